@@ -1,0 +1,110 @@
+#include "lib/buffer.h"
+
+#include "lib/memory.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void buffer_fini(struct buffer *b)
+{
+	if (b != NULL) {
+		free(b->data);
+		*b = (struct buffer){ .max = b->max };
+	}
+}
+
+void buffer_clear(struct buffer *b)
+{
+	b->len = 0;
+	b->overflowed = false;
+	if (b->data != NULL) {
+		b->data[0] = '\0';
+	}
+}
+
+/* Makes room for len more bytes and the NUL; false once the maximum is hit. */
+static bool reserve(struct buffer *b, size_t len)
+{
+	size_t need;
+
+	if (b->overflowed || len > b->max - b->len) {
+		b->overflowed = true;
+		return false;
+	}
+	need = b->len + len + 1;
+	if (need > b->capacity) {
+		size_t twice = b->capacity * 2;
+
+		b->capacity = need > twice ? need : twice;
+		b->capacity = b->capacity < 64 ? 64 : b->capacity;
+		b->data = xrealloc(b->data, b->capacity, 1);
+	}
+	return true;
+}
+
+void buffer_append(struct buffer *b, const void *bytes, size_t len)
+{
+	if (!reserve(b, len)) {
+		return;
+	}
+	if (len > 0) {
+		memcpy(b->data + b->len, bytes, len);
+	}
+	b->len += len;
+	b->data[b->len] = '\0';
+}
+
+void buffer_text(struct buffer *b, const char *text)
+{
+	buffer_append(b, text, strlen(text));
+}
+
+void buffer_char(struct buffer *b, char c)
+{
+	buffer_append(b, &c, 1);
+}
+
+void buffer_printf(struct buffer *b, const char *format, ...)
+{
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	assert(len >= 0);
+	if (!reserve(b, (size_t)len)) {
+		return;
+	}
+	va_start(args, format);
+	(void)vsnprintf(b->data + b->len, (size_t)len + 1, format, args);
+	va_end(args);
+	b->len += (size_t)len;
+}
+
+void buffer_consume(struct buffer *b, size_t len)
+{
+	assert(len <= b->len);
+	if (len == 0) {
+		return;
+	}
+	b->len -= len;
+	memmove(b->data, b->data + len, b->len);
+	b->data[b->len] = '\0';
+}
+
+char *buffer_take(struct buffer *b, size_t *len)
+{
+	if (len != NULL) {
+		*len = b->len;
+	}
+	if (b->data == NULL) {
+		return xstrdup("");
+	}
+	b->len = 0;
+	b->capacity = 0;
+	return take_ptr(b->data);
+}

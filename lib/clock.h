@@ -1,0 +1,19 @@
+/* The two clocks. Everything else takes a time as an argument. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Microseconds since some point in the past; never goes back. Ages and
+ * intervals are measured with this one. */
+uint64_t clock_monotonic_us(void);
+
+/* Microseconds since 1970. For people and for storage keys: never compared
+ * across machines. */
+uint64_t clock_wall_us(void);
+
+enum { CLOCK_TEXT_MAX = 32 };
+
+/* Writes RFC 3339 in UTC with microseconds ("2026-01-02T03:04:05.678901Z")
+ * into out, which holds CLOCK_TEXT_MAX bytes. Returns out. */
+char *clock_text(char *out, uint64_t wall_us);

@@ -1,0 +1,483 @@
+#include "lib/httpd.h"
+
+#include "lib/buffer.h"
+#include "lib/clock.h"
+#include "lib/inbox.h"
+#include "lib/json.h"
+#include "lib/loop.h"
+#include "lib/memory.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { IDLE_TIMEOUT_S = 15, HEADERS_MAX = 32 << 10 };
+
+/* libmicrohttpd's timeout is of silence only: a client that sends a byte a
+ * second is never closed. So connections whose next request is not complete
+ * after this time are shut down by us. */
+enum { REQUEST_MAX_US = 8000000, REAP_MS = 500 };
+
+/* A request that nobody answered may wait this long while closing. */
+enum { CLOSE_STATUS = 503 };
+
+enum progress {
+	PROGRESS_READING, /* headers and body are coming in */
+	PROGRESS_SERVING, /* suspended; the loop has it */
+	PROGRESS_REPLIED, /* resumed; the reply is to be queued */
+};
+
+struct http_request {
+	struct inbox_item item;
+	struct httpd *httpd;
+	struct MHD_Connection *connection;
+	struct http_request *next, **link; /* in httpd->open, the loop's */
+	const char *method;
+	char *path;
+	struct buffer body;
+	enum progress progress;
+	int status;
+	char *type;
+	char *reply;
+	size_t reply_len;
+};
+
+/* A connection whose request is being read: what the reaper looks at. */
+struct reading {
+	struct reading *next, **link;
+	int fd;
+	uint64_t since_us;
+};
+
+struct httpd {
+	struct MHD_Daemon *daemon;
+	struct inbox *inbox;
+	struct timer *reaper;
+	http_serve serve;
+	void *owner;
+	struct http_request *open; /* being served; the loop's */
+	uv_mutex_t mutex;
+	struct reading *readings; /* guarded by mutex */
+	bool closing;		  /* guarded by mutex */
+	uint16_t port;
+};
+
+/* ---- connections that are being read ---- */
+
+static void reading_begin(struct httpd *httpd, struct reading *reading)
+{
+	uv_mutex_lock(&httpd->mutex);
+	reading->since_us = clock_monotonic_us();
+	reading->next = httpd->readings;
+	reading->link = &httpd->readings;
+	if (reading->next != NULL) {
+		reading->next->link = &reading->next;
+	}
+	httpd->readings = reading;
+	uv_mutex_unlock(&httpd->mutex);
+}
+
+static void reading_end(struct httpd *httpd, struct reading *reading)
+{
+	uv_mutex_lock(&httpd->mutex);
+	if (reading->link != NULL) {
+		*reading->link = reading->next;
+		if (reading->next != NULL) {
+			reading->next->link = reading->link;
+		}
+		reading->link = NULL;
+	}
+	uv_mutex_unlock(&httpd->mutex);
+}
+
+static void reap(void *owner)
+{
+	struct httpd *httpd = owner;
+	uint64_t now = clock_monotonic_us();
+
+	uv_mutex_lock(&httpd->mutex);
+	for (struct reading *r = httpd->readings; r != NULL; r = r->next) {
+		if (now - r->since_us > REQUEST_MAX_US) {
+			(void)shutdown(r->fd, SHUT_RDWR);
+		}
+	}
+	uv_mutex_unlock(&httpd->mutex);
+}
+
+static struct reading *reading_of(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info == NULL ? NULL : info->socket_context;
+}
+
+static void on_connection(void *cls, struct MHD_Connection *connection,
+	void **context, enum MHD_ConnectionNotificationCode code)
+{
+	struct httpd *httpd = cls;
+	struct reading *reading;
+
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		reading = xcalloc(1, sizeof(*reading));
+		reading->fd = MHD_get_connection_info(connection,
+			MHD_CONNECTION_INFO_CONNECTION_FD)
+				      ->connect_fd;
+		reading_begin(httpd, reading);
+		*context = reading;
+	} else if (*context != NULL) {
+		reading = *context;
+		reading_end(httpd, reading);
+		free(reading);
+		*context = NULL;
+	}
+}
+
+/* ---- one request, on libmicrohttpd's thread ---- */
+
+static struct http_request *request_new(struct httpd *httpd,
+	struct MHD_Connection *connection, const char *url, const char *method)
+{
+	struct http_request *request = xcalloc(1, sizeof(*request));
+
+	request->httpd = httpd;
+	request->connection = connection;
+	request->method = method;
+	request->path = xstrdup(url);
+	request->body = BUFFER_MAX(HTTPD_BODY_MAX);
+	return request;
+}
+
+static void request_free(struct http_request *request)
+{
+	buffer_fini(&request->body);
+	free(request->path);
+	free(request->type);
+	free(request->reply);
+	free(request);
+}
+
+static void on_completed(void *cls, struct MHD_Connection *connection,
+	void **context, enum MHD_RequestTerminationCode code)
+{
+	struct httpd *httpd = cls;
+	struct reading *reading = reading_of(connection);
+
+	(void)code;
+	if (*context != NULL) {
+		request_free(*context);
+		*context = NULL;
+	}
+	/* A kept connection has as long for its next request. */
+	if (reading != NULL) {
+		reading_end(httpd, reading);
+		reading_begin(httpd, reading);
+	}
+}
+
+static enum MHD_Result queue_reply(struct MHD_Connection *connection,
+	struct http_request *request)
+{
+	struct MHD_Response *response;
+	enum MHD_Result r;
+
+	response = MHD_create_response_from_buffer(request->reply_len,
+		request->reply, MHD_RESPMEM_MUST_FREE);
+	request->reply = NULL;
+	(void)MHD_add_response_header(response, "Content-Type", request->type);
+	(void)MHD_add_response_header(response, "Cache-Control", "no-store");
+	(void)MHD_add_response_header(response, "X-Content-Type-Options",
+		"nosniff");
+	r = MHD_queue_response(connection, (unsigned int)request->status,
+		response);
+	MHD_destroy_response(response);
+	return r;
+}
+
+static void set_reply(struct http_request *request, int status,
+	const char *type, const char *body, size_t len)
+{
+	request->status = status;
+	request->type = xstrdup(type);
+	request->reply = xmemdup(body, len);
+	request->reply_len = len;
+	request->progress = PROGRESS_REPLIED;
+}
+
+static void set_error(struct http_request *request, int status,
+	const char *sentence)
+{
+	scoped_buffer struct buffer body = BUFFER_MAX(4096);
+	struct json j = json_into(&body);
+
+	json_object(&j, NULL);
+	json_string(&j, "error", sentence);
+	json_object_end(&j);
+	buffer_char(&body, '\n');
+	set_reply(request, status, "application/json", body.data, body.len);
+}
+
+/* Hands a complete request to the loop. False: the server is closing. */
+static bool suspend(struct httpd *httpd, struct http_request *request)
+{
+	bool open;
+
+	uv_mutex_lock(&httpd->mutex);
+	open = !httpd->closing;
+	if (open) {
+		request->progress = PROGRESS_SERVING;
+		MHD_suspend_connection(request->connection);
+		inbox_push(httpd->inbox, &request->item);
+	}
+	uv_mutex_unlock(&httpd->mutex);
+	return open;
+}
+
+/* Once the request is handed over it is not ours to look at. */
+static enum MHD_Result begin_serving(struct httpd *httpd,
+	struct http_request *request)
+{
+	struct reading *reading = reading_of(request->connection);
+
+	if (reading != NULL) {
+		reading_end(httpd, reading);
+	}
+	if (request->body.overflowed) {
+		set_error(request, 413, "the body is larger than 4 MiB");
+	} else if (suspend(httpd, request)) {
+		return MHD_YES;
+	} else {
+		set_error(request, CLOSE_STATUS, "shutting down");
+	}
+	return queue_reply(request->connection, request);
+}
+
+static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
+	const char *url, const char *method, const char *version,
+	const char *upload, size_t *upload_len, void **context)
+{
+	struct httpd *httpd = cls;
+	struct http_request *request = *context;
+
+	(void)version;
+	if (request == NULL) {
+		*context = request_new(httpd, connection, url, method);
+		return MHD_YES;
+	}
+	if (*upload_len > 0) {
+		buffer_append(&request->body, upload, *upload_len);
+		*upload_len = 0;
+		return MHD_YES;
+	}
+	if (request->progress == PROGRESS_READING) {
+		return begin_serving(httpd, request);
+	}
+	if (request->progress == PROGRESS_REPLIED) {
+		return queue_reply(connection, request);
+	}
+	return MHD_YES;
+}
+
+/* ---- on the loop's thread ---- */
+
+static void deliver(void *owner, struct inbox_item *item)
+{
+	struct httpd *httpd = owner;
+	struct http_request *request = (struct http_request *)item;
+
+	request->next = httpd->open;
+	request->link = &httpd->open;
+	if (request->next != NULL) {
+		request->next->link = &request->next;
+	}
+	httpd->open = request;
+	httpd->serve(httpd->owner, request);
+}
+
+static void finish(struct http_request *request)
+{
+	*request->link = request->next;
+	if (request->next != NULL) {
+		request->next->link = request->link;
+	}
+	/* From here on libmicrohttpd's thread may free it. */
+	MHD_resume_connection(request->connection);
+}
+
+void http_reply(struct http_request *request, int status, const char *type,
+	const char *body, size_t len)
+{
+	set_reply(request, status, type, body, len);
+	finish(request);
+}
+
+void http_reply_error(struct http_request *request, int status,
+	const char *format, ...)
+{
+	char sentence[1024];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(sentence, sizeof(sentence), format, args);
+	va_end(args);
+	set_error(request, status, sentence);
+	finish(request);
+}
+
+const char *http_method(const struct http_request *request)
+{
+	return request->method;
+}
+
+const char *http_path(const struct http_request *request)
+{
+	return request->path;
+}
+
+const char *http_header(const struct http_request *request, const char *name)
+{
+	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND,
+		name);
+}
+
+const char *http_query(const struct http_request *request, const char *name)
+{
+	return MHD_lookup_connection_value(request->connection,
+		MHD_GET_ARGUMENT_KIND, name);
+}
+
+const char *http_body(const struct http_request *request, size_t *len)
+{
+	*len = request->body.len;
+	return request->body.data == NULL ? "" : request->body.data;
+}
+
+/* ---- the server ---- */
+
+/* A listening socket for "HOST:PORT" or "[V6]:PORT". */
+static int listen_on(int *fd, const char *address, struct error *err)
+{
+	const char *colon = strrchr(address, ':');
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
+		.ai_flags = AI_PASSIVE | AI_NUMERICHOST };
+	struct addrinfo *found = NULL;
+	scoped_free char *host = NULL;
+	int on = 1;
+	int r;
+
+	if (colon == NULL || colon == address || colon[1] == '\0') {
+		return error_set(err, -EINVAL,
+			"'%s' is not of the form HOST:PORT", address);
+	}
+	host = address[0] == '[' && colon[-1] == ']'
+		? xstrndup(address + 1, (size_t)(colon - address) - 2)
+		: xstrndup(address, (size_t)(colon - address));
+	r = getaddrinfo(host, colon + 1, &hints, &found);
+	if (r != 0) {
+		return error_set(err, -EINVAL,
+			"'%s' is not a numeric address and port: %s", address,
+			gai_strerror(r));
+	}
+	*fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	r = 0;
+	if (*fd < 0 ||
+		setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) <
+			0 ||
+		bind(*fd, found->ai_addr, found->ai_addrlen) < 0 ||
+		listen(*fd, SOMAXCONN) < 0) {
+		r = error_errno(err, "cannot listen on '%s'", address);
+	}
+	freeaddrinfo(found);
+	if (r < 0 && *fd >= 0) {
+		(void)close(*fd);
+	}
+	return r;
+}
+
+static uint16_t bound_port(int fd)
+{
+	struct sockaddr_storage address = { 0 };
+	socklen_t len = sizeof(address);
+
+	if (getsockname(fd, (struct sockaddr *)&address, &len) < 0) {
+		return 0;
+	}
+	if (address.ss_family == AF_INET6) {
+		return ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
+	}
+	return ntohs(((struct sockaddr_in *)&address)->sin_port);
+}
+
+int httpd_new(struct httpd **out, uv_loop_t *loop, const char *address,
+	http_serve serve, void *owner, struct error *err)
+{
+	struct httpd *httpd;
+	int fd = -1;
+	int r = listen_on(&fd, address, err);
+
+	if (r < 0) {
+		return r;
+	}
+	httpd = xcalloc(1, sizeof(*httpd));
+	httpd->serve = serve;
+	httpd->owner = owner;
+	httpd->port = bound_port(fd);
+	if (uv_mutex_init(&httpd->mutex) != 0) {
+		abort();
+	}
+	httpd->inbox = inbox_new(loop, deliver, httpd);
+	httpd->reaper = timer_new(loop, reap, httpd);
+	timer_start(httpd->reaper, REAP_MS, REAP_MS);
+	/* poll, not epoll: epoll mode does not see a FIN after a partial
+	 * request until the timeout. */
+	httpd->daemon = MHD_start_daemon(
+		MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0,
+		NULL, NULL, on_request, httpd, MHD_OPTION_LISTEN_SOCKET, fd,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)HTTPD_CONNECTIONS,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)IDLE_TIMEOUT_S,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADERS_MAX,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, httpd,
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, httpd,
+		MHD_OPTION_END);
+	if (httpd->daemon == NULL) {
+		(void)close(fd);
+		httpd_close(httpd);
+		return error_set(err, -EIO, "cannot serve HTTP on '%s'",
+			address);
+	}
+	*out = httpd;
+	return 0;
+}
+
+uint16_t httpd_port(const struct httpd *httpd)
+{
+	return httpd->port;
+}
+
+void httpd_close(struct httpd *httpd)
+{
+	if (httpd == NULL) {
+		return;
+	}
+	uv_mutex_lock(&httpd->mutex);
+	httpd->closing = true;
+	uv_mutex_unlock(&httpd->mutex);
+	timer_close(httpd->reaper);
+	/* Delivers what was pushed before; all that is open gets its 503. */
+	inbox_close(httpd->inbox);
+	while (httpd->open != NULL) {
+		http_reply_error(httpd->open, CLOSE_STATUS, "shutting down");
+	}
+	if (httpd->daemon != NULL) {
+		MHD_stop_daemon(httpd->daemon);
+	}
+	uv_mutex_destroy(&httpd->mutex);
+	free(httpd);
+}

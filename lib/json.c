@@ -1,0 +1,139 @@
+#include "lib/json.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct json json_into(struct buffer *out)
+{
+	return (struct json){ .out = out };
+}
+
+static void append_escaped(struct buffer *out, const char *text)
+{
+	buffer_char(out, '"');
+	for (; *text != '\0'; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c == '"' || c == '\\') {
+			buffer_char(out, '\\');
+			buffer_char(out, (char)c);
+		} else if (c == '\n') {
+			buffer_text(out, "\\n");
+		} else if (c < 0x20) {
+			buffer_printf(out, "\\u%04x", c);
+		} else {
+			buffer_char(out, (char)c);
+		}
+	}
+	buffer_char(out, '"');
+}
+
+/* What stands before any value: a comma, and the key if there is one. */
+static void begin(struct json *j, const char *key)
+{
+	if (j->filled[j->depth]) {
+		buffer_char(j->out, ',');
+	}
+	j->filled[j->depth] = true;
+	if (key != NULL) {
+		append_escaped(j->out, key);
+		buffer_char(j->out, ':');
+	}
+}
+
+static void open(struct json *j, const char *key, char bracket)
+{
+	begin(j, key);
+	buffer_char(j->out, bracket);
+	j->depth++;
+	assert(j->depth < JSON_DEPTH_MAX);
+	j->filled[j->depth] = false;
+}
+
+static void close(struct json *j, char bracket)
+{
+	assert(j->depth > 0);
+	j->depth--;
+	buffer_char(j->out, bracket);
+}
+
+void json_object(struct json *j, const char *key)
+{
+	open(j, key, '{');
+}
+
+void json_object_end(struct json *j)
+{
+	close(j, '}');
+}
+
+void json_array(struct json *j, const char *key)
+{
+	open(j, key, '[');
+}
+
+void json_array_end(struct json *j)
+{
+	close(j, ']');
+}
+
+void json_string(struct json *j, const char *key, const char *text)
+{
+	begin(j, key);
+	append_escaped(j->out, text);
+}
+
+void json_integer(struct json *j, const char *key, int64_t value)
+{
+	begin(j, key);
+	buffer_printf(j->out, "%lld", (long long)value);
+}
+
+void json_unsigned(struct json *j, const char *key, uint64_t value)
+{
+	begin(j, key);
+	buffer_printf(j->out, "%llu", (unsigned long long)value);
+}
+
+void json_bool(struct json *j, const char *key, bool value)
+{
+	begin(j, key);
+	buffer_text(j->out, value ? "true" : "false");
+}
+
+void json_null(struct json *j, const char *key)
+{
+	begin(j, key);
+	buffer_text(j->out, "null");
+}
+
+void json_number(struct json *j, const char *key, double value)
+{
+	if (!isfinite(value)) {
+		return;
+	}
+	begin(j, key);
+	/* Whole numbers, such as bytes, in full; shares need no more. */
+	if (value == floor(value) && fabs(value) < 1e15) {
+		buffer_printf(j->out, "%.0f", value);
+	} else {
+		buffer_printf(j->out, "%.9g", value);
+	}
+}
+
+void json_number_or_null(struct json *j, const char *key, double value)
+{
+	if (isfinite(value)) {
+		json_number(j, key, value);
+	} else {
+		json_null(j, key);
+	}
+}
+
+void json_raw(struct json *j, const char *key, const char *text)
+{
+	begin(j, key);
+	buffer_text(j->out, text);
+}

@@ -1,0 +1,43 @@
+/* Writes JSON into a buffer: commas, escapes and nesting are looked after.
+ *
+ * Reading JSON is the business of kube/value.h. A number that is not finite is
+ * "not known" and left out with its key; null is written on purpose only. */
+#pragma once
+
+#include "lib/buffer.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { JSON_DEPTH_MAX = 16 };
+
+struct json {
+	struct buffer *out;
+	int depth;
+	bool filled[JSON_DEPTH_MAX]; /* this level has an element already */
+};
+
+/* A writer at the top level of out, which stays the caller's. */
+struct json json_into(struct buffer *out);
+
+/* key is NULL inside arrays and at the top level, everywhere below. */
+void json_object(struct json *j, const char *key);
+void json_object_end(struct json *j);
+void json_array(struct json *j, const char *key);
+void json_array_end(struct json *j);
+
+void json_string(struct json *j, const char *key, const char *text);
+void json_integer(struct json *j, const char *key, int64_t value);
+void json_unsigned(struct json *j, const char *key, uint64_t value);
+void json_bool(struct json *j, const char *key, bool value);
+void json_null(struct json *j, const char *key);
+
+/* Nine significant digits, whole numbers below 1e15 in full; nothing at all,
+ * not even the key, if value is not finite. */
+void json_number(struct json *j, const char *key, double value);
+
+/* The same, with null instead of nothing. */
+void json_number_or_null(struct json *j, const char *key, double value);
+
+/* Text that is JSON already. */
+void json_raw(struct json *j, const char *key, const char *text);

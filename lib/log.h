@@ -1,0 +1,60 @@
+/* Logs for people (klog's text) and for machines (JSON): one line and one
+ * write(2) per message on standard error, control bytes escaped, long values
+ * cut. Tokens and keys never go in.
+ *
+ *     log_info("pod bound", log_str("pod", name), log_int("ms", ms), LOG_END);
+ *
+ * Repeats: a message that outside events can repeat at will is guarded by a
+ * struct log_limit, which lets one through per interval and counts the rest. */
+#pragma once
+
+#include "lib/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR };
+enum log_format { LOG_TEXT, LOG_JSON };
+
+struct log_field {
+	const char *key; /* NULL ends the list */
+	const char *text;
+	double number; /* where text is NULL */
+};
+
+#define LOG_END                                                                \
+	(struct log_field)                                                     \
+	{                                                                      \
+		0                                                              \
+	}
+
+/* text is borrowed for the duration of the call; NULL is logged as "". */
+struct log_field log_str(const char *key, const char *text);
+struct log_field log_int(const char *key, int64_t value);
+struct log_field log_num(const char *key, double value);
+struct log_field log_err(const struct error *err); /* key "err" */
+
+/* Sets how everything after it is logged; the default is text from LOG_INFO. */
+void log_setup(enum log_format format, enum log_level least);
+
+void log_write(enum log_level level, const char *file, int line,
+	const char *message, const struct log_field *fields);
+
+#define LOG_AT(level, message, ...)                                            \
+	log_write((level), __FILE__, __LINE__, (message),                      \
+		(const struct log_field[]){ __VA_ARGS__ })
+
+#define log_debug(...) LOG_AT(LOG_DEBUG, __VA_ARGS__)
+#define log_info(...) LOG_AT(LOG_INFO, __VA_ARGS__)
+#define log_warning(...) LOG_AT(LOG_WARNING, __VA_ARGS__)
+#define log_error(...) LOG_AT(LOG_ERROR, __VA_ARGS__)
+
+struct log_limit {
+	uint64_t last_us; /* 0: nothing was let through yet */
+	uint64_t suppressed;
+};
+
+/* True at most once per interval_us of now_us. *suppressed becomes the number
+ * of messages held back since the last true; it may be NULL. */
+bool log_allow(struct log_limit *limit, uint64_t now_us, uint64_t interval_us,
+	uint64_t *suppressed);

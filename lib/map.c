@@ -1,0 +1,146 @@
+#include "lib/map.h"
+
+#include "lib/memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Marks a slot whose entry was removed: a probe goes on past it. */
+static char tombstone[1];
+
+/* FNV-1a; keys are names that the cluster's administrators gave. */
+static uint64_t hash(const char *key)
+{
+	uint64_t h = 14695981039346656037U;
+
+	for (; *key != '\0'; key++) {
+		h = (h ^ (unsigned char)*key) * 1099511628211U;
+	}
+	return h ^ (h >> 32);
+}
+
+static bool is_live(const struct map_slot *slot)
+{
+	return slot->key != NULL && slot->key != tombstone;
+}
+
+/* The slot that holds key, or NULL. */
+static struct map_slot *find(const struct map *map, const char *key)
+{
+	if (map->capacity == 0) {
+		return NULL;
+	}
+	for (size_t i = hash(key) & (map->capacity - 1);;
+		i = (i + 1) & (map->capacity - 1)) {
+		struct map_slot *slot = &map->slots[i];
+
+		if (slot->key == NULL) {
+			return NULL;
+		}
+		if (slot->key != tombstone && strcmp(slot->key, key) == 0) {
+			return slot;
+		}
+	}
+}
+
+static void place(struct map *map, char *key, void *value)
+{
+	size_t i = hash(key) & (map->capacity - 1);
+
+	while (map->slots[i].key != NULL) {
+		i = (i + 1) & (map->capacity - 1);
+	}
+	map->slots[i] = (struct map_slot){ key, value };
+	map->count++;
+	map->used++;
+}
+
+/* Leaves at least half of the slots free, and drops the tombstones. */
+static void rehash(struct map *map)
+{
+	struct map old = *map;
+
+	map->capacity = 16;
+	while (map->capacity < (old.count + 1) * 4) {
+		map->capacity *= 2;
+	}
+	map->slots = xcalloc(map->capacity, sizeof(*map->slots));
+	map->count = 0;
+	map->used = 0;
+	for (size_t i = 0; i < old.capacity; i++) {
+		if (is_live(&old.slots[i])) {
+			place(map, old.slots[i].key, old.slots[i].value);
+		}
+	}
+	free(old.slots);
+}
+
+void map_fini(struct map *map)
+{
+	if (map == NULL) {
+		return;
+	}
+	for (size_t i = 0; i < map->capacity; i++) {
+		if (is_live(&map->slots[i])) {
+			free(map->slots[i].key);
+		}
+	}
+	free(map->slots);
+	*map = (struct map){ 0 };
+}
+
+void *map_get(const struct map *map, const char *key)
+{
+	const struct map_slot *slot = find(map, key);
+
+	return slot == NULL ? NULL : slot->value;
+}
+
+void *map_put(struct map *map, const char *key, void *value)
+{
+	struct map_slot *slot = find(map, key);
+	void *old;
+
+	if (slot != NULL) {
+		old = slot->value;
+		slot->value = value;
+		return old;
+	}
+	if ((map->used + 1) * 2 > map->capacity) {
+		rehash(map);
+	}
+	place(map, xstrdup(key), value);
+	return NULL;
+}
+
+void *map_remove(struct map *map, const char *key)
+{
+	struct map_slot *slot = find(map, key);
+	void *old;
+
+	if (slot == NULL) {
+		return NULL;
+	}
+	old = slot->value;
+	free(slot->key);
+	*slot = (struct map_slot){ tombstone, NULL };
+	map->count--;
+	return old;
+}
+
+bool map_next(const struct map *map, size_t *at, const char **key, void **value)
+{
+	while (*at < map->capacity) {
+		const struct map_slot *slot = &map->slots[(*at)++];
+
+		if (is_live(slot)) {
+			if (key != NULL) {
+				*key = slot->key;
+			}
+			*value = slot->value;
+			return true;
+		}
+	}
+	return false;
+}

@@ -1,0 +1,41 @@
+/* Memory that is there, or the process ends.
+ *
+ * A daemon that cannot allocate is better restarted than limping: the x
+ * functions abort with one line. In return every size that comes from outside
+ * is capped before it is allocated. scoped_* frees at the end of a scope;
+ * take_ptr() marks where ownership leaves it. */
+#pragma once
+
+#include <stddef.h>
+
+/* Zeroed memory for count things of size bytes each; never NULL. */
+void *xcalloc(size_t count, size_t size) __attribute__((malloc));
+
+/* Grows or shrinks an array; new elements are not initialised. */
+void *xrealloc(void *old, size_t count, size_t size);
+
+char *xstrdup(const char *text) __attribute__((malloc));
+char *xstrndup(const char *text, size_t max) __attribute__((malloc));
+void *xmemdup(const void *bytes, size_t size) __attribute__((malloc));
+
+/* A formatted string; the caller frees it. */
+char *xasprintf(const char *format, ...)
+	__attribute__((format(printf, 1, 2), malloc));
+
+/* Makes room for one more element: doubles *capacity when count reached it. */
+void *xgrow(void *array, size_t count, size_t *capacity, size_t size);
+
+void scoped_free_run(void *pointer);
+void scoped_fd_run(const int *fd);
+
+#define scoped_free __attribute__((cleanup(scoped_free_run)))
+#define scoped_fd __attribute__((cleanup(scoped_fd_run)))
+
+#define take_ptr(p)                                                            \
+	__extension__({                                                        \
+		__typeof__(p) taken_ = (p);                                    \
+		(p) = NULL;                                                    \
+		taken_;                                                        \
+	})
+
+#define count_of(array) (sizeof(array) / sizeof((array)[0]))

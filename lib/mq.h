@@ -1,0 +1,79 @@
+/* Messages over nng: one request, one reply (REQ/REP with contexts).
+ *
+ * The only file that includes nng. nng's callbacks run on its own threads; they
+ * push into an inbox and everything below happens on the loop's thread.
+ * Receive limits are set on the socket before a listener or dialer exists. */
+#pragma once
+
+#include "lib/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+/* The largest message a server takes. A peer that sends more is disconnected,
+ * so senders cap their batches well below: MQ_SEND_MAX. */
+enum { MQ_RECV_MAX = 4 << 20, MQ_SEND_MAX = 1 << 20 };
+
+/* --- server --- */
+struct mq_server;
+struct mq_request; /* one received request that waits for its reply */
+
+/* bytes belong to the request and live until it is replied to. */
+typedef void (*mq_serve)(void *owner, struct mq_request *request,
+	const uint8_t *bytes, size_t len);
+
+/* Listens on a tcp:// URL with `contexts` requests in hand at most: acked
+ * requests per second <= contexts / time per reply. owner outlives the server.
+ * -EADDRINUSE, -EADDRNOTAVAIL, -EINVAL (not an URL we serve), -ENOMEM. */
+must_check int mq_server_new(struct mq_server **out, uv_loop_t *loop,
+	const char *url, size_t contexts, mq_serve serve, void *owner,
+	struct error *err);
+
+/* The port that was bound; useful with port 0. */
+uint16_t mq_server_port(const struct mq_server *server);
+
+/* Answers and ends the request. The bytes are copied. */
+void mq_reply(struct mq_request *request, const uint8_t *bytes, size_t len);
+
+/* Identifies the connection a request came by; never reused by nng while the
+ * process lives. */
+uint32_t mq_request_pipe(const struct mq_request *request);
+
+/* Stops taking requests and drops those still open. Unanswered requests must
+ * not be replied to any more after this call. Frees itself. NULL is fine. */
+void mq_server_close(struct mq_server *server);
+
+/* --- client --- */
+struct mq_client;
+
+/* The reply to the request that was sent last. bytes live during the call.
+ * NULL bytes: no reply came within the timeout; the request may have arrived. */
+typedef void (*mq_answer)(void *owner, const uint8_t *bytes, size_t len);
+
+struct mq_client_options {
+	const char *url;     /* tcp://HOST:PORT */
+	uint64_t timeout_ms; /* for one request; nng resends after a lost
+	                      * connection by itself within this time */
+	mq_answer answer;
+	void *owner; /* outlives the client */
+};
+
+/* Dials in the background and keeps dialling, with random waits between 0 and
+ * at most 30 s. -EINVAL: not an URL we dial. */
+must_check int mq_client_new(struct mq_client **out, uv_loop_t *loop,
+	const struct mq_client_options *options, struct error *err);
+
+/* Sends one request, at most MQ_SEND_MAX bytes, copied; exactly one call of
+ * answer follows. Only one may be under way: see mq_client_busy(). */
+void mq_client_send(struct mq_client *client, const uint8_t *bytes, size_t len);
+
+bool mq_client_busy(const struct mq_client *client);
+bool mq_client_connected(const struct mq_client *client);
+
+/* Why the client is not connected, in words; "" if it is. Borrowed. */
+const char *mq_client_trouble(struct mq_client *client);
+
+/* No answer is called any more; frees itself. NULL is fine. */
+void mq_client_close(struct mq_client *client);

@@ -1,0 +1,5 @@
+#include "lib/options.h"
+
+#include <version.h>
+
+const char *const plimsoll_version = PLIMSOLL_VERSION;

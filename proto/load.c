@@ -1,0 +1,104 @@
+#include "proto/load.h"
+
+#include "lib/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct load_field load_fields[] = {
+#define X(group, field)                                                        \
+	{ #group, #field, offsetof(struct node_load, group##_##field) },
+	LOAD_FIELDS(X)
+#undef X
+};
+
+const size_t load_field_count = count_of(load_fields);
+
+const struct load_field *load_field_find(const char *dotted)
+{
+	const char *dot = strchr(dotted, '.');
+	size_t group = dot == NULL ? 0 : (size_t)(dot - dotted);
+
+	for (size_t i = 0; dot != NULL && i < load_field_count; i++) {
+		const struct load_field *field = &load_fields[i];
+
+		if (strlen(field->group) == group &&
+			strncmp(field->group, dotted, group) == 0 &&
+			strcmp(field->name, dot + 1) == 0) {
+			return field;
+		}
+	}
+	return NULL;
+}
+
+double *load_field_of(struct node_load *load, const struct load_field *field)
+{
+	return (double *)(void *)((char *)load + field->offset);
+}
+
+enum load_state load_state(uint64_t age_us, uint32_t interval_ms)
+{
+	const uint64_t lost_us = 300000000;
+	uint64_t stale_us = 3 * (uint64_t)interval_ms * 1000;
+
+	stale_us = stale_us < 15000000 ? 15000000 : stale_us;
+	if (age_us > lost_us) {
+		return LOAD_LOST;
+	}
+	return age_us > stale_us ? LOAD_STALE : LOAD_FRESH;
+}
+
+const char *load_state_name(enum load_state state)
+{
+	static const char *const names[] = { "fresh", "stale", "lost" };
+
+	return names[state];
+}
+
+void node_load_init(struct node_load *load)
+{
+	*load = (struct node_load){ 0 };
+	for (size_t i = 0; i < load_field_count; i++) {
+		*load_field_of(load, &load_fields[i]) = NAN;
+	}
+}
+
+void node_load_fini(struct node_load *load)
+{
+	if (load == NULL) {
+		return;
+	}
+	for (size_t i = 0; i < load->vm_count; i++) {
+		free(load->vms[i].namespace);
+		free(load->vms[i].name);
+	}
+	free(load->vms);
+	free(load->name);
+	*load = (struct node_load){ 0 };
+}
+
+void node_load_copy(struct node_load *out, const struct node_load *from)
+{
+	*out = *from;
+	out->name = from->name == NULL ? NULL : xstrdup(from->name);
+	out->vms = from->vm_count == 0
+		? NULL
+		: xmemdup(from->vms, from->vm_count * sizeof(*from->vms));
+	for (size_t i = 0; i < out->vm_count; i++) {
+		struct vm_load *vm = &out->vms[i];
+
+		vm->namespace =
+			vm->namespace == NULL ? NULL : xstrdup(vm->namespace);
+		vm->name = vm->name == NULL ? NULL : xstrdup(vm->name);
+	}
+}
+
+void vm_load_init(struct vm_load *vm)
+{
+	*vm = (struct vm_load){
+		.used_cores = NAN,
+		.used_cores_5m = NAN,
+		.memory_bytes = NAN,
+		.contention = NAN,
+	};
+}

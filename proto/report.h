@@ -1,0 +1,151 @@
+/* What an agent says of its node: the values behind plimsoll.proto's Report.
+ *
+ * Totals are as the kernel counts them. Whatever is not known holds
+ * REPORT_UNKNOWN (integers) or NAN (doubles), never 0. Texts are inside the
+ * structs; the only heap is vms. */
+#pragma once
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define REPORT_UNKNOWN UINT64_MAX
+
+enum {
+	REPORT_UID_MAX = 40, /* a pod uid or boot id with its NUL */
+	REPORT_HUGEPAGE_SIZES = 4,
+	REPORT_VMS_MAX = 2048, /* per report; kubelets stop at a few hundred */
+	REPORT_NODE_MAX = 254, /* a node's name with its NUL */
+	REPORT_RUN_ID_BYTES = 16,
+};
+
+/* The same numbers as in plimsoll.proto. */
+enum source_state {
+	SOURCE_UNKNOWN,
+	SOURCE_PRESENT,
+	SOURCE_ABSENT,
+	SOURCE_DISABLED,
+	SOURCE_ERROR,
+};
+
+enum cgroup_mode { CGROUP_UNKNOWN, CGROUP_V2, CGROUP_HYBRID, CGROUP_V1 };
+
+enum kvm_state {
+	KVM_UNVERIFIED,
+	KVM_OK,
+	KVM_MISSING,
+	KVM_API_MISMATCH,
+	KVM_CREATE_FAILED,
+	KVM_RUN_FAILED,
+	KVM_STATES,
+};
+
+enum kvm_level {
+	KVM_LEVEL_OFF,
+	KVM_LEVEL_STAT,
+	KVM_LEVEL_OPEN,
+	KVM_LEVEL_VM,
+	KVM_LEVEL_RUN,
+};
+
+enum known_bool { KNOWN_NOT, KNOWN_FALSE, KNOWN_TRUE };
+
+struct psi {
+	enum source_state state;
+	uint64_t some_us; /* totals since boot, or since the cgroup was made */
+	uint64_t full_us; /* unknown where the kernel prints no full line */
+};
+
+struct pressure {
+	struct psi cpu, memory, io;
+};
+
+struct cpu_totals {
+	enum source_state state;
+	uint32_t online, possible; /* 0: not known */
+	uint64_t user_us, nice_us, system_us, idle_us, iowait_us, irq_us;
+	uint64_t softirq_us, steal_us;
+};
+
+struct memory {
+	enum source_state state;
+	uint64_t total_bytes, available_bytes;
+	uint64_t swap_total_bytes, swap_free_bytes;
+};
+
+struct hugepages {
+	uint64_t size_bytes;
+	uint64_t total, free, reserved; /* pages */
+};
+
+struct kvm {
+	enum kvm_state state;
+	enum kvm_level level; /* the highest that was reached */
+	int32_t error_number; /* errno, or 0 */
+	uint32_t exit_reason; /* KVM_EXIT_*; 0 where no guest ran */
+	uint64_t latency_us;
+	enum known_bool nested;
+	bool has_tun, has_vhost_net, has_vhost_vsock, has_sev;
+};
+
+struct hugetlb_use {
+	uint64_t size_bytes, used_bytes;
+};
+
+struct vm_pod {
+	char pod_uid[REPORT_UID_MAX];
+	uint64_t cgroup_inode;
+	uint64_t cpu_usage_us, nr_throttled, throttled_us;
+	struct pressure pressure;
+	uint64_t memory_current_bytes;
+	/* Every fifth report; unknown in the others. */
+	uint64_t working_set_bytes, anon_shmem_bytes, swap_bytes, oom_kills;
+	struct hugetlb_use hugetlb[REPORT_HUGEPAGE_SIZES];
+	size_t hugetlb_count;
+};
+
+struct report {
+	uint64_t seq; /* from 1, +1 per report of this run */
+	char boot_id[REPORT_UID_MAX];
+	uint64_t monotonic_us; /* the agent's clock */
+	uint64_t wall_us;      /* the same, for people */
+	uint32_t interval_ms;
+	struct cpu_totals cpu;
+	struct pressure pressure, kubepods;
+	struct memory memory;
+	struct hugepages hugepages[REPORT_HUGEPAGE_SIZES];
+	size_t hugepages_count;
+	double load1, load5, load15;
+	enum cgroup_mode cgroup_mode;
+	struct kvm kvm;
+	struct vm_pod *vms; /* owned */
+	size_t vm_count;
+	uint64_t dropped; /* reports this run lost from its ring so far */
+};
+
+/* Everything unknown, nothing counted. */
+void report_init(struct report *report);
+void vm_pod_init(struct vm_pod *vm);
+
+void report_fini(struct report *report); /* NULL and zeroed are fine */
+
+/* A deep copy. */
+void report_copy(struct report *out, const struct report *from);
+
+/* "ok", "missing", "api_mismatch", "create_failed", "run_failed",
+ * "unverified"; the names of /v1/nodes. */
+const char *kvm_state_name(enum kvm_state state);
+
+/* "off", "stat", "open", "vm", "run". */
+const char *kvm_level_name(enum kvm_level level);
+
+/* "unknown", "present", "absent", "disabled", "error". */
+const char *source_state_name(enum source_state state);
+
+/* "unknown", "v2", "hybrid", "v1". */
+const char *cgroup_mode_name(enum cgroup_mode mode);
+
+/* A sentence fragment for people, such as "KVM_CREATE_VM: Device or resource
+ * busy"; "" where there is nothing to add. out holds 80 bytes. */
+char *kvm_detail(char *out, const struct kvm *kvm);

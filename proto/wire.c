@@ -1,0 +1,346 @@
+#include "proto/wire.h"
+
+#include "lib/memory.h"
+#include "proto/wire_fields.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Field numbers of plimsoll.proto that are written by hand below, because the
+ * reports of a batch are packed already. A test holds them together. */
+enum {
+	FIELD_REQUEST_BATCH = 2,
+	FIELD_BATCH_NODE = 1,
+	FIELD_BATCH_RUN_ID = 2,
+	FIELD_BATCH_SENT = 3,
+	FIELD_BATCH_REPORTS = 4,
+};
+enum { TYPE_VARINT = 0, TYPE_BYTES = 2 };
+
+/* ---- ours to wire ---- */
+
+static size_t varint_size(uint64_t value)
+{
+	size_t size = 1;
+
+	for (; value >= 0x80; value >>= 7) {
+		size++;
+	}
+	return size;
+}
+
+static void put_varint(struct buffer *out, uint64_t value)
+{
+	for (; value >= 0x80; value >>= 7) {
+		buffer_char(out, (char)(0x80 | (value & 0x7f)));
+	}
+	buffer_char(out, (char)value);
+}
+
+/* Every field number here is below 16, so its tag is one byte. */
+static void put_bytes(struct buffer *out, unsigned field, const void *bytes,
+	size_t len)
+{
+	put_varint(out, field << 3 | TYPE_BYTES);
+	put_varint(out, len);
+	buffer_append(out, bytes, len);
+}
+
+static size_t bytes_size(size_t len)
+{
+	return 1 + varint_size(len) + len;
+}
+
+size_t wire_batched_size(size_t len)
+{
+	return bytes_size(len);
+}
+
+void wire_pack_batch(struct buffer *out, const struct batch_out *batch)
+{
+	size_t size = bytes_size(strlen(batch->node)) +
+		bytes_size(REPORT_RUN_ID_BYTES) + 1 +
+		varint_size(batch->sent_monotonic_us);
+
+	for (size_t i = 0; i < batch->count; i++) {
+		size += bytes_size(batch->reports[i].len);
+	}
+	put_varint(out, FIELD_REQUEST_BATCH << 3 | TYPE_BYTES);
+	put_varint(out, size);
+	put_bytes(out, FIELD_BATCH_NODE, batch->node, strlen(batch->node));
+	put_bytes(out, FIELD_BATCH_RUN_ID, batch->run_id, REPORT_RUN_ID_BYTES);
+	put_varint(out, FIELD_BATCH_SENT << 3 | TYPE_VARINT);
+	put_varint(out, batch->sent_monotonic_us);
+	for (size_t i = 0; i < batch->count; i++) {
+		put_bytes(out, FIELD_BATCH_REPORTS, batch->reports[i].bytes,
+			batch->reports[i].len);
+	}
+}
+
+void wire_pack_hello(struct buffer *out, const struct hello *hello)
+{
+	Plimsoll__Request request = PLIMSOLL__REQUEST__INIT;
+	Plimsoll__Hello wire = PLIMSOLL__HELLO__INIT;
+	struct hello copy = *hello;
+
+	wire.node = copy.node;
+	wire.version = copy.version;
+	wire.has_run_id = true;
+	wire.run_id = (ProtobufCBinaryData){ sizeof(copy.run_id), copy.run_id };
+	request.kind_case = PLIMSOLL__REQUEST__KIND_HELLO;
+	request.hello = &wire;
+	wire_append(out, &request.base);
+}
+
+void wire_pack_snapshot_request(struct buffer *out,
+	const struct snapshot_request *request)
+{
+	Plimsoll__Request envelope = PLIMSOLL__REQUEST__INIT;
+	Plimsoll__SnapshotRequest wire = PLIMSOLL__SNAPSHOT_REQUEST__INIT;
+
+	wire.has_epoch = true;
+	wire.epoch = request->epoch;
+	wire.has_rev = true;
+	wire.rev = request->rev;
+	envelope.kind_case = PLIMSOLL__REQUEST__KIND_SNAPSHOT;
+	envelope.snapshot = &wire;
+	wire_append(out, &envelope.base);
+}
+
+void wire_pack_welcome(struct buffer *out, const char *version)
+{
+	Plimsoll__Reply reply = PLIMSOLL__REPLY__INIT;
+	Plimsoll__Welcome wire = PLIMSOLL__WELCOME__INIT;
+	scoped_free char *copy = xstrdup(version);
+
+	wire.version = copy;
+	reply.kind_case = PLIMSOLL__REPLY__KIND_WELCOME;
+	reply.welcome = &wire;
+	wire_append(out, &reply.base);
+}
+
+void wire_pack_ack(struct buffer *out, const struct ack *ack)
+{
+	Plimsoll__Reply reply = PLIMSOLL__REPLY__INIT;
+	Plimsoll__Ack wire = PLIMSOLL__ACK__INIT;
+
+	wire.has_state = true;
+	wire.state = ack->stored ? PLIMSOLL__ACK__STATE__STORED
+				 : PLIMSOLL__ACK__STATE__RECEIVED;
+	wire.has_need_hello = ack->need_hello;
+	wire.need_hello = ack->need_hello;
+	wire.has_interval_hint_ms = ack->interval_hint_ms != 0;
+	wire.interval_hint_ms = ack->interval_hint_ms;
+	reply.kind_case = PLIMSOLL__REPLY__KIND_ACK;
+	reply.ack = &wire;
+	wire_append(out, &reply.base);
+}
+
+void wire_pack_snapshot(struct buffer *out, const struct snapshot *snapshot)
+{
+	wire_snapshot_append(out, snapshot);
+}
+
+void wire_pack_refused(struct buffer *out, const char *reason)
+{
+	Plimsoll__Reply reply = PLIMSOLL__REPLY__INIT;
+	Plimsoll__Refused wire = PLIMSOLL__REFUSED__INIT;
+	scoped_free char *copy = xstrdup(reason);
+
+	wire.reason = copy;
+	reply.kind_case = PLIMSOLL__REPLY__KIND_REFUSED;
+	reply.refused = &wire;
+	wire_append(out, &reply.base);
+}
+
+/* ---- wire to ours ---- */
+
+/* For texts that are shown and never used as keys: any bytes, made printable,
+ * cut to fit. */
+static void get_shown(char *out, size_t size, const char *text)
+{
+	size_t len = text == NULL ? 0 : strnlen(text, size - 1);
+
+	for (size_t i = 0; i < len; i++) {
+		out[i] = text[i] < ' ' || text[i] > '~' ? '?' : text[i];
+	}
+	out[len] = '\0';
+}
+
+static int get_run_id(uint8_t *out, const ProtobufCBinaryData *bytes,
+	struct error *err)
+{
+	if (bytes->len != REPORT_RUN_ID_BYTES) {
+		return error_set(err, -EBADMSG, "run_id has %zu bytes, not %d",
+			bytes->len, REPORT_RUN_ID_BYTES);
+	}
+	memcpy(out, bytes->data, REPORT_RUN_ID_BYTES);
+	return 0;
+}
+
+static int get_hello(struct hello *out, const Plimsoll__Hello *wire,
+	struct error *err)
+{
+	int r = wire_get_name(out->node, sizeof(out->node), wire->node, "node",
+		err);
+
+	get_shown(out->version, sizeof(out->version), wire->version);
+	return r == 0 ? get_run_id(out->run_id, &wire->run_id, err) : r;
+}
+
+static void batch_fini(struct batch *batch)
+{
+	for (size_t i = 0; i < batch->count; i++) {
+		report_fini(&batch->reports[i]);
+	}
+	free(batch->reports);
+	batch->reports = NULL;
+	batch->count = 0;
+}
+
+static int get_reports(struct batch *out, const Plimsoll__Batch *wire,
+	struct error *err)
+{
+	if (wire->n_reports == 0 || wire->n_reports > WIRE_REPORTS_MAX) {
+		return error_set(err, -EBADMSG, "a batch of %zu reports",
+			wire->n_reports);
+	}
+	out->reports = xcalloc(wire->n_reports, sizeof(*out->reports));
+	for (; out->count < wire->n_reports; out->count++) {
+		int r = wire_report_from(&out->reports[out->count],
+			wire->reports[out->count], err);
+
+		if (r < 0) {
+			batch_fini(out);
+			return r;
+		}
+	}
+	return 0;
+}
+
+static int get_batch(struct batch *out, const Plimsoll__Batch *wire,
+	struct error *err)
+{
+	int r;
+
+	*out = (struct batch){ .sent_monotonic_us = wire->sent_monotonic_us };
+	r = wire_get_name(out->node, sizeof(out->node), wire->node, "node",
+		err);
+	if (r == 0) {
+		r = get_run_id(out->run_id, &wire->run_id, err);
+	}
+	if (r == 0 && wire->sent_monotonic_us >= INT64_MAX) {
+		r = error_set(err, -EBADMSG, "sent_monotonic_us is no time");
+	}
+	return r == 0 ? get_reports(out, wire, err) : r;
+}
+
+static int get_request(struct wire_request *out, const Plimsoll__Request *wire,
+	struct error *err)
+{
+	switch (wire->kind_case) {
+	case PLIMSOLL__REQUEST__KIND_HELLO:
+		out->kind = WIRE_HELLO;
+		return get_hello(&out->hello, wire->hello, err);
+	case PLIMSOLL__REQUEST__KIND_BATCH:
+		out->kind = WIRE_BATCH;
+		return get_batch(&out->batch, wire->batch, err);
+	case PLIMSOLL__REQUEST__KIND_SNAPSHOT:
+		out->kind = WIRE_SNAPSHOT_REQUEST;
+		out->snapshot.epoch = wire->snapshot->epoch;
+		out->snapshot.rev = wire->snapshot->rev;
+		return 0;
+	case PLIMSOLL__REQUEST__KIND__NOT_SET:
+	default:
+		return error_set(err, -EBADMSG, "unknown kind of request");
+	}
+}
+
+int wire_unpack_request(struct wire_request *out, const uint8_t *bytes,
+	size_t len, struct error *err)
+{
+	struct wire_budget budget;
+	ProtobufCAllocator *allocator = wire_budget_init(&budget);
+	Plimsoll__Request *wire =
+		plimsoll__request__unpack(allocator, len, bytes);
+	struct wire_request request;
+	int r;
+
+	if (wire == NULL) {
+		return error_set(err, -EBADMSG, "the bytes are no request");
+	}
+	r = get_request(&request, wire, err);
+	plimsoll__request__free_unpacked(wire, allocator);
+	if (r == 0) {
+		*out = request;
+	}
+	return r;
+}
+
+void wire_request_fini(struct wire_request *request)
+{
+	if (request->kind == WIRE_BATCH) {
+		batch_fini(&request->batch);
+	}
+}
+
+static int get_reply(struct wire_reply *out, const Plimsoll__Reply *wire,
+	struct error *err)
+{
+	switch (wire->kind_case) {
+	case PLIMSOLL__REPLY__KIND_WELCOME:
+		out->kind = WIRE_WELCOME;
+		get_shown(out->welcome_version, sizeof(out->welcome_version),
+			wire->welcome->version);
+		return 0;
+	case PLIMSOLL__REPLY__KIND_ACK:
+		out->kind = WIRE_ACK;
+		out->ack = (struct ack){
+			.stored = wire->ack->state ==
+				PLIMSOLL__ACK__STATE__STORED,
+			.need_hello = wire->ack->need_hello != 0,
+			.interval_hint_ms = wire->ack->interval_hint_ms,
+		};
+		return 0;
+	case PLIMSOLL__REPLY__KIND_SNAPSHOT:
+		out->kind = WIRE_SNAPSHOT;
+		return wire_snapshot_from(&out->snapshot, wire->snapshot, err);
+	case PLIMSOLL__REPLY__KIND_REFUSED:
+		out->kind = WIRE_REFUSED;
+		get_shown(out->refused, sizeof(out->refused),
+			wire->refused->reason);
+		return 0;
+	case PLIMSOLL__REPLY__KIND__NOT_SET:
+	default:
+		return error_set(err, -EBADMSG, "unknown kind of reply");
+	}
+}
+
+int wire_unpack_reply(struct wire_reply *out, const uint8_t *bytes, size_t len,
+	struct error *err)
+{
+	struct wire_budget budget;
+	ProtobufCAllocator *allocator = wire_budget_init(&budget);
+	Plimsoll__Reply *wire = plimsoll__reply__unpack(allocator, len, bytes);
+	struct wire_reply reply;
+	int r;
+
+	if (wire == NULL) {
+		return error_set(err, -EBADMSG, "the bytes are no reply");
+	}
+	r = get_reply(&reply, wire, err);
+	plimsoll__reply__free_unpacked(wire, allocator);
+	if (r == 0) {
+		*out = reply;
+	}
+	return r;
+}
+
+void wire_reply_fini(struct wire_reply *reply)
+{
+	if (reply->kind == WIRE_SNAPSHOT) {
+		snapshot_fini(&reply->snapshot);
+	}
+}

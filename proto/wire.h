@@ -1,0 +1,124 @@
+/* The wire: bytes to values and back. Alone here protobuf-c is seen.
+ *
+ * Unpacking trusts nothing: broken bytes, missing identities, impossible
+ * numbers and too many of anything are refused with -EBADMSG and a sentence
+ * that may be shown to the peer. Unknown fields are skipped. */
+#pragma once
+
+#include "lib/buffer.h"
+#include "lib/error.h"
+#include "proto/load.h"
+#include "proto/report.h"
+
+enum {
+	WIRE_REPORTS_MAX = 1024, /* per batch */
+	WIRE_NODES_MAX = 16384,	 /* per snapshot */
+};
+
+struct hello {
+	char node[REPORT_NODE_MAX];
+	char version[64];
+	uint8_t run_id[REPORT_RUN_ID_BYTES];
+};
+
+struct batch {
+	char node[REPORT_NODE_MAX];
+	uint8_t run_id[REPORT_RUN_ID_BYTES];
+	uint64_t sent_monotonic_us;
+	struct report *reports; /* owned */
+	size_t count;
+};
+
+/* A report as wire_pack_report() made it: senders keep them in this form. */
+struct packed_report {
+	const uint8_t *bytes;
+	size_t len;
+};
+
+/* A batch on its way out; everything is borrowed. */
+struct batch_out {
+	const char *node;
+	const uint8_t *run_id; /* REPORT_RUN_ID_BYTES */
+	uint64_t sent_monotonic_us;
+	const struct packed_report *reports;
+	size_t count;
+};
+
+struct snapshot_request {
+	uint64_t epoch, rev;
+};
+
+enum wire_request_kind {
+	WIRE_HELLO,
+	WIRE_BATCH,
+	WIRE_SNAPSHOT_REQUEST,
+};
+
+struct wire_request {
+	enum wire_request_kind kind;
+	union {
+		struct hello hello;
+		struct batch batch;
+		struct snapshot_request snapshot;
+	};
+};
+
+struct ack {
+	bool stored;		   /* else only received */
+	bool need_hello;	   /* nothing was taken */
+	uint32_t interval_hint_ms; /* 0: none */
+};
+
+struct snapshot {
+	uint64_t epoch, rev;
+	bool full;		 /* forget nodes of earlier snapshots */
+	struct node_load *nodes; /* owned */
+	size_t count;
+};
+
+void snapshot_fini(struct snapshot *snapshot); /* NULL, zeroed are fine */
+
+enum wire_reply_kind {
+	WIRE_WELCOME,
+	WIRE_ACK,
+	WIRE_SNAPSHOT,
+	WIRE_REFUSED,
+};
+
+struct wire_reply {
+	enum wire_reply_kind kind;
+	union {
+		char welcome_version[64];
+		struct ack ack;
+		struct snapshot snapshot;
+		char refused[256]; /* the reason */
+	};
+};
+
+/* -EBADMSG, with the reason. wire_request_fini() releases the result. */
+must_check int wire_unpack_request(struct wire_request *out,
+	const uint8_t *bytes, size_t len, struct error *err);
+void wire_request_fini(struct wire_request *request);
+
+/* -EBADMSG, with the reason. wire_reply_fini() releases the result. */
+must_check int wire_unpack_reply(struct wire_reply *out, const uint8_t *bytes,
+	size_t len, struct error *err);
+void wire_reply_fini(struct wire_reply *reply);
+
+/* These append to out, whose maximum is the limit: look at out->overflowed. */
+void wire_pack_hello(struct buffer *out, const struct hello *hello);
+void wire_pack_batch(struct buffer *out, const struct batch_out *batch);
+void wire_pack_snapshot_request(struct buffer *out,
+	const struct snapshot_request *request);
+void wire_pack_welcome(struct buffer *out, const char *version);
+void wire_pack_ack(struct buffer *out, const struct ack *ack);
+void wire_pack_snapshot(struct buffer *out, const struct snapshot *snapshot);
+void wire_pack_refused(struct buffer *out, const char *reason);
+
+/* One report by itself, as the store keeps it. The same checks. */
+void wire_pack_report(struct buffer *out, const struct report *report);
+must_check int wire_unpack_report(struct report *out, const uint8_t *bytes,
+	size_t len, struct error *err);
+
+/* Bytes that a packed report of len bytes adds to a batch. */
+size_t wire_batched_size(size_t len);

@@ -1,0 +1,178 @@
+#include "proto/wire_fields.h"
+
+#include "lib/memory.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const void *at(const void *base, size_t offset)
+{
+	return (const char *)base + offset;
+}
+
+static void *at_mutable(void *base, size_t offset)
+{
+	return (char *)base + offset;
+}
+
+void wire_put_integers(void *wire, const void *ours, struct wire_table table)
+{
+	for (size_t i = 0; i < table.count; i++) {
+		const struct wire_field *f = &table.fields[i];
+		uint64_t value = *(const uint64_t *)at(ours, f->ours);
+
+		*(protobuf_c_boolean *)at_mutable(wire, f->has) =
+			value != REPORT_UNKNOWN;
+		*(uint64_t *)at_mutable(wire, f->wire) = value;
+	}
+}
+
+void wire_get_integers(void *ours, const void *wire, struct wire_table table)
+{
+	for (size_t i = 0; i < table.count; i++) {
+		const struct wire_field *f = &table.fields[i];
+		bool has = *(const protobuf_c_boolean *)at(wire, f->has);
+
+		*(uint64_t *)at_mutable(ours, f->ours) = has
+			? *(const uint64_t *)at(wire, f->wire)
+			: REPORT_UNKNOWN;
+	}
+}
+
+void wire_put_doubles(void *wire, const void *ours, struct wire_table table)
+{
+	for (size_t i = 0; i < table.count; i++) {
+		const struct wire_field *f = &table.fields[i];
+		double value = *(const double *)at(ours, f->ours);
+
+		*(protobuf_c_boolean *)at_mutable(wire, f->has) =
+			isfinite(value);
+		*(double *)at_mutable(wire, f->wire) = value;
+	}
+}
+
+int wire_get_doubles(void *ours, const void *wire, struct wire_table table,
+	struct error *err)
+{
+	for (size_t i = 0; i < table.count; i++) {
+		const struct wire_field *f = &table.fields[i];
+		bool has = *(const protobuf_c_boolean *)at(wire, f->has);
+		double value = *(const double *)at(wire, f->wire);
+
+		if (has && (!isfinite(value) || value < 0)) {
+			return error_set(err, -EBADMSG,
+				"%s is not a finite positive number", f->name);
+		}
+		*(double *)at_mutable(ours, f->ours) = has ? value : NAN;
+	}
+	return 0;
+}
+
+int wire_get_name(char *out, size_t size, const char *text, const char *what,
+	struct error *err)
+{
+	size_t len = text == NULL ? 0 : strlen(text);
+
+	if (len == 0 || len >= size) {
+		return error_set(err, -EBADMSG,
+			"%s has %zu bytes, not 1 to %zu", what, len, size - 1);
+	}
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] <= ' ' || text[i] > '~') {
+			return error_set(err, -EBADMSG,
+				"%s holds a byte that is not printable", what);
+		}
+	}
+	memcpy(out, text, len + 1);
+	return 0;
+}
+
+static void *budget_alloc(void *data, size_t size)
+{
+	struct wire_budget *budget = data;
+
+	if (size > budget->left) {
+		return NULL; /* the message is refused as a whole */
+	}
+	budget->left -= size;
+	return xcalloc(1, size);
+}
+
+static void budget_free(void *data, void *pointer)
+{
+	(void)data;
+	free(pointer);
+}
+
+ProtobufCAllocator *wire_budget_init(struct wire_budget *budget)
+{
+	budget->allocator = (ProtobufCAllocator){
+		.alloc = budget_alloc,
+		.free = budget_free,
+		.allocator_data = budget,
+	};
+	budget->left = WIRE_UNPACK_MAX;
+	return &budget->allocator;
+}
+
+struct packer {
+	ProtobufCBuffer base;
+	struct buffer *out;
+};
+
+static void append_bytes(ProtobufCBuffer *self, size_t len,
+	const uint8_t *bytes)
+{
+	buffer_append(((struct packer *)self)->out, bytes, len);
+}
+
+void wire_append(struct buffer *out, const ProtobufCMessage *message)
+{
+	struct packer packer = { { append_bytes }, out };
+
+	(void)protobuf_c_message_pack_to_buffer(message, &packer.base);
+}
+
+int wire_check_enum(int value, int last, const char *what, struct error *err)
+{
+	if (value < 0 || value > last) {
+		return error_set(err, -EBADMSG, "%s has the unknown value %d",
+			what, value);
+	}
+	return 0;
+}
+
+static const struct wire_field hugepage_fields[] = {
+	WIRE_FIELD(Plimsoll__HugePages, hugepages, size_bytes),
+	WIRE_FIELD(Plimsoll__HugePages, hugepages, total),
+	WIRE_FIELD(Plimsoll__HugePages, hugepages, free),
+	WIRE_FIELD(Plimsoll__HugePages, hugepages, reserved),
+};
+
+void wire_hugepages_put(struct wire_hugepages *wire,
+	const struct hugepages *ours, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		plimsoll__huge_pages__init(&wire->items[i]);
+		wire_put_integers(&wire->items[i], &ours[i],
+			WIRE_TABLE(hugepage_fields));
+		wire->pointers[i] = &wire->items[i];
+	}
+}
+
+int wire_hugepages_get(struct hugepages *ours, size_t *count,
+	Plimsoll__HugePages *const *wire, size_t wire_count, struct error *err)
+{
+	if (wire_count > REPORT_HUGEPAGE_SIZES) {
+		return error_set(err, -EBADMSG, "%zu sizes of huge pages",
+			wire_count);
+	}
+	for (size_t i = 0; i < wire_count; i++) {
+		wire_get_integers(&ours[i], wire[i],
+			WIRE_TABLE(hugepage_fields));
+	}
+	*count = wire_count;
+	return 0;
+}

@@ -1,0 +1,227 @@
+#include "lib/httpd.h"
+
+#include "tests/support/cm.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct fixture {
+	uv_loop_t loop;
+	struct httpd *httpd;
+	struct http_request *parked;
+	bool hold;
+	int fd;
+	uv_poll_t poll;
+	char got[8192];
+	size_t got_len;
+	bool complete;
+};
+
+static void serve(void *owner, struct http_request *request)
+{
+	struct fixture *f = owner;
+	const char *who = http_query(request, "who");
+	char body[256];
+	size_t len;
+
+	if (f->hold) {
+		f->parked = request;
+		f->complete = true;
+		return;
+	}
+	if (strcmp(http_method(request), "GET") != 0) {
+		const char *sent = http_body(request, &len);
+
+		http_reply(request, 200, "text/plain", sent, len);
+		return;
+	}
+	if (strcmp(http_path(request), "/hello") != 0) {
+		http_reply_error(request, 404, "there is no %s",
+			http_path(request));
+		return;
+	}
+	(void)snprintf(body, sizeof(body), "hello %s",
+		who == NULL ? "nobody" : who);
+	http_reply(request, 200, "text/plain", body, strlen(body));
+}
+
+static int setup(void **state)
+{
+	static struct fixture f;
+
+	f = (struct fixture){ .fd = -1 };
+	assert_int_equal(uv_loop_init(&f.loop), 0);
+	assert_int_equal(
+		httpd_new(&f.httpd, &f.loop, "127.0.0.1:0", serve, &f, NULL),
+		0);
+	*state = &f;
+	return 0;
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+	struct fixture *f = poll->data;
+	ssize_t len = recv(f->fd, f->got + f->got_len,
+		sizeof(f->got) - 1 - f->got_len, 0);
+
+	(void)status;
+	(void)events;
+	if (len > 0) {
+		f->got_len += (size_t)len;
+		f->got[f->got_len] = '\0';
+		return;
+	}
+	f->complete = true;
+	uv_poll_stop(poll);
+}
+
+static void send_bytes(struct fixture *f, const char *bytes)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET,
+		.sin_port = htons(httpd_port(f->httpd)),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+
+	if (f->fd < 0) {
+		f->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		assert_int_equal(
+			connect(f->fd, (struct sockaddr *)&to, sizeof(to)), 0);
+		assert_int_equal(uv_poll_init(&f->loop, &f->poll, f->fd), 0);
+		f->poll.data = f;
+		assert_int_equal(
+			uv_poll_start(&f->poll, UV_READABLE, on_readable), 0);
+	}
+	assert_int_equal(send(f->fd, bytes, strlen(bytes), 0),
+		(ssize_t)strlen(bytes));
+}
+
+/* The whole answer to one request on a connection that is closed after it. */
+static const char *ask(struct fixture *f, const char *request)
+{
+	send_bytes(f, request);
+	run_until(&f->loop, &f->complete);
+	return f->got;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	httpd_close(f->httpd);
+	if (f->fd >= 0) {
+		uv_close((uv_handle_t *)&f->poll, NULL);
+	}
+	(void)uv_run(&f->loop, UV_RUN_DEFAULT);
+	if (f->fd >= 0) {
+		(void)close(f->fd);
+	}
+	assert_int_equal(uv_loop_close(&f->loop), 0);
+	return 0;
+}
+
+#define CLOSE "Host: x\r\nConnection: close\r\n"
+
+static void a_query_is_decoded_and_answered(void **state)
+{
+	const char *got =
+		ask(*state, "GET /hello?who=a%20b HTTP/1.1\r\n" CLOSE "\r\n");
+
+	assert_non_null(strstr(got, "HTTP/1.1 200"));
+	assert_non_null(strstr(got, "X-Content-Type-Options: nosniff"));
+	assert_non_null(strstr(got, "hello a b"));
+}
+
+static void an_unknown_path_is_a_sentence_in_json(void **state)
+{
+	const char *got = ask(*state, "GET /\"x HTTP/1.1\r\n" CLOSE "\r\n");
+
+	assert_non_null(strstr(got, "HTTP/1.1 404"));
+	assert_non_null(strstr(got, "{\"error\":\"there is no /\\\"x\"}"));
+}
+
+static void a_body_reaches_the_handler(void **state)
+{
+	const char *got = ask(*state,
+		"POST / HTTP/1.1\r\n" CLOSE "Content-Length: 5\r\n\r\n12345");
+
+	assert_non_null(strstr(got, "\r\n\r\n12345"));
+}
+
+static void a_reply_may_wait_for_the_loop(void **state)
+{
+	struct fixture *f = *state;
+
+	f->hold = true;
+	send_bytes(f, "GET /hello HTTP/1.1\r\n" CLOSE "\r\n");
+	run_until(&f->loop, &f->complete);
+	assert_int_equal(f->got_len, 0);
+	f->complete = false;
+	http_reply(f->parked, 200, "text/plain", "later", 5);
+	run_until(&f->loop, &f->complete);
+	assert_non_null(strstr(f->got, "later"));
+}
+
+static void closing_answers_what_is_open(void **state)
+{
+	struct fixture *f = *state;
+
+	f->hold = true;
+	send_bytes(f, "GET /hello HTTP/1.1\r\n" CLOSE "\r\n");
+	run_until(&f->loop, &f->complete);
+	f->complete = false;
+	httpd_close(f->httpd);
+	f->httpd = NULL;
+	run_until(&f->loop, &f->complete);
+}
+
+static void a_request_that_never_ends_is_cut_off(void **state)
+{
+	struct fixture *f = *state;
+
+	send_bytes(f, "GET /hello HTTP/1.1\r\nX-Drip: a");
+	run_until(&f->loop, &f->complete);
+	assert_int_equal(f->got_len, 0);
+}
+
+static void addresses_are_checked(void **state)
+{
+	struct fixture *f = *state;
+	struct httpd *second = NULL;
+	char taken[32];
+	struct error err;
+
+	(void)snprintf(taken, sizeof(taken), "127.0.0.1:%u",
+		httpd_port(f->httpd));
+	assert_int_equal(httpd_new(&second, &f->loop, taken, serve, f, &err),
+		-EADDRINUSE);
+	assert_int_equal(httpd_new(&second, &f->loop, "7474", serve, f, &err),
+		-EINVAL);
+	assert_int_equal(
+		httpd_new(&second, &f->loop, "localhost:x", serve, f, &err),
+		-EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_query_is_decoded_and_answered,
+			setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			an_unknown_path_is_a_sentence_in_json, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_body_reaches_the_handler,
+			setup, teardown),
+		cmocka_unit_test_setup_teardown(a_reply_may_wait_for_the_loop,
+			setup, teardown),
+		cmocka_unit_test_setup_teardown(closing_answers_what_is_open,
+			setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_request_that_never_ends_is_cut_off, setup, teardown),
+		cmocka_unit_test_setup_teardown(addresses_are_checked, setup,
+			teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

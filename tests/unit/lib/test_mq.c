@@ -1,0 +1,209 @@
+#include "lib/mq.h"
+
+#include "tests/support/cm.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct fixture {
+	uv_loop_t loop;
+	struct mq_server *server;
+	struct mq_client *client;
+	char url[64];
+	struct mq_request *parked;
+	bool served, answered;
+	char request[64], answer[64];
+	bool hold;
+};
+
+static void serve(void *owner, struct mq_request *request, const uint8_t *bytes,
+	size_t len)
+{
+	struct fixture *f = owner;
+
+	memcpy(f->request, bytes, len);
+	f->served = true;
+	if (f->hold) {
+		f->parked = request;
+		return;
+	}
+	mq_reply(request, (const uint8_t *)"pong", 4);
+}
+
+static void answer(void *owner, const uint8_t *bytes, size_t len)
+{
+	struct fixture *f = owner;
+
+	f->answered = true;
+	f->answer[0] = '\0';
+	if (bytes != NULL) {
+		memcpy(f->answer, bytes, len);
+		f->answer[len] = '\0';
+	}
+}
+
+static void start_client(struct fixture *f, uint64_t timeout_ms)
+{
+	struct mq_client_options options = { f->url, timeout_ms, answer, f };
+
+	assert_int_equal(mq_client_new(&f->client, &f->loop, &options, NULL),
+		0);
+}
+
+static int setup(void **state)
+{
+	static struct fixture f;
+
+	f = (struct fixture){ 0 };
+	assert_int_equal(uv_loop_init(&f.loop), 0);
+	assert_int_equal(mq_server_new(&f.server, &f.loop, "tcp://127.0.0.1:0",
+				 4, serve, &f, NULL),
+		0);
+	(void)snprintf(f.url, sizeof(f.url), "tcp://127.0.0.1:%u",
+		mq_server_port(f.server));
+	*state = &f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	mq_client_close(f->client);
+	mq_server_close(f->server);
+	(void)uv_run(&f->loop, UV_RUN_DEFAULT);
+	assert_int_equal(uv_loop_close(&f->loop), 0);
+	return 0;
+}
+
+static void a_request_gets_its_reply(void **state)
+{
+	struct fixture *f = *state;
+
+	start_client(f, 5000);
+	mq_client_send(f->client, (const uint8_t *)"ping", 5);
+	assert_true(mq_client_busy(f->client));
+	run_until(&f->loop, &f->answered);
+	assert_string_equal(f->request, "ping");
+	assert_string_equal(f->answer, "pong");
+	assert_false(mq_client_busy(f->client));
+	assert_true(mq_client_connected(f->client));
+	assert_string_equal(mq_client_trouble(f->client), "");
+}
+
+static void a_reply_may_come_much_later(void **state)
+{
+	struct fixture *f = *state;
+
+	f->hold = true;
+	start_client(f, 5000);
+	mq_client_send(f->client, (const uint8_t *)"ping", 5);
+	run_until(&f->loop, &f->served);
+	assert_false(f->answered);
+	mq_reply(f->parked, (const uint8_t *)"late", 4);
+	run_until(&f->loop, &f->answered);
+	assert_string_equal(f->answer, "late");
+}
+
+static void a_silent_server_ends_in_an_answer_without_bytes(void **state)
+{
+	struct fixture *f = *state;
+
+	f->hold = true;
+	start_client(f, 700);
+	mq_client_send(f->client, (const uint8_t *)"ping", 5);
+	run_until(&f->loop, &f->answered);
+	assert_string_equal(f->answer, "");
+}
+
+static void nobody_there_is_said_in_words(void **state)
+{
+	struct fixture *f = *state;
+
+	(void)snprintf(f->url, sizeof(f->url), "tcp://127.0.0.1:1");
+	start_client(f, 1500);
+	mq_client_send(f->client, (const uint8_t *)"ping", 5);
+	run_until(&f->loop, &f->answered);
+	assert_false(mq_client_connected(f->client));
+	assert_string_equal(mq_client_trouble(f->client),
+		"the connection was refused");
+}
+
+static void the_request_survives_a_restart_of_the_server(void **state)
+{
+	struct fixture *f = *state;
+	struct mq_server *second;
+
+	f->hold = true;
+	start_client(f, 9000);
+	mq_client_send(f->client, (const uint8_t *)"ping", 5);
+	run_until(&f->loop, &f->served);
+	mq_server_close(f->server);
+	f->server = NULL;
+	f->served = false;
+	f->hold = false;
+	/* The port is free once the old listener is closed. */
+	while (mq_server_new(&second, &f->loop, f->url, 4, serve, f, NULL) <
+		0) {
+		(void)uv_run(&f->loop, UV_RUN_ONCE);
+	}
+	f->server = second;
+	run_until(&f->loop, &f->answered);
+	assert_string_equal(f->answer, "pong");
+}
+
+static void a_port_in_use_is_an_error_with_a_sentence(void **state)
+{
+	struct fixture *f = *state;
+	struct mq_server *second = NULL;
+	struct error err;
+
+	assert_int_equal(
+		mq_server_new(&second, &f->loop, f->url, 1, serve, f, &err),
+		-EADDRINUSE);
+	assert_non_null(strstr(err.text, "cannot listen on"));
+}
+
+static void urls_that_are_not_tcp_are_refused(void **state)
+{
+	struct fixture *f = *state;
+	struct mq_client_options options = { NULL, 1000, answer, f };
+	struct mq_client *client = NULL;
+	static const char *const bad[] = { "ipc:///tmp/x", "127.0.0.1:1",
+		"tcp://", "tcp://nohost", "tls+tcp://a:1" };
+	struct error err;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		options.url = bad[i];
+		assert_int_equal(
+			mq_client_new(&client, &f->loop, &options, &err),
+			-EINVAL);
+		assert_non_null(strstr(err.text, bad[i]));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_request_gets_its_reply, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(a_reply_may_come_much_later,
+			setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_silent_server_ends_in_an_answer_without_bytes, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(nobody_there_is_said_in_words,
+			setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			the_request_survives_a_restart_of_the_server, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			a_port_in_use_is_an_error_with_a_sentence, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			urls_that_are_not_tcp_are_refused, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
