@@ -11,8 +11,7 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := all
 
-CC = gcc
-CLANG = clang-14
+CC = $(if $(filter fuzz,$(BUILD)),clang-14,gcc)
 PKGS = libuv libprotobuf-c libcurl libcjson sqlite3 libmicrohttpd yaml-0.1
 
 PACKAGES_BUILD = gcc make pkg-config git ca-certificates \
@@ -34,6 +33,10 @@ LDFLAGS_release = -pie -Wl,-z,relro,-z,now
 CFLAGS_asan = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
 	-fno-sanitize-recover=all
 LDFLAGS_asan = -fsanitize=address,undefined
+# For `make fuzz` alone: clang's libFuzzer.
+CFLAGS_fuzz = -O1 -g -fno-omit-frame-pointer \
+	-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+LDFLAGS_fuzz = -fsanitize=address,undefined
 CFLAGS_tsan = -O1 -g -fno-omit-frame-pointer -fsanitize=thread
 LDFLAGS_tsan = -fsanitize=thread
 ifeq ($(CFLAGS_$(BUILD)),)
@@ -48,14 +51,26 @@ BINS = $(PROGRAMS:%=$(BIN)/plimsoll-%)
 BIN = $(if $(filter release,$(BUILD)),bin,$(OUT)/bin)
 
 objects = $(patsubst %.c,$(OUT)/%.o,$(wildcard $(1)/*.c))
+# The daemon whose headers a test includes: it links that one.
+room_of = $(firstword $(shell grep -ohE '"(agent|aggregator|scheduler)/' $(1) \
+	| tr -d '"/'))
+# The objects of that daemon but its main.
+daemon_of = $(filter-out %/main.o,$(call objects,$(call room_of,$(1))))
 ARCHIVES = $(OUT)/kube.a $(OUT)/proto.a $(OUT)/lib.a
 LIBS = -lcurl -lcjson -lyaml -lprotobuf-c -lnng -lmicrohttpd -lsqlite3 -luv \
 	-lm -lpthread
 
 TEST_SRCS := $(wildcard tests/unit/*/test_*.c)
-TEST_BINS := $(TEST_SRCS:tests/unit/%.c=$(OUT)/tests/unit/%)
-ALL_SRCS := $(wildcard lib/*.c proto/*.c kube/*.c agent/*.c aggregator/*.c \
-	scheduler/*.c tests/unit/*/*.c tests/support/*.c tests/fuzz/*.c)
+TEST_BINS := $(TEST_SRCS:%.c=$(OUT)/%)
+FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ_NAMES := $(FUZZ_SRCS:tests/fuzz/fuzz_%.c=%)
+REPLAYS := $(FUZZ_NAMES:%=$(OUT)/tests/fuzz/replay_%)
+BENCH_SRCS := $(wildcard tests/bench/bench_*.c)
+BENCH_BINS := $(BENCH_SRCS:%.c=$(OUT)/%)
+ROOM_SRCS := $(wildcard lib/*.c proto/*.c kube/*.c agent/*.c aggregator/*.c \
+	scheduler/*.c)
+ALL_SRCS := $(ROOM_SRCS) $(wildcard tests/unit/*/*.c tests/support/*.c \
+	tests/fuzz/*.c tests/bench/*.c)
 ALL_HDRS := $(wildcard lib/*.h proto/*.h kube/*.h agent/*.h aggregator/*.h \
 	scheduler/*.h tests/support/*.h)
 
@@ -63,7 +78,7 @@ ALL_HDRS := $(wildcard lib/*.h proto/*.h kube/*.h agent/*.h aggregator/*.h \
 
 .PHONY: help
 help: ## what can be made
-	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  make \1#\2/p' $(MAKEFILE_LIST) \
+	@sed -n 's/^\([a-z][a-z0-9-]*\):.*## \(.*\)/  make \1#\2/p' $(MAKEFILE_LIST) \
 		| column -t -s '#'
 	@echo "  BUILD=release|asan|tsan picks the build (now: $(BUILD))"
 
@@ -109,11 +124,145 @@ $(BIN)/plimsoll-%: $$(call objects,$$*) $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-# A unit test links its room without main.c, and the rooms below it.
-$(OUT)/tests/unit/%: $(OUT)/tests/unit/%.o $$(filter-out %/main.o,$$(call \
-		objects,$$(filter $(PROGRAMS),$$(firstword $$(subst /, ,$$*))))) \
-		$$(call objects,tests/support) $(ARCHIVES)
-	$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS)
+# A test links the daemon it is about, without main.c, and the rooms below.
+define test_rule
+$(OUT)/$(1): $(OUT)/$(1).o $(call daemon_of,$(1).c) $(OUT)/tests/support.a \
+		$(ARCHIVES)
+	$$(CC) $(LDFLAGS) -o $$@ $$(filter %.o %.a,$$^) -lcmocka $(LIBS)
+endef
+$(OUT)/tests/support.a: $(call objects,tests/support)
+	@rm -f $@
+	$(AR) crs $@ $^
+$(foreach src,$(TEST_SRCS) $(BENCH_SRCS),$(eval $(call test_rule,$(src:%.c=%))))
+
+# A fuzz target without the fuzzer: it replays its corpus and what it is given.
+define replay_rule
+$(OUT)/tests/fuzz/replay_$(1): $(OUT)/tests/fuzz/fuzz_$(1).o \
+		$(OUT)/tests/fuzz/replay.o $(call daemon_of,tests/fuzz/fuzz_$(1).c) $(ARCHIVES)
+	$$(CC) $(LDFLAGS) -o $$@ $$(filter %.o %.a,$$^) $(LIBS)
+$(OUT)/tests/fuzz/fuzz_$(1): $(OUT)/tests/fuzz/fuzz_$(1).o \
+		$(call daemon_of,tests/fuzz/fuzz_$(1).c) $(ARCHIVES)
+	$$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $$@ $$(filter %.o %.a,$$^) $(LIBS)
+endef
+$(foreach name,$(FUZZ_NAMES),$(eval $(call replay_rule,$(name))))
 .SECONDARY:
 
--include $(wildcard $(OUT)/*/*.d $(OUT)/*/*/*/*.d $(OUT)/*/*/*.d)
+# ---- installing what is missing -------------------------------------------
+
+# $(call need,PACKAGES): installs those that dpkg does not know as installed.
+need = @missing=$$(for p in $(1); do dpkg-query -W -f '$${Status}' $$p \
+		2>/dev/null | grep -q 'ok installed' || echo $$p; done); \
+	if [ -n "$$missing" ]; then \
+		echo "installing:" $$missing; \
+		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+		$$sudo apt-get update -q && $$sudo env \
+			DEBIAN_FRONTEND=noninteractive apt-get install -y -q \
+			--no-install-recommends $$missing; \
+	fi
+
+.PHONY: packages-build packages-test packages-lint packages-fuzz packages-run
+packages-build:
+	$(call need,$(PACKAGES_BUILD))
+packages-run:
+	$(call need,$(PACKAGES_BUILD) $(PACKAGES_RUN))
+packages-test:
+	$(call need,$(PACKAGES_BUILD) $(PACKAGES_TEST))
+packages-lint:
+	$(call need,$(PACKAGES_BUILD) $(PACKAGES_LINT))
+packages-fuzz:
+	$(call need,$(PACKAGES_BUILD) $(PACKAGES_FUZZ))
+
+# ---- running --------------------------------------------------------------
+
+.PHONY: run
+run: packages-run ## start it all on this machine and show it live
+	@$(MAKE) -s all
+	@python3 tests/support/run_here.py
+
+# ---- testing --------------------------------------------------------------
+
+JOBS := $(shell nproc)
+
+.PHONY: test test-binaries
+test: packages-test ## unit and system tests, release and with sanitizers
+	@$(MAKE) -s -j$(JOBS) all test-binaries
+	@$(MAKE) -s -j$(JOBS) BUILD=asan all test-binaries
+	@python3 tests/support/run_tests.py build/release build/asan
+
+test-binaries: $(TEST_BINS) $(REPLAYS)
+
+.PHONY: test-tsan
+test-tsan: packages-test ## the unit tests under the thread sanitizer
+	@$(MAKE) -s -j$(JOBS) BUILD=tsan test-binaries
+	@python3 tests/support/run_tests.py --unit-only build/tsan
+
+.PHONY: cluster e2e demo
+cluster: build/kubecluster ## the control plane that tests use (needs Go)
+build/kubecluster: $(wildcard tests/cluster/*.go tests/cluster/go.*)
+	@mkdir -p build
+	tests/cluster/build.sh $@
+
+e2e: packages-test ## the story on a real API server (needs Go >= 1.26)
+	@$(MAKE) -s -j$(JOBS) all
+	@[ -n "$${E2E_KUBECONFIG:-}" ] || $(MAKE) -s cluster
+	@python3 tests/support/run_tests.py --e2e
+
+demo: packages-test ## the same story, live, at a person's pace (needs Go)
+	@$(MAKE) -s -j$(JOBS) all cluster
+	@python3 tests/e2e/demo.py
+
+.PHONY: fuzz
+SECONDS ?= 30
+fuzz: packages-fuzz ## run every fuzz target for SECONDS (30)
+	@$(MAKE) -s -j$(JOBS) BUILD=fuzz fuzz-binaries
+	@for name in $(FUZZ_NAMES); do \
+		mkdir -p build/fuzz/corpus/$$name; \
+		echo "== $$name"; \
+		build/fuzz/tests/fuzz/fuzz_$$name -max_total_time=$(SECONDS) \
+			-max_len=65536 -timeout=10 -rss_limit_mb=2048 \
+			-print_final_stats=1 -verbosity=0 \
+			-artifact_prefix=build/fuzz/$$name- \
+			build/fuzz/corpus/$$name tests/fuzz/corpus/$$name; \
+	done
+.PHONY: fuzz-binaries
+fuzz-binaries: $(FUZZ_NAMES:%=$(OUT)/tests/fuzz/fuzz_%)
+
+.PHONY: bench
+bench: packages-test ## print what a sample and a decision cost
+	@$(MAKE) -s -j$(JOBS) all bench-binaries
+	@for b in $(BENCH_BINS); do $$b; done
+.PHONY: bench-binaries
+bench-binaries: $(BENCH_BINS)
+
+# ---- looking after the code -----------------------------------------------
+
+TIDY = clang-tidy-14 --quiet
+TIDY_DONE := $(ALL_SRCS:%=build/tidy/%)
+
+.PHONY: lint format
+lint: packages-lint ## format, clang-tidy, cppcheck, layers, banned calls
+	@$(MAKE) -s -j$(JOBS) $(GEN)/plimsoll.pb-c.h $(GEN)/version.h
+	clang-format-14 --dry-run -Werror $(ALL_SRCS) $(ALL_HDRS)
+	python3 tests/support/lint.py
+	cppcheck --quiet --error-exitcode=1 --std=c11 -j$(JOBS) \
+		--enable=warning,performance,portability \
+		--inline-suppr -I. -D_GNU_SOURCE --suppress=missingInclude \
+		$(ROOM_SRCS)
+	@$(MAKE) -s -j$(JOBS) tidy
+	@echo "lint: clean"
+
+.PHONY: tidy
+tidy: $(TIDY_DONE)
+build/tidy/%: % .clang-tidy | $(GEN)/plimsoll.pb-c.h $(GEN)/version.h
+	@mkdir -p $(@D)
+	@$(TIDY) $< -- -std=c17 $(CPPFLAGS) 2> $@.err || { cat $@.err; exit 1; }
+	@touch $@
+
+format: ## lay out all C files as clang-format says
+	clang-format-14 -i $(ALL_SRCS) $(ALL_HDRS)
+
+.PHONY: clean
+clean: ## remove what was built (not run/, which holds data)
+	rm -rf bin build
+
+-include $(shell find $(OUT) -name '*.d' 2>/dev/null)

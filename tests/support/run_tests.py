@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Runs what was built and closes with one line: tests: N passed, N failed,
+N skipped.
+
+usage: run_tests.py [--unit-only] BUILD_DIR ...   unit tests, corpora, system
+       run_tests.py --e2e                         the tests on a real API server
+
+A test program that dies without a summary counts as one failure; nothing
+passed at all is a failure too. Output of what fails is shown, the rest is not."""
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+TIMEOUT_S = 600
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class Tally:
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+
+    def add(self, name, counts, output, seconds):
+        passed, failed, skipped = counts
+        self.passed += passed
+        self.failed += failed
+        self.skipped += skipped
+        mark = "FAIL" if failed else "ok"
+        print(f"{mark:5}{name}  ({passed} passed"
+              + (f", {failed} failed" if failed else "")
+              + (f", {skipped} skipped" if skipped else "")
+              + f", {seconds:.1f} s)", flush=True)
+        if failed:
+            print(output, flush=True)
+
+
+def run(command, env=None):
+    """Exit code, output and seconds of a command, bounded in time."""
+    start = time.monotonic()
+    try:
+        done = subprocess.run(
+            command, env=env, stdin=subprocess.DEVNULL, timeout=TIMEOUT_S,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        code, output = done.returncode, done.stdout
+    except subprocess.TimeoutExpired as late:
+        code = -1
+        output = (late.stdout or b"") + b"\nstopped: it took too long\n"
+    text = ANSI.sub("", output.decode(errors="replace"))
+    return code, text, time.monotonic() - start
+
+
+def number(pattern, text):
+    match = re.search(pattern, text)
+    return int(match.group(1)) if match else 0
+
+
+def cmocka_counts(code, text):
+    passed = number(r"\[  PASSED  \] (\d+) test", text)
+    failed = number(r"\[  FAILED  \] (\d+) test", text)
+    skipped = number(r"\[  SKIPPED \] (\d+) test", text)
+    if code != 0 and failed == 0:
+        failed = 1
+    if passed + failed + skipped == 0:
+        failed = 1
+    return passed, failed, skipped
+
+
+def unittest_counts(code, text):
+    ran = number(r"Ran (\d+) tests?", text)
+    failed = number(r"failures=(\d+)", text) + number(r"errors=(\d+)", text)
+    skipped = number(r"skipped=(\d+)", text)
+    if code != 0 and failed == 0:
+        failed = 1
+    return max(0, ran - failed - skipped), failed, skipped
+
+
+def replay_counts(code, _text):
+    return (1, 0, 0) if code == 0 else (0, 1, 0)
+
+
+def unit_jobs(build):
+    for path in sorted(pathlib.Path(build, "tests/unit").rglob("test_*")):
+        if os.access(path, os.X_OK) and path.suffix == "":
+            yield str(path), [str(path)], None, cmocka_counts
+    for path in sorted(pathlib.Path(build, "tests/fuzz").glob("replay_*")):
+        if path.suffix == "":
+            corpus = pathlib.Path("tests/fuzz/corpus", path.name[7:])
+            files = [str(f) for f in sorted(corpus.iterdir()) if f.is_file()]
+            yield str(path), [str(path)] + files, None, replay_counts
+
+
+def python_jobs(folder, env, label):
+    for path in sorted(pathlib.Path(folder).glob("*_test.py")):
+        yield (f"{path} {label}".strip(),
+               [sys.executable, "-m", "unittest", "-v", str(path)], env,
+               unittest_counts)
+
+
+def run_jobs(tally, jobs, workers):
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        waiting = [(name, counts, pool.submit(run, command, env))
+                   for name, command, env, counts in jobs]
+        for name, counts, future in waiting:
+            code, text, seconds = future.result()
+            tally.add(name, counts(code, text), text, seconds)
+
+
+def main(arguments):
+    tally = Tally()
+    start = time.monotonic()
+    os.environ.setdefault("ASAN_OPTIONS", "abort_on_error=0")
+    if arguments == ["--e2e"]:
+        run_jobs(tally, python_jobs("tests/e2e", os.environ.copy(), ""), 1)
+    else:
+        unit_only = "--unit-only" in arguments
+        for build in [a for a in arguments if not a.startswith("--")]:
+            run_jobs(tally, unit_jobs(build), os.cpu_count() or 1)
+            if not unit_only:
+                bins = ("bin" if build.endswith("release")
+                        else f"{build}/bin")
+                env = dict(os.environ, PLIMSOLL_BIN=bins)
+                run_jobs(tally, python_jobs("tests/system", env, bins), 1)
+    minutes = (time.monotonic() - start) / 60
+    print(f"took {minutes:.1f} minutes")
+    print(f"tests: {tally.passed} passed, {tally.failed} failed, "
+          f"{tally.skipped} skipped", flush=True)
+    return 1 if tally.failed or not tally.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
