@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -38,7 +39,7 @@ struct http_request {
 	struct inbox_item item;
 	struct httpd *httpd;
 	struct MHD_Connection *connection;
-	struct http_request *next, **link; /* in httpd->open, the loop's */
+	LIST_ENTRY(http_request) link; /* in httpd->open, the loop's */
 	const char *method;
 	char *path;
 	struct buffer body;
@@ -51,7 +52,8 @@ struct http_request {
 
 /* A connection whose request is being read: what the reaper looks at. */
 struct reading {
-	struct reading *next, **link;
+	LIST_ENTRY(reading) link;
+	bool is_listed;
 	int fd;
 	uint64_t since_us;
 };
@@ -62,10 +64,10 @@ struct httpd {
 	struct timer *reaper;
 	http_serve serve;
 	void *owner;
-	struct http_request *open; /* being served; the loop's */
+	LIST_HEAD(, http_request) open; /* being served; the loop's */
 	uv_mutex_t mutex;
-	struct reading *readings; /* guarded by mutex */
-	bool closing;		  /* guarded by mutex */
+	LIST_HEAD(, reading) readings; /* guarded by mutex */
+	bool closing;		       /* guarded by mutex */
 	uint16_t port;
 };
 
@@ -75,24 +77,17 @@ static void reading_begin(struct httpd *httpd, struct reading *reading)
 {
 	uv_mutex_lock(&httpd->mutex);
 	reading->since_us = clock_monotonic_us();
-	reading->next = httpd->readings;
-	reading->link = &httpd->readings;
-	if (reading->next != NULL) {
-		reading->next->link = &reading->next;
-	}
-	httpd->readings = reading;
+	LIST_INSERT_HEAD(&httpd->readings, reading, link);
+	reading->is_listed = true;
 	uv_mutex_unlock(&httpd->mutex);
 }
 
 static void reading_end(struct httpd *httpd, struct reading *reading)
 {
 	uv_mutex_lock(&httpd->mutex);
-	if (reading->link != NULL) {
-		*reading->link = reading->next;
-		if (reading->next != NULL) {
-			reading->next->link = reading->link;
-		}
-		reading->link = NULL;
+	if (reading->is_listed) {
+		LIST_REMOVE(reading, link);
+		reading->is_listed = false;
 	}
 	uv_mutex_unlock(&httpd->mutex);
 }
@@ -101,9 +96,10 @@ static void reap(void *owner)
 {
 	struct httpd *httpd = owner;
 	uint64_t now = clock_monotonic_us();
+	struct reading *r;
 
 	uv_mutex_lock(&httpd->mutex);
-	for (struct reading *r = httpd->readings; r != NULL; r = r->next) {
+	LIST_FOREACH (r, &httpd->readings, link) {
 		if (now - r->since_us > REQUEST_MAX_US) {
 			(void)shutdown(r->fd, SHUT_RDWR);
 		}
@@ -259,6 +255,8 @@ static enum MHD_Result begin_serving(struct httpd *httpd,
 	return queue_reply(request->connection, request);
 }
 
+/* The parameters are libmicrohttpd's. */
+// NOLINTNEXTLINE(readability-function-size)
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
 	const char *url, const char *method, const char *version,
 	const char *upload, size_t *upload_len, void **context)
@@ -292,21 +290,13 @@ static void deliver(void *owner, struct inbox_item *item)
 	struct httpd *httpd = owner;
 	struct http_request *request = (struct http_request *)item;
 
-	request->next = httpd->open;
-	request->link = &httpd->open;
-	if (request->next != NULL) {
-		request->next->link = &request->next;
-	}
-	httpd->open = request;
+	LIST_INSERT_HEAD(&httpd->open, request, link);
 	httpd->serve(httpd->owner, request);
 }
 
 static void finish(struct http_request *request)
 {
-	*request->link = request->next;
-	if (request->next != NULL) {
-		request->next->link = request->link;
-	}
+	LIST_REMOVE(request, link);
 	/* From here on libmicrohttpd's thread may free it. */
 	MHD_resume_connection(request->connection);
 }
@@ -403,16 +393,18 @@ static int listen_on(int *fd, const char *address, struct error *err)
 
 static uint16_t bound_port(int fd)
 {
-	struct sockaddr_storage address = { 0 };
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} address = { .v6 = { 0 } };
 	socklen_t len = sizeof(address);
 
-	if (getsockname(fd, (struct sockaddr *)&address, &len) < 0) {
+	if (getsockname(fd, &address.any, &len) < 0) {
 		return 0;
 	}
-	if (address.ss_family == AF_INET6) {
-		return ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
-	}
-	return ntohs(((struct sockaddr_in *)&address)->sin_port);
+	return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port
+						       : address.v4.sin_port);
 }
 
 int httpd_new(struct httpd **out, uv_loop_t *loop, const char *address,
@@ -472,8 +464,10 @@ void httpd_close(struct httpd *httpd)
 	timer_close(httpd->reaper);
 	/* Delivers what was pushed before; all that is open gets its 503. */
 	inbox_close(httpd->inbox);
-	while (httpd->open != NULL) {
-		http_reply_error(httpd->open, CLOSE_STATUS, "shutting down");
+	for (struct http_request *r = LIST_FIRST(&httpd->open), *next;
+		r != NULL; r = next) {
+		next = LIST_NEXT(r, link);
+		http_reply_error(r, CLOSE_STATUS, "shutting down");
 	}
 	if (httpd->daemon != NULL) {
 		MHD_stop_daemon(httpd->daemon);

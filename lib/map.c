@@ -131,16 +131,18 @@ void *map_remove(struct map *map, const char *key)
 
 bool map_next(const struct map *map, size_t *at, const char **key, void **value)
 {
-	while (*at < map->capacity) {
-		const struct map_slot *slot = &map->slots[(*at)++];
+	const struct map_slot *slot;
 
-		if (is_live(slot)) {
-			if (key != NULL) {
-				*key = slot->key;
-			}
-			*value = slot->value;
-			return true;
-		}
+	while (*at < map->capacity && !is_live(&map->slots[*at])) {
+		(*at)++;
 	}
-	return false;
+	if (*at == map->capacity) {
+		return false;
+	}
+	slot = &map->slots[(*at)++];
+	if (key != NULL) {
+		*key = slot->key;
+	}
+	*value = slot->value;
+	return true;
 }

@@ -17,6 +17,7 @@
  * to the second value: a fleet does not come back all at once. */
 enum { RECONNECT_MIN_MS = 1000, RECONNECT_MAX_MS = 15000 };
 enum { FIRST_DIAL_SPREAD_MS = 500 };
+enum { DIAL_FAILURES = 6 };
 /* Replies handed to nng may still be on their way when a server closes. */
 enum { LINGER_MS = 100 };
 
@@ -175,20 +176,20 @@ static void on_linger(void *owner)
 	server_free(owner);
 }
 
-int mq_server_new(struct mq_server **out, uv_loop_t *loop, const char *url,
-	size_t contexts, mq_serve serve, void *owner, struct error *err)
+int mq_server_new(struct mq_server **out, uv_loop_t *loop,
+	const struct mq_server_options *options, struct error *err)
 {
 	struct mq_server *server;
-	int r = check_url(url, err);
+	int r = check_url(options->url, err);
 
 	if (r < 0) {
 		return r;
 	}
 	server = xcalloc(1, sizeof(*server));
-	server->serve = serve;
-	server->owner = owner;
-	server->slots = xcalloc(contexts, sizeof(*server->slots));
-	server->slot_count = contexts;
+	server->serve = options->serve;
+	server->owner = options->owner;
+	server->slot_count = options->contexts;
+	server->slots = xcalloc(server->slot_count, sizeof(*server->slots));
 	server->inbox = inbox_new(loop, deliver_request, server);
 	server->linger = timer_new(loop, on_linger, server);
 	r = nng_rep0_open(&server->socket);
@@ -196,19 +197,19 @@ int mq_server_new(struct mq_server **out, uv_loop_t *loop, const char *url,
 		r = nng_socket_set_size(server->socket, NNG_OPT_RECVMAXSZ,
 			MQ_RECV_MAX);
 	}
-	for (size_t i = 0; r == 0 && i < contexts; i++) {
+	for (size_t i = 0; r == 0 && i < server->slot_count; i++) {
 		r = open_slot(server, &server->slots[i]);
 	}
 	if (r == 0) {
-		r = start_listener(server, url);
+		r = start_listener(server, options->url);
 	}
 	if (r != 0) {
 		atomic_store(&server->closing, true);
 		server_free(server);
 		return error_set(err, nng_errno(r), "cannot listen on '%s': %s",
-			url, nng_strerror(r));
+			options->url, nng_strerror(r));
 	}
-	for (size_t i = 0; i < contexts; i++) {
+	for (size_t i = 0; i < server->slot_count; i++) {
 		receive(&server->slots[i]);
 	}
 	*out = server;
@@ -261,7 +262,8 @@ struct mq_client {
 	bool busy;	 /* a request is under way; the loop's */
 	_Atomic int pipes;
 	struct mq_client_options options;
-	char trouble[128];
+	uint64_t failures[DIAL_FAILURES]; /* as counted at the last look */
+	const char *trouble;		  /* a literal */
 };
 
 /* On an nng thread: sent -> receive; received or failed -> tell the loop. */
@@ -316,7 +318,6 @@ static void on_first_dial(void *owner)
 
 static int set_client_options(struct mq_client *client)
 {
-	nng_duration timeout = (nng_duration)client->options.timeout_ms;
 	int r;
 
 	r = nng_socket_set_size(client->socket, NNG_OPT_RECVMAXSZ, MQ_RECV_MAX);
@@ -329,10 +330,10 @@ static int set_client_options(struct mq_client *client)
 			RECONNECT_MAX_MS);
 	}
 	if (r == 0) {
-		/* Finite, or nng would not resend after a lost connection
-		 * either; never before our own timeout. */
+		/* Without it a lost connection ends the request at once: what
+		 * would be sent again is old by then, its time above all. */
 		r = nng_socket_set_ms(client->socket, NNG_OPT_REQ_RESENDTIME,
-			timeout + 1000);
+			NNG_DURATION_INFINITE);
 	}
 	if (r == 0) {
 		r = nng_pipe_notify(client->socket, NNG_PIPE_EV_ADD_POST,
@@ -392,6 +393,7 @@ int mq_client_new(struct mq_client **out, uv_loop_t *loop,
 	}
 	client = xcalloc(1, sizeof(*client));
 	client->options = *options;
+	client->trouble = "no connection yet";
 	client->inbox = inbox_new(loop, deliver_answer, client);
 	client->first_dial = timer_new(loop, on_first_dial, client);
 	r = open_client(client);
@@ -433,43 +435,49 @@ bool mq_client_connected(const struct mq_client *client)
 }
 
 /* nng's dialer reports nothing by itself, but it counts what went wrong. */
-static const char *dial_failure(nng_stat *dialer)
+static const struct {
+	const char *stat, *text;
+} dial_failures[DIAL_FAILURES] = {
+	{ "refused", "the connection was refused" },
+	{ "timeout", "the connection timed out" },
+	{ "auth", "the peer's certificate was not accepted" },
+	{ "proto", "the peer does not speak plimsoll's protocol" },
+	{ "disconnect", "the peer closed the connection" },
+	{ "other",
+		"the connection was lost, or the address cannot "
+		"be reached or resolved" },
+};
+
+/* The counters are of the dialer's whole life: what grew since the last look
+ * is what is wrong now. */
+static void look_at_dialer(struct mq_client *client, nng_stat *dialer)
 {
-	static const struct {
-		const char *stat, *text;
-	} causes[] = {
-		{ "refused", "the connection was refused" },
-		{ "timeout", "the connection timed out" },
-		{ "auth", "the peer's certificate was not accepted" },
-		{ "proto", "the peer does not speak plimsoll's protocol" },
-		{ "disconnect", "the peer closed the connection" },
-		{ "other", "the address cannot be reached or resolved" },
-	};
+	for (size_t i = 0; i < DIAL_FAILURES; i++) {
+		nng_stat *stat = nng_stat_find(dialer, dial_failures[i].stat);
+		uint64_t count = stat == NULL ? 0 : nng_stat_value(stat);
 
-	for (size_t i = 0; i < count_of(causes); i++) {
-		nng_stat *stat = nng_stat_find(dialer, causes[i].stat);
-
-		if (stat != NULL && nng_stat_value(stat) > 0) {
-			return causes[i].text;
+		if (count > client->failures[i]) {
+			client->trouble = dial_failures[i].text;
 		}
+		client->failures[i] = count;
 	}
-	return "no connection yet";
 }
 
 const char *mq_client_trouble(struct mq_client *client)
 {
 	nng_stat *all = NULL;
-	nng_stat *dialer = NULL;
+	nng_stat *dialer;
 
 	if (mq_client_connected(client)) {
 		return "";
 	}
 	if (nng_stats_get(&all) == 0) {
 		dialer = nng_stat_find_dialer(all, client->dialer);
+		if (dialer != NULL) {
+			look_at_dialer(client, dialer);
+		}
+		nng_stats_free(all);
 	}
-	(void)snprintf(client->trouble, sizeof(client->trouble), "%s",
-		dialer == NULL ? "no connection yet" : dial_failure(dialer));
-	nng_stats_free(all);
 	return client->trouble;
 }
 

@@ -24,12 +24,17 @@ struct mq_request; /* one received request that waits for its reply */
 typedef void (*mq_serve)(void *owner, struct mq_request *request,
 	const uint8_t *bytes, size_t len);
 
-/* Listens on a tcp:// URL with `contexts` requests in hand at most: acked
- * requests per second <= contexts / time per reply. owner outlives the server.
- * -EADDRINUSE, -EADDRNOTAVAIL, -EINVAL (not an URL we serve), -ENOMEM. */
+struct mq_server_options {
+	const char *url; /* tcp://HOST:PORT; port 0 picks one */
+	size_t contexts; /* requests in hand at most: requests per second
+	                  * <= contexts / time per reply */
+	mq_serve serve;
+	void *owner; /* outlives the server */
+};
+
+/* -EADDRINUSE, -EADDRNOTAVAIL, -EINVAL (not an URL we serve), -ENOMEM. */
 must_check int mq_server_new(struct mq_server **out, uv_loop_t *loop,
-	const char *url, size_t contexts, mq_serve serve, void *owner,
-	struct error *err);
+	const struct mq_server_options *options, struct error *err);
 
 /* The port that was bound; useful with port 0. */
 uint16_t mq_server_port(const struct mq_server *server);
@@ -49,13 +54,14 @@ void mq_server_close(struct mq_server *server);
 struct mq_client;
 
 /* The reply to the request that was sent last. bytes live during the call.
- * NULL bytes: no reply came within the timeout; the request may have arrived. */
+ * NULL bytes: the connection was lost or the timeout passed; the request may
+ * have arrived. */
 typedef void (*mq_answer)(void *owner, const uint8_t *bytes, size_t len);
 
 struct mq_client_options {
 	const char *url;     /* tcp://HOST:PORT */
-	uint64_t timeout_ms; /* for one request; nng resends after a lost
-	                      * connection by itself within this time */
+	uint64_t timeout_ms; /* for one request, waiting for a connection
+	                      * included */
 	mq_answer answer;
 	void *owner; /* outlives the client */
 };

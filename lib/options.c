@@ -13,7 +13,7 @@ static void env_name(char *out, size_t size, const char *flag)
 {
 	(void)snprintf(out, size, "PLIMSOLL_%s", flag);
 	for (char *c = out; *c != '\0'; c++) {
-		*c = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
+		*c = (char)(*c == '-' ? '_' : toupper((unsigned char)*c));
 	}
 }
 
@@ -148,8 +148,8 @@ static int set_amount(uint64_t *out, const struct option *o, const char *text,
 	struct error *err)
 {
 	const char *at = text;
-	uint64_t value;
-	double bytes;
+	uint64_t value = 0;
+	double bytes = 0;
 
 	if (o->type == OPTION_DURATION) {
 		if (options_duration(&value, text, err) < 0) {
@@ -252,33 +252,35 @@ static int set_from_env(void *config, const struct option *o, const char *name,
 	return r < 0 ? error_wrap(err, r, "%s", name) : 0;
 }
 
-static int set_initial(void *config, const struct option *table,
+/* The default, then what the environment says. */
+static int set_one_initial(void *config, const struct option *o,
 	struct error *err)
 {
 	char name[96];
-	int r;
+	int r = 0;
 
-	for (const struct option *o = table; o->name != NULL; o++) {
-		if (o->fallback != NULL) {
-			r = set(config, o, o->fallback, err);
-			if (r < 0) {
-				return error_wrap(err, r, "default of --%s",
-					o->name);
-			}
-		}
-		if (o->extra_env != NULL) {
-			r = set_from_env(config, o, o->extra_env, err);
-			if (r < 0) {
-				return r;
-			}
-		}
-		env_name(name, sizeof(name), o->name);
-		r = set_from_env(config, o, name, err);
-		if (r < 0) {
-			return r;
-		}
+	if (o->fallback != NULL) {
+		r = set(config, o, o->fallback, err);
 	}
-	return 0;
+	if (r < 0) {
+		return error_wrap(err, r, "default of --%s", o->name);
+	}
+	if (o->extra_env != NULL) {
+		r = set_from_env(config, o, o->extra_env, err);
+	}
+	env_name(name, sizeof(name), o->name);
+	return r == 0 ? set_from_env(config, o, name, err) : r;
+}
+
+static int set_initial(void *config, const struct option *table,
+	struct error *err)
+{
+	int r = 0;
+
+	for (const struct option *o = table; r == 0 && o->name != NULL; o++) {
+		r = set_one_initial(config, o, err);
+	}
+	return r;
 }
 
 static const struct option *find(const struct option *table, const char *name,

@@ -1,0 +1,272 @@
+#include "agent/agent.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+
+#include "agent/node.h"
+#include "agent/ring.h"
+#include "agent/uplink.h"
+#include "lib/buffer.h"
+#include "lib/clock.h"
+#include "lib/log.h"
+#include "lib/loop.h"
+#include "lib/memory.h"
+#include "lib/mq.h"
+
+enum {
+	RING_BYTES_MAX = 64 << 20,
+	/* A report alone in its batch must stay below MQ_SEND_MAX. */
+	REPORT_BYTES_MAX = MQ_SEND_MAX / 2,
+	DRAIN_POLL_MS = 20,
+	FIRST_REPORT_MS = 500,
+	INTERVAL_MAX_MS = 60000,
+};
+
+#define DRAIN_US UINT64_C(2000000)
+#define TROUBLE_EVERY_US UINT64_C(600000000)
+
+struct agent {
+	const struct agent_config *config;
+	struct loop *loop;
+	struct node *node;
+	struct ring *ring;
+	struct uplink *uplinks[OPTION_LIST_MAX];
+	size_t uplink_count;
+	struct timer *sample, *drain;
+	uint64_t interval_us; /* what is in force: an aggregator may stretch */
+	uint64_t drain_until_us;
+	struct log_limit trouble;
+	uint8_t run_id[REPORT_RUN_ID_BYTES];
+	char run_text[2 * REPORT_RUN_ID_BYTES + 1]; /* the same for logs */
+};
+
+_Static_assert((int)OPTION_LIST_MAX <= (int)RING_CONSUMERS_MAX,
+	"every aggregator has its bit in the ring");
+
+static void tell_trouble(struct agent *agent)
+{
+	const struct error *err = node_trouble(agent->node);
+
+	if (err->code != 0 &&
+		log_allow(&agent->trouble, clock_monotonic_us(),
+			TROUBLE_EVERY_US, NULL)) {
+		log_warning("a part of the report cannot be read", log_err(err),
+			LOG_END);
+	}
+}
+
+static void add_report(struct agent *agent)
+{
+	struct buffer bytes = BUFFER_MAX(REPORT_BYTES_MAX);
+	struct report report;
+
+	node_report(&report, agent->node, agent->interval_us);
+	tell_trouble(agent);
+	report.seq = ring_next_seq(agent->ring);
+	report.dropped = ring_dropped(agent->ring);
+	wire_pack_report(&bytes, &report);
+	report_fini(&report);
+	if (bytes.overflowed) {
+		log_error("a report is too large to send", LOG_END);
+		ring_skip(agent->ring);
+	} else {
+		ring_add(agent->ring, (const uint8_t *)bytes.data, bytes.len);
+	}
+	buffer_fini(&bytes);
+}
+
+/* The longest wish of any aggregator, never below what was configured. */
+static uint64_t interval_wanted_us(const struct agent *agent)
+{
+	uint64_t wanted_us = agent->config->interval_us;
+
+	for (size_t i = 0; i < agent->uplink_count; i++) {
+		uint64_t hint_ms = uplink_interval_hint_ms(agent->uplinks[i]);
+
+		if (hint_ms > INTERVAL_MAX_MS) {
+			hint_ms = INTERVAL_MAX_MS;
+		}
+		if (hint_ms * 1000 > wanted_us) {
+			wanted_us = hint_ms * 1000;
+		}
+	}
+	return wanted_us;
+}
+
+static void follow_hints(struct agent *agent)
+{
+	uint64_t wanted_us = interval_wanted_us(agent);
+
+	if (wanted_us == agent->interval_us) {
+		return;
+	}
+	log_info("the interval changes",
+		log_int("ms", (int64_t)(wanted_us / 1000)), LOG_END);
+	agent->interval_us = wanted_us;
+	timer_start(agent->sample, wanted_us / 1000, wanted_us / 1000);
+}
+
+static void kick_uplinks(struct agent *agent)
+{
+	for (size_t i = 0; i < agent->uplink_count; i++) {
+		uplink_kick(agent->uplinks[i]);
+	}
+}
+
+static void on_sample(void *owner)
+{
+	struct agent *agent = owner;
+
+	follow_hints(agent);
+	add_report(agent);
+	kick_uplinks(agent);
+}
+
+static void on_probed(void *owner, const struct kvm *now,
+	const struct kvm *before)
+{
+	struct agent *agent = owner;
+	char detail[80];
+
+	if (now->state != before->state || now->level != before->level) {
+		log_info("KVM was probed",
+			log_str("state", kvm_state_name(now->state)),
+			log_str("level", kvm_level_name(now->level)),
+			log_str("detail", kvm_detail(detail, now)), LOG_END);
+	}
+	if (ring_next_seq(agent->ring) == 1 && agent->drain_until_us == 0) {
+		timer_start(agent->sample, 0, agent->interval_us / 1000);
+	}
+}
+
+static void close_all(struct agent *agent)
+{
+	timer_close(take_ptr(agent->sample));
+	timer_close(take_ptr(agent->drain));
+	for (size_t i = 0; i < agent->uplink_count; i++) {
+		uplink_close(agent->uplinks[i]);
+	}
+	agent->uplink_count = 0;
+	node_close(take_ptr(agent->node));
+	log_info("stopped", log_str("run", agent->run_text),
+		log_int("reports", (int64_t)ring_next_seq(agent->ring) - 1),
+		log_int("not_stored", (int64_t)ring_count(agent->ring)),
+		log_int("dropped", (int64_t)ring_dropped(agent->ring)),
+		LOG_END);
+}
+
+static void on_drain(void *owner)
+{
+	struct agent *agent = owner;
+	bool idle = true;
+
+	for (size_t i = 0; i < agent->uplink_count; i++) {
+		idle = idle && uplink_is_idle(agent->uplinks[i]);
+	}
+	if (idle || clock_monotonic_us() >= agent->drain_until_us) {
+		close_all(agent);
+	}
+}
+
+static void on_stop(void *owner)
+{
+	struct agent *agent = owner;
+
+	log_info("stopping", LOG_END);
+	timer_stop(agent->sample);
+	kick_uplinks(agent);
+	agent->drain_until_us = clock_monotonic_us() + DRAIN_US;
+	timer_start(agent->drain, 0, DRAIN_POLL_MS);
+}
+
+static int open_uplinks(struct agent *agent, struct error *err)
+{
+	const struct option_list *urls = &agent->config->aggregators;
+
+	agent->ring = ring_new((size_t)agent->config->ring_reports,
+		RING_BYTES_MAX, urls->count);
+	for (size_t i = 0; i < urls->count; i++) {
+		const struct session_options options = {
+			.node = agent->config->node_name,
+			.run_id = agent->run_id,
+			.version = plimsoll_version,
+			.ring = agent->ring,
+			.consumer = i,
+		};
+		int r = uplink_new(&agent->uplinks[i], loop_uv(agent->loop),
+			urls->items[i], &options, err);
+
+		if (r < 0) {
+			return r;
+		}
+		agent->uplink_count++;
+	}
+	return 0;
+}
+
+/* Kept files take five descriptors a pod, and the usual soft limit is 1024. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static int start(struct agent *agent, struct error *err)
+{
+	uv_loop_t *uv = loop_uv(agent->loop);
+	int r;
+
+	if (getrandom(agent->run_id, sizeof(agent->run_id), 0) !=
+		(ssize_t)sizeof(agent->run_id)) {
+		return error_errno(err, "cannot make a run id");
+	}
+	for (size_t i = 0; i < sizeof(agent->run_id); i++) {
+		(void)snprintf(agent->run_text + 2 * i, 3, "%02x",
+			agent->run_id[i]);
+	}
+	r = node_new(&agent->node, uv, agent->config, on_probed, agent, err);
+	if (r == 0) {
+		r = open_uplinks(agent, err);
+	}
+	if (r == 0) {
+		/* The first report waits a moment for what KVM says. */
+		timer_start(agent->sample, FIRST_REPORT_MS,
+			agent->interval_us / 1000);
+		log_info("started", log_str("version", plimsoll_version),
+			log_str("node", agent->config->node_name),
+			log_str("run", agent->run_text),
+			log_int("interval_ms",
+				(int64_t)(agent->interval_us / 1000)),
+			LOG_END);
+	}
+	return r;
+}
+
+int agent_run(const struct agent_config *config, struct error *err)
+{
+	struct agent agent = {
+		.config = config,
+		.interval_us = config->interval_us,
+	};
+	int r;
+
+	raise_file_limit();
+	agent.loop = loop_new(on_stop, &agent);
+	agent.sample = timer_new(loop_uv(agent.loop), on_sample, &agent);
+	agent.drain = timer_new(loop_uv(agent.loop), on_drain, &agent);
+	r = start(&agent, err);
+	if (r < 0) {
+		close_all(&agent);
+	}
+	loop_run(agent.loop);
+	loop_free(agent.loop);
+	ring_free(agent.ring);
+	return r;
+}

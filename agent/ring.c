@@ -1,0 +1,322 @@
+#include "agent/ring.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "lib/memory.h"
+
+struct slot {
+	uint8_t *bytes; /* owned; NULL: free */
+	size_t len;
+	uint32_t stored;   /* a bit per consumer */
+	uint32_t received; /* the same, for reports it was given before */
+	bool forgotten;	   /* by one consumer at least; counted already */
+};
+
+struct consumer {
+	uint64_t retry_at_us; /* what it received is offered from then on */
+	uint64_t retry_wait_us;
+};
+
+struct ring {
+	struct slot *slots; /* seq is at seq % capacity */
+	size_t capacity;
+	size_t bytes_max;
+	size_t count, bytes;
+	uint64_t oldest, next; /* every held seq is in [oldest, next) */
+	uint64_t dropped;
+	struct consumer consumers[RING_CONSUMERS_MAX];
+	size_t consumer_count;
+};
+
+struct ring *ring_new(size_t reports, size_t bytes, size_t consumers)
+{
+	struct ring *ring = xcalloc(1, sizeof(*ring));
+
+	assert(reports > 0 && consumers > 0 && consumers <= RING_CONSUMERS_MAX);
+	ring->slots = xcalloc(reports, sizeof(ring->slots[0]));
+	ring->capacity = reports;
+	ring->bytes_max = bytes;
+	ring->oldest = 1;
+	ring->next = 1;
+	ring->consumer_count = consumers;
+	for (size_t i = 0; i < consumers; i++) {
+		ring->consumers[i].retry_wait_us = RING_RETRY_MIN_US;
+	}
+	return ring;
+}
+
+void ring_free(struct ring *ring)
+{
+	if (ring == NULL) {
+		return;
+	}
+	for (size_t i = 0; i < ring->capacity; i++) {
+		free(ring->slots[i].bytes);
+	}
+	free(ring->slots);
+	free(ring);
+}
+
+static struct slot *slot_at(const struct ring *ring, uint64_t seq)
+{
+	return &ring->slots[seq % ring->capacity];
+}
+
+/* NULL: dropped, stored by all, or never here. */
+static struct slot *find(const struct ring *ring, uint64_t seq)
+{
+	struct slot *slot = slot_at(ring, seq);
+
+	return seq >= ring->oldest && seq < ring->next && slot->bytes != NULL
+		? slot
+		: NULL;
+}
+
+static void release(struct ring *ring, struct slot *slot)
+{
+	ring->count--;
+	ring->bytes -= slot->len;
+	free(slot->bytes);
+	*slot = (struct slot){ 0 };
+}
+
+static void skip_freed(struct ring *ring)
+{
+	while (ring->oldest < ring->next &&
+		slot_at(ring, ring->oldest)->bytes == NULL) {
+		ring->oldest++;
+	}
+}
+
+static void drop_oldest(struct ring *ring)
+{
+	struct slot *slot = slot_at(ring, ring->oldest);
+
+	if (!slot->forgotten) {
+		ring->dropped++;
+	}
+	release(ring, slot);
+	skip_freed(ring);
+}
+
+uint64_t ring_next_seq(const struct ring *ring)
+{
+	return ring->next;
+}
+
+void ring_add(struct ring *ring, const uint8_t *bytes, size_t len)
+{
+	struct slot *slot = slot_at(ring, ring->next);
+
+	assert(len > 0);
+	while (ring->count > 0 &&
+		(ring->next - ring->oldest >= ring->capacity ||
+			ring->bytes + len > ring->bytes_max)) {
+		drop_oldest(ring);
+	}
+	*slot = (struct slot){ .bytes = xmemdup(bytes, len), .len = len };
+	ring->count++;
+	ring->bytes += len;
+	ring->next++;
+}
+
+void ring_skip(struct ring *ring)
+{
+	while (ring->next - ring->oldest >= ring->capacity) {
+		drop_oldest(ring);
+	}
+	ring->next++;
+	ring->dropped++;
+	skip_freed(ring);
+}
+
+static uint32_t bit_of(size_t consumer)
+{
+	return UINT32_C(1) << consumer;
+}
+
+static bool is_due(const struct ring *ring, const struct slot *slot,
+	size_t consumer, uint64_t now_us)
+{
+	uint32_t bit = bit_of(consumer);
+
+	if (slot->bytes == NULL || (slot->stored & bit) != 0) {
+		return false;
+	}
+	return (slot->received & bit) == 0 ||
+		now_us >= ring->consumers[consumer].retry_at_us;
+}
+
+static void put(struct ring_batch *out, const struct slot *slot, uint64_t seq)
+{
+	out->seqs[out->count] = seq;
+	out->reports[out->count] = (struct packed_report){
+		.bytes = slot->bytes,
+		.len = slot->len,
+	};
+	out->count++;
+}
+
+/* The newest report that is due; 0: none. */
+static uint64_t newest_due(const struct ring *ring, size_t consumer,
+	uint64_t now_us)
+{
+	for (uint64_t seq = ring->next; seq > ring->oldest; seq--) {
+		if (is_due(ring, slot_at(ring, seq - 1), consumer, now_us)) {
+			return seq - 1;
+		}
+	}
+	return 0;
+}
+
+void ring_pick(struct ring_batch *out, const struct ring *ring, size_t consumer,
+	uint64_t now_us)
+{
+	uint64_t newest = newest_due(ring, consumer, now_us);
+	size_t bytes;
+
+	out->count = 0;
+	if (newest == 0) {
+		return;
+	}
+	bytes = wire_batched_size(slot_at(ring, newest)->len);
+	for (uint64_t seq = ring->oldest; seq < newest; seq++) {
+		const struct slot *slot = slot_at(ring, seq);
+
+		if (!is_due(ring, slot, consumer, now_us)) {
+			continue;
+		}
+		bytes += wire_batched_size(slot->len);
+		if (bytes > RING_BATCH_BYTES ||
+			out->count == WIRE_REPORTS_MAX - 1) {
+			break;
+		}
+		put(out, slot, seq);
+	}
+	put(out, slot_at(ring, newest), newest);
+}
+
+void ring_pick_again(struct ring_batch *out, const struct ring *ring,
+	size_t consumer)
+{
+	size_t count = out->count;
+
+	out->count = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct slot *slot = find(ring, out->seqs[i]);
+
+		if (slot != NULL && (slot->stored & bit_of(consumer)) == 0) {
+			put(out, slot, out->seqs[i]);
+		}
+	}
+}
+
+static void settle(struct ring *ring, struct slot *slot, size_t consumer)
+{
+	uint32_t all = bit_of(ring->consumer_count) - 1;
+
+	slot->stored |= bit_of(consumer);
+	if (slot->stored == all) {
+		release(ring, slot);
+	}
+}
+
+void ring_stored(struct ring *ring, size_t consumer, const uint64_t *seqs,
+	size_t count)
+{
+	struct consumer *c = &ring->consumers[consumer];
+
+	for (size_t i = 0; i < count; i++) {
+		struct slot *slot = find(ring, seqs[i]);
+
+		if (slot != NULL) {
+			settle(ring, slot, consumer);
+		}
+	}
+	skip_freed(ring);
+	/* Its disk takes writes again: the backlog need not wait. */
+	c->retry_at_us = 0;
+	c->retry_wait_us = RING_RETRY_MIN_US;
+}
+
+/* News alone says nothing about the backlog: only where that was offered again
+ * in vain, the wait doubles. */
+void ring_received(struct ring *ring, size_t consumer,
+	const struct ring_batch *batch, uint64_t now_us)
+{
+	struct consumer *c = &ring->consumers[consumer];
+	bool again = false;
+	bool first = true;
+
+	for (uint64_t seq = ring->oldest; seq < ring->next; seq++) {
+		if ((slot_at(ring, seq)->received & bit_of(consumer)) != 0) {
+			first = false;
+			break;
+		}
+	}
+	for (size_t i = 0; i < batch->count; i++) {
+		struct slot *slot = find(ring, batch->seqs[i]);
+
+		if (slot != NULL) {
+			again |= (slot->received & bit_of(consumer)) != 0;
+			slot->received |= bit_of(consumer);
+		}
+	}
+	if (again) {
+		c->retry_wait_us = c->retry_wait_us * 2 > RING_RETRY_MAX_US
+			? RING_RETRY_MAX_US
+			: c->retry_wait_us * 2;
+	}
+	if (again || first) {
+		c->retry_at_us = now_us + c->retry_wait_us;
+	}
+}
+
+void ring_forget(struct ring *ring, size_t consumer, const uint64_t *seqs,
+	size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct slot *slot = find(ring, seqs[i]);
+
+		if (slot == NULL) {
+			continue;
+		}
+		if (!slot->forgotten) {
+			ring->dropped++;
+		}
+		slot->forgotten = true;
+		settle(ring, slot, consumer);
+	}
+	skip_freed(ring);
+}
+
+bool ring_has_news(const struct ring *ring, size_t consumer)
+{
+	uint32_t bit = bit_of(consumer);
+
+	for (uint64_t seq = ring->oldest; seq < ring->next; seq++) {
+		const struct slot *slot = slot_at(ring, seq);
+
+		if (slot->bytes != NULL &&
+			((slot->stored | slot->received) & bit) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+uint64_t ring_dropped(const struct ring *ring)
+{
+	return ring->dropped;
+}
+
+size_t ring_count(const struct ring *ring)
+{
+	return ring->count;
+}
+
+size_t ring_bytes(const struct ring *ring)
+{
+	return ring->bytes;
+}

@@ -1,0 +1,186 @@
+#include "agent/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/memory.h"
+
+struct session {
+	struct session_options options;
+	bool greeted;
+	bool hello_sent; /* the request under way is Hello */
+	bool again;	 /* offer batch once more as it is */
+	bool strange;	 /* nothing was taken since the last Hello */
+	unsigned refusals;
+	uint64_t not_before_us;
+	uint32_t hint_ms;
+	struct ring_batch batch; /* under way, or refused */
+};
+
+struct session *session_new(const struct session_options *options)
+{
+	struct session *session = xcalloc(1, sizeof(*session));
+
+	session->options = *options;
+	return session;
+}
+
+void session_free(struct session *session)
+{
+	free(session);
+}
+
+static void pack_hello(const struct session *session, struct buffer *out)
+{
+	struct hello hello = { 0 };
+
+	(void)snprintf(hello.node, sizeof(hello.node), "%s",
+		session->options.node);
+	(void)snprintf(hello.version, sizeof(hello.version), "%s",
+		session->options.version);
+	memcpy(hello.run_id, session->options.run_id, sizeof(hello.run_id));
+	wire_pack_hello(out, &hello);
+}
+
+static void pick(struct session *session, uint64_t now_us)
+{
+	const struct session_options *o = &session->options;
+
+	if (session->again) {
+		ring_pick_again(&session->batch, o->ring, o->consumer);
+	}
+	if (!session->again || session->batch.count == 0) {
+		session->again = false;
+		session->refusals = 0;
+		ring_pick(&session->batch, o->ring, o->consumer, now_us);
+	}
+}
+
+bool session_next(struct session *session, struct buffer *out, uint64_t now_us)
+{
+	if (now_us < session->not_before_us) {
+		return false;
+	}
+	session->not_before_us = 0;
+	session->hello_sent = !session->greeted;
+	if (!session->greeted) {
+		pack_hello(session, out);
+		return true;
+	}
+	pick(session, now_us);
+	if (session->batch.count == 0) {
+		return false;
+	}
+	wire_pack_batch(out,
+		&(const struct batch_out){
+			.node = session->options.node,
+			.run_id = session->options.run_id,
+			.sent_monotonic_us = now_us,
+			.reports = session->batch.reports,
+			.count = session->batch.count,
+		});
+	return true;
+}
+
+static enum session_event take_ack(struct session *session,
+	const struct ack *ack, uint64_t now_us)
+{
+	const struct session_options *o = &session->options;
+	const struct ring_batch *batch = &session->batch;
+
+	session->hint_ms = ack->interval_hint_ms;
+	if (ack->need_hello) {
+		session->greeted = false;
+		/* Twice without progress: do not spin with it. */
+		if (session->strange) {
+			session->not_before_us = now_us + SESSION_NO_ANSWER_US;
+		}
+		session->strange = true;
+		return SESSION_HELLO_DUE;
+	}
+	session->strange = false;
+	session->again = false;
+	if (ack->stored) {
+		ring_stored(o->ring, o->consumer, batch->seqs, batch->count);
+		return SESSION_STORED;
+	}
+	ring_received(o->ring, o->consumer, batch, now_us);
+	return SESSION_RECEIVED;
+}
+
+static enum session_event take_refusal(struct session *session,
+	const char *reason, uint64_t now_us, struct error *why)
+{
+	const struct session_options *o = &session->options;
+
+	(void)error_set(why, -EACCES, "%s", reason);
+	if (session->hello_sent) {
+		session->not_before_us = now_us + SESSION_HELLO_REFUSED_US;
+		return SESSION_REFUSED;
+	}
+	session->again = true;
+	session->refusals++;
+	if (session->refusals < SESSION_REFUSALS_MAX) {
+		session->not_before_us = now_us + SESSION_BATCH_REFUSED_US;
+		return SESSION_REFUSED;
+	}
+	ring_forget(o->ring, o->consumer, session->batch.seqs,
+		session->batch.count);
+	session->again = false;
+	return SESSION_DROPPED;
+}
+
+static enum session_event take_reply(struct session *session,
+	const struct wire_reply *reply, uint64_t now_us, struct error *why)
+{
+	if (reply->kind == WIRE_REFUSED) {
+		return take_refusal(session, reply->refused, now_us, why);
+	}
+	if (reply->kind == WIRE_WELCOME && session->hello_sent) {
+		session->greeted = true;
+		return SESSION_WELCOMED;
+	}
+	if (reply->kind == WIRE_ACK && !session->hello_sent) {
+		return take_ack(session, &reply->ack, now_us);
+	}
+	session->not_before_us = now_us + SESSION_NO_ANSWER_US;
+	(void)error_set(why, -EPROTO, "the answer does not fit the request");
+	return SESSION_NO_ANSWER;
+}
+
+enum session_event session_answer(struct session *session, const uint8_t *bytes,
+	size_t len, uint64_t now_us, struct error *why)
+{
+	struct wire_reply reply;
+	enum session_event event;
+
+	if (bytes == NULL) {
+		session->not_before_us = now_us + SESSION_NO_ANSWER_US;
+		(void)error_set(why, -ETIMEDOUT, "no answer in time");
+		return SESSION_NO_ANSWER;
+	}
+	if (wire_unpack_reply(&reply, bytes, len, why) < 0) {
+		session->not_before_us = now_us + SESSION_NO_ANSWER_US;
+		return SESSION_NO_ANSWER;
+	}
+	event = take_reply(session, &reply, now_us, why);
+	wire_reply_fini(&reply);
+	return event;
+}
+
+uint64_t session_waits_until_us(const struct session *session)
+{
+	return session->not_before_us;
+}
+
+bool session_has_news(const struct session *session)
+{
+	return ring_has_news(session->options.ring, session->options.consumer);
+}
+
+uint32_t session_interval_hint_ms(const struct session *session)
+{
+	return session->hint_ms;
+}

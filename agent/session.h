@@ -1,0 +1,65 @@
+/* What to say to one aggregator, and what its answers mean.
+ *
+ * Hello comes first and whenever the aggregator asks for it; then batches out
+ * of the ring, one at a time. No I/O and no clock: uplink.c sends the bytes. */
+#pragma once
+
+#include "agent/ring.h"
+#include "lib/buffer.h"
+#include "lib/error.h"
+#include "proto/wire.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How long nothing is said after an answer that gives no reason to hurry. */
+#define SESSION_HELLO_REFUSED_US UINT64_C(10000000)
+#define SESSION_BATCH_REFUSED_US UINT64_C(2000000)
+#define SESSION_NO_ANSWER_US UINT64_C(1000000)
+
+/* A batch is offered this often before its reports are given up. */
+enum { SESSION_REFUSALS_MAX = 3 };
+
+enum session_event {
+	SESSION_WELCOMED,
+	SESSION_STORED,
+	SESSION_RECEIVED,  /* taken, but not on disk: kept */
+	SESSION_HELLO_DUE, /* the aggregator does not know us (any more) */
+	SESSION_REFUSED,   /* will be offered again */
+	SESSION_DROPPED,   /* refused too often: the reports are lost to it */
+	SESSION_NO_ANSWER, /* or none that can be understood */
+};
+
+struct session;
+
+struct session_options {
+	const char *node;      /* all outlive the session */
+	const uint8_t *run_id; /* REPORT_RUN_ID_BYTES */
+	const char *version;
+	struct ring *ring;
+	size_t consumer; /* in the ring */
+};
+
+/* Never NULL. */
+struct session *session_new(const struct session_options *options);
+void session_free(struct session *session); /* NULL is fine */
+
+/* Appends the next request to out, which has room for MQ_SEND_MAX. False:
+ * there is nothing to say now. After true, session_answer() must follow before
+ * the next call. */
+bool session_next(struct session *session, struct buffer *out, uint64_t now_us);
+
+/* Takes the answer, or NULL if none came in time. why says what was wrong with
+ * the request or the answer. */
+enum session_event session_answer(struct session *session, const uint8_t *bytes,
+	size_t len, uint64_t now_us, struct error *why);
+
+/* Something may be said, but not before this time; 0: not waiting. */
+uint64_t session_waits_until_us(const struct session *session);
+
+/* There are reports the aggregator was never given. */
+bool session_has_news(const struct session *session);
+
+/* The interval the aggregator asked for last; 0: none. */
+uint32_t session_interval_hint_ms(const struct session *session);

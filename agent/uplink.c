@@ -1,0 +1,194 @@
+#include "agent/uplink.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "lib/buffer.h"
+#include "lib/clock.h"
+#include "lib/log.h"
+#include "lib/loop.h"
+#include "lib/memory.h"
+#include "lib/mq.h"
+
+enum {
+	ANSWER_MS = 15000,
+	/* While there is no connection; nobody tells when there is one. */
+	POLL_MS = 250,
+};
+
+#define LOG_EVERY_US UINT64_C(10000000)
+
+struct uplink {
+	const char *url;
+	struct mq_client *client;
+	struct session *session;
+	struct timer *retry;
+	struct log_limit trouble, refusals, silence, unsaved;
+	uint64_t opened_us;
+};
+
+/* Only where there was something to recover from. */
+static void tell_recovery(struct uplink *uplink)
+{
+	if (uplink->trouble.last_us != 0 || uplink->silence.last_us != 0) {
+		log_info("reports arrive again",
+			log_str("aggregator", uplink->url), LOG_END);
+	}
+	uplink->trouble = (struct log_limit){ 0 };
+	uplink->silence = (struct log_limit){ 0 };
+}
+
+static void log_event(struct uplink *uplink, enum session_event event,
+	const struct error *why)
+{
+	struct log_field url = log_str("aggregator", uplink->url);
+	uint64_t now_us = clock_monotonic_us();
+
+	switch (event) {
+	case SESSION_WELCOMED:
+		log_info("connected", url, LOG_END);
+		break;
+	case SESSION_STORED:
+		uplink->unsaved = (struct log_limit){ 0 };
+		tell_recovery(uplink);
+		break;
+	case SESSION_HELLO_DUE:
+		log_debug("the aggregator asks who we are", url, LOG_END);
+		break;
+	case SESSION_RECEIVED:
+		if (log_allow(&uplink->unsaved, now_us, 6 * LOG_EVERY_US,
+			    NULL)) {
+			log_warning(
+				"the aggregator does not get reports to "
+				"its disk; they are kept here",
+				url, LOG_END);
+		}
+		break;
+	case SESSION_REFUSED:
+		if (log_allow(&uplink->refusals, now_us, LOG_EVERY_US, NULL)) {
+			log_warning("the aggregator refused a request", url,
+				log_err(why), LOG_END);
+		}
+		break;
+	case SESSION_DROPPED:
+		log_error(
+			"reports are lost: the aggregator refused them "
+			"again and again",
+			url, log_err(why), LOG_END);
+		break;
+	case SESSION_NO_ANSWER:
+		if (log_allow(&uplink->silence, now_us, LOG_EVERY_US, NULL)) {
+			log_warning("a request failed and will be repeated",
+				url, log_err(why), LOG_END);
+		}
+		break;
+	}
+}
+
+static void on_answer(void *owner, const uint8_t *bytes, size_t len)
+{
+	struct uplink *uplink = owner;
+	struct error why = { 0 };
+	enum session_event event = session_answer(uplink->session, bytes, len,
+		clock_monotonic_us(), &why);
+
+	log_event(uplink, event, &why);
+	uplink_kick(uplink);
+}
+
+static void on_retry(void *owner)
+{
+	uplink_kick(owner);
+}
+
+int uplink_new(struct uplink **out, uv_loop_t *loop, const char *url,
+	const struct session_options *options, struct error *err)
+{
+	struct uplink *uplink = xcalloc(1, sizeof(*uplink));
+	const struct mq_client_options client = {
+		.url = url,
+		.timeout_ms = ANSWER_MS,
+		.answer = on_answer,
+		.owner = uplink,
+	};
+	int r = mq_client_new(&uplink->client, loop, &client, err);
+
+	if (r < 0) {
+		free(uplink);
+		return r;
+	}
+	uplink->url = url;
+	uplink->session = session_new(options);
+	uplink->retry = timer_new(loop, on_retry, uplink);
+	uplink->opened_us = clock_monotonic_us();
+	*out = uplink;
+	return 0;
+}
+
+/* Without a connection nothing is handed over: a batch says when it was sent,
+ * and must not wait inside the transport after that. */
+static void await_connection(struct uplink *uplink)
+{
+	uint64_t now_us = clock_monotonic_us();
+
+	timer_start(uplink->retry, POLL_MS, 0);
+	/* The first dial is spread over a while: no trouble yet. */
+	if (now_us - uplink->opened_us > LOG_EVERY_US / 5 &&
+		log_allow(&uplink->trouble, now_us, LOG_EVERY_US, NULL)) {
+		log_warning("no connection to the aggregator",
+			log_str("aggregator", uplink->url),
+			log_str("why", mq_client_trouble(uplink->client)),
+			LOG_END);
+	}
+}
+
+void uplink_kick(struct uplink *uplink)
+{
+	struct buffer bytes = BUFFER_MAX(MQ_SEND_MAX);
+	uint64_t now_us = clock_monotonic_us();
+
+	if (mq_client_busy(uplink->client)) {
+		return;
+	}
+	if (!mq_client_connected(uplink->client)) {
+		await_connection(uplink);
+		return;
+	}
+	if (session_next(uplink->session, &bytes, now_us)) {
+		/* The ring's limits are far below it. */
+		assert(!bytes.overflowed);
+		mq_client_send(uplink->client, (const uint8_t *)bytes.data,
+			bytes.len);
+	} else if (session_waits_until_us(uplink->session) > now_us) {
+		uint64_t wait_us =
+			session_waits_until_us(uplink->session) - now_us;
+
+		timer_start(uplink->retry, wait_us / 1000 + 1, 0);
+	}
+	buffer_fini(&bytes);
+}
+
+bool uplink_is_idle(const struct uplink *uplink)
+{
+	if (!mq_client_connected(uplink->client)) {
+		return true;
+	}
+	return !mq_client_busy(uplink->client) &&
+		!session_has_news(uplink->session);
+}
+
+uint32_t uplink_interval_hint_ms(const struct uplink *uplink)
+{
+	return session_interval_hint_ms(uplink->session);
+}
+
+void uplink_close(struct uplink *uplink)
+{
+	if (uplink == NULL) {
+		return;
+	}
+	mq_client_close(uplink->client);
+	timer_close(uplink->retry);
+	session_free(uplink->session);
+	free(uplink);
+}

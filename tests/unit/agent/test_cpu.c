@@ -1,0 +1,138 @@
+#include "agent/cpu.h"
+
+#include <errno.h>
+
+#include "tests/unit/agent/fixture.h"
+
+static void reads_totals_in_microseconds(void **state)
+{
+	static const char text[] =
+		"cpu  100 2 30 4000 5 6 7 8 9 10\n"
+		"cpu0 50 1 15 2000 3 3 4 4 5 5\n"
+		"cpu1 50 1 15 2000 2 3 3 4 4 5\n"
+		"intr 123 4 5\nctxt 99\n";
+	struct cpu_totals cpu = { .possible = 12 };
+
+	(void)state;
+	assert_int_equal(cpu_parse_stat(&cpu, text, 100, NULL), 0);
+	assert_int_equal(cpu.state, SOURCE_PRESENT);
+	assert_int_equal(cpu.online, 2);
+	assert_int_equal(cpu.possible, 12);
+	assert_int_equal(cpu.user_us, 1000000);
+	assert_int_equal(cpu.nice_us, 20000);
+	assert_int_equal(cpu.system_us, 300000);
+	assert_int_equal(cpu.idle_us, 40000000);
+	assert_int_equal(cpu.iowait_us, 50000);
+	assert_int_equal(cpu.irq_us, 60000);
+	assert_int_equal(cpu.softirq_us, 70000);
+	assert_int_equal(cpu.steal_us, 80000);
+}
+
+static void counts_cpus_with_holes_and_modes_with_gaps(void **state)
+{
+	struct cpu_totals cpu = { 0 };
+
+	(void)state;
+	assert_int_equal(cpu_parse_stat(&cpu,
+				 "cpu 1 2 3 4\ncpu0 1 2 3 4\ncpu7 1 2 3 4\n",
+				 1000, NULL),
+		0);
+	assert_int_equal(cpu.online, 2);
+	assert_int_equal(cpu.idle_us, 4000);
+	assert_true(cpu.iowait_us == REPORT_UNKNOWN);
+	assert_true(cpu.steal_us == REPORT_UNKNOWN);
+}
+
+static void refuses_what_the_kernel_never_writes(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		"cpu0 1 2 3 4\n",
+		"cpu\n",
+		"cpu  1 2 3\ncpu0 1 2 3\n",
+		"cpu  1 2 3 4 x\ncpu0 1 2 3 4\n",
+		"cpu  1 2 -3 4 5\ncpu0 1 2 3 4\n",
+		"cpu  1 2 3 4 5 6 7 8\n",
+		"cpu  1 2 3 18446744073709551615 5\ncpu0 1 2 3 4\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < count_of(texts); i++) {
+		struct cpu_totals cpu = { .user_us = 5 };
+
+		assert_int_equal(cpu_parse_stat(&cpu, texts[i], 100, NULL),
+			-EBADMSG);
+		assert_int_equal(cpu.user_us, 5);
+	}
+}
+
+static void counts_lists_of_cpus(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t count;
+	} cases[] = {
+		{ "0\n", 1 },
+		{ "0-127\n", 128 },
+		{ "0-3,8,10-11\n", 7 },
+		{ "0-3", 4 },
+		{ "", 0 },
+		{ "\n", 0 },
+		{ "3-1\n", 0 },
+		{ "0-\n", 0 },
+		{ "0,\n", 0 },
+		{ "0 1\n", 0 },
+		{ "0-65535\n", 65536 },
+		{ "0-65536\n", 0 },
+		{ "0-65535,0-65535\n", 0 },
+		{ "0-18446744073709551615\n", 0 },
+		{ "2-18446744073709551615,0-9\n", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		assert_int_equal(cpu_count_list(cases[i].text), cases[i].count);
+	}
+}
+
+static void says_absent_or_error_and_keeps_what_is_possible(void **state)
+{
+	struct tree tree;
+	struct kept_file file;
+	struct cpu_totals cpu = { .possible = 4 };
+	struct error err = { 0 };
+	scoped_free char *scratch = xcalloc(1, CPU_STAT_MAX);
+
+	(void)state;
+	tree_make(&tree);
+	kept_file_init(&file, tree.fd, "stat");
+	cpu_read(&cpu, &file, scratch, &err);
+	assert_int_equal(cpu.state, SOURCE_ABSENT);
+	assert_int_equal(err.code, 0);
+	kept_file_init(&file, tree.fd, "stat");
+	tree_put(&tree, "stat", "what\n");
+	cpu_read(&cpu, &file, scratch, &err);
+	assert_int_equal(cpu.state, SOURCE_ERROR);
+	assert_string_equal(err.text, "stat: no 'cpu' line");
+	tree_put(&tree, "stat", "cpu  1 2 3 4\ncpu0 1 2 3 4\n");
+	cpu_read(&cpu, &file, scratch, &err);
+	assert_int_equal(cpu.state, SOURCE_PRESENT);
+	assert_int_equal(cpu.possible, 4);
+	assert_int_equal(cpu.user_us, 1000000 / sysconf(_SC_CLK_TCK));
+	kept_file_fini(&file);
+	tree_fini(&tree);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_totals_in_microseconds),
+		cmocka_unit_test(counts_cpus_with_holes_and_modes_with_gaps),
+		cmocka_unit_test(refuses_what_the_kernel_never_writes),
+		cmocka_unit_test(counts_lists_of_cpus),
+		cmocka_unit_test(
+			says_absent_or_error_and_keeps_what_is_possible),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

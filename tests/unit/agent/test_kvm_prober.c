@@ -1,0 +1,170 @@
+#include "agent/kvm_prober.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+
+#include "lib/loop.h"
+#include "tests/support/cm.h"
+
+/* Holds the probe's thread until the test lets it go. */
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+
+struct fixture {
+	uv_loop_t loop;
+	struct kvm_prober *prober;
+	struct kvm last;
+	int count;
+	bool got, got_two;
+	bool close_at_once;
+};
+
+static void on_probed(void *owner, const struct kvm *kvm)
+{
+	struct fixture *f = owner;
+
+	f->last = *kvm;
+	f->count++;
+	f->got = true;
+	f->got_two = f->count >= 2;
+	if (f->close_at_once) {
+		kvm_prober_close(f->prober);
+		f->prober = NULL;
+	}
+}
+
+static int setup(void **state)
+{
+	static struct fixture f;
+
+	f = (struct fixture){ 0 };
+	assert_int_equal(uv_loop_init(&f.loop), 0);
+	*state = &f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	kvm_prober_close(f->prober);
+	(void)uv_run(&f->loop, UV_RUN_DEFAULT);
+	assert_int_equal(uv_loop_close(&f->loop), 0);
+	return 0;
+}
+
+static void probe_with(struct fixture *f, kvm_probe_body body,
+	uint64_t timeout_ms)
+{
+	f->prober = kvm_prober_new(&f->loop,
+		&(const struct kvm_prober_options){
+			.body = body,
+			.plan = { -1, -1, KVM_LEVEL_RUN },
+			.every_ms = 1,
+			.timeout_ms = timeout_ms,
+			.probed = on_probed,
+			.owner = f,
+		});
+}
+
+static void no_permission(struct kvm *out, const struct kvm_plan *plan)
+{
+	assert(plan->level == KVM_LEVEL_RUN);
+	out->state = kvm_judge(KVM_STEP_CREATE, EPERM);
+	out->level = KVM_LEVEL_OPEN;
+	out->error_number = EPERM;
+	out->latency_us = 5;
+}
+
+static void hang(struct kvm *out, const struct kvm_plan *plan)
+{
+	(void)plan;
+	(void)pthread_mutex_lock(&gate);
+	(void)pthread_mutex_unlock(&gate);
+	out->state = KVM_OK;
+	out->level = KVM_LEVEL_RUN;
+}
+
+static void probes_again_and_again(void **state)
+{
+	struct fixture *f = *state;
+
+	probe_with(f, no_permission, 5000);
+	run_until(&f->loop, &f->got_two);
+	assert_int_equal(f->last.state, KVM_UNVERIFIED);
+	assert_int_equal(f->last.level, KVM_LEVEL_OPEN);
+	assert_int_equal(f->last.error_number, EPERM);
+	assert_int_equal(f->last.latency_us, 5);
+}
+
+static void a_hung_probe_is_a_failure_until_it_returns(void **state)
+{
+	struct fixture *f = *state;
+
+	(void)pthread_mutex_lock(&gate);
+	probe_with(f, hang, 20);
+	run_until(&f->loop, &f->got);
+	assert_int_equal(f->last.state, KVM_RUN_FAILED);
+	assert_int_equal(f->last.error_number, ETIMEDOUT);
+	assert_int_equal(f->last.latency_us, 20000);
+	assert_int_equal(f->count, 1);
+	(void)pthread_mutex_unlock(&gate);
+	run_until(&f->loop, &f->got_two);
+	assert_int_equal(f->last.state, KVM_OK);
+	assert_int_equal(f->last.error_number, 0);
+}
+
+static void closing_does_not_wait_for_a_hung_probe(void **state)
+{
+	struct fixture *f = *state;
+
+	(void)pthread_mutex_lock(&gate);
+	probe_with(f, hang, 5);
+	run_until(&f->loop, &f->got);
+	kvm_prober_close(f->prober);
+	f->prober = NULL;
+	f->count = 0;
+	(void)uv_run(&f->loop, UV_RUN_DEFAULT);
+	(void)pthread_mutex_unlock(&gate);
+	assert_int_equal(f->count, 0);
+}
+
+static void may_be_closed_by_its_own_result(void **state)
+{
+	struct fixture *f = *state;
+
+	f->close_at_once = true;
+	probe_with(f, no_permission, 5000);
+	(void)uv_run(&f->loop, UV_RUN_DEFAULT);
+	assert_int_equal(f->count, 1);
+}
+
+static void a_close_right_after_the_start_is_quiet(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 0; i < 20; i++) {
+		probe_with(f, no_permission, 5000);
+		(void)uv_run(&f->loop, UV_RUN_NOWAIT);
+		kvm_prober_close(f->prober);
+		f->prober = NULL;
+		f->count = 0;
+		(void)uv_run(&f->loop, UV_RUN_DEFAULT);
+		assert_int_equal(f->count, 0);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(probes_again_and_again),
+		TEST(a_hung_probe_is_a_failure_until_it_returns),
+		TEST(closing_does_not_wait_for_a_hung_probe),
+		TEST(may_be_closed_by_its_own_result),
+		TEST(a_close_right_after_the_start_is_quiet),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,89 @@
+#include "agent/meminfo.h"
+
+#include <errno.h>
+
+#include "tests/unit/agent/fixture.h"
+
+static void reads_kibibytes_as_bytes(void **state)
+{
+	static const char text[] =
+		"MemTotal:       24684096 kB\nMemFree:        20000000 kB\n"
+		"MemAvailable:   23000000 kB\nSwapCached:            3 kB\n"
+		"SwapTotal:       1000000 kB\nSwapFree:         999999 kB\n";
+	struct memory m = { 0 };
+
+	(void)state;
+	assert_int_equal(meminfo_parse(&m, text, NULL), 0);
+	assert_int_equal(m.state, SOURCE_PRESENT);
+	assert_int_equal(m.total_bytes, UINT64_C(24684096) * 1024);
+	assert_int_equal(m.available_bytes, UINT64_C(23000000) * 1024);
+	assert_int_equal(m.swap_total_bytes, 1024000000);
+	assert_int_equal(m.swap_free_bytes, 1023998976);
+}
+
+static void leaves_unknown_what_is_not_there(void **state)
+{
+	static const char text[] =
+		"MemTotal: 1 kB\nMemAvailable: lots\n"
+		"SwapFree: 18446744073709551615 kB\n";
+	struct memory m = { 0 };
+
+	(void)state;
+	assert_int_equal(meminfo_parse(&m, text, NULL), 0);
+	assert_int_equal(m.total_bytes, 1024);
+	assert_true(m.available_bytes == REPORT_UNKNOWN);
+	assert_true(m.swap_total_bytes == REPORT_UNKNOWN);
+	assert_true(m.swap_free_bytes == REPORT_UNKNOWN);
+}
+
+static void refuses_text_without_a_total(void **state)
+{
+	static const char *const texts[] = { "", "MemFree: 1 kB\n",
+		"MemTotal: x kB\n", "MemTotal\n",
+		"MemTotal: 99999999999999999999 kB\n" };
+
+	(void)state;
+	for (size_t i = 0; i < count_of(texts); i++) {
+		struct memory m = { .total_bytes = 3 };
+
+		assert_int_equal(meminfo_parse(&m, texts[i], NULL), -EBADMSG);
+		assert_int_equal(m.total_bytes, 3);
+	}
+}
+
+static void says_absent_or_error(void **state)
+{
+	struct tree tree;
+	struct kept_file file;
+	struct memory m = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	tree_make(&tree);
+	kept_file_init(&file, tree.fd, "meminfo");
+	meminfo_read(&m, &file, &err);
+	assert_int_equal(m.state, SOURCE_ABSENT);
+	kept_file_init(&file, tree.fd, "meminfo");
+	tree_put(&tree, "meminfo", "nothing\n");
+	meminfo_read(&m, &file, &err);
+	assert_int_equal(m.state, SOURCE_ERROR);
+	assert_string_equal(err.text, "meminfo: no 'MemTotal' line");
+	tree_put(&tree, "meminfo", "MemTotal: 2 kB\n");
+	meminfo_read(&m, &file, &err);
+	assert_int_equal(m.state, SOURCE_PRESENT);
+	assert_int_equal(m.total_bytes, 2048);
+	kept_file_fini(&file);
+	tree_fini(&tree);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_kibibytes_as_bytes),
+		cmocka_unit_test(leaves_unknown_what_is_not_there),
+		cmocka_unit_test(refuses_text_without_a_total),
+		cmocka_unit_test(says_absent_or_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,274 @@
+#include "agent/pods.h"
+
+#include <errno.h>
+
+#include "tests/unit/agent/fixture.h"
+
+#define UID1 "0a1b2c3d-1111-2222-3333-444455556666"
+#define UID2 "ffffffff-1111-2222-3333-444455556666"
+#define POD1 "kubepods/burstable/pod" UID1
+#define POD2 "kubepods/pod" UID2
+
+struct fixture {
+	struct tree tree;
+	struct pods *pods;
+	struct report report;
+	struct error err;
+};
+
+static int setup(void **state)
+{
+	static struct fixture f;
+
+	f = (struct fixture){ 0 };
+	tree_make(&f.tree);
+	tree_put(&f.tree, "cgroup.controllers", "cpu memory io\n");
+	f.pods = pods_new(f.tree.fd);
+	report_init(&f.report);
+	*state = &f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	report_fini(&f->report);
+	pods_free(f->pods);
+	tree_fini(&f->tree);
+	return 0;
+}
+
+static void take(struct fixture *f, uint64_t now_us, bool with_memory)
+{
+	report_fini(&f->report);
+	report_init(&f->report);
+	f->report.hugepages[0].size_bytes = 2 << 20;
+	f->report.hugepages[1].size_bytes = 1 << 30;
+	f->report.hugepages_count = 2;
+	f->err = (struct error){ 0 };
+	pods_read(&f->report, f->pods, now_us, with_memory, &f->err);
+}
+
+static void put_pressure(const struct tree *tree, const char *dir,
+	const char *text)
+{
+	static const char *const names[] = { "cpu", "memory", "io" };
+	char path[256];
+
+	for (size_t i = 0; i < count_of(names); i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s.pressure", dir,
+			names[i]);
+		tree_put(tree, path, text);
+	}
+}
+
+static void put_pod1(const struct tree *tree)
+{
+	tree_put(tree, POD1 "/cpu.stat",
+		"usage_usec 7000\nuser_usec 5000\nsystem_usec 2000\n"
+		"nr_periods 40\nnr_throttled 12\nthrottled_usec 3400\n");
+	put_pressure(tree, POD1,
+		"some avg10=1.00 avg60=0.00 avg300=0.00 total=500\n"
+		"full avg10=1.00 avg60=0.00 avg300=0.00 total=400\n");
+	tree_put(tree, POD1 "/memory.current", "1000000\n");
+	tree_put(tree, POD1 "/memory.stat",
+		"anon 600000\nfile 400000\nkernel 1\nshmem 50000\n"
+		"inactive_anon 5\nactive_anon 6\ninactive_file 300000\n"
+		"active_file 7\n");
+	tree_put(tree, POD1 "/memory.swap.current", "4096\n");
+	tree_put(tree, POD1 "/memory.events",
+		"low 0\nhigh 0\nmax 3\noom 2\noom_kill 1\noom_group_kill 0\n");
+	tree_put(tree, POD1 "/hugetlb.2MB.current", "134217728\n");
+}
+
+static void reads_a_throttled_pod_whole(void **state)
+{
+	struct fixture *f = *state;
+	const struct vm_pod *vm;
+
+	put_pod1(&f->tree);
+	put_pressure(&f->tree, "kubepods",
+		"some avg10=0.00 avg60=0.00 avg300=0.00 total=900\n");
+	take(f, 1000, true);
+	assert_int_equal(f->err.code, 0);
+	assert_int_equal(f->report.cgroup_mode, CGROUP_V2);
+	assert_int_equal(f->report.kubepods.cpu.state, SOURCE_PRESENT);
+	assert_int_equal(f->report.kubepods.io.some_us, 900);
+	assert_int_equal(f->report.vm_count, 1);
+	vm = &f->report.vms[0];
+	assert_string_equal(vm->pod_uid, UID1);
+	assert_true(vm->cgroup_inode != 0);
+	assert_int_equal(vm->cpu_usage_us, 7000);
+	assert_int_equal(vm->nr_throttled, 12);
+	assert_int_equal(vm->throttled_us, 3400);
+	assert_int_equal(vm->pressure.cpu.some_us, 500);
+	assert_int_equal(vm->pressure.io.full_us, 400);
+	assert_int_equal(vm->memory_current_bytes, 1000000);
+	assert_int_equal(vm->working_set_bytes, 700000);
+	assert_int_equal(vm->anon_shmem_bytes, 650000);
+	assert_int_equal(vm->swap_bytes, 4096);
+	assert_int_equal(vm->oom_kills, 1);
+	assert_int_equal(vm->hugetlb_count, 1);
+	assert_int_equal(vm->hugetlb[0].size_bytes, 2 << 20);
+	assert_int_equal(vm->hugetlb[0].used_bytes, 134217728);
+}
+
+static void leaves_the_slow_files_to_every_fifth(void **state)
+{
+	struct fixture *f = *state;
+	const struct vm_pod *vm;
+
+	put_pod1(&f->tree);
+	take(f, 1000, false);
+	vm = &f->report.vms[0];
+	assert_int_equal(vm->memory_current_bytes, 1000000);
+	assert_true(vm->working_set_bytes == REPORT_UNKNOWN);
+	assert_true(vm->anon_shmem_bytes == REPORT_UNKNOWN);
+	assert_true(vm->swap_bytes == REPORT_UNKNOWN);
+	assert_true(vm->oom_kills == REPORT_UNKNOWN);
+	assert_int_equal(vm->hugetlb_count, 0);
+}
+
+static void never_reports_0_for_what_is_not_there(void **state)
+{
+	struct fixture *f = *state;
+	const struct vm_pod *vm;
+
+	tree_dir(&f->tree, POD1);
+	take(f, 1000, true);
+	assert_int_equal(f->err.code, 0);
+	assert_int_equal(f->report.kubepods.cpu.state, SOURCE_ABSENT);
+	vm = &f->report.vms[0];
+	assert_true(vm->cpu_usage_us == REPORT_UNKNOWN);
+	assert_true(vm->nr_throttled == REPORT_UNKNOWN);
+	assert_int_equal(vm->pressure.cpu.state, SOURCE_ABSENT);
+	assert_true(vm->pressure.cpu.some_us == REPORT_UNKNOWN);
+	assert_true(vm->memory_current_bytes == REPORT_UNKNOWN);
+	assert_true(vm->working_set_bytes == REPORT_UNKNOWN);
+	assert_true(vm->swap_bytes == REPORT_UNKNOWN);
+	assert_true(vm->oom_kills == REPORT_UNKNOWN);
+	assert_int_equal(vm->hugetlb_count, 0);
+}
+
+static void clamps_a_working_set_below_0(void **state)
+{
+	struct fixture *f = *state;
+
+	tree_put(&f->tree, POD1 "/memory.current", "100\n");
+	tree_put(&f->tree, POD1 "/memory.stat", "inactive_file 200\n");
+	take(f, 1000, true);
+	assert_int_equal(f->report.vms[0].working_set_bytes, 0);
+	assert_true(f->report.vms[0].anon_shmem_bytes == REPORT_UNKNOWN);
+}
+
+static void sees_pods_come_and_go_at_the_next_scan(void **state)
+{
+	struct fixture *f = *state;
+
+	tree_dir(&f->tree, POD1);
+	take(f, 1000, false);
+	assert_int_equal(f->report.vm_count, 1);
+	tree_dir(&f->tree, POD2);
+	take(f, 1000 + PODS_RESCAN_US - 1, false);
+	assert_int_equal(f->report.vm_count, 1);
+	take(f, 1000 + PODS_RESCAN_US, false);
+	assert_int_equal(f->report.vm_count, 2);
+	assert_string_equal(f->report.vms[0].pod_uid, UID1);
+	assert_string_equal(f->report.vms[1].pod_uid, UID2);
+	tree_remove(&f->tree, POD1);
+	take(f, 1000 + 2 * PODS_RESCAN_US, false);
+	assert_int_equal(f->report.vm_count, 1);
+	assert_string_equal(f->report.vms[0].pod_uid, UID2);
+	tree_remove(&f->tree, "kubepods");
+	take(f, 1000 + 3 * PODS_RESCAN_US, false);
+	assert_int_equal(f->report.vm_count, 0);
+	assert_int_equal(f->report.kubepods.cpu.state, SOURCE_UNKNOWN);
+}
+
+static void a_group_made_anew_is_another_one(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t inode;
+
+	tree_put(&f->tree, POD1 "/cpu.stat", "usage_usec 100\n");
+	take(f, 1000, false);
+	inode = f->report.vms[0].cgroup_inode;
+	/* Moved aside rather than removed: a freed inode may come back. */
+	assert_int_equal(renameat(f->tree.fd, POD1, f->tree.fd, "old"), 0);
+	tree_put(&f->tree, POD1 "/cpu.stat", "usage_usec 5\n");
+	take(f, 1000 + PODS_RESCAN_US, false);
+	assert_int_equal(f->report.vm_count, 1);
+	assert_true(f->report.vms[0].cgroup_inode != inode);
+	assert_int_equal(f->report.vms[0].cpu_usage_us, 5);
+}
+
+static void kept_files_show_what_changed(void **state)
+{
+	struct fixture *f = *state;
+
+	put_pod1(&f->tree);
+	take(f, 1000, false);
+	tree_put(&f->tree, POD1 "/cpu.stat", "usage_usec 8000\n");
+	take(f, 2000, false);
+	assert_int_equal(f->report.vms[0].cpu_usage_us, 8000);
+}
+
+static void says_what_it_cannot_make_out(void **state)
+{
+	struct fixture *f = *state;
+
+	tree_dir(&f->tree, POD1 "/cpu.stat");
+	put_pressure(&f->tree, POD1, "x\n");
+	take(f, 1000, false);
+	assert_int_equal(f->report.vm_count, 1);
+	assert_int_equal(f->report.vms[0].pressure.cpu.state, SOURCE_ERROR);
+	assert_true(f->err.code < 0);
+}
+
+static void looks_below_unified_on_hybrid_machines(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(unlinkat(f->tree.fd, "cgroup.controllers", 0), 0);
+	tree_put(&f->tree, "unified/cgroup.controllers", "hugetlb\n");
+	tree_put(&f->tree, "unified/" POD1 "/cpu.stat",
+		"usage_usec 7\nuser_usec 5\nsystem_usec 2\n");
+	take(f, 1000, true);
+	assert_int_equal(f->report.cgroup_mode, CGROUP_HYBRID);
+	assert_int_equal(f->report.vm_count, 1);
+	assert_int_equal(f->report.vms[0].cpu_usage_us, 7);
+	assert_true(f->report.vms[0].nr_throttled == REPORT_UNKNOWN);
+}
+
+static void reports_no_pods_without_v2(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(unlinkat(f->tree.fd, "cgroup.controllers", 0), 0);
+	tree_dir(&f->tree, "cpu");
+	tree_dir(&f->tree, POD1);
+	take(f, 1000, true);
+	assert_int_equal(f->report.cgroup_mode, CGROUP_V1);
+	assert_int_equal(f->report.vm_count, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(reads_a_throttled_pod_whole),
+		TEST(leaves_the_slow_files_to_every_fifth),
+		TEST(never_reports_0_for_what_is_not_there),
+		TEST(clamps_a_working_set_below_0),
+		TEST(sees_pods_come_and_go_at_the_next_scan),
+		TEST(a_group_made_anew_is_another_one),
+		TEST(kept_files_show_what_changed),
+		TEST(says_what_it_cannot_make_out),
+		TEST(looks_below_unified_on_hybrid_machines),
+		TEST(reports_no_pods_without_v2),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
