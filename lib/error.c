@@ -6,6 +6,9 @@
 #include <string.h>
 
 static void set_text(struct error *err, const char *format, va_list args)
+	__attribute__((format(printf, 2, 0)));
+
+static void set_text(struct error *err, const char *format, va_list args)
 {
 	(void)vsnprintf(err->text, sizeof(err->text), format, args);
 }

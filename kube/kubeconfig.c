@@ -1,0 +1,326 @@
+#include "kube/kubeconfig.h"
+
+#include "kube/value.h"
+#include "kube/yaml.h"
+#include "lib/memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The value of a base64 digit, or -1. */
+static int digit_of(char c)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+		"abcdefghijklmnopqrstuvwxyz0123456789+/";
+	const char *at = c != '\0' ? strchr(digits, c) : NULL;
+
+	return at != NULL ? (int)(at - digits) : -1;
+}
+
+/* NULL if it is not base64 of some text. Line breaks may be anywhere. */
+static char *base64_decode(const char *text)
+{
+	scoped_free char *out = xcalloc(strlen(text) / 4 * 3 + 4, 1);
+	size_t len = 0;
+	unsigned bits = 0;
+	unsigned held = 0;
+
+	for (; *text != '\0' && *text != '='; text++) {
+		int digit = digit_of(*text);
+
+		if (digit < 0 && strchr(" \t\r\n", *text) == NULL) {
+			return NULL;
+		}
+		if (digit < 0) {
+			continue;
+		}
+		bits = (bits << 6 | (unsigned)digit) & 0xffff;
+		held += 6;
+		if (held >= 8) {
+			held -= 8;
+			out[len++] = (char)(bits >> held & 0xff);
+		}
+	}
+	text += strspn(text, "= \t\r\n");
+	/* What is left over is less than a digit, and a PEM holds no NUL. */
+	if (*text != '\0' || held >= 6 || len == 0 || strlen(out) != len) {
+		explicit_bzero(out, len);
+		return NULL;
+	}
+	return take_ptr(out);
+}
+
+/* A member that is text, NULL if it is missing, null or "". */
+static int read_text(const char **out, const struct value *object,
+	const char *key, struct error *err)
+{
+	const struct value *member = value_get(object, key);
+	const char *text = value_text(member);
+
+	if (member != NULL && text == NULL && !value_is_null(member)) {
+		return error_set(err, -EBADMSG, "'%s' is not text", key);
+	}
+	*out = text != NULL && text[0] != '\0' ? text : NULL;
+	return 0;
+}
+
+static int copy_text(char **out, const struct value *object, const char *key,
+	struct error *err)
+{
+	const char *text = NULL;
+	int result = read_text(&text, object, key, err);
+
+	if (result == 0 && text != NULL) {
+		*out = xstrdup(text);
+	}
+	return result;
+}
+
+/* Reads "NAME-data", which is base64, and "NAME", which is a path. */
+static int read_pem(struct kubeconfig_item *out, const struct value *object,
+	const char *name, struct error *err)
+{
+	scoped_free char *data_key = xasprintf("%s-data", name);
+	const char *data = NULL;
+	int result = read_text(&data, object, data_key, err);
+
+	if (result < 0) {
+		return result;
+	}
+	if (data != NULL) {
+		out->data = base64_decode(data);
+		if (out->data == NULL) {
+			return error_set(err, -EBADMSG,
+				"'%s' is not base64 of text", data_key);
+		}
+	}
+	return copy_text(&out->path, object, name, err);
+}
+
+int kubeconfig_check_server(const char *server, struct error *err)
+{
+	const char *host = server + strlen("https://");
+
+	if (strncmp(server, "https://", strlen("https://")) != 0) {
+		return error_set(err, -EPROTONOSUPPORT,
+			"server '%s' is not https://", server);
+	}
+	if (host[0] == '\0' || host[0] == '/' || host[0] == ':') {
+		return error_set(err, -EPROTONOSUPPORT,
+			"server '%s' has no host", server);
+	}
+	for (; *host != '\0'; host++) {
+		if (*host <= ' ' || *host >= 0x7f ||
+			strchr("@?#\\\"", *host) != NULL) {
+			return error_set(err, -EPROTONOSUPPORT,
+				"server is not a plain URL: it has a user, a "
+				"query or a character that does not belong");
+		}
+	}
+	return 0;
+}
+
+static int read_server(struct kubeconfig *config, const struct value *cluster,
+	struct error *err)
+{
+	size_t len;
+	int result = copy_text(&config->server, cluster, "server", err);
+
+	if (result < 0) {
+		return result;
+	}
+	if (config->server == NULL) {
+		return error_set(err, -EBADMSG, "'server' is missing");
+	}
+	result = kubeconfig_check_server(config->server, err);
+	if (result < 0) {
+		return result;
+	}
+	len = strlen(config->server);
+	while (config->server[len - 1] == '/') {
+		config->server[--len] = '\0';
+	}
+	return 0;
+}
+
+/* Refuses a member that is there and says something. */
+static int refuse_members(const struct value *object, const char *const *keys,
+	size_t count, struct error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct value *member = value_get(object, keys[i]);
+		const char *text = value_text(member);
+
+		if (member != NULL && !value_is_null(member) &&
+			(text == NULL || text[0] != '\0')) {
+			return error_set(err, -EPROTONOSUPPORT,
+				"'%s' is not supported", keys[i]);
+		}
+	}
+	return 0;
+}
+
+static int read_cluster(struct kubeconfig *config, const struct value *cluster,
+	struct error *err)
+{
+	static const char *const refused[] = { "proxy-url", "tls-server-name" };
+	int result = refuse_members(cluster, refused, count_of(refused), err);
+
+	if (result < 0) {
+		return result;
+	}
+	if (value_true(value_get(cluster, "insecure-skip-tls-verify"))) {
+		return error_set(err, -EPROTONOSUPPORT,
+			"'insecure-skip-tls-verify' is not supported: the "
+			"server's certificate is always checked");
+	}
+	result = read_server(config, cluster, err);
+	if (result < 0) {
+		return result;
+	}
+	return read_pem(&config->ca, cluster, "certificate-authority", err);
+}
+
+static bool has_item(const struct kubeconfig_item *item)
+{
+	return item->data != NULL || item->path != NULL;
+}
+
+static int read_user(struct kubeconfig *config, const struct value *user,
+	struct error *err)
+{
+	static const char *const refused[] = { "exec", "auth-provider",
+		"username", "password", "as", "as-uid", "as-groups",
+		"as-user-extra" };
+	int result = refuse_members(user, refused, count_of(refused), err);
+
+	if (result == 0) {
+		result = read_pem(&config->cert, user, "client-certificate",
+			err);
+	}
+	if (result == 0) {
+		result = read_pem(&config->key, user, "client-key", err);
+	}
+	if (result == 0) {
+		result = copy_text(&config->token.data, user, "token", err);
+	}
+	if (result == 0) {
+		result = copy_text(&config->token.path, user, "tokenFile", err);
+	}
+	if (result == 0 && has_item(&config->cert) != has_item(&config->key)) {
+		result = error_set(err, -EBADMSG,
+			"client certificate and client key do not come "
+			"together");
+	}
+	return result;
+}
+
+/* What a kubeconfig calls by name: clusters, users, contexts. */
+static int find_named(const struct value **out, const struct value *root,
+	const char *kind, const char *name, struct error *err)
+{
+	scoped_free char *list = xasprintf("%ss", kind);
+	const struct value *entry = value_first(value_get(root, list));
+
+	for (; entry != NULL; entry = value_next(entry)) {
+		const struct value *body = value_get(entry, kind);
+
+		if (strcmp(value_text_at(entry, "name", ""), name) == 0 &&
+			value_is_object(body)) {
+			*out = body;
+			return 0;
+		}
+	}
+	return error_set(err, -EBADMSG, "there is no %s '%s'", kind, name);
+}
+
+static int read_context(struct kubeconfig *config, const struct value *root,
+	struct error *err)
+{
+	const char *name = value_text_at(root, "current-context", "");
+	const struct value *context = NULL;
+	const struct value *cluster = NULL;
+	const struct value *user = NULL;
+	const char *user_name;
+	int result;
+
+	if (name[0] == '\0') {
+		return error_set(err, -EBADMSG, "'current-context' is missing");
+	}
+	result = find_named(&context, root, "context", name, err);
+	if (result < 0) {
+		return result;
+	}
+	config->namespace_name =
+		xstrdup(value_text_at(context, "namespace", "default"));
+	name = value_text_at(context, "cluster", "");
+	result = find_named(&cluster, root, "cluster", name, err);
+	if (result < 0) {
+		return result;
+	}
+	result = read_cluster(config, cluster, err);
+	if (result < 0) {
+		return error_wrap(err, result, "cluster '%s'", name);
+	}
+	/* No user at all is who the server calls anonymous. */
+	user_name = value_text_at(context, "user", "");
+	if (user_name[0] == '\0') {
+		return 0;
+	}
+	result = find_named(&user, root, "user", user_name, err);
+	if (result < 0) {
+		return result;
+	}
+	result = read_user(config, user, err);
+	return result < 0 ? error_wrap(err, result, "user '%s'", user_name) : 0;
+}
+
+int kubeconfig_parse(struct kubeconfig *out, const char *text, size_t len,
+	struct error *err)
+{
+	struct kubeconfig config = { 0 };
+	struct value *root = NULL;
+	int result = yaml_parse(&root, text, len, err);
+
+	if (result < 0) {
+		return error_wrap(err, -EBADMSG, "not a kubeconfig");
+	}
+	if (!value_is_object(root)) {
+		result = error_set(err, -EBADMSG,
+			"not a kubeconfig: it has no keys");
+	} else {
+		result = read_context(&config, root, err);
+	}
+	value_free(root);
+	if (result < 0) {
+		kubeconfig_fini(&config);
+		return result;
+	}
+	*out = config;
+	return 0;
+}
+
+static void item_fini(struct kubeconfig_item *item)
+{
+	if (item->data != NULL) {
+		explicit_bzero(item->data, strlen(item->data));
+	}
+	free(item->data);
+	free(item->path);
+}
+
+void kubeconfig_fini(struct kubeconfig *config)
+{
+	if (config == NULL) {
+		return;
+	}
+	free(config->server);
+	free(config->namespace_name);
+	item_fini(&config->ca);
+	item_fini(&config->cert);
+	item_fini(&config->key);
+	item_fini(&config->token);
+	*config = (struct kubeconfig){ 0 };
+}

@@ -1,0 +1,109 @@
+/* What the API server sends: values, lists, watch events and their lines. Each
+ * input goes through all of them. */
+#include "kube/lines.h"
+#include "kube/list.h"
+#include "kube/value.h"
+#include "kube/watch.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct tally {
+	size_t count;
+	size_t bytes;
+};
+
+static bool count_item(void *owner, const struct value *item)
+{
+	struct tally *tally = owner;
+
+	(void)value_text_at(item, "metadata/name", "");
+	tally->count++;
+	return true;
+}
+
+static size_t count_members(const struct value *object, const char *key)
+{
+	const struct value *member = value_first(object);
+	size_t count = 0;
+
+	for (; member != NULL; member = value_next(member)) {
+		count += strcmp(value_key(member), key) == 0;
+	}
+	return count;
+}
+
+/* The list that was cut out by hand holds what cJSON sees in the whole. */
+static void check_list(const char *text, size_t size)
+{
+	struct tally tally = { 0 };
+	struct list_page page;
+	struct value *root = NULL;
+
+	if (list_read(&page, text, size, count_item, &tally, NULL) < 0) {
+		return;
+	}
+	list_page_fini(&page);
+	if (value_parse(&root, text, size, NULL) < 0) {
+		return;
+	}
+	if (count_members(root, "items") == 1) {
+		assert(value_count(value_get(root, "items")) == tally.count);
+	}
+	value_free(root);
+}
+
+static void check_event(const char *text, size_t size)
+{
+	struct watch_event event;
+
+	if (watch_event_parse(&event, text, size, NULL) == 0) {
+		assert(value_is_object(event.object));
+		assert(event.message != NULL && event.resource_version != NULL);
+		watch_event_fini(&event);
+	}
+}
+
+static bool count_line(void *owner, const char *line, size_t len)
+{
+	struct tally *tally = owner;
+
+	assert(len > 0 && memchr(line, '\n', len) == NULL);
+	check_event(line, len);
+	tally->count++;
+	tally->bytes += len;
+	return true;
+}
+
+static struct tally cut(const char *text, size_t size, size_t piece)
+{
+	struct tally tally = { 0 };
+	struct lines lines;
+
+	lines_init(&lines, size);
+	for (size_t at = 0; at < size; at += piece) {
+		size_t len = piece < size - at ? piece : size - at;
+		int result = lines_feed(&lines, text + at, len, count_line,
+			&tally, NULL);
+
+		assert(result == 0);
+		(void)result;
+	}
+	lines_fini(&lines);
+	return tally;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *text = (const char *)data;
+	struct tally whole = cut(text, size, size > 0 ? size : 1);
+	struct tally pieces = cut(text, size, 7);
+
+	assert(whole.count == pieces.count && whole.bytes == pieces.bytes);
+	check_list(text, size);
+	check_event(text, size);
+	return 0;
+}
