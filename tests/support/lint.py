@@ -77,7 +77,8 @@ def check_banned(path, code, say):
         for pattern, allowed in BANNED.items():
             match = re.search(pattern, line)
             if match and not re.fullmatch(allowed, path):
-                say(path, number, f"{match.group(0).rstrip("( ")}() is banned here")
+                name = match.group(0).rstrip("( ")
+                say(path, number, f"{name}() is banned here")
 
 
 def check_shape(path, text, code, say):

@@ -1,0 +1,46 @@
+#!/bin/sh
+# Builds kubecluster, the real Kubernetes control plane our tests run against.
+# usage: tests/cluster/build.sh OUTPUT
+#
+# Settings reach only the commands below. The first build compiles all of
+# Kubernetes (about 6 minutes on 2 cores), later ones take seconds.
+set -eu
+
+die() {
+	echo "build.sh: $*" >&2
+	exit 1
+}
+
+[ $# -eq 1 ] || die "name the file to build, as in: tests/cluster/build.sh build/kubecluster"
+case $1 in
+/*) out=$1 ;;
+*) out=$PWD/$1 ;;
+esac
+
+# With GOTOOLCHAIN=local an older go says what it is instead of fetching
+# the one go.mod asks for.
+export GOTOOLCHAIN=local
+version=$(go env GOVERSION 2>/dev/null || true)
+case $version in
+go1.2[6-9]* | go1.[3-9][0-9]* | go[2-9]*) ;;
+*) die "building kubecluster needs go 1.26 or newer on the PATH, found ${version:-none}" ;;
+esac
+
+cd "$(dirname "$0")"
+export GOFLAGS=-mod=readonly
+# A static binary runs on any machine; -trimpath lets checkouts share a cache.
+export CGO_ENABLED=0
+
+# Without these the server reports a version that kubectl cannot parse.
+release=$(go list -m -f '{{.Version}}' k8s.io/kubernetes)
+minor=${release#v1.}
+minor=${minor%%.*}
+for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
+	stamp="${stamp-} -X $package.gitVersion=$release -X $package.gitMajor=1"
+	stamp="$stamp -X $package.gitMinor=$minor -X $package.gitCommit=unknown"
+done
+
+mkdir -p "$(dirname "$out")"
+# Renamed into place, so that a running cluster keeps the file it started from.
+go build -trimpath -buildvcs=false -ldflags "-s -w $stamp" -o "$out.new" .
+mv "$out.new" "$out"

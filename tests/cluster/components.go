@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+)
+
+// The node keeper speaks every heartbeatPeriod; after nodeGracePeriod of
+// silence the node-lifecycle controller taints the node. The difference lets
+// nodes stay Ready while a killed kube-apiserver comes back.
+const nodeGracePeriod = "15s"
+
+// auditPolicy records who did what to which object, once per request.
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: Metadata
+`
+
+func (c *cluster) etcd() component {
+	return component{
+		name: etcdName,
+		args: []string{
+			"--data-dir=" + filepath.Join(c.dir, "etcd"),
+			fmt.Sprintf("--port=%d", c.ports[etcdName]),
+		},
+		health: c.url(etcdName, "/health"),
+	}
+}
+
+func (c *cluster) apiserver() component {
+	args := append(c.servingArgs(apiserverName),
+		// The endpoints of the service "kubernetes" may not be a loopback
+		// address, so nobody keeps them.
+		"--advertise-address=127.0.0.1",
+		"--endpoint-reconciler-type=none",
+		"--etcd-servers="+c.url(etcdName, ""),
+		"--client-ca-file="+c.pki.caFile,
+		"--authorization-mode=Node,RBAC",
+		"--enable-admission-plugins=NodeRestriction",
+		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+		"--service-account-key-file="+c.pki.accountKeyFile,
+		"--service-account-signing-key-file="+c.pki.accountKeyFile,
+		"--service-cluster-ip-range=10.96.0.0/16",
+		"--allow-privileged=true",
+	)
+	if c.auditLog != "" {
+		args = append(args,
+			"--audit-log-path="+c.auditLog,
+			"--audit-policy-file="+c.auditPolicyFile(),
+		)
+	}
+	return component{name: apiserverName, args: args, health: c.url(apiserverName, "/readyz")}
+}
+
+func (c *cluster) controllerManagerComponent() component {
+	args := append(c.servingArgs(controllerManagerName), c.clientArgs(controllerManagerName)...)
+	args = append(args,
+		"--kubeconfig="+c.kubeconfigFile(controllerManagerName),
+		"--leader-elect=false",
+		"--use-service-account-credentials=true",
+		"--service-account-private-key-file="+c.pki.accountKeyFile,
+		"--root-ca-file="+c.pki.caFile,
+		"--cluster-signing-cert-file="+c.pki.caFile,
+		"--cluster-signing-key-file="+c.pki.caKeyFile,
+		"--node-monitor-period=1s",
+		"--node-monitor-grace-period="+nodeGracePeriod,
+		"--node-startup-grace-period="+nodeGracePeriod,
+		// Tests make many objects at once; the defaults throttle at 20 a second.
+		"--kube-api-qps=200",
+		"--kube-api-burst=400",
+	)
+	return component{
+		name:   controllerManagerName,
+		args:   args,
+		health: c.url(controllerManagerName, "/healthz"),
+	}
+}
+
+func (c *cluster) schedulerComponent() component {
+	args := append(c.servingArgs(schedulerName), c.clientArgs(schedulerName)...)
+	args = append(args, "--config="+c.schedulerConfigFile())
+	return component{name: schedulerName, args: args, health: c.url(schedulerName, "/readyz")}
+}
+
+// servingArgs are what every HTTPS server of Kubernetes takes.
+func (c *cluster) servingArgs(name string) []string {
+	return []string{
+		"--bind-address=127.0.0.1",
+		fmt.Sprintf("--secure-port=%d", c.ports[name]),
+		"--tls-cert-file=" + c.pki.serverFile,
+		"--tls-private-key-file=" + c.pki.serverKeyFile,
+	}
+}
+
+// clientArgs let a server ask kube-apiserver about those who call it.
+func (c *cluster) clientArgs(name string) []string {
+	return []string{
+		"--authentication-kubeconfig=" + c.kubeconfigFile(name),
+		"--authorization-kubeconfig=" + c.kubeconfigFile(name),
+	}
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net/http"
+	"time"
+)
+
+const (
+	healthPeriod  = 100 * time.Millisecond
+	healthTimeout = 5 * time.Second
+)
+
+// newHealthClient trusts the cluster's own certificate authority. It needs no
+// identity: health is told to everyone.
+func newHealthClient(caPEM []byte) *http.Client {
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(caPEM)
+	return &http.Client{
+		Timeout: healthTimeout,
+		Transport: &http.Transport{
+			TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+			// A kept connection would tell about a server since killed.
+			DisableKeepAlives: true,
+		},
+	}
+}
+
+func isHealthy(ctx context.Context, client *http.Client, url string) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return false
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return false
+	}
+	_ = response.Body.Close()
+	return response.StatusCode == http.StatusOK
+}
+
+// poll asks until the answer is yes; false when ctx ended first.
+func poll(ctx context.Context, yes func() bool) bool {
+	ticker := time.NewTicker(healthPeriod)
+	defer ticker.Stop()
+	for {
+		if yes() {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-ticker.C:
+		}
+	}
+}

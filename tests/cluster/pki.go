@@ -1,0 +1,166 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Longer than any test; the cluster and its certificates go away together.
+const certificateLife = 7 * 24 * time.Hour
+
+// pki is the cluster's own certificate authority and the files it filled.
+type pki struct {
+	caCert *x509.Certificate
+	caKey  *ecdsa.PrivateKey
+	caPEM  []byte
+
+	caFile, caKeyFile         string
+	serverFile, serverKeyFile string
+	accountKeyFile            string // signs and checks ServiceAccount tokens
+}
+
+// newPKI makes fresh certificates and keys in dir.
+func newPKI(dir string) (*pki, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	p := &pki{
+		caFile:         filepath.Join(dir, "ca.crt"),
+		caKeyFile:      filepath.Join(dir, "ca.key"),
+		serverFile:     filepath.Join(dir, "server.crt"),
+		serverKeyFile:  filepath.Join(dir, "server.key"),
+		accountKeyFile: filepath.Join(dir, "service-account.key"),
+	}
+	for _, step := range []func() error{p.makeAuthority, p.makeServer, p.makeAccountKey} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+func (p *pki) makeAuthority() error {
+	template, err := newTemplate(pkix.Name{CommonName: "kubecluster"})
+	if err != nil {
+		return err
+	}
+	template.IsCA = true
+	template.BasicConstraintsValid = true
+	template.KeyUsage |= x509.KeyUsageCertSign
+
+	if p.caKey, err = newKey(); err != nil {
+		return err
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, p.caKey.Public(), p.caKey)
+	if err != nil {
+		return err
+	}
+	if p.caCert, err = x509.ParseCertificate(der); err != nil {
+		return err
+	}
+	p.caPEM = encodePEM("CERTIFICATE", der)
+	keyPEM, err := encodeKey(p.caKey)
+	if err != nil {
+		return err
+	}
+	return writePair(p.caFile, p.caPEM, p.caKeyFile, keyPEM)
+}
+
+// makeServer makes the one certificate that all servers of the cluster show.
+func (p *pki) makeServer() error {
+	template, err := newTemplate(pkix.Name{CommonName: "localhost"})
+	if err != nil {
+		return err
+	}
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	template.DNSNames = []string{"localhost"}
+	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
+
+	cert, key, err := p.sign(template)
+	if err != nil {
+		return err
+	}
+	return writePair(p.serverFile, cert, p.serverKeyFile, key)
+}
+
+func (p *pki) makeAccountKey() error {
+	key, err := newKey()
+	if err != nil {
+		return err
+	}
+	keyPEM, err := encodeKey(key)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(p.accountKeyFile, keyPEM, 0o600)
+}
+
+// newClient returns the PEM certificate and key of a client whom the API
+// server knows as user, member of groups.
+func (p *pki) newClient(user string, groups ...string) (cert, key []byte, err error) {
+	template, err := newTemplate(pkix.Name{CommonName: user, Organization: groups})
+	if err != nil {
+		return nil, nil, err
+	}
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	return p.sign(template)
+}
+
+func (p *pki) sign(template *x509.Certificate) (cert, key []byte, err error) {
+	private, err := newKey()
+	if err != nil {
+		return nil, nil, err
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, p.caCert, private.Public(), p.caKey)
+	if err != nil {
+		return nil, nil, err
+	}
+	key, err = encodeKey(private)
+	return encodePEM("CERTIFICATE", der), key, err
+}
+
+func newTemplate(subject pkix.Name) (*x509.Certificate, error) {
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	return &x509.Certificate{
+		SerialNumber: serial,
+		Subject:      subject,
+		NotBefore:    now.Add(-time.Hour), // clocks of virtual machines step
+		NotAfter:     now.Add(certificateLife),
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+	}, nil
+}
+
+func newKey() (*ecdsa.PrivateKey, error) {
+	return ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+}
+
+// encodeKey uses the older form, as kube-apiserver finds the public half only
+// of such a key.
+func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
+	der, err := x509.MarshalECPrivateKey(key)
+	return encodePEM("EC PRIVATE KEY", der), err
+}
+
+func encodePEM(kind string, der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+}
+
+func writePair(certFile string, cert []byte, keyFile string, key []byte) error {
+	if err := os.WriteFile(certFile, cert, 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(keyFile, key, 0o600)
+}

@@ -1,0 +1,112 @@
+"""A control plane for tests: one of our own by kubecluster, or with
+E2E_KUBECONFIG whichever cluster that names."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+
+from harness import eventually
+from kube_api import KUBECLUSTER, Kube
+
+START_SECONDS = 120  # 6 on an idle machine
+
+
+class Cluster:
+    """A `kubecluster up` in a temporary folder, ended by close()."""
+
+    def __init__(self, *arguments):
+        if not os.access(KUBECLUSTER, os.X_OK):
+            raise RuntimeError(
+                f"{KUBECLUSTER} is missing: `make cluster` builds it, or set "
+                "KUBECLUSTER")
+        self.temporary = tempfile.TemporaryDirectory(prefix="kubecluster-")
+        self.base = pathlib.Path(self.temporary.name)
+        self.dir = self.base / "cluster"
+        with open(self.base / "out", "wb") as out, \
+                open(self.base / "err", "wb") as err:
+            self.process = subprocess.Popen(
+                [KUBECLUSTER, "up", "--dir", self.dir, *arguments],
+                stdout=out, stderr=err)
+
+    def out(self):
+        return (self.base / "out").read_text()
+
+    def err(self):
+        return (self.base / "err").read_text()
+
+    def await_ready(self):
+        def ready_or_ended():
+            return (self.out().endswith("\n")
+                    or self.process.poll() is not None)
+
+        eventually("the cluster is up", ready_or_ended, START_SECONDS)
+        if self.process.poll() is not None:
+            raise AssertionError(f"kubecluster up ended: {self.err()}")
+
+    def kubeconfig(self):
+        return self.dir / "admin.kubeconfig"
+
+    def kube(self):
+        return Kube(self.kubeconfig())
+
+    def state(self):
+        return json.loads((self.dir / "state.json").read_text())
+
+    def pids(self):
+        return [child["pid"] for child in self.state()["children"].values()]
+
+    def run(self, *arguments, **options):
+        # kubectl keeps a cache in the home folder; not in the caller's.
+        environment = os.environ | {
+            "HOME": str(self.base), "KUBECONFIG": str(self.kubeconfig())}
+        return subprocess.run(
+            [KUBECLUSTER, *arguments], env=environment, capture_output=True,
+            text=True, timeout=90, check=False, **options)
+
+    def kubectl(self, *arguments, **options):
+        done = self.run("kubectl", *arguments, **options)
+        if done.returncode != 0:
+            raise AssertionError(
+                f"kubectl {' '.join(arguments)}: {done.stderr}")
+        return done.stdout
+
+    def end(self, seconds=10):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(seconds)
+
+    def close(self):
+        if self.process.poll() is None:
+            self.end()
+        self.temporary.cleanup()
+
+
+class GivenCluster:
+    """The cluster that E2E_KUBECONFIG names; it is not ours to end."""
+
+    def kubeconfig(self):
+        return os.environ["E2E_KUBECONFIG"]
+
+    def kube(self):
+        return Kube(self.kubeconfig())
+
+    def await_ready(self):
+        self.kube().get("/readyz")
+
+    def close(self):
+        """Nothing of it was started here."""
+
+
+def any_cluster():
+    """With a controller-manager and the stock scheduler; ready."""
+    if os.environ.get("E2E_KUBECONFIG"):
+        cluster = GivenCluster()
+    else:
+        cluster = Cluster("--with", "controller-manager,scheduler")
+    try:
+        cluster.await_ready()
+    except BaseException:
+        cluster.close()
+        raise
+    return cluster

@@ -1,0 +1,371 @@
+"""What system and end-to-end tests share: programs started and ended for sure,
+waiting with a deadline, machines made of files, VM pods as KubeVirt renders
+them."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+import uuid
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BIN = ROOT / os.environ.get("PLIMSOLL_BIN", "bin")
+FIXTURES = ROOT / "tests" / "fixtures" / "kubevirt"
+
+# Sanitized builds on a busy machine are slow; a wait ends when it is true.
+PATIENCE_S = 30
+
+
+def eventually(claim, probe, seconds=PATIENCE_S, every=0.1):
+    """The first true value of probe(); AssertionError if none comes in time."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = probe()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {seconds} s: {claim}")
+        time.sleep(every)
+
+
+class Program:
+    """A child process with its output in a file."""
+
+    def __init__(self, folder, name, arguments, env=None):
+        self.name = name
+        self.log_path = pathlib.Path(folder, f"{name}.log")
+        self.arguments = [str(a) for a in arguments]
+        self.env = dict(os.environ, **(env or {}))
+        self.process = None
+
+    def start(self):
+        with open(self.log_path, "ab") as log:
+            self.process = subprocess.Popen(
+                self.arguments, stdin=subprocess.DEVNULL, stdout=log,
+                stderr=log, env=self.env)
+        return self
+
+    def log(self):
+        return self.log_path.read_text(errors="replace")
+
+    def wait_log(self, pattern, seconds=PATIENCE_S):
+        """The last match of pattern in the log, once there is one."""
+        def probe():
+            found = list(re.finditer(pattern, self.log()))
+            if not found and self.process.poll() is not None:
+                raise AssertionError(
+                    f"{self.name} ended with {self.process.returncode}: "
+                    f"{self.log()[-2000:]}")
+            return found[-1] if found else None
+        return eventually(f"{self.name} logs {pattern}", probe, seconds)
+
+    def running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def stop(self, seconds=10):
+        """SIGTERM; the exit status."""
+        if self.running():
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"{self.name} did not stop: "
+                                 f"{self.log()[-2000:]}") from None
+
+    def kill(self):
+        if self.running():
+            self.process.kill()
+        if self.process is not None:
+            self.process.wait()
+
+
+class Aggregator(Program):
+    """An aggregator on free ports, kept over restarts."""
+
+    def __init__(self, folder, name="aggregator", *more, db=None):
+        self.db = db or pathlib.Path(folder, f"{name}.db")
+        self.ports = None
+        self.more = more
+        super().__init__(folder, name, [])
+
+    def start(self):
+        listen, http, health = self.ports or (0, 0, 0)
+        self.arguments = [
+            str(BIN / "plimsoll-aggregator"),
+            "--listen", f"tcp://127.0.0.1:{listen}",
+            "--http", f"127.0.0.1:{http}", "--health", f"127.0.0.1:{health}",
+            "--db", str(self.db), *self.more]
+        seen = len(self.log()) if self.log_path.exists() else 0
+        super().start()
+
+        def listening():
+            if self.process.poll() is not None:
+                raise AssertionError(f"{self.name} ended: {self.log()[seen:]}")
+            return re.search(r'"listening" listen="tcp://[^"]*:(\d+)" '
+                             r'http="[^"]*:(\d+)" health="[^"]*:(\d+)"',
+                             self.log()[seen:])
+        found = eventually(f"{self.name} listens", listening)
+        self.ports = tuple(int(p) for p in found.groups())
+        return self
+
+    @property
+    def url(self):
+        return f"tcp://127.0.0.1:{self.ports[0]}"
+
+    def get(self, path, accept=None):
+        """Status, headers and text of a GET on the query listener."""
+        return http_get(f"http://127.0.0.1:{self.ports[1]}{path}", accept)
+
+    def json(self, path):
+        status, _, text = self.get(path)
+        if status != 200:
+            raise AssertionError(f"GET {path}: {status} {text}")
+        return json.loads(text)
+
+    def health(self, path):
+        return http_get(f"http://127.0.0.1:{self.ports[2]}{path}")
+
+    def node(self, name):
+        nodes = self.json("/v1/nodes")["nodes"]
+        return next((n for n in nodes if n["name"] == name), None)
+
+
+def http_get(url, accept=None):
+    request = urllib.request.Request(url)
+    if accept:
+        request.add_header("Accept", accept)
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(request, timeout=10) as answer:
+            return answer.status, answer.headers, answer.read().decode()
+    except urllib.error.HTTPError as no:
+        return no.code, no.headers, no.read().decode()
+
+
+class Machine:
+    """A node made of files: /proc, /sys and a cgroup tree with the texts the
+    kernel would print. tick() advances the counters; each file keeps its inode
+    and its length and gets one pwrite, so readers that keep files open see
+    whole texts."""
+
+    HZ = os.sysconf("SC_CLK_TCK")
+
+    def __init__(self, folder, cores=6, memory_gib=16):
+        self.root = pathlib.Path(folder)
+        self.cores = cores
+        self.memory = memory_gib << 20  # KiB, as in meminfo
+        self.busy = 0.0        # share of the cores
+        self.waiting = 0.0     # share of time some task waits for a CPU
+        self.used_memory = 0.2
+        self.pods = {}         # uid -> dict(cores=, waiting=)
+        self.totals = {"user": 1000.0, "idle": 1000.0, "cpu_some": 0.0}
+        self.files = {}
+        (self.root / "dev").mkdir(parents=True)
+        self.write("proc/sys/kernel/random/boot_id", f"{uuid.uuid4()}\n")
+        self.write("sys/devices/system/cpu/possible", f"0-{cores - 1}\n")
+        self.write("cgroup/cgroup.controllers", "cpu io memory hugetlb pids\n")
+        (self.root / "cgroup/kubepods.slice/kubepods-burstable.slice").mkdir(
+            parents=True)
+        self.tick(0)
+
+    def write(self, name, text):
+        data = text.encode()
+        if name not in self.files:
+            path = self.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self.files[name] = os.open(path, os.O_RDWR | os.O_CREAT
+                                       | os.O_CLOEXEC, 0o644)
+        os.pwrite(self.files[name], data, 0)
+
+    @staticmethod
+    def pressure(some_us, full_us=0):
+        line = "avg10=0.00 avg60=0.00 avg300=0.00 total="
+        return (f"some {line}{int(some_us):016d}\n"
+                f"full {line}{int(full_us):016d}\n")
+
+    def tick(self, seconds):
+        t = self.totals
+        t["user"] += self.busy * self.cores * seconds
+        t["idle"] += (1 - self.busy) * self.cores * seconds
+        t["cpu_some"] += self.waiting * seconds * 1e6
+        user, idle = int(t["user"] * self.HZ), int(t["idle"] * self.HZ)
+        share = f"{user:016d} 0 0 {idle:016d} 0 0 0 0 0 0\n"
+        cpus = "".join(f"cpu{i} {user // self.cores:016d} 0 0 "
+                       f"{idle // self.cores:016d} 0 0 0 0 0 0\n"
+                       for i in range(self.cores))
+        self.write("proc/stat", f"cpu  {share}{cpus}")
+        available = int(self.memory * (1 - self.used_memory))
+        self.write("proc/meminfo",
+                   f"MemTotal:       {self.memory:16d} kB\n"
+                   f"MemFree:        {available:16d} kB\n"
+                   f"MemAvailable:   {available:16d} kB\n"
+                   f"SwapTotal:      {0:16d} kB\n"
+                   f"SwapFree:       {0:16d} kB\n")
+        self.write("proc/loadavg",
+                   f"{self.busy * self.cores:09.2f} 0.00 0.00 1/100 100\n")
+        self.write("proc/pressure/cpu", self.pressure(t["cpu_some"]))
+        self.write("proc/pressure/memory", self.pressure(0))
+        self.write("proc/pressure/io", self.pressure(0))
+        for uid, pod in list(self.pods.items()):
+            pod["usage"] += pod["cores"] * seconds * 1e6
+            pod["some"] += pod["waiting"] * seconds * 1e6
+            self.write_pod(uid, pod)
+
+    def pod_dir(self, uid):
+        return ("cgroup/kubepods.slice/kubepods-burstable.slice/"
+                f"kubepods-burstable-pod{uid.replace('-', '_')}.slice")
+
+    def write_pod(self, uid, pod):
+        base = self.pod_dir(uid)
+        self.write(f"{base}/cpu.stat",
+                   f"usage_usec {int(pod['usage']):016d}\nuser_usec 0\n"
+                   "system_usec 0\nnr_periods 0\nnr_throttled 0\n"
+                   "throttled_usec 0\n")
+        self.write(f"{base}/cpu.pressure", self.pressure(pod["some"]))
+        self.write(f"{base}/memory.pressure", self.pressure(0))
+        self.write(f"{base}/io.pressure", self.pressure(0))
+        self.write(f"{base}/memory.current", f"{pod['memory']:016d}\n")
+
+    def run_pod(self, uid, cores=0.0, waiting=0.0, memory=1 << 30):
+        """A pod's cgroup appears, and uses this much from now on."""
+        self.pods.setdefault(uid, {"usage": 0.0, "some": 0.0, "memory": memory})
+        self.pods[uid].update(cores=cores, waiting=waiting)
+        self.write_pod(uid, self.pods[uid])
+
+    def end_pod(self, uid):
+        del self.pods[uid]
+        base = self.pod_dir(uid)
+        for name in [n for n in self.files if n.startswith(base)]:
+            os.close(self.files.pop(name))
+        shutil.rmtree(self.root / base)
+
+    def close(self):
+        for fd in self.files.values():
+            os.close(fd)
+        self.files.clear()
+
+    def agent_flags(self):
+        return ["--proc-root", self.root / "proc",
+                "--sys-root", self.root / "sys",
+                "--cgroup-root", self.root / "cgroup",
+                "--dev-root", self.root / "dev", "--kvm-probe", "off"]
+
+
+class Driver:
+    """Lets the time of machines run, in a thread, until stopped."""
+
+    def __init__(self, machines):
+        self.machines = machines
+        self.stopping = threading.Event()
+        self.lock = threading.Lock()  # held while files are written
+        self.thread = threading.Thread(target=self.run, daemon=True)
+
+    def start(self):
+        self.thread.start()
+        return self
+
+    def run(self):
+        last = time.monotonic()
+        while not self.stopping.wait(0.1):
+            now = time.monotonic()
+            with self.lock:
+                for machine in self.machines:
+                    machine.tick(now - last)
+            last = now
+
+    def stop(self):
+        self.stopping.set()
+        self.thread.join()
+
+
+def agent(folder, name, aggregators, *flags, interval="500ms"):
+    """An agent for the node `name`, reporting to these URLs; not started."""
+    arguments = [BIN / "plimsoll-agent", "--node-name", name,
+                 "--interval", interval, *flags]
+    for url in aggregators:
+        arguments += ["--aggregator", url]
+    return Program(folder, f"agent-{name}", arguments)
+
+
+class Folder:
+    """A temporary folder whose programs are all ended with it."""
+
+    def __init__(self):
+        self.temporary = tempfile.TemporaryDirectory(prefix="plimsoll-")
+        self.path = pathlib.Path(self.temporary.name)
+        self.programs = []
+
+    def add(self, program):
+        self.programs.append(program)
+        return program
+
+    def close(self):
+        for program in reversed(self.programs):
+            program.kill()
+        self.temporary.cleanup()
+
+    def logs(self):
+        return "\n".join(f"--- {p.name}\n{p.log()[-3000:]}"
+                         for p in self.programs if p.log_path.exists())
+
+
+# ---- Kubernetes objects ----
+
+def worker(name, cores=6, memory="16Gi", labels=None, taints=None):
+    """A Node as kubelet and virt-handler leave it."""
+    size = {"cpu": str(cores), "memory": memory, "pods": "110",
+            "ephemeral-storage": "200Gi", "devices.kubevirt.io/kvm": "1k",
+            "devices.kubevirt.io/tun": "1k",
+            "devices.kubevirt.io/vhost-net": "1k"}
+    return {
+        "apiVersion": "v1", "kind": "Node",
+        "metadata": {"name": name, "labels": {
+            "kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux",
+            "kubernetes.io/hostname": name, "kubevirt.io/schedulable": "true",
+            "machine-type.node.kubevirt.io/q35": "true", **(labels or {})}},
+        "spec": {"taints": taints} if taints else {},
+        "status": {"capacity": size, "allocatable": size}}
+
+
+def launcher(name, namespace="default", scheduler="plimsoll-scheduler",
+             cpu="200m", memory="1314Mi", **spec):
+    """A virt-launcher pod as virt-controller creates it, ready to be posted:
+    the recorded one of a plain VM with another name and size. Further spec
+    members replace the recorded ones; nodeSelector is merged."""
+    pod = json.loads((FIXTURES / "pod-plain.json").read_text())
+    vmi = str(uuid.uuid4())
+    meta = pod["metadata"]
+    pod["metadata"] = {
+        "name": f"virt-launcher-{name}", "namespace": namespace,
+        "labels": {**meta["labels"], "kubevirt.io/created-by": vmi,
+                   "vm.kubevirt.io/name": name, "vmi.kubevirt.io/id": name},
+        "annotations": {**meta["annotations"], "kubevirt.io/domain": name}}
+    pod.pop("status", None)
+    pod["spec"]["schedulerName"] = scheduler
+    requests = pod["spec"]["containers"][0]["resources"]["requests"]
+    requests.update(cpu=cpu, memory=memory)
+    selector = spec.pop("nodeSelector", {})
+    pod["spec"]["nodeSelector"].update(selector)
+    pod["spec"]["tolerations"] = (pod["spec"].get("tolerations", [])
+                                  + spec.pop("tolerations", []))
+    pod["spec"].update(spec)
+    return pod
+
+
+def reserving(name, node, cpu="1", memory="2Gi"):
+    """An ordinary pod that was bound to `node` and asks for more than it
+    uses."""
+    return {
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"nodeName": node, "containers": [{
+            "name": "main", "image": "registry.example/app:1",
+            "resources": {"requests": {"cpu": cpu, "memory": memory}}}]}}
