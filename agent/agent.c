@@ -151,11 +151,6 @@ static void close_all(struct agent *agent)
 	}
 	agent->uplink_count = 0;
 	node_close(take_ptr(agent->node));
-	log_info("stopped", log_str("run", agent->run_text),
-		log_int("reports", (int64_t)ring_next_seq(agent->ring) - 1),
-		log_int("not_stored", (int64_t)ring_count(agent->ring)),
-		log_int("dropped", (int64_t)ring_dropped(agent->ring)),
-		LOG_END);
 }
 
 static void on_drain(void *owner)
@@ -249,6 +244,16 @@ static int start(struct agent *agent, struct error *err)
 	return r;
 }
 
+/* The last words: what became of this run's reports. */
+static void log_stopped(const struct agent *agent)
+{
+	log_info("stopped", log_str("run", agent->run_text),
+		log_int("reports", (int64_t)ring_next_seq(agent->ring) - 1),
+		log_int("not_stored", (int64_t)ring_count(agent->ring)),
+		log_int("dropped", (int64_t)ring_dropped(agent->ring)),
+		LOG_END);
+}
+
 int agent_run(const struct agent_config *config, struct error *err)
 {
 	struct agent agent = {
@@ -266,6 +271,9 @@ int agent_run(const struct agent_config *config, struct error *err)
 		close_all(&agent);
 	}
 	loop_run(agent.loop);
+	if (r == 0) {
+		log_stopped(&agent);
+	}
 	loop_free(agent.loop);
 	ring_free(agent.ring);
 	return r;

@@ -1,0 +1,241 @@
+#include "aggregator/aggregator.h"
+
+#include "aggregator/api.h"
+#include "aggregator/intake.h"
+#include "aggregator/live.h"
+#include "aggregator/store.h"
+#include "lib/clock.h"
+#include "lib/httpd.h"
+#include "lib/log.h"
+#include "lib/loop.h"
+#include "lib/memory.h"
+#include "lib/mq.h"
+#include "proto/wire.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Requests in hand: parked snapshots, and batches for as long as a commit
+ * takes, a tenth of a second: some 10,000 batches a second. */
+enum { CONTEXTS = 1024 };
+
+/* A disk that hangs must not hold up the end. What was acknowledged as stored
+ * is stored, so nothing is lost by leaving the rest. */
+enum { STOP_MS = 4500 };
+
+struct aggregator {
+	const struct config *config;
+	struct loop *loop;
+	struct timer *watchdog;
+	struct live *live;
+	struct store *store;
+	struct intake *intake;
+	struct mq_server *mq;
+	struct httpd *http, *health;
+	struct api api;
+	bool is_open, is_stopping, has_failed;
+};
+
+/* ---- health ---- */
+
+static void serve_ready(const struct aggregator *a,
+	struct http_request *request)
+{
+	scoped_buffer struct buffer body = BUFFER_MAX(1024);
+	const char *trouble;
+
+	if (!a->is_open) {
+		http_reply_error(request, 503, "the store is not open");
+		return;
+	}
+	trouble = store_trouble(a->store);
+	if (trouble[0] == '\0') {
+		buffer_text(&body, "ok\n");
+	} else {
+		buffer_printf(&body, "degraded: %s\n", trouble);
+	}
+	http_reply(request, 200, "text/plain", body.data, body.len);
+}
+
+static void serve_health(void *owner, struct http_request *request)
+{
+	const char *path = http_path(request);
+
+	if (strcmp(path, "/healthz") == 0) {
+		http_reply(request, 200, "text/plain", "ok\n", 3);
+	} else if (strcmp(path, "/readyz") == 0) {
+		serve_ready(owner, request);
+	} else {
+		http_reply_error(request, 404, "no such path");
+	}
+}
+
+/* ---- start ---- */
+
+/* What was configured with the port that was bound; the caller frees it. */
+static char *with_port(const char *address, uint16_t port)
+{
+	const char *colon = strrchr(address, ':');
+
+	return xasprintf("%.*s:%d", (int)(colon - address), address, port);
+}
+
+static void log_listening(const struct aggregator *a)
+{
+	scoped_free char *listen =
+		with_port(a->config->listen, mq_server_port(a->mq));
+	scoped_free char *http =
+		with_port(a->config->http, httpd_port(a->http));
+	scoped_free char *health =
+		with_port(a->config->health, httpd_port(a->health));
+
+	log_info("listening", log_str("listen", listen), log_str("http", http),
+		log_str("health", health), log_str("version", plimsoll_version),
+		LOG_END);
+}
+
+static void fail(struct aggregator *a, const struct error *err)
+{
+	log_error("cannot start", log_err(err), LOG_END);
+	a->has_failed = true;
+	loop_begin_stop(a->loop);
+}
+
+/* The age goes by this machine's wall clock, then and now: nothing else
+ * survives a restart. */
+static void on_seed(void *owner, const struct store_row *row)
+{
+	struct aggregator *a = owner;
+	uint64_t wall_ms = clock_wall_us() / 1000;
+	uint64_t now_us = clock_monotonic_us();
+	uint64_t age_ms =
+		wall_ms > row->sample_ms ? wall_ms - row->sample_ms : 0;
+	struct report report;
+	struct error error;
+	int r = wire_unpack_report(&report, row->body, row->len, &error);
+
+	if (r == 0) {
+		struct live_sample sample = { row->node, row->run_id, &report,
+			(int64_t)now_us - (int64_t)age_ms * 1000 };
+
+		r = live_take(a->live, &sample, now_us, &error);
+		report_fini(&report);
+	}
+	if (r < 0) {
+		log_warning("left out a node's last report",
+			log_str("node", row->node), log_err(&error), LOG_END);
+	}
+}
+
+static void on_opened(void *owner, const struct error *err)
+{
+	struct aggregator *a = owner;
+	uv_loop_t *uv = loop_uv(a->loop);
+	struct mq_server_options options = { a->config->listen, CONTEXTS,
+		intake_serve, a->intake };
+	struct error error = { 0 };
+	int r;
+
+	if (err != NULL) {
+		fail(a, err);
+		return;
+	}
+	if (a->is_stopping) {
+		return;
+	}
+	r = mq_server_new(&a->mq, uv, &options, &error);
+	if (r == 0) {
+		r = httpd_new(&a->http, uv, a->config->http, api_serve, &a->api,
+			&error);
+	}
+	if (r < 0) {
+		fail(a, &error);
+		return;
+	}
+	a->is_open = true;
+	log_listening(a);
+}
+
+/* ---- stop ---- */
+
+static void on_watchdog(void *owner)
+{
+	(void)owner;
+	log_error("the store did not close in time", LOG_END);
+	_exit(1);
+}
+
+/* The answers of all batches are out; the rest needs no order. */
+static void on_store_closed(void *owner)
+{
+	struct aggregator *a = owner;
+
+	mq_server_close(a->mq);
+	httpd_close(a->http);
+	httpd_close(a->health);
+	intake_close(a->intake);
+	timer_close(a->watchdog);
+}
+
+static void on_stop(void *owner)
+{
+	struct aggregator *a = owner;
+
+	a->is_stopping = true;
+	a->is_open = false;
+	intake_stop(a->intake);
+	timer_start(a->watchdog, STOP_MS, 0);
+	store_close(a->store);
+}
+
+/* ---- all ---- */
+
+/* Random, so that no client takes another process's revisions for ours; below
+ * 2^53, so that JSON numbers carry it; not 0, which askers begin with. */
+static uint64_t random_epoch(void)
+{
+	uint64_t epoch = 0;
+
+	if (uv_random(NULL, NULL, &epoch, sizeof(epoch), 0, NULL) != 0) {
+		epoch = clock_wall_us();
+	}
+	epoch &= (UINT64_C(1) << 53) - 1;
+	return epoch == 0 ? 1 : epoch;
+}
+
+static void open_store(struct aggregator *a)
+{
+	struct store_options options = {
+		.path = a->config->db,
+		.retention_us = a->config->retention_raw_us,
+		.seed = on_seed,
+		.opened = on_opened,
+		.closed = on_store_closed,
+		.owner = a,
+	};
+	uv_loop_t *uv = loop_uv(a->loop);
+
+	a->store = store_new(uv, &options);
+	a->intake = intake_new(uv, a->live, a->store);
+	a->api = (struct api){ a->live, a->store };
+}
+
+int aggregator_run(const struct config *config)
+{
+	struct aggregator a = { .config = config };
+	struct error error;
+
+	a.loop = loop_new(on_stop, &a);
+	a.watchdog = timer_new(loop_uv(a.loop), on_watchdog, &a);
+	a.live = live_new(random_epoch());
+	open_store(&a);
+	if (httpd_new(&a.health, loop_uv(a.loop), config->health, serve_health,
+		    &a, &error) < 0) {
+		fail(&a, &error);
+	}
+	loop_run(a.loop);
+	loop_free(a.loop);
+	live_free(a.live);
+	return a.has_failed ? 1 : 0;
+}

@@ -1,0 +1,246 @@
+#include "aggregator/api_body.h"
+
+#include "lib/json.h"
+#include "lib/memory.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TIME_TEXT_MAX = 32 };
+
+/* Unix seconds with as many decimals as there are, up to microseconds. */
+static const char *seconds_text(char *out, uint64_t us)
+{
+	int len = snprintf(out, TIME_TEXT_MAX, "%" PRIu64 ".%06" PRIu64,
+		us / 1000000, us % 1000000);
+
+	while (out[len - 1] == '0') {
+		len--;
+	}
+	len -= out[len - 1] == '.' ? 1 : 0;
+	out[len] = '\0';
+	return out;
+}
+
+static void write_time(struct json *j, const char *key, uint64_t us)
+{
+	char text[TIME_TEXT_MAX];
+
+	json_raw(j, key, seconds_text(text, us));
+}
+
+/* Ends the open group, if any, and begins the next. */
+static void change_group(struct json *j, const char *from, const char *to)
+{
+	if (from != NULL) {
+		json_object_end(j);
+	}
+	json_object(j, to);
+}
+
+/* The figures of all groups; the list holds each group in one piece. */
+static void write_figures(struct json *j, struct node_load *load)
+{
+	const char *group = NULL;
+
+	for (size_t i = 0; i < load_field_count; i++) {
+		const struct load_field *field = &load_fields[i];
+
+		if (group == NULL || strcmp(group, field->group) != 0) {
+			change_group(j, group, field->group);
+			group = field->group;
+		}
+		json_number(j, field->name, *load_field_of(load, field));
+	}
+	json_object_end(j);
+}
+
+static void write_pages(struct json *j, const char *key, uint64_t pages)
+{
+	if (pages != REPORT_UNKNOWN) {
+		json_unsigned(j, key, pages);
+	}
+}
+
+static void write_hugepages(struct json *j, const struct node_load *load)
+{
+	json_array(j, "hugepages");
+	for (size_t i = 0; i < load->hugepages_count; i++) {
+		const struct hugepages *pages = &load->hugepages[i];
+
+		json_object(j, NULL);
+		json_unsigned(j, "size_bytes", pages->size_bytes);
+		write_pages(j, "total", pages->total);
+		write_pages(j, "free", pages->free);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void write_known(struct json *j, const char *key, const char *text)
+{
+	if (text != NULL) {
+		json_string(j, key, text);
+	}
+}
+
+static void write_vms(struct json *j, const struct node_load *load)
+{
+	json_array(j, "vms");
+	for (size_t i = 0; i < load->vm_count; i++) {
+		const struct vm_load *vm = &load->vms[i];
+
+		json_object(j, NULL);
+		json_string(j, "pod_uid", vm->pod_uid);
+		write_known(j, "namespace", vm->namespace);
+		write_known(j, "name", vm->name);
+		json_number(j, "used_cores", vm->used_cores);
+		json_number(j, "used_cores_5m", vm->used_cores_5m);
+		json_number(j, "memory_bytes", vm->memory_bytes);
+		json_number(j, "contention", vm->contention);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void write_node(struct json *j, const struct live_node *node,
+	uint64_t now_us)
+{
+	struct node_load load;
+
+	live_node_load(&load, node, now_us);
+	json_object(j, NULL);
+	json_string(j, "name", load.name);
+	json_number(j, "age_s", (double)load.age_us / 1e6);
+	json_string(j, "state",
+		load_state_name(load_state(load.age_us, load.interval_ms)));
+	write_figures(j, &load);
+	write_hugepages(j, &load);
+	json_object(j, "kvm");
+	json_string(j, "state", kvm_state_name(load.kvm_state));
+	if (load.kvm_detail[0] != '\0') {
+		json_string(j, "detail", load.kvm_detail);
+	}
+	json_object_end(j);
+	write_vms(j, &load);
+	json_object_end(j);
+	node_load_fini(&load);
+}
+
+struct entry {
+	const struct live_node *node;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	const struct entry *x = a;
+	const struct entry *y = b;
+
+	return strcmp(live_node_name(x->node), live_node_name(y->node));
+}
+
+void body_write_nodes(struct buffer *out, const struct live *live,
+	uint64_t now_us, uint64_t wall_us)
+{
+	size_t count = live_count(live);
+	scoped_free struct entry *nodes = xcalloc(count, sizeof(*nodes));
+	struct json j = json_into(out);
+	size_t at = 0;
+
+	for (const struct live_node *node = live_after(live, 0); node != NULL;
+		node = live_next(node)) {
+		nodes[at].node = node;
+		at++;
+	}
+	qsort(nodes, count, sizeof(*nodes), by_name);
+	json_object(&j, NULL);
+	json_unsigned(&j, "epoch", live_epoch(live));
+	json_unsigned(&j, "rev", live_revision(live));
+	write_time(&j, "now", wall_us);
+	json_array(&j, "nodes");
+	for (size_t i = 0; i < count; i++) {
+		write_node(&j, nodes[i].node, now_us);
+	}
+	json_array_end(&j);
+	json_object_end(&j);
+	buffer_char(out, '\n');
+}
+
+void body_write_node(struct buffer *out, const struct live_node *node,
+	uint64_t now_us)
+{
+	struct json j = json_into(out);
+
+	write_node(&j, node, now_us);
+	buffer_char(out, '\n');
+}
+
+static uint64_t row_us(const struct query *query, size_t row)
+{
+	return query->from_us + row * query->step_us;
+}
+
+static void write_fields(struct json *j, const struct query *query)
+{
+	json_array(j, "fields");
+	for (size_t i = 0; i < query->field_count; i++) {
+		scoped_free char *name = xasprintf("%s.%s",
+			query->fields[i]->group, query->fields[i]->name);
+
+		json_string(j, NULL, name);
+	}
+	json_array_end(j);
+}
+
+void body_write_history(struct buffer *out, const char *node,
+	const struct history *history)
+{
+	const struct query *query = history_query(history);
+	struct json j = json_into(out);
+
+	json_object(&j, NULL);
+	json_string(&j, "node", node);
+	write_time(&j, "step_s", query->step_us);
+	write_time(&j, "from", query->from_us);
+	write_time(&j, "to", query->to_us);
+	write_fields(&j, query);
+	json_array(&j, "rows");
+	for (size_t row = 0; row < query_row_count(query); row++) {
+		json_array(&j, NULL);
+		write_time(&j, NULL, row_us(query, row));
+		for (size_t i = 0; i < query->field_count; i++) {
+			json_number_or_null(&j, NULL,
+				history_value(history, row, i));
+		}
+		json_array_end(&j);
+	}
+	json_array_end(&j);
+	json_object_end(&j);
+	buffer_char(out, '\n');
+}
+
+void body_write_history_csv(struct buffer *out, const struct history *history)
+{
+	const struct query *query = history_query(history);
+	char text[TIME_TEXT_MAX];
+
+	buffer_text(out, "time");
+	for (size_t i = 0; i < query->field_count; i++) {
+		buffer_printf(out, ",%s.%s", query->fields[i]->group,
+			query->fields[i]->name);
+	}
+	buffer_char(out, '\n');
+	for (size_t row = 0; row < query_row_count(query); row++) {
+		buffer_text(out, seconds_text(text, row_us(query, row)));
+		for (size_t i = 0; i < query->field_count; i++) {
+			struct json cell = json_into(out);
+
+			buffer_char(out, ',');
+			json_number(&cell, NULL,
+				history_value(history, row, i));
+		}
+		buffer_char(out, '\n');
+	}
+}

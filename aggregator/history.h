@@ -1,0 +1,34 @@
+/* A node's past: rows of figures made from stored reports. Pure.
+ *
+ * Reports are added by rising sample time. Each interval between two reports of
+ * one run counts for the rows it lies in by the time it shares with them, so a
+ * row's value is the time-weighted mean and exact however the reports fell.
+ * Where reports are further apart than makes a node stale there is a gap, and a
+ * gap stays one: nothing is filled in. */
+#pragma once
+
+#include "aggregator/query.h"
+#include "proto/report.h"
+
+#include <stdbool.h>
+
+struct history;
+
+/* Never NULL; the query is copied. */
+struct history *history_new(const struct query *query);
+void history_free(struct history *history); /* NULL is fine */
+
+const struct query *history_query(const struct history *history);
+
+/* The sample times to read: a little more than the query's range, so that the
+ * intervals across its ends are there. */
+void history_range_ms(uint64_t *from_ms, uint64_t *to_ms,
+	const struct query *query);
+
+/* sample_us: when it was taken, by the aggregator's wall clock. The report is
+ * the history's from here on, which leaves an empty one behind. */
+void history_add(struct history *history, const uint8_t *run_id,
+	uint64_t sample_us, struct report *report);
+
+/* NAN: a gap. */
+double history_value(const struct history *history, size_t row, size_t column);

@@ -1,0 +1,343 @@
+#include "aggregator/intake.h"
+
+#include "aggregator/greeted.h"
+#include "aggregator/parking.h"
+#include "aggregator/snapshot.h"
+#include "lib/clock.h"
+#include "lib/log.h"
+#include "lib/loop.h"
+#include "lib/memory.h"
+#include "lib/options.h"
+#include "proto/wire.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const uint64_t complain_us = 10000000;
+
+/* A batch that was handed to the store, oldest first. */
+struct pending {
+	struct pending *older, *newer;
+	struct intake *intake;
+	struct mq_request *request; /* NULL: answered already */
+	uint64_t due_us;
+};
+
+struct intake {
+	struct live *live;
+	struct store *store; /* NULL once stopped */
+	struct greeted *greeted;
+	struct pending *oldest, *newest; /* that are not answered yet */
+	struct parking parking;
+	struct timer *ack_timer, *snapshot_timer;
+	struct log_limit refusals;
+};
+
+/* ---- replies ---- */
+
+static void reply_buffer(struct mq_request *request, struct buffer *out)
+{
+	mq_reply(request, (const uint8_t *)out->data, out->len);
+}
+
+static void reply_ack(struct mq_request *request, const struct ack *ack)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(256);
+
+	wire_pack_ack(&out, ack);
+	reply_buffer(request, &out);
+}
+
+static void refuse(struct intake *intake, struct mq_request *request,
+	const struct error *why)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(1024);
+	uint64_t suppressed = 0;
+
+	wire_pack_refused(&out, why->text);
+	reply_buffer(request, &out);
+	if (log_allow(&intake->refusals, clock_monotonic_us(), complain_us,
+		    &suppressed)) {
+		log_warning("refused a message", log_err(why),
+			log_int("suppressed", (int64_t)suppressed), LOG_END);
+	}
+}
+
+/* ---- snapshots ---- */
+
+static struct snapshot_request present(const struct intake *intake)
+{
+	return (struct snapshot_request){ live_epoch(intake->live),
+		live_revision(intake->live) };
+}
+
+static void reply_snapshot(struct intake *intake, const struct waiter *waiter)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(MQ_RECV_MAX);
+
+	snapshot_write(&out, intake->live, &waiter->asked,
+		clock_monotonic_us());
+	if (out.overflowed) {
+		/* The estimate keeps an answer at half of this. */
+		abort();
+	}
+	reply_buffer(waiter->request, &out);
+}
+
+/* Answers what is due and sets the timer for what will be. */
+static void serve_parked(struct intake *intake)
+{
+	struct snapshot_request now = present(intake);
+	uint64_t now_us = clock_monotonic_us();
+	struct waiter waiter;
+	uint64_t wait_us;
+
+	while (parking_take_due(&waiter, &intake->parking, &now, now_us)) {
+		reply_snapshot(intake, &waiter);
+	}
+	wait_us = parking_wait_us(&intake->parking, &now, now_us);
+	if (wait_us == UINT64_MAX) {
+		timer_stop(intake->snapshot_timer);
+	} else {
+		timer_start(intake->snapshot_timer, wait_us / 1000 + 1, 0);
+	}
+}
+
+static void on_snapshot_timer(void *owner)
+{
+	serve_parked(owner);
+}
+
+static void on_snapshot_request(struct intake *intake,
+	struct mq_request *request, const struct snapshot_request *asked)
+{
+	struct error error;
+
+	if (!parking_add(&intake->parking, request, asked,
+		    clock_monotonic_us())) {
+		(void)error_set(&error, -EBUSY,
+			"%d snapshot requests are waiting already",
+			PARKING_MAX);
+		refuse(intake, request, &error);
+		return;
+	}
+	serve_parked(intake);
+}
+
+/* ---- batches ---- */
+
+static void pending_remove(struct intake *intake, struct pending *pending)
+{
+	*(pending->older == NULL ? &intake->oldest : &pending->older->newer) =
+		pending->newer;
+	*(pending->newer == NULL ? &intake->newest : &pending->newer->older) =
+		pending->older;
+}
+
+static void pending_append(struct intake *intake, struct pending *pending)
+{
+	pending->older = intake->newest;
+	*(intake->newest == NULL ? &intake->oldest : &intake->newest->newer) =
+		pending;
+	intake->newest = pending;
+}
+
+static void answer_pending(struct intake *intake, struct pending *pending,
+	bool is_stored)
+{
+	pending_remove(intake, pending);
+	reply_ack(take_ptr(pending->request),
+		&(struct ack){ .stored = is_stored });
+}
+
+/* Batches wait equally long, so the oldest is due first. */
+static void on_ack_timer(void *owner)
+{
+	struct intake *intake = owner;
+	uint64_t now_us = clock_monotonic_us();
+
+	while (intake->oldest != NULL && intake->oldest->due_us <= now_us) {
+		answer_pending(intake, intake->oldest, false);
+	}
+	if (intake->oldest != NULL) {
+		timer_start(intake->ack_timer,
+			(intake->oldest->due_us - now_us) / 1000 + 1, 0);
+	}
+}
+
+static void on_written(void *owner, bool is_stored)
+{
+	struct pending *pending = owner;
+
+	if (pending->request != NULL) {
+		answer_pending(pending->intake, pending, is_stored);
+	}
+	free(pending);
+}
+
+static void store_and_answer(struct intake *intake, struct mq_request *request,
+	struct store_batch *rows)
+{
+	struct pending *pending = xcalloc(1, sizeof(*pending));
+
+	pending->intake = intake;
+	pending->request = request;
+	pending->due_us = clock_monotonic_us() + INTAKE_ACK_US;
+	if (intake->store == NULL ||
+		store_write(intake->store, rows, on_written, pending, NULL) <
+			0) {
+		store_batch_free(rows);
+		free(pending);
+		reply_ack(request, &(struct ack){ .stored = false });
+		return;
+	}
+	pending_append(intake, pending);
+	if (intake->oldest == pending) {
+		timer_start(intake->ack_timer, INTAKE_ACK_US / 1000, 0);
+	}
+}
+
+/* How old a report was when its batch was sent, by the agent's own clock. One
+ * from its future is as good as new. */
+static uint64_t age_us(const struct batch *batch, const struct report *report)
+{
+	return batch->sent_monotonic_us > report->monotonic_us
+		? batch->sent_monotonic_us - report->monotonic_us
+		: 0;
+}
+
+static int by_seq(const void *a, const void *b)
+{
+	const struct report *x = a;
+	const struct report *y = b;
+
+	return (x->seq > y->seq) - (x->seq < y->seq);
+}
+
+/* is_present: the reports are of the process that said Hello. Those that an
+ * earlier one left behind are for the store alone: the clock that gives their
+ * age need not be theirs. */
+static int take_reports(struct intake *intake, struct batch *batch,
+	struct store_batch *rows, bool is_present, struct error *err)
+{
+	uint64_t now_us = clock_monotonic_us();
+	uint64_t wall_us = clock_wall_us();
+	int r = 0;
+
+	/* The newest comes first in a batch, the windows want it last. */
+	if (batch->count > 1) {
+		qsort(batch->reports, batch->count, sizeof(*batch->reports),
+			by_seq);
+	}
+	for (size_t i = 0; r == 0 && i < batch->count; i++) {
+		const struct report *report = &batch->reports[i];
+		uint64_t age = age_us(batch, report);
+		struct live_sample sample = { batch->node, batch->run_id,
+			report, (int64_t)now_us - (int64_t)age };
+
+		store_batch_add(rows, report,
+			(wall_us > age ? wall_us - age : 0) / 1000);
+		if (is_present) {
+			r = live_take(intake->live, &sample, now_us, err);
+		}
+	}
+	return r;
+}
+
+static void on_batch(struct intake *intake, struct mq_request *request,
+	struct batch *batch)
+{
+	const struct hello *hello =
+		greeted_find(intake->greeted, mq_request_pipe(request));
+	struct store_batch *rows;
+	struct error error;
+	bool is_present;
+
+	if (hello == NULL) {
+		reply_ack(request, &(struct ack){ .need_hello = true });
+		return;
+	}
+	if (strcmp(hello->node, batch->node) != 0) {
+		(void)error_set(&error, -EPERM,
+			"the connection speaks for node '%s', the batch for "
+			"'%s'",
+			hello->node, batch->node);
+		refuse(intake, request, &error);
+		return;
+	}
+	is_present =
+		memcmp(hello->run_id, batch->run_id, REPORT_RUN_ID_BYTES) == 0;
+	rows = store_batch_new(batch->node, batch->run_id);
+	if (take_reports(intake, batch, rows, is_present, &error) < 0) {
+		store_batch_free(rows);
+		refuse(intake, request, &error);
+		return;
+	}
+	store_and_answer(intake, request, rows);
+	serve_parked(intake);
+}
+
+/* ---- all ---- */
+
+static void on_hello(struct intake *intake, struct mq_request *request,
+	const struct hello *hello)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(256);
+
+	greeted_put(intake->greeted, mq_request_pipe(request), hello);
+	wire_pack_welcome(&out, plimsoll_version);
+	reply_buffer(request, &out);
+}
+
+void intake_serve(void *owner, struct mq_request *request, const uint8_t *bytes,
+	size_t len)
+{
+	struct intake *intake = owner;
+	struct wire_request message;
+	struct error error;
+
+	if (wire_unpack_request(&message, bytes, len, &error) < 0) {
+		refuse(intake, request, &error);
+		return;
+	}
+	switch (message.kind) {
+	case WIRE_HELLO:
+		on_hello(intake, request, &message.hello);
+		break;
+	case WIRE_BATCH:
+		on_batch(intake, request, &message.batch);
+		break;
+	case WIRE_SNAPSHOT_REQUEST:
+		on_snapshot_request(intake, request, &message.snapshot);
+		break;
+	}
+	wire_request_fini(&message);
+}
+
+struct intake *intake_new(uv_loop_t *loop, struct live *live,
+	struct store *store)
+{
+	struct intake *intake = xcalloc(1, sizeof(*intake));
+
+	intake->live = live;
+	intake->store = store;
+	intake->greeted = greeted_new();
+	intake->ack_timer = timer_new(loop, on_ack_timer, intake);
+	intake->snapshot_timer = timer_new(loop, on_snapshot_timer, intake);
+	return intake;
+}
+
+void intake_stop(struct intake *intake)
+{
+	intake->store = NULL;
+}
+
+void intake_close(struct intake *intake)
+{
+	if (intake != NULL) {
+		timer_close(intake->ack_timer);
+		timer_close(intake->snapshot_timer);
+		greeted_free(intake->greeted);
+		free(intake);
+	}
+}

@@ -1,0 +1,34 @@
+/* What agents and schedulers send, and what they are answered.
+ *
+ * A batch goes into the live table at once and to the store; its Ack says
+ * `stored` after the commit, or `received` when that takes longer than
+ * INTAKE_ACK_US or cannot be done. Nothing is acknowledged as stored that is
+ * not on disk. Snapshot requests are parked until there is something newer. */
+#pragma once
+
+#include "aggregator/live.h"
+#include "aggregator/store.h"
+#include "lib/mq.h"
+
+#include <uv.h>
+
+/* Batches are answered within 250 ms; this leaves room for a busy loop. */
+enum { INTAKE_ACK_US = 200000 };
+
+struct intake;
+
+/* live and store outlive it, but for the store after intake_stop(). */
+struct intake *intake_new(uv_loop_t *loop, struct live *live,
+	struct store *store);
+
+/* An mq_serve; owner is the intake. */
+void intake_serve(void *owner, struct mq_request *request, const uint8_t *bytes,
+	size_t len);
+
+/* From here on batches are acknowledged as received and nothing is stored; the
+ * answers of batches under way still come. */
+void intake_stop(struct intake *intake);
+
+/* Once the store is closed and no request may be replied to any more; frees
+ * itself. NULL is fine. */
+void intake_close(struct intake *intake);

@@ -1,0 +1,128 @@
+#include "aggregator/series.h"
+
+#include "lib/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Five minutes in slots of 10 s, and the one that is cut by the far edge. */
+static const uint64_t slot_us = 10000000;
+static const uint64_t five_minutes_us = 300000000;
+enum { SLOTS = 31 };
+
+void series_fini(struct series *series)
+{
+	if (series == NULL) {
+		return;
+	}
+	for (size_t i = 0; i < series->count; i++) {
+		window_fini(&series->vms[i].cores);
+	}
+	free(series->vms);
+	*series = (struct series){ 0 };
+}
+
+static double known(uint64_t value)
+{
+	return value == REPORT_UNKNOWN ? NAN : (double)value;
+}
+
+/* Page cache comes and goes and hugetlb is in no memory.* figure, so anonymous
+ * + shared + huge pages is the steady measure of a VM's memory. */
+static double held_bytes(const struct vm_pod *vm)
+{
+	double sum = known(vm->anon_shmem_bytes);
+
+	for (size_t i = 0; i < vm->hugetlb_count; i++) {
+		sum += known(vm->hugetlb[i].used_bytes);
+	}
+	return sum;
+}
+
+static void note_memory(struct vm_series *vm, const struct vm_pod *pod)
+{
+	double held = held_bytes(pod);
+	double working_set = known(pod->working_set_bytes);
+
+	if (!isnan(held)) {
+		vm->memory_bytes = held;
+	}
+	if (!isnan(working_set)) {
+		vm->working_set_bytes = working_set;
+	}
+}
+
+/* Takes a pod's series over from the old list, or begins one. */
+static struct vm_series take_series(struct series *old,
+	const struct report *before, const struct vm_pod *vm, size_t *cursor)
+{
+	const struct vm_pod *was = rates_find_vm(before, vm, cursor);
+	struct vm_series taken = { .rates = { NAN, NAN },
+		.memory_bytes = NAN,
+		.working_set_bytes = NAN };
+
+	if (was != NULL && (size_t)(was - before->vms) < old->count) {
+		struct vm_series *from = &old->vms[was - before->vms];
+
+		/* A report that names a pod twice finds it taken already. */
+		if (from->cores.slots != NULL) {
+			taken = *from;
+			from->cores = (struct window){ 0 };
+			return taken;
+		}
+	}
+	window_init(&taken.cores, slot_us, SLOTS);
+	return taken;
+}
+
+void series_move(struct series *series, const struct report *before,
+	const struct report *after, const struct vm_rates *rates,
+	bool is_continued)
+{
+	struct series moved = { .count = after->vm_count };
+	size_t cursor = 0;
+
+	moved.vms = xcalloc(moved.count, sizeof(*moved.vms));
+	for (size_t i = 0; i < moved.count; i++) {
+		struct vm_series *vm = &moved.vms[i];
+
+		*vm = take_series(series, before, &after->vms[i], &cursor);
+		if (!is_continued) {
+			window_clear(&vm->cores);
+		}
+		vm->rates = rates[i];
+		window_add(&vm->cores, before->monotonic_us,
+			after->monotonic_us, vm->rates.used_cores);
+		note_memory(vm, &after->vms[i]);
+	}
+	series_fini(series);
+	*series = moved;
+}
+
+double series_working_set(const struct series *series)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < series->count; i++) {
+		sum += series->vms[i].working_set_bytes;
+	}
+	return sum;
+}
+
+void series_fill(struct vm_load *out, const struct series *series,
+	const struct report *report, size_t vm)
+{
+	const struct vm_series *from = &series->vms[vm];
+
+	vm_load_init(out);
+	(void)snprintf(out->pod_uid, sizeof(out->pod_uid), "%s",
+		report->vms[vm].pod_uid);
+	out->used_cores = from->rates.used_cores;
+	out->contention = from->rates.contention;
+	out->used_cores_5m =
+		window_read(&from->cores, report->monotonic_us, five_minutes_us)
+			.mean;
+	out->memory_bytes = isnan(from->memory_bytes)
+		? known(report->vms[vm].memory_current_bytes)
+		: from->memory_bytes;
+}

@@ -1,0 +1,249 @@
+#include "aggregator/store.h"
+
+#include "aggregator/store_thread.h"
+#include "lib/memory.h"
+#include "lib/mq.h"
+#include "proto/wire.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void on_item(void *owner, struct inbox_item *item);
+
+static void start_thread(struct store *store, uv_thread_t *thread,
+	uv_thread_cb run)
+{
+	if (uv_thread_create(thread, run, store) != 0) {
+		abort();
+	}
+	store->threads++;
+}
+
+struct store *store_new(uv_loop_t *loop, const struct store_options *options)
+{
+	struct store *store = xcalloc(1, sizeof(*store));
+
+	store->options = *options;
+	store->path = xstrdup(options->path);
+	store->last_batch = &store->first_batch;
+	store->last_job = &store->first_job;
+	if (uv_mutex_init(&store->mutex) != 0 ||
+		uv_cond_init(&store->wake_writer) != 0 ||
+		uv_cond_init(&store->wake_reader) != 0) {
+		abort();
+	}
+	store->writer_end.event = STORE_THREAD_ENDED;
+	store->reader_end.event = STORE_THREAD_ENDED;
+	store->inbox = inbox_new(loop, on_item, store);
+	start_thread(store, &store->writer, store_writer_run);
+	return store;
+}
+
+void store_close(struct store *store)
+{
+	atomic_store(&store->stopping, true);
+	uv_mutex_lock(&store->mutex);
+	uv_cond_signal(&store->wake_writer);
+	uv_cond_signal(&store->wake_reader);
+	uv_mutex_unlock(&store->mutex);
+}
+
+const char *store_trouble(const struct store *store)
+{
+	return store->trouble;
+}
+
+/* ---- what comes back ---- */
+
+static void on_opened(struct store *store, struct store_opening *opening)
+{
+	bool failed = opening->error.code != 0;
+
+	store->is_open = !failed;
+	for (size_t i = 0; i < opening->count; i++) {
+		struct store_seed *seed = &opening->seeds[i];
+		struct store_row row = { seed->node, seed->run_id,
+			seed->sample_ms, seed->body, seed->len };
+
+		store->options.seed(store->options.owner, &row);
+		free(seed->node);
+		free(seed->body);
+	}
+	if (!failed && !atomic_load(&store->stopping)) {
+		start_thread(store, &store->reader, store_reader_run);
+	}
+	store->options.opened(store->options.owner,
+		failed ? &opening->error : NULL);
+	free(opening->seeds);
+	free(opening);
+}
+
+static void on_written(struct store *store, struct store_batch *batch)
+{
+	bool is_stored = batch->error.code == 0;
+
+	(void)snprintf(store->trouble, sizeof(store->trouble), "%s",
+		is_stored ? "" : batch->error.text);
+	batch->done(batch->owner, is_stored);
+	store_batch_free(batch);
+}
+
+static void on_queried(struct store *store, struct store_job *job)
+{
+	store->jobs--;
+	job->read.done(job->read.owner,
+		job->error.code == 0 ? NULL : &job->error);
+	free(job);
+}
+
+/* Queries that no reader took any more. */
+static void cancel_jobs(struct store *store)
+{
+	while (store->first_job != NULL) {
+		struct store_job *job = store->first_job;
+
+		store->first_job = job->next;
+		(void)error_set(&job->error, -ECANCELED, "shutting down");
+		on_queried(store, job);
+	}
+}
+
+static void on_thread_ended(struct store *store, const struct store_item *item)
+{
+	(void)uv_thread_join(
+		item == &store->writer_end ? &store->writer : &store->reader);
+	store->threads--;
+	if (store->threads > 0) {
+		return;
+	}
+	cancel_jobs(store);
+	inbox_close(store->inbox);
+	store->options.closed(store->options.owner);
+	uv_cond_destroy(&store->wake_writer);
+	uv_cond_destroy(&store->wake_reader);
+	uv_mutex_destroy(&store->mutex);
+	free(store->path);
+	free(store);
+}
+
+static void on_item(void *owner, struct inbox_item *inbox_item)
+{
+	struct store_item *item = (struct store_item *)inbox_item;
+
+	switch (item->event) {
+	case STORE_OPENED:
+		on_opened(owner, (struct store_opening *)item);
+		break;
+	case STORE_WRITTEN:
+		on_written(owner, (struct store_batch *)item);
+		break;
+	case STORE_QUERIED:
+		on_queried(owner, (struct store_job *)item);
+		break;
+	case STORE_THREAD_ENDED:
+		on_thread_ended(owner, item);
+		break;
+	}
+}
+
+/* ---- what goes out ---- */
+
+struct store_batch *store_batch_new(const char *node, const uint8_t *run_id)
+{
+	struct store_batch *batch = xcalloc(1, sizeof(*batch));
+
+	(void)snprintf(batch->node, sizeof(batch->node), "%s", node);
+	memcpy(batch->run_id, run_id, REPORT_RUN_ID_BYTES);
+	/* What came in one message packs to about its size again. */
+	batch->bodies = BUFFER_MAX((size_t)2 * MQ_RECV_MAX);
+	batch->item.event = STORE_WRITTEN;
+	return batch;
+}
+
+void store_batch_add(struct store_batch *batch, const struct report *report,
+	uint64_t sample_ms)
+{
+	size_t offset = batch->bodies.len;
+
+	wire_pack_report(&batch->bodies, report);
+	batch->rows = xgrow(batch->rows, batch->count, &batch->capacity,
+		sizeof(*batch->rows));
+	batch->rows[batch->count] = (struct batch_row){
+		.seq = report->seq,
+		.sample_ms = sample_ms,
+		.offset = offset,
+		.len = batch->bodies.len - offset,
+	};
+	batch->count++;
+}
+
+void store_batch_free(struct store_batch *batch)
+{
+	if (batch != NULL) {
+		buffer_fini(&batch->bodies);
+		free(batch->rows);
+		free(batch);
+	}
+}
+
+static bool is_usable(const struct store *store)
+{
+	return store->is_open && !atomic_load(&store->stopping);
+}
+
+int store_write(struct store *store, struct store_batch *batch,
+	store_written done, void *owner, struct error *err)
+{
+	bool has_room;
+
+	if (!is_usable(store)) {
+		return error_set(err, -ESHUTDOWN, "the store is not open");
+	}
+	if (batch->bodies.overflowed) {
+		return error_set(err, -ENOBUFS, "the batch is too large");
+	}
+	batch->done = done;
+	batch->owner = owner;
+	uv_mutex_lock(&store->mutex);
+	has_room = store->queued_bytes + batch->bodies.len <= STORE_QUEUE_BYTES;
+	if (has_room) {
+		*store->last_batch = batch;
+		store->last_batch = &batch->next;
+		store->queued_bytes += batch->bodies.len;
+		uv_cond_signal(&store->wake_writer);
+	}
+	uv_mutex_unlock(&store->mutex);
+	if (!has_room) {
+		(void)snprintf(store->trouble, sizeof(store->trouble),
+			"the disk is too slow: %d MiB wait to be written",
+			STORE_QUEUE_BYTES >> 20);
+		return error_set(err, -ENOBUFS, "%s", store->trouble);
+	}
+	return 0;
+}
+
+int store_query(struct store *store, const struct store_read *read,
+	struct error *err)
+{
+	struct store_job *job;
+
+	if (!is_usable(store)) {
+		return error_set(err, -ESHUTDOWN, "the store is not open");
+	}
+	if (store->jobs == STORE_READS_MAX) {
+		return error_set(err, -EBUSY, "%d queries are waiting already",
+			STORE_READS_MAX);
+	}
+	store->jobs++;
+	job = xcalloc(1, sizeof(*job));
+	job->item.event = STORE_QUERIED;
+	job->read = *read;
+	uv_mutex_lock(&store->mutex);
+	*store->last_job = job;
+	store->last_job = &job->next;
+	uv_cond_signal(&store->wake_reader);
+	uv_mutex_unlock(&store->mutex);
+	return 0;
+}

@@ -1,0 +1,90 @@
+/* The reports on disk.
+ *
+ * Writes are committed in groups by a thread of its own, reads run on another,
+ * so neither a slow disk nor a long query holds up the loop; completions come
+ * back to the loop. What was committed survives a crash and a power cut. One
+ * process holds a database, by a lock on FILE.lock. Only store*.c know that
+ * this is SQLite.
+ *
+ * Failing writes (a full disk) are no end: they complete as not stored and
+ * store_trouble() says why; whoever sent them sends again, and the first write
+ * that goes through clears it. */
+#pragma once
+
+#include "lib/error.h"
+#include "proto/report.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+enum {
+	STORE_QUEUE_BYTES = 64 << 20, /* waiting for the disk at most */
+	STORE_READS_MAX = 32,	      /* waiting or running */
+};
+
+struct store;
+struct store_batch;
+
+/* One stored report; borrowed during a call. */
+struct store_row {
+	const char *node;
+	const uint8_t *run_id; /* REPORT_RUN_ID_BYTES */
+	uint64_t sample_ms;    /* when it was taken, by this machine's wall */
+	const uint8_t *body;   /* as wire_pack_report() made it */
+	size_t len;
+};
+
+struct store_options {
+	const char *path;
+	uint64_t retention_us; /* samples older than this are deleted */
+	/* All on the loop's thread. seed gets the last report of each node,
+	 * then opened comes, once; err is NULL if the store can be used. */
+	void (*seed)(void *owner, const struct store_row *row);
+	void (*opened)(void *owner, const struct error *err);
+	void (*closed)(void *owner);
+	void *owner;
+};
+
+/* Opens in the background; opened says how it went. Never NULL. */
+struct store *store_new(uv_loop_t *loop, const struct store_options *options);
+
+/* Commits what is queued, ends reads with -ECANCELED, closes. All completions
+ * have come when closed is called; the store frees itself after that. */
+void store_close(struct store *store);
+
+/* Why reports are not stored at present; "" if they are. Borrowed. */
+const char *store_trouble(const struct store *store);
+
+struct store_batch *store_batch_new(const char *node, const uint8_t *run_id);
+
+/* Packs a report into the batch. */
+void store_batch_add(struct store_batch *batch, const struct report *report,
+	uint64_t sample_ms);
+void store_batch_free(struct store_batch *batch); /* NULL is fine */
+
+/* Called when the batch's fate is known. Reports that were there already count
+ * as stored. */
+typedef void (*store_written)(void *owner, bool is_stored);
+
+/* Queues the batch, which is the store's from here on; done follows.
+ * -ENOBUFS: the queue is full; -ESHUTDOWN: not open, or closing; the batch
+ * remains the caller's. */
+must_check int store_write(struct store *store, struct store_batch *batch,
+	store_written done, void *owner, struct error *err);
+
+struct store_read {
+	char node[REPORT_NODE_MAX];
+	uint64_t from_ms, to_ms; /* of sample times; to is exclusive */
+	/* On the reader's thread, by rising sample time; false ends it. */
+	bool (*row)(void *owner, const struct store_row *row);
+	/* On the loop's thread; err is NULL if all rows were given. */
+	void (*done)(void *owner, const struct error *err);
+	void *owner;
+};
+
+/* Queues a query; done follows.
+ * -EBUSY: too many are waiting; -ESHUTDOWN: not open, or closing. */
+must_check int store_query(struct store *store, const struct store_read *read,
+	struct error *err);

@@ -1,0 +1,161 @@
+#include "aggregator/store_thread.h"
+
+#include "lib/memory.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Raised with every change of the tables. */
+enum { SCHEMA_VERSION = 1 };
+
+/* Another process that looks into the file (backup, a shell) may hold a lock
+ * for a moment. */
+enum { BUSY_MS = 2000 };
+
+/* A unique (node, run_id, seq) makes a resend harmless; sample_ms is no part of
+ * it, as it differs by the network's delay each time. */
+static const char schema[] =
+	"BEGIN;"
+	"CREATE TABLE node(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"
+	"CREATE TABLE report(id INTEGER PRIMARY KEY, node INTEGER NOT NULL,"
+	" run_id BLOB NOT NULL, seq INTEGER NOT NULL,"
+	" sample_ms INTEGER NOT NULL, body BLOB NOT NULL,"
+	" UNIQUE(node, run_id, seq));"
+	"CREATE INDEX report_time ON report(node, sample_ms);"
+	"PRAGMA user_version = 1;"
+	"COMMIT;";
+
+static int errno_of(int sqlite)
+{
+	switch (sqlite & 0xff) {
+	case SQLITE_FULL:
+		return -ENOSPC;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return -EBUSY;
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		return -EBADMSG;
+	case SQLITE_READONLY:
+	case SQLITE_PERM:
+		return -EACCES;
+	default:
+		return -EIO;
+	}
+}
+
+int store_db_error(struct sqlite3 *db, struct error *err, const char *what)
+{
+	return error_set(err, errno_of(sqlite3_extended_errcode(db)), "%s: %s",
+		what, sqlite3_errmsg(db));
+}
+
+int store_db_exec(struct sqlite3 *db, const char *sql, struct error *err)
+{
+	if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
+		return store_db_error(db, err, "the database refused");
+	}
+	return 0;
+}
+
+int store_db_prepare(struct sqlite3_stmt **out, struct sqlite3 *db,
+	const char *sql, struct error *err)
+{
+	if (sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, out,
+		    NULL) != SQLITE_OK) {
+		return store_db_error(db, err, "the database refused");
+	}
+	return 0;
+}
+
+void store_db_rollback(struct sqlite3 *db)
+{
+	/* Some failures have rolled back already. */
+	if (sqlite3_get_autocommit(db) == 0) {
+		(void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+	}
+}
+
+/* FULL: what we acknowledged survives a power cut; grouped commits make it
+ * cost 3 % over NORMAL. secure_delete is on in Debian's build and would write
+ * zeroes over all that retention deletes. */
+static const char settings[] =
+	"PRAGMA journal_mode = WAL;"
+	"PRAGMA synchronous = FULL;"
+	"PRAGMA secure_delete = OFF;"
+	"PRAGMA journal_size_limit = 67108864;"
+	"PRAGMA trusted_schema = OFF;";
+
+int store_db_open(struct sqlite3 **out, const char *path, struct error *err)
+{
+	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
+		SQLITE_OPEN_NOMUTEX;
+	struct sqlite3 *db = NULL;
+	int r = 0;
+
+	if (sqlite3_open_v2(path, &db, flags, NULL) != SQLITE_OK) {
+		r = store_db_error(db, err, "cannot open");
+	}
+	if (r == 0) {
+		(void)sqlite3_extended_result_codes(db, 1);
+		(void)sqlite3_busy_timeout(db, BUSY_MS);
+		r = store_db_exec(db, settings, err);
+	}
+	if (r < 0) {
+		(void)sqlite3_close(db);
+		return error_wrap(err, r, "cannot use the database '%s'", path);
+	}
+	*out = db;
+	return 0;
+}
+
+static int read_version(int *version, struct sqlite3 *db, struct error *err)
+{
+	struct sqlite3_stmt *statement = NULL;
+	int r = store_db_prepare(&statement, db, "PRAGMA user_version", err);
+
+	if (r == 0 && sqlite3_step(statement) == SQLITE_ROW) {
+		*version = sqlite3_column_int(statement, 0);
+	} else if (r == 0) {
+		r = store_db_error(db, err, "cannot read its version");
+	}
+	(void)sqlite3_finalize(statement);
+	return r;
+}
+
+int store_db_prepare_schema(struct sqlite3 *db, struct error *err)
+{
+	int version = 0;
+	int r = read_version(&version, db, err);
+
+	if (r < 0) {
+		return r;
+	}
+	if (version > SCHEMA_VERSION) {
+		return error_set(err, -ENOTSUP,
+			"the database was written by a newer plimsoll "
+			"(its format is %d, this program knows %d)",
+			version, SCHEMA_VERSION);
+	}
+	return version == SCHEMA_VERSION ? 0 : store_db_exec(db, schema, err);
+}
+
+bool store_db_row(struct store_row *out, struct sqlite3_stmt *statement)
+{
+	if (sqlite3_column_type(statement, 0) != SQLITE_TEXT ||
+		sqlite3_column_bytes(statement, 1) != REPORT_RUN_ID_BYTES ||
+		sqlite3_column_bytes(statement, 3) == 0) {
+		return false;
+	}
+	*out = (struct store_row){
+		.node = (const char *)sqlite3_column_text(statement, 0),
+		.run_id = sqlite3_column_blob(statement, 1),
+		.sample_ms = (uint64_t)sqlite3_column_int64(statement, 2),
+		.body = sqlite3_column_blob(statement, 3),
+		.len = (size_t)sqlite3_column_bytes(statement, 3),
+	};
+	return true;
+}

@@ -1,0 +1,119 @@
+/* Between store.c, which belongs to the loop, and the two threads that talk to
+ * SQLite. Nobody else includes this.
+ *
+ * Whatever travels begins with a store_item. The queues are guarded by
+ * store.mutex; a batch or query belongs to the thread that took it out, until
+ * it is pushed into the inbox. */
+#pragma once
+
+#include "aggregator/store.h"
+#include "lib/buffer.h"
+#include "lib/inbox.h"
+
+#include <stdatomic.h>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+enum store_event {
+	STORE_OPENED,
+	STORE_WRITTEN,
+	STORE_QUERIED,
+	STORE_THREAD_ENDED,
+};
+
+struct store_item {
+	struct inbox_item inbox;
+	enum store_event event;
+};
+
+/* A packed report's place in store_batch.bodies. */
+struct batch_row {
+	uint64_t seq, sample_ms;
+	size_t offset, len;
+};
+
+struct store_batch {
+	struct store_item item;
+	struct store_batch *next; /* in the queue or group */
+	char node[REPORT_NODE_MAX];
+	uint8_t run_id[REPORT_RUN_ID_BYTES];
+	struct batch_row *rows;
+	size_t count, capacity;
+	struct buffer bodies;
+	store_written done;
+	void *owner;
+	struct error error; /* code 0: stored */
+};
+
+struct store_job { /* a query */
+	struct store_item item;
+	struct store_job *next;
+	struct store_read read;
+	struct error error; /* code 0: all rows were given */
+};
+
+struct store_seed {
+	char *node;
+	uint8_t run_id[REPORT_RUN_ID_BYTES];
+	uint64_t sample_ms;
+	void *body;
+	size_t len;
+};
+
+struct store_opening {
+	struct store_item item;
+	struct store_seed *seeds;
+	size_t count, capacity;
+	struct error error; /* code 0: open */
+};
+
+struct store {
+	struct store_options options;
+	char *path;
+	struct inbox *inbox;
+	uv_thread_t writer, reader;
+	/* guarded by mutex */
+	uv_mutex_t mutex;
+	uv_cond_t wake_writer, wake_reader;
+	struct store_batch *first_batch, **last_batch;
+	size_t queued_bytes; /* waiting, and in the group being written */
+	struct store_job *first_job, **last_job;
+	/* set by the loop, read by all */
+	_Atomic bool stopping;
+	/* the loop's */
+	bool is_open;
+	size_t threads, jobs;
+	char trouble[320];
+	struct store_item writer_end, reader_end;
+};
+
+/* Thread bodies; the argument is the store. The writer opens the database and
+ * makes its schema; the reader runs only after that went well. */
+void store_writer_run(void *argument);
+void store_reader_run(void *argument);
+
+/* --- store_db.c --- */
+
+/* A connection with our settings. -errno by what SQLite says:
+ * -ENOSPC, -EIO, -EBUSY, -EBADMSG (not a database, damaged). */
+must_check int store_db_open(struct sqlite3 **out, const char *path,
+	struct error *err);
+
+/* Creates the schema or finds it; -ENOTSUP: made by a newer version. */
+must_check int store_db_prepare_schema(struct sqlite3 *db, struct error *err);
+
+must_check int store_db_exec(struct sqlite3 *db, const char *sql,
+	struct error *err);
+must_check int store_db_prepare(struct sqlite3_stmt **out, struct sqlite3 *db,
+	const char *sql, struct error *err);
+
+/* Ends a transaction that failed. */
+void store_db_rollback(struct sqlite3 *db);
+
+/* Turns the connection's last error into ours. */
+int store_db_error(struct sqlite3 *db, struct error *err, const char *what);
+
+/* The row a statement with the columns (name, run_id, sample_ms, body) is on.
+ * False: its columns are not what we write. */
+bool store_db_row(struct store_row *out, struct sqlite3_stmt *statement);

@@ -1,0 +1,148 @@
+#include "aggregator/window.h"
+
+#include "lib/memory.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void window_init(struct window *window, uint64_t slot_us, size_t slots)
+{
+	assert(slot_us > 0 && slots > 1);
+	*window = (struct window){
+		.slot_us = slot_us,
+		.count = slots,
+		.slots = xcalloc(slots, sizeof(struct window_slot)),
+	};
+}
+
+void window_fini(struct window *window)
+{
+	if (window != NULL) {
+		free(window->slots);
+		*window = (struct window){ 0 };
+	}
+}
+
+void window_clear(struct window *window)
+{
+	window->newest = 0;
+	memset(window->slots, 0, window->count * sizeof(*window->slots));
+}
+
+struct sums {
+	double weight, mean, squares;
+};
+
+static void merge(struct sums *into, struct sums other)
+{
+	double weight = into->weight + other.weight;
+	double apart = other.mean - into->mean;
+
+	if (other.weight <= 0) {
+		return;
+	}
+	into->mean += apart * other.weight / weight;
+	into->squares += other.squares +
+		apart * apart * into->weight * other.weight / weight;
+	into->weight = weight;
+}
+
+static struct sums sums_of(const struct window_slot *slot)
+{
+	return (struct sums){ (double)slot->weight_s, (double)slot->mean,
+		(double)slot->squares };
+}
+
+static uint64_t oldest_slot(const struct window *window)
+{
+	return window->newest < window->count
+		? 0
+		: window->newest - window->count + 1;
+}
+
+static void advance(struct window *window, uint64_t to_slot)
+{
+	uint64_t steps;
+
+	if (to_slot <= window->newest) {
+		return;
+	}
+	steps = to_slot - window->newest;
+	if (steps > window->count) {
+		steps = window->count;
+	}
+	for (uint64_t i = 0; i < steps; i++) {
+		window->slots[(to_slot - i) % window->count] =
+			(struct window_slot){ 0 };
+	}
+	window->newest = to_slot;
+}
+
+static void add_to_slot(struct window_slot *slot, double weight_s, double value)
+{
+	struct sums sums = sums_of(slot);
+
+	merge(&sums, (struct sums){ weight_s, value, 0 });
+	slot->weight_s = (float)sums.weight;
+	slot->mean = (float)sums.mean;
+	slot->squares = (float)sums.squares;
+}
+
+void window_add(struct window *window, uint64_t from_us, uint64_t to_us,
+	double value)
+{
+	uint64_t first, last;
+
+	if (!isfinite(value) || to_us <= from_us) {
+		return;
+	}
+	last = (to_us - 1) / window->slot_us;
+	advance(window, last);
+	first = from_us / window->slot_us;
+	if (first < oldest_slot(window)) {
+		first = oldest_slot(window);
+	}
+	for (uint64_t slot = first; slot <= last; slot++) {
+		uint64_t start = slot * window->slot_us;
+		uint64_t end = start + window->slot_us;
+
+		start = start < from_us ? from_us : start;
+		end = end > to_us ? to_us : end;
+		add_to_slot(&window->slots[slot % window->count],
+			(double)(end - start) / 1e6, value);
+	}
+}
+
+struct window_figures window_read(const struct window *window, uint64_t now_us,
+	uint64_t stretch_us)
+{
+	uint64_t from_us = now_us > stretch_us ? now_us - stretch_us : 0;
+	uint64_t first = from_us / window->slot_us;
+	struct sums all = { 0 };
+
+	if (first < oldest_slot(window)) {
+		first = oldest_slot(window);
+	}
+	for (uint64_t slot = first; slot <= window->newest; slot++) {
+		struct sums sums =
+			sums_of(&window->slots[slot % window->count]);
+		uint64_t start = slot * window->slot_us;
+
+		if (start < from_us) {
+			double inside = 1 -
+				(double)(from_us - start) /
+					(double)window->slot_us;
+
+			sums.weight *= inside;
+			sums.squares *= inside;
+		}
+		merge(&all, sums);
+	}
+	if (all.weight <= 0) {
+		return (struct window_figures){ NAN, NAN };
+	}
+	return (struct window_figures){ all.mean,
+		sqrt(all.squares / all.weight) };
+}

@@ -1,0 +1,36 @@
+/* The parameters of a history query: four texts from a stranger. The input is
+ * split at line ends into from, to, step and fields; a line "-" is not given. */
+#include "aggregator/query.h"
+
+#include "lib/memory.h"
+
+#include <assert.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const uint64_t now_us = UINT64_C(1795226696563199);
+	scoped_free char *text = xstrndup((const char *)data, size);
+	const char *lines[4] = { NULL };
+	struct query query;
+	char *at = text;
+
+	for (size_t i = 0; i < count_of(lines) && at != NULL; i++) {
+		const char *line = strsep(&at, "\n");
+
+		lines[i] = strcmp(line, "-") == 0 ? NULL : line;
+	}
+	if (query_parse(&query,
+		    &(struct query_texts){ lines[0], lines[1], lines[2],
+			    lines[3] },
+		    now_us, 2000000, NULL) == 0) {
+		size_t rows = query_row_count(&query);
+
+		assert(rows >= 1 && rows <= QUERY_ROWS_MAX);
+		assert(query.field_count >= 1);
+		assert(query.from_us + rows * query.step_us >= query.to_us);
+	}
+	return 0;
+}

@@ -1,0 +1,123 @@
+/* A store on a temporary directory with a loop around it, for tests. */
+#pragma once
+
+#include "aggregator/store.h"
+#include "lib/memory.h"
+#include "tests/unit/aggregator/sample.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct scratch {
+	uv_loop_t loop;
+	char dir[64], db[96];
+	struct store *store;
+	bool is_opened, is_closed, is_written, is_stored;
+	size_t seeds;
+	uint64_t seed_ms;
+	char seed_node[REPORT_NODE_MAX];
+	struct error opening; /* code 0: it went well */
+};
+
+static inline void scratch_seed(void *owner, const struct store_row *row)
+{
+	struct scratch *s = owner;
+
+	s->seeds++;
+	s->seed_ms = row->sample_ms;
+	(void)snprintf(s->seed_node, sizeof(s->seed_node), "%s", row->node);
+}
+
+static inline void scratch_opened(void *owner, const struct error *err)
+{
+	struct scratch *s = owner;
+
+	s->is_opened = true;
+	s->opening = err == NULL ? (struct error){ 0 } : *err;
+}
+
+static inline void scratch_closed(void *owner)
+{
+	struct scratch *s = owner;
+
+	s->is_closed = true;
+	s->store = NULL;
+}
+
+static inline void scratch_written(void *owner, bool is_stored)
+{
+	struct scratch *s = owner;
+
+	s->is_written = true;
+	s->is_stored = is_stored;
+}
+
+/* Opens the store and waits for how that went. */
+static inline void scratch_open(struct scratch *s, uint64_t retention_us)
+{
+	struct store_options options = { s->db, retention_us, scratch_seed,
+		scratch_opened, scratch_closed, s };
+
+	s->is_opened = false;
+	s->is_closed = false;
+	s->seeds = 0;
+	s->store = store_new(&s->loop, &options);
+	run_until(&s->loop, &s->is_opened);
+}
+
+static inline void scratch_close(struct scratch *s)
+{
+	if (s->store != NULL) {
+		store_close(s->store);
+		run_until(&s->loop, &s->is_closed);
+	}
+}
+
+static inline int scratch_setup(void **state)
+{
+	struct scratch *s = xcalloc(1, sizeof(*s));
+
+	assert_int_equal(uv_loop_init(&s->loop), 0);
+	(void)snprintf(s->dir, sizeof(s->dir), "/tmp/plimsoll-test-XXXXXX");
+	assert_non_null(mkdtemp(s->dir));
+	(void)snprintf(s->db, sizeof(s->db), "%s/t.db", s->dir);
+	*state = s;
+	return 0;
+}
+
+static inline int scratch_teardown(void **state)
+{
+	static const char *const suffixes[] = { "", "-wal", "-shm", ".lock" };
+	struct scratch *s = *state;
+	char path[128];
+
+	scratch_close(s);
+	(void)uv_run(&s->loop, UV_RUN_DEFAULT);
+	assert_int_equal(uv_loop_close(&s->loop), 0);
+	for (size_t i = 0; i < count_of(suffixes); i++) {
+		(void)snprintf(path, sizeof(path), "%s%s", s->db, suffixes[i]);
+		(void)unlink(path);
+	}
+	assert_int_equal(rmdir(s->dir), 0);
+	free(s);
+	return 0;
+}
+
+/* The write lock of the write-ahead log, byte 120 of the -shm file (SQLite's
+ * wal.c, WAL_LOCK_OFFSET), as another process would hold it: an open file
+ * description's lock is not shared with SQLite's own. Closing the descriptor
+ * lets go. */
+static inline int scratch_block_writes(const struct scratch *s)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_start = 120, .l_len = 1 };
+	char path[128];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s-shm", s->db);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(fcntl(fd, F_OFD_SETLK, &lock), 0);
+	return fd;
+}

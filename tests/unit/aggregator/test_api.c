@@ -1,0 +1,235 @@
+#include "aggregator/api.h"
+
+#include "lib/clock.h"
+#include "tests/unit/aggregator/scratch.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+/* The interface behind a real socket; the client blocks on a thread. */
+struct fixture {
+	struct scratch *s;
+	struct live *live;
+	struct api api;
+	struct httpd *httpd;
+	uv_work_t work;
+	char request[512];
+	char answer[20000];
+	bool is_answered;
+};
+
+static const uint8_t run_a[REPORT_RUN_ID_BYTES] = { 'a' };
+
+static void add_node(struct fixture *f, const char *name, size_t count)
+{
+	struct store_batch *batch = store_batch_new(name, run_a);
+	uint64_t now_us = clock_monotonic_us();
+	uint64_t now_ms = clock_wall_us() / 1000;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t age_us = (count - i) * 2000000;
+		struct report r =
+			steady_report(i + 1, 100 + 2 * (double)i, 1.5);
+		struct live_sample sample = { name, run_a, &r,
+			(int64_t)now_us - (int64_t)age_us };
+
+		r.kvm.state = KVM_OK;
+		assert_int_equal(live_take(f->live, &sample, now_us, NULL), 0);
+		store_batch_add(batch, &r, now_ms - age_us / 1000);
+	}
+	f->s->is_written = false;
+	assert_int_equal(
+		store_write(f->s->store, batch, scratch_written, f->s, NULL),
+		0);
+	run_until(&f->s->loop, &f->s->is_written);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = xcalloc(1, sizeof(*f));
+	void *scratch = NULL;
+
+	assert_int_equal(scratch_setup(&scratch), 0);
+	f->s = scratch;
+	scratch_open(f->s, UINT64_C(86400000000));
+	f->live = live_new(42);
+	f->api = (struct api){ f->live, f->s->store };
+	assert_int_equal(httpd_new(&f->httpd, &f->s->loop, "127.0.0.1:0",
+				 api_serve, &f->api, NULL),
+		0);
+	add_node(f, "n2", 1);
+	add_node(f, "n1", 10);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	void *scratch = f->s;
+
+	scratch_close(f->s);
+	httpd_close(f->httpd);
+	assert_int_equal(scratch_teardown(&scratch), 0);
+	live_free(f->live);
+	free(f);
+	return 0;
+}
+
+static void talk(uv_work_t *work)
+{
+	struct fixture *f = work->data;
+	struct sockaddr_in to = { .sin_family = AF_INET,
+		.sin_port = htons(httpd_port(f->httpd)),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	scoped_fd int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	size_t len = 0;
+	ssize_t got = 1;
+
+	f->answer[0] = '\0';
+	if (connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0 ||
+		write(fd, f->request, strlen(f->request)) < 0) {
+		return;
+	}
+	while (got > 0 && len < sizeof(f->answer) - 1) {
+		got = read(fd, f->answer + len, sizeof(f->answer) - 1 - len);
+		len += got > 0 ? (size_t)got : 0;
+	}
+	f->answer[len] = '\0';
+}
+
+static void on_talked(uv_work_t *work, int status)
+{
+	struct fixture *f = work->data;
+
+	(void)status;
+	f->is_answered = true;
+}
+
+/* Sends a request and checks the status; returns the body. */
+static const char *ask(struct fixture *f, const char *method, const char *path,
+	const char *accept, int status)
+{
+	const char *body;
+	char line[32];
+
+	(void)snprintf(f->request, sizeof(f->request),
+		"%s %s HTTP/1.1\r\nHost: x\r\nAccept: %s\r\n"
+		"Connection: close\r\n\r\n",
+		method, path, accept);
+	(void)snprintf(line, sizeof(line), "HTTP/1.1 %d ", status);
+	f->is_answered = false;
+	f->work.data = f;
+	assert_int_equal(uv_queue_work(&f->s->loop, &f->work, talk, on_talked),
+		0);
+	run_until(&f->s->loop, &f->is_answered);
+	if (strncmp(f->answer, line, strlen(line)) != 0) {
+		fail_msg("%s gave %.300s", path, f->answer);
+	}
+	body = strstr(f->answer, "\r\n\r\n");
+	assert_non_null(body);
+	return body + 4;
+}
+
+static void assert_has(const char *text, const char *part)
+{
+	if (strstr(text, part) == NULL) {
+		fail_msg("'%s' lacks '%s'", text, part);
+	}
+}
+
+static void lists_nodes_by_name(void **state)
+{
+	const char *body = ask(*state, "GET", "/v1/nodes", "*/*", 200);
+
+	assert_has(body, "{\"epoch\":42,\"rev\":11,\"now\":");
+	assert_has(body, "\"nodes\":[{\"name\":\"n1\",\"age_s\":");
+	assert_has(body,
+		"\"state\":\"fresh\",\"cpu\":{\"cores\":4,"
+		"\"used_cores\":1.5,\"used_cores_10s\":1.5,");
+	assert_has(body,
+		"\"memory\":{\"total_bytes\":1000,"
+		"\"available_bytes\":600,");
+	assert_has(body, "\"kvm\":{\"state\":\"ok\"");
+	assert_has(body, "\"vms\":[]");
+	assert_true(strstr(body, "\"n1\"") < strstr(body, "\"n2\""));
+	assert_null(strstr(body, "null"));
+	assert_null(strstr(body, "p95"));
+}
+
+static void gives_one_node(void **state)
+{
+	const char *body = ask(*state, "GET", "/v1/nodes/n2", "*/*", 200);
+
+	assert_int_equal(strncmp(body, "{\"name\":\"n2\",", 13), 0);
+}
+
+/* Nine intervals of 2 s until 2 s ago. */
+static void gives_history(void **state)
+{
+	const char *body = ask(*state, "GET",
+		"/v1/nodes/n1/history?step=5s&fields=used_cores", "*/*", 200);
+
+	assert_has(body, "{\"node\":\"n1\",\"step_s\":5,\"from\":");
+	assert_has(body, "\"fields\":[\"cpu.used_cores\"],\"rows\":[[");
+	assert_has(body, ",null],");
+	assert_has(body, ",1.5],");
+}
+
+static void gives_history_as_csv(void **state)
+{
+	const char *body = ask(*state, "GET",
+		"/v1/nodes/n1/"
+		"history?step=5s&fields=used_cores,io.pressure_some",
+		"text/csv", 200);
+
+	assert_int_equal(
+		strncmp(body, "time,cpu.used_cores,io.pressure_some\n", 37), 0);
+	assert_has(body, ",,\n");
+	assert_has(body, ",1.5,0\n");
+}
+
+static void says_what_is_wrong(void **state)
+{
+	static const struct {
+		const char *method, *path;
+		int status;
+		const char *reason;
+	} cases[] = {
+		{ "GET", "/", 404, "no such path" },
+		{ "GET", "/v1/nodesX", 404, "no such path" },
+		{ "GET", "/v1/nodes/", 404, "no node ''" },
+		{ "GET", "/v1/nodes/n3", 404, "no node 'n3'" },
+		{ "GET", "/v1/nodes/n3/history", 404, "no node 'n3'" },
+		{ "GET", "/v1/nodes/n1/past", 404, "no such path" },
+		{ "GET", "/v1/nodes/n1/history/x", 404, "no such path" },
+		{ "POST", "/v1/nodes", 405, "only GET" },
+		{ "DELETE", "/v1/nodes/n1", 405, "only GET" },
+		{ "GET", "/v1/nodes/n1/history?from=x", 400, "from: 'x'" },
+		{ "GET", "/v1/nodes/n1/history?from=0&step=1s", 400,
+			"at most 11000" },
+	};
+
+	for (size_t i = 0; i < count_of(cases); i++) {
+		const char *body = ask(*state, cases[i].method, cases[i].path,
+			"*/*", cases[i].status);
+
+		assert_has(body, "{\"error\":\"");
+		assert_has(body, cases[i].reason);
+	}
+}
+
+#define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		test(lists_nodes_by_name),
+		test(gives_one_node),
+		test(gives_history),
+		test(gives_history_as_csv),
+		test(says_what_is_wrong),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,188 @@
+#include "aggregator/history.h"
+
+#include "aggregator/api_body.h"
+#include "tests/unit/aggregator/sample.h"
+
+static const uint8_t run_a[REPORT_RUN_ID_BYTES] = { 'a' };
+static const uint8_t run_b[REPORT_RUN_ID_BYTES] = { 'b' };
+
+/* Wall time 1000 s is the agent's 100 s in all of these. */
+static const double wall_offset_s = 900;
+
+static struct history *history_of(const char *from, const char *to,
+	const char *step)
+{
+	struct query_texts texts = { from, to, step,
+		"cpu.used_cores,memory.available_bytes" };
+	struct query query;
+
+	assert_int_equal(query_parse(&query, &texts, 0, 2000000, NULL), 0);
+	return history_new(&query);
+}
+
+static void add(struct history *history, const uint8_t *run_id, double at_s,
+	double total_core_s)
+{
+	struct report r = sample_report(1, at_s);
+
+	r.cpu.user_us = (uint64_t)(total_core_s * 1e6);
+	history_add(history, run_id, (uint64_t)((at_s + wall_offset_s) * 1e6),
+		&r);
+	report_fini(&r);
+}
+
+static void assert_value(const struct history *history, size_t row,
+	double value)
+{
+	double is = history_value(history, row, 0);
+
+	if (isnan(value) ? !isnan(is) : !(fabs(is - value) < 1e-6)) {
+		fail_msg("row %zu is %g, not %g", row, is, value);
+	}
+}
+
+static void rows_hold_the_rates_of_their_time(void **state)
+{
+	struct history *h = history_of("1000", "1030", "10");
+
+	(void)state;
+	for (int i = 0; i <= 15; i++) {
+		/* 1 core for 10 s, then 3. */
+		add(h, run_a, 100 + 2 * i, i <= 5 ? 2 * i : 10 + 6 * (i - 5));
+	}
+	assert_value(h, 0, 1);
+	assert_value(h, 1, 3);
+	assert_value(h, 2, 3);
+	assert_true(fabs(history_value(h, 0, 1) - 600) < 1e-9);
+	history_free(h);
+}
+
+/* 4 s at 1 core and 6 s at 2.5 of the first row's 10 s. */
+static void an_interval_counts_for_each_row_it_lies_in(void **state)
+{
+	struct history *h = history_of("1000", "1020", "10");
+
+	(void)state;
+	add(h, run_a, 94, 0);
+	add(h, run_a, 104, 10);
+	add(h, run_a, 116, 40);
+	assert_value(h, 0, (4 * 1.0 + 6 * 2.5) / 10);
+	assert_value(h, 1, 2.5);
+	history_free(h);
+}
+
+static void a_lost_report_costs_resolution_only(void **state)
+{
+	struct history *all = history_of("1000", "1040", "10");
+	struct history *some = history_of("1000", "1040", "10");
+
+	(void)state;
+	for (int i = 0; i <= 20; i++) {
+		add(all, run_a, 100 + 2 * i, 3 * i);
+		if (i != 7 && i != 8) {
+			add(some, run_a, 100 + 2 * i, 3 * i);
+		}
+	}
+	for (size_t row = 0; row < 4; row++) {
+		assert_value(all, row, 1.5);
+		assert_value(some, row, 1.5);
+	}
+	history_free(all);
+	history_free(some);
+}
+
+static void a_gap_stays_a_gap(void **state)
+{
+	struct history *h = history_of("1000", "1050", "10");
+
+	(void)state;
+	add(h, run_a, 100, 0);
+	add(h, run_a, 110, 10);
+	add(h, run_a, 140, 40); /* 30 s later: nobody was there to look */
+	add(h, run_a, 150, 60);
+	assert_value(h, 0, 1);
+	assert_value(h, 1, NAN);
+	assert_value(h, 2, NAN);
+	assert_value(h, 3, NAN);
+	assert_value(h, 4, 2);
+	history_free(h);
+}
+
+static void another_run_begins_anew(void **state)
+{
+	struct history *h = history_of("1000", "1030", "10");
+
+	(void)state;
+	add(h, run_a, 100, 0);
+	add(h, run_a, 110, 10);
+	add(h, run_b, 120, 20);
+	add(h, run_b, 130, 40);
+	assert_value(h, 0, 1);
+	assert_value(h, 1, NAN);
+	assert_value(h, 2, 2);
+	history_free(h);
+}
+
+static void what_is_outside_counts_for_nothing(void **state)
+{
+	struct history *h = history_of("1000", "1010", "10");
+
+	(void)state;
+	add(h, run_a, 80, 0);
+	add(h, run_a, 90, 40);
+	add(h, run_a, 100, 80);
+	add(h, run_a, 114, 94);
+	add(h, run_a, 124, 134);
+	assert_value(h, 0, 1);
+	history_free(h);
+}
+
+static void reads_a_little_beyond_its_ends(void **state)
+{
+	struct history *h = history_of("1000", "1010", "10");
+	uint64_t from_ms, to_ms;
+
+	(void)state;
+	history_range_ms(&from_ms, &to_ms, history_query(h));
+	assert_int_equal(from_ms, 940000);
+	assert_int_equal(to_ms, 1070000);
+	history_free(h);
+}
+
+static void is_written_as_json_and_csv(void **state)
+{
+	struct history *h = history_of("1000.5", "1020.5", "10");
+	scoped_buffer struct buffer json = BUFFER_MAX(10000);
+	scoped_buffer struct buffer csv = BUFFER_MAX(10000);
+
+	(void)state;
+	add(h, run_a, 100.5, 0);
+	add(h, run_a, 110.5, 15);
+	body_write_history(&json, "n1", h);
+	assert_string_equal(json.data,
+		"{\"node\":\"n1\",\"step_s\":10,\"from\":1000.5,\"to\":1020.5,"
+		"\"fields\":[\"cpu.used_cores\",\"memory.available_bytes\"],"
+		"\"rows\":[[1000.5,1.5,600],[1010.5,null,null]]}\n");
+	body_write_history_csv(&csv, h);
+	assert_string_equal(csv.data,
+		"time,cpu.used_cores,memory.available_bytes\n"
+		"1000.5,1.5,600\n"
+		"1010.5,,\n");
+	history_free(h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_hold_the_rates_of_their_time),
+		cmocka_unit_test(an_interval_counts_for_each_row_it_lies_in),
+		cmocka_unit_test(a_lost_report_costs_resolution_only),
+		cmocka_unit_test(a_gap_stays_a_gap),
+		cmocka_unit_test(another_run_begins_anew),
+		cmocka_unit_test(what_is_outside_counts_for_nothing),
+		cmocka_unit_test(reads_a_little_beyond_its_ends),
+		cmocka_unit_test(is_written_as_json_and_csv),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

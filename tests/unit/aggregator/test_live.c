@@ -1,0 +1,331 @@
+#include "aggregator/live.h"
+
+#include "lib/memory.h"
+#include "tests/unit/aggregator/sample.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static const uint8_t run_a[REPORT_RUN_ID_BYTES] = { 'a' };
+static const uint8_t run_b[REPORT_RUN_ID_BYTES] = { 'b' };
+static const uint64_t second = 1000000;
+
+static void assert_near(double a, double b)
+{
+	if (!(fabs(a - b) <= 1e-6)) {
+		fail_msg("%g is not %g", a, b);
+	}
+}
+
+static int setup(void **state)
+{
+	*state = live_new(42);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	live_free(*state);
+	return 0;
+}
+
+/* Takes the report, which was sampled at at_s of our clock, and frees it. */
+static void take(struct live *live, const uint8_t *run_id, struct report report,
+	double at_s)
+{
+	struct live_sample sample = { "n1", run_id, &report,
+		(int64_t)(at_s * 1e6) };
+
+	assert_int_equal(live_take(live, &sample, (uint64_t)(at_s * 1e6), NULL),
+		0);
+	report_fini(&report);
+}
+
+static struct node_load load_at(const struct live *live, uint64_t now_s)
+{
+	struct node_load load;
+
+	live_node_load(&load, live_find(live, "n1"), now_s * second);
+	return load;
+}
+
+static double cores_at(const struct live *live, uint64_t now_s)
+{
+	struct node_load load = load_at(live, now_s);
+	double cores = load.cpu_used_cores;
+
+	node_load_fini(&load);
+	return cores;
+}
+
+static void gives_rates_from_the_second_sample_on(void **state)
+{
+	struct node_load load;
+
+	take(*state, run_a, steady_report(1, 100, 1.5), 1000);
+	assert_true(isnan(cores_at(*state, 1000)));
+	take(*state, run_a, steady_report(2, 102, 1.5), 1002);
+	load = load_at(*state, 1003);
+	assert_string_equal(load.name, "n1");
+	assert_int_equal(load.age_us, second);
+	assert_near(load.cpu_cores, 4);
+	assert_near(load.cpu_used_cores, 1.5);
+	assert_near(load.cpu_used_cores_10s, 1.5);
+	assert_near(load.cpu_used_cores_1h, 1.5);
+	assert_near(load.cpu_stdev_cores_5m, 0);
+	assert_near(load.memory_used_bytes_15m, 400);
+	assert_near(load.memory_working_set_bytes, 0);
+	assert_true(isnan(load.cpu_p95_cores_1h));
+	node_load_fini(&load);
+}
+
+static void a_replay_neither_replaces_nor_refreshes(void **state)
+{
+	struct node_load load;
+	uint64_t revision;
+
+	take(*state, run_a, steady_report(9, 116, 2), 1016);
+	take(*state, run_a, steady_report(10, 118, 2), 1018);
+	revision = live_revision(*state);
+	take(*state, run_a, steady_report(3, 104, 0), 1004);
+	/* Late on the network too, so that it seems taken later. */
+	take(*state, run_a, steady_report(4, 106, 0), 1030);
+	load = load_at(*state, 1040);
+	assert_int_equal(load.age_us, 22 * second);
+	assert_near(load.cpu_used_cores, 2);
+	node_load_fini(&load);
+	assert_int_equal(live_revision(*state), revision);
+}
+
+static void a_replay_of_an_earlier_boot_does_not_replace(void **state)
+{
+	struct report old = steady_report(500, 9000, 3);
+
+	take(*state, run_a, steady_report(1, 100, 1), 1000);
+	take(*state, run_a, steady_report(2, 102, 1), 1002);
+	(void)snprintf(old.boot_id, sizeof(old.boot_id), "boot-0");
+	take(*state, run_b, old, 990);
+	assert_near(cores_at(*state, 1002), 1);
+}
+
+static void a_backlog_fills_the_windows_once(void **state)
+{
+	struct node_load load;
+
+	/* After an outage the newest comes first ... */
+	take(*state, run_a, steady_report(100, 300, 1), 1000);
+	take(*state, run_a, steady_report(101, 302, 1), 1002);
+	/* ... and what was kept follows in order, some of it twice. */
+	for (uint64_t turn = 0; turn < 2; turn++) {
+		for (uint64_t i = 0; i < 50; i++) {
+			struct report r =
+				sample_report(i + 1, 200 + 2 * (double)i);
+
+			r.cpu.user_us = i * 6000000; /* 3 cores */
+			take(*state, run_a, r, 900 + 2 * (double)i);
+		}
+	}
+	load = load_at(*state, 1002);
+	assert_near(load.cpu_used_cores, 1);
+	/* 292 to 298 at 3 cores, 300 to 302 at 1; in between nothing. */
+	assert_near(load.cpu_used_cores_10s, 2.5);
+	/* 98 s at 3 cores, 2 s at 1. */
+	assert_near(load.cpu_used_cores_15m, (98 * 3.0 + 2) / 100);
+	node_load_fini(&load);
+}
+
+static void a_restarted_agent_begins_anew_and_keeps_windows(void **state)
+{
+	struct node_load load;
+
+	take(*state, run_a, steady_report(1, 100, 1), 1000);
+	take(*state, run_a, steady_report(2, 102, 1), 1002);
+	take(*state, run_b, steady_report(1, 104, 2), 1004);
+	load = load_at(*state, 1004);
+	assert_int_equal(load.age_us, 0);
+	assert_true(isnan(load.cpu_used_cores));
+	assert_near(load.cpu_used_cores_5m, 1);
+	node_load_fini(&load);
+	take(*state, run_b, steady_report(2, 106, 2), 1006);
+	assert_near(cores_at(*state, 1006), 2);
+}
+
+static void a_reboot_clears_the_windows(void **state)
+{
+	struct report r = steady_report(1, 20, 3);
+	struct node_load load;
+
+	take(*state, run_a, steady_report(1, 100, 1), 1000);
+	take(*state, run_a, steady_report(2, 102, 1), 1002);
+	(void)snprintf(r.boot_id, sizeof(r.boot_id), "boot-2");
+	take(*state, run_b, r, 1060);
+	load = load_at(*state, 1060);
+	assert_true(isnan(load.cpu_used_cores));
+	assert_true(isnan(load.cpu_used_cores_5m));
+	node_load_fini(&load);
+	r = steady_report(2, 22, 3);
+	(void)snprintf(r.boot_id, sizeof(r.boot_id), "boot-2");
+	take(*state, run_b, r, 1062);
+	assert_near(cores_at(*state, 1062), 3);
+}
+
+static void a_counter_reset_is_a_gap(void **state)
+{
+	take(*state, run_a, steady_report(1, 100, 3), 1000);
+	take(*state, run_a, steady_report(2, 102, 1), 1002);
+	assert_true(isnan(cores_at(*state, 1002)));
+}
+
+/* One report with these pods. */
+static struct report with_vms(uint64_t seq, double at_s,
+	const struct vm_pod *vms, size_t count)
+{
+	struct report r = steady_report(seq, at_s, 1);
+
+	sample_add_vms(&r, vms, count);
+	return r;
+}
+
+static void follows_pods_and_drops_vanished_ones(void **state)
+{
+	struct vm_pod vms[2] = { sample_vm("a", 1), sample_vm("b", 2) };
+	struct vm_pod back;
+	struct node_load load;
+
+	take(*state, run_a, with_vms(1, 100, vms, 2), 1000);
+	vms[0].cpu_usage_us = 1000000;
+	vms[1].cpu_usage_us = 3000000;
+	take(*state, run_a, with_vms(2, 102, vms, 2), 1002);
+	load = load_at(*state, 1002);
+	assert_int_equal(load.vm_count, 2);
+	assert_string_equal(load.vms[1].pod_uid, "b");
+	assert_near(load.vms[0].used_cores, 0.5);
+	assert_near(load.vms[1].used_cores_5m, 1.5);
+	node_load_fini(&load);
+	take(*state, run_a, with_vms(3, 104, vms + 1, 1), 1004);
+	back = sample_vm("a", 7); /* the same pod in a new cgroup */
+	take(*state, run_a, with_vms(4, 106, &back, 1), 1006);
+	load = load_at(*state, 1006);
+	assert_int_equal(load.vm_count, 1);
+	assert_true(isnan(load.vms[0].used_cores));
+	assert_true(isnan(load.vms[0].used_cores_5m));
+	node_load_fini(&load);
+}
+
+static void remembers_what_only_every_fifth_report_has(void **state)
+{
+	struct vm_pod vm = sample_vm("a", 1);
+	struct node_load load;
+
+	take(*state, run_a, with_vms(1, 100, &vm, 1), 1000);
+	load = load_at(*state, 1000);
+	assert_near(load.vms[0].memory_bytes, 100);
+	assert_true(isnan(load.memory_working_set_bytes));
+	node_load_fini(&load);
+	vm.working_set_bytes = 80;
+	vm.anon_shmem_bytes = 60;
+	vm.hugetlb_count = 1;
+	vm.hugetlb[0] = (struct hugetlb_use){ 2 << 20, 4 << 20 };
+	take(*state, run_a, with_vms(2, 102, &vm, 1), 1002);
+	vm.working_set_bytes = REPORT_UNKNOWN;
+	vm.anon_shmem_bytes = REPORT_UNKNOWN;
+	vm.hugetlb_count = 0;
+	take(*state, run_a, with_vms(3, 104, &vm, 1), 1004);
+	load = load_at(*state, 1004);
+	assert_near(load.vms[0].memory_bytes, 60 + (4 << 20));
+	assert_near(load.memory_working_set_bytes, 80);
+	node_load_fini(&load);
+}
+
+static void a_pod_named_twice_does_no_harm(void **state)
+{
+	struct vm_pod vms[2] = { sample_vm("a", 1), sample_vm("a", 1) };
+
+	take(*state, run_a, with_vms(1, 100, vms, 2), 1000);
+	take(*state, run_a, with_vms(2, 102, vms, 2), 1002);
+	take(*state, run_a, with_vms(3, 104, vms, 1), 1004);
+	take(*state, run_a, with_vms(4, 106, vms, 2), 1006);
+	take(*state, run_a, with_vms(5, 108, vms, 2), 1008);
+	assert_near(cores_at(*state, 1008), 1);
+}
+
+static void steps_through_nodes_by_revision(void **state)
+{
+	struct report r = steady_report(1, 100, 1);
+	static const char *const names[] = { "a", "b", "c" };
+	const struct live_node *node;
+
+	for (size_t i = 0; i < 3; i++) {
+		struct live_sample s = { names[i], run_a, &r, 0 };
+
+		assert_int_equal(live_take(*state, &s, 0, NULL), 0);
+	}
+	r = steady_report(2, 102, 1);
+	assert_int_equal(
+		live_take(*state, &(struct live_sample){ "a", run_a, &r, 0 }, 0,
+			NULL),
+		0);
+	node = live_after(*state, 1);
+	assert_string_equal(live_node_name(node), "b");
+	node = live_next(live_next(node));
+	assert_string_equal(live_node_name(node), "a");
+	assert_int_equal(live_node_revision(node), 4);
+	assert_null(live_next(node));
+	assert_null(live_after(*state, 4));
+	assert_int_equal(live_count(*state), 3);
+	assert_int_equal(live_epoch(*state), 42);
+}
+
+static void only_lost_nodes_give_way(void **state)
+{
+	struct report r = steady_report(1, 100, 1);
+	char name[16];
+	struct live_sample s = { name, run_a, &r, 1000000 };
+
+	for (int i = 0; i < LIVE_NODES_MAX; i++) {
+		(void)snprintf(name, sizeof(name), "n%d", i);
+		assert_int_equal(live_take(*state, &s, second, NULL), 0);
+	}
+	(void)snprintf(name, sizeof(name), "more");
+	assert_int_equal(live_take(*state, &s, 200 * second, NULL), -ENOSPC);
+	assert_int_equal(live_take(*state, &s, 400 * second, NULL), 0);
+	assert_null(live_find(*state, "n0"));
+	assert_non_null(live_find(*state, "n1"));
+	assert_int_equal(live_count(*state), LIVE_NODES_MAX);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			gives_rates_from_the_second_sample_on, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_replay_neither_replaces_nor_refreshes, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			a_replay_of_an_earlier_boot_does_not_replace, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			a_backlog_fills_the_windows_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_restarted_agent_begins_anew_and_keeps_windows, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(a_reboot_clears_the_windows,
+			setup, teardown),
+		cmocka_unit_test_setup_teardown(a_counter_reset_is_a_gap, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			follows_pods_and_drops_vanished_ones, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			remembers_what_only_every_fifth_report_has, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(a_pod_named_twice_does_no_harm,
+			setup, teardown),
+		cmocka_unit_test_setup_teardown(steps_through_nodes_by_revision,
+			setup, teardown),
+		cmocka_unit_test_setup_teardown(only_lost_nodes_give_way, setup,
+			teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

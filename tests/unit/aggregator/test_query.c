@@ -1,0 +1,230 @@
+#include "aggregator/query.h"
+
+#include "tests/support/cm.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const uint64_t second = 1000000;
+static const uint64_t now = UINT64_C(1795226696563199);
+
+static void reads_times(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t us;
+	} cases[] = {
+		{ "0", 0 },
+		{ "1795226696", UINT64_C(1795226696000000) },
+		{ "1795226696.5", UINT64_C(1795226696500000) },
+		{ "1795226696.1234567", UINT64_C(1795226696123456) },
+		{ "1970-01-01T00:00:00Z", 0 },
+		{ "2026-11-21T02:04:56Z", UINT64_C(1795226696000000) },
+		{ "2026-11-21t02:04:56.25z", UINT64_C(1795226696250000) },
+		{ "2026-11-21 03:04:56+01:00", UINT64_C(1795226696000000) },
+		{ "2026-11-21T03:04:56 01:00", UINT64_C(1795226696000000) },
+		{ "2026-11-20T21:34:56-04:30", UINT64_C(1795226696000000) },
+		{ "2024-02-29T00:00:00Z", UINT64_C(1709164800000000) },
+		{ "2016-12-31T23:59:60Z", UINT64_C(1483228800000000) },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t us = 1;
+
+		assert_int_equal(query_parse_time(&us, cases[i].text, NULL), 0);
+		assert_int_equal(us, cases[i].us);
+	}
+}
+
+static void assert_no_time(const char *text)
+{
+	struct error err = { 0 };
+	uint64_t us = 7;
+
+	if (query_parse_time(&us, text, &err) != -EINVAL) {
+		fail_msg("'%s' was taken", text);
+	}
+	assert_int_equal(us, 7);
+	assert_true(err.text[0] != '\0');
+}
+
+static void refuses_what_is_no_time(void **state)
+{
+	static const char *const texts[] = { "", " ", "-1", "+1", "1.", ".5",
+		"1e9", "0x10", "nan", "1 ", "99999999999999999999",
+		"253402300800", "2026-11-21", "2026-11-21T02:04:56",
+		"2026-13-21T02:04:56Z", "2026-00-21T02:04:56Z",
+		"2026-02-30T02:04:56Z", "2026-02-30T00:00:00Z",
+		"2025-02-29T12:00:00Z", "2026-11-21T24:04:56Z",
+		"2026-11-21T02:60:56Z", "2026-11-21T02:04:61Z",
+		"2026-11-21T02:04:56.Z", "2026-11-21T02:04:56+1:00",
+		"2026-11-21T02:04:56+24:00", "2026-11-21T02:04:56Zz",
+		"1969-12-31T23:59:59Z", "1970-01-01T00:00:00+01:00" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		assert_no_time(texts[i]);
+	}
+}
+
+static struct query parse(const struct query_texts *texts)
+{
+	struct query query = { 0 };
+	struct error err = { 0 };
+
+	if (query_parse(&query, texts, now, 2 * second, &err) < 0) {
+		fail_msg("%s", err.text);
+	}
+	return query;
+}
+
+static void fills_in_what_was_not_given(void **state)
+{
+	struct query q = parse(&(struct query_texts){ 0 });
+
+	(void)state;
+	assert_int_equal(q.to_us, now);
+	assert_int_equal(q.from_us, now - 3600 * second);
+	assert_int_equal(q.step_us, 5 * second);
+	assert_int_equal(query_row_count(&q), 720);
+	assert_true(q.field_count > 3);
+	assert_ptr_equal(q.fields[0], load_field_find("cpu.used_cores"));
+}
+
+static void the_default_step_is_no_less_than_the_interval(void **state)
+{
+	struct query_texts texts = { .from = "1795226600", .to = "1795226660" };
+	struct query q = parse(&texts);
+
+	(void)state;
+	assert_int_equal(q.step_us, 2 * second);
+	assert_int_equal(query_row_count(&q), 30);
+}
+
+static void the_default_step_gives_few_rows(void **state)
+{
+	static const char *const froms[] = { "1795226600", "1795220000",
+		"1795000000", "1790000000", "0" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(froms) / sizeof(froms[0]); i++) {
+		struct query q =
+			parse(&(struct query_texts){ .from = froms[i] });
+
+		assert_in_range(query_row_count(&q), 1, QUERY_ROWS_DEFAULT + 1);
+	}
+}
+
+static void reads_steps(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t us;
+	} cases[] = {
+		{ "30", 30000000 },
+		{ "1.5", 1500000 },
+		{ "30s", 30000000 },
+		{ "5m", 300000000 },
+		{ "1h", UINT64_C(3600000000) },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct query q =
+			parse(&(struct query_texts){ .step = cases[i].text });
+
+		assert_int_equal(q.step_us, cases[i].us);
+	}
+}
+
+static void finds_fields_with_and_without_group(void **state)
+{
+	struct query q = parse(&(struct query_texts){
+		.fields = "used_cores,memory.pressure_some,total_bytes" });
+
+	(void)state;
+	assert_int_equal(q.field_count, 3);
+	assert_ptr_equal(q.fields[0], load_field_find("cpu.used_cores"));
+	assert_ptr_equal(q.fields[1], load_field_find("memory.pressure_some"));
+	assert_ptr_equal(q.fields[2], load_field_find("memory.total_bytes"));
+}
+
+static void assert_refused(const struct query_texts *texts, const char *reason)
+{
+	struct query query = { .step_us = 9 };
+	struct error err = { 0 };
+
+	assert_int_equal(query_parse(&query, texts, now, 2 * second, &err),
+		-EINVAL);
+	if (strstr(err.text, reason) == NULL) {
+		fail_msg("'%s' lacks '%s'", err.text, reason);
+	}
+	assert_int_equal(query.step_us, 9);
+}
+
+static void refuses_with_a_reason(void **state)
+{
+	static const struct {
+		struct query_texts texts;
+		const char *reason; /* part of it */
+	} cases[] = {
+		{ { .from = "x" }, "from: 'x' is neither" },
+		{ { .to = "" }, "to: '' is neither" },
+		{ { .from = "10", .to = "10" }, "from is not before to" },
+		{ { .from = "1795226697" }, "from is not before to" },
+		{ { .step = "0" }, "step is not between" },
+		{ { .step = "100ms" }, "step is not between" },
+		{ { .step = "soon" }, "step: 'soon' is no duration" },
+		{ { .step = "" }, "step: '' is no duration" },
+		{ { .from = "0", .step = "1" }, "at most 11000" },
+		{ { .fields = "" }, "there is no field ''" },
+		{ { .fields = "used_cores," }, "there is no field ''" },
+		{ { .fields = "cpu.nope" }, "there is no field 'cpu.nope'" },
+		{ { .fields = "pressure_full" }, "more than one group" },
+		{ { .fields = "cpu.used_cores_5m" }, "has no history" },
+		{ { .fields = "p95_cores_1d" }, "has no history" },
+		{ { .fields = "cores,cores,cores,cores,cores,cores,cores,"
+			      "cores,cores,cores,cores,cores,cores,cores,"
+			      "cores,cores,cores,cores,cores,cores,cores,"
+			      "cores,cores,cores,cores,cores,cores,cores,"
+			      "cores,cores,cores,cores,cores" },
+			"more than 32 fields" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_refused(&cases[i].texts, cases[i].reason);
+	}
+}
+
+static void takes_as_many_rows_as_promised(void **state)
+{
+	struct query_texts texts = { .from = "1795000000",
+		.to = "1795011000",
+		.step = "1s" };
+	struct query q = parse(&texts);
+	struct error err;
+
+	(void)state;
+	assert_int_equal(query_row_count(&q), QUERY_ROWS_MAX);
+	texts.to = "1795011000.1";
+	assert_int_equal(query_parse(&q, &texts, now, second, &err), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_times),
+		cmocka_unit_test(refuses_what_is_no_time),
+		cmocka_unit_test(fills_in_what_was_not_given),
+		cmocka_unit_test(the_default_step_is_no_less_than_the_interval),
+		cmocka_unit_test(the_default_step_gives_few_rows),
+		cmocka_unit_test(reads_steps),
+		cmocka_unit_test(finds_fields_with_and_without_group),
+		cmocka_unit_test(refuses_with_a_reason),
+		cmocka_unit_test(takes_as_many_rows_as_promised),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
