@@ -77,19 +77,20 @@ void node_load_fini(struct node_load *load)
 	*load = (struct node_load){ 0 };
 }
 
+static char *copy_or_null(const char *text)
+{
+	return text == NULL ? NULL : xstrdup(text);
+}
+
 void node_load_copy(struct node_load *out, const struct node_load *from)
 {
 	*out = *from;
-	out->name = from->name == NULL ? NULL : xstrdup(from->name);
-	out->vms = from->vm_count == 0
-		? NULL
-		: xmemdup(from->vms, from->vm_count * sizeof(*from->vms));
-	for (size_t i = 0; i < out->vm_count; i++) {
-		struct vm_load *vm = &out->vms[i];
-
-		vm->namespace =
-			vm->namespace == NULL ? NULL : xstrdup(vm->namespace);
-		vm->name = vm->name == NULL ? NULL : xstrdup(vm->name);
+	out->name = copy_or_null(from->name);
+	out->vms = xcalloc(from->vm_count, sizeof(*out->vms));
+	for (size_t i = 0; i < from->vm_count; i++) {
+		out->vms[i] = from->vms[i];
+		out->vms[i].namespace = copy_or_null(from->vms[i].namespace);
+		out->vms[i].name = copy_or_null(from->vms[i].name);
 	}
 }
 

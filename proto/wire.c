@@ -164,7 +164,9 @@ static void get_shown(char *out, size_t size, const char *text)
 	size_t len = text == NULL ? 0 : strnlen(text, size - 1);
 
 	for (size_t i = 0; i < len; i++) {
-		out[i] = text[i] < ' ' || text[i] > '~' ? '?' : text[i];
+		char c = text[i];
+
+		out[i] = (char)(c < ' ' || c > '~' ? '?' : c);
 	}
 	out[len] = '\0';
 }

@@ -169,7 +169,7 @@ static void get_detail(struct node_load *ours, const char *text)
 	for (size_t i = 0; i < len; i++) {
 		char c = text[i];
 
-		ours->kvm_detail[i] = c < ' ' || c > '~' ? '?' : c;
+		ours->kvm_detail[i] = (char)(c < ' ' || c > '~' ? '?' : c);
 	}
 }
 

@@ -1,0 +1,64 @@
+/* The cluster as the scheduler knows it: nodes, what runs on them, and what
+ * will run there although the API server has not said so yet (assumed).
+ *
+ * Fed by the watches, in any order: pods may come before their node. Pods whose
+ * node has no Node object are kept until it appears. All times are monotonic
+ * microseconds given by the caller. */
+#pragma once
+
+#include "lib/error.h"
+#include "lib/map.h"
+#include "scheduler/node.h"
+#include "scheduler/pod.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cache {
+	struct names *names; /* owned */
+	struct map nodes;    /* name -> the node and what was read of it */
+	struct map pods;     /* uid -> struct placed */
+	struct map loads;    /* node name -> struct known_load */
+	struct node **list;  /* owned; the nodes, in no particular order */
+	size_t count, capacity;
+};
+
+void cache_init(struct cache *cache);
+void cache_fini(struct cache *cache);
+
+/* A Node as it is now. *changed: in a way that may let a waiting pod fit
+ * (labels, taints, allocatable, unschedulable). -EBADMSG: not a node we
+ * understand; what was known of it stays. */
+must_check int cache_put_node(struct cache *cache, bool *changed,
+	const struct value *object, int64_t now_us, struct error *err);
+void cache_remove_node(struct cache *cache, const char *name);
+
+/* A pod with a node: counts there from now on; confirms an assumed one. A pod
+ * that was assumed elsewhere moves. Takes pod. */
+void cache_put_pod(struct cache *cache, struct pod *pod, int64_t bound_us);
+
+/* True if it counted somewhere. */
+bool cache_remove_pod(struct cache *cache, const char *uid);
+
+/* The pod counts on the node until it is confirmed, forgotten or gone.
+ * Takes pod. */
+void cache_assume(struct cache *cache, struct pod *pod, const char *node,
+	int64_t now_us);
+
+/* Takes an assumed pod off its node again and gives it back; NULL if it is not
+ * (or no longer only) assumed. */
+struct pod *cache_forget(struct cache *cache, const char *uid);
+
+bool cache_is_assumed(const struct cache *cache, const char *uid);
+
+/* The pod that counts somewhere, or NULL. */
+const struct pod *cache_pod(const struct cache *cache, const char *uid);
+
+/* Takes over the newest load known of a node; older ones are ignored. *changed:
+ * its KVM state is another, or it was not known before. load stays the
+ * caller's. */
+void cache_put_load(struct cache *cache, bool *changed,
+	const struct node_load *load, int64_t sample_us, int64_t now_us);
+
+/* How many nodes have a load that is fresh now. */
+size_t cache_fresh_loads(const struct cache *cache, int64_t now_us);

@@ -1,0 +1,62 @@
+#include "scheduler/config.h"
+
+static const struct option scheduler_options[] = {
+	{ .name = "kubeconfig",
+		.placeholder = "FILE",
+		.type = OPTION_TEXT,
+		.offset = offsetof(struct scheduler_config, kubeconfig),
+		.help = "how to reach the API server; without it $KUBECONFIG, "
+			"then the pod's own service account, then "
+			"~/.kube/config" },
+	{ .name = "scheduler-name",
+		.placeholder = "NAME",
+		.type = OPTION_TEXT,
+		.offset = offsetof(struct scheduler_config, scheduler_name),
+		.fallback = "plimsoll-scheduler",
+		.help = "pods with this spec.schedulerName are placed" },
+	{ .name = "aggregator",
+		.placeholder = "URL",
+		.type = OPTION_LIST,
+		.offset = offsetof(struct scheduler_config, aggregators),
+		.help = "where load comes from, tcp://HOST:7473; may be given "
+			"several times; without it nodes are scored by "
+			"requests alone" },
+	{ .name = "policy",
+		.placeholder = "NAME",
+		.type = OPTION_TEXT,
+		.offset = offsetof(struct scheduler_config, policy),
+		.fallback = "real-load",
+		.help = "how nodes are scored: real-load" },
+	{ .name = "http",
+		.placeholder = "HOST:PORT",
+		.type = OPTION_TEXT,
+		.offset = offsetof(struct scheduler_config, http),
+		.fallback = "0.0.0.0:7475",
+		.help = "listener for /healthz and /readyz" },
+	OPTIONS_LOG_ROWS(struct scheduler_config, log_format, log_level),
+	{ 0 },
+};
+
+static const struct option score_options[] = {
+	{ .name = "in",
+		.placeholder = "FILE",
+		.type = OPTION_TEXT,
+		.offset = offsetof(struct score_config, input),
+		.help = "the pod, the nodes and their load as JSON; - is "
+			"standard input" },
+	{ 0 },
+};
+
+const struct options_program scheduler_program = {
+	.name = "plimsoll-scheduler",
+	.summary = "places virtual machines by how loaded nodes really are",
+	.usage = "[score] [flags]",
+	.table = scheduler_options,
+};
+
+const struct options_program score_program = {
+	.name = "plimsoll-scheduler score",
+	.summary = "prints how each node would be judged, as JSON",
+	.usage = "--in FILE",
+	.table = score_options,
+};

@@ -1,0 +1,325 @@
+#include "scheduler/decide.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/memory.h"
+
+static void reserve(struct decision *d, size_t count)
+{
+	if (count > d->capacity) {
+		d->verdicts =
+			xrealloc(d->verdicts, count, sizeof(*d->verdicts));
+		d->capacity = count;
+	}
+}
+
+static void count_reasons(struct decision *d, uint64_t reasons)
+{
+	while (reasons != 0) {
+		d->counts[__builtin_ctzll(reasons)]++;
+		reasons &= reasons - 1;
+	}
+}
+
+static void note_soft(struct score_context *context, const struct pod *pod,
+	const struct node *node)
+{
+	if (pod->preferred.count > 0) {
+		const struct selected selected = {
+			.names = node->names,
+			.labels = &node->labels,
+			.name = node->name_id,
+		};
+		int64_t weight = terms_weight(&pod->preferred, &selected);
+
+		if (weight > context->affinity_max) {
+			context->affinity_max = weight;
+		}
+	}
+	if (node->taints.count > 0) {
+		uint32_t disliked =
+			taints_disliked(&node->taints, &pod->tolerations);
+
+		if (disliked > context->taints_max) {
+			context->taints_max = disliked;
+		}
+	}
+}
+
+/* Thousands of nodes do not fit into the second-level cache, and waiting for
+ * the third took half of a decision's time: these fetch what the next nodes'
+ * turns will read while this one is decided. */
+enum { FETCH_NODE = 16, FETCH_LISTS = 8, FETCH_LINE = 64 };
+
+static void fetch(const void *bytes, size_t len)
+{
+	for (size_t at = 0; at < len; at += FETCH_LINE) {
+		__builtin_prefetch((const char *)bytes + at);
+	}
+}
+
+static void fetch_node(const struct decision *d, size_t i)
+{
+	if (i + FETCH_NODE < d->node_count) {
+		/* It need not begin where a line does. */
+		fetch(d->nodes[i + FETCH_NODE],
+			sizeof(struct node) + FETCH_LINE - 1);
+	}
+}
+
+static void fetch_lists(const struct decision *d, size_t i)
+{
+	if (i + FETCH_LISTS < d->node_count) {
+		const struct node *node = d->nodes[i + FETCH_LISTS];
+
+		fetch(node->labels.keys,
+			node->labels.count * 2 * sizeof(*node->labels.keys));
+		fetch(node->others, node->other_count * sizeof(*node->others));
+	}
+}
+
+/* Adds a node's measured CPU to what the fleet is taken to use. */
+struct fleet {
+	double trust, cpu;
+};
+
+static void note_cpu(struct fleet *fleet, const struct measure *m, double trust)
+{
+	if (trust > 0 && m->used_cores >= 0 && m->cores > 0) {
+		fleet->trust += trust;
+		fleet->cpu += trust * m->used_cores / m->cores;
+	}
+}
+
+/* Filters and scores each node while its figures are at hand. The score is
+ * final where nothing that only the whole fleet knows plays a part. */
+static void look_at_all(struct decision *d,
+	const struct filter_options *options)
+{
+	const struct score_context bare = { .now_us = d->context.now_us };
+	struct fleet fleet = { 0 };
+
+	for (size_t i = 0; i < d->node_count; i++) {
+		const struct node *node = d->nodes[i];
+		double trust = measure_trust(&node->measure, bare.now_us);
+		struct verdict *verdict = &d->verdicts[i];
+
+		fetch_node(d, i);
+		fetch_lists(d, i);
+		note_cpu(&fleet, &node->measure, trust);
+		*verdict = (struct verdict){
+			.reasons =
+				filter_node(d->pod, node, options, bare.now_us),
+		};
+		if (verdict->reasons != 0) {
+			count_reasons(d, verdict->reasons);
+			continue;
+		}
+		d->feasible_count++;
+		note_soft(&d->context, d->pod, node);
+		verdict->score = score_total(d->pod, node, &bare);
+		verdict->is_final =
+			trust >= 1 && !isnan(node->measure.used_cores);
+	}
+	d->context.fleet_cpu = fleet.cpu / fmax(fleet.trust, 1);
+}
+
+static void settle_scores(struct decision *d)
+{
+	const struct score_context *context = &d->context;
+	bool is_soft = context->affinity_max > 0 || context->taints_max > 0;
+
+	for (size_t i = 0; i < d->node_count; i++) {
+		struct verdict *verdict = &d->verdicts[i];
+
+		if (verdict->reasons == 0 && (is_soft || !verdict->is_final)) {
+			fetch_node(d, i);
+			verdict->score =
+				score_total(d->pod, d->nodes[i], context);
+		}
+	}
+}
+
+static bool is_better(const struct decision *d, size_t a, size_t b)
+{
+	double x = d->verdicts[a].score;
+	double y = d->verdicts[b].score;
+
+	if (x > y) {
+		return true;
+	}
+	return x >= y && strcmp(d->nodes[a]->name, d->nodes[b]->name) < 0;
+}
+
+/* Puts one into the ordered list of the best; the worst falls out. */
+static void rank(struct decision *d, size_t *best, size_t one)
+{
+	size_t i = DECIDE_BEST - 1;
+
+	if (d->best_count < DECIDE_BEST) {
+		i = d->best_count++;
+	} else if (!is_better(d, one, best[i])) {
+		return;
+	}
+	for (; i > 0 && is_better(d, one, best[i - 1]); i--) {
+		best[i] = best[i - 1];
+	}
+	best[i] = one;
+}
+
+static void rank_all(struct decision *d)
+{
+	size_t best[DECIDE_BEST] = { 0 };
+
+	for (size_t i = 0; i < d->node_count; i++) {
+		if (d->verdicts[i].reasons == 0) {
+			rank(d, best, i);
+		}
+	}
+	for (size_t i = 0; i < d->best_count; i++) {
+		d->best[i].node = d->nodes[best[i]];
+		score_node(&d->best[i].score, d->pod, d->best[i].node,
+			&d->context);
+	}
+}
+
+void decide(struct decision *decision, const struct pod *pod,
+	struct node *const *nodes, size_t node_count,
+	const struct filter_options *options, int64_t now_us)
+{
+	struct decision *d = decision;
+
+	reserve(d, node_count);
+	d->pod = pod;
+	d->nodes = nodes;
+	d->node_count = node_count;
+	d->feasible_count = 0;
+	d->best_count = 0;
+	d->context = (struct score_context){ .now_us = now_us };
+	memset(d->counts, 0, sizeof(d->counts));
+	look_at_all(d, options);
+	settle_scores(d);
+	rank_all(d);
+}
+
+void decision_fini(struct decision *decision)
+{
+	if (decision != NULL) {
+		free(decision->verdicts);
+		*decision = (struct decision){ 0 };
+	}
+}
+
+const struct node *decision_chosen(const struct decision *decision)
+{
+	return decision->best_count > 0 ? decision->best[0].node : NULL;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* "count reason" strings in text order, as kube-scheduler joins them. */
+static void append_counts(struct buffer *out, const struct decision *d)
+{
+	char *texts[REASONS_MAX];
+	size_t count = 0;
+
+	for (unsigned int i = 0; i < REASONS_MAX; i++) {
+		char reason[FILTER_REASON_TEXT_MAX];
+
+		if (d->counts[i] > 0) {
+			texts[count++] = xasprintf("%zu %s", d->counts[i],
+				filter_reason_text(reason, sizeof(reason),
+					d->pod, i));
+		}
+	}
+	qsort(texts, count, sizeof(texts[0]), compare_texts);
+	for (size_t i = 0; i < count; i++) {
+		buffer_printf(out, "%s%s", i > 0 ? ", " : "", texts[i]);
+		free(texts[i]);
+	}
+}
+
+void decision_message(struct buffer *out, const struct decision *decision)
+{
+	const struct decision *d = decision;
+
+	if (d->node_count == 0) {
+		buffer_text(out, "no nodes available to schedule pods");
+		return;
+	}
+	buffer_printf(out, "%zu/%zu nodes are available: ", d->feasible_count,
+		d->node_count);
+	if (d->pod->unsupported != NULL) {
+		buffer_text(out, d->pod->unsupported);
+	} else {
+		append_counts(out, d);
+	}
+	buffer_char(out, '.');
+	if (d->pod->priority > 0) {
+		buffer_text(out,
+			" preemption: plimsoll-scheduler does not preempt.");
+	}
+}
+
+static double percent(double share)
+{
+	return round(share * 100);
+}
+
+static void append_load(struct buffer *out, const struct candidate *c,
+	int64_t now_us)
+{
+	const struct score *s = &c->score;
+
+	if (s->trust <= 0) {
+		buffer_printf(out,
+			"%s: no load data, by requests %.0f %% CPU, %.0f %% "
+			"memory",
+			c->node->name, percent(s->cpu_by_requests),
+			percent(s->memory_by_requests));
+		return;
+	}
+	buffer_printf(out, "%s: ", c->node->name);
+	if (s->trust < 1) {
+		buffer_printf(out, "load data %.0f s old, ",
+			(double)(now_us - c->node->measure.sample_us) / 1e6);
+	}
+	buffer_printf(out, "%.0f %% CPU used + %.0f %% expected, ",
+		percent(s->cpu_measured), percent(s->cpu_expected));
+	/* Left out by the aggregator where there is none to speak of. */
+	if (isnan(s->contention) || percent(s->contention) < 1) {
+		buffer_text(out, "no contention");
+	} else {
+		buffer_printf(out, "contention %.0f %%",
+			percent(s->contention));
+	}
+}
+
+void decision_sentence(struct buffer *out, const struct decision *decision)
+{
+	const struct candidate *best = decision->best;
+	double margin;
+
+	if (decision->best_count == 0) {
+		return;
+	}
+	append_load(out, &best[0], decision->context.now_us);
+	if (decision->best_count == 1) {
+		buffer_text(out, "; the only feasible node");
+		return;
+	}
+	margin = round(best[0].score.total - best[1].score.total);
+	buffer_printf(out, "; next best %s, ", best[1].node->name);
+	if (margin < 1) {
+		buffer_text(out, "less than a point behind");
+	} else {
+		buffer_printf(out, "%.0f point%s behind", margin,
+			margin < 2 ? "" : "s");
+	}
+}

@@ -1,0 +1,174 @@
+#include "scheduler/filter.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static uint64_t bit(unsigned int reason)
+{
+	return UINT64_C(1) << reason;
+}
+
+static bool is_selected(const struct pod *pod, const struct node *node)
+{
+	const struct selected selected = {
+		.names = node->names,
+		.labels = &node->labels,
+		.name = node->name_id,
+	};
+
+	return labels_include(&node->labels, &pod->node_selector) &&
+		(!pod->has_required || terms_match(&pod->required, &selected));
+}
+
+/* Room is computed as upstream does, wrapping and all: see node.c. */
+static bool is_short(int64_t wanted, int64_t allocatable, int64_t requested)
+{
+	return wanted > 0 &&
+		wanted > (int64_t)((uint64_t)allocatable - (uint64_t)requested);
+}
+
+static bool is_other_short(const struct amount *wanted, const struct node *node)
+{
+	for (size_t i = 0; i < node->other_count; i++) {
+		const struct node_resource *other = &node->others[i];
+
+		if (other->resource == wanted->resource) {
+			return is_short(wanted->value, other->allocatable,
+				other->requested);
+		}
+	}
+	return true;
+}
+
+static uint64_t filter_resources(const struct pod *pod, const struct node *node)
+{
+	const struct resources *r = &pod->requests;
+	uint64_t reasons = 0;
+
+	if (node->pods_running + 1 > node->pods) {
+		reasons |= bit(REASON_PODS);
+	}
+	if (is_short(r->cpu_milli, node->cpu_milli,
+		    node->cpu_milli_requested)) {
+		reasons |= bit(REASON_CPU);
+	}
+	if (is_short(r->memory_bytes, node->memory_bytes,
+		    node->memory_bytes_requested)) {
+		reasons |= bit(REASON_MEMORY);
+	}
+	if (is_short(r->ephemeral_bytes, node->ephemeral_bytes,
+		    node->ephemeral_bytes_requested)) {
+		reasons |= bit(REASON_EPHEMERAL);
+	}
+	for (size_t i = 0; i < r->other_count; i++) {
+		if (is_other_short(&r->others[i], node)) {
+			reasons |= bit(REASON_OTHER + (unsigned int)i);
+		}
+	}
+	return reasons;
+}
+
+/* EPERM and the like are KVM_UNVERIFIED: they speak of the agent. */
+static uint64_t filter_kvm(enum kvm_state state)
+{
+	switch (state) {
+	case KVM_MISSING:
+		return bit(REASON_KVM_MISSING);
+	case KVM_API_MISMATCH:
+		return bit(REASON_KVM_API_MISMATCH);
+	case KVM_CREATE_FAILED:
+		return bit(REASON_KVM_CREATE_FAILED);
+	case KVM_RUN_FAILED:
+		return bit(REASON_KVM_RUN_FAILED);
+	case KVM_OK:
+	case KVM_UNVERIFIED:
+	case KVM_STATES:
+		break;
+	}
+	return 0;
+}
+
+static uint64_t filter_measured(const struct pod *pod, const struct node *node,
+	const struct filter_options *options, int64_t now_us)
+{
+	const struct measure *measure = &node->measure;
+
+	if (!measure_is_fresh(measure, now_us)) {
+		return 0;
+	}
+	if (pod->wants_kvm && filter_kvm(measure->kvm_state) != 0) {
+		return filter_kvm(measure->kvm_state);
+	}
+	/* Huge pages are not part of the pod's memory request, nor of what is
+	 * available. An unknown figure compares as false. */
+	if (options->has_memory_limit &&
+		measure->memory_available <
+			(double)pod->requests.memory_bytes) {
+		return bit(REASON_MEMORY_USED);
+	}
+	return 0;
+}
+
+uint64_t filter_node(const struct pod *pod, const struct node *node,
+	const struct filter_options *options, int64_t now_us)
+{
+	uint64_t reasons;
+
+	if (pod->unsupported != NULL) {
+		return bit(REASON_UNSUPPORTED);
+	}
+	if (node->is_unschedulable && !pod->tolerations.has_unschedulable) {
+		return bit(REASON_UNSCHEDULABLE);
+	}
+	if (*pod->node_name != '\0' &&
+		strcmp(pod->node_name, node->name) != 0) {
+		return bit(REASON_NODE_NAME);
+	}
+	if (!taints_tolerated(&node->taints, &pod->tolerations)) {
+		return bit(REASON_TAINT);
+	}
+	if (!is_selected(pod, node)) {
+		return bit(REASON_AFFINITY);
+	}
+	reasons = filter_resources(pod, node);
+	return reasons != 0 ? reasons
+			    : filter_measured(pod, node, options, now_us);
+}
+
+const char *filter_reason_text(char *out, size_t size, const struct pod *pod,
+	unsigned int reason)
+{
+	static const char *const texts[] = {
+		[REASON_UNSCHEDULABLE] = "node(s) were unschedulable",
+		[REASON_NODE_NAME] =
+			"node(s) didn't match the requested node name",
+		[REASON_TAINT] = "node(s) had untolerated taint(s)",
+		[REASON_AFFINITY] =
+			"node(s) didn't match Pod's node affinity/selector",
+		[REASON_PODS] = "Too many pods",
+		[REASON_CPU] = "Insufficient cpu",
+		[REASON_MEMORY] = "Insufficient memory",
+		[REASON_EPHEMERAL] = "Insufficient ephemeral-storage",
+		[REASON_KVM_MISSING] = "node(s) cannot start VMs: KVM missing",
+		[REASON_KVM_API_MISMATCH] =
+			"node(s) cannot start VMs: KVM api_mismatch",
+		[REASON_KVM_CREATE_FAILED] =
+			"node(s) cannot start VMs: KVM create_failed",
+		[REASON_KVM_RUN_FAILED] =
+			"node(s) cannot start VMs: KVM run_failed",
+		[REASON_MEMORY_USED] =
+			"node(s) had less memory available than requested",
+	};
+
+	if (reason == REASON_UNSUPPORTED) {
+		(void)snprintf(out, size, "%s", pod->unsupported);
+	} else if (reason < REASON_OTHER) {
+		(void)snprintf(out, size, "%s", texts[reason]);
+	} else {
+		(void)snprintf(out, size, "Insufficient %s",
+			names_text(pod->names,
+				pod->requests.others[reason - REASON_OTHER]
+					.resource));
+	}
+	return out;
+}

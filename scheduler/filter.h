@@ -1,0 +1,65 @@
+/* May this pod run on this node at all? In kube-scheduler's order and words.
+ *
+ * NodeUnschedulable, NodeName, TaintToleration, NodeAffinity,
+ * NodeResourcesFit; the first that rejects gives the node's reasons, the last
+ * one all that are insufficient. Then our own: KVM that is known not to work,
+ * for pods that request it, and memory that is known not to be there. Both
+ * only on fresh data. Pods with constraints of other plugins are refused
+ * before any node is looked at: see pod.h. */
+#pragma once
+
+#include "scheduler/node.h"
+#include "scheduler/pod.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bits of a reasons word. From REASON_OTHER on: the pod's requests.others[n]
+ * is insufficient. */
+enum filter_reason {
+	REASON_UNSUPPORTED, /* pod->unsupported, for every node */
+	REASON_UNSCHEDULABLE,
+	REASON_NODE_NAME,
+	REASON_TAINT,
+	REASON_AFFINITY,
+	REASON_PODS,
+	REASON_CPU,
+	REASON_MEMORY,
+	REASON_EPHEMERAL,
+	REASON_KVM_MISSING,
+	REASON_KVM_API_MISMATCH,
+	REASON_KVM_CREATE_FAILED,
+	REASON_KVM_RUN_FAILED,
+	REASON_MEMORY_USED,
+	REASON_OTHER,
+	REASONS_MAX = 64,
+};
+
+_Static_assert(REASON_OTHER + RESOURCES_POD_MAX <= REASONS_MAX,
+	"every resource of a pod needs a bit");
+
+/* Bytes for any reason's text. */
+enum { FILTER_REASON_TEXT_MAX = 400 };
+
+struct filter_options {
+	/* Reject nodes whose available memory is below what the pod requests:
+	 * the only limit by measured load that is on by default. */
+	bool has_memory_limit;
+};
+
+/* An initialiser. */
+#define FILTER_DEFAULTS                                                        \
+	{                                                                      \
+		.has_memory_limit = true                                       \
+	}
+
+/* One bit per reason; 0: the node is feasible. pod was read with
+ * POD_TO_PLACE. */
+uint64_t filter_node(const struct pod *pod, const struct node *node,
+	const struct filter_options *options, int64_t now_us);
+
+/* "node(s) had untolerated taint(s)", "Insufficient memory". out holds size
+ * bytes. Returns out. */
+const char *filter_reason_text(char *out, size_t size, const struct pod *pod,
+	unsigned int reason);

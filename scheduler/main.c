@@ -1,0 +1,145 @@
+/* plimsoll-scheduler: flags, parts, run. */
+#include "kube/client.h"
+#include "kube/config.h"
+#include "lib/httpd.h"
+#include "lib/log.h"
+#include "lib/loop.h"
+#include "scheduler/config.h"
+#include "scheduler/placer.h"
+#include "scheduler/score.h"
+#include "scheduler/score_cmd.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+struct daemon {
+	struct scheduler_config config;
+	struct loop *loop;
+	struct kube_client *client;
+	struct placer *placer;
+	struct httpd *http;
+};
+
+static void on_request(void *owner, struct http_request *request)
+{
+	struct daemon *daemon = owner;
+	scoped_buffer struct buffer body = BUFFER_MAX(4096);
+	int status = 200;
+
+	if (strcmp(http_path(request), "/readyz") == 0) {
+		if (!placer_is_ready(daemon->placer, &body)) {
+			status = 503;
+		}
+	} else if (strcmp(http_path(request), "/healthz") != 0) {
+		http_reply_error(request, 404,
+			"there is no %s; try /healthz or /readyz",
+			http_path(request));
+		return;
+	}
+	buffer_text(&body, body.len == 0 ? "ok\n" : "\n");
+	http_reply(request, status, "text/plain", body.data, body.len);
+}
+
+static void close_all(void *owner)
+{
+	struct daemon *daemon = owner;
+
+	httpd_close(daemon->http);
+	placer_close(daemon->placer);
+	kube_client_close(daemon->client);
+	log_info("stopped", LOG_END);
+}
+
+static void on_stop(void *owner)
+{
+	struct daemon *daemon = owner;
+
+	placer_drain(daemon->placer, close_all, daemon);
+}
+
+static int start(struct daemon *daemon, struct error *err)
+{
+	uv_loop_t *loop = loop_uv(daemon->loop);
+	struct kube_config kube;
+	int r = score_policy_check(daemon->config.policy, err);
+
+	if (r == 0) {
+		r = kube_config_load(&kube, daemon->config.kubeconfig, err);
+	}
+	if (r < 0) {
+		return r;
+	}
+	daemon->client = kube_client_new(loop, &kube);
+	r = placer_new(&daemon->placer, loop, daemon->client, &daemon->config,
+		err);
+	if (r == 0) {
+		r = httpd_new(&daemon->http, loop, daemon->config.http,
+			on_request, daemon, err);
+	}
+	if (r == 0) {
+		log_info("placing pods",
+			log_str("schedulerName", daemon->config.scheduler_name),
+			log_str("server", kube_client_server(daemon->client)),
+			log_int("http", httpd_port(daemon->http)),
+			log_str("version", plimsoll_version), LOG_END);
+	}
+	return r;
+}
+
+static int run_score(char **argv)
+{
+	struct score_config config = { 0 };
+	enum options_outcome outcome;
+	struct error err;
+
+	if (options_parse(&config, &outcome, NULL, &score_program, argv, &err) <
+		0) {
+		(void)fprintf(stderr, "%s: %s\n", score_program.name, err.text);
+		return EXIT_USAGE;
+	}
+	if (outcome == OPTIONS_EXIT) {
+		return 0;
+	}
+	if (config.input == NULL) {
+		(void)fprintf(stderr, "%s: --in is missing\n",
+			score_program.name);
+		return EXIT_USAGE;
+	}
+	if (score_command(config.input, stdout, &err) < 0) {
+		(void)fprintf(stderr, "%s: %s\n", score_program.name, err.text);
+		return EXIT_FAILED;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct daemon daemon = { 0 };
+	enum options_outcome outcome;
+	struct error err;
+
+	if (argc > 1 && strcmp(argv[1], "score") == 0) {
+		return run_score(argv + 1);
+	}
+	if (options_parse(&daemon.config, &outcome, NULL, &scheduler_program,
+		    argv, &err) < 0) {
+		(void)fprintf(stderr, "%s: %s\n", scheduler_program.name,
+			err.text);
+		return EXIT_USAGE;
+	}
+	if (outcome == OPTIONS_EXIT) {
+		return 0;
+	}
+	log_setup((enum log_format)daemon.config.log_format,
+		(enum log_level)daemon.config.log_level);
+	daemon.loop = loop_new(on_stop, &daemon);
+	if (start(&daemon, &err) < 0) {
+		log_error("cannot start", log_err(&err), LOG_END);
+		return EXIT_FAILED;
+	}
+	loop_run(daemon.loop);
+	loop_free(daemon.loop);
+	return 0;
+}

@@ -1,0 +1,328 @@
+#include "scheduler/node.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/memory.h"
+#include "scheduler/moment.h"
+
+/* Sums wrap as upstream's do: a few absurd requests must not end the process,
+ * and when their pods go the sums are right again. */
+static int64_t plus(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static int64_t minus(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
+static struct node_resource *find_resource(const struct node *node,
+	uint32_t resource)
+{
+	for (size_t i = 0; i < node->other_count; i++) {
+		if (node->others[i].resource == resource) {
+			return &node->others[i];
+		}
+	}
+	return NULL;
+}
+
+static struct node_resource *need_resource(struct node *node, uint32_t resource)
+{
+	struct node_resource *found = find_resource(node, resource);
+
+	if (found != NULL) {
+		return found;
+	}
+	node->others = xgrow(node->others, node->other_count,
+		&node->other_capacity, sizeof(*node->others));
+	found = &node->others[node->other_count++];
+	*found = (struct node_resource){
+		.resource = names_hold(node->names,
+			names_text(node->names, resource)),
+	};
+	return found;
+}
+
+/* What comes from the Node object; the rest is kept across updates. */
+static void release_object(struct node *node)
+{
+	labels_fini(&node->labels, node->names);
+	taints_fini(&node->taints, node->names);
+	for (size_t i = 0; i < node->other_count; i++) {
+		names_drop(node->names, node->others[i].resource);
+	}
+	free(node->others);
+	names_drop(node->names, node->name_id);
+	free(node->name);
+}
+
+static int read_allocatable(struct node *node, const struct value *object,
+	struct error *err)
+{
+	struct resources list = { 0 };
+	int r = resources_read(&list, node->names,
+		value_at(object, "status/allocatable"), err);
+
+	if (r < 0) {
+		return r;
+	}
+	node->cpu_milli = list.cpu_milli;
+	node->memory_bytes = list.memory_bytes;
+	node->ephemeral_bytes = list.ephemeral_bytes;
+	node->pods = list.pods;
+	for (size_t i = 0; i < list.other_count; i++) {
+		need_resource(node, list.others[i].resource)->allocatable =
+			list.others[i].value;
+	}
+	resources_fini(&list, node->names);
+	return 0;
+}
+
+static int read_object(struct node *out, struct names *names,
+	const struct value *object, struct error *err)
+{
+	const char *name = value_text_at(object, "metadata/name", "");
+	struct node node = { .names = names };
+	int r;
+
+	if (*name == '\0') {
+		return error_set(err, -EBADMSG, "a node has no name");
+	}
+	node.name = xstrdup(name);
+	node.name_id = names_hold(names, name);
+	node.is_unschedulable =
+		value_true(value_at(object, "spec/unschedulable"));
+	r = labels_read(&node.labels, names,
+		value_at(object, "metadata/labels"), err);
+	if (r == 0) {
+		r = taints_read(&node.taints, names,
+			value_at(object, "spec/taints"), err);
+	}
+	if (r == 0) {
+		r = read_allocatable(&node, object, err);
+	}
+	if (r < 0) {
+		r = error_wrap(err, r, "node '%s'", name);
+		release_object(&node);
+		return r;
+	}
+	*out = node;
+	return 0;
+}
+
+int node_new(struct node **out, struct names *names, const struct value *object,
+	struct error *err)
+{
+	struct node node = { 0 };
+	int r = read_object(&node, names, object, err);
+
+	if (r < 0) {
+		return r;
+	}
+	*out = xmemdup(&node, sizeof(node));
+	return 0;
+}
+
+void node_free(struct node *node)
+{
+	if (node == NULL) {
+		return;
+	}
+	release_object(node);
+	free(node->pending);
+	free(node);
+}
+
+/* Moves what the pods and the load made of the old version to the new one. */
+static void inherit(struct node *fresh, const struct node *old)
+{
+	fresh->cpu_milli_requested = old->cpu_milli_requested;
+	fresh->memory_bytes_requested = old->memory_bytes_requested;
+	fresh->ephemeral_bytes_requested = old->ephemeral_bytes_requested;
+	fresh->pods_running = old->pods_running;
+	fresh->expected_milli = old->expected_milli;
+	fresh->measure = old->measure;
+	fresh->pending = old->pending;
+	fresh->pending_count = old->pending_count;
+	fresh->pending_capacity = old->pending_capacity;
+	for (size_t i = 0; i < old->other_count; i++) {
+		const struct node_resource *other = &old->others[i];
+
+		if (other->requested != 0) {
+			need_resource(fresh, other->resource)->requested =
+				other->requested;
+		}
+	}
+}
+
+int node_update(struct node *node, const struct value *object,
+	struct error *err)
+{
+	struct node fresh = { 0 };
+	int r = read_object(&fresh, node->names, object, err);
+
+	if (r < 0) {
+		return r;
+	}
+	inherit(&fresh, node);
+	release_object(node);
+	*node = fresh;
+	return 0;
+}
+
+/* Forgets VMs that are charged nothing any more at now_us. */
+static void prune_pending(struct node *node, int64_t now_us)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < node->pending_count; i++) {
+		if (now_us - node->pending[i].charge.bound_us <
+			FORECAST_UNSEEN_US) {
+			node->pending[kept++] = node->pending[i];
+		}
+	}
+	node->pending_count = kept;
+}
+
+static void add_pending(struct node *node, const struct pod *pod,
+	int64_t bound_us)
+{
+	struct node_pending *pending;
+
+	/* No pod is bound in the future, so the others are at least this old. */
+	prune_pending(node, bound_us);
+	node->pending = xgrow(node->pending, node->pending_count,
+		&node->pending_capacity, sizeof(*node->pending));
+	pending = &node->pending[node->pending_count++];
+	*pending = (struct node_pending){
+		.charge = {
+			.expected_cores = pod->expected_cores,
+			.memory_bytes = (double)pod->requests.memory_bytes,
+			.bound_us = bound_us,
+		},
+	};
+	strncpy(pending->uid, pod->uid, sizeof(pending->uid) - 1);
+}
+
+/* Whole thousandths, so that pods that go leave nothing behind. */
+static int64_t expected_milli(const struct pod *pod)
+{
+	return llround(pod->expected_cores * 1000);
+}
+
+void node_add_pod(struct node *node, const struct pod *pod, int64_t bound_us)
+{
+	const struct resources *requests = &pod->requests;
+
+	node->cpu_milli_requested =
+		plus(node->cpu_milli_requested, requests->cpu_milli);
+	node->memory_bytes_requested =
+		plus(node->memory_bytes_requested, requests->memory_bytes);
+	node->ephemeral_bytes_requested = plus(node->ephemeral_bytes_requested,
+		requests->ephemeral_bytes);
+	node->pods_running++;
+	node->expected_milli += expected_milli(pod);
+	for (size_t i = 0; i < requests->other_count; i++) {
+		struct node_resource *other =
+			need_resource(node, requests->others[i].resource);
+
+		other->requested =
+			plus(other->requested, requests->others[i].value);
+	}
+	if (pod->is_vm && bound_us > MOMENT_LONG_AGO) {
+		add_pending(node, pod, bound_us);
+	}
+}
+
+static void remove_pending(struct node *node, const char *uid)
+{
+	for (size_t i = 0; i < node->pending_count; i++) {
+		if (strncmp(node->pending[i].uid, uid,
+			    sizeof(node->pending[i].uid) - 1) == 0) {
+			node->pending[i] = node->pending[--node->pending_count];
+			return;
+		}
+	}
+}
+
+void node_remove_pod(struct node *node, const struct pod *pod)
+{
+	const struct resources *requests = &pod->requests;
+
+	node->cpu_milli_requested =
+		minus(node->cpu_milli_requested, requests->cpu_milli);
+	node->memory_bytes_requested =
+		minus(node->memory_bytes_requested, requests->memory_bytes);
+	node->ephemeral_bytes_requested = minus(node->ephemeral_bytes_requested,
+		requests->ephemeral_bytes);
+	node->pods_running--;
+	node->expected_milli -= expected_milli(pod);
+	for (size_t i = 0; i < requests->other_count; i++) {
+		struct node_resource *other =
+			need_resource(node, requests->others[i].resource);
+
+		other->requested =
+			minus(other->requested, requests->others[i].value);
+	}
+	remove_pending(node, pod->uid);
+}
+
+static const struct vm_load *find_vm(const struct node_load *load,
+	const char *uid)
+{
+	for (size_t i = 0; i < load->vm_count; i++) {
+		if (strcmp(load->vms[i].pod_uid, uid) == 0) {
+			return &load->vms[i];
+		}
+	}
+	return NULL;
+}
+
+void node_set_load(struct node *node, const struct node_load *load,
+	int64_t sample_us, int64_t now_us)
+{
+	measure_take(&node->measure, load, sample_us);
+	prune_pending(node, now_us);
+	for (size_t i = 0; i < node->pending_count; i++) {
+		struct node_pending *pending = &node->pending[i];
+		const struct vm_load *vm = find_vm(load, pending->uid);
+
+		pending->charge.is_seen = vm != NULL;
+		pending->charge.seen_cores = vm != NULL ? vm->used_cores : NAN;
+		pending->charge.seen_memory_bytes =
+			vm != NULL ? vm->memory_bytes : NAN;
+	}
+}
+
+void node_forget_load(struct node *node)
+{
+	node->measure = (struct measure){ 0 };
+	for (size_t i = 0; i < node->pending_count; i++) {
+		node->pending[i].charge.is_seen = false;
+	}
+}
+
+double node_pending_cores(const struct node *node, int64_t now_us)
+{
+	double cores = 0;
+
+	for (size_t i = 0; i < node->pending_count; i++) {
+		cores += forecast_cores(&node->pending[i].charge, now_us);
+	}
+	return cores;
+}
+
+double node_pending_memory(const struct node *node, int64_t now_us)
+{
+	double bytes = 0;
+
+	for (size_t i = 0; i < node->pending_count; i++) {
+		bytes += forecast_memory(&node->pending[i].charge, now_us);
+	}
+	return bytes;
+}

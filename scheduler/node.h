@@ -1,0 +1,82 @@
+/* A node as the scheduler sees it: what it offers, what its pods request and
+ * what was measured there.
+ *
+ * The sums are kept as pods come and go, so a decision reads them and nothing
+ * else. The caller's now_us, bound_us and sample_us share one clock. */
+#pragma once
+
+#include "kube/value.h"
+#include "lib/error.h"
+#include "proto/load.h"
+#include "scheduler/forecast.h"
+#include "scheduler/labels.h"
+#include "scheduler/measure.h"
+#include "scheduler/names.h"
+#include "scheduler/pod.h"
+#include "scheduler/taint.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* An extended resource, hugepages and the like. */
+struct node_resource {
+	uint32_t resource; /* held */
+	int64_t allocatable, requested;
+};
+
+struct node_pending {
+	char uid[REPORT_UID_MAX];
+	struct pending charge;
+};
+
+struct node {
+	struct names *names; /* borrowed */
+	char *name;	     /* owned */
+	uint32_t name_id;    /* held */
+	bool is_unschedulable;
+	struct labels labels;
+	struct taints taints;
+
+	int64_t cpu_milli, memory_bytes, ephemeral_bytes,
+		pods; /* allocatable */
+	int64_t cpu_milli_requested, memory_bytes_requested;
+	int64_t ephemeral_bytes_requested, pods_running;
+	struct node_resource *others; /* owned */
+	size_t other_count, other_capacity;
+	/* Of all its pods, see forecast.h; without figures the better guess than
+	 * their requests, which are a tenth of the vCPUs. */
+	int64_t expected_milli;
+
+	struct measure measure;
+	struct node_pending *pending; /* owned; VMs bound of late */
+	size_t pending_count, pending_capacity;
+};
+
+/* -EBADMSG, -E2BIG: not a node the API server would serve, and why. */
+must_check int node_new(struct node **out, struct names *names,
+	const struct value *object, struct error *err);
+void node_free(struct node *node); /* NULL is fine */
+
+/* Takes over a newer version of the same node and keeps its pods and its load;
+ * leaves it as it was on failure, which is as for node_new(). */
+must_check int node_update(struct node *node, const struct value *object,
+	struct error *err);
+
+/* The pod holds the node's resources from now on. bound_us may be
+ * MOMENT_LONG_AGO. Whether the pod counts at all (pod_is_over()) is the
+ * caller's business. */
+void node_add_pod(struct node *node, const struct pod *pod, int64_t bound_us);
+
+/* Undoes node_add_pod() with a pod of the same uid and requests. */
+void node_remove_pod(struct node *node, const struct pod *pod);
+
+/* Takes the figures; load is not kept. VMs it lists are no longer charged in
+ * full; those added later only with the next load. */
+void node_set_load(struct node *node, const struct node_load *load,
+	int64_t sample_us, int64_t now_us);
+void node_forget_load(struct node *node);
+
+/* CPU and memory to expect from VMs placed but not yet measured. */
+double node_pending_cores(const struct node *node, int64_t now_us);
+double node_pending_memory(const struct node *node, int64_t now_us);

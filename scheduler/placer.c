@@ -1,0 +1,489 @@
+#include "scheduler/placer.h"
+
+#include "kube/client.h"
+#include "kube/reflector.h"
+#include "kube/value.h"
+#include "lib/clock.h"
+#include "lib/log.h"
+#include "lib/loop.h"
+#include "lib/memory.h"
+#include "scheduler/binder.h"
+#include "scheduler/cache.h"
+#include "scheduler/decide.h"
+#include "scheduler/loads.h"
+#include "scheduler/moment.h"
+#include "scheduler/queue.h"
+#include "scheduler/reporter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	DECISIONS_PER_TURN = 16, /* then the loop may do other things */
+	BINDINGS_MAX = 64,	 /* under way at once; each holds some 20 KiB */
+	MESSAGE_MAX = 8192,
+	DRAIN_MS = 3000,
+};
+#define LOAD_WAIT_US INT64_C(5000000)	 /* for the first snapshot */
+#define LOAD_WAKE_US INT64_C(10000000)	 /* new load may let a pod fit */
+#define TELL_AGAIN_US INT64_C(300000000) /* the same reason once more */
+#define COMPLAIN_US UINT64_C(10000000)
+
+struct placer {
+	uv_loop_t *loop;
+	const struct scheduler_config *config;
+	struct cache cache;
+	struct queue queue;
+	struct decision decision;
+	struct reflector *nodes, *pods;
+	struct loads *loads;
+	struct binder *binder;
+	struct reporter *reporter;
+	struct timer *turn;
+	struct log_limit limit;
+	int64_t synced_us; /* when both watches were complete; 0: not yet */
+	int64_t load_wake_us;
+	bool is_draining;
+	struct timer *drain;
+	void (*drained)(void *owner);
+	void *drained_owner;
+};
+
+static int64_t now_us(void)
+{
+	return (int64_t)clock_monotonic_us();
+}
+
+static bool is_synced(const struct placer *placer)
+{
+	return reflector_state(placer->nodes).is_synced &&
+		reflector_state(placer->pods).is_synced;
+}
+
+static bool may_decide(const struct placer *placer, int64_t now)
+{
+	return !placer->is_draining && placer->synced_us != 0 &&
+		(loads_complete(placer->loads) ||
+			now - placer->synced_us > LOAD_WAIT_US);
+}
+
+/* ---- one decision ---- */
+
+static void tell_unschedulable(struct placer *placer, struct waiting *waiting,
+	int64_t now)
+{
+	scoped_buffer struct buffer message = BUFFER_MAX(MESSAGE_MAX);
+
+	decision_message(&message, &placer->decision);
+	queue_failed(waiting, true, now);
+	if (waiting->message != NULL &&
+		strcmp(waiting->message, message.data) == 0 &&
+		now - waiting->told_us < TELL_AGAIN_US) {
+		return;
+	}
+	log_info("no node fits", log_str("namespace", waiting->pod->namespace),
+		log_str("pod", waiting->pod->name),
+		log_str("reason", message.data), LOG_END);
+	reporter_unschedulable(placer->reporter, waiting->pod, message.data);
+	free(waiting->message);
+	waiting->message = xstrdup(message.data);
+	waiting->told_us = now;
+}
+
+static void assume_and_bind(struct placer *placer, struct waiting *waiting,
+	const struct node *node, int64_t now)
+{
+	scoped_buffer struct buffer why = BUFFER_MAX(MESSAGE_MAX);
+
+	decision_sentence(&why, &placer->decision);
+	binder_bind(placer->binder, waiting->pod, node->name,
+		why.data == NULL ? "" : why.data);
+	waiting->state = WAITING_BINDING;
+	cache_assume(&placer->cache, take_ptr(waiting->pod), node->name, now);
+}
+
+static bool place_next(struct placer *placer, int64_t now)
+{
+	const struct filter_options options = FILTER_DEFAULTS;
+	struct waiting *waiting = queue_next(&placer->queue, now);
+	const struct node *chosen;
+
+	if (waiting == NULL) {
+		return false;
+	}
+	decide(&placer->decision, waiting->pod, placer->cache.list,
+		placer->cache.count, &options, now);
+	chosen = decision_chosen(&placer->decision);
+	if (chosen == NULL) {
+		tell_unschedulable(placer, waiting, now);
+	} else {
+		assume_and_bind(placer, waiting, chosen, now);
+	}
+	return true;
+}
+
+static void set_turn(struct placer *placer)
+{
+	int64_t now = now_us();
+	int64_t wake = queue_wake_us(&placer->queue);
+
+	if (wake == INT64_MAX || placer->synced_us == 0) {
+		return;
+	}
+	if (!may_decide(placer, now)) {
+		wake = placer->synced_us + LOAD_WAIT_US + 1000;
+	}
+	timer_start(placer->turn,
+		wake <= now ? 0 : (uint64_t)(wake - now) / 1000 + 1, 0);
+}
+
+static void take_turn(void *owner)
+{
+	struct placer *placer = owner;
+	int64_t now = now_us();
+	int decisions = 0;
+
+	while (may_decide(placer, now) && decisions < DECISIONS_PER_TURN &&
+		binder_pending(placer->binder) < BINDINGS_MAX &&
+		place_next(placer, now)) {
+		decisions++;
+	}
+	/* With all bindings taken the end of one kicks. */
+	if (!placer->is_draining &&
+		binder_pending(placer->binder) < BINDINGS_MAX) {
+		set_turn(placer);
+	}
+}
+
+/* Something changed; at the next turn of the loop, so that many changes at
+ * once make one turn. */
+static void kick(struct placer *placer)
+{
+	if (!placer->is_draining) {
+		timer_start(placer->turn, 0, 0);
+	}
+}
+
+/* ---- what became of it ---- */
+
+static void after_done(struct placer *placer, const struct bind_result *result,
+	const struct pod *pod)
+{
+	log_info("pod bound", log_str("namespace", pod->namespace),
+		log_str("pod", pod->name), log_str("node", result->node),
+		log_str("why", result->why), LOG_END);
+	reporter_scheduled(placer->reporter, pod, result->node, result->why);
+}
+
+static void after_refused(struct placer *placer,
+	const struct bind_result *result, struct pod *pod)
+{
+	struct waiting *waiting = queue_find(&placer->queue, result->uid);
+	scoped_free char *message = xasprintf("binding to %s was refused: %s",
+		result->node, result->error);
+
+	log_warning("pod not bound", log_str("namespace", pod->namespace),
+		log_str("pod", pod->name), log_str("node", result->node),
+		log_str("err", result->error), LOG_END);
+	reporter_error(placer->reporter, pod, message);
+	if (waiting == NULL) {
+		pod_free(pod); /* it vanished meanwhile */
+		return;
+	}
+	if (waiting->pod == NULL) {
+		waiting->pod = pod;
+	} else {
+		pod_free(pod); /* a newer version came in */
+	}
+	queue_failed(waiting, false, now_us());
+}
+
+static void finish_drain(struct placer *placer)
+{
+	void (*drained)(void *owner) = placer->drained;
+
+	timer_stop(placer->drain);
+	placer->drained = NULL;
+	if (drained != NULL) {
+		drained(placer->drained_owner);
+	}
+}
+
+static void on_drain_late(void *owner)
+{
+	finish_drain(owner);
+}
+
+static void on_bound(void *owner, const struct bind_result *result)
+{
+	struct placer *placer = owner;
+	const struct pod *bound;
+	struct pod *pod;
+
+	switch (result->outcome) {
+	case BIND_DONE:
+		bound = cache_pod(&placer->cache, result->uid);
+		if (bound != NULL) {
+			after_done(placer, result, bound);
+		}
+		queue_remove(&placer->queue, result->uid);
+		break;
+	case BIND_REFUSED:
+		pod = cache_forget(&placer->cache, result->uid);
+		if (pod != NULL) {
+			after_refused(placer, result, pod);
+		} else {
+			/* The watch has seen it bound after all, or gone. */
+			queue_remove(&placer->queue, result->uid);
+		}
+		queue_wake_all(&placer->queue);
+		break;
+	case BIND_GONE:
+		pod_free(cache_forget(&placer->cache, result->uid));
+		queue_remove(&placer->queue, result->uid);
+		queue_wake_all(&placer->queue);
+		break;
+	}
+	/* This binding still counts until the binder's callback is over. */
+	if (placer->is_draining && binder_pending(placer->binder) <= 1) {
+		timer_start(placer->drain, 0, 0);
+		return;
+	}
+	kick(placer);
+}
+
+/* ---- what the watches say ---- */
+
+static void complain(struct placer *placer, const char *what, const char *name,
+	const struct error *err)
+{
+	if (log_allow(&placer->limit, clock_monotonic_us(), COMPLAIN_US,
+		    NULL)) {
+		log_warning(what, log_str("name", name), log_err(err), LOG_END);
+	}
+}
+
+static void on_node(void *owner, const struct reflector_id *id,
+	const struct value *object)
+{
+	struct placer *placer = owner;
+	bool changed = false;
+	struct error err;
+
+	if (cache_put_node(&placer->cache, &changed, object, now_us(), &err) <
+		0) {
+		complain(placer, "node not understood", id->name, &err);
+		return;
+	}
+	if (changed) {
+		queue_wake_all(&placer->queue);
+		kick(placer);
+	}
+}
+
+static void on_node_gone(void *owner, const struct reflector_id *id)
+{
+	struct placer *placer = owner;
+
+	cache_remove_node(&placer->cache, id->name);
+}
+
+static void forget_pod(struct placer *placer, const char *uid)
+{
+	queue_remove(&placer->queue, uid);
+	if (cache_remove_pod(&placer->cache, uid)) {
+		queue_wake_all(&placer->queue);
+		kick(placer);
+	}
+}
+
+static void on_pod_gone(void *owner, const struct reflector_id *id)
+{
+	forget_pod(owner, id->uid);
+}
+
+/* The API's wall time on our clock; both are of this machine, and a time in
+ * the future is now. */
+static int64_t bound_us(const struct pod *pod)
+{
+	int64_t ago = (int64_t)clock_wall_us() - pod->bound_wall_us;
+
+	if (pod->bound_wall_us == MOMENT_LONG_AGO) {
+		return MOMENT_LONG_AGO;
+	}
+	return now_us() - (ago < 0 ? 0 : ago);
+}
+
+/* Takes a pod of ours that has no node yet. */
+static void take_waiting(struct placer *placer, struct pod *pod)
+{
+	if (pod->is_deleting || pod->is_gated || pod->phase != POD_PENDING) {
+		queue_remove(&placer->queue, pod->uid);
+		pod_free(pod);
+		return;
+	}
+	queue_put(&placer->queue, pod, now_us());
+	kick(placer);
+}
+
+static void on_pod(void *owner, const struct reflector_id *id,
+	const struct value *object)
+{
+	struct placer *placer = owner;
+	const char *node = value_text_at(object, "spec/nodeName", "");
+	const char *scheduler = value_text_at(object, "spec/schedulerName", "");
+	bool is_ours = strcmp(scheduler, placer->config->scheduler_name) == 0;
+	struct pod *pod;
+	struct error err;
+
+	if (*node == '\0' && !is_ours) {
+		return;
+	}
+	if (pod_new(&pod, placer->cache.names, object,
+		    *node == '\0' ? POD_TO_PLACE : POD_PLACED, &err) < 0) {
+		complain(placer, "pod not understood", id->name, &err);
+		return;
+	}
+	if (pod_is_over(pod)) {
+		forget_pod(placer, pod->uid);
+		pod_free(pod);
+	} else if (*node == '\0') {
+		take_waiting(placer, pod);
+	} else {
+		/* While a binding is under way its end removes it from there,
+		 * so that the event is told. */
+		if (!cache_is_assumed(&placer->cache, pod->uid)) {
+			queue_remove(&placer->queue, pod->uid);
+		}
+		cache_put_pod(&placer->cache, pod, bound_us(pod));
+	}
+}
+
+static void on_synced(void *owner)
+{
+	struct placer *placer = owner;
+
+	if (is_synced(placer) && placer->synced_us == 0) {
+		placer->synced_us = now_us();
+		log_info("the cluster is known",
+			log_int("nodes", (int64_t)placer->cache.count),
+			log_int("pods", (int64_t)placer->cache.pods.count),
+			log_int("waiting", (int64_t)placer->queue.by_uid.count),
+			LOG_END);
+		kick(placer);
+	}
+}
+
+/* ---- what the aggregators say ---- */
+
+static void on_load(void *owner, const struct node_load *load,
+	int64_t sample_us)
+{
+	struct placer *placer = owner;
+	int64_t now = now_us();
+	bool changed;
+
+	cache_put_load(&placer->cache, &changed, load, sample_us, now);
+	if (changed || now - placer->load_wake_us > LOAD_WAKE_US) {
+		placer->load_wake_us = now;
+		queue_wake_all(&placer->queue);
+	}
+	kick(placer);
+}
+
+/* ---- life ---- */
+
+static void watch(struct placer *placer, struct kube_client *client)
+{
+	struct reflector_handler nodes = { on_node, on_node_gone, on_synced,
+		placer };
+	struct reflector_handler pods = { on_pod, on_pod_gone, on_synced,
+		placer };
+
+	placer->nodes = reflector_new(client,
+		&(struct reflector_options){ .path = "/api/v1/nodes" }, &nodes);
+	placer->pods = reflector_new(client,
+		&(struct reflector_options){ .path = "/api/v1/pods",
+			.field_selector = "status.phase!=Succeeded,"
+					  "status.phase!=Failed" },
+		&pods);
+}
+
+int placer_new(struct placer **out, uv_loop_t *loop, struct kube_client *client,
+	const struct scheduler_config *config, struct error *err)
+{
+	struct placer *placer = xcalloc(1, sizeof(*placer));
+	int r;
+
+	placer->loop = loop;
+	placer->config = config;
+	cache_init(&placer->cache);
+	r = loads_new(&placer->loads, loop, &config->aggregators, on_load,
+		placer, err);
+	if (r < 0) {
+		cache_fini(&placer->cache);
+		free(placer);
+		return r;
+	}
+	placer->turn = timer_new(loop, take_turn, placer);
+	placer->drain = timer_new(loop, on_drain_late, placer);
+	placer->binder = binder_new(client, loop, on_bound, placer);
+	placer->reporter = reporter_new(client, config->scheduler_name);
+	watch(placer, client);
+	*out = placer;
+	return 0;
+}
+
+bool placer_is_ready(const struct placer *placer, struct buffer *why)
+{
+	struct reflector_state nodes = reflector_state(placer->nodes);
+	struct reflector_state pods = reflector_state(placer->pods);
+	size_t of = 0;
+	size_t connected = loads_connected(placer->loads, &of);
+
+	if (!nodes.is_synced || !pods.is_synced) {
+		buffer_printf(why, "the cluster is not known yet%s%s",
+			*nodes.trouble == '\0' ? "" : ": ", nodes.trouble);
+		return false;
+	}
+	if (!nodes.is_watching || !pods.is_watching) {
+		buffer_printf(why, "degraded: a watch is interrupted: %s",
+			*nodes.trouble == '\0' ? pods.trouble : nodes.trouble);
+	} else if (connected < of) {
+		buffer_printf(why, "degraded: %zu of %zu aggregators connected",
+			connected, of);
+	} else if (of == 0) {
+		buffer_text(why,
+			"degraded: no --aggregator, scores by "
+			"requests alone");
+	}
+	return true;
+}
+
+void placer_drain(struct placer *placer, void (*done)(void *owner), void *owner)
+{
+	placer->is_draining = true;
+	placer->drained = done;
+	placer->drained_owner = owner;
+	timer_stop(placer->turn);
+	timer_start(placer->drain,
+		binder_pending(placer->binder) == 0 ? 0 : DRAIN_MS, 0);
+}
+
+void placer_close(struct placer *placer)
+{
+	if (placer == NULL) {
+		return;
+	}
+	reflector_close(placer->nodes);
+	reflector_close(placer->pods);
+	loads_close(placer->loads);
+	binder_close(placer->binder);
+	reporter_close(placer->reporter);
+	timer_close(placer->turn);
+	timer_close(placer->drain);
+	queue_fini(&placer->queue);
+	cache_fini(&placer->cache);
+	decision_fini(&placer->decision);
+	free(placer);
+}

@@ -1,0 +1,77 @@
+/* A pod as the scheduler sees it: who it is, what it requests, where it may
+ * go.
+ *
+ * Constraints that are not supported yet make the pod refused (`unsupported`),
+ * never placed by guess: pod affinity and anti-affinity, topology spread, host
+ * ports, claims and every volume that needs a decision, resource claims, gang
+ * scheduling. Anti-affinity of pods that already run could exclude a new pod
+ * too; of those we do not know yet. KubeVirt's migration targets carry
+ * anti-affinity against their own source and are therefore refused. */
+#pragma once
+
+#include "kube/value.h"
+#include "lib/error.h"
+#include "scheduler/labels.h"
+#include "scheduler/names.h"
+#include "scheduler/resources.h"
+#include "scheduler/selector.h"
+#include "scheduler/taint.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum pod_phase {
+	POD_PENDING,
+	POD_RUNNING,
+	POD_SUCCEEDED,
+	POD_FAILED,
+	POD_UNKNOWN,
+};
+
+/* How much of a pod is read. */
+enum pod_depth {
+	POD_PLACED,   /* runs somewhere: identity and requests */
+	POD_TO_PLACE, /* constraints too */
+};
+
+struct pod {
+	struct names *names; /* borrowed */
+
+	/* Owned, never NULL; "" where the pod does not say. */
+	char *namespace, *name, *uid, *resource_version;
+	char *scheduler_name, *node_name;
+	char *vmi_uid; /* label kubevirt.io/created-by */
+	char *vm_name; /* annotation kubevirt.io/domain */
+
+	int64_t generation;
+	int32_t priority;
+	enum pod_phase phase;
+	bool is_vm;	  /* label kubevirt.io=virt-launcher */
+	bool is_deleting; /* a deletionTimestamp is set */
+	bool is_gated;	  /* spec.schedulingGates: must not be bound */
+
+	/* Unix time: when PodScheduled became true, else startTime, else the
+	 * creation of a pod that has a node; else MOMENT_LONG_AGO. */
+	int64_t bound_wall_us;
+
+	struct resources requests;
+	bool wants_kvm;	       /* requests devices.kubevirt.io/kvm */
+	double vcpus;	       /* of a VM, estimated: see forecast.h; else 0 */
+	double expected_cores; /* CPU it will probably use */
+
+	/* Of POD_TO_PLACE only. */
+	char *unsupported; /* owned; why it is refused, or NULL */
+	struct tolerations tolerations;
+	struct labels node_selector;
+	bool has_required; /* required node affinity, maybe without a term */
+	struct terms required, preferred;
+};
+
+/* -EBADMSG, -E2BIG: not a pod the API server would serve, and why. */
+must_check int pod_new(struct pod **out, struct names *names,
+	const struct value *object, enum pod_depth depth, struct error *err);
+void pod_free(struct pod *pod); /* NULL is fine */
+
+/* Succeeded or failed: holds no resources any more. */
+bool pod_is_over(const struct pod *pod);

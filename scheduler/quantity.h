@@ -1,0 +1,29 @@
+/* Kubernetes quantities: "200m", "4", "4392Mi", "35M", "1k", "1e3".
+ *
+ * Kept exactly to a billionth, as the API does, so that amounts are summed
+ * first and rounded once. Anything beyond 64 bits saturates. */
+#pragma once
+
+#include "lib/error.h"
+
+#include <stdint.h>
+
+/* units + nanos / 10^9; never negative. */
+struct quantity {
+	int64_t units;
+	uint32_t nanos; /* below 10^9 */
+};
+
+/* The grammar of apimachinery's resource.ParseQuantity: digits with an
+ * optional point, then n u m k M G T P E, Ki Mi Gi Ti Pi Ei or e/E with an
+ * exponent. Finer than a billionth rounds up.
+ * -EBADMSG: not a quantity, or negative, which the API never serves here. */
+must_check int quantity_parse(struct quantity *out, const char *text,
+	struct error *err);
+
+struct quantity quantity_add(struct quantity a, struct quantity b);
+struct quantity quantity_larger(struct quantity a, struct quantity b);
+
+/* Rounded up: base units (bytes, devices), or thousandths (milli-CPUs). */
+int64_t quantity_units(struct quantity q);
+int64_t quantity_milli(struct quantity q);

@@ -1,0 +1,143 @@
+#include "scheduler/queue.h"
+
+#include "lib/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void waiting_free(struct waiting *waiting)
+{
+	if (waiting != NULL) {
+		pod_free(waiting->pod);
+		free(waiting->message);
+		free(waiting);
+	}
+}
+
+void queue_fini(struct queue *queue)
+{
+	size_t at = 0;
+	void *value;
+
+	while (map_next(&queue->by_uid, &at, NULL, &value)) {
+		waiting_free(value);
+	}
+	map_fini(&queue->by_uid);
+}
+
+struct waiting *queue_find(const struct queue *queue, const char *uid)
+{
+	return map_get(&queue->by_uid, uid);
+}
+
+void queue_put(struct queue *queue, struct pod *pod, int64_t now_us)
+{
+	struct waiting *waiting = queue_find(queue, pod->uid);
+
+	if (waiting == NULL) {
+		waiting = xcalloc(1, sizeof(*waiting));
+		waiting->since_us = now_us;
+		waiting->pod = pod;
+		(void)map_put(&queue->by_uid, pod->uid, waiting);
+		return;
+	}
+	/* Our own condition comes back as a change; it is none of the spec. */
+	if (waiting->state == WAITING_UNSCHEDULABLE && waiting->pod != NULL &&
+		waiting->pod->generation != pod->generation) {
+		waiting->state = WAITING_READY;
+	}
+	pod_free(waiting->pod);
+	waiting->pod = pod;
+}
+
+void queue_remove(struct queue *queue, const char *uid)
+{
+	waiting_free(map_remove(&queue->by_uid, uid));
+}
+
+/* When this one may be tried, from what is known now. */
+static int64_t ready_us(const struct waiting *waiting)
+{
+	switch (waiting->state) {
+	case WAITING_READY:
+		return waiting->not_before_us;
+	case WAITING_UNSCHEDULABLE:
+		return waiting->attempt_us + QUEUE_FLUSH_US;
+	case WAITING_BINDING:
+		break;
+	}
+	return INT64_MAX;
+}
+
+static bool goes_before(const struct waiting *a, const struct waiting *b)
+{
+	if (a->pod->priority != b->pod->priority) {
+		return a->pod->priority > b->pod->priority;
+	}
+	if (a->since_us != b->since_us) {
+		return a->since_us < b->since_us;
+	}
+	return strcmp(a->pod->uid, b->pod->uid) < 0;
+}
+
+struct waiting *queue_next(const struct queue *queue, int64_t now_us)
+{
+	struct waiting *best = NULL;
+	size_t at = 0;
+	void *value;
+
+	while (map_next(&queue->by_uid, &at, NULL, &value)) {
+		struct waiting *waiting = value;
+
+		if (ready_us(waiting) <= now_us &&
+			(best == NULL || goes_before(waiting, best))) {
+			best = waiting;
+		}
+	}
+	return best;
+}
+
+int64_t queue_wake_us(const struct queue *queue)
+{
+	int64_t wake = INT64_MAX;
+	size_t at = 0;
+	void *value;
+
+	while (map_next(&queue->by_uid, &at, NULL, &value)) {
+		int64_t ready = ready_us(value);
+
+		wake = ready < wake ? ready : wake;
+	}
+	return wake;
+}
+
+void queue_failed(struct waiting *waiting, bool is_final, int64_t now_us)
+{
+	int64_t backoff = QUEUE_BACKOFF_US;
+
+	for (unsigned i = 0; i < waiting->failures; i++) {
+		backoff *= 2;
+		if (backoff >= QUEUE_BACKOFF_MAX_US) {
+			backoff = QUEUE_BACKOFF_MAX_US;
+			break;
+		}
+	}
+	waiting->failures++;
+	waiting->attempt_us = now_us;
+	waiting->not_before_us = now_us + backoff;
+	waiting->state = is_final ? WAITING_UNSCHEDULABLE : WAITING_READY;
+}
+
+void queue_wake_all(struct queue *queue)
+{
+	size_t at = 0;
+	void *value;
+
+	while (map_next(&queue->by_uid, &at, NULL, &value)) {
+		struct waiting *waiting = value;
+
+		if (waiting->state == WAITING_UNSCHEDULABLE) {
+			waiting->state = WAITING_READY;
+		}
+	}
+}

@@ -1,0 +1,61 @@
+/* The pods that wait for a node: who is next, and when.
+ *
+ * Order is priority, then the time of arrival. A pod that no node could take
+ * waits 1, 2, 4, 8, 10, 10 ... seconds (kube-scheduler's back-off) and then for
+ * something to change in the cluster, at most 5 minutes. Pure: the caller gives
+ * the time, in monotonic microseconds. */
+#pragma once
+
+#include "lib/map.h"
+#include "scheduler/pod.h"
+
+#include <stdint.h>
+
+#define QUEUE_BACKOFF_US INT64_C(1000000)
+#define QUEUE_BACKOFF_MAX_US INT64_C(10000000)
+#define QUEUE_FLUSH_US INT64_C(300000000)
+
+/* What became of the last attempt. */
+enum waiting_state {
+	WAITING_READY,	       /* as soon as its back-off is over */
+	WAITING_UNSCHEDULABLE, /* no node fits: until something changes */
+	WAITING_BINDING,       /* decided; not to be picked */
+};
+
+struct waiting {
+	struct pod *pod; /* owned; NULL while it is bound: the cache has it */
+	enum waiting_state state;
+	int64_t since_us;      /* arrival */
+	int64_t not_before_us; /* end of the back-off */
+	int64_t attempt_us;    /* the last one; for the flush */
+	unsigned failures;     /* attempts in a row without a node */
+	char *message;	 /* owned; the last reason that was told, or NULL */
+	int64_t told_us; /* when it was told */
+};
+
+struct queue {
+	struct map by_uid; /* of struct waiting */
+};
+
+void queue_fini(struct queue *queue);
+
+/* Adds the pod, or replaces what is known of it (same uid): a changed pod is
+ * ready again once its back-off is over. Takes pod. */
+void queue_put(struct queue *queue, struct pod *pod, int64_t now_us);
+
+void queue_remove(struct queue *queue, const char *uid);
+struct waiting *queue_find(const struct queue *queue, const char *uid);
+
+/* The next pod that may be tried now, or NULL. */
+struct waiting *queue_next(const struct queue *queue, int64_t now_us);
+
+/* When queue_next() may have something, as things are: INT64_MAX for never. */
+int64_t queue_wake_us(const struct queue *queue);
+
+/* No node fits (is_final: until something changes) or an error kept the pod
+ * from its node: the back-off begins. */
+void queue_failed(struct waiting *waiting, bool is_final, int64_t now_us);
+
+/* Something changed that may help: all unschedulable pods are ready again
+ * once their back-off is over. */
+void queue_wake_all(struct queue *queue);

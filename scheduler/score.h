@@ -1,0 +1,93 @@
+/* How good is this node for this pod? Policy `real-load`, 0 to 100.
+ *
+ * The score is a sum of terms; each is its weight times a goodness from 0 to 1
+ * that falls smoothly and never quite reaches 0, so that overloaded nodes are
+ * ordered too. docs/scoring.md explains each with its reason. Pure: figures,
+ * and now_us on their clock. */
+#pragma once
+
+#include "lib/error.h"
+#include "scheduler/node.h"
+#include "scheduler/pod.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum score_term {
+	TERM_CPU,
+	TERM_MEMORY,
+	TERM_CONTENTION,
+	TERM_MEMORY_PRESSURE,
+	TERM_IO_PRESSURE,
+	TERM_KVM,
+	TERM_DATA,     /* how far the other terms rest on fresh figures */
+	TERM_AFFINITY, /* preferred node affinity */
+	TERM_TAINT,    /* PreferNoSchedule */
+	SCORE_TERMS,
+};
+
+/* The points of the load terms; they add up to 100. CPU is what VMs share and
+ * what requests know least of; memory is reserved in full, so what matters is
+ * mostly kept by the filter; contention is the damage itself, but it is known
+ * late and only where VMs run already. */
+#define SCORE_CPU 50.0
+#define SCORE_MEMORY 20.0
+#define SCORE_CONTENTION 14.0
+#define SCORE_MEMORY_PRESSURE 7.0
+#define SCORE_IO_PRESSURE 3.0
+#define SCORE_KVM 3.0
+#define SCORE_DATA 3.0
+
+/* The share of time at which half the points are lost. A VM that waits for a
+ * fifth of its time is slow for anybody; stalls on memory mean reclaim or
+ * swap and weigh at a tenth; waiting for disks is ordinary. */
+#define SCORE_HALF_CONTENTION 0.2
+#define SCORE_HALF_MEMORY_PRESSURE 0.1
+#define SCORE_HALF_IO_PRESSURE 0.4
+
+/* kube-scheduler's weights of the two soft constraints, against 2 for the load
+ * in place of its two resource plugins: a wish that is wholly met is worth the
+ * whole range of the load, so load does not silently cancel it. */
+#define SCORE_WEIGHT_LOAD 2.0
+#define SCORE_WEIGHT_AFFINITY 2.0
+#define SCORE_WEIGHT_TAINT 3.0
+
+/* What the nodes of one decision have in common. */
+struct score_context {
+	int64_t now_us;
+	/* CPU share of the nodes with data, weighted by trust, times the sum of
+	 * trust where that is below 1. A node without data counts as at least
+	 * that busy: missing is never idle and never best. */
+	double fleet_cpu;
+	int64_t affinity_max; /* of terms_weight() of the feasible nodes */
+	uint32_t taints_max;  /* of taints_disliked() of the feasible nodes */
+};
+
+struct score {
+	double total;
+	double terms[SCORE_TERMS]; /* points; sum to total. Terms that do not
+	                            * apply to the decision are NAN */
+	double trust;		   /* in the measured figures, 0 to 1 */
+	double cpu_measured;	   /* share of its cores; NAN: no data */
+	double cpu_expected;	   /* of VMs not yet visible, and of this pod */
+	double cpu_by_requests;	   /* with this pod; NAN where trust is 1 */
+	double memory_by_requests; /* with this pod */
+	double contention;	   /* NAN: not known */
+};
+
+void score_node(struct score *out, const struct pod *pod,
+	const struct node *node, const struct score_context *context);
+
+/* The total alone; what a decision over thousands of nodes calls. */
+double score_total(const struct pod *pod, const struct node *node,
+	const struct score_context *context);
+
+/* 1 / (1 + x/2 + x^2): 1 at 0, a half at 0.78, 0.4 at 1, never 0. For shares
+ * of what a node has. */
+double score_headroom(double share);
+
+const char *score_term_name(enum score_term term);
+
+/* -EINVAL: there is no such policy; the sentence lists those there are. */
+must_check int score_policy_check(const char *name, struct error *err);

@@ -1,0 +1,127 @@
+#include "scheduler/unsupported.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "lib/memory.h"
+
+/* Any value but an empty one forbids the pod. */
+static const struct field {
+	const char *path;
+	const char *what;
+} fields[] = {
+	{ "affinity/podAffinity/requiredDuringSchedulingIgnoredDuringExecution",
+		"required pod affinity" },
+	{ "affinity/podAffinity/"
+	  "preferredDuringSchedulingIgnoredDuringExecution",
+		"preferred pod affinity" },
+	{ "affinity/podAntiAffinity/"
+	  "requiredDuringSchedulingIgnoredDuringExecution",
+		"required pod anti-affinity" },
+	{ "affinity/podAntiAffinity/"
+	  "preferredDuringSchedulingIgnoredDuringExecution",
+		"preferred pod anti-affinity" },
+	{ "topologySpreadConstraints", "topology spread constraints" },
+	{ "resourceClaims", "resource claims" },
+	{ "schedulingGroup", "a scheduling group" },
+};
+
+/* Volumes no filter of kube-scheduler looks at. */
+static const char *const free_volumes[] = {
+	"configMap",
+	"downwardAPI",
+	"emptyDir",
+	"hostPath",
+	"image",
+	"projected",
+	"secret",
+};
+
+static char *sentence(const char *what)
+{
+	return xasprintf(
+		"pod has %s, which plimsoll-scheduler does not support yet",
+		what);
+}
+
+static bool is_free_volume(const char *type)
+{
+	for (size_t i = 0; i < count_of(free_volumes); i++) {
+		if (strcmp(type, free_volumes[i]) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A volume is its name and one member, whose key is the type. NULL if it needs
+ * no decision. */
+static const char *refused_type(const struct value *volume)
+{
+	for (const struct value *m = value_first(volume); m != NULL;
+		m = value_next(m)) {
+		const char *type = value_key(m);
+
+		if (type != NULL && strcmp(type, "name") != 0 &&
+			!is_free_volume(type)) {
+			return type;
+		}
+	}
+	return NULL;
+}
+
+static char *refused_volume(const struct value *volumes)
+{
+	for (const struct value *v = value_first(volumes); v != NULL;
+		v = value_next(v)) {
+		const char *type = refused_type(v);
+
+		if (type != NULL) {
+			scoped_free char *what =
+				xasprintf("a volume of type %.60s", type);
+
+			return sentence(what);
+		}
+	}
+	return NULL;
+}
+
+static bool has_host_port(const struct value *container)
+{
+	const struct value *list = value_get(container, "ports");
+	double port = 0;
+
+	for (const struct value *p = value_first(list); p != NULL;
+		p = value_next(p)) {
+		if (value_number(&port, value_get(p, "hostPort")) && port > 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool have_host_ports(const struct value *containers)
+{
+	for (const struct value *c = value_first(containers); c != NULL;
+		c = value_next(c)) {
+		if (has_host_port(c)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+char *unsupported_constraint(const struct value *spec)
+{
+	for (size_t i = 0; i < count_of(fields); i++) {
+		if (value_first(value_at(spec, fields[i].path)) != NULL) {
+			return sentence(fields[i].what);
+		}
+	}
+	if (have_host_ports(value_get(spec, "containers")) ||
+		have_host_ports(value_get(spec, "initContainers"))) {
+		return sentence("host ports");
+	}
+	return refused_volume(value_get(spec, "volumes"));
+}

@@ -1,0 +1,152 @@
+/* Pods and nodes for tests, from JSON whose quotes are single ones. */
+#pragma once
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kube/value.h"
+#include "lib/files.h"
+#include "lib/memory.h"
+#include "scheduler/node.h"
+#include "scheduler/pod.h"
+
+#define GIVEN_DIR "tests/fixtures/kubevirt/"
+
+/* Fails with the case's text. */
+static inline void given_check(bool is_right, const char *text)
+{
+	if (!is_right) {
+		fail_msg("%s", text);
+	}
+}
+
+/* Turns single quotes into double ones. The caller frees it. */
+static inline char *given_quotes(const char *text)
+{
+	char *json = xstrdup(text);
+
+	for (char *at = strchr(json, '\''); at != NULL; at = strchr(at, '\'')) {
+		*at = '"';
+	}
+	return json;
+}
+
+static inline struct value *given_json(const char *text)
+{
+	scoped_free char *json = given_quotes(text);
+	struct value *value = NULL;
+	struct error err;
+
+	if (value_parse(&value, json, strlen(json), &err) < 0) {
+		fail_msg("%s: %s", err.text, json);
+	}
+	return value;
+}
+
+static inline struct value *given_file(const char *name)
+{
+	scoped_buffer struct buffer text = BUFFER_MAX(1 << 20);
+	struct value *value = NULL;
+	struct error err;
+
+	if (file_read(&text, name, &err) < 0 ||
+		value_parse(&value, text.data, text.len, &err) < 0) {
+		fail_msg("%s: %s", name, err.text);
+	}
+	return value;
+}
+
+/* Takes the value over. */
+static inline struct pod *given_pod_of(struct names *names, struct value *value)
+{
+	struct pod *pod = NULL;
+	struct error err;
+
+	if (pod_new(&pod, names, value, POD_TO_PLACE, &err) < 0) {
+		fail_msg("%s", err.text);
+	}
+	value_free(value);
+	return pod;
+}
+
+static inline struct pod *given_pod(struct names *names, const char *json)
+{
+	return given_pod_of(names, given_json(json));
+}
+
+/* A pod called p with this spec. */
+static inline struct pod *given_spec(struct names *names, const char *spec)
+{
+	scoped_free char *json = xasprintf(
+		"{'metadata':{'name':'p','namespace':'ns','uid':'u'},"
+		"'spec':%s}",
+		spec);
+
+	return given_pod(names, json);
+}
+
+static inline struct node *given_node(struct names *names, const char *json)
+{
+	struct value *value = given_json(json);
+	struct node *node = NULL;
+	struct error err;
+
+	if (node_new(&node, names, value, &err) < 0) {
+		fail_msg("%s", err.text);
+	}
+	value_free(value);
+	return node;
+}
+
+/* 16 CPUs, 64 GiB, 110 pods and 1000 kvm devices. */
+static inline struct node *given_plain_node(struct names *names,
+	const char *name)
+{
+	scoped_free char *json = xasprintf(
+		"{'metadata':{'name':'%s'},'status':{'allocatable':{"
+		"'cpu':'16','memory':'64Gi','pods':'110',"
+		"'devices.kubevirt.io/kvm':'1k'}}}",
+		name);
+
+	return given_node(names, json);
+}
+
+/* A VM with so many vCPUs and 4 GiB. */
+static inline struct pod *given_vm(struct names *names, const char *name,
+	int vcpus)
+{
+	scoped_free char *json = xasprintf(
+		"{'metadata':{'name':'%s','namespace':'vms','uid':'uid-%s',"
+		"'labels':{'kubevirt.io':'virt-launcher'}},'spec':{"
+		"'containers':[{'name':'compute','resources':{'requests':{"
+		"'cpu':'%dm','memory':'4Gi','devices.kubevirt.io/"
+		"kvm':'1'}}}]}}",
+		name, name, vcpus * 100);
+
+	return given_pod(names, json);
+}
+
+/* A load of 16 cores and 64 GiB with these many used; everything else calm. */
+static inline struct node_load given_load(double used_cores, double used_bytes)
+{
+	struct node_load load;
+
+	node_load_init(&load);
+	load.interval_ms = 2000;
+	load.kvm_state = KVM_OK;
+	load.cpu_cores = 16;
+	load.cpu_used_cores = used_cores;
+	load.cpu_used_cores_10s = used_cores;
+	load.cpu_used_cores_5m = used_cores;
+	load.cpu_stdev_cores_5m = 0;
+	load.memory_total_bytes = 64.0 * (1 << 30);
+	load.memory_available_bytes = load.memory_total_bytes - used_bytes;
+	load.memory_pressure_some = 0;
+	load.io_pressure_some = 0;
+	return load;
+}

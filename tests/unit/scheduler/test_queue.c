@@ -1,0 +1,143 @@
+#include "scheduler/queue.h"
+
+#include "lib/memory.h"
+#include "tests/support/cm.h"
+
+#include <stdio.h>
+
+#define SECOND INT64_C(1000000)
+
+static struct pod *make_pod(const char *uid, int32_t priority,
+	int64_t generation)
+{
+	struct pod *pod = xcalloc(1, sizeof(*pod));
+
+	pod->uid = xstrdup(uid);
+	pod->priority = priority;
+	pod->generation = generation;
+	return pod;
+}
+
+static struct waiting *put(struct queue *queue, const char *uid,
+	int32_t priority, int64_t now)
+{
+	queue_put(queue, make_pod(uid, priority, 1), now);
+	return queue_find(queue, uid);
+}
+
+static void higher_priority_goes_first_then_who_came_first(void **state)
+{
+	struct queue queue = { 0 };
+	(void)state;
+
+	put(&queue, "late", 0, 3 * SECOND);
+	put(&queue, "early", 0, 1 * SECOND);
+	put(&queue, "important", 5, 9 * SECOND);
+	assert_string_equal(queue_next(&queue, 10 * SECOND)->pod->uid,
+		"important");
+	queue_remove(&queue, "important");
+	assert_string_equal(queue_next(&queue, 10 * SECOND)->pod->uid, "early");
+	queue_remove(&queue, "early");
+	assert_string_equal(queue_next(&queue, 10 * SECOND)->pod->uid, "late");
+	queue_remove(&queue, "late");
+	assert_null(queue_next(&queue, 10 * SECOND));
+	assert_true(queue_wake_us(&queue) == INT64_MAX);
+	queue_fini(&queue);
+}
+
+static void errors_back_off_1_2_4_8_10_10_seconds(void **state)
+{
+	static const int expected[] = { 1, 2, 4, 8, 10, 10 };
+	struct queue queue = { 0 };
+	struct waiting *waiting = put(&queue, "a", 0, 0);
+	int64_t now = 0;
+	(void)state;
+
+	for (size_t i = 0; i < count_of(expected); i++) {
+		queue_failed(waiting, false, now);
+		assert_true(
+			queue_wake_us(&queue) == now + expected[i] * SECOND);
+		now += expected[i] * SECOND;
+		assert_null(queue_next(&queue, now - 1));
+		assert_ptr_equal(queue_next(&queue, now), waiting);
+	}
+	queue_fini(&queue);
+}
+
+static void an_unschedulable_pod_waits_for_a_change_and_its_backoff(
+	void **state)
+{
+	struct queue queue = { 0 };
+	struct waiting *waiting = put(&queue, "a", 0, 0);
+	(void)state;
+
+	queue_failed(waiting, true, 0);
+	assert_null(queue_next(&queue, 100 * SECOND));
+	queue_wake_all(&queue);
+	assert_null(queue_next(&queue, SECOND - 1));
+	assert_ptr_equal(queue_next(&queue, SECOND), waiting);
+	queue_fini(&queue);
+}
+
+static void an_unschedulable_pod_is_tried_again_after_5_minutes(void **state)
+{
+	struct queue queue = { 0 };
+	struct waiting *waiting = put(&queue, "a", 0, 0);
+	(void)state;
+
+	queue_failed(waiting, true, 7 * SECOND);
+	assert_true(queue_wake_us(&queue) == 307 * SECOND);
+	assert_null(queue_next(&queue, 307 * SECOND - 1));
+	assert_ptr_equal(queue_next(&queue, 307 * SECOND), waiting);
+	queue_fini(&queue);
+}
+
+static void our_own_condition_wakes_no_pod_but_a_new_spec_does(void **state)
+{
+	struct queue queue = { 0 };
+	struct waiting *waiting = put(&queue, "a", 0, 0);
+	(void)state;
+
+	queue_failed(waiting, true, 0);
+	queue_put(&queue, make_pod("a", 0, 1), SECOND);
+	assert_null(queue_next(&queue, 100 * SECOND));
+	queue_put(&queue, make_pod("a", 0, 2), SECOND);
+	assert_ptr_equal(queue_next(&queue, 100 * SECOND), waiting);
+	assert_true(queue.by_uid.count == 1);
+	queue_fini(&queue);
+}
+
+static void a_pod_that_is_being_bound_is_not_picked(void **state)
+{
+	struct queue queue = { 0 };
+	struct waiting *waiting = put(&queue, "a", 0, 0);
+	(void)state;
+
+	waiting->state = WAITING_BINDING;
+	pod_free(take_ptr(waiting->pod));
+	assert_null(queue_next(&queue, 1000 * SECOND));
+	queue_wake_all(&queue);
+	assert_null(queue_next(&queue, 1000 * SECOND));
+	queue_put(&queue, make_pod("a", 0, 2), SECOND);
+	assert_int_equal(waiting->state, WAITING_BINDING);
+	assert_non_null(waiting->pod);
+	queue_fini(&queue);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			higher_priority_goes_first_then_who_came_first),
+		cmocka_unit_test(errors_back_off_1_2_4_8_10_10_seconds),
+		cmocka_unit_test(
+			an_unschedulable_pod_waits_for_a_change_and_its_backoff),
+		cmocka_unit_test(
+			an_unschedulable_pod_is_tried_again_after_5_minutes),
+		cmocka_unit_test(
+			our_own_condition_wakes_no_pod_but_a_new_spec_does),
+		cmocka_unit_test(a_pod_that_is_being_bound_is_not_picked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
