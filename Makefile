@@ -177,7 +177,7 @@ packages-fuzz:
 .PHONY: run
 run: packages-run ## start it all on this machine and show it live
 	@$(MAKE) -s all
-	@python3 tests/support/run_here.py
+	@python3 deploy/run_here.py
 
 # ---- testing --------------------------------------------------------------
 

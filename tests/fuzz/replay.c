@@ -21,8 +21,7 @@ int main(int argc, char **argv)
 			return 1;
 		}
 		(void)LLVMFuzzerTestOneInput(
-			(const uint8_t *)(input.data == NULL ? ""
-							     : input.data),
+			(const uint8_t *)(input.data == NULL ? "" : input.data),
 			input.len);
 	}
 	(void)printf("replayed %d inputs\n", argc - 1);

@@ -1,0 +1,75 @@
+"""docs/configuration.md names every option, with its variables and default,
+and no other."""
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from harness import BIN, ROOT  # noqa: E402
+
+PROGRAMS = {
+    "plimsoll-agent": [], "plimsoll-aggregator": [], "plimsoll-scheduler": [],
+    "plimsoll-scheduler score": ["score"],
+}
+
+
+def options_of(program, arguments):
+    """flag -> (variables, default), as --help prints the option table."""
+    text = subprocess.run(
+        [BIN / program.split()[0], *arguments, "--help"], check=True,
+        capture_output=True, text=True, timeout=20).stdout
+    found = {}
+    for flag, body in re.findall(r"^  --([\w-]+)[^\n]*\n((?:        .*\n)+)",
+                                 text, re.M):
+        variables = re.search(r"\[(PLIMSOLL_[^]]*)\]", body)
+        if variables:
+            default = re.search(r"\(default ([^)]*)\)", body)
+            found[flag] = (variables.group(1).split(", "),
+                           default.group(1) if default else "")
+    return found
+
+
+def documented(program):
+    text = (ROOT / "docs/configuration.md").read_text()
+    section = re.search(rf"^## {program}\n(.*?)(?=^## |\Z)", text,
+                        re.M | re.S).group(1)
+    found = {}
+    for row in re.findall(r"^\| `--.*\|$", section, re.M):
+        flag, variables, default, _ = [
+            c.strip() for c in row.strip("|").split("|")]
+        found[flag.strip("`-")] = (re.findall(r"`([^`]+)`", variables),
+                                   default.strip("`"))
+    return found
+
+
+class Configuration(unittest.TestCase):
+    maxDiff = None
+
+    def test_the_document_and_the_option_tables_agree(self):
+        for program, arguments in PROGRAMS.items():
+            with self.subTest(program):
+                options = options_of(program, arguments)
+                self.assertTrue(options)
+                self.assertEqual(documented(program), options)
+
+    def test_a_wrong_flag_is_one_sentence_and_status_2(self):
+        for program, arguments in PROGRAMS.items():
+            for wrong in (["--no-such-flag"], ["stray"],
+                          ["--log-level=loud"] if not arguments
+                          else ["--in"]):
+                with self.subTest(f"{program} {wrong}"):
+                    done = subprocess.run(
+                        [BIN / program.split()[0], *arguments, *wrong],
+                        capture_output=True, text=True, timeout=20,
+                        check=False)
+                    self.assertEqual(done.returncode, 2)
+                    self.assertEqual(done.stdout, "")
+                    self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+                    self.assertIn(program, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,142 @@
+"""No report is lost and none is kept twice, whoever is restarted and however
+rudely."""
+import pathlib
+import re
+import sqlite3
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from harness import (Aggregator, Driver, Folder, Machine,  # noqa: E402
+                     agent, eventually)
+
+STOPPED = re.compile(r'"stopped" run="(\w+)" reports=(\d+) '
+                     r'not_stored=(\d+) dropped=(\d+)')
+
+
+def stored_seqs(db):
+    """(node, run) -> the seqs in the database, in order, duplicates too."""
+    found = {}
+    with sqlite3.connect(f"file:{db}?mode=ro", uri=True) as connection:
+        for name, run, seq in connection.execute(
+                "SELECT name, hex(run_id), seq FROM report JOIN node"
+                " ON node.id = report.node ORDER BY name, run_id, seq"):
+            found.setdefault((name, run.lower()), []).append(seq)
+    connection.close()
+    return found
+
+
+class Restarts(unittest.TestCase):
+    def setUp(self):
+        self.folder = Folder()
+        self.addCleanup(self.folder.close)
+        self.machine = Machine(self.folder.path / "m")
+        self.addCleanup(self.machine.close)
+
+    def start_agent(self, name, aggregator, interval="100ms"):
+        return self.folder.add(agent(
+            self.folder.path, name, [aggregator.url],
+            *self.machine.agent_flags(), interval=interval)).start()
+
+    def runs_of(self, program):
+        """run -> how many reports it made, from the last words of each."""
+        return {run: (int(made), int(left), int(dropped)) for
+                run, made, left, dropped in STOPPED.findall(program.log())}
+
+    def assert_complete(self, aggregator, agents):
+        """Every report of every run is there exactly once."""
+        stored = stored_seqs(aggregator.db)
+        for program in agents:
+            name = program.name.removeprefix("agent-")
+            runs = self.runs_of(program)
+            self.assertTrue(runs, program.log()[-2000:])
+            for run, (made, left, dropped) in runs.items():
+                self.assertEqual((left, dropped), (0, 0), program.log())
+                self.assertEqual(stored.pop((name, run)),
+                                 list(range(1, made + 1)))
+        self.assertEqual(stored, {})
+
+    def test_an_agent_restarted_within_one_boot_loses_nothing(self):
+        aggregator = self.folder.add(Aggregator(self.folder.path)).start()
+        program = self.start_agent("node-a", aggregator)
+        for life in range(3):
+            eventually("some reports are stored", lambda: sum(
+                map(len, stored_seqs(aggregator.db).values()))
+                >= 10 * (life + 1))
+            self.assertEqual(program.stop(), 0)
+            if life < 2:
+                program.start()
+        self.assertEqual(len(self.runs_of(program)), 3)
+        aggregator.stop()
+        self.assert_complete(aggregator, [program])
+
+    def test_kill_9_of_the_aggregator_under_20_agents_loses_nothing(self):
+        driver = Driver([self.machine]).start()
+        self.addCleanup(driver.stop)
+        aggregator = self.folder.add(Aggregator(self.folder.path)).start()
+        agents = [self.start_agent(f"node-{i:02d}", aggregator, "200ms")
+                  for i in range(20)]
+
+        def await_five_more_of_everybody():
+            before = {key: len(seqs) for key, seqs
+                      in stored_seqs(aggregator.db).items()}
+
+            def all_grew():
+                now = stored_seqs(aggregator.db)
+                return len(now) == 20 and all(
+                    len(seqs) >= before.get(key, 0) + 5
+                    for key, seqs in now.items())
+            eventually("five more reports of all 20 are stored", all_grew, 60)
+        for _ in range(3):
+            await_five_more_of_everybody()
+            aggregator.kill()
+            aggregator.start()
+        # Once every ring was taken over, so that nothing is on its way.
+        await_five_more_of_everybody()
+        await_five_more_of_everybody()
+        for program in agents:
+            self.assertEqual(program.stop(), 0)
+        self.assertEqual(aggregator.stop(), 0)
+        self.assert_complete(aggregator, agents)
+
+    def test_an_aggregator_that_comes_late_gets_what_the_ring_holds(self):
+        aggregator = self.folder.add(Aggregator(self.folder.path)).start()
+        aggregator.stop()  # its port is free again, and known
+        program = self.start_agent("node-a", aggregator)
+        program.wait_log("no connection to the aggregator", 30)
+        aggregator.start()
+        eventually("the first report is stored", lambda: 1 in next(
+            iter(stored_seqs(aggregator.db).values()), []), 60)
+        self.assertEqual(program.stop(), 0)
+        aggregator.stop()
+        self.assert_complete(aggregator, [program])
+
+    def test_after_a_restart_the_last_known_load_is_served_with_its_age(self):
+        aggregator = self.folder.add(Aggregator(self.folder.path)).start()
+        program = self.start_agent("node-a", aggregator)
+        eventually("it is stored", lambda: stored_seqs(aggregator.db))
+        program.kill()
+        aggregator.kill()
+        aggregator.start()
+        node = eventually("it is known still",
+                          lambda: aggregator.node("node-a"))
+        self.assertEqual(node["state"], "fresh")
+        first = node["age_s"]
+        eventually("it gets older", lambda: aggregator.node("node-a")["age_s"]
+                   > first + 0.5)
+
+    def test_a_second_aggregator_on_one_database_ends_with_a_sentence(self):
+        first = self.folder.add(Aggregator(self.folder.path)).start()
+        second = self.folder.add(
+            Aggregator(self.folder.path, "second", db=first.db))
+        with self.assertRaises(AssertionError):
+            second.start()
+        self.assertEqual(second.process.returncode, 1)
+        self.assertIn("cannot start", second.log())
+        self.assertIn(str(first.db), second.log())
+        self.assertTrue(first.running())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,125 @@
+"""One agent, one aggregator, real processes: measured here, kept there, asked
+for over HTTP."""
+import json
+import pathlib
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from harness import (BIN, Aggregator, Driver, Folder, Machine,  # noqa: E402
+                     agent, eventually)
+
+
+class Once(unittest.TestCase):
+    def test_one_report_of_this_machine_is_json(self):
+        done = subprocess.run([BIN / "plimsoll-agent", "--once"], check=True,
+                              capture_output=True, text=True, timeout=30)
+        report = json.loads(done.stdout)
+        self.assertEqual(report["cpu"]["state"], "present")
+        self.assertGreater(report["cpu"]["user_us"], 0)
+        self.assertGreater(report["memory"]["total_bytes"], 1 << 26)
+        self.assertIn(report["kvm"]["state"], (
+            "ok", "missing", "unverified", "create_failed", "run_failed"))
+
+    def test_what_is_not_there_is_not_reported_as_zero(self):
+        folder = Folder()
+        self.addCleanup(folder.close)
+        machine = Machine(folder.path / "m")
+        self.addCleanup(machine.close)
+        (machine.root / "proc/pressure/io").unlink()
+        done = subprocess.run(
+            [BIN / "plimsoll-agent", "--once", *machine.agent_flags()],
+            check=True, capture_output=True, text=True, timeout=30)
+        report = json.loads(done.stdout)
+        self.assertEqual(report["pressure"]["io"], {"state": "absent"})
+        self.assertEqual(report["kvm"]["state"], "unverified")
+
+
+class ThinLine(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Folder()
+        cls.addClassCleanup(cls.folder.close)
+        cls.aggregator = cls.folder.add(Aggregator(cls.folder.path)).start()
+        cls.machine = Machine(cls.folder.path / "m", cores=4)
+        cls.machine.busy = 0.5
+        cls.machine.run_pod("11111111-2222-3333-4444-555555555555", cores=1.0,
+                            waiting=0.25)
+        driver = Driver([cls.machine]).start()
+        cls.addClassCleanup(driver.stop)
+        cls.agent = cls.folder.add(agent(
+            cls.folder.path, "node-a", [cls.aggregator.url],
+            *cls.machine.agent_flags())).start()
+
+    def node(self):
+        return self.aggregator.node("node-a")
+
+    def test_a_measured_load_is_served_live(self):
+        node = eventually("half of 4 cores are seen in use", lambda: (
+            (n := self.node()) and abs(
+                n["cpu"].get("used_cores_10s", 0) - 2) < 0.3 and n))
+        self.assertEqual(node["state"], "fresh")
+        self.assertEqual(node["cpu"]["cores"], 4)
+        self.assertLess(node["age_s"], 5)
+        self.assertEqual(node["kvm"]["state"], "unverified")
+        self.assertNotIn("p95_cores_1d", node["cpu"])
+
+    def test_a_pod_is_seen_through_its_own_cgroup(self):
+        pod = eventually("the pod's core is seen", lambda: (
+            (n := self.node()) and n["vms"] and abs(
+                n["vms"][0].get("used_cores_5m", 0) - 1) < 0.2
+            and n["vms"][0]))
+        self.assertEqual(pod["pod_uid"],
+                         "11111111-2222-3333-4444-555555555555")
+        self.assertAlmostEqual(pod["contention"], 0.25, delta=0.1)
+
+    def test_history_has_the_past_and_leaves_gaps(self):
+        eventually("some history", lambda: self.node() and len([
+            r for r in self.history()["rows"] if r[1] is not None]) >= 3)
+        answer = self.history()
+        self.assertEqual(answer["fields"], ["cpu.used_cores"])
+        self.assertEqual(answer["step_s"], 1)
+        self.assertIsNone(answer["rows"][0][1])
+        known = [r[1] for r in answer["rows"] if r[1] is not None]
+        self.assertAlmostEqual(known[-1], 2, delta=0.5)
+
+    def history(self):
+        return self.aggregator.json(
+            f"/v1/nodes/node-a/history?from={time.time() - 60}&step=1"
+            "&fields=cpu.used_cores")
+
+    def test_history_comes_as_csv_too(self):
+        status, headers, text = self.aggregator.get(
+            "/v1/nodes/node-a/history?step=10", "text/csv")
+        self.assertEqual(status, 200)
+        self.assertTrue(headers["Content-Type"].startswith("text/csv"))
+        self.assertTrue(text.startswith("time,"))
+
+    def test_one_node_is_served_by_its_name(self):
+        eventually("it is known", self.node)
+        self.assertEqual(self.aggregator.json("/v1/nodes/node-a")["name"],
+                         "node-a")
+
+    def test_wrong_questions_get_a_sentence_and_a_fitting_status(self):
+        eventually("it is known", self.node)
+        for path, expected in (
+                ("/v1/nodes/nobody", 404), ("/v1/nowhere", 404),
+                ("/v1/nodes/nobody/history", 404),
+                ("/v1/nodes/node-a/history?from=yesterday", 400),
+                ("/v1/nodes/node-a/history?fields=cpu.colour", 400),
+                ("/v1/nodes/node-a/history?from=9&to=8", 400)):
+            with self.subTest(path):
+                status, _, text = self.aggregator.get(path)
+                self.assertEqual(status, expected)
+                self.assertTrue(json.loads(text)["error"])
+
+    def test_the_health_listener_answers(self):
+        self.assertEqual(self.aggregator.health("/healthz")[0], 200)
+        self.assertEqual(self.aggregator.health("/readyz")[0], 200)
+
+
+if __name__ == "__main__":
+    unittest.main()
