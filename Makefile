@@ -242,9 +242,9 @@ TIDY_DONE := $(ALL_SRCS:%=build/tidy/%)
 .PHONY: lint format
 lint: packages-lint ## format, clang-tidy, cppcheck, layers, banned calls
 	@$(MAKE) -s -j$(JOBS) $(GEN)/plimsoll.pb-c.h $(GEN)/version.h
-	clang-format-14 --dry-run -Werror $(ALL_SRCS) $(ALL_HDRS)
-	python3 tests/support/lint.py
-	cppcheck --quiet --error-exitcode=1 --std=c11 -j$(JOBS) \
+	@clang-format-14 --dry-run -Werror $(ALL_SRCS) $(ALL_HDRS)
+	@python3 tests/support/lint.py
+	@cppcheck --quiet --error-exitcode=1 --std=c11 -j$(JOBS) \
 		--enable=warning,performance,portability \
 		--inline-suppr -I. -D_GNU_SOURCE --suppress=missingInclude \
 		$(ROOM_SRCS)

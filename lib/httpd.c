@@ -64,10 +64,10 @@ struct httpd {
 	struct timer *reaper;
 	http_serve serve;
 	void *owner;
-	LIST_HEAD(, http_request) open; /* being served; the loop's */
+	LIST_HEAD(request_list, http_request) open; /* the loop's */
 	uv_mutex_t mutex;
-	LIST_HEAD(, reading) readings; /* guarded by mutex */
-	bool closing;		       /* guarded by mutex */
+	LIST_HEAD(reading_list, reading) readings; /* guarded by mutex */
+	bool closing;				   /* guarded by mutex */
 	uint16_t port;
 };
 
@@ -96,7 +96,7 @@ static void reap(void *owner)
 {
 	struct httpd *httpd = owner;
 	uint64_t now = clock_monotonic_us();
-	struct reading *r;
+	struct reading *r = NULL;
 
 	uv_mutex_lock(&httpd->mutex);
 	LIST_FOREACH (r, &httpd->readings, link) {

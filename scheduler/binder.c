@@ -27,7 +27,7 @@ struct binder {
 	uv_loop_t *loop;
 	bind_done done;
 	void *owner;
-	LIST_HEAD(, binding) open;
+	LIST_HEAD(binding_list, binding) open;
 	size_t pending;
 };
 

@@ -226,7 +226,7 @@ static int compare_texts(const void *a, const void *b)
 /* "count reason" strings in text order, as kube-scheduler joins them. */
 static void append_counts(struct buffer *out, const struct decision *d)
 {
-	char *texts[REASONS_MAX];
+	char *texts[REASONS_MAX] = { NULL };
 	size_t count = 0;
 
 	for (unsigned int i = 0; i < REASONS_MAX; i++) {

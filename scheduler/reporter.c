@@ -24,7 +24,7 @@ struct reporter {
 	struct kube_client *client;
 	const char *name;
 	char *instance;
-	LIST_HEAD(, message) open;
+	LIST_HEAD(message_list, message) open;
 	size_t pending;
 	struct log_limit limit;
 };

@@ -138,8 +138,9 @@ static void a_long_note_is_cut_between_characters(void **state)
 	/* Two-byte characters behind one byte, so that a cut at an even place
 	 * would split one. */
 	for (size_t i = 0; i + 1 < sizeof(note); i++) {
-		note[i] = i == 0 ? 'x' : (char)(i % 2 == 1 ? 0xc3 : 0xa9);
+		note[i] = "\xa9\xc3"[i % 2];
 	}
+	note[0] = 'x';
 	note[sizeof(note) - 1] = '\0';
 	api_event(&out, &event);
 	root = parse(&out);
