@@ -8,7 +8,7 @@ OUT := build/$(BUILD)
 GEN := build/gen
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
-MAKEFLAGS += --no-builtin-rules
+MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DEFAULT_GOAL := all
 
 CC = $(if $(filter fuzz,$(BUILD)),clang-14,gcc)
