@@ -132,8 +132,12 @@ static void on_opened(void *owner, const struct error *err)
 {
 	struct aggregator *a = owner;
 	uv_loop_t *uv = loop_uv(a->loop);
-	struct mq_server_options options = { a->config->listen, CONTEXTS,
-		intake_serve, a->intake };
+	struct mq_server_options options = {
+		.url = a->config->listen,
+		.contexts = CONTEXTS,
+		.serve = intake_serve,
+		.owner = a->intake,
+	};
 	struct error error = { 0 };
 	int r;
 
@@ -146,7 +150,10 @@ static void on_opened(void *owner, const struct error *err)
 	}
 	r = mq_server_new(&a->mq, uv, &options, &error);
 	if (r == 0) {
-		r = httpd_new(&a->http, uv, a->config->http, api_serve, &a->api,
+		r = httpd_new(&a->http, uv,
+			&(struct httpd_options){ .address = a->config->http,
+				.serve = api_serve,
+				.owner = &a->api },
 			&error);
 	}
 	if (r < 0) {
@@ -230,8 +237,11 @@ int aggregator_run(const struct config *config)
 	a.watchdog = timer_new(loop_uv(a.loop), on_watchdog, &a);
 	a.live = live_new(random_epoch());
 	open_store(&a);
-	if (httpd_new(&a.health, loop_uv(a.loop), config->health, serve_health,
-		    &a, &error) < 0) {
+	if (httpd_new(&a.health, loop_uv(a.loop),
+		    &(struct httpd_options){ .address = config->health,
+			    .serve = serve_health,
+			    .owner = &a },
+		    &error) < 0) {
 		fail(&a, &error);
 	}
 	loop_run(a.loop);

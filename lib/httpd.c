@@ -407,19 +407,46 @@ static uint16_t bound_port(int fd)
 						       : address.v4.sin_port);
 }
 
-int httpd_new(struct httpd **out, uv_loop_t *loop, const char *address,
-	http_serve serve, void *owner, struct error *err)
+/* poll, not epoll: epoll mode does not see a FIN after a partial request until
+ * the timeout. */
+static struct MHD_Daemon *start_daemon(struct httpd *httpd, int fd,
+	const struct tls_material *tls)
+{
+	unsigned int flags =
+		MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
+	struct MHD_OptionItem plain[] = { { MHD_OPTION_END, 0, NULL } };
+	struct MHD_OptionItem secure[] = {
+		{ MHD_OPTION_HTTPS_MEM_KEY, 0, tls == NULL ? NULL : tls->key },
+		{ MHD_OPTION_HTTPS_MEM_CERT, 0,
+			tls == NULL ? NULL : tls->cert },
+		{ MHD_OPTION_HTTPS_PRIORITIES, 0,
+			(void *)"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2" },
+		{ MHD_OPTION_END, 0, NULL },
+	};
+
+	return MHD_start_daemon(flags | (tls == NULL ? 0 : MHD_USE_TLS), 0,
+		NULL, NULL, on_request, httpd, MHD_OPTION_LISTEN_SOCKET, fd,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)HTTPD_CONNECTIONS,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)IDLE_TIMEOUT_S,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADERS_MAX,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, httpd,
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, httpd,
+		MHD_OPTION_ARRAY, tls == NULL ? plain : secure, MHD_OPTION_END);
+}
+
+int httpd_new(struct httpd **out, uv_loop_t *loop,
+	const struct httpd_options *options, struct error *err)
 {
 	struct httpd *httpd;
 	int fd = -1;
-	int r = listen_on(&fd, address, err);
+	int r = listen_on(&fd, options->address, err);
 
 	if (r < 0) {
 		return r;
 	}
 	httpd = xcalloc(1, sizeof(*httpd));
-	httpd->serve = serve;
-	httpd->owner = owner;
+	httpd->serve = options->serve;
+	httpd->owner = options->owner;
 	httpd->port = bound_port(fd);
 	if (uv_mutex_init(&httpd->mutex) != 0) {
 		abort();
@@ -427,22 +454,16 @@ int httpd_new(struct httpd **out, uv_loop_t *loop, const char *address,
 	httpd->inbox = inbox_new(loop, deliver, httpd);
 	httpd->reaper = timer_new(loop, reap, httpd);
 	timer_start(httpd->reaper, REAP_MS, REAP_MS);
-	/* poll, not epoll: epoll mode does not see a FIN after a partial
-	 * request until the timeout. */
-	httpd->daemon = MHD_start_daemon(
-		MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0,
-		NULL, NULL, on_request, httpd, MHD_OPTION_LISTEN_SOCKET, fd,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)HTTPD_CONNECTIONS,
-		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)IDLE_TIMEOUT_S,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADERS_MAX,
-		MHD_OPTION_NOTIFY_CONNECTION, on_connection, httpd,
-		MHD_OPTION_NOTIFY_COMPLETED, on_completed, httpd,
-		MHD_OPTION_END);
+	httpd->daemon = start_daemon(httpd, fd, options->tls);
 	if (httpd->daemon == NULL) {
 		(void)close(fd);
 		httpd_close(httpd);
-		return error_set(err, -EIO, "cannot serve HTTP on '%s'",
-			address);
+		return error_set(err, -EINVAL, "cannot serve HTTP on '%s'%s",
+			options->address,
+			options->tls == NULL
+				? ""
+				: ": certificate and key are no pair or no "
+				  "PEM");
 	}
 	*out = httpd;
 	return 0;

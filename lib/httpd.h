@@ -9,6 +9,7 @@
 #pragma once
 
 #include "lib/error.h"
+#include "lib/tls.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,10 +23,19 @@ struct http_request;
 /* Gets each complete request and owes it exactly one reply. */
 typedef void (*http_serve)(void *owner, struct http_request *request);
 
-/* Listens on "HOST:PORT" (IPv4 or [IPv6]; port 0 picks one).
- * -EINVAL: not an address; -EADDRINUSE; -EACCES. owner outlives the server. */
+struct httpd_options {
+	const char *address; /* "HOST:PORT", numeric; port 0 picks one */
+	http_serve serve;
+	void *owner; /* outlives the server */
+	/* cert and key: HTTPS, TLS 1.2 or 1.3. Borrowed for the call; NULL:
+	 * plain HTTP. Who asks is told by tokens, not by certificates. */
+	const struct tls_material *tls;
+};
+
+/* -EINVAL: not an address, or TLS material that is no good; -EADDRINUSE,
+ * -EACCES. */
 must_check int httpd_new(struct httpd **out, uv_loop_t *loop,
-	const char *address, http_serve serve, void *owner, struct error *err);
+	const struct httpd_options *options, struct error *err);
 
 uint16_t httpd_port(const struct httpd *httpd);
 

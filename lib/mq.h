@@ -6,6 +6,7 @@
 #pragma once
 
 #include "lib/error.h"
+#include "lib/tls.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,14 +26,18 @@ typedef void (*mq_serve)(void *owner, struct mq_request *request,
 	const uint8_t *bytes, size_t len);
 
 struct mq_server_options {
-	const char *url; /* tcp://HOST:PORT; port 0 picks one */
+	const char *url; /* tcp://HOST:PORT or tls+tcp://; port 0 picks one */
+	/* For tls+tcp: cert and key; with a ca, clients must show a certificate
+	 * of it. Borrowed for the call; NULL for tcp. */
+	const struct tls_material *tls;
 	size_t contexts; /* requests in hand at most: requests per second
 	                  * <= contexts / time per reply */
 	mq_serve serve;
 	void *owner; /* outlives the server */
 };
 
-/* -EADDRINUSE, -EADDRNOTAVAIL, -EINVAL (not an URL we serve), -ENOMEM. */
+/* -EADDRINUSE, -EADDRNOTAVAIL, -EINVAL (not an URL we serve, or TLS material
+ * that is no good), -ENOMEM. */
 must_check int mq_server_new(struct mq_server **out, uv_loop_t *loop,
 	const struct mq_server_options *options, struct error *err);
 
@@ -59,15 +64,19 @@ struct mq_client;
 typedef void (*mq_answer)(void *owner, const uint8_t *bytes, size_t len);
 
 struct mq_client_options {
-	const char *url;     /* tcp://HOST:PORT */
-	uint64_t timeout_ms; /* for one request, waiting for a connection
+	const char *url; /* tcp://HOST:PORT or tls+tcp:// */
+	/* For tls+tcp: ca, and cert and key where the server wants them. The
+	 * server's name is always checked. Borrowed for the call; NULL for tcp */
+	const struct tls_material *tls;
+	const char *server_name; /* NULL: the URL's host */
+	uint64_t timeout_ms;	 /* for one request, waiting for a connection
 	                      * included */
 	mq_answer answer;
 	void *owner; /* outlives the client */
 };
 
-/* Dials in the background and keeps dialling, with random waits between 0 and
- * at most 30 s. -EINVAL: not an URL we dial. */
+/* Dials in the background and keeps dialling, with random waits. -EINVAL: not
+ * an URL we dial, or TLS material that is no good. */
 must_check int mq_client_new(struct mq_client **out, uv_loop_t *loop,
 	const struct mq_client_options *options, struct error *err);
 

@@ -89,6 +89,9 @@ void wire_pack_hello(struct buffer *out, const struct hello *hello)
 	wire.version = copy.version;
 	wire.has_run_id = true;
 	wire.run_id = (ProtobufCBinaryData){ sizeof(copy.run_id), copy.run_id };
+	wire.token = copy.token;
+	wire.has_role = true;
+	wire.role = (Plimsoll__Role)copy.role;
 	request.kind_case = PLIMSOLL__REQUEST__KIND_HELLO;
 	request.hello = &wire;
 	wire_append(out, &request.base);
@@ -182,14 +185,39 @@ static int get_run_id(uint8_t *out, const ProtobufCBinaryData *bytes,
 	return 0;
 }
 
+static int get_token(char **out, const char *text, struct error *err)
+{
+	char token[WIRE_TOKEN_MAX + 1];
+	int r;
+
+	if (text == NULL) {
+		return 0;
+	}
+	r = wire_get_name(token, sizeof(token), text, "token", err);
+	if (r == 0) {
+		*out = xstrdup(token);
+	}
+	explicit_bzero(token, sizeof(token));
+	return r;
+}
+
 static int get_hello(struct hello *out, const Plimsoll__Hello *wire,
 	struct error *err)
 {
 	int r = wire_get_name(out->node, sizeof(out->node), wire->node, "node",
 		err);
 
+	out->token = NULL;
+	out->role = (enum hello_role)wire->role;
 	get_shown(out->version, sizeof(out->version), wire->version);
-	return r == 0 ? get_run_id(out->run_id, &wire->run_id, err) : r;
+	if (r == 0) {
+		r = wire_check_enum((int)wire->role, HELLO_SCHEDULER, "role",
+			err);
+	}
+	if (r == 0) {
+		r = get_run_id(out->run_id, &wire->run_id, err);
+	}
+	return r == 0 ? get_token(&out->token, wire->token, err) : r;
 }
 
 static void batch_fini(struct batch *batch)
@@ -285,6 +313,11 @@ void wire_request_fini(struct wire_request *request)
 {
 	if (request->kind == WIRE_BATCH) {
 		batch_fini(&request->batch);
+	} else if (request->kind == WIRE_HELLO &&
+		request->hello.token != NULL) {
+		explicit_bzero(request->hello.token,
+			strlen(request->hello.token));
+		free(request->hello.token);
 	}
 }
 

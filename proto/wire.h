@@ -13,12 +13,19 @@
 enum {
 	WIRE_REPORTS_MAX = 1024, /* per batch */
 	WIRE_NODES_MAX = 16384,	 /* per snapshot */
+	WIRE_TOKEN_MAX = 16384,	 /* bytes of a ServiceAccount token */
 };
 
+enum hello_role { HELLO_AGENT, HELLO_SCHEDULER };
+
 struct hello {
+	enum hello_role role;
 	char node[REPORT_NODE_MAX];
 	char version[64];
 	uint8_t run_id[REPORT_RUN_ID_BYTES];
+	/* NULL: none. Owned after unpacking, where it is at most
+	 * WIRE_TOKEN_MAX bytes; borrowed for packing. */
+	char *token;
 };
 
 struct batch {

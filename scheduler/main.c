@@ -75,8 +75,11 @@ static int start(struct daemon *daemon, struct error *err)
 	r = placer_new(&daemon->placer, loop, daemon->client, &daemon->config,
 		err);
 	if (r == 0) {
-		r = httpd_new(&daemon->http, loop, daemon->config.http,
-			on_request, daemon, err);
+		r = httpd_new(&daemon->http, loop,
+			&(struct httpd_options){ .address = daemon->config.http,
+				.serve = on_request,
+				.owner = daemon },
+			err);
 	}
 	if (r == 0) {
 		log_info("placing pods",

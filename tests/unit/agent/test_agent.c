@@ -78,8 +78,10 @@ static void *run_aggregator(void *argument)
 	(void)uv_async_init(&a->loop, &a->stop, on_stop);
 	a->stop.data = a;
 	if (mq_server_new(&a->server, &a->loop,
-		    &(struct mq_server_options){ "tcp://127.0.0.1:0", 2, serve,
-			    a },
+		    &(struct mq_server_options){ .url = "tcp://127.0.0.1:0",
+			    .contexts = 2,
+			    .serve = serve,
+			    .owner = a },
 		    NULL) == 0) {
 		(void)snprintf(a->url, sizeof(a->url), "tcp://127.0.0.1:%u",
 			(unsigned)mq_server_port(a->server));

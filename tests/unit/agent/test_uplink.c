@@ -78,10 +78,13 @@ static int setup(void **state)
 	f = (struct fixture){ .ring = ring_new(10, 1 << 20, 1) };
 	log_setup(LOG_TEXT, LOG_ERROR);
 	assert_int_equal(uv_loop_init(&f.loop), 0);
-	assert_int_equal(mq_server_new(&f.server, &f.loop,
-				 &(struct mq_server_options){
-					 "tcp://127.0.0.1:0", 4, serve, &f },
-				 NULL),
+	assert_int_equal(
+		mq_server_new(&f.server, &f.loop,
+			&(struct mq_server_options){ .url = "tcp://127.0.0.1:0",
+				.contexts = 4,
+				.serve = serve,
+				.owner = &f },
+			NULL),
 		0);
 	(void)snprintf(f.url, sizeof(f.url), "tcp://127.0.0.1:%u",
 		(unsigned)mq_server_port(f.server));

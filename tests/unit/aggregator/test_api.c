@@ -54,8 +54,12 @@ static int setup(void **state)
 	scratch_open(f->s, UINT64_C(86400000000));
 	f->live = live_new(42);
 	f->api = (struct api){ f->live, f->s->store };
-	assert_int_equal(httpd_new(&f->httpd, &f->s->loop, "127.0.0.1:0",
-				 api_serve, &f->api, NULL),
+	assert_int_equal(
+		httpd_new(&f->httpd, &f->s->loop,
+			&(struct httpd_options){ .address = "127.0.0.1:0",
+				.serve = api_serve,
+				.owner = &f->api },
+			NULL),
 		0);
 	add_node(f, "n2", 1);
 	add_node(f, "n1", 10);

@@ -36,7 +36,10 @@ static void on_answer(void *owner, const uint8_t *bytes, size_t len)
 
 static void reconnect(struct fixture *f, struct client *c)
 {
-	struct mq_client_options options = { f->url, 20000, on_answer, c };
+	struct mq_client_options options = { .url = f->url,
+		.timeout_ms = 20000,
+		.answer = on_answer,
+		.owner = c };
 
 	mq_client_close(c->mq);
 	assert_int_equal(mq_client_new(&c->mq, &f->s->loop, &options, NULL), 0);
@@ -56,8 +59,10 @@ static int setup(void **state)
 	f->intake = intake_new(&f->s->loop, f->live, f->s->store);
 	assert_int_equal(
 		mq_server_new(&f->server, &f->s->loop,
-			&(struct mq_server_options){ "tcp://127.0.0.1:0",
-				PARKING_MAX + 8, intake_serve, f->intake },
+			&(struct mq_server_options){ .url = "tcp://127.0.0.1:0",
+				.contexts = PARKING_MAX + 8,
+				.serve = intake_serve,
+				.owner = f->intake },
 			NULL),
 		0);
 	(void)snprintf(f->url, sizeof(f->url), "tcp://127.0.0.1:%d",

@@ -49,15 +49,25 @@ static void serve(void *owner, struct http_request *request)
 	http_reply(request, 200, "text/plain", body, strlen(body));
 }
 
+static int start_server(struct httpd **out, struct fixture *f,
+	const char *address, struct error *err)
+{
+	const struct httpd_options options = {
+		.address = address,
+		.serve = serve,
+		.owner = f,
+	};
+
+	return httpd_new(out, &f->loop, &options, err);
+}
+
 static int setup(void **state)
 {
 	static struct fixture f;
 
 	f = (struct fixture){ .fd = -1 };
 	assert_int_equal(uv_loop_init(&f.loop), 0);
-	assert_int_equal(
-		httpd_new(&f.httpd, &f.loop, "127.0.0.1:0", serve, &f, NULL),
-		0);
+	assert_int_equal(start_server(&f.httpd, &f, "127.0.0.1:0", NULL), 0);
 	*state = &f;
 	return 0;
 }
@@ -195,12 +205,9 @@ static void addresses_are_checked(void **state)
 
 	(void)snprintf(taken, sizeof(taken), "127.0.0.1:%u",
 		httpd_port(f->httpd));
-	assert_int_equal(httpd_new(&second, &f->loop, taken, serve, f, &err),
-		-EADDRINUSE);
-	assert_int_equal(httpd_new(&second, &f->loop, "7474", serve, f, &err),
-		-EINVAL);
-	assert_int_equal(
-		httpd_new(&second, &f->loop, "localhost:x", serve, f, &err),
+	assert_int_equal(start_server(&second, f, taken, &err), -EADDRINUSE);
+	assert_int_equal(start_server(&second, f, "7474", &err), -EINVAL);
+	assert_int_equal(start_server(&second, f, "localhost:x", &err),
 		-EINVAL);
 }
 

@@ -46,14 +46,20 @@ static void answer(void *owner, const uint8_t *bytes, size_t len)
 static int start_server(struct mq_server **out, struct fixture *f,
 	const char *url, struct error *err)
 {
-	struct mq_server_options options = { url, 4, serve, f };
+	struct mq_server_options options = { .url = url,
+		.contexts = 4,
+		.serve = serve,
+		.owner = f };
 
 	return mq_server_new(out, &f->loop, &options, err);
 }
 
 static void start_client(struct fixture *f, uint64_t timeout_ms)
 {
-	struct mq_client_options options = { f->url, timeout_ms, answer, f };
+	struct mq_client_options options = { .url = f->url,
+		.timeout_ms = timeout_ms,
+		.answer = answer,
+		.owner = f };
 
 	assert_int_equal(mq_client_new(&f->client, &f->loop, &options, NULL),
 		0);
@@ -176,7 +182,9 @@ static void a_port_in_use_is_an_error_with_a_sentence(void **state)
 static void urls_that_are_not_tcp_are_refused(void **state)
 {
 	struct fixture *f = *state;
-	struct mq_client_options options = { NULL, 1000, answer, f };
+	struct mq_client_options options = { .timeout_ms = 1000,
+		.answer = answer,
+		.owner = f };
 	struct mq_client *client = NULL;
 	static const char *const bad[] = { "ipc:///tmp/x", "127.0.0.1:1",
 		"tcp://", "tcp://nohost", "tls+tcp://a:1" };

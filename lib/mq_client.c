@@ -3,251 +3,18 @@
 #include "lib/inbox.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
+#include "lib/mq_nng.h"
 
 #include <errno.h>
-#include <nng/nng.h>
-#include <nng/protocol/reqrep0/rep.h>
 #include <nng/protocol/reqrep0/req.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* nng waits a random time between 0 and a bound that doubles from the first
  * to the second value: a fleet does not come back all at once. */
 enum { RECONNECT_MIN_MS = 1000, RECONNECT_MAX_MS = 15000 };
 enum { FIRST_DIAL_SPREAD_MS = 500 };
 enum { DIAL_FAILURES = 6 };
-/* Replies handed to nng may still be on their way when a server closes. */
-enum { LINGER_MS = 100 };
-
-static int nng_errno(int nng)
-{
-	switch (nng) {
-	case NNG_EADDRINUSE:
-		return -EADDRINUSE;
-	case NNG_EADDRINVAL:
-		return -EADDRNOTAVAIL;
-	case NNG_ENOMEM:
-		return -ENOMEM;
-	case NNG_EPERM:
-		return -EACCES;
-	case NNG_EINVAL:
-		return -EINVAL;
-	default:
-		return -EIO;
-	}
-}
-
-static int check_url(const char *url, struct error *err)
-{
-	if (strncmp(url, "tls+tcp://", 10) == 0) {
-		return error_set(err, -EINVAL,
-			"'%s': TLS is not built in yet; use tcp://HOST:PORT",
-			url);
-	}
-	if (strncmp(url, "tcp://", 6) != 0 || url[6] == '\0' ||
-		strrchr(url + 6, ':') == NULL) {
-		return error_set(err, -EINVAL,
-			"'%s' is not of the form tcp://HOST:PORT", url);
-	}
-	return 0;
-}
-
-/* ---- server ---- */
-
-enum slot_state { SLOT_RECEIVING, SLOT_SERVED, SLOT_REPLYING, SLOT_IDLE };
-
-/* One context: receives, is served on the loop, replies, receives again. Each
- * step is the only one under way for its slot, so nothing here needs a lock. */
-struct mq_request {
-	struct inbox_item item;
-	struct mq_server *server;
-	nng_ctx ctx;
-	nng_aio *aio;
-	nng_msg *msg; /* while SLOT_SERVED */
-	enum slot_state state;
-};
-
-struct mq_server {
-	nng_socket socket;
-	nng_listener listener;
-	struct inbox *inbox;
-	struct timer *linger;
-	struct mq_request *slots;
-	size_t slot_count;
-	mq_serve serve;
-	void *owner;
-	uint16_t port;
-	_Atomic bool closing;
-};
-
-static void receive(struct mq_request *slot)
-{
-	slot->state = SLOT_RECEIVING;
-	nng_ctx_recv(slot->ctx, slot->aio);
-}
-
-/* On an nng thread. */
-static void on_slot(void *argument)
-{
-	struct mq_request *slot = argument;
-	int r = nng_aio_result(slot->aio);
-
-	if (slot->state == SLOT_REPLYING && r != 0) {
-		nng_msg_free(nng_aio_get_msg(slot->aio));
-	}
-	if (slot->state == SLOT_RECEIVING && r == 0) {
-		slot->msg = nng_aio_get_msg(slot->aio);
-		slot->state = SLOT_SERVED;
-		inbox_push(slot->server->inbox, &slot->item);
-		return;
-	}
-	if (r == NNG_ECLOSED || r == NNG_ECANCELED ||
-		atomic_load(&slot->server->closing)) {
-		slot->state = SLOT_IDLE;
-		return;
-	}
-	receive(slot);
-}
-
-static void deliver_request(void *owner, struct inbox_item *item)
-{
-	struct mq_server *server = owner;
-	struct mq_request *slot = (struct mq_request *)item;
-
-	if (atomic_load(&server->closing)) {
-		return; /* its message is freed with the slot */
-	}
-	server->serve(server->owner, slot, nng_msg_body(slot->msg),
-		nng_msg_len(slot->msg));
-}
-
-static int open_slot(struct mq_server *server, struct mq_request *slot)
-{
-	int r;
-
-	slot->server = server;
-	slot->state = SLOT_IDLE;
-	r = nng_ctx_open(&slot->ctx, server->socket);
-	return r != 0 ? r : nng_aio_alloc(&slot->aio, on_slot, slot);
-}
-
-static int start_listener(struct mq_server *server, const char *url)
-{
-	int port = 0;
-	int r = nng_listener_create(&server->listener, server->socket, url);
-
-	if (r == 0) {
-		r = nng_listener_start(server->listener, 0);
-	}
-	if (r == 0) {
-		r = nng_listener_get_int(server->listener,
-			NNG_OPT_TCP_BOUND_PORT, &port);
-	}
-	server->port = (uint16_t)port;
-	return r;
-}
-
-/* After nng_close() every operation ends; waiting for each makes sure that no
- * callback runs any more. */
-static void server_free(struct mq_server *server)
-{
-	(void)nng_close(server->socket);
-	for (size_t i = 0; i < server->slot_count; i++) {
-		struct mq_request *slot = &server->slots[i];
-
-		if (slot->aio != NULL) {
-			nng_aio_wait(slot->aio);
-			nng_aio_free(slot->aio);
-		}
-	}
-	inbox_close(server->inbox);
-	for (size_t i = 0; i < server->slot_count; i++) {
-		nng_msg_free(server->slots[i].msg);
-	}
-	timer_close(server->linger);
-	free(server->slots);
-	free(server);
-}
-
-static void on_linger(void *owner)
-{
-	server_free(owner);
-}
-
-int mq_server_new(struct mq_server **out, uv_loop_t *loop,
-	const struct mq_server_options *options, struct error *err)
-{
-	struct mq_server *server;
-	int r = check_url(options->url, err);
-
-	if (r < 0) {
-		return r;
-	}
-	server = xcalloc(1, sizeof(*server));
-	server->serve = options->serve;
-	server->owner = options->owner;
-	server->slot_count = options->contexts;
-	server->slots = xcalloc(server->slot_count, sizeof(*server->slots));
-	server->inbox = inbox_new(loop, deliver_request, server);
-	server->linger = timer_new(loop, on_linger, server);
-	r = nng_rep0_open(&server->socket);
-	if (r == 0) {
-		r = nng_socket_set_size(server->socket, NNG_OPT_RECVMAXSZ,
-			MQ_RECV_MAX);
-	}
-	for (size_t i = 0; r == 0 && i < server->slot_count; i++) {
-		r = open_slot(server, &server->slots[i]);
-	}
-	if (r == 0) {
-		r = start_listener(server, options->url);
-	}
-	if (r != 0) {
-		atomic_store(&server->closing, true);
-		server_free(server);
-		return error_set(err, nng_errno(r), "cannot listen on '%s': %s",
-			options->url, nng_strerror(r));
-	}
-	for (size_t i = 0; i < server->slot_count; i++) {
-		receive(&server->slots[i]);
-	}
-	*out = server;
-	return 0;
-}
-
-uint16_t mq_server_port(const struct mq_server *server)
-{
-	return server->port;
-}
-
-uint32_t mq_request_pipe(const struct mq_request *request)
-{
-	return (uint32_t)nng_pipe_id(nng_msg_get_pipe(request->msg));
-}
-
-void mq_reply(struct mq_request *request, const uint8_t *bytes, size_t len)
-{
-	nng_msg *msg = take_ptr(request->msg);
-
-	nng_msg_clear(msg);
-	if (nng_msg_append(msg, bytes, len) != 0) {
-		abort(); /* out of memory, as everywhere */
-	}
-	request->state = SLOT_REPLYING;
-	nng_aio_set_msg(request->aio, msg);
-	nng_ctx_send(request->ctx, request->aio);
-}
-
-void mq_server_close(struct mq_server *server)
-{
-	if (server == NULL || atomic_exchange(&server->closing, true)) {
-		return;
-	}
-	timer_start(server->linger, LINGER_MS, 0);
-}
-
-/* ---- client ---- */
 
 struct mq_client {
 	struct inbox_item item;
@@ -346,6 +113,31 @@ static int set_client_options(struct mq_client *client)
 	return r;
 }
 
+static int set_client_tls(struct mq_client *client)
+{
+	const struct mq_client_options *options = &client->options;
+	scoped_free char *name = options->server_name == NULL
+		? mq_host(options->url)
+		: xstrdup(options->server_name);
+	nng_tls_config *config = NULL;
+	int r = mq_tls_config(&config, NNG_TLS_MODE_CLIENT, options->tls);
+
+	if (r == 0) {
+		r = nng_tls_config_auth_mode(config,
+			NNG_TLS_AUTH_MODE_REQUIRED);
+	}
+	if (r == 0) {
+		/* Without it nng takes any certificate of the authority. */
+		r = nng_tls_config_server_name(config, name);
+	}
+	if (r == 0) {
+		r = nng_dialer_set_ptr(client->dialer, NNG_OPT_TLS_CONFIG,
+			config);
+	}
+	nng_tls_config_free(config); /* the dialer holds it */
+	return r;
+}
+
 static int open_client(struct mq_client *client)
 {
 	int r = nng_req0_open(&client->socket);
@@ -365,6 +157,10 @@ static int open_client(struct mq_client *client)
 		r = nng_dialer_create(&client->dialer, client->socket,
 			client->options.url);
 	}
+	if (r == 0 && client->options.tls != NULL) {
+		r = set_client_tls(client);
+	}
+	client->options.tls = NULL; /* it was borrowed */
 	return r;
 }
 
@@ -386,7 +182,7 @@ int mq_client_new(struct mq_client **out, uv_loop_t *loop,
 {
 	struct mq_client *client;
 	unsigned int spread = 0;
-	int r = check_url(options->url, err);
+	int r = mq_check_url(options->url, options->tls, err);
 
 	if (r < 0) {
 		return r;

@@ -1,0 +1,24 @@
+/* What server and client of lib/mq.h share: nng's errors, URLs and TLS. Private
+ * to lib/mq*.c, which alone see nng. */
+#pragma once
+
+#include "lib/error.h"
+#include "lib/tls.h"
+
+#include <nng/nng.h>
+#include <nng/supplemental/tls/tls.h>
+
+/* The negative errno value for one of nng's errors. */
+int mq_errno(int nng);
+
+/* -EINVAL: not an URL we serve or dial, or it does not go with tls. */
+must_check int mq_check_url(const char *url, const struct tls_material *tls,
+	struct error *err);
+
+/* The host of an URL that was checked, without brackets; the caller frees. */
+char *mq_host(const char *url);
+
+/* A configuration with the texts and TLS 1.2 or 1.3; an error of nng. *config
+ * is to be freed in any case. */
+must_check int mq_tls_config(nng_tls_config **config, nng_tls_mode mode,
+	const struct tls_material *tls);

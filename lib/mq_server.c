@@ -1,0 +1,226 @@
+#include "lib/mq.h"
+
+#include "lib/inbox.h"
+#include "lib/loop.h"
+#include "lib/memory.h"
+#include "lib/mq_nng.h"
+
+#include <nng/protocol/reqrep0/rep.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* Replies handed to nng may still be on their way when a server closes. */
+enum { LINGER_MS = 100 };
+
+enum slot_state { SLOT_RECEIVING, SLOT_SERVED, SLOT_REPLYING, SLOT_IDLE };
+
+/* One context: receives, is served on the loop, replies, receives again. Each
+ * step is the only one under way for its slot, so nothing here needs a lock. */
+struct mq_request {
+	struct inbox_item item;
+	struct mq_server *server;
+	nng_ctx ctx;
+	nng_aio *aio;
+	nng_msg *msg; /* while SLOT_SERVED */
+	enum slot_state state;
+};
+
+struct mq_server {
+	nng_socket socket;
+	nng_listener listener;
+	struct inbox *inbox;
+	struct timer *linger;
+	struct mq_request *slots;
+	size_t slot_count;
+	mq_serve serve;
+	void *owner;
+	uint16_t port;
+	_Atomic bool closing;
+};
+
+static void receive(struct mq_request *slot)
+{
+	slot->state = SLOT_RECEIVING;
+	nng_ctx_recv(slot->ctx, slot->aio);
+}
+
+/* On an nng thread. */
+static void on_slot(void *argument)
+{
+	struct mq_request *slot = argument;
+	int r = nng_aio_result(slot->aio);
+
+	if (slot->state == SLOT_REPLYING && r != 0) {
+		nng_msg_free(nng_aio_get_msg(slot->aio));
+	}
+	if (slot->state == SLOT_RECEIVING && r == 0) {
+		slot->msg = nng_aio_get_msg(slot->aio);
+		slot->state = SLOT_SERVED;
+		inbox_push(slot->server->inbox, &slot->item);
+		return;
+	}
+	if (r == NNG_ECLOSED || r == NNG_ECANCELED ||
+		atomic_load(&slot->server->closing)) {
+		slot->state = SLOT_IDLE;
+		return;
+	}
+	receive(slot);
+}
+
+static void deliver_request(void *owner, struct inbox_item *item)
+{
+	struct mq_server *server = owner;
+	struct mq_request *slot = (struct mq_request *)item;
+
+	if (atomic_load(&server->closing)) {
+		return; /* its message is freed with the slot */
+	}
+	server->serve(server->owner, slot, nng_msg_body(slot->msg),
+		nng_msg_len(slot->msg));
+}
+
+static int open_slot(struct mq_server *server, struct mq_request *slot)
+{
+	int r;
+
+	slot->server = server;
+	slot->state = SLOT_IDLE;
+	r = nng_ctx_open(&slot->ctx, server->socket);
+	return r != 0 ? r : nng_aio_alloc(&slot->aio, on_slot, slot);
+}
+
+static int set_server_tls(nng_listener listener, const struct tls_material *tls)
+{
+	nng_tls_config *config = NULL;
+	int r = mq_tls_config(&config, NNG_TLS_MODE_SERVER, tls);
+
+	if (r == 0) {
+		r = nng_tls_config_auth_mode(config,
+			tls->ca == NULL ? NNG_TLS_AUTH_MODE_NONE
+					: NNG_TLS_AUTH_MODE_REQUIRED);
+	}
+	if (r == 0) {
+		r = nng_listener_set_ptr(listener, NNG_OPT_TLS_CONFIG, config);
+	}
+	nng_tls_config_free(config); /* the listener holds it */
+	return r;
+}
+
+static int start_listener(struct mq_server *server,
+	const struct mq_server_options *options)
+{
+	int port = 0;
+	int r = nng_listener_create(&server->listener, server->socket,
+		options->url);
+
+	if (r == 0 && options->tls != NULL) {
+		r = set_server_tls(server->listener, options->tls);
+	}
+	if (r == 0) {
+		r = nng_listener_start(server->listener, 0);
+	}
+	if (r == 0) {
+		r = nng_listener_get_int(server->listener,
+			NNG_OPT_TCP_BOUND_PORT, &port);
+	}
+	server->port = (uint16_t)port;
+	return r;
+}
+
+/* After nng_close() every operation ends; waiting for each makes sure that no
+ * callback runs any more. */
+static void server_free(struct mq_server *server)
+{
+	(void)nng_close(server->socket);
+	for (size_t i = 0; i < server->slot_count; i++) {
+		struct mq_request *slot = &server->slots[i];
+
+		if (slot->aio != NULL) {
+			nng_aio_wait(slot->aio);
+			nng_aio_free(slot->aio);
+		}
+	}
+	inbox_close(server->inbox);
+	for (size_t i = 0; i < server->slot_count; i++) {
+		nng_msg_free(server->slots[i].msg);
+	}
+	timer_close(server->linger);
+	free(server->slots);
+	free(server);
+}
+
+static void on_linger(void *owner)
+{
+	server_free(owner);
+}
+
+int mq_server_new(struct mq_server **out, uv_loop_t *loop,
+	const struct mq_server_options *options, struct error *err)
+{
+	struct mq_server *server;
+	int r = mq_check_url(options->url, options->tls, err);
+
+	if (r < 0) {
+		return r;
+	}
+	server = xcalloc(1, sizeof(*server));
+	server->serve = options->serve;
+	server->owner = options->owner;
+	server->slot_count = options->contexts;
+	server->slots = xcalloc(server->slot_count, sizeof(*server->slots));
+	server->inbox = inbox_new(loop, deliver_request, server);
+	server->linger = timer_new(loop, on_linger, server);
+	r = nng_rep0_open(&server->socket);
+	if (r == 0) {
+		r = nng_socket_set_size(server->socket, NNG_OPT_RECVMAXSZ,
+			MQ_RECV_MAX);
+	}
+	for (size_t i = 0; r == 0 && i < server->slot_count; i++) {
+		r = open_slot(server, &server->slots[i]);
+	}
+	if (r == 0) {
+		r = start_listener(server, options);
+	}
+	if (r != 0) {
+		atomic_store(&server->closing, true);
+		server_free(server);
+		return error_set(err, mq_errno(r), "cannot listen on '%s': %s",
+			options->url, nng_strerror(r));
+	}
+	for (size_t i = 0; i < server->slot_count; i++) {
+		receive(&server->slots[i]);
+	}
+	*out = server;
+	return 0;
+}
+
+uint16_t mq_server_port(const struct mq_server *server)
+{
+	return server->port;
+}
+
+uint32_t mq_request_pipe(const struct mq_request *request)
+{
+	return (uint32_t)nng_pipe_id(nng_msg_get_pipe(request->msg));
+}
+
+void mq_reply(struct mq_request *request, const uint8_t *bytes, size_t len)
+{
+	nng_msg *msg = take_ptr(request->msg);
+
+	nng_msg_clear(msg);
+	if (nng_msg_append(msg, bytes, len) != 0) {
+		abort(); /* out of memory, as everywhere */
+	}
+	request->state = SLOT_REPLYING;
+	nng_aio_set_msg(request->aio, msg);
+	nng_ctx_send(request->ctx, request->aio);
+}
+
+void mq_server_close(struct mq_server *server)
+{
+	if (server == NULL || atomic_exchange(&server->closing, true)) {
+		return;
+	}
+	timer_start(server->linger, LINGER_MS, 0);
+}
