@@ -177,22 +177,28 @@ static void on_stop(void *owner)
 	timer_start(agent->drain, 0, DRAIN_POLL_MS);
 }
 
-static int open_uplinks(struct agent *agent, struct error *err)
+static int open_each_uplink(struct agent *agent, const struct tls_material *tls,
+	struct error *err)
 {
 	const struct option_list *urls = &agent->config->aggregators;
+	const struct dial_config *dial = &agent->config->dial;
 
 	agent->ring = ring_new((size_t)agent->config->ring_reports,
 		RING_BYTES_MAX, urls->count);
 	for (size_t i = 0; i < urls->count; i++) {
-		const struct session_options options = {
-			.node = agent->config->node_name,
-			.run_id = agent->run_id,
-			.version = plimsoll_version,
-			.ring = agent->ring,
-			.consumer = i,
+		const struct uplink_options options = {
+			.url = urls->items[i],
+			.tls = tls,
+			.server_name = dial->server_name,
+			.token_file = dial->token_file,
+			.session = { .node = agent->config->node_name,
+				.run_id = agent->run_id,
+				.version = plimsoll_version,
+				.ring = agent->ring,
+				.consumer = i },
 		};
 		int r = uplink_new(&agent->uplinks[i], loop_uv(agent->loop),
-			urls->items[i], &options, err);
+			&options, err);
 
 		if (r < 0) {
 			return r;
@@ -200,6 +206,20 @@ static int open_uplinks(struct agent *agent, struct error *err)
 		agent->uplink_count++;
 	}
 	return 0;
+}
+
+static int open_uplinks(struct agent *agent, struct error *err)
+{
+	const struct dial_config *dial = &agent->config->dial;
+	struct tls_material tls = { 0 };
+	int r = tls_load(&tls, &dial->tls, err);
+
+	if (r == 0) {
+		r = open_each_uplink(agent, dial_uses_tls(dial) ? &tls : NULL,
+			err);
+	}
+	tls_fini(&tls);
+	return r;
 }
 
 /* Kept files take five descriptors a pod, and the usual soft limit is 1024. */

@@ -14,8 +14,10 @@ static const struct option table[] = {
 		"name of this node in Kubernetes; the host's name if not given",
 		0, 0, NULL, "NODE_NAME" },
 	{ "aggregator", "URL", OPTION_LIST, AT(aggregators), NULL,
-		"where reports go, as tcp://HOST:PORT; may be repeated", 0, 0,
-		NULL, NULL },
+		"where reports go, as tcp://HOST:PORT or tls+tcp://HOST:PORT; "
+		"may be repeated",
+		0, 0, NULL, NULL },
+	DIAL_OPTION_ROWS(struct agent_config, dial),
 	{ "interval", "DURATION", OPTION_DURATION, AT(interval_us), "2s",
 		"time between two reports", 1e5, 60e6, NULL, NULL },
 	{ "proc-root", "DIR", OPTION_TEXT, AT(proc_root), "/proc",
@@ -74,23 +76,6 @@ static int check_name(const char *name, struct error *err)
 	return 0;
 }
 
-static int check_url(const char *url, struct error *err)
-{
-	if (strncmp(url, "tls+tcp://", strlen("tls+tcp://")) == 0) {
-		return error_set(err, -EINVAL,
-			"--aggregator: '%s': TLS is not built in yet; use "
-			"tcp://HOST:PORT",
-			url);
-	}
-	if (strncmp(url, "tcp://", strlen("tcp://")) != 0 ||
-		strrchr(url + strlen("tcp://"), ':') == NULL) {
-		return error_set(err, -EINVAL,
-			"--aggregator: '%s' is not of the form tcp://HOST:PORT",
-			url);
-	}
-	return 0;
-}
-
 int config_check(struct agent_config *config, struct error *err)
 {
 	int r = 0;
@@ -106,8 +91,5 @@ int config_check(struct agent_config *config, struct error *err)
 			"--aggregator is missing: say where reports go, or "
 			"use --once");
 	}
-	for (size_t i = 0; r == 0 && i < config->aggregators.count; i++) {
-		r = check_url(config->aggregators.items[i], err);
-	}
-	return r;
+	return r < 0 ? r : dial_check(&config->dial, &config->aggregators, err);
 }

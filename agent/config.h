@@ -1,6 +1,7 @@
 /* The agent's configuration: what its flags and variables say. */
 #pragma once
 
+#include "lib/dial.h"
 #include "lib/error.h"
 #include "lib/options.h"
 #include "proto/report.h"
@@ -11,6 +12,7 @@
 struct agent_config {
 	const char *node_name; /* NULL until config_check(): the host's name */
 	struct option_list aggregators;
+	struct dial_config dial;
 	uint64_t interval_us;
 	const char *proc_root, *sys_root, *cgroup_root, *dev_root;
 	int kvm_level; /* enum kvm_level */

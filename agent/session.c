@@ -32,15 +32,17 @@ void session_free(struct session *session)
 	free(session);
 }
 
-static void pack_hello(const struct session *session, struct buffer *out)
+static void pack_hello(const struct session *session, struct buffer *out,
+	char *token)
 {
-	struct hello hello = { 0 };
+	struct hello hello = { .role = HELLO_AGENT };
 
 	(void)snprintf(hello.node, sizeof(hello.node), "%s",
 		session->options.node);
 	(void)snprintf(hello.version, sizeof(hello.version), "%s",
 		session->options.version);
 	memcpy(hello.run_id, session->options.run_id, sizeof(hello.run_id));
+	hello.token = token;
 	wire_pack_hello(out, &hello);
 }
 
@@ -58,7 +60,18 @@ static void pick(struct session *session, uint64_t now_us)
 	}
 }
 
-bool session_next(struct session *session, struct buffer *out, uint64_t now_us)
+bool session_hello_is_due(const struct session *session, uint64_t now_us)
+{
+	return !session->greeted && now_us >= session->not_before_us;
+}
+
+void session_put_off_hello(struct session *session, uint64_t now_us)
+{
+	session->not_before_us = now_us + SESSION_HELLO_REFUSED_US;
+}
+
+bool session_next(struct session *session, struct buffer *out, char *token,
+	uint64_t now_us)
 {
 	if (now_us < session->not_before_us) {
 		return false;
@@ -66,7 +79,7 @@ bool session_next(struct session *session, struct buffer *out, uint64_t now_us)
 	session->not_before_us = 0;
 	session->hello_sent = !session->greeted;
 	if (!session->greeted) {
-		pack_hello(session, out);
+		pack_hello(session, out, token);
 		return true;
 	}
 	pick(session, now_us);

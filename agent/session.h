@@ -45,10 +45,17 @@ struct session_options {
 struct session *session_new(const struct session_options *options);
 void session_free(struct session *session); /* NULL is fine */
 
-/* Appends the next request to out, which has room for MQ_SEND_MAX. False:
- * there is nothing to say now. After true, session_answer() must follow before
- * the next call. */
-bool session_next(struct session *session, struct buffer *out, uint64_t now_us);
+/* The next request will be Hello: time to have a token ready. */
+bool session_hello_is_due(const struct session *session, uint64_t now_us);
+
+/* Hello cannot be said now; it is due again after SESSION_HELLO_REFUSED_US. */
+void session_put_off_hello(struct session *session, uint64_t now_us);
+
+/* Appends the next request to out, which has room for MQ_SEND_MAX; token goes
+ * into Hello, NULL: none. False: there is nothing to say now. After true,
+ * session_answer() must follow before the next call. */
+bool session_next(struct session *session, struct buffer *out, char *token,
+	uint64_t now_us);
 
 /* Takes the answer, or NULL if none came in time. why says what was wrong with
  * the request or the answer. */

@@ -2,9 +2,11 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/buffer.h"
 #include "lib/clock.h"
+#include "lib/dial.h"
 #include "lib/log.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
@@ -17,14 +19,17 @@ enum {
 };
 
 #define LOG_EVERY_US UINT64_C(10000000)
+/* A connection comes back in this time when an aggregator is restarted; and
+ * the first dial is spread over a while. */
+#define LOST_FOR_US UINT64_C(4000000)
 
 struct uplink {
-	const char *url;
+	const char *url, *token_file;
 	struct mq_client *client;
 	struct session *session;
 	struct timer *retry;
-	struct log_limit trouble, refusals, silence, unsaved;
-	uint64_t opened_us;
+	struct log_limit trouble, refusals, silence, unsaved, tokens;
+	uint64_t lost_us; /* no connection since; 0: there is one */
 };
 
 /* Only where there was something to recover from. */
@@ -101,12 +106,14 @@ static void on_retry(void *owner)
 	uplink_kick(owner);
 }
 
-int uplink_new(struct uplink **out, uv_loop_t *loop, const char *url,
-	const struct session_options *options, struct error *err)
+int uplink_new(struct uplink **out, uv_loop_t *loop,
+	const struct uplink_options *options, struct error *err)
 {
 	struct uplink *uplink = xcalloc(1, sizeof(*uplink));
 	const struct mq_client_options client = {
-		.url = url,
+		.url = options->url,
+		.tls = options->tls,
+		.server_name = options->server_name,
 		.timeout_ms = ANSWER_MS,
 		.answer = on_answer,
 		.owner = uplink,
@@ -117,10 +124,10 @@ int uplink_new(struct uplink **out, uv_loop_t *loop, const char *url,
 		free(uplink);
 		return r;
 	}
-	uplink->url = url;
-	uplink->session = session_new(options);
+	uplink->url = options->url;
+	uplink->token_file = options->token_file;
+	uplink->session = session_new(&options->session);
 	uplink->retry = timer_new(loop, on_retry, uplink);
-	uplink->opened_us = clock_monotonic_us();
 	*out = uplink;
 	return 0;
 }
@@ -132,8 +139,10 @@ static void await_connection(struct uplink *uplink)
 	uint64_t now_us = clock_monotonic_us();
 
 	timer_start(uplink->retry, POLL_MS, 0);
-	/* The first dial is spread over a while: no trouble yet. */
-	if (now_us - uplink->opened_us > LOG_EVERY_US / 5 &&
+	if (uplink->lost_us == 0) {
+		uplink->lost_us = now_us;
+	}
+	if (now_us - uplink->lost_us > LOST_FOR_US &&
 		log_allow(&uplink->trouble, now_us, LOG_EVERY_US, NULL)) {
 		log_warning("no connection to the aggregator",
 			log_str("aggregator", uplink->url),
@@ -142,19 +151,34 @@ static void await_connection(struct uplink *uplink)
 	}
 }
 
-void uplink_kick(struct uplink *uplink)
+/* False: there should be a token and is none; Hello waits. */
+static bool take_token(struct uplink *uplink, char **token, uint64_t now_us)
+{
+	struct error why;
+
+	if (uplink->token_file == NULL ||
+		!session_hello_is_due(uplink->session, now_us)) {
+		return true;
+	}
+	if (dial_read_token(token, uplink->token_file, &why) == 0) {
+		return true;
+	}
+	if (log_allow(&uplink->tokens, now_us, LOG_EVERY_US, NULL)) {
+		log_warning("no token to show to the aggregator",
+			log_str("aggregator", uplink->url), log_err(&why),
+			LOG_END);
+	}
+	session_put_off_hello(uplink->session, now_us);
+	return false;
+}
+
+static void say_next(struct uplink *uplink, uint64_t now_us)
 {
 	struct buffer bytes = BUFFER_MAX(MQ_SEND_MAX);
-	uint64_t now_us = clock_monotonic_us();
+	char *token = NULL;
 
-	if (mq_client_busy(uplink->client)) {
-		return;
-	}
-	if (!mq_client_connected(uplink->client)) {
-		await_connection(uplink);
-		return;
-	}
-	if (session_next(uplink->session, &bytes, now_us)) {
+	if (take_token(uplink, &token, now_us) &&
+		session_next(uplink->session, &bytes, token, now_us)) {
 		/* The ring's limits are far below it. */
 		assert(!bytes.overflowed);
 		mq_client_send(uplink->client, (const uint8_t *)bytes.data,
@@ -165,7 +189,25 @@ void uplink_kick(struct uplink *uplink)
 
 		timer_start(uplink->retry, wait_us / 1000 + 1, 0);
 	}
+	if (token != NULL && bytes.data != NULL) {
+		explicit_bzero(bytes.data, bytes.capacity);
+	}
+	dial_free_token(token);
 	buffer_fini(&bytes);
+}
+
+void uplink_kick(struct uplink *uplink)
+{
+
+	if (mq_client_busy(uplink->client)) {
+		return;
+	}
+	if (!mq_client_connected(uplink->client)) {
+		await_connection(uplink);
+		return;
+	}
+	uplink->lost_us = 0;
+	say_next(uplink, clock_monotonic_us());
 }
 
 bool uplink_is_idle(const struct uplink *uplink)

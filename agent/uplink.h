@@ -4,6 +4,7 @@
 
 #include "agent/session.h"
 #include "lib/error.h"
+#include "lib/tls.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,10 +12,18 @@
 
 struct uplink;
 
-/* Connects in the background, for ever. url outlives the uplink.
- * -EINVAL: not an address to connect to. */
-must_check int uplink_new(struct uplink **out, uv_loop_t *loop, const char *url,
-	const struct session_options *options, struct error *err);
+struct uplink_options {
+	const char *url;		/* outlives the uplink */
+	const struct tls_material *tls; /* borrowed for the call; NULL: tcp */
+	const char *server_name;	/* see lib/mq.h */
+	const char *token_file;		/* outlives the uplink; NULL: none */
+	struct session_options session;
+};
+
+/* Connects in the background, for ever. -EINVAL: not an address to connect to,
+ * or TLS material that is no good. */
+must_check int uplink_new(struct uplink **out, uv_loop_t *loop,
+	const struct uplink_options *options, struct error *err);
 
 /* Sends what there is to send; call it when there is something new. */
 void uplink_kick(struct uplink *uplink);

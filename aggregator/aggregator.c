@@ -1,15 +1,19 @@
 #include "aggregator/aggregator.h"
 
 #include "aggregator/api.h"
+#include "aggregator/guard.h"
 #include "aggregator/intake.h"
 #include "aggregator/live.h"
+#include "aggregator/review.h"
 #include "aggregator/store.h"
+#include "kube/config.h"
 #include "lib/clock.h"
 #include "lib/httpd.h"
 #include "lib/log.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
 #include "lib/mq.h"
+#include "lib/tls.h"
 #include "proto/wire.h"
 
 #include <stdlib.h>
@@ -30,10 +34,12 @@ struct aggregator {
 	struct timer *watchdog;
 	struct live *live;
 	struct store *store;
+	struct review *review; /* NULL: nobody has to be asked */
 	struct intake *intake;
 	struct mq_server *mq;
 	struct httpd *http, *health;
 	struct api api;
+	struct guard guard; /* before the api */
 	bool is_open, is_stopping, has_failed;
 };
 
@@ -128,16 +134,48 @@ static void on_seed(void *owner, const struct store_row *row)
 	}
 }
 
-static void on_opened(void *owner, const struct error *err)
+static int listen_wire(struct aggregator *a, struct error *err)
 {
-	struct aggregator *a = owner;
-	uv_loop_t *uv = loop_uv(a->loop);
+	const struct tls_files *files = &a->config->tls;
+	struct tls_material tls = { 0 };
 	struct mq_server_options options = {
 		.url = a->config->listen,
+		.tls = files->cert == NULL ? NULL : &tls,
 		.contexts = CONTEXTS,
 		.serve = intake_serve,
 		.owner = a->intake,
 	};
+	int r = tls_load(&tls, files, err);
+
+	if (r == 0) {
+		r = mq_server_new(&a->mq, loop_uv(a->loop), &options, err);
+	}
+	tls_fini(&tls);
+	return r;
+}
+
+static int listen_http(struct aggregator *a, struct error *err)
+{
+	const struct tls_files *files = &a->config->http_tls;
+	struct tls_material tls = { 0 };
+	struct httpd_options options = {
+		.address = a->config->http,
+		.tls = files->cert == NULL ? NULL : &tls,
+		.serve = guard_serve,
+		.owner = &a->guard,
+	};
+	int r = tls_load(&tls, files, err);
+
+	if (r == 0) {
+		r = httpd_new(&a->http, loop_uv(a->loop), &options, err);
+	}
+	tls_fini(&tls);
+	return r;
+}
+
+static void on_opened(void *owner, const struct error *err)
+{
+	struct aggregator *a = owner;
 	struct error error = { 0 };
 	int r;
 
@@ -148,13 +186,9 @@ static void on_opened(void *owner, const struct error *err)
 	if (a->is_stopping) {
 		return;
 	}
-	r = mq_server_new(&a->mq, uv, &options, &error);
+	r = listen_wire(a, &error);
 	if (r == 0) {
-		r = httpd_new(&a->http, uv,
-			&(struct httpd_options){ .address = a->config->http,
-				.serve = api_serve,
-				.owner = &a->api },
-			&error);
+		r = listen_http(a, &error);
 	}
 	if (r < 0) {
 		fail(a, &error);
@@ -191,6 +225,7 @@ static void on_stop(void *owner)
 
 	a->is_stopping = true;
 	a->is_open = false;
+	review_stop(a->review);
 	intake_stop(a->intake);
 	timer_start(a->watchdog, STOP_MS, 0);
 	store_close(a->store);
@@ -224,28 +259,56 @@ static void open_store(struct aggregator *a)
 	uv_loop_t *uv = loop_uv(a->loop);
 
 	a->store = store_new(uv, &options);
-	a->intake = intake_new(uv, a->live, a->store);
+	a->intake = intake_new(uv, a->live, a->store,
+		a->config->wire_auth == AUTH_KUBERNETES ? a->review : NULL);
 	a->api = (struct api){ a->live, a->store };
+	a->guard = (struct guard){
+		.review = a->config->http_auth == AUTH_KUBERNETES ? a->review
+								  : NULL,
+		.serve = api_serve,
+		.owner = &a->api,
+	};
+}
+
+static int open_review(struct aggregator *a, struct error *err)
+{
+	struct kube_config kube;
+	int r;
+
+	if (!config_needs_api(a->config)) {
+		return 0;
+	}
+	r = kube_config_load(&kube, a->config->kubeconfig, err);
+	if (r == 0) {
+		a->review = review_new(loop_uv(a->loop), &kube);
+	}
+	return r;
 }
 
 int aggregator_run(const struct config *config)
 {
 	struct aggregator a = { .config = config };
 	struct error error;
+	int r;
 
 	a.loop = loop_new(on_stop, &a);
 	a.watchdog = timer_new(loop_uv(a.loop), on_watchdog, &a);
 	a.live = live_new(random_epoch());
+	r = open_review(&a, &error);
 	open_store(&a);
-	if (httpd_new(&a.health, loop_uv(a.loop),
-		    &(struct httpd_options){ .address = config->health,
-			    .serve = serve_health,
-			    .owner = &a },
-		    &error) < 0) {
+	if (r == 0) {
+		r = httpd_new(&a.health, loop_uv(a.loop),
+			&(struct httpd_options){ .address = config->health,
+				.serve = serve_health,
+				.owner = &a },
+			&error);
+	}
+	if (r < 0) {
 		fail(&a, &error);
 	}
 	loop_run(a.loop);
 	loop_free(a.loop);
+	review_free(a.review);
 	live_free(a.live);
 	return a.has_failed ? 1 : 0;
 }

@@ -1,19 +1,60 @@
 #include "aggregator/config.h"
 
+#include <arpa/inet.h>
+#include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 /* Below a minute a replayed report might be deleted as it comes in. */
 static const double retention_min_us = 60e6;
 static const double retention_max_us = 3650.0 * 86400e6;
 
+/* As in enum auth. */
+static const char auth_choices[] = "none kubernetes";
+
+static const char secure[] = "tls+tcp://";
+
 static const struct option table[] = {
 	{ "listen", "URL", OPTION_TEXT, offsetof(struct config, listen),
 		"tcp://0.0.0.0:7473",
-		"where agents send reports and schedulers ask for snapshots", 0,
-		0, NULL, NULL },
+		"where agents send reports and schedulers ask for snapshots; "
+		"tls+tcp:// with --tls-cert and --tls-key",
+		0, 0, NULL, NULL },
+	{ "tls-ca", "FILE", OPTION_TEXT, offsetof(struct config, tls.ca), NULL,
+		"authorities, as PEM; agents and schedulers must then show a "
+		"certificate of one of them",
+		0, 0, NULL, NULL },
+	{ "tls-cert", "FILE", OPTION_TEXT, offsetof(struct config, tls.cert),
+		NULL, "certificate for --listen, as PEM", 0, 0, NULL, NULL },
+	{ "tls-key", "FILE", OPTION_TEXT, offsetof(struct config, tls.key),
+		NULL, "its key", 0, 0, NULL, NULL },
+	{ "wire-auth", "WHO", OPTION_CHOICE, offsetof(struct config, wire_auth),
+		"none",
+		"who says which agents and schedulers are let in: none (all "
+		"are) or kubernetes (by the token they show; needs tls+tcp://)",
+		0, 0, auth_choices, NULL },
 	{ "http", "HOST:PORT", OPTION_TEXT, offsetof(struct config, http),
 		"0.0.0.0:7474", "where the HTTP interface listens", 0, 0, NULL,
 		NULL },
+	{ "http-tls-cert", "FILE", OPTION_TEXT,
+		offsetof(struct config, http_tls.cert), NULL,
+		"certificate for --http, which then speaks HTTPS only", 0, 0,
+		NULL, NULL },
+	{ "http-tls-key", "FILE", OPTION_TEXT,
+		offsetof(struct config, http_tls.key), NULL, "its key", 0, 0,
+		NULL, NULL },
+	{ "http-auth", "WHO", OPTION_CHOICE, offsetof(struct config, http_auth),
+		"none",
+		"who says which requests are answered: none (all are) or "
+		"kubernetes (by the bearer token; needs --http-tls-cert or a "
+		"loopback address)",
+		0, 0, auth_choices, NULL },
+	{ "kubeconfig", "FILE", OPTION_TEXT,
+		offsetof(struct config, kubeconfig), NULL,
+		"how to reach the API server, with kubernetes as --wire-auth "
+		"or --http-auth; without it $KUBECONFIG, the pod's service "
+		"account or ~/.kube/config",
+		0, 0, NULL, NULL },
 	{ "health", "HOST:PORT", OPTION_TEXT, offsetof(struct config, health),
 		"0.0.0.0:7476", "where /healthz and /readyz listen", 0, 0, NULL,
 		NULL },
@@ -35,3 +76,96 @@ const struct options_program aggregator_program = {
 	.usage = "[OPTIONS]",
 	.table = table,
 };
+
+/* ---- checks ---- */
+
+static bool is_loopback(const char *address)
+{
+	static const char v6[] = "[::1]:";
+	const char *colon = strrchr(address, ':');
+	char host[INET_ADDRSTRLEN] = "";
+	struct in_addr v4;
+
+	if (strncmp(address, v6, sizeof(v6) - 1) == 0) {
+		return true;
+	}
+	if (colon == NULL || (size_t)(colon - address) >= sizeof(host)) {
+		return false;
+	}
+	memcpy(host, address, (size_t)(colon - address));
+	return inet_pton(AF_INET, host, &v4) == 1 &&
+		ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
+static int check_pair(const struct tls_files *files, const char *prefix,
+	struct error *err)
+{
+	if ((files->cert == NULL) != (files->key == NULL)) {
+		return error_set(err, -EINVAL,
+			"--%stls-cert and --%stls-key go together: one of "
+			"them is missing",
+			prefix, prefix);
+	}
+	return 0;
+}
+
+static int check_wire(const struct config *config, struct error *err)
+{
+	const struct tls_files *files = &config->tls;
+	bool is_secure =
+		strncmp(config->listen, secure, sizeof(secure) - 1) == 0;
+	int r = check_pair(files, "", err);
+
+	if (r < 0) {
+		return r;
+	}
+	if (is_secure && files->cert == NULL) {
+		return error_set(err, -EINVAL,
+			"--listen: '%s' needs --tls-cert and --tls-key",
+			config->listen);
+	}
+	if (!is_secure && (files->cert != NULL || files->ca != NULL)) {
+		return error_set(err, -EINVAL,
+			"--listen: '%s' does not use the --tls flags that are "
+			"given; say tls+tcp://",
+			config->listen);
+	}
+	if (!is_secure && config->wire_auth == AUTH_KUBERNETES) {
+		return error_set(err, -EINVAL,
+			"--wire-auth: tokens are taken over TLS only, and "
+			"--listen '%s' does not use it; say tls+tcp://",
+			config->listen);
+	}
+	return 0;
+}
+
+static int check_http(const struct config *config, struct error *err)
+{
+	int r = check_pair(&config->http_tls, "http-", err);
+
+	if (r < 0) {
+		return r;
+	}
+	if (config->http_auth == AUTH_KUBERNETES &&
+		config->http_tls.cert == NULL && !is_loopback(config->http)) {
+		return error_set(err, -EINVAL,
+			"--http-auth: tokens are taken over TLS only, and "
+			"--http '%s' does not use it; give --http-tls-cert and "
+			"--http-tls-key, or a loopback address",
+			config->http);
+	}
+	return 0;
+}
+
+int config_check(const struct config *config, struct error *err)
+{
+	int r = check_wire(config, err);
+
+	return r < 0 ? r : check_http(config, err);
+}
+
+bool config_needs_api(const struct config *config)
+{
+	return config->wire_auth == AUTH_KUBERNETES ||
+		config->http_auth == AUTH_KUBERNETES;
+}

@@ -2,14 +2,29 @@
 #pragma once
 
 #include "lib/options.h"
+#include "lib/tls.h"
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/* Who is asked whether a peer may do what it wants. */
+enum auth { AUTH_NONE, AUTH_KUBERNETES };
 
 struct config {
 	const char *listen, *http, *health;
+	struct tls_files tls;	   /* of listen */
+	struct tls_files http_tls; /* of http; without a ca */
+	int wire_auth, http_auth;  /* enum auth */
+	const char *kubeconfig;	   /* NULL: see kube/config.h */
 	const char *db;
 	uint64_t retention_raw_us;
 	int log_format, log_level;
 };
 
 extern const struct options_program aggregator_program;
+
+/* What one flag alone cannot tell. -EINVAL: one sentence says what is wrong. */
+must_check int config_check(const struct config *config, struct error *err);
+
+/* Whether the API server has to be asked. */
+bool config_needs_api(const struct config *config);

@@ -1,13 +1,12 @@
 #include "aggregator/intake.h"
 
-#include "aggregator/greeted.h"
+#include "aggregator/admission.h"
 #include "aggregator/parking.h"
 #include "aggregator/snapshot.h"
 #include "lib/clock.h"
 #include "lib/log.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
-#include "lib/options.h"
 #include "proto/wire.h"
 
 #include <stdlib.h>
@@ -26,7 +25,7 @@ struct pending {
 struct intake {
 	struct live *live;
 	struct store *store; /* NULL once stopped */
-	struct greeted *greeted;
+	struct admission *admission;
 	struct pending *oldest, *newest; /* that are not answered yet */
 	struct parking parking;
 	struct timer *ack_timer, *snapshot_timer;
@@ -113,6 +112,10 @@ static void on_snapshot_request(struct intake *intake,
 {
 	struct error error;
 
+	if (!admission_may_ask(intake->admission, request)) {
+		reply_ack(request, &(struct ack){ .need_hello = true });
+		return;
+	}
 	if (!parking_add(&intake->parking, request, asked,
 		    clock_monotonic_us())) {
 		(void)error_set(&error, -EBUSY,
@@ -248,7 +251,7 @@ static void on_batch(struct intake *intake, struct mq_request *request,
 	struct batch *batch)
 {
 	const struct hello *hello =
-		greeted_find(intake->greeted, mq_request_pipe(request));
+		admission_sender(intake->admission, request);
 	struct store_batch *rows;
 	struct error error;
 	bool is_present;
@@ -279,16 +282,6 @@ static void on_batch(struct intake *intake, struct mq_request *request,
 
 /* ---- all ---- */
 
-static void on_hello(struct intake *intake, struct mq_request *request,
-	const struct hello *hello)
-{
-	scoped_buffer struct buffer out = BUFFER_MAX(256);
-
-	greeted_put(intake->greeted, mq_request_pipe(request), hello);
-	wire_pack_welcome(&out, plimsoll_version);
-	reply_buffer(request, &out);
-}
-
 void intake_serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 	size_t len)
 {
@@ -302,7 +295,7 @@ void intake_serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 	}
 	switch (message.kind) {
 	case WIRE_HELLO:
-		on_hello(intake, request, &message.hello);
+		admission_greet(intake->admission, request, &message.hello);
 		break;
 	case WIRE_BATCH:
 		on_batch(intake, request, &message.batch);
@@ -315,13 +308,13 @@ void intake_serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 }
 
 struct intake *intake_new(uv_loop_t *loop, struct live *live,
-	struct store *store)
+	struct store *store, struct review *review)
 {
 	struct intake *intake = xcalloc(1, sizeof(*intake));
 
 	intake->live = live;
 	intake->store = store;
-	intake->greeted = greeted_new();
+	intake->admission = admission_new(review);
 	intake->ack_timer = timer_new(loop, on_ack_timer, intake);
 	intake->snapshot_timer = timer_new(loop, on_snapshot_timer, intake);
 	return intake;
@@ -337,7 +330,7 @@ void intake_close(struct intake *intake)
 	if (intake != NULL) {
 		timer_close(intake->ack_timer);
 		timer_close(intake->snapshot_timer);
-		greeted_free(intake->greeted);
+		admission_free(intake->admission);
 		free(intake);
 	}
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "aggregator/live.h"
+#include "aggregator/review.h"
 #include "aggregator/store.h"
 #include "lib/mq.h"
 
@@ -17,9 +18,10 @@ enum { INTAKE_ACK_US = 200000 };
 
 struct intake;
 
-/* live and store outlive it, but for the store after intake_stop(). */
+/* live, store and review outlive it, but for the store after intake_stop().
+ * review NULL: everyone may send and ask. */
 struct intake *intake_new(uv_loop_t *loop, struct live *live,
-	struct store *store);
+	struct store *store, struct review *review);
 
 /* An mq_serve; owner is the intake. */
 void intake_serve(void *owner, struct mq_request *request, const uint8_t *bytes,

@@ -116,6 +116,9 @@ renew)
     ;;
 rotate)
     [ -e "$dir/servers-ca.key" ] || die "'$dir' holds no authorities; see new"
+    # A third authority would push out one that may be in use still.
+    [ ! -e "$dir/servers-ca.old.crt" ] ||
+        die "'$dir' holds old authorities still: renew, then retire"
     for authority in servers-ca clients-ca; do
         cp "$dir/$authority.newest.crt" "$dir/$authority.old.crt"
         new_authority $authority

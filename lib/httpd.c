@@ -26,9 +26,6 @@ enum { IDLE_TIMEOUT_S = 15, HEADERS_MAX = 32 << 10 };
  * after this time are shut down by us. */
 enum { REQUEST_MAX_US = 8000000, REAP_MS = 500 };
 
-/* A request that nobody answered may wait this long while closing. */
-enum { CLOSE_STATUS = 503 };
-
 enum progress {
 	PROGRESS_READING, /* headers and body are coming in */
 	PROGRESS_SERVING, /* suspended; the loop has it */
@@ -181,16 +178,19 @@ static void on_completed(void *cls, struct MHD_Connection *connection,
 static enum MHD_Result queue_reply(struct MHD_Connection *connection,
 	struct http_request *request)
 {
-	struct MHD_Response *response;
+	struct MHD_Response *response = MHD_create_response_from_buffer(
+		request->reply_len, request->reply, MHD_RESPMEM_MUST_FREE);
 	enum MHD_Result r;
 
-	response = MHD_create_response_from_buffer(request->reply_len,
-		request->reply, MHD_RESPMEM_MUST_FREE);
 	request->reply = NULL;
 	(void)MHD_add_response_header(response, "Content-Type", request->type);
 	(void)MHD_add_response_header(response, "Cache-Control", "no-store");
 	(void)MHD_add_response_header(response, "X-Content-Type-Options",
 		"nosniff");
+	if (request->status == MHD_HTTP_UNAUTHORIZED) {
+		(void)MHD_add_response_header(response, "WWW-Authenticate",
+			"Bearer");
+	}
 	r = MHD_queue_response(connection, (unsigned int)request->status,
 		response);
 	MHD_destroy_response(response);
@@ -250,7 +250,8 @@ static enum MHD_Result begin_serving(struct httpd *httpd,
 	} else if (suspend(httpd, request)) {
 		return MHD_YES;
 	} else {
-		set_error(request, CLOSE_STATUS, "shutting down");
+		set_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
+			"shutting down");
 	}
 	return queue_reply(request->connection, request);
 }
@@ -488,7 +489,8 @@ void httpd_close(struct httpd *httpd)
 	for (struct http_request *r = LIST_FIRST(&httpd->open), *next;
 		r != NULL; r = next) {
 		next = LIST_NEXT(r, link);
-		http_reply_error(r, CLOSE_STATUS, "shutting down");
+		http_reply_error(r, MHD_HTTP_SERVICE_UNAVAILABLE,
+			"shutting down");
 	}
 	if (httpd->daemon != NULL) {
 		MHD_stop_daemon(httpd->daemon);

@@ -50,7 +50,8 @@ const char *http_header(const struct http_request *request, const char *name);
 const char *http_query(const struct http_request *request, const char *name);
 const char *http_body(const struct http_request *request, size_t *len);
 
-/* Ends the request. body is copied; type is a media type. */
+/* Ends the request. body is copied; type is a media type. With status 401 the
+ * answer asks for a bearer token, as RFC 9110 15.5.2 wants it to. */
 void http_reply(struct http_request *request, int status, const char *type,
 	const char *body, size_t len);
 

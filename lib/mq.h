@@ -44,6 +44,11 @@ must_check int mq_server_new(struct mq_server **out, uv_loop_t *loop,
 /* The port that was bound; useful with port 0. */
 uint16_t mq_server_port(const struct mq_server *server);
 
+/* What kept peers from connecting since the last call, in words; "" if nothing
+ * did. A message beyond MQ_RECV_MAX is not among it: nng drops its connection
+ * and counts that like any other end of one. Borrowed. */
+const char *mq_server_trouble(struct mq_server *server);
+
 /* Answers and ends the request. The bytes are copied. */
 void mq_reply(struct mq_request *request, const uint8_t *bytes, size_t len);
 

@@ -16,6 +16,8 @@ enum { RECONNECT_MIN_MS = 1000, RECONNECT_MAX_MS = 15000 };
 enum { FIRST_DIAL_SPREAD_MS = 500 };
 enum { DIAL_FAILURES = 6 };
 
+enum dial_kind { DIAL_PLAIN, DIAL_TLS, DIAL_TLS_NO_CERT };
+
 struct mq_client {
 	struct inbox_item item;
 	nng_socket socket;
@@ -29,6 +31,7 @@ struct mq_client {
 	bool busy;	 /* a request is under way; the loop's */
 	_Atomic int pipes;
 	struct mq_client_options options;
+	enum dial_kind kind;
 	uint64_t failures[DIAL_FAILURES]; /* as counted at the last look */
 	const char *trouble;		  /* a literal */
 };
@@ -189,7 +192,13 @@ int mq_client_new(struct mq_client **out, uv_loop_t *loop,
 	}
 	client = xcalloc(1, sizeof(*client));
 	client->options = *options;
-	client->trouble = "no connection yet";
+	if (options->tls != NULL) {
+		client->kind = options->tls->cert == NULL ? DIAL_TLS_NO_CERT
+							  : DIAL_TLS;
+	}
+	client->trouble =
+		"there is no answer: the host is down, or its packets or ours "
+		"are dropped";
 	client->inbox = inbox_new(loop, deliver_answer, client);
 	client->first_dial = timer_new(loop, on_first_dial, client);
 	r = open_client(client);
@@ -230,37 +239,44 @@ bool mq_client_connected(const struct mq_client *client)
 	return atomic_load(&client->pipes) > 0;
 }
 
-/* nng's dialer reports nothing by itself, but it counts what went wrong. */
-static const struct {
-	const char *stat, *text;
-} dial_failures[DIAL_FAILURES] = {
-	{ "refused", "the connection was refused" },
-	{ "timeout", "the connection timed out" },
-	{ "auth", "the peer's certificate was not accepted" },
-	{ "proto", "the peer does not speak plimsoll's protocol" },
-	{ "disconnect", "the peer closed the connection" },
-	{ "other",
-		"the connection was lost, or the address cannot "
-		"be reached or resolved" },
+static const char *const dial_stats[DIAL_FAILURES] = { "auth", "proto",
+	"refused", "timeout", "disconnect", "other" };
+
+static const char stranger[] = "the peer does not speak plimsoll's protocol";
+static const char refused[] = "the connection was refused";
+static const char late[] = "the connection timed out";
+static const char cut_off[] = "the peer closed the connection";
+
+static const char handshake[] =
+	"the TLS handshake failed: the peer's certificate is not of an "
+	"authority we trust or has another name, it does not accept our "
+	"certificate, or it does not speak TLS";
+static const char plain_unreachable[] =
+	"the peer closed the connection, as one does that wants TLS, or the "
+	"address cannot be reached or resolved";
+static const char no_cert_unreachable[] =
+	"the peer closed the connection, as one does that wants a certificate "
+	"of ours, or the address cannot be reached or resolved";
+static const char unreachable[] =
+	"the peer closed the connection, or the address cannot be reached or "
+	"resolved";
+
+/* As nng 1.5.2 counts on a dialer: "auth" is a handshake that fails, whoever
+ * is to blame and whatever the peer is; "other" a connection that the peer
+ * closed before it was one, as a TLS server does with a client that shows no
+ * certificate or sends no handshake, and each failure to find the host. */
+static const char *const dial_texts[][DIAL_FAILURES] = {
+	[DIAL_PLAIN] = { stranger, stranger, refused, late, cut_off,
+		plain_unreachable },
+	[DIAL_TLS] = { handshake, stranger, refused, late, cut_off,
+		unreachable },
+	[DIAL_TLS_NO_CERT] = { handshake, stranger, refused, late, cut_off,
+		no_cert_unreachable },
 };
-
-/* The counters are of the dialer's whole life: what grew since the last look
- * is what is wrong now. */
-static void look_at_dialer(struct mq_client *client, nng_stat *dialer)
-{
-	for (size_t i = 0; i < DIAL_FAILURES; i++) {
-		nng_stat *stat = nng_stat_find(dialer, dial_failures[i].stat);
-		uint64_t count = stat == NULL ? 0 : nng_stat_value(stat);
-
-		if (count > client->failures[i]) {
-			client->trouble = dial_failures[i].text;
-		}
-		client->failures[i] = count;
-	}
-}
 
 const char *mq_client_trouble(struct mq_client *client)
 {
+	int failure = -1;
 	nng_stat *all = NULL;
 	nng_stat *dialer;
 
@@ -270,9 +286,13 @@ const char *mq_client_trouble(struct mq_client *client)
 	if (nng_stats_get(&all) == 0) {
 		dialer = nng_stat_find_dialer(all, client->dialer);
 		if (dialer != NULL) {
-			look_at_dialer(client, dialer);
+			failure = mq_failure_since(client->failures, dialer,
+				dial_stats, DIAL_FAILURES);
 		}
 		nng_stats_free(all);
+	}
+	if (failure >= 0) {
+		client->trouble = dial_texts[client->kind][failure];
 	}
 	return client->trouble;
 }

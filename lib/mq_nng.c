@@ -24,6 +24,23 @@ int mq_errno(int nng)
 	}
 }
 
+int mq_failure_since(uint64_t *seen, nng_stat *endpoint,
+	const char *const *stats, size_t count)
+{
+	int first = -1;
+
+	for (size_t i = 0; i < count; i++) {
+		nng_stat *stat = nng_stat_find(endpoint, stats[i]);
+		uint64_t value = stat == NULL ? 0 : nng_stat_value(stat);
+
+		if (value > seen[i] && first < 0) {
+			first = (int)i;
+		}
+		seen[i] = value;
+	}
+	return first;
+}
+
 static bool is_tls(const char *url)
 {
 	return strncmp(url, "tls+tcp://", 10) == 0;

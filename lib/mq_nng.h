@@ -7,6 +7,14 @@
 
 #include <nng/nng.h>
 #include <nng/supplemental/tls/tls.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* nng's endpoints report no failures, but they count them. The index of the
+ * first of the named counters that grew since the last look at the endpoint,
+ * whose counts are kept in seen; -1: none did. */
+int mq_failure_since(uint64_t *seen, nng_stat *endpoint,
+	const char *const *stats, size_t count);
 
 /* The negative errno value for one of nng's errors. */
 int mq_errno(int nng);

@@ -12,6 +12,8 @@
 /* Replies handed to nng may still be on their way when a server closes. */
 enum { LINGER_MS = 100 };
 
+enum { ACCEPT_FAILURES = 3 };
+
 enum slot_state { SLOT_RECEIVING, SLOT_SERVED, SLOT_REPLYING, SLOT_IDLE };
 
 /* One context: receives, is served on the loop, replies, receives again. Each
@@ -35,6 +37,7 @@ struct mq_server {
 	mq_serve serve;
 	void *owner;
 	uint16_t port;
+	uint64_t failures[ACCEPT_FAILURES]; /* at the last look */
 	_Atomic bool closing;
 };
 
@@ -197,6 +200,35 @@ int mq_server_new(struct mq_server **out, uv_loop_t *loop,
 uint16_t mq_server_port(const struct mq_server *server)
 {
 	return server->port;
+}
+
+/* As nng 1.5.2 counts on a listener: "auth" is every TLS handshake that fails,
+ * for which it has no finer codes; "proto" a greeting of something else. */
+static const char *const accept_stats[ACCEPT_FAILURES] = { "auth", "proto",
+	"timeout" };
+static const char *const accept_texts[ACCEPT_FAILURES] = {
+	"a TLS handshake failed: a peer shows no certificate or one of another "
+	"authority, does not trust ours, or does not speak TLS",
+	"a peer does not speak plimsoll's protocol, or it speaks TLS",
+	"a peer connected and said nothing",
+};
+
+const char *mq_server_trouble(struct mq_server *server)
+{
+	int failure = -1;
+	nng_stat *listener;
+	nng_stat *all = NULL;
+
+	if (nng_stats_get(&all) != 0) {
+		return "";
+	}
+	listener = nng_stat_find_listener(all, server->listener);
+	if (listener != NULL) {
+		failure = mq_failure_since(server->failures, listener,
+			accept_stats, ACCEPT_FAILURES);
+	}
+	nng_stats_free(all);
+	return failure < 0 ? "" : accept_texts[failure];
 }
 
 uint32_t mq_request_pipe(const struct mq_request *request)

@@ -1,5 +1,7 @@
 #include "scheduler/config.h"
 
+#include <errno.h>
+
 static const struct option scheduler_options[] = {
 	{ .name = "kubeconfig",
 		.placeholder = "FILE",
@@ -18,9 +20,10 @@ static const struct option scheduler_options[] = {
 		.placeholder = "URL",
 		.type = OPTION_LIST,
 		.offset = offsetof(struct scheduler_config, aggregators),
-		.help = "where load comes from, tcp://HOST:7473; may be given "
-			"several times; without it nodes are scored by "
-			"requests alone" },
+		.help = "where load comes from, tcp://HOST:7473 or "
+			"tls+tcp://HOST:7473; may be given several times; "
+			"without it nodes are scored by requests alone" },
+	DIAL_OPTION_ROWS(struct scheduler_config, dial),
 	{ .name = "policy",
 		.placeholder = "NAME",
 		.type = OPTION_TEXT,
@@ -33,6 +36,17 @@ static const struct option scheduler_options[] = {
 		.offset = offsetof(struct scheduler_config, http),
 		.fallback = "0.0.0.0:7475",
 		.help = "listener for /healthz and /readyz" },
+	{ .name = "http-tls-cert",
+		.placeholder = "FILE",
+		.type = OPTION_TEXT,
+		.offset = offsetof(struct scheduler_config, http_tls.cert),
+		.help = "certificate of that listener, which then speaks "
+			"HTTPS only" },
+	{ .name = "http-tls-key",
+		.placeholder = "FILE",
+		.type = OPTION_TEXT,
+		.offset = offsetof(struct scheduler_config, http_tls.key),
+		.help = "its key" },
 	OPTIONS_LOG_ROWS(struct scheduler_config, log_format, log_level),
 	{ 0 },
 };
@@ -60,3 +74,14 @@ const struct options_program score_program = {
 	.usage = "--in FILE",
 	.table = score_options,
 };
+
+int scheduler_config_check(const struct scheduler_config *config,
+	struct error *err)
+{
+	if ((config->http_tls.cert == NULL) != (config->http_tls.key == NULL)) {
+		return error_set(err, -EINVAL,
+			"--http-tls-cert and --http-tls-key go together: one "
+			"of them is missing");
+	}
+	return dial_check(&config->dial, &config->aggregators, err);
+}

@@ -1,6 +1,7 @@
 /* The scheduler's flags: docs/configuration.md is held against this table. */
 #pragma once
 
+#include "lib/dial.h"
 #include "lib/options.h"
 
 #include <stdint.h>
@@ -9,8 +10,10 @@ struct scheduler_config {
 	const char *kubeconfig; /* NULL: see kube/config.h */
 	const char *scheduler_name;
 	struct option_list aggregators;
+	struct dial_config dial;
 	const char *policy;
-	const char *http; /* NULL: no listener */
+	const char *http;	   /* NULL: no listener */
+	struct tls_files http_tls; /* of that listener; without a ca */
 	int log_format, log_level;
 };
 
@@ -20,3 +23,7 @@ struct score_config {
 
 extern const struct options_program scheduler_program;
 extern const struct options_program score_program; /* the subcommand */
+
+/* What one flag alone cannot tell. -EINVAL: one sentence says what is wrong. */
+must_check int scheduler_config_check(const struct scheduler_config *config,
+	struct error *err);

@@ -1,9 +1,11 @@
 /* Live load from the aggregators: one long poll each, merged by newest sample.
  *
- * An aggregator that cannot be reached is said so in the log at most every
+ * Where there is a token, Hello comes first, and again whenever an aggregator
+ * asks for it. An aggregator that cannot be reached is said so in the log at most every
  * 10 s; nodes then age by themselves. */
 #pragma once
 
+#include "lib/dial.h"
 #include "lib/error.h"
 #include "lib/options.h"
 #include "proto/load.h"
@@ -19,10 +21,17 @@ struct loads;
 typedef void (*loads_node)(void *owner, const struct node_load *load,
 	int64_t sample_us);
 
-/* -EINVAL: one of the URLs is none. owner outlives the loads. */
+struct loads_options {
+	const struct option_list *aggregators; /* their URLs */
+	const struct dial_config *dial;	       /* both outlive the loads */
+	loads_node on_node;
+	void *owner; /* outlives the loads */
+};
+
+/* -EINVAL: one of the URLs is none, or a TLS file is no good; else what
+ * reading the files said. */
 must_check int loads_new(struct loads **out, uv_loop_t *loop,
-	const struct option_list *aggregators, loads_node on_node, void *owner,
-	struct error *err);
+	const struct loads_options *options, struct error *err);
 
 /* Every aggregator has answered once, or there is none. */
 bool loads_complete(const struct loads *loads);

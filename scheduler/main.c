@@ -59,6 +59,24 @@ static void on_stop(void *owner)
 	placer_drain(daemon->placer, close_all, daemon);
 }
 
+static int open_http(struct daemon *daemon, struct error *err)
+{
+	const struct tls_files *files = &daemon->config.http_tls;
+	struct tls_material tls = { 0 };
+	int r = tls_load(&tls, files, err);
+
+	if (r == 0) {
+		r = httpd_new(&daemon->http, loop_uv(daemon->loop),
+			&(struct httpd_options){ .address = daemon->config.http,
+				.serve = on_request,
+				.owner = daemon,
+				.tls = files->cert == NULL ? NULL : &tls },
+			err);
+	}
+	tls_fini(&tls);
+	return r;
+}
+
 static int start(struct daemon *daemon, struct error *err)
 {
 	uv_loop_t *loop = loop_uv(daemon->loop);
@@ -75,11 +93,7 @@ static int start(struct daemon *daemon, struct error *err)
 	r = placer_new(&daemon->placer, loop, daemon->client, &daemon->config,
 		err);
 	if (r == 0) {
-		r = httpd_new(&daemon->http, loop,
-			&(struct httpd_options){ .address = daemon->config.http,
-				.serve = on_request,
-				.owner = daemon },
-			err);
+		r = open_http(daemon, err);
 	}
 	if (r == 0) {
 		log_info("placing pods",
@@ -117,6 +131,12 @@ static int run_score(char **argv)
 	return 0;
 }
 
+static int complain(const struct error *err)
+{
+	(void)fprintf(stderr, "%s: %s\n", scheduler_program.name, err->text);
+	return EXIT_USAGE;
+}
+
 int main(int argc, char **argv)
 {
 	struct daemon daemon = { 0 };
@@ -128,12 +148,13 @@ int main(int argc, char **argv)
 	}
 	if (options_parse(&daemon.config, &outcome, NULL, &scheduler_program,
 		    argv, &err) < 0) {
-		(void)fprintf(stderr, "%s: %s\n", scheduler_program.name,
-			err.text);
-		return EXIT_USAGE;
+		return complain(&err);
 	}
 	if (outcome == OPTIONS_EXIT) {
 		return 0;
+	}
+	if (scheduler_config_check(&daemon.config, &err) < 0) {
+		return complain(&err);
 	}
 	log_setup((enum log_format)daemon.config.log_format,
 		(enum log_level)daemon.config.log_level);

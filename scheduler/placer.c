@@ -418,8 +418,12 @@ int placer_new(struct placer **out, uv_loop_t *loop, struct kube_client *client,
 	placer->loop = loop;
 	placer->config = config;
 	cache_init(&placer->cache);
-	r = loads_new(&placer->loads, loop, &config->aggregators, on_load,
-		placer, err);
+	r = loads_new(&placer->loads, loop,
+		&(struct loads_options){ .aggregators = &config->aggregators,
+			.dial = &config->dial,
+			.on_node = on_load,
+			.owner = placer },
+		err);
 	if (r < 0) {
 		cache_fini(&placer->cache);
 		free(placer);

@@ -16,7 +16,8 @@ struct placer;
 struct kube_client;
 
 /* client and config outlive the placer.
- * -EINVAL: an aggregator's URL is none. */
+ * -EINVAL: an aggregator's URL is none, or a TLS file is no good; else what
+ * reading these said. */
 must_check int placer_new(struct placer **out, uv_loop_t *loop,
 	struct kube_client *client, const struct scheduler_config *config,
 	struct error *err);

@@ -90,6 +90,8 @@ class Program:
 class Aggregator(Program):
     """An aggregator on free ports, kept over restarts."""
 
+    origin = "tcp://127.0.0.1"  # of --listen, without the port
+
     def __init__(self, folder, name="aggregator", *more, db=None):
         self.db = db or pathlib.Path(folder, f"{name}.db")
         self.ports = None
@@ -100,7 +102,7 @@ class Aggregator(Program):
         listen, http, health = self.ports or (0, 0, 0)
         self.arguments = [
             str(BIN / "plimsoll-aggregator"),
-            "--listen", f"tcp://127.0.0.1:{listen}",
+            "--listen", f"{self.origin}:{listen}",
             "--http", f"127.0.0.1:{http}", "--health", f"127.0.0.1:{health}",
             "--db", str(self.db), *self.more]
         seen = len(self.log()) if self.log_path.exists() else 0
@@ -109,7 +111,7 @@ class Aggregator(Program):
         def listening():
             if self.process.poll() is not None:
                 raise AssertionError(f"{self.name} ended: {self.log()[seen:]}")
-            return re.search(r'"listening" listen="tcp://[^"]*:(\d+)" '
+            return re.search(r'"listening" listen="[^"]*:(\d+)" '
                              r'http="[^"]*:(\d+)" health="[^"]*:(\d+)"',
                              self.log()[seen:])
         found = eventually(f"{self.name} listens", listening)
@@ -118,7 +120,7 @@ class Aggregator(Program):
 
     @property
     def url(self):
-        return f"tcp://127.0.0.1:{self.ports[0]}"
+        return f"{self.origin}:{self.ports[0]}"
 
     def get(self, path, accept=None):
         """Status, headers and text of a GET on the query listener."""

@@ -1,8 +1,6 @@
 """No report is lost and none is kept twice, whoever is restarted and however
 rudely."""
 import pathlib
-import re
-import sqlite3
 import sys
 import unittest
 
@@ -10,21 +8,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from harness import (Aggregator, Driver, Folder, Machine,  # noqa: E402
                      agent, eventually)
-
-STOPPED = re.compile(r'"stopped" run="(\w+)" reports=(\d+) '
-                     r'not_stored=(\d+) dropped=(\d+)')
-
-
-def stored_seqs(db):
-    """(node, run) -> the seqs in the database, in order, duplicates too."""
-    found = {}
-    with sqlite3.connect(f"file:{db}?mode=ro", uri=True) as connection:
-        for name, run, seq in connection.execute(
-                "SELECT name, hex(run_id), seq FROM report JOIN node"
-                " ON node.id = report.node ORDER BY name, run_id, seq"):
-            found.setdefault((name, run.lower()), []).append(seq)
-    connection.close()
-    return found
+from stored import assert_complete, runs_of, stored_seqs  # noqa: E402
 
 
 class Restarts(unittest.TestCase):
@@ -39,24 +23,6 @@ class Restarts(unittest.TestCase):
             self.folder.path, name, [aggregator.url],
             *self.machine.agent_flags(), interval=interval)).start()
 
-    def runs_of(self, program):
-        """run -> how many reports it made, from the last words of each."""
-        return {run: (int(made), int(left), int(dropped)) for
-                run, made, left, dropped in STOPPED.findall(program.log())}
-
-    def assert_complete(self, aggregator, agents):
-        """Every report of every run is there exactly once."""
-        stored = stored_seqs(aggregator.db)
-        for program in agents:
-            name = program.name.removeprefix("agent-")
-            runs = self.runs_of(program)
-            self.assertTrue(runs, program.log()[-2000:])
-            for run, (made, left, dropped) in runs.items():
-                self.assertEqual((left, dropped), (0, 0), program.log())
-                self.assertEqual(stored.pop((name, run)),
-                                 list(range(1, made + 1)))
-        self.assertEqual(stored, {})
-
     def test_an_agent_restarted_within_one_boot_loses_nothing(self):
         aggregator = self.folder.add(Aggregator(self.folder.path)).start()
         program = self.start_agent("node-a", aggregator)
@@ -67,9 +33,9 @@ class Restarts(unittest.TestCase):
             self.assertEqual(program.stop(), 0)
             if life < 2:
                 program.start()
-        self.assertEqual(len(self.runs_of(program)), 3)
+        self.assertEqual(len(runs_of(program)), 3)
         aggregator.stop()
-        self.assert_complete(aggregator, [program])
+        assert_complete(self, aggregator, [program])
 
     def test_kill_9_of_the_aggregator_under_20_agents_loses_nothing(self):
         driver = Driver([self.machine]).start()
@@ -98,7 +64,7 @@ class Restarts(unittest.TestCase):
         for program in agents:
             self.assertEqual(program.stop(), 0)
         self.assertEqual(aggregator.stop(), 0)
-        self.assert_complete(aggregator, agents)
+        assert_complete(self, aggregator, agents)
 
     def test_an_aggregator_that_comes_late_gets_what_the_ring_holds(self):
         aggregator = self.folder.add(Aggregator(self.folder.path)).start()
@@ -110,7 +76,7 @@ class Restarts(unittest.TestCase):
             iter(stored_seqs(aggregator.db).values()), []), 60)
         self.assertEqual(program.stop(), 0)
         aggregator.stop()
-        self.assert_complete(aggregator, [program])
+        assert_complete(self, aggregator, [program])
 
     def test_after_a_restart_the_last_known_load_is_served_with_its_age(self):
         aggregator = self.folder.add(Aggregator(self.folder.path)).start()

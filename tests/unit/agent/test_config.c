@@ -85,7 +85,7 @@ static void refuses_with_a_sentence(void **state)
 		const char *flag, *sentence;
 	} cases[] = {
 		{ "--log-level=info", "--aggregator is missing" },
-		{ "--aggregator=tls+tcp://a:1", "TLS is not built in yet" },
+		{ "--aggregator=tls+tcp://a:1", "needs --tls-ca" },
 		{ "--aggregator=http://a:1", "tcp://HOST:PORT" },
 		{ "--aggregator=tcp://a", "tcp://HOST:PORT" },
 		{ "--interval=50ms", "not between" },

@@ -12,6 +12,7 @@ struct fixture {
 	struct ring *ring;
 	struct session *session;
 	uint64_t now_us;
+	char *token;
 	struct buffer sent;
 	struct wire_request request; /* what was sent, if any */
 	bool has_request;
@@ -77,7 +78,7 @@ static bool say(struct fixture *f)
 {
 	forget_request(f);
 	buffer_clear(&f->sent);
-	if (!session_next(f->session, &f->sent, f->now_us)) {
+	if (!session_next(f->session, &f->sent, f->token, f->now_us)) {
 		return false;
 	}
 	assert_int_equal(
@@ -289,6 +290,38 @@ static void waits_after_a_refused_hello(void **state)
 	greet(f);
 }
 
+static void shows_its_token_in_hello_alone(void **state)
+{
+	struct fixture *f = *state;
+	char token[] = "head.body.seal";
+
+	f->token = token;
+	add_report(f);
+	assert_true(session_hello_is_due(f->session, f->now_us));
+	assert_true(say(f));
+	assert_int_equal(f->request.hello.role, HELLO_AGENT);
+	assert_string_equal(f->request.hello.token, token);
+	assert_int_equal(hear_welcome(f), SESSION_WELCOMED);
+	assert_false(session_hello_is_due(f->session, f->now_us));
+	assert_true(say(f));
+	assert_null(memmem(f->sent.data, f->sent.len, token, strlen(token)));
+	assert_int_equal(hear_ack(f, (struct ack){ .need_hello = true }),
+		SESSION_HELLO_DUE);
+	assert_true(session_hello_is_due(f->session, f->now_us));
+}
+
+static void a_hello_put_off_is_due_after_ten_seconds(void **state)
+{
+	struct fixture *f = *state;
+
+	session_put_off_hello(f->session, f->now_us);
+	assert_false(session_hello_is_due(f->session, f->now_us + 9999999));
+	assert_false(say(f));
+	f->now_us += 10000000;
+	assert_true(session_hello_is_due(f->session, f->now_us));
+	greet(f);
+}
+
 static void survives_answers_that_make_no_sense(void **state)
 {
 	static const char *const texts[] = { "", "\xff", "hello there" };
@@ -341,6 +374,8 @@ int main(void)
 		TEST(gives_up_a_batch_that_is_refused_three_times),
 		TEST(an_accepted_batch_ends_the_count_of_refusals),
 		TEST(waits_after_a_refused_hello),
+		TEST(shows_its_token_in_hello_alone),
+		TEST(a_hello_put_off_is_due_after_ten_seconds),
 		TEST(survives_answers_that_make_no_sense),
 		TEST(passes_on_the_interval_that_is_wished_for),
 	};

@@ -1,6 +1,8 @@
 #include "agent/uplink.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "lib/log.h"
 #include "lib/mq.h"
@@ -15,6 +17,8 @@ struct fixture {
 	char url[64];
 	struct ring *ring;
 	struct uplink *uplink;
+	const char *token_file;
+	char token[64]; /* of the last Hello */
 	size_t hellos, batches, reports;
 	bool all_stored;
 	bool forgetful; /* asks for Hello once */
@@ -27,6 +31,9 @@ static void reply_to(struct fixture *f, const struct wire_request *request,
 
 	if (request->kind == WIRE_HELLO) {
 		f->hellos++;
+		(void)snprintf(f->token, sizeof(f->token), "%s",
+			request->hello.token == NULL ? ""
+						     : request->hello.token);
 		wire_pack_welcome(out, "test");
 		return;
 	}
@@ -106,15 +113,16 @@ static int teardown(void **state)
 
 static void open_uplink(struct fixture *f)
 {
-	const struct session_options options = {
-		.node = "node-1",
-		.run_id = run_id,
-		.version = "1.0",
-		.ring = f->ring,
+	const struct uplink_options options = {
+		.url = f->url,
+		.token_file = f->token_file,
+		.session = { .node = "node-1",
+			.run_id = run_id,
+			.version = "1.0",
+			.ring = f->ring },
 	};
 
-	assert_int_equal(
-		uplink_new(&f->uplink, &f->loop, f->url, &options, NULL), 0);
+	assert_int_equal(uplink_new(&f->uplink, &f->loop, &options, NULL), 0);
 }
 
 static void check_stored(uv_timer_t *timer)
@@ -166,6 +174,40 @@ static void sends_again_after_being_forgotten(void **state)
 	assert_int_equal(f->reports, 1);
 }
 
+static void write_token(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void reads_its_token_for_each_hello(void **state)
+{
+	struct fixture *f = *state;
+	char path[] = "/tmp/plimsoll-token-XXXXXX";
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	(void)close(fd);
+	write_token(path, "first\n");
+	f->token_file = path;
+	add_report(f);
+	open_uplink(f);
+	uplink_kick(f->uplink);
+	run_until_stored(f);
+	assert_string_equal(f->token, "first");
+	write_token(path, "second\n");
+	f->forgetful = true;
+	add_report(f);
+	uplink_kick(f->uplink);
+	run_until_stored(f);
+	assert_int_equal(f->hellos, 2);
+	assert_string_equal(f->token, "second");
+	assert_int_equal(unlink(path), 0);
+}
+
 static void sends_one_batch_at_a_time(void **state)
 {
 	struct fixture *f = *state;
@@ -189,11 +231,11 @@ static void sends_one_batch_at_a_time(void **state)
 static void refuses_what_is_no_address(void **state)
 {
 	struct fixture *f = *state;
-	const struct session_options options = { .ring = f->ring };
+	const struct uplink_options options = { .url = "http://x",
+		.session = { .ring = f->ring } };
 	struct error err = { 0 };
 
-	assert_true(uplink_new(&f->uplink, &f->loop, "http://x", &options,
-			    &err) < 0);
+	assert_true(uplink_new(&f->uplink, &f->loop, &options, &err) < 0);
 	assert_true(err.text[0] != '\0');
 	assert_null(f->uplink);
 }
@@ -205,6 +247,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(delivers_what_waited_for_the_connection),
 		TEST(sends_again_after_being_forgotten),
+		TEST(reads_its_token_for_each_hello),
 		TEST(sends_one_batch_at_a_time),
 		TEST(refuses_what_is_no_address),
 	};

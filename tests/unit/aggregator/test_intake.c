@@ -21,7 +21,9 @@ struct fixture {
 	struct client agent, asker;
 };
 
-static const struct hello hello = { "n1", "test", { 'a' } };
+static const struct hello hello = { .node = "n1",
+	.version = "test",
+	.run_id = { 'a' } };
 
 static void on_answer(void *owner, const uint8_t *bytes, size_t len)
 {
@@ -56,7 +58,7 @@ static int setup(void **state)
 	f->s = scratch;
 	scratch_open(f->s, UINT64_C(86400000000));
 	f->live = live_new(42);
-	f->intake = intake_new(&f->s->loop, f->live, f->s->store);
+	f->intake = intake_new(&f->s->loop, f->live, f->s->store, NULL);
 	assert_int_equal(
 		mq_server_new(&f->server, &f->s->loop,
 			&(struct mq_server_options){ .url = "tcp://127.0.0.1:0",

@@ -1,10 +1,14 @@
 #include "lib/mq.h"
 
+#include "lib/memory.h"
 #include "tests/support/cm.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 struct fixture {
 	uv_loop_t loop;
@@ -199,6 +203,26 @@ static void urls_that_are_not_tcp_are_refused(void **state)
 	}
 }
 
+static void a_server_tells_what_kept_peers_out(void **state)
+{
+	struct fixture *f = *state;
+	struct sockaddr_in to = { .sin_family = AF_INET,
+		.sin_port = htons(mq_server_port(f->server)),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	scoped_fd int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char answer[64];
+
+	assert_string_equal(mq_server_trouble(f->server), "");
+	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	assert_int_equal(write(fd, "GET / HTTP/1.1\r\n", 16), 16);
+	/* Until the other side closed it. */
+	while (read(fd, answer, sizeof(answer)) > 0) {
+	}
+	assert_non_null(strstr(mq_server_trouble(f->server),
+		"does not speak plimsoll's protocol"));
+	assert_string_equal(mq_server_trouble(f->server), "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +243,8 @@ int main(void)
 			teardown),
 		cmocka_unit_test_setup_teardown(
 			urls_that_are_not_tcp_are_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_server_tells_what_kept_peers_out, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

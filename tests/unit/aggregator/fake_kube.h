@@ -1,0 +1,122 @@
+/* An API server for tests: requests are caught, and answered by the test. Only
+ * in tests that link nothing else of kube/client.h. */
+#pragma once
+
+#include "kube/client.h"
+#include "lib/clock.h"
+#include "lib/memory.h"
+#include "tests/support/cm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FAKE_REQUESTS = 256 };
+
+struct kube_request {
+	struct kube_call call;
+	char path[512], body[4096];
+};
+
+static struct {
+	struct kube_request open[FAKE_REQUESTS]; /* oldest first */
+	size_t count;
+	size_t sent; /* since the test began */
+	bool is_closed;
+} fake;
+
+struct kube_client *kube_client_new(uv_loop_t *loop, struct kube_config *config)
+{
+	(void)loop;
+	(void)config;
+	return (struct kube_client *)&fake;
+}
+
+void kube_client_close(struct kube_client *client)
+{
+	if (client != NULL) {
+		fake.is_closed = true;
+		fake.count = 0;
+	}
+}
+
+struct kube_request *kube_request_send(struct kube_client *client,
+	const struct kube_call *call)
+{
+	struct kube_request *request = &fake.open[fake.count];
+
+	assert_ptr_equal(client, &fake);
+	assert_true(fake.count < FAKE_REQUESTS);
+	fake.count++;
+	fake.sent++;
+	*request = (struct kube_request){ .call = *call };
+	strncpy(request->path, call->path, sizeof(request->path) - 1);
+	if (call->body != NULL) {
+		assert_true(call->len < sizeof(request->body));
+		memcpy(request->body, call->body, call->len);
+	}
+	return request;
+}
+
+/* Answers the oldest open request. */
+static inline void fake_answer(int status, const char *body)
+{
+	struct kube_call call = fake.open[0].call;
+
+	assert_true(fake.count > 0);
+	fake.count--;
+	memmove(&fake.open[0], &fake.open[1],
+		fake.count * sizeof(fake.open[0]));
+	call.on_done(call.owner,
+		&(struct kube_answer){ .status = status,
+			.body = body,
+			.len = strlen(body),
+			.error = status / 100 == 2 ? "" : "it says no" });
+}
+
+/* What the oldest open request is about. */
+static inline void fake_expect(const char *method, const char *path,
+	const char *part)
+{
+	assert_true(fake.count > 0);
+	assert_string_equal(fake.open[0].call.method, method);
+	assert_string_equal(fake.open[0].path, path);
+	if (strstr(fake.open[0].body, part) == NULL) {
+		fail_msg("'%s' lacks '%s'", fake.open[0].body, part);
+	}
+}
+
+static inline int fake_setup(void **state)
+{
+	(void)state;
+	memset(&fake, 0, sizeof(fake));
+	return 0;
+}
+
+#define FAKE_TOKENS "/apis/authentication.k8s.io/v1/tokenreviews"
+#define FAKE_ACCESS "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+
+/* An agent's token on node n1, as Kubernetes 1.30 and later answers. */
+#define FAKE_ACCOUNT(more)                                                     \
+	"{\"status\":{\"authenticated\":true,"                                 \
+	"\"audiences\":[\"plimsoll-aggregator\"],\"user\":{"                   \
+	"\"username\":\"system:serviceaccount:ns:agent\",\"uid\":\"u1\","      \
+	"\"groups\":[\"g1\",\"g2\"],\"extra\":{" more "}}}}"
+#define FAKE_NODE "\"authentication.kubernetes.io/node-name\":[\"n1\"]"
+#define FAKE_POD                                                               \
+	"\"authentication.kubernetes.io/pod-name\":[\"p1\"],"                  \
+	"\"authentication.kubernetes.io/pod-uid\":[\"pu1\"]"
+#define FAKE_YES "{\"status\":{\"allowed\":true}}"
+#define FAKE_NO "{\"status\":{\"allowed\":false,\"reason\":\"\"}}"
+#define FAKE_BAD_TOKEN                                                         \
+	"{\"status\":{\"user\":{},\"error\":\"token has expired\"}}"
+
+/* Runs the loop until a request is open. */
+static inline void fake_await(uv_loop_t *loop)
+{
+	uint64_t end_us = clock_monotonic_us() + 10000000;
+
+	while (fake.count == 0 && clock_monotonic_us() < end_us) {
+		(void)uv_run(loop, UV_RUN_NOWAIT);
+	}
+	assert_true(fake.count > 0);
+}

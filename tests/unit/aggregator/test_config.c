@@ -1,0 +1,118 @@
+#include "aggregator/config.h"
+
+#include "lib/memory.h"
+#include "tests/support/cm.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int check(const char *const *flags, struct error *err)
+{
+	struct config config = { 0 };
+	enum options_outcome outcome;
+	char *argv[10] = { NULL };
+	size_t count = 1;
+	int r;
+
+	argv[0] = xstrdup("plimsoll-aggregator");
+	for (; *flags != NULL; flags++) {
+		argv[count++] = xstrdup(*flags);
+	}
+	r = options_parse(&config, &outcome, NULL, &aggregator_program, argv,
+		err);
+	if (r == 0) {
+		r = config_check(&config, err);
+	}
+	for (size_t i = 0; i < count; i++) {
+		free(argv[i]);
+	}
+	return r;
+}
+
+static void assert_checked(const char *const *flags, int code, const char *word)
+{
+	struct error err = { 0 };
+	int r = check(flags, &err);
+
+	if (r != code || strstr(err.text, word) == NULL) {
+		fail_msg("%s: %d '%s'", flags[0], r, err.text);
+	}
+}
+
+static void flags_that_go_together_are_taken(void **state)
+{
+	static const char *const cases[][8] = {
+		{ "--log-level=info", NULL },
+		{ "--listen=tls+tcp://0.0.0.0:1", "--tls-cert=c", "--tls-key=k",
+			NULL },
+		{ "--listen=tls+tcp://0.0.0.0:1", "--tls-cert=c", "--tls-key=k",
+			"--tls-ca=a", "--wire-auth=kubernetes", NULL },
+		{ "--http-tls-cert=c", "--http-tls-key=k",
+			"--http-auth=kubernetes", NULL },
+		{ "--http=127.0.0.1:7474", "--http-auth=kubernetes", NULL },
+		{ "--http=127.9.9.9:7474", "--http-auth=kubernetes", NULL },
+		{ "--http=[::1]:7474", "--http-auth=kubernetes", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		assert_checked(cases[i], 0, "");
+	}
+}
+
+static void flags_that_do_not_are_refused_with_a_sentence(void **state)
+{
+	static const struct {
+		const char *flags[6];
+		const char *word;
+	} cases[] = {
+		{ { "--wire-auth=kubernetes", NULL }, "over TLS only" },
+		{ { "--wire-auth=some", NULL }, "none" },
+		{ { "--listen=tls+tcp://0.0.0.0:1", NULL }, "--tls-cert" },
+		{ { "--listen=tls+tcp://0.0.0.0:1", "--tls-cert=c", NULL },
+			"go together" },
+		{ { "--tls-cert=c", "--tls-key=k", NULL }, "say tls+tcp://" },
+		{ { "--tls-ca=a", NULL }, "say tls+tcp://" },
+		{ { "--http-tls-key=k", NULL }, "--http-tls-cert" },
+		{ { "--http-auth=kubernetes", NULL }, "over TLS only" },
+		{ { "--http-auth=kubernetes", "--http=126.0.0.1:1", NULL },
+			"over TLS only" },
+		{ { "--http-auth=kubernetes", "--http=128.0.0.1:1", NULL },
+			"over TLS only" },
+		{ { "--http-auth=kubernetes", "--http=127.0.0.1.example:1",
+			  NULL },
+			"over TLS only" },
+		{ { "--http-auth=kubernetes", "--http=[::]:1", NULL },
+			"over TLS only" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		assert_checked(cases[i].flags, -EINVAL, cases[i].word);
+	}
+}
+
+static void the_api_server_is_needed_for_tokens_only(void **state)
+{
+	struct config config = { 0 };
+
+	(void)state;
+	assert_false(config_needs_api(&config));
+	config.wire_auth = AUTH_KUBERNETES;
+	assert_true(config_needs_api(&config));
+	config.wire_auth = AUTH_NONE;
+	config.http_auth = AUTH_KUBERNETES;
+	assert_true(config_needs_api(&config));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(flags_that_go_together_are_taken),
+		cmocka_unit_test(flags_that_do_not_are_refused_with_a_sentence),
+		cmocka_unit_test(the_api_server_is_needed_for_tokens_only),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
