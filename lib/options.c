@@ -59,6 +59,10 @@ static bool scan_amount(double *out, const char **text,
 		return false;
 	}
 	number = strtod(*text, &end);
+	/* strtod(3) also knows exponents and hexadecimal. */
+	if (end != *text + digits) {
+		return false;
+	}
 	letters = strcspn(end, "0123456789.");
 	for (; units->name != NULL; units++) {
 		if (strlen(units->name) == letters &&
