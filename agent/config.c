@@ -71,6 +71,12 @@ static int check_name(const char *name, struct error *err)
 			"--node-name: it has between 1 and %d characters",
 			REPORT_NODE_MAX - 1);
 	}
+	for (size_t i = 0; i < len; i++) {
+		if (name[i] <= ' ' || name[i] > '~') {
+			return error_set(err, -EINVAL,
+				"--node-name: no node is called '%s'", name);
+		}
+	}
 	return 0;
 }
 
@@ -83,7 +89,7 @@ static int check_url(const char *url, struct error *err)
 			url);
 	}
 	if (strncmp(url, "tcp://", strlen("tcp://")) != 0 ||
-		strrchr(url + strlen("tcp://"), ':') == NULL) {
+		!options_has_port(url + strlen("tcp://"))) {
 		return error_set(err, -EINVAL,
 			"--aggregator: '%s' is not of the form tcp://HOST:PORT",
 			url);

@@ -6,6 +6,7 @@
 #include "lib/json.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
+#include "lib/options.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -26,8 +27,10 @@ enum { IDLE_TIMEOUT_S = 15, HEADERS_MAX = 32 << 10 };
  * after this time are shut down by us. */
 enum { REQUEST_MAX_US = 8000000, REAP_MS = 500 };
 
-/* A request that nobody answered may wait this long while closing. */
-enum { CLOSE_STATUS = 503 };
+/* The same for clients that read a byte a second. */
+enum { ANSWER_MAX_US = 120000000 };
+
+enum { UNAVAILABLE = 503 };
 
 enum progress {
 	PROGRESS_READING, /* headers and body are coming in */
@@ -48,14 +51,15 @@ struct http_request {
 	char *type;
 	char *reply;
 	size_t reply_len;
+	size_t unread; /* its part of httpd->unread */
 };
 
-/* A connection whose request is being read: what the reaper looks at. */
+/* A connection that waits for its client: what the reaper looks at. */
 struct reading {
 	LIST_ENTRY(reading) link;
 	bool is_listed;
 	int fd;
-	uint64_t since_us;
+	uint64_t due_us;
 };
 
 struct httpd {
@@ -67,16 +71,18 @@ struct httpd {
 	LIST_HEAD(request_list, http_request) open; /* the loop's */
 	uv_mutex_t mutex;
 	LIST_HEAD(reading_list, reading) readings; /* guarded by mutex */
+	size_t unread;				   /* guarded by mutex */
 	bool closing;				   /* guarded by mutex */
 	uint16_t port;
 };
 
 /* ---- connections that are being read ---- */
 
-static void reading_begin(struct httpd *httpd, struct reading *reading)
+static void reading_begin(struct httpd *httpd, struct reading *reading,
+	uint64_t most_us)
 {
 	uv_mutex_lock(&httpd->mutex);
-	reading->since_us = clock_monotonic_us();
+	reading->due_us = clock_monotonic_us() + most_us;
 	LIST_INSERT_HEAD(&httpd->readings, reading, link);
 	reading->is_listed = true;
 	uv_mutex_unlock(&httpd->mutex);
@@ -100,7 +106,7 @@ static void reap(void *owner)
 
 	uv_mutex_lock(&httpd->mutex);
 	LIST_FOREACH (r, &httpd->readings, link) {
-		if (now - r->since_us > REQUEST_MAX_US) {
+		if (now > r->due_us) {
 			(void)shutdown(r->fd, SHUT_RDWR);
 		}
 	}
@@ -126,7 +132,7 @@ static void on_connection(void *cls, struct MHD_Connection *connection,
 		reading->fd = MHD_get_connection_info(connection,
 			MHD_CONNECTION_INFO_CONNECTION_FD)
 				      ->connect_fd;
-		reading_begin(httpd, reading);
+		reading_begin(httpd, reading, REQUEST_MAX_US);
 		*context = reading;
 	} else if (*context != NULL) {
 		reading = *context;
@@ -160,6 +166,30 @@ static void request_free(struct http_request *request)
 	free(request);
 }
 
+/* Counts an answer's bytes until it is read. False: there are too many. */
+static bool hold_reply(struct http_request *request, size_t len)
+{
+	struct httpd *httpd = request->httpd;
+	bool fits;
+
+	uv_mutex_lock(&httpd->mutex);
+	fits = httpd->unread == 0 || httpd->unread + len <= HTTPD_UNREAD_MAX;
+	if (fits) {
+		httpd->unread += len;
+		request->unread = len;
+	}
+	uv_mutex_unlock(&httpd->mutex);
+	return fits;
+}
+
+static void let_go_of_reply(struct httpd *httpd,
+	const struct http_request *request)
+{
+	uv_mutex_lock(&httpd->mutex);
+	httpd->unread -= request->unread;
+	uv_mutex_unlock(&httpd->mutex);
+}
+
 static void on_completed(void *cls, struct MHD_Connection *connection,
 	void **context, enum MHD_RequestTerminationCode code)
 {
@@ -168,21 +198,28 @@ static void on_completed(void *cls, struct MHD_Connection *connection,
 
 	(void)code;
 	if (*context != NULL) {
+		let_go_of_reply(httpd, *context);
 		request_free(*context);
 		*context = NULL;
 	}
 	/* A kept connection has as long for its next request. */
 	if (reading != NULL) {
 		reading_end(httpd, reading);
-		reading_begin(httpd, reading);
+		reading_begin(httpd, reading, REQUEST_MAX_US);
 	}
 }
 
 static enum MHD_Result queue_reply(struct MHD_Connection *connection,
 	struct http_request *request)
 {
+	struct reading *reading = reading_of(connection);
 	struct MHD_Response *response;
 	enum MHD_Result r;
+
+	if (reading != NULL) {
+		reading_end(request->httpd, reading);
+		reading_begin(request->httpd, reading, ANSWER_MAX_US);
+	}
 
 	response = MHD_create_response_from_buffer(request->reply_len,
 		request->reply, MHD_RESPMEM_MUST_FREE);
@@ -250,7 +287,7 @@ static enum MHD_Result begin_serving(struct httpd *httpd,
 	} else if (suspend(httpd, request)) {
 		return MHD_YES;
 	} else {
-		set_error(request, CLOSE_STATUS, "shutting down");
+		set_error(request, UNAVAILABLE, "shutting down");
 	}
 	return queue_reply(request->connection, request);
 }
@@ -304,6 +341,11 @@ static void finish(struct http_request *request)
 void http_reply(struct http_request *request, int status, const char *type,
 	const char *body, size_t len)
 {
+	if (!hold_reply(request, len)) {
+		http_reply_error(request, UNAVAILABLE,
+			"too many large answers are being read: try later");
+		return;
+	}
 	set_reply(request, status, type, body, len);
 	finish(request);
 }
@@ -362,7 +404,7 @@ static int listen_on(int *fd, const char *address, struct error *err)
 	int on = 1;
 	int r;
 
-	if (colon == NULL || colon == address || colon[1] == '\0') {
+	if (colon == NULL || colon == address || !options_has_port(address)) {
 		return error_set(err, -EINVAL,
 			"'%s' is not of the form HOST:PORT", address);
 	}
@@ -467,7 +509,7 @@ void httpd_close(struct httpd *httpd)
 	for (struct http_request *r = LIST_FIRST(&httpd->open), *next;
 		r != NULL; r = next) {
 		next = LIST_NEXT(r, link);
-		http_reply_error(r, CLOSE_STATUS, "shutting down");
+		http_reply_error(r, UNAVAILABLE, "shutting down");
 	}
 	if (httpd->daemon != NULL) {
 		MHD_stop_daemon(httpd->daemon);

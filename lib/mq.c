@@ -3,6 +3,7 @@
 #include "lib/inbox.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
+#include "lib/options.h"
 
 #include <errno.h>
 #include <nng/nng.h>
@@ -20,6 +21,9 @@ enum { FIRST_DIAL_SPREAD_MS = 500 };
 enum { DIAL_FAILURES = 6 };
 /* Replies handed to nng may still be on their way when a server closes. */
 enum { LINGER_MS = 100 };
+/* A reply waits only behind others to the same peer. One that asks on and on
+ * and reads nothing would hold every context for ever, so it is cut off. */
+enum { UNREAD_MS = 1000 };
 
 static int nng_errno(int nng)
 {
@@ -46,8 +50,7 @@ static int check_url(const char *url, struct error *err)
 			"'%s': TLS is not built in yet; use tcp://HOST:PORT",
 			url);
 	}
-	if (strncmp(url, "tcp://", 6) != 0 || url[6] == '\0' ||
-		strrchr(url + 6, ':') == NULL) {
+	if (strncmp(url, "tcp://", 6) != 0 || !options_has_port(url + 6)) {
 		return error_set(err, -EINVAL,
 			"'%s' is not of the form tcp://HOST:PORT", url);
 	}
@@ -65,7 +68,8 @@ struct mq_request {
 	struct mq_server *server;
 	nng_ctx ctx;
 	nng_aio *aio;
-	nng_msg *msg; /* while SLOT_SERVED */
+	nng_msg *msg;  /* while SLOT_SERVED */
+	nng_pipe pipe; /* while SLOT_REPLYING: where to */
 	enum slot_state state;
 };
 
@@ -85,6 +89,7 @@ struct mq_server {
 static void receive(struct mq_request *slot)
 {
 	slot->state = SLOT_RECEIVING;
+	nng_aio_set_timeout(slot->aio, NNG_DURATION_INFINITE);
 	nng_ctx_recv(slot->ctx, slot->aio);
 }
 
@@ -96,6 +101,9 @@ static void on_slot(void *argument)
 
 	if (slot->state == SLOT_REPLYING && r != 0) {
 		nng_msg_free(nng_aio_get_msg(slot->aio));
+	}
+	if (slot->state == SLOT_REPLYING && r == NNG_ETIMEDOUT) {
+		(void)nng_pipe_close(slot->pipe);
 	}
 	if (slot->state == SLOT_RECEIVING && r == 0) {
 		slot->msg = nng_aio_get_msg(slot->aio);
@@ -234,7 +242,9 @@ void mq_reply(struct mq_request *request, const uint8_t *bytes, size_t len)
 	if (nng_msg_append(msg, bytes, len) != 0) {
 		abort(); /* out of memory, as everywhere */
 	}
+	request->pipe = nng_msg_get_pipe(msg);
 	request->state = SLOT_REPLYING;
+	nng_aio_set_timeout(request->aio, UNREAD_MS);
 	nng_aio_set_msg(request->aio, msg);
 	nng_ctx_send(request->ctx, request->aio);
 }

@@ -15,6 +15,10 @@ enum {
 	WIRE_NODES_MAX = 16384,	 /* per snapshot */
 };
 
+/* Times and ages on the wire go no further (36,000 years), so that no sum or
+ * difference of them overflows. */
+#define WIRE_TIME_MAX_US (UINT64_C(1) << 60)
+
 struct hello {
 	char node[REPORT_NODE_MAX];
 	char version[64];

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -186,6 +187,22 @@ static void a_second_signal_ends_the_process_at_once(void **state)
 	assert_int_equal(WEXITSTATUS(status), 128 + SIGTERM);
 }
 
+static void as_many_files_as_allowed_may_be_open(void **state)
+{
+	struct rlimit before;
+	struct rlimit limit;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	limit = before;
+	limit.rlim_cur = 64;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	loop_free(loop_new(on_stop, NULL));
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_true(limit.rlim_cur == before.rlim_max);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
 static void a_loop_without_handles_ends_by_itself(void **state)
 {
 	struct loop *loop = loop_new(on_stop, NULL);
@@ -212,6 +229,7 @@ int main(void)
 		LOOP_TEST(sigint_stops_on_the_loops_thread),
 		LOOP_TEST(a_peer_that_hangs_up_does_not_end_the_process),
 		cmocka_unit_test(a_loop_without_handles_ends_by_itself),
+		cmocka_unit_test(as_many_files_as_allowed_may_be_open),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 struct config {
-	const char *name;
+	const char *name, *file;
 	struct option_list urls;
 	bool lead;
 	int64_t count;
@@ -25,6 +25,8 @@ struct config {
 static const struct option table[] = {
 	{ "node-name", "NAME", OPTION_TEXT, ROW(name), NULL, "who we are", 0, 0,
 		NULL, "TEST_NODE_NAME" },
+	{ "file", "FILE", OPTION_TEXT, ROW(file), "x.db", "where it is kept", 0,
+		0, NULL, NULL },
 	{ "url", "URL", OPTION_LIST, ROW(urls), "a", "whom to ask", 0, 0, NULL,
 		NULL },
 	{ "lead", NULL, OPTION_BOOL, ROW(lead), "false", "whether to lead", 0,
@@ -153,6 +155,7 @@ static void wrong_flags_are_named_with_the_reason(void **state)
 			"--help" },
 		{ "--lea", "there is no flag --lea; see plimsoll-test --help" },
 		{ "--count", "--count needs a value" },
+		{ "--file=", "--file: it is empty" },
 		{ "--count=", "--count: '' is not a whole number" },
 		{ "--count=1x", "--count: '1x' is not a whole number" },
 		{ "--count=1.5", "--count: '1.5' is not a whole number" },

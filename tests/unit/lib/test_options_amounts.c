@@ -135,9 +135,27 @@ static void sizes_that_are_none_are_refused(void **state)
 	assert_int_equal(bytes, 99);
 }
 
+static void ports_have_sixteen_bits(void **state)
+{
+	static const char *const good[] = { "a:0", "127.0.0.1:7474",
+		"[::1]:65535", "tcp://a:00080", ":1" };
+	static const char *const bad[] = { "", "7474", "a:", "a:x", "a:1x",
+		"a:-1", "a:+1", "a: 1", "a:65536", "a:4294967297",
+		"a:18446744073709551617" };
+
+	(void)state;
+	for (size_t i = 0; i < count_of(good); i++) {
+		assert_true(options_has_port(good[i]));
+	}
+	for (size_t i = 0; i < count_of(bad); i++) {
+		assert_false(options_has_port(bad[i]));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ports_have_sixteen_bits),
 		cmocka_unit_test(durations_are_read_as_go_writes_them),
 		cmocka_unit_test(what_is_no_duration_is_refused),
 		cmocka_unit_test(sizes_know_both_kinds_of_units),

@@ -64,7 +64,7 @@ static void fill_load(struct node_load *load, uint64_t *seed)
 {
 	node_load_init(load);
 	load->name = xasprintf("node-%u", pick(seed, 1000));
-	load->age_us = next_random(seed) >> pick(seed, 64);
+	load->age_us = next_random(seed) >> (4 + pick(seed, 60));
 	load->interval_ms = pick(seed, 100000);
 	load->kvm_state = (enum kvm_state)pick(seed, KVM_STATES);
 	if (pick(seed, 2) == 0) {
@@ -407,6 +407,35 @@ static void a_node_without_an_age_is_lost(void **state)
 	wire_reply_fini(&got);
 }
 
+/* Readers subtract ages from their clock, so none may overflow that. */
+static void no_age_goes_beyond_the_greatest(void **state)
+{
+	static const struct {
+		uint64_t sent, got;
+	} cases[] = {
+		{ WIRE_TIME_MAX_US - 1, WIRE_TIME_MAX_US - 1 },
+		{ WIRE_TIME_MAX_US, WIRE_TIME_MAX_US },
+		{ WIRE_TIME_MAX_US + 1, WIRE_TIME_MAX_US },
+		{ UINT64_MAX, WIRE_TIME_MAX_US },
+	};
+	scoped_free struct parts *p = xcalloc(1, sizeof(*p));
+	struct wire_reply got;
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		make_parts(p);
+		p->load.has_age_us = true;
+		p->load.age_us = cases[i].sent;
+		assert_int_equal(send_parts(&got, NULL, p), 0);
+		assert_true(got.snapshot.nodes[0].age_us == cases[i].got);
+		wire_reply_fini(&got);
+	}
+	p->load.has_age_us = false;
+	assert_int_equal(send_parts(&got, NULL, p), 0);
+	assert_true(got.snapshot.nodes[0].age_us == WIRE_TIME_MAX_US);
+	wire_reply_fini(&got);
+}
+
 static void a_detail_is_made_printable_and_cut(void **state)
 {
 	scoped_free struct parts *p = xcalloc(1, sizeof(*p));
@@ -466,6 +495,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_is_refused_with_the_reason),
 		cmocka_unit_test(the_limits_themselves_are_accepted),
 		cmocka_unit_test(a_node_without_an_age_is_lost),
+		cmocka_unit_test(no_age_goes_beyond_the_greatest),
 		cmocka_unit_test(a_detail_is_made_printable_and_cut),
 		cmocka_unit_test(unknown_fields_are_skipped_wherever_they_are),
 		cmocka_unit_test(

@@ -126,7 +126,7 @@ static void time_zero(struct parts *p)
 
 static void time_huge(struct parts *p)
 {
-	p->report.monotonic_us = INT64_MAX;
+	p->report.monotonic_us = WIRE_TIME_MAX_US + 1;
 }
 
 static void no_interval(struct parts *p)
@@ -302,7 +302,7 @@ static void the_limits_themselves_are_accepted(void **state)
 	make_parts(p);
 	p->report.n_vms = REPORT_VMS_MAX;
 	p->report.seq = INT64_MAX - 1;
-	p->report.monotonic_us = INT64_MAX - 1;
+	p->report.monotonic_us = WIRE_TIME_MAX_US;
 	p->report.interval_ms = 3600000;
 	memset(p->uid, '~', REPORT_UID_MAX - 1);
 	p->uid[REPORT_UID_MAX - 1] = '\0';

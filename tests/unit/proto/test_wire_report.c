@@ -143,7 +143,7 @@ static void fill_report(struct report *r, uint64_t *seed)
 	if (pick(seed, 2) == 0) {
 		memcpy(r->boot_id, "8ae4f5b2-3b1a-4c52-9f8f-0d1e2a3b4c5d", 37);
 	}
-	r->monotonic_us = 1 + (next_random(seed) >> (2 + pick(seed, 60)));
+	r->monotonic_us = 1 + (next_random(seed) >> (4 + pick(seed, 60)));
 	r->wall_us = some_total(seed);
 	r->interval_ms = 10 + pick(seed, 3600000 - 10 + 1);
 	r->dropped = next_random(seed) >> (1 + pick(seed, 63));
