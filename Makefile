@@ -18,8 +18,8 @@ PACKAGES_BUILD = gcc make pkg-config git ca-certificates \
 	libuv1-dev libnng-dev libprotobuf-c-dev protobuf-c-compiler \
 	libcurl4-openssl-dev libcjson-dev libsqlite3-dev libmicrohttpd-dev \
 	libyaml-dev
-PACKAGES_RUN = curl python3
-PACKAGES_TEST = libcmocka-dev python3 curl openssl
+PACKAGES_RUN = python3
+PACKAGES_TEST = libcmocka-dev python3 procps openssl
 PACKAGES_LINT = clang-14 clang-format-14 clang-tidy-14 cppcheck python3 \
 	libcmocka-dev
 PACKAGES_FUZZ = clang-14 libclang-rt-14-dev

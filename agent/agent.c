@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 
 #include "agent/node.h"
 #include "agent/ring.h"
@@ -222,17 +221,6 @@ static int open_uplinks(struct agent *agent, struct error *err)
 	return r;
 }
 
-/* Kept files take five descriptors a pod, and the usual soft limit is 1024. */
-static void raise_file_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
 static int start(struct agent *agent, struct error *err)
 {
 	uv_loop_t *uv = loop_uv(agent->loop);
@@ -282,7 +270,6 @@ int agent_run(const struct agent_config *config, struct error *err)
 	};
 	int r;
 
-	raise_file_limit();
 	agent.loop = loop_new(on_stop, &agent);
 	agent.sample = timer_new(loop_uv(agent.loop), on_sample, &agent);
 	agent.drain = timer_new(loop_uv(agent.loop), on_drain, &agent);

@@ -73,6 +73,12 @@ static int check_name(const char *name, struct error *err)
 			"--node-name: it has between 1 and %d characters",
 			REPORT_NODE_MAX - 1);
 	}
+	for (size_t i = 0; i < len; i++) {
+		if (name[i] <= ' ' || name[i] > '~') {
+			return error_set(err, -EINVAL,
+				"--node-name: no node is called '%s'", name);
+		}
+	}
 	return 0;
 }
 

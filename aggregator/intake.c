@@ -9,6 +9,7 @@
 #include "lib/memory.h"
 #include "proto/wire.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -200,8 +201,21 @@ static void store_and_answer(struct intake *intake, struct mq_request *request,
 	}
 }
 
+/* A process cannot send what it measures later; taken, it would be the newest
+ * until the node's clock gets there. */
+static int check_times(const struct batch *batch, struct error *err)
+{
+	for (size_t i = 0; i < batch->count; i++) {
+		if (batch->reports[i].monotonic_us > batch->sent_monotonic_us) {
+			return error_set(err, -EBADMSG,
+				"a report was taken after its batch was sent");
+		}
+	}
+	return 0;
+}
+
 /* How old a report was when its batch was sent, by the agent's own clock. One
- * from its future is as good as new. */
+ * that an earlier process left may be from its future: as good as new. */
 static uint64_t age_us(const struct batch *batch, const struct report *report)
 {
 	return batch->sent_monotonic_us > report->monotonic_us
@@ -270,6 +284,10 @@ static void on_batch(struct intake *intake, struct mq_request *request,
 	}
 	is_present =
 		memcmp(hello->run_id, batch->run_id, REPORT_RUN_ID_BYTES) == 0;
+	if (is_present && check_times(batch, &error) < 0) {
+		refuse(intake, request, &error);
+		return;
+	}
 	rows = store_batch_new(batch->node, batch->run_id);
 	if (take_reports(intake, batch, rows, is_present, &error) < 0) {
 		store_batch_free(rows);

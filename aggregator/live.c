@@ -188,10 +188,12 @@ static bool same_boot(const struct live_node *node,
 	return strcmp(node->newest.boot_id, sample->report->boot_id) == 0;
 }
 
+/* What one process sent its own clock orders, without the network's delays;
+ * else ours does: a clock that ran ahead goes with the process that had it. */
 static bool is_newer(const struct live_node *node,
 	const struct live_sample *sample)
 {
-	if (same_boot(node, sample)) {
+	if (same_boot(node, sample) && same_run(node, sample)) {
 		return sample->report->monotonic_us > node->newest.monotonic_us;
 	}
 	return sample->at_us > node->at_us;
@@ -210,7 +212,9 @@ static void take_newest(struct live_node *node,
 	const struct live_sample *sample)
 {
 	const struct report *after = sample->report;
-	bool is_boot_continued = node->revision > 0 && same_boot(node, sample);
+	bool is_boot_continued = node->revision > 0 &&
+		same_boot(node, sample) &&
+		after->monotonic_us > node->newest.monotonic_us;
 	bool is_continued = is_boot_continued && same_run(node, sample);
 	struct report nothing;
 	const struct report *before = &node->newest;

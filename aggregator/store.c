@@ -206,12 +206,14 @@ int store_write(struct store *store, struct store_batch *batch,
 	}
 	batch->done = done;
 	batch->owner = owner;
+	batch->held_bytes = sizeof(*batch) +
+		batch->capacity * sizeof(*batch->rows) + batch->bodies.capacity;
 	uv_mutex_lock(&store->mutex);
-	has_room = store->queued_bytes + batch->bodies.len <= STORE_QUEUE_BYTES;
+	has_room = store->queued_bytes + batch->held_bytes <= STORE_QUEUE_BYTES;
 	if (has_room) {
 		*store->last_batch = batch;
 		store->last_batch = &batch->next;
-		store->queued_bytes += batch->bodies.len;
+		store->queued_bytes += batch->held_bytes;
 		uv_cond_signal(&store->wake_writer);
 	}
 	uv_mutex_unlock(&store->mutex);

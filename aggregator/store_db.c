@@ -89,6 +89,22 @@ static const char settings[] =
 	"PRAGMA journal_size_limit = 67108864;"
 	"PRAGMA trusted_schema = OFF;";
 
+/* What SQLite opens with a good grace and we cannot live with: a file that it
+ * may only read, even if it is made writable later; and "" or ":memory:", which
+ * each connection has for itself. */
+static int check_file(struct sqlite3 *db, struct error *err)
+{
+	const char *file = sqlite3_db_filename(db, "main");
+
+	if (file == NULL || *file == '\0') {
+		return error_set(err, -EINVAL, "that is no file");
+	}
+	if (sqlite3_db_readonly(db, "main") == 1) {
+		return error_set(err, -EROFS, "it may only be read");
+	}
+	return 0;
+}
+
 int store_db_open(struct sqlite3 **out, const char *path, struct error *err)
 {
 	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
@@ -98,6 +114,9 @@ int store_db_open(struct sqlite3 **out, const char *path, struct error *err)
 
 	if (sqlite3_open_v2(path, &db, flags, NULL) != SQLITE_OK) {
 		r = store_db_error(db, err, "cannot open");
+	}
+	if (r == 0) {
+		r = check_file(db, err);
 	}
 	if (r == 0) {
 		(void)sqlite3_extended_result_codes(db, 1);
@@ -131,16 +150,18 @@ int store_db_prepare_schema(struct sqlite3 *db, struct error *err)
 	int version = 0;
 	int r = read_version(&version, db, err);
 
-	if (r < 0) {
-		return r;
-	}
-	if (version > SCHEMA_VERSION) {
-		return error_set(err, -ENOTSUP,
-			"the database was written by a newer plimsoll "
-			"(its format is %d, this program knows %d)",
+	if (r == 0 && version > SCHEMA_VERSION) {
+		r = error_set(err, -ENOTSUP,
+			"it was written by a newer plimsoll (its format is %d, "
+			"this program knows %d)",
 			version, SCHEMA_VERSION);
 	}
-	return version == SCHEMA_VERSION ? 0 : store_db_exec(db, schema, err);
+	if (r == 0 && version < SCHEMA_VERSION) {
+		r = store_db_exec(db, schema, err);
+	}
+	return r < 0 ? error_wrap(err, r, "cannot use the database '%s'",
+			       sqlite3_db_filename(db, "main"))
+		     : 0;
 }
 
 bool store_db_row(struct store_row *out, struct sqlite3_stmt *statement)

@@ -41,6 +41,7 @@ struct store_batch {
 	struct batch_row *rows;
 	size_t count, capacity;
 	struct buffer bodies;
+	size_t held_bytes; /* memory it takes; set when it is queued */
 	store_written done;
 	void *owner;
 	struct error error; /* code 0: stored */
@@ -96,7 +97,8 @@ void store_reader_run(void *argument);
 /* --- store_db.c --- */
 
 /* A connection with our settings. -errno by what SQLite says:
- * -ENOSPC, -EIO, -EBUSY, -EBADMSG (not a database, damaged). */
+ * -ENOSPC, -EIO, -EBUSY, -EBADMSG (not a database, damaged); -EROFS (it may
+ * only be read), -EINVAL (the path names no file). */
 must_check int store_db_open(struct sqlite3 **out, const char *path,
 	struct error *err);
 

@@ -244,7 +244,7 @@ static void finish_group(struct writer *w, struct store_batch *batch)
 		struct store_batch *next = batch->next;
 
 		batch->error = error;
-		bytes += batch->bodies.len;
+		bytes += batch->held_bytes;
 		inbox_push(w->store->inbox, &batch->item.inbox);
 		batch = next;
 	}

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Runs plimsoll on this machine and shows it at work: what `make run` starts.
 
-An aggregator with its database under ./run, an agent for this machine, and,
+usage: run_here.py [DIR]
+
+An aggregator with its database under DIR (./run), an agent for this machine, and,
 with KUBECONFIG set, a scheduler for that cluster. Ctrl-C ends all of it;
 RUN_SECONDS=N ends it after N seconds. The database stays."""
 import json
@@ -15,7 +17,8 @@ import time
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-RUN = ROOT / "run"
+RUN = (pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1
+       else ROOT / "run")
 BARS = "▁▂▃▄▅▆▇█"
 START_S, REPORT_S = 20, 30
 
@@ -225,7 +228,7 @@ def start_rest(listen, processes):
 def run(processes):
     seconds = os.environ.get("RUN_SECONDS")
     until = time.monotonic() + float(seconds) if seconds else None
-    RUN.mkdir(exist_ok=True)
+    RUN.mkdir(parents=True, exist_ok=True)
     aggregator, (listen, http, health) = start_aggregator()
     processes.append(aggregator)
     start_rest(listen, processes)
@@ -268,7 +271,7 @@ def main():
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         stop(processes)
-    say(f"The history is kept in {RUN.relative_to(ROOT)}/plimsoll.db.")
+    say(f"The history is kept in {RUN}/plimsoll.db.")
 
 
 if __name__ == "__main__":

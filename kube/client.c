@@ -107,6 +107,7 @@ static void on_done(void *owner, const struct http_answer *answer)
 		.body = answer->body,
 		.len = answer->len,
 		.retry_after_ms = answer->retry_after_ms,
+		.is_too_large = answer->is_too_large,
 		.error = answer->error,
 	};
 

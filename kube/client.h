@@ -7,6 +7,7 @@
  * Callbacks never run inside kube_request_send(). */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <uv.h>
@@ -26,6 +27,7 @@ struct kube_answer {
 	size_t len;
 	uint64_t
 		retry_after_ms; /* with 429 and 503: what was asked for, or 0 */
+	bool is_too_large;	/* more than the call's max; status is 0 */
 	/* "" where status is 2xx; else why not, in the server's words where it
 	 * gave some ("pods \"a\" not found") */
 	const char *error;

@@ -27,8 +27,9 @@ static void text_free(char *text)
 /* Reads a text file. The caller frees *out with text_free(). */
 static int read_text(char **out, const char *path, struct error *err)
 {
-	/* One piece of memory, so that growing leaves no copies of a key. */
-	char *text = xcalloc(FILE_MAX, 1);
+	/* One piece of memory, so that growing leaves no copies of a key, and
+	 * a byte more than is read: a file that is too long has no NUL. */
+	char *text = xcalloc(FILE_MAX + 1, 1);
 	int len = file_read_at(text, FILE_MAX, AT_FDCWD, path, err);
 	int result = len < 0 ? len : 0;
 

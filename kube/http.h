@@ -31,6 +31,7 @@ struct http_answer {
 	size_t len;
 	uint64_t retry_after_ms; /* what the server asked for, or 0 */
 	bool is_untrusted;	 /* the server's certificate was refused */
+	bool is_too_large;	 /* it had more bytes than are taken */
 	const char *error;	 /* "" where status is not 0 */
 };
 

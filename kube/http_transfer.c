@@ -251,6 +251,7 @@ struct http_answer http_transfer_answer(const struct http_transfer *t,
 		return (struct http_answer){
 			.is_untrusted =
 				t->result == CURLE_PEER_FAILED_VERIFICATION,
+			.is_too_large = t->received.overflowed,
 			.body = "",
 			.error = *sentence,
 		};

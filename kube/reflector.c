@@ -21,7 +21,9 @@
 enum {
 	PATH_MAX_BYTES = 64 << 10, /* continue tokens are a few hundred */
 	PAGE_MAX = 64 << 20,	   /* 500 objects of up to 128 KB */
-	LINE_MAX_BYTES = 4 << 20,  /* etcd takes objects of up to 1.5 MiB */
+	PAGE_OBJECTS = 500,
+	PAGE_SHRINKS = 4,	  /* where they are larger: 125, 31, 7, 1 */
+	LINE_MAX_BYTES = 4 << 20, /* etcd takes objects of up to 1.5 MiB */
 	CHUNK_MAX = 32 << 20,
 	LIST_TIMEOUT_MS = 60000,
 	RETRY_AFTER_MAX_MS = 60000,
@@ -56,6 +58,7 @@ struct reflector {
 	uint64_t opened_us; /* when the watch was opened; 0: it is not */
 	uint64_t contact_us;
 	unsigned failures; /* in a row */
+	unsigned page;	   /* objects that are asked for at once */
 	struct error trouble;
 	bool is_synced;
 	bool is_busy; /* a handler may be running */
@@ -351,6 +354,7 @@ static void end_list(struct reflector *r, const char *version)
 	}
 	set_text(&r->version, version);
 	set_text(&r->next, NULL);
+	r->page = PAGE_OBJECTS;
 	r->is_synced = true;
 	if (!was_synced) {
 		r->handler.on_synced(r->handler.owner);
@@ -395,18 +399,24 @@ static void on_list_done(void *owner, const struct kube_answer *answer)
 		on_page(r, answer);
 		return;
 	}
+	if (answer->is_too_large && r->page > 1) {
+		r->page = r->page > PAGE_SHRINKS ? r->page / PAGE_SHRINKS : 1;
+		start(r);
+		return;
+	}
 	refused(r, "list", answer);
 }
 
 static void list(struct reflector *r)
 {
 	scoped_buffer struct buffer path = BUFFER_MAX(PATH_MAX_BYTES);
+	scoped_free char *limit = xasprintf("%u", r->page);
 
 	if (r->next == NULL) {
 		known_begin(&r->known);
 	}
 	buffer_text(&path, r->path);
-	query_add(&path, "limit", "500");
+	query_add(&path, "limit", limit);
 	query_add(&path, "continue", r->next);
 	get(r, &path,
 		&(struct kube_call){
@@ -442,6 +452,7 @@ struct reflector *reflector_new(struct kube_client *client,
 	set_text(&r->label_selector, options->label_selector);
 	r->timer = timer_new(kube_client_loop(client), start, r);
 	lines_init(&r->lines, LINE_MAX_BYTES);
+	r->page = PAGE_OBJECTS;
 	start(r);
 	return r;
 }

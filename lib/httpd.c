@@ -6,6 +6,7 @@
 #include "lib/json.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
+#include "lib/options.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -26,6 +27,9 @@ enum { IDLE_TIMEOUT_S = 15, HEADERS_MAX = 32 << 10 };
  * after this time are shut down by us. */
 enum { REQUEST_MAX_US = 8000000, REAP_MS = 500 };
 
+/* The same for clients that read a byte a second. */
+enum { ANSWER_MAX_US = 120000000 };
+
 enum progress {
 	PROGRESS_READING, /* headers and body are coming in */
 	PROGRESS_SERVING, /* suspended; the loop has it */
@@ -45,14 +49,15 @@ struct http_request {
 	char *type;
 	char *reply;
 	size_t reply_len;
+	size_t unread; /* its part of httpd->unread */
 };
 
-/* A connection whose request is being read: what the reaper looks at. */
+/* A connection that waits for its client: what the reaper looks at. */
 struct reading {
 	LIST_ENTRY(reading) link;
 	bool is_listed;
 	int fd;
-	uint64_t since_us;
+	uint64_t due_us;
 };
 
 struct httpd {
@@ -64,16 +69,18 @@ struct httpd {
 	LIST_HEAD(request_list, http_request) open; /* the loop's */
 	uv_mutex_t mutex;
 	LIST_HEAD(reading_list, reading) readings; /* guarded by mutex */
+	size_t unread;				   /* guarded by mutex */
 	bool closing;				   /* guarded by mutex */
 	uint16_t port;
 };
 
 /* ---- connections that are being read ---- */
 
-static void reading_begin(struct httpd *httpd, struct reading *reading)
+static void reading_begin(struct httpd *httpd, struct reading *reading,
+	uint64_t most_us)
 {
 	uv_mutex_lock(&httpd->mutex);
-	reading->since_us = clock_monotonic_us();
+	reading->due_us = clock_monotonic_us() + most_us;
 	LIST_INSERT_HEAD(&httpd->readings, reading, link);
 	reading->is_listed = true;
 	uv_mutex_unlock(&httpd->mutex);
@@ -97,7 +104,7 @@ static void reap(void *owner)
 
 	uv_mutex_lock(&httpd->mutex);
 	LIST_FOREACH (r, &httpd->readings, link) {
-		if (now - r->since_us > REQUEST_MAX_US) {
+		if (now > r->due_us) {
 			(void)shutdown(r->fd, SHUT_RDWR);
 		}
 	}
@@ -123,7 +130,7 @@ static void on_connection(void *cls, struct MHD_Connection *connection,
 		reading->fd = MHD_get_connection_info(connection,
 			MHD_CONNECTION_INFO_CONNECTION_FD)
 				      ->connect_fd;
-		reading_begin(httpd, reading);
+		reading_begin(httpd, reading, REQUEST_MAX_US);
 		*context = reading;
 	} else if (*context != NULL) {
 		reading = *context;
@@ -157,6 +164,30 @@ static void request_free(struct http_request *request)
 	free(request);
 }
 
+/* Counts an answer's bytes until it is read. False: there are too many. */
+static bool hold_reply(struct http_request *request, size_t len)
+{
+	struct httpd *httpd = request->httpd;
+	bool fits;
+
+	uv_mutex_lock(&httpd->mutex);
+	fits = httpd->unread == 0 || httpd->unread + len <= HTTPD_UNREAD_MAX;
+	if (fits) {
+		httpd->unread += len;
+		request->unread = len;
+	}
+	uv_mutex_unlock(&httpd->mutex);
+	return fits;
+}
+
+static void let_go_of_reply(struct httpd *httpd,
+	const struct http_request *request)
+{
+	uv_mutex_lock(&httpd->mutex);
+	httpd->unread -= request->unread;
+	uv_mutex_unlock(&httpd->mutex);
+}
+
 static void on_completed(void *cls, struct MHD_Connection *connection,
 	void **context, enum MHD_RequestTerminationCode code)
 {
@@ -165,13 +196,14 @@ static void on_completed(void *cls, struct MHD_Connection *connection,
 
 	(void)code;
 	if (*context != NULL) {
+		let_go_of_reply(httpd, *context);
 		request_free(*context);
 		*context = NULL;
 	}
 	/* A kept connection has as long for its next request. */
 	if (reading != NULL) {
 		reading_end(httpd, reading);
-		reading_begin(httpd, reading);
+		reading_begin(httpd, reading, REQUEST_MAX_US);
 	}
 }
 
@@ -180,8 +212,13 @@ static enum MHD_Result queue_reply(struct MHD_Connection *connection,
 {
 	struct MHD_Response *response = MHD_create_response_from_buffer(
 		request->reply_len, request->reply, MHD_RESPMEM_MUST_FREE);
+	struct reading *reading = reading_of(connection);
 	enum MHD_Result r;
 
+	if (reading != NULL) {
+		reading_end(request->httpd, reading);
+		reading_begin(request->httpd, reading, ANSWER_MAX_US);
+	}
 	request->reply = NULL;
 	(void)MHD_add_response_header(response, "Content-Type", request->type);
 	(void)MHD_add_response_header(response, "Cache-Control", "no-store");
@@ -305,6 +342,11 @@ static void finish(struct http_request *request)
 void http_reply(struct http_request *request, int status, const char *type,
 	const char *body, size_t len)
 {
+	if (!hold_reply(request, len)) {
+		http_reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
+			"too many large answers are being read: try later");
+		return;
+	}
 	set_reply(request, status, type, body, len);
 	finish(request);
 }
@@ -363,7 +405,7 @@ static int listen_on(int *fd, const char *address, struct error *err)
 	int on = 1;
 	int r;
 
-	if (colon == NULL || colon == address || colon[1] == '\0') {
+	if (colon == NULL || colon == address || !options_has_port(address)) {
 		return error_set(err, -EINVAL,
 			"'%s' is not of the form HOST:PORT", address);
 	}

@@ -5,7 +5,8 @@
  * crosses to the loop, so a handler may answer at once or much later. Limits:
  * HTTPD_CONNECTIONS at a time, 32 KiB of headers, HTTPD_BODY_MAX of body, and
  * a connection whose next request is not complete after 8 s is cut off, which
- * bounds silent clients and those that drip a byte at a time. */
+ * bounds silent clients and those that drip a byte at a time. For clients that
+ * do not read there are two minutes for an answer, and HTTPD_UNREAD_MAX. */
 #pragma once
 
 #include "lib/error.h"
@@ -15,7 +16,13 @@
 #include <stdint.h>
 #include <uv.h>
 
-enum { HTTPD_CONNECTIONS = 200, HTTPD_BODY_MAX = 4 << 20 };
+enum {
+	HTTPD_CONNECTIONS = 200,
+	HTTPD_BODY_MAX = 4 << 20,
+	/* Answers that were given and not read yet, in all. One alone may be
+	 * larger. */
+	HTTPD_UNREAD_MAX = 128 << 20,
+};
 
 struct httpd;
 struct http_request;
@@ -51,7 +58,8 @@ const char *http_query(const struct http_request *request, const char *name);
 const char *http_body(const struct http_request *request, size_t *len);
 
 /* Ends the request. body is copied; type is a media type. With status 401 the
- * answer asks for a bearer token, as RFC 9110 15.5.2 wants it to. */
+ * answer asks for a bearer token, as RFC 9110 15.5.2 wants it to. With too many
+ * bytes unread it becomes a 503. */
 void http_reply(struct http_request *request, int status, const char *type,
 	const char *body, size_t len);
 

@@ -3,6 +3,7 @@
 #include "lib/buffer.h"
 #include "lib/clock.h"
 #include "lib/json.h"
+#include "lib/memory.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -50,10 +51,21 @@ static const char *base_name(const char *path)
 	return slash == NULL ? path : slash + 1;
 }
 
+/* The bytes of text that are shown: no UTF-8 sequence is cut in two. */
+static size_t shown_len(const char *text)
+{
+	size_t len = strnlen(text, LOG_VALUE_MAX);
+
+	for (size_t i = 0; i < 3 && (text[len] & 0xc0) == 0x80; i++) {
+		len--;
+	}
+	return len;
+}
+
 /* Go's %q as far as logs need it: quotes, escapes, one line. */
 static void append_quoted(struct buffer *out, const char *text)
 {
-	size_t len = strnlen(text, LOG_VALUE_MAX);
+	size_t len = shown_len(text);
 
 	buffer_char(out, '"');
 	for (size_t i = 0; i < len; i++) {
@@ -93,6 +105,17 @@ static void write_text(struct buffer *out, enum log_level level,
 	buffer_char(out, '\n');
 }
 
+static void json_cut(struct json *j, const char *key, const char *text)
+{
+	scoped_free char *cut = NULL;
+	size_t len = shown_len(text);
+
+	if (text[len] != '\0') {
+		cut = xasprintf("%.*s...", (int)len, text);
+	}
+	json_string(j, key, cut == NULL ? text : cut);
+}
+
 static void write_json(struct buffer *out, enum log_level level,
 	const char *where, const char *message, const struct log_field *fields)
 {
@@ -105,16 +128,26 @@ static void write_json(struct buffer *out, enum log_level level,
 	json_string(&j, "ts", clock_text(when, clock_wall_us()));
 	json_string(&j, "level", names[level]);
 	json_string(&j, "caller", where);
-	json_string(&j, "msg", message);
+	json_cut(&j, "msg", message);
 	for (; fields->key != NULL; fields++) {
 		if (fields->text != NULL) {
-			json_string(&j, fields->key, fields->text);
+			json_cut(&j, fields->key, fields->text);
 		} else {
 			json_number(&j, fields->key, fields->number);
 		}
 	}
 	json_object_end(&j);
 	buffer_char(out, '\n');
+}
+
+static void write_line(struct buffer *out, enum log_level level,
+	const char *where, const char *message, const struct log_field *fields)
+{
+	if (atomic_load(&chosen_format) == LOG_JSON) {
+		write_json(out, level, where, message, fields);
+	} else {
+		write_text(out, level, where, message, fields);
+	}
 }
 
 void log_write(enum log_level level, const char *file, int line,
@@ -127,14 +160,10 @@ void log_write(enum log_level level, const char *file, int line,
 		return;
 	}
 	(void)snprintf(where, sizeof(where), "%s:%d", base_name(file), line);
-	if (atomic_load(&chosen_format) == LOG_JSON) {
-		write_json(&out, level, where, message, fields);
-	} else {
-		write_text(&out, level, where, message, fields);
-	}
+	write_line(&out, level, where, message, fields);
 	if (out.overflowed) {
 		buffer_clear(&out);
-		write_text(&out, level, where, message,
+		write_line(&out, level, where, message,
 			&(struct log_field){ 0 });
 	}
 	/* Nobody is left to tell if standard error is gone. */

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 struct loop {
@@ -42,6 +43,18 @@ static void watch_signal(struct loop *loop, uv_signal_t *handle, int number)
 	uv_unref((uv_handle_t *)handle);
 }
 
+/* A descriptor per peer and kept file, and the usual soft limit is 1024: out
+ * of them, listeners neither accept nor answer probes. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
 struct loop *loop_new(loop_stop on_stop, void *owner)
 {
 	struct loop *loop = xcalloc(1, sizeof(*loop));
@@ -54,6 +67,7 @@ struct loop *loop_new(loop_stop on_stop, void *owner)
 	watch_signal(loop, &loop->term, SIGTERM);
 	watch_signal(loop, &loop->interrupt, SIGINT);
 	(void)signal(SIGPIPE, SIG_IGN);
+	raise_file_limit();
 	return loop;
 }
 

@@ -12,7 +12,8 @@ struct loop;
  * closes what the daemon opened; a second signal ends the process at once. */
 typedef void (*loop_stop)(void *owner);
 
-/* A loop with signal handlers; SIGPIPE is ignored. Never NULL. */
+/* A loop with signal handlers; SIGPIPE is ignored, and the process may open as
+ * many files as its hard limit allows. Never NULL. */
 struct loop *loop_new(loop_stop on_stop, void *owner);
 
 uv_loop_t *loop_uv(struct loop *loop);

@@ -1,6 +1,7 @@
 #include "lib/mq_nng.h"
 
 #include "lib/memory.h"
+#include "lib/options.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -51,8 +52,8 @@ int mq_check_url(const char *url, const struct tls_material *tls,
 {
 	const char *host = url + (is_tls(url) ? 10 : 6);
 
-	if ((!is_tls(url) && strncmp(url, "tcp://", 6) != 0) || *host == '\0' ||
-		strrchr(host, ':') == NULL) {
+	if ((!is_tls(url) && strncmp(url, "tcp://", 6) != 0) ||
+		!options_has_port(host)) {
 		return error_set(err, -EINVAL,
 			"'%s' is not of the form tcp://HOST:PORT or "
 			"tls+tcp://HOST:PORT",

@@ -11,6 +11,9 @@
 
 /* Replies handed to nng may still be on their way when a server closes. */
 enum { LINGER_MS = 100 };
+/* A reply waits only behind others to the same peer. One that asks on and on
+ * and reads nothing would hold every context for ever, so it is cut off. */
+enum { UNREAD_MS = 1000 };
 
 enum { ACCEPT_FAILURES = 3 };
 
@@ -23,7 +26,8 @@ struct mq_request {
 	struct mq_server *server;
 	nng_ctx ctx;
 	nng_aio *aio;
-	nng_msg *msg; /* while SLOT_SERVED */
+	nng_msg *msg;  /* while SLOT_SERVED */
+	nng_pipe pipe; /* while SLOT_REPLYING: where to */
 	enum slot_state state;
 };
 
@@ -44,6 +48,7 @@ struct mq_server {
 static void receive(struct mq_request *slot)
 {
 	slot->state = SLOT_RECEIVING;
+	nng_aio_set_timeout(slot->aio, NNG_DURATION_INFINITE);
 	nng_ctx_recv(slot->ctx, slot->aio);
 }
 
@@ -55,6 +60,9 @@ static void on_slot(void *argument)
 
 	if (slot->state == SLOT_REPLYING && r != 0) {
 		nng_msg_free(nng_aio_get_msg(slot->aio));
+	}
+	if (slot->state == SLOT_REPLYING && r == NNG_ETIMEDOUT) {
+		(void)nng_pipe_close(slot->pipe);
 	}
 	if (slot->state == SLOT_RECEIVING && r == 0) {
 		slot->msg = nng_aio_get_msg(slot->aio);
@@ -207,8 +215,9 @@ uint16_t mq_server_port(const struct mq_server *server)
 static const char *const accept_stats[ACCEPT_FAILURES] = { "auth", "proto",
 	"timeout" };
 static const char *const accept_texts[ACCEPT_FAILURES] = {
-	"a TLS handshake failed: a peer shows no certificate or one of another "
-	"authority, does not trust ours, or does not speak TLS",
+	("a TLS handshake failed: a peer shows no certificate or one of "
+	 "another "
+	 "authority, does not trust ours, or does not speak TLS"),
 	"a peer does not speak plimsoll's protocol, or it speaks TLS",
 	"a peer connected and said nothing",
 };
@@ -244,7 +253,9 @@ void mq_reply(struct mq_request *request, const uint8_t *bytes, size_t len)
 	if (nng_msg_append(msg, bytes, len) != 0) {
 		abort(); /* out of memory, as everywhere */
 	}
+	request->pipe = nng_msg_get_pipe(msg);
 	request->state = SLOT_REPLYING;
+	nng_aio_set_timeout(request->aio, UNREAD_MS);
 	nng_aio_set_msg(request->aio, msg);
 	nng_ctx_send(request->ctx, request->aio);
 }

@@ -59,6 +59,10 @@ static bool scan_amount(double *out, const char **text,
 		return false;
 	}
 	number = strtod(*text, &end);
+	/* strtod(3) also knows exponents and hexadecimal. */
+	if (end != *text + digits) {
+		return false;
+	}
 	letters = strcspn(end, "0123456789.");
 	for (; units->name != NULL; units++) {
 		if (strlen(units->name) == letters &&
@@ -95,6 +99,18 @@ int options_duration(uint64_t *us, const char *text, struct error *err)
 	}
 	*us = (uint64_t)llround(total);
 	return 0;
+}
+
+bool options_has_port(const char *address)
+{
+	const char *colon = strrchr(address, ':');
+	size_t digits = colon == NULL ? 0 : strspn(colon + 1, "0123456789");
+	uint32_t port = 0;
+
+	for (size_t i = 1; i <= digits && port <= UINT16_MAX; i++) {
+		port = port * 10 + (uint32_t)(colon[i] - '0');
+	}
+	return digits > 0 && colon[digits + 1] == '\0' && port <= UINT16_MAX;
 }
 
 static int check_range(const struct option *o, double value, const char *text,
@@ -201,6 +217,17 @@ static int add_item(struct option_list *list, const char *text,
 	return 0;
 }
 
+/* What has a default cannot do without a value. */
+static int set_text(const char **out, const struct option *o, const char *text,
+	struct error *err)
+{
+	if (*text == '\0' && o->fallback != NULL) {
+		return error_set(err, -EINVAL, "it is empty");
+	}
+	*out = text;
+	return 0;
+}
+
 static int set(void *config, const struct option *o, const char *text,
 	struct error *err)
 {
@@ -208,8 +235,7 @@ static int set(void *config, const struct option *o, const char *text,
 
 	switch (o->type) {
 	case OPTION_TEXT:
-		*(const char **)member = text;
-		return 0;
+		return set_text(member, o, text, err);
 	case OPTION_LIST:
 		return add_item(member, text, err);
 	case OPTION_BOOL:

@@ -72,6 +72,10 @@ void options_help(const struct options_program *program, FILE *out);
 must_check int options_duration(uint64_t *us, const char *text,
 	struct error *err);
 
+/* Whether address ends in ':' and a port from 0 to 65535. What resolves
+ * addresses takes larger ones too, and counts them modulo 65536. */
+bool options_has_port(const char *address);
+
 /* The version all programs report. */
 extern const char *const plimsoll_version;
 

@@ -261,7 +261,7 @@ static int get_batch(struct batch *out, const Plimsoll__Batch *wire,
 	if (r == 0) {
 		r = get_run_id(out->run_id, &wire->run_id, err);
 	}
-	if (r == 0 && wire->sent_monotonic_us >= INT64_MAX) {
+	if (r == 0 && wire->sent_monotonic_us > WIRE_TIME_MAX_US) {
 		r = error_set(err, -EBADMSG, "sent_monotonic_us is no time");
 	}
 	return r == 0 ? get_reports(out, wire, err) : r;

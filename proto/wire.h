@@ -16,6 +16,10 @@ enum {
 	WIRE_TOKEN_MAX = 16384,	 /* bytes of a ServiceAccount token */
 };
 
+/* Times and ages on the wire go no further (36,000 years), so that no sum or
+ * difference of them overflows. */
+#define WIRE_TIME_MAX_US (UINT64_C(1) << 60)
+
 enum hello_role { HELLO_AGENT, HELLO_SCHEDULER };
 
 struct hello {

@@ -47,8 +47,10 @@ void wire_put_doubles(void *wire, const void *ours, struct wire_table table)
 		const struct wire_field *f = &table.fields[i];
 		double value = *(const double *)at(ours, f->ours);
 
+		/* What a reader would refuse is not known, and spoils no more
+		 * than itself. */
 		*(protobuf_c_boolean *)at_mutable(wire, f->has) =
-			isfinite(value);
+			isfinite(value) && value >= 0;
 		*(double *)at_mutable(wire, f->wire) = value;
 	}
 }

@@ -37,7 +37,8 @@ struct wire_table {
 void wire_put_integers(void *wire, const void *ours, struct wire_table table);
 void wire_get_integers(void *ours, const void *wire, struct wire_table table);
 
-/* double; NAN travels as absence. -EBADMSG: not finite, or negative. */
+/* double; what is not finite or negative travels as absence, and is refused
+ * where it comes in: -EBADMSG. */
 void wire_put_doubles(void *wire, const void *ours, struct wire_table table);
 must_check int wire_get_doubles(void *ours, const void *wire,
 	struct wire_table table, struct error *err);

@@ -188,7 +188,9 @@ static int get_load(struct node_load *ours, const Plimsoll__NodeLoad *wire,
 	}
 	ours->kvm_state = (enum kvm_state)wire->kvm_state;
 	/* Without an age a sample is as old as anything. */
-	ours->age_us = wire->has_age_us ? wire->age_us : UINT64_MAX / 2;
+	ours->age_us = wire->has_age_us && wire->age_us < WIRE_TIME_MAX_US
+		? wire->age_us
+		: WIRE_TIME_MAX_US;
 	ours->interval_ms = wire->interval_ms;
 	if (wire->kvm_detail != NULL) {
 		get_detail(ours, wire->kvm_detail);

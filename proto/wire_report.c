@@ -349,7 +349,7 @@ static int get_identity(struct report *ours, const Plimsoll__Report *wire,
 	if (ours->seq == 0 || ours->seq >= INT64_MAX) {
 		return error_set(err, -EBADMSG, "a report has no usable seq");
 	}
-	if (ours->monotonic_us == 0 || ours->monotonic_us >= INT64_MAX) {
+	if (ours->monotonic_us == 0 || ours->monotonic_us > WIRE_TIME_MAX_US) {
 		return error_set(err, -EBADMSG, "a report has no usable time");
 	}
 	if (ours->interval_ms < INTERVAL_MIN_MS ||

@@ -12,6 +12,7 @@
 #include "scheduler/decide.h"
 #include "scheduler/loads.h"
 #include "scheduler/moment.h"
+#include "scheduler/outage.h"
 #include "scheduler/queue.h"
 #include "scheduler/reporter.h"
 
@@ -23,6 +24,7 @@ enum {
 	BINDINGS_MAX = 64,	 /* under way at once; each holds some 20 KiB */
 	MESSAGE_MAX = 8192,
 	DRAIN_MS = 3000,
+	LOOK_MS = 2000,
 };
 #define LOAD_WAIT_US INT64_C(5000000)	 /* for the first snapshot */
 #define LOAD_WAKE_US INT64_C(10000000)	 /* new load may let a pod fit */
@@ -36,6 +38,8 @@ struct placer {
 	struct queue queue;
 	struct decision decision;
 	struct reflector *nodes, *pods;
+	struct outage outage;
+	struct timer *look; /* whether there is one */
 	struct loads *loads;
 	struct binder *binder;
 	struct reporter *reporter;
@@ -81,10 +85,15 @@ static void tell_unschedulable(struct placer *placer, struct waiting *waiting,
 		now - waiting->told_us < TELL_AGAIN_US) {
 		return;
 	}
+	if (!reporter_unschedulable(placer->reporter, waiting->pod,
+		    message.data)) {
+		/* For its owner's sake it does not wait for a change. */
+		waiting->state = WAITING_READY;
+		return;
+	}
 	log_info("no node fits", log_str("namespace", waiting->pod->namespace),
 		log_str("pod", waiting->pod->name),
 		log_str("reason", message.data), LOG_END);
-	reporter_unschedulable(placer->reporter, waiting->pod, message.data);
 	free(waiting->message);
 	waiting->message = xstrdup(message.data);
 	waiting->told_us = now;
@@ -314,10 +323,18 @@ static int64_t bound_us(const struct pod *pod)
 	return now_us() - (ago < 0 ? 0 : ago);
 }
 
+/* We have bound it, and the watch is still at what it was before. */
+static bool is_old_news(const struct placer *placer, const struct pod *pod)
+{
+	return cache_pod(&placer->cache, pod->uid) != NULL &&
+		queue_find(&placer->queue, pod->uid) == NULL;
+}
+
 /* Takes a pod of ours that has no node yet. */
 static void take_waiting(struct placer *placer, struct pod *pod)
 {
-	if (pod->is_deleting || pod->is_gated || pod->phase != POD_PENDING) {
+	if (pod->is_deleting || pod->is_gated || pod->phase != POD_PENDING ||
+		is_old_news(placer, pod)) {
 		queue_remove(&placer->queue, pod->uid);
 		pod_free(pod);
 		return;
@@ -372,6 +389,15 @@ static void on_synced(void *owner)
 			LOG_END);
 		kick(placer);
 	}
+}
+
+static void look(void *owner)
+{
+	struct placer *placer = owner;
+	struct reflector_state nodes = reflector_state(placer->nodes);
+	struct reflector_state pods = reflector_state(placer->pods);
+
+	outage_look(&placer->outage, &nodes, &pods, clock_monotonic_us());
 }
 
 /* ---- what the aggregators say ---- */
@@ -430,6 +456,8 @@ int placer_new(struct placer **out, uv_loop_t *loop, struct kube_client *client,
 		return r;
 	}
 	placer->turn = timer_new(loop, take_turn, placer);
+	placer->look = timer_new(loop, look, placer);
+	timer_start(placer->look, LOOK_MS, LOOK_MS);
 	placer->drain = timer_new(loop, on_drain_late, placer);
 	placer->binder = binder_new(client, loop, on_bound, placer);
 	placer->reporter = reporter_new(client, config->scheduler_name);
@@ -444,15 +472,16 @@ bool placer_is_ready(const struct placer *placer, struct buffer *why)
 	struct reflector_state pods = reflector_state(placer->pods);
 	size_t of = 0;
 	size_t connected = loads_connected(placer->loads, &of);
+	const char *outage = outage_why(&nodes, &pods);
 
 	if (!nodes.is_synced || !pods.is_synced) {
 		buffer_printf(why, "the cluster is not known yet%s%s",
-			*nodes.trouble == '\0' ? "" : ": ", nodes.trouble);
+			*outage == '\0' ? "" : ": ", outage);
 		return false;
 	}
 	if (!nodes.is_watching || !pods.is_watching) {
-		buffer_printf(why, "degraded: a watch is interrupted: %s",
-			*nodes.trouble == '\0' ? pods.trouble : nodes.trouble);
+		buffer_printf(why, "degraded: a watch is interrupted%s%s",
+			*outage == '\0' ? "" : ": ", outage);
 	} else if (connected < of) {
 		buffer_printf(why, "degraded: %zu of %zu aggregators connected",
 			connected, of);
@@ -484,6 +513,7 @@ void placer_close(struct placer *placer)
 	loads_close(placer->loads);
 	binder_close(placer->binder);
 	reporter_close(placer->reporter);
+	timer_close(placer->look);
 	timer_close(placer->turn);
 	timer_close(placer->drain);
 	queue_fini(&placer->queue);

@@ -14,6 +14,8 @@
 enum { BODY_MAX = 65536, PENDING_MAX = 256 };
 #define COMPLAIN_US UINT64_C(10000000)
 
+static const char too_many[] = "too many are under way";
+
 struct message {
 	struct reporter *reporter;
 	LIST_ENTRY(message) link;
@@ -79,7 +81,7 @@ static void deliver(struct reporter *reporter, struct kube_call call,
 	struct message *message;
 
 	if (reporter->pending >= PENDING_MAX) {
-		complain(reporter, "too many are under way");
+		complain(reporter, too_many);
 		return;
 	}
 	message = xcalloc(1, sizeof(*message));
@@ -140,11 +142,17 @@ void reporter_scheduled(struct reporter *reporter, const struct pod *pod,
 	send_event(reporter, pod, true, note);
 }
 
-void reporter_unschedulable(struct reporter *reporter, const struct pod *pod,
+bool reporter_unschedulable(struct reporter *reporter, const struct pod *pod,
 	const char *message)
 {
+	/* Both or neither, so that what was left out is made up for as one. */
+	if (reporter->pending + 2 > PENDING_MAX) {
+		complain(reporter, too_many);
+		return false;
+	}
 	send_condition(reporter, pod, "Unschedulable", message);
 	send_event(reporter, pod, false, message);
+	return true;
 }
 
 void reporter_error(struct reporter *reporter, const struct pod *pod,

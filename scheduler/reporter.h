@@ -7,6 +7,8 @@
 
 #include "scheduler/pod.h"
 
+#include <stdbool.h>
+
 struct reporter;
 struct kube_client;
 
@@ -17,8 +19,9 @@ struct reporter *reporter_new(struct kube_client *client, const char *name);
 void reporter_scheduled(struct reporter *reporter, const struct pod *pod,
 	const char *node, const char *why);
 
-/* The event FailedScheduling, and the condition with reason Unschedulable. */
-void reporter_unschedulable(struct reporter *reporter, const struct pod *pod,
+/* The event FailedScheduling, and the condition with reason Unschedulable.
+ * False: too many are under way, nobody was told. */
+bool reporter_unschedulable(struct reporter *reporter, const struct pod *pod,
 	const char *message);
 
 /* The same for an error of ours or the API server's: SchedulerError. */

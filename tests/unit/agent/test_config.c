@@ -93,7 +93,10 @@ static void refuses_with_a_sentence(void **state)
 		{ "--ring-reports=0", "not between" },
 		{ "--kvm-probe=maybe", "none of" },
 		{ "--spool=/tmp", "no flag --spool" },
+		{ "--aggregator=tcp://a:99999", "tcp://HOST:PORT" },
 		{ "--node-name=", "--node-name" },
+		{ "--node-name=a b", "'a b'" },
+		{ "--node-name=n\xc3\xb6", "--node-name" },
 	};
 
 	(void)state;

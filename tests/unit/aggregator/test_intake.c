@@ -219,6 +219,20 @@ static void what_an_earlier_process_left_is_stored_only(void **state)
 	assert_int_equal(live_count(f->live), 0);
 }
 
+/* It would be the newest until the node's clock gets there. */
+static void a_report_from_the_future_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t seqs[] = { 98, 101 };
+
+	say_hello(f);
+	send_batch(f, "n1", 'a', seqs, 2);
+	assert_int_equal(f->agent.reply.kind, WIRE_REFUSED);
+	assert_non_null(strstr(f->agent.reply.refused, "after"));
+	send_batch(f, "n1", 'a', seqs, 1);
+	assert_true(f->agent.reply.ack.stored);
+}
+
 static void broken_bytes_are_refused_with_a_reason(void **state)
 {
 	struct fixture *f = *state;
@@ -315,6 +329,7 @@ int main(void)
 		test(a_hello_is_for_its_connection_only),
 		test(nobody_speaks_for_another_node),
 		test(what_an_earlier_process_left_is_stored_only),
+		test(a_report_from_the_future_is_refused),
 		test(broken_bytes_are_refused_with_a_reason),
 		test(a_slow_disk_is_answered_in_time),
 		test(once_stopped_it_stores_nothing),

@@ -150,6 +150,23 @@ static void a_restarted_agent_begins_anew_and_keeps_windows(void **state)
 	assert_near(cores_at(*state, 1006), 2);
 }
 
+/* Or a node without a readable boot id was rebooted. */
+static void a_clock_that_ran_ahead_goes_with_its_process(void **state)
+{
+	struct node_load load;
+
+	take(*state, run_a, steady_report(1, 100, 2), 1000);
+	take(*state, run_a, steady_report(2, 900000, 2), 1002);
+	take(*state, run_b, steady_report(1, 104, 1), 1004);
+	take(*state, run_b, steady_report(2, 106, 1), 1006);
+	load = load_at(*state, 1006);
+	assert_int_equal(load.age_us, 0);
+	assert_near(load.cpu_used_cores, 1);
+	assert_near(load.cpu_used_cores_10s, 1);
+	assert_near(load.cpu_used_cores_1h, 1);
+	node_load_fini(&load);
+}
+
 static void a_reboot_clears_the_windows(void **state)
 {
 	struct report r = steady_report(1, 20, 3);
@@ -309,6 +326,9 @@ int main(void)
 			a_backlog_fills_the_windows_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_restarted_agent_begins_anew_and_keeps_windows, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			a_clock_that_ran_ahead_goes_with_its_process, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(a_reboot_clears_the_windows,
 			setup, teardown),

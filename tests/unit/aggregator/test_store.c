@@ -231,6 +231,7 @@ static void a_newer_format_is_refused(void **state)
 	scratch_open(s, day_us);
 	assert_int_equal(s->opening.code, -ENOTSUP);
 	assert_non_null(strstr(s->opening.text, "newer plimsoll"));
+	assert_non_null(strstr(s->opening.text, s->db));
 }
 
 static void a_file_that_is_no_database_is_left_alone(void **state)
@@ -249,6 +250,37 @@ static void a_file_that_is_no_database_is_left_alone(void **state)
 	assert_int_equal(pread(fd, back, sizeof(back), 0), (int)sizeof(back));
 	assert_string_equal(back, text);
 	(void)close(fd);
+}
+
+/* SQLite opens it nonetheless, and stays with that when it is made writable. */
+static void a_file_that_cannot_be_written_is_refused(void **state)
+{
+	struct scratch *s = *state;
+	scoped_free char *lock = xasprintf("%s.lock", s->db);
+	uid_t us = geteuid();
+
+	scratch_open(s, day_us);
+	scratch_close(s);
+	assert_int_equal(chmod(s->dir, 0777), 0);
+	assert_int_equal(chmod(lock, 0666), 0);
+	assert_int_equal(chmod(s->db, 0444), 0);
+	/* Root may write anything. */
+	assert_true(us != 0 || seteuid(65534) == 0);
+	scratch_open(s, day_us);
+	assert_true(us != 0 || seteuid(us) == 0);
+	assert_int_equal(s->opening.code, -EROFS);
+	assert_non_null(strstr(s->opening.text, s->db));
+}
+
+static void a_name_that_means_no_file_is_refused(void **state)
+{
+	struct scratch *s = *state;
+
+	(void)snprintf(s->db, sizeof(s->db), ":memory:");
+	scratch_open(s, day_us);
+	assert_int_equal(unlink(":memory:.lock"), 0);
+	assert_int_equal(s->opening.code, -EINVAL);
+	assert_non_null(strstr(s->opening.text, "is no file"));
 }
 
 static void a_directory_that_is_not_there_is_said(void **state)
@@ -329,6 +361,32 @@ static void the_queue_is_bounded(void **state)
 	(void)close(lock);
 }
 
+/* The smallest batch takes a kilobyte of memory, whatever it packs to. */
+static void many_small_batches_are_bounded_too(void **state)
+{
+	enum { BATCHES_MAX = STORE_QUEUE_BYTES / 1000 };
+	struct scratch *s = *state;
+	size_t taken = 0;
+	int r = 0;
+	int lock;
+
+	scratch_open(s, day_us);
+	lock = scratch_block_writes(s);
+	while (r == 0 && taken <= BATCHES_MAX) {
+		struct store_batch *batch =
+			batch_of("n1", run_a, taken + 1, 1, now_ms());
+
+		r = store_write(s->store, batch, scratch_written, s, NULL);
+		if (r < 0) {
+			store_batch_free(batch);
+		} else {
+			taken++;
+		}
+	}
+	assert_int_equal(r, -ENOBUFS);
+	(void)close(lock);
+}
+
 static void old_reports_are_deleted(void **state)
 {
 	struct scratch *s = *state;
@@ -380,9 +438,12 @@ int main(void)
 		test(a_second_holder_is_refused),
 		test(a_newer_format_is_refused),
 		test(a_file_that_is_no_database_is_left_alone),
+		test(a_file_that_cannot_be_written_is_refused),
+		test(a_name_that_means_no_file_is_refused),
 		test(a_directory_that_is_not_there_is_said),
 		test(a_full_disk_is_survived),
 		test(the_queue_is_bounded),
+		test(many_small_batches_are_bounded_too),
 		test(old_reports_are_deleted),
 		test(reads_are_bounded),
 	};

@@ -113,6 +113,7 @@ struct heard {
 	unsigned count;
 	int status;
 	uint64_t retry_after_ms;
+	bool is_too_large;
 	char error[400];
 	char bytes[100];
 };
@@ -124,6 +125,7 @@ static void on_done(void *owner, const struct kube_answer *answer)
 	heard->count++;
 	heard->status = answer->status;
 	heard->retry_after_ms = answer->retry_after_ms;
+	heard->is_too_large = answer->is_too_large;
 	strncpy(heard->error, answer->error, sizeof(heard->error) - 1);
 }
 
@@ -261,6 +263,20 @@ static void passes_on_that_there_was_no_answer(void **state)
 	assert_int_equal(heard.count, 1);
 	assert_int_equal(heard.status, 0);
 	assert_string_equal(heard.error, "no way");
+	assert_false(heard.is_too_large);
+}
+
+static void passes_on_that_it_was_too_large(void **state)
+{
+	struct heard heard = { 0 };
+
+	(void)get(*state, &heard);
+	answer(&(struct http_answer){
+		.body = "",
+		.is_too_large = true,
+		.error = "larger",
+	});
+	assert_true(heard.is_too_large);
 }
 
 static void passes_on_when_to_come_back(void **state)
@@ -365,6 +381,7 @@ int main(void)
 		with_client(sends_what_the_call_and_the_configuration_say),
 		with_client(says_no_in_the_words_of_the_server),
 		with_client(passes_on_that_there_was_no_answer),
+		with_client(passes_on_that_it_was_too_large),
 		with_client(passes_on_when_to_come_back),
 		with_client(tries_a_new_token_once_on_401),
 		with_client(does_not_repeat_a_401_with_the_same_token),

@@ -215,6 +215,7 @@ static void bounds_the_size_of_files(void **state)
 {
 	const char *dir = *state;
 	scoped_free char *path = xasprintf("%s/config", dir);
+	scoped_free char *text = xcalloc((2 << 20) + 1, 1);
 	struct kube_config config;
 
 	put(dir, "config", "");
@@ -222,6 +223,13 @@ static void bounds_the_size_of_files(void **state)
 	assert_int_equal(kube_config_find(&config,
 				 &(struct kube_places){ .flag = path }, NULL),
 		-EFBIG);
+	/* No byte read of this one is a NUL. */
+	memset(text, 'x', 2 << 20);
+	put(dir, "config", text);
+	assert_int_equal(kube_config_find(&config,
+				 &(struct kube_places){ .flag = path }, NULL),
+		-EFBIG);
+	put(dir, "config", "");
 	assert_int_equal(truncate(path, 10), 0);
 	assert_int_equal(kube_config_find(&config,
 				 &(struct kube_places){ .flag = path }, NULL),

@@ -124,6 +124,7 @@ struct heard {
 	bool has_bytes;
 	int status;
 	uint64_t retry_after_ms;
+	bool is_too_large;
 	char body[200];
 	char error[300];
 	enum action on_bytes;
@@ -165,6 +166,7 @@ static void on_done(void *owner, const struct http_answer *answer)
 	heard->is_over = true;
 	heard->status = answer->status;
 	heard->retry_after_ms = answer->retry_after_ms;
+	heard->is_too_large = answer->is_too_large;
 	strncat(heard->body, answer->body, sizeof(heard->body) - 1);
 	strncat(heard->error, answer->error, sizeof(heard->error) - 1);
 	act(heard, heard->on_end);
@@ -290,6 +292,7 @@ static void refuses_a_larger_answer_than_allowed(void **state)
 	run_until(&s->loop, &heard.is_over);
 	assert_int_equal(heard.status, 0);
 	assert_non_null(strstr(heard.error, "is larger than 4 bytes"));
+	assert_true(heard.is_too_large);
 	assert_string_equal(heard.body, "");
 }
 

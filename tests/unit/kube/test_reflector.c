@@ -197,6 +197,37 @@ static void lists_by_pages_then_watches(void **state)
 	assert_string_equal(now.trouble, "");
 }
 
+/* Somebody fills 500 pods with annotations up to the brim. */
+static void lists_large_objects_in_smaller_pages(void **state)
+{
+	const struct kube_answer too_large = {
+		.body = "",
+		.is_too_large = true,
+		.error = "the answer is larger than 67108864 bytes",
+	};
+
+	(void)state;
+	expect_path("limit=500");
+	answer_page(X1, "10", "token");
+	answer_full(&too_large);
+	expect_path("limit=125");
+	expect_path("continue=token");
+	answer_full(&too_large);
+	expect_path("limit=31");
+	answer_full(&too_large);
+	answer_full(&too_large);
+	expect_path("limit=1&");
+	answer_full(&too_large);
+	assert_null(world.request);
+	fire();
+	expect_path("limit=1&");
+	answer_page(Y2, "10", "");
+	expect_heard("o:a/x=1 o:a/y=2 synced ");
+	answer(410, "too old");
+	fire();
+	expect_path("limit=500");
+}
+
 static void follows_a_watch_and_goes_on_where_it_ended(void **state)
 {
 	(void)state;
@@ -448,6 +479,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_world(lists_by_pages_then_watches),
+		with_world(lists_large_objects_in_smaller_pages),
 		with_world(follows_a_watch_and_goes_on_where_it_ended),
 		with_world(puts_lines_together),
 		with_world(reports_what_vanished_in_a_gap),

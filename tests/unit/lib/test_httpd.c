@@ -1,13 +1,18 @@
 #include "lib/httpd.h"
 
+#include "lib/memory.h"
 #include "tests/support/cm.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+/* One is taken, a second is too much beside it. */
+enum { BIG = HTTPD_UNREAD_MAX / 4 * 3 };
 
 struct fixture {
 	uv_loop_t loop;
@@ -19,6 +24,8 @@ struct fixture {
 	char got[8192];
 	size_t got_len;
 	bool complete;
+	char *big; /* owned; what /big is answered with, or NULL */
+	bool served_big;
 };
 
 static void serve(void *owner, struct http_request *request)
@@ -37,6 +44,11 @@ static void serve(void *owner, struct http_request *request)
 		const char *sent = http_body(request, &len);
 
 		http_reply(request, 200, "text/plain", sent, len);
+		return;
+	}
+	if (strcmp(http_path(request), "/big") == 0) {
+		http_reply(request, 200, "text/plain", f->big, BIG);
+		f->served_big = true;
 		return;
 	}
 	if (strcmp(http_path(request), "/hello") != 0) {
@@ -89,16 +101,21 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 	uv_poll_stop(poll);
 }
 
-static void send_bytes(struct fixture *f, const char *bytes)
+static int connect_to(const struct fixture *f)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET,
 		.sin_port = htons(httpd_port(f->httpd)),
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
+	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	return fd;
+}
+
+static void send_bytes(struct fixture *f, const char *bytes)
+{
 	if (f->fd < 0) {
-		f->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-		assert_int_equal(
-			connect(f->fd, (struct sockaddr *)&to, sizeof(to)), 0);
+		f->fd = connect_to(f);
 		assert_int_equal(uv_poll_init(&f->loop, &f->poll, f->fd), 0);
 		f->poll.data = f;
 		assert_int_equal(
@@ -116,10 +133,23 @@ static const char *ask(struct fixture *f, const char *request)
 	return f->got;
 }
 
+/* So that the next request goes by a new connection. */
+static void hang_up(struct fixture *f)
+{
+	uv_close((uv_handle_t *)&f->poll, NULL);
+	(void)uv_run(&f->loop, UV_RUN_NOWAIT);
+	(void)close(f->fd);
+	f->fd = -1;
+	f->got[0] = '\0';
+	f->got_len = 0;
+	f->complete = false;
+}
+
 static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
+	free(f->big);
 	httpd_close(f->httpd);
 	if (f->fd >= 0) {
 		uv_close((uv_handle_t *)&f->poll, NULL);
@@ -196,6 +226,33 @@ static void a_request_that_never_ends_is_cut_off(void **state)
 	assert_int_equal(f->got_len, 0);
 }
 
+/* Answers lie in memory until they are read. */
+static void those_who_do_not_read_cannot_fill_the_memory(void **state)
+{
+	static const char request[] = "GET /big HTTP/1.1\r\n" CLOSE "\r\n";
+	struct fixture *f = *state;
+	int silent = connect_to(f);
+
+	f->big = xcalloc(BIG, 1);
+	assert_int_equal(send(silent, request, strlen(request), 0),
+		(ssize_t)strlen(request));
+	run_until(&f->loop, &f->served_big);
+	assert_non_null(strstr(ask(f, request), "HTTP/1.1 503"));
+	assert_non_null(strstr(f->got, "{\"error\":"));
+	hang_up(f);
+	assert_non_null(strstr(ask(f, "GET /hello HTTP/1.1\r\n" CLOSE "\r\n"),
+		"hello nobody"));
+	(void)close(silent);
+	hang_up(f);
+	/* It takes a moment until the server sees that it went. */
+	for (int i = 0;
+		i < 1000 && strstr(ask(f, request), "HTTP/1.1 200") == NULL;
+		i++) {
+		hang_up(f);
+	}
+	assert_non_null(strstr(f->got, "HTTP/1.1 200"));
+}
+
 static void addresses_are_checked(void **state)
 {
 	struct fixture *f = *state;
@@ -208,6 +265,12 @@ static void addresses_are_checked(void **state)
 	assert_int_equal(start_server(&second, f, taken, &err), -EADDRINUSE);
 	assert_int_equal(start_server(&second, f, "7474", &err), -EINVAL);
 	assert_int_equal(start_server(&second, f, "localhost:x", &err),
+		-EINVAL);
+	/* Modulo 65536 it would be a port. */
+	assert_int_equal(start_server(&second, f, "127.0.0.1:65536", &err),
+		-EINVAL);
+	assert_non_null(strstr(err.text, "65536"));
+	assert_int_equal(start_server(&second, f, "127.0.0.1:http", &err),
 		-EINVAL);
 }
 
@@ -226,6 +289,9 @@ int main(void)
 			setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_request_that_never_ends_is_cut_off, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			those_who_do_not_read_cannot_fill_the_memory, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(addresses_are_checked, setup,
 			teardown),
 	};

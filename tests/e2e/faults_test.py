@@ -1,0 +1,95 @@
+"""The scheduler when the API server dies under it: every pod is bound exactly
+once, and none is left behind."""
+import collections
+import json
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from cluster import Cluster  # noqa: E402
+from harness import (BIN, Folder, Program, eventually, launcher,  # noqa: E402
+                     worker)
+
+PODS = 60
+
+
+def bindings(audit_log):
+    """How often a binding of each pod was accepted, by the audit log."""
+    count = collections.Counter()
+    for line in audit_log.read_text(errors="replace").splitlines():
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue  # the server was killed while it wrote this line
+        thing = event.get("objectRef", {})
+        if (event.get("stage") == "ResponseComplete"
+                and event["verb"] == "create"
+                and thing.get("subresource") == "binding"
+                and event["responseStatus"]["code"] < 300):
+            count[thing["name"]] += 1
+    return count
+
+
+class Faults(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Folder()
+        cls.addClassCleanup(cls.folder.close)
+        cls.audit = cls.folder.path / "audit.log"
+        cls.cluster = Cluster("--with", "controller-manager", "--audit-log",
+                              str(cls.audit))
+        cls.addClassCleanup(cls.cluster.close)
+        cls.cluster.await_ready()
+        cls.kube = cls.cluster.kube()
+        cls.kube.await_account("default")
+        for name in ("node-a", "node-b"):
+            cls.kube.create(worker(name, cores=64, memory="256Gi"))
+        for name in ("node-a", "node-b"):
+            cls.kube.await_node(name)
+        cls.scheduler = cls.folder.add(Program(cls.folder.path, "scheduler", [
+            BIN / "plimsoll-scheduler", "--kubeconfig",
+            cls.cluster.kubeconfig(), "--http", "127.0.0.1:0"]))
+
+    def create_burst(self, prefix):
+        return [self.kube.create(launcher(f"{prefix}-{i}", memory="1Gi"))
+                for i in range(PODS)]
+
+    def assert_all_bound_once(self, pods):
+        for pod in pods:
+            eventually(f"{pod['metadata']['name']} is bound",
+                       lambda pod=pod: self.kube.node_of(pod), 60)
+        count = bindings(self.audit)
+        self.assertEqual(
+            {p["metadata"]["name"]: count[p["metadata"]["name"]]
+             for p in pods if count[p["metadata"]["name"]] > 1}, {})
+
+    def kill(self, child):
+        done = self.cluster.run("kill", child, "--dir", self.cluster.dir)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_1_a_killed_api_server_costs_no_pod_its_node(self):
+        pods = self.create_burst("api")
+        self.scheduler.start()
+        self.scheduler.wait_log('"pod bound"')
+        self.kill("kube-apiserver")
+        self.assert_all_bound_once(pods)
+
+    def test_2_a_killed_etcd_costs_no_pod_its_node(self):
+        pods = self.create_burst("etcd")
+        self.kill("etcd")
+        self.assert_all_bound_once(pods)
+
+    def test_3_a_killed_scheduler_goes_on_where_it_was(self):
+        pods = self.create_burst("scheduler")
+        self.scheduler.kill()
+        self.scheduler.start()
+        self.assert_all_bound_once(pods)
+
+    def test_4_it_stops_at_once_when_asked(self):
+        self.assertEqual(self.scheduler.stop(5), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

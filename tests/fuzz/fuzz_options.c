@@ -1,0 +1,81 @@
+/* Durations and sizes, as flags and variables give them. */
+#include "lib/options.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/memory.h"
+
+/* Below it a double counts every microsecond and every byte. */
+#define EXACT_MAX (UINT64_C(1) << 53)
+#define AMOUNT_MAX UINT64_C(9000000000000000000)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct config {
+	uint64_t bytes;
+};
+
+static const struct option table[] = {
+	{ "size", "SIZE", OPTION_BYTES, offsetof(struct config, bytes), NULL,
+		"how much", 0, 0, NULL, NULL },
+	{ 0 },
+};
+
+static int parse_size(uint64_t *bytes, const char *text)
+{
+	static const struct options_program program = { "fuzz", "", "", table };
+	scoped_free char *flag = xasprintf("--size=%s", text);
+	char *argv[] = { "fuzz", flag, NULL };
+	struct config config = { 0 };
+	enum options_outcome outcome;
+	int r = options_parse(&config, &outcome, NULL, &program, argv, NULL);
+
+	*bytes = config.bytes;
+	return r;
+}
+
+/* What was understood means the same when it is written plainly. */
+static void check_duration(const char *text)
+{
+	uint64_t us = 0;
+	uint64_t again = 0;
+	scoped_free char *plain = NULL;
+
+	if (options_duration(&us, text, NULL) < 0 || us >= EXACT_MAX) {
+		return;
+	}
+	plain = xasprintf("%lluus", (unsigned long long)us);
+	if (options_duration(&again, plain, NULL) < 0 || again != us) {
+		abort();
+	}
+}
+
+static void check_size(const char *text)
+{
+	uint64_t bytes = 0;
+	uint64_t again = 0;
+	scoped_free char *plain = NULL;
+
+	if (parse_size(&bytes, text) < 0) {
+		return;
+	}
+	assert(bytes <= AMOUNT_MAX);
+	plain = xasprintf("%llu", (unsigned long long)bytes);
+	if (bytes < EXACT_MAX &&
+		(parse_size(&again, plain) < 0 || again != bytes)) {
+		abort();
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	scoped_free char *text = xstrndup((const char *)data, size);
+
+	check_duration(text);
+	check_size(text);
+	return 0;
+}

@@ -1,0 +1,64 @@
+"""`make run`, as a newcomer sees it."""
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from harness import ROOT, eventually  # noqa: E402
+
+
+class Run(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory(prefix="plimsoll-run-")
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+
+    def start(self, **env):
+        out = open(self.folder / "out", "wb")
+        self.addCleanup(out.close)
+        environment = {k: v for k, v in os.environ.items()
+                       if k != "KUBECONFIG"}
+        process = subprocess.Popen(
+            [sys.executable, ROOT / "deploy/run_here.py", self.folder / "run"],
+            stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+            env=dict(environment, **env))
+        self.addCleanup(lambda: process.poll() is None and process.kill())
+        return process
+
+    def out(self):
+        return (self.folder / "out").read_text()
+
+    def test_it_shows_this_machine_and_ends_by_itself(self):
+        process = self.start(RUN_SECONDS="6")
+        self.assertEqual(process.wait(60), 0, self.out())
+        text = self.out()
+        self.assertRegex(text, r"A VM with 2 vCPUs and 1 GiB would go to: \S")
+        self.assertRegex(text, r"score \d")
+        self.assertRegex(text, r"http://127\.0\.0\.1:\d+/v1/nodes\n")
+        self.assertRegex(text, r"NODE +STATE")
+        self.assertRegex(text, r"fresh")
+        self.assertIn("CPU, last minute", text)
+        self.assertTrue((self.folder / "run/plimsoll.db").exists())
+
+    def test_ctrl_c_leaves_nothing_running(self):
+        process = self.start()
+        eventually("it runs", lambda: "CPU, last minute" in self.out())
+        children = subprocess.run(
+            ["pgrep", "-P", str(process.pid)], capture_output=True, text=True,
+            check=True).stdout.split()
+        self.assertEqual(len(children), 2)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(20), 0)
+        for child in children:
+            self.assertFalse(pathlib.Path("/proc", child).exists())
+        self.assertTrue(re.search(r"Stopping\.", self.out()))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,190 @@
+#include "lib/buffer.h"
+
+#include "tests/support/cm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void appended_bytes_are_there_with_a_nul_behind(void **state)
+{
+	scoped_buffer struct buffer b = BUFFER_MAX(1000);
+
+	(void)state;
+	buffer_text(&b, "one ");
+	buffer_char(&b, 't');
+	buffer_append(&b, "wo", 2);
+	buffer_printf(&b, " %s %d", "three", 4);
+	assert_string_equal(b.data, "one two three 4");
+	assert_int_equal(b.len, 15);
+	assert_false(b.overflowed);
+}
+
+static void any_byte_may_be_inside(void **state)
+{
+	scoped_buffer struct buffer b = BUFFER_MAX(1000);
+
+	(void)state;
+	buffer_append(&b, "a\0b", 3);
+	buffer_append(&b, NULL, 0);
+	assert_int_equal(b.len, 3);
+	assert_memory_equal(b.data, "a\0b", 4);
+}
+
+static void it_grows_over_many_small_pieces(void **state)
+{
+	scoped_buffer struct buffer b = BUFFER_MAX(100000);
+
+	(void)state;
+	for (unsigned i = 0; i < 20000; i++) {
+		buffer_printf(&b, "%04u", i % 10000);
+	}
+	assert_int_equal(b.len, 80000);
+	assert_memory_equal(b.data + 79996, "9999", 5);
+	for (unsigned i = 0; i < 100; i++) {
+		assert_int_equal(b.data[(size_t)i * 4 + 3], '0' + i % 10);
+	}
+}
+
+static void the_maximum_is_reached_exactly(void **state)
+{
+	scoped_buffer struct buffer b = BUFFER_MAX(8);
+
+	(void)state;
+	buffer_text(&b, "12345");
+	buffer_printf(&b, "%d", 678);
+	assert_false(b.overflowed);
+	assert_string_equal(b.data, "12345678");
+	buffer_text(&b, "");
+	assert_false(b.overflowed);
+	buffer_char(&b, '9');
+	assert_true(b.overflowed);
+	assert_string_equal(b.data, "12345678");
+}
+
+static void what_does_not_fit_is_dropped_whole_and_that_sticks(void **state)
+{
+	scoped_buffer struct buffer b = BUFFER_MAX(8);
+
+	(void)state;
+	buffer_text(&b, "12345");
+	buffer_text(&b, "6789");
+	assert_true(b.overflowed);
+	assert_string_equal(b.data, "12345");
+	buffer_char(&b, '6');
+	buffer_printf(&b, "%d", 7);
+	buffer_append(&b, "8", 1);
+	assert_true(b.overflowed);
+	assert_string_equal(b.data, "12345");
+}
+
+static void a_buffer_without_a_maximum_takes_nothing(void **state)
+{
+	scoped_buffer struct buffer b = { 0 };
+
+	(void)state;
+	buffer_char(&b, 'x');
+	assert_true(b.overflowed);
+	assert_int_equal(b.len, 0);
+	assert_null(b.data);
+}
+
+static void clearing_forgets_the_overflow_and_keeps_the_memory(void **state)
+{
+	scoped_buffer struct buffer b = BUFFER_MAX(8);
+	const char *memory;
+
+	(void)state;
+	buffer_text(&b, "12345");
+	buffer_text(&b, "12345");
+	memory = b.data;
+	buffer_clear(&b);
+	assert_false(b.overflowed);
+	assert_int_equal(b.len, 0);
+	assert_string_equal(b.data, "");
+	buffer_text(&b, "abc");
+	assert_ptr_equal(b.data, memory);
+	assert_string_equal(b.data, "abc");
+}
+
+static void consuming_removes_from_the_front(void **state)
+{
+	scoped_buffer struct buffer b = BUFFER_MAX(8);
+
+	(void)state;
+	buffer_consume(&b, 0);
+	buffer_text(&b, "12345678");
+	buffer_consume(&b, 3);
+	assert_string_equal(b.data, "45678");
+	assert_int_equal(b.len, 5);
+	buffer_text(&b, "abc");
+	assert_false(b.overflowed);
+	buffer_consume(&b, 0);
+	assert_string_equal(b.data, "45678abc");
+	buffer_consume(&b, 8);
+	assert_string_equal(b.data, "");
+	assert_int_equal(b.len, 0);
+}
+
+static void taking_leaves_an_empty_buffer_that_works(void **state)
+{
+	scoped_buffer struct buffer b = BUFFER_MAX(100);
+	size_t len = 99;
+	char *bytes;
+
+	(void)state;
+	bytes = buffer_take(&b, &len);
+	assert_string_equal(bytes, "");
+	assert_int_equal(len, 0);
+	free(bytes);
+
+	buffer_text(&b, "gone");
+	bytes = buffer_take(&b, &len);
+	assert_string_equal(bytes, "gone");
+	assert_int_equal(len, 4);
+	assert_int_equal(b.len, 0);
+	assert_null(b.data);
+	buffer_text(&b, "next");
+	assert_string_equal(b.data, "next");
+	assert_string_equal(bytes, "gone");
+	free(bytes);
+
+	bytes = buffer_take(&b, NULL);
+	assert_string_equal(bytes, "next");
+	free(bytes);
+}
+
+static void releasing_keeps_the_maximum(void **state)
+{
+	struct buffer b = BUFFER_MAX(4);
+
+	(void)state;
+	buffer_text(&b, "12345");
+	buffer_fini(&b);
+	assert_null(b.data);
+	assert_false(b.overflowed);
+	buffer_text(&b, "1234");
+	assert_string_equal(b.data, "1234");
+	buffer_fini(&b);
+	buffer_fini(&b);
+	buffer_fini(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(appended_bytes_are_there_with_a_nul_behind),
+		cmocka_unit_test(any_byte_may_be_inside),
+		cmocka_unit_test(it_grows_over_many_small_pieces),
+		cmocka_unit_test(the_maximum_is_reached_exactly),
+		cmocka_unit_test(
+			what_does_not_fit_is_dropped_whole_and_that_sticks),
+		cmocka_unit_test(a_buffer_without_a_maximum_takes_nothing),
+		cmocka_unit_test(
+			clearing_forgets_the_overflow_and_keeps_the_memory),
+		cmocka_unit_test(consuming_removes_from_the_front),
+		cmocka_unit_test(taking_leaves_an_empty_buffer_that_works),
+		cmocka_unit_test(releasing_keeps_the_maximum),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

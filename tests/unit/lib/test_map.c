@@ -1,0 +1,228 @@
+#include "lib/map.h"
+
+#include "lib/memory.h"
+#include "tests/support/cm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEYS = 300 };
+
+/* What a map of KEYS keys must hold, without any hashing. */
+struct model {
+	void *values[KEYS]; /* NULL: the key is not in the map */
+	size_t count;
+};
+
+/* xorshift64: the same operations in every run. */
+static uint64_t next_random(uint64_t *seed)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 7;
+	*seed ^= *seed << 17;
+	return *seed;
+}
+
+static const char *key_name(char *out, size_t size, size_t key)
+{
+	(void)snprintf(out, size, "node-%zu", key);
+	return out;
+}
+
+static void step(struct map *map, struct model *model, uint64_t *seed)
+{
+	static char targets[KEYS];
+	uint64_t dice = next_random(seed);
+	size_t key = (size_t)(next_random(seed) % KEYS);
+	void *value = &targets[next_random(seed) % KEYS];
+	void *before = model->values[key];
+	char name[32];
+
+	key_name(name, sizeof(name), key);
+	assert_ptr_equal(map_get(map, name), before);
+	if (dice % 2 == 0) {
+		assert_ptr_equal(map_put(map, name, value), before);
+		model->values[key] = value;
+		model->count += before == NULL;
+	} else {
+		assert_ptr_equal(map_remove(map, name), before);
+		model->values[key] = NULL;
+		model->count -= before != NULL;
+	}
+	assert_ptr_equal(map_get(map, name), model->values[key]);
+	assert_int_equal(map->count, model->count);
+}
+
+/* Each entry comes exactly once, and with its own key. */
+static void check_all(const struct map *map, const struct model *model)
+{
+	bool seen[KEYS] = { false };
+	size_t found = 0;
+	size_t at = 0;
+	const char *name;
+	void *value;
+
+	while (map_next(map, &at, &name, &value)) {
+		size_t key = strtoul(name + strlen("node-"), NULL, 10);
+
+		assert_true(key < KEYS);
+		assert_false(seen[key]);
+		assert_ptr_equal(value, model->values[key]);
+		seen[key] = true;
+		found++;
+	}
+	assert_int_equal(found, model->count);
+}
+
+static void random_operations_agree_with_a_simple_model(void **state)
+{
+	struct model model = { 0 };
+	struct map map = { 0 };
+	uint64_t seed = 20260102;
+
+	(void)state;
+	for (unsigned i = 0; i < 20000; i++) {
+		step(&map, &model, &seed);
+		if (i % 500 == 0) {
+			check_all(&map, &model);
+		}
+	}
+	check_all(&map, &model);
+	map_fini(&map);
+}
+
+static void keys_are_copied_and_values_are_not(void **state)
+{
+	struct map map = { 0 };
+	char key[] = "alpha";
+	int one = 1;
+	int two = 2;
+
+	(void)state;
+	assert_null(map_put(&map, key, &one));
+	key[0] = 'x';
+	assert_null(map_get(&map, key));
+	assert_ptr_equal(map_get(&map, "alpha"), &one);
+	assert_ptr_equal(map_put(&map, "alpha", &two), &one);
+	assert_int_equal(map.count, 1);
+	assert_ptr_equal(map_remove(&map, "alpha"), &two);
+	assert_null(map_remove(&map, "alpha"));
+	map_fini(&map);
+}
+
+static void an_empty_map_answers_too(void **state)
+{
+	struct map map = { 0 };
+	size_t at = 0;
+	void *value;
+
+	(void)state;
+	assert_null(map_get(&map, "x"));
+	assert_null(map_remove(&map, "x"));
+	assert_false(map_next(&map, &at, NULL, &value));
+	map_fini(&map);
+	map_fini(NULL);
+	assert_null(map_put(&map, "", &map));
+	assert_ptr_equal(map_get(&map, ""), &map);
+	map_fini(&map);
+	assert_null(map_get(&map, ""));
+}
+
+/* Pods come and go for months: what was removed must not stay as a marker. */
+static void coming_and_going_does_not_make_it_grow(void **state)
+{
+	struct map map = { 0 };
+	char name[32];
+
+	(void)state;
+	for (size_t i = 0; i < 20000; i++) {
+		(void)map_put(&map, key_name(name, sizeof(name), i), &map);
+		if (i >= 4) {
+			key_name(name, sizeof(name), i - 4);
+			assert_ptr_equal(map_remove(&map, name), &map);
+		}
+		assert_true(map.used >= map.count);
+		assert_true(map.used * 2 <= map.capacity);
+	}
+	assert_int_equal(map.count, 4);
+	assert_true(map.capacity <= 64);
+	for (size_t i = 19996; i < 20000; i++) {
+		key_name(name, sizeof(name), i);
+		assert_ptr_equal(map_get(&map, name), &map);
+	}
+	map_fini(&map);
+}
+
+static void a_probe_goes_on_past_what_was_removed(void **state)
+{
+	struct map map = { 0 };
+	char name[32];
+
+	(void)state;
+	/* Eight in sixteen slots: some share a slot in any order. */
+	for (size_t removed = 0; removed < 8; removed++) {
+		for (size_t i = 0; i < 8; i++) {
+			key_name(name, sizeof(name), i);
+			(void)map_put(&map, name, &map);
+		}
+		(void)map_remove(&map, key_name(name, sizeof(name), removed));
+		for (size_t i = 0; i < 8; i++) {
+			key_name(name, sizeof(name), i);
+			assert_ptr_equal(map_get(&map, name),
+				i == removed ? NULL : &map);
+		}
+		map_fini(&map);
+	}
+}
+
+static void what_was_just_seen_may_be_removed(void **state)
+{
+	struct map map = { 0 };
+	char name[32];
+	size_t seen = 0;
+	size_t at = 0;
+	const char *key;
+	void *value;
+
+	(void)state;
+	for (size_t i = 0; i < 1000; i++) {
+		key_name(name, sizeof(name), i);
+		(void)map_put(&map, name, i % 2 == 0 ? (void *)&map : name);
+	}
+	while (map_next(&map, &at, &key, &value)) {
+		seen++;
+		if (value == &map) {
+			scoped_free char *copy = xstrdup(key);
+
+			assert_ptr_equal(map_remove(&map, copy), &map);
+		}
+	}
+	assert_int_equal(seen, 1000);
+	assert_int_equal(map.count, 500);
+	for (size_t i = 0; i < 1000; i++) {
+		assert_ptr_equal(
+			map_get(&map, key_name((char[32]){ 0 }, 32, i)),
+			i % 2 == 0 ? NULL : name);
+	}
+	at = 0;
+	while (map_next(&map, &at, NULL, &value)) {
+		seen--;
+	}
+	assert_int_equal(seen, 500);
+	map_fini(&map);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_operations_agree_with_a_simple_model),
+		cmocka_unit_test(keys_are_copied_and_values_are_not),
+		cmocka_unit_test(an_empty_map_answers_too),
+		cmocka_unit_test(coming_and_going_does_not_make_it_grow),
+		cmocka_unit_test(a_probe_goes_on_past_what_was_removed),
+		cmocka_unit_test(what_was_just_seen_may_be_removed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

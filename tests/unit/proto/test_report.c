@@ -1,0 +1,153 @@
+#include "proto/report.h"
+
+#include "lib/memory.h"
+#include "tests/support/cm.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void a_new_report_knows_nothing(void **state)
+{
+	struct report r;
+	struct vm_pod vm;
+
+	(void)state;
+	memset(&r, 0x5a, sizeof(r));
+	memset(&vm, 0x5a, sizeof(vm));
+	report_init(&r);
+	assert_int_equal(r.seq, 0);
+	assert_int_equal(r.cpu.state, SOURCE_UNKNOWN);
+	assert_true(r.cpu.user_us == REPORT_UNKNOWN);
+	assert_true(r.cpu.steal_us == REPORT_UNKNOWN);
+	assert_true(r.pressure.cpu.some_us == REPORT_UNKNOWN);
+	assert_true(r.kubepods.io.full_us == REPORT_UNKNOWN);
+	assert_true(r.memory.total_bytes == REPORT_UNKNOWN);
+	assert_true(r.memory.swap_free_bytes == REPORT_UNKNOWN);
+	assert_true(isnan(r.load1) && isnan(r.load5) && isnan(r.load15));
+	assert_int_equal(r.cgroup_mode, CGROUP_UNKNOWN);
+	assert_int_equal(r.kvm.state, KVM_UNVERIFIED);
+	assert_int_equal(r.kvm.nested, KNOWN_NOT);
+	assert_null(r.vms);
+	assert_int_equal(r.vm_count + r.hugepages_count, 0);
+
+	vm_pod_init(&vm);
+	assert_string_equal(vm.pod_uid, "");
+	assert_true(vm.cpu_usage_us == REPORT_UNKNOWN);
+	assert_true(vm.pressure.memory.some_us == REPORT_UNKNOWN);
+	assert_true(vm.working_set_bytes == REPORT_UNKNOWN);
+	assert_true(vm.oom_kills == REPORT_UNKNOWN);
+	assert_int_equal(vm.hugetlb_count, 0);
+}
+
+static void a_copy_lives_on_its_own(void **state)
+{
+	struct report from, copy;
+
+	(void)state;
+	report_init(&from);
+	from.seq = 7;
+	from.vm_count = 2;
+	from.vms = xcalloc(2, sizeof(*from.vms));
+	vm_pod_init(&from.vms[0]);
+	vm_pod_init(&from.vms[1]);
+	from.vms[1].cpu_usage_us = 11;
+	memcpy(from.vms[1].pod_uid, "uid-1", 6);
+
+	report_copy(&copy, &from);
+	from.vms[1].cpu_usage_us = 12;
+	report_fini(&from);
+	assert_null(from.vms);
+	assert_int_equal(from.vm_count, 0);
+	assert_int_equal(copy.seq, 7);
+	assert_int_equal(copy.vm_count, 2);
+	assert_string_equal(copy.vms[1].pod_uid, "uid-1");
+	assert_int_equal(copy.vms[1].cpu_usage_us, 11);
+	report_fini(&copy);
+}
+
+static void a_report_without_vms_is_copied_and_released_too(void **state)
+{
+	struct report from, copy;
+
+	(void)state;
+	report_init(&from);
+	report_copy(&copy, &from);
+	assert_null(copy.vms);
+	report_fini(&copy);
+	report_fini(&copy);
+	report_fini(NULL);
+}
+
+static void each_value_has_the_name_that_apis_show(void **state)
+{
+	(void)state;
+	assert_string_equal(kvm_state_name(KVM_UNVERIFIED), "unverified");
+	assert_string_equal(kvm_state_name(KVM_OK), "ok");
+	assert_string_equal(kvm_state_name(KVM_MISSING), "missing");
+	assert_string_equal(kvm_state_name(KVM_API_MISMATCH), "api_mismatch");
+	assert_string_equal(kvm_state_name(KVM_CREATE_FAILED), "create_failed");
+	assert_string_equal(kvm_state_name(KVM_RUN_FAILED), "run_failed");
+	assert_string_equal(kvm_level_name(KVM_LEVEL_OFF), "off");
+	assert_string_equal(kvm_level_name(KVM_LEVEL_STAT), "stat");
+	assert_string_equal(kvm_level_name(KVM_LEVEL_OPEN), "open");
+	assert_string_equal(kvm_level_name(KVM_LEVEL_VM), "vm");
+	assert_string_equal(kvm_level_name(KVM_LEVEL_RUN), "run");
+	assert_string_equal(source_state_name(SOURCE_UNKNOWN), "unknown");
+	assert_string_equal(source_state_name(SOURCE_PRESENT), "present");
+	assert_string_equal(source_state_name(SOURCE_ABSENT), "absent");
+	assert_string_equal(source_state_name(SOURCE_DISABLED), "disabled");
+	assert_string_equal(source_state_name(SOURCE_ERROR), "error");
+	assert_string_equal(cgroup_mode_name(CGROUP_UNKNOWN), "unknown");
+	assert_string_equal(cgroup_mode_name(CGROUP_V2), "v2");
+	assert_string_equal(cgroup_mode_name(CGROUP_HYBRID), "hybrid");
+	assert_string_equal(cgroup_mode_name(CGROUP_V1), "v1");
+}
+
+static void what_kvm_says_is_put_into_words(void **state)
+{
+	static const struct {
+		struct kvm kvm;
+		const char *text;
+	} cases[] = {
+		{ { .state = KVM_OK, .level = KVM_LEVEL_RUN }, "" },
+		{ { .state = KVM_MISSING }, "" },
+		{ { .state = KVM_MISSING, .error_number = ENOENT },
+			"/dev/kvm: No such file or directory" },
+		{ { .state = KVM_UNVERIFIED, .error_number = EACCES },
+			"/dev/kvm: Permission denied" },
+		{ { .state = KVM_UNVERIFIED, .level = KVM_LEVEL_STAT },
+			"probe level stat" },
+		{ { .state = KVM_API_MISMATCH }, "" },
+		{ { .state = KVM_API_MISMATCH, .error_number = ENOTTY },
+			"KVM_GET_API_VERSION: Inappropriate ioctl for device" },
+		{ { .state = KVM_CREATE_FAILED, .error_number = EBUSY },
+			"KVM_CREATE_VM: Device or resource busy" },
+		{ { .state = KVM_RUN_FAILED, .error_number = EINTR },
+			"KVM_RUN: Interrupted system call" },
+		{ { .state = KVM_RUN_FAILED, .exit_reason = 17 },
+			"KVM_RUN: exit reason 17" },
+	};
+	char text[80];
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		memset(text, 'x', sizeof(text));
+		assert_ptr_equal(kvm_detail(text, &cases[i].kvm), text);
+		assert_string_equal(text, cases[i].text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_new_report_knows_nothing),
+		cmocka_unit_test(a_copy_lives_on_its_own),
+		cmocka_unit_test(
+			a_report_without_vms_is_copied_and_released_too),
+		cmocka_unit_test(each_value_has_the_name_that_apis_show),
+		cmocka_unit_test(what_kvm_says_is_put_into_words),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,239 @@
+#include "scheduler/placer.h"
+
+#include "kube/client.h"
+#include "kube/reflector.h"
+#include "tests/support/cm.h"
+#include "tests/unit/scheduler/given.h"
+
+/* The API server is played here: the watches say what a test wants, and
+ * requests stay open until a test answers them. */
+struct kube_request {
+	struct kube_call call;
+	char *path;
+};
+
+enum { REQUESTS_MAX = 512, MANY_PODS = 200 };
+
+struct reflector {
+	struct reflector_handler handler;
+};
+
+static struct {
+	uv_loop_t loop;
+	struct scheduler_config config;
+	struct placer *placer;
+	struct reflector nodes, pods;
+	bool is_synced;
+	struct kube_request *open[REQUESTS_MAX];
+	size_t count;
+	size_t bindings;   /* that were asked for */
+	size_t conditions; /* the same */
+	bool has_told_all; /* as many conditions as MANY_PODS */
+} world;
+
+struct reflector *reflector_new(struct kube_client *client,
+	const struct reflector_options *options,
+	const struct reflector_handler *handler)
+{
+	bool is_pods = strcmp(options->path, "/api/v1/pods") == 0;
+	struct reflector *r = is_pods ? &world.pods : &world.nodes;
+
+	(void)client;
+	r->handler = *handler;
+	return r;
+}
+
+struct reflector_state reflector_state(const struct reflector *reflector)
+{
+	(void)reflector;
+	return (struct reflector_state){
+		.is_synced = world.is_synced,
+		.is_watching = true,
+		.trouble = "",
+	};
+}
+
+void reflector_close(struct reflector *reflector)
+{
+	(void)reflector;
+}
+
+struct kube_request *kube_request_send(struct kube_client *client,
+	const struct kube_call *call)
+{
+	struct kube_request *request = xcalloc(1, sizeof(*request));
+
+	(void)client;
+	assert_true(world.count < REQUESTS_MAX);
+	request->call = *call;
+	request->path = xstrdup(call->path);
+	world.open[world.count++] = request;
+	if (strstr(call->path, "/binding") != NULL) {
+		world.bindings++;
+	}
+	if (strcmp(call->method, "PATCH") == 0) {
+		world.conditions++;
+		world.has_told_all = world.conditions == MANY_PODS;
+	}
+	return request;
+}
+
+static void request_free(struct kube_request *request)
+{
+	free(request->path);
+	free(request);
+}
+
+void kube_request_cancel(struct kube_request *request)
+{
+	for (size_t i = 0; request != NULL && i < world.count; i++) {
+		if (world.open[i] == request) {
+			world.open[i] = world.open[--world.count];
+			request_free(request);
+			return;
+		}
+	}
+}
+
+/* All that is open succeeds. */
+static void answer_all(void)
+{
+	const struct kube_answer done = { .status = 201,
+		.body = "{}",
+		.len = 2,
+		.error = "" };
+
+	while (world.count > 0) {
+		struct kube_request *request = world.open[--world.count];
+		kube_done on_done = request->call.on_done;
+		void *owner = request->call.owner;
+
+		request_free(request);
+		on_done(owner, &done);
+	}
+}
+
+/* ---- what the watches say ---- */
+
+static void say(const struct reflector *r, const char *name, const char *text)
+{
+	const struct reflector_id id = { "default", name, name };
+	struct value *object = given_json(text);
+
+	r->handler.on_object(r->handler.owner, &id, object);
+	value_free(object);
+}
+
+static void say_node(const char *name)
+{
+	scoped_free char *text = xasprintf(
+		"{'metadata':{'name':'%s','uid':'%s'},'spec':{},"
+		"'status':{'allocatable':{'cpu':'8','memory':'16Gi',"
+		"'pods':'500'}}}",
+		name, name);
+
+	say(&world.nodes, name, text);
+}
+
+static void say_pod(const char *name, const char *cpu, const char *label)
+{
+	scoped_free char *text = xasprintf(
+		"{'metadata':{'name':'%s','uid':'%s','namespace':'default',"
+		"'labels':{'a':'%s'}},'spec':{'schedulerName':'s',"
+		"'containers':[{'name':'c','resources':{'requests':"
+		"{'cpu':'%s'}}}]},'status':{'phase':'Pending'}}",
+		name, name, label, cpu);
+
+	say(&world.pods, name, text);
+}
+
+static void say_synced(void)
+{
+	world.is_synced = true;
+	world.nodes.handler.on_synced(world.nodes.handler.owner);
+	world.pods.handler.on_synced(world.pods.handler.owner);
+}
+
+/* Timers of no delay fire in the next turn; this is enough of them. */
+static void take_turns(void)
+{
+	for (int i = 0; i < 50; i++) {
+		(void)uv_run(&world.loop, UV_RUN_NOWAIT);
+	}
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&world, 0, sizeof(world));
+	world.config.scheduler_name = "s";
+	assert_int_equal(uv_loop_init(&world.loop), 0);
+	return placer_new(&world.placer, &world.loop, NULL, &world.config,
+		NULL);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	placer_close(world.placer);
+	(void)uv_run(&world.loop, UV_RUN_DEFAULT);
+	return uv_loop_close(&world.loop);
+}
+
+static void a_pod_is_bound_once_all_is_known(void **state)
+{
+	(void)state;
+	say_node("n1");
+	say_pod("p", "1", "x");
+	take_turns();
+	assert_int_equal(world.bindings, 0);
+	say_synced();
+	take_turns();
+	assert_int_equal(world.bindings, 1);
+	answer_all();
+}
+
+static void what_the_watch_says_late_binds_nothing_twice(void **state)
+{
+	(void)state;
+	say_node("n1");
+	say_node("n2");
+	say_pod("p", "1", "x");
+	say_synced();
+	take_turns();
+	answer_all();
+	/* Changed before it was bound, heard of after. */
+	say_pod("p", "1", "y");
+	take_turns();
+	assert_int_equal(world.bindings, 1);
+}
+
+static void who_could_not_be_told_at_once_is_told_later(void **state)
+{
+	(void)state;
+	say_node("n1");
+	for (int i = 0; i < MANY_PODS; i++) {
+		scoped_free char *name = xasprintf("p%d", i);
+
+		say_pod(name, "100", "x");
+	}
+	say_synced();
+	take_turns();
+	assert_true(world.conditions < MANY_PODS);
+	answer_all();
+	run_until(&world.loop, &world.has_told_all);
+	assert_int_equal(world.conditions, MANY_PODS);
+}
+
+#define PLACER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		PLACER_TEST(a_pod_is_bound_once_all_is_known),
+		PLACER_TEST(what_the_watch_says_late_binds_nothing_twice),
+		PLACER_TEST(who_could_not_be_told_at_once_is_told_later),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
