@@ -83,7 +83,7 @@ static int check_url(const struct dial_config *config, const char *url,
 	const char *host = url + strlen(is_secure ? secure : plain);
 
 	if ((!is_secure && !starts_with(url, plain)) || *host == ':' ||
-		strrchr(host, ':') == NULL) {
+		!options_has_port(host)) {
 		return error_set(err, -EINVAL,
 			"--aggregator: '%s' is not of the form tcp://HOST:PORT "
 			"or tls+tcp://HOST:PORT",
