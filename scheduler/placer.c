@@ -12,6 +12,7 @@
 #include "scheduler/decide.h"
 #include "scheduler/loads.h"
 #include "scheduler/moment.h"
+#include "scheduler/notice.h"
 #include "scheduler/outage.h"
 #include "scheduler/queue.h"
 #include "scheduler/reporter.h"
@@ -26,9 +27,8 @@ enum {
 	DRAIN_MS = 3000,
 	LOOK_MS = 2000,
 };
-#define LOAD_WAIT_US INT64_C(5000000)	 /* for the first snapshot */
-#define LOAD_WAKE_US INT64_C(10000000)	 /* new load may let a pod fit */
-#define TELL_AGAIN_US INT64_C(300000000) /* the same reason once more */
+#define LOAD_WAIT_US INT64_C(5000000)  /* for the first snapshot */
+#define LOAD_WAKE_US INT64_C(10000000) /* new load may let a pod fit */
 #define COMPLAIN_US UINT64_C(10000000)
 
 struct placer {
@@ -58,12 +58,6 @@ static int64_t now_us(void)
 	return (int64_t)clock_monotonic_us();
 }
 
-static bool is_synced(const struct placer *placer)
-{
-	return reflector_state(placer->nodes).is_synced &&
-		reflector_state(placer->pods).is_synced;
-}
-
 static bool may_decide(const struct placer *placer, int64_t now)
 {
 	return !placer->is_draining && placer->synced_us != 0 &&
@@ -80,23 +74,11 @@ static void tell_unschedulable(struct placer *placer, struct waiting *waiting,
 
 	decision_message(&message, &placer->decision);
 	queue_failed(waiting, true, now);
-	if (waiting->message != NULL &&
-		strcmp(waiting->message, message.data) == 0 &&
-		now - waiting->told_us < TELL_AGAIN_US) {
-		return;
-	}
-	if (!reporter_unschedulable(placer->reporter, waiting->pod,
-		    message.data)) {
+	if (!notice_unschedulable(placer->reporter, waiting, message.data,
+		    now)) {
 		/* For its owner's sake it does not wait for a change. */
 		waiting->state = WAITING_READY;
-		return;
 	}
-	log_info("no node fits", log_str("namespace", waiting->pod->namespace),
-		log_str("pod", waiting->pod->name),
-		log_str("reason", message.data), LOG_END);
-	free(waiting->message);
-	waiting->message = xstrdup(message.data);
-	waiting->told_us = now;
 }
 
 static void assume_and_bind(struct placer *placer, struct waiting *waiting,
@@ -113,7 +95,6 @@ static void assume_and_bind(struct placer *placer, struct waiting *waiting,
 
 static bool place_next(struct placer *placer, int64_t now)
 {
-	const struct filter_options options = FILTER_DEFAULTS;
 	struct waiting *waiting = queue_next(&placer->queue, now);
 	const struct node *chosen;
 
@@ -121,7 +102,7 @@ static bool place_next(struct placer *placer, int64_t now)
 		return false;
 	}
 	decide(&placer->decision, waiting->pod, placer->cache.list,
-		placer->cache.count, &options, now);
+		placer->cache.count, &FILTER_DEFAULTS, now);
 	chosen = decision_chosen(&placer->decision);
 	if (chosen == NULL) {
 		tell_unschedulable(placer, waiting, now);
@@ -191,10 +172,6 @@ static void after_refused(struct placer *placer,
 	scoped_free char *message = xasprintf("binding to %s was refused: %s",
 		result->node, result->error);
 
-	log_warning("pod not bound", log_str("namespace", pod->namespace),
-		log_str("pod", pod->name), log_str("node", result->node),
-		log_str("err", result->error), LOG_END);
-	reporter_error(placer->reporter, pod, message);
 	if (waiting == NULL) {
 		pod_free(pod); /* it vanished meanwhile */
 		return;
@@ -204,23 +181,20 @@ static void after_refused(struct placer *placer,
 	} else {
 		pod_free(pod); /* a newer version came in */
 	}
+	notice_error(placer->reporter, waiting, message, now_us());
 	queue_failed(waiting, false, now_us());
 }
 
-static void finish_drain(struct placer *placer)
+static void finish_drain(void *owner)
 {
-	void (*drained)(void *owner) = placer->drained;
+	struct placer *placer = owner;
+	void (*drained)(void *) = placer->drained;
 
 	timer_stop(placer->drain);
 	placer->drained = NULL;
 	if (drained != NULL) {
 		drained(placer->drained_owner);
 	}
-}
-
-static void on_drain_late(void *owner)
-{
-	finish_drain(owner);
 }
 
 static void on_bound(void *owner, const struct bind_result *result)
@@ -380,7 +354,9 @@ static void on_synced(void *owner)
 {
 	struct placer *placer = owner;
 
-	if (is_synced(placer) && placer->synced_us == 0) {
+	if (placer->synced_us == 0 &&
+		reflector_state(placer->nodes).is_synced &&
+		reflector_state(placer->pods).is_synced) {
 		placer->synced_us = now_us();
 		log_info("the cluster is known",
 			log_int("nodes", (int64_t)placer->cache.count),
@@ -458,7 +434,7 @@ int placer_new(struct placer **out, uv_loop_t *loop, struct kube_client *client,
 	placer->turn = timer_new(loop, take_turn, placer);
 	placer->look = timer_new(loop, look, placer);
 	timer_start(placer->look, LOOK_MS, LOOK_MS);
-	placer->drain = timer_new(loop, on_drain_late, placer);
+	placer->drain = timer_new(loop, finish_drain, placer);
 	placer->binder = binder_new(client, loop, on_bound, placer);
 	placer->reporter = reporter_new(client, config->scheduler_name);
 	watch(placer, client);
