@@ -102,7 +102,8 @@ static bool place_next(struct placer *placer, int64_t now)
 		return false;
 	}
 	decide(&placer->decision, waiting->pod, placer->cache.list,
-		placer->cache.count, &FILTER_DEFAULTS, now);
+		placer->cache.count, &(struct filter_options)FILTER_DEFAULTS,
+		now);
 	chosen = decision_chosen(&placer->decision);
 	if (chosen == NULL) {
 		tell_unschedulable(placer, waiting, now);
