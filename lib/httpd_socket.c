@@ -1,0 +1,67 @@
+#include "lib/httpd_socket.h"
+
+#include "lib/memory.h"
+#include "lib/options.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+int httpd_socket_open(int *fd, const char *address, struct error *err)
+{
+	const char *colon = strrchr(address, ':');
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
+		.ai_flags = AI_PASSIVE | AI_NUMERICHOST };
+	struct addrinfo *found = NULL;
+	scoped_free char *host = NULL;
+	int on = 1;
+	int r;
+
+	if (colon == NULL || colon == address || !options_has_port(address)) {
+		return error_set(err, -EINVAL,
+			"'%s' is not of the form HOST:PORT", address);
+	}
+	host = address[0] == '[' && colon[-1] == ']'
+		? xstrndup(address + 1, (size_t)(colon - address) - 2)
+		: xstrndup(address, (size_t)(colon - address));
+	r = getaddrinfo(host, colon + 1, &hints, &found);
+	if (r != 0) {
+		return error_set(err, -EINVAL,
+			"'%s' is not a numeric address and port: %s", address,
+			gai_strerror(r));
+	}
+	*fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	r = 0;
+	if (*fd < 0 ||
+		setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) <
+			0 ||
+		bind(*fd, found->ai_addr, found->ai_addrlen) < 0 ||
+		listen(*fd, SOMAXCONN) < 0) {
+		r = error_errno(err, "cannot listen on '%s'", address);
+	}
+	freeaddrinfo(found);
+	if (r < 0 && *fd >= 0) {
+		(void)close(*fd);
+	}
+	return r;
+}
+
+uint16_t httpd_socket_port(int fd)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} address = { .v6 = { 0 } };
+	socklen_t len = sizeof(address);
+
+	if (getsockname(fd, &address.any, &len) < 0) {
+		return 0;
+	}
+	return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port
+						       : address.v4.sin_port);
+}
