@@ -6,6 +6,7 @@ usage: run_here.py [DIR]
 An aggregator with its database under DIR (./run), an agent for this machine, and,
 with KUBECONFIG set, a scheduler for that cluster. Ctrl-C ends all of it;
 RUN_SECONDS=N ends it after N seconds. The database stays."""
+import ctypes
 import json
 import os
 import pathlib
@@ -20,6 +21,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 RUN = (pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1
        else ROOT / "run")
 BARS = "▁▂▃▄▅▆▇█"
+LIBC = ctypes.CDLL(None)
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
 START_S, REPORT_S = 20, 30
 
 
@@ -31,12 +34,18 @@ def say(text=""):
     print(text, flush=True)
 
 
+def end_with_parent():
+    """In the child: however this script ends, even killed."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
 def start(name, arguments):
     """A program with its log in run/NAME.log."""
     log = open(RUN / f"{name}.log", "wb")
     process = subprocess.Popen(
         [str(ROOT / "bin" / f"plimsoll-{name}"), *arguments],
-        stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+        preexec_fn=end_with_parent)
     log.close()
     process.name = name
     return process
@@ -225,9 +234,18 @@ def start_rest(listen, processes):
         say(f"The scheduler joins the cluster of {os.environ['KUBECONFIG']}.")
 
 
-def run(processes):
+def end_time():
+    """When RUN_SECONDS are over, or None."""
     seconds = os.environ.get("RUN_SECONDS")
-    until = time.monotonic() + float(seconds) if seconds else None
+    try:
+        return time.monotonic() + float(seconds) if seconds else None
+    except ValueError:
+        raise SystemExit(
+            f"RUN_SECONDS is '{seconds}', not a number") from None
+
+
+def run(processes):
+    until = end_time()
     RUN.mkdir(parents=True, exist_ok=True)
     aggregator, (listen, http, health) = start_aggregator()
     processes.append(aggregator)
@@ -268,6 +286,13 @@ def main():
         run(processes)
     except (Ended, KeyboardInterrupt):
         say("\nStopping.")
+    except BrokenPipeError:
+        raise SystemExit("nobody reads what this prints") from None
+    except OSError as error:
+        # The reason may be that one of them ended this very moment.
+        time.sleep(0.2)
+        check(processes)
+        raise SystemExit(f"the aggregator does not answer: {error}") from None
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         stop(processes)

@@ -2,9 +2,9 @@
 
 #include "lib/buffer.h"
 #include "lib/clock.h"
+#include "lib/httpd_socket.h"
 #include "lib/inbox.h"
 #include "lib/json.h"
-#include "lib/listen.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
 
@@ -424,7 +424,7 @@ int httpd_new(struct httpd **out, uv_loop_t *loop,
 {
 	struct httpd *httpd;
 	int fd = -1;
-	int r = listen_open(&fd, options->address, err);
+	int r = httpd_socket_open(&fd, options->address, err);
 
 	if (r < 0) {
 		return r;
@@ -432,7 +432,7 @@ int httpd_new(struct httpd **out, uv_loop_t *loop,
 	httpd = xcalloc(1, sizeof(*httpd));
 	httpd->serve = options->serve;
 	httpd->owner = options->owner;
-	httpd->port = listen_port(fd);
+	httpd->port = httpd_socket_port(fd);
 	if (uv_mutex_init(&httpd->mutex) != 0) {
 		abort();
 	}

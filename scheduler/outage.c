@@ -13,6 +13,30 @@ const char *outage_why(const struct reflector_state *nodes,
 	return pods->is_watching ? "" : pods->trouble;
 }
 
+bool outage_ready(struct buffer *out, const struct reflector_state *nodes,
+	const struct reflector_state *pods, size_t connected, size_t of)
+{
+	const char *why = outage_why(nodes, pods);
+	const char *colon = *why == '\0' ? "" : ": ";
+
+	if (!nodes->is_synced || !pods->is_synced) {
+		buffer_printf(out, "the cluster is not known yet%s%s", colon,
+			why);
+		return false;
+	}
+	if (!nodes->is_watching || !pods->is_watching) {
+		buffer_printf(out, "degraded: a watch is interrupted%s%s",
+			colon, why);
+	} else if (connected < of) {
+		buffer_printf(out, "degraded: %zu of %zu aggregators connected",
+			connected, of);
+	} else if (of == 0) {
+		buffer_text(out,
+			"degraded: no --aggregator, scores by requests alone");
+	}
+	return true;
+}
+
 void outage_look(struct outage *outage, const struct reflector_state *nodes,
 	const struct reflector_state *pods, uint64_t now_us)
 {

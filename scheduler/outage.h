@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kube/reflector.h"
+#include "lib/buffer.h"
 #include "lib/log.h"
 
 #include <stdbool.h>
@@ -21,7 +22,14 @@ struct outage {
 const char *outage_why(const struct reflector_state *nodes,
 	const struct reflector_state *pods);
 
-/* To be called every few seconds: logs what is wrong, once a minute at most,
+/* Whether pods are placed; out gets what is missing or not as it should be.
+ * Of so many aggregators are connected. */
+bool outage_ready(struct buffer *out, const struct reflector_state *nodes,
+	const struct reflector_state *pods, size_t connected, size_t of);
+
+enum { OUTAGE_LOOK_MS = 2000 };
+
+/* To be called every OUTAGE_LOOK_MS: logs what is wrong, once a minute at most,
  * and that all is well again. now_us is monotonic. */
 void outage_look(struct outage *outage, const struct reflector_state *nodes,
 	const struct reflector_state *pods, uint64_t now_us);

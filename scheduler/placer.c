@@ -25,7 +25,6 @@ enum {
 	BINDINGS_MAX = 64,	 /* under way at once; each holds some 20 KiB */
 	MESSAGE_MAX = 8192,
 	DRAIN_MS = 3000,
-	LOOK_MS = 2000,
 };
 #define LOAD_WAIT_US INT64_C(5000000)  /* for the first snapshot */
 #define LOAD_WAKE_US INT64_C(10000000) /* new load may let a pod fit */
@@ -39,11 +38,10 @@ struct placer {
 	struct decision decision;
 	struct reflector *nodes, *pods;
 	struct outage outage;
-	struct timer *look; /* whether there is one */
 	struct loads *loads;
 	struct binder *binder;
 	struct reporter *reporter;
-	struct timer *turn;
+	struct timer *turn, *look;
 	struct log_limit limit;
 	int64_t synced_us; /* when both watches were complete; 0: not yet */
 	int64_t load_wake_us;
@@ -434,7 +432,7 @@ int placer_new(struct placer **out, uv_loop_t *loop, struct kube_client *client,
 	}
 	placer->turn = timer_new(loop, take_turn, placer);
 	placer->look = timer_new(loop, look, placer);
-	timer_start(placer->look, LOOK_MS, LOOK_MS);
+	timer_start(placer->look, OUTAGE_LOOK_MS, OUTAGE_LOOK_MS);
 	placer->drain = timer_new(loop, finish_drain, placer);
 	placer->binder = binder_new(client, loop, on_bound, placer);
 	placer->reporter = reporter_new(client, config->scheduler_name);
@@ -449,25 +447,8 @@ bool placer_is_ready(const struct placer *placer, struct buffer *why)
 	struct reflector_state pods = reflector_state(placer->pods);
 	size_t of = 0;
 	size_t connected = loads_connected(placer->loads, &of);
-	const char *outage = outage_why(&nodes, &pods);
 
-	if (!nodes.is_synced || !pods.is_synced) {
-		buffer_printf(why, "the cluster is not known yet%s%s",
-			*outage == '\0' ? "" : ": ", outage);
-		return false;
-	}
-	if (!nodes.is_watching || !pods.is_watching) {
-		buffer_printf(why, "degraded: a watch is interrupted%s%s",
-			*outage == '\0' ? "" : ": ", outage);
-	} else if (connected < of) {
-		buffer_printf(why, "degraded: %zu of %zu aggregators connected",
-			connected, of);
-	} else if (of == 0) {
-		buffer_text(why,
-			"degraded: no --aggregator, scores by "
-			"requests alone");
-	}
-	return true;
+	return outage_ready(why, &nodes, &pods, connected, of);
 }
 
 void placer_drain(struct placer *placer, void (*done)(void *owner), void *owner)

@@ -59,6 +59,36 @@ class Run(unittest.TestCase):
             self.assertFalse(pathlib.Path("/proc", child).exists())
         self.assertTrue(re.search(r"Stopping\.", self.out()))
 
+    def children(self, process):
+        return subprocess.run(
+            ["pgrep", "-P", str(process.pid)], capture_output=True, text=True,
+            check=False).stdout.split()
+
+    def test_its_end_in_whatever_way_leaves_nothing_running(self):
+        for number in (signal.SIGKILL, signal.SIGTERM):
+            with self.subTest(number):
+                process = self.start()
+                # As early as can be: it does not know its child yet.
+                [child] = eventually("its first child runs",
+                                     lambda p=process: self.children(p)[:1],
+                                     every=0.001)
+                process.send_signal(number)
+                process.wait(20)
+                eventually("its child ended", lambda c=child: not pathlib.Path(
+                    "/proc", c).exists())
+
+    def test_what_goes_wrong_is_a_sentence(self):
+        process = self.start(RUN_SECONDS="soon")
+        self.assertEqual(process.wait(20), 1)
+        self.assertEqual(self.out(), "RUN_SECONDS is 'soon', not a number\n")
+        process = self.start()
+        eventually("it runs", lambda: "CPU, last minute" in self.out())
+        aggregator = self.children(process)[0]
+        os.kill(int(aggregator), signal.SIGKILL)
+        self.assertEqual(process.wait(30), 1)
+        self.assertIn("plimsoll-aggregator ended with -9", self.out())
+        self.assertNotIn("Traceback", self.out())
+
 
 if __name__ == "__main__":
     unittest.main()

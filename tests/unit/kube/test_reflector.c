@@ -197,7 +197,6 @@ static void lists_by_pages_then_watches(void **state)
 	assert_string_equal(now.trouble, "");
 }
 
-/* Somebody fills 500 pods with annotations up to the brim. */
 static void lists_large_objects_in_smaller_pages(void **state)
 {
 	const struct kube_answer too_large = {

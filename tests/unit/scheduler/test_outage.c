@@ -2,6 +2,7 @@
 
 #include "lib/buffer.h"
 #include "lib/files.h"
+#include "lib/memory.h"
 #include "tests/support/cm.h"
 
 #include <stdio.h>
@@ -99,6 +100,44 @@ static void a_watch_that_goes_on_has_no_reason(void **state)
 	assert_string_equal(outage_why(&early, &bad), "no way");
 }
 
+static void probes_hear_what_is_missing(void **state)
+{
+	static const struct reflector_state known = { .is_synced = true,
+		.is_watching = true,
+		.trouble = "" };
+	static const struct reflector_state cut = { .is_synced = true,
+		.trouble = "gone" };
+	static const struct {
+		const struct reflector_state *nodes, *pods;
+		size_t connected, of;
+		bool is_ready;
+		const char *text;
+	} cases[] = {
+		{ &early, &early, 0, 0, false, "the cluster is not known yet" },
+		{ &known, &bad, 1, 1, false,
+			"the cluster is not known yet: no way" },
+		{ &known, &cut, 0, 1, true,
+			"degraded: a watch is interrupted: gone" },
+		{ &known, &known, 1, 2, true,
+			"degraded: 1 of 2 aggregators connected" },
+		{ &known, &known, 0, 0, true,
+			"degraded: no --aggregator, scores by requests alone" },
+		{ &known, &known, 2, 2, true, "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		scoped_buffer struct buffer out = BUFFER_MAX(1000);
+
+		assert_int_equal(
+			outage_ready(&out, cases[i].nodes, cases[i].pods,
+				cases[i].connected, cases[i].of),
+			cases[i].is_ready);
+		assert_string_equal(out.data == NULL ? "" : out.data,
+			cases[i].text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -107,6 +146,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(does_not_repeat_itself_at_speed,
 			set_up, tear_down),
 		cmocka_unit_test(a_watch_that_goes_on_has_no_reason),
+		cmocka_unit_test(probes_hear_what_is_missing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

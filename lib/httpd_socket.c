@@ -1,4 +1,4 @@
-#include "lib/listen.h"
+#include "lib/httpd_socket.h"
 
 #include "lib/memory.h"
 #include "lib/options.h"
@@ -6,11 +6,12 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-int listen_open(int *fd, const char *address, struct error *err)
+int httpd_socket_open(int *fd, const char *address, struct error *err)
 {
 	const char *colon = strrchr(address, ':');
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
@@ -49,7 +50,7 @@ int listen_open(int *fd, const char *address, struct error *err)
 	return r;
 }
 
-uint16_t listen_port(int fd)
+uint16_t httpd_socket_port(int fd)
 {
 	union {
 		struct sockaddr any;
