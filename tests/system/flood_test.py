@@ -17,7 +17,8 @@ from harness import (BIN, Aggregator, Driver, Folder, Machine,  # noqa: E402
 
 SLOW, SHORT, IDLE, BARE = 500, 10000, 1000, 1000
 FLOOD_S = 15          # no flood lasts longer
-ACKNOWLEDGED_S = 1.0  # beside the agent's interval
+# Beside the agent's interval. With sanitizers everything is some times slower.
+ACKNOWLEDGED_S = 3.0 if "asan" in str(BIN) else 1.0
 INTERVAL_S = 0.25
 # The sanitizers keep freed memory back, 256 MiB of it by default.
 MEMORY_KB = (600 if "asan" in str(BIN) else 150) << 10
@@ -167,7 +168,7 @@ class Floods(unittest.TestCase):
                 flood.close()
         self.assertEqual(watch.trouble, [])
         self.assertLess(watch.worst_age, INTERVAL_S + ACKNOWLEDGED_S)
-        self.assertLess(watch.worst_probe, 1.0)
+        self.assertLess(watch.worst_probe, ACKNOWLEDGED_S)
         self.assertLess(self.memory_kb(), MEMORY_KB)
         eventually("the connections are gone",
                    lambda: self.files() <= before + 5, 20)
