@@ -157,15 +157,18 @@ uint64_t rates_span_us(const struct report *before, const struct report *after)
 }
 
 const struct vm_pod *rates_find_vm(const struct report *report,
-	const struct vm_pod *vm, size_t *cursor)
+	const struct vm_pod *vm, struct vm_cursor *cursor)
 {
-	for (size_t i = 0; i < report->vm_count; i++) {
-		size_t at = (*cursor + i) % report->vm_count;
+	size_t most = RATES_STEPS_FREE + RATES_STEPS_PER_VM * report->vm_count;
+
+	for (size_t i = 0; i < report->vm_count && cursor->steps < most; i++) {
+		size_t at = (cursor->at + i) % report->vm_count;
 		const struct vm_pod *other = &report->vms[at];
 
+		cursor->steps++;
 		if (other->cgroup_inode == vm->cgroup_inode &&
 			strcmp(other->pod_uid, vm->pod_uid) == 0) {
-			*cursor = at + 1;
+			cursor->at = at + 1;
 			return other;
 		}
 	}
@@ -192,7 +195,7 @@ void rates_between(struct node_rates *out, struct vm_rates *vms,
 {
 	uint64_t span_us = rates_span_us(before, after);
 	struct contention_sum sum = { 0 };
-	size_t cursor = 0;
+	struct vm_cursor cursor = { 0 };
 
 	*out = (struct node_rates){ NAN, NAN, NAN, NAN, NAN, NAN, NAN };
 	if (span_us > 0) {

@@ -53,10 +53,20 @@ uint64_t rates_span_us(const struct report *before, const struct report *after);
 void rates_between(struct node_rates *out, struct vm_rates *vms,
 	const struct report *before, const struct report *after);
 
-/* The pod of the same uid and cgroup in a report, or NULL. *cursor remembers
- * where the last one was found: pods keep their order, mostly. */
+/* Where a search goes on, and how much it has cost; zeroed is the start. */
+struct vm_cursor {
+	size_t at, steps;
+};
+
+/* What all searches of one cursor may cost. 256 pods that are all new are well
+ * below; without a bound a report of 2,048 would take the loop 80 ms. */
+enum { RATES_STEPS_FREE = 1 << 16, RATES_STEPS_PER_VM = 64 };
+
+/* The pod of the same uid and cgroup in a report; NULL if it is not there or
+ * the search costs too much. Pods keep their order, mostly, so each is looked
+ * for where the last one was found. */
 const struct vm_pod *rates_find_vm(const struct report *report,
-	const struct vm_pod *vm, size_t *cursor);
+	const struct vm_pod *vm, struct vm_cursor *cursor);
 
 /* Writes the figures of one sample and its last interval into load: no windows,
  * no VMs, and the working set only where this very report has it. */

@@ -54,7 +54,8 @@ static void note_memory(struct vm_series *vm, const struct vm_pod *pod)
 
 /* Takes a pod's series over from the old list, or begins one. */
 static struct vm_series take_series(struct series *old,
-	const struct report *before, const struct vm_pod *vm, size_t *cursor)
+	const struct report *before, const struct vm_pod *vm,
+	struct vm_cursor *cursor)
 {
 	const struct vm_pod *was = rates_find_vm(before, vm, cursor);
 	struct vm_series taken = { .rates = { NAN, NAN },
@@ -80,7 +81,7 @@ void series_move(struct series *series, const struct report *before,
 	bool is_continued)
 {
 	struct series moved = { .count = after->vm_count };
-	size_t cursor = 0;
+	struct vm_cursor cursor = { 0 };
 
 	moved.vms = xcalloc(moved.count, sizeof(*moved.vms));
 	for (size_t i = 0; i < moved.count; i++) {

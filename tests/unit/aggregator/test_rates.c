@@ -1,5 +1,6 @@
 #include "aggregator/rates.h"
 
+#include "lib/memory.h"
 #include "tests/unit/aggregator/sample.h"
 
 static void assert_near(double a, double b)
@@ -252,6 +253,50 @@ static void a_part_of_the_working_sets_is_no_total(void **state)
 	fini(&p);
 }
 
+/* The report has pods with these inodes, in this order. */
+static struct report report_of_pods(uint64_t first_inode, size_t count)
+{
+	struct report r = sample_report(1, 100);
+
+	r.vms = xcalloc(count, sizeof(*r.vms));
+	r.vm_count = count;
+	for (size_t i = 0; i < count; i++) {
+		r.vms[i] = sample_vm("a", first_inode + i);
+	}
+	return r;
+}
+
+static void pods_are_found_behind_many_new_ones(void **state)
+{
+	struct report before = report_of_pods(1000, 256);
+	struct vm_cursor cursor = { 0 };
+
+	(void)state;
+	for (uint64_t i = 0; i < 255; i++) {
+		struct vm_pod vm = sample_vm("a", 5000 + i);
+
+		assert_null(rates_find_vm(&before, &vm, &cursor));
+	}
+	assert_non_null(rates_find_vm(&before, &before.vms[255], &cursor));
+	report_fini(&before);
+}
+
+/* An agent that names 2,048 others each time would hold up everybody. */
+static void what_a_report_costs_is_bounded(void **state)
+{
+	struct report before = report_of_pods(1, REPORT_VMS_MAX);
+	struct vm_cursor cursor = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < REPORT_VMS_MAX; i++) {
+		struct vm_pod vm = sample_vm("a", 100000 + i);
+
+		assert_null(rates_find_vm(&before, &vm, &cursor));
+	}
+	assert_in_range(cursor.steps, REPORT_VMS_MAX, 200000);
+	report_fini(&before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -268,6 +313,8 @@ int main(void)
 			without_vms_pressure_counts_on_a_used_node_only),
 		cmocka_unit_test(keeps_pods_apart_by_uid_and_cgroup),
 		cmocka_unit_test(a_part_of_the_working_sets_is_no_total),
+		cmocka_unit_test(pods_are_found_behind_many_new_ones),
+		cmocka_unit_test(what_a_report_costs_is_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
