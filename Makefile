@@ -78,8 +78,8 @@ ALL_HDRS := $(wildcard lib/*.h proto/*.h kube/*.h agent/*.h aggregator/*.h \
 
 .PHONY: help
 help: ## what can be made
-	@sed -n 's/^\([a-z][a-z0-9-]*\):.*## \(.*\)/  make \1#\2/p' $(MAKEFILE_LIST) \
-		| column -t -s '#'
+	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / \
+		{ printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@echo "  BUILD=release|asan|tsan picks the build (now: $(BUILD))"
 
 # ---- building -------------------------------------------------------------
