@@ -28,10 +28,13 @@ enum { CONTEXTS = 1024 };
  * is stored, so nothing is lost by leaving the rest. */
 enum { STOP_MS = 4500 };
 
+/* How often we look for peers that could not connect. */
+enum { LOOK_MS = 10000 };
+
 struct aggregator {
 	const struct config *config;
 	struct loop *loop;
-	struct timer *watchdog;
+	struct timer *watchdog, *look;
 	struct live *live;
 	struct store *store;
 	struct review *review; /* NULL: nobody has to be asked */
@@ -42,6 +45,18 @@ struct aggregator {
 	struct guard guard; /* before the api */
 	bool is_open, is_stopping, has_failed;
 };
+
+/* Who is kept out by TLS never becomes a request: nng only counts. */
+static void on_look(void *owner)
+{
+	struct aggregator *a = owner;
+	const char *why = a->mq == NULL ? "" : mq_server_trouble(a->mq);
+
+	if (*why != '\0') {
+		log_warning("peers could not connect", log_str("why", why),
+			LOG_END);
+	}
+}
 
 /* ---- health ---- */
 
@@ -212,6 +227,7 @@ static void on_store_closed(void *owner)
 {
 	struct aggregator *a = owner;
 
+	timer_close(a->look);
 	mq_server_close(a->mq);
 	httpd_close(a->http);
 	httpd_close(a->health);
@@ -293,6 +309,8 @@ int aggregator_run(const struct config *config)
 
 	a.loop = loop_new(on_stop, &a);
 	a.watchdog = timer_new(loop_uv(a.loop), on_watchdog, &a);
+	a.look = timer_new(loop_uv(a.loop), on_look, &a);
+	timer_start(a.look, LOOK_MS, LOOK_MS);
 	a.live = live_new(random_epoch());
 	r = open_review(&a, &error);
 	open_store(&a);

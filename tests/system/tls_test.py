@@ -122,6 +122,7 @@ class Connections(Secure):
         self.assert_refused(
             aggregator, self.start_agent(aggregator.url, *flags),
             "does not accept our certificate")
+        aggregator.wait_log("peers could not connect.*TLS handshake", 15)
 
     def test_a_plain_agent_is_refused_by_an_aggregator_with_tls(self):
         aggregator = self.start_aggregator()
