@@ -66,6 +66,7 @@ static void put_memory(struct json *j, const struct memory *memory)
 	put(j, "available_bytes", memory->available_bytes);
 	put(j, "swap_total_bytes", memory->swap_total_bytes);
 	put(j, "swap_free_bytes", memory->swap_free_bytes);
+	put(j, "ksm_saved_bytes", memory->ksm_saved_bytes);
 	json_object_end(j);
 }
 
@@ -83,6 +84,31 @@ static void put_hugepages(struct json *j, const struct report *report)
 		json_object_end(j);
 	}
 	json_array_end(j);
+}
+
+static void put_numa(struct json *j, const struct report *report)
+{
+	json_array(j, "numa_hugepages");
+	for (size_t i = 0; i < report->numa_hugepages_count; i++) {
+		const struct numa_hugepages *h = &report->numa_hugepages[i];
+
+		json_object(j, NULL);
+		put(j, "numa_node", h->numa_node);
+		put(j, "size_bytes", h->size_bytes);
+		put(j, "total", h->total);
+		put(j, "free", h->free);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void put_own(struct json *j, const struct own_cost *own)
+{
+	json_object(j, "own");
+	put(j, "cpu_us", own->cpu_us);
+	put(j, "rss_bytes", own->rss_bytes);
+	put(j, "spool_bytes", own->spool_bytes);
+	json_object_end(j);
 }
 
 static void put_kvm(struct json *j, const struct kvm *kvm)
@@ -152,8 +178,12 @@ void report_json_write(struct buffer *out, const char *node,
 	put_cpu(&j, &report->cpu);
 	put_pressure(&j, "pressure", &report->pressure);
 	put_pressure(&j, "kubepods", &report->kubepods);
+	if (report->irq.state != SOURCE_UNKNOWN) {
+		put_psi(&j, "irq", &report->irq);
+	}
 	put_memory(&j, &report->memory);
 	put_hugepages(&j, report);
+	put_numa(&j, report);
 	json_number(&j, "load1", report->load1);
 	json_number(&j, "load5", report->load5);
 	json_number(&j, "load15", report->load15);
@@ -164,6 +194,8 @@ void report_json_write(struct buffer *out, const char *node,
 		put_vm(&j, &report->vms[i]);
 	}
 	json_array_end(&j);
+	put(&j, "vms_skipped", report->vms_skipped);
 	put(&j, "dropped", report->dropped);
+	put_own(&j, &report->own);
 	json_object_end(&j);
 }

@@ -15,6 +15,7 @@
 enum {
 	REPORT_UID_MAX = 40, /* a pod uid or boot id with its NUL */
 	REPORT_HUGEPAGE_SIZES = 4,
+	REPORT_NUMA_HUGEPAGES = 32, /* sizes times NUMA nodes */
 	REPORT_VMS_MAX = 2048, /* per report; kubelets stop at a few hundred */
 	REPORT_NODE_MAX = 254, /* a node's name with its NUL */
 	REPORT_RUN_ID_BYTES = 16,
@@ -72,11 +73,23 @@ struct memory {
 	enum source_state state;
 	uint64_t total_bytes, available_bytes;
 	uint64_t swap_total_bytes, swap_free_bytes;
+	uint64_t ksm_saved_bytes; /* what pods share, counted in each */
 };
 
 struct hugepages {
 	uint64_t size_bytes;
 	uint64_t total, free, reserved; /* pages */
+};
+
+struct numa_hugepages {
+	uint64_t numa_node, size_bytes;
+	uint64_t total, free; /* pages */
+};
+
+/* What the agent's own process costs. */
+struct own_cost {
+	uint64_t cpu_us; /* user and system, since it started */
+	uint64_t rss_bytes, spool_bytes;
 };
 
 struct kvm {
@@ -113,15 +126,20 @@ struct report {
 	uint32_t interval_ms;
 	struct cpu_totals cpu;
 	struct pressure pressure, kubepods;
+	struct psi irq; /* since Linux 6.1; a full line only */
 	struct memory memory;
 	struct hugepages hugepages[REPORT_HUGEPAGE_SIZES];
 	size_t hugepages_count;
+	struct numa_hugepages numa_hugepages[REPORT_NUMA_HUGEPAGES];
+	size_t numa_hugepages_count;
 	double load1, load5, load15;
 	enum cgroup_mode cgroup_mode;
 	struct kvm kvm;
 	struct vm_pod *vms; /* owned */
 	size_t vm_count;
-	uint64_t dropped; /* reports this run lost from its ring so far */
+	uint64_t vms_skipped; /* VM pods that did not fit in vms */
+	uint64_t dropped;     /* reports this run lost from its ring so far */
+	struct own_cost own;
 };
 
 /* Everything unknown, nothing counted. */

@@ -30,6 +30,7 @@ static const struct wire_field memory_fields[] = {
 	WIRE_FIELD(Plimsoll__Memory, memory, available_bytes),
 	WIRE_FIELD(Plimsoll__Memory, memory, swap_total_bytes),
 	WIRE_FIELD(Plimsoll__Memory, memory, swap_free_bytes),
+	WIRE_FIELD(Plimsoll__Memory, memory, ksm_saved_bytes),
 };
 
 static const struct wire_field vm_fields[] = {
@@ -49,11 +50,25 @@ static const struct wire_field hugetlb_fields[] = {
 	WIRE_FIELD(Plimsoll__HugetlbUse, hugetlb_use, used_bytes),
 };
 
+static const struct wire_field numa_fields[] = {
+	WIRE_FIELD(Plimsoll__NumaHugePages, numa_hugepages, numa_node),
+	WIRE_FIELD(Plimsoll__NumaHugePages, numa_hugepages, size_bytes),
+	WIRE_FIELD(Plimsoll__NumaHugePages, numa_hugepages, total),
+	WIRE_FIELD(Plimsoll__NumaHugePages, numa_hugepages, free),
+};
+
+static const struct wire_field own_fields[] = {
+	WIRE_FIELD(Plimsoll__OwnCost, own_cost, cpu_us),
+	WIRE_FIELD(Plimsoll__OwnCost, own_cost, rss_bytes),
+	WIRE_FIELD(Plimsoll__OwnCost, own_cost, spool_bytes),
+};
+
 static const struct wire_field report_integers[] = {
 	WIRE_FIELD(Plimsoll__Report, report, seq),
 	WIRE_FIELD(Plimsoll__Report, report, monotonic_us),
 	WIRE_FIELD(Plimsoll__Report, report, wall_us),
 	WIRE_FIELD(Plimsoll__Report, report, dropped),
+	WIRE_FIELD(Plimsoll__Report, report, vms_skipped),
 };
 
 static const struct wire_field report_doubles[] = {
@@ -166,11 +181,32 @@ static void put_memory(Plimsoll__Memory *wire, const struct memory *ours)
 	wire_put_integers(wire, ours, WIRE_TABLE(memory_fields));
 }
 
+struct wire_numa {
+	Plimsoll__NumaHugePages items[REPORT_NUMA_HUGEPAGES];
+	Plimsoll__NumaHugePages *pointers[REPORT_NUMA_HUGEPAGES];
+};
+
+static void put_numa(Plimsoll__Report *wire, struct wire_numa *numa,
+	const struct report *ours)
+{
+	for (size_t i = 0; i < ours->numa_hugepages_count; i++) {
+		plimsoll__numa_huge_pages__init(&numa->items[i]);
+		wire_put_integers(&numa->items[i], &ours->numa_hugepages[i],
+			WIRE_TABLE(numa_fields));
+		numa->pointers[i] = &numa->items[i];
+	}
+	wire->n_numa_hugepages = ours->numa_hugepages_count;
+	wire->numa_hugepages = numa->pointers;
+}
+
 void wire_pack_report(struct buffer *out, const struct report *report)
 {
 	Plimsoll__Report wire = PLIMSOLL__REPORT__INIT;
 	struct wire_pressure pressure, kubepods;
 	struct wire_hugepages huge;
+	struct wire_numa numa;
+	Plimsoll__Psi irq;
+	Plimsoll__OwnCost own;
 	Plimsoll__CpuTotals cpu;
 	Plimsoll__Memory memory;
 	Plimsoll__Kvm kvm;
@@ -195,6 +231,11 @@ void wire_pack_report(struct buffer *out, const struct report *report)
 	wire_hugepages_put(&huge, report->hugepages, report->hugepages_count);
 	wire.n_hugepages = report->hugepages_count;
 	wire.hugepages = huge.pointers;
+	put_numa(&wire, &numa, report);
+	wire.irq_pressure = put_psi(&irq, &report->irq);
+	plimsoll__own_cost__init(&own);
+	wire_put_integers(&own, &report->own, WIRE_TABLE(own_fields));
+	wire.own = &own;
 	wire.has_cgroup_mode = true;
 	wire.cgroup_mode = (Plimsoll__CgroupMode)report->cgroup_mode;
 	put_kvm(&kvm, &report->kvm);
@@ -237,6 +278,22 @@ static int get_pressure(struct pressure *ours, const Plimsoll__Pressure *wire,
 		r = get_psi(&ours->memory, wire->memory, err);
 	}
 	return r == 0 ? get_psi(&ours->io, wire->io, err) : r;
+}
+
+static int get_numa(struct report *ours, const Plimsoll__Report *wire,
+	struct error *err)
+{
+	if (wire->n_numa_hugepages > REPORT_NUMA_HUGEPAGES) {
+		return error_set(err, -EBADMSG,
+			"%zu sizes of huge pages on NUMA nodes",
+			wire->n_numa_hugepages);
+	}
+	for (size_t i = 0; i < wire->n_numa_hugepages; i++) {
+		wire_get_integers(&ours->numa_hugepages[i],
+			wire->numa_hugepages[i], WIRE_TABLE(numa_fields));
+	}
+	ours->numa_hugepages_count = wire->n_numa_hugepages;
+	return 0;
 }
 
 static int get_vm(struct vm_pod *ours, const Plimsoll__VmPod *wire,
@@ -390,6 +447,16 @@ int wire_report_from(struct report *out, const Plimsoll__Report *wire,
 		r = wire_hugepages_get(report.hugepages,
 			&report.hugepages_count, wire->hugepages,
 			wire->n_hugepages, err);
+	}
+	if (r == 0) {
+		r = get_numa(&report, wire, err);
+	}
+	if (r == 0) {
+		r = get_psi(&report.irq, wire->irq_pressure, err);
+	}
+	if (r == 0 && wire->own != NULL) {
+		wire_get_integers(&report.own, wire->own,
+			WIRE_TABLE(own_fields));
 	}
 	if (r == 0) {
 		r = get_kvm(&report.kvm, wire->kvm, err);

@@ -30,6 +30,11 @@ static void a_new_report_knows_nothing(void **state)
 	assert_int_equal(r.kvm.nested, KNOWN_NOT);
 	assert_null(r.vms);
 	assert_int_equal(r.vm_count + r.hugepages_count, 0);
+	assert_int_equal(r.numa_hugepages_count, 0);
+	assert_true(r.memory.ksm_saved_bytes == REPORT_UNKNOWN);
+	assert_true(r.irq.full_us == REPORT_UNKNOWN);
+	assert_true(r.own.spool_bytes == REPORT_UNKNOWN);
+	assert_true(r.vms_skipped == REPORT_UNKNOWN);
 
 	vm_pod_init(&vm);
 	assert_string_equal(vm.pod_uid, "");

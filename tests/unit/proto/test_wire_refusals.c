@@ -16,10 +16,12 @@ struct parts {
 	Plimsoll__CpuTotals cpu;
 	Plimsoll__Memory memory;
 	Plimsoll__Kvm kvm;
-	Plimsoll__Psi psi;
+	Plimsoll__Psi psi, irq;
 	Plimsoll__Pressure pressure;
 	Plimsoll__HugePages huge;
 	Plimsoll__HugePages *huges[REPORT_HUGEPAGE_SIZES + 1];
+	Plimsoll__NumaHugePages numa;
+	Plimsoll__NumaHugePages *numas[REPORT_NUMA_HUGEPAGES + 1];
 	Plimsoll__HugetlbUse hugetlb;
 	Plimsoll__HugetlbUse *hugetlbs[REPORT_HUGEPAGE_SIZES + 1];
 	Plimsoll__VmPod vm;
@@ -32,6 +34,9 @@ static void link_parts(struct parts *p)
 	for (size_t i = 0; i < count_of(p->huges); i++) {
 		p->huges[i] = &p->huge;
 		p->hugetlbs[i] = &p->hugetlb;
+	}
+	for (size_t i = 0; i < count_of(p->numas); i++) {
+		p->numas[i] = &p->numa;
 	}
 	for (size_t i = 0; i < count_of(p->vms); i++) {
 		p->vms[i] = &p->vm;
@@ -49,6 +54,9 @@ static void link_parts(struct parts *p)
 	p->report.kubepods_pressure = &p->pressure;
 	p->report.n_hugepages = REPORT_HUGEPAGE_SIZES;
 	p->report.hugepages = p->huges;
+	p->report.n_numa_hugepages = REPORT_NUMA_HUGEPAGES;
+	p->report.numa_hugepages = p->numas;
+	p->report.irq_pressure = &p->irq;
 	p->report.n_vms = 1;
 	p->report.vms = p->vms;
 }
@@ -61,9 +69,11 @@ static void make_parts(struct parts *p)
 	plimsoll__memory__init(&p->memory);
 	plimsoll__kvm__init(&p->kvm);
 	plimsoll__psi__init(&p->psi);
+	plimsoll__psi__init(&p->irq);
 	plimsoll__pressure__init(&p->pressure);
 	plimsoll__huge_pages__init(&p->huge);
 	plimsoll__hugetlb_use__init(&p->hugetlb);
+	plimsoll__numa_huge_pages__init(&p->numa);
 	plimsoll__vm_pod__init(&p->vm);
 	link_parts(p);
 	p->report.has_seq = true;
@@ -240,6 +250,17 @@ static void many_hugepages(struct parts *p)
 	p->report.n_hugepages = REPORT_HUGEPAGE_SIZES + 1;
 }
 
+static void many_numa_hugepages(struct parts *p)
+{
+	p->report.n_numa_hugepages = REPORT_NUMA_HUGEPAGES + 1;
+}
+
+static void unknown_irq_state(struct parts *p)
+{
+	p->irq.has_state = true;
+	p->irq.state = (Plimsoll__SourceState)9;
+}
+
 static void many_hugetlb(struct parts *p)
 {
 	p->vm.n_hugetlb = REPORT_HUGEPAGE_SIZES + 1;
@@ -277,6 +298,8 @@ static const struct {
 	{ many_vms, "2049 pods in one report" },
 	{ many_hugepages, "5 sizes of huge pages" },
 	{ many_hugetlb, "5 sizes of huge pages" },
+	{ many_numa_hugepages, "33 sizes of huge pages on NUMA nodes" },
+	{ unknown_irq_state, "psi state has the unknown value 9" },
 };
 
 static void what_cannot_be_is_refused_with_the_reason(void **state)

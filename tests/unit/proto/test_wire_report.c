@@ -121,7 +121,7 @@ static void fill_node(struct report *r, uint64_t *seed)
 	r->memory = (struct memory){ (enum source_state)pick(seed,
 					     SOURCE_ERROR + 1),
 		some_total(seed), some_total(seed), some_total(seed),
-		some_total(seed) };
+		some_total(seed), some_total(seed) };
 	r->pressure = some_pressure(seed);
 	r->kubepods = some_pressure(seed);
 	r->hugepages_count = pick(seed, REPORT_HUGEPAGE_SIZES + 1);
@@ -129,6 +129,16 @@ static void fill_node(struct report *r, uint64_t *seed)
 		r->hugepages[i] = (struct hugepages){ some_total(seed),
 			some_total(seed), some_total(seed), some_total(seed) };
 	}
+	r->numa_hugepages_count = pick(seed, REPORT_NUMA_HUGEPAGES + 1);
+	for (size_t i = 0; i < r->numa_hugepages_count; i++) {
+		r->numa_hugepages[i] = (struct numa_hugepages){ some_total(
+									seed),
+			some_total(seed), some_total(seed), some_total(seed) };
+	}
+	r->irq = some_psi(seed);
+	r->own = (struct own_cost){ some_total(seed), some_total(seed),
+		some_total(seed) };
+	r->vms_skipped = some_total(seed);
 	r->load1 = some_share(seed);
 	r->load5 = some_share(seed);
 	r->load15 = some_share(seed);
@@ -230,6 +240,7 @@ static void same_node(const struct report *a, const struct report *b)
 	SAME(memory.available_bytes);
 	SAME(memory.swap_total_bytes);
 	SAME(memory.swap_free_bytes);
+	SAME(memory.ksm_saved_bytes);
 	same_pressure(&a->pressure, &b->pressure);
 	same_pressure(&a->kubepods, &b->kubepods);
 	SAME(hugepages_count);
@@ -239,6 +250,18 @@ static void same_node(const struct report *a, const struct report *b)
 		SAME(hugepages[i].free);
 		SAME(hugepages[i].reserved);
 	}
+	SAME(numa_hugepages_count);
+	for (size_t i = 0; i < a->numa_hugepages_count; i++) {
+		SAME(numa_hugepages[i].numa_node);
+		SAME(numa_hugepages[i].size_bytes);
+		SAME(numa_hugepages[i].total);
+		SAME(numa_hugepages[i].free);
+	}
+	same_psi(&a->irq, &b->irq);
+	SAME(own.cpu_us);
+	SAME(own.rss_bytes);
+	SAME(own.spool_bytes);
+	SAME(vms_skipped);
 }
 
 static void same_report(const struct report *a, const struct report *b)
