@@ -5,6 +5,8 @@
  * structs; the only heap is vms. */
 #pragma once
 
+#include "proto/kvm.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,26 +33,6 @@ enum source_state {
 };
 
 enum cgroup_mode { CGROUP_UNKNOWN, CGROUP_V2, CGROUP_HYBRID, CGROUP_V1 };
-
-enum kvm_state {
-	KVM_UNVERIFIED,
-	KVM_OK,
-	KVM_MISSING,
-	KVM_API_MISMATCH,
-	KVM_CREATE_FAILED,
-	KVM_RUN_FAILED,
-	KVM_STATES,
-};
-
-enum kvm_level {
-	KVM_LEVEL_OFF,
-	KVM_LEVEL_STAT,
-	KVM_LEVEL_OPEN,
-	KVM_LEVEL_VM,
-	KVM_LEVEL_RUN,
-};
-
-enum known_bool { KNOWN_NOT, KNOWN_FALSE, KNOWN_TRUE };
 
 struct psi {
 	enum source_state state;
@@ -90,16 +72,6 @@ struct numa_hugepages {
 struct own_cost {
 	uint64_t cpu_us; /* user and system, since it started */
 	uint64_t rss_bytes, spool_bytes;
-};
-
-struct kvm {
-	enum kvm_state state;
-	enum kvm_level level; /* the highest that was reached */
-	int32_t error_number; /* errno, or 0 */
-	uint32_t exit_reason; /* KVM_EXIT_*; 0 where no guest ran */
-	uint64_t latency_us;
-	enum known_bool nested;
-	bool has_tun, has_vhost_net, has_vhost_vsock, has_sev;
 };
 
 struct hugetlb_use {
@@ -151,19 +123,8 @@ void report_fini(struct report *report); /* NULL and zeroed are fine */
 /* A deep copy. */
 void report_copy(struct report *out, const struct report *from);
 
-/* "ok", "missing", "api_mismatch", "create_failed", "run_failed",
- * "unverified"; the names of /v1/nodes. */
-const char *kvm_state_name(enum kvm_state state);
-
-/* "off", "stat", "open", "vm", "run". */
-const char *kvm_level_name(enum kvm_level level);
-
 /* "unknown", "present", "absent", "disabled", "error". */
 const char *source_state_name(enum source_state state);
 
 /* "unknown", "v2", "hybrid", "v1". */
 const char *cgroup_mode_name(enum cgroup_mode mode);
-
-/* A sentence fragment for people, such as "KVM_CREATE_VM: Device or resource
- * busy"; "" where there is nothing to add. out holds 80 bytes. */
-char *kvm_detail(char *out, const struct kvm *kvm);
