@@ -192,9 +192,9 @@ test: packages-test ## unit and system tests, release and with sanitizers
 test-binaries: $(TEST_BINS) $(REPLAYS)
 
 .PHONY: test-tsan
-test-tsan: packages-test ## the unit tests under the thread sanitizer
-	@$(MAKE) -s -j$(JOBS) BUILD=tsan test-binaries
-	@python3 tests/support/run_tests.py --unit-only build/tsan
+test-tsan: packages-test ## the same tests under the thread sanitizer
+	@$(MAKE) -s -j$(JOBS) BUILD=tsan all test-binaries
+	@python3 tests/support/run_tests.py build/tsan
 
 .PHONY: cluster e2e demo
 cluster: build/kubecluster ## the control plane that tests use (needs Go)
@@ -215,15 +215,7 @@ demo: packages-test ## the same story, live, at a person's pace (needs Go)
 SECONDS ?= 30
 fuzz: packages-fuzz ## run every fuzz target for SECONDS (30)
 	@$(MAKE) -s -j$(JOBS) BUILD=fuzz fuzz-binaries
-	@for name in $(FUZZ_NAMES); do \
-		mkdir -p build/fuzz/corpus/$$name; \
-		echo "== $$name"; \
-		build/fuzz/tests/fuzz/fuzz_$$name -max_total_time=$(SECONDS) \
-			-max_len=65536 -timeout=10 -rss_limit_mb=2048 \
-			-print_final_stats=1 -verbosity=0 \
-			-artifact_prefix=build/fuzz/$$name- \
-			build/fuzz/corpus/$$name tests/fuzz/corpus/$$name; \
-	done
+	@python3 tests/support/fuzz.py $(SECONDS) $(FUZZ_NAMES)
 .PHONY: fuzz-binaries
 fuzz-binaries: $(FUZZ_NAMES:%=$(OUT)/tests/fuzz/fuzz_%)
 

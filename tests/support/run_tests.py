@@ -2,8 +2,8 @@
 """Runs what was built and closes with one line: tests: N passed, N failed,
 N skipped.
 
-usage: run_tests.py [--unit-only] BUILD_DIR ...   unit tests, corpora, system
-       run_tests.py --e2e                         the tests on a real API server
+usage: run_tests.py BUILD_DIR ...   unit tests, corpora, system
+       run_tests.py --e2e           the tests on a real API server
 
 A test program that dies without a summary counts as one failure; nothing
 passed at all is a failure too. Output of what fails is shown, the rest is not."""
@@ -112,17 +112,15 @@ def main(arguments):
     tally = Tally()
     start = time.monotonic()
     os.environ.setdefault("ASAN_OPTIONS", "abort_on_error=0")
+    os.environ.setdefault("TSAN_OPTIONS", "halt_on_error=1")
     if arguments == ["--e2e"]:
         run_jobs(tally, python_jobs("tests/e2e", os.environ.copy(), ""), 1)
     else:
-        unit_only = "--unit-only" in arguments
-        for build in [a for a in arguments if not a.startswith("--")]:
+        for build in arguments:
+            bins = "bin" if build.endswith("release") else f"{build}/bin"
+            env = dict(os.environ, PLIMSOLL_BIN=bins)
             run_jobs(tally, unit_jobs(build), os.cpu_count() or 1)
-            if not unit_only:
-                bins = ("bin" if build.endswith("release")
-                        else f"{build}/bin")
-                env = dict(os.environ, PLIMSOLL_BIN=bins)
-                run_jobs(tally, python_jobs("tests/system", env, bins), 1)
+            run_jobs(tally, python_jobs("tests/system", env, bins), 1)
     minutes = (time.monotonic() - start) / 60
     print(f"took {minutes:.1f} minutes")
     print(f"tests: {tally.passed} passed, {tally.failed} failed, "
