@@ -47,6 +47,23 @@ static const struct option scheduler_options[] = {
 		.type = OPTION_TEXT,
 		.offset = offsetof(struct scheduler_config, http_tls.key),
 		.help = "its key" },
+	{ .name = "leader-elect",
+		.type = OPTION_BOOL,
+		.offset = offsetof(struct scheduler_config, leader_elect),
+		.fallback = "true",
+		.help = "place pods only while holding a Lease, so that "
+			"replicas do not get in each other's way" },
+	{ .name = "leader-elect-resource-namespace",
+		.placeholder = "NAMESPACE",
+		.type = OPTION_TEXT,
+		.offset = offsetof(struct scheduler_config, lease_namespace),
+		.help = "where the Lease lies; without it the namespace of "
+			"the service account or kubeconfig" },
+	{ .name = "leader-elect-resource-name",
+		.placeholder = "NAME",
+		.type = OPTION_TEXT,
+		.offset = offsetof(struct scheduler_config, lease_name),
+		.help = "its name; without it that of --scheduler-name" },
 	OPTIONS_LOG_ROWS(struct scheduler_config, log_format, log_level),
 	{ 0 },
 };

@@ -4,6 +4,7 @@
 #include "lib/dial.h"
 #include "lib/options.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct scheduler_config {
@@ -14,6 +15,8 @@ struct scheduler_config {
 	const char *policy;
 	const char *http;	   /* NULL: no listener */
 	struct tls_files http_tls; /* of that listener; without a ca */
+	bool leader_elect;
+	const char *lease_namespace, *lease_name; /* NULL: see leader.h */
 	int log_format, log_level;
 };
 

@@ -10,6 +10,7 @@
 #include "scheduler/binder.h"
 #include "scheduler/cache.h"
 #include "scheduler/decide.h"
+#include "scheduler/leader.h"
 #include "scheduler/loads.h"
 #include "scheduler/moment.h"
 #include "scheduler/notice.h"
@@ -41,6 +42,7 @@ struct placer {
 	struct loads *loads;
 	struct binder *binder;
 	struct reporter *reporter;
+	struct leader *leader;
 	struct timer *turn, *look;
 	struct log_limit limit;
 	int64_t synced_us; /* when both watches were complete; 0: not yet */
@@ -59,6 +61,7 @@ static int64_t now_us(void)
 static bool may_decide(const struct placer *placer, int64_t now)
 {
 	return !placer->is_draining && placer->synced_us != 0 &&
+		leader_leads(placer->leader, (uint64_t)now) &&
 		(loads_complete(placer->loads) ||
 			now - placer->synced_us > LOAD_WAIT_US);
 }
@@ -116,7 +119,8 @@ static void set_turn(struct placer *placer)
 	int64_t now = now_us();
 	int64_t wake = queue_wake_us(&placer->queue);
 
-	if (wake == INT64_MAX || placer->synced_us == 0) {
+	if (wake == INT64_MAX || placer->synced_us == 0 ||
+		!leader_leads(placer->leader, (uint64_t)now)) {
 		return;
 	}
 	if (!may_decide(placer, now)) {
@@ -184,6 +188,7 @@ static void after_refused(struct placer *placer,
 	queue_failed(waiting, false, now_us());
 }
 
+/* Bindings are over: another replica may begin. */
 static void finish_drain(void *owner)
 {
 	struct placer *placer = owner;
@@ -192,7 +197,7 @@ static void finish_drain(void *owner)
 	timer_stop(placer->drain);
 	placer->drained = NULL;
 	if (drained != NULL) {
-		drained(placer->drained_owner);
+		leader_give_up(placer->leader, drained, placer->drained_owner);
 	}
 }
 
@@ -232,6 +237,13 @@ static void on_bound(void *owner, const struct bind_result *result)
 		return;
 	}
 	kick(placer);
+}
+
+static void on_lead(void *owner, bool leads)
+{
+	if (leads) {
+		kick(owner);
+	}
 }
 
 /* ---- what the watches say ---- */
@@ -436,6 +448,7 @@ int placer_new(struct placer **out, uv_loop_t *loop, struct kube_client *client,
 	placer->drain = timer_new(loop, finish_drain, placer);
 	placer->binder = binder_new(client, loop, on_bound, placer);
 	placer->reporter = reporter_new(client, config->scheduler_name);
+	placer->leader = leader_new(client, config, on_lead, placer);
 	watch(placer, client);
 	*out = placer;
 	return 0;
@@ -448,7 +461,12 @@ bool placer_is_ready(const struct placer *placer, struct buffer *why)
 	size_t of = 0;
 	size_t connected = loads_connected(placer->loads, &of);
 
-	return outage_ready(why, &nodes, &pods, connected, of);
+	bool is_ready = outage_ready(why, &nodes, &pods, connected, of);
+
+	if (is_ready && why->len == 0) {
+		leader_say(placer->leader, why, clock_monotonic_us());
+	}
+	return is_ready;
 }
 
 void placer_drain(struct placer *placer, void (*done)(void *owner), void *owner)
@@ -471,6 +489,7 @@ void placer_close(struct placer *placer)
 	loads_close(placer->loads);
 	binder_close(placer->binder);
 	reporter_close(placer->reporter);
+	leader_close(placer->leader);
 	timer_close(placer->look);
 	timer_close(placer->turn);
 	timer_close(placer->drain);

@@ -1,35 +1,16 @@
 """The scheduler when the API server dies under it: every pod is bound exactly
 once, and none is left behind."""
-import collections
-import json
 import pathlib
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from cluster import Cluster  # noqa: E402
+from cluster import Cluster, accepted_bindings  # noqa: E402
 from harness import (BIN, Folder, Program, eventually, launcher,  # noqa: E402
                      worker)
 
 PODS = 60
-
-
-def bindings(audit_log):
-    """How often a binding of each pod was accepted, by the audit log."""
-    count = collections.Counter()
-    for line in audit_log.read_text(errors="replace").splitlines():
-        try:
-            event = json.loads(line)
-        except ValueError:
-            continue  # the server was killed while it wrote this line
-        thing = event.get("objectRef", {})
-        if (event.get("stage") == "ResponseComplete"
-                and event["verb"] == "create"
-                and thing.get("subresource") == "binding"
-                and event["responseStatus"]["code"] < 300):
-            count[thing["name"]] += 1
-    return count
 
 
 class Faults(unittest.TestCase):
@@ -60,7 +41,7 @@ class Faults(unittest.TestCase):
         for pod in pods:
             eventually(f"{pod['metadata']['name']} is bound",
                        lambda pod=pod: self.kube.node_of(pod), 60)
-        count = bindings(self.audit)
+        count = accepted_bindings(self.audit)
         self.assertEqual(
             {p["metadata"]["name"]: count[p["metadata"]["name"]]
              for p in pods if count[p["metadata"]["name"]] > 1}, {})

@@ -1,5 +1,6 @@
 """A control plane for tests: one of our own by kubecluster, or with
 E2E_KUBECONFIG whichever cluster that names."""
+import collections
 import json
 import os
 import pathlib
@@ -110,3 +111,20 @@ def any_cluster():
         cluster.close()
         raise
     return cluster
+
+
+def accepted_bindings(audit_log):
+    """How often a binding of each pod was accepted, by the audit log."""
+    count = collections.Counter()
+    for line in audit_log.read_text(errors="replace").splitlines():
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue  # the server was killed while it wrote this line
+        thing = event.get("objectRef", {})
+        if (event.get("stage") == "ResponseComplete"
+                and event["verb"] == "create"
+                and thing.get("subresource") == "binding"
+                and event["responseStatus"]["code"] < 300):
+            count[thing["name"]] += 1
+    return count

@@ -9,7 +9,7 @@
  * requests stay open until a test answers them. */
 struct kube_request {
 	struct kube_call call;
-	char *path;
+	char *path, *body;
 };
 
 enum { REQUESTS_MAX = 512, MANY_PODS = 200 };
@@ -67,6 +67,7 @@ struct kube_request *kube_request_send(struct kube_client *client,
 	assert_true(world.count < REQUESTS_MAX);
 	request->call = *call;
 	request->path = xstrdup(call->path);
+	request->body = xstrdup(call->body == NULL ? "" : call->body);
 	world.open[world.count++] = request;
 	if (strstr(call->path, "/binding") != NULL) {
 		world.bindings++;
@@ -81,6 +82,7 @@ struct kube_request *kube_request_send(struct kube_client *client,
 static void request_free(struct kube_request *request)
 {
 	free(request->path);
+	free(request->body);
 	free(request);
 }
 
@@ -95,21 +97,38 @@ void kube_request_cancel(struct kube_request *request)
 	}
 }
 
+uv_loop_t *kube_client_loop(const struct kube_client *client)
+{
+	(void)client;
+	return &world.loop;
+}
+
+const char *kube_client_namespace(const struct kube_client *client)
+{
+	(void)client;
+	return "plimsoll";
+}
+
+/* The newest of what is open is answered. */
+static void answer_last(int status, const char *body)
+{
+	const struct kube_answer answer = { .status = status,
+		.body = body,
+		.len = strlen(body),
+		.error = status < 300 ? "" : "no" };
+	struct kube_request *request = world.open[--world.count];
+	kube_done on_done = request->call.on_done;
+	void *owner = request->call.owner;
+
+	request_free(request);
+	on_done(owner, &answer);
+}
+
 /* All that is open succeeds. */
 static void answer_all(void)
 {
-	const struct kube_answer done = { .status = 201,
-		.body = "{}",
-		.len = 2,
-		.error = "" };
-
 	while (world.count > 0) {
-		struct kube_request *request = world.open[--world.count];
-		kube_done on_done = request->call.on_done;
-		void *owner = request->call.owner;
-
-		request_free(request);
-		on_done(owner, &done);
+		answer_last(201, "{}");
 	}
 }
 
@@ -225,7 +244,121 @@ static void who_could_not_be_told_at_once_is_told_later(void **state)
 	assert_int_equal(world.conditions, MANY_PODS);
 }
 
+/* What was asked last of the lease; its body is the caller's. */
+static char *asked(const char *method)
+{
+	const struct kube_request *last;
+
+	assert_true(world.count > 0);
+	last = world.open[world.count - 1];
+	assert_non_null(strstr(last->path,
+		"/apis/coordination.k8s.io/v1/namespaces/plimsoll/leases"));
+	assert_string_equal(last->call.method, method);
+	return xstrdup(last->body);
+}
+
+/* The lease as the API server keeps what was sent. */
+static char *kept(const char *sent)
+{
+	struct value *object;
+	char *text;
+
+	assert_int_equal(value_parse(&object, sent, strlen(sent), NULL), 0);
+	text = xasprintf(
+		"{\"metadata\":{\"resourceVersion\":\"1\"},"
+		"\"spec\":{\"holderIdentity\":\"%s\"}}",
+		value_text_at(object, "spec/holderIdentity", "?"));
+	value_free(object);
+	return text;
+}
+
+static int setup_election(void **state)
+{
+	(void)state;
+	memset(&world, 0, sizeof(world));
+	world.config.scheduler_name = "s";
+	world.config.leader_elect = true;
+	assert_int_equal(uv_loop_init(&world.loop), 0);
+	return placer_new(&world.placer, &world.loop, NULL, &world.config,
+		NULL);
+}
+
+static void nothing_is_bound_before_the_lease_is_held(void **state)
+{
+	scoped_free char *read = NULL;
+	scoped_free char *sent = NULL;
+	scoped_free char *answer = NULL;
+
+	(void)state;
+	say_node("n1");
+	say_pod("p", "1", "x");
+	say_synced();
+	take_turns();
+	assert_int_equal(world.bindings, 0);
+	read = asked("GET");
+	answer_last(404, "");
+	take_turns();
+	assert_int_equal(world.bindings, 0);
+	sent = asked("POST");
+	answer = kept(sent);
+	answer_last(201, answer);
+	take_turns();
+	assert_int_equal(world.bindings, 1);
+	answer_all();
+}
+
+static void who_finds_another_leader_binds_nothing(void **state)
+{
+	scoped_buffer struct buffer why = BUFFER_MAX(1000);
+	scoped_free char *read = NULL;
+
+	(void)state;
+	say_node("n1");
+	say_pod("p", "1", "x");
+	say_synced();
+	take_turns();
+	read = asked("GET");
+	answer_last(200,
+		"{\"metadata\":{\"resourceVersion\":\"1\"},"
+		"\"spec\":{\"holderIdentity\":\"other\"}}");
+	take_turns();
+	assert_int_equal(world.bindings, 0);
+	assert_true(placer_is_ready(world.placer, &why));
+}
+
+static void count_call(void *owner)
+{
+	++*(unsigned *)owner;
+}
+
+static void who_stops_gives_the_lease_back_before_it_ends(void **state)
+{
+	scoped_free char *read = NULL;
+	scoped_free char *sent = NULL;
+	scoped_free char *answer = NULL;
+	scoped_free char *back = NULL;
+	unsigned drained = 0;
+
+	(void)state;
+	take_turns();
+	read = asked("GET");
+	answer_last(404, "");
+	sent = asked("POST");
+	answer = kept(sent);
+	answer_last(201, answer);
+	placer_drain(world.placer, count_call, &drained);
+	take_turns();
+	assert_int_equal(drained, 0);
+	back = asked("PUT");
+	assert_non_null(strstr(back, "\"holderIdentity\":\"\""));
+	answer_last(200, "{}");
+	assert_int_equal(drained, 1);
+}
+
 #define PLACER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+#define ELECTION_TEST(name)                                                    \
+	cmocka_unit_test_setup_teardown(name, setup_election, teardown)
 
 int main(void)
 {
@@ -233,6 +366,9 @@ int main(void)
 		PLACER_TEST(a_pod_is_bound_once_all_is_known),
 		PLACER_TEST(what_the_watch_says_late_binds_nothing_twice),
 		PLACER_TEST(who_could_not_be_told_at_once_is_told_later),
+		ELECTION_TEST(nothing_is_bound_before_the_lease_is_held),
+		ELECTION_TEST(who_finds_another_leader_binds_nothing),
+		ELECTION_TEST(who_stops_gives_the_lease_back_before_it_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,113 @@
+"""Two replicas of the scheduler: one leads, and whatever ends it, the other
+goes on; no pod is bound twice, none is left behind."""
+import pathlib
+import signal
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from cluster import Cluster, accepted_bindings  # noqa: E402
+from harness import (BIN, Folder, Program, eventually, launcher,  # noqa: E402
+                     worker)
+
+PODS = 40
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+LEASE = f"{LEASES}/plimsoll-scheduler"
+# A lease lasts 15 s after its holder was heard last, and is asked for every 2.
+TAKEN_OVER_S = 15 + 2 + 3
+GIVEN_BACK_S = 2 + 3
+
+
+class Leader(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Folder()
+        cls.addClassCleanup(cls.folder.close)
+        cls.audit = cls.folder.path / "audit.log"
+        cls.cluster = Cluster("--with", "controller-manager", "--audit-log",
+                              str(cls.audit))
+        cls.addClassCleanup(cls.cluster.close)
+        cls.cluster.await_ready()
+        cls.kube = cls.cluster.kube()
+        cls.kube.await_account("default")
+        for name in ("node-a", "node-b"):
+            cls.kube.create(worker(name, cores=64, memory="256Gi"))
+        for name in ("node-a", "node-b"):
+            cls.kube.await_node(name)
+        cls.replicas = [cls.folder.add(Program(cls.folder.path, name, [
+            BIN / "plimsoll-scheduler", "--kubeconfig",
+            cls.cluster.kubeconfig(), "--http", "127.0.0.1:0"]))
+            for name in ("one", "two")]
+        cls.replicas[0].start()
+        cls.replicas[0].wait_log('"this scheduler leads"')
+        cls.replicas[1].start()
+        cls.replicas[1].wait_log('"the cluster is known"')
+
+    def create_burst(self, prefix, pods=PODS):
+        return [self.kube.create(launcher(f"{prefix}-{i}", memory="1Gi"))
+                for i in range(pods)]
+
+    def restart(self, replica):
+        known = '"the cluster is known"'
+        before = replica.log().count(known)
+        replica.start()
+        eventually("the cluster is known again",
+                   lambda: replica.log().count(known) > before)
+
+    def lease(self):
+        return self.kube.get(LEASE)["spec"]
+
+    def leads(self, replica):
+        holder = self.lease()["holderIdentity"]
+        return holder != "" and f'identity="{holder}"' in replica.log()
+
+    def assert_all_bound_once(self, pods, limit_s):
+        until = time.monotonic() + limit_s
+        for pod in pods:
+            eventually(f"{pod['metadata']['name']} is bound",
+                       lambda pod=pod: self.kube.node_of(pod),
+                       max(1.0, until - time.monotonic()))
+        count = accepted_bindings(self.audit)
+        self.assertEqual(
+            {p["metadata"]["name"]: count[p["metadata"]["name"]]
+             for p in pods if count[p["metadata"]["name"]] != 1}, {})
+
+    def test_1_one_leads_and_the_other_binds_nothing(self):
+        self.assert_all_bound_once(self.create_burst("both"), 30)
+        self.assertEqual(self.replicas[0].log().count('"pod bound"'), PODS)
+        self.assertEqual(self.replicas[1].log().count('"pod bound"'), 0)
+        self.assertEqual(self.lease()["leaseDurationSeconds"], 15)
+
+    def test_2_a_leader_killed_in_a_burst_is_followed_by_the_other(self):
+        pods = self.create_burst("killed", PODS // 2)
+        self.replicas[0].kill()
+        pods += self.create_burst("late", PODS // 2)
+        self.assert_all_bound_once(pods, TAKEN_OVER_S)
+        self.assertEqual(self.lease()["leaseTransitions"], 1)
+
+    def test_3_a_leader_that_is_stopped_gives_the_lease_back(self):
+        self.restart(self.replicas[0])
+        pods = self.create_burst("stopped")
+        self.assertEqual(self.replicas[1].stop(5), 0)
+        eventually("the other leads", lambda: self.leads(self.replicas[0]),
+                   GIVEN_BACK_S)
+        self.assert_all_bound_once(pods, 5)
+
+    def test_4_a_leader_that_slept_binds_nothing_when_it_wakes(self):
+        self.restart(self.replicas[1])
+        self.assertTrue(self.leads(self.replicas[0]))
+        self.replicas[0].process.send_signal(signal.SIGSTOP)
+        self.addCleanup(self.replicas[0].process.send_signal,
+                        signal.SIGCONT)
+        pods = self.create_burst("slept")
+        self.assert_all_bound_once(pods, TAKEN_OVER_S)
+        self.assertTrue(self.leads(self.replicas[1]))
+        self.replicas[0].process.send_signal(signal.SIGCONT)
+        self.replicas[0].wait_log('"this scheduler leads no longer"')
+        self.assert_all_bound_once(pods + self.create_burst("awake"), 30)
+
+
+if __name__ == "__main__":
+    unittest.main()
