@@ -69,10 +69,11 @@ class Leader(unittest.TestCase):
             eventually(f"{pod['metadata']['name']} is bound",
                        lambda pod=pod: self.kube.node_of(pod),
                        max(1.0, until - time.monotonic()))
+        # Of a binding whose sender was killed the log may say nothing.
         count = accepted_bindings(self.audit)
         self.assertEqual(
             {p["metadata"]["name"]: count[p["metadata"]["name"]]
-             for p in pods if count[p["metadata"]["name"]] != 1}, {})
+             for p in pods if count[p["metadata"]["name"]] > 1}, {})
 
     def test_1_one_leads_and_the_other_binds_nothing(self):
         self.assert_all_bound_once(self.create_burst("both"), 30)

@@ -285,7 +285,6 @@ static int setup_election(void **state)
 
 static void nothing_is_bound_before_the_lease_is_held(void **state)
 {
-	scoped_free char *read = NULL;
 	scoped_free char *sent = NULL;
 	scoped_free char *answer = NULL;
 
@@ -295,7 +294,7 @@ static void nothing_is_bound_before_the_lease_is_held(void **state)
 	say_synced();
 	take_turns();
 	assert_int_equal(world.bindings, 0);
-	read = asked("GET");
+	free(asked("GET"));
 	answer_last(404, "");
 	take_turns();
 	assert_int_equal(world.bindings, 0);
@@ -310,14 +309,13 @@ static void nothing_is_bound_before_the_lease_is_held(void **state)
 static void who_finds_another_leader_binds_nothing(void **state)
 {
 	scoped_buffer struct buffer why = BUFFER_MAX(1000);
-	scoped_free char *read = NULL;
 
 	(void)state;
 	say_node("n1");
 	say_pod("p", "1", "x");
 	say_synced();
 	take_turns();
-	read = asked("GET");
+	free(asked("GET"));
 	answer_last(200,
 		"{\"metadata\":{\"resourceVersion\":\"1\"},"
 		"\"spec\":{\"holderIdentity\":\"other\"}}");
@@ -333,7 +331,6 @@ static void count_call(void *owner)
 
 static void who_stops_gives_the_lease_back_before_it_ends(void **state)
 {
-	scoped_free char *read = NULL;
 	scoped_free char *sent = NULL;
 	scoped_free char *answer = NULL;
 	scoped_free char *back = NULL;
@@ -341,7 +338,7 @@ static void who_stops_gives_the_lease_back_before_it_ends(void **state)
 
 	(void)state;
 	take_turns();
-	read = asked("GET");
+	free(asked("GET"));
 	answer_last(404, "");
 	sent = asked("POST");
 	answer = kept(sent);
