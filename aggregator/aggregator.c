@@ -28,8 +28,10 @@ enum { CONTEXTS = 1024 };
  * is stored, so nothing is lost by leaving the rest. */
 enum { STOP_MS = 4500 };
 
-/* How often we look for peers that could not connect. */
-enum { LOOK_MS = 10000 };
+/* How often we look for peers that could not connect, and how often we say it
+ * of HTTP: a probe that only connects is one of them. */
+enum { LOOK_MS = 5000 };
+#define STRANGERS_US UINT64_C(60000000)
 
 struct aggregator {
 	const struct config *config;
@@ -43,10 +45,26 @@ struct aggregator {
 	struct httpd *http, *health;
 	struct api api;
 	struct guard guard; /* before the api */
+	struct log_limit http_strangers, health_strangers;
 	bool is_open, is_stopping, has_failed;
 };
 
-/* Who is kept out by TLS never becomes a request: nng only counts. */
+static void look_at(struct httpd *httpd, struct log_limit *limit,
+	const char *address)
+{
+	uint64_t count = httpd == NULL ? 0 : httpd_strangers(httpd);
+
+	if (count > 0 &&
+		log_allow(limit, clock_monotonic_us(), STRANGERS_US, NULL)) {
+		log_warning(
+			"HTTP connections ended without a request: their "
+			"clients are too slow or speak something else",
+			log_str("listener", address),
+			log_int("connections", (int64_t)count), LOG_END);
+	}
+}
+
+/* Who is kept out by TLS never becomes a request: it is only counted. */
 static void on_look(void *owner)
 {
 	struct aggregator *a = owner;
@@ -56,6 +74,8 @@ static void on_look(void *owner)
 		log_warning("peers could not connect", log_str("why", why),
 			LOG_END);
 	}
+	look_at(a->http, &a->http_strangers, a->config->http);
+	look_at(a->health, &a->health_strangers, a->config->health);
 }
 
 /* ---- health ---- */

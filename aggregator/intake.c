@@ -7,6 +7,7 @@
 #include "lib/log.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
+#include "lib/mq.h"
 #include "proto/wire.h"
 
 #include <errno.h>
@@ -307,6 +308,14 @@ void intake_serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 	struct wire_request message;
 	struct error error;
 
+	if (len > MQ_SEND_MAX) {
+		(void)error_set(&error, -EMSGSIZE,
+			"a message has %zu bytes, more than the %d that are "
+			"taken",
+			len, MQ_SEND_MAX);
+		refuse(intake, request, &error);
+		return;
+	}
 	if (wire_unpack_request(&message, bytes, len, &error) < 0) {
 		refuse(intake, request, &error);
 		return;

@@ -26,6 +26,7 @@ struct writer {
 	struct sqlite3_stmt *find_node, *add_node, *add_report;
 	struct retention *retention;
 	struct log_limit complaints;
+	bool is_failing; /* the last group was not written */
 };
 
 /* ---- opening ---- */
@@ -239,6 +240,10 @@ static void finish_group(struct writer *w, struct store_batch *batch)
 
 	if (write_group(w, batch, &error) < 0) {
 		complain(w, &error);
+		w->is_failing = true;
+	} else if (w->is_failing) {
+		log_info("the database takes writes again", LOG_END);
+		w->is_failing = false;
 	}
 	while (batch != NULL) {
 		struct store_batch *next = batch->next;

@@ -14,7 +14,7 @@ enum {
 	GIVE_UP_MS = 1000,
 	BODY_MAX = 4096,
 };
-#define COMPLAIN_US UINT64_C(10000000)
+#define COMPLAIN_US UINT64_C(60000000)
 
 struct elector {
 	struct kube_client *client;

@@ -2,6 +2,7 @@
 
 #include "lib/buffer.h"
 #include "lib/clock.h"
+#include "lib/httpd_clients.h"
 #include "lib/httpd_socket.h"
 #include "lib/inbox.h"
 #include "lib/json.h"
@@ -20,13 +21,7 @@
 
 enum { IDLE_TIMEOUT_S = 15, HEADERS_MAX = 32 << 10 };
 
-/* libmicrohttpd's timeout is of silence only: a client that sends a byte a
- * second is never closed. So connections whose next request is not complete
- * after this time are shut down by us. */
-enum { REQUEST_MAX_US = 8000000, REAP_MS = 500 };
-
-/* The same for clients that read a byte a second. */
-enum { ANSWER_MAX_US = 120000000 };
+enum { REAP_MS = 500 };
 
 enum progress {
 	PROGRESS_READING, /* headers and body are coming in */
@@ -50,14 +45,6 @@ struct http_request {
 	size_t unread; /* its part of httpd->unread */
 };
 
-/* A connection that waits for its client: what the reaper looks at. */
-struct reading {
-	LIST_ENTRY(reading) link;
-	bool is_listed;
-	int fd;
-	uint64_t due_us;
-};
-
 struct httpd {
 	struct MHD_Daemon *daemon;
 	struct inbox *inbox;
@@ -66,74 +53,51 @@ struct httpd {
 	void *owner;
 	LIST_HEAD(request_list, http_request) open; /* the loop's */
 	uv_mutex_t mutex;
-	LIST_HEAD(reading_list, reading) readings; /* guarded by mutex */
-	size_t unread;				   /* guarded by mutex */
-	bool closing;				   /* guarded by mutex */
+	size_t unread; /* guarded by mutex */
+	bool closing;  /* guarded by mutex */
+	struct clients clients;
 	uint16_t port;
 };
 
-/* ---- connections that are being read ---- */
-
-static void reading_begin(struct httpd *httpd, struct reading *reading,
-	uint64_t most_us)
-{
-	uv_mutex_lock(&httpd->mutex);
-	reading->due_us = clock_monotonic_us() + most_us;
-	LIST_INSERT_HEAD(&httpd->readings, reading, link);
-	reading->is_listed = true;
-	uv_mutex_unlock(&httpd->mutex);
-}
-
-static void reading_end(struct httpd *httpd, struct reading *reading)
-{
-	uv_mutex_lock(&httpd->mutex);
-	if (reading->is_listed) {
-		LIST_REMOVE(reading, link);
-		reading->is_listed = false;
-	}
-	uv_mutex_unlock(&httpd->mutex);
-}
+/* ---- connections ---- */
 
 static void reap(void *owner)
 {
 	struct httpd *httpd = owner;
-	uint64_t now = clock_monotonic_us();
-	struct reading *r = NULL;
 
-	uv_mutex_lock(&httpd->mutex);
-	LIST_FOREACH (r, &httpd->readings, link) {
-		if (now > r->due_us) {
-			(void)shutdown(r->fd, SHUT_RDWR);
-		}
-	}
-	uv_mutex_unlock(&httpd->mutex);
+	clients_reap(&httpd->clients, clock_monotonic_us());
 }
 
-static struct reading *reading_of(struct MHD_Connection *connection)
+/* Its connection is in another state now. */
+static void set_state(struct httpd *httpd, struct MHD_Connection *connection,
+	enum client_state state)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
 		connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
-	return info == NULL ? NULL : info->socket_context;
+	if (info != NULL && info->socket_context != NULL) {
+		clients_set(&httpd->clients, info->socket_context, state,
+			clock_monotonic_us());
+	}
 }
 
 static void on_connection(void *cls, struct MHD_Connection *connection,
 	void **context, enum MHD_ConnectionNotificationCode code)
 {
 	struct httpd *httpd = cls;
-	struct reading *reading;
+	struct client *client;
 
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		reading = xcalloc(1, sizeof(*reading));
-		reading->fd = MHD_get_connection_info(connection,
-			MHD_CONNECTION_INFO_CONNECTION_FD)
-				      ->connect_fd;
-		reading_begin(httpd, reading, REQUEST_MAX_US);
-		*context = reading;
+		client = xcalloc(1, sizeof(*client));
+		clients_add(&httpd->clients, client,
+			MHD_get_connection_info(connection,
+				MHD_CONNECTION_INFO_CONNECTION_FD)
+				->connect_fd,
+			clock_monotonic_us());
+		*context = client;
 	} else if (*context != NULL) {
-		reading = *context;
-		reading_end(httpd, reading);
-		free(reading);
+		clients_remove(&httpd->clients, *context);
+		free(*context);
 		*context = NULL;
 	}
 }
@@ -190,7 +154,6 @@ static void on_completed(void *cls, struct MHD_Connection *connection,
 	void **context, enum MHD_RequestTerminationCode code)
 {
 	struct httpd *httpd = cls;
-	struct reading *reading = reading_of(connection);
 
 	(void)code;
 	if (*context != NULL) {
@@ -199,10 +162,7 @@ static void on_completed(void *cls, struct MHD_Connection *connection,
 		*context = NULL;
 	}
 	/* A kept connection has as long for its next request. */
-	if (reading != NULL) {
-		reading_end(httpd, reading);
-		reading_begin(httpd, reading, REQUEST_MAX_US);
-	}
+	set_state(httpd, connection, CLIENT_ASKING);
 }
 
 static enum MHD_Result queue_reply(struct MHD_Connection *connection,
@@ -210,13 +170,9 @@ static enum MHD_Result queue_reply(struct MHD_Connection *connection,
 {
 	struct MHD_Response *response = MHD_create_response_from_buffer(
 		request->reply_len, request->reply, MHD_RESPMEM_MUST_FREE);
-	struct reading *reading = reading_of(connection);
 	enum MHD_Result r;
 
-	if (reading != NULL) {
-		reading_end(request->httpd, reading);
-		reading_begin(request->httpd, reading, ANSWER_MAX_US);
-	}
+	set_state(request->httpd, connection, CLIENT_READING);
 	request->reply = NULL;
 	(void)MHD_add_response_header(response, "Content-Type", request->type);
 	(void)MHD_add_response_header(response, "Cache-Control", "no-store");
@@ -275,11 +231,7 @@ static bool suspend(struct httpd *httpd, struct http_request *request)
 static enum MHD_Result begin_serving(struct httpd *httpd,
 	struct http_request *request)
 {
-	struct reading *reading = reading_of(request->connection);
-
-	if (reading != NULL) {
-		reading_end(httpd, reading);
-	}
+	set_state(httpd, request->connection, CLIENT_SERVED);
 	if (request->body.overflowed) {
 		set_error(request, 413, "the body is larger than 4 MiB");
 	} else if (suspend(httpd, request)) {
@@ -436,6 +388,7 @@ int httpd_new(struct httpd **out, uv_loop_t *loop,
 	if (uv_mutex_init(&httpd->mutex) != 0) {
 		abort();
 	}
+	clients_init(&httpd->clients, HTTPD_CONNECTIONS / 4 * 3);
 	httpd->inbox = inbox_new(loop, deliver, httpd);
 	httpd->reaper = timer_new(loop, reap, httpd);
 	timer_start(httpd->reaper, REAP_MS, REAP_MS);
@@ -459,6 +412,11 @@ uint16_t httpd_port(const struct httpd *httpd)
 	return httpd->port;
 }
 
+uint64_t httpd_strangers(struct httpd *httpd)
+{
+	return clients_strangers(&httpd->clients);
+}
+
 void httpd_close(struct httpd *httpd)
 {
 	if (httpd == NULL) {
@@ -479,6 +437,7 @@ void httpd_close(struct httpd *httpd)
 	if (httpd->daemon != NULL) {
 		MHD_stop_daemon(httpd->daemon);
 	}
+	clients_fini(&httpd->clients);
 	uv_mutex_destroy(&httpd->mutex);
 	free(httpd);
 }

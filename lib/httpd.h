@@ -3,10 +3,9 @@
  *
  * The only file that includes microhttpd. A request is suspended while it
  * crosses to the loop, so a handler may answer at once or much later. Limits:
- * HTTPD_CONNECTIONS at a time, 32 KiB of headers, HTTPD_BODY_MAX of body, and
- * a connection whose next request is not complete after 8 s is cut off, which
- * bounds silent clients and those that drip a byte at a time. For clients that
- * do not read there are two minutes for an answer, and HTTPD_UNREAD_MAX. */
+ * HTTPD_CONNECTIONS at a time, 32 KiB of headers, HTTPD_BODY_MAX of body, some
+ * seconds for a request and two minutes for reading the answer
+ * (lib/httpd_clients.h), and HTTPD_UNREAD_MAX. */
 #pragma once
 
 #include "lib/error.h"
@@ -45,6 +44,11 @@ must_check int httpd_new(struct httpd **out, uv_loop_t *loop,
 	const struct httpd_options *options, struct error *err);
 
 uint16_t httpd_port(const struct httpd *httpd);
+
+/* How many connections ended, since the last call, without a complete request
+ * ever: their clients were too slow, or spoke something else than HTTP or the
+ * TLS that is wanted. */
+uint64_t httpd_strangers(struct httpd *httpd);
 
 /* Requests still open get 503. Frees itself. NULL is fine. */
 void httpd_close(struct httpd *httpd);

@@ -13,8 +13,9 @@
 #include <stdint.h>
 #include <uv.h>
 
-/* The largest message a server takes. A peer that sends more is disconnected,
- * so senders cap their batches well below: MQ_SEND_MAX. */
+/* The largest message senders make, and the largest that is received at all:
+ * who serves can say of what is between that it is too large; a peer that
+ * sends more is disconnected without a word, for nng 1.5.2 gives no reason. */
 enum { MQ_RECV_MAX = 4 << 20, MQ_SEND_MAX = 1 << 20 };
 
 /* --- server --- */

@@ -1,6 +1,7 @@
 /* plimsoll-scheduler: flags, parts, run. */
 #include "kube/client.h"
 #include "kube/config.h"
+#include "lib/clock.h"
 #include "lib/httpd.h"
 #include "lib/log.h"
 #include "lib/loop.h"
@@ -14,12 +15,19 @@
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
+/* How often we look whether somebody talks nonsense, and how often we say so:
+ * a probe that only connects is one of them. */
+enum { LOOK_MS = 5000 };
+#define STRANGERS_US UINT64_C(60000000)
+
 struct daemon {
 	struct scheduler_config config;
 	struct loop *loop;
 	struct kube_client *client;
 	struct placer *placer;
 	struct httpd *http;
+	struct timer *look;
+	struct log_limit strangers;
 };
 
 static void on_request(void *owner, struct http_request *request)
@@ -46,6 +54,7 @@ static void close_all(void *owner)
 {
 	struct daemon *daemon = owner;
 
+	timer_close(daemon->look);
 	httpd_close(daemon->http);
 	placer_close(daemon->placer);
 	kube_client_close(daemon->client);
@@ -57,6 +66,22 @@ static void on_stop(void *owner)
 	struct daemon *daemon = owner;
 
 	placer_drain(daemon->placer, close_all, daemon);
+}
+
+static void on_look(void *owner)
+{
+	struct daemon *daemon = owner;
+	uint64_t count = httpd_strangers(daemon->http);
+
+	if (count > 0 &&
+		log_allow(&daemon->strangers, clock_monotonic_us(),
+			STRANGERS_US, NULL)) {
+		log_warning(
+			"HTTP connections ended without a request: their "
+			"clients are too slow or speak something else",
+			log_str("listener", daemon->config.http),
+			log_int("connections", (int64_t)count), LOG_END);
+	}
 }
 
 static int open_http(struct daemon *daemon, struct error *err)
@@ -96,6 +121,8 @@ static int start(struct daemon *daemon, struct error *err)
 		r = open_http(daemon, err);
 	}
 	if (r == 0) {
+		daemon->look = timer_new(loop, on_look, daemon);
+		timer_start(daemon->look, LOOK_MS, LOOK_MS);
 		log_info("placing pods",
 			log_str("schedulerName", daemon->config.scheduler_name),
 			log_str("server", kube_client_server(daemon->client)),

@@ -22,6 +22,9 @@ FIXTURES = ROOT / "tests" / "fixtures" / "kubevirt"
 # Sanitized builds on a busy machine are slow; a wait ends when it is true.
 PATIENCE_S = 30
 
+# Nothing listens there, and nothing may without being root.
+NOBODY = "https://127.0.0.1:1"
+
 
 def eventually(claim, probe, seconds=PATIENCE_S, every=0.1):
     """The first true value of probe(); AssertionError if none comes in time."""
@@ -371,3 +374,14 @@ def reserving(name, node, cpu="1", memory="2Gi"):
         "spec": {"nodeName": node, "containers": [{
             "name": "main", "image": "registry.example/app:1",
             "resources": {"requests": {"cpu": cpu, "memory": memory}}}]}}
+
+
+def kubeconfig(folder, server=NOBODY):
+    """A file that says where the API server is."""
+    path = folder / "kubeconfig"
+    path.write_text(json.dumps({  # which is YAML too
+        "apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": server}}],
+        "users": [{"name": "u", "user": {"token": "abc"}}]}))
+    return path

@@ -7,24 +7,10 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from harness import (BIN, ROOT, Aggregator, Driver, Folder,  # noqa: E402
-                     Machine, Program, agent, eventually)
+from harness import (BIN, Aggregator, Driver, Folder, Machine,  # noqa: E402
+                     Program, agent, eventually)
+from secure import SecureAggregator, certs  # noqa: E402
 from stored import assert_complete, stored_seqs  # noqa: E402
-
-
-def certs(command, folder, *names):
-    subprocess.run(["sh", ROOT / "deploy/certs.sh", command, folder, *names],
-                   check=True, capture_output=True, timeout=30)
-
-
-class SecureAggregator(Aggregator):
-    origin = "tls+tcp://localhost"
-
-    def __init__(self, folder, keys, who="aggregator"):
-        super().__init__(folder, "aggregator",
-                         "--tls-ca", keys / "clients-ca.crt",
-                         "--tls-cert", keys / f"{who}.crt",
-                         "--tls-key", keys / f"{who}.key")
 
 
 class Secure(unittest.TestCase):
