@@ -28,10 +28,10 @@ enum { CONTEXTS = 1024 };
  * is stored, so nothing is lost by leaving the rest. */
 enum { STOP_MS = 4500 };
 
-/* How often we look for peers that could not connect, and how often we say it
- * of HTTP: a probe that only connects is one of them. */
+/* How often we look for peers that could not connect, and how often we say the
+ * same of them again: a probe that only connects is one of them. */
 enum { LOOK_MS = 5000 };
-#define STRANGERS_US UINT64_C(60000000)
+#define AGAIN_US UINT64_C(60000000)
 
 struct aggregator {
 	const struct config *config;
@@ -45,7 +45,8 @@ struct aggregator {
 	struct httpd *http, *health;
 	struct api api;
 	struct guard guard; /* before the api */
-	struct log_limit http_strangers, health_strangers;
+	struct log_limit http_strangers, health_strangers, kept_out;
+	const char *kept_out_why; /* as it was said last */
 	bool is_open, is_stopping, has_failed;
 };
 
@@ -55,7 +56,7 @@ static void look_at(struct httpd *httpd, struct log_limit *limit,
 	uint64_t count = httpd == NULL ? 0 : httpd_strangers(httpd);
 
 	if (count > 0 &&
-		log_allow(limit, clock_monotonic_us(), STRANGERS_US, NULL)) {
+		log_allow(limit, clock_monotonic_us(), AGAIN_US, NULL)) {
 		log_warning(
 			"HTTP connections ended without a request: their "
 			"clients are too slow or speak something else",
@@ -70,7 +71,11 @@ static void on_look(void *owner)
 	struct aggregator *a = owner;
 	const char *why = a->mq == NULL ? "" : mq_server_trouble(a->mq);
 
-	if (*why != '\0') {
+	if (*why != '\0' &&
+		(log_allow(&a->kept_out, clock_monotonic_us(), AGAIN_US,
+			 NULL) ||
+			why != a->kept_out_why)) {
+		a->kept_out_why = why;
 		log_warning("peers could not connect", log_str("why", why),
 			LOG_END);
 	}

@@ -143,11 +143,13 @@ class Aggregator(Program):
         return next((n for n in nodes if n["name"] == name), None)
 
 
-def http_get(url, accept=None):
+def http_get(url, accept=None, trust=None):
     request = urllib.request.Request(url)
     if accept:
         request.add_header("Accept", accept)
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    opener = urllib.request.build_opener(
+        urllib.request.ProxyHandler({}),
+        urllib.request.HTTPSHandler(context=trust))
     try:
         with opener.open(request, timeout=10) as answer:
             return answer.status, answer.headers, answer.read().decode()

@@ -1,7 +1,7 @@
 """An aggregator with certificates, made as an operator makes them."""
 import subprocess
 
-from harness import ROOT, Aggregator
+from harness import ROOT, Aggregator, http_get
 
 
 def certs(command, folder, *names):
@@ -11,9 +11,16 @@ def certs(command, folder, *names):
 
 class SecureAggregator(Aggregator):
     origin = "tls+tcp://localhost"
+    trust = None  # an ssl.SSLContext, where its HTTP is HTTPS
 
     def __init__(self, folder, keys, who="aggregator", *more):
         super().__init__(folder, "aggregator",
                          "--tls-ca", keys / "clients-ca.crt",
                          "--tls-cert", keys / f"{who}.crt",
                          "--tls-key", keys / f"{who}.key", *more)
+
+    def get(self, path, accept=None):
+        if self.trust is None:
+            return super().get(path, accept)
+        return http_get(f"https://localhost:{self.ports[1]}{path}", accept,
+                        self.trust)

@@ -1,0 +1,85 @@
+"""The same floods where TLS is spoken: on the message port and over HTTPS."""
+import pathlib
+import socket
+import ssl
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from flood import FLOOD_S, FloodCase  # noqa: E402
+from harness import Folder  # noqa: E402
+from secure import SecureAggregator, certs  # noqa: E402
+
+IDLE = 1000
+
+
+class TlsFloods(FloodCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = Folder()
+        cls.addClassCleanup(folder.close)
+        cls.keys = folder.path / "keys"
+        certs("new", cls.keys)
+        aggregator = folder.add(SecureAggregator(
+            folder.path, cls.keys, "aggregator",
+            "--http-tls-cert", cls.keys / "aggregator.crt",
+            "--http-tls-key", cls.keys / "aggregator.key"))
+        aggregator.trust = cls.trust()
+        aggregator.start()
+        cls.begin(folder, aggregator, aggregator.url,
+                  "--tls-ca", cls.keys / "servers-ca.crt",
+                  "--tls-cert", cls.keys / "agent.crt",
+                  "--tls-key", cls.keys / "agent.key")
+
+    @classmethod
+    def trust(cls, who=None):
+        context = ssl.create_default_context(
+            cafile=cls.keys / "servers-ca.crt")
+        if who:
+            context.load_cert_chain(cls.keys / f"{who}.crt",
+                                    cls.keys / f"{who}.key")
+        return context
+
+    def shake_hands(self, flood, port, context):
+        """IDLE connections that finish TLS and then say nothing."""
+        done = 0
+        while done < IDLE and not flood.late():
+            try:
+                plug = socket.create_connection(("127.0.0.1", port), 5)
+                flood.plugs.append(context.wrap_socket(
+                    plug, server_hostname="localhost"))
+            except OSError:
+                continue
+            done += 1
+        return done
+
+    def test_1000_connections_to_the_message_port_that_never_begin_tls(self):
+        self.flood(lambda flood: flood.hold(self.aggregator.ports[0], IDLE))
+
+    def test_1000_connections_over_https_that_never_begin_tls(self):
+        self.flood(lambda flood: flood.hold(self.aggregator.ports[1], IDLE))
+
+    def test_1000_connections_that_end_as_nonsense_within_tls(self):
+        self.flood(lambda flood: flood.hold(
+            self.aggregator.ports[0], IDLE, b"GET / HTTP/1.1\r\n\r\n"))
+
+    def test_1000_idle_tls_connections_to_the_message_port(self):
+        done = []
+
+        def pour(flood):
+            flood.until += FLOOD_S  # a handshake costs 20 ms of CPU
+            done.append(self.shake_hands(
+                flood, self.aggregator.ports[0], self.trust("agent")))
+        self.flood(pour)
+        self.assertGreater(done[0], IDLE // 10)
+
+    def test_1000_idle_tls_connections_over_https(self):
+        done = []
+        self.flood(lambda flood: done.append(self.shake_hands(
+            flood, self.aggregator.ports[1], self.trust())))
+        self.assertGreater(done[0], IDLE // 10)
+
+
+if __name__ == "__main__":
+    unittest.main()
