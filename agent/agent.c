@@ -37,7 +37,7 @@ struct agent {
 	struct timer *sample, *drain;
 	uint64_t interval_us; /* what is in force: an aggregator may stretch */
 	uint64_t drain_until_us;
-	struct log_limit trouble;
+	struct log_topics trouble;
 	uint8_t run_id[REPORT_RUN_ID_BYTES];
 	char run_text[2 * REPORT_RUN_ID_BYTES + 1]; /* the same for logs */
 };
@@ -50,8 +50,8 @@ static void tell_trouble(struct agent *agent)
 	const struct error *err = node_trouble(agent->node);
 
 	if (err->code != 0 &&
-		log_allow(&agent->trouble, clock_monotonic_us(),
-			TROUBLE_EVERY_US, NULL)) {
+		log_allow_topic(&agent->trouble, clock_monotonic_us(),
+			TROUBLE_EVERY_US, err->text, NULL)) {
 		log_warning("a part of the report cannot be read", log_err(err),
 			LOG_END);
 	}

@@ -31,7 +31,7 @@ struct intake {
 	struct pending *oldest, *newest; /* that are not answered yet */
 	struct parking parking;
 	struct timer *ack_timer, *snapshot_timer;
-	struct log_limit refusals;
+	struct log_topics refusals;
 };
 
 /* ---- replies ---- */
@@ -57,8 +57,8 @@ static void refuse(struct intake *intake, struct mq_request *request,
 
 	wire_pack_refused(&out, why->text);
 	reply_buffer(request, &out);
-	if (log_allow(&intake->refusals, clock_monotonic_us(), complain_us,
-		    &suppressed)) {
+	if (log_allow_topic(&intake->refusals, clock_monotonic_us(),
+		    complain_us, why->text, &suppressed)) {
 		log_warning("refused a message", log_err(why),
 			log_int("suppressed", (int64_t)suppressed), LOG_END);
 	}

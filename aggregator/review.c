@@ -20,7 +20,7 @@ enum { ACCESS_BYTES_MAX = 512 << 10 };
 
 struct review {
 	struct memo *memo;
-	struct log_limit complaints[REVIEW_OUTCOMES]; /* by outcome */
+	struct log_topics complaints[REVIEW_OUTCOMES]; /* by outcome */
 };
 
 /* A question on its way through the steps. */
@@ -64,8 +64,9 @@ static void complain(const struct asking *asking, enum review_outcome outcome,
 	};
 	uint64_t suppressed = 0;
 
-	if (log_allow(&asking->review->complaints[outcome],
-		    clock_monotonic_us(), complain_us, &suppressed)) {
+	if (log_allow_topic(&asking->review->complaints[outcome],
+		    clock_monotonic_us(), complain_us, why->text,
+		    &suppressed)) {
 		log_warning(outcome == REVIEW_UNREACHABLE
 				? "cannot tell who it is"
 				: "refused a peer",

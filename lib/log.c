@@ -186,3 +186,36 @@ bool log_allow(struct log_limit *limit, uint64_t now_us, uint64_t interval_us,
 	limit->suppressed = 0;
 	return true;
 }
+
+/* FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/. */
+static uint64_t hash_text(const char *text)
+{
+	uint64_t hash = UINT64_C(14695981039346656037);
+
+	for (; *text != '\0'; text++) {
+		hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
+	}
+	return hash;
+}
+
+bool log_allow_topic(struct log_topics *topics, uint64_t now_us,
+	uint64_t interval_us, const char *text, uint64_t *suppressed)
+{
+	uint64_t hash = hash_text(text);
+
+	for (unsigned i = 0; i < LOG_TOPICS; i++) {
+		if (topics->said[i].hash == hash &&
+			topics->said[i].last_us != 0 &&
+			now_us - topics->said[i].last_us < interval_us) {
+			topics->any.suppressed++;
+			return false;
+		}
+	}
+	if (!log_allow(&topics->any, now_us, LOG_TOPIC_GAP_US, suppressed)) {
+		return false;
+	}
+	topics->said[topics->next].hash = hash;
+	topics->said[topics->next].last_us = now_us;
+	topics->next = (topics->next + 1) % LOG_TOPICS;
+	return true;
+}

@@ -58,3 +58,20 @@ struct log_limit {
  * of messages held back since the last true; it may be NULL. */
 bool log_allow(struct log_limit *limit, uint64_t now_us, uint64_t interval_us,
 	uint64_t *suppressed);
+
+/* The same where one place says several things: each text counts for itself,
+ * so that one does not hide another. Beside that there is a second between any
+ * two, because texts may be made up by others. Zeroed is the start. */
+enum { LOG_TOPICS = 8 };
+#define LOG_TOPIC_GAP_US UINT64_C(1000000)
+
+struct log_topics {
+	struct {
+		uint64_t hash, last_us;
+	} said[LOG_TOPICS]; /* the latest ones */
+	unsigned next;
+	struct log_limit any;
+};
+
+bool log_allow_topic(struct log_topics *topics, uint64_t now_us,
+	uint64_t interval_us, const char *text, uint64_t *suppressed);

@@ -54,6 +54,29 @@ def claims(token):
     return json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
 
 
+def base64_url(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def expired(token, key):
+    """The same token as it would be an hour after its end: signed anew with
+    the cluster's own key, ES256."""
+    body = claims(token)
+    for name in ("iat", "nbf", "exp"):
+        body[name] -= 3600 + 600
+    text = (token.split(".")[0] + "."
+            + base64_url(json.dumps(body).encode()))
+    signature = subprocess.run(
+        ["openssl", "dgst", "-sha256", "-sign", key], input=text.encode(),
+        check=True, capture_output=True).stdout
+    # DER: SEQUENCE of two INTEGERs; JWS wants each in 32 bytes.
+    parts, rest = [], signature[2:]
+    while rest:
+        parts.append(rest[2:2 + rest[1]].lstrip(b"\0").rjust(32, b"\0"))
+        rest = rest[2 + rest[1]:]
+    return text + "." + base64_url(b"".join(parts))
+
+
 class Relay:
     """A way to the API server that can be cut and mended, on a port of its
     own."""
@@ -336,11 +359,29 @@ class Identity(unittest.TestCase):
         self.kube.delete_pod(gone)
         program = self.start_agent(self.node_b, token)
         program.wait_log("the token is not accepted")
-        new = self.token_file.with_suffix(".new")
-        new.write_text(self.world.token(
-            "agent", self.world.pods[self.node_b]))
-        new.replace(self.token_file)
+        self.renew(self.world.token("agent", self.world.pods[self.node_b]))
         eventually("its load is served", lambda: self.stored(self.node_b), 40)
+
+    def renew(self, token):
+        new = self.token_file.with_suffix(".new")
+        new.write_text(token)
+        new.replace(self.token_file)
+
+    def test_a_token_that_expired_is_refused_until_its_file_is_renewed(self):
+        key = self.cluster.token_key()
+        if key is None:
+            self.skipTest("only a cluster of ours gives its signing key")
+        good = self.world.token("agent", self.world.pods[self.node_b])
+        old = expired(good, key)
+        program = self.start_agent(self.node_b, old)
+        program.wait_log("the token is not accepted: .*expired", 10)
+        self.assertFalse(self.stored(self.node_b))
+        self.assertEqual(program.log().count("the token is not accepted"), 1)
+        self.renew(good)
+        eventually("its load is served", lambda: self.stored(self.node_b), 40)
+        self.assertEqual(self.get("/v1/nodes", expired(self.world.token(
+            "reader", audience=None), key))[0], 401)
+        self.assert_never_logged(good, old)
 
     # ---- schedulers ----
 

@@ -52,6 +52,10 @@ class Cluster:
     def kube(self):
         return Kube(self.kubeconfig())
 
+    def token_key(self):
+        """The P-256 key that signs ServiceAccount tokens."""
+        return next(self.dir.rglob("service-account.key"))
+
     def state(self):
         return json.loads((self.dir / "state.json").read_text())
 
@@ -91,6 +95,9 @@ class GivenCluster:
 
     def kube(self):
         return Kube(self.kubeconfig())
+
+    def token_key(self):
+        """Another's signing key is not to be had."""
 
     def await_ready(self):
         self.kube().get("/readyz")

@@ -279,6 +279,32 @@ static void repeats_are_held_back_and_counted(void **state)
 	assert_true(log_allow(&limit, 8000, 1000, NULL));
 }
 
+static void each_text_has_a_limit_of_its_own(void **state)
+{
+	const uint64_t second = LOG_TOPIC_GAP_US;
+	struct log_topics topics = { 0 };
+	uint64_t held = 99;
+
+	(void)state;
+	assert_true(log_allow_topic(&topics, second, 60 * second, "a", NULL));
+	assert_false(
+		log_allow_topic(&topics, 2 * second, 60 * second, "a", &held));
+	/* Another one, but not in the same second. */
+	assert_true(
+		log_allow_topic(&topics, 2 * second, 60 * second, "b", &held));
+	assert_int_equal(held, 1);
+	assert_false(log_allow_topic(&topics, 3 * second - 1, 60 * second, "c",
+		NULL));
+	assert_true(
+		log_allow_topic(&topics, 3 * second, 60 * second, "c", &held));
+	assert_int_equal(held, 1);
+	assert_false(
+		log_allow_topic(&topics, 60 * second, 60 * second, "a", NULL));
+	assert_true(
+		log_allow_topic(&topics, 61 * second, 60 * second, "a", &held));
+	assert_int_equal(held, 1);
+}
+
 #define LOG_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -297,6 +323,7 @@ int main(void)
 		LOG_TEST(json_values_are_cut_as_well),
 		LOG_TEST(a_json_line_beyond_all_limits_is_still_json),
 		cmocka_unit_test(repeats_are_held_back_and_counted),
+		cmocka_unit_test(each_text_has_a_limit_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
