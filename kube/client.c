@@ -56,6 +56,9 @@ static void request_free(struct kube_request *request)
 	/* They are ours; const is how callers see them. */
 	memcpy(&path, &request->call.path, sizeof(path));
 	memcpy(&body, &request->call.body, sizeof(body));
+	if (body != NULL) {
+		explicit_bzero(body, request->call.len); /* a TokenReview? */
+	}
 	free(path);
 	free(body);
 	free(request);

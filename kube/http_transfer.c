@@ -198,6 +198,10 @@ struct http_transfer *http_transfer_new(CURL *easy, const char *agent,
 
 void http_transfer_free(struct http_transfer *t)
 {
+	/* One of them may hold a token. */
+	for (struct curl_slist *h = t->headers; h != NULL; h = h->next) {
+		explicit_bzero(h->data, strlen(h->data));
+	}
 	curl_slist_free_all(t->headers);
 	buffer_fini(&t->received);
 	free(t->origin);

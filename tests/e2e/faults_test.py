@@ -1,6 +1,8 @@
 """The scheduler when the API server dies under it: every pod is bound exactly
 once, and none is left behind."""
+import os
 import pathlib
+import signal
 import sys
 import unittest
 
@@ -25,9 +27,9 @@ class Faults(unittest.TestCase):
         cls.cluster.await_ready()
         cls.kube = cls.cluster.kube()
         cls.kube.await_account("default")
-        for name in ("node-a", "node-b"):
+        for name in ("node-a", "node-b", "node-c"):
             cls.kube.create(worker(name, cores=64, memory="256Gi"))
-        for name in ("node-a", "node-b"):
+        for name in ("node-a", "node-b", "node-c"):
             cls.kube.await_node(name)
         cls.scheduler = cls.folder.add(Program(cls.folder.path, "scheduler", [
             BIN / "plimsoll-scheduler", "--kubeconfig",
@@ -68,7 +70,24 @@ class Faults(unittest.TestCase):
         self.scheduler.start()
         self.assert_all_bound_once(pods)
 
-    def test_4_it_stops_at_once_when_asked(self):
+    def test_4_it_stops_though_the_api_server_hangs_and_binds_nothing_twice(
+            self):
+        before = self.scheduler.log().count('"pod bound"')
+        self.scheduler.process.send_signal(signal.SIGSTOP)
+        pods = self.create_burst("hung")
+        self.scheduler.process.send_signal(signal.SIGCONT)
+        eventually("it binds", lambda: self.scheduler.log().count(
+            '"pod bound"') > before, every=0.001)
+        server = self.cluster.state()["children"]["kube-apiserver"]["pid"]
+        os.kill(server, signal.SIGSTOP)
+        try:
+            self.assertEqual(self.scheduler.stop(5), 0)
+        finally:
+            os.kill(server, signal.SIGCONT)
+        self.scheduler.start()
+        self.assert_all_bound_once(pods)
+
+    def test_5_it_stops_at_once_when_asked(self):
         self.assertEqual(self.scheduler.stop(5), 0)
 
 

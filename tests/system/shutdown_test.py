@@ -1,0 +1,96 @@
+"""SIGTERM: each program ends with status 0 within five seconds, whatever it is
+doing and whoever it waits for, and leaves nothing undone that it promised."""
+import contextlib
+import pathlib
+import signal
+import socket
+import sqlite3
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from harness import (BIN, Aggregator, Driver, Folder, Machine,  # noqa: E402
+                     Program, agent, eventually, kubeconfig)
+
+WITHIN_S = 5
+AGENTS = 20
+
+
+class Shutdown(unittest.TestCase):
+    def setUp(self):
+        self.folder = Folder()
+        self.addCleanup(self.folder.close)
+        self.machine = Machine(self.folder.path / "m")
+        self.addCleanup(self.machine.close)
+
+    def start_aggregator(self):
+        return self.folder.add(Aggregator(self.folder.path)).start()
+
+    def start_agents(self, aggregator, count=1):
+        driver = Driver([self.machine]).start()
+        self.addCleanup(driver.stop)
+        agents = [self.folder.add(agent(
+            self.folder.path, f"node-{i}", [aggregator.url],
+            *self.machine.agent_flags(), interval="100ms")).start()
+            for i in range(count)]
+        eventually("all of them report", lambda: len(
+            aggregator.json("/v1/nodes")["nodes"]) == count)
+        return agents
+
+    def assert_stops(self, program):
+        self.assertEqual(program.stop(WITHIN_S), 0, program.log())
+
+    def test_an_agent_whose_aggregator_hangs(self):
+        aggregator = self.start_aggregator()
+        sender, = self.start_agents(aggregator)
+        aggregator.process.send_signal(signal.SIGSTOP)
+        self.addCleanup(aggregator.process.send_signal, signal.SIGCONT)
+        self.assert_stops(sender)
+
+    def test_an_agent_whose_aggregator_is_gone(self):
+        aggregator = self.start_aggregator()
+        sender, = self.start_agents(aggregator)
+        aggregator.kill()
+        self.assert_stops(sender)
+
+    def test_an_agent_hands_over_what_it_has(self):
+        aggregator = self.start_aggregator()
+        for sender in self.start_agents(aggregator, 3):
+            self.assert_stops(sender)
+            self.assertIn("not_stored=0", sender.log())
+
+    def test_an_aggregator_under_load_leaves_nothing_in_its_log(self):
+        aggregator = self.start_aggregator()
+        self.start_agents(aggregator, AGENTS)
+        self.assert_stops(aggregator)
+        wal = pathlib.Path(f"{aggregator.db}-wal")
+        self.assertFalse(wal.exists() and wal.stat().st_size)
+        with contextlib.closing(sqlite3.connect(aggregator.db)) as database:
+            self.assertEqual(database.execute(
+                "PRAGMA quick_check").fetchone(), ("ok",))
+
+    def test_an_aggregator_with_clients_that_never_finish(self):
+        aggregator = self.start_aggregator()
+        self.start_agents(aggregator, 3)
+        for port in aggregator.ports * 5:
+            plug = socket.create_connection(("127.0.0.1", port), 5)
+            self.addCleanup(plug.close)
+            plug.sendall(b"GET /v1/nodes HTTP/1.1\r\nX: ")
+        self.assert_stops(aggregator)
+
+    def test_a_scheduler_whose_api_server_says_nothing(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            port = silent.getsockname()[1]
+            scheduler = self.folder.add(Program(
+                self.folder.path, "scheduler", [
+                    BIN / "plimsoll-scheduler", "--kubeconfig",
+                    kubeconfig(self.folder.path, f"https://127.0.0.1:{port}"),
+                    "--http", "127.0.0.1:0", "--aggregator",
+                    f"tcp://127.0.0.1:{port}"])).start()
+            scheduler.wait_log("placing pods")
+            self.assert_stops(scheduler)
+
+
+if __name__ == "__main__":
+    unittest.main()
