@@ -23,6 +23,9 @@ PACKAGES_TEST = libcmocka-dev python3 procps openssl
 PACKAGES_LINT = clang-14 clang-format-14 clang-tidy-14 cppcheck python3 \
 	libcmocka-dev
 PACKAGES_FUZZ = clang-14 libclang-rt-14-dev
+PACKAGES_NODE = qemu-system-x86 python3
+# Unpacked below build/, not installed.
+FETCHED_NODE = linux-image-cloud-amd64 busybox-static
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
 	-Wmissing-prototypes -Wvla -Wcast-qual -Wformat=2 -Wundef -Werror
@@ -160,7 +163,8 @@ need = @missing=$$(for p in $(1); do dpkg-query -W -f '$${Status}' $$p \
 			--no-install-recommends $$missing; \
 	fi
 
-.PHONY: packages-build packages-test packages-lint packages-fuzz packages-run
+.PHONY: packages-build packages-test packages-lint packages-fuzz packages-run \
+	packages-node
 packages-build:
 	$(call need,$(PACKAGES_BUILD))
 packages-run:
@@ -171,6 +175,9 @@ packages-lint:
 	$(call need,$(PACKAGES_BUILD) $(PACKAGES_LINT))
 packages-fuzz:
 	$(call need,$(PACKAGES_BUILD) $(PACKAGES_FUZZ))
+packages-node:
+	$(call need,$(PACKAGES_BUILD) $(PACKAGES_NODE))
+	@tests/support/fetch.sh build/ci/debian $(FETCHED_NODE)
 
 # ---- running --------------------------------------------------------------
 
@@ -206,6 +213,11 @@ e2e: packages-test ## the story on a real API server (needs Go >= 1.26)
 	@$(MAKE) -s -j$(JOBS) all
 	@[ -n "$${E2E_KUBECONFIG:-}" ] || $(MAKE) -s cluster
 	@python3 tests/support/run_tests.py --e2e
+
+.PHONY: e2e-node
+e2e-node: packages-node ## the agent on a kernel of its own (QEMU, no KVM)
+	@$(MAKE) -s -j$(JOBS) all
+	@python3 tests/support/run_tests.py --node
 
 demo: packages-test ## the same story, live, at a person's pace (needs Go)
 	@$(MAKE) -s -j$(JOBS) all cluster

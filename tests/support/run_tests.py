@@ -4,9 +4,11 @@ N skipped.
 
 usage: run_tests.py BUILD_DIR ...   unit tests, corpora, system
        run_tests.py --e2e           the tests on a real API server
+       run_tests.py --node          the agent on a kernel of its own
 
 A test program that dies without a summary counts as one failure; nothing
-passed at all is a failure too. Output of what fails is shown, the rest is not."""
+passed at all is a failure too. Output of what fails is shown, the rest is not,
+but for --node: it holds what was measured."""
 import concurrent.futures
 import os
 import pathlib
@@ -20,8 +22,9 @@ ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Tally:
-    def __init__(self):
+    def __init__(self, shows_all=False):
         self.passed = self.failed = self.skipped = 0
+        self.shows_all = shows_all
 
     def add(self, name, counts, output, seconds):
         passed, failed, skipped = counts
@@ -33,7 +36,7 @@ class Tally:
               + (f", {failed} failed" if failed else "")
               + (f", {skipped} skipped" if skipped else "")
               + f", {seconds:.1f} s)", flush=True)
-        if failed:
+        if failed or self.shows_all:
             print(output, flush=True)
 
 
@@ -109,12 +112,13 @@ def run_jobs(tally, jobs, workers):
 
 
 def main(arguments):
-    tally = Tally()
+    tally = Tally(shows_all=arguments == ["--node"])
     start = time.monotonic()
     os.environ.setdefault("ASAN_OPTIONS", "abort_on_error=0")
     os.environ.setdefault("TSAN_OPTIONS", "halt_on_error=1")
-    if arguments == ["--e2e"]:
-        run_jobs(tally, python_jobs("tests/e2e", os.environ.copy(), ""), 1)
+    if arguments in (["--e2e"], ["--node"]):
+        folder = f"tests/{arguments[0].lstrip('-')}"
+        run_jobs(tally, python_jobs(folder, os.environ.copy(), ""), 1)
     else:
         for build in arguments:
             bins = "bin" if build.endswith("release") else f"{build}/bin"

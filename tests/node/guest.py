@@ -1,0 +1,148 @@
+"""A Debian kernel of its own, with a full cgroup v2 tree and PSI, in QEMU.
+
+TCG executes it: no KVM is needed, and times inside are eight to ten times
+longer than outside. The programs under test and their libraries are in the
+initramfs; what a test says runs in the guest's shell (tests/node/init)."""
+import os
+import pathlib
+import re
+import selectors
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from harness import BIN, ROOT  # noqa: E402
+
+FETCHED = ROOT / "build" / "ci" / "debian"
+BOOT_S = 120
+COMMAND_S = 60
+
+
+def newc(files):
+    """An initramfs: path -> (mode, content), as cpio's newc format."""
+    out = bytearray()
+    for number, (name, (mode, data)) in enumerate(
+            [*files.items(), ("TRAILER!!!", (0, b""))], 1):
+        path = name.encode() + b"\0"
+        fields = [number, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(path),
+                  0]
+        out += b"070701" + b"".join(b"%08X" % f for f in fields) + path
+        out += bytes(-len(out) % 4) + data
+        out += bytes(-len(out) % 4)
+    return bytes(out)
+
+
+def libraries(program):
+    """The shared objects a program is loaded with, its loader among them."""
+    text = subprocess.run(["ldd", program], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout
+    return set(re.findall(r"(/\S+) \(0x", text))
+
+
+def initramfs():
+    """Busybox, the agent, the aggregator, and what they are linked with."""
+    busybox = FETCHED / "busybox-static/bin/busybox"
+    here = pathlib.Path(__file__).parent
+    contents = {"init": here / "init", "bin/busybox": busybox}
+    for name in ("plimsoll-agent", "plimsoll-aggregator"):
+        program = BIN / name
+        contents[f"bin/{name}"] = program
+        for library in libraries(program):
+            contents[library.lstrip("/")] = pathlib.Path(library)
+    applets = subprocess.run([busybox, "--list"], check=True, text=True,
+                             stdout=subprocess.PIPE).stdout.split()
+    files = {}
+    for name in ("proc", "sys", "dev"):
+        files[name] = (stat.S_IFDIR | 0o755, b"")
+    for path, source in contents.items():
+        for parent in reversed(pathlib.PurePath(path).parents[:-1]):
+            files[str(parent)] = (stat.S_IFDIR | 0o755, b"")
+        files[path] = (stat.S_IFREG | 0o755, source.read_bytes())
+    for name in applets:
+        if name != "busybox":
+            files[f"bin/{name}"] = (stat.S_IFLNK | 0o777, b"busybox")
+    return newc(files)
+
+
+class Guest:
+    """A running guest; close() ends it, and so does the end of this process,
+    however it comes."""
+
+    def __init__(self, cpus, possible=None, memory="512M", kernel=""):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="plimsoll-"))
+        self.process = None
+        self.heard = b""
+        try:
+            self.boot(cpus, possible or cpus, memory, kernel)
+        except BaseException:
+            self.close()
+            raise
+
+    def boot(self, cpus, possible, memory, kernel):
+        image = self.folder / "initramfs"
+        image.write_bytes(initramfs())
+        vmlinuz = next(FETCHED.glob(
+            "linux-image-cloud-amd64/boot/vmlinuz-*"))
+        errors = open(self.folder / "qemu", "wb")
+        self.process = subprocess.Popen(
+            ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64",
+             "-accel", "tcg", "-smp", f"{cpus},maxcpus={possible}",
+             "-m", memory, "-kernel", vmlinuz, "-initrd", image,
+             "-append", f"console=ttyS0 quiet panic=-1 {kernel}",
+             "-nodefaults", "-no-user-config", "-no-reboot",
+             "-display", "none", "-serial", f"file:{self.folder}/console",
+             "-chardev", "stdio,id=told,signal=off",
+             "-serial", "chardev:told"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
+            bufsize=0)
+        errors.close()
+        os.set_blocking(self.process.stdout.fileno(), False)
+        self.hear(rb"ready\r?\n", BOOT_S, "boot")
+
+    def why(self):
+        said = [(self.folder / n).read_text(errors="replace")[-3000:]
+                for n in ("qemu", "console") if (self.folder / n).exists()]
+        return "\n".join(said + [self.heard.decode(errors="replace")[-500:]])
+
+    def hear(self, pattern, seconds, what):
+        """What comes before the pattern, and the match."""
+        deadline = time.monotonic() + seconds
+        with selectors.DefaultSelector() as ready:
+            ready.register(self.process.stdout, selectors.EVENT_READ)
+            while True:
+                found = re.search(pattern, self.heard)
+                if found:
+                    before = self.heard[:found.start()]
+                    self.heard = self.heard[found.end():]
+                    return before, found
+                left = deadline - time.monotonic()
+                if left <= 0 or not ready.select(left):
+                    raise AssertionError(f"not within {seconds} s: {what}\n"
+                                         f"{self.why()}")
+                more = self.process.stdout.read(65536)
+                if not more:
+                    raise AssertionError(f"the guest ended: {what}\n"
+                                         f"{self.why()}")
+                self.heard += more
+
+    def run(self, command, seconds=COMMAND_S):
+        """What the command writes; AssertionError if it fails."""
+        self.process.stdin.write(f"{command}\n.\n".encode())
+        before, found = self.hear(rb"\nstatus (\d+)\r?\n", seconds, command)
+        text = before.decode(errors="replace")
+        if found.group(1) != b"0":
+            raise AssertionError(f"{command}\n{text}\n{self.why()}")
+        return text
+
+    def close(self):
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process.stdin.close()
+            self.process.stdout.close()
+        shutil.rmtree(self.folder)

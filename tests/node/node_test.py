@@ -1,0 +1,218 @@
+"""The agent on a real kernel with a full cgroup v2 tree: what reaches the
+aggregator is true where the node's own pressure is not.
+
+One guest with four CPUs runs an aggregator and an agent for itself. Each test
+makes cgroups as a kubelet would, runs something in them, and reads the stream
+(/v1/nodes) or one raw report (--once). What was measured is printed beside
+what the kernel's files say of the same time."""
+import json
+import pathlib
+import statistics
+import sys
+import unittest
+import uuid
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+from guest import Guest  # noqa: E402
+from harness import eventually  # noqa: E402
+
+CPUS = 4
+MIB = 1 << 20
+PAGE = 2 * MIB
+POOL_PAGES = 32
+# Reports that a figure is the median of; the agent sends one a second.
+REPORTS = 6
+# A pod is found 10 s after it was made at the latest.
+PATIENCE_S = 60
+
+
+class Pod:
+    """A pod's cgroup in the guest."""
+
+    def __init__(self, guest, uid=None, **limits):
+        self.guest = guest
+        self.uid = uid or str(uuid.uuid4())
+        self.group = guest.run(f"pod {self.uid}").strip()
+        guest.run(f"mkdir {self.group}")
+        for file, value in limits.items():
+            name = file.replace("_", ".", 1)
+            guest.run(f"echo '{value}' > {self.group}/{name}")
+
+    def start(self, command):
+        self.guest.run(f"into {self.group} {command}")
+
+    def keep_busy(self):
+        self.start('sh -c "$busy"')
+
+    def end(self):
+        self.guest.run(f"end {self.group}")
+
+
+class Measured:
+    """Medians of what the stream said of the node and some pods, and what the
+    kernel's own totals say of about the same time (shares of it)."""
+
+    def __init__(self, nodes, uids, before, after):
+        def median(figures):
+            return statistics.median(figures)
+        seconds = after["uptime"] - before["uptime"]
+        self.raw_some = (after["some"] - before["some"]) / seconds
+        self.raw_idle = (after["idle"] - before["idle"]) / seconds / CPUS
+        self.some = median(n["cpu"]["pressure_some"] for n in nodes)
+        self.contention = median(n["cpu"]["contention"] for n in nodes)
+        self.used = median(n["cpu"]["used_cores"] for n in nodes)
+        self.pods = [median(vm_of(n, uid)["contention"] for n in nodes)
+                     for uid in uids]
+        self.pods_used = [median(vm_of(n, uid)["used_cores"] for n in nodes)
+                          for uid in uids]
+
+
+def vm_of(node, uid):
+    return next((v for v in node["vms"] if v["pod_uid"] == uid), None)
+
+
+class OnARealKernel(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.rows = []
+        cls.guest = Guest(CPUS)
+        cls.addClassCleanup(cls.guest.close)
+        cls.guest.run("start_agent --interval 1s")
+
+    @classmethod
+    def tearDownClass(cls):
+        print(f"\n{'':34} {'node some':>9} {'idle':>6} {'stream: some':>13}"
+              f" {'contention':>10}  pods' contention")
+        for name, m in cls.rows:
+            pods = ", ".join(f"{p:.3f}" for p in m.pods)
+            print(f"{name:34} {m.raw_some:9.3f} {m.raw_idle:6.3f}"
+                  f" {m.some:13.3f} {m.contention:10.3f}  {pods}")
+
+    def pod(self, uid=None, **limits):
+        pod = Pod(self.guest, uid, **limits)
+        self.addCleanup(pod.end)
+        return pod
+
+    def nodes(self):
+        return json.loads(self.guest.run(
+            "wget -qO- http://127.0.0.1:7474/v1/nodes"))
+
+    def node(self):
+        """The guest as the stream has it, if it is there and fresh."""
+        nodes = self.nodes()["nodes"]
+        return nodes[0] if nodes and nodes[0]["state"] == "fresh" else None
+
+    def vm(self, uid, claim, holds):
+        """The pod of the stream once holds(vm)."""
+        def probe():
+            node = self.node()
+            vm = vm_of(node, uid) if node else None
+            return vm if vm and holds(vm) else None
+        return eventually(claim, probe, PATIENCE_S, every=0.3)
+
+    def once(self, uid):
+        """One report as the agent makes it, and the pod in it."""
+        report = json.loads(self.guest.run(
+            "plimsoll-agent --once --node-name guest --kvm-probe off"))
+        return report, vm_of(report, uid)
+
+    def kernel(self):
+        """Seconds that the kernel's own files count."""
+        uptime, stat, pressure = self.guest.run(
+            "cat /proc/uptime; head -n 1 /proc/stat;"
+            "head -n 1 /proc/pressure/cpu").strip().splitlines()
+        return {"uptime": float(uptime.split()[0]),
+                "idle": float(stat.split()[4]) / 100,
+                "some": int(pressure.split("total=")[1]) / 1e6}
+
+    def measure(self, name, *pods):
+        """What REPORTS reports in a row say, once the pods are in them."""
+        uids = [p.uid for p in pods]
+        for uid in uids:
+            self.vm(uid, "the stream has the pod's contention",
+                    lambda vm: "contention" in vm)
+        before, seen = self.kernel(), {}
+
+        def enough():
+            answer = self.nodes()
+            seen[answer["rev"]] = answer["nodes"][0]
+            return len(seen) > REPORTS
+        eventually(f"{REPORTS} reports arrive", enough, PATIENCE_S, every=0.3)
+        # The first of them is older than `before`.
+        nodes = list(seen.values())[1:]
+        measured = Measured(nodes, uids, before, self.kernel())
+        self.rows.append((name, measured))
+        return measured
+
+    def test_one_throttled_vm_alone_is_no_contention(self):
+        vm = self.pod(cpu_max="20000 100000")
+        vm.keep_busy()
+        m = self.measure("one task held to 20 % of a CPU", vm)
+        # The node is idle, and its pressure says that it is crowded.
+        self.assertGreater(m.raw_some, 0.3)
+        self.assertGreater(m.some, 0.3)
+        self.assertGreater(m.raw_idle, 0.75)
+        self.assertAlmostEqual(m.pods_used[0], 0.2, delta=0.1)
+        self.assertLess(m.pods[0], 0.1)
+        self.assertLess(m.contention, 0.1)
+
+    def test_vms_that_contend_for_a_cpu_do_not_vanish(self):
+        vms = [self.pod(cpuset_cpus="3") for _ in range(2)]
+        for vm in vms:
+            vm.keep_busy()
+        m = self.measure("two tasks on one CPU", *vms)
+        for contention, used in zip(m.pods, m.pods_used):
+            self.assertGreater(contention, 0.3)
+            self.assertAlmostEqual(used, 0.5, delta=0.2)
+        self.assertGreater(m.contention, 0.3)
+
+    def test_huge_pages_of_a_vm_are_seen(self):
+        self.guest.run(f"echo {POOL_PAGES} > /proc/sys/vm/nr_hugepages")
+        self.addCleanup(self.guest.run, "echo 0 > /proc/sys/vm/nr_hugepages")
+        vm = self.pod()
+        # A file of huge pages behind it, as a VM's memory can be.
+        self.addCleanup(self.guest.run, "rm /huge/memory")
+        vm.start("sh -c 'fallocate -l 24M /huge/memory; sleep 600'")
+        seen = self.vm(vm.uid, "the stream has the VM's huge pages",
+                       lambda v: v.get("memory_bytes", 0) >= 24 * MIB)
+        self.assertLess(seen["memory_bytes"], 25 * MIB)
+        pool = self.node()["hugepages"][0]
+        self.assertEqual((pool["size_bytes"], pool["total"], pool["free"]),
+                         (PAGE, POOL_PAGES, POOL_PAGES - 12))
+        report, raw = self.once(vm.uid)
+        self.assertEqual(report["hugepages"][0]["free"], POOL_PAGES - 12)
+        self.assertEqual(raw["hugetlb"],
+                         [{"size_bytes": PAGE, "used_bytes": 24 * MIB}])
+        # No memory.* file knows of them.
+        self.assertLess(raw["memory_current_bytes"], 4 * MIB)
+
+    def test_an_out_of_memory_kill_is_counted(self):
+        vm = self.pod(memory_max="16M")
+        self.assertEqual(self.once(vm.uid)[1]["oom_kills"], 0)
+        vm.start("tail /dev/zero")  # looks for a line's end in memory
+        eventually("the kernel kills the task",
+                   lambda: "oom_kill 1" in self.guest.run(
+                       f"cat {vm.group}/memory.events"), PATIENCE_S)
+        self.assertEqual(self.once(vm.uid)[1]["oom_kills"], 1)
+
+    def test_a_cgroup_made_anew_is_a_new_series(self):
+        vm = self.pod()
+        vm.keep_busy()
+        self.vm(vm.uid, "the stream has a busy VM",
+                lambda v: v.get("used_cores_5m", 0) > 0.5)
+        old = self.once(vm.uid)[1]
+        vm.end()
+        self.guest.run(f"mkdir {vm.group}")
+        # What the same uid now uses owes nothing to what it used before.
+        fresh = self.vm(vm.uid, "the stream has the new cgroup",
+                        lambda v: v.get("used_cores_5m", 1) < 0.5)
+        self.assertLess(fresh["used_cores_5m"], 0.05)
+        self.assertLess(fresh["used_cores"], 0.05)
+        new = self.once(vm.uid)[1]
+        self.assertNotEqual(new["cgroup_inode"], old["cgroup_inode"])
+        self.assertLess(new["cpu_usage_us"], old["cpu_usage_us"])
+
+
+if __name__ == "__main__":
+    unittest.main()

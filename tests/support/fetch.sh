@@ -1,0 +1,48 @@
+#!/bin/sh
+# Debian packages unpacked into a folder, without installing them: no kernel in
+# /boot, no service started, no other package replaced. A kernel's modules are
+# left out.
+# usage: tests/support/fetch.sh FOLDER PACKAGE...
+#
+# What is there already stays. A package that only names another one (as
+# linux-image-cloud-amd64 names the kernel of the day) stands for that one.
+set -eu
+
+folder=$1
+shift
+
+# Without package lists, or with old ones, the first try fails.
+update() {
+	sudo=$([ "$(id -u)" = 0 ] || echo sudo)
+	$sudo apt-get update -q >&2
+}
+
+# The package with the files: $1 itself, or the kernel it depends on.
+real_name() {
+	case $1 in
+	linux-image-*)
+		apt-cache depends "$1" |
+			sed -n 's/^ *Depends: \(linux-image-[0-9].*\)$/\1/p' |
+			grep . || echo "$1"
+		;;
+	*) echo "$1" ;;
+	esac
+}
+
+download() {
+	(cd "$1" && apt-get -q -o APT::Sandbox::User= \
+		download "$(real_name "$2")") >&2
+}
+
+for package in "$@"; do
+	done=$folder/$package
+	[ -d "$done" ] && continue
+	new=$done.new
+	rm -rf "$new"
+	mkdir -p "$new"
+	download "$new" "$package" || { update && download "$new" "$package"; }
+	dpkg-deb --fsys-tarfile "$new"/*.deb |
+		tar -x -C "$new" --exclude=./lib/modules
+	rm "$new"/*.deb
+	mv "$new" "$done"
+done
