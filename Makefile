@@ -26,6 +26,7 @@ PACKAGES_FUZZ = clang-14 libclang-rt-14-dev
 PACKAGES_NODE = qemu-system-x86 python3
 # Unpacked below build/, not installed.
 FETCHED_NODE = linux-image-cloud-amd64 busybox-static
+FETCHED_BENCH = prometheus-node-exporter
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
 	-Wmissing-prototypes -Wvla -Wcast-qual -Wformat=2 -Wundef -Werror
@@ -237,6 +238,12 @@ bench: packages-test ## print what a sample and a decision cost
 	@for b in $(BENCH_BINS); do $$b; done
 .PHONY: bench-binaries
 bench-binaries: $(BENCH_BINS)
+
+.PHONY: bench-agent
+bench-agent: packages-node ## the agent beside node_exporter, and in QEMU
+	@tests/support/fetch.sh build/ci/debian $(FETCHED_BENCH)
+	@$(MAKE) -s -j$(JOBS) all
+	@python3 tests/bench/agent_bench.py
 
 # ---- looking after the code -----------------------------------------------
 

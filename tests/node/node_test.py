@@ -21,6 +21,7 @@ CPUS = 4
 MIB = 1 << 20
 PAGE = 2 * MIB
 POOL_PAGES = 32
+START_AGENT = "start_agent --interval 1s"
 # Reports that a figure is the median of; the agent sends one a second.
 REPORTS = 6
 # A pod is found 10 s after it was made at the latest.
@@ -78,7 +79,7 @@ class OnARealKernel(unittest.TestCase):
         cls.rows = []
         cls.guest = Guest(CPUS)
         cls.addClassCleanup(cls.guest.close)
-        cls.guest.run("start_agent --interval 1s")
+        cls.guest.run(START_AGENT)
 
     @classmethod
     def tearDownClass(cls):
@@ -196,22 +197,35 @@ class OnARealKernel(unittest.TestCase):
                        f"cat {vm.group}/memory.events"), PATIENCE_S)
         self.assertEqual(self.once(vm.uid)[1]["oom_kills"], 1)
 
-    def test_a_cgroup_made_anew_is_a_new_series(self):
+    def busy_pod(self):
+        """A pod whose past in the stream is a busy CPU, and its raw report."""
         vm = self.pod()
         vm.keep_busy()
         self.vm(vm.uid, "the stream has a busy VM",
                 lambda v: v.get("used_cores_5m", 0) > 0.5)
-        old = self.once(vm.uid)[1]
-        vm.end()
-        self.guest.run(f"mkdir {vm.group}")
-        # What the same uid now uses owes nothing to what it used before.
-        fresh = self.vm(vm.uid, "the stream has the new cgroup",
-                        lambda v: v.get("used_cores_5m", 1) < 0.5)
-        self.assertLess(fresh["used_cores_5m"], 0.05)
-        self.assertLess(fresh["used_cores"], 0.05)
-        new = self.once(vm.uid)[1]
+        return vm, self.once(vm.uid)[1]
+
+    def assert_begun_anew(self, uid, old):
+        """The idle cgroup of the same uid owes nothing to what was there."""
+        new = self.once(uid)[1]
         self.assertNotEqual(new["cgroup_inode"], old["cgroup_inode"])
         self.assertLess(new["cpu_usage_us"], old["cpu_usage_us"])
+        vm = self.vm(uid, "the stream has the idle cgroup",
+                     lambda v: v.get("used_cores", 1) < 0.05)
+        self.assertLess(vm["used_cores_5m"], 0.05)
+
+    def test_a_cgroup_made_anew_is_a_new_series(self):
+        vm, old = self.busy_pod()
+        vm.end()
+        self.guest.run(f"mkdir {vm.group}")
+        self.assert_begun_anew(vm.uid, old)
+
+    def test_a_cgroup_made_anew_behind_the_agents_back_is_a_new_series(self):
+        vm, old = self.busy_pod()
+        self.guest.run("end_agent")
+        vm.end()
+        self.guest.run(f"mkdir {vm.group}; {START_AGENT}")
+        self.assert_begun_anew(vm.uid, old)
 
 
 if __name__ == "__main__":
