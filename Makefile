@@ -83,7 +83,7 @@ ALL_HDRS := $(wildcard lib/*.h proto/*.h kube/*.h agent/*.h aggregator/*.h \
 .PHONY: help
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / \
-		{ printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+		{ printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@echo "  BUILD=release|asan|tsan picks the build (now: $(BUILD))"
 
 # ---- building -------------------------------------------------------------

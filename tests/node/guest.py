@@ -7,7 +7,6 @@ import os
 import pathlib
 import re
 import selectors
-import shutil
 import stat
 import subprocess
 import sys
@@ -74,7 +73,8 @@ class Guest:
     however it comes."""
 
     def __init__(self, cpus, possible=None, memory="512M", kernel=""):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="plimsoll-"))
+        self.temporary = tempfile.TemporaryDirectory(prefix="plimsoll-")
+        self.folder = pathlib.Path(self.temporary.name)
         self.process = None
         self.heard = b""
         try:
@@ -145,4 +145,4 @@ class Guest:
             self.process.wait()
             self.process.stdin.close()
             self.process.stdout.close()
-        shutil.rmtree(self.folder)
+        self.temporary.cleanup()
