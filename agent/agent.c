@@ -1,12 +1,17 @@
 #include "agent/agent.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
+#include "agent/check.h"
 #include "agent/node.h"
+#include "agent/own.h"
 #include "agent/ring.h"
+#include "agent/spool.h"
 #include "agent/uplink.h"
 #include "lib/buffer.h"
 #include "lib/clock.h"
@@ -26,12 +31,18 @@ enum {
 
 #define DRAIN_US UINT64_C(2000000)
 #define TROUBLE_EVERY_US UINT64_C(600000000)
+#define SPOOL_TROUBLE_US UINT64_C(60000000)
 
 struct agent {
 	const struct agent_config *config;
 	struct loop *loop;
 	struct node *node;
 	struct ring *ring;
+	struct spool *spool; /* or NULL */
+	struct own own;
+	struct check *check;
+	char boot_id[REPORT_UID_MAX];
+	uint64_t sampled_us; /* when the newest report was made */
 	struct uplink *uplinks[OPTION_LIST_MAX];
 	size_t uplink_count;
 	struct timer *sample, *drain;
@@ -57,15 +68,42 @@ static void tell_trouble(struct agent *agent)
 	}
 }
 
+/* What the disk does not take is said; it stays in memory. */
+static void tell_spool_trouble(struct agent *agent)
+{
+	const struct error *err = spool_trouble(agent->spool);
+
+	if (err->code != 0 &&
+		log_allow_topic(&agent->trouble, clock_monotonic_us(),
+			SPOOL_TROUBLE_US, err->text, NULL)) {
+		log_warning("reports are in memory only", log_err(err),
+			LOG_END);
+	}
+}
+
+static void tell_own(struct report *report, struct agent *agent)
+{
+	own_read(&report->own, &agent->own);
+	report->own.spool_bytes =
+		agent->spool == NULL ? 0 : spool_bytes(agent->spool);
+	report->dropped = ring_dropped(agent->ring) +
+		(agent->spool == NULL ? 0 : spool_dropped(agent->spool));
+}
+
 static void add_report(struct agent *agent)
 {
 	struct buffer bytes = BUFFER_MAX(REPORT_BYTES_MAX);
 	struct report report;
 
+	if (agent->spool != NULL) {
+		spool_before_add(agent->spool);
+	}
 	node_report(&report, agent->node, agent->interval_us);
 	tell_trouble(agent);
 	report.seq = ring_next_seq(agent->ring);
-	report.dropped = ring_dropped(agent->ring);
+	tell_own(&report, agent);
+	memcpy(agent->boot_id, report.boot_id, sizeof(agent->boot_id));
+	agent->sampled_us = clock_monotonic_us();
 	wire_pack_report(&bytes, &report);
 	report_fini(&report);
 	if (bytes.overflowed) {
@@ -75,6 +113,10 @@ static void add_report(struct agent *agent)
 		ring_add(agent->ring, (const uint8_t *)bytes.data, bytes.len);
 	}
 	buffer_fini(&bytes);
+	if (agent->spool != NULL) {
+		spool_after_add(agent->spool);
+		tell_spool_trouble(agent);
+	}
 }
 
 /* The longest wish of any aggregator, never below what was configured. */
@@ -150,6 +192,7 @@ static void close_all(struct agent *agent)
 	}
 	agent->uplink_count = 0;
 	node_close(take_ptr(agent->node));
+	check_close(take_ptr(agent->check));
 }
 
 static void on_drain(void *owner)
@@ -161,6 +204,9 @@ static void on_drain(void *owner)
 		idle = idle && uplink_is_idle(agent->uplinks[i]);
 	}
 	if (idle || clock_monotonic_us() >= agent->drain_until_us) {
+		if (agent->spool != NULL) {
+			spool_keep_all(agent->spool);
+		}
 		close_all(agent);
 	}
 }
@@ -176,14 +222,46 @@ static void on_stop(void *owner)
 	timer_start(agent->drain, 0, DRAIN_POLL_MS);
 }
 
+static int open_spool(struct agent *agent, struct error *err)
+{
+	const struct agent_config *config = agent->config;
+	struct spool_options options = {
+		.dir = config->spool,
+		.bytes_max = config->spool_max_bytes,
+		.run_id = agent->run_id,
+		.consumers = config->aggregators.count,
+	};
+	int r;
+
+	agent->ring = ring_new((size_t)config->ring_reports, RING_BYTES_MAX,
+		config->aggregators.count);
+	if (config->spool == NULL) {
+		return 0;
+	}
+	options.ring = agent->ring;
+	r = spool_open(&agent->spool, &options, err);
+	if (r == 0 && spool_segments_found(agent->spool) > 0) {
+		log_info("reports of earlier runs are in the spool",
+			log_str("dir", config->spool),
+			log_int("segments",
+				(int64_t)spool_segments_found(agent->spool)),
+			log_int("bytes", (int64_t)spool_bytes(agent->spool)),
+			LOG_END);
+	}
+	return r;
+}
+
 static int open_each_uplink(struct agent *agent, const struct tls_material *tls,
 	struct error *err)
 {
 	const struct option_list *urls = &agent->config->aggregators;
 	const struct dial_config *dial = &agent->config->dial;
 
-	agent->ring = ring_new((size_t)agent->config->ring_reports,
-		RING_BYTES_MAX, urls->count);
+	int r = open_spool(agent, err);
+
+	if (r < 0) {
+		return r;
+	}
 	for (size_t i = 0; i < urls->count; i++) {
 		const struct uplink_options options = {
 			.url = urls->items[i],
@@ -192,13 +270,14 @@ static int open_each_uplink(struct agent *agent, const struct tls_material *tls,
 			.token_file = dial->token_file,
 			.session = { .node = agent->config->node_name,
 				.run_id = agent->run_id,
+				.boot_id = agent->boot_id,
 				.version = plimsoll_version,
 				.ring = agent->ring,
+				.spool = agent->spool,
 				.consumer = i },
 		};
-		int r = uplink_new(&agent->uplinks[i], loop_uv(agent->loop),
+		r = uplink_new(&agent->uplinks[i], loop_uv(agent->loop),
 			&options, err);
-
 		if (r < 0) {
 			return r;
 		}
@@ -221,9 +300,36 @@ static int open_uplinks(struct agent *agent, struct error *err)
 	return r;
 }
 
+/* A sample that is late by this many intervals will not come. */
+enum { CHECK_INTERVALS = 3 };
+#define CHECK_LEAST_US UINT64_C(10000000)
+
+/* Whoever restarts an agent because an aggregator is away loses what it kept
+ * for it, so that is said and is no failure. */
+static bool say_check(void *owner, struct buffer *out)
+{
+	struct agent *agent = owner;
+	uint64_t now_us = clock_monotonic_us();
+	uint64_t late_us = CHECK_INTERVALS * agent->interval_us;
+	uint64_t age_us = now_us - agent->sampled_us;
+	size_t taking = 0;
+
+	for (size_t i = 0; i < agent->uplink_count; i++) {
+		taking += uplink_is_taken(agent->uplinks[i]);
+	}
+	buffer_printf(out,
+		"%" PRIu64
+		" reports, the newest %.1f s old; "
+		"%zu of %zu aggregators take them; %zu are kept",
+		ring_next_seq(agent->ring) - 1, (double)age_us / 1e6, taking,
+		agent->uplink_count, ring_count(agent->ring));
+	return age_us <= (late_us < CHECK_LEAST_US ? CHECK_LEAST_US : late_us);
+}
+
 static int start(struct agent *agent, struct error *err)
 {
 	uv_loop_t *uv = loop_uv(agent->loop);
+	struct error unanswered;
 	int r;
 
 	if (getrandom(agent->run_id, sizeof(agent->run_id), 0) !=
@@ -234,9 +340,16 @@ static int start(struct agent *agent, struct error *err)
 		(void)snprintf(agent->run_text + 2 * i, 3, "%02x",
 			agent->run_id[i]);
 	}
+	own_init(&agent->own);
 	r = node_new(&agent->node, uv, agent->config, on_probed, agent, err);
 	if (r == 0) {
 		r = open_uplinks(agent, err);
+	}
+	if (r == 0 &&
+		check_new(&agent->check, uv, agent->config->node_name,
+			say_check, agent, &unanswered) < 0) {
+		log_warning("--check cannot be answered", log_err(&unanswered),
+			LOG_END);
 	}
 	if (r == 0) {
 		/* The first report waits a moment for what KVM says. */
@@ -282,6 +395,8 @@ int agent_run(const struct agent_config *config, struct error *err)
 		log_stopped(&agent);
 	}
 	loop_free(agent.loop);
+	spool_close(agent.spool);
+	own_fini(&agent.own);
 	ring_free(agent.ring);
 	return r;
 }

@@ -35,6 +35,18 @@ static const struct option table[] = {
 	{ "ring-reports", "COUNT", OPTION_INTEGER, AT(ring_reports), "900",
 		"reports kept while an aggregator cannot store them", 1, 100000,
 		NULL, NULL },
+	{ "spool", "DIR", OPTION_TEXT, AT(spool), NULL,
+		"where reports go that the ring cannot hold and those that are "
+		"not stored at the end; made if it is not there",
+		0, 0, NULL, NULL },
+	{ "spool-max-bytes", "SIZE", OPTION_BYTES, AT(spool_max_bytes), "64MiB",
+		"what the spool may take; beyond it the oldest reports are "
+		"dropped",
+		4 << 20, 1e12, NULL, NULL },
+	{ "check", NULL, OPTION_BOOL, AT(check), NULL,
+		"ask the agent that runs for this node whether it takes "
+		"samples: exit status 0 if so; for probes",
+		0, 0, NULL, NULL },
 	{ "once", NULL, OPTION_BOOL, AT(once), NULL,
 		"print one report as JSON and exit", 0, 0, NULL, NULL },
 	OPTIONS_LOG_ROWS(struct agent_config, log_format, log_level),
@@ -92,7 +104,8 @@ int config_check(struct agent_config *config, struct error *err)
 	if (r == 0) {
 		r = check_name(config->node_name, err);
 	}
-	if (r == 0 && config->aggregators.count == 0 && !config->once) {
+	if (r == 0 && config->aggregators.count == 0 && !config->once &&
+		!config->check) {
 		r = error_set(err, -EINVAL,
 			"--aggregator is missing: say where reports go, or "
 			"use --once");

@@ -17,7 +17,9 @@ struct agent_config {
 	const char *proc_root, *sys_root, *cgroup_root, *dev_root;
 	int kvm_level; /* enum kvm_level */
 	int64_t ring_reports;
-	bool once;
+	const char *spool; /* NULL: none */
+	uint64_t spool_max_bytes;
+	bool once, check;
 	int log_format; /* enum log_format */
 	int log_level;	/* enum log_level */
 	char host_name[REPORT_NODE_MAX];

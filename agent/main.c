@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "agent/agent.h"
+#include "agent/check.h"
 #include "agent/config.h"
 #include "agent/once.h"
 #include "lib/error.h"
@@ -35,6 +36,12 @@ int main(int argc, char **argv)
 	}
 	log_setup((enum log_format)config.log_format,
 		(enum log_level)config.log_level);
-	r = config.once ? once_run(&config, &err) : agent_run(&config, &err);
+	if (config.check) {
+		r = check_ask(config.node_name, stdout, &err);
+	} else if (config.once) {
+		r = once_run(&config, &err);
+	} else {
+		r = agent_run(&config, &err);
+	}
 	return r < 0 ? complain(&err, EXIT_FAILED) : EXIT_OK;
 }

@@ -27,6 +27,8 @@ struct ring {
 	uint64_t dropped;
 	struct consumer consumers[RING_CONSUMERS_MAX];
 	size_t consumer_count;
+	ring_keep keep; /* or NULL */
+	void *keeper;
 };
 
 struct ring *ring_new(size_t reports, size_t bytes, size_t consumers)
@@ -89,11 +91,24 @@ static void skip_freed(struct ring *ring)
 	}
 }
 
+static uint32_t bit_of(size_t consumer)
+{
+	return UINT32_C(1) << consumer;
+}
+
+static bool is_kept(const struct ring *ring, const struct slot *slot)
+{
+	uint32_t all = bit_of(ring->consumer_count) - 1;
+
+	return ring->keep != NULL &&
+		ring->keep(ring->keeper, ring->oldest, all & ~slot->stored);
+}
+
 static void drop_oldest(struct ring *ring)
 {
 	struct slot *slot = slot_at(ring, ring->oldest);
 
-	if (!slot->forgotten) {
+	if (!is_kept(ring, slot) && !slot->forgotten) {
 		ring->dropped++;
 	}
 	release(ring, slot);
@@ -129,11 +144,6 @@ void ring_skip(struct ring *ring)
 	ring->next++;
 	ring->dropped++;
 	skip_freed(ring);
-}
-
-static uint32_t bit_of(size_t consumer)
-{
-	return UINT32_C(1) << consumer;
 }
 
 static bool is_due(const struct ring *ring, const struct slot *slot,
@@ -289,6 +299,28 @@ void ring_forget(struct ring *ring, size_t consumer, const uint64_t *seqs,
 		settle(ring, slot, consumer);
 	}
 	skip_freed(ring);
+}
+
+void ring_set_keeper(struct ring *ring, ring_keep keep, void *owner)
+{
+	ring->keep = keep;
+	ring->keeper = owner;
+}
+
+uint64_t ring_oldest_seq(const struct ring *ring)
+{
+	return ring->oldest;
+}
+
+bool ring_get(const struct ring *ring, uint64_t seq, struct packed_report *out)
+{
+	const struct slot *slot = find(ring, seq);
+
+	if (slot == NULL) {
+		return false;
+	}
+	*out = (struct packed_report){ .bytes = slot->bytes, .len = slot->len };
+	return true;
 }
 
 bool ring_has_news(const struct ring *ring, size_t consumer)

@@ -74,6 +74,17 @@ void ring_received(struct ring *ring, size_t consumer,
 void ring_forget(struct ring *ring, size_t consumer, const uint64_t *seqs,
 	size_t count);
 
+/* Who keeps what the ring has to drop: seq, which some consumers have not
+ * stored (a bit for each). True: it is kept elsewhere, and not lost. */
+typedef bool (*ring_keep)(void *owner, uint64_t seq, uint32_t lacking);
+void ring_set_keeper(struct ring *ring, ring_keep keep, void *owner);
+
+/* The first number that is held; ring_next_seq() if none is. */
+uint64_t ring_oldest_seq(const struct ring *ring);
+
+/* The packed report of that number; false if it is not held. */
+bool ring_get(const struct ring *ring, uint64_t seq, struct packed_report *out);
+
 /* Reports the consumer was never given. */
 bool ring_has_news(const struct ring *ring, size_t consumer);
 

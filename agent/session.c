@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/clock.h"
 #include "lib/memory.h"
 
 struct session {
@@ -13,10 +14,11 @@ struct session {
 	bool hello_sent; /* the request under way is Hello */
 	bool again;	 /* offer batch once more as it is */
 	bool strange;	 /* nothing was taken since the last Hello */
-	unsigned refusals;
-	uint64_t not_before_us;
+	unsigned refusals, spool_refusals;
+	uint64_t not_before_us, spool_not_before_us;
 	uint32_t hint_ms;
-	struct ring_batch batch; /* under way, or refused */
+	struct ring_batch batch;    /* under way, or refused */
+	struct spool_batch spooled; /* the same, if batch.count is 0 */
 };
 
 struct session *session_new(const struct session_options *options)
@@ -70,6 +72,52 @@ void session_put_off_hello(struct session *session, uint64_t now_us)
 	session->not_before_us = now_us + SESSION_HELLO_REFUSED_US;
 }
 
+/* Reports of an earlier boot say nothing by today's clock: their age is then
+ * what the wall clock tells, by the newest of them. */
+static uint64_t sent_us(const struct session *session, uint64_t now_us)
+{
+	const struct spool_batch *batch = &session->spooled;
+	const struct packed_report *newest = &batch->reports[batch->count - 1];
+	uint64_t wall_us = clock_wall_us();
+	uint64_t sent = now_us;
+	struct report report;
+
+	if (wire_unpack_report(&report, newest->bytes, newest->len, NULL) < 0) {
+		return now_us; /* whoever gets it will say so */
+	}
+	if (report.monotonic_us > now_us ||
+		strcmp(report.boot_id, session->options.boot_id) != 0) {
+		sent = report.monotonic_us;
+		sent += report.wall_us < wall_us ? wall_us - report.wall_us : 0;
+	}
+	report_fini(&report);
+	return sent;
+}
+
+static bool next_spooled(struct session *session, struct buffer *out,
+	uint64_t now_us)
+{
+	const struct session_options *o = &session->options;
+
+	session->spooled.count = 0;
+	if (o->spool == NULL || now_us < session->spool_not_before_us) {
+		return false;
+	}
+	spool_pick(&session->spooled, o->spool, o->consumer);
+	if (session->spooled.count == 0) {
+		return false;
+	}
+	wire_pack_batch(out,
+		&(const struct batch_out){
+			.node = o->node,
+			.run_id = session->spooled.run_id,
+			.sent_monotonic_us = sent_us(session, now_us),
+			.reports = session->spooled.reports,
+			.count = session->spooled.count,
+		});
+	return true;
+}
+
 bool session_next(struct session *session, struct buffer *out, char *token,
 	uint64_t now_us)
 {
@@ -83,18 +131,30 @@ bool session_next(struct session *session, struct buffer *out, char *token,
 		return true;
 	}
 	pick(session, now_us);
-	if (session->batch.count == 0) {
-		return false;
+	if (session->batch.count > 0) {
+		wire_pack_batch(out,
+			&(const struct batch_out){
+				.node = session->options.node,
+				.run_id = session->options.run_id,
+				.sent_monotonic_us = now_us,
+				.reports = session->batch.reports,
+				.count = session->batch.count,
+			});
+		return true;
 	}
-	wire_pack_batch(out,
-		&(const struct batch_out){
-			.node = session->options.node,
-			.run_id = session->options.run_id,
-			.sent_monotonic_us = now_us,
-			.reports = session->batch.reports,
-			.count = session->batch.count,
-		});
-	return true;
+	return next_spooled(session, out, now_us);
+}
+
+static enum session_event take_spool_ack(struct session *session,
+	bool is_stored, uint64_t now_us)
+{
+	if (!is_stored) {
+		session->spool_not_before_us = now_us + SESSION_SPOOL_AGAIN_US;
+		return SESSION_RECEIVED;
+	}
+	session->spool_refusals = 0;
+	spool_advance(session->options.spool, session->options.consumer);
+	return SESSION_STORED;
 }
 
 static enum session_event take_ack(struct session *session,
@@ -115,12 +175,29 @@ static enum session_event take_ack(struct session *session,
 	}
 	session->strange = false;
 	session->again = false;
+	if (batch->count == 0) {
+		return take_spool_ack(session, ack->stored, now_us);
+	}
 	if (ack->stored) {
 		ring_stored(o->ring, o->consumer, batch->seqs, batch->count);
 		return SESSION_STORED;
 	}
 	ring_received(o->ring, o->consumer, batch, now_us);
 	return SESSION_RECEIVED;
+}
+
+static enum session_event take_spool_refusal(struct session *session,
+	uint64_t now_us)
+{
+	session->spool_refusals++;
+	if (session->spool_refusals < SESSION_REFUSALS_MAX) {
+		session->spool_not_before_us =
+			now_us + SESSION_BATCH_REFUSED_US;
+		return SESSION_REFUSED;
+	}
+	session->spool_refusals = 0;
+	spool_advance(session->options.spool, session->options.consumer);
+	return SESSION_DROPPED;
 }
 
 static enum session_event take_refusal(struct session *session,
@@ -133,14 +210,22 @@ static enum session_event take_refusal(struct session *session,
 		session->not_before_us = now_us + SESSION_HELLO_REFUSED_US;
 		return SESSION_REFUSED;
 	}
+	if (session->batch.count == 0) {
+		return take_spool_refusal(session, now_us);
+	}
 	session->again = true;
 	session->refusals++;
 	if (session->refusals < SESSION_REFUSALS_MAX) {
 		session->not_before_us = now_us + SESSION_BATCH_REFUSED_US;
 		return SESSION_REFUSED;
 	}
-	ring_forget(o->ring, o->consumer, session->batch.seqs,
-		session->batch.count);
+	if (session->batch.count > 1) {
+		/* One of them may be what is wrong: the first half alone. */
+		session->batch.count = (session->batch.count + 1) / 2;
+		session->refusals = SESSION_REFUSALS_MAX - 1;
+		return SESSION_REFUSED;
+	}
+	ring_forget(o->ring, o->consumer, session->batch.seqs, 1);
 	session->again = false;
 	return SESSION_DROPPED;
 }

@@ -1,10 +1,13 @@
 /* What to say to one aggregator, and what its answers mean.
  *
  * Hello comes first and whenever the aggregator asks for it; then batches out
- * of the ring, one at a time. No I/O and no clock: uplink.c sends the bytes. */
+ * of the ring, one at a time, and what the spool holds for it while the ring
+ * has nothing. Of a batch that is refused again and again the half goes alone,
+ * until it is one report, which is given up. uplink.c sends the bytes. */
 #pragma once
 
 #include "agent/ring.h"
+#include "agent/spool.h"
 #include "lib/buffer.h"
 #include "lib/error.h"
 #include "proto/wire.h"
@@ -17,8 +20,11 @@
 #define SESSION_HELLO_REFUSED_US UINT64_C(10000000)
 #define SESSION_BATCH_REFUSED_US UINT64_C(2000000)
 #define SESSION_NO_ANSWER_US UINT64_C(1000000)
+/* What the spool has is offered again after this time where it was taken, but
+ * not to disk. */
+#define SESSION_SPOOL_AGAIN_US UINT64_C(5000000)
 
-/* A batch is offered this often before its reports are given up. */
+/* A batch is offered this often before it is halved. */
 enum { SESSION_REFUSALS_MAX = 3 };
 
 enum session_event {
@@ -27,7 +33,7 @@ enum session_event {
 	SESSION_RECEIVED,  /* taken, but not on disk: kept */
 	SESSION_HELLO_DUE, /* the aggregator does not know us (any more) */
 	SESSION_REFUSED,   /* will be offered again */
-	SESSION_DROPPED,   /* refused too often: the reports are lost to it */
+	SESSION_DROPPED,   /* refused too often: a report is lost to it */
 	SESSION_NO_ANSWER, /* or none that can be understood */
 };
 
@@ -36,9 +42,11 @@ struct session;
 struct session_options {
 	const char *node;      /* all outlive the session */
 	const uint8_t *run_id; /* REPORT_RUN_ID_BYTES */
+	const char *boot_id;   /* of this boot; "" until it is known */
 	const char *version;
 	struct ring *ring;
-	size_t consumer; /* in the ring */
+	struct spool *spool; /* or NULL */
+	size_t consumer;     /* in the ring and in the spool */
 };
 
 /* Never NULL. */

@@ -29,6 +29,7 @@ struct uplink {
 	struct session *session;
 	struct timer *retry;
 	struct log_limit trouble, refusals, silence, unsaved, tokens;
+	bool is_taken;	  /* by the last answer */
 	uint64_t lost_us; /* no connection since; 0: there is one */
 };
 
@@ -77,8 +78,8 @@ static void log_event(struct uplink *uplink, enum session_event event,
 		break;
 	case SESSION_DROPPED:
 		log_error(
-			"reports are lost: the aggregator refused them "
-			"again and again",
+			"a report is lost: the aggregator refused it again "
+			"and again",
 			url, log_err(why), LOG_END);
 		break;
 	case SESSION_NO_ANSWER:
@@ -97,6 +98,7 @@ static void on_answer(void *owner, const uint8_t *bytes, size_t len)
 	enum session_event event = session_answer(uplink->session, bytes, len,
 		clock_monotonic_us(), &why);
 
+	uplink->is_taken = event == SESSION_STORED || event == SESSION_RECEIVED;
 	log_event(uplink, event, &why);
 	uplink_kick(uplink);
 }
@@ -217,6 +219,11 @@ bool uplink_is_idle(const struct uplink *uplink)
 	}
 	return !mq_client_busy(uplink->client) &&
 		!session_has_news(uplink->session);
+}
+
+bool uplink_is_taken(const struct uplink *uplink)
+{
+	return uplink->is_taken && mq_client_connected(uplink->client);
 }
 
 uint32_t uplink_interval_hint_ms(const struct uplink *uplink)

@@ -31,6 +31,9 @@ void uplink_kick(struct uplink *uplink);
 /* Nothing is under way and nothing new waits, or it cannot be sent now. */
 bool uplink_is_idle(const struct uplink *uplink);
 
+/* The last answer was that reports were taken. */
+bool uplink_is_taken(const struct uplink *uplink);
+
 /* The interval the aggregator asked for last; 0: none. */
 uint32_t uplink_interval_hint_ms(const struct uplink *uplink);
 

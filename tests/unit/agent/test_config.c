@@ -92,7 +92,7 @@ static void refuses_with_a_sentence(void **state)
 		{ "--interval=61s", "not between" },
 		{ "--ring-reports=0", "not between" },
 		{ "--kvm-probe=maybe", "none of" },
-		{ "--spool=/tmp", "no flag --spool" },
+		{ "--spool-max-bytes=1MiB", "not between" },
 		{ "--aggregator=tcp://a:99999", "tcp://HOST:PORT" },
 		{ "--node-name=", "--node-name" },
 		{ "--node-name=a b", "'a b'" },

@@ -1,8 +1,12 @@
 #include "agent/session.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "lib/clock.h"
+#include "lib/memory.h"
 #include "lib/mq.h"
 #include "tests/support/cm.h"
 
@@ -10,6 +14,7 @@ static const uint8_t run_id[REPORT_RUN_ID_BYTES] = { 1, 2, 3, 16 };
 
 struct fixture {
 	struct ring *ring;
+	struct session_options options;
 	struct session *session;
 	uint64_t now_us;
 	char *token;
@@ -28,12 +33,14 @@ static int setup(void **state)
 		.now_us = 1000000,
 		.sent = BUFFER_MAX(MQ_SEND_MAX),
 	};
-	f.session = session_new(&(const struct session_options){
+	f.options = (struct session_options){
 		.node = "node-1",
 		.run_id = run_id,
+		.boot_id = "this-boot",
 		.version = "1.0",
 		.ring = f.ring,
-	});
+	};
+	f.session = session_new(&f.options);
 	*state = &f;
 	return 0;
 }
@@ -262,6 +269,37 @@ static void gives_up_a_batch_that_is_refused_three_times(void **state)
 	assert_int_equal(hear_refusal(f), SESSION_REFUSED);
 }
 
+static void one_bad_report_costs_no_other(void **state)
+{
+	struct fixture *f = *state;
+	enum { REPORTS = 8, BAD = 3 };
+
+	greet(f);
+	for (int i = 0; i < REPORTS; i++) {
+		add_report(f);
+	}
+	for (int tries = 0; tries < 100 && ring_count(f->ring) > 0; tries++) {
+		bool is_bad = false;
+
+		f->now_us += SESSION_BATCH_REFUSED_US;
+		if (!say(f)) {
+			continue;
+		}
+		for (size_t i = 0; i < f->request.batch.count; i++) {
+			is_bad |= f->request.batch.reports[i].seq == BAD;
+		}
+		if (is_bad) {
+			(void)hear_refusal(f);
+		} else {
+			assert_int_equal(
+				hear_ack(f, (struct ack){ .stored = true }),
+				SESSION_STORED);
+		}
+	}
+	assert_int_equal(ring_count(f->ring), 0);
+	assert_int_equal(ring_dropped(f->ring), 1);
+}
+
 static void an_accepted_batch_ends_the_count_of_refusals(void **state)
 {
 	struct fixture *f = *state;
@@ -277,6 +315,87 @@ static void an_accepted_batch_ends_the_count_of_refusals(void **state)
 			SESSION_STORED);
 	}
 	assert_int_equal(ring_dropped(f->ring), 0);
+}
+
+/* A folder with what an earlier run of another boot left. */
+static void leave_an_old_report(const char *dir)
+{
+	static const uint8_t old_run[REPORT_RUN_ID_BYTES] = { 9 };
+	struct ring *ring = ring_new(10, 1 << 20, 1);
+	struct buffer bytes = BUFFER_MAX(4096);
+	struct spool *spool;
+	struct report report;
+
+	report_init(&report);
+	report.seq = 1;
+	memcpy(report.boot_id, "an-older-boot", sizeof("an-older-boot"));
+	report.monotonic_us = UINT64_C(5000000000);
+	report.wall_us = clock_wall_us() - UINT64_C(3600000000);
+	report.interval_ms = 2000;
+	wire_pack_report(&bytes, &report);
+	ring_add(ring, (const uint8_t *)bytes.data, bytes.len);
+	buffer_fini(&bytes);
+	report_fini(&report);
+	assert_int_equal(spool_open(&spool,
+				 &(struct spool_options){ .dir = dir,
+					 .bytes_max = 8 << 20,
+					 .run_id = old_run,
+					 .ring = ring,
+					 .consumers = 1 },
+				 NULL),
+		0);
+	spool_keep_all(spool);
+	spool_close(spool);
+	ring_free(ring);
+}
+
+static void what_an_earlier_boot_left_goes_with_its_run_and_its_age(
+	void **state)
+{
+	struct fixture *f = *state;
+	char dir[] = "/tmp/session-XXXXXX";
+	scoped_free char *lock = NULL;
+	struct session_options options = f->options;
+	const struct wire_request *sent = &f->request;
+
+	assert_non_null(mkdtemp(dir));
+	leave_an_old_report(dir);
+	assert_int_equal(spool_open(&options.spool,
+				 &(struct spool_options){ .dir = dir,
+					 .bytes_max = 8 << 20,
+					 .run_id = run_id,
+					 .ring = f->ring,
+					 .consumers = 1 },
+				 NULL),
+		0);
+	session_free(f->session);
+	f->session = session_new(&options);
+	greet(f);
+	add_report(f);
+	assert_true(say(f));
+	assert_memory_equal(sent->batch.run_id, run_id, sizeof(run_id));
+	assert_int_equal(hear_ack(f, (struct ack){ .stored = true }),
+		SESSION_STORED);
+	assert_true(say(f));
+	assert_int_equal(sent->batch.run_id[0], 9);
+	assert_int_equal(sent->batch.count, 1);
+	assert_in_range(sent->batch.sent_monotonic_us -
+			sent->batch.reports[0].monotonic_us,
+		UINT64_C(3600000000), UINT64_C(3700000000));
+	/* Taken, but not to disk: not again at once. */
+	assert_int_equal(hear_ack(f, (struct ack){ .stored = false }),
+		SESSION_RECEIVED);
+	assert_false(say(f));
+	f->now_us += SESSION_SPOOL_AGAIN_US;
+	assert_true(say(f));
+	assert_int_equal(hear_ack(f, (struct ack){ .stored = true }),
+		SESSION_STORED);
+	assert_false(say(f));
+	spool_before_add(options.spool);
+	spool_close(options.spool);
+	lock = xasprintf("%s/lock", dir);
+	assert_int_equal(unlink(lock), 0);
+	assert_int_equal(rmdir(dir), 0);
 }
 
 static void waits_after_a_refused_hello(void **state)
@@ -372,7 +491,9 @@ int main(void)
 		TEST(greets_again_when_asked_and_loses_nothing),
 		TEST(offers_a_batch_again_when_no_answer_came),
 		TEST(gives_up_a_batch_that_is_refused_three_times),
+		TEST(one_bad_report_costs_no_other),
 		TEST(an_accepted_batch_ends_the_count_of_refusals),
+		TEST(what_an_earlier_boot_left_goes_with_its_run_and_its_age),
 		TEST(waits_after_a_refused_hello),
 		TEST(shows_its_token_in_hello_alone),
 		TEST(a_hello_put_off_is_due_after_ten_seconds),
