@@ -129,10 +129,13 @@ $(BIN)/plimsoll-%: $$(call objects,$$*) $(ARCHIVES)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # A test links the daemon it is about, without main.c, and the rooms below.
+# WRAP_test_x names the system calls that it stands in for (ld's --wrap).
+WRAP_test_faults = pread openat inotify_init1
 define test_rule
 $(OUT)/$(1): $(OUT)/$(1).o $(call daemon_of,$(1).c) $(OUT)/tests/support.a \
 		$(ARCHIVES)
-	$$(CC) $(LDFLAGS) -o $$@ $$(filter %.o %.a,$$^) -lcmocka $(LIBS)
+	$$(CC) $(LDFLAGS) $(WRAP_$(notdir $(1)):%=-Wl,--wrap=%) -o $$@ \
+		$$(filter %.o %.a,$$^) -lcmocka $(LIBS)
 endef
 $(OUT)/tests/support.a: $(call objects,tests/support)
 	@rm -f $@

@@ -178,7 +178,9 @@ static void on_probed(void *owner, const struct kvm *now,
 			log_str("level", kvm_level_name(now->level)),
 			log_str("detail", kvm_detail(detail, now)), LOG_END);
 	}
-	if (ring_next_seq(agent->ring) == 1 && agent->drain_until_us == 0) {
+	if (agent->drain_until_us == 0 &&
+		(ring_next_seq(agent->ring) == 1 ||
+			now->state != before->state)) {
 		timer_start(agent->sample, 0, agent->interval_us / 1000);
 	}
 }

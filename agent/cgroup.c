@@ -175,8 +175,12 @@ static void add_pod(struct cgroup_pods *out, int dir, const char *parent,
 	struct cgroup_pod pod = { 0 };
 	struct stat st;
 
-	if (out->count == REPORT_VMS_MAX || !cgroup_parse_pod(pod.uid, name) ||
+	if (!cgroup_parse_pod(pod.uid, name) ||
 		fstatat(dir, name, &st, 0) != 0) {
+		return;
+	}
+	if (out->count == REPORT_VMS_MAX) {
+		out->skipped++;
 		return;
 	}
 	pod.inode = st.st_ino;
@@ -215,7 +219,9 @@ static void collect(struct cgroup_pods *out, int root, const char *kubepods)
 	for (size_t i = 0; i < classes.count; i++) {
 		add_pods(out, root, classes.items[i], NULL);
 	}
-	paths_fini(&classes);
+	paths_add(&classes, ".", kubepods);
+	out->groups = classes.items;
+	out->group_count = classes.count;
 }
 
 static void keep_larger(struct cgroup_pods *out, int root, const char *parent,
@@ -292,6 +298,10 @@ void cgroup_pods_fini(struct cgroup_pods *pods)
 		free(pods->pods[i].path);
 	}
 	free(pods->pods);
+	for (size_t i = 0; i < pods->group_count; i++) {
+		free(pods->groups[i]);
+	}
+	free(pods->groups);
 	free(pods->kubepods);
 	*pods = (struct cgroup_pods){ 0 };
 }

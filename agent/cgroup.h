@@ -25,6 +25,10 @@ struct cgroup_pods {
 	struct cgroup_pod *pods; /* sorted by path, owned */
 	size_t count;		 /* at most REPORT_VMS_MAX */
 	size_t capacity;
+	size_t skipped; /* pods beyond that */
+	/* The groups that hold pods or classes of pods; owned, and so is each. */
+	char **groups;
+	size_t group_count;
 };
 
 /* v2 if cgroup.controllers is in root, hybrid if it is in unified/, v1 if only

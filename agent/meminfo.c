@@ -28,6 +28,7 @@ int meminfo_parse(struct memory *out, const char *text, struct error *err)
 		.available_bytes = REPORT_UNKNOWN,
 		.swap_total_bytes = REPORT_UNKNOWN,
 		.swap_free_bytes = REPORT_UNKNOWN,
+		.ksm_saved_bytes = REPORT_UNKNOWN,
 	};
 	const struct scan_want want[] = {
 		{ "MemTotal:", &m.total_bytes },

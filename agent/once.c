@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "agent/node.h"
+#include "agent/own.h"
 #include "agent/report_json.h"
 #include "lib/buffer.h"
 #include "lib/loop.h"
@@ -24,11 +25,15 @@ static bool print_report(struct once *once)
 {
 	struct buffer text = BUFFER_MAX(JSON_MAX);
 	struct report report;
+	struct own own;
 	bool printed;
 
 	node_report(&report, once->node, once->config->interval_us);
 	report.seq = 1;
 	report.dropped = 0;
+	own_init(&own);
+	own_read(&report.own, &own);
+	own_fini(&own);
 	report_json_write(&text, once->config->node_name, &report);
 	report_fini(&report);
 	buffer_char(&text, '\n');

@@ -217,6 +217,10 @@ void pod_read_memory(struct vm_pod *out, const struct pod *pod,
 	read_number(&out->swap_bytes, pod, "memory.swap.current", err);
 	read_oom_kills(out, pod, err);
 	for (size_t i = 0; i < node->hugepages_count; i++) {
-		read_hugetlb(out, pod, node->hugepages[i].size_bytes, err);
+		/* Nobody uses what the node has none of. */
+		if (node->hugepages[i].total != 0) {
+			read_hugetlb(out, pod, node->hugepages[i].size_bytes,
+				err);
+		}
 	}
 }

@@ -10,6 +10,7 @@
 #include "agent/cgroup.h"
 #include "agent/pod.h"
 #include "agent/psi.h"
+#include "agent/tree_watch.h"
 #include "lib/memory.h"
 
 struct pods {
@@ -18,6 +19,10 @@ struct pods {
 	int tree; /* the v2 tree, owned; -1 without one */
 	bool scanned;
 	uint64_t scanned_us;
+	struct tree_watch watch;
+	char **watched; /* what it was set to; owned, and so is each */
+	size_t watched_count;
+	size_t skipped; /* pods that no report holds */
 	char *kubepods; /* path below tree, owned; NULL: none known */
 	int kubepods_dir;
 	struct psi_files kubepods_files;
@@ -32,6 +37,7 @@ struct pods *pods_new(int root)
 	pods->root = root;
 	pods->tree = -1;
 	pods->kubepods_dir = -1;
+	tree_watch_init(&pods->watch);
 	return pods;
 }
 
@@ -46,12 +52,24 @@ static void forget_kubepods(struct pods *pods)
 	pods->kubepods = NULL;
 }
 
+static void forget_watched(struct pods *pods)
+{
+	for (size_t i = 0; i < pods->watched_count; i++) {
+		free(pods->watched[i]);
+	}
+	free(pods->watched);
+	pods->watched = NULL;
+	pods->watched_count = 0;
+}
+
 void pods_free(struct pods *pods)
 {
 	if (pods == NULL) {
 		return;
 	}
 	forget_kubepods(pods);
+	tree_watch_fini(&pods->watch);
+	forget_watched(pods);
 	for (size_t i = 0; i < pods->count; i++) {
 		pod_free(pods->items[i]);
 	}
@@ -135,7 +153,49 @@ static void merge(struct pods *pods, const struct cgroup_pods *found)
 	pods->count = count;
 }
 
-static void rescan(struct pods *pods, uint64_t now_us)
+static bool is_watched(const struct pods *pods, const struct cgroup_pods *found)
+{
+	bool same = pods->watch.fd >= 0 &&
+		pods->watched_count == found->group_count;
+
+	for (size_t i = 0; same && i < found->group_count; i++) {
+		same = strcmp(pods->watched[i], found->groups[i]) == 0;
+	}
+	return same;
+}
+
+/* True: what is watched is other than before, so that something may have
+ * happened between the search and this. */
+static bool watch_groups(struct pods *pods, struct cgroup_pods *found,
+	struct error *err)
+{
+	if (is_watched(pods, found)) {
+		return false;
+	}
+	forget_watched(pods);
+	if (found->group_count == 0 ||
+		tree_watch_set(&pods->watch, pods->tree, found->groups,
+			found->group_count, err) < 0) {
+		tree_watch_fini(&pods->watch);
+		return false;
+	}
+	pods->watched = take_ptr(found->groups);
+	pods->watched_count = found->group_count;
+	found->group_count = 0;
+	return true;
+}
+
+static void search(struct pods *pods, struct cgroup_pods *found,
+	struct error *err)
+{
+	cgroup_find_pods(found, pods->tree);
+	if (watch_groups(pods, found, err)) {
+		cgroup_pods_fini(found);
+		cgroup_find_pods(found, pods->tree);
+	}
+}
+
+static void rescan(struct pods *pods, uint64_t now_us, struct error *err)
 {
 	struct cgroup_pods found = { 0 };
 
@@ -145,9 +205,10 @@ static void rescan(struct pods *pods, uint64_t now_us)
 	if (pods->tree < 0) {
 		return;
 	}
-	cgroup_find_pods(&found, pods->tree);
+	search(pods, &found, err);
 	keep_kubepods(pods, found.kubepods);
 	merge(pods, &found);
+	pods->skipped = found.skipped;
 	cgroup_pods_fini(&found);
 }
 
@@ -159,13 +220,39 @@ static void forget_pod(struct pods *pods, size_t index)
 		(pods->count - index) * sizeof(struct pod *));
 }
 
+/* A group that is made anew under the same path may go unnoticed for a moment:
+ * its kept files say ENODEV at the next sample. */
+static bool scan_is_due(struct pods *pods, uint64_t now_us)
+{
+	uint64_t patience_us = pods->watch.fd >= 0 && pods->watch.watched > 0
+		? PODS_BACKSTOP_US
+		: PODS_RESCAN_US;
+
+	return tree_watch_changed(&pods->watch) || !pods->scanned ||
+		now_us - pods->scanned_us >= patience_us;
+}
+
+static void tell_skipped(struct report *out, const struct pods *pods,
+	struct error *err)
+{
+	if (pods->tree >= 0) {
+		out->vms_skipped = pods->skipped;
+	}
+	if (pods->skipped > 0) {
+		(void)error_set(err, -E2BIG,
+			"this node has more than %d pods; the rest is left out",
+			REPORT_VMS_MAX);
+	}
+}
+
 void pods_read(struct report *out, struct pods *pods, uint64_t now_us,
 	bool with_memory, struct error *err)
 {
-	if (!pods->scanned || now_us - pods->scanned_us >= PODS_RESCAN_US) {
-		rescan(pods, now_us);
+	if (scan_is_due(pods, now_us)) {
+		rescan(pods, now_us, err);
 	}
 	out->cgroup_mode = pods->mode;
+	tell_skipped(out, pods, err);
 	if (pods->kubepods != NULL) {
 		psi_files_read(&out->kubepods, &pods->kubepods_files, err);
 	}

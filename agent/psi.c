@@ -39,28 +39,54 @@ static bool scan_stall_line(struct scan *s, struct psi *psi)
 	return true;
 }
 
-int psi_parse(struct psi *out, const char *text, struct error *err)
+static int scan_file(struct psi *out, const char *text, struct error *err)
 {
 	struct scan s = { .at = text };
-	struct psi psi = {
+
+	*out = (struct psi){
 		.state = SOURCE_PRESENT,
 		.some_us = REPORT_UNKNOWN,
 		.full_us = REPORT_UNKNOWN,
 	};
-
 	while (!scan_end(&s)) {
-		if (!scan_stall_line(&s, &psi)) {
+		if (!scan_stall_line(&s, out)) {
 			return error_set(err, -EBADMSG, "a line has no total");
 		}
 	}
-	if (psi.some_us == REPORT_UNKNOWN) {
-		return error_set(err, -EBADMSG, "no 'some' line");
-	}
-	*out = psi;
 	return 0;
 }
 
-void psi_read(struct psi *out, struct kept_file *file, struct error *err)
+int psi_parse(struct psi *out, const char *text, struct error *err)
+{
+	struct psi psi;
+	int r = scan_file(&psi, text, err);
+
+	if (r == 0 && psi.some_us == REPORT_UNKNOWN) {
+		r = error_set(err, -EBADMSG, "no 'some' line");
+	}
+	if (r == 0) {
+		*out = psi;
+	}
+	return r;
+}
+
+int psi_parse_irq(struct psi *out, const char *text, struct error *err)
+{
+	struct psi psi;
+	int r = scan_file(&psi, text, err);
+
+	if (r == 0 && psi.full_us == REPORT_UNKNOWN) {
+		r = error_set(err, -EBADMSG, "no 'full' line");
+	}
+	if (r == 0) {
+		*out = psi;
+	}
+	return r;
+}
+
+static void read_with(struct psi *out, struct kept_file *file,
+	int (*parse)(struct psi *, const char *, struct error *),
+	struct error *err)
 {
 	char text[PSI_FILE_MAX];
 	struct error why = { 0 };
@@ -71,9 +97,19 @@ void psi_read(struct psi *out, struct kept_file *file, struct error *err)
 		.full_us = REPORT_UNKNOWN,
 	};
 	if (r >= 0) {
-		r = psi_parse(out, text, &why);
+		r = parse(out, text, &why);
 	}
 	out->state = kept_file_settle(file, r, &why, err);
+}
+
+void psi_read(struct psi *out, struct kept_file *file, struct error *err)
+{
+	read_with(out, file, psi_parse, err);
+}
+
+void psi_read_irq(struct psi *out, struct kept_file *file, struct error *err)
+{
+	read_with(out, file, psi_parse_irq, err);
 }
 
 void psi_files_init(struct psi_files *files, int dir)

@@ -23,6 +23,12 @@ must_check int psi_parse(struct psi *out, const char *text, struct error *err);
  * psi=1 on some kernels), error. Only for an error, err is set. */
 void psi_read(struct psi *out, struct kept_file *file, struct error *err);
 
+/* The same for irq's file, which has a full line only; it is there since Linux
+ * 6.1 on kernels that account for interrupts' time. */
+must_check int psi_parse_irq(struct psi *out, const char *text,
+	struct error *err);
+void psi_read_irq(struct psi *out, struct kept_file *file, struct error *err);
+
 /* cpu.pressure, memory.pressure and io.pressure of the cgroup that dir is. */
 void psi_files_init(struct psi_files *files, int dir);
 

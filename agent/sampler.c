@@ -1,6 +1,8 @@
 #include "agent/sampler.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,8 +10,10 @@
 #include "agent/cpu.h"
 #include "agent/hugepages.h"
 #include "agent/kept_file.h"
+#include "agent/ksm.h"
 #include "agent/loadavg.h"
 #include "agent/meminfo.h"
+#include "agent/numa.h"
 #include "agent/pods.h"
 #include "agent/psi.h"
 #include "lib/files.h"
@@ -19,12 +23,13 @@ enum { SLOW_EVERY = 5, CPU_LIST_MAX = 4096, BOOT_ID_LEN = 36 };
 
 struct sampler {
 	int proc, sys, cgroup;
-	struct kept_file stat, meminfo, loadavg;
+	struct kept_file stat, meminfo, loadavg, irq, ksm;
 	struct psi_files pressure;
 	struct hugepages_pools hugepages;
 	struct pods *pods;
 	char boot_id[REPORT_UID_MAX]; /* "": not known */
 	uint32_t cpus_possible;	      /* 0: not known */
+	uint64_t machine_bytes;	      /* what no container can shadow */
 	uint64_t taken;
 	struct error trouble;
 	char stat_text[CPU_STAT_MAX];
@@ -88,7 +93,10 @@ int sampler_new(struct sampler **out, const struct sampler_roots *roots,
 	kept_file_init(&s->pressure.cpu, s->proc, "pressure/cpu");
 	kept_file_init(&s->pressure.memory, s->proc, "pressure/memory");
 	kept_file_init(&s->pressure.io, s->proc, "pressure/io");
+	kept_file_init(&s->irq, s->proc, "pressure/irq");
+	ksm_init(&s->ksm, s->sys);
 	hugepages_init(&s->hugepages, s->sys);
+	s->machine_bytes = numa_memory_bytes(s->sys);
 	s->pods = pods_new(s->cgroup);
 	read_boot_id(s);
 	read_possible(s);
@@ -111,6 +119,8 @@ void sampler_free(struct sampler *sampler)
 	kept_file_fini(&sampler->stat);
 	kept_file_fini(&sampler->meminfo);
 	kept_file_fini(&sampler->loadavg);
+	kept_file_fini(&sampler->irq);
+	kept_file_fini(&sampler->ksm);
 	psi_files_fini(&sampler->pressure);
 	hugepages_fini(&sampler->hugepages);
 	pods_free(sampler->pods);
@@ -118,6 +128,42 @@ void sampler_free(struct sampler *sampler)
 	close_root(sampler->sys);
 	close_root(sampler->cgroup);
 	free(sampler);
+}
+
+/* Both count the pages that the kernel manages, so they agree; a container's
+ * limit in the place of the node's memory does not. */
+static void refuse_shadowed(struct memory *out, uint64_t machine_bytes,
+	struct error *err)
+{
+	uint64_t total = out->total_bytes;
+
+	if (machine_bytes == REPORT_UNKNOWN || total == REPORT_UNKNOWN ||
+		total >= machine_bytes - machine_bytes / 16) {
+		return;
+	}
+	(void)error_set(err, -EXDEV,
+		"'meminfo' is not the node's: it has %" PRIu64
+		" MiB of its %" PRIu64 " MiB; mount the host's /proc",
+		total >> 20, machine_bytes >> 20);
+	*out = (struct memory){
+		.state = SOURCE_ERROR,
+		.total_bytes = REPORT_UNKNOWN,
+		.available_bytes = REPORT_UNKNOWN,
+		.swap_total_bytes = REPORT_UNKNOWN,
+		.swap_free_bytes = REPORT_UNKNOWN,
+		.ksm_saved_bytes = REPORT_UNKNOWN,
+	};
+}
+
+static void read_memory(struct report *out, struct sampler *sampler,
+	bool with_slow, struct error *err)
+{
+	meminfo_read(&out->memory, &sampler->meminfo, err);
+	refuse_shadowed(&out->memory, sampler->machine_bytes, err);
+	if (with_slow) {
+		ksm_read(&out->memory, &sampler->ksm, err);
+		numa_read_hugepages(out, sampler->sys, err);
+	}
 }
 
 void sampler_take(struct report *out, struct sampler *sampler, uint64_t now_us)
@@ -131,7 +177,8 @@ void sampler_take(struct report *out, struct sampler *sampler, uint64_t now_us)
 	out->cpu.possible = sampler->cpus_possible;
 	cpu_read(&out->cpu, &sampler->stat, sampler->stat_text, err);
 	psi_files_read(&out->pressure, &sampler->pressure, err);
-	meminfo_read(&out->memory, &sampler->meminfo, err);
+	psi_read_irq(&out->irq, &sampler->irq, err);
+	read_memory(out, sampler, with_memory, err);
 	loadavg_read(out, &sampler->loadavg, err);
 	hugepages_read(out, &sampler->hugepages, err);
 	pods_read(out, sampler->pods, now_us, with_memory, err);

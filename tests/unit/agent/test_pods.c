@@ -1,6 +1,8 @@
 #include "agent/pods.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <malloc.h>
 
 #include "tests/unit/agent/fixture.h"
 
@@ -8,6 +10,9 @@
 #define UID2 "ffffffff-1111-2222-3333-444455556666"
 #define POD1 "kubepods/burstable/pod" UID1
 #define POD2 "kubepods/pod" UID2
+
+/* A leak of 9 bytes a pod is more than the slack. */
+enum { CHURN = 2000, WAVE = 100, SLACK = 16 << 10 };
 
 struct fixture {
 	struct tree tree;
@@ -44,7 +49,9 @@ static void take(struct fixture *f, uint64_t now_us, bool with_memory)
 	report_fini(&f->report);
 	report_init(&f->report);
 	f->report.hugepages[0].size_bytes = 2 << 20;
+	f->report.hugepages[0].total = 8;
 	f->report.hugepages[1].size_bytes = 1 << 30;
+	f->report.hugepages[1].total = 1;
 	f->report.hugepages_count = 2;
 	f->err = (struct error){ 0 };
 	pods_read(&f->report, f->pods, now_us, with_memory, &f->err);
@@ -162,7 +169,7 @@ static void clamps_a_working_set_below_0(void **state)
 	assert_true(f->report.vms[0].anon_shmem_bytes == REPORT_UNKNOWN);
 }
 
-static void sees_pods_come_and_go_at_the_next_scan(void **state)
+static void sees_pods_come_and_go_at_the_next_sample(void **state)
 {
 	struct fixture *f = *state;
 
@@ -170,20 +177,100 @@ static void sees_pods_come_and_go_at_the_next_scan(void **state)
 	take(f, 1000, false);
 	assert_int_equal(f->report.vm_count, 1);
 	tree_dir(&f->tree, POD2);
-	take(f, 1000 + PODS_RESCAN_US - 1, false);
-	assert_int_equal(f->report.vm_count, 1);
-	take(f, 1000 + PODS_RESCAN_US, false);
+	take(f, 1001, false);
 	assert_int_equal(f->report.vm_count, 2);
 	assert_string_equal(f->report.vms[0].pod_uid, UID1);
 	assert_string_equal(f->report.vms[1].pod_uid, UID2);
 	tree_remove(&f->tree, POD1);
-	take(f, 1000 + 2 * PODS_RESCAN_US, false);
+	take(f, 1002, false);
 	assert_int_equal(f->report.vm_count, 1);
 	assert_string_equal(f->report.vms[0].pod_uid, UID2);
+	assert_int_equal(f->report.vms_skipped, 0);
+}
+
+/* Nobody tells of a kubepods that was not there to be watched. */
+static void finds_kubepods_itself_by_a_slow_scan(void **state)
+{
+	struct fixture *f = *state;
+
+	take(f, 1000, false);
+	tree_dir(&f->tree, POD1);
+	take(f, 1000 + PODS_RESCAN_US - 1, false);
+	assert_int_equal(f->report.vm_count, 0);
+	take(f, 1000 + PODS_RESCAN_US, false);
+	assert_int_equal(f->report.vm_count, 1);
 	tree_remove(&f->tree, "kubepods");
-	take(f, 1000 + 3 * PODS_RESCAN_US, false);
+	take(f, 1001 + PODS_RESCAN_US, false);
 	assert_int_equal(f->report.vm_count, 0);
 	assert_int_equal(f->report.kubepods.cpu.state, SOURCE_UNKNOWN);
+}
+
+/* The class of a pod is a group that may come later, too. */
+static void sees_pods_of_a_class_that_is_new(void **state)
+{
+	struct fixture *f = *state;
+
+	tree_dir(&f->tree, POD2);
+	take(f, 1000, false);
+	tree_dir(&f->tree, POD1);
+	take(f, 1001, false);
+	assert_int_equal(f->report.vm_count, 2);
+}
+
+static size_t open_files(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	size_t count = 0;
+
+	while (readdir(dir) != NULL) {
+		count++;
+	}
+	(void)closedir(dir);
+	return count;
+}
+
+static void wave(struct fixture *f, int first, bool appears)
+{
+	for (int i = first; i < first + WAVE; i++) {
+		scoped_free char *path = xasprintf(
+			"kubepods/burstable/pod0a1b2c3d-1111-2222-3333-"
+			"%012d",
+			i);
+
+		if (appears) {
+			tree_dir(&f->tree, path);
+		} else {
+			tree_remove(&f->tree, path);
+		}
+	}
+}
+
+/* 30 samples of two seconds, as many as a minute has. */
+static void two_thousand_pods_come_and_go_and_leave_nothing(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t now_us = 1000;
+	size_t before;
+	size_t bytes = 0;
+
+	tree_dir(&f->tree, POD1);
+	take(f, now_us, true);
+	before = open_files();
+	for (int i = 0; i < CHURN; i += WAVE) {
+		wave(f, i, true);
+		take(f, now_us += 2000000, true);
+		assert_int_equal(f->report.vm_count, 1 + WAVE);
+		wave(f, i, false);
+		take(f, now_us += 2000000, true);
+		assert_int_equal(f->report.vm_count, 1);
+		/* The first wave fills what the allocator keeps. */
+		if (i == 0) {
+			bytes = mallinfo2().uordblks;
+		}
+	}
+	assert_int_equal(open_files(), before);
+	/* What the allocator caches counts as in use. */
+	assert_true(mallinfo2().uordblks < bytes + SLACK);
 }
 
 static void a_group_made_anew_is_another_one(void **state)
@@ -262,7 +349,10 @@ int main(void)
 		TEST(leaves_the_slow_files_to_every_fifth),
 		TEST(never_reports_0_for_what_is_not_there),
 		TEST(clamps_a_working_set_below_0),
-		TEST(sees_pods_come_and_go_at_the_next_scan),
+		TEST(sees_pods_come_and_go_at_the_next_sample),
+		TEST(finds_kubepods_itself_by_a_slow_scan),
+		TEST(sees_pods_of_a_class_that_is_new),
+		TEST(two_thousand_pods_come_and_go_and_leave_nothing),
 		TEST(a_group_made_anew_is_another_one),
 		TEST(kept_files_show_what_changed),
 		TEST(says_what_it_cannot_make_out),
