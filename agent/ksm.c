@@ -18,7 +18,7 @@ void ksm_read(struct memory *out, struct kept_file *file, struct error *err)
 {
 	char text[NUMBER_MAX];
 	struct error why = { 0 };
-	uint64_t pages;
+	uint64_t pages = 0;
 	int r = kept_file_read(file, text, sizeof(text), &why);
 
 	if (r >= 0 && !scan_single(text, &pages)) {
