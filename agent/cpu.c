@@ -75,6 +75,33 @@ int cpu_parse_stat(struct cpu_totals *out, const char *text,
 	return 0;
 }
 
+void cpu_hold_forward(struct cpu_totals *now, struct cpu_totals *last)
+{
+	uint64_t *const pairs[][2] = {
+		{ &now->user_us, &last->user_us },
+		{ &now->nice_us, &last->nice_us },
+		{ &now->system_us, &last->system_us },
+		{ &now->idle_us, &last->idle_us },
+		{ &now->iowait_us, &last->iowait_us },
+		{ &now->irq_us, &last->irq_us },
+		{ &now->softirq_us, &last->softirq_us },
+		{ &now->steal_us, &last->steal_us },
+	};
+
+	for (size_t i = 0; i < count_of(pairs); i++) {
+		uint64_t *new = pairs[i][0];
+		uint64_t *old = pairs[i][1];
+
+		if (*new == REPORT_UNKNOWN) {
+			continue;
+		}
+		if (*old != REPORT_UNKNOWN && *new < *old) {
+			*new = *old;
+		}
+		*old = *new;
+	}
+}
+
 uint32_t cpu_count_list(const char *text)
 {
 	/* What no kernel is built for is a mistake in the text. */

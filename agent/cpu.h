@@ -21,6 +21,11 @@ enum {
 must_check int cpu_parse_stat(struct cpu_totals *out, const char *text,
 	uint64_t ticks_per_second, struct error *err);
 
+/* Totals only grow, but the kernel's idle and iowait may go back a little, when
+ * a CPU is asked while it wakes up (proc(5): "iowait ... may decrease"). What is
+ * below the last known value becomes that value, and last what is known now. */
+void cpu_hold_forward(struct cpu_totals *now, struct cpu_totals *last);
+
 /* Counts the CPUs in a list such as "0-3,8" (a file of cpumask's). 0 if the
  * text is none. */
 uint32_t cpu_count_list(const char *text);

@@ -27,6 +27,7 @@ struct sampler {
 	struct psi_files pressure;
 	struct hugepages_pools hugepages;
 	struct pods *pods;
+	struct cpu_totals cpu;	      /* the highest that was seen */
 	char boot_id[REPORT_UID_MAX]; /* "": not known */
 	uint32_t cpus_possible;	      /* 0: not known */
 	uint64_t machine_bytes;	      /* what no container can shadow */
@@ -71,6 +72,7 @@ int sampler_new(struct sampler **out, const struct sampler_roots *roots,
 	struct error *err)
 {
 	struct sampler *s = xcalloc(1, sizeof(*s));
+	struct report nothing;
 	int r;
 
 	s->proc = -1;
@@ -98,6 +100,8 @@ int sampler_new(struct sampler **out, const struct sampler_roots *roots,
 	hugepages_init(&s->hugepages, s->sys);
 	s->machine_bytes = numa_memory_bytes(s->sys);
 	s->pods = pods_new(s->cgroup);
+	report_init(&nothing);
+	s->cpu = nothing.cpu;
 	read_boot_id(s);
 	read_possible(s);
 	*out = s;
@@ -176,6 +180,7 @@ void sampler_take(struct report *out, struct sampler *sampler, uint64_t now_us)
 	memcpy(out->boot_id, sampler->boot_id, sizeof(out->boot_id));
 	out->cpu.possible = sampler->cpus_possible;
 	cpu_read(&out->cpu, &sampler->stat, sampler->stat_text, err);
+	cpu_hold_forward(&out->cpu, &sampler->cpu);
 	psi_files_read(&out->pressure, &sampler->pressure, err);
 	psi_read_irq(&out->irq, &sampler->irq, err);
 	read_memory(out, sampler, with_memory, err);

@@ -1,5 +1,5 @@
 """docs/configuration.md names every option, with its variables and default,
-and no other."""
+and no other; docs/metrics.md every field of a report."""
 import pathlib
 import re
 import subprocess
@@ -43,6 +43,34 @@ def documented(program):
         found[flag.strip("`-")] = (re.findall(r"`([^`]+)`", variables),
                                    default.strip("`"))
     return found
+
+
+def messages():
+    """Name -> its fields as (type, name), as proto/plimsoll.proto has them."""
+    text = re.sub(r"//[^\n]*", "",
+                  (ROOT / "proto/plimsoll.proto").read_text())
+    return {name: re.findall(
+        r"(?:optional|repeated) (\w+) (\w+) = \d+;", body)
+        for name, body in re.findall(r"message (\w+) \{(.*?)\n\}", text,
+                                     re.S)}
+
+
+def leaves(known, message, prefix=""):
+    for kind, name in known[message]:
+        if kind in known:
+            yield from leaves(known, kind, f"{prefix}{name}.")
+        else:
+            yield prefix + name
+
+
+class Metrics(unittest.TestCase):
+    def test_each_field_of_a_report_is_explained_once(self):
+        rows = re.findall(r"^\| (`[^|]*) \|([^|]*)\|([^|]*)\|([^|]*)\|$",
+                          (ROOT / "docs/metrics.md").read_text(), re.M)
+        explained = [name for row in rows
+                     for name in re.findall(r"`([^`]+)`", row[0])]
+        self.assertEqual(sorted(explained),
+                         sorted(leaves(messages(), "Report")))
 
 
 class Configuration(unittest.TestCase):

@@ -123,6 +123,32 @@ static void says_absent_or_error_and_keeps_what_is_possible(void **state)
 	tree_fini(&tree);
 }
 
+static void a_total_that_goes_back_stands_still(void **state)
+{
+	struct cpu_totals last = { .user_us = 10,
+		.nice_us = REPORT_UNKNOWN,
+		.idle_us = 100,
+		.iowait_us = 50,
+		.steal_us = 7 };
+	struct cpu_totals now = { .user_us = 11,
+		.nice_us = 3,
+		.idle_us = 99,
+		.iowait_us = 49,
+		.steal_us = REPORT_UNKNOWN };
+
+	(void)state;
+	cpu_hold_forward(&now, &last);
+	assert_int_equal(now.user_us, 11);
+	assert_int_equal(now.nice_us, 3);
+	assert_int_equal(now.idle_us, 100);
+	assert_int_equal(now.iowait_us, 50);
+	assert_true(now.steal_us == REPORT_UNKNOWN);
+	assert_int_equal(last.user_us, 11);
+	assert_int_equal(last.nice_us, 3);
+	assert_int_equal(last.idle_us, 100);
+	assert_int_equal(last.steal_us, 7);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -132,6 +158,7 @@ int main(void)
 		cmocka_unit_test(counts_lists_of_cpus),
 		cmocka_unit_test(
 			says_absent_or_error_and_keeps_what_is_possible),
+		cmocka_unit_test(a_total_that_goes_back_stands_still),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
