@@ -14,7 +14,7 @@ struct placed {
 };
 
 struct cached_node {
-	struct node *node; /* owned by the cache's list */
+	struct node *node; /* the cluster's */
 	uint64_t digest;   /* of what may let a waiting pod fit */
 };
 
@@ -44,6 +44,7 @@ static void known_load_free(struct known_load *known)
 void cache_init(struct cache *cache)
 {
 	*cache = (struct cache){ .names = names_new() };
+	cluster_init(&cache->cluster, cache->names);
 }
 
 void cache_fini(struct cache *cache)
@@ -62,13 +63,10 @@ void cache_fini(struct cache *cache)
 	while (map_next(&cache->nodes, &at, NULL, &value)) {
 		free(value);
 	}
-	for (size_t i = 0; i < cache->count; i++) {
-		node_free(cache->list[i]);
-	}
+	cluster_fini(&cache->cluster);
 	map_fini(&cache->pods);
 	map_fini(&cache->loads);
 	map_fini(&cache->nodes);
-	free(cache->list);
 	names_free(cache->names);
 	*cache = (struct cache){ 0 };
 }
@@ -127,7 +125,8 @@ static void add_pods_of(struct cache *cache, struct node *node)
 		struct placed *placed = value;
 
 		if (strcmp(placed->node, node->name) == 0) {
-			node_add_pod(node, placed->pod, placed->bound_us);
+			cluster_place(&cache->cluster, node, placed->pod,
+				placed->bound_us);
 		}
 	}
 }
@@ -138,9 +137,7 @@ static void add_node(struct cache *cache, struct node *node, uint64_t digest,
 	struct cached_node *cached = xcalloc(1, sizeof(*cached));
 	struct known_load *known = map_get(&cache->loads, node->name);
 
-	cache->list = xgrow(cache->list, cache->count, &cache->capacity,
-		sizeof(struct node *));
-	cache->list[cache->count++] = node;
+	cluster_add_node(&cache->cluster, node);
 	*cached = (struct cached_node){ node, digest };
 	(void)map_put(&cache->nodes, node->name, cached);
 	add_pods_of(cache, node);
@@ -181,13 +178,7 @@ void cache_remove_node(struct cache *cache, const char *name)
 	if (cached == NULL) {
 		return;
 	}
-	for (size_t i = 0; i < cache->count; i++) {
-		if (cache->list[i] == cached->node) {
-			cache->list[i] = cache->list[--cache->count];
-			break;
-		}
-	}
-	node_free(cached->node);
+	cluster_remove_node(&cache->cluster, cached->node);
 	free(cached);
 }
 
@@ -198,7 +189,8 @@ static void place(struct cache *cache, struct placed *placed)
 	struct node *node = find_node(cache, placed->node);
 
 	if (node != NULL) {
-		node_add_pod(node, placed->pod, placed->bound_us);
+		cluster_place(&cache->cluster, node, placed->pod,
+			placed->bound_us);
 	}
 	(void)map_put(&cache->pods, placed->pod->uid, placed);
 }
@@ -213,7 +205,7 @@ static struct placed *unplace(struct cache *cache, const char *uid)
 	}
 	node = find_node(cache, placed->node);
 	if (node != NULL) {
-		node_remove_pod(node, placed->pod);
+		cluster_unplace(&cache->cluster, node, placed->pod);
 	}
 	return placed;
 }
@@ -315,8 +307,9 @@ size_t cache_fresh_loads(const struct cache *cache, int64_t now_us)
 {
 	size_t fresh = 0;
 
-	for (size_t i = 0; i < cache->count; i++) {
-		if (measure_is_fresh(&cache->list[i]->measure, now_us)) {
+	for (size_t i = 0; i < cache->cluster.count; i++) {
+		if (measure_is_fresh(&cache->cluster.nodes[i]->measure,
+			    now_us)) {
 			fresh++;
 		}
 	}

@@ -8,6 +8,7 @@
 
 #include "lib/error.h"
 #include "lib/map.h"
+#include "scheduler/cluster.h"
 #include "scheduler/node.h"
 #include "scheduler/pod.h"
 
@@ -16,11 +17,10 @@
 
 struct cache {
 	struct names *names; /* owned */
-	struct map nodes;    /* name -> the node and what was read of it */
-	struct map pods;     /* uid -> struct placed */
-	struct map loads;    /* node name -> struct known_load */
-	struct node **list;  /* owned; the nodes, in no particular order */
-	size_t count, capacity;
+	struct cluster cluster;
+	struct map nodes; /* name -> the node and what was read of it */
+	struct map pods;  /* uid -> struct placed */
+	struct map loads; /* node name -> struct known_load */
 };
 
 void cache_init(struct cache *cache);

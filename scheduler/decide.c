@@ -24,31 +24,6 @@ static void count_reasons(struct decision *d, uint64_t reasons)
 	}
 }
 
-static void note_soft(struct score_context *context, const struct pod *pod,
-	const struct node *node)
-{
-	if (pod->preferred.count > 0) {
-		const struct selected selected = {
-			.names = node->names,
-			.labels = &node->labels,
-			.name = node->name_id,
-		};
-		int64_t weight = terms_weight(&pod->preferred, &selected);
-
-		if (weight > context->affinity_max) {
-			context->affinity_max = weight;
-		}
-	}
-	if (node->taints.count > 0) {
-		uint32_t disliked =
-			taints_disliked(&node->taints, &pod->tolerations);
-
-		if (disliked > context->taints_max) {
-			context->taints_max = disliked;
-		}
-	}
-}
-
 /* Thousands of nodes do not fit into the second-level cache, and waiting for
  * the third took half of a decision's time: these fetch what the next nodes'
  * turns will read while this one is decided. */
@@ -111,15 +86,15 @@ static void look_at_all(struct decision *d,
 		fetch_lists(d, i);
 		note_cpu(&fleet, &node->measure, trust);
 		*verdict = (struct verdict){
-			.reasons =
-				filter_node(d->pod, node, options, bare.now_us),
+			.reasons = filter_node(&d->prefilter, node, options,
+				bare.now_us),
 		};
 		if (verdict->reasons != 0) {
 			count_reasons(d, verdict->reasons);
 			continue;
 		}
 		d->feasible_count++;
-		note_soft(&d->context, d->pod, node);
+		preferred_note(&d->preferred, node);
 		verdict->score = score_total(d->pod, node, &bare);
 		verdict->is_final =
 			trust >= 1 && !isnan(node->measure.used_cores);
@@ -127,10 +102,40 @@ static void look_at_all(struct decision *d,
 	d->context.fleet_cpu = fleet.cpu / fmax(fleet.trust, 1);
 }
 
+static void settle_spread(struct decision *d)
+{
+	struct preferred *preferred = &d->preferred;
+
+	if (!preferred_wants_spread(preferred)) {
+		return;
+	}
+	for (size_t i = 0; i < d->node_count; i++) {
+		if (d->verdicts[i].reasons == 0) {
+			preferred_note_domain(preferred, d->nodes[i]);
+		}
+	}
+	preferred_count_spread(preferred, d->cluster);
+	for (size_t i = 0; i < d->node_count; i++) {
+		if (d->verdicts[i].reasons == 0) {
+			preferred_note_spread(preferred, d->nodes[i]);
+		}
+	}
+}
+
+static bool has_wishes(const struct preferred *preferred)
+{
+	bool plays = false;
+
+	for (int i = 0; i < WISHES; i++) {
+		plays |= preferred_plays(preferred, (enum wish)i);
+	}
+	return plays;
+}
+
 static void settle_scores(struct decision *d)
 {
 	const struct score_context *context = &d->context;
-	bool is_soft = context->affinity_max > 0 || context->taints_max > 0;
+	bool is_soft = has_wishes(context->preferred);
 
 	for (size_t i = 0; i < d->node_count; i++) {
 		struct verdict *verdict = &d->verdicts[i];
@@ -187,20 +192,28 @@ static void rank_all(struct decision *d)
 }
 
 void decide(struct decision *decision, const struct pod *pod,
-	struct node *const *nodes, size_t node_count,
-	const struct filter_options *options, int64_t now_us)
+	const struct cluster *cluster, const struct filter_options *options,
+	int64_t now_us)
 {
 	struct decision *d = decision;
 
-	reserve(d, node_count);
+	reserve(d, cluster->count);
 	d->pod = pod;
-	d->nodes = nodes;
-	d->node_count = node_count;
+	d->cluster = cluster;
+	d->nodes = cluster->nodes;
+	d->node_count = cluster->count;
 	d->feasible_count = 0;
 	d->best_count = 0;
-	d->context = (struct score_context){ .now_us = now_us };
+	d->context = (struct score_context){
+		.now_us = now_us,
+		.preferred = &d->preferred,
+	};
 	memset(d->counts, 0, sizeof(d->counts));
+	prefilter_run(&d->prefilter, pod, cluster);
+	preferred_begin(&d->preferred, pod, &d->prefilter.affinity,
+		&d->prefilter.spread);
 	look_at_all(d, options);
+	settle_spread(d);
 	settle_scores(d);
 	rank_all(d);
 }
@@ -209,6 +222,7 @@ void decision_fini(struct decision *decision)
 {
 	if (decision != NULL) {
 		free(decision->verdicts);
+		prefilter_fini(&decision->prefilter);
 		*decision = (struct decision){ 0 };
 	}
 }
@@ -235,7 +249,7 @@ static void append_counts(struct buffer *out, const struct decision *d)
 		if (d->counts[i] > 0) {
 			texts[count++] = xasprintf("%zu %s", d->counts[i],
 				filter_reason_text(reason, sizeof(reason),
-					d->pod, i));
+					&d->prefilter, i));
 		}
 	}
 	qsort(texts, count, sizeof(texts[0]), compare_texts);
@@ -255,8 +269,8 @@ void decision_message(struct buffer *out, const struct decision *decision)
 	}
 	buffer_printf(out, "%zu/%zu nodes are available: ", d->feasible_count,
 		d->node_count);
-	if (d->pod->unsupported != NULL) {
-		buffer_text(out, d->pod->unsupported);
+	if (d->prefilter.refusal != NULL) {
+		buffer_text(out, d->prefilter.refusal);
 	} else {
 		append_counts(out, d);
 	}

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "lib/buffer.h"
+#include "scheduler/cluster.h"
 #include "scheduler/filter.h"
 #include "scheduler/node.h"
 #include "scheduler/pod.h"
@@ -28,10 +29,13 @@ struct candidate {
 	struct score score;
 };
 
-/* Borrows pod and nodes until the next decide() or decision_fini(). */
+/* Borrows pod and cluster until the next decide() or decision_fini(). */
 struct decision {
 	const struct pod *pod;
-	struct node *const *nodes;
+	const struct cluster *cluster;
+	struct node *const *nodes; /* the cluster's */
+	struct prefilter prefilter;
+	struct preferred preferred;
 	struct verdict *verdicts; /* owned; one per node, in their order */
 	size_t node_count, capacity;
 	size_t feasible_count;
@@ -44,8 +48,8 @@ struct decision {
 
 /* A zeroed struct decision is ready. pod was read with POD_TO_PLACE. */
 void decide(struct decision *decision, const struct pod *pod,
-	struct node *const *nodes, size_t node_count,
-	const struct filter_options *options, int64_t now_us);
+	const struct cluster *cluster, const struct filter_options *options,
+	int64_t now_us);
 void decision_fini(struct decision *decision); /* NULL, zeroed: fine */
 
 const struct node *decision_chosen(const struct decision *decision); /* NULL */

@@ -8,18 +8,6 @@ static uint64_t bit(unsigned int reason)
 	return UINT64_C(1) << reason;
 }
 
-static bool is_selected(const struct pod *pod, const struct node *node)
-{
-	const struct selected selected = {
-		.names = node->names,
-		.labels = &node->labels,
-		.name = node->name_id,
-	};
-
-	return labels_include(&node->labels, &pod->node_selector) &&
-		(!pod->has_required || terms_match(&pod->required, &selected));
-}
-
 /* Room is computed as upstream does, wrapping and all: see node.c. */
 static bool is_short(int64_t wanted, int64_t allocatable, int64_t requested)
 {
@@ -68,6 +56,46 @@ static uint64_t filter_resources(const struct pod *pod, const struct node *node)
 	return reasons;
 }
 
+static bool are_ports_free(const struct pod *pod, const struct node *node)
+{
+	for (size_t i = 0; i < node->guest_count && pod->ports.count > 0; i++) {
+		if (host_ports_conflict(&pod->ports, &node->guests[i]->ports)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static uint64_t filter_spread(const struct spread *spread,
+	const struct node *node)
+{
+	switch (spread_filter(spread, node)) {
+	case SPREAD_SKEWED:
+		return bit(REASON_SPREAD);
+	case SPREAD_NO_LABEL:
+		return bit(REASON_SPREAD_LABEL);
+	case SPREAD_FITS:
+		break;
+	}
+	return 0;
+}
+
+static uint64_t filter_affinity(const struct affinity *affinity,
+	const struct node *node)
+{
+	switch (affinity_filter(affinity, node)) {
+	case AFFINITY_NOT_MET:
+		return bit(REASON_POD_AFFINITY);
+	case AFFINITY_UNWANTED:
+		return bit(REASON_POD_ANTI_AFFINITY);
+	case AFFINITY_EXISTING:
+		return bit(REASON_EXISTING_ANTI_AFFINITY);
+	case AFFINITY_FITS:
+		break;
+	}
+	return 0;
+}
+
 /* EPERM and the like are KVM_UNVERIFIED: they speak of the agent. */
 static uint64_t filter_kvm(enum kvm_state state)
 {
@@ -109,13 +137,17 @@ static uint64_t filter_measured(const struct pod *pod, const struct node *node,
 	return 0;
 }
 
-uint64_t filter_node(const struct pod *pod, const struct node *node,
-	const struct filter_options *options, int64_t now_us)
+/* The filters that ask for no more than whether the node admits the pod. */
+static uint64_t filter_admission(const struct prefilter *prefilter,
+	const struct node *node)
 {
-	uint64_t reasons;
+	const struct pod *pod = prefilter->pod;
 
-	if (pod->unsupported != NULL) {
-		return bit(REASON_UNSUPPORTED);
+	if (prefilter->refusal != NULL) {
+		return bit(REASON_REFUSED);
+	}
+	if (prefilter->is_pinned && !terms_pin(&pod->required, node->name_id)) {
+		return bit(REASON_PINNED);
 	}
 	if (node->is_unschedulable && !pod->tolerations.has_unschedulable) {
 		return bit(REASON_UNSCHEDULABLE);
@@ -127,28 +159,66 @@ uint64_t filter_node(const struct pod *pod, const struct node *node,
 	if (!taints_tolerated(&node->taints, &pod->tolerations)) {
 		return bit(REASON_TAINT);
 	}
-	if (!is_selected(pod, node)) {
-		return bit(REASON_AFFINITY);
-	}
-	reasons = filter_resources(pod, node);
-	return reasons != 0 ? reasons
-			    : filter_measured(pod, node, options, now_us);
+	return node_is_selected(node, pod) ? 0 : bit(REASON_AFFINITY);
 }
 
-const char *filter_reason_text(char *out, size_t size, const struct pod *pod,
-	unsigned int reason)
+uint64_t filter_node(const struct prefilter *prefilter, const struct node *node,
+	const struct filter_options *options, int64_t now_us)
 {
+	uint64_t reasons = filter_admission(prefilter, node);
+
+	if (reasons == 0 && !are_ports_free(prefilter->pod, node)) {
+		reasons = bit(REASON_PORTS);
+	}
+	if (reasons == 0) {
+		reasons = filter_resources(prefilter->pod, node);
+	}
+	if (reasons == 0) {
+		reasons = filter_spread(&prefilter->spread, node);
+	}
+	if (reasons == 0) {
+		reasons = filter_affinity(&prefilter->affinity, node);
+	}
+	return reasons != 0
+		? reasons
+		: filter_measured(prefilter->pod, node, options, now_us);
+}
+
+static const char no_ports[] =
+	"node(s) didn't have free ports for the requested pod ports";
+static const char skewed[] =
+	"node(s) didn't match pod topology spread constraints";
+static const char no_domain[] =
+	"node(s) didn't match pod topology spread constraints "
+	"(missing required label)";
+static const char existing[] =
+	"node(s) didn't satisfy existing pods anti-affinity rules";
+
+const char *filter_reason_text(char *out, size_t size,
+	const struct prefilter *prefilter, unsigned int reason)
+{
+	const struct pod *pod = prefilter->pod;
 	static const char *const texts[] = {
+		[REASON_PINNED] =
+			"node(s) didn't satisfy plugin(s) [NodeAffinity]",
 		[REASON_UNSCHEDULABLE] = "node(s) were unschedulable",
 		[REASON_NODE_NAME] =
 			"node(s) didn't match the requested node name",
 		[REASON_TAINT] = "node(s) had untolerated taint(s)",
 		[REASON_AFFINITY] =
 			"node(s) didn't match Pod's node affinity/selector",
+		[REASON_PORTS] = no_ports,
 		[REASON_PODS] = "Too many pods",
 		[REASON_CPU] = "Insufficient cpu",
 		[REASON_MEMORY] = "Insufficient memory",
 		[REASON_EPHEMERAL] = "Insufficient ephemeral-storage",
+		[REASON_SPREAD] = skewed,
+		[REASON_SPREAD_LABEL] = no_domain,
+		[REASON_POD_AFFINITY] =
+			"node(s) didn't match pod affinity rules",
+		[REASON_POD_ANTI_AFFINITY] =
+			"node(s) didn't match pod anti-affinity rules",
+		[REASON_EXISTING_ANTI_AFFINITY] = existing,
 		[REASON_KVM_MISSING] = "node(s) cannot start VMs: KVM missing",
 		[REASON_KVM_API_MISMATCH] =
 			"node(s) cannot start VMs: KVM api_mismatch",
@@ -160,8 +230,8 @@ const char *filter_reason_text(char *out, size_t size, const struct pod *pod,
 			"node(s) had less memory available than requested",
 	};
 
-	if (reason == REASON_UNSUPPORTED) {
-		(void)snprintf(out, size, "%s", pod->unsupported);
+	if (reason == REASON_REFUSED) {
+		(void)snprintf(out, size, "%s", prefilter->refusal);
 	} else if (reason < REASON_OTHER) {
 		(void)snprintf(out, size, "%s", texts[reason]);
 	} else {

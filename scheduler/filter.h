@@ -1,15 +1,17 @@
 /* May this pod run on this node at all? In kube-scheduler's order and words.
  *
- * NodeUnschedulable, NodeName, TaintToleration, NodeAffinity,
- * NodeResourcesFit; the first that rejects gives the node's reasons, the last
- * one all that are insufficient. Then our own: KVM that is known not to work,
+ * NodeUnschedulable, NodeName, TaintToleration, NodeAffinity, NodePorts,
+ * NodeResourcesFit, PodTopologySpread, InterPodAffinity; the first that rejects
+ * gives the node's reasons, NodeResourcesFit all that are insufficient. Then our
+ * own: KVM that is known not to work,
  * for pods that request it, and memory that is known not to be there. Both
- * only on fresh data. Pods with constraints of other plugins are refused
- * before any node is looked at: see pod.h. */
+ * only on fresh data. What is about the pod alone, or about the whole cluster,
+ * was decided before: see prefilter.h. */
 #pragma once
 
 #include "scheduler/node.h"
 #include "scheduler/pod.h"
+#include "scheduler/prefilter.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,15 +20,22 @@
 /* Bits of a reasons word. From REASON_OTHER on: the pod's requests.others[n]
  * is insufficient. */
 enum filter_reason {
-	REASON_UNSUPPORTED, /* pod->unsupported, for every node */
+	REASON_REFUSED, /* prefilter->refusal, for every node */
+	REASON_PINNED,
 	REASON_UNSCHEDULABLE,
 	REASON_NODE_NAME,
 	REASON_TAINT,
 	REASON_AFFINITY,
+	REASON_PORTS,
 	REASON_PODS,
 	REASON_CPU,
 	REASON_MEMORY,
 	REASON_EPHEMERAL,
+	REASON_SPREAD,
+	REASON_SPREAD_LABEL,
+	REASON_POD_AFFINITY,
+	REASON_POD_ANTI_AFFINITY,
+	REASON_EXISTING_ANTI_AFFINITY,
 	REASON_KVM_MISSING,
 	REASON_KVM_API_MISMATCH,
 	REASON_KVM_CREATE_FAILED,
@@ -54,12 +63,12 @@ struct filter_options {
 		.has_memory_limit = true                                       \
 	}
 
-/* One bit per reason; 0: the node is feasible. pod was read with
- * POD_TO_PLACE. */
-uint64_t filter_node(const struct pod *pod, const struct node *node,
+/* One bit per reason; 0: the node is feasible. prefilter has run for a pod read
+ * with POD_TO_PLACE. */
+uint64_t filter_node(const struct prefilter *prefilter, const struct node *node,
 	const struct filter_options *options, int64_t now_us);
 
 /* "node(s) had untolerated taint(s)", "Insufficient memory". out holds size
  * bytes. Returns out. */
-const char *filter_reason_text(char *out, size_t size, const struct pod *pod,
-	unsigned int reason);
+const char *filter_reason_text(char *out, size_t size,
+	const struct prefilter *prefilter, unsigned int reason);

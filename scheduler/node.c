@@ -135,6 +135,7 @@ void node_free(struct node *node)
 	}
 	release_object(node);
 	free(node->pending);
+	free(node->guests);
 	free(node);
 }
 
@@ -150,6 +151,9 @@ static void inherit(struct node *fresh, const struct node *old)
 	fresh->pending = old->pending;
 	fresh->pending_count = old->pending_count;
 	fresh->pending_capacity = old->pending_capacity;
+	fresh->guests = old->guests;
+	fresh->guest_count = old->guest_count;
+	fresh->guest_capacity = old->guest_capacity;
 	for (size_t i = 0; i < old->other_count; i++) {
 		const struct node_resource *other = &old->others[i];
 
@@ -234,6 +238,9 @@ void node_add_pod(struct node *node, const struct pod *pod, int64_t bound_us)
 		other->requested =
 			plus(other->requested, requests->others[i].value);
 	}
+	node->guests = xgrow(node->guests, node->guest_count,
+		&node->guest_capacity, sizeof(struct pod *));
+	node->guests[node->guest_count++] = pod;
 	if (pod->is_vm && bound_us > MOMENT_LONG_AGO) {
 		add_pending(node, pod, bound_us);
 	}
@@ -248,6 +255,28 @@ static void remove_pending(struct node *node, const char *uid)
 			return;
 		}
 	}
+}
+
+static void remove_guest(struct node *node, const struct pod *pod)
+{
+	for (size_t i = 0; i < node->guest_count; i++) {
+		if (node->guests[i] == pod) {
+			node->guests[i] = node->guests[--node->guest_count];
+			return;
+		}
+	}
+}
+
+bool node_is_selected(const struct node *node, const struct pod *pod)
+{
+	const struct selected selected = {
+		.names = node->names,
+		.labels = &node->labels,
+		.name = node->name_id,
+	};
+
+	return labels_include(&node->labels, &pod->node_selector) &&
+		(!pod->has_required || terms_match(&pod->required, &selected));
 }
 
 void node_remove_pod(struct node *node, const struct pod *pod)
@@ -269,6 +298,7 @@ void node_remove_pod(struct node *node, const struct pod *pod)
 		other->requested =
 			minus(other->requested, requests->others[i].value);
 	}
+	remove_guest(node, pod);
 	remove_pending(node, pod->uid);
 }
 

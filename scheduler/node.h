@@ -51,6 +51,8 @@ struct node {
 	struct measure measure;
 	struct node_pending *pending; /* owned; VMs bound of late */
 	size_t pending_count, pending_capacity;
+	const struct pod **guests; /* owned; the pods are not; in no order */
+	size_t guest_count, guest_capacity;
 };
 
 /* -EBADMSG, -E2BIG: not a node the API server would serve, and why. */
@@ -65,11 +67,15 @@ must_check int node_update(struct node *node, const struct value *object,
 
 /* The pod holds the node's resources from now on. bound_us may be
  * MOMENT_LONG_AGO. Whether the pod counts at all (pod_is_over()) is the
- * caller's business. */
+ * caller's business, and so is the pod: it stays until it is removed or the
+ * node is freed. */
 void node_add_pod(struct node *node, const struct pod *pod, int64_t bound_us);
 
-/* Undoes node_add_pod() with a pod of the same uid and requests. */
+/* Undoes node_add_pod() with the very same pod. */
 void node_remove_pod(struct node *node, const struct pod *pod);
+
+/* The pod's nodeSelector and required node affinity admit the node. */
+bool node_is_selected(const struct node *node, const struct pod *pod);
 
 /* Takes the figures; load is not kept. VMs it lists are no longer charged in
  * full; those added later only with the next load. */

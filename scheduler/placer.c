@@ -1,8 +1,6 @@
 #include "scheduler/placer.h"
 
 #include "kube/client.h"
-#include "kube/reflector.h"
-#include "kube/value.h"
 #include "lib/clock.h"
 #include "lib/log.h"
 #include "lib/loop.h"
@@ -10,9 +8,9 @@
 #include "scheduler/binder.h"
 #include "scheduler/cache.h"
 #include "scheduler/decide.h"
+#include "scheduler/feed.h"
 #include "scheduler/leader.h"
 #include "scheduler/loads.h"
-#include "scheduler/moment.h"
 #include "scheduler/notice.h"
 #include "scheduler/outage.h"
 #include "scheduler/queue.h"
@@ -29,7 +27,6 @@ enum {
 };
 #define LOAD_WAIT_US INT64_C(5000000)  /* for the first snapshot */
 #define LOAD_WAKE_US INT64_C(10000000) /* new load may let a pod fit */
-#define COMPLAIN_US UINT64_C(10000000)
 
 struct placer {
 	uv_loop_t *loop;
@@ -37,14 +34,12 @@ struct placer {
 	struct cache cache;
 	struct queue queue;
 	struct decision decision;
-	struct reflector *nodes, *pods;
-	struct outage outage;
+	struct feed *feed;
 	struct loads *loads;
 	struct binder *binder;
 	struct reporter *reporter;
 	struct leader *leader;
 	struct timer *turn, *look;
-	struct log_limit limit;
 	int64_t synced_us; /* when both watches were complete; 0: not yet */
 	int64_t load_wake_us;
 	bool is_draining;
@@ -102,9 +97,8 @@ static bool place_next(struct placer *placer, int64_t now)
 	if (waiting == NULL) {
 		return false;
 	}
-	decide(&placer->decision, waiting->pod, placer->cache.list,
-		placer->cache.count, &(struct filter_options)FILTER_DEFAULTS,
-		now);
+	decide(&placer->decision, waiting->pod, &placer->cache.cluster,
+		&(struct filter_options)FILTER_DEFAULTS, now);
 	chosen = decision_chosen(&placer->decision);
 	if (chosen == NULL) {
 		tell_unschedulable(placer, waiting, now);
@@ -246,148 +240,27 @@ static void on_lead(void *owner, bool leads)
 	}
 }
 
-/* ---- what the watches say ---- */
+/* ---- what the cluster and the aggregators say ---- */
 
-static void complain(struct placer *placer, const char *what, const char *name,
-	const struct error *err)
+static void on_change(void *owner)
 {
-	if (log_allow(&placer->limit, clock_monotonic_us(), COMPLAIN_US,
-		    NULL)) {
-		log_warning(what, log_str("name", name), log_err(err), LOG_END);
-	}
-}
-
-static void on_node(void *owner, const struct reflector_id *id,
-	const struct value *object)
-{
-	struct placer *placer = owner;
-	bool changed = false;
-	struct error err;
-
-	if (cache_put_node(&placer->cache, &changed, object, now_us(), &err) <
-		0) {
-		complain(placer, "node not understood", id->name, &err);
-		return;
-	}
-	if (changed) {
-		queue_wake_all(&placer->queue);
-		kick(placer);
-	}
-}
-
-static void on_node_gone(void *owner, const struct reflector_id *id)
-{
-	struct placer *placer = owner;
-
-	cache_remove_node(&placer->cache, id->name);
-}
-
-static void forget_pod(struct placer *placer, const char *uid)
-{
-	queue_remove(&placer->queue, uid);
-	if (cache_remove_pod(&placer->cache, uid)) {
-		queue_wake_all(&placer->queue);
-		kick(placer);
-	}
-}
-
-static void on_pod_gone(void *owner, const struct reflector_id *id)
-{
-	forget_pod(owner, id->uid);
-}
-
-/* The API's wall time on our clock; both are of this machine, and a time in
- * the future is now. */
-static int64_t bound_us(const struct pod *pod)
-{
-	int64_t ago = (int64_t)clock_wall_us() - pod->bound_wall_us;
-
-	if (pod->bound_wall_us == MOMENT_LONG_AGO) {
-		return MOMENT_LONG_AGO;
-	}
-	return now_us() - (ago < 0 ? 0 : ago);
-}
-
-/* We have bound it, and the watch is still at what it was before. */
-static bool is_old_news(const struct placer *placer, const struct pod *pod)
-{
-	return cache_pod(&placer->cache, pod->uid) != NULL &&
-		queue_find(&placer->queue, pod->uid) == NULL;
-}
-
-/* Takes a pod of ours that has no node yet. */
-static void take_waiting(struct placer *placer, struct pod *pod)
-{
-	if (pod->is_deleting || pod->is_gated || pod->phase != POD_PENDING ||
-		is_old_news(placer, pod)) {
-		queue_remove(&placer->queue, pod->uid);
-		pod_free(pod);
-		return;
-	}
-	queue_put(&placer->queue, pod, now_us());
-	kick(placer);
-}
-
-static void on_pod(void *owner, const struct reflector_id *id,
-	const struct value *object)
-{
-	struct placer *placer = owner;
-	const char *node = value_text_at(object, "spec/nodeName", "");
-	const char *scheduler = value_text_at(object, "spec/schedulerName", "");
-	bool is_ours = strcmp(scheduler, placer->config->scheduler_name) == 0;
-	struct pod *pod;
-	struct error err;
-
-	if (*node == '\0' && !is_ours) {
-		return;
-	}
-	if (pod_new(&pod, placer->cache.names, object,
-		    *node == '\0' ? POD_TO_PLACE : POD_PLACED, &err) < 0) {
-		complain(placer, "pod not understood", id->name, &err);
-		return;
-	}
-	if (pod_is_over(pod)) {
-		forget_pod(placer, pod->uid);
-		pod_free(pod);
-	} else if (*node == '\0') {
-		take_waiting(placer, pod);
-	} else {
-		/* While a binding is under way its end removes it from there,
-		 * so that the event is told. */
-		if (!cache_is_assumed(&placer->cache, pod->uid)) {
-			queue_remove(&placer->queue, pod->uid);
-		}
-		cache_put_pod(&placer->cache, pod, bound_us(pod));
-	}
+	kick(owner);
 }
 
 static void on_synced(void *owner)
 {
 	struct placer *placer = owner;
 
-	if (placer->synced_us == 0 &&
-		reflector_state(placer->nodes).is_synced &&
-		reflector_state(placer->pods).is_synced) {
-		placer->synced_us = now_us();
-		log_info("the cluster is known",
-			log_int("nodes", (int64_t)placer->cache.count),
-			log_int("pods", (int64_t)placer->cache.pods.count),
-			log_int("waiting", (int64_t)placer->queue.by_uid.count),
-			LOG_END);
-		kick(placer);
-	}
+	placer->synced_us = now_us();
+	kick(placer);
 }
 
 static void look(void *owner)
 {
 	struct placer *placer = owner;
-	struct reflector_state nodes = reflector_state(placer->nodes);
-	struct reflector_state pods = reflector_state(placer->pods);
 
-	outage_look(&placer->outage, &nodes, &pods, clock_monotonic_us());
+	feed_look(placer->feed);
 }
-
-/* ---- what the aggregators say ---- */
 
 static void on_load(void *owner, const struct node_load *load,
 	int64_t sample_us)
@@ -405,22 +278,6 @@ static void on_load(void *owner, const struct node_load *load,
 }
 
 /* ---- life ---- */
-
-static void watch(struct placer *placer, struct kube_client *client)
-{
-	struct reflector_handler nodes = { on_node, on_node_gone, on_synced,
-		placer };
-	struct reflector_handler pods = { on_pod, on_pod_gone, on_synced,
-		placer };
-
-	placer->nodes = reflector_new(client,
-		&(struct reflector_options){ .path = "/api/v1/nodes" }, &nodes);
-	placer->pods = reflector_new(client,
-		&(struct reflector_options){ .path = "/api/v1/pods",
-			.field_selector = "status.phase!=Succeeded,"
-					  "status.phase!=Failed" },
-		&pods);
-}
 
 int placer_new(struct placer **out, uv_loop_t *loop, struct kube_client *client,
 	const struct scheduler_config *config, struct error *err)
@@ -449,19 +306,23 @@ int placer_new(struct placer **out, uv_loop_t *loop, struct kube_client *client,
 	placer->binder = binder_new(client, loop, on_bound, placer);
 	placer->reporter = reporter_new(client, config->scheduler_name);
 	placer->leader = leader_new(client, config, on_lead, placer);
-	watch(placer, client);
+	placer->feed = feed_new(client,
+		&(struct feed_options){ .cache = &placer->cache,
+			.queue = &placer->queue,
+			.scheduler_name = config->scheduler_name,
+			.on_change = on_change,
+			.on_synced = on_synced,
+			.owner = placer });
 	*out = placer;
 	return 0;
 }
 
 bool placer_is_ready(const struct placer *placer, struct buffer *why)
 {
-	struct reflector_state nodes = reflector_state(placer->nodes);
-	struct reflector_state pods = reflector_state(placer->pods);
 	size_t of = 0;
 	size_t connected = loads_connected(placer->loads, &of);
 
-	bool is_ready = outage_ready(why, &nodes, &pods, connected, of);
+	bool is_ready = feed_ready(placer->feed, why, connected, of);
 
 	if (is_ready && why->len == 0) {
 		leader_say(placer->leader, why, clock_monotonic_us());
@@ -484,8 +345,7 @@ void placer_close(struct placer *placer)
 	if (placer == NULL) {
 		return;
 	}
-	reflector_close(placer->nodes);
-	reflector_close(placer->pods);
+	feed_close(placer->feed);
 	loads_close(placer->loads);
 	binder_close(placer->binder);
 	reporter_close(placer->reporter);

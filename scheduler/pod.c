@@ -145,6 +145,25 @@ static int read_requests(struct pod *pod, const struct value *spec,
 	return 0;
 }
 
+/* What its neighbours and those to come must know of it. */
+static int read_relations(struct pod *pod, const struct value *object,
+	struct error *err)
+{
+	const struct value *spec = value_get(object, "spec");
+	int r = labels_read(&pod->labels, pod->names,
+		value_at(object, "metadata/labels"), err);
+
+	pod->namespace_id = names_hold(pod->names, pod->namespace);
+	if (r == 0) {
+		r = pod_affinity_read(&pod->affinity, pod->names,
+			value_get(spec, "affinity"), pod->namespace, err);
+	}
+	if (r == 0) {
+		r = host_ports_read(&pod->ports, pod->names, spec, err);
+	}
+	return r;
+}
+
 static int read_constraints(struct pod *pod, const struct value *spec,
 	struct error *err)
 {
@@ -166,6 +185,11 @@ static int read_constraints(struct pod *pod, const struct value *spec,
 		r = terms_read(&pod->preferred, pod->names,
 			value_get(node, preferred_key), true, err);
 	}
+	if (r == 0) {
+		r = spread_rules_read(&pod->spread, pod->names,
+			value_get(spec, "topologySpreadConstraints"),
+			&pod->labels, err);
+	}
 	pod->has_required = required != NULL && !value_is_null(required);
 	pod->unsupported = unsupported_constraint(spec);
 	return r;
@@ -185,6 +209,9 @@ int pod_new(struct pod **out, struct names *names, const struct value *object,
 	pod->names = names;
 	read_identity(pod, object);
 	r = read_requests(pod, spec, err);
+	if (r == 0) {
+		r = read_relations(pod, object, err);
+	}
 	if (r == 0 && depth == POD_TO_PLACE) {
 		r = read_constraints(pod, spec, err);
 	}
@@ -204,10 +231,15 @@ void pod_free(struct pod *pod)
 		return;
 	}
 	resources_fini(&pod->requests, pod->names);
+	names_drop(pod->names, pod->namespace_id);
+	labels_fini(&pod->labels, pod->names);
+	pod_affinity_fini(&pod->affinity, pod->names);
+	host_ports_fini(&pod->ports, pod->names);
 	tolerations_fini(&pod->tolerations, pod->names);
 	labels_fini(&pod->node_selector, pod->names);
 	terms_fini(&pod->required, pod->names);
 	terms_fini(&pod->preferred, pod->names);
+	spread_rules_fini(&pod->spread, pod->names);
 	free(pod->unsupported);
 	free(pod->namespace);
 	free(pod->name);

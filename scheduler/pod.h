@@ -1,20 +1,19 @@
 /* A pod as the scheduler sees it: who it is, what it requests, where it may
  * go.
  *
- * Constraints that are not supported yet make the pod refused (`unsupported`),
- * never placed by guess: pod affinity and anti-affinity, topology spread, host
- * ports, claims and every volume that needs a decision, resource claims, gang
- * scheduling. Anti-affinity of pods that already run could exclude a new pod
- * too; of those we do not know yet. KubeVirt's migration targets carry
- * anti-affinity against their own source and are therefore refused. */
+ * Constraints that are not supported make the pod refused (`unsupported`),
+ * never placed by guess: see unsupported.h. */
 #pragma once
 
 #include "kube/value.h"
 #include "lib/error.h"
 #include "scheduler/labels.h"
 #include "scheduler/names.h"
+#include "scheduler/pod_terms.h"
+#include "scheduler/ports.h"
 #include "scheduler/resources.h"
 #include "scheduler/selector.h"
+#include "scheduler/spread_rules.h"
 #include "scheduler/taint.h"
 
 #include <stdbool.h>
@@ -31,7 +30,7 @@ enum pod_phase {
 
 /* How much of a pod is read. */
 enum pod_depth {
-	POD_PLACED,   /* runs somewhere: identity and requests */
+	POD_PLACED,   /* runs somewhere: what others must know of it */
 	POD_TO_PLACE, /* constraints too */
 };
 
@@ -55,6 +54,11 @@ struct pod {
 	 * creation of a pod that has a node; else MOMENT_LONG_AGO. */
 	int64_t bound_wall_us;
 
+	uint32_t namespace_id; /* held */
+	struct labels labels;
+	struct pod_affinity affinity;
+	struct host_ports ports;
+
 	struct resources requests;
 	bool wants_kvm;	       /* requests devices.kubevirt.io/kvm */
 	double vcpus;	       /* of a VM, estimated: see forecast.h; else 0 */
@@ -66,6 +70,7 @@ struct pod {
 	struct labels node_selector;
 	bool has_required; /* required node affinity, maybe without a term */
 	struct terms required, preferred;
+	struct spread_rules spread;
 };
 
 /* -EBADMSG, -E2BIG: not a pod the API server would serve, and why. */

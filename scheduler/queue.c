@@ -141,3 +141,28 @@ void queue_wake_all(struct queue *queue)
 		}
 	}
 }
+
+static bool is_related(const struct pod *pod)
+{
+	return pod->affinity.required.count > 0 ||
+		pod->affinity.required_anti.count > 0 ||
+		pod->spread.hard_count > 0;
+}
+
+bool queue_wake_related(struct queue *queue)
+{
+	bool woke = false;
+	size_t at = 0;
+	void *value;
+
+	while (map_next(&queue->by_uid, &at, NULL, &value)) {
+		struct waiting *waiting = value;
+
+		if (waiting->state == WAITING_UNSCHEDULABLE &&
+			is_related(waiting->pod)) {
+			waiting->state = WAITING_READY;
+			woke = true;
+		}
+	}
+	return woke;
+}

@@ -9,6 +9,7 @@
 #include "lib/map.h"
 #include "scheduler/pod.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define QUEUE_BACKOFF_US INT64_C(1000000)
@@ -59,3 +60,7 @@ void queue_failed(struct waiting *waiting, bool is_final, int64_t now_us);
 /* Something changed that may help: all unschedulable pods are ready again
  * once their back-off is over. */
 void queue_wake_all(struct queue *queue);
+
+/* A pod came to a node or looks different there: the same for those that
+ * depend on other pods. False if there was none. */
+bool queue_wake_related(struct queue *queue);

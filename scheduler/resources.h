@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* Different resources of one pod: each has a bit in filter.h's reasons. */
-enum { RESOURCES_POD_MAX = 40, RESOURCES_NODE_MAX = 256 };
+enum { RESOURCES_POD_MAX = 32, RESOURCES_NODE_MAX = 256 };
 
 struct amount {
 	uint32_t resource; /* held */

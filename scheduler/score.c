@@ -126,37 +126,33 @@ static void load_terms(struct score *s, const struct pod *pod,
 	s->terms[TERM_DATA] = SCORE_DATA * s->trust;
 }
 
-/* Mixes the soft constraints in: upstream's weights and normalisation. */
-static void soft_terms(struct score *s, const struct pod *pod,
-	const struct node *node, const struct score_context *context)
+/* Mixes in what the pod would rather have. */
+static void mix_wishes(struct score *s, const struct node *node,
+	const struct preferred *preferred)
 {
-	double affinity = context->affinity_max > 0 ? SCORE_WEIGHT_AFFINITY : 0;
-	double taint = context->taints_max > 0 ? SCORE_WEIGHT_TAINT : 0;
-	double all = SCORE_WEIGHT_LOAD + affinity + taint;
+	double all = SCORE_WEIGHT_LOAD;
 
-	for (int i = TERM_CPU; i <= TERM_DATA; i++) {
+	for (int i = 0; i < WISHES; i++) {
+		s->terms[TERM_WISHES + i] = NAN;
+		if (preferred_plays(preferred, (enum wish)i)) {
+			all += preferred_weight((enum wish)i);
+		}
+	}
+	if (all <= SCORE_WEIGHT_LOAD) {
+		return;
+	}
+	for (int i = 0; i < TERM_WISHES; i++) {
 		s->terms[i] *= SCORE_WEIGHT_LOAD / all;
 	}
 	s->total *= SCORE_WEIGHT_LOAD / all;
-	if (affinity > 0) {
-		const struct selected selected = {
-			.names = node->names,
-			.labels = &node->labels,
-			.name = node->name_id,
-		};
+	for (int i = 0; i < WISHES; i++) {
+		enum wish wish = (enum wish)i;
 
-		s->terms[TERM_AFFINITY] = 100 * affinity / all *
-			(double)terms_weight(&pod->preferred, &selected) /
-			(double)context->affinity_max;
-		s->total += s->terms[TERM_AFFINITY];
-	}
-	if (taint > 0) {
-		s->terms[TERM_TAINT] = 100 * taint / all *
-			(1 -
-				(double)taints_disliked(&node->taints,
-					&pod->tolerations) /
-					(double)context->taints_max);
-		s->total += s->terms[TERM_TAINT];
+		if (preferred_plays(preferred, wish)) {
+			s->terms[TERM_WISHES + i] = preferred_weight(wish) /
+				all * preferred_points(preferred, wish, node);
+			s->total += s->terms[TERM_WISHES + i];
+		}
 	}
 }
 
@@ -182,11 +178,7 @@ void score_node(struct score *out, const struct pod *pod,
 	for (int i = TERM_CPU; i <= TERM_DATA; i++) {
 		s->total += s->terms[i];
 	}
-	s->terms[TERM_AFFINITY] = NAN;
-	s->terms[TERM_TAINT] = NAN;
-	if (context->affinity_max > 0 || context->taints_max > 0) {
-		soft_terms(s, pod, node, context);
-	}
+	mix_wishes(s, node, context->preferred);
 }
 
 double score_total(const struct pod *pod, const struct node *node,
@@ -208,8 +200,10 @@ const char *score_term_name(enum score_term term)
 		[TERM_IO_PRESSURE] = "io_pressure",
 		[TERM_KVM] = "kvm",
 		[TERM_DATA] = "data",
-		[TERM_AFFINITY] = "affinity",
-		[TERM_TAINT] = "taint",
+		[TERM_WISHES + WISH_AFFINITY] = "affinity",
+		[TERM_WISHES + WISH_TAINT] = "taint",
+		[TERM_WISHES + WISH_POD_AFFINITY] = "pod_affinity",
+		[TERM_WISHES + WISH_SPREAD] = "spread",
 	};
 
 	return names[term];

@@ -9,6 +9,7 @@
 #include "lib/error.h"
 #include "scheduler/node.h"
 #include "scheduler/pod.h"
+#include "scheduler/preferred.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,10 +22,9 @@ enum score_term {
 	TERM_MEMORY_PRESSURE,
 	TERM_IO_PRESSURE,
 	TERM_KVM,
-	TERM_DATA,     /* how far the other terms rest on fresh figures */
-	TERM_AFFINITY, /* preferred node affinity */
-	TERM_TAINT,    /* PreferNoSchedule */
-	SCORE_TERMS,
+	TERM_DATA,   /* how far the other terms rest on fresh figures */
+	TERM_WISHES, /* from here on one for each enum wish */
+	SCORE_TERMS = TERM_WISHES + WISHES,
 };
 
 /* The points of the load terms; they add up to 100. CPU is what VMs share and
@@ -46,12 +46,11 @@ enum score_term {
 #define SCORE_HALF_MEMORY_PRESSURE 0.1
 #define SCORE_HALF_IO_PRESSURE 0.4
 
-/* kube-scheduler's weights of the two soft constraints, against 2 for the load
- * in place of its two resource plugins: a wish that is wholly met is worth the
- * whole range of the load, so load does not silently cancel it. */
+/* Against preferred_weight() of what the pod would rather have; in place of
+ * kube-scheduler's two resource plugins of weight 1: a wish that is wholly met
+ * is worth at least the whole range of the load, so load does not silently
+ * cancel it. */
 #define SCORE_WEIGHT_LOAD 2.0
-#define SCORE_WEIGHT_AFFINITY 2.0
-#define SCORE_WEIGHT_TAINT 3.0
 
 /* What the nodes of one decision have in common. */
 struct score_context {
@@ -60,8 +59,7 @@ struct score_context {
 	 * trust where that is below 1. A node without data counts as at least
 	 * that busy: missing is never idle and never best. */
 	double fleet_cpu;
-	int64_t affinity_max; /* of terms_weight() of the feasible nodes */
-	uint32_t taints_max;  /* of taints_disliked() of the feasible nodes */
+	const struct preferred *preferred; /* NULL: no wishes */
 };
 
 struct score {

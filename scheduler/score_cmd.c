@@ -21,9 +21,10 @@ enum { ANSWER_MAX = 512 << 20, SENTENCE_MAX = 8192 };
 struct scene {
 	struct names *names;
 	struct pod *pod;
-	struct node **nodes; /* owned */
-	size_t node_count;
+	struct cluster cluster;
 	struct map by_name; /* to struct node, borrowed */
+	struct pod **pods;  /* owned; those that run */
+	size_t pod_count;
 	struct load_answer load;
 	bool has_now;
 	int64_t now_us;
@@ -31,10 +32,11 @@ struct scene {
 
 static void scene_fini(struct scene *scene)
 {
-	for (size_t i = 0; i < scene->node_count; i++) {
-		node_free(scene->nodes[i]);
+	cluster_fini(&scene->cluster);
+	for (size_t i = 0; i < scene->pod_count; i++) {
+		pod_free(scene->pods[i]);
 	}
-	free(scene->nodes);
+	free(scene->pods);
 	map_fini(&scene->by_name);
 	pod_free(scene->pod);
 	load_answer_fini(&scene->load);
@@ -146,7 +148,6 @@ static int read_nodes(struct scene *scene, const struct value *input,
 	if (r < 0) {
 		return r;
 	}
-	scene->nodes = xcalloc(value_count(list) + 1, sizeof(struct node *));
 	for (const struct value *v = value_first(list); v != NULL;
 		v = value_next(v)) {
 		struct node *node = NULL;
@@ -155,7 +156,7 @@ static int read_nodes(struct scene *scene, const struct value *input,
 		if (r < 0) {
 			return r;
 		}
-		scene->nodes[scene->node_count++] = node;
+		cluster_add_node(&scene->cluster, node);
 		if (map_put(&scene->by_name, node->name, node) != NULL) {
 			return error_set(err, -EINVAL,
 				"node '%.100s' is there twice", node->name);
@@ -171,14 +172,16 @@ static bool is_same(const struct pod *a, const struct pod *b)
 		strcmp(a->name, b->name) == 0;
 }
 
-static void place(struct scene *scene, const struct pod *pod)
+static void place(struct scene *scene, struct pod *pod)
 {
 	struct node *node = map_get(&scene->by_name, pod->node_name);
 
 	if (node == NULL || pod_is_over(pod) || is_same(pod, scene->pod)) {
+		pod_free(pod);
 		return;
 	}
-	node_add_pod(node, pod,
+	scene->pods[scene->pod_count++] = pod;
+	cluster_place(&scene->cluster, node, pod,
 		scene->has_now ? pod->bound_wall_us : MOMENT_LONG_AGO);
 }
 
@@ -191,6 +194,7 @@ static int read_pods(struct scene *scene, const struct value *input,
 	if (r < 0) {
 		return r;
 	}
+	scene->pods = xcalloc(value_count(list), sizeof(struct pod *));
 	for (const struct value *v = value_first(list); v != NULL;
 		v = value_next(v)) {
 		struct pod *pod = NULL;
@@ -200,7 +204,6 @@ static int read_pods(struct scene *scene, const struct value *input,
 			return r;
 		}
 		place(scene, pod);
-		pod_free(pod);
 	}
 	return 0;
 }
@@ -225,13 +228,34 @@ static void apply_loads(struct scene *scene)
 	}
 }
 
-/* "objects" and "vms" are of no use to this policy yet; they must be lists. */
+/* "vms" are of no use to this policy yet; they must be a list. */
 static int check_unused(const struct value *input, struct error *err)
+{
+	const struct value *list = NULL;
+
+	return list_member(&list, input, "vms", err);
+}
+
+static int read_objects(struct scene *scene, const struct value *input,
+	struct error *err)
 {
 	const struct value *list = NULL;
 	int r = list_member(&list, input, "objects", err);
 
-	return r < 0 ? r : list_member(&list, input, "vms", err);
+	for (const struct value *v = value_first(list); v != NULL && r == 0;
+		v = value_next(v)) {
+		enum cluster_kind kind;
+
+		if (!value_is_object(v)) {
+			return error_set(err, -EBADMSG,
+				"'objects' holds what is no object");
+		}
+		/* Others, like a ConfigMap, say nothing to a decision. */
+		if (cluster_kind_find(&kind, value_text_at(v, "kind", ""))) {
+			r = cluster_put_object(&scene->cluster, kind, v, err);
+		}
+	}
+	return r;
 }
 
 static int scene_read(struct scene *scene, const struct value *input,
@@ -241,6 +265,7 @@ static int scene_read(struct scene *scene, const struct value *input,
 		struct error *) = {
 		read_load,
 		read_now,
+		read_objects,
 		read_pod,
 		read_nodes,
 		read_pods,
@@ -263,7 +288,7 @@ static int scene_read(struct scene *scene, const struct value *input,
 	return r;
 }
 
-static void write_reasons(struct json *j, const struct pod *pod,
+static void write_reasons(struct json *j, const struct prefilter *prefilter,
 	uint64_t reasons)
 {
 	json_array(j, "reasons");
@@ -272,7 +297,8 @@ static void write_reasons(struct json *j, const struct pod *pod,
 
 		if ((reasons >> i & 1) != 0) {
 			json_string(j, NULL,
-				filter_reason_text(text, sizeof(text), pod, i));
+				filter_reason_text(text, sizeof(text),
+					prefilter, i));
 		}
 	}
 	json_array_end(j);
@@ -319,7 +345,7 @@ static void write_answer(struct buffer *out, const struct decision *d)
 		json_object(&j, NULL);
 		json_string(&j, "name", d->nodes[i]->name);
 		json_bool(&j, "feasible", d->verdicts[i].reasons == 0);
-		write_reasons(&j, d->pod, d->verdicts[i].reasons);
+		write_reasons(&j, &d->prefilter, d->verdicts[i].reasons);
 		write_score(&j, d, i);
 		json_object_end(&j);
 	}
@@ -343,12 +369,13 @@ int score_text(struct buffer *out, const char *text, size_t len,
 	struct value *input = NULL;
 	int r = value_parse(&input, text, len, err);
 
+	cluster_init(&scene.cluster, scene.names);
 	if (r == 0) {
 		r = scene_read(&scene, input, err);
 	}
 	if (r == 0) {
-		decide(&decision, scene.pod, scene.nodes, scene.node_count,
-			&options, scene.now_us);
+		decide(&decision, scene.pod, &scene.cluster, &options,
+			scene.now_us);
 		write_answer(out, &decision);
 	}
 	if (r == 0 && out->overflowed) {

@@ -6,115 +6,6 @@
 
 #include "lib/memory.h"
 
-/* Go's strconv.ParseInt(text, 10, 64). */
-static bool scan_integer(int64_t *out, const char *text)
-{
-	bool is_negative = *text == '-';
-	int64_t value = 0;
-
-	text += *text == '-' || *text == '+';
-	if (*text == '\0') {
-		return false;
-	}
-	for (; *text != '\0'; text++) {
-		int64_t digit = *text - '0';
-
-		if (digit < 0 || digit > 9 ||
-			__builtin_mul_overflow(value, 10, &value) ||
-			__builtin_add_overflow(value,
-				is_negative ? -digit : digit, &value)) {
-			return false;
-		}
-	}
-	*out = value;
-	return true;
-}
-
-static bool scan_operator(enum selector_operator *out, const char *text)
-{
-	static const char *const texts[] = {
-		[SELECTOR_IN] = "In",
-		[SELECTOR_NOT_IN] = "NotIn",
-		[SELECTOR_EXISTS] = "Exists",
-		[SELECTOR_DOES_NOT_EXIST] = "DoesNotExist",
-		[SELECTOR_GT] = "Gt",
-		[SELECTOR_LT] = "Lt",
-	};
-
-	for (size_t i = 0; i < count_of(texts); i++) {
-		if (strcmp(text, texts[i]) == 0) {
-			*out = (enum selector_operator)i;
-			return true;
-		}
-	}
-	return false;
-}
-
-/* How many values upstream lets each operator have. */
-static bool is_count_right(const struct requirement *r)
-{
-	if (r->is_field) {
-		return r->operator<= SELECTOR_NOT_IN && r->value_count == 1;
-	}
-	switch (r->operator) {
-	case SELECTOR_IN:
-	case SELECTOR_NOT_IN:
-		return r->value_count > 0;
-	case SELECTOR_EXISTS:
-	case SELECTOR_DOES_NOT_EXIST:
-		return r->value_count == 0;
-	case SELECTOR_GT:
-	case SELECTOR_LT:
-		return r->value_count == 1;
-	}
-	return false;
-}
-
-static void requirement_fini(struct requirement *r, struct names *names)
-{
-	names_drop(names, r->key);
-	for (size_t i = 0; i < r->value_count; i++) {
-		names_drop(names, r->values[i]);
-	}
-	free(r->values);
-}
-
-/* Holds the values; false if one is no string. */
-static bool read_values(struct requirement *r, struct names *names,
-	const struct value *list)
-{
-	r->values = xcalloc(value_count(list) + 1, sizeof(*r->values));
-	for (const struct value *v = value_first(list); v != NULL;
-		v = value_next(v)) {
-		if (value_text(v) == NULL) {
-			return false;
-		}
-		r->values[r->value_count++] = names_hold(names, value_text(v));
-	}
-	return true;
-}
-
-/* False if upstream could not understand the requirement. */
-static bool read_requirement(struct requirement *r, struct names *names,
-	const struct value *object, bool is_field)
-{
-	const char *key = value_text_at(object, "key", "");
-
-	r->is_field = is_field;
-	if (is_field ? strcmp(key, "metadata.name") != 0 : *key == '\0') {
-		return false;
-	}
-	r->key = is_field ? 0 : names_hold(names, key);
-	if (!scan_operator(
-		    &r->operator, value_text_at(object, "operator", "")) ||
-		!read_values(r, names, value_get(object, "values")) ||
-		!is_count_right(r)) {
-		return false;
-	}
-	return r->operator<SELECTOR_GT ||
-		scan_integer(&r->number, names_text(names, r->values[0]));
-}
-
 static int check_sizes(const struct value *list, struct error *err)
 {
 	if (value_count(list) > SELECTOR_REQUIREMENTS_MAX) {
@@ -139,7 +30,7 @@ static void read_requirements(struct term *term, struct names *names,
 	for (const struct value *v = value_first(list); v != NULL;
 		v = value_next(v)) {
 		term->is_broken |=
-			!read_requirement(&term->requirements[term->count++],
+			!requirement_read(&term->requirements[term->count++],
 				names, v, are_fields);
 	}
 }
@@ -242,50 +133,6 @@ void terms_fini(struct terms *terms, struct names *names)
 	*terms = (struct terms){ 0 };
 }
 
-static bool has_value(const struct requirement *r, uint32_t value)
-{
-	for (size_t i = 0; i < r->value_count; i++) {
-		if (r->values[i] == value) {
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool compares(const struct requirement *r, const char *label)
-{
-	int64_t number;
-
-	if (!scan_integer(&number, label)) {
-		return false;
-	}
-	return r->operator== SELECTOR_GT ? number > r->number
-					 : number<r->number;
-}
-
-static bool requirement_matches(const struct requirement *r,
-	const struct selected *node)
-{
-	uint32_t value =
-		r->is_field ? node->name : labels_get(node->labels, r->key);
-
-	switch (r->operator) {
-	case SELECTOR_IN:
-		return value != 0 && has_value(r, value);
-	case SELECTOR_NOT_IN:
-		return value == 0 || !has_value(r, value);
-	case SELECTOR_EXISTS:
-		return value != 0;
-	case SELECTOR_DOES_NOT_EXIST:
-		return value == 0;
-	case SELECTOR_GT:
-	case SELECTOR_LT:
-		return value != 0 &&
-			compares(r, names_text(node->names, value));
-	}
-	return false;
-}
-
 static bool term_matches(const struct term *term, const struct selected *node)
 {
 	if (term->is_broken || term->count == 0) {
@@ -319,4 +166,73 @@ int64_t terms_weight(const struct terms *terms, const struct selected *node)
 		}
 	}
 	return weight;
+}
+
+static bool is_pin(const struct requirement *r)
+{
+	return r->is_field && r->operator== SELECTOR_IN && r->value_count> 0;
+}
+
+static const struct requirement *first_pin(const struct term *term)
+{
+	for (size_t i = 0; i < term->count; i++) {
+		if (is_pin(&term->requirements[i])) {
+			return &term->requirements[i];
+		}
+	}
+	return NULL;
+}
+
+bool terms_are_pinned(const struct terms *terms)
+{
+	for (size_t i = 0; i < terms->count; i++) {
+		if (first_pin(&terms->list[i]) == NULL) {
+			return false;
+		}
+	}
+	return terms->count > 0;
+}
+
+static bool term_pins(const struct term *term, uint32_t name)
+{
+	for (size_t i = 0; i < term->count; i++) {
+		const struct requirement *r = &term->requirements[i];
+
+		if (is_pin(r) && !requirement_has_value(r, name)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool terms_pin(const struct terms *terms, uint32_t name)
+{
+	for (size_t i = 0; i < terms->count; i++) {
+		if (term_pins(&terms->list[i], name)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool term_pins_any(const struct term *term)
+{
+	const struct requirement *r = first_pin(term);
+
+	for (size_t i = 0; r != NULL && i < r->value_count; i++) {
+		if (term_pins(term, r->values[i])) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool terms_pin_any(const struct terms *terms)
+{
+	for (size_t i = 0; i < terms->count; i++) {
+		if (term_pins_any(&terms->list[i])) {
+			return true;
+		}
+	}
+	return false;
 }

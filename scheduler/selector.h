@@ -9,6 +9,7 @@
 #include "lib/error.h"
 #include "scheduler/labels.h"
 #include "scheduler/names.h"
+#include "scheduler/requirement.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,24 +19,6 @@ enum {
 	SELECTOR_TERMS_MAX = 1024,
 	SELECTOR_REQUIREMENTS_MAX = 1024, /* of one term */
 	SELECTOR_VALUES_MAX = 16384,	  /* of one requirement */
-};
-
-enum selector_operator {
-	SELECTOR_IN,
-	SELECTOR_NOT_IN,
-	SELECTOR_EXISTS,
-	SELECTOR_DOES_NOT_EXIST,
-	SELECTOR_GT,
-	SELECTOR_LT,
-};
-
-struct requirement {
-	enum selector_operator operator;
-	bool is_field;	  /* about the node's name, not about a label */
-	uint32_t key;	  /* held; 0 for fields */
-	uint32_t *values; /* owned, each held */
-	size_t value_count;
-	int64_t number; /* of Gt and Lt */
 };
 
 struct term {
@@ -50,13 +33,6 @@ struct terms {
 	size_t count;
 };
 
-/* What terms are held against. */
-struct selected {
-	const struct names *names;
-	const struct labels *labels;
-	uint32_t name; /* of the node */
-};
-
 /* Reads nodeSelectorTerms, or with is_preferred the list of
  * {weight, preference}, where those of weight 0 and empty ones are left out.
  * NULL is the empty list. -EBADMSG: no list; -E2BIG: too large. */
@@ -66,6 +42,15 @@ void terms_fini(struct terms *terms, struct names *names);
 
 /* At least one term matches; no terms, no match. */
 bool terms_match(const struct terms *terms, const struct selected *node);
+
+/* Every term names its nodes (matchFields metadata.name In). */
+bool terms_are_pinned(const struct terms *terms);
+
+/* Of pinned terms: one of them can match a node at all. */
+bool terms_pin_any(const struct terms *terms);
+
+/* Of pinned terms: one of them names this node. */
+bool terms_pin(const struct terms *terms, uint32_t name);
 
 /* The sum of the weights of those that match. */
 int64_t terms_weight(const struct terms *terms, const struct selected *node);

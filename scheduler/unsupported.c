@@ -11,18 +11,6 @@ static const struct field {
 	const char *path;
 	const char *what;
 } fields[] = {
-	{ "affinity/podAffinity/requiredDuringSchedulingIgnoredDuringExecution",
-		"required pod affinity" },
-	{ "affinity/podAffinity/"
-	  "preferredDuringSchedulingIgnoredDuringExecution",
-		"preferred pod affinity" },
-	{ "affinity/podAntiAffinity/"
-	  "requiredDuringSchedulingIgnoredDuringExecution",
-		"required pod anti-affinity" },
-	{ "affinity/podAntiAffinity/"
-	  "preferredDuringSchedulingIgnoredDuringExecution",
-		"preferred pod anti-affinity" },
-	{ "topologySpreadConstraints", "topology spread constraints" },
 	{ "resourceClaims", "resource claims" },
 	{ "schedulingGroup", "a scheduling group" },
 };
@@ -41,8 +29,7 @@ static const char *const free_volumes[] = {
 static char *sentence(const char *what)
 {
 	return xasprintf(
-		"pod has %s, which plimsoll-scheduler does not support yet",
-		what);
+		"pod has %s, which plimsoll-scheduler does not support", what);
 }
 
 static bool is_free_volume(const char *type)
@@ -87,41 +74,12 @@ static char *refused_volume(const struct value *volumes)
 	return NULL;
 }
 
-static bool has_host_port(const struct value *container)
-{
-	const struct value *list = value_get(container, "ports");
-	double port = 0;
-
-	for (const struct value *p = value_first(list); p != NULL;
-		p = value_next(p)) {
-		if (value_number(&port, value_get(p, "hostPort")) && port > 0) {
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool have_host_ports(const struct value *containers)
-{
-	for (const struct value *c = value_first(containers); c != NULL;
-		c = value_next(c)) {
-		if (has_host_port(c)) {
-			return true;
-		}
-	}
-	return false;
-}
-
 char *unsupported_constraint(const struct value *spec)
 {
 	for (size_t i = 0; i < count_of(fields); i++) {
 		if (value_first(value_at(spec, fields[i].path)) != NULL) {
 			return sentence(fields[i].what);
 		}
-	}
-	if (have_host_ports(value_get(spec, "containers")) ||
-		have_host_ports(value_get(spec, "initContainers"))) {
-		return sentence("host ports");
 	}
 	return refused_volume(value_get(spec, "volumes"));
 }

@@ -42,6 +42,7 @@ int main(void)
 		given_pod_of(names, given_file(GIVEN_DIR "pod-plain.json"));
 	struct pod *vm = given_vm(names, "other", 4);
 	static struct node *nodes[NODES];
+	const struct cluster cluster = { .nodes = nodes, .count = NODES };
 	struct decision decision = { 0 };
 	static uint64_t times[ROUNDS];
 
@@ -50,7 +51,7 @@ int main(void)
 	}
 	for (int i = 0; i < ROUNDS; i++) {
 		times[i] = clock_monotonic_us();
-		decide(&decision, pod, nodes, NODES, &options, now);
+		decide(&decision, pod, &cluster, &options, now);
 		times[i] = clock_monotonic_us() - times[i];
 	}
 	qsort(times, ROUNDS, sizeof(times[0]), compare_times);

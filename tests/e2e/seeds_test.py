@@ -133,23 +133,9 @@ class Seeds(unittest.TestCase):
 
     def test_what_is_not_supported_is_refused_and_never_guessed(self):
         self.node("willing")
-        apart = {"podAntiAffinity": {
-            "requiredDuringSchedulingIgnoredDuringExecution": [{
-                "labelSelector": {"matchLabels": {"app": "x"}},
-                "topologyKey": "kubernetes.io/hostname"}]}}
-        spread = [{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname",
-                   "whenUnsatisfiable": "DoNotSchedule",
-                   "labelSelector": {"matchLabels": {"app": "x"}}}]
-        claim = [{"name": "disk",
-                  "persistentVolumeClaim": {"claimName": "missing"}}]
-        for name, constraint, word in (
-                ("apart", {"affinity": apart}, "ffinity"),
-                ("spread", {"topologySpreadConstraints": spread}, "pread"),
-                ("disk", {"volumes": claim, "containers": [{
-                    "name": "compute", "image": "x"}],
-                    "initContainers": []}, "laim")):
-            with self.subTest(name):
-                self.assert_refused(self.pod(name, **constraint), word)
+        pod = self.pod("gpu", resourceClaims=[
+            {"name": "gpu", "resourceClaimName": "missing"}])
+        self.assert_refused(pod, "resource claims")
 
     def test_a_gated_pod_waits_for_its_gate(self):
         self.node("gated-target")

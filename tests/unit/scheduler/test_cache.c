@@ -79,9 +79,9 @@ static struct pod *make_pod(struct world *world, const char *uid,
 static const struct node *node_called(const struct world *world,
 	const char *name)
 {
-	for (size_t i = 0; i < world->cache.count; i++) {
-		if (strcmp(world->cache.list[i]->name, name) == 0) {
-			return world->cache.list[i];
+	for (size_t i = 0; i < world->cache.cluster.count; i++) {
+		if (strcmp(world->cache.cluster.nodes[i]->name, name) == 0) {
+			return world->cache.cluster.nodes[i];
 		}
 	}
 	return NULL;
@@ -99,7 +99,7 @@ static void a_heartbeat_is_no_change_but_more_cpu_is(void **state)
 	assert_true(put_node(world, "a", "4", "1"));
 	assert_false(put_node(world, "a", "4", "2"));
 	assert_true(put_node(world, "a", "8", "2"));
-	assert_int_equal(world->cache.count, 1);
+	assert_int_equal(world->cache.cluster.count, 1);
 	assert_int_equal(node_called(world, "a")->cpu_milli, 8000);
 }
 

@@ -45,9 +45,11 @@ static void fleet_fini(struct fleet *fleet)
 
 static const char *chosen(struct fleet *fleet, const struct pod *pod)
 {
+	const struct cluster cluster = { .nodes = fleet->nodes,
+		.count = NODES };
 	const struct node *node;
 
-	decide(&fleet->decision, pod, fleet->nodes, NODES, &defaults, now);
+	decide(&fleet->decision, pod, &cluster, &defaults, now);
 	node = decision_chosen(&fleet->decision);
 	return node != NULL ? node->name : "none";
 }
@@ -246,16 +248,16 @@ static void says_why_no_node_fits_as_upstream_does(void **state)
 
 static void says_what_is_not_supported_and_that_there_are_no_nodes(void **state)
 {
+	const struct cluster none = { 0 };
 	struct fleet fleet = fleet_new(4, 4, 4);
-	struct pod *pod =
-		given_spec(fleet.names, "{'topologySpreadConstraints':[{}]}");
+	struct pod *pod = given_spec(fleet.names, "{'resourceClaims':[{}]}");
 
 	(void)state;
 	assert_string_equal(chosen(&fleet, pod), "none");
 	assert_message(&fleet,
-		"0/3 nodes are available: pod has topology spread "
-		"constraints, which plimsoll-scheduler does not support yet.");
-	decide(&fleet.decision, pod, NULL, 0, &defaults, now);
+		"0/3 nodes are available: pod has resource claims, which "
+		"plimsoll-scheduler does not support.");
+	decide(&fleet.decision, pod, &none, &defaults, now);
 	assert_message(&fleet, "no nodes available to schedule pods");
 	assert_null(decision_chosen(&fleet.decision));
 	pod_free(pod);
@@ -278,7 +280,8 @@ static void keeps_the_ten_best_in_order(void **state)
 		nodes[i] = given_plain_node(names, name);
 		node_set_load(nodes[i], &load, now, now);
 	}
-	decide(&d, vm, nodes, MANY, &defaults, now);
+	decide(&d, vm, &(struct cluster){ .nodes = nodes, .count = MANY },
+		&defaults, now);
 	assert_int_equal(d.best_count, DECIDE_BEST);
 	for (int i = 0; i < DECIDE_BEST; i++) {
 		assert_true(

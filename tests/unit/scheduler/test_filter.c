@@ -12,19 +12,25 @@ static void assert_rejected(const struct pod *pod, const struct node *node,
 	const char *expected)
 {
 	const struct filter_options options = FILTER_DEFAULTS;
-	uint64_t reasons = filter_node(pod, node, &options, now);
+	const struct cluster none = { 0 };
+	struct prefilter prefilter = { 0 };
+	uint64_t reasons;
 	scoped_buffer struct buffer all = BUFFER_MAX(4096);
 
+	prefilter_run(&prefilter, pod, &none);
+	reasons = filter_node(&prefilter, node, &options, now);
 	buffer_text(&all, "");
 	for (unsigned int i = 0; i < REASONS_MAX; i++) {
 		char text[FILTER_REASON_TEXT_MAX];
 
 		if ((reasons >> i & 1) != 0) {
 			buffer_printf(&all, "%s%s", all.len > 0 ? "; " : "",
-				filter_reason_text(text, sizeof(text), pod, i));
+				filter_reason_text(text, sizeof(text),
+					&prefilter, i));
 		}
 	}
 	assert_string_equal(all.data, expected);
+	prefilter_fini(&prefilter);
 }
 
 #define ROOM "'status':{'allocatable':{'cpu':'4','memory':'8Gi','pods':'110'}}"
@@ -71,10 +77,25 @@ static const struct {
 	{ "{'containers':[{'resources':{'requests':{'cpu':'4',"
 	  "'memory':'8Gi','a.b/c':'0'}}}]}",
 		"{'metadata':{'name':'n'}," ROOM "}", "" },
-	{ "{'topologySpreadConstraints':[{}]}",
+	{ "{'schedulingGroup':{'a':'b'}}", "{'metadata':{'name':'n'}," ROOM "}",
+		"pod has a scheduling group, which plimsoll-scheduler does "
+		"not support" },
+	{ "{'nodeName':'m',"
+	  "'affinity':{'nodeAffinity':{'requiredDuringScheduling"
+	  "IgnoredDuringExecution':{'nodeSelectorTerms':[{'matchFields':[{"
+	  "'key':'metadata.name','operator':'In','values':['o']}]}]}}}}",
 		"{'metadata':{'name':'n'}," ROOM "}",
-		"pod has topology spread constraints, which "
-		"plimsoll-scheduler does not support yet" },
+		"node(s) didn't satisfy plugin(s) [NodeAffinity]" },
+	{ "{'affinity':{'nodeAffinity':{'requiredDuringScheduling"
+	  "IgnoredDuringExecution':{'nodeSelectorTerms':[{'matchFields':[{"
+	  "'key':'metadata.name','operator':'In','values':['n']}]}]}}}}",
+		"{'metadata':{'name':'n'}," ROOM "}", "" },
+	{ "{'affinity':{'nodeAffinity':{'requiredDuringScheduling"
+	  "IgnoredDuringExecution':{'nodeSelectorTerms':[{'matchFields':[{"
+	  "'key':'metadata.name','operator':'In','values':['n']},{"
+	  "'key':'metadata.name','operator':'In','values':['m']}]}]}}}}",
+		"{'metadata':{'name':'n'}," ROOM "}",
+		"pod affinity terms conflict" },
 };
 
 static void rejects_in_order_and_in_upstream_words(void **state)
@@ -186,12 +207,16 @@ static void rejects_memory_that_is_not_there(void **state)
 	struct node *node = given_plain_node(names, "n");
 	struct pod *vm = given_vm(names, "vm", 1);
 	struct node_load load = given_load(0, 60.5 * (1 << 30));
+	const struct cluster none = { 0 };
+	struct prefilter prefilter = { 0 };
 
 	(void)state;
 	node_set_load(node, &load, now, now);
 	assert_rejected(vm, node,
 		"node(s) had less memory available than requested");
-	assert_true(filter_node(vm, node, &off, now) == 0);
+	prefilter_run(&prefilter, vm, &none);
+	assert_true(filter_node(&prefilter, node, &off, now) == 0);
+	prefilter_fini(&prefilter);
 	node_set_load(node, &load, now - 16000000, now);
 	assert_rejected(vm, node, "");
 	load.memory_available_bytes = 4.0 * (1 << 30);

@@ -22,7 +22,7 @@ static struct {
 	uv_loop_t loop;
 	struct scheduler_config config;
 	struct placer *placer;
-	struct reflector nodes, pods;
+	struct reflector nodes, pods, others;
 	bool is_synced;
 	struct kube_request *open[REQUESTS_MAX];
 	size_t count;
@@ -36,7 +36,10 @@ struct reflector *reflector_new(struct kube_client *client,
 	const struct reflector_handler *handler)
 {
 	bool is_pods = strcmp(options->path, "/api/v1/pods") == 0;
-	struct reflector *r = is_pods ? &world.pods : &world.nodes;
+	bool is_nodes = strcmp(options->path, "/api/v1/nodes") == 0;
+	struct reflector *r = is_pods ? &world.pods
+		: is_nodes	      ? &world.nodes
+				      : &world.others;
 
 	(void)client;
 	r->handler = *handler;

@@ -282,6 +282,9 @@ static void load_does_not_cancel_a_wish(void **state)
 	struct node *wanted = given_node(s.names,
 		"{'metadata':{'name':'w','labels':{'zone':'a'}}}");
 	struct node_load load = given_load(0, 0);
+	struct preferred preferred;
+	struct affinity affinity = { 0 };
+	struct spread spread = { 0 };
 	double idle;
 
 	(void)state;
@@ -289,7 +292,9 @@ static void load_does_not_cancel_a_wish(void **state)
 	s.pod = given_spec(s.names,
 		"{'affinity':{'nodeAffinity':{'preferredDuringScheduling"
 		"IgnoredDuringExecution':[" PREFER("10", "a") "]}}}");
-	s.context.affinity_max = 10;
+	preferred_begin(&preferred, s.pod, &affinity, &spread);
+	preferred_note(&preferred, wanted);
+	s.context.preferred = &preferred;
 	idle = score_with(&s, &load, 0);
 	load.cpu_used_cores_10s = 32;
 	load.cpu_used_cores_5m = 32;
@@ -308,10 +313,15 @@ static void disliked_taints_cost_points(void **state)
 		"'effect':'PreferNoSchedule'}]},'status':{'allocatable':{"
 		"'cpu':'16','memory':'64Gi'}}}");
 	struct node_load load = given_load(4, 0);
+	struct preferred preferred;
+	struct affinity affinity = { 0 };
+	struct spread spread = { 0 };
 	double clean;
 
 	(void)state;
-	s.context.taints_max = 1;
+	preferred_begin(&preferred, s.pod, &affinity, &spread);
+	preferred_note(&preferred, tainted);
+	s.context.preferred = &preferred;
 	clean = score_with(&s, &load, 0);
 	node_set_load(tainted, &load, now, now);
 	assert_true(fabs(clean - score_total(s.pod, tainted, &s.context) - 60) <
@@ -343,7 +353,7 @@ static void knows_its_policies_and_terms(void **state)
 	assert_string_equal(err.text,
 		"there is no policy 'guess'; there is: real-load");
 	assert_string_equal(score_term_name(TERM_CPU), "cpu");
-	assert_string_equal(score_term_name(TERM_TAINT), "taint");
+	assert_string_equal(score_term_name(TERM_WISHES + WISH_TAINT), "taint");
 	assert_true(fabs(SCORE_CPU + SCORE_MEMORY + SCORE_CONTENTION +
 			    SCORE_MEMORY_PRESSURE + SCORE_IO_PRESSURE +
 			    SCORE_KVM + SCORE_DATA - 100) < 1e-9);

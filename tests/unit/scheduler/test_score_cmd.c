@@ -194,7 +194,7 @@ static void refuses_every_node_for_what_is_not_supported(void **state)
 	assert_string_equal(value_text(value_first(value_get(
 				    node_called(answer, "b"), "reasons"))),
 		"pod has resource claims, which plimsoll-scheduler does not "
-		"support yet");
+		"support");
 	value_free(answer);
 }
 

@@ -1,0 +1,231 @@
+#include "scheduler/feed.h"
+
+#include "kube/reflector.h"
+#include "kube/value.h"
+#include "lib/clock.h"
+#include "lib/log.h"
+#include "lib/memory.h"
+#include "scheduler/moment.h"
+#include "scheduler/outage.h"
+#include "scheduler/watches.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COMPLAIN_US UINT64_C(10000000)
+
+struct feed {
+	struct feed_options options;
+	struct reflector *nodes, *pods;
+	struct watches *watches; /* of all else */
+	struct outage outage;
+	struct log_limit limit;
+	bool is_synced;
+};
+
+static int64_t now_us(void)
+{
+	return (int64_t)clock_monotonic_us();
+}
+
+static void tell(struct feed *feed)
+{
+	feed->options.on_change(feed->options.owner);
+}
+
+static void complain(struct feed *feed, const char *what, const char *name,
+	const struct error *err)
+{
+	if (log_allow(&feed->limit, clock_monotonic_us(), COMPLAIN_US, NULL)) {
+		log_warning(what, log_str("name", name), log_err(err), LOG_END);
+	}
+}
+
+static void on_node(void *owner, const struct reflector_id *id,
+	const struct value *object)
+{
+	struct feed *feed = owner;
+	bool changed = false;
+	struct error err;
+
+	if (cache_put_node(feed->options.cache, &changed, object, now_us(),
+		    &err) < 0) {
+		complain(feed, "node not understood", id->name, &err);
+		return;
+	}
+	if (changed) {
+		queue_wake_all(feed->options.queue);
+		tell(feed);
+	}
+}
+
+/* Of the objects constraints speak of. */
+static void on_change(void *owner)
+{
+	struct feed *feed = owner;
+
+	queue_wake_all(feed->options.queue);
+	tell(feed);
+}
+
+static void on_node_gone(void *owner, const struct reflector_id *id)
+{
+	struct feed *feed = owner;
+
+	cache_remove_node(feed->options.cache, id->name);
+}
+
+static void forget_pod(struct feed *feed, const char *uid)
+{
+	queue_remove(feed->options.queue, uid);
+	if (cache_remove_pod(feed->options.cache, uid)) {
+		queue_wake_all(feed->options.queue);
+		tell(feed);
+	}
+}
+
+static void on_pod_gone(void *owner, const struct reflector_id *id)
+{
+	forget_pod(owner, id->uid);
+}
+
+/* The API's wall time on our clock; both are of this machine, and a time in
+ * the future is now. */
+static int64_t bound_us(const struct pod *pod)
+{
+	int64_t ago = (int64_t)clock_wall_us() - pod->bound_wall_us;
+
+	if (pod->bound_wall_us == MOMENT_LONG_AGO) {
+		return MOMENT_LONG_AGO;
+	}
+	return now_us() - (ago < 0 ? 0 : ago);
+}
+
+/* We have bound it, and the watch is still at what it was before. */
+static bool is_old_news(const struct feed *feed, const struct pod *pod)
+{
+	return cache_pod(feed->options.cache, pod->uid) != NULL &&
+		queue_find(feed->options.queue, pod->uid) == NULL;
+}
+
+/* Takes a pod of ours that has no node yet. */
+static void take_waiting(struct feed *feed, struct pod *pod)
+{
+	if (pod->is_deleting || pod->is_gated || pod->phase != POD_PENDING ||
+		is_old_news(feed, pod)) {
+		queue_remove(feed->options.queue, pod->uid);
+		pod_free(pod);
+		return;
+	}
+	queue_put(feed->options.queue, pod, now_us());
+	tell(feed);
+}
+
+static void on_pod(void *owner, const struct reflector_id *id,
+	const struct value *object)
+{
+	struct feed *feed = owner;
+	const char *node = value_text_at(object, "spec/nodeName", "");
+	const char *scheduler = value_text_at(object, "spec/schedulerName", "");
+	bool is_ours = strcmp(scheduler, feed->options.scheduler_name) == 0;
+	struct pod *pod;
+	struct error err;
+
+	if (*node == '\0' && !is_ours) {
+		return;
+	}
+	if (pod_new(&pod, feed->options.cache->names, object,
+		    *node == '\0' ? POD_TO_PLACE : POD_PLACED, &err) < 0) {
+		complain(feed, "pod not understood", id->name, &err);
+		return;
+	}
+	if (pod_is_over(pod)) {
+		forget_pod(feed, pod->uid);
+		pod_free(pod);
+	} else if (*node == '\0') {
+		take_waiting(feed, pod);
+	} else {
+		/* While a binding is under way its end removes it from there,
+		 * so that the event is told. */
+		if (!cache_is_assumed(feed->options.cache, pod->uid)) {
+			queue_remove(feed->options.queue, pod->uid);
+		}
+		cache_put_pod(feed->options.cache, pod, bound_us(pod));
+		if (queue_wake_related(feed->options.queue)) {
+			tell(feed);
+		}
+	}
+}
+
+static void on_synced(void *owner)
+{
+	struct feed *feed = owner;
+
+	if (!feed->is_synced && reflector_state(feed->nodes).is_synced &&
+		reflector_state(feed->pods).is_synced &&
+		watches_complete(feed->watches)) {
+		feed->is_synced = true;
+		log_info("the cluster is known",
+			log_int("nodes",
+				(int64_t)feed->options.cache->cluster.count),
+			log_int("pods",
+				(int64_t)feed->options.cache->pods.count),
+			log_int("waiting",
+				(int64_t)feed->options.queue->by_uid.count),
+			LOG_END);
+		feed->options.on_synced(feed->options.owner);
+	}
+}
+
+void feed_look(struct feed *feed)
+{
+	struct reflector_state nodes = reflector_state(feed->nodes);
+	struct reflector_state pods = reflector_state(feed->pods);
+
+	outage_look(&feed->outage, &nodes, &pods, clock_monotonic_us());
+	if (watches_look(feed->watches, clock_monotonic_us())) {
+		on_synced(feed);
+	}
+}
+
+struct feed *feed_new(struct kube_client *client,
+	const struct feed_options *options)
+{
+	struct feed *feed = xcalloc(1, sizeof(*feed));
+	struct reflector_handler nodes = { on_node, on_node_gone, on_synced,
+		feed };
+	struct reflector_handler pods = { on_pod, on_pod_gone, on_synced,
+		feed };
+
+	feed->options = *options;
+	feed->watches = watches_new(client, &options->cache->cluster,
+		&(struct watches_handler){ on_change, on_synced, feed });
+	feed->nodes = reflector_new(client,
+		&(struct reflector_options){ .path = "/api/v1/nodes" }, &nodes);
+	feed->pods = reflector_new(client,
+		&(struct reflector_options){ .path = "/api/v1/pods",
+			.field_selector = "status.phase!=Succeeded,"
+					  "status.phase!=Failed" },
+		&pods);
+	return feed;
+}
+
+bool feed_ready(const struct feed *feed, struct buffer *why, size_t connected,
+	size_t of)
+{
+	struct reflector_state nodes = reflector_state(feed->nodes);
+	struct reflector_state pods = reflector_state(feed->pods);
+
+	return outage_ready(why, &nodes, &pods, connected, of);
+}
+
+void feed_close(struct feed *feed)
+{
+	if (feed == NULL) {
+		return;
+	}
+	reflector_close(feed->nodes);
+	reflector_close(feed->pods);
+	watches_close(feed->watches);
+	free(feed);
+}

@@ -1,0 +1,28 @@
+#include "scheduler/prefilter.h"
+
+#include <stddef.h>
+
+static const char conflict[] = "pod affinity terms conflict";
+
+void prefilter_run(struct prefilter *prefilter, const struct pod *pod,
+	const struct cluster *cluster)
+{
+	struct prefilter *p = prefilter;
+
+	p->pod = pod;
+	p->refusal = pod->unsupported;
+	p->is_pinned = terms_are_pinned(&pod->required);
+	if (p->refusal == NULL && p->is_pinned &&
+		!terms_pin_any(&pod->required)) {
+		p->refusal = conflict;
+	}
+	spread_prepare(&p->spread, pod, cluster);
+	affinity_prepare(&p->affinity, pod, cluster);
+}
+
+void prefilter_fini(struct prefilter *prefilter)
+{
+	affinity_fini(&prefilter->affinity);
+	spread_fini(&prefilter->spread);
+	*prefilter = (struct prefilter){ 0 };
+}

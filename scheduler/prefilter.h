@@ -1,0 +1,26 @@
+/* What filters must know of the whole cluster before they look at a node:
+ * kube-scheduler's PreFilter. Once per decision; nothing to do for a pod
+ * without constraints where no pod that runs has anti-affinity. */
+#pragma once
+
+#include "scheduler/affinity.h"
+#include "scheduler/cluster.h"
+#include "scheduler/pod.h"
+#include "scheduler/spread.h"
+
+#include <stdbool.h>
+
+/* A zeroed one is ready. */
+struct prefilter {
+	const struct pod *pod; /* borrowed, as is the cluster */
+	/* Why no node will do, whichever it is; NULL: nodes decide. Borrowed
+	 * until the next prefilter_run(). */
+	const char *refusal;
+	bool is_pinned; /* required node affinity names the nodes */
+	struct affinity affinity;
+	struct spread spread;
+};
+
+void prefilter_run(struct prefilter *prefilter, const struct pod *pod,
+	const struct cluster *cluster);
+void prefilter_fini(struct prefilter *prefilter); /* zeroed is fine */
