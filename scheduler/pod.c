@@ -129,9 +129,10 @@ static bool wants(const struct pod *pod, const char *resource)
 }
 
 static int read_requests(struct pod *pod, const struct value *spec,
-	struct error *err)
+	const struct value *status, struct error *err)
 {
-	int r = resources_read_requests(&pod->requests, pod->names, spec, err);
+	int r = resources_read_requests(&pod->requests, pod->names, spec,
+		status, err);
 
 	if (r < 0) {
 		return r;
@@ -208,7 +209,8 @@ int pod_new(struct pod **out, struct names *names, const struct value *object,
 	pod = xcalloc(1, sizeof(*pod));
 	pod->names = names;
 	read_identity(pod, object);
-	r = read_requests(pod, spec, err);
+	r = read_requests(pod, spec,
+		depth == POD_PLACED ? value_get(object, "status") : NULL, err);
 	if (r == 0) {
 		r = read_relations(pod, object, err);
 	}

@@ -120,11 +120,35 @@ static int merge_list(struct tally *tally, const struct value *list,
 	return 0;
 }
 
-static int merge_requests(struct tally *tally, const struct value *container,
-	struct error *err)
+/* What a running container, or pod, was really given. */
+struct given {
+	const struct value *resources; /* NULL: not said */
+	const struct value *allocated;
+	bool is_infeasible; /* what its spec wants will never be */
+};
+
+/* Adds what an object with "resources" requests. */
+static int merge_requests(struct tally *tally, const struct value *object,
+	const struct given *given, struct error *err)
 {
-	return merge_list(tally, value_at(container, "resources/requests"),
-		quantity_add, err);
+	const struct value *wanted = value_at(object, "resources/requests");
+	struct tally own = { 0 };
+	int r = 0;
+
+	if (given == NULL || !value_is_object(given->resources)) {
+		return merge_list(tally, wanted, quantity_add, err);
+	}
+	if (!given->is_infeasible) {
+		r = merge_list(&own, wanted, quantity_larger, err);
+	}
+	if (r == 0) {
+		r = merge_list(&own, value_get(given->resources, "requests"),
+			quantity_larger, err);
+	}
+	if (r == 0) {
+		r = merge_list(&own, given->allocated, quantity_larger, err);
+	}
+	return r < 0 ? r : merge_tally(tally, &own, quantity_add, err);
 }
 
 /* Takes one of the fields a struct resources has of its own. */
@@ -187,20 +211,78 @@ int resources_read(struct resources *out, struct names *names,
 	return 0;
 }
 
+/* What is read of a pod. */
+struct reading {
+	const struct value *spec;
+	const struct value *status; /* NULL: a pod to place */
+	bool is_infeasible;
+	struct error *err;
+};
+
+static bool is_infeasible(const struct value *status)
+{
+	const struct value *list = value_get(status, "conditions");
+
+	for (const struct value *c = value_first(list); c != NULL;
+		c = value_next(c)) {
+		if (strcmp(value_text_at(c, "type", ""), "PodResizePending") ==
+			0) {
+			return strcmp(value_text_at(c, "reason", ""),
+				       "Infeasible") == 0;
+		}
+	}
+	return false;
+}
+
+static const struct value *status_called(const struct value *list,
+	const char *name)
+{
+	for (const struct value *v = value_first(list); v != NULL;
+		v = value_next(v)) {
+		if (strcmp(value_text_at(v, "name", ""), name) == 0) {
+			return v;
+		}
+	}
+	return NULL;
+}
+
+/* Init containers come last upstream, so theirs wins over one of the same
+ * name. */
+static int merge_container(struct tally *tally, const struct reading *of,
+	const struct value *container)
+{
+	const char *name = value_text_at(container, "name", "");
+	const struct value *status = status_called(
+		value_get(of->status, "initContainerStatuses"), name);
+	struct given given = { .is_infeasible = of->is_infeasible };
+
+	if (status == NULL) {
+		status = status_called(
+			value_get(of->status, "containerStatuses"), name);
+	}
+	given.resources = value_get(status, "resources");
+	given.allocated = value_get(status, "allocatedResources");
+	return merge_requests(tally, container, &given, of->err);
+}
+
 /* What init containers need at most while they run one after another, and in
  * *sidecars what those that stay need from then on. */
 static int tally_init(struct tally *most, struct tally *sidecars,
-	const struct value *list, struct error *err)
+	const struct reading *of)
 {
+	const struct value *list = value_get(of->spec, "initContainers");
+
 	for (const struct value *v = value_first(list); v != NULL;
 		v = value_next(v)) {
 		bool is_sidecar = strcmp(value_text_at(v, "restartPolicy", ""),
 					  "Always") == 0;
 		struct tally running = *sidecars;
-		int r = merge_requests(&running, v, err);
+		int r = is_sidecar ? merge_container(&running, of, v)
+				   : merge_requests(&running, v, NULL, of->err);
 
 		if (r == 0) {
-			r = merge_tally(most, &running, quantity_larger, err);
+			r = merge_tally(most, &running, quantity_larger,
+				of->err);
 		}
 		if (r < 0) {
 			return r;
@@ -212,59 +294,94 @@ static int tally_init(struct tally *most, struct tally *sidecars,
 	return 0;
 }
 
+static bool is_pod_level(const char *name)
+{
+	return strcmp(name, "cpu") == 0 || strcmp(name, "memory") == 0 ||
+		has_prefix(name, "hugepages-");
+}
+
+static struct quantity find_quantity(const struct tally *tally,
+	const char *name)
+{
+	for (size_t i = 0; i < tally->count; i++) {
+		if (strcmp(tally->items[i].name, name) == 0) {
+			return tally->items[i].amount;
+		}
+	}
+	return (struct quantity){ 0 };
+}
+
 /* Pod-level requests replace what the containers ask for, where the API takes
  * them: cpu, memory and hugepages. */
-static int replace_by_pod_level(struct tally *tally, const struct value *spec,
-	struct error *err)
+static int replace_by_pod_level(struct tally *tally, const struct reading *of)
 {
-	struct tally pod = { 0 };
-	int r = merge_requests(&pod, spec, err);
+	const struct given given = {
+		.resources = value_get(of->status, "resources"),
+		.allocated = value_get(of->status, "allocatedResources"),
+		.is_infeasible = of->is_infeasible,
+	};
+	struct tally wanted = { 0 };
+	struct tally had = { 0 };
+	int r = merge_requests(&wanted, of->spec, NULL, of->err);
 
-	for (size_t i = 0; i < pod.count && r == 0; i++) {
-		const char *name = pod.items[i].name;
+	if (r == 0) {
+		r = merge_requests(&had, of->spec, &given, of->err);
+	}
+	for (size_t i = 0; i < wanted.count && r == 0; i++) {
+		struct tally_item item = wanted.items[i];
 
-		if (strcmp(name, "cpu") == 0 || strcmp(name, "memory") == 0 ||
-			has_prefix(name, "hugepages-")) {
-			r = merge_item(tally, &pod.items[i], replace, err);
+		item.amount = find_quantity(&had, item.name);
+		if (is_pod_level(item.name)) {
+			r = merge_item(tally, &item, replace, of->err);
 		}
 	}
 	return r;
 }
 
-static int tally_pod(struct tally *total, const struct value *spec,
-	struct error *err)
+static int tally_containers(struct tally *total, const struct reading *of)
+{
+	const struct value *list = value_get(of->spec, "containers");
+	int r = 0;
+
+	for (const struct value *v = value_first(list); v != NULL && r == 0;
+		v = value_next(v)) {
+		r = merge_container(total, of, v);
+	}
+	return r;
+}
+
+static int tally_pod(struct tally *total, const struct reading *of)
 {
 	struct tally sidecars = { 0 };
 	struct tally most = { 0 };
-	int r = tally_init(&most, &sidecars, value_get(spec, "initContainers"),
-		err);
+	int r = tally_init(&most, &sidecars, of);
 
 	if (r == 0) {
-		r = merge_tally(total, &sidecars, quantity_add, err);
-	}
-	for (const struct value *v = value_first(value_get(spec, "containers"));
-		v != NULL && r == 0; v = value_next(v)) {
-		r = merge_requests(total, v, err);
+		r = merge_tally(total, &sidecars, quantity_add, of->err);
 	}
 	if (r == 0) {
-		r = merge_tally(total, &most, quantity_larger, err);
+		r = tally_containers(total, of);
 	}
 	if (r == 0) {
-		r = replace_by_pod_level(total, spec, err);
+		r = merge_tally(total, &most, quantity_larger, of->err);
 	}
 	if (r == 0) {
-		r = merge_list(total, value_get(spec, "overhead"), quantity_add,
-			err);
+		r = replace_by_pod_level(total, of);
+	}
+	if (r == 0) {
+		r = merge_list(total, value_get(of->spec, "overhead"),
+			quantity_add, of->err);
 	}
 	return r;
 }
 
 int resources_read_requests(struct resources *out, struct names *names,
-	const struct value *spec, struct error *err)
+	const struct value *spec, const struct value *status, struct error *err)
 {
+	const struct reading of = { spec, status, is_infeasible(status), err };
 	struct tally total = { 0 };
 	struct resources taken = { 0 };
-	int r = tally_pod(&total, spec, err);
+	int r = tally_pod(&total, &of);
 
 	if (r < 0) {
 		return r;

@@ -38,9 +38,14 @@ must_check int resources_read(struct resources *out, struct names *names,
  *       each init container + the sidecars started before it),
  * cpu, memory and hugepages replaced by pod-level requests where set, plus
  * overhead. A sidecar is an init container with restartPolicy Always.
- * The in-place resize rule for running pods (the larger of spec and status) is
- * not here yet. Same errors, -E2BIG over RESOURCES_POD_MAX names. */
+ *
+ * Of a pod that runs, with its status: where that says what a container or the
+ * pod was given (resources), the largest of spec, resources and
+ * allocatedResources counts; while a resize is pending that the node can never
+ * grant (Infeasible), the spec does not. status NULL: a pod to place.
+ * Same errors, -E2BIG over RESOURCES_POD_MAX names. */
 must_check int resources_read_requests(struct resources *out,
-	struct names *names, const struct value *spec, struct error *err);
+	struct names *names, const struct value *spec,
+	const struct value *status, struct error *err);
 
 void resources_fini(struct resources *resources, struct names *names);

@@ -65,7 +65,8 @@ static void sums_requests_by_the_sidecar_formula(void **state)
 		struct value *spec = given_json(formulas[i].spec);
 		struct resources r;
 
-		assert_int_equal(resources_read_requests(&r, names, spec, NULL),
+		assert_int_equal(
+			resources_read_requests(&r, names, spec, NULL, NULL),
 			0);
 		given_check(r.cpu_milli == formulas[i].cpu_milli &&
 				r.memory_bytes == formulas[i].memory_bytes,
@@ -101,7 +102,8 @@ static void counts_the_names_upstream_counts(void **state)
 		struct value *spec = given_json(json);
 		struct resources r;
 
-		assert_int_equal(resources_read_requests(&r, names, spec, NULL),
+		assert_int_equal(
+			resources_read_requests(&r, names, spec, NULL, NULL),
 			0);
 		assert_int_equal(other(&r, names, cases[i].name),
 			cases[i].is_counted ? 3 : 0);
@@ -167,15 +169,94 @@ static void bounds_the_kinds_of_resources(void **state)
 	}
 	buffer_text(&text, "}}}]}");
 	spec = given_json(text.data);
-	assert_int_equal(resources_read_requests(&r, names, spec, NULL),
+	assert_int_equal(resources_read_requests(&r, names, spec, NULL, NULL),
 		-E2BIG);
 	value_free(spec);
 	names_free(names);
 }
 
+#define GIVEN(kind, more) "'" kind "':[{'name':'c'," more "}]"
+#define C(more) "{'name':'c'," more "}"
+
+/* Of running pods: in-place resize, after PodRequests() with
+ * UseStatusResources. */
+static const struct {
+	const char *spec, *status;
+	int64_t cpu_milli, memory_bytes;
+} resized[] = {
+	{ "{'containers':[" C(REQUEST("1", "10")) "]}",
+		"{" GIVEN("containerStatuses", REQUEST("2", "5")) "}", 2000,
+		10 },
+	{ "{'containers':[" C(REQUEST("1", "10")) "]}",
+		"{" GIVEN("containerStatuses",
+			REQUEST("2",
+				"5") ",'allocatedResources':{'cpu':'3'}") "}",
+		3000, 10 },
+	/* What was allocated counts only beside what is in use. */
+	{ "{'containers':[" C(REQUEST("1", "10")) "]}",
+		"{" GIVEN("containerStatuses",
+			"'allocatedResources':{'cpu':'3'}") "}",
+		1000, 10 },
+	{ "{'containers':[" C(REQUEST("4", "10")) "]}",
+		"{" GIVEN("containerStatuses",
+			REQUEST("2",
+				"5")) ",'conditions':[{'type':'"
+				      "PodResizePending'"
+				      ",'status':'False','reason':'Infeasible'"
+				      "}]}",
+		2000, 5 },
+	{ "{'containers':[" C(REQUEST("4", "10")) "]}",
+		"{" GIVEN("containerStatuses",
+			REQUEST("2", "5")) ",'conditions':[{'type':'"
+					   "PodResizePending'"
+					   ",'reason':'Deferred'}]}",
+		4000, 10 },
+	/* Of init containers only sidecars. */
+	{ "{'initContainers':[" C(SIDECAR REQUEST("1", "1")) "]}",
+		"{" GIVEN("initContainerStatuses", REQUEST("2", "2")) "}", 2000,
+		2 },
+	{ "{'initContainers':[" C(REQUEST("1", "1")) "]}",
+		"{" GIVEN("initContainerStatuses", REQUEST("2", "2")) "}", 1000,
+		1 },
+	/* The pod as a whole. */
+	{ "{'resources':{'requests':{'cpu':'1'}},'containers':[" C(
+		  REQUEST("9", "9")) "]}",
+		"{'resources':{'requests':{'cpu':'2','memory':'99'}},"
+		"'allocatedResources':{'cpu':'3'}}",
+		3000, 9 },
+	{ "{'resources':{'requests':{'cpu':'4'}},'containers':[" C(
+		  REQUEST("9", "9")) "]}",
+		"{'resources':{'requests':{'cpu':'2'}},'conditions':[{"
+		"'type':'PodResizePending','reason':'Infeasible'}]}",
+		2000, 9 },
+};
+
+static void a_running_pod_holds_what_it_was_given(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < count_of(resized); i++) {
+		struct names *names = names_new();
+		struct value *spec = given_json(resized[i].spec);
+		struct value *status = given_json(resized[i].status);
+		struct resources r;
+
+		assert_int_equal(
+			resources_read_requests(&r, names, spec, status, NULL),
+			0);
+		given_check(r.cpu_milli == resized[i].cpu_milli &&
+				r.memory_bytes == resized[i].memory_bytes,
+			resized[i].status);
+		resources_fini(&r, names);
+		value_free(spec);
+		value_free(status);
+		names_free(names);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_running_pod_holds_what_it_was_given),
 		cmocka_unit_test(sums_requests_by_the_sidecar_formula),
 		cmocka_unit_test(counts_the_names_upstream_counts),
 		cmocka_unit_test(reads_what_a_node_can_give),
