@@ -4,6 +4,7 @@
 #include "lib/json.h"
 #include "lib/memory.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,6 +61,66 @@ void api_condition(struct buffer *out, const struct pod *pod,
 	}
 	json_object_end(&j);
 	json_array_end(&j);
+	json_object_end(&j);
+	json_object_end(&j);
+}
+
+/* metadata of a patch, left open for annotations. */
+static void begin_patch(struct json *j, const char *uid,
+	const char *resource_version)
+{
+	json_object(j, NULL);
+	json_object(j, "metadata");
+	json_string(j, "uid", uid);
+	json_string(j, "resourceVersion", resource_version);
+}
+
+static void put_note(struct json *j, const char *key, const char *text)
+{
+	json_object(j, "annotations");
+	json_string(j, key, text);
+	json_object_end(j);
+}
+
+/* A volume that somebody meant for this claim keeps saying so; one we chose
+ * says that a controller did. */
+static bool is_meant_for(const struct volume *volume, const struct claim *claim)
+{
+	return volume->claim_name != NULL &&
+		strcmp(volume->claim_name, claim->name) == 0 &&
+		strcmp(volume->claim_namespace, claim->namespace_name) == 0;
+}
+
+void api_volume_claim(struct buffer *out, const struct volume *volume,
+	const struct claim *claim)
+{
+	struct json j = json_into(out);
+
+	begin_patch(&j, volume->uid, volume->resource_version);
+	if (!is_meant_for(volume, claim)) {
+		put_note(&j, "pv.kubernetes.io/bound-by-controller", "yes");
+	}
+	json_object_end(&j);
+	json_object(&j, "spec");
+	json_object(&j, "claimRef");
+	json_string(&j, "apiVersion", "v1");
+	json_string(&j, "kind", "PersistentVolumeClaim");
+	json_string(&j, "namespace", claim->namespace_name);
+	json_string(&j, "name", claim->name);
+	json_string(&j, "uid", claim->uid);
+	json_string(&j, "resourceVersion", claim->resource_version);
+	json_object_end(&j);
+	json_object_end(&j);
+	json_object_end(&j);
+}
+
+void api_selected_node(struct buffer *out, const struct claim *claim,
+	const char *node)
+{
+	struct json j = json_into(out);
+
+	begin_patch(&j, claim->uid, claim->resource_version);
+	put_note(&j, "volume.kubernetes.io/selected-node", node);
 	json_object_end(&j);
 	json_object_end(&j);
 }

@@ -3,6 +3,7 @@
 
 #include "lib/buffer.h"
 #include "scheduler/pod.h"
+#include "scheduler/storage_objects.h"
 
 #include <stdint.h>
 
@@ -18,6 +19,15 @@ void api_binding(struct buffer *out, const struct pod *pod, const char *node,
  * Unschedulable (no node fits; KubeVirt shows it) or SchedulerError. */
 void api_condition(struct buffer *out, const struct pod *pod,
 	const char *reason, const char *message, uint64_t wall_us);
+
+/* Merge patch of a PersistentVolume: it is for this claim. As both, refused if
+ * the object has changed since we saw it. */
+void api_volume_claim(struct buffer *out, const struct volume *volume,
+	const struct claim *claim);
+
+/* Merge patch of a PersistentVolumeClaim: provision it for this node. */
+void api_selected_node(struct buffer *out, const struct claim *claim,
+	const char *node);
 
 struct api_event {
 	const struct pod *pod;

@@ -28,6 +28,7 @@ void cluster_fini(struct cluster *cluster)
 		namespace_free(cluster, value);
 	}
 	map_fini(&cluster->namespaces);
+	storage_fini(&cluster->storage, cluster->names);
 	for (size_t i = 0; i < cluster->count; i++) {
 		node_free(cluster->nodes[i]);
 	}
@@ -90,6 +91,20 @@ void cluster_unplace(struct cluster *cluster, struct node *node,
 static const struct {
 	const char *kind, *path;
 } kinds[] = {
+	[CLUSTER_STORAGE + STORAGE_CLAIMS] = { "PersistentVolumeClaim",
+		"/api/v1/persistentvolumeclaims" },
+	[CLUSTER_STORAGE + STORAGE_VOLUMES] = { "PersistentVolume",
+		"/api/v1/persistentvolumes" },
+	[CLUSTER_STORAGE + STORAGE_CLASSES] = { "StorageClass",
+		"/apis/storage.k8s.io/v1/storageclasses" },
+	[CLUSTER_STORAGE + STORAGE_CSI_NODES] = { "CSINode",
+		"/apis/storage.k8s.io/v1/csinodes" },
+	[CLUSTER_STORAGE + STORAGE_CSI_DRIVERS] = { "CSIDriver",
+		"/apis/storage.k8s.io/v1/csidrivers" },
+	[CLUSTER_STORAGE + STORAGE_CAPACITIES] = { "CSIStorageCapacity",
+		"/apis/storage.k8s.io/v1/csistoragecapacities" },
+	[CLUSTER_STORAGE + STORAGE_ATTACHMENTS] = { "VolumeAttachment",
+		"/apis/storage.k8s.io/v1/volumeattachments" },
 	[CLUSTER_NAMESPACES] = { "Namespace", "/api/v1/namespaces" },
 };
 
@@ -133,26 +148,24 @@ static int put_namespace(struct cluster *cluster, const struct value *object,
 int cluster_put_object(struct cluster *cluster, enum cluster_kind kind,
 	const struct value *object, struct error *err)
 {
-	switch (kind) {
-	case CLUSTER_NAMESPACES:
+	if (kind == CLUSTER_NAMESPACES) {
 		return put_namespace(cluster, object, err);
-	case CLUSTER_KINDS:
-		break;
 	}
-	return 0;
+	return storage_put(&cluster->storage,
+		(enum storage_kind)(kind - CLUSTER_STORAGE), cluster->names,
+		object, err);
 }
 
 void cluster_remove_object(struct cluster *cluster, enum cluster_kind kind,
 	const char *namespace_name, const char *name)
 {
-	(void)namespace_name;
-	switch (kind) {
-	case CLUSTER_NAMESPACES:
+	if (kind == CLUSTER_NAMESPACES) {
 		namespace_free(cluster, map_remove(&cluster->namespaces, name));
-		break;
-	case CLUSTER_KINDS:
-		break;
+		return;
 	}
+	storage_remove(&cluster->storage,
+		(enum storage_kind)(kind - CLUSTER_STORAGE), cluster->names,
+		namespace_name, name);
 }
 
 const struct labels *cluster_namespace_labels(const struct cluster *cluster,

@@ -13,6 +13,7 @@
 #include "scheduler/names.h"
 #include "scheduler/node.h"
 #include "scheduler/pod.h"
+#include "scheduler/storage.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,6 +33,7 @@ struct cluster {
 	struct resident *affine; /* owned */
 	size_t affine_count, affine_capacity;
 	struct map namespaces; /* name -> struct labels of the Namespace */
+	struct storage storage;
 };
 
 void cluster_init(struct cluster *cluster, struct names *names);
@@ -51,7 +53,8 @@ void cluster_unplace(struct cluster *cluster, struct node *node,
 
 /* What constraints speak of, beside nodes and pods. */
 enum cluster_kind {
-	CLUSTER_NAMESPACES,
+	CLUSTER_STORAGE, /* from here on one for each enum storage_kind */
+	CLUSTER_NAMESPACES = CLUSTER_STORAGE + STORAGE_KINDS,
 	CLUSTER_KINDS,
 };
 

@@ -232,6 +232,17 @@ const struct node *decision_chosen(const struct decision *decision)
 	return decision->best_count > 0 ? decision->best[0].node : NULL;
 }
 
+void decision_plan(struct decision *decision, struct volume_plan *out)
+{
+	const struct node *chosen = decision_chosen(decision);
+
+	if (chosen == NULL) {
+		volume_plan_clear(out);
+	} else {
+		volumes_plan(&decision->prefilter.volumes, out, chosen);
+	}
+}
+
 static int compare_texts(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);

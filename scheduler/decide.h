@@ -54,6 +54,10 @@ void decision_fini(struct decision *decision); /* NULL, zeroed: fine */
 
 const struct node *decision_chosen(const struct decision *decision); /* NULL */
 
+/* What is to be done about the pod's volumes on the chosen node. Before the
+ * cluster changes. */
+void decision_plan(struct decision *decision, struct volume_plan *out);
+
 /* Appends why no node was chosen, as kube-scheduler says it:
  * "0/3 nodes are available: 1 Insufficient memory, 2 node(s) had untolerated
  * taint(s)." For pods above priority 0 it adds that nothing is preempted. */

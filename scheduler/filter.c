@@ -162,7 +162,7 @@ static uint64_t filter_admission(const struct prefilter *prefilter,
 	return node_is_selected(node, pod) ? 0 : bit(REASON_AFFINITY);
 }
 
-uint64_t filter_node(const struct prefilter *prefilter, const struct node *node,
+uint64_t filter_node(struct prefilter *prefilter, const struct node *node,
 	const struct filter_options *options, int64_t now_us)
 {
 	uint64_t reasons = filter_admission(prefilter, node);
@@ -172,6 +172,10 @@ uint64_t filter_node(const struct prefilter *prefilter, const struct node *node,
 	}
 	if (reasons == 0) {
 		reasons = filter_resources(prefilter->pod, node);
+	}
+	if (reasons == 0) {
+		reasons = (uint64_t)volumes_filter(&prefilter->volumes, node)
+			<< REASON_VOLUMES;
 	}
 	if (reasons == 0) {
 		reasons = filter_spread(&prefilter->spread, node);
@@ -232,6 +236,10 @@ const char *filter_reason_text(char *out, size_t size,
 
 	if (reason == REASON_REFUSED) {
 		(void)snprintf(out, size, "%s", prefilter->refusal);
+	} else if (reason >= REASON_VOLUMES && reason < REASON_SPREAD) {
+		(void)snprintf(out, size, "%s",
+			volumes_reason_text((enum volumes_reason)(
+				reason - REASON_VOLUMES)));
 	} else if (reason < REASON_OTHER) {
 		(void)snprintf(out, size, "%s", texts[reason]);
 	} else {

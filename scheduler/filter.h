@@ -1,7 +1,7 @@
 /* May this pod run on this node at all? In kube-scheduler's order and words.
  *
  * NodeUnschedulable, NodeName, TaintToleration, NodeAffinity, NodePorts,
- * NodeResourcesFit, PodTopologySpread, InterPodAffinity; the first that rejects
+ * NodeResourcesFit, the four about volumes, PodTopologySpread, InterPodAffinity; the first that rejects
  * gives the node's reasons, NodeResourcesFit all that are insufficient. Then our
  * own: KVM that is known not to work,
  * for pods that request it, and memory that is known not to be there. Both
@@ -31,7 +31,8 @@ enum filter_reason {
 	REASON_CPU,
 	REASON_MEMORY,
 	REASON_EPHEMERAL,
-	REASON_SPREAD,
+	REASON_VOLUMES, /* from here on one for each enum volumes_reason */
+	REASON_SPREAD = REASON_VOLUMES + VOLUMES_REASONS,
 	REASON_SPREAD_LABEL,
 	REASON_POD_AFFINITY,
 	REASON_POD_ANTI_AFFINITY,
@@ -65,7 +66,7 @@ struct filter_options {
 
 /* One bit per reason; 0: the node is feasible. prefilter has run for a pod read
  * with POD_TO_PLACE. */
-uint64_t filter_node(const struct prefilter *prefilter, const struct node *node,
+uint64_t filter_node(struct prefilter *prefilter, const struct node *node,
 	const struct filter_options *options, int64_t now_us);
 
 /* "node(s) had untolerated taint(s)", "Insufficient memory". out holds size

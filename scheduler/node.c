@@ -83,6 +83,23 @@ static int read_allocatable(struct node *node, const struct value *object,
 	return 0;
 }
 
+static bool has_zone(const struct value *labels)
+{
+	static const char *const keys[] = {
+		"failure-domain.beta.kubernetes.io/zone",
+		"failure-domain.beta.kubernetes.io/region",
+		"topology.kubernetes.io/zone",
+		"topology.kubernetes.io/region",
+	};
+
+	for (size_t i = 0; i < count_of(keys); i++) {
+		if (value_get(labels, keys[i]) != NULL) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static int read_object(struct node *out, struct names *names,
 	const struct value *object, struct error *err)
 {
@@ -97,6 +114,7 @@ static int read_object(struct node *out, struct names *names,
 	node.name_id = names_hold(names, name);
 	node.is_unschedulable =
 		value_true(value_at(object, "spec/unschedulable"));
+	node.has_zone = has_zone(value_at(object, "metadata/labels"));
 	r = labels_read(&node.labels, names,
 		value_at(object, "metadata/labels"), err);
 	if (r == 0) {

@@ -35,6 +35,7 @@ struct node {
 	char *name;	     /* owned */
 	uint32_t name_id;    /* held */
 	bool is_unschedulable;
+	bool has_zone; /* a label that says its zone or region */
 	struct labels labels;
 	struct taints taints;
 

@@ -13,6 +13,7 @@
 #include "scheduler/loads.h"
 #include "scheduler/notice.h"
 #include "scheduler/outage.h"
+#include "scheduler/prebind.h"
 #include "scheduler/queue.h"
 #include "scheduler/reporter.h"
 
@@ -23,6 +24,7 @@ enum {
 	DECISIONS_PER_TURN = 16, /* then the loop may do other things */
 	BINDINGS_MAX = 64,	 /* under way at once; each holds some 20 KiB */
 	MESSAGE_MAX = 8192,
+	PREBINDS_MAX = 1024, /* pods that wait for their volumes */
 	DRAIN_MS = 3000,
 };
 #define LOAD_WAIT_US INT64_C(5000000)  /* for the first snapshot */
@@ -37,6 +39,8 @@ struct placer {
 	struct feed *feed;
 	struct loads *loads;
 	struct binder *binder;
+	struct prebind *prebind;
+	struct volume_plan plan; /* of the pod that is being placed */
 	struct reporter *reporter;
 	struct leader *leader;
 	struct timer *turn, *look;
@@ -82,9 +86,15 @@ static void assume_and_bind(struct placer *placer, struct waiting *waiting,
 {
 	scoped_buffer struct buffer why = BUFFER_MAX(MESSAGE_MAX);
 
+	buffer_text(&why, "");
 	decision_sentence(&why, &placer->decision);
-	binder_bind(placer->binder, waiting->pod, node->name,
-		why.data == NULL ? "" : why.data);
+	decision_plan(&placer->decision, &placer->plan);
+	if (placer->plan.count > 0) {
+		prebind_start(placer->prebind, waiting->pod, node->name,
+			why.data, &placer->plan);
+	} else {
+		binder_bind(placer->binder, waiting->pod, node->name, why.data);
+	}
 	waiting->state = WAITING_BINDING;
 	cache_assume(&placer->cache, take_ptr(waiting->pod), node->name, now);
 }
@@ -106,6 +116,13 @@ static bool place_next(struct placer *placer, int64_t now)
 		assume_and_bind(placer, waiting, chosen, now);
 	}
 	return true;
+}
+
+/* More may be under way. With all taken the end of one kicks. */
+static bool has_room(const struct placer *placer)
+{
+	return binder_pending(placer->binder) < BINDINGS_MAX &&
+		prebind_pending(placer->prebind) < PREBINDS_MAX;
 }
 
 static void set_turn(struct placer *placer)
@@ -131,13 +148,10 @@ static void take_turn(void *owner)
 	int decisions = 0;
 
 	while (may_decide(placer, now) && decisions < DECISIONS_PER_TURN &&
-		binder_pending(placer->binder) < BINDINGS_MAX &&
-		place_next(placer, now)) {
+		has_room(placer) && place_next(placer, now)) {
 		decisions++;
 	}
-	/* With all bindings taken the end of one kicks. */
-	if (!placer->is_draining &&
-		binder_pending(placer->binder) < BINDINGS_MAX) {
+	if (!placer->is_draining && has_room(placer)) {
 		set_turn(placer);
 	}
 }
@@ -233,6 +247,54 @@ static void on_bound(void *owner, const struct bind_result *result)
 	kick(placer);
 }
 
+/* ---- what became of its volumes ---- */
+
+static bool is_wanted(void *owner, const char *uid)
+{
+	const struct placer *placer = owner;
+
+	return cache_is_assumed(&placer->cache, uid);
+}
+
+/* Another replica leads by now: it will bind the pod, or it comes back. */
+static void put_back(struct placer *placer, const char *uid)
+{
+	struct waiting *waiting = queue_find(&placer->queue, uid);
+	struct pod *pod = cache_forget(&placer->cache, uid);
+
+	if (waiting == NULL || waiting->pod != NULL) {
+		pod_free(pod);
+	} else {
+		waiting->pod = pod;
+	}
+	if (waiting != NULL) {
+		waiting->state = WAITING_READY;
+	}
+}
+
+static void on_volumes(void *owner, const struct prebind_result *result)
+{
+	struct placer *placer = owner;
+	const struct pod *pod = cache_pod(&placer->cache, result->uid);
+	scoped_free char *error = xasprintf("volumes: %s", result->error);
+
+	if (pod == NULL || !is_wanted(placer, result->uid)) {
+		return; /* it is gone, or somewhere else */
+	}
+	if (!leader_leads(placer->leader, clock_monotonic_us())) {
+		put_back(placer, result->uid);
+	} else if (*result->error == '\0') {
+		binder_bind(placer->binder, pod, result->node, result->why);
+	} else {
+		on_bound(placer,
+			&(struct bind_result){ .uid = result->uid,
+				.node = result->node,
+				.why = result->why,
+				.outcome = BIND_REFUSED,
+				.error = error });
+	}
+}
+
 static void on_lead(void *owner, bool leads)
 {
 	if (leads) {
@@ -244,7 +306,10 @@ static void on_lead(void *owner, bool leads)
 
 static void on_change(void *owner)
 {
-	kick(owner);
+	struct placer *placer = owner;
+
+	prebind_look(placer->prebind);
+	kick(placer);
 }
 
 static void on_synced(void *owner)
@@ -304,6 +369,8 @@ int placer_new(struct placer **out, uv_loop_t *loop, struct kube_client *client,
 	timer_start(placer->look, OUTAGE_LOOK_MS, OUTAGE_LOOK_MS);
 	placer->drain = timer_new(loop, finish_drain, placer);
 	placer->binder = binder_new(client, loop, on_bound, placer);
+	placer->prebind = prebind_new(client, loop, &placer->cache.cluster,
+		&(struct prebind_handler){ on_volumes, is_wanted, placer });
 	placer->reporter = reporter_new(client, config->scheduler_name);
 	placer->leader = leader_new(client, config, on_lead, placer);
 	placer->feed = feed_new(client,
@@ -333,6 +400,7 @@ bool placer_is_ready(const struct placer *placer, struct buffer *why)
 void placer_drain(struct placer *placer, void (*done)(void *owner), void *owner)
 {
 	placer->is_draining = true;
+	prebind_drop(placer->prebind);
 	placer->drained = done;
 	placer->drained_owner = owner;
 	timer_stop(placer->turn);
@@ -348,6 +416,8 @@ void placer_close(struct placer *placer)
 	feed_close(placer->feed);
 	loads_close(placer->loads);
 	binder_close(placer->binder);
+	prebind_close(placer->prebind);
+	volume_plan_fini(&placer->plan);
 	reporter_close(placer->reporter);
 	leader_close(placer->leader);
 	timer_close(placer->look);

@@ -162,6 +162,10 @@ static int read_relations(struct pod *pod, const struct value *object,
 	if (r == 0) {
 		r = host_ports_read(&pod->ports, pod->names, spec, err);
 	}
+	if (r == 0) {
+		r = pod_volumes_read(&pod->volumes, pod->names,
+			value_get(spec, "volumes"), pod->name, err);
+	}
 	return r;
 }
 
@@ -237,6 +241,7 @@ void pod_free(struct pod *pod)
 	labels_fini(&pod->labels, pod->names);
 	pod_affinity_fini(&pod->affinity, pod->names);
 	host_ports_fini(&pod->ports, pod->names);
+	pod_volumes_fini(&pod->volumes, pod->names);
 	tolerations_fini(&pod->tolerations, pod->names);
 	labels_fini(&pod->node_selector, pod->names);
 	terms_fini(&pod->required, pod->names);

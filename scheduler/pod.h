@@ -10,6 +10,7 @@
 #include "scheduler/labels.h"
 #include "scheduler/names.h"
 #include "scheduler/pod_terms.h"
+#include "scheduler/pod_volumes.h"
 #include "scheduler/ports.h"
 #include "scheduler/resources.h"
 #include "scheduler/selector.h"
@@ -58,6 +59,7 @@ struct pod {
 	struct labels labels;
 	struct pod_affinity affinity;
 	struct host_ports ports;
+	struct pod_volumes volumes;
 
 	struct resources requests;
 	bool wants_kvm;	       /* requests devices.kubevirt.io/kvm */

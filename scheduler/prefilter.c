@@ -16,6 +16,10 @@ void prefilter_run(struct prefilter *prefilter, const struct pod *pod,
 		!terms_pin_any(&pod->required)) {
 		p->refusal = conflict;
 	}
+	volumes_prepare(&p->volumes, pod, cluster);
+	if (p->refusal == NULL) {
+		p->refusal = p->volumes.refusal;
+	}
 	spread_prepare(&p->spread, pod, cluster);
 	affinity_prepare(&p->affinity, pod, cluster);
 }
@@ -24,5 +28,6 @@ void prefilter_fini(struct prefilter *prefilter)
 {
 	affinity_fini(&prefilter->affinity);
 	spread_fini(&prefilter->spread);
+	volumes_fini(&prefilter->volumes);
 	*prefilter = (struct prefilter){ 0 };
 }

@@ -7,6 +7,7 @@
 #include "scheduler/cluster.h"
 #include "scheduler/pod.h"
 #include "scheduler/spread.h"
+#include "scheduler/volumes.h"
 
 #include <stdbool.h>
 
@@ -19,6 +20,7 @@ struct prefilter {
 	bool is_pinned; /* required node affinity names the nodes */
 	struct affinity affinity;
 	struct spread spread;
+	struct volumes volumes;
 };
 
 void prefilter_run(struct prefilter *prefilter, const struct pod *pod,

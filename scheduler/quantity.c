@@ -202,12 +202,17 @@ struct quantity quantity_add(struct quantity a, struct quantity b)
 	return sum;
 }
 
-struct quantity quantity_larger(struct quantity a, struct quantity b)
+int quantity_compare(struct quantity a, struct quantity b)
 {
 	if (a.units != b.units) {
-		return a.units > b.units ? a : b;
+		return a.units > b.units ? 1 : -1;
 	}
-	return a.nanos > b.nanos ? a : b;
+	return (a.nanos > b.nanos) - (a.nanos < b.nanos);
+}
+
+struct quantity quantity_larger(struct quantity a, struct quantity b)
+{
+	return quantity_compare(a, b) > 0 ? a : b;
 }
 
 int64_t quantity_units(struct quantity q)

@@ -24,6 +24,9 @@ must_check int quantity_parse(struct quantity *out, const char *text,
 struct quantity quantity_add(struct quantity a, struct quantity b);
 struct quantity quantity_larger(struct quantity a, struct quantity b);
 
+/* Below, equal to or above 0, as a is to b. */
+int quantity_compare(struct quantity a, struct quantity b);
+
 /* Rounded up: base units (bytes, devices), or thousandths (milli-CPUs). */
 int64_t quantity_units(struct quantity q);
 int64_t quantity_milli(struct quantity q);

@@ -113,6 +113,17 @@ bool requirement_read(struct requirement *r, struct names *names,
 		scan_integer(&r->number, names_text(names, r->values[0]));
 }
 
+bool requirement_read_in(struct requirement *r, struct names *names,
+	const struct value *object)
+{
+	*r = (struct requirement){
+		.operator= SELECTOR_IN,
+		.key = names_hold(names, value_text_at(object, "key", "")),
+	};
+	return read_values(r, names, value_get(object, "values")) &&
+		r->value_count > 0;
+}
+
 bool requirement_has_value(const struct requirement *r, uint32_t value)
 {
 	for (size_t i = 0; i < r->value_count; i++) {

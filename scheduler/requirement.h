@@ -43,6 +43,9 @@ struct selected {
  * has limited the number of values. */
 bool requirement_read(struct requirement *out, struct names *names,
 	const struct value *object, bool is_field);
+/* The same for {key, values}, which is In. */
+bool requirement_read_in(struct requirement *out, struct names *names,
+	const struct value *object);
 void requirement_fini(struct requirement *requirement, struct names *names);
 
 bool requirement_matches(const struct requirement *requirement,

@@ -97,6 +97,44 @@ static int append_term(struct terms *terms, struct names *names,
 	return 0;
 }
 
+static void read_topology(struct term *term, struct names *names,
+	const struct value *list)
+{
+	term->requirements =
+		xcalloc(value_count(list), sizeof(*term->requirements));
+	for (const struct value *v = value_first(list); v != NULL;
+		v = value_next(v)) {
+		term->is_broken |= !requirement_read_in(
+			&term->requirements[term->count++], names, v);
+	}
+}
+
+int terms_read_topologies(struct terms *out, struct names *names,
+	const struct value *list, struct error *err)
+{
+	struct terms terms = { 0 };
+
+	if (value_count(list) > SELECTOR_TERMS_MAX) {
+		return error_set(err, -E2BIG, "more than %d topologies",
+			SELECTOR_TERMS_MAX);
+	}
+	terms.list = xcalloc(value_count(list), sizeof(*terms.list));
+	for (const struct value *v = value_first(list); v != NULL;
+		v = value_next(v)) {
+		const struct value *keys =
+			value_get(v, "matchLabelExpressions");
+		int r = check_sizes(keys, err);
+
+		if (r < 0) {
+			terms_fini(&terms, names);
+			return r;
+		}
+		read_topology(&terms.list[terms.count++], names, keys);
+	}
+	*out = terms;
+	return 0;
+}
+
 int terms_read(struct terms *out, struct names *names, const struct value *list,
 	bool is_preferred, struct error *err)
 {

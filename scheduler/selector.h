@@ -38,6 +38,10 @@ struct terms {
  * NULL is the empty list. -EBADMSG: no list; -E2BIG: too large. */
 must_check int terms_read(struct terms *out, struct names *names,
 	const struct value *list, bool is_preferred, struct error *err);
+/* Reads allowedTopologies of a StorageClass: terms whose expressions have keys
+ * and values alone. Same errors. */
+must_check int terms_read_topologies(struct terms *out, struct names *names,
+	const struct value *list, struct error *err);
 void terms_fini(struct terms *terms, struct names *names);
 
 /* At least one term matches; no terms, no match. */

@@ -15,15 +15,36 @@ static const struct field {
 	{ "schedulingGroup", "a scheduling group" },
 };
 
-/* Volumes no filter of kube-scheduler looks at. */
-static const char *const free_volumes[] = {
+/* Volumes that are looked at (pod_volumes.h), or that no filter of
+ * kube-scheduler looks at. Not among them are those that CSI migration
+ * rewrites, and those we have never heard of. */
+static const char *const known_volumes[] = {
+	"azureFile",
+	"cephfs",
 	"configMap",
+	"csi",
 	"downwardAPI",
 	"emptyDir",
+	"ephemeral",
+	"fc",
+	"flexVolume",
+	"flocker",
+	"gitRepo",
+	"glusterfs",
 	"hostPath",
 	"image",
+	"iscsi",
+	"nfs",
+	"persistentVolumeClaim",
+	"photonPersistentDisk",
+	"portworxVolume",
 	"projected",
+	"quobyte",
+	"rbd",
+	"scaleIO",
 	"secret",
+	"storageos",
+	"vsphereVolume",
 };
 
 static char *sentence(const char *what)
@@ -32,10 +53,10 @@ static char *sentence(const char *what)
 		"pod has %s, which plimsoll-scheduler does not support", what);
 }
 
-static bool is_free_volume(const char *type)
+static bool is_known_volume(const char *type)
 {
-	for (size_t i = 0; i < count_of(free_volumes); i++) {
-		if (strcmp(type, free_volumes[i]) == 0) {
+	for (size_t i = 0; i < count_of(known_volumes); i++) {
+		if (strcmp(type, known_volumes[i]) == 0) {
 			return true;
 		}
 	}
@@ -51,7 +72,7 @@ static const char *refused_type(const struct value *volume)
 		const char *type = value_key(m);
 
 		if (type != NULL && strcmp(type, "name") != 0 &&
-			!is_free_volume(type)) {
+			!is_known_volume(type)) {
 			return type;
 		}
 	}

@@ -87,6 +87,55 @@ static void a_condition_is_a_patch_of_one_entry(void **state)
 	value_free(root);
 }
 
+static void a_volume_is_given_to_a_claim_by_a_patch(void **state)
+{
+	struct buffer out = BUFFER_MAX(65536);
+	char text[] = "c";
+	char space[] = "x";
+	char none[] = "";
+	struct claim claim = {
+		.namespace_name = space,
+		.name = text,
+		.uid = text,
+		.resource_version = text,
+	};
+	struct volume volume = { .uid = text, .resource_version = text };
+	static const char mark[] = "pv.kubernetes.io/bound-by-controller";
+	struct value *root;
+	(void)state;
+
+	api_volume_claim(&out, &volume, &claim);
+	root = parse(&out);
+	assert_text(root, "metadata/resourceVersion", "c");
+	assert_text(root, "spec/claimRef/kind", "PersistentVolumeClaim");
+	assert_text(root, "spec/claimRef/namespace", "x");
+	assert_text(root, "spec/claimRef/uid", "c");
+	assert_string_equal(
+		value_text(value_get(value_at(root, "metadata/annotations"),
+			mark)),
+		"yes");
+	value_free(root);
+
+	/* Somebody else has meant it for the claim: nobody claims it did. */
+	volume.claim_namespace = space;
+	volume.claim_name = text;
+	volume.claim_uid = none;
+	api_volume_claim(&out, &volume, &claim);
+	root = parse(&out);
+	assert_null(value_at(root, "metadata/annotations"));
+	assert_text(root, "spec/claimRef/uid", "c");
+	value_free(root);
+
+	api_selected_node(&out, &claim, "n1");
+	root = parse(&out);
+	assert_text(root, "metadata/uid", "c");
+	assert_string_equal(
+		value_text(value_get(value_at(root, "metadata/annotations"),
+			"volume.kubernetes.io/selected-node")),
+		"n1");
+	value_free(root);
+}
+
 static void an_event_has_all_that_events_k8s_io_asks_for(void **state)
 {
 	struct buffer out = BUFFER_MAX(65536);
@@ -158,6 +207,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_binding_names_pod_uid_and_node),
 		cmocka_unit_test(a_condition_is_a_patch_of_one_entry),
+		cmocka_unit_test(a_volume_is_given_to_a_claim_by_a_patch),
 		cmocka_unit_test(an_event_has_all_that_events_k8s_io_asks_for),
 		cmocka_unit_test(a_long_note_is_cut_between_characters),
 	};

@@ -83,11 +83,12 @@ static const struct {
 	  "'downwardAPI':{}},{'name':'e','projected':{}},{'name':'f',"
 	  "'hostPath':{}},{'name':'g','image':{}}]}",
 		NULL },
+	{ "{'volumes':[{'name':'a','persistentVolumeClaim':{'claimName':"
+	  "'c'}},{'name':'b','ephemeral':{}},{'name':'c','nfs':{}}]}",
+		NULL },
 	{ "{'volumes':[{'name':'a','emptyDir':{}},{'name':'b',"
-	  "'persistentVolumeClaim':{'claimName':'c'}}]}",
-		"volume of type persistentVolumeClaim" },
-	{ "{'volumes':[{'name':'a','ephemeral':{}}]}",
-		"volume of type ephemeral" },
+	  "'gcePersistentDisk':{}}]}",
+		"volume of type gcePersistentDisk" },
 	{ "{'volumes':[{'name':'a','newThing':{}}]}",
 		"volume of type newThing" },
 };
