@@ -96,17 +96,25 @@ static void add_meant(struct pairs *pairs, const struct pod_terms *terms,
 	}
 }
 
-static void add_guest(struct affinity *a, const struct term_subject *subject,
-	const struct node *node)
+static void add_required(struct affinity *a, const struct term_subject *subject,
+	const struct node *node, int sign)
 {
 	const struct pod_affinity *has = &a->pod->affinity;
 
 	if (meets_all(&has->required, subject)) {
 		for (size_t i = 0; i < has->required.count; i++) {
-			count(&a->wanted, &has->required.list[i], node, 1);
+			count(&a->wanted, &has->required.list[i], node, sign);
 		}
 	}
-	add_meant(&a->unwanted, &has->required_anti, subject, node, 1);
+	add_meant(&a->unwanted, &has->required_anti, subject, node, sign);
+}
+
+static void add_guest(struct affinity *a, const struct term_subject *subject,
+	const struct node *node)
+{
+	const struct pod_affinity *has = &a->pod->affinity;
+
+	add_required(a, subject, node, 1);
 	add_meant(&a->points, &has->preferred, subject, node, 1);
 	add_meant(&a->points, &has->preferred_anti, subject, node, -1);
 }
@@ -153,6 +161,20 @@ void affinity_prepare(struct affinity *affinity, const struct pod *pod,
 	a->is_idle = a->existing.used == 0 &&
 		pod->affinity.required.count == 0 &&
 		pod->affinity.required_anti.count == 0;
+}
+
+void affinity_count_pod(struct affinity *affinity,
+	const struct cluster *cluster, const struct resident *resident,
+	int sign)
+{
+	const struct term_subject itself =
+		subject_of(affinity->pod, cluster, true);
+	const struct term_subject other =
+		subject_of(resident->pod, cluster, true);
+
+	add_terms(&affinity->existing, &resident->pod->affinity.required_anti,
+		&itself, resident->node, sign);
+	add_required(affinity, &other, resident->node, sign);
 }
 
 /* ---- one node ---- */

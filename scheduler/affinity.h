@@ -41,6 +41,12 @@ void affinity_prepare(struct affinity *affinity, const struct pod *pod,
 	const struct cluster *cluster);
 void affinity_fini(struct affinity *affinity); /* zeroed is fine */
 
+/* Counts one more pod on a node as if it ran there, or again not (sign -1), for
+ * what the filter asks. One that was idle stays so. */
+void affinity_count_pod(struct affinity *affinity,
+	const struct cluster *cluster, const struct resident *resident,
+	int sign);
+
 enum affinity_verdict affinity_filter(const struct affinity *affinity,
 	const struct node *node);
 

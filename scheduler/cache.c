@@ -64,6 +64,11 @@ void cache_fini(struct cache *cache)
 		free(value);
 	}
 	cluster_fini(&cache->cluster);
+	at = 0;
+	while (map_next(&cache->nominees, &at, NULL, &value)) {
+		pod_free(value);
+	}
+	map_fini(&cache->nominees);
 	map_fini(&cache->pods);
 	map_fini(&cache->loads);
 	map_fini(&cache->nodes);
@@ -226,6 +231,24 @@ void cache_put_pod(struct cache *cache, struct pod *pod, int64_t bound_us)
 		.bound_us = bound_us,
 	};
 	place(cache, placed);
+}
+
+bool cache_remove_nominee(struct cache *cache, const char *uid)
+{
+	struct pod *pod = map_remove(&cache->nominees, uid);
+
+	if (pod != NULL) {
+		cluster_unnominate(&cache->cluster, pod);
+		pod_free(pod);
+	}
+	return pod != NULL;
+}
+
+void cache_put_nominee(struct cache *cache, struct pod *pod)
+{
+	(void)cache_remove_nominee(cache, pod->uid);
+	(void)map_put(&cache->nominees, pod->uid, pod);
+	cluster_nominate(&cache->cluster, pod);
 }
 
 bool cache_remove_pod(struct cache *cache, const char *uid)

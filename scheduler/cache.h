@@ -18,9 +18,10 @@
 struct cache {
 	struct names *names; /* owned */
 	struct cluster cluster;
-	struct map nodes; /* name -> the node and what was read of it */
-	struct map pods;  /* uid -> struct placed */
-	struct map loads; /* node name -> struct known_load */
+	struct map nodes;    /* name -> the node and what was read of it */
+	struct map pods;     /* uid -> struct placed */
+	struct map nominees; /* uid -> struct pod, owned */
+	struct map loads;    /* node name -> struct known_load */
 };
 
 void cache_init(struct cache *cache);
@@ -36,6 +37,12 @@ void cache_remove_node(struct cache *cache, const char *name);
 /* A pod with a node: counts there from now on; confirms an assumed one. A pod
  * that was assumed elsewhere moves. Takes pod. */
 void cache_put_pod(struct cache *cache, struct pod *pod, int64_t bound_us);
+
+/* A pod of another scheduler that has no node, but was nominated for one. Takes
+ * pod. */
+void cache_put_nominee(struct cache *cache, struct pod *pod);
+/* False if there was none. */
+bool cache_remove_nominee(struct cache *cache, const char *uid);
 
 /* True if it counted somewhere. */
 bool cache_remove_pod(struct cache *cache, const char *uid);

@@ -34,6 +34,7 @@ void cluster_fini(struct cluster *cluster)
 	}
 	free(cluster->nodes);
 	free(cluster->affine);
+	free(cluster->nominees);
 	*cluster = (struct cluster){ 0 };
 }
 
@@ -122,6 +123,24 @@ bool cluster_kind_find(enum cluster_kind *out, const char *kind)
 		}
 	}
 	return false;
+}
+
+void cluster_nominate(struct cluster *cluster, const struct pod *pod)
+{
+	cluster->nominees = xgrow(cluster->nominees, cluster->nominee_count,
+		&cluster->nominee_capacity, sizeof(struct pod *));
+	cluster->nominees[cluster->nominee_count++] = pod;
+}
+
+void cluster_unnominate(struct cluster *cluster, const struct pod *pod)
+{
+	for (size_t i = 0; i < cluster->nominee_count; i++) {
+		if (cluster->nominees[i] == pod) {
+			cluster->nominees[i] =
+				cluster->nominees[--cluster->nominee_count];
+			return;
+		}
+	}
 }
 
 static int put_namespace(struct cluster *cluster, const struct value *object,

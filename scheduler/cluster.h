@@ -32,6 +32,8 @@ struct cluster {
 	size_t count, capacity;
 	struct resident *affine; /* owned */
 	size_t affine_count, affine_capacity;
+	const struct pod **nominees; /* owned; the pods are not: nominees.h */
+	size_t nominee_count, nominee_capacity;
 	struct map namespaces; /* name -> struct labels of the Namespace */
 	struct storage storage;
 };
@@ -50,6 +52,11 @@ void cluster_place(struct cluster *cluster, struct node *node,
 	const struct pod *pod, int64_t bound_us);
 void cluster_unplace(struct cluster *cluster, struct node *node,
 	const struct pod *pod);
+
+/* A pod without a node that was nominated for one: see nominees.h. It stays the
+ * caller's, and there until it is taken back. */
+void cluster_nominate(struct cluster *cluster, const struct pod *pod);
+void cluster_unnominate(struct cluster *cluster, const struct pod *pod);
 
 /* What constraints speak of, beside nodes and pods. */
 enum cluster_kind {

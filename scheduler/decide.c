@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/memory.h"
+#include "scheduler/nominees.h"
 
 static void reserve(struct decision *d, size_t count)
 {
@@ -69,6 +70,14 @@ static void note_cpu(struct fleet *fleet, const struct measure *m, double trust)
 	}
 }
 
+static uint64_t filter(struct decision *d, struct node *node,
+	const struct filter_options *options, int64_t now_us)
+{
+	return d->cluster->nominee_count > 0
+		? nominees_filter(&d->prefilter, node, options, now_us)
+		: filter_node(&d->prefilter, node, options, now_us);
+}
+
 /* Filters and scores each node while its figures are at hand. The score is
  * final where nothing that only the whole fleet knows plays a part. */
 static void look_at_all(struct decision *d,
@@ -86,8 +95,7 @@ static void look_at_all(struct decision *d,
 		fetch_lists(d, i);
 		note_cpu(&fleet, &node->measure, trust);
 		*verdict = (struct verdict){
-			.reasons = filter_node(&d->prefilter, node, options,
-				bare.now_us),
+			.reasons = filter(d, d->nodes[i], options, bare.now_us),
 		};
 		if (verdict->reasons != 0) {
 			count_reasons(d, verdict->reasons);

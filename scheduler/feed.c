@@ -75,8 +75,22 @@ static void on_node_gone(void *owner, const struct reflector_id *id)
 	cache_remove_node(feed->options.cache, id->name);
 }
 
+static bool is_nominated(const struct value *pod)
+{
+	return *value_text_at(pod, "status/nominatedNodeName", "") != '\0';
+}
+
+static void forget_nominee(struct feed *feed, const char *uid)
+{
+	if (cache_remove_nominee(feed->options.cache, uid)) {
+		queue_wake_all(feed->options.queue);
+		tell(feed);
+	}
+}
+
 static void forget_pod(struct feed *feed, const char *uid)
 {
+	forget_nominee(feed, uid);
 	queue_remove(feed->options.queue, uid);
 	if (cache_remove_pod(feed->options.cache, uid)) {
 		queue_wake_all(feed->options.queue);
@@ -131,20 +145,25 @@ static void on_pod(void *owner, const struct reflector_id *id,
 	struct pod *pod;
 	struct error err;
 
-	if (*node == '\0' && !is_ours) {
+	if (*node == '\0' && !is_ours && !is_nominated(object)) {
+		forget_nominee(feed, id->uid);
 		return;
 	}
 	if (pod_new(&pod, feed->options.cache->names, object,
-		    *node == '\0' ? POD_TO_PLACE : POD_PLACED, &err) < 0) {
+		    is_ours && *node == '\0' ? POD_TO_PLACE : POD_PLACED,
+		    &err) < 0) {
 		complain(feed, "pod not understood", id->name, &err);
 		return;
 	}
 	if (pod_is_over(pod)) {
 		forget_pod(feed, pod->uid);
 		pod_free(pod);
+	} else if (*node == '\0' && !is_ours) {
+		cache_put_nominee(feed->options.cache, pod);
 	} else if (*node == '\0') {
 		take_waiting(feed, pod);
 	} else {
+		(void)cache_remove_nominee(feed->options.cache, pod->uid);
 		/* While a binding is under way its end removes it from there,
 		 * so that the event is told. */
 		if (!cache_is_assumed(feed->options.cache, pod->uid)) {

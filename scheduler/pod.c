@@ -103,6 +103,8 @@ static void read_identity(struct pod *pod, const struct value *object)
 	pod->resource_version = xstrdup(text_in(meta, "resourceVersion"));
 	pod->scheduler_name = xstrdup(text_in(spec, "schedulerName"));
 	pod->node_name = xstrdup(text_in(spec, "nodeName"));
+	pod->nominated_node =
+		xstrdup(value_text_at(object, "status/nominatedNodeName", ""));
 	pod->vmi_uid = xstrdup(text_in(labels, "kubevirt.io/created-by"));
 	pod->vm_name = xstrdup(text_in(notes, "kubevirt.io/domain"));
 	pod->generation = integer_at(object, "metadata/generation");
@@ -254,6 +256,7 @@ void pod_free(struct pod *pod)
 	free(pod->resource_version);
 	free(pod->scheduler_name);
 	free(pod->node_name);
+	free(pod->nominated_node);
 	free(pod->vmi_uid);
 	free(pod->vm_name);
 	free(pod);

@@ -41,8 +41,9 @@ struct pod {
 	/* Owned, never NULL; "" where the pod does not say. */
 	char *namespace, *name, *uid, *resource_version;
 	char *scheduler_name, *node_name;
-	char *vmi_uid; /* label kubevirt.io/created-by */
-	char *vm_name; /* annotation kubevirt.io/domain */
+	char *nominated_node; /* status.nominatedNodeName */
+	char *vmi_uid;	      /* label kubevirt.io/created-by */
+	char *vm_name;	      /* annotation kubevirt.io/domain */
 
 	int64_t generation;
 	int32_t priority;

@@ -10,6 +10,7 @@ void prefilter_run(struct prefilter *prefilter, const struct pod *pod,
 	struct prefilter *p = prefilter;
 
 	p->pod = pod;
+	p->cluster = cluster;
 	p->refusal = pod->unsupported;
 	p->is_pinned = terms_are_pinned(&pod->required);
 	if (p->refusal == NULL && p->is_pinned &&

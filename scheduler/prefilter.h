@@ -14,6 +14,7 @@
 /* A zeroed one is ready. */
 struct prefilter {
 	const struct pod *pod; /* borrowed, as is the cluster */
+	const struct cluster *cluster;
 	/* Why no node will do, whichever it is; NULL: nodes decide. Borrowed
 	 * until the next prefilter_run(). */
 	const char *refusal;

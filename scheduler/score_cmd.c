@@ -176,6 +176,12 @@ static void place(struct scene *scene, struct pod *pod)
 {
 	struct node *node = map_get(&scene->by_name, pod->node_name);
 
+	if (*pod->node_name == '\0' && *pod->nominated_node != '\0' &&
+		!pod_is_over(pod) && !is_same(pod, scene->pod)) {
+		scene->pods[scene->pod_count++] = pod;
+		cluster_nominate(&scene->cluster, pod);
+		return;
+	}
 	if (node == NULL || pod_is_over(pod) || is_same(pod, scene->pod)) {
 		pod_free(pod);
 		return;

@@ -137,6 +137,28 @@ void spread_prepare(struct spread *spread, const struct pod *pod,
 	}
 }
 
+void spread_count_pod(struct spread *spread, const struct pod *pod,
+	const struct node *node, int sign)
+{
+	if (spread->hard_count == 0 ||
+		pod->namespace_id != spread->pod->namespace_id ||
+		!has_domains(spread, node, true)) {
+		return;
+	}
+	for (size_t i = 0; i < spread->count; i++) {
+		struct spread_count *c = &spread->counts[i];
+
+		if (c->rule->is_hard &&
+			label_selector_matches(&c->rule->selector, pod->names,
+				&pod->labels) &&
+			is_admitted(spread->pod, c->rule, node)) {
+			pairs_add(&c->domains, c->rule->topology_key,
+				domain_of(c->rule, node), sign);
+			settle_least(c);
+		}
+	}
+}
+
 enum spread_verdict spread_filter(const struct spread *spread,
 	const struct node *node)
 {

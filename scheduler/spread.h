@@ -43,6 +43,10 @@ void spread_prepare(struct spread *spread, const struct pod *pod,
 	const struct cluster *cluster);
 void spread_fini(struct spread *spread); /* zeroed is fine */
 
+/* Counts one more pod on a node for the hard constraints, or again not. */
+void spread_count_pod(struct spread *spread, const struct pod *pod,
+	const struct node *node, int sign);
+
 enum spread_verdict spread_filter(const struct spread *spread,
 	const struct node *node);
 

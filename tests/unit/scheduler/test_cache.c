@@ -213,9 +213,26 @@ static void what_is_no_node_is_refused_and_changes_nothing(void **state)
 	value_free(object);
 }
 
+static void a_nominated_pod_is_known_once_until_it_is_gone(void **state)
+{
+	struct world *world = *state;
+
+	cache_put_nominee(&world->cache, make_pod(world, "u", ""));
+	cache_put_nominee(&world->cache, make_pod(world, "u", ""));
+	cache_put_nominee(&world->cache, make_pod(world, "v", ""));
+	assert_int_equal(world->cache.cluster.nominee_count, 2);
+	assert_true(cache_remove_nominee(&world->cache, "u"));
+	assert_false(cache_remove_nominee(&world->cache, "u"));
+	assert_int_equal(world->cache.cluster.nominee_count, 1);
+	assert_string_equal(world->cache.cluster.nominees[0]->uid, "v");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			a_nominated_pod_is_known_once_until_it_is_gone, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(
 			a_heartbeat_is_no_change_but_more_cpu_is, setup,
 			teardown),
