@@ -20,6 +20,7 @@ static void count(struct prefilter *prefilter, const struct pod *nominee,
 	affinity_count_pod(&prefilter->affinity, prefilter->cluster,
 		&(struct resident){ nominee, node }, sign);
 	spread_count_pod(&prefilter->spread, nominee, node, sign);
+	volumes_count_pod(&prefilter->volumes, nominee, sign);
 }
 
 /* How many there are. */

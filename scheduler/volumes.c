@@ -265,20 +265,40 @@ static bool is_used(const struct volumes *v, const char *claim)
 	return false;
 }
 
-static bool is_taken(const struct volumes *v)
+static bool is_for_one_pod(const struct volumes *v,
+	const struct pod_claim *wanted)
+{
+	const struct claim *claim = find(v, wanted);
+
+	return !wanted->is_ephemeral && claim != NULL &&
+		(claim->modes & ACCESS_ONE_POD) != 0;
+}
+
+static int64_t count_users(const struct volumes *v)
 {
 	const struct pod_volumes *has = &v->pod->volumes;
+	int64_t users = 0;
 
 	for (size_t i = 0; i < has->claim_count; i++) {
-		const struct claim *claim = find(v, &has->claims[i]);
+		users += is_for_one_pod(v, &has->claims[i]) &&
+			is_used(v, has->claims[i].name);
+	}
+	return users;
+}
 
-		if (!has->claims[i].is_ephemeral &&
-			(claim->modes & ACCESS_ONE_POD) != 0 &&
-			is_used(v, claim->name)) {
-			return true;
+void volumes_count_pod(struct volumes *volumes, const struct pod *pod, int sign)
+{
+	const struct pod_volumes *has = &volumes->pod->volumes;
+
+	if (volumes->refusal != NULL || !volumes->asks_for_users) {
+		return;
+	}
+	for (size_t i = 0; i < has->claim_count; i++) {
+		if (is_for_one_pod(volumes, &has->claims[i]) &&
+			uses(pod, has->claims[i].name)) {
+			volumes->users += sign;
 		}
 	}
-	return false;
 }
 
 static void take_fresh(struct volumes *v)
@@ -322,7 +342,8 @@ void volumes_prepare(struct volumes *volumes, const struct pod *pod,
 	}
 	take_zones(v);
 	take_fresh(v);
-	v->is_taken = is_taken(v);
+	v->users = count_users(v);
+	v->asks_for_users = v->users > 0 || pod->volumes.disk_count > 0;
 	for (size_t i = 0; i < v->delayed_count; i++) {
 		volume_match_candidates(&v->delayed[i], &cluster->storage,
 			cluster->names);
@@ -342,7 +363,7 @@ static uint32_t filter_restrictions(const struct volumes *v,
 			return bit(VOLUMES_DISK);
 		}
 	}
-	return v->is_taken ? bit(VOLUMES_IN_USE) : 0;
+	return v->users > 0 ? bit(VOLUMES_IN_USE) : 0;
 }
 
 static uint32_t filter_bound(const struct volumes *v, const struct node *node)

@@ -56,9 +56,10 @@ struct csi_attachment {
 struct volumes {
 	const struct pod *pod; /* borrowed, as is the cluster */
 	const struct cluster *cluster;
-	char *refusal;		    /* owned; why no node will do, or NULL */
-	bool is_idle;		    /* every node will */
-	bool is_taken;		    /* a ReadWriteOncePod claim is in use */
+	char *refusal; /* owned; why no node will do, or NULL */
+	bool is_idle;  /* every node will */
+	int64_t users; /* of its claims that are for one pod */
+	bool asks_for_users;
 	const struct claim **bound; /* owned; each of these lists */
 	size_t bound_count;
 	const struct volume **zoned;
@@ -78,6 +79,12 @@ struct volumes {
 void volumes_prepare(struct volumes *volumes, const struct pod *pod,
 	const struct cluster *cluster);
 void volumes_fini(struct volumes *volumes); /* zeroed is fine */
+
+/* A nominated pod counts as a user of claims, or again not. Only where the pod
+ * brings disks without claims or its claims are in use anyway, and by name in
+ * whatever namespace: kube-scheduler does it so. */
+void volumes_count_pod(struct volumes *volumes, const struct pod *pod,
+	int sign);
 
 /* One bit per reason; 0: the node will do. Not for a refused pod. */
 uint32_t volumes_filter(struct volumes *volumes, const struct node *node);

@@ -24,9 +24,21 @@
 	"':[{'topologyKey':'h','labelSelector':{'matchLabels':{'app':'" app    \
 	"'}}}]}}"
 
+#define DISK ",{'name':'d','iscsi':{'iqn':'i'}}"
+#define ONCE(more)                                                             \
+	"'volumes':[{'name':'v','persistentVolumeClaim':{'claimName':'c'}"     \
+	"}" more "]"
+
 static const struct {
 	const char *pod, *pods, *expected;
 } cases[] = {
+	/* A claim for one pod: kube-scheduler only looks if it has to look at
+	 * disks anyway. */
+	{ POD(ONCE("")), NOMINEE("5", ONCE("")), "a; b" },
+	{ POD(ONCE(DISK)), NOMINEE("5", ONCE("")),
+		"a: node(s) unavailable due to PersistentVolumeClaim with "
+		"ReadWriteOncePod access mode already in-use by another pod; "
+		"b" },
 	{ POD(CPU("9")), NOMINEE("5", CPU("8")), "a: Insufficient cpu; b" },
 	{ POD(CPU("9")), NOMINEE("4", CPU("8")), "a; b" },
 	{ POD(CPU("8")), NOMINEE("9", CPU("8")), "a; b" },
@@ -53,12 +65,19 @@ static const struct {
 		"ports; b" },
 };
 
+#define CLAIM                                                                  \
+	"{'kind':'PersistentVolumeClaim','metadata':{'namespace':'x','name':"  \
+	"'c','annotations':{'pv.kubernetes.io/bind-completed':'yes'}},"        \
+	"'spec':{'volumeName':'v','accessModes':['ReadWriteOncePod']}},{"      \
+	"'kind':'PersistentVolume','metadata':{'name':'v'}}"
+
 static void a_node_must_do_with_and_without_them(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < count_of(cases); i++) {
 		scoped_free char *input =
-			xasprintf("{'pod':%s,'pods':[%s]," NODES "}",
+			xasprintf("{'pod':%s,'pods':[%s],'objects':[" CLAIM
+				  "]," NODES "}",
 				cases[i].pod, cases[i].pods);
 
 		verdicts_check(input, cases[i].expected);
