@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,9 +41,10 @@ static void fetch(const void *bytes, size_t len)
 static void fetch_node(const struct decision *d, size_t i)
 {
 	if (i + FETCH_NODE < d->node_count) {
-		/* It need not begin where a line does. */
+		/* It need not begin where a line does. The guests, which are
+		 * last, are looked at for few pods. */
 		fetch(d->nodes[i + FETCH_NODE],
-			sizeof(struct node) + FETCH_LINE - 1);
+			offsetof(struct node, guests) + FETCH_LINE - 1);
 	}
 }
 
@@ -102,7 +104,9 @@ static void look_at_all(struct decision *d,
 			continue;
 		}
 		d->feasible_count++;
-		preferred_note(&d->preferred, node);
+		if (d->preferred.has_wishes || node->taints.count > 0) {
+			preferred_note(&d->preferred, node);
+		}
 		verdict->score = score_total(d->pod, node, &bare);
 		verdict->is_final =
 			trust >= 1 && !isnan(node->measure.used_cores);

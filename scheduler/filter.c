@@ -58,7 +58,10 @@ static uint64_t filter_resources(const struct pod *pod, const struct node *node)
 
 static bool are_ports_free(const struct pod *pod, const struct node *node)
 {
-	for (size_t i = 0; i < node->guest_count && pod->ports.count > 0; i++) {
+	if (pod->ports.count == 0) {
+		return true;
+	}
+	for (size_t i = 0; i < node->guest_count; i++) {
 		if (host_ports_conflict(&pod->ports, &node->guests[i]->ports)) {
 			return false;
 		}
@@ -162,6 +165,20 @@ static uint64_t filter_admission(const struct prefilter *prefilter,
 	return node_is_selected(node, pod) ? 0 : bit(REASON_AFFINITY);
 }
 
+/* What takes a look at more than the node. */
+static uint64_t filter_relations(struct prefilter *prefilter,
+	const struct node *node)
+{
+	uint64_t reasons = (uint64_t)volumes_filter(&prefilter->volumes, node)
+		<< REASON_VOLUMES;
+
+	if (reasons == 0) {
+		reasons = filter_spread(&prefilter->spread, node);
+	}
+	return reasons != 0 ? reasons
+			    : filter_affinity(&prefilter->affinity, node);
+}
+
 uint64_t filter_node(struct prefilter *prefilter, const struct node *node,
 	const struct filter_options *options, int64_t now_us)
 {
@@ -173,15 +190,8 @@ uint64_t filter_node(struct prefilter *prefilter, const struct node *node,
 	if (reasons == 0) {
 		reasons = filter_resources(prefilter->pod, node);
 	}
-	if (reasons == 0) {
-		reasons = (uint64_t)volumes_filter(&prefilter->volumes, node)
-			<< REASON_VOLUMES;
-	}
-	if (reasons == 0) {
-		reasons = filter_spread(&prefilter->spread, node);
-	}
-	if (reasons == 0) {
-		reasons = filter_affinity(&prefilter->affinity, node);
+	if (reasons == 0 && !prefilter->is_plain) {
+		reasons = filter_relations(prefilter, node);
 	}
 	return reasons != 0
 		? reasons

@@ -10,6 +10,8 @@ void preferred_begin(struct preferred *preferred, const struct pod *pod,
 		.affinity = affinity,
 		.spread = spread,
 	};
+	preferred->has_wishes =
+		pod->preferred.count > 0 || affinity_has_points(affinity);
 	for (int i = 0; i < WISHES; i++) {
 		preferred->least[i] = INT64_MAX;
 		preferred->most[i] = INT64_MIN;

@@ -29,13 +29,15 @@ struct preferred {
 	const struct affinity *affinity; /* prepared */
 	struct spread *spread;		 /* prepared; its soft part is ours */
 	int64_t least[WISHES], most[WISHES]; /* raw, of the feasible nodes */
+	bool has_wishes; /* the pod, or pods that run about it */
 };
 
 /* Begins with no node. */
 void preferred_begin(struct preferred *preferred, const struct pod *pod,
 	const struct affinity *affinity, struct spread *spread);
 
-/* Notes a feasible node: all wishes but WISH_SPREAD. */
+/* Notes a feasible node: all wishes but WISH_SPREAD. No need to where neither
+ * has_wishes is set nor the node has taints. */
 void preferred_note(struct preferred *preferred, const struct node *node);
 
 /* WISH_SPREAD wants the feasible nodes twice: first all of them here, then

@@ -23,6 +23,8 @@ void prefilter_run(struct prefilter *prefilter, const struct pod *pod,
 	}
 	spread_prepare(&p->spread, pod, cluster);
 	affinity_prepare(&p->affinity, pod, cluster);
+	p->is_plain = p->volumes.is_idle && p->affinity.is_idle &&
+		p->spread.hard_count == 0;
 }
 
 void prefilter_fini(struct prefilter *prefilter)

@@ -19,6 +19,7 @@ struct prefilter {
 	 * until the next prefilter_run(). */
 	const char *refusal;
 	bool is_pinned; /* required node affinity names the nodes */
+	bool is_plain;	/* nothing below has anything to ask of a node */
 	struct affinity affinity;
 	struct spread spread;
 	struct volumes volumes;

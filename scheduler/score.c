@@ -134,6 +134,11 @@ static void mix_wishes(struct score *s, const struct node *node,
 
 	for (int i = 0; i < WISHES; i++) {
 		s->terms[TERM_WISHES + i] = NAN;
+	}
+	if (preferred == NULL) {
+		return;
+	}
+	for (int i = 0; i < WISHES; i++) {
 		if (preferred_plays(preferred, (enum wish)i)) {
 			all += preferred_weight((enum wish)i);
 		}
