@@ -124,9 +124,33 @@ static void a_pod_that_is_being_bound_is_not_picked(void **state)
 	queue_fini(&queue);
 }
 
+static void a_pod_elsewhere_wakes_those_that_depend_on_pods(void **state)
+{
+	struct queue queue = { 0 };
+	struct waiting *plain = put(&queue, "plain", 0, 0);
+	struct waiting *apart = put(&queue, "apart", 0, 0);
+	struct waiting *even = put(&queue, "even", 0, 0);
+	(void)state;
+
+	apart->pod->affinity.required_anti.count = 1;
+	even->pod->spread.hard_count = 1;
+	assert_false(queue_wake_related(&queue));
+	queue_failed(plain, true, 0);
+	queue_failed(apart, true, 0);
+	queue_failed(even, true, 0);
+	assert_true(queue_wake_related(&queue));
+	assert_int_equal(plain->state, WAITING_UNSCHEDULABLE);
+	assert_int_equal(apart->state, WAITING_READY);
+	assert_int_equal(even->state, WAITING_READY);
+	apart->pod->affinity.required_anti.count = 0;
+	queue_fini(&queue);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			a_pod_elsewhere_wakes_those_that_depend_on_pods),
 		cmocka_unit_test(
 			higher_priority_goes_first_then_who_came_first),
 		cmocka_unit_test(errors_back_off_1_2_4_8_10_10_seconds),
