@@ -6,7 +6,7 @@
 
 static const struct {
 	const char *selector;
-	bool is_match;	/* of {'app':'web','empty':''} */
+	bool is_match;	/* of app=web, an empty one and n=5 */
 	bool of_nobody; /* of an object without labels */
 } cases[] = {
 	{ "null", false, false },
@@ -30,7 +30,7 @@ static const struct {
 	  "'operator':'DoesNotExist'}]}",
 		false, false },
 	/* What the API server would not let through selects nothing. */
-	{ "{'matchExpressions':[{'key':'app','operator':'Gt','values':['1'"
+	{ "{'matchExpressions':[{'key':'n','operator':'Gt','values':['1'"
 	  "]}]}",
 		false, false },
 	{ "{'matchExpressions':[{'key':'app','operator':'In'}]}", false,
@@ -44,7 +44,8 @@ static void selects_as_upstream(void **state)
 	for (size_t i = 0; i < count_of(cases); i++) {
 		struct names *names = names_new();
 		struct value *text = given_json(cases[i].selector);
-		struct value *object = given_json("{'app':'web','empty':''}");
+		struct value *object =
+			given_json("{'app':'web','empty':'','n':'5'}");
 		struct label_selector selector;
 		struct labels labels;
 
