@@ -74,11 +74,12 @@ static size_t files(void (*each)(const char *path))
 		scoped_free char *path =
 			xasprintf("%s/%s", world.dir, entry->d_name);
 
-		if (strstr(entry->d_name, ".spool") != NULL) {
-			count++;
-			if (each != NULL) {
-				each(path);
-			}
+		if (strstr(entry->d_name, ".spool") == NULL) {
+			continue;
+		}
+		count++;
+		if (each != NULL) {
+			each(path);
 		}
 	}
 	(void)closedir(dir);
