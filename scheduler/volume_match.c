@@ -74,6 +74,49 @@ static void put_meant_first(struct delayed_claim *delayed)
 			(i - meant) * sizeof(struct volume *));
 		delayed->candidates[meant++] = volume;
 	}
+	delayed->meant = meant;
+}
+
+/* The only thing the volume asks of a node: one label with one value. NULL: it
+ * asks something else, or nothing. */
+static const struct requirement *pin_of(const struct volume *volume)
+{
+	const struct terms *terms = &volume->affinity;
+	const struct requirement *r;
+
+	if (terms->count != 1 || terms->list[0].count != 1 ||
+		terms->list[0].is_broken) {
+		return NULL;
+	}
+	r = &terms->list[0].requirements[0];
+	return r->operator== SELECTOR_IN && !r->is_field && r->value_count == 1
+		? r
+		: NULL;
+}
+
+/* From the last to the first, so that each list begins with the best. */
+static void index_candidates(struct delayed_claim *delayed)
+{
+	delayed->next = xcalloc(delayed->count, sizeof(*delayed->next));
+	delayed->loose = xcalloc(delayed->count, sizeof(*delayed->loose));
+	for (size_t i = delayed->meant; i < delayed->count; i++) {
+		if (pin_of(delayed->candidates[i]) == NULL) {
+			delayed->loose[delayed->loose_count++] = i;
+		}
+	}
+	for (size_t i = delayed->count; i > delayed->meant; i--) {
+		const struct requirement *pin =
+			pin_of(delayed->candidates[i - 1]);
+		int64_t first;
+
+		if (pin != NULL) {
+			first = pairs_get(&delayed->pinned, pin->key,
+				pin->values[0]);
+			delayed->next[i - 1] = (size_t)first;
+			pairs_add(&delayed->pinned, pin->key, pin->values[0],
+				(int64_t)i - first);
+		}
+	}
 }
 
 /* Where there is room for the claim, as far as its driver says. */
@@ -121,6 +164,7 @@ void volume_match_candidates(struct delayed_claim *delayed,
 	qsort(delayed->candidates, delayed->count, sizeof(struct volume *),
 		compare_volumes);
 	put_meant_first(delayed);
+	index_candidates(delayed);
 	find_rooms(delayed, storage);
 }
 
@@ -148,25 +192,57 @@ static bool is_chosen(const struct volumes *v, const struct volume *volume)
 	return false;
 }
 
+/* The first of the pinned ones with this pair; delayed->count: none. */
+static size_t first_pinned(const struct volumes *v,
+	const struct delayed_claim *delayed, uint32_t key, uint32_t value)
+{
+	size_t at = (size_t)pairs_get(&delayed->pinned, key, value);
+
+	while (at > 0 && is_chosen(v, delayed->candidates[at - 1])) {
+		at = delayed->next[at - 1];
+	}
+	return at > 0 ? at - 1 : delayed->count;
+}
+
+static size_t first_loose(const struct volumes *v,
+	const struct delayed_claim *delayed, const struct node *node)
+{
+	for (size_t i = 0; i < delayed->loose_count; i++) {
+		const struct volume *volume =
+			delayed->candidates[delayed->loose[i]];
+
+		if (!is_chosen(v, volume) && volume_match_node(volume, node)) {
+			return delayed->loose[i];
+		}
+	}
+	return delayed->count;
+}
+
 /* A volume that is meant for the claim is the only one, even if it cannot be
  * used on this node. */
 static struct volume *choose(const struct volumes *v,
 	const struct delayed_claim *delayed, const struct node *node)
 {
-	for (size_t i = 0; i < delayed->count; i++) {
+	size_t best;
+
+	for (size_t i = 0; i < delayed->meant; i++) {
 		struct volume *volume = delayed->candidates[i];
 
-		if (is_chosen(v, volume)) {
-			continue;
-		}
-		if (volume_match_node(volume, node)) {
-			return volume;
-		}
-		if (is_meant_for(volume, delayed->claim)) {
-			return NULL;
+		if (!is_chosen(v, volume)) {
+			return volume_match_node(volume, node) ? volume : NULL;
 		}
 	}
-	return NULL;
+	best = first_loose(v, delayed, node);
+	for (size_t i = 0; i < delayed->pinned.key_count; i++) {
+		uint32_t key = delayed->pinned.keys[i];
+		uint32_t value = labels_get(&node->labels, key);
+		size_t first = value == 0
+			? delayed->count
+			: first_pinned(v, delayed, key, value);
+
+		best = first < best ? first : best;
+	}
+	return best < delayed->count ? delayed->candidates[best] : NULL;
 }
 
 static bool has_room(const struct delayed_claim *delayed,

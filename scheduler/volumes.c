@@ -21,6 +21,9 @@ static void clear(struct volumes *volumes)
 	for (size_t i = 0; i < volumes->delayed_count; i++) {
 		free(volumes->delayed[i].candidates);
 		free(volumes->delayed[i].rooms);
+		free(volumes->delayed[i].next);
+		free(volumes->delayed[i].loose);
+		pairs_fini(&volumes->delayed[i].pinned);
 	}
 	free(volumes->refusal);
 	free(volumes->bound);

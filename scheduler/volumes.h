@@ -37,6 +37,14 @@ struct delayed_claim {
 	/* Volumes it could have, but for the node; best first. Owned. */
 	struct volume **candidates;
 	size_t count;
+	size_t meant; /* so many at the front are for this claim */
+	/* Of the others: those with one label of one value to ask of a node by
+	 * that pair (first index + 1, then next[]), and the rest. Local volumes
+	 * are as many as nodes. Owned. */
+	struct pairs pinned;
+	size_t *next;
+	size_t *loose;
+	size_t loose_count;
 	/* Where a new one can be; owned. Anywhere unless needs_room. */
 	const struct capacity **rooms;
 	size_t room_count;

@@ -448,6 +448,26 @@ static void the_smallest_claim_chooses_first(void **state)
 	assert_plan(w, CLAIM("c") "," CLAIM("e"), "e=fivec=six");
 }
 
+static void the_smallest_volume_that_is_there_is_taken(void **state)
+{
+	struct world *w = *state;
+
+	w->node = given_node(w->names,
+		"{'metadata':{'name':'b','labels':{'h':'b'}},'status':{"
+		"'allocatable':{'pods':'9'}}}");
+	cluster_add_node(&w->cluster, w->node);
+	put(w, LOCAL);
+	put(w, PVC("c", "", WANTS("local", "1Gi")));
+	put(w, PVC("e", "", WANTS("local", "1Gi")));
+	put(w, PV("two", "", OFFERS("local", "2Gi") "," ONLY_ON("a")));
+	put(w, PV("five", "", OFFERS("local", "5Gi")));
+	put(w, PV("four", "", OFFERS("local", "4Gi") "," ONLY_ON("b")));
+	put(w, PV("three", "", OFFERS("local", "3Gi") "," ONLY_ON("b")));
+	assert_plan(w, CLAIM("c") "," CLAIM("e"), "c=threee=four");
+	put(w, PV("some", "", OFFERS("local", "2500Mi")));
+	assert_plan(w, CLAIM("c") "," CLAIM("e"), "c=somee=three");
+}
+
 static void bound_claims_need_no_plan(void **state)
 {
 	struct world *w = *state;
@@ -461,6 +481,9 @@ static void bound_claims_need_no_plan(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			the_smallest_volume_that_is_there_is_taken, setup,
+			teardown),
 		cmocka_unit_test(filters_as_upstream),
 		cmocka_unit_test_setup_teardown(
 			what_was_decided_is_not_given_away_again, setup,
