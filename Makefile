@@ -248,6 +248,18 @@ bench-agent: packages-node ## the agent beside node_exporter, and in QEMU
 	@$(MAKE) -s -j$(JOBS) all
 	@python3 tests/bench/agent_bench.py
 
+.PHONY: bench-placement
+bench-placement: packages-test ## what policies leave unserved: TRACES=DIR
+	@[ -n "$(TRACES)" ] || { echo "TRACES=DIR is missing: days of VM CPU use" \
+		"(*.csv.gz)"; exit 2; }
+	@$(MAKE) -s -j$(JOBS) all
+	@python3 tests/bench/placement.py $(TRACES)
+
+.PHONY: harvester
+harvester: packages-test ## a published pile-up recomputed, and real-load
+	@$(MAKE) -s -j$(JOBS) all
+	@python3 tests/bench/harvester.py
+
 # ---- looking after the code -----------------------------------------------
 
 TIDY = clang-tidy-14 --quiet

@@ -29,7 +29,9 @@ static const struct option scheduler_options[] = {
 		.type = OPTION_TEXT,
 		.offset = offsetof(struct scheduler_config, policy),
 		.fallback = "real-load",
-		.help = "how nodes are scored: real-load" },
+		.help = "how nodes are scored: real-load, kube-scheduler, "
+			"kube-scheduler-1.21, target-load-packing, "
+			"load-variation-risk or low-risk-overcommit" },
 	{ .name = "http",
 		.placeholder = "HOST:PORT",
 		.type = OPTION_TEXT,
@@ -78,10 +80,41 @@ static const struct option score_options[] = {
 	{ 0 },
 };
 
+static const struct option simulate_options[] = {
+	{ .name = "scenario",
+		.placeholder = "FILE",
+		.type = OPTION_TEXT,
+		.offset = offsetof(struct simulate_config, scenario),
+		.help = "nodes and VMs with what they use at each step; - is "
+			"standard input" },
+	{ .name = "policy",
+		.placeholder = "NAME",
+		.type = OPTION_LIST,
+		.offset = offsetof(struct simulate_config, policies),
+		.help = "how nodes are scored; may be given several times; "
+			"without it real-load and kube-scheduler" },
+	{ .name = "json",
+		.type = OPTION_BOOL,
+		.offset = offsetof(struct simulate_config, json),
+		.fallback = "false",
+		.help = "print one JSON object instead of a table" },
+	{ .name = "placements",
+		.placeholder = "FILE",
+		.type = OPTION_TEXT,
+		.offset = offsetof(struct simulate_config, placements),
+		.help = "write each decision there, a JSON object a line" },
+	{ .name = "svg",
+		.placeholder = "FILE",
+		.type = OPTION_TEXT,
+		.offset = offsetof(struct simulate_config, svg),
+		.help = "draw the load of all nodes over the day there" },
+	{ 0 },
+};
+
 const struct options_program scheduler_program = {
 	.name = "plimsoll-scheduler",
 	.summary = "places virtual machines by how loaded nodes really are",
-	.usage = "[score] [flags]",
+	.usage = "[score|simulate] [flags]",
 	.table = scheduler_options,
 };
 
@@ -90,6 +123,13 @@ const struct options_program score_program = {
 	.summary = "prints how each node would be judged, as JSON",
 	.usage = "--in FILE",
 	.table = score_options,
+};
+
+const struct options_program simulate_program = {
+	.name = "plimsoll-scheduler simulate",
+	.summary = "plays a day of VMs in virtual time, as policies place them",
+	.usage = "--scenario FILE [--policy NAME]...",
+	.table = simulate_options,
 };
 
 int scheduler_config_check(const struct scheduler_config *config,

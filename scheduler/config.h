@@ -3,6 +3,7 @@
 
 #include "lib/dial.h"
 #include "lib/options.h"
+#include "scheduler/policy.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,6 +14,7 @@ struct scheduler_config {
 	struct option_list aggregators;
 	struct dial_config dial;
 	const char *policy;
+	struct policy scoring;	   /* of that name; zeroed is real-load */
 	const char *http;	   /* NULL: no listener */
 	struct tls_files http_tls; /* of that listener; without a ca */
 	bool leader_elect;
@@ -24,8 +26,16 @@ struct score_config {
 	const char *input;
 };
 
+struct simulate_config {
+	const char *scenario;
+	struct option_list policies; /* none: the usual two */
+	bool json;
+	const char *placements, *svg; /* NULL: not wanted */
+};
+
 extern const struct options_program scheduler_program;
-extern const struct options_program score_program; /* the subcommand */
+/* The subcommands. */
+extern const struct options_program score_program, simulate_program;
 
 /* What one flag alone cannot tell. -EINVAL: one sentence says what is wrong. */
 must_check int scheduler_config_check(const struct scheduler_config *config,

@@ -59,17 +59,29 @@ static void fetch_lists(const struct decision *d, size_t i)
 	}
 }
 
-/* Adds a node's measured CPU to what the fleet is taken to use. */
-struct fleet {
-	double trust, cpu;
-};
-
-static void note_cpu(struct fleet *fleet, const struct measure *m, double trust)
+/* What only all nodes together tell: how busy the fleet is, and what VMs of
+ * this cluster use. */
+static void look_at_fleet(struct decision *d)
 {
-	if (trust > 0 && m->used_cores >= 0 && m->cores > 0) {
-		fleet->trust += trust;
-		fleet->cpu += trust * m->used_cores / m->cores;
+	struct model_sum vms = { 0 };
+	double all_trust = 0;
+	double cpu = 0;
+
+	for (size_t i = 0; i < d->node_count; i++) {
+		const struct node *node = d->nodes[i];
+		const struct measure *m = &node->measure;
+		double trust = measure_trust(m, d->context.now_us);
+
+		fetch_node(d, i);
+		model_tell(&vms, &node->seen);
+		model_tell(&vms, &node->unseen);
+		if (trust > 0 && m->used_cores >= 0 && m->cores > 0) {
+			all_trust += trust;
+			cpu += trust * m->used_cores / m->cores;
+		}
 	}
+	d->context.fleet_cpu = cpu / fmax(all_trust, 1);
+	d->context.prior = model_prior(&vms);
 }
 
 static uint64_t filter(struct decision *d, struct node *node,
@@ -80,24 +92,19 @@ static uint64_t filter(struct decision *d, struct node *node,
 		: filter_node(&d->prefilter, node, options, now_us);
 }
 
-/* Filters and scores each node while its figures are at hand. The score is
- * final where nothing that only the whole fleet knows plays a part. */
+/* Filters and scores each node while its figures are at hand. */
 static void look_at_all(struct decision *d,
 	const struct filter_options *options)
 {
-	const struct score_context bare = { .now_us = d->context.now_us };
-	struct fleet fleet = { 0 };
-
 	for (size_t i = 0; i < d->node_count; i++) {
 		const struct node *node = d->nodes[i];
-		double trust = measure_trust(&node->measure, bare.now_us);
 		struct verdict *verdict = &d->verdicts[i];
 
 		fetch_node(d, i);
 		fetch_lists(d, i);
-		note_cpu(&fleet, &node->measure, trust);
 		*verdict = (struct verdict){
-			.reasons = filter(d, d->nodes[i], options, bare.now_us),
+			.reasons = filter(d, d->nodes[i], options,
+				d->context.now_us),
 		};
 		if (verdict->reasons != 0) {
 			count_reasons(d, verdict->reasons);
@@ -107,11 +114,8 @@ static void look_at_all(struct decision *d,
 		if (d->preferred.has_wishes || node->taints.count > 0) {
 			preferred_note(&d->preferred, node);
 		}
-		verdict->score = score_total(d->pod, node, &bare);
-		verdict->is_final =
-			trust >= 1 && !isnan(node->measure.used_cores);
+		verdict->score = score_total(d->pod, node, &d->context);
 	}
-	d->context.fleet_cpu = fleet.cpu / fmax(fleet.trust, 1);
 }
 
 static void settle_spread(struct decision *d)
@@ -144,15 +148,18 @@ static bool has_wishes(const struct preferred *preferred)
 	return plays;
 }
 
+/* Wishes are weighed against what all nodes make of them. */
 static void settle_scores(struct decision *d)
 {
 	const struct score_context *context = &d->context;
-	bool is_soft = has_wishes(context->preferred);
 
+	if (!has_wishes(context->preferred)) {
+		return;
+	}
 	for (size_t i = 0; i < d->node_count; i++) {
 		struct verdict *verdict = &d->verdicts[i];
 
-		if (verdict->reasons == 0 && (is_soft || !verdict->is_final)) {
+		if (verdict->reasons == 0) {
 			fetch_node(d, i);
 			verdict->score =
 				score_total(d->pod, d->nodes[i], context);
@@ -218,14 +225,16 @@ void decide(struct decision *decision, const struct pod *pod,
 	d->best_count = 0;
 	d->context = (struct score_context){
 		.now_us = now_us,
-		.preferred = &d->preferred,
+		.policy = d->policy,
 	};
 	memset(d->counts, 0, sizeof(d->counts));
 	prefilter_run(&d->prefilter, pod, cluster);
 	preferred_begin(&d->preferred, pod, &d->prefilter.affinity,
 		&d->prefilter.spread);
+	look_at_fleet(d);
 	look_at_all(d, options);
 	settle_spread(d);
+	d->context.preferred = &d->preferred;
 	settle_scores(d);
 	rank_all(d);
 }
@@ -346,7 +355,12 @@ void decision_sentence(struct buffer *out, const struct decision *decision)
 	if (decision->best_count == 0) {
 		return;
 	}
-	append_load(out, &best[0], decision->context.now_us);
+	if (decision->policy != NULL && decision->policy->score != NULL) {
+		buffer_printf(out, "%s: %.0f points by %s", best[0].node->name,
+			best[0].score.total, decision->policy->name);
+	} else {
+		append_load(out, &best[0], decision->context.now_us);
+	}
 	if (decision->best_count == 1) {
 		buffer_text(out, "; the only feasible node");
 		return;

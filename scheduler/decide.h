@@ -21,7 +21,6 @@ enum { DECIDE_BEST = 10 };
 struct verdict {
 	uint64_t reasons; /* see filter.h; 0: feasible */
 	double score;	  /* of feasible nodes */
-	bool is_final;	  /* score rests on this node alone */
 };
 
 struct candidate {
@@ -31,6 +30,7 @@ struct candidate {
 
 /* Borrows pod and cluster until the next decide() or decision_fini(). */
 struct decision {
+	const struct policy *policy; /* the caller's; NULL: real-load */
 	const struct pod *pod;
 	const struct cluster *cluster;
 	struct node *const *nodes; /* the cluster's */

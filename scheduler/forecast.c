@@ -45,6 +45,22 @@ double forecast_vcpus(const struct value *spec)
 	return fmin(fmax(vcpus, 1), FORECAST_VCPUS_MAX);
 }
 
+void forecast_predicted(struct pending *pending, const struct asks *asks)
+{
+	pending->fixed_milli = (double)asks->overhead_milli;
+	for (size_t i = 0; i < asks->container_count; i++) {
+		const struct asks_container *c = &asks->containers[i];
+
+		if (c->limit_milli > 0) {
+			pending->fixed_milli += (double)c->limit_milli;
+		} else if (c->request_milli > 0) {
+			pending->request_milli += (double)c->request_milli;
+		} else {
+			pending->default_count++;
+		}
+	}
+}
+
 /* 1 up to the age `from`, then evenly down to 0 at `to`. */
 static double fade(int64_t age_us, int64_t from_us, int64_t to_us)
 {
@@ -62,18 +78,15 @@ static double share_charged(const struct pending *pending, int64_t now_us)
 
 	return pending->is_seen
 		? fade(age_us, FORECAST_BOOT_US, FORECAST_SETTLED_US)
-		: fade(age_us, 0, FORECAST_UNSEEN_US);
+		: forecast_unseen(pending, now_us);
+}
+
+double forecast_unseen(const struct pending *pending, int64_t now_us)
+{
+	return fade(now_us - pending->bound_us, 0, FORECAST_UNSEEN_US);
 }
 
 /* fmax() takes a seen figure that is not known for 0. */
-double forecast_cores(const struct pending *pending, int64_t now_us)
-{
-	double seen = pending->is_seen ? fmax(pending->seen_cores, 0) : 0;
-
-	return fmax(pending->expected_cores - seen, 0) *
-		share_charged(pending, now_us);
-}
-
 double forecast_memory(const struct pending *pending, int64_t now_us)
 {
 	double seen =

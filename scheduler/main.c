@@ -7,8 +7,8 @@
 #include "lib/loop.h"
 #include "scheduler/config.h"
 #include "scheduler/placer.h"
-#include "scheduler/score.h"
 #include "scheduler/score_cmd.h"
+#include "scheduler/simulate_cmd.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -106,10 +106,11 @@ static int start(struct daemon *daemon, struct error *err)
 {
 	uv_loop_t *loop = loop_uv(daemon->loop);
 	struct kube_config kube;
-	int r = score_policy_check(daemon->config.policy, err);
+	struct scheduler_config *config = &daemon->config;
+	int r = policy_find(&config->scoring, config->policy, NULL, err);
 
 	if (r == 0) {
-		r = kube_config_load(&kube, daemon->config.kubeconfig, err);
+		r = kube_config_load(&kube, config->kubeconfig, err);
 	}
 	if (r < 0) {
 		return r;
@@ -132,6 +133,13 @@ static int start(struct daemon *daemon, struct error *err)
 	return r;
 }
 
+static int fail(const struct options_program *program, int status,
+	const char *text)
+{
+	(void)fprintf(stderr, "%s: %s\n", program->name, text);
+	return status;
+}
+
 static int run_score(char **argv)
 {
 	struct score_config config = { 0 };
@@ -140,28 +148,41 @@ static int run_score(char **argv)
 
 	if (options_parse(&config, &outcome, NULL, &score_program, argv, &err) <
 		0) {
-		(void)fprintf(stderr, "%s: %s\n", score_program.name, err.text);
-		return EXIT_USAGE;
+		return fail(&score_program, EXIT_USAGE, err.text);
 	}
 	if (outcome == OPTIONS_EXIT) {
 		return 0;
 	}
 	if (config.input == NULL) {
-		(void)fprintf(stderr, "%s: --in is missing\n",
-			score_program.name);
-		return EXIT_USAGE;
+		return fail(&score_program, EXIT_USAGE, "--in is missing");
 	}
 	if (score_command(config.input, stdout, &err) < 0) {
-		(void)fprintf(stderr, "%s: %s\n", score_program.name, err.text);
-		return EXIT_FAILED;
+		return fail(&score_program, EXIT_FAILED, err.text);
 	}
 	return 0;
 }
 
-static int complain(const struct error *err)
+static int run_simulate(char **argv)
 {
-	(void)fprintf(stderr, "%s: %s\n", scheduler_program.name, err->text);
-	return EXIT_USAGE;
+	struct simulate_config config = { 0 };
+	enum options_outcome outcome;
+	struct error err;
+
+	if (options_parse(&config, &outcome, NULL, &simulate_program, argv,
+		    &err) < 0) {
+		return fail(&simulate_program, EXIT_USAGE, err.text);
+	}
+	if (outcome == OPTIONS_EXIT) {
+		return 0;
+	}
+	if (config.scenario == NULL) {
+		return fail(&simulate_program, EXIT_USAGE,
+			"--scenario is missing");
+	}
+	if (simulate_command(&config, stdout, &err) < 0) {
+		return fail(&simulate_program, EXIT_FAILED, err.text);
+	}
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -173,15 +194,18 @@ int main(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "score") == 0) {
 		return run_score(argv + 1);
 	}
+	if (argc > 1 && strcmp(argv[1], "simulate") == 0) {
+		return run_simulate(argv + 1);
+	}
 	if (options_parse(&daemon.config, &outcome, NULL, &scheduler_program,
 		    argv, &err) < 0) {
-		return complain(&err);
+		return fail(&scheduler_program, EXIT_USAGE, err.text);
 	}
 	if (outcome == OPTIONS_EXIT) {
 		return 0;
 	}
 	if (scheduler_config_check(&daemon.config, &err) < 0) {
-		return complain(&err);
+		return fail(&scheduler_program, EXIT_USAGE, err.text);
 	}
 	log_setup((enum log_format)daemon.config.log_format,
 		(enum log_level)daemon.config.log_level);

@@ -14,6 +14,9 @@ struct measure {
 	int64_t stale_us; /* older than this is stale: max(15 s, 3 intervals) */
 	double cores;
 	double used_cores; /* see measure_used_cores() */
+	/* What the policies of others read. */
+	double used_cores_latest, used_cores_15m, stdev_cores_15m;
+	double used_bytes_15m, stdev_bytes_15m;
 	double contention, memory_pressure, io_pressure; /* 0 to 1 */
 	double memory_total, memory_available;		 /* bytes */
 };

@@ -152,7 +152,7 @@ void node_free(struct node *node)
 		return;
 	}
 	release_object(node);
-	free(node->pending);
+	free(node->vms);
 	free(node->guests);
 	free(node);
 }
@@ -165,10 +165,16 @@ static void inherit(struct node *fresh, const struct node *old)
 	fresh->ephemeral_bytes_requested = old->ephemeral_bytes_requested;
 	fresh->pods_running = old->pods_running;
 	fresh->expected_milli = old->expected_milli;
+	fresh->nonzero_milli = old->nonzero_milli;
+	fresh->nonzero_bytes = old->nonzero_bytes;
+	fresh->limit_milli = old->limit_milli;
+	fresh->limit_bytes = old->limit_bytes;
 	fresh->measure = old->measure;
-	fresh->pending = old->pending;
-	fresh->pending_count = old->pending_count;
-	fresh->pending_capacity = old->pending_capacity;
+	fresh->vms = old->vms;
+	fresh->vm_count = old->vm_count;
+	fresh->vm_capacity = old->vm_capacity;
+	fresh->seen = old->seen;
+	fresh->unseen = old->unseen;
 	fresh->guests = old->guests;
 	fresh->guest_count = old->guest_count;
 	fresh->guest_capacity = old->guest_capacity;
@@ -197,44 +203,55 @@ int node_update(struct node *node, const struct value *object,
 	return 0;
 }
 
-/* Forgets VMs that are charged nothing any more at now_us. */
-static void prune_pending(struct node *node, int64_t now_us)
+/* Anew each time: differences of doubles would leave something behind. */
+static void sum_vms(struct node *node)
 {
-	size_t kept = 0;
+	node->seen = (struct model_sum){ 0 };
+	node->unseen = (struct model_sum){ 0 };
+	for (size_t i = 0; i < node->vm_count; i++) {
+		const struct model_vm *vm = &node->vms[i].model;
 
-	for (size_t i = 0; i < node->pending_count; i++) {
-		if (now_us - node->pending[i].charge.bound_us <
-			FORECAST_UNSEEN_US) {
-			node->pending[kept++] = node->pending[i];
-		}
+		model_add(vm->is_seen ? &node->seen : &node->unseen, vm);
 	}
-	node->pending_count = kept;
 }
 
-static void add_pending(struct node *node, const struct pod *pod,
-	int64_t bound_us)
+static void add_vm(struct node *node, const struct pod *pod, int64_t bound_us)
 {
-	struct node_pending *pending;
+	struct node_vm *vm;
 
-	/* No pod is bound in the future, so the others are at least this old. */
-	prune_pending(node, bound_us);
-	node->pending = xgrow(node->pending, node->pending_count,
-		&node->pending_capacity, sizeof(*node->pending));
-	pending = &node->pending[node->pending_count++];
-	*pending = (struct node_pending){
+	node->vms = xgrow(node->vms, node->vm_count, &node->vm_capacity,
+		sizeof(*node->vms));
+	vm = &node->vms[node->vm_count++];
+	*vm = (struct node_vm){
+		.model = {
+			.vcpus = pod->vcpus,
+			.past = pod->past,
+			.bound_us = bound_us,
+			.learned_us = bound_us,
+		},
 		.charge = {
-			.expected_cores = pod->expected_cores,
 			.memory_bytes = (double)pod->requests.memory_bytes,
 			.bound_us = bound_us,
 		},
 	};
-	strncpy(pending->uid, pod->uid, sizeof(pending->uid) - 1);
+	forecast_predicted(&vm->charge, &pod->asks);
+	strncpy(vm->uid, pod->uid, sizeof(vm->uid) - 1);
+	sum_vms(node);
 }
 
 /* Whole thousandths, so that pods that go leave nothing behind. */
 static int64_t expected_milli(const struct pod *pod)
 {
-	return llround(pod->expected_cores * 1000);
+	return pod->is_vm ? 0 : llround(pod->expected_cores * 1000);
+}
+
+/* Counts the pod once more, or once less with sign -1. */
+static void count_asks(struct node *node, const struct pod *pod, int sign)
+{
+	node->nonzero_milli += sign * pod->asks.nonzero_milli;
+	node->nonzero_bytes += sign * pod->asks.nonzero_bytes;
+	node->limit_milli += sign * pod->asks.limit_milli;
+	node->limit_bytes += sign * pod->asks.limit_bytes;
 }
 
 void node_add_pod(struct node *node, const struct pod *pod, int64_t bound_us)
@@ -248,6 +265,7 @@ void node_add_pod(struct node *node, const struct pod *pod, int64_t bound_us)
 	node->ephemeral_bytes_requested = plus(node->ephemeral_bytes_requested,
 		requests->ephemeral_bytes);
 	node->pods_running++;
+	count_asks(node, pod, 1);
 	node->expected_milli += expected_milli(pod);
 	for (size_t i = 0; i < requests->other_count; i++) {
 		struct node_resource *other =
@@ -259,19 +277,29 @@ void node_add_pod(struct node *node, const struct pod *pod, int64_t bound_us)
 	node->guests = xgrow(node->guests, node->guest_count,
 		&node->guest_capacity, sizeof(struct pod *));
 	node->guests[node->guest_count++] = pod;
-	if (pod->is_vm && bound_us > MOMENT_LONG_AGO) {
-		add_pending(node, pod, bound_us);
+	if (pod->is_vm) {
+		add_vm(node, pod, bound_us);
 	}
 }
 
-static void remove_pending(struct node *node, const char *uid)
+static struct node_vm *find_vm(const struct node *node, const char *uid)
 {
-	for (size_t i = 0; i < node->pending_count; i++) {
-		if (strncmp(node->pending[i].uid, uid,
-			    sizeof(node->pending[i].uid) - 1) == 0) {
-			node->pending[i] = node->pending[--node->pending_count];
-			return;
+	for (size_t i = 0; i < node->vm_count; i++) {
+		if (strncmp(node->vms[i].uid, uid,
+			    sizeof(node->vms[i].uid) - 1) == 0) {
+			return &node->vms[i];
 		}
+	}
+	return NULL;
+}
+
+static void remove_vm(struct node *node, const char *uid)
+{
+	struct node_vm *vm = find_vm(node, uid);
+
+	if (vm != NULL) {
+		*vm = node->vms[--node->vm_count];
+		sum_vms(node);
 	}
 }
 
@@ -308,6 +336,7 @@ void node_remove_pod(struct node *node, const struct pod *pod)
 	node->ephemeral_bytes_requested = minus(node->ephemeral_bytes_requested,
 		requests->ephemeral_bytes);
 	node->pods_running--;
+	count_asks(node, pod, -1);
 	node->expected_milli -= expected_milli(pod);
 	for (size_t i = 0; i < requests->other_count; i++) {
 		struct node_resource *other =
@@ -317,60 +346,122 @@ void node_remove_pod(struct node *node, const struct pod *pod)
 			minus(other->requested, requests->others[i].value);
 	}
 	remove_guest(node, pod);
-	remove_pending(node, pod->uid);
+	remove_vm(node, pod->uid);
 }
 
-static const struct vm_load *find_vm(const struct node_load *load,
-	const char *uid)
+/* Loads list the same VMs in the same order nearly always. */
+static const struct vm_load *find_load(const struct node_load *load,
+	const struct node_vm *vm, size_t *at)
 {
+	if (vm->at < load->vm_count &&
+		strcmp(load->vms[vm->at].pod_uid, vm->uid) == 0) {
+		*at = vm->at;
+		return &load->vms[vm->at];
+	}
 	for (size_t i = 0; i < load->vm_count; i++) {
-		if (strcmp(load->vms[i].pod_uid, uid) == 0) {
+		if (strcmp(load->vms[i].pod_uid, vm->uid) == 0) {
+			*at = i;
 			return &load->vms[i];
 		}
 	}
 	return NULL;
 }
 
+/* What is known of a VM that runs for longer than anybody remembers: its last
+ * five minutes. */
+static const int64_t five_min_us = INT64_C(300) * 1000000;
+
+static void learn_vm(struct node_vm *vm, const struct vm_load *seen,
+	int64_t sample_us)
+{
+	struct model_vm *model = &vm->model;
+
+	model->is_seen = seen != NULL && seen->used_cores >= 0;
+	vm->charge.is_seen = model->is_seen;
+	if (!model->is_seen) {
+		return;
+	}
+	if (sample_us - model->learned_us > five_min_us) {
+		model->learned_us = sample_us - five_min_us;
+	}
+	model->seen_cores = seen->used_cores;
+	vm->charge.seen_memory_bytes = seen->memory_bytes;
+	model_learn(model, seen->used_cores, seen->used_cores_5m, sample_us);
+}
+
 void node_set_load(struct node *node, const struct node_load *load,
 	int64_t sample_us, int64_t now_us)
 {
-	measure_take(&node->measure, load, sample_us);
-	prune_pending(node, now_us);
-	for (size_t i = 0; i < node->pending_count; i++) {
-		struct node_pending *pending = &node->pending[i];
-		const struct vm_load *vm = find_vm(load, pending->uid);
+	int64_t until_us = sample_us < now_us ? sample_us : now_us;
 
-		pending->charge.is_seen = vm != NULL;
-		pending->charge.seen_cores = vm != NULL ? vm->used_cores : NAN;
-		pending->charge.seen_memory_bytes =
-			vm != NULL ? vm->memory_bytes : NAN;
+	measure_take(&node->measure, load, sample_us);
+	for (size_t i = 0; i < node->vm_count; i++) {
+		struct node_vm *vm = &node->vms[i];
+
+		learn_vm(vm, find_load(load, vm, &vm->at), until_us);
 	}
+	sum_vms(node);
 }
 
 void node_forget_load(struct node *node)
 {
 	node->measure = (struct measure){ 0 };
-	for (size_t i = 0; i < node->pending_count; i++) {
-		node->pending[i].charge.is_seen = false;
+	for (size_t i = 0; i < node->vm_count; i++) {
+		node->vms[i].model.is_seen = false;
+		node->vms[i].charge.is_seen = false;
+	}
+	sum_vms(node);
+}
+
+/* VMs that the load does not list: on their way, or of an agent that cannot
+ * see VMs. Those are part of what it measured soon. */
+static void expect_unseen(const struct node *node, struct model_prior prior,
+	int64_t now_us, double *cores, double *variance)
+{
+	for (size_t i = 0; i < node->vm_count; i++) {
+		const struct node_vm *vm = &node->vms[i];
+		struct model_sum sum = { 0 };
+		double share;
+
+		if (vm->model.is_seen) {
+			continue;
+		}
+		share = forecast_unseen(&vm->charge, now_us);
+		if (share > 0) {
+			model_add(&sum, &vm->model);
+			*cores += share * model_cores(&sum, prior);
+			*variance += share * model_variance(&sum, prior);
+		}
 	}
 }
 
-double node_pending_cores(const struct node *node, int64_t now_us)
+void node_expect(const struct node *node, struct model_prior prior,
+	int64_t now_us, double *cores, double *variance)
 {
-	double cores = 0;
+	const struct model_sum *seen = &node->seen;
 
-	for (size_t i = 0; i < node->pending_count; i++) {
-		cores += forecast_cores(&node->pending[i].charge, now_us);
+	*cores = fmax(node->measure.used_cores,
+		node->measure.used_cores - seen->seen_cores +
+			model_cores(seen, prior));
+	*variance = model_variance(seen, prior);
+	if (node->unseen.by_prior > 0) {
+		expect_unseen(node, prior, now_us, cores, variance);
 	}
-	return cores;
 }
 
 double node_pending_memory(const struct node *node, int64_t now_us)
 {
 	double bytes = 0;
 
-	for (size_t i = 0; i < node->pending_count; i++) {
-		bytes += forecast_memory(&node->pending[i].charge, now_us);
+	for (size_t i = 0; i < node->vm_count; i++) {
+		bytes += forecast_memory(&node->vms[i].charge, now_us);
 	}
 	return bytes;
+}
+
+const struct vm_profile *node_past(const struct node *node, const char *uid)
+{
+	const struct node_vm *vm = find_vm(node, uid);
+
+	return vm != NULL ? &vm->model.past : NULL;
 }

@@ -11,6 +11,7 @@
 #include "scheduler/forecast.h"
 #include "scheduler/labels.h"
 #include "scheduler/measure.h"
+#include "scheduler/model.h"
 #include "scheduler/names.h"
 #include "scheduler/pod.h"
 #include "scheduler/taint.h"
@@ -25,9 +26,12 @@ struct node_resource {
 	int64_t allocatable, requested;
 };
 
-struct node_pending {
+/* A VM's pod on the node. */
+struct node_vm {
 	char uid[REPORT_UID_MAX];
+	struct model_vm model;
 	struct pending charge;
+	size_t at; /* where the last load listed it */
 };
 
 struct node {
@@ -43,15 +47,19 @@ struct node {
 		pods; /* allocatable */
 	int64_t cpu_milli_requested, memory_bytes_requested;
 	int64_t ephemeral_bytes_requested, pods_running;
+	/* Of its pods; what the policies of others count, see asks.h. */
+	int64_t nonzero_milli, nonzero_bytes, limit_milli, limit_bytes;
 	struct node_resource *others; /* owned */
 	size_t other_count, other_capacity;
-	/* Of all its pods, see forecast.h; without figures the better guess than
-	 * their requests, which are a tenth of the vCPUs. */
+	/* Of its pods that are no VMs: what they request, so far as it can be
+	 * meant. What VMs use the model tells. */
 	int64_t expected_milli;
 
 	struct measure measure;
-	struct node_pending *pending; /* owned; VMs bound of late */
-	size_t pending_count, pending_capacity;
+	struct node_vm *vms; /* owned; in no order */
+	size_t vm_count, vm_capacity;
+	/* Of those that the load lists, and of the others. */
+	struct model_sum seen, unseen;
 	const struct pod **guests; /* owned; the pods are not; in no order */
 	size_t guest_count, guest_capacity;
 };
@@ -78,12 +86,21 @@ void node_remove_pod(struct node *node, const struct pod *pod);
 /* The pod's nodeSelector and required node affinity admit the node. */
 bool node_is_selected(const struct node *node, const struct pod *pod);
 
-/* Takes the figures; load is not kept. VMs it lists are no longer charged in
- * full; those added later only with the next load. */
+/* Takes the figures; load is not kept. Of the VMs it lists it is learned what
+ * they use; a sample from the future counts as one of now. */
 void node_set_load(struct node *node, const struct node_load *load,
 	int64_t sample_us, int64_t now_us);
 void node_forget_load(struct node *node);
 
-/* CPU and memory to expect from VMs placed but not yet measured. */
-double node_pending_cores(const struct node *node, int64_t now_us);
+/* CPU to expect of all the node runs, and how uncertain that is: what was
+ * measured, or that with each VM that was seen replaced by what is expected of
+ * it, whichever is more; and those not seen yet on top. Cores, and cores
+ * squared. Only with a load. */
+void node_expect(const struct node *node, struct model_prior prior,
+	int64_t now_us, double *cores, double *variance);
+
+/* Memory to expect from VMs placed but not yet measured. */
 double node_pending_memory(const struct node *node, int64_t now_us);
+
+/* What was learned of a VM here; NULL: it is not here. */
+const struct vm_profile *node_past(const struct node *node, const char *uid);

@@ -43,11 +43,10 @@ struct placer {
 	struct volume_plan plan; /* of the pod that is being placed */
 	struct reporter *reporter;
 	struct leader *leader;
-	struct timer *turn, *look;
+	struct timer *turn, *look, *drain;
 	int64_t synced_us; /* when both watches were complete; 0: not yet */
 	int64_t load_wake_us;
 	bool is_draining;
-	struct timer *drain;
 	void (*drained)(void *owner);
 	void *drained_owner;
 };
@@ -350,6 +349,7 @@ int placer_new(struct placer **out, uv_loop_t *loop, struct kube_client *client,
 	struct placer *placer = xcalloc(1, sizeof(*placer));
 	int r;
 
+	placer->decision.policy = &config->scoring;
 	placer->loop = loop;
 	placer->config = config;
 	cache_init(&placer->cache);

@@ -7,6 +7,7 @@
 
 #include "lib/memory.h"
 #include "scheduler/forecast.h"
+#include "scheduler/model.h"
 #include "scheduler/moment.h"
 #include "scheduler/unsupported.h"
 
@@ -139,10 +140,11 @@ static int read_requests(struct pod *pod, const struct value *spec,
 	if (r < 0) {
 		return r;
 	}
+	asks_read(&pod->asks, spec, &pod->requests);
 	pod->wants_kvm = wants(pod, "devices.kubevirt.io/kvm");
 	pod->vcpus = pod->is_vm ? forecast_vcpus(spec) : 0;
 	pod->expected_cores = pod->is_vm
-		? pod->vcpus * FORECAST_SHARE
+		? pod->vcpus * MODEL_SHARE
 		: fmin((double)pod->requests.cpu_milli / 1000,
 			  FORECAST_VCPUS_MAX);
 	return 0;
@@ -244,6 +246,7 @@ void pod_free(struct pod *pod)
 	pod_affinity_fini(&pod->affinity, pod->names);
 	host_ports_fini(&pod->ports, pod->names);
 	pod_volumes_fini(&pod->volumes, pod->names);
+	asks_fini(&pod->asks);
 	tolerations_fini(&pod->tolerations, pod->names);
 	labels_fini(&pod->node_selector, pod->names);
 	terms_fini(&pod->required, pod->names);

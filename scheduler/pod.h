@@ -7,11 +7,13 @@
 
 #include "kube/value.h"
 #include "lib/error.h"
+#include "scheduler/asks.h"
 #include "scheduler/labels.h"
 #include "scheduler/names.h"
 #include "scheduler/pod_terms.h"
 #include "scheduler/pod_volumes.h"
 #include "scheduler/ports.h"
+#include "scheduler/profile.h"
 #include "scheduler/resources.h"
 #include "scheduler/selector.h"
 #include "scheduler/spread_rules.h"
@@ -63,9 +65,11 @@ struct pod {
 	struct pod_volumes volumes;
 
 	struct resources requests;
-	bool wants_kvm;	       /* requests devices.kubevirt.io/kvm */
-	double vcpus;	       /* of a VM, estimated: see forecast.h; else 0 */
-	double expected_cores; /* CPU it will probably use */
+	struct asks asks;
+	bool wants_kvm;		/* requests devices.kubevirt.io/kvm */
+	double vcpus;		/* of a VM, estimated: see forecast.h; else 0 */
+	double expected_cores;	/* CPU it will use if it is like others */
+	struct vm_profile past; /* of this VM, if somebody knows it */
 
 	/* Of POD_TO_PLACE only. */
 	char *unsupported; /* owned; why it is refused, or NULL */

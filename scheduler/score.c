@@ -1,8 +1,7 @@
 #include "scheduler/score.h"
 
-#include <errno.h>
 #include <math.h>
-#include <string.h>
+#include <stdbool.h>
 
 /* Of a thing the node has none of: fuller than full, yet comparable. */
 static const double without_end = 1000;
@@ -15,9 +14,18 @@ static double share(double used, double of)
 	return used > 0 ? without_end : 0;
 }
 
-double score_headroom(double share)
+double score_room(double room)
 {
-	return 1 / (1 + share / 2 + share * share);
+	return (1 + room / sqrt(room * room + SCORE_ROOM * SCORE_ROOM)) / 2;
+}
+
+double score_memory(double share)
+{
+	double x = share / SCORE_MEMORY_FULL;
+
+	x *= x;
+	x *= x;
+	return 1 / (1 + x * x);
 }
 
 /* From 1 at 0 to a half at `half`, never 0; 1 where nothing is known, which
@@ -34,16 +42,6 @@ static double blend(double trust, double measured, double otherwise)
 			 : otherwise;
 }
 
-/* The same for two shares; nearly always only one has to be computed. */
-static double blend_headroom(double trust, double measured, double otherwise)
-{
-	if (trust >= 1) {
-		return score_headroom(measured);
-	}
-	return blend(trust, score_headroom(measured),
-		score_headroom(otherwise));
-}
-
 static double node_cores(const struct node *node)
 {
 	return node->measure.cores > 0 ? node->measure.cores
@@ -56,31 +54,64 @@ static double larger(double a, double b)
 	return a > b ? a : b;
 }
 
-static double cpu_by_requests(const struct pod *pod, const struct node *node,
-	const struct score_context *context)
+/* What this pod adds: a VM like any other, or like its own past. */
+static void expect_pod(const struct pod *pod, struct model_prior prior,
+	double *cores, double *variance)
 {
-	double allocatable = (double)node->cpu_milli / 1000;
+	const struct model_vm vm = { .vcpus = pod->vcpus, .past = pod->past };
+	struct model_sum sum = { 0 };
+
+	*cores = pod->expected_cores;
+	*variance = 0;
+	if (pod->is_vm) {
+		model_add(&sum, &vm);
+		*cores = model_cores(&sum, prior);
+		*variance = model_variance(&sum, prior);
+	}
+}
+
+/* By what pods request, what is known of the node's VMs, and what other nodes
+ * use: whichever is most, with this pod. Requests of VMs are a tenth of their
+ * vCPUs. */
+static double room_by_requests(struct score *s, const struct pod *pod,
+	const struct node *node, const struct score_context *context)
+{
+	double cores = (double)node->cpu_milli / 1000;
 	double requested = (double)node->cpu_milli_requested / 1000 +
 		(double)pod->requests.cpu_milli / 1000;
-	double expected =
-		(double)node->expected_milli / 1000 + pod->expected_cores;
+	double own, variance, expected;
 
-	return larger(
-		context->fleet_cpu + share(pod->expected_cores, allocatable),
-		share(larger(requested, expected), allocatable));
+	expect_pod(pod, context->prior, &own, &variance);
+	variance += model_variance(&node->seen, context->prior) +
+		model_variance(&node->unseen, context->prior);
+	expected = own + (double)node->expected_milli / 1000 +
+		model_cores(&node->seen, context->prior) +
+		model_cores(&node->unseen, context->prior);
+	s->cpu_by_requests = larger(context->fleet_cpu + share(own, cores),
+		share(larger(requested, expected), cores));
+	return model_room(s->cpu_by_requests * cores, variance, cores);
 }
 
 static double cpu_points(struct score *s, const struct pod *pod,
 	const struct node *node, const struct score_context *context)
 {
-	s->cpu_expected = share(
-		pod->expected_cores + node_pending_cores(node, context->now_us),
-		node_cores(node));
-	s->cpu_by_requests =
-		s->trust < 1 ? cpu_by_requests(pod, node, context) : NAN;
-	return SCORE_CPU *
-		blend_headroom(s->trust, s->cpu_measured + s->cpu_expected,
-			s->cpu_by_requests);
+	double cores = node_cores(node);
+	double measured = 0;
+	double guessed = 0;
+	double own, own_variance, load, variance;
+
+	if (s->trust > 0) {
+		expect_pod(pod, context->prior, &own, &own_variance);
+		node_expect(node, context->prior, context->now_us, &load,
+			&variance);
+		s->cpu_expected = share(own + load, cores) - s->cpu_measured;
+		measured = score_room(
+			model_room(own + load, own_variance + variance, cores));
+	}
+	if (s->trust < 1) {
+		guessed = score_room(room_by_requests(s, pod, node, context));
+	}
+	return SCORE_CPU * blend(s->trust, measured, guessed);
 }
 
 static double memory_points(struct score *s, const struct pod *pod,
@@ -97,9 +128,9 @@ static double memory_points(struct score *s, const struct pod *pod,
 		share((double)node->memory_bytes_requested + requested,
 			(double)node->memory_bytes);
 	return SCORE_MEMORY *
-		blend_headroom(is_known ? s->trust : 0,
-			larger(used, s->memory_by_requests),
-			s->memory_by_requests);
+		blend(is_known ? s->trust : 0,
+			score_memory(larger(used, s->memory_by_requests)),
+			score_memory(s->memory_by_requests));
 }
 
 static void load_terms(struct score *s, const struct pod *pod,
@@ -132,9 +163,6 @@ static void mix_wishes(struct score *s, const struct node *node,
 {
 	double all = SCORE_WEIGHT_LOAD;
 
-	for (int i = 0; i < WISHES; i++) {
-		s->terms[TERM_WISHES + i] = NAN;
-	}
 	if (preferred == NULL) {
 		return;
 	}
@@ -146,7 +174,8 @@ static void mix_wishes(struct score *s, const struct node *node,
 	if (all <= SCORE_WEIGHT_LOAD) {
 		return;
 	}
-	for (int i = 0; i < TERM_WISHES; i++) {
+	/* The terms of other policies stay upstream's figures. */
+	for (int i = TERM_CPU; i <= TERM_DATA; i++) {
 		s->terms[i] *= SCORE_WEIGHT_LOAD / all;
 	}
 	s->total *= SCORE_WEIGHT_LOAD / all;
@@ -161,14 +190,31 @@ static void mix_wishes(struct score *s, const struct node *node,
 	}
 }
 
+static void score_real_load(struct score *s, const struct pod *pod,
+	const struct node *node, const struct score_context *context)
+{
+	s->total = 0;
+	load_terms(s, pod, node, context);
+	for (int i = TERM_CPU; i <= TERM_DATA; i++) {
+		s->total += s->terms[i];
+	}
+}
+
 void score_node(struct score *out, const struct pod *pod,
 	const struct node *node, const struct score_context *context)
 {
+	const struct policy *policy = context->policy;
 	struct score *s = out;
 
 	s->trust = measure_trust(&node->measure, context->now_us);
 	s->cpu_measured = NAN;
+	s->cpu_expected = NAN;
+	s->cpu_by_requests = NAN;
+	s->memory_by_requests = NAN;
 	s->contention = NAN;
+	for (int i = 0; i < SCORE_TERMS; i++) {
+		s->terms[i] = NAN;
+	}
 	if (s->trust > 0) {
 		s->cpu_measured =
 			share(node->measure.used_cores, node_cores(node));
@@ -178,10 +224,10 @@ void score_node(struct score *out, const struct pod *pod,
 	if (isnan(s->cpu_measured)) {
 		s->trust = 0;
 	}
-	load_terms(s, pod, node, context);
-	s->total = 0;
-	for (int i = TERM_CPU; i <= TERM_DATA; i++) {
-		s->total += s->terms[i];
+	if (policy != NULL && policy->score != NULL) {
+		policy->score(s, pod, node, policy);
+	} else {
+		score_real_load(s, pod, node, context);
 	}
 	mix_wishes(s, node, context->preferred);
 }
@@ -205,6 +251,11 @@ const char *score_term_name(enum score_term term)
 		[TERM_IO_PRESSURE] = "io_pressure",
 		[TERM_KVM] = "kvm",
 		[TERM_DATA] = "data",
+		[TERM_LEAST_ALLOCATED] = "LeastAllocated",
+		[TERM_BALANCED_ALLOCATION] = "BalancedAllocation",
+		[TERM_TARGET_LOAD_PACKING] = "TargetLoadPacking",
+		[TERM_LOAD_VARIATION_RISK] = "LoadVariationRiskBalancing",
+		[TERM_LOW_RISK_OVERCOMMIT] = "LowRiskOverCommitment",
 		[TERM_WISHES + WISH_AFFINITY] = "affinity",
 		[TERM_WISHES + WISH_TAINT] = "taint",
 		[TERM_WISHES + WISH_POD_AFFINITY] = "pod_affinity",
@@ -212,13 +263,4 @@ const char *score_term_name(enum score_term term)
 	};
 
 	return names[term];
-}
-
-int score_policy_check(const char *name, struct error *err)
-{
-	if (strcmp(name, "real-load") == 0) {
-		return 0;
-	}
-	return error_set(err, -EINVAL,
-		"there is no policy '%.40s'; there is: real-load", name);
 }

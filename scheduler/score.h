@@ -1,14 +1,14 @@
-/* How good is this node for this pod? Policy `real-load`, 0 to 100.
+/* How good is this node for this pod? 0 to 100 by the policy in force.
  *
- * The score is a sum of terms; each is its weight times a goodness from 0 to 1
+ * Of policy `real-load` the score is a sum of terms; each is its weight times a goodness from 0 to 1
  * that falls smoothly and never quite reaches 0, so that overloaded nodes are
  * ordered too. docs/scoring.md explains each with its reason. Pure: figures,
  * and now_us on their clock. */
 #pragma once
 
-#include "lib/error.h"
 #include "scheduler/node.h"
 #include "scheduler/pod.h"
+#include "scheduler/policy.h"
 #include "scheduler/preferred.h"
 
 #include <stdbool.h>
@@ -22,7 +22,13 @@ enum score_term {
 	TERM_MEMORY_PRESSURE,
 	TERM_IO_PRESSURE,
 	TERM_KVM,
-	TERM_DATA,   /* how far the other terms rest on fresh figures */
+	TERM_DATA, /* how far the other terms rest on fresh figures */
+	/* Of the other policies, see policy.h; NAN with real-load. */
+	TERM_LEAST_ALLOCATED,
+	TERM_BALANCED_ALLOCATION,
+	TERM_TARGET_LOAD_PACKING,
+	TERM_LOAD_VARIATION_RISK,
+	TERM_LOW_RISK_OVERCOMMIT,
 	TERM_WISHES, /* from here on one for each enum wish */
 	SCORE_TERMS = TERM_WISHES + WISHES,
 };
@@ -38,6 +44,14 @@ enum score_term {
 #define SCORE_IO_PRESSURE 3.0
 #define SCORE_KVM 3.0
 #define SCORE_DATA 3.0
+
+/* Standard deviations of room at which a node is good enough for most: more
+ * is worth less and less. */
+#define SCORE_ROOM 4.0
+
+/* Memory is kept by requests in full, so it is no reason to prefer a node
+ * until it gets short: at this share half the points are lost. */
+#define SCORE_MEMORY_FULL 0.9
 
 /* The share of time at which half the points are lost. A VM that waits for a
  * fifth of its time is slow for anybody; stalls on memory mean reclaim or
@@ -55,6 +69,8 @@ enum score_term {
 /* What the nodes of one decision have in common. */
 struct score_context {
 	int64_t now_us;
+	const struct policy *policy; /* NULL: real-load */
+	struct model_prior prior;    /* what VMs of this cluster use */
 	/* CPU share of the nodes with data, weighted by trust, times the sum of
 	 * trust where that is below 1. A node without data counts as at least
 	 * that busy: missing is never idle and never best. */
@@ -64,11 +80,12 @@ struct score_context {
 
 struct score {
 	double total;
-	double terms[SCORE_TERMS]; /* points; sum to total. Terms that do not
-	                            * apply to the decision are NAN */
+	/* Points; with real-load they sum to total. Terms that do not apply to
+	 * the decision are NAN. */
+	double terms[SCORE_TERMS];
 	double trust;		   /* in the measured figures, 0 to 1 */
 	double cpu_measured;	   /* share of its cores; NAN: no data */
-	double cpu_expected;	   /* of VMs not yet visible, and of this pod */
+	double cpu_expected;	   /* the change to expect, this pod included */
 	double cpu_by_requests;	   /* with this pod; NAN where trust is 1 */
 	double memory_by_requests; /* with this pod */
 	double contention;	   /* NAN: not known */
@@ -81,11 +98,12 @@ void score_node(struct score *out, const struct pod *pod,
 double score_total(const struct pod *pod, const struct node *node,
 	const struct score_context *context);
 
-/* 1 / (1 + x/2 + x^2): 1 at 0, a half at 0.78, 0.4 at 1, never 0. For shares
- * of what a node has. */
-double score_headroom(double share);
+/* 0 to 1, for the standard deviations of room that model_room() tells: a half
+ * at none, 0.85 at SCORE_ROOM x 1, never 1 and never 0, so that even
+ * overloaded nodes are ordered. */
+double score_room(double room);
+
+/* 1 / (1 + (x / 0.9)^8), for shares of a node's memory. */
+double score_memory(double share);
 
 const char *score_term_name(enum score_term term);
-
-/* -EINVAL: there is no such policy; the sentence lists those there are. */
-must_check int score_policy_check(const char *name, struct error *err);

@@ -19,6 +19,7 @@ enum { ANSWER_MAX = 512 << 20, SENTENCE_MAX = 8192 };
 
 /* The recorded state. Its clock is unix time in microseconds. */
 struct scene {
+	struct policy policy;
 	struct names *names;
 	struct pod *pod;
 	struct cluster cluster;
@@ -56,30 +57,17 @@ static int list_member(const struct value **out, const struct value *input,
 	return 0;
 }
 
-static int read_policy(const struct value *input, struct error *err)
+static int read_policy(struct scene *scene, const struct value *input,
+	struct error *err)
 {
 	const struct value *policy = value_get(input, "policy");
-	const struct value *args = value_get(input, "policy_args");
-	int r;
 
 	if (policy != NULL && value_text(policy) == NULL) {
 		return error_set(err, -EBADMSG, "'policy' is not a string");
 	}
-	r = score_policy_check(
-		policy != NULL ? value_text(policy) : "real-load", err);
-	if (r < 0) {
-		return r;
-	}
-	if (args != NULL && !value_is_object(args)) {
-		return error_set(err, -EBADMSG,
-			"'policy_args' is not an object");
-	}
-	if (value_first(args) != NULL) {
-		return error_set(err, -EINVAL,
-			"policy 'real-load' has no argument '%.40s'",
-			value_key(value_first(args)));
-	}
-	return 0;
+	return policy_find(&scene->policy,
+		policy != NULL ? value_text(policy) : "real-load",
+		value_get(input, "policy_args"), err);
 }
 
 static int read_load(struct scene *scene, const struct value *input,
@@ -281,7 +269,7 @@ static int scene_read(struct scene *scene, const struct value *input,
 	if (!value_is_object(input)) {
 		return error_set(err, -EBADMSG, "the input is not an object");
 	}
-	r = read_policy(input, err);
+	r = read_policy(scene, input, err);
 	if (r == 0) {
 		r = check_unused(input, err);
 	}
@@ -370,7 +358,7 @@ int score_text(struct buffer *out, const char *text, size_t len,
 	struct error *err)
 {
 	struct scene scene = { .names = names_new() };
-	struct decision decision = { 0 };
+	struct decision decision = { .policy = &scene.policy };
 	const struct filter_options options = FILTER_DEFAULTS;
 	struct value *input = NULL;
 	int r = value_parse(&input, text, len, err);

@@ -13,6 +13,7 @@ from harness import BIN, ROOT  # noqa: E402
 PROGRAMS = {
     "plimsoll-agent": [], "plimsoll-aggregator": [], "plimsoll-scheduler": [],
     "plimsoll-scheduler score": ["score"],
+    "plimsoll-scheduler simulate": ["simulate"],
 }
 
 

@@ -83,7 +83,7 @@ static void chooses_the_least_loaded_node(void **state)
 	assert_string_equal(fleet.decision.best[2].node->name, "node-1");
 	assert_sentence(&fleet,
 		"node-2: 13 % CPU used + 6 % expected, no contention; next "
-		"best node-3, 7 points behind");
+		"best node-3, 1 point behind");
 	pod_free(vm);
 	fleet_fini(&fleet);
 }
@@ -166,7 +166,7 @@ static void spreads_by_requests_without_any_data(void **state)
 	assert_string_equal(chosen(&fleet, b), "node-3");
 	assert_sentence(&fleet,
 		"node-3: no load data, by requests 6 % CPU, 6 % memory; next "
-		"best node-1, 3 points behind");
+		"best node-1, 1 point behind");
 	pod_free(a);
 	pod_free(b);
 	fleet_fini(&fleet);

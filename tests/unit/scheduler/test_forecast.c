@@ -46,41 +46,37 @@ static void estimates_vcpus_from_the_launcher(void **state)
 static void charges_an_unseen_vm_less_and_less(void **state)
 {
 	struct pending p = {
-		.expected_cores = 1,
 		.memory_bytes = 100,
 		.bound_us = 50 * second,
 	};
 
 	(void)state;
-	assert_true(is_near(forecast_cores(&p, 50 * second), 1));
-	assert_true(is_near(forecast_cores(&p, 200 * second), 0.5));
+	assert_true(is_near(forecast_unseen(&p, 50 * second), 1));
+	assert_true(is_near(forecast_unseen(&p, 200 * second), 0.5));
 	assert_true(is_near(forecast_memory(&p, 200 * second), 50));
-	assert_true(is_near(forecast_cores(&p, 350 * second), 0));
-	assert_true(is_near(forecast_cores(&p, 9999 * second), 0));
+	assert_true(is_near(forecast_unseen(&p, 350 * second), 0));
+	assert_true(is_near(forecast_unseen(&p, 9999 * second), 0));
 	/* The watch may be ahead of our own clock reading. */
-	assert_true(is_near(forecast_cores(&p, 0), 1));
+	assert_true(is_near(forecast_unseen(&p, 0), 1));
 }
 
 static void charges_a_seen_vm_only_what_is_missing(void **state)
 {
 	struct pending p = {
-		.expected_cores = 1,
 		.memory_bytes = 100,
 		.is_seen = true,
-		.seen_cores = 0.25,
-		.seen_memory_bytes = 120,
+		.seen_memory_bytes = 25,
 	};
 
 	(void)state;
-	assert_true(is_near(forecast_cores(&p, 10 * second), 0.75));
+	assert_true(is_near(forecast_memory(&p, 10 * second), 75));
+	assert_true(is_near(forecast_memory(&p, 60 * second), 75));
+	assert_true(is_near(forecast_memory(&p, 90 * second), 37.5));
+	assert_true(is_near(forecast_memory(&p, 120 * second), 0));
+	p.seen_memory_bytes = 120;
 	assert_true(is_near(forecast_memory(&p, 10 * second), 0));
-	assert_true(is_near(forecast_cores(&p, 60 * second), 0.75));
-	assert_true(is_near(forecast_cores(&p, 90 * second), 0.375));
-	assert_true(is_near(forecast_cores(&p, 120 * second), 0));
-	p.seen_cores = 3;
-	assert_true(is_near(forecast_cores(&p, 10 * second), 0));
-	p.seen_cores = NAN;
-	assert_true(is_near(forecast_cores(&p, 10 * second), 1));
+	p.seen_memory_bytes = NAN;
+	assert_true(is_near(forecast_memory(&p, 10 * second), 100));
 }
 
 int main(void)

@@ -42,7 +42,7 @@ static void counts_pods_as_they_come_and_go(void **state)
 	assert_int_equal(node->ephemeral_bytes_requested, 7);
 	assert_int_equal(requested(node, "devices.kubevirt.io/kvm"), 1);
 	assert_int_equal(requested(node, "x.y/gpu"), 2);
-	assert_int_equal(node->expected_milli, 2000);
+	assert_int_equal(node->expected_milli, 1000);
 
 	node_remove_pod(node, vm);
 	node_remove_pod(node, gpu);
@@ -79,7 +79,7 @@ static void keeps_pods_and_load_across_updates(void **state)
 	assert_int_equal(node->labels.count, 1);
 	assert_int_equal(node->cpu_milli_requested, 400);
 	assert_int_equal(requested(node, "devices.kubevirt.io/kvm"), 1);
-	assert_int_equal(node->pending_count, 1);
+	assert_int_equal(node->vm_count, 1);
 	assert_true(node->measure.is_known);
 	assert_int_equal(node_update(node, broken, NULL), -EBADMSG);
 	assert_int_equal(node->cpu_milli, 8000);
@@ -90,63 +90,88 @@ static void keeps_pods_and_load_across_updates(void **state)
 	names_free(names);
 }
 
+static double expected_at(const struct node *node, int64_t now_us)
+{
+	const struct model_prior prior = { 0.25, 0.25 };
+	double cores = NAN;
+	double variance = NAN;
+
+	node_expect(node, prior, now_us, &cores, &variance);
+	assert_true(variance >= 0);
+	return cores;
+}
+
 static void charges_vms_until_they_are_measured(void **state)
 {
 	struct names *names = names_new();
 	struct node *node = given_plain_node(names, "n");
 	struct pod *vm = given_vm(names, "vm", 4);
-	struct pod *pod = given_spec(names,
-		"{'containers':[{'resources':{'requests':{'cpu':'1'}}}]}");
 	struct node_load load = given_load(3, 0);
 	struct vm_load seen;
 
 	(void)state;
+	node_set_load(node, &load, 0, 0);
 	node_add_pod(node, vm, 0);
-	node_add_pod(node, pod, 0);
-	assert_true(is_near(node_pending_cores(node, 0), 1));
+	assert_true(is_near(expected_at(node, 0), 3 + 1));
 	assert_true(node_pending_memory(node, 0) > 4.0e9);
+	assert_true(is_near(expected_at(node, 150 * second), 3 + 0.5));
+	assert_true(is_near(expected_at(node, 301 * second), 3));
 
+	/* It is seen to use half a core for its first 200 s: two fifths of
+	 * what is expected of it are its own by then. */
 	vm_load_init(&seen);
 	strcpy(seen.pod_uid, "uid-vm");
-	seen.used_cores = 0.75;
+	seen.used_cores = 0.5;
 	load.vms = &seen;
 	load.vm_count = 1;
-	node_set_load(node, &load, 10 * second, 10 * second);
-	assert_true(is_near(node_pending_cores(node, 10 * second), 0.25));
+	node_set_load(node, &load, 200 * second, 200 * second);
+	assert_true(is_near(expected_at(node, 200 * second),
+		3 - 0.5 + 0.4 * 0.5 + 0.6 * 1));
 
-	load.vm_count = 0;
-	node_set_load(node, &load, 150 * second, 150 * second);
-	assert_true(is_near(node_pending_cores(node, 150 * second), 0.5));
-	node_set_load(node, &load, 301 * second, 301 * second);
-	assert_int_equal(node->pending_count, 0);
-
-	node_add_pod(node, vm, 400 * second);
 	node_forget_load(node);
 	assert_false(node->measure.is_known);
-	assert_true(is_near(node_pending_cores(node, 400 * second), 1));
 	node_remove_pod(node, vm);
-	assert_true(is_near(node_pending_cores(node, 400 * second), 0));
+	load.vm_count = 0;
+	node_set_load(node, &load, 400 * second, 400 * second);
+	assert_true(is_near(expected_at(node, 400 * second), 3));
+	assert_int_equal(node->vm_count, 0);
 	node_free(node);
 	pod_free(vm);
-	pod_free(pod);
 	names_free(names);
 }
 
-static void forgets_old_charges_without_any_load(void **state)
+static void a_vm_becomes_what_it_was_seen_to_be(void **state)
 {
 	struct names *names = names_new();
 	struct node *node = given_plain_node(names, "n");
-	struct pod *a = given_vm(names, "a", 4);
-	struct pod *b = given_vm(names, "b", 4);
+	struct pod *vm = given_vm(names, "vm", 4);
+	struct node_load load = given_load(3, 0);
+	struct vm_load seen;
 
 	(void)state;
-	node_add_pod(node, a, 0);
-	node_add_pod(node, b, 301 * second);
-	assert_int_equal(node->pending_count, 1);
-	assert_string_equal(node->pending[0].uid, "uid-b");
+	vm_load_init(&seen);
+	strcpy(seen.pod_uid, "uid-vm");
+	seen.used_cores = 3;
+	load.vms = &seen;
+	load.vm_count = 1;
+	node_add_pod(node, vm, 0);
+	for (int64_t at = 100; at <= 86400; at += 100) {
+		node_set_load(node, &load, at * second, at * second);
+	}
+	assert_true(fabs(expected_at(node, 86400 * second) - 3) < 0.1);
+	assert_true(fabs(node_past(node, "uid-vm")->mean_cores - 3) < 1e-6);
+	assert_null(node_past(node, "uid-other"));
+
+	/* The next one of that name is known from its first minute. */
+	vm->past = *node_past(node, "uid-vm");
+	node_remove_pod(node, vm);
+	load.vm_count = 0;
+	load.cpu_used_cores = 0;
+	node_set_load(node, &load, 90000 * second, 90000 * second);
+	node_add_pod(node, vm, 90000 * second);
+	assert_true(expected_at(node, 90000 * second) > 3 + 2.9);
 	node_free(node);
-	pod_free(a);
-	pod_free(b);
+	pod_free(vm);
 	names_free(names);
 }
 
@@ -196,7 +221,7 @@ int main(void)
 		cmocka_unit_test(counts_pods_as_they_come_and_go),
 		cmocka_unit_test(keeps_pods_and_load_across_updates),
 		cmocka_unit_test(charges_vms_until_they_are_measured),
-		cmocka_unit_test(forgets_old_charges_without_any_load),
+		cmocka_unit_test(a_vm_becomes_what_it_was_seen_to_be),
 		cmocka_unit_test(survives_sums_beyond_64_bits),
 		cmocka_unit_test(says_which_node_is_broken),
 	};

@@ -1,6 +1,5 @@
 #include "scheduler/score.h"
 
-#include <errno.h>
 #include <math.h>
 
 #include "scheduler/moment.h"
@@ -21,7 +20,8 @@ static struct setting setting_new(void)
 {
 	struct setting s = {
 		.names = names_new(),
-		.context = { .now_us = now },
+		.context = { .now_us = now,
+			.prior = { MODEL_SHARE, MODEL_SPREAD } },
 	};
 
 	s.node = given_plain_node(s.names, "n");
@@ -330,28 +330,24 @@ static void disliked_taints_cost_points(void **state)
 	setting_fini(&s);
 }
 
-static void headroom_falls_without_end(void **state)
+static void goodness_falls_without_end(void **state)
 {
 	(void)state;
-	assert_true(fabs(score_headroom(0) - 1) < 1e-12);
-	assert_true(fabs(score_headroom(0.78) - 0.5) < 0.01);
-	assert_true(fabs(score_headroom(1) - 0.4) < 1e-12);
-	assert_true(score_headroom(1000) > 0);
+	assert_true(fabs(score_room(0) - 0.5) < 1e-12);
+	assert_true(score_room(1e6) <= 1 && score_room(-1e6) >= 0);
+	assert_true(fabs(score_memory(SCORE_MEMORY_FULL) - 0.5) < 1e-12);
+	assert_true(score_memory(0.5) > 0.99 && score_memory(1000) > 0);
 	for (int i = 0; i < 400; i++) {
-		assert_true(score_headroom((i + 1) * 0.01) <
-			score_headroom(i * 0.01));
+		assert_true(score_room((i - 199) * 0.1) >
+			score_room((i - 200) * 0.1));
+		assert_true(
+			score_memory((i + 1) * 0.01) <= score_memory(i * 0.01));
 	}
 }
 
-static void knows_its_policies_and_terms(void **state)
+static void knows_its_terms(void **state)
 {
-	struct error err;
-
 	(void)state;
-	assert_int_equal(score_policy_check("real-load", &err), 0);
-	assert_int_equal(score_policy_check("guess", &err), -EINVAL);
-	assert_string_equal(err.text,
-		"there is no policy 'guess'; there is: real-load");
 	assert_string_equal(score_term_name(TERM_CPU), "cpu");
 	assert_string_equal(score_term_name(TERM_WISHES + WISH_TAINT), "taint");
 	assert_true(fabs(SCORE_CPU + SCORE_MEMORY + SCORE_CONTENTION +
@@ -378,8 +374,8 @@ int main(void)
 		cmocka_unit_test(survives_a_node_without_anything),
 		cmocka_unit_test(load_does_not_cancel_a_wish),
 		cmocka_unit_test(disliked_taints_cost_points),
-		cmocka_unit_test(headroom_falls_without_end),
-		cmocka_unit_test(knows_its_policies_and_terms),
+		cmocka_unit_test(goodness_falls_without_end),
+		cmocka_unit_test(knows_its_terms),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

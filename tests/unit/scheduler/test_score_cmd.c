@@ -84,7 +84,7 @@ static void chooses_by_the_load(void **state)
 	assert_true(fabs(sum - score_of(answer, "b")) < 1e-5);
 	assert_string_equal(value_text_at(answer, "message", ""),
 		"b: 19 % CPU used + 6 % expected, no contention; next best a, "
-		"18 points behind");
+		"11 points behind");
 	value_free(answer);
 }
 
@@ -219,7 +219,10 @@ static void says_in_one_sentence_what_is_wrong(void **state)
 		{ "{}", "'pod' is not an object", -EBADMSG },
 		{ "{'policy':7}", "'policy' is not a string", -EBADMSG },
 		{ "{'policy':'best'}",
-			"there is no policy 'best'; there is: real-load",
+			"there is no policy 'best'; there are: real-load, "
+			"kube-scheduler, kube-scheduler-1.21, "
+			"target-load-packing, load-variation-risk, "
+			"low-risk-overcommit",
 			-EINVAL },
 		{ "{'policy_args':[]}", "'policy_args' is not an object",
 			-EBADMSG },
