@@ -14,12 +14,14 @@
 #include "scheduler/decide.h"
 #include "scheduler/load_json.h"
 #include "scheduler/moment.h"
+#include "scheduler/profile_json.h"
 
 enum { ANSWER_MAX = 512 << 20, SENTENCE_MAX = 8192 };
 
 /* The recorded state. Its clock is unix time in microseconds. */
 struct scene {
 	struct policy policy;
+	struct profiles profiles;
 	struct names *names;
 	struct pod *pod;
 	struct cluster cluster;
@@ -41,6 +43,7 @@ static void scene_fini(struct scene *scene)
 	map_fini(&scene->by_name);
 	pod_free(scene->pod);
 	load_answer_fini(&scene->load);
+	profiles_fini(&scene->profiles);
 	names_free(scene->names);
 }
 
@@ -120,11 +123,16 @@ static int read_pod(struct scene *scene, const struct value *input,
 	struct error *err)
 {
 	const struct value *pod = value_get(input, "pod");
+	int r;
 
 	if (!value_is_object(pod)) {
 		return error_set(err, -EBADMSG, "'pod' is not an object");
 	}
-	return pod_new(&scene->pod, scene->names, pod, POD_TO_PLACE, err);
+	r = pod_new(&scene->pod, scene->names, pod, POD_TO_PLACE, err);
+	if (r == 0) {
+		profiles_apply(&scene->profiles, scene->pod);
+	}
+	return r;
 }
 
 static int read_nodes(struct scene *scene, const struct value *input,
@@ -197,6 +205,7 @@ static int read_pods(struct scene *scene, const struct value *input,
 		if (r < 0) {
 			return r;
 		}
+		profiles_apply(&scene->profiles, pod);
 		place(scene, pod);
 	}
 	return 0;
@@ -222,14 +231,6 @@ static void apply_loads(struct scene *scene)
 	}
 }
 
-/* "vms" are of no use to this policy yet; they must be a list. */
-static int check_unused(const struct value *input, struct error *err)
-{
-	const struct value *list = NULL;
-
-	return list_member(&list, input, "vms", err);
-}
-
 static int read_objects(struct scene *scene, const struct value *input,
 	struct error *err)
 {
@@ -252,6 +253,12 @@ static int read_objects(struct scene *scene, const struct value *input,
 	return r;
 }
 
+static int read_profiles(struct scene *scene, const struct value *input,
+	struct error *err)
+{
+	return profiles_read(&scene->profiles, value_get(input, "vms"), err);
+}
+
 static int scene_read(struct scene *scene, const struct value *input,
 	struct error *err)
 {
@@ -260,6 +267,7 @@ static int scene_read(struct scene *scene, const struct value *input,
 		read_load,
 		read_now,
 		read_objects,
+		read_profiles,
 		read_pod,
 		read_nodes,
 		read_pods,
@@ -270,9 +278,6 @@ static int scene_read(struct scene *scene, const struct value *input,
 		return error_set(err, -EBADMSG, "the input is not an object");
 	}
 	r = read_policy(scene, input, err);
-	if (r == 0) {
-		r = check_unused(input, err);
-	}
 	for (size_t i = 0; i < count_of(parts) && r == 0; i++) {
 		r = parts[i](scene, input, err);
 	}

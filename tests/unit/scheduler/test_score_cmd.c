@@ -59,6 +59,47 @@ static double score_of(const struct value *answer, const char *name)
 	return score;
 }
 
+/* The same two nodes, and what is known of the VMs on them. */
+static double score_with_profile(const char *profiles)
+{
+	scoped_free char *input = xasprintf(
+		"{'pod':{'metadata':{'name':'p','namespace':'ns','labels':{"
+		"'kubevirt.io':'virt-launcher'},'annotations':{"
+		"'kubevirt.io/domain':'vm'}},'spec':{'containers':[{'name':"
+		"'compute','resources':{'requests':{'cpu':'400m'}}}]}},"
+		"'nodes':[" NODE(
+			"a") "],'vms':%s,'load':{'now':1000,'nodes':[" LOAD("a",
+			"1", "10") "]}}",
+		profiles);
+	struct value *answer = answer_to(input);
+	double score = score_of(answer, "a");
+
+	value_free(answer);
+	return score;
+}
+
+static void a_vms_own_past_counts(void **state)
+{
+	double unknown = score_with_profile("[]");
+	double small = score_with_profile(
+		"[{'namespace':'ns','name':'vm','seconds':86400,"
+		"'mean_cores':0.1,'stdev_cores':0.05}]");
+	double large = score_with_profile(
+		"[{'namespace':'ns','name':'vm','seconds':86400,"
+		"'mean_cores':3.5,'stdev_cores':0.05}]");
+	double restless = score_with_profile(
+		"[{'namespace':'ns','name':'vm','seconds':86400,"
+		"'mean_cores':3.5,'p95_cores':9}]");
+	double other = score_with_profile(
+		"[{'namespace':'ns','name':'x','seconds':86400,"
+		"'mean_cores':3.5}]");
+
+	(void)state;
+	assert_true(small > unknown + 1 && unknown > large + 1);
+	assert_true(restless < large - 1);
+	assert_true(fabs(other - unknown) < 1e-9);
+}
+
 static void chooses_by_the_load(void **state)
 {
 	struct value *answer = answer_to(
@@ -231,6 +272,10 @@ static void says_in_one_sentence_what_is_wrong(void **state)
 		{ "{" POD ",'nodes':{}}", "'nodes' is not a list", -EBADMSG },
 		{ "{" POD ",'pods':7}", "'pods' is not a list", -EBADMSG },
 		{ "{" POD ",'vms':7}", "'vms' is not a list", -EBADMSG },
+		{ "{" POD ",'vms':[{'seconds':1,'mean_cores':-1}]}",
+			"VM 1 of 'vms': 'mean_cores' is -1, which is not "
+			"within 0 and 1e+06",
+			-ERANGE },
 		{ "{" POD ",'objects':7}", "'objects' is not a list",
 			-EBADMSG },
 		{ "{" POD ",'now':'noon'}",
@@ -286,6 +331,7 @@ static void reads_files_and_prints_a_line(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_vms_own_past_counts),
 		cmocka_unit_test(chooses_by_the_load),
 		cmocka_unit_test(ages_the_load_up_to_now),
 		cmocka_unit_test(counts_pods_that_hold_something),

@@ -1,0 +1,208 @@
+"""simulate: what it prints can be recomputed, and score decides the same."""
+import collections
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.dom.minidom
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from harness import BIN  # noqa: E402
+
+PROGRAM = BIN / "plimsoll-scheduler"
+POLICIES = ("real-load", "kube-scheduler", "kube-scheduler-1.21",
+            "target-load-packing", "load-variation-risk",
+            "low-risk-overcommit")
+STEPS, STEP_S, CORES, GIB = 24, 300, 8, 1 << 30
+
+
+def vm(number, arrive, leave=STEPS):
+    """Some busy, some idle, some waking up late."""
+    return {"name": f"vm-{number % 20:02}", "namespace": "n",
+            "vcpus": 1 << number % 4, "memory_bytes": GIB,
+            "cpu_request_millicores": 100 << number % 4,
+            "arrive_step": arrive, "leave_step": leave,
+            "cpu_percent": [(number * 37 + (t // 6) * number * 11) % 101
+                            for t in range(STEPS)]}
+
+
+def scenario():
+    vms = [vm(n, n // 3, STEPS - 8 if n in (3, 4) else STEPS)
+           for n in range(18)]
+    vms += [vm(23, 18), vm(24, 18), vm(31, 19)]
+    return {"step_s": STEP_S, "steps": STEPS, "vms": vms,
+            "nodes": [{"name": f"node-{i}", "cpu_cores": CORES, "pods": 50,
+                       "memory_bytes": 8 * GIB} for i in range(3)]}
+
+
+def run(*arguments, given):
+    return subprocess.run([PROGRAM, *arguments], input=json.dumps(given),
+                          capture_output=True, text=True, timeout=60)
+
+
+def simulate(folder, policy, given):
+    path = pathlib.Path(folder) / "placements"
+    done = run("simulate", "--scenario", "-", "--policy", policy, "--json",
+               "--placements", path, given=given)
+    assert done.returncode == 0, done.stderr
+    return (json.loads(done.stdout),
+            [json.loads(line) for line in path.read_text().splitlines()])
+
+
+def entries(given, placements):
+    """Each placement with its VM: the k-th of a name is its k-th entry."""
+    by_name = collections.defaultdict(list)
+    for one in given["vms"]:
+        by_name[one["name"]].append(one)
+    seen = collections.Counter()
+    for p in placements:
+        yield p, by_name[p["vm"]][seen[p["vm"]]]
+        seen[p["vm"]] += 1
+
+
+def demand_at(given, placements, step):
+    """node -> cores its VMs want."""
+    wanted = collections.Counter()
+    for p, one in entries(given, placements):
+        if p["step"] <= step < one["leave_step"]:
+            wanted[p["node"]] += (one["vcpus"] * one["cpu_percent"][step]
+                                  / 100)
+    return wanted
+
+
+class Simulate(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="plimsoll-")
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def test_the_figures_follow_from_the_placements(self):
+        given = scenario()
+        for policy in POLICIES:
+            with self.subTest(policy):
+                said, placements = simulate(self.folder, policy, given)
+                self.assertEqual(len(placements), len(given["vms"]))
+                unserved = over = 0
+                for t in range(STEPS):
+                    wanted = demand_at(given, placements, t)
+                    unserved += sum(max(0, d - CORES)
+                                    for d in wanted.values())
+                    over += sum(d > 0.9 * CORES for d in wanted.values())
+                total = sum(v["vcpus"] * v["cpu_percent"][t] / 100
+                            for v in given["vms"]
+                            for t in range(v["arrive_step"],
+                                           v["leave_step"]))
+                self.assertAlmostEqual(said["unserved_core_steps"], unserved,
+                                       places=4)
+                self.assertAlmostEqual(said["demand_core_steps"], total,
+                                       places=4)
+                self.assertAlmostEqual(said["unserved_pct"],
+                                       100 * unserved / total, places=6)
+                self.assertAlmostEqual(said["overload_pct"],
+                                       100 * over / (3 * STEPS), places=6)
+                self.assertEqual((said["placed"], said["unplaced"]),
+                                 (len(placements), 0))
+
+    def test_score_decides_as_simulate_does(self):
+        """The second step, from what the first showed."""
+        given = scenario()
+        given["vms"] = given["vms"][:4]
+        for policy in POLICIES:
+            with self.subTest(policy):
+                _, placements = simulate(self.folder, policy, given)
+                last = placements[-1]
+                self.assertEqual(last["step"], 1)
+                answer = run("score", "--in", "-",
+                             given=as_score(policy, given, placements))
+                self.assertEqual(json.loads(answer.stdout)["chosen"],
+                                 last["node"])
+
+    def test_several_policies_make_a_table_an_object_and_a_picture(self):
+        picture = pathlib.Path(self.folder) / "day.svg"
+        flags = ["simulate", "--scenario", "-", "--policy", "real-load",
+                 "--policy", "kube-scheduler"]
+        table = run(*flags, "--svg", picture, given=scenario())
+        self.assertEqual([line.split()[0]
+                          for line in table.stdout.splitlines()],
+                         ["policy", "real-load", "kube-scheduler"])
+        self.assertEqual(table.stderr, "")
+        drawn = xml.dom.minidom.parse(str(picture))
+        titles = [t.firstChild.data
+                  for t in drawn.getElementsByTagName("text")]
+        self.assertEqual([t.split(":")[0] for t in titles],
+                         ["real-load", "kube-scheduler"])
+        both = json.loads(run(*flags, "--json", given=scenario()).stdout)
+        self.assertEqual([p["policy"] for p in both["policies"]],
+                         ["real-load", "kube-scheduler"])
+
+    def test_what_is_wrong_is_one_sentence(self):
+        for flags, given, status, sentence in (
+                (["--policy", "best"], scenario(), 1,
+                 "there is no policy 'best'"),
+                ([], {}, 1, "'step_s' is not a number"),
+                (["--placements", "/no/such/folder/x"], scenario(), 1,
+                 "cannot write '/no/such/folder/x'")):
+            done = run("simulate", "--scenario", "-", *flags, given=given)
+            self.assertEqual((done.returncode, done.stdout), (status, ""))
+            self.assertIn(sentence, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1)
+        done = subprocess.run([PROGRAM, "simulate"], capture_output=True,
+                              text=True, timeout=20)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--scenario is missing", done.stderr)
+
+
+def launcher(one, number, node=None):
+    meta = {"name": f"p{number}", "namespace": "n", "uid": str(number),
+            "labels": {"kubevirt.io": "virt-launcher"},
+            "annotations": {"kubevirt.io/domain": one["name"]}}
+    spec = {"containers": [{"name": "compute", "resources": {"requests": {
+        "cpu": f"{one['cpu_request_millicores']}m",
+        "memory": str(one["memory_bytes"])}}}]}
+    if node is not None:
+        spec["nodeName"] = node
+    return {"metadata": meta, "spec": spec, "status": {
+        "phase": "Running", "startTime": "1970-01-01T00:00:00Z"}}
+
+
+def as_score(policy, given, placements):
+    """The moment of the last placement as recorded state: one step is over."""
+    *before, (_, last) = list(entries(given, placements))
+    wanted = demand_at(given, placements, 0)
+    nodes, loads = [], []
+    for node in given["nodes"]:
+        name, used = node["name"], min(wanted[node["name"]], CORES)
+        here = [(i, one) for i, (p, one) in enumerate(before)
+                if p["node"] == name]
+        served = min(1, CORES / wanted[name]) if wanted[name] else 1
+        taken = sum(one["memory_bytes"] for _, one in here)
+        nodes.append({"metadata": {"name": name}, "status": {"allocatable": {
+            "cpu": str(CORES), "memory": str(node["memory_bytes"]),
+            "pods": str(node["pods"])}}})
+        cores = [one["vcpus"] * one["cpu_percent"][0] / 100 * served
+                 for _, one in here]
+        loads.append({
+            "name": name, "age_s": 0, "kvm": {"state": "ok"},
+            "cpu": {"cores": CORES, "used_cores": used,
+                    "used_cores_10s": used, "used_cores_5m": used,
+                    "used_cores_15m": used, "stdev_cores_5m": 0,
+                    "stdev_cores_15m": 0, "contention": 1 - served},
+            "memory": {"total_bytes": node["memory_bytes"],
+                       "available_bytes": node["memory_bytes"] - taken,
+                       "used_bytes_15m": taken, "stdev_bytes_15m": 0,
+                       "pressure_some": 0},
+            "io": {"pressure_some": 0},
+            "vms": [{"pod_uid": str(i), "used_cores": c, "used_cores_5m": c,
+                     "memory_bytes": one["memory_bytes"]}
+                    for (i, one), c in zip(here, cores)]})
+    return {"policy": policy, "pod": launcher(last, 99), "nodes": nodes,
+            "pods": [launcher(one, i, p["node"])
+                     for i, (p, one) in enumerate(before)],
+            "load": {"now": STEP_S, "nodes": loads}, "now": STEP_S}
+
+
+if __name__ == "__main__":
+    unittest.main()
