@@ -113,10 +113,11 @@ void policy_target_load_score(struct score *out, const struct pod *pod,
 	double points = 0;
 
 	if (node->measure.is_known && !isnan(cpu.mean)) {
-		double used = cpu.mean * capacity_milli +
+		double more =
 			predicted_milli(pod, args) + missing_milli(node, args);
 
-		points = target_load(100 * used / capacity_milli,
+		/* In this order no figure, however absurd, becomes NAN. */
+		points = target_load(100 * (cpu.mean + more / capacity_milli),
 			args->target_utilization);
 	}
 	out->terms[TERM_TARGET_LOAD_PACKING] = points;

@@ -201,7 +201,9 @@ static void resources_are_weighed_as_the_arguments_say(void **state)
 
 static void absurd_amounts_give_numbers(void **state)
 {
-	static const char *const policies[] = { "kube-scheduler",
+	static const double figures[] = { -5, 0, 1e-300, 1, 1e6, 1e308, NAN,
+		INFINITY };
+	static const char *const policies[] = { "real-load", "kube-scheduler",
 		"kube-scheduler-1.21", "target-load-packing",
 		"load-variation-risk", "low-risk-overcommit" };
 	struct names *names = names_new();
@@ -214,14 +216,21 @@ static void absurd_amounts_give_numbers(void **state)
 
 	(void)state;
 	node_add_pod(huge, greedy, MOMENT_LONG_AGO);
-	node_set_load(huge, &load, 0, 0);
-	load.cpu_cores = 0;
-	load.memory_total_bytes = 0;
-	node_set_load(nothing, &load, 5, 0);
-	for (size_t i = 0; i < count_of(policies); i++) {
-		struct score a = score_by(policies[i], "{}", greedy, nothing);
-		struct score b = score_by(policies[i], "{}", greedy, huge);
+	for (size_t i = 0; i < count_of(policies) * count_of(figures); i++) {
+		const char *policy = policies[i % count_of(policies)];
+		double figure = figures[i / count_of(policies)];
+		struct score a, b;
 
+		load.cpu_cores = figure;
+		load.cpu_used_cores_15m = figure;
+		load.cpu_stdev_cores_15m = figure;
+		load.memory_total_bytes = figure;
+		load.memory_used_bytes_15m = figures[count_of(figures) - 1];
+		node_set_load(nothing, &load, 5, 0);
+		load.cpu_cores = 16;
+		node_set_load(huge, &load, 0, 0);
+		a = score_by(policy, "{}", greedy, nothing);
+		b = score_by(policy, "{}", greedy, huge);
 		assert_true(a.total >= 0 && a.total <= 100);
 		assert_true(b.total >= 0 && b.total <= 100);
 	}
