@@ -175,6 +175,7 @@ static void inherit(struct node *fresh, const struct node *old)
 	fresh->vm_capacity = old->vm_capacity;
 	fresh->seen = old->seen;
 	fresh->unseen = old->unseen;
+	fresh->newest_us = old->newest_us;
 	fresh->guests = old->guests;
 	fresh->guest_count = old->guest_count;
 	fresh->guest_capacity = old->guest_capacity;
@@ -208,10 +209,14 @@ static void sum_vms(struct node *node)
 {
 	node->seen = (struct model_sum){ 0 };
 	node->unseen = (struct model_sum){ 0 };
+	node->newest_us = MOMENT_LONG_AGO;
 	for (size_t i = 0; i < node->vm_count; i++) {
 		const struct model_vm *vm = &node->vms[i].model;
 
 		model_add(vm->is_seen ? &node->seen : &node->unseen, vm);
+		if (vm->bound_us > node->newest_us) {
+			node->newest_us = vm->bound_us;
+		}
 	}
 }
 
@@ -413,6 +418,14 @@ void node_forget_load(struct node *node)
 	sum_vms(node);
 }
 
+/* Whether any VM may be charged at all; nearly always none is, and a decision
+ * then leaves the list alone. */
+static bool has_new_vms(const struct node *node, int64_t now_us)
+{
+	return node->vm_count > 0 &&
+		now_us - node->newest_us < FORECAST_UNSEEN_US;
+}
+
 /* VMs that the load does not list: on their way, or of an agent that cannot
  * see VMs. Those are part of what it measured soon. */
 static void expect_unseen(const struct node *node, struct model_prior prior,
@@ -444,7 +457,7 @@ void node_expect(const struct node *node, struct model_prior prior,
 		node->measure.used_cores - seen->seen_cores +
 			model_cores(seen, prior));
 	*variance = model_variance(seen, prior);
-	if (node->unseen.by_prior > 0) {
+	if (node->unseen.by_prior > 0 && has_new_vms(node, now_us)) {
 		expect_unseen(node, prior, now_us, cores, variance);
 	}
 }
@@ -453,6 +466,9 @@ double node_pending_memory(const struct node *node, int64_t now_us)
 {
 	double bytes = 0;
 
+	if (!has_new_vms(node, now_us)) {
+		return 0;
+	}
 	for (size_t i = 0; i < node->vm_count; i++) {
 		bytes += forecast_memory(&node->vms[i].charge, now_us);
 	}
