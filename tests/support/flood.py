@@ -13,10 +13,12 @@ from harness import BIN, Driver, Machine, agent, eventually
 
 FLOOD_S = 15          # no flood lasts longer
 # Beside the agent's interval. With sanitizers everything is some times slower.
-ACKNOWLEDGED_S = 3.0 if "asan" in str(BIN) else 1.0
+SANITIZED = any(build in str(BIN) for build in ("asan", "tsan"))
+ACKNOWLEDGED_S = 3.0 if SANITIZED else 1.0
 INTERVAL_S = 0.25
-# The sanitizers keep freed memory back, 256 MiB of it by default.
-MEMORY_KB = (600 if "asan" in str(BIN) else 150) << 10
+# The sanitizers keep freed memory back, 256 MiB of it by default, and have
+# memory of their own beside all that is used.
+MEMORY_KB = (1200 if SANITIZED else 150) << 10
 
 
 def need_files():
