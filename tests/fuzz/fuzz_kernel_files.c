@@ -5,6 +5,7 @@
 #include "agent/hugepages.h"
 #include "agent/loadavg.h"
 #include "agent/meminfo.h"
+#include "agent/numa.h"
 #include "agent/psi.h"
 #include "agent/scan.h"
 
@@ -32,6 +33,26 @@ static void parse_psi(const char *text)
 
 	if (psi_parse(&psi, text, NULL) == 0) {
 		assert(psi.some_us != REPORT_UNKNOWN);
+	}
+}
+
+static void parse_irq(const char *text)
+{
+	struct psi psi = { 0 };
+
+	if (psi_parse_irq(&psi, text, NULL) == 0) {
+		assert(psi.full_us != REPORT_UNKNOWN);
+	}
+}
+
+static void parse_numa(const char *text)
+{
+	uint64_t bytes = 1;
+
+	if (numa_parse_memory(&bytes, text)) {
+		assert(bytes % 1024 == 0);
+	} else {
+		assert(bytes == 1);
 	}
 }
 
@@ -85,7 +106,8 @@ static void parse_name(const char *text)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static void (*const parsers[])(const char *) = { parse_cpu, parse_psi,
-		parse_memory, parse_load, parse_keyed, parse_name };
+		parse_memory, parse_load, parse_keyed, parse_name, parse_irq,
+		parse_numa };
 	char *text;
 
 	if (size == 0) {
