@@ -36,6 +36,7 @@ struct store *store_new(uv_loop_t *loop, const struct store_options *options)
 	}
 	store->writer_end.event = STORE_THREAD_ENDED;
 	store->reader_end.event = STORE_THREAD_ENDED;
+	store->checker_end.event = STORE_THREAD_ENDED;
 	store->inbox = inbox_new(loop, on_item, store);
 	start_thread(store, &store->writer, store_writer_run);
 	return store;
@@ -73,6 +74,9 @@ static void on_opened(struct store *store, struct store_opening *opening)
 	}
 	if (!failed && !atomic_load(&store->stopping)) {
 		start_thread(store, &store->reader, store_reader_run);
+		if (opening->is_doubtful) {
+			start_thread(store, &store->checker, store_checker_run);
+		}
 	}
 	store->options.opened(store->options.owner,
 		failed ? &opening->error : NULL);
@@ -112,8 +116,11 @@ static void cancel_jobs(struct store *store)
 
 static void on_thread_ended(struct store *store, const struct store_item *item)
 {
-	(void)uv_thread_join(
-		item == &store->writer_end ? &store->writer : &store->reader);
+	uv_thread_t *thread = item == &store->writer_end ? &store->writer
+		: item == &store->reader_end		 ? &store->reader
+							 : &store->checker;
+
+	(void)uv_thread_join(thread);
 	store->threads--;
 	if (store->threads > 0) {
 		return;

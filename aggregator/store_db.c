@@ -1,5 +1,6 @@
 #include "aggregator/store_thread.h"
 
+#include "aggregator/store_file.h"
 #include "lib/memory.h"
 
 #include <errno.h>
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Raised with every change of the tables. */
 enum { SCHEMA_VERSION = 1 };
@@ -105,6 +107,68 @@ static int check_file(struct sqlite3 *db, struct error *err)
 	return 0;
 }
 
+/* One number that a statement gives. */
+static int read_number(int *number, struct sqlite3 *db, const char *sql,
+	struct error *err)
+{
+	struct sqlite3_stmt *statement = NULL;
+	int r = store_db_prepare(&statement, db, sql, err);
+
+	if (r == 0 && sqlite3_step(statement) == SQLITE_ROW) {
+		*number = sqlite3_column_int(statement, 0);
+	} else if (r == 0) {
+		r = store_db_error(db, err, "cannot read it");
+	}
+	(void)sqlite3_finalize(statement);
+	return r;
+}
+
+/* Without an application id it is ours if it is empty or holds the tables that
+ * databases had before they got one. */
+static int check_owner(struct sqlite3 *db, struct error *err)
+{
+	int id = 0, tables = 0, known = 0;
+	int r = read_number(&id, db, "PRAGMA application_id", err);
+
+	if (r == 0) {
+		r = read_number(&tables, db,
+			"SELECT count(*) FROM sqlite_schema", err);
+	}
+	if (r == 0) {
+		r = read_number(&known, db,
+			"SELECT count(*) FROM sqlite_schema WHERE type = "
+			"'table' AND name IN ('node', 'report')",
+			err);
+	}
+	if (r == 0 && id != STORE_APPLICATION_ID &&
+		(id != 0 || (tables > 0 && known != 2))) {
+		r = error_set(err, -EINVAL,
+			"it is another program's database, and it is not "
+			"touched");
+	}
+	return r;
+}
+
+int store_db_check_owner(const char *path, struct error *err)
+{
+	const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX;
+	struct sqlite3 *db = NULL;
+	int r = 0;
+
+	if (access(path, F_OK) != 0) {
+		return 0;
+	}
+	if (sqlite3_open_v2(path, &db, flags, NULL) != SQLITE_OK) {
+		r = store_db_error(db, err, "cannot open");
+	} else {
+		(void)sqlite3_busy_timeout(db, BUSY_MS);
+		r = check_owner(db, err);
+	}
+	(void)sqlite3_close(db);
+	return r < 0 ? error_wrap(err, r, "cannot use the database '%s'", path)
+		     : 0;
+}
+
 int store_db_open(struct sqlite3 **out, const char *path, struct error *err)
 {
 	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
@@ -131,24 +195,23 @@ int store_db_open(struct sqlite3 **out, const char *path, struct error *err)
 	return 0;
 }
 
-static int read_version(int *version, struct sqlite3 *db, struct error *err)
+/* Says whose the file is, where that is not said yet. */
+static int sign(struct sqlite3 *db, struct error *err)
 {
-	struct sqlite3_stmt *statement = NULL;
-	int r = store_db_prepare(&statement, db, "PRAGMA user_version", err);
+	scoped_free char *sql = xasprintf("PRAGMA application_id = %d",
+		(int)STORE_APPLICATION_ID);
+	int id = 0;
+	int r = read_number(&id, db, "PRAGMA application_id", err);
 
-	if (r == 0 && sqlite3_step(statement) == SQLITE_ROW) {
-		*version = sqlite3_column_int(statement, 0);
-	} else if (r == 0) {
-		r = store_db_error(db, err, "cannot read its version");
-	}
-	(void)sqlite3_finalize(statement);
-	return r;
+	return r < 0 || id == STORE_APPLICATION_ID
+		? r
+		: store_db_exec(db, sql, err);
 }
 
 int store_db_prepare_schema(struct sqlite3 *db, struct error *err)
 {
 	int version = 0;
-	int r = read_version(&version, db, err);
+	int r = read_number(&version, db, "PRAGMA user_version", err);
 
 	if (r == 0 && version > SCHEMA_VERSION) {
 		r = error_set(err, -ENOTSUP,
@@ -158,6 +221,9 @@ int store_db_prepare_schema(struct sqlite3 *db, struct error *err)
 	}
 	if (r == 0 && version < SCHEMA_VERSION) {
 		r = store_db_exec(db, schema, err);
+	}
+	if (r == 0) {
+		r = sign(db, err);
 	}
 	return r < 0 ? error_wrap(err, r, "cannot use the database '%s'",
 			       sqlite3_db_filename(db, "main"))

@@ -66,6 +66,7 @@ struct store_opening {
 	struct store_item item;
 	struct store_seed *seeds;
 	size_t count, capacity;
+	bool is_doubtful;   /* it was not closed the last time */
 	struct error error; /* code 0: open */
 };
 
@@ -73,7 +74,7 @@ struct store {
 	struct store_options options;
 	char *path;
 	struct inbox *inbox;
-	uv_thread_t writer, reader;
+	uv_thread_t writer, reader, checker;
 	/* guarded by mutex */
 	uv_mutex_t mutex;
 	uv_cond_t wake_writer, wake_reader;
@@ -82,17 +83,21 @@ struct store {
 	struct store_job *first_job, **last_job;
 	/* set by the loop, read by all */
 	_Atomic bool stopping;
+	/* set by whoever finds that pages of the database are wrong */
+	_Atomic bool is_damaged;
 	/* the loop's */
 	bool is_open;
 	size_t threads, jobs;
 	char trouble[320];
-	struct store_item writer_end, reader_end;
+	struct store_item writer_end, reader_end, checker_end;
 };
 
 /* Thread bodies; the argument is the store. The writer opens the database and
- * makes its schema; the reader runs only after that went well. */
+ * makes its schema; the reader runs only after that went well, and the checker,
+ * which reads the whole file once, only if it was not closed the last time. */
 void store_writer_run(void *argument);
 void store_reader_run(void *argument);
+void store_checker_run(void *argument);
 
 /* --- store_db.c --- */
 
@@ -101,6 +106,10 @@ void store_reader_run(void *argument);
  * only be read), -EINVAL (the path names no file). */
 must_check int store_db_open(struct sqlite3 **out, const char *path,
 	struct error *err);
+
+/* Only reads. -EINVAL: another program made the database; -EBADMSG: damaged.
+ * 0 if there is none. */
+must_check int store_db_check_owner(const char *path, struct error *err);
 
 /* Creates the schema or finds it; -ENOTSUP: made by a newer version. */
 must_check int store_db_prepare_schema(struct sqlite3 *db, struct error *err);

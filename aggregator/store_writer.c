@@ -1,3 +1,4 @@
+#include "aggregator/store_file.h"
 #include "aggregator/store_retention.h"
 #include "aggregator/store_thread.h"
 
@@ -6,11 +7,9 @@
 #include "lib/memory.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 
 /* A commit waits this long for more to share its fsync, unless this much has
  * come by then. */
@@ -22,33 +21,15 @@ static const uint64_t complain_us = 60000000;
 struct writer {
 	struct store *store;
 	struct sqlite3 *db;
-	int lock; /* descriptor of the lock file, or -1 */
+	struct store_file file;
 	struct sqlite3_stmt *find_node, *add_node, *add_report;
 	struct retention *retention;
 	struct log_limit complaints;
 	bool is_failing; /* the last group was not written */
+	bool is_damage_marked;
 };
 
 /* ---- opening ---- */
-
-static int take_lock(struct writer *w, struct error *err)
-{
-	scoped_free char *path = xasprintf("%s.lock", w->store->path);
-
-	w->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-	if (w->lock < 0) {
-		return error_errno(err, "cannot open '%s'", path);
-	}
-	if (flock(w->lock, LOCK_EX | LOCK_NB) == 0) {
-		return 0;
-	}
-	if (errno == EWOULDBLOCK) {
-		return error_set(err, -EWOULDBLOCK,
-			"another aggregator uses the database '%s'",
-			w->store->path);
-	}
-	return error_errno(err, "cannot lock '%s'", path);
-}
 
 static int prepare_statements(struct writer *w, struct error *err)
 {
@@ -112,13 +93,17 @@ static int read_seeds(struct store_opening *opening, struct sqlite3 *db,
 	return r;
 }
 
-static int open_all(struct writer *w, struct store_opening *opening,
+static int open_database(struct writer *w, struct store_opening *opening,
 	struct error *err)
 {
-	int r = take_lock(w, err);
+	const struct store *store = w->store;
+	int r = store_file_check(&w->file, err);
 
 	if (r == 0) {
-		r = store_db_open(&w->db, w->store->path, err);
+		r = store_db_check_owner(store->path, err);
+	}
+	if (r == 0) {
+		r = store_db_open(&w->db, store->path, err);
 	}
 	if (r == 0) {
 		r = store_db_prepare_schema(w->db, err);
@@ -128,9 +113,63 @@ static int open_all(struct writer *w, struct store_opening *opening,
 	}
 	if (r == 0) {
 		r = retention_new(&w->retention, w->db,
-			w->store->options.retention_us, err);
+			store->options.retention_us, err);
 	}
 	return r < 0 ? r : read_seeds(opening, w->db, err);
+}
+
+static void close_database(struct writer *w)
+{
+	(void)sqlite3_finalize(take_ptr(w->find_node));
+	(void)sqlite3_finalize(take_ptr(w->add_node));
+	(void)sqlite3_finalize(take_ptr(w->add_report));
+	retention_free(take_ptr(w->retention));
+	(void)sqlite3_close(take_ptr(w->db));
+}
+
+/* What was read of a damaged database before that was found. */
+static void drop_seeds(struct store_opening *opening)
+{
+	for (size_t i = 0; i < opening->count; i++) {
+		free(opening->seeds[i].node);
+		free(opening->seeds[i].body);
+	}
+	opening->count = 0;
+}
+
+static int start_anew(struct writer *w, struct store_opening *opening,
+	struct error *err)
+{
+	struct error why = *err;
+	int r;
+
+	close_database(w);
+	drop_seeds(opening);
+	w->file.mark = STORE_CLOSED;
+	r = store_file_set_aside(&w->file, &why, err);
+	*err = r < 0 ? *err : (struct error){ 0 };
+	return r < 0 ? r : open_database(w, opening, err);
+}
+
+static int open_all(struct writer *w, struct store_opening *opening,
+	struct error *err)
+{
+	int r = store_file_init(&w->file, w->store->path, err);
+
+	if (r == 0) {
+		r = open_database(w, opening, err);
+		if (r == -EBADMSG && store_file_is_ours(&w->file)) {
+			r = start_anew(w, opening, err);
+		}
+	}
+	if (r == 0) {
+		r = store_file_remember(&w->file, err);
+	}
+	if (r == 0) {
+		opening->is_doubtful = w->file.mark == STORE_IN_USE;
+		r = store_file_mark(&w->file, STORE_IN_USE, err);
+	}
+	return r;
 }
 
 static bool open_store(struct writer *w)
@@ -140,6 +179,9 @@ static bool open_store(struct writer *w)
 
 	opening->item.event = STORE_OPENED;
 	is_open = open_all(w, opening, &opening->error) == 0;
+	if (!is_open) {
+		drop_seeds(opening);
+	}
 	inbox_push(w->store->inbox, &opening->item.inbox);
 	return is_open;
 }
@@ -233,12 +275,39 @@ static void complain(struct writer *w, const struct error *err)
 	}
 }
 
+/* Damage is told to the next start at once: this process may be killed. */
+static void note_damage(struct writer *w, const struct error *err)
+{
+	struct error error = { 0 };
+
+	if (err->code == -EBADMSG) {
+		atomic_store(&w->store->is_damaged, true);
+	}
+	if (atomic_load(&w->store->is_damaged) && !w->is_damage_marked) {
+		w->is_damage_marked = true;
+		log_error(
+			"the database is damaged: the next start sets it "
+			"aside",
+			log_str("database", w->store->path), log_err(err),
+			LOG_END);
+		if (store_file_mark(&w->file, STORE_DAMAGED, &error) < 0) {
+			complain(w, &error);
+		}
+	}
+}
+
 static void finish_group(struct writer *w, struct store_batch *batch)
 {
 	struct error error = { 0 };
 	size_t bytes = 0;
+	int r = write_group(w, batch, &error);
 
-	if (write_group(w, batch, &error) < 0) {
+	/* Committed, but into a file that nobody will find again. */
+	if (r == 0) {
+		r = store_file_look(&w->file, &error);
+	}
+	note_damage(w, &error);
+	if (r < 0) {
 		complain(w, &error);
 		w->is_failing = true;
 	} else if (w->is_failing) {
@@ -338,16 +407,6 @@ static void wait_for_stop(struct store *store)
 	uv_mutex_unlock(&store->mutex);
 }
 
-static void close_all(struct writer *w)
-{
-	(void)sqlite3_finalize(w->find_node);
-	(void)sqlite3_finalize(w->add_node);
-	(void)sqlite3_finalize(w->add_report);
-	retention_free(w->retention);
-	(void)sqlite3_close(w->db);
-	scoped_fd_run(&w->lock);
-}
-
 /* Leaves one file behind rather than two. */
 static void checkpoint(struct writer *w)
 {
@@ -359,17 +418,33 @@ static void checkpoint(struct writer *w)
 	}
 }
 
+/* The next start reads it. */
+static void mark_end(struct writer *w)
+{
+	struct error error = { 0 };
+
+	if (store_file_mark(&w->file,
+		    atomic_load(&w->store->is_damaged) ? STORE_DAMAGED
+						       : STORE_CLOSED,
+		    &error) < 0) {
+		complain(w, &error);
+	}
+}
+
 void store_writer_run(void *argument)
 {
 	struct store *store = argument;
-	struct writer w = { .store = store, .lock = -1 };
+	struct writer w = { .store = store, .file.lock = -1 };
 
 	if (open_store(&w)) {
 		write_until_stopped(&w);
 		checkpoint(&w);
+		close_database(&w);
+		mark_end(&w);
 	} else {
+		close_database(&w);
 		wait_for_stop(store);
 	}
-	close_all(&w);
+	store_file_fini(&w.file);
 	inbox_push(store->inbox, &store->writer_end.inbox);
 }
