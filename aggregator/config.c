@@ -73,8 +73,25 @@ const struct options_program aggregator_program = {
 	.summary =
 		"collects and keeps what the nodes of a cluster are loaded "
 		"with",
-	.usage = "[OPTIONS]",
+	.usage = "[OPTIONS] | backup --to FILE",
 	.table = table,
+};
+
+static const struct option backup_table[] = {
+	{ "db", "FILE", OPTION_TEXT, offsetof(struct backup_config, db),
+		"plimsoll.db", "the database; an aggregator may be using it", 0,
+		0, NULL, NULL },
+	{ "to", "FILE", OPTION_TEXT, offsetof(struct backup_config, to), NULL,
+		"where the copy goes; nothing may be called that yet", 0, 0,
+		NULL, NULL },
+	{ .name = NULL },
+};
+
+const struct options_program backup_program = {
+	.name = "plimsoll-aggregator backup",
+	.summary = "copies the database as it is at one moment",
+	.usage = "--to FILE [OPTIONS]",
+	.table = backup_table,
 };
 
 /* ---- checks ---- */

@@ -23,6 +23,13 @@ struct config {
 
 extern const struct options_program aggregator_program;
 
+/* `backup` */
+struct backup_config {
+	const char *db, *to;
+};
+
+extern const struct options_program backup_program;
+
 /* What one flag alone cannot tell. -EINVAL: one sentence says what is wrong. */
 must_check int config_check(const struct config *config, struct error *err);
 
