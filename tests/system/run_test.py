@@ -13,6 +13,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from harness import ROOT, eventually  # noqa: E402
 
 
+def hear_ctrl_c():
+    """A shell without job control has its background ignore it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Run(unittest.TestCase):
     def setUp(self):
         temporary = tempfile.TemporaryDirectory(prefix="plimsoll-run-")
@@ -27,7 +32,7 @@ class Run(unittest.TestCase):
         process = subprocess.Popen(
             [sys.executable, ROOT / "deploy/run_here.py", self.folder / "run"],
             stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-            env=dict(environment, **env))
+            env=dict(environment, **env), preexec_fn=hear_ctrl_c)
         self.addCleanup(lambda: process.poll() is None and process.kill())
         return process
 
