@@ -29,7 +29,7 @@ enum {
 	INTERVAL_MAX_MS = 60000,
 };
 
-#define DRAIN_US UINT64_C(2000000)
+#define DRAIN_US UINT64_C(3000000)
 #define TROUBLE_EVERY_US UINT64_C(600000000)
 #define SPOOL_TROUBLE_US UINT64_C(60000000)
 
@@ -200,12 +200,12 @@ static void close_all(struct agent *agent)
 static void on_drain(void *owner)
 {
 	struct agent *agent = owner;
-	bool idle = true;
+	bool drained = true;
 
 	for (size_t i = 0; i < agent->uplink_count; i++) {
-		idle = idle && uplink_is_idle(agent->uplinks[i]);
+		drained = uplink_drain(agent->uplinks[i]) && drained;
 	}
-	if (idle || clock_monotonic_us() >= agent->drain_until_us) {
+	if (drained || clock_monotonic_us() >= agent->drain_until_us) {
 		if (agent->spool != NULL) {
 			spool_keep_all(agent->spool);
 		}

@@ -323,19 +323,39 @@ bool ring_get(const struct ring *ring, uint64_t seq, struct packed_report *out)
 	return true;
 }
 
-bool ring_has_news(const struct ring *ring, size_t consumer)
+static bool has_any(const struct ring *ring,
+	bool (*is_wanted)(const struct slot *slot, uint32_t bit),
+	size_t consumer)
 {
-	uint32_t bit = bit_of(consumer);
-
 	for (uint64_t seq = ring->oldest; seq < ring->next; seq++) {
 		const struct slot *slot = slot_at(ring, seq);
 
-		if (slot->bytes != NULL &&
-			((slot->stored | slot->received) & bit) == 0) {
+		if (slot->bytes != NULL && is_wanted(slot, bit_of(consumer))) {
 			return true;
 		}
 	}
 	return false;
+}
+
+static bool is_news(const struct slot *slot, uint32_t bit)
+{
+	return ((slot->stored | slot->received) & bit) == 0;
+}
+
+static bool is_unstored(const struct slot *slot, uint32_t bit)
+{
+	return (slot->stored & bit) == 0;
+}
+
+bool ring_has_news(const struct ring *ring, size_t consumer)
+{
+	return has_any(ring, is_news, consumer);
+}
+
+bool ring_hurry(struct ring *ring, size_t consumer)
+{
+	ring->consumers[consumer].retry_at_us = 0;
+	return has_any(ring, is_unstored, consumer);
 }
 
 uint64_t ring_dropped(const struct ring *ring)

@@ -85,6 +85,10 @@ uint64_t ring_oldest_seq(const struct ring *ring);
 /* The packed report of that number; false if it is not held. */
 bool ring_get(const struct ring *ring, uint64_t seq, struct packed_report *out);
 
+/* What the consumer received and did not store is offered again at once. False:
+ * it stored all there is. */
+bool ring_hurry(struct ring *ring, size_t consumer);
+
 /* Reports the consumer was never given. */
 bool ring_has_news(const struct ring *ring, size_t consumer);
 

@@ -273,9 +273,14 @@ uint64_t session_waits_until_us(const struct session *session)
 	return session->not_before_us;
 }
 
-bool session_has_news(const struct session *session)
+bool session_hurry(struct session *session)
 {
-	return ring_has_news(session->options.ring, session->options.consumer);
+	const struct session_options *o = &session->options;
+
+	if (o->spool != NULL) {
+		return ring_has_news(o->ring, o->consumer);
+	}
+	return ring_hurry(o->ring, o->consumer);
 }
 
 uint32_t session_interval_hint_ms(const struct session *session)

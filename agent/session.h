@@ -73,8 +73,10 @@ enum session_event session_answer(struct session *session, const uint8_t *bytes,
 /* Something may be said, but not before this time; 0: not waiting. */
 uint64_t session_waits_until_us(const struct session *session);
 
-/* There are reports the aggregator was never given. */
-bool session_has_news(const struct session *session);
+/* We end soon: reports that were received and not stored are due again at once.
+ * False: there are none that would be lost with us; a spool keeps what the
+ * aggregator was given. */
+bool session_hurry(struct session *session);
 
 /* The interval the aggregator asked for last; 0: none. */
 uint32_t session_interval_hint_ms(const struct session *session);

@@ -212,13 +212,19 @@ void uplink_kick(struct uplink *uplink)
 	say_next(uplink, clock_monotonic_us());
 }
 
-bool uplink_is_idle(const struct uplink *uplink)
+bool uplink_drain(struct uplink *uplink)
 {
 	if (!mq_client_connected(uplink->client)) {
 		return true;
 	}
-	return !mq_client_busy(uplink->client) &&
-		!session_has_news(uplink->session);
+	if (mq_client_busy(uplink->client)) {
+		return false;
+	}
+	if (!session_hurry(uplink->session)) {
+		return true;
+	}
+	uplink_kick(uplink);
+	return false;
 }
 
 bool uplink_is_taken(const struct uplink *uplink)

@@ -28,8 +28,10 @@ must_check int uplink_new(struct uplink **out, uv_loop_t *loop,
 /* Sends what there is to send; call it when there is something new. */
 void uplink_kick(struct uplink *uplink);
 
-/* Nothing is under way and nothing new waits, or it cannot be sent now. */
-bool uplink_is_idle(const struct uplink *uplink);
+/* Call it again and again before the end: offers what the aggregator lacks
+ * without waiting. True: it lacks nothing that would be lost with us, or it
+ * cannot be reached. */
+bool uplink_drain(struct uplink *uplink);
 
 /* The last answer was that reports were taken. */
 bool uplink_is_taken(const struct uplink *uplink);

@@ -5,6 +5,7 @@ import pathlib
 import signal
 import socket
 import sqlite3
+import subprocess
 import sys
 import unittest
 
@@ -59,6 +60,23 @@ class Shutdown(unittest.TestCase):
         for sender in self.start_agents(aggregator, 3):
             self.assert_stops(sender)
             self.assertIn("not_stored=0", sender.log())
+
+    def test_an_agent_waits_for_a_slow_disk(self):
+        """What was received and not stored would be lost with it."""
+        aggregator = self.start_aggregator()
+        sender, = self.start_agents(aggregator)
+        with contextlib.closing(sqlite3.connect(
+                aggregator.db, isolation_level=None)) as database:
+            database.execute("PRAGMA busy_timeout = 5000")
+            database.execute("BEGIN IMMEDIATE")
+            sender.wait_log("does not get reports to its disk")
+            sender.process.send_signal(signal.SIGTERM)
+            sender.wait_log("stopping")
+            with self.assertRaises(subprocess.TimeoutExpired):
+                sender.process.wait(1)
+            database.execute("ROLLBACK")
+        self.assertEqual(sender.process.wait(WITHIN_S), 0)
+        self.assertIn("not_stored=0", sender.log())
 
     def test_an_aggregator_under_load_leaves_nothing_in_its_log(self):
         aggregator = self.start_aggregator()

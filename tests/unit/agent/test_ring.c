@@ -175,6 +175,9 @@ static void what_was_only_received_waits_and_is_offered_again(void **state)
 		pick(ring, 0, now_us + 2 * RING_RETRY_MIN_US - 1)->count, 0);
 	assert_int_equal(pick(ring, 0, now_us + 2 * RING_RETRY_MIN_US)->count,
 		2);
+	assert_int_equal(pick(ring, 0, now_us)->count, 0);
+	assert_true(ring_hurry(ring, 0));
+	assert_int_equal(pick(ring, 0, now_us)->count, 2);
 	ring_free(ring);
 }
 

@@ -154,7 +154,7 @@ static void says_hello_then_what_there_is(void **state)
 	assert_string_equal(f->request.hello.version, "1.0");
 	assert_memory_equal(f->request.hello.run_id, run_id, sizeof(run_id));
 	assert_int_equal(hear_welcome(f), SESSION_WELCOMED);
-	assert_true(session_has_news(f->session));
+	assert_true(session_hurry(f->session));
 	f->now_us += 700;
 	assert_true(say(f));
 	assert_int_equal(f->request.kind, WIRE_BATCH);
@@ -166,7 +166,7 @@ static void says_hello_then_what_there_is(void **state)
 	assert_int_equal(hear_ack(f, (struct ack){ .stored = true }),
 		SESSION_STORED);
 	assert_int_equal(ring_count(f->ring), 0);
-	assert_false(session_has_news(f->session));
+	assert_false(session_hurry(f->session));
 	assert_false(say(f));
 }
 
@@ -195,11 +195,27 @@ static void keeps_what_was_received_only(void **state)
 	assert_true(say(f));
 	assert_int_equal(hear_ack(f, (struct ack){ 0 }), SESSION_RECEIVED);
 	assert_int_equal(ring_count(f->ring), 1);
-	assert_false(session_has_news(f->session));
 	assert_false(say(f));
 	f->now_us += RING_RETRY_MIN_US;
 	assert_true(say(f));
 	assert_int_equal(f->request.batch.reports[0].seq, 1);
+}
+
+static void offers_what_was_received_at_once_when_it_is_in_a_hurry(void **state)
+{
+	struct fixture *f = *state;
+
+	greet(f);
+	add_report(f);
+	assert_true(say(f));
+	assert_int_equal(hear_ack(f, (struct ack){ 0 }), SESSION_RECEIVED);
+	assert_false(say(f));
+	assert_true(session_hurry(f->session));
+	assert_true(say(f));
+	assert_int_equal(f->request.batch.reports[0].seq, 1);
+	assert_int_equal(hear_ack(f, (struct ack){ .stored = true }),
+		SESSION_STORED);
+	assert_false(session_hurry(f->session));
 }
 
 static void greets_again_when_asked_and_loses_nothing(void **state)
@@ -488,6 +504,7 @@ int main(void)
 		TEST(says_hello_then_what_there_is),
 		TEST(an_ack_is_about_the_reports_of_its_batch_only),
 		TEST(keeps_what_was_received_only),
+		TEST(offers_what_was_received_at_once_when_it_is_in_a_hurry),
 		TEST(greets_again_when_asked_and_loses_nothing),
 		TEST(offers_a_batch_again_when_no_answer_came),
 		TEST(gives_up_a_batch_that_is_refused_three_times),

@@ -157,7 +157,7 @@ static void delivers_what_waited_for_the_connection(void **state)
 	assert_int_equal(f->hellos, 1);
 	assert_int_equal(f->batches, 1);
 	assert_int_equal(f->reports, 2);
-	assert_true(uplink_is_idle(f->uplink));
+	assert_true(uplink_drain(f->uplink));
 	assert_int_equal(uplink_interval_hint_ms(f->uplink), 3000);
 }
 
@@ -220,7 +220,7 @@ static void sends_one_batch_at_a_time(void **state)
 	for (int i = 0; i < 5; i++) {
 		add_report(f);
 		uplink_kick(f->uplink);
-		assert_false(uplink_is_idle(f->uplink));
+		assert_false(uplink_drain(f->uplink));
 	}
 	run_until_stored(f);
 	/* The first of the five alone, the rest when its answer was there. */
