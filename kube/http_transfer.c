@@ -123,10 +123,10 @@ static void set_connection(CURL *easy, const struct http_call *call)
 
 static void set_tls(CURL *easy, const struct http_tls *tls)
 {
-	if (tls->ca != NULL) {
-		/* Debian's curl would trust the system's directory as well. */
-		(void)curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
-	}
+	/* Debian's curl would trust the system's directory beside ca, and
+	 * without ca read the system's bundle for each connection anew, where
+	 * it could keep it (CURLOPT_CA_CACHE_TIMEOUT). */
+	(void)curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
 	set_blob(easy, CURLOPT_CAINFO_BLOB, tls->ca);
 	set_blob(easy, CURLOPT_SSLCERT_BLOB, tls->cert);
 	set_blob(easy, CURLOPT_SSLKEY_BLOB, tls->key);
