@@ -23,6 +23,7 @@ RUN = (pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1
 BARS = "▁▂▃▄▅▆▇█"
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
+BIN = ROOT / os.environ.get("PLIMSOLL_BIN", "bin")
 START_S, REPORT_S = 20, 30
 
 
@@ -43,7 +44,7 @@ def start(name, arguments):
     """A program with its log in run/NAME.log."""
     log = open(RUN / f"{name}.log", "wb")
     process = subprocess.Popen(
-        [str(ROOT / "bin" / f"plimsoll-{name}"), *arguments],
+        [str(BIN / f"plimsoll-{name}"), *arguments],
         stdin=subprocess.DEVNULL, stdout=log, stderr=log,
         preexec_fn=end_with_parent)
     log.close()
@@ -183,7 +184,7 @@ def scored_decision(load):
                           if n["cpu"].get("cores")],
                 "load": load, "now": load["now"]}
     done = subprocess.run(
-        [str(ROOT / "bin/plimsoll-scheduler"), "score", "--in", "-"],
+        [str(BIN / "plimsoll-scheduler"), "score", "--in", "-"],
         input=json.dumps(question), capture_output=True, text=True,
         timeout=10, check=False)
     if done.returncode != 0:
