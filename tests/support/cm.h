@@ -9,6 +9,6 @@
 /* cmocka wants the four above first. */
 #include <cmocka.h>
 
-/* Runs the loop until *flag or until 10 s passed, which fails the test. */
+/* Runs the loop until *flag or until a minute passed, which fails the test. */
 struct uv_loop_s;
 void run_until(struct uv_loop_s *loop, const bool *flag);

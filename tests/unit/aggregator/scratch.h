@@ -12,7 +12,7 @@
 
 struct scratch {
 	uv_loop_t loop;
-	char dir[64], db[96];
+	char dir[96], db[128];
 	struct store *store;
 	bool is_opened, is_closed, is_written, is_stored;
 	size_t seeds;
@@ -78,9 +78,11 @@ static inline void scratch_close(struct scratch *s)
 static inline int scratch_setup(void **state)
 {
 	struct scratch *s = xcalloc(1, sizeof(*s));
+	const char *tmpdir = getenv("TMPDIR");
 
 	assert_int_equal(uv_loop_init(&s->loop), 0);
-	(void)snprintf(s->dir, sizeof(s->dir), "/tmp/plimsoll-test-XXXXXX");
+	(void)snprintf(s->dir, sizeof(s->dir), "%s/plimsoll-test-XXXXXX",
+		tmpdir != NULL ? tmpdir : "/tmp");
 	assert_non_null(mkdtemp(s->dir));
 	(void)snprintf(s->db, sizeof(s->db), "%s/t.db", s->dir);
 	*state = s;
@@ -91,7 +93,7 @@ static inline int scratch_teardown(void **state)
 {
 	static const char *const suffixes[] = { "", "-wal", "-shm", ".lock" };
 	struct scratch *s = *state;
-	char path[128];
+	char path[160];
 
 	scratch_close(s);
 	(void)uv_run(&s->loop, UV_RUN_DEFAULT);
@@ -112,7 +114,7 @@ static inline int scratch_teardown(void **state)
 static inline int scratch_block_writes(const struct scratch *s)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_start = 120, .l_len = 1 };
-	char path[128];
+	char path[160];
 	int fd;
 
 	(void)snprintf(path, sizeof(path), "%s-shm", s->db);

@@ -151,7 +151,7 @@ static void survives_reopening_and_seeds_the_newest(void **state)
 	struct scratch *s = *state;
 	uint64_t ms = now_ms();
 	struct stat st;
-	char wal[128];
+	char wal[160];
 
 	scratch_open(s, day_us);
 	assert_int_equal(s->seeds, 0);
