@@ -126,6 +126,7 @@ def folder_in_memory():
         yield
         return
     with tempfile.TemporaryDirectory(prefix="plimsoll-", dir=memory) as folder:
+        os.chmod(folder, 0o1777)  # some tests are another user for a while
         os.environ["TMPDIR"] = folder
         yield
 
