@@ -109,7 +109,7 @@ static inline int scratch_teardown(void **state)
 
 /* The write lock of the write-ahead log, byte 120 of the -shm file (SQLite's
  * wal.c, WAL_LOCK_OFFSET), as another process would hold it: an open file
- * description's lock is not shared with SQLite's own. Closing the descriptor
+ * description's lock is not shared with SQLite's own. Waits while the store writes. Closing the descriptor
  * lets go. */
 static inline int scratch_block_writes(const struct scratch *s)
 {
@@ -120,6 +120,6 @@ static inline int scratch_block_writes(const struct scratch *s)
 	(void)snprintf(path, sizeof(path), "%s-shm", s->db);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	assert_true(fd >= 0);
-	assert_int_equal(fcntl(fd, F_OFD_SETLK, &lock), 0);
+	assert_int_equal(fcntl(fd, F_OFD_SETLKW, &lock), 0);
 	return fd;
 }
