@@ -55,7 +55,6 @@ static void log_event(struct uplink *uplink, enum session_event event,
 		log_info("connected", url, LOG_END);
 		break;
 	case SESSION_STORED:
-		uplink->unsaved = (struct log_limit){ 0 };
 		tell_recovery(uplink);
 		break;
 	case SESSION_HELLO_DUE:
