@@ -9,16 +9,14 @@ import threading
 import time
 import unittest
 
-from harness import BIN, Driver, Machine, agent, eventually
+from harness import SLOWNESS, Driver, Machine, agent, eventually
 
 FLOOD_S = 15          # no flood lasts longer
-# Beside the agent's interval. With sanitizers everything is some times slower.
-SANITIZED = any(build in str(BIN) for build in ("asan", "tsan"))
-ACKNOWLEDGED_S = 3.0 if SANITIZED else 1.0
+ACKNOWLEDGED_S = 1.0 * SLOWNESS  # beside the agent's interval
 INTERVAL_S = 0.25
 # The sanitizers keep freed memory back, 256 MiB of it by default, and have
 # memory of their own beside all that is used.
-MEMORY_KB = (1200 if SANITIZED else 150) << 10
+MEMORY_KB = (1200 if SLOWNESS > 1 else 150) << 10
 
 
 def need_files():

@@ -16,8 +16,8 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from harness import (BIN, Aggregator, Driver, Folder, Machine,  # noqa: E402
-                     Program, agent, eventually, http_get, kubeconfig)
+from harness import (BIN, SLOWNESS, Aggregator, Driver,  # noqa: E402
+                     Folder, Machine, Program, agent, eventually, http_get, kubeconfig)
 from secure import SecureAggregator, certs  # noqa: E402
 
 WITHIN_S = 10
@@ -212,7 +212,8 @@ class OfTheAggregator(Errors):
         done = subprocess.run(
             [BIN / "plimsoll-aggregator", "--listen", "tcp://127.0.0.1:0",
              "--http", "127.0.0.1:0", "--health", "127.0.0.1:0", "--db", db],
-            capture_output=True, text=True, timeout=WITHIN_S, check=False)
+            capture_output=True, text=True, timeout=WITHIN_S * SLOWNESS,
+            check=False)
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         return done.stderr
@@ -277,7 +278,7 @@ class OfTheDisk(Errors):
             [BIN / "plimsoll-aggregator", "--listen", "tcp://127.0.0.1:0",
              "--http", "127.0.0.1:0", "--health", "127.0.0.1:0", "--db",
              self.disk / "p.db"], capture_output=True, text=True,
-            timeout=WITHIN_S, check=False)
+            timeout=WITHIN_S * SLOWNESS, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stderr.count("Read-only file system"), 1)
 

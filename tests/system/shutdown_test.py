@@ -11,8 +11,8 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from harness import (BIN, Aggregator, Driver, Folder, Machine,  # noqa: E402
-                     Program, agent, eventually, kubeconfig)
+from harness import (BIN, SLOWNESS, Aggregator, Driver,  # noqa: E402
+                     Folder, Machine, Program, agent, eventually, kubeconfig)
 
 WITHIN_S = 5
 AGENTS = 20
@@ -75,7 +75,7 @@ class Shutdown(unittest.TestCase):
             with self.assertRaises(subprocess.TimeoutExpired):
                 sender.process.wait(1)
             database.execute("ROLLBACK")
-        self.assertEqual(sender.process.wait(WITHIN_S), 0)
+        self.assertEqual(sender.process.wait(WITHIN_S * SLOWNESS), 0)
         self.assertIn("not_stored=0", sender.log())
 
     def test_an_aggregator_under_load_leaves_nothing_in_its_log(self):
