@@ -292,6 +292,7 @@ static void open_store(struct aggregator *a)
 	struct store_options options = {
 		.path = a->config->db,
 		.retention_us = a->config->retention_raw_us,
+		.decisions_kept_us = a->config->retention_decisions_us,
 		.seed = on_seed,
 		.opened = on_opened,
 		.closed = on_store_closed,

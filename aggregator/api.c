@@ -1,6 +1,7 @@
 #include "aggregator/api.h"
 
 #include "aggregator/api_body.h"
+#include "aggregator/api_decisions.h"
 #include "aggregator/history.h"
 #include "lib/clock.h"
 #include "lib/memory.h"
@@ -170,11 +171,15 @@ void api_serve(void *owner, struct http_request *request)
 	const char *method = http_method(request);
 	const char *path = http_path(request);
 	bool is_list = strcmp(path, "/v1/nodes") == 0;
+	bool is_decisions = strcmp(path, "/v1/decisions") == 0;
 
-	if (!is_list && strncmp(path, below, sizeof(below) - 1) != 0) {
+	if (!is_list && !is_decisions &&
+		strncmp(path, below, sizeof(below) - 1) != 0) {
 		http_reply_error(request, 404, "no such path");
 	} else if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
 		http_reply_error(request, 405, "only GET is possible here");
+	} else if (is_decisions) {
+		api_serve_decisions(api->store, request);
 	} else if (is_list) {
 		serve_nodes(api, request);
 	} else {

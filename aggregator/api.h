@@ -1,4 +1,5 @@
-/* The HTTP interface: /v1/nodes, /v1/nodes/NAME, /v1/nodes/NAME/history. */
+/* The HTTP interface: /v1/nodes, /v1/nodes/NAME, /v1/nodes/NAME/history,
+ * /v1/decisions. */
 #pragma once
 
 #include "aggregator/live.h"

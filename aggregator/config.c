@@ -64,6 +64,10 @@ static const struct option table[] = {
 		offsetof(struct config, retention_raw_us), "48h",
 		"how long reports are kept as they came", retention_min_us,
 		retention_max_us, NULL, NULL },
+	{ "retention-decisions", "DURATION", OPTION_DURATION,
+		offsetof(struct config, retention_decisions_us), "720h",
+		"how long records of schedulers' decisions are kept",
+		retention_min_us, retention_max_us, NULL, NULL },
 	OPTIONS_LOG_ROWS(struct config, log_format, log_level),
 	{ .name = NULL },
 };

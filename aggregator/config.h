@@ -17,7 +17,7 @@ struct config {
 	int wire_auth, http_auth;  /* enum auth */
 	const char *kubeconfig;	   /* NULL: see kube/config.h */
 	const char *db;
-	uint64_t retention_raw_us;
+	uint64_t retention_raw_us, retention_decisions_us;
 	int log_format, log_level;
 };
 

@@ -299,6 +299,25 @@ static void on_batch(struct intake *intake, struct mq_request *request,
 	serve_parked(intake);
 }
 
+/* ---- decisions ---- */
+
+/* Records are for the store alone. */
+static void on_decisions(struct intake *intake, struct mq_request *request,
+	const struct decision_batch *batch)
+{
+	struct store_batch *rows;
+
+	if (!admission_may_ask(intake->admission, request)) {
+		reply_ack(request, &(struct ack){ .need_hello = true });
+		return;
+	}
+	rows = store_decisions_new();
+	for (size_t i = 0; i < batch->count; i++) {
+		store_decisions_add(rows, &batch->records[i]);
+	}
+	store_and_answer(intake, request, rows);
+}
+
 /* ---- all ---- */
 
 void intake_serve(void *owner, struct mq_request *request, const uint8_t *bytes,
@@ -329,6 +348,9 @@ void intake_serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 		break;
 	case WIRE_SNAPSHOT_REQUEST:
 		on_snapshot_request(intake, request, &message.snapshot);
+		break;
+	case WIRE_DECISIONS:
+		on_decisions(intake, request, &message.decisions);
 		break;
 	}
 	wire_request_fini(&message);

@@ -96,9 +96,14 @@ static void on_written(struct store *store, struct store_batch *batch)
 
 static void on_queried(struct store *store, struct store_job *job)
 {
+	const struct error *err = job->error.code == 0 ? NULL : &job->error;
+
 	store->jobs--;
-	job->read.done(job->read.owner,
-		job->error.code == 0 ? NULL : &job->error);
+	if (job->is_decisions) {
+		job->decisions.done(job->decisions.owner, err);
+	} else {
+		job->read.done(job->read.owner, err);
+	}
 	free(job);
 }
 
@@ -157,16 +162,41 @@ static void on_item(void *owner, struct inbox_item *inbox_item)
 
 /* ---- what goes out ---- */
 
-struct store_batch *store_batch_new(const char *node, const uint8_t *run_id)
+static struct store_batch *new_batch(void)
 {
 	struct store_batch *batch = xcalloc(1, sizeof(*batch));
 
-	(void)snprintf(batch->node, sizeof(batch->node), "%s", node);
-	memcpy(batch->run_id, run_id, REPORT_RUN_ID_BYTES);
 	/* What came in one message packs to about its size again. */
 	batch->bodies = BUFFER_MAX((size_t)2 * MQ_RECV_MAX);
 	batch->item.event = STORE_WRITTEN;
 	return batch;
+}
+
+struct store_batch *store_batch_new(const char *node, const uint8_t *run_id)
+{
+	struct store_batch *batch = new_batch();
+
+	(void)snprintf(batch->node, sizeof(batch->node), "%s", node);
+	memcpy(batch->run_id, run_id, REPORT_RUN_ID_BYTES);
+	return batch;
+}
+
+struct store_batch *store_decisions_new(void)
+{
+	struct store_batch *batch = new_batch();
+
+	batch->is_decisions = true;
+	return batch;
+}
+
+/* The last of bodies from row.offset on. */
+static void add_row(struct store_batch *batch, struct batch_row row)
+{
+	batch->rows = xgrow(batch->rows, batch->count, &batch->capacity,
+		sizeof(*batch->rows));
+	row.len = batch->bodies.len - row.offset;
+	batch->rows[batch->count] = row;
+	batch->count++;
 }
 
 void store_batch_add(struct store_batch *batch, const struct report *report,
@@ -175,15 +205,19 @@ void store_batch_add(struct store_batch *batch, const struct report *report,
 	size_t offset = batch->bodies.len;
 
 	wire_pack_report(&batch->bodies, report);
-	batch->rows = xgrow(batch->rows, batch->count, &batch->capacity,
-		sizeof(*batch->rows));
-	batch->rows[batch->count] = (struct batch_row){
-		.seq = report->seq,
-		.sample_ms = sample_ms,
-		.offset = offset,
-		.len = batch->bodies.len - offset,
-	};
-	batch->count++;
+	add_row(batch,
+		(struct batch_row){ .seq = report->seq,
+			.sample_ms = sample_ms,
+			.offset = offset });
+}
+
+void store_decisions_add(struct store_batch *batch,
+	const struct decision_record *record)
+{
+	size_t offset = batch->bodies.len;
+
+	wire_pack_decision(&batch->bodies, record);
+	add_row(batch, (struct batch_row){ .offset = offset });
 }
 
 void store_batch_free(struct store_batch *batch)
@@ -233,26 +267,60 @@ int store_write(struct store *store, struct store_batch *batch,
 	return 0;
 }
 
-int store_query(struct store *store, const struct store_read *read,
-	struct error *err)
+/* NULL: err says why not. */
+static struct store_job *new_job(struct store *store, struct error *err)
 {
 	struct store_job *job;
 
 	if (!is_usable(store)) {
-		return error_set(err, -ESHUTDOWN, "the store is not open");
+		(void)error_set(err, -ESHUTDOWN, "the store is not open");
+		return NULL;
 	}
 	if (store->jobs == STORE_READS_MAX) {
-		return error_set(err, -EBUSY, "%d queries are waiting already",
+		(void)error_set(err, -EBUSY, "%d queries are waiting already",
 			STORE_READS_MAX);
+		return NULL;
 	}
 	store->jobs++;
 	job = xcalloc(1, sizeof(*job));
 	job->item.event = STORE_QUERIED;
-	job->read = *read;
+	return job;
+}
+
+static void queue_job(struct store *store, struct store_job *job)
+{
 	uv_mutex_lock(&store->mutex);
 	*store->last_job = job;
 	store->last_job = &job->next;
 	uv_cond_signal(&store->wake_reader);
 	uv_mutex_unlock(&store->mutex);
+}
+
+int store_query(struct store *store, const struct store_read *read,
+	struct error *err)
+{
+	struct error error;
+	struct store_job *job = new_job(store, &error);
+
+	if (job == NULL) {
+		return error_set(err, error.code, "%s", error.text);
+	}
+	job->read = *read;
+	queue_job(store, job);
+	return 0;
+}
+
+int store_query_decisions(struct store *store,
+	const struct store_decisions_read *read, struct error *err)
+{
+	struct error error;
+	struct store_job *job = new_job(store, &error);
+
+	if (job == NULL) {
+		return error_set(err, error.code, "%s", error.text);
+	}
+	job->is_decisions = true;
+	job->decisions = *read;
+	queue_job(store, job);
 	return 0;
 }

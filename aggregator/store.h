@@ -12,6 +12,7 @@
 #pragma once
 
 #include "lib/error.h"
+#include "proto/decision.h"
 #include "proto/report.h"
 
 #include <stdbool.h>
@@ -45,6 +46,7 @@ struct store_options {
 	void (*opened)(void *owner, const struct error *err);
 	void (*closed)(void *owner);
 	void *owner;
+	uint64_t decisions_kept_us; /* decision records are deleted later */
 };
 
 /* Opens in the background; opened says how it went. Never NULL. */
@@ -63,6 +65,11 @@ struct store_batch *store_batch_new(const char *node, const uint8_t *run_id);
 void store_batch_add(struct store_batch *batch, const struct report *report,
 	uint64_t sample_ms);
 void store_batch_free(struct store_batch *batch); /* NULL is fine */
+
+/* A batch of decision records instead, for the same store_write(). */
+struct store_batch *store_decisions_new(void);
+void store_decisions_add(struct store_batch *batch,
+	const struct decision_record *record);
 
 /* Called when the batch's fate is known. Reports that were there already count
  * as stored. */
@@ -88,3 +95,22 @@ struct store_read {
  * -EBUSY: too many are waiting; -ESHUTDOWN: not open, or closing. */
 must_check int store_query(struct store *store, const struct store_read *read,
 	struct error *err);
+
+enum { STORE_DECISIONS_MAX = 1000 }; /* given by one query */
+
+/* Decision records, newest first. */
+struct store_decisions_read {
+	char namespace[DECISION_NAME_MAX];
+	char pod[DECISION_NAME_MAX]; /* "": of all pods */
+	uint64_t from_ms, to_ms;     /* when they were made; to is exclusive */
+	size_t limit;		     /* up to STORE_DECISIONS_MAX */
+	/* On the reader's thread; false ends it. */
+	bool (*record)(void *owner, const struct decision_record *record);
+	/* On the loop's thread; err is NULL if all were given. */
+	void (*done)(void *owner, const struct error *err);
+	void *owner;
+};
+
+/* As store_query(). */
+must_check int store_query_decisions(struct store *store,
+	const struct store_decisions_read *read, struct error *err);

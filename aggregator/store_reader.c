@@ -1,3 +1,4 @@
+#include "aggregator/store_decisions.h"
 #include "aggregator/store_thread.h"
 
 #include <errno.h>
@@ -104,7 +105,10 @@ void store_reader_run(void *argument)
 			r = store_db_open(&db, store->path, &job->error);
 		}
 		if (r == 0) {
-			r = run_query(db, job, store, &job->error);
+			r = job->is_decisions
+				? decisions_read(db, &job->decisions,
+					  &job->error)
+				: run_query(db, job, store, &job->error);
 		}
 		if (r == 0 && atomic_load(&store->stopping)) {
 			(void)error_set(&job->error, -ECANCELED,

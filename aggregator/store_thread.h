@@ -41,6 +41,7 @@ struct store_batch {
 	struct batch_row *rows;
 	size_t count, capacity;
 	struct buffer bodies;
+	bool is_decisions; /* not reports: node, run_id and seq say nothing */
 	size_t held_bytes; /* memory it takes; set when it is queued */
 	store_written done;
 	void *owner;
@@ -51,6 +52,8 @@ struct store_job { /* a query */
 	struct store_item item;
 	struct store_job *next;
 	struct store_read read;
+	bool is_decisions; /* what is asked for is this, not read */
+	struct store_decisions_read decisions;
 	struct error error; /* code 0: all rows were given */
 };
 

@@ -1,3 +1,4 @@
+#include "aggregator/store_decisions.h"
 #include "aggregator/store_file.h"
 #include "aggregator/store_retention.h"
 #include "aggregator/store_thread.h"
@@ -24,6 +25,7 @@ struct writer {
 	struct store_file file;
 	struct sqlite3_stmt *find_node, *add_node, *add_report;
 	struct retention *retention;
+	struct decisions *decisions;
 	struct log_limit complaints;
 	bool is_failing; /* the last group was not written */
 	bool is_damage_marked;
@@ -115,6 +117,10 @@ static int open_database(struct writer *w, struct store_opening *opening,
 		r = retention_new(&w->retention, w->db,
 			store->options.retention_us, err);
 	}
+	if (r == 0) {
+		r = decisions_new(&w->decisions, w->db,
+			store->options.decisions_kept_us, err);
+	}
 	return r < 0 ? r : read_seeds(opening, w->db, err);
 }
 
@@ -124,6 +130,7 @@ static void close_database(struct writer *w)
 	(void)sqlite3_finalize(take_ptr(w->add_node));
 	(void)sqlite3_finalize(take_ptr(w->add_report));
 	retention_free(take_ptr(w->retention));
+	decisions_free(take_ptr(w->decisions));
 	(void)sqlite3_close(take_ptr(w->db));
 }
 
@@ -228,8 +235,12 @@ static int write_batch(struct writer *w, const struct store_batch *batch,
 	struct error *err)
 {
 	int64_t node = 0;
-	int r = find_node(&node, w, batch->node, err);
+	int r;
 
+	if (batch->is_decisions) {
+		return decisions_write(w->decisions, batch, err);
+	}
+	r = find_node(&node, w, batch->node, err);
 	for (size_t i = 0; r == 0 && i < batch->count; i++) {
 		const struct batch_row *row = &batch->rows[i];
 		struct sqlite3_stmt *add = w->add_report;

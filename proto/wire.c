@@ -9,13 +9,15 @@
 #include <string.h>
 
 /* Field numbers of plimsoll.proto that are written by hand below, because the
- * reports of a batch are packed already. A test holds them together. */
+ * reports and decisions of a batch are packed already. A test holds them together. */
 enum {
 	FIELD_REQUEST_BATCH = 2,
 	FIELD_BATCH_NODE = 1,
 	FIELD_BATCH_RUN_ID = 2,
 	FIELD_BATCH_SENT = 3,
 	FIELD_BATCH_REPORTS = 4,
+	FIELD_REQUEST_DECISIONS = 4,
+	FIELD_DECISIONS = 1,
 };
 enum { TYPE_VARINT = 0, TYPE_BYTES = 2 };
 
@@ -76,6 +78,22 @@ void wire_pack_batch(struct buffer *out, const struct batch_out *batch)
 	for (size_t i = 0; i < batch->count; i++) {
 		put_bytes(out, FIELD_BATCH_REPORTS, batch->reports[i].bytes,
 			batch->reports[i].len);
+	}
+}
+
+void wire_pack_decisions(struct buffer *out,
+	const struct packed_decision *decisions, size_t count)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size += bytes_size(decisions[i].len);
+	}
+	put_varint(out, FIELD_REQUEST_DECISIONS << 3 | TYPE_BYTES);
+	put_varint(out, size);
+	for (size_t i = 0; i < count; i++) {
+		put_bytes(out, FIELD_DECISIONS, decisions[i].bytes,
+			decisions[i].len);
 	}
 }
 
@@ -160,20 +178,6 @@ void wire_pack_refused(struct buffer *out, const char *reason)
 
 /* ---- wire to ours ---- */
 
-/* For texts that are shown and never used as keys: any bytes, made printable,
- * cut to fit. */
-static void get_shown(char *out, size_t size, const char *text)
-{
-	size_t len = text == NULL ? 0 : strnlen(text, size - 1);
-
-	for (size_t i = 0; i < len; i++) {
-		char c = text[i];
-
-		out[i] = (char)(c < ' ' || c > '~' ? '?' : c);
-	}
-	out[len] = '\0';
-}
-
 static int get_run_id(uint8_t *out, const ProtobufCBinaryData *bytes,
 	struct error *err)
 {
@@ -209,7 +213,7 @@ static int get_hello(struct hello *out, const Plimsoll__Hello *wire,
 
 	out->token = NULL;
 	out->role = (enum hello_role)wire->role;
-	get_shown(out->version, sizeof(out->version), wire->version);
+	wire_get_shown(out->version, sizeof(out->version), wire->version);
 	if (r == 0) {
 		r = wire_check_enum((int)wire->role, HELLO_SCHEDULER, "role",
 			err);
@@ -282,6 +286,10 @@ static int get_request(struct wire_request *out, const Plimsoll__Request *wire,
 		out->snapshot.epoch = wire->snapshot->epoch;
 		out->snapshot.rev = wire->snapshot->rev;
 		return 0;
+	case PLIMSOLL__REQUEST__KIND_DECISIONS:
+		out->kind = WIRE_DECISIONS;
+		return wire_decisions_from(&out->decisions, wire->decisions,
+			err);
 	case PLIMSOLL__REQUEST__KIND__NOT_SET:
 	default:
 		return error_set(err, -EBADMSG, "unknown kind of request");
@@ -318,6 +326,8 @@ void wire_request_fini(struct wire_request *request)
 		explicit_bzero(request->hello.token,
 			strlen(request->hello.token));
 		free(request->hello.token);
+	} else if (request->kind == WIRE_DECISIONS) {
+		free(request->decisions.records);
 	}
 }
 
@@ -327,8 +337,8 @@ static int get_reply(struct wire_reply *out, const Plimsoll__Reply *wire,
 	switch (wire->kind_case) {
 	case PLIMSOLL__REPLY__KIND_WELCOME:
 		out->kind = WIRE_WELCOME;
-		get_shown(out->welcome_version, sizeof(out->welcome_version),
-			wire->welcome->version);
+		wire_get_shown(out->welcome_version,
+			sizeof(out->welcome_version), wire->welcome->version);
 		return 0;
 	case PLIMSOLL__REPLY__KIND_ACK:
 		out->kind = WIRE_ACK;
@@ -344,7 +354,7 @@ static int get_reply(struct wire_reply *out, const Plimsoll__Reply *wire,
 		return wire_snapshot_from(&out->snapshot, wire->snapshot, err);
 	case PLIMSOLL__REPLY__KIND_REFUSED:
 		out->kind = WIRE_REFUSED;
-		get_shown(out->refused, sizeof(out->refused),
+		wire_get_shown(out->refused, sizeof(out->refused),
 			wire->refused->reason);
 		return 0;
 	case PLIMSOLL__REPLY__KIND__NOT_SET:

@@ -7,12 +7,14 @@
 
 #include "lib/buffer.h"
 #include "lib/error.h"
+#include "proto/decision.h"
 #include "proto/load.h"
 #include "proto/report.h"
 
 enum {
 	WIRE_REPORTS_MAX = 1024, /* per batch */
 	WIRE_NODES_MAX = 16384,	 /* per snapshot */
+	WIRE_DECISIONS_MAX = 64, /* per batch */
 	WIRE_TOKEN_MAX = 16384,	 /* bytes of a ServiceAccount token */
 };
 
@@ -55,14 +57,26 @@ struct batch_out {
 	size_t count;
 };
 
+/* A decision as wire_pack_decision() made it. */
+struct packed_decision {
+	const uint8_t *bytes;
+	size_t len;
+};
+
 struct snapshot_request {
 	uint64_t epoch, rev;
+};
+
+struct decision_batch {
+	struct decision_record *records; /* owned */
+	size_t count;
 };
 
 enum wire_request_kind {
 	WIRE_HELLO,
 	WIRE_BATCH,
 	WIRE_SNAPSHOT_REQUEST,
+	WIRE_DECISIONS, /* answered by an ack */
 };
 
 struct wire_request {
@@ -71,6 +85,7 @@ struct wire_request {
 		struct hello hello;
 		struct batch batch;
 		struct snapshot_request snapshot;
+		struct decision_batch decisions;
 	};
 };
 
@@ -121,6 +136,9 @@ void wire_pack_hello(struct buffer *out, const struct hello *hello);
 void wire_pack_batch(struct buffer *out, const struct batch_out *batch);
 void wire_pack_snapshot_request(struct buffer *out,
 	const struct snapshot_request *request);
+/* Of decisions as wire_pack_decision() made them. */
+void wire_pack_decisions(struct buffer *out,
+	const struct packed_decision *decisions, size_t count);
 void wire_pack_welcome(struct buffer *out, const char *version);
 void wire_pack_ack(struct buffer *out, const struct ack *ack);
 void wire_pack_snapshot(struct buffer *out, const struct snapshot *snapshot);
@@ -130,6 +148,12 @@ void wire_pack_refused(struct buffer *out, const char *reason);
 void wire_pack_report(struct buffer *out, const struct report *report);
 must_check int wire_unpack_report(struct report *out, const uint8_t *bytes,
 	size_t len, struct error *err);
+
+/* One decision by itself, as senders and the store keep it. The same checks. */
+void wire_pack_decision(struct buffer *out,
+	const struct decision_record *record);
+must_check int wire_unpack_decision(struct decision_record *out,
+	const uint8_t *bytes, size_t len, struct error *err);
 
 /* Bytes that a packed report of len bytes adds to a batch. */
 size_t wire_batched_size(size_t len);

@@ -72,6 +72,18 @@ int wire_get_doubles(void *ours, const void *wire, struct wire_table table,
 	return 0;
 }
 
+void wire_get_shown(char *out, size_t size, const char *text)
+{
+	size_t len = text == NULL ? 0 : strnlen(text, size - 1);
+
+	for (size_t i = 0; i < len; i++) {
+		char c = text[i];
+
+		out[i] = (char)(c < ' ' || c > '~' ? '?' : c);
+	}
+	out[len] = '\0';
+}
+
 int wire_get_name(char *out, size_t size, const char *text, const char *what,
 	struct error *err)
 {

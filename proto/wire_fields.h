@@ -83,6 +83,14 @@ void wire_hugepages_put(struct wire_hugepages *wire,
 must_check int wire_hugepages_get(struct hugepages *ours, size_t *count,
 	Plimsoll__HugePages *const *wire, size_t wire_count, struct error *err);
 
+/* For texts that are shown and never used as keys: any bytes, made printable,
+ * cut to fit. text may be NULL. */
+void wire_get_shown(char *out, size_t size, const char *text);
+
+/* -EBADMSG. On failure *out needs no release. */
+must_check int wire_decisions_from(struct decision_batch *out,
+	const Plimsoll__DecisionBatch *wire, struct error *err);
+
 /* The snapshot message inside a Reply. */
 void wire_snapshot_append(struct buffer *out, const struct snapshot *snapshot);
 must_check int wire_snapshot_from(struct snapshot *out,

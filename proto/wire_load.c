@@ -162,17 +162,6 @@ static int get_vms(struct node_load *ours, const Plimsoll__NodeLoad *wire,
 	return r;
 }
 
-static void get_detail(struct node_load *ours, const char *text)
-{
-	size_t len = strnlen(text, sizeof(ours->kvm_detail) - 1);
-
-	for (size_t i = 0; i < len; i++) {
-		char c = text[i];
-
-		ours->kvm_detail[i] = (char)(c < ' ' || c > '~' ? '?' : c);
-	}
-}
-
 static int get_load(struct node_load *ours, const Plimsoll__NodeLoad *wire,
 	struct error *err)
 {
@@ -192,9 +181,8 @@ static int get_load(struct node_load *ours, const Plimsoll__NodeLoad *wire,
 		? wire->age_us
 		: WIRE_TIME_MAX_US;
 	ours->interval_ms = wire->interval_ms;
-	if (wire->kvm_detail != NULL) {
-		get_detail(ours, wire->kvm_detail);
-	}
+	wire_get_shown(ours->kvm_detail, sizeof(ours->kvm_detail),
+		wire->kvm_detail);
 	if (r == 0) {
 		r = wire_hugepages_get(ours->hugepages, &ours->hugepages_count,
 			wire->hugepages, wire->n_hugepages, err);

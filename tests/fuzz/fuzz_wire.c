@@ -47,6 +47,26 @@ static void pack_batch(struct buffer *out, const struct batch *batch)
 	wire_pack_batch(out, &envelope);
 }
 
+static void pack_decisions(struct buffer *out,
+	const struct decision_batch *batch)
+{
+	scoped_free struct buffer *bytes =
+		xcalloc(batch->count, sizeof(*bytes));
+	scoped_free struct packed_decision *packed =
+		xcalloc(batch->count, sizeof(*packed));
+
+	for (size_t i = 0; i < batch->count; i++) {
+		bytes[i] = BUFFER_MAX(PACKED_MAX);
+		wire_pack_decision(&bytes[i], &batch->records[i]);
+		packed[i].bytes = bytes_of(&bytes[i]);
+		packed[i].len = bytes[i].len;
+	}
+	wire_pack_decisions(out, packed, batch->count);
+	for (size_t i = 0; i < batch->count; i++) {
+		buffer_fini(&bytes[i]);
+	}
+}
+
 static void pack_request(struct buffer *out, const struct wire_request *request)
 {
 	switch (request->kind) {
@@ -58,6 +78,9 @@ static void pack_request(struct buffer *out, const struct wire_request *request)
 		break;
 	case WIRE_SNAPSHOT_REQUEST:
 		wire_pack_snapshot_request(out, &request->snapshot);
+		break;
+	case WIRE_DECISIONS:
+		pack_decisions(out, &request->decisions);
 		break;
 	}
 }
@@ -117,6 +140,18 @@ static bool repack_report(struct buffer *out, const uint8_t *data, size_t size)
 	return true;
 }
 
+static bool repack_decision(struct buffer *out, const uint8_t *data,
+	size_t size)
+{
+	static struct decision_record record;
+
+	if (wire_unpack_decision(&record, data, size, NULL) < 0) {
+		return false;
+	}
+	wire_pack_decision(out, &record);
+	return true;
+}
+
 static void check(bool (*repack)(struct buffer *, const uint8_t *, size_t),
 	const uint8_t *data, size_t size)
 {
@@ -138,5 +173,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check(repack_request, data, size);
 	check(repack_reply, data, size);
 	check(repack_report, data, size);
+	check(repack_decision, data, size);
 	return 0;
 }

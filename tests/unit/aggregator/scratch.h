@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define SCRATCH_DECISIONS_KEPT_US UINT64_C(3600000000)
+
 struct scratch {
 	uv_loop_t loop;
 	char dir[96], db[128];
@@ -58,7 +60,7 @@ static inline void scratch_written(void *owner, bool is_stored)
 static inline void scratch_open(struct scratch *s, uint64_t retention_us)
 {
 	struct store_options options = { s->db, retention_us, scratch_seed,
-		scratch_opened, scratch_closed, s };
+		scratch_opened, scratch_closed, s, SCRATCH_DECISIONS_KEPT_US };
 
 	s->is_opened = false;
 	s->is_closed = false;

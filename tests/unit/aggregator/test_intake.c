@@ -319,11 +319,33 @@ static void a_snapshot_comes_at_once_or_with_a_change(void **state)
 	assert_int_equal(snapshot->rev, 2);
 }
 
+static void decisions_are_acknowledged_when_they_are_stored(void **state)
+{
+	struct fixture *f = *state;
+	struct decision_record record = { .namespace = "a",
+		.pod = "b",
+		.uid = "c",
+		.policy = "p",
+		.wall_us = clock_wall_us() };
+	scoped_buffer struct buffer packed = BUFFER_MAX(10000);
+	scoped_buffer struct buffer out = BUFFER_MAX(10000);
+	struct packed_decision one;
+
+	wire_pack_decision(&packed, &record);
+	one = (struct packed_decision){ (const uint8_t *)packed.data,
+		packed.len };
+	wire_pack_decisions(&out, &one, 1);
+	send_and_wait(f, &out);
+	assert_int_equal(f->agent.reply.kind, WIRE_ACK);
+	assert_true(f->agent.reply.ack.stored);
+}
+
 #define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		test(decisions_are_acknowledged_when_they_are_stored),
 		test(a_batch_is_stored_and_live),
 		test(without_a_hello_nothing_is_taken),
 		test(a_hello_is_for_its_connection_only),

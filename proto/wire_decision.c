@@ -1,0 +1,268 @@
+#include "lib/memory.h"
+#include "proto/wire_fields.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct wire_field share_fields[] = {
+#define X(field)                                                               \
+	WIRE_FIELD(Plimsoll__DecisionCandidate, decision_candidate, field),
+	DECISION_SHARES(X)
+#undef X
+		WIRE_FIELD(Plimsoll__DecisionCandidate, decision_candidate,
+			score),
+};
+
+static const struct wire_field term_fields[] = {
+	WIRE_FIELD(Plimsoll__DecisionTerm, decision_term, points),
+};
+
+static const struct wire_field age_fields[] = {
+	WIRE_FIELD(Plimsoll__DecisionCandidate, decision_candidate,
+		load_age_us),
+};
+
+static const struct wire_field record_fields[] = {
+	WIRE_FIELD(Plimsoll__Decision, decision_record, margin),
+};
+
+/* ---- ours to wire ---- */
+
+/* One record and all that its message points to. */
+struct wire_decision {
+	Plimsoll__Decision decision;
+	struct decision_record copy;
+	Plimsoll__DecisionCandidate best[DECISION_BEST_MAX];
+	Plimsoll__DecisionCandidate *best_pointers[DECISION_BEST_MAX];
+	Plimsoll__DecisionTerm terms[DECISION_BEST_MAX][DECISION_TERMS_MAX];
+	Plimsoll__DecisionTerm
+		*term_pointers[DECISION_BEST_MAX][DECISION_TERMS_MAX];
+	Plimsoll__DecisionRejection rejections[DECISION_REASONS_MAX];
+	Plimsoll__DecisionRejection *rejection_pointers[DECISION_REASONS_MAX];
+};
+
+static void put_candidate(struct wire_decision *wire, size_t i)
+{
+	struct decision_candidate *ours = &wire->copy.best[i];
+	Plimsoll__DecisionCandidate *out = &wire->best[i];
+
+	plimsoll__decision_candidate__init(out);
+	out->node = ours->node;
+	wire_put_integers(out, ours, WIRE_TABLE(age_fields));
+	wire_put_doubles(out, ours, WIRE_TABLE(share_fields));
+	for (size_t k = 0; k < ours->term_count; k++) {
+		Plimsoll__DecisionTerm *term = &wire->terms[i][k];
+
+		plimsoll__decision_term__init(term);
+		term->name = ours->terms[k].name;
+		wire_put_doubles(term, &ours->terms[k],
+			WIRE_TABLE(term_fields));
+		wire->term_pointers[i][k] = term;
+	}
+	out->n_terms = ours->term_count;
+	out->terms = wire->term_pointers[i];
+	wire->best_pointers[i] = out;
+}
+
+static void put_rejections(struct wire_decision *wire)
+{
+	for (size_t i = 0; i < wire->copy.rejection_count; i++) {
+		Plimsoll__DecisionRejection *out = &wire->rejections[i];
+
+		plimsoll__decision_rejection__init(out);
+		out->reason = wire->copy.rejections[i].reason;
+		out->has_nodes = true;
+		out->nodes = wire->copy.rejections[i].nodes;
+		wire->rejection_pointers[i] = out;
+	}
+	wire->decision.n_rejections = wire->copy.rejection_count;
+	wire->decision.rejections = wire->rejection_pointers;
+}
+
+static void put_decision(struct wire_decision *wire,
+	const struct decision_record *ours)
+{
+	Plimsoll__Decision *out = &wire->decision;
+	struct decision_record *copy = &wire->copy;
+
+	*copy = *ours;
+	plimsoll__decision__init(out);
+	out->namespace_ = copy->namespace;
+	out->pod = copy->pod;
+	out->uid = copy->uid;
+	out->has_wall_us = true;
+	out->wall_us = copy->wall_us;
+	out->policy = copy->policy;
+	out->chosen = copy->chosen[0] == '\0' ? NULL : copy->chosen;
+	out->has_nodes = true;
+	out->nodes = copy->nodes;
+	out->has_feasible = true;
+	out->feasible = copy->feasible;
+	out->sentence = copy->sentence;
+	wire_put_doubles(out, copy, WIRE_TABLE(record_fields));
+	for (size_t i = 0; i < copy->best_count; i++) {
+		put_candidate(wire, i);
+	}
+	out->n_best = copy->best_count;
+	out->best = wire->best_pointers;
+	put_rejections(wire);
+}
+
+void wire_pack_decision(struct buffer *out,
+	const struct decision_record *record)
+{
+	scoped_free struct wire_decision *wire = xcalloc(1, sizeof(*wire));
+
+	put_decision(wire, record);
+	wire_append(out, &wire->decision.base);
+}
+
+/* ---- wire to ours ---- */
+
+static int get_term(struct decision_term *ours,
+	const Plimsoll__DecisionTerm *wire, struct error *err)
+{
+	int r = wire_get_name(ours->name, sizeof(ours->name), wire->name,
+		"term", err);
+
+	return r == 0
+		? wire_get_doubles(ours, wire, WIRE_TABLE(term_fields), err)
+		: r;
+}
+
+static int get_candidate(struct decision_candidate *ours,
+	const Plimsoll__DecisionCandidate *wire, struct error *err)
+{
+	int r = wire_get_name(ours->node, sizeof(ours->node), wire->node,
+		"node", err);
+
+	if (r == 0 && wire->n_terms > DECISION_TERMS_MAX) {
+		r = error_set(err, -EBADMSG, "%zu terms of one score",
+			wire->n_terms);
+	}
+	if (r == 0) {
+		wire_get_integers(ours, wire, WIRE_TABLE(age_fields));
+		r = wire_get_doubles(ours, wire, WIRE_TABLE(share_fields), err);
+	}
+	while (r == 0 && ours->term_count < wire->n_terms) {
+		r = get_term(&ours->terms[ours->term_count],
+			wire->terms[ours->term_count], err);
+		ours->term_count++;
+	}
+	return r;
+}
+
+static int get_names(struct decision_record *ours,
+	const Plimsoll__Decision *wire, struct error *err)
+{
+	int r = wire_get_name(ours->namespace, sizeof(ours->namespace),
+		wire->namespace_, "namespace", err);
+
+	if (r == 0) {
+		r = wire_get_name(ours->pod, sizeof(ours->pod), wire->pod,
+			"pod", err);
+	}
+	if (r == 0) {
+		r = wire_get_name(ours->uid, sizeof(ours->uid), wire->uid,
+			"uid", err);
+	}
+	if (r == 0) {
+		r = wire_get_name(ours->policy, sizeof(ours->policy),
+			wire->policy, "policy", err);
+	}
+	if (r == 0 && wire->chosen != NULL) {
+		r = wire_get_name(ours->chosen, sizeof(ours->chosen),
+			wire->chosen, "chosen", err);
+	}
+	return r;
+}
+
+static int get_numbers(struct decision_record *ours,
+	const Plimsoll__Decision *wire, struct error *err)
+{
+	if (wire->wall_us > WIRE_TIME_MAX_US) {
+		return error_set(err, -EBADMSG, "wall_us is no time");
+	}
+	if (wire->n_best > DECISION_BEST_MAX ||
+		wire->n_rejections > DECISION_REASONS_MAX) {
+		return error_set(err, -EBADMSG,
+			"%zu best nodes and %zu reasons in one decision",
+			wire->n_best, wire->n_rejections);
+	}
+	ours->wall_us = wire->wall_us;
+	ours->nodes = wire->nodes;
+	ours->feasible = wire->feasible;
+	return wire_get_doubles(ours, wire, WIRE_TABLE(record_fields), err);
+}
+
+static int decision_from(struct decision_record *ours,
+	const Plimsoll__Decision *wire, struct error *err)
+{
+	int r = get_names(ours, wire, err);
+
+	if (r == 0) {
+		r = get_numbers(ours, wire, err);
+	}
+	if (r < 0) {
+		return r;
+	}
+	wire_get_shown(ours->sentence, sizeof(ours->sentence), wire->sentence);
+	for (size_t i = 0; i < wire->n_rejections; i++) {
+		struct decision_rejection *out = &ours->rejections[i];
+
+		wire_get_shown(out->reason, sizeof(out->reason),
+			wire->rejections[i]->reason);
+		out->nodes = wire->rejections[i]->nodes;
+	}
+	ours->rejection_count = wire->n_rejections;
+	while (r == 0 && ours->best_count < wire->n_best) {
+		r = get_candidate(&ours->best[ours->best_count],
+			wire->best[ours->best_count], err);
+		ours->best_count++;
+	}
+	return r;
+}
+
+int wire_unpack_decision(struct decision_record *out, const uint8_t *bytes,
+	size_t len, struct error *err)
+{
+	struct wire_budget budget;
+	ProtobufCAllocator *allocator = wire_budget_init(&budget);
+	Plimsoll__Decision *wire =
+		plimsoll__decision__unpack(allocator, len, bytes);
+	int r;
+
+	*out = (struct decision_record){ 0 };
+	if (wire == NULL) {
+		return error_set(err, -EBADMSG, "the bytes are no decision");
+	}
+	r = decision_from(out, wire, err);
+	plimsoll__decision__free_unpacked(wire, allocator);
+	return r;
+}
+
+int wire_decisions_from(struct decision_batch *out,
+	const Plimsoll__DecisionBatch *wire, struct error *err)
+{
+	struct decision_batch batch = { 0 };
+	int r = 0;
+
+	if (wire->n_decisions == 0 || wire->n_decisions > WIRE_DECISIONS_MAX) {
+		return error_set(err, -EBADMSG, "a batch of %zu decisions",
+			wire->n_decisions);
+	}
+	batch.records = xcalloc(wire->n_decisions, sizeof(*batch.records));
+	while (r == 0 && batch.count < wire->n_decisions) {
+		r = decision_from(&batch.records[batch.count],
+			wire->decisions[batch.count], err);
+		batch.count++;
+	}
+	if (r < 0) {
+		free(batch.records);
+		return r;
+	}
+	*out = batch;
+	return 0;
+}

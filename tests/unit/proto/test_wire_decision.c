@@ -1,0 +1,267 @@
+/* Decisions on the wire: every field there and back, and every refusal. */
+#include "proto/wire.h"
+
+#include "lib/memory.h"
+#include "tests/support/cm.h"
+
+#include <errno.h>
+#include <math.h>
+#include <plimsoll.pb-c.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BYTES_MAX = 16 << 20 };
+
+static const uint8_t *bytes_of(const struct buffer *b)
+{
+	return (const uint8_t *)(b->data == NULL ? "" : b->data);
+}
+
+static void fill_candidate(struct decision_candidate *c, size_t i)
+{
+	(void)snprintf(c->node, sizeof(c->node), "node-%zu", i);
+	c->score = 90.5 - (double)i;
+	c->load_age_us = i % 2 == 0 ? 1500000 + i : REPORT_UNKNOWN;
+	c->trust = 1;
+	c->cpu_used = 0.31;
+	c->cpu_expected = 0.35;
+	c->cpu_by_requests = NAN;
+	c->memory_by_requests = 0.5;
+	c->contention = i % 3 == 0 ? NAN : 0.02;
+	c->term_count = i % (DECISION_TERMS_MAX + 1);
+	for (size_t k = 0; k < c->term_count; k++) {
+		(void)snprintf(c->terms[k].name, sizeof(c->terms[k].name),
+			"term_%zu", k);
+		c->terms[k].points = k == 3 ? NAN : (double)k / 7;
+	}
+}
+
+/* As full as it gets. */
+static struct decision_record *full_record(void)
+{
+	struct decision_record *r = xcalloc(1, sizeof(*r));
+
+	(void)snprintf(r->namespace, sizeof(r->namespace), "prod");
+	(void)snprintf(r->pod, sizeof(r->pod), "virt-launcher-a");
+	(void)snprintf(r->uid, sizeof(r->uid), "u-1");
+	r->wall_us = 1780000000000000;
+	(void)snprintf(r->policy, sizeof(r->policy), "real-load");
+	(void)snprintf(r->chosen, sizeof(r->chosen), "node-0");
+	r->nodes = 5000;
+	r->feasible = 4000;
+	r->margin = 1.25;
+	memset(r->sentence, 'x', sizeof(r->sentence) - 1);
+	r->best_count = DECISION_BEST_MAX;
+	for (size_t i = 0; i < r->best_count; i++) {
+		fill_candidate(&r->best[i], i);
+	}
+	r->rejection_count = DECISION_REASONS_MAX;
+	for (size_t i = 0; i < r->rejection_count; i++) {
+		(void)snprintf(r->rejections[i].reason,
+			sizeof(r->rejections[i].reason),
+			"Insufficient thing-%zu", i);
+		r->rejections[i].nodes = (uint32_t)i + 1;
+	}
+	return r;
+}
+
+static struct buffer packed(const struct decision_record *record)
+{
+	struct buffer out = BUFFER_MAX(BYTES_MAX);
+
+	wire_pack_decision(&out, record);
+	assert_false(out.overflowed);
+	return out;
+}
+
+static void assert_same_candidate(const struct decision_candidate *a,
+	const struct decision_candidate *b)
+{
+	assert_string_equal(a->node, b->node);
+	assert_true(a->load_age_us == b->load_age_us);
+	assert_int_equal(a->term_count, b->term_count);
+#define X(field)                                                               \
+	assert_true(isnan(a->field) ? isnan(b->field) : a->field == b->field);
+	DECISION_SHARES(X)
+	X(score)
+	for (size_t i = 0; i < a->term_count; i++) {
+		assert_string_equal(a->terms[i].name, b->terms[i].name);
+		X(terms[i].points)
+	}
+#undef X
+}
+
+static void assert_same(const struct decision_record *a,
+	const struct decision_record *b)
+{
+	assert_string_equal(a->namespace, b->namespace);
+	assert_string_equal(a->pod, b->pod);
+	assert_string_equal(a->uid, b->uid);
+	assert_true(a->wall_us == b->wall_us);
+	assert_string_equal(a->policy, b->policy);
+	assert_string_equal(a->chosen, b->chosen);
+	assert_int_equal(a->nodes, b->nodes);
+	assert_int_equal(a->feasible, b->feasible);
+	assert_true(
+		isnan(a->margin) ? isnan(b->margin) : a->margin == b->margin);
+	assert_string_equal(a->sentence, b->sentence);
+	assert_int_equal(a->best_count, b->best_count);
+	for (size_t i = 0; i < a->best_count; i++) {
+		assert_same_candidate(&a->best[i], &b->best[i]);
+	}
+	assert_int_equal(a->rejection_count, b->rejection_count);
+	for (size_t i = 0; i < a->rejection_count; i++) {
+		assert_string_equal(a->rejections[i].reason,
+			b->rejections[i].reason);
+		assert_int_equal(a->rejections[i].nodes,
+			b->rejections[i].nodes);
+	}
+}
+
+static void a_decision_comes_back_as_it_was(void **state)
+{
+	scoped_free struct decision_record *record = full_record();
+	scoped_free struct decision_record *back = xcalloc(1, sizeof(*back));
+	scoped_buffer struct buffer bytes = packed(record);
+
+	(void)state;
+	assert_int_equal(
+		wire_unpack_decision(back, bytes_of(&bytes), bytes.len, NULL),
+		0);
+	assert_same(record, back);
+}
+
+static void no_node_and_no_margin_stay_unknown(void **state)
+{
+	struct decision_record record = { .namespace = "a",
+		.pod = "b",
+		.uid = "c",
+		.policy = "p",
+		.margin = NAN,
+		.nodes = 3 };
+	scoped_free struct decision_record *back = xcalloc(1, sizeof(*back));
+	scoped_buffer struct buffer bytes = packed(&record);
+
+	(void)state;
+	assert_int_equal(
+		wire_unpack_decision(back, bytes_of(&bytes), bytes.len, NULL),
+		0);
+	assert_same(&record, back);
+}
+
+static void a_batch_is_what_protobuf_says_it_is(void **state)
+{
+	scoped_free struct decision_record *record = full_record();
+	scoped_buffer struct buffer one = packed(record);
+	scoped_buffer struct buffer out = BUFFER_MAX(BYTES_MAX);
+	struct packed_decision both[] = { { bytes_of(&one), one.len },
+		{ bytes_of(&one), one.len } };
+	struct wire_request request;
+
+	(void)state;
+	wire_pack_decisions(&out, both, 2);
+	assert_int_equal(
+		wire_unpack_request(&request, bytes_of(&out), out.len, NULL),
+		0);
+	assert_int_equal(request.kind, WIRE_DECISIONS);
+	assert_int_equal(request.decisions.count, 2);
+	assert_same(record, &request.decisions.records[1]);
+	wire_request_fini(&request);
+}
+
+static void too_many_in_a_batch_are_refused(void **state)
+{
+	struct decision_record record = { .namespace = "a",
+		.pod = "b",
+		.uid = "c",
+		.policy = "p",
+		.margin = NAN };
+	scoped_buffer struct buffer one = packed(&record);
+	scoped_buffer struct buffer out = BUFFER_MAX(BYTES_MAX);
+	struct packed_decision many[WIRE_DECISIONS_MAX + 1];
+	struct wire_request request;
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < count_of(many); i++) {
+		many[i] = (struct packed_decision){ bytes_of(&one), one.len };
+	}
+	wire_pack_decisions(&out, many, count_of(many));
+	assert_int_equal(
+		wire_unpack_request(&request, bytes_of(&out), out.len, &err),
+		-EBADMSG);
+	assert_string_equal(err.text, "a batch of 65 decisions");
+	out.len = 0;
+	wire_pack_decisions(&out, many, 0);
+	assert_int_equal(
+		wire_unpack_request(&request, bytes_of(&out), out.len, &err),
+		-EBADMSG);
+	assert_string_equal(err.text, "a batch of 0 decisions");
+}
+
+/* What our own structs cannot say. */
+static void what_is_impossible_is_refused(void **state)
+{
+	static char blank[] = "a b";
+	Plimsoll__DecisionTerm term = PLIMSOLL__DECISION_TERM__INIT;
+	Plimsoll__DecisionTerm *terms[DECISION_TERMS_MAX + 1];
+	Plimsoll__DecisionCandidate best = PLIMSOLL__DECISION_CANDIDATE__INIT;
+	Plimsoll__DecisionCandidate *bests[] = { &best };
+	Plimsoll__Decision wire = PLIMSOLL__DECISION__INIT;
+	static char name[] = "n";
+	const struct {
+		const char *sentence;
+		char *pod;
+		uint64_t wall_us;
+		double score;
+		size_t terms;
+	} cases[] = {
+		{ "pod", blank, 1, 1, 0 },
+		{ "pod", NULL, 1, 1, 0 },
+		{ "wall_us is no time", name, UINT64_MAX, 1, 0 },
+		{ "score is not a finite", name, 1, -1, 0 },
+		{ "score is not a finite", name, 1, INFINITY, 0 },
+		{ "25 terms of one score", name, 1, 1, 25 },
+	};
+
+	(void)state;
+	term.name = name;
+	for (size_t i = 0; i < count_of(terms); i++) {
+		terms[i] = &term;
+	}
+	wire.namespace_ = wire.uid = wire.policy = best.node = name;
+	wire.n_best = 1;
+	wire.best = bests;
+	best.has_score = wire.has_wall_us = true;
+	best.terms = terms;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		scoped_free struct decision_record *back =
+			xcalloc(1, sizeof(*back));
+		uint8_t bytes[1024];
+		struct error err = { 0 };
+		size_t len;
+
+		wire.pod = cases[i].pod;
+		wire.wall_us = cases[i].wall_us;
+		best.score = cases[i].score;
+		best.n_terms = cases[i].terms;
+		len = plimsoll__decision__pack(&wire, bytes);
+		assert_int_equal(wire_unpack_decision(back, bytes, len, &err),
+			-EBADMSG);
+		assert_non_null(strstr(err.text, cases[i].sentence));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_decision_comes_back_as_it_was),
+		cmocka_unit_test(no_node_and_no_margin_stay_unknown),
+		cmocka_unit_test(a_batch_is_what_protobuf_says_it_is),
+		cmocka_unit_test(too_many_in_a_batch_are_refused),
+		cmocka_unit_test(what_is_impossible_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
