@@ -15,6 +15,8 @@
 #include "scheduler/outage.h"
 #include "scheduler/prebind.h"
 #include "scheduler/queue.h"
+#include "scheduler/record.h"
+#include "scheduler/records.h"
 #include "scheduler/reporter.h"
 
 #include <stdlib.h>
@@ -38,6 +40,8 @@ struct placer {
 	struct decision decision;
 	struct feed *feed;
 	struct loads *loads;
+	struct records *records;
+	struct decision_record record; /* of the decision being made */
 	struct binder *binder;
 	struct prebind *prebind;
 	struct volume_plan plan; /* of the pod that is being placed */
@@ -66,12 +70,23 @@ static bool may_decide(const struct placer *placer, int64_t now)
 
 /* ---- one decision ---- */
 
+static void keep_record(struct placer *placer, const char *sentence)
+{
+	record_from(&placer->record, &placer->decision, sentence,
+		clock_wall_us());
+	records_add(placer->records, &placer->record);
+}
+
 static void tell_unschedulable(struct placer *placer, struct waiting *waiting,
 	int64_t now)
 {
 	scoped_buffer struct buffer message = BUFFER_MAX(MESSAGE_MAX);
 
 	decision_message(&message, &placer->decision);
+	if (waiting->message == NULL ||
+		strcmp(waiting->message, message.data) != 0) {
+		keep_record(placer, message.data);
+	}
 	queue_failed(waiting, true, now);
 	if (!notice_unschedulable(placer->reporter, waiting, message.data,
 		    now)) {
@@ -87,6 +102,7 @@ static void assume_and_bind(struct placer *placer, struct waiting *waiting,
 
 	buffer_text(&why, "");
 	decision_sentence(&why, &placer->decision);
+	keep_record(placer, why.data);
 	decision_plan(&placer->decision, &placer->plan);
 	if (placer->plan.count > 0) {
 		prebind_start(placer->prebind, waiting->pod, node->name,
@@ -359,7 +375,12 @@ int placer_new(struct placer **out, uv_loop_t *loop, struct kube_client *client,
 			.on_node = on_load,
 			.owner = placer },
 		err);
+	if (r == 0) {
+		r = records_new(&placer->records, loop, &config->aggregators,
+			&config->dial, err);
+	}
 	if (r < 0) {
+		loads_close(placer->loads);
 		cache_fini(&placer->cache);
 		free(placer);
 		return r;
@@ -415,6 +436,7 @@ void placer_close(struct placer *placer)
 	}
 	feed_close(placer->feed);
 	loads_close(placer->loads);
+	records_close(placer->records);
 	binder_close(placer->binder);
 	prebind_close(placer->prebind);
 	volume_plan_fini(&placer->plan);

@@ -7,6 +7,7 @@ node-busy:     next to nothing is requested, all of its CPUs are at work
 """
 import pathlib
 import sys
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
@@ -97,6 +98,25 @@ class Story(unittest.TestCase):
         now = self.kube.pod("default", pod["metadata"]["name"])
         self.assertIn("plimsoll.io/decision", now["metadata"]["annotations"])
         self.assertEqual(self.kube.condition(pod)["status"], "True")
+        self.assert_recorded(pod["metadata"], events[0]["note"])
+
+    def assert_recorded(self, meta, note):
+        """The aggregator can say why, too."""
+        route = f"/v1/decisions?pod=default/{meta['name']}"
+        record, = eventually("the decision is recorded", lambda: (
+            self.aggregator.json(route)["decisions"]))
+        self.assertEqual(record["uid"], meta["uid"])
+        self.assertEqual(record["chosen"], "node-idle")
+        self.assertEqual(record["nodes"], len(NODES))
+        self.assertIn(record["sentence"], note)
+        best, other = record["best"][:2]
+        self.assertEqual(best["node"], "node-idle")
+        self.assertAlmostEqual(record["margin"],
+                               best["score"] - other["score"], 5)
+        self.assertAlmostEqual(sum(best["terms"].values()), best["score"], 5)
+        self.assertLess(best["cpu_used"], other["cpu_used"])
+        self.assertLess(best["load_age_s"], 15)
+        self.assertGreater(time.time(), record["time"])
 
     def test_3_when_the_busy_node_goes_quiet_the_next_vm_goes_there(self):
         self.machines["node-busy"].busy = 0.02
