@@ -248,6 +248,16 @@ bench-agent: packages-node ## the agent beside node_exporter, and in QEMU
 	@$(MAKE) -s -j$(JOBS) all
 	@python3 tests/bench/agent_bench.py
 
+FLEET = $(OUT)/tests/bench/fleet
+$(FLEET): $(OUT)/tests/bench/fleet_main.o $(OUT)/tests/bench/fleet.o $(ARCHIVES)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+.PHONY: bench-aggregator
+bench-aggregator: packages-node ## the aggregator beside Prometheus and others
+	@tests/support/fetch.sh build/ci/debian prometheus victoria-metrics
+	@$(MAKE) -s -j$(JOBS) all $(FLEET)
+	@python3 tests/bench/aggregator_bench.py
+
 .PHONY: bench-placement
 bench-placement: packages-test ## what policies leave unserved: TRACES=DIR
 	@[ -n "$(TRACES)" ] || { echo "TRACES=DIR is missing: days of VM CPU use" \
