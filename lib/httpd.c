@@ -2,62 +2,21 @@
 
 #include "lib/buffer.h"
 #include "lib/clock.h"
-#include "lib/httpd_clients.h"
+#include "lib/httpd_private.h"
 #include "lib/httpd_socket.h"
-#include "lib/inbox.h"
-#include "lib/json.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
 
 #include <errno.h>
 #include <microhttpd.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum { IDLE_TIMEOUT_S = 15, HEADERS_MAX = 32 << 10 };
 
-enum { REAP_MS = 500 };
-
-enum progress {
-	PROGRESS_READING, /* headers and body are coming in */
-	PROGRESS_SERVING, /* suspended; the loop has it */
-	PROGRESS_REPLIED, /* resumed; the reply is to be queued */
-};
-
-struct http_request {
-	struct inbox_item item;
-	struct httpd *httpd;
-	struct MHD_Connection *connection;
-	LIST_ENTRY(http_request) link; /* in httpd->open, the loop's */
-	const char *method;
-	char *path;
-	struct buffer body;
-	enum progress progress;
-	int status;
-	char *type;
-	char *reply;
-	size_t reply_len;
-	size_t unread; /* its part of httpd->unread */
-};
-
-struct httpd {
-	struct MHD_Daemon *daemon;
-	struct inbox *inbox;
-	struct timer *reaper;
-	http_serve serve;
-	void *owner;
-	LIST_HEAD(request_list, http_request) open; /* the loop's */
-	uv_mutex_t mutex;
-	size_t unread; /* guarded by mutex */
-	bool closing;  /* guarded by mutex */
-	struct clients clients;
-	uint16_t port;
-};
+enum { REAP_MS = 500, READ_BYTES = 64 << 10 };
 
 /* ---- connections ---- */
 
@@ -104,49 +63,27 @@ static void on_connection(void *cls, struct MHD_Connection *connection,
 
 /* ---- one request, on libmicrohttpd's thread ---- */
 
-static struct http_request *request_new(struct httpd *httpd,
-	struct MHD_Connection *connection, const char *url, const char *method)
-{
-	struct http_request *request = xcalloc(1, sizeof(*request));
-
-	request->httpd = httpd;
-	request->connection = connection;
-	request->method = method;
-	request->path = xstrdup(url);
-	request->body = BUFFER_MAX(HTTPD_BODY_MAX);
-	return request;
-}
-
-static void request_free(struct http_request *request)
-{
-	buffer_fini(&request->body);
-	free(request->path);
-	free(request->type);
-	free(request->reply);
-	free(request);
-}
-
-/* Counts an answer's bytes until it is read. False: there are too many. */
-static bool hold_reply(struct http_request *request, size_t len)
-{
-	struct httpd *httpd = request->httpd;
-	bool fits;
-
-	uv_mutex_lock(&httpd->mutex);
-	fits = httpd->unread == 0 || httpd->unread + len <= HTTPD_UNREAD_MAX;
-	if (fits) {
-		httpd->unread += len;
-		request->unread = len;
-	}
-	uv_mutex_unlock(&httpd->mutex);
-	return fits;
-}
-
 static void let_go_of_reply(struct httpd *httpd,
 	const struct http_request *request)
 {
 	uv_mutex_lock(&httpd->mutex);
 	httpd->unread -= request->unread;
+	uv_mutex_unlock(&httpd->mutex);
+}
+
+/* A stream's source is the loop's; once we are closing nobody but
+ * httpd_close() looks after it. */
+static void end_request(struct httpd *httpd, struct http_request *request)
+{
+	if (!request->is_streamed) {
+		httpd_request_free(request);
+		return;
+	}
+	uv_mutex_lock(&httpd->mutex);
+	if (!httpd->closing) {
+		request->progress = PROGRESS_ENDED;
+		inbox_push(httpd->inbox, &request->item);
+	}
 	uv_mutex_unlock(&httpd->mutex);
 }
 
@@ -158,22 +95,64 @@ static void on_completed(void *cls, struct MHD_Connection *connection,
 	(void)code;
 	if (*context != NULL) {
 		let_go_of_reply(httpd, *context);
-		request_free(*context);
+		end_request(httpd, *context);
 		*context = NULL;
 	}
 	/* A kept connection has as long for its next request. */
 	set_state(httpd, connection, CLIENT_ASKING);
 }
 
+/* Hands a request to the loop. False: the server is closing. */
+static bool suspend(struct http_request *request, enum progress progress)
+{
+	struct httpd *httpd = request->httpd;
+	bool open;
+
+	uv_mutex_lock(&httpd->mutex);
+	open = !httpd->closing;
+	if (open) {
+		request->progress = progress;
+		MHD_suspend_connection(request->connection);
+		inbox_push(httpd->inbox, &request->item);
+	}
+	uv_mutex_unlock(&httpd->mutex);
+	return open;
+}
+
+static ssize_t read_stream(void *cls, uint64_t at, char *out, size_t max)
+{
+	struct http_request *request = cls;
+	ssize_t r = stream_read(&request->stream, out, max);
+
+	(void)at;
+	if (r == STREAM_ENDED) {
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	}
+	if (r == STREAM_BROKEN ||
+		(r == STREAM_WANTS_PART &&
+			!suspend(request, PROGRESS_FILLING))) {
+		return MHD_CONTENT_READER_END_WITH_ERROR;
+	}
+	return r;
+}
+
+static struct MHD_Response *response_of(struct http_request *request)
+{
+	if (request->is_streamed) {
+		return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN,
+			READ_BYTES, read_stream, request, NULL);
+	}
+	return MHD_create_response_from_buffer(request->reply_len,
+		take_ptr(request->reply), MHD_RESPMEM_MUST_FREE);
+}
+
 static enum MHD_Result queue_reply(struct MHD_Connection *connection,
 	struct http_request *request)
 {
-	struct MHD_Response *response = MHD_create_response_from_buffer(
-		request->reply_len, request->reply, MHD_RESPMEM_MUST_FREE);
+	struct MHD_Response *response = response_of(request);
 	enum MHD_Result r;
 
 	set_state(request->httpd, connection, CLIENT_READING);
-	request->reply = NULL;
 	(void)MHD_add_response_header(response, "Content-Type", request->type);
 	(void)MHD_add_response_header(response, "Cache-Control", "no-store");
 	(void)MHD_add_response_header(response, "X-Content-Type-Options",
@@ -188,56 +167,18 @@ static enum MHD_Result queue_reply(struct MHD_Connection *connection,
 	return r;
 }
 
-static void set_reply(struct http_request *request, int status,
-	const char *type, const char *body, size_t len)
-{
-	request->status = status;
-	request->type = xstrdup(type);
-	request->reply = xmemdup(body, len);
-	request->reply_len = len;
-	request->progress = PROGRESS_REPLIED;
-}
-
-static void set_error(struct http_request *request, int status,
-	const char *sentence)
-{
-	scoped_buffer struct buffer body = BUFFER_MAX(4096);
-	struct json j = json_into(&body);
-
-	json_object(&j, NULL);
-	json_string(&j, "error", sentence);
-	json_object_end(&j);
-	buffer_char(&body, '\n');
-	set_reply(request, status, "application/json", body.data, body.len);
-}
-
-/* Hands a complete request to the loop. False: the server is closing. */
-static bool suspend(struct httpd *httpd, struct http_request *request)
-{
-	bool open;
-
-	uv_mutex_lock(&httpd->mutex);
-	open = !httpd->closing;
-	if (open) {
-		request->progress = PROGRESS_SERVING;
-		MHD_suspend_connection(request->connection);
-		inbox_push(httpd->inbox, &request->item);
-	}
-	uv_mutex_unlock(&httpd->mutex);
-	return open;
-}
-
 /* Once the request is handed over it is not ours to look at. */
 static enum MHD_Result begin_serving(struct httpd *httpd,
 	struct http_request *request)
 {
 	set_state(httpd, request->connection, CLIENT_SERVED);
 	if (request->body.overflowed) {
-		set_error(request, 413, "the body is larger than 4 MiB");
-	} else if (suspend(httpd, request)) {
+		httpd_request_set_error(request, 413,
+			"the body is larger than 4 MiB");
+	} else if (suspend(request, PROGRESS_SERVING)) {
 		return MHD_YES;
 	} else {
-		set_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
+		httpd_request_set_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
 			"shutting down");
 	}
 	return queue_reply(request->connection, request);
@@ -254,7 +195,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
 
 	(void)version;
 	if (request == NULL) {
-		*context = request_new(httpd, connection, url, method);
+		*context = httpd_request_new(httpd, connection, url, method);
 		return MHD_YES;
 	}
 	if (*upload_len > 0) {
@@ -273,73 +214,34 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
 
 /* ---- on the loop's thread ---- */
 
+static void end_stream(struct http_request *request)
+{
+	LIST_REMOVE(request, link);
+	stream_fini(&request->stream);
+	httpd_request_free(request);
+}
+
+static void go_on_giving(struct http_request *request)
+{
+	request->progress = PROGRESS_GIVING;
+	MHD_resume_connection(request->connection);
+}
+
 static void deliver(void *owner, struct inbox_item *item)
 {
 	struct httpd *httpd = owner;
 	struct http_request *request = (struct http_request *)item;
 
-	LIST_INSERT_HEAD(&httpd->open, request, link);
-	httpd->serve(httpd->owner, request);
-}
-
-static void finish(struct http_request *request)
-{
-	LIST_REMOVE(request, link);
-	/* From here on libmicrohttpd's thread may free it. */
-	MHD_resume_connection(request->connection);
-}
-
-void http_reply(struct http_request *request, int status, const char *type,
-	const char *body, size_t len)
-{
-	if (!hold_reply(request, len)) {
-		http_reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
-			"too many large answers are being read: try later");
-		return;
+	if (request->progress == PROGRESS_ENDED) {
+		end_stream(request);
+	} else if (request->progress == PROGRESS_SERVING) {
+		LIST_INSERT_HEAD(&httpd->open, request, link);
+		httpd->serve(httpd->owner, request);
+	} else if (stream_fill(&request->stream)) {
+		go_on_giving(request);
+	} else {
+		inbox_push(httpd->inbox, item);
 	}
-	set_reply(request, status, type, body, len);
-	finish(request);
-}
-
-void http_reply_error(struct http_request *request, int status,
-	const char *format, ...)
-{
-	char sentence[1024];
-	va_list args;
-
-	va_start(args, format);
-	(void)vsnprintf(sentence, sizeof(sentence), format, args);
-	va_end(args);
-	set_error(request, status, sentence);
-	finish(request);
-}
-
-const char *http_method(const struct http_request *request)
-{
-	return request->method;
-}
-
-const char *http_path(const struct http_request *request)
-{
-	return request->path;
-}
-
-const char *http_header(const struct http_request *request, const char *name)
-{
-	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND,
-		name);
-}
-
-const char *http_query(const struct http_request *request, const char *name)
-{
-	return MHD_lookup_connection_value(request->connection,
-		MHD_GET_ARGUMENT_KIND, name);
-}
-
-const char *http_body(const struct http_request *request, size_t *len)
-{
-	*len = request->body.len;
-	return request->body.data == NULL ? "" : request->body.data;
 }
 
 /* ---- the server ---- */
@@ -417,6 +319,23 @@ uint64_t httpd_strangers(struct httpd *httpd)
 	return clients_strangers(&httpd->clients);
 }
 
+/* All that waits for a reply gets its 503; what waits for a part of one is
+ * broken off. */
+static void leave_open(struct httpd *httpd)
+{
+	for (struct http_request *r = LIST_FIRST(&httpd->open), *next;
+		r != NULL; r = next) {
+		next = LIST_NEXT(r, link);
+		if (!r->is_streamed) {
+			http_reply_error(r, MHD_HTTP_SERVICE_UNAVAILABLE,
+				"shutting down");
+		} else if (r->progress == PROGRESS_FILLING) {
+			r->stream.is_aborted = true;
+			go_on_giving(r);
+		}
+	}
+}
+
 void httpd_close(struct httpd *httpd)
 {
 	if (httpd == NULL) {
@@ -426,16 +345,14 @@ void httpd_close(struct httpd *httpd)
 	httpd->closing = true;
 	uv_mutex_unlock(&httpd->mutex);
 	timer_close(httpd->reaper);
-	/* Delivers what was pushed before; all that is open gets its 503. */
+	/* Delivers what was pushed before. */
 	inbox_close(httpd->inbox);
-	for (struct http_request *r = LIST_FIRST(&httpd->open), *next;
-		r != NULL; r = next) {
-		next = LIST_NEXT(r, link);
-		http_reply_error(r, MHD_HTTP_SERVICE_UNAVAILABLE,
-			"shutting down");
-	}
+	leave_open(httpd);
 	if (httpd->daemon != NULL) {
 		MHD_stop_daemon(httpd->daemon);
+	}
+	while (!LIST_EMPTY(&httpd->open)) {
+		end_stream(LIST_FIRST(&httpd->open));
 	}
 	clients_fini(&httpd->clients);
 	uv_mutex_destroy(&httpd->mutex);

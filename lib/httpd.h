@@ -1,7 +1,7 @@
 /* A small HTTP server: libmicrohttpd with its own poll thread, handlers on the
  * loop's thread.
  *
- * The only file that includes microhttpd. A request is suspended while it
+ * Only lib/httpd*.c include microhttpd. A request is suspended while it
  * crosses to the loop, so a handler may answer at once or much later. Limits:
  * HTTPD_CONNECTIONS at a time, 32 KiB of headers, HTTPD_BODY_MAX of body, some
  * seconds for a request and two minutes for reading the answer
@@ -11,6 +11,7 @@
 #include "lib/error.h"
 #include "lib/tls.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <uv.h>
@@ -21,8 +22,10 @@ enum {
 	/* Answers that were given and not read yet, in all. One alone may be
 	 * larger. */
 	HTTPD_UNREAD_MAX = 128 << 20,
+	HTTP_PART_MAX = 1 << 20, /* of one part of a streamed answer */
 };
 
+struct buffer;
 struct httpd;
 struct http_request;
 
@@ -66,6 +69,23 @@ const char *http_body(const struct http_request *request, size_t *len);
  * bytes unread it becomes a 503. */
 void http_reply(struct http_request *request, int status, const char *type,
 	const char *body, size_t len);
+
+/* An answer that is made while it is read. */
+struct http_stream {
+	/* On the loop's thread: appends the next part, at most HTTP_PART_MAX
+	 * bytes; nothing at all if it needs another turn of the loop to go on.
+	 * False: that was the last. */
+	bool (*next)(void *owner, struct buffer *out);
+	/* On the loop's thread, exactly once: all was given, or the client is
+	 * gone, or the server closes. */
+	void (*done)(void *owner);
+	void *owner;
+};
+
+/* Ends the request with an answer of any length of which one part at a time is
+ * in memory. next() is not called inside. */
+void http_reply_stream(struct http_request *request, int status,
+	const char *type, const struct http_stream *stream);
 
 /* Ends the request with {"error":"sentence"}. */
 void http_reply_error(struct http_request *request, int status,

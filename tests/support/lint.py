@@ -17,7 +17,7 @@ ROOMS = {
 # One home per dependency: the files that may include it.
 HOMES = {
     r"<nng/": r"lib/mq\w*\.[ch]",
-    r"<microhttpd\.h>": r"lib/httpd\.c",
+    r"<microhttpd\.h>": r"lib/httpd\w*\.c",
     r"<sqlite3\.h>": r"aggregator/store\w*\.[ch]",
     r"<curl/": r"kube/http\w*\.[ch]",
     r"<(cjson/)?cJSON\.h>": r"kube/value\.c",

@@ -1,0 +1,46 @@
+#include "lib/httpd_stream.h"
+
+#include <string.h>
+
+void stream_init(struct stream *stream, const struct http_stream *source)
+{
+	*stream = (struct stream){
+		.source = *source,
+		.part = BUFFER_MAX(HTTP_PART_MAX),
+	};
+}
+
+bool stream_fill(struct stream *stream)
+{
+	buffer_clear(&stream->part);
+	stream->at = 0;
+	stream->is_last =
+		!stream->source.next(stream->source.owner, &stream->part);
+	/* Half a part would be a wrong answer that looks right. */
+	if (stream->part.overflowed) {
+		stream->is_aborted = true;
+	}
+	return stream->part.len > 0 || stream->is_last || stream->is_aborted;
+}
+
+ssize_t stream_read(struct stream *stream, char *out, size_t max)
+{
+	size_t left = stream->part.len - stream->at;
+	size_t len = left < max ? left : max;
+
+	if (stream->is_aborted) {
+		return STREAM_BROKEN;
+	}
+	if (len == 0) {
+		return stream->is_last ? STREAM_ENDED : STREAM_WANTS_PART;
+	}
+	memcpy(out, stream->part.data + stream->at, len);
+	stream->at += len;
+	return (ssize_t)len;
+}
+
+void stream_fini(struct stream *stream)
+{
+	stream->source.done(stream->source.owner);
+	buffer_fini(&stream->part);
+}

@@ -1,0 +1,232 @@
+#include "lib/httpd_stream.h"
+
+#include "lib/memory.h"
+#include "tests/support/cm.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* More than sockets hold, so that a client that does not read stops it. */
+enum { PARTS = 100, PART_BYTES = 200000 };
+
+struct fixture {
+	uv_loop_t loop;
+	struct httpd *httpd;
+	int parts, dones;
+	int break_at; /* the part that is too large, or -1 */
+	bool is_done, is_begun;
+	bool is_stuck; /* the source has nothing to give, for ever */
+	int fd;
+	uv_poll_t poll;
+	size_t got, letters;
+	char end[6]; /* the last bytes */
+	bool is_closed;
+};
+
+/* Every other turn it has nothing yet. */
+static bool next(void *owner, struct buffer *out)
+{
+	struct fixture *f = owner;
+	scoped_free char *part = xcalloc(PART_BYTES, 1);
+
+	f->is_begun = true;
+	if (f->is_stuck) {
+		return true;
+	}
+	f->parts++;
+	if (f->parts % 2 == 1) {
+		return true;
+	}
+	memset(part, 'x', PART_BYTES);
+	for (int i = 0; i < (f->parts / 2 == f->break_at ? 10 : 1); i++) {
+		buffer_append(out, part, PART_BYTES);
+	}
+	return f->parts < 2 * PARTS;
+}
+
+static void done(void *owner)
+{
+	struct fixture *f = owner;
+
+	f->dones++;
+	f->is_done = true;
+}
+
+static void serve(void *owner, struct http_request *request)
+{
+	http_reply_stream(request, 200, "text/plain",
+		&(struct http_stream){ next, done, owner });
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = xcalloc(1, sizeof(*f));
+
+	assert_int_equal(uv_loop_init(&f->loop), 0);
+	assert_int_equal(
+		httpd_new(&f->httpd, &f->loop,
+			&(struct httpd_options){ .address = "127.0.0.1:0",
+				.serve = serve,
+				.owner = f },
+			NULL),
+		0);
+	f->break_at = -1;
+	f->fd = -1;
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	httpd_close(f->httpd);
+	if (f->poll.data != NULL) {
+		uv_close((uv_handle_t *)&f->poll, NULL);
+	}
+	(void)uv_run(&f->loop, UV_RUN_DEFAULT);
+	if (f->fd >= 0) {
+		(void)close(f->fd);
+	}
+	assert_int_equal(uv_loop_close(&f->loop), 0);
+	assert_int_equal(f->dones, 1);
+	free(f);
+	return 0;
+}
+
+static void note_end(struct fixture *f, const char *bytes, size_t len)
+{
+	size_t keep = len < 5 ? len : 5;
+
+	memmove(f->end, f->end + keep, 5 - keep);
+	memcpy(f->end + 5 - keep, bytes + len - keep, keep);
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+	struct fixture *f = poll->data;
+	char bytes[65536];
+	ssize_t len = recv(f->fd, bytes, sizeof(bytes), 0);
+
+	(void)status;
+	(void)events;
+	if (len <= 0) {
+		f->is_closed = true;
+		uv_poll_stop(poll);
+		return;
+	}
+	f->got += (size_t)len;
+	note_end(f, bytes, (size_t)len);
+	for (ssize_t i = 0; i < len; i++) {
+		f->letters += bytes[i] == 'x' ? 1 : 0;
+	}
+}
+
+static void send_request(struct fixture *f, const char *method)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET,
+		.sin_port = htons(httpd_port(f->httpd)),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	char text[100];
+	int len = snprintf(text, sizeof(text),
+		"%s / HTTP/1.1\r\nHost: y\r\nConnection: close\r\n\r\n",
+		method);
+
+	f->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(connect(f->fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	assert_int_equal(send(f->fd, text, (size_t)len, 0), len);
+}
+
+static void ask(struct fixture *f, const char *method)
+{
+	send_request(f, method);
+	assert_int_equal(uv_poll_init(&f->loop, &f->poll, f->fd), 0);
+	f->poll.data = f;
+	assert_int_equal(uv_poll_start(&f->poll, UV_READABLE, on_readable), 0);
+	run_until(&f->loop, &f->is_closed);
+	run_until(&f->loop, &f->is_done);
+}
+
+static void every_part_arrives(void **state)
+{
+	struct fixture *f = *state;
+
+	ask(f, "GET");
+	assert_int_equal(f->letters / PART_BYTES, PARTS);
+	assert_string_equal(f->end, "0\r\n\r\n");
+}
+
+/* Without the last chunk a client knows that something is missing. */
+static void what_breaks_off_does_not_look_complete(void **state)
+{
+	struct fixture *f = *state;
+
+	f->break_at = 3;
+	ask(f, "GET");
+	assert_int_equal(f->letters / PART_BYTES, 2);
+	assert_string_not_equal(f->end, "0\r\n\r\n");
+}
+
+static void a_head_request_gets_no_part(void **state)
+{
+	struct fixture *f = *state;
+
+	ask(f, "HEAD");
+	assert_int_equal(f->parts, 0);
+	assert_true(f->letters < 10); /* of the headers */
+}
+
+static void a_client_that_goes_ends_the_stream(void **state)
+{
+	struct fixture *f = *state;
+
+	send_request(f, "GET");
+	run_until(&f->loop, &f->is_begun);
+	(void)close(f->fd);
+	f->fd = -1;
+	run_until(&f->loop, &f->is_done);
+	assert_true(f->parts < 2 * PARTS);
+}
+
+static void a_server_that_closes_ends_the_stream(void **state)
+{
+	struct fixture *f = *state;
+
+	send_request(f, "GET");
+	run_until(&f->loop, &f->is_begun);
+	httpd_close(f->httpd);
+	f->httpd = NULL;
+	assert_int_equal(f->dones, 1);
+}
+
+static void a_server_that_closes_waits_for_no_part(void **state)
+{
+	struct fixture *f = *state;
+
+	f->is_stuck = true;
+	send_request(f, "GET");
+	run_until(&f->loop, &f->is_begun);
+	httpd_close(f->httpd);
+	f->httpd = NULL;
+	assert_int_equal(f->dones, 1);
+}
+
+#define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		test(every_part_arrives),
+		test(what_breaks_off_does_not_look_complete),
+		test(a_head_request_gets_no_part),
+		test(a_client_that_goes_ends_the_stream),
+		test(a_server_that_closes_ends_the_stream),
+		test(a_server_that_closes_waits_for_no_part),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
