@@ -27,6 +27,7 @@ PACKAGES_NODE = qemu-system-x86 python3
 # Unpacked below build/, not installed.
 FETCHED_NODE = linux-image-cloud-amd64 busybox-static
 FETCHED_BENCH = prometheus-node-exporter
+FETCHED_TEST = prometheus
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
 	-Wmissing-prototypes -Wvla -Wcast-qual -Wformat=2 -Wundef -Werror
@@ -175,6 +176,7 @@ packages-run:
 	$(call need,$(PACKAGES_BUILD) $(PACKAGES_RUN))
 packages-test:
 	$(call need,$(PACKAGES_BUILD) $(PACKAGES_TEST))
+	@tests/support/fetch.sh build/ci/debian $(FETCHED_TEST)
 packages-lint:
 	$(call need,$(PACKAGES_BUILD) $(PACKAGES_LINT))
 packages-fuzz:

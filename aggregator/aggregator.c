@@ -303,7 +303,12 @@ static void open_store(struct aggregator *a)
 	a->store = store_new(uv, &options);
 	a->intake = intake_new(uv, a->live, a->store,
 		a->config->wire_auth == AUTH_KUBERNETES ? a->review : NULL);
-	a->api = (struct api){ a->live, a->store };
+	a->api = (struct api){
+		.live = a->live,
+		.store = a->store,
+		.intake = a->intake,
+		.metrics_vms = (size_t)a->config->metrics_vms,
+	};
 	a->guard = (struct guard){
 		.review = a->config->http_auth == AUTH_KUBERNETES ? a->review
 								  : NULL,
@@ -337,7 +342,7 @@ int aggregator_run(const struct config *config)
 	a.watchdog = timer_new(loop_uv(a.loop), on_watchdog, &a);
 	a.look = timer_new(loop_uv(a.loop), on_look, &a);
 	timer_start(a.look, LOOK_MS, LOOK_MS);
-	a.live = live_new(random_epoch());
+	a.live = live_new(random_epoch(), NULL);
 	r = open_review(&a, &error);
 	open_store(&a);
 	if (r == 0) {

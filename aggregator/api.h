@@ -1,15 +1,30 @@
-/* The HTTP interface: /v1/nodes, /v1/nodes/NAME, /v1/nodes/NAME/history,
- * /v1/decisions. */
+/* The HTTP interface: the routes of docs/http.md. */
 #pragma once
 
+#include "aggregator/intake.h"
 #include "aggregator/live.h"
 #include "aggregator/store.h"
+#include "lib/buffer.h"
 #include "lib/httpd.h"
 
 struct api {
 	const struct live *live;
 	struct store *store;
+	const struct identities *identities; /* NULL: nobody says */
+	const struct intake *intake;	     /* NULL: nothing is counted */
+	size_t metrics_vms;		     /* VMs with series in /metrics */
+	size_t metrics_running;
 };
+
+/* 20,000 nodes with 30 VMs each are about 100 MB. */
+enum { API_BODY_MAX = 256 << 20 };
+
+extern const char api_json[]; /* the media type */
+
+/* Ends the request with 200 and the body, or with an error if it became too
+ * large. */
+void api_reply_body(struct http_request *request, const char *type,
+	const struct buffer *body);
 
 /* An http_serve; owner is the struct api. */
 void api_serve(void *owner, struct http_request *request);

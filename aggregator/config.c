@@ -68,6 +68,10 @@ static const struct option table[] = {
 		offsetof(struct config, retention_decisions_us), "720h",
 		"how long records of schedulers' decisions are kept",
 		retention_min_us, retention_max_us, NULL, NULL },
+	{ "metrics-vms", "N", OPTION_INTEGER,
+		offsetof(struct config, metrics_vms), "10000",
+		"how many VM pods have series in /metrics; 0: none", 0, 1e6,
+		NULL, NULL },
 	OPTIONS_LOG_ROWS(struct config, log_format, log_level),
 	{ .name = NULL },
 };

@@ -18,6 +18,7 @@ struct config {
 	const char *kubeconfig;	   /* NULL: see kube/config.h */
 	const char *db;
 	uint64_t retention_raw_us, retention_decisions_us;
+	int64_t metrics_vms;
 	int log_format, log_level;
 };
 

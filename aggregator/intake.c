@@ -32,6 +32,7 @@ struct intake {
 	struct parking parking;
 	struct timer *ack_timer, *snapshot_timer;
 	struct log_topics refusals;
+	struct metrics_counts counts;
 };
 
 /* ---- replies ---- */
@@ -55,6 +56,7 @@ static void refuse(struct intake *intake, struct mq_request *request,
 	scoped_buffer struct buffer out = BUFFER_MAX(1024);
 	uint64_t suppressed = 0;
 
+	intake->counts.refused++;
 	wire_pack_refused(&out, why->text);
 	reply_buffer(request, &out);
 	if (log_allow_topic(&intake->refusals, clock_monotonic_us(),
@@ -94,6 +96,7 @@ static void serve_parked(struct intake *intake)
 	uint64_t wait_us;
 
 	while (parking_take_due(&waiter, &intake->parking, &now, now_us)) {
+		intake->counts.snapshots++;
 		reply_snapshot(intake, &waiter);
 	}
 	wait_us = parking_wait_us(&intake->parking, &now, now_us);
@@ -147,12 +150,19 @@ static void pending_append(struct intake *intake, struct pending *pending)
 	intake->newest = pending;
 }
 
+static void acknowledge(struct intake *intake, struct mq_request *request,
+	bool is_stored)
+{
+	*(is_stored ? &intake->counts.batches_stored
+		    : &intake->counts.batches_received) += 1;
+	reply_ack(request, &(struct ack){ .stored = is_stored });
+}
+
 static void answer_pending(struct intake *intake, struct pending *pending,
 	bool is_stored)
 {
 	pending_remove(intake, pending);
-	reply_ack(take_ptr(pending->request),
-		&(struct ack){ .stored = is_stored });
+	acknowledge(intake, take_ptr(pending->request), is_stored);
 }
 
 /* Batches wait equally long, so the oldest is due first. */
@@ -193,7 +203,7 @@ static void store_and_answer(struct intake *intake, struct mq_request *request,
 			0) {
 		store_batch_free(rows);
 		free(pending);
-		reply_ack(request, &(struct ack){ .stored = false });
+		acknowledge(intake, request, false);
 		return;
 	}
 	pending_append(intake, pending);
@@ -283,6 +293,7 @@ static void on_batch(struct intake *intake, struct mq_request *request,
 		refuse(intake, request, &error);
 		return;
 	}
+	intake->counts.reports += batch->count;
 	is_present =
 		memcmp(hello->run_id, batch->run_id, REPORT_RUN_ID_BYTES) == 0;
 	if (is_present && check_times(batch, &error) < 0) {
@@ -367,6 +378,11 @@ struct intake *intake_new(uv_loop_t *loop, struct live *live,
 	intake->ack_timer = timer_new(loop, on_ack_timer, intake);
 	intake->snapshot_timer = timer_new(loop, on_snapshot_timer, intake);
 	return intake;
+}
+
+struct metrics_counts intake_counts(const struct intake *intake)
+{
+	return intake->counts;
 }
 
 void intake_stop(struct intake *intake)

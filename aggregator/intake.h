@@ -7,6 +7,7 @@
 #pragma once
 
 #include "aggregator/live.h"
+#include "aggregator/metrics.h"
 #include "aggregator/review.h"
 #include "aggregator/store.h"
 #include "lib/mq.h"
@@ -26,6 +27,9 @@ struct intake *intake_new(uv_loop_t *loop, struct live *live,
 /* An mq_serve; owner is the intake. */
 void intake_serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 	size_t len);
+
+/* What was done so far. */
+struct metrics_counts intake_counts(const struct intake *intake);
 
 /* From here on batches are acknowledged as received and nothing is stored; the
  * answers of batches under way still come. */

@@ -1,5 +1,6 @@
 #include "aggregator/live.h"
 
+#include "aggregator/identity.h"
 #include "aggregator/rates.h"
 #include "aggregator/series.h"
 #include "aggregator/window.h"
@@ -18,6 +19,7 @@ enum { MIDDLE_S = 10, MIDDLE_SLOTS = 91, MINUTE_SLOTS = 7 };
 enum { SLOW_S = 60, SLOW_SLOTS = 61 };
 
 struct live_node {
+	const struct live *live;
 	char *name;
 	uint64_t revision;
 	struct live_node *older, *newer; /* by revision */
@@ -40,13 +42,15 @@ struct live {
 	uint64_t epoch, revision;
 	struct map nodes;
 	struct live_node *oldest, *newest;
+	const struct identities *identities; /* or NULL */
 };
 
-struct live *live_new(uint64_t epoch)
+struct live *live_new(uint64_t epoch, const struct identities *identities)
 {
 	struct live *live = xcalloc(1, sizeof(*live));
 
 	live->epoch = epoch;
+	live->identities = identities;
 	return live;
 }
 
@@ -82,10 +86,11 @@ void live_free(struct live *live)
 	free(live);
 }
 
-static struct live_node *node_new(const char *name)
+static struct live_node *node_new(const struct live *live, const char *name)
 {
 	struct live_node *node = xcalloc(1, sizeof(*node));
 
+	node->live = live;
 	node->name = xstrdup(name);
 	report_init(&node->newest);
 	report_init(&node->backlog);
@@ -199,10 +204,12 @@ static bool is_newer(const struct live_node *node,
 	return sample->at_us > node->at_us;
 }
 
-static void set_newest(struct live_node *node, const struct live_sample *sample)
+/* The report becomes the node's. */
+static void set_newest(struct live_node *node, const struct live_sample *sample,
+	struct report *report)
 {
 	report_fini(&node->newest);
-	report_copy(&node->newest, sample->report);
+	node->newest = *report;
 	memcpy(node->run_id, sample->run_id, REPORT_RUN_ID_BYTES);
 	node->at_us = sample->at_us;
 }
@@ -216,7 +223,7 @@ static void take_newest(struct live_node *node,
 		same_boot(node, sample) &&
 		after->monotonic_us > node->newest.monotonic_us;
 	bool is_continued = is_boot_continued && same_run(node, sample);
-	struct report nothing;
+	struct report nothing, kept;
 	const struct report *before = &node->newest;
 	scoped_free struct vm_rates *vms =
 		xcalloc(after->vm_count, sizeof(*vms));
@@ -227,14 +234,15 @@ static void take_newest(struct live_node *node,
 	}
 	rates_between(&node->rates, vms, is_continued ? before : &nothing,
 		after);
-	series_move(&node->series, before, after, vms, is_boot_continued);
+	report_copy(&kept, after);
+	series_move(&node->series, before, &kept, vms, is_boot_continued);
 	if (is_continued) {
 		add_to_windows(node, before, after, &node->rates);
 	} else {
 		node->covered_from_us = after->monotonic_us;
 		report_init(&node->backlog);
 	}
-	set_newest(node, sample);
+	set_newest(node, sample, &kept);
 }
 
 /* A late one of the present run from before what the windows know. Backlogs
@@ -275,7 +283,7 @@ int live_take(struct live *live, const struct live_sample *sample,
 		if (r < 0) {
 			return r;
 		}
-		node = node_new(sample->node);
+		node = node_new(live, sample->node);
 		(void)map_put(&live->nodes, node->name, node);
 	} else {
 		list_remove(live, node);
@@ -365,7 +373,12 @@ static void fill_windows(struct node_load *out, const struct live_node *node)
 	out->memory_stdev_bytes_15m = of.stdev;
 }
 
-void live_node_load(struct node_load *out, const struct live_node *node,
+const struct report *live_node_report(const struct live_node *node)
+{
+	return &node->newest;
+}
+
+void live_node_figures(struct node_load *out, const struct live_node *node,
 	uint64_t now_us)
 {
 	const struct report *report = &node->newest;
@@ -380,13 +393,31 @@ void live_node_load(struct node_load *out, const struct live_node *node,
 	memcpy(out->hugepages, report->hugepages, sizeof(out->hugepages));
 	rates_fill_load(out, report, &node->rates);
 	fill_windows(out, node);
-	if (report->cgroup_mode == CGROUP_V2) {
-		out->memory_working_set_bytes =
-			series_working_set(&node->series);
+}
+
+void live_node_vm(struct vm_load *out, const struct live_node *node, size_t i)
+{
+	series_fill(out, &node->series, &node->newest, i);
+}
+
+static void name_vm(struct vm_load *vm, const struct identities *identities)
+{
+	const struct identity *who = identities_find(identities, vm->pod_uid);
+
+	if (who != NULL) {
+		vm->namespace = xstrdup(who->namespace);
+		vm->name = xstrdup(who->name);
 	}
-	out->vm_count = report->vm_count;
+}
+
+void live_node_load(struct node_load *out, const struct live_node *node,
+	uint64_t now_us)
+{
+	live_node_figures(out, node, now_us);
+	out->vm_count = node->newest.vm_count;
 	out->vms = xcalloc(out->vm_count, sizeof(*out->vms));
 	for (size_t i = 0; i < out->vm_count; i++) {
-		series_fill(&out->vms[i], &node->series, report, i);
+		live_node_vm(&out->vms[i], node, i);
+		name_vm(&out->vms[i], node->live->identities);
 	}
 }

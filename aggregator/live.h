@@ -21,6 +21,7 @@
 /* Beyond them the node that was silent longest gives way, if it is lost. */
 enum { LIVE_NODES_MAX = 20000 };
 
+struct identities;
 struct live;
 struct live_node;
 
@@ -33,8 +34,9 @@ struct live_sample {
 	int64_t at_us;
 };
 
-/* The epoch tells this table's revisions from another process's. */
-struct live *live_new(uint64_t epoch);
+/* The epoch tells this table's revisions from another process's. identities
+ * outlives the table, or is NULL: VMs are pod uids then. */
+struct live *live_new(uint64_t epoch, const struct identities *identities);
 void live_free(struct live *live); /* NULL is fine */
 
 uint64_t live_epoch(const struct live *live);
@@ -58,7 +60,19 @@ uint64_t live_node_revision(const struct live_node *node);
 size_t live_node_vms(const struct live_node *node);
 uint32_t live_node_interval_ms(const struct live_node *node);
 
+/* The newest one, in which figures of VMs that only every fifth report has
+ * stand as they were said last. Borrowed until the next live_take(). */
+const struct report *live_node_report(const struct live_node *node);
+
 /* All figures of the node with its age at now_us; release with
  * node_load_fini(). */
 void live_node_load(struct node_load *out, const struct live_node *node,
 	uint64_t now_us);
+
+/* The same without its VMs. */
+void live_node_figures(struct node_load *out, const struct live_node *node,
+	uint64_t now_us);
+
+/* One VM's figures without its namespace and name; i is its index in the
+ * report. */
+void live_node_vm(struct vm_load *out, const struct live_node *node, size_t i);

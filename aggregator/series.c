@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Five minutes in slots of 10 s, and the one that is cut by the far edge. */
 static const uint64_t slot_us = 10000000;
@@ -39,28 +40,33 @@ static double held_bytes(const struct vm_pod *vm)
 	return sum;
 }
 
-static void note_memory(struct vm_series *vm, const struct vm_pod *pod)
+/* A report has all of these or none. */
+static void carry_memory(struct vm_pod *pod, const struct vm_pod *was)
 {
-	double held = held_bytes(pod);
-	double working_set = known(pod->working_set_bytes);
-
-	if (!isnan(held)) {
-		vm->memory_bytes = held;
+	if (pod->working_set_bytes != REPORT_UNKNOWN ||
+		pod->anon_shmem_bytes != REPORT_UNKNOWN ||
+		pod->hugetlb_count > 0) {
+		return;
 	}
-	if (!isnan(working_set)) {
-		vm->working_set_bytes = working_set;
-	}
+	pod->working_set_bytes = was->working_set_bytes;
+	pod->anon_shmem_bytes = was->anon_shmem_bytes;
+	pod->swap_bytes = was->swap_bytes;
+	pod->oom_kills = was->oom_kills;
+	pod->hugetlb_count = was->hugetlb_count;
+	memcpy(pod->hugetlb, was->hugetlb, sizeof(pod->hugetlb));
 }
 
 /* Takes a pod's series over from the old list, or begins one. */
 static struct vm_series take_series(struct series *old,
-	const struct report *before, const struct vm_pod *vm,
+	const struct report *before, struct vm_pod *vm,
 	struct vm_cursor *cursor)
 {
 	const struct vm_pod *was = rates_find_vm(before, vm, cursor);
-	struct vm_series taken = { .rates = { NAN, NAN },
-		.memory_bytes = NAN,
-		.working_set_bytes = NAN };
+	struct vm_series taken = { .rates = { NAN, NAN } };
+
+	if (was != NULL) {
+		carry_memory(vm, was);
+	}
 
 	if (was != NULL && (size_t)(was - before->vms) < old->count) {
 		struct vm_series *from = &old->vms[was - before->vms];
@@ -77,8 +83,7 @@ static struct vm_series take_series(struct series *old,
 }
 
 void series_move(struct series *series, const struct report *before,
-	const struct report *after, const struct vm_rates *rates,
-	bool is_continued)
+	struct report *after, const struct vm_rates *rates, bool is_continued)
 {
 	struct series moved = { .count = after->vm_count };
 	struct vm_cursor cursor = { 0 };
@@ -94,20 +99,9 @@ void series_move(struct series *series, const struct report *before,
 		vm->rates = rates[i];
 		window_add(&vm->cores, before->monotonic_us,
 			after->monotonic_us, vm->rates.used_cores);
-		note_memory(vm, &after->vms[i]);
 	}
 	series_fini(series);
 	*series = moved;
-}
-
-double series_working_set(const struct series *series)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < series->count; i++) {
-		sum += series->vms[i].working_set_bytes;
-	}
-	return sum;
 }
 
 void series_fill(struct vm_load *out, const struct series *series,
@@ -123,7 +117,8 @@ void series_fill(struct vm_load *out, const struct series *series,
 	out->used_cores_5m =
 		window_read(&from->cores, report->monotonic_us, five_minutes_us)
 			.mean;
-	out->memory_bytes = isnan(from->memory_bytes)
-		? known(report->vms[vm].memory_current_bytes)
-		: from->memory_bytes;
+	out->memory_bytes = held_bytes(&report->vms[vm]);
+	if (isnan(out->memory_bytes)) {
+		out->memory_bytes = known(report->vms[vm].memory_current_bytes);
+	}
 }

@@ -1,5 +1,5 @@
-/* What is known of the VM pods of one node beyond their latest sample: rates,
- * a window, and the memory figures that only every fifth report has.
+/* What is known of the VM pods of one node beyond their latest sample: rates
+ * and a window.
  *
  * One series per (pod uid, cgroup inode), in the order of the newest report's
  * pods. A pod that is gone takes its series along. */
@@ -11,8 +11,6 @@
 struct vm_series {
 	struct vm_rates rates;
 	struct window cores;
-	double memory_bytes;	  /* anonymous, shared and huge pages */
-	double working_set_bytes; /* the latest that was said */
 };
 
 struct series {
@@ -23,13 +21,11 @@ struct series {
 void series_fini(struct series *series); /* NULL and zeroed are fine */
 
 /* Goes from the pods of before to those of after. rates are those between
- * them, in the order of after's pods; is_continued: windows stay valid. */
+ * them, in the order of after's pods; is_continued: windows stay valid. What
+ * only every fifth report says of a pod is carried over from before where after
+ * does not say it. */
 void series_move(struct series *series, const struct report *before,
-	const struct report *after, const struct vm_rates *rates,
-	bool is_continued);
-
-/* Sum over the pods; NAN if one of them is not known. */
-double series_working_set(const struct series *series);
+	struct report *after, const struct vm_rates *rates, bool is_continued);
 
 /* Fills one VM's figures. report is the newest, vm its index there. */
 void series_fill(struct vm_load *out, const struct series *series,

@@ -52,8 +52,10 @@ static int setup(void **state)
 	assert_int_equal(scratch_setup(&scratch), 0);
 	f->s = scratch;
 	scratch_open(f->s, UINT64_C(86400000000));
-	f->live = live_new(42);
-	f->api = (struct api){ f->live, f->s->store };
+	f->live = live_new(42, NULL);
+	f->api = (struct api){ .live = f->live,
+		.store = f->s->store,
+		.metrics_vms = 100 };
 	assert_int_equal(
 		httpd_new(&f->httpd, &f->s->loop,
 			&(struct httpd_options){ .address = "127.0.0.1:0",

@@ -57,7 +57,7 @@ static int setup(void **state)
 	assert_int_equal(scratch_setup(&scratch), 0);
 	f->s = scratch;
 	scratch_open(f->s, UINT64_C(86400000000));
-	f->live = live_new(42);
+	f->live = live_new(42, NULL);
 	f->intake = intake_new(&f->s->loop, f->live, f->s->store, NULL);
 	assert_int_equal(
 		mq_server_new(&f->server, &f->s->loop,

@@ -19,7 +19,7 @@ static void assert_near(double a, double b)
 
 static int setup(void **state)
 {
-	*state = live_new(42);
+	*state = live_new(42, NULL);
 	return 0;
 }
 

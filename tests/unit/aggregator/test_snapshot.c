@@ -52,7 +52,7 @@ static void fini(struct snapshot *snapshot)
 
 static void another_epoch_gets_everything(void **state)
 {
-	struct live *live = live_new(42);
+	struct live *live = live_new(42, NULL);
 	struct snapshot s;
 	size_t len;
 
@@ -73,7 +73,7 @@ static void another_epoch_gets_everything(void **state)
 
 static void the_same_epoch_gets_what_changed(void **state)
 {
-	struct live *live = live_new(42);
+	struct live *live = live_new(42, NULL);
 	struct snapshot s;
 	size_t len;
 
@@ -97,7 +97,7 @@ static void the_same_epoch_gets_what_changed(void **state)
 /* 40 nodes of 1,000 VMs are more than one message takes. */
 static void comes_in_parts_that_add_up(void **state)
 {
-	struct live *live = live_new(42);
+	struct live *live = live_new(42, NULL);
 	uint64_t epoch = 0;
 	uint64_t rev = 0;
 	size_t nodes = 0;
@@ -131,7 +131,7 @@ static void comes_in_parts_that_add_up(void **state)
 /* The estimate must not be below what a full node takes. */
 static void a_full_node_fits_its_estimate(void **state)
 {
-	struct live *live = live_new(42);
+	struct live *live = live_new(42, NULL);
 	struct snapshot s;
 	size_t len;
 

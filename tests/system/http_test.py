@@ -1,0 +1,137 @@
+"""The aggregator's HTTP interface, as other systems read it."""
+import pathlib
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from harness import (ROOT, Aggregator, Driver, Folder, Machine,  # noqa: E402
+                     agent, eventually)
+
+PROMTOOL = ROOT / "build/ci/debian/prometheus/usr/bin/promtool"
+POD = "11111111-2222-3333-4444-555555555555"
+OTHER = "22222222-2222-3333-4444-555555555555"
+
+# node_exporter's own names break promtool's rule for case.
+CAMEL_CASE = "metric names should be written in 'snake_case' not 'camelCase'"
+
+
+def samples(text):
+    """{(name, (label="value", ...)): value} of an exposition; a series that is
+    there twice is an error, and so is a name in two blocks."""
+    found, finished, block = {}, set(), None
+    for line in text.splitlines():
+        if line.startswith("# HELP"):
+            finished.add(block)
+            block = line.split()[2]
+            assert block not in finished, f"{block} comes twice"
+        if line.startswith("#"):
+            continue
+        series, value = line.rsplit(" ", 1)
+        name, _, labels = series.partition("{")
+        assert name == block, line
+        assert series not in found, f"{series} comes twice"
+        found[name, labels.rstrip("}")] = float(value)
+    return found
+
+
+class OneNode(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Folder()
+        cls.addClassCleanup(cls.folder.close)
+        cls.aggregator = cls.folder.add(
+            Aggregator(cls.folder.path, "aggregator", "--metrics-vms",
+                       "1")).start()
+        cls.machine = Machine(cls.folder.path / "m", cores=4)
+        cls.machine.busy = 0.5
+        cls.machine.run_pod(POD, cores=1.0, waiting=0.25)
+        cls.machine.run_pod(OTHER, cores=0.5)
+        driver = Driver([cls.machine]).start()
+        cls.addClassCleanup(driver.stop)
+        cls.agent = cls.folder.add(agent(
+            cls.folder.path, "node-a", [cls.aggregator.url],
+            *cls.machine.agent_flags())).start()
+        eventually("the node has rates", lambda: (
+            cls.aggregator.node("node-a") or {"cpu": {}})["cpu"].get(
+                "used_cores_10s"))
+
+
+class Metrics(OneNode):
+    def scrape(self):
+        status, headers, text = self.aggregator.get("/metrics")
+        self.assertEqual(status, 200)
+        self.assertEqual(headers["Content-Type"],
+                         "text/plain; version=0.0.4; charset=utf-8")
+        return text
+
+    def test_promtool_finds_nothing_to_say(self):
+        done = subprocess.run([PROMTOOL, "check", "metrics"],
+                              input=self.scrape(), text=True,
+                              capture_output=True, timeout=60)
+        said = [line for line in (done.stdout + done.stderr).splitlines()
+                if CAMEL_CASE not in line]
+        self.assertEqual(said, [])
+
+    def test_totals_have_the_names_of_node_exporter_and_cadvisor(self):
+        first = samples(self.scrape())
+        waited = ("node_pressure_cpu_waiting_seconds_total", 'node="node-a"')
+        self.assertIn(waited, first)
+        self.assertEqual(first["node_memory_MemTotal_bytes",
+                               'node="node-a"'], 16 << 30)
+        used = ("node_cpu_seconds_total", 'node="node-a",mode="user"')
+        eventually("CPU time grows", lambda: (
+            samples(self.scrape())[used] > first[used]))
+        pod = [labels for name, labels in first
+               if name == "container_pressure_cpu_waiting_seconds_total"]
+        self.assertEqual(len(pod), 1)
+        self.assertIn('pod_uid="', pod[0])
+
+    def test_derived_figures_are_those_of_v1_nodes(self):
+        def near():
+            node = self.aggregator.node("node-a")
+            got = samples(self.scrape())
+            mean = got["plimsoll_node_cpu_used_cores_10s", 'node="node-a"']
+            return abs(mean - node["cpu"]["used_cores_10s"]) < 0.2
+        eventually("both say the same", near)
+
+    def test_vms_beyond_the_limit_are_counted_and_have_no_series(self):
+        got = samples(self.scrape())
+        self.assertEqual(got["plimsoll_aggregator_vms", ""], 2)
+        self.assertEqual(got["plimsoll_aggregator_vms_left_out", ""], 1)
+        self.assertEqual(len({labels for name, labels in got
+                              if name == "plimsoll_vm_used_cores"}), 1)
+
+    def test_the_aggregators_own_health_is_there(self):
+        got = samples(self.scrape())
+        self.assertEqual(got["plimsoll_aggregator_nodes", 'state="fresh"'], 1)
+        self.assertEqual(got["plimsoll_aggregator_storing", ""], 1)
+        self.assertGreater(got["plimsoll_aggregator_reports_total", ""], 0)
+        self.assertGreater(got["process_resident_memory_bytes", ""], 1 << 20)
+        self.assertGreater(got["process_cpu_seconds_total", ""], 0)
+        self.assertTrue(any(name == "plimsoll_build_info" for name, _ in got))
+        eventually("a batch is stored", lambda: samples(self.scrape())[
+            "plimsoll_aggregator_acks_total", 'state="stored"'] > 0)
+
+
+class SilentNode(unittest.TestCase):
+    def test_a_node_that_fell_silent_has_its_age_and_nothing_else(self):
+        folder = Folder()
+        self.addCleanup(folder.close)
+        aggregator = folder.add(Aggregator(folder.path)).start()
+        machine = Machine(folder.path / "m", cores=4)
+        quiet = folder.add(agent(folder.path, "node-a", [aggregator.url],
+                                 *machine.agent_flags())).start()
+        eventually("it is known", lambda: aggregator.node("node-a"))
+        quiet.stop()
+
+        def names():
+            got = samples(aggregator.get("/metrics")[2])
+            return {name for name, labels in got if "node-a" in labels}
+        eventually("only the age is left",
+                   lambda: names() == {"plimsoll_node_age_seconds"}, 40)
+
+
+if __name__ == "__main__":
+    unittest.main()
