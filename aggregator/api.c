@@ -4,6 +4,7 @@
 #include "aggregator/api_decisions.h"
 #include "aggregator/api_history.h"
 #include "aggregator/identity.h"
+#include "aggregator/watcher.h"
 #include "lib/clock.h"
 #include "lib/memory.h"
 
@@ -109,6 +110,36 @@ static void serve_metrics(struct api *api, struct http_request *request,
 	http_reply_stream(request, 200, metrics_type, &stream);
 }
 
+/* A client that adds the path to an address that ends in a slash asks for
+ * //watcher. */
+static void serve_watcher(struct api *api, struct http_request *request,
+	const char *rest)
+{
+	scoped_buffer struct buffer body = BUFFER_MAX(API_BODY_MAX);
+	const char *host = http_query(request, "host");
+
+	(void)rest;
+	if (!watcher_write(&body, api->live, host, clock_monotonic_us(),
+		    clock_wall_us())) {
+		http_reply_error(request, 404,
+			"no metrics found for host '%.253s'", host);
+		return;
+	}
+	api_reply_body(request, api_json, &body);
+}
+
+/* load-watcher's: whether there is anything to give. */
+static void serve_watcher_health(struct api *api, struct http_request *request,
+	const char *rest)
+{
+	(void)rest;
+	if (live_count(api->live) == 0) {
+		http_reply_error(request, 503, "no node has reported yet");
+		return;
+	}
+	http_reply(request, 200, "text/plain", "ok\n", 3);
+}
+
 /* ---- routes ---- */
 
 struct route {
@@ -122,6 +153,9 @@ static const struct route routes[] = {
 	{ "/v1/nodes/", serve_node },
 	{ "/v1/decisions", serve_decisions },
 	{ "/metrics", serve_metrics },
+	{ "/watcher", serve_watcher },
+	{ "//watcher", serve_watcher },
+	{ "/watcher/health", serve_watcher_health },
 };
 
 static bool is_route(const struct route *route, const char *path)

@@ -1,4 +1,5 @@
 """The aggregator's HTTP interface, as other systems read it."""
+import json
 import pathlib
 import subprocess
 import sys
@@ -113,6 +114,31 @@ class Metrics(OneNode):
         self.assertTrue(any(name == "plimsoll_build_info" for name, _ in got))
         eventually("a batch is stored", lambda: samples(self.scrape())[
             "plimsoll_aggregator_acks_total", 'state="stored"'] > 0)
+
+
+class Watcher(OneNode):
+    """What load-watcher's client asks for."""
+
+    def test_both_spellings_of_the_path_are_answered(self):
+        for path in ("/watcher", "//watcher", "/watcher?host=node-a"):
+            status, headers, text = self.aggregator.get(path)
+            self.assertEqual(status, 200, path)
+            self.assertEqual(headers["Content-Type"], "application/json")
+            answer = json.loads(text)
+            metrics = answer["data"]["NodeMetricsMap"]["node-a"]["metrics"]
+            self.assertEqual([(m["type"], m["operator"]) for m in metrics], [
+                ("CPU", "STD"), ("CPU", "AVG"),
+                ("Memory", "STD"), ("Memory", "AVG")])
+            self.assertAlmostEqual(metrics[1]["value"], 50, delta=10)
+            self.assertAlmostEqual(answer["window"]["end"],
+                                   answer["timestamp"], delta=30)
+            self.assertNotIn("null", text)
+
+    def test_an_unknown_host_is_404_and_health_says_ok(self):
+        status, _, text = self.aggregator.get("/watcher?host=nobody")
+        self.assertEqual(status, 404)
+        self.assertIn("nobody", json.loads(text)["error"])
+        self.assertEqual(self.aggregator.get("/watcher/health")[0], 200)
 
 
 class SilentNode(unittest.TestCase):
