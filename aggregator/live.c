@@ -3,6 +3,7 @@
 #include "aggregator/identity.h"
 #include "aggregator/rates.h"
 #include "aggregator/series.h"
+#include "aggregator/sketch.h"
 #include "aggregator/window.h"
 #include "lib/map.h"
 #include "lib/memory.h"
@@ -17,6 +18,9 @@ static const uint64_t second_us = 1000000;
 enum { FAST_S = 1, FAST_SLOTS = 11 };
 enum { MIDDLE_S = 10, MIDDLE_SLOTS = 91, MINUTE_SLOTS = 7 };
 enum { SLOW_S = 60, SLOW_SLOTS = 61 };
+/* Percentiles: 1 h in slots of 5 min, 1 d in slots of 1 h. */
+enum { HOUR_SLOT_S = 300, HOUR_SLOTS = 13 };
+enum { DAY_SLOT_S = 3600, DAY_SLOTS = 25 };
 
 struct live_node {
 	const struct live *live;
@@ -32,6 +36,7 @@ struct live_node {
 	 * shift it, and it starts anew with the counters. */
 	struct window cores_fast, cores_middle, cores_slow;
 	struct window pressure, memory_used;
+	struct sketch cores_hour, cores_day;
 	/* From here to the newest sample the windows know everything of this
 	 * run; a backlog may fill what lies before. */
 	uint64_t covered_from_us;
@@ -64,6 +69,8 @@ static void node_free(struct live_node *node)
 	window_fini(&node->cores_slow);
 	window_fini(&node->pressure);
 	window_fini(&node->memory_used);
+	sketch_fini(&node->cores_hour);
+	sketch_fini(&node->cores_day);
 	free(node->name);
 	free(node);
 }
@@ -99,6 +106,8 @@ static struct live_node *node_new(const struct live *live, const char *name)
 	window_init(&node->cores_slow, SLOW_S * second_us, SLOW_SLOTS);
 	window_init(&node->pressure, MIDDLE_S * second_us, MINUTE_SLOTS);
 	window_init(&node->memory_used, MIDDLE_S * second_us, MIDDLE_SLOTS);
+	sketch_init(&node->cores_hour, HOUR_SLOT_S * second_us, HOUR_SLOTS);
+	sketch_init(&node->cores_day, DAY_SLOT_S * second_us, DAY_SLOTS);
 	return node;
 }
 
@@ -166,6 +175,8 @@ static void clear_windows(struct live_node *node)
 	window_clear(&node->cores_slow);
 	window_clear(&node->pressure);
 	window_clear(&node->memory_used);
+	sketch_clear(&node->cores_hour);
+	sketch_clear(&node->cores_day);
 }
 
 static void add_to_windows(struct live_node *node, const struct report *before,
@@ -179,6 +190,12 @@ static void add_to_windows(struct live_node *node, const struct report *before,
 	window_add(&node->cores_slow, from_us, to_us, rates->used_cores);
 	window_add(&node->pressure, from_us, to_us, rates->cpu_some);
 	window_add(&node->memory_used, from_us, to_us, memory_used(after));
+	if (after->cpu.online > 0) {
+		sketch_add(&node->cores_hour, from_us, to_us, rates->used_cores,
+			after->cpu.online);
+		sketch_add(&node->cores_day, from_us, to_us, rates->used_cores,
+			after->cpu.online);
+	}
 }
 
 static bool same_run(const struct live_node *node,
@@ -214,17 +231,46 @@ static void set_newest(struct live_node *node, const struct live_sample *sample,
 	node->at_us = sample->at_us;
 }
 
-/* A sample of another run or boot begins anew: there are no rates to it. */
+static void without_vms(struct report *report)
+{
+	report->vms = NULL;
+	report->vm_count = 0;
+}
+
+/* What is between reports so far apart is not known, and may still come. */
+static bool is_gap(const struct report *before, const struct report *after)
+{
+	uint32_t interval_ms = before->interval_ms > after->interval_ms
+		? before->interval_ms
+		: after->interval_ms;
+
+	return load_state(rates_span_us(before, after), interval_ms) !=
+		LOAD_FRESH;
+}
+
+/* From here on the windows know everything. A backlog goes on where they knew
+ * everything up to: before, or from its own first report on. */
+static void begin_cover(struct live_node *node, const struct report *before,
+	const struct report *after)
+{
+	node->covered_from_us = after->monotonic_us;
+	node->backlog = *before;
+	without_vms(&node->backlog);
+}
+
+/* A sample of another run or boot, or after a gap, begins anew: there are no
+ * rates to it. */
 static void take_newest(struct live_node *node,
 	const struct live_sample *sample)
 {
 	const struct report *after = sample->report;
+	const struct report *before = &node->newest;
 	bool is_boot_continued = node->revision > 0 &&
 		same_boot(node, sample) &&
-		after->monotonic_us > node->newest.monotonic_us;
-	bool is_continued = is_boot_continued && same_run(node, sample);
+		after->monotonic_us > before->monotonic_us;
+	bool is_run_continued = is_boot_continued && same_run(node, sample);
+	bool is_continued = is_run_continued && !is_gap(before, after);
 	struct report nothing, kept;
-	const struct report *before = &node->newest;
 	scoped_free struct vm_rates *vms =
 		xcalloc(after->vm_count, sizeof(*vms));
 
@@ -239,8 +285,7 @@ static void take_newest(struct live_node *node,
 	if (is_continued) {
 		add_to_windows(node, before, after, &node->rates);
 	} else {
-		node->covered_from_us = after->monotonic_us;
-		report_init(&node->backlog);
+		begin_cover(node, is_run_continued ? before : &nothing, after);
 	}
 	set_newest(node, sample, &kept);
 }
@@ -260,12 +305,12 @@ static void take_backlog(struct live_node *node,
 		return;
 	}
 	rates_between(&rates, NULL, before, after);
-	if (before->seq > 0 && rates_span_us(before, after) > 0) {
+	if (before->seq > 0 && rates_span_us(before, after) > 0 &&
+		!is_gap(before, after)) {
 		add_to_windows(node, before, after, &rates);
 	}
 	*before = *after;
-	before->vms = NULL;
-	before->vm_count = 0;
+	without_vms(before);
 }
 
 int live_take(struct live *live, const struct live_sample *sample,
@@ -366,6 +411,10 @@ static void fill_windows(struct node_load *out, const struct live_node *node)
 	of = window_read(&node->cores_slow, now_us, 3600 * second_us);
 	out->cpu_used_cores_1h = of.mean;
 	out->cpu_stdev_cores_1h = of.stdev;
+	out->cpu_p95_cores_1h =
+		sketch_read(&node->cores_hour, now_us, 3600 * second_us, 0.95);
+	out->cpu_p95_cores_1d =
+		sketch_read(&node->cores_day, now_us, 86400 * second_us, 0.95);
 	out->cpu_pressure_some_60s =
 		window_read(&node->pressure, now_us, 60 * second_us).mean;
 	of = window_read(&node->memory_used, now_us, 900 * second_us);

@@ -75,7 +75,8 @@ static void gives_rates_from_the_second_sample_on(void **state)
 	assert_near(load.cpu_stdev_cores_5m, 0);
 	assert_near(load.memory_used_bytes_15m, 400);
 	assert_near(load.memory_working_set_bytes, 0);
-	assert_true(isnan(load.cpu_p95_cores_1h));
+	assert_true(fabs(load.cpu_p95_cores_1h - 1.5) <= 4 / 128.0);
+	assert_true(fabs(load.cpu_p95_cores_1d - 1.5) <= 4 / 128.0);
 	node_load_fini(&load);
 }
 
@@ -132,6 +133,51 @@ static void a_backlog_fills_the_windows_once(void **state)
 	/* 98 s at 3 cores, 2 s at 1. */
 	assert_near(load.cpu_used_cores_15m, (98 * 3.0 + 2) / 100);
 	node_load_fini(&load);
+}
+
+/* The aggregator was away: nothing is made up for that time, and what the
+ * agent kept fills it, once, as it was. */
+static void a_gap_is_a_gap_until_its_backlog_comes(void **state)
+{
+	struct node_load load;
+	struct report after = sample_report(101, 302);
+
+	take(*state, run_a, steady_report(1, 100, 1), 800);
+	take(*state, run_a, steady_report(2, 102, 1), 802);
+	after.cpu.user_us = 102000000 + 98 * 3000000 + 2 * 1000000;
+	take(*state, run_a, after, 1002);
+	load = load_at(*state, 1002);
+	assert_true(isnan(load.cpu_used_cores));
+	assert_true(isnan(load.cpu_used_cores_10s));
+	assert_near(load.cpu_used_cores_15m, 1);
+	node_load_fini(&load);
+	for (uint64_t turn = 0; turn < 2; turn++) {
+		for (uint64_t i = 0; i < 50; i++) {
+			struct report r =
+				sample_report(i + 1, 100 + 4 * (double)i);
+
+			r.cpu.user_us = 102000000 - 3000000 * 2 + i * 12000000;
+			take(*state, run_a, r, 800 + 4 * (double)i);
+		}
+	}
+	load = load_at(*state, 1002);
+	/* 100 to 102 at 1 core as it was, 102 to 296 at 3. */
+	assert_near(load.cpu_used_cores_15m, (2 + 194 * 3.0) / 196);
+	assert_true(isnan(load.cpu_used_cores));
+	node_load_fini(&load);
+}
+
+/* Nobody's wall clock takes part. */
+static void wall_clocks_may_jump(void **state)
+{
+	struct report before = steady_report(1, 100, 2);
+	struct report after = steady_report(2, 102, 2);
+
+	before.wall_us = 2000000000000000;
+	after.wall_us = 1;
+	take(*state, run_a, before, 1000);
+	take(*state, run_a, after, 1002);
+	assert_near(cores_at(*state, 1002), 2);
 }
 
 static void a_restarted_agent_begins_anew_and_keeps_windows(void **state)
@@ -324,6 +370,11 @@ int main(void)
 			teardown),
 		cmocka_unit_test_setup_teardown(
 			a_backlog_fills_the_windows_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_gap_is_a_gap_until_its_backlog_comes, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(wall_clocks_may_jump, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(
 			a_restarted_agent_begins_anew_and_keeps_windows, setup,
 			teardown),

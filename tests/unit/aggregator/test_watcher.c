@@ -112,8 +112,8 @@ static void the_window_ends_with_the_newest_sample_in_it(void **state)
 {
 	struct fixture *f = *state;
 
-	add(f, "n1", 1, 990);
 	add(f, "n2", 1, 995);
+	add(f, "n1", 1, 990);
 	/* The newest of all, but without rates it is not in the answer. */
 	take(f, "n3", steady_report(1, 100, 1), 1000);
 	assert_true(write_at(f, NULL, 1000));
