@@ -2,7 +2,9 @@
 
 #include "aggregator/api.h"
 #include "aggregator/guard.h"
+#include "aggregator/identity.h"
 #include "aggregator/intake.h"
+#include "aggregator/launchers.h"
 #include "aggregator/live.h"
 #include "aggregator/review.h"
 #include "aggregator/store.h"
@@ -37,6 +39,8 @@ struct aggregator {
 	const struct config *config;
 	struct loop *loop;
 	struct timer *watchdog, *look;
+	struct identities *identities;
+	struct launchers *launchers; /* NULL: there is no API server */
 	struct live *live;
 	struct store *store;
 	struct review *review; /* NULL: nobody has to be asked */
@@ -79,6 +83,7 @@ static void on_look(void *owner)
 		log_warning("peers could not connect", log_str("why", why),
 			LOG_END);
 	}
+	launchers_look(a->launchers);
 	look_at(a->http, &a->http_strangers, a->config->http);
 	look_at(a->health, &a->health_strangers, a->config->health);
 }
@@ -266,6 +271,7 @@ static void on_stop(void *owner)
 
 	a->is_stopping = true;
 	a->is_open = false;
+	launchers_close(take_ptr(a->launchers));
 	review_stop(a->review);
 	intake_stop(a->intake);
 	timer_start(a->watchdog, STOP_MS, 0);
@@ -306,6 +312,7 @@ static void open_store(struct aggregator *a)
 	a->api = (struct api){
 		.live = a->live,
 		.store = a->store,
+		.identities = a->launchers == NULL ? NULL : a->identities,
 		.intake = a->intake,
 		.metrics_vms = (size_t)a->config->metrics_vms,
 	};
@@ -332,6 +339,28 @@ static int open_review(struct aggregator *a, struct error *err)
 	return r;
 }
 
+/* Names of VMs are worth having and not worth ending for, unless a file was
+ * named for it. */
+static int open_launchers(struct aggregator *a, struct error *err)
+{
+	const char *named = a->config->kubeconfig;
+	struct kube_config kube;
+	int r;
+
+	if (!config_has_api(a->config, kube_config_is_in_pod())) {
+		return 0;
+	}
+	r = kube_config_load(&kube, named, err);
+	if (r == 0) {
+		a->launchers =
+			launchers_new(loop_uv(a->loop), &kube, a->identities);
+	} else if (named == NULL) {
+		log_warning("VMs have no names", log_err(err), LOG_END);
+		r = 0;
+	}
+	return r;
+}
+
 int aggregator_run(const struct config *config)
 {
 	struct aggregator a = { .config = config };
@@ -342,8 +371,12 @@ int aggregator_run(const struct config *config)
 	a.watchdog = timer_new(loop_uv(a.loop), on_watchdog, &a);
 	a.look = timer_new(loop_uv(a.loop), on_look, &a);
 	timer_start(a.look, LOOK_MS, LOOK_MS);
-	a.live = live_new(random_epoch(), NULL);
+	a.identities = identities_new();
+	a.live = live_new(random_epoch(), a.identities);
 	r = open_review(&a, &error);
+	if (r == 0) {
+		r = open_launchers(&a, &error);
+	}
 	open_store(&a);
 	if (r == 0) {
 		r = httpd_new(&a.health, loop_uv(a.loop),
@@ -359,5 +392,6 @@ int aggregator_run(const struct config *config)
 	loop_free(a.loop);
 	review_free(a.review);
 	live_free(a.live);
+	identities_free(a.identities);
 	return a.has_failed ? 1 : 0;
 }

@@ -3,7 +3,9 @@
 #include "aggregator/api_body.h"
 #include "aggregator/api_decisions.h"
 #include "aggregator/api_history.h"
+#include "aggregator/api_list.h"
 #include "aggregator/identity.h"
+#include "aggregator/vms.h"
 #include "aggregator/watcher.h"
 #include "lib/clock.h"
 #include "lib/memory.h"
@@ -13,8 +15,8 @@
 
 const char api_json[] = "application/json";
 
-/* Each holds a figure or two for every node. */
-enum { METRICS_RUNNING_MAX = 4 };
+/* Each holds the names of all nodes or VMs. */
+enum { STREAMS_MAX = 16 };
 
 void api_reply_body(struct http_request *request, const char *type,
 	const struct buffer *body)
@@ -30,23 +32,49 @@ void api_reply_body(struct http_request *request, const char *type,
 
 /* ---- nodes ---- */
 
+static struct list_options list_options(struct api *api)
+{
+	return (struct list_options){
+		.live = api->live,
+		.identities = api->identities,
+		.now_us = clock_monotonic_us(),
+		.wall_us = clock_wall_us(),
+		.running = &api->streams,
+	};
+}
+
+/* True: one more may be begun; else the request is over. */
+static bool has_stream(const struct api *api, struct http_request *request)
+{
+	if (api->streams >= STREAMS_MAX) {
+		http_reply_error(request, 503,
+			"%d long answers are being read already: try later",
+			STREAMS_MAX);
+	}
+	return api->streams < STREAMS_MAX;
+}
+
 static void serve_nodes(struct api *api, struct http_request *request,
 	const char *rest)
 {
-	scoped_buffer struct buffer body = BUFFER_MAX(API_BODY_MAX);
+	struct list_options options = list_options(api);
+	struct http_stream stream;
 
 	(void)rest;
-	body_write_nodes(&body, api->live, clock_monotonic_us(),
-		clock_wall_us());
-	api_reply_body(request, api_json, &body);
+	if (has_stream(api, request)) {
+		stream = list_nodes(&options);
+		http_reply_stream(request, 200, api_json, &stream);
+	}
 }
 
 static void serve_one_node(const struct live_node *node,
 	struct http_request *request)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(API_BODY_MAX);
+	struct json j = json_into(&body);
 
-	body_write_node(&body, node, clock_monotonic_us());
+	body_write_node(&j, node, clock_monotonic_us());
+	buffer_char(&body, '\n');
 	api_reply_body(request, api_json, &body);
 }
 
@@ -79,6 +107,75 @@ static void serve_decisions(struct api *api, struct http_request *request,
 	api_serve_decisions(api->store, request);
 }
 
+/* ---- VMs ---- */
+
+static void serve_vms(struct api *api, struct http_request *request,
+	const char *rest)
+{
+	struct list_options options = list_options(api);
+	struct http_stream stream;
+
+	(void)rest;
+	if (has_stream(api, request)) {
+		stream = list_vms(&options);
+		http_reply_stream(request, 200, api_json, &stream);
+	}
+}
+
+/* {"namespace","name","vmi_uid","pods":[...]} of what runs now. */
+static void serve_one_vm(const struct api *api, const struct vm_rows *rows,
+	struct http_request *request)
+{
+	scoped_buffer struct buffer body = BUFFER_MAX(API_BODY_MAX);
+	struct json j = json_into(&body);
+	const struct vm_row *newest = &rows->rows[rows->count - 1];
+
+	json_object(&j, NULL);
+	json_string(&j, "namespace", newest->namespace);
+	json_string(&j, "name", newest->name);
+	if (newest->vmi_uid[0] != '\0') {
+		json_string(&j, "vmi_uid", newest->vmi_uid);
+	}
+	json_array(&j, "pods");
+	for (size_t i = 0; i < rows->count; i++) {
+		vm_row_write(&j, &rows->rows[i], api->live,
+			clock_monotonic_us());
+	}
+	json_array_end(&j);
+	json_object_end(&j);
+	buffer_char(&body, '\n');
+	api_reply_body(request, api_json, &body);
+}
+
+/* "NAMESPACE/NAME". */
+static void serve_vm(struct api *api, struct http_request *request,
+	const char *rest)
+{
+	const char *slash = strchr(rest, '/');
+	scoped_free char *namespace = NULL;
+	struct vm_rows rows = { 0 };
+
+	if (slash == NULL || strchr(slash + 1, '/') != NULL) {
+		http_reply_error(request, 404,
+			"no such path: a VM is /v1/vms/NAMESPACE/NAME");
+		return;
+	}
+	namespace = xstrndup(rest, (size_t)(slash - rest));
+	vm_rows_find(&rows, api->live, api->identities, namespace, slash + 1);
+	if (rows.count > 0) {
+		serve_one_vm(api, &rows, request);
+	} else if (api->identities == NULL) {
+		http_reply_error(request, 404,
+			"VMs are not known by name here: there is no API "
+			"server to ask (--kubeconfig)");
+	} else {
+		http_reply_error(request, 404,
+			"no VM '%.63s/%.253s' runs on a node that reports",
+			namespace, slash + 1);
+	}
+	vm_rows_fini(&rows);
+}
+
 /* ---- for other systems ---- */
 
 static void serve_metrics(struct api *api, struct http_request *request,
@@ -88,16 +185,13 @@ static void serve_metrics(struct api *api, struct http_request *request,
 		.live = api->live,
 		.identities = api->identities,
 		.vms_max = api->metrics_vms,
-		.running = &api->metrics_running,
+		.running = &api->streams,
 		.own = { .is_storing = store_trouble(api->store)[0] == '\0' },
 	};
 	struct http_stream stream;
 
 	(void)rest;
-	if (api->metrics_running >= METRICS_RUNNING_MAX) {
-		http_reply_error(request, 503,
-			"%d answers of this kind are being read already",
-			METRICS_RUNNING_MAX);
+	if (!has_stream(api, request)) {
 		return;
 	}
 	if (api->intake != NULL) {
@@ -152,6 +246,8 @@ static const struct route routes[] = {
 	{ "/v1/nodes", serve_nodes },
 	{ "/v1/nodes/", serve_node },
 	{ "/v1/decisions", serve_decisions },
+	{ "/v1/vms", serve_vms },
+	{ "/v1/vms/", serve_vm },
 	{ "/metrics", serve_metrics },
 	{ "/watcher", serve_watcher },
 	{ "//watcher", serve_watcher },

@@ -13,7 +13,7 @@ struct api {
 	const struct identities *identities; /* NULL: nobody says */
 	const struct intake *intake;	     /* NULL: nothing is counted */
 	size_t metrics_vms;		     /* VMs with series in /metrics */
-	size_t metrics_running;
+	size_t streams; /* long answers that are being read */
 };
 
 /* 20,000 nodes with 30 VMs each are about 100 MB. */

@@ -24,7 +24,7 @@ static const char *seconds_text(char *out, uint64_t us)
 	return out;
 }
 
-static void write_time(struct json *j, const char *key, uint64_t us)
+void body_write_time(struct json *j, const char *key, uint64_t us)
 {
 	char text[TIME_TEXT_MAX];
 
@@ -86,6 +86,14 @@ static void write_known(struct json *j, const char *key, const char *text)
 	}
 }
 
+void body_write_vm_figures(struct json *j, const struct vm_load *vm)
+{
+	json_number(j, "used_cores", vm->used_cores);
+	json_number(j, "used_cores_5m", vm->used_cores_5m);
+	json_number(j, "memory_bytes", vm->memory_bytes);
+	json_number(j, "contention", vm->contention);
+}
+
 static void write_vms(struct json *j, const struct node_load *load)
 {
 	json_array(j, "vms");
@@ -96,16 +104,13 @@ static void write_vms(struct json *j, const struct node_load *load)
 		json_string(j, "pod_uid", vm->pod_uid);
 		write_known(j, "namespace", vm->namespace);
 		write_known(j, "name", vm->name);
-		json_number(j, "used_cores", vm->used_cores);
-		json_number(j, "used_cores_5m", vm->used_cores_5m);
-		json_number(j, "memory_bytes", vm->memory_bytes);
-		json_number(j, "contention", vm->contention);
+		body_write_vm_figures(j, vm);
 		json_object_end(j);
 	}
 	json_array_end(j);
 }
 
-static void write_node(struct json *j, const struct live_node *node,
+void body_write_node(struct json *j, const struct live_node *node,
 	uint64_t now_us)
 {
 	struct node_load load;
@@ -127,54 +132,6 @@ static void write_node(struct json *j, const struct live_node *node,
 	write_vms(j, &load);
 	json_object_end(j);
 	node_load_fini(&load);
-}
-
-struct entry {
-	const struct live_node *node;
-};
-
-static int by_name(const void *a, const void *b)
-{
-	const struct entry *x = a;
-	const struct entry *y = b;
-
-	return strcmp(live_node_name(x->node), live_node_name(y->node));
-}
-
-void body_write_nodes(struct buffer *out, const struct live *live,
-	uint64_t now_us, uint64_t wall_us)
-{
-	size_t count = live_count(live);
-	scoped_free struct entry *nodes = xcalloc(count, sizeof(*nodes));
-	struct json j = json_into(out);
-	size_t at = 0;
-
-	for (const struct live_node *node = live_after(live, 0); node != NULL;
-		node = live_next(node)) {
-		nodes[at].node = node;
-		at++;
-	}
-	qsort(nodes, count, sizeof(*nodes), by_name);
-	json_object(&j, NULL);
-	json_unsigned(&j, "epoch", live_epoch(live));
-	json_unsigned(&j, "rev", live_revision(live));
-	write_time(&j, "now", wall_us);
-	json_array(&j, "nodes");
-	for (size_t i = 0; i < count; i++) {
-		write_node(&j, nodes[i].node, now_us);
-	}
-	json_array_end(&j);
-	json_object_end(&j);
-	buffer_char(out, '\n');
-}
-
-void body_write_node(struct buffer *out, const struct live_node *node,
-	uint64_t now_us)
-{
-	struct json j = json_into(out);
-
-	write_node(&j, node, now_us);
-	buffer_char(out, '\n');
 }
 
 static uint64_t row_us(const struct query *query, size_t row)
@@ -202,14 +159,14 @@ void body_write_history(struct buffer *out, const char *node,
 
 	json_object(&j, NULL);
 	json_string(&j, "node", node);
-	write_time(&j, "step_s", query->step_us);
-	write_time(&j, "from", query->from_us);
-	write_time(&j, "to", query->to_us);
+	body_write_time(&j, "step_s", query->step_us);
+	body_write_time(&j, "from", query->from_us);
+	body_write_time(&j, "to", query->to_us);
 	write_fields(&j, query);
 	json_array(&j, "rows");
 	for (size_t row = 0; row < query_row_count(query); row++) {
 		json_array(&j, NULL);
-		write_time(&j, NULL, row_us(query, row));
+		body_write_time(&j, NULL, row_us(query, row));
 		for (size_t i = 0; i < query->field_count; i++) {
 			json_number_or_null(&j, NULL,
 				history_value(history, row, i));

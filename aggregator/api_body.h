@@ -4,16 +4,19 @@
 #include "aggregator/history.h"
 #include "aggregator/live.h"
 #include "lib/buffer.h"
+#include "lib/json.h"
 
 #include <stdint.h>
 
-/* {"epoch","rev","now","nodes":[...]}, nodes by name. */
-void body_write_nodes(struct buffer *out, const struct live *live,
-	uint64_t now_us, uint64_t wall_us);
+/* Unix seconds with as many decimals as there are, up to microseconds. */
+void body_write_time(struct json *j, const char *key, uint64_t us);
 
-/* One node of that list. */
-void body_write_node(struct buffer *out, const struct live_node *node,
+/* One node as in /v1/nodes, with its age at now_us. */
+void body_write_node(struct json *j, const struct live_node *node,
 	uint64_t now_us);
+
+/* The figures of a VM as members of the object that is open. */
+void body_write_vm_figures(struct json *j, const struct vm_load *vm);
 
 /* {"node","step_s","from","to","fields":[],"rows":[[time, value or null]]} */
 void body_write_history(struct buffer *out, const char *node,

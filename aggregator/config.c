@@ -51,9 +51,10 @@ static const struct option table[] = {
 		0, 0, auth_choices, NULL },
 	{ "kubeconfig", "FILE", OPTION_TEXT,
 		offsetof(struct config, kubeconfig), NULL,
-		"how to reach the API server, with kubernetes as --wire-auth "
-		"or --http-auth; without it $KUBECONFIG, the pod's service "
-		"account or ~/.kube/config",
+		"how to reach the API server, for the names of VMs and for "
+		"kubernetes as --wire-auth or --http-auth; without it the "
+		"pod's service account, with --wire-auth or --http-auth also "
+		"$KUBECONFIG and ~/.kube/config",
 		0, 0, NULL, NULL },
 	{ "health", "HOST:PORT", OPTION_TEXT, offsetof(struct config, health),
 		"0.0.0.0:7476", "where /healthz and /readyz listen", 0, 0, NULL,
@@ -193,4 +194,10 @@ bool config_needs_api(const struct config *config)
 {
 	return config->wire_auth == AUTH_KUBERNETES ||
 		config->http_auth == AUTH_KUBERNETES;
+}
+
+bool config_has_api(const struct config *config, bool is_in_pod)
+{
+	return is_in_pod || config->kubeconfig != NULL ||
+		config_needs_api(config);
 }

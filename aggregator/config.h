@@ -36,3 +36,7 @@ must_check int config_check(const struct config *config, struct error *err);
 
 /* Whether the API server has to be asked. */
 bool config_needs_api(const struct config *config);
+
+/* Whether there is one to ask for the names of VMs. A kubeconfig that happens
+ * to lie around in somebody's home is not meant for that. */
+bool config_has_api(const struct config *config, bool is_in_pod);

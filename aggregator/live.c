@@ -128,7 +128,7 @@ static void list_append(struct live *live, struct live_node *node)
 	live->newest = node;
 }
 
-static uint64_t age_of(const struct live_node *node, uint64_t now_us)
+uint64_t live_node_age_us(const struct live_node *node, uint64_t now_us)
 {
 	int64_t age = (int64_t)now_us - node->at_us;
 
@@ -143,8 +143,8 @@ static int make_room(struct live *live, uint64_t now_us, struct error *err)
 	if (live->nodes.count < LIVE_NODES_MAX) {
 		return 0;
 	}
-	if (load_state(age_of(oldest, now_us), oldest->newest.interval_ms) !=
-		LOAD_LOST) {
+	if (load_state(live_node_age_us(oldest, now_us),
+		    oldest->newest.interval_ms) != LOAD_LOST) {
 		return error_set(err, -ENOSPC,
 			"there are %d nodes already, no more are taken",
 			LIVE_NODES_MAX);
@@ -434,7 +434,7 @@ void live_node_figures(struct node_load *out, const struct live_node *node,
 
 	node_load_init(out);
 	out->name = xstrdup(node->name);
-	out->age_us = age_of(node, now_us);
+	out->age_us = live_node_age_us(node, now_us);
 	out->interval_ms = report->interval_ms;
 	out->kvm_state = report->kvm.state;
 	(void)kvm_detail(out->kvm_detail, &report->kvm);

@@ -58,6 +58,7 @@ const struct live_node *live_next(const struct live_node *node);
 const char *live_node_name(const struct live_node *node);
 uint64_t live_node_revision(const struct live_node *node);
 size_t live_node_vms(const struct live_node *node);
+uint64_t live_node_age_us(const struct live_node *node, uint64_t now_us);
 uint32_t live_node_interval_ms(const struct live_node *node);
 
 /* The newest one, in which figures of VMs that only every fifth report has

@@ -279,6 +279,12 @@ int kube_config_load(struct kube_config *out, const char *path,
 	return kube_config_find(out, &places, err);
 }
 
+bool kube_config_is_in_pod(void)
+{
+	return is_given(getenv("KUBERNETES_SERVICE_HOST")) &&
+		is_given(getenv("KUBERNETES_SERVICE_PORT"));
+}
+
 /* Whether it is another text now. */
 static bool refresh_item(struct kube_item *item,
 	int (*read)(char **out, const char *path, struct error *err))

@@ -44,6 +44,9 @@ must_check int kube_config_load(struct kube_config *out, const char *path,
 must_check int kube_config_find(struct kube_config *out,
 	const struct kube_places *places, struct error *err);
 
+/* Whether this process runs in a pod, where the API server is given. */
+bool kube_config_is_in_pod(void);
+
 /* Reads the files again. What cannot be read keeps its old text, so that a
  * file caught between two versions does no harm.
  * Returns whether anything is different now. */

@@ -22,7 +22,7 @@ enum {
 	/* Answers that were given and not read yet, in all. One alone may be
 	 * larger. */
 	HTTPD_UNREAD_MAX = 128 << 20,
-	HTTP_PART_MAX = 1 << 20, /* of one part of a streamed answer */
+	HTTP_PART_MAX = 4 << 20, /* of one part of a streamed answer */
 };
 
 struct buffer;

@@ -1,5 +1,6 @@
 #include "aggregator/api.h"
 
+#include "aggregator/identity.h"
 #include "lib/clock.h"
 #include "tests/unit/aggregator/scratch.h"
 
@@ -9,6 +10,7 @@
 /* The interface behind a real socket; the client blocks on a thread. */
 struct fixture {
 	struct scratch *s;
+	struct identities *identities;
 	struct live *live;
 	struct api api;
 	struct httpd *httpd;
@@ -52,9 +54,11 @@ static int setup(void **state)
 	assert_int_equal(scratch_setup(&scratch), 0);
 	f->s = scratch;
 	scratch_open(f->s, UINT64_C(86400000000));
-	f->live = live_new(42, NULL);
+	f->identities = identities_new();
+	f->live = live_new(42, f->identities);
 	f->api = (struct api){ .live = f->live,
 		.store = f->s->store,
+		.identities = f->identities,
 		.metrics_vms = 100 };
 	assert_int_equal(
 		httpd_new(&f->httpd, &f->s->loop,
@@ -78,6 +82,7 @@ static int teardown(void **state)
 	httpd_close(f->httpd);
 	assert_int_equal(scratch_teardown(&scratch), 0);
 	live_free(f->live);
+	identities_free(f->identities);
 	free(f);
 	return 0;
 }
@@ -170,6 +175,78 @@ static void gives_one_node(void **state)
 	assert_int_equal(strncmp(body, "{\"name\":\"n2\",", 13), 0);
 }
 
+/* A node with one pod, which used so many cores for 2 s. */
+static void add_pod(struct fixture *f, const char *node, const char *uid,
+	double cores)
+{
+	uint64_t now_us = clock_monotonic_us();
+
+	for (uint64_t i = 0; i < 2; i++) {
+		struct report r = sample_report(i + 1, 100 + 2 * (double)i);
+		struct vm_pod vm = sample_vm(uid, 1);
+		struct live_sample sample = { node, run_a, &r,
+			(int64_t)(now_us - (1 - i) * 2000000) };
+
+		vm.cpu_usage_us = (uint64_t)(cores * 2e6) * i;
+		sample_add_vms(&r, &vm, 1);
+		assert_int_equal(live_take(f->live, &sample, now_us, NULL), 0);
+		report_fini(&r);
+	}
+}
+
+static void vms_are_listed_by_name_and_the_unknown_too(void **state)
+{
+	struct fixture *f = *state;
+	const char *body;
+
+	identities_put(f->identities, "p1",
+		&(struct identity){ "ns", "vm-b", "u1" });
+	identities_put(f->identities, "p2",
+		&(struct identity){ "ns", "vm-a", "" });
+	add_pod(f, "n3", "p1", 0.5);
+	add_pod(f, "n4", "p2", 1);
+	add_pod(f, "n5", "p3", 2);
+	body = ask(f, "GET", "/v1/vms", "*/*", 200);
+	assert_has(body, "{\"epoch\":42,\"rev\":17,\"now\":");
+	assert_has(body, "\"vms\":[{\"pod_uid\":\"p3\",\"node\":\"n5\",");
+	assert_has(body,
+		"{\"namespace\":\"ns\",\"name\":\"vm-a\","
+		"\"pod_uid\":\"p2\",\"node\":\"n4\",\"age_s\":");
+	assert_has(body,
+		"{\"namespace\":\"ns\",\"name\":\"vm-b\","
+		"\"vmi_uid\":\"u1\",\"pod_uid\":\"p1\",");
+	assert_has(body, "\"state\":\"fresh\",\"used_cores\":0.5,");
+	assert_true(strstr(body, "vm-a") < strstr(body, "vm-b"));
+	body = ask(f, "GET", "/v1/nodes/n3", "*/*", 200);
+	assert_has(body,
+		"\"vms\":[{\"pod_uid\":\"p1\",\"namespace\":\"ns\","
+		"\"name\":\"vm-b\",\"used_cores\":0.5,");
+}
+
+/* While it moves it has two. */
+static void a_vm_is_found_with_all_its_pods(void **state)
+{
+	struct fixture *f = *state;
+	const char *body;
+
+	identities_put(f->identities, "p1",
+		&(struct identity){ "ns", "vm", "u1" });
+	identities_put(f->identities, "p2",
+		&(struct identity){ "ns", "vm", "u1" });
+	identities_put(f->identities, "p3",
+		&(struct identity){ "ns2", "vm", "u2" });
+	add_pod(f, "n3", "p1", 0.5);
+	add_pod(f, "n4", "p2", 1);
+	add_pod(f, "n5", "p3", 2);
+	body = ask(f, "GET", "/v1/vms/ns/vm", "*/*", 200);
+	assert_has(body,
+		"{\"namespace\":\"ns\",\"name\":\"vm\","
+		"\"vmi_uid\":\"u1\",\"pods\":[{");
+	assert_has(body, "\"pod_uid\":\"p1\",\"node\":\"n3\",");
+	assert_has(body, "\"pod_uid\":\"p2\",\"node\":\"n4\",");
+	assert_null(strstr(body, "p3"));
+}
+
 /* Nine intervals of 2 s until 2 s ago. */
 static void gives_history(void **state)
 {
@@ -209,6 +286,13 @@ static void says_what_is_wrong(void **state)
 		{ "GET", "/v1/nodes/n3/history", 404, "no node 'n3'" },
 		{ "GET", "/v1/nodes/n1/past", 404, "no such path" },
 		{ "GET", "/v1/nodes/n1/history/x", 404, "no such path" },
+		{ "GET", "/v1/vms/", 404, "no such path" },
+		{ "GET", "/v1/vms/ns", 404, "no such path" },
+		{ "GET", "/v1/vms/ns/vm", 404, "no VM 'ns/vm'" },
+		{ "GET", "/v1/vms/ns/vm/x", 404, "no such path" },
+		{ "GET", "/metricsX", 404, "no such path" },
+		{ "GET", "/watcher?host=n9", 404, "'n9'" },
+		{ "PUT", "/metrics", 405, "only GET" },
 		{ "POST", "/v1/nodes", 405, "only GET" },
 		{ "DELETE", "/v1/nodes/n1", 405, "only GET" },
 		{ "GET", "/v1/nodes/n1/history?from=x", 400, "from: 'x'" },
@@ -232,6 +316,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		test(lists_nodes_by_name),
 		test(gives_one_node),
+		test(vms_are_listed_by_name_and_the_unknown_too),
+		test(a_vm_is_found_with_all_its_pods),
 		test(gives_history),
 		test(gives_history_as_csv),
 		test(says_what_is_wrong),

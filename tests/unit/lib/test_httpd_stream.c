@@ -42,7 +42,7 @@ static bool next(void *owner, struct buffer *out)
 		return true;
 	}
 	memset(part, 'x', PART_BYTES);
-	for (int i = 0; i < (f->parts / 2 == f->break_at ? 10 : 1); i++) {
+	for (int i = 0; i < (f->parts / 2 == f->break_at ? 30 : 1); i++) {
 		buffer_append(out, part, PART_BYTES);
 	}
 	return f->parts < 2 * PARTS;
