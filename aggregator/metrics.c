@@ -7,6 +7,7 @@
 #include "lib/files.h"
 #include "lib/memory.h"
 #include "lib/options.h"
+#include "lib/utf8.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -60,15 +61,16 @@ static void write_label(struct buffer *out, const char *key, const char *value)
 	bool is_first = out->len > 0 && out->data[out->len - 1] == '{';
 
 	buffer_printf(out, "%s%s=\"", is_first ? "" : ",", key);
-	for (const char *c = value; *c != '\0'; c++) {
-		if (*c == '\n') {
+	while (*value != '\0') {
+		if (*value == '\n') {
 			buffer_text(out, "\\n");
+			value++;
 			continue;
 		}
-		if (*c == '"' || *c == '\\') {
+		if (*value == '"' || *value == '\\') {
 			buffer_char(out, '\\');
 		}
-		buffer_char(out, *c);
+		value += utf8_append(out, value);
 	}
 	buffer_char(out, '"');
 }

@@ -1,5 +1,7 @@
 #include "lib/json.h"
 
+#include "lib/utf8.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,19 +15,22 @@ struct json json_into(struct buffer *out)
 static void append_escaped(struct buffer *out, const char *text)
 {
 	buffer_char(out, '"');
-	for (; *text != '\0'; text++) {
+	while (*text != '\0') {
 		unsigned char c = (unsigned char)*text;
 
 		if (c == '"' || c == '\\') {
 			buffer_char(out, '\\');
-			buffer_char(out, (char)c);
-		} else if (c == '\n') {
-			buffer_text(out, "\\n");
-		} else if (c < 0x20) {
-			buffer_printf(out, "\\u%04x", c);
-		} else {
-			buffer_char(out, (char)c);
 		}
+		if (c >= 0x20) {
+			text += utf8_append(out, text);
+			continue;
+		}
+		if (c == '\n') {
+			buffer_text(out, "\\n");
+		} else {
+			buffer_printf(out, "\\u%04x", c);
+		}
+		text++;
 	}
 	buffer_char(out, '"');
 }

@@ -1,4 +1,5 @@
-/* Writes JSON into a buffer: commas, escapes and nesting are looked after.
+/* Writes JSON into a buffer: commas, escapes and nesting are looked after, and
+ * bytes that are not UTF-8 become U+FFFD.
  *
  * Reading JSON is the business of kube/value.h. A number that is not finite is
  * "not known" and left out with its key; null is written on purpose only. */

@@ -1,6 +1,7 @@
 """The aggregator's HTTP interface, as other systems read it."""
 import json
 import pathlib
+import socket
 import subprocess
 import sys
 import unittest
@@ -139,6 +140,119 @@ class Watcher(OneNode):
         self.assertEqual(status, 404)
         self.assertIn("nobody", json.loads(text)["error"])
         self.assertEqual(self.aggregator.get("/watcher/health")[0], 200)
+
+
+HISTORY = "/v1/nodes/node-a/history"
+FIELDS = ",".join(["cpu.used_cores"] * 33)
+
+# Path, status, part of the sentence.
+REFUSED = (
+    ("/", 404, "no such path"),
+    ("/v1", 404, "no such path"),
+    ("/v1/nodes/", 404, "no node ''"),
+    ("/v1/nodes/nobody", 404, "no node 'nobody'"),
+    ("/v1/nodes/nobody/history", 404, "no node 'nobody'"),
+    ("/v1/nodes/node-a/past", 404, "no such path"),
+    ("/v1/nodes/node-a/history/", 404, "no such path"),
+    ("/v1/nodes/" + "x" * 20000, 404, "no node"),
+    ("/v1/nodes/%22%5c%ff", 404, "no node"),
+    ("/v1/nodes/%00node-a", 404, "no"),
+    ("/v1/nodes/..%2f..%2fetc%2fpasswd", 404, "no"),
+    ("/v1/vms/default", 404, "/v1/vms/NAMESPACE/NAME"),
+    ("/v1/vms/a/b/c", 404, "/v1/vms/NAMESPACE/NAME"),
+    ("/v1/vms/default/nobody", 404, "no API server"),
+    ("/watcher?host=", 404, "host ''"),
+    ("/watcher?host=" + "x" * 20000, 404, "no metrics"),
+    ("/watcher/", 404, "no such path"),
+    ("/metrics/x", 404, "no such path"),
+    (HISTORY + "?from=yesterday", 400, "from"),
+    (HISTORY + "?from=", 400, "from"),
+    (HISTORY + "?from=-1", 400, "from"),
+    (HISTORY + "?from=1e9", 400, "from"),
+    (HISTORY + "?from=2026-02-30T00:00:00Z", 400, "from"),
+    (HISTORY + "?to=99999999999999999999", 400, "to"),
+    (HISTORY + "?to=2026-01-01", 400, "to"),
+    (HISTORY + "?from=200&to=100", 400, "from"),
+    (HISTORY + "?from=100&to=100", 400, "from"),
+    (HISTORY + "?from=0&step=1s", 400, "at most 11000"),
+    (HISTORY + "?from=0&to=253402300799&step=1s", 400, "at most 11000"),
+    (HISTORY + "?step=1ms", 400, "step"),
+    (HISTORY + "?step=0", 400, "step"),
+    (HISTORY + "?step=-5s", 400, "step"),
+    (HISTORY + "?step=soon", 400, "step"),
+    (HISTORY + "?fields=", 400, "field"),
+    (HISTORY + "?fields=cpu.nothing", 400, "cpu.nothing"),
+    (HISTORY + "?fields=" + "x" * 20000, 400, "field"),
+    (HISTORY + "?fields=" + FIELDS, 400, "32"),
+)
+
+
+class Refusals(OneNode):
+    """One sentence and the right status, whatever is asked."""
+
+    def ask(self, request):
+        """Status line, and all that follows, of raw bytes sent."""
+        with socket.create_connection(
+                ("127.0.0.1", self.aggregator.ports[1]), timeout=30) as s:
+            s.sendall(request)
+            got = b""
+            while part := s.recv(65536):
+                got += part
+        return got.decode("latin-1")
+
+    def test_what_cannot_be_answered_says_why_in_one_sentence(self):
+        for path, status, part in REFUSED:
+            with self.subTest(path=path[:60]):
+                got, headers, text = self.aggregator.get(path)
+                self.assertEqual((got, headers["Content-Type"]),
+                                 (status, "application/json"), text[:200])
+                answer = json.loads(text)
+                self.assertEqual(list(answer), ["error"])
+                self.assertIn(part, answer["error"])
+                self.assertNotIn("\n", answer["error"])
+                self.assertLess(len(text), 1500)
+
+    def test_only_get_and_head_are_taken(self):
+        for path in ("/v1/nodes", "/v1/nodes/node-a", "/v1/vms", HISTORY,
+                     "/metrics", "/watcher"):
+            for method in ("POST", "PUT", "DELETE", "PATCH"):
+                got = self.ask(f"{method} {path} HTTP/1.1\r\nHost: x\r\n"
+                               "Content-Length: 2\r\nConnection: close\r\n"
+                               "\r\n{}".encode())
+                self.assertIn(" 405 ", got.split("\r\n")[0], (method, path))
+            got = self.ask(f"HEAD {path} HTTP/1.1\r\nHost: x\r\n"
+                           "Connection: close\r\n\r\n".encode())
+            self.assertIn(" 200 ", got.split("\r\n")[0], path)
+            self.assertTrue(got.endswith("\r\n\r\n"), path)
+
+    def test_absurd_ranges_are_answered_with_gaps(self):
+        path = HISTORY + "?from=0&to=253402300799&step=8760h&fields=used_cores"
+        rows = self.aggregator.json(path)["rows"]
+        self.assertGreater(len(rows), 8000)
+        self.assertIn(None, [value for _, value in rows])
+
+    def test_both_ways_to_write_a_time_mean_the_same(self):
+        def rows(start, end):
+            return self.aggregator.json(
+                f"{HISTORY}?from={start}&to={end}&step=60s")["rows"]
+        self.assertEqual(rows("1700000000", "1700000600"),
+                         rows("2023-11-14T22:13:20Z",
+                              "2023-11-14T23:23:20%2B01:00"))
+
+    def test_what_is_refused_costs_no_memory(self):
+        def resident():
+            return samples(self.aggregator.get("/metrics")[2])[
+                "process_resident_memory_bytes", ""]
+
+        def storm():
+            for path, _, _ in REFUSED:
+                self.aggregator.get(path)
+        storm()
+        before = resident()
+        for _ in range(10):
+            storm()
+        self.assertLess(resident() - before, 32 << 20)
+        self.assertEqual(self.aggregator.get("/v1/nodes")[0], 200)
 
 
 class SilentNode(unittest.TestCase):

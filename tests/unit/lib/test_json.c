@@ -59,6 +59,7 @@ static void texts_and_keys_are_escaped(void **state)
 		{ "two\nlines", "\"two\\nlines\"" },
 		{ "\x01\t\r\x1f", "\"\\u0001\\u0009\\u000d\\u001f\"" },
 		{ "K\xc3\xb6ln", "\"K\xc3\xb6ln\"" },
+		{ "K\xf6ln", "\"K\xef\xbf\xbdln\"" },
 	};
 
 	(void)state;
