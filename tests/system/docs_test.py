@@ -1,5 +1,6 @@
 """docs/configuration.md names every option, with its variables and default,
-and no other; docs/metrics.md every field of a report."""
+and no other; docs/metrics.md every field of a report; docs/http.md every route
+and every Prometheus series."""
 import pathlib
 import re
 import subprocess
@@ -73,6 +74,27 @@ class Metrics(unittest.TestCase):
                      for name in re.findall(r"`([^`]+)`", row[0])]
         self.assertEqual(sorted(explained),
                          sorted(leaves(messages(), "Report")))
+
+
+class Http(unittest.TestCase):
+    maxDiff = None
+
+    def test_each_series_is_named_once(self):
+        source = "".join((ROOT / "aggregator" / name).read_text()
+                         for name in ("metric_names.c", "metrics.c"))
+        names = set(re.findall(
+            r'"((?:node|container|plimsoll|process)_\w+)"', source))
+        rows = re.findall(r"^\| `((?:node|container|plimsoll|process)_\w+)` \|",
+                          (ROOT / "docs/http.md").read_text(), re.M)
+        self.assertEqual(sorted(rows), sorted(names))
+
+    def test_each_route_is_there(self):
+        source = (ROOT / "aggregator/api.c").read_text()
+        text = (ROOT / "docs/http.md").read_text()
+        routes = re.findall(r'^\t\{ "/(/?[^"]+)", serve_', source, re.M)
+        self.assertGreater(len(routes), 5)
+        for route in routes:
+            self.assertIn("`/" + route.strip("/"), text)
 
 
 class Configuration(unittest.TestCase):

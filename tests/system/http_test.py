@@ -165,6 +165,12 @@ REFUSED = (
     ("/watcher?host=" + "x" * 20000, 404, "no metrics"),
     ("/watcher/", 404, "no such path"),
     ("/metrics/x", 404, "no such path"),
+    ("/v1/decisions?pod=nobody", 400, "pod"),
+    ("/v1/decisions?pod=a/b&limit=0", 400, "limit"),
+    ("/v1/decisions?pod=a/b&limit=many", 400, "limit"),
+    ("/v1/decisions?pod=a/b&limit=99999999999999999999", 400, "limit"),
+    ("/v1/decisions?pod=a/b&from=yesterday", 400, "from"),
+    ("/v1/decisions?pod=a/b&from=200&to=100", 400, "from"),
     (HISTORY + "?from=yesterday", 400, "from"),
     (HISTORY + "?from=", 400, "from"),
     (HISTORY + "?from=-1", 400, "from"),
@@ -214,7 +220,7 @@ class Refusals(OneNode):
 
     def test_only_get_and_head_are_taken(self):
         for path in ("/v1/nodes", "/v1/nodes/node-a", "/v1/vms", HISTORY,
-                     "/metrics", "/watcher"):
+                     "/v1/decisions?pod=a/b", "/metrics", "/watcher"):
             for method in ("POST", "PUT", "DELETE", "PATCH"):
                 got = self.ask(f"{method} {path} HTTP/1.1\r\nHost: x\r\n"
                                "Content-Length: 2\r\nConnection: close\r\n"
