@@ -122,38 +122,30 @@ static void serve_vms(struct api *api, struct http_request *request,
 	}
 }
 
-/* {"namespace","name","vmi_uid","pods":[...]} of what runs now. */
-static void serve_one_vm(const struct api *api, const struct vm_rows *rows,
-	struct http_request *request)
+static void refuse_vm(const struct api *api, struct http_request *request,
+	const char *namespace, const char *name)
 {
-	scoped_buffer struct buffer body = BUFFER_MAX(API_BODY_MAX);
-	struct json j = json_into(&body);
-	const struct vm_row *newest = &rows->rows[rows->count - 1];
-
-	json_object(&j, NULL);
-	json_string(&j, "namespace", newest->namespace);
-	json_string(&j, "name", newest->name);
-	if (newest->vmi_uid[0] != '\0') {
-		json_string(&j, "vmi_uid", newest->vmi_uid);
+	if (api->identities == NULL) {
+		http_reply_error(request, 404,
+			"VMs are not known by name here: there is no API "
+			"server to ask (--kubeconfig)");
+	} else {
+		http_reply_error(request, 404,
+			"no VM '%.63s/%.253s' runs on a node that reports",
+			namespace, name);
 	}
-	json_array(&j, "pods");
-	for (size_t i = 0; i < rows->count; i++) {
-		vm_row_write(&j, &rows->rows[i], api->live,
-			clock_monotonic_us());
-	}
-	json_array_end(&j);
-	json_object_end(&j);
-	buffer_char(&body, '\n');
-	api_reply_body(request, api_json, &body);
 }
 
-/* "NAMESPACE/NAME". */
+/* "NAMESPACE/NAME": {"namespace","name","pods":[...]} of what runs now. */
 static void serve_vm(struct api *api, struct http_request *request,
 	const char *rest)
 {
+	scoped_buffer struct buffer body = BUFFER_MAX(API_BODY_MAX);
+	const struct vms_view view = { api->live, api->identities,
+		clock_monotonic_us() };
 	const char *slash = strchr(rest, '/');
 	scoped_free char *namespace = NULL;
-	struct vm_rows rows = { 0 };
+	struct json j = json_into(&body);
 
 	if (slash == NULL || strchr(slash + 1, '/') != NULL) {
 		http_reply_error(request, 404,
@@ -161,19 +153,18 @@ static void serve_vm(struct api *api, struct http_request *request,
 		return;
 	}
 	namespace = xstrndup(rest, (size_t)(slash - rest));
-	vm_rows_find(&rows, api->live, api->identities, namespace, slash + 1);
-	if (rows.count > 0) {
-		serve_one_vm(api, &rows, request);
-	} else if (api->identities == NULL) {
-		http_reply_error(request, 404,
-			"VMs are not known by name here: there is no API "
-			"server to ask (--kubeconfig)");
-	} else {
-		http_reply_error(request, 404,
-			"no VM '%.63s/%.253s' runs on a node that reports",
-			namespace, slash + 1);
+	json_object(&j, NULL);
+	json_string(&j, "namespace", namespace);
+	json_string(&j, "name", slash + 1);
+	json_array(&j, "pods");
+	if (vms_write_named(&j, &view, namespace, slash + 1) == 0) {
+		refuse_vm(api, request, namespace, slash + 1);
+		return;
 	}
-	vm_rows_fini(&rows);
+	json_array_end(&j);
+	json_object_end(&j);
+	buffer_char(&body, '\n');
+	api_reply_body(request, api_json, &body);
 }
 
 /* ---- for other systems ---- */

@@ -16,8 +16,8 @@ struct list {
 	struct json json;
 	bool is_begun;
 	size_t at, count;
-	char **nodes;	    /* owned; a list of nodes */
-	struct vm_rows vms; /* a list of VMs */
+	char **nodes; /* owned, by name */
+	bool is_of_vms;
 };
 
 static void write_head(struct list *list)
@@ -28,22 +28,25 @@ static void write_head(struct list *list)
 	json_unsigned(j, "epoch", live_epoch(list->options.live));
 	json_unsigned(j, "rev", live_revision(list->options.live));
 	body_write_time(j, "now", list->options.wall_us);
-	json_array(j, list->nodes == NULL ? "vms" : "nodes");
+	json_array(j, list->is_of_vms ? "vms" : "nodes");
 }
 
 static void write_item(struct list *list, size_t at)
 {
-	const struct live *live = list->options.live;
-	const struct live_node *node;
+	const struct list_options *options = &list->options;
+	const struct live_node *node =
+		live_find(options->live, list->nodes[at]);
 
-	if (list->nodes == NULL) {
-		vm_row_write(&list->json, &list->vms.rows[at], live,
-			list->options.now_us);
+	if (node == NULL) {
 		return;
 	}
-	node = live_find(live, list->nodes[at]);
-	if (node != NULL) {
-		body_write_node(&list->json, node, list->options.now_us);
+	if (list->is_of_vms) {
+		vms_write_node(&list->json,
+			&(struct vms_view){ options->live, options->identities,
+				options->now_us },
+			node);
+	} else {
+		body_write_node(&list->json, node, options->now_us);
 	}
 }
 
@@ -73,23 +76,12 @@ static void done(void *owner)
 {
 	struct list *list = owner;
 
-	for (size_t i = 0; list->nodes != NULL && i < list->count; i++) {
+	for (size_t i = 0; i < list->count; i++) {
 		free(list->nodes[i]);
 	}
 	free(list->nodes);
-	vm_rows_fini(&list->vms);
 	*list->options.running -= 1;
 	free(list);
-}
-
-static struct list *list_new(const struct list_options *options)
-{
-	struct list *list = xcalloc(1, sizeof(*list));
-
-	list->options = *options;
-	list->json = json_into(NULL);
-	*options->running += 1;
-	return list;
 }
 
 static int by_name(const void *a, const void *b)
@@ -100,10 +92,14 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*x, *y);
 }
 
-struct http_stream list_nodes(const struct list_options *options)
+static struct http_stream list_new(const struct list_options *options,
+	bool is_of_vms)
 {
-	struct list *list = list_new(options);
+	struct list *list = xcalloc(1, sizeof(*list));
 
+	list->options = *options;
+	list->is_of_vms = is_of_vms;
+	list->json = json_into(NULL);
 	list->nodes = xcalloc(live_count(options->live), sizeof(char *));
 	for (const struct live_node *node = live_after(options->live, 0);
 		node != NULL; node = live_next(node)) {
@@ -111,14 +107,16 @@ struct http_stream list_nodes(const struct list_options *options)
 		list->count++;
 	}
 	qsort(list->nodes, list->count, sizeof(*list->nodes), by_name);
+	*options->running += 1;
 	return (struct http_stream){ next, done, list };
+}
+
+struct http_stream list_nodes(const struct list_options *options)
+{
+	return list_new(options, false);
 }
 
 struct http_stream list_vms(const struct list_options *options)
 {
-	struct list *list = list_new(options);
-
-	vm_rows_list(&list->vms, options->live, options->identities);
-	list->count = list->vms.count;
-	return (struct http_stream){ next, done, list };
+	return list_new(options, true);
 }

@@ -1,6 +1,6 @@
 /* The lists of all nodes and all VMs, written while they are read.
  *
- * In memory are the names of what is listed and a part of the text. Figures are
+ * In memory are the nodes' names and a part of the text. Figures are
  * those of the moment they are written, ages count to `now` of the head. */
 #pragma once
 
@@ -22,5 +22,6 @@ struct list_options {
 /* {"epoch","rev","now","nodes":[...]}, nodes by name. */
 struct http_stream list_nodes(const struct list_options *options);
 
-/* {"epoch","rev","now","vms":[...]}, as vm_row_write() writes each. */
+/* {"epoch","rev","now","vms":[...]}, as vms_write_node() writes them, nodes by
+ * name. */
 struct http_stream list_vms(const struct list_options *options);

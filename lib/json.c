@@ -12,9 +12,30 @@ struct json json_into(struct buffer *out)
 	return (struct json){ .out = out };
 }
 
+/* Most texts are this from end to end. */
+static size_t plain_length(const char *text)
+{
+	size_t len = 0;
+
+	while (text[len] >= 0x20 && text[len] < 0x7f && text[len] != '"' &&
+		text[len] != '\\') {
+		len++;
+	}
+	return len;
+}
+
+static void append_plain(struct buffer *out, const char **text)
+{
+	size_t len = plain_length(*text);
+
+	buffer_append(out, *text, len);
+	*text += len;
+}
+
 static void append_escaped(struct buffer *out, const char *text)
 {
 	buffer_char(out, '"');
+	append_plain(out, &text);
 	while (*text != '\0') {
 		unsigned char c = (unsigned char)*text;
 

@@ -72,7 +72,7 @@ class Names(unittest.TestCase):
                        lambda path=path: aggregator.get(path)[0] == 200)
             vm = aggregator.json(path)
             self.assertEqual(
-                vm["vmi_uid"],
+                vm["pods"][0]["vmi_uid"],
                 pod["metadata"]["labels"]["kubevirt.io/created-by"])
             self.assertEqual(vm["pods"][0]["pod_uid"], pod["metadata"]["uid"])
             self.assertEqual(vm["pods"][0]["node"], "names-node")

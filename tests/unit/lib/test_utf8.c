@@ -5,32 +5,32 @@
 
 #include <string.h>
 
+static const struct {
+	const char *text;
+	size_t length;
+} cases[] = {
+	{ "a", 1 },
+	{ "\x7f", 1 },
+	{ "\xc3\xa4", 2 },
+	{ "\xe2\x82\xac", 3 },
+	{ "\xf0\x9f\x98\x80", 4 },
+	{ "\xf4\x8f\xbf\xbf", 4 },
+	{ "\x80", 0 }, /* begins in the middle */
+	{ "\xff", 0 },
+	{ "\xc0\x80", 0 }, /* longer than need be */
+	{ "\xe0\x9f\xbf", 0 },
+	{ "\xf0\x8f\xbf\xbf", 0 },
+	{ "\xed\xa0\x80", 0 },	   /* half of a pair */
+	{ "\xf4\x90\x80\x80", 0 }, /* beyond the last */
+	{ "\xf5\x80\x80\x80", 0 },
+	{ "\xc3", 0 }, /* cut off */
+	{ "\xe2\x82", 0 },
+	{ "\xf0\x9f\x98", 0 },
+	{ "\xe2\x82z", 0 },
+};
+
 static void knows_characters_from_bytes(void **state)
 {
-	static const struct {
-		const char *text;
-		size_t length;
-	} cases[] = {
-		{ "a", 1 },
-		{ "\x7f", 1 },
-		{ "\xc3\xa4", 2 },
-		{ "\xe2\x82\xac", 3 },
-		{ "\xf0\x9f\x98\x80", 4 },
-		{ "\xf4\x8f\xbf\xbf", 4 },
-		{ "\x80", 0 }, /* begins in the middle */
-		{ "\xff", 0 },
-		{ "\xc0\x80", 0 }, /* longer than need be */
-		{ "\xe0\x9f\xbf", 0 },
-		{ "\xf0\x8f\xbf\xbf", 0 },
-		{ "\xed\xa0\x80", 0 },	   /* half of a pair */
-		{ "\xf4\x90\x80\x80", 0 }, /* beyond the last */
-		{ "\xf5\x80\x80\x80", 0 },
-		{ "\xc3", 0 }, /* cut off */
-		{ "\xe2\x82", 0 },
-		{ "\xf0\x9f\x98", 0 },
-		{ "\xe2\x82z", 0 },
-	};
-
 	(void)state;
 	for (size_t i = 0; i < count_of(cases); i++) {
 		if (utf8_length(cases[i].text) != cases[i].length) {
