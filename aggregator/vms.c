@@ -58,20 +58,30 @@ static bool is_named(const struct identity *identity, const char *namespace,
 		strcmp(identity->namespace, namespace) == 0;
 }
 
+static size_t write_named_on(struct json *j, const struct vms_view *view,
+	const struct live_node *node, const struct identity *wanted)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < live_node_vms(node); i++) {
+		if (is_named(identity_of(view, node, i), wanted->namespace,
+			    wanted->name)) {
+			write_pod(j, view, node, i);
+			count++;
+		}
+	}
+	return count;
+}
+
 size_t vms_write_named(struct json *j, const struct vms_view *view,
 	const char *namespace, const char *name)
 {
+	const struct identity wanted = { namespace, name, "" };
 	size_t count = 0;
 
 	for (const struct live_node *node = live_after(view->live, 0);
 		node != NULL; node = live_next(node)) {
-		for (size_t i = 0; i < live_node_vms(node); i++) {
-			if (is_named(identity_of(view, node, i), namespace,
-				    name)) {
-				write_pod(j, view, node, i);
-				count++;
-			}
-		}
+		count += write_named_on(j, view, node, &wanted);
 	}
 	return count;
 }
