@@ -215,10 +215,23 @@ build/kubecluster: $(wildcard tests/cluster/*.go tests/cluster/go.*)
 	@mkdir -p build
 	tests/cluster/build.sh $@
 
+# kube-scheduler's own filters, for tests/e2e/parity.py.
+build/parity: $(wildcard tests/cluster/parity/*.go tests/cluster/go.*)
+	@mkdir -p build
+	tests/cluster/build.sh $@ ./parity
+
 e2e: packages-test ## the story on a real API server (needs Go >= 1.26)
 	@$(MAKE) -s -j$(JOBS) all
 	@[ -n "$${E2E_KUBECONFIG:-}" ] || $(MAKE) -s cluster
+	@$(MAKE) -s build/parity
 	@python3 tests/support/run_tests.py --e2e
+
+.PHONY: e2e-parity
+SEED ?= 1
+CASES ?= 2000
+e2e-parity: packages-test ## CASES random ones through theirs and our filters
+	@$(MAKE) -s -j$(JOBS) all build/parity
+	@python3 tests/e2e/parity.py --seed $(SEED) --cases $(CASES)
 
 .PHONY: e2e-node
 e2e-node: packages-node ## the agent on a kernel of its own (QEMU, no KVM)

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Builds kubecluster, the real Kubernetes control plane our tests run against.
-# usage: tests/cluster/build.sh OUTPUT
+# Builds kubecluster, the real Kubernetes control plane our tests run against, or
+# another program of this module.
+# usage: tests/cluster/build.sh OUTPUT [PACKAGE]
 #
 # Settings reach only the commands below. The first build compiles all of
 # Kubernetes (about 6 minutes on 2 cores), later ones take seconds.
@@ -11,7 +12,8 @@ die() {
 	exit 1
 }
 
-[ $# -eq 1 ] || die "name the file to build, as in: tests/cluster/build.sh build/kubecluster"
+[ $# -eq 1 ] || [ $# -eq 2 ] || die "name the file to build, as in: tests/cluster/build.sh build/kubecluster"
+package=${2:-.}
 case $1 in
 /*) out=$1 ;;
 *) out=$PWD/$1 ;;
@@ -23,7 +25,7 @@ export GOTOOLCHAIN=local
 version=$(go env GOVERSION 2>/dev/null || true)
 case $version in
 go1.2[6-9]* | go1.[3-9][0-9]* | go[2-9]*) ;;
-*) die "building kubecluster needs go 1.26 or newer on the PATH, found ${version:-none}" ;;
+*) die "building $(basename "$out") needs go 1.26 or newer on the PATH, found ${version:-none}" ;;
 esac
 
 cd "$(dirname "$0")"
@@ -35,12 +37,12 @@ export CGO_ENABLED=0
 release=$(go list -m -f '{{.Version}}' k8s.io/kubernetes)
 minor=${release#v1.}
 minor=${minor%%.*}
-for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
-	stamp="${stamp-} -X $package.gitVersion=$release -X $package.gitMajor=1"
-	stamp="$stamp -X $package.gitMinor=$minor -X $package.gitCommit=unknown"
+for stamped in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
+	stamp="${stamp-} -X $stamped.gitVersion=$release -X $stamped.gitMajor=1"
+	stamp="$stamp -X $stamped.gitMinor=$minor -X $stamped.gitCommit=unknown"
 done
 
 mkdir -p "$(dirname "$out")"
 # Renamed into place, so that a running cluster keeps the file it started from.
-go build -trimpath -buildvcs=false -ldflags "-s -w $stamp" -o "$out.new" .
+go build -trimpath -buildvcs=false -ldflags "-s -w $stamp" -o "$out.new" "$package"
 mv "$out.new" "$out"

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
+	schedulercache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
+)
+
+// frameworks makes a scheduling framework with the default plugins for each
+// case. What knows no case is shared.
+type frameworks struct {
+	profile *config.KubeSchedulerProfile
+	client  *fake.Clientset
+	devices fwk.SharedDRAManager
+}
+
+func newFrameworks() (*frameworks, error) {
+	ctx := context.Background()
+	defaults, err := latest.Default()
+	if err != nil {
+		return nil, err
+	}
+	client := fake.NewClientset()
+	factory := informers.NewSharedInformerFactory(client, 0)
+	claims := assumecache.NewAssumeCache(klog.Background(),
+		factory.Resource().V1().ResourceClaims().Informer(), "ResourceClaim", "", nil)
+	devices, err := tracker.StartTracker(ctx, tracker.Options{
+		SliceInformer: factory.Resource().V1().ResourceSlices(), KubeClient: client})
+	if err != nil {
+		return nil, err
+	}
+	return &frameworks{
+		profile: &defaults.Profiles[0],
+		client:  client,
+		devices: dynamicresources.NewDRAManager(ctx, claims, devices, factory),
+	}, nil
+}
+
+// nominations are pods that other schedulers' preemption promised a node.
+type nominations []*v1.Pod
+
+func (nominations) AddNominatedPod(klog.Logger, fwk.PodInfo, *fwk.NominatingInfo) {}
+func (nominations) DeleteNominatedPodIfExists(*v1.Pod)                            {}
+func (nominations) UpdateNominatedPod(klog.Logger, *v1.Pod, fwk.PodInfo)          {}
+
+func (n nominations) NominatedPodsForNode(name string) []fwk.PodInfo {
+	var found []fwk.PodInfo
+	for _, p := range n {
+		if p.Status.NominatedNodeName == name {
+			info, err := framework.NewPodInfo(p)
+			if err != nil {
+				panic(err) // selectors were validated
+			}
+			found = append(found, info)
+		}
+	}
+	return found
+}
+
+func isOver(p *v1.Pod) bool {
+	return p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed
+}
+
+func (g *given) hasNode(name string) bool {
+	return slices.ContainsFunc(g.Nodes, func(n *v1.Node) bool { return n.Name == name })
+}
+
+// population tells pods that hold a node from those that were promised one. As
+// in the scheduler's own snapshot, pods of a node that is no more are left out.
+func (g *given) population() (running []*v1.Pod, nominated nominations) {
+	for _, p := range g.Pods {
+		switch {
+		case isOver(p):
+		case g.hasNode(p.Spec.NodeName):
+			running = append(running, p)
+		case p.Spec.NodeName == "" && p.Status.NominatedNodeName != "":
+			nominated = append(nominated, p)
+		}
+	}
+	return running, nominated
+}
+
+func (g *given) snapshot() *schedulercache.Snapshot {
+	running, _ := g.population()
+	return schedulercache.NewSnapshot(running, g.Nodes)
+}
+
+func amountOf(r fwk.Resource, name v1.ResourceName) int64 {
+	switch name {
+	case v1.ResourceCPU:
+		return r.GetMilliCPU()
+	case v1.ResourceMemory:
+		return r.GetMemory()
+	case v1.ResourceEphemeralStorage:
+		return r.GetEphemeralStorage()
+	}
+	return r.GetScalarResources()[name]
+}
+
+func quantity(name v1.ResourceName, amount int64) resource.Quantity {
+	if name == v1.ResourceCPU {
+		return *resource.NewMilliQuantity(amount, resource.DecimalSI)
+	}
+	return *resource.NewQuantity(amount, resource.DecimalSI)
+}
+
+// applyEdges has upstream's own sums decide where an edge is.
+func (g *given) applyEdges() error {
+	pod, err := framework.NewPodInfo(g.Pod)
+	if err != nil {
+		return err
+	}
+	wanted := pod.CalculateResource().Resource
+	snapshot := g.snapshot()
+	for _, e := range g.edges {
+		info, err := snapshot.NodeInfos().Get(e.Node)
+		if err != nil {
+			return err
+		}
+		name := v1.ResourceName(e.Resource)
+		total := int64(len(info.GetPods())) + 1
+		if name != v1.ResourcePods {
+			total = amountOf(wanted, name) + amountOf(info.GetRequested(), name)
+		}
+		info.Node().Status.Allocatable[name] = quantity(name, max(0, total+e.Delta))
+	}
+	return nil
+}
+
+// index puts objects where the plugins' listers look. The informers are never
+// started: nothing changes while a case is judged.
+func index(factory informers.SharedInformerFactory, objects []runtime.Object) error {
+	core, storage := factory.Core().V1(), factory.Storage().V1()
+	for _, object := range objects {
+		var to cache.SharedIndexInformer
+		switch object.(type) {
+		case *v1.Namespace:
+			to = core.Namespaces().Informer()
+		case *v1.PersistentVolume:
+			to = core.PersistentVolumes().Informer()
+		case *v1.PersistentVolumeClaim:
+			to = core.PersistentVolumeClaims().Informer()
+		case *storagev1.StorageClass:
+			to = storage.StorageClasses().Informer()
+		case *storagev1.CSINode:
+			to = storage.CSINodes().Informer()
+		case *storagev1.CSIDriver:
+			to = storage.CSIDrivers().Informer()
+		case *storagev1.CSIStorageCapacity:
+			to = storage.CSIStorageCapacities().Informer()
+		case *storagev1.VolumeAttachment:
+			to = storage.VolumeAttachments().Informer()
+		}
+		if err := to.GetIndexer().Add(object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *frameworks) run(g *given) (map[string]verdict, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	_, nominated := g.population()
+	snapshot := g.snapshot()
+	factory := informers.NewSharedInformerFactory(f.client, 0)
+	limits := nodevolumelimits.NewCSIManager(factory.Storage().V1().CSINodes().Lister())
+	fw, err := frameworkruntime.NewFramework(ctx, plugins.NewInTreeRegistry(), f.profile,
+		frameworkruntime.WithClientSet(f.client),
+		frameworkruntime.WithInformerFactory(factory),
+		frameworkruntime.WithSnapshotSharedLister(snapshot),
+		frameworkruntime.WithSharedCSIManager(limits),
+		frameworkruntime.WithPodNominator(nominated),
+		frameworkruntime.WithSharedDRAManager(f.devices),
+		frameworkruntime.WithEventRecorder(&events.FakeRecorder{}))
+	if err != nil {
+		return nil, err
+	}
+	if err := index(factory, g.Objects); err != nil {
+		return nil, err
+	}
+	infos, err := snapshot.NodeInfos().List()
+	if err != nil {
+		return nil, err
+	}
+	return filter(ctx, fw, g.Pod, infos), nil
+}
+
+// filter asks about every node; kube-scheduler itself stops when it has seen
+// enough that fit.
+func filter(ctx context.Context, fw framework.Framework, pod *v1.Pod, infos []fwk.NodeInfo) map[string]verdict {
+	state := framework.NewCycleState()
+	result, status, by := fw.RunPreFilterPlugins(ctx, state, pod)
+	verdicts := make(map[string]verdict, len(infos))
+	for _, info := range infos {
+		name := info.Node().Name
+		switch {
+		case !status.IsSuccess():
+			verdicts[name] = verdictOf(status)
+		case !result.AllNodes() && !result.NodeNames.Has(name):
+			names := sets.List(by)
+			verdicts[name] = verdict{names[0],
+				[]string{fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", names)}}
+		default:
+			verdicts[name] = verdictOf(
+				fw.RunFilterPluginsWithNominatedPods(ctx, state, pod, info))
+		}
+	}
+	return verdicts
+}
+
+func verdictOf(status *fwk.Status) verdict {
+	if status.IsSuccess() {
+		return verdict{Reasons: []string{}}
+	}
+	return verdict{status.Plugin(), status.Reasons()}
+}

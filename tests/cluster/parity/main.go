@@ -1,0 +1,86 @@
+// parity says what kube-scheduler's own filters make of a case.
+//
+// It reads one case a line (the input of `plimsoll-scheduler score --in`, and
+// "edges"), passes every object through the defaulting and validation of the
+// API server, and prints one line: the case as it then is, and per node which
+// plugin rejects it with which reasons; or why it is no case, as when the API
+// server would refuse an object.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/scheduler/metrics"
+)
+
+// The longest case, generously.
+const lineMax = 64 << 20
+
+// answer is one line of output.
+type answer struct {
+	Invalid  string             `json:"invalid,omitempty"`
+	Case     *given             `json:"case,omitempty"`
+	Verdicts map[string]verdict `json:"verdicts"`
+}
+
+// verdict is what the filters say of one node; no plugin: it fits.
+type verdict struct {
+	Plugin  string   `json:"plugin"`
+	Reasons []string `json:"reasons"`
+}
+
+func judge(line []byte, f *frameworks) (*answer, error) {
+	g, err := readCase(line)
+	if err == nil {
+		err = g.admit()
+	}
+	if err == nil {
+		err = g.applyEdges()
+	}
+	if err != nil {
+		return &answer{Invalid: err.Error()}, nil
+	}
+	verdicts, err := f.run(g)
+	if err != nil {
+		return nil, err
+	}
+	return &answer{Case: g, Verdicts: verdicts}, nil
+}
+
+func serve(in io.Reader, out io.Writer) error {
+	f, err := newFrameworks()
+	if err != nil {
+		return err
+	}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, lineMax)
+	for lines.Scan() {
+		a, err := judge(lines.Bytes(), f)
+		if err != nil {
+			return fmt.Errorf("%w in %s", err, lines.Bytes())
+		}
+		text, err := json.Marshal(a)
+		if err != nil {
+			return err
+		}
+		if _, err := out.Write(append(text, '\n')); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+func main() {
+	klog.LogToStderr(false)
+	klog.SetOutput(io.Discard)
+	metrics.Register()
+	if err := serve(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "parity:", err)
+		os.Exit(1)
+	}
+}

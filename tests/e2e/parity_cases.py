@@ -1,0 +1,606 @@
+"""Random clusters and a pod to place, for parity with kube-scheduler.
+
+case(seed, number) is always the same one. Every case has a few themes, so that
+the filters that come first do not hide the later ones, and few names, so that
+what is picked meets: a label, a zone, a claim is rarely alone."""
+import random
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+HOST = "kubernetes.io/hostname"
+ZONE = "topology.kubernetes.io/zone"
+OLD_ZONE = "failure-domain.beta.kubernetes.io/zone"
+TOPOLOGIES = (HOST, ZONE, "rack")
+KVM = "devices.kubevirt.io/kvm"
+HUGE = "hugepages-2Mi"
+KEYS, VALUES = ("app", "v", "t"), ("1", "2", "3")
+NAMESPACES = ("x", "y", "z")
+CLAIMS = ("c0", "c1", "c2", "c3", "c4")
+DRIVERS = ("d.example", "e.example")
+BOUND = "pv.kubernetes.io/bind-completed"
+SELECTED = "volume.kubernetes.io/selected-node"
+BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
+GONE = "2026-01-01T00:00:00Z"
+THEMES = ("resources", "edges", "ports", "taints", "nodes", "between", "spread",
+          "storage", "disks", "nominated")
+# Each alone in a share of the cases, what it may be seen with in the others.
+WEIGHTS = (2, 2, 3, 2, 2, 3, 4, 7, 2, 2)
+# Those that plimsoll refuses on purpose; docs/parity.md says why.
+REFUSED = {
+    "no-dra": {"resourceClaims": [
+        {"name": "gpu", "resourceClaimName": "gpu"}]},
+    "no-csi-migration": {"volumes": [
+        {"name": "disk", "gcePersistentDisk": {"pdName": "disk"}}]},
+}
+REFUSED_SHARE = 0.01
+
+
+class Dice(random.Random):
+    def maybe(self, share):
+        return self.random() < share
+
+    def pick(self, *choices):
+        return self.choice(choices)
+
+    def some(self, choices, most=2):
+        return self.sample(choices, self.randint(1, most))
+
+
+class Case:
+    """One case in the making."""
+
+    def __init__(self, seed, number):
+        self.dice = Dice(f"{seed}/{number}")
+        d = self.dice
+        self.themes = {d.choices(THEMES, WEIGHTS)[0]}
+        while d.maybe(0.45):
+            self.themes.add(d.choices(THEMES, WEIGHTS)[0])
+        if "edges" in self.themes or d.maybe(0.1):
+            self.themes.add("resources")
+        if "spread" in self.themes and d.maybe(0.7):
+            self.themes.add(d.pick("nodes", "taints"))
+        self.size = d.randint(2, 5)
+        self.own = self.labels()  # of the pod to place
+
+    def has(self, theme):
+        return theme in self.themes
+
+    # ---- labels and selectors ----
+
+    def labels(self):
+        d = self.dice
+        return {k: d.choice(VALUES) for k in KEYS if d.maybe(0.6)}
+
+    def expression(self, keys, values, ordered=False):
+        d = self.dice
+        operators = ["In", "NotIn", "Exists", "DoesNotExist"]
+        made = {"key": d.choice(keys), "operator": d.choice(
+            operators + (["Gt", "Lt"] if ordered else []))}
+        if made["operator"] in ("In", "NotIn"):
+            made["values"] = d.some(values)
+        elif made["operator"] in ("Gt", "Lt"):
+            made["values"] = [d.choice(VALUES)]
+        return made
+
+    def selector(self):
+        d = self.dice
+        made = {}
+        if d.maybe(0.6):
+            made["matchLabels"] = {d.choice(KEYS): d.choice(VALUES)}
+        if d.maybe(0.4):
+            made["matchExpressions"] = [self.expression(KEYS, VALUES)]
+        return made
+
+    # ---- what a pod wants of nodes ----
+
+    def node_term(self):
+        d = self.dice
+        made = {}
+        if d.maybe(0.75):
+            made["matchExpressions"] = [
+                self.expression((ZONE, "rack", "disk", "num"),
+                                ("1", "2", "3", "ssd"), ordered=True)
+                for _ in range(d.pick(1, 1, 2))]
+        if d.maybe(0.25):
+            made["matchFields"] = [{
+                "key": "metadata.name", "operator": d.pick("In", "In", "NotIn"),
+                "values": [d.pick("n0", "n1", "n2", "n9")]}]
+        return made
+
+    def node_affinity(self):
+        d = self.dice
+        made = {}
+        if d.maybe(0.8):
+            made[REQUIRED] = {"nodeSelectorTerms": [
+                self.node_term() for _ in range(d.randint(1, 2))]}
+        if d.maybe(0.2):
+            made[PREFERRED] = [{"weight": d.randint(1, 100),
+                                "preference": self.node_term()}]
+        return made
+
+    def tolerations(self):
+        d = self.dice
+        return [d.pick(
+            {"key": "k", "operator": "Exists"},
+            {"key": "k", "operator": "Equal", "value": "1",
+             "effect": "NoSchedule"},
+            {"key": "k", "operator": "Equal", "value": "1",
+             "effect": "NoExecute"},
+            {"operator": "Exists", "effect": "NoSchedule"},
+            {"operator": "Exists"},
+            {"key": "k", "value": "2"},
+            {"key": "node.kubernetes.io/unschedulable", "operator": "Exists",
+             "effect": "NoSchedule"}) for _ in range(d.randint(1, 2))]
+
+    # ---- what a pod wants of pods ----
+
+    def pod_term(self):
+        d = self.dice
+        made = {"topologyKey": d.choice(TOPOLOGIES)}
+        if d.maybe(0.95):
+            made["labelSelector"] = self.selector()
+            if d.maybe(0.1):
+                made[d.pick("matchLabelKeys", "mismatchLabelKeys")] = [
+                    d.choice(KEYS)]
+        if d.maybe(0.25):
+            made["namespaces"] = d.some(NAMESPACES)
+        if d.maybe(0.3):
+            made["namespaceSelector"] = self.selector()
+        return made
+
+    def between(self):
+        d = self.dice
+        made = {}
+        for kind, share in (("podAffinity", 0.5), ("podAntiAffinity", 0.6)):
+            if not d.maybe(share):
+                continue
+            made[kind] = {}
+            if d.maybe(0.8):
+                made[kind][REQUIRED] = [
+                    self.pod_term() for _ in range(d.randint(1, 2))]
+            if d.maybe(0.2):
+                made[kind][PREFERRED] = [{
+                    "weight": d.randint(1, 100),
+                    "podAffinityTerm": self.pod_term()}]
+        return made
+
+    def spread(self):
+        d = self.dice
+        made = {}
+        for _ in range(d.randint(1, 3)):
+            hard = d.maybe(0.8)
+            one = {"topologyKey": d.choice(TOPOLOGIES),
+                   "maxSkew": d.pick(1, 1, 2), "whenUnsatisfiable":
+                   "DoNotSchedule" if hard else "ScheduleAnyway"}
+            if d.maybe(0.95):
+                one["labelSelector"] = self.selector()
+                if self.own and d.maybe(0.5):
+                    key = d.choice(sorted(self.own))
+                    one["labelSelector"] = {"matchLabels": {
+                        key: self.own[key]}}
+                if d.maybe(0.2):
+                    taken = one["labelSelector"]
+                    taken = {*taken.get("matchLabels", {}), *(
+                        e["key"] for e in taken.get("matchExpressions", []))}
+                    one["matchLabelKeys"] = [
+                        k for k in KEYS if k not in taken][:1]
+            if hard and d.maybe(0.5):
+                one["minDomains"] = d.randint(1, 4)
+            for policy in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
+                if d.maybe(0.6):
+                    one[policy] = d.pick("Honor", "Ignore")
+            made[one["topologyKey"], hard] = one
+        return list(made.values())
+
+    # ---- resources ----
+
+    def cpu(self):
+        return self.dice.pick("0", "1", "500m", "2", "250m", "100m", "3", "1m")
+
+    def memory(self):
+        return self.dice.pick("1Gi", "512Mi", "0", "100M", "2Gi", "1500000001")
+
+    def plain(self):
+        d = self.dice
+        made = {}
+        if d.maybe(0.7):
+            made["cpu"] = self.cpu()
+        if d.maybe(0.7):
+            made["memory"] = self.memory()
+        if d.maybe(0.2):
+            made["ephemeral-storage"] = d.pick("1Gi", "9Gi", "1")
+        return made
+
+    def wanted(self):
+        """Requests, and limits where these are needed or stand for them."""
+        d = self.dice
+        plain, whole = self.plain(), {}
+        if d.maybe(0.25):
+            whole[KVM] = d.pick("1", "2")
+        if d.maybe(0.15) and ("cpu" in plain or "memory" in plain):
+            whole[HUGE] = d.pick("2Mi", "4Mi")
+        if d.maybe(0.1):
+            return {"limits": {**plain, **whole}}
+        made = {"requests": {**plain, **whole}}
+        if whole:
+            made["limits"] = whole
+        return made
+
+    def pod_level(self, spec):
+        """As large as all containers together, as validation demands."""
+        d = self.dice
+        spec["resources"] = {"requests": {
+            name: size for name, size in (("cpu", d.pick("12", "14500m")),
+                                          ("memory", d.pick("9Gi", "12Gi")))
+            if d.maybe(0.7)}}
+        for c in spec["containers"] + spec.get("initContainers", []):
+            if "limits" in c.get("resources", {}):
+                c["resources"] = {"requests": self.plain()}
+
+    def container(self, name, ports):
+        d = self.dice
+        made = {"name": name, "image": "registry.example/i:1"}
+        if self.has("resources") and d.maybe(0.8):
+            made["resources"] = self.wanted()
+        if self.has("ports") and ports and d.maybe(0.75):
+            port = {"containerPort": 80, "hostPort": ports.pop()}
+            if d.maybe(0.7):
+                port["protocol"] = d.pick("TCP", "UDP")
+            if d.maybe(0.6):
+                port["hostIP"] = d.pick("0.0.0.0", "127.0.0.1", "10.0.0.1",
+                                        "::")
+            made["ports"] = [port]
+        return made
+
+    def containers(self, spec):
+        d = self.dice
+        ports = [80, 81, 82]
+        d.shuffle(ports)
+        spec["containers"] = [self.container(name, ports)
+                              for name in ("a", "b")[:d.pick(1, 1, 2)]]
+        if d.maybe(0.45):
+            spec["initContainers"] = [self.container(f"i{i}", ports)
+                                      for i in range(d.randint(1, 3))]
+            for one in spec["initContainers"]:
+                if d.maybe(0.55):
+                    one["restartPolicy"] = "Always"
+        if self.has("resources") and d.maybe(0.2):
+            self.pod_level(spec)
+        if d.maybe(0.25):
+            spec["overhead"] = {"cpu": "250m", "memory": "10Mi"}
+
+    def resized(self, spec):
+        """The status of a running pod that was or is being resized."""
+        d = self.dice
+
+        def of(container):
+            made = {"name": container["name"], "ready": True,
+                    "restartCount": 0, "image": "i", "imageID": ""}
+            if d.maybe(0.6):
+                made["resources"] = {"requests": self.plain()}
+            if d.maybe(0.3):
+                made["allocatedResources"] = self.plain()
+            return made
+
+        made = {"phase": "Running"}
+        if d.maybe(0.6):
+            made["containerStatuses"] = [of(c) for c in spec["containers"]]
+        if d.maybe(0.6) and "initContainers" in spec:
+            made["initContainerStatuses"] = [
+                of(c) for c in spec["initContainers"]]
+        if d.maybe(0.3):
+            made["conditions"] = [{
+                "type": "PodResizePending", "status": d.pick("True", "False"),
+                "reason": d.pick("Infeasible", "Deferred")}]
+        if "resources" in spec and d.maybe(0.6):
+            made["resources"] = {"requests": {
+                "cpu": self.cpu(), "memory": d.pick("9Gi", "13Gi")}}
+            if d.maybe(0.5):
+                made["allocatedResources"] = {"cpu": self.cpu()}
+        return made
+
+    # ---- volumes ----
+
+    def volume(self, name):
+        d = self.dice
+        if self.has("disks") and d.maybe(0.7):
+            if d.maybe(0.5):
+                return {"name": name, "iscsi": {
+                    "targetPortal": "10.0.0.9:3260", "lun": d.pick(0, 1),
+                    "iqn": f"iqn.2020-01.example:{d.pick('i', 'j')}",
+                    "readOnly": d.maybe(0.5)}}
+            return {"name": name, "rbd": {
+                "monitors": d.sample(["m", "n", "o"], 2),
+                "image": d.pick("i", "j"), "pool": "rbd",
+                "readOnly": d.maybe(0.3)}}
+        if d.maybe(0.1):
+            return {"name": name, "ephemeral": {"volumeClaimTemplate": {
+                "spec": {"accessModes": ["ReadWriteOnce"], "resources": {
+                    "requests": {"storage": "1Gi"}}}}}}
+        return {"name": name, "persistentVolumeClaim": {
+            "claimName": d.choice(CLAIMS), "readOnly": d.maybe(0.1)}}
+
+    # ---- pods ----
+
+    def spec(self):
+        d = self.dice
+        made = {}
+        self.containers(made)
+        if self.has("between") and d.maybe(0.7):
+            made["affinity"] = self.between()
+        if ((self.has("storage") or self.has("disks"))
+                and d.maybe(0.7)):
+            made["volumes"] = [self.volume(f"v{i}")
+                               for i in range(d.pick(1, 1, 2, 3))]
+        return made
+
+    def incoming(self):
+        d = self.dice
+        spec = self.spec()
+        if self.has("nodes"):
+            if d.maybe(0.6):
+                spec.setdefault("affinity", {})[
+                    "nodeAffinity"] = self.node_affinity()
+            if d.maybe(0.3):
+                spec["nodeSelector"] = {"disk": d.pick("ssd", "hdd")}
+        if self.has("taints") and d.maybe(0.6):
+            spec["tolerations"] = self.tolerations()
+        if self.has("spread") and d.maybe(0.9):
+            spec["topologySpreadConstraints"] = self.spread()
+        if self.has("nominated"):
+            spec["priority"] = 5
+        return {"metadata": {
+            "name": "p", "namespace": d.pick("x", "x", "y"), "uid": "p",
+            "labels": self.own}, "spec": spec}
+
+    def other(self, i):
+        d = self.dice
+        spec = self.spec()
+        meta = {"name": f"q{i}", "namespace": d.pick("x", "x", "y", "z"),
+                "uid": f"q{i}", "labels": self.labels()}
+        node = f"n{d.randrange(self.size)}"
+        if self.has("nominated") and d.maybe(0.4):
+            spec["priority"] = d.randint(3, 6)
+            status = {"nominatedNodeName": node}
+        else:
+            spec["nodeName"] = node
+            status = (self.resized(spec) if self.has("resources")
+                      and d.maybe(0.6) else {"phase": "Running"})
+            if d.maybe(0.12):
+                meta["deletionTimestamp"] = GONE
+            if d.maybe(0.05):
+                status["phase"] = d.pick("Succeeded", "Failed")
+        return {"metadata": meta, "spec": spec, "status": status}
+
+    # ---- nodes ----
+
+    def node(self, i):
+        d = self.dice
+        labels = {HOST: f"n{i}"}
+        if d.maybe(0.85):
+            labels[ZONE] = d.choice(VALUES)
+        if d.maybe(0.1):
+            labels["topology.kubernetes.io/region"] = "r"
+        if d.maybe(0.6):
+            labels["rack"] = d.pick("1", "2")
+        if d.maybe(0.6):
+            labels["disk"] = d.pick("ssd", "hdd")
+        if d.maybe(0.4):
+            labels["num"] = d.pick("1", "2", "3", "x")
+        if d.maybe(0.05):
+            del labels[HOST]
+        small = self.has("resources") and d.maybe(0.5)
+        made = {"metadata": {"name": f"n{i}", "labels": labels}, "spec": {},
+                "status": {"allocatable": {
+                    "cpu": d.pick("4", "8", "2") if small else "64",
+                    "memory": d.pick("8Gi", "4Gi") if small else "256Gi",
+                    "pods": d.pick("110", "110", "110", "2"),
+                    "ephemeral-storage": "20Gi" if small else "200Gi",
+                    KVM: d.pick("3", "1k"), HUGE: d.pick("0", "8Mi", "64Mi")}}}
+        if small and d.maybe(0.1):
+            del made["status"]["allocatable"][KVM]
+        if self.has("taints"):
+            if d.maybe(0.3):
+                made["spec"]["unschedulable"] = True
+            if d.maybe(0.6):
+                made["spec"]["taints"] = [{
+                    "key": "k", "value": d.pick("1", "2"),
+                    "effect": d.pick("NoSchedule", "PreferNoSchedule",
+                                     "NoExecute")}]
+        return made
+
+    def edges(self):
+        d = self.dice
+        return [{"node": f"n{i}", "delta": d.randint(-1, 1),
+                 "resource": d.pick("cpu", "cpu", "memory", "memory", "pods",
+                                    "ephemeral-storage", KVM, HUGE)}
+                for i in range(self.size) if d.maybe(0.8)]
+
+    # ---- storage ----
+
+    def storage_class(self, name, provisioner):
+        d = self.dice
+        made = {"kind": "StorageClass", "metadata": {"name": name},
+                "provisioner": provisioner, "volumeBindingMode":
+                "Immediate" if name == "imm" else "WaitForFirstConsumer"}
+        if name != "local" and d.maybe(0.4):
+            made["allowedTopologies"] = [{"matchLabelExpressions": [{
+                "key": d.choice(TOPOLOGIES[1:]),
+                "values": d.sample(VALUES, 2)}]}]
+        return made
+
+    def modes(self):
+        d = self.dice
+        if d.maybe(0.25):
+            return ["ReadWriteOncePod"]
+        return d.some(["ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"], 3)
+
+    def persistent_volume(self, i, size):
+        d = self.dice
+        labels = self.labels()
+        if d.maybe(0.5):
+            labels[d.pick(ZONE, ZONE, OLD_ZONE)] = d.pick("1", "2__3", "2__9", "2")
+        spec = {"storageClassName": d.pick("local", "local", "csi"),
+                "capacity": {"storage": size}, "accessModes": self.modes()}
+        if d.maybe(0.15):
+            spec["volumeMode"] = d.pick("Block", "Filesystem")
+        if d.maybe(0.35):
+            key = d.choice(TOPOLOGIES)
+            spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [{
+                "matchExpressions": [{
+                    "key": key, "operator": d.pick("In", "In", "NotIn"),
+                    "values": d.some(("n0", "n1", "n2") if key == HOST
+                                     else VALUES)}]}]}}
+        if d.maybe(0.6):
+            spec["csi"] = {"driver": d.choice(DRIVERS),
+                           "volumeHandle": f"h{d.pick(i, i, 0)}"}
+        else:
+            spec["nfs"] = {"server": "10.0.0.8", "path": f"/{i}"}
+        if d.maybe(0.3):
+            spec["claimRef"] = {"namespace": d.pick("x", "y"),
+                                "name": d.choice(CLAIMS)}
+        if "csi" in spec and d.maybe(0.05):
+            spec["volumeAttributesClassName"] = "gold"
+        made = {"kind": "PersistentVolume",
+                "metadata": {"name": f"pv{i}", "uid": f"pv{i}",
+                             "labels": labels},
+                "spec": spec, "status": {
+                    "phase": d.pick("Available", "Available", "Bound")}}
+        if d.maybe(0.05):
+            made["metadata"]["deletionTimestamp"] = GONE
+        return made
+
+    def unbound(self, spec, meta):
+        d = self.dice
+        spec["storageClassName"] = (
+            d.pick("local", "local", "csi", "csi", "csi2")
+            if d.maybe(0.95) else d.pick("imm", "none", ""))
+        if d.maybe(0.1):
+            meta["annotations"][SELECTED] = d.pick("n0", "n1")
+        if d.maybe(0.1):
+            spec["selector"] = self.selector()
+        if d.maybe(0.05):
+            spec["volumeMode"] = "Block"
+        if d.maybe(0.05):
+            spec["volumeAttributesClassName"] = d.pick("gold", "tin")
+        if d.maybe(0.15):
+            meta["annotations"][BETA_CLASS] = d.pick("local", "csi")
+
+    def claim(self, namespace, name, volumes):
+        d = self.dice
+        spec = {"accessModes": [d.choice(self.modes())],
+                "resources": {"requests": {"storage": f"{d.randint(1, 20)}Gi"}}}
+        meta = {"namespace": namespace, "name": name,
+                "uid": f"u-{namespace}-{name}", "annotations": {}}
+        made = {"kind": "PersistentVolumeClaim", "metadata": meta,
+                "spec": spec, "status": {}}
+        if d.maybe(0.6):
+            spec["volumeName"] = f"pv{d.randrange(volumes)}"
+            if d.maybe(0.02):
+                spec["volumeName"] = "pv99"
+            if d.maybe(0.98):
+                meta["annotations"][BOUND] = "yes"
+            spec["storageClassName"] = d.pick("local", "csi")
+        else:
+            self.unbound(spec, meta)
+        if name.startswith("p-") and d.maybe(0.8):
+            meta["ownerReferences"] = [{
+                "apiVersion": "v1", "kind": "Pod", "name": "p",
+                "controller": True, "uid": "p" if d.maybe(0.9) else "o"}]
+        if d.maybe(0.02):
+            made["status"]["phase"] = "Lost"
+        if d.maybe(0.02):
+            meta["deletionTimestamp"] = GONE
+        return made
+
+    def drivers(self):
+        d = self.dice
+        for i in range(self.size):
+            if d.maybe(0.8):
+                yield {"kind": "CSINode", "metadata": {"name": f"n{i}"},
+                       "spec": {"drivers": [{
+                           "name": name, "nodeID": "x", "topologyKeys": [],
+                           **({"allocatable": {"count": d.randint(0, 2)}}
+                              if d.maybe(0.8) else {})}
+                           for name in DRIVERS if d.maybe(0.8)]}}
+        for name in DRIVERS:
+            if d.maybe(0.6):
+                yield {"kind": "CSIDriver", "metadata": {"name": name},
+                       "spec": {"storageCapacity": d.maybe(0.7)}}
+
+    def capacity(self, i):
+        d = self.dice
+        made = {"kind": "CSIStorageCapacity",
+                "metadata": {"namespace": "k", "name": f"k{i}"},
+                "storageClassName": d.pick("csi", "csi2")}
+        if d.maybe(0.9):
+            made["nodeTopology"] = d.pick(
+                {"matchLabels": {ZONE: d.pick("1", "2")}}, {},
+                {"matchExpressions": [{"key": "rack", "operator": "Exists"}]})
+        if d.maybe(0.9):
+            made["capacity"] = d.pick("5Gi", "10Gi", "30Gi")
+        if d.maybe(0.5):
+            made["maximumVolumeSize"] = d.pick("1Gi", "9Gi")
+        return made
+
+    def storage(self):
+        d = self.dice
+        for name, provisioner in (
+                ("local", "kubernetes.io/no-provisioner"),
+                ("csi", DRIVERS[0]), ("csi2", DRIVERS[1]),
+                ("imm", DRIVERS[0])):
+            if d.maybe(0.97):
+                yield self.storage_class(name, provisioner)
+        volumes = d.randint(2, 7)
+        # Of volumes of one size kube-scheduler takes any.
+        sizes = d.sample(range(1, 40), volumes)
+        for i in range(volumes):
+            yield self.persistent_volume(i, f"{sizes[i]}Gi")
+        for namespace in NAMESPACES:
+            for name in CLAIMS:
+                if d.maybe(0.97):
+                    yield self.claim(namespace, name, volumes)
+            for name in ("p-v0", "p-v1"):
+                if d.maybe(0.7):
+                    yield self.claim(namespace, name, volumes)
+        yield from self.drivers()
+        for i in range(d.randint(0, 5)):
+            yield self.capacity(i)
+        for i in range(d.randint(0, 4)):
+            yield {"kind": "VolumeAttachment", "metadata": {"name": f"va{i}"},
+                   "spec": {"attacher": d.choice(DRIVERS),
+                            "nodeName": f"n{d.randrange(self.size)}",
+                            "source": {"persistentVolumeName":
+                                       f"pv{d.randrange(volumes)}"}}}
+
+    # ---- all of it ----
+
+    def make(self):
+        d = self.dice
+        pod = self.incoming()
+        if d.maybe(REFUSED_SHARE):
+            name = d.choice(sorted(REFUSED))
+            pod["spec"].update(REFUSED[name])
+        made = {"pod": pod, "nodes": [self.node(i) for i in range(self.size)],
+                "pods": [self.other(i) for i in range(d.randint(0, 8))],
+                "objects": [{"kind": "Namespace", "metadata": {
+                    "name": n, "labels": self.labels()}}
+                    for n in NAMESPACES if d.maybe(0.9)]}
+        if self.has("storage") or self.has("disks"):
+            made["objects"] += self.storage()
+        if self.has("edges"):
+            made["edges"] = self.edges()
+        return made
+
+
+def case(seed, number):
+    return Case(seed, number).make()
+
+
+def refused(one):
+    """The name of the intended difference that keeps this case out."""
+    spec = one["pod"]["spec"]
+    for name, part in REFUSED.items():
+        if all(spec.get(key) == value for key, value in part.items()):
+            return name
+    return None

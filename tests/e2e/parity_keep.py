@@ -1,0 +1,70 @@
+"""Cases worth keeping: for every wrong rule the smallest that shows it, with
+the verdicts of kube-scheduler's own filters. tests/system replays them, which
+needs no Go."""
+import copy
+import json
+
+from parity_cases import case
+from parity_rules import RULES
+
+# What every object has and no filter reads.
+NOISE = {"terminationMessagePath", "terminationMessagePolicy", "generation",
+         "imagePullPolicy", "dnsPolicy", "securityContext", "schedulerName",
+         "enableServiceLinks", "terminationGracePeriodSeconds", "nodeInfo",
+         "daemonEndpoints", "apiVersion", "image", "imageID", "ready",
+         "restartCount", "finalizers", "reclaimPolicy", "attachRequired",
+         "persistentVolumeReclaimPolicy", "podInfoOnMount", "fsGroupPolicy",
+         "volumeLifecycleModes", "requiresRepublish", "seLinuxMount"}
+
+
+def quiet(thing):
+    """A copy without the noise; owners keep their apiVersion."""
+    if isinstance(thing, list):
+        return [quiet(t) for t in thing]
+    if not isinstance(thing, dict):
+        return thing
+    noise = set() if "controller" in thing else NOISE
+    return {k: quiet(v) for k, v in thing.items() if k not in noise}
+
+
+def shows(judge, one, name):
+    """Whether the wrong rule changes a verdict of this case."""
+    wrong = copy.deepcopy(one)
+    RULES[name](wrong)
+    return wrong != one and judge(wrong) != judge(one)
+
+
+def smaller(judge, one, name):
+    """Without the nodes, pods and objects that the wrong rule needs not."""
+    for part in ("objects", "pods", "nodes"):
+        for i in reversed(range(len(one[part]))):
+            less = copy.deepcopy(one)
+            del less[part][i]
+            if less["nodes"] and shows(judge, less, name):
+                one = less
+    return one
+
+
+def keep(driver, judge, seed, seen, folder):
+    """Writes a file for each wrong rule. judge: our reasons by node."""
+    for name, number in sorted(seen.items()):
+        one = quiet(smaller(judge, driver.ask(case(seed, number))["case"],
+                            name))
+        answer = driver.ask(named(one))
+        verdicts = {node: sorted(v["reasons"])
+                    for node, v in sorted(answer["verdicts"].items())}
+        if verdicts != judge(one) or not shows(judge, one, name):
+            raise AssertionError(f"'{name}' is lost when it is kept")
+        path = folder / f"{name.replace(' ', '-')}.json"
+        path.write_text(json.dumps({
+            "notices": name, "reasons": verdicts, "case": one}) + "\n")
+
+
+def named(one):
+    """As the driver wants it: containers have an image."""
+    made = copy.deepcopy(one)
+    for pod in [made["pod"], *made["pods"]]:
+        spec = pod["spec"]
+        for container in spec["containers"] + spec.get("initContainers", []):
+            container["image"] = "registry.example/i:1"
+    return made
