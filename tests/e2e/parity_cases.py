@@ -24,7 +24,7 @@ GONE = "2026-01-01T00:00:00Z"
 THEMES = ("resources", "edges", "ports", "taints", "nodes", "between", "spread",
           "storage", "disks", "nominated")
 # Each alone in a share of the cases, what it may be seen with in the others.
-WEIGHTS = (2, 2, 3, 2, 2, 3, 4, 7, 2, 2)
+WEIGHTS = (2, 2, 3, 2, 2, 3, 5, 7, 2, 2)
 # Those that plimsoll refuses on purpose; docs/parity.md says why.
 REFUSED = {
     "no-dra": {"resourceClaims": [
@@ -60,7 +60,9 @@ class Case:
         if "spread" in self.themes and d.maybe(0.7):
             self.themes.add(d.pick("nodes", "taints"))
         self.size = d.randint(2, 5)
-        self.own = self.labels()  # of the pod to place
+        # Of the pod to place:
+        self.own = self.labels()
+        self.namespace = d.pick("x", "x", "y")
 
     def has(self, theme):
         return theme in self.themes
@@ -167,8 +169,8 @@ class Case:
     def spread(self):
         d = self.dice
         made = {}
-        for _ in range(d.randint(1, 3)):
-            hard = d.maybe(0.8)
+        for _ in range(d.pick(1, 1, 1, 2, 3)):
+            hard = d.maybe(0.85)
             one = {"topologyKey": d.choice(TOPOLOGIES),
                    "maxSkew": d.pick(1, 1, 2), "whenUnsatisfiable":
                    "DoNotSchedule" if hard else "ScheduleAnyway"}
@@ -187,7 +189,7 @@ class Case:
             if hard and d.maybe(0.5):
                 one["minDomains"] = d.randint(1, 4)
             for policy in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
-                if d.maybe(0.6):
+                if d.maybe(0.8):
                     one[policy] = d.pick("Honor", "Ignore")
             made[one["topologyKey"], hard] = one
         return list(made.values())
@@ -341,7 +343,7 @@ class Case:
             if d.maybe(0.6):
                 spec.setdefault("affinity", {})[
                     "nodeAffinity"] = self.node_affinity()
-            if d.maybe(0.3):
+            if d.maybe(0.5):
                 spec["nodeSelector"] = {"disk": d.pick("ssd", "hdd")}
         if self.has("taints") and d.maybe(0.6):
             spec["tolerations"] = self.tolerations()
@@ -350,7 +352,7 @@ class Case:
         if self.has("nominated"):
             spec["priority"] = 5
         return {"metadata": {
-            "name": "p", "namespace": d.pick("x", "x", "y"), "uid": "p",
+            "name": "p", "namespace": self.namespace, "uid": "p",
             "labels": self.own}, "spec": spec}
 
     def other(self, i):
@@ -358,6 +360,8 @@ class Case:
         spec = self.spec()
         meta = {"name": f"q{i}", "namespace": d.pick("x", "x", "y", "z"),
                 "uid": f"q{i}", "labels": self.labels()}
+        if self.has("spread") and d.maybe(0.7):
+            meta["namespace"], meta["labels"] = self.namespace, self.own
         node = f"n{d.randrange(self.size)}"
         if self.has("nominated") and d.maybe(0.4):
             spec["priority"] = d.randint(3, 6)
@@ -383,7 +387,7 @@ class Case:
             labels["topology.kubernetes.io/region"] = "r"
         if d.maybe(0.6):
             labels["rack"] = d.pick("1", "2")
-        if d.maybe(0.6):
+        if d.maybe(0.75):
             labels["disk"] = d.pick("ssd", "hdd")
         if d.maybe(0.4):
             labels["num"] = d.pick("1", "2", "3", "x")
@@ -573,6 +577,26 @@ class Case:
                             "source": {"persistentVolumeName":
                                        f"pv{d.randrange(volumes)}"}}}
 
+    def level(self, made):
+        """One pod like the one to place on each node that it may use, by
+        taints or by its selector, and no others: now it matters whether the
+        other nodes count as empty."""
+        by_taints = self.dice.maybe(0.5)
+        disk = made["pod"]["spec"].get("nodeSelector", {}).get("disk")
+        made["pods"] = []
+        for node in made["nodes"]:
+            name = node["metadata"]["name"]
+            label = node["metadata"]["labels"].get("disk")
+            if ("taints" not in node["spec"] if by_taints
+                    else disk in (None, label)):
+                made["pods"].append({
+                    "metadata": {
+                        "name": f"l-{name}", "namespace": self.namespace,
+                        "uid": f"l-{name}", "labels": self.own},
+                    "spec": {"nodeName": name, "containers": [{
+                        "name": "a", "image": "registry.example/i:1"}]},
+                    "status": {"phase": "Running"}})
+
     # ---- all of it ----
 
     def make(self):
@@ -581,13 +605,16 @@ class Case:
         if d.maybe(REFUSED_SHARE):
             name = d.choice(sorted(REFUSED))
             pod["spec"].update(REFUSED[name])
+        most = 14 if self.has("spread") else 8
         made = {"pod": pod, "nodes": [self.node(i) for i in range(self.size)],
-                "pods": [self.other(i) for i in range(d.randint(0, 8))],
+                "pods": [self.other(i) for i in range(d.randint(0, most))],
                 "objects": [{"kind": "Namespace", "metadata": {
                     "name": n, "labels": self.labels()}}
                     for n in NAMESPACES if d.maybe(0.9)]}
         if self.has("storage") or self.has("disks"):
             made["objects"] += self.storage()
+        if self.has("spread") and d.maybe(0.6):
+            self.level(made)
         if self.has("edges"):
             made["edges"] = self.edges()
         return made
