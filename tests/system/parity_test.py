@@ -1,0 +1,35 @@
+"""Recorded cases and what kube-scheduler 1.36's own filters say of each node.
+
+`tests/e2e/parity.py --keep` wrote them; each notices a rule that would be easy
+to get wrong."""
+import json
+import pathlib
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from harness import BIN, ROOT  # noqa: E402
+
+FOLDER = ROOT / "tests/fixtures/parity"
+
+
+class Parity(unittest.TestCase):
+    def test_recorded_verdicts_of_kube_scheduler_are_ours(self):
+        paths = sorted(FOLDER.glob("*.json"))
+        self.assertGreaterEqual(len(paths), 25)
+        for path in paths:
+            kept = json.loads(path.read_text())
+            with self.subTest(kept["notices"]):
+                answer = json.loads(subprocess.run(
+                    [BIN / "plimsoll-scheduler", "score", "--in", "-"],
+                    input=json.dumps(kept["case"]), capture_output=True,
+                    text=True, check=True).stdout)
+                self.assertEqual(kept["reasons"], {
+                    n["name"]: sorted(n["reasons"])
+                    for n in answer["nodes"]})
+
+
+if __name__ == "__main__":
+    unittest.main()
