@@ -1,24 +1,10 @@
 #include "agent/segment.h"
 
+#include "lib/crc.h"
+
 #include <string.h>
 
 static const uint8_t magic[4] = { 'P', 'L', 'S', 'P' };
-
-/* IEEE 802.3's CRC-32, reflected, four bits at a time. */
-static uint32_t crc_more(uint32_t crc, const uint8_t *bytes, size_t len)
-{
-	static const uint32_t table[16] = { 0x00000000, 0x1db71064, 0x3b6e20c8,
-		0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
-		0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0,
-		0x86d3d2d4, 0xa00ae278, 0xbdbdf21c };
-
-	for (size_t i = 0; i < len; i++) {
-		crc ^= bytes[i];
-		crc = crc >> 4 ^ table[crc & 15];
-		crc = crc >> 4 ^ table[crc & 15];
-	}
-	return crc;
-}
 
 static void put_number(uint8_t *out, uint64_t value, int bytes)
 {
@@ -39,7 +25,7 @@ static uint64_t get_number(const uint8_t *in, int bytes)
 
 static uint32_t header_crc(const uint8_t *header)
 {
-	return ~crc_more(UINT32_MAX, header, 24);
+	return crc_add(0, header, 24);
 }
 
 void segment_put_header(struct buffer *out,
@@ -69,7 +55,7 @@ bool segment_get_header(uint8_t run_id[REPORT_RUN_ID_BYTES],
 
 static uint32_t record_crc(const uint8_t *seq, const uint8_t *body, size_t len)
 {
-	return ~crc_more(crc_more(UINT32_MAX, seq, 8), body, len);
+	return crc_add(crc_add(0, seq, 8), body, len);
 }
 
 void segment_put_record(struct buffer *out, uint64_t seq, const uint8_t *body,
