@@ -1,0 +1,438 @@
+#include "aggregator/column.h"
+
+#include "lib/memory.h"
+#include "proto/report.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRANSFORMS = 3, PRESENCES = 3, WIDTH_MAX = 64, VARINT_BYTES = 10 };
+
+enum presence { ALL_KNOWN, OWN_BITMAP, LAST_BITMAP };
+
+void column_presence_fini(struct column_presence *presence)
+{
+	free(presence->bits);
+	*presence = (struct column_presence){ 0 };
+}
+
+/* ---- numbers ---- */
+
+void column_put_varint(struct buffer *out, uint64_t value)
+{
+	uint8_t bytes[VARINT_BYTES];
+	size_t len = 0;
+
+	while (value >= 0x80) {
+		bytes[len] = (uint8_t)(value | 0x80);
+		len++;
+		value >>= 7;
+	}
+	bytes[len] = (uint8_t)value;
+	buffer_append(out, bytes, len + 1);
+}
+
+bool column_get_varint(uint64_t *value, struct column_bytes *in)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int shift = 0; shift < 64 && in->at < in->end;
+		shift += 7) {
+		uint8_t byte = *in->at;
+
+		in->at++;
+		sum |= (uint64_t)(byte & 0x7f) << shift;
+		if ((byte & 0x80) == 0) {
+			*value = sum;
+			return true;
+		}
+	}
+	return false;
+}
+
+const uint8_t *column_get_bytes(struct column_bytes *in, size_t len)
+{
+	const uint8_t *at = in->at;
+
+	if ((size_t)(in->end - at) < len) {
+		return NULL;
+	}
+	in->at += len;
+	return at;
+}
+
+static uint64_t zigzag(uint64_t value)
+{
+	return value << 1 ^ (uint64_t)((int64_t)value >> 63);
+}
+
+static uint64_t unzigzag(uint64_t value)
+{
+	return value >> 1 ^ (0 - (value & 1));
+}
+
+static unsigned int width_of(uint64_t value)
+{
+	return value == 0 ? 0 : 64 - (unsigned int)__builtin_clzll(value);
+}
+
+static size_t varint_size(uint64_t value)
+{
+	return value == 0 ? 1 : (width_of(value) + 6) / 7;
+}
+
+/* ---- writing ---- */
+
+/* What a block needs. */
+struct frame {
+	uint64_t least;
+	unsigned int width;
+};
+
+static struct frame frame_of(const uint64_t *numbers, size_t count)
+{
+	int64_t least = (int64_t)numbers[0];
+	int64_t most = least;
+
+	for (size_t i = 1; i < count; i++) {
+		int64_t number = (int64_t)numbers[i];
+
+		least = number < least ? number : least;
+		most = number > most ? number : most;
+	}
+	return (struct frame){ (uint64_t)least,
+		width_of((uint64_t)most - (uint64_t)least) };
+}
+
+static size_t block_at(size_t at, size_t count)
+{
+	return count - at < COLUMN_BLOCK ? count - at : COLUMN_BLOCK;
+}
+
+static size_t cost_of(const uint64_t *numbers, size_t count)
+{
+	size_t bytes = 0;
+
+	for (size_t at = 0; at < count; at += COLUMN_BLOCK) {
+		size_t block = block_at(at, count);
+		struct frame frame = frame_of(numbers + at, block);
+
+		bytes += 1 + varint_size(zigzag(frame.least)) +
+			(frame.width * block + 7) / 8;
+	}
+	return bytes;
+}
+
+static void put_block(struct buffer *out, const uint64_t *numbers, size_t count)
+{
+	struct frame frame = frame_of(numbers, count);
+	uint8_t packed[COLUMN_BLOCK * 8] = { 0 };
+	size_t bit = 0;
+
+	buffer_char(out, (char)frame.width);
+	column_put_varint(out, zigzag(frame.least));
+	for (size_t i = 0; i < count; i++) {
+		uint64_t rest = numbers[i] - frame.least;
+		unsigned int left = frame.width;
+
+		while (left > 0) {
+			unsigned int room = 8 - (unsigned int)(bit % 8);
+			unsigned int take = left < room ? left : room;
+			unsigned int part =
+				(unsigned int)rest & ((1U << take) - 1);
+
+			packed[bit / 8] |= (uint8_t)(part << bit % 8);
+			rest >>= take;
+			left -= take;
+			bit += take;
+		}
+	}
+	buffer_append(out, packed, (bit + 7) / 8);
+}
+
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+	while (b != 0) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* Values to steps of their divisor from the first; gives the divisor. Totals
+ * that the kernel counts in ticks or pages lose ten bits and more here. */
+static uint64_t scale(uint64_t *values, size_t count)
+{
+	uint64_t first = values[0];
+	uint64_t divisor = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		int64_t step;
+
+		values[i] -= first;
+		step = (int64_t)values[i];
+		if (divisor != 1) {
+			divisor = common_divisor(
+				step < 0 ? 0 - (uint64_t)step : (uint64_t)step,
+				divisor);
+		}
+	}
+	/* 2^63 is no int64_t, and one value has no differences. */
+	if (divisor == 0 || divisor > INT64_MAX) {
+		return 1;
+	}
+	for (size_t i = 0; divisor > 1 && i < count; i++) {
+		values[i] = (uint64_t)((int64_t)values[i] / (int64_t)divisor);
+	}
+	return divisor;
+}
+
+static void subtract_previous(uint64_t *out, const uint64_t *numbers,
+	size_t count)
+{
+	uint64_t before = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		out[i] = numbers[i] - before;
+		before = numbers[i];
+	}
+}
+
+static bool is_same_presence(const struct column_presence *presence,
+	const uint8_t *bits, size_t count)
+{
+	return presence->bits != NULL && presence->count == count &&
+		memcmp(presence->bits, bits, (count + 7) / 8) == 0;
+}
+
+/* Takes out what is not known and says how; the bitmap is remembered. */
+static enum presence drop_unknown(uint64_t *known, size_t *known_count,
+	struct column_presence *presence, const uint64_t *values, size_t count)
+{
+	uint8_t *bits = xcalloc((count + 7) / 8, 1);
+	enum presence kind = OWN_BITMAP;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (values[i] != REPORT_UNKNOWN) {
+			known[kept] = values[i];
+			kept++;
+			bits[i / 8] |= (uint8_t)(1U << i % 8);
+		}
+	}
+	*known_count = kept;
+	if (kept == count) {
+		kind = ALL_KNOWN;
+	} else if (is_same_presence(presence, bits, count)) {
+		kind = LAST_BITMAP;
+	}
+	if (kind == OWN_BITMAP) {
+		column_presence_fini(presence);
+		*presence = (struct column_presence){ take_ptr(bits), count };
+	}
+	free(bits);
+	return kind;
+}
+
+static bool all_same(const uint64_t *values, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		if (values[i] != values[0]) {
+			return false;
+		}
+	}
+	return true;
+}
+
+void column_write(struct buffer *out, struct column_presence *presence,
+	const uint64_t *values, size_t count)
+{
+	uint64_t numbers[TRANSFORMS][COLUMN_VALUES_MAX];
+	size_t costs[TRANSFORMS];
+	size_t known, best = 0;
+	uint64_t first, divisor;
+	enum presence kind;
+
+	if (count == 0) {
+		return;
+	}
+	if (all_same(values, count)) {
+		buffer_char(out, 0);
+		column_put_varint(out, values[0] + 1);
+		return;
+	}
+	kind = drop_unknown(numbers[0], &known, presence, values, count);
+	first = numbers[0][0];
+	divisor = scale(numbers[0], known);
+	subtract_previous(numbers[1], numbers[0], known);
+	subtract_previous(numbers[2], numbers[1], known);
+	for (size_t i = 0; i < TRANSFORMS; i++) {
+		costs[i] = cost_of(numbers[i], known);
+		best = costs[i] < costs[best] ? i : best;
+	}
+	buffer_char(out, (char)(1 + kind + PRESENCES * best));
+	column_put_varint(out, divisor);
+	column_put_varint(out, first);
+	if (kind == OWN_BITMAP) {
+		buffer_append(out, presence->bits, (count + 7) / 8);
+	}
+	for (size_t at = 0; at < known; at += COLUMN_BLOCK) {
+		put_block(out, numbers[best] + at, block_at(at, known));
+	}
+}
+
+/* ---- reading ---- */
+
+/* Eight bytes from at on; what lies behind the end is 0. */
+static uint64_t load_word(const uint8_t *at, const uint8_t *end)
+{
+	uint64_t word = 0;
+
+	memcpy(&word, at, end - at >= 8 ? 8 : (size_t)(end - at));
+	return le64toh(word);
+}
+
+static bool get_block(uint64_t *numbers, size_t count, struct column_bytes *in)
+{
+	const uint8_t *head = column_get_bytes(in, 1);
+	const uint8_t *packed;
+	uint64_t least, mask;
+	unsigned int width;
+
+	if (head == NULL || *head > WIDTH_MAX ||
+		!column_get_varint(&least, in)) {
+		return false;
+	}
+	width = *head;
+	least = unzigzag(least);
+	packed = column_get_bytes(in, (width * count + 7) / 8);
+	if (packed == NULL) {
+		return false;
+	}
+	mask = width == 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1;
+	for (size_t i = 0, bit = 0; i < count; i++, bit += width) {
+		const uint8_t *at = packed + bit / 8;
+		unsigned int shift = (unsigned int)(bit % 8);
+		uint64_t word =
+			width == 0 ? 0 : load_word(at, in->end) >> shift;
+
+		if (width + shift > 64) {
+			word |= (uint64_t)at[8] << (64 - shift);
+		}
+		numbers[i] = least + (word & mask);
+	}
+	return true;
+}
+
+static void add_previous(uint64_t *numbers, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		numbers[i] += numbers[i - 1];
+	}
+}
+
+static bool read_presence(struct column_presence *presence, size_t *known,
+	enum presence kind, size_t count, struct column_bytes *in)
+{
+	if (kind == ALL_KNOWN) {
+		*known = count;
+		return true;
+	}
+	if (kind == OWN_BITMAP) {
+		const uint8_t *bits = column_get_bytes(in, (count + 7) / 8);
+
+		if (bits == NULL) {
+			return false;
+		}
+		column_presence_fini(presence);
+		presence->bits = xmemdup(bits, (count + 7) / 8);
+		presence->count = count;
+	}
+	if (presence->bits == NULL || presence->count != count) {
+		return false;
+	}
+	*known = 0;
+	for (size_t i = 0; i < count; i++) {
+		*known += presence->bits[i / 8] >> i % 8 & 1;
+	}
+	return true;
+}
+
+/* The known ones, at the front, to where they belong. */
+static void spread(uint64_t *values, size_t count, size_t known,
+	const uint8_t *bits)
+{
+	for (size_t i = count; i > 0; i--) {
+		bool is_known = (bits[(i - 1) / 8] >> (i - 1) % 8 & 1) != 0;
+
+		if (is_known) {
+			known--;
+		}
+		values[i - 1] = is_known ? values[known] : REPORT_UNKNOWN;
+	}
+}
+
+static bool read_same(uint64_t *values, size_t count, struct column_bytes *in)
+{
+	uint64_t value;
+
+	if (!column_get_varint(&value, in)) {
+		return false;
+	}
+	for (size_t i = 0; i < count; i++) {
+		values[i] = value - 1;
+	}
+	return true;
+}
+
+static bool read_numbers(uint64_t *numbers, size_t count, size_t transform,
+	struct column_bytes *in)
+{
+	for (size_t at = 0; at < count; at += COLUMN_BLOCK) {
+		if (!get_block(numbers + at, block_at(at, count), in)) {
+			return false;
+		}
+	}
+	for (size_t i = 0; i < transform; i++) {
+		add_previous(numbers, count);
+	}
+	return true;
+}
+
+bool column_read(uint64_t *values, size_t count,
+	struct column_presence *presence, struct column_bytes *in)
+{
+	const uint8_t *head;
+	uint64_t divisor, first;
+	enum presence kind;
+	size_t transform, known;
+
+	if (count == 0) {
+		return true;
+	}
+	head = column_get_bytes(in, 1);
+	if (head == NULL || *head > PRESENCES * TRANSFORMS) {
+		return false;
+	}
+	if (*head == 0) {
+		return read_same(values, count, in);
+	}
+	kind = (enum presence)((*head - 1) % PRESENCES);
+	transform = (*head - 1U) / PRESENCES;
+	if (!column_get_varint(&divisor, in) ||
+		!column_get_varint(&first, in) ||
+		!read_presence(presence, &known, kind, count, in) ||
+		!read_numbers(values, known, transform, in)) {
+		return false;
+	}
+	for (size_t i = 0; i < known; i++) {
+		values[i] = first + divisor * values[i];
+	}
+	if (kind != ALL_KNOWN) {
+		spread(values, count, known, presence->bits);
+	}
+	return true;
+}
