@@ -9,6 +9,7 @@
 #include "aggregator/review.h"
 #include "aggregator/store.h"
 #include "kube/config.h"
+#include "lib/buffer.h"
 #include "lib/clock.h"
 #include "lib/httpd.h"
 #include "lib/log.h"
@@ -16,7 +17,6 @@
 #include "lib/memory.h"
 #include "lib/mq.h"
 #include "lib/tls.h"
-#include "proto/wire.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -162,18 +162,11 @@ static void on_seed(void *owner, const struct store_row *row)
 	uint64_t now_us = clock_monotonic_us();
 	uint64_t age_ms =
 		wall_ms > row->sample_ms ? wall_ms - row->sample_ms : 0;
-	struct report report;
+	struct live_sample sample = { row->node, row->run_id, row->report,
+		(int64_t)now_us - (int64_t)age_ms * 1000 };
 	struct error error;
-	int r = wire_unpack_report(&report, row->body, row->len, &error);
 
-	if (r == 0) {
-		struct live_sample sample = { row->node, row->run_id, &report,
-			(int64_t)now_us - (int64_t)age_ms * 1000 };
-
-		r = live_take(a->live, &sample, now_us, &error);
-		report_fini(&report);
-	}
-	if (r < 0) {
+	if (live_take(a->live, &sample, now_us, &error) < 0) {
 		log_warning("left out a node's last report",
 			log_str("node", row->node), log_err(&error), LOG_END);
 	}
@@ -297,8 +290,9 @@ static void open_store(struct aggregator *a)
 {
 	struct store_options options = {
 		.path = a->config->db,
-		.retention_us = a->config->retention_raw_us,
 		.decisions_kept_us = a->config->retention_decisions_us,
+		.max_bytes = a->config->max_db_bytes,
+		.compact_us = a->config->compact_us,
 		.seed = on_seed,
 		.opened = on_opened,
 		.closed = on_store_closed,
@@ -306,6 +300,8 @@ static void open_store(struct aggregator *a)
 	};
 	uv_loop_t *uv = loop_uv(a->loop);
 
+	memcpy(options.retention_us, a->config->retention_us,
+		sizeof(options.retention_us));
 	a->store = store_new(uv, &options);
 	a->intake = intake_new(uv, a->live, a->store,
 		a->config->wire_auth == AUTH_KUBERNETES ? a->review : NULL);

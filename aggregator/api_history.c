@@ -4,7 +4,6 @@
 #include "aggregator/history.h"
 #include "lib/clock.h"
 #include "lib/memory.h"
-#include "proto/wire.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -25,16 +24,13 @@ static void past_free(struct past *past)
 	free(past);
 }
 
-/* On the reader's thread. A body that cannot be read is a gap. */
+/* On the reader's thread. */
 static bool on_row(void *owner, const struct store_row *row)
 {
 	struct past *past = owner;
-	struct report report;
 
-	if (wire_unpack_report(&report, row->body, row->len, NULL) == 0) {
-		history_add(past->history, row->run_id, row->sample_ms * 1000,
-			&report);
-	}
+	history_add(past->history, row->run_id, row->sample_ms * 1000,
+		row->report);
 	return true;
 }
 

@@ -9,6 +9,10 @@
 static const double retention_min_us = 60e6;
 static const double retention_max_us = 3650.0 * 86400e6;
 
+/* A shorter one makes chunks of few reports, which are larger per report. */
+static const double compact_min_us = 1e6;
+static const double compact_max_us = 86400e6;
+
 /* As in enum auth. */
 static const char auth_choices[] = "none kubernetes";
 
@@ -62,13 +66,31 @@ static const struct option table[] = {
 	{ "db", "FILE", OPTION_TEXT, offsetof(struct config, db), "plimsoll.db",
 		"the database; made if it is not there", 0, 0, NULL, NULL },
 	{ "retention-raw", "DURATION", OPTION_DURATION,
-		offsetof(struct config, retention_raw_us), "48h",
-		"how long reports are kept as they came", retention_min_us,
+		offsetof(struct config, retention_us[STORE_RAW]), "7d",
+		"how long reports are kept as they came, and up to a day "
+		"longer",
+		retention_min_us, retention_max_us, NULL, NULL },
+	{ "retention-1m", "DURATION", OPTION_DURATION,
+		offsetof(struct config, retention_us[STORE_1M]), "90d",
+		"how long minutes (mean, max, p95) are kept", retention_min_us,
 		retention_max_us, NULL, NULL },
 	{ "retention-decisions", "DURATION", OPTION_DURATION,
 		offsetof(struct config, retention_decisions_us), "720h",
 		"how long records of schedulers' decisions are kept",
 		retention_min_us, retention_max_us, NULL, NULL },
+	{ "retention-1h", "DURATION", OPTION_DURATION,
+		offsetof(struct config, retention_us[STORE_1H]), "730d",
+		"how long hours are kept", retention_min_us, retention_max_us,
+		NULL, NULL },
+	{ "max-db-size", "SIZE", OPTION_BYTES,
+		offsetof(struct config, max_db_bytes), "40GiB",
+		"beyond it the oldest day of reports is deleted, then of "
+		"minutes; 0: no limit",
+		0, 1e18, NULL, NULL },
+	{ "compact-after", "DURATION", OPTION_DURATION,
+		offsetof(struct config, compact_us), "1h",
+		"how long reports are rows before they are packed into chunks",
+		compact_min_us, compact_max_us, NULL, NULL },
 	{ "metrics-vms", "N", OPTION_INTEGER,
 		offsetof(struct config, metrics_vms), "10000",
 		"how many VM pods have series in /metrics; 0: none", 0, 1e6,

@@ -1,6 +1,7 @@
 /* The aggregator's options. */
 #pragma once
 
+#include "aggregator/store.h"
 #include "lib/options.h"
 #include "lib/tls.h"
 
@@ -17,7 +18,8 @@ struct config {
 	int wire_auth, http_auth;  /* enum auth */
 	const char *kubeconfig;	   /* NULL: see kube/config.h */
 	const char *db;
-	uint64_t retention_raw_us, retention_decisions_us;
+	uint64_t retention_us[STORE_TIERS], retention_decisions_us;
+	uint64_t max_db_bytes, compact_us;
 	int64_t metrics_vms;
 	int log_format, log_level;
 };

@@ -223,6 +223,16 @@ static double known(uint64_t value)
 	return value == REPORT_UNKNOWN ? NAN : (double)value;
 }
 
+double rates_held_bytes(const struct vm_pod *vm)
+{
+	double sum = known(vm->anon_shmem_bytes);
+
+	for (size_t i = 0; i < vm->hugetlb_count; i++) {
+		sum += known(vm->hugetlb[i].used_bytes);
+	}
+	return sum;
+}
+
 /* One pod that does not say makes the sum unknown: a part is no total. */
 static double working_set(const struct report *report)
 {

@@ -68,6 +68,11 @@ enum { RATES_STEPS_FREE = 1 << 16, RATES_STEPS_PER_VM = 64 };
 const struct vm_pod *rates_find_vm(const struct report *report,
 	const struct vm_pod *vm, struct vm_cursor *cursor);
 
+/* What a VM holds: page cache comes and goes and hugetlb is in no memory.*
+ * figure, so anonymous + shared + huge pages is the steady measure. NAN: this
+ * report does not say. */
+double rates_held_bytes(const struct vm_pod *vm);
+
 /* Writes the figures of one sample and its last interval into load: no windows,
  * no VMs, and the working set only where this very report has it. */
 void rates_fill_load(struct node_load *load, const struct report *report,

@@ -28,18 +28,6 @@ static double known(uint64_t value)
 	return value == REPORT_UNKNOWN ? NAN : (double)value;
 }
 
-/* Page cache comes and goes and hugetlb is in no memory.* figure, so anonymous
- * + shared + huge pages is the steady measure of a VM's memory. */
-static double held_bytes(const struct vm_pod *vm)
-{
-	double sum = known(vm->anon_shmem_bytes);
-
-	for (size_t i = 0; i < vm->hugetlb_count; i++) {
-		sum += known(vm->hugetlb[i].used_bytes);
-	}
-	return sum;
-}
-
 /* A report has all of these or none. */
 static void carry_memory(struct vm_pod *pod, const struct vm_pod *was)
 {
@@ -117,7 +105,7 @@ void series_fill(struct vm_load *out, const struct series *series,
 	out->used_cores_5m =
 		window_read(&from->cores, report->monotonic_us, five_minutes_us)
 			.mean;
-	out->memory_bytes = held_bytes(&report->vms[vm]);
+	out->memory_bytes = rates_held_bytes(&report->vms[vm]);
 	if (isnan(out->memory_bytes)) {
 		out->memory_bytes = known(report->vms[vm].memory_current_bytes);
 	}

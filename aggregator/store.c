@@ -66,11 +66,13 @@ static void on_opened(struct store *store, struct store_opening *opening)
 	for (size_t i = 0; i < opening->count; i++) {
 		struct store_seed *seed = &opening->seeds[i];
 		struct store_row row = { seed->node, seed->run_id,
-			seed->sample_ms, seed->body, seed->len };
+			seed->sample_ms, &seed->report };
 
-		store->options.seed(store->options.owner, &row);
+		if (row.sample_ms != UINT64_MAX) {
+			store->options.seed(store->options.owner, &row);
+		}
 		free(seed->node);
-		free(seed->body);
+		report_fini(&seed->report);
 	}
 	if (!failed && !atomic_load(&store->stopping)) {
 		start_thread(store, &store->reader, store_reader_run);
@@ -90,7 +92,9 @@ static void on_written(struct store *store, struct store_batch *batch)
 
 	(void)snprintf(store->trouble, sizeof(store->trouble), "%s",
 		is_stored ? "" : batch->error.text);
-	batch->done(batch->owner, is_stored);
+	if (batch->done != NULL) {
+		batch->done(batch->owner, is_stored);
+	}
 	store_batch_free(batch);
 }
 
@@ -225,6 +229,12 @@ void store_batch_free(struct store_batch *batch)
 	if (batch != NULL) {
 		buffer_fini(&batch->bodies);
 		free(batch->rows);
+		if (batch->identity != NULL) {
+			free(batch->identity->namespace);
+			free(batch->identity->name);
+			free(batch->identity->vmi_uid);
+			free(batch->identity);
+		}
 		free(batch);
 	}
 }
@@ -248,7 +258,11 @@ int store_write(struct store *store, struct store_batch *batch,
 	batch->done = done;
 	batch->owner = owner;
 	batch->held_bytes = sizeof(*batch) +
-		batch->capacity * sizeof(*batch->rows) + batch->bodies.capacity;
+		batch->capacity * sizeof(*batch->rows) +
+		batch->bodies.capacity +
+		(batch->identity == NULL ? 0
+					 : sizeof(*batch->identity) +
+					3 * STORE_NAME_MAX);
 	uv_mutex_lock(&store->mutex);
 	has_room = store->queued_bytes + batch->held_bytes <= STORE_QUEUE_BYTES;
 	if (has_room) {
@@ -265,6 +279,28 @@ int store_write(struct store *store, struct store_batch *batch,
 		return error_set(err, -ENOBUFS, "%s", store->trouble);
 	}
 	return 0;
+}
+
+int store_identify(struct store *store, const char *pod_uid,
+	const char *namespace, const char *name, const char *vmi_uid,
+	struct error *err)
+{
+	static const uint8_t no_run[REPORT_RUN_ID_BYTES];
+	struct store_batch *batch = store_batch_new("", no_run);
+	struct store_identity *identity = xcalloc(1, sizeof(*identity));
+	int r;
+
+	(void)snprintf(identity->pod_uid, sizeof(identity->pod_uid), "%s",
+		pod_uid);
+	identity->namespace = xstrndup(namespace, STORE_NAME_MAX - 1);
+	identity->name = xstrndup(name, STORE_NAME_MAX - 1);
+	identity->vmi_uid = xstrndup(vmi_uid, STORE_NAME_MAX - 1);
+	batch->identity = identity;
+	r = store_write(store, batch, NULL, NULL, err);
+	if (r < 0) {
+		store_batch_free(batch);
+	}
+	return r;
 }
 
 /* NULL: err says why not. */

@@ -11,6 +11,7 @@
  * that goes through clears it. */
 #pragma once
 
+#include "aggregator/rollup.h"
 #include "lib/error.h"
 #include "proto/decision.h"
 #include "proto/report.h"
@@ -33,13 +34,29 @@ struct store_row {
 	const char *node;
 	const uint8_t *run_id; /* REPORT_RUN_ID_BYTES */
 	uint64_t sample_ms;    /* when it was taken, by this machine's wall */
-	const uint8_t *body;   /* as wire_pack_report() made it */
-	size_t len;
+	/* As it was written. Who is called may take it and leave one behind
+	 * that report_init() made. */
+	struct report *report;
 };
+
+/* How finely the past is kept, and for how long each. */
+enum store_tier {
+	STORE_RAW, /* reports as they came */
+	STORE_1M,  /* minutes, see rollup.h */
+	STORE_1H,  /* hours */
+	STORE_TIERS,
+};
+
+/* Of a pod and VM, with the NUL. */
+enum { STORE_NAME_MAX = 254 };
 
 struct store_options {
 	const char *path;
-	uint64_t retention_us; /* samples older than this are deleted */
+	/* What is older than this is deleted, in whole days for raw reports
+	 * and minutes, in months for hours; by enum store_tier. */
+	uint64_t retention_us[STORE_TIERS];
+	uint64_t max_bytes; /* beyond it the oldest raw day goes; 0: no limit */
+	uint64_t compact_us; /* reports are packed into chunks at this age */
 	/* All on the loop's thread. seed gets the last report of each node,
 	 * then opened comes, once; err is NULL if the store can be used. */
 	void (*seed)(void *owner, const struct store_row *row);
@@ -81,11 +98,37 @@ typedef void (*store_written)(void *owner, bool is_stored);
 must_check int store_write(struct store *store, struct store_batch *batch,
 	store_written done, void *owner, struct error *err);
 
+/* Says whose pod a uid is: VM series of one vmi_uid, or one namespace and name,
+ * belong together whatever pod they ran in. The last word counts. Texts are
+ * copied, cut at STORE_NAME_MAX - 1.
+ * -ENOBUFS: too much waits for the disk; -ESHUTDOWN: not open, or closing. */
+must_check int store_identify(struct store *store, const char *pod_uid,
+	const char *namespace, const char *name, const char *vmi_uid,
+	struct error *err);
+
+/* One rolled-up minute or hour; borrowed during a call. */
+struct store_rollup {
+	const char *node;
+	const char *pod_uid; /* "": the node itself */
+	const struct rollup_row *row;
+};
+
+/* What is read, and whose past: `node` alone is the node's; with `pod_uid`
+ * that pod's; `namespace` and `name` without a node are a VM's, pod after pod,
+ * each by rising time. */
 struct store_read {
 	char node[REPORT_NODE_MAX];
+	char pod_uid[REPORT_UID_MAX];
+	char namespace[STORE_NAME_MAX], name[STORE_NAME_MAX];
+	enum store_tier tier;
 	uint64_t from_ms, to_ms; /* of sample times; to is exclusive */
-	/* On the reader's thread, by rising sample time; false ends it. */
+	/* On the reader's thread, by rising sample time; false ends it. row
+	 * gets STORE_RAW: all of the node's reports, with that one pod alone in
+	 * vms where one is asked for. rollup gets the other tiers; minutes and
+	 * hours that are not rolled up yet are made of the reports there are.
+	 */
 	bool (*row)(void *owner, const struct store_row *row);
+	bool (*rollup)(void *owner, const struct store_rollup *rollup);
 	/* On the loop's thread; err is NULL if all rows were given. */
 	void (*done)(void *owner, const struct error *err);
 	void *owner;

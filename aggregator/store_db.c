@@ -11,24 +11,37 @@
 #include <unistd.h>
 
 /* Raised with every change of the tables. */
-enum { SCHEMA_VERSION = 1 };
+enum { SCHEMA_VERSION = 2 };
 
 /* Another process that looks into the file (backup, a shell) may hold a lock
  * for a moment. */
 enum { BUSY_MS = 2000 };
 
-/* A unique (node, run_id, seq) makes a resend harmless; sample_ms is no part of
- * it, as it differs by the network's delay each time. */
+/* Beside these there are the tables of store_part.h. `tail` and `seqs` are
+ * store_tail.h's. `place` says on which nodes a pod was and when, `identity`
+ * whose it is. Hours whose chunks have changed since they were rolled up stand
+ * in rollup_due. */
 static const char schema[] =
-	"BEGIN;"
-	"CREATE TABLE node(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"
-	"CREATE TABLE report(id INTEGER PRIMARY KEY, node INTEGER NOT NULL,"
-	" run_id BLOB NOT NULL, seq INTEGER NOT NULL,"
-	" sample_ms INTEGER NOT NULL, body BLOB NOT NULL,"
-	" UNIQUE(node, run_id, seq));"
-	"CREATE INDEX report_time ON report(node, sample_ms);"
-	"PRAGMA user_version = 1;"
-	"COMMIT;";
+	"CREATE TABLE IF NOT EXISTS"
+	" node(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"
+	"CREATE TABLE run(id INTEGER PRIMARY KEY, node INTEGER NOT NULL,"
+	" run_id BLOB NOT NULL, last_ms INTEGER NOT NULL,"
+	" UNIQUE(node, run_id));"
+	"CREATE TABLE seqs(run INTEGER NOT NULL, first INTEGER NOT NULL,"
+	" last INTEGER NOT NULL, PRIMARY KEY(run, first)) WITHOUT ROWID;"
+	"CREATE TABLE tail(id INTEGER PRIMARY KEY, run INTEGER NOT NULL,"
+	" seq INTEGER NOT NULL, sample_ms INTEGER NOT NULL,"
+	" stored_ms INTEGER NOT NULL, body BLOB NOT NULL);"
+	"CREATE TABLE rollup_due(node INTEGER NOT NULL, hour INTEGER NOT NULL,"
+	" PRIMARY KEY(hour, node)) WITHOUT ROWID;"
+	"CREATE TABLE place(pod_uid TEXT NOT NULL, node INTEGER NOT NULL,"
+	" first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL,"
+	" PRIMARY KEY(pod_uid, node)) WITHOUT ROWID;"
+	"CREATE TABLE identity(pod_uid TEXT PRIMARY KEY, namespace TEXT"
+	" NOT NULL, name TEXT NOT NULL, vmi_uid TEXT NOT NULL,"
+	" seen_ms INTEGER NOT NULL) WITHOUT ROWID;"
+	"CREATE INDEX identity_name ON identity(namespace, name);"
+	"PRAGMA user_version = 2;";
 
 static int errno_of(int sqlite)
 {
@@ -208,7 +221,24 @@ static int sign(struct sqlite3 *db, struct error *err)
 		: store_db_exec(db, sql, err);
 }
 
-int store_db_prepare_schema(struct sqlite3 *db, struct error *err)
+static int create_schema(struct sqlite3 *db, struct error *err)
+{
+	int r = store_db_exec(db, "BEGIN IMMEDIATE", err);
+
+	if (r == 0) {
+		r = store_db_exec(db, schema, err);
+	}
+	if (r == 0) {
+		r = store_db_exec(db, "COMMIT", err);
+	}
+	if (r < 0) {
+		store_db_rollback(db);
+	}
+	return r;
+}
+
+int store_db_prepare_schema(struct sqlite3 *db, const _Atomic bool *stopping,
+	struct error *err)
 {
 	int version = 0;
 	int r = read_number(&version, db, "PRAGMA user_version", err);
@@ -219,8 +249,11 @@ int store_db_prepare_schema(struct sqlite3 *db, struct error *err)
 			"this program knows %d)",
 			version, SCHEMA_VERSION);
 	}
-	if (r == 0 && version < SCHEMA_VERSION) {
-		r = store_db_exec(db, schema, err);
+	if (r == 0 && version == 1) {
+		r = store_migrate(db, schema, stopping, err);
+	}
+	if (r == 0 && version < 1) {
+		r = create_schema(db, err);
 	}
 	if (r == 0) {
 		r = sign(db, err);
@@ -228,21 +261,4 @@ int store_db_prepare_schema(struct sqlite3 *db, struct error *err)
 	return r < 0 ? error_wrap(err, r, "cannot use the database '%s'",
 			       sqlite3_db_filename(db, "main"))
 		     : 0;
-}
-
-bool store_db_row(struct store_row *out, struct sqlite3_stmt *statement)
-{
-	if (sqlite3_column_type(statement, 0) != SQLITE_TEXT ||
-		sqlite3_column_bytes(statement, 1) != REPORT_RUN_ID_BYTES ||
-		sqlite3_column_bytes(statement, 3) == 0) {
-		return false;
-	}
-	*out = (struct store_row){
-		.node = (const char *)sqlite3_column_text(statement, 0),
-		.run_id = sqlite3_column_blob(statement, 1),
-		.sample_ms = (uint64_t)sqlite3_column_int64(statement, 2),
-		.body = sqlite3_column_blob(statement, 3),
-		.len = (size_t)sqlite3_column_bytes(statement, 3),
-	};
-	return true;
 }

@@ -33,6 +33,12 @@ struct batch_row {
 	size_t offset, len;
 };
 
+/* What store_identify() was told. */
+struct store_identity {
+	char pod_uid[REPORT_UID_MAX];
+	char *namespace, *name, *vmi_uid; /* owned */
+};
+
 struct store_batch {
 	struct store_item item;
 	struct store_batch *next; /* in the queue or group */
@@ -42,8 +48,9 @@ struct store_batch {
 	size_t count, capacity;
 	struct buffer bodies;
 	bool is_decisions; /* not reports: node, run_id and seq say nothing */
-	size_t held_bytes; /* memory it takes; set when it is queued */
-	store_written done;
+	struct store_identity *identity; /* instead of rows; or NULL */
+	size_t held_bytes;  /* memory it takes; set when it is queued */
+	store_written done; /* NULL: nobody waits */
 	void *owner;
 	struct error error; /* code 0: stored */
 };
@@ -59,10 +66,10 @@ struct store_job { /* a query */
 
 struct store_seed {
 	char *node;
+	int64_t number; /* of the node, in the database */
 	uint8_t run_id[REPORT_RUN_ID_BYTES];
 	uint64_t sample_ms;
-	void *body;
-	size_t len;
+	struct report report; /* sample_ms is UINT64_MAX where there is none */
 };
 
 struct store_opening {
@@ -114,20 +121,28 @@ must_check int store_db_open(struct sqlite3 **out, const char *path,
  * 0 if there is none. */
 must_check int store_db_check_owner(const char *path, struct error *err);
 
-/* Creates the schema or finds it; -ENOTSUP: made by a newer version. */
-must_check int store_db_prepare_schema(struct sqlite3 *db, struct error *err);
+/* Creates the schema, finds it, or makes it of an older one, which takes its
+ * time. -ENOTSUP: made by a newer version; -ECANCELED: *stopping. */
+must_check int store_db_prepare_schema(struct sqlite3 *db,
+	const _Atomic bool *stopping, struct error *err);
+
+/* From format 1, where each report was a row for good, in transactions of some
+ * thousand reports: whoever is killed meanwhile goes on the next time. schema
+ * makes the tables of format 2 and says so. -ECANCELED: *stopping. */
+must_check int store_migrate(struct sqlite3 *db, const char *schema,
+	const _Atomic bool *stopping, struct error *err);
 
 must_check int store_db_exec(struct sqlite3 *db, const char *sql,
 	struct error *err);
 must_check int store_db_prepare(struct sqlite3_stmt **out, struct sqlite3 *db,
 	const char *sql, struct error *err);
 
+/* Finds the newest report of each node. */
+must_check int store_read_seeds(struct store_opening *opening,
+	struct sqlite3 *db, struct error *err);
+
 /* Ends a transaction that failed. */
 void store_db_rollback(struct sqlite3 *db);
 
 /* Turns the connection's last error into ours. */
 int store_db_error(struct sqlite3 *db, struct error *err, const char *what);
-
-/* The row a statement with the columns (name, run_id, sample_ms, body) is on.
- * False: its columns are not what we write. */
-bool store_db_row(struct store_row *out, struct sqlite3_stmt *statement);

@@ -1,7 +1,8 @@
 #include "aggregator/store_decisions.h"
 #include "aggregator/store_file.h"
-#include "aggregator/store_retention.h"
+#include "aggregator/store_tail.h"
 #include "aggregator/store_thread.h"
+#include "aggregator/store_upkeep.h"
 
 #include "lib/clock.h"
 #include "lib/log.h"
@@ -23,8 +24,9 @@ struct writer {
 	struct store *store;
 	struct sqlite3 *db;
 	struct store_file file;
-	struct sqlite3_stmt *find_node, *add_node, *add_report;
-	struct retention *retention;
+	struct sqlite3_stmt *add_identity;
+	struct tail *tail;
+	struct upkeep *upkeep;
 	struct decisions *decisions;
 	struct log_limit complaints;
 	bool is_failing; /* the last group was not written */
@@ -32,68 +34,6 @@ struct writer {
 };
 
 /* ---- opening ---- */
-
-static int prepare_statements(struct writer *w, struct error *err)
-{
-	const struct {
-		struct sqlite3_stmt **statement;
-		const char *sql;
-	} all[] = {
-		{ &w->find_node, "SELECT id FROM node WHERE name = ?" },
-		{ &w->add_node, "INSERT INTO node(name) VALUES (?)" },
-		{ &w->add_report,
-			"INSERT OR IGNORE INTO report"
-			"(node, run_id, seq, sample_ms, body)"
-			" VALUES (?, ?, ?, ?, ?)" },
-	};
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < count_of(all); i++) {
-		r = store_db_prepare(all[i].statement, w->db, all[i].sql, err);
-	}
-	return r;
-}
-
-static void add_seed(struct store_opening *opening, const struct store_row *row)
-{
-	struct store_seed *seed;
-
-	opening->seeds = xgrow(opening->seeds, opening->count,
-		&opening->capacity, sizeof(*opening->seeds));
-	seed = &opening->seeds[opening->count];
-	*seed = (struct store_seed){
-		.node = xstrdup(row->node),
-		.sample_ms = row->sample_ms,
-		.body = xmemdup(row->body, row->len),
-		.len = row->len,
-	};
-	memcpy(seed->run_id, row->run_id, REPORT_RUN_ID_BYTES);
-	opening->count++;
-}
-
-static int read_seeds(struct store_opening *opening, struct sqlite3 *db,
-	struct error *err)
-{
-	static const char sql[] =
-		"SELECT node.name, run_id, sample_ms, body FROM node"
-		" JOIN report ON report.id = (SELECT id FROM report"
-		" WHERE node = node.id ORDER BY sample_ms DESC LIMIT 1)";
-	struct sqlite3_stmt *statement = NULL;
-	struct store_row row;
-	int r = store_db_prepare(&statement, db, sql, err);
-	int step = SQLITE_DONE;
-
-	while (r == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
-		if (store_db_row(&row, statement)) {
-			add_seed(opening, &row);
-		}
-	}
-	if (r == 0 && step != SQLITE_DONE) {
-		r = store_db_error(db, err, "cannot read the last reports");
-	}
-	(void)sqlite3_finalize(statement);
-	return r;
-}
 
 static int open_database(struct writer *w, struct store_opening *opening,
 	struct error *err)
@@ -108,28 +48,32 @@ static int open_database(struct writer *w, struct store_opening *opening,
 		r = store_db_open(&w->db, store->path, err);
 	}
 	if (r == 0) {
-		r = store_db_prepare_schema(w->db, err);
+		r = store_db_prepare_schema(w->db, &store->stopping, err);
 	}
 	if (r == 0) {
-		r = prepare_statements(w, err);
+		r = store_db_prepare(&w->add_identity, w->db,
+			"INSERT OR REPLACE INTO identity(pod_uid, namespace,"
+			" name, vmi_uid, seen_ms) VALUES (?, ?, ?, ?, ?)",
+			err);
 	}
 	if (r == 0) {
-		r = retention_new(&w->retention, w->db,
-			store->options.retention_us, err);
+		r = tail_new(&w->tail, w->db, err);
+	}
+	if (r == 0) {
+		r = upkeep_new(&w->upkeep, w->db, &store->options, err);
 	}
 	if (r == 0) {
 		r = decisions_new(&w->decisions, w->db,
 			store->options.decisions_kept_us, err);
 	}
-	return r < 0 ? r : read_seeds(opening, w->db, err);
+	return r < 0 ? r : store_read_seeds(opening, w->db, err);
 }
 
 static void close_database(struct writer *w)
 {
-	(void)sqlite3_finalize(take_ptr(w->find_node));
-	(void)sqlite3_finalize(take_ptr(w->add_node));
-	(void)sqlite3_finalize(take_ptr(w->add_report));
-	retention_free(take_ptr(w->retention));
+	(void)sqlite3_finalize(take_ptr(w->add_identity));
+	tail_free(take_ptr(w->tail));
+	upkeep_free(take_ptr(w->upkeep));
 	decisions_free(take_ptr(w->decisions));
 	(void)sqlite3_close(take_ptr(w->db));
 }
@@ -139,7 +83,7 @@ static void drop_seeds(struct store_opening *opening)
 {
 	for (size_t i = 0; i < opening->count; i++) {
 		free(opening->seeds[i].node);
-		free(opening->seeds[i].body);
+		report_fini(&opening->seeds[i].report);
 	}
 	opening->count = 0;
 }
@@ -195,65 +139,49 @@ static bool open_store(struct writer *w)
 
 /* ---- writing ---- */
 
-/* Runs a statement that gives no rows; bound values are let go of. */
-static int run(struct writer *w, struct sqlite3_stmt *statement,
-	struct error *err)
+static int write_identity(struct writer *w,
+	const struct store_identity *identity, struct error *err)
 {
+	const char *texts[] = { identity->pod_uid, identity->namespace,
+		identity->name, identity->vmi_uid };
+	struct sqlite3_stmt *add = w->add_identity;
 	int r = 0;
 
-	if (sqlite3_step(statement) != SQLITE_DONE) {
+	for (int i = 0; i < (int)count_of(texts); i++) {
+		(void)sqlite3_bind_text(add, i + 1, texts[i], -1,
+			SQLITE_STATIC);
+	}
+	(void)sqlite3_bind_int64(add, 5, (int64_t)(clock_wall_us() / 1000));
+	if (sqlite3_step(add) != SQLITE_DONE) {
 		r = store_db_error(w->db, err, "cannot write");
 	}
-	(void)sqlite3_reset(statement);
-	(void)sqlite3_clear_bindings(statement);
-	return r;
-}
-
-static int find_node(int64_t *id, struct writer *w, const char *name,
-	struct error *err)
-{
-	int step, r;
-
-	(void)sqlite3_bind_text(w->find_node, 1, name, -1, SQLITE_STATIC);
-	step = sqlite3_step(w->find_node);
-	*id = step == SQLITE_ROW ? sqlite3_column_int64(w->find_node, 0) : 0;
-	r = step == SQLITE_ROW || step == SQLITE_DONE
-		? 0
-		: store_db_error(w->db, err, "cannot read");
-	(void)sqlite3_reset(w->find_node);
-	(void)sqlite3_clear_bindings(w->find_node);
-	if (r < 0 || *id != 0) {
-		return r;
-	}
-	(void)sqlite3_bind_text(w->add_node, 1, name, -1, SQLITE_STATIC);
-	r = run(w, w->add_node, err);
-	*id = sqlite3_last_insert_rowid(w->db);
+	(void)sqlite3_reset(add);
+	(void)sqlite3_clear_bindings(add);
 	return r;
 }
 
 static int write_batch(struct writer *w, const struct store_batch *batch,
 	struct error *err)
 {
-	int64_t node = 0;
+	struct tail_report report = { .run_id = batch->run_id,
+		.stored_ms = clock_wall_us() / 1000 };
 	int r;
 
 	if (batch->is_decisions) {
 		return decisions_write(w->decisions, batch, err);
 	}
-	r = find_node(&node, w, batch->node, err);
+	if (batch->identity != NULL) {
+		return write_identity(w, batch->identity, err);
+	}
+	r = tail_find_node(&report.node, w->tail, batch->node, err);
 	for (size_t i = 0; r == 0 && i < batch->count; i++) {
 		const struct batch_row *row = &batch->rows[i];
-		struct sqlite3_stmt *add = w->add_report;
 
-		(void)sqlite3_bind_int64(add, 1, node);
-		(void)sqlite3_bind_blob(add, 2, batch->run_id,
-			REPORT_RUN_ID_BYTES, SQLITE_STATIC);
-		(void)sqlite3_bind_int64(add, 3, (int64_t)row->seq);
-		(void)sqlite3_bind_int64(add, 4, (int64_t)row->sample_ms);
-		(void)sqlite3_bind_blob(add, 5,
-			batch->bodies.data + row->offset, (int)row->len,
-			SQLITE_STATIC);
-		r = run(w, add, err);
+		report.seq = row->seq;
+		report.sample_ms = row->sample_ms;
+		report.body = batch->bodies.data + row->offset;
+		report.len = row->len;
+		r = tail_add(w->tail, &report, err);
 	}
 	return r;
 }
@@ -340,11 +268,11 @@ static void finish_group(struct writer *w, struct store_batch *batch)
 
 /* ---- the thread ---- */
 
-static void apply_retention(struct writer *w)
+static void keep_up(struct writer *w)
 {
 	struct error error = { 0 };
 
-	if (retention_step(w->retention, &error) < 0) {
+	if (upkeep_step(w->upkeep, &error) < 0) {
 		complain(w, &error);
 	}
 }
@@ -361,7 +289,7 @@ static bool is_stopping(const struct store *store)
 	return atomic_load(&store->stopping);
 }
 
-/* Waits for work, then a little for more of it. NULL: retention is due, or the
+/* Waits for work, then a little for more of it. NULL: upkeep is due, or the
  * store stops and nothing is left. */
 static struct store_batch *take_group(struct writer *w)
 {
@@ -371,9 +299,9 @@ static struct store_batch *take_group(struct writer *w)
 
 	uv_mutex_lock(&store->mutex);
 	while (store->first_batch == NULL && !is_stopping(store) &&
-		nanoseconds_until(retention_due_us(w->retention)) > 0) {
+		nanoseconds_until(upkeep_due_us(w->upkeep)) > 0) {
 		(void)uv_cond_timedwait(&store->wake_writer, &store->mutex,
-			nanoseconds_until(retention_due_us(w->retention)));
+			nanoseconds_until(upkeep_due_us(w->upkeep)));
 	}
 	end_us = clock_monotonic_us() + group_us;
 	while (store->first_batch != NULL && !is_stopping(store) &&
@@ -403,7 +331,7 @@ static void write_until_stopped(struct writer *w)
 			return;
 		}
 		if (!stopping) {
-			apply_retention(w);
+			keep_up(w);
 		}
 	}
 }

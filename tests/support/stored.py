@@ -1,21 +1,118 @@
-"""What is in an aggregator's database, held against the agents' last words."""
+"""What is in an aggregator's database, held against the agents' last words.
+
+The chunks are read by what aggregator/chunk.h and column.h say of them, not by
+the program's own code."""
 import re
 import sqlite3
+import zlib
 
 STOPPED = re.compile(r'"stopped" run="(\w+)" reports=(\d+) '
                      r'not_stored=(\d+) dropped=(\d+)')
+UNKNOWN = 2**64 - 1
+BLOCK = 64
+
+
+class Bytes:
+    """What is left of a chunk or column."""
+
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def take(self, size):
+        part = self.data[self.at:self.at + size]
+        assert len(part) == size, "a chunk ends too early"
+        self.at += size
+        return part
+
+    def varint(self):
+        value = shift = 0
+        while True:
+            byte, = self.take(1)
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    def block(self, count):
+        width, = self.take(1)
+        least = self.varint()
+        least = least >> 1 ^ -(least & 1)
+        packed = int.from_bytes(self.take((width * count + 7) // 8), "little")
+        return [least + (packed >> i * width & (1 << width) - 1)
+                for i in range(count)]
+
+    def column(self, count, bitmaps):
+        """bitmaps: those of this stream so far; one more may be added."""
+        mode, = self.take(1)
+        if mode == 0:
+            return [(self.varint() - 1) % 2**64] * count
+        presence, transform = (mode - 1) % 3, (mode - 1) // 3
+        divisor, first = self.varint(), self.varint()
+        if presence == 1:
+            bitmaps.append(self.take((count + 7) // 8))
+        known = [presence == 0 or bitmaps[-1][i // 8] >> i % 8 & 1
+                 for i in range(count)]
+        left, numbers = sum(map(bool, known)), []
+        while left > 0:
+            numbers += self.block(min(left, BLOCK))
+            left -= BLOCK
+        for _ in range(transform):
+            for i in range(1, len(numbers)):
+                numbers[i] += numbers[i - 1]
+        values = iter([(first + divisor * n) % 2**64 for n in numbers])
+        return [next(values) if is_known else UNKNOWN for is_known in known]
+
+
+def chunk_seqs(body):
+    """(run, seq) of each report in a chunk."""
+    assert body[0] == 1
+    assert int.from_bytes(body[1:5], "little") == zlib.crc32(body[5:])
+    data = Bytes(body[5:])
+    count = data.varint()
+    runs = [data.take(16).hex() for _ in range(data.varint())]
+    for _ in range(data.varint()):  # boot ids
+        data.take(data.varint())
+    data.varint(), data.varint()  # sizes of huge pages
+    columns, bitmaps = Bytes(data.take(data.varint())), []
+    run = columns.column(count, bitmaps)
+    columns.column(count, bitmaps)  # boot id
+    columns.column(count, bitmaps)  # sample_ms
+    seq = columns.column(count, bitmaps)
+    return [(runs[r], s) for r, s in zip(run, seq)]
 
 
 def stored_seqs(db):
     """(node, run) -> the seqs in the database, in order, duplicates too."""
     found = {}
-    with sqlite3.connect(f"file:{db}?mode=ro", uri=True) as connection:
-        for name, run, seq in connection.execute(
-                "SELECT name, hex(run_id), seq FROM report JOIN node"
-                " ON node.id = report.node ORDER BY name, run_id, seq"):
-            found.setdefault((name, run.lower()), []).append(seq)
+    connection = sqlite3.connect(f"file:{db}?mode=ro", uri=True)
+    connection.execute("BEGIN")  # rows may become chunks meanwhile
+    for name, run, seq in connection.execute(
+            "SELECT name, hex(run_id), seq FROM tail"
+            " JOIN run ON run.id = tail.run JOIN node ON node.id = run.node"):
+        found.setdefault((name, run.lower()), []).append(seq)
+    tables = connection.execute(
+        "SELECT name FROM sqlite_schema WHERE type = 'table'"
+        " AND name GLOB 'raw_[0-9]*'").fetchall()
+    for table, in tables:
+        for name, body in connection.execute(
+                f"SELECT name, body FROM {table}"
+                f" JOIN node ON node.id = {table}.node"):
+            for run, seq in chunk_seqs(body):
+                found.setdefault((name, run), []).append(seq)
     connection.close()
-    return found
+    return {key: sorted(seqs) for key, seqs in sorted(found.items())}
+
+
+def chunks(db):
+    """How many chunks there are."""
+    connection = sqlite3.connect(f"file:{db}?mode=ro", uri=True)
+    tables = connection.execute(
+        "SELECT name FROM sqlite_schema WHERE type = 'table'"
+        " AND name GLOB 'raw_[0-9]*'").fetchall()
+    count = sum(connection.execute(f"SELECT count(*) FROM {table}")
+                .fetchone()[0] for table, in tables)
+    connection.close()
+    return count
 
 
 def runs_of(program):

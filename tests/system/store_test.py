@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from harness import (BIN, Aggregator, Folder, Machine, agent,  # noqa: E402
                      eventually)
-from stored import assert_complete, stored_seqs  # noqa: E402
+from stored import assert_complete, chunks, stored_seqs  # noqa: E402
 
 KILLS = 100
 
@@ -67,7 +67,7 @@ class Base(unittest.TestCase):
 class Store(Base):
     def test_killed_a_hundred_times_under_load_it_loses_nothing(self):
         rng = random.Random(7)
-        aggregator = self.start()
+        aggregator = self.start("--compact-after", "1s")
         agents = [self.start_agent(f"node-{i}", aggregator)
                   for i in range(5)]
         eventually("all five are stored",
@@ -88,6 +88,7 @@ class Store(Base):
             self.assertEqual(program.stop(), 0)
         self.assertEqual(aggregator.stop(), 0)
         assert_complete(self, aggregator, agents)
+        self.assertGreater(chunks(aggregator.db), 0)
         self.assertNotIn("damage in", aggregator.log())
         self.assertIn("the check found the database whole", aggregator.log())
 

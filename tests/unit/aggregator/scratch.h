@@ -18,7 +18,8 @@ struct scratch {
 	struct store *store;
 	bool is_opened, is_closed, is_written, is_stored;
 	size_t seeds;
-	uint64_t seed_ms;
+	uint64_t seed_ms, seed_seq;
+	uint64_t max_bytes, compact_us; /* 0: no limit; an hour */
 	char seed_node[REPORT_NODE_MAX];
 	struct error opening; /* code 0: it went well */
 };
@@ -29,6 +30,7 @@ static inline void scratch_seed(void *owner, const struct store_row *row)
 
 	s->seeds++;
 	s->seed_ms = row->sample_ms;
+	s->seed_seq = row->report->seq;
 	(void)snprintf(s->seed_node, sizeof(s->seed_node), "%s", row->node);
 }
 
@@ -59,8 +61,16 @@ static inline void scratch_written(void *owner, bool is_stored)
 /* Opens the store and waits for how that went. */
 static inline void scratch_open(struct scratch *s, uint64_t retention_us)
 {
-	struct store_options options = { s->db, retention_us, scratch_seed,
-		scratch_opened, scratch_closed, s, SCRATCH_DECISIONS_KEPT_US };
+	struct store_options options = { .path = s->db,
+		.retention_us = { retention_us, retention_us, retention_us },
+		.max_bytes = s->max_bytes,
+		.compact_us = s->compact_us == 0 ? UINT64_C(3600000000)
+						 : s->compact_us,
+		.seed = scratch_seed,
+		.opened = scratch_opened,
+		.closed = scratch_closed,
+		.owner = s,
+		.decisions_kept_us = SCRATCH_DECISIONS_KEPT_US };
 
 	s->is_opened = false;
 	s->is_closed = false;

@@ -50,19 +50,15 @@ struct rows {
 static bool on_row(void *owner, const struct store_row *row)
 {
 	struct rows *rows = owner;
-	struct report report;
 
-	if (wire_unpack_report(&report, row->body, row->len, NULL) < 0 ||
-		strcmp(row->node, "n1") != 0 ||
-		row->sample_ms < rows->last_ms) {
+	if (strcmp(row->node, "n1") != 0 || row->sample_ms < rows->last_ms) {
 		rows->code = -EBADMSG;
 		return false;
 	}
-	rows->seqs[rows->count] = report.seq;
+	rows->seqs[rows->count] = row->report->seq;
 	rows->count++;
 	rows->last_ms = row->sample_ms;
 	memcpy(rows->run_id, row->run_id, REPORT_RUN_ID_BYTES);
-	report_fini(&report);
 	return rows->count != rows->stop_after;
 }
 
@@ -78,8 +74,12 @@ static struct rows query_up_to(struct scratch *s, uint64_t from_ms,
 	uint64_t to_ms, size_t stop_after)
 {
 	struct rows rows = { .stop_after = stop_after };
-	struct store_read read = { "n1", from_ms, to_ms, on_row, on_done,
-		&rows };
+	struct store_read read = { .node = "n1",
+		.from_ms = from_ms,
+		.to_ms = to_ms,
+		.row = on_row,
+		.done = on_done,
+		.owner = &rows };
 
 	assert_int_equal(store_query(s->store, &read, NULL), 0);
 	run_until(&s->loop, &rows.is_done);
@@ -407,7 +407,10 @@ static void reads_are_bounded(void **state)
 {
 	struct scratch *s = *state;
 	static struct rows rows[STORE_READS_MAX];
-	struct store_read read = { "n1", 0, 1, on_row, on_done, NULL };
+	struct store_read read = { .node = "n1",
+		.to_ms = 1,
+		.row = on_row,
+		.done = on_done };
 	struct error err;
 
 	memset(rows, 0, sizeof(rows));
