@@ -253,7 +253,7 @@ fuzz-binaries: $(FUZZ_NAMES:%=$(OUT)/tests/fuzz/fuzz_%)
 .PHONY: bench
 bench: packages-test ## print what a sample and a decision cost
 	@$(MAKE) -s -j$(JOBS) all bench-binaries
-	@for b in $(BENCH_BINS); do $$b; done
+	@for b in $(filter-out %/bench_store,$(BENCH_BINS)); do $$b; done
 .PHONY: bench-binaries
 bench-binaries: $(BENCH_BINS)
 
@@ -272,6 +272,11 @@ bench-aggregator: packages-node ## the aggregator beside Prometheus and others
 	@tests/support/fetch.sh build/ci/debian prometheus victoria-metrics
 	@$(MAKE) -s -j$(JOBS) all $(FLEET)
 	@python3 tests/bench/aggregator_bench.py
+
+.PHONY: bench-store
+bench-store: packages-test ## what the past costs on the disk, a day of it
+	@$(MAKE) -s -j$(JOBS) $(OUT)/tests/bench/bench_store
+	@$(OUT)/tests/bench/bench_store
 
 .PHONY: bench-placement
 bench-placement: packages-test ## what policies leave unserved: TRACES=DIR

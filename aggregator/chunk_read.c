@@ -83,7 +83,7 @@ static bool get_part(struct column_bytes *part, struct column_bytes *in)
 		return false;
 	}
 	part->at = column_get_bytes(in, len);
-	part->end = part->at + len;
+	part->end = in->at; /* what was taken ends where the rest begins */
 	return part->at != NULL;
 }
 
@@ -276,17 +276,17 @@ static bool get_pods(struct chunk *chunk, const char *pod_uid,
 		struct pod *pod = &chunk->pods[i];
 		size_t columns =
 			fields_vm.count + pod->sizes * fields_hugetlb.count;
-		struct column_bytes part = { column_get_bytes(in, pod->bytes),
-			in->at };
+		struct column_bytes part = { .at = column_get_bytes(in,
+						     pod->bytes) };
 
 		if (part.at == NULL) {
 			return false;
 		}
+		part.end = in->at;
 		if (!pod->is_wanted) {
 			continue;
 		}
 		pod->values = xcalloc(columns * pod->count, sizeof(uint64_t));
-		part.end = part.at + pod->bytes;
 		if (!get_columns(pod->values, columns, pod->count, &part)) {
 			return false;
 		}

@@ -190,7 +190,7 @@ static struct pod *add_pod(struct writer *w, const struct vm_pod *vm)
 	pod->first = vm;
 	pod->place = w->pod_count;
 	w->pods = xgrow(w->pods, w->pod_count, &w->pod_capacity,
-		sizeof(*w->pods));
+		sizeof(struct pod *));
 	w->pods[w->pod_count] = pod;
 	w->pod_count++;
 	return pod;
@@ -252,26 +252,37 @@ static bool is_last_list(const struct writer *w, size_t begin, size_t count,
 				count * sizeof(struct pod *)) == 0);
 }
 
+/* Where the list that was put last stands in cells. */
+struct last_list {
+	size_t at, count;
+};
+
+static void put_list(struct buffer *lists, const struct writer *w,
+	const struct last_list *list)
+{
+	column_put_varint(lists, list->count);
+	for (size_t v = 0; v < list->count; v++) {
+		column_put_varint(lists, w->cells[list->at + v]->place);
+	}
+}
+
 /* The lists of pods that reports have, each once as long as it lasts. */
 static void put_lists(struct buffer *out, struct writer *w)
 {
 	scoped_buffer struct buffer lists = BUFFER_MAX(CHUNK_BYTES_MAX);
 	scoped_buffer struct buffer part = BUFFER_MAX(CHUNK_BYTES_MAX);
 	struct column_presence presence = { 0 };
-	size_t count = 0, at = 0, last = 0, last_count = 0;
+	struct last_list last = { 0 };
+	size_t count = 0, at = 0;
 
 	for (size_t i = 0; i < w->count; i++) {
 		size_t vms = w->reports[i].report.vm_count;
 
-		if (count == 0 || !is_last_list(w, at, vms, last, last_count)) {
-			column_put_varint(&lists, vms);
-			for (size_t v = 0; v < vms; v++) {
-				column_put_varint(&lists,
-					w->cells[at + v]->place);
-			}
+		if (count == 0 ||
+			!is_last_list(w, at, vms, last.at, last.count)) {
+			last = (struct last_list){ at, vms };
+			put_list(&lists, w, &last);
 			count++;
-			last = at;
-			last_count = vms;
 		}
 		w->values[i] = count - 1;
 		at += vms;
@@ -324,11 +335,9 @@ static void put_pod(struct buffer *out, const struct writer *w,
 	column_presence_fini(&presence);
 }
 
-/* Each pod's own reports, side by side. */
-static const struct vm_pod **sort_cells(struct writer *w)
+/* Each pod's own reports, side by side; sorted has room for all cells. */
+static void sort_cells(struct writer *w, const struct vm_pod **sorted)
 {
-	const struct vm_pod **sorted =
-		xcalloc(w->cell_count, sizeof(struct vm_pod *));
 	const struct vm_pod **free_from = sorted;
 	size_t at = 0;
 
@@ -347,16 +356,16 @@ static const struct vm_pod **sort_cells(struct writer *w)
 			pod->count++;
 		}
 	}
-	return sorted;
 }
 
 static void put_pods(struct buffer *out, struct writer *w)
 {
 	scoped_buffer struct buffer parts = BUFFER_MAX(CHUNK_BYTES_MAX);
-	scoped_free const struct vm_pod **sorted = NULL;
+	scoped_free const struct vm_pod **sorted =
+		xcalloc(w->cell_count, sizeof(struct vm_pod *));
 
 	find_pods(w);
-	sorted = sort_cells(w);
+	sort_cells(w, sorted);
 	column_put_varint(out, w->pod_count);
 	for (size_t p = 0; p < w->pod_count; p++) {
 		const struct pod *pod = w->pods[p];

@@ -264,6 +264,8 @@ void column_write(struct buffer *out, struct column_presence *presence,
 		column_put_varint(out, values[0] + 1);
 		return;
 	}
+	/* There are two different ones, so that one is known. */
+	numbers[0][0] = 0;
 	kind = drop_unknown(numbers[0], &known, presence, values, count);
 	first = numbers[0][0];
 	divisor = scale(numbers[0], known);

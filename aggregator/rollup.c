@@ -198,24 +198,28 @@ struct weighed {
 	double value, weight_ms;
 };
 
+/* Moves the element at `from` down to its place among those a gap apart. */
+static void sift(struct weighed *list, size_t from, size_t gap)
+{
+	struct weighed moved = list[from];
+	size_t at = from;
+
+	while (at >= gap && list[at - gap].value > moved.value) {
+		list[at] = list[at - gap];
+		at -= gap;
+	}
+	list[at] = moved;
+}
+
 /* Shell's sort with Ciura's gaps: an hour of 30 VMs is 200,000 values, which
- * qsort() and its callback sort five times as slowly. */
+ * qsort() and its callback sort more slowly. */
 static void sort(struct weighed *list, size_t count)
 {
 	static const size_t gaps[] = { 1577, 701, 301, 132, 57, 23, 10, 4, 1 };
 
 	for (size_t g = 0; g < count_of(gaps); g++) {
-		size_t gap = gaps[g];
-
-		for (size_t i = gap; i < count; i++) {
-			struct weighed moved = list[i];
-			size_t at = i;
-
-			for (; at >= gap && list[at - gap].value > moved.value;
-				at -= gap) {
-				list[at] = list[at - gap];
-			}
-			list[at] = moved;
+		for (size_t i = gaps[g]; i < count; i++) {
+			sift(list, i, gaps[g]);
 		}
 	}
 }
@@ -245,7 +249,25 @@ static struct rollup_figure figure_of(struct weighed *list, size_t count)
 	return figure;
 }
 
-/* order: numbers of the samples that the row is of. */
+/* A field's known values in the samples whose numbers order holds. */
+static size_t collect(struct weighed *list, const struct series *series,
+	size_t field, const uint32_t *order, size_t samples)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < samples; i++) {
+		double value =
+			series->values[order[i] * series->fields + field];
+
+		if (!isnan(value)) {
+			list[count] = (struct weighed){ value,
+				series->samples[order[i]].weight_ms };
+			count++;
+		}
+	}
+	return count;
+}
+
 static void fill_row(struct rollup_row *row, const struct series *series,
 	const uint32_t *order, size_t samples)
 {
@@ -257,18 +279,10 @@ static void fill_row(struct rollup_row *row, const struct series *series,
 	}
 	row->covered_ms = (uint32_t)covered_ms;
 	for (size_t f = 0; f < ROLLUP_FIELDS; f++) {
-		size_t count = 0;
+		size_t count = f < series->fields
+			? collect(list, series, f, order, samples)
+			: 0;
 
-		for (size_t i = 0; f < series->fields && i < samples; i++) {
-			double value =
-				series->values[order[i] * series->fields + f];
-
-			if (!isnan(value)) {
-				list[count] = (struct weighed){ value,
-					series->samples[order[i]].weight_ms };
-				count++;
-			}
-		}
 		row->figures[f] = figure_of(list, count);
 	}
 }

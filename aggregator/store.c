@@ -262,7 +262,7 @@ int store_write(struct store *store, struct store_batch *batch,
 		batch->bodies.capacity +
 		(batch->identity == NULL ? 0
 					 : sizeof(*batch->identity) +
-					3 * STORE_NAME_MAX);
+					(size_t)3 * STORE_NAME_MAX);
 	uv_mutex_lock(&store->mutex);
 	has_room = store->queued_bytes + batch->held_bytes <= STORE_QUEUE_BYTES;
 	if (has_room) {

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one step packs at most: about 30 ms of unpacking, columns and writing
- * for 2 MiB of reports as they come. */
-enum { STEP_BYTES = 2 << 20, STEP_GROUPS = 2000 };
+/* What one step packs at most: about 25 ms of unpacking, columns and writing
+ * for 1 MiB of reports as they come. */
+enum { STEP_BYTES = 1 << 20, STEP_GROUPS = 2000 };
 
 /* A chunk waits this part of the age longer, so that late ones are in it and
  * an hour is one chunk where it is not too large. */
@@ -271,17 +271,18 @@ static int add_chunk(struct compact *c, int64_t node, struct error *err)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(CHUNK_BYTES_MAX);
 	size_t count = drop_unreadable(c->reports, c->count);
-	uint64_t range_ms[2];
+	struct part_blob blob = { .node = node };
 	int r = 0;
 
 	if (count == 0) {
 		return 0;
 	}
 	chunk_write(&body, c->reports, count);
-	range_ms[0] = c->reports[0].sample_ms;
-	range_ms[1] = c->reports[count - 1].sample_ms;
-	r = part_add(c->db, STORE_RAW, node, range_ms, body.data, body.len,
-		err);
+	blob.from_ms = c->reports[0].sample_ms;
+	blob.to_ms = c->reports[count - 1].sample_ms;
+	blob.body = body.data;
+	blob.len = body.len;
+	r = part_add(c->db, STORE_RAW, &blob, err);
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		bool is_last = i + 1 == count ||
 			memcmp(c->reports[i].run_id, c->reports[i + 1].run_id,
@@ -292,7 +293,7 @@ static int add_chunk(struct compact *c, int64_t node, struct error *err)
 	if (r == 0) {
 		(void)sqlite3_bind_int64(c->due, 1, node);
 		(void)sqlite3_bind_int64(c->due, 2,
-			(int64_t)(range_ms[0] / STORE_HOUR_MS));
+			(int64_t)(blob.from_ms / STORE_HOUR_MS));
 		r = execute(c, c->due, err);
 	}
 	return r;

@@ -48,11 +48,10 @@ static int run(struct sqlite3 *db, struct sqlite3_stmt *statement,
 	return r;
 }
 
-int part_add(struct sqlite3 *db, enum store_tier tier, int64_t node,
-	const uint64_t range_ms[2], const void *body, size_t len,
-	struct error *err)
+int part_add(struct sqlite3 *db, enum store_tier tier,
+	const struct part_blob *blob, struct error *err)
 {
-	scoped_free char *name = name_of(tier, range_ms[0]);
+	scoped_free char *name = name_of(tier, blob->from_ms);
 	scoped_free char *sql = xasprintf(
 		"INSERT INTO %s(node, from_ms, to_ms, body)"
 		" VALUES (?, ?, ?, ?)",
@@ -66,10 +65,11 @@ int part_add(struct sqlite3 *db, enum store_tier tier, int64_t node,
 	if (r < 0) {
 		return r;
 	}
-	(void)sqlite3_bind_int64(statement, 1, node);
-	(void)sqlite3_bind_int64(statement, 2, (int64_t)range_ms[0]);
-	(void)sqlite3_bind_int64(statement, 3, (int64_t)range_ms[1]);
-	(void)sqlite3_bind_blob64(statement, 4, body, len, SQLITE_STATIC);
+	(void)sqlite3_bind_int64(statement, 1, blob->node);
+	(void)sqlite3_bind_int64(statement, 2, (int64_t)blob->from_ms);
+	(void)sqlite3_bind_int64(statement, 3, (int64_t)blob->to_ms);
+	(void)sqlite3_bind_blob64(statement, 4, blob->body, blob->len,
+		SQLITE_STATIC);
 	return run(db, statement, err);
 }
 
@@ -149,40 +149,41 @@ int part_find_span(struct part_span *span, struct sqlite3 *db,
 	return r;
 }
 
-/* A union over the tables there are would be as long as they are many; days are
- * looked at one by one instead, by whom the name says. */
-static int list_newest_first(struct sqlite3_stmt **out, struct sqlite3 *db,
-	struct error *err)
+/* A node's newest chunk in one table; NULL: none. */
+static int newest_in(struct sqlite3_stmt **out, struct sqlite3 *db,
+	const char *table, int64_t node, struct error *err)
 {
-	return store_db_prepare(out, db,
-		"SELECT name FROM sqlite_schema WHERE type = 'table'"
-		" AND name GLOB 'raw_[0-9]*'"
-		" ORDER BY CAST(substr(name, 5) AS INTEGER) DESC",
-		err);
+	scoped_free char *sql = xasprintf(
+		"SELECT body FROM %s WHERE node = ?"
+		" ORDER BY from_ms DESC LIMIT 1",
+		table);
+	int r = store_db_prepare(out, db, sql, err);
+
+	if (r == 0) {
+		(void)sqlite3_bind_int64(*out, 1, node);
+		if (sqlite3_step(*out) != SQLITE_ROW) {
+			(void)sqlite3_finalize(*out);
+			*out = NULL;
+		}
+	}
+	return r;
 }
 
 int part_newest(struct sqlite3_stmt **out, struct sqlite3 *db, int64_t node,
 	struct error *err)
 {
 	struct sqlite3_stmt *tables = NULL;
-	int r = list_newest_first(&tables, db, err);
-	bool is_found = false;
+	int r = store_db_prepare(&tables, db,
+		"SELECT name FROM sqlite_schema WHERE type = 'table'"
+		" AND name GLOB 'raw_[0-9]*'"
+		" ORDER BY CAST(substr(name, 5) AS INTEGER) DESC",
+		err);
 
 	*out = NULL;
-	while (r == 0 && !is_found && sqlite3_step(tables) == SQLITE_ROW) {
-		scoped_free char *sql = xasprintf(
-			"SELECT body FROM %s WHERE node = ?"
-			" ORDER BY from_ms DESC LIMIT 1",
-			(const char *)sqlite3_column_text(tables, 0));
-
-		r = store_db_prepare(out, db, sql, err);
-		if (r == 0) {
-			(void)sqlite3_bind_int64(*out, 1, node);
-			is_found = sqlite3_step(*out) == SQLITE_ROW;
-		}
-		if (!is_found) {
-			(void)sqlite3_finalize(take_ptr(*out));
-		}
+	while (r == 0 && *out == NULL && sqlite3_step(tables) == SQLITE_ROW) {
+		r = newest_in(out, db,
+			(const char *)sqlite3_column_text(tables, 0), node,
+			err);
 	}
 	(void)sqlite3_finalize(tables);
 	return r;

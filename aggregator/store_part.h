@@ -18,10 +18,16 @@ struct sqlite3_stmt;
 /* Milliseconds that one table of a tier covers. */
 uint64_t part_span_ms(enum store_tier tier);
 
-/* Adds a blob to the table of from_ms, made if it is not there. */
-must_check int part_add(struct sqlite3 *db, enum store_tier tier, int64_t node,
-	const uint64_t range_ms[2], const void *body, size_t len,
-	struct error *err);
+struct part_blob {
+	int64_t node;
+	uint64_t from_ms, to_ms; /* of what is in it */
+	const void *body;
+	size_t len;
+};
+
+/* Adds a blob to the table of its from_ms, made if it is not there. */
+must_check int part_add(struct sqlite3 *db, enum store_tier tier,
+	const struct part_blob *blob, struct error *err);
 
 /* Forgets a node's blobs of the hour that begins at hour_ms. */
 must_check int part_forget(struct sqlite3 *db, enum store_tier tier,

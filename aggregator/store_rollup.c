@@ -48,16 +48,22 @@ static int make(struct rollup **out, struct scan *scan,
 
 /* ---- reading ---- */
 
+struct found {
+	struct rollup_row rows[ROLLUP_ROWS];
+	size_t count;
+	bool is_packed; /* else made of the reports, or nothing yet */
+};
+
 static void give(bool *is_done, const struct store_read *read,
-	const struct scan_range *range, const struct rollup_row *rows,
-	size_t count)
+	const struct scan_range *range, const struct found *found)
 {
+	const struct rollup_row *rows = found->rows;
 	struct store_rollup out = {
 		.node = range->name,
 		.pod_uid = range->pod_uid == NULL ? "" : range->pod_uid,
 	};
 
-	for (size_t i = 0; !*is_done && i < count; i++) {
+	for (size_t i = 0; !*is_done && i < found->count; i++) {
 		/* Of an hour's row some part is in the range. */
 		if (read->tier == STORE_1H ||
 			(rows[i].from_ms >= range->from_ms &&
@@ -68,26 +74,24 @@ static void give(bool *is_done, const struct store_read *read,
 	}
 }
 
-/* *is_there: it was rolled up, and rows are its. */
-static int read_packed(struct rollup_row *rows, size_t *count, bool *is_there,
-	struct sqlite3 *db, enum store_tier tier,
-	const struct scan_range *range, struct error *err)
+static int read_packed(struct found *found, struct sqlite3 *db,
+	enum store_tier tier, const struct scan_range *range, struct error *err)
 {
 	uint64_t hour_ms = range->from_ms / STORE_HOUR_MS * STORE_HOUR_MS;
 	struct sqlite3_stmt *statement;
 	struct error error;
 	int r = part_select(&statement, db, tier, range->node, hour_ms, err);
 
-	*is_there = false;
+	found->is_packed = false;
 	if (r == 0 && statement != NULL &&
 		sqlite3_step(statement) == SQLITE_ROW) {
-		*is_there =
-			rollup_unpack(rows, count,
+		found->is_packed =
+			rollup_unpack(found->rows, &found->count,
 				sqlite3_column_blob(statement, 0),
 				(size_t)sqlite3_column_bytes(statement, 0),
 				range->pod_uid == NULL ? "" : range->pod_uid,
 				&error) == 0;
-		if (!*is_there) {
+		if (!found->is_packed) {
 			log_error("an hour's rollup is damaged",
 				log_str("node", range->name), log_err(&error),
 				LOG_END);
@@ -97,7 +101,7 @@ static int read_packed(struct rollup_row *rows, size_t *count, bool *is_there,
 	return r;
 }
 
-static int read_made(struct rollup_row *rows, size_t *count, struct scan *scan,
+static int read_made(struct found *found, struct scan *scan,
 	const struct store_read *read, const struct scan_range *range,
 	struct error *err)
 {
@@ -105,7 +109,7 @@ static int read_made(struct rollup_row *rows, size_t *count, struct scan *scan,
 	struct rollup *rollup;
 	int r = make(&rollup, scan, range, hour_ms, err);
 
-	*count = 0;
+	found->count = 0;
 	if (r < 0) {
 		return r;
 	}
@@ -114,7 +118,7 @@ static int read_made(struct rollup_row *rows, size_t *count, struct scan *scan,
 			range->pod_uid == NULL ? "" : range->pod_uid;
 
 		if (strcmp(rollup_series_uid(rollup, s), wanted) == 0) {
-			*count = rollup_rows(rows, rollup, s,
+			found->count = rollup_rows(found->rows, rollup, s,
 				read->tier == STORE_1H);
 		}
 	}
@@ -126,17 +130,14 @@ int store_read_rollup(struct scan *scan, struct sqlite3 *db, bool *is_done,
 	const struct store_read *read, const struct scan_range *range,
 	struct error *err)
 {
-	struct rollup_row rows[ROLLUP_ROWS];
-	bool is_there = false;
-	size_t count = 0;
-	int r = read_packed(rows, &count, &is_there, db, read->tier, range,
-		err);
+	struct found found = { .count = 0 };
+	int r = read_packed(&found, db, read->tier, range, err);
 
-	if (r == 0 && !is_there) {
-		r = read_made(rows, &count, scan, read, range, err);
+	if (r == 0 && !found.is_packed) {
+		r = read_made(&found, scan, read, range, err);
 	}
 	if (r == 0) {
-		give(is_done, read, range, rows, count);
+		give(is_done, read, range, &found);
 	}
 	return r;
 }
@@ -197,13 +198,15 @@ static int put(const struct rollup *rollup, struct sqlite3 *db,
 	enum store_tier tier, int64_t node, uint64_t hour_ms, struct error *err)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(BYTES_MAX);
-	const uint64_t range_ms[2] = { hour_ms, hour_ms + STORE_HOUR_MS };
+	struct part_blob blob = { .node = node,
+		.from_ms = hour_ms,
+		.to_ms = hour_ms + STORE_HOUR_MS };
 	int r = part_forget(db, tier, node, hour_ms, err);
 
 	rollup_pack(&body, rollup, tier == STORE_1H);
-	return r < 0
-		? r
-		: part_add(db, tier, node, range_ms, body.data, body.len, err);
+	blob.body = body.data;
+	blob.len = body.len;
+	return r < 0 ? r : part_add(db, tier, &blob, err);
 }
 
 /* Milliseconds that the node's intervals cover of the hour. */
@@ -219,12 +222,11 @@ static uint32_t coverage(const struct rollup *rollup)
 static int is_poorer(bool *out, const struct rollup *rollup, struct sqlite3 *db,
 	const struct scan_range *range, struct error *err)
 {
-	struct rollup_row rows[ROLLUP_ROWS];
-	bool is_there = false;
-	size_t count = 0;
-	int r = read_packed(rows, &count, &is_there, db, STORE_1H, range, err);
+	struct found found = { .count = 0 };
+	int r = read_packed(&found, db, STORE_1H, range, err);
 
-	*out = is_there && count > 0 && rows[0].covered_ms > coverage(rollup);
+	*out = found.is_packed && found.count > 0 &&
+		found.rows[0].covered_ms > coverage(rollup);
 	return r;
 }
 

@@ -191,6 +191,7 @@ static int read_row(struct chunk_report *out, struct scan *scan,
 	int r = -EBADMSG;
 
 	out->sample_ms = place->sample_ms;
+	report_init(&out->report);
 	(void)sqlite3_bind_int64(get, 1, place->at);
 	if (sqlite3_step(get) != SQLITE_ROW) {
 		r = store_db_error(scan->db, err, "cannot read");
