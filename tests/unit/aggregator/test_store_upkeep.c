@@ -85,13 +85,13 @@ static void add_at(struct fixture *f, uint64_t seq, uint64_t sample_ms)
 	assert_int_equal(tail_add(f->tail, &row, NULL), 0);
 }
 
-/* Seq s is at base + 2 s times s, in the hours from base on. */
+/* Seq s is at base + 0.7 s + 2 s times s: intervals lie across minutes. */
 static void add_range(struct fixture *f, uint64_t base_ms, uint64_t from,
 	uint64_t to)
 {
 	assert_int_equal(store_db_exec(f->db, "BEGIN", NULL), 0);
 	for (uint64_t seq = from; seq < to; seq++) {
-		add_at(f, seq, base_ms + 2000 * seq);
+		add_at(f, seq, base_ms + 700 + 2000 * seq);
 	}
 	assert_int_equal(store_db_exec(f->db, "COMMIT", NULL), 0);
 }
@@ -284,6 +284,7 @@ static void assert_hour(struct fixture *f, uint64_t base_ms)
 	assert_int_equal(pod.count, 60);
 	assert_int_equal(hour.count, 1);
 	assert_int_equal(node.rows[59].from_ms, base_ms + hour_ms - 60000);
+	assert_int_equal(node.rows[0].covered_ms, 60000 - 2700);
 	assert_int_equal(node.rows[30].covered_ms, 60000);
 	assert_cores(&node.rows[30].figures[ROLLUP_cpu_used_cores], 1.5);
 	assert_cores(&pod.rows[30].figures[ROLLUP_VM_USED_CORES], 0.5);
