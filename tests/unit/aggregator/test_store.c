@@ -426,6 +426,48 @@ static void reads_are_bounded(void **state)
 	}
 }
 
+static bool on_pod(void *owner, const struct store_row *row)
+{
+	struct rows *rows = owner;
+
+	if (row->report->vm_count == 1 &&
+		strcmp(row->report->vms[0].pod_uid, "pod-2") == 0) {
+		rows->count++;
+	}
+	return true;
+}
+
+static void a_vm_is_found_by_its_name_and_alone(void **state)
+{
+	struct vm_pod vms[2] = { sample_vm("pod-1", 1), sample_vm("pod-2", 2) };
+	struct store_batch *batch = store_batch_new("n1", run_a);
+	struct report r = sample_report(1, 100);
+	struct scratch *s = *state;
+	struct rows rows = { 0 };
+	struct store_read read = { .node = "n1",
+		.namespace = "shop",
+		.name = "db",
+		.to_ms = UINT64_MAX,
+		.row = on_pod,
+		.done = on_done,
+		.owner = &rows };
+
+	scratch_open(s, day_us);
+	assert_int_equal(
+		store_identify(s->store, "pod-1", "shop", "web", "u1", NULL),
+		0);
+	assert_int_equal(
+		store_identify(s->store, "pod-2", "shop", "db", "u2", NULL), 0);
+	sample_add_vms(&r, vms, 2);
+	store_batch_add(batch, &r, now_ms());
+	report_fini(&r);
+	assert_true(write_all(s, batch));
+	assert_int_equal(store_query(s->store, &read, NULL), 0);
+	run_until(&s->loop, &rows.is_done);
+	assert_int_equal(rows.code, 0);
+	assert_int_equal(rows.count, 1);
+}
+
 #define test(name)                                                             \
 	cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
 
@@ -449,6 +491,7 @@ int main(void)
 		test(many_small_batches_are_bounded_too),
 		test(old_reports_are_deleted),
 		test(reads_are_bounded),
+		test(a_vm_is_found_by_its_name_and_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
