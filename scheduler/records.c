@@ -178,6 +178,11 @@ void records_add(struct records *records, const struct decision_record *record)
 	}
 }
 
+size_t records_waiting(const struct records *records)
+{
+	return (size_t)(records->next - records->oldest);
+}
+
 void records_close(struct records *records)
 {
 	if (records == NULL) {

@@ -9,6 +9,7 @@
 #include "lib/options.h"
 #include "proto/decision.h"
 
+#include <stddef.h>
 #include <uv.h>
 
 enum {
@@ -25,5 +26,8 @@ must_check int records_new(struct records **out, uv_loop_t *loop,
 
 /* Queues a copy for all of them. */
 void records_add(struct records *records, const struct decision_record *record);
+
+/* How many wait until every aggregator has stored them. */
+size_t records_waiting(const struct records *records);
 
 void records_close(struct records *records); /* NULL is fine */
