@@ -64,7 +64,7 @@ const uint8_t *column_get_bytes(struct column_bytes *in, size_t len)
 
 static uint64_t zigzag(uint64_t value)
 {
-	return value << 1 ^ (uint64_t)((int64_t)value >> 63);
+	return value << 1 ^ (0 - (value >> 63));
 }
 
 static uint64_t unzigzag(uint64_t value)

@@ -228,29 +228,34 @@ static void look(struct show *show, const struct node_load *load)
 	}
 }
 
+static void take_snapshot(struct show *show, const struct snapshot *snapshot)
+{
+	show->seen.epoch = snapshot->epoch;
+	show->seen.rev = snapshot->rev;
+	for (size_t i = 0; i < snapshot->count; i++) {
+		look(show, &snapshot->nodes[i]);
+	}
+}
+
 static void on_snapshot(void *owner, const uint8_t *bytes, size_t len)
 {
-	struct show *show = owner;
 	struct wire_reply reply;
 
 	if (bytes != NULL && wire_unpack_reply(&reply, bytes, len, NULL) == 0) {
 		if (reply.kind == WIRE_SNAPSHOT) {
-			show->seen.epoch = reply.snapshot.epoch;
-			show->seen.rev = reply.snapshot.rev;
-			for (size_t i = 0; i < reply.snapshot.count; i++) {
-				look(show, &reply.snapshot.nodes[i]);
-			}
+			take_snapshot(owner, &reply.snapshot);
 		}
 		wire_reply_fini(&reply);
 	}
-	ask(show);
+	ask(owner);
 }
 
 /* Another node's load goes up for good, at some moment of the coming
  * interval. */
 static void step(struct show *show, uint64_t now_us)
 {
-	struct player *p = &show->players[show->next_step % show->fleet.nodes];
+	uint64_t interval_us = show->fleet.interval_ms * UINT64_C(1000);
+	struct player *p;
 
 	show->step_due_us = now_us + 1000000;
 	if (!is_measuring(show, now_us) ||
@@ -258,9 +263,8 @@ static void step(struct show *show, uint64_t now_us)
 		now_us + 5000000 > show->end_us) {
 		return;
 	}
-	show->next_step++;
-	p->step_us =
-		now_us + (uint64_t)random() % (show->fleet.interval_ms * 1000);
+	p = &show->players[show->next_step++];
+	p->step_us = now_us + (uint64_t)random() % interval_us;
 	p->busy_from_us = p->step_us;
 }
 
@@ -476,7 +480,8 @@ static int serve_all(char **argv)
 int main(int argc, char **argv)
 {
 	log_setup(LOG_TEXT, LOG_ERROR);
-	if (argc == 7 && strcmp(argv[1], "send") == 0) {
+	if (argc == 7 && strcmp(argv[1], "send") == 0 && number(argv[3]) > 0 &&
+		number(argv[5]) > 0) {
 		return send_all(argv);
 	}
 	if (argc == 4 && strcmp(argv[1], "serve") == 0) {

@@ -33,10 +33,7 @@ static void knows_characters_from_bytes(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < count_of(cases); i++) {
-		if (utf8_length(cases[i].text) != cases[i].length) {
-			fail_msg("case %zu: %zu", i,
-				utf8_length(cases[i].text));
-		}
+		assert_int_equal(utf8_length(cases[i].text), cases[i].length);
 	}
 }
 
