@@ -332,7 +332,7 @@ static int pack(struct compact *c, const struct group *group, uint64_t now_ms,
 int compact_step(struct compact *c, bool *is_idle, uint64_t now_ms,
 	struct error *err)
 {
-	struct group group;
+	struct group group = { 0 };
 	bool is_found;
 	int r = find_due(c, &is_found, &group, now_ms, err);
 

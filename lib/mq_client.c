@@ -169,15 +169,19 @@ static int open_client(struct mq_client *client)
 
 static void client_free(struct mq_client *client)
 {
+	bool is_closed;
+
 	client->options.answer = NULL;
 	if (client->aio != NULL) {
 		nng_aio_stop(client->aio);
 	}
-	(void)nng_close(client->socket);
+	is_closed = mq_close_socket(client->socket, client);
 	nng_aio_free(client->aio);
 	inbox_close(client->inbox);
 	timer_close(client->first_dial);
-	free(client);
+	if (is_closed) {
+		free(client);
+	}
 }
 
 int mq_client_new(struct mq_client **out, uv_loop_t *loop,

@@ -1,11 +1,15 @@
 #include "lib/mq_nng.h"
 
+#include "lib/clock.h"
 #include "lib/memory.h"
 #include "lib/options.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include <uv.h>
 
 int mq_errno(int nng)
 {
@@ -98,4 +102,76 @@ char *mq_host(const char *url)
 		return xstrndup(host + 1, len - 2);
 	}
 	return xstrndup(host, len);
+}
+
+/* Shared by who waits and the thread that closes; the last one frees it. */
+struct closing {
+	nng_socket socket;
+	void *kept;
+	uv_mutex_t mutex;
+	uv_cond_t over;
+	bool is_over, is_abandoned;
+};
+
+static void closing_free(struct closing *closing)
+{
+	uv_mutex_destroy(&closing->mutex);
+	uv_cond_destroy(&closing->over);
+	free(closing);
+}
+
+static void *run_close(void *argument)
+{
+	struct closing *closing = argument;
+	bool is_abandoned;
+
+	(void)nng_close(closing->socket);
+	uv_mutex_lock(&closing->mutex);
+	closing->is_over = true;
+	is_abandoned = closing->is_abandoned;
+	uv_cond_signal(&closing->over);
+	uv_mutex_unlock(&closing->mutex);
+	if (is_abandoned) {
+		closing_free(closing);
+	}
+	return NULL;
+}
+
+static bool await_close(struct closing *closing)
+{
+	uint64_t end_us = clock_monotonic_us() + MQ_CLOSE_MS * UINT64_C(1000);
+	uint64_t now_us = clock_monotonic_us();
+	bool is_over;
+
+	uv_mutex_lock(&closing->mutex);
+	while (!closing->is_over && now_us < end_us) {
+		(void)uv_cond_timedwait(&closing->over, &closing->mutex,
+			(end_us - now_us) * 1000);
+		now_us = clock_monotonic_us();
+	}
+	is_over = closing->is_over;
+	closing->is_abandoned = !is_over;
+	uv_mutex_unlock(&closing->mutex);
+	return is_over;
+}
+
+bool mq_close_socket(nng_socket socket, void *kept)
+{
+	struct closing *closing = xcalloc(1, sizeof(*closing));
+	pthread_t thread;
+
+	closing->socket = socket;
+	closing->kept = kept;
+	if (uv_mutex_init(&closing->mutex) != 0 ||
+		uv_cond_init(&closing->over) != 0 ||
+		pthread_create(&thread, NULL, run_close, closing) != 0) {
+		abort();
+	}
+	if (!await_close(closing)) {
+		(void)pthread_detach(thread);
+		return false;
+	}
+	(void)pthread_join(thread, NULL);
+	closing_free(closing);
+	return true;
 }

@@ -7,6 +7,7 @@
 
 #include <nng/nng.h>
 #include <nng/supplemental/tls/tls.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,3 +31,10 @@ char *mq_host(const char *url);
  * is to be freed in any case. */
 must_check int mq_tls_config(nng_tls_config **config, nng_tls_mode mode,
 	const struct tls_material *tls);
+
+/* Closes a socket and waits for that, but not for ever: a message that arrives
+ * just then can keep nng 1.5.2 in nng_close() (nanomsg/nng pull request 1636,
+ * in 1.6). False: it is still closing after MQ_CLOSE_MS, and `kept`, which its
+ * callbacks may still see, must not be freed. */
+enum { MQ_CLOSE_MS = 1000 };
+must_check bool mq_close_socket(nng_socket socket, void *kept);

@@ -138,26 +138,30 @@ static int start_listener(struct mq_server *server,
 	return r;
 }
 
-/* After nng_close() every operation ends; waiting for each makes sure that no
- * callback runs any more. */
+/* No callback of a slot runs after its operation was stopped, even if the
+ * socket is long in closing. */
 static void server_free(struct mq_server *server)
 {
-	(void)nng_close(server->socket);
-	for (size_t i = 0; i < server->slot_count; i++) {
-		struct mq_request *slot = &server->slots[i];
+	bool is_closed;
 
-		if (slot->aio != NULL) {
-			nng_aio_wait(slot->aio);
-			nng_aio_free(slot->aio);
+	for (size_t i = 0; i < server->slot_count; i++) {
+		if (server->slots[i].aio != NULL) {
+			nng_aio_stop(server->slots[i].aio);
 		}
+	}
+	is_closed = mq_close_socket(server->socket, server);
+	for (size_t i = 0; i < server->slot_count; i++) {
+		nng_aio_free(server->slots[i].aio);
 	}
 	inbox_close(server->inbox);
 	for (size_t i = 0; i < server->slot_count; i++) {
 		nng_msg_free(server->slots[i].msg);
 	}
 	timer_close(server->linger);
-	free(server->slots);
-	free(server);
+	if (is_closed) {
+		free(server->slots);
+		free(server);
+	}
 }
 
 static void on_linger(void *owner)
