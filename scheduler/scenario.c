@@ -9,6 +9,7 @@
 #include "lib/files.h"
 #include "lib/map.h"
 #include "lib/memory.h"
+#include "lib/utf8.h"
 
 /* 2^50: sums of half a million of these still fit 64 bits. */
 static const double amount_max = 1125899906842624.0;
@@ -65,6 +66,17 @@ static int read_step(size_t *out, const struct value *object, const char *key,
 	return r;
 }
 
+static bool is_utf8(const char *text)
+{
+	size_t len = 1;
+
+	while (*text != '\0' && len > 0) {
+		len = utf8_length(text);
+		text += len;
+	}
+	return len > 0;
+}
+
 static int read_name(char **out, const struct value *object, const char *key,
 	struct error *err)
 {
@@ -73,6 +85,9 @@ static int read_name(char **out, const struct value *object, const char *key,
 	if (*text == '\0' || strlen(text) > 253) {
 		return error_set(err, -EBADMSG,
 			"'%s' is not a name of 1 to 253 bytes", key);
+	}
+	if (!is_utf8(text)) {
+		return error_set(err, -EBADMSG, "'%s' is not UTF-8", key);
 	}
 	*out = xstrdup(text);
 	return 0;

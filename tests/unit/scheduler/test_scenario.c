@@ -64,6 +64,8 @@ static void says_what_is_wrong_and_where(void **state)
 		{ "{'step_s':300,'steps':1,'nodes':[{}]}",
 			"node 1: 'name' is not a name of 1 to 253 bytes",
 			-EBADMSG },
+		{ "{'step_s':300,'steps':1,'nodes':[{'name':'a\xff'}]}",
+			"node 1: 'name' is not UTF-8", -EBADMSG },
 		{ "{'step_s':300,'steps':1," NODES "}", "'vms' is not a list",
 			-EBADMSG },
 		{ "{'step_s':300,'steps':2," NODES
