@@ -303,60 +303,41 @@ int store_identify(struct store *store, const char *pod_uid,
 	return r;
 }
 
-/* NULL: err says why not. */
-static struct store_job *new_job(struct store *store, struct error *err)
+/* What is asked for is in *asked. */
+static int submit(struct store *store, const struct store_job *asked,
+	struct error *err)
 {
 	struct store_job *job;
 
 	if (!is_usable(store)) {
-		(void)error_set(err, -ESHUTDOWN, "the store is not open");
-		return NULL;
+		return error_set(err, -ESHUTDOWN, "the store is not open");
 	}
 	if (store->jobs == STORE_READS_MAX) {
-		(void)error_set(err, -EBUSY, "%d queries are waiting already",
+		return error_set(err, -EBUSY, "%d queries are waiting already",
 			STORE_READS_MAX);
-		return NULL;
 	}
 	store->jobs++;
-	job = xcalloc(1, sizeof(*job));
+	job = xmemdup(asked, sizeof(*asked));
 	job->item.event = STORE_QUERIED;
-	return job;
-}
-
-static void queue_job(struct store *store, struct store_job *job)
-{
 	uv_mutex_lock(&store->mutex);
 	*store->last_job = job;
 	store->last_job = &job->next;
 	uv_cond_signal(&store->wake_reader);
 	uv_mutex_unlock(&store->mutex);
+	return 0;
 }
 
 int store_query(struct store *store, const struct store_read *read,
 	struct error *err)
 {
-	struct error error;
-	struct store_job *job = new_job(store, &error);
-
-	if (job == NULL) {
-		return error_set(err, error.code, "%s", error.text);
-	}
-	job->read = *read;
-	queue_job(store, job);
-	return 0;
+	return submit(store, &(const struct store_job){ .read = *read }, err);
 }
 
 int store_query_decisions(struct store *store,
 	const struct store_decisions_read *read, struct error *err)
 {
-	struct error error;
-	struct store_job *job = new_job(store, &error);
+	const struct store_job job = { .is_decisions = true,
+		.decisions = *read };
 
-	if (job == NULL) {
-		return error_set(err, error.code, "%s", error.text);
-	}
-	job->is_decisions = true;
-	job->decisions = *read;
-	queue_job(store, job);
-	return 0;
+	return submit(store, &job, err);
 }

@@ -121,8 +121,8 @@ static inline int scratch_teardown(void **state)
 
 /* The write lock of the write-ahead log, byte 120 of the -shm file (SQLite's
  * wal.c, WAL_LOCK_OFFSET), as another process would hold it: an open file
- * description's lock is not shared with SQLite's own. Waits while the store writes. Closing the descriptor
- * lets go. */
+ * description's lock is not shared with SQLite's own. Waits while the store
+ * writes. Closing the descriptor lets go. */
 static inline int scratch_block_writes(const struct scratch *s)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_start = 120, .l_len = 1 };
