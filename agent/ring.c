@@ -8,14 +8,16 @@
 struct slot {
 	uint8_t *bytes; /* owned; NULL: free */
 	size_t len;
-	uint32_t stored;   /* a bit per consumer */
-	uint32_t received; /* the same, for reports it was given before */
-	bool forgotten;	   /* by one consumer at least; counted already */
+	uint32_t stored;      /* a bit per consumer */
+	uint32_t received;    /* the same, for reports it was given before */
+	uint64_t received_us; /* the last time, by any of them */
+	bool forgotten;	      /* by one consumer at least; counted already */
 };
 
 struct consumer {
 	uint64_t retry_at_us; /* what it received is offered from then on */
 	uint64_t retry_wait_us;
+	bool hurries; /* nothing waits */
 };
 
 struct ring {
@@ -146,16 +148,63 @@ void ring_skip(struct ring *ring)
 	skip_freed(ring);
 }
 
-static bool is_due(const struct ring *ring, const struct slot *slot,
-	size_t consumer, uint64_t now_us)
+static bool is_news(const struct slot *slot, uint32_t bit)
 {
-	uint32_t bit = bit_of(consumer);
+	return slot->bytes != NULL &&
+		((slot->stored | slot->received) & bit) == 0;
+}
 
-	if (slot->bytes == NULL || (slot->stored & bit) != 0) {
-		return false;
+static bool is_unstored(const struct slot *slot, uint32_t bit)
+{
+	return slot->bytes != NULL && (slot->stored & bit) == 0;
+}
+
+static bool has_any(const struct ring *ring,
+	bool (*is_wanted)(const struct slot *slot, uint32_t bit),
+	size_t consumer)
+{
+	for (uint64_t seq = ring->next; seq > ring->oldest; seq--) {
+		if (is_wanted(slot_at(ring, seq - 1), bit_of(consumer))) {
+			return true;
+		}
 	}
-	return (slot->received & bit) == 0 ||
-		now_us >= ring->consumers[consumer].retry_at_us;
+	return false;
+}
+
+/* What a batch is made of: either what the consumer was never given, or what
+ * it has had long enough for its disk to have it by now. Together they would be
+ * answered by the younger one's commit, which is never in time on a slow disk. */
+struct choice {
+	bool is_news;
+	bool is_again;
+	uint64_t until_us; /* again: what was received until then */
+};
+
+static struct choice choose(const struct ring *ring, size_t consumer,
+	uint64_t now_us)
+{
+	const struct consumer *c = &ring->consumers[consumer];
+
+	if (has_any(ring, is_news, consumer)) {
+		return (struct choice){ .is_news = true };
+	}
+	if (c->hurries) {
+		return (struct choice){ .is_again = true,
+			.until_us = UINT64_MAX };
+	}
+	return (struct choice){ .is_again = now_us >= c->retry_at_us &&
+			now_us >= RING_SETTLE_US,
+		.until_us = now_us - RING_SETTLE_US };
+}
+
+static bool is_due(const struct slot *slot, const struct choice *choice,
+	uint32_t bit)
+{
+	if (choice->is_news) {
+		return is_news(slot, bit);
+	}
+	return choice->is_again && is_unstored(slot, bit) &&
+		slot->received_us <= choice->until_us;
 }
 
 static void put(struct ring_batch *out, const struct slot *slot, uint64_t seq)
@@ -169,11 +218,11 @@ static void put(struct ring_batch *out, const struct slot *slot, uint64_t seq)
 }
 
 /* The newest report that is due; 0: none. */
-static uint64_t newest_due(const struct ring *ring, size_t consumer,
-	uint64_t now_us)
+static uint64_t newest_due(const struct ring *ring, const struct choice *choice,
+	uint32_t bit)
 {
 	for (uint64_t seq = ring->next; seq > ring->oldest; seq--) {
-		if (is_due(ring, slot_at(ring, seq - 1), consumer, now_us)) {
+		if (is_due(slot_at(ring, seq - 1), choice, bit)) {
 			return seq - 1;
 		}
 	}
@@ -183,7 +232,9 @@ static uint64_t newest_due(const struct ring *ring, size_t consumer,
 void ring_pick(struct ring_batch *out, const struct ring *ring, size_t consumer,
 	uint64_t now_us)
 {
-	uint64_t newest = newest_due(ring, consumer, now_us);
+	struct choice choice = choose(ring, consumer, now_us);
+	uint32_t bit = bit_of(consumer);
+	uint64_t newest = newest_due(ring, &choice, bit);
 	size_t bytes;
 
 	out->count = 0;
@@ -194,7 +245,7 @@ void ring_pick(struct ring_batch *out, const struct ring *ring, size_t consumer,
 	for (uint64_t seq = ring->oldest; seq < newest; seq++) {
 		const struct slot *slot = slot_at(ring, seq);
 
-		if (!is_due(ring, slot, consumer, now_us)) {
+		if (!is_due(slot, &choice, bit)) {
 			continue;
 		}
 		bytes += wire_batched_size(slot->len);
@@ -271,6 +322,7 @@ void ring_received(struct ring *ring, size_t consumer,
 		if (slot != NULL) {
 			again |= (slot->received & bit_of(consumer)) != 0;
 			slot->received |= bit_of(consumer);
+			slot->received_us = now_us;
 		}
 	}
 	if (again) {
@@ -323,30 +375,6 @@ bool ring_get(const struct ring *ring, uint64_t seq, struct packed_report *out)
 	return true;
 }
 
-static bool has_any(const struct ring *ring,
-	bool (*is_wanted)(const struct slot *slot, uint32_t bit),
-	size_t consumer)
-{
-	for (uint64_t seq = ring->oldest; seq < ring->next; seq++) {
-		const struct slot *slot = slot_at(ring, seq);
-
-		if (slot->bytes != NULL && is_wanted(slot, bit_of(consumer))) {
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool is_news(const struct slot *slot, uint32_t bit)
-{
-	return ((slot->stored | slot->received) & bit) == 0;
-}
-
-static bool is_unstored(const struct slot *slot, uint32_t bit)
-{
-	return (slot->stored & bit) == 0;
-}
-
 bool ring_has_news(const struct ring *ring, size_t consumer)
 {
 	return has_any(ring, is_news, consumer);
@@ -354,7 +382,7 @@ bool ring_has_news(const struct ring *ring, size_t consumer)
 
 bool ring_hurry(struct ring *ring, size_t consumer)
 {
-	ring->consumers[consumer].retry_at_us = 0;
+	ring->consumers[consumer].hurries = true;
 	return has_any(ring, is_unstored, consumer);
 }
 

@@ -27,6 +27,10 @@ enum {
 
 struct ring;
 
+/* A report that was received is not offered again sooner: the commit it waits
+ * for may be under way. */
+#define RING_SETTLE_US UINT64_C(2000000)
+
 /* One batch: ascending by seq, the newest report last. */
 struct ring_batch {
 	size_t count;
@@ -50,9 +54,10 @@ void ring_add(struct ring *ring, const uint8_t *bytes, size_t len);
 /* Skips a number: the next report could not be packed. Counts as dropped. */
 void ring_skip(struct ring *ring);
 
-/* Chooses what to send to a consumer now; count 0: nothing. The newest report
- * is always in if the consumer was never given it; then the backlog as far as
- * RING_BATCH_BYTES and WIRE_REPORTS_MAX allow. Changes nothing. */
+/* Chooses what to send to a consumer now; count 0: nothing. While there are
+ * reports the consumer was never given, the newest of them is in, then the
+ * oldest as far as RING_BATCH_BYTES and WIRE_REPORTS_MAX allow; else, in the
+ * same way, of those it has but did not store. Changes nothing. */
 void ring_pick(struct ring_batch *out, const struct ring *ring, size_t consumer,
 	uint64_t now_us);
 
@@ -85,8 +90,8 @@ uint64_t ring_oldest_seq(const struct ring *ring);
 /* The packed report of that number; false if it is not held. */
 bool ring_get(const struct ring *ring, uint64_t seq, struct packed_report *out);
 
-/* What the consumer received and did not store is offered again at once. False:
- * it stored all there is. */
+/* From here on what the consumer received and did not store is offered again
+ * without waiting. False: it stored all there is. */
 bool ring_hurry(struct ring *ring, size_t consumer);
 
 /* Reports the consumer was never given. */

@@ -1,6 +1,7 @@
 #include "aggregator/intake.h"
 
 #include "aggregator/admission.h"
+#include "aggregator/late.h"
 #include "aggregator/parking.h"
 #include "aggregator/snapshot.h"
 #include "lib/clock.h"
@@ -11,17 +12,23 @@
 #include "proto/wire.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const uint64_t complain_us = 10000000;
 
-/* A batch that was handed to the store, oldest first. */
+/* A batch that was handed to the store, by rising due_us. */
 struct pending {
 	struct pending *older, *newer;
 	struct intake *intake;
 	struct mq_request *request; /* NULL: answered already */
 	uint64_t due_us;
+	/* Of reports. */
+	char node[REPORT_NODE_MAX];
+	uint8_t run_id[REPORT_RUN_ID_BYTES];
+	size_t count;
+	uint64_t seqs[];
 };
 
 struct intake {
@@ -29,6 +36,7 @@ struct intake {
 	struct store *store; /* NULL once stopped */
 	struct admission *admission;
 	struct pending *oldest, *newest; /* that are not answered yet */
+	struct late *late;
 	struct parking parking;
 	struct timer *ack_timer, *snapshot_timer;
 	struct log_topics refusals;
@@ -142,12 +150,18 @@ static void pending_remove(struct intake *intake, struct pending *pending)
 		pending->older;
 }
 
-static void pending_append(struct intake *intake, struct pending *pending)
+static void pending_insert(struct intake *intake, struct pending *pending)
 {
-	pending->older = intake->newest;
-	*(intake->newest == NULL ? &intake->oldest : &intake->newest->newer) =
+	struct pending *older = intake->newest;
+
+	while (older != NULL && older->due_us > pending->due_us) {
+		older = older->older;
+	}
+	pending->older = older;
+	pending->newer = older == NULL ? intake->oldest : older->newer;
+	*(older == NULL ? &intake->oldest : &older->newer) = pending;
+	*(pending->newer == NULL ? &intake->newest : &pending->newer->older) =
 		pending;
-	intake->newest = pending;
 }
 
 static void acknowledge(struct intake *intake, struct mq_request *request,
@@ -165,7 +179,6 @@ static void answer_pending(struct intake *intake, struct pending *pending,
 	acknowledge(intake, take_ptr(pending->request), is_stored);
 }
 
-/* Batches wait equally long, so the oldest is due first. */
 static void on_ack_timer(void *owner)
 {
 	struct intake *intake = owner;
@@ -186,18 +199,33 @@ static void on_written(void *owner, bool is_stored)
 
 	if (pending->request != NULL) {
 		answer_pending(pending->intake, pending, is_stored);
+	} else if (is_stored) {
+		for (size_t i = 0; i < pending->count; i++) {
+			late_note(pending->intake->late, pending->node,
+				pending->run_id, pending->seqs[i]);
+		}
 	}
 	free(pending);
 }
 
-static void store_and_answer(struct intake *intake, struct mq_request *request,
-	struct store_batch *rows)
+static struct pending *pending_new(struct intake *intake, uint64_t wait_us,
+	size_t count)
 {
-	struct pending *pending = xcalloc(1, sizeof(*pending));
+	struct pending *pending =
+		xcalloc(1, sizeof(*pending) + count * sizeof(uint64_t));
 
 	pending->intake = intake;
+	pending->due_us = clock_monotonic_us() + wait_us;
+	return pending;
+}
+
+/* Takes all but the intake. */
+static void store_and_answer(struct intake *intake, struct mq_request *request,
+	struct store_batch *rows, struct pending *pending)
+{
+	uint64_t now_us = clock_monotonic_us();
+
 	pending->request = request;
-	pending->due_us = clock_monotonic_us() + INTAKE_ACK_US;
 	if (intake->store == NULL ||
 		store_write(intake->store, rows, on_written, pending, NULL) <
 			0) {
@@ -206,9 +234,10 @@ static void store_and_answer(struct intake *intake, struct mq_request *request,
 		acknowledge(intake, request, false);
 		return;
 	}
-	pending_append(intake, pending);
+	pending_insert(intake, pending);
 	if (intake->oldest == pending) {
-		timer_start(intake->ack_timer, INTAKE_ACK_US / 1000, 0);
+		timer_start(intake->ack_timer,
+			(pending->due_us - now_us) / 1000, 0);
 	}
 }
 
@@ -242,14 +271,13 @@ static int by_seq(const void *a, const void *b)
 	return (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-/* is_present: the reports are of the process that said Hello. Those that an
- * earlier one left behind are for the store alone: the clock that gives their
- * age need not be theirs. */
+/* Into the live table, by rising seq. is_present: the reports are of the process
+ * that said Hello. Those that an earlier one left behind are for the store
+ * alone: the clock that gives their age need not be theirs. */
 static int take_reports(struct intake *intake, struct batch *batch,
-	struct store_batch *rows, bool is_present, struct error *err)
+	bool is_present, struct error *err)
 {
 	uint64_t now_us = clock_monotonic_us();
-	uint64_t wall_us = clock_wall_us();
 	int r = 0;
 
 	/* The newest comes first in a batch, the windows want it last. */
@@ -257,19 +285,47 @@ static int take_reports(struct intake *intake, struct batch *batch,
 		qsort(batch->reports, batch->count, sizeof(*batch->reports),
 			by_seq);
 	}
-	for (size_t i = 0; r == 0 && i < batch->count; i++) {
+	for (size_t i = 0; is_present && r == 0 && i < batch->count; i++) {
 		const struct report *report = &batch->reports[i];
 		uint64_t age = age_us(batch, report);
 		struct live_sample sample = { batch->node, batch->run_id,
 			report, (int64_t)now_us - (int64_t)age };
 
-		store_batch_add(rows, report,
-			(wall_us > age ? wall_us - age : 0) / 1000);
-		if (is_present) {
-			r = live_take(intake->live, &sample, now_us, err);
-		}
+		r = live_take(intake->live, &sample, now_us, err);
 	}
 	return r;
+}
+
+/* Stores what is not known to be stored. */
+static void keep_reports(struct intake *intake, struct mq_request *request,
+	const struct batch *batch)
+{
+	struct store_batch *rows = store_batch_new(batch->node, batch->run_id);
+	struct pending *pending =
+		pending_new(intake, INTAKE_ACK_US, batch->count);
+	uint64_t wall_us = clock_wall_us();
+
+	(void)snprintf(pending->node, sizeof(pending->node), "%s", batch->node);
+	memcpy(pending->run_id, batch->run_id, sizeof(pending->run_id));
+	for (size_t i = 0; i < batch->count; i++) {
+		const struct report *report = &batch->reports[i];
+		uint64_t age = age_us(batch, report);
+
+		if (late_has(intake->late, batch->node, batch->run_id,
+			    report->seq)) {
+			continue;
+		}
+		store_batch_add(rows, report,
+			(wall_us > age ? wall_us - age : 0) / 1000);
+		pending->seqs[pending->count++] = report->seq;
+	}
+	if (pending->count == 0 && batch->count > 0) {
+		store_batch_free(rows);
+		free(pending);
+		acknowledge(intake, request, true);
+		return;
+	}
+	store_and_answer(intake, request, rows, pending);
 }
 
 static void on_batch(struct intake *intake, struct mq_request *request,
@@ -277,7 +333,6 @@ static void on_batch(struct intake *intake, struct mq_request *request,
 {
 	const struct hello *hello =
 		admission_sender(intake->admission, request);
-	struct store_batch *rows;
 	struct error error;
 	bool is_present;
 
@@ -300,13 +355,11 @@ static void on_batch(struct intake *intake, struct mq_request *request,
 		refuse(intake, request, &error);
 		return;
 	}
-	rows = store_batch_new(batch->node, batch->run_id);
-	if (take_reports(intake, batch, rows, is_present, &error) < 0) {
-		store_batch_free(rows);
+	if (take_reports(intake, batch, is_present, &error) < 0) {
 		refuse(intake, request, &error);
 		return;
 	}
-	store_and_answer(intake, request, rows);
+	keep_reports(intake, request, batch);
 	serve_parked(intake);
 }
 
@@ -326,7 +379,8 @@ static void on_decisions(struct intake *intake, struct mq_request *request,
 	for (size_t i = 0; i < batch->count; i++) {
 		store_decisions_add(rows, &batch->records[i]);
 	}
-	store_and_answer(intake, request, rows);
+	store_and_answer(intake, request, rows,
+		pending_new(intake, INTAKE_DECISIONS_US, 0));
 }
 
 /* ---- all ---- */
@@ -375,6 +429,7 @@ struct intake *intake_new(uv_loop_t *loop, struct live *live,
 	intake->live = live;
 	intake->store = store;
 	intake->admission = admission_new(review);
+	intake->late = late_new();
 	intake->ack_timer = timer_new(loop, on_ack_timer, intake);
 	intake->snapshot_timer = timer_new(loop, on_snapshot_timer, intake);
 	return intake;
@@ -396,6 +451,7 @@ void intake_close(struct intake *intake)
 		timer_close(intake->ack_timer);
 		timer_close(intake->snapshot_timer);
 		admission_free(intake->admission);
+		late_free(intake->late);
 		free(intake);
 	}
 }

@@ -2,7 +2,8 @@
  *
  * A batch goes into the live table at once and to the store; its Ack says
  * `stored` after the commit, or `received` when that takes longer than
- * INTAKE_ACK_US or cannot be done. Nothing is acknowledged as stored that is
+ * INTAKE_ACK_US or cannot be done. What was committed later is known when it is
+ * sent again, and acknowledged at once. Nothing is acknowledged as stored that is
  * not on disk. Snapshot requests are parked until there is something newer. */
 #pragma once
 
@@ -14,8 +15,13 @@
 
 #include <uv.h>
 
-/* Batches are answered within 250 ms; this leaves room for a busy loop. */
-enum { INTAKE_ACK_US = 200000 };
+enum {
+	/* Batches are answered within 250 ms; this leaves room for a busy
+	 * loop. */
+	INTAKE_ACK_US = 200000,
+	/* Nobody's live data waits for records of decisions. */
+	INTAKE_DECISIONS_US = 5000000,
+};
 
 struct intake;
 

@@ -150,7 +150,7 @@ static void drops_the_oldest_by_count_and_by_bytes(void **state)
 static void what_was_only_received_waits_and_is_offered_again(void **state)
 {
 	struct ring *ring = ring_new(10, PLENTY, 1);
-	uint64_t now_us = 1000;
+	uint64_t now_us = RING_SETTLE_US;
 
 	(void)state;
 	add(ring, 10);
@@ -164,10 +164,11 @@ static void what_was_only_received_waits_and_is_offered_again(void **state)
 	assert_true(ring_has_news(ring, 0));
 	assert_int_equal(pick(ring, 0, now_us)->seqs[0], 2);
 	ring_received(ring, 0, pick(ring, 0, now_us + 5), now_us + 5);
-	/* Both are due when the first wait is over... */
+	/* Each is due when it has waited... */
 	assert_int_equal(pick(ring, 0, now_us + RING_RETRY_MIN_US - 1)->count,
 		0);
-	now_us += RING_RETRY_MIN_US;
+	assert_int_equal(pick(ring, 0, now_us + RING_SETTLE_US + 4)->count, 1);
+	now_us += RING_RETRY_MIN_US + 5;
 	assert_int_equal(pick(ring, 0, now_us)->count, 2);
 	/* ...and wait longer after another such answer. */
 	ring_received(ring, 0, pick(ring, 0, now_us), now_us);
@@ -181,10 +182,31 @@ static void what_was_only_received_waits_and_is_offered_again(void **state)
 	ring_free(ring);
 }
 
+static void news_is_never_mixed_with_what_was_received(void **state)
+{
+	struct ring *ring = ring_new(10, PLENTY, 2);
+	uint64_t now_us = RING_SETTLE_US;
+
+	(void)state;
+	add_many(ring, 2, 10);
+	ring_received(ring, 0, pick(ring, 0, now_us), now_us);
+	now_us += RING_RETRY_MAX_US;
+	add(ring, 10);
+	assert_int_equal(pick(ring, 0, now_us)->count, 1);
+	assert_int_equal(pick(ring, 0, now_us)->seqs[0], 3);
+	/* To the other all of it is news. */
+	assert_int_equal(pick(ring, 1, now_us)->count, 3);
+	ring_received(ring, 0, pick(ring, 0, now_us), now_us);
+	/* The news has not had its time yet. */
+	assert_int_equal(pick(ring, 0, now_us)->count, 2);
+	assert_int_equal(pick(ring, 0, now_us)->seqs[1], 2);
+	ring_free(ring);
+}
+
 static void waits_a_minute_at_most_and_not_at_all_after_a_commit(void **state)
 {
 	struct ring *ring = ring_new(10, PLENTY, 1);
-	uint64_t now_us = 0;
+	uint64_t now_us = RING_SETTLE_US;
 
 	(void)state;
 	add_many(ring, 2, 10);
@@ -196,6 +218,7 @@ static void waits_a_minute_at_most_and_not_at_all_after_a_commit(void **state)
 	ring_received(ring, 0, pick(ring, 0, now_us), now_us);
 	assert_int_equal(pick(ring, 0, now_us)->count, 0);
 	store(ring, 0, 2);
+	now_us += RING_SETTLE_US;
 	assert_int_equal(pick(ring, 0, now_us)->count, 1);
 	ring_free(ring);
 }
@@ -267,6 +290,7 @@ enum { MODEL_REPORTS = 16, MODEL_CONSUMERS = 3, MODEL_SEQS = 4000 };
 struct model {
 	bool here[MODEL_SEQS];
 	bool stored[MODEL_SEQS][MODEL_CONSUMERS];
+	bool received[MODEL_SEQS][MODEL_CONSUMERS];
 	uint64_t next, dropped, freed;
 };
 
@@ -315,15 +339,28 @@ static void model_store(struct model *m, size_t consumer, uint64_t seq)
 	}
 }
 
+static bool model_has_news(const struct model *m, size_t consumer)
+{
+	for (uint64_t seq = 1; seq < m->next; seq++) {
+		if (m->here[seq] && !m->stored[seq][consumer] &&
+			!m->received[seq][consumer]) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* What a batch must and must not hold: with small reports and no wait before
- * a second try, everything that is owed. */
+ * a second try, everything that is owed, or all of the news. */
 static void model_check(const struct model *m, const struct ring_batch *batch,
 	size_t consumer)
 {
+	bool has_news = model_has_news(m, consumer);
 	size_t at = 0;
 
 	for (uint64_t seq = 1; seq < m->next; seq++) {
-		if (m->here[seq] && !m->stored[seq][consumer]) {
+		if (m->here[seq] && !m->stored[seq][consumer] &&
+			!(has_news && m->received[seq][consumer])) {
 			assert_true(at < batch->count);
 			assert_int_equal(batch->seqs[at], seq);
 			at++;
@@ -340,6 +377,9 @@ static void model_answer(struct model *m, struct ring *ring, size_t consumer,
 	model_check(m, &batch, consumer);
 	if (random() % 4 == 0) {
 		ring_received(ring, consumer, &batch, now_us);
+		for (size_t i = 0; i < batch.count; i++) {
+			m->received[batch.seqs[i]][consumer] = true;
+		}
 		return;
 	}
 	/* Reports that come while the answer is on its way. */
@@ -400,6 +440,7 @@ int main(void)
 		cmocka_unit_test(drops_the_oldest_by_count_and_by_bytes),
 		cmocka_unit_test(
 			what_was_only_received_waits_and_is_offered_again),
+		cmocka_unit_test(news_is_never_mixed_with_what_was_received),
 		cmocka_unit_test(
 			waits_a_minute_at_most_and_not_at_all_after_a_commit),
 		cmocka_unit_test(forgets_for_one_consumer_and_counts_once),

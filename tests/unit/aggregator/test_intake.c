@@ -271,6 +271,30 @@ static void a_slow_disk_is_answered_in_time(void **state)
 	assert_true(f->agent.reply.ack.stored);
 }
 
+/* A disk that is never in time would else be sent the same for ever. */
+static void what_was_stored_too_late_is_known_when_it_comes_again(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t seqs[] = { 1, 2, 3 };
+	scoped_fd int lock = -1;
+
+	say_hello(f);
+	lock = scratch_block_writes(f->s);
+	send_batch(f, "n1", 'a', seqs, 2);
+	assert_false(f->agent.reply.ack.stored);
+	(void)close(lock);
+	/* Commits come in order. */
+	do {
+		send_batch(f, "n1", 'a', &seqs[2], 1);
+	} while (!f->agent.reply.ack.stored);
+	lock = scratch_block_writes(f->s);
+	send_batch(f, "n1", 'a', seqs, 2);
+	assert_true(f->agent.reply.ack.stored);
+	/* As little is said of others as before. */
+	send_batch(f, "n1", 'b', seqs, 2);
+	assert_false(f->agent.reply.ack.stored);
+}
+
 static void once_stopped_it_stores_nothing(void **state)
 {
 	struct fixture *f = *state;
@@ -354,6 +378,7 @@ int main(void)
 		test(a_report_from_the_future_is_refused),
 		test(broken_bytes_are_refused_with_a_reason),
 		test(a_slow_disk_is_answered_in_time),
+		test(what_was_stored_too_late_is_known_when_it_comes_again),
 		test(once_stopped_it_stores_nothing),
 		test(a_snapshot_comes_at_once_or_with_a_change),
 	};
