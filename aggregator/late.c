@@ -71,11 +71,13 @@ void late_free(struct late *late)
 static void write_key(char key[KEY_MAX], const char *node,
 	const uint8_t *run_id)
 {
+	size_t at = 0;
+
 	for (size_t i = 0; i < REPORT_RUN_ID_BYTES; i++) {
-		(void)snprintf(key + 2 * i, 3, "%02x", run_id[i]);
+		at += (size_t)snprintf(key + at, KEY_MAX - at, "%02x",
+			run_id[i]);
 	}
-	(void)snprintf(key + 2 * REPORT_RUN_ID_BYTES,
-		KEY_MAX - 2 * REPORT_RUN_ID_BYTES, "%s", node);
+	(void)snprintf(key + at, KEY_MAX - at, "%s", node);
 }
 
 static struct run *take_run(struct late *late, const char *key)
