@@ -267,6 +267,12 @@ FLEET = $(OUT)/tests/bench/fleet
 $(FLEET): $(OUT)/tests/bench/fleet_main.o $(OUT)/tests/bench/fleet.o $(ARCHIVES)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+$(OUT)/tests/bench/bench_store: $(OUT)/tests/bench/made_up.o
+STORE_LINES = $(OUT)/tests/bench/store_lines
+$(STORE_LINES): $(OUT)/tests/bench/store_lines_main.o \
+	$$(call daemon_of,tests/bench/store_lines_main.c) $(ARCHIVES)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+
 .PHONY: bench-aggregator
 bench-aggregator: packages-node ## the aggregator beside Prometheus and others
 	@tests/support/fetch.sh build/ci/debian prometheus victoria-metrics

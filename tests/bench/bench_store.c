@@ -1,18 +1,24 @@
 /* What the past costs on the disk and how quickly it is read: a fleet's hours
- * are generated, packed, rolled up and read back.
+ * are generated, packed, rolled up, read back and compared bit by bit.
  *
- *     bench_store [NODES VMS HOURS INTERVAL_S DIRECTORY]
+ *     bench_store
+ *     bench_store make NODES VMS HOURS INTERVAL_S DATABASE
+ *     bench_store pack DATABASE
  *
  * Without arguments: two nodes of 30 VMs and two without, a day at 5 s each.
- * Time runs as fast as it can; the disk's fsync is not part of the figures. */
+ * make leaves the database there; pack takes one that an aggregator left, and
+ * packs all of it. Time runs as fast as it can; the disk's fsync is not part of
+ * the figures. */
 #include "aggregator/chunk.h"
 #include "aggregator/store_compact.h"
 #include "aggregator/store_part.h"
 #include "aggregator/store_rollup.h"
 #include "aggregator/store_tail.h"
 #include "lib/clock.h"
+#include "lib/crc.h"
 #include "lib/memory.h"
 #include "proto/wire.h"
+#include "tests/bench/made_up.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -25,7 +31,7 @@
 struct fleet {
 	size_t nodes, vms;
 	uint64_t hours, interval_s;
-	const char *directory;
+	const char *path; /* NULL: of a file that is deleted in the end */
 };
 
 struct bench {
@@ -35,11 +41,13 @@ struct bench {
 	struct tail *tail;
 	struct compact *compact;
 	struct scan *scan;
-	uint64_t random, begin_ms, slowest_us;
+	struct made_up made_up;
+	uint64_t begin_ms, slowest_us;
 	uint64_t reports, packed_bytes;
 	double tail_us, pack_us, roll_us;
-	/* Of each node: counters as they stand. */
+	/* Of each node: counters as they stand; the CRC of all it sent. */
 	struct report *now;
+	uint32_t *sent;
 };
 
 static const uint64_t hour_ms = 3600000;
@@ -66,122 +74,6 @@ static void check(int r, const struct error *err)
 	}
 }
 
-static uint64_t below(struct bench *b, uint64_t most)
-{
-	b->random ^= b->random << 13;
-	b->random ^= b->random >> 7;
-	b->random ^= b->random << 17;
-	return b->random % most;
-}
-
-/* Grows by about rate a second, in steps of unit, a fifth more or less. */
-static void grow(struct bench *b, uint64_t *total, uint64_t rate, uint64_t unit)
-{
-	uint64_t mean = rate * b->fleet.interval_s;
-	uint64_t noise = mean / 5 + 1;
-
-	*total += (mean - noise + below(b, 2 * noise)) / unit * unit;
-}
-
-static void walk(struct bench *b, uint64_t *level, uint64_t width)
-{
-	*level += (below(b, 2 * width) - width) & ~UINT64_C(4095);
-}
-
-static void step_pressure(struct bench *b, struct pressure *p, uint64_t rate)
-{
-	grow(b, &p->cpu.some_us, rate, 1);
-	grow(b, &p->memory.some_us, rate / 200, 1);
-	grow(b, &p->memory.full_us, rate / 300, 1);
-	grow(b, &p->io.some_us, rate / 20, 1);
-	grow(b, &p->io.full_us, rate / 30, 1);
-}
-
-static void start_pressure(struct pressure *p)
-{
-	p->cpu = p->memory = p->io = (struct psi){ SOURCE_PRESENT, 1000, 0 };
-}
-
-/* Sixty-four cores, half a TiB, hours of uptime. */
-static void start_node(struct bench *b, struct report *r)
-{
-	report_init(r);
-	(void)snprintf(r->boot_id, sizeof(r->boot_id),
-		"3f1c9a52-6c0e-4b57-9a31-%012llx",
-		(unsigned long long)below(b, 1 << 30));
-	r->monotonic_us = UINT64_C(86400000000) + below(b, 1 << 30);
-	r->interval_ms = (uint32_t)b->fleet.interval_s * 1000;
-	r->cpu = (struct cpu_totals){ SOURCE_PRESENT, 64, 64, 1, 1, 1, 1, 1, 0,
-		1, 0 };
-	start_pressure(&r->pressure);
-	start_pressure(&r->kubepods);
-	r->memory = (struct memory){ SOURCE_PRESENT, UINT64_C(1) << 39,
-		UINT64_C(1) << 38, 0, 0, 0 };
-	r->load1 = r->load5 = r->load15 = 20;
-	r->cgroup_mode = CGROUP_V2;
-	r->kvm.state = KVM_OK;
-	r->own = (struct own_cost){ 0, 5 << 20, 0 };
-	r->hugepages_count = 2;
-	r->hugepages[0] = (struct hugepages){ 2 << 20, 512, 512, 0 };
-	r->hugepages[1] = (struct hugepages){ 1 << 30, 0, 0, 0 };
-	r->dropped = 0;
-	r->vms_skipped = 0;
-	r->vm_count = b->fleet.vms;
-	r->vms =
-		r->vm_count == 0 ? NULL : xcalloc(r->vm_count, sizeof(*r->vms));
-	for (size_t i = 0; i < r->vm_count; i++) {
-		struct vm_pod *vm = &r->vms[i];
-
-		vm_pod_init(vm);
-		(void)snprintf(vm->pod_uid, sizeof(vm->pod_uid),
-			"%08llx-6c0e-4b57-9a31-%012llx",
-			(unsigned long long)below(b, UINT32_MAX),
-			(unsigned long long)below(b, UINT32_MAX));
-		vm->cgroup_inode = 1000 + i;
-		vm->cpu_usage_us = 0;
-		vm->nr_throttled = 0;
-		vm->throttled_us = 0;
-		start_pressure(&vm->pressure);
-		vm->memory_current_bytes = UINT64_C(4) << 30;
-	}
-}
-
-static void step_vm(struct bench *b, struct vm_pod *vm, bool is_fifth)
-{
-	grow(b, &vm->cpu_usage_us, 400000, 1);
-	step_pressure(b, &vm->pressure, 9000);
-	walk(b, &vm->memory_current_bytes, 1 << 20);
-	vm->working_set_bytes = is_fifth ? vm->memory_current_bytes - (99 << 20)
-					 : REPORT_UNKNOWN;
-	vm->anon_shmem_bytes = is_fifth ? UINT64_C(3) << 30 : REPORT_UNKNOWN;
-	vm->swap_bytes = is_fifth ? 0 : REPORT_UNKNOWN;
-	vm->oom_kills = is_fifth ? 0 : REPORT_UNKNOWN;
-}
-
-static void step_node(struct bench *b, struct report *r)
-{
-	const uint64_t tick_us = 10000; /* of /proc/stat */
-
-	r->seq++;
-	r->monotonic_us += b->fleet.interval_s * 1000000 + below(b, 400) - 200;
-	r->wall_us = b->begin_ms * 1000 + r->monotonic_us + below(b, 3);
-	grow(b, &r->cpu.user_us, 20000000, tick_us);
-	grow(b, &r->cpu.system_us, 4000000, tick_us);
-	grow(b, &r->cpu.idle_us, 40000000, tick_us);
-	grow(b, &r->cpu.iowait_us, 90000, tick_us);
-	grow(b, &r->cpu.softirq_us, 200000, tick_us);
-	step_pressure(b, &r->pressure, 90000);
-	step_pressure(b, &r->kubepods, 80000);
-	walk(b, &r->memory.available_bytes, 64 << 20);
-	r->load1 = (double)(1800 + below(b, 400)) / 100;
-	r->load5 = (double)(1950 + below(b, 100)) / 100;
-	r->load15 = (double)(1990 + below(b, 20)) / 100;
-	grow(b, &r->own.cpu_us, 130, 1);
-	for (size_t i = 0; i < r->vm_count; i++) {
-		step_vm(b, &r->vms[i], r->seq % 5 == 0);
-	}
-}
-
 static void add(struct bench *b, size_t node, uint64_t sample_ms)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(1 << 20);
@@ -199,6 +91,7 @@ static void add(struct bench *b, size_t node, uint64_t sample_ms)
 	row.len = body.len;
 	b->packed_bytes += body.len;
 	b->reports++;
+	b->sent[node] = crc_add(b->sent[node], body.data, body.len);
 	start = cpu_us();
 	check(tail_add(b->tail, &row, &err), &err);
 	b->tail_us += cpu_us() - start;
@@ -237,8 +130,8 @@ static void settle(struct bench *b, uint64_t now_ms)
 static void fill_step(struct bench *b, uint64_t ms)
 {
 	for (size_t n = 0; n < b->fleet.nodes; n++) {
-		step_node(b, &b->now[n]);
-		add(b, n, ms + 3 + below(b, 2));
+		made_up_step(&b->made_up, &b->now[n]);
+		add(b, n, ms + 3 + made_up_below(&b->made_up, 2));
 	}
 }
 
@@ -335,6 +228,45 @@ static void read_back(struct bench *b)
 	}
 }
 
+static bool add_to_crc(void *owner, const struct store_row *row)
+{
+	scoped_buffer struct buffer body = BUFFER_MAX(1 << 20);
+	uint32_t *crc = owner;
+
+	wire_pack_report(&body, row->report);
+	*crc = crc_add(*crc, body.data, body.len);
+	return true;
+}
+
+/* What is read packs into the bytes that were sent, in their order. */
+static void compare(struct bench *b)
+{
+	for (size_t n = 0; n < b->fleet.nodes; n++) {
+		uint32_t crc = 0;
+
+		for (uint64_t h = 0; h <= b->fleet.hours; h++) {
+			struct scan_range range = { (int64_t)n + 1, "node",
+				NULL, b->begin_ms + h * hour_ms,
+				b->begin_ms + (h + 1) * hour_ms };
+			bool is_done = false;
+			struct error err;
+
+			check(scan_hour(b->scan, &is_done, &range, add_to_crc,
+				      &crc, &err),
+				&err);
+		}
+		if (crc != b->sent[n]) {
+			(void)fprintf(stderr,
+				"bench_store: what is read of node %zu is not "
+				"what was stored\n",
+				n + 1);
+			exit(1);
+		}
+	}
+	(void)printf("  read again: all %llu reports equal to the last bit\n",
+		(unsigned long long)b->reports);
+}
+
 static void report_sizes(struct bench *b)
 {
 	double n = (double)b->reports;
@@ -379,21 +311,40 @@ static void open_all(struct bench *b)
 	static _Atomic bool stopping;
 	struct error err;
 
-	(void)snprintf(b->path, sizeof(b->path), "%s/bench-%d.db",
-		b->fleet.directory, (int)getpid());
+	if (b->fleet.path != NULL) {
+		(void)snprintf(b->path, sizeof(b->path), "%s", b->fleet.path);
+	} else {
+		(void)snprintf(b->path, sizeof(b->path), "bench-%d.db",
+			(int)getpid());
+	}
 	check(store_db_open(&b->db, b->path, &err), &err);
 	check(store_db_exec(b->db, "PRAGMA synchronous = OFF", &err), &err);
 	check(store_db_prepare_schema(b->db, &stopping, &err), &err);
 	check(tail_new(&b->tail, b->db, &err), &err);
 	check(compact_new(&b->compact, b->db, hour_ms, &err), &err);
 	check(scan_new(&b->scan, b->db, &err), &err);
+}
+
+static void close_all(struct bench *b)
+{
+	scan_free(b->scan);
+	compact_free(b->compact);
+	tail_free(b->tail);
+	(void)sqlite3_close(b->db);
+}
+
+static void start_nodes(struct bench *b)
+{
+	struct error err;
+
 	b->now = xcalloc(b->fleet.nodes, sizeof(*b->now));
+	b->sent = xcalloc(b->fleet.nodes, sizeof(*b->sent));
 	for (size_t i = 0; i < b->fleet.nodes; i++) {
 		scoped_free char *name = xasprintf("node-%zu", i);
 		int64_t node;
 
 		check(tail_find_node(&node, b->tail, name, &err), &err);
-		start_node(b, &b->now[i]);
+		made_up_start(&b->made_up, &b->now[i]);
 	}
 }
 
@@ -401,46 +352,70 @@ static void run(const struct fleet *fleet)
 {
 	static const char *const suffixes[] = { "", "-wal", "-shm" };
 	struct bench b = { .fleet = *fleet,
-		.random = 88172645463325252,
+		.made_up = { .random = 88172645463325252,
+			.interval_s = fleet->interval_s,
+			.vms = fleet->vms },
 		.begin_ms = UINT64_C(1790000000000) / (24 * hour_ms) * 24 *
 			hour_ms };
 
+	b.made_up.begin_ms = b.begin_ms;
 	open_all(&b);
+	start_nodes(&b);
 	fill(&b);
 	(void)printf("store: %zu nodes with %zu VMs, %llu h at %llu s\n",
 		fleet->nodes, fleet->vms, (unsigned long long)fleet->hours,
 		(unsigned long long)fleet->interval_s);
 	report_sizes(&b);
+	compare(&b);
 	read_back(&b);
-	scan_free(b.scan);
-	compact_free(b.compact);
-	tail_free(b.tail);
-	(void)sqlite3_close(b.db);
+	close_all(&b);
 	for (size_t i = 0; i < fleet->nodes; i++) {
 		report_fini(&b.now[i]);
 	}
 	free(b.now);
-	for (size_t i = 0; i < count_of(suffixes); i++) {
+	free(b.sent);
+	for (size_t i = 0; fleet->path == NULL && i < count_of(suffixes); i++) {
 		scoped_free char *path = xasprintf("%s%s", b.path, suffixes[i]);
 
 		(void)unlink(path);
 	}
 }
 
+static void pack(const char *path)
+{
+	const struct fleet fleet = { .path = path };
+	struct bench b = { .fleet = fleet };
+
+	open_all(&b);
+	b.reports =
+		(uint64_t)number(&b, "SELECT sum(last - first + 1) FROM seqs");
+	b.packed_bytes =
+		(uint64_t)number(&b, "SELECT sum(length(body)) FROM tail");
+	settle(&b, clock_wall_us() / 1000 + 3 * hour_ms);
+	(void)printf("store: %llu reports\n", (unsigned long long)b.reports);
+	report_sizes(&b);
+	close_all(&b);
+}
+
+static uint64_t number_of(const char *text)
+{
+	return strtoull(text, NULL, 10);
+}
+
 int main(int argc, char **argv)
 {
-	struct fleet fleet = { 2, 0, 24, 5, "." };
+	struct fleet fleet = { 2, 0, 24, 5, NULL };
 
-	if (argc == 6) {
-		fleet = (struct fleet){ strtoull(argv[1], NULL, 10),
-			strtoull(argv[2], NULL, 10),
-			strtoull(argv[3], NULL, 10),
-			strtoull(argv[4], NULL, 10), argv[5] };
+	if (argc == 7 && strcmp(argv[1], "make") == 0) {
+		fleet = (struct fleet){ number_of(argv[2]), number_of(argv[3]),
+			number_of(argv[4]), number_of(argv[5]), argv[6] };
 		run(&fleet);
-		return 0;
+	} else if (argc == 3 && strcmp(argv[1], "pack") == 0) {
+		pack(argv[2]);
+	} else {
+		run(&fleet);
+		fleet.vms = 30;
+		run(&fleet);
 	}
-	run(&fleet);
-	fleet.vms = 30;
-	run(&fleet);
 	return 0;
 }

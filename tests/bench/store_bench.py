@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""The store beside Debian's victoria-metrics, on the same values: bytes on the
+disk and the CPU of reading a day of one node. Prints tables and holds them
+against the budgets.
+
+Values are a made-up day (tests/bench/bench_store.c, which also reads all of it
+back and compares it bit by bit with what was stored) and what the agent records
+of this machine while the program runs. victoria-metrics imports what the
+database gives back (tests/bench/store_lines_main.c)."""
+import argparse
+import http.client
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "support"), str(HERE)]
+
+from agent_bench import cpu_us, verdict  # noqa: E402
+from aggregator_bench import VICTORIA, answers, counter, size_of  # noqa: E402
+from harness import (BIN, ROOT, Aggregator, Folder,  # noqa: E402
+                     Program, eventually, http_get)
+
+STORE = ROOT / "build/release/tests/bench/bench_store"
+LINES = ROOT / "build/release/tests/bench/store_lines"
+BEGIN_S = 1790000000 // 86400 * 86400  # as in bench_store.c
+URL = "http://127.0.0.1:28428"
+PIECE = 8 << 20  # of an import
+READS = 5
+
+
+class Peer:
+    """victoria-metrics with all reports of a database in it."""
+
+    def __init__(self, folder, db):
+        self.data = folder.path / f"{db.stem}-victoria"
+        self.program = folder.add(Program(folder.path, "victoria-metrics", [
+            VICTORIA, f"-storageDataPath={self.data}", "-retentionPeriod=5y",
+            "-httpListenAddr=127.0.0.1:28428"])).start()
+        eventually("victoria-metrics answers",
+                   lambda: answers(URL, "vm_app_uptime_seconds"), 60)
+        start = cpu_us(self.program.process.pid)
+        self.values = self.take(db)
+        self.import_us = cpu_us(self.program.process.pid) - start
+
+    def take(self, db):
+        connection = http.client.HTTPConnection("127.0.0.1", 28428)
+        lines = subprocess.Popen([LINES, db], stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE)
+        piece, size = [], 0
+        for line in [*lines.stdout, None]:
+            if size > PIECE or line is None and size > 0:
+                connection.request("POST", "/api/v1/import", b"".join(piece))
+                answer = connection.getresponse()
+                assert answer.status == 204, answer.read()
+                answer.read()
+                piece, size = [], 0
+            if line is not None:
+                piece.append(line)
+                size += len(line)
+        told = lines.stderr.read().decode()
+        assert lines.wait() == 0, told
+        return int(re.search(r"values (\d+)", told).group(1))
+
+    def settle(self):
+        """All of it in files, merged."""
+        for path in ("/internal/force_flush", "/internal/force_merge"):
+            assert http_get(URL + path)[0] == 200, path
+        eventually("all rows are there",
+                   lambda: counter(URL, "vm_rows") >= self.values, 120)
+        self.own_bytes = eventually("merges end", self.own_figure, 120)
+
+    def own_figure(self):
+        before = counter(URL, "vm_data_size_bytes")
+        time.sleep(3)
+        busy = counter(URL, "vm_active_merges")
+        return before == counter(URL, "vm_data_size_bytes") and not busy \
+            and before
+
+    def export_us(self, from_s, to_s):
+        pid = self.program.process.pid
+        start = cpu_us(pid)
+        for _ in range(READS):
+            status, _, text = http_get(
+                f"{URL}/api/v1/export?match[]=%7Bnode%3D%22node-0%22%7D"
+                f"&start={from_s}&end={to_s}")
+            assert status == 200 and text, status
+        return (cpu_us(pid) - start) / READS
+
+    def stop(self):
+        self.program.stop(60)
+        self.disk_bytes = size_of(self.data)
+
+
+def history_us(folder, db, hours):
+    """CPU of the aggregator for all fields of node-0's reports; as one answer
+    has 11,000 rows at most, a day takes two."""
+    ages = [f"--retention-{tier}=1825d" for tier in ("raw", "1m", "1h")]
+    aggregator = folder.add(Aggregator(folder.path, db.stem, *ages,
+                                       db=db)).start()
+    eventually("the past is there",
+               lambda: aggregator.get("/v1/nodes/node-0")[0] == 200, 60)
+    time.sleep(2)
+    pid = aggregator.process.pid
+    start = cpu_us(pid)
+    rows = 0
+    for _ in range(READS):
+        for half in range(0, hours, 12):
+            found = aggregator.json(
+                f"/v1/nodes/node-0/history?step=5&from={BEGIN_S + half * 3600}"
+                f"&to={BEGIN_S + min(half + 12, hours) * 3600}")
+            rows += len(found["rows"])
+    used = (cpu_us(pid) - start) / READS
+    aggregator.stop(60)
+    assert rows == READS * hours * 720, rows
+    return used
+
+
+def sizes(text):
+    """Bytes of all tiers a report: the file, the blobs."""
+    file_, blobs = re.search(r"all tiers, ([0-9.]+) B; blobs: (.*)",
+                             text).groups()
+    return float(file_), sum(float(x) for x in re.findall(r"[0-9.]+", blobs))
+
+
+def run(*arguments):
+    done = subprocess.run([STORE, *map(str, arguments)], check=True,
+                          stdout=subprocess.PIPE, text=True)
+    print(done.stdout, end="", flush=True)
+    return done.stdout
+
+
+def made_up(nodes, vms, hours):
+    folder = Folder()
+    try:
+        db = folder.path / "made-up.db"
+        text = run("make", nodes, vms, hours, 5, db)
+        file_, _ = sizes(text)
+        reports = nodes * hours * 720
+        peer = Peer(folder, db)
+        peer.settle()
+        theirs_us = peer.export_us(BEGIN_S, BEGIN_S + hours * 3600)
+        peer.stop()
+        tell_bytes(file_, peer, reports)
+        ours_us = history_us(folder, db, hours)
+        ratio = ours_us / theirs_us
+        print(f"  {hours} h of one node, all fields: {ours_us / 1000:.1f} ms "
+              f"of CPU, victoria-metrics' export {theirs_us / 1000:.1f} ms")
+        if vms == 0:
+            print(f"{verdict(ratio <= 0.1)}: CPU of reading: {ratio:.3f} of "
+                  "victoria-metrics' (budget 0.1)")
+    finally:
+        folder.close()
+
+
+def tell_bytes(ours, peer, reports):
+    own, disk = peer.own_bytes / reports, peer.disk_bytes / reports
+    print(f"  bytes a report: {ours:.1f} with rollups; victoria-metrics "
+          f"{own:.1f} by its own figure, {disk:.1f} on the disk; "
+          f"{peer.values / reports:.0f} values, of which it took "
+          f"{peer.import_us / peer.values:.2f} us of CPU each to import")
+    print(f"{verdict(ours <= own)}: bytes on the disk: {ours / own:.2f} of "
+          "victoria-metrics' own figure (budget 1)")
+
+
+def recorded(seconds):
+    """This machine's own values, every 100 ms."""
+    folder = Folder()
+    try:
+        aggregator = folder.add(Aggregator(folder.path)).start()
+        agent = folder.add(Program(folder.path, "agent", [
+            BIN / "plimsoll-agent", "--node-name=node-0", "--interval=100ms",
+            f"--aggregator={aggregator.url}", "--kvm-probe=off"])).start()
+        time.sleep(seconds)
+        agent.stop(30)
+        aggregator.stop(60)
+        text = run("pack", aggregator.db)
+        reports = int(re.search(r"store: (\d+) reports", text).group(1))
+        # Of a few minutes alone the file is mostly SQLite's empty pages.
+        _, blobs = sizes(text)
+        peer = Peer(folder, aggregator.db)
+        peer.settle()
+        peer.stop()
+        tell_bytes(blobs, peer, reports)
+    finally:
+        folder.close()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--record-seconds", type=int, default=300)
+    parser.add_argument("--hours", type=int, default=24)
+    options = parser.parse_args()
+    made_up(2, 0, options.hours)
+    made_up(2, 30, min(options.hours, 6))
+    recorded(options.record_seconds)
+
+
+if __name__ == "__main__":
+    main()
