@@ -4,6 +4,7 @@
 #include "aggregator/metric_names.h"
 #include "lib/buffer.h"
 #include "lib/clock.h"
+#include "lib/decimal.h"
 #include "lib/files.h"
 #include "lib/memory.h"
 #include "lib/options.h"
@@ -53,7 +54,11 @@ static void write_head(struct buffer *out, const char *name, const char *help,
 
 static void write_value(struct buffer *out, double value)
 {
-	buffer_printf(out, " %.15g\n", value);
+	char text[DECIMAL_MAX];
+
+	buffer_char(out, ' ');
+	buffer_append(out, text, decimal_number(text, value, 15));
+	buffer_char(out, '\n');
 }
 
 static void write_label(struct buffer *out, const char *key, const char *value)

@@ -1,5 +1,6 @@
 #include "lib/json.h"
 
+#include "lib/decimal.h"
 #include "lib/utf8.h"
 
 #include <assert.h>
@@ -113,14 +114,18 @@ void json_string(struct json *j, const char *key, const char *text)
 
 void json_integer(struct json *j, const char *key, int64_t value)
 {
+	char text[DECIMAL_MAX];
+
 	begin(j, key);
-	buffer_printf(j->out, "%lld", (long long)value);
+	buffer_append(j->out, text, decimal_integer(text, value));
 }
 
 void json_unsigned(struct json *j, const char *key, uint64_t value)
 {
+	char text[DECIMAL_MAX];
+
 	begin(j, key);
-	buffer_printf(j->out, "%llu", (unsigned long long)value);
+	buffer_append(j->out, text, decimal_unsigned(text, value));
 }
 
 void json_bool(struct json *j, const char *key, bool value)
@@ -137,15 +142,18 @@ void json_null(struct json *j, const char *key)
 
 void json_number(struct json *j, const char *key, double value)
 {
+	char text[DECIMAL_MAX];
+
 	if (!isfinite(value)) {
 		return;
 	}
 	begin(j, key);
 	/* Whole numbers, such as bytes, in full; shares need no more. */
 	if (value == floor(value) && fabs(value) < 1e15) {
-		buffer_printf(j->out, "%.0f", value);
+		buffer_append(j->out, text,
+			decimal_integer(text, (int64_t)value));
 	} else {
-		buffer_printf(j->out, "%.9g", value);
+		buffer_append(j->out, text, decimal_number(text, value, 9));
 	}
 }
 

@@ -1,0 +1,86 @@
+#include "lib/decimal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/cm.h"
+
+static void agree(double value, int digits)
+{
+	char expected[DECIMAL_MAX];
+	char out[DECIMAL_MAX];
+	size_t len = decimal_number(out, value, digits);
+
+	(void)snprintf(expected, sizeof(expected), "%.*g", digits, value);
+	assert_string_equal(out, expected);
+	assert_int_equal(len, strlen(out));
+}
+
+static void numbers_are_as_printf_writes_them(void **state)
+{
+	static const double values[] = { 0, 1, 10, 0.1, 0.5, 1.5, 2.5, 9.5,
+		99.95, 0.99999999999, 999999999.5, 1e-4, 9.9999e-5, 1e-5,
+		123456789, 1234567891, 12345678912345678, 1e15, 1e22, 1e23,
+		1e100, 1e-100, 5e-324, 1.7976931348623157e308, 0.3, 2.0 / 3,
+		1e9 / 3, 1.0000000005, 1.00000000049999, 0.000123456789012 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		for (int d = 1; d <= DECIMAL_DIGITS_MAX; d++) {
+			agree(values[i], d);
+			agree(-values[i], d);
+		}
+	}
+}
+
+/* Doubles of every size, with digits cut to every length, so that many are
+ * next to the middle of two texts. */
+static void any_number_is_as_printf_writes_it(void **state)
+{
+	(void)state;
+	srandom(7);
+	for (int i = 0; i < 300000; i++) {
+		double value = (double)random() / (double)(1 + random() % 1000);
+		double cut = pow(10, (double)(random() % 12));
+
+		value *= pow(10, (double)(random() % 30 - 20));
+		agree(value, 9);
+		agree(value, 15);
+		agree(floor(value * cut) / cut, 9);
+		agree(floor(value * cut) / cut, 15);
+		agree((floor(value * cut) + 0.5) / cut, 9);
+	}
+}
+
+static void whole_numbers_are_written_in_full(void **state)
+{
+	static const int64_t values[] = { 0, 1, -1, 9, 10, -10, 1234567890,
+		INT64_MAX, INT64_MIN };
+	char expected[DECIMAL_MAX];
+	char out[DECIMAL_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		(void)snprintf(expected, sizeof(expected), "%" PRId64,
+			values[i]);
+		assert_int_equal(decimal_integer(out, values[i]),
+			strlen(expected));
+		assert_string_equal(out, expected);
+	}
+	assert_int_equal(decimal_unsigned(out, UINT64_MAX), 20);
+	assert_string_equal(out, "18446744073709551615");
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(numbers_are_as_printf_writes_them),
+		cmocka_unit_test(any_number_is_as_printf_writes_it),
+		cmocka_unit_test(whole_numbers_are_written_in_full),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
