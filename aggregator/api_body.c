@@ -1,26 +1,29 @@
 #include "aggregator/api_body.h"
 
+#include "lib/decimal.h"
 #include "lib/json.h"
 #include "lib/memory.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TIME_TEXT_MAX = 32 };
+enum { TIME_TEXT_MAX = DECIMAL_MAX + 8 };
 
 /* Unix seconds with as many decimals as there are, up to microseconds. */
 static const char *seconds_text(char *out, uint64_t us)
 {
-	int len = snprintf(out, TIME_TEXT_MAX, "%" PRIu64 ".%06" PRIu64,
-		us / 1000000, us % 1000000);
+	size_t len = decimal_unsigned(out, us / 1000000);
+	uint64_t rest = us % 1000000;
 
-	while (out[len - 1] == '0') {
-		len--;
+	if (rest > 0) {
+		out[len++] = '.';
+		for (uint64_t unit = 100000; rest > 0; unit /= 10) {
+			out[len++] = (char)('0' + rest / unit);
+			rest %= unit;
+		}
+		out[len] = '\0';
 	}
-	len -= out[len - 1] == '.' ? 1 : 0;
-	out[len] = '\0';
 	return out;
 }
 

@@ -91,6 +91,31 @@ static void add(struct lines *all, const struct metric *metric,
 	all->values++;
 }
 
+static void take_vm(struct lines *all, const struct vm_pod *vm, uint64_t ms)
+{
+	const struct metric *metric;
+	struct metric_sample sample;
+
+	for (size_t i = 0; (metric = metric_vm_at(i)) != NULL; i++) {
+		if (metric_vm_sample(&sample, metric, vm, NULL)) {
+			add(all, metric, vm->pod_uid, &sample, ms);
+		}
+	}
+}
+
+/* What a report holds beyond the metrics. */
+static void take_clocks(struct lines *all, const struct report *report,
+	uint64_t ms)
+{
+	static const struct metric monotonic = { .name = "monotonic_us" };
+	static const struct metric wall = { .name = "wall_us" };
+	struct metric_sample sample = { .value = (double)report->monotonic_us };
+
+	add(all, &monotonic, "", &sample, ms);
+	sample.value = (double)report->wall_us;
+	add(all, &wall, "", &sample, ms);
+}
+
 static bool take(void *owner, const struct store_row *row)
 {
 	struct lines *all = owner;
@@ -103,15 +128,9 @@ static bool take(void *owner, const struct store_row *row)
 			add(all, metric, "", &sample, row->sample_ms);
 		}
 	}
-	for (size_t v = 0; v < row->report->vm_count; v++) {
-		const struct vm_pod *vm = &row->report->vms[v];
-
-		for (size_t i = 0; (metric = metric_vm_at(i)) != NULL; i++) {
-			if (metric_vm_sample(&sample, metric, vm, NULL)) {
-				add(all, metric, vm->pod_uid, &sample,
-					row->sample_ms);
-			}
-		}
+	take_clocks(all, row->report, row->sample_ms);
+	for (size_t i = 0; i < row->report->vm_count; i++) {
+		take_vm(all, &row->report->vms[i], row->sample_ms);
 	}
 	return true;
 }
