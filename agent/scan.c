@@ -38,28 +38,33 @@ bool scan_u64(struct scan *s, uint64_t *out)
 	return true;
 }
 
+/* Whole numbers up to here are doubles. */
+static const uint64_t exact_max = UINT64_C(1) << 53;
+
 bool scan_decimal(struct scan *s, double *out)
 {
 	struct scan ahead = *s;
-	uint64_t whole;
-	double value;
-	double place = 0.1;
+	uint64_t digits;
+	double unit = 1;
 
-	if (!scan_u64(&ahead, &whole)) {
+	if (!scan_u64(&ahead, &digits)) {
 		return false;
 	}
-	value = (double)whole;
 	if (scan_text(&ahead, ".")) {
 		if (!is_digit(*ahead.at)) {
 			return false;
 		}
 		for (; is_digit(*ahead.at); ahead.at++) {
-			value += place * (*ahead.at - '0');
-			place /= 10;
+			if (digits < exact_max / 10) {
+				digits = digits * 10 +
+					(uint64_t)(*ahead.at - '0');
+				unit *= 10;
+			}
 		}
 	}
 	*s = ahead;
-	*out = value;
+	/* Rounded once: the double that is nearest to the text. */
+	*out = (double)digits / unit;
 	return true;
 }
 

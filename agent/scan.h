@@ -19,7 +19,8 @@ bool scan_text(struct scan *s, const char *text);
 /* Moves over a number of at most 64 bits. *out is untouched on failure. */
 bool scan_u64(struct scan *s, uint64_t *out);
 
-/* The same for "12" or "0.25", as /proc/loadavg prints it. */
+/* The same for "12" or "0.25", as /proc/loadavg prints it: the nearest double, if
+ * there are 15 digits at most; further ones behind the point are left out. */
 bool scan_decimal(struct scan *s, double *out);
 
 /* Moves over blanks and tabs, any number of them. */

@@ -1,5 +1,6 @@
 #include "agent/scan.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/memory.h"
@@ -50,6 +51,11 @@ static void reads_decimals_without_a_locale(void **state)
 		{ "0.25 ", true, 0.25 },
 		{ "12", true, 12 },
 		{ "3.06", true, 3.06 },
+		{ "0.07 ", true, 0.07 },
+		{ "1.13", true, 1.13 },
+		{ "1234.56", true, 1234.56 },
+		{ "1.00000000000000000000009", true, 1 },
+		{ "18446744073709551615.5", true, 18446744073709551615.0 },
 		{ "1,5", true, 1 },
 		{ "1.", false, UNTOUCHED },
 		{ ".5", false, UNTOUCHED },
@@ -62,7 +68,22 @@ static void reads_decimals_without_a_locale(void **state)
 		double value = UNTOUCHED;
 
 		assert_int_equal(scan_decimal(&s, &value), cases[i].ok);
-		assert_float_equal(value, cases[i].value, 1e-9);
+		/* To the last bit: such doubles are stored in a few bits. */
+		assert_true(value == cases[i].value);
+	}
+}
+
+static void every_hundredth_is_the_nearest_double(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 100000; i++) {
+		char text[32];
+		struct scan s = { .at = text };
+		double value = UNTOUCHED;
+
+		(void)snprintf(text, sizeof(text), "%d.%02d", i / 100, i % 100);
+		assert_true(scan_decimal(&s, &value));
+		assert_true(value == (double)i / 100);
 	}
 }
 
@@ -145,6 +166,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_numbers_of_64_bits_and_no_other),
 		cmocka_unit_test(reads_decimals_without_a_locale),
+		cmocka_unit_test(every_hundredth_is_the_nearest_double),
 		cmocka_unit_test(moves_over_words_and_lines),
 		cmocka_unit_test(finds_keys_in_any_order_and_leaves_the_rest),
 		cmocka_unit_test(reads_a_file_of_one_number),
