@@ -41,6 +41,17 @@ bool scan_u64(struct scan *s, uint64_t *out)
 /* Whole numbers up to here are doubles. */
 static const uint64_t exact_max = UINT64_C(1) << 53;
 
+/* The digits behind the point: *unit is ten to their number. */
+static void scan_fraction(struct scan *s, uint64_t *digits, double *unit)
+{
+	for (; is_digit(*s->at); s->at++) {
+		if (*digits < exact_max / 10) {
+			*digits = *digits * 10 + (uint64_t)(*s->at - '0');
+			*unit *= 10;
+		}
+	}
+}
+
 bool scan_decimal(struct scan *s, double *out)
 {
 	struct scan ahead = *s;
@@ -54,13 +65,7 @@ bool scan_decimal(struct scan *s, double *out)
 		if (!is_digit(*ahead.at)) {
 			return false;
 		}
-		for (; is_digit(*ahead.at); ahead.at++) {
-			if (digits < exact_max / 10) {
-				digits = digits * 10 +
-					(uint64_t)(*ahead.at - '0');
-				unit *= 10;
-			}
-		}
+		scan_fraction(&ahead, &digits, &unit);
 	}
 	*s = ahead;
 	/* Rounded once: the double that is nearest to the text. */
