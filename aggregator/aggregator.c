@@ -83,7 +83,7 @@ static void on_look(void *owner)
 		log_warning("peers could not connect", log_str("why", why),
 			LOG_END);
 	}
-	launchers_look(a->launchers);
+	launchers_look(a->launchers, a->store);
 	look_at(a->http, &a->http_strangers, a->config->http);
 	look_at(a->health, &a->health_strangers, a->config->health);
 }

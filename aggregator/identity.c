@@ -9,11 +9,14 @@
 
 struct identities {
 	struct map by_uid; /* -> struct entry */
+	size_t untold;
 };
 
 struct entry {
 	struct identity identity;
-	char *namespace, *name, *vmi_uid; /* owned; what identity shows */
+	char *namespace, *name, *vmi_uid,
+		*node; /* owned; what identity shows */
+	bool is_told;
 };
 
 static void entry_free(struct entry *entry)
@@ -22,6 +25,7 @@ static void entry_free(struct entry *entry)
 		free(entry->namespace);
 		free(entry->name);
 		free(entry->vmi_uid);
+		free(entry->node);
 		free(entry);
 	}
 }
@@ -58,6 +62,8 @@ bool identity_read(struct identity *out, const struct value *pod)
 	const struct value *meta = value_get(pod, "metadata");
 	const struct value *annotations = value_get(meta, "annotations");
 	const struct value *labels = value_get(meta, "labels");
+	const char *node =
+		value_text(value_get(value_get(pod, "spec"), "nodeName"));
 	const char *vmi_uid =
 		value_text(value_get(labels, "kubevirt.io/created-by"));
 	struct identity read = {
@@ -65,32 +71,57 @@ bool identity_read(struct identity *out, const struct value *pod)
 		.name = value_text(
 			value_get(annotations, "kubevirt.io/domain")),
 		.vmi_uid = vmi_uid == NULL ? "" : vmi_uid,
+		.node = node == NULL ? "" : node,
 	};
 
 	if (!is_name(read.namespace) || !is_name(read.name) ||
-		strlen(read.vmi_uid) > IDENTITY_TEXT_MAX) {
+		strlen(read.vmi_uid) > IDENTITY_TEXT_MAX ||
+		strlen(read.node) > IDENTITY_TEXT_MAX) {
 		return false;
 	}
 	*out = read;
 	return true;
 }
 
+static bool is_same(const struct identity *a, const struct identity *b)
+{
+	return strcmp(a->namespace, b->namespace) == 0 &&
+		strcmp(a->name, b->name) == 0 &&
+		strcmp(a->vmi_uid, b->vmi_uid) == 0 &&
+		strcmp(a->node, b->node) == 0;
+}
+
+/* What it replaced goes. */
+static void forget(struct identities *identities, struct entry *entry)
+{
+	if (entry != NULL && !entry->is_told) {
+		identities->untold--;
+	}
+	entry_free(entry);
+}
+
 void identities_put(struct identities *identities, const char *pod_uid,
 	const struct identity *identity)
 {
-	struct entry *entry = xcalloc(1, sizeof(*entry));
+	struct entry *entry = map_get(&identities->by_uid, pod_uid);
 
+	if (entry != NULL && is_same(&entry->identity, identity)) {
+		return;
+	}
+	entry = xcalloc(1, sizeof(*entry));
 	entry->namespace = xstrdup(identity->namespace);
 	entry->name = xstrdup(identity->name);
 	entry->vmi_uid = xstrdup(identity->vmi_uid);
+	entry->node = xstrdup(identity->node);
 	entry->identity = (struct identity){ entry->namespace, entry->name,
-		entry->vmi_uid };
-	entry_free(map_put(&identities->by_uid, pod_uid, entry));
+		entry->vmi_uid, entry->node };
+	identities->untold++;
+	forget(identities, map_put(&identities->by_uid, pod_uid, entry));
 }
 
 void identities_remove(struct identities *identities, const char *pod_uid)
 {
-	entry_free(map_remove(&identities->by_uid, pod_uid));
+	forget(identities, map_remove(&identities->by_uid, pod_uid));
 }
 
 const struct identity *identities_find(const struct identities *identities,
@@ -101,6 +132,31 @@ const struct identity *identities_find(const struct identities *identities,
 		: map_get(&identities->by_uid, pod_uid);
 
 	return entry == NULL ? NULL : &entry->identity;
+}
+
+bool identities_tell(struct identities *identities,
+	bool (*tell)(void *owner, const char *pod_uid,
+		const struct identity *identity),
+	void *owner)
+{
+	const char *uid;
+	void *value;
+	size_t at = 0;
+
+	while (identities->untold > 0 &&
+		map_next(&identities->by_uid, &at, &uid, &value)) {
+		struct entry *entry = value;
+
+		if (entry->is_told) {
+			continue;
+		}
+		if (!tell(owner, uid, &entry->identity)) {
+			return false;
+		}
+		entry->is_told = true;
+		identities->untold--;
+	}
+	return true;
 }
 
 size_t identities_count(const struct identities *identities)

@@ -14,6 +14,7 @@ struct identity {
 	const char *namespace;
 	const char *name;    /* of the VM */
 	const char *vmi_uid; /* "" where the pod does not say */
+	const char *node;    /* the pod's; "" where it has none yet */
 };
 
 struct identities *identities_new(void);
@@ -27,6 +28,13 @@ bool identity_read(struct identity *out, const struct value *pod);
 /* Copies it; replaces what was known of the uid. */
 void identities_put(struct identities *identities, const char *pod_uid,
 	const struct identity *identity);
+/* Calls tell for pods that were not told of since they were put, or since what
+ * is known of them is another, until it says false. False: some are left. */
+bool identities_tell(struct identities *identities,
+	bool (*tell)(void *owner, const char *pod_uid,
+		const struct identity *identity),
+	void *owner);
+
 void identities_remove(struct identities *identities, const char *pod_uid);
 
 /* NULL: not known. Borrowed until the next put or remove; identities may be

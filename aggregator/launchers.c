@@ -1,5 +1,6 @@
 #include "aggregator/launchers.h"
 
+#include "aggregator/store.h"
 #include "kube/client.h"
 #include "kube/config.h"
 #include "kube/reflector.h"
@@ -15,6 +16,29 @@ struct launchers {
 	bool was_in_trouble; /* at the last look */
 	bool has_complained;
 };
+
+/* What one look says to the store at most: some MiB until it is written. */
+enum { TOLD_MAX = 4096 };
+
+struct telling {
+	struct store *store;
+	size_t left;
+};
+
+/* What does not go in now does at the next look. */
+static bool tell_store(void *owner, const char *pod_uid,
+	const struct identity *identity)
+{
+	struct telling *telling = owner;
+	struct store_vm vm = { pod_uid, identity->namespace, identity->name,
+		identity->vmi_uid, identity->node };
+
+	if (telling->left == 0) {
+		return false;
+	}
+	telling->left--;
+	return store_identify(telling->store, &vm, NULL) == 0;
+}
 
 static void on_object(void *owner, const struct reflector_id *id,
 	const struct value *pod)
@@ -63,13 +87,10 @@ struct launchers *launchers_new(uv_loop_t *loop, struct kube_config *config,
 
 /* Watches end and are begun again all the time: only what lasts from one look
  * to the next is worth a line. */
-void launchers_look(struct launchers *launchers)
+static void look_at_watch(struct launchers *launchers)
 {
 	const char *trouble;
 
-	if (launchers == NULL) {
-		return;
-	}
 	trouble = reflector_state(launchers->reflector).trouble;
 	if (*trouble == '\0') {
 		if (launchers->has_complained) {
@@ -84,6 +105,17 @@ void launchers_look(struct launchers *launchers)
 		launchers->has_complained = true;
 	}
 	launchers->was_in_trouble = *trouble != '\0';
+}
+
+void launchers_look(struct launchers *launchers, struct store *store)
+{
+	struct telling telling = { store, TOLD_MAX };
+
+	if (launchers != NULL) {
+		look_at_watch(launchers);
+		(void)identities_tell(launchers->identities, tell_store,
+			&telling);
+	}
 }
 
 void launchers_close(struct launchers *launchers)

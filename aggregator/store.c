@@ -281,8 +281,7 @@ int store_write(struct store *store, struct store_batch *batch,
 	return 0;
 }
 
-int store_identify(struct store *store, const char *pod_uid,
-	const char *namespace, const char *name, const char *vmi_uid,
+int store_identify(struct store *store, const struct store_vm *vm,
 	struct error *err)
 {
 	static const uint8_t no_run[REPORT_RUN_ID_BYTES];
@@ -291,10 +290,11 @@ int store_identify(struct store *store, const char *pod_uid,
 	int r;
 
 	(void)snprintf(identity->pod_uid, sizeof(identity->pod_uid), "%s",
-		pod_uid);
-	identity->namespace = xstrndup(namespace, STORE_NAME_MAX - 1);
-	identity->name = xstrndup(name, STORE_NAME_MAX - 1);
-	identity->vmi_uid = xstrndup(vmi_uid, STORE_NAME_MAX - 1);
+		vm->pod_uid);
+	(void)snprintf(identity->node, sizeof(identity->node), "%s", vm->node);
+	identity->namespace = xstrndup(vm->namespace, STORE_NAME_MAX - 1);
+	identity->name = xstrndup(vm->name, STORE_NAME_MAX - 1);
+	identity->vmi_uid = xstrndup(vm->vmi_uid, STORE_NAME_MAX - 1);
 	batch->identity = identity;
 	r = store_write(store, batch, NULL, NULL, err);
 	if (r < 0) {

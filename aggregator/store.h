@@ -98,12 +98,17 @@ typedef void (*store_written)(void *owner, bool is_stored);
 must_check int store_write(struct store *store, struct store_batch *batch,
 	store_written done, void *owner, struct error *err);
 
-/* Says whose pod a uid is: VM series of one vmi_uid, or one namespace and name,
- * belong together whatever pod they ran in. The last word counts. Texts are
- * copied, cut at STORE_NAME_MAX - 1.
+struct store_vm {
+	const char *pod_uid;
+	const char *namespace, *name, *vmi_uid;
+	const char *node; /* where the pod is; "": not said */
+};
+
+/* Says whose pod a uid is: series of one namespace and name belong together
+ * whatever pod they ran in. The last word counts. Texts are copied, cut at
+ * STORE_NAME_MAX - 1.
  * -ENOBUFS: too much waits for the disk; -ESHUTDOWN: not open, or closing. */
-must_check int store_identify(struct store *store, const char *pod_uid,
-	const char *namespace, const char *name, const char *vmi_uid,
+must_check int store_identify(struct store *store, const struct store_vm *vm,
 	struct error *err);
 
 /* One rolled-up minute or hour; borrowed during a call. */
@@ -129,7 +134,8 @@ struct store_read {
 	 */
 	bool (*row)(void *owner, const struct store_row *row);
 	bool (*rollup)(void *owner, const struct store_rollup *rollup);
-	/* On the loop's thread; err is NULL if all rows were given. */
+	/* On the loop's thread; err is NULL if all rows were given. -ENOENT:
+	 * no pod of that uid or VM was ever seen. */
 	void (*done)(void *owner, const struct error *err);
 	void *owner;
 };

@@ -14,7 +14,13 @@
 struct target {
 	int64_t node;
 	char *name, *pod_uid; /* owned; pod_uid is NULL for the node */
+	/* Known bounds of when it was there; reports of the last hours, and
+	 * what comes late, may lie beyond. */
+	uint64_t first_ms, last_ms;
 };
+
+/* What is known of a pod's place moves by no more than this. */
+static const uint64_t slack_ms = UINT64_C(86400000);
 
 struct targets {
 	struct target *list;
@@ -39,20 +45,23 @@ static void targets_fini(struct targets *targets)
 static const char *sql_of(const struct store_read *read)
 {
 	if (read->node[0] != '\0' && read->name[0] != '\0') {
-		return "SELECT node.id, node.name, pod_uid FROM node, identity"
+		return "SELECT node.id, node.name, pod_uid, 0, ?5"
+		       " FROM node, identity"
 		       " WHERE node.name = ?1 AND namespace = ?3"
 		       " AND identity.name = ?4 ORDER BY seen_ms";
 	}
 	if (read->node[0] != '\0') {
-		return "SELECT id, name, nullif(?2, '') FROM node"
+		return "SELECT id, name, nullif(?2, ''), 0, ?5 FROM node"
 		       " WHERE name = ?1";
 	}
 	if (read->pod_uid[0] != '\0') {
-		return "SELECT node.id, node.name, pod_uid FROM place"
+		return "SELECT node.id, node.name, pod_uid, first_ms, last_ms"
+		       " FROM place"
 		       " JOIN node ON node.id = place.node"
 		       " WHERE pod_uid = ?2 ORDER BY first_ms";
 	}
-	return "SELECT node.id, node.name, place.pod_uid FROM identity"
+	return "SELECT node.id, node.name, place.pod_uid, first_ms, last_ms"
+	       " FROM identity"
 	       " JOIN place ON place.pod_uid = identity.pod_uid"
 	       " JOIN node ON node.id = place.node"
 	       " WHERE namespace = ?3 AND identity.name = ?4"
@@ -72,6 +81,9 @@ static int find_targets(struct targets *targets, struct sqlite3 *db,
 		(void)sqlite3_bind_text(find, i + 1, texts[i], -1,
 			SQLITE_STATIC);
 	}
+	if (r == 0) {
+		(void)sqlite3_bind_int64(find, 5, INT64_MAX);
+	}
 	while (r == 0 && (step = sqlite3_step(find)) == SQLITE_ROW) {
 		const char *uid = (const char *)sqlite3_column_text(find, 2);
 
@@ -82,6 +94,8 @@ static int find_targets(struct targets *targets, struct sqlite3 *db,
 			.name = xstrdup(
 				(const char *)sqlite3_column_text(find, 1)),
 			.pod_uid = uid == NULL ? NULL : xstrdup(uid),
+			.first_ms = (uint64_t)sqlite3_column_int64(find, 3),
+			.last_ms = (uint64_t)sqlite3_column_int64(find, 4),
 		};
 		targets->count++;
 	}
@@ -148,7 +162,15 @@ static int read_target(struct reader *reader, bool *is_done,
 	struct error *err)
 {
 	uint64_t range_ms[2] = { read->from_ms, read->to_ms };
-	int r = cut_range(range_ms, reader->db, read->tier, err);
+	int r;
+
+	if (target->first_ms > range_ms[0] + slack_ms) {
+		range_ms[0] = target->first_ms - slack_ms;
+	}
+	if (range_ms[1] > target->last_ms + slack_ms) {
+		range_ms[1] = target->last_ms + slack_ms;
+	}
+	r = cut_range(range_ms, reader->db, read->tier, err);
 
 	for (uint64_t at = range_ms[0]; r == 0 && !*is_done &&
 		at < range_ms[1] && !atomic_load(&reader->store->stopping);) {
@@ -170,6 +192,9 @@ static int run_query(struct reader *reader, const struct store_read *read,
 	bool is_done = false;
 	int r = find_targets(&targets, reader->db, read, err);
 
+	if (r == 0 && targets.count == 0 && read->node[0] == '\0') {
+		r = error_set(err, -ENOENT, "nothing is stored of the VM");
+	}
 	for (size_t i = 0; r == 0 && !is_done && i < targets.count; i++) {
 		r = read_target(reader, &is_done, read, &targets.list[i], err);
 	}

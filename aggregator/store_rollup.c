@@ -1,6 +1,7 @@
 #include "aggregator/store_rollup.h"
 
 #include "aggregator/store_part.h"
+#include "aggregator/store_place.h"
 #include "lib/buffer.h"
 #include "lib/log.h"
 #include "lib/memory.h"
@@ -170,27 +171,19 @@ static int find_due(int64_t due[2], struct sqlite3 *db, uint64_t before_hour,
 static int note_places(const struct rollup *rollup, struct sqlite3 *db,
 	int64_t node, uint64_t hour_ms, struct error *err)
 {
-	struct sqlite3_stmt *note = NULL;
-	int r = store_db_prepare(&note, db,
-		"INSERT INTO place(pod_uid, node, first_ms, last_ms)"
-		" VALUES (?1, ?2, ?3, ?4) ON CONFLICT(pod_uid, node)"
-		" DO UPDATE SET first_ms = min(first_ms, ?3),"
-		" last_ms = max(last_ms, ?4)",
-		err);
+	struct places *places;
+	int r = places_new(&places, db, err);
 
-	for (size_t s = 1; r == 0 && s < rollup_series_count(rollup); s++) {
-		(void)sqlite3_bind_text(note, 1, rollup_series_uid(rollup, s),
-			-1, SQLITE_STATIC);
-		(void)sqlite3_bind_int64(note, 2, node);
-		(void)sqlite3_bind_int64(note, 3, (int64_t)hour_ms);
-		(void)sqlite3_bind_int64(note, 4,
-			(int64_t)(hour_ms + STORE_HOUR_MS));
-		if (sqlite3_step(note) != SQLITE_DONE) {
-			r = store_db_error(db, err, "cannot write");
-		}
-		(void)sqlite3_reset(note);
+	if (r < 0) {
+		return r;
 	}
-	(void)sqlite3_finalize(note);
+	for (size_t s = 1; r == 0 && s < rollup_series_count(rollup); s++) {
+		r = places_note(places,
+			&(struct place_seen){ rollup_series_uid(rollup, s),
+				node, hour_ms, hour_ms + STORE_HOUR_MS },
+			err);
+	}
+	places_free(places);
 	return r;
 }
 

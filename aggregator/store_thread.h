@@ -36,6 +36,7 @@ struct batch_row {
 /* What store_identify() was told. */
 struct store_identity {
 	char pod_uid[REPORT_UID_MAX];
+	char node[REPORT_NODE_MAX];	  /* "": not said */
 	char *namespace, *name, *vmi_uid; /* owned */
 };
 

@@ -2,6 +2,7 @@
 
 #include "aggregator/store_compact.h"
 #include "aggregator/store_part.h"
+#include "aggregator/store_place.h"
 #include "aggregator/store_rollup.h"
 #include "aggregator/store_tail.h"
 #include "aggregator/store_thread.h"
@@ -179,6 +180,20 @@ static int choose_by_size(struct upkeep *upkeep, struct error *err)
 	return r;
 }
 
+/* Of pods whose last series went. */
+static int forget_places(struct upkeep *upkeep, uint64_t now_ms,
+	struct error *err)
+{
+	uint64_t before_ms = UINT64_MAX;
+
+	for (enum store_tier tier = STORE_RAW; tier < STORE_TIERS; tier++) {
+		uint64_t oldest = oldest_kept_ms(upkeep, tier, now_ms);
+
+		before_ms = oldest < before_ms ? oldest : before_ms;
+	}
+	return places_forget(upkeep->db, before_ms, err);
+}
+
 static int let_go(struct upkeep *upkeep, bool *is_idle, uint64_t now_ms,
 	struct error *err)
 {
@@ -202,7 +217,7 @@ static int let_go(struct upkeep *upkeep, bool *is_idle, uint64_t now_ms,
 		r = tail_forget_runs(upkeep->db,
 			oldest_kept_ms(upkeep, STORE_RAW, now_ms), err);
 	}
-	return r;
+	return r == 0 && is_gone ? forget_places(upkeep, now_ms, err) : r;
 }
 
 /* All that deletes, in one transaction. */

@@ -1,5 +1,6 @@
 #include "aggregator/store_decisions.h"
 #include "aggregator/store_file.h"
+#include "aggregator/store_place.h"
 #include "aggregator/store_tail.h"
 #include "aggregator/store_thread.h"
 #include "aggregator/store_upkeep.h"
@@ -24,7 +25,7 @@ struct writer {
 	struct store *store;
 	struct sqlite3 *db;
 	struct store_file file;
-	struct sqlite3_stmt *add_identity;
+	struct places *places;
 	struct tail *tail;
 	struct upkeep *upkeep;
 	struct decisions *decisions;
@@ -51,10 +52,7 @@ static int open_database(struct writer *w, struct store_opening *opening,
 		r = store_db_prepare_schema(w->db, &store->stopping, err);
 	}
 	if (r == 0) {
-		r = store_db_prepare(&w->add_identity, w->db,
-			"INSERT OR REPLACE INTO identity(pod_uid, namespace,"
-			" name, vmi_uid, seen_ms) VALUES (?, ?, ?, ?, ?)",
-			err);
+		r = places_new(&w->places, w->db, err);
 	}
 	if (r == 0) {
 		r = tail_new(&w->tail, w->db, err);
@@ -71,7 +69,7 @@ static int open_database(struct writer *w, struct store_opening *opening,
 
 static void close_database(struct writer *w)
 {
-	(void)sqlite3_finalize(take_ptr(w->add_identity));
+	places_free(take_ptr(w->places));
 	tail_free(take_ptr(w->tail));
 	upkeep_free(take_ptr(w->upkeep));
 	decisions_free(take_ptr(w->decisions));
@@ -142,22 +140,15 @@ static bool open_store(struct writer *w)
 static int write_identity(struct writer *w,
 	const struct store_identity *identity, struct error *err)
 {
-	const char *texts[] = { identity->pod_uid, identity->namespace,
-		identity->name, identity->vmi_uid };
-	struct sqlite3_stmt *add = w->add_identity;
+	int64_t node = 0;
 	int r = 0;
 
-	for (int i = 0; i < (int)count_of(texts); i++) {
-		(void)sqlite3_bind_text(add, i + 1, texts[i], -1,
-			SQLITE_STATIC);
+	if (identity->node[0] != '\0') {
+		r = tail_find_node(&node, w->tail, identity->node, err);
 	}
-	(void)sqlite3_bind_int64(add, 5, (int64_t)(clock_wall_us() / 1000));
-	if (sqlite3_step(add) != SQLITE_DONE) {
-		r = store_db_error(w->db, err, "cannot write");
-	}
-	(void)sqlite3_reset(add);
-	(void)sqlite3_clear_bindings(add);
-	return r;
+	return r < 0 ? r
+		     : places_identify(w->places, identity, node,
+			       clock_wall_us() / 1000, err);
 }
 
 static int write_batch(struct writer *w, const struct store_batch *batch,

@@ -76,7 +76,7 @@ static size_t write_named_on(struct json *j, const struct vms_view *view,
 size_t vms_write_named(struct json *j, const struct vms_view *view,
 	const char *namespace, const char *name)
 {
-	const struct identity wanted = { namespace, name, "" };
+	const struct identity wanted = { namespace, name, "", "" };
 	size_t count = 0;
 
 	for (const struct live_node *node = live_after(view->live, 0);

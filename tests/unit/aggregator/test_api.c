@@ -200,9 +200,9 @@ static void vms_are_listed_by_node_and_the_unknown_too(void **state)
 	const char *body;
 
 	identities_put(f->identities, "p1",
-		&(struct identity){ "ns", "vm-b", "u1" });
+		&(struct identity){ "ns", "vm-b", "u1", "" });
 	identities_put(f->identities, "p2",
-		&(struct identity){ "ns", "vm-a", "" });
+		&(struct identity){ "ns", "vm-a", "", "" });
 	add_pod(f, "n3", "p1", 0.5);
 	add_pod(f, "n4", "p2", 1);
 	add_pod(f, "n5", "p3", 2);
@@ -230,11 +230,11 @@ static void a_vm_is_found_with_all_its_pods(void **state)
 	const char *body;
 
 	identities_put(f->identities, "p1",
-		&(struct identity){ "ns", "vm", "u1" });
+		&(struct identity){ "ns", "vm", "u1", "" });
 	identities_put(f->identities, "p2",
-		&(struct identity){ "ns", "vm", "u1" });
+		&(struct identity){ "ns", "vm", "u1", "" });
 	identities_put(f->identities, "p3",
-		&(struct identity){ "ns2", "vm", "u2" });
+		&(struct identity){ "ns2", "vm", "u2", "" });
 	add_pod(f, "n3", "p1", 0.5);
 	add_pod(f, "n4", "p2", 1);
 	add_pod(f, "n5", "p3", 2);

@@ -133,7 +133,7 @@ static void vms_come_in_parts_each_once(void **state)
 	const struct value *first;
 
 	identities_put(f->identities, "pod-7-7",
-		&(struct identity){ "ns", "vm", "u" });
+		&(struct identity){ "ns", "vm", "u", "" });
 	stream = list_vms(&options);
 	read_all(f, &stream);
 	assert_true(f->parts > 3);

@@ -71,9 +71,9 @@ static void the_last_word_counts(void **state)
 	(void)state;
 	assert_null(identities_find(all, "p1"));
 	assert_null(identities_find(NULL, "p1"));
-	identities_put(all, "p1", &(struct identity){ "ns", "a", "u" });
-	identities_put(all, "p2", &(struct identity){ "ns", "b", "u" });
-	identities_put(all, "p1", &(struct identity){ "ns", "c", "" });
+	identities_put(all, "p1", &(struct identity){ "ns", "a", "u", "" });
+	identities_put(all, "p2", &(struct identity){ "ns", "b", "u", "" });
+	identities_put(all, "p1", &(struct identity){ "ns", "c", "", "" });
 	assert_string_equal(identities_find(all, "p1")->name, "c");
 	assert_int_equal(identities_count(all), 2);
 	identities_remove(all, "p1");
@@ -83,12 +83,56 @@ static void the_last_word_counts(void **state)
 	identities_free(all);
 }
 
+static bool count_told(void *owner, const char *pod_uid,
+	const struct identity *identity)
+{
+	int *left = owner;
+
+	assert_string_equal(identity->namespace, "ns");
+	assert_int_equal(pod_uid[0], 'p');
+	*left -= 1;
+	return *left >= 0;
+}
+
+/* How many are told of. */
+static int tell_all(struct identities *all)
+{
+	int left = 100;
+
+	assert_true(identities_tell(all, count_told, &left));
+	return 100 - left;
+}
+
+static void each_is_told_of_once_and_when_it_changes(void **state)
+{
+	struct identities *all = identities_new();
+	int left = 2;
+
+	(void)state;
+	assert_int_equal(tell_all(all), 0);
+	identities_put(all, "p1", &(struct identity){ "ns", "a", "u", "" });
+	identities_put(all, "p2", &(struct identity){ "ns", "b", "u", "" });
+	identities_put(all, "p3", &(struct identity){ "ns", "c", "u", "" });
+	assert_false(identities_tell(all, count_told, &left));
+	assert_int_equal(tell_all(all), 1);
+	identities_put(all, "p1", &(struct identity){ "ns", "a", "u", "" });
+	assert_int_equal(tell_all(all), 0);
+	identities_put(all, "p1", &(struct identity){ "ns", "a", "u", "n1" });
+	assert_int_equal(tell_all(all), 1);
+	identities_put(all, "p4", &(struct identity){ "ns", "d", "", "" });
+	identities_remove(all, "p4");
+	identities_remove(all, "p1");
+	assert_int_equal(tell_all(all), 0);
+	identities_free(all);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_launcher_pod_says_whose_it_is),
 		cmocka_unit_test(what_says_nothing_or_too_much_is_nobodys),
 		cmocka_unit_test(the_last_word_counts),
+		cmocka_unit_test(each_is_told_of_once_and_when_it_changes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -454,10 +454,15 @@ static void a_vm_is_found_by_its_name_and_alone(void **state)
 
 	scratch_open(s, day_us);
 	assert_int_equal(
-		store_identify(s->store, "pod-1", "shop", "web", "u1", NULL),
+		store_identify(s->store,
+			&(struct store_vm){ "pod-1", "shop", "web", "u1", "" },
+			NULL),
 		0);
 	assert_int_equal(
-		store_identify(s->store, "pod-2", "shop", "db", "u2", NULL), 0);
+		store_identify(s->store,
+			&(struct store_vm){ "pod-2", "shop", "db", "u2", "n1" },
+			NULL),
+		0);
 	sample_add_vms(&r, vms, 2);
 	store_batch_add(batch, &r, now_ms());
 	report_fini(&r);
@@ -466,6 +471,20 @@ static void a_vm_is_found_by_its_name_and_alone(void **state)
 	run_until(&s->loop, &rows.is_done);
 	assert_int_equal(rows.code, 0);
 	assert_int_equal(rows.count, 1);
+
+	/* Without its node: the pod's place was said. */
+	rows = (struct rows){ 0 };
+	read.node[0] = '\0';
+	assert_int_equal(store_query(s->store, &read, NULL), 0);
+	run_until(&s->loop, &rows.is_done);
+	assert_int_equal(rows.code, 0);
+	assert_int_equal(rows.count, 1);
+
+	rows = (struct rows){ 0 };
+	(void)snprintf(read.name, sizeof(read.name), "dc");
+	assert_int_equal(store_query(s->store, &read, NULL), 0);
+	run_until(&s->loop, &rows.is_done);
+	assert_int_equal(rows.code, -ENOENT);
 }
 
 #define test(name)                                                             \

@@ -2,6 +2,7 @@
 
 #include "aggregator/store_compact.h"
 #include "aggregator/store_part.h"
+#include "aggregator/store_place.h"
 #include "aggregator/store_rollup.h"
 #include "aggregator/store_tail.h"
 #include "lib/clock.h"
@@ -362,6 +363,40 @@ static void the_oldest_day_goes_when_the_file_is_too_large(void **state)
 	upkeep_free(upkeep);
 }
 
+static void pods_of_which_nothing_is_left_are_forgotten(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t base_ms = f->now_ms - 4 * hour_ms;
+	struct places *places;
+	struct store_identity old = { .pod_uid = "pod-1", .name = "a" };
+	struct store_identity young = { .pod_uid = "pod-2", .name = "b" };
+	struct store_identity gone = { .pod_uid = "pod-3", .name = "c" };
+
+	old.namespace = young.namespace = gone.namespace = "ns";
+	old.vmi_uid = young.vmi_uid = gone.vmi_uid = "";
+	assert_int_equal(places_new(&places, f->db, NULL), 0);
+	assert_int_equal(places_identify(places, &old, f->node, base_ms, NULL),
+		0);
+	assert_int_equal(
+		places_identify(places, &young, f->node, base_ms, NULL), 0);
+	assert_int_equal(places_identify(places, &gone, f->node, base_ms, NULL),
+		0);
+	/* pod-1 was said of long ago and has run until lately. */
+	assert_int_equal(places_note(places,
+				 &(struct place_seen){ "pod-1", f->node,
+					 base_ms, f->now_ms },
+				 NULL),
+		0);
+	assert_int_equal(places_identify(places, &young, 0, f->now_ms, NULL),
+		0);
+	places_free(places);
+	assert_int_equal(places_forget(f->db, base_ms + 1, NULL), 0);
+	assert_int_equal(number(f, "SELECT count(*) FROM place"), 1);
+	assert_int_equal(number(f, "SELECT count(*) FROM identity"), 2);
+	assert_int_equal(
+		number(f, "SELECT count(*) FROM identity WHERE name = 'c'"), 0);
+}
+
 /* ---- the format before ---- */
 
 static void a_database_of_format_1_is_converted(void **state)
@@ -415,6 +450,7 @@ int main(void)
 		test(minutes_are_the_same_before_and_after_they_are_packed),
 		test(late_reports_are_rolled_up_too),
 		test(the_oldest_day_goes_when_the_file_is_too_large),
+		test(pods_of_which_nothing_is_left_are_forgotten),
 		test(a_database_of_format_1_is_converted),
 	};
 
