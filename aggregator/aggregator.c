@@ -312,6 +312,8 @@ static void open_store(struct aggregator *a)
 		.intake = a->intake,
 		.metrics_vms = (size_t)a->config->metrics_vms,
 	};
+	memcpy(a->api.retention_us, a->config->retention_us,
+		sizeof(a->api.retention_us));
 	a->guard = (struct guard){
 		.review = a->config->http_auth == AUTH_KUBERNETES ? a->review
 								  : NULL,

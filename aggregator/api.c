@@ -43,8 +43,7 @@ static struct list_options list_options(struct api *api)
 	};
 }
 
-/* True: one more may be begun; else the request is over. */
-static bool has_stream(const struct api *api, struct http_request *request)
+bool api_has_stream(const struct api *api, struct http_request *request)
 {
 	if (api->streams >= STREAMS_MAX) {
 		http_reply_error(request, 503,
@@ -61,7 +60,7 @@ static void serve_nodes(struct api *api, struct http_request *request,
 	struct http_stream stream;
 
 	(void)rest;
-	if (has_stream(api, request)) {
+	if (api_has_stream(api, request)) {
 		stream = list_nodes(&options);
 		http_reply_stream(request, 200, api_json, &stream);
 	}
@@ -116,14 +115,14 @@ static void serve_vms(struct api *api, struct http_request *request,
 	struct http_stream stream;
 
 	(void)rest;
-	if (has_stream(api, request)) {
+	if (api_has_stream(api, request)) {
 		stream = list_vms(&options);
 		http_reply_stream(request, 200, api_json, &stream);
 	}
 }
 
-static void refuse_vm(const struct api *api, struct http_request *request,
-	const char *namespace, const char *name)
+void api_refuse_vm(const struct api *api, struct http_request *request,
+	const struct api_vm *vm)
 {
 	if (api->identities == NULL) {
 		http_reply_error(request, 404,
@@ -131,40 +130,64 @@ static void refuse_vm(const struct api *api, struct http_request *request,
 			"server to ask (--kubeconfig)");
 	} else {
 		http_reply_error(request, 404,
-			"no VM '%.63s/%.253s' runs on a node that reports",
-			namespace, name);
+			"no VM '%.63s/%.253s' runs on a node that reports, "
+			"and nothing is stored of one",
+			vm->namespace, vm->name);
 	}
 }
 
-/* "NAMESPACE/NAME": {"namespace","name","pods":[...]} of what runs now. */
-static void serve_vm(struct api *api, struct http_request *request,
-	const char *rest)
+static void serve_named_vm(struct api *api, struct http_request *request,
+	const struct api_vm *vm)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(API_BODY_MAX);
 	const struct vms_view view = { api->live, api->identities,
 		clock_monotonic_us() };
-	const char *slash = strchr(rest, '/');
-	scoped_free char *namespace = NULL;
 	struct json j = json_into(&body);
 
-	if (slash == NULL || strchr(slash + 1, '/') != NULL) {
-		http_reply_error(request, 404,
-			"no such path: a VM is /v1/vms/NAMESPACE/NAME");
+	if (!vm->is_running) {
+		api_refuse_vm(api, request, vm);
 		return;
 	}
-	namespace = xstrndup(rest, (size_t)(slash - rest));
 	json_object(&j, NULL);
-	json_string(&j, "namespace", namespace);
-	json_string(&j, "name", slash + 1);
+	json_string(&j, "namespace", vm->namespace);
+	json_string(&j, "name", vm->name);
 	json_array(&j, "pods");
-	if (vms_write_named(&j, &view, namespace, slash + 1) == 0) {
-		refuse_vm(api, request, namespace, slash + 1);
-		return;
-	}
+	(void)vms_write_named(&j, &view, vm->namespace, vm->name);
 	json_array_end(&j);
 	json_object_end(&j);
 	buffer_char(&body, '\n');
 	api_reply_body(request, api_json, &body);
+}
+
+/* "NAMESPACE/NAME" or "NAMESPACE/NAME/history". */
+static void serve_vm(struct api *api, struct http_request *request,
+	const char *rest)
+{
+	const char *slash = strchrnul(rest, '/');
+	const char *name = *slash == '\0' ? slash : slash + 1;
+	const char *end = strchrnul(name, '/');
+	scoped_free char *namespace = xstrndup(rest, (size_t)(slash - rest));
+	scoped_free char *vm_name = xstrndup(name, (size_t)(end - name));
+	struct api_vm vm = { namespace, vm_name, false };
+
+	if (*name == '\0' || (*end != '\0' && strcmp(end, "/history") != 0)) {
+		http_reply_error(request, 404,
+			"no such path: a VM is /v1/vms/NAMESPACE/NAME");
+		return;
+	}
+	if (strlen(namespace) >= STORE_NAME_MAX ||
+		strlen(vm_name) >= STORE_NAME_MAX) {
+		api_refuse_vm(api, request, &vm);
+		return;
+	}
+	vm.is_running = vms_is_running(
+		&(struct vms_view){ api->live, api->identities, 0 }, namespace,
+		vm_name);
+	if (*end == '\0') {
+		serve_named_vm(api, request, &vm);
+	} else {
+		api_serve_vm_history(api, &vm, request);
+	}
 }
 
 /* ---- for other systems ---- */
@@ -182,7 +205,7 @@ static void serve_metrics(struct api *api, struct http_request *request,
 	struct http_stream stream;
 
 	(void)rest;
-	if (!has_stream(api, request)) {
+	if (!api_has_stream(api, request)) {
 		return;
 	}
 	if (api->intake != NULL) {

@@ -10,6 +10,9 @@
 
 enum { TIME_TEXT_MAX = DECIMAL_MAX + 8 };
 
+/* Of a history at a time. */
+enum { PART_BYTES = 64 << 10 };
+
 /* Unix seconds with as many decimals as there are, up to microseconds. */
 static const char *seconds_text(char *out, uint64_t us)
 {
@@ -146,61 +149,103 @@ static void write_fields(struct json *j, const struct query *query)
 {
 	json_array(j, "fields");
 	for (size_t i = 0; i < query->field_count; i++) {
-		scoped_free char *name = xasprintf("%s.%s",
-			query->fields[i]->group, query->fields[i]->name);
-
-		json_string(j, NULL, name);
+		json_string(j, NULL, query->fields[i].name);
 	}
 	json_array_end(j);
 }
 
-void body_write_history(struct buffer *out, const char *node,
-	const struct history *history)
+static void write_history_head(struct buffer *out, struct history_text *text)
 {
-	const struct query *query = history_query(history);
-	struct json j = json_into(out);
+	const struct query *query = history_query(text->history);
+	struct json *j = &text->json;
 
-	json_object(&j, NULL);
-	json_string(&j, "node", node);
-	body_write_time(&j, "step_s", query->step_us);
-	body_write_time(&j, "from", query->from_us);
-	body_write_time(&j, "to", query->to_us);
-	write_fields(&j, query);
-	json_array(&j, "rows");
-	for (size_t row = 0; row < query_row_count(query); row++) {
-		json_array(&j, NULL);
-		body_write_time(&j, NULL, row_us(query, row));
-		for (size_t i = 0; i < query->field_count; i++) {
-			json_number_or_null(&j, NULL,
-				history_value(history, row, i));
-		}
-		json_array_end(&j);
+	*j = json_into(out);
+	json_object(j, NULL);
+	if (text->namespace == NULL) {
+		json_string(j, "node", text->name);
+	} else {
+		json_string(j, "namespace", text->namespace);
+		json_string(j, "name", text->name);
 	}
-	json_array_end(&j);
-	json_object_end(&j);
+	body_write_time(j, "step_s", query->step_us);
+	body_write_time(j, "from", query->from_us);
+	body_write_time(j, "to", query->to_us);
+	write_fields(j, query);
+	json_array(j, "rows");
+}
+
+static void write_csv_head(struct buffer *out, const struct query *query)
+{
+	buffer_text(out, "time");
+	for (size_t i = 0; i < query->field_count; i++) {
+		buffer_printf(out, ",%s", query->fields[i].name);
+	}
 	buffer_char(out, '\n');
 }
 
-void body_write_history_csv(struct buffer *out, const struct history *history)
+static void write_history_row(struct json *j, const struct history *history,
+	size_t row)
+{
+	const struct query *query = history_query(history);
+
+	json_array(j, NULL);
+	body_write_time(j, NULL, row_us(query, row));
+	for (size_t i = 0; i < query->field_count; i++) {
+		json_number_or_null(j, NULL, history_value(history, row, i));
+	}
+	json_array_end(j);
+}
+
+static void write_csv_row(struct buffer *out, const struct history *history,
+	size_t row)
 {
 	const struct query *query = history_query(history);
 	char text[TIME_TEXT_MAX];
 
-	buffer_text(out, "time");
+	buffer_text(out, seconds_text(text, row_us(query, row)));
 	for (size_t i = 0; i < query->field_count; i++) {
-		buffer_printf(out, ",%s.%s", query->fields[i]->group,
-			query->fields[i]->name);
+		struct json cell = json_into(out);
+
+		buffer_char(out, ',');
+		json_number(&cell, NULL, history_value(history, row, i));
 	}
 	buffer_char(out, '\n');
-	for (size_t row = 0; row < query_row_count(query); row++) {
-		buffer_text(out, seconds_text(text, row_us(query, row)));
-		for (size_t i = 0; i < query->field_count; i++) {
-			struct json cell = json_into(out);
+}
 
-			buffer_char(out, ',');
-			json_number(&cell, NULL,
-				history_value(history, row, i));
+static void begin_history(struct buffer *out, struct history_text *text)
+{
+	if (text->as_csv) {
+		write_csv_head(out, history_query(text->history));
+	} else {
+		write_history_head(out, text);
+	}
+	text->is_begun = true;
+}
+
+bool body_write_history(struct buffer *out, struct history_text *text)
+{
+	size_t rows = query_row_count(history_query(text->history));
+	size_t end = out->len + PART_BYTES;
+
+	if (!text->is_begun) {
+		begin_history(out, text);
+	}
+	text->json.out = out;
+	for (; text->row < rows && out->len < end; text->row++) {
+		if (text->as_csv) {
+			write_csv_row(out, text->history, text->row);
+		} else {
+			write_history_row(&text->json, text->history,
+				text->row);
 		}
+	}
+	if (text->row < rows) {
+		return true;
+	}
+	if (!text->as_csv) {
+		json_array_end(&text->json);
+		json_object_end(&text->json);
 		buffer_char(out, '\n');
 	}
+	return false;
 }

@@ -18,9 +18,20 @@ void body_write_node(struct json *j, const struct live_node *node,
 /* The figures of a VM as members of the object that is open. */
 void body_write_vm_figures(struct json *j, const struct vm_load *vm);
 
-/* {"node","step_s","from","to","fields":[],"rows":[[time, value or null]]} */
-void body_write_history(struct buffer *out, const char *node,
-	const struct history *history);
+/* A history on its way out, part by part. */
+struct history_text {
+	const struct history *history;
+	/* The node, or the VM: namespace is NULL for a node. */
+	const char *namespace, *name;
+	bool as_csv;
+	/* Zeroed at first. */
+	struct json json;
+	size_t row;
+	bool is_begun;
+};
 
-/* The same as CSV: time,field,... and an empty cell for a gap. */
-void body_write_history_csv(struct buffer *out, const struct history *history);
+/* Appends some KiB more of
+ *     {"node","step_s","from","to","fields":[],"rows":[[time, value or null]]}
+ * with "namespace" and "name" instead of "node" for a VM; or of the same as
+ * CSV: time,field,... and an empty cell for a gap. False: that was the last. */
+bool body_write_history(struct buffer *out, struct history_text *text);

@@ -12,6 +12,7 @@ static const uint64_t margin_us = 60000000;
 struct cell {
 	double sum; /* value times seconds */
 	double weight_s;
+	double most;
 };
 
 struct history {
@@ -21,6 +22,9 @@ struct history {
 	bool has_previous;
 	struct report previous;
 	uint8_t run_id[REPORT_RUN_ID_BYTES]; /* of previous */
+	/* Of a VM's pod: every fifth report says these, and they stand until
+	 * the next. */
+	double memory_bytes, working_set_bytes;
 };
 
 struct history *history_new(const struct query *query)
@@ -53,31 +57,41 @@ void history_range_ms(uint64_t *from_ms, uint64_t *to_ms,
 	const struct query *query)
 {
 	uint64_t from_us = query->from_us;
+	uint64_t to_us = query->to_us;
 
-	from_us = from_us > margin_us ? from_us - margin_us : 0;
+	if (query->tier == STORE_RAW) {
+		from_us = from_us > margin_us ? from_us - margin_us : 0;
+		to_us += margin_us;
+	}
 	*from_ms = from_us / 1000;
-	*to_ms = (query->to_us + margin_us) / 1000;
+	*to_ms = to_us / 1000;
 }
 
+static void add_to_cell(struct cell *cell, double value, double seconds)
+{
+	if (!isfinite(value)) {
+		return;
+	}
+	cell->most = cell->weight_s > 0 ? fmax(cell->most, value) : value;
+	cell->sum += value * seconds;
+	cell->weight_s += seconds;
+}
+
+/* values by field. */
 static void add_to_row(struct history *history, size_t row, double seconds,
-	struct node_load *load)
+	const double *values)
 {
 	const struct query *query = &history->query;
 	struct cell *cells = &history->cells[row * query->field_count];
 
 	for (size_t i = 0; i < query->field_count; i++) {
-		double value = *load_field_of(load, query->fields[i]);
-
-		if (isfinite(value)) {
-			cells[i].sum += value * seconds;
-			cells[i].weight_s += seconds;
-		}
+		add_to_cell(&cells[i], values[i], seconds);
 	}
 }
 
 /* Spreads an interval's figures over the rows it lies in. */
 static void add_interval(struct history *history, uint64_t from_us,
-	uint64_t to_us, struct node_load *load)
+	uint64_t to_us, const double *values)
 {
 	const struct query *query = &history->query;
 	uint64_t row;
@@ -93,7 +107,7 @@ static void add_interval(struct history *history, uint64_t from_us,
 
 		end_us = end_us > to_us ? to_us : end_us;
 		add_to_row(history, (size_t)row,
-			(double)(end_us - from_us) / 1e6, load);
+			(double)(end_us - from_us) / 1e6, values);
 		from_us = end_us;
 		row++;
 	}
@@ -109,20 +123,94 @@ static bool is_gap(const struct history *history, const uint8_t *run_id,
 		load_state(span_us, report->interval_ms) != LOAD_FRESH;
 }
 
+/* By the fields of the query; figures are all there are. */
+static void pick(double *values, const struct query *query,
+	const double *figures)
+{
+	for (size_t i = 0; i < query->field_count; i++) {
+		values[i] = figures[query->fields[i].figure];
+	}
+}
+
+static void node_values(double *values, const struct history *history,
+	const struct report *report)
+{
+	struct node_rates rates;
+	struct node_load load;
+
+	rates_between(&rates, NULL, &history->previous, report);
+	node_load_init(&load);
+	rates_fill_load(&load, report, &rates);
+	pick(values, &history->query,
+		(const double[ROLLUP_FIELDS]){
+#define X(group, field) load.group##_##field,
+			ROLLUP_NODE_FIELDS(X)
+#undef X
+		});
+}
+
+static void vm_values(double *values, const struct history *history,
+	const struct report *report)
+{
+	struct node_rates node;
+	struct vm_rates vm;
+
+	rates_between(&node, &vm, &history->previous, report);
+	pick(values, &history->query,
+		(const double[ROLLUP_VM_FIELDS]){
+			[ROLLUP_VM_USED_CORES] = vm.used_cores,
+			[ROLLUP_VM_CONTENTION] = vm.contention,
+			[ROLLUP_VM_MEMORY_BYTES] = history->memory_bytes,
+			[ROLLUP_VM_WORKING_SET_BYTES] =
+				history->working_set_bytes,
+		});
+}
+
+static void learn_memory(struct history *history, const struct report *report,
+	bool is_gap)
+{
+	const struct vm_pod *vm = report->vm_count == 1 ? report->vms : NULL;
+
+	if (is_gap || vm == NULL) {
+		history->memory_bytes = NAN;
+		history->working_set_bytes = NAN;
+	}
+	if (vm != NULL && !isnan(rates_held_bytes(vm))) {
+		history->memory_bytes = rates_held_bytes(vm);
+	}
+	if (vm != NULL && vm->working_set_bytes != REPORT_UNKNOWN) {
+		history->working_set_bytes = (double)vm->working_set_bytes;
+	}
+}
+
+/* A VM's pod is there once, and was at the beginning of the interval. */
+static bool lists_pod(const struct history *history,
+	const struct report *report)
+{
+	return report->vm_count == 1 && history->previous.vm_count == 1;
+}
+
 void history_add(struct history *history, const uint8_t *run_id,
 	uint64_t sample_us, struct report *report)
 {
-	if (!is_gap(history, run_id, report)) {
-		uint64_t span_us = rates_span_us(&history->previous, report);
-		struct node_rates rates;
-		struct node_load load;
+	const bool is_vm = history->query.is_vm;
+	bool begins_anew = is_gap(history, run_id, report);
 
-		rates_between(&rates, NULL, &history->previous, report);
-		node_load_init(&load);
-		rates_fill_load(&load, report, &rates);
+	if (is_vm) {
+		learn_memory(history, report, begins_anew);
+	}
+	if (!begins_anew && (!is_vm || lists_pod(history, report))) {
+		uint64_t span_us = rates_span_us(&history->previous, report);
+		double values[QUERY_FIELDS_MAX];
+
+		if (is_vm) {
+			vm_values(values, history, report);
+		} else {
+			node_values(values, history, report);
+		}
 		add_interval(history,
 			sample_us > span_us ? sample_us - span_us : 0,
-			sample_us, &load);
+			sample_us, values);
 	}
 	report_fini(&history->previous);
 	history->previous = *report;
@@ -131,10 +219,55 @@ void history_add(struct history *history, const uint8_t *run_id,
 	history->has_previous = true;
 }
 
+static double stat_of(const struct rollup_figure *figure, enum query_stat stat)
+{
+	return stat == QUERY_MEAN   ? figure->mean
+		: stat == QUERY_MAX ? figure->max
+				    : figure->p95;
+}
+
+/* Steps are whole numbers of the tier's rows and begin with one of them. */
+void history_add_rollup(struct history *history, const struct rollup_row *from)
+{
+	const struct query *query = &history->query;
+	uint64_t from_us = from->from_ms * 1000;
+	double values[QUERY_FIELDS_MAX];
+
+	if (from_us < query->from_us || from_us >= query->to_us) {
+		return;
+	}
+	for (size_t i = 0; i < query->field_count; i++) {
+		values[i] = stat_of(&from->figures[query->fields[i].figure],
+			query->fields[i].stat);
+	}
+	add_to_row(history,
+		(size_t)((from_us - query->from_us) / query->step_us),
+		from->covered_ms / 1e3, values);
+}
+
+/* The time that a row covers at most. */
+static double row_s(const struct query *query, size_t row)
+{
+	uint64_t left_us = query->to_us - query->from_us - row * query->step_us;
+
+	return (double)(left_us < query->step_us ? left_us : query->step_us) /
+		1e6;
+}
+
 double history_value(const struct history *history, size_t row, size_t column)
 {
+	const struct query *query = &history->query;
+	const struct query_field *field = &query->fields[column];
 	const struct cell *cell =
-		&history->cells[row * history->query.field_count + column];
+		&history->cells[row * query->field_count + column];
 
-	return cell->weight_s > 0 ? cell->sum / cell->weight_s : NAN;
+	if (!(cell->weight_s > 0)) {
+		return NAN;
+	}
+	if (field->stat != QUERY_MEAN) {
+		return cell->most;
+	}
+	return cell->sum /
+		(field->is_sum ? fmin(cell->weight_s, row_s(query, row))
+			       : cell->weight_s);
 }

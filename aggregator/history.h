@@ -1,10 +1,16 @@
-/* A node's past: rows of figures made from stored reports. Pure.
+/* A node's or a VM's past: rows of figures made from what is stored. Pure.
  *
  * Reports are added by rising sample time. Each interval between two reports of
  * one run counts for the rows it lies in by the time it shares with them, so a
  * row's value is the time-weighted mean and exact however the reports fell.
  * Where reports are further apart than makes a node stale there is a gap, and a
- * gap stays one: nothing is filled in. */
+ * gap stays one: nothing is filled in. Minutes and hours count by the time that
+ * they cover.
+ *
+ * A VM's pods come one after the other. Where two run at the same time, while
+ * it moves, their cores and bytes add up: the sum over all pods of figure times
+ * time, by the time that is known, which is no more than there is. Contention
+ * is the mean, and a maximum the larger one. */
 #pragma once
 
 #include "aggregator/query.h"
@@ -29,6 +35,9 @@ void history_range_ms(uint64_t *from_ms, uint64_t *to_ms,
  * the history's from here on, which leaves an empty one behind. */
 void history_add(struct history *history, const uint8_t *run_id,
 	uint64_t sample_us, struct report *report);
+
+/* A minute or an hour, by the query's tier. */
+void history_add_rollup(struct history *history, const struct rollup_row *from);
 
 /* NAN: a gap. */
 double history_value(const struct history *history, size_t row, size_t column);

@@ -2,9 +2,11 @@
 
 #include "lib/memory.h"
 #include "lib/options.h"
+#include "proto/load.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -13,17 +15,30 @@ static const uint64_t second_us = 1000000;
 /* Year 9999, the last that RFC 3339 writes. */
 static const uint64_t time_max_us = 253402300799999999;
 
-/* Fields that have a value for each interval. The others are windows, which a
- * step of that length gives, or percentiles, which need more than sums. */
-static const char *const served[] = { "cpu.cores", "cpu.used_cores",
-	"cpu.pressure_some", "cpu.contention", "memory.total_bytes",
-	"memory.available_bytes", "memory.working_set_bytes",
-	"memory.pressure_some", "memory.pressure_full", "io.pressure_some",
-	"io.pressure_full" };
+struct figure {
+	const char *group, *name;
+};
+
+/* What has a value for each interval, by rollup_node_field. The other figures
+ * of a node are windows, which a step of that length gives. */
+static const struct figure node_figures[] = {
+#define X(group, field) { #group, #field },
+	ROLLUP_NODE_FIELDS(X)
+#undef X
+};
+
+static const struct figure vm_figures[ROLLUP_VM_FIELDS] = {
+	[ROLLUP_VM_USED_CORES] = { "", "used_cores" },
+	[ROLLUP_VM_CONTENTION] = { "", "contention" },
+	[ROLLUP_VM_MEMORY_BYTES] = { "", "memory_bytes" },
+	[ROLLUP_VM_WORKING_SET_BYTES] = { "", "working_set_bytes" },
+};
 
 static const char default_fields[] =
 	"cpu.used_cores,cpu.pressure_some,cpu.contention,"
 	"memory.available_bytes,memory.pressure_some,io.pressure_some";
+static const char default_vm_fields[] =
+	"used_cores,contention,memory_bytes,working_set_bytes";
 
 /* Reads count digits. */
 static bool read_digits(int *value, const char **at, int count)
@@ -174,62 +189,113 @@ int query_parse_time(uint64_t *us, const char *text, struct error *err)
 		"'%.40s' is neither unix seconds nor an RFC 3339 time", text);
 }
 
-static bool is_served(const struct load_field *field)
+/* Whether a name of len bytes is the figure's, with its group or without. */
+static bool is_named(const struct figure *figure, const char *name, size_t len)
 {
-	for (size_t i = 0; i < count_of(served); i++) {
-		if (load_field_find(served[i]) == field) {
+	size_t group = strlen(figure->group);
+
+	if (strlen(figure->name) == len &&
+		strncmp(figure->name, name, len) == 0) {
+		return true;
+	}
+	return group > 0 && len == group + 1 + strlen(figure->name) &&
+		strncmp(name, figure->group, group) == 0 &&
+		name[group] == '.' &&
+		strncmp(name + group + 1, figure->name, len - group - 1) == 0;
+}
+
+/* The figure of that name; *count says how many have it. */
+static size_t find_figure(size_t *count, bool is_vm, const char *name,
+	size_t len)
+{
+	const struct figure *figures = is_vm ? vm_figures : node_figures;
+	size_t all = is_vm ? count_of(vm_figures) : count_of(node_figures);
+	size_t found = 0;
+
+	*count = 0;
+	for (size_t i = 0; i < all; i++) {
+		if (is_named(&figures[i], name, len)) {
+			found = i;
+			*count += 1;
+		}
+	}
+	return found;
+}
+
+/* Cuts "_max" or "_p95" off. */
+static enum query_stat stat_of(size_t *len, const char *name)
+{
+	if (*len > 4 && strncmp(name + *len - 4, "_max", 4) == 0) {
+		*len -= 4;
+		return QUERY_MAX;
+	}
+	if (*len > 4 && strncmp(name + *len - 4, "_p95", 4) == 0) {
+		*len -= 4;
+		return QUERY_P95;
+	}
+	return QUERY_MEAN;
+}
+
+static void write_name(struct query_field *field, bool is_vm)
+{
+	static const char *const suffixes[] = { "", "_max", "_p95" };
+	const struct figure *figure = is_vm ? &vm_figures[field->figure]
+					    : &node_figures[field->figure];
+
+	(void)snprintf(field->name, sizeof(field->name), "%s%s%s%s",
+		figure->group, is_vm ? "" : ".", figure->name,
+		suffixes[field->stat]);
+}
+
+/* One that /v1/nodes has, and history has not. */
+static bool is_window(const char *name)
+{
+	const char *dot = strchr(name, '.');
+	const char *bare = dot == NULL ? name : dot + 1;
+
+	for (size_t i = 0; i < load_field_count; i++) {
+		if (strcmp(load_fields[i].name, bare) == 0) {
 			return true;
 		}
 	}
 	return false;
 }
 
-/* A name without its group, where only one group has it. */
-static int find_bare(const struct load_field **out, const char *name,
+static int refuse_field(const char *name, size_t count, bool is_vm,
 	struct error *err)
 {
-	const struct load_field *found = NULL;
-
-	for (size_t i = 0; i < load_field_count; i++) {
-		const struct load_field *field = &load_fields[i];
-
-		if (strcmp(field->name, name) != 0) {
-			continue;
-		}
-		if (found != NULL) {
-			return error_set(err, -EINVAL,
-				"the field '%s' is in more than one group: "
-				"write %s.%s, for instance",
-				name, found->group, name);
-		}
-		found = field;
+	if (count > 1) {
+		return error_set(err, -EINVAL,
+			"the field '%s' is in more than one group: "
+			"write memory.%s, for instance",
+			name, name);
 	}
-	*out = found;
-	return 0;
+	if (!is_vm && is_window(name)) {
+		return error_set(err, -EINVAL,
+			"the field '%s' has no history: ask for the figure "
+			"it is made of, with its window as the step",
+			name);
+	}
+	return error_set(err, -EINVAL, "there is no field '%.60s'", name);
 }
 
 static int add_field(struct query *query, const char *name, struct error *err)
 {
-	const struct load_field *field = load_field_find(name);
-	int r = field == NULL ? find_bare(&field, name, err) : 0;
+	size_t len = strlen(name);
+	struct query_field field = { .stat = stat_of(&len, name) };
+	size_t count;
 
-	if (r < 0) {
-		return r;
-	}
-	if (field == NULL) {
-		return error_set(err, -EINVAL, "there is no field '%.60s'",
-			name);
-	}
-	if (!is_served(field)) {
-		return error_set(err, -EINVAL,
-			"the field '%s.%s' has no history: ask for the figure "
-			"it is made of, with its window as the step",
-			field->group, field->name);
+	field.figure = find_figure(&count, query->is_vm, name, len);
+	if (count != 1) {
+		return refuse_field(name, count, query->is_vm, err);
 	}
 	if (query->field_count == QUERY_FIELDS_MAX) {
 		return error_set(err, -EINVAL, "more than %d fields",
 			QUERY_FIELDS_MAX);
 	}
+	field.is_sum = query->is_vm && field.stat == QUERY_MEAN &&
+		field.figure != ROLLUP_VM_CONTENTION;
+	write_name(&field, query->is_vm);
 	query->fields[query->field_count] = field;
 	query->field_count++;
 	return 0;
@@ -238,6 +304,9 @@ static int add_field(struct query *query, const char *name, struct error *err)
 static int parse_fields(struct query *query, const char *text,
 	struct error *err)
 {
+	if (text == NULL) {
+		text = query->is_vm ? default_vm_fields : default_fields;
+	}
 	for (;;) {
 		const char *comma = strchrnul(text, ',');
 		scoped_free char *name = xstrndup(text, (size_t)(comma - text));
@@ -313,23 +382,77 @@ static int parse_step(struct query *query, const char *text,
 	return 0;
 }
 
-int query_parse(struct query *out, const struct query_texts *texts,
-	uint64_t now_us, uint64_t interval_us, struct error *err)
+/* ---- which tier ---- */
+
+uint64_t query_tier_us(enum store_tier tier)
 {
-	struct query query = { 0 };
-	int r = parse_range(&query, texts, now_us, err);
+	static const uint64_t seconds[STORE_TIERS] = { 0, 60, 3600 };
+
+	return seconds[tier] * second_us;
+}
+
+static bool wants_percentile(const struct query *query)
+{
+	for (size_t i = 0; i < query->field_count; i++) {
+		if (query->fields[i].stat == QUERY_P95) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Who asks for the last seven days does so a moment after that moment. */
+static const uint64_t late_us = 60 * UINT64_C(1000000);
+
+static bool reaches(const struct query_about *about, enum store_tier tier,
+	uint64_t from_us)
+{
+	uint64_t kept_us = about->retention_us[tier];
+
+	return kept_us >= about->now_us ||
+		from_us + late_us >= about->now_us - kept_us;
+}
+
+static void choose_tier(struct query *query, const struct query_about *about)
+{
+	enum store_tier tier = STORE_1H;
+	uint64_t row_us;
+
+	while (tier > STORE_RAW && query->step_us % query_tier_us(tier) != 0) {
+		tier--;
+	}
+	if (tier == STORE_RAW && wants_percentile(query)) {
+		tier = STORE_1M;
+	}
+	while (tier < STORE_1H && !reaches(about, tier, query->from_us)) {
+		tier++;
+	}
+	query->tier = tier;
+	row_us = query_tier_us(tier);
+	if (row_us > 0) {
+		query->step_us =
+			(query->step_us + row_us - 1) / row_us * row_us;
+		query->from_us = query->from_us / row_us * row_us;
+		query->to_us = (query->to_us + row_us - 1) / row_us * row_us;
+	}
+}
+
+int query_parse(struct query *out, const struct query_texts *texts,
+	const struct query_about *about, struct error *err)
+{
+	struct query query = { .is_vm = about->is_vm };
+	int r = parse_range(&query, texts, about->now_us, err);
 
 	if (r == 0) {
-		r = parse_step(&query, texts->step, interval_us, err);
+		r = parse_step(&query, texts->step, about->interval_us, err);
 	}
 	if (r == 0) {
-		r = parse_fields(&query,
-			texts->fields == NULL ? default_fields : texts->fields,
-			err);
+		r = parse_fields(&query, texts->fields, err);
 	}
 	if (r < 0) {
 		return r;
 	}
+	choose_tier(&query, about);
 	if (query_row_count(&query) > QUERY_ROWS_MAX) {
 		return error_set(err, -EINVAL,
 			"%zu rows were asked for, at most %d are given: take a "

@@ -99,14 +99,12 @@ must_check int store_write(struct store *store, struct store_batch *batch,
 	store_written done, void *owner, struct error *err);
 
 struct store_vm {
-	const char *pod_uid;
-	const char *namespace, *name, *vmi_uid;
+	const char *pod_uid, *namespace, *name, *vmi_uid;
 	const char *node; /* where the pod is; "": not said */
 };
 
-/* Says whose pod a uid is: series of one namespace and name belong together
- * whatever pod they ran in. The last word counts. Texts are copied, cut at
- * STORE_NAME_MAX - 1.
+/* Says whose pod a uid is: series of one namespace and name belong together.
+ * The last word counts. Texts are copied, cut at STORE_NAME_MAX - 1.
  * -ENOBUFS: too much waits for the disk; -ESHUTDOWN: not open, or closing. */
 must_check int store_identify(struct store *store, const struct store_vm *vm,
 	struct error *err);
@@ -118,24 +116,21 @@ struct store_rollup {
 	const struct rollup_row *row;
 };
 
-/* What is read, and whose past: `node` alone is the node's; with `pod_uid`
- * that pod's; `namespace` and `name` without a node are a VM's, pod after pod,
- * each by rising time. */
+/* Whose past: `node` alone is the node's; with `pod_uid` that pod's; `namespace`
+ * and `name` without a node are a VM's, pod after pod. */
 struct store_read {
 	char node[REPORT_NODE_MAX];
 	char pod_uid[REPORT_UID_MAX];
 	char namespace[STORE_NAME_MAX], name[STORE_NAME_MAX];
 	enum store_tier tier;
 	uint64_t from_ms, to_ms; /* of sample times; to is exclusive */
-	/* On the reader's thread, by rising sample time; false ends it. row
-	 * gets STORE_RAW: all of the node's reports, with that one pod alone in
-	 * vms where one is asked for. rollup gets the other tiers; minutes and
-	 * hours that are not rolled up yet are made of the reports there are.
-	 */
+	/* On the reader's thread, by rising time; false ends it. row gets
+	 * STORE_RAW: all of the node's reports, with the one pod that is asked
+	 * for alone in vms. rollup gets the other tiers, made if need be. */
 	bool (*row)(void *owner, const struct store_row *row);
 	bool (*rollup)(void *owner, const struct store_rollup *rollup);
-	/* On the loop's thread; err is NULL if all rows were given. -ENOENT:
-	 * no pod of that uid or VM was ever seen. */
+	/* On the loop's thread; err is NULL if all rows were given.
+	 * -ENOENT: no pod of that uid or VM is known. */
 	void (*done)(void *owner, const struct error *err);
 	void *owner;
 };

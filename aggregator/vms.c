@@ -58,22 +58,26 @@ static bool is_named(const struct identity *identity, const char *namespace,
 		strcmp(identity->namespace, namespace) == 0;
 }
 
+/* The node's pods of the VM; j is NULL where they are only counted. */
 static size_t write_named_on(struct json *j, const struct vms_view *view,
 	const struct live_node *node, const struct identity *wanted)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < live_node_vms(node); i++) {
-		if (is_named(identity_of(view, node, i), wanted->namespace,
+		if (!is_named(identity_of(view, node, i), wanted->namespace,
 			    wanted->name)) {
+			continue;
+		}
+		count++;
+		if (j != NULL) {
 			write_pod(j, view, node, i);
-			count++;
 		}
 	}
 	return count;
 }
 
-size_t vms_write_named(struct json *j, const struct vms_view *view,
+static size_t write_named(struct json *j, const struct vms_view *view,
 	const char *namespace, const char *name)
 {
 	const struct identity wanted = { namespace, name, "", "" };
@@ -84,4 +88,16 @@ size_t vms_write_named(struct json *j, const struct vms_view *view,
 		count += write_named_on(j, view, node, &wanted);
 	}
 	return count;
+}
+
+void vms_write_named(struct json *j, const struct vms_view *view,
+	const char *namespace, const char *name)
+{
+	(void)write_named(j, view, namespace, name);
+}
+
+bool vms_is_running(const struct vms_view *view, const char *namespace,
+	const char *name)
+{
+	return write_named(NULL, view, namespace, name) > 0;
 }

@@ -22,6 +22,10 @@ struct vms_view {
 void vms_write_node(struct json *j, const struct vms_view *view,
 	const struct live_node *node);
 
-/* The same for each pod of one VM, on whatever node; returns how many. */
-size_t vms_write_named(struct json *j, const struct vms_view *view,
+/* The same for each pod of one VM, on whatever node. */
+void vms_write_named(struct json *j, const struct vms_view *view,
 	const char *namespace, const char *name);
+
+/* Whether there is such a pod. */
+bool vms_is_running(const struct vms_view *view, const char *namespace,
+	const char *name);

@@ -11,7 +11,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const uint64_t now_us = UINT64_C(1795226696563199);
+	const uint64_t day_us = UINT64_C(86400000000);
+	struct query_about about = { .is_vm = size % 2 == 1,
+		.now_us = UINT64_C(1795226696563199),
+		.interval_us = 2000000,
+		.retention_us = { day_us, 30 * day_us, 400 * day_us } };
 	scoped_free char *text = xstrndup((const char *)data, size);
 	const char *lines[4] = { NULL };
 	struct query query;
@@ -25,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (query_parse(&query,
 		    &(struct query_texts){ lines[0], lines[1], lines[2],
 			    lines[3] },
-		    now_us, 2000000, NULL) == 0) {
+		    &about, NULL) == 0) {
 		size_t rows = query_row_count(&query);
 
 		assert(rows >= 1 && rows <= QUERY_ROWS_MAX);

@@ -20,6 +20,7 @@ struct fixture {
 	bool is_answered;
 };
 
+static const uint64_t day_us = UINT64_C(86400000000);
 static const uint8_t run_a[REPORT_RUN_ID_BYTES] = { 'a' };
 
 static void add_node(struct fixture *f, const char *name, size_t count)
@@ -53,13 +54,14 @@ static int setup(void **state)
 
 	assert_int_equal(scratch_setup(&scratch), 0);
 	f->s = scratch;
-	scratch_open(f->s, UINT64_C(86400000000));
+	scratch_open(f->s, day_us);
 	f->identities = identities_new();
 	f->live = live_new(42, f->identities);
 	f->api = (struct api){ .live = f->live,
 		.store = f->s->store,
 		.identities = f->identities,
-		.metrics_vms = 100 };
+		.metrics_vms = 100,
+		.retention_us = { day_us, day_us, day_us } };
 	assert_int_equal(
 		httpd_new(&f->httpd, &f->s->loop,
 			&(struct httpd_options){ .address = "127.0.0.1:0",
@@ -145,7 +147,8 @@ static const char *ask(struct fixture *f, const char *method, const char *path,
 static void assert_has(const char *text, const char *part)
 {
 	if (strstr(text, part) == NULL) {
-		fail_msg("'%s' lacks '%s'", text, part);
+		fail_msg("lacks %s: ...%s", part,
+			strlen(text) > 600 ? text + strlen(text) - 600 : text);
 	}
 }
 
@@ -265,10 +268,69 @@ static void gives_history_as_csv(void **state)
 		"history?step=5s&fields=used_cores,io.pressure_some",
 		"text/csv", 200);
 
-	assert_int_equal(
-		strncmp(body, "time,cpu.used_cores,io.pressure_some\n", 37), 0);
+	assert_has(body, "time,cpu.used_cores,io.pressure_some\n1");
 	assert_has(body, ",,\n");
 	assert_has(body, ",1.5,0\n");
+}
+
+/* Of two reports 2 s apart, the pod used so many cores between. */
+static void store_pod(struct fixture *f, const char *node, const char *uid,
+	double cores)
+{
+	struct store_batch *batch = store_batch_new(node, run_a);
+	uint64_t now_ms = clock_wall_us() / 1000;
+
+	for (uint64_t i = 0; i < 2; i++) {
+		struct report r = sample_report(i + 1, 100 + 2 * (double)i);
+		struct vm_pod vm = sample_vm(uid, 1);
+
+		vm.cpu_usage_us = (uint64_t)(cores * 2e6) * i;
+		sample_add_vms(&r, &vm, 1);
+		store_batch_add(batch, &r, now_ms - (2 - i) * 2000);
+		report_fini(&r);
+	}
+	f->s->is_written = false;
+	assert_int_equal(
+		store_write(f->s->store, batch, scratch_written, f->s, NULL),
+		0);
+	run_until(&f->s->loop, &f->s->is_written);
+	assert_int_equal(
+		store_identify(f->s->store,
+			&(struct store_vm){ uid, "ns", "vm", "u1", node },
+			NULL),
+		0);
+	add_node(f, "n2", 1); /* after it the identity is there, too */
+}
+
+/* No pod of it is left. */
+static void gives_the_history_of_a_vm_that_is_gone(void **state)
+{
+	const char *body;
+
+	store_pod(*state, "n7", "p7", 0.5);
+	body = ask(*state, "GET", "/v1/vms/ns/vm/history?step=1m", "*/*", 200);
+	assert_has(body,
+		"{\"namespace\":\"ns\",\"name\":\"vm\",\"step_s\":60,");
+	assert_has(body, "\"fields\":[\"used_cores\",\"contention\",");
+	assert_has(body, ",0.5,0,null,null]");
+	body = ask(*state, "GET", "/v1/vms/ns/vm/history?step=10s", "text/csv",
+		200);
+	assert_has(body, "time,used_cores,contention,memory_bytes,");
+	assert_has(body, ",0.5,0,,\n");
+}
+
+static void a_vm_that_runs_and_is_not_stored_has_gaps_only(void **state)
+{
+	struct fixture *f = *state;
+	const char *body;
+
+	identities_put(f->identities, "p1",
+		&(struct identity){ "ns", "vm", "u1", "" });
+	add_pod(f, "n3", "p1", 0.5);
+	body = ask(f, "GET", "/v1/vms/ns/vm/history?fields=used_cores", "*/*",
+		200);
+	assert_has(body, ",null]]}");
+	assert_int_equal(f->api.streams, 0);
 }
 
 static void says_what_is_wrong(void **state)
@@ -289,6 +351,9 @@ static void says_what_is_wrong(void **state)
 		{ "GET", "/v1/vms/ns", 404, "no such path" },
 		{ "GET", "/v1/vms/ns/vm", 404, "no VM 'ns/vm'" },
 		{ "GET", "/v1/vms/ns/vm/x", 404, "no such path" },
+		{ "GET", "/v1/vms/ns/vm/history", 404, "no VM 'ns/vm'" },
+		{ "GET", "/v1/vms/ns/vm/history?fields=cores", 400,
+			"no field 'cores'" },
 		{ "GET", "/metricsX", 404, "no such path" },
 		{ "GET", "/watcher?host=n9", 404, "'n9'" },
 		{ "PUT", "/metrics", 405, "only GET" },
@@ -319,6 +384,8 @@ int main(void)
 		test(a_vm_is_found_with_all_its_pods),
 		test(gives_history),
 		test(gives_history_as_csv),
+		test(gives_the_history_of_a_vm_that_is_gone),
+		test(a_vm_that_runs_and_is_not_stored_has_gaps_only),
 		test(says_what_is_wrong),
 	};
 

@@ -9,6 +9,9 @@ static const uint8_t run_b[REPORT_RUN_ID_BYTES] = { 'b' };
 /* Wall time 1000 s is the agent's 100 s in all of these. */
 static const double wall_offset_s = 900;
 
+static const struct query_about kept = { .interval_us = 2000000,
+	.retention_us = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
+
 static struct history *history_of(const char *from, const char *to,
 	const char *step)
 {
@@ -16,7 +19,7 @@ static struct history *history_of(const char *from, const char *to,
 		"cpu.used_cores,memory.available_bytes" };
 	struct query query;
 
-	assert_int_equal(query_parse(&query, &texts, 0, 2000000, NULL), 0);
+	assert_int_equal(query_parse(&query, &texts, &kept, NULL), 0);
 	return history_new(&query);
 }
 
@@ -158,16 +161,135 @@ static void is_written_as_json_and_csv(void **state)
 	(void)state;
 	add(h, run_a, 100.5, 0);
 	add(h, run_a, 110.5, 15);
-	body_write_history(&json, "n1", h);
+	assert_false(body_write_history(&json,
+		&(struct history_text){ .history = h, .name = "n1" }));
 	assert_string_equal(json.data,
 		"{\"node\":\"n1\",\"step_s\":10,\"from\":1000.5,\"to\":1020.5,"
 		"\"fields\":[\"cpu.used_cores\",\"memory.available_bytes\"],"
 		"\"rows\":[[1000.5,1.5,600],[1010.5,null,null]]}\n");
-	body_write_history_csv(&csv, h);
+	assert_false(body_write_history(&csv,
+		&(struct history_text){ .history = h, .as_csv = true }));
 	assert_string_equal(csv.data,
 		"time,cpu.used_cores,memory.available_bytes\n"
 		"1000.5,1.5,600\n"
 		"1010.5,,\n");
+	history_free(h);
+}
+
+/* Two minutes of an hour, one of them half known. */
+static void rollups_count_by_the_time_they_cover(void **state)
+{
+	struct query_texts texts = { "1200", "1440", "120",
+		"used_cores,used_cores_max,used_cores_p95" };
+	struct rollup_row row = { .from_ms = 1200000, .covered_ms = 60000 };
+	struct query query;
+	struct history *h;
+
+	(void)state;
+	assert_int_equal(query_parse(&query, &texts, &kept, NULL), 0);
+	assert_int_equal(query.tier, STORE_1M);
+	h = history_new(&query);
+	row.figures[ROLLUP_cpu_used_cores] =
+		(struct rollup_figure){ 1, 4, 2.5 };
+	history_add_rollup(h, &row);
+	row.from_ms += 60000;
+	row.covered_ms = 20000;
+	row.figures[ROLLUP_cpu_used_cores] = (struct rollup_figure){ 3, 3, 3 };
+	history_add_rollup(h, &row);
+	row.from_ms = 1440000;
+	history_add_rollup(h, &row);
+	row.from_ms = 1140000;
+	history_add_rollup(h, &row);
+	assert_value(h, 0, 1.5);
+	assert_true(history_value(h, 0, 1) > 3.99);
+	assert_true(history_value(h, 0, 2) > 2.99);
+	assert_true(history_value(h, 0, 2) < 3.01);
+	assert_value(h, 1, NAN);
+	history_free(h);
+}
+
+static struct history *vm_history(const char *to)
+{
+	struct query_texts texts = { "1000", to, "10",
+		"used_cores,contention,memory_bytes,used_cores_max" };
+	struct query_about about = kept;
+	struct query query;
+
+	about.is_vm = true;
+	assert_int_equal(query_parse(&query, &texts, &about, NULL), 0);
+	return history_new(&query);
+}
+
+/* A report of a node with one pod, or none; memory is said by every fifth. */
+static void add_vm(struct history *h, const uint8_t *run_id, const char *uid,
+	double at_s, double used_core_s)
+{
+	struct report r = sample_report(1, at_s);
+	struct vm_pod vm = sample_vm(uid == NULL ? "" : uid, 1);
+
+	vm.cpu_usage_us = (uint64_t)(used_core_s * 1e6);
+	vm.anon_shmem_bytes = (uint64_t)at_s % 10 == 0 ? 4096 : REPORT_UNKNOWN;
+	sample_add_vms(&r, &vm, uid == NULL ? 0 : 1);
+	history_add(h, run_id, (uint64_t)((at_s + wall_offset_s) * 1e6), &r);
+	report_fini(&r);
+}
+
+/* From 100 s to 120 s on one node with 1 core, from 110 s to 130 s on another
+ * with 2 cores. */
+static void pods_of_a_vm_add_up_while_it_moves(void **state)
+{
+	struct history *h = vm_history("1040");
+
+	(void)state;
+	for (int s = 100; s <= 140; s += 2) {
+		add_vm(h, run_a, s <= 120 ? "p1" : NULL, s, s - 100);
+	}
+	for (int s = 100; s <= 140; s += 2) {
+		add_vm(h, run_b, s >= 110 && s <= 130 ? "p2" : NULL, s,
+			2 * (s - 110));
+	}
+	assert_value(h, 0, 1);
+	assert_value(h, 1, 3);
+	assert_value(h, 2, 2);
+	assert_value(h, 3, NAN);
+	assert_true(history_value(h, 1, 3) < 2.01);
+	assert_int_equal(history_value(h, 0, 2), 4096);
+	assert_int_equal(history_value(h, 1, 2), 2 * 4096);
+	assert_true(history_value(h, 1, 1) < 0.01);
+	history_free(h);
+}
+
+/* It stops and starts elsewhere within a row: nothing is added up. */
+static void pods_one_after_the_other_do_not_add_up(void **state)
+{
+	struct history *h = vm_history("1010");
+
+	(void)state;
+	for (int s = 100; s <= 104; s += 2) {
+		add_vm(h, run_a, "p1", s, s);
+	}
+	for (int s = 106; s <= 110; s += 2) {
+		add_vm(h, run_b, "p2", s, 2 * s);
+	}
+	assert_value(h, 0, (4 * 1 + 4 * 2) / 8.0);
+	history_free(h);
+}
+
+static void long_ones_are_written_in_parts(void **state)
+{
+	struct history *h = history_of("1000", "11000", "1");
+	struct history_text text = { .history = h, .name = "n1" };
+	scoped_buffer struct buffer out = BUFFER_MAX(1 << 20);
+	size_t parts = 1;
+
+	(void)state;
+	while (body_write_history(&out, &text)) {
+		assert_true(out.len < parts * 66000);
+		parts++;
+	}
+	assert_true(parts >= 3);
+	assert_non_null(strstr(out.data, "[10999,null,null]]}\n"));
+	assert_false(out.overflowed);
 	history_free(h);
 }
 
@@ -181,6 +303,10 @@ int main(void)
 		cmocka_unit_test(another_run_begins_anew),
 		cmocka_unit_test(what_is_outside_counts_for_nothing),
 		cmocka_unit_test(reads_a_little_beyond_its_ends),
+		cmocka_unit_test(rollups_count_by_the_time_they_cover),
+		cmocka_unit_test(pods_of_a_vm_add_up_while_it_moves),
+		cmocka_unit_test(pods_one_after_the_other_do_not_add_up),
+		cmocka_unit_test(long_ones_are_written_in_parts),
 		cmocka_unit_test(is_written_as_json_and_csv),
 	};
 

@@ -1,12 +1,19 @@
 #include "aggregator/query.h"
 
+#include "lib/memory.h"
 #include "tests/support/cm.h"
 
 #include <errno.h>
 #include <string.h>
 
 static const uint64_t second = 1000000;
-static const uint64_t now = UINT64_C(1795226696563199);
+#define now UINT64_C(1795226696563199)
+
+#define DAY_US UINT64_C(86400000000)
+
+static const struct query_about about = { .now_us = now,
+	.interval_us = 2000000,
+	.retention_us = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
 
 static void reads_times(void **state)
 {
@@ -73,7 +80,7 @@ static struct query parse(const struct query_texts *texts)
 	struct query query = { 0 };
 	struct error err = { 0 };
 
-	if (query_parse(&query, texts, now, 2 * second, &err) < 0) {
+	if (query_parse(&query, texts, &about, &err) < 0) {
 		fail_msg("%s", err.text);
 	}
 	return query;
@@ -89,7 +96,7 @@ static void fills_in_what_was_not_given(void **state)
 	assert_int_equal(q.step_us, 5 * second);
 	assert_int_equal(query_row_count(&q), 720);
 	assert_true(q.field_count > 3);
-	assert_ptr_equal(q.fields[0], load_field_find("cpu.used_cores"));
+	assert_string_equal(q.fields[0].name, "cpu.used_cores");
 }
 
 static void the_default_step_is_no_less_than_the_interval(void **state)
@@ -145,9 +152,10 @@ static void finds_fields_with_and_without_group(void **state)
 
 	(void)state;
 	assert_int_equal(q.field_count, 3);
-	assert_ptr_equal(q.fields[0], load_field_find("cpu.used_cores"));
-	assert_ptr_equal(q.fields[1], load_field_find("memory.pressure_some"));
-	assert_ptr_equal(q.fields[2], load_field_find("memory.total_bytes"));
+	assert_string_equal(q.fields[0].name, "cpu.used_cores");
+	assert_string_equal(q.fields[1].name, "memory.pressure_some");
+	assert_int_equal(q.fields[1].figure, ROLLUP_memory_pressure_some);
+	assert_string_equal(q.fields[2].name, "memory.total_bytes");
 }
 
 static void assert_refused(const struct query_texts *texts, const char *reason)
@@ -155,8 +163,7 @@ static void assert_refused(const struct query_texts *texts, const char *reason)
 	struct query query = { .step_us = 9 };
 	struct error err = { 0 };
 
-	assert_int_equal(query_parse(&query, texts, now, 2 * second, &err),
-		-EINVAL);
+	assert_int_equal(query_parse(&query, texts, &about, &err), -EINVAL);
 	if (strstr(err.text, reason) == NULL) {
 		fail_msg("'%s' lacks '%s'", err.text, reason);
 	}
@@ -209,7 +216,99 @@ static void takes_as_many_rows_as_promised(void **state)
 	(void)state;
 	assert_int_equal(query_row_count(&q), QUERY_ROWS_MAX);
 	texts.to = "1795011000.1";
-	assert_int_equal(query_parse(&q, &texts, now, second, &err), -EINVAL);
+	assert_int_equal(query_parse(&q, &texts, &about, &err), -EINVAL);
+}
+
+static void finds_what_a_field_is_to_say(void **state)
+{
+	struct query q = parse(&(struct query_texts){
+		.fields = "used_cores_max,cpu.used_cores_p95,cores" });
+
+	(void)state;
+	assert_string_equal(q.fields[0].name, "cpu.used_cores_max");
+	assert_int_equal(q.fields[0].stat, QUERY_MAX);
+	assert_int_equal(q.fields[0].figure, ROLLUP_cpu_used_cores);
+	assert_string_equal(q.fields[1].name, "cpu.used_cores_p95");
+	assert_int_equal(q.fields[1].stat, QUERY_P95);
+	assert_int_equal(q.fields[2].stat, QUERY_MEAN);
+	assert_false(q.fields[2].is_sum);
+	/* Percentiles are those of minutes at the finest. */
+	assert_int_equal(q.tier, STORE_1M);
+	assert_int_equal(q.step_us, 60 * second);
+}
+
+static void a_vm_has_fields_of_its_own(void **state)
+{
+	struct query_about of_vm = about;
+	struct query_texts texts = { 0 };
+	struct query q;
+
+	(void)state;
+	of_vm.is_vm = true;
+	assert_int_equal(query_parse(&q, &texts, &of_vm, NULL), 0);
+	assert_int_equal(q.field_count, ROLLUP_VM_FIELDS);
+	assert_string_equal(q.fields[0].name, "used_cores");
+	assert_true(q.fields[0].is_sum);
+	assert_string_equal(q.fields[1].name, "contention");
+	assert_false(q.fields[1].is_sum);
+	texts.fields = "memory_bytes_p95";
+	assert_int_equal(query_parse(&q, &texts, &of_vm, NULL), 0);
+	assert_int_equal(q.fields[0].figure, ROLLUP_VM_MEMORY_BYTES);
+	texts.fields = "cpu.used_cores";
+	assert_int_equal(query_parse(&q, &texts, &of_vm, NULL), -EINVAL);
+}
+
+static void picks_the_tier_that_reaches_and_fits(void **state)
+{
+	static const struct {
+		uint64_t ago_s;
+		const char *step;
+		enum store_tier tier;
+		uint64_t step_s, rows;
+	} cases[] = {
+		{ 600, "5s", STORE_RAW, 5, 120 },
+		{ 600, "90s", STORE_RAW, 90, 7 },
+		{ 600, "60s", STORE_1M, 60, 11 },
+		{ 600, "2m", STORE_1M, 120, 6 },
+		{ 86400, "90m", STORE_1M, 5400, 17 },
+		{ 86400, "1h", STORE_1H, 3600, 25 },
+		{ 86400, "1d", STORE_1H, 86400, 2 },
+		{ 7 * 86400, "100s", STORE_RAW, 100, 6048 },
+		{ 8 * 86400, "100s", STORE_1M, 120, 5761 },
+		{ 31 * 86400, "5m", STORE_1H, 3600, 745 },
+		/* Further back than anything is kept. */
+		{ 500 * 86400, "2h", STORE_1H, 7200, 6001 },
+		/* Not too many rows any more. */
+		{ 40 * 86400, "5s", STORE_1H, 3600, 961 },
+	};
+	struct query_about kept = about;
+
+	(void)state;
+	kept.retention_us[STORE_RAW] = 7 * DAY_US;
+	kept.retention_us[STORE_1M] = 30 * DAY_US;
+	kept.retention_us[STORE_1H] = 400 * DAY_US;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		scoped_free char *from = xasprintf("%llu",
+			(unsigned long long)(now / second - cases[i].ago_s));
+		struct query_texts texts = { .from = from,
+			.to = "1795226696",
+			.step = cases[i].step };
+		struct query q;
+
+		assert_int_equal(query_parse(&q, &texts, &kept, NULL), 0);
+		if (q.tier != cases[i].tier ||
+			q.step_us != cases[i].step_s * second ||
+			query_row_count(&q) != cases[i].rows) {
+			fail_msg("case %zu: tier %d, step %llu us, %zu rows", i,
+				(int)q.tier, (unsigned long long)q.step_us,
+				query_row_count(&q));
+		}
+		assert_true(q.from_us %
+				(cases[i].tier == STORE_RAW
+						? second
+						: query_tier_us(q.tier)) ==
+			0);
+	}
 }
 
 int main(void)
@@ -222,6 +321,9 @@ int main(void)
 		cmocka_unit_test(the_default_step_gives_few_rows),
 		cmocka_unit_test(reads_steps),
 		cmocka_unit_test(finds_fields_with_and_without_group),
+		cmocka_unit_test(finds_what_a_field_is_to_say),
+		cmocka_unit_test(a_vm_has_fields_of_its_own),
+		cmocka_unit_test(picks_the_tier_that_reaches_and_fits),
 		cmocka_unit_test(refuses_with_a_reason),
 		cmocka_unit_test(takes_as_many_rows_as_promised),
 	};
