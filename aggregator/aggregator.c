@@ -6,6 +6,7 @@
 #include "aggregator/intake.h"
 #include "aggregator/launchers.h"
 #include "aggregator/live.h"
+#include "aggregator/profiles.h"
 #include "aggregator/review.h"
 #include "aggregator/store.h"
 #include "kube/config.h"
@@ -44,6 +45,7 @@ struct aggregator {
 	struct live *live;
 	struct store *store;
 	struct review *review; /* NULL: nobody has to be asked */
+	struct profiles *profiles;
 	struct intake *intake;
 	struct mq_server *mq;
 	struct httpd *http, *health;
@@ -305,7 +307,10 @@ static void open_store(struct aggregator *a)
 	a->store = store_new(uv, &options);
 	a->intake = intake_new(uv, a->live, a->store,
 		a->config->wire_auth == AUTH_KUBERNETES ? a->review : NULL);
+	a->profiles = profiles_new(a->store);
+	intake_set_profiles(a->intake, a->profiles);
 	a->api = (struct api){
+		.profiles = a->profiles,
 		.live = a->live,
 		.store = a->store,
 		.identities = a->launchers == NULL ? NULL : a->identities,
@@ -389,6 +394,7 @@ int aggregator_run(const struct config *config)
 	loop_run(a.loop);
 	loop_free(a.loop);
 	review_free(a.review);
+	profiles_free(a.profiles);
 	live_free(a.live);
 	identities_free(a.identities);
 	return a.has_failed ? 1 : 0;

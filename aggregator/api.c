@@ -4,6 +4,7 @@
 #include "aggregator/api_decisions.h"
 #include "aggregator/api_history.h"
 #include "aggregator/api_list.h"
+#include "aggregator/api_vm.h"
 #include "aggregator/identity.h"
 #include "aggregator/vms.h"
 #include "aggregator/watcher.h"
@@ -136,29 +137,6 @@ void api_refuse_vm(const struct api *api, struct http_request *request,
 	}
 }
 
-static void serve_named_vm(struct api *api, struct http_request *request,
-	const struct api_vm *vm)
-{
-	scoped_buffer struct buffer body = BUFFER_MAX(API_BODY_MAX);
-	const struct vms_view view = { api->live, api->identities,
-		clock_monotonic_us() };
-	struct json j = json_into(&body);
-
-	if (!vm->is_running) {
-		api_refuse_vm(api, request, vm);
-		return;
-	}
-	json_object(&j, NULL);
-	json_string(&j, "namespace", vm->namespace);
-	json_string(&j, "name", vm->name);
-	json_array(&j, "pods");
-	(void)vms_write_named(&j, &view, vm->namespace, vm->name);
-	json_array_end(&j);
-	json_object_end(&j);
-	buffer_char(&body, '\n');
-	api_reply_body(request, api_json, &body);
-}
-
 /* "NAMESPACE/NAME" or "NAMESPACE/NAME/history". */
 static void serve_vm(struct api *api, struct http_request *request,
 	const char *rest)
@@ -184,7 +162,7 @@ static void serve_vm(struct api *api, struct http_request *request,
 		&(struct vms_view){ api->live, api->identities, 0 }, namespace,
 		vm_name);
 	if (*end == '\0') {
-		serve_named_vm(api, request, &vm);
+		api_serve_vm(api, &vm, request);
 	} else {
 		api_serve_vm_history(api, &vm, request);
 	}

@@ -7,9 +7,12 @@
 #include "lib/buffer.h"
 #include "lib/httpd.h"
 
+struct profiles;
+
 struct api {
 	const struct live *live;
 	struct store *store;
+	struct profiles *profiles;
 	const struct identities *identities; /* NULL: nobody says */
 	const struct intake *intake;	     /* NULL: nothing is counted */
 	size_t metrics_vms;		     /* VMs with series in /metrics */

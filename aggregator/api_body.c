@@ -1,5 +1,6 @@
 #include "aggregator/api_body.h"
 
+#include "aggregator/vm_profile.h"
 #include "lib/decimal.h"
 #include "lib/json.h"
 #include "lib/memory.h"
@@ -138,6 +139,24 @@ void body_write_node(struct json *j, const struct live_node *node,
 	write_vms(j, &load);
 	json_object_end(j);
 	node_load_fini(&load);
+}
+
+void body_write_profile(struct json *j, const char *key,
+	const struct profile_request *vm, const struct vm_past *past)
+{
+	json_object(j, key);
+	json_string(j, "namespace", vm->namespace);
+	json_string(j, "name", vm->name);
+	json_unsigned(j, "days", VM_PROFILE_DAYS);
+#define X(field) json_number(j, #field, past->field);
+	PROFILE_FIELDS(X)
+#undef X
+	json_array(j, "mean_cores_by_hour");
+	for (size_t i = 0; i < PROFILE_HOURS; i++) {
+		json_number_or_null(j, NULL, past->mean_cores_by_hour[i]);
+	}
+	json_array_end(j);
+	json_object_end(j);
 }
 
 static uint64_t row_us(const struct query *query, size_t row)

@@ -5,6 +5,7 @@
 #include "aggregator/live.h"
 #include "lib/buffer.h"
 #include "lib/json.h"
+#include "proto/profile.h"
 
 #include <stdint.h>
 
@@ -17,6 +18,11 @@ void body_write_node(struct json *j, const struct live_node *node,
 
 /* The figures of a VM as members of the object that is open. */
 void body_write_vm_figures(struct json *j, const struct vm_load *vm);
+
+/* {"namespace","name","days","covered_s", figures, "mean_cores_by_hour":[24
+ * values or null]}, as an object of that key. */
+void body_write_profile(struct json *j, const char *key,
+	const struct profile_request *vm, const struct vm_past *past);
 
 /* A history on its way out, part by part. */
 struct history_text {

@@ -74,6 +74,8 @@ static void write_record(struct json *j, const struct decision_record *r)
 	json_unsigned(j, "nodes", r->nodes);
 	json_unsigned(j, "feasible", r->feasible);
 	json_number(j, "margin", r->margin);
+	json_number(j, "past_s", r->past_seconds);
+	json_number(j, "past_cores", r->past_cores);
 	json_string(j, "sentence", r->sentence);
 	json_array(j, "best");
 	for (size_t i = 0; i < r->best_count; i++) {

@@ -3,6 +3,7 @@
 #include "aggregator/admission.h"
 #include "aggregator/late.h"
 #include "aggregator/parking.h"
+#include "aggregator/profiles.h"
 #include "aggregator/snapshot.h"
 #include "lib/clock.h"
 #include "lib/log.h"
@@ -41,6 +42,7 @@ struct intake {
 	struct timer *ack_timer, *snapshot_timer;
 	struct log_topics refusals;
 	struct metrics_counts counts;
+	struct profiles *profiles; /* or NULL */
 };
 
 /* ---- replies ---- */
@@ -383,6 +385,39 @@ static void on_decisions(struct intake *intake, struct mq_request *request,
 		pending_new(intake, INTAKE_DECISIONS_US, 0));
 }
 
+/* ---- profiles ---- */
+
+static void on_profile(void *owner, const struct vm_past *past,
+	const struct error *err)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(4096);
+	struct vm_past unknown;
+
+	vm_past_init(&unknown);
+	wire_pack_profile(&out, err == NULL ? past : &unknown);
+	reply_buffer(owner, &out);
+}
+
+static void on_profile_request(struct intake *intake,
+	struct mq_request *request, const struct profile_request *asked)
+{
+	struct error error;
+
+	if (!admission_may_ask(intake->admission, request)) {
+		reply_ack(request, &(struct ack){ .need_hello = true });
+	} else if (intake->profiles == NULL) {
+		(void)error_set(&error, -ENOTSUP, "no profiles are kept");
+		refuse(intake, request, &error);
+	} else {
+		profiles_ask(intake->profiles, asked, on_profile, request);
+	}
+}
+
+void intake_set_profiles(struct intake *intake, struct profiles *profiles)
+{
+	intake->profiles = profiles;
+}
+
 /* ---- all ---- */
 
 void intake_serve(void *owner, struct mq_request *request, const uint8_t *bytes,
@@ -416,6 +451,9 @@ void intake_serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 		break;
 	case WIRE_DECISIONS:
 		on_decisions(intake, request, &message.decisions);
+		break;
+	case WIRE_PROFILE_REQUEST:
+		on_profile_request(intake, request, &message.profile);
 		break;
 	}
 	wire_request_fini(&message);

@@ -24,11 +24,15 @@ enum {
 };
 
 struct intake;
+struct profiles;
 
 /* live, store and review outlive it, but for the store after intake_stop().
  * review NULL: everyone may send and ask. */
 struct intake *intake_new(uv_loop_t *loop, struct live *live,
 	struct store *store, struct review *review);
+
+/* Whom profiles of VMs are asked of; without it none is known. */
+void intake_set_profiles(struct intake *intake, struct profiles *profiles);
 
 /* An mq_serve; owner is the intake. */
 void intake_serve(void *owner, struct mq_request *request, const uint8_t *bytes,

@@ -56,6 +56,8 @@ struct decision_record {
 	char chosen[REPORT_NODE_MAX]; /* "": no node */
 	uint32_t nodes, feasible;
 	double margin; /* points ahead of the next best; NAN: there is none */
+	/* Of the VM's own past that was counted in; NAN: there was none. */
+	double past_seconds, past_cores;
 	char sentence[DECISION_SENTENCE_MAX];
 	struct decision_candidate best[DECISION_BEST_MAX]; /* in order */
 	size_t best_count;

@@ -290,6 +290,10 @@ static int get_request(struct wire_request *out, const Plimsoll__Request *wire,
 		out->kind = WIRE_DECISIONS;
 		return wire_decisions_from(&out->decisions, wire->decisions,
 			err);
+	case PLIMSOLL__REQUEST__KIND_PROFILE:
+		out->kind = WIRE_PROFILE_REQUEST;
+		return wire_profile_request_from(&out->profile, wire->profile,
+			err);
 	case PLIMSOLL__REQUEST__KIND__NOT_SET:
 	default:
 		return error_set(err, -EBADMSG, "unknown kind of request");
@@ -357,6 +361,9 @@ static int get_reply(struct wire_reply *out, const Plimsoll__Reply *wire,
 		wire_get_shown(out->refused, sizeof(out->refused),
 			wire->refused->reason);
 		return 0;
+	case PLIMSOLL__REPLY__KIND_PROFILE:
+		out->kind = WIRE_PROFILE;
+		return wire_profile_from(&out->profile, wire->profile, err);
 	case PLIMSOLL__REPLY__KIND__NOT_SET:
 	default:
 		return error_set(err, -EBADMSG, "unknown kind of reply");

@@ -9,7 +9,7 @@
 #include "lib/error.h"
 #include "proto/decision.h"
 #include "proto/load.h"
-#include "proto/report.h"
+#include "proto/profile.h"
 
 enum {
 	WIRE_REPORTS_MAX = 1024, /* per batch */
@@ -77,6 +77,7 @@ enum wire_request_kind {
 	WIRE_BATCH,
 	WIRE_SNAPSHOT_REQUEST,
 	WIRE_DECISIONS, /* answered by an ack */
+	WIRE_PROFILE_REQUEST,
 };
 
 struct wire_request {
@@ -86,6 +87,7 @@ struct wire_request {
 		struct batch batch;
 		struct snapshot_request snapshot;
 		struct decision_batch decisions;
+		struct profile_request profile;
 	};
 };
 
@@ -109,6 +111,7 @@ enum wire_reply_kind {
 	WIRE_ACK,
 	WIRE_SNAPSHOT,
 	WIRE_REFUSED,
+	WIRE_PROFILE,
 };
 
 struct wire_reply {
@@ -118,15 +121,15 @@ struct wire_reply {
 		struct ack ack;
 		struct snapshot snapshot;
 		char refused[256]; /* the reason */
+		struct vm_past profile;
 	};
 };
 
-/* -EBADMSG, with the reason. wire_request_fini() releases the result. */
+/* -EBADMSG, with the reason. The _fini() release the results. */
 must_check int wire_unpack_request(struct wire_request *out,
 	const uint8_t *bytes, size_t len, struct error *err);
 void wire_request_fini(struct wire_request *request);
 
-/* -EBADMSG, with the reason. wire_reply_fini() releases the result. */
 must_check int wire_unpack_reply(struct wire_reply *out, const uint8_t *bytes,
 	size_t len, struct error *err);
 void wire_reply_fini(struct wire_reply *reply);
@@ -144,12 +147,10 @@ void wire_pack_ack(struct buffer *out, const struct ack *ack);
 void wire_pack_snapshot(struct buffer *out, const struct snapshot *snapshot);
 void wire_pack_refused(struct buffer *out, const char *reason);
 
-/* One report by itself, as the store keeps it. The same checks. */
+/* One report, or decision, by itself, as the store keeps it. The same checks. */
 void wire_pack_report(struct buffer *out, const struct report *report);
 must_check int wire_unpack_report(struct report *out, const uint8_t *bytes,
 	size_t len, struct error *err);
-
-/* One decision by itself, as senders and the store keep it. The same checks. */
 void wire_pack_decision(struct buffer *out,
 	const struct decision_record *record);
 must_check int wire_unpack_decision(struct decision_record *out,

@@ -26,6 +26,8 @@ static const struct wire_field age_fields[] = {
 
 static const struct wire_field record_fields[] = {
 	WIRE_FIELD(Plimsoll__Decision, decision_record, margin),
+	WIRE_FIELD(Plimsoll__Decision, decision_record, past_seconds),
+	WIRE_FIELD(Plimsoll__Decision, decision_record, past_cores),
 };
 
 /* ---- ours to wire ---- */

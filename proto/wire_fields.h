@@ -91,6 +91,12 @@ void wire_get_shown(char *out, size_t size, const char *text);
 must_check int wire_decisions_from(struct decision_batch *out,
 	const Plimsoll__DecisionBatch *wire, struct error *err);
 
+/* -EBADMSG. */
+must_check int wire_profile_request_from(struct profile_request *out,
+	const Plimsoll__ProfileRequest *wire, struct error *err);
+must_check int wire_profile_from(struct vm_past *out,
+	const Plimsoll__ProfileReply *wire, struct error *err);
+
 /* The snapshot message inside a Reply. */
 void wire_snapshot_append(struct buffer *out, const struct snapshot *snapshot);
 must_check int wire_snapshot_from(struct snapshot *out,

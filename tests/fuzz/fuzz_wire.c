@@ -82,6 +82,9 @@ static void pack_request(struct buffer *out, const struct wire_request *request)
 	case WIRE_DECISIONS:
 		pack_decisions(out, &request->decisions);
 		break;
+	case WIRE_PROFILE_REQUEST:
+		wire_pack_profile_request(out, &request->profile);
+		break;
 	}
 }
 
@@ -99,6 +102,9 @@ static void pack_reply(struct buffer *out, const struct wire_reply *reply)
 		break;
 	case WIRE_REFUSED:
 		wire_pack_refused(out, reply->refused);
+		break;
+	case WIRE_PROFILE:
+		wire_pack_profile(out, &reply->profile);
 		break;
 	}
 }

@@ -1,6 +1,7 @@
 #include "aggregator/api.h"
 
 #include "aggregator/identity.h"
+#include "aggregator/profiles.h"
 #include "lib/clock.h"
 #include "tests/unit/aggregator/scratch.h"
 
@@ -58,6 +59,7 @@ static int setup(void **state)
 	f->identities = identities_new();
 	f->live = live_new(42, f->identities);
 	f->api = (struct api){ .live = f->live,
+		.profiles = profiles_new(f->s->store),
 		.store = f->s->store,
 		.identities = f->identities,
 		.metrics_vms = 100,
@@ -83,6 +85,7 @@ static int teardown(void **state)
 	scratch_close(f->s);
 	httpd_close(f->httpd);
 	assert_int_equal(scratch_teardown(&scratch), 0);
+	profiles_free(f->api.profiles);
 	live_free(f->live);
 	identities_free(f->identities);
 	free(f);
@@ -319,6 +322,23 @@ static void gives_the_history_of_a_vm_that_is_gone(void **state)
 	assert_has(body, ",0.5,0,,\n");
 }
 
+static void gives_the_past_of_a_vm_that_is_gone(void **state)
+{
+	const char *body;
+
+	store_pod(*state, "n7", "p7", 0.5);
+	body = ask(*state, "GET", "/v1/vms/ns/vm", "*/*", 200);
+	assert_has(body,
+		"{\"namespace\":\"ns\",\"name\":\"vm\",\"pods\":[],"
+		"\"profile\":{\"namespace\":\"ns\",\"name\":\"vm\","
+		"\"days\":7,\"covered_s\":2,\"seconds\":");
+	assert_has(body, ",\"mean_cores\":0.5,\"stdev_cores\":0,");
+	assert_has(body, "\"mean_cores_by_hour\":[");
+	/* Another question within the same half minute is none for the disk. */
+	scratch_close(((struct fixture *)*state)->s);
+	(void)ask(*state, "GET", "/v1/vms/ns/vm", "*/*", 200);
+}
+
 static void a_vm_that_runs_and_is_not_stored_has_gaps_only(void **state)
 {
 	struct fixture *f = *state;
@@ -385,6 +405,7 @@ int main(void)
 		test(gives_history),
 		test(gives_history_as_csv),
 		test(gives_the_history_of_a_vm_that_is_gone),
+		test(gives_the_past_of_a_vm_that_is_gone),
 		test(a_vm_that_runs_and_is_not_stored_has_gaps_only),
 		test(says_what_is_wrong),
 	};

@@ -51,6 +51,8 @@ static struct decision_record *full_record(void)
 	r->nodes = 5000;
 	r->feasible = 4000;
 	r->margin = 1.25;
+	r->past_seconds = 7200;
+	r->past_cores = 0.25;
 	memset(r->sentence, 'x', sizeof(r->sentence) - 1);
 	r->best_count = DECISION_BEST_MAX;
 	for (size_t i = 0; i < r->best_count; i++) {
@@ -105,6 +107,10 @@ static void assert_same(const struct decision_record *a,
 	assert_int_equal(a->feasible, b->feasible);
 	assert_true(
 		isnan(a->margin) ? isnan(b->margin) : a->margin == b->margin);
+	assert_true(isnan(a->past_seconds)
+			? isnan(b->past_seconds)
+			: a->past_seconds == b->past_seconds &&
+				a->past_cores == b->past_cores);
 	assert_string_equal(a->sentence, b->sentence);
 	assert_int_equal(a->best_count, b->best_count);
 	for (size_t i = 0; i < a->best_count; i++) {

@@ -1,0 +1,235 @@
+#include "aggregator/profiles.h"
+
+#include "aggregator/store.h"
+#include "aggregator/vm_profile.h"
+#include "lib/clock.h"
+#include "lib/map.h"
+#include "lib/memory.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+struct asker {
+	STAILQ_ENTRY(asker) link;
+	profiles_done done;
+	void *owner;
+};
+
+enum state { WAITING, RUNNING, SETTLED };
+
+struct entry {
+	TAILQ_ENTRY(entry) link;
+	struct profiles *profiles;
+	struct profile_request request;
+	char *key; /* namespace/name */
+	enum state state;
+	STAILQ_HEAD(, asker) askers;
+	struct vm_profile *profile; /* the reader's while it runs */
+	uint64_t until_us;	    /* SETTLED: to be forgotten */
+	struct vm_past past;
+	struct error error; /* code 0: past is known */
+};
+
+TAILQ_HEAD(entries, entry);
+
+struct profiles {
+	struct store *store;
+	struct map by_key;
+	struct entries waiting, settled; /* oldest first */
+	size_t running;
+};
+
+struct profiles *profiles_new(struct store *store)
+{
+	struct profiles *profiles = xcalloc(1, sizeof(*profiles));
+
+	profiles->store = store;
+	TAILQ_INIT(&profiles->waiting);
+	TAILQ_INIT(&profiles->settled);
+	return profiles;
+}
+
+/* It is in no list. */
+static void entry_free(struct entry *entry)
+{
+	vm_profile_free(entry->profile);
+	free(entry->key);
+	free(entry);
+}
+
+static void forget(struct profiles *profiles, struct entry *entry)
+{
+	TAILQ_REMOVE(&profiles->settled, entry, link);
+	(void)map_remove(&profiles->by_key, entry->key);
+	entry_free(entry);
+}
+
+static void forget_old(struct profiles *profiles, uint64_t now_us)
+{
+	struct entry *oldest = TAILQ_FIRST(&profiles->settled);
+
+	while (oldest != NULL &&
+		(oldest->until_us <= now_us ||
+			profiles->by_key.count >= PROFILES_MAX)) {
+		forget(profiles, oldest);
+		oldest = TAILQ_FIRST(&profiles->settled);
+	}
+}
+
+static void tell(const struct entry *entry, profiles_done done, void *owner)
+{
+	if (entry->error.code == 0) {
+		done(owner, &entry->past, NULL);
+	} else {
+		done(owner, NULL, &entry->error);
+	}
+}
+
+static void run_waiting(struct profiles *profiles);
+
+/* The entry is in no list; an asker may ask more, so it is settled first. What
+ * went wrong in the store may go well the next time. */
+static void settle(struct entry *entry)
+{
+	struct profiles *profiles = entry->profiles;
+	bool is_kept = entry->error.code == 0 || entry->error.code == -ENOENT;
+	struct entry said = *entry;
+
+	STAILQ_INIT(&said.askers);
+	STAILQ_CONCAT(&said.askers, &entry->askers);
+	entry->state = SETTLED;
+	entry->until_us = is_kept ? clock_monotonic_us() + PROFILES_KEPT_US : 0;
+	TAILQ_INSERT_TAIL(&profiles->settled, entry, link);
+	if (!is_kept) {
+		forget(profiles, entry);
+	}
+	while (!STAILQ_EMPTY(&said.askers)) {
+		struct asker *asker = STAILQ_FIRST(&said.askers);
+
+		STAILQ_REMOVE_HEAD(&said.askers, link);
+		tell(&said, asker->done, asker->owner);
+		free(asker);
+	}
+}
+
+/* On the reader's thread. */
+static bool on_minute(void *owner, const struct store_rollup *rollup)
+{
+	struct entry *entry = owner;
+
+	vm_profile_add(entry->profile, rollup->row);
+	return true;
+}
+
+static void on_done(void *owner, const struct error *err)
+{
+	struct entry *entry = owner;
+	struct profiles *profiles = entry->profiles;
+
+	if (err != NULL) {
+		entry->error = *err;
+	} else {
+		vm_profile_fill(&entry->past, entry->profile);
+	}
+	vm_profile_free(take_ptr(entry->profile));
+	profiles->running--;
+	settle(entry);
+	run_waiting(profiles);
+}
+
+static void run(struct entry *entry)
+{
+	uint64_t now_ms = clock_wall_us() / 1000;
+	struct store_read read = { .tier = STORE_1M,
+		.to_ms = now_ms + 1,
+		.rollup = on_minute,
+		.done = on_done,
+		.owner = entry };
+
+	entry->state = RUNNING;
+	entry->profile = vm_profile_new(now_ms);
+	read.from_ms = vm_profile_from_ms(entry->profile);
+	(void)snprintf(read.namespace, sizeof(read.namespace), "%s",
+		entry->request.namespace);
+	(void)snprintf(read.name, sizeof(read.name), "%s", entry->request.name);
+	if (store_query(entry->profiles->store, &read, &entry->error) < 0) {
+		vm_profile_free(take_ptr(entry->profile));
+		settle(entry);
+		return;
+	}
+	entry->profiles->running++;
+}
+
+static void run_waiting(struct profiles *profiles)
+{
+	struct entry *first = TAILQ_FIRST(&profiles->waiting);
+
+	while (first != NULL && profiles->running < PROFILES_RUNNING) {
+		TAILQ_REMOVE(&profiles->waiting, first, link);
+		run(first);
+		first = TAILQ_FIRST(&profiles->waiting);
+	}
+}
+
+static struct entry *add(struct profiles *profiles,
+	const struct profile_request *request, char *key)
+{
+	struct entry *entry = xcalloc(1, sizeof(*entry));
+
+	entry->profiles = profiles;
+	entry->request = *request;
+	entry->key = key;
+	STAILQ_INIT(&entry->askers);
+	(void)map_put(&profiles->by_key, key, entry);
+	TAILQ_INSERT_TAIL(&profiles->waiting, entry, link);
+	return entry;
+}
+
+void profiles_ask(struct profiles *profiles,
+	const struct profile_request *request, profiles_done done, void *owner)
+{
+	char *key = xasprintf("%s/%s", request->namespace, request->name);
+	struct entry *entry;
+	struct asker *asker;
+	struct error error;
+
+	forget_old(profiles, clock_monotonic_us());
+	entry = map_get(&profiles->by_key, key);
+	if (entry != NULL && entry->state == SETTLED) {
+		free(key);
+		tell(entry, done, owner);
+		return;
+	}
+	if (entry == NULL && profiles->by_key.count >= PROFILES_MAX) {
+		free(key);
+		(void)error_set(&error, -EBUSY,
+			"%d profiles are waiting already", PROFILES_MAX);
+		done(owner, NULL, &error);
+		return;
+	}
+	if (entry == NULL) {
+		entry = add(profiles, request, key);
+	} else {
+		free(key);
+	}
+	asker = xcalloc(1, sizeof(*asker));
+	asker->done = done;
+	asker->owner = owner;
+	STAILQ_INSERT_TAIL(&entry->askers, asker, link);
+	run_waiting(profiles);
+}
+
+void profiles_free(struct profiles *profiles)
+{
+	if (profiles == NULL) {
+		return;
+	}
+	while (!TAILQ_EMPTY(&profiles->settled)) {
+		forget(profiles, TAILQ_FIRST(&profiles->settled));
+	}
+	map_fini(&profiles->by_key);
+	free(profiles);
+}
