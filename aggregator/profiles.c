@@ -13,7 +13,7 @@
 #include <sys/queue.h>
 
 struct asker {
-	STAILQ_ENTRY(asker) link;
+	struct asker *next;
 	profiles_done done;
 	void *owner;
 };
@@ -26,7 +26,7 @@ struct entry {
 	struct profile_request request;
 	char *key; /* namespace/name */
 	enum state state;
-	STAILQ_HEAD(, asker) askers;
+	struct asker *askers;	    /* none once settled */
 	struct vm_profile *profile; /* the reader's while it runs */
 	uint64_t until_us;	    /* SETTLED: to be forgotten */
 	struct vm_past past;
@@ -79,40 +79,41 @@ static void forget_old(struct profiles *profiles, uint64_t now_us)
 	}
 }
 
-static void tell(const struct entry *entry, profiles_done done, void *owner)
+/* answer is a copy: who asks may ask more, which may forget the entry. */
+static void tell(const struct entry *answer, struct asker *asker)
 {
-	if (entry->error.code == 0) {
-		done(owner, &entry->past, NULL);
-	} else {
-		done(owner, NULL, &entry->error);
+	const struct error *err =
+		answer->error.code == 0 ? NULL : &answer->error;
+
+	while (asker != NULL) {
+		struct asker *next = asker->next;
+
+		asker->done(asker->owner, err == NULL ? &answer->past : NULL,
+			err);
+		free(asker);
+		asker = next;
 	}
 }
 
 static void run_waiting(struct profiles *profiles);
 
-/* The entry is in no list; an asker may ask more, so it is settled first. What
- * went wrong in the store may go well the next time. */
+/* The entry is in no list. What went wrong in the store may go well the next
+ * time. */
 static void settle(struct entry *entry)
 {
 	struct profiles *profiles = entry->profiles;
-	bool is_kept = entry->error.code == 0 || entry->error.code == -ENOENT;
-	struct entry said = *entry;
+	bool is_known = entry->error.code == 0;
+	struct asker *askers = take_ptr(entry->askers);
+	const struct entry answer = *entry;
 
-	STAILQ_INIT(&said.askers);
-	STAILQ_CONCAT(&said.askers, &entry->askers);
 	entry->state = SETTLED;
-	entry->until_us = is_kept ? clock_monotonic_us() + PROFILES_KEPT_US : 0;
+	entry->until_us = clock_monotonic_us() +
+		(is_known ? PROFILES_KEPT_US : PROFILES_UNKNOWN_US);
 	TAILQ_INSERT_TAIL(&profiles->settled, entry, link);
-	if (!is_kept) {
+	if (!is_known && answer.error.code != -ENOENT) {
 		forget(profiles, entry);
 	}
-	while (!STAILQ_EMPTY(&said.askers)) {
-		struct asker *asker = STAILQ_FIRST(&said.askers);
-
-		STAILQ_REMOVE_HEAD(&said.askers, link);
-		tell(&said, asker->done, asker->owner);
-		free(asker);
-	}
+	tell(&answer, askers);
 }
 
 /* On the reader's thread. */
@@ -182,44 +183,62 @@ static struct entry *add(struct profiles *profiles,
 	entry->profiles = profiles;
 	entry->request = *request;
 	entry->key = key;
-	STAILQ_INIT(&entry->askers);
 	(void)map_put(&profiles->by_key, key, entry);
 	TAILQ_INSERT_TAIL(&profiles->waiting, entry, link);
 	return entry;
 }
 
+/* The entry to wait at; NULL: there are too many. Takes key. */
+static struct entry *find_or_add(struct profiles *profiles,
+	const struct profile_request *request, char *key)
+{
+	struct entry *entry = map_get(&profiles->by_key, key);
+
+	if (entry != NULL && entry->state == SETTLED &&
+		entry->until_us <= clock_monotonic_us()) {
+		forget(profiles, take_ptr(entry));
+	}
+	if (entry == NULL && profiles->by_key.count < PROFILES_MAX) {
+		return add(profiles, request, key);
+	}
+	free(key);
+	return entry;
+}
+
+static void add_asker(struct entry *entry, profiles_done done, void *owner)
+{
+	struct asker **end = &entry->askers;
+	struct asker *asker = xcalloc(1, sizeof(*asker));
+
+	while (*end != NULL) {
+		end = &(*end)->next;
+	}
+	asker->done = done;
+	asker->owner = owner;
+	*end = asker;
+}
+
 void profiles_ask(struct profiles *profiles,
 	const struct profile_request *request, profiles_done done, void *owner)
 {
-	char *key = xasprintf("%s/%s", request->namespace, request->name);
 	struct entry *entry;
-	struct asker *asker;
 	struct error error;
 
 	forget_old(profiles, clock_monotonic_us());
-	entry = map_get(&profiles->by_key, key);
-	if (entry != NULL && entry->state == SETTLED) {
-		free(key);
-		tell(entry, done, owner);
-		return;
-	}
-	if (entry == NULL && profiles->by_key.count >= PROFILES_MAX) {
-		free(key);
+	entry = find_or_add(profiles, request,
+		xasprintf("%s/%s", request->namespace, request->name));
+	if (entry == NULL) {
 		(void)error_set(&error, -EBUSY,
 			"%d profiles are waiting already", PROFILES_MAX);
 		done(owner, NULL, &error);
-		return;
-	}
-	if (entry == NULL) {
-		entry = add(profiles, request, key);
+	} else if (entry->state == SETTLED && entry->error.code == 0) {
+		done(owner, &entry->past, NULL);
+	} else if (entry->state == SETTLED) {
+		done(owner, NULL, &entry->error);
 	} else {
-		free(key);
+		add_asker(entry, done, owner);
+		run_waiting(profiles);
 	}
-	asker = xcalloc(1, sizeof(*asker));
-	asker->done = done;
-	asker->owner = owner;
-	STAILQ_INSERT_TAIL(&entry->askers, asker, link);
-	run_waiting(profiles);
 }
 
 void profiles_free(struct profiles *profiles)

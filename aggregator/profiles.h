@@ -16,8 +16,9 @@ enum {
 	PROFILES_RUNNING = 2,
 };
 
-/* How long an answer may be given again. */
-#define PROFILES_KEPT_US UINT64_C(30000000)
+/* How long an answer may be given again, and that there is none. */
+#define PROFILES_KEPT_US UINT64_C(10000000)
+#define PROFILES_UNKNOWN_US UINT64_C(5000000)
 
 /* past is borrowed. err is NULL, or says why there is none: -ENOENT where the
  * store knows no such VM. */

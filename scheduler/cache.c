@@ -210,6 +210,11 @@ static struct placed *unplace(struct cache *cache, const char *uid)
 	}
 	node = find_node(cache, placed->node);
 	if (node != NULL) {
+		const struct vm_profile *past = node_past(node, uid);
+
+		if (past != NULL) {
+			placed->pod->past = *past;
+		}
 		cluster_unplace(&cache->cluster, node, placed->pod);
 	}
 	return placed;
@@ -223,6 +228,10 @@ void cache_put_pod(struct cache *cache, struct pod *pod, int64_t bound_us)
 	/* We know better than the API's seconds when we bound it. */
 	if (old != NULL && strcmp(old->node, pod->node_name) == 0) {
 		bound_us = old->bound_us;
+	}
+	/* The pod's text says nothing of what was learned of its VM. */
+	if (old != NULL) {
+		pod->past = old->pod->past;
 	}
 	placed_free(old);
 	*placed = (struct placed){

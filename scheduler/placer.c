@@ -13,6 +13,7 @@
 #include "scheduler/loads.h"
 #include "scheduler/notice.h"
 #include "scheduler/outage.h"
+#include "scheduler/pasts.h"
 #include "scheduler/prebind.h"
 #include "scheduler/queue.h"
 #include "scheduler/record.h"
@@ -40,6 +41,7 @@ struct placer {
 	struct decision decision;
 	struct feed *feed;
 	struct loads *loads;
+	struct pasts *pasts;
 	struct records *records;
 	struct decision_record record; /* of the decision being made */
 	struct binder *binder;
@@ -121,6 +123,9 @@ static bool place_next(struct placer *placer, int64_t now)
 
 	if (waiting == NULL) {
 		return false;
+	}
+	if (!pasts_may_place(placer->pasts, waiting, now)) {
+		return true; /* others first */
 	}
 	decide(&placer->decision, waiting->pod, &placer->cache.cluster,
 		&(struct filter_options)FILTER_DEFAULTS, now);
@@ -327,6 +332,11 @@ static void on_change(void *owner)
 	kick(placer);
 }
 
+static void on_past(void *owner)
+{
+	kick(owner);
+}
+
 static void on_synced(void *owner)
 {
 	struct placer *placer = owner;
@@ -379,7 +389,18 @@ int placer_new(struct placer **out, uv_loop_t *loop, struct kube_client *client,
 		r = records_new(&placer->records, loop, &config->aggregators,
 			&config->dial, err);
 	}
+	if (r == 0) {
+		r = pasts_new(&placer->pasts, loop,
+			&(struct pasts_options){ .aggregators =
+							 &config->aggregators,
+				.dial = &config->dial,
+				.on_answer = on_past,
+				.owner = placer,
+				.queue = &placer->queue },
+			err);
+	}
 	if (r < 0) {
+		records_close(placer->records);
 		loads_close(placer->loads);
 		cache_fini(&placer->cache);
 		free(placer);
@@ -436,6 +457,7 @@ void placer_close(struct placer *placer)
 	}
 	feed_close(placer->feed);
 	loads_close(placer->loads);
+	pasts_close(placer->pasts);
 	records_close(placer->records);
 	binder_close(placer->binder);
 	prebind_close(placer->prebind);

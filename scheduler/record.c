@@ -75,7 +75,13 @@ void record_from(struct decision_record *out, const struct decision *decision,
 			? NAN
 			: d->best[0].score.total - d->best[1].score.total,
 		.best_count = d->best_count,
+		.past_seconds = NAN,
+		.past_cores = NAN,
 	};
+	if (d->pod->past.seconds > 0) {
+		out->past_seconds = d->pod->past.seconds;
+		out->past_cores = d->pod->past.mean_cores;
+	}
 	(void)snprintf(out->namespace, sizeof(out->namespace), "%s",
 		d->pod->namespace);
 	(void)snprintf(out->pod, sizeof(out->pod), "%s", d->pod->name);

@@ -334,7 +334,7 @@ static void gives_the_past_of_a_vm_that_is_gone(void **state)
 		"\"days\":7,\"covered_s\":2,\"seconds\":");
 	assert_has(body, ",\"mean_cores\":0.5,\"stdev_cores\":0,");
 	assert_has(body, "\"mean_cores_by_hour\":[");
-	/* Another question within the same half minute is none for the disk. */
+	/* Another question within some seconds is none for the disk. */
 	scratch_close(((struct fixture *)*state)->s);
 	(void)ask(*state, "GET", "/v1/vms/ns/vm", "*/*", 200);
 }

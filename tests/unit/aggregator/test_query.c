@@ -258,14 +258,40 @@ static void a_vm_has_fields_of_its_own(void **state)
 	assert_int_equal(query_parse(&q, &texts, &of_vm, NULL), -EINVAL);
 }
 
+#define DAY_S UINT64_C(86400)
+
+struct tier_case {
+	uint64_t ago_s;
+	const char *step;
+	enum store_tier tier;
+	uint64_t step_s, rows;
+};
+
+static void assert_tier(const struct tier_case *c,
+	const struct query_about *kept)
+{
+	scoped_free char *from = xasprintf("%llu",
+		(unsigned long long)(now / second - c->ago_s));
+	struct query_texts texts = { .from = from,
+		.to = "1795226696",
+		.step = c->step };
+	uint64_t row_us =
+		c->tier == STORE_RAW ? second : query_tier_us(c->tier);
+	struct query q;
+
+	assert_int_equal(query_parse(&q, &texts, kept, NULL), 0);
+	if (q.tier != c->tier || q.step_us != c->step_s * second ||
+		query_row_count(&q) != c->rows) {
+		fail_msg("%s back to %s: tier %d, step %llu us, %zu rows",
+			c->step, from, (int)q.tier,
+			(unsigned long long)q.step_us, query_row_count(&q));
+	}
+	assert_int_equal(q.from_us % row_us, 0);
+}
+
 static void picks_the_tier_that_reaches_and_fits(void **state)
 {
-	static const struct {
-		uint64_t ago_s;
-		const char *step;
-		enum store_tier tier;
-		uint64_t step_s, rows;
-	} cases[] = {
+	static const struct tier_case cases[] = {
 		{ 600, "5s", STORE_RAW, 5, 120 },
 		{ 600, "90s", STORE_RAW, 90, 7 },
 		{ 600, "60s", STORE_1M, 60, 11 },
@@ -273,13 +299,13 @@ static void picks_the_tier_that_reaches_and_fits(void **state)
 		{ 86400, "90m", STORE_1M, 5400, 17 },
 		{ 86400, "1h", STORE_1H, 3600, 25 },
 		{ 86400, "1d", STORE_1H, 86400, 2 },
-		{ 7 * 86400, "100s", STORE_RAW, 100, 6048 },
-		{ 8 * 86400, "100s", STORE_1M, 120, 5761 },
-		{ 31 * 86400, "5m", STORE_1H, 3600, 745 },
+		{ 7 * DAY_S, "100s", STORE_RAW, 100, 6048 },
+		{ 8 * DAY_S, "100s", STORE_1M, 120, 5761 },
+		{ 31 * DAY_S, "5m", STORE_1H, 3600, 745 },
 		/* Further back than anything is kept. */
-		{ 500 * 86400, "2h", STORE_1H, 7200, 6001 },
+		{ 500 * DAY_S, "2h", STORE_1H, 7200, 6001 },
 		/* Not too many rows any more. */
-		{ 40 * 86400, "5s", STORE_1H, 3600, 961 },
+		{ 40 * DAY_S, "5s", STORE_1H, 3600, 961 },
 	};
 	struct query_about kept = about;
 
@@ -288,26 +314,7 @@ static void picks_the_tier_that_reaches_and_fits(void **state)
 	kept.retention_us[STORE_1M] = 30 * DAY_US;
 	kept.retention_us[STORE_1H] = 400 * DAY_US;
 	for (size_t i = 0; i < count_of(cases); i++) {
-		scoped_free char *from = xasprintf("%llu",
-			(unsigned long long)(now / second - cases[i].ago_s));
-		struct query_texts texts = { .from = from,
-			.to = "1795226696",
-			.step = cases[i].step };
-		struct query q;
-
-		assert_int_equal(query_parse(&q, &texts, &kept, NULL), 0);
-		if (q.tier != cases[i].tier ||
-			q.step_us != cases[i].step_s * second ||
-			query_row_count(&q) != cases[i].rows) {
-			fail_msg("case %zu: tier %d, step %llu us, %zu rows", i,
-				(int)q.tier, (unsigned long long)q.step_us,
-				query_row_count(&q));
-		}
-		assert_true(q.from_us %
-				(cases[i].tier == STORE_RAW
-						? second
-						: query_tier_us(q.tier)) ==
-			0);
+		assert_tier(&cases[i], &kept);
 	}
 }
 

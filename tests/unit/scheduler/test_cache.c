@@ -160,6 +160,25 @@ static void a_pod_bound_elsewhere_follows_the_api_server(void **state)
 	assert_int_equal(requested(world, "b"), 0);
 }
 
+/* Its status changes; what was learned of it does not. */
+static void what_was_learned_of_a_vm_outlives_its_updates(void **state)
+{
+	struct world *world = *state;
+	struct pod *vm = make_pod(world, "u", "");
+
+	(void)put_node(world, "a", "8", "");
+	vm->is_vm = true;
+	vm->vcpus = 2;
+	vm->past = (struct vm_profile){ 600, 1.5, 2.5 };
+	cache_assume(&world->cache, vm, "a", 0);
+	vm = make_pod(world, "u", "a");
+	vm->is_vm = true;
+	vm->vcpus = 2;
+	cache_put_pod(&world->cache, vm, 0);
+	assert_true(node_past(node_called(world, "a"), "u")->seconds > 599);
+	assert_true(vm->past.mean_cores > 1.4);
+}
+
 static void put_load(struct world *world, bool *changed, double used,
 	enum kvm_state kvm, int64_t sample_us)
 {
@@ -230,6 +249,9 @@ static void a_nominated_pod_is_known_once_until_it_is_gone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			what_was_learned_of_a_vm_outlives_its_updates, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(
 			a_nominated_pod_is_known_once_until_it_is_gone, setup,
 			teardown),
