@@ -7,6 +7,7 @@
 #include "aggregator/launchers.h"
 #include "aggregator/live.h"
 #include "aggregator/profiles.h"
+#include "aggregator/refill.h"
 #include "aggregator/review.h"
 #include "aggregator/store.h"
 #include "kube/config.h"
@@ -46,6 +47,7 @@ struct aggregator {
 	struct store *store;
 	struct review *review; /* NULL: nobody has to be asked */
 	struct profiles *profiles;
+	struct refill *refill;
 	struct intake *intake;
 	struct mq_server *mq;
 	struct httpd *http, *health;
@@ -168,7 +170,8 @@ static void on_seed(void *owner, const struct store_row *row)
 		(int64_t)now_us - (int64_t)age_ms * 1000 };
 	struct error error;
 
-	if (live_take(a->live, &sample, now_us, &error) < 0) {
+	refill_add(a->refill, row, wall_ms);
+	if (live_take_stored(a->live, &sample, now_us, &error) < 0) {
 		log_warning("left out a node's last report",
 			log_str("node", row->node), log_err(&error), LOG_END);
 	}
@@ -235,6 +238,7 @@ static void on_opened(void *owner, const struct error *err)
 		return;
 	}
 	a->is_open = true;
+	refill_start(a->refill, a->store);
 	log_listening(a);
 }
 
@@ -257,6 +261,7 @@ static void on_store_closed(void *owner)
 	httpd_close(a->http);
 	httpd_close(a->health);
 	intake_close(a->intake);
+	refill_close(a->refill);
 	timer_close(a->watchdog);
 }
 
@@ -304,6 +309,7 @@ static void open_store(struct aggregator *a)
 
 	memcpy(options.retention_us, a->config->retention_us,
 		sizeof(options.retention_us));
+	a->refill = refill_new(uv, a->live);
 	a->store = store_new(uv, &options);
 	a->intake = intake_new(uv, a->live, a->store,
 		a->config->wire_auth == AUTH_KUBERNETES ? a->review : NULL);

@@ -1,26 +1,15 @@
 #include "aggregator/live.h"
 
 #include "aggregator/identity.h"
+#include "aggregator/node_windows.h"
 #include "aggregator/rates.h"
 #include "aggregator/series.h"
-#include "aggregator/sketch.h"
-#include "aggregator/window.h"
 #include "lib/map.h"
 #include "lib/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Slot widths follow the windows read from them: 10 s; 60 s, 5 min and 15 min;
- * 1 h. One slot more than a window has, for the one its far edge cuts. */
-static const uint64_t second_us = 1000000;
-enum { FAST_S = 1, FAST_SLOTS = 11 };
-enum { MIDDLE_S = 10, MIDDLE_SLOTS = 91, MINUTE_SLOTS = 7 };
-enum { SLOW_S = 60, SLOW_SLOTS = 61 };
-/* Percentiles: 1 h in slots of 5 min, 1 d in slots of 1 h. */
-enum { HOUR_SLOT_S = 300, HOUR_SLOTS = 13 };
-enum { DAY_SLOT_S = 3600, DAY_SLOTS = 25 };
 
 struct live_node {
 	const struct live *live;
@@ -32,11 +21,7 @@ struct live_node {
 	int64_t at_us; /* when newest was taken, on our clock */
 	struct node_rates rates;
 	struct series series;
-	/* Windows run on the agent's monotonic clock: network delays do not
-	 * shift it, and it starts anew with the counters. */
-	struct window cores_fast, cores_middle, cores_slow;
-	struct window pressure, memory_used;
-	struct sketch cores_hour, cores_day;
+	struct node_windows windows;
 	/* From here to the newest sample the windows know everything of this
 	 * run; a backlog may fill what lies before. */
 	uint64_t covered_from_us;
@@ -64,13 +49,7 @@ static void node_free(struct live_node *node)
 	report_fini(&node->newest);
 	report_fini(&node->backlog);
 	series_fini(&node->series);
-	window_fini(&node->cores_fast);
-	window_fini(&node->cores_middle);
-	window_fini(&node->cores_slow);
-	window_fini(&node->pressure);
-	window_fini(&node->memory_used);
-	sketch_fini(&node->cores_hour);
-	sketch_fini(&node->cores_day);
+	node_windows_fini(&node->windows);
 	free(node->name);
 	free(node);
 }
@@ -101,13 +80,7 @@ static struct live_node *node_new(const struct live *live, const char *name)
 	node->name = xstrdup(name);
 	report_init(&node->newest);
 	report_init(&node->backlog);
-	window_init(&node->cores_fast, FAST_S * second_us, FAST_SLOTS);
-	window_init(&node->cores_middle, MIDDLE_S * second_us, MIDDLE_SLOTS);
-	window_init(&node->cores_slow, SLOW_S * second_us, SLOW_SLOTS);
-	window_init(&node->pressure, MIDDLE_S * second_us, MINUTE_SLOTS);
-	window_init(&node->memory_used, MIDDLE_S * second_us, MIDDLE_SLOTS);
-	sketch_init(&node->cores_hour, HOUR_SLOT_S * second_us, HOUR_SLOTS);
-	sketch_init(&node->cores_day, DAY_SLOT_S * second_us, DAY_SLOTS);
+	node_windows_init(&node->windows);
 	return node;
 }
 
@@ -153,49 +126,6 @@ static int make_room(struct live *live, uint64_t now_us, struct error *err)
 	list_remove(live, oldest);
 	node_free(oldest);
 	return 0;
-}
-
-static double memory_used(const struct report *report)
-{
-	const struct memory *memory = &report->memory;
-
-	if (memory->state != SOURCE_PRESENT ||
-		memory->total_bytes == REPORT_UNKNOWN ||
-		memory->available_bytes == REPORT_UNKNOWN ||
-		memory->available_bytes > memory->total_bytes) {
-		return NAN;
-	}
-	return (double)(memory->total_bytes - memory->available_bytes);
-}
-
-static void clear_windows(struct live_node *node)
-{
-	window_clear(&node->cores_fast);
-	window_clear(&node->cores_middle);
-	window_clear(&node->cores_slow);
-	window_clear(&node->pressure);
-	window_clear(&node->memory_used);
-	sketch_clear(&node->cores_hour);
-	sketch_clear(&node->cores_day);
-}
-
-static void add_to_windows(struct live_node *node, const struct report *before,
-	const struct report *after, const struct node_rates *rates)
-{
-	uint64_t from_us = before->monotonic_us;
-	uint64_t to_us = after->monotonic_us;
-
-	window_add(&node->cores_fast, from_us, to_us, rates->used_cores);
-	window_add(&node->cores_middle, from_us, to_us, rates->used_cores);
-	window_add(&node->cores_slow, from_us, to_us, rates->used_cores);
-	window_add(&node->pressure, from_us, to_us, rates->cpu_some);
-	window_add(&node->memory_used, from_us, to_us, memory_used(after));
-	if (after->cpu.online > 0) {
-		sketch_add(&node->cores_hour, from_us, to_us, rates->used_cores,
-			after->cpu.online);
-		sketch_add(&node->cores_day, from_us, to_us, rates->used_cores,
-			after->cpu.online);
-	}
 }
 
 static bool same_run(const struct live_node *node,
@@ -276,14 +206,14 @@ static void take_newest(struct live_node *node,
 
 	report_init(&nothing);
 	if (!is_boot_continued) {
-		clear_windows(node);
+		node_windows_clear(&node->windows);
 	}
 	rates_between(&node->rates, vms, is_continued ? before : &nothing,
 		after);
 	report_copy(&kept, after);
 	series_move(&node->series, before, &kept, vms, is_boot_continued);
 	if (is_continued) {
-		add_to_windows(node, before, after, &node->rates);
+		node_windows_add(&node->windows, before, after, &node->rates);
 	} else {
 		begin_cover(node, is_run_continued ? before : &nothing, after);
 	}
@@ -307,7 +237,7 @@ static void take_backlog(struct live_node *node,
 	rates_between(&rates, NULL, before, after);
 	if (before->seq > 0 && rates_span_us(before, after) > 0 &&
 		!is_gap(before, after)) {
-		add_to_windows(node, before, after, &rates);
+		node_windows_add(&node->windows, before, after, &rates);
 	}
 	*before = *after;
 	without_vms(before);
@@ -337,6 +267,51 @@ int live_take(struct live *live, const struct live_sample *sample,
 	node->revision = ++live->revision;
 	list_append(live, node);
 	return 0;
+}
+
+int live_take_stored(struct live *live, const struct live_sample *sample,
+	uint64_t now_us, struct error *err)
+{
+	int r = live_take(live, sample, now_us, err);
+	struct live_node *node = live_find(live, sample->node);
+
+	if (r == 0) {
+		begin_cover(node, &node->newest, &node->newest);
+	}
+	return r;
+}
+
+void live_add_minute(struct live *live, const char *name, uint64_t sample_ms,
+	const struct rollup_row *minute)
+{
+	struct live_node *node = live_find(live, name);
+	uint64_t ago_us = (sample_ms - minute->from_ms) * 1000;
+
+	if (node != NULL && minute->from_ms <= sample_ms &&
+		ago_us <= node->newest.monotonic_us &&
+		node->newest.cpu.online > 0) {
+		node_windows_add_minute(&node->windows,
+			node->newest.monotonic_us - ago_us, minute,
+			node->newest.cpu.online);
+	}
+}
+
+void live_put_behind(struct live *live, const struct live *past,
+	const char *name)
+{
+	struct live_node *node = live_find(live, name);
+	const struct live_node *was = live_find(past, name);
+
+	if (node == NULL || was == NULL ||
+		strcmp(node->newest.boot_id, was->newest.boot_id) != 0) {
+		return;
+	}
+	node_windows_merge(&node->windows, &was->windows);
+	series_merge(&node->series, &node->newest, &was->series, &was->newest);
+	/* Who has an older revision is to see it. */
+	list_remove(live, node);
+	node->revision = ++live->revision;
+	list_append(live, node);
 }
 
 uint64_t live_epoch(const struct live *live)
@@ -395,33 +370,6 @@ uint32_t live_node_interval_ms(const struct live_node *node)
 	return node->newest.interval_ms;
 }
 
-static void fill_windows(struct node_load *out, const struct live_node *node)
-{
-	uint64_t now_us = node->newest.monotonic_us;
-	struct window_figures of;
-
-	out->cpu_used_cores_10s =
-		window_read(&node->cores_fast, now_us, 10 * second_us).mean;
-	of = window_read(&node->cores_middle, now_us, 300 * second_us);
-	out->cpu_used_cores_5m = of.mean;
-	out->cpu_stdev_cores_5m = of.stdev;
-	of = window_read(&node->cores_middle, now_us, 900 * second_us);
-	out->cpu_used_cores_15m = of.mean;
-	out->cpu_stdev_cores_15m = of.stdev;
-	of = window_read(&node->cores_slow, now_us, 3600 * second_us);
-	out->cpu_used_cores_1h = of.mean;
-	out->cpu_stdev_cores_1h = of.stdev;
-	out->cpu_p95_cores_1h =
-		sketch_read(&node->cores_hour, now_us, 3600 * second_us, 0.95);
-	out->cpu_p95_cores_1d =
-		sketch_read(&node->cores_day, now_us, 86400 * second_us, 0.95);
-	out->cpu_pressure_some_60s =
-		window_read(&node->pressure, now_us, 60 * second_us).mean;
-	of = window_read(&node->memory_used, now_us, 900 * second_us);
-	out->memory_used_bytes_15m = of.mean;
-	out->memory_stdev_bytes_15m = of.stdev;
-}
-
 const struct report *live_node_report(const struct live_node *node)
 {
 	return &node->newest;
@@ -441,7 +389,7 @@ void live_node_figures(struct node_load *out, const struct live_node *node,
 	out->hugepages_count = report->hugepages_count;
 	memcpy(out->hugepages, report->hugepages, sizeof(out->hugepages));
 	rates_fill_load(out, report, &node->rates);
-	fill_windows(out, node);
+	node_windows_fill(out, &node->windows, report->monotonic_us);
 }
 
 void live_node_vm(struct vm_load *out, const struct live_node *node, size_t i)

@@ -10,6 +10,7 @@
  * so "what is newer than revision r" costs only what is newer. */
 #pragma once
 
+#include "aggregator/rollup.h"
 #include "lib/error.h"
 #include "proto/load.h"
 #include "proto/report.h"
@@ -47,6 +48,22 @@ size_t live_count(const struct live *live);
  * -ENOSPC: too many nodes, this one is not among them. */
 must_check int live_take(struct live *live, const struct live_sample *sample,
 	uint64_t now_us, struct error *err);
+
+/* A minute of a node that the table has, for the percentile of a day. sample_ms
+ * is the wall time of its newest sample. */
+void live_add_minute(struct live *live, const char *name, uint64_t sample_ms,
+	const struct rollup_row *minute);
+
+/* Puts what another table knows of a node behind what this one has of it since
+ * a stored sample, which was the newest of the other. Does nothing if the node
+ * was started anew since then. */
+void live_put_behind(struct live *live, const struct live *past,
+	const char *name);
+
+/* The same of a node's last stored sample: what was before it is not taken from
+ * its sender but comes by live_put_behind(). */
+must_check int live_take_stored(struct live *live,
+	const struct live_sample *sample, uint64_t now_us, struct error *err);
 
 struct live_node *live_find(const struct live *live, const char *name);
 

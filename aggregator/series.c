@@ -92,6 +92,22 @@ void series_move(struct series *series, const struct report *before,
 	*series = moved;
 }
 
+void series_merge(struct series *series, const struct report *report,
+	const struct series *other, const struct report *others)
+{
+	struct vm_cursor cursor = { 0 };
+
+	for (size_t i = 0; i < series->count; i++) {
+		const struct vm_pod *was =
+			rates_find_vm(others, &report->vms[i], &cursor);
+
+		if (was != NULL && (size_t)(was - others->vms) < other->count) {
+			window_merge(&series->vms[i].cores,
+				&other->vms[was - others->vms].cores);
+		}
+	}
+}
+
 void series_fill(struct vm_load *out, const struct series *series,
 	const struct report *report, size_t vm)
 {

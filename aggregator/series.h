@@ -27,6 +27,11 @@ void series_fini(struct series *series); /* NULL and zeroed are fine */
 void series_move(struct series *series, const struct report *before,
 	struct report *after, const struct vm_rates *rates, bool is_continued);
 
+/* Adds to the windows what others hold of the same pods; the reports are those
+ * that they are of. */
+void series_merge(struct series *series, const struct report *report,
+	const struct series *other, const struct report *others);
+
 /* Fills one VM's figures. report is the newest, vm its index there. */
 void series_fill(struct vm_load *out, const struct series *series,
 	const struct report *report, size_t vm);

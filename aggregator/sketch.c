@@ -111,6 +111,37 @@ void sketch_add(struct sketch *sketch, uint64_t from_us, uint64_t to_us,
 	}
 }
 
+static void merge_slot(uint16_t *to, const uint16_t *from)
+{
+	for (size_t i = 0; i < SKETCH_BINS; i++) {
+		unsigned sum = (unsigned)to[i] + from[i];
+
+		to[i] = sum > UINT16_MAX ? UINT16_MAX : (uint16_t)sum;
+	}
+}
+
+void sketch_merge(struct sketch *sketch, const struct sketch *other)
+{
+	assert(sketch->slot_us == other->slot_us &&
+		sketch->count == other->count);
+	if (other->most <= 0) {
+		return;
+	}
+	if (sketch->most <= 0) {
+		sketch->most = other->most;
+	}
+	if (sketch->most < other->most || sketch->most > other->most) {
+		return;
+	}
+	advance(sketch, other->newest);
+	for (uint64_t slot = oldest_slot(other); slot <= other->newest;
+		slot++) {
+		if (slot >= oldest_slot(sketch)) {
+			merge_slot(bins_of(sketch, slot), bins_of(other, slot));
+		}
+	}
+}
+
 /* Adds the slots of the stretch up bin by bin; returns the sum of all. */
 static double sum_bins(double *sums, const struct sketch *sketch,
 	uint64_t from_us)

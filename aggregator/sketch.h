@@ -34,6 +34,9 @@ void sketch_clear(struct sketch *sketch);
 void sketch_add(struct sketch *sketch, uint64_t from_us, uint64_t to_us,
 	double value, double most);
 
+/* Adds what another of the same slots counted, if it is of the same range. */
+void sketch_merge(struct sketch *sketch, const struct sketch *other);
+
 /* The value that the rate was at or below for this share (0 to 1) of the
  * stretch that ends at now_us; NAN where nothing is known of it. */
 double sketch_read(const struct sketch *sketch, uint64_t now_us,

@@ -115,6 +115,25 @@ void window_add(struct window *window, uint64_t from_us, uint64_t to_us,
 	}
 }
 
+void window_merge(struct window *window, const struct window *other)
+{
+	assert(window->slot_us == other->slot_us &&
+		window->count == other->count);
+	advance(window, other->newest);
+	for (uint64_t slot = oldest_slot(other); slot <= other->newest;
+		slot++) {
+		struct window_slot *to = &window->slots[slot % window->count];
+		struct sums sums = sums_of(to);
+
+		if (slot < oldest_slot(window)) {
+			continue;
+		}
+		merge(&sums, sums_of(&other->slots[slot % other->count]));
+		*to = (struct window_slot){ (float)sums.weight,
+			(float)sums.mean, (float)sums.squares };
+	}
+}
+
 struct window_figures window_read(const struct window *window, uint64_t now_us,
 	uint64_t stretch_us)
 {

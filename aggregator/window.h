@@ -42,6 +42,10 @@ void window_clear(struct window *window);
 void window_add(struct window *window, uint64_t from_us, uint64_t to_us,
 	double value);
 
+/* Adds what another of the same slots counted, which must not be counted
+ * here. */
+void window_merge(struct window *window, const struct window *other);
+
 /* Of the stretch that ends at now_us, which is not before the newest rate. */
 struct window_figures window_read(const struct window *window, uint64_t now_us,
 	uint64_t stretch_us);

@@ -92,6 +92,40 @@ class Restarts(unittest.TestCase):
         eventually("it gets older", lambda: aggregator.node("node-a")["age_s"]
                    > first + 0.5)
 
+    def test_after_kill_9_the_windows_are_what_they_were(self):
+        driver = Driver([self.machine]).start()
+        self.addCleanup(driver.stop)
+        self.machine.run_pod("0d3c0fd9-3b5c-4a6f-8a53-1e6f3a0f6a11", cores=1.0)
+        self.machine.busy = 0.5
+        aggregator = self.folder.add(Aggregator(self.folder.path)).start()
+        program = self.start_agent("node-a", aggregator)
+        eventually("some seconds are stored", lambda: sum(
+            map(len, stored_seqs(aggregator.db).values())) >= 30)
+        self.machine.busy = 0.1
+        eventually("and some more", lambda: sum(
+            map(len, stored_seqs(aggregator.db).values())) >= 60)
+        program.stop()  # what it sent is stored
+        before = aggregator.node("node-a")
+        aggregator.kill()
+        aggregator.start()
+        names = [f"{kind}_cores_{span}" for kind in ("used", "stdev")
+                 for span in ("5m", "15m", "1h")]
+
+        def filled():
+            node = aggregator.node("node-a")
+            return node if "used_cores_15m" in node["cpu"] else None
+        after = eventually("the windows are there", filled, 5)
+        for name in names:
+            self.assertAlmostEqual(before["cpu"][name], after["cpu"][name],
+                                   delta=1e-5)
+        for name in ("p95_cores_1h", "p95_cores_1d"):
+            self.assertAlmostEqual(before["cpu"][name], after["cpu"][name],
+                                   delta=before["cpu"]["cores"] / 64)
+        self.assertAlmostEqual(before["vms"][0]["used_cores_5m"],
+                               after["vms"][0]["used_cores_5m"], delta=1e-5)
+        self.assertAlmostEqual(before["memory"]["used_bytes_15m"],
+                               after["memory"]["used_bytes_15m"], delta=4096)
+
     def test_a_second_aggregator_on_one_database_ends_with_a_sentence(self):
         first = self.folder.add(Aggregator(self.folder.path)).start()
         second = self.folder.add(

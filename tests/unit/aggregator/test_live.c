@@ -357,9 +357,138 @@ static void only_lost_nodes_give_way(void **state)
 	assert_int_equal(live_count(*state), LIVE_NODES_MAX);
 }
 
+/* Two hours at 10 s: busy and idle in turn, with one pod. */
+static struct report varied_report(uint64_t i)
+{
+	struct report r = sample_report(i + 1, 100 + 10 * (double)i);
+	struct vm_pod vm = sample_vm("p1", 7);
+
+	r.cpu.user_us = 0;
+	for (uint64_t k = 0; k < i; k++) {
+		r.cpu.user_us += 1000000 * (k % 37);
+	}
+	r.memory.available_bytes = 600 - i % 11;
+	vm.cpu_usage_us = r.cpu.user_us / 2;
+	sample_add_vms(&r, &vm, 1);
+	return r;
+}
+
+static void assert_same_windows(const struct live *a, const struct live *b,
+	uint64_t now_s)
+{
+	struct node_load x = load_at(a, now_s);
+	struct node_load y = load_at(b, now_s);
+	const double pairs[][2] = {
+		{ x.cpu_used_cores_5m, y.cpu_used_cores_5m },
+		{ x.cpu_used_cores_15m, y.cpu_used_cores_15m },
+		{ x.cpu_used_cores_1h, y.cpu_used_cores_1h },
+		{ x.cpu_stdev_cores_15m, y.cpu_stdev_cores_15m },
+		{ x.cpu_stdev_cores_1h, y.cpu_stdev_cores_1h },
+		{ x.cpu_p95_cores_1h, y.cpu_p95_cores_1h },
+		{ x.memory_used_bytes_15m, y.memory_used_bytes_15m },
+		{ x.memory_stdev_bytes_15m, y.memory_stdev_bytes_15m },
+		{ x.vms[0].used_cores_5m, y.vms[0].used_cores_5m },
+	};
+
+	for (size_t i = 0; i < count_of(pairs); i++) {
+		if (!(fabs(pairs[i][0] - pairs[i][1]) <=
+			    1e-5 * fmax(1, fabs(pairs[i][0])))) {
+			fail_msg("%zu: %.9g is not %.9g", i, pairs[i][0],
+				pairs[i][1]);
+		}
+	}
+	node_load_fini(&x);
+	node_load_fini(&y);
+}
+
+static void what_was_stored_is_put_behind_what_came_since(void **state)
+{
+	enum { ALL = 720, SEED = 700 };
+	struct live *whole = live_new(1, NULL);
+	struct live *past = live_new(0, NULL);
+	struct report seed = varied_report(SEED);
+	struct live_sample sample = { "n1", run_a, &seed,
+		(int64_t)((1000 + 10 * SEED) * second) };
+
+	for (uint64_t i = 0; i <= ALL; i++) {
+		double at_s = 1000 + 10 * (double)i;
+
+		take(whole, run_a, varied_report(i), at_s);
+		if (i <= SEED) {
+			take(past, run_a, varied_report(i), at_s);
+		}
+		if (i == SEED) {
+			assert_int_equal(live_take_stored(*state, &sample,
+						 (uint64_t)sample.at_us, NULL),
+				0);
+		}
+		if (i > SEED) {
+			take(*state, run_a, varied_report(i), at_s);
+		}
+	}
+	/* Its sender did not hear that these are stored. */
+	for (uint64_t i = SEED - 20; i < SEED; i++) {
+		take(*state, run_a, varied_report(i), 1000 + 10 * (double)i);
+	}
+	live_put_behind(*state, past, "n1");
+	live_put_behind(*state, past, "n2");
+	assert_same_windows(whole, *state, 1000 + 10 * ALL);
+	report_fini(&seed);
+	live_free(whole);
+	live_free(past);
+}
+
+static void nothing_is_put_behind_another_boot(void **state)
+{
+	struct live *past = live_new(0, NULL);
+	struct report r = steady_report(1, 100, 1);
+	struct node_load load;
+
+	take(past, run_a, steady_report(1, 100, 3), 1000);
+	take(past, run_a, steady_report(2, 102, 3), 1002);
+	(void)snprintf(r.boot_id, sizeof(r.boot_id), "boot-2");
+	take(*state, run_b, r, 1010);
+	live_put_behind(*state, past, "n1");
+	load = load_at(*state, 1010);
+	assert_true(isnan(load.cpu_used_cores_1h));
+	node_load_fini(&load);
+	live_free(past);
+}
+
+/* Twenty hours at 1 core, two at 3: the percentile of a day knows. */
+static void minutes_count_for_the_percentile_of_a_day(void **state)
+{
+	const uint64_t sample_ms = UINT64_C(1795226400000);
+	struct node_load load;
+
+	take(*state, run_a, steady_report(1, 100000, 1), 1000);
+	for (uint64_t m = 1; m <= 22 * 60; m++) {
+		struct rollup_row row = { .from_ms = sample_ms - m * 60000,
+			.covered_ms = 60000 };
+
+		row.figures[ROLLUP_cpu_used_cores].mean = m <= 1200 ? 1 : 3;
+		live_add_minute(*state, "n1", sample_ms, &row);
+		live_add_minute(*state, "n2", sample_ms, &row);
+		/* Before the machine came up. */
+		row.from_ms = sample_ms - 200000000;
+		live_add_minute(*state, "n1", sample_ms, &row);
+	}
+	load = load_at(*state, 1000);
+	assert_true(fabs(load.cpu_p95_cores_1d - 3) <= 4 / 128.0);
+	node_load_fini(&load);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			what_was_stored_is_put_behind_what_came_since, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			nothing_is_put_behind_another_boot, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			minutes_count_for_the_percentile_of_a_day, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(
 			gives_rates_from_the_second_sample_on, setup, teardown),
 		cmocka_unit_test_setup_teardown(
