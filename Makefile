@@ -17,7 +17,7 @@ PKGS = libuv libprotobuf-c libcurl libcjson sqlite3 libmicrohttpd yaml-0.1
 PACKAGES_BUILD = gcc make pkg-config git ca-certificates \
 	libuv1-dev libnng-dev libprotobuf-c-dev protobuf-c-compiler \
 	libcurl4-openssl-dev libcjson-dev libsqlite3-dev libmicrohttpd-dev \
-	libyaml-dev
+	libyaml-dev libsnappy-dev
 PACKAGES_RUN = python3
 PACKAGES_TEST = libcmocka-dev python3 procps openssl
 PACKAGES_LINT = clang-14 clang-format-14 clang-tidy-14 cppcheck python3 \
@@ -27,7 +27,7 @@ PACKAGES_NODE = qemu-system-x86 python3
 # Unpacked below build/, not installed.
 FETCHED_NODE = linux-image-cloud-amd64 busybox-static
 FETCHED_BENCH = prometheus-node-exporter
-FETCHED_TEST = prometheus
+FETCHED_TEST = prometheus victoria-metrics
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
 	-Wmissing-prototypes -Wvla -Wcast-qual -Wformat=2 -Wundef -Werror
@@ -62,8 +62,12 @@ room_of = $(firstword $(shell grep -ohE '"(agent|aggregator|scheduler)/' $(1) \
 # The objects of that daemon but its main.
 daemon_of = $(filter-out %/main.o,$(call objects,$(call room_of,$(1))))
 ARCHIVES = $(OUT)/kube.a $(OUT)/proto.a $(OUT)/lib.a
-LIBS = -lcurl -lcjson -lyaml -lprotobuf-c -lnng -lmicrohttpd -lsqlite3 -luv \
-	-lm -lpthread
+LIBS = -lcurl -lcjson -lyaml -lprotobuf-c -lnng -lmicrohttpd -lsqlite3 -lsnappy \
+	-luv -lm -lpthread
+
+# What protoc-c makes of proto/*.proto.
+WIRE := $(patsubst proto/%.proto,%,$(wildcard proto/*.proto))
+WIRE_HDRS := $(WIRE:%=$(GEN)/%.pb-c.h)
 
 TEST_SRCS := $(wildcard tests/unit/*/test_*.c)
 TEST_BINS := $(TEST_SRCS:%.c=$(OUT)/%)
@@ -106,21 +110,21 @@ $(GEN)/version.h: FORCE
 	@echo '#define PLIMSOLL_VERSION "$(VERSION)"' | cmp -s - $@ || \
 		echo '#define PLIMSOLL_VERSION "$(VERSION)"' > $@
 
-$(GEN)/plimsoll.pb-c.c: proto/plimsoll.proto
+$(GEN)/%.pb-c.c: proto/%.proto
 	@mkdir -p $(@D)
 	protoc-c --proto_path=proto --c_out=$(GEN) $<
-$(GEN)/plimsoll.pb-c.h: $(GEN)/plimsoll.pb-c.c ;
+$(GEN)/%.pb-c.h: $(GEN)/%.pb-c.c ;
 
-$(OUT)/%.o: %.c $(OUT)/flags | $(GEN)/plimsoll.pb-c.h $(GEN)/version.h
+$(OUT)/%.o: %.c $(OUT)/flags | $(WIRE_HDRS) $(GEN)/version.h
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(OUT)/gen/plimsoll.pb-c.o: $(GEN)/plimsoll.pb-c.c $(OUT)/flags
+$(OUT)/gen/%.pb-c.o: $(GEN)/%.pb-c.c $(OUT)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -std=c17 $(CFLAGS_$(BUILD)) -w -c -o $@ $<
 
 .SECONDEXPANSION:
-$(OUT)/proto.a: $(OUT)/gen/plimsoll.pb-c.o
+$(OUT)/proto.a: $(WIRE:%=$(OUT)/gen/%.pb-c.o)
 $(OUT)/%.a: $$(call objects,%)
 	@rm -f $@
 	$(AR) crs $@ $^
@@ -275,7 +279,7 @@ $(STORE_LINES): $(OUT)/tests/bench/store_lines_main.o \
 
 .PHONY: bench-aggregator
 bench-aggregator: packages-node ## the aggregator beside Prometheus and others
-	@tests/support/fetch.sh build/ci/debian prometheus victoria-metrics
+	@tests/support/fetch.sh build/ci/debian $(FETCHED_TEST)
 	@$(MAKE) -s -j$(JOBS) all $(FLEET)
 	@python3 tests/bench/aggregator_bench.py
 
@@ -303,7 +307,7 @@ TIDY_DONE := $(ALL_SRCS:%=build/tidy/%)
 
 .PHONY: lint format
 lint: packages-lint ## format, clang-tidy, cppcheck, layers, banned calls
-	@$(MAKE) -s -j$(JOBS) $(GEN)/plimsoll.pb-c.h $(GEN)/version.h
+	@$(MAKE) -s -j$(JOBS) $(WIRE_HDRS) $(GEN)/version.h
 	@clang-format-14 --dry-run -Werror $(ALL_SRCS) $(ALL_HDRS)
 	@python3 tests/support/lint.py
 	@cppcheck --quiet --error-exitcode=1 --std=c11 -j$(JOBS) \
@@ -315,7 +319,7 @@ lint: packages-lint ## format, clang-tidy, cppcheck, layers, banned calls
 
 .PHONY: tidy
 tidy: $(TIDY_DONE)
-build/tidy/%: % .clang-tidy | $(GEN)/plimsoll.pb-c.h $(GEN)/version.h
+build/tidy/%: % .clang-tidy | $(WIRE_HDRS) $(GEN)/version.h
 	@mkdir -p $(@D)
 	@$(TIDY) $< -- -std=c17 $(CPPFLAGS) 2> $@.err || { cat $@.err; exit 1; }
 	@touch $@

@@ -21,6 +21,7 @@ HOMES = {
     r"<sqlite3\.h>": r"aggregator/store\w*\.[ch]",
     r"<curl/": r"kube/http\w*\.[ch]",
     r"<(cjson/)?cJSON\.h>": r"kube/value\.c",
+    r"<snappy-c\.h>": r"aggregator/remote_body\.c",
     r"<yaml\.h>": r"kube/yaml\.c",
     r"<[\w/]*\.pb-c\.h>": r"proto/\w+\.[ch]",
     r"<protobuf-c/": r"proto/\w+\.[ch]",
