@@ -103,10 +103,16 @@ static void on_queried(struct store *store, struct store_job *job)
 	const struct error *err = job->error.code == 0 ? NULL : &job->error;
 
 	store->jobs--;
-	if (job->is_decisions) {
-		job->decisions.done(job->decisions.owner, err);
-	} else {
+	switch (job->kind) {
+	case STORE_JOB_READ:
 		job->read.done(job->read.owner, err);
+		break;
+	case STORE_JOB_DECISIONS:
+		job->decisions.done(job->decisions.owner, err);
+		break;
+	case STORE_JOB_OUTBOX:
+		job->outbox.done(job->outbox.owner, err);
+		break;
 	}
 	free(job);
 }
@@ -303,8 +309,7 @@ int store_identify(struct store *store, const struct store_vm *vm,
 	return r;
 }
 
-/* What is asked for is in *asked. */
-static int submit(struct store *store, const struct store_job *asked,
+int store_submit(struct store *store, const struct store_job *asked,
 	struct error *err)
 {
 	struct store_job *job;
@@ -330,14 +335,15 @@ static int submit(struct store *store, const struct store_job *asked,
 int store_query(struct store *store, const struct store_read *read,
 	struct error *err)
 {
-	return submit(store, &(const struct store_job){ .read = *read }, err);
+	return store_submit(store, &(const struct store_job){ .read = *read },
+		err);
 }
 
 int store_query_decisions(struct store *store,
 	const struct store_decisions_read *read, struct error *err)
 {
-	const struct store_job job = { .is_decisions = true,
+	const struct store_job job = { .kind = STORE_JOB_DECISIONS,
 		.decisions = *read };
 
-	return submit(store, &job, err);
+	return store_submit(store, &job, err);
 }

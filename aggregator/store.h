@@ -64,6 +64,7 @@ struct store_options {
 	void (*closed)(void *owner);
 	void *owner;
 	uint64_t decisions_kept_us; /* decision records are deleted later */
+	uint64_t outbox_bytes;	    /* see store_outbox.h; 0: there is none */
 };
 
 /* Opens in the background; opened says how it went. Never NULL. */

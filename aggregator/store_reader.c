@@ -1,4 +1,5 @@
 #include "aggregator/store_decisions.h"
+#include "aggregator/store_outbox_table.h"
 #include "aggregator/store_part.h"
 #include "aggregator/store_rollup.h"
 #include "aggregator/store_scan.h"
@@ -215,6 +216,18 @@ static int open_reader(struct reader *reader, struct error *err)
 	return r;
 }
 
+static int run_job(struct reader *reader, struct store_job *job)
+{
+	switch (job->kind) {
+	case STORE_JOB_DECISIONS:
+		return decisions_read(reader->db, &job->decisions, &job->error);
+	case STORE_JOB_OUTBOX:
+		return outbox_read(reader->db, &job->outbox, &job->error);
+	default:
+		return run_query(reader, &job->read, &job->error);
+	}
+}
+
 static struct store_job *take_job(struct store *store)
 {
 	struct store_job *job;
@@ -244,10 +257,7 @@ void store_reader_run(void *argument)
 		int r = open_reader(&reader, &job->error);
 
 		if (r == 0) {
-			r = job->is_decisions
-				? decisions_read(reader.db, &job->decisions,
-					  &job->error)
-				: run_query(&reader, &job->read, &job->error);
+			r = run_job(&reader, job);
 		}
 		if (r == 0 && atomic_load(&store->stopping)) {
 			(void)error_set(&job->error, -ECANCELED,

@@ -1,5 +1,6 @@
 #include "aggregator/store_tail.h"
 
+#include "aggregator/store_outbox_table.h"
 #include "lib/memory.h"
 
 #include <errno.h>
@@ -52,6 +53,7 @@ static const char *const sqls[STATEMENTS] = {
 struct tail {
 	struct sqlite3 *db;
 	struct sqlite3_stmt *statements[STATEMENTS];
+	struct outbox *outbox; /* NULL: nothing is forwarded */
 };
 
 int64_t tail_id(uint64_t sample_ms, int64_t node)
@@ -100,6 +102,11 @@ void tail_free(struct tail *tail)
 		}
 		free(tail);
 	}
+}
+
+void tail_forward(struct tail *tail, struct outbox *outbox)
+{
+	tail->outbox = outbox;
 }
 
 /* Binds integers from the first on, runs, and gives up to two integers of the
@@ -244,7 +251,13 @@ int tail_add(struct tail *tail, const struct tail_report *report,
 		r = note_seq(&is_new, tail, run_number, (int64_t)report->seq,
 			err);
 	}
-	return r == 0 && is_new ? add_row(tail, run_number, report, err) : r;
+	if (r == 0 && is_new) {
+		r = add_row(tail, run_number, report, err);
+	}
+	if (r == 0 && is_new && tail->outbox != NULL) {
+		r = outbox_add(tail->outbox, report, err);
+	}
+	return r;
 }
 
 int tail_forget_runs(struct sqlite3 *db, uint64_t before_ms, struct error *err)

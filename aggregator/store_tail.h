@@ -20,11 +20,15 @@ int64_t tail_next_node(int64_t id);
 int64_t tail_node(int64_t id);
 uint64_t tail_slot_ms(int64_t id); /* when the slot begins */
 
+struct outbox;
 struct tail;
 
 must_check int tail_new(struct tail **out, struct sqlite3 *db,
 	struct error *err);
 void tail_free(struct tail *tail); /* NULL is fine */
+
+/* What is added from here on is put there as well; it outlives the tail. */
+void tail_forward(struct tail *tail, struct outbox *outbox);
 
 /* Finds a node's number or gives it one. */
 must_check int tail_find_node(int64_t *id, struct tail *tail, const char *name,

@@ -6,7 +6,7 @@
  * it is pushed into the inbox. */
 #pragma once
 
-#include "aggregator/store.h"
+#include "aggregator/store_outbox.h"
 #include "lib/buffer.h"
 #include "lib/inbox.h"
 
@@ -50,18 +50,24 @@ struct store_batch {
 	struct buffer bodies;
 	bool is_decisions; /* not reports: node, run_id and seq say nothing */
 	struct store_identity *identity; /* instead of rows; or NULL */
+	uint64_t forwarded;		 /* an id for outbox_forget(), or 0 */
 	size_t held_bytes;  /* memory it takes; set when it is queued */
 	store_written done; /* NULL: nobody waits */
 	void *owner;
 	struct error error; /* code 0: stored */
 };
 
+enum store_job_kind { STORE_JOB_READ, STORE_JOB_DECISIONS, STORE_JOB_OUTBOX };
+
 struct store_job { /* a query */
 	struct store_item item;
 	struct store_job *next;
-	struct store_read read;
-	bool is_decisions; /* what is asked for is this, not read */
-	struct store_decisions_read decisions;
+	enum store_job_kind kind;
+	union {
+		struct store_read read;
+		struct store_decisions_read decisions;
+		struct store_outbox_read outbox;
+	};
 	struct error error; /* code 0: all rows were given */
 };
 
@@ -91,6 +97,7 @@ struct store {
 	uv_cond_t wake_writer, wake_reader;
 	struct store_batch *first_batch, **last_batch;
 	size_t queued_bytes; /* waiting, and in the group being written */
+	struct store_outbox_counts outbox;
 	struct store_job *first_job, **last_job;
 	/* set by the loop, read by all */
 	_Atomic bool stopping;
@@ -109,6 +116,10 @@ struct store {
 void store_writer_run(void *argument);
 void store_reader_run(void *argument);
 void store_checker_run(void *argument);
+
+/* Queues what is asked for in *asked, which is copied; as store_query(). */
+must_check int store_submit(struct store *store, const struct store_job *asked,
+	struct error *err);
 
 /* --- store_db.c --- */
 

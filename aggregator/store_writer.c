@@ -1,5 +1,6 @@
 #include "aggregator/store_decisions.h"
 #include "aggregator/store_file.h"
+#include "aggregator/store_outbox_table.h"
 #include "aggregator/store_place.h"
 #include "aggregator/store_tail.h"
 #include "aggregator/store_thread.h"
@@ -27,6 +28,7 @@ struct writer {
 	struct store_file file;
 	struct places *places;
 	struct tail *tail;
+	struct outbox *outbox;
 	struct upkeep *upkeep;
 	struct decisions *decisions;
 	struct log_limit complaints;
@@ -58,6 +60,11 @@ static int open_database(struct writer *w, struct store_opening *opening,
 		r = tail_new(&w->tail, w->db, err);
 	}
 	if (r == 0) {
+		r = outbox_new(&w->outbox, w->db, store->options.outbox_bytes,
+			err);
+	}
+	if (r == 0) {
+		tail_forward(w->tail, w->outbox);
 		r = upkeep_new(&w->upkeep, w->db, &store->options, err);
 	}
 	if (r == 0) {
@@ -71,6 +78,7 @@ static void close_database(struct writer *w)
 {
 	places_free(take_ptr(w->places));
 	tail_free(take_ptr(w->tail));
+	outbox_free(take_ptr(w->outbox));
 	upkeep_free(take_ptr(w->upkeep));
 	decisions_free(take_ptr(w->decisions));
 	(void)sqlite3_close(take_ptr(w->db));
@@ -121,6 +129,13 @@ static int open_all(struct writer *w, struct store_opening *opening,
 	return r;
 }
 
+static void publish_outbox(struct writer *w)
+{
+	uv_mutex_lock(&w->store->mutex);
+	w->store->outbox = outbox_counts(w->outbox);
+	uv_mutex_unlock(&w->store->mutex);
+}
+
 static bool open_store(struct writer *w)
 {
 	struct store_opening *opening = xcalloc(1, sizeof(*opening));
@@ -128,7 +143,9 @@ static bool open_store(struct writer *w)
 
 	opening->item.event = STORE_OPENED;
 	is_open = open_all(w, opening, &opening->error) == 0;
-	if (!is_open) {
+	if (is_open) {
+		publish_outbox(w);
+	} else {
 		drop_seeds(opening);
 	}
 	inbox_push(w->store->inbox, &opening->item.inbox);
@@ -164,6 +181,9 @@ static int write_batch(struct writer *w, const struct store_batch *batch,
 	if (batch->identity != NULL) {
 		return write_identity(w, batch->identity, err);
 	}
+	if (batch->forwarded != 0) {
+		return outbox_forget(w->outbox, batch->forwarded, err);
+	}
 	r = tail_find_node(&report.node, w->tail, batch->node, err);
 	for (size_t i = 0; r == 0 && i < batch->count; i++) {
 		const struct batch_row *row = &batch->rows[i];
@@ -190,6 +210,9 @@ static int write_group(struct writer *w, const struct store_batch *first,
 	}
 	if (r < 0) {
 		store_db_rollback(w->db);
+		outbox_rolled_back(w->outbox);
+	} else {
+		outbox_committed(w->outbox);
 	}
 	return r;
 }
@@ -254,6 +277,7 @@ static void finish_group(struct writer *w, struct store_batch *batch)
 	}
 	uv_mutex_lock(&w->store->mutex);
 	w->store->queued_bytes -= bytes;
+	w->store->outbox = outbox_counts(w->outbox);
 	uv_mutex_unlock(&w->store->mutex);
 }
 

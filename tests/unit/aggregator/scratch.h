@@ -20,6 +20,7 @@ struct scratch {
 	size_t seeds;
 	uint64_t seed_ms, seed_seq;
 	uint64_t max_bytes, compact_us; /* 0: no limit; an hour */
+	uint64_t outbox_bytes;
 	char seed_node[REPORT_NODE_MAX];
 	struct error opening; /* code 0: it went well */
 };
@@ -70,7 +71,8 @@ static inline void scratch_open(struct scratch *s, uint64_t retention_us)
 		.opened = scratch_opened,
 		.closed = scratch_closed,
 		.owner = s,
-		.decisions_kept_us = SCRATCH_DECISIONS_KEPT_US };
+		.decisions_kept_us = SCRATCH_DECISIONS_KEPT_US,
+		.outbox_bytes = s->outbox_bytes };
 
 	s->is_opened = false;
 	s->is_closed = false;
