@@ -8,6 +8,7 @@
 #include "aggregator/live.h"
 #include "aggregator/profiles.h"
 #include "aggregator/refill.h"
+#include "aggregator/remote.h"
 #include "aggregator/review.h"
 #include "aggregator/store.h"
 #include "kube/config.h"
@@ -48,6 +49,7 @@ struct aggregator {
 	struct review *review; /* NULL: nobody has to be asked */
 	struct profiles *profiles;
 	struct refill *refill;
+	struct remote *remote; /* NULL: nothing is sent on */
 	struct intake *intake;
 	struct mq_server *mq;
 	struct httpd *http, *health;
@@ -97,18 +99,22 @@ static void on_look(void *owner)
 static void serve_ready(const struct aggregator *a,
 	struct http_request *request)
 {
-	scoped_buffer struct buffer body = BUFFER_MAX(1024);
-	const char *trouble;
+	scoped_buffer struct buffer body = BUFFER_MAX(2048);
+	const char *store;
+	const char *remote;
 
 	if (!a->is_open) {
 		http_reply_error(request, 503, "the store is not open");
 		return;
 	}
-	trouble = store_trouble(a->store);
-	if (trouble[0] == '\0') {
+	store = store_trouble(a->store);
+	remote = a->remote == NULL ? "" : remote_trouble(a->remote);
+	if (store[0] == '\0' && remote[0] == '\0') {
 		buffer_text(&body, "ok\n");
 	} else {
-		buffer_printf(&body, "degraded: %s\n", trouble);
+		buffer_printf(&body, "degraded: %s%s%s\n", store,
+			store[0] != '\0' && remote[0] != '\0' ? "; " : "",
+			remote);
 	}
 	http_reply(request, 200, "text/plain", body.data, body.len);
 }
@@ -262,6 +268,7 @@ static void on_store_closed(void *owner)
 	httpd_close(a->health);
 	intake_close(a->intake);
 	refill_close(a->refill);
+	remote_free(take_ptr(a->remote));
 	timer_close(a->watchdog);
 }
 
@@ -274,6 +281,7 @@ static void on_stop(void *owner)
 	launchers_close(take_ptr(a->launchers));
 	review_stop(a->review);
 	intake_stop(a->intake);
+	remote_stop(a->remote);
 	timer_start(a->watchdog, STOP_MS, 0);
 	store_close(a->store);
 }
@@ -300,6 +308,9 @@ static void open_store(struct aggregator *a)
 		.decisions_kept_us = a->config->retention_decisions_us,
 		.max_bytes = a->config->max_db_bytes,
 		.compact_us = a->config->compact_us,
+		.outbox_bytes = a->config->remote.url == NULL
+			? 0
+			: a->config->remote.queue_bytes,
 		.seed = on_seed,
 		.opened = on_opened,
 		.closed = on_store_closed,
@@ -331,6 +342,18 @@ static void open_store(struct aggregator *a)
 		.serve = api_serve,
 		.owner = &a->api,
 	};
+}
+
+static int open_remote(struct aggregator *a, struct error *err)
+{
+	int r = 0;
+
+	if (a->config->remote.url != NULL) {
+		r = remote_new(&a->remote, loop_uv(a->loop), a->store,
+			&a->config->remote, err);
+		a->api.remote = a->remote;
+	}
+	return r;
 }
 
 static int open_review(struct aggregator *a, struct error *err)
@@ -387,6 +410,9 @@ int aggregator_run(const struct config *config)
 		r = open_launchers(&a, &error);
 	}
 	open_store(&a);
+	if (r == 0) {
+		r = open_remote(&a, &error);
+	}
 	if (r == 0) {
 		r = httpd_new(&a.health, loop_uv(a.loop),
 			&(struct httpd_options){ .address = config->health,

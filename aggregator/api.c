@@ -192,6 +192,10 @@ static void serve_metrics(struct api *api, struct http_request *request,
 	if (api->identities != NULL) {
 		options.own.identities = identities_count(api->identities);
 	}
+	if (api->remote != NULL) {
+		options.own.is_remote = true;
+		options.own.remote = remote_health(api->remote);
+	}
 	stream = metrics_stream(&options);
 	http_reply_stream(request, 200, metrics_type, &stream);
 }

@@ -3,6 +3,7 @@
 
 #include "aggregator/intake.h"
 #include "aggregator/live.h"
+#include "aggregator/remote.h"
 #include "aggregator/store.h"
 #include "lib/buffer.h"
 #include "lib/httpd.h"
@@ -15,6 +16,7 @@ struct api {
 	struct profiles *profiles;
 	const struct identities *identities; /* NULL: nobody says */
 	const struct intake *intake;	     /* NULL: nothing is counted */
+	const struct remote *remote;	     /* NULL: nothing is sent on */
 	size_t metrics_vms;		     /* VMs with series in /metrics */
 	size_t streams; /* long answers that are being made or read */
 	uint64_t retention_us[STORE_TIERS]; /* the store's */

@@ -13,6 +13,9 @@ static const double retention_max_us = 3650.0 * 86400e6;
 static const double compact_min_us = 1e6;
 static const double compact_max_us = 86400e6;
 
+/* The largest report and some more must find room. */
+static const double queue_min_bytes = 4 << 20;
+
 /* As in enum auth. */
 static const char auth_choices[] = "none kubernetes";
 
@@ -95,6 +98,38 @@ static const struct option table[] = {
 		offsetof(struct config, metrics_vms), "10000",
 		"how many VM pods have series in /metrics; 0: none", 0, 1e6,
 		NULL, NULL },
+	{ "remote-write", "URL", OPTION_TEXT,
+		offsetof(struct config, remote.url), NULL,
+		"where all that is stored is sent as well, as Prometheus "
+		"remote write 1.0: https://HOST/PATH",
+		0, 0, NULL, NULL },
+	{ "remote-write-queue", "SIZE", OPTION_BYTES,
+		offsetof(struct config, remote.queue_bytes), "2GiB",
+		"how much of the database may wait to be sent; beyond it the "
+		"oldest reports are left out and counted",
+		queue_min_bytes, 1e18, NULL, NULL },
+	{ "remote-write-ca", "FILE", OPTION_TEXT,
+		offsetof(struct config, remote.ca), NULL,
+		"authorities whose certificates that server may have, as PEM; "
+		"without it those the system trusts",
+		0, 0, NULL, NULL },
+	{ "remote-write-token-file", "FILE", OPTION_TEXT,
+		offsetof(struct config, remote.token_file), NULL,
+		"bearer token, or the password of --remote-write-user; read "
+		"again every minute; needs https:// or a loopback address",
+		0, 0, NULL, NULL },
+	{ "remote-write-user", "NAME", OPTION_TEXT,
+		offsetof(struct config, remote.user), NULL,
+		"user for basic authentication", 0, 0, NULL, NULL },
+	{ "remote-write-header", "HEADER", OPTION_LIST,
+		offsetof(struct config, remote.headers), NULL,
+		"sent with each request, as 'NAME: VALUE'; may be repeated", 0,
+		0, NULL, NULL },
+	{ "remote-write-label", "LABEL", OPTION_LIST,
+		offsetof(struct config, remote.labels), NULL,
+		"label of all series that are sent, as NAME=VALUE; may be "
+		"repeated",
+		0, 0, NULL, NULL },
 	OPTIONS_LOG_ROWS(struct config, log_format, log_level),
 	{ .name = NULL },
 };
@@ -209,7 +244,10 @@ int config_check(const struct config *config, struct error *err)
 {
 	int r = check_wire(config, err);
 
-	return r < 0 ? r : check_http(config, err);
+	if (r == 0) {
+		r = check_http(config, err);
+	}
+	return r < 0 ? r : remote_check(&config->remote, err);
 }
 
 bool config_needs_api(const struct config *config)

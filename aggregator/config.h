@@ -1,6 +1,7 @@
 /* The aggregator's options. */
 #pragma once
 
+#include "aggregator/remote_target.h"
 #include "aggregator/store.h"
 #include "lib/options.h"
 #include "lib/tls.h"
@@ -21,6 +22,7 @@ struct config {
 	uint64_t retention_us[STORE_TIERS], retention_decisions_us;
 	uint64_t max_db_bytes, compact_us;
 	int64_t metrics_vms;
+	struct remote_config remote;
 	int log_format, log_level;
 };
 

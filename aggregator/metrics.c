@@ -2,13 +2,13 @@
 
 #include "aggregator/identity.h"
 #include "aggregator/metric_names.h"
+#include "aggregator/metrics_text.h"
 #include "lib/buffer.h"
 #include "lib/clock.h"
 #include "lib/decimal.h"
 #include "lib/files.h"
 #include "lib/memory.h"
 #include "lib/options.h"
-#include "lib/utf8.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -126,14 +126,15 @@ static void write_process(struct buffer *out)
 {
 	static const char info[] = "plimsoll_build_info";
 
-	write_head(out, info, "1, with the version of this program", false);
+	metrics_text_head(out, info, "1, with the version of this program",
+		false);
 	buffer_printf(out, "%s{", info);
-	write_label(out, "version", plimsoll_version);
+	metrics_text_label(out, "version", plimsoll_version);
 	buffer_char(out, '}');
-	write_value(out, 1);
-	write_own(out, "process_cpu_seconds_total", "CPU time of this process",
-		true, cpu_seconds());
-	write_own(out, "process_resident_memory_bytes",
+	metrics_text_value(out, 1);
+	metrics_text_own(out, "process_cpu_seconds_total",
+		"CPU time of this process", true, cpu_seconds());
+	metrics_text_own(out, "process_resident_memory_bytes",
 		"Resident memory of this process", false, resident_bytes());
 }
 
@@ -141,14 +142,14 @@ static void write_acks(struct buffer *out, const struct metrics_counts *counts)
 {
 	static const char name[] = "plimsoll_aggregator_acks_total";
 
-	write_head(out, name,
+	metrics_text_head(out, name,
 		"Batches acknowledged as stored, or as received and not on "
 		"disk yet",
 		true);
 	buffer_printf(out, "%s{state=\"stored\"}", name);
-	write_value(out, (double)counts->batches_stored);
+	metrics_text_value(out, (double)counts->batches_stored);
 	buffer_printf(out, "%s{state=\"received\"}", name);
-	write_value(out, (double)counts->batches_received);
+	metrics_text_value(out, (double)counts->batches_received);
 }
 
 static void write_states(struct buffer *out, const struct metrics *metrics)
@@ -161,12 +162,53 @@ static void write_states(struct buffer *out, const struct metrics *metrics)
 
 		counts[load_state(load->age_us, load->interval_ms)]++;
 	}
-	write_head(out, name, "Nodes by how old their newest sample is", false);
+	metrics_text_head(out, name, "Nodes by how old their newest sample is",
+		false);
 	for (int i = LOAD_FRESH; i <= LOAD_LOST; i++) {
 		buffer_printf(out, "%s{state=\"%s\"}", name,
 			load_state_name((enum load_state)i));
-		write_value(out, (double)counts[i]);
+		metrics_text_value(out, (double)counts[i]);
 	}
+}
+
+static void write_drops(struct buffer *out, const struct remote_health *remote)
+{
+	static const char name[] =
+		"plimsoll_remote_write_dropped_reports_total";
+
+	metrics_text_head(out, name,
+		"Reports that were not sent: the queue was full, or the engine "
+		"refused them",
+		true);
+	buffer_printf(out, "%s{reason=\"queue_full\"}", name);
+	metrics_text_value(out, (double)remote->queue.dropped);
+	buffer_printf(out, "%s{reason=\"refused\"}", name);
+	metrics_text_value(out, (double)remote->refused);
+}
+
+static void write_remote(struct buffer *out, const struct remote_health *remote)
+{
+	metrics_text_own(out, "plimsoll_remote_write_pending_reports",
+		"Reports that are stored and not sent yet", false,
+		(double)remote->queue.reports);
+	metrics_text_own(out, "plimsoll_remote_write_pending_bytes",
+		"What they take of the database", false,
+		(double)remote->queue.bytes);
+	metrics_text_own(out, "plimsoll_remote_write_lag_seconds",
+		"Since the oldest of them was stored", false, remote->lag_s);
+	metrics_text_own(out, "plimsoll_remote_write_sent_requests_total",
+		"Requests that the engine took", true,
+		(double)remote->sent_requests);
+	metrics_text_own(out, "plimsoll_remote_write_sent_reports_total",
+		"Reports in them", true, (double)remote->sent_reports);
+	metrics_text_own(out, "plimsoll_remote_write_sent_samples_total",
+		"Samples in them", true, (double)remote->sent_samples);
+	metrics_text_own(out, "plimsoll_remote_write_retries_total",
+		"Requests that were sent again", true, (double)remote->retries);
+	metrics_text_own(out, "plimsoll_remote_write_last_success_seconds",
+		"When the engine took one last, in unix time", false,
+		remote->last_success_s);
+	write_drops(out, remote);
 }
 
 static void write_health(struct buffer *out, const struct metrics *metrics)
@@ -175,26 +217,29 @@ static void write_health(struct buffer *out, const struct metrics *metrics)
 
 	write_process(out);
 	write_states(out, metrics);
-	write_own(out, "plimsoll_aggregator_vms",
+	metrics_text_own(out, "plimsoll_aggregator_vms",
 		"VM pods on nodes that are fresh", false, (double)metrics->vms);
-	write_own(out, "plimsoll_aggregator_vms_left_out",
+	metrics_text_own(out, "plimsoll_aggregator_vms_left_out",
 		"VM pods without series here, for there are more than "
 		"--metrics-vms",
 		false, (double)metrics->vms_left_out);
-	write_own(out, "plimsoll_aggregator_identities",
+	metrics_text_own(out, "plimsoll_aggregator_identities",
 		"VM pods whose namespace and name are known", false,
 		(double)own->identities);
-	write_own(out, "plimsoll_aggregator_reports_total",
+	metrics_text_own(out, "plimsoll_aggregator_reports_total",
 		"Reports taken, replays among them", true,
 		(double)own->counts.reports);
 	write_acks(out, &own->counts);
-	write_own(out, "plimsoll_aggregator_refused_messages_total",
+	metrics_text_own(out, "plimsoll_aggregator_refused_messages_total",
 		"Messages that were refused", true,
 		(double)own->counts.refused);
-	write_own(out, "plimsoll_aggregator_snapshots_total",
+	metrics_text_own(out, "plimsoll_aggregator_snapshots_total",
 		"Snapshots given to schedulers", true,
 		(double)own->counts.snapshots);
-	write_own(out, "plimsoll_aggregator_storing",
+	if (own->is_remote) {
+		write_remote(out, &own->remote);
+	}
+	metrics_text_own(out, "plimsoll_aggregator_storing",
 		"1 while what comes in gets stored; 0 while it does not", false,
 		own->is_storing ? 1 : 0);
 }
@@ -265,7 +310,8 @@ static void name_metric(struct metrics *metrics, struct buffer *out,
 {
 	if (metrics->named == NULL ||
 		strcmp(metrics->named, metric->name) != 0) {
-		write_head(out, metric->name, metric->help, metric->is_counter);
+		metrics_text_head(out, metric->name, metric->help,
+			metric->is_counter);
 		metrics->named = metric->name;
 	}
 }
@@ -273,11 +319,11 @@ static void name_metric(struct metrics *metrics, struct buffer *out,
 static void write_sample(struct buffer *out, const struct metric_sample *sample)
 {
 	for (size_t i = 0; i < sample->label_count; i++) {
-		write_label(out, sample->labels[i].key,
+		metrics_text_label(out, sample->labels[i].key,
 			sample->labels[i].value);
 	}
 	buffer_char(out, '}');
-	write_value(out, sample->value);
+	metrics_text_value(out, sample->value);
 }
 
 static void write_node_sample(struct metrics *metrics, struct buffer *out,
@@ -294,7 +340,7 @@ static void write_node_sample(struct metrics *metrics, struct buffer *out,
 	}
 	name_metric(metrics, out, metric);
 	buffer_printf(out, "%s{", metric->name);
-	write_label(out, "node", node->load.name);
+	metrics_text_label(out, "node", node->load.name);
 	write_sample(out, &sample);
 }
 
@@ -321,12 +367,12 @@ static void write_vm_sample(struct metrics *metrics, struct buffer *out,
 	}
 	name_metric(metrics, out, metric);
 	buffer_printf(out, "%s{", metric->name);
-	write_label(out, "node", node->load.name);
-	write_label(out, "pod_uid", pod->pod_uid);
+	metrics_text_label(out, "node", node->load.name);
+	metrics_text_label(out, "pod_uid", pod->pod_uid);
 	who = identities_find(metrics->options.identities, pod->pod_uid);
 	if (who != NULL) {
-		write_label(out, "namespace", who->namespace);
-		write_label(out, "name", who->name);
+		metrics_text_label(out, "namespace", who->namespace);
+		metrics_text_label(out, "name", who->name);
 	}
 	write_sample(out, &sample);
 }
@@ -397,9 +443,9 @@ static bool step_age(struct metrics *metrics, struct buffer *out)
 	}
 	name_metric(metrics, out, &age);
 	buffer_printf(out, "%s{", age.name);
-	write_label(out, "node", load->name);
+	metrics_text_label(out, "node", load->name);
 	buffer_char(out, '}');
-	write_value(out, (double)load->age_us / 1e6);
+	metrics_text_value(out, (double)load->age_us / 1e6);
 	return true;
 }
 

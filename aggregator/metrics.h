@@ -8,6 +8,7 @@
 #pragma once
 
 #include "aggregator/live.h"
+#include "aggregator/remote.h"
 #include "lib/httpd.h"
 
 #include <stddef.h>
@@ -26,6 +27,8 @@ struct metrics_own {
 	struct metrics_counts counts;
 	bool is_storing;
 	size_t identities; /* VM pods that are known by name */
+	bool is_remote;	   /* there is remote write */
+	struct remote_health remote;
 };
 
 struct metrics_options {

@@ -6,6 +6,8 @@ import re
 import sqlite3
 import zlib
 
+from protobuf import fields
+
 STOPPED = re.compile(r'"stopped" run="(\w+)" reports=(\d+) '
                      r'not_stored=(\d+) dropped=(\d+)')
 UNKNOWN = 2**64 - 1
@@ -133,3 +135,40 @@ def assert_complete(case, aggregator, agents):
             case.assertEqual(stored.pop((name, run)),
                              list(range(1, made + 1)))
     case.assertEqual(stored, {})
+
+
+def waiting(db):
+    """How many reports wait for remote write."""
+    connection = sqlite3.connect(f"file:{db}?mode=ro", uri=True)
+    count, = connection.execute("SELECT count(*) FROM outbox").fetchone()
+    connection.close()
+    return count
+
+
+def stored_samples(db):
+    """{labels: {ms: value}}: some figures of each report that is still a row,
+    as remote write should tell them."""
+    found = {}
+
+    def put(name, at, value, **labels):
+        key = tuple(sorted({"__name__": name, **labels}.items()))
+        found.setdefault(key, {})[at] = value
+
+    connection = sqlite3.connect(f"file:{db}?mode=ro", uri=True)
+    for node, at, body in connection.execute(
+            "SELECT name, sample_ms, body FROM tail"
+            " JOIN run ON run.id = tail.run JOIN node ON node.id = run.node"):
+        report = fields(body)
+        cpu, memory = fields(report[6][0]), fields(report[9][0])
+        for mode, number in (("user", 4), ("idle", 7)):
+            put("node_cpu_seconds_total", at, cpu[number][0] / 1e6,
+                node=node, mode=mode)
+        put("node_memory_MemAvailable_bytes", at, memory[3][0], node=node)
+        put("plimsoll_node_cpu_cores", at, cpu[2][0], node=node)
+        for pod in map(fields, report.get(16, [])):
+            labels = {"node": node, "pod_uid": pod[1][0].decode()}
+            put("container_cpu_usage_seconds_total", at, pod[3][0] / 1e6,
+                **labels)
+            put("container_memory_usage_bytes", at, pod[7][0], **labels)
+    connection.close()
+    return found

@@ -1,0 +1,339 @@
+"""Remote write: what engines for time series get is what the store holds,
+whoever is killed meanwhile and whatever they answer."""
+import pathlib
+import re
+import sqlite3
+import ssl
+import sys
+import threading
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from engines import Fake, Prometheus, Victoria  # noqa: E402
+from harness import (SLOWNESS, Aggregator, Driver, Folder,  # noqa: E402
+                     Machine, agent, eventually)
+from protobuf import write_request  # noqa: E402
+from secure import certs  # noqa: E402
+from stored import stored_samples, waiting  # noqa: E402
+
+POD = "11111111-2222-3333-4444-555555555555"
+# What no single report says.
+NEEDS_MORE = re.compile(
+    r"plimsoll_node_(age|(cpu|memory|io)_(used|stdev|p95|pressure|contention))"
+    r"|plimsoll_vm_(used_cores|contention|memory_bytes)")
+CLOSE = 1e-9  # of a value: a decimal fraction on the way
+
+
+class Base(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = Folder()
+        self.addCleanup(self.folder.close)
+        self.agents = []
+
+    def start(self, url, *more, **options):
+        self.aggregator = self.folder.add(Aggregator(
+            self.folder.path, "aggregator", "--remote-write", url, *more,
+            **options)).start()
+        return self.aggregator
+
+    def start_agents(self, *names, interval="100ms"):
+        machines = []
+        for name in names:
+            machine = Machine(self.folder.path / f"m-{name}")
+            self.addCleanup(machine.close)
+            machine.busy = 0.5
+            machine.run_pod(POD.replace("1", name[-1]), cores=1.0)
+            machines.append(machine)
+            self.agents.append(self.folder.add(agent(
+                self.folder.path, name, [self.aggregator.url],
+                *machine.agent_flags(), "--ring-reports", "20000",
+                interval=interval)).start())
+        driver = Driver(machines).start()
+        self.addCleanup(driver.stop)
+
+    def stored(self, reports):
+        """There are so many of each node, and no more come."""
+        def enough():
+            found = stored_samples(self.aggregator.db)
+            return found and all(len(s) >= reports for s in found.values())
+        eventually(f"{reports} reports are stored", enough, 60)
+        for program in self.agents:
+            self.assertEqual(program.stop(), 0)
+
+    def all_sent(self):
+        eventually("nothing waits any more",
+                   lambda: waiting(self.aggregator.db) == 0, 60)
+
+    def metric(self, name):
+        text = self.aggregator.get("/metrics")[2]
+        return float(next(line.rsplit(" ", 1)[1] for line in text.splitlines()
+                          if line.startswith(f"plimsoll_remote_write_{name}")))
+
+    def assert_arrived(self, engine):
+        """All of what is stored is at the engine, and nothing else."""
+        expected = stored_samples(self.aggregator.db)
+        found = engine.series()
+        self.assertGreater(len(expected), 0)
+        for labels, samples in expected.items():
+            self.assertEqual((set(samples) - set(found[labels]),
+                              set(found[labels]) - set(samples)),
+                             (set(), set()), labels)
+            for at, value in samples.items():
+                self.assertAlmostEqual(found[labels][at] / max(value, 1),
+                                       value / max(value, 1), delta=CLOSE)
+        times = {node: set(samples) for labels, samples in expected.items()
+                 for key, node in labels if key == "node"}
+        for labels, samples in found.items():
+            self.assertLessEqual(set(samples), times[dict(labels)["node"]])
+
+    def served(self):
+        """The series of /metrics: all labels but for values."""
+        found = set()
+        for line in self.aggregator.get("/metrics")[2].splitlines():
+            if line.startswith("#") or "node=" not in line:
+                continue
+            name, _, labels = line.rsplit(" ", 1)[0].partition("{")
+            pairs = [pair.split("=", 1) for pair in
+                     labels.rstrip("}").split(",")]
+            found.add(tuple(sorted(
+                [("__name__", name)]
+                + [(k, v.strip('"')) for k, v in pairs])))
+        return found
+
+
+class Engines:
+    """What is true with any of them."""
+
+    def test_what_arrives_is_what_the_store_holds(self):
+        engine = self.folder.add(self.engine(self.folder.path)).start()
+        self.start(engine.write_url)
+        self.start_agents("node-1", "node-2")
+        eventually("both are stored", lambda: len(
+            stored_samples(self.aggregator.db)) == 12)
+        served = self.served()
+        self.stored(30)
+        self.all_sent()
+        self.assert_arrived(engine)
+        sent = set(engine.series())
+        self.assertEqual(sent - served, set())
+        self.assertEqual({dict(labels)["__name__"] for labels in served - sent
+                          if not NEEDS_MORE.match(dict(labels)["__name__"])},
+                         set())
+        self.assertEqual(self.aggregator.stop(), 0)
+        self.assertNotIn("refused", self.aggregator.log())
+
+    def test_killed_on_both_sides_nothing_is_lost(self):
+        engine = self.folder.add(self.engine(self.folder.path)).start()
+        self.start(engine.write_url)
+        self.start_agents("node-1", "node-2", interval="200ms")
+        eventually("the engine has some",
+                   lambda: self.metric("sent_requests_total") > 1)
+        engine.end()
+        eventually("it is missed", lambda: "does not get through"
+                   in self.aggregator.log())
+        eventually("reports wait", lambda: waiting(self.aggregator.db) > 20)
+        self.aggregator.kill()
+        self.aggregator.start()
+        engine.start()
+        eventually("the engine gets some again",
+                   lambda: self.metric("sent_requests_total") > 1, 90)
+        for _ in range(5):
+            time.sleep(0.7)  # the instant is the test
+            self.aggregator.kill()
+            self.aggregator.start()
+        self.stored(40)
+        self.all_sent()
+        self.assert_arrived(engine)
+
+
+class WithPrometheus(Engines, Base):
+    engine = Prometheus
+
+
+class WithVictoria(Engines, Base):
+    engine = Victoria
+
+
+class WithFaults(Base):
+    def setUp(self):
+        super().setUp()
+        self.engine = Fake()
+        self.addCleanup(self.engine.close)
+
+    def refuse_all(self):
+        """Until the answer is taken away again reports pile up."""
+        self.engine.judge = lambda body: (503, {}, b"")
+
+    def logged(self, text):
+        return self.aggregator.log().count(text)
+
+    def test_errors_are_waited_out_and_said_once(self):
+        self.engine.answers = [(500, {}, b"broken"), (500, {}, b"broken"),
+                               (429, {"Retry-After": "4"}, b""),
+                               (404, {}, b""), (302, {"Location": "/"}, b"")]
+        self.start(self.engine.url)
+        self.start_agents("node-1")
+        eventually("it was taken at last", lambda: [
+            came for came in self.engine.came if came.status == 204], 90)
+        self.stored(10)
+        self.all_sent()
+        self.assert_arrived(self.engine)
+        came = self.engine.came
+        self.assertEqual(len({c.body for c in came[:6]}), 1)
+        self.assertEqual([c.status for c in came[:6]],
+                         [500, 500, 429, 404, 302, 204])
+        self.assertGreaterEqual(came[1].at - came[0].at, 1)
+        self.assertGreaterEqual(came[3].at - came[2].at, 4)
+        self.assertEqual(self.metric("retries_total"), 5)
+        self.assertEqual(self.logged("does not get through"), 4)
+        self.assertEqual(self.logged("gets through again"), 1)
+
+    def test_one_report_that_is_refused_takes_no_other_along(self):
+        self.refuse_all()
+        self.start(self.engine.url)
+        self.start_agents("node-1", "node-2", interval="200ms")
+        self.stored(20)
+        poison = sorted(
+            at for labels, samples in stored_samples(self.aggregator.db).items()
+            if ("node", "node-1") in labels for at in samples)[-1]
+
+        def judge(body):
+            is_poisoned = any(
+                ("node", "node-1") in labels and at == poison
+                for labels, samples in write_request(body)
+                for at, _ in samples)
+            return (400, {}, b"out of order sample\n") if is_poisoned else None
+        self.engine.judge = judge
+        self.all_sent()
+        expected = stored_samples(self.aggregator.db)
+        found = self.engine.series()
+        for labels, samples in expected.items():
+            samples.pop(poison) if ("node", "node-1") in labels else None
+            self.assertEqual(sorted(found[labels]), sorted(samples))
+        self.assertEqual(self.metric('dropped_reports_total{reason="refused"'),
+                         1)
+        self.assertEqual(self.logged("out of order sample"), 1)
+        self.assertEqual(self.metric("sent_reports_total"),
+                         sum(len(samples) for labels, samples in
+                             expected.items() if ("mode", "user") in labels))
+
+    def test_an_engine_that_hangs_holds_up_nobody(self):
+        released = threading.Event()
+        self.addCleanup(released.set)
+
+        def hang(handler):
+            released.wait(60)
+            handler.close_connection = True
+
+        self.engine.answers = [(200, {}, hang)]
+        self.start(self.engine.url)
+        self.start_agents("node-1")
+        eventually("it hangs", lambda: self.engine.came)
+        before = len(next(iter(stored_samples(self.aggregator.db).values())))
+        eventually("reports are stored all the same", lambda: len(next(iter(
+            stored_samples(self.aggregator.db).values()))) > before + 20, 10)
+        self.assertLess(self.aggregator.node("node-1")["age_s"], 2 * SLOWNESS)
+        self.assertEqual(self.aggregator.health("/readyz")[0], 200)
+        began = time.monotonic()
+        self.assertEqual(self.aggregator.stop(), 0)
+        self.assertLess(time.monotonic() - began, 4 * SLOWNESS)
+        self.aggregator.start()
+        self.stored(before + 20)
+        self.all_sent()
+        self.assert_arrived(self.engine)
+
+    def test_an_answer_without_end_is_cut(self):
+        def endless(handler):
+            handler.send_response(200)
+            handler.end_headers()
+            handler.close_connection = True
+            try:
+                while True:
+                    handler.wfile.write(b"x" * 65536)
+            except OSError:
+                pass
+
+        self.engine.answers = [(200, {}, endless)]
+        self.start(self.engine.url)
+        self.start_agents("node-1")
+        self.stored(10)
+        self.all_sent()
+        self.assert_arrived(self.engine)
+        self.assertEqual(self.logged("is larger than"), 1)
+
+    def test_who_lags_says_so(self):
+        self.refuse_all()
+        self.start(self.engine.url)
+        self.start_agents("node-1")
+        self.stored(10)
+        eventually("it is missed", lambda: self.logged("does not get through"))
+        self.assertEqual(self.aggregator.health("/readyz")[2], "ok\n")
+        self.assertEqual(self.aggregator.stop(), 0)
+        connection = sqlite3.connect(self.aggregator.db)
+        with connection:  # two minutes pass
+            connection.execute("UPDATE outbox SET stored_ms"
+                               " = stored_ms - 120000")
+        connection.close()
+        self.aggregator.start()
+        text = eventually("it is degraded", lambda: re.match(
+            r"degraded: remote write is (\d+) s behind: .* answered 503",
+            self.aggregator.health("/readyz")[2]))
+        self.assertGreaterEqual(int(text.group(1)), 120)
+        self.assertEqual(self.aggregator.health("/readyz")[0], 200)
+        self.assertGreaterEqual(self.metric("lag_seconds"), 120)
+        self.assertGreaterEqual(self.metric("pending_reports"), 10)
+        self.engine.judge = lambda body: None
+        self.all_sent()
+        eventually("it is well again", lambda: self.aggregator.health(
+            "/readyz")[2] == "ok\n")
+        self.assert_arrived(self.engine)
+
+
+class WithTls(Base):
+    TOKEN = "a-secret-that-nobody-logs"
+
+    def setUp(self):
+        super().setUp()
+        self.keys = self.folder.path / "keys"
+        certs("new", self.keys)
+        trust = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        trust.load_cert_chain(self.keys / "aggregator.crt",
+                              self.keys / "aggregator.key")
+        self.engine = Fake(trust)
+        self.addCleanup(self.engine.close)
+        self.token = self.folder.path / "token"
+        self.token.write_text(self.TOKEN + "\n")
+
+    def test_tokens_and_names_reach_the_engine_and_no_log(self):
+        self.start(self.engine.url, "--remote-write-ca", self.keys / "servers-ca.crt",
+                   "--remote-write-token-file", self.token,
+                   "--remote-write-header", "X-Scope-OrgID: fleet",
+                   "--remote-write-label", "cluster=berlin",
+                   "--log-level", "debug")
+        self.start_agents("node-1")
+        self.stored(5)
+        self.all_sent()
+        headers = self.engine.came[0].headers
+        self.assertEqual(headers["Authorization"], f"Bearer {self.TOKEN}")
+        self.assertEqual(headers["X-Scope-OrgID"], "fleet")
+        self.assertEqual(headers["Content-Encoding"], "snappy")
+        self.assertEqual(headers["X-Prometheus-Remote-Write-Version"], "0.1.0")
+        for labels in self.engine.series():
+            self.assertIn(("cluster", "berlin"), labels)
+        self.assertEqual(self.aggregator.stop(), 0)
+        self.assertNotIn(self.TOKEN, self.aggregator.log())
+
+    def test_an_engine_that_nobody_vouches_for_gets_nothing(self):
+        self.start(self.engine.url, "--remote-write-token-file", self.token)
+        self.start_agents("node-1")
+        eventually("its certificate is refused", lambda: "is not trusted"
+                   in self.aggregator.log())
+        self.assertEqual(self.engine.came, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
