@@ -217,32 +217,31 @@ int remote_check(const struct remote_config *config, struct error *err)
 
 /* ---- the files ---- */
 
-/* RFC 4648, section 4. */
-static char *base64(const char *text)
+/* RFC 4648, section 4: up to three bytes as four digits. */
+static void put_quantum(char out[4], const char *bytes, size_t len)
 {
 	static const char digits[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 		"abcdefghijklmnopqrstuvwxyz0123456789+/";
+	uint32_t bits = 0;
+
+	for (size_t i = 0; i < 3; i++) {
+		bits = bits << 8 | (i < len ? (unsigned char)bytes[i] : 0U);
+	}
+	memset(out, '=', 4);
+	for (size_t i = 0; i <= len; i++) {
+		out[i] = digits[bits >> (18 - 6 * i) & 63];
+	}
+}
+
+static char *base64(const char *text)
+{
 	size_t len = strlen(text);
 	char *out = xcalloc(len / 3 * 4 + 5, 1);
-	char *at = out;
 
 	for (size_t i = 0; i < len; i += 3) {
-		size_t have = len - i < 3 ? len - i : 3;
-		uint32_t bits = 0;
-
-		for (size_t j = 0; j < 3; j++) {
-			bits <<= 8;
-			bits |= j < have ? (unsigned char)text[i + j] : 0;
-		}
-		for (size_t j = 0; j < 4; j++) {
-			if (j <= have) {
-				*at = digits[bits >> (18 - 6 * j) & 63];
-			} else {
-				*at = '=';
-			}
-			at++;
-		}
+		put_quantum(out + i / 3 * 4, text + i,
+			len - i < 3 ? len - i : 3);
 	}
 	return out;
 }

@@ -40,6 +40,13 @@ static const char *label_of(const Remote__TimeSeries *series, const char *name)
 	return "";
 }
 
+static bool is_called(const Remote__TimeSeries *series, const char *metric,
+	const char *label, const char *value)
+{
+	return strcmp(label_of(series, "__name__"), metric) == 0 &&
+		strcmp(label_of(series, label), value) == 0;
+}
+
 /* The number'th series of that name with that label. */
 static const Remote__TimeSeries *find(const Remote__WriteRequest *request,
 	const char *metric, const char *label, const char *value, size_t number)
@@ -47,13 +54,13 @@ static const Remote__TimeSeries *find(const Remote__WriteRequest *request,
 	for (size_t i = 0; i < request->n_timeseries; i++) {
 		const Remote__TimeSeries *series = request->timeseries[i];
 
-		if (strcmp(label_of(series, "__name__"), metric) == 0 &&
-			strcmp(label_of(series, label), value) == 0) {
-			if (number == 0) {
-				return series;
-			}
-			number--;
+		if (!is_called(series, metric, label, value)) {
+			continue;
 		}
+		if (number == 0) {
+			return series;
+		}
+		number--;
 	}
 	return NULL;
 }
@@ -268,7 +275,7 @@ static void a_request_ends_when_it_has_enough(void **state)
 	assert_false(remote_body_add(body, "n1", 1000, &r));
 	remote_body_pack(body, NULL);
 	assert_non_null(remote_body_bytes(body, &len));
-	assert_true(remote_body_samples(body) > 5 * REPORT_VMS_MAX);
+	assert_true(remote_body_samples(body) > (size_t)5 * REPORT_VMS_MAX);
 	remote_body_free(body);
 	body = remote_body_new(&no_extra);
 	r = sample_report(1, 100);

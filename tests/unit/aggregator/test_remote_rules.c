@@ -29,9 +29,8 @@ static void every_answer_has_its_verdict(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < count_of(cases); i++) {
-		if (remote_judge(cases[i].status) != cases[i].verdict) {
-			fail_msg("%d", cases[i].status);
-		}
+		assert_int_equal(remote_judge(cases[i].status),
+			cases[i].verdict);
 	}
 }
 

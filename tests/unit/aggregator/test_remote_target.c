@@ -9,79 +9,72 @@
 #include <string.h>
 #include <unistd.h>
 
+struct check {
+	struct remote_config config;
+	const char *word; /* of the sentence; NULL: taken */
+};
+
+static void assert_checked(const struct check *check)
+{
+	struct error err = { 0 };
+	int r = remote_check(&check->config, &err);
+	bool is_taken = check->word == NULL;
+
+	if (is_taken != (r == 0) ||
+		(!is_taken && strstr(err.text, check->word) == NULL) ||
+		strstr(err.text, "s3cret") != NULL) {
+		fail_msg("%s: %d '%s'", check->config.url, r, err.text);
+	}
+}
+
+static const struct check checks[] = {
+	{ { .url = NULL }, NULL },
+	{ { .url = "http://a/b" }, NULL },
+	{ { .url = "https://a:1/b?c=d@e" }, NULL },
+	{ { .url = "HTTPS://[::1]:1/" }, NULL },
+	{ { .url = "a:9090" }, "URL" },
+	{ { .url = "ftp://a/" }, "URL" },
+	{ { .url = "http:///x" }, "URL" },
+	{ { .url = "http://a/b c" }, "URL" },
+	{ { .url = "http://a/\x01" }, "URL" },
+	{ { .url = "https://user:s3cret@a/b" }, "password" },
+	{ { .ca = "f" }, "missing" },
+	{ { .token_file = "f" }, "missing" },
+	{ { .labels = { { "a=b" }, 1 } }, "missing" },
+	{ { .url = "https://a/", .token_file = "f" }, NULL },
+	{ { .url = "https://a/", .token_file = "f", .user = "u" }, NULL },
+	{ { .url = "https://a/", .user = "u" }, "password" },
+	{ { .url = "https://a/", .token_file = "f", .user = "u:v" }, "name" },
+	{ { .url = "http://a/", .token_file = "f" }, "TLS" },
+	{ { .url = "http://127.0.0.1:9090/x", .token_file = "f" }, NULL },
+	{ { .url = "http://[::1]:9090/x", .token_file = "f" }, NULL },
+	{ { .url = "http://localhost", .token_file = "f" }, NULL },
+	{ { .url = "http://localhost.evil/", .token_file = "f" }, "TLS" },
+	{ { .url = "http://127.0.0.1.evil/", .token_file = "f" }, "TLS" },
+	{ { .url = "http://a/", .headers = { { "X-A: b" }, 1 } }, NULL },
+	{ { .url = "http://a/", .headers = { { "X-A" }, 1 } }, "header" },
+	{ { .url = "http://a/", .headers = { { "X A: b" }, 1 } }, "header" },
+	{ { .url = "http://a/", .headers = { { "X: a\r\nY: b" }, 1 } },
+		"header" },
+	{ { .url = "http://a/",
+		  .headers = { { "Authorization: Bearer t" }, 1 } },
+		"header" },
+	{ { .url = "http://a/", .headers = { { "content-type: x" }, 1 } },
+		"header" },
+	{ { .url = "http://a/", .labels = { { "a_1=b=c" }, 1 } }, NULL },
+	{ { .url = "http://a/", .labels = { { "a" }, 1 } }, "label" },
+	{ { .url = "http://a/", .labels = { { "a=" }, 1 } }, "label" },
+	{ { .url = "http://a/", .labels = { { "1a=b" }, 1 } }, "label" },
+	{ { .url = "http://a/", .labels = { { "__a=b" }, 1 } }, "label" },
+	{ { .url = "http://a/", .labels = { { "a-b=c" }, 1 } }, "label" },
+	{ { .url = "http://a/", .labels = { { "a=\xff" }, 1 } }, "label" },
+};
+
 static void flags_are_taken_or_refused_in_a_sentence(void **state)
 {
-	static const struct {
-		struct remote_config config;
-		const char *word; /* of the sentence; NULL: taken */
-	} cases[] = {
-		{ { .url = NULL }, NULL },
-		{ { .url = "http://a/b" }, NULL },
-		{ { .url = "https://a:1/b?c=d@e" }, NULL },
-		{ { .url = "HTTPS://[::1]:1/" }, NULL },
-		{ { .url = "a:9090" }, "URL" },
-		{ { .url = "ftp://a/" }, "URL" },
-		{ { .url = "http:///x" }, "URL" },
-		{ { .url = "http://a/b c" }, "URL" },
-		{ { .url = "http://a/\x01" }, "URL" },
-		{ { .url = "https://user:s3cret@a/b" }, "password" },
-		{ { .ca = "f" }, "missing" },
-		{ { .token_file = "f" }, "missing" },
-		{ { .labels = { { "a=b" }, 1 } }, "missing" },
-		{ { .url = "https://a/", .token_file = "f" }, NULL },
-		{ { .url = "https://a/", .token_file = "f", .user = "u" },
-			NULL },
-		{ { .url = "https://a/", .user = "u" }, "password" },
-		{ { .url = "https://a/", .token_file = "f", .user = "u:v" },
-			"name" },
-		{ { .url = "http://a/", .token_file = "f" }, "TLS" },
-		{ { .url = "http://127.0.0.1:9090/x", .token_file = "f" },
-			NULL },
-		{ { .url = "http://[::1]:9090/x", .token_file = "f" }, NULL },
-		{ { .url = "http://localhost", .token_file = "f" }, NULL },
-		{ { .url = "http://localhost.evil/", .token_file = "f" },
-			"TLS" },
-		{ { .url = "http://127.0.0.1.evil/", .token_file = "f" },
-			"TLS" },
-		{ { .url = "http://a/", .headers = { { "X-A: b" }, 1 } },
-			NULL },
-		{ { .url = "http://a/", .headers = { { "X-A" }, 1 } },
-			"header" },
-		{ { .url = "http://a/", .headers = { { "X A: b" }, 1 } },
-			"header" },
-		{ { .url = "http://a/", .headers = { { "X: a\r\nY: b" }, 1 } },
-			"header" },
-		{ { .url = "http://a/",
-			  .headers = { { "Authorization: Bearer t" }, 1 } },
-			"header" },
-		{ { .url = "http://a/",
-			  .headers = { { "content-type: x" }, 1 } },
-			"header" },
-		{ { .url = "http://a/", .labels = { { "a_1=b=c" }, 1 } },
-			NULL },
-		{ { .url = "http://a/", .labels = { { "a" }, 1 } }, "label" },
-		{ { .url = "http://a/", .labels = { { "a=" }, 1 } }, "label" },
-		{ { .url = "http://a/", .labels = { { "1a=b" }, 1 } },
-			"label" },
-		{ { .url = "http://a/", .labels = { { "__a=b" }, 1 } },
-			"label" },
-		{ { .url = "http://a/", .labels = { { "a-b=c" }, 1 } },
-			"label" },
-		{ { .url = "http://a/", .labels = { { "a=\xff" }, 1 } },
-			"label" },
-	};
-
 	(void)state;
-	for (size_t i = 0; i < count_of(cases); i++) {
-		struct error err = { 0 };
-		int r = remote_check(&cases[i].config, &err);
-		const char *word = cases[i].word;
-
-		if ((word == NULL) != (r == 0) ||
-			(word != NULL && strstr(err.text, word) == NULL) ||
-			strstr(err.text, "s3cret") != NULL) {
-			fail_msg("case %zu: %d '%s'", i, r, err.text);
-		}
+	for (size_t i = 0; i < count_of(checks); i++) {
+		assert_checked(&checks[i]);
 	}
 }
 
