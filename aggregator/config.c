@@ -240,6 +240,19 @@ static int check_http(const struct config *config, struct error *err)
 	return 0;
 }
 
+/* What waits to be sent is in the database: if it could fill it, an engine
+ * that is away would cost the history. */
+static int check_remote(const struct config *config, struct error *err)
+{
+	if (config->remote.url != NULL && config->max_db_bytes != 0 &&
+		config->remote.queue_bytes > config->max_db_bytes / 2) {
+		return error_set(err, -EINVAL,
+			"--remote-write-queue: it is more than half of "
+			"--max-db-size");
+	}
+	return remote_check(&config->remote, err);
+}
+
 int config_check(const struct config *config, struct error *err)
 {
 	int r = check_wire(config, err);
@@ -247,7 +260,7 @@ int config_check(const struct config *config, struct error *err)
 	if (r == 0) {
 		r = check_http(config, err);
 	}
-	return r < 0 ? r : remote_check(&config->remote, err);
+	return r < 0 ? r : check_remote(config, err);
 }
 
 bool config_needs_api(const struct config *config)

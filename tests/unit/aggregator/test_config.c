@@ -50,6 +50,9 @@ static void flags_that_go_together_are_taken(void **state)
 			"--tls-ca=a", "--wire-auth=kubernetes", NULL },
 		{ "--http-tls-cert=c", "--http-tls-key=k",
 			"--http-auth=kubernetes", NULL },
+		{ "--remote-write=http://a/b", "--max-db-size=0", NULL },
+		{ "--remote-write=http://a/b", "--max-db-size=4GiB", NULL },
+		{ "--max-db-size=1GiB", NULL },
 		{ "--http=127.0.0.1:7474", "--http-auth=kubernetes", NULL },
 		{ "--http=127.9.9.9:7474", "--http-auth=kubernetes", NULL },
 		{ "--http=[::1]:7474", "--http-auth=kubernetes", NULL },
@@ -85,6 +88,11 @@ static void flags_that_do_not_are_refused_with_a_sentence(void **state)
 			"over TLS only" },
 		{ { "--http-auth=kubernetes", "--http=[::]:1", NULL },
 			"over TLS only" },
+		{ { "--remote-write=http://a/b", "--max-db-size=3GiB", NULL },
+			"--remote-write-queue" },
+		{ { "--remote-write-label=a=b", NULL },
+			"--remote-write is missing" },
+		{ { "--remote-write=a", NULL }, "URL" },
 	};
 
 	(void)state;
