@@ -5,7 +5,6 @@
 #include "aggregator/metrics_text.h"
 #include "lib/buffer.h"
 #include "lib/clock.h"
-#include "lib/decimal.h"
 #include "lib/files.h"
 #include "lib/memory.h"
 #include "lib/options.h"
@@ -42,53 +41,6 @@ struct metrics {
 	size_t metric, node, vm; /* what comes next */
 	const char *named;	 /* the metric whose head was written last */
 };
-
-/* ---- the format ---- */
-
-static void write_head(struct buffer *out, const char *name, const char *help,
-	bool is_counter)
-{
-	buffer_printf(out, "# HELP %s %s.\n# TYPE %s %s\n", name, help, name,
-		is_counter ? "counter" : "gauge");
-}
-
-static void write_value(struct buffer *out, double value)
-{
-	char text[DECIMAL_MAX];
-
-	buffer_char(out, ' ');
-	buffer_append(out, text, decimal_number(text, value, 15));
-	buffer_char(out, '\n');
-}
-
-static void write_label(struct buffer *out, const char *key, const char *value)
-{
-	bool is_first = out->len > 0 && out->data[out->len - 1] == '{';
-
-	buffer_printf(out, "%s%s=\"", is_first ? "" : ",", key);
-	while (*value != '\0') {
-		if (*value == '\n') {
-			buffer_text(out, "\\n");
-			value++;
-			continue;
-		}
-		if (*value == '"' || *value == '\\') {
-			buffer_char(out, '\\');
-		}
-		value += utf8_append(out, value);
-	}
-	buffer_char(out, '"');
-}
-
-static void write_own(struct buffer *out, const char *name, const char *help,
-	bool is_counter, double value)
-{
-	if (isfinite(value)) {
-		write_head(out, name, help, is_counter);
-		buffer_text(out, name);
-		write_value(out, value);
-	}
-}
 
 /* ---- this process ---- */
 

@@ -1,5 +1,6 @@
 #include "aggregator/metrics_text.h"
 
+#include "lib/decimal.h"
 #include "lib/utf8.h"
 
 #include <math.h>
@@ -13,7 +14,11 @@ void metrics_text_head(struct buffer *out, const char *name, const char *help,
 
 void metrics_text_value(struct buffer *out, double value)
 {
-	buffer_printf(out, " %.15g\n", value);
+	char text[DECIMAL_MAX];
+
+	buffer_char(out, ' ');
+	buffer_append(out, text, decimal_number(text, value, 15));
+	buffer_char(out, '\n');
 }
 
 void metrics_text_label(struct buffer *out, const char *key, const char *value)
