@@ -9,6 +9,7 @@
 #include "aggregator/vms.h"
 #include "aggregator/watcher.h"
 #include "lib/clock.h"
+#include "lib/exposition.h"
 #include "lib/memory.h"
 
 #include <stdlib.h>
@@ -197,7 +198,7 @@ static void serve_metrics(struct api *api, struct http_request *request,
 		options.own.remote = remote_health(api->remote);
 	}
 	stream = metrics_stream(&options);
-	http_reply_stream(request, 200, metrics_type, &stream);
+	http_reply_stream(request, 200, exposition_type, &stream);
 }
 
 /* A client that adds the path to an address that ends in a slash asks for

@@ -2,20 +2,13 @@
 
 #include "aggregator/identity.h"
 #include "aggregator/metric_names.h"
-#include "aggregator/metrics_text.h"
 #include "lib/buffer.h"
 #include "lib/clock.h"
-#include "lib/files.h"
+#include "lib/exposition.h"
 #include "lib/memory.h"
-#include "lib/options.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
-const char metrics_type[] = "text/plain; version=0.0.4; charset=utf-8";
 
 /* What one turn of the loop may cost: some milliseconds. */
 enum { TURN_NODES = 512, TURN_SAMPLES = 2048 };
@@ -44,64 +37,18 @@ struct metrics {
 
 /* ---- this process ---- */
 
-static double seconds_of(const struct timeval *time)
-{
-	return (double)time->tv_sec + (double)time->tv_usec / 1e6;
-}
-
-static double cpu_seconds(void)
-{
-	struct rusage usage;
-
-	return getrusage(RUSAGE_SELF, &usage) < 0
-		? NAN
-		: seconds_of(&usage.ru_utime) + seconds_of(&usage.ru_stime);
-}
-
-/* proc(5): "size resident ...", in pages. */
-static double resident_bytes(void)
-{
-	char text[256];
-	const char *space;
-
-	if (file_read_at(text, sizeof(text), AT_FDCWD, "/proc/self/statm",
-		    NULL) < 0) {
-		return NAN;
-	}
-	space = strchr(text, ' ');
-	return space == NULL
-		? NAN
-		: strtod(space, NULL) * (double)sysconf(_SC_PAGESIZE);
-}
-
-static void write_process(struct buffer *out)
-{
-	static const char info[] = "plimsoll_build_info";
-
-	metrics_text_head(out, info, "1, with the version of this program",
-		false);
-	buffer_printf(out, "%s{", info);
-	metrics_text_label(out, "version", plimsoll_version);
-	buffer_char(out, '}');
-	metrics_text_value(out, 1);
-	metrics_text_own(out, "process_cpu_seconds_total",
-		"CPU time of this process", true, cpu_seconds());
-	metrics_text_own(out, "process_resident_memory_bytes",
-		"Resident memory of this process", false, resident_bytes());
-}
-
 static void write_acks(struct buffer *out, const struct metrics_counts *counts)
 {
 	static const char name[] = "plimsoll_aggregator_acks_total";
 
-	metrics_text_head(out, name,
+	exposition_head(out, name,
 		"Batches acknowledged as stored, or as received and not on "
 		"disk yet",
-		true);
-	buffer_printf(out, "%s{state=\"stored\"}", name);
-	metrics_text_value(out, (double)counts->batches_stored);
-	buffer_printf(out, "%s{state=\"received\"}", name);
-	metrics_text_value(out, (double)counts->batches_received);
+		EXPOSITION_COUNTER);
+	exposition_series(out, name, "state", "stored",
+		(double)counts->batches_stored);
+	exposition_series(out, name, "state", "received",
+		(double)counts->batches_received);
 }
 
 static void write_states(struct buffer *out, const struct metrics *metrics)
@@ -114,12 +61,11 @@ static void write_states(struct buffer *out, const struct metrics *metrics)
 
 		counts[load_state(load->age_us, load->interval_ms)]++;
 	}
-	metrics_text_head(out, name, "Nodes by how old their newest sample is",
-		false);
+	exposition_head(out, name, "Nodes by how old their newest sample is",
+		EXPOSITION_GAUGE);
 	for (int i = LOAD_FRESH; i <= LOAD_LOST; i++) {
-		buffer_printf(out, "%s{state=\"%s\"}", name,
-			load_state_name((enum load_state)i));
-		metrics_text_value(out, (double)counts[i]);
+		exposition_series(out, name, "state",
+			load_state_name((enum load_state)i), (double)counts[i]);
 	}
 }
 
@@ -128,37 +74,41 @@ static void write_drops(struct buffer *out, const struct remote_health *remote)
 	static const char name[] =
 		"plimsoll_remote_write_dropped_reports_total";
 
-	metrics_text_head(out, name,
+	exposition_head(out, name,
 		"Reports that were not sent: the queue was full, or the engine "
 		"refused them",
-		true);
-	buffer_printf(out, "%s{reason=\"queue_full\"}", name);
-	metrics_text_value(out, (double)remote->queue.dropped);
-	buffer_printf(out, "%s{reason=\"refused\"}", name);
-	metrics_text_value(out, (double)remote->refused);
+		EXPOSITION_COUNTER);
+	exposition_series(out, name, "reason", "queue_full",
+		(double)remote->queue.dropped);
+	exposition_series(out, name, "reason", "refused",
+		(double)remote->refused);
 }
 
 static void write_remote(struct buffer *out, const struct remote_health *remote)
 {
-	metrics_text_own(out, "plimsoll_remote_write_pending_reports",
-		"Reports that are stored and not sent yet", false,
+	exposition_single(out, "plimsoll_remote_write_pending_reports",
+		"Reports that are stored and not sent yet", EXPOSITION_GAUGE,
 		(double)remote->queue.reports);
-	metrics_text_own(out, "plimsoll_remote_write_pending_bytes",
-		"What they take of the database", false,
+	exposition_single(out, "plimsoll_remote_write_pending_bytes",
+		"What they take of the database", EXPOSITION_GAUGE,
 		(double)remote->queue.bytes);
-	metrics_text_own(out, "plimsoll_remote_write_lag_seconds",
-		"Since the oldest of them was stored", false, remote->lag_s);
-	metrics_text_own(out, "plimsoll_remote_write_sent_requests_total",
-		"Requests that the engine took", true,
+	exposition_single(out, "plimsoll_remote_write_lag_seconds",
+		"Since the oldest of them was stored", EXPOSITION_GAUGE,
+		remote->lag_s);
+	exposition_single(out, "plimsoll_remote_write_sent_requests_total",
+		"Requests that the engine took", EXPOSITION_COUNTER,
 		(double)remote->sent_requests);
-	metrics_text_own(out, "plimsoll_remote_write_sent_reports_total",
-		"Reports in them", true, (double)remote->sent_reports);
-	metrics_text_own(out, "plimsoll_remote_write_sent_samples_total",
-		"Samples in them", true, (double)remote->sent_samples);
-	metrics_text_own(out, "plimsoll_remote_write_retries_total",
-		"Requests that were sent again", true, (double)remote->retries);
-	metrics_text_own(out, "plimsoll_remote_write_last_success_seconds",
-		"When the engine took one last, in unix time", false,
+	exposition_single(out, "plimsoll_remote_write_sent_reports_total",
+		"Reports in them", EXPOSITION_COUNTER,
+		(double)remote->sent_reports);
+	exposition_single(out, "plimsoll_remote_write_sent_samples_total",
+		"Samples in them", EXPOSITION_COUNTER,
+		(double)remote->sent_samples);
+	exposition_single(out, "plimsoll_remote_write_retries_total",
+		"Requests that were sent again", EXPOSITION_COUNTER,
+		(double)remote->retries);
+	exposition_single(out, "plimsoll_remote_write_last_success_seconds",
+		"When the engine took one last, in unix time", EXPOSITION_GAUGE,
 		remote->last_success_s);
 	write_drops(out, remote);
 }
@@ -167,33 +117,34 @@ static void write_health(struct buffer *out, const struct metrics *metrics)
 {
 	const struct metrics_own *own = &metrics->options.own;
 
-	write_process(out);
+	exposition_process(out);
 	write_states(out, metrics);
-	metrics_text_own(out, "plimsoll_aggregator_vms",
-		"VM pods on nodes that are fresh", false, (double)metrics->vms);
-	metrics_text_own(out, "plimsoll_aggregator_vms_left_out",
+	exposition_single(out, "plimsoll_aggregator_vms",
+		"VM pods on nodes that are fresh", EXPOSITION_GAUGE,
+		(double)metrics->vms);
+	exposition_single(out, "plimsoll_aggregator_vms_left_out",
 		"VM pods without series here, for there are more than "
 		"--metrics-vms",
-		false, (double)metrics->vms_left_out);
-	metrics_text_own(out, "plimsoll_aggregator_identities",
-		"VM pods whose namespace and name are known", false,
+		EXPOSITION_GAUGE, (double)metrics->vms_left_out);
+	exposition_single(out, "plimsoll_aggregator_identities",
+		"VM pods whose namespace and name are known", EXPOSITION_GAUGE,
 		(double)own->identities);
-	metrics_text_own(out, "plimsoll_aggregator_reports_total",
-		"Reports taken, replays among them", true,
+	exposition_single(out, "plimsoll_aggregator_reports_total",
+		"Reports taken, replays among them", EXPOSITION_COUNTER,
 		(double)own->counts.reports);
 	write_acks(out, &own->counts);
-	metrics_text_own(out, "plimsoll_aggregator_refused_messages_total",
-		"Messages that were refused", true,
+	exposition_single(out, "plimsoll_aggregator_refused_messages_total",
+		"Messages that were refused", EXPOSITION_COUNTER,
 		(double)own->counts.refused);
-	metrics_text_own(out, "plimsoll_aggregator_snapshots_total",
-		"Snapshots given to schedulers", true,
+	exposition_single(out, "plimsoll_aggregator_snapshots_total",
+		"Snapshots given to schedulers", EXPOSITION_COUNTER,
 		(double)own->counts.snapshots);
 	if (own->is_remote) {
 		write_remote(out, &own->remote);
 	}
-	metrics_text_own(out, "plimsoll_aggregator_storing",
-		"1 while what comes in gets stored; 0 while it does not", false,
-		own->is_storing ? 1 : 0);
+	exposition_single(out, "plimsoll_aggregator_storing",
+		"1 while what comes in gets stored; 0 while it does not",
+		EXPOSITION_GAUGE, own->is_storing ? 1 : 0);
 }
 
 /* ---- nodes and VMs ---- */
@@ -262,8 +213,9 @@ static void name_metric(struct metrics *metrics, struct buffer *out,
 {
 	if (metrics->named == NULL ||
 		strcmp(metrics->named, metric->name) != 0) {
-		metrics_text_head(out, metric->name, metric->help,
-			metric->is_counter);
+		exposition_head(out, metric->name, metric->help,
+			metric->is_counter ? EXPOSITION_COUNTER
+					   : EXPOSITION_GAUGE);
 		metrics->named = metric->name;
 	}
 }
@@ -271,11 +223,11 @@ static void name_metric(struct metrics *metrics, struct buffer *out,
 static void write_sample(struct buffer *out, const struct metric_sample *sample)
 {
 	for (size_t i = 0; i < sample->label_count; i++) {
-		metrics_text_label(out, sample->labels[i].key,
+		exposition_label(out, sample->labels[i].key,
 			sample->labels[i].value);
 	}
 	buffer_char(out, '}');
-	metrics_text_value(out, sample->value);
+	exposition_value(out, sample->value);
 }
 
 static void write_node_sample(struct metrics *metrics, struct buffer *out,
@@ -292,7 +244,7 @@ static void write_node_sample(struct metrics *metrics, struct buffer *out,
 	}
 	name_metric(metrics, out, metric);
 	buffer_printf(out, "%s{", metric->name);
-	metrics_text_label(out, "node", node->load.name);
+	exposition_label(out, "node", node->load.name);
 	write_sample(out, &sample);
 }
 
@@ -319,12 +271,12 @@ static void write_vm_sample(struct metrics *metrics, struct buffer *out,
 	}
 	name_metric(metrics, out, metric);
 	buffer_printf(out, "%s{", metric->name);
-	metrics_text_label(out, "node", node->load.name);
-	metrics_text_label(out, "pod_uid", pod->pod_uid);
+	exposition_label(out, "node", node->load.name);
+	exposition_label(out, "pod_uid", pod->pod_uid);
 	who = identities_find(metrics->options.identities, pod->pod_uid);
 	if (who != NULL) {
-		metrics_text_label(out, "namespace", who->namespace);
-		metrics_text_label(out, "name", who->name);
+		exposition_label(out, "namespace", who->namespace);
+		exposition_label(out, "name", who->name);
 	}
 	write_sample(out, &sample);
 }
@@ -395,9 +347,9 @@ static bool step_age(struct metrics *metrics, struct buffer *out)
 	}
 	name_metric(metrics, out, &age);
 	buffer_printf(out, "%s{", age.name);
-	metrics_text_label(out, "node", load->name);
+	exposition_label(out, "node", load->name);
 	buffer_char(out, '}');
-	metrics_text_value(out, (double)load->age_us / 1e6);
+	exposition_value(out, (double)load->age_us / 1e6);
 	return true;
 }
 

@@ -39,7 +39,5 @@ struct metrics_options {
 	struct metrics_own own;
 };
 
-extern const char metrics_type[]; /* the media type */
-
 /* For http_reply_stream(), whose done() frees it. */
 struct http_stream metrics_stream(const struct metrics_options *options);

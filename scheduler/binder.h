@@ -18,6 +18,7 @@ enum bind_outcome {
 	BIND_REFUSED, /* it is not, and may be tried again */
 	BIND_GONE,    /* there is no such pod any more, or another scheduler
 	               * was quicker; the watch tells the rest */
+	BIND_OUTCOMES,
 };
 
 struct bind_result {

@@ -290,6 +290,20 @@ bool cache_is_assumed(const struct cache *cache, const char *uid)
 	return placed != NULL && placed->is_assumed;
 }
 
+size_t cache_assumed(const struct cache *cache)
+{
+	size_t assumed = 0;
+	size_t at = 0;
+	void *value;
+
+	while (map_next(&cache->pods, &at, NULL, &value)) {
+		const struct placed *placed = value;
+
+		assumed += placed->is_assumed;
+	}
+	return assumed;
+}
+
 const struct pod *cache_pod(const struct cache *cache, const char *uid)
 {
 	const struct placed *placed = map_get(&cache->pods, uid);

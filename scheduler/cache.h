@@ -58,6 +58,9 @@ struct pod *cache_forget(struct cache *cache, const char *uid);
 
 bool cache_is_assumed(const struct cache *cache, const char *uid);
 
+/* How many are assumed. */
+size_t cache_assumed(const struct cache *cache);
+
 /* The pod that counts somewhere, or NULL. */
 const struct pod *cache_pod(const struct cache *cache, const char *uid);
 

@@ -125,7 +125,7 @@ static bool is_old_news(const struct feed *feed, const struct pod *pod)
 /* Takes a pod of ours that has no node yet. */
 static void take_waiting(struct feed *feed, struct pod *pod)
 {
-	if (pod->is_deleting || pod->is_gated || pod->phase != POD_PENDING ||
+	if (pod->is_deleting || pod->phase != POD_PENDING ||
 		is_old_news(feed, pod)) {
 		queue_remove(feed->options.queue, pod->uid);
 		pod_free(pod);

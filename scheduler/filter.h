@@ -49,6 +49,31 @@ enum filter_reason {
 _Static_assert(REASON_OTHER + RESOURCES_POD_MAX <= REASONS_MAX,
 	"every resource of a pod needs a bit");
 
+/* Whose reason it is, for figures of rejections: kube-scheduler's plugins and
+ * our own filters. */
+enum filter_plugin {
+	PLUGIN_UNSUPPORTED, /* refused for what the pod asks: unsupported.h */
+	PLUGIN_NODE_UNSCHEDULABLE,
+	PLUGIN_NODE_NAME,
+	PLUGIN_TAINT_TOLERATION,
+	PLUGIN_NODE_AFFINITY,
+	PLUGIN_NODE_PORTS,
+	PLUGIN_NODE_RESOURCES_FIT,
+	PLUGIN_VOLUME_RESTRICTIONS,
+	PLUGIN_NODE_VOLUME_LIMITS,
+	PLUGIN_VOLUME_BINDING,
+	PLUGIN_VOLUME_ZONE,
+	PLUGIN_POD_TOPOLOGY_SPREAD,
+	PLUGIN_INTER_POD_AFFINITY,
+	PLUGIN_WORKING_KVM,
+	PLUGIN_MEMORY_THERE,
+	FILTER_PLUGINS,
+};
+
+/* reason is not REASON_REFUSED, whose plugin the pod tells. */
+enum filter_plugin filter_plugin(unsigned int reason);
+const char *filter_plugin_name(enum filter_plugin plugin);
+
 /* Bytes for any reason's text. */
 enum { FILTER_REASON_TEXT_MAX = 400 };
 

@@ -13,6 +13,7 @@ enum { HOST_MAX = 256 };
 
 struct leader {
 	struct elector *elector; /* NULL: it always leads */
+	const char *lease;	 /* borrowed from the configuration, or NULL */
 };
 
 /* As client-go's: the host's name for people, the rest so that a restarted
@@ -50,9 +51,15 @@ struct leader *leader_new(struct kube_client *client,
 		options.namespace = namespace != NULL
 			? namespace
 			: kube_client_namespace(client);
+		leader->lease = options.name;
 		leader->elector = elector_new(client, &options);
 	}
 	return leader;
+}
+
+const char *leader_lease(const struct leader *leader)
+{
+	return leader->lease;
 }
 
 bool leader_leads(const struct leader *leader, uint64_t now_us)

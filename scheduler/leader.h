@@ -18,6 +18,9 @@ struct leader *leader_new(struct kube_client *client,
 	const struct scheduler_config *config,
 	void (*on_change)(void *owner, bool leads), void *owner);
 
+/* The Lease's name; NULL if there is none and it always leads. */
+const char *leader_lease(const struct leader *leader);
+
 /* At this very moment. */
 bool leader_leads(const struct leader *leader, uint64_t now_us);
 

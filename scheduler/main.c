@@ -1,13 +1,12 @@
 /* plimsoll-scheduler: flags, parts, run. */
 #include "kube/client.h"
 #include "kube/config.h"
-#include "lib/clock.h"
-#include "lib/httpd.h"
 #include "lib/log.h"
 #include "lib/loop.h"
 #include "scheduler/config.h"
 #include "scheduler/placer.h"
 #include "scheduler/score_cmd.h"
+#include "scheduler/server.h"
 #include "scheduler/simulate_cmd.h"
 
 #include <stdio.h>
@@ -15,47 +14,19 @@
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
-/* How often we look whether somebody talks nonsense, and how often we say so:
- * a probe that only connects is one of them. */
-enum { LOOK_MS = 5000 };
-#define STRANGERS_US UINT64_C(60000000)
-
 struct daemon {
 	struct scheduler_config config;
 	struct loop *loop;
 	struct kube_client *client;
 	struct placer *placer;
-	struct httpd *http;
-	struct timer *look;
-	struct log_limit strangers;
+	struct server *server;
 };
-
-static void on_request(void *owner, struct http_request *request)
-{
-	struct daemon *daemon = owner;
-	scoped_buffer struct buffer body = BUFFER_MAX(4096);
-	int status = 200;
-
-	if (strcmp(http_path(request), "/readyz") == 0) {
-		if (!placer_is_ready(daemon->placer, &body)) {
-			status = 503;
-		}
-	} else if (strcmp(http_path(request), "/healthz") != 0) {
-		http_reply_error(request, 404,
-			"there is no %s; try /healthz or /readyz",
-			http_path(request));
-		return;
-	}
-	buffer_text(&body, body.len == 0 ? "ok\n" : "\n");
-	http_reply(request, status, "text/plain", body.data, body.len);
-}
 
 static void close_all(void *owner)
 {
 	struct daemon *daemon = owner;
 
-	timer_close(daemon->look);
-	httpd_close(daemon->http);
+	server_close(daemon->server);
 	placer_close(daemon->placer);
 	kube_client_close(daemon->client);
 	log_info("stopped", LOG_END);
@@ -66,40 +37,6 @@ static void on_stop(void *owner)
 	struct daemon *daemon = owner;
 
 	placer_drain(daemon->placer, close_all, daemon);
-}
-
-static void on_look(void *owner)
-{
-	struct daemon *daemon = owner;
-	uint64_t count = httpd_strangers(daemon->http);
-
-	if (count > 0 &&
-		log_allow(&daemon->strangers, clock_monotonic_us(),
-			STRANGERS_US, NULL)) {
-		log_warning(
-			"HTTP connections ended without a request: their "
-			"clients are too slow or speak something else",
-			log_str("listener", daemon->config.http),
-			log_int("connections", (int64_t)count), LOG_END);
-	}
-}
-
-static int open_http(struct daemon *daemon, struct error *err)
-{
-	const struct tls_files *files = &daemon->config.http_tls;
-	struct tls_material tls = { 0 };
-	int r = tls_load(&tls, files, err);
-
-	if (r == 0) {
-		r = httpd_new(&daemon->http, loop_uv(daemon->loop),
-			&(struct httpd_options){ .address = daemon->config.http,
-				.serve = on_request,
-				.owner = daemon,
-				.tls = files->cert == NULL ? NULL : &tls },
-			err);
-	}
-	tls_fini(&tls);
-	return r;
 }
 
 static int start(struct daemon *daemon, struct error *err)
@@ -119,15 +56,14 @@ static int start(struct daemon *daemon, struct error *err)
 	r = placer_new(&daemon->placer, loop, daemon->client, &daemon->config,
 		err);
 	if (r == 0) {
-		r = open_http(daemon, err);
+		r = server_new(&daemon->server, daemon->loop, config,
+			daemon->placer, err);
 	}
 	if (r == 0) {
-		daemon->look = timer_new(loop, on_look, daemon);
-		timer_start(daemon->look, LOOK_MS, LOOK_MS);
 		log_info("placing pods",
 			log_str("schedulerName", daemon->config.scheduler_name),
 			log_str("server", kube_client_server(daemon->client)),
-			log_int("http", httpd_port(daemon->http)),
+			log_int("http", server_port(daemon->server)),
 			log_str("version", plimsoll_version), LOG_END);
 	}
 	return r;

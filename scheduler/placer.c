@@ -11,6 +11,7 @@
 #include "scheduler/feed.h"
 #include "scheduler/leader.h"
 #include "scheduler/loads.h"
+#include "scheduler/metrics.h"
 #include "scheduler/notice.h"
 #include "scheduler/outage.h"
 #include "scheduler/pasts.h"
@@ -50,6 +51,7 @@ struct placer {
 	struct reporter *reporter;
 	struct leader *leader;
 	struct timer *turn, *look, *drain;
+	struct metrics metrics;
 	int64_t synced_us; /* when both watches were complete; 0: not yet */
 	int64_t load_wake_us;
 	bool is_draining;
@@ -89,6 +91,7 @@ static void tell_unschedulable(struct placer *placer, struct waiting *waiting,
 		strcmp(waiting->message, message.data) != 0) {
 		keep_record(placer, message.data);
 	}
+	metrics_unschedulable(&placer->metrics, waiting, now_us());
 	queue_failed(waiting, true, now);
 	if (!notice_unschedulable(placer->reporter, waiting, message.data,
 		    now)) {
@@ -127,8 +130,10 @@ static bool place_next(struct placer *placer, int64_t now)
 	if (!pasts_may_place(placer->pasts, waiting, now)) {
 		return true; /* others first */
 	}
+	metrics_begin(&placer->metrics, waiting, now_us());
 	decide(&placer->decision, waiting->pod, &placer->cache.cluster,
 		&(struct filter_options)FILTER_DEFAULTS, now);
+	metrics_decided(&placer->metrics, waiting, &placer->decision, now_us());
 	chosen = decision_chosen(&placer->decision);
 	if (chosen == NULL) {
 		tell_unschedulable(placer, waiting, now);
@@ -235,6 +240,8 @@ static void on_bound(void *owner, const struct bind_result *result)
 	const struct pod *bound;
 	struct pod *pod;
 
+	metrics_bound(&placer->metrics, queue_find(&placer->queue, result->uid),
+		result->outcome, now_us());
 	switch (result->outcome) {
 	case BIND_DONE:
 		bound = cache_pod(&placer->cache, result->uid);
@@ -257,6 +264,8 @@ static void on_bound(void *owner, const struct bind_result *result)
 		pod_free(cache_forget(&placer->cache, result->uid));
 		queue_remove(&placer->queue, result->uid);
 		queue_wake_all(&placer->queue);
+		break;
+	case BIND_OUTCOMES:
 		break;
 	}
 	/* This binding still counts until the binder's callback is over. */
@@ -437,6 +446,21 @@ bool placer_is_ready(const struct placer *placer, struct buffer *why)
 		leader_say(placer->leader, why, clock_monotonic_us());
 	}
 	return is_ready;
+}
+
+void placer_metrics(const struct placer *placer, struct buffer *out)
+{
+	struct metrics_now now = {
+		.cache = &placer->cache,
+		.queue = &placer->queue,
+		.profile = placer->config->scheduler_name,
+		.lease = leader_lease(placer->leader),
+		.now_us = now_us(),
+	};
+
+	now.leads = leader_leads(placer->leader, (uint64_t)now.now_us);
+	now.connected = loads_connected(placer->loads, &now.aggregators);
+	metrics_write(out, &placer->metrics, &now);
 }
 
 void placer_drain(struct placer *placer, void (*done)(void *owner), void *owner)

@@ -26,6 +26,9 @@ must_check int placer_new(struct placer **out, uv_loop_t *loop,
  * nothing if all is well. */
 bool placer_is_ready(const struct placer *placer, struct buffer *why);
 
+/* Appends the text of GET /metrics. */
+void placer_metrics(const struct placer *placer, struct buffer *out);
+
 /* No new decisions; calls done once no binding is under way, or after 3 s. */
 void placer_drain(struct placer *placer, void (*done)(void *owner),
 	void *owner);

@@ -30,21 +30,30 @@ struct waiting *queue_find(const struct queue *queue, const char *uid)
 	return map_get(&queue->by_uid, uid);
 }
 
+static void wake(struct queue *queue, struct waiting *waiting)
+{
+	waiting->state = WAITING_READY;
+	queue->woken++;
+}
+
 void queue_put(struct queue *queue, struct pod *pod, int64_t now_us)
 {
 	struct waiting *waiting = queue_find(queue, pod->uid);
 
 	if (waiting == NULL) {
 		waiting = xcalloc(1, sizeof(*waiting));
-		waiting->since_us = now_us;
-		waiting->pod = pod;
+		waiting->state = WAITING_GATED;
 		(void)map_put(&queue->by_uid, pod->uid, waiting);
-		return;
+	}
+	if (waiting->state == WAITING_GATED && !pod->is_gated) {
+		waiting->state = WAITING_READY;
+		waiting->since_us = now_us;
+		queue->added++;
 	}
 	/* Our own condition comes back as a change; it is none of the spec. */
 	if (waiting->state == WAITING_UNSCHEDULABLE && waiting->pod != NULL &&
 		waiting->pod->generation != pod->generation) {
-		waiting->state = WAITING_READY;
+		wake(queue, waiting);
 	}
 	pod_free(waiting->pod);
 	waiting->pod = pod;
@@ -64,6 +73,7 @@ static int64_t ready_us(const struct waiting *waiting)
 	case WAITING_UNSCHEDULABLE:
 		return waiting->attempt_us + QUEUE_FLUSH_US;
 	case WAITING_BINDING:
+	case WAITING_GATED:
 		break;
 	}
 	return INT64_MAX;
@@ -137,7 +147,7 @@ void queue_wake_all(struct queue *queue)
 		struct waiting *waiting = value;
 
 		if (waiting->state == WAITING_UNSCHEDULABLE) {
-			waiting->state = WAITING_READY;
+			wake(queue, waiting);
 		}
 	}
 }
@@ -160,7 +170,7 @@ bool queue_wake_related(struct queue *queue)
 
 		if (waiting->state == WAITING_UNSCHEDULABLE &&
 			is_related(waiting->pod)) {
-			waiting->state = WAITING_READY;
+			wake(queue, waiting);
 			woke = true;
 		}
 	}

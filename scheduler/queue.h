@@ -21,6 +21,7 @@ enum waiting_state {
 	WAITING_READY,	       /* as soon as its back-off is over */
 	WAITING_UNSCHEDULABLE, /* no node fits: until something changes */
 	WAITING_BINDING,       /* decided; not to be picked */
+	WAITING_GATED,	       /* must not be bound: schedulingGates */
 };
 
 struct waiting {
@@ -29,19 +30,25 @@ struct waiting {
 	int64_t since_us;      /* arrival */
 	int64_t not_before_us; /* end of the back-off */
 	int64_t attempt_us;    /* the last one; for the flush */
+	int64_t first_us;      /* the first one */
+	unsigned attempts;     /* in all */
 	unsigned failures;     /* attempts in a row without a node */
-	char *message;	 /* owned; the last reason that was told, or NULL */
-	int64_t told_us; /* when it was told */
+	uint32_t plugins; /* bits of enum filter_plugin: why no node fits */
+	char *message;	  /* owned; the last reason that was told, or NULL */
+	int64_t told_us;  /* when it was told */
 };
 
 struct queue {
 	struct map by_uid; /* of struct waiting */
+	uint64_t added;	   /* pods that came and may be placed */
+	uint64_t woken;	   /* pods that something changed for */
 };
 
 void queue_fini(struct queue *queue);
 
 /* Adds the pod, or replaces what is known of it (same uid): a changed pod is
- * ready again once its back-off is over. Takes pod. */
+ * ready again once its back-off is over. One that is gated waits until it is
+ * not. Takes pod. */
 void queue_put(struct queue *queue, struct pod *pod, int64_t now_us);
 
 void queue_remove(struct queue *queue, const char *uid);

@@ -76,12 +76,23 @@ class Metrics(unittest.TestCase):
                          sorted(leaves(messages(), "Report")))
 
 
+    def test_each_series_of_the_scheduler_is_named_once(self):
+        source = "".join((ROOT / name).read_text() for name in (
+            "scheduler/metrics.c", "lib/exposition.c"))
+        pattern = r"(?:scheduler|plimsoll|process|leader_election)_\w+"
+        names = set(re.findall(f'"({pattern})"', source))
+        rows = re.findall(rf"^\| `({pattern})` \|",
+                          (ROOT / "docs/metrics.md").read_text(), re.M)
+        self.assertEqual(sorted(rows), sorted(names))
+
+
 class Http(unittest.TestCase):
     maxDiff = None
 
     def test_each_series_is_named_once(self):
-        source = "".join((ROOT / "aggregator" / name).read_text()
-                         for name in ("metric_names.c", "metrics.c"))
+        source = "".join((ROOT / name).read_text() for name in (
+            "aggregator/metric_names.c", "aggregator/metrics.c",
+            "lib/exposition.c"))
         names = set(re.findall(
             r'"((?:node|container|plimsoll|process)_\w+)"', source))
         rows = re.findall(r"^\| `((?:node|container|plimsoll|process)_\w+)` \|",

@@ -1,12 +1,15 @@
 """The scheduler where it has no API server to talk to."""
 import pathlib
+import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from harness import (BIN, NOBODY, Folder, Program, http_get,  # noqa: E402
-                     kubeconfig)
+from harness import (BIN, NOBODY, ROOT, Folder, Program,  # noqa: E402
+                     http_get, kubeconfig)
+
+PROMTOOL = ROOT / "build/ci/debian/prometheus/usr/bin/promtool"
 
 
 class NoApiServer(unittest.TestCase):
@@ -24,8 +27,20 @@ class NoApiServer(unittest.TestCase):
         self.assertEqual(status, 503)
         self.assertIn(NOBODY, text)
         self.assertEqual(http_get(f"http://127.0.0.1:{port}/healthz")[0], 200)
+        self.assert_metrics(f"http://127.0.0.1:{port}")
         self.assertEqual(scheduler.stop(), 0)
         self.assertLess(len(scheduler.log().splitlines()), 8)
+
+    def assert_metrics(self, url):
+        status, headers, text = http_get(f"{url}/metrics")
+        self.assertEqual(status, 200)
+        self.assertEqual(headers["Content-Type"],
+                         "text/plain; version=0.0.4; charset=utf-8")
+        done = subprocess.run([PROMTOOL, "check", "metrics"], input=text,
+                              text=True, capture_output=True, timeout=60,
+                              check=False)
+        self.assertEqual(done.stdout + done.stderr, "")
+        self.assertIn('scheduler_pending_pods{queue="active"} 0\n', text)
 
 
 if __name__ == "__main__":

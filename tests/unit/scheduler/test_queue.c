@@ -146,6 +146,29 @@ static void a_pod_elsewhere_wakes_those_that_depend_on_pods(void **state)
 	queue_fini(&queue);
 }
 
+static void a_gated_pod_waits_until_it_is_not(void **state)
+{
+	struct queue queue = { 0 };
+	struct pod *gated = make_pod("a", 0, 1);
+	(void)state;
+
+	gated->is_gated = true;
+	queue_put(&queue, gated, 1 * SECOND);
+	assert_null(queue_next(&queue, 999 * SECOND));
+	assert_true(queue_wake_us(&queue) == INT64_MAX);
+	queue_wake_all(&queue);
+	assert_null(queue_next(&queue, 999 * SECOND));
+	assert_int_equal(queue.added, 0);
+	put(&queue, "b", 0, 2 * SECOND);
+	put(&queue, "a", 0, 3 * SECOND);
+	assert_int_equal(queue.added, 2);
+	/* It came when its gates fell. */
+	assert_string_equal(queue_next(&queue, 4 * SECOND)->pod->uid, "b");
+	queue_remove(&queue, "b");
+	assert_string_equal(queue_next(&queue, 4 * SECOND)->pod->uid, "a");
+	queue_fini(&queue);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,6 +184,7 @@ int main(void)
 		cmocka_unit_test(
 			our_own_condition_wakes_no_pod_but_a_new_spec_does),
 		cmocka_unit_test(a_pod_that_is_being_bound_is_not_picked),
+		cmocka_unit_test(a_gated_pod_waits_until_it_is_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,366 @@
+#include "scheduler/metrics.h"
+
+#include "lib/exposition.h"
+#include "scheduler/filter.h"
+
+#include <string.h>
+
+/* kube-scheduler 1.36, pkg/scheduler/metrics/metrics.go. */
+static const struct histogram_shape attempt_shape = { 0.001, 2, 15 };
+static const struct histogram_shape sli_shape = { 0.01, 2, 20 };
+static const struct histogram_shape pod_attempts_shape = { 1, 2, 5 };
+/* From a report's interval to the age at which a node is lost. */
+static const struct histogram_shape age_shape = { 0.25, 2, 11 };
+
+static double seconds(int64_t us)
+{
+	return (double)(us > 0 ? us : 0) / 1e6;
+}
+
+/* ---- what happens ---- */
+
+void metrics_begin(struct metrics *metrics, struct waiting *waiting,
+	int64_t now_us)
+{
+	if (waiting->state == WAITING_UNSCHEDULABLE) {
+		metrics->flushed++;
+	}
+	if (waiting->attempts == 0) {
+		waiting->first_us = now_us;
+	}
+	waiting->attempts++;
+	waiting->attempt_us = now_us;
+}
+
+/* A pod that is refused for itself is so by one plugin, on every node. */
+static enum filter_plugin refuser(const struct decision *decision)
+{
+	if (decision->pod->unsupported != NULL) {
+		return PLUGIN_UNSUPPORTED;
+	}
+	return decision->prefilter.refusal ==
+			decision->prefilter.volumes.refusal
+		? PLUGIN_VOLUME_BINDING
+		: PLUGIN_NODE_AFFINITY;
+}
+
+static uint32_t rejecting_plugins(const struct decision *decision)
+{
+	uint32_t plugins = 0;
+
+	for (unsigned int i = 0; i < REASONS_MAX; i++) {
+		if (decision->counts[i] > 0) {
+			plugins |= UINT32_C(1)
+				<< (i == REASON_REFUSED ? refuser(decision)
+							: filter_plugin(i));
+		}
+	}
+	return plugins;
+}
+
+void metrics_decided(struct metrics *metrics, struct waiting *waiting,
+	const struct decision *decision, int64_t now_us)
+{
+	const struct node *chosen = decision_chosen(decision);
+
+	histogram_observe(&metrics->algorithm, &attempt_shape,
+		seconds(now_us - waiting->attempt_us));
+	if (chosen == NULL) {
+		waiting->plugins = rejecting_plugins(decision);
+	} else if (decision->best[0].score.trust > 0) {
+		histogram_observe(&metrics->load_age, &age_shape,
+			seconds(waiting->attempt_us -
+				chosen->measure.sample_us));
+	} else {
+		metrics->without_load++;
+	}
+}
+
+static void end_attempt(struct metrics *metrics, const struct waiting *waiting,
+	enum attempt_result result, int64_t now_us)
+{
+	histogram_observe(&metrics->attempts[result], &attempt_shape,
+		seconds(now_us - waiting->attempt_us));
+}
+
+void metrics_unschedulable(struct metrics *metrics,
+	const struct waiting *waiting, int64_t now_us)
+{
+	end_attempt(metrics, waiting, ATTEMPT_UNSCHEDULABLE, now_us);
+	metrics->failed_finally++;
+}
+
+void metrics_bound(struct metrics *metrics, const struct waiting *waiting,
+	enum bind_outcome outcome, int64_t now_us)
+{
+	unsigned int attempts;
+
+	metrics->bindings[outcome]++;
+	if (waiting == NULL || waiting->attempts == 0) {
+		return;
+	}
+	if (outcome != BIND_DONE) {
+		end_attempt(metrics, waiting, ATTEMPT_ERROR, now_us);
+		metrics->failed_for_now += outcome == BIND_REFUSED;
+		return;
+	}
+	end_attempt(metrics, waiting, ATTEMPT_SCHEDULED, now_us);
+	attempts = waiting->attempts;
+	histogram_observe(&metrics->pod_attempts, &pod_attempts_shape,
+		attempts);
+	histogram_observe(
+		&metrics->sli[(attempts < METRICS_ATTEMPTS_MAX
+					      ? attempts
+					      : METRICS_ATTEMPTS_MAX) -
+			1],
+		&sli_shape, seconds(now_us - waiting->first_us));
+}
+
+/* ---- the text ---- */
+
+/* {result="...",profile="..."}, without the braces. */
+static void attempt_labels(struct buffer *out, enum attempt_result result,
+	const char *profile)
+{
+	static const char *const names[] = {
+		[ATTEMPT_SCHEDULED] = "scheduled",
+		[ATTEMPT_UNSCHEDULABLE] = "unschedulable",
+		[ATTEMPT_ERROR] = "error",
+	};
+
+	buffer_printf(out, "result=\"%s\"", names[result]);
+	exposition_label(out, "profile", profile);
+}
+
+static void write_attempts(struct buffer *out, const struct metrics *metrics,
+	const char *profile)
+{
+	static const char count[] = "scheduler_schedule_attempts_total";
+	static const char latency[] =
+		"scheduler_scheduling_attempt_duration_seconds";
+
+	exposition_head(out, count, "Attempts to place a pod, by their result",
+		EXPOSITION_COUNTER);
+	for (int i = 0; i < ATTEMPT_RESULTS; i++) {
+		buffer_printf(out, "%s{", count);
+		attempt_labels(out, (enum attempt_result)i, profile);
+		buffer_char(out, '}');
+		exposition_value(out, (double)metrics->attempts[i].count);
+	}
+	exposition_head(out, latency,
+		"Time of an attempt, from the decision to the end of the "
+		"binding",
+		EXPOSITION_HISTOGRAM);
+	for (int i = 0; i < ATTEMPT_RESULTS; i++) {
+		scoped_buffer struct buffer labels = BUFFER_MAX(1024);
+
+		attempt_labels(&labels, (enum attempt_result)i, profile);
+		histogram_write(out, latency, labels.data,
+			&metrics->attempts[i], &attempt_shape);
+	}
+}
+
+static void write_pods(struct buffer *out, const struct metrics *metrics)
+{
+	static const char algorithm[] =
+		"scheduler_scheduling_algorithm_duration_seconds";
+	static const char sli[] =
+		"scheduler_pod_scheduling_sli_duration_seconds";
+	static const char attempts[] = "scheduler_pod_scheduling_attempts";
+
+	exposition_head(out, algorithm, "Time of a decision",
+		EXPOSITION_HISTOGRAM);
+	histogram_write(out, algorithm, "", &metrics->algorithm,
+		&attempt_shape);
+	exposition_head(out, sli,
+		"Time from a pod's first attempt to its binding, by its "
+		"attempts",
+		EXPOSITION_HISTOGRAM);
+	for (unsigned int i = 0; i < METRICS_ATTEMPTS_MAX; i++) {
+		scoped_buffer struct buffer labels = BUFFER_MAX(64);
+
+		buffer_printf(&labels, "attempts=\"%u%s\"", i + 1,
+			i + 1 == METRICS_ATTEMPTS_MAX ? "+" : "");
+		if (metrics->sli[i].count > 0) {
+			histogram_write(out, sli, labels.data, &metrics->sli[i],
+				&sli_shape);
+		}
+	}
+	exposition_head(out, attempts, "Attempts that a bound pod took",
+		EXPOSITION_HISTOGRAM);
+	histogram_write(out, attempts, "", &metrics->pod_attempts,
+		&pod_attempts_shape);
+}
+
+struct queue_counts {
+	size_t active, backoff, unschedulable, gated;
+	size_t plugins[FILTER_PLUGINS];
+};
+
+static void count_waiting(struct queue_counts *counts,
+	const struct waiting *waiting, int64_t now_us)
+{
+	if (waiting->state == WAITING_GATED) {
+		counts->gated++;
+	} else if (waiting->state == WAITING_UNSCHEDULABLE) {
+		counts->unschedulable++;
+		for (int i = 0; i < FILTER_PLUGINS; i++) {
+			counts->plugins[i] += waiting->plugins >> i & 1;
+		}
+	} else if (waiting->state == WAITING_READY) {
+		if (waiting->not_before_us > now_us) {
+			counts->backoff++;
+		} else {
+			counts->active++;
+		}
+	}
+}
+
+static void write_incoming(struct buffer *out, const struct metrics *metrics,
+	const struct queue *queue)
+{
+	static const char name[] = "scheduler_queue_incoming_pods_total";
+	const struct {
+		const char *queue, *event;
+		uint64_t count;
+	} rows[] = {
+		{ "active", "PodAdd", queue->added },
+		{ "active", "ClusterChange", queue->woken },
+		{ "active", "UnschedulableTimeout", metrics->flushed },
+		{ "backoff", "ScheduleAttemptFailure",
+			metrics->failed_for_now },
+		{ "unschedulable", "ScheduleAttemptFailure",
+			metrics->failed_finally },
+	};
+
+	exposition_head(out, name, "Pods added to a queue, and what for",
+		EXPOSITION_COUNTER);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		buffer_printf(out, "%s{queue=\"%s\",event=\"%s\"}", name,
+			rows[i].queue, rows[i].event);
+		exposition_value(out, (double)rows[i].count);
+	}
+}
+
+static void write_queue(struct buffer *out, const struct metrics *metrics,
+	const struct metrics_now *now)
+{
+	static const char pending[] = "scheduler_pending_pods";
+	static const char by_plugin[] = "scheduler_unschedulable_pods";
+	struct queue_counts counts = { 0 };
+	size_t at = 0;
+	void *value;
+
+	while (map_next(&now->queue->by_uid, &at, NULL, &value)) {
+		count_waiting(&counts, value, now->now_us);
+	}
+	exposition_head(out, pending, "Pods that wait, by queue",
+		EXPOSITION_GAUGE);
+	exposition_series(out, pending, "queue", "active",
+		(double)counts.active);
+	exposition_series(out, pending, "queue", "backoff",
+		(double)counts.backoff);
+	exposition_series(out, pending, "queue", "unschedulable",
+		(double)counts.unschedulable);
+	exposition_series(out, pending, "queue", "gated", (double)counts.gated);
+	write_incoming(out, metrics, now->queue);
+	exposition_head(out, by_plugin,
+		"Unschedulable pods by each plugin that rejected them on some "
+		"node",
+		EXPOSITION_GAUGE);
+	for (int i = 0; i < FILTER_PLUGINS; i++) {
+		buffer_printf(out, "%s{plugin=\"%s\"", by_plugin,
+			filter_plugin_name((enum filter_plugin)i));
+		exposition_label(out, "profile", now->profile);
+		buffer_char(out, '}');
+		exposition_value(out, (double)counts.plugins[i]);
+	}
+}
+
+static void write_cache(struct buffer *out, const struct metrics_now *now)
+{
+	static const char name[] = "scheduler_cache_size";
+
+	exposition_head(out, name,
+		"Nodes, pods, and pods that count before the API server says "
+		"so",
+		EXPOSITION_GAUGE);
+	exposition_series(out, name, "type", "nodes",
+		(double)now->cache->cluster.count);
+	exposition_series(out, name, "type", "pods",
+		(double)now->cache->pods.count);
+	exposition_series(out, name, "type", "assumed_pods",
+		(double)cache_assumed(now->cache));
+}
+
+static void write_bindings(struct buffer *out, const struct metrics *metrics)
+{
+	static const char name[] = "plimsoll_scheduler_bindings_total";
+	static const char *const outcomes[] = {
+		[BIND_DONE] = "done",
+		[BIND_REFUSED] = "refused",
+		[BIND_GONE] = "gone",
+	};
+
+	exposition_head(out, name,
+		"Bindings by what became of them; gone: the pod is no more, or "
+		"somebody else bound it",
+		EXPOSITION_COUNTER);
+	for (int i = 0; i < BIND_OUTCOMES; i++) {
+		exposition_series(out, name, "outcome", outcomes[i],
+			(double)metrics->bindings[i]);
+	}
+}
+
+static void write_leader(struct buffer *out, const struct metrics_now *now)
+{
+	static const char name[] = "leader_election_master_status";
+
+	if (now->lease != NULL) {
+		exposition_head(out, name,
+			"1 while this process holds the lease",
+			EXPOSITION_GAUGE);
+		exposition_series(out, name, "name", now->lease, now->leads);
+	}
+}
+
+static void write_load(struct buffer *out, const struct metrics *metrics,
+	const struct metrics_now *now)
+{
+	static const char age[] = "plimsoll_scheduler_load_age_seconds";
+	static const char nodes[] = "plimsoll_scheduler_nodes";
+	size_t fresh = cache_fresh_loads(now->cache, now->now_us);
+
+	exposition_head(out, age,
+		"Age of the chosen node's newest sample when it was chosen",
+		EXPOSITION_HISTOGRAM);
+	histogram_write(out, age, "", &metrics->load_age, &age_shape);
+	exposition_single(out, "plimsoll_scheduler_without_load_total",
+		"Decisions for a node of whose load nothing was known, or only "
+		"what is too old",
+		EXPOSITION_COUNTER, (double)metrics->without_load);
+	exposition_head(out, nodes, "Nodes by what is known of their load",
+		EXPOSITION_GAUGE);
+	exposition_series(out, nodes, "load", "fresh", (double)fresh);
+	exposition_series(out, nodes, "load", "not_fresh",
+		(double)(now->cache->cluster.count - fresh));
+	exposition_single(out, "plimsoll_scheduler_aggregators",
+		"Aggregators that it was told of", EXPOSITION_GAUGE,
+		(double)now->aggregators);
+	exposition_single(out, "plimsoll_scheduler_aggregators_connected",
+		"Aggregators that are connected", EXPOSITION_GAUGE,
+		(double)now->connected);
+}
+
+void metrics_write(struct buffer *out, const struct metrics *metrics,
+	const struct metrics_now *now)
+{
+	exposition_process(out);
+	write_leader(out, now);
+	write_attempts(out, metrics, now->profile);
+	write_pods(out, metrics);
+	write_queue(out, metrics, now);
+	write_cache(out, now);
+	write_bindings(out, metrics);
+	write_load(out, metrics, now);
+}

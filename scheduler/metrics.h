@@ -1,0 +1,67 @@
+/* What the scheduler has done, for GET /metrics: kube-scheduler's names, labels
+ * and bounds (1.36) where it has such a figure, our own beside them.
+ *
+ * A value that the placer keeps; docs/metrics.md lists the series. Times are
+ * monotonic microseconds. */
+#pragma once
+
+#include "lib/buffer.h"
+#include "scheduler/binder.h"
+#include "scheduler/cache.h"
+#include "scheduler/decide.h"
+#include "scheduler/histogram.h"
+#include "scheduler/queue.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How an attempt to place a pod ended. */
+enum attempt_result {
+	ATTEMPT_SCHEDULED,
+	ATTEMPT_UNSCHEDULABLE, /* no node fits */
+	ATTEMPT_ERROR,	       /* a binding failed */
+	ATTEMPT_RESULTS,
+};
+
+enum { METRICS_ATTEMPTS_MAX = 15 }; /* from here on one series */
+
+/* Zeroed is the start. */
+struct metrics {
+	struct histogram attempts[ATTEMPT_RESULTS]; /* from decision to end */
+	struct histogram algorithm;		    /* the decision alone */
+	struct histogram sli[METRICS_ATTEMPTS_MAX]; /* by attempts less 1 */
+	struct histogram pod_attempts;
+	struct histogram load_age; /* of the chosen node's newest sample */
+	uint64_t without_load;	   /* chosen without one */
+	uint64_t bindings[BIND_OUTCOMES];
+	uint64_t failed_finally, failed_for_now; /* attempts, by queue */
+	uint64_t flushed; /* after 5 min without change */
+};
+
+/* The pod is about to be decided about. */
+void metrics_begin(struct metrics *metrics, struct waiting *waiting,
+	int64_t now_us);
+/* It has been; now_us is the time after that. */
+void metrics_decided(struct metrics *metrics, struct waiting *waiting,
+	const struct decision *decision, int64_t now_us);
+/* No node fits. */
+void metrics_unschedulable(struct metrics *metrics,
+	const struct waiting *waiting, int64_t now_us);
+/* A binding is over; waiting is NULL if the pod is gone. */
+void metrics_bound(struct metrics *metrics, const struct waiting *waiting,
+	enum bind_outcome outcome, int64_t now_us);
+
+/* What is true at the moment of writing. */
+struct metrics_now {
+	const struct cache *cache;
+	const struct queue *queue;
+	const char *profile; /* --scheduler-name */
+	const char *lease;   /* its name; NULL: none is held, it always leads */
+	bool leads;
+	size_t connected, aggregators;
+	int64_t now_us;
+};
+
+void metrics_write(struct buffer *out, const struct metrics *metrics,
+	const struct metrics_now *now);

@@ -1,0 +1,220 @@
+#include "scheduler/metrics.h"
+
+#include "tests/unit/scheduler/given.h"
+
+#define SECOND INT64_C(1000000)
+#define NOW (1000 * SECOND)
+
+/* One node, 4 of 16 cores used if has_load, and a VM of 4 GiB that waits. */
+struct scene {
+	struct cache cache;
+	struct queue queue;
+	struct decision decision;
+	struct metrics metrics;
+	struct waiting *waiting;
+	struct buffer text;
+};
+
+static void scene_init(struct scene *scene, bool has_load, const char *memory)
+{
+	scoped_free char *node = xasprintf(
+		"{'metadata':{'name':'n'},'status':{'allocatable':{'cpu':'16',"
+		"'memory':'%s','pods':'9','devices.kubevirt.io/kvm':'9'}}}",
+		memory);
+	struct value *object = given_json(node);
+	struct node_load load = given_load(4, 0);
+	bool changed;
+	struct pod *pod;
+	struct error err;
+
+	*scene = (struct scene){ .text = BUFFER_MAX(1 << 20) };
+	cache_init(&scene->cache);
+	assert_int_equal(
+		cache_put_node(&scene->cache, &changed, object, NOW, &err), 0);
+	value_free(object);
+	if (has_load) {
+		load.name = xstrdup("n");
+		cache_put_load(&scene->cache, &changed, &load, NOW - 3 * SECOND,
+			NOW);
+		node_load_fini(&load);
+	}
+	pod = given_vm(scene->cache.names, "a", 2);
+	queue_put(&scene->queue, pod, NOW);
+	scene->waiting = queue_next(&scene->queue, NOW);
+	assert_non_null(scene->waiting);
+}
+
+static void scene_fini(struct scene *scene)
+{
+	decision_fini(&scene->decision);
+	queue_fini(&scene->queue);
+	cache_fini(&scene->cache);
+	buffer_fini(&scene->text);
+}
+
+static void decide_at(struct scene *scene, int64_t at, int64_t took_us)
+{
+	metrics_begin(&scene->metrics, scene->waiting, at);
+	decide(&scene->decision, scene->waiting->pod, &scene->cache.cluster,
+		&(struct filter_options)FILTER_DEFAULTS, at);
+	metrics_decided(&scene->metrics, scene->waiting, &scene->decision,
+		at + took_us);
+}
+
+/* The line is in the text. */
+static void assert_says(struct scene *scene, const char *line)
+{
+	scoped_free char *wanted = xasprintf("\n%s\n", line);
+
+	buffer_clear(&scene->text);
+	metrics_write(&scene->text, &scene->metrics,
+		&(struct metrics_now){ .cache = &scene->cache,
+			.queue = &scene->queue,
+			.profile = "p",
+			.lease = "l",
+			.leads = true,
+			.connected = 1,
+			.aggregators = 2,
+			.now_us = NOW });
+	assert_false(scene->text.overflowed);
+	given_check(strstr(scene->text.data, wanted) != NULL, line);
+}
+
+static void a_bound_pod_counts_from_its_first_attempt(void **state)
+{
+	struct scene scene;
+	(void)state;
+
+	scene_init(&scene, true, "64Gi");
+	decide_at(&scene, NOW, 1500);
+	metrics_bound(&scene.metrics, scene.waiting, BIND_REFUSED,
+		NOW + SECOND);
+	decide_at(&scene, NOW + 2 * SECOND, 500);
+	metrics_bound(&scene.metrics, scene.waiting, BIND_DONE,
+		NOW + 2 * SECOND + 3000);
+	assert_says(&scene,
+		"scheduler_schedule_attempts_total{result=\"scheduled\","
+		"profile=\"p\"} 1");
+	assert_says(&scene,
+		"scheduler_schedule_attempts_total{result=\"error\","
+		"profile=\"p\"} 1");
+	assert_says(&scene,
+		"scheduler_scheduling_attempt_duration_seconds_sum{"
+		"result=\"scheduled\",profile=\"p\"} 0.003");
+	assert_says(&scene,
+		"scheduler_scheduling_algorithm_duration_seconds_sum 0.002");
+	assert_says(&scene,
+		"scheduler_pod_scheduling_sli_duration_seconds_sum{"
+		"attempts=\"2\"} 2.003");
+	assert_says(&scene,
+		"scheduler_pod_scheduling_attempts_bucket{le=\"1\"} 0");
+	assert_says(&scene,
+		"scheduler_pod_scheduling_attempts_bucket{le=\"2\"} 1");
+	assert_says(&scene,
+		"plimsoll_scheduler_bindings_total{outcome=\"refused\"} 1");
+	assert_says(&scene, "plimsoll_scheduler_load_age_seconds_count 2");
+	assert_says(&scene, "plimsoll_scheduler_load_age_seconds_sum 8");
+	assert_says(&scene, "plimsoll_scheduler_without_load_total 0");
+	assert_says(&scene, "leader_election_master_status{name=\"l\"} 1");
+	scene_fini(&scene);
+}
+
+static void bounds_are_those_of_kube_scheduler(void **state)
+{
+	static const char *const lines[] = {
+		"scheduler_scheduling_algorithm_duration_seconds_bucket{"
+		"le=\"0.001\"} 0",
+		"scheduler_scheduling_algorithm_duration_seconds_bucket{"
+		"le=\"0.002\"} 1",
+		"scheduler_scheduling_algorithm_duration_seconds_bucket{"
+		"le=\"16.384\"} 1",
+		"scheduler_pod_scheduling_attempts_bucket{le=\"16\"} 1",
+		"scheduler_pod_scheduling_sli_duration_seconds_bucket{"
+		"attempts=\"1\",le=\"0.01\"} 1",
+		"scheduler_pod_scheduling_sli_duration_seconds_bucket{"
+		"attempts=\"1\",le=\"5242.88\"} 1",
+	};
+	struct scene scene;
+	(void)state;
+
+	scene_init(&scene, true, "64Gi");
+	decide_at(&scene, NOW, 1500);
+	metrics_bound(&scene.metrics, scene.waiting, BIND_DONE, NOW + 2000);
+	for (size_t i = 0; i < count_of(lines); i++) {
+		assert_says(&scene, lines[i]);
+	}
+	scene_fini(&scene);
+}
+
+static void an_unschedulable_pod_counts_for_each_plugin(void **state)
+{
+	struct scene scene;
+	(void)state;
+
+	scene_init(&scene, false, "1Gi");
+	decide_at(&scene, NOW, 100);
+	metrics_unschedulable(&scene.metrics, scene.waiting, NOW);
+	queue_failed(scene.waiting, true, NOW);
+	assert_says(&scene,
+		"scheduler_schedule_attempts_total{result=\"unschedulable\","
+		"profile=\"p\"} 1");
+	assert_says(&scene,
+		"scheduler_pending_pods{queue=\"unschedulable\"} 1");
+	assert_says(&scene,
+		"scheduler_unschedulable_pods{plugin=\"NodeResourcesFit\","
+		"profile=\"p\"} 1");
+	assert_says(&scene,
+		"scheduler_unschedulable_pods{plugin=\"NodeAffinity\","
+		"profile=\"p\"} 0");
+	assert_says(&scene,
+		"scheduler_queue_incoming_pods_total{queue=\"unschedulable\","
+		"event=\"ScheduleAttemptFailure\"} 1");
+	queue_wake_all(&scene.queue);
+	assert_says(&scene, "scheduler_pending_pods{queue=\"backoff\"} 1");
+	assert_says(&scene,
+		"scheduler_queue_incoming_pods_total{queue=\"active\","
+		"event=\"ClusterChange\"} 1");
+	scene_fini(&scene);
+}
+
+static void a_refused_pod_counts_as_unsupported(void **state)
+{
+	struct scene scene;
+	(void)state;
+
+	scene_init(&scene, false, "64Gi");
+	scene.waiting->pod->unsupported = xstrdup("no");
+	decide_at(&scene, NOW, 100);
+	queue_failed(scene.waiting, true, NOW);
+	assert_says(&scene,
+		"scheduler_unschedulable_pods{plugin=\"Unsupported\","
+		"profile=\"p\"} 1");
+	scene_fini(&scene);
+}
+
+static void a_node_without_load_is_counted_as_that(void **state)
+{
+	struct scene scene;
+	(void)state;
+
+	scene_init(&scene, false, "64Gi");
+	decide_at(&scene, NOW, 100);
+	assert_says(&scene, "plimsoll_scheduler_without_load_total 1");
+	assert_says(&scene, "plimsoll_scheduler_load_age_seconds_count 0");
+	assert_says(&scene, "plimsoll_scheduler_nodes{load=\"not_fresh\"} 1");
+	assert_says(&scene, "plimsoll_scheduler_aggregators 2");
+	scene_fini(&scene);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_bound_pod_counts_from_its_first_attempt),
+		cmocka_unit_test(bounds_are_those_of_kube_scheduler),
+		cmocka_unit_test(an_unschedulable_pod_counts_for_each_plugin),
+		cmocka_unit_test(a_refused_pod_counts_as_unsupported),
+		cmocka_unit_test(a_node_without_load_is_counted_as_that),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
