@@ -85,6 +85,11 @@ static struct node *find_node(const struct cache *cache, const char *name)
 	return cached == NULL ? NULL : cached->node;
 }
 
+const struct node *cache_node(const struct cache *cache, const char *name)
+{
+	return find_node(cache, name);
+}
+
 /* FNV-1a over keys and texts; equal parts give equal digests, which is all it
  * is for. */
 static uint64_t digest_text(uint64_t digest, const char *text)

@@ -34,6 +34,9 @@ must_check int cache_put_node(struct cache *cache, bool *changed,
 	const struct value *object, int64_t now_us, struct error *err);
 void cache_remove_node(struct cache *cache, const char *name);
 
+/* NULL: no such node. */
+const struct node *cache_node(const struct cache *cache, const char *name);
+
 /* A pod with a node: counts there from now on; confirms an assumed one. A pod
  * that was assumed elsewhere moves. Takes pod. */
 void cache_put_pod(struct cache *cache, struct pod *pod, int64_t bound_us);

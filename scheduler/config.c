@@ -37,7 +37,8 @@ static const struct option scheduler_options[] = {
 		.type = OPTION_TEXT,
 		.offset = offsetof(struct scheduler_config, http),
 		.fallback = "0.0.0.0:7475",
-		.help = "listener for /healthz, /readyz and /metrics" },
+		.help = "listener for /healthz, /readyz, /metrics and "
+			"/extender" },
 	{ .name = "http-tls-cert",
 		.placeholder = "FILE",
 		.type = OPTION_TEXT,

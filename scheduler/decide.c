@@ -38,12 +38,12 @@ static void fetch(const void *bytes, size_t len)
 	}
 }
 
-static void fetch_node(const struct decision *d, size_t i)
+static void fetch_node(struct node *const *nodes, size_t count, size_t i)
 {
-	if (i + FETCH_NODE < d->node_count) {
+	if (i + FETCH_NODE < count) {
 		/* It need not begin where a line does. The guests, which are
 		 * last, are looked at for few pods. */
-		fetch(d->nodes[i + FETCH_NODE],
+		fetch(nodes[i + FETCH_NODE],
 			offsetof(struct node, guests) + FETCH_LINE - 1);
 	}
 }
@@ -61,18 +61,20 @@ static void fetch_lists(const struct decision *d, size_t i)
 
 /* What only all nodes together tell: how busy the fleet is, and what VMs of
  * this cluster use. */
-static void look_at_fleet(struct decision *d)
+void decide_context(struct score_context *out, const struct cluster *cluster,
+	const struct policy *policy, int64_t now_us)
 {
 	struct model_sum vms = { 0 };
 	double all_trust = 0;
 	double cpu = 0;
 
-	for (size_t i = 0; i < d->node_count; i++) {
-		const struct node *node = d->nodes[i];
+	*out = (struct score_context){ .now_us = now_us, .policy = policy };
+	for (size_t i = 0; i < cluster->count; i++) {
+		const struct node *node = cluster->nodes[i];
 		const struct measure *m = &node->measure;
-		double trust = measure_trust(m, d->context.now_us);
+		double trust = measure_trust(m, now_us);
 
-		fetch_node(d, i);
+		fetch_node(cluster->nodes, cluster->count, i);
 		model_tell(&vms, &node->seen);
 		model_tell(&vms, &node->unseen);
 		if (trust > 0 && m->used_cores >= 0 && m->cores > 0) {
@@ -80,8 +82,8 @@ static void look_at_fleet(struct decision *d)
 			cpu += trust * m->used_cores / m->cores;
 		}
 	}
-	d->context.fleet_cpu = cpu / fmax(all_trust, 1);
-	d->context.prior = model_prior(&vms);
+	out->fleet_cpu = cpu / fmax(all_trust, 1);
+	out->prior = model_prior(&vms);
 }
 
 static uint64_t filter(struct decision *d, struct node *node,
@@ -100,7 +102,7 @@ static void look_at_all(struct decision *d,
 		const struct node *node = d->nodes[i];
 		struct verdict *verdict = &d->verdicts[i];
 
-		fetch_node(d, i);
+		fetch_node(d->nodes, d->node_count, i);
 		fetch_lists(d, i);
 		*verdict = (struct verdict){
 			.reasons = filter(d, d->nodes[i], options,
@@ -160,7 +162,7 @@ static void settle_scores(struct decision *d)
 		struct verdict *verdict = &d->verdicts[i];
 
 		if (verdict->reasons == 0) {
-			fetch_node(d, i);
+			fetch_node(d->nodes, d->node_count, i);
 			verdict->score =
 				score_total(d->pod, d->nodes[i], context);
 		}
@@ -223,15 +225,11 @@ void decide(struct decision *decision, const struct pod *pod,
 	d->node_count = cluster->count;
 	d->feasible_count = 0;
 	d->best_count = 0;
-	d->context = (struct score_context){
-		.now_us = now_us,
-		.policy = d->policy,
-	};
 	memset(d->counts, 0, sizeof(d->counts));
 	prefilter_run(&d->prefilter, pod, cluster);
 	preferred_begin(&d->preferred, pod, &d->prefilter.affinity,
 		&d->prefilter.spread);
-	look_at_fleet(d);
+	decide_context(&d->context, cluster, d->policy, now_us);
 	look_at_all(d, options);
 	settle_spread(d);
 	d->context.preferred = &d->preferred;

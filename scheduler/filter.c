@@ -119,7 +119,7 @@ static uint64_t filter_kvm(enum kvm_state state)
 	return 0;
 }
 
-static uint64_t filter_measured(const struct pod *pod, const struct node *node,
+uint64_t filter_measured(const struct pod *pod, const struct node *node,
 	const struct filter_options *options, int64_t now_us)
 {
 	const struct measure *measure = &node->measure;

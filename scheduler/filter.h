@@ -94,6 +94,10 @@ struct filter_options {
 uint64_t filter_node(struct prefilter *prefilter, const struct node *node,
 	const struct filter_options *options, int64_t now_us);
 
+/* What filter_node() does last, alone: by what was measured there. */
+uint64_t filter_measured(const struct pod *pod, const struct node *node,
+	const struct filter_options *options, int64_t now_us);
+
 /* "node(s) had untolerated taint(s)", "Insufficient memory". out holds size
  * bytes. Returns out. */
 const char *filter_reason_text(char *out, size_t size,

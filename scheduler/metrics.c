@@ -116,6 +116,12 @@ void metrics_bound(struct metrics *metrics, const struct waiting *waiting,
 		&sli_shape, seconds(now_us - waiting->first_us));
 }
 
+void metrics_extended(struct metrics *metrics, enum extender_verb verb,
+	enum extender_outcome outcome)
+{
+	metrics->extended[verb][outcome]++;
+}
+
 /* ---- the text ---- */
 
 /* {result="...",profile="..."}, without the braces. */
@@ -243,7 +249,7 @@ static void write_incoming(struct buffer *out, const struct metrics *metrics,
 }
 
 static void write_queue(struct buffer *out, const struct metrics *metrics,
-	const struct metrics_now *now)
+	const struct placer_view *now, const char *profile)
 {
 	static const char pending[] = "scheduler_pending_pods";
 	static const char by_plugin[] = "scheduler_unschedulable_pods";
@@ -271,13 +277,13 @@ static void write_queue(struct buffer *out, const struct metrics *metrics,
 	for (int i = 0; i < FILTER_PLUGINS; i++) {
 		buffer_printf(out, "%s{plugin=\"%s\"", by_plugin,
 			filter_plugin_name((enum filter_plugin)i));
-		exposition_label(out, "profile", now->profile);
+		exposition_label(out, "profile", profile);
 		buffer_char(out, '}');
 		exposition_value(out, (double)counts.plugins[i]);
 	}
 }
 
-static void write_cache(struct buffer *out, const struct metrics_now *now)
+static void write_cache(struct buffer *out, const struct placer_view *now)
 {
 	static const char name[] = "scheduler_cache_size";
 
@@ -312,7 +318,7 @@ static void write_bindings(struct buffer *out, const struct metrics *metrics)
 	}
 }
 
-static void write_leader(struct buffer *out, const struct metrics_now *now)
+static void write_leader(struct buffer *out, const struct placer_view *now)
 {
 	static const char name[] = "leader_election_master_status";
 
@@ -325,7 +331,7 @@ static void write_leader(struct buffer *out, const struct metrics_now *now)
 }
 
 static void write_load(struct buffer *out, const struct metrics *metrics,
-	const struct metrics_now *now)
+	const struct placer_view *now)
 {
 	static const char age[] = "plimsoll_scheduler_load_age_seconds";
 	static const char nodes[] = "plimsoll_scheduler_nodes";
@@ -352,15 +358,44 @@ static void write_load(struct buffer *out, const struct metrics *metrics,
 		(double)now->connected);
 }
 
-void metrics_write(struct buffer *out, const struct metrics *metrics,
-	const struct metrics_now *now)
+static void write_extended(struct buffer *out, const struct metrics *metrics)
 {
+	static const char name[] = "plimsoll_scheduler_extender_requests_total";
+	static const char *const verbs[] = {
+		[EXTENDER_FILTER] = "filter",
+		[EXTENDER_PRIORITIZE] = "prioritize",
+	};
+	static const char *const outcomes[] = {
+		[EXTENDER_JUDGED] = "judged",
+		[EXTENDER_NO_OPINION] = "no_opinion",
+		[EXTENDER_REFUSED] = "refused",
+	};
+
+	exposition_head(out, name,
+		"Requests of another scheduler, by verb and by what came of "
+		"them",
+		EXPOSITION_COUNTER);
+	for (int i = 0; i < EXTENDER_VERBS; i++) {
+		for (int k = 0; k < EXTENDER_OUTCOMES; k++) {
+			buffer_printf(out, "%s{verb=\"%s\",outcome=\"%s\"}",
+				name, verbs[i], outcomes[k]);
+			exposition_value(out, (double)metrics->extended[i][k]);
+		}
+	}
+}
+
+void metrics_write(struct buffer *out, const struct placer_view *now,
+	const char *profile)
+{
+	const struct metrics *metrics = now->metrics;
+
 	exposition_process(out);
 	write_leader(out, now);
-	write_attempts(out, metrics, now->profile);
+	write_attempts(out, metrics, profile);
 	write_pods(out, metrics);
-	write_queue(out, metrics, now);
+	write_queue(out, metrics, now, profile);
 	write_cache(out, now);
 	write_bindings(out, metrics);
 	write_load(out, metrics, now);
+	write_extended(out, metrics);
 }

@@ -9,7 +9,9 @@
 #include "scheduler/binder.h"
 #include "scheduler/cache.h"
 #include "scheduler/decide.h"
+#include "scheduler/extender.h"
 #include "scheduler/histogram.h"
+#include "scheduler/placer.h"
 #include "scheduler/queue.h"
 
 #include <stdbool.h>
@@ -37,6 +39,7 @@ struct metrics {
 	uint64_t bindings[BIND_OUTCOMES];
 	uint64_t failed_finally, failed_for_now; /* attempts, by queue */
 	uint64_t flushed; /* after 5 min without change */
+	uint64_t extended[EXTENDER_VERBS][EXTENDER_OUTCOMES];
 };
 
 /* The pod is about to be decided about. */
@@ -52,16 +55,11 @@ void metrics_unschedulable(struct metrics *metrics,
 void metrics_bound(struct metrics *metrics, const struct waiting *waiting,
 	enum bind_outcome outcome, int64_t now_us);
 
-/* What is true at the moment of writing. */
-struct metrics_now {
-	const struct cache *cache;
-	const struct queue *queue;
-	const char *profile; /* --scheduler-name */
-	const char *lease;   /* its name; NULL: none is held, it always leads */
-	bool leads;
-	size_t connected, aggregators;
-	int64_t now_us;
-};
+/* A request of an extender was answered. */
+void metrics_extended(struct metrics *metrics, enum extender_verb verb,
+	enum extender_outcome outcome);
 
-void metrics_write(struct buffer *out, const struct metrics *metrics,
-	const struct metrics_now *now);
+/* Appends all of it, and what is true at this moment. profile is that of
+ * --scheduler-name. */
+void metrics_write(struct buffer *out, const struct placer_view *now,
+	const char *profile);

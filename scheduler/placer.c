@@ -448,19 +448,20 @@ bool placer_is_ready(const struct placer *placer, struct buffer *why)
 	return is_ready;
 }
 
-void placer_metrics(const struct placer *placer, struct buffer *out)
+struct placer_view placer_view(struct placer *placer)
 {
-	struct metrics_now now = {
+	struct placer_view view = {
 		.cache = &placer->cache,
 		.queue = &placer->queue,
-		.profile = placer->config->scheduler_name,
+		.metrics = &placer->metrics,
 		.lease = leader_lease(placer->leader),
+		.is_synced = placer->synced_us != 0,
 		.now_us = now_us(),
 	};
 
-	now.leads = leader_leads(placer->leader, (uint64_t)now.now_us);
-	now.connected = loads_connected(placer->loads, &now.aggregators);
-	metrics_write(out, &placer->metrics, &now);
+	view.leads = leader_leads(placer->leader, (uint64_t)view.now_us);
+	view.connected = loads_connected(placer->loads, &view.aggregators);
+	return view;
 }
 
 void placer_drain(struct placer *placer, void (*done)(void *owner), void *owner)

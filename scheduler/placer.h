@@ -12,7 +12,10 @@
 #include <stdbool.h>
 #include <uv.h>
 
+struct cache;
+struct metrics;
 struct placer;
+struct queue;
 struct kube_client;
 
 /* client and config outlive the placer.
@@ -26,8 +29,19 @@ must_check int placer_new(struct placer **out, uv_loop_t *loop,
  * nothing if all is well. */
 bool placer_is_ready(const struct placer *placer, struct buffer *why);
 
-/* Appends the text of GET /metrics. */
-void placer_metrics(const struct placer *placer, struct buffer *out);
+/* What it knows, for those who ask over HTTP. Borrowed until the loop runs. */
+struct placer_view {
+	const struct cache *cache;
+	const struct queue *queue;
+	struct metrics *metrics;
+	const char *lease; /* NULL: there is none */
+	bool is_synced;	   /* the cluster is known completely */
+	bool leads;
+	size_t connected, aggregators;
+	int64_t now_us; /* of this moment */
+};
+
+struct placer_view placer_view(struct placer *placer);
 
 /* No new decisions; calls done once no binding is under way, or after 3 s. */
 void placer_drain(struct placer *placer, void (*done)(void *owner),

@@ -7,8 +7,11 @@
 #include "lib/log.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
+#include "scheduler/extender.h"
+#include "scheduler/metrics.h"
 #include "scheduler/placer.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,9 +48,52 @@ static void serve_ready(struct server *server, struct http_request *request)
 static void serve_metrics(struct server *server, struct http_request *request)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(METRICS_MAX);
+	struct placer_view view = placer_view(server->placer);
 
-	placer_metrics(server->placer, &body);
+	metrics_write(&body, &view, server->config->scheduler_name);
 	http_reply(request, 200, exposition_type, body.data, body.len);
+}
+
+static void extend(struct server *server, struct http_request *request,
+	enum extender_verb verb)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(EXTENDER_ANSWER_MAX);
+	struct placer_view placer = placer_view(server->placer);
+	const struct extender_view view = {
+		.cache = placer.cache,
+		.policy = &server->config->scoring,
+		.is_synced = placer.is_synced,
+		.now_us = placer.now_us,
+	};
+	struct extender_request ask = { .verb = verb };
+	enum extender_outcome outcome;
+	struct error err;
+	int r;
+
+	if (strcmp(http_method(request), "POST") != 0) {
+		http_reply_error(request, 405, "an extender is asked by POST");
+		return;
+	}
+	ask.body = http_body(request, &ask.len);
+	r = extender_answer(&out, &outcome, &view, &ask, &err);
+	metrics_extended(placer.metrics, verb, outcome);
+	if (r < 0) {
+		http_reply_error(request, r == -EFBIG ? 413 : 400, "%s",
+			err.text);
+	} else {
+		http_reply(request, 200, "application/json", out.data, out.len);
+	}
+}
+
+static void serve_filter(struct server *server, struct http_request *request)
+{
+	extend(server, request, EXTENDER_FILTER);
+}
+
+static void serve_prioritize(struct server *server,
+	struct http_request *request)
+{
+	extend(server, request, EXTENDER_PRIORITIZE);
 }
 
 static const struct route {
@@ -57,6 +103,8 @@ static const struct route {
 	{ "/healthz", serve_health },
 	{ "/readyz", serve_ready },
 	{ "/metrics", serve_metrics },
+	{ "/extender/filter", serve_filter },
+	{ "/extender/prioritize", serve_prioritize },
 };
 
 static void on_request(void *owner, struct http_request *request)
@@ -70,7 +118,9 @@ static void on_request(void *owner, struct http_request *request)
 		}
 	}
 	http_reply_error(request, 404,
-		"there is no %s; try /healthz, /readyz or /metrics", path);
+		"there is no %s; try /healthz, /readyz, /metrics, "
+		"/extender/filter or /extender/prioritize",
+		path);
 }
 
 static void on_look(void *owner)

@@ -1,13 +1,16 @@
 """The scheduler where it has no API server to talk to."""
+import json
 import pathlib
 import subprocess
 import sys
 import unittest
+import urllib.error
+import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from harness import (BIN, NOBODY, ROOT, Folder, Program,  # noqa: E402
-                     http_get, kubeconfig)
+                     http_get, kubeconfig, launcher)
 
 PROMTOOL = ROOT / "build/ci/debian/prometheus/usr/bin/promtool"
 
@@ -30,6 +33,40 @@ class NoApiServer(unittest.TestCase):
         self.assert_metrics(f"http://127.0.0.1:{port}")
         self.assertEqual(scheduler.stop(), 0)
         self.assertLess(len(scheduler.log().splitlines()), 8)
+
+    def post(self, url, body):
+        request = urllib.request.Request(url, data=body)
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        try:
+            with opener.open(request, timeout=10) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as no:
+            return no.code, json.load(no)
+
+    def test_the_extender_has_no_opinion_and_says_what_is_wrong(self):
+        scheduler = self.folder.add(Program(self.folder.path, "scheduler", [
+            BIN / "plimsoll-scheduler", "--kubeconfig",
+            kubeconfig(self.folder.path), "--http", "127.0.0.1:0"])).start()
+        port = scheduler.wait_log(r"http=(\d+)").group(1)
+        url = f"http://127.0.0.1:{port}/extender"
+        pod = launcher("a")
+        pod["metadata"]["uid"] = "u"
+        ask = json.dumps({"Pod": pod, "Nodes": None,
+                          "NodeNames": ["x", "y"]}).encode()
+        self.assertEqual(self.post(f"{url}/prioritize", ask), (200, [
+            {"Host": "x", "Score": 0}, {"Host": "y", "Score": 0}]))
+        self.assertEqual(self.post(f"{url}/filter", ask), (200, {
+            "NodeNames": ["x", "y"], "FailedNodes": {},
+            "FailedAndUnresolvableNodes": {}, "Error": ""}))
+        for body, status, why in (
+                (b"{", 400, "JSON"), (b"{}", 400, "nodeCacheCapable"),
+                (b" " * (3 << 20), 413, "2 MiB"),
+                (b" " * (5 << 20), 413, "4 MiB")):
+            got, answer = self.post(f"{url}/filter", body)
+            self.assertEqual(got, status)
+            self.assertIn(why, answer["error"])
+        self.assertEqual(http_get(f"{url}/filter")[0], 405)
+        self.assertEqual(scheduler.stop(), 0)
 
     def assert_metrics(self, url):
         status, headers, text = http_get(f"{url}/metrics")

@@ -67,15 +67,16 @@ static void assert_says(struct scene *scene, const char *line)
 	scoped_free char *wanted = xasprintf("\n%s\n", line);
 
 	buffer_clear(&scene->text);
-	metrics_write(&scene->text, &scene->metrics,
-		&(struct metrics_now){ .cache = &scene->cache,
+	metrics_write(&scene->text,
+		&(struct placer_view){ .cache = &scene->cache,
 			.queue = &scene->queue,
-			.profile = "p",
+			.metrics = &scene->metrics,
 			.lease = "l",
 			.leads = true,
 			.connected = 1,
 			.aggregators = 2,
-			.now_us = NOW });
+			.now_us = NOW },
+		"p");
 	assert_false(scene->text.overflowed);
 	given_check(strstr(scene->text.data, wanted) != NULL, line);
 }
