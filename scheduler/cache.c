@@ -1,6 +1,7 @@
 #include "scheduler/cache.h"
 
 #include "lib/memory.h"
+#include "scheduler/places.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +69,7 @@ void cache_fini(struct cache *cache)
 	while (map_next(&cache->nominees, &at, NULL, &value)) {
 		pod_free(value);
 	}
+	places_fini(cache);
 	map_fini(&cache->nominees);
 	map_fini(&cache->pods);
 	map_fini(&cache->loads);
@@ -273,6 +275,21 @@ bool cache_remove_pod(struct cache *cache, const char *uid)
 	return placed != NULL;
 }
 
+struct pod *cache_take_pod(struct cache *cache, const char *uid,
+	int64_t *bound_us)
+{
+	struct placed *placed = unplace(cache, uid);
+	struct pod *pod;
+
+	if (placed == NULL) {
+		return NULL;
+	}
+	*bound_us = placed->bound_us;
+	pod = take_ptr(placed->pod);
+	placed_free(placed);
+	return pod;
+}
+
 void cache_assume(struct cache *cache, struct pod *pod, const char *node,
 	int64_t now_us)
 {
@@ -351,6 +368,15 @@ void cache_put_load(struct cache *cache, bool *changed,
 	known->sample_us = sample_us;
 	if (node != NULL) {
 		node_set_load(node, load, sample_us, now_us);
+	}
+}
+
+void cache_reject(struct cache *cache, const char *node, int64_t now_us)
+{
+	struct node *found = find_node(cache, node);
+
+	if (found != NULL) {
+		found->rejected_us = now_us;
 	}
 }
 

@@ -22,6 +22,7 @@ struct cache {
 	struct map pods;     /* uid -> struct placed */
 	struct map nominees; /* uid -> struct pod, owned */
 	struct map loads;    /* node name -> struct known_load */
+	struct map places;   /* uid of a VMI -> struct place: see places.h */
 };
 
 void cache_init(struct cache *cache);
@@ -50,6 +51,11 @@ bool cache_remove_nominee(struct cache *cache, const char *uid);
 /* True if it counted somewhere. */
 bool cache_remove_pod(struct cache *cache, const char *uid);
 
+/* Takes a pod that has a node off it and gives it back, and when it was bound;
+ * NULL if there is none. */
+struct pod *cache_take_pod(struct cache *cache, const char *uid,
+	int64_t *bound_us);
+
 /* The pod counts on the node until it is confirmed, forgotten or gone.
  * Takes pod. */
 void cache_assume(struct cache *cache, struct pod *pod, const char *node,
@@ -72,6 +78,9 @@ const struct pod *cache_pod(const struct cache *cache, const char *uid);
  * caller's. */
 void cache_put_load(struct cache *cache, bool *changed,
 	const struct node_load *load, int64_t sample_us, int64_t now_us);
+
+/* The node's kubelet has rejected a pod. */
+void cache_reject(struct cache *cache, const char *node, int64_t now_us);
 
 /* How many nodes have a load that is fresh now. */
 size_t cache_fresh_loads(const struct cache *cache, int64_t now_us);

@@ -7,6 +7,7 @@
 #include "lib/memory.h"
 #include "scheduler/moment.h"
 #include "scheduler/outage.h"
+#include "scheduler/places.h"
 #include "scheduler/watches.h"
 
 #include <stdlib.h>
@@ -17,7 +18,9 @@
 struct feed {
 	struct feed_options options;
 	struct reflector *nodes, *pods;
-	struct watches *watches; /* of all else */
+	struct reflector *failed; /* pods of ours */
+	struct map failures;	  /* uids of those that are there */
+	struct watches *watches;  /* of all else */
 	struct outage outage;
 	struct log_limit limit;
 	bool is_synced;
@@ -92,7 +95,8 @@ static void forget_pod(struct feed *feed, const char *uid)
 {
 	forget_nominee(feed, uid);
 	queue_remove(feed->options.queue, uid);
-	if (cache_remove_pod(feed->options.cache, uid)) {
+	if (!places_keep(feed->options.cache, uid, now_us()) &&
+		cache_remove_pod(feed->options.cache, uid)) {
 		queue_wake_all(feed->options.queue);
 		tell(feed);
 	}
@@ -169,11 +173,55 @@ static void on_pod(void *owner, const struct reflector_id *id,
 		if (!cache_is_assumed(feed->options.cache, pod->uid)) {
 			queue_remove(feed->options.queue, pod->uid);
 		}
+		places_settle(feed->options.cache, pod);
 		cache_put_pod(feed->options.cache, pod, bound_us(pod));
 		if (queue_wake_related(feed->options.queue)) {
 			tell(feed);
 		}
 	}
+}
+
+/* ---- pods that failed ---- */
+
+/* They leave the watch of the others without saying why. One that failed
+ * before we came, or looks different, is no news. */
+static void on_failed(void *owner, const struct reflector_id *id,
+	const struct value *object)
+{
+	struct feed *feed = owner;
+	enum rejection rejection = rejection_of(object);
+	const char *node = value_text_at(object, "spec/nodeName", "");
+	const char *vmi = value_text(value_get(
+		value_at(object, "metadata/labels"), "kubevirt.io/created-by"));
+
+	places_forget(feed->options.cache, vmi == NULL ? "" : vmi, id->uid);
+	if (map_get(&feed->failures, id->uid) != NULL) {
+		return;
+	}
+	(void)map_put(&feed->failures, id->uid, feed);
+	if (rejection == REJECTION_NONE || *node == '\0' ||
+		!reflector_state(feed->failed).is_synced) {
+		return;
+	}
+	log_warning("kubelet rejected a pod",
+		log_str("namespace", id->namespace_name),
+		log_str("pod", id->name), log_str("node", node),
+		log_str("reason", value_text_at(object, "status/reason", "")),
+		log_str("message", value_text_at(object, "status/message", "")),
+		LOG_END);
+	feed->options.on_rejected(feed->options.owner, node, rejection);
+}
+
+static void on_failed_gone(void *owner, const struct reflector_id *id)
+{
+	struct feed *feed = owner;
+
+	(void)map_remove(&feed->failures, id->uid);
+}
+
+static void on_failed_synced(void *owner)
+{
+	(void)owner;
 }
 
 static void on_synced(void *owner)
@@ -201,6 +249,10 @@ void feed_look(struct feed *feed)
 	struct reflector_state nodes = reflector_state(feed->nodes);
 	struct reflector_state pods = reflector_state(feed->pods);
 
+	if (places_expire(feed->options.cache, now_us())) {
+		queue_wake_all(feed->options.queue);
+		tell(feed);
+	}
 	outage_look(&feed->outage, &nodes, &pods, clock_monotonic_us());
 	if (watches_look(feed->watches, clock_monotonic_us())) {
 		on_synced(feed);
@@ -216,6 +268,12 @@ struct feed *feed_new(struct kube_client *client,
 	struct reflector_handler pods = { on_pod, on_pod_gone, on_synced,
 		feed };
 
+	struct reflector_handler failed = { on_failed, on_failed_gone,
+		on_failed_synced, feed };
+	scoped_free char *ours =
+		xasprintf("status.phase=Failed,spec.schedulerName=%s",
+			options->scheduler_name);
+
 	feed->options = *options;
 	feed->watches = watches_new(client, &options->cache->cluster,
 		&(struct watches_handler){ on_change, on_synced, feed });
@@ -226,6 +284,10 @@ struct feed *feed_new(struct kube_client *client,
 			.field_selector = "status.phase!=Succeeded,"
 					  "status.phase!=Failed" },
 		&pods);
+	feed->failed = reflector_new(client,
+		&(struct reflector_options){ .path = "/api/v1/pods",
+			.field_selector = ours },
+		&failed);
 	return feed;
 }
 
@@ -245,6 +307,8 @@ void feed_close(struct feed *feed)
 	}
 	reflector_close(feed->nodes);
 	reflector_close(feed->pods);
+	reflector_close(feed->failed);
+	map_fini(&feed->failures);
 	watches_close(feed->watches);
 	free(feed);
 }

@@ -5,6 +5,7 @@
 #include "lib/buffer.h"
 #include "scheduler/cache.h"
 #include "scheduler/queue.h"
+#include "scheduler/rejection.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,6 +19,9 @@ struct feed_options {
 	const char *scheduler_name; /* of the pods that are ours to place */
 	/* The cache or the queue has changed: there may be something to do. */
 	void (*on_change)(void *owner);
+	/* A kubelet has rejected a pod of ours; the node's name. */
+	void (*on_rejected)(void *owner, const char *node,
+		enum rejection rejection);
 	/* Once: the cluster is known completely. */
 	void (*on_synced)(void *owner);
 	void *owner;

@@ -318,6 +318,22 @@ static void write_bindings(struct buffer *out, const struct metrics *metrics)
 	}
 }
 
+static void write_rejections(struct buffer *out, const struct metrics *metrics)
+{
+	static const char name[] =
+		"plimsoll_scheduler_rejected_by_kubelet_total";
+
+	exposition_head(out, name,
+		"Pods that a kubelet did not admit to the node they were bound "
+		"to",
+		EXPOSITION_COUNTER);
+	for (int i = REJECTION_NONE + 1; i < REJECTIONS; i++) {
+		exposition_series(out, name, "reason",
+			rejection_name((enum rejection)i),
+			(double)metrics->rejections[i]);
+	}
+}
+
 static void write_leader(struct buffer *out, const struct placer_view *now)
 {
 	static const char name[] = "leader_election_master_status";
@@ -396,6 +412,7 @@ void metrics_write(struct buffer *out, const struct placer_view *now,
 	write_queue(out, metrics, now, profile);
 	write_cache(out, now);
 	write_bindings(out, metrics);
+	write_rejections(out, metrics);
 	write_load(out, metrics, now);
 	write_extended(out, metrics);
 }

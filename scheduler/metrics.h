@@ -13,6 +13,7 @@
 #include "scheduler/histogram.h"
 #include "scheduler/placer.h"
 #include "scheduler/queue.h"
+#include "scheduler/rejection.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,6 +40,7 @@ struct metrics {
 	uint64_t bindings[BIND_OUTCOMES];
 	uint64_t failed_finally, failed_for_now; /* attempts, by queue */
 	uint64_t flushed; /* after 5 min without change */
+	uint64_t rejections[REJECTIONS];
 	uint64_t extended[EXTENDER_VERBS][EXTENDER_OUTCOMES];
 };
 

@@ -176,6 +176,7 @@ static void inherit(struct node *fresh, const struct node *old)
 	fresh->seen = old->seen;
 	fresh->unseen = old->unseen;
 	fresh->newest_us = old->newest_us;
+	fresh->rejected_us = old->rejected_us;
 	fresh->guests = old->guests;
 	fresh->guest_count = old->guest_count;
 	fresh->guest_capacity = old->guest_capacity;

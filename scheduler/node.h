@@ -60,7 +60,8 @@ struct node {
 	size_t vm_count, vm_capacity;
 	/* Of those that the load lists, and of the others. */
 	struct model_sum seen, unseen;
-	int64_t newest_us;	   /* when the last of them was bound */
+	int64_t newest_us;   /* when the last of them was bound */
+	int64_t rejected_us; /* when its kubelet last did; 0: never heard of */
 	const struct pod **guests; /* owned; the pods are not; in no order */
 	size_t guest_count, guest_capacity;
 };

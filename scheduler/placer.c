@@ -15,6 +15,7 @@
 #include "scheduler/notice.h"
 #include "scheduler/outage.h"
 #include "scheduler/pasts.h"
+#include "scheduler/places.h"
 #include "scheduler/prebind.h"
 #include "scheduler/queue.h"
 #include "scheduler/record.h"
@@ -116,6 +117,7 @@ static void assume_and_bind(struct placer *placer, struct waiting *waiting,
 		binder_bind(placer->binder, waiting->pod, node->name, why.data);
 	}
 	waiting->state = WAITING_BINDING;
+	places_settle(&placer->cache, waiting->pod);
 	cache_assume(&placer->cache, take_ptr(waiting->pod), node->name, now);
 }
 
@@ -131,11 +133,13 @@ static bool place_next(struct placer *placer, int64_t now)
 		return true; /* others first */
 	}
 	metrics_begin(&placer->metrics, waiting, now_us());
+	places_lift(&placer->cache, waiting->pod);
 	decide(&placer->decision, waiting->pod, &placer->cache.cluster,
 		&(struct filter_options)FILTER_DEFAULTS, now);
 	metrics_decided(&placer->metrics, waiting, &placer->decision, now_us());
 	chosen = decision_chosen(&placer->decision);
 	if (chosen == NULL) {
+		places_return(&placer->cache, waiting->pod);
 		tell_unschedulable(placer, waiting, now);
 	} else {
 		assume_and_bind(placer, waiting, chosen, now);
@@ -344,6 +348,12 @@ static void on_change(void *owner)
 static void on_past(void *owner)
 {
 	kick(owner);
+static void on_rejected(void *owner, const char *node, enum rejection rejection)
+{
+	struct placer *placer = owner;
+
+	placer->metrics.rejections[rejection]++;
+	cache_reject(&placer->cache, node, now_us());
 }
 
 static void on_synced(void *owner)
@@ -429,6 +439,7 @@ int placer_new(struct placer **out, uv_loop_t *loop, struct kube_client *client,
 			.queue = &placer->queue,
 			.scheduler_name = config->scheduler_name,
 			.on_change = on_change,
+			.on_rejected = on_rejected,
 			.on_synced = on_synced,
 			.owner = placer });
 	*out = placer;

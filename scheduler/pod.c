@@ -113,6 +113,9 @@ static void read_identity(struct pod *pod, const struct value *object)
 	pod->phase = phase_of(object);
 	pod->is_vm =
 		strcmp(text_in(labels, "kubevirt.io"), "virt-launcher") == 0;
+	pod->is_provisional =
+		strcmp(text_in(notes, "kubevirt.io/ephemeral-provisioning"),
+			"true") == 0;
 	pod->is_deleting = *text_in(meta, "deletionTimestamp") != '\0';
 	pod->is_gated = value_first(value_get(spec, "schedulingGates")) != NULL;
 	pod->bound_wall_us = bound_at(object);

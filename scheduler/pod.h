@@ -50,9 +50,10 @@ struct pod {
 	int64_t generation;
 	int32_t priority;
 	enum pod_phase phase;
-	bool is_vm;	  /* label kubevirt.io=virt-launcher */
-	bool is_deleting; /* a deletionTimestamp is set */
-	bool is_gated;	  /* spec.schedulingGates: must not be bound */
+	bool is_vm;	     /* label kubevirt.io=virt-launcher */
+	bool is_deleting;    /* a deletionTimestamp is set */
+	bool is_provisional; /* kubevirt.io/ephemeral-provisioning: places.h */
+	bool is_gated;	     /* spec.schedulingGates: must not be bound */
 
 	/* Unix time: when PodScheduled became true, else startTime, else the
 	 * creation of a pod that has a node; else MOMENT_LONG_AGO. */

@@ -1,5 +1,7 @@
 #include "scheduler/score.h"
 
+#include "scheduler/rejection.h"
+
 #include <math.h>
 #include <stdbool.h>
 
@@ -175,7 +177,7 @@ static void mix_wishes(struct score *s, const struct node *node,
 		return;
 	}
 	/* The terms of other policies stay upstream's figures. */
-	for (int i = TERM_CPU; i <= TERM_DATA; i++) {
+	for (int i = TERM_CPU; i <= TERM_REJECTED; i++) {
 		s->terms[i] *= SCORE_WEIGHT_LOAD / all;
 	}
 	s->total *= SCORE_WEIGHT_LOAD / all;
@@ -190,6 +192,18 @@ static void mix_wishes(struct score *s, const struct node *node,
 	}
 }
 
+/* Of a node whose kubelet rejected a pod, until that fades. */
+static void ease_off(struct score *s, const struct node *node, int64_t now_us)
+{
+	int64_t left = node->rejected_us + REJECTION_FADES_US - now_us;
+
+	if (node->rejected_us != 0 && left > 0) {
+		s->terms[TERM_REJECTED] = -s->total * REJECTION_COST *
+			(double)left / (double)REJECTION_FADES_US;
+		s->total += s->terms[TERM_REJECTED];
+	}
+}
+
 static void score_real_load(struct score *s, const struct pod *pod,
 	const struct node *node, const struct score_context *context)
 {
@@ -198,6 +212,7 @@ static void score_real_load(struct score *s, const struct pod *pod,
 	for (int i = TERM_CPU; i <= TERM_DATA; i++) {
 		s->total += s->terms[i];
 	}
+	ease_off(s, node, context->now_us);
 }
 
 void score_node(struct score *out, const struct pod *pod,
@@ -251,6 +266,7 @@ const char *score_term_name(enum score_term term)
 		[TERM_IO_PRESSURE] = "io_pressure",
 		[TERM_KVM] = "kvm",
 		[TERM_DATA] = "data",
+		[TERM_REJECTED] = "rejected",
 		[TERM_LEAST_ALLOCATED] = "LeastAllocated",
 		[TERM_BALANCED_ALLOCATION] = "BalancedAllocation",
 		[TERM_TARGET_LOAD_PACKING] = "TargetLoadPacking",

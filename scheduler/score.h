@@ -22,7 +22,8 @@ enum score_term {
 	TERM_MEMORY_PRESSURE,
 	TERM_IO_PRESSURE,
 	TERM_KVM,
-	TERM_DATA, /* how far the other terms rest on fresh figures */
+	TERM_DATA,     /* how far the other terms rest on fresh figures */
+	TERM_REJECTED, /* what a rejection takes off: rejection.h */
 	/* Of the other policies, see policy.h; NAN with real-load. */
 	TERM_LEAST_ALLOCATED,
 	TERM_BALANCED_ALLOCATION,

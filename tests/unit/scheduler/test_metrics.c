@@ -204,6 +204,10 @@ static void a_node_without_load_is_counted_as_that(void **state)
 	assert_says(&scene, "plimsoll_scheduler_load_age_seconds_count 0");
 	assert_says(&scene, "plimsoll_scheduler_nodes{load=\"not_fresh\"} 1");
 	assert_says(&scene, "plimsoll_scheduler_aggregators 2");
+	scene.metrics.rejections[REJECTION_PODS] = 3;
+	assert_says(&scene,
+		"plimsoll_scheduler_rejected_by_kubelet_total{reason="
+		"\"OutOfpods\"} 3");
 	scene_fini(&scene);
 }
 

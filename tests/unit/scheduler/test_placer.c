@@ -2,6 +2,7 @@
 
 #include "kube/client.h"
 #include "kube/reflector.h"
+#include "scheduler/metrics.h"
 #include "tests/support/cm.h"
 #include "tests/unit/scheduler/given.h"
 
@@ -22,7 +23,7 @@ static struct {
 	uv_loop_t loop;
 	struct scheduler_config config;
 	struct placer *placer;
-	struct reflector nodes, pods, others;
+	struct reflector nodes, pods, failed, others;
 	bool is_synced;
 	struct kube_request *open[REQUESTS_MAX];
 	size_t count;
@@ -35,9 +36,13 @@ struct reflector *reflector_new(struct kube_client *client,
 	const struct reflector_options *options,
 	const struct reflector_handler *handler)
 {
-	bool is_pods = strcmp(options->path, "/api/v1/pods") == 0;
+	const char *selector =
+		options->field_selector == NULL ? "" : options->field_selector;
+	bool is_failed = strstr(selector, "phase=Failed") != NULL;
+	bool is_pods = strstr(selector, "phase!=Failed") != NULL;
 	bool is_nodes = strcmp(options->path, "/api/v1/nodes") == 0;
 	struct reflector *r = is_pods ? &world.pods
+		: is_failed	      ? &world.failed
 		: is_nodes	      ? &world.nodes
 				      : &world.others;
 
@@ -355,6 +360,37 @@ static void who_stops_gives_the_lease_back_before_it_ends(void **state)
 	assert_int_equal(drained, 1);
 }
 
+static void say_failed(const char *name, const char *reason)
+{
+	scoped_free char *text = xasprintf(
+		"{'metadata':{'name':'%s','uid':'%s'},'spec':{'nodeName':"
+		"'n1'},'status':{'phase':'Failed','reason':'%s'}}",
+		name, name, reason);
+
+	say(&world.failed, name, text);
+}
+
+static void rejections_are_counted_once_and_the_node_is_eased_off(void **state)
+{
+	const struct placer_view view = placer_view(world.placer);
+	const uint64_t *counts = view.metrics->rejections;
+	(void)state;
+
+	say_node("n1");
+	say_failed("before", "OutOfcpu");
+	say_synced();
+	assert_int_equal(counts[REJECTION_CPU], 0);
+	assert_int_equal(cache_node(view.cache, "n1")->rejected_us, 0);
+	say_failed("a", "OutOfmemory");
+	say_failed("a", "OutOfmemory");
+	say_failed("b", "Evicted");
+	assert_int_equal(counts[REJECTION_MEMORY], 1);
+	assert_true(cache_node(view.cache, "n1")->rejected_us > 0);
+	/* The Node's next heartbeat changes nothing of that. */
+	say_node("n1");
+	assert_true(cache_node(view.cache, "n1")->rejected_us > 0);
+}
+
 #define PLACER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 #define ELECTION_TEST(name)                                                    \
@@ -366,6 +402,8 @@ int main(void)
 		PLACER_TEST(a_pod_is_bound_once_all_is_known),
 		PLACER_TEST(what_the_watch_says_late_binds_nothing_twice),
 		PLACER_TEST(who_could_not_be_told_at_once_is_told_later),
+		PLACER_TEST(
+			rejections_are_counted_once_and_the_node_is_eased_off),
 		ELECTION_TEST(nothing_is_bound_before_the_lease_is_held),
 		ELECTION_TEST(who_finds_another_leader_binds_nothing),
 		ELECTION_TEST(who_stops_gives_the_lease_back_before_it_ends),

@@ -1,5 +1,7 @@
 #include "scheduler/score.h"
 
+#include "scheduler/rejection.h"
+
 #include <math.h>
 
 #include "scheduler/moment.h"
@@ -45,7 +47,8 @@ static double score_with(struct setting *s, const struct node_load *load,
 	node_set_load(s->node, load, now - age_us, now);
 	score_node(&score, s->pod, s->node, &s->context);
 	for (int i = 0; i < SCORE_TERMS; i++) {
-		assert_true(isnan(score.terms[i]) || score.terms[i] >= 0);
+		assert_true(isnan(score.terms[i]) || score.terms[i] >= 0 ||
+			i == TERM_REJECTED);
 		sum += isnan(score.terms[i]) ? 0 : score.terms[i];
 	}
 	assert_true(fabs(sum - score.total) < 1e-9);
@@ -355,6 +358,24 @@ static void knows_its_terms(void **state)
 			    SCORE_KVM + SCORE_DATA - 100) < 1e-9);
 }
 
+static void a_node_that_rejected_a_pod_gets_its_points_back_slowly(void **state)
+{
+	struct setting s = setting_new();
+	struct node_load load = given_load(4, 0);
+	double whole = score_with(&s, &load, 0);
+	(void)state;
+
+	s.node->rejected_us = now;
+	assert_true(fabs(score_with(&s, &load, 0) -
+			    whole * (1 - REJECTION_COST)) < 1e-9);
+	s.node->rejected_us = now - REJECTION_FADES_US / 2;
+	assert_true(fabs(score_with(&s, &load, 0) -
+			    whole * (1 - REJECTION_COST / 2)) < 1e-9);
+	s.node->rejected_us = now - REJECTION_FADES_US;
+	assert_true(score_with(&s, &load, 0) >= whole);
+	setting_fini(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -376,6 +397,8 @@ int main(void)
 		cmocka_unit_test(disliked_taints_cost_points),
 		cmocka_unit_test(goodness_falls_without_end),
 		cmocka_unit_test(knows_its_terms),
+		cmocka_unit_test(
+			a_node_that_rejected_a_pod_gets_its_points_back_slowly),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
