@@ -41,6 +41,9 @@ enum {
 	STATUS_BAD_REQUEST = 400,
 	STATUS_NOT_FOUND = 404,
 	STATUS_GONE = 410,
+	STATUS_BAD_GATEWAY = 502,
+	STATUS_UNAVAILABLE = 503,
+	STATUS_GATEWAY_TIMEOUT = 504,
 };
 
 struct reflector {
@@ -277,6 +280,18 @@ static void on_watch_chunk(void *owner, const char *bytes, size_t len)
 	(void)leave(r);
 }
 
+/* Nobody was there, and somebody who comes back may be a server whose store
+ * was set back (etcd restored from a backup): it would say nothing until its
+ * versions are beyond ours, nor that anything is amiss. */
+static bool was_away(const struct reflector *r,
+	const struct kube_answer *answer)
+{
+	return r->opened_us == 0 &&
+		(answer->status == 0 || answer->status == STATUS_BAD_GATEWAY ||
+			answer->status == STATUS_UNAVAILABLE ||
+			answer->status == STATUS_GATEWAY_TIMEOUT);
+}
+
 static void on_watch_done(void *owner, const struct kube_answer *answer)
 {
 	struct reflector *r = owner;
@@ -291,6 +306,9 @@ static void on_watch_done(void *owner, const struct kube_answer *answer)
 		}
 		try_later(r, 0);
 		return;
+	}
+	if (was_away(r, answer)) {
+		list_again(r);
 	}
 	refused(r, "watch", answer);
 }

@@ -1,7 +1,7 @@
 /* All objects of one kind, as the API server has them: list, then watch.
  *
  * It survives everything the server does (restarts, 410 Gone, silence,
- * throttling) by itself, waiting 1 to 30 s between failures. It does not keep
+ * throttling, a store that was restored to an earlier revision) by itself, waiting 1 to 30 s between failures. It does not keep
  * the objects, only which ones there are, so that after a gap it can say which
  * have vanished meanwhile. */
 #pragma once

@@ -348,6 +348,8 @@ static void on_change(void *owner)
 static void on_past(void *owner)
 {
 	kick(owner);
+}
+
 static void on_rejected(void *owner, const char *node, enum rejection rejection)
 {
 	struct placer *placer = owner;

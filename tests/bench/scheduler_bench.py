@@ -201,7 +201,7 @@ def turn(wire, scheduler, prefix, pods):
             "rss": rss}
 
 
-def measure(nodes, running, pods, rounds):
+def measure(nodes, running, pods, rounds, only):
     folder = Folder()
     cluster = Cluster("--time-limit", "0")
     found = {}
@@ -215,8 +215,10 @@ def measure(nodes, running, pods, rounds):
             "metadata": {"name": "default"}})
         create_nodes(wire, nodes)
         wire.all(lambda i: create_pods_on(wire, i, nodes), range(running))
-        schedulers += [Ours(folder, cluster, nodes),
-                       Theirs(folder, cluster)]
+        if only != "theirs":
+            schedulers.append(Ours(folder, cluster, nodes))
+        if only != "ours":
+            schedulers.append(Theirs(folder, cluster))
         for i in range(rounds):
             for scheduler in schedulers:
                 found.setdefault(scheduler.name, []).append(
@@ -246,9 +248,11 @@ def main():
                         help="pods that are there")
     parser.add_argument("--pods", type=int, default=3000, help="that wait")
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--only", choices=("ours", "theirs"),
+                        help="to look at one with a profiler")
     options = parser.parse_args()
     found = measure(options.nodes, options.running, options.pods,
-                    options.rounds)
+                    options.rounds, options.only)
     print(f"{options.nodes} nodes, {options.running} pods there, "
           f"{options.pods} wait; medians of {options.rounds}")
     print(f"{'':22}{'pods/s':>8}{'CPU a pod':>12}{'with start':>12}"
@@ -259,6 +263,8 @@ def main():
               f"{median(turns, 'whole_us'):9.0f} us"
               f"{median(turns, 'start_ms'):7.0f} ms"
               f"{median(turns, 'rss'):8.1f} MB")
+    if options.only:
+        return
     ours, theirs = found[Ours.name], found[Theirs.name]
     cpu = median(ours, "pod_us") / median(theirs, "pod_us")
     rss = median(ours, "rss") / median(theirs, "rss")

@@ -207,6 +207,30 @@ static void a_lost_answer_ends_nothing_before_its_time(void **state)
 	assert_false(lease_is_held(&lease, START + 10 * SECOND));
 }
 
+/* Wall clocks are stepped, ours and the others'. */
+static void no_wall_clock_decides_who_leads(void **state)
+{
+	static const uint64_t steps[] = { WALL, WALL / 2, WALL * 2, 0 };
+
+	(void)state;
+	for (size_t i = 0; i < count_of(steps); i++) {
+		scoped_buffer struct buffer body = BUFFER_MAX(4096);
+		uint64_t now_us = START + i * 2 * SECOND;
+
+		lease_body(&lease, &body, now_us, steps[i]);
+		write_at(now_us, "1");
+		assert_true(lease_is_held(&lease, now_us + 10 * SECOND - 1));
+		assert_false(lease_is_held(&lease, now_us + 10 * SECOND));
+	}
+	/* Renewed a day ago, as it says, and seen just now. */
+	assert_int_equal(read_at(START + 60 * SECOND, "9", "other"),
+		LEASE_WAIT);
+	assert_int_equal(read_at(START + 75 * SECOND - 1, "9", "other"),
+		LEASE_WAIT);
+	assert_int_equal(read_at(START + 75 * SECOND, "9", "other"),
+		LEASE_UPDATE);
+}
+
 static void giving_up_names_nobody_and_holds_nothing(void **state)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(4096);
@@ -259,6 +283,7 @@ int main(void)
 		LEASE_TEST(a_holder_may_ask_for_less_time_but_not_for_ever),
 		LEASE_TEST(who_lost_it_to_another_holds_it_no_longer),
 		LEASE_TEST(a_lost_answer_ends_nothing_before_its_time),
+		LEASE_TEST(no_wall_clock_decides_who_leads),
 		LEASE_TEST(giving_up_names_nobody_and_holds_nothing),
 		LEASE_TEST(what_is_no_lease_is_refused_and_changes_nothing),
 	};

@@ -424,6 +424,29 @@ static void keeps_its_place_when_the_server_falters(void **state)
 	expect_path("resourceVersion=11&");
 }
 
+/* Its store may be an older one. */
+static void lists_again_once_the_server_was_away(void **state)
+{
+	static const int statuses[] = { 0, 502, 503, 504 };
+
+	(void)state;
+	begin_watch();
+	for (size_t i = 0; i < count_of(statuses); i++) {
+		stream(EVENT("MODIFIED", "x", "1", "11"));
+		expect_heard("o:a/x=1 ");
+		answer(0, "reset");
+		fire();
+		expect_path("resourceVersion=11&");
+		answer(statuses[i], "nobody is there");
+		fire();
+		expect_path("?limit=500");
+		answer_page(X1, "5", "");
+		expect_heard(i == 0 ? "o:a/x=1 g:a/y=2 " : "o:a/x=1 ");
+		expect_path("resourceVersion=5&");
+		stream("");
+	}
+}
+
 static void lists_again_after_nonsense(void **state)
 {
 	(void)state;
@@ -491,6 +514,7 @@ int main(void)
 		with_world(waits_when_watches_end_as_soon_as_they_begin),
 		with_world(heeds_what_the_server_asks_for),
 		with_world(keeps_its_place_when_the_server_falters),
+		with_world(lists_again_once_the_server_was_away),
 		with_world(lists_again_after_nonsense),
 		with_world(lists_again_after_a_line_without_end),
 		with_world(refuses_a_token_without_end),
