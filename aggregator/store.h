@@ -7,8 +7,7 @@
  * this is SQLite.
  *
  * Failing writes (a full disk) are no end: they complete as not stored and
- * store_trouble() says why; whoever sent them sends again, and the first write
- * that goes through clears it. */
+ * store_trouble() says why; the first write that goes through clears it. */
 #pragma once
 
 #include "aggregator/rollup.h"

@@ -5,21 +5,19 @@
 #include "lib/log.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
+#include "scheduler/aggregators.h"
 #include "scheduler/binder.h"
 #include "scheduler/cache.h"
 #include "scheduler/decide.h"
 #include "scheduler/feed.h"
 #include "scheduler/leader.h"
-#include "scheduler/loads.h"
 #include "scheduler/metrics.h"
 #include "scheduler/notice.h"
 #include "scheduler/outage.h"
-#include "scheduler/pasts.h"
 #include "scheduler/places.h"
 #include "scheduler/prebind.h"
 #include "scheduler/queue.h"
 #include "scheduler/record.h"
-#include "scheduler/records.h"
 #include "scheduler/reporter.h"
 
 #include <stdlib.h>
@@ -42,9 +40,7 @@ struct placer {
 	struct queue queue;
 	struct decision decision;
 	struct feed *feed;
-	struct loads *loads;
-	struct pasts *pasts;
-	struct records *records;
+	struct aggregators aggregators;
 	struct decision_record record; /* of the decision being made */
 	struct binder *binder;
 	struct prebind *prebind;
@@ -69,7 +65,7 @@ static bool may_decide(const struct placer *placer, int64_t now)
 {
 	return !placer->is_draining && placer->synced_us != 0 &&
 		leader_leads(placer->leader, (uint64_t)now) &&
-		(loads_complete(placer->loads) ||
+		(loads_complete(placer->aggregators.loads) ||
 			now - placer->synced_us > LOAD_WAIT_US);
 }
 
@@ -79,7 +75,7 @@ static void keep_record(struct placer *placer, const char *sentence)
 {
 	record_from(&placer->record, &placer->decision, sentence,
 		clock_wall_us());
-	records_add(placer->records, &placer->record);
+	records_add(placer->aggregators.records, &placer->record);
 }
 
 static void tell_unschedulable(struct placer *placer, struct waiting *waiting,
@@ -129,7 +125,7 @@ static bool place_next(struct placer *placer, int64_t now)
 	if (waiting == NULL) {
 		return false;
 	}
-	if (!pasts_may_place(placer->pasts, waiting, now)) {
+	if (!pasts_may_place(placer->aggregators.pasts, waiting, now)) {
 		return true; /* others first */
 	}
 	metrics_begin(&placer->metrics, waiting, now_us());
@@ -400,29 +396,15 @@ int placer_new(struct placer **out, uv_loop_t *loop, struct kube_client *client,
 	placer->loop = loop;
 	placer->config = config;
 	cache_init(&placer->cache);
-	r = loads_new(&placer->loads, loop,
-		&(struct loads_options){ .aggregators = &config->aggregators,
+	r = aggregators_open(&placer->aggregators, loop,
+		&(struct aggregators_options){ .urls = &config->aggregators,
 			.dial = &config->dial,
+			.queue = &placer->queue,
 			.on_node = on_load,
+			.on_past = on_past,
 			.owner = placer },
 		err);
-	if (r == 0) {
-		r = records_new(&placer->records, loop, &config->aggregators,
-			&config->dial, err);
-	}
-	if (r == 0) {
-		r = pasts_new(&placer->pasts, loop,
-			&(struct pasts_options){ .aggregators =
-							 &config->aggregators,
-				.dial = &config->dial,
-				.on_answer = on_past,
-				.owner = placer,
-				.queue = &placer->queue },
-			err);
-	}
 	if (r < 0) {
-		records_close(placer->records);
-		loads_close(placer->loads);
 		cache_fini(&placer->cache);
 		free(placer);
 		return r;
@@ -451,7 +433,7 @@ int placer_new(struct placer **out, uv_loop_t *loop, struct kube_client *client,
 bool placer_is_ready(const struct placer *placer, struct buffer *why)
 {
 	size_t of = 0;
-	size_t connected = loads_connected(placer->loads, &of);
+	size_t connected = loads_connected(placer->aggregators.loads, &of);
 
 	bool is_ready = feed_ready(placer->feed, why, connected, of);
 
@@ -473,7 +455,8 @@ struct placer_view placer_view(struct placer *placer)
 	};
 
 	view.leads = leader_leads(placer->leader, (uint64_t)view.now_us);
-	view.connected = loads_connected(placer->loads, &view.aggregators);
+	view.connected =
+		loads_connected(placer->aggregators.loads, &view.aggregators);
 	return view;
 }
 
@@ -494,9 +477,7 @@ void placer_close(struct placer *placer)
 		return;
 	}
 	feed_close(placer->feed);
-	loads_close(placer->loads);
-	pasts_close(placer->pasts);
-	records_close(placer->records);
+	aggregators_close(&placer->aggregators);
 	binder_close(placer->binder);
 	prebind_close(placer->prebind);
 	volume_plan_fini(&placer->plan);
