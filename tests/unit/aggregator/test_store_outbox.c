@@ -245,7 +245,9 @@ static void tells_whose_a_pod_is(void **state)
 
 	open_with(s, ROOM);
 	assert_int_equal(
-		store_identify(s->store, "uid-1", "space", "vm", "vmi", NULL),
+		store_identify(s->store,
+			&(struct store_vm){ "uid-1", "space", "vm", "vmi", "" },
+			NULL),
 		0);
 	assert_true(write_seqs(s, 1, 1));
 	found = read_named(s, 0, 10, "uid-1");
