@@ -205,12 +205,13 @@ static void take_newest(struct live_node *node,
 		xcalloc(after->vm_count, sizeof(*vms));
 
 	report_init(&nothing);
+	report_copy(&kept, after);
+	report_drop_twins(&kept);
 	if (!is_boot_continued) {
 		node_windows_clear(&node->windows);
 	}
 	rates_between(&node->rates, vms, is_continued ? before : &nothing,
-		after);
-	report_copy(&kept, after);
+		&kept);
 	series_move(&node->series, before, &kept, vms, is_boot_continued);
 	if (is_continued) {
 		node_windows_add(&node->windows, before, after, &node->rates);

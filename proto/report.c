@@ -1,8 +1,10 @@
 #include "proto/report.h"
 
+#include "lib/map.h"
 #include "lib/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const struct psi unknown_psi = { SOURCE_UNKNOWN, REPORT_UNKNOWN,
 	REPORT_UNKNOWN };
@@ -74,6 +76,41 @@ void report_copy(struct report *out, const struct report *from)
 	out->vms = from->vm_count == 0
 		? NULL
 		: xmemdup(from->vms, from->vm_count * sizeof(*from->vms));
+}
+
+/* Few are compared with each other sooner than they are put into a map. */
+enum { FEW_PODS = 64 };
+
+static bool is_among(const struct vm_pod *vms, size_t count, const char *uid)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(vms[i].pod_uid, uid) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+void report_drop_twins(struct report *report)
+{
+	bool has_few = report->vm_count <= FEW_PODS;
+	struct map seen = { 0 };
+	size_t kept = 0;
+
+	for (size_t i = 0; i < report->vm_count; i++) {
+		const struct vm_pod *vm = &report->vms[i];
+
+		if (has_few ? is_among(report->vms, kept, vm->pod_uid)
+			    : map_put(&seen, vm->pod_uid, report) != NULL) {
+			continue;
+		}
+		if (kept != i) {
+			report->vms[kept] = *vm;
+		}
+		kept++;
+	}
+	report->vm_count = kept;
+	map_fini(&seen);
 }
 
 const char *source_state_name(enum source_state state)

@@ -123,6 +123,9 @@ void report_fini(struct report *report); /* NULL and zeroed are fine */
 /* A deep copy. */
 void report_copy(struct report *out, const struct report *from);
 
+/* Drops pods whose uid an earlier one has. No honest sender has such. */
+void report_drop_twins(struct report *report);
+
 /* "unknown", "present", "absent", "disabled", "error". */
 const char *source_state_name(enum source_state state);
 
