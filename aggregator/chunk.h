@@ -55,6 +55,6 @@ size_t chunk_count(const struct chunk *chunk);
 uint64_t chunk_sample_ms(const struct chunk *chunk, size_t at);
 
 /* Report number `at` below chunk_count(), whose heap is the caller's.
- * -EBADMSG: damaged. */
+ * -EBADMSG: damaged; *out is then nothing. */
 must_check int chunk_get(struct chunk_report *out, const struct chunk *chunk,
 	size_t at, struct error *err);

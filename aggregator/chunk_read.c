@@ -365,19 +365,6 @@ uint64_t chunk_sample_ms(const struct chunk *chunk, size_t at)
 	return value_of(chunk, SAMPLE, at) + monotonic_of(chunk, at) / 1000;
 }
 
-/* Members from columns that lie `stride` values apart. */
-static bool set_fields(void *base, struct fields fields, const uint64_t *values,
-	size_t stride, uint64_t monotonic_us)
-{
-	for (size_t f = 0; f < fields.count; f++) {
-		if (!field_set(&fields.list[f], base, monotonic_us,
-			    values[f * stride])) {
-			return false;
-		}
-	}
-	return true;
-}
-
 static bool set_node(struct report *report, const struct chunk *chunk,
 	size_t at)
 {
@@ -385,7 +372,7 @@ static bool set_node(struct report *report, const struct chunk *chunk,
 	size_t stride = chunk->count;
 	size_t c = LEADING;
 
-	if (!set_fields(report, fields_report, values + c * stride, stride,
+	if (!fields_set(fields_report, report, values + c * stride, stride,
 		    monotonic_of(chunk, at)) ||
 		report->hugepages_count > chunk->sizes ||
 		report->numa_hugepages_count > chunk->numa) {
@@ -393,13 +380,13 @@ static bool set_node(struct report *report, const struct chunk *chunk,
 	}
 	c += fields_report.count;
 	for (size_t i = 0; i < report->hugepages_count; i++) {
-		(void)set_fields(&report->hugepages[i], fields_hugepages,
+		(void)fields_set(fields_hugepages, &report->hugepages[i],
 			values + (c + i * fields_hugepages.count) * stride,
 			stride, 0);
 	}
 	c += chunk->sizes * fields_hugepages.count;
 	for (size_t i = 0; i < report->numa_hugepages_count; i++) {
-		(void)set_fields(&report->numa_hugepages[i], fields_numa,
+		(void)fields_set(fields_numa, &report->numa_hugepages[i],
 			values + (c + i * fields_numa.count) * stride, stride,
 			0);
 	}
@@ -412,28 +399,29 @@ static bool set_vm(struct vm_pod *vm, const struct pod *pod, size_t n)
 
 	memcpy(vm->pod_uid, pod->uid, sizeof(vm->pod_uid));
 	vm->cgroup_inode = pod->inode;
-	if (!set_fields(vm, fields_vm, values, pod->count, 0) ||
+	if (!fields_set(fields_vm, vm, values, pod->count, 0) ||
 		vm->hugetlb_count > pod->sizes) {
 		return false;
 	}
 	values += fields_vm.count * pod->count;
 	for (size_t i = 0; i < vm->hugetlb_count; i++) {
-		(void)set_fields(&vm->hugetlb[i], fields_hugetlb,
+		(void)fields_set(fields_hugetlb, &vm->hugetlb[i],
 			values + i * fields_hugetlb.count * pod->count,
 			pod->count, 0);
 	}
 	return true;
 }
 
+/* Filled in place: a report is large, and there are many. */
 int chunk_get(struct chunk_report *out, const struct chunk *chunk, size_t at,
 	struct error *err)
 {
 	const struct cell *cells = chunk->cells + chunk->begins[at];
-	struct chunk_report got = { .sample_ms = chunk_sample_ms(chunk, at) };
-	struct report *report = &got.report;
+	struct report *report = &out->report;
 	bool is_good;
 
-	memcpy(got.run_id, chunk->runs[value_of(chunk, RUN, at)],
+	*out = (struct chunk_report){ .sample_ms = chunk_sample_ms(chunk, at) };
+	memcpy(out->run_id, chunk->runs[value_of(chunk, RUN, at)],
 		REPORT_RUN_ID_BYTES);
 	memcpy(report->boot_id, chunk->boots[value_of(chunk, BOOT, at)],
 		sizeof(report->boot_id));
@@ -451,6 +439,5 @@ int chunk_get(struct chunk_report *out, const struct chunk *chunk, size_t at,
 		return error_set(err, -EBADMSG,
 			"a chunk holds a value that no report has");
 	}
-	*out = got;
 	return 0;
 }

@@ -190,8 +190,9 @@ uint64_t field_get(const struct field *field, const void *base,
 	return field->kind == FIELD_CLOCK ? wide - monotonic_us : wide;
 }
 
-bool field_set(const struct field *field, void *base, uint64_t monotonic_us,
-	uint64_t value)
+/* False: no such value. */
+static inline bool set_field(const struct field *field, void *base,
+	uint64_t monotonic_us, uint64_t value)
 {
 	char *at = (char *)base + field->offset;
 	uint32_t narrow = (uint32_t)value;
@@ -217,5 +218,17 @@ bool field_set(const struct field *field, void *base, uint64_t monotonic_us,
 	}
 	value += field->kind == FIELD_CLOCK ? monotonic_us : 0;
 	memcpy(at, &value, sizeof(value));
+	return true;
+}
+
+bool fields_set(struct fields fields, void *base, const uint64_t *values,
+	size_t stride, uint64_t monotonic_us)
+{
+	for (size_t f = 0; f < fields.count; f++) {
+		if (!set_field(&fields.list[f], base, monotonic_us,
+			    values[f * stride])) {
+			return false;
+		}
+	}
 	return true;
 }

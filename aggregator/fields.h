@@ -42,6 +42,7 @@ extern const struct fields fields_report, fields_hugepages, fields_numa,
 uint64_t field_get(const struct field *field, const void *base,
 	uint64_t monotonic_us);
 
-/* False: no such value. */
-bool field_set(const struct field *field, void *base, uint64_t monotonic_us,
-	uint64_t value);
+/* Sets all members of a struct; those of one follow each other `stride` values
+ * apart. False: one of them is no such value. */
+bool fields_set(struct fields fields, void *base, const uint64_t *values,
+	size_t stride, uint64_t monotonic_us);

@@ -170,6 +170,17 @@ static int by_time(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
+/* They are, mostly: chunks one after the other, then rows. */
+static bool is_sorted(const struct scan *scan)
+{
+	for (size_t i = 1; i < scan->place_count; i++) {
+		if (by_time(&scan->places[i - 1], &scan->places[i]) > 0) {
+			return false;
+		}
+	}
+	return true;
+}
+
 /* The one pod that is asked for to the front, the rest away. */
 static void keep_pod(struct report *report, const char *uid)
 {
@@ -247,7 +258,7 @@ int scan_hour(struct scan *scan, bool *is_done, const struct scan_range *range,
 	if (r < 0) {
 		return r;
 	}
-	if (scan->place_count > 0) {
+	if (!is_sorted(scan)) {
 		qsort(scan->places, scan->place_count, sizeof(*scan->places),
 			by_time);
 	}
