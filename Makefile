@@ -23,6 +23,7 @@ PACKAGES_TEST = libcmocka-dev python3 procps openssl
 PACKAGES_LINT = clang-14 clang-format-14 clang-tidy-14 cppcheck python3 \
 	libcmocka-dev
 PACKAGES_FUZZ = clang-14 libclang-rt-14-dev
+PACKAGES_IMAGES = mmdebstrap git python3
 PACKAGES_NODE = qemu-system-x86 python3
 # Unpacked below build/, not installed.
 FETCHED_NODE = linux-image-cloud-amd64 busybox-static
@@ -173,7 +174,7 @@ need = @missing=$$(for p in $(1); do dpkg-query -W -f '$${Status}' $$p \
 	fi
 
 .PHONY: packages-build packages-test packages-lint packages-fuzz packages-run \
-	packages-node
+	packages-node packages-images
 packages-build:
 	$(call need,$(PACKAGES_BUILD))
 packages-run:
@@ -185,6 +186,8 @@ packages-lint:
 	$(call need,$(PACKAGES_BUILD) $(PACKAGES_LINT))
 packages-fuzz:
 	$(call need,$(PACKAGES_BUILD) $(PACKAGES_FUZZ))
+packages-images:
+	$(call need,$(PACKAGES_IMAGES))
 packages-node:
 	$(call need,$(PACKAGES_BUILD) $(PACKAGES_NODE))
 	@tests/support/fetch.sh build/ci/debian $(FETCHED_NODE)
@@ -195,6 +198,12 @@ packages-node:
 run: packages-run ## start it all on this machine and show it live
 	@$(MAKE) -s all
 	@python3 deploy/run_here.py
+
+# ---- images ---------------------------------------------------------------
+
+.PHONY: images
+images: packages-images ## OCI archives of the programs, as root (SUITE, TAG)
+	@deploy/images.py $(SUITE:%=--suite=%) $(TAG:%=--tag=%)
 
 # ---- testing --------------------------------------------------------------
 
@@ -229,6 +238,11 @@ e2e: packages-test ## the story on a real API server (needs Go >= 1.26)
 	@[ -n "$${E2E_KUBECONFIG:-}" ] || $(MAKE) -s cluster
 	@$(MAKE) -s build/parity
 	@python3 tests/support/run_tests.py --e2e
+
+.PHONY: e2e-deploy
+e2e-deploy: packages-test images ## what deploy/ makes, as root (needs Go)
+	@[ -x "$${KUBECLUSTER:-}" ] || $(MAKE) -s cluster
+	@python3 tests/support/run_tests.py --deploy
 
 .PHONY: e2e-parity
 SEED ?= 1

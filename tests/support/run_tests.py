@@ -4,6 +4,7 @@ N skipped.
 
 usage: run_tests.py BUILD_DIR ...   unit tests, corpora, system
        run_tests.py --e2e           the tests on a real API server
+       run_tests.py --deploy        what deploy/ makes of that server
        run_tests.py --node          the agent on a kernel of its own
 
 A test program that dies without a summary counts as one failure; nothing
@@ -141,7 +142,7 @@ def run_all(arguments):
     start = time.monotonic()
     os.environ.setdefault("ASAN_OPTIONS", "abort_on_error=0")
     os.environ.setdefault("TSAN_OPTIONS", "halt_on_error=1:atexit_sleep_ms=0")
-    if arguments in (["--e2e"], ["--node"]):
+    if arguments in (["--e2e"], ["--deploy"], ["--node"]):
         folder = f"tests/{arguments[0].lstrip('-')}"
         run_jobs(tally, python_jobs(folder, os.environ.copy(), ""), 1)
     else:

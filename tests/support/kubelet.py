@@ -1,0 +1,397 @@
+"""What kubelet and a container runtime do for pods, as far as our own programs
+need it: their image's files and nothing else as root, the volumes of the
+manifest where it says, the tokens that the pod's account gets, the user and the
+read-only root that it asks for, probes, status.
+
+Every container is a process in a mount namespace of its own; all share one
+network, where each pod has an address of 127.0.0.0/8. So what listens on
+0.0.0.0 in the manifest listens on the pod's address here, and names of services
+stand in the container's /etc/hosts. Needs root."""
+import base64
+import ctypes
+import fcntl
+import io
+import json
+import os
+import pathlib
+import shlex
+import socket
+import struct
+import subprocess
+import tarfile
+import threading
+import urllib.error
+import urllib.request
+
+from harness import Program, eventually
+
+CLONE_NEWNET = 0x40000000
+SIOCSIFFLAGS, IFF_UP = 0x8914, 1
+STRATEGIC = "application/strategic-merge-patch+json"
+
+
+def own_network():
+    """From here on this process and its children have a loopback device of
+    their own, so that ports are as the manifests say."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(CLONE_NEWNET) != 0:
+        raise OSError(ctypes.get_errno(), "unshare: is this root?")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, SIOCSIFFLAGS,
+                    struct.pack("16sh14x", b"lo", IFF_UP))
+
+
+class Image:
+    """An OCI archive as `make images` writes it."""
+
+    def __init__(self, path):
+        with tarfile.open(path) as archive:
+            def read(name):
+                return archive.extractfile(name).read()
+
+            def blob(thing):
+                return read("blobs/" + thing["digest"].replace(":", "/"))
+            manifest = json.loads(read("index.json"))["manifests"][0]
+            self.name = manifest["annotations"]["io.containerd.image.name"]
+            self.manifest = json.loads(blob(manifest))
+            self.config = json.loads(blob(self.manifest["config"]))
+            self.layers = [blob(layer) for layer in self.manifest["layers"]]
+
+    @property
+    def labels(self):
+        return self.config["config"]["Labels"]
+
+    def unpack(self, folder):
+        folder.mkdir(parents=True)
+        for layer in self.layers:
+            with tarfile.open(fileobj=io.BytesIO(layer)) as tar:
+                tar.extractall(folder)
+
+
+def field(pod, path):
+    value = pod
+    for part in path.split("."):
+        value = value[part]
+    return value
+
+
+class Container:
+    """The one container of a pod, as a process."""
+
+    def __init__(self, kubelet, pod):
+        self.kubelet, self.pod = kubelet, pod
+        self.uid = pod["metadata"]["uid"]
+        self.node = pod["spec"]["nodeName"]
+        self.address = kubelet.next_address()
+        self.spec = pod["spec"]["containers"][0]
+        self.home = kubelet.folder / self.uid
+        self.root = self.home / "root"
+        context = dict(pod["spec"].get("securityContext") or {})
+        self.group = context.get("fsGroup")
+        context.update(self.spec.get("securityContext") or {})
+        self.context = context
+        image = kubelet.images[self.spec["image"]]
+        self.user, self.own_group = [
+            int(part) for part in image.config["config"]["User"].split(":")]
+        self.user = context.get("runAsUser", self.user)
+        self.own_group = context.get("runAsGroup", 0 if self.user == 0
+                                     else self.own_group)
+        self.entrypoint = image.config["config"]["Entrypoint"]
+        image.unpack(self.root)
+        self.mounts = []  # (what is there, where, read-only)
+        self.write_hosts()
+        self.mount_volumes()
+        self.ready = False
+        self.program = None
+
+    def write_hosts(self):
+        lines = ["127.0.0.1 localhost"]
+        for name, address in self.kubelet.names().items():
+            lines.append(f"{address} {name}")
+        (self.root / "etc").mkdir(exist_ok=True)
+        (self.root / "etc/hosts").write_text("\n".join(lines) + "\n")
+
+    def environment(self):
+        env = {"KUBERNETES_SERVICE_HOST": self.kubelet.kube.server.hostname,
+               "KUBERNETES_SERVICE_PORT": str(self.kubelet.kube.server.port)}
+        for item in self.spec.get("env", []):
+            source = item.get("valueFrom", {}).get("fieldRef")
+            env[item["name"]] = (field(self.pod, source["fieldPath"])
+                                 if source else item["value"])
+        return env
+
+    # ---- volumes ----
+
+    def mount_volumes(self):
+        volumes = {v["name"]: v for v in self.pod["spec"]["volumes"]}
+        for mount in self.spec["volumeMounts"]:
+            where = self.kubelet.place(self, volumes[mount["name"]])
+            self.add_mount(where, mount["mountPath"],
+                           mount.get("readOnly", False))
+        for path, where in self.kubelet.given(self).items():
+            self.add_mount(where, path, True)
+
+    def add_mount(self, what, where, is_read_only):
+        (self.root / where.lstrip("/")).mkdir(parents=True, exist_ok=True)
+        self.mounts.append((what, where, is_read_only))
+
+    def put(self, folder, name, data, mode):
+        """A file as the kubelet's writer leaves it; owned by the user where
+        it is a token, by root and the pod's group otherwise."""
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = path.with_name(path.name + ".new")
+        new.write_bytes(data)
+        os.chown(new, 0, self.group or 0)
+        new.chmod(mode)
+        new.rename(path)
+
+    def open_folder(self, name):
+        folder = self.home / "volumes" / name
+        folder.mkdir(parents=True)
+        folder.chmod(0o755)
+        return folder
+
+    def project_secret(self, volume):
+        folder = self.open_folder(volume["name"])
+        namespace = self.pod["metadata"]["namespace"]
+        secret = self.kubelet.kube.get(
+            f"/api/v1/namespaces/{namespace}/secrets/"
+            f"{volume['secret']['secretName']}")
+        for name, data in secret["data"].items():
+            self.put(folder, name, base64.b64decode(data),
+                     volume["secret"]["defaultMode"])
+        return folder
+
+    def project(self, volume):
+        folder = self.open_folder(volume["name"])
+        projected = volume["projected"]
+        for source in projected["sources"]:
+            for name, text in self.source(source).items():
+                self.put(folder, name, text.encode(),
+                         projected.get("defaultMode", 0o644))
+        return folder
+
+    def source(self, source):
+        """File name -> text of one source of a projected volume."""
+        namespace = self.pod["metadata"]["namespace"]
+        if "serviceAccountToken" in source:
+            ask = source["serviceAccountToken"]
+            return {ask["path"]: self.token(ask)}
+        if "configMap" in source:
+            data = self.kubelet.kube.get(
+                f"/api/v1/namespaces/{namespace}/configmaps/"
+                f"{source['configMap']['name']}")["data"]
+            return {i["path"]: data[i["key"]]
+                    for i in source["configMap"]["items"]}
+        return {i["path"]: field(self.pod, i["fieldRef"]["fieldPath"])
+                for i in source["downwardAPI"]["items"]}
+
+    def token(self, ask):
+        meta = self.pod["metadata"]
+        spec = {"expirationSeconds": ask.get("expirationSeconds", 3600),
+                "boundObjectRef": {"kind": "Pod", "apiVersion": "v1",
+                                   "name": meta["name"], "uid": meta["uid"]}}
+        if "audience" in ask:
+            spec["audiences"] = [ask["audience"]]
+        return self.kubelet.kube.request(
+            "POST", f"/api/v1/namespaces/{meta['namespace']}/serviceaccounts/"
+            f"{self.pod['spec']['serviceAccountName']}/token",
+            {"spec": spec})["status"]["token"]
+
+    # ---- running ----
+
+    def command(self, arguments):
+        """A shell's line that runs these arguments in the container."""
+        q = shlex.quote
+        root = str(self.root)
+        lines = ["set -e", "mount --make-rprivate /",
+                 f"mount --bind {q(root)} {q(root)}"]
+        for what, where, is_read_only in self.mounts:
+            to = q(root + where)
+            lines.append(f"mount --bind {q(str(what))} {to}")
+            # The device cgroup of a container that is not privileged.
+            flags = ["remount", "bind"] + (["ro"] if is_read_only else []) + (
+                [] if self.context.get("privileged") else ["nodev"])
+            lines.append(f"mount -o {','.join(flags)} {to}")
+        if self.context.get("readOnlyRootFilesystem"):
+            lines.append(f"mount -o remount,bind,ro {q(root)}")
+        groups = f"--groups={self.group}" if self.group else "--groups="
+        lines.append(
+            f"exec chroot --userspec={self.user}:{self.own_group} {groups} "
+            f"{q(root)} " + " ".join(q(a) for a in arguments))
+        return ["unshare", "--mount", "sh", "-c", "\n".join(lines)]
+
+    def start(self):
+        arguments = self.entrypoint + [
+            a.replace("0.0.0.0", self.address) for a in self.spec["args"]]
+        meta = self.pod["metadata"]
+        self.program = Program(self.kubelet.folder, meta["name"],
+                               self.command(arguments))
+        self.program.env = {"PATH": os.environ["PATH"], **self.environment()}
+        self.program.start()
+        return self
+
+    def run(self, *arguments):
+        """Exit status and output of another process in the container."""
+        done = subprocess.run(
+            self.command(arguments), check=False, text=True, timeout=30,
+            capture_output=True,
+            env={"PATH": os.environ["PATH"], **self.environment()})
+        return done.returncode, done.stdout + done.stderr
+
+    def probe(self, name):
+        """Whether the probe of this name succeeds."""
+        probe = self.spec[name]
+        if "exec" in probe:
+            return self.run(*probe["exec"]["command"])[0] == 0
+        ports = {p["name"]: p["containerPort"] for p in self.spec["ports"]}
+        ask = probe["httpGet"]
+        url = (f"{ask.get('scheme', 'HTTP').lower()}://{self.address}:"
+               f"{ports[ask['port']]}{ask['path']}")
+        try:
+            with self.kubelet.opener.open(url, timeout=5) as answer:
+                return answer.status < 400
+        except (urllib.error.URLError, OSError):
+            return False
+
+    def tell(self):
+        """Status of the pod, when it has changed."""
+        ready = self.program.running() and self.probe("readinessProbe")
+        if ready == self.ready:
+            return
+        self.ready = ready
+        word = "True" if ready else "False"
+        meta = self.pod["metadata"]
+        self.kubelet.kube.request(
+            "PATCH", f"/api/v1/namespaces/{meta['namespace']}/pods/"
+            f"{meta['name']}/status", {"status": {
+                "phase": "Running", "podIP": self.address,
+                "podIPs": [{"ip": self.address}],
+                "conditions": [{"type": kind, "status": word} for kind in (
+                    "Initialized", "Ready", "ContainersReady")],
+                "containerStatuses": [{
+                    "name": self.spec["name"], "ready": ready,
+                    "started": True, "restartCount": 0,
+                    "image": self.spec["image"], "imageID": "",
+                    "state": {"running": {}}}]}}, STRATEGIC)
+
+
+class Kubelet:
+    """Plays all pods of these namespaces until close(). `hosts` says for a node
+    where its /proc and other folders are: path of a hostPath volume -> folder;
+    `has` which folders every container of the node sees besides."""
+
+    def __init__(self, kube, folder, images, namespaces, hosts, has):
+        self.kube, self.folder, self.namespaces = kube, folder, namespaces
+        self.images = {image.name: image for image in images}
+        self.hosts, self.has = hosts, has
+        self.containers = {}
+        self.trouble = None
+        self.addresses = iter(f"127.0.1.{i}" for i in range(1, 250))
+        self.services = {}
+        self.opener = urllib.request.build_opener(
+            urllib.request.ProxyHandler({}))
+        self.stopping = threading.Event()
+        self.thread = threading.Thread(target=self.play, daemon=True)
+
+    def next_address(self):
+        return next(self.addresses)
+
+    def names(self):
+        """Name of a service -> address: an aggregator has one, whether or
+        not its pod is there yet."""
+        return {"plimsoll-aggregator.plimsoll.svc": self.address_of(
+            "plimsoll-aggregator")}
+
+    def address_of(self, service):
+        if service not in self.services:
+            self.services[service] = self.next_address()
+        return self.services[service]
+
+    def given(self, container):
+        return self.has(container.node, container.spec["name"])
+
+    def place(self, container, volume):
+        """The folder that stands for a volume."""
+        if "secret" in volume:
+            return container.project_secret(volume)
+        if "projected" in volume:
+            return container.project(volume)
+        if "hostPath" in volume:
+            return self.hosts(container.node)[volume["hostPath"]["path"]]
+        claim = volume["persistentVolumeClaim"]["claimName"]
+        folder = self.folder / "claims" / claim
+        folder.mkdir(parents=True, exist_ok=True)
+        os.chown(folder, 0, container.group)
+        folder.chmod(0o2770)
+        return folder
+
+    def start(self):
+        self.thread.start()
+        return self
+
+    def play(self):
+        while not self.stopping.wait(0.2):
+            try:
+                self.turn()
+            except Exception as error:  # pylint: disable=broad-except
+                self.trouble = error
+
+    def turn(self):
+        seen = set()
+        for namespace in self.namespaces:
+            for pod in self.kube.get(
+                    f"/api/v1/namespaces/{namespace}/pods")["items"]:
+                if "nodeName" in pod["spec"]:
+                    seen.add(pod["metadata"]["uid"])
+                    self.tend(pod)
+        for uid in set(self.containers) - seen:
+            self.containers.pop(uid).program.kill()
+
+    def tend(self, pod):
+        uid = pod["metadata"]["uid"]
+        if "deletionTimestamp" in pod["metadata"]:
+            if uid in self.containers:
+                self.containers.pop(uid).program.stop()
+            self.kube.delete_pod(pod)
+        elif uid in self.containers:
+            self.containers[uid].tell()
+        else:
+            self.containers[uid] = self.make(pod).start()
+
+    def make(self, pod):
+        container = Container(self, pod)
+        name = pod["metadata"]["labels"]["app.kubernetes.io/name"]
+        if name in self.services:
+            container.address = self.services[name]
+        elif name == "plimsoll-aggregator":
+            container.address = self.address_of(name)
+        return container
+
+    def of(self, name):
+        """The containers of this name that run."""
+        return [c for c in list(self.containers.values())
+                if c.spec["name"] == name and c.program]
+
+    def await_ready(self, name, count):
+        def ready():
+            return sum(c.ready for c in self.of(name)) == count
+        try:
+            eventually(f"{count} of {name} are ready", ready, 60)
+        except AssertionError:
+            raise AssertionError(
+                f"not {count} of {name} became ready; {self.trouble!r}\n"
+                f"{self.logs()}") from None
+
+    def logs(self):
+        return "\n".join(f"--- {c.program.name}\n{c.program.log()[-3000:]}"
+                         for c in list(self.containers.values()) if c.program)
+
+    def close(self):
+        self.stopping.set()
+        if self.thread.is_alive():
+            self.thread.join()
+        for container in self.containers.values():
+            if container.program:
+                container.program.kill()
