@@ -18,13 +18,14 @@
 #                                    --http-tls-cert, --http-tls-key too
 #   agent.crt, agent.key             --tls-cert, --tls-key of agents
 #   scheduler.crt, scheduler.key     the same of schedulers
+#   scheduler-server.crt, scheduler-server.key   --http-tls-cert, --http-tls-key
+#                                    of schedulers that another one asks
 # Keep servers-ca.key and clients-ca.key out of the cluster. How to change
 # certificates while everything runs: docs/security.md.
 set -eu
 umask 077
 
 DAYS=${DAYS:-365}
-SERVICE=plimsoll-aggregator
 NAMESPACE=plimsoll
 
 die() {
@@ -69,14 +70,21 @@ sign() {
     mv "$dir/$1.crt.new" "$dir/$1.crt"
 }
 
-sign_all() {
-    names="DNS:localhost,DNS:$SERVICE,DNS:$SERVICE.$NAMESPACE"
-    names="$names,DNS:$SERVICE.$NAMESPACE.svc"
-    names="$names,DNS:$SERVICE.$NAMESPACE.svc.cluster.local"
+# server_names SERVICE [NAME ...]: as a subjectAltName
+server_names() {
+    printf 'DNS:localhost,DNS:%s,DNS:%s' "$1" "$1.$NAMESPACE"
+    printf ',DNS:%s' "$1.$NAMESPACE.svc" "$1.$NAMESPACE.svc.cluster.local"
+    shift
     for name in "$@"; do
-        names="$names,DNS:$name"
+        printf ',DNS:%s' "$name"
     done
-    sign aggregator servers-ca serverAuth "$names"
+}
+
+sign_all() {
+    sign aggregator servers-ca serverAuth \
+        "$(server_names plimsoll-aggregator "$@")"
+    sign scheduler-server servers-ca serverAuth \
+        "$(server_names plimsoll-scheduler "$@")"
     sign agent clients-ca clientAuth DNS:plimsoll-agent
     sign scheduler clients-ca clientAuth DNS:plimsoll-scheduler
 }

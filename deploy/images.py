@@ -113,11 +113,11 @@ def copy_sources(chroot):
             shutil.copy(ROOT / name, tree / name)
 
 
-def compile_programs(chroot, version):
+def compile_programs(chroot, names, version):
     copy_sources(chroot)
     jobs = os.cpu_count() or 1
-    run("chroot", chroot, "make", "-s", f"-j{jobs}", "-C", f"/{TREE}", "all",
-        f"VERSION={version}", env=CLEAN)
+    run("chroot", chroot, "make", "-s", f"-j{jobs}", "-C", f"/{TREE}",
+        f"VERSION={version}", *(f"bin/plimsoll-{n}" for n in names), env=CLEAN)
 
 
 def lay_out(chroot, name):
@@ -250,8 +250,9 @@ def build(options):
     out = pathlib.Path(options.out)
     out.mkdir(parents=True, exist_ok=True)
     facts = facts_of(chroot, options.tag)
-    compile_programs(chroot, facts["version"])
-    for name in PROGRAMS:
+    names = options.only or PROGRAMS
+    compile_programs(chroot, names, facts["version"])
+    for name in names:
         root, packages = lay_out(chroot, name)
         size = make_image(name, root, packages, facts, out)
         print(f"{out}/plimsoll-{name}.tar: {size / (1 << 20):.2f} MiB "
@@ -273,6 +274,8 @@ def main():
                         "machine's own if not given")
     parser.add_argument("--packages", metavar="FILE",
                         help="build from exactly these packages")
+    parser.add_argument("--only", action="append", choices=PROGRAMS,
+                        help="make this image alone; may be repeated")
     parser.add_argument("--tag", default="dev",
                         help="tag of localhost/plimsoll-NAME (dev)")
     parser.add_argument("--cache", default=ROOT / "build/ci/images",

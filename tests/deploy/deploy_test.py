@@ -9,9 +9,7 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import ssl
-import subprocess
 import sys
 import unittest
 import urllib.error
@@ -19,148 +17,17 @@ import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from cluster import Cluster  # noqa: E402
-from harness import (ROOT, Driver, Folder, Machine,  # noqa: E402
-                     eventually, launcher, reserving, worker)
-from kube_api import KUBECLUSTER, Refused  # noqa: E402
-from kubelet import Image, Kubelet, own_network  # noqa: E402
+from harness import ROOT, eventually, launcher, reserving  # noqa: E402
+from installation import (MERGE, NODES, PROGRAMS, World,  # noqa: E402
+                          account)
+from kube_api import Refused  # noqa: E402
+from kubelet import own_network  # noqa: E402
 
-IMAGES = ROOT / "build/images"
-NODES = ("node-a", "node-b", "node-c")
-OURS = ("plimsoll", "plimsoll-agents")
-PROGRAMS = ("agent", "aggregator", "scheduler")
-MERGE = "application/merge-patch+json"
-# Made and removed by the cluster itself, all the time.
-PASSING = {"events", "events.events.k8s.io", "leases.coordination.k8s.io",
-           "endpointslices.discovery.k8s.io"}
+FOREIGN = ROOT / "tests/deploy/foreign"
 
 
 def setUpModule():
     own_network()
-
-
-def account(program):
-    return OURS[program == "agent"], f"plimsoll-{program}"
-
-
-class Shell:
-    """Commands as a person types them, in a copy of deploy/ so that nothing is
-    written into the checkout; kubectl is the cluster's."""
-
-    def __init__(self, folder, kubeconfig):
-        self.folder = folder
-        shutil.copytree(ROOT / "deploy", folder / "deploy",
-                        ignore=shutil.ignore_patterns("*.crt", "*.key"))
-        (folder / "bin").mkdir()
-        kubectl = folder / "bin/kubectl"
-        kubectl.write_text(f"#!/bin/sh\nexec '{KUBECLUSTER}' kubectl \"$@\"\n")
-        kubectl.chmod(0o755)
-        self.env = dict(os.environ, KUBECONFIG=str(kubeconfig),
-                        HOME=str(folder),
-                        PATH=f"{folder / 'bin'}:{os.environ['PATH']}")
-
-    def try_(self, line):
-        return subprocess.run(
-            ["bash", "-eu", "-c", line], cwd=self.folder, env=self.env,
-            check=False, text=True, capture_output=True, timeout=120)
-
-    def run(self, line):
-        done = self.try_(line)
-        if done.returncode != 0:
-            raise AssertionError(f"{line}: {done.stdout}{done.stderr}")
-        return done.stdout
-
-
-class World:
-    """A cluster of three nodes, of which the one that kube-scheduler takes for
-    the fullest is the idlest, and all that plays a part around ours."""
-
-    def __init__(self, cleanup):
-        self.folder = Folder()
-        cleanup(self.folder.close)
-        self.path = self.folder.path
-        self.path.chmod(0o755)  # other users look into it
-        self.audit = self.path / "audit.log"
-        self.cluster = Cluster("--with", "controller-manager,scheduler",
-                               "--audit-log", str(self.audit))
-        cleanup(self.cluster.close)
-        self.cluster.await_ready()
-        self.kube = self.cluster.kube()
-        self.shell = Shell(self.path, self.cluster.kubeconfig())
-        self.machines = {}
-        for name, busy in zip(NODES, (0.8, 0.5, 0.0)):
-            machine = self.machines[name] = Machine(self.path / name)
-            cleanup(machine.close)
-            machine.busy, machine.used_memory = busy, 0.1 + busy / 2
-            self.kube.create(worker(name))
-        for name in NODES:
-            self.kube.await_node(name)
-        self.kube.await_account("default")
-        self.kube.create(reserving("asks-for-much", "node-c", cpu="4"))
-        self.make_volume()
-        self.driver = Driver(self.machines.values()).start()
-        cleanup(self.driver.stop)
-        self.kubelet = Kubelet(
-            self.kube, self.path,
-            [Image(IMAGES / f"plimsoll-{name}.tar") for name in PROGRAMS],
-            OURS, self.hosts, self.has).start()
-        cleanup(self.kubelet.close)
-
-    def make_volume(self):
-        """For the aggregator's claim: no provisioner is here."""
-        self.kube.request("POST", "/api/v1/persistentvolumes", {
-            "apiVersion": "v1", "kind": "PersistentVolume",
-            "metadata": {"name": "disk"}, "spec": {
-                "capacity": {"storage": "50Gi"},
-                "accessModes": ["ReadWriteOnce"],
-                "persistentVolumeReclaimPolicy": "Retain",
-                "hostPath": {"path": "/disk"}}})
-
-    def hosts(self, node):
-        root = self.machines[node].root
-        return {"/proc": root / "proc", "/sys/fs/cgroup": root / "cgroup",
-                "/dev": "/dev"}
-
-    def has(self, node, container):
-        """The machine's own /sys, which a runtime mounts for everyone."""
-        if container != "agent":
-            return {}
-        return {"/sys": self.machines[node].root / "sys"}
-
-    def token(self, namespace, name, *more):
-        return self.shell.run(f"kubectl -n {namespace} create token {name} "
-                              + " ".join(more)).strip()
-
-    def as_account(self, program):
-        """kubectl's flags for the account of this program and no other."""
-        return f"--token={self.token(*account(program))} --kubeconfig=none.yaml"
-
-    def objects(self):
-        """The names of all that there is, but for what passes."""
-        kinds = self.shell.run(
-            "kubectl api-resources --verbs=list -o name").split()
-        kinds = sorted(set(kinds) - PASSING)
-        listed = self.shell.run(
-            f"kubectl get -A {','.join(kinds)} --ignore-not-found -o "
-            "jsonpath='{range .items[*]}{.apiVersion} {.kind} "
-            "{.metadata.namespace} {.metadata.name}{\"\\n\"}{end}'")
-        return set(listed.splitlines())
-
-    def make_vm(self, name, namespace="vms", scheduler="default-scheduler",
-                **spec):
-        return self.kube.create(launcher(name, namespace, scheduler, **spec))
-
-    def run_vm(self, pod):
-        """As kubelet does once a pod is bound; its node."""
-        node = eventually(f"{pod['metadata']['name']} is bound",
-                          lambda: self.kube.node_of(pod))
-        meta = pod["metadata"]
-        with self.driver.lock:
-            self.machines[node].run_pod(meta["uid"], cores=0.5)
-        self.kube.request(
-            "PATCH", f"/api/v1/namespaces/{meta['namespace']}/pods/"
-            f"{meta['name']}/status", {"status": {"phase": "Running"}}, MERGE)
-        return node
 
 
 class Deploy(unittest.TestCase):
@@ -171,9 +38,7 @@ class Deploy(unittest.TestCase):
         cls.world = World(cls.addClassCleanup)
         cls.kube, cls.shell = cls.world.kube, cls.world.shell
         cls.kubelet = cls.world.kubelet
-        cls.shell.run("kubectl create namespace vms")
-        cls.kube.await_account("vms")
-        cls.before = cls.world.objects()
+        cls.before = None  # what there was without us
 
     def get(self, path, token):
         """Status and JSON of the aggregator's HTTPS."""
@@ -195,27 +60,28 @@ class Deploy(unittest.TestCase):
 
     # ---- installing ----
 
-    def test_10_two_commands_install_it(self):
-        self.shell.run("deploy/certs.sh new deploy/certs")
-        said = self.shell.run(
-            "kubectl apply -k deploy/ --validate=strict 2>&1")
+    def test_10_installing_as_the_document_says(self):
+        for name in ("vms", "others", "monitoring"):
+            self.shell.run(f"kubectl create namespace {name}")
+            self.kube.await_account(name)
+        self.shell.run(f"kubectl apply -f {FOREIGN}/kubevirt.yaml")
+        eventually("VMs are served", lambda: self.shell.try_(
+            "kubectl get vm -A").returncode == 0)
+        self.shell.run("kubectl wait --for=condition=Established crd "
+                       "-l plimsoll.io/foreign --timeout=30s")
+        type(self).before = self.world.objects()
+        said = self.shell.follow("install.md", heading="Two commands")
         self.assertNotRegex(said, "(?i)warn|error|violat")
         self.kubelet.await_ready("agent", 3)
         self.kubelet.await_ready("aggregator", 1)
         self.kubelet.await_ready("scheduler", 2)
-        for thing in ("-n plimsoll-agents ds/plimsoll-agent",
-                      "-n plimsoll sts/plimsoll-aggregator",
-                      "-n plimsoll deploy/plimsoll-scheduler"):
-            self.shell.run(f"kubectl rollout status {thing} --timeout=60s")
+        said = self.shell.run("kubectl apply -k deploy/ --dry-run=server 2>&1")
+        self.assertNotRegex(said, "(?i)warn|error|violat")
 
     def test_11_every_node_is_measured(self):
-        self.shell.run("kubectl create serviceaccount reader -n default")
-        self.addCleanup(self.shell.run, "kubectl delete -n default "
-                        "serviceaccount/reader clusterrolebinding/reader")
-        self.shell.run("kubectl create clusterrolebinding reader "
-                       "--clusterrole=plimsoll-reader "
-                       "--serviceaccount=default:reader")
-        token = self.world.token("default", "reader")
+        self.shell.run("kubectl -n monitoring create serviceaccount prometheus")
+        self.shell.follow("install.md", heading="Who may read")
+        token = self.world.token("monitoring", "prometheus")
 
         def fresh():
             status, body = self.get("/v1/nodes", token)
@@ -231,8 +97,7 @@ class Deploy(unittest.TestCase):
     # ---- VMs ----
 
     def test_20_a_labelled_namespace_comes_to_us_without_edits(self):
-        self.shell.run("kubectl label namespace vms "
-                       "plimsoll.io/schedule=enabled")
+        self.shell.follow("install.md", heading="VMs")
 
         def takes_effect():
             made = self.kube.request(
@@ -251,8 +116,6 @@ class Deploy(unittest.TestCase):
                          if e["reason"] == "Scheduled"
                          and "plimsoll" in e["reportingController"]])
         # The same VM where nobody changes it: what it reserves decides.
-        self.shell.run("kubectl create namespace others")
-        self.kube.await_account("others")
         other = self.world.make_vm("first", "others")
         self.assertEqual(other["spec"]["schedulerName"], "default-scheduler")
         self.assertNotEqual(self.world.run_vm(other), "node-c")
@@ -496,6 +359,216 @@ class Deploy(unittest.TestCase):
         done = self.shell.try_(
             "kubectl -n plimsoll run x --image=x --privileged")
         self.assertIn('violates PodSecurity "restricted', done.stderr)
+
+    def test_36_what_to_do_when_a_vm_waits_is_answered(self):
+        said = self.shell.follow("troubleshooting.md")
+        self.assertIn("Insufficient cpu", said)
+        self.assertIn("plimsoll.io/schedule=enabled", said)
+        self.assertRegex(
+            said, r"virt-launcher-huge +plimsoll-scheduler +<none>")
+        self.assertIn("mutatingadmissionpolicybinding", said)
+        self.assertRegex(said, r"plimsoll-scheduler +\S+_[0-9a-f]+ ")
+
+    # ---- upgrading ----
+
+    def test_40_the_backup_of_the_document_is_made(self):
+        text = (ROOT / "docs/upgrade.md").read_text()
+        line = re.search(r"^```exec\nkubectl -n plimsoll exec "
+                         r"sts/plimsoll-aggregator -- (.*)\n```", text,
+                         re.M).group(1)
+        aggregator = self.kubelet.of("aggregator")[0]
+        code, said = aggregator.run(*line.split())
+        self.assertEqual(code, 0, said)
+        copy = self.world.path / "claims/data-plimsoll-aggregator-0"
+        self.assertTrue((copy / "before-upgrade.db").stat().st_size)
+
+    def test_41_new_certificates_restart_everything_and_it_works(self):
+        before = {c.uid for c in self.kubelet.of("agent")
+                  + self.kubelet.of("aggregator")
+                  + self.kubelet.of("scheduler")}
+        self.shell.follow("upgrade.md", heading="New certificates")
+        self.shell.follow("upgrade.md", heading="")
+        self.kubelet.await_ready("agent", 3)
+        self.kubelet.await_ready("scheduler", 2)
+        now = {c.uid for name in PROGRAMS for c in self.kubelet.of(name)}
+        self.assertEqual(len(now), 6)
+        self.assertFalse(now & before)
+        for name in ("agent", "scheduler"):
+            for one in self.kubelet.of(name):
+                one.program.wait_log("load is coming in" if name == "scheduler"
+                                     else "connected")
+        # One that the policy did not name: the scheduler waits for no label.
+        pod = self.world.make_vm("after", scheduler="plimsoll-scheduler")
+        self.assertEqual(self.world.run_vm(pod), "node-c")
+
+    # ---- uninstalling ----
+
+    def vms(self):
+        """Node and phase of each VM pod that runs."""
+        pods = self.kube.get("/api/v1/pods?labelSelector="
+                             "kubevirt.io=virt-launcher")["items"]
+        return {(p["metadata"]["uid"], p["spec"].get("nodeName"),
+                 p["status"]["phase"]) for p in pods
+                if p["status"]["phase"] == "Running"}
+
+    def test_50_uninstalling_leaves_nothing_and_vms_run(self):
+        running = self.vms()
+        self.assertGreater(len(running), 2)
+        huge = self.kube.get("/api/v1/namespaces/vms/pods?fieldSelector="
+                             "spec.nodeName=")["items"]
+        self.assertEqual([p["spec"]["schedulerName"] for p in huge],
+                         ["plimsoll-scheduler"])
+        self.shell.follow("uninstall.md")
+        self.assertEqual(self.vms(), running)
+        self.assertEqual(self.kube.get(
+            "/api/v1/namespaces/vms/pods?fieldSelector=spec.nodeName=")[
+                "items"], [])
+        self.shell.run("kubectl -n vms delete vm/example")
+        self.shell.run("kubectl -n monitoring delete sa/prometheus")
+        self.shell.run("kubectl delete clusterrolebinding "
+                       "monitoring-reads-plimsoll")
+        self.kube.request("PATCH", "/api/v1/persistentvolumes/disk",
+                          {"spec": {"claimRef": None}}, MERGE)
+        left = {line for line in self.world.objects() - self.before
+                if not re.match(r"v1 Pod (vms|others) virt-launcher-", line)}
+        self.assertEqual(left, set())
+        self.assertEqual(self.before - self.world.objects(), set())
+
+    # ---- overlays ----
+
+    def install(self, overlay, **ready):
+        """Applies an overlay and waits for so many containers of each name;
+        removed with the test."""
+        self.addCleanup(self.remove)
+        said = self.shell.run(
+            f"kubectl apply -k deploy/overlays/{overlay} 2>&1")
+        self.assertNotRegex(said, "(?i)warn|error|violat")
+        if overlay == "cert-manager":
+            self.play_cert_manager()
+        for name, count in {"agent": 3, "aggregator": 1, "scheduler": 2,
+                            **ready}.items():
+            self.kubelet.await_ready(name.replace("_", "-"), count)
+        self.shell.run("kubectl label namespace vms --overwrite "
+                       "plimsoll.io/schedule=enabled")
+
+    def remove(self):
+        text = (ROOT / "docs/uninstall.md").read_text()
+        self.shell.run(re.search(r"^kubectl delete -l .*$", text,
+                                 re.M).group(0))
+        self.shell.run("kubectl delete -n kube-system rolebinding -l "
+                       "app.kubernetes.io/part-of=plimsoll")
+        self.kube.request("PATCH", "/api/v1/persistentvolumes/disk",
+                          {"spec": {"claimRef": None}}, MERGE)
+
+    def assert_idlest_is_found(self, scheduler):
+        """VMs come by the policy to this scheduler, and once load is known
+        (an agent's second report) to the node that kube-scheduler shuns."""
+        eventually("the policy takes effect", lambda: self.kube.request(
+            "POST", "/api/v1/namespaces/vms/pods?dryRun=All", launcher(
+                "try", "vms", "default-scheduler"))["spec"]["schedulerName"]
+            == scheduler)
+        names = iter(range(100))
+
+        def placed():
+            pod = self.world.make_vm(f"{scheduler}-{next(names)}")
+            try:
+                return eventually("it is bound", lambda: self.kube.node_of(
+                    pod)) == "node-c"
+            finally:
+                self.kube.delete_pod(pod)
+        eventually("a VM goes to the idlest node", placed, 40, every=1)
+
+    def await_loads(self):
+        for scheduler in self.kubelet.of("scheduler"):
+            scheduler.program.wait_log("load is coming in")
+
+    def test_60_unprivileged_agents_measure_and_never_say_kvm_is_ok(self):
+        self.install("unprivileged")
+        self.await_loads()
+        states = set()
+        for agent in self.kubelet.of("agent"):
+            self.assertNotEqual(agent.user, 0)
+            self.assertEqual(agent.context["capabilities"], {"drop": ["ALL"]})
+            code, said = agent.run(
+                *agent.entrypoint, "--once", "--proc-root=/host/proc",
+                "--cgroup-root=/host/cgroup", "--dev-root=/host/dev")
+            self.assertEqual(code, 0, said)
+            states.add(json.loads(said)["kvm"]["state"])
+        self.assertEqual(states, {"unverified" if os.path.exists("/dev/kvm")
+                                  else "missing"})
+        if os.path.exists("/dev/kvm"):
+            self.assert_idlest_is_found("plimsoll-scheduler")
+
+    def play_cert_manager(self):
+        """Signs what is asked for, as asked for: the authority first."""
+        asked = json.loads(self.shell.run(
+            "kubectl get certificates -A -o json"))["items"]
+        self.assertEqual(len(asked), 4)
+        keys = self.world.path / "cert-manager"
+        keys.mkdir()
+        for thing in sorted(asked, key=lambda c: "isCA" not in c["spec"]):
+            self.sign(keys, thing["metadata"]["namespace"], thing["spec"])
+
+    def sign(self, keys, namespace, spec):
+        new = keys / spec["secretName"]
+        if "isCA" in spec:
+            line = (f"-x509 -subj '/CN={spec['commonName']}' -addext "
+                    "basicConstraints=critical,CA:TRUE")
+            new = keys / "ca"
+        else:
+            usages = ",".join(
+                {"digital signature": "digitalSignature",
+                 "server auth": "serverAuth", "client auth": "clientAuth"}[u]
+                for u in spec["usages"] if u != "digital signature")
+            names = ",".join(f"DNS:{n}" for n in spec["dnsNames"])
+            line = (f"-x509 -CA {keys}/ca.crt -CAkey {keys}/ca.key -subj /CN=x"
+                    " -addext basicConstraints=critical,CA:FALSE"
+                    f" -addext extendedKeyUsage={usages}"
+                    f" -addext subjectAltName={names}")
+        self.shell.run(
+            "openssl req -new -newkey ec -pkeyopt "
+            f"ec_paramgen_curve:prime256v1 -nodes -keyout {new}.key "
+            f"-out {new}.crt -days 30 {line} 2>&1")
+        if "isCA" not in spec:
+            self.shell.run(
+                f"kubectl -n {namespace} create secret generic "
+                f"{spec['secretName']} --from-file=ca.crt={keys}/ca.crt "
+                f"--from-file=tls.crt={new}.crt --from-file=tls.key={new}.key")
+
+    def test_70_with_certificates_as_cert_manager_makes_them(self):
+        self.shell.run("kubectl create namespace cert-manager")
+        self.shell.run(f"kubectl apply -f {FOREIGN}/cert-manager.yaml")
+        self.shell.run("kubectl wait --for=condition=Established crd "
+                       "-l plimsoll.io/foreign --timeout=30s")
+        eventually("certificates are served", lambda: self.shell.try_(
+            "kubectl get certificates -A").returncode == 0)
+        self.install("cert-manager")
+        self.await_loads()
+        self.assert_idlest_is_found("plimsoll-scheduler")
+
+    def test_90_overlays_leave_nothing_either(self):
+        self.shell.run("kubectl label namespace vms plimsoll.io/schedule-")
+        self.shell.run("kubectl delete namespace cert-manager")
+        self.shell.run(f"kubectl delete -f {FOREIGN}/cert-manager.yaml")
+        left = {line for line in self.world.objects() - self.before
+                if not re.match(r"v1 Pod (vms|others) virt-launcher-", line)}
+        self.assertEqual(left, set())
+
+    def test_95_older_kubernetes_gets_the_same_but_for_the_policy(self):
+        """No such server is here: what is rendered is compared."""
+        def rendered(folder):
+            text = self.shell.run(f"kubectl kustomize {folder}")
+            return set(text.split("\n---\n"))
+        now = rendered("deploy/")
+        older = rendered("deploy/overlays/kubernetes-1.34")
+        oldest = rendered("deploy/overlays/kubernetes-1.33")
+        self.assertEqual(
+            {part.replace("k8s.io/v1beta1", "k8s.io/v1") for part in older},
+            {part.strip("\n") + "\n" * part.endswith("\n")
+             for part in now})
+        self.assertEqual(len(older - now), 2)
+        self.assertEqual({"Mutating" in part for part in now - oldest}, {True})
+        self.assertEqual(len(now - oldest), 2)
 
 
 if __name__ == "__main__":

@@ -13,9 +13,10 @@ import fcntl
 import io
 import json
 import os
-import pathlib
 import shlex
+import shutil
 import socket
+import ssl
 import struct
 import subprocess
 import tarfile
@@ -26,6 +27,9 @@ import urllib.request
 from harness import Program, eventually
 
 CLONE_NEWNET = 0x40000000
+SERVICES = {"plimsoll-aggregator": "127.0.1.1",
+            "plimsoll-scheduler": "127.0.1.2"}
+ADDRESSES = [f"127.0.2.{i}" for i in range(1, 250)]
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 STRATEGIC = "application/strategic-merge-patch+json"
 
@@ -68,6 +72,18 @@ class Image:
                 tar.extractall(folder)
 
 
+class StandIn:
+    """For an image that is not ours: a program of this machine, which the
+    container sees through a mount."""
+
+    def __init__(self, name, entrypoint):
+        self.name = name
+        self.config = {"config": {"User": "0:0", "Entrypoint": entrypoint}}
+
+    def unpack(self, folder):
+        folder.mkdir(parents=True)
+
+
 def field(pod, path):
     value = pod
     for part in path.split("."):
@@ -78,11 +94,10 @@ def field(pod, path):
 class Container:
     """The one container of a pod, as a process."""
 
-    def __init__(self, kubelet, pod):
-        self.kubelet, self.pod = kubelet, pod
+    def __init__(self, kubelet, pod, address):
+        self.kubelet, self.pod, self.address = kubelet, pod, address
         self.uid = pod["metadata"]["uid"]
         self.node = pod["spec"]["nodeName"]
-        self.address = kubelet.next_address()
         self.spec = pod["spec"]["containers"][0]
         self.home = kubelet.folder / self.uid
         self.root = self.home / "root"
@@ -158,7 +173,8 @@ class Container:
         secret = self.kubelet.kube.get(
             f"/api/v1/namespaces/{namespace}/secrets/"
             f"{volume['secret']['secretName']}")
-        for name, data in secret["data"].items():
+        for name, data in self.chosen(secret["data"],
+                                      volume["secret"]).items():
             self.put(folder, name, base64.b64decode(data),
                      volume["secret"]["defaultMode"])
         return folder
@@ -182,10 +198,16 @@ class Container:
             data = self.kubelet.kube.get(
                 f"/api/v1/namespaces/{namespace}/configmaps/"
                 f"{source['configMap']['name']}")["data"]
-            return {i["path"]: data[i["key"]]
-                    for i in source["configMap"]["items"]}
+            return self.chosen(data, source["configMap"])
         return {i["path"]: field(self.pod, i["fieldRef"]["fieldPath"])
                 for i in source["downwardAPI"]["items"]}
+
+    @staticmethod
+    def chosen(data, volume):
+        """Where a volume names keys only those, under other names."""
+        if "items" not in volume:
+            return data
+        return {i["path"]: data[i["key"]] for i in volume["items"]}
 
     def token(self, ask):
         meta = self.pod["metadata"]
@@ -288,26 +310,22 @@ class Kubelet:
         self.hosts, self.has = hosts, has
         self.containers = {}
         self.trouble = None
-        self.addresses = iter(f"127.0.1.{i}" for i in range(1, 250))
-        self.services = {}
+        self.services = SERVICES
+        # kubelet asks no certificate of a probe.
+        trusting = ssl.create_default_context()
+        trusting.check_hostname = False
+        trusting.verify_mode = ssl.CERT_NONE
         self.opener = urllib.request.build_opener(
-            urllib.request.ProxyHandler({}))
+            urllib.request.ProxyHandler({}),
+            urllib.request.HTTPSHandler(context=trusting))
         self.stopping = threading.Event()
         self.thread = threading.Thread(target=self.play, daemon=True)
 
-    def next_address(self):
-        return next(self.addresses)
-
     def names(self):
-        """Name of a service -> address: an aggregator has one, whether or
-        not its pod is there yet."""
-        return {"plimsoll-aggregator.plimsoll.svc": self.address_of(
-            "plimsoll-aggregator")}
-
-    def address_of(self, service):
-        if service not in self.services:
-            self.services[service] = self.next_address()
-        return self.services[service]
+        """Name of a service -> address: that of its pod, which is chosen
+        whether or not the pod is there yet."""
+        return {f"{name}.plimsoll.svc": address
+                for name, address in self.services.items()}
 
     def given(self, container):
         return self.has(container.node, container.spec["name"])
@@ -318,6 +336,15 @@ class Kubelet:
             return container.project_secret(volume)
         if "projected" in volume:
             return container.project(volume)
+        if "configMap" in volume:
+            folder = container.open_folder(volume["name"])
+            for name, text in container.source(volume).items():
+                container.put(folder, name, text.encode(), 0o644)
+            return folder
+        if "emptyDir" in volume:
+            folder = container.open_folder(volume["name"])
+            folder.chmod(0o1777)
+            return folder
         if "hostPath" in volume:
             return self.hosts(container.node)[volume["hostPath"]["path"]]
         claim = volume["persistentVolumeClaim"]["claimName"]
@@ -361,13 +388,15 @@ class Kubelet:
             self.containers[uid] = self.make(pod).start()
 
     def make(self, pod):
-        container = Container(self, pod)
+        """Again and again while a Secret is not there yet."""
+        shutil.rmtree(self.folder / pod["metadata"]["uid"],
+                      ignore_errors=True)
         name = pod["metadata"]["labels"]["app.kubernetes.io/name"]
-        if name in self.services:
-            container.address = self.services[name]
-        elif name == "plimsoll-aggregator":
-            container.address = self.address_of(name)
-        return container
+        taken = {c.address for c in self.containers.values()}
+        # The first one of several answers for the service.
+        free = [a for a in (self.services.get(name), *ADDRESSES)
+                if a and a not in taken]
+        return Container(self, pod, free[0])
 
     def of(self, name):
         """The containers of this name that run."""

@@ -1,0 +1,159 @@
+"""An installation of deploy/ on a real API server: the cluster around it, a
+shell to give commands in, and pods that run (kubelet.py)."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+from cluster import Cluster
+from harness import (ROOT, Driver, Folder, Machine, eventually, launcher,
+                     reserving, worker)
+from kube_api import KUBECLUSTER
+from kubelet import Image, Kubelet, StandIn
+
+IMAGES = ROOT / "build/images"
+NODES = ("node-a", "node-b", "node-c")
+OURS = ("plimsoll", "plimsoll-agents")
+PROGRAMS = ("agent", "aggregator", "scheduler")
+MERGE = "application/merge-patch+json"
+# Made and removed by the cluster itself, all the time.
+PASSING = {"events", "events.events.k8s.io", "leases.coordination.k8s.io",
+           "endpointslices.discovery.k8s.io"}
+
+
+def account(program):
+    return OURS[program == "agent"], f"plimsoll-{program}"
+
+
+class Shell:
+    """Commands as a person types them, in a copy of deploy/ so that nothing is
+    written into the checkout; kubectl is the cluster's."""
+
+    def __init__(self, folder, kubeconfig):
+        self.folder = folder
+        shutil.copytree(ROOT / "deploy", folder / "deploy",
+                        ignore=shutil.ignore_patterns("*.crt", "*.key"))
+        (folder / "bin").mkdir()
+        kubectl = folder / "bin/kubectl"
+        kubectl.write_text(f"#!/bin/sh\nexec '{KUBECLUSTER}' kubectl \"$@\"\n")
+        kubectl.chmod(0o755)
+        self.env = dict(os.environ, KUBECONFIG=str(kubeconfig),
+                        HOME=str(folder),
+                        PATH=f"{folder / 'bin'}:{os.environ['PATH']}")
+
+    def try_(self, line):
+        return subprocess.run(
+            ["bash", "-eu", "-c", line], cwd=self.folder, env=self.env,
+            check=False, text=True, capture_output=True, timeout=120)
+
+    def follow(self, document, kind="sh", heading=""):
+        """Runs the blocks of this kind of a document, as they stand there,
+        below a heading or all; their output."""
+        text = (ROOT / "docs" / document).read_text()
+        if heading:
+            text = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", text,
+                             re.M | re.S).group(1)
+        blocks = re.findall(rf"^```{kind}\n(.*?)^```", text, re.M | re.S)
+        if not blocks:
+            raise AssertionError(f"{document} has no such block: {heading}")
+        return "".join(self.run(block + "\n") for block in blocks)
+
+    def run(self, line):
+        done = self.try_(line)
+        if done.returncode != 0:
+            raise AssertionError(f"{line}: {done.stdout}{done.stderr}")
+        return done.stdout
+
+
+class World:
+    """A cluster of three nodes, of which the one that kube-scheduler takes for
+    the fullest is the idlest, and all that plays a part around ours."""
+
+    def __init__(self, cleanup):
+        self.folder = Folder()
+        cleanup(self.folder.close)
+        self.path = self.folder.path
+        self.path.chmod(0o755)  # other users look into it
+        self.audit = self.path / "audit.log"
+        self.cluster = Cluster("--with", "controller-manager,scheduler",
+                               "--audit-log", str(self.audit))
+        cleanup(self.cluster.close)
+        self.cluster.await_ready()
+        self.kube = self.cluster.kube()
+        self.shell = Shell(self.path, self.cluster.kubeconfig())
+        self.machines = {}
+        for name, busy in zip(NODES, (0.8, 0.5, 0.0)):
+            machine = self.machines[name] = Machine(self.path / name)
+            cleanup(machine.close)
+            machine.busy, machine.used_memory = busy, 0.1 + busy / 2
+            self.kube.create(worker(name))
+        for name in NODES:
+            self.kube.await_node(name)
+        self.kube.await_account("default")
+        self.kube.create(reserving("asks-for-much", "node-c", cpu="4"))
+        self.make_volume()
+        self.driver = Driver(self.machines.values()).start()
+        cleanup(self.driver.stop)
+        self.kubelet = Kubelet(
+            self.kube, self.path,
+            [Image(IMAGES / f"plimsoll-{name}.tar") for name in PROGRAMS]
+            + [StandIn("registry.k8s.io/kube-scheduler:v1.36.2",
+                       ["/cluster/kubecluster", "kube-scheduler"])],
+            OURS, self.hosts, self.has).start()
+        cleanup(self.kubelet.close)
+
+    def make_volume(self):
+        """For the aggregator's claim: no provisioner is here."""
+        self.kube.request("POST", "/api/v1/persistentvolumes", {
+            "apiVersion": "v1", "kind": "PersistentVolume",
+            "metadata": {"name": "disk"}, "spec": {
+                "capacity": {"storage": "50Gi"},
+                "accessModes": ["ReadWriteOnce"],
+                "persistentVolumeReclaimPolicy": "Retain",
+                "hostPath": {"path": "/disk"}}})
+
+    def hosts(self, node):
+        root = self.machines[node].root
+        return {"/proc": root / "proc", "/sys/fs/cgroup": root / "cgroup",
+                "/dev": "/dev"}
+
+    def has(self, node, container):
+        """The machine's own /sys, which a runtime mounts for everyone; for
+        the stand-in its program."""
+        if container == "kube-scheduler":
+            return {"/cluster": pathlib.Path(KUBECLUSTER).resolve().parent}
+        if container != "agent":
+            return {}
+        return {"/sys": self.machines[node].root / "sys"}
+
+    def token(self, namespace, name, *more):
+        return self.shell.run(f"kubectl -n {namespace} create token {name} "
+                              + " ".join(more)).strip()
+
+    def objects(self):
+        """The names of all that there is, but for what passes."""
+        kinds = self.shell.run(
+            "kubectl api-resources --verbs=list -o name").split()
+        kinds = sorted(set(kinds) - PASSING)
+        listed = self.shell.run(
+            f"kubectl get -A {','.join(kinds)} --ignore-not-found -o "
+            "jsonpath='{range .items[*]}{.apiVersion} {.kind} "
+            "{.metadata.namespace} {.metadata.name}{\"\\n\"}{end}'")
+        return set(listed.splitlines())
+
+    def make_vm(self, name, namespace="vms", scheduler="default-scheduler",
+                **spec):
+        return self.kube.create(launcher(name, namespace, scheduler, **spec))
+
+    def run_vm(self, pod):
+        """As kubelet does once a pod is bound; its node."""
+        node = eventually(f"{pod['metadata']['name']} is bound",
+                          lambda: self.kube.node_of(pod))
+        meta = pod["metadata"]
+        with self.driver.lock:
+            self.machines[node].run_pod(meta["uid"], cores=0.5)
+        self.kube.request(
+            "PATCH", f"/api/v1/namespaces/{meta['namespace']}/pods/"
+            f"{meta['name']}/status", {"status": {"phase": "Running"}}, MERGE)
+        return node
