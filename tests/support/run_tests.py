@@ -144,7 +144,9 @@ def run_all(arguments):
     os.environ.setdefault("TSAN_OPTIONS", "halt_on_error=1:atexit_sleep_ms=0")
     if arguments in (["--e2e"], ["--deploy"], ["--node"]):
         folder = f"tests/{arguments[0].lstrip('-')}"
-        run_jobs(tally, python_jobs(folder, os.environ.copy(), ""), 1)
+        # An image is compiled again while an installation mostly waits.
+        workers = 2 if arguments == ["--deploy"] else 1
+        run_jobs(tally, python_jobs(folder, os.environ.copy(), ""), workers)
     else:
         for build in arguments:
             bins = "bin" if build.endswith("release") else f"{build}/bin"
