@@ -298,9 +298,10 @@ bench-aggregator: packages-node ## the aggregator beside Prometheus and others
 	@python3 tests/bench/aggregator_bench.py
 
 .PHONY: bench-store
-bench-store: packages-test ## what the past costs on the disk, a day of it
-	@$(MAKE) -s -j$(JOBS) $(OUT)/tests/bench/bench_store
-	@$(OUT)/tests/bench/bench_store
+bench-store: packages-node ## bytes and reading, beside victoria-metrics
+	@tests/support/fetch.sh build/ci/debian victoria-metrics
+	@$(MAKE) -s -j$(JOBS) all $(OUT)/tests/bench/bench_store $(STORE_LINES)
+	@python3 tests/bench/store_bench.py
 
 .PHONY: bench-placement
 bench-placement: packages-test ## what policies leave unserved: TRACES=DIR

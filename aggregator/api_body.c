@@ -18,16 +18,15 @@ enum { PART_BYTES = 64 << 10 };
 static const char *seconds_text(char *out, uint64_t us)
 {
 	size_t len = decimal_unsigned(out, us / 1000000);
-	uint64_t rest = us % 1000000;
+	uint32_t rest = (uint32_t)(us % 1000000);
 
 	if (rest > 0) {
 		out[len++] = '.';
-		for (uint64_t unit = 100000; rest > 0; unit /= 10) {
-			out[len++] = (char)('0' + rest / unit);
-			rest %= unit;
-		}
-		out[len] = '\0';
 	}
+	for (; rest > 0; rest = rest % 100000 * 10) {
+		out[len++] = (char)('0' + rest / 100000);
+	}
+	out[len] = '\0';
 	return out;
 }
 

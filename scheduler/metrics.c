@@ -90,6 +90,16 @@ void metrics_unschedulable(struct metrics *metrics,
 	metrics->failed_finally++;
 }
 
+/* Where a pod is counted that was bound in this attempt, the first being 1. */
+static size_t sli_place(uint64_t attempts)
+{
+	if (attempts < 1) {
+		return 0;
+	}
+	return attempts < METRICS_ATTEMPTS_MAX ? (size_t)attempts - 1
+					       : METRICS_ATTEMPTS_MAX - 1;
+}
+
 void metrics_bound(struct metrics *metrics, const struct waiting *waiting,
 	enum bind_outcome outcome, int64_t now_us)
 {
@@ -108,12 +118,8 @@ void metrics_bound(struct metrics *metrics, const struct waiting *waiting,
 	attempts = waiting->attempts;
 	histogram_observe(&metrics->pod_attempts, &pod_attempts_shape,
 		attempts);
-	histogram_observe(
-		&metrics->sli[(attempts < METRICS_ATTEMPTS_MAX
-					      ? attempts
-					      : METRICS_ATTEMPTS_MAX) -
-			1],
-		&sli_shape, seconds(now_us - waiting->first_us));
+	histogram_observe(&metrics->sli[sli_place(attempts)], &sli_shape,
+		seconds(now_us - waiting->first_us));
 }
 
 void metrics_extended(struct metrics *metrics, enum extender_verb verb,
