@@ -374,6 +374,28 @@ static int by_node(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
+/* A series has one value at a time: of two reports of one millisecond, which
+ * delays on the way can make of two that were apart, the later one is told. */
+static void drop_earlier(struct remote_body *body)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < body->count; i++) {
+		struct entry *entry = &body->entries[i];
+
+		if (i + 1 < body->count &&
+			strcmp(entry->node, entry[1].node) == 0 &&
+			entry->sample_ms == entry[1].sample_ms) {
+			report_fini(&entry->report);
+			node_load_fini(&entry->load);
+		} else {
+			body->entries[kept] = *entry;
+			kept++;
+		}
+	}
+	body->count = kept;
+}
+
 static void compress(struct remote_body *body)
 {
 	size_t len = snappy_max_compressed_length(body->raw.len);
@@ -397,6 +419,7 @@ void remote_body_pack(struct remote_body *body, const struct store_names *names)
 		qsort(body->entries, body->count, sizeof(*body->entries),
 			by_node);
 	}
+	drop_earlier(body);
 	for (size_t at = 0; at < body->count; at = end) {
 		struct entry *first = &body->entries[at];
 

@@ -25,13 +25,13 @@ void remote_write_add(struct buffer *out, const struct remote_series *series)
 	Remote__Sample *sample_list[REMOTE_SAMPLES_MAX];
 
 	for (size_t i = 0; i < series->label_count; i++) {
-		labels[i] = (Remote__Label)REMOTE__LABEL__INIT;
+		remote__label__init(&labels[i]);
 		labels[i].name = unconst(series->labels[i].name);
 		labels[i].value = unconst(series->labels[i].value);
 		label_list[i] = &labels[i];
 	}
 	for (size_t i = 0; i < series->sample_count; i++) {
-		samples[i] = (Remote__Sample)REMOTE__SAMPLE__INIT;
+		remote__sample__init(&samples[i]);
 		samples[i].value = series->samples[i].value;
 		samples[i].timestamp = (int64_t)series->samples[i].time_ms;
 		sample_list[i] = &samples[i];

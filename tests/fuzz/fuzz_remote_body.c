@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		want = want < size - at ? want : size - at;
 		if (wire_unpack_report(&report, data + at, want, NULL) == 0) {
 			(void)remote_body_add(body, nodes[count % 2],
-				1000 - count, &report);
+				1000 - count / 4, &report);
 			report_fini(&report);
 			count++;
 		}

@@ -125,6 +125,28 @@ static void a_series_has_its_samples_in_order_of_time(void **state)
 	remote_body_free(body);
 }
 
+static void of_two_reports_of_one_moment_the_later_is_told(void **state)
+{
+	struct remote_body *body = remote_body_new(&no_extra);
+	const Remote__TimeSeries *series;
+	Remote__WriteRequest *request;
+
+	(void)state;
+	add(body, "n1", 1000, 1);
+	add(body, "n1", 1000, 2);
+	add(body, "n2", 1000, 5);
+	add(body, "n1", 2000, 3);
+	request = request_of(body);
+	series = find(request, "node_cpu_seconds_total", "node", "n1", 0);
+	assert_int_equal(series->n_samples, 2);
+	assert_true(series->samples[0]->value == 2);
+	assert_true(series->samples[1]->value == 3);
+	series = find(request, "node_cpu_seconds_total", "node", "n2", 0);
+	assert_int_equal(series->n_samples, 1);
+	remote__write_request__free_unpacked(request, NULL);
+	remote_body_free(body);
+}
+
 static void what_is_not_known_is_not_there(void **state)
 {
 	struct remote_body *body = remote_body_new(&no_extra);
@@ -301,6 +323,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_series_has_its_samples_in_order_of_time),
+		cmocka_unit_test(
+			of_two_reports_of_one_moment_the_later_is_told),
 		cmocka_unit_test(what_is_not_known_is_not_there),
 		cmocka_unit_test(a_label_that_changes_is_another_series),
 		cmocka_unit_test(
