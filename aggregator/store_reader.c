@@ -134,6 +134,8 @@ static int cut_range(uint64_t range_ms[2], struct sqlite3 *db,
 			end_ms = span.end_ms > end_ms ? span.end_ms : end_ms;
 		}
 	}
+	/* What begins within a minute is part of it. */
+	from_ms -= from_ms == UINT64_MAX ? 0 : from_ms % 60000;
 	range_ms[0] = from_ms > range_ms[0] ? from_ms : range_ms[0];
 	range_ms[1] = end_ms < range_ms[1] ? end_ms : range_ms[1];
 	return r;

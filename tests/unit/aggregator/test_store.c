@@ -1,5 +1,6 @@
 #include "aggregator/store.h"
 
+#include "aggregator/store_tail.h"
 #include "lib/clock.h"
 #include "proto/wire.h"
 #include "tests/unit/aggregator/scratch.h"
@@ -487,6 +488,47 @@ static void a_vm_is_found_by_its_name_and_alone(void **state)
 	assert_int_equal(rows.code, -ENOENT);
 }
 
+static bool count_minute(void *owner, const struct store_rollup *rollup)
+{
+	struct rows *rows = owner;
+
+	rows->count += rollup->row->covered_ms == 2000;
+	return true;
+}
+
+/* Rows are looked for from the slot on that the oldest is in, and slots do not
+ * begin with minutes. */
+static void the_first_minute_counts_however_late_it_begins(void **state)
+{
+	const uint64_t slot_ms = UINT64_C(1) << TAIL_SLOT_BITS;
+	uint64_t begin_ms = UINT64_C(1790000000000) / slot_ms * slot_ms;
+	struct store_batch *batch = store_batch_new("n1", run_a);
+	struct scratch *s = *state;
+	struct rows rows = { 0 };
+	struct store_read read = { .node = "n1",
+		.tier = STORE_1M,
+		.rollup = count_minute,
+		.done = on_done,
+		.owner = &rows };
+
+	while (begin_ms % 60000 < 10000 || begin_ms % 60000 > 50000) {
+		begin_ms += slot_ms;
+	}
+	read.from_ms = begin_ms - begin_ms % 60000 - 600000;
+	read.to_ms = begin_ms + 600000;
+	for (uint64_t i = 0; i < 2; i++) {
+		struct report r = steady_report(i + 1, 100 + 2 * (double)i, 1);
+
+		store_batch_add(batch, &r, begin_ms + 1000 + 2000 * i);
+	}
+	scratch_open(s, 4000 * day_us);
+	assert_true(write_all(s, batch));
+	assert_int_equal(store_query(s->store, &read, NULL), 0);
+	run_until(&s->loop, &rows.is_done);
+	assert_int_equal(rows.code, 0);
+	assert_int_equal(rows.count, 1);
+}
+
 #define test(name)                                                             \
 	cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
 
@@ -511,6 +553,7 @@ int main(void)
 		test(old_reports_are_deleted),
 		test(reads_are_bounded),
 		test(a_vm_is_found_by_its_name_and_alone),
+		test(the_first_minute_counts_however_late_it_begins),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
