@@ -303,6 +303,13 @@ bench-store: packages-node ## bytes and reading, beside victoria-metrics
 	@$(MAKE) -s -j$(JOBS) all $(OUT)/tests/bench/bench_store $(STORE_LINES)
 	@python3 tests/bench/store_bench.py
 
+.PHONY: bench-scheduler
+bench-scheduler: packages-test ## the scheduler beside kube-scheduler (needs Go)
+	@$(MAKE) -s -j$(JOBS) all cluster $(FLEET) \
+		$(OUT)/tests/bench/bench_decide
+	@python3 tests/bench/scheduler_bench.py
+	@$(OUT)/tests/bench/bench_decide
+
 .PHONY: bench-placement
 bench-placement: packages-test ## what policies leave unserved: TRACES=DIR
 	@[ -n "$(TRACES)" ] || { echo "TRACES=DIR is missing: days of VM CPU use" \

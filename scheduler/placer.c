@@ -117,16 +117,12 @@ static void assume_and_bind(struct placer *placer, struct waiting *waiting,
 	cache_assume(&placer->cache, take_ptr(waiting->pod), node->name, now);
 }
 
-static bool place_next(struct placer *placer, int64_t now)
+static void place(struct placer *placer, struct waiting *waiting, int64_t now)
 {
-	struct waiting *waiting = queue_next(&placer->queue, now);
 	const struct node *chosen;
 
-	if (waiting == NULL) {
-		return false;
-	}
 	if (!pasts_may_place(placer->aggregators.pasts, waiting, now)) {
-		return true; /* others first */
+		return; /* others first */
 	}
 	metrics_begin(&placer->metrics, waiting, now_us());
 	places_lift(&placer->cache, waiting->pod);
@@ -140,7 +136,6 @@ static bool place_next(struct placer *placer, int64_t now)
 	} else {
 		assume_and_bind(placer, waiting, chosen, now);
 	}
-	return true;
 }
 
 /* More may be under way. With all taken the end of one kicks. */
@@ -170,11 +165,18 @@ static void take_turn(void *owner)
 {
 	struct placer *placer = owner;
 	int64_t now = now_us();
-	int decisions = 0;
+	struct waiting *next[DECISIONS_PER_TURN];
+	size_t count = 0;
 
-	while (may_decide(placer, now) && decisions < DECISIONS_PER_TURN &&
-		has_room(placer) && place_next(placer, now)) {
-		decisions++;
+	if (may_decide(placer, now)) {
+		count = queue_next(&placer->queue, next, DECISIONS_PER_TURN,
+			now);
+	}
+	/* None of these leaves the queue before the loop runs again. */
+	for (size_t i = 0;
+		i < count && may_decide(placer, now_us()) && has_room(placer);
+		i++) {
+		place(placer, next[i], now_us());
 	}
 	if (!placer->is_draining && has_room(placer)) {
 		set_turn(placer);

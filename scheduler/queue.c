@@ -90,21 +90,40 @@ static bool goes_before(const struct waiting *a, const struct waiting *b)
 	return strcmp(a->pod->uid, b->pod->uid) < 0;
 }
 
-struct waiting *queue_next(const struct queue *queue, int64_t now_us)
+/* Puts one into the ordered list of count; the last falls out where it is full.
+ * Returns how many there are then. */
+static size_t insert(struct waiting **list, size_t count, size_t max,
+	struct waiting *one)
 {
-	struct waiting *best = NULL;
+	size_t i = count;
+
+	if (count < max) {
+		count++;
+	} else if (max == 0 || !goes_before(one, list[max - 1])) {
+		return count;
+	} else {
+		i = max - 1;
+	}
+	for (; i > 0 && goes_before(one, list[i - 1]); i--) {
+		list[i] = list[i - 1];
+	}
+	list[i] = one;
+	return count;
+}
+
+size_t queue_next(const struct queue *queue, struct waiting **out, size_t max,
+	int64_t now_us)
+{
+	size_t count = 0;
 	size_t at = 0;
 	void *value;
 
 	while (map_next(&queue->by_uid, &at, NULL, &value)) {
-		struct waiting *waiting = value;
-
-		if (ready_us(waiting) <= now_us &&
-			(best == NULL || goes_before(waiting, best))) {
-			best = waiting;
+		if (ready_us(value) <= now_us) {
+			count = insert(out, count, max, value);
 		}
 	}
-	return best;
+	return count;
 }
 
 int64_t queue_wake_us(const struct queue *queue)

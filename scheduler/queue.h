@@ -10,6 +10,7 @@
 #include "scheduler/pod.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define QUEUE_BACKOFF_US INT64_C(1000000)
@@ -54,10 +55,12 @@ void queue_put(struct queue *queue, struct pod *pod, int64_t now_us);
 void queue_remove(struct queue *queue, const char *uid);
 struct waiting *queue_find(const struct queue *queue, const char *uid);
 
-/* The next pod that may be tried now, or NULL. */
-struct waiting *queue_next(const struct queue *queue, int64_t now_us);
+/* The next pods that may be tried now, in their order: at most max of them,
+ * which should be few. Returns how many. They stay the queue's. */
+size_t queue_next(const struct queue *queue, struct waiting **out, size_t max,
+	int64_t now_us);
 
-/* When queue_next() may have something, as things are: INT64_MAX for never. */
+/* When queue_next() may have one, as things are: INT64_MAX for never. */
 int64_t queue_wake_us(const struct queue *queue);
 
 /* No node fits (is_final: until something changes) or an error kept the pod

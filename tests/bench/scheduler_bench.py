@@ -214,7 +214,7 @@ def measure(nodes, running, pods, rounds, only):
             "apiVersion": "v1", "kind": "ServiceAccount",
             "metadata": {"name": "default"}})
         create_nodes(wire, nodes)
-        wire.all(lambda i: create_pods_on(wire, i, nodes), range(running))
+        wire.all(lambda i: create_running(wire, i, nodes), range(running))
         if only != "theirs":
             schedulers.append(Ours(folder, cluster, nodes))
         if only != "ours":
@@ -231,9 +231,15 @@ def measure(nodes, running, pods, rounds, only):
     return found
 
 
-def create_pods_on(wire, i, nodes):
+def create_running(wire, i, nodes):
+    """A VM that has been there for a day."""
     pod = launcher(f"old-{i}", memory="1Gi", nodeName=f"node-{i % nodes:04}")
     wire.request("POST", PODS, pod)
+    since = time.strftime("%Y-%m-%dT%H:%M:%SZ",
+                          time.gmtime(time.time() - 86400))
+    wire.request("PATCH", f"{PODS}/{pod['metadata']['name']}/status",
+                 {"status": {"phase": "Running", "startTime": since}},
+                 "application/merge-patch+json")
 
 
 def median(turns, key):

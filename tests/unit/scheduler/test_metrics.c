@@ -40,8 +40,7 @@ static void scene_init(struct scene *scene, bool has_load, const char *memory)
 	}
 	pod = given_vm(scene->cache.names, "a", 2);
 	queue_put(&scene->queue, pod, NOW);
-	scene->waiting = queue_next(&scene->queue, NOW);
-	assert_non_null(scene->waiting);
+	assert_int_equal(queue_next(&scene->queue, &scene->waiting, 1, NOW), 1);
 }
 
 static void scene_fini(struct scene *scene)

@@ -25,6 +25,40 @@ static struct waiting *put(struct queue *queue, const char *uid,
 	return queue_find(queue, uid);
 }
 
+static struct waiting *next_of(const struct queue *queue, int64_t now)
+{
+	struct waiting *next = NULL;
+
+	(void)queue_next(queue, &next, 1, now);
+	return next;
+}
+
+/* What is taken at once comes in the order in which it would one by one. */
+static void several_are_taken_in_their_order(void **state)
+{
+	static const char *const expected[] = { "e", "d", "a", "b" };
+	struct waiting *next[4];
+	struct queue queue = { 0 };
+	(void)state;
+
+	assert_int_equal(queue_next(&queue, next, 4, 0), 0);
+	put(&queue, "c", 0, 3 * SECOND);
+	put(&queue, "a", 0, 1 * SECOND);
+	put(&queue, "d", 7, 4 * SECOND);
+	put(&queue, "b", 0, 2 * SECOND);
+	put(&queue, "e", 9, 5 * SECOND);
+	assert_int_equal(queue_next(&queue, next, 0, 9 * SECOND), 0);
+	assert_int_equal(queue_next(&queue, next, 4, 9 * SECOND), 4);
+	for (size_t i = 0; i < 4; i++) {
+		assert_string_equal(next[i]->pod->uid, expected[i]);
+	}
+	queue_remove(&queue, "e");
+	queue_remove(&queue, "a");
+	assert_int_equal(queue_next(&queue, next, 4, 9 * SECOND), 3);
+	assert_string_equal(next[2]->pod->uid, "c");
+	queue_fini(&queue);
+}
+
 static void higher_priority_goes_first_then_who_came_first(void **state)
 {
 	struct queue queue = { 0 };
@@ -33,14 +67,14 @@ static void higher_priority_goes_first_then_who_came_first(void **state)
 	put(&queue, "late", 0, 3 * SECOND);
 	put(&queue, "early", 0, 1 * SECOND);
 	put(&queue, "important", 5, 9 * SECOND);
-	assert_string_equal(queue_next(&queue, 10 * SECOND)->pod->uid,
+	assert_string_equal(next_of(&queue, 10 * SECOND)->pod->uid,
 		"important");
 	queue_remove(&queue, "important");
-	assert_string_equal(queue_next(&queue, 10 * SECOND)->pod->uid, "early");
+	assert_string_equal(next_of(&queue, 10 * SECOND)->pod->uid, "early");
 	queue_remove(&queue, "early");
-	assert_string_equal(queue_next(&queue, 10 * SECOND)->pod->uid, "late");
+	assert_string_equal(next_of(&queue, 10 * SECOND)->pod->uid, "late");
 	queue_remove(&queue, "late");
-	assert_null(queue_next(&queue, 10 * SECOND));
+	assert_null(next_of(&queue, 10 * SECOND));
 	assert_true(queue_wake_us(&queue) == INT64_MAX);
 	queue_fini(&queue);
 }
@@ -58,8 +92,8 @@ static void errors_back_off_1_2_4_8_10_10_seconds(void **state)
 		assert_true(
 			queue_wake_us(&queue) == now + expected[i] * SECOND);
 		now += expected[i] * SECOND;
-		assert_null(queue_next(&queue, now - 1));
-		assert_ptr_equal(queue_next(&queue, now), waiting);
+		assert_null(next_of(&queue, now - 1));
+		assert_ptr_equal(next_of(&queue, now), waiting);
 	}
 	queue_fini(&queue);
 }
@@ -72,10 +106,10 @@ static void an_unschedulable_pod_waits_for_a_change_and_its_backoff(
 	(void)state;
 
 	queue_failed(waiting, true, 0);
-	assert_null(queue_next(&queue, 100 * SECOND));
+	assert_null(next_of(&queue, 100 * SECOND));
 	queue_wake_all(&queue);
-	assert_null(queue_next(&queue, SECOND - 1));
-	assert_ptr_equal(queue_next(&queue, SECOND), waiting);
+	assert_null(next_of(&queue, SECOND - 1));
+	assert_ptr_equal(next_of(&queue, SECOND), waiting);
 	queue_fini(&queue);
 }
 
@@ -87,8 +121,8 @@ static void an_unschedulable_pod_is_tried_again_after_5_minutes(void **state)
 
 	queue_failed(waiting, true, 7 * SECOND);
 	assert_true(queue_wake_us(&queue) == 307 * SECOND);
-	assert_null(queue_next(&queue, 307 * SECOND - 1));
-	assert_ptr_equal(queue_next(&queue, 307 * SECOND), waiting);
+	assert_null(next_of(&queue, 307 * SECOND - 1));
+	assert_ptr_equal(next_of(&queue, 307 * SECOND), waiting);
 	queue_fini(&queue);
 }
 
@@ -100,9 +134,9 @@ static void our_own_condition_wakes_no_pod_but_a_new_spec_does(void **state)
 
 	queue_failed(waiting, true, 0);
 	queue_put(&queue, make_pod("a", 0, 1), SECOND);
-	assert_null(queue_next(&queue, 100 * SECOND));
+	assert_null(next_of(&queue, 100 * SECOND));
 	queue_put(&queue, make_pod("a", 0, 2), SECOND);
-	assert_ptr_equal(queue_next(&queue, 100 * SECOND), waiting);
+	assert_ptr_equal(next_of(&queue, 100 * SECOND), waiting);
 	assert_true(queue.by_uid.count == 1);
 	queue_fini(&queue);
 }
@@ -115,9 +149,9 @@ static void a_pod_that_is_being_bound_is_not_picked(void **state)
 
 	waiting->state = WAITING_BINDING;
 	pod_free(take_ptr(waiting->pod));
-	assert_null(queue_next(&queue, 1000 * SECOND));
+	assert_null(next_of(&queue, 1000 * SECOND));
 	queue_wake_all(&queue);
-	assert_null(queue_next(&queue, 1000 * SECOND));
+	assert_null(next_of(&queue, 1000 * SECOND));
 	queue_put(&queue, make_pod("a", 0, 2), SECOND);
 	assert_int_equal(waiting->state, WAITING_BINDING);
 	assert_non_null(waiting->pod);
@@ -154,18 +188,18 @@ static void a_gated_pod_waits_until_it_is_not(void **state)
 
 	gated->is_gated = true;
 	queue_put(&queue, gated, 1 * SECOND);
-	assert_null(queue_next(&queue, 999 * SECOND));
+	assert_null(next_of(&queue, 999 * SECOND));
 	assert_true(queue_wake_us(&queue) == INT64_MAX);
 	queue_wake_all(&queue);
-	assert_null(queue_next(&queue, 999 * SECOND));
+	assert_null(next_of(&queue, 999 * SECOND));
 	assert_int_equal(queue.added, 0);
 	put(&queue, "b", 0, 2 * SECOND);
 	put(&queue, "a", 0, 3 * SECOND);
 	assert_int_equal(queue.added, 2);
 	/* It came when its gates fell. */
-	assert_string_equal(queue_next(&queue, 4 * SECOND)->pod->uid, "b");
+	assert_string_equal(next_of(&queue, 4 * SECOND)->pod->uid, "b");
 	queue_remove(&queue, "b");
-	assert_string_equal(queue_next(&queue, 4 * SECOND)->pod->uid, "a");
+	assert_string_equal(next_of(&queue, 4 * SECOND)->pod->uid, "a");
 	queue_fini(&queue);
 }
 
@@ -185,6 +219,7 @@ int main(void)
 			our_own_condition_wakes_no_pod_but_a_new_spec_does),
 		cmocka_unit_test(a_pod_that_is_being_bound_is_not_picked),
 		cmocka_unit_test(a_gated_pod_waits_until_it_is_not),
+		cmocka_unit_test(several_are_taken_in_their_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
