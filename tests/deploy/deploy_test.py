@@ -75,6 +75,9 @@ class Deploy(unittest.TestCase):
         self.kubelet.await_ready("agent", 3)
         self.kubelet.await_ready("aggregator", 1)
         self.kubelet.await_ready("scheduler", 2)
+        for container in [c for n in PROGRAMS for c in self.kubelet.of(n)]:
+            for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+                self.assertTrue(container.probe(probe), container.spec["name"])
         said = self.shell.run("kubectl apply -k deploy/ --dry-run=server 2>&1")
         self.assertNotRegex(said, "(?i)warn|error|violat")
 
