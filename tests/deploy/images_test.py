@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tarfile
@@ -14,6 +15,10 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from harness import ROOT  # noqa: E402
+
+sys.path.insert(0, str(ROOT / "deploy"))
+
+from images import build_packages  # noqa: E402
 from kubelet import Image  # noqa: E402
 
 IMAGES = ROOT / "build/images"
@@ -86,6 +91,16 @@ class Images(unittest.TestCase):
             with self.assertRaises(subprocess.CalledProcessError) as no:
                 self.build(folder, other)
             self.assertIn("libelse:amd64 1.0", no.exception.stderr)
+
+    def test_the_containerfile_installs_what_the_chroot_does(self):
+        """It is not run: its first image comes from a registry."""
+        text = (ROOT / "deploy/Containerfile").read_text()
+        listed = re.search(r"--no-install-recommends ((?:.*\\\n)*.*)", text)
+        self.assertEqual(sorted(listed.group(1).replace("\\", "").split()),
+                         build_packages())
+        for name in PROGRAMS:
+            self.assertIn(f'USER 65532:65532\nENTRYPOINT ["/plimsoll-{name}"]',
+                          text)
 
     @staticmethod
     def build(folder, packages):
