@@ -276,7 +276,7 @@ static void what_was_stored_too_late_is_known_when_it_comes_again(void **state)
 {
 	struct fixture *f = *state;
 	const uint64_t seqs[] = { 1, 2, 3 };
-	scoped_fd int lock = -1;
+	int lock;
 
 	say_hello(f);
 	lock = scratch_block_writes(f->s);
@@ -293,6 +293,7 @@ static void what_was_stored_too_late_is_known_when_it_comes_again(void **state)
 	/* As little is said of others as before. */
 	send_batch(f, "n1", 'b', seqs, 2);
 	assert_false(f->agent.reply.ack.stored);
+	(void)close(lock);
 }
 
 static void once_stopped_it_stores_nothing(void **state)
