@@ -549,6 +549,11 @@ class Deploy(unittest.TestCase):
         self.await_loads()
         self.assert_idlest_is_found("plimsoll-scheduler")
 
+    def test_80_a_second_kube_scheduler_asks_us(self):
+        self.install("extender", kube_scheduler=2)
+        self.await_loads()
+        self.assert_idlest_is_found("plimsoll-extended")
+
     def test_90_overlays_leave_nothing_either(self):
         self.shell.run("kubectl label namespace vms plimsoll.io/schedule-")
         self.shell.run("kubectl delete namespace cert-manager")
