@@ -311,10 +311,11 @@ int wire_unpack_request(struct wire_request *out, const uint8_t *bytes,
 	int r;
 
 	if (wire == NULL) {
+		wire_budget_fini(&budget);
 		return error_set(err, -EBADMSG, "the bytes are no request");
 	}
 	r = get_request(&request, wire, err);
-	plimsoll__request__free_unpacked(wire, allocator);
+	wire_budget_fini(&budget);
 	if (r == 0) {
 		*out = request;
 	}
@@ -380,10 +381,11 @@ int wire_unpack_reply(struct wire_reply *out, const uint8_t *bytes, size_t len,
 	int r;
 
 	if (wire == NULL) {
+		wire_budget_fini(&budget);
 		return error_set(err, -EBADMSG, "the bytes are no reply");
 	}
 	r = get_reply(&reply, wire, err);
-	plimsoll__reply__free_unpacked(wire, allocator);
+	wire_budget_fini(&budget);
 	if (r == 0) {
 		*out = reply;
 	}

@@ -238,10 +238,11 @@ int wire_unpack_decision(struct decision_record *out, const uint8_t *bytes,
 
 	*out = (struct decision_record){ 0 };
 	if (wire == NULL) {
+		wire_budget_fini(&budget);
 		return error_set(err, -EBADMSG, "the bytes are no decision");
 	}
 	r = decision_from(out, wire, err);
-	plimsoll__decision__free_unpacked(wire, allocator);
+	wire_budget_fini(&budget);
 	return r;
 }
 

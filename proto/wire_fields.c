@@ -103,32 +103,72 @@ int wire_get_name(char *out, size_t size, const char *text, const char *what,
 	return 0;
 }
 
+/* Zeroed memory that is handed out from its beginning. */
+struct wire_block {
+	struct wire_block *older;
+	size_t used, size;
+	max_align_t bytes[];
+};
+
+enum { BLOCK_BYTES = 16 << 10 };
+
+static struct wire_block *block_new(struct wire_block *older, size_t least)
+{
+	size_t size = least > BLOCK_BYTES ? least : BLOCK_BYTES;
+	struct wire_block *block =
+		xcalloc(1, offsetof(struct wire_block, bytes) + size);
+
+	block->older = older;
+	block->size = size;
+	return block;
+}
+
 static void *budget_alloc(void *data, size_t size)
 {
+	const size_t unit = sizeof(max_align_t);
 	struct wire_budget *budget = data;
+	struct wire_block *block = budget->blocks;
+	char *at;
 
-	if (size > budget->left) {
+	if (budget->left < unit || size > budget->left - unit) {
 		return NULL; /* the message is refused as a whole */
 	}
+	size = (size + unit - 1) / unit * unit;
 	budget->left -= size;
-	return xcalloc(1, size);
+	if (block == NULL || block->size - block->used < size) {
+		block = block_new(block, size);
+		budget->blocks = block;
+	}
+	at = (char *)block->bytes + block->used;
+	block->used += size;
+	return at;
 }
 
 static void budget_free(void *data, void *pointer)
 {
 	(void)data;
-	free(pointer);
+	(void)pointer;
 }
 
 ProtobufCAllocator *wire_budget_init(struct wire_budget *budget)
 {
-	budget->allocator = (ProtobufCAllocator){
-		.alloc = budget_alloc,
-		.free = budget_free,
-		.allocator_data = budget,
+	*budget = (struct wire_budget){
+		.allocator = { .alloc = budget_alloc,
+			.free = budget_free,
+			.allocator_data = budget },
+		.left = WIRE_UNPACK_MAX,
 	};
-	budget->left = WIRE_UNPACK_MAX;
 	return &budget->allocator;
+}
+
+void wire_budget_fini(struct wire_budget *budget)
+{
+	while (budget->blocks != NULL) {
+		struct wire_block *block = budget->blocks;
+
+		budget->blocks = block->older;
+		free(block);
+	}
 }
 
 struct packer {

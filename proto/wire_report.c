@@ -482,9 +482,10 @@ int wire_unpack_report(struct report *out, const uint8_t *bytes, size_t len,
 	int r;
 
 	if (wire == NULL) {
+		wire_budget_fini(&budget);
 		return error_set(err, -EBADMSG, "the bytes are no report");
 	}
 	r = wire_report_from(out, wire, err);
-	plimsoll__report__free_unpacked(wire, allocator);
+	wire_budget_fini(&budget);
 	return r;
 }
