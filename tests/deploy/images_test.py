@@ -77,8 +77,9 @@ class Images(unittest.TestCase):
 
     def test_the_same_packages_give_the_same_bytes(self):
         with tempfile.TemporaryDirectory() as folder:
-            self.build(folder, IMAGES / "packages.txt")
-            for name in ("plimsoll-agent.tar", "packages.txt"):
+            self.build(folder, IMAGES / "packages.txt", *PROGRAMS)
+            for name in (*(f"plimsoll-{p}.tar" for p in PROGRAMS),
+                         "packages.txt"):
                 self.assertEqual(
                     pathlib.Path(folder, name).read_bytes(),
                     (IMAGES / name).read_bytes(), name)
@@ -103,9 +104,10 @@ class Images(unittest.TestCase):
                           text)
 
     @staticmethod
-    def build(folder, packages):
+    def build(folder, packages, *programs):
+        only = [w for p in programs or ("agent",) for w in ("--only", p)]
         subprocess.run(
-            [ROOT / "deploy/images.py", "--only", "agent", "--out", folder,
+            [ROOT / "deploy/images.py", *only, "--out", folder,
              "--packages", packages], check=True, capture_output=True,
             text=True)
 
