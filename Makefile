@@ -294,7 +294,7 @@ $(STORE_LINES): $(OUT)/tests/bench/store_lines_main.o \
 .PHONY: bench-aggregator
 bench-aggregator: packages-node ## the aggregator beside Prometheus and others
 	@tests/support/fetch.sh build/ci/debian $(FETCHED_TEST)
-	@$(MAKE) -s -j$(JOBS) all $(FLEET)
+	@$(MAKE) -s -j$(JOBS) all $(FLEET) $(OUT)/tests/bench/bench_transport
 	@python3 tests/bench/aggregator_bench.py
 
 .PHONY: bench-store

@@ -26,6 +26,7 @@ from harness import (ROOT, Aggregator, Folder, Program,  # noqa: E402
 FLEET = ROOT / "build/release/tests/bench/fleet"
 DEBIAN = ROOT / "build/ci/debian"
 PROMETHEUS = DEBIAN / "prometheus/usr/bin/prometheus"
+TRANSPORT = ROOT / "build/release/tests/bench/bench_transport"
 VICTORIA = DEBIAN / "victoria-metrics/usr/bin/victoria-metrics"
 NODES_A_SHOW = 150  # each scraper keeps a connection for each target
 SETTLE_S = 25  # as in fleet_main.c: connections and first samples are over
@@ -175,6 +176,8 @@ def main():
     parser.add_argument("--nodes", type=int, default=1000)
     parser.add_argument("--vms", type=int, default=30, help="a node")
     options = parser.parse_args()
+    # Of what a report costs, this much is nng's and the kernel's.
+    subprocess.run([TRANSPORT, str(options.nodes)], check=True)
     for vms, interval_s in ((0, 2), (options.vms, 10)):
         sizes = options.nodes, vms, interval_s, options.seconds
         found = (ours(*sizes), peer("prometheus", *sizes),
