@@ -139,7 +139,7 @@ const struct options_program aggregator_program = {
 	.summary =
 		"collects and keeps what the nodes of a cluster are loaded "
 		"with",
-	.usage = "[OPTIONS] | backup --to FILE",
+	.usage = "[OPTIONS] | backup --to FILE | export",
 	.table = table,
 };
 
@@ -158,6 +158,32 @@ const struct options_program backup_program = {
 	.summary = "copies the database as it is at one moment",
 	.usage = "--to FILE [OPTIONS]",
 	.table = backup_table,
+};
+
+static const struct option export_table[] = {
+	{ "db", "FILE", OPTION_TEXT, offsetof(struct export_config, db),
+		"plimsoll.db", "the database; an aggregator may be using it", 0,
+		0, NULL, NULL },
+	{ "from", "TIME", OPTION_TEXT, offsetof(struct export_config, from),
+		NULL, "RFC 3339 or unix seconds; without it a day before --to",
+		0, 0, NULL, NULL },
+	{ "to", "TIME", OPTION_TEXT, offsetof(struct export_config, to), NULL,
+		"the same; without it the last whole minute", 0, 0, NULL,
+		NULL },
+	{ "step", "DURATION", OPTION_DURATION,
+		offsetof(struct export_config, step_us), "1m",
+		"how long a step is, in whole minutes", 60e6, 86400e6, NULL,
+		NULL },
+	{ .name = NULL },
+};
+
+const struct options_program export_program = {
+	.name = "plimsoll-aggregator export",
+	.summary =
+		"prints what VMs used and when, for plimsoll-scheduler "
+		"simulate --recorded",
+	.usage = "[OPTIONS]",
+	.table = export_table,
 };
 
 /* ---- checks ---- */

@@ -35,6 +35,15 @@ struct backup_config {
 
 extern const struct options_program backup_program;
 
+/* `export` */
+struct export_config {
+	const char *db;
+	const char *from, *to; /* NULL: not given */
+	uint64_t step_us;
+};
+
+extern const struct options_program export_program;
+
 /* What one flag alone cannot tell. -EINVAL: one sentence says what is wrong. */
 must_check int config_check(const struct config *config, struct error *err);
 

@@ -1,4 +1,5 @@
 #include "aggregator/aggregator.h"
+#include "aggregator/export_cmd.h"
 #include "aggregator/store_backup.h"
 #include "lib/log.h"
 
@@ -51,6 +52,25 @@ static int run_backup(char **argv)
 						  : 0;
 }
 
+static int run_export(char **argv)
+{
+	const char *name = export_program.name;
+	struct export_config config = { 0 };
+	enum options_outcome outcome;
+	struct error error;
+
+	if (options_parse(&config, &outcome, NULL, &export_program, argv,
+		    &error) < 0) {
+		return complain(name, 2, &error);
+	}
+	if (outcome == OPTIONS_EXIT) {
+		return 0;
+	}
+	return export_command(&config, stdout, &error) < 0
+		? complain(name, 1, &error)
+		: 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct config config = { 0 };
@@ -59,6 +79,9 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && strcmp(argv[1], "backup") == 0) {
 		return run_backup(argv + 1);
+	}
+	if (argc > 1 && strcmp(argv[1], "export") == 0) {
+		return run_export(argv + 1);
 	}
 	if (options_parse(&config, &outcome, NULL, &aggregator_program, argv,
 		    &error) < 0) {

@@ -94,7 +94,11 @@ size_t rollup_rows(struct rollup_row rows[ROLLUP_ROWS],
  *     the mean; all three are REPORT_UNKNOWN where nothing is known */
 void rollup_pack(struct buffer *out, const struct rollup *rollup, bool is_hour);
 
-/* The rows of one series of packed ones; pod_uid "" is the node. *count is 0 if
- * there is none. -EBADMSG: damaged. */
-must_check int rollup_unpack(struct rollup_row rows[ROLLUP_ROWS], size_t *count,
-	const void *bytes, size_t len, const char *pod_uid, struct error *err);
+/* A series' rows; pod_uid "" is the node. Borrowed during the call. */
+typedef void (*rollup_series)(void *owner, const char *pod_uid,
+	const struct rollup_row *rows, size_t count);
+
+/* Gives the series of pod_uid of packed ones if it is there; NULL: all, the
+ * node first. -EBADMSG: damaged; what was given before that is good. */
+must_check int rollup_unpack(const void *bytes, size_t len, const char *pod_uid,
+	rollup_series given, void *owner, struct error *err);

@@ -6,6 +6,7 @@
 #include "lib/memory.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { VERSION = 1, HEAD_BYTES = 5, BYTES_MAX = 16 << 20 };
@@ -130,14 +131,19 @@ void rollup_pack(struct buffer *out, const struct rollup *rollup, bool is_hour)
 
 /* ---- reading ---- */
 
-/* Where the wanted series' columns are. */
-struct found {
-	uint64_t hour, rows, offset, bytes;
-	bool is_there;
+/* One series' head: what its columns hold and how long they are. */
+struct head {
+	char uid[REPORT_UID_MAX];
+	size_t rows, bytes;
 };
 
-static bool get_head(struct found *found, struct column_bytes *in,
-	const char *pod_uid, uint64_t *offset)
+struct heads {
+	uint64_t hour;
+	struct head *list; /* owned */
+	size_t count, capacity;
+};
+
+static bool get_head(struct head *head, struct column_bytes *in)
 {
 	uint64_t len, rows, bytes;
 	const uint8_t *uid;
@@ -151,29 +157,26 @@ static bool get_head(struct found *found, struct column_bytes *in,
 		bytes > BYTES_MAX) {
 		return false;
 	}
-	if (len == strlen(pod_uid) && memcmp(uid, pod_uid, (size_t)len) == 0) {
-		found->is_there = true;
-		found->rows = rows;
-		found->bytes = bytes;
-		found->offset = *offset;
-	}
-	*offset += bytes;
+	*head = (struct head){ .rows = (size_t)rows, .bytes = (size_t)bytes };
+	memcpy(head->uid, uid, (size_t)len);
 	return true;
 }
 
-static bool find_series(struct found *found, struct column_bytes *in,
-	const char *pod_uid)
+static bool get_heads(struct heads *heads, struct column_bytes *in)
 {
-	uint64_t series, offset = 0;
+	uint64_t series;
 
-	if (!column_get_varint(&found->hour, in) ||
+	if (!column_get_varint(&heads->hour, in) ||
 		!column_get_varint(&series, in) || series > SERIES_MAX) {
 		return false;
 	}
 	for (uint64_t i = 0; i < series; i++) {
-		if (!get_head(found, in, pod_uid, &offset)) {
+		heads->list = xgrow(heads->list, heads->count, &heads->capacity,
+			sizeof(*heads->list));
+		if (!get_head(&heads->list[heads->count], in)) {
 			return false;
 		}
+		heads->count++;
 	}
 	return true;
 }
@@ -190,12 +193,13 @@ static struct rollup_figure get_figure(const uint64_t values[3], double unit)
 	};
 }
 
-static bool get_rows(struct rollup_row *rows, const struct found *found,
-	bool is_node, struct column_bytes *in)
+static bool get_rows(struct rollup_row *rows, const struct head *head,
+	uint64_t hour, struct column_bytes *in)
 {
+	bool is_node = head->uid[0] == '\0';
 	struct column_presence presence = { 0 };
 	uint64_t columns[COLUMNS_MAX][ROLLUP_ROWS];
-	size_t count = (size_t)found->rows;
+	size_t count = head->rows;
 	size_t fields = fields_of(is_node);
 	bool is_good = true;
 
@@ -205,8 +209,8 @@ static bool get_rows(struct rollup_row *rows, const struct found *found,
 	column_presence_fini(&presence);
 	for (size_t i = 0; is_good && i < count; i++) {
 		rows[i] = (struct rollup_row){
-			.from_ms = found->hour * hour_length_ms +
-				columns[0][i] * 60000,
+			.from_ms =
+				hour * hour_length_ms + columns[0][i] * 60000,
 			.covered_ms = (uint32_t)columns[1][i],
 		};
 		for (size_t f = 0; f < (size_t)ROLLUP_FIELDS; f++) {
@@ -222,12 +226,11 @@ static bool get_rows(struct rollup_row *rows, const struct found *found,
 	return is_good;
 }
 
-int rollup_unpack(struct rollup_row rows[ROLLUP_ROWS], size_t *count,
-	const void *bytes, size_t len, const char *pod_uid, struct error *err)
+/* What is behind the version and the checksum. */
+static int open_packed(struct column_bytes *in, const void *bytes, size_t len,
+	struct error *err)
 {
 	const uint8_t *at = bytes;
-	struct found found = { 0 };
-	struct column_bytes in;
 	uint32_t crc = 0;
 
 	if (len < HEAD_BYTES || at[0] != VERSION) {
@@ -237,17 +240,51 @@ int rollup_unpack(struct rollup_row rows[ROLLUP_ROWS], size_t *count,
 	for (int i = 0; i < 4; i++) {
 		crc |= (uint32_t)at[1 + i] << (8 * i);
 	}
-	in = (struct column_bytes){ at + HEAD_BYTES, at + len };
-	if (crc != crc_add(0, in.at, len - HEAD_BYTES)) {
+	*in = (struct column_bytes){ at + HEAD_BYTES, at + len };
+	if (crc != crc_add(0, in->at, len - HEAD_BYTES)) {
 		return error_set(err, -EBADMSG, "a rollup's checksum is wrong");
 	}
-	if (!find_series(&found, &in, pod_uid) ||
-		(found.is_there &&
-			(column_get_bytes(&in, (size_t)found.offset) == NULL ||
-				!get_rows(rows, &found, *pod_uid == '\0',
-					&in)))) {
-		return error_set(err, -EBADMSG, "a rollup cannot be read");
-	}
-	*count = (size_t)found.rows;
 	return 0;
+}
+
+/* NULL for pod_uid: all series. */
+static bool give_series(const struct heads *heads, const char *pod_uid,
+	struct column_bytes *in, rollup_series given, void *owner)
+{
+	struct rollup_row rows[ROLLUP_ROWS];
+
+	for (size_t i = 0; i < heads->count; i++) {
+		const struct head *head = &heads->list[i];
+		const uint8_t *at = column_get_bytes(in, head->bytes);
+		struct column_bytes own;
+
+		if (at == NULL) {
+			return false;
+		}
+		own = (struct column_bytes){ at, at + head->bytes };
+		if (pod_uid != NULL && strcmp(head->uid, pod_uid) != 0) {
+			continue;
+		}
+		if (!get_rows(rows, head, heads->hour, &own)) {
+			return false;
+		}
+		given(owner, head->uid, rows, head->rows);
+	}
+	return true;
+}
+
+int rollup_unpack(const void *bytes, size_t len, const char *pod_uid,
+	rollup_series given, void *owner, struct error *err)
+{
+	struct column_bytes in;
+	struct heads heads = { 0 };
+	int r = open_packed(&in, bytes, len, err);
+
+	if (r == 0 &&
+		(!get_heads(&heads, &in) ||
+			!give_series(&heads, pod_uid, &in, given, owner))) {
+		r = error_set(err, -EBADMSG, "a rollup cannot be read");
+	}
+	free(heads.list);
+	return r;
 }

@@ -238,6 +238,19 @@ static int create_schema(struct sqlite3 *db, struct error *err)
 	return r;
 }
 
+int store_db_check_format(struct sqlite3 *db, struct error *err)
+{
+	int version = 0;
+	int r = read_number(&version, db, "PRAGMA user_version", err);
+
+	if (r == 0 && version != SCHEMA_VERSION) {
+		r = error_set(err, -ENOTSUP,
+			"its format is %d, this program reads %d", version,
+			SCHEMA_VERSION);
+	}
+	return r;
+}
+
 int store_db_prepare_schema(struct sqlite3 *db, const _Atomic bool *stopping,
 	struct error *err)
 {

@@ -49,50 +49,51 @@ static int make(struct rollup **out, struct scan *scan,
 
 /* ---- reading ---- */
 
-struct found {
-	struct rollup_row rows[ROLLUP_ROWS];
-	size_t count;
-	bool is_packed; /* else made of the reports, or nothing yet */
+/* Where series go. */
+struct taker {
+	const struct store_read *read;
+	const struct scan_range *range;
+	size_t given;
+	bool is_done;
 };
 
-static void give(bool *is_done, const struct store_read *read,
-	const struct scan_range *range, const struct found *found)
+static void take(void *owner, const char *pod_uid,
+	const struct rollup_row *rows, size_t count)
 {
-	const struct rollup_row *rows = found->rows;
-	struct store_rollup out = {
-		.node = range->name,
-		.pod_uid = range->pod_uid == NULL ? "" : range->pod_uid,
-	};
+	struct taker *taker = owner;
+	const struct store_read *read = taker->read;
+	const struct scan_range *range = taker->range;
+	struct store_rollup out = { .node = range->name, .pod_uid = pod_uid };
 
-	for (size_t i = 0; !*is_done && i < found->count; i++) {
+	for (size_t i = 0; !taker->is_done && i < count; i++) {
 		/* Of an hour's row some part is in the range. */
 		if (read->tier == STORE_1H ||
 			(rows[i].from_ms >= range->from_ms &&
 				rows[i].from_ms < range->to_ms)) {
 			out.row = &rows[i];
-			*is_done = !read->rollup(read->owner, &out);
+			taker->is_done = !read->rollup(read->owner, &out);
+			taker->given++;
 		}
 	}
 }
 
-static int read_packed(struct found *found, struct sqlite3 *db,
-	enum store_tier tier, const struct scan_range *range, struct error *err)
+static int read_packed(bool *is_packed, struct taker *taker, struct sqlite3 *db,
+	const char *pod_uid, struct error *err)
 {
+	const struct scan_range *range = taker->range;
 	uint64_t hour_ms = range->from_ms / STORE_HOUR_MS * STORE_HOUR_MS;
 	struct sqlite3_stmt *statement;
 	struct error error;
-	int r = part_select(&statement, db, tier, range->node, hour_ms, err);
+	int r = part_select(&statement, db, taker->read->tier, range->node,
+		hour_ms, err);
 
-	found->is_packed = false;
+	*is_packed = false;
 	if (r == 0 && statement != NULL &&
 		sqlite3_step(statement) == SQLITE_ROW) {
-		found->is_packed =
-			rollup_unpack(found->rows, &found->count,
-				sqlite3_column_blob(statement, 0),
-				(size_t)sqlite3_column_bytes(statement, 0),
-				range->pod_uid == NULL ? "" : range->pod_uid,
-				&error) == 0;
-		if (!found->is_packed) {
+		*is_packed = rollup_unpack(sqlite3_column_blob(statement, 0),
+				     (size_t)sqlite3_column_bytes(statement, 0),
+				     pod_uid, take, taker, &error) == 0;
+		if (!*is_packed) {
 			log_error("an hour's rollup is damaged",
 				log_str("node", range->name), log_err(&error),
 				LOG_END);
@@ -102,44 +103,65 @@ static int read_packed(struct found *found, struct sqlite3 *db,
 	return r;
 }
 
-static int read_made(struct found *found, struct scan *scan,
-	const struct store_read *read, const struct scan_range *range,
-	struct error *err)
+static int read_made(struct taker *taker, struct scan *scan,
+	const char *pod_uid, struct error *err)
 {
+	const struct scan_range *range = taker->range;
 	uint64_t hour_ms = range->from_ms / STORE_HOUR_MS * STORE_HOUR_MS;
+	struct rollup_row rows[ROLLUP_ROWS];
 	struct rollup *rollup;
 	int r = make(&rollup, scan, range, hour_ms, err);
 
-	found->count = 0;
 	if (r < 0) {
 		return r;
 	}
 	for (size_t s = 0; s < rollup_series_count(rollup); s++) {
-		const char *wanted =
-			range->pod_uid == NULL ? "" : range->pod_uid;
+		const char *uid = rollup_series_uid(rollup, s);
 
-		if (strcmp(rollup_series_uid(rollup, s), wanted) == 0) {
-			found->count = rollup_rows(found->rows, rollup, s,
-				read->tier == STORE_1H);
+		if (pod_uid == NULL || strcmp(uid, pod_uid) == 0) {
+			take(taker, uid, rows,
+				rollup_rows(rows, rollup, s,
+					taker->read->tier == STORE_1H));
 		}
 	}
 	rollup_free(rollup);
 	return 0;
 }
 
+static int read_hour(struct taker *taker, struct scan *scan, struct sqlite3 *db,
+	const char *pod_uid, struct error *err)
+{
+	bool is_packed;
+	int r = read_packed(&is_packed, taker, db, pod_uid, err);
+
+	/* What is damaged behind something good is lost: made anew, the good
+	 * would be there twice. */
+	if (r == 0 && !is_packed && taker->given == 0) {
+		r = read_made(taker, scan, pod_uid, err);
+	}
+	return r;
+}
+
 int store_read_rollup(struct scan *scan, struct sqlite3 *db, bool *is_done,
 	const struct store_read *read, const struct scan_range *range,
 	struct error *err)
 {
-	struct found found = { .count = 0 };
-	int r = read_packed(&found, db, read->tier, range, err);
+	struct taker taker = { .read = read, .range = range };
+	int r = read_hour(&taker, scan, db,
+		range->pod_uid == NULL ? "" : range->pod_uid, err);
 
-	if (r == 0 && !found.is_packed) {
-		r = read_made(&found, scan, read, range, err);
-	}
-	if (r == 0) {
-		give(is_done, read, range, &found);
-	}
+	*is_done |= taker.is_done;
+	return r;
+}
+
+int store_read_all_rollups(struct scan *scan, struct sqlite3 *db, bool *is_done,
+	const struct store_read *read, const struct scan_range *range,
+	struct error *err)
+{
+	struct taker taker = { .read = read, .range = range };
+	int r = read_hour(&taker, scan, db, NULL, err);
+
+	*is_done |= taker.is_done;
 	return r;
 }
 
@@ -210,16 +232,28 @@ static uint32_t coverage(const struct rollup *rollup)
 	return rollup_rows(rows, rollup, 0, true) == 0 ? 0 : rows[0].covered_ms;
 }
 
+static bool take_coverage(void *owner, const struct store_rollup *hour)
+{
+	uint32_t *covered_ms = owner;
+
+	*covered_ms = hour->row->covered_ms;
+	return false;
+}
+
 /* The reports of an hour may have been let go of since it was rolled up: what
  * is there then says more than those that came late. */
 static int is_poorer(bool *out, const struct rollup *rollup, struct sqlite3 *db,
 	const struct scan_range *range, struct error *err)
 {
-	struct found found = { .count = 0 };
-	int r = read_packed(&found, db, STORE_1H, range, err);
+	uint32_t covered_ms = 0;
+	const struct store_read read = { .tier = STORE_1H,
+		.rollup = take_coverage,
+		.owner = &covered_ms };
+	struct taker taker = { .read = &read, .range = range };
+	bool is_packed;
+	int r = read_packed(&is_packed, &taker, db, "", err);
 
-	*out = found.is_packed && found.count > 0 &&
-		found.rows[0].covered_ms > coverage(rollup);
+	*out = is_packed && covered_ms > coverage(rollup);
 	return r;
 }
 

@@ -15,3 +15,8 @@ must_check int store_roll_up(struct scan *scan, struct sqlite3 *db,
 must_check int store_read_rollup(struct scan *scan, struct sqlite3 *db,
 	bool *is_done, const struct store_read *read,
 	const struct scan_range *range, struct error *err);
+
+/* The same of a node and of all its pods; range->pod_uid is NULL. */
+must_check int store_read_all_rollups(struct scan *scan, struct sqlite3 *db,
+	bool *is_done, const struct store_read *read,
+	const struct scan_range *range, struct error *err);

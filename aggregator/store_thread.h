@@ -121,8 +121,6 @@ void store_checker_run(void *argument);
 must_check int store_submit(struct store *store, const struct store_job *asked,
 	struct error *err);
 
-/* --- store_db.c --- */
-
 /* A connection with our settings. -errno by what SQLite says:
  * -ENOSPC, -EIO, -EBUSY, -EBADMSG (not a database, damaged); -EROFS (it may
  * only be read), -EINVAL (the path names no file). */
@@ -138,6 +136,8 @@ must_check int store_db_check_owner(const char *path, struct error *err);
 must_check int store_db_prepare_schema(struct sqlite3 *db,
 	const _Atomic bool *stopping, struct error *err);
 
+/* -ENOTSUP: of another format than the one that this program writes. */
+must_check int store_db_check_format(struct sqlite3 *db, struct error *err);
 /* From format 1, where each report was a row for good, in transactions of some
  * thousand reports: whoever is killed meanwhile goes on the next time. schema
  * makes the tables of format 2 and says so. -ECANCELED: *stopping. */

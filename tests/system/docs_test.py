@@ -14,6 +14,7 @@ from harness import BIN, ROOT  # noqa: E402
 PROGRAMS = {
     "plimsoll-agent": [], "plimsoll-aggregator": [], "plimsoll-scheduler": [],
     "plimsoll-aggregator backup": ["backup"],
+    "plimsoll-aggregator export": ["export"],
     "plimsoll-scheduler score": ["score"],
     "plimsoll-scheduler simulate": ["simulate"],
 }

@@ -2,6 +2,7 @@
 
 #include "aggregator/store_compact.h"
 #include "aggregator/store_part.h"
+#include "aggregator/store_past.h"
 #include "aggregator/store_place.h"
 #include "aggregator/store_rollup.h"
 #include "aggregator/store_tail.h"
@@ -9,6 +10,7 @@
 #include "proto/wire.h"
 #include "tests/unit/aggregator/scratch.h"
 
+#include <errno.h>
 #include <sqlite3.h>
 
 static const uint8_t run_a[REPORT_RUN_ID_BYTES] = { 'a' };
@@ -295,6 +297,84 @@ static void assert_hour(struct fixture *f, uint64_t base_ms)
 	assert_int_equal(minutes_of(f, base_ms, STORE_1M, "pod-9").count, 0);
 }
 
+struct past {
+	size_t minutes, pods, identities;
+	double cores; /* of pod-1, summed up */
+};
+
+static bool on_minute(void *owner, const struct store_rollup *minute)
+{
+	struct past *past = owner;
+
+	assert_string_equal(minute->node, "n1");
+	past->minutes++;
+	if (strcmp(minute->pod_uid, "pod-1") == 0) {
+		past->cores += minute->row->figures[ROLLUP_VM_USED_CORES].mean;
+	}
+	past->pods += minute->pod_uid[0] != '\0';
+	return true;
+}
+
+static void on_identity(void *owner, const struct store_vm *vm)
+{
+	struct past *past = owner;
+
+	assert_string_equal(vm->pod_uid, "pod-1");
+	assert_string_equal(vm->namespace, "n");
+	assert_string_equal(vm->name, "web");
+	past->identities++;
+}
+
+/* By a connection of its own that only reads: half an hour of it. */
+static void assert_past(struct fixture *f, uint64_t base_ms)
+{
+	struct past past = { 0 };
+	const struct store_past read = {
+		.path = f->scratch->db,
+		.from_ms = base_ms - hour_ms / 2,
+		.to_ms = base_ms + hour_ms / 2,
+		.identity = on_identity,
+		.minute = on_minute,
+		.owner = &past,
+	};
+
+	assert_int_equal(store_past_read(&read, NULL), 0);
+	assert_int_equal(past.minutes, 90);
+	assert_int_equal(past.pods, 60);
+	assert_int_equal(past.identities, 1);
+	assert_true(fabs(past.cores - 15) < 0.05);
+}
+
+static void the_past_of_all_is_read_beside_the_store(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t base_ms = f->now_ms - 4 * hour_ms;
+
+	add_range(f, base_ms, 1, 3600);
+	assert_int_equal(store_db_exec(f->db,
+				 "INSERT INTO identity VALUES"
+				 " ('pod-1', 'n', 'web', 'v', 1)",
+				 NULL),
+		0);
+	assert_past(f, base_ms);
+	f->now_ms += 2 * hour_ms;
+	pack_all(f);
+	roll_up_all(f);
+	assert_past(f, base_ms);
+}
+
+static void a_past_of_another_format_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	const struct store_past read = { .path = f->scratch->db };
+	struct error err;
+
+	assert_int_equal(store_db_exec(f->db, "PRAGMA user_version = 9", NULL),
+		0);
+	assert_int_equal(store_past_read(&read, &err), -ENOTSUP);
+	assert_non_null(strstr(err.text, "its format is 9"));
+}
+
 static void minutes_are_the_same_before_and_after_they_are_packed(void **state)
 {
 	struct fixture *f = *state;
@@ -449,6 +529,8 @@ int main(void)
 		test(seqs_in_any_order_are_counted_once),
 		test(minutes_are_the_same_before_and_after_they_are_packed),
 		test(late_reports_are_rolled_up_too),
+		test(the_past_of_all_is_read_beside_the_store),
+		test(a_past_of_another_format_is_refused),
 		test(the_oldest_day_goes_when_the_file_is_too_large),
 		test(pods_of_which_nothing_is_left_are_forgotten),
 		test(a_database_of_format_1_is_converted),
