@@ -1,6 +1,7 @@
 #include "scheduler/config.h"
 
 #include <errno.h>
+#include <string.h>
 
 static const struct option scheduler_options[] = {
 	{ .name = "kubeconfig",
@@ -88,6 +89,18 @@ static const struct option simulate_options[] = {
 		.offset = offsetof(struct simulate_config, scenario),
 		.help = "nodes and VMs with what they use at each step; - is "
 			"standard input" },
+	{ .name = "recorded",
+		.placeholder = "FILE",
+		.type = OPTION_TEXT,
+		.offset = offsetof(struct simulate_config, recorded),
+		.help = "instead: what plimsoll-aggregator export wrote; needs "
+			"--objects" },
+	{ .name = "objects",
+		.placeholder = "FILE",
+		.type = OPTION_TEXT,
+		.offset = offsetof(struct simulate_config, objects),
+		.help = "what kubectl get nodes,pods -A -o json wrote: how "
+			"large the recorded nodes and VMs are" },
 	{ .name = "policy",
 		.placeholder = "NAME",
 		.type = OPTION_LIST,
@@ -129,7 +142,9 @@ const struct options_program score_program = {
 const struct options_program simulate_program = {
 	.name = "plimsoll-scheduler simulate",
 	.summary = "plays a day of VMs in virtual time, as policies place them",
-	.usage = "--scenario FILE [--policy NAME]...",
+	.usage = "--scenario FILE [--policy NAME]... | --recorded FILE "
+		 "--objects "
+		 "FILE",
 	.table = simulate_options,
 };
 
@@ -142,4 +157,32 @@ int scheduler_config_check(const struct scheduler_config *config,
 			"of them is missing");
 	}
 	return dial_check(&config->dial, &config->aggregators, err);
+}
+
+int simulate_config_check(const struct simulate_config *config,
+	struct error *err)
+{
+	bool is_recorded = config->recorded != NULL;
+
+	if (config->scenario == NULL && !is_recorded) {
+		return error_set(err, -EINVAL,
+			"--scenario is missing, or --recorded");
+	}
+	if (config->scenario != NULL && is_recorded) {
+		return error_set(err, -EINVAL,
+			"--scenario and --recorded are two ways to say the "
+			"same: give one");
+	}
+	if (is_recorded != (config->objects != NULL)) {
+		return error_set(err, -EINVAL,
+			"--recorded and --objects go together: one of them is "
+			"missing");
+	}
+	if (is_recorded && strcmp(config->recorded, "-") == 0 &&
+		strcmp(config->objects, "-") == 0) {
+		return error_set(err, -EINVAL,
+			"--recorded and --objects cannot both be standard "
+			"input");
+	}
+	return 0;
 }

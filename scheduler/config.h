@@ -27,8 +27,9 @@ struct score_config {
 };
 
 struct simulate_config {
-	const char *scenario;
-	struct option_list policies; /* none: the usual two */
+	const char *scenario;		/* or both of these: */
+	const char *recorded, *objects; /* NULL: not given */
+	struct option_list policies;	/* none: the usual two */
 	bool json;
 	const char *placements, *svg; /* NULL: not wanted */
 };
@@ -36,6 +37,10 @@ struct simulate_config {
 extern const struct options_program scheduler_program;
 /* The subcommands. */
 extern const struct options_program score_program, simulate_program;
+
+/* As scheduler_config_check(). */
+must_check int simulate_config_check(const struct simulate_config *config,
+	struct error *err);
 
 /* What one flag alone cannot tell. -EINVAL: one sentence says what is wrong. */
 must_check int scheduler_config_check(const struct scheduler_config *config,

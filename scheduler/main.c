@@ -111,9 +111,8 @@ static int run_simulate(char **argv)
 	if (outcome == OPTIONS_EXIT) {
 		return 0;
 	}
-	if (config.scenario == NULL) {
-		return fail(&simulate_program, EXIT_USAGE,
-			"--scenario is missing");
+	if (simulate_config_check(&config, &err) < 0) {
+		return fail(&simulate_program, EXIT_USAGE, err.text);
 	}
 	if (simulate_command(&config, stdout, &err) < 0) {
 		return fail(&simulate_program, EXIT_FAILED, err.text);

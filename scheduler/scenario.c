@@ -9,120 +9,27 @@
 #include "lib/files.h"
 #include "lib/map.h"
 #include "lib/memory.h"
-#include "lib/utf8.h"
+#include "scheduler/scenario_fields.h"
 
 /* 2^50: sums of half a million of these still fit 64 bits. */
 static const double amount_max = 1125899906842624.0;
 static const double cores_max = 1e6;
 static const double percent_max = 1e4;
 
-struct range {
-	double min, max;
-};
-
-static int read_number(double *out, const struct value *object, const char *key,
-	struct range range, struct error *err)
-{
-	double number = NAN;
-
-	if (!value_number(&number, value_get(object, key))) {
-		return error_set(err, -EBADMSG, "'%s' is not a number", key);
-	}
-	if (!(number >= range.min && number <= range.max)) {
-		return error_set(err, -ERANGE,
-			"'%s' is %g, which is not within %g and %g", key,
-			number, range.min, range.max);
-	}
-	*out = number;
-	return 0;
-}
-
-static int read_whole(int64_t *out, const struct value *object, const char *key,
-	double max, struct error *err)
-{
-	double number = 0;
-	int r = read_number(&number, object, key, (struct range){ 0, max },
-		err);
-
-	if (r == 0 && number != floor(number)) {
-		return error_set(err, -EBADMSG, "'%s' is not a whole number",
-			key);
-	}
-	if (r == 0) {
-		*out = (int64_t)number;
-	}
-	return r;
-}
-
-static int read_step(size_t *out, const struct value *object, const char *key,
-	size_t max, struct error *err)
-{
-	int64_t step = 0;
-	int r = read_whole(&step, object, key, (double)max, err);
-
-	if (r == 0) {
-		*out = (size_t)step;
-	}
-	return r;
-}
-
-static bool is_utf8(const char *text)
-{
-	size_t len = 1;
-
-	while (*text != '\0' && len > 0) {
-		len = utf8_length(text);
-		text += len;
-	}
-	return len > 0;
-}
-
-static int read_name(char **out, const struct value *object, const char *key,
-	struct error *err)
-{
-	const char *text = value_text_at(object, key, "");
-
-	if (*text == '\0' || strlen(text) > 253) {
-		return error_set(err, -EBADMSG,
-			"'%s' is not a name of 1 to 253 bytes", key);
-	}
-	if (!is_utf8(text)) {
-		return error_set(err, -EBADMSG, "'%s' is not UTF-8", key);
-	}
-	*out = xstrdup(text);
-	return 0;
-}
-
-static int read_list(const struct value **out, const struct value *input,
-	const char *key, size_t max, struct error *err)
-{
-	const struct value *list = value_get(input, key);
-
-	if (!value_is_array(list)) {
-		return error_set(err, -EBADMSG, "'%s' is not a list", key);
-	}
-	if (value_count(list) > max) {
-		return error_set(err, -E2BIG, "'%s' holds more than %zu", key,
-			max);
-	}
-	*out = list;
-	return 0;
-}
-
 static int read_node(struct scenario_node *node, const struct value *v,
 	struct error *err)
 {
-	int r = read_name(&node->name, v, "name", err);
+	int r = scenario_name(&node->name, v, "name", err);
 
 	if (r == 0) {
-		r = read_number(&node->cpu_cores, v, "cpu_cores",
-			(struct range){ 0.001, cores_max }, err);
+		r = scenario_number(&node->cpu_cores, v, "cpu_cores",
+			(struct scenario_range){ 0.001, cores_max }, err);
 	}
 	if (r == 0) {
-		r = read_whole(&node->memory_bytes, v, "memory_bytes",
+		r = scenario_whole(&node->memory_bytes, v, "memory_bytes",
 			amount_max, err);
 	}
-	return r < 0 ? r : read_whole(&node->pods, v, "pods", 1e6, err);
+	return r < 0 ? r : scenario_whole(&node->pods, v, "pods", 1e6, err);
 }
 
 static int read_nodes(struct scenario *s, const struct value *input,
@@ -130,7 +37,7 @@ static int read_nodes(struct scenario *s, const struct value *input,
 {
 	const struct value *list = NULL;
 	struct map names = { 0 };
-	int r = read_list(&list, input, "nodes", SCENARIO_NODES_MAX, err);
+	int r = scenario_list(&list, input, "nodes", SCENARIO_NODES_MAX, err);
 
 	if (r < 0) {
 		return r;
@@ -157,7 +64,7 @@ static int read_percents(struct scenario_vm *vm, const struct value *v,
 {
 	const struct value *list = NULL;
 	size_t i = 0;
-	int r = read_list(&list, v, "cpu_percent", steps, err);
+	int r = scenario_list(&list, v, "cpu_percent", steps, err);
 
 	if (r == 0 && value_count(list) != steps) {
 		r = error_set(err, -EBADMSG,
@@ -186,28 +93,29 @@ static int read_percents(struct scenario_vm *vm, const struct value *v,
 static int read_vm(struct scenario_vm *vm, const struct value *v, size_t steps,
 	struct error *err)
 {
-	int r = read_name(&vm->name, v, "name", err);
+	int r = scenario_name(&vm->name, v, "name", err);
 
 	if (r == 0) {
-		r = read_name(&vm->namespace, v, "namespace", err);
+		r = scenario_name(&vm->namespace, v, "namespace", err);
 	}
 	if (r == 0) {
-		r = read_number(&vm->vcpus, v, "vcpus",
-			(struct range){ 0.001, 4096 }, err);
+		r = scenario_number(&vm->vcpus, v, "vcpus",
+			(struct scenario_range){ 0.001, 4096 }, err);
 	}
 	if (r == 0) {
-		r = read_whole(&vm->memory_bytes, v, "memory_bytes", amount_max,
-			err);
+		r = scenario_whole(&vm->memory_bytes, v, "memory_bytes",
+			amount_max, err);
 	}
 	if (r == 0) {
-		r = read_whole(&vm->cpu_request_milli, v,
+		r = scenario_whole(&vm->cpu_request_milli, v,
 			"cpu_request_millicores", amount_max, err);
 	}
 	if (r == 0) {
-		r = read_step(&vm->arrive_step, v, "arrive_step", steps, err);
+		r = scenario_step(&vm->arrive_step, v, "arrive_step", steps,
+			err);
 	}
 	if (r == 0) {
-		r = read_step(&vm->leave_step, v, "leave_step", steps, err);
+		r = scenario_step(&vm->leave_step, v, "leave_step", steps, err);
 	}
 	return r < 0 ? r : read_percents(vm, v, steps, err);
 }
@@ -216,15 +124,13 @@ static int read_vms(struct scenario *s, const struct value *input,
 	struct error *err)
 {
 	const struct value *list = NULL;
-	int r = read_list(&list, input, "vms", SCENARIO_VMS_MAX, err);
+	int r = scenario_list(&list, input, "vms", SCENARIO_VMS_MAX, err);
 
+	if (r == 0) {
+		r = scenario_check_size(s, value_count(list), err);
+	}
 	if (r < 0) {
 		return r;
-	}
-	if (value_count(list) * s->steps > SCENARIO_FIGURES_MAX) {
-		return error_set(err, -E2BIG,
-			"%zu VMs of %zu steps are more than %d figures",
-			value_count(list), s->steps, SCENARIO_FIGURES_MAX);
 	}
 	s->vms = xcalloc(value_count(list) + 1, sizeof(*s->vms));
 	for (const struct value *v = value_first(list); v != NULL && r == 0;
@@ -247,16 +153,8 @@ static int read_vms(struct scenario *s, const struct value *input,
 static int read_scenario(struct scenario *s, const struct value *input,
 	struct error *err)
 {
-	int r = read_number(&s->step_s, input, "step_s",
-		(struct range){ 1, 86400 }, err);
+	int r = scenario_time(s, input, err);
 
-	if (r == 0) {
-		r = read_step(&s->steps, input, "steps", SCENARIO_STEPS_MAX,
-			err);
-	}
-	if (r == 0 && s->steps == 0) {
-		r = error_set(err, -ERANGE, "'steps' is 0");
-	}
 	if (r == 0) {
 		r = read_nodes(s, input, err);
 	}

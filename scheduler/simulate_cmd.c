@@ -10,6 +10,7 @@
 #include "lib/json.h"
 #include "lib/memory.h"
 #include "scheduler/policy.h"
+#include "scheduler/recorded.h"
 #include "scheduler/simulate.h"
 #include "scheduler/svg.h"
 
@@ -198,6 +199,20 @@ static int write_results(const struct run *run, FILE *out, struct error *err)
 	return run->config->svg != NULL ? write_picture(run, err) : 0;
 }
 
+static int read_recorded(struct run *run, struct error *err)
+{
+	scoped_buffer struct buffer text = BUFFER_MAX(LINE_MAX_BYTES);
+	struct recorded_gaps gaps;
+	int r = recorded_read(&run->scenario, &gaps, run->config->recorded,
+		run->config->objects, err);
+
+	if (r == 0) {
+		recorded_explain(&text, &gaps);
+		(void)fputs(text.data != NULL ? text.data : "", stderr);
+	}
+	return r;
+}
+
 static int open_run(struct run *run, struct error *err)
 {
 	const struct simulate_config *config = run->config;
@@ -215,7 +230,12 @@ static int open_run(struct run *run, struct error *err)
 				config->placements);
 		}
 	}
-	return r < 0 ? r : scenario_read(&run->scenario, config->scenario, err);
+	if (r < 0) {
+		return r;
+	}
+	return config->recorded != NULL
+		? read_recorded(run, err)
+		: scenario_read(&run->scenario, config->scenario, err);
 }
 
 static int close_placements(struct run *run, struct error *err)

@@ -1,0 +1,153 @@
+"""A cluster's own past under other policies: agents report, the aggregator
+exports what it recorded, simulate plays it."""
+import json
+import pathlib
+import subprocess
+import sys
+import time
+import unittest
+import uuid
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from harness import (BIN, Aggregator, Driver, Folder, Machine,  # noqa: E402
+                     agent, eventually, launcher, worker)
+
+CORES = 4
+# Node -> its VMs and what they use.
+USED = {"node-a": {"web": 1.0, "db": 0.5}, "node-b": {"batch": 2.0}}
+UIDS = {name: str(uuid.uuid4()) for vms in USED.values() for name in vms}
+
+
+def objects(*names):
+    """As kubectl get nodes,pods -A -o json prints them, of these VMs."""
+    pods = []
+    for name in names:
+        pod = launcher(name, cpu="200m", memory="1Gi")
+        pod["metadata"]["uid"] = UIDS[name]
+        pods.append({"apiVersion": "v1", "kind": "Pod", **pod})
+    return {"kind": "List", "items": [
+        *(worker(name, CORES) for name in USED), *pods]}
+
+
+class Export(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Folder()
+        cls.addClassCleanup(cls.folder.close)
+        path = cls.folder.path
+        cls.aggregator = cls.folder.add(Aggregator(path)).start()
+        machines = {name: Machine(path / name, CORES) for name in USED}
+        for name, machine in machines.items():
+            for vm, cores in USED[name].items():
+                machine.run_pod(UIDS[vm], cores=cores)
+            machine.busy = sum(USED[name].values()) / CORES
+        cls.began = int(time.time())
+        driver = Driver(machines.values()).start()
+        cls.addClassCleanup(driver.stop)
+        for name, machine in machines.items():
+            cls.folder.add(agent(path, name, [cls.aggregator.url],
+                                 *machine.agent_flags(),
+                                 interval="200ms")).start()
+        cls.record = eventually("enough is recorded", cls.enough)
+
+    @classmethod
+    def export(cls, *arguments):
+        return subprocess.run(
+            [BIN / "plimsoll-aggregator", "export", *arguments],
+            capture_output=True, text=True, timeout=60, check=False)
+
+    @classmethod
+    def enough(cls):
+        """Each VM's use to a tenth: some seconds of it. The aggregator goes
+        on."""
+        done = cls.export("--db", cls.aggregator.db, "--from",
+                          str(cls.began - 60), "--to", str(cls.began + 600))
+        if done.returncode != 0:
+            raise AssertionError(done.stderr)
+        record = json.loads(done.stdout)
+        wanted = {UIDS[n]: cores for vms in USED.values()
+                  for n, cores in vms.items()}
+        got = {vm["pod_uids"][0]: vm["used_cores"][0]
+               for vm in record["vms"]}
+        if got.keys() == wanted.keys() and all(
+                got[uid] is not None and abs(got[uid] - cores) < 0.1 * cores
+                for uid, cores in wanted.items()):
+            return record
+        return None
+
+    def simulate(self, given, *arguments):
+        path = self.folder.path / "objects.json"
+        path.write_text(json.dumps(given))
+        return subprocess.run(
+            [BIN / "plimsoll-scheduler", "simulate", "--recorded", "-",
+             "--objects", path, *arguments], input=json.dumps(self.record),
+            capture_output=True, text=True, timeout=60, check=False)
+
+    def test_the_record_holds_what_was_measured_and_nothing_else(self):
+        record = self.record
+        self.assertEqual(record["step_s"], 60)
+        self.assertEqual(record["steps"], 11)
+        self.assertEqual([n["name"] for n in record["nodes"]], sorted(USED))
+        for node in record["nodes"]:
+            self.assertEqual(node["cpu_cores"], CORES)
+            self.assertEqual(node["memory_bytes"], 16 << 30)
+        for vm in record["vms"]:
+            # Nobody said whose the pods are.
+            self.assertEqual(set(vm), {"pod_uids", "arrive_step",
+                                       "leave_step", "used_cores"})
+            self.assertIn(vm["arrive_step"], (1, 2))
+            self.assertEqual(len(vm["used_cores"]),
+                             vm["leave_step"] - vm["arrive_step"])
+
+    def test_two_policies_play_it(self):
+        done = self.simulate(objects(*UIDS), "--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        played = json.loads(done.stdout)["policies"]
+        self.assertEqual([p["policy"] for p in played],
+                         ["real-load", "kube-scheduler"])
+        used = sum(u for vm in self.record["vms"] for u in vm["used_cores"])
+        for result in played:
+            self.assertEqual(result["placed"], len(UIDS))
+            self.assertAlmostEqual(result["demand_core_steps"], used,
+                                   places=4)
+
+    def test_what_is_not_known_is_left_out_and_said(self):
+        done = self.simulate(objects("web", "db"), "--json", "--policy",
+                             "real-load")
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(json.loads(done.stdout)["placed"], 2)
+        self.assertRegex(done.stderr, r"^1 of 3 VMs, with 5\d\.\d % of the "
+                         r"CPU that was used, are left out: .*\n$")
+        done = self.simulate({"kind": "List", "items": []})
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("no node is in both", done.stderr)
+
+    def test_what_is_wrong_is_one_sentence(self):
+        other = self.folder.path / "other.db"
+        other.write_text("no database")
+        for arguments, sentence in (
+                (["--db", "/no/such"], "cannot read '/no/such'"),
+                (["--db", other], "other.db'"),
+                (["--step", "90s"], "whole number of minutes"),
+                (["--from", "yesterday"], "--from: 'yesterday' is neither"),
+                (["--from", "2000", "--to", "1000"], "no minute between")):
+            with self.subTest(sentence):
+                done = self.export(*arguments)
+                self.assertEqual((done.returncode, done.stdout), (1, ""))
+                self.assertIn(sentence, done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1)
+        for arguments, sentence in (
+                (["--recorded", "x"], "--objects go together"),
+                (["--recorded", "x", "--scenario", "y"], "give one"),
+                (["--recorded", "-", "--objects", "-"], "standard input")):
+            with self.subTest(sentence):
+                done = subprocess.run(
+                    [BIN / "plimsoll-scheduler", "simulate", *arguments],
+                    capture_output=True, text=True, timeout=20, check=False)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(sentence, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
