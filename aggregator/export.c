@@ -132,24 +132,19 @@ static struct vm *new_vm(struct export *export, const char *identity,
 	return vm;
 }
 
-static int find_vm(struct vm **out, struct export *export, const char *uid,
-	struct error *err)
+/* NULL: that would be too many. */
+static struct vm *find_vm(struct export *export, const char *uid)
 {
 	const char *identity = map_get(&export->identities, uid);
 	const char *key = identity == NULL ? uid : identity;
 	struct vm *vm = map_get(&export->vms, key);
 
 	if (vm == NULL &&
-		(export->vms.count + 1) * export->span.steps >
+		(export->vms.count + 1) * export->span.steps <=
 			EXPORT_FIGURES_MAX) {
-		return error_set(err, -E2BIG,
-			"%zu VMs of %zu steps are more than %d figures: take "
-			"a shorter time or a longer step",
-			export->vms.count + 1, export->span.steps,
-			EXPORT_FIGURES_MAX);
+		vm = new_vm(export, identity, key);
 	}
-	*out = vm == NULL ? new_vm(export, identity, key) : vm;
-	return 0;
+	return vm;
 }
 
 static struct pod *find_pod(struct vm *vm, const char *uid, size_t step)
@@ -186,8 +181,7 @@ int export_add(struct export *export, const char *node, const char *pod_uid,
 {
 	const struct export_span *span = &export->span;
 	uint64_t step;
-	struct vm *vm = NULL;
-	int r;
+	struct vm *vm;
 
 	if (minute->from_ms < span->from_ms) {
 		return 0;
@@ -200,11 +194,15 @@ int export_add(struct export *export, const char *node, const char *pod_uid,
 		add_node(export, node, minute);
 		return 0;
 	}
-	r = find_vm(&vm, export, pod_uid, err);
-	if (r == 0) {
-		add_vm(vm, pod_uid, (size_t)step, minute);
+	vm = find_vm(export, pod_uid);
+	if (vm == NULL) {
+		return error_set(err, -E2BIG,
+			"%zu VMs of %zu steps are more than %d figures: take "
+			"a shorter time or a longer step",
+			export->vms.count + 1, span->steps, EXPORT_FIGURES_MAX);
 	}
-	return r;
+	add_vm(vm, pod_uid, (size_t)step, minute);
+	return 0;
 }
 
 /* ---- writing ---- */

@@ -100,7 +100,7 @@ int export_command(const struct export_config *config, FILE *out,
 	struct error *err)
 {
 	struct reading reading = { .error = { .code = 0 } };
-	struct export_span span;
+	struct export_span span = { .steps = 0 };
 	struct store_past past;
 	int r = find_span(&span, config, err);
 
