@@ -24,7 +24,7 @@
 static struct value *answer_to(const char *input)
 {
 	scoped_free char *json = given_quotes(input);
-	scoped_buffer struct buffer out = BUFFER_MAX(1 << 20);
+	scoped_buffer struct buffer out = BUFFER_MAX(8 << 20);
 	struct value *answer = NULL;
 	struct error err;
 
@@ -304,6 +304,159 @@ static void says_in_one_sentence_what_is_wrong(void **state)
 	}
 }
 
+#define SIZED(name, cpu)                                                       \
+	"{'metadata':{'name':'" name "'},'status':{'allocatable':{'cpu':'" cpu \
+	"','memory':'64Gi','pods':'110'}}}"
+#define MEASURED(age, cores, used)                                             \
+	"{'name':'odd','age_s':" age ",'cpu':{'cores':" cores                  \
+	",'used_cores':" used ",'used_cores_10s':" used                        \
+	",'used_cores_5m':" used ",'used_cores_15m':" used "}}"
+
+/* Every score is one, and one node is chosen. */
+static void assert_decided(const char *input, const char *chosen,
+	const char *policy)
+{
+	struct value *answer = answer_to(input);
+	const struct value *list = value_get(answer, "nodes");
+
+	for (const struct value *v = value_first(list); v != NULL;
+		v = value_next(v)) {
+		double score = NAN;
+
+		assert_true(value_number(&score, value_get(v, "score")));
+		given_check(score >= 0 && score <= 100, input);
+	}
+	given_check(value_text(value_get(answer, "chosen")) != NULL, input);
+	if (strcmp(policy, "real-load") == 0 &&
+		strcmp(value_text_at(answer, "chosen", ""), chosen) != 0) {
+		fail_msg("%s: not %s", input, chosen);
+	}
+	value_free(answer);
+}
+
+/* Beside a plain node that is a third busy; by every policy. */
+static void absurd_figures_give_a_decision(void **state)
+{
+	static const char *const policies[] = {
+		"real-load",
+		"kube-scheduler",
+		"kube-scheduler-1.21",
+		"target-load-packing",
+		"load-variation-risk",
+		"low-risk-overcommit",
+	};
+	static const struct {
+		const char *node, *load, *chosen;
+	} cases[] = {
+		/* Below 0 is not known: not known is not idle, and instead of
+		 * the cores that were measured those for pods count. */
+		{ SIZED("odd", "16"), MEASURED("1", "16", "-5"), "plain" },
+		{ SIZED("odd", "16"), MEASURED("1", "-16", "1"), "odd" },
+		/* Twice of all there is, and more. */
+		{ SIZED("odd", "16"), MEASURED("1", "16", "32"), "plain" },
+		{ SIZED("odd", "16"), MEASURED("1", "16", "1e300"), "plain" },
+		/* No capacity: measured (0 cores are none), or on paper. */
+		{ SIZED("odd", "16"), MEASURED("1", "0", "0"), "odd" },
+		{ SIZED("odd", "16"), MEASURED("1", "0", "16"), "plain" },
+		{ SIZED("odd", "0"), MEASURED("1", "16", "0"), "plain" },
+		/* More than any machine has. */
+		{ SIZED("odd", "1000000"), MEASURED("1", "1e6", "1"), "odd" },
+		{ SIZED("odd", "1000000"), MEASURED("1", "1e6", "1e6"),
+			"plain" },
+		{ SIZED("odd", "16"),
+			"{'name':'odd','age_s':1,'cpu':{'cores':16,"
+			"'used_cores_10s':1,'used_cores_5m':1,"
+			"'stdev_cores_5m':1e300,'contention':7}}",
+			"plain" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases) * count_of(policies); i++) {
+		const char *policy = policies[i % count_of(policies)];
+		size_t c = i / count_of(policies);
+		scoped_free char *input = xasprintf(
+			"{'policy':'%s'," POD ",'nodes':[%s," SIZED("plain",
+				"16") "],'load':{'now':1000,'nodes':[%s," LOAD("plain",
+				"1", "5") "]},'now':1000}",
+			policy, cases[c].node, cases[c].load);
+
+		assert_decided(input, cases[c].chosen, policy);
+	}
+}
+
+/* An age below 0 is not known, and the sample as good as none; a clock that
+ * went back makes nothing older. */
+static void samples_of_the_future_give_a_decision(void **state)
+{
+	static const struct {
+		const char *age, *now, *chosen;
+	} cases[] = {
+		{ "1", "900", "odd" },
+		{ "0", "0", "odd" },
+		{ "-3600", "1000", "plain" },
+		{ "1e300", "1000", "plain" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		scoped_free char *input = xasprintf(
+			"{" POD ",'nodes':[" SIZED("odd", "16") "," SIZED(
+				"plain",
+				"16") "],'load':{'now':1000,'nodes':["
+				      "{'name':'odd','age_s':%s,'cpu':{"
+				      "'cores':16,'used_cores_10s':1}}," LOAD(
+					      "plain", "1", "5") "]},'now':%s}",
+			cases[i].age, cases[i].now);
+
+		assert_decided(input, cases[i].chosen, "real-load");
+	}
+}
+
+static void what_is_no_number_is_refused(void **state)
+{
+	static const char *const numbers[] = { "NaN", "-NaN", "Infinity", "'5'",
+		"true", "[]" };
+
+	(void)state;
+	for (size_t i = 0; i < count_of(numbers); i++) {
+		scoped_free char *input = xasprintf(
+			"{" POD ",'nodes':[" NODE(
+				"a") "],'load':{'now':1000,'nodes':[{'name':"
+				     "'a','age_s':1,'cpu':{'cores':16,"
+				     "'used_cores_10s':%s}}]}}",
+			numbers[i]);
+		scoped_free char *json = given_quotes(input);
+		scoped_buffer struct buffer out = BUFFER_MAX(1 << 20);
+		struct error err;
+
+		assert_int_equal(score_text(&out, json, strlen(json), &err),
+			-EBADMSG);
+		assert_int_equal(out.len, 0);
+	}
+}
+
+enum { FLEET = 5000 };
+
+/* Nobody knows anything of the others, so an idle one that is known is best. */
+static void one_node_that_is_known_among_thousands(void **state)
+{
+	scoped_buffer struct buffer input = BUFFER_MAX(8 << 20);
+
+	(void)state;
+	buffer_text(&input, "{" POD ",'nodes':[");
+	for (int i = 0; i < FLEET; i++) {
+		buffer_printf(&input,
+			"%s{'metadata':{'name':'n%04d'},'status':{"
+			"'allocatable':{'cpu':'16','memory':'64Gi',"
+			"'pods':'110'}}}",
+			i > 0 ? "," : "", i);
+	}
+	buffer_text(&input,
+		"],'load':{'now':1000,'nodes':[" LOAD("n4321", "1",
+			"0.5") "]}}");
+	assert_decided(input.data, "n4321", "real-load");
+}
+
 static void reads_files_and_prints_a_line(void **state)
 {
 	char name[] = "/tmp/plimsoll-score-XXXXXX";
@@ -340,6 +493,10 @@ int main(void)
 		cmocka_unit_test(refuses_every_node_for_what_is_not_supported),
 		cmocka_unit_test(needs_no_more_than_a_pod),
 		cmocka_unit_test(says_in_one_sentence_what_is_wrong),
+		cmocka_unit_test(absurd_figures_give_a_decision),
+		cmocka_unit_test(samples_of_the_future_give_a_decision),
+		cmocka_unit_test(what_is_no_number_is_refused),
+		cmocka_unit_test(one_node_that_is_known_among_thousands),
 		cmocka_unit_test(reads_files_and_prints_a_line),
 	};
 
