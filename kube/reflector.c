@@ -77,7 +77,6 @@ static double random_share(void)
 	int result = uv_random(NULL, NULL, &bits, sizeof(bits), 0, NULL);
 
 	assert(result == 0);
-	(void)result;
 	return (double)bits / 4294967296.0;
 }
 
@@ -482,6 +481,7 @@ struct reflector_state reflector_state(const struct reflector *r)
 		.is_watching = r->opened_us != 0,
 		.contact_us = r->contact_us,
 		.trouble = r->trouble.text,
+		.is_refused = r->trouble.code > 0,
 	};
 }
 

@@ -48,6 +48,8 @@ struct reflector_state {
 	                      * A quiet watch hears once a minute (bookmarks) */
 	const char *trouble; /* the last failure until things are well again, or
 	                      * ""; borrowed until the loop runs */
+	bool is_refused; /* that failure was the server's answer: it does not
+	                  * serve this, or not to us, or not now */
 };
 
 /* Starts at once. options and handler are copied. Never NULL. */

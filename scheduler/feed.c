@@ -254,7 +254,8 @@ void feed_look(struct feed *feed)
 		tell(feed);
 	}
 	outage_look(&feed->outage, &nodes, &pods, clock_monotonic_us());
-	if (watches_look(feed->watches, clock_monotonic_us())) {
+	if (watches_look(feed->watches, nodes.is_synced && pods.is_synced,
+		    clock_monotonic_us())) {
 		on_synced(feed);
 	}
 }

@@ -21,7 +21,7 @@ struct watches {
 	struct watches_handler handler;
 	struct watch list[CLUSTER_KINDS];
 	struct log_limit limit;
-	uint64_t since_us;
+	uint64_t since_us; /* when the server first answered; 0 before */
 };
 
 static void on_object(void *owner, const struct reflector_id *id,
@@ -69,7 +69,6 @@ struct watches *watches_new(struct kube_client *client, struct cluster *cluster,
 
 	watches->cluster = cluster;
 	watches->handler = *handler;
-	watches->since_us = clock_monotonic_us();
 	for (int i = 0; i < CLUSTER_KINDS; i++) {
 		struct watch *watch = &watches->list[i];
 		struct reflector_handler calls = { on_object, on_gone,
@@ -101,25 +100,37 @@ bool watches_complete(const struct watches *watches)
 	return true;
 }
 
-bool watches_look(struct watches *watches, uint64_t now_us)
+static bool is_hopeless(const struct reflector_state *state, uint64_t waited_us)
+{
+	return *state->trouble != '\0' &&
+		waited_us >=
+		(state->is_refused ? WATCHES_PATIENCE_US : WATCHES_SILENCE_US);
+}
+
+bool watches_look(struct watches *watches, bool is_answering, uint64_t now_us)
 {
 	bool is_news = false;
 
-	if (now_us - watches->since_us < WATCHES_PATIENCE_US) {
+	if (!is_answering) {
 		return false;
+	}
+	if (watches->since_us == 0) {
+		watches->since_us = now_us;
 	}
 	for (int i = 0; i < CLUSTER_KINDS; i++) {
 		struct watch *watch = &watches->list[i];
-		const char *trouble = reflector_state(watch->reflector).trouble;
+		struct reflector_state state =
+			reflector_state(watch->reflector);
 
-		if (is_settled(watch) || *trouble == '\0') {
+		if (is_settled(watch) ||
+			!is_hopeless(&state, now_us - watches->since_us)) {
 			continue;
 		}
 		watch->is_given_up = true;
 		is_news = true;
 		log_warning("placing pods without knowing these objects",
 			log_str("path", cluster_kind_path(watch->kind)),
-			log_str("err", trouble), LOG_END);
+			log_str("err", state.trouble), LOG_END);
 	}
 	return is_news;
 }

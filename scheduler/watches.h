@@ -29,9 +29,13 @@ struct watches *watches_new(struct kube_client *client, struct cluster *cluster,
 /* Each kind is known, or was given up. */
 bool watches_complete(const struct watches *watches);
 
-/* To be called now and then; at least this long no kind is given up. True if
- * one was just now. */
+/* To be called now and then. No kind is given up while the API server does not
+ * answer for nodes and pods. Once it does, so long at least not one that is
+ * refused, nor one that fails in another way: longer than a list takes (60 s)
+ * and the pause before it (30 s), because what failed while nobody was there
+ * has not been asked for since. True if one was given up just now. */
 #define WATCHES_PATIENCE_US UINT64_C(10000000)
-bool watches_look(struct watches *watches, uint64_t now_us);
+#define WATCHES_SILENCE_US UINT64_C(100000000)
+bool watches_look(struct watches *watches, bool is_answering, uint64_t now_us);
 
 void watches_close(struct watches *watches); /* NULL is fine */

@@ -336,6 +336,7 @@ static void lists_again_when_the_watch_is_refused_as_too_old(void **state)
 	answer(410, "too old resource version");
 	assert_string_equal(reflector_state(world.reflector).trouble,
 		"cannot watch /api/v1/pods: too old resource version");
+	assert_true(reflector_state(world.reflector).is_refused);
 	fire();
 	expect_path("?limit=500");
 }
@@ -438,6 +439,8 @@ static void lists_again_once_the_server_was_away(void **state)
 		fire();
 		expect_path("resourceVersion=11&");
 		answer(statuses[i], "nobody is there");
+		assert_int_equal(reflector_state(world.reflector).is_refused,
+			statuses[i] != 0);
 		fire();
 		expect_path("?limit=500");
 		answer_page(X1, "5", "");

@@ -1,7 +1,6 @@
 #include "scheduler/watches.h"
 
 #include "kube/reflector.h"
-#include "lib/clock.h"
 #include "tests/support/cm.h"
 #include "tests/unit/scheduler/given.h"
 
@@ -11,6 +10,7 @@ struct reflector {
 	const char *path;
 	bool is_synced;
 	const char *trouble;
+	bool is_refused;
 };
 
 static struct {
@@ -42,6 +42,7 @@ struct reflector_state reflector_state(const struct reflector *reflector)
 	return (struct reflector_state){
 		.is_synced = reflector->is_synced,
 		.trouble = reflector->trouble,
+		.is_refused = reflector->is_refused,
 	};
 }
 
@@ -137,30 +138,70 @@ static void what_is_not_understood_changes_nothing(void **state)
 	value_free(bad);
 }
 
-static void a_kind_that_is_not_served_is_given_up_later(void **state)
+/* All kinds but this one are known. */
+static struct reflector *only_unknown(void)
 {
 	struct reflector *odd =
 		watch_of("/apis/storage.k8s.io/v1/csistoragecapacities");
-	const uint64_t later =
-		clock_monotonic_us() + WATCHES_PATIENCE_US + 1000000;
 
-	(void)state;
-	assert_false(watches_complete(world.watches));
 	for (size_t i = 0; i < world.count; i++) {
 		world.list[i].is_synced = &world.list[i] != odd;
 	}
+	return odd;
+}
+
+static void a_kind_that_is_not_served_is_given_up_later(void **state)
+{
+	struct reflector *odd;
+	const uint64_t later = 1 + WATCHES_PATIENCE_US;
+
+	(void)state;
+	assert_false(watches_complete(world.watches));
+	odd = only_unknown();
 	odd->handler.on_synced(odd->handler.owner);
 	assert_int_equal(world.synced, 1);
 	odd->trouble = "404: not found";
-	assert_false(watches_look(world.watches, clock_monotonic_us()));
+	odd->is_refused = true;
+	assert_false(watches_look(world.watches, true, 1));
+	assert_false(watches_look(world.watches, true, later - 1));
 	assert_false(watches_complete(world.watches));
 	/* One that only takes its time is waited for. */
 	odd->trouble = "";
-	assert_false(watches_look(world.watches, later));
+	odd->is_refused = false;
+	assert_false(watches_look(world.watches, true, later));
 	odd->trouble = "404: not found";
-	assert_true(watches_look(world.watches, later));
+	odd->is_refused = true;
+	assert_true(watches_look(world.watches, true, later));
 	assert_true(watches_complete(world.watches));
-	assert_false(watches_look(world.watches, later));
+	assert_false(watches_look(world.watches, true, later));
+}
+
+static void a_kind_without_an_answer_is_waited_for_longer(void **state)
+{
+	struct reflector *odd = only_unknown();
+
+	(void)state;
+	odd->trouble = "cannot reach the server";
+	assert_false(watches_look(world.watches, true, 1));
+	assert_false(watches_look(world.watches, true, WATCHES_SILENCE_US));
+	assert_false(watches_complete(world.watches));
+	assert_true(watches_look(world.watches, true, 1 + WATCHES_SILENCE_US));
+	assert_true(watches_complete(world.watches));
+}
+
+static void patience_begins_when_the_server_is_there(void **state)
+{
+	struct reflector *odd = only_unknown();
+	const uint64_t hour = UINT64_C(3600000000);
+
+	(void)state;
+	odd->trouble = "404: not found";
+	odd->is_refused = true;
+	assert_false(watches_look(world.watches, false, 1));
+	assert_false(watches_look(world.watches, false, hour));
+	assert_false(watches_look(world.watches, true, hour));
+	assert_true(
+		watches_look(world.watches, true, hour + WATCHES_PATIENCE_US));
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -171,6 +212,8 @@ int main(void)
 		CASE(keep_the_cluster_up_to_date),
 		CASE(what_is_not_understood_changes_nothing),
 		CASE(a_kind_that_is_not_served_is_given_up_later),
+		CASE(a_kind_without_an_answer_is_waited_for_longer),
+		CASE(patience_begins_when_the_server_is_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
