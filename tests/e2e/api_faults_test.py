@@ -21,6 +21,7 @@ from secure import certs  # noqa: E402
 PODS = 6
 LIMIT_S = 20
 NODES = ("node-a", "node-b")
+UNSERVED = "/apis/storage.k8s.io/v1/csistoragecapacities"
 
 
 class Faulty(unittest.TestCase):
@@ -65,7 +66,8 @@ class Faulty(unittest.TestCase):
 
 
 class Network(Faulty):
-    """Answers that are not what they should be."""
+    """Answers that are not what they should be, and one kind of objects that
+    is not served at all."""
 
     @classmethod
     def setUpClass(cls):
@@ -74,6 +76,8 @@ class Network(Faulty):
         certs("new", keys)
         cls.proxy = FaultProxy(cls.kube, keys, cls.folder.path)
         cls.addClassCleanup(cls.proxy.close)
+        cls.proxy.add(lambda handler: handler.path.startswith(UNSERVED),
+                      answer(404, reason="NotFound"), 10 ** 6)
         cls.start_scheduler(cls.proxy.kubeconfig)
 
     def meet(self, is_met, act, times=1):
@@ -83,6 +87,11 @@ class Network(Faulty):
 
     def assert_met(self, fault, times=1):
         eventually("the fault was met", lambda: fault.met >= times, LIMIT_S)
+
+    def test_a_kind_that_is_not_served(self):
+        self.scheduler.wait_log(
+            f'"placing pods without knowing these objects" path="{UNSERVED}"')
+        self.assert_all_bound_once(self.create_burst("unserved", 3))
 
     def test_a_watch_that_breaks_off_within_an_object(self):
         def half(piece):
