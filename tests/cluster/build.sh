@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds kubecluster, the real Kubernetes control plane our tests run against, or
-# another program of this module.
-# usage: tests/cluster/build.sh OUTPUT [PACKAGE]
+# another program of this module; with go-1.30.mod, of Kubernetes 1.30.
+# usage: tests/cluster/build.sh OUTPUT [PACKAGE [MODFILE]]
 #
 # Settings reach only the commands below. The first build compiles all of
 # Kubernetes (about 6 minutes on 2 cores), later ones take seconds.
@@ -12,8 +12,9 @@ die() {
 	exit 1
 }
 
-[ $# -eq 1 ] || [ $# -eq 2 ] || die "name the file to build, as in: tests/cluster/build.sh build/kubecluster"
+[ $# -ge 1 ] && [ $# -le 3 ] || die "name the file to build, as in: tests/cluster/build.sh build/kubecluster"
 package=${2:-.}
+modfile=${3:-go.mod}
 case $1 in
 /*) out=$1 ;;
 *) out=$PWD/$1 ;;
@@ -29,7 +30,7 @@ go1.2[6-9]* | go1.[3-9][0-9]* | go[2-9]*) ;;
 esac
 
 cd "$(dirname "$0")"
-export GOFLAGS=-mod=readonly
+export GOFLAGS="-mod=readonly -modfile=$modfile"
 # A static binary runs on any machine; -trimpath lets checkouts share a cache.
 export CGO_ENABLED=0
 

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+
+	"k8s.io/component-base/version"
 )
 
 // The node keeper speaks every heartbeatPeriod; after nodeGracePeriod of
@@ -81,7 +83,11 @@ func (c *cluster) controllerManagerComponent() component {
 func (c *cluster) schedulerComponent() component {
 	args := append(c.servingArgs(schedulerName), c.clientArgs(schedulerName)...)
 	args = append(args, "--config="+c.schedulerConfigFile())
-	return component{name: schedulerName, args: args, health: c.url(schedulerName, "/readyz")}
+	health := "/readyz"
+	if version.Get().Minor == "30" {
+		health = "/healthz" // the other came with 1.31
+	}
+	return component{name: schedulerName, args: args, health: c.url(schedulerName, health)}
 }
 
 // servingArgs are what every HTTPS server of Kubernetes takes.

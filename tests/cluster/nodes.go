@@ -38,7 +38,7 @@ type nodeKeeper struct {
 	client  kubernetes.Interface
 	nodes   corelisters.NodeLister
 	factory informers.SharedInformerFactory
-	queue   workqueue.TypedDelayingInterface[string]
+	queue   workqueue.DelayingInterface // of names; 1.30 has no typed one
 
 	// Admission taints every new node not-ready. The controller-manager takes
 	// that taint away; without one the keeper has to.
@@ -59,7 +59,7 @@ func newNodeKeeper(c *cluster) (*nodeKeeper, error) {
 	k := &nodeKeeper{
 		client:       client,
 		factory:      informers.NewSharedInformerFactory(client, 0),
-		queue:        workqueue.NewTypedDelayingQueue[string](),
+		queue:        workqueue.NewDelayingQueue(),
 		removesTaint: !c.controllerManager,
 	}
 	nodes := k.factory.Core().V1().Nodes()
@@ -92,15 +92,15 @@ func (k *nodeKeeper) run(ctx context.Context) {
 
 func (k *nodeKeeper) work(ctx context.Context) {
 	for {
-		name, shutdown := k.queue.Get()
+		item, shutdown := k.queue.Get()
 		if shutdown {
 			return
 		}
-		node, err := k.nodes.Get(name)
+		node, err := k.nodes.Get(item.(string))
 		if err == nil {
-			k.queue.AddAfter(name, k.serve(ctx, node))
+			k.queue.AddAfter(item, k.serve(ctx, node))
 		}
-		k.queue.Done(name)
+		k.queue.Done(item)
 	}
 }
 

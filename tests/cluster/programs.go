@@ -1,12 +1,10 @@
 package main
 
 import (
-	"os"
 	_ "time/tzdata" // as the stock programs do: the machine may have no zone files
 
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
 	"k8s.io/component-base/cli"
-	"k8s.io/component-base/logs"
 	_ "k8s.io/component-base/logs/json/register"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
@@ -47,8 +45,6 @@ func findProgram(name string) func() int {
 
 // runKubectl is the main function of the stock kubectl.
 func runKubectl() int {
-	// kubectl logs while it builds its commands, before flags are parsed.
-	_, _ = logs.GlogSetter(kubectl.GetLogVerbosity(os.Args))
 	if err := cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()); err != nil {
 		kubectlutil.CheckErr(err) // prints the error kubectl's way and exits
 	}

@@ -7,6 +7,7 @@ usage: run_tests.py BUILD_DIR ...   unit tests, corpora, system
        run_tests.py --deploy        what deploy/ makes of that server
        run_tests.py --node          the agent on a kernel of its own
 
+Names after one of these three leave out all but those: --e2e story volumes.
 A test program that dies without a summary counts as one failure; nothing
 passed at all is a failure too. Output of what fails is shown, the rest is not,
 but for --node: it holds what was measured."""
@@ -100,8 +101,11 @@ def unit_jobs(build):
             yield str(path), [str(path)] + files, None, replay_counts
 
 
-def python_jobs(folder, env, label):
-    for path in sorted(pathlib.Path(folder).glob("*_test.py")):
+def python_jobs(folder, env, label, names=()):
+    # What was named and is not there fails as a test that cannot be loaded.
+    paths = ([pathlib.Path(folder, f"{name}_test.py") for name in names]
+             or sorted(pathlib.Path(folder).glob("*_test.py")))
+    for path in paths:
         yield (f"{path} {label}".strip(),
                [sys.executable, "-m", "unittest", "-v", str(path)], env,
                unittest_counts)
@@ -138,15 +142,17 @@ def main(arguments):
 
 
 def run_all(arguments):
-    tally = Tally(shows_all=arguments == ["--node"])
+    what = arguments[0] if arguments else ""
+    tally = Tally(shows_all=what == "--node")
     start = time.monotonic()
     os.environ.setdefault("ASAN_OPTIONS", "abort_on_error=0")
     os.environ.setdefault("TSAN_OPTIONS", "halt_on_error=1:atexit_sleep_ms=0")
-    if arguments in (["--e2e"], ["--deploy"], ["--node"]):
-        folder = f"tests/{arguments[0].lstrip('-')}"
+    if what in ("--e2e", "--deploy", "--node"):
+        folder = f"tests/{what.lstrip('-')}"
         # An image is compiled again while an installation mostly waits.
-        workers = 2 if arguments == ["--deploy"] else 1
-        run_jobs(tally, python_jobs(folder, os.environ.copy(), ""), workers)
+        workers = 2 if what == "--deploy" else 1
+        run_jobs(tally, python_jobs(folder, os.environ.copy(), "",
+                                    arguments[1:]), workers)
     else:
         for build in arguments:
             bins = "bin" if build.endswith("release") else f"{build}/bin"
