@@ -5,24 +5,11 @@
 #include "lib/buffer.h"
 #include "lib/clock.h"
 #include "proto/wire.h"
+#include "tests/bench/cpu.h"
 
 #include <stdio.h>
-#include <sys/resource.h>
 
 enum { SAMPLES = 2000, REPORT_BYTES = 1 << 20 };
-
-static double cpu_us(void)
-{
-	struct rusage usage;
-
-	if (getrusage(RUSAGE_SELF, &usage) < 0) {
-		return 0;
-	}
-	return (double)usage.ru_utime.tv_sec * 1e6 +
-		(double)usage.ru_utime.tv_usec +
-		(double)usage.ru_stime.tv_sec * 1e6 +
-		(double)usage.ru_stime.tv_usec;
-}
 
 static void sample_and_pack(struct sampler *sampler, struct buffer *packed)
 {
@@ -49,14 +36,14 @@ int main(void)
 		return 1;
 	}
 	sample_and_pack(sampler, &packed);
-	start = cpu_us();
+	start = cpu_us(RUSAGE_SELF);
 	for (int i = 0; i < SAMPLES; i++) {
 		sample_and_pack(sampler, &packed);
 	}
 	(void)printf(
 		"agent: read and pack one report of this machine: "
 		"%.1f us of CPU, %zu bytes\n",
-		(cpu_us() - start) / SAMPLES, packed.len);
+		(cpu_us(RUSAGE_SELF) - start) / SAMPLES, packed.len);
 	sampler_free(sampler);
 	return 0;
 }

@@ -18,13 +18,13 @@
 #include "lib/crc.h"
 #include "lib/memory.h"
 #include "proto/wire.h"
+#include "tests/bench/cpu.h"
 #include "tests/bench/made_up.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -55,17 +55,6 @@ static const uint64_t hour_ms = 3600000;
 /* CPU time comes in ticks of milliseconds. */
 enum { READS = 20 };
 
-static double cpu_us(void)
-{
-	struct rusage usage;
-
-	(void)getrusage(RUSAGE_THREAD, &usage);
-	return (double)usage.ru_utime.tv_sec * 1e6 +
-		(double)usage.ru_utime.tv_usec +
-		(double)usage.ru_stime.tv_sec * 1e6 +
-		(double)usage.ru_stime.tv_usec;
-}
-
 static void check(int r, const struct error *err)
 {
 	if (r < 0) {
@@ -92,9 +81,9 @@ static void add(struct bench *b, size_t node, uint64_t sample_ms)
 	b->packed_bytes += body.len;
 	b->reports++;
 	b->sent[node] = crc_add(b->sent[node], body.data, body.len);
-	start = cpu_us();
+	start = cpu_us(RUSAGE_THREAD);
 	check(tail_add(b->tail, &row, &err), &err);
-	b->tail_us += cpu_us() - start;
+	b->tail_us += cpu_us(RUSAGE_THREAD) - start;
 }
 
 static void settle(struct bench *b, uint64_t now_ms)
@@ -104,10 +93,10 @@ static void settle(struct bench *b, uint64_t now_ms)
 
 	while (!is_idle) {
 		uint64_t begin_us = clock_monotonic_us();
-		double start = cpu_us();
+		double start = cpu_us(RUSAGE_THREAD);
 
 		check(compact_step(b->compact, &is_idle, now_ms, &err), &err);
-		b->pack_us += cpu_us() - start;
+		b->pack_us += cpu_us(RUSAGE_THREAD) - start;
 		begin_us = clock_monotonic_us() - begin_us;
 		b->slowest_us =
 			begin_us > b->slowest_us ? begin_us : b->slowest_us;
@@ -115,12 +104,12 @@ static void settle(struct bench *b, uint64_t now_ms)
 	is_idle = false;
 	while (!is_idle) {
 		uint64_t begin_us = clock_monotonic_us();
-		double start = cpu_us();
+		double start = cpu_us(RUSAGE_THREAD);
 
 		check(store_roll_up(b->scan, b->db, &is_idle, hour_ms, now_ms,
 			      &err),
 			&err);
-		b->roll_us += cpu_us() - start;
+		b->roll_us += cpu_us(RUSAGE_THREAD) - start;
 		begin_us = clock_monotonic_us() - begin_us;
 		b->slowest_us =
 			begin_us > b->slowest_us ? begin_us : b->slowest_us;
@@ -202,7 +191,7 @@ static void read_back(struct bench *b)
 		struct store_read read = { .tier = (enum store_tier)tier,
 			.rollup = count_rollup,
 			.owner = &count };
-		double start = cpu_us();
+		double start = cpu_us(RUSAGE_THREAD);
 
 		for (uint64_t i = 0; i < READS * hours; i++) {
 			uint64_t h = i % hours;
@@ -224,7 +213,7 @@ static void read_back(struct bench *b)
 			(unsigned long long)hours,
 			(unsigned long long)count / READS,
 			tier == STORE_RAW ? "reports whole" : "minutes",
-			(cpu_us() - start) / 1000 / READS);
+			(cpu_us(RUSAGE_THREAD) - start) / 1000 / READS);
 	}
 }
 

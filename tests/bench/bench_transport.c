@@ -10,11 +10,11 @@
 #include "lib/loop.h"
 #include "lib/memory.h"
 #include "lib/mq.h"
+#include "tests/bench/cpu.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,17 +33,6 @@ struct bench {
 	struct timer *settled, *over;
 };
 
-static double cpu_us(void)
-{
-	struct rusage usage;
-
-	(void)getrusage(RUSAGE_SELF, &usage);
-	return (double)usage.ru_utime.tv_sec * 1e6 +
-		(double)usage.ru_utime.tv_usec +
-		(double)usage.ru_stime.tv_sec * 1e6 +
-		(double)usage.ru_stime.tv_usec;
-}
-
 static void serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 	size_t len)
 {
@@ -59,7 +48,7 @@ static void on_settled(void *owner)
 	struct bench *bench = owner;
 
 	bench->served_before = bench->served;
-	bench->cpu_before_us = cpu_us();
+	bench->cpu_before_us = cpu_us(RUSAGE_SELF);
 }
 
 static void on_over(void *owner)
@@ -169,7 +158,8 @@ static int measure(struct bench *bench, int to, size_t count)
 		"%zu connections every %d ms: %.1f us of CPU, %llu "
 		"messages\n",
 		MESSAGE_BYTES, count, INTERVAL_MS,
-		(cpu_us() - bench->cpu_before_us) / (double)bench->served,
+		(cpu_us(RUSAGE_SELF) - bench->cpu_before_us) /
+			(double)bench->served,
 		(unsigned long long)bench->served);
 	return bench->served > 0 ? 0 : 1;
 }
