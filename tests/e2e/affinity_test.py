@@ -9,8 +9,8 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from cluster import any_cluster  # noqa: E402
-from harness import (BIN, FIXTURES, Folder, Program, eventually,  # noqa: E402
+from cluster import ClusterCase  # noqa: E402
+from harness import (BIN, FIXTURES, Program, eventually,  # noqa: E402
                      launcher, worker)
 
 HOST = "kubernetes.io/hostname"
@@ -27,14 +27,10 @@ def apart(key, value, topology=HOST, **more):
         "topologyKey": topology, **more}]}}
 
 
-class Affinity(unittest.TestCase):
+class Affinity(ClusterCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = Folder()
-        cls.addClassCleanup(cls.folder.close)
-        cls.cluster = any_cluster()
-        cls.addClassCleanup(cls.cluster.close)
-        cls.kube = cls.cluster.kube()
+        cls.begin()
         cls.kube.await_account("default")
         cls.scheduler = cls.folder.add(Program(cls.folder.path, "scheduler", [
             BIN / "plimsoll-scheduler", "--kubeconfig",

@@ -11,11 +11,11 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from cluster import Cluster, accepted_bindings  # noqa: E402
+from cluster import ClusterCase, accepted_bindings  # noqa: E402
 from fault_proxy import (FaultProxy, answer, begin, chunk,  # noqa: E402
                          is_anything, is_binding, is_list, is_watch)
-from harness import (BIN, Aggregator, Driver, Folder, Machine,  # noqa: E402
-                     Program, agent, eventually, launcher, worker)
+from harness import (BIN, Aggregator, Driver, Machine, Program,  # noqa: E402
+                     agent, eventually, launcher)
 from secure import certs  # noqa: E402
 
 PODS = 6
@@ -24,22 +24,10 @@ NODES = ("node-a", "node-b")
 UNSERVED = "/apis/storage.k8s.io/v1/csistoragecapacities"
 
 
-class Faulty(unittest.TestCase):
+class Faulty(ClusterCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = Folder()
-        cls.addClassCleanup(cls.folder.close)
-        cls.audit = cls.folder.path / "audit.log"
-        cls.cluster = Cluster("--with", "controller-manager", "--audit-log",
-                              str(cls.audit))
-        cls.addClassCleanup(cls.cluster.close)
-        cls.cluster.await_ready()
-        cls.kube = cls.cluster.kube()
-        cls.kube.await_account("default")
-        for name in NODES:
-            cls.kube.create(worker(name, cores=64, memory="256Gi"))
-        for name in NODES:
-            cls.kube.await_node(name)
+        cls.begin_audited(NODES)
 
     @classmethod
     def start_scheduler(cls, kubeconfig, *flags):

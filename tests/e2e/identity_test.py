@@ -17,9 +17,9 @@ import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from cluster import any_cluster  # noqa: E402
-from harness import (BIN, ROOT, Folder, Machine, Program,  # noqa: E402
-                     agent, eventually, http_get, worker)
+from cluster import ClusterCase  # noqa: E402
+from harness import (BIN, ROOT, Machine, Program, agent,  # noqa: E402
+                     eventually, http_get, worker)
 from kube_api import KUBECLUSTER  # noqa: E402
 
 AUDIENCE = "plimsoll-aggregator"
@@ -191,14 +191,10 @@ class World:
             f"{account}/token", {"spec": spec})["status"]["token"]
 
 
-class Identity(unittest.TestCase):
+class Identity(ClusterCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = Folder()
-        cls.addClassCleanup(cls.folder.close)
-        cls.cluster = any_cluster()
-        cls.addClassCleanup(cls.cluster.close)
-        cls.kube = cls.cluster.kube()
+        cls.begin()
         cls.world = World(cls.kube, cls.addClassCleanup)
         cls.certs = cls.folder.path / "certs"
         subprocess.run([ROOT / "deploy/certs.sh", "new", cls.certs],

@@ -8,9 +8,8 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from cluster import Cluster, accepted_bindings  # noqa: E402
-from harness import (BIN, Folder, Program, eventually, launcher,  # noqa: E402
-                     worker)
+from cluster import ClusterCase, accepted_bindings  # noqa: E402
+from harness import BIN, Program, eventually, launcher  # noqa: E402
 
 PODS = 40
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
@@ -20,22 +19,10 @@ TAKEN_OVER_S = 15 + 2 + 3
 GIVEN_BACK_S = 2 + 3
 
 
-class Leader(unittest.TestCase):
+class Leader(ClusterCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = Folder()
-        cls.addClassCleanup(cls.folder.close)
-        cls.audit = cls.folder.path / "audit.log"
-        cls.cluster = Cluster("--with", "controller-manager", "--audit-log",
-                              str(cls.audit))
-        cls.addClassCleanup(cls.cluster.close)
-        cls.cluster.await_ready()
-        cls.kube = cls.cluster.kube()
-        cls.kube.await_account("default")
-        for name in ("node-a", "node-b"):
-            cls.kube.create(worker(name, cores=64, memory="256Gi"))
-        for name in ("node-a", "node-b"):
-            cls.kube.await_node(name)
+        cls.begin_audited(("node-a", "node-b"))
         cls.replicas = [cls.folder.add(Program(cls.folder.path, name, [
             BIN / "plimsoll-scheduler", "--kubeconfig",
             cls.cluster.kubeconfig(), "--http", "127.0.0.1:0"]))

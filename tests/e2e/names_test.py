@@ -8,9 +8,9 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from cluster import any_cluster  # noqa: E402
-from harness import (Aggregator, Driver, Folder, Machine,  # noqa: E402
-                     agent, eventually, launcher)
+from cluster import ClusterCase  # noqa: E402
+from harness import (Aggregator, Driver, Machine, agent,  # noqa: E402
+                     eventually, launcher)
 from identity_test import World, account_kubeconfig  # noqa: E402
 
 # As in docs/security.md.
@@ -18,14 +18,10 @@ WATCHES_PODS = [{"apiGroups": [""], "resources": ["pods"],
                  "verbs": ["list", "watch"]}]
 
 
-class Names(unittest.TestCase):
+class Names(ClusterCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = Folder()
-        cls.addClassCleanup(cls.folder.close)
-        cls.cluster = any_cluster()
-        cls.addClassCleanup(cls.cluster.close)
-        cls.kube = cls.cluster.kube()
+        cls.begin()
         cls.world = World(cls.kube, cls.addClassCleanup)
         cls.world.make_account("watcher", WATCHES_PODS, cls.addClassCleanup)
         cls.machine = Machine(cls.folder.path / "m")

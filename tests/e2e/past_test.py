@@ -9,28 +9,20 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from cluster import any_cluster  # noqa: E402
-from harness import (BIN, Aggregator, Driver, Folder, Machine,  # noqa: E402
-                     Program, agent, eventually, launcher, worker)
+from cluster import ClusterCase  # noqa: E402
+from harness import (BIN, Aggregator, Driver, Machine, Program,  # noqa: E402
+                     agent, eventually, launcher, worker)
 
 NODES = ("past-a", "past-b")
 VM = "/v1/vms/default/night-job"
 CORES = 3.0
 
 
-class Past(unittest.TestCase):
+class Past(ClusterCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = Folder()
-        cls.addClassCleanup(cls.folder.close)
-        cls.cluster = any_cluster()
-        cls.addClassCleanup(cls.cluster.close)
-        cls.kube = cls.cluster.kube()
-        for name in NODES:
-            cls.kube.create(worker(name))
-            cls.addClassCleanup(cls.kube.delete, f"/api/v1/nodes/{name}")
-        for name in NODES:
-            cls.kube.await_node(name)
+        cls.begin()
+        cls.make_nodes(NODES)
         cls.kube.await_account("default")
         path = cls.folder.path
         cls.aggregator = cls.folder.add(Aggregator(
@@ -102,7 +94,8 @@ class Past(unittest.TestCase):
         again, _ = self.place()
         record = self.record(again)
         self.assertAlmostEqual(record["past_cores"], CORES, delta=0.5)
-        self.assertGreater(record["past_s"], 5)
+        # Weighed by age: a little less than what is covered.
+        self.assertGreater(record["past_s"], 4)
 
     def assert_history(self):
         rows = self.aggregator.json(f"{VM}/history?fields=used_cores")["rows"]

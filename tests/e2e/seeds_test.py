@@ -10,22 +10,18 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from cluster import any_cluster  # noqa: E402
-from harness import (BIN, Aggregator, Folder, Machine, Program,  # noqa: E402
-                     agent, eventually, launcher, worker)
+from cluster import ClusterCase  # noqa: E402
+from harness import (BIN, Aggregator, Machine, Program, agent,  # noqa: E402
+                     eventually, launcher, worker)
 
 AFFINITY = "node(s) didn't match Pod's node affinity/selector"
 TAINT = "node(s) had untolerated taint(s)"
 
 
-class Seeds(unittest.TestCase):
+class Seeds(ClusterCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = Folder()
-        cls.addClassCleanup(cls.folder.close)
-        cls.cluster = any_cluster()
-        cls.addClassCleanup(cls.cluster.close)
-        cls.kube = cls.cluster.kube()
+        cls.begin()
         cls.kube.await_account("default")
         cls.aggregator = cls.folder.add(Aggregator(cls.folder.path)).start()
         for name in ("plimsoll-scheduler", "my-scheduler"):

@@ -12,10 +12,9 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from cluster import any_cluster  # noqa: E402
-from harness import (BIN, Aggregator, Driver, Folder, Machine,  # noqa: E402
-                     Program, agent, eventually, launcher, reserving,
-                     worker)
+from cluster import ClusterCase  # noqa: E402
+from harness import (BIN, Aggregator, Driver, Machine, Program,  # noqa: E402
+                     agent, eventually, launcher, reserving)
 
 NODES = ("node-reserved", "node-idle", "node-busy")
 
@@ -24,19 +23,11 @@ NODES = ("node-reserved", "node-idle", "node-busy")
 QUIET_S = 60
 
 
-class Story(unittest.TestCase):
+class Story(ClusterCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = Folder()
-        cls.addClassCleanup(cls.folder.close)
-        cls.cluster = any_cluster()
-        cls.addClassCleanup(cls.cluster.close)
-        cls.kube = cls.cluster.kube()
-        for name in NODES:
-            cls.kube.create(worker(name))
-            cls.addClassCleanup(cls.kube.delete, f"/api/v1/nodes/{name}")
-        for name in NODES:
-            cls.kube.await_node(name)
+        cls.begin()
+        cls.make_nodes(NODES)
         cls.kube.await_account("default")
         for node, count in (("node-reserved", 4), ("node-idle", 2)):
             for i in range(count):

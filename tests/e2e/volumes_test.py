@@ -15,9 +15,9 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from cluster import any_cluster  # noqa: E402
-from harness import (BIN, ROOT, Folder, Program, eventually,  # noqa: E402
-                     launcher, worker)
+from cluster import ClusterCase  # noqa: E402
+from harness import (BIN, ROOT, Program, eventually, launcher,  # noqa: E402
+                     worker)
 from kube_api import KUBECLUSTER  # noqa: E402
 
 HOST = "kubernetes.io/hostname"
@@ -59,14 +59,10 @@ def remove_account(admin):
         kubectl(admin, "delete", kind, ACCOUNT, "--ignore-not-found")
 
 
-class Volumes(unittest.TestCase):
+class Volumes(ClusterCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = Folder()
-        cls.addClassCleanup(cls.folder.close)
-        cls.cluster = any_cluster()
-        cls.addClassCleanup(cls.cluster.close)
-        cls.kube = cls.cluster.kube()
+        cls.begin()
         cls.kube.await_account("default")
         for name, provisioner in (
                 ("local", "kubernetes.io/no-provisioner"),

@@ -7,8 +7,9 @@ import pathlib
 import signal
 import subprocess
 import tempfile
+import unittest
 
-from harness import eventually
+from harness import Folder, eventually, worker
 from kube_api import KUBECLUSTER, Kube
 
 START_SECONDS = 120  # 6 on an idle machine
@@ -109,15 +110,54 @@ class GivenCluster:
 def any_cluster():
     """With a controller-manager and the stock scheduler; ready."""
     if os.environ.get("E2E_KUBECONFIG"):
-        cluster = GivenCluster()
-    else:
-        cluster = Cluster("--with", "controller-manager,scheduler")
+        return ready(GivenCluster())
+    return ready(Cluster("--with", "controller-manager,scheduler"))
+
+
+def ready(cluster):
+    """The cluster once it answers; closed if it does not."""
     try:
         cluster.await_ready()
     except BaseException:
         cluster.close()
         raise
     return cluster
+
+
+class ClusterCase(unittest.TestCase):
+    """A folder and a cluster for all tests of a class."""
+
+    @classmethod
+    def begin(cls, make_cluster=any_cluster):
+        cls.folder = Folder()
+        cls.addClassCleanup(cls.folder.close)
+        cls.cluster = make_cluster()
+        cls.addClassCleanup(cls.cluster.close)
+        cls.kube = cls.cluster.kube()
+
+    @classmethod
+    def begin_audited(cls, nodes):
+        """A cluster of its own with these large nodes, whose audit log says
+        who was bound how often."""
+        def make_cluster():
+            cls.audit = cls.folder.path / "audit.log"
+            return ready(Cluster("--with", "controller-manager",
+                                 "--audit-log", str(cls.audit)))
+        cls.begin(make_cluster)
+        cls.kube.await_account("default")
+        for name in nodes:
+            cls.kube.create(worker(name, cores=64, memory="256Gi"))
+        for name in nodes:
+            cls.kube.await_node(name)
+
+    @classmethod
+    def make_nodes(cls, names):
+        """Removed when the class is done."""
+        for name in names:
+            cls.kube.create(worker(name))
+            cls.addClassCleanup(cls.kube.delete, f"/api/v1/nodes/{name}")
+        for name in names:
+            cls.kube.await_node(name)
 
 
 def accepted_bindings(audit_log):

@@ -186,7 +186,8 @@ static void on_probed(void *owner, const struct kvm *kvm)
 	probe->got = true;
 }
 
-/* A driver that hangs holds the probe's thread, never the agent. */
+/* A driver that hangs holds the probe's thread, never the agent; what it says
+ * when it comes back is told too. */
 static void a_device_whose_open_hangs_is_a_failure(void **state)
 {
 	struct probe probe = { .got = false };
@@ -210,7 +211,10 @@ static void a_device_whose_open_hangs_is_a_failure(void **state)
 	run_until(&loop, &probe.got);
 	assert_int_equal(probe.kvm.state, KVM_RUN_FAILED);
 	assert_int_equal(probe.kvm.error_number, ETIMEDOUT);
+	probe.got = false;
 	(void)pthread_mutex_unlock(&gate);
+	run_until(&loop, &probe.got);
+	assert_int_not_equal(probe.kvm.error_number, ETIMEDOUT);
 	kvm_prober_close(prober);
 	(void)uv_run(&loop, UV_RUN_DEFAULT);
 	assert_int_equal(uv_loop_close(&loop), 0);
