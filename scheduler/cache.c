@@ -23,6 +23,7 @@ struct cached_node {
 struct known_load {
 	struct node_load load;
 	int64_t sample_us;
+	int64_t seen_us; /* that, or when it came if that is earlier */
 };
 
 static void placed_free(struct placed *placed)
@@ -196,13 +197,20 @@ void cache_remove_node(struct cache *cache, const char *name)
 
 /* ---- pods ---- */
 
+/* What was last measured of it counts at once: without that, a VM whose pod
+ * changes would look as if it were on its way until the next load. */
 static void place(struct cache *cache, struct placed *placed)
 {
 	struct node *node = find_node(cache, placed->node);
+	const struct known_load *known = map_get(&cache->loads, placed->node);
 
 	if (node != NULL) {
 		cluster_place(&cache->cluster, node, placed->pod,
 			placed->bound_us);
+	}
+	if (node != NULL && known != NULL && placed->pod->is_vm) {
+		node_vms_take_one(&node->vms, placed->pod->uid, &known->load,
+			known->seen_us);
 	}
 	(void)map_put(&cache->pods, placed->pod->uid, placed);
 }
@@ -217,10 +225,11 @@ static struct placed *unplace(struct cache *cache, const char *uid)
 	}
 	node = find_node(cache, placed->node);
 	if (node != NULL) {
-		const struct vm_profile *past = node_past(node, uid);
+		const struct model_vm *model = node_vms_model(&node->vms, uid);
 
-		if (past != NULL) {
-			placed->pod->past = *past;
+		if (model != NULL) {
+			placed->pod->past = model->past;
+			placed->pod->learned_us = model->learned_us;
 		}
 		cluster_unplace(&cache->cluster, node, placed->pod);
 	}
@@ -239,6 +248,7 @@ void cache_put_pod(struct cache *cache, struct pod *pod, int64_t bound_us)
 	/* The pod's text says nothing of what was learned of its VM. */
 	if (old != NULL) {
 		pod->past = old->pod->past;
+		pod->learned_us = old->pod->learned_us;
 	}
 	placed_free(old);
 	*placed = (struct placed){
@@ -366,6 +376,7 @@ void cache_put_load(struct cache *cache, bool *changed,
 	node_load_fini(&known->load);
 	node_load_copy(&known->load, load);
 	known->sample_us = sample_us;
+	known->seen_us = sample_us < now_us ? sample_us : now_us;
 	if (node != NULL) {
 		node_set_load(node, load, sample_us, now_us);
 	}

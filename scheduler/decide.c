@@ -75,8 +75,8 @@ void decide_context(struct score_context *out, const struct cluster *cluster,
 		double trust = measure_trust(m, now_us);
 
 		fetch_node(cluster->nodes, cluster->count, i);
-		model_tell(&vms, &node->seen);
-		model_tell(&vms, &node->unseen);
+		model_tell(&vms, &node->vms.seen);
+		model_tell(&vms, &node->vms.unseen);
 		if (trust > 0 && m->used_cores >= 0 && m->cores > 0) {
 			all_trust += trust;
 			cpu += trust * m->used_cores / m->cores;

@@ -15,7 +15,7 @@ void model_add(struct model_sum *sum, const struct model_vm *vm)
 	sum->variance += (1 - trial) * profile_variance(&vm->past) +
 		trial * restless * restless;
 	sum->by_spread += trial * vcpus * vcpus;
-	sum->seen_cores += vm->is_seen ? vm->seen_cores : 0;
+	sum->seen_cores += vm->seen_cores;
 	if (vcpus > 0) {
 		double share = fmin(vm->past.mean_cores / vcpus, 1);
 
@@ -23,6 +23,16 @@ void model_add(struct model_sum *sum, const struct model_vm *vm)
 		sum->told_share += told * share;
 		sum->told_square += told * share * share;
 	}
+}
+
+void model_plus(struct model_sum *sum, const struct model_sum *other)
+{
+	sum->own += other->own;
+	sum->by_prior += other->by_prior;
+	sum->variance += other->variance;
+	sum->by_spread += other->by_spread;
+	sum->seen_cores += other->seen_cores;
+	model_tell(sum, other);
 }
 
 void model_tell(struct model_sum *fleet, const struct model_sum *node)

@@ -10,7 +10,6 @@
 
 #include "scheduler/profile.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* A VM's own past weighs as much as its likes after it was watched so long.
@@ -48,8 +47,7 @@ struct model_vm {
 	struct vm_profile past;
 	int64_t bound_us;   /* when its pod was bound */
 	int64_t learned_us; /* up to when it was watched */
-	bool is_seen;	    /* the node's load lists it: with this */
-	double seen_cores;
+	double seen_cores;  /* when a load last listed it */
 };
 
 /* Sums over VMs. Expected cores are own + prior share x by_prior, their
@@ -57,12 +55,13 @@ struct model_vm {
 struct model_sum {
 	double own, by_prior;
 	double variance, by_spread;
-	double seen_cores;
+	double seen_cores; /* what they were last seen to use */
 	/* What they tell of their likes. */
 	double told, told_share, told_square;
 };
 
 void model_add(struct model_sum *sum, const struct model_vm *vm);
+void model_plus(struct model_sum *sum, const struct model_sum *other);
 
 /* The prior from all nodes' sums added up (the told figures are used). */
 struct model_prior model_prior(const struct model_sum *fleet);

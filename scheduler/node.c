@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "lib/memory.h"
-#include "scheduler/moment.h"
 
 /* Sums wrap as upstream's do: a few absurd requests must not end the process,
  * and when their pods go the sums are right again. */
@@ -152,7 +151,7 @@ void node_free(struct node *node)
 		return;
 	}
 	release_object(node);
-	free(node->vms);
+	node_vms_fini(&node->vms);
 	free(node->guests);
 	free(node);
 }
@@ -171,11 +170,6 @@ static void inherit(struct node *fresh, const struct node *old)
 	fresh->limit_bytes = old->limit_bytes;
 	fresh->measure = old->measure;
 	fresh->vms = old->vms;
-	fresh->vm_count = old->vm_count;
-	fresh->vm_capacity = old->vm_capacity;
-	fresh->seen = old->seen;
-	fresh->unseen = old->unseen;
-	fresh->newest_us = old->newest_us;
 	fresh->rejected_us = old->rejected_us;
 	fresh->guests = old->guests;
 	fresh->guest_count = old->guest_count;
@@ -203,46 +197,6 @@ int node_update(struct node *node, const struct value *object,
 	release_object(node);
 	*node = fresh;
 	return 0;
-}
-
-/* Anew each time: differences of doubles would leave something behind. */
-static void sum_vms(struct node *node)
-{
-	node->seen = (struct model_sum){ 0 };
-	node->unseen = (struct model_sum){ 0 };
-	node->newest_us = MOMENT_LONG_AGO;
-	for (size_t i = 0; i < node->vm_count; i++) {
-		const struct model_vm *vm = &node->vms[i].model;
-
-		model_add(vm->is_seen ? &node->seen : &node->unseen, vm);
-		if (vm->bound_us > node->newest_us) {
-			node->newest_us = vm->bound_us;
-		}
-	}
-}
-
-static void add_vm(struct node *node, const struct pod *pod, int64_t bound_us)
-{
-	struct node_vm *vm;
-
-	node->vms = xgrow(node->vms, node->vm_count, &node->vm_capacity,
-		sizeof(*node->vms));
-	vm = &node->vms[node->vm_count++];
-	*vm = (struct node_vm){
-		.model = {
-			.vcpus = pod->vcpus,
-			.past = pod->past,
-			.bound_us = bound_us,
-			.learned_us = bound_us,
-		},
-		.charge = {
-			.memory_bytes = (double)pod->requests.memory_bytes,
-			.bound_us = bound_us,
-		},
-	};
-	forecast_predicted(&vm->charge, &pod->asks);
-	strncpy(vm->uid, pod->uid, sizeof(vm->uid) - 1);
-	sum_vms(node);
 }
 
 /* Whole thousandths, so that pods that go leave nothing behind. */
@@ -284,28 +238,7 @@ void node_add_pod(struct node *node, const struct pod *pod, int64_t bound_us)
 		&node->guest_capacity, sizeof(struct pod *));
 	node->guests[node->guest_count++] = pod;
 	if (pod->is_vm) {
-		add_vm(node, pod, bound_us);
-	}
-}
-
-static struct node_vm *find_vm(const struct node *node, const char *uid)
-{
-	for (size_t i = 0; i < node->vm_count; i++) {
-		if (strncmp(node->vms[i].uid, uid,
-			    sizeof(node->vms[i].uid) - 1) == 0) {
-			return &node->vms[i];
-		}
-	}
-	return NULL;
-}
-
-static void remove_vm(struct node *node, const char *uid)
-{
-	struct node_vm *vm = find_vm(node, uid);
-
-	if (vm != NULL) {
-		*vm = node->vms[--node->vm_count];
-		sum_vms(node);
+		node_vms_add(&node->vms, pod, bound_us);
 	}
 }
 
@@ -352,133 +285,31 @@ void node_remove_pod(struct node *node, const struct pod *pod)
 			minus(other->requested, requests->others[i].value);
 	}
 	remove_guest(node, pod);
-	remove_vm(node, pod->uid);
-}
-
-/* Loads list the same VMs in the same order nearly always. */
-static const struct vm_load *find_load(const struct node_load *load,
-	const struct node_vm *vm, size_t *at)
-{
-	if (vm->at < load->vm_count &&
-		strcmp(load->vms[vm->at].pod_uid, vm->uid) == 0) {
-		*at = vm->at;
-		return &load->vms[vm->at];
-	}
-	for (size_t i = 0; i < load->vm_count; i++) {
-		if (strcmp(load->vms[i].pod_uid, vm->uid) == 0) {
-			*at = i;
-			return &load->vms[i];
-		}
-	}
-	return NULL;
-}
-
-/* What is known of a VM that runs for longer than anybody remembers: its last
- * five minutes. */
-static const int64_t five_min_us = INT64_C(300) * 1000000;
-
-static void learn_vm(struct node_vm *vm, const struct vm_load *seen,
-	int64_t sample_us)
-{
-	struct model_vm *model = &vm->model;
-
-	model->is_seen = seen != NULL && seen->used_cores >= 0;
-	vm->charge.is_seen = model->is_seen;
-	if (!model->is_seen) {
-		return;
-	}
-	if (sample_us - model->learned_us > five_min_us) {
-		model->learned_us = sample_us - five_min_us;
-	}
-	model->seen_cores = seen->used_cores;
-	vm->charge.seen_memory_bytes = seen->memory_bytes;
-	model_learn(model, seen->used_cores, seen->used_cores_5m, sample_us);
+	node_vms_remove(&node->vms, pod->uid);
 }
 
 void node_set_load(struct node *node, const struct node_load *load,
 	int64_t sample_us, int64_t now_us)
 {
-	int64_t until_us = sample_us < now_us ? sample_us : now_us;
-
 	measure_take(&node->measure, load, sample_us);
-	for (size_t i = 0; i < node->vm_count; i++) {
-		struct node_vm *vm = &node->vms[i];
-
-		learn_vm(vm, find_load(load, vm, &vm->at), until_us);
-	}
-	sum_vms(node);
+	node_vms_take(&node->vms, load,
+		sample_us < now_us ? sample_us : now_us);
 }
 
 void node_forget_load(struct node *node)
 {
 	node->measure = (struct measure){ 0 };
-	for (size_t i = 0; i < node->vm_count; i++) {
-		node->vms[i].model.is_seen = false;
-		node->vms[i].charge.is_seen = false;
-	}
-	sum_vms(node);
-}
-
-/* Whether any VM may be charged at all; nearly always none is, and a decision
- * then leaves the list alone. */
-static bool has_new_vms(const struct node *node, int64_t now_us)
-{
-	return node->vm_count > 0 &&
-		now_us - node->newest_us < FORECAST_UNSEEN_US;
-}
-
-/* VMs that the load does not list: on their way, or of an agent that cannot
- * see VMs. Those are part of what it measured soon. */
-static void expect_unseen(const struct node *node, struct model_prior prior,
-	int64_t now_us, double *cores, double *variance)
-{
-	for (size_t i = 0; i < node->vm_count; i++) {
-		const struct node_vm *vm = &node->vms[i];
-		struct model_sum sum = { 0 };
-		double share;
-
-		if (vm->model.is_seen) {
-			continue;
-		}
-		share = forecast_unseen(&vm->charge, now_us);
-		if (share > 0) {
-			model_add(&sum, &vm->model);
-			*cores += share * model_cores(&sum, prior);
-			*variance += share * model_variance(&sum, prior);
-		}
-	}
+	node_vms_forget(&node->vms);
 }
 
 void node_expect(const struct node *node, struct model_prior prior,
 	int64_t now_us, double *cores, double *variance)
 {
-	const struct model_sum *seen = &node->seen;
+	const struct model_sum *seen = &node->vms.seen;
 
 	*cores = fmax(node->measure.used_cores,
 		node->measure.used_cores - seen->seen_cores +
 			model_cores(seen, prior));
 	*variance = model_variance(seen, prior);
-	if (node->unseen.by_prior > 0 && has_new_vms(node, now_us)) {
-		expect_unseen(node, prior, now_us, cores, variance);
-	}
-}
-
-double node_pending_memory(const struct node *node, int64_t now_us)
-{
-	double bytes = 0;
-
-	if (!has_new_vms(node, now_us)) {
-		return 0;
-	}
-	for (size_t i = 0; i < node->vm_count; i++) {
-		bytes += forecast_memory(&node->vms[i].charge, now_us);
-	}
-	return bytes;
-}
-
-const struct vm_profile *node_past(const struct node *node, const char *uid)
-{
-	const struct node_vm *vm = find_vm(node, uid);
-
-	return vm != NULL ? &vm->model.past : NULL;
+	node_vms_expect(&node->vms, prior, now_us, cores, variance);
 }

@@ -8,11 +8,10 @@
 #include "kube/value.h"
 #include "lib/error.h"
 #include "proto/load.h"
-#include "scheduler/forecast.h"
 #include "scheduler/labels.h"
 #include "scheduler/measure.h"
-#include "scheduler/model.h"
 #include "scheduler/names.h"
+#include "scheduler/node_vms.h"
 #include "scheduler/pod.h"
 #include "scheduler/taint.h"
 
@@ -24,14 +23,6 @@
 struct node_resource {
 	uint32_t resource; /* held */
 	int64_t allocatable, requested;
-};
-
-/* A VM's pod on the node. */
-struct node_vm {
-	char uid[REPORT_UID_MAX];
-	struct model_vm model;
-	struct pending charge;
-	size_t at; /* where the last load listed it */
 };
 
 struct node {
@@ -56,11 +47,7 @@ struct node {
 	int64_t expected_milli;
 
 	struct measure measure;
-	struct node_vm *vms; /* owned; in no order */
-	size_t vm_count, vm_capacity;
-	/* Of those that the load lists, and of the others. */
-	struct model_sum seen, unseen;
-	int64_t newest_us;   /* when the last of them was bound */
+	struct node_vms vms;
 	int64_t rejected_us; /* when its kubelet last did; 0: never heard of */
 	const struct pod **guests; /* owned; the pods are not; in no order */
 	size_t guest_count, guest_capacity;
@@ -100,9 +87,3 @@ void node_forget_load(struct node *node);
  * squared. Only with a load. */
 void node_expect(const struct node *node, struct model_prior prior,
 	int64_t now_us, double *cores, double *variance);
-
-/* Memory to expect from VMs placed but not yet measured. */
-double node_pending_memory(const struct node *node, int64_t now_us);
-
-/* What was learned of a VM here; NULL: it is not here. */
-const struct vm_profile *node_past(const struct node *node, const char *uid);

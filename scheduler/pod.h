@@ -71,6 +71,9 @@ struct pod {
 	double vcpus;		/* of a VM, estimated: see forecast.h; else 0 */
 	double expected_cores;	/* CPU it will use if it is like others */
 	struct vm_profile past; /* of this VM, if somebody knows it */
+	/* Up to when that was learned of this very pod; 0: it was not. On the
+	 * clock of the nodes' figures. */
+	int64_t learned_us;
 
 	/* Of POD_TO_PLACE only. */
 	char *unsupported; /* owned; why it is refused, or NULL */

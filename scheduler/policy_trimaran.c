@@ -80,8 +80,8 @@ static double missing_milli(const struct node *node,
 	const int64_t settled_us = INT64_C(60) * 1000000;
 	double sum = 0;
 
-	for (size_t i = 0; i < node->vm_count; i++) {
-		const struct pending *p = &node->vms[i].charge;
+	for (size_t i = 0; i < node->vms.count; i++) {
+		const struct pending *p = &node->vms.list[i].charge;
 
 		if (node->measure.sample_us - p->bound_us < settled_us) {
 			sum += p->fixed_milli +

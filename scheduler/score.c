@@ -84,11 +84,11 @@ static double room_by_requests(struct score *s, const struct pod *pod,
 	double own, variance, expected;
 
 	expect_pod(pod, context->prior, &own, &variance);
-	variance += model_variance(&node->seen, context->prior) +
-		model_variance(&node->unseen, context->prior);
+	variance += model_variance(&node->vms.seen, context->prior) +
+		model_variance(&node->vms.unseen, context->prior);
 	expected = own + (double)node->expected_milli / 1000 +
-		model_cores(&node->seen, context->prior) +
-		model_cores(&node->unseen, context->prior);
+		model_cores(&node->vms.seen, context->prior) +
+		model_cores(&node->vms.unseen, context->prior);
 	s->cpu_by_requests = larger(context->fleet_cpu + share(own, cores),
 		share(larger(requested, expected), cores));
 	return model_room(s->cpu_by_requests * cores, variance, cores);
@@ -122,7 +122,7 @@ static double memory_points(struct score *s, const struct pod *pod,
 	const struct measure *m = &node->measure;
 	double requested = (double)pod->requests.memory_bytes;
 	double used = share(m->memory_total - m->memory_available +
-			node_pending_memory(node, now_us) + requested,
+			node_vms_memory(&node->vms, now_us) + requested,
 		m->memory_total);
 	bool is_known = !isnan(m->memory_total) && !isnan(m->memory_available);
 

@@ -108,11 +108,13 @@ static char *identity(const struct scenario_vm *vm)
 static void remember(struct world *w, size_t index)
 {
 	const struct guest *guest = &w->guests[index];
-	const struct vm_profile *past = node_past(guest->node, guest->pod->uid);
+	const struct model_vm *model =
+		node_vms_model(&guest->node->vms, guest->pod->uid);
 	scoped_free char *key = identity(&w->scenario->vms[index]);
 
-	if (past != NULL) {
-		free(map_put(&w->pasts, key, xmemdup(past, sizeof(*past))));
+	if (model != NULL) {
+		free(map_put(&w->pasts, key,
+			xmemdup(&model->past, sizeof(model->past))));
 	}
 }
 

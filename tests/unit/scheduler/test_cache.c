@@ -175,7 +175,8 @@ static void what_was_learned_of_a_vm_outlives_its_updates(void **state)
 	vm->is_vm = true;
 	vm->vcpus = 2;
 	cache_put_pod(&world->cache, vm, 0);
-	assert_true(node_past(node_called(world, "a"), "u")->seconds > 599);
+	assert_true(node_vms_model(&node_called(world, "a")->vms, "u")
+			    ->past.seconds > 599);
 	assert_true(vm->past.mean_cores > 1.4);
 }
 
@@ -192,6 +193,47 @@ static void put_load(struct world *world, bool *changed, double used,
 	load.cpu_cores = 4;
 	load.cpu_used_cores_10s = used;
 	cache_put_load(&world->cache, changed, &load, sample_us, 100 * SECOND);
+}
+
+static struct pod *make_vm(struct world *world)
+{
+	struct pod *vm = make_pod(world, "u", "a");
+
+	vm->is_vm = true;
+	vm->vcpus = 4;
+	return vm;
+}
+
+/* Else it would be on its way again until the next load, and the time that was
+ * watched would count twice. */
+static void a_vm_that_is_measured_stays_so_when_its_pod_changes(void **state)
+{
+	struct world *world = *state;
+	char name[] = "a";
+	struct node_load load;
+	struct vm_load seen;
+	bool changed;
+
+	vm_load_init(&seen);
+	strcpy(seen.pod_uid, "u");
+	seen.used_cores = 3;
+	node_load_init(&load);
+	load.name = name;
+	load.vms = &seen;
+	load.vm_count = 1;
+	(void)put_node(world, "a", "8", "");
+	cache_put_load(&world->cache, &changed, &load, 400 * SECOND,
+		401 * SECOND);
+	for (int i = 0; i < 3; i++) {
+		const struct node_vms *vms;
+
+		cache_put_pod(&world->cache, make_vm(world), 0);
+		vms = &node_called(world, "a")->vms;
+		assert_true(vms->seen.seen_cores == 3);
+		assert_true(vms->unseen.by_prior == 0);
+		assert_true(vms->list[0].model.past.seconds > 299);
+		assert_true(vms->list[0].model.past.seconds < 301);
+	}
 }
 
 static void the_newest_load_counts_whoever_brings_it(void **state)
@@ -252,6 +294,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			what_was_learned_of_a_vm_outlives_its_updates, setup,
 			teardown),
+		cmocka_unit_test_setup_teardown(
+			a_vm_that_is_measured_stays_so_when_its_pod_changes,
+			setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_nominated_pod_is_known_once_until_it_is_gone, setup,
 			teardown),

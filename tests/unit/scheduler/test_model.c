@@ -1,6 +1,7 @@
 #include "scheduler/model.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

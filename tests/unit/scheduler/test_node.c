@@ -79,7 +79,7 @@ static void keeps_pods_and_load_across_updates(void **state)
 	assert_int_equal(node->labels.count, 1);
 	assert_int_equal(node->cpu_milli_requested, 400);
 	assert_int_equal(requested(node, "devices.kubevirt.io/kvm"), 1);
-	assert_int_equal(node->vm_count, 1);
+	assert_int_equal(node->vms.count, 1);
 	assert_true(node->measure.is_known);
 	assert_int_equal(node_update(node, broken, NULL), -EBADMSG);
 	assert_int_equal(node->cpu_milli, 8000);
@@ -113,7 +113,7 @@ static void charges_vms_until_they_are_measured(void **state)
 	node_set_load(node, &load, 0, 0);
 	node_add_pod(node, vm, 0);
 	assert_true(is_near(expected_at(node, 0), 3 + 1));
-	assert_true(node_pending_memory(node, 0) > 4.0e9);
+	assert_true(node_vms_memory(&node->vms, 0) > 4.0e9);
 	assert_true(is_near(expected_at(node, 150 * second), 3 + 0.5));
 	assert_true(is_near(expected_at(node, 301 * second), 3));
 
@@ -134,7 +134,7 @@ static void charges_vms_until_they_are_measured(void **state)
 	load.vm_count = 0;
 	node_set_load(node, &load, 400 * second, 400 * second);
 	assert_true(is_near(expected_at(node, 400 * second), 3));
-	assert_int_equal(node->vm_count, 0);
+	assert_int_equal(node->vms.count, 0);
 	node_free(node);
 	pod_free(vm);
 	names_free(names);
@@ -159,11 +159,12 @@ static void a_vm_becomes_what_it_was_seen_to_be(void **state)
 		node_set_load(node, &load, at * second, at * second);
 	}
 	assert_true(fabs(expected_at(node, 86400 * second) - 3) < 0.1);
-	assert_true(fabs(node_past(node, "uid-vm")->mean_cores - 3) < 1e-6);
-	assert_null(node_past(node, "uid-other"));
+	assert_true(fabs(node_vms_model(&node->vms, "uid-vm")->past.mean_cores -
+			    3) < 1e-6);
+	assert_null(node_vms_model(&node->vms, "uid-other"));
 
 	/* The next one of that name is known from its first minute. */
-	vm->past = *node_past(node, "uid-vm");
+	vm->past = node_vms_model(&node->vms, "uid-vm")->past;
 	node_remove_pod(node, vm);
 	load.vm_count = 0;
 	load.cpu_used_cores = 0;

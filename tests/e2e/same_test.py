@@ -1,0 +1,254 @@
+"""The same input gives the same decision: simulate, score, the extender and
+the live scheduler are asked about the same VM, the same nodes and the same
+load.
+
+simulate begins: it places some VMs, lets them work for a step and places one
+more. What it had made of the cluster by then is made here, on a real API
+server and by agents on made-up machines; then the others are asked for that
+one more VM. What cannot be the same, and why:
+
+- simulate says where a VM goes, never the scores; it compares by the node
+  alone. It is also told each VM's use to the last digit, where agents measure:
+  the scenarios have a margin that no tick of a clock makes up for.
+- The extender answers in whole steps of 5 points, 10 for the best node.
+- score is told the live decision's own time, and must come to its very scores.
+"""
+import collections
+import contextlib
+import datetime
+import json
+import pathlib
+import subprocess
+import sys
+import unittest
+import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from cluster import any_cluster  # noqa: E402
+from harness import (BIN, Aggregator, Driver, Folder, Machine,  # noqa: E402
+                     Program, agent, eventually, launcher, worker)
+
+PROGRAM = BIN / "plimsoll-scheduler"
+NODES = ("node-0", "node-1", "node-2")
+CORES, GIB, VCPUS, STEP_S = 6, 1 << 30, 4, 300
+
+# Points of an extender's answer (docs/extender.md): scores that far apart.
+EXTENDER_STEP = 5
+
+# What each VM wants, in percent of its vCPUs, in the order they arrive.
+ONE_IS_BUSY = (5, 5, 95, 5, 35)
+ONE_IS_OVERLOADED = (90, 20, 10, 90, 20)
+
+
+def scenario(percents):
+    """VMs that work in the first step, and one that comes in the second."""
+    vms = [{"name": f"vm-{i}", "namespace": "default", "vcpus": VCPUS,
+            "memory_bytes": GIB, "cpu_request_millicores": VCPUS * 100,
+            "arrive_step": int(i == len(percents)), "leave_step": 2,
+            "cpu_percent": [p, p]}
+           for i, p in enumerate((*percents, 0))]
+    return {"step_s": STEP_S, "steps": 2, "vms": vms,
+            "nodes": [{"name": n, "cpu_cores": CORES, "pods": 110,
+                       "memory_bytes": 16 * GIB} for n in NODES]}
+
+
+def run(*arguments, given):
+    done = subprocess.run([PROGRAM, *arguments], input=json.dumps(given),
+                          capture_output=True, text=True, timeout=60,
+                          check=False)
+    if done.returncode != 0:
+        raise AssertionError(done.stderr)
+    return done.stdout
+
+
+def simulate(folder, policy, given):
+    """The nodes of all VMs, as simulate places them."""
+    path = folder / "placements"
+    run("simulate", "--scenario", "-", "--policy", policy, "--placements",
+        path, given=given)
+    return {p["vm"]: p["node"]
+            for p in map(json.loads, path.read_text().splitlines())}
+
+
+def pod_of(vm, **spec):
+    """A launcher pod that asks for what the VM of a scenario does."""
+    pod = launcher(vm["name"], cpu=f"{vm['cpu_request_millicores']}m",
+                   memory=str(vm["memory_bytes"]), **spec)
+    # Any node will do: the scenario's nodes have no labels.
+    pod["spec"]["nodeSelector"] = {}
+    return pod
+
+
+def post(url, body):
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(urllib.request.Request(
+            url, data=json.dumps(body).encode()), timeout=10) as answer:
+        return json.load(answer)
+
+
+class Case:
+    """A moment of a scenario on a real API server, and who is asked."""
+
+    def __init__(self, test, policy, percents):
+        self.kube, self.policy = test.kube, policy
+        self.kubeconfig = test.cluster.kubeconfig()
+        self.undo = contextlib.ExitStack()
+        self.folder = Folder()
+        self.undo.callback(self.folder.close)
+        self.scenario = scenario(percents)
+        self.simulated = simulate(self.folder.path, policy, self.scenario)
+
+    def make(self):
+        """The cluster as the scenario's first step left it."""
+        self.machines = {n: Machine(self.folder.path / n, CORES)
+                         for n in NODES}
+        *vms, self.next = self.scenario["vms"]
+        wanted = collections.Counter()
+        for vm in vms:
+            wanted[self.simulated[vm["name"]]] += self.cores(vm)
+        for vm in vms:
+            self.run_vm(vm, wanted[self.simulated[vm["name"]]])
+        self.aggregator = self.folder.add(
+            Aggregator(self.folder.path)).start()
+        driver = Driver(self.machines.values()).start()
+        self.undo.callback(driver.stop)
+        agents = [self.folder.add(agent(
+            self.folder.path, n, [self.aggregator.url], *m.agent_flags(),
+            interval="1s")).start() for n, m in self.machines.items()]
+        eventually("all loads are known", lambda: all(
+            self.aggregator.json(f"/v1/nodes/{n}")["cpu"].get(
+                "used_cores_10s") is not None for n in NODES)
+            if all(map(self.aggregator.node, NODES)) else False)
+        # From here on all are asked about the same figures.
+        for one in agents:
+            one.stop()
+
+    @staticmethod
+    def cores(vm):
+        return vm["vcpus"] * vm["cpu_percent"][0] / 100
+
+    def run_vm(self, vm, wanted):
+        """It runs since a step, on a node whose VMs want so many cores."""
+        node = self.simulated[vm["name"]]
+        pod = self.kube.create(pod_of(vm, nodeName=node))
+        self.undo.callback(self.kube.delete_pod, pod)
+        began = (datetime.datetime.now(datetime.timezone.utc)
+                 - datetime.timedelta(seconds=STEP_S))
+        self.kube.request(
+            "PATCH", "/api/v1/namespaces/default/pods/"
+            f"{pod['metadata']['name']}/status",
+            {"status": {"startTime": f"{began:%Y-%m-%dT%H:%M:%SZ}"}},
+            "application/merge-patch+json")
+        machine = self.machines[node]
+        served = min(1, CORES / wanted)
+        machine.run_pod(pod["metadata"]["uid"], self.cores(vm) * served,
+                        waiting=1 - served, memory=vm["memory_bytes"])
+        machine.busy += self.cores(vm) * served / CORES
+        machine.waiting = 1 - served
+
+    def start_scheduler(self):
+        program = self.folder.add(Program(self.folder.path, "scheduler", [
+            PROGRAM, "--kubeconfig", self.kubeconfig, "--aggregator",
+            self.aggregator.url, "--http", "127.0.0.1:0", "--policy",
+            self.policy, "--leader-elect=false"])).start()
+        program.wait_log("load is coming in")
+        program.wait_log("the cluster is known")
+        self.url = ("http://127.0.0.1:"
+                    f"{program.wait_log(r'http=([0-9]+)').group(1)}")
+
+    def take_state(self):
+        """What the API server and the aggregator say before the decision."""
+        self.pod = pod_of(self.next)
+        asked = self.kube.request(
+            "POST", "/api/v1/namespaces/default/pods?dryRun=All", {
+                "apiVersion": "v1", "kind": "Pod", **self.pod})
+        self.state = {
+            "policy": self.policy, "pod": asked,
+            "nodes": self.kube.get("/api/v1/nodes")["items"],
+            "pods": self.kube.get("/api/v1/pods")["items"],
+            "load": self.aggregator.json("/v1/nodes")}
+
+    def by_extender(self):
+        """Node -> 0 to 10."""
+        answer = post(f"{self.url}/extender/prioritize", {
+            "Pod": self.state["pod"], "Nodes": None, "NodeNames": NODES})
+        return {one["Host"]: one["Score"] for one in answer}
+
+    def by_scheduler(self):
+        """The node a pod is bound to, and the record of why."""
+        pod = self.kube.create(self.pod)
+        self.undo.callback(self.kube.delete_pod, pod)
+        node = eventually("the VM is placed", lambda: self.kube.node_of(pod))
+        route = f"/v1/decisions?pod=default/{pod['metadata']['name']}"
+        record, = eventually("the decision is recorded", lambda: (
+            self.aggregator.json(route)["decisions"]))
+        return node, record
+
+    def by_score(self, now):
+        return json.loads(run("score", "--in", "-",
+                              given={**self.state, "now": now}))
+
+
+class Same(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = any_cluster()
+        cls.addClassCleanup(cls.cluster.close)
+        cls.kube = cls.cluster.kube()
+        for name in NODES:
+            cls.kube.create(worker(name, CORES))
+            cls.addClassCleanup(cls.kube.delete, f"/api/v1/nodes/{name}")
+        for name in NODES:
+            cls.kube.await_node(name)
+        cls.kube.await_account("default")
+        cls.chosen = {}
+
+    def ask_all(self, policy, percents):
+        """The node that all choose."""
+        case = Case(self, policy, percents)
+        with case.undo:
+            case.make()
+            case.start_scheduler()
+            case.take_state()
+            points = case.by_extender()
+            node, record = case.by_scheduler()
+            said = case.by_score(record["time"])
+        scores = {n["name"]: n["score"] for n in said["nodes"]}
+        self.assertEqual(sorted(scores), sorted(NODES))
+        self.assertEqual(node, case.simulated[case.next["name"]])
+        self.assertEqual(record["chosen"], node)
+        self.assertEqual(said["chosen"], node)
+        self.assertEqual(points[node], 10)
+        self.assert_recorded(record, said)
+        best = max(scores.values())
+        for name, score in scores.items():
+            exact = max(0, 10 - (best - score) / EXTENDER_STEP)
+            self.assertAlmostEqual(points[name], exact, delta=0.51)
+        return node
+
+    def assert_recorded(self, record, said):
+        """Each node's score and terms."""
+        self.assertEqual(len(record["best"]), len(NODES))
+        for one in record["best"]:
+            other = next(n for n in said["nodes"] if n["name"] == one["node"])
+            self.assertAlmostEqual(one["score"], other["score"], places=2)
+            self.assertEqual(list(one["terms"]), list(other["terms"]))
+            for name, points in one["terms"].items():
+                self.assertAlmostEqual(points, other["terms"][name],
+                                       places=2, msg=name)
+
+    def test_where_one_vm_keeps_a_node_busy(self):
+        real = self.ask_all("real-load", ONE_IS_BUSY)
+        by_requests = self.ask_all("kube-scheduler", ONE_IS_BUSY)
+        self.assertNotEqual(real, by_requests)
+
+    def test_where_a_node_is_overloaded(self):
+        self.ask_all("real-load", ONE_IS_OVERLOADED)
+
+    def test_by_a_policy_of_others(self):
+        self.ask_all("target-load-packing", ONE_IS_BUSY)
+
+
+if __name__ == "__main__":
+    unittest.main()
