@@ -59,6 +59,11 @@ static void fetch_lists(const struct decision *d, size_t i)
 	}
 }
 
+/* From this share of the nodes on, those with data speak for the rest; with
+ * fewer the rest goes by requests more and more. One node of thousands that
+ * happens to be busy would else be the best of all, for being known. */
+#define SPEAKS 0.1
+
 /* What only all nodes together tell: how busy the fleet is, and what VMs of
  * this cluster use. */
 void decide_context(struct score_context *out, const struct cluster *cluster,
@@ -73,16 +78,18 @@ void decide_context(struct score_context *out, const struct cluster *cluster,
 		const struct node *node = cluster->nodes[i];
 		const struct measure *m = &node->measure;
 		double trust = measure_trust(m, now_us);
+		double shared = node_shared_cores(node);
 
 		fetch_node(cluster->nodes, cluster->count, i);
 		model_tell(&vms, &node->vms.seen);
 		model_tell(&vms, &node->vms.unseen);
-		if (trust > 0 && m->used_cores >= 0 && m->cores > 0) {
+		if (trust > 0 && m->used_cores >= 0 && shared > 0) {
 			all_trust += trust;
-			cpu += trust * m->used_cores / m->cores;
+			cpu += trust * node_used_cores(node) / shared;
 		}
 	}
-	out->fleet_cpu = cpu / fmax(all_trust, 1);
+	out->fleet_cpu =
+		cpu / fmax(fmax(all_trust, 1), SPEAKS * (double)cluster->count);
 	out->prior = model_prior(&vms);
 }
 

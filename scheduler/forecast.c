@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "scheduler/quantity.h"
 
 /* The container that runs the VM; the first one if none is called that. */
@@ -43,6 +44,22 @@ double forecast_vcpus(const struct value *spec)
 			FORECAST_VCPUS_PER_CPU);
 	}
 	return fmin(fmax(vcpus, 1), FORECAST_VCPUS_MAX);
+}
+
+bool forecast_is_dedicated(const struct value *spec)
+{
+	static const char *const labels[] = { "kubevirt.io/cpumanager",
+		"cpumanager" };
+	const struct value *selector = value_get(spec, "nodeSelector");
+
+	for (size_t i = 0; i < count_of(labels); i++) {
+		const char *text = value_text(value_get(selector, labels[i]));
+
+		if (text != NULL && strcmp(text, "true") == 0) {
+			return true;
+		}
+	}
+	return false;
 }
 
 void forecast_predicted(struct pending *pending, const struct asks *asks)

@@ -22,6 +22,11 @@
 /* From 1 to FORECAST_VCPUS_MAX. spec is a launcher pod's. */
 double forecast_vcpus(const struct value *spec);
 
+/* The VM has CPUs of its own (dedicatedCpuPlacement): its launcher pod then
+ * asks for nodes with kubelet's static CPU manager, by KubeVirt's label
+ * kubevirt.io/cpumanager, before 1.5 cpumanager. */
+bool forecast_is_dedicated(const struct value *spec);
+
 /* A VM that was placed and is not (fully) part of the node's measured load. */
 struct pending {
 	double memory_bytes; /* requested */
@@ -42,7 +47,9 @@ void forecast_predicted(struct pending *pending, const struct asks *asks);
 #define FORECAST_UNSEEN_US (INT64_C(300) * 1000000)
 
 /* A VM that is seen is charged the memory it has not touched yet while it
- * boots: in full up to the first age, then less and less up to the second. */
+ * boots: in full up to the first age, then less and less up to the second. What
+ * CPU it uses up to the first age is not learned from. A minute: pulling the
+ * image of virt-launcher, firmware, a kernel and its services. */
 #define FORECAST_BOOT_US (INT64_C(60) * 1000000)
 #define FORECAST_SETTLED_US (INT64_C(120) * 1000000)
 

@@ -302,14 +302,28 @@ void node_forget_load(struct node *node)
 	node_vms_forget(&node->vms);
 }
 
+double node_shared_cores(const struct node *node)
+{
+	double cores = node->measure.cores > 0 ? node->measure.cores
+					       : (double)node->cpu_milli / 1000;
+
+	return cores - node->vms.dedicated_cores;
+}
+
+double node_used_cores(const struct node *node)
+{
+	double cores = node->measure.used_cores - node->vms.dedicated_used;
+
+	return cores < 0 ? 0 : cores;
+}
+
 void node_expect(const struct node *node, struct model_prior prior,
 	int64_t now_us, double *cores, double *variance)
 {
 	const struct model_sum *seen = &node->vms.seen;
+	double used = node_used_cores(node);
 
-	*cores = fmax(node->measure.used_cores,
-		node->measure.used_cores - seen->seen_cores +
-			model_cores(seen, prior));
+	*cores = fmax(used, used - seen->seen_cores + model_cores(seen, prior));
 	*variance = model_variance(seen, prior);
 	node_vms_expect(&node->vms, prior, now_us, cores, variance);
 }

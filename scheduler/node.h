@@ -81,7 +81,12 @@ void node_set_load(struct node *node, const struct node_load *load,
 	int64_t sample_us, int64_t now_us);
 void node_forget_load(struct node *node);
 
-/* CPU to expect of all the node runs, and how uncertain that is: what was
+/* Cores that are shared: without those that are VMs' own. */
+double node_shared_cores(const struct node *node);
+/* What was measured of their use, see measure_used_cores(); NAN: nothing. */
+double node_used_cores(const struct node *node);
+
+/* CPU to expect of all that shares the node's cores, and how uncertain that is: what was
  * measured, or that with each VM that was seen replaced by what is expected of
  * it, whichever is more; and those not seen yet on top. Cores, and cores
  * squared. Only with a load. */

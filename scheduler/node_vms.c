@@ -26,12 +26,21 @@ static void sum(struct node_vms *vms)
 {
 	vms->seen = (struct model_sum){ 0 };
 	vms->unseen = (struct model_sum){ 0 };
+	vms->dedicated_cores = 0;
+	vms->dedicated_used = 0;
 	vms->newest_us = MOMENT_LONG_AGO;
 	for (size_t i = 0; i < vms->count; i++) {
 		const struct node_vm *vm = &vms->list[i];
 
-		model_plus(vm->charge.is_seen ? &vms->seen : &vms->unseen,
-			&vm->alone);
+		if (vm->is_dedicated) {
+			vms->dedicated_cores += vm->model.vcpus;
+			vms->dedicated_used +=
+				vm->charge.is_seen ? vm->model.seen_cores : 0;
+		} else {
+			model_plus(
+				vm->charge.is_seen ? &vms->seen : &vms->unseen,
+				&vm->alone);
+		}
 		if (vm->model.bound_us > vms->newest_us) {
 			vms->newest_us = vm->model.bound_us;
 		}
@@ -40,6 +49,9 @@ static void sum(struct node_vms *vms)
 
 void node_vms_add(struct node_vms *vms, const struct pod *pod, int64_t bound_us)
 {
+	/* What it does before says nothing of it: idle while its image comes,
+	 * busy while it boots. It stays charged as one like the others. */
+	int64_t booted_us = bound_us + FORECAST_BOOT_US;
 	struct node_vm *vm;
 
 	vms->list = xgrow(vms->list, vms->count, &vms->capacity,
@@ -50,10 +62,11 @@ void node_vms_add(struct node_vms *vms, const struct pod *pod, int64_t bound_us)
 			.vcpus = pod->vcpus,
 			.past = pod->past,
 			.bound_us = bound_us,
-			.learned_us = pod->learned_us > bound_us
+			.learned_us = pod->learned_us > booted_us
 				? pod->learned_us
-				: bound_us,
+				: booted_us,
 		},
+		.is_dedicated = pod->is_dedicated,
 		.charge = {
 			.memory_bytes = (double)pod->requests.memory_bytes,
 			.bound_us = bound_us,
@@ -177,7 +190,7 @@ void node_vms_expect(const struct node_vms *vms, struct model_prior prior,
 		const struct node_vm *vm = &vms->list[i];
 		double share;
 
-		if (vm->charge.is_seen) {
+		if (vm->charge.is_seen || vm->is_dedicated) {
 			continue;
 		}
 		share = forecast_unseen(&vm->charge, now_us);

@@ -10,6 +10,7 @@
 #include "scheduler/model.h"
 #include "scheduler/pod.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,7 @@ struct node_vm {
 	char uid[REPORT_UID_MAX];
 	struct model_vm model;
 	struct model_sum alone; /* what the model says of it */
+	bool is_dedicated;	/* its CPUs are its own: in no sum */
 	struct pending charge;
 	size_t at; /* where the last load listed it */
 };
@@ -28,6 +30,8 @@ struct node_vms {
 	size_t count, capacity;
 	/* Of those that the load lists, and of the others. */
 	struct model_sum seen, unseen;
+	/* CPUs that are VMs' own, and what those were last seen to use. */
+	double dedicated_cores, dedicated_used;
 	int64_t newest_us; /* when the last of them was bound */
 };
 

@@ -146,6 +146,7 @@ static int read_requests(struct pod *pod, const struct value *spec,
 	asks_read(&pod->asks, spec, &pod->requests);
 	pod->wants_kvm = wants(pod, "devices.kubevirt.io/kvm");
 	pod->vcpus = pod->is_vm ? forecast_vcpus(spec) : 0;
+	pod->is_dedicated = pod->is_vm && forecast_is_dedicated(spec);
 	pod->expected_cores = pod->is_vm
 		? pod->vcpus * MODEL_SHARE
 		: fmin((double)pod->requests.cpu_milli / 1000,

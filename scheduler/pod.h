@@ -69,6 +69,7 @@ struct pod {
 	struct asks asks;
 	bool wants_kvm;		/* requests devices.kubevirt.io/kvm */
 	double vcpus;		/* of a VM, estimated: see forecast.h; else 0 */
+	bool is_dedicated;	/* those are the VM's own */
 	double expected_cores;	/* CPU it will use if it is like others */
 	struct vm_profile past; /* of this VM, if somebody knows it */
 	/* Up to when that was learned of this very pod; 0: it was not. On the

@@ -44,19 +44,20 @@ static double blend(double trust, double measured, double otherwise)
 			 : otherwise;
 }
 
-static double node_cores(const struct node *node)
-{
-	return node->measure.cores > 0 ? node->measure.cores
-				       : (double)node->cpu_milli / 1000;
-}
-
 /* Unlike fmax() inlined; b where a is NAN. */
 static double larger(double a, double b)
 {
 	return a > b ? a : b;
 }
 
-/* What this pod adds: a VM like any other, or like its own past. */
+/* Cores that the pod would have to itself, and so take from the others. */
+static double takes_cores(const struct pod *pod)
+{
+	return pod->is_dedicated ? pod->vcpus : 0;
+}
+
+/* What this pod adds to the shared cores: a VM like any other, or like its own
+ * past. */
 static void expect_pod(const struct pod *pod, struct model_prior prior,
 	double *cores, double *variance)
 {
@@ -65,7 +66,9 @@ static void expect_pod(const struct pod *pod, struct model_prior prior,
 
 	*cores = pod->expected_cores;
 	*variance = 0;
-	if (pod->is_vm) {
+	if (pod->is_dedicated) {
+		*cores = 0;
+	} else if (pod->is_vm) {
 		model_add(&sum, &vm);
 		*cores = model_cores(&sum, prior);
 		*variance = model_variance(&sum, prior);
@@ -78,9 +81,10 @@ static void expect_pod(const struct pod *pod, struct model_prior prior,
 static double room_by_requests(struct score *s, const struct pod *pod,
 	const struct node *node, const struct score_context *context)
 {
-	double cores = (double)node->cpu_milli / 1000;
+	double dedicated = node->vms.dedicated_cores + takes_cores(pod);
+	double cores = (double)node->cpu_milli / 1000 - dedicated;
 	double requested = (double)node->cpu_milli_requested / 1000 +
-		(double)pod->requests.cpu_milli / 1000;
+		(double)pod->requests.cpu_milli / 1000 - dedicated;
 	double own, variance, expected;
 
 	expect_pod(pod, context->prior, &own, &variance);
@@ -97,7 +101,7 @@ static double room_by_requests(struct score *s, const struct pod *pod,
 static double cpu_points(struct score *s, const struct pod *pod,
 	const struct node *node, const struct score_context *context)
 {
-	double cores = node_cores(node);
+	double cores = node_shared_cores(node) - takes_cores(pod);
 	double measured = 0;
 	double guessed = 0;
 	double own, own_variance, load, variance;
@@ -232,7 +236,7 @@ void score_node(struct score *out, const struct pod *pod,
 	}
 	if (s->trust > 0) {
 		s->cpu_measured =
-			share(node->measure.used_cores, node_cores(node));
+			share(node_used_cores(node), node_shared_cores(node));
 		s->contention = node->measure.contention;
 	}
 	/* A report without CPU figures is as good as none. */

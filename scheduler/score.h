@@ -72,8 +72,8 @@ struct score_context {
 	int64_t now_us;
 	const struct policy *policy; /* NULL: real-load */
 	struct model_prior prior;    /* what VMs of this cluster use */
-	/* CPU share of the nodes with data, weighted by trust, times the sum of
-	 * trust where that is below 1. A node without data counts as at least
+	/* CPU share of the nodes with data, weighted by trust, and less where
+	 * hardly any has data: see decide.c. A node without data counts as at least
 	 * that busy: missing is never idle and never best. */
 	double fleet_cpu;
 	const struct preferred *preferred; /* NULL: no wishes */

@@ -129,6 +129,41 @@ static void missing_is_never_best(void **state)
 	fleet_fini(&mixed);
 }
 
+/* It would be the average of all that is known. */
+static void one_busy_node_known_of_many_is_not_best_for_that(void **state)
+{
+	enum { MANY = 200 };
+	struct names *names = names_new();
+	struct node_load busy = given_load(15.8, 0);
+	struct pod *vm = given_vm(names, "vm", 4);
+	struct node *nodes[MANY];
+	const struct cluster cluster = { .nodes = nodes, .count = MANY };
+	struct decision decision = { 0 };
+
+	(void)state;
+	for (int i = 0; i < MANY; i++) {
+		scoped_free char *name = xasprintf("node-%03d", i);
+
+		nodes[i] = given_plain_node(names, name);
+	}
+	node_set_load(nodes[0], &busy, now, now);
+	decide(&decision, vm, &cluster, &defaults, now);
+	assert_string_equal(decision_chosen(&decision)->name, "node-001");
+	assert_int_equal(decision.feasible_count, MANY);
+	/* Where a tenth of the nodes are known they speak for the rest. */
+	for (int i = 1; i < MANY / 10; i++) {
+		node_set_load(nodes[i], &busy, now, now);
+	}
+	decide(&decision, vm, &cluster, &defaults, now);
+	assert_string_equal(decision_chosen(&decision)->name, "node-000");
+	for (int i = 0; i < MANY; i++) {
+		node_free(nodes[i]);
+	}
+	decision_fini(&decision);
+	pod_free(vm);
+	names_free(names);
+}
+
 /* However it is computed, a verdict is the score in the fleet's context. */
 static void scores_every_node_in_the_same_context(void **state)
 {
@@ -301,6 +336,8 @@ int main(void)
 		cmocka_unit_test(chooses_the_least_loaded_node),
 		cmocka_unit_test(breaks_ties_by_name),
 		cmocka_unit_test(missing_is_never_best),
+		cmocka_unit_test(
+			one_busy_node_known_of_many_is_not_best_for_that),
 		cmocka_unit_test(scores_every_node_in_the_same_context),
 		cmocka_unit_test(spreads_by_requests_without_any_data),
 		cmocka_unit_test(spreads_a_burst_of_vms),

@@ -43,6 +43,33 @@ static void estimates_vcpus_from_the_launcher(void **state)
 	}
 }
 
+static void knows_vms_with_cpus_of_their_own(void **state)
+{
+	static const struct {
+		const char *spec;
+		bool is_dedicated;
+	} cases[] = {
+		{ "{}", false },
+		{ "{'nodeSelector':{'kubevirt.io/cpumanager':'true'}}", true },
+		{ "{'nodeSelector':{'cpumanager':'true'}}", true },
+		{ "{'nodeSelector':{'cpumanager':'false'}}", false },
+		{ "{'nodeSelector':{'cpumanager':7}}", false },
+	};
+	struct value *recorded = given_file(GIVEN_DIR "pod-dedicated.json");
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		struct value *spec = given_json(cases[i].spec);
+
+		given_check(
+			forecast_is_dedicated(spec) == cases[i].is_dedicated,
+			cases[i].spec);
+		value_free(spec);
+	}
+	assert_true(forecast_is_dedicated(value_get(recorded, "spec")));
+	value_free(recorded);
+}
+
 static void charges_an_unseen_vm_less_and_less(void **state)
 {
 	struct pending p = {
@@ -83,6 +110,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(estimates_vcpus_from_the_launcher),
+		cmocka_unit_test(knows_vms_with_cpus_of_their_own),
 		cmocka_unit_test(charges_an_unseen_vm_less_and_less),
 		cmocka_unit_test(charges_a_seen_vm_only_what_is_missing),
 	};

@@ -160,6 +160,53 @@ static void bigger_vms_and_vms_on_their_way_lower_the_score(void **state)
 	setting_fini(&s);
 }
 
+/* Its CPUs are taken out of the node's, and its use out of what was measured.
+ */
+static void a_vm_with_its_own_cpus_leaves_the_others_the_rest(void **state)
+{
+	struct setting s = setting_new();
+	struct pod *dedicated = given_vm(s.names, "dedicated", 8);
+	struct node_load load = given_load(9, 0);
+	struct vm_load seen;
+	struct score score;
+
+	(void)state;
+	vm_load_init(&seen);
+	strcpy(seen.pod_uid, "uid-dedicated");
+	seen.used_cores = 8;
+	load.vms = &seen;
+	load.vm_count = 1;
+	node_add_pod(s.node, dedicated, MOMENT_LONG_AGO);
+	(void)score_with(&s, &load, 0);
+	score_node(&score, s.pod, s.node, &s.context);
+	assert_true(fabs(score.cpu_measured - 9.0 / 16) < 1e-9);
+	node_remove_pod(s.node, dedicated);
+
+	dedicated->is_dedicated = true;
+	node_add_pod(s.node, dedicated, MOMENT_LONG_AGO);
+	(void)score_with(&s, &load, 0);
+	score_node(&score, s.pod, s.node, &s.context);
+	assert_true(fabs(score.cpu_measured - 1.0 / 8) < 1e-9);
+	assert_true(fabs(score.cpu_expected - MODEL_SHARE * 4 / 8) < 1e-9);
+	node_remove_pod(s.node, dedicated);
+
+	/* The next such VM takes half of the cores, and uses none of the
+	 * rest. */
+	s.pod->is_dedicated = true;
+	s.pod->vcpus = 8;
+	load.vm_count = 0;
+	load.cpu_used_cores_10s = 4;
+	load.cpu_used_cores_5m = 4;
+	(void)score_with(&s, &load, 0);
+	score_node(&score, s.pod, s.node, &s.context);
+	assert_true(fabs(score.cpu_measured - 4.0 / 16) < 1e-9);
+	assert_true(
+		fabs(score.terms[TERM_CPU] -
+			SCORE_CPU * score_room(model_room(4, 0, 8))) < 1e-9);
+	pod_free(dedicated);
+	setting_fini(&s);
+}
+
 static void fades_into_the_score_by_requests(void **state)
 {
 	struct setting s = setting_new();
@@ -385,6 +432,8 @@ int main(void)
 		cmocka_unit_test(an_idle_node_scores_nearly_everything),
 		cmocka_unit_test(
 			bigger_vms_and_vms_on_their_way_lower_the_score),
+		cmocka_unit_test(
+			a_vm_with_its_own_cpus_leaves_the_others_the_rest),
 		cmocka_unit_test(fades_into_the_score_by_requests),
 		cmocka_unit_test(an_unknown_node_is_a_little_below_its_equal),
 		cmocka_unit_test(
