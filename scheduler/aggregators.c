@@ -22,7 +22,8 @@ int aggregators_open(struct aggregators *out, uv_loop_t *loop,
 				.dial = options->dial,
 				.on_answer = options->on_past,
 				.owner = options->owner,
-				.queue = options->queue },
+				.queue = options->queue,
+				.cache = options->cache },
 			err);
 	}
 	if (r < 0) {

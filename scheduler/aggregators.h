@@ -17,6 +17,7 @@ struct aggregators_options {
 	const struct option_list *urls;
 	const struct dial_config *dial; /* both outlive the connections */
 	struct queue *queue;		/* pods that wait for pasts are here */
+	struct cache *cache;		/* and pods that run are here */
 	loads_node on_node;
 	void (*on_past)(void *owner); /* a pod need not wait any longer */
 	void *owner;

@@ -12,6 +12,8 @@ struct placed {
 	char *node;	 /* owned; its name */
 	int64_t bound_us;
 	bool is_assumed;
+	bool is_strange; /* in the cache's strangers */
+	TAILQ_ENTRY(placed) link;
 };
 
 struct cached_node {
@@ -47,6 +49,7 @@ void cache_init(struct cache *cache)
 {
 	*cache = (struct cache){ .names = names_new() };
 	cluster_init(&cache->cluster, cache->names);
+	TAILQ_INIT(&cache->strangers);
 }
 
 void cache_fini(struct cache *cache)
@@ -223,6 +226,9 @@ static struct placed *unplace(struct cache *cache, const char *uid)
 	if (placed == NULL) {
 		return NULL;
 	}
+	if (placed->is_strange) {
+		TAILQ_REMOVE(&cache->strangers, placed, link);
+	}
 	node = find_node(cache, placed->node);
 	if (node != NULL) {
 		const struct model_vm *model = node_vms_model(&node->vms, uid);
@@ -240,6 +246,8 @@ void cache_put_pod(struct cache *cache, struct pod *pod, int64_t bound_us)
 {
 	struct placed *old = unplace(cache, pod->uid);
 	struct placed *placed = xcalloc(1, sizeof(*placed));
+	bool is_strange = pod->is_vm && *pod->vm_name != '\0' &&
+		(old == NULL || old->is_strange);
 
 	/* We know better than the API's seconds when we bound it. */
 	if (old != NULL && strcmp(old->node, pod->node_name) == 0) {
@@ -255,8 +263,36 @@ void cache_put_pod(struct cache *cache, struct pod *pod, int64_t bound_us)
 		.pod = pod,
 		.node = xstrdup(pod->node_name),
 		.bound_us = bound_us,
+		.is_strange = is_strange,
 	};
+	if (is_strange) {
+		TAILQ_INSERT_TAIL(&cache->strangers, placed, link);
+	}
 	place(cache, placed);
+}
+
+const struct pod *cache_take_stranger(struct cache *cache)
+{
+	struct placed *placed = TAILQ_FIRST(&cache->strangers);
+
+	if (placed == NULL) {
+		return NULL;
+	}
+	TAILQ_REMOVE(&cache->strangers, placed, link);
+	placed->is_strange = false;
+	return placed->pod;
+}
+
+void cache_teach(struct cache *cache, const char *uid,
+	const struct vm_profile *past)
+{
+	const struct placed *placed = map_get(&cache->pods, uid);
+	struct node *node =
+		placed == NULL ? NULL : find_node(cache, placed->node);
+
+	if (node != NULL) {
+		node_vms_teach(&node->vms, uid, past);
+	}
 }
 
 bool cache_remove_nominee(struct cache *cache, const char *uid)

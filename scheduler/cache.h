@@ -14,6 +14,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
+
+struct placed;
+TAILQ_HEAD(strangers, placed);
 
 struct cache {
 	struct names *names; /* owned */
@@ -22,7 +26,9 @@ struct cache {
 	struct map pods;     /* uid -> struct placed */
 	struct map nominees; /* uid -> struct pod, owned */
 	struct map loads;    /* node name -> struct known_load */
-	struct map places;   /* uid of a VMI -> struct place: see places.h */
+	/* VMs that showed up on a node and that nobody was asked about. */
+	struct strangers strangers;
+	struct map places; /* uid of a VMI -> struct place: see places.h */
 };
 
 void cache_init(struct cache *cache);
@@ -72,6 +78,14 @@ size_t cache_assumed(const struct cache *cache);
 
 /* The pod that counts somewhere, or NULL. */
 const struct pod *cache_pod(const struct cache *cache, const char *uid);
+
+/* The pod of a VM that runs, was not placed by us, and was not given yet; NULL:
+ * there is none (any more). The pod stays the cache's. */
+const struct pod *cache_take_stranger(struct cache *cache);
+
+/* What others know of the past of a VM that runs, if it still does. */
+void cache_teach(struct cache *cache, const char *uid,
+	const struct vm_profile *past);
 
 /* Takes over the newest load known of a node; older ones are ignored. *changed:
  * its KVM state is another, or it was not known before. load stays the

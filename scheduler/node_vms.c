@@ -165,6 +165,18 @@ void node_vms_take(struct node_vms *vms, const struct node_load *load,
 	sum(vms);
 }
 
+void node_vms_teach(struct node_vms *vms, const char *uid,
+	const struct vm_profile *past)
+{
+	struct node_vm *vm = find(vms, uid);
+
+	if (vm != NULL && past->seconds > vm->model.past.seconds) {
+		vm->model.past = *past;
+		know(vm);
+		sum(vms);
+	}
+}
+
 void node_vms_forget(struct node_vms *vms)
 {
 	for (size_t i = 0; i < vms->count; i++) {

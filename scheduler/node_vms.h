@@ -47,6 +47,10 @@ void node_vms_take(struct node_vms *vms, const struct node_load *load,
 /* The same of one VM: for a pod that came after the load. */
 void node_vms_take_one(struct node_vms *vms, const char *uid,
 	const struct node_load *load, int64_t until_us);
+/* What others know of its past, this very pod's included: counts if it rests on
+ * more than what was learned here. */
+void node_vms_teach(struct node_vms *vms, const char *uid,
+	const struct vm_profile *past);
 /* There is no load any more; what was learned stays. */
 void node_vms_forget(struct node_vms *vms);
 

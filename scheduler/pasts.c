@@ -1,6 +1,7 @@
 #include "scheduler/pasts.h"
 
 #include "lib/clock.h"
+#include "lib/loop.h"
 #include "lib/map.h"
 #include "lib/memory.h"
 #include "proto/wire.h"
@@ -13,6 +14,9 @@
 #include <sys/queue.h>
 
 enum { REQUEST_MAX = 2048 };
+
+/* An answer that takes longer is not waited for. */
+#define RECALL_PATIENCE_US INT64_C(5000000)
 
 /* One VM. */
 struct entry {
@@ -31,7 +35,17 @@ struct source {
 	struct pasts *pasts;
 	struct speaker *speaker;
 	uint32_t bit;
-	char *asking; /* key of the question under way; owned */
+	char *asking;	  /* key of the question under way; owned */
+	uint64_t recalls; /* or the number of the recall that is; 0: neither */
+};
+
+/* The question about a VM that runs. One at a time. */
+struct recall {
+	uint64_t number; /* 0: there is none */
+	char *uid;	 /* owned; of its pod */
+	struct profile_request request;
+	int64_t asked_us;
+	uint32_t sent, answered; /* a bit for each aggregator */
 };
 
 struct pasts {
@@ -40,6 +54,10 @@ struct pasts {
 	size_t count;
 	struct map by_key;
 	struct entries entries; /* oldest first */
+	struct recall recall;
+	uint64_t recalls; /* so far */
+	struct timer *pace;
+	bool is_recalling;
 };
 
 _Static_assert(OPTION_LIST_MAX <= 32, "a bit for each aggregator");
@@ -80,6 +98,20 @@ static bool is_settled(const struct entry *entry, uint32_t askable)
 	return entry->past.seconds > 0 || (askable & ~entry->answered) == 0;
 }
 
+static bool pack_recall(struct source *source, struct buffer *out)
+{
+	struct recall *recall = &source->pasts->recall;
+
+	if (recall->number == 0 || (recall->sent & source->bit) != 0) {
+		return false;
+	}
+	recall->sent |= source->bit;
+	source->recalls = recall->number;
+	wire_pack_profile_request(out, &recall->request);
+	return true;
+}
+
+/* Those that wait come first. */
 static bool pack_next(void *owner, struct buffer *out)
 {
 	struct source *source = owner;
@@ -87,6 +119,7 @@ static bool pack_next(void *owner, struct buffer *out)
 	struct entry *entry = TAILQ_FIRST(&source->pasts->entries);
 
 	free(take_ptr(source->asking));
+	source->recalls = 0;
 	for (; entry != NULL; entry = TAILQ_NEXT(entry, link)) {
 		/* For those that are older its pod has not waited. */
 		if ((entry->sent & source->bit) == 0 &&
@@ -98,7 +131,7 @@ static bool pack_next(void *owner, struct buffer *out)
 			return true;
 		}
 	}
-	return false;
+	return pack_recall(source, out);
 }
 
 /* Pods of the VM that were held back need not wait any longer. */
@@ -121,6 +154,30 @@ static void let_go(struct pasts *pasts, const struct entry *entry)
 	pasts->options.on_answer(pasts->options.owner);
 }
 
+static void end_recall(struct pasts *pasts)
+{
+	free(pasts->recall.uid);
+	pasts->recall = (struct recall){ 0 };
+}
+
+static void take_recalled(struct source *source, const struct vm_past *answer)
+{
+	struct pasts *pasts = source->pasts;
+	struct recall *recall = &pasts->recall;
+	struct vm_profile past = pasts_profile(answer);
+
+	if (source->recalls != recall->number) {
+		return; /* too late */
+	}
+	recall->answered |= source->bit;
+	if (past.seconds > 0) {
+		cache_teach(pasts->options.cache, recall->uid, &past);
+	}
+	if (past.seconds > 0 || (connected(pasts) & ~recall->answered) == 0) {
+		end_recall(pasts);
+	}
+}
+
 static enum speaker_turn on_reply(void *owner, const struct wire_reply *reply)
 {
 	struct source *source = owner;
@@ -130,6 +187,10 @@ static enum speaker_turn on_reply(void *owner, const struct wire_reply *reply)
 
 	if (reply->kind != WIRE_PROFILE) {
 		return SPEAKER_MISFIT;
+	}
+	if (source->recalls != 0) {
+		take_recalled(source, &reply->profile);
+		return SPEAKER_GO_ON;
 	}
 	if (entry == NULL) {
 		return SPEAKER_GO_ON; /* it was forgotten meanwhile */
@@ -171,6 +232,13 @@ static void forget_old(struct pasts *pasts, int64_t now_us)
 	}
 }
 
+static void set_request(struct profile_request *out, const struct pod *pod)
+{
+	(void)snprintf(out->namespace, sizeof(out->namespace), "%s",
+		pod->namespace);
+	(void)snprintf(out->name, sizeof(out->name), "%s", pod->vm_name);
+}
+
 static struct entry *ask(struct pasts *pasts, const struct pod *pod,
 	const char *key, int64_t now_us)
 {
@@ -179,10 +247,7 @@ static struct entry *ask(struct pasts *pasts, const struct pod *pod,
 	forget_old(pasts, now_us);
 	entry->key = xstrdup(key);
 	entry->asked_us = now_us;
-	(void)snprintf(entry->request.namespace,
-		sizeof(entry->request.namespace), "%s", pod->namespace);
-	(void)snprintf(entry->request.name, sizeof(entry->request.name), "%s",
-		pod->vm_name);
+	set_request(&entry->request, pod);
 	(void)map_put(&pasts->by_key, key, entry);
 	TAILQ_INSERT_TAIL(&pasts->entries, entry, link);
 	for (size_t i = 0; i < pasts->count; i++) {
@@ -221,6 +286,53 @@ bool pasts_may_place(struct pasts *pasts, struct waiting *waiting,
 	return true;
 }
 
+/* ---- those that run ---- */
+
+static void begin_recall(struct pasts *pasts, const struct pod *pod,
+	int64_t now_us)
+{
+	struct recall *recall = &pasts->recall;
+
+	*recall = (struct recall){
+		.number = ++pasts->recalls,
+		.uid = xstrdup(pod->uid),
+		.asked_us = now_us,
+	};
+	set_request(&recall->request, pod);
+	for (size_t i = 0; i < pasts->count; i++) {
+		speaker_go_on(pasts->sources[i].speaker);
+	}
+}
+
+static void take_pace(void *owner)
+{
+	struct pasts *pasts = owner;
+	int64_t now_us = (int64_t)clock_monotonic_us();
+	const struct pod *pod;
+
+	if (connected(pasts) == 0 ||
+		(pasts->recall.number != 0 &&
+			now_us - pasts->recall.asked_us < RECALL_PATIENCE_US)) {
+		return;
+	}
+	end_recall(pasts);
+	pod = cache_take_stranger(pasts->options.cache);
+	if (pod == NULL) {
+		timer_stop(pasts->pace);
+		pasts->is_recalling = false;
+		return;
+	}
+	begin_recall(pasts, pod, now_us);
+}
+
+void pasts_recall(struct pasts *pasts)
+{
+	if (pasts->count > 0 && !pasts->is_recalling) {
+		pasts->is_recalling = true;
+		timer_start(pasts->pace, 0, PASTS_RECALL_MS);
+	}
+}
+
 /* ---- life ---- */
 
 int pasts_new(struct pasts **out, uv_loop_t *loop,
@@ -231,6 +343,7 @@ int pasts_new(struct pasts **out, uv_loop_t *loop,
 
 	pasts->options = *options;
 	TAILQ_INIT(&pasts->entries);
+	pasts->pace = timer_new(loop, take_pace, pasts);
 	while (r == 0 && pasts->count < options->aggregators->count) {
 		struct source *source = &pasts->sources[pasts->count];
 
@@ -271,5 +384,7 @@ void pasts_close(struct pasts *pasts)
 		forget(pasts, TAILQ_FIRST(&pasts->entries));
 	}
 	map_fini(&pasts->by_key);
+	end_recall(pasts);
+	timer_close(pasts->pace);
 	free(pasts);
 }

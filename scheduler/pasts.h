@@ -1,23 +1,27 @@
-/* The pasts of the VMs that are about to be placed, asked of the aggregators.
+/* The pasts of VMs, asked of the aggregators: of those that are about to be
+ * placed, and, when nobody waits, of those that run and that nobody here placed
+ * (before the scheduler was started, or by others).
  *
  * A pod waits for its VM's past PASTS_WAIT_US at most, and not at all where no
  * aggregator is connected; it is then placed as a VM nobody has seen. Answers
  * are remembered for PASTS_KEPT_US, that nothing is known for
  * PASTS_UNKNOWN_US, PASTS_MAX of them, so that a pod that is tried again does
- * not ask again. */
+ * not ask again. Of those that run one is asked for every PASTS_RECALL_MS: a
+ * past is a week of minutes to read, and a thousand VMs are not in a hurry. */
 #pragma once
 
 #include "lib/dial.h"
 #include "lib/error.h"
 #include "lib/options.h"
 #include "proto/profile.h"
+#include "scheduler/cache.h"
 #include "scheduler/queue.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>
 
-enum { PASTS_MAX = 4096 };
+enum { PASTS_MAX = 4096, PASTS_RECALL_MS = 50 };
 #define PASTS_WAIT_US INT64_C(300000)
 #define PASTS_KEPT_US INT64_C(60000000)
 #define PASTS_UNKNOWN_US INT64_C(5000000)
@@ -30,7 +34,8 @@ struct pasts_options {
 	/* A pod that was held back in the queue may be placed. */
 	void (*on_answer)(void *owner);
 	void *owner;
-	struct queue *queue;
+	struct queue *queue; /* pods that wait for their pasts */
+	struct cache *cache; /* pods that run; both outlive the pasts */
 };
 
 /* Errors as speaker_new(). */
@@ -41,6 +46,9 @@ must_check int pasts_new(struct pasts **out, uv_loop_t *loop,
  * pod->past then. Else it is not to be tried before the queue says so. */
 bool pasts_may_place(struct pasts *pasts, struct waiting *waiting,
 	int64_t now_us);
+
+/* There may be strangers in the cache. Cheap if there are none. */
+void pasts_recall(struct pasts *pasts);
 
 /* What scoring takes of it; zeroed where nothing is known. */
 struct vm_profile pasts_profile(const struct vm_past *past);

@@ -369,6 +369,7 @@ static void look(void *owner)
 	struct placer *placer = owner;
 
 	feed_look(placer->feed);
+	pasts_recall(placer->aggregators.pasts);
 }
 
 static void on_load(void *owner, const struct node_load *load,
@@ -402,6 +403,7 @@ int placer_new(struct placer **out, uv_loop_t *loop, struct kube_client *client,
 		&(struct aggregators_options){ .urls = &config->aggregators,
 			.dial = &config->dial,
 			.queue = &placer->queue,
+			.cache = &placer->cache,
 			.on_node = on_load,
 			.on_past = on_past,
 			.owner = placer },

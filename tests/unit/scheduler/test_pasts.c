@@ -25,6 +25,7 @@ struct fixture {
 	bool is_mute; /* keeps the questions, says nothing */
 	struct mq_request *kept[8];
 	bool is_told;
+	struct cache cache;
 };
 
 static void answer(struct fixture *f, struct mq_request *request,
@@ -78,6 +79,7 @@ static int setup(void **state)
 		.owner = &f };
 
 	f = (struct fixture){ 0 };
+	cache_init(&f.cache);
 	log_setup(LOG_TEXT, LOG_ERROR);
 	assert_int_equal(uv_loop_init(&f.loop), 0);
 	assert_int_equal(mq_server_new(&f.server, &f.loop, &options, NULL), 0);
@@ -90,7 +92,8 @@ static int setup(void **state)
 				.dial = &f.dial,
 				.on_answer = on_answer,
 				.owner = &f,
-				.queue = &f.queue },
+				.queue = &f.queue,
+				.cache = &f.cache },
 			NULL),
 		0);
 	*state = &f;
@@ -104,6 +107,7 @@ static int teardown(void **state)
 	pasts_close(f->pasts);
 	mq_server_close(f->server);
 	queue_fini(&f->queue);
+	cache_fini(&f->cache);
 	(void)uv_run(&f->loop, UV_RUN_DEFAULT);
 	assert_int_equal(uv_loop_close(&f->loop), 0);
 	return 0;
@@ -214,6 +218,68 @@ static void without_a_connection_nobody_waits_at_all(void **state)
 	assert_true(pod->pod->past.seconds <= 0);
 }
 
+/* It runs on the cache's node n, bound by somebody. */
+static void run_vm(struct fixture *f, const char *uid, const char *vm)
+{
+	struct pod *pod = make_pod(uid, vm);
+
+	pod->node_name = xstrdup("n");
+	pod->vcpus = 4;
+	cache_put_pod(&f->cache, pod, 0);
+}
+
+static double known_cores(const struct fixture *f, const char *uid)
+{
+	const struct node *node = cache_node(&f->cache, "n");
+
+	return node_vms_model(&node->vms, uid)->past.mean_cores;
+}
+
+static void put_node(struct fixture *f)
+{
+	static const char text[] = "{\"metadata\":{\"name\":\"n\"}}";
+	struct value *object = NULL;
+	bool changed = false;
+
+	assert_int_equal(value_parse(&object, text, strlen(text), NULL), 0);
+	assert_int_equal(cache_put_node(&f->cache, &changed, object, 0, NULL),
+		0);
+	value_free(object);
+}
+
+/* After a start of the scheduler, and for VMs that others place. */
+static void vms_that_run_are_asked_for_once_each(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t until_us;
+
+	put_node(f);
+	run_vm(f, "u1", "new");
+	run_vm(f, "u2", "busy");
+	run_vm(f, "u3", "");
+	pasts_recall(f->pasts);
+	until_us = clock_monotonic_us() + 10000000;
+	while (known_cores(f, "u2") <= 0 && clock_monotonic_us() < until_us) {
+		(void)uv_run(&f->loop, UV_RUN_ONCE);
+	}
+	assert_true(fabs(known_cores(f, "u2") - 3) < 1e-9);
+	assert_true(known_cores(f, "u1") <= 0);
+	assert_int_equal(f->asked, 2);
+	assert_null(cache_take_stranger(&f->cache));
+
+	/* An update is no stranger, nor is one that we place. */
+	run_vm(f, "u2", "busy");
+	cache_assume(&f->cache, make_pod("u4", "busy"), "n", 0);
+	run_vm(f, "u4", "busy");
+	assert_null(cache_take_stranger(&f->cache));
+	assert_true(fabs(known_cores(f, "u2") - 3) < 1e-9);
+
+	/* One that goes before its turn is not asked for. */
+	run_vm(f, "u5", "busy");
+	(void)cache_remove_pod(&f->cache, "u5");
+	assert_null(cache_take_stranger(&f->cache));
+}
+
 static void what_is_not_known_makes_no_profile(void **state)
 {
 	struct vm_past past;
@@ -237,6 +303,7 @@ int main(void)
 		test(a_vm_nobody_knows_is_placed_at_once_when_that_is_said),
 		test(nobody_waits_long),
 		test(without_a_connection_nobody_waits_at_all),
+		test(vms_that_run_are_asked_for_once_each),
 		cmocka_unit_test(what_is_not_known_makes_no_profile),
 	};
 
