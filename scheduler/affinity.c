@@ -133,7 +133,7 @@ static void add_guests(struct affinity *a, const struct cluster *cluster)
 
 		for (size_t k = 0; k < node->guest_count; k++) {
 			const struct term_subject subject = subject_of(
-				node->guests[k], cluster, needs_namespace);
+				node->guests[k].pod, cluster, needs_namespace);
 
 			add_guest(a, &subject, node);
 		}

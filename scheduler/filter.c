@@ -62,7 +62,8 @@ static bool are_ports_free(const struct pod *pod, const struct node *node)
 		return true;
 	}
 	for (size_t i = 0; i < node->guest_count; i++) {
-		if (host_ports_conflict(&pod->ports, &node->guests[i]->ports)) {
+		if (host_ports_conflict(&pod->ports,
+			    &node->guests[i].pod->ports)) {
 			return false;
 		}
 	}

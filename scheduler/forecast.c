@@ -62,22 +62,6 @@ bool forecast_is_dedicated(const struct value *spec)
 	return false;
 }
 
-void forecast_predicted(struct pending *pending, const struct asks *asks)
-{
-	pending->fixed_milli = (double)asks->overhead_milli;
-	for (size_t i = 0; i < asks->container_count; i++) {
-		const struct asks_container *c = &asks->containers[i];
-
-		if (c->limit_milli > 0) {
-			pending->fixed_milli += (double)c->limit_milli;
-		} else if (c->request_milli > 0) {
-			pending->request_milli += (double)c->request_milli;
-		} else {
-			pending->default_count++;
-		}
-	}
-}
-
 /* 1 up to the age `from`, then evenly down to 0 at `to`. */
 static double fade(int64_t age_us, int64_t from_us, int64_t to_us)
 {

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "kube/value.h"
-#include "scheduler/asks.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,22 +23,16 @@ double forecast_vcpus(const struct value *spec);
 
 /* The VM has CPUs of its own (dedicatedCpuPlacement): its launcher pod then
  * asks for nodes with kubelet's static CPU manager, by KubeVirt's label
- * kubevirt.io/cpumanager, before 1.5 cpumanager. */
+ * kubevirt.io/cpumanager, or cpumanager by the other name it has. */
 bool forecast_is_dedicated(const struct value *spec);
 
 /* A VM that was placed and is not (fully) part of the node's measured load. */
 struct pending {
 	double memory_bytes; /* requested */
-	/* What target-load-packing predicts of it: limits, requests of the
-	 * containers without a limit, and how many have neither. */
-	double fixed_milli, request_milli, default_count;
 	int64_t bound_us;
 	bool is_seen; /* the node's load lists the VM: with these figures */
 	double seen_memory_bytes;
 };
-
-/* Fills in what target-load-packing predicts. */
-void forecast_predicted(struct pending *pending, const struct asks *asks);
 
 /* A VM is no longer charged this long after it was bound. Nodes whose agent
  * cannot see VMs would otherwise never be rid of the charge; by then the

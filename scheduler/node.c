@@ -235,8 +235,9 @@ void node_add_pod(struct node *node, const struct pod *pod, int64_t bound_us)
 			plus(other->requested, requests->others[i].value);
 	}
 	node->guests = xgrow(node->guests, node->guest_count,
-		&node->guest_capacity, sizeof(struct pod *));
-	node->guests[node->guest_count++] = pod;
+		&node->guest_capacity, sizeof(*node->guests));
+	node->guests[node->guest_count++] =
+		(struct node_guest){ pod, bound_us };
 	if (pod->is_vm) {
 		node_vms_add(&node->vms, pod, bound_us);
 	}
@@ -245,7 +246,7 @@ void node_add_pod(struct node *node, const struct pod *pod, int64_t bound_us)
 static void remove_guest(struct node *node, const struct pod *pod)
 {
 	for (size_t i = 0; i < node->guest_count; i++) {
-		if (node->guests[i] == pod) {
+		if (node->guests[i].pod == pod) {
 			node->guests[i] = node->guests[--node->guest_count];
 			return;
 		}

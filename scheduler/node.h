@@ -25,6 +25,12 @@ struct node_resource {
 	int64_t allocatable, requested;
 };
 
+/* A pod on the node. */
+struct node_guest {
+	const struct pod *pod; /* borrowed */
+	int64_t bound_us;
+};
+
 struct node {
 	struct names *names; /* borrowed */
 	char *name;	     /* owned */
@@ -49,7 +55,7 @@ struct node {
 	struct measure measure;
 	struct node_vms vms;
 	int64_t rejected_us; /* when its kubelet last did; 0: never heard of */
-	const struct pod **guests; /* owned; the pods are not; in no order */
+	struct node_guest *guests; /* owned; in no order */
 	size_t guest_count, guest_capacity;
 };
 

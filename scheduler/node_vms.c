@@ -72,7 +72,6 @@ void node_vms_add(struct node_vms *vms, const struct pod *pod, int64_t bound_us)
 			.bound_us = bound_us,
 		},
 	};
-	forecast_predicted(&vm->charge, &pod->asks);
 	strncpy(vm->uid, pod->uid, sizeof(vm->uid) - 1);
 	know(vm);
 	sum(vms);

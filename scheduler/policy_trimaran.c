@@ -72,7 +72,7 @@ static double predicted_milli(const struct pod *pod,
 	return sum;
 }
 
-/* What VMs are predicted to use that were bound so lately, as upstream has it,
+/* What pods are predicted to use that were bound so lately, as upstream has it,
  * that the metrics' window does not show them. */
 static double missing_milli(const struct node *node,
 	const struct policy_args *args)
@@ -80,14 +80,11 @@ static double missing_milli(const struct node *node,
 	const int64_t settled_us = INT64_C(60) * 1000000;
 	double sum = 0;
 
-	for (size_t i = 0; i < node->vms.count; i++) {
-		const struct pending *p = &node->vms.list[i].charge;
+	for (size_t i = 0; i < node->guest_count; i++) {
+		const struct node_guest *guest = &node->guests[i];
 
-		if (node->measure.sample_us - p->bound_us < settled_us) {
-			sum += p->fixed_milli +
-				p->request_milli *
-					args->default_request_multiplier +
-				p->default_count * args->default_request_milli;
+		if (node->measure.sample_us - guest->bound_us < settled_us) {
+			sum += predicted_milli(guest->pod, args);
 		}
 	}
 	return sum;

@@ -66,7 +66,7 @@ static int64_t count_pods(const struct pod *pod, const struct spread_rule *rule,
 		return 0;
 	}
 	for (size_t i = 0; i < node->guest_count; i++) {
-		const struct pod *guest = node->guests[i];
+		const struct pod *guest = node->guests[i].pod;
 
 		count += guest->namespace_id == pod->namespace_id &&
 			!guest->is_deleting &&

@@ -137,7 +137,7 @@ bool volume_limits_hold(struct volumes *volumes, const struct node *node)
 	pairs_clear(&v->counts);
 	pairs_clear(&v->more);
 	for (size_t i = 0; i < node->guest_count; i++) {
-		note_pod(v, node->guests[i]);
+		note_pod(v, node->guests[i].pod);
 	}
 	note_fresh(v, &v->more);
 	note_attachments(v, node);

@@ -248,7 +248,7 @@ static bool is_used_on(const struct volumes *v, const char *claim,
 	const struct node *node)
 {
 	for (size_t i = 0; i < node->guest_count; i++) {
-		const struct pod *guest = node->guests[i];
+		const struct pod *guest = node->guests[i].pod;
 
 		if (guest->namespace_id == v->pod->namespace_id &&
 			uses(guest, claim)) {
@@ -362,7 +362,7 @@ static uint32_t filter_restrictions(const struct volumes *v,
 	for (size_t i = 0;
 		i < node->guest_count && v->pod->volumes.disk_count > 0; i++) {
 		if (pod_disks_conflict(&v->pod->volumes,
-			    &node->guests[i]->volumes)) {
+			    &node->guests[i].pod->volumes)) {
 			return bit(VOLUMES_DISK);
 		}
 	}

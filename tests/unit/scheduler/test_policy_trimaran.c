@@ -115,12 +115,14 @@ static void predicts_by_limit_then_request_then_default(void **state)
 	setting_fini(&s);
 }
 
-/* VMs bound less than 60 s before the window's end count once more. */
+/* Pods bound less than 60 s before the window's end count once more. */
 static void counts_what_the_window_misses(void **state)
 {
 	struct setting s = setting_new();
 	struct pod *late = given_vm(s.names, "late", 16);
 	struct pod *early = given_vm(s.names, "early", 16);
+	struct pod *plain = given_spec(s.names,
+		"{'containers':[{'resources':{'limits':{'cpu':'800m'}}}]}");
 
 	(void)state;
 	s.load.cpu_used_cores_15m = 0;
@@ -129,10 +131,15 @@ static void counts_what_the_window_misses(void **state)
 	/* 1.6 cores and a half more of those, and the pod's 1.6. */
 	assert_true(fabs(points(&s, "target-load-packing", "{}", ONE_CORE) -
 			    round(60 * 25.0 / 40 + 40)) < 1e-9);
+	/* Of whatever kind they are. */
+	node_add_pod(s.node, plain, 1100 * second);
+	assert_true(fabs(points(&s, "target-load-packing", "{}", ONE_CORE) -
+			    round(60 * 30.0 / 40 + 40)) < 1e-9);
 	node_free(s.node);
 	s.node = NULL;
 	pod_free(late);
 	pod_free(early);
+	pod_free(plain);
 	setting_fini(&s);
 }
 
