@@ -135,8 +135,9 @@ $(BIN)/plimsoll-%: $$(call objects,$$*) $(ARCHIVES)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # A test links the daemon it is about, without main.c, and the rooms below.
-# WRAP_test_x names the system calls that it stands in for (ld's --wrap).
+# WRAP_test_x names the functions that it stands in for (ld's --wrap).
 WRAP_test_faults = pread openat inotify_init1
+WRAP_test_placer = clock_monotonic_us
 define test_rule
 $(OUT)/$(1): $(OUT)/$(1).o $(call daemon_of,$(1).c) $(OUT)/tests/support.a \
 		$(ARCHIVES)

@@ -108,7 +108,7 @@ static void assume_and_bind(struct placer *placer, struct waiting *waiting,
 	decision_plan(&placer->decision, &placer->plan);
 	if (placer->plan.count > 0) {
 		prebind_start(placer->prebind, waiting->pod, node->name,
-			why.data, &placer->plan);
+			why.data, &placer->plan, now);
 	} else {
 		binder_bind(placer->binder, waiting->pod, node->name, why.data);
 	}
@@ -203,13 +203,19 @@ static void after_done(struct placer *placer, const struct bind_result *result,
 	reporter_scheduled(placer->reporter, pod, result->node, result->why);
 }
 
-static void after_refused(struct placer *placer,
-	const struct bind_result *result, struct pod *pod)
+/* The pod is on no node: message says why, and it waits for its next turn. */
+static void send_back(struct placer *placer, const char *uid,
+	const char *message)
 {
-	struct waiting *waiting = queue_find(&placer->queue, result->uid);
-	scoped_free char *message = xasprintf("binding to %s was refused: %s",
-		result->node, result->error);
+	struct waiting *waiting = queue_find(&placer->queue, uid);
+	struct pod *pod = cache_forget(&placer->cache, uid);
 
+	queue_wake_all(&placer->queue);
+	if (pod == NULL) {
+		/* The watch has seen it bound after all, or gone. */
+		queue_remove(&placer->queue, uid);
+		return;
+	}
 	if (waiting == NULL) {
 		pod_free(pod); /* it vanished meanwhile */
 		return;
@@ -239,8 +245,8 @@ static void finish_drain(void *owner)
 static void on_bound(void *owner, const struct bind_result *result)
 {
 	struct placer *placer = owner;
+	scoped_free char *message = NULL;
 	const struct pod *bound;
-	struct pod *pod;
 
 	metrics_bound(&placer->metrics, queue_find(&placer->queue, result->uid),
 		result->outcome, now_us());
@@ -253,14 +259,9 @@ static void on_bound(void *owner, const struct bind_result *result)
 		queue_remove(&placer->queue, result->uid);
 		break;
 	case BIND_REFUSED:
-		pod = cache_forget(&placer->cache, result->uid);
-		if (pod != NULL) {
-			after_refused(placer, result, pod);
-		} else {
-			/* The watch has seen it bound after all, or gone. */
-			queue_remove(&placer->queue, result->uid);
-		}
-		queue_wake_all(&placer->queue);
+		message = xasprintf("binding to %s was refused: %s",
+			result->node, result->error);
+		send_back(placer, result->uid, message);
 		break;
 	case BIND_GONE:
 		pod_free(cache_forget(&placer->cache, result->uid));
@@ -307,7 +308,7 @@ static void on_volumes(void *owner, const struct prebind_result *result)
 {
 	struct placer *placer = owner;
 	const struct pod *pod = cache_pod(&placer->cache, result->uid);
-	scoped_free char *error = xasprintf("volumes: %s", result->error);
+	scoped_free char *message = NULL;
 
 	if (pod == NULL || !is_wanted(placer, result->uid)) {
 		return; /* it is gone, or somewhere else */
@@ -317,12 +318,16 @@ static void on_volumes(void *owner, const struct prebind_result *result)
 	} else if (*result->error == '\0') {
 		binder_bind(placer->binder, pod, result->node, result->why);
 	} else {
-		on_bound(placer,
-			&(struct bind_result){ .uid = result->uid,
-				.node = result->node,
-				.why = result->why,
-				.outcome = BIND_REFUSED,
-				.error = error });
+		/* kube-scheduler's words. */
+		message = xasprintf(
+			"running PreBind plugin \"VolumeBinding\": "
+			"binding volumes: %s",
+			result->error);
+		metrics_bound(&placer->metrics,
+			queue_find(&placer->queue, result->uid), BIND_REFUSED,
+			now_us());
+		send_back(placer, result->uid, message);
+		kick(placer);
 	}
 }
 
@@ -339,7 +344,7 @@ static void on_change(void *owner)
 {
 	struct placer *placer = owner;
 
-	prebind_look(placer->prebind);
+	prebind_look(placer->prebind, now_us());
 	kick(placer);
 }
 

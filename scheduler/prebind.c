@@ -37,11 +37,6 @@ struct prebind {
 	size_t pending;
 };
 
-static int64_t now_us(void)
-{
-	return (int64_t)clock_monotonic_us();
-}
-
 static void job_free(struct job *job)
 {
 	struct prebind *prebind = job->prebind;
@@ -137,7 +132,7 @@ static bool write_choice(struct job *job, const struct volume_choice *choice)
 static void write_next(struct job *job)
 {
 	if (job->wrote == job->plan.count) {
-		prebind_look(job->prebind);
+		prebind_look(job->prebind, (int64_t)clock_monotonic_us());
 	} else if (!write_choice(job, &job->plan.list[job->wrote])) {
 		finish(job, vanished);
 	}
@@ -213,7 +208,7 @@ static bool is_bound(const struct job *job, const struct volume_choice *choice)
 	return claim != NULL && claim->is_bound;
 }
 
-static void look_at(struct job *job)
+static void look_at(struct job *job, int64_t now_us)
 {
 	const struct node *node = node_of(job);
 	const char *error = node == NULL ? "the node vanished" : NULL;
@@ -223,8 +218,8 @@ static void look_at(struct job *job)
 		error = why_not(job, i, node);
 		are_bound &= is_bound(job, &job->plan.list[i]);
 	}
-	if (error == NULL && !are_bound && now_us() >= job->until_us) {
-		error = "the claims were not bound in time";
+	if (error == NULL && !are_bound && now_us >= job->until_us) {
+		error = PREBIND_TIMED_OUT;
 	}
 	if (error != NULL) {
 		finish(job, error);
@@ -233,7 +228,7 @@ static void look_at(struct job *job)
 	}
 }
 
-void prebind_look(struct prebind *prebind)
+void prebind_look(struct prebind *prebind, int64_t now_us)
 {
 	for (struct job *job = LIST_FIRST(&prebind->jobs), *next; job != NULL;
 		job = next) {
@@ -245,7 +240,7 @@ void prebind_look(struct prebind *prebind)
 			job->wrote < job->plan.count) {
 			finish(job, vanished);
 		} else if (job->request == NULL) {
-			look_at(job);
+			look_at(job, now_us);
 		}
 	}
 	if (prebind->pending == 0) {
@@ -255,7 +250,7 @@ void prebind_look(struct prebind *prebind)
 
 static void on_timer(void *owner)
 {
-	prebind_look(owner);
+	prebind_look(owner, (int64_t)clock_monotonic_us());
 }
 
 /* ---- life ---- */
@@ -276,7 +271,8 @@ struct prebind *prebind_new(struct kube_client *client, uv_loop_t *loop,
 }
 
 void prebind_start(struct prebind *prebind, const struct pod *pod,
-	const char *node, const char *why, struct volume_plan *plan)
+	const char *node, const char *why, struct volume_plan *plan,
+	int64_t now_us)
 {
 	struct job *job = xcalloc(1, sizeof(*job));
 
@@ -287,7 +283,7 @@ void prebind_start(struct prebind *prebind, const struct pod *pod,
 		.why = xstrdup(why),
 		.plan = *plan,
 		.seen = xcalloc(plan->count, sizeof(*job->seen)),
-		.until_us = now_us() + PREBIND_TIMEOUT_US,
+		.until_us = now_us + PREBIND_TIMEOUT_US,
 	};
 	*plan = (struct volume_plan){ 0 };
 	LIST_INSERT_HEAD(&prebind->jobs, job, link);

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <uv.h>
 
 struct kube_client;
@@ -20,6 +21,8 @@ struct prebind;
 
 /* How long the claims of one pod may take, as kube-scheduler's bindTimeout. */
 #define PREBIND_TIMEOUT_US INT64_C(600000000)
+/* The error after that, in kube-scheduler's words, which tools look for. */
+#define PREBIND_TIMED_OUT "context deadline exceeded"
 
 struct prebind_result {
 	const char *uid; /* of the pod */
@@ -44,10 +47,12 @@ struct prebind *prebind_new(struct kube_client *client, uv_loop_t *loop,
  * within the call. Takes what plan holds and leaves it empty. Later decisions
  * take it for done from now on. */
 void prebind_start(struct prebind *prebind, const struct pod *pod,
-	const char *node, const char *why, struct volume_plan *plan);
+	const char *node, const char *why, struct volume_plan *plan,
+	int64_t now_us);
 
-/* The cluster's storage or pods have changed. */
-void prebind_look(struct prebind *prebind);
+/* The cluster's storage or pods have changed, or time has passed. now_us is
+ * monotonic, as prebind_start()'s. */
+void prebind_look(struct prebind *prebind, int64_t now_us);
 
 size_t prebind_pending(const struct prebind *prebind);
 

@@ -13,9 +13,10 @@ struct kube_request {
 	char *path, *body;
 };
 
-enum { REQUESTS_MAX = 512, MANY_PODS = 200 };
+enum { REQUESTS_MAX = 512, MANY_PODS = 200, OTHERS_MAX = 16 };
 
 struct reflector {
+	const char *path;
 	struct reflector_handler handler;
 };
 
@@ -23,7 +24,9 @@ static struct {
 	uv_loop_t loop;
 	struct scheduler_config config;
 	struct placer *placer;
-	struct reflector nodes, pods, failed, others;
+	struct reflector nodes, pods, failed, others[OTHERS_MAX];
+	size_t other_count;
+	uint64_t ahead_us; /* of the real monotonic clock */
 	bool is_synced;
 	struct kube_request *open[REQUESTS_MAX];
 	size_t count;
@@ -31,6 +34,15 @@ static struct {
 	size_t conditions; /* the same */
 	bool has_told_all; /* as many conditions as MANY_PODS */
 } world;
+
+/* Time passes as the tests like. */
+uint64_t __real_clock_monotonic_us(void);
+uint64_t __wrap_clock_monotonic_us(void);
+
+uint64_t __wrap_clock_monotonic_us(void)
+{
+	return __real_clock_monotonic_us() + world.ahead_us;
+}
 
 struct reflector *reflector_new(struct kube_client *client,
 	const struct reflector_options *options,
@@ -44,9 +56,11 @@ struct reflector *reflector_new(struct kube_client *client,
 	struct reflector *r = is_pods ? &world.pods
 		: is_failed	      ? &world.failed
 		: is_nodes	      ? &world.nodes
-				      : &world.others;
+				      : &world.others[world.other_count++];
 
 	(void)client;
+	assert_true(world.other_count < OTHERS_MAX);
+	r->path = options->path;
 	r->handler = *handler;
 	return r;
 }
@@ -174,11 +188,27 @@ static void say_pod(const char *name, const char *cpu, const char *label)
 	say(&world.pods, name, text);
 }
 
+/* Of a kind that has a watch at this path. */
+static void say_other(const char *path, const char *name, const char *text)
+{
+	for (size_t i = 0; i < world.other_count; i++) {
+		if (strcmp(world.others[i].path, path) == 0) {
+			say(&world.others[i], name, text);
+			return;
+		}
+	}
+	fail_msg("nobody watches %s", path);
+}
+
 static void say_synced(void)
 {
 	world.is_synced = true;
 	world.nodes.handler.on_synced(world.nodes.handler.owner);
 	world.pods.handler.on_synced(world.pods.handler.owner);
+	for (size_t i = 0; i < world.other_count; i++) {
+		world.others[i].handler.on_synced(
+			world.others[i].handler.owner);
+	}
 }
 
 /* Timers of no delay fire in the next turn; this is enough of them. */
@@ -332,6 +362,18 @@ static void who_finds_another_leader_binds_nothing(void **state)
 	assert_true(placer_is_ready(world.placer, &why));
 }
 
+static void lead(void)
+{
+	scoped_free char *sent = NULL;
+	scoped_free char *answer = NULL;
+
+	free(asked("GET"));
+	answer_last(404, "");
+	sent = asked("POST");
+	answer = kept(sent);
+	answer_last(201, answer);
+}
+
 static void count_call(void *owner)
 {
 	++*(unsigned *)owner;
@@ -339,18 +381,12 @@ static void count_call(void *owner)
 
 static void who_stops_gives_the_lease_back_before_it_ends(void **state)
 {
-	scoped_free char *sent = NULL;
-	scoped_free char *answer = NULL;
 	scoped_free char *back = NULL;
 	unsigned drained = 0;
 
 	(void)state;
 	take_turns();
-	free(asked("GET"));
-	answer_last(404, "");
-	sent = asked("POST");
-	answer = kept(sent);
-	answer_last(201, answer);
+	lead();
 	placer_drain(world.placer, count_call, &drained);
 	take_turns();
 	assert_int_equal(drained, 0);
@@ -359,6 +395,139 @@ static void who_stops_gives_the_lease_back_before_it_ends(void **state)
 	answer_last(200, "{}");
 	assert_int_equal(drained, 1);
 }
+
+/* ---- volumes ---- */
+
+#define DISKS "/api/v1/persistentvolumes"
+#define CLAIMS "/api/v1/persistentvolumeclaims"
+
+static void say_disk(const char *reference)
+{
+	scoped_free char *text = xasprintf(
+		"{'metadata':{'name':'v','uid':'v','resourceVersion':'1'},"
+		"'spec':{'storageClassName':'late','accessModes':["
+		"'ReadWriteOnce'],'capacity':{'storage':'1Gi'}%s},"
+		"'status':{'phase':'Available'}}",
+		reference);
+
+	say_other(DISKS, "v", text);
+}
+
+static void say_claim(const char *notes, const char *volume)
+{
+	scoped_free char *text = xasprintf(
+		"{'metadata':{'name':'c','uid':'c','namespace':'default',"
+		"'resourceVersion':'1','annotations':{%s}},'spec':{%s"
+		"'storageClassName':'late','accessModes':['ReadWriteOnce'],"
+		"'resources':{'requests':{'storage':'1Gi'}}},"
+		"'status':{'phase':'Pending'}}",
+		notes, volume);
+
+	say_other(CLAIMS, "c", text);
+}
+
+static void say_claim_bound(void)
+{
+	say_claim("'pv.kubernetes.io/bind-completed':'yes'",
+		"'volumeName':'v',");
+}
+
+#define REFERENCE ",'claimRef':{'namespace':'default','name':'c','uid':'c'}"
+
+/* All is known, and a pod's claim waits for its first consumer. */
+static void say_pod_with_disk(void)
+{
+	say_node("n1");
+	say_other("/apis/storage.k8s.io/v1/storageclasses", "late",
+		"{'metadata':{'name':'late'},"
+		"'provisioner':'kubernetes.io/no-provisioner',"
+		"'volumeBindingMode':'WaitForFirstConsumer'}");
+	say_disk("");
+	say_claim("", "");
+	say(&world.pods, "p",
+		"{'metadata':{'name':'p','uid':'p','namespace':'default'},"
+		"'spec':{'schedulerName':'s','volumes':[{'name':'d',"
+		"'persistentVolumeClaim':{'claimName':'c'}}],'containers':[{"
+		"'name':'c','resources':{'requests':{'cpu':'1'}}}]},"
+		"'status':{'phase':'Pending'}}");
+	say_synced();
+}
+
+/* That the disk gets its claim is what was asked for last. */
+static void assert_disk_asked(void)
+{
+	assert_true(world.count > 0);
+	assert_string_equal(world.open[world.count - 1]->path, DISKS "/v");
+}
+
+static bool is_asked(const char *part)
+{
+	for (size_t i = 0; i < world.count; i++) {
+		if (strstr(world.open[i]->body, part) != NULL) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void volumes_not_bound_in_time_send_the_pod_back(void **state)
+{
+	const struct placer_view view = placer_view(world.placer);
+
+	(void)state;
+	say_pod_with_disk();
+	take_turns();
+	assert_disk_asked();
+	answer_last(200, "{}");
+	world.ahead_us += 599000000;
+	say_disk(REFERENCE);
+	assert_true(cache_is_assumed(view.cache, "p"));
+	world.ahead_us += 1000000;
+	say_disk(REFERENCE);
+	assert_true(
+		is_asked("running PreBind plugin \\\"VolumeBinding\\\": "
+			 "binding volumes: context deadline exceeded"));
+	assert_int_equal(world.bindings, 0);
+	assert_false(cache_is_assumed(view.cache, "p"));
+	assert_int_equal(cache_node(view.cache, "n1")->cpu_milli_requested, 0);
+	answer_all();
+	take_turns();
+	assert_int_equal(world.count, 0);
+	/* Its back-off over, it goes on with what was written. */
+	world.ahead_us += QUEUE_BACKOFF_US;
+	say_disk(REFERENCE);
+	take_turns();
+	assert_true(cache_is_assumed(view.cache, "p"));
+	answer_all();
+	say_claim_bound();
+	take_turns();
+	assert_int_equal(world.bindings, 1);
+	answer_all();
+}
+
+static void who_loses_the_lease_before_volumes_are_bound_binds_nothing(
+	void **state)
+{
+	const struct placer_view view = placer_view(world.placer);
+
+	(void)state;
+	take_turns();
+	lead();
+	say_pod_with_disk();
+	take_turns();
+	assert_disk_asked();
+	/* Not renewed in 10 s. */
+	world.ahead_us += 10000000;
+	answer_last(200, "{}");
+	say_disk(REFERENCE);
+	say_claim_bound();
+	take_turns();
+	assert_int_equal(world.bindings, 0);
+	assert_false(cache_is_assumed(view.cache, "p"));
+	assert_int_equal(queue_find(view.queue, "p")->state, WAITING_READY);
+}
+
+/* ---- rejections ---- */
 
 static void say_failed(const char *name, const char *reason)
 {
@@ -404,6 +573,9 @@ int main(void)
 		PLACER_TEST(who_could_not_be_told_at_once_is_told_later),
 		PLACER_TEST(
 			rejections_are_counted_once_and_the_node_is_eased_off),
+		PLACER_TEST(volumes_not_bound_in_time_send_the_pod_back),
+		ELECTION_TEST(
+			who_loses_the_lease_before_volumes_are_bound_binds_nothing),
 		ELECTION_TEST(nothing_is_bound_before_the_lease_is_held),
 		ELECTION_TEST(who_finds_another_leader_binds_nothing),
 		ELECTION_TEST(who_stops_gives_the_lease_back_before_it_ends),

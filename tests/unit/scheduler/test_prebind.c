@@ -4,6 +4,10 @@
 #include "tests/support/cm.h"
 #include "tests/unit/scheduler/given.h"
 
+/* When each decision is made. What answers a request reads the real clock,
+ * which is nowhere near the end of the wait then. */
+#define START_US (INT64_C(1) << 60)
+
 /* The API server is played here: a request stays open until a test answers. */
 struct kube_request {
 	struct kube_call call;
@@ -18,6 +22,7 @@ static struct {
 	struct pod *pod;
 	struct kube_request *open; /* there is one at most */
 	size_t sent;
+	int64_t now_us;
 	bool is_wanted;
 	char *error; /* of the result; NULL: none yet */
 } world;
@@ -101,7 +106,7 @@ static void put(const char *kind, const char *json)
 		cluster_put_object(&world.cluster, found, object, NULL), 0);
 	value_free(object);
 	if (world.prebind != NULL) {
-		prebind_look(world.prebind);
+		prebind_look(world.prebind, world.now_us);
 	}
 }
 
@@ -127,6 +132,7 @@ static int setup(void **state)
 	assert_int_equal(uv_loop_init(&world.loop), 0);
 	world.names = names_new();
 	world.is_wanted = true;
+	world.now_us = START_US;
 	cluster_init(&world.cluster, world.names);
 	node = given_node(world.names,
 		"{'metadata':{'name':'n','labels':{'h':'n'}}}");
@@ -159,15 +165,18 @@ static struct claim *claim(void)
 	return storage_claim(&world.cluster.storage, "x", "c");
 }
 
+static struct volume *volume(void)
+{
+	return storage_volume(&world.cluster.storage, "v");
+}
+
 /* volume: NULL to provision one. */
-static void start(const char *volume)
+static void start(const char *name)
 {
 	struct volume_plan plan = { 0 };
 
-	volume_plan_add(&plan, claim(),
-		volume != NULL ? storage_volume(&world.cluster.storage, volume)
-			       : NULL);
-	prebind_start(world.prebind, world.pod, "n", "why", &plan);
+	volume_plan_add(&plan, claim(), name != NULL ? volume() : NULL);
+	prebind_start(world.prebind, world.pod, "n", "why", &plan, START_US);
 	assert_int_equal(plan.count, 0);
 	assert_int_equal(prebind_pending(world.prebind), 1);
 	assert_non_null(world.open);
@@ -264,7 +273,7 @@ static void what_vanishes_ends_it(void **state)
 	start("v");
 	answer(200, "");
 	cluster_remove_object(&world.cluster, kind, "x", "c");
-	prebind_look(world.prebind);
+	prebind_look(world.prebind, world.now_us);
 	assert_done("a claim vanished");
 }
 
@@ -273,7 +282,7 @@ static void a_pod_that_is_gone_ends_it_in_the_middle_of_a_write(void **state)
 	(void)state;
 	start("v");
 	world.is_wanted = false;
-	prebind_look(world.prebind);
+	prebind_look(world.prebind, world.now_us);
 	assert_done("the pod is gone");
 	assert_null(world.open);
 }
@@ -284,8 +293,44 @@ static void a_node_that_is_gone_ends_it(void **state)
 	start("v");
 	answer(200, "");
 	cluster_remove_node(&world.cluster, world.cluster.nodes[0]);
-	prebind_look(world.prebind);
+	prebind_look(world.prebind, world.now_us);
 	assert_done("the node vanished");
+}
+
+static void a_volume_that_is_not_bound_in_time_is_let_go(void **state)
+{
+	(void)state;
+	start("v");
+	answer(200, "");
+	prebind_look(world.prebind, START_US + PREBIND_TIMEOUT_US - 1);
+	assert_null(world.error);
+	assert_string_equal(volume()->assumed_uid, "uc");
+	prebind_look(world.prebind, START_US + PREBIND_TIMEOUT_US);
+	assert_done("context deadline exceeded");
+	assert_null(volume()->assumed_uid);
+}
+
+static void a_claim_that_is_not_bound_in_time_is_let_go(void **state)
+{
+	(void)state;
+	start(NULL);
+	answer(200, "");
+	prebind_look(world.prebind, START_US + PREBIND_TIMEOUT_US - 1);
+	assert_null(world.error);
+	assert_string_equal(claim()->assumed_node, "n");
+	prebind_look(world.prebind, START_US + PREBIND_TIMEOUT_US);
+	assert_done("context deadline exceeded");
+}
+
+static void a_claim_bound_in_the_last_moment_is_bound(void **state)
+{
+	(void)state;
+	start("v");
+	answer(200, "");
+	put("PersistentVolume", VOLUME("n", REF));
+	world.now_us = START_US + PREBIND_TIMEOUT_US;
+	put("PersistentVolumeClaim", CLAIM(BOUND, "'volumeName':'v'"));
+	assert_done("");
 }
 
 static void dropping_says_nothing_and_frees_the_choice(void **state)
@@ -312,6 +357,9 @@ int main(void)
 		CASE(what_vanishes_ends_it),
 		CASE(a_pod_that_is_gone_ends_it_in_the_middle_of_a_write),
 		CASE(a_node_that_is_gone_ends_it),
+		CASE(a_volume_that_is_not_bound_in_time_is_let_go),
+		CASE(a_claim_that_is_not_bound_in_time_is_let_go),
+		CASE(a_claim_bound_in_the_last_moment_is_bound),
 		CASE(dropping_says_nothing_and_frees_the_choice),
 	};
 
