@@ -107,16 +107,20 @@ static void on_pod_gone(void *owner, const struct reflector_id *id)
 	forget_pod(owner, id->uid);
 }
 
-/* The API's wall time on our clock; both are of this machine, and a time in
- * the future is now. */
-static int64_t bound_us(const struct pod *pod)
+/* When a pod was bound that was not known so far, on our clock. Of one that the
+ * first list has only the API server's wall clock tells, which need not agree
+ * with ours; a time in the future is now, and so is one that the watch heard
+ * of since, whatever the clocks say. */
+static int64_t bound_us(const struct feed *feed, const struct pod *pod)
 {
 	int64_t ago = (int64_t)clock_wall_us() - pod->bound_wall_us;
 
 	if (pod->bound_wall_us == MOMENT_LONG_AGO) {
 		return MOMENT_LONG_AGO;
 	}
-	return now_us() - (ago < 0 ? 0 : ago);
+	return ago < 0 || reflector_state(feed->pods).is_synced
+		? now_us()
+		: now_us() - ago;
 }
 
 /* We have bound it, and the watch is still at what it was before. */
@@ -174,7 +178,7 @@ static void on_pod(void *owner, const struct reflector_id *id,
 			queue_remove(feed->options.queue, pod->uid);
 		}
 		places_settle(feed->options.cache, pod);
-		cache_put_pod(feed->options.cache, pod, bound_us(pod));
+		cache_put_pod(feed->options.cache, pod, bound_us(feed, pod));
 		if (queue_wake_related(feed->options.queue)) {
 			tell(feed);
 		}

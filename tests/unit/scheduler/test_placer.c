@@ -2,6 +2,7 @@
 
 #include "kube/client.h"
 #include "kube/reflector.h"
+#include "lib/clock.h"
 #include "scheduler/metrics.h"
 #include "tests/support/cm.h"
 #include "tests/unit/scheduler/given.h"
@@ -14,6 +15,8 @@ struct kube_request {
 };
 
 enum { REQUESTS_MAX = 512, MANY_PODS = 200, OTHERS_MAX = 16 };
+
+#define HOUR_US UINT64_C(3600000000)
 
 struct reflector {
 	const char *path;
@@ -396,6 +399,43 @@ static void who_stops_gives_the_lease_back_before_it_ends(void **state)
 	assert_int_equal(drained, 1);
 }
 
+/* A VM's pod that another scheduler bound; by the API server's clock an hour
+ * ago. */
+static void say_bound_vm(const char *name)
+{
+	scoped_free char *text = xasprintf(
+		"{'metadata':{'name':'%s','uid':'%s','namespace':'default',"
+		"'labels':{'kubevirt.io':'virt-launcher'}},'spec':{"
+		"'nodeName':'n1','containers':[{'name':'c'}]},'status':{"
+		"'phase':'Running','conditions':[{'type':'PodScheduled',"
+		"'status':'True','lastTransitionTime':'%.19sZ'}]}}",
+		name, name,
+		clock_text((char[CLOCK_TEXT_MAX]){ 0 },
+			clock_wall_us() - HOUR_US));
+
+	say(&world.pods, name, text);
+}
+
+static int64_t age_of_newest(const struct placer_view *view)
+{
+	return view->now_us - cache_node(view->cache, "n1")->vms.newest_us;
+}
+
+static void what_the_watch_says_is_news_whatever_the_clocks_say(void **state)
+{
+	const struct placer_view view = placer_view(world.placer);
+
+	(void)state;
+	say_node("n1");
+	say_bound_vm("listed");
+	assert_true(age_of_newest(&view) > (int64_t)HOUR_US - 2000000);
+	say_synced();
+	say_bound_vm("listed");
+	assert_true(age_of_newest(&view) > (int64_t)HOUR_US - 2000000);
+	say_bound_vm("watched");
+	assert_true(age_of_newest(&view) <= 0);
+}
+
 /* ---- volumes ---- */
 
 #define DISKS "/api/v1/persistentvolumes"
@@ -573,6 +613,8 @@ int main(void)
 		PLACER_TEST(who_could_not_be_told_at_once_is_told_later),
 		PLACER_TEST(
 			rejections_are_counted_once_and_the_node_is_eased_off),
+		PLACER_TEST(
+			what_the_watch_says_is_news_whatever_the_clocks_say),
 		PLACER_TEST(volumes_not_bound_in_time_send_the_pod_back),
 		ELECTION_TEST(
 			who_loses_the_lease_before_volumes_are_bound_binds_nothing),
