@@ -80,7 +80,7 @@ BENCH_BINS := $(BENCH_SRCS:%.c=$(OUT)/%)
 ROOM_SRCS := $(wildcard lib/*.c proto/*.c kube/*.c agent/*.c aggregator/*.c \
 	scheduler/*.c)
 ALL_SRCS := $(ROOM_SRCS) $(wildcard tests/unit/*/*.c tests/support/*.c \
-	tests/fuzz/*.c tests/bench/*.c)
+	tests/fuzz/*.c tests/bench/*.c tests/e2e/*.c)
 ALL_HDRS := $(wildcard lib/*.h proto/*.h kube/*.h agent/*.h aggregator/*.h \
 	scheduler/*.h tests/support/*.h)
 
@@ -237,8 +237,14 @@ build/parity: $(wildcard tests/cluster/parity/*.go tests/cluster/go.*)
 e2e: packages-test ## the story on a real API server (needs Go >= 1.26)
 	@$(MAKE) -s -j$(JOBS) all
 	@[ -n "$${E2E_KUBECONFIG:-}" ] || $(MAKE) -s cluster
-	@$(MAKE) -s build/parity
+	@$(MAKE) -s build/parity $(CLOCK_SHIFT)
 	@python3 tests/support/run_tests.py --e2e
+
+# Preloaded by tests/e2e/clock_test.py.
+CLOCK_SHIFT = build/release/tests/e2e/clock_shift.so
+$(CLOCK_SHIFT): tests/e2e/clock_shift.c $(OUT)/flags
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -o $@ $<
 
 .PHONY: cluster-1.30 e2e-1.30
 cluster-1.30: build/kubecluster-1.30 ## the same of Kubernetes 1.30
