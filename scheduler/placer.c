@@ -89,11 +89,11 @@ static void tell_unschedulable(struct placer *placer, struct waiting *waiting,
 		keep_record(placer, message.data);
 	}
 	metrics_unschedulable(&placer->metrics, waiting, now_us());
-	queue_failed(waiting, true, now);
+	queue_failed(&placer->queue, waiting, true, now);
 	if (!notice_unschedulable(placer->reporter, waiting, message.data,
 		    now)) {
 		/* For its owner's sake it does not wait for a change. */
-		waiting->state = WAITING_READY;
+		queue_set(&placer->queue, waiting, WAITING_READY);
 	}
 }
 
@@ -112,7 +112,7 @@ static void assume_and_bind(struct placer *placer, struct waiting *waiting,
 	} else {
 		binder_bind(placer->binder, waiting->pod, node->name, why.data);
 	}
-	waiting->state = WAITING_BINDING;
+	queue_set(&placer->queue, waiting, WAITING_BINDING);
 	places_settle(&placer->cache, waiting->pod);
 	cache_assume(&placer->cache, take_ptr(waiting->pod), node->name, now);
 }
@@ -185,8 +185,10 @@ static void take_turn(void *owner)
 
 /* Something changed; at the next turn of the loop, so that many changes at
  * once make one turn. */
-static void kick(struct placer *placer)
+static void kick(void *owner)
 {
+	struct placer *placer = owner;
+
 	if (!placer->is_draining) {
 		timer_start(placer->turn, 0, 0);
 	}
@@ -226,7 +228,7 @@ static void send_back(struct placer *placer, const char *uid,
 		pod_free(pod); /* a newer version came in */
 	}
 	notice_error(placer->reporter, waiting, message, now_us());
-	queue_failed(waiting, false, now_us());
+	queue_failed(&placer->queue, waiting, false, now_us());
 }
 
 /* Bindings are over: another replica may begin. */
@@ -300,7 +302,7 @@ static void put_back(struct placer *placer, const char *uid)
 		waiting->pod = pod;
 	}
 	if (waiting != NULL) {
-		waiting->state = WAITING_READY;
+		queue_set(&placer->queue, waiting, WAITING_READY);
 	}
 }
 
@@ -346,11 +348,6 @@ static void on_change(void *owner)
 
 	prebind_look(placer->prebind, now_us());
 	kick(placer);
-}
-
-static void on_past(void *owner)
-{
-	kick(owner);
 }
 
 static void on_rejected(void *owner, const char *node, enum rejection rejection)
@@ -404,13 +401,14 @@ int placer_new(struct placer **out, uv_loop_t *loop, struct kube_client *client,
 	placer->loop = loop;
 	placer->config = config;
 	cache_init(&placer->cache);
+	queue_init(&placer->queue);
 	r = aggregators_open(&placer->aggregators, loop,
 		&(struct aggregators_options){ .urls = &config->aggregators,
 			.dial = &config->dial,
 			.queue = &placer->queue,
 			.cache = &placer->cache,
 			.on_node = on_load,
-			.on_past = on_past,
+			.on_past = kick,
 			.owner = placer },
 		err);
 	if (r < 0) {

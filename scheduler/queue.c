@@ -14,6 +14,13 @@ static void waiting_free(struct waiting *waiting)
 	}
 }
 
+void queue_init(struct queue *queue)
+{
+	*queue = (struct queue){ 0 };
+	TAILQ_INIT(&queue->ready);
+	TAILQ_INIT(&queue->unschedulable);
+}
+
 void queue_fini(struct queue *queue)
 {
 	size_t at = 0;
@@ -30,55 +37,6 @@ struct waiting *queue_find(const struct queue *queue, const char *uid)
 	return map_get(&queue->by_uid, uid);
 }
 
-static void wake(struct queue *queue, struct waiting *waiting)
-{
-	waiting->state = WAITING_READY;
-	queue->woken++;
-}
-
-void queue_put(struct queue *queue, struct pod *pod, int64_t now_us)
-{
-	struct waiting *waiting = queue_find(queue, pod->uid);
-
-	if (waiting == NULL) {
-		waiting = xcalloc(1, sizeof(*waiting));
-		waiting->state = WAITING_GATED;
-		(void)map_put(&queue->by_uid, pod->uid, waiting);
-	}
-	if (waiting->state == WAITING_GATED && !pod->is_gated) {
-		waiting->state = WAITING_READY;
-		waiting->since_us = now_us;
-		queue->added++;
-	}
-	/* Our own condition comes back as a change; it is none of the spec. */
-	if (waiting->state == WAITING_UNSCHEDULABLE && waiting->pod != NULL &&
-		waiting->pod->generation != pod->generation) {
-		wake(queue, waiting);
-	}
-	pod_free(waiting->pod);
-	waiting->pod = pod;
-}
-
-void queue_remove(struct queue *queue, const char *uid)
-{
-	waiting_free(map_remove(&queue->by_uid, uid));
-}
-
-/* When this one may be tried, from what is known now. */
-static int64_t ready_us(const struct waiting *waiting)
-{
-	switch (waiting->state) {
-	case WAITING_READY:
-		return waiting->not_before_us;
-	case WAITING_UNSCHEDULABLE:
-		return waiting->attempt_us + QUEUE_FLUSH_US;
-	case WAITING_BINDING:
-	case WAITING_GATED:
-		break;
-	}
-	return INT64_MAX;
-}
-
 static bool goes_before(const struct waiting *a, const struct waiting *b)
 {
 	if (a->pod->priority != b->pod->priority) {
@@ -90,37 +48,124 @@ static bool goes_before(const struct waiting *a, const struct waiting *b)
 	return strcmp(a->pod->uid, b->pod->uid) < 0;
 }
 
-/* Puts one into the ordered list of count; the last falls out where it is full.
- * Returns how many there are then. */
-static size_t insert(struct waiting **list, size_t count, size_t max,
-	struct waiting *one)
+static struct waiting_list *list_of(struct queue *queue,
+	const struct waiting *waiting)
 {
-	size_t i = count;
-
-	if (count < max) {
-		count++;
-	} else if (max == 0 || !goes_before(one, list[max - 1])) {
-		return count;
-	} else {
-		i = max - 1;
+	switch (waiting->state) {
+	case WAITING_READY:
+		return &queue->ready;
+	case WAITING_UNSCHEDULABLE:
+		return &queue->unschedulable;
+	case WAITING_BINDING:
+	case WAITING_GATED:
+		break;
 	}
-	for (; i > 0 && goes_before(one, list[i - 1]); i--) {
-		list[i] = list[i - 1];
-	}
-	list[i] = one;
-	return count;
+	return NULL;
 }
 
-size_t queue_next(const struct queue *queue, struct waiting **out, size_t max,
+static void take_off(struct queue *queue, struct waiting *waiting)
+{
+	struct waiting_list *list = list_of(queue, waiting);
+
+	if (list != NULL) {
+		TAILQ_REMOVE(list, waiting, link);
+	}
+}
+
+/* From the end, where most of them belong. */
+static void put_on(struct waiting_list *list, struct waiting *waiting,
+	bool is_ordered)
+{
+	struct waiting *before = TAILQ_LAST(list, waiting_list);
+
+	while (is_ordered && before != NULL && goes_before(waiting, before)) {
+		before = TAILQ_PREV(before, waiting_list, link);
+	}
+	if (before != NULL) {
+		TAILQ_INSERT_AFTER(list, before, waiting, link);
+	} else {
+		TAILQ_INSERT_HEAD(list, waiting, link);
+	}
+}
+
+void queue_set(struct queue *queue, struct waiting *waiting,
+	enum waiting_state state)
+{
+	struct waiting_list *list;
+
+	take_off(queue, waiting);
+	waiting->state = state;
+	list = list_of(queue, waiting);
+	if (list != NULL) {
+		put_on(list, waiting, list == &queue->ready);
+	}
+}
+
+static void wake(struct queue *queue, struct waiting *waiting)
+{
+	queue_set(queue, waiting, WAITING_READY);
+	queue->woken++;
+}
+
+void queue_put(struct queue *queue, struct pod *pod, int64_t now_us)
+{
+	struct waiting *waiting = queue_find(queue, pod->uid);
+	bool is_changed;
+
+	if (waiting == NULL) {
+		waiting = xcalloc(1, sizeof(*waiting));
+		waiting->state = WAITING_GATED;
+		(void)map_put(&queue->by_uid, pod->uid, waiting);
+	}
+	/* Our own condition comes back as a change; it is none of the spec. */
+	is_changed = waiting->state == WAITING_UNSCHEDULABLE &&
+		waiting->pod->generation != pod->generation;
+	pod_free(waiting->pod);
+	waiting->pod = pod;
+	if (waiting->state == WAITING_GATED && !pod->is_gated) {
+		waiting->since_us = now_us;
+		queue_set(queue, waiting, WAITING_READY);
+		queue->added++;
+	} else if (is_changed) {
+		wake(queue, waiting);
+	}
+}
+
+void queue_remove(struct queue *queue, const char *uid)
+{
+	struct waiting *waiting = map_remove(&queue->by_uid, uid);
+
+	if (waiting != NULL) {
+		take_off(queue, waiting);
+		waiting_free(waiting);
+	}
+}
+
+/* Who waited for a change for long is tried again without one. */
+static void flush(struct queue *queue, int64_t now_us)
+{
+	struct waiting *waiting;
+
+	while ((waiting = TAILQ_FIRST(&queue->unschedulable)) != NULL &&
+		waiting->attempt_us + QUEUE_FLUSH_US <= now_us) {
+		queue_set(queue, waiting, WAITING_READY);
+	}
+}
+
+size_t queue_next(struct queue *queue, struct waiting **out, size_t max,
 	int64_t now_us)
 {
+	struct waiting *waiting;
 	size_t count = 0;
-	size_t at = 0;
-	void *value;
 
-	while (map_next(&queue->by_uid, &at, NULL, &value)) {
-		if (ready_us(value) <= now_us) {
-			count = insert(out, count, max, value);
+	flush(queue, now_us);
+	TAILQ_FOREACH(waiting, &queue->ready, link)
+	{
+		if (count == max) {
+			break;
+		}
+		if (waiting->not_before_us <= now_us) {
+			out[count++] = waiting;
 		}
 	}
 	return count;
@@ -128,19 +173,24 @@ size_t queue_next(const struct queue *queue, struct waiting **out, size_t max,
 
 int64_t queue_wake_us(const struct queue *queue)
 {
-	int64_t wake = INT64_MAX;
-	size_t at = 0;
-	void *value;
+	const struct waiting *waiting = TAILQ_FIRST(&queue->unschedulable);
+	int64_t wake = waiting == NULL ? INT64_MAX
+				       : waiting->attempt_us + QUEUE_FLUSH_US;
 
-	while (map_next(&queue->by_uid, &at, NULL, &value)) {
-		int64_t ready = ready_us(value);
-
-		wake = ready < wake ? ready : wake;
+	TAILQ_FOREACH(waiting, &queue->ready, link)
+	{
+		if (waiting->not_before_us < wake) {
+			wake = waiting->not_before_us;
+		}
+		if (wake <= 0) {
+			break; /* never failed: there is no sooner */
+		}
 	}
 	return wake;
 }
 
-void queue_failed(struct waiting *waiting, bool is_final, int64_t now_us)
+void queue_failed(struct queue *queue, struct waiting *waiting, bool is_final,
+	int64_t now_us)
 {
 	int64_t backoff = QUEUE_BACKOFF_US;
 
@@ -154,20 +204,14 @@ void queue_failed(struct waiting *waiting, bool is_final, int64_t now_us)
 	waiting->failures++;
 	waiting->attempt_us = now_us;
 	waiting->not_before_us = now_us + backoff;
-	waiting->state = is_final ? WAITING_UNSCHEDULABLE : WAITING_READY;
+	queue_set(queue, waiting,
+		is_final ? WAITING_UNSCHEDULABLE : WAITING_READY);
 }
 
 void queue_wake_all(struct queue *queue)
 {
-	size_t at = 0;
-	void *value;
-
-	while (map_next(&queue->by_uid, &at, NULL, &value)) {
-		struct waiting *waiting = value;
-
-		if (waiting->state == WAITING_UNSCHEDULABLE) {
-			wake(queue, waiting);
-		}
+	while (!TAILQ_EMPTY(&queue->unschedulable)) {
+		wake(queue, TAILQ_FIRST(&queue->unschedulable));
 	}
 }
 
@@ -180,15 +224,13 @@ static bool is_related(const struct pod *pod)
 
 bool queue_wake_related(struct queue *queue)
 {
+	struct waiting *next = TAILQ_FIRST(&queue->unschedulable);
+	struct waiting *waiting;
 	bool woke = false;
-	size_t at = 0;
-	void *value;
 
-	while (map_next(&queue->by_uid, &at, NULL, &value)) {
-		struct waiting *waiting = value;
-
-		if (waiting->state == WAITING_UNSCHEDULABLE &&
-			is_related(waiting->pod)) {
+	while ((waiting = next) != NULL) {
+		next = TAILQ_NEXT(waiting, link);
+		if (is_related(waiting->pod)) {
 			wake(queue, waiting);
 			woke = true;
 		}

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #define QUEUE_BACKOFF_US INT64_C(1000000)
 #define QUEUE_BACKOFF_MAX_US INT64_C(10000000)
@@ -27,24 +28,30 @@ enum waiting_state {
 
 struct waiting {
 	struct pod *pod; /* owned; NULL while it is bound: the cache has it */
-	enum waiting_state state;
-	int64_t since_us;      /* arrival */
-	int64_t not_before_us; /* end of the back-off */
-	int64_t attempt_us;    /* the last one; for the flush */
-	int64_t first_us;      /* the first one */
-	unsigned attempts;     /* in all */
-	unsigned failures;     /* attempts in a row without a node */
+	enum waiting_state state;  /* set by queue_set() alone */
+	TAILQ_ENTRY(waiting) link; /* of its state's list */
+	int64_t since_us;	   /* arrival */
+	int64_t not_before_us;	   /* end of the back-off */
+	int64_t attempt_us;	   /* the last one; for the flush */
+	int64_t first_us;	   /* the first one */
+	unsigned attempts;	   /* in all */
+	unsigned failures;	   /* attempts in a row without a node */
 	uint32_t plugins; /* bits of enum filter_plugin: why no node fits */
 	char *message;	  /* owned; the last reason that was told, or NULL */
 	int64_t told_us;  /* when it was told */
 };
 
+TAILQ_HEAD(waiting_list, waiting);
+
 struct queue {
-	struct map by_uid; /* of struct waiting */
-	uint64_t added;	   /* pods that came and may be placed */
-	uint64_t woken;	   /* pods that something changed for */
+	struct map by_uid;		   /* of struct waiting */
+	struct waiting_list ready;	   /* in their order */
+	struct waiting_list unschedulable; /* by their last attempts */
+	uint64_t added; /* pods that came and may be placed */
+	uint64_t woken; /* pods that something changed for */
 };
 
+void queue_init(struct queue *queue);
 void queue_fini(struct queue *queue);
 
 /* Adds the pod, or replaces what is known of it (same uid): a changed pod is
@@ -55,9 +62,13 @@ void queue_put(struct queue *queue, struct pod *pod, int64_t now_us);
 void queue_remove(struct queue *queue, const char *uid);
 struct waiting *queue_find(const struct queue *queue, const char *uid);
 
+/* The pod of a ready one is there. */
+void queue_set(struct queue *queue, struct waiting *waiting,
+	enum waiting_state state);
+
 /* The next pods that may be tried now, in their order: at most max of them,
  * which should be few. Returns how many. They stay the queue's. */
-size_t queue_next(const struct queue *queue, struct waiting **out, size_t max,
+size_t queue_next(struct queue *queue, struct waiting **out, size_t max,
 	int64_t now_us);
 
 /* When queue_next() may have one, as things are: INT64_MAX for never. */
@@ -65,7 +76,8 @@ int64_t queue_wake_us(const struct queue *queue);
 
 /* No node fits (is_final: until something changes) or an error kept the pod
  * from its node: the back-off begins. */
-void queue_failed(struct waiting *waiting, bool is_final, int64_t now_us);
+void queue_failed(struct queue *queue, struct waiting *waiting, bool is_final,
+	int64_t now_us);
 
 /* Something changed that may help: all unschedulable pods are ready again
  * once their back-off is over. */

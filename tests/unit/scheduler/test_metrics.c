@@ -29,6 +29,7 @@ static void scene_init(struct scene *scene, bool has_load, const char *memory)
 
 	*scene = (struct scene){ .text = BUFFER_MAX(1 << 20) };
 	cache_init(&scene->cache);
+	queue_init(&scene->queue);
 	assert_int_equal(
 		cache_put_node(&scene->cache, &changed, object, NOW, &err), 0);
 	value_free(object);
@@ -154,7 +155,7 @@ static void an_unschedulable_pod_counts_for_each_plugin(void **state)
 	scene_init(&scene, false, "1Gi");
 	decide_at(&scene, NOW, 100);
 	metrics_unschedulable(&scene.metrics, scene.waiting, NOW);
-	queue_failed(scene.waiting, true, NOW);
+	queue_failed(&scene.queue, scene.waiting, true, NOW);
 	assert_says(&scene,
 		"scheduler_schedule_attempts_total{result=\"unschedulable\","
 		"profile=\"p\"} 1");
@@ -185,7 +186,7 @@ static void a_refused_pod_counts_as_unsupported(void **state)
 	scene_init(&scene, false, "64Gi");
 	scene.waiting->pod->unsupported = xstrdup("no");
 	decide_at(&scene, NOW, 100);
-	queue_failed(scene.waiting, true, NOW);
+	queue_failed(&scene.queue, scene.waiting, true, NOW);
 	assert_says(&scene,
 		"scheduler_unschedulable_pods{plugin=\"Unsupported\","
 		"profile=\"p\"} 1");

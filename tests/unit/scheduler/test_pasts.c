@@ -80,6 +80,7 @@ static int setup(void **state)
 
 	f = (struct fixture){ 0 };
 	cache_init(&f.cache);
+	queue_init(&f.queue);
 	log_setup(LOG_TEXT, LOG_ERROR);
 	assert_int_equal(uv_loop_init(&f.loop), 0);
 	assert_int_equal(mq_server_new(&f.server, &f.loop, &options, NULL), 0);

@@ -25,7 +25,7 @@ static struct waiting *put(struct queue *queue, const char *uid,
 	return queue_find(queue, uid);
 }
 
-static struct waiting *next_of(const struct queue *queue, int64_t now)
+static struct waiting *next_of(struct queue *queue, int64_t now)
 {
 	struct waiting *next = NULL;
 
@@ -38,9 +38,10 @@ static void several_are_taken_in_their_order(void **state)
 {
 	static const char *const expected[] = { "e", "d", "a", "b" };
 	struct waiting *next[4];
-	struct queue queue = { 0 };
+	struct queue queue;
 	(void)state;
 
+	queue_init(&queue);
 	assert_int_equal(queue_next(&queue, next, 4, 0), 0);
 	put(&queue, "c", 0, 3 * SECOND);
 	put(&queue, "a", 0, 1 * SECOND);
@@ -61,9 +62,10 @@ static void several_are_taken_in_their_order(void **state)
 
 static void higher_priority_goes_first_then_who_came_first(void **state)
 {
-	struct queue queue = { 0 };
+	struct queue queue;
 	(void)state;
 
+	queue_init(&queue);
 	put(&queue, "late", 0, 3 * SECOND);
 	put(&queue, "early", 0, 1 * SECOND);
 	put(&queue, "important", 5, 9 * SECOND);
@@ -82,13 +84,15 @@ static void higher_priority_goes_first_then_who_came_first(void **state)
 static void errors_back_off_1_2_4_8_10_10_seconds(void **state)
 {
 	static const int expected[] = { 1, 2, 4, 8, 10, 10 };
-	struct queue queue = { 0 };
-	struct waiting *waiting = put(&queue, "a", 0, 0);
+	struct queue queue;
+	struct waiting *waiting;
 	int64_t now = 0;
 	(void)state;
 
+	queue_init(&queue);
+	waiting = put(&queue, "a", 0, 0);
 	for (size_t i = 0; i < count_of(expected); i++) {
-		queue_failed(waiting, false, now);
+		queue_failed(&queue, waiting, false, now);
 		assert_true(
 			queue_wake_us(&queue) == now + expected[i] * SECOND);
 		now += expected[i] * SECOND;
@@ -101,11 +105,13 @@ static void errors_back_off_1_2_4_8_10_10_seconds(void **state)
 static void an_unschedulable_pod_waits_for_a_change_and_its_backoff(
 	void **state)
 {
-	struct queue queue = { 0 };
-	struct waiting *waiting = put(&queue, "a", 0, 0);
+	struct queue queue;
+	struct waiting *waiting;
 	(void)state;
 
-	queue_failed(waiting, true, 0);
+	queue_init(&queue);
+	waiting = put(&queue, "a", 0, 0);
+	queue_failed(&queue, waiting, true, 0);
 	assert_null(next_of(&queue, 100 * SECOND));
 	queue_wake_all(&queue);
 	assert_null(next_of(&queue, SECOND - 1));
@@ -115,24 +121,56 @@ static void an_unschedulable_pod_waits_for_a_change_and_its_backoff(
 
 static void an_unschedulable_pod_is_tried_again_after_5_minutes(void **state)
 {
-	struct queue queue = { 0 };
-	struct waiting *waiting = put(&queue, "a", 0, 0);
+	struct queue queue;
+	struct waiting *waiting;
 	(void)state;
 
-	queue_failed(waiting, true, 7 * SECOND);
+	queue_init(&queue);
+	waiting = put(&queue, "a", 0, 0);
+	queue_failed(&queue, waiting, true, 7 * SECOND);
 	assert_true(queue_wake_us(&queue) == 307 * SECOND);
 	assert_null(next_of(&queue, 307 * SECOND - 1));
 	assert_ptr_equal(next_of(&queue, 307 * SECOND), waiting);
 	queue_fini(&queue);
 }
 
-static void our_own_condition_wakes_no_pod_but_a_new_spec_does(void **state)
+/* Whatever brings them back: a change, or the time. */
+static void who_comes_back_takes_its_old_place(void **state)
 {
-	struct queue queue = { 0 };
-	struct waiting *waiting = put(&queue, "a", 0, 0);
+	static const char *const expected[] = { "b", "a", "c", "d" };
+	struct waiting *next[4];
+	struct queue queue;
 	(void)state;
 
-	queue_failed(waiting, true, 0);
+	queue_init(&queue);
+	put(&queue, "a", 0, 1 * SECOND);
+	put(&queue, "b", 3, 2 * SECOND);
+	put(&queue, "c", 0, 3 * SECOND);
+	queue_failed(&queue, queue_find(&queue, "c"), true, 4 * SECOND);
+	queue_failed(&queue, queue_find(&queue, "a"), true, 5 * SECOND);
+	queue_failed(&queue, queue_find(&queue, "b"), true, 6 * SECOND);
+	put(&queue, "d", 0, 7 * SECOND);
+	assert_int_equal(queue_next(&queue, next, 4, 304 * SECOND), 2);
+	assert_string_equal(next[0]->pod->uid, "c");
+	assert_string_equal(next[1]->pod->uid, "d");
+	assert_true(queue_wake_us(&queue) == 0);
+	queue_wake_all(&queue);
+	assert_int_equal(queue_next(&queue, next, 4, 304 * SECOND), 4);
+	for (size_t i = 0; i < 4; i++) {
+		assert_string_equal(next[i]->pod->uid, expected[i]);
+	}
+	queue_fini(&queue);
+}
+
+static void our_own_condition_wakes_no_pod_but_a_new_spec_does(void **state)
+{
+	struct queue queue;
+	struct waiting *waiting;
+	(void)state;
+
+	queue_init(&queue);
+	waiting = put(&queue, "a", 0, 0);
+	queue_failed(&queue, waiting, true, 0);
 	queue_put(&queue, make_pod("a", 0, 1), SECOND);
 	assert_null(next_of(&queue, 100 * SECOND));
 	queue_put(&queue, make_pod("a", 0, 2), SECOND);
@@ -143,11 +181,13 @@ static void our_own_condition_wakes_no_pod_but_a_new_spec_does(void **state)
 
 static void a_pod_that_is_being_bound_is_not_picked(void **state)
 {
-	struct queue queue = { 0 };
-	struct waiting *waiting = put(&queue, "a", 0, 0);
+	struct queue queue;
+	struct waiting *waiting;
 	(void)state;
 
-	waiting->state = WAITING_BINDING;
+	queue_init(&queue);
+	waiting = put(&queue, "a", 0, 0);
+	queue_set(&queue, waiting, WAITING_BINDING);
 	pod_free(take_ptr(waiting->pod));
 	assert_null(next_of(&queue, 1000 * SECOND));
 	queue_wake_all(&queue);
@@ -160,18 +200,22 @@ static void a_pod_that_is_being_bound_is_not_picked(void **state)
 
 static void a_pod_elsewhere_wakes_those_that_depend_on_pods(void **state)
 {
-	struct queue queue = { 0 };
-	struct waiting *plain = put(&queue, "plain", 0, 0);
-	struct waiting *apart = put(&queue, "apart", 0, 0);
-	struct waiting *even = put(&queue, "even", 0, 0);
+	struct queue queue;
+	struct waiting *plain;
+	struct waiting *apart;
+	struct waiting *even;
 	(void)state;
 
+	queue_init(&queue);
+	plain = put(&queue, "plain", 0, 0);
+	apart = put(&queue, "apart", 0, 0);
+	even = put(&queue, "even", 0, 0);
 	apart->pod->affinity.required_anti.count = 1;
 	even->pod->spread.hard_count = 1;
 	assert_false(queue_wake_related(&queue));
-	queue_failed(plain, true, 0);
-	queue_failed(apart, true, 0);
-	queue_failed(even, true, 0);
+	queue_failed(&queue, plain, true, 0);
+	queue_failed(&queue, apart, true, 0);
+	queue_failed(&queue, even, true, 0);
 	assert_true(queue_wake_related(&queue));
 	assert_int_equal(plain->state, WAITING_UNSCHEDULABLE);
 	assert_int_equal(apart->state, WAITING_READY);
@@ -182,10 +226,11 @@ static void a_pod_elsewhere_wakes_those_that_depend_on_pods(void **state)
 
 static void a_gated_pod_waits_until_it_is_not(void **state)
 {
-	struct queue queue = { 0 };
+	struct queue queue;
 	struct pod *gated = make_pod("a", 0, 1);
 	(void)state;
 
+	queue_init(&queue);
 	gated->is_gated = true;
 	queue_put(&queue, gated, 1 * SECOND);
 	assert_null(next_of(&queue, 999 * SECOND));
@@ -215,6 +260,7 @@ int main(void)
 			an_unschedulable_pod_waits_for_a_change_and_its_backoff),
 		cmocka_unit_test(
 			an_unschedulable_pod_is_tried_again_after_5_minutes),
+		cmocka_unit_test(who_comes_back_takes_its_old_place),
 		cmocka_unit_test(
 			our_own_condition_wakes_no_pod_but_a_new_spec_does),
 		cmocka_unit_test(a_pod_that_is_being_bound_is_not_picked),
