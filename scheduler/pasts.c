@@ -134,20 +134,21 @@ static bool pack_next(void *owner, struct buffer *out)
 	return pack_recall(source, out);
 }
 
+static bool is_of(const struct pod *pod, const struct entry *entry)
+{
+	return strcmp(pod->vm_name, entry->request.name) == 0 &&
+		strcmp(pod->namespace, entry->request.namespace) == 0;
+}
+
 /* Pods of the VM that were held back need not wait any longer. */
 static void let_go(struct pasts *pasts, const struct entry *entry)
 {
-	size_t at = 0;
-	void *value;
+	struct waiting *waiting;
 
-	while (map_next(&pasts->options.queue->by_uid, &at, NULL, &value)) {
-		struct waiting *waiting = value;
-
-		if (waiting->pod != NULL && waiting->failures == 0 &&
-			strcmp(waiting->pod->vm_name, entry->request.name) ==
-				0 &&
-			strcmp(waiting->pod->namespace,
-				entry->request.namespace) == 0) {
+	TAILQ_FOREACH(waiting, &pasts->options.queue->ready, link)
+	{
+		if (waiting->failures == 0 && waiting->not_before_us != 0 &&
+			is_of(waiting->pod, entry)) {
 			waiting->not_before_us = 0;
 		}
 	}
