@@ -1,23 +1,12 @@
 #include "kube/list.h"
 
+#include "kube/scan.h"
 #include "kube/value.h"
 #include "lib/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Finds where values begin and end, no more: cJSON checks what is inside. */
-struct scan {
-	const char *at;
-	const char *end;
-};
-
-/* A piece of the text: one JSON value. */
-struct slice {
-	const char *text;
-	size_t len;
-};
 
 struct reader {
 	struct scan scan;
@@ -27,90 +16,6 @@ struct reader {
 	list_each each;
 	void *owner;
 };
-
-static void skip_blank(struct scan *s)
-{
-	while (s->at < s->end &&
-		(*s->at == ' ' || *s->at == '\n' || *s->at == '\r' ||
-			*s->at == '\t')) {
-		s->at++;
-	}
-}
-
-/* Passes c if it comes next, after blanks. */
-static bool skip_char(struct scan *s, char c)
-{
-	skip_blank(s);
-	if (s->at < s->end && *s->at == c) {
-		s->at++;
-		return true;
-	}
-	return false;
-}
-
-/* Passes a string whose opening quote was passed. */
-static bool skip_string(struct scan *s)
-{
-	while (s->at < s->end) {
-		char c = *s->at++;
-
-		if (c == '"') {
-			return true;
-		}
-		if (c == '\\' && s->at < s->end) {
-			s->at++;
-		}
-	}
-	return false;
-}
-
-/* Passes an object or array whose opening bracket was passed. */
-static bool skip_container(struct scan *s)
-{
-	size_t depth = 1;
-
-	while (s->at < s->end && depth > 0) {
-		char c = *s->at++;
-
-		if (c == '"' && !skip_string(s)) {
-			return false;
-		}
-		if (c == '{' || c == '[') {
-			depth++;
-		}
-		if (c == '}' || c == ']') {
-			depth--;
-		}
-	}
-	return depth == 0;
-}
-
-static bool skip_scalar(struct scan *s)
-{
-	const char *start = s->at;
-
-	while (s->at < s->end && strchr(",]} \t\r\n", *s->at) == NULL) {
-		s->at++;
-	}
-	return s->at > start;
-}
-
-static bool skip_value(struct scan *s, struct slice *out)
-{
-	bool ok;
-
-	skip_blank(s);
-	out->text = s->at;
-	if (skip_char(s, '"')) {
-		ok = skip_string(s);
-	} else if (skip_char(s, '{') || skip_char(s, '[')) {
-		ok = skip_container(s);
-	} else {
-		ok = skip_scalar(s);
-	}
-	out->len = (size_t)(s->at - out->text);
-	return ok;
-}
 
 static int broken(const struct reader *r, struct error *err)
 {
@@ -135,7 +40,7 @@ static int read_item(struct reader *r, const struct slice *slice,
 {
 	struct value *item = NULL;
 	bool goes_on;
-	int result = value_parse(&item, slice->text, slice->len, err);
+	int result = scan_parse(&item, slice->text, slice->len, err);
 
 	if (result < 0) {
 		return error_wrap(err, result, "cannot read an item of a list");
@@ -151,26 +56,26 @@ static int read_items(struct reader *r, struct error *err)
 	struct slice item;
 
 	r->has_items = true;
-	if (!skip_char(s, '[')) {
+	if (!scan_char(s, '[')) {
 		/* Go's encoder writes null for a list without items. */
-		return skip_value(s, &item) && is_null(&item) ? 0
+		return scan_value(s, &item) && is_null(&item) ? 0
 							      : broken(r, err);
 	}
-	if (skip_char(s, ']')) {
+	if (scan_char(s, ']')) {
 		return 0;
 	}
 	do {
 		int result;
 
-		if (!skip_value(s, &item)) {
+		if (!scan_value(s, &item)) {
 			return broken(r, err);
 		}
 		result = read_item(r, &item, err);
 		if (result < 0) {
 			return result;
 		}
-	} while (skip_char(s, ','));
-	return skip_char(s, ']') ? 0 : broken(r, err);
+	} while (scan_char(s, ','));
+	return scan_char(s, ']') ? 0 : broken(r, err);
 }
 
 static int read_metadata(struct reader *r, struct error *err)
@@ -179,7 +84,7 @@ static int read_metadata(struct reader *r, struct error *err)
 	struct slice slice;
 	int result;
 
-	if (!skip_value(&r->scan, &slice)) {
+	if (!scan_value(&r->scan, &slice)) {
 		return broken(r, err);
 	}
 	result = value_parse(&metadata, slice.text, slice.len, err);
@@ -199,8 +104,8 @@ static int read_member(struct reader *r, struct error *err)
 	struct scan *s = &r->scan;
 	struct slice slice;
 
-	if (!skip_value(s, &slice) || slice.text[0] != '"' ||
-		!skip_char(s, ':')) {
+	if (!scan_value(s, &slice) || slice.text[0] != '"' ||
+		!scan_char(s, ':')) {
 		return broken(r, err);
 	}
 	if (is_key(&slice, "items")) {
@@ -209,14 +114,14 @@ static int read_member(struct reader *r, struct error *err)
 	if (is_key(&slice, "metadata")) {
 		return read_metadata(r, err);
 	}
-	return skip_value(s, &slice) ? 0 : broken(r, err);
+	return scan_value(s, &slice) ? 0 : broken(r, err);
 }
 
 static int read_list(struct reader *r, struct error *err)
 {
 	struct scan *s = &r->scan;
 
-	if (!skip_char(s, '{')) {
+	if (!scan_char(s, '{')) {
 		return broken(r, err);
 	}
 	do {
@@ -225,11 +130,11 @@ static int read_list(struct reader *r, struct error *err)
 		if (result < 0) {
 			return result;
 		}
-	} while (skip_char(s, ','));
-	if (!skip_char(s, '}')) {
+	} while (scan_char(s, ','));
+	if (!scan_char(s, '}')) {
 		return broken(r, err);
 	}
-	skip_blank(s);
+	scan_blank(s);
 	if (s->at < s->end) {
 		return broken(r, err);
 	}

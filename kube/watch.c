@@ -1,5 +1,6 @@
 #include "kube/watch.h"
 
+#include "kube/scan.h"
 #include "kube/value.h"
 
 #include <errno.h>
@@ -46,7 +47,7 @@ int watch_event_parse(struct watch_event *out, const char *line, size_t len,
 	struct error *err)
 {
 	struct watch_event event = { .resource_version = "", .message = "" };
-	int result = value_parse(&event.root, line, len, err);
+	int result = scan_parse(&event.root, line, len, err);
 
 	if (result < 0) {
 		return error_wrap(err, result, "cannot read a watch event");

@@ -2,6 +2,7 @@
  * input goes through all of them. */
 #include "kube/lines.h"
 #include "kube/list.h"
+#include "kube/scan.h"
 #include "kube/value.h"
 #include "kube/watch.h"
 
@@ -56,6 +57,50 @@ static void check_list(const char *text, size_t size)
 	value_free(root);
 }
 
+static const struct value *skip_fields(const struct value *member)
+{
+	while (member != NULL && value_key(member) != NULL &&
+		strcmp(value_key(member), "managedFields") == 0) {
+		member = value_next(member);
+	}
+	return member;
+}
+
+static void check_same(const struct value *a, const struct value *b)
+{
+	const char *text = value_text(a);
+	const struct value *x = skip_fields(value_first(a));
+	const struct value *y = skip_fields(value_first(b));
+
+	assert(value_is_object(a) == value_is_object(b) &&
+		value_is_array(a) == value_is_array(b));
+	assert((text == NULL) == (value_text(b) == NULL));
+	assert(text == NULL || strcmp(text, value_text(b)) == 0);
+	while (x != NULL && y != NULL) {
+		check_same(x, y);
+		x = skip_fields(value_next(x));
+		y = skip_fields(value_next(y));
+	}
+	assert(x == NULL && y == NULL);
+}
+
+/* What is read without managedFields is all the rest. */
+static void check_rest(const char *text, size_t size)
+{
+	struct value *whole = NULL;
+	struct value *rest = NULL;
+
+	if (value_parse(&whole, text, size, NULL) == 0) {
+		int r = scan_parse(&rest, text, size, NULL);
+
+		assert(r == 0);
+		(void)r;
+		check_same(whole, rest);
+		value_free(rest);
+		value_free(whole);
+	}
+}
+
 static void check_event(const char *text, size_t size)
 {
 	struct watch_event event;
@@ -105,5 +150,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(whole.count == pieces.count && whole.bytes == pieces.bytes);
 	check_list(text, size);
 	check_event(text, size);
+	check_rest(text, size);
 	return 0;
 }
