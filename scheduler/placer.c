@@ -205,30 +205,37 @@ static void after_done(struct placer *placer, const struct bind_result *result,
 	reporter_scheduled(placer->reporter, pod, result->node, result->why);
 }
 
-/* The pod is on no node: message says why, and it waits for its next turn. */
-static void send_back(struct placer *placer, const char *uid,
-	const char *message)
+/* Takes a pod off the node it was meant for. Who waits for one again; NULL if
+ * nobody does. */
+static struct waiting *take_back(struct placer *placer, const char *uid)
 {
 	struct waiting *waiting = queue_find(&placer->queue, uid);
 	struct pod *pod = cache_forget(&placer->cache, uid);
 
-	queue_wake_all(&placer->queue);
 	if (pod == NULL) {
 		/* The watch has seen it bound after all, or gone. */
 		queue_remove(&placer->queue, uid);
-		return;
+		return NULL;
 	}
-	if (waiting == NULL) {
-		pod_free(pod); /* it vanished meanwhile */
-		return;
-	}
-	if (waiting->pod == NULL) {
-		waiting->pod = pod;
+	if (waiting == NULL || waiting->pod != NULL) {
+		pod_free(pod); /* it vanished, or a newer version came in */
 	} else {
-		pod_free(pod); /* a newer version came in */
+		waiting->pod = pod;
 	}
-	notice_error(placer->reporter, waiting, message, now_us());
-	queue_failed(&placer->queue, waiting, false, now_us());
+	return waiting;
+}
+
+/* message says why it is on no node; it waits for its next turn. */
+static void send_back(struct placer *placer, const char *uid,
+	const char *message)
+{
+	struct waiting *waiting = take_back(placer, uid);
+
+	if (waiting != NULL) {
+		notice_error(placer->reporter, waiting, message, now_us());
+		queue_failed(&placer->queue, waiting, false, now_us());
+	}
+	queue_wake_all(&placer->queue);
 }
 
 /* Bindings are over: another replica may begin. */
@@ -287,23 +294,8 @@ static bool is_wanted(void *owner, const char *uid)
 {
 	const struct placer *placer = owner;
 
-	return cache_is_assumed(&placer->cache, uid);
-}
-
-/* Another replica leads by now: it will bind the pod, or it comes back. */
-static void put_back(struct placer *placer, const char *uid)
-{
-	struct waiting *waiting = queue_find(&placer->queue, uid);
-	struct pod *pod = cache_forget(&placer->cache, uid);
-
-	if (waiting == NULL || waiting->pod != NULL) {
-		pod_free(pod);
-	} else {
-		waiting->pod = pod;
-	}
-	if (waiting != NULL) {
-		queue_set(&placer->queue, waiting, WAITING_READY);
-	}
+	return cache_is_assumed(&placer->cache, uid) &&
+		leader_leads(placer->leader, clock_monotonic_us());
 }
 
 static void on_volumes(void *owner, const struct prebind_result *result)
@@ -311,12 +303,17 @@ static void on_volumes(void *owner, const struct prebind_result *result)
 	struct placer *placer = owner;
 	const struct pod *pod = cache_pod(&placer->cache, result->uid);
 	scoped_free char *message = NULL;
+	struct waiting *waiting;
 
-	if (pod == NULL || !is_wanted(placer, result->uid)) {
+	if (pod == NULL || !cache_is_assumed(&placer->cache, result->uid)) {
 		return; /* it is gone, or somewhere else */
 	}
 	if (!leader_leads(placer->leader, clock_monotonic_us())) {
-		put_back(placer, result->uid);
+		/* Another replica will bind it, or it is this one's again. */
+		waiting = take_back(placer, result->uid);
+		if (waiting != NULL) {
+			queue_set(&placer->queue, waiting, WAITING_READY);
+		}
 	} else if (*result->error == '\0') {
 		binder_bind(placer->binder, pod, result->node, result->why);
 	} else {

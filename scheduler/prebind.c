@@ -129,9 +129,16 @@ static bool write_choice(struct job *job, const struct volume_choice *choice)
 	return true;
 }
 
+static bool is_wanted(const struct job *job)
+{
+	const struct prebind_handler *handler = &job->prebind->handler;
+
+	return handler->is_wanted(handler->owner, job->uid);
+}
+
 static void write_next(struct job *job)
 {
-	if (job->wrote == job->plan.count) {
+	if (job->wrote == job->plan.count || !is_wanted(job)) {
 		prebind_look(job->prebind, (int64_t)clock_monotonic_us());
 	} else if (!write_choice(job, &job->plan.list[job->wrote])) {
 		finish(job, vanished);
@@ -233,8 +240,7 @@ void prebind_look(struct prebind *prebind, int64_t now_us)
 	for (struct job *job = LIST_FIRST(&prebind->jobs), *next; job != NULL;
 		job = next) {
 		next = LIST_NEXT(job, link);
-		if (!prebind->handler.is_wanted(prebind->handler.owner,
-			    job->uid)) {
+		if (!is_wanted(job)) {
 			finish(job, "the pod is gone");
 		} else if (job->request == NULL &&
 			job->wrote < job->plan.count) {

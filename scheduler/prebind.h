@@ -34,7 +34,7 @@ struct prebind_result {
 struct prebind_handler {
 	/* Everything in result is borrowed for the call. */
 	void (*on_done)(void *owner, const struct prebind_result *result);
-	/* The pod still waits for its volumes. */
+	/* The pod still waits for its volumes, and it is ours. */
 	bool (*is_wanted)(void *owner, const char *uid);
 	void *owner; /* outlives the prebind */
 };

@@ -287,6 +287,24 @@ static void a_pod_that_is_gone_ends_it_in_the_middle_of_a_write(void **state)
 	assert_null(world.open);
 }
 
+static void what_is_ours_no_longer_is_not_written_on(void **state)
+{
+	struct volume_plan plan = { 0 };
+
+	(void)state;
+	put("PersistentVolumeClaim",
+		"{'metadata':{'namespace':'x','name':'d','uid':'ud'}}");
+	volume_plan_add(&plan, claim(), volume());
+	volume_plan_add(&plan, storage_claim(&world.cluster.storage, "x", "d"),
+		NULL);
+	prebind_start(world.prebind, world.pod, "n", "why", &plan, START_US);
+	world.is_wanted = false;
+	answer(200, "");
+	assert_null(world.open);
+	assert_int_equal(world.sent, 1);
+	assert_done("the pod is gone");
+}
+
 static void a_node_that_is_gone_ends_it(void **state)
 {
 	(void)state;
@@ -356,6 +374,7 @@ int main(void)
 		CASE(a_volume_made_elsewhere_ends_it),
 		CASE(what_vanishes_ends_it),
 		CASE(a_pod_that_is_gone_ends_it_in_the_middle_of_a_write),
+		CASE(what_is_ours_no_longer_is_not_written_on),
 		CASE(a_node_that_is_gone_ends_it),
 		CASE(a_volume_that_is_not_bound_in_time_is_let_go),
 		CASE(a_claim_that_is_not_bound_in_time_is_let_go),
