@@ -143,10 +143,9 @@ static bool is_of(const struct pod *pod, const struct entry *entry)
 /* Pods of the VM that were held back need not wait any longer. */
 static void let_go(struct pasts *pasts, const struct entry *entry)
 {
-	struct waiting *waiting;
+	struct waiting *waiting = TAILQ_FIRST(&pasts->options.queue->ready);
 
-	TAILQ_FOREACH(waiting, &pasts->options.queue->ready, link)
-	{
+	for (; waiting != NULL; waiting = TAILQ_NEXT(waiting, link)) {
 		if (waiting->failures == 0 && waiting->not_before_us != 0 &&
 			is_of(waiting->pod, entry)) {
 			waiting->not_before_us = 0;

@@ -159,11 +159,9 @@ size_t queue_next(struct queue *queue, struct waiting **out, size_t max,
 	size_t count = 0;
 
 	flush(queue, now_us);
-	TAILQ_FOREACH(waiting, &queue->ready, link)
-	{
-		if (count == max) {
-			break;
-		}
+	for (waiting = TAILQ_FIRST(&queue->ready);
+		waiting != NULL && count < max;
+		waiting = TAILQ_NEXT(waiting, link)) {
 		if (waiting->not_before_us <= now_us) {
 			out[count++] = waiting;
 		}
