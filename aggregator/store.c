@@ -86,16 +86,21 @@ static void on_opened(struct store *store, struct store_opening *opening)
 	free(opening);
 }
 
-static void on_written(struct store *store, struct store_batch *batch)
+static void on_written(struct store *store, struct store_batch *group)
 {
-	bool is_stored = batch->error.code == 0;
+	bool is_stored = group->error.code == 0;
 
 	(void)snprintf(store->trouble, sizeof(store->trouble), "%s",
-		is_stored ? "" : batch->error.text);
-	if (batch->done != NULL) {
-		batch->done(batch->owner, is_stored);
+		is_stored ? "" : group->error.text);
+	while (group != NULL) {
+		struct store_batch *batch = group;
+
+		group = batch->next;
+		if (batch->done != NULL) {
+			batch->done(batch->owner, is_stored);
+		}
+		store_batch_free(batch);
 	}
-	store_batch_free(batch);
 }
 
 static void on_queried(struct store *store, struct store_job *job)
@@ -272,10 +277,15 @@ int store_write(struct store *store, struct store_batch *batch,
 	uv_mutex_lock(&store->mutex);
 	has_room = store->queued_bytes + batch->held_bytes <= STORE_QUEUE_BYTES;
 	if (has_room) {
+		bool is_first = store->first_batch == NULL;
+
 		*store->last_batch = batch;
 		store->last_batch = &batch->next;
 		store->queued_bytes += batch->held_bytes;
-		uv_cond_signal(&store->wake_writer);
+		/* Who joins a group that is being gathered need not say so. */
+		if (is_first || store->queued_bytes >= STORE_GROUP_BYTES) {
+			uv_cond_signal(&store->wake_writer);
+		}
 	}
 	uv_mutex_unlock(&store->mutex);
 	if (!has_room) {

@@ -27,6 +27,9 @@ struct store_item {
 	enum store_event event;
 };
 
+/* The writer waits no longer for more to write. */
+enum { STORE_GROUP_BYTES = 8 << 20 };
+
 /* A packed report's place in store_batch.bodies. */
 struct batch_row {
 	uint64_t seq, sample_ms;
@@ -42,7 +45,8 @@ struct store_identity {
 
 struct store_batch {
 	struct store_item item;
-	struct store_batch *next; /* in the queue or group */
+	/* In the queue or group; a group comes back by its first one. */
+	struct store_batch *next;
 	char node[REPORT_NODE_MAX];
 	uint8_t run_id[REPORT_RUN_ID_BYTES];
 	struct batch_row *rows;

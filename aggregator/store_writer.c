@@ -15,10 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A commit waits this long for more to share its fsync, unless this much has
- * come by then. */
+/* A commit waits this long for more to share its fsync, unless
+ * STORE_GROUP_BYTES have come by then. */
 static const uint64_t group_us = 50000;
-enum { GROUP_BYTES = 8 << 20 };
 
 static const uint64_t complain_us = 60000000;
 
@@ -249,11 +248,11 @@ static void note_damage(struct writer *w, const struct error *err)
 	}
 }
 
-static void finish_group(struct writer *w, struct store_batch *batch)
+static void finish_group(struct writer *w, struct store_batch *group)
 {
 	struct error error = { 0 };
 	size_t bytes = 0;
-	int r = write_group(w, batch, &error);
+	int r = write_group(w, group, &error);
 
 	/* Committed, but into a file that nobody will find again. */
 	if (r == 0) {
@@ -267,18 +266,16 @@ static void finish_group(struct writer *w, struct store_batch *batch)
 		log_info("the database takes writes again", LOG_END);
 		w->is_failing = false;
 	}
-	while (batch != NULL) {
-		struct store_batch *next = batch->next;
-
+	for (struct store_batch *batch = group; batch != NULL;
+		batch = batch->next) {
 		batch->error = error;
 		bytes += batch->held_bytes;
-		inbox_push(w->store->inbox, &batch->item.inbox);
-		batch = next;
 	}
 	uv_mutex_lock(&w->store->mutex);
 	w->store->queued_bytes -= bytes;
 	w->store->outbox = outbox_counts(w->outbox);
 	uv_mutex_unlock(&w->store->mutex);
+	inbox_push(w->store->inbox, &group->item.inbox);
 }
 
 /* ---- the thread ---- */
@@ -320,7 +317,7 @@ static struct store_batch *take_group(struct writer *w)
 	}
 	end_us = clock_monotonic_us() + group_us;
 	while (store->first_batch != NULL && !is_stopping(store) &&
-		store->queued_bytes < GROUP_BYTES &&
+		store->queued_bytes < STORE_GROUP_BYTES &&
 		nanoseconds_until(end_us) > 0) {
 		(void)uv_cond_timedwait(&store->wake_writer, &store->mutex,
 			nanoseconds_until(end_us));
