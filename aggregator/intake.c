@@ -1,6 +1,7 @@
 #include "aggregator/intake.h"
 
 #include "aggregator/admission.h"
+#include "aggregator/arrival.h"
 #include "aggregator/late.h"
 #include "aggregator/parking.h"
 #include "aggregator/profiles.h"
@@ -243,53 +244,18 @@ static void store_and_answer(struct intake *intake, struct mq_request *request,
 	}
 }
 
-/* A process cannot send what it measures later; taken, it would be the newest
- * until the node's clock gets there. */
-static int check_times(const struct batch *batch, struct error *err)
-{
-	for (size_t i = 0; i < batch->count; i++) {
-		if (batch->reports[i].monotonic_us > batch->sent_monotonic_us) {
-			return error_set(err, -EBADMSG,
-				"a report was taken after its batch was sent");
-		}
-	}
-	return 0;
-}
-
-/* How old a report was when its batch was sent, by the agent's own clock. One
- * that an earlier process left may be from its future: as good as new. */
-static uint64_t age_us(const struct batch *batch, const struct report *report)
-{
-	return batch->sent_monotonic_us > report->monotonic_us
-		? batch->sent_monotonic_us - report->monotonic_us
-		: 0;
-}
-
-static int by_seq(const void *a, const void *b)
-{
-	const struct report *x = a;
-	const struct report *y = b;
-
-	return (x->seq > y->seq) - (x->seq < y->seq);
-}
-
-/* Into the live table, by rising seq. is_present: the reports are of the process
+/* Into the live table, in order. is_present: the reports are of the process
  * that said Hello. Those that an earlier one left behind are for the store
  * alone: the clock that gives their age need not be theirs. */
-static int take_reports(struct intake *intake, struct batch *batch,
-	bool is_present, struct error *err)
+static int take_reports(struct intake *intake, const struct batch *batch,
+	const struct arrival_place *order, bool is_present, struct error *err)
 {
 	uint64_t now_us = clock_monotonic_us();
 	int r = 0;
 
-	/* The newest comes first in a batch, the windows want it last. */
-	if (batch->count > 1) {
-		qsort(batch->reports, batch->count, sizeof(*batch->reports),
-			by_seq);
-	}
 	for (size_t i = 0; is_present && r == 0 && i < batch->count; i++) {
-		const struct report *report = &batch->reports[i];
-		uint64_t age = age_us(batch, report);
+		const struct report *report = &batch->reports[order[i].index];
+		uint64_t age = arrival_age_us(batch, report);
 		struct live_sample sample = { batch->node, batch->run_id,
 			report, (int64_t)now_us - (int64_t)age };
 
@@ -300,7 +266,7 @@ static int take_reports(struct intake *intake, struct batch *batch,
 
 /* Stores what is not known to be stored. */
 static void keep_reports(struct intake *intake, struct mq_request *request,
-	const struct batch *batch)
+	const struct batch *batch, const struct arrival_place *order)
 {
 	struct store_batch *rows = store_batch_new(batch->node, batch->run_id);
 	struct pending *pending =
@@ -310,15 +276,16 @@ static void keep_reports(struct intake *intake, struct mq_request *request,
 	(void)snprintf(pending->node, sizeof(pending->node), "%s", batch->node);
 	memcpy(pending->run_id, batch->run_id, sizeof(pending->run_id));
 	for (size_t i = 0; i < batch->count; i++) {
-		const struct report *report = &batch->reports[i];
-		uint64_t age = age_us(batch, report);
+		const struct report *report = &batch->reports[order[i].index];
+		uint64_t age = arrival_age_us(batch, report);
 
 		if (late_has(intake->late, batch->node, batch->run_id,
 			    report->seq)) {
 			continue;
 		}
-		store_batch_add(rows, report,
-			(wall_us > age ? wall_us - age : 0) / 1000);
+		store_batch_add(rows, report->seq,
+			(wall_us > age ? wall_us - age : 0) / 1000,
+			&batch->packed[order[i].index]);
 		pending->seqs[pending->count++] = report->seq;
 	}
 	if (pending->count == 0 && batch->count > 0) {
@@ -331,8 +298,9 @@ static void keep_reports(struct intake *intake, struct mq_request *request,
 }
 
 static void on_batch(struct intake *intake, struct mq_request *request,
-	struct batch *batch)
+	const struct batch *batch)
 {
+	scoped_free struct arrival_place *order = NULL;
 	const struct hello *hello =
 		admission_sender(intake->admission, request);
 	struct error error;
@@ -353,15 +321,16 @@ static void on_batch(struct intake *intake, struct mq_request *request,
 	intake->counts.reports += batch->count;
 	is_present =
 		memcmp(hello->run_id, batch->run_id, REPORT_RUN_ID_BYTES) == 0;
-	if (is_present && check_times(batch, &error) < 0) {
+	if (is_present && arrival_check(batch, &error) < 0) {
 		refuse(intake, request, &error);
 		return;
 	}
-	if (take_reports(intake, batch, is_present, &error) < 0) {
+	order = arrival_order(batch);
+	if (take_reports(intake, batch, order, is_present, &error) < 0) {
 		refuse(intake, request, &error);
 		return;
 	}
-	keep_reports(intake, request, batch);
+	keep_reports(intake, request, batch, order);
 	serve_parked(intake);
 }
 

@@ -214,14 +214,14 @@ static void add_row(struct store_batch *batch, struct batch_row row)
 	batch->count++;
 }
 
-void store_batch_add(struct store_batch *batch, const struct report *report,
-	uint64_t sample_ms)
+void store_batch_add(struct store_batch *batch, uint64_t seq,
+	uint64_t sample_ms, const struct packed_report *packed)
 {
 	size_t offset = batch->bodies.len;
 
-	wire_pack_report(&batch->bodies, report);
+	buffer_append(&batch->bodies, packed->bytes, packed->len);
 	add_row(batch,
-		(struct batch_row){ .seq = report->seq,
+		(struct batch_row){ .seq = seq,
 			.sample_ms = sample_ms,
 			.offset = offset });
 }

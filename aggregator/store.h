@@ -25,6 +25,7 @@ enum {
 	STORE_READS_MAX = 32,	      /* waiting or running */
 };
 
+struct packed_report;
 struct store;
 struct store_batch;
 
@@ -77,10 +78,9 @@ void store_close(struct store *store);
 const char *store_trouble(const struct store *store);
 
 struct store_batch *store_batch_new(const char *node, const uint8_t *run_id);
-
-/* Packs a report into the batch. */
-void store_batch_add(struct store_batch *batch, const struct report *report,
-	uint64_t sample_ms);
+/* Copies a report into the batch. */
+void store_batch_add(struct store_batch *batch, uint64_t seq,
+	uint64_t sample_ms, const struct packed_report *packed);
 void store_batch_free(struct store_batch *batch); /* NULL is fine */
 
 /* A batch of decision records instead, for the same store_write(). */

@@ -27,9 +27,6 @@ struct store_item {
 	enum store_event event;
 };
 
-/* The writer waits no longer for more to write. */
-enum { STORE_GROUP_BYTES = 8 << 20 };
-
 /* A packed report's place in store_batch.bodies. */
 struct batch_row {
 	uint64_t seq, sample_ms;
@@ -45,8 +42,7 @@ struct store_identity {
 
 struct store_batch {
 	struct store_item item;
-	/* In the queue or group; a group comes back by its first one. */
-	struct store_batch *next;
+	struct store_batch *next; /* in the queue, or the group it is of */
 	char node[REPORT_NODE_MAX];
 	uint8_t run_id[REPORT_RUN_ID_BYTES];
 	struct batch_row *rows;
@@ -61,6 +57,7 @@ struct store_batch {
 	struct error error; /* code 0: stored */
 };
 
+enum { STORE_GROUP_BYTES = 8 << 20 }; /* the writer gathers no more */
 enum store_job_kind { STORE_JOB_READ, STORE_JOB_DECISIONS, STORE_JOB_OUTBOX };
 
 struct store_job { /* a query */
@@ -103,8 +100,7 @@ struct store {
 	size_t queued_bytes; /* waiting, and in the group being written */
 	struct store_outbox_counts outbox;
 	struct store_job *first_job, **last_job;
-	/* set by the loop, read by all */
-	_Atomic bool stopping;
+	_Atomic bool stopping; /* set by the loop, read by all */
 	/* set by whoever finds that pages of the database are wrong */
 	_Atomic bool is_damaged;
 	/* the loop's */

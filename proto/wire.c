@@ -230,21 +230,46 @@ static void batch_fini(struct batch *batch)
 		report_fini(&batch->reports[i]);
 	}
 	free(batch->reports);
+	free(batch->packed);
 	batch->reports = NULL;
+	batch->packed = NULL;
 	batch->count = 0;
 }
 
+/* The reports' bytes outlive what they were unpacked into: one block. */
+static struct packed_report *copy_packed(const Plimsoll__Batch *wire)
+{
+	size_t size = wire->n_reports * sizeof(struct packed_report);
+	struct packed_report *packed;
+	uint8_t *at;
+
+	for (size_t i = 0; i < wire->n_reports; i++) {
+		size += wire->reports[i].len;
+	}
+	packed = xcalloc(1, size);
+	at = (uint8_t *)(packed + wire->n_reports);
+	for (size_t i = 0; i < wire->n_reports; i++) {
+		packed[i] = (struct packed_report){ at, wire->reports[i].len };
+		if (packed[i].len > 0) {
+			memcpy(at, wire->reports[i].data, packed[i].len);
+		}
+		at += packed[i].len;
+	}
+	return packed;
+}
+
 static int get_reports(struct batch *out, const Plimsoll__Batch *wire,
-	struct error *err)
+	ProtobufCAllocator *allocator, struct error *err)
 {
 	if (wire->n_reports == 0 || wire->n_reports > WIRE_REPORTS_MAX) {
 		return error_set(err, -EBADMSG, "a batch of %zu reports",
 			wire->n_reports);
 	}
+	out->packed = copy_packed(wire);
 	out->reports = xcalloc(wire->n_reports, sizeof(*out->reports));
 	for (; out->count < wire->n_reports; out->count++) {
-		int r = wire_report_from(&out->reports[out->count],
-			wire->reports[out->count], err);
+		int r = wire_report_unpack(&out->reports[out->count],
+			&out->packed[out->count], allocator, err);
 
 		if (r < 0) {
 			batch_fini(out);
@@ -255,7 +280,7 @@ static int get_reports(struct batch *out, const Plimsoll__Batch *wire,
 }
 
 static int get_batch(struct batch *out, const Plimsoll__Batch *wire,
-	struct error *err)
+	ProtobufCAllocator *allocator, struct error *err)
 {
 	int r;
 
@@ -268,11 +293,11 @@ static int get_batch(struct batch *out, const Plimsoll__Batch *wire,
 	if (r == 0 && wire->sent_monotonic_us > WIRE_TIME_MAX_US) {
 		r = error_set(err, -EBADMSG, "sent_monotonic_us is no time");
 	}
-	return r == 0 ? get_reports(out, wire, err) : r;
+	return r == 0 ? get_reports(out, wire, allocator, err) : r;
 }
 
 static int get_request(struct wire_request *out, const Plimsoll__Request *wire,
-	struct error *err)
+	ProtobufCAllocator *allocator, struct error *err)
 {
 	switch (wire->kind_case) {
 	case PLIMSOLL__REQUEST__KIND_HELLO:
@@ -280,7 +305,7 @@ static int get_request(struct wire_request *out, const Plimsoll__Request *wire,
 		return get_hello(&out->hello, wire->hello, err);
 	case PLIMSOLL__REQUEST__KIND_BATCH:
 		out->kind = WIRE_BATCH;
-		return get_batch(&out->batch, wire->batch, err);
+		return get_batch(&out->batch, wire->batch, allocator, err);
 	case PLIMSOLL__REQUEST__KIND_SNAPSHOT:
 		out->kind = WIRE_SNAPSHOT_REQUEST;
 		out->snapshot.epoch = wire->snapshot->epoch;
@@ -314,7 +339,7 @@ int wire_unpack_request(struct wire_request *out, const uint8_t *bytes,
 		wire_budget_fini(&budget);
 		return error_set(err, -EBADMSG, "the bytes are no request");
 	}
-	r = get_request(&request, wire, err);
+	r = get_request(&request, wire, allocator, err);
 	wire_budget_fini(&budget);
 	if (r == 0) {
 		*out = request;

@@ -34,18 +34,19 @@ struct hello {
 	char *token;
 };
 
+/* A report as wire_pack_report() made it: it is kept in this form. */
+struct packed_report {
+	const uint8_t *bytes;
+	size_t len;
+};
+
 struct batch {
 	char node[REPORT_NODE_MAX];
 	uint8_t run_id[REPORT_RUN_ID_BYTES];
 	uint64_t sent_monotonic_us;
-	struct report *reports; /* owned */
+	struct report *reports;	      /* owned */
+	struct packed_report *packed; /* owned: the same as they came */
 	size_t count;
-};
-
-/* A report as wire_pack_report() made it: senders keep them in this form. */
-struct packed_report {
-	const uint8_t *bytes;
-	size_t len;
 };
 
 /* A batch on its way out; everything is borrowed. */
@@ -129,7 +130,6 @@ struct wire_reply {
 must_check int wire_unpack_request(struct wire_request *out,
 	const uint8_t *bytes, size_t len, struct error *err);
 void wire_request_fini(struct wire_request *request);
-
 must_check int wire_unpack_reply(struct wire_reply *out, const uint8_t *bytes,
 	size_t len, struct error *err);
 void wire_reply_fini(struct wire_reply *reply);

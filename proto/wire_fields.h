@@ -75,8 +75,9 @@ must_check int wire_check_enum(int value, int last, const char *what,
 /* ---- between the wire's own files ---- */
 
 /* -EBADMSG. On failure *out needs no release. */
-must_check int wire_report_from(struct report *out,
-	const Plimsoll__Report *wire, struct error *err);
+must_check int wire_report_unpack(struct report *out,
+	const struct packed_report *packed, ProtobufCAllocator *allocator,
+	struct error *err);
 
 /* HugePages stand in reports and in loads. */
 struct wire_hugepages {

@@ -421,7 +421,7 @@ static int get_identity(struct report *ours, const Plimsoll__Report *wire,
 			  wire->boot_id, "boot_id", err);
 }
 
-int wire_report_from(struct report *out, const Plimsoll__Report *wire,
+static int get_report(struct report *out, const Plimsoll__Report *wire,
 	struct error *err)
 {
 	struct report report;
@@ -472,20 +472,25 @@ int wire_report_from(struct report *out, const Plimsoll__Report *wire,
 	return 0;
 }
 
+int wire_report_unpack(struct report *out, const struct packed_report *packed,
+	ProtobufCAllocator *allocator, struct error *err)
+{
+	const Plimsoll__Report *wire =
+		plimsoll__report__unpack(allocator, packed->len, packed->bytes);
+
+	return wire == NULL
+		? error_set(err, -EBADMSG, "the bytes are no report")
+		: get_report(out, wire, err);
+}
+
 int wire_unpack_report(struct report *out, const uint8_t *bytes, size_t len,
 	struct error *err)
 {
 	struct wire_budget budget;
 	ProtobufCAllocator *allocator = wire_budget_init(&budget);
-	Plimsoll__Report *wire =
-		plimsoll__report__unpack(allocator, len, bytes);
-	int r;
+	int r = wire_report_unpack(out,
+		&(const struct packed_report){ bytes, len }, allocator, err);
 
-	if (wire == NULL) {
-		wire_budget_fini(&budget);
-		return error_set(err, -EBADMSG, "the bytes are no report");
-	}
-	r = wire_report_from(out, wire, err);
 	wire_budget_fini(&budget);
 	return r;
 }

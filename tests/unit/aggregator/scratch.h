@@ -3,6 +3,8 @@
 
 #include "aggregator/store.h"
 #include "lib/memory.h"
+#include "lib/mq.h"
+#include "proto/wire.h"
 #include "tests/unit/aggregator/sample.h"
 
 #include <fcntl.h>
@@ -49,6 +51,18 @@ static inline void scratch_closed(void *owner)
 
 	s->is_closed = true;
 	s->store = NULL;
+}
+
+/* Packs a report into the batch. */
+static inline void scratch_add(struct store_batch *batch,
+	const struct report *report, uint64_t sample_ms)
+{
+	scoped_buffer struct buffer bytes = BUFFER_MAX(MQ_RECV_MAX);
+
+	wire_pack_report(&bytes, report);
+	store_batch_add(batch, report->seq, sample_ms,
+		&(const struct packed_report){ (const uint8_t *)bytes.data,
+			bytes.len });
 }
 
 static inline void scratch_written(void *owner, bool is_stored)

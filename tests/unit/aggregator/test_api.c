@@ -39,7 +39,7 @@ static void add_node(struct fixture *f, const char *name, size_t count)
 
 		r.kvm.state = KVM_OK;
 		assert_int_equal(live_take(f->live, &sample, now_us, NULL), 0);
-		store_batch_add(batch, &r, now_ms - age_us / 1000);
+		scratch_add(batch, &r, now_ms - age_us / 1000);
 	}
 	f->s->is_written = false;
 	assert_int_equal(
@@ -289,7 +289,7 @@ static void store_pod(struct fixture *f, const char *node, const char *uid,
 
 		vm.cpu_usage_us = (uint64_t)(cores * 2e6) * i;
 		sample_add_vms(&r, &vm, 1);
-		store_batch_add(batch, &r, now_ms - (2 - i) * 2000);
+		scratch_add(batch, &r, now_ms - (2 - i) * 2000);
 		report_fini(&r);
 	}
 	f->s->is_written = false;

@@ -23,7 +23,7 @@ static struct store_batch *batch_of(const char *node, const uint8_t *run_id,
 		struct report r =
 			steady_report(first_seq + i, 100 + (double)i, 1);
 
-		store_batch_add(batch, &r, first_ms + i);
+		scratch_add(batch, &r, first_ms + i);
 	}
 	return batch;
 }
@@ -329,7 +329,7 @@ static struct store_batch *large_batch(void)
 	}
 	sample_add_vms(&r, vms, count_of(vms));
 	for (int i = 0; i < 40; i++) {
-		store_batch_add(batch, &r, 1);
+		scratch_add(batch, &r, 1);
 	}
 	report_fini(&r);
 	return batch;
@@ -470,7 +470,7 @@ static void a_vm_is_found_by_its_name_and_alone(void **state)
 			NULL),
 		0);
 	sample_add_vms(&r, vms, 2);
-	store_batch_add(batch, &r, now_ms());
+	scratch_add(batch, &r, now_ms());
 	report_fini(&r);
 	assert_true(write_all(s, batch));
 	assert_int_equal(store_query(s->store, &read, NULL), 0);
@@ -524,7 +524,7 @@ static void the_first_minute_counts_however_late_it_begins(void **state)
 	for (uint64_t i = 0; i < 2; i++) {
 		struct report r = steady_report(i + 1, 100 + 2 * (double)i, 1);
 
-		store_batch_add(batch, &r, begin_ms + 1000 + 2000 * i);
+		scratch_add(batch, &r, begin_ms + 1000 + 2000 * i);
 	}
 	scratch_open(s, 4000 * day_us);
 	assert_true(write_all(s, batch));

@@ -27,7 +27,7 @@ static bool write_seqs(struct scratch *s, uint64_t first, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		struct report r = steady_report(first + i, 100, 1);
 
-		store_batch_add(batch, &r, now_ms);
+		scratch_add(batch, &r, now_ms);
 	}
 	s->is_written = false;
 	assert_int_equal(store_write(s->store, batch, scratch_written, s, NULL),
@@ -224,7 +224,7 @@ static void what_was_not_stored_does_not_wait(void **state)
 	for (uint64_t seq = 6; seq < 10; seq++) {
 		struct report r = steady_report(seq, 100, 1);
 
-		store_batch_add(batch, &r, seq == 9 ? UINT64_C(1) << 45 : 1);
+		scratch_add(batch, &r, seq == 9 ? UINT64_C(1) << 45 : 1);
 	}
 	s->is_written = false;
 	assert_int_equal(store_write(s->store, batch, scratch_written, s, NULL),

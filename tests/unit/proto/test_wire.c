@@ -136,6 +136,8 @@ struct parts {
 	Plimsoll__Batch batch;
 	Plimsoll__Report report;
 	Plimsoll__Report *reports[WIRE_REPORTS_MAX + 1];
+	ProtobufCBinaryData packed[WIRE_REPORTS_MAX + 1];
+	uint8_t packed_bytes[WIRE_REPORTS_MAX + 1][64];
 	char node[REPORT_NODE_MAX + 1];
 	uint8_t run_id[REPORT_RUN_ID_BYTES + 1];
 };
@@ -164,7 +166,7 @@ static void make_parts(struct parts *p)
 	p->batch.run_id = p->hello.run_id;
 	p->batch.has_sent_monotonic_us = true;
 	p->batch.n_reports = 1;
-	p->batch.reports = p->reports;
+	p->batch.reports = p->packed;
 }
 
 static int send_hello(struct error *err, struct parts *p)
@@ -184,6 +186,19 @@ static int send_hello(struct error *err, struct parts *p)
 	return r;
 }
 
+static void pack_reports(struct parts *p)
+{
+	for (size_t i = 0; i < p->batch.n_reports; i++) {
+		const Plimsoll__Report *report = p->reports[i];
+		uint8_t *bytes = p->packed_bytes[i];
+
+		assert_true(plimsoll__report__get_packed_size(report) <=
+			sizeof(p->packed_bytes[i]));
+		p->packed[i].data = bytes;
+		p->packed[i].len = plimsoll__report__pack(report, bytes);
+	}
+}
+
 static int send_batch(struct error *err, struct parts *p)
 {
 	scoped_buffer struct buffer bytes = BUFFER_MAX(BYTES_MAX);
@@ -193,6 +208,7 @@ static int send_batch(struct error *err, struct parts *p)
 
 	request.kind_case = PLIMSOLL__REQUEST__KIND_BATCH;
 	request.batch = &p->batch;
+	pack_reports(p);
 	pack_generated(&bytes, &request.base);
 	r = unpack_request(&got, &bytes, err);
 	if (r == 0) {
@@ -426,24 +442,25 @@ static void what_is_cut_off_is_refused_at_every_length(void **state)
 	node_load_fini(&load);
 }
 
-/* Two bytes make an empty report on the wire, hundreds in memory. */
+/* Three bytes make an empty pod on the wire, hundreds in memory. */
 static void few_bytes_cannot_make_a_mountain(void **state)
 {
-	enum { EMPTY_REPORTS = 1000000 };
-	scoped_buffer struct buffer batch = BUFFER_MAX(BYTES_MAX);
+	enum { EMPTY_PODS = 600000 };
+	scoped_buffer struct buffer report = BUFFER_MAX(BYTES_MAX);
 	scoped_buffer struct buffer bytes = BUFFER_MAX(BYTES_MAX);
+	struct packed_report packed;
 	struct wire_request got;
 	struct error err = { 0 };
 
 	(void)state;
-	for (size_t i = 0; i < EMPTY_REPORTS; i++) {
-		buffer_append(&batch, "\x22\x00", 2);
+	for (size_t i = 0; i < EMPTY_PODS; i++) {
+		buffer_append(&report, "\x82\x01\x00", 3);
 	}
-	/* Field 2 of the request, 2,000,000 bytes long. */
-	buffer_append(&bytes, "\x12\x80\x89\x7a", 4);
-	buffer_append(&bytes, batch.data, batch.len);
+	packed = (struct packed_report){ bytes_of(&report), report.len };
+	wire_pack_batch(&bytes,
+		&(const struct batch_out){ "worker-1", run_id, 1, &packed, 1 });
 	assert_int_equal(unpack_request(&got, &bytes, &err), -EBADMSG);
-	assert_string_equal(err.text, "the bytes are no request");
+	assert_string_equal(err.text, "the bytes are no report");
 }
 
 int main(void)
