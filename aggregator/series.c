@@ -2,7 +2,6 @@
 
 #include "lib/memory.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,8 +113,7 @@ void series_fill(struct vm_load *out, const struct series *series,
 	const struct vm_series *from = &series->vms[vm];
 
 	vm_load_init(out);
-	(void)snprintf(out->pod_uid, sizeof(out->pod_uid), "%s",
-		report->vms[vm].pod_uid);
+	memcpy(out->pod_uid, report->vms[vm].pod_uid, sizeof(out->pod_uid));
 	out->used_cores = from->rates.used_cores;
 	out->contention = from->rates.contention;
 	out->used_cores_5m =

@@ -142,28 +142,40 @@ void sketch_merge(struct sketch *sketch, const struct sketch *other)
 	}
 }
 
-/* Adds the slots of the stretch up bin by bin; returns the sum of all. */
+static void add_bins(uint32_t *sums, const uint16_t *bins)
+{
+	for (size_t i = 0; i < SKETCH_BINS; i++) {
+		sums[i] += bins[i];
+	}
+}
+
+/* Adds the slots of the stretch up bin by bin; returns the sum of all. Whole
+ * slots are counted in integers, the cut one as the part that is inside. */
 static double sum_bins(double *sums, const struct sketch *sketch,
 	uint64_t from_us)
 {
 	uint64_t first = from_us / sketch->slot_us;
+	uint32_t whole[SKETCH_BINS] = { 0 };
+	const uint16_t *cut = NULL;
+	double inside = 0;
 	double all = 0;
 
 	if (first < oldest_slot(sketch)) {
 		first = oldest_slot(sketch);
+	} else if (first * sketch->slot_us < from_us &&
+		first <= sketch->newest) {
+		inside = 1 -
+			(double)(from_us - first * sketch->slot_us) /
+				(double)sketch->slot_us;
+		cut = bins_of(sketch, first);
+		first++;
 	}
 	for (uint64_t slot = first; slot <= sketch->newest; slot++) {
-		const uint16_t *bins = bins_of(sketch, slot);
-		uint64_t start = slot * sketch->slot_us;
-		double inside = start >= from_us ? 1
-						 : 1 -
-				(double)(from_us - start) /
-					(double)sketch->slot_us;
-
-		for (size_t i = 0; i < SKETCH_BINS; i++) {
-			sums[i] += inside * bins[i];
-			all += inside * bins[i];
-		}
+		add_bins(whole, bins_of(sketch, slot));
+	}
+	for (size_t i = 0; i < SKETCH_BINS; i++) {
+		sums[i] = whole[i] + (cut == NULL ? 0 : inside * cut[i]);
+		all += sums[i];
 	}
 	return all;
 }
@@ -171,7 +183,7 @@ static double sum_bins(double *sums, const struct sketch *sketch,
 double sketch_read(const struct sketch *sketch, uint64_t now_us,
 	uint64_t stretch_us, double share)
 {
-	double sums[SKETCH_BINS] = { 0 };
+	double sums[SKETCH_BINS];
 	double left = share *
 		sum_bins(sums, sketch,
 			now_us > stretch_us ? now_us - stretch_us : 0);

@@ -134,34 +134,72 @@ void window_merge(struct window *window, const struct window *other)
 	}
 }
 
-struct window_figures window_read(const struct window *window, uint64_t now_us,
-	uint64_t stretch_us)
+/* Slots of a stretch, oldest first. */
+struct stretch {
+	size_t at, count; /* the first one's place in window.slots */
+	double inside;	  /* the part of the first one that counts */
+};
+
+static struct stretch find_stretch(const struct window *window,
+	uint64_t from_us)
 {
-	uint64_t from_us = now_us > stretch_us ? now_us - stretch_us : 0;
 	uint64_t first = from_us / window->slot_us;
-	struct sums all = { 0 };
+	struct stretch stretch = { .inside = 1 };
 
 	if (first < oldest_slot(window)) {
 		first = oldest_slot(window);
 	}
-	for (uint64_t slot = first; slot <= window->newest; slot++) {
-		struct sums sums =
-			sums_of(&window->slots[slot % window->count]);
-		uint64_t start = slot * window->slot_us;
+	if (first <= window->newest) {
+		uint64_t start = first * window->slot_us;
 
+		stretch.at = (size_t)(first % window->count);
+		stretch.count = (size_t)(window->newest - first + 1);
 		if (start < from_us) {
-			double inside = 1 -
+			stretch.inside = 1 -
 				(double)(from_us - start) /
 					(double)window->slot_us;
-
-			sums.weight *= inside;
-			sums.squares *= inside;
 		}
-		merge(&all, sums);
 	}
-	if (all.weight <= 0) {
+	return stretch;
+}
+
+static const struct window_slot *slot_of(const struct window *window,
+	const struct stretch *stretch, size_t i)
+{
+	size_t at = stretch->at + i;
+
+	return &window->slots[at < window->count ? at : at - window->count];
+}
+
+/* First the mean, then what strays from it: as exact as merging the slots, and
+ * without a division for each. Snapshots read some hundred slots a node. */
+struct window_figures window_read(const struct window *window, uint64_t now_us,
+	uint64_t stretch_us)
+{
+	struct stretch stretch = find_stretch(window,
+		now_us > stretch_us ? now_us - stretch_us : 0);
+	double weight = 0, sum = 0, squares = 0;
+	double inside = stretch.inside;
+	double mean;
+
+	for (size_t i = 0; i < stretch.count; i++, inside = 1) {
+		const struct window_slot *slot = slot_of(window, &stretch, i);
+
+		weight += inside * (double)slot->weight_s;
+		sum += inside * (double)slot->weight_s * (double)slot->mean;
+	}
+	if (weight <= 0) {
 		return (struct window_figures){ NAN, NAN };
 	}
-	return (struct window_figures){ all.mean,
-		sqrt(all.squares / all.weight) };
+	mean = sum / weight;
+	inside = stretch.inside;
+	for (size_t i = 0; i < stretch.count; i++, inside = 1) {
+		const struct window_slot *slot = slot_of(window, &stretch, i);
+		double apart = (double)slot->mean - mean;
+
+		squares += inside *
+			((double)slot->squares +
+				(double)slot->weight_s * apart * apart);
+	}
+	return (struct window_figures){ mean, sqrt(squares / weight) };
 }

@@ -45,16 +45,26 @@ static bool reserve(struct buffer *b, size_t len)
 	return true;
 }
 
-void buffer_append(struct buffer *b, const void *bytes, size_t len)
+char *buffer_extend(struct buffer *b, size_t len)
 {
+	char *at;
+
 	if (!reserve(b, len)) {
-		return;
+		return NULL;
 	}
-	if (len > 0) {
-		memcpy(b->data + b->len, bytes, len);
-	}
+	at = b->data + b->len;
 	b->len += len;
 	b->data[b->len] = '\0';
+	return at;
+}
+
+void buffer_append(struct buffer *b, const void *bytes, size_t len)
+{
+	char *at = buffer_extend(b, len);
+
+	if (at != NULL && len > 0) {
+		memcpy(at, bytes, len);
+	}
 }
 
 void buffer_text(struct buffer *b, const char *text)

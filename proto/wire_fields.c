@@ -171,22 +171,14 @@ void wire_budget_fini(struct wire_budget *budget)
 	}
 }
 
-struct packer {
-	ProtobufCBuffer base;
-	struct buffer *out;
-};
-
-static void append_bytes(ProtobufCBuffer *self, size_t len,
-	const uint8_t *bytes)
-{
-	buffer_append(((struct packer *)self)->out, bytes, len);
-}
-
 void wire_append(struct buffer *out, const ProtobufCMessage *message)
 {
-	struct packer packer = { { append_bytes }, out };
+	size_t len = protobuf_c_message_get_packed_size(message);
+	char *at = buffer_extend(out, len);
 
-	(void)protobuf_c_message_pack_to_buffer(message, &packer.base);
+	if (at != NULL) {
+		(void)protobuf_c_message_pack(message, (uint8_t *)at);
+	}
 }
 
 int wire_check_enum(int value, int last, const char *what, struct error *err)
