@@ -171,6 +171,11 @@ static const struct window_slot *slot_of(const struct window *window,
 	return &window->slots[at < window->count ? at : at - window->count];
 }
 
+static double share_of(const struct stretch *stretch, size_t i)
+{
+	return i == 0 ? stretch->inside : 1;
+}
+
 /* First the mean, then what strays from it: as exact as merging the slots, and
  * without a division for each. Snapshots read some hundred slots a node. */
 struct window_figures window_read(const struct window *window, uint64_t now_us,
@@ -179,25 +184,24 @@ struct window_figures window_read(const struct window *window, uint64_t now_us,
 	struct stretch stretch = find_stretch(window,
 		now_us > stretch_us ? now_us - stretch_us : 0);
 	double weight = 0, sum = 0, squares = 0;
-	double inside = stretch.inside;
 	double mean;
 
-	for (size_t i = 0; i < stretch.count; i++, inside = 1) {
+	for (size_t i = 0; i < stretch.count; i++) {
 		const struct window_slot *slot = slot_of(window, &stretch, i);
+		double part = share_of(&stretch, i) * (double)slot->weight_s;
 
-		weight += inside * (double)slot->weight_s;
-		sum += inside * (double)slot->weight_s * (double)slot->mean;
+		weight += part;
+		sum += part * (double)slot->mean;
 	}
 	if (weight <= 0) {
 		return (struct window_figures){ NAN, NAN };
 	}
 	mean = sum / weight;
-	inside = stretch.inside;
-	for (size_t i = 0; i < stretch.count; i++, inside = 1) {
+	for (size_t i = 0; i < stretch.count; i++) {
 		const struct window_slot *slot = slot_of(window, &stretch, i);
 		double apart = (double)slot->mean - mean;
 
-		squares += inside *
+		squares += share_of(&stretch, i) *
 			((double)slot->squares +
 				(double)slot->weight_s * apart * apart);
 	}
