@@ -1,6 +1,7 @@
 #include "aggregator/store.h"
 
 #include "aggregator/store_thread.h"
+#include "lib/clock.h"
 #include "lib/memory.h"
 #include "lib/mq.h"
 #include "proto/wire.h"
@@ -255,6 +256,23 @@ static bool is_usable(const struct store *store)
 	return store->is_open && !atomic_load(&store->stopping);
 }
 
+/* Holds the mutex. Who joins a group that is being gathered need not wake the
+ * writer. */
+static void enqueue(struct store *store, struct store_batch *batch)
+{
+	bool is_first = store->first_batch == NULL;
+
+	if (is_first) {
+		store->first_queued_us = clock_monotonic_us();
+	}
+	*store->last_batch = batch;
+	store->last_batch = &batch->next;
+	store->queued_bytes += batch->held_bytes;
+	if (is_first || store->queued_bytes >= STORE_GROUP_BYTES) {
+		uv_cond_signal(&store->wake_writer);
+	}
+}
+
 int store_write(struct store *store, struct store_batch *batch,
 	store_written done, void *owner, struct error *err)
 {
@@ -277,15 +295,7 @@ int store_write(struct store *store, struct store_batch *batch,
 	uv_mutex_lock(&store->mutex);
 	has_room = store->queued_bytes + batch->held_bytes <= STORE_QUEUE_BYTES;
 	if (has_room) {
-		bool is_first = store->first_batch == NULL;
-
-		*store->last_batch = batch;
-		store->last_batch = &batch->next;
-		store->queued_bytes += batch->held_bytes;
-		/* Who joins a group that is being gathered need not say so. */
-		if (is_first || store->queued_bytes >= STORE_GROUP_BYTES) {
-			uv_cond_signal(&store->wake_writer);
-		}
+		enqueue(store, batch);
 	}
 	uv_mutex_unlock(&store->mutex);
 	if (!has_room) {

@@ -97,12 +97,12 @@ struct store {
 	uv_mutex_t mutex;
 	uv_cond_t wake_writer, wake_reader;
 	struct store_batch *first_batch, **last_batch;
-	size_t queued_bytes; /* waiting, and in the group being written */
+	uint64_t first_queued_us; /* while there is a first_batch */
+	size_t queued_bytes;	  /* waiting, and in the group being written */
 	struct store_outbox_counts outbox;
 	struct store_job *first_job, **last_job;
-	_Atomic bool stopping; /* set by the loop, read by all */
-	/* set by whoever finds that pages of the database are wrong */
-	_Atomic bool is_damaged;
+	_Atomic bool stopping;	 /* set by the loop, read by all */
+	_Atomic bool is_damaged; /* whoever sees it of the database says so */
 	/* the loop's */
 	bool is_open;
 	size_t threads, jobs;

@@ -1,6 +1,7 @@
 #include "aggregator/store_decisions.h"
 #include "aggregator/store_file.h"
 #include "aggregator/store_outbox_table.h"
+#include "aggregator/store_pace.h"
 #include "aggregator/store_place.h"
 #include "aggregator/store_tail.h"
 #include "aggregator/store_thread.h"
@@ -15,10 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A commit waits this long for more to share its fsync, unless
- * STORE_GROUP_BYTES have come by then. */
-static const uint64_t group_us = 50000;
-
 static const uint64_t complain_us = 60000000;
 
 struct writer {
@@ -30,6 +27,7 @@ struct writer {
 	struct outbox *outbox;
 	struct upkeep *upkeep;
 	struct decisions *decisions;
+	struct pace pace;
 	struct log_limit complaints;
 	bool is_failing; /* the last group was not written */
 	bool is_damage_marked;
@@ -252,8 +250,10 @@ static void finish_group(struct writer *w, struct store_batch *group)
 {
 	struct error error = { 0 };
 	size_t bytes = 0;
+	uint64_t start_us = clock_monotonic_us();
 	int r = write_group(w, group, &error);
 
+	pace_note(&w->pace, clock_monotonic_us() - start_us);
 	/* Committed, but into a file that nobody will find again. */
 	if (r == 0) {
 		r = store_file_look(&w->file, &error);
@@ -301,8 +301,9 @@ static bool is_stopping(const struct store *store)
 	return atomic_load(&store->stopping);
 }
 
-/* Waits for work, then a little for more of it. NULL: upkeep is due, or the
- * store stops and nothing is left. */
+/* Waits for work, then a little for more of it, counted from when the first
+ * came: it may have waited for a commit or for upkeep already. NULL: upkeep is
+ * due, or the store stops and nothing is left. */
 static struct store_batch *take_group(struct writer *w)
 {
 	struct store *store = w->store;
@@ -315,7 +316,7 @@ static struct store_batch *take_group(struct writer *w)
 		(void)uv_cond_timedwait(&store->wake_writer, &store->mutex,
 			nanoseconds_until(upkeep_due_us(w->upkeep)));
 	}
-	end_us = clock_monotonic_us() + group_us;
+	end_us = store->first_queued_us + pace_gather_us(&w->pace);
 	while (store->first_batch != NULL && !is_stopping(store) &&
 		store->queued_bytes < STORE_GROUP_BYTES &&
 		nanoseconds_until(end_us) > 0) {
