@@ -1,5 +1,6 @@
 #include "lib/mq.h"
 
+#include "lib/clock.h"
 #include "lib/inbox.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
@@ -14,29 +15,37 @@ enum { LINGER_MS = 100 };
 /* A reply waits only behind others to the same peer. One that asks on and on
  * and reads nothing would hold every context for ever, so it is cut off. */
 enum { UNREAD_MS = 1000 };
+/* How often we look whether one that waits has gone. */
+enum { LOOK_MS = 10 };
 
 enum { ACCEPT_FAILURES = 3 };
 
-enum slot_state { SLOT_RECEIVING, SLOT_SERVED, SLOT_REPLYING, SLOT_IDLE };
-
 /* One context: receives, is served on the loop, replies, receives again. Each
- * step is the only one under way for its slot, so nothing here needs a lock. */
+ * step is the only one under way for its slot, so nothing here needs a lock.
+ *
+ * A callback would cost each reply a walk to one of nng's threads and back, so
+ * replying has none: nng takes the message out of `replying` at once where
+ * nothing is in the way, which is nearly always. Who has to wait is looked
+ * after by a timer. */
 struct mq_request {
 	struct inbox_item item;
 	struct mq_server *server;
 	nng_ctx ctx;
-	nng_aio *aio;
-	nng_msg *msg;  /* while SLOT_SERVED */
-	nng_pipe pipe; /* while SLOT_REPLYING: where to */
-	enum slot_state state;
+	nng_aio *receiving, *replying;
+	nng_msg *msg; /* while it is served */
+	/* While the reply waits. */
+	struct mq_request *next;
+	nng_pipe pipe;
+	uint64_t since_us;
 };
 
 struct mq_server {
 	nng_socket socket;
 	nng_listener listener;
 	struct inbox *inbox;
-	struct timer *linger;
+	struct timer *linger, *look;
 	struct mq_request *slots;
+	struct mq_request *waiting; /* to be replied to */
 	size_t slot_count;
 	mq_serve serve;
 	void *owner;
@@ -47,35 +56,22 @@ struct mq_server {
 
 static void receive(struct mq_request *slot)
 {
-	slot->state = SLOT_RECEIVING;
-	nng_aio_set_timeout(slot->aio, NNG_DURATION_INFINITE);
-	nng_ctx_recv(slot->ctx, slot->aio);
+	nng_ctx_recv(slot->ctx, slot->receiving);
 }
 
 /* On an nng thread. */
 static void on_slot(void *argument)
 {
 	struct mq_request *slot = argument;
-	int r = nng_aio_result(slot->aio);
+	int r = nng_aio_result(slot->receiving);
 
-	if (slot->state == SLOT_REPLYING && r != 0) {
-		nng_msg_free(nng_aio_get_msg(slot->aio));
-	}
-	if (slot->state == SLOT_REPLYING && r == NNG_ETIMEDOUT) {
-		(void)nng_pipe_close(slot->pipe);
-	}
-	if (slot->state == SLOT_RECEIVING && r == 0) {
-		slot->msg = nng_aio_get_msg(slot->aio);
-		slot->state = SLOT_SERVED;
+	if (r == 0) {
+		slot->msg = nng_aio_get_msg(slot->receiving);
 		inbox_push(slot->server->inbox, &slot->item);
-		return;
+	} else if (r != NNG_ECLOSED && r != NNG_ECANCELED &&
+		!atomic_load(&slot->server->closing)) {
+		receive(slot);
 	}
-	if (r == NNG_ECLOSED || r == NNG_ECANCELED ||
-		atomic_load(&slot->server->closing)) {
-		slot->state = SLOT_IDLE;
-		return;
-	}
-	receive(slot);
 }
 
 static void deliver_request(void *owner, struct inbox_item *item)
@@ -95,9 +91,18 @@ static int open_slot(struct mq_server *server, struct mq_request *slot)
 	int r;
 
 	slot->server = server;
-	slot->state = SLOT_IDLE;
 	r = nng_ctx_open(&slot->ctx, server->socket);
-	return r != 0 ? r : nng_aio_alloc(&slot->aio, on_slot, slot);
+	if (r == 0) {
+		r = nng_aio_alloc(&slot->receiving, on_slot, slot);
+	}
+	if (r == 0) {
+		r = nng_aio_alloc(&slot->replying, NULL, NULL);
+	}
+	if (r == 0) {
+		nng_aio_set_timeout(slot->receiving, NNG_DURATION_INFINITE);
+		nng_aio_set_timeout(slot->replying, UNREAD_MS);
+	}
+	return r;
 }
 
 static int set_server_tls(nng_listener listener, const struct tls_material *tls)
@@ -138,6 +143,17 @@ static int start_listener(struct mq_server *server,
 	return r;
 }
 
+static void stop_slot(struct mq_request *slot)
+{
+	if (slot->receiving != NULL) {
+		nng_aio_stop(slot->receiving);
+	}
+	if (slot->replying != NULL) {
+		nng_aio_stop(slot->replying);
+		nng_msg_free(nng_aio_get_msg(slot->replying));
+	}
+}
+
 /* No callback of a slot runs after its operation was stopped, even if the
  * socket is long in closing. */
 static void server_free(struct mq_server *server)
@@ -145,23 +161,82 @@ static void server_free(struct mq_server *server)
 	bool is_closed;
 
 	for (size_t i = 0; i < server->slot_count; i++) {
-		if (server->slots[i].aio != NULL) {
-			nng_aio_stop(server->slots[i].aio);
-		}
+		stop_slot(&server->slots[i]);
 	}
 	is_closed = mq_close_socket(server->socket, server);
 	for (size_t i = 0; i < server->slot_count; i++) {
-		nng_aio_free(server->slots[i].aio);
+		nng_aio_free(server->slots[i].receiving);
+		nng_aio_free(server->slots[i].replying);
 	}
 	inbox_close(server->inbox);
 	for (size_t i = 0; i < server->slot_count; i++) {
 		nng_msg_free(server->slots[i].msg);
 	}
 	timer_close(server->linger);
+	timer_close(server->look);
 	if (is_closed) {
 		free(server->slots);
 		free(server);
 	}
+}
+
+/* ---- replies that wait ---- */
+
+/* False: the reply is on its way, or waits no longer. nng's threads may take it
+ * while we look; then it is found gone the next time. */
+static bool is_waiting(const struct mq_request *slot, uint64_t now_us)
+{
+	return nng_aio_get_msg(slot->replying) != NULL &&
+		now_us < slot->since_us + (UNREAD_MS + LOOK_MS) * 1000ULL;
+}
+
+static void end_waiting(struct mq_request *slot)
+{
+	nng_msg *unsent;
+
+	nng_aio_wait(slot->replying);
+	unsent = nng_aio_get_msg(slot->replying);
+	nng_aio_set_msg(slot->replying, NULL);
+	if (nng_aio_result(slot->replying) != 0) {
+		nng_msg_free(unsent);
+	}
+	if (nng_aio_result(slot->replying) == NNG_ETIMEDOUT) {
+		(void)nng_pipe_close(slot->pipe);
+	}
+	receive(slot);
+}
+
+static void on_look(void *owner)
+{
+	struct mq_server *server = owner;
+	struct mq_request **at = &server->waiting;
+	uint64_t now_us = clock_monotonic_us();
+
+	while (*at != NULL) {
+		struct mq_request *slot = *at;
+
+		if (is_waiting(slot, now_us)) {
+			at = &slot->next;
+		} else {
+			*at = slot->next;
+			end_waiting(slot);
+		}
+	}
+	if (server->waiting == NULL) {
+		timer_stop(server->look);
+	}
+}
+
+static void wait_to_reply(struct mq_request *slot)
+{
+	struct mq_server *server = slot->server;
+
+	slot->since_us = clock_monotonic_us();
+	slot->next = server->waiting;
+	if (server->waiting == NULL) {
+		timer_start(server->look, LOOK_MS, LOOK_MS);
+	}
+	server->waiting = slot;
 }
 
 static void on_linger(void *owner)
@@ -185,6 +260,7 @@ int mq_server_new(struct mq_server **out, uv_loop_t *loop,
 	server->slots = xcalloc(server->slot_count, sizeof(*server->slots));
 	server->inbox = inbox_new(loop, deliver_request, server);
 	server->linger = timer_new(loop, on_linger, server);
+	server->look = timer_new(loop, on_look, server);
 	r = nng_rep0_open(&server->socket);
 	if (r == 0) {
 		r = nng_socket_set_size(server->socket, NNG_OPT_RECVMAXSZ,
@@ -258,10 +334,13 @@ void mq_reply(struct mq_request *request, const uint8_t *bytes, size_t len)
 		abort(); /* out of memory, as everywhere */
 	}
 	request->pipe = nng_msg_get_pipe(msg);
-	request->state = SLOT_REPLYING;
-	nng_aio_set_timeout(request->aio, UNREAD_MS);
-	nng_aio_set_msg(request->aio, msg);
-	nng_ctx_send(request->ctx, request->aio);
+	nng_aio_set_msg(request->replying, msg);
+	nng_ctx_send(request->ctx, request->replying);
+	if (nng_aio_get_msg(request->replying) == NULL) {
+		receive(request);
+	} else {
+		wait_to_reply(request);
+	}
 }
 
 void mq_server_close(struct mq_server *server)

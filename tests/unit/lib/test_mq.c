@@ -170,26 +170,71 @@ static int connect_by_hand(const struct fixture *f)
 	struct sockaddr_in to = { .sin_family = AF_INET,
 		.sin_port = htons(mq_server_port(f->server)),
 		.sin_addr = { htonl(INADDR_LOOPBACK) } };
+	static const struct timeval patience = { .tv_sec = 20 };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	assert_true(fd >= 0);
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
+				 sizeof(patience)),
+		0);
 	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
 	assert_int_equal(write(fd, greeting, sizeof(greeting)),
 		sizeof(greeting));
 	return fd;
 }
 
-static void one_who_never_reads_does_not_silence_the_server(void **state)
+static void ask_for_big(int fd)
 {
 	static const uint8_t ask[] = { 0, 0, 0, 0, 0, 0, 0, 8, 0x80, 0, 0, 1,
 		'b', 'i', 'g', 0 };
+
+	assert_int_equal(write(fd, ask, sizeof(ask)), sizeof(ask));
+}
+
+static void read_all(int fd, size_t len)
+{
+	static uint8_t piece[1 << 16];
+
+	while (len > 0) {
+		ssize_t got = read(fd, piece,
+			len < sizeof(piece) ? len : sizeof(piece));
+
+		assert_true(got > 0);
+		len -= (size_t)got;
+	}
+}
+
+/* The second cannot go out before the first is read, so both are read behind
+ * the server's back. */
+static void a_reply_that_had_to_wait_goes_out_nevertheless(void **state)
+{
+	enum { GREETING = 8, FRAME = 8 + 4 }; /* length, request id */
+	struct fixture *f = *state;
+	scoped_fd int fd = connect_by_hand(f);
+
+	f->big = xcalloc(1, BIG_REPLY);
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 2; i++) {
+			f->served = false;
+			ask_for_big(fd);
+			run_until(&f->loop, &f->served);
+		}
+		read_all(fd,
+			(round == 0 ? GREETING : 0) +
+				2 * ((size_t)FRAME + BIG_REPLY));
+	}
+	free(take_ptr(f->big));
+}
+
+static void one_who_never_reads_does_not_silence_the_server(void **state)
+{
 	struct fixture *f = *state;
 	scoped_fd int fd = connect_by_hand(f);
 
 	f->big = xcalloc(1, BIG_REPLY);
 	/* Twice as many as the server has contexts. */
 	for (int i = 0; i < 8; i++) {
-		assert_int_equal(write(fd, ask, sizeof(ask)), sizeof(ask));
+		ask_for_big(fd);
 	}
 	run_until(&f->loop, &f->served);
 	start_client(f, 5000);
@@ -305,6 +350,9 @@ int main(void)
 			teardown),
 		cmocka_unit_test_setup_teardown(
 			one_who_never_reads_does_not_silence_the_server, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			a_reply_that_had_to_wait_goes_out_nevertheless, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(nobody_there_is_said_in_words,
 			setup, teardown),
