@@ -178,33 +178,50 @@ static int find_run(int64_t *id, struct tail *tail,
 	return r;
 }
 
+/* The stored intervals around seq: the last one that begins at seq or before,
+ * and the one that begins right after it. One look finds both where seq is the
+ * newest, as it nearly always is. Those that are not there stay as they are. */
+static int find_seqs(int64_t before[2], int64_t after[2], struct tail *tail,
+	int64_t run_number, int64_t seq, struct error *err)
+{
+	int64_t found[2] = { before[0], before[1] };
+	int r = run(tail, FIND_SEQS, (int64_t[]){ run_number, seq + 1 }, 2,
+		found, err);
+
+	if (r == 0 && found[0] == seq + 1) {
+		memcpy(after, found, sizeof(found));
+		return run(tail, FIND_SEQS, (int64_t[]){ run_number, seq }, 2,
+			before, err);
+	}
+	memcpy(before, found, sizeof(found));
+	return r;
+}
+
 /* Notes that seq is stored; *is_new is false if it was already. */
 static int note_seq(bool *is_new, struct tail *tail, int64_t run_number,
 	int64_t seq, struct error *err)
 {
 	int64_t before[2] = { 0, -1 };
-	int64_t after[2] = { 0 };
+	int64_t after[2] = { 0, -1 };
 	int64_t first = seq, last = seq;
-	int r = run(tail, FIND_SEQS, (int64_t[]){ run_number, seq }, 2, before,
-		err);
+	int64_t none[2];
+	int r = find_seqs(before, after, tail, run_number, seq, err);
 
 	*is_new = r == 0 && before[1] < seq;
 	if (!*is_new) {
 		return r;
 	}
-	r = run(tail, FIND_SEQS, (int64_t[]){ run_number, seq + 1 }, 2, after,
-		err);
-	if (r == 0 && after[0] == seq + 1) {
+	if (after[0] == seq + 1) {
 		last = after[1];
 		r = run(tail, DELETE_SEQS, (int64_t[]){ run_number, seq + 1 },
-			2, after, err);
+			2, none, err);
 	}
 	if (before[1] == seq - 1) {
 		first = before[0];
 	}
 	if (r == 0) {
 		r = run(tail, first < seq ? EXTEND_SEQS : ADD_SEQS,
-			(int64_t[]){ run_number, first, last }, 3, after, err);
+			(int64_t[]){ run_number, first, last }, 3, none, err);
 	}
 	return r;
 }

@@ -130,6 +130,28 @@ static void a_resend_is_stored_and_changes_nothing(void **state)
 	assert_int_equal(query(s, 0, ms + 1000).count, 7);
 }
 
+/* Intervals of seq grow at either end, meet and begin anew; after each step all
+ * that was stored so far is sent again. */
+static void each_report_is_stored_once_whatever_order_they_come_in(void **state)
+{
+	static const uint64_t seqs[] = { 5, 1, 2, 9, 8, 3, 7, 4, 6, 20 };
+	struct scratch *s = *state;
+	uint64_t ms = now_ms();
+
+	scratch_open(s, day_us);
+	for (size_t i = 0; i < count_of(seqs); i++) {
+		struct store_batch *batch = store_batch_new("n1", run_a);
+
+		for (size_t j = 0; j <= i; j++) {
+			struct report r = steady_report(seqs[j], 100, 1);
+
+			scratch_add(batch, &r, ms);
+		}
+		assert_true(write_all(s, batch));
+		assert_int_equal(query(s, 0, ms + 1000).count, i + 1);
+	}
+}
+
 static void gives_long_ranges_in_order(void **state)
 {
 	struct scratch *s = *state;
@@ -542,6 +564,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		test(gives_back_what_was_written),
 		test(a_resend_is_stored_and_changes_nothing),
+		test(each_report_is_stored_once_whatever_order_they_come_in),
 		test(gives_long_ranges_in_order),
 		test(survives_reopening_and_seeds_the_newest),
 		test(commits_what_is_queued_when_it_closes),
