@@ -95,6 +95,18 @@ void buffer_printf(struct buffer *b, const char *format, ...)
 	b->len += (size_t)len;
 }
 
+char *buffer_room(struct buffer *b, size_t len)
+{
+	return reserve(b, len) ? b->data + b->len : NULL;
+}
+
+void buffer_extend(struct buffer *b, size_t len)
+{
+	assert(len < b->capacity - b->len);
+	b->len += len;
+	b->data[b->len] = '\0';
+}
+
 void buffer_consume(struct buffer *b, size_t len)
 {
 	assert(len <= b->len);

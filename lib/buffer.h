@@ -36,6 +36,11 @@ void buffer_char(struct buffer *b, char c);
 void buffer_printf(struct buffer *b, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Room for len more bytes at the end, for who writes them there and then says
+ * with buffer_extend() how many they are. NULL: they do not fit. */
+char *buffer_room(struct buffer *b, size_t len);
+void buffer_extend(struct buffer *b, size_t len);
+
 /* Removes the first len bytes; len is at most b->len. */
 void buffer_consume(struct buffer *b, size_t len);
 

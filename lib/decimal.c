@@ -1,35 +1,83 @@
 #include "lib/decimal.h"
 
 #include <assert.h>
+#include <endian.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Powers of ten that a double holds exactly. */
-static const double powers[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8,
-	1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
-	1e21, 1e22 };
+/* From 10^-POWER_MAX on; what is below 1 is rounded. */
+static const double powers[] = { 1e-22, 1e-21, 1e-20, 1e-19, 1e-18, 1e-17,
+	1e-16, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6,
+	1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7,
+	1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
+	1e20, 1e21, 1e22 };
+
+static const uint64_t zeros = 0x3030303030303030;
+static const uint64_t last = UINT64_C(1) << 56; /* of a word's digits */
+static const uint64_t group = 100000000;
 
 enum {
-	POWER_MAX = sizeof(powers) / sizeof(powers[0]) - 1,
+	POWER_MAX = 22,	       /* the last that a double holds exactly */
 	QUICK_DIGITS_MAX = 15, /* whole numbers beyond are not exact */
 	/* "%g" turns to exponents below this. */
 	FIXED_MIN = -4,
+	FIGURE_DIGITS = 9,
+	GROUP = 8,
 };
+
+/* Eight digits as a word whose lowest byte is the first; value is below 10^8.
+ * They are computed side by side, first two of four digits, then four of two,
+ * then eight; n * 10486 >> 20 is n / 100 for all n below 10^4, n * 103 >> 10 is
+ * n / 10 for all below 100. */
+static inline uint64_t digits_of(uint32_t value)
+{
+	uint64_t fours = value / 10000 | (uint64_t)(value % 10000) << 32;
+	uint64_t hundreds = fours * 10486 >> 20 & 0x0000007f0000007f;
+	uint64_t twos = hundreds | (fours - hundreds * 100) << 16;
+	uint64_t tens = twos * 103 >> 10 & 0x000f000f000f000f;
+
+	return tens | (twos - tens * 10) << 8 | zeros;
+}
+
+static void put_word(char *out, uint64_t word)
+{
+	word = htole64(word);
+	memcpy(out, &word, sizeof(word));
+}
+
+/* Without the zeros in front; returns how many digits are left. */
+static size_t put_first(char *out, uint32_t value)
+{
+	uint64_t word = digits_of(value);
+	/* One digit is left of 0. */
+	unsigned int lead =
+		(unsigned int)__builtin_ctzll((word ^ zeros) | last) / 8;
+
+	put_word(out, word >> (lead * 8));
+	return GROUP - lead;
+}
 
 size_t decimal_unsigned(char *out, uint64_t value)
 {
-	char digits[DECIMAL_MAX];
+	uint64_t above = value / group;
 	size_t len = 0;
-	size_t at = sizeof(digits);
 
-	do {
-		digits[--at] = (char)('0' + value % 10);
-		value /= 10;
-	} while (value > 0);
-	len = sizeof(digits) - at;
-	memcpy(out, &digits[at], len);
+	if (value < group) {
+		len = put_first(out, (uint32_t)value);
+		out[len] = '\0';
+		return len;
+	}
+	if (above < group) {
+		len = put_first(out, (uint32_t)above);
+	} else {
+		len = put_first(out, (uint32_t)(above / group));
+		put_word(out + len, digits_of((uint32_t)(above % group)));
+		len += GROUP;
+	}
+	put_word(out + len, digits_of((uint32_t)(value % group)));
+	len += GROUP;
 	out[len] = '\0';
 	return len;
 }
@@ -43,14 +91,23 @@ size_t decimal_integer(char *out, int64_t value)
 	return 1 + decimal_unsigned(out + 1, 0 - (uint64_t)value);
 }
 
-/* value * 10^shift with one rounding; false: no power for it. */
-static bool scale(double *out, double value, int shift)
+static double power_of_ten(int power)
 {
-	if (shift < -POWER_MAX || shift > POWER_MAX) {
-		return false;
-	}
-	*out = shift < 0 ? value / powers[-shift] : value * powers[shift];
-	return true;
+	return powers[power + POWER_MAX];
+}
+
+/* The power of ten of value's first digit, or one less: that of the power of
+ * two at or below it. 2^2136 is next to 10^643, 78913 / 2^18 just below the
+ * logarithm of two; so nothing that is shifted is negative. */
+static int guess_power(double value)
+{
+	const uint64_t above = 2136;
+	const int above_power = 643;
+	const uint64_t bias = 1023;
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return (int)(((bits >> 52) + above - bias) * 78913 >> 18) - above_power;
 }
 
 /* The digits as a whole number and the power of the first. False: it is too
@@ -58,77 +115,121 @@ static bool scale(double *out, double value, int shift)
  * small. */
 static bool round_to(uint64_t *number, int *power, double value, int digits)
 {
-	double scaled, whole;
+	const double end = power_of_ten(digits);
+	int first = guess_power(value);
+	double scaled, rest;
+	int shift;
 
-	*power = (int)floor(log10(value));
-	if (!scale(&scaled, value, digits - 1 - *power)) {
+	if (first < -POWER_MAX || first >= POWER_MAX) {
 		return false;
 	}
-	/* The logarithm may be one off next to a power of ten. */
-	if (scaled >= powers[digits] || scaled < powers[digits - 1]) {
-		*power += scaled < powers[digits - 1] ? -1 : 1;
-		if (!scale(&scaled, value, digits - 1 - *power)) {
-			return false;
-		}
-	}
-	whole = floor(scaled);
-	if (fabs(scaled - whole - 0.5) < 1e-3 + scaled * 0x1p-52) {
+	first += value >= power_of_ten(first + 1) ? 1 : 0;
+	shift = digits - 1 - first;
+	if (shift < -POWER_MAX || shift > POWER_MAX) {
 		return false;
 	}
-	*number = (uint64_t)whole + (scaled - whole > 0.5 ? 1 : 0);
-	if ((double)*number >= powers[digits]) {
+	/* One rounding, of exact powers. */
+	scaled = shift < 0 ? value / power_of_ten(-shift)
+			   : value * power_of_ten(shift);
+	/* It may be one off next to a power of ten. */
+	if (scaled >= end || scaled < power_of_ten(digits - 1)) {
+		return false;
+	}
+	*number = (uint64_t)(int64_t)scaled;
+	rest = scaled - (double)(int64_t)*number;
+	/* Twice the error of the one rounding. */
+	if (fabs(rest - 0.5) <= scaled * 0x1p-52) {
+		return false;
+	}
+	*number += rest > 0.5 ? 1 : 0;
+	*power = first;
+	if (*number >= (uint64_t)(int64_t)end) {
 		*number /= 10;
 		*power += 1;
 	}
 	return true;
 }
 
+/* At least two digits, and no power here has more. */
 static size_t put_exponent(char *out, int power)
 {
-	size_t len = 0;
-
-	out[len++] = 'e';
-	out[len++] = power < 0 ? '-' : '+';
+	out[0] = 'e';
+	out[1] = power < 0 ? '-' : '+';
 	power = power < 0 ? -power : power;
-	if (power < 10) {
-		out[len++] = '0';
-	}
-	return len + decimal_unsigned(out + len, (uint64_t)power);
+	out[2] = (char)('0' + power / 10);
+	out[3] = (char)('0' + power % 10);
+	return 4;
 }
 
-static size_t put_zeros(char *out, size_t count)
+/* Sixteen digits, the first not 0: a number's, with zeros behind. */
+struct digits {
+	uint64_t head, tail;
+	size_t count; /* until the last that is not 0 */
+};
+
+static size_t count_used(uint64_t word)
 {
-	memset(out, '0', count);
-	return count;
+	return GROUP - (size_t)__builtin_clzll(word ^ zeros) / 8;
 }
 
-/* The point stands after `before` of the digits; 0 and less: zeros lead. */
-static size_t put_fixed(char *out, const char *text, size_t count, int before)
+/* number has `digits` digits. */
+static struct digits split(uint64_t number, int digits)
 {
-	size_t len = 0;
-	size_t head = before < 0 ? 0 : (size_t)before;
+	static const uint64_t fill[] = { 1, 10, 100, 1000, 10000, 100000,
+		1000000, 10000000, 100000000, 1000000000, 10000000000,
+		100000000000, 1000000000000, 10000000000000, 100000000000000,
+		1000000000000000 };
+	uint64_t sixteen = number * fill[2 * GROUP - digits];
+	uint32_t behind = (uint32_t)(sixteen % group);
+	uint64_t head = digits_of((uint32_t)(sixteen / group));
+	/* Nine digits are usual. */
+	uint64_t tail = digits <= GROUP + 1 ? zeros + behind / 10000000
+					    : digits_of(behind);
 
-	if (head >= count) {
-		memcpy(out, text, count);
-		return count + put_zeros(out + count, head - count);
+	return (struct digits){ head, tail,
+		tail == zeros ? count_used(head) : GROUP + count_used(tail) };
+}
+
+/* The point stands after `before` of the digits, 15 at most; 0 and less, down to
+ * FIXED_MIN + 1: zeros lead. Whole words are stored, whatever is used of them:
+ * copies of unknown length cost more, and loads of what was just stored in
+ * pieces. */
+static size_t put_fixed(char *out, const struct digits *digits, int before)
+{
+	static const char lead[8] = "0.000000";
+	const unsigned int shift = (unsigned int)before % GROUP * 8;
+
+	if (before <= 0) {
+		size_t at = 2 + (size_t)-before;
+
+		memcpy(out, lead, sizeof(lead));
+		put_word(out + at, digits->head);
+		put_word(out + at + GROUP, digits->tail);
+		return at + digits->count;
 	}
-	if (head == 0) {
-		out[len++] = '0';
+	put_word(out, digits->head);
+	put_word(out + GROUP, digits->tail);
+	if ((size_t)before >= digits->count) {
+		return (size_t)before;
 	}
-	memcpy(out + len, text, head);
-	len += head;
-	out[len++] = '.';
-	len += put_zeros(out + len, before < 0 ? (size_t)-before : 0);
-	memcpy(out + len, text + head, count - head);
-	return len + count - head;
+	out[before] = '.';
+	out += before + 1;
+	if (before >= GROUP) {
+		put_word(out, digits->tail >> shift);
+	} else {
+		put_word(out,
+			digits->head >> shift | digits->tail << (64 - shift));
+		put_word(out + GROUP, digits->tail >> shift);
+	}
+	return 1 + digits->count;
 }
 
 size_t decimal_number(char *out, double value, int digits)
 {
-	char text[DECIMAL_MAX];
+	struct digits text;
+	bool has_exponent;
 	uint64_t number;
 	size_t len = 0;
-	size_t count;
 	int power;
 
 	assert(isfinite(value) && digits > 0 && digits <= DECIMAL_DIGITS_MAX);
@@ -137,19 +238,23 @@ size_t decimal_number(char *out, double value, int digits)
 		return (size_t)snprintf(out, DECIMAL_MAX, "%.*g", digits,
 			value);
 	}
-	count = decimal_unsigned(text, number);
-	while (count > 1 && text[count - 1] == '0') {
-		count--;
-	}
+	text = split(number, digits);
 	if (value < 0) {
 		out[len++] = '-';
 	}
-	if (power < FIXED_MIN || power >= digits) {
-		len += put_fixed(out + len, text, count, 1);
+	has_exponent = power < FIXED_MIN || power >= digits;
+	len += put_fixed(out + len, &text, has_exponent ? 1 : power + 1);
+	if (has_exponent) {
 		len += put_exponent(out + len, power);
-	} else {
-		len += put_fixed(out + len, text, count, power + 1);
 	}
 	out[len] = '\0';
 	return len;
+}
+
+size_t decimal_figure(char *out, double value)
+{
+	if (fabs(value) < 1e15 && value == (double)(int64_t)value) {
+		return decimal_integer(out, (int64_t)value);
+	}
+	return decimal_number(out, value, FIGURE_DIGITS);
 }

@@ -12,6 +12,10 @@ enum { DECIMAL_MAX = 32, DECIMAL_DIGITS_MAX = 17 };
 size_t decimal_unsigned(char *out, uint64_t value);
 size_t decimal_integer(char *out, int64_t value);
 
+/* As a person wants a figure: whole numbers below 10^15, such as bytes, in full;
+ * of others nine significant digits. value is finite. */
+size_t decimal_figure(char *out, double value);
+
 /* As "%.*g" with this many significant digits, 1 to DECIMAL_DIGITS_MAX, rounded
  * correctly. value is finite. */
 size_t decimal_number(char *out, double value, int digits);

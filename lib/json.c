@@ -148,13 +148,7 @@ void json_number(struct json *j, const char *key, double value)
 		return;
 	}
 	begin(j, key);
-	/* Whole numbers, such as bytes, in full; shares need no more. */
-	if (value == floor(value) && fabs(value) < 1e15) {
-		buffer_append(j->out, text,
-			decimal_integer(text, (int64_t)value));
-	} else {
-		buffer_append(j->out, text, decimal_number(text, value, 9));
-	}
+	buffer_append(j->out, text, decimal_figure(text, value));
 }
 
 void json_number_or_null(struct json *j, const char *key, double value)

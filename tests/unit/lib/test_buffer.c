@@ -170,6 +170,27 @@ static void taking_leaves_an_empty_buffer_that_works(void **state)
 	free(bytes);
 }
 
+static void room_is_written_to_in_place(void **state)
+{
+	struct buffer b = BUFFER_MAX(100);
+	char *room;
+
+	(void)state;
+	buffer_text(&b, "a");
+	room = buffer_room(&b, 90);
+	assert_non_null(room);
+	room[0] = 'b';
+	room[1] = 'c';
+	buffer_extend(&b, 2);
+	assert_string_equal(b.data, "abc");
+	assert_int_equal(b.len, 3);
+	buffer_extend(&b, 0);
+	assert_null(buffer_room(&b, 98));
+	assert_true(b.overflowed);
+	assert_string_equal(b.data, "abc");
+	buffer_fini(&b);
+}
+
 static void releasing_keeps_the_maximum(void **state)
 {
 	struct buffer b = BUFFER_MAX(4);
@@ -201,6 +222,7 @@ int main(void)
 			clearing_forgets_the_overflow_and_keeps_the_memory),
 		cmocka_unit_test(consuming_removes_from_the_front),
 		cmocka_unit_test(taking_leaves_an_empty_buffer_that_works),
+		cmocka_unit_test(room_is_written_to_in_place),
 		cmocka_unit_test(releasing_keeps_the_maximum),
 	};
 

@@ -74,12 +74,79 @@ static void whole_numbers_are_written_in_full(void **state)
 	assert_string_equal(out, "18446744073709551615");
 }
 
+/* Each digit next to each other, at each place of a group of eight. */
+static void every_group_of_digits_is_right(void **state)
+{
+	char expected[DECIMAL_MAX];
+	char out[DECIMAL_MAX];
+
+	(void)state;
+	for (uint64_t i = 0; i < 10000; i++) {
+		uint64_t values[] = { i, i * 10000, i * 10000 + 9999 - i,
+			UINT64_C(100000000) * i + i,
+			UINT64_C(10000000000000000) * (i % 1845) + i };
+
+		for (size_t v = 0; v < sizeof(values) / sizeof(values[0]);
+			v++) {
+			(void)snprintf(expected, sizeof(expected), "%" PRIu64,
+				values[v]);
+			assert_int_equal(decimal_unsigned(out, values[v]),
+				strlen(expected));
+			assert_string_equal(out, expected);
+		}
+	}
+}
+
+/* What is written lies within DECIMAL_MAX bytes, whole words included. */
+static void nothing_is_written_beyond_the_room(void **state)
+{
+	(void)state;
+	srandom(11);
+	for (int i = 0; i < 20000; i++) {
+		double value = -(double)random() *
+			pow(10, (double)(random() % 40 - 25));
+		struct {
+			char out[DECIMAL_MAX];
+			char guard[8];
+		} room = { .guard = "unhurt" };
+
+		(void)decimal_number(room.out, value, 1 + (int)random() % 17);
+		(void)decimal_figure(room.out, floor(value));
+		(void)decimal_unsigned(room.out, (uint64_t)-value);
+		assert_string_equal(room.guard, "unhurt");
+	}
+}
+
+static void figures_are_whole_or_have_nine_digits(void **state)
+{
+	static const struct {
+		double value;
+		const char *text;
+	} cases[] = { { 0, "0" }, { -0.0, "0" }, { 12, "12" }, { -3, "-3" },
+		{ 999999999999999, "999999999999999" }, { 1e15, "1e+15" },
+		{ 16777216000, "16777216000" }, { 0.1, "0.1" },
+		{ 12345678901.5, "1.23456789e+10" }, { 1.0 / 3, "0.333333333" },
+		{ 1e-7 / 3, "3.33333333e-08" } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char out[DECIMAL_MAX];
+
+		assert_int_equal(decimal_figure(out, cases[i].value),
+			strlen(cases[i].text));
+		assert_string_equal(out, cases[i].text);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_are_as_printf_writes_them),
 		cmocka_unit_test(any_number_is_as_printf_writes_it),
 		cmocka_unit_test(whole_numbers_are_written_in_full),
+		cmocka_unit_test(every_group_of_digits_is_right),
+		cmocka_unit_test(nothing_is_written_beyond_the_room),
+		cmocka_unit_test(figures_are_whole_or_have_nine_digits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
