@@ -93,6 +93,7 @@ static bool wants_csv(const struct http_request *request)
 static void start_query(struct past *past, const struct query *query)
 {
 	struct store_read read = { .tier = query->tier,
+		.parts = history_parts(query),
 		.row = on_row,
 		.rollup = on_rollup,
 		.done = on_done,

@@ -20,6 +20,7 @@
  *         pages those of fields_hugetlb; a value for each report it is in */
 #pragma once
 
+#include "aggregator/fields.h"
 #include "lib/buffer.h"
 #include "lib/error.h"
 #include "proto/report.h"
@@ -45,10 +46,17 @@ void chunk_write(struct buffer *out, const struct chunk_report *reports,
 
 struct chunk;
 
-/* bytes are copied where they are needed. pod_uid: of the pods only this one is
- * decoded and given; NULL: all. -EBADMSG: damaged, or no chunk. */
+/* What of the reports is decoded; the rest is not known in what is given. */
+struct chunk_want {
+	unsigned int parts;  /* enum fields_part */
+	const char *pod_uid; /* of the pods this one alone; NULL: all */
+};
+
+/* bytes are copied where they are needed. What is not wanted is passed over,
+ * and what a passed column holds is not looked at.
+ * -EBADMSG: damaged, or no chunk. */
 must_check int chunk_open(struct chunk **out, const void *bytes, size_t len,
-	const char *pod_uid, struct error *err);
+	const struct chunk_want *want, struct error *err);
 void chunk_close(struct chunk *chunk); /* NULL is fine */
 
 size_t chunk_count(const struct chunk *chunk);

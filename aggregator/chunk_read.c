@@ -1,7 +1,6 @@
 #include "aggregator/chunk.h"
 
-#include "aggregator/column.h"
-#include "aggregator/fields.h"
+#include "aggregator/chunk_private.h"
 #include "lib/crc.h"
 #include "lib/memory.h"
 
@@ -9,43 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct pod {
-	char uid[REPORT_UID_MAX];
-	uint64_t inode;
-	size_t count, sizes, bytes;
-	size_t used; /* reports that were found to hold it */
-	bool is_wanted;
-	uint64_t *values; /* columns of count each */
+/* Columns being read. */
+struct stream {
+	struct column_bytes in;
+	struct column_presence presence;
+	struct members_want want;
 };
-
-/* A pod in a report: the n-th of those that hold it. */
-struct cell {
-	uint32_t pod, n;
-};
-
-struct list {
-	size_t begin, count; /* in places */
-};
-
-struct chunk {
-	size_t count, run_count, boot_count, sizes, numa;
-	uint8_t (*runs)[REPORT_RUN_ID_BYTES];
-	char (*boots)[REPORT_UID_MAX];
-	uint64_t *values; /* columns of count each */
-	struct pod *pods;
-	size_t pod_count;
-	struct list *lists;
-	size_t list_count;
-	uint32_t *places;
-	size_t place_count, place_capacity;
-	struct cell *cells;
-	size_t *begins; /* of each report's cells, and the end of the last */
-};
-
-/* Columns before those of fields_report. */
-enum { RUN, BOOT, SAMPLE, LEADING };
-
-/* ---- reading ---- */
 
 static bool get_number(size_t *out, struct column_bytes *in, size_t most)
 {
@@ -87,17 +55,34 @@ static bool get_part(struct column_bytes *part, struct column_bytes *in)
 	return part->at != NULL;
 }
 
-static bool get_columns(uint64_t *values, size_t columns, size_t count,
-	struct column_bytes *in)
+static bool get_columns(uint64_t *values, size_t columns, struct stream *stream)
 {
-	struct column_presence presence = { 0 };
+	size_t rows = stream->want.rows;
 	bool is_good = true;
 
 	for (size_t c = 0; is_good && c < columns; c++) {
-		is_good = column_read(values + c * count, count, &presence, in);
+		is_good = column_read(values + c * rows, rows,
+			&stream->presence, &stream->in);
 	}
-	column_presence_fini(&presence);
-	return is_good && in->at == in->end;
+	return is_good;
+}
+
+/* Columns that are wanted with a part, or passed over. */
+static bool get_elements(uint64_t **values, size_t columns, unsigned int part,
+	struct stream *stream)
+{
+	bool is_good = true;
+
+	if ((stream->want.parts & part) != 0) {
+		*values =
+			xcalloc(columns * stream->want.rows, sizeof(**values));
+		return get_columns(*values, columns, stream);
+	}
+	for (size_t c = 0; is_good && c < columns; c++) {
+		is_good = column_skip(stream->want.rows, &stream->presence,
+			&stream->in);
+	}
+	return is_good;
 }
 
 static bool all_below(const uint64_t *values, size_t count, size_t most)
@@ -135,25 +120,55 @@ static bool get_node_lists(struct chunk *chunk, struct column_bytes *in)
 		get_number(&chunk->numa, in, REPORT_NUMA_HUGEPAGES);
 }
 
-static bool get_node(struct chunk *chunk, struct column_bytes *in)
+static const uint64_t *find_monotonic(const struct members *members)
 {
-	struct column_bytes part;
-	size_t columns;
+	for (size_t i = 0; i < members->count; i++) {
+		if (members->list[i].field->offset ==
+			offsetof(struct report, monotonic_us)) {
+			return members->list[i].values;
+		}
+	}
+	return NULL;
+}
+
+static bool get_node_columns(struct chunk *chunk, struct stream *stream)
+{
+	const size_t elements = chunk->sizes * fields_hugepages.count +
+		chunk->numa * fields_numa.count;
+	const size_t count = chunk->count;
+
+	chunk->leading = xcalloc(LEADING * count, sizeof(*chunk->leading));
+	report_init(&chunk->pattern);
+	if (!get_columns(chunk->leading, LEADING, stream) ||
+		!members_read(&chunk->members, &chunk->pattern, fields_report,
+			&stream->want, &stream->presence, &stream->in) ||
+		!get_elements(&chunk->elements, elements, FIELDS_REST,
+			stream)) {
+		return false;
+	}
+	chunk->monotonic_us = find_monotonic(&chunk->members);
+	return stream->in.at == stream->in.end &&
+		all_below(chunk->leading + RUN * count, count,
+			chunk->run_count) &&
+		all_below(chunk->leading + BOOT * count, count,
+			chunk->boot_count);
+}
+
+static bool get_node(struct chunk *chunk, unsigned int parts,
+	struct column_bytes *in)
+{
+	struct stream stream = { .want = { .parts = parts } };
+	bool is_good;
 
 	if (!get_number(&chunk->count, in, CHUNK_REPORTS_MAX) ||
 		chunk->count == 0 || !get_node_lists(chunk, in) ||
-		!get_part(&part, in)) {
+		!get_part(&stream.in, in)) {
 		return false;
 	}
-	columns = LEADING + fields_report.count +
-		chunk->sizes * fields_hugepages.count +
-		chunk->numa * fields_numa.count;
-	chunk->values = xcalloc(columns * chunk->count, sizeof(uint64_t));
-	return get_columns(chunk->values, columns, chunk->count, &part) &&
-		all_below(chunk->values + RUN * chunk->count, chunk->count,
-			chunk->run_count) &&
-		all_below(chunk->values + BOOT * chunk->count, chunk->count,
-			chunk->boot_count);
+	stream.want.rows = chunk->count;
+	is_good = get_node_columns(chunk, &stream);
+	column_presence_fini(&stream.presence);
+	return is_good;
 }
 
 static bool get_pod_heads(struct chunk *chunk, const char *pod_uid,
@@ -227,10 +242,23 @@ static bool place_cells(struct chunk *chunk, size_t i, const struct list *list,
 	return true;
 }
 
+/* The number of each report's list. */
+static bool get_list_column(uint64_t *lists, const struct chunk *chunk,
+	struct column_bytes *in)
+{
+	struct column_presence presence = { 0 };
+	struct column_bytes part;
+	bool is_good = get_part(&part, in) &&
+		column_read(lists, chunk->count, &presence, &part) &&
+		part.at == part.end;
+
+	column_presence_fini(&presence);
+	return is_good && all_below(lists, chunk->count, chunk->list_count);
+}
+
 static bool get_lists(struct chunk *chunk, struct column_bytes *in)
 {
 	scoped_free uint64_t *lists = xcalloc(chunk->count, sizeof(*lists));
-	struct column_bytes part;
 	size_t at = 0;
 
 	if (!get_number(&chunk->list_count, in, chunk->count)) {
@@ -242,9 +270,7 @@ static bool get_lists(struct chunk *chunk, struct column_bytes *in)
 			return false;
 		}
 	}
-	if (!get_part(&part, in) ||
-		!get_columns(lists, 1, chunk->count, &part) ||
-		!all_below(lists, chunk->count, chunk->list_count)) {
+	if (!get_list_column(lists, chunk, in)) {
 		return false;
 	}
 	for (size_t i = 0; i < chunk->count; i++) {
@@ -256,12 +282,31 @@ static bool get_lists(struct chunk *chunk, struct column_bytes *in)
 	return true;
 }
 
-static bool get_pods(struct chunk *chunk, const char *pod_uid,
+static bool get_pod(struct pod *pod, unsigned int parts,
+	const struct column_bytes *in)
+{
+	struct stream stream = { .in = *in,
+		.want = { .parts = parts, .rows = pod->count } };
+	bool is_good;
+
+	vm_pod_init(&pod->pattern);
+	memcpy(pod->pattern.pod_uid, pod->uid, sizeof(pod->uid));
+	pod->pattern.cgroup_inode = pod->inode;
+	is_good = members_read(&pod->members, &pod->pattern, fields_vm,
+			  &stream.want, &stream.presence, &stream.in) &&
+		get_elements(&pod->hugetlb, pod->sizes * fields_hugetlb.count,
+			FIELDS_POD_MEMORY, &stream) &&
+		stream.in.at == stream.in.end;
+	column_presence_fini(&stream.presence);
+	return is_good;
+}
+
+static bool get_pods(struct chunk *chunk, const struct chunk_want *want,
 	struct column_bytes *in)
 {
 	size_t cells = 0;
 
-	if (!get_pod_heads(chunk, pod_uid, in)) {
+	if (!get_pod_heads(chunk, want->pod_uid, in)) {
 		return false;
 	}
 	for (size_t i = 0; i < chunk->pod_count; i++) {
@@ -274,20 +319,12 @@ static bool get_pods(struct chunk *chunk, const char *pod_uid,
 	}
 	for (size_t i = 0; i < chunk->pod_count; i++) {
 		struct pod *pod = &chunk->pods[i];
-		size_t columns =
-			fields_vm.count + pod->sizes * fields_hugetlb.count;
 		struct column_bytes part = { .at = column_get_bytes(in,
 						     pod->bytes) };
 
-		if (part.at == NULL) {
-			return false;
-		}
 		part.end = in->at;
-		if (!pod->is_wanted) {
-			continue;
-		}
-		pod->values = xcalloc(columns * pod->count, sizeof(uint64_t));
-		if (!get_columns(pod->values, columns, pod->count, &part)) {
+		if (part.at == NULL ||
+			(pod->is_wanted && !get_pod(pod, want->parts, &part))) {
 			return false;
 		}
 	}
@@ -295,7 +332,7 @@ static bool get_pods(struct chunk *chunk, const char *pod_uid,
 }
 
 int chunk_open(struct chunk **out, const void *bytes, size_t len,
-	const char *pod_uid, struct error *err)
+	const struct chunk_want *want, struct error *err)
 {
 	const uint8_t *at = bytes;
 	struct column_bytes in;
@@ -314,7 +351,9 @@ int chunk_open(struct chunk **out, const void *bytes, size_t len,
 		return error_set(err, -EBADMSG, "a chunk's checksum is wrong");
 	}
 	chunk = xcalloc(1, sizeof(*chunk));
-	if (!get_node(chunk, &in) || !get_pods(chunk, pod_uid, &in)) {
+	if (!get_node(chunk, want->parts, &in) ||
+		((want->parts & FIELDS_PODS) != 0 &&
+			!get_pods(chunk, want, &in))) {
 		chunk_close(chunk);
 		return error_set(err, -EBADMSG, "a chunk cannot be read");
 	}
@@ -328,116 +367,18 @@ void chunk_close(struct chunk *chunk)
 		return;
 	}
 	for (size_t i = 0; chunk->pods != NULL && i < chunk->pod_count; i++) {
-		free(chunk->pods[i].values);
+		members_fini(&chunk->pods[i].members);
+		free(chunk->pods[i].hugetlb);
 	}
+	members_fini(&chunk->members);
 	free(chunk->runs);
 	free(chunk->boots);
-	free(chunk->values);
+	free(chunk->leading);
+	free(chunk->elements);
 	free(chunk->pods);
 	free(chunk->lists);
 	free(chunk->places);
 	free(chunk->cells);
 	free(chunk->begins);
 	free(chunk);
-}
-
-/* ---- giving ---- */
-
-size_t chunk_count(const struct chunk *chunk)
-{
-	return chunk->count;
-}
-
-/* Column number c, of report number at. */
-static uint64_t value_of(const struct chunk *chunk, size_t c, size_t at)
-{
-	return chunk->values[c * chunk->count + at];
-}
-
-/* fields_report begins with seq, monotonic_us. */
-static uint64_t monotonic_of(const struct chunk *chunk, size_t at)
-{
-	return value_of(chunk, LEADING + 1, at);
-}
-
-uint64_t chunk_sample_ms(const struct chunk *chunk, size_t at)
-{
-	return value_of(chunk, SAMPLE, at) + monotonic_of(chunk, at) / 1000;
-}
-
-static bool set_node(struct report *report, const struct chunk *chunk,
-	size_t at)
-{
-	const uint64_t *values = chunk->values + at;
-	size_t stride = chunk->count;
-	size_t c = LEADING;
-
-	if (!fields_set(fields_report, report, values + c * stride, stride,
-		    monotonic_of(chunk, at)) ||
-		report->hugepages_count > chunk->sizes ||
-		report->numa_hugepages_count > chunk->numa) {
-		return false;
-	}
-	c += fields_report.count;
-	for (size_t i = 0; i < report->hugepages_count; i++) {
-		(void)fields_set(fields_hugepages, &report->hugepages[i],
-			values + (c + i * fields_hugepages.count) * stride,
-			stride, 0);
-	}
-	c += chunk->sizes * fields_hugepages.count;
-	for (size_t i = 0; i < report->numa_hugepages_count; i++) {
-		(void)fields_set(fields_numa, &report->numa_hugepages[i],
-			values + (c + i * fields_numa.count) * stride, stride,
-			0);
-	}
-	return true;
-}
-
-static bool set_vm(struct vm_pod *vm, const struct pod *pod, size_t n)
-{
-	const uint64_t *values = pod->values + n;
-
-	memcpy(vm->pod_uid, pod->uid, sizeof(vm->pod_uid));
-	vm->cgroup_inode = pod->inode;
-	if (!fields_set(fields_vm, vm, values, pod->count, 0) ||
-		vm->hugetlb_count > pod->sizes) {
-		return false;
-	}
-	values += fields_vm.count * pod->count;
-	for (size_t i = 0; i < vm->hugetlb_count; i++) {
-		(void)fields_set(fields_hugetlb, &vm->hugetlb[i],
-			values + i * fields_hugetlb.count * pod->count,
-			pod->count, 0);
-	}
-	return true;
-}
-
-/* Filled in place: a report is large, and there are many. */
-int chunk_get(struct chunk_report *out, const struct chunk *chunk, size_t at,
-	struct error *err)
-{
-	const struct cell *cells = chunk->cells + chunk->begins[at];
-	struct report *report = &out->report;
-	bool is_good;
-
-	*out = (struct chunk_report){ .sample_ms = chunk_sample_ms(chunk, at) };
-	memcpy(out->run_id, chunk->runs[value_of(chunk, RUN, at)],
-		REPORT_RUN_ID_BYTES);
-	memcpy(report->boot_id, chunk->boots[value_of(chunk, BOOT, at)],
-		sizeof(report->boot_id));
-	is_good = set_node(report, chunk, at);
-	report->vm_count = chunk->begins[at + 1] - chunk->begins[at];
-	if (report->vm_count > 0) {
-		report->vms = xcalloc(report->vm_count, sizeof(*report->vms));
-	}
-	for (size_t v = 0; is_good && v < report->vm_count; v++) {
-		is_good = set_vm(&report->vms[v], &chunk->pods[cells[v].pod],
-			cells[v].n);
-	}
-	if (!is_good) {
-		report_fini(report);
-		return error_set(err, -EBADMSG,
-			"a chunk holds a value that no report has");
-	}
-	return 0;
 }

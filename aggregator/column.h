@@ -28,13 +28,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { COLUMN_BLOCK = 64, COLUMN_VALUES_MAX = 8192 };
+enum { COLUMN_BLOCK = 64, COLUMN_VALUES_MAX = 8192, COLUMN_TRANSFORMS = 3 };
+
+/* `presence` above. */
+enum column_kind {
+	COLUMN_ALL_KNOWN,
+	COLUMN_OWN_BITMAP,
+	COLUMN_LAST_BITMAP,
+	COLUMN_PRESENCES,
+};
+
+/* Numbers in the block that begins with number `at` of count. */
+static inline size_t column_block_at(size_t at, size_t count)
+{
+	return count - at < COLUMN_BLOCK ? count - at : COLUMN_BLOCK;
+}
 
 /* Columns one after the other, in memory of its own between them. Zeroed is the
  * start of a stream, for writing as for reading. */
 struct column_presence {
 	uint8_t *bits; /* owned; NULL: no bitmap so far */
 	size_t count;  /* values it is for */
+	size_t known;  /* of them */
 };
 
 void column_presence_fini(struct column_presence *presence);
@@ -52,6 +67,15 @@ struct column_bytes {
  * written. */
 bool column_read(uint64_t *values, size_t count,
 	struct column_presence *presence, struct column_bytes *in);
+
+/* Passes over a column: as column_read(), for the price of a look at each
+ * block's head. */
+bool column_skip(size_t count, struct column_presence *presence,
+	struct column_bytes *in);
+
+/* Reads a column whose values are all the same; it has one at least. False: it
+ * is another, and nothing was read. */
+bool column_read_same(uint64_t *value, struct column_bytes *in);
 
 void column_put_varint(struct buffer *out, uint64_t value);
 bool column_get_varint(uint64_t *value, struct column_bytes *in);

@@ -10,110 +10,117 @@ _Static_assert(sizeof(enum source_state) == 4 && sizeof(enum kvm_state) == 4 &&
 
 static const uint64_t top_bit = UINT64_C(1) << 63;
 
-#define U64(of, member)                                                        \
+#define U64(of, member, part)                                                  \
 	{                                                                      \
-		offsetof(struct of, member), FIELD_U64, UINT64_MAX             \
+		offsetof(struct of, member), FIELD_U64, UINT64_MAX, part       \
 	}
-#define COUNT(of, member, most)                                                \
+#define COUNT(of, member, most, part)                                          \
 	{                                                                      \
-		offsetof(struct of, member), FIELD_U64, most                   \
+		offsetof(struct of, member), FIELD_U64, most, part             \
 	}
-#define U32(of, member, most)                                                  \
+#define U32(of, member, most, part)                                            \
 	{                                                                      \
-		offsetof(struct of, member), FIELD_U32, most                   \
+		offsetof(struct of, member), FIELD_U32, most, part             \
 	}
 #define BOOL(member)                                                           \
 	{                                                                      \
-		offsetof(struct report, member), FIELD_BOOL, 1                 \
+		offsetof(struct report, member), FIELD_BOOL, 1, FIELDS_REST    \
 	}
 #define DOUBLE(member)                                                         \
 	{                                                                      \
-		offsetof(struct report, member), FIELD_DOUBLE, UINT64_MAX      \
+		offsetof(struct report, member), FIELD_DOUBLE, UINT64_MAX,     \
+			FIELDS_REST                                            \
 	}
-#define PSI(of, member)                                                        \
-	U32(of, member.state, SOURCE_ERROR), U64(of, member.some_us),          \
-		U64(of, member.full_us)
-#define PRESSURE(of, member)                                                   \
-	PSI(of, member.cpu), PSI(of, member.memory), PSI(of, member.io)
+#define PSI(of, member, part, full_part)                                       \
+	U32(of, member.state, SOURCE_ERROR, part),                             \
+		U64(of, member.some_us, part),                                 \
+		U64(of, member.full_us, full_part)
 
 static const struct field report[] = {
-	U64(report, seq),
-	U64(report, monotonic_us),
-	{ offsetof(struct report, wall_us), FIELD_CLOCK, UINT64_MAX },
-	U32(report, interval_ms, UINT32_MAX),
-	U32(report, cpu.state, SOURCE_ERROR),
-	U32(report, cpu.online, UINT32_MAX),
-	U32(report, cpu.possible, UINT32_MAX),
-	U64(report, cpu.user_us),
-	U64(report, cpu.nice_us),
-	U64(report, cpu.system_us),
-	U64(report, cpu.idle_us),
-	U64(report, cpu.iowait_us),
-	U64(report, cpu.irq_us),
-	U64(report, cpu.softirq_us),
-	U64(report, cpu.steal_us),
-	PRESSURE(report, pressure),
-	PRESSURE(report, kubepods),
-	PSI(report, irq),
-	U32(report, memory.state, SOURCE_ERROR),
-	U64(report, memory.total_bytes),
-	U64(report, memory.available_bytes),
-	U64(report, memory.swap_total_bytes),
-	U64(report, memory.swap_free_bytes),
-	U64(report, memory.ksm_saved_bytes),
+	U64(report, seq, FIELDS_REST),
+	U64(report, monotonic_us, 0),
+	{ offsetof(struct report, wall_us), FIELD_CLOCK, UINT64_MAX,
+		FIELDS_REST },
+	U32(report, interval_ms, UINT32_MAX, 0),
+	U32(report, cpu.state, SOURCE_ERROR, FIELDS_CPU),
+	U32(report, cpu.online, UINT32_MAX, FIELDS_CPU),
+	U32(report, cpu.possible, UINT32_MAX, FIELDS_REST),
+	U64(report, cpu.user_us, FIELDS_CPU),
+	U64(report, cpu.nice_us, FIELDS_CPU),
+	U64(report, cpu.system_us, FIELDS_CPU),
+	U64(report, cpu.idle_us, FIELDS_REST),
+	U64(report, cpu.iowait_us, FIELDS_REST),
+	U64(report, cpu.irq_us, FIELDS_CPU),
+	U64(report, cpu.softirq_us, FIELDS_CPU),
+	U64(report, cpu.steal_us, FIELDS_REST),
+	PSI(report, pressure.cpu, FIELDS_PRESSURE, FIELDS_REST),
+	PSI(report, pressure.memory, FIELDS_PRESSURE, FIELDS_FULL),
+	PSI(report, pressure.io, FIELDS_PRESSURE, FIELDS_FULL),
+	PSI(report, kubepods.cpu, FIELDS_REST, FIELDS_REST),
+	PSI(report, kubepods.memory, FIELDS_REST, FIELDS_REST),
+	PSI(report, kubepods.io, FIELDS_REST, FIELDS_REST),
+	PSI(report, irq, FIELDS_REST, FIELDS_REST),
+	U32(report, memory.state, SOURCE_ERROR, FIELDS_MEMORY),
+	U64(report, memory.total_bytes, FIELDS_MEMORY),
+	U64(report, memory.available_bytes, FIELDS_MEMORY),
+	U64(report, memory.swap_total_bytes, FIELDS_REST),
+	U64(report, memory.swap_free_bytes, FIELDS_REST),
+	U64(report, memory.ksm_saved_bytes, FIELDS_REST),
 	DOUBLE(load1),
 	DOUBLE(load5),
 	DOUBLE(load15),
-	U32(report, cgroup_mode, CGROUP_V1),
-	U32(report, kvm.state, KVM_STATES - 1),
-	U32(report, kvm.level, KVM_LEVEL_RUN),
-	U32(report, kvm.error_number, UINT32_MAX),
-	U32(report, kvm.exit_reason, UINT32_MAX),
-	U64(report, kvm.latency_us),
-	U32(report, kvm.nested, KNOWN_TRUE),
+	U32(report, cgroup_mode, CGROUP_V1, FIELDS_MEMORY),
+	U32(report, kvm.state, KVM_STATES - 1, FIELDS_REST),
+	U32(report, kvm.level, KVM_LEVEL_RUN, FIELDS_REST),
+	U32(report, kvm.error_number, UINT32_MAX, FIELDS_REST),
+	U32(report, kvm.exit_reason, UINT32_MAX, FIELDS_REST),
+	U64(report, kvm.latency_us, FIELDS_REST),
+	U32(report, kvm.nested, KNOWN_TRUE, FIELDS_REST),
 	BOOL(kvm.has_tun),
 	BOOL(kvm.has_vhost_net),
 	BOOL(kvm.has_vhost_vsock),
 	BOOL(kvm.has_sev),
-	U64(report, vms_skipped),
-	U64(report, dropped),
-	U64(report, own.cpu_us),
-	U64(report, own.rss_bytes),
-	U64(report, own.spool_bytes),
-	COUNT(report, hugepages_count, REPORT_HUGEPAGE_SIZES),
-	COUNT(report, numa_hugepages_count, REPORT_NUMA_HUGEPAGES),
+	U64(report, vms_skipped, FIELDS_REST),
+	U64(report, dropped, FIELDS_REST),
+	U64(report, own.cpu_us, FIELDS_REST),
+	U64(report, own.rss_bytes, FIELDS_REST),
+	U64(report, own.spool_bytes, FIELDS_REST),
+	COUNT(report, hugepages_count, REPORT_HUGEPAGE_SIZES, FIELDS_REST),
+	COUNT(report, numa_hugepages_count, REPORT_NUMA_HUGEPAGES, FIELDS_REST),
 };
 
 static const struct field hugepages[] = {
-	U64(hugepages, size_bytes),
-	U64(hugepages, total),
-	U64(hugepages, free),
-	U64(hugepages, reserved),
+	U64(hugepages, size_bytes, FIELDS_REST),
+	U64(hugepages, total, FIELDS_REST),
+	U64(hugepages, free, FIELDS_REST),
+	U64(hugepages, reserved, FIELDS_REST),
 };
 
 static const struct field numa[] = {
-	U64(numa_hugepages, numa_node),
-	U64(numa_hugepages, size_bytes),
-	U64(numa_hugepages, total),
-	U64(numa_hugepages, free),
+	U64(numa_hugepages, numa_node, FIELDS_REST),
+	U64(numa_hugepages, size_bytes, FIELDS_REST),
+	U64(numa_hugepages, total, FIELDS_REST),
+	U64(numa_hugepages, free, FIELDS_REST),
 };
 
 static const struct field vm[] = {
-	U64(vm_pod, cpu_usage_us),
-	U64(vm_pod, nr_throttled),
-	U64(vm_pod, throttled_us),
-	PRESSURE(vm_pod, pressure),
-	U64(vm_pod, memory_current_bytes),
-	U64(vm_pod, working_set_bytes),
-	U64(vm_pod, anon_shmem_bytes),
-	U64(vm_pod, swap_bytes),
-	U64(vm_pod, oom_kills),
-	COUNT(vm_pod, hugetlb_count, REPORT_HUGEPAGE_SIZES),
+	U64(vm_pod, cpu_usage_us, FIELDS_POD_CPU),
+	U64(vm_pod, nr_throttled, FIELDS_POD_REST),
+	U64(vm_pod, throttled_us, FIELDS_POD_CPU),
+	PSI(vm_pod, pressure.cpu, FIELDS_POD_CPU, FIELDS_POD_CPU),
+	PSI(vm_pod, pressure.memory, FIELDS_POD_REST, FIELDS_POD_REST),
+	PSI(vm_pod, pressure.io, FIELDS_POD_REST, FIELDS_POD_REST),
+	U64(vm_pod, memory_current_bytes, FIELDS_POD_REST),
+	U64(vm_pod, working_set_bytes, FIELDS_POD_MEMORY),
+	U64(vm_pod, anon_shmem_bytes, FIELDS_POD_MEMORY),
+	U64(vm_pod, swap_bytes, FIELDS_POD_REST),
+	U64(vm_pod, oom_kills, FIELDS_POD_REST),
+	COUNT(vm_pod, hugetlb_count, REPORT_HUGEPAGE_SIZES, FIELDS_POD_MEMORY),
 };
 
 static const struct field hugetlb[] = {
-	U64(hugetlb_use, size_bytes),
-	U64(hugetlb_use, used_bytes),
+	U64(hugetlb_use, size_bytes, FIELDS_POD_MEMORY),
+	U64(hugetlb_use, used_bytes, FIELDS_POD_MEMORY),
 };
 
 const struct fields fields_report = { report, count_of(report) };
@@ -190,9 +197,8 @@ uint64_t field_get(const struct field *field, const void *base,
 	return field->kind == FIELD_CLOCK ? wide - monotonic_us : wide;
 }
 
-/* False: no such value. */
-static inline bool set_field(const struct field *field, void *base,
-	uint64_t monotonic_us, uint64_t value)
+bool field_set(const struct field *field, void *base, uint64_t monotonic_us,
+	uint64_t value)
 {
 	char *at = (char *)base + field->offset;
 	uint32_t narrow = (uint32_t)value;
@@ -225,7 +231,7 @@ bool fields_set(struct fields fields, void *base, const uint64_t *values,
 	size_t stride, uint64_t monotonic_us)
 {
 	for (size_t f = 0; f < fields.count; f++) {
-		if (!set_field(&fields.list[f], base, monotonic_us,
+		if (!field_set(&fields.list[f], base, monotonic_us,
 			    values[f * stride])) {
 			return false;
 		}

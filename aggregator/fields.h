@@ -23,10 +23,30 @@ enum field_kind {
 	FIELD_CLOCK,
 };
 
+/* What a reader may want of many reports: the rest need not be decoded. The
+ * times, the run and the boot are always there. */
+enum fields_part {
+	FIELDS_CPU = 1 << 0,	  /* time used, CPUs online */
+	FIELDS_PRESSURE = 1 << 1, /* some, of the node */
+	FIELDS_FULL = 1 << 2,	  /* of memory and io; with the above */
+	FIELDS_MEMORY = 1 << 3,	  /* total, available, the cgroup mode */
+	FIELDS_REST = 1 << 4,
+	/* Of pods; without one of these no pod is there at all. */
+	FIELDS_POD_CPU = 1 << 5,    /* usage, throttling, cpu pressure */
+	FIELDS_POD_MEMORY = 1 << 6, /* what it holds, its working set */
+	FIELDS_POD_REST = 1 << 7,
+	FIELDS_PODS = FIELDS_POD_CPU | FIELDS_POD_MEMORY | FIELDS_POD_REST,
+	/* All that rates are made of. */
+	FIELDS_RATES = FIELDS_CPU | FIELDS_PRESSURE | FIELDS_FULL |
+		FIELDS_MEMORY | FIELDS_POD_CPU | FIELDS_POD_MEMORY,
+	FIELDS_ALL = FIELDS_RATES | FIELDS_REST | FIELDS_POD_REST,
+};
+
 struct field {
 	size_t offset;
 	enum field_kind kind;
-	uint64_t most; /* greater ones are damage */
+	uint64_t most;	   /* greater ones are damage */
+	unsigned int part; /* enum fields_part; 0: always wanted */
 };
 
 /* A list of them. */
@@ -41,6 +61,10 @@ extern const struct fields fields_report, fields_hugepages, fields_numa,
 /* base is the struct that the list is of; monotonic_us is the report's. */
 uint64_t field_get(const struct field *field, const void *base,
 	uint64_t monotonic_us);
+
+/* False: it is no such value. */
+bool field_set(const struct field *field, void *base, uint64_t monotonic_us,
+	uint64_t value);
 
 /* Sets all members of a struct; those of one follow each other `stride` values
  * apart. False: one of them is no such value. */

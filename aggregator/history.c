@@ -10,13 +10,14 @@
 static const uint64_t margin_us = 60000000;
 
 struct cell {
-	double sum; /* value times seconds */
+	/* Values times seconds; for other fields than means the largest. */
+	double value;
 	double weight_s;
-	double most;
 };
 
 struct history {
 	struct query query;
+	struct node_load load; /* of the last interval */
 	size_t rows;
 	struct cell *cells; /* rows times fields */
 	bool has_previous;
@@ -35,6 +36,7 @@ struct history *history_new(const struct query *query)
 	history->rows = query_row_count(query);
 	history->cells = xcalloc(history->rows * query->field_count,
 		sizeof(*history->cells));
+	node_load_init(&history->load);
 	report_init(&history->previous);
 	return history;
 }
@@ -67,13 +69,52 @@ void history_range_ms(uint64_t *from_ms, uint64_t *to_ms,
 	*to_ms = to_us / 1000;
 }
 
-static void add_to_cell(struct cell *cell, double value, double seconds)
+unsigned int history_parts(const struct query *query)
+{
+	/* Cores are clamped to those online; contention is of the pods, or the
+	 * node's pressure where more than so many cores are used. */
+	static const unsigned int of_node[ROLLUP_FIELDS] = {
+		[ROLLUP_cpu_cores] = FIELDS_CPU,
+		[ROLLUP_cpu_used_cores] = FIELDS_CPU,
+		[ROLLUP_cpu_pressure_some] = FIELDS_PRESSURE,
+		[ROLLUP_cpu_contention] =
+			FIELDS_CPU | FIELDS_PRESSURE | FIELDS_POD_CPU,
+		[ROLLUP_memory_total_bytes] = FIELDS_MEMORY,
+		[ROLLUP_memory_available_bytes] = FIELDS_MEMORY,
+		[ROLLUP_memory_working_set_bytes] =
+			FIELDS_MEMORY | FIELDS_POD_MEMORY,
+		[ROLLUP_memory_pressure_some] = FIELDS_PRESSURE,
+		[ROLLUP_memory_pressure_full] = FIELDS_PRESSURE | FIELDS_FULL,
+		[ROLLUP_io_pressure_some] = FIELDS_PRESSURE,
+		[ROLLUP_io_pressure_full] = FIELDS_PRESSURE | FIELDS_FULL,
+	};
+	static const unsigned int of_vm[ROLLUP_VM_FIELDS] = {
+		[ROLLUP_VM_USED_CORES] = FIELDS_CPU | FIELDS_POD_CPU,
+		[ROLLUP_VM_CONTENTION] = FIELDS_POD_CPU,
+		[ROLLUP_VM_MEMORY_BYTES] = FIELDS_POD_MEMORY,
+		[ROLLUP_VM_WORKING_SET_BYTES] = FIELDS_POD_MEMORY,
+	};
+	unsigned int parts = 0;
+
+	for (size_t i = 0; i < query->field_count; i++) {
+		size_t figure = query->fields[i].figure;
+
+		parts |= query->is_vm ? of_vm[figure] : of_node[figure];
+	}
+	return parts;
+}
+
+static void add_to_cell(struct cell *cell, enum query_stat stat, double value,
+	double seconds)
 {
 	if (!isfinite(value)) {
 		return;
 	}
-	cell->most = cell->weight_s > 0 ? fmax(cell->most, value) : value;
-	cell->sum += value * seconds;
+	if (stat == QUERY_MEAN) {
+		cell->value += value * seconds;
+	} else if (!(cell->weight_s > 0) || value > cell->value) {
+		cell->value = value;
+	}
 	cell->weight_s += seconds;
 }
 
@@ -85,7 +126,8 @@ static void add_to_row(struct history *history, size_t row, double seconds,
 	struct cell *cells = &history->cells[row * query->field_count];
 
 	for (size_t i = 0; i < query->field_count; i++) {
-		add_to_cell(&cells[i], values[i], seconds);
+		add_to_cell(&cells[i], query->fields[i].stat, values[i],
+			seconds);
 	}
 }
 
@@ -113,14 +155,19 @@ static void add_interval(struct history *history, uint64_t from_us,
 	}
 }
 
-static bool is_gap(const struct history *history, const uint8_t *run_id,
+/* Of the interval since the report before; 0: there is a gap. */
+static uint64_t span_of(const struct history *history, const uint8_t *run_id,
 	const struct report *report)
 {
-	uint64_t span_us = rates_span_us(&history->previous, report);
+	uint64_t span_us;
 
-	return !history->has_previous || span_us == 0 ||
-		memcmp(history->run_id, run_id, REPORT_RUN_ID_BYTES) != 0 ||
-		load_state(span_us, report->interval_ms) != LOAD_FRESH;
+	if (!history->has_previous ||
+		memcmp(history->run_id, run_id, REPORT_RUN_ID_BYTES) != 0) {
+		return 0;
+	}
+	span_us = rates_span_us(&history->previous, report);
+	return load_state(span_us, report->interval_ms) == LOAD_FRESH ? span_us
+								      : 0;
 }
 
 /* By the fields of the query; figures are all there are. */
@@ -132,18 +179,17 @@ static void pick(double *values, const struct query *query,
 	}
 }
 
-static void node_values(double *values, const struct history *history,
+static void node_values(double *values, struct history *history,
 	const struct report *report)
 {
+	struct node_load *load = &history->load;
 	struct node_rates rates;
-	struct node_load load;
 
 	rates_between(&rates, NULL, &history->previous, report);
-	node_load_init(&load);
-	rates_fill_load(&load, report, &rates);
+	rates_fill_load(load, report, &rates);
 	pick(values, &history->query,
 		(const double[ROLLUP_FIELDS]){
-#define X(group, field) load.group##_##field,
+#define X(group, field) load->group##_##field,
 			ROLLUP_NODE_FIELDS(X)
 #undef X
 		});
@@ -194,13 +240,12 @@ void history_add(struct history *history, const uint8_t *run_id,
 	uint64_t sample_us, struct report *report)
 {
 	const bool is_vm = history->query.is_vm;
-	bool begins_anew = is_gap(history, run_id, report);
+	uint64_t span_us = span_of(history, run_id, report);
 
 	if (is_vm) {
-		learn_memory(history, report, begins_anew);
+		learn_memory(history, report, span_us == 0);
 	}
-	if (!begins_anew && (!is_vm || lists_pod(history, report))) {
-		uint64_t span_us = rates_span_us(&history->previous, report);
+	if (span_us > 0 && (!is_vm || lists_pod(history, report))) {
 		double values[QUERY_FIELDS_MAX];
 
 		if (is_vm) {
@@ -213,8 +258,7 @@ void history_add(struct history *history, const uint8_t *run_id,
 			sample_us, values);
 	}
 	report_fini(&history->previous);
-	history->previous = *report;
-	report_init(report);
+	report_move(&history->previous, report);
 	memcpy(history->run_id, run_id, REPORT_RUN_ID_BYTES);
 	history->has_previous = true;
 }
@@ -265,9 +309,9 @@ double history_value(const struct history *history, size_t row, size_t column)
 		return NAN;
 	}
 	if (field->stat != QUERY_MEAN) {
-		return cell->most;
+		return cell->value;
 	}
-	return cell->sum /
+	return cell->value /
 		(field->is_sum ? fmin(cell->weight_s, row_s(query, row))
 			       : cell->weight_s);
 }

@@ -31,8 +31,11 @@ const struct query *history_query(const struct history *history);
 void history_range_ms(uint64_t *from_ms, uint64_t *to_ms,
 	const struct query *query);
 
+/* What the reports must hold, enum fields_part. */
+unsigned int history_parts(const struct query *query);
+
 /* sample_us: when it was taken, by the aggregator's wall clock. The report is
- * the history's from here on, which leaves an empty one behind. */
+ * moved away. */
 void history_add(struct history *history, const uint8_t *run_id,
 	uint64_t sample_us, struct report *report);
 

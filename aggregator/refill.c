@@ -114,6 +114,7 @@ static void run(void *owner)
 	struct refill *refill = owner;
 	const struct seeded *node = &refill->nodes[refill->at];
 	struct store_read read = { .tier = refill->tier,
+		.parts = FIELDS_ALL,
 		.row = on_row,
 		.rollup = on_minute,
 		.done = on_done,

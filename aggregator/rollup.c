@@ -186,8 +186,7 @@ void rollup_add(struct rollup *rollup, const uint8_t *run_id,
 				sample_ms });
 	}
 	report_fini(&rollup->previous);
-	rollup->previous = *report;
-	report_init(report);
+	report_move(&rollup->previous, report);
 	memcpy(rollup->run_id, run_id, REPORT_RUN_ID_BYTES);
 	rollup->has_previous = true;
 }

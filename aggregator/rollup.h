@@ -66,8 +66,7 @@ struct rollup *rollup_new(uint64_t hour_ms);
 void rollup_free(struct rollup *rollup); /* NULL is fine */
 
 /* Adds reports by rising sample time, from a little before the hour to a little
- * after it. The report is the rollup's from here on, which leaves an empty one
- * behind. */
+ * after it. The report is moved away. */
 void rollup_add(struct rollup *rollup, const uint8_t *run_id,
 	uint64_t sample_ms, struct report *report);
 

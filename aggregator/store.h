@@ -10,6 +10,7 @@
  * store_trouble() says why; the first write that goes through clears it. */
 #pragma once
 
+#include "aggregator/fields.h"
 #include "aggregator/rollup.h"
 #include "lib/error.h"
 #include "proto/decision.h"
@@ -34,9 +35,7 @@ struct store_row {
 	const char *node;
 	const uint8_t *run_id; /* REPORT_RUN_ID_BYTES */
 	uint64_t sample_ms;    /* when it was taken, by this machine's wall */
-	/* As it was written. Who is called may take it and leave one behind
-	 * that report_init() made. */
-	struct report *report;
+	struct report *report; /* as it was written; may be moved away */
 };
 
 /* How finely the past is kept, and for how long each. */
@@ -123,6 +122,7 @@ struct store_read {
 	char pod_uid[REPORT_UID_MAX];
 	char namespace[STORE_NAME_MAX], name[STORE_NAME_MAX];
 	enum store_tier tier;
+	unsigned int parts;	 /* enum fields_part: what reports must hold */
 	uint64_t from_ms, to_ms; /* of sample times; to is exclusive */
 	/* On the reader's thread, by rising time; false ends it. row gets
 	 * STORE_RAW: all of the node's reports, with the one pod that is asked

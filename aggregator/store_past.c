@@ -102,7 +102,8 @@ static int read_node(struct reading *reading, bool *is_done,
 		r == 0 && !*is_done && at < past->to_ms;) {
 		uint64_t end_ms = (at / STORE_HOUR_MS + 1) * STORE_HOUR_MS;
 		const struct scan_range range = { node->number, node->name,
-			NULL, at, end_ms < past->to_ms ? end_ms : past->to_ms };
+			NULL, at, end_ms < past->to_ms ? end_ms : past->to_ms,
+			FIELDS_RATES };
 
 		r = store_db_exec(reading->db, "BEGIN", err);
 		if (r == 0) {

@@ -180,7 +180,8 @@ static int read_target(struct reader *reader, bool *is_done,
 		uint64_t end_ms = (at / STORE_HOUR_MS + 1) * STORE_HOUR_MS;
 		struct scan_range range = { target->node, target->name,
 			target->pod_uid, at,
-			end_ms < range_ms[1] ? end_ms : range_ms[1] };
+			end_ms < range_ms[1] ? end_ms : range_ms[1],
+			read->parts };
 
 		r = read_hour(reader, is_done, read, &range, err);
 		at = end_ms;

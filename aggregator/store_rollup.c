@@ -34,7 +34,7 @@ static int make(struct rollup **out, struct scan *scan,
 
 	for (size_t i = 0; r == 0 && i < count_of(parts); i++) {
 		struct scan_range range = { of->node, of->name, of->pod_uid,
-			parts[i][0], parts[i][1] };
+			parts[i][0], parts[i][1], FIELDS_RATES };
 		bool is_done;
 
 		r = scan_hour(scan, &is_done, &range, add_row, rollup, err);
@@ -262,7 +262,7 @@ static int roll_up(struct scan *scan, struct sqlite3 *db, const int64_t due[2],
 {
 	uint64_t hour_ms = (uint64_t)due[0] * STORE_HOUR_MS;
 	struct scan_range range = { due[1], "", NULL, hour_ms,
-		hour_ms + STORE_HOUR_MS };
+		hour_ms + STORE_HOUR_MS, FIELDS_RATES };
 	scoped_free char *sql = xasprintf(
 		"DELETE FROM rollup_due WHERE hour = %lld AND node = %lld",
 		(long long)due[0], (long long)due[1]);

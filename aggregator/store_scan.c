@@ -21,7 +21,7 @@ struct place {
 
 struct scan {
 	struct sqlite3 *db;
-	struct sqlite3_stmt *list_rows, *get_row;
+	struct sqlite3_stmt *has_rows, *list_rows, *get_row;
 	struct chunk **chunks;
 	size_t chunk_count, chunk_capacity;
 	struct place *places;
@@ -34,6 +34,12 @@ int scan_new(struct scan **out, struct sqlite3 *db, struct error *err)
 	int r;
 
 	scan->db = db;
+	r = store_db_prepare(&scan->has_rows, db,
+		"SELECT 1 FROM tail WHERE id >= ?1 AND id < ?2 LIMIT 1", err);
+	if (r < 0) {
+		scan_free(scan);
+		return r;
+	}
 	r = store_db_prepare(&scan->list_rows, db,
 		"SELECT id, sample_ms FROM tail WHERE id >= ?1 AND id < ?2"
 		" AND sample_ms >= ?3 AND sample_ms < ?4",
@@ -65,6 +71,7 @@ void scan_free(struct scan *scan)
 {
 	if (scan != NULL) {
 		forget(scan);
+		(void)sqlite3_finalize(scan->has_rows);
 		(void)sqlite3_finalize(scan->list_rows);
 		(void)sqlite3_finalize(scan->get_row);
 		free(scan->chunks);
@@ -84,11 +91,12 @@ static void add_place(struct scan *scan, struct place place)
 static void add_chunk(struct scan *scan, struct sqlite3_stmt *statement,
 	const struct scan_range *range)
 {
+	const struct chunk_want want = { range->parts, range->pod_uid };
 	struct chunk *chunk;
 	struct error error;
 
 	if (chunk_open(&chunk, sqlite3_column_blob(statement, 0),
-		    (size_t)sqlite3_column_bytes(statement, 0), range->pod_uid,
+		    (size_t)sqlite3_column_bytes(statement, 0), &want,
 		    &error) < 0) {
 		log_error("a chunk of reports is damaged and left out",
 			log_str("node", range->name), log_err(&error), LOG_END);
@@ -149,6 +157,32 @@ static int list_slot(struct scan *scan, const struct scan_range *range,
 		r = store_db_error(scan->db, err, "cannot read");
 	}
 	(void)sqlite3_reset(list);
+	return r;
+}
+
+/* Rows of an hour, if there are any: most hours are packed. */
+static int list_rows(struct scan *scan, const struct scan_range *range,
+	struct error *err)
+{
+	const uint64_t slot_ms = UINT64_C(1) << TAIL_SLOT_BITS;
+	const uint64_t first_ms = range->from_ms & ~(slot_ms - 1);
+	struct sqlite3_stmt *has = scan->has_rows;
+	int r = 0;
+	int step;
+
+	(void)sqlite3_bind_int64(has, 1, tail_id(first_ms, 0));
+	(void)sqlite3_bind_int64(has, 2,
+		tail_id(range->to_ms + slot_ms - 1, 0));
+	step = sqlite3_step(has);
+	if (step != SQLITE_ROW && step != SQLITE_DONE) {
+		r = store_db_error(scan->db, err, "cannot read");
+	}
+	(void)sqlite3_reset(has);
+	for (uint64_t at = first_ms;
+		r == 0 && step == SQLITE_ROW && at < range->to_ms;
+		at += slot_ms) {
+		r = list_slot(scan, range, at, err);
+	}
 	return r;
 }
 
@@ -245,15 +279,13 @@ int scan_hour(struct scan *scan, bool *is_done, const struct scan_range *range,
 	bool (*row)(void *owner, const struct store_row *row), void *owner,
 	struct error *err)
 {
-	const uint64_t slot_ms = UINT64_C(1) << TAIL_SLOT_BITS;
 	int r;
 
 	*is_done = false;
 	forget(scan);
 	r = list_chunks(scan, range, err);
-	for (uint64_t at = range->from_ms & ~(slot_ms - 1);
-		r == 0 && at < range->to_ms; at += slot_ms) {
-		r = list_slot(scan, range, at, err);
+	if (r == 0) {
+		r = list_rows(scan, range, err);
 	}
 	if (r < 0) {
 		return r;

@@ -18,6 +18,7 @@ struct scan_range {
 	const char *name;	 /* the node's */
 	const char *pod_uid;	 /* NULL: all pods */
 	uint64_t from_ms, to_ms; /* within one hour of unix time */
+	unsigned int parts;	 /* enum fields_part: what reports must hold */
 };
 
 /* Calls row for each report, inside the caller's transaction; false ends it.

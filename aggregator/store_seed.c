@@ -114,10 +114,11 @@ static int read_rows(struct store_opening *opening, struct sqlite3 *db,
 
 static void read_last(struct store_seed *seed, const void *body, size_t len)
 {
+	const struct chunk_want all = { FIELDS_ALL, NULL };
 	struct chunk_report got;
 	struct chunk *chunk;
 
-	if (chunk_open(&chunk, body, len, NULL, NULL) < 0) {
+	if (chunk_open(&chunk, body, len, &all, NULL) < 0) {
 		return;
 	}
 	if (chunk_get(&got, chunk, chunk_count(chunk) - 1, NULL) == 0) {

@@ -70,6 +70,21 @@ void report_fini(struct report *report)
 	}
 }
 
+void report_borrow(struct report *out, const struct report *from)
+{
+	memcpy(out, from,
+		offsetof(struct report, numa_hugepages) +
+			from->numa_hugepages_count *
+				sizeof(from->numa_hugepages[0]));
+}
+
+void report_move(struct report *out, struct report *from)
+{
+	report_borrow(out, from);
+	from->vms = NULL;
+	from->vm_count = 0;
+}
+
 void report_copy(struct report *out, const struct report *from)
 {
 	*out = *from;

@@ -102,8 +102,6 @@ struct report {
 	struct memory memory;
 	struct hugepages hugepages[REPORT_HUGEPAGE_SIZES];
 	size_t hugepages_count;
-	struct numa_hugepages numa_hugepages[REPORT_NUMA_HUGEPAGES];
-	size_t numa_hugepages_count;
 	double load1, load5, load15;
 	enum cgroup_mode cgroup_mode;
 	struct kvm kvm;
@@ -112,6 +110,10 @@ struct report {
 	uint64_t vms_skipped; /* VM pods that did not fit in vms */
 	uint64_t dropped;     /* reports this run lost from its ring so far */
 	struct own_cost own;
+	/* More than half of the struct and mostly empty: last, so that a copy
+	 * may end with what it holds. */
+	size_t numa_hugepages_count;
+	struct numa_hugepages numa_hugepages[REPORT_NUMA_HUGEPAGES];
 };
 
 /* Everything unknown, nothing counted. */
@@ -119,6 +121,12 @@ void report_init(struct report *report);
 void vm_pod_init(struct vm_pod *vm);
 
 void report_fini(struct report *report); /* NULL and zeroed are fine */
+
+/* A copy that borrows vms. What lists hold beyond their counts is not copied. */
+void report_borrow(struct report *out, const struct report *from);
+
+/* Takes from's heap as well, and leaves it none; otherwise as report_borrow(). */
+void report_move(struct report *out, struct report *from);
 
 /* A deep copy. */
 void report_copy(struct report *out, const struct report *from);

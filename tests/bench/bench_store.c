@@ -197,7 +197,7 @@ static void read_back(struct bench *b)
 			uint64_t h = i % hours;
 			struct scan_range range = { 1, "node", NULL,
 				b->begin_ms + h * hour_ms,
-				b->begin_ms + (h + 1) * hour_ms };
+				b->begin_ms + (h + 1) * hour_ms, FIELDS_ALL };
 			bool is_done = false;
 			struct error err;
 
@@ -236,7 +236,7 @@ static void compare(struct bench *b)
 		for (uint64_t h = 0; h <= b->fleet.hours; h++) {
 			struct scan_range range = { (int64_t)n + 1, "node",
 				NULL, b->begin_ms + h * hour_ms,
-				b->begin_ms + (h + 1) * hour_ms };
+				b->begin_ms + (h + 1) * hour_ms, FIELDS_ALL };
 			bool is_done = false;
 			struct error err;
 

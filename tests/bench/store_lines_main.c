@@ -165,7 +165,7 @@ static void print_node(struct lines *all, struct sqlite3 *db, int64_t node,
 	for (uint64_t ms = span->from_ms / hour_ms * hour_ms; ms < span->end_ms;
 		ms += hour_ms) {
 		struct scan_range range = { node, all->node, NULL, ms,
-			ms + hour_ms };
+			ms + hour_ms, FIELDS_ALL };
 		bool is_done = false;
 
 		check(scan_hour(scan, &is_done, &range, take, all, &err), &err);

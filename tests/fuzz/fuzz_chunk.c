@@ -12,30 +12,76 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { HEAD_BYTES = 5 };
 
-static void get_report(const struct chunk *chunk, size_t at)
+/* What is wanted is what all of the report has of it. */
+static void compare(struct fields fields, const void *is, const void *all,
+	unsigned int parts)
 {
-	struct chunk_report got;
+	for (size_t f = 0; f < fields.count; f++) {
+		const struct field *field = &fields.list[f];
+
+		if ((field->part == 0 || (field->part & parts) != 0) &&
+			field_get(field, is, 0) != field_get(field, all, 0)) {
+			abort();
+		}
+	}
+}
+
+static void compare_reports(const struct report *is, const struct report *all,
+	unsigned int parts)
+{
+	compare(fields_report, is, all, parts);
+	if ((parts & FIELDS_PODS) == 0) {
+		return;
+	}
+	if (is->vm_count != all->vm_count) {
+		abort();
+	}
+	for (size_t v = 0; v < is->vm_count; v++) {
+		compare(fields_vm, &is->vms[v], &all->vms[v], parts);
+	}
+}
+
+/* A report that can be read whole can be read in part. */
+static void get_report(const struct chunk *chunk, const struct chunk *some,
+	size_t at, unsigned int parts)
+{
+	struct chunk_report got, part;
 
 	if (chunk_get(&got, chunk, at, NULL) < 0) {
 		return;
 	}
-	if (got.sample_ms != chunk_sample_ms(chunk, at)) {
+	if (got.sample_ms != chunk_sample_ms(chunk, at) ||
+		chunk_get(&part, some, at, NULL) < 0 ||
+		part.sample_ms != got.sample_ms) {
 		abort();
 	}
+	compare_reports(&part.report, &got.report, parts);
 	report_fini(&got.report);
+	report_fini(&part.report);
 }
 
-static void read_chunk(const uint8_t *bytes, size_t len, const char *pod_uid)
+static void read_chunk(const uint8_t *bytes, size_t len, const char *pod_uid,
+	unsigned int parts)
 {
-	struct chunk *chunk;
+	const struct chunk_want want_all = { FIELDS_ALL, pod_uid };
+	const struct chunk_want want = { parts, pod_uid };
+	struct chunk *chunk, *some;
+	int r = chunk_open(&some, bytes, len, &want, NULL);
 
-	if (chunk_open(&chunk, bytes, len, pod_uid, NULL) < 0) {
+	if (chunk_open(&chunk, bytes, len, &want_all, NULL) < 0) {
+		if (r == 0) {
+			chunk_close(some);
+		}
 		return;
 	}
+	if (r < 0 || chunk_count(some) != chunk_count(chunk)) {
+		abort();
+	}
 	for (size_t i = 0; i < chunk_count(chunk); i++) {
-		get_report(chunk, i);
+		get_report(chunk, some, i, parts);
 	}
 	chunk_close(chunk);
+	chunk_close(some);
 }
 
 static void check_rows(void *owner, const char *pod_uid,
@@ -57,6 +103,8 @@ static void read_rollup(const uint8_t *bytes, size_t len, const char *pod_uid)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const unsigned int parts[] = { 0, FIELDS_RATES,
+		FIELDS_CPU | FIELDS_POD_MEMORY, FIELDS_REST | FIELDS_PRESSURE };
 	uint8_t *bytes = xcalloc(size + HEAD_BYTES, 1);
 	uint32_t crc = crc_add(0, data, size);
 
@@ -67,8 +115,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size > 0) {
 		memcpy(bytes + HEAD_BYTES, data, size);
 	}
-	read_chunk(bytes, size + HEAD_BYTES, NULL);
-	read_chunk(bytes, size + HEAD_BYTES, "pod-1");
+	for (size_t i = 0; i < count_of(parts); i++) {
+		read_chunk(bytes, size + HEAD_BYTES, NULL, parts[i]);
+		read_chunk(bytes, size + HEAD_BYTES, "pod-1", parts[i]);
+	}
 	read_rollup(bytes, size + HEAD_BYTES, "");
 	read_rollup(bytes, size + HEAD_BYTES, "pod-1");
 	read_rollup(bytes, size + HEAD_BYTES, NULL);

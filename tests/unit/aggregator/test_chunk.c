@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+static const struct chunk_want all = { FIELDS_ALL, NULL };
+
 /* xorshift64*; the same numbers each time. */
 static uint64_t random_of(uint64_t *state)
 {
@@ -185,7 +187,7 @@ static void assert_same(const struct report *is, const struct report *was)
 	assert_memory_equal(&a.cpu, &b.cpu, sizeof(a.cpu));
 	assert_memory_equal(a.hugepages, b.hugepages, sizeof(a.hugepages));
 	assert_memory_equal(a.numa_hugepages, b.numa_hugepages,
-		sizeof(a.numa_hugepages));
+		a.numa_hugepages_count * sizeof(a.numa_hugepages[0]));
 }
 
 static void assert_round_trip(const struct chunk_report *reports, size_t count)
@@ -195,7 +197,7 @@ static void assert_round_trip(const struct chunk_report *reports, size_t count)
 	struct chunk_report got;
 
 	chunk_write(&bytes, reports, count);
-	assert_int_equal(chunk_open(&chunk, bytes.data, bytes.len, NULL, NULL),
+	assert_int_equal(chunk_open(&chunk, bytes.data, bytes.len, &all, NULL),
 		0);
 	assert_int_equal(chunk_count(chunk), count);
 	for (size_t i = 0; i < count; i++) {
@@ -241,7 +243,7 @@ static void doubles_come_out_to_the_last_bit(void **state)
 		reports[i].report.load5 = values[i];
 	}
 	chunk_write(&bytes, reports, count_of(values));
-	assert_int_equal(chunk_open(&chunk, bytes.data, bytes.len, NULL, NULL),
+	assert_int_equal(chunk_open(&chunk, bytes.data, bytes.len, &all, NULL),
 		0);
 	for (size_t i = 0; i < count_of(values); i++) {
 		assert_int_equal(chunk_get(&got, chunk, i, NULL), 0);
@@ -250,6 +252,73 @@ static void doubles_come_out_to_the_last_bit(void **state)
 		assert_true(isnan(got.report.load1));
 	}
 	chunk_close(chunk);
+}
+
+/* Each member as it is in `whole`, or as nobody said it. */
+static void assert_wanted(struct fields fields, const void *is,
+	const void *whole, const void *unknown, unsigned int parts)
+{
+	for (size_t f = 0; f < fields.count; f++) {
+		const struct field *field = &fields.list[f];
+		bool is_wanted = field->part == 0 || (field->part & parts) != 0;
+
+		assert_int_equal(field_get(field, is, 0),
+			field_get(field, is_wanted ? whole : unknown, 0));
+	}
+}
+
+static void assert_parts(const struct report *is, const struct report *was,
+	unsigned int parts)
+{
+	struct report unknown;
+	struct vm_pod unknown_vm;
+
+	report_init(&unknown);
+	vm_pod_init(&unknown_vm);
+	assert_string_equal(is->boot_id, was->boot_id);
+	assert_wanted(fields_report, is, was, &unknown, parts);
+	for (size_t i = 0; i < is->hugepages_count; i++) {
+		assert_memory_equal(&is->hugepages[i], &was->hugepages[i],
+			sizeof(is->hugepages[i]));
+	}
+	assert_int_equal(is->vm_count,
+		(parts & FIELDS_PODS) == 0 ? 0 : was->vm_count);
+	for (size_t v = 0; v < is->vm_count; v++) {
+		const struct vm_pod *vm = &is->vms[v];
+
+		assert_string_equal(vm->pod_uid, was->vms[v].pod_uid);
+		assert_int_equal(vm->cgroup_inode, was->vms[v].cgroup_inode);
+		assert_wanted(fields_vm, vm, &was->vms[v], &unknown_vm, parts);
+		assert_memory_equal(vm->hugetlb, was->vms[v].hugetlb,
+			vm->hugetlb_count * sizeof(vm->hugetlb[0]));
+	}
+}
+
+static void what_is_wanted_is_there_and_the_rest_is_unknown(void **state)
+{
+	enum { COUNT = 70 };
+	struct chunk_report *reports = odd_reports(4, COUNT);
+	scoped_buffer struct buffer bytes = BUFFER_MAX(CHUNK_BYTES_MAX);
+	struct chunk_report got;
+	struct chunk *chunk;
+
+	(void)state;
+	chunk_write(&bytes, reports, COUNT);
+	for (unsigned int parts = 0; parts <= FIELDS_ALL; parts++) {
+		const struct chunk_want want = { parts, NULL };
+
+		assert_int_equal(
+			chunk_open(&chunk, bytes.data, bytes.len, &want, NULL),
+			0);
+		for (size_t i = 0; i < COUNT; i++) {
+			assert_int_equal(chunk_get(&got, chunk, i, NULL), 0);
+			assert_int_equal(got.sample_ms, reports[i].sample_ms);
+			assert_parts(&got.report, &reports[i].report, parts);
+			report_fini(&got.report);
+		}
+		chunk_close(chunk);
+	}
+	free_reports(reports, COUNT);
 }
 
 static void assert_only_pod_4(const struct report *is, const struct report *was)
@@ -271,13 +340,14 @@ static void one_pod_alone_can_be_read(void **state)
 {
 	struct chunk_report *reports = odd_reports(3, 100);
 	scoped_buffer struct buffer bytes = BUFFER_MAX(CHUNK_BYTES_MAX);
+	const struct chunk_want want = { FIELDS_ALL, "pod-4" };
 	struct chunk_report got;
 	struct chunk *chunk;
 
 	(void)state;
 	chunk_write(&bytes, reports, 100);
-	assert_int_equal(
-		chunk_open(&chunk, bytes.data, bytes.len, "pod-4", NULL), 0);
+	assert_int_equal(chunk_open(&chunk, bytes.data, bytes.len, &want, NULL),
+		0);
 	for (size_t i = 0; i < 100; i++) {
 		assert_int_equal(chunk_get(&got, chunk, i, NULL), 0);
 		assert_only_pod_4(&got.report, &reports[i].report);
@@ -298,13 +368,39 @@ static void damage_is_found(void **state)
 	for (size_t i = 0; i < bytes.len; i += 3) {
 		bytes.data[i] ^= 0x10;
 		assert_int_equal(
-			chunk_open(&chunk, bytes.data, bytes.len, NULL, NULL),
+			chunk_open(&chunk, bytes.data, bytes.len, &all, NULL),
 			-EBADMSG);
 		bytes.data[i] ^= 0x10;
-		assert_int_equal(chunk_open(&chunk, bytes.data, i, NULL, NULL),
+		assert_int_equal(chunk_open(&chunk, bytes.data, i, &all, NULL),
 			-EBADMSG);
 	}
 	free_reports(reports, 30);
+}
+
+/* Whether a column is read or passed over, it ends too early. */
+static void columns_that_end_too_early_are_refused(void **state)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(1 << 16);
+	struct column_presence presence = { 0 };
+	uint64_t values[100];
+
+	(void)state;
+	for (size_t i = 0; i < count_of(values); i++) {
+		values[i] = i % 7 == 0 ? REPORT_UNKNOWN : i * i * i;
+	}
+	column_write(&out, &presence, values, count_of(values));
+	column_presence_fini(&presence);
+	for (size_t len = 0; len < out.len; len++) {
+		scoped_free uint8_t *bytes = xmemdup(out.data, len);
+		struct column_bytes in = { bytes, bytes + len };
+
+		assert_false(
+			column_read(values, count_of(values), &presence, &in));
+		column_presence_fini(&presence);
+		in = (struct column_bytes){ bytes, bytes + len };
+		assert_false(column_skip(count_of(values), &presence, &in));
+		column_presence_fini(&presence);
+	}
 }
 
 /* A day of a node at rest is worth little. */
@@ -323,6 +419,26 @@ static void what_hardly_changes_is_small(void **state)
 	chunk_write(&bytes, reports, COUNT);
 	assert_in_range(bytes.len, 1, 700);
 	free(reports);
+}
+
+/* Two columns, the first of which is passed over; nothing is behind them. */
+static void assert_skipped(const uint64_t *values, size_t count,
+	const struct buffer *out)
+{
+	struct column_presence presence = { 0 };
+	scoped_free uint8_t *bytes = xmemdup(out->data, out->len);
+	struct column_bytes in = { bytes, bytes + out->len };
+	uint64_t back[300], same;
+
+	if (!column_read_same(&same, &in)) {
+		assert_true(column_skip(count, &presence, &in));
+		same = values[0];
+	}
+	assert_int_equal(same, values[0]);
+	assert_true(column_read(back, count, &presence, &in));
+	assert_memory_equal(back, values, count * sizeof(back[0]));
+	assert_ptr_equal(in.at, in.end);
+	column_presence_fini(&presence);
 }
 
 static void columns_come_out_as_they_went_in(void **state)
@@ -351,6 +467,7 @@ static void columns_come_out_as_they_went_in(void **state)
 		assert_true(column_read(back, count, &r, &in));
 		assert_memory_equal(back, values, count * sizeof(back[0]));
 		assert_ptr_equal(in.at, in.end);
+		assert_skipped(values, count, &out);
 		column_presence_fini(&w);
 		column_presence_fini(&r);
 	}
@@ -363,6 +480,9 @@ int main(void)
 		cmocka_unit_test(every_report_comes_out_as_it_went_in),
 		cmocka_unit_test(doubles_come_out_to_the_last_bit),
 		cmocka_unit_test(one_pod_alone_can_be_read),
+		cmocka_unit_test(
+			what_is_wanted_is_there_and_the_rest_is_unknown),
+		cmocka_unit_test(columns_that_end_too_early_are_refused),
 		cmocka_unit_test(damage_is_found),
 		cmocka_unit_test(what_hardly_changes_is_small),
 	};

@@ -76,6 +76,7 @@ static struct rows query_up_to(struct scratch *s, uint64_t from_ms,
 {
 	struct rows rows = { .stop_after = stop_after };
 	struct store_read read = { .node = "n1",
+		.parts = FIELDS_ALL,
 		.from_ms = from_ms,
 		.to_ms = to_ms,
 		.row = on_row,
@@ -436,6 +437,7 @@ static void reads_are_bounded(void **state)
 	struct scratch *s = *state;
 	static struct rows rows[STORE_READS_MAX];
 	struct store_read read = { .node = "n1",
+		.parts = FIELDS_ALL,
 		.to_ms = 1,
 		.row = on_row,
 		.done = on_done };
@@ -473,6 +475,7 @@ static void a_vm_is_found_by_its_name_and_alone(void **state)
 	struct scratch *s = *state;
 	struct rows rows = { 0 };
 	struct store_read read = { .node = "n1",
+		.parts = FIELDS_ALL,
 		.namespace = "shop",
 		.name = "db",
 		.to_ms = UINT64_MAX,
@@ -533,6 +536,7 @@ static void the_first_minute_counts_however_late_it_begins(void **state)
 	struct scratch *s = *state;
 	struct rows rows = { 0 };
 	struct store_read read = { .node = "n1",
+		.parts = FIELDS_ALL,
 		.tier = STORE_1M,
 		.rollup = count_minute,
 		.done = on_done,

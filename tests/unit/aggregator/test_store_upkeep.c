@@ -152,7 +152,8 @@ static uint64_t count_hours(struct fixture *f, uint64_t from_ms, size_t hours)
 
 	for (size_t h = 0; h < hours; h++) {
 		struct scan_range range = { f->node, "n1", NULL,
-			from_ms + h * hour_ms, from_ms + (h + 1) * hour_ms };
+			from_ms + h * hour_ms, from_ms + (h + 1) * hour_ms,
+			FIELDS_ALL };
 		bool is_done;
 
 		assert_int_equal(scan_hour(f->scan, &is_done, &range, on_row,
@@ -250,7 +251,7 @@ static struct minutes minutes_of(struct fixture *f, uint64_t from_ms,
 		.rollup = on_rollup,
 		.owner = &minutes };
 	struct scan_range range = { f->node, "n1", pod_uid, from_ms,
-		from_ms + hour_ms };
+		from_ms + hour_ms, FIELDS_ALL };
 	bool is_done = false;
 
 	assert_int_equal(store_read_rollup(f->scan, f->db, &is_done, &read,

@@ -70,6 +70,34 @@ static void a_copy_lives_on_its_own(void **state)
 	report_fini(&copy);
 }
 
+static void a_moved_report_leaves_nothing_to_release(void **state)
+{
+	struct report from, to, borrowed;
+
+	(void)state;
+	report_init(&from);
+	from.vm_count = 1;
+	from.vms = xcalloc(1, sizeof(*from.vms));
+	from.vms[0].cpu_usage_us = 11;
+	from.own.rss_bytes = 12;
+	from.numa_hugepages_count = 2;
+	from.numa_hugepages[1] = (struct numa_hugepages){ 1, 2, 3, 4 };
+
+	report_borrow(&borrowed, &from);
+	assert_ptr_equal(borrowed.vms, from.vms);
+	report_move(&to, &from);
+	assert_null(from.vms);
+	assert_int_equal(from.vm_count, 0);
+	assert_ptr_equal(to.vms, borrowed.vms);
+	assert_int_equal(to.vms[0].cpu_usage_us, 11);
+	assert_int_equal(to.own.rss_bytes, 12);
+	assert_int_equal(to.numa_hugepages_count, 2);
+	assert_int_equal(to.numa_hugepages[1].free, 4);
+	assert_int_equal(borrowed.numa_hugepages[1].total, 3);
+	report_fini(&from);
+	report_fini(&to);
+}
+
 static void a_report_without_vms_is_copied_and_released_too(void **state)
 {
 	struct report from, copy;
@@ -102,6 +130,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_new_report_knows_nothing),
 		cmocka_unit_test(a_copy_lives_on_its_own),
+		cmocka_unit_test(a_moved_report_leaves_nothing_to_release),
 		cmocka_unit_test(
 			a_report_without_vms_is_copied_and_released_too),
 		cmocka_unit_test(each_value_has_the_name_that_apis_show),

@@ -3,21 +3,16 @@
 #include "lib/memory.h"
 #include "proto/report.h"
 
-#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRANSFORMS = 3, PRESENCES = 3, WIDTH_MAX = 64, VARINT_BYTES = 10 };
-
-enum presence { ALL_KNOWN, OWN_BITMAP, LAST_BITMAP };
+enum { VARINT_BYTES = 10 };
 
 void column_presence_fini(struct column_presence *presence)
 {
 	free(presence->bits);
 	*presence = (struct column_presence){ 0 };
 }
-
-/* ---- numbers ---- */
 
 void column_put_varint(struct buffer *out, uint64_t value)
 {
@@ -33,43 +28,9 @@ void column_put_varint(struct buffer *out, uint64_t value)
 	buffer_append(out, bytes, len + 1);
 }
 
-bool column_get_varint(uint64_t *value, struct column_bytes *in)
-{
-	uint64_t sum = 0;
-
-	for (unsigned int shift = 0; shift < 64 && in->at < in->end;
-		shift += 7) {
-		uint8_t byte = *in->at;
-
-		in->at++;
-		sum |= (uint64_t)(byte & 0x7f) << shift;
-		if ((byte & 0x80) == 0) {
-			*value = sum;
-			return true;
-		}
-	}
-	return false;
-}
-
-const uint8_t *column_get_bytes(struct column_bytes *in, size_t len)
-{
-	const uint8_t *at = in->at;
-
-	if ((size_t)(in->end - at) < len) {
-		return NULL;
-	}
-	in->at += len;
-	return at;
-}
-
 static uint64_t zigzag(uint64_t value)
 {
 	return value << 1 ^ (0 - (value >> 63));
-}
-
-static uint64_t unzigzag(uint64_t value)
-{
-	return value >> 1 ^ (0 - (value & 1));
 }
 
 static unsigned int width_of(uint64_t value)
@@ -81,8 +42,6 @@ static size_t varint_size(uint64_t value)
 {
 	return value == 0 ? 1 : (width_of(value) + 6) / 7;
 }
-
-/* ---- writing ---- */
 
 /* What a block needs. */
 struct frame {
@@ -105,17 +64,12 @@ static struct frame frame_of(const uint64_t *numbers, size_t count)
 		width_of((uint64_t)most - (uint64_t)least) };
 }
 
-static size_t block_at(size_t at, size_t count)
-{
-	return count - at < COLUMN_BLOCK ? count - at : COLUMN_BLOCK;
-}
-
 static size_t cost_of(const uint64_t *numbers, size_t count)
 {
 	size_t bytes = 0;
 
 	for (size_t at = 0; at < count; at += COLUMN_BLOCK) {
-		size_t block = block_at(at, count);
+		size_t block = column_block_at(at, count);
 		struct frame frame = frame_of(numbers + at, block);
 
 		bytes += 1 + varint_size(zigzag(frame.least)) +
@@ -209,11 +163,11 @@ static bool is_same_presence(const struct column_presence *presence,
 }
 
 /* Takes out what is not known and says how; the bitmap is remembered. */
-static enum presence drop_unknown(uint64_t *known, size_t *known_count,
+static enum column_kind drop_unknown(uint64_t *known, size_t *known_count,
 	struct column_presence *presence, const uint64_t *values, size_t count)
 {
 	uint8_t *bits = xcalloc((count + 7) / 8, 1);
-	enum presence kind = OWN_BITMAP;
+	enum column_kind kind = COLUMN_OWN_BITMAP;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -225,13 +179,14 @@ static enum presence drop_unknown(uint64_t *known, size_t *known_count,
 	}
 	*known_count = kept;
 	if (kept == count) {
-		kind = ALL_KNOWN;
+		kind = COLUMN_ALL_KNOWN;
 	} else if (is_same_presence(presence, bits, count)) {
-		kind = LAST_BITMAP;
+		kind = COLUMN_LAST_BITMAP;
 	}
-	if (kind == OWN_BITMAP) {
+	if (kind == COLUMN_OWN_BITMAP) {
 		column_presence_fini(presence);
-		*presence = (struct column_presence){ take_ptr(bits), count };
+		*presence =
+			(struct column_presence){ take_ptr(bits), count, kept };
 	}
 	free(bits);
 	return kind;
@@ -250,11 +205,11 @@ static bool all_same(const uint64_t *values, size_t count)
 void column_write(struct buffer *out, struct column_presence *presence,
 	const uint64_t *values, size_t count)
 {
-	uint64_t numbers[TRANSFORMS][COLUMN_VALUES_MAX];
-	size_t costs[TRANSFORMS];
+	uint64_t numbers[COLUMN_TRANSFORMS][COLUMN_VALUES_MAX];
+	size_t costs[COLUMN_TRANSFORMS];
 	size_t known, best = 0;
 	uint64_t first, divisor;
-	enum presence kind;
+	enum column_kind kind;
 
 	if (count == 0) {
 		return;
@@ -271,170 +226,17 @@ void column_write(struct buffer *out, struct column_presence *presence,
 	divisor = scale(numbers[0], known);
 	subtract_previous(numbers[1], numbers[0], known);
 	subtract_previous(numbers[2], numbers[1], known);
-	for (size_t i = 0; i < TRANSFORMS; i++) {
+	for (size_t i = 0; i < COLUMN_TRANSFORMS; i++) {
 		costs[i] = cost_of(numbers[i], known);
 		best = costs[i] < costs[best] ? i : best;
 	}
-	buffer_char(out, (char)(1 + kind + PRESENCES * best));
+	buffer_char(out, (char)(1 + kind + COLUMN_PRESENCES * best));
 	column_put_varint(out, divisor);
 	column_put_varint(out, first);
-	if (kind == OWN_BITMAP) {
+	if (kind == COLUMN_OWN_BITMAP) {
 		buffer_append(out, presence->bits, (count + 7) / 8);
 	}
 	for (size_t at = 0; at < known; at += COLUMN_BLOCK) {
-		put_block(out, numbers[best] + at, block_at(at, known));
+		put_block(out, numbers[best] + at, column_block_at(at, known));
 	}
-}
-
-/* ---- reading ---- */
-
-/* Eight bytes from at on; what lies behind the end is 0. */
-static uint64_t load_word(const uint8_t *at, const uint8_t *end)
-{
-	uint64_t word = 0;
-
-	memcpy(&word, at, end - at >= 8 ? 8 : (size_t)(end - at));
-	return le64toh(word);
-}
-
-static bool get_block(uint64_t *numbers, size_t count, struct column_bytes *in)
-{
-	const uint8_t *head = column_get_bytes(in, 1);
-	const uint8_t *packed;
-	uint64_t least, mask;
-	unsigned int width;
-
-	if (head == NULL || *head > WIDTH_MAX ||
-		!column_get_varint(&least, in)) {
-		return false;
-	}
-	width = *head;
-	least = unzigzag(least);
-	packed = column_get_bytes(in, (width * count + 7) / 8);
-	if (packed == NULL) {
-		return false;
-	}
-	mask = width == 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1;
-	for (size_t i = 0, bit = 0; i < count; i++, bit += width) {
-		const uint8_t *at = packed + bit / 8;
-		unsigned int shift = (unsigned int)(bit % 8);
-		uint64_t word =
-			width == 0 ? 0 : load_word(at, in->end) >> shift;
-
-		if (width + shift > 64) {
-			word |= (uint64_t)at[8] << (64 - shift);
-		}
-		numbers[i] = least + (word & mask);
-	}
-	return true;
-}
-
-static void add_previous(uint64_t *numbers, size_t count)
-{
-	for (size_t i = 1; i < count; i++) {
-		numbers[i] += numbers[i - 1];
-	}
-}
-
-static bool read_presence(struct column_presence *presence, size_t *known,
-	enum presence kind, size_t count, struct column_bytes *in)
-{
-	if (kind == ALL_KNOWN) {
-		*known = count;
-		return true;
-	}
-	if (kind == OWN_BITMAP) {
-		const uint8_t *bits = column_get_bytes(in, (count + 7) / 8);
-
-		if (bits == NULL) {
-			return false;
-		}
-		column_presence_fini(presence);
-		presence->bits = xmemdup(bits, (count + 7) / 8);
-		presence->count = count;
-	}
-	if (presence->bits == NULL || presence->count != count) {
-		return false;
-	}
-	*known = 0;
-	for (size_t i = 0; i < count; i++) {
-		*known += presence->bits[i / 8] >> i % 8 & 1;
-	}
-	return true;
-}
-
-/* The known ones, at the front, to where they belong. */
-static void spread(uint64_t *values, size_t count, size_t known,
-	const uint8_t *bits)
-{
-	for (size_t i = count; i > 0; i--) {
-		bool is_known = (bits[(i - 1) / 8] >> (i - 1) % 8 & 1) != 0;
-
-		if (is_known) {
-			known--;
-		}
-		values[i - 1] = is_known ? values[known] : REPORT_UNKNOWN;
-	}
-}
-
-static bool read_same(uint64_t *values, size_t count, struct column_bytes *in)
-{
-	uint64_t value;
-
-	if (!column_get_varint(&value, in)) {
-		return false;
-	}
-	for (size_t i = 0; i < count; i++) {
-		values[i] = value - 1;
-	}
-	return true;
-}
-
-static bool read_numbers(uint64_t *numbers, size_t count, size_t transform,
-	struct column_bytes *in)
-{
-	for (size_t at = 0; at < count; at += COLUMN_BLOCK) {
-		if (!get_block(numbers + at, block_at(at, count), in)) {
-			return false;
-		}
-	}
-	for (size_t i = 0; i < transform; i++) {
-		add_previous(numbers, count);
-	}
-	return true;
-}
-
-bool column_read(uint64_t *values, size_t count,
-	struct column_presence *presence, struct column_bytes *in)
-{
-	const uint8_t *head;
-	uint64_t divisor, first;
-	enum presence kind;
-	size_t transform, known;
-
-	if (count == 0) {
-		return true;
-	}
-	head = column_get_bytes(in, 1);
-	if (head == NULL || *head > PRESENCES * TRANSFORMS) {
-		return false;
-	}
-	if (*head == 0) {
-		return read_same(values, count, in);
-	}
-	kind = (enum presence)((*head - 1) % PRESENCES);
-	transform = (*head - 1U) / PRESENCES;
-	if (!column_get_varint(&divisor, in) ||
-		!column_get_varint(&first, in) ||
-		!read_presence(presence, &known, kind, count, in) ||
-		!read_numbers(values, known, transform, in)) {
-		return false;
-	}
-	for (size_t i = 0; i < known; i++) {
-		values[i] = first + divisor * values[i];
-	}
-	if (kind != ALL_KNOWN) {
-		spread(values, count, known, presence->bits);
-	}
-	return true;
 }
