@@ -73,19 +73,14 @@ int part_add(struct sqlite3 *db, enum store_tier tier,
 	return run(db, statement, err);
 }
 
-/* `sql` has a %s for the table; its ?1 to ?3 are node, hour, end of hour. */
-static int prepare_hour(struct sqlite3_stmt **out, struct sqlite3 *db,
-	const char *sql, int64_t node, uint64_t hour_ms, struct error *err)
+/* ?1 to ?3 are node, hour, end of hour. */
+static void bind_hour(struct sqlite3_stmt *statement, int64_t node,
+	uint64_t hour_ms)
 {
-	int r = store_db_prepare(out, db, sql, err);
-
-	if (r == 0) {
-		(void)sqlite3_bind_int64(*out, 1, node);
-		(void)sqlite3_bind_int64(*out, 2, (int64_t)hour_ms);
-		(void)sqlite3_bind_int64(*out, 3,
-			(int64_t)(hour_ms + STORE_HOUR_MS));
-	}
-	return r;
+	(void)sqlite3_bind_int64(statement, 1, node);
+	(void)sqlite3_bind_int64(statement, 2, (int64_t)hour_ms);
+	(void)sqlite3_bind_int64(statement, 3,
+		(int64_t)(hour_ms + STORE_HOUR_MS));
 }
 
 int part_forget(struct sqlite3 *db, enum store_tier tier, int64_t node,
@@ -102,22 +97,52 @@ int part_forget(struct sqlite3 *db, enum store_tier tier, int64_t node,
 	if (!exists(db, name)) {
 		return 0;
 	}
-	r = prepare_hour(&statement, db, sql, node, hour_ms, err);
-	return r < 0 ? r : run(db, statement, err);
+	r = store_db_prepare(&statement, db, sql, err);
+	if (r < 0) {
+		return r;
+	}
+	bind_hour(statement, node, hour_ms);
+	return run(db, statement, err);
 }
 
-int part_select(struct sqlite3_stmt **out, struct sqlite3 *db,
-	enum store_tier tier, int64_t node, uint64_t hour_ms, struct error *err)
+static int prepare_select(struct part_reader *reader, struct sqlite3 *db,
+	const char *name, struct error *err)
 {
-	scoped_free char *name = name_of(tier, hour_ms);
 	scoped_free char *sql = xasprintf(
 		"SELECT body FROM %s WHERE node = ?1 AND from_ms >= ?2"
 		" AND from_ms < ?3 ORDER BY from_ms, id",
 		name);
 
+	part_reader_fini(reader);
+	return store_db_prepare(&reader->statement, db, sql, err);
+}
+
+int part_select(struct sqlite3_stmt **out, struct part_reader *reader,
+	struct sqlite3 *db, int64_t node, uint64_t hour_ms, struct error *err)
+{
+	scoped_free char *name = name_of(reader->tier, hour_ms);
+	uint64_t table = hour_ms / part_span_ms(reader->tier);
+	int r = 0;
+
 	*out = NULL;
-	return exists(db, name) ? prepare_hour(out, db, sql, node, hour_ms, err)
-				: 0;
+	if (!exists(db, name)) {
+		return 0;
+	}
+	if (reader->statement == NULL || reader->table != table) {
+		r = prepare_select(reader, db, name, err);
+		reader->table = table;
+	}
+	if (r == 0) {
+		*out = reader->statement;
+		bind_hour(*out, node, hour_ms);
+	}
+	return r;
+}
+
+void part_reader_fini(struct part_reader *reader)
+{
+	(void)sqlite3_finalize(reader->statement);
+	reader->statement = NULL;
 }
 
 int part_find_span(struct part_span *span, struct sqlite3 *db,

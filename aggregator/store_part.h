@@ -33,11 +33,21 @@ must_check int part_add(struct sqlite3 *db, enum store_tier tier,
 must_check int part_forget(struct sqlite3 *db, enum store_tier tier,
 	int64_t node, uint64_t hour_ms, struct error *err);
 
+/* Reads a tier hour after hour, with one statement a table: making one takes
+ * longer than running it. Begins with all but the tier zero. */
+struct part_reader {
+	enum store_tier tier;
+	struct sqlite3_stmt *statement; /* NULL: none yet */
+	uint64_t table;			/* it reads, counted from 1970 */
+};
+
 /* A statement that gives the bodies, column 0, of a node's blobs of the hour
- * that begins at hour_ms. NULL: there is no such table. */
-must_check int part_select(struct sqlite3_stmt **out, struct sqlite3 *db,
-	enum store_tier tier, int64_t node, uint64_t hour_ms,
-	struct error *err);
+ * that begins at hour_ms; it stays the reader's and is to be reset. NULL: there
+ * is no such table. */
+must_check int part_select(struct sqlite3_stmt **out,
+	struct part_reader *reader, struct sqlite3 *db, int64_t node,
+	uint64_t hour_ms, struct error *err);
+void part_reader_fini(struct part_reader *reader);
 
 /* The newest chunk of a node; NULL statement: none in the newest tables. */
 must_check int part_newest(struct sqlite3_stmt **out, struct sqlite3 *db,

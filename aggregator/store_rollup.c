@@ -82,10 +82,10 @@ static int read_packed(bool *is_packed, struct taker *taker, struct sqlite3 *db,
 {
 	const struct scan_range *range = taker->range;
 	uint64_t hour_ms = range->from_ms / STORE_HOUR_MS * STORE_HOUR_MS;
+	struct part_reader parts = { .tier = taker->read->tier };
 	struct sqlite3_stmt *statement;
 	struct error error;
-	int r = part_select(&statement, db, taker->read->tier, range->node,
-		hour_ms, err);
+	int r = part_select(&statement, &parts, db, range->node, hour_ms, err);
 
 	*is_packed = false;
 	if (r == 0 && statement != NULL &&
@@ -99,7 +99,7 @@ static int read_packed(bool *is_packed, struct taker *taker, struct sqlite3 *db,
 				LOG_END);
 		}
 	}
-	(void)sqlite3_finalize(statement);
+	part_reader_fini(&parts);
 	return r;
 }
 

@@ -22,6 +22,7 @@ struct place {
 struct scan {
 	struct sqlite3 *db;
 	struct sqlite3_stmt *has_rows, *list_rows, *get_row;
+	struct part_reader parts;
 	struct chunk **chunks;
 	size_t chunk_count, chunk_capacity;
 	struct place *places;
@@ -34,6 +35,7 @@ int scan_new(struct scan **out, struct sqlite3 *db, struct error *err)
 	int r;
 
 	scan->db = db;
+	scan->parts.tier = STORE_RAW;
 	r = store_db_prepare(&scan->has_rows, db,
 		"SELECT 1 FROM tail WHERE id >= ?1 AND id < ?2 LIMIT 1", err);
 	if (r < 0) {
@@ -71,6 +73,7 @@ void scan_free(struct scan *scan)
 {
 	if (scan != NULL) {
 		forget(scan);
+		part_reader_fini(&scan->parts);
 		(void)sqlite3_finalize(scan->has_rows);
 		(void)sqlite3_finalize(scan->list_rows);
 		(void)sqlite3_finalize(scan->get_row);
@@ -122,7 +125,7 @@ static int list_chunks(struct scan *scan, const struct scan_range *range,
 	uint64_t hour_ms = range->from_ms / STORE_HOUR_MS * STORE_HOUR_MS;
 	struct sqlite3_stmt *statement;
 	int step = SQLITE_DONE;
-	int r = part_select(&statement, scan->db, STORE_RAW, range->node,
+	int r = part_select(&statement, &scan->parts, scan->db, range->node,
 		hour_ms, err);
 
 	while (statement != NULL && r == 0 &&
@@ -132,7 +135,7 @@ static int list_chunks(struct scan *scan, const struct scan_range *range,
 	if (r == 0 && step != SQLITE_DONE) {
 		r = store_db_error(scan->db, err, "cannot read");
 	}
-	(void)sqlite3_finalize(statement);
+	(void)sqlite3_reset(statement);
 	return r;
 }
 

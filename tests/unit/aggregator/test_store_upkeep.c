@@ -177,6 +177,22 @@ static void packed_reports_are_the_same_reports(void **state)
 	assert_int_equal(number(f, "SELECT count(*) FROM rollup_due"), 3);
 }
 
+static void each_day_is_read_from_its_own_table(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t today_ms = f->now_ms - 4 * hour_ms;
+	uint64_t before_ms = today_ms - 24 * hour_ms;
+
+	add_range(f, before_ms, 1, 100);
+	add_range(f, today_ms, 200, 250);
+	f->now_ms += 2 * hour_ms;
+	pack_all(f);
+	assert_int_equal(number(f, "SELECT count(*) FROM tail"), 0);
+	assert_int_equal(count_hours(f, before_ms, 1), 99);
+	assert_int_equal(count_hours(f, today_ms, 1), 50);
+	assert_int_equal(count_hours(f, before_ms, 25), 149);
+}
+
 static void the_newest_stay_rows_and_both_are_read_in_order(void **state)
 {
 	struct fixture *f = *state;
@@ -525,6 +541,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		test(packed_reports_are_the_same_reports),
+		test(each_day_is_read_from_its_own_table),
 		test(the_newest_stay_rows_and_both_are_read_in_order),
 		test(what_was_packed_is_not_stored_again),
 		test(seqs_in_any_order_are_counted_once),
