@@ -213,6 +213,7 @@ static void write_row(struct buffer *out, const struct history_text *text)
 	const bool as_csv = text->as_csv;
 	char *begin = buffer_room(out,
 		TIME_TEXT_MAX + (query->field_count + 1) * CELL_MAX);
+	double values[QUERY_FIELDS_MAX];
 	char *at = begin;
 
 	if (begin == NULL) {
@@ -225,12 +226,11 @@ static void write_row(struct buffer *out, const struct history_text *text)
 		*at++ = '[';
 	}
 	at += put_seconds(at, row_us(query, text->row));
+	history_row(values, text->history, text->row);
 	for (size_t i = 0; i < query->field_count; i++) {
-		double value = history_value(text->history, text->row, i);
-
 		*at++ = ',';
-		if (isfinite(value)) {
-			at += decimal_figure(at, value);
+		if (isfinite(values[i])) {
+			at += decimal_figure(at, values[i]);
 		} else if (!as_csv) {
 			memcpy(at, gap, sizeof(gap));
 			at += sizeof(gap);

@@ -20,6 +20,7 @@ struct history {
 	struct node_load load; /* of the last interval */
 	size_t rows;
 	struct cell *cells; /* rows times fields */
+	size_t row;	    /* that the last interval ended in */
 	bool has_previous;
 	struct report previous;
 	uint8_t run_id[REPORT_RUN_ID_BYTES]; /* of previous */
@@ -131,27 +132,43 @@ static void add_to_row(struct history *history, size_t row, double seconds,
 	}
 }
 
+/* The row that a time lies in: mostly `near` one. Times before that one wrap. */
+static size_t row_at(const struct history *history, uint64_t us, size_t near)
+{
+	const struct query *query = &history->query;
+	uint64_t since_us = us - query->from_us;
+
+	return since_us - near * query->step_us < query->step_us
+		? near
+		: (size_t)(since_us / query->step_us);
+}
+
 /* Spreads an interval's figures over the rows it lies in. */
 static void add_interval(struct history *history, uint64_t from_us,
 	uint64_t to_us, const double *values)
 {
 	const struct query *query = &history->query;
-	uint64_t row;
 
 	from_us = from_us < query->from_us ? query->from_us : from_us;
 	to_us = to_us > query->to_us ? query->to_us : to_us;
 	if (from_us >= to_us) {
 		return;
 	}
-	row = (from_us - query->from_us) / query->step_us;
-	while (from_us < to_us) {
-		uint64_t end_us = query->from_us + (row + 1) * query->step_us;
+	history->row = row_at(history, from_us, history->row);
+	for (;;) {
+		uint64_t end_us =
+			query->from_us + (history->row + 1) * query->step_us;
 
-		end_us = end_us > to_us ? to_us : end_us;
-		add_to_row(history, (size_t)row,
+		if (end_us > to_us) {
+			end_us = to_us;
+		}
+		add_to_row(history, history->row,
 			(double)(end_us - from_us) / 1e6, values);
+		if (end_us == to_us) {
+			return;
+		}
 		from_us = end_us;
-		row++;
+		history->row++;
 	}
 }
 
@@ -298,20 +315,30 @@ static double row_s(const struct query *query, size_t row)
 		1e6;
 }
 
-double history_value(const struct history *history, size_t row, size_t column)
+static double value_of(const struct history *history, size_t row,
+	const struct query_field *field, const struct cell *cell)
 {
-	const struct query *query = &history->query;
-	const struct query_field *field = &query->fields[column];
-	const struct cell *cell =
-		&history->cells[row * query->field_count + column];
+	double weight_s = cell->weight_s;
 
-	if (!(cell->weight_s > 0)) {
+	if (!(weight_s > 0)) {
 		return NAN;
 	}
 	if (field->stat != QUERY_MEAN) {
 		return cell->value;
 	}
-	return cell->value /
-		(field->is_sum ? fmin(cell->weight_s, row_s(query, row))
-			       : cell->weight_s);
+	if (field->is_sum) {
+		weight_s = fmin(weight_s, row_s(&history->query, row));
+	}
+	return cell->value / weight_s;
+}
+
+void history_row(double *values, const struct history *history, size_t row)
+{
+	const struct query *query = &history->query;
+	const struct cell *cells = &history->cells[row * query->field_count];
+
+	for (size_t i = 0; i < query->field_count; i++) {
+		values[i] =
+			value_of(history, row, &query->fields[i], &cells[i]);
+	}
 }

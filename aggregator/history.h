@@ -42,5 +42,5 @@ void history_add(struct history *history, const uint8_t *run_id,
 /* A minute or an hour, by the query's tier. */
 void history_add_rollup(struct history *history, const struct rollup_row *from);
 
-/* NAN: a gap. */
-double history_value(const struct history *history, size_t row, size_t column);
+/* A value by field; NAN: a gap. */
+void history_row(double *values, const struct history *history, size_t row);

@@ -38,10 +38,18 @@ static void add(struct history *history, const uint8_t *run_id, double at_s,
 	report_fini(&r);
 }
 
+static double value_at(const struct history *history, size_t row, size_t column)
+{
+	double values[QUERY_FIELDS_MAX];
+
+	history_row(values, history, row);
+	return values[column];
+}
+
 static void assert_value(const struct history *history, size_t row,
 	double value)
 {
-	double is = history_value(history, row, 0);
+	double is = value_at(history, row, 0);
 
 	if (isnan(value) ? !isnan(is) : !(fabs(is - value) < 1e-6)) {
 		fail_msg("row %zu is %g, not %g", row, is, value);
@@ -60,7 +68,7 @@ static void rows_hold_the_rates_of_their_time(void **state)
 	assert_value(h, 0, 1);
 	assert_value(h, 1, 3);
 	assert_value(h, 2, 3);
-	assert_true(fabs(history_value(h, 0, 1) - 600) < 1e-9);
+	assert_true(fabs(value_at(h, 0, 1) - 600) < 1e-9);
 	history_free(h);
 }
 
@@ -144,6 +152,26 @@ static void what_is_outside_counts_for_nothing(void **state)
 	history_free(h);
 }
 
+/* Intervals end and begin where rows do. */
+static void a_maximum_is_of_its_row_alone(void **state)
+{
+	struct query_texts texts = { "1000", "1030", "10", "used_cores_max" };
+	struct query query;
+	struct history *h;
+
+	(void)state;
+	assert_int_equal(query_parse(&query, &texts, &kept, NULL), 0);
+	h = history_new(&query);
+	add(h, run_a, 100, 0);
+	add(h, run_a, 110, 10);
+	add(h, run_a, 120, 40);
+	add(h, run_a, 130, 60);
+	assert_value(h, 0, 1);
+	assert_value(h, 1, 3);
+	assert_value(h, 2, 2);
+	history_free(h);
+}
+
 static void reads_a_little_beyond_its_ends(void **state)
 {
 	struct history *h = history_of("1000", "1010", "10");
@@ -205,9 +233,9 @@ static void rollups_count_by_the_time_they_cover(void **state)
 	row.from_ms = 1140000;
 	history_add_rollup(h, &row);
 	assert_value(h, 0, 1.5);
-	assert_true(history_value(h, 0, 1) > 3.99);
-	assert_true(history_value(h, 0, 2) > 2.99);
-	assert_true(history_value(h, 0, 2) < 3.01);
+	assert_true(value_at(h, 0, 1) > 3.99);
+	assert_true(value_at(h, 0, 2) > 2.99);
+	assert_true(value_at(h, 0, 2) < 3.01);
 	assert_value(h, 1, NAN);
 	history_free(h);
 }
@@ -256,10 +284,10 @@ static void pods_of_a_vm_add_up_while_it_moves(void **state)
 	assert_value(h, 1, 3);
 	assert_value(h, 2, 2);
 	assert_value(h, 3, NAN);
-	assert_true(history_value(h, 1, 3) < 2.01);
-	assert_int_equal(history_value(h, 0, 2), 4096);
-	assert_int_equal(history_value(h, 1, 2), 2 * 4096);
-	assert_true(history_value(h, 1, 1) < 0.01);
+	assert_true(value_at(h, 1, 3) < 2.01);
+	assert_int_equal(value_at(h, 0, 2), 4096);
+	assert_int_equal(value_at(h, 1, 2), 2 * 4096);
+	assert_true(value_at(h, 1, 1) < 0.01);
 	history_free(h);
 }
 
@@ -364,8 +392,8 @@ static void assert_part_is_enough(const struct buffer *bytes, bool is_vm,
 	all = history_of_packed(bytes, &query, FIELDS_ALL);
 	some = history_of_packed(bytes, &query, history_parts(&query));
 	for (size_t row = 0; row < query_row_count(&query); row++) {
-		assert_same_value(history_value(some, row, 0),
-			history_value(all, row, 0));
+		assert_same_value(value_at(some, row, 0),
+			value_at(all, row, 0));
 	}
 	history_free(all);
 	history_free(some);
@@ -423,6 +451,7 @@ int main(void)
 		cmocka_unit_test(a_gap_stays_a_gap),
 		cmocka_unit_test(another_run_begins_anew),
 		cmocka_unit_test(what_is_outside_counts_for_nothing),
+		cmocka_unit_test(a_maximum_is_of_its_row_alone),
 		cmocka_unit_test(reads_a_little_beyond_its_ends),
 		cmocka_unit_test(rollups_count_by_the_time_they_cover),
 		cmocka_unit_test(pods_of_a_vm_add_up_while_it_moves),
