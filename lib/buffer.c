@@ -45,25 +45,27 @@ static bool reserve(struct buffer *b, size_t len)
 	return true;
 }
 
-char *buffer_extend(struct buffer *b, size_t len)
+char *buffer_room(struct buffer *b, size_t len)
 {
-	char *at;
+	return reserve(b, len) ? b->data + b->len : NULL;
+}
 
-	if (!reserve(b, len)) {
-		return NULL;
-	}
-	at = b->data + b->len;
+void buffer_extend(struct buffer *b, size_t len)
+{
+	assert(len < b->capacity - b->len);
 	b->len += len;
 	b->data[b->len] = '\0';
-	return at;
 }
 
 void buffer_append(struct buffer *b, const void *bytes, size_t len)
 {
-	char *at = buffer_extend(b, len);
+	char *at = buffer_room(b, len);
 
-	if (at != NULL && len > 0) {
-		memcpy(at, bytes, len);
+	if (at != NULL) {
+		if (len > 0) {
+			memcpy(at, bytes, len);
+		}
+		buffer_extend(b, len);
 	}
 }
 
@@ -93,18 +95,6 @@ void buffer_printf(struct buffer *b, const char *format, ...)
 	(void)vsnprintf(b->data + b->len, (size_t)len + 1, format, args);
 	va_end(args);
 	b->len += (size_t)len;
-}
-
-char *buffer_room(struct buffer *b, size_t len)
-{
-	return reserve(b, len) ? b->data + b->len : NULL;
-}
-
-void buffer_extend(struct buffer *b, size_t len)
-{
-	assert(len < b->capacity - b->len);
-	b->len += len;
-	b->data[b->len] = '\0';
 }
 
 void buffer_consume(struct buffer *b, size_t len)

@@ -28,9 +28,6 @@ void buffer_fini(struct buffer *b); /* NULL and zeroed are fine */
 void buffer_clear(struct buffer *b);
 
 void buffer_append(struct buffer *b, const void *bytes, size_t len);
-/* Makes the buffer len bytes longer and returns where they are to be written;
- * NULL if that is beyond the maximum. */
-char *buffer_extend(struct buffer *b, size_t len);
 void buffer_text(struct buffer *b, const char *text);
 void buffer_char(struct buffer *b, char c);
 void buffer_printf(struct buffer *b, const char *format, ...)

@@ -174,10 +174,11 @@ void wire_budget_fini(struct wire_budget *budget)
 void wire_append(struct buffer *out, const ProtobufCMessage *message)
 {
 	size_t len = protobuf_c_message_get_packed_size(message);
-	char *at = buffer_extend(out, len);
+	char *at = buffer_room(out, len);
 
 	if (at != NULL) {
 		(void)protobuf_c_message_pack(message, (uint8_t *)at);
+		buffer_extend(out, len);
 	}
 }
 

@@ -88,23 +88,6 @@ static void a_buffer_without_a_maximum_takes_nothing(void **state)
 	assert_null(b.data);
 }
 
-static void room_is_made_to_be_written_to(void **state)
-{
-	scoped_buffer struct buffer b = BUFFER_MAX(8);
-	char *at;
-
-	(void)state;
-	buffer_text(&b, "abc");
-	at = buffer_extend(&b, 5);
-	assert_ptr_equal(at, b.data + 3);
-	memset(at, 'd', 5);
-	assert_int_equal(b.len, 8);
-	assert_string_equal(b.data, "abcddddd");
-	assert_null(buffer_extend(&b, 1));
-	assert_true(b.overflowed);
-	assert_int_equal(b.len, 8);
-}
-
 static void clearing_forgets_the_overflow_and_keeps_the_memory(void **state)
 {
 	scoped_buffer struct buffer b = BUFFER_MAX(8);
@@ -217,7 +200,6 @@ int main(void)
 		cmocka_unit_test(
 			what_does_not_fit_is_dropped_whole_and_that_sticks),
 		cmocka_unit_test(a_buffer_without_a_maximum_takes_nothing),
-		cmocka_unit_test(room_is_made_to_be_written_to),
 		cmocka_unit_test(
 			clearing_forgets_the_overflow_and_keeps_the_memory),
 		cmocka_unit_test(consuming_removes_from_the_front),
