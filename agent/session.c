@@ -14,6 +14,7 @@ struct session {
 	bool hello_sent; /* the request under way is Hello */
 	bool again;	 /* offer batch once more as it is */
 	bool strange;	 /* nothing was taken since the last Hello */
+	bool ring_went;	 /* the last batch was the ring's: the spool's turn */
 	unsigned refusals, spool_refusals;
 	uint64_t not_before_us, spool_not_before_us;
 	uint32_t hint_ms;
@@ -118,6 +119,37 @@ static bool next_spooled(struct session *session, struct buffer *out,
 	return true;
 }
 
+static bool next_of_ring(struct session *session, struct buffer *out,
+	uint64_t now_us)
+{
+	pick(session, now_us);
+	if (session->batch.count == 0) {
+		return false;
+	}
+	wire_pack_batch(out,
+		&(const struct batch_out){
+			.node = session->options.node,
+			.run_id = session->options.run_id,
+			.sent_monotonic_us = now_us,
+			.reports = session->batch.reports,
+			.count = session->batch.count,
+		});
+	return true;
+}
+
+/* In turn with the ring: where answers take longer than an interval, the ring
+ * always has something. What was refused stays what is offered. */
+static bool spool_is_next(struct session *session, struct buffer *out,
+	uint64_t now_us)
+{
+	if (!session->ring_went || session->again ||
+		!next_spooled(session, out, now_us)) {
+		return false;
+	}
+	session->batch.count = 0;
+	return true;
+}
+
 bool session_next(struct session *session, struct buffer *out, char *token,
 	uint64_t now_us)
 {
@@ -130,19 +162,12 @@ bool session_next(struct session *session, struct buffer *out, char *token,
 		pack_hello(session, out, token);
 		return true;
 	}
-	pick(session, now_us);
-	if (session->batch.count > 0) {
-		wire_pack_batch(out,
-			&(const struct batch_out){
-				.node = session->options.node,
-				.run_id = session->options.run_id,
-				.sent_monotonic_us = now_us,
-				.reports = session->batch.reports,
-				.count = session->batch.count,
-			});
+	if (spool_is_next(session, out, now_us)) {
+		session->ring_went = false;
 		return true;
 	}
-	return next_spooled(session, out, now_us);
+	session->ring_went = next_of_ring(session, out, now_us);
+	return session->ring_went || next_spooled(session, out, now_us);
 }
 
 static enum session_event take_spool_ack(struct session *session,

@@ -1,9 +1,9 @@
 /* What to say to one aggregator, and what its answers mean.
  *
  * Hello comes first and whenever the aggregator asks for it; then batches out
- * of the ring, one at a time, and what the spool holds for it while the ring
- * has nothing. Of a batch that is refused again and again the half goes alone,
- * until it is one report, which is given up. uplink.c sends the bytes. */
+ * of the ring, one at a time, and in turn with them what the spool holds for
+ * it. Of a batch that is refused again and again the half goes alone, until it
+ * is one report, which is given up. uplink.c sends the bytes. */
 #pragma once
 
 #include "agent/ring.h"
