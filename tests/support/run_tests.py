@@ -146,6 +146,9 @@ def run_all(arguments):
     tally = Tally(shows_all=what == "--node")
     start = time.monotonic()
     os.environ.setdefault("ASAN_OPTIONS", "abort_on_error=0")
+    os.environ.setdefault("LSAN_OPTIONS", "print_suppressions=0:suppressions="
+                          + str(pathlib.Path(__file__).resolve().parent
+                                / "lsan.supp"))
     os.environ.setdefault("TSAN_OPTIONS", "halt_on_error=1:atexit_sleep_ms=0")
     if what in ("--e2e", "--deploy", "--node"):
         folder = f"tests/{what.lstrip('-')}"
