@@ -108,6 +108,7 @@ static bool next_spooled(struct session *session, struct buffer *out,
 	if (session->spooled.count == 0) {
 		return false;
 	}
+	session->batch.count = 0;
 	wire_pack_batch(out,
 		&(const struct batch_out){
 			.node = o->node,
@@ -137,19 +138,6 @@ static bool next_of_ring(struct session *session, struct buffer *out,
 	return true;
 }
 
-/* In turn with the ring: where answers take longer than an interval, the ring
- * always has something. What was refused stays what is offered. */
-static bool spool_is_next(struct session *session, struct buffer *out,
-	uint64_t now_us)
-{
-	if (!session->ring_went || session->again ||
-		!next_spooled(session, out, now_us)) {
-		return false;
-	}
-	session->batch.count = 0;
-	return true;
-}
-
 bool session_next(struct session *session, struct buffer *out, char *token,
 	uint64_t now_us)
 {
@@ -162,7 +150,10 @@ bool session_next(struct session *session, struct buffer *out, char *token,
 		pack_hello(session, out, token);
 		return true;
 	}
-	if (spool_is_next(session, out, now_us)) {
+	/* In turn: where answers take longer than an interval, the ring always
+	 * has something. What was refused stays what is offered. */
+	if (session->ring_went && !session->again &&
+		next_spooled(session, out, now_us)) {
 		session->ring_went = false;
 		return true;
 	}
