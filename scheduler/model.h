@@ -45,7 +45,6 @@ struct model_prior {
 struct model_vm {
 	double vcpus;
 	struct vm_profile past;
-	int64_t bound_us;   /* when its pod was bound */
 	int64_t learned_us; /* up to when it was watched */
 	double seen_cores;  /* when a load last listed it */
 };

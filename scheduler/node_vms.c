@@ -41,8 +41,8 @@ static void sum(struct node_vms *vms)
 				vm->charge.is_seen ? &vms->seen : &vms->unseen,
 				&vm->alone);
 		}
-		if (vm->model.bound_us > vms->newest_us) {
-			vms->newest_us = vm->model.bound_us;
+		if (vm->charge.bound_us > vms->newest_us) {
+			vms->newest_us = vm->charge.bound_us;
 		}
 	}
 }
@@ -61,7 +61,6 @@ void node_vms_add(struct node_vms *vms, const struct pod *pod, int64_t bound_us)
 		.model = {
 			.vcpus = pod->vcpus,
 			.past = pod->past,
-			.bound_us = bound_us,
 			.learned_us = pod->learned_us > booted_us
 				? pod->learned_us
 				: booted_us,
