@@ -3,13 +3,11 @@
 #include <stdio.h>
 
 #include "lib/memory.h"
+#include "tests/support/random.h"
 
 uint64_t made_up_below(struct made_up *m, uint64_t most)
 {
-	m->random ^= m->random << 13;
-	m->random ^= m->random >> 7;
-	m->random ^= m->random << 17;
-	return m->random % most;
+	return random_next(&m->random) % most;
 }
 
 /* Grows by about rate a second, in steps of unit, a fifth more or less. */

@@ -2,6 +2,7 @@
 
 #include "lib/memory.h"
 #include "tests/support/cm.h"
+#include "tests/support/random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,15 +16,6 @@ struct model {
 	size_t count;
 };
 
-/* xorshift64: the same operations in every run. */
-static uint64_t next_random(uint64_t *seed)
-{
-	*seed ^= *seed << 13;
-	*seed ^= *seed >> 7;
-	*seed ^= *seed << 17;
-	return *seed;
-}
-
 static const char *key_name(char *out, size_t size, size_t key)
 {
 	(void)snprintf(out, size, "node-%zu", key);
@@ -33,9 +25,9 @@ static const char *key_name(char *out, size_t size, size_t key)
 static void step(struct map *map, struct model *model, uint64_t *seed)
 {
 	static char targets[KEYS];
-	uint64_t dice = next_random(seed);
-	size_t key = (size_t)(next_random(seed) % KEYS);
-	void *value = &targets[next_random(seed) % KEYS];
+	uint64_t dice = random_next(seed);
+	size_t key = (size_t)(random_next(seed) % KEYS);
+	void *value = &targets[random_next(seed) % KEYS];
 	void *before = model->values[key];
 	char name[32];
 

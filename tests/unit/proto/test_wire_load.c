@@ -3,6 +3,7 @@
 
 #include "lib/memory.h"
 #include "tests/support/cm.h"
+#include "tests/support/random.h"
 
 #include <errno.h>
 #include <math.h>
@@ -20,39 +21,28 @@ static const uint8_t *bytes_of(const struct buffer *b)
 
 /* ---- made up snapshots ---- */
 
-/* xorshift64: the same snapshots in every run. */
-static uint64_t next_random(uint64_t *seed)
-{
-	*seed ^= *seed << 13;
-	*seed ^= *seed >> 7;
-	*seed ^= *seed << 17;
-	return *seed;
-}
-
-static uint32_t pick(uint64_t *seed, uint32_t choices)
-{
-	return (uint32_t)(next_random(seed) >> 32) % choices;
-}
-
 static double some_figure(uint64_t *seed)
 {
-	return pick(seed, 3) == 0 ? NAN : (double)pick(seed, 1000000) / 7;
+	return random_pick(seed, 3) == 0
+		? NAN
+		: (double)random_pick(seed, 1000000) / 7;
 }
 
 static uint64_t some_total(uint64_t *seed)
 {
-	return pick(seed, 3) == 0 ? REPORT_UNKNOWN
-				  : next_random(seed) >> pick(seed, 64);
+	return random_pick(seed, 3) == 0
+		? REPORT_UNKNOWN
+		: random_next(seed) >> random_pick(seed, 64);
 }
 
 static void fill_vm(struct vm_load *vm, uint64_t *seed)
 {
 	vm_load_init(vm);
 	(void)snprintf(vm->pod_uid, sizeof(vm->pod_uid), "uid-%u",
-		pick(seed, 1000000));
-	if (pick(seed, 2) == 0) {
-		vm->namespace = xasprintf("ns-%u", pick(seed, 1000));
-		vm->name = xasprintf("vm-%u", pick(seed, 1000));
+		random_pick(seed, 1000000));
+	if (random_pick(seed, 2) == 0) {
+		vm->namespace = xasprintf("ns-%u", random_pick(seed, 1000));
+		vm->name = xasprintf("vm-%u", random_pick(seed, 1000));
 	}
 	vm->used_cores = some_figure(seed);
 	vm->used_cores_5m = some_figure(seed);
@@ -63,15 +53,15 @@ static void fill_vm(struct vm_load *vm, uint64_t *seed)
 static void fill_load(struct node_load *load, uint64_t *seed)
 {
 	node_load_init(load);
-	load->name = xasprintf("node-%u", pick(seed, 1000));
-	load->age_us = next_random(seed) >> (4 + pick(seed, 60));
-	load->interval_ms = pick(seed, 100000);
-	load->kvm_state = (enum kvm_state)pick(seed, KVM_STATES);
-	if (pick(seed, 2) == 0) {
+	load->name = xasprintf("node-%u", random_pick(seed, 1000));
+	load->age_us = random_next(seed) >> (4 + random_pick(seed, 60));
+	load->interval_ms = random_pick(seed, 100000);
+	load->kvm_state = (enum kvm_state)random_pick(seed, KVM_STATES);
+	if (random_pick(seed, 2) == 0) {
 		(void)snprintf(load->kvm_detail, sizeof(load->kvm_detail),
-			"KVM_RUN: exit reason %u", pick(seed, 40));
+			"KVM_RUN: exit reason %u", random_pick(seed, 40));
 	}
-	load->hugepages_count = pick(seed, REPORT_HUGEPAGE_SIZES + 1);
+	load->hugepages_count = random_pick(seed, REPORT_HUGEPAGE_SIZES + 1);
 	for (size_t i = 0; i < load->hugepages_count; i++) {
 		load->hugepages[i] = (struct hugepages){ some_total(seed),
 			some_total(seed), some_total(seed), some_total(seed) };
@@ -79,7 +69,7 @@ static void fill_load(struct node_load *load, uint64_t *seed)
 	for (size_t i = 0; i < load_field_count; i++) {
 		*load_field_of(load, &load_fields[i]) = some_figure(seed);
 	}
-	load->vm_count = pick(seed, 8);
+	load->vm_count = random_pick(seed, 8);
 	load->vms = xcalloc(load->vm_count, sizeof(*load->vms));
 	for (size_t i = 0; i < load->vm_count; i++) {
 		fill_vm(&load->vms[i], seed);
@@ -88,10 +78,10 @@ static void fill_load(struct node_load *load, uint64_t *seed)
 
 static void fill_snapshot(struct snapshot *s, uint64_t *seed)
 {
-	*s = (struct snapshot){ .epoch = next_random(seed),
-		.rev = next_random(seed) >> pick(seed, 64),
-		.full = pick(seed, 2) != 0,
-		.count = pick(seed, 10) };
+	*s = (struct snapshot){ .epoch = random_next(seed),
+		.rev = random_next(seed) >> random_pick(seed, 64),
+		.full = random_pick(seed, 2) != 0,
+		.count = random_pick(seed, 10) };
 	s->nodes = xcalloc(s->count, sizeof(*s->nodes));
 	for (size_t i = 0; i < s->count; i++) {
 		fill_load(&s->nodes[i], seed);

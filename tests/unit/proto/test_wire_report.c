@@ -3,6 +3,7 @@
 
 #include "lib/memory.h"
 #include "tests/support/cm.h"
+#include "tests/support/random.h"
 
 #include <errno.h>
 #include <math.h>
@@ -20,42 +21,31 @@ static const uint8_t *bytes_of(const struct buffer *b)
 
 /* ---- made up reports ---- */
 
-/* xorshift64: the same reports in every run. */
-static uint64_t next_random(uint64_t *seed)
-{
-	*seed ^= *seed << 13;
-	*seed ^= *seed >> 7;
-	*seed ^= *seed << 17;
-	return *seed;
-}
-
-static uint32_t pick(uint64_t *seed, uint32_t choices)
-{
-	return (uint32_t)(next_random(seed) >> 32) % choices;
-}
-
 /* Not known, 0, or a number of any length. */
 static uint64_t some_total(uint64_t *seed)
 {
-	switch (pick(seed, 4)) {
+	switch (random_pick(seed, 4)) {
 	case 0:
 		return REPORT_UNKNOWN;
 	case 1:
-		return pick(seed, 2);
+		return random_pick(seed, 2);
 	default:
-		return next_random(seed) >> pick(seed, 64);
+		return random_next(seed) >> random_pick(seed, 64);
 	}
 }
 
 static double some_share(uint64_t *seed)
 {
-	return pick(seed, 3) == 0 ? NAN : (double)pick(seed, 1000000) / 7;
+	return random_pick(seed, 3) == 0
+		? NAN
+		: (double)random_pick(seed, 1000000) / 7;
 }
 
 /* What is in no state has no totals either. */
 static struct psi some_psi(uint64_t *seed)
 {
-	struct psi psi = { (enum source_state)pick(seed, SOURCE_ERROR + 1),
+	struct psi psi = { (enum source_state)random_pick(seed,
+				   SOURCE_ERROR + 1),
 		REPORT_UNKNOWN, REPORT_UNKNOWN };
 
 	if (psi.state != SOURCE_UNKNOWN) {
@@ -75,8 +65,8 @@ static void fill_vm(struct vm_pod *vm, uint64_t *seed)
 {
 	vm_pod_init(vm);
 	(void)snprintf(vm->pod_uid, sizeof(vm->pod_uid),
-		"%08x-0000-4000-8000-%012x", pick(seed, UINT32_MAX),
-		pick(seed, UINT32_MAX));
+		"%08x-0000-4000-8000-%012x", random_pick(seed, UINT32_MAX),
+		random_pick(seed, UINT32_MAX));
 	vm->cgroup_inode = some_total(seed);
 	vm->cpu_usage_us = some_total(seed);
 	vm->nr_throttled = some_total(seed);
@@ -87,7 +77,7 @@ static void fill_vm(struct vm_pod *vm, uint64_t *seed)
 	vm->anon_shmem_bytes = some_total(seed);
 	vm->swap_bytes = some_total(seed);
 	vm->oom_kills = some_total(seed);
-	vm->hugetlb_count = pick(seed, REPORT_HUGEPAGE_SIZES + 1);
+	vm->hugetlb_count = random_pick(seed, REPORT_HUGEPAGE_SIZES + 1);
 	for (size_t i = 0; i < vm->hugetlb_count; i++) {
 		vm->hugetlb[i].size_bytes = some_total(seed);
 		vm->hugetlb[i].used_bytes = some_total(seed);
@@ -97,39 +87,39 @@ static void fill_vm(struct vm_pod *vm, uint64_t *seed)
 static struct kvm some_kvm(uint64_t *seed)
 {
 	return (struct kvm){
-		.state = (enum kvm_state)pick(seed, KVM_STATES),
-		.level = (enum kvm_level)pick(seed, KVM_LEVEL_RUN + 1),
-		.error_number = (int32_t)pick(seed, 134),
-		.exit_reason = pick(seed, 40),
-		.latency_us = next_random(seed) >> pick(seed, 64),
-		.nested = (enum known_bool)pick(seed, KNOWN_TRUE + 1),
-		.has_tun = pick(seed, 2) != 0,
-		.has_vhost_net = pick(seed, 2) != 0,
-		.has_vhost_vsock = pick(seed, 2) != 0,
-		.has_sev = pick(seed, 2) != 0,
+		.state = (enum kvm_state)random_pick(seed, KVM_STATES),
+		.level = (enum kvm_level)random_pick(seed, KVM_LEVEL_RUN + 1),
+		.error_number = (int32_t)random_pick(seed, 134),
+		.exit_reason = random_pick(seed, 40),
+		.latency_us = random_next(seed) >> random_pick(seed, 64),
+		.nested = (enum known_bool)random_pick(seed, KNOWN_TRUE + 1),
+		.has_tun = random_pick(seed, 2) != 0,
+		.has_vhost_net = random_pick(seed, 2) != 0,
+		.has_vhost_vsock = random_pick(seed, 2) != 0,
+		.has_sev = random_pick(seed, 2) != 0,
 	};
 }
 
 static void fill_node(struct report *r, uint64_t *seed)
 {
-	r->cpu = (struct cpu_totals){ (enum source_state)pick(seed,
+	r->cpu = (struct cpu_totals){ (enum source_state)random_pick(seed,
 					      SOURCE_ERROR + 1),
-		pick(seed, 512), pick(seed, 512), some_total(seed),
+		random_pick(seed, 512), random_pick(seed, 512),
 		some_total(seed), some_total(seed), some_total(seed),
 		some_total(seed), some_total(seed), some_total(seed),
-		some_total(seed) };
-	r->memory = (struct memory){ (enum source_state)pick(seed,
+		some_total(seed), some_total(seed) };
+	r->memory = (struct memory){ (enum source_state)random_pick(seed,
 					     SOURCE_ERROR + 1),
 		some_total(seed), some_total(seed), some_total(seed),
 		some_total(seed), some_total(seed) };
 	r->pressure = some_pressure(seed);
 	r->kubepods = some_pressure(seed);
-	r->hugepages_count = pick(seed, REPORT_HUGEPAGE_SIZES + 1);
+	r->hugepages_count = random_pick(seed, REPORT_HUGEPAGE_SIZES + 1);
 	for (size_t i = 0; i < r->hugepages_count; i++) {
 		r->hugepages[i] = (struct hugepages){ some_total(seed),
 			some_total(seed), some_total(seed), some_total(seed) };
 	}
-	r->numa_hugepages_count = pick(seed, REPORT_NUMA_HUGEPAGES + 1);
+	r->numa_hugepages_count = random_pick(seed, REPORT_NUMA_HUGEPAGES + 1);
 	for (size_t i = 0; i < r->numa_hugepages_count; i++) {
 		r->numa_hugepages[i] = (struct numa_hugepages){ some_total(
 									seed),
@@ -142,23 +132,24 @@ static void fill_node(struct report *r, uint64_t *seed)
 	r->load1 = some_share(seed);
 	r->load5 = some_share(seed);
 	r->load15 = some_share(seed);
-	r->cgroup_mode = (enum cgroup_mode)pick(seed, CGROUP_V1 + 1);
+	r->cgroup_mode = (enum cgroup_mode)random_pick(seed, CGROUP_V1 + 1);
 	r->kvm = some_kvm(seed);
 }
 
 static void fill_report(struct report *r, uint64_t *seed)
 {
 	report_init(r);
-	r->seq = 1 + (next_random(seed) >> (2 + pick(seed, 60)));
-	if (pick(seed, 2) == 0) {
+	r->seq = 1 + (random_next(seed) >> (2 + random_pick(seed, 60)));
+	if (random_pick(seed, 2) == 0) {
 		memcpy(r->boot_id, "8ae4f5b2-3b1a-4c52-9f8f-0d1e2a3b4c5d", 37);
 	}
-	r->monotonic_us = 1 + (next_random(seed) >> (4 + pick(seed, 60)));
+	r->monotonic_us =
+		1 + (random_next(seed) >> (4 + random_pick(seed, 60)));
 	r->wall_us = some_total(seed);
-	r->interval_ms = 10 + pick(seed, 3600000 - 10 + 1);
-	r->dropped = next_random(seed) >> (1 + pick(seed, 63));
+	r->interval_ms = 10 + random_pick(seed, 3600000 - 10 + 1);
+	r->dropped = random_next(seed) >> (1 + random_pick(seed, 63));
 	fill_node(r, seed);
-	r->vm_count = pick(seed, ROUND_VMS_MAX);
+	r->vm_count = random_pick(seed, ROUND_VMS_MAX);
 	r->vms = xcalloc(r->vm_count, sizeof(*r->vms));
 	for (size_t i = 0; i < r->vm_count; i++) {
 		fill_vm(&r->vms[i], seed);

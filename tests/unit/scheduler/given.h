@@ -14,6 +14,7 @@
 #include "lib/memory.h"
 #include "scheduler/node.h"
 #include "scheduler/pod.h"
+#include "tests/unit/scheduler/given_load.h"
 
 #define GIVEN_DIR "tests/fixtures/kubevirt/"
 
@@ -129,24 +130,4 @@ static inline struct pod *given_vm(struct names *names, const char *name,
 		name, name, vcpus * 100);
 
 	return given_pod(names, json);
-}
-
-/* A load of 16 cores and 64 GiB with these many used; everything else calm. */
-static inline struct node_load given_load(double used_cores, double used_bytes)
-{
-	struct node_load load;
-
-	node_load_init(&load);
-	load.interval_ms = 2000;
-	load.kvm_state = KVM_OK;
-	load.cpu_cores = 16;
-	load.cpu_used_cores = used_cores;
-	load.cpu_used_cores_10s = used_cores;
-	load.cpu_used_cores_5m = used_cores;
-	load.cpu_stdev_cores_5m = 0;
-	load.memory_total_bytes = 64.0 * (1 << 30);
-	load.memory_available_bytes = load.memory_total_bytes - used_bytes;
-	load.memory_pressure_some = 0;
-	load.io_pressure_some = 0;
-	return load;
 }

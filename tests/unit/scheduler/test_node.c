@@ -120,9 +120,7 @@ static void charges_vms_until_they_are_measured(void **state)
 	/* What it does in its first minute is not taken for its use. After
 	 * 200 more of half a core two fifths of what is expected of it are its
 	 * own. */
-	vm_load_init(&seen);
-	strcpy(seen.pod_uid, "uid-vm");
-	seen.used_cores = 0.5;
+	seen = given_seen(vm, 0.5);
 	load.vms = &seen;
 	load.vm_count = 1;
 	node_set_load(node, &load, 60 * second, 60 * second);
@@ -152,9 +150,7 @@ static void a_vm_becomes_what_it_was_seen_to_be(void **state)
 	struct vm_load seen;
 
 	(void)state;
-	vm_load_init(&seen);
-	strcpy(seen.pod_uid, "uid-vm");
-	seen.used_cores = 3;
+	seen = given_seen(vm, 3);
 	load.vms = &seen;
 	load.vm_count = 1;
 	node_add_pod(node, vm, 0);

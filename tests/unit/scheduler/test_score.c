@@ -167,13 +167,10 @@ static void a_vm_with_its_own_cpus_leaves_the_others_the_rest(void **state)
 	struct setting s = setting_new();
 	struct pod *dedicated = given_vm(s.names, "dedicated", 8);
 	struct node_load load = given_load(9, 0);
-	struct vm_load seen;
+	struct vm_load seen = given_seen(dedicated, 8);
 	struct score score;
 
 	(void)state;
-	vm_load_init(&seen);
-	strcpy(seen.pod_uid, "uid-dedicated");
-	seen.used_cores = 8;
 	load.vms = &seen;
 	load.vm_count = 1;
 	node_add_pod(s.node, dedicated, MOMENT_LONG_AGO);

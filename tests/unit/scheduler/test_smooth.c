@@ -5,10 +5,10 @@
 #include "scheduler/score.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "scheduler/moment.h"
 #include "scheduler/rejection.h"
+#include "tests/support/random.h"
 #include "tests/unit/scheduler/given.h"
 
 enum { SETTINGS = 50, STEPS = 1000 };
@@ -71,19 +71,11 @@ static double *input(struct inputs *in, size_t i)
 	return (double *)(void *)((char *)in + inputs[i].offset);
 }
 
-static uint64_t next_random(uint64_t *seed)
-{
-	*seed ^= *seed << 13;
-	*seed ^= *seed >> 7;
-	*seed ^= *seed << 17;
-	return *seed;
-}
-
 /* The same settings in every run. */
 static void make_up(struct inputs *out, uint64_t *seed)
 {
 	for (size_t i = 0; i < count_of(inputs); i++) {
-		double share = (double)(next_random(seed) >> 11) / 0x1p53;
+		double share = (double)(random_next(seed) >> 11) / 0x1p53;
 
 		*input(out, i) = inputs[i].least +
 			share * (inputs[i].most - inputs[i].least);
@@ -131,26 +123,15 @@ static struct vm_profile past(double seconds, double cores, double stdev)
 		cores * cores + stdev * stdev };
 }
 
-static struct vm_load seen_vm(const struct pod *pod, double cores, double bytes)
-{
-	struct vm_load vm;
-
-	vm_load_init(&vm);
-	(void)snprintf(vm.pod_uid, sizeof(vm.pod_uid), "%s", pod->uid);
-	vm.used_cores = cores;
-	vm.used_cores_5m = cores;
-	vm.memory_bytes = bytes;
-	return vm;
-}
-
 static void measure_node(struct setting *s, const struct inputs *in)
 {
 	struct vm_load vms[] = {
-		seen_vm(s->seen, in->seen_cores, in->seen_gib * gib),
-		seen_vm(s->dedicated, in->dedicated_cores, 0),
+		given_seen(s->seen, in->seen_cores),
+		given_seen(s->dedicated, in->dedicated_cores),
 	};
 	struct node_load load = given_load(in->used_10s, 0);
 
+	vms[0].memory_bytes = in->seen_gib * gib;
 	load.cpu_used_cores_5m = in->used_5m;
 	load.cpu_stdev_cores_5m = in->stdev_5m;
 	load.cpu_contention = in->contention;

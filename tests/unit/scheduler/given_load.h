@@ -1,0 +1,39 @@
+/* Loads for tests: of a node, and what it says of a VM. */
+#pragma once
+
+#include <string.h>
+
+#include "proto/load.h"
+#include "scheduler/pod.h"
+
+/* What a load says of a VM that uses so many cores, and always did. */
+static inline struct vm_load given_seen(const struct pod *pod, double cores)
+{
+	struct vm_load vm;
+
+	vm_load_init(&vm);
+	strncpy(vm.pod_uid, pod->uid, sizeof(vm.pod_uid) - 1);
+	vm.used_cores = cores;
+	vm.used_cores_5m = cores;
+	return vm;
+}
+
+/* A load of 16 cores and 64 GiB with these many used; everything else calm. */
+static inline struct node_load given_load(double used_cores, double used_bytes)
+{
+	struct node_load load;
+
+	node_load_init(&load);
+	load.interval_ms = 2000;
+	load.kvm_state = KVM_OK;
+	load.cpu_cores = 16;
+	load.cpu_used_cores = used_cores;
+	load.cpu_used_cores_10s = used_cores;
+	load.cpu_used_cores_5m = used_cores;
+	load.cpu_stdev_cores_5m = 0;
+	load.memory_total_bytes = 64.0 * (1 << 30);
+	load.memory_available_bytes = load.memory_total_bytes - used_bytes;
+	load.memory_pressure_some = 0;
+	load.io_pressure_some = 0;
+	return load;
+}
