@@ -25,9 +25,9 @@ import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from cluster import any_cluster  # noqa: E402
+from cluster import ClusterCase  # noqa: E402
 from harness import (BIN, Aggregator, Driver, Folder, Machine,  # noqa: E402
-                     Program, agent, eventually, launcher, worker)
+                     Program, agent, eventually, launcher)
 
 PROGRAM = BIN / "plimsoll-scheduler"
 NODES = ("node-0", "node-1", "node-2")
@@ -190,19 +190,12 @@ class Case:
                               given={**self.state, "now": now}))
 
 
-class Same(unittest.TestCase):
+class Same(ClusterCase):
     @classmethod
     def setUpClass(cls):
-        cls.cluster = any_cluster()
-        cls.addClassCleanup(cls.cluster.close)
-        cls.kube = cls.cluster.kube()
-        for name in NODES:
-            cls.kube.create(worker(name, CORES))
-            cls.addClassCleanup(cls.kube.delete, f"/api/v1/nodes/{name}")
-        for name in NODES:
-            cls.kube.await_node(name)
+        cls.begin()
+        cls.make_nodes(NODES, CORES)
         cls.kube.await_account("default")
-        cls.chosen = {}
 
     def ask_all(self, policy, percents):
         """The node that all choose."""

@@ -151,10 +151,10 @@ class ClusterCase(unittest.TestCase):
             cls.kube.await_node(name)
 
     @classmethod
-    def make_nodes(cls, names):
+    def make_nodes(cls, names, *size):
         """Removed when the class is done."""
         for name in names:
-            cls.kube.create(worker(name))
+            cls.kube.create(worker(name, *size))
             cls.addClassCleanup(cls.kube.delete, f"/api/v1/nodes/{name}")
         for name in names:
             cls.kube.await_node(name)
