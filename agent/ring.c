@@ -17,7 +17,8 @@ struct slot {
 struct consumer {
 	uint64_t retry_at_us; /* what it received is offered from then on */
 	uint64_t retry_wait_us;
-	bool hurries; /* nothing waits */
+	bool hurries;	/* nothing waits */
+	bool news_went; /* the last batch it answered, and more came before */
 };
 
 struct ring {
@@ -122,32 +123,6 @@ uint64_t ring_next_seq(const struct ring *ring)
 	return ring->next;
 }
 
-void ring_add(struct ring *ring, const uint8_t *bytes, size_t len)
-{
-	struct slot *slot = slot_at(ring, ring->next);
-
-	assert(len > 0);
-	while (ring->count > 0 &&
-		(ring->next - ring->oldest >= ring->capacity ||
-			ring->bytes + len > ring->bytes_max)) {
-		drop_oldest(ring);
-	}
-	*slot = (struct slot){ .bytes = xmemdup(bytes, len), .len = len };
-	ring->count++;
-	ring->bytes += len;
-	ring->next++;
-}
-
-void ring_skip(struct ring *ring)
-{
-	while (ring->next - ring->oldest >= ring->capacity) {
-		drop_oldest(ring);
-	}
-	ring->next++;
-	ring->dropped++;
-	skip_freed(ring);
-}
-
 static bool is_news(const struct slot *slot, uint32_t bit)
 {
 	return slot->bytes != NULL &&
@@ -171,6 +146,35 @@ static bool has_any(const struct ring *ring,
 	return false;
 }
 
+void ring_add(struct ring *ring, const uint8_t *bytes, size_t len)
+{
+	struct slot *slot = slot_at(ring, ring->next);
+
+	assert(len > 0);
+	while (ring->count > 0 &&
+		(ring->next - ring->oldest >= ring->capacity ||
+			ring->bytes + len > ring->bytes_max)) {
+		drop_oldest(ring);
+	}
+	for (size_t i = 0; i < ring->consumer_count; i++) {
+		ring->consumers[i].news_went &= ring_has_news(ring, i);
+	}
+	*slot = (struct slot){ .bytes = xmemdup(bytes, len), .len = len };
+	ring->count++;
+	ring->bytes += len;
+	ring->next++;
+}
+
+void ring_skip(struct ring *ring)
+{
+	while (ring->next - ring->oldest >= ring->capacity) {
+		drop_oldest(ring);
+	}
+	ring->next++;
+	ring->dropped++;
+	skip_freed(ring);
+}
+
 /* What a batch is made of: either what the consumer was never given, or what
  * it has had long enough for its disk to have it by now. Together they would be
  * answered by the younger one's commit, which is never in time on a slow disk. */
@@ -180,23 +184,6 @@ struct choice {
 	uint64_t until_us; /* again: what was received until then */
 };
 
-static struct choice choose(const struct ring *ring, size_t consumer,
-	uint64_t now_us)
-{
-	const struct consumer *c = &ring->consumers[consumer];
-
-	if (has_any(ring, is_news, consumer)) {
-		return (struct choice){ .is_news = true };
-	}
-	if (c->hurries) {
-		return (struct choice){ .is_again = true,
-			.until_us = UINT64_MAX };
-	}
-	return (struct choice){ .is_again = now_us >= c->retry_at_us &&
-			now_us >= RING_SETTLE_US,
-		.until_us = now_us - RING_SETTLE_US };
-}
-
 static bool is_due(const struct slot *slot, const struct choice *choice,
 	uint32_t bit)
 {
@@ -204,17 +191,7 @@ static bool is_due(const struct slot *slot, const struct choice *choice,
 		return is_news(slot, bit);
 	}
 	return choice->is_again && is_unstored(slot, bit) &&
-		slot->received_us <= choice->until_us;
-}
-
-static void put(struct ring_batch *out, const struct slot *slot, uint64_t seq)
-{
-	out->seqs[out->count] = seq;
-	out->reports[out->count] = (struct packed_report){
-		.bytes = slot->bytes,
-		.len = slot->len,
-	};
-	out->count++;
+		!is_news(slot, bit) && slot->received_us <= choice->until_us;
 }
 
 /* The newest report that is due; 0: none. */
@@ -227,6 +204,43 @@ static uint64_t newest_due(const struct ring *ring, const struct choice *choice,
 		}
 	}
 	return 0;
+}
+
+static struct choice again(const struct consumer *consumer, uint64_t now_us)
+{
+	if (consumer->hurries) {
+		return (struct choice){ .is_again = true,
+			.until_us = UINT64_MAX };
+	}
+	return (struct choice){ .is_again = now_us >= consumer->retry_at_us &&
+			now_us >= RING_SETTLE_US,
+		.until_us = now_us - RING_SETTLE_US };
+}
+
+/* News first, but not one after the other for ever, as where answers take
+ * longer than an interval. */
+static struct choice choose(const struct ring *ring, size_t consumer,
+	uint64_t now_us)
+{
+	const struct consumer *c = &ring->consumers[consumer];
+	struct choice choice = again(c, now_us);
+
+	if (has_any(ring, is_news, consumer) &&
+		!(c->news_went &&
+			newest_due(ring, &choice, bit_of(consumer)) != 0)) {
+		return (struct choice){ .is_news = true };
+	}
+	return choice;
+}
+
+static void put(struct ring_batch *out, const struct slot *slot, uint64_t seq)
+{
+	out->seqs[out->count] = seq;
+	out->reports[out->count] = (struct packed_report){
+		.bytes = slot->bytes,
+		.len = slot->len,
+	};
+	out->count++;
 }
 
 void ring_pick(struct ring_batch *out, const struct ring *ring, size_t consumer,
@@ -288,10 +302,12 @@ void ring_stored(struct ring *ring, size_t consumer, const uint64_t *seqs,
 {
 	struct consumer *c = &ring->consumers[consumer];
 
+	c->news_went = false;
 	for (size_t i = 0; i < count; i++) {
 		struct slot *slot = find(ring, seqs[i]);
 
 		if (slot != NULL) {
+			c->news_went |= is_news(slot, bit_of(consumer));
 			settle(ring, slot, consumer);
 		}
 	}
@@ -307,7 +323,7 @@ void ring_received(struct ring *ring, size_t consumer,
 	const struct ring_batch *batch, uint64_t now_us)
 {
 	struct consumer *c = &ring->consumers[consumer];
-	bool again = false;
+	bool was_again = false;
 	bool first = true;
 
 	for (uint64_t seq = ring->oldest; seq < ring->next; seq++) {
@@ -320,17 +336,18 @@ void ring_received(struct ring *ring, size_t consumer,
 		struct slot *slot = find(ring, batch->seqs[i]);
 
 		if (slot != NULL) {
-			again |= (slot->received & bit_of(consumer)) != 0;
+			was_again |= !is_news(slot, bit_of(consumer));
 			slot->received |= bit_of(consumer);
 			slot->received_us = now_us;
 		}
 	}
-	if (again) {
+	c->news_went = !was_again;
+	if (was_again) {
 		c->retry_wait_us = c->retry_wait_us * 2 > RING_RETRY_MAX_US
 			? RING_RETRY_MAX_US
 			: c->retry_wait_us * 2;
 	}
-	if (again || first) {
+	if (was_again || first) {
 		c->retry_at_us = now_us + c->retry_wait_us;
 	}
 }

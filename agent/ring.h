@@ -57,7 +57,8 @@ void ring_skip(struct ring *ring);
 /* Chooses what to send to a consumer now; count 0: nothing. While there are
  * reports the consumer was never given, the newest of them is in, then the
  * oldest as far as RING_BATCH_BYTES and WIRE_REPORTS_MAX allow; else, in the
- * same way, of those it has but did not store. Changes nothing. */
+ * same way, of those it has but did not store. These are in turn with news that
+ * never end. Changes nothing. */
 void ring_pick(struct ring_batch *out, const struct ring *ring, size_t consumer,
 	uint64_t now_us);
 

@@ -27,9 +27,10 @@ class Restarts(unittest.TestCase):
         aggregator = self.folder.add(Aggregator(self.folder.path)).start()
         program = self.start_agent("node-a", aggregator)
         for life in range(3):
-            eventually("some reports are stored", lambda: sum(
-                map(len, stored_seqs(aggregator.db).values()))
-                >= 10 * (life + 1))
+            eventually("some reports of each run are stored",
+                       lambda runs=life + 1: sum(
+                           len(seqs) >= 10 for seqs in
+                           stored_seqs(aggregator.db).values()) == runs)
             self.assertEqual(program.stop(), 0)
             if life < 2:
                 program.start()

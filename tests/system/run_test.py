@@ -40,7 +40,7 @@ class Run(unittest.TestCase):
         return (self.folder / "out").read_text()
 
     def test_it_shows_this_machine_and_ends_by_itself(self):
-        process = self.start(RUN_SECONDS="6")
+        process = self.start(RUN_SECONDS="10")
         self.assertEqual(process.wait(60), 0, self.out())
         text = self.out()
         self.assertRegex(text, r"A VM with 2 vCPUs and 1 GiB would go to: \S")
