@@ -70,7 +70,8 @@ class Prometheus(Engine):
 
     def flags(self, folder):
         config = folder / "prometheus.yml"
-        config.write_text("{}")
+        # What docs/operations.md asks for.
+        config.write_text("storage: {tsdb: {out_of_order_time_window: 1d}}")
         return [f"--config.file={config}", f"--storage.tsdb.path={self.data}",
                 f"--web.listen-address=127.0.0.1:{self.port}",
                 "--web.enable-remote-write-receiver"]
