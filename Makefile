@@ -24,11 +24,13 @@ PACKAGES_LINT = clang-14 clang-format-14 clang-tidy-14 cppcheck python3 \
 	libcmocka-dev
 PACKAGES_FUZZ = clang-14 libclang-rt-14-dev
 PACKAGES_IMAGES = mmdebstrap git python3
+PACKAGES_DEPLOY = skopeo
 PACKAGES_NODE = qemu-system-x86 python3
 # Unpacked below build/, not installed.
 FETCHED_NODE = linux-image-cloud-amd64 busybox-static
 FETCHED_BENCH = prometheus-node-exporter
 FETCHED_TEST = prometheus victoria-metrics
+FETCHED_DEPLOY = containerd docker-registry
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
 	-Wmissing-prototypes -Wvla -Wcast-qual -Wformat=2 -Wundef -Werror
@@ -175,7 +177,7 @@ need = @missing=$$(for p in $(1); do dpkg-query -W -f '$${Status}' $$p \
 	fi
 
 .PHONY: packages-build packages-test packages-lint packages-fuzz packages-run \
-	packages-node packages-images
+	packages-node packages-images packages-deploy
 packages-build:
 	$(call need,$(PACKAGES_BUILD))
 packages-run:
@@ -189,6 +191,9 @@ packages-fuzz:
 	$(call need,$(PACKAGES_BUILD) $(PACKAGES_FUZZ))
 packages-images:
 	$(call need,$(PACKAGES_IMAGES))
+packages-deploy: packages-test
+	$(call need,$(PACKAGES_DEPLOY))
+	@tests/support/fetch.sh build/ci/debian $(FETCHED_DEPLOY)
 packages-node:
 	$(call need,$(PACKAGES_BUILD) $(PACKAGES_NODE))
 	@tests/support/fetch.sh build/ci/debian $(FETCHED_NODE)
@@ -263,7 +268,7 @@ e2e-1.30: packages-test ## the story on Kubernetes 1.30 (needs Go >= 1.26)
 		python3 tests/support/run_tests.py --e2e $(E2E_1_30)
 
 .PHONY: e2e-deploy
-e2e-deploy: packages-test images ## what deploy/ makes, as root (needs Go)
+e2e-deploy: packages-deploy images ## what deploy/ makes, as root (needs Go)
 	@[ -x "$${KUBECLUSTER:-}" ] || $(MAKE) -s cluster
 	@python3 tests/support/run_tests.py --deploy
 

@@ -1,0 +1,119 @@
+"""The ways by which docs/install.md brings the images to the nodes, as it says
+them: skopeo into Debian's registry, and containerd's own import."""
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tarfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from engines import DEBIAN, free_port  # noqa: E402
+from harness import ROOT, Folder, Program, eventually, http_get  # noqa: E402
+
+IMAGES = ROOT / "build/images"
+PROGRAMS = ("agent", "aggregator", "scheduler")
+MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+
+
+def documented(start):
+    """The command of docs/install.md that begins so, as words."""
+    text = (ROOT / "docs/install.md").read_text()
+    return re.search(rf"^{re.escape(start)}.*", text, re.M).group(0)
+
+
+def digest_of(program):
+    """What the archive calls its image."""
+    with tarfile.open(IMAGES / f"plimsoll-{program}.tar") as archive:
+        index = json.load(archive.extractfile("index.json"))
+    return index["manifests"][0]["digest"]
+
+
+class Carry(unittest.TestCase):
+    def setUp(self):
+        self.folder = Folder()
+        self.addCleanup(self.folder.close)
+
+    def run_words(self, command, **env):
+        done = subprocess.run(
+            command.split(), env=dict(os.environ, **env), cwd=ROOT,
+            capture_output=True, text=True, check=False, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def write(self, name, text):
+        path = self.folder.path / name
+        path.write_text(text)
+        return path
+
+    def start_registry(self):
+        registry = f"127.0.0.1:{free_port()}"
+        config = self.write("registry.yml", json.dumps({
+            "version": 0.1, "http": {"addr": registry},
+            "storage": {"filesystem": {
+                "rootdirectory": str(self.folder.path / "registry")}}}))
+        self.folder.add(Program(self.folder.path, "registry", [
+            DEBIAN / "docker-registry/usr/bin/docker-registry", "serve",
+            config])).start()
+
+        def is_ready():
+            try:
+                return http_get(f"http://{registry}/v2/")[0] == 200
+            except OSError:
+                return False
+        eventually("the registry answers", is_ready)
+        return registry
+
+    def start_containerd(self):
+        socket = self.folder.path / "containerd.sock"
+        config = self.write("containerd.toml", "\n".join((
+            "version = 2",
+            f'root = "{self.folder.path}/containerd"',
+            f'state = "{self.folder.path}/containerd-state"',
+            'disabled_plugins = ["io.containerd.grpc.v1.cri"]',
+            "[grpc]", f'address = "{socket}"', "")))
+        self.folder.add(Program(self.folder.path, "containerd", [
+            DEBIAN / "containerd/usr/bin/containerd", "-c", config])).start()
+        eventually("containerd listens", socket.exists)
+        return socket
+
+    def test_a_registry_takes_them_from_skopeo_as_they_are(self):
+        registry = self.start_registry()
+        # It has no TLS.
+        (self.folder.path / ".config/containers").mkdir(parents=True)
+        self.write(".config/containers/registries.conf", (
+            f'[[registry]]\nlocation = "{registry}"\ninsecure = true\n'))
+        command = documented("skopeo copy oci-archive:").replace(
+            "REGISTRY", registry).replace("TAG", "test")
+        for program in PROGRAMS:
+            self.run_words(command.replace("agent", program),
+                           HOME=str(self.folder.path))
+            status, _, manifest = http_get(
+                f"http://{registry}/v2/plimsoll-{program}/manifests/test",
+                accept=MANIFEST)
+            self.assertEqual(status, 200)
+            self.assertEqual(
+                "sha256:" + hashlib.sha256(manifest.encode()).hexdigest(),
+                digest_of(program))
+
+    def test_containerd_imports_and_unpacks_them(self):
+        socket = self.start_containerd()
+        ctr = str(DEBIAN / "containerd/usr/bin/ctr")
+        command = documented("ctr -n k8s.io images import")
+        for program in PROGRAMS:
+            self.run_words(
+                command.replace("ctr", ctr, 1).replace("agent", program),
+                CONTAINERD_ADDRESS=str(socket))
+        listed = self.run_words(f"{ctr} -n k8s.io images ls",
+                                CONTAINERD_ADDRESS=str(socket))
+        for program in PROGRAMS:
+            self.assertRegex(listed, rf"localhost/plimsoll-{program}:\S+ +"
+                             rf"{re.escape(MANIFEST)} {digest_of(program)}")
+
+
+if __name__ == "__main__":
+    unittest.main()
