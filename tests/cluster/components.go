@@ -46,6 +46,8 @@ func (c *cluster) apiserver() component {
 		"--service-account-signing-key-file="+c.pki.accountKeyFile,
 		"--service-cluster-ip-range=10.96.0.0/16",
 		"--allow-privileged=true",
+		// What clusters older than these have instead of v1, or must ask for.
+		"--runtime-config=admissionregistration.k8s.io/v1beta1=true",
 	)
 	if c.auditLog != "" {
 		args = append(args,

@@ -548,6 +548,12 @@ class Deploy(unittest.TestCase):
         self.await_loads()
         self.assert_idlest_is_found("plimsoll-scheduler")
 
+    def test_75_with_the_policy_of_older_kubernetes(self):
+        """1.34 and 1.35 know it as v1beta1, which 1.36 serves if it is told."""
+        self.install("kubernetes-1.34")
+        self.await_loads()
+        self.assert_idlest_is_found("plimsoll-scheduler")
+
     def test_80_a_second_kube_scheduler_asks_us(self):
         self.install("extender", kube_scheduler=2)
         self.await_loads()
@@ -573,7 +579,6 @@ class Deploy(unittest.TestCase):
         self.assertEqual(left, set())
 
     def test_95_older_kubernetes_gets_the_same_but_for_the_policy(self):
-        """No such server is here: what is rendered is compared."""
         def rendered(folder):
             text = self.shell.run(f"kubectl kustomize {folder}")
             return set(text.split("\n---\n"))
