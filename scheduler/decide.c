@@ -53,8 +53,6 @@ static void fetch_lists(const struct decision *d, size_t i)
 	if (i + FETCH_LISTS < d->node_count) {
 		const struct node *node = d->nodes[i + FETCH_LISTS];
 
-		fetch(node->labels.keys,
-			node->labels.count * 2 * sizeof(*node->labels.keys));
 		fetch(node->others, node->other_count * sizeof(*node->others));
 	}
 }

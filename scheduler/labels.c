@@ -5,29 +5,50 @@
 
 #include "lib/memory.h"
 
-struct pair {
-	uint32_t key, value;
-};
+enum { LEAST_BITS = 1, ALL_BITS = 32 };
 
-static int compare_pairs(const void *a, const void *b)
+static size_t slot_count(const struct labels *labels)
 {
-	const struct pair *x = a;
-	const struct pair *y = b;
+	return labels->shift == 0 ? 0 : (size_t)1 << (ALL_BITS - labels->shift);
+}
 
-	return (x->key > y->key) - (x->key < y->key);
+static void put(struct labels *labels, struct names *names, const char *key,
+	const char *value)
+{
+	uint32_t number = names_hold(names, key);
+	struct label *slot = labels_slot(labels, number);
+
+	if (slot->key == number) {
+		names_drop(names, slot->key);
+		names_drop(names, slot->value);
+	} else {
+		labels->count++;
+	}
+	slot->key = number;
+	slot->value = names_hold(names, value);
+}
+
+static struct labels table_for(size_t count)
+{
+	uint32_t bits = LEAST_BITS;
+
+	while (((size_t)3 << bits) < count * 4) {
+		bits++;
+	}
+	return (struct labels){
+		.slots = xcalloc((size_t)1 << bits, sizeof(struct label)),
+		.shift = ALL_BITS - bits,
+	};
 }
 
 int labels_read(struct labels *out, struct names *names,
 	const struct value *object, struct error *err)
 {
-	struct labels labels = { 0 };
 	size_t count = value_count(object);
-	scoped_free struct pair *pairs = NULL;
 	const struct value *v;
-	size_t i = 0;
 
 	if (object == NULL || value_is_null(object)) {
-		*out = labels;
+		*out = (struct labels){ 0 };
 		return 0;
 	}
 	if (!value_is_object(object)) {
@@ -44,56 +65,32 @@ int labels_read(struct labels *out, struct names *names,
 		}
 	}
 
-	pairs = xcalloc(count + 1, sizeof(*pairs));
+	*out = count > 0 ? table_for(count) : (struct labels){ 0 };
 	for (v = value_first(object); v != NULL; v = value_next(v)) {
-		pairs[i].key = names_hold(names, value_key(v));
-		pairs[i].value = names_hold(names, value_text(v));
-		i++;
+		put(out, names, value_key(v), value_text(v));
 	}
-	qsort(pairs, count, sizeof(*pairs), compare_pairs);
-	labels.keys = xcalloc(count * 2 + 1, sizeof(*labels.keys));
-	labels.count = count;
-	for (i = 0; i < count; i++) {
-		labels.keys[i] = pairs[i].key;
-		labels.keys[count + i] = pairs[i].value;
-	}
-	*out = labels;
 	return 0;
 }
 
 void labels_fini(struct labels *labels, struct names *names)
 {
-	for (size_t i = 0; i < labels->count * 2; i++) {
-		names_drop(names, labels->keys[i]);
+	for (size_t i = 0; i < slot_count(labels); i++) {
+		names_drop(names, labels->slots[i].key);
+		names_drop(names, labels->slots[i].value);
 	}
-	free(labels->keys);
+	free(labels->slots);
 	*labels = (struct labels){ 0 };
-}
-
-uint32_t labels_get(const struct labels *labels, uint32_t key)
-{
-	const uint32_t *at = labels->keys;
-	size_t left = labels->count;
-
-	if (left == 0) {
-		return 0;
-	}
-	/* Without a branch to mispredict: a decision does this four times for
-	 * each of thousands of nodes. */
-	while (left > 1) {
-		size_t half = left / 2;
-
-		at += at[half] <= key ? half : 0;
-		left -= half;
-	}
-	return *at == key ? at[labels->count] : 0;
 }
 
 bool labels_include(const struct labels *labels, const struct labels *wanted)
 {
-	for (size_t i = 0; i < wanted->count; i++) {
-		if (labels_get(labels, wanted->keys[i]) !=
-			wanted->keys[wanted->count + i]) {
+	size_t count = slot_count(wanted);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct label *pair = &wanted->slots[i];
+
+		if (pair->key != 0 &&
+			labels_get(labels, pair->key) != pair->value) {
 			return false;
 		}
 	}
