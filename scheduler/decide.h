@@ -50,10 +50,12 @@ struct decision {
 void decide(struct decision *decision, const struct pod *pod,
 	const struct cluster *cluster, const struct filter_options *options,
 	int64_t now_us);
-/* What scores of all nodes rest on at this moment, but for wishes. policy is
- * the caller's, and there as long as the context; NULL: real-load. */
-void decide_context(struct score_context *out, const struct cluster *cluster,
-	const struct policy *policy, int64_t now_us);
+/* What this pod's scores of all nodes rest on at this moment, but for wishes.
+ * pod and policy are the caller's, and there as long as the context; NULL:
+ * real-load. */
+void decide_context(struct score_context *out, const struct pod *pod,
+	const struct cluster *cluster, const struct policy *policy,
+	int64_t now_us);
 void decision_fini(struct decision *decision); /* NULL, zeroed: fine */
 
 const struct node *decision_chosen(const struct decision *decision); /* NULL */

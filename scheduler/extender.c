@@ -130,14 +130,14 @@ static void score_all(const struct args *args, struct judgement *nodes,
 {
 	struct score_context context;
 
-	decide_context(&context, &view->cache->cluster, view->policy,
+	decide_context(&context, args->pod, &view->cache->cluster, view->policy,
 		view->now_us);
 	for (size_t i = 0; i < count; i++) {
 		struct score score;
 
 		nodes[i].score = NAN;
 		if (nodes[i].node != NULL) {
-			score_node(&score, args->pod, nodes[i].node, &context);
+			score_node(&score, nodes[i].node, &context);
 			nodes[i].score = score.total;
 			nodes[i].has_load = score.trust > 0;
 		}

@@ -4,7 +4,6 @@
 #include <stddef.h>
 
 static const int64_t second_us = 1000000;
-static const int64_t lost_us = 300 * second_us;
 
 double measure_used_cores(const struct node_load *load)
 {
@@ -44,26 +43,4 @@ void measure_take(struct measure *out, const struct node_load *load,
 		.memory_total = load->memory_total_bytes,
 		.memory_available = load->memory_available_bytes,
 	};
-}
-
-bool measure_is_fresh(const struct measure *measure, int64_t now_us)
-{
-	int64_t age_us = now_us - measure->sample_us;
-
-	return measure->is_known && age_us <= measure->stale_us &&
-		age_us <= lost_us;
-}
-
-double measure_trust(const struct measure *measure, int64_t now_us)
-{
-	int64_t age_us = now_us - measure->sample_us;
-
-	if (!measure->is_known || age_us >= lost_us) {
-		return 0;
-	}
-	if (age_us <= measure->stale_us) {
-		return 1;
-	}
-	return (double)(lost_us - age_us) /
-		(double)(lost_us - measure->stale_us);
 }

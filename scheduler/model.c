@@ -35,13 +35,6 @@ void model_plus(struct model_sum *sum, const struct model_sum *other)
 	model_tell(sum, other);
 }
 
-void model_tell(struct model_sum *fleet, const struct model_sum *node)
-{
-	fleet->told += node->told;
-	fleet->told_share += node->told_share;
-	fleet->told_square += node->told_square;
-}
-
 struct model_prior model_prior(const struct model_sum *fleet)
 {
 	const double square =
@@ -54,16 +47,6 @@ struct model_prior model_prior(const struct model_sum *fleet)
 		.share = share,
 		.spread = sqrt(fmax(mean_square - share * share, 1e-4)),
 	};
-}
-
-double model_cores(const struct model_sum *sum, struct model_prior prior)
-{
-	return sum->own + prior.share * sum->by_prior;
-}
-
-double model_variance(const struct model_sum *sum, struct model_prior prior)
-{
-	return sum->variance + prior.spread * prior.spread * sum->by_spread;
 }
 
 void model_learn(struct model_vm *vm, double cores, double five,
@@ -88,10 +71,14 @@ double model_room(double expected, double variance, double cores)
 {
 	const double most = 1e6;
 	double doubt = MODEL_DOUBT * cores;
-	double deviation = sqrt(fmax(variance, 0) + doubt * doubt);
+	double deviation = sqrt((variance > 0 ? variance : 0) + doubt * doubt);
+	double room;
 
 	if (!(cores > 0) || !isfinite(expected) || !(deviation > 0)) {
 		return -most;
 	}
-	return fmin(fmax((cores - expected) / deviation, -most), most);
+	/* Not fmin() and fmax(), which are calls. */
+	room = (cores - expected) / deviation;
+	room = room > -most ? room : -most;
+	return room < most ? room : most;
 }

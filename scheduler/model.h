@@ -62,12 +62,29 @@ struct model_sum {
 void model_add(struct model_sum *sum, const struct model_vm *vm);
 void model_plus(struct model_sum *sum, const struct model_sum *other);
 
-/* The prior from all nodes' sums added up (the told figures are used). */
+/* What a decision asks of thousands of nodes is inline.
+ *
+ * The prior from all nodes' sums added up (the told figures are used). */
 struct model_prior model_prior(const struct model_sum *fleet);
-void model_tell(struct model_sum *fleet, const struct model_sum *node);
+static inline void model_tell(struct model_sum *fleet,
+	const struct model_sum *node)
+{
+	fleet->told += node->told;
+	fleet->told_share += node->told_share;
+	fleet->told_square += node->told_square;
+}
 
-double model_cores(const struct model_sum *sum, struct model_prior prior);
-double model_variance(const struct model_sum *sum, struct model_prior prior);
+static inline double model_cores(const struct model_sum *sum,
+	struct model_prior prior)
+{
+	return sum->own + prior.share * sum->by_prior;
+}
+
+static inline double model_variance(const struct model_sum *sum,
+	struct model_prior prior)
+{
+	return sum->variance + prior.spread * prior.spread * sum->by_spread;
+}
 
 /* The VM was seen using so many cores in the interval up to sample_us; five
  * is the mean of its last five minutes, or NAN. */

@@ -255,14 +255,16 @@ static void remove_guest(struct node *node, const struct pod *pod)
 
 bool node_is_selected(const struct node *node, const struct pod *pod)
 {
-	const struct selected selected = {
-		.names = node->names,
-		.labels = &node->labels,
-		.name = node->name_id,
-	};
-
-	return labels_include(&node->labels, &pod->node_selector) &&
-		(!pod->has_required || terms_match(&pod->required, &selected));
+	if (!labels_include(&node->labels, &pod->node_selector)) {
+		return false;
+	}
+	return !pod->has_required ||
+		terms_match(&pod->required,
+			&(struct selected){
+				.names = node->names,
+				.labels = &node->labels,
+				.name = node->name_id,
+			});
 }
 
 void node_remove_pod(struct node *node, const struct pod *pod)
@@ -303,28 +305,15 @@ void node_forget_load(struct node *node)
 	node_vms_forget(&node->vms);
 }
 
-double node_shared_cores(const struct node *node)
-{
-	double cores = node->measure.cores > 0 ? node->measure.cores
-					       : (double)node->cpu_milli / 1000;
-
-	return cores - node->vms.dedicated_cores;
-}
-
-double node_used_cores(const struct node *node)
-{
-	double cores = node->measure.used_cores - node->vms.dedicated_used;
-
-	return cores < 0 ? 0 : cores;
-}
-
 void node_expect(const struct node *node, struct model_prior prior,
 	int64_t now_us, double *cores, double *variance)
 {
 	const struct model_sum *seen = &node->vms.seen;
 	double used = node_used_cores(node);
 
-	*cores = fmax(used, used - seen->seen_cores + model_cores(seen, prior));
+	double known = used - seen->seen_cores + model_cores(seen, prior);
+
+	*cores = known > used ? known : used;
 	*variance = model_variance(seen, prior);
 	node_vms_expect(&node->vms, prior, now_us, cores, variance);
 }

@@ -31,32 +31,36 @@ struct node_guest {
 	int64_t bound_us;
 };
 
+/* What a decision about a plain VM reads is together, from is_unschedulable up
+ * to memory_available in measure: what it reads of thousands of nodes has to
+ * come from memory line by line. */
 struct node {
 	struct names *names; /* borrowed */
 	char *name;	     /* owned */
-	uint32_t name_id;    /* held */
-	bool is_unschedulable;
-	bool has_zone; /* a label that says its zone or region */
-	struct labels labels;
-	struct taints taints;
-
-	int64_t cpu_milli, memory_bytes, ephemeral_bytes,
-		pods; /* allocatable */
-	int64_t cpu_milli_requested, memory_bytes_requested;
-	int64_t ephemeral_bytes_requested, pods_running;
 	/* Of its pods; what the policies of others count, see asks.h. */
 	int64_t nonzero_milli, nonzero_bytes, limit_milli, limit_bytes;
+	struct node_guest *guests; /* owned; in no order */
+	size_t guest_count, guest_capacity;
+	size_t other_capacity;
+	bool has_zone; /* a label that says its zone or region */
+
+	bool is_unschedulable;
+	uint32_t name_id; /* held */
+	struct labels labels;
+	struct taints taints;
 	struct node_resource *others; /* owned */
-	size_t other_count, other_capacity;
+	size_t other_count;
+	int64_t pods; /* allocatable, as are the next three */
+	int64_t cpu_milli, memory_bytes, ephemeral_bytes;
+	int64_t pods_running;
+	int64_t cpu_milli_requested, memory_bytes_requested;
+	int64_t ephemeral_bytes_requested;
 	/* Of its pods that are no VMs: what they request, so far as it can be
 	 * meant. What VMs use the model tells. */
 	int64_t expected_milli;
-
-	struct measure measure;
-	struct node_vms vms;
 	int64_t rejected_us; /* when its kubelet last did; 0: never heard of */
-	struct node_guest *guests; /* owned; in no order */
-	size_t guest_count, guest_capacity;
+	struct node_vms vms;
+	struct measure measure;
 };
 
 /* -EBADMSG, -E2BIG: not a node the API server would serve, and why. */
@@ -87,10 +91,23 @@ void node_set_load(struct node *node, const struct node_load *load,
 	int64_t sample_us, int64_t now_us);
 void node_forget_load(struct node *node);
 
-/* Cores that are shared: without those that are VMs' own. */
-double node_shared_cores(const struct node *node);
+/* Cores that are shared: without those that are VMs' own. Inline, as is the
+ * next, for decisions. */
+static inline double node_shared_cores(const struct node *node)
+{
+	double cores = node->measure.cores > 0 ? node->measure.cores
+					       : (double)node->cpu_milli / 1000;
+
+	return cores - node->vms.dedicated_cores;
+}
+
 /* What was measured of their use, see measure_used_cores(); NAN: nothing. */
-double node_used_cores(const struct node *node);
+static inline double node_used_cores(const struct node *node)
+{
+	double cores = node->measure.used_cores - node->vms.dedicated_used;
+
+	return cores < 0 ? 0 : cores;
+}
 
 /* CPU to expect of all that shares the node's cores, and how uncertain that is: what was
  * measured, or that with each VM that was seen replaced by what is expected of

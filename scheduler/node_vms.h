@@ -28,11 +28,11 @@ struct node_vm {
 struct node_vms {
 	struct node_vm *list; /* owned; in no order */
 	size_t count, capacity;
+	int64_t newest_us; /* when the last of them was bound */
 	/* Of those that the load lists, and of the others. */
 	struct model_sum seen, unseen;
 	/* CPUs that are VMs' own, and what those were last seen to use. */
 	double dedicated_cores, dedicated_used;
-	int64_t newest_us; /* when the last of them was bound */
 };
 
 void node_vms_fini(struct node_vms *vms);

@@ -37,9 +37,13 @@ static double calmness(double value, double half)
 	return value > 0 ? half / (half + value) : 1;
 }
 
-/* Leaves measured out where it cannot be trusted at all: it may be NAN. */
+/* Leaves measured out where it cannot be trusted at all: it may be NAN. The
+ * same to the last bit without the first case, which spares a division. */
 static double blend(double trust, double measured, double otherwise)
 {
+	if (trust >= 1) {
+		return measured;
+	}
 	return trust > 0 ? trust * measured + (1 - trust) * otherwise
 			 : otherwise;
 }
@@ -56,38 +60,39 @@ static double takes_cores(const struct pod *pod)
 	return pod->is_dedicated ? pod->vcpus : 0;
 }
 
-/* What this pod adds to the shared cores: a VM like any other, or like its own
- * past. */
-static void expect_pod(const struct pod *pod, struct model_prior prior,
-	double *cores, double *variance)
+/* A VM like any other, or like its own past. */
+void score_begin(struct score_context *context, const struct pod *pod)
 {
 	const struct model_vm vm = { .vcpus = pod->vcpus, .past = pod->past };
 	struct model_sum sum = { 0 };
 
-	*cores = pod->expected_cores;
-	*variance = 0;
+	context->pod = pod;
+	context->own_cores = pod->expected_cores;
+	context->own_variance = 0;
 	if (pod->is_dedicated) {
-		*cores = 0;
+		context->own_cores = 0;
 	} else if (pod->is_vm) {
 		model_add(&sum, &vm);
-		*cores = model_cores(&sum, prior);
-		*variance = model_variance(&sum, prior);
+		context->own_cores = model_cores(&sum, context->prior);
+		context->own_variance = model_variance(&sum, context->prior);
 	}
 }
 
 /* By what pods request, what is known of the node's VMs, and what other nodes
  * use: whichever is most, with this pod. Requests of VMs are a tenth of their
  * vCPUs. */
-static double room_by_requests(struct score *s, const struct pod *pod,
-	const struct node *node, const struct score_context *context)
+static double room_by_requests(struct score *s, const struct node *node,
+	const struct score_context *context)
 {
+	const struct pod *pod = context->pod;
 	double dedicated = node->vms.dedicated_cores + takes_cores(pod);
 	double cores = (double)node->cpu_milli / 1000 - dedicated;
 	double requested = (double)node->cpu_milli_requested / 1000 +
 		(double)pod->requests.cpu_milli / 1000 - dedicated;
-	double own, variance, expected;
+	double own = context->own_cores;
+	double variance = context->own_variance;
+	double expected;
 
-	expect_pod(pod, context->prior, &own, &variance);
 	variance += model_variance(&node->vms.seen, context->prior) +
 		model_variance(&node->vms.unseen, context->prior);
 	expected = own + (double)node->expected_milli / 1000 +
@@ -98,35 +103,36 @@ static double room_by_requests(struct score *s, const struct pod *pod,
 	return model_room(s->cpu_by_requests * cores, variance, cores);
 }
 
-static double cpu_points(struct score *s, const struct pod *pod,
-	const struct node *node, const struct score_context *context)
+static double cpu_points(struct score *s, const struct node *node,
+	const struct score_context *context)
 {
-	double cores = node_shared_cores(node) - takes_cores(pod);
+	double cores = node_shared_cores(node) - takes_cores(context->pod);
+	double own = context->own_cores;
 	double measured = 0;
 	double guessed = 0;
-	double own, own_variance, load, variance;
+	double load, variance;
 
 	if (s->trust > 0) {
-		expect_pod(pod, context->prior, &own, &own_variance);
 		node_expect(node, context->prior, context->now_us, &load,
 			&variance);
 		s->cpu_expected = share(own + load, cores) - s->cpu_measured;
-		measured = score_room(
-			model_room(own + load, own_variance + variance, cores));
+		measured = score_room(model_room(own + load,
+			context->own_variance + variance, cores));
 	}
 	if (s->trust < 1) {
-		guessed = score_room(room_by_requests(s, pod, node, context));
+		guessed = score_room(room_by_requests(s, node, context));
 	}
 	return SCORE_CPU * blend(s->trust, measured, guessed);
 }
 
-static double memory_points(struct score *s, const struct pod *pod,
-	const struct node *node, int64_t now_us)
+static double memory_points(struct score *s, const struct node *node,
+	const struct score_context *context)
 {
 	const struct measure *m = &node->measure;
-	double requested = (double)pod->requests.memory_bytes;
+	double requested = (double)context->pod->requests.memory_bytes;
 	double used = share(m->memory_total - m->memory_available +
-			node_vms_memory(&node->vms, now_us) + requested,
+			node_vms_memory(&node->vms, context->now_us) +
+			requested,
 		m->memory_total);
 	bool is_known = !isnan(m->memory_total) && !isnan(m->memory_available);
 
@@ -139,28 +145,40 @@ static double memory_points(struct score *s, const struct pod *pod,
 			score_memory(s->memory_by_requests));
 }
 
-static void load_terms(struct score *s, const struct pod *pod,
-	const struct node *node, const struct score_context *context)
+static void add(struct score *s, enum score_term term, double points)
+{
+	s->terms[term] = points;
+	s->total += points;
+}
+
+static void add_load(struct score *s, const struct node *node,
+	const struct score_context *context)
 {
 	const struct measure *m = &node->measure;
+	const struct pod *pod = context->pod;
 	bool works = !pod->wants_kvm || m->kvm_state == KVM_OK;
 
-	s->terms[TERM_CPU] = cpu_points(s, pod, node, context);
-	s->terms[TERM_MEMORY] = memory_points(s, pod, node, context->now_us);
-	s->terms[TERM_CONTENTION] = SCORE_CONTENTION *
-		blend(s->trust, calmness(m->contention, SCORE_HALF_CONTENTION),
-			1);
-	s->terms[TERM_MEMORY_PRESSURE] = SCORE_MEMORY_PRESSURE *
-		blend(s->trust,
-			calmness(m->memory_pressure,
-				SCORE_HALF_MEMORY_PRESSURE),
-			1);
-	s->terms[TERM_IO_PRESSURE] = SCORE_IO_PRESSURE *
-		blend(s->trust,
-			calmness(m->io_pressure, SCORE_HALF_IO_PRESSURE), 1);
-	s->terms[TERM_KVM] =
-		SCORE_KVM * blend(s->trust, works, !pod->wants_kvm);
-	s->terms[TERM_DATA] = SCORE_DATA * s->trust;
+	add(s, TERM_CPU, cpu_points(s, node, context));
+	add(s, TERM_MEMORY, memory_points(s, node, context));
+	add(s, TERM_CONTENTION,
+		SCORE_CONTENTION *
+			blend(s->trust,
+				calmness(m->contention, SCORE_HALF_CONTENTION),
+				1));
+	add(s, TERM_MEMORY_PRESSURE,
+		SCORE_MEMORY_PRESSURE *
+			blend(s->trust,
+				calmness(m->memory_pressure,
+					SCORE_HALF_MEMORY_PRESSURE),
+				1));
+	add(s, TERM_IO_PRESSURE,
+		SCORE_IO_PRESSURE *
+			blend(s->trust,
+				calmness(m->io_pressure,
+					SCORE_HALF_IO_PRESSURE),
+				1));
+	add(s, TERM_KVM, SCORE_KVM * blend(s->trust, works, !pod->wants_kvm));
+	add(s, TERM_DATA, SCORE_DATA * s->trust);
 }
 
 /* Mixes in what the pod would rather have. */
@@ -208,32 +226,23 @@ static void ease_off(struct score *s, const struct node *node, int64_t now_us)
 	}
 }
 
-static void score_real_load(struct score *s, const struct pod *pod,
-	const struct node *node, const struct score_context *context)
+static void score_real_load(struct score *s, const struct node *node,
+	const struct score_context *context)
 {
 	s->total = 0;
-	load_terms(s, pod, node, context);
-	for (int i = TERM_CPU; i <= TERM_DATA; i++) {
-		s->total += s->terms[i];
-	}
+	add_load(s, node, context);
 	ease_off(s, node, context->now_us);
 }
 
-void score_node(struct score *out, const struct pod *pod,
-	const struct node *node, const struct score_context *context)
+static void take_measure(struct score *s, const struct node *node,
+	int64_t now_us)
 {
-	const struct policy *policy = context->policy;
-	struct score *s = out;
-
-	s->trust = measure_trust(&node->measure, context->now_us);
+	s->trust = measure_trust(&node->measure, now_us);
 	s->cpu_measured = NAN;
 	s->cpu_expected = NAN;
 	s->cpu_by_requests = NAN;
 	s->memory_by_requests = NAN;
 	s->contention = NAN;
-	for (int i = 0; i < SCORE_TERMS; i++) {
-		s->terms[i] = NAN;
-	}
 	if (s->trust > 0) {
 		s->cpu_measured =
 			share(node_used_cores(node), node_shared_cores(node));
@@ -243,20 +252,42 @@ void score_node(struct score *out, const struct pod *pod,
 	if (isnan(s->cpu_measured)) {
 		s->trust = 0;
 	}
-	if (policy != NULL && policy->score != NULL) {
-		policy->score(s, pod, node, policy);
+}
+
+static bool is_real_load(const struct policy *policy)
+{
+	return policy == NULL || policy->score == NULL;
+}
+
+void score_node(struct score *out, const struct node *node,
+	const struct score_context *context)
+{
+	const struct policy *policy = context->policy;
+	struct score *s = out;
+
+	take_measure(s, node, context->now_us);
+	for (int i = 0; i < SCORE_TERMS; i++) {
+		s->terms[i] = NAN;
+	}
+	if (is_real_load(policy)) {
+		score_real_load(s, node, context);
 	} else {
-		score_real_load(s, pod, node, context);
+		policy->score(s, context->pod, node, policy);
 	}
 	mix_wishes(s, node, context->preferred);
 }
 
-double score_total(const struct pod *pod, const struct node *node,
-	const struct score_context *context)
+double score_total(const struct node *node, const struct score_context *context)
 {
 	struct score score;
 
-	score_node(&score, pod, node, context);
+	/* Nobody will ask what the terms that do not apply were. */
+	if (is_real_load(context->policy) && context->preferred == NULL) {
+		take_measure(&score, node, context->now_us);
+		score_real_load(&score, node, context);
+	} else {
+		score_node(&score, node, context);
+	}
 	return score.total;
 }
 

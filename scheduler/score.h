@@ -69,6 +69,10 @@ enum score_term {
 
 /* What the nodes of one decision have in common. */
 struct score_context {
+	const struct pod *pod; /* borrowed */
+	/* What it adds to the shared cores, and how uncertain that is. Cores, and
+	 * cores squared. */
+	double own_cores, own_variance;
 	int64_t now_us;
 	const struct policy *policy; /* NULL: real-load */
 	struct model_prior prior;    /* what VMs of this cluster use */
@@ -92,11 +96,15 @@ struct score {
 	double contention;	   /* NAN: not known */
 };
 
-void score_node(struct score *out, const struct pod *pod,
-	const struct node *node, const struct score_context *context);
+/* Makes the context one for this pod. The prior is known. */
+void score_begin(struct score_context *context, const struct pod *pod);
+
+/* The context's pod on this node. */
+void score_node(struct score *out, const struct node *node,
+	const struct score_context *context);
 
 /* The total alone; what a decision over thousands of nodes calls. */
-double score_total(const struct pod *pod, const struct node *node,
+double score_total(const struct node *node,
 	const struct score_context *context);
 
 /* 0 to 1, for the standard deviations of room that model_room() tells: a half

@@ -311,7 +311,7 @@ static void write_score(struct json *j, const struct decision *d,
 	bool is_feasible = d->verdicts[index].reasons == 0;
 
 	if (is_feasible) {
-		score_node(&score, d->pod, d->nodes[index], &d->context);
+		score_node(&score, d->nodes[index], &d->context);
 	}
 	json_number(j, "score", score.total);
 	json_object(j, "terms");

@@ -177,7 +177,7 @@ static void scores_every_node_in_the_same_context(void **state)
 		(void)chosen(&fleet, vm);
 		for (int i = 0; i < NODES; i++) {
 			assert_true(fabs(fleet.decision.verdicts[i].score -
-					    score_total(vm, fleet.nodes[i],
+					    score_total(fleet.nodes[i],
 						    &fleet.decision.context)) <
 				1e-12);
 		}

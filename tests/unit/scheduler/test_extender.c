@@ -119,9 +119,9 @@ static void the_idle_node_gets_10_and_others_a_step_for_5_points(void **state)
 	add_node(&scene, "idle", 1, 0, KVM_OK);
 	add_node(&scene, "busy", 15.9, 0, KVM_OK);
 	pod = given_vm(scene.cache.names, "a", 2);
-	decide_context(&context, &scene.cache.cluster, NULL, NOW);
-	best = score_total(pod, cache_node(&scene.cache, "idle"), &context);
-	busy = score_total(pod, cache_node(&scene.cache, "busy"), &context);
+	decide_context(&context, pod, &scene.cache.cluster, NULL, NOW);
+	best = score_total(cache_node(&scene.cache, "idle"), &context);
+	busy = score_total(cache_node(&scene.cache, "busy"), &context);
 	pod_free(pod);
 	assert_true(best - busy > 2 * EXTENDER_STEP);
 	expected = xasprintf(

@@ -35,8 +35,8 @@ static struct score score_by(const char *policy, const char *args,
 	struct score score;
 
 	assert_int_equal(policy_find(&found, policy, value, NULL), 0);
-	score_node(&score, pod, node,
-		&(struct score_context){ .policy = &found });
+	score_node(&score, node,
+		&(struct score_context){ .pod = pod, .policy = &found });
 	value_free(value);
 	return score;
 }

@@ -43,8 +43,8 @@ static double points(struct setting *s, const char *policy, const char *args,
 
 	assert_int_equal(policy_find(&found, policy, value, NULL), 0);
 	node_set_load(s->node, &s->load, 1000 * second, 1000 * second);
-	score_node(&score, pod, s->node,
-		&(struct score_context){ .policy = &found });
+	score_node(&score, s->node,
+		&(struct score_context){ .pod = pod, .policy = &found });
 	value_free(value);
 	pod_free(pod);
 	return score.total;

@@ -38,6 +38,13 @@ static void setting_fini(struct setting *s)
 	names_free(s->names);
 }
 
+/* For the pod as it is now. */
+static const struct score_context *context_of(struct setting *s)
+{
+	score_begin(&s->context, s->pod);
+	return &s->context;
+}
+
 static double score_with(struct setting *s, const struct node_load *load,
 	int64_t age_us)
 {
@@ -45,7 +52,7 @@ static double score_with(struct setting *s, const struct node_load *load,
 	double sum = 0;
 
 	node_set_load(s->node, load, now - age_us, now);
-	score_node(&score, s->pod, s->node, &s->context);
+	score_node(&score, s->node, context_of(s));
 	for (int i = 0; i < SCORE_TERMS; i++) {
 		assert_true(isnan(score.terms[i]) || score.terms[i] >= 0 ||
 			i == TERM_REJECTED);
@@ -53,8 +60,8 @@ static double score_with(struct setting *s, const struct node_load *load,
 	}
 	assert_true(fabs(sum - score.total) < 1e-9);
 	assert_true(score.total >= 0 && score.total <= 100);
-	assert_true(fabs(score.total -
-			    score_total(s->pod, s->node, &s->context)) < 1e-12);
+	assert_true(fabs(score.total - score_total(s->node, context_of(s))) <
+		1e-12);
 	return score.total;
 }
 
@@ -175,14 +182,14 @@ static void a_vm_with_its_own_cpus_leaves_the_others_the_rest(void **state)
 	load.vm_count = 1;
 	node_add_pod(s.node, dedicated, MOMENT_LONG_AGO);
 	(void)score_with(&s, &load, 0);
-	score_node(&score, s.pod, s.node, &s.context);
+	score_node(&score, s.node, context_of(&s));
 	assert_true(fabs(score.cpu_measured - 9.0 / 16) < 1e-9);
 	node_remove_pod(s.node, dedicated);
 
 	dedicated->is_dedicated = true;
 	node_add_pod(s.node, dedicated, MOMENT_LONG_AGO);
 	(void)score_with(&s, &load, 0);
-	score_node(&score, s.pod, s.node, &s.context);
+	score_node(&score, s.node, context_of(&s));
 	assert_true(fabs(score.cpu_measured - 1.0 / 8) < 1e-9);
 	assert_true(fabs(score.cpu_expected - MODEL_SHARE * 4 / 8) < 1e-9);
 	node_remove_pod(s.node, dedicated);
@@ -195,7 +202,7 @@ static void a_vm_with_its_own_cpus_leaves_the_others_the_rest(void **state)
 	load.cpu_used_cores_10s = 4;
 	load.cpu_used_cores_5m = 4;
 	(void)score_with(&s, &load, 0);
-	score_node(&score, s.pod, s.node, &s.context);
+	score_node(&score, s.node, context_of(&s));
 	assert_true(fabs(score.cpu_measured - 4.0 / 16) < 1e-9);
 	assert_true(
 		fabs(score.terms[TERM_CPU] -
@@ -208,7 +215,7 @@ static void fades_into_the_score_by_requests(void **state)
 {
 	struct setting s = setting_new();
 	struct node_load load = given_load(14, 60e9);
-	double by_requests = score_total(s.pod, s.node, &s.context);
+	double by_requests = score_total(s.node, context_of(&s));
 	double before = score_with(&s, &load, 0);
 
 	(void)state;
@@ -228,7 +235,7 @@ static void an_unknown_node_is_a_little_below_its_equal(void **state)
 {
 	struct setting s = setting_new();
 	struct node_load idle = given_load(0, 0);
-	double unknown = score_total(s.pod, s.node, &s.context);
+	double unknown = score_total(s.node, context_of(&s));
 	double known = score_with(&s, &idle, 0);
 
 	(void)state;
@@ -244,7 +251,7 @@ static void an_unknown_node_is_not_idle_while_the_others_are_busy(void **state)
 
 	(void)state;
 	s.context.fleet_cpu = 12.0 / 16;
-	unknown = score_total(s.pod, s.node, &s.context);
+	unknown = score_total(s.node, context_of(&s));
 	assert_true(unknown < score_with(&s, &busy, 0));
 	setting_fini(&s);
 }
@@ -257,7 +264,7 @@ static void an_unknown_node_counts_the_vms_it_carries(void **state)
 
 	(void)state;
 	node_add_pod(s.node, big, MOMENT_LONG_AGO);
-	score_node(&score, s.pod, s.node, &s.context);
+	score_node(&score, s.node, context_of(&s));
 	/* A quarter of 32 + 4 vCPUs; requests would say 3.6 of 16. */
 	assert_true(fabs(score.cpu_by_requests - 9.0 / 16) < 1e-9);
 	assert_true(isnan(score.cpu_measured));
@@ -290,7 +297,7 @@ static void a_report_without_cpu_is_as_good_as_none(void **state)
 {
 	struct setting s = setting_new();
 	struct node_load load;
-	double unknown = score_total(s.pod, s.node, &s.context);
+	double unknown = score_total(s.node, context_of(&s));
 
 	(void)state;
 	node_load_init(&load);
@@ -307,7 +314,7 @@ static void survives_a_node_without_anything(void **state)
 	(void)state;
 	node_free(s.node);
 	s.node = given_node(s.names, "{'metadata':{'name':'n'}}");
-	score = score_total(s.pod, s.node, &s.context);
+	score = score_total(s.node, context_of(&s));
 	assert_true(score >= 0 && score < 50);
 	load.cpu_cores = NAN;
 	load.memory_total_bytes = 0;
@@ -346,7 +353,7 @@ static void load_does_not_cancel_a_wish(void **state)
 	load.cpu_used_cores_10s = 32;
 	load.cpu_used_cores_5m = 32;
 	node_set_load(wanted, &load, now, now);
-	assert_true(score_total(s.pod, wanted, &s.context) > idle);
+	assert_true(score_total(wanted, context_of(&s)) > idle);
 	assert_true(idle < 50.1);
 	node_free(wanted);
 	setting_fini(&s);
@@ -371,8 +378,8 @@ static void disliked_taints_cost_points(void **state)
 	s.context.preferred = &preferred;
 	clean = score_with(&s, &load, 0);
 	node_set_load(tainted, &load, now, now);
-	assert_true(fabs(clean - score_total(s.pod, tainted, &s.context) - 60) <
-		1e-9);
+	assert_true(
+		fabs(clean - score_total(tainted, context_of(&s)) - 60) < 1e-9);
 	node_free(tainted);
 	setting_fini(&s);
 }

@@ -146,7 +146,7 @@ static void measure_node(struct setting *s, const struct inputs *in)
 
 static double score_of(struct setting *s, const struct inputs *in)
 {
-	const struct score_context context = { .now_us = now,
+	struct score_context context = { .now_us = now,
 		.prior = { in->prior_share, in->prior_spread },
 		.fleet_cpu = in->fleet_cpu };
 	double total;
@@ -163,7 +163,8 @@ static double score_of(struct setting *s, const struct inputs *in)
 		now - (int64_t)(in->new_bound_s * second));
 	node_add_pod(s->node, s->dedicated, MOMENT_LONG_AGO);
 	measure_node(s, in);
-	total = score_total(s->pod, s->node, &context);
+	score_begin(&context, s->pod);
+	total = score_total(s->node, &context);
 	node_remove_pod(s->node, s->dedicated);
 	node_remove_pod(s->node, s->new);
 	node_remove_pod(s->node, s->seen);
