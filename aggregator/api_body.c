@@ -205,8 +205,23 @@ static void write_csv_head(struct buffer *out, const struct query *query)
 	buffer_char(out, '\n');
 }
 
+/* Within DECIMAL_MAX bytes; returns how many count. */
+static size_t put_figure(char *out, struct history_cell *cell, double value)
+{
+	if (value < cell->value || value > cell->value) {
+		cell->value = value;
+		cell->len = 0;
+		return decimal_figure(out, value);
+	}
+	if (cell->len == 0) {
+		cell->len = decimal_figure(cell->text, value);
+	}
+	memcpy(out, cell->text, sizeof(cell->text));
+	return cell->len;
+}
+
 /* In place: an answer is thousands of them. */
-static void write_row(struct buffer *out, const struct history_text *text)
+static void write_row(struct buffer *out, struct history_text *text)
 {
 	const struct query *query = history_query(text->history);
 	static const char gap[] = { 'n', 'u', 'l', 'l' };
@@ -230,7 +245,7 @@ static void write_row(struct buffer *out, const struct history_text *text)
 	for (size_t i = 0; i < query->field_count; i++) {
 		*at++ = ',';
 		if (isfinite(values[i])) {
-			at += decimal_figure(at, values[i]);
+			at += put_figure(at, &text->cells[i], values[i]);
 		} else if (!as_csv) {
 			memcpy(at, gap, sizeof(gap));
 			at += sizeof(gap);

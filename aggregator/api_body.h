@@ -4,6 +4,7 @@
 #include "aggregator/history.h"
 #include "aggregator/live.h"
 #include "lib/buffer.h"
+#include "lib/decimal.h"
 #include "lib/json.h"
 #include "proto/profile.h"
 
@@ -24,6 +25,14 @@ void body_write_vm_figures(struct json *j, const struct vm_load *vm);
 void body_write_profile(struct json *j, const char *key,
 	const struct profile_request *vm, const struct vm_past *past);
 
+/* What a column of a history was last: most of what does not change is whole
+ * numbers, and the same text again. */
+struct history_cell {
+	double value;
+	size_t len; /* of text; 0: it came once so far */
+	char text[DECIMAL_MAX];
+};
+
 /* A history on its way out, part by part. */
 struct history_text {
 	const struct history *history;
@@ -34,6 +43,7 @@ struct history_text {
 	struct json json;
 	size_t row;
 	bool is_begun;
+	struct history_cell cells[QUERY_FIELDS_MAX];
 };
 
 /* Appends some KiB more of

@@ -118,7 +118,7 @@ static void unpack(uint64_t *numbers, size_t count, const struct block *block)
 
 static bool get_block(uint64_t *numbers, size_t count, struct column_bytes *in)
 {
-	uint8_t copy[COLUMN_BLOCK * 8 + OVER_BYTES] = { 0 };
+	uint8_t copy[COLUMN_BLOCK * 8 + OVER_BYTES];
 	struct block block;
 
 	if (!get_block_head(&block, count, in)) {
@@ -132,6 +132,7 @@ static bool get_block(uint64_t *numbers, size_t count, struct column_bytes *in)
 	}
 	if ((size_t)(in->end - in->at) < OVER_BYTES) {
 		memcpy(copy, block.packed, block.bytes);
+		memset(copy + block.bytes, 0, OVER_BYTES);
 		block.packed = copy;
 	}
 	unpack(numbers, count, &block);

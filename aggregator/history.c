@@ -18,9 +18,10 @@ struct cell {
 struct history {
 	struct query query;
 	struct node_load load; /* of the last interval */
-	size_t rows;
-	struct cell *cells; /* rows times fields */
-	size_t row;	    /* that the last interval ended in */
+	struct cell *cells;    /* rows times fields */
+	size_t begun;	       /* rows whose cells are there, empty or not */
+	size_t row;	       /* that the last interval ended in */
+	bool means_only;       /* all fields are, as they mostly are */
 	bool has_previous;
 	struct report previous;
 	uint8_t run_id[REPORT_RUN_ID_BYTES]; /* of previous */
@@ -29,14 +30,25 @@ struct history {
 	double memory_bytes, working_set_bytes;
 };
 
+static bool has_means_only(const struct query *query)
+{
+	for (size_t i = 0; i < query->field_count; i++) {
+		if (query->fields[i].stat != QUERY_MEAN) {
+			return false;
+		}
+	}
+	return true;
+}
+
 struct history *history_new(const struct query *query)
 {
 	struct history *history = xcalloc(1, sizeof(*history));
 
 	history->query = *query;
-	history->rows = query_row_count(query);
-	history->cells = xcalloc(history->rows * query->field_count,
-		sizeof(*history->cells));
+	history->means_only = has_means_only(query);
+	history->cells =
+		xrealloc(NULL, query_row_count(query) * query->field_count,
+			sizeof(*history->cells));
 	node_load_init(&history->load);
 	report_init(&history->previous);
 	return history;
@@ -105,30 +117,69 @@ unsigned int history_parts(const struct query *query)
 	return parts;
 }
 
-static void add_to_cell(struct cell *cell, enum query_stat stat, double value,
-	double seconds)
+/* What a second of an interval adds to a cell: its value and 1, or nothing
+ * where it is not known. */
+static struct cell unit_of(double value)
 {
-	if (!isfinite(value)) {
-		return;
-	}
-	if (stat == QUERY_MEAN) {
-		cell->value += value * seconds;
-	} else if (!(cell->weight_s > 0) || value > cell->value) {
-		cell->value = value;
-	}
-	cell->weight_s += seconds;
+	return isfinite(value) ? (struct cell){ value, 1 }
+			       : (struct cell){ 0, 0 };
 }
 
-/* values by field. */
+/* Megabytes for a day: each row is emptied when it is first written, while it
+ * is in the cache. */
+static struct cell *row_cells(struct history *history, size_t row)
+{
+	const size_t fields = history->query.field_count;
+
+	if (history->begun <= row) {
+		memset(&history->cells[history->begun * fields], 0,
+			(row + 1 - history->begun) * fields *
+				sizeof(*history->cells));
+		history->begun = row + 1;
+	}
+	return &history->cells[row * fields];
+}
+
+static void take_larger(struct cell *cell, const struct cell *unit,
+	double seconds)
+{
+	if (unit->weight_s > 0 &&
+		(!(cell->weight_s > 0) || unit->value > cell->value)) {
+		cell->value = unit->value;
+	}
+	cell->weight_s += unit->weight_s * seconds;
+}
+
+/* Without a branch, so that it is done for value and weight at once. */
+static void add_means(struct cell *cells, const struct cell *units,
+	size_t count, double seconds)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct cell unit = units[i];
+		const struct cell cell = cells[i];
+
+		cells[i] = (struct cell){ cell.value + unit.value * seconds,
+			cell.weight_s + unit.weight_s * seconds };
+	}
+}
+
+/* units by field. */
 static void add_to_row(struct history *history, size_t row, double seconds,
-	const double *values)
+	const struct cell *units)
 {
 	const struct query *query = &history->query;
-	struct cell *cells = &history->cells[row * query->field_count];
+	struct cell *cells = row_cells(history, row);
 
+	if (history->means_only) {
+		add_means(cells, units, query->field_count, seconds);
+		return;
+	}
 	for (size_t i = 0; i < query->field_count; i++) {
-		add_to_cell(&cells[i], query->fields[i].stat, values[i],
-			seconds);
+		if (query->fields[i].stat == QUERY_MEAN) {
+			add_means(&cells[i], &units[i], 1, seconds);
+		} else {
+			take_larger(&cells[i], &units[i], seconds);
+		}
 	}
 }
 
@@ -145,7 +196,7 @@ static size_t row_at(const struct history *history, uint64_t us, size_t near)
 
 /* Spreads an interval's figures over the rows it lies in. */
 static void add_interval(struct history *history, uint64_t from_us,
-	uint64_t to_us, const double *values)
+	uint64_t to_us, const struct cell *units)
 {
 	const struct query *query = &history->query;
 
@@ -163,7 +214,7 @@ static void add_interval(struct history *history, uint64_t from_us,
 			end_us = to_us;
 		}
 		add_to_row(history, history->row,
-			(double)(end_us - from_us) / 1e6, values);
+			(double)(end_us - from_us) / 1e6, units);
 		if (end_us == to_us) {
 			return;
 		}
@@ -188,15 +239,15 @@ static uint64_t span_of(const struct history *history, const uint8_t *run_id,
 }
 
 /* By the fields of the query; figures are all there are. */
-static void pick(double *values, const struct query *query,
+static void pick(struct cell *units, const struct query *query,
 	const double *figures)
 {
 	for (size_t i = 0; i < query->field_count; i++) {
-		values[i] = figures[query->fields[i].figure];
+		units[i] = unit_of(figures[query->fields[i].figure]);
 	}
 }
 
-static void node_values(double *values, struct history *history,
+static void node_units(struct cell *units, struct history *history,
 	const struct report *report)
 {
 	struct node_load *load = &history->load;
@@ -204,7 +255,7 @@ static void node_values(double *values, struct history *history,
 
 	rates_between(&rates, NULL, &history->previous, report);
 	rates_fill_load(load, report, &rates);
-	pick(values, &history->query,
+	pick(units, &history->query,
 		(const double[ROLLUP_FIELDS]){
 #define X(group, field) load->group##_##field,
 			ROLLUP_NODE_FIELDS(X)
@@ -212,14 +263,14 @@ static void node_values(double *values, struct history *history,
 		});
 }
 
-static void vm_values(double *values, const struct history *history,
+static void vm_units(struct cell *units, const struct history *history,
 	const struct report *report)
 {
 	struct node_rates node;
 	struct vm_rates vm;
 
 	rates_between(&node, &vm, &history->previous, report);
-	pick(values, &history->query,
+	pick(units, &history->query,
 		(const double[ROLLUP_VM_FIELDS]){
 			[ROLLUP_VM_USED_CORES] = vm.used_cores,
 			[ROLLUP_VM_CONTENTION] = vm.contention,
@@ -263,16 +314,16 @@ void history_add(struct history *history, const uint8_t *run_id,
 		learn_memory(history, report, span_us == 0);
 	}
 	if (span_us > 0 && (!is_vm || lists_pod(history, report))) {
-		double values[QUERY_FIELDS_MAX];
+		struct cell units[QUERY_FIELDS_MAX];
 
 		if (is_vm) {
-			vm_values(values, history, report);
+			vm_units(units, history, report);
 		} else {
-			node_values(values, history, report);
+			node_units(units, history, report);
 		}
 		add_interval(history,
 			sample_us > span_us ? sample_us - span_us : 0,
-			sample_us, values);
+			sample_us, units);
 	}
 	report_fini(&history->previous);
 	report_move(&history->previous, report);
@@ -292,18 +343,19 @@ void history_add_rollup(struct history *history, const struct rollup_row *from)
 {
 	const struct query *query = &history->query;
 	uint64_t from_us = from->from_ms * 1000;
-	double values[QUERY_FIELDS_MAX];
+	struct cell units[QUERY_FIELDS_MAX];
 
 	if (from_us < query->from_us || from_us >= query->to_us) {
 		return;
 	}
 	for (size_t i = 0; i < query->field_count; i++) {
-		values[i] = stat_of(&from->figures[query->fields[i].figure],
-			query->fields[i].stat);
+		units[i] =
+			unit_of(stat_of(&from->figures[query->fields[i].figure],
+				query->fields[i].stat));
 	}
 	add_to_row(history,
 		(size_t)((from_us - query->from_us) / query->step_us),
-		from->covered_ms / 1e3, values);
+		from->covered_ms / 1e3, units);
 }
 
 /* The time that a row covers at most. */
@@ -332,11 +384,28 @@ static double value_of(const struct history *history, size_t row,
 	return cell->value / weight_s;
 }
 
+/* What value_of() gives of a node's means. */
+static void divide(double *values, const struct cell *cells, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		values[i] = cells[i].weight_s > 0
+			? cells[i].value / cells[i].weight_s
+			: (double)NAN;
+	}
+}
+
 void history_row(double *values, const struct history *history, size_t row)
 {
+	static const struct cell none[QUERY_FIELDS_MAX];
 	const struct query *query = &history->query;
-	const struct cell *cells = &history->cells[row * query->field_count];
+	const struct cell *cells = row < history->begun
+		? &history->cells[row * query->field_count]
+		: none;
 
+	if (history->means_only && !query->is_vm) {
+		divide(values, cells, query->field_count);
+		return;
+	}
 	for (size_t i = 0; i < query->field_count; i++) {
 		values[i] =
 			value_of(history, row, &query->fields[i], &cells[i]);

@@ -53,20 +53,15 @@ static double full_share(const struct psi *before, const struct psi *after,
 
 static uint64_t busy_us(const struct cpu_totals *cpu)
 {
-	const uint64_t parts[] = { cpu->user_us, cpu->nice_us, cpu->system_us,
-		cpu->irq_us, cpu->softirq_us };
-	uint64_t sum = 0;
-
-	if (cpu->state != SOURCE_PRESENT) {
+	if (cpu->state != SOURCE_PRESENT || cpu->user_us == REPORT_UNKNOWN ||
+		cpu->nice_us == REPORT_UNKNOWN ||
+		cpu->system_us == REPORT_UNKNOWN ||
+		cpu->irq_us == REPORT_UNKNOWN ||
+		cpu->softirq_us == REPORT_UNKNOWN) {
 		return REPORT_UNKNOWN;
 	}
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		if (parts[i] == REPORT_UNKNOWN) {
-			return REPORT_UNKNOWN;
-		}
-		sum += parts[i];
-	}
-	return sum;
+	return cpu->user_us + cpu->nice_us + cpu->system_us + cpu->irq_us +
+		cpu->softirq_us;
 }
 
 static double cores_of(const struct report *report)

@@ -208,6 +208,35 @@ static void is_written_as_json_and_csv(void **state)
 	history_free(h);
 }
 
+/* The text of a figure that stays is kept from row to row. */
+static void figures_that_stay_and_change_are_told_apart(void **state)
+{
+	static const double cores[] = { 0, 0, 1.5, 1.5, 1.5, 0.5, 0.5, 2.25, 2,
+		2, 0 };
+	struct history *h = history_of("1000", "1130", "10");
+	scoped_buffer struct buffer csv = BUFFER_MAX(10000);
+	double total = 0;
+
+	(void)state;
+	add(h, run_a, 100, 0);
+	for (size_t i = 0; i < count_of(cores); i++) {
+		total += 10 * cores[i];
+		add(h, run_a, 110 + 10 * (double)i, total);
+	}
+	/* A gap of a row, then as before. */
+	add(h, run_b, 220, 0);
+	add(h, run_b, 230, 15);
+	assert_false(body_write_history(&csv,
+		&(struct history_text){ .history = h, .as_csv = true }));
+	assert_string_equal(csv.data,
+		"time,cpu.used_cores,memory.available_bytes\n"
+		"1000,0,600\n1010,0,600\n1020,1.5,600\n1030,1.5,600\n"
+		"1040,1.5,600\n1050,0.5,600\n1060,0.5,600\n1070,2.25,600\n"
+		"1080,2,600\n1090,2,600\n1100,0,600\n1110,,\n"
+		"1120,1.5,600\n");
+	history_free(h);
+}
+
 /* Two minutes of an hour, one of them half known. */
 static void rollups_count_by_the_time_they_cover(void **state)
 {
@@ -459,6 +488,7 @@ int main(void)
 		cmocka_unit_test(each_figure_is_made_of_the_parts_it_names),
 		cmocka_unit_test(long_ones_are_written_in_parts),
 		cmocka_unit_test(is_written_as_json_and_csv),
+		cmocka_unit_test(figures_that_stay_and_change_are_told_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
