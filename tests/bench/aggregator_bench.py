@@ -20,6 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "support"), str(HERE)]
 
 from agent_bench import cpu_us, peak_rss_mb, verdict  # noqa: E402
+from engines import free_port  # noqa: E402
 from harness import (ROOT, Aggregator, Folder, Program,  # noqa: E402
                      eventually, http_get)
 
@@ -117,20 +118,21 @@ def peer(name, nodes, vms, interval_s, seconds):
     try:
         config = scrape_config(folder, show(folder, nodes, vms), interval_s)
         data = folder.path / "data"
+        listen = f"127.0.0.1:{free_port()}"
         if name == "prometheus":
             program = folder.add(Program(folder.path, name, [
                 PROMETHEUS, f"--config.file={config}",
                 f"--storage.tsdb.path={data}",
-                "--web.listen-address=127.0.0.1:29090"])).start()
-            url, metric = ("http://127.0.0.1:29090",
-                           "prometheus_tsdb_head_samples_appended_total")
+                f"--web.listen-address={listen}"])).start()
+            metric = "prometheus_tsdb_head_samples_appended_total"
         else:
             program = folder.add(Program(folder.path, name, [
                 VICTORIA, f"-promscrape.config={config}",
                 f"-storageDataPath={data}",
                 "-promscrape.maxScrapeSize=128MB",
-                "-httpListenAddr=127.0.0.1:28428"])).start()
-            url, metric = "http://127.0.0.1:28428", "vm_rows_inserted_total"
+                f"-httpListenAddr={listen}"])).start()
+            metric = "vm_rows_inserted_total"
+        url = f"http://{listen}"
         eventually(f"{name} scrapes", lambda: answers(url, metric), 60)
         found = Measured(program.process.pid,
                          lambda: counter(url, metric), seconds)

@@ -20,13 +20,13 @@ sys.path[:0] = [str(HERE.parent / "support"), str(HERE)]
 
 from agent_bench import cpu_us, verdict  # noqa: E402
 from aggregator_bench import VICTORIA, answers, counter, size_of  # noqa: E402
+from engines import free_port  # noqa: E402
 from harness import (BIN, ROOT, Aggregator, Folder,  # noqa: E402
                      Program, eventually, http_get)
 
 STORE = ROOT / "build/release/tests/bench/bench_store"
 LINES = ROOT / "build/release/tests/bench/store_lines"
 BEGIN_S = 1790000000 // 86400 * 86400  # as in bench_store.c
-URL = "http://127.0.0.1:28428"
 PIECE = 8 << 20  # of an import
 READS = 5
 FIGURES = ",".join([
@@ -41,17 +41,19 @@ class Peer:
 
     def __init__(self, folder, db):
         self.data = folder.path / f"{db.stem}-victoria"
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
         self.program = folder.add(Program(folder.path, "victoria-metrics", [
             VICTORIA, f"-storageDataPath={self.data}", "-retentionPeriod=5y",
-            "-httpListenAddr=127.0.0.1:28428"])).start()
+            f"-httpListenAddr=127.0.0.1:{self.port}"])).start()
         eventually("victoria-metrics answers",
-                   lambda: answers(URL, "vm_app_uptime_seconds"), 60)
+                   lambda: answers(self.url, "vm_app_uptime_seconds"), 60)
         start = cpu_us(self.program.process.pid)
         self.values = self.take(db)
         self.import_us = cpu_us(self.program.process.pid) - start
 
     def take(self, db):
-        connection = http.client.HTTPConnection("127.0.0.1", 28428)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port)
         lines = subprocess.Popen([LINES, db], stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE)
         piece, size = [], 0
@@ -72,16 +74,16 @@ class Peer:
     def settle(self):
         """All of it in files, merged."""
         for path in ("/internal/force_flush", "/internal/force_merge"):
-            assert http_get(URL + path)[0] == 200, path
+            assert http_get(self.url + path)[0] == 200, path
         eventually("all rows are there",
-                   lambda: counter(URL, "vm_rows") >= self.values, 120)
+                   lambda: counter(self.url, "vm_rows") >= self.values, 120)
         self.own_bytes = eventually("merges end", self.own_figure, 120)
 
     def own_figure(self):
-        before = counter(URL, "vm_data_size_bytes")
+        before = counter(self.url, "vm_data_size_bytes")
         time.sleep(3)
-        busy = counter(URL, "vm_active_merges")
-        return before == counter(URL, "vm_data_size_bytes") and not busy \
+        busy = counter(self.url, "vm_active_merges")
+        return before == counter(self.url, "vm_data_size_bytes") and not busy \
             and before
 
     def export_us(self, from_s, to_s):
@@ -89,7 +91,7 @@ class Peer:
         start = cpu_us(pid)
         for _ in range(READS):
             status, _, text = http_get(
-                f"{URL}/api/v1/export?match[]=%7Bnode%3D%22node-0%22%7D"
+                f"{self.url}/api/v1/export?match[]=%7Bnode%3D%22node-0%22%7D"
                 f"&start={from_s}&end={to_s}")
             assert status == 200 and text, status
         return (cpu_us(pid) - start) / READS
