@@ -107,7 +107,7 @@ void node_windows_fill(struct node_load *out,
 	struct window_figures of;
 
 	out->cpu_used_cores_10s =
-		window_read(&windows->cores_fast, now_us, 10 * second_us).mean;
+		window_mean(&windows->cores_fast, now_us, 10 * second_us);
 	of = window_read(&windows->cores_middle, now_us, 300 * second_us);
 	out->cpu_used_cores_5m = of.mean;
 	out->cpu_stdev_cores_5m = of.stdev;
@@ -122,7 +122,7 @@ void node_windows_fill(struct node_load *out,
 	out->cpu_p95_cores_1d = sketch_read(&windows->cores_day, now_us,
 		86400 * second_us, 0.95);
 	out->cpu_pressure_some_60s =
-		window_read(&windows->pressure, now_us, 60 * second_us).mean;
+		window_mean(&windows->pressure, now_us, 60 * second_us);
 	of = window_read(&windows->memory_used, now_us, 900 * second_us);
 	out->memory_used_bytes_15m = of.mean;
 	out->memory_stdev_bytes_15m = of.stdev;

@@ -116,9 +116,8 @@ void series_fill(struct vm_load *out, const struct series *series,
 	memcpy(out->pod_uid, report->vms[vm].pod_uid, sizeof(out->pod_uid));
 	out->used_cores = from->rates.used_cores;
 	out->contention = from->rates.contention;
-	out->used_cores_5m =
-		window_read(&from->cores, report->monotonic_us, five_minutes_us)
-			.mean;
+	out->used_cores_5m = window_mean(&from->cores, report->monotonic_us,
+		five_minutes_us);
 	out->memory_bytes = rates_held_bytes(&report->vms[vm]);
 	if (isnan(out->memory_bytes)) {
 		out->memory_bytes = known(report->vms[vm].memory_current_bytes);

@@ -163,17 +163,47 @@ static struct stretch find_stretch(const struct window *window,
 	return stretch;
 }
 
-static const struct window_slot *slot_of(const struct window *window,
-	const struct stretch *stretch, size_t i)
+static const struct window_slot *slot_after(const struct window *window,
+	const struct window_slot *slot)
 {
-	size_t at = stretch->at + i;
-
-	return &window->slots[at < window->count ? at : at - window->count];
+	return slot + 1 < window->slots + window->count ? slot + 1
+							: window->slots;
 }
 
-static double share_of(const struct stretch *stretch, size_t i)
+/* The weight and the mean of all slots; NAN if they weigh nothing. */
+static double mean_of(double *weight, const struct window *window,
+	const struct stretch *stretch)
 {
-	return i == 0 ? stretch->inside : 1;
+	const struct window_slot *slot = &window->slots[stretch->at];
+	double inside = stretch->inside;
+	double sum = 0;
+
+	*weight = 0;
+	for (size_t i = 0; i < stretch->count; i++) {
+		double part = inside * (double)slot->weight_s;
+
+		*weight += part;
+		sum += part * (double)slot->mean;
+		slot = slot_after(window, slot);
+		inside = 1;
+	}
+	return *weight > 0 ? sum / *weight : (double)NAN;
+}
+
+static struct stretch last_stretch(const struct window *window, uint64_t now_us,
+	uint64_t stretch_us)
+{
+	return find_stretch(window,
+		now_us > stretch_us ? now_us - stretch_us : 0);
+}
+
+double window_mean(const struct window *window, uint64_t now_us,
+	uint64_t stretch_us)
+{
+	struct stretch stretch = last_stretch(window, now_us, stretch_us);
+	double weight;
+
+	return mean_of(&weight, window, &stretch);
 }
 
 /* First the mean, then what strays from it: as exact as merging the slots, and
@@ -181,29 +211,21 @@ static double share_of(const struct stretch *stretch, size_t i)
 struct window_figures window_read(const struct window *window, uint64_t now_us,
 	uint64_t stretch_us)
 {
-	struct stretch stretch = find_stretch(window,
-		now_us > stretch_us ? now_us - stretch_us : 0);
-	double weight = 0, sum = 0, squares = 0;
-	double mean;
+	struct stretch stretch = last_stretch(window, now_us, stretch_us);
+	const struct window_slot *slot = &window->slots[stretch.at];
+	double inside = stretch.inside;
+	double squares = 0;
+	double weight;
+	double mean = mean_of(&weight, window, &stretch);
 
 	for (size_t i = 0; i < stretch.count; i++) {
-		const struct window_slot *slot = slot_of(window, &stretch, i);
-		double part = share_of(&stretch, i) * (double)slot->weight_s;
-
-		weight += part;
-		sum += part * (double)slot->mean;
-	}
-	if (weight <= 0) {
-		return (struct window_figures){ NAN, NAN };
-	}
-	mean = sum / weight;
-	for (size_t i = 0; i < stretch.count; i++) {
-		const struct window_slot *slot = slot_of(window, &stretch, i);
 		double apart = (double)slot->mean - mean;
 
-		squares += share_of(&stretch, i) *
+		squares += inside *
 			((double)slot->squares +
 				(double)slot->weight_s * apart * apart);
+		slot = slot_after(window, slot);
+		inside = 1;
 	}
 	return (struct window_figures){ mean, sqrt(squares / weight) };
 }

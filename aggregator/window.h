@@ -49,3 +49,7 @@ void window_merge(struct window *window, const struct window *other);
 /* Of the stretch that ends at now_us, which is not before the newest rate. */
 struct window_figures window_read(const struct window *window, uint64_t now_us,
 	uint64_t stretch_us);
+
+/* The mean alone, for half of the work. */
+double window_mean(const struct window *window, uint64_t now_us,
+	uint64_t stretch_us);
