@@ -41,7 +41,7 @@ char *xstrndup(const char *text, size_t max)
 
 void *xmemdup(const void *bytes, size_t size)
 {
-	void *copy = xcalloc(1, size);
+	void *copy = xrealloc(NULL, 1, size > 0 ? size : 1);
 
 	if (size > 0) {
 		memcpy(copy, bytes, size);

@@ -99,7 +99,9 @@ enum { FEW_PODS = 64 };
 static bool is_among(const struct vm_pod *vms, size_t count, const char *uid)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (strcmp(vms[i].pod_uid, uid) == 0) {
+		/* Nearly all differ in the first letters: a call for few. */
+		if (vms[i].pod_uid[0] == uid[0] &&
+			strcmp(vms[i].pod_uid, uid) == 0) {
 			return true;
 		}
 	}

@@ -246,7 +246,7 @@ static struct packed_report *copy_packed(const Plimsoll__Batch *wire)
 	for (size_t i = 0; i < wire->n_reports; i++) {
 		size += wire->reports[i].len;
 	}
-	packed = xcalloc(1, size);
+	packed = xrealloc(NULL, 1, size);
 	at = (uint8_t *)(packed + wire->n_reports);
 	for (size_t i = 0; i < wire->n_reports; i++) {
 		packed[i] = (struct packed_report){ at, wire->reports[i].len };

@@ -103,7 +103,8 @@ int wire_get_name(char *out, size_t size, const char *text, const char *what,
 	return 0;
 }
 
-/* Zeroed memory that is handed out from its beginning. */
+/* Memory that is handed out from its beginning; who gets it writes all of it,
+ * as protobuf-c does where malloc() is its allocator. */
 struct wire_block {
 	struct wire_block *older;
 	size_t used, size;
@@ -116,10 +117,9 @@ static struct wire_block *block_new(struct wire_block *older, size_t least)
 {
 	size_t size = least > BLOCK_BYTES ? least : BLOCK_BYTES;
 	struct wire_block *block =
-		xcalloc(1, offsetof(struct wire_block, bytes) + size);
+		xrealloc(NULL, 1, offsetof(struct wire_block, bytes) + size);
 
-	block->older = older;
-	block->size = size;
+	*block = (struct wire_block){ .older = older, .size = size };
 	return block;
 }
 
