@@ -206,15 +206,16 @@ static void write_csv_head(struct buffer *out, const struct query *query)
 }
 
 /* Within DECIMAL_MAX bytes; returns how many count. */
-static size_t put_figure(char *out, struct history_cell *cell, double value)
+static size_t put_figure(char *out, struct history_cell *cell,
+	const struct decimal *figure)
 {
-	if (value < cell->value || value > cell->value) {
-		cell->value = value;
+	if (figure->value < cell->value || figure->value > cell->value) {
+		cell->value = figure->value;
 		cell->len = 0;
-		return decimal_figure(out, value);
+		return decimal_put(out, figure);
 	}
 	if (cell->len == 0) {
-		cell->len = decimal_figure(cell->text, value);
+		cell->len = decimal_put(cell->text, figure);
 	}
 	memcpy(out, cell->text, sizeof(cell->text));
 	return cell->len;
@@ -228,6 +229,7 @@ static void write_row(struct buffer *out, struct history_text *text)
 	const bool as_csv = text->as_csv;
 	char *begin = buffer_room(out,
 		TIME_TEXT_MAX + (query->field_count + 1) * CELL_MAX);
+	struct decimal figures[QUERY_FIELDS_MAX];
 	double values[QUERY_FIELDS_MAX];
 	char *at = begin;
 
@@ -242,10 +244,11 @@ static void write_row(struct buffer *out, struct history_text *text)
 	}
 	at += put_seconds(at, row_us(query, text->row));
 	history_row(values, text->history, text->row);
+	decimal_round(figures, values, query->field_count);
 	for (size_t i = 0; i < query->field_count; i++) {
 		*at++ = ',';
 		if (isfinite(values[i])) {
-			at += put_figure(at, &text->cells[i], values[i]);
+			at += put_figure(at, &text->cells[i], &figures[i]);
 		} else if (!as_csv) {
 			memcpy(at, gap, sizeof(gap));
 			at += sizeof(gap);

@@ -110,8 +110,8 @@ static int guess_power(double value)
 	return (int)(((bits >> 52) + above - bias) * 78913 >> 18) - above_power;
 }
 
-/* What knows the count of digits when it is compiled writes a number in four
- * fifths of the time; gcc would not copy functions of this size by itself. */
+/* What knows the count of digits when it is compiled takes four fifths of the
+ * time; gcc would not copy functions of this size by itself. */
 #define for_each_count __attribute__((always_inline)) static inline
 
 /* The digits as a whole number and the power of the first. False: it is too
@@ -233,25 +233,14 @@ for_each_count size_t put_fixed(char *out, const struct digits *digits,
 	return 1 + digits->count;
 }
 
-for_each_count size_t put_number(char *out, double value, int digits)
+/* number has `digits` digits, the first of them of that power. */
+for_each_count size_t put_rounded(char *out, uint64_t number, int power,
+	int digits)
 {
-	struct digits text;
-	bool has_exponent;
-	uint64_t number;
+	struct digits text = split(number, digits);
+	bool has_exponent = power < FIXED_MIN || power >= digits;
 	size_t len = 0;
-	int power;
 
-	assert(isfinite(value) && digits > 0 && digits <= DECIMAL_DIGITS_MAX);
-	if (value == 0 || digits > QUICK_DIGITS_MAX ||
-		!round_to(&number, &power, fabs(value), digits)) {
-		return (size_t)snprintf(out, DECIMAL_MAX, "%.*g", digits,
-			value);
-	}
-	text = split(number, digits);
-	if (value < 0) {
-		out[len++] = '-';
-	}
-	has_exponent = power < FIXED_MIN || power >= digits;
 	len += put_fixed(out + len, &text, has_exponent ? 1 : power + 1);
 	if (has_exponent) {
 		len += put_exponent(out + len, power);
@@ -260,15 +249,68 @@ for_each_count size_t put_number(char *out, double value, int digits)
 	return len;
 }
 
+static size_t put_sign(char *out, double value)
+{
+	out[0] = '-';
+	return value < 0 ? 1 : 0;
+}
+
 size_t decimal_number(char *out, double value, int digits)
 {
-	return put_number(out, value, digits);
+	uint64_t number;
+	size_t len;
+	int power;
+
+	assert(isfinite(value) && digits > 0 && digits <= DECIMAL_DIGITS_MAX);
+	if (value == 0 || digits > QUICK_DIGITS_MAX ||
+		!round_to(&number, &power, fabs(value), digits)) {
+		return (size_t)snprintf(out, DECIMAL_MAX, "%.*g", digits,
+			value);
+	}
+	len = put_sign(out, value);
+	return len + put_rounded(out + len, number, power, digits);
+}
+
+void decimal_round(struct decimal *out, const double *values, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const double value = values[i];
+		struct decimal *figure = &out[i];
+
+		figure->value = value;
+		if (fabs(value) < 1e15 && value == (double)(int64_t)value) {
+			figure->kind = DECIMAL_WHOLE;
+		} else if (round_to(&figure->number, &figure->power,
+				   fabs(value), FIGURE_DIGITS)) {
+			figure->kind = DECIMAL_ROUNDED;
+		} else {
+			figure->kind = DECIMAL_HARD;
+		}
+	}
+}
+
+size_t decimal_put(char *out, const struct decimal *figure)
+{
+	size_t len;
+
+	switch (figure->kind) {
+	case DECIMAL_WHOLE:
+		return decimal_integer(out, (int64_t)figure->value);
+	case DECIMAL_ROUNDED:
+		len = put_sign(out, figure->value);
+		return len +
+			put_rounded(out + len, figure->number, figure->power,
+				FIGURE_DIGITS);
+	case DECIMAL_HARD:
+		break;
+	}
+	return decimal_number(out, figure->value, FIGURE_DIGITS);
 }
 
 size_t decimal_figure(char *out, double value)
 {
-	if (fabs(value) < 1e15 && value == (double)(int64_t)value) {
-		return decimal_integer(out, (int64_t)value);
-	}
-	return put_number(out, value, FIGURE_DIGITS);
+	struct decimal figure;
+
+	decimal_round(&figure, &value, 1);
+	return decimal_put(out, &figure);
 }

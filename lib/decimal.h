@@ -19,3 +19,24 @@ size_t decimal_figure(char *out, double value);
 /* As "%.*g" with this many significant digits, 1 to DECIMAL_DIGITS_MAX, rounded
  * correctly. value is finite. */
 size_t decimal_number(char *out, double value, int digits);
+
+enum decimal_kind {
+	DECIMAL_WHOLE,
+	DECIMAL_ROUNDED, /* number holds nine digits */
+	DECIMAL_HARD,	 /* left to printf, or not finite */
+};
+
+/* A figure on its way to text. */
+struct decimal {
+	double value;
+	uint64_t number;
+	int power; /* of ten, of the first digit */
+	enum decimal_kind kind;
+};
+
+/* decimal_figure() in two steps. Who has several takes two thirds of the time
+ * by rounding all of them first: a processor does that side by side. */
+void decimal_round(struct decimal *out, const double *values, size_t count);
+
+/* As decimal_figure(). The value is finite. */
+size_t decimal_put(char *out, const struct decimal *figure);

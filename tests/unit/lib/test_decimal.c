@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,6 +139,40 @@ static void figures_are_whole_or_have_nine_digits(void **state)
 	}
 }
 
+static void agree_on_figure(const struct decimal *figure, double value)
+{
+	bool is_whole = fabs(value) < 1e15 && fabs(value - floor(value)) <= 0;
+	char expected[DECIMAL_MAX];
+	char out[DECIMAL_MAX];
+
+	(void)snprintf(expected, sizeof(expected), "%.*g", is_whole ? 15 : 9,
+		value);
+	assert_int_equal(decimal_put(out, figure), strlen(expected));
+	assert_string_equal(out, expected);
+}
+
+/* Of every kind, next to one that is not known. */
+static void several_are_rounded_before_they_are_written(void **state)
+{
+	enum { COUNT = 7 };
+	struct decimal figures[COUNT];
+
+	(void)state;
+	srandom(13);
+	for (int i = 0; i < 50000; i++) {
+		double some = (double)random() / 1e7 - 100;
+		double values[COUNT] = { some, floor(some),
+			some * pow(10, (double)(random() % 60 - 30)),
+			floor(some * 1e3) / 1e3,
+			(floor(some * 1e6) * 10 + 5) / 1e7, 1e15 + some, NAN };
+
+		decimal_round(figures, values, COUNT);
+		for (size_t v = 0; v + 1 < COUNT; v++) {
+			agree_on_figure(&figures[v], values[v]);
+		}
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -147,6 +182,7 @@ int main(void)
 		cmocka_unit_test(every_group_of_digits_is_right),
 		cmocka_unit_test(nothing_is_written_beyond_the_room),
 		cmocka_unit_test(figures_are_whole_or_have_nine_digits),
+		cmocka_unit_test(several_are_rounded_before_they_are_written),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
