@@ -248,12 +248,12 @@ static void pick(struct cell *units, const struct query *query,
 }
 
 static void node_units(struct cell *units, struct history *history,
-	const struct report *report)
+	const struct report *report, uint64_t span_us)
 {
 	struct node_load *load = &history->load;
 	struct node_rates rates;
 
-	rates_between(&rates, NULL, &history->previous, report);
+	rates_over(&rates, NULL, &history->previous, report, span_us);
 	rates_fill_load(load, report, &rates);
 	pick(units, &history->query,
 		(const double[ROLLUP_FIELDS]){
@@ -264,12 +264,12 @@ static void node_units(struct cell *units, struct history *history,
 }
 
 static void vm_units(struct cell *units, const struct history *history,
-	const struct report *report)
+	const struct report *report, uint64_t span_us)
 {
 	struct node_rates node;
 	struct vm_rates vm;
 
-	rates_between(&node, &vm, &history->previous, report);
+	rates_over(&node, &vm, &history->previous, report, span_us);
 	pick(units, &history->query,
 		(const double[ROLLUP_VM_FIELDS]){
 			[ROLLUP_VM_USED_CORES] = vm.used_cores,
@@ -317,9 +317,9 @@ void history_add(struct history *history, const uint8_t *run_id,
 		struct cell units[QUERY_FIELDS_MAX];
 
 		if (is_vm) {
-			vm_units(units, history, report);
+			vm_units(units, history, report, span_us);
 		} else {
-			node_units(units, history, report);
+			node_units(units, history, report, span_us);
 		}
 		add_interval(history,
 			sample_us > span_us ? sample_us - span_us : 0,

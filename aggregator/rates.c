@@ -185,10 +185,10 @@ static void fill_node(struct node_rates *out, const struct report *before,
 	out->io_full = full_share(&was->io, &is->io, span_us);
 }
 
-void rates_between(struct node_rates *out, struct vm_rates *vms,
-	const struct report *before, const struct report *after)
+void rates_over(struct node_rates *out, struct vm_rates *vms,
+	const struct report *before, const struct report *after,
+	uint64_t span_us)
 {
-	uint64_t span_us = rates_span_us(before, after);
 	struct contention_sum sum = { 0 };
 	struct vm_cursor cursor = { 0 };
 
@@ -211,6 +211,12 @@ void rates_between(struct node_rates *out, struct vm_rates *vms,
 		}
 	}
 	out->contention = node_contention(&sum, out, cores_of(after));
+}
+
+void rates_between(struct node_rates *out, struct vm_rates *vms,
+	const struct report *before, const struct report *after)
+{
+	rates_over(out, vms, before, after, rates_span_us(before, after));
 }
 
 static double known(uint64_t value)

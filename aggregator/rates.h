@@ -53,6 +53,11 @@ uint64_t rates_span_us(const struct report *before, const struct report *after);
 void rates_between(struct node_rates *out, struct vm_rates *vms,
 	const struct report *before, const struct report *after);
 
+/* The same where rates_span_us() is known already. */
+void rates_over(struct node_rates *out, struct vm_rates *vms,
+	const struct report *before, const struct report *after,
+	uint64_t span_us);
+
 /* Where a search goes on, and how much it has cost; zeroed is the start. */
 struct vm_cursor {
 	size_t at, steps;
