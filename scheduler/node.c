@@ -310,7 +310,6 @@ void node_expect(const struct node *node, struct model_prior prior,
 {
 	const struct model_sum *seen = &node->vms.seen;
 	double used = node_used_cores(node);
-
 	double known = used - seen->seen_cores + model_cores(seen, prior);
 
 	*cores = known > used ? known : used;
