@@ -7,13 +7,13 @@ import pathlib
 import re
 import subprocess
 import sys
-import tarfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from engines import DEBIAN, free_port  # noqa: E402
+from engines import DEBIAN, Engine  # noqa: E402
 from harness import ROOT, Folder, Program, eventually, http_get  # noqa: E402
+from kubelet import Image  # noqa: E402
 
 IMAGES = ROOT / "build/images"
 PROGRAMS = ("agent", "aggregator", "scheduler")
@@ -21,16 +21,31 @@ MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 
 
 def documented(start):
-    """The command of docs/install.md that begins so, as words."""
+    """The command of docs/install.md that begins so."""
     text = (ROOT / "docs/install.md").read_text()
     return re.search(rf"^{re.escape(start)}.*", text, re.M).group(0)
 
 
 def digest_of(program):
     """What the archive calls its image."""
-    with tarfile.open(IMAGES / f"plimsoll-{program}.tar") as archive:
-        index = json.load(archive.extractfile("index.json"))
-    return index["manifests"][0]["digest"]
+    return Image(IMAGES / f"plimsoll-{program}.tar").digest
+
+
+class Registry(Engine):
+    """Without TLS."""
+    package = binary = "docker-registry"
+    ready_path = "/v2/"
+
+    @property
+    def host(self):
+        return f"127.0.0.1:{self.port}"
+
+    def flags(self, folder):
+        config = folder / "registry.yml"
+        config.write_text(json.dumps({
+            "version": 0.1, "http": {"addr": self.host},
+            "storage": {"filesystem": {"rootdirectory": str(self.data)}}}))
+        return ["serve", config]
 
 
 class Carry(unittest.TestCase):
@@ -50,24 +65,6 @@ class Carry(unittest.TestCase):
         path.write_text(text)
         return path
 
-    def start_registry(self):
-        registry = f"127.0.0.1:{free_port()}"
-        config = self.write("registry.yml", json.dumps({
-            "version": 0.1, "http": {"addr": registry},
-            "storage": {"filesystem": {
-                "rootdirectory": str(self.folder.path / "registry")}}}))
-        self.folder.add(Program(self.folder.path, "registry", [
-            DEBIAN / "docker-registry/usr/bin/docker-registry", "serve",
-            config])).start()
-
-        def is_ready():
-            try:
-                return http_get(f"http://{registry}/v2/")[0] == 200
-            except OSError:
-                return False
-        eventually("the registry answers", is_ready)
-        return registry
-
     def start_containerd(self):
         socket = self.folder.path / "containerd.sock"
         config = self.write("containerd.toml", "\n".join((
@@ -82,18 +79,17 @@ class Carry(unittest.TestCase):
         return socket
 
     def test_a_registry_takes_them_from_skopeo_as_they_are(self):
-        registry = self.start_registry()
-        # It has no TLS.
+        registry = self.folder.add(Registry(self.folder.path)).start()
         (self.folder.path / ".config/containers").mkdir(parents=True)
         self.write(".config/containers/registries.conf", (
-            f'[[registry]]\nlocation = "{registry}"\ninsecure = true\n'))
+            f'[[registry]]\nlocation = "{registry.host}"\ninsecure = true\n'))
         command = documented("skopeo copy oci-archive:").replace(
-            "REGISTRY", registry).replace("TAG", "test")
+            "REGISTRY", registry.host).replace("TAG", "test")
         for program in PROGRAMS:
             self.run_words(command.replace("agent", program),
                            HOME=str(self.folder.path))
             status, _, manifest = http_get(
-                f"http://{registry}/v2/plimsoll-{program}/manifests/test",
+                f"{registry.url}/v2/plimsoll-{program}/manifests/test",
                 accept=MANIFEST)
             self.assertEqual(status, 200)
             self.assertEqual(

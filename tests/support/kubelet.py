@@ -57,6 +57,7 @@ class Image:
                 return read("blobs/" + thing["digest"].replace(":", "/"))
             manifest = json.loads(read("index.json"))["manifests"][0]
             self.name = manifest["annotations"]["io.containerd.image.name"]
+            self.digest = manifest["digest"]
             self.manifest = json.loads(blob(manifest))
             self.config = json.loads(blob(self.manifest["config"]))
             self.layers = [blob(layer) for layer in self.manifest["layers"]]
