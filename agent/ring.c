@@ -157,7 +157,9 @@ void ring_add(struct ring *ring, const uint8_t *bytes, size_t len)
 		drop_oldest(ring);
 	}
 	for (size_t i = 0; i < ring->consumer_count; i++) {
-		ring->consumers[i].news_went &= ring_has_news(ring, i);
+		struct consumer *c = &ring->consumers[i];
+
+		c->news_went = c->news_went && ring_has_news(ring, i);
 	}
 	*slot = (struct slot){ .bytes = xmemdup(bytes, len), .len = len };
 	ring->count++;
