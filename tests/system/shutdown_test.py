@@ -73,7 +73,7 @@ class Shutdown(unittest.TestCase):
             sender.process.send_signal(signal.SIGTERM)
             sender.wait_log("stopping")
             with self.assertRaises(subprocess.TimeoutExpired):
-                sender.process.wait(0.5)
+                sender.process.wait(1)
             database.execute("ROLLBACK")
         self.assertEqual(sender.process.wait(WITHIN_S * SLOWNESS), 0)
         self.assertIn("not_stored=0", sender.log())
