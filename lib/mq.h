@@ -81,8 +81,10 @@ struct mq_client_options {
 	void *owner; /* outlives the client */
 };
 
-/* Dials in the background and keeps dialling, with random waits. -EINVAL: not
- * an URL we dial, or TLS material that is no good. */
+/* Dials in the background and keeps dialling, with random waits. Where the wall
+ * clock is set back, a request under way ends without an answer within 15 s,
+ * and dialling begins anew. -EINVAL: not an URL we dial, or TLS material that is
+ * no good. */
 must_check int mq_client_new(struct mq_client **out, uv_loop_t *loop,
 	const struct mq_client_options *options, struct error *err);
 

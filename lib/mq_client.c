@@ -1,5 +1,6 @@
 #include "lib/mq.h"
 
+#include "lib/clock.h"
 #include "lib/inbox.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
@@ -9,12 +10,14 @@
 #include <nng/protocol/reqrep0/req.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* nng waits a random time between 0 and a bound that doubles from the first
  * to the second value: a fleet does not come back all at once. */
 enum { RECONNECT_MIN_MS = 1000, RECONNECT_MAX_MS = 15000 };
 enum { FIRST_DIAL_SPREAD_MS = 500 };
 enum { DIAL_FAILURES = 6 };
+enum { CLOCK_LOOK_MS = 15000, CLOCK_BACK_US = 1000000 };
 
 enum dial_kind { DIAL_PLAIN, DIAL_TLS, DIAL_TLS_NO_CERT };
 
@@ -22,15 +25,18 @@ struct mq_client {
 	struct inbox_item item;
 	nng_socket socket;
 	nng_dialer dialer;
+	nng_tls_config *tls; /* NULL without TLS */
 	nng_ctx ctx;
 	nng_aio *aio;
 	struct inbox *inbox;
-	struct timer *first_dial;
-	nng_msg *answer; /* set by the callback, read on the loop */
-	bool sending;	 /* the step the callback is about */
-	bool busy;	 /* a request is under way; the loop's */
+	struct timer *first_dial, *clock_look;
+	int64_t ahead_us; /* the wall clock's lead at the last look */
+	nng_msg *answer;  /* set by the callback, read on the loop */
+	bool sending;	  /* the step the callback is about */
+	bool busy;	  /* a request is under way; the loop's */
 	_Atomic int pipes;
 	struct mq_client_options options;
+	char *url; /* to dial it anew */
 	enum dial_kind kind;
 	uint64_t failures[DIAL_FAILURES]; /* as counted at the last look */
 	const char *trouble;		  /* a literal */
@@ -116,29 +122,72 @@ static int set_client_options(struct mq_client *client)
 	return r;
 }
 
-static int set_client_tls(struct mq_client *client)
+static int make_client_tls(struct mq_client *client)
 {
 	const struct mq_client_options *options = &client->options;
 	scoped_free char *name = options->server_name == NULL
 		? mq_host(options->url)
 		: xstrdup(options->server_name);
-	nng_tls_config *config = NULL;
-	int r = mq_tls_config(&config, NNG_TLS_MODE_CLIENT, options->tls);
+	int r = mq_tls_config(&client->tls, NNG_TLS_MODE_CLIENT, options->tls);
 
 	if (r == 0) {
-		r = nng_tls_config_auth_mode(config,
+		r = nng_tls_config_auth_mode(client->tls,
 			NNG_TLS_AUTH_MODE_REQUIRED);
 	}
 	if (r == 0) {
 		/* Without it nng takes any certificate of the authority. */
-		r = nng_tls_config_server_name(config, name);
+		r = nng_tls_config_server_name(client->tls, name);
 	}
-	if (r == 0) {
-		r = nng_dialer_set_ptr(client->dialer, NNG_OPT_TLS_CONFIG,
-			config);
-	}
-	nng_tls_config_free(config); /* the dialer holds it */
 	return r;
+}
+
+static int make_dialer(struct mq_client *client, nng_dialer *dialer)
+{
+	int r = nng_dialer_create(dialer, client->socket, client->url);
+
+	if (r == 0 && client->tls != NULL) {
+		r = nng_dialer_set_ptr(*dialer, NNG_OPT_TLS_CONFIG,
+			client->tls);
+	}
+	return r;
+}
+
+/* The wait for the next dial ends with the dialer that waits. */
+static void redial(struct mq_client *client)
+{
+	nng_dialer dialer;
+
+	if (make_dialer(client, &dialer) != 0) {
+		return; /* no memory: the old one dials, late */
+	}
+	(void)nng_dialer_close(client->dialer);
+	client->dialer = dialer;
+	memset(client->failures, 0, sizeof(client->failures));
+	(void)nng_dialer_start(dialer, NNG_FLAG_NONBLOCK);
+}
+
+static int64_t wall_clock_ahead_us(void)
+{
+	return (int64_t)clock_wall_us() - (int64_t)clock_monotonic_us();
+}
+
+/* Debian's nng waits by the wall clock, for the next dial and for an answer.
+ * Where that is set back, as on a machine that has just asked for the time, a
+ * wait that has begun would last until it is again what it was. */
+static void look_at_clock(void *owner)
+{
+	struct mq_client *client = owner;
+	int64_t ahead_us = wall_clock_ahead_us();
+	bool is_back = ahead_us < client->ahead_us - CLOCK_BACK_US;
+
+	client->ahead_us = ahead_us;
+	if (!is_back) {
+		return;
+	}
+	if (!mq_client_connected(client)) {
+		redial(client);
+	}
+	nng_aio_cancel(client->aio);
 }
 
 static int open_client(struct mq_client *client)
@@ -157,13 +206,14 @@ static int open_client(struct mq_client *client)
 	if (r == 0) {
 		nng_aio_set_timeout(client->aio,
 			(nng_duration)client->options.timeout_ms);
-		r = nng_dialer_create(&client->dialer, client->socket,
-			client->options.url);
 	}
 	if (r == 0 && client->options.tls != NULL) {
-		r = set_client_tls(client);
+		r = make_client_tls(client);
 	}
 	client->options.tls = NULL; /* it was borrowed */
+	if (r == 0) {
+		r = make_dialer(client, &client->dialer);
+	}
 	return r;
 }
 
@@ -179,6 +229,11 @@ static void client_free(struct mq_client *client)
 	nng_aio_free(client->aio);
 	inbox_close(client->inbox);
 	timer_close(client->first_dial);
+	timer_close(client->clock_look);
+	if (client->tls != NULL) {
+		nng_tls_config_free(client->tls);
+	}
+	free(client->url);
 	if (is_closed) {
 		free(client);
 	}
@@ -196,6 +251,7 @@ int mq_client_new(struct mq_client **out, uv_loop_t *loop,
 	}
 	client = xcalloc(1, sizeof(*client));
 	client->options = *options;
+	client->url = xstrdup(options->url);
 	if (options->tls != NULL) {
 		client->kind = options->tls->cert == NULL ? DIAL_TLS_NO_CERT
 							  : DIAL_TLS;
@@ -205,6 +261,8 @@ int mq_client_new(struct mq_client **out, uv_loop_t *loop,
 		"are dropped";
 	client->inbox = inbox_new(loop, deliver_answer, client);
 	client->first_dial = timer_new(loop, on_first_dial, client);
+	client->clock_look = timer_new(loop, look_at_clock, client);
+	client->ahead_us = wall_clock_ahead_us();
 	r = open_client(client);
 	if (r != 0) {
 		client_free(client);
@@ -215,6 +273,7 @@ int mq_client_new(struct mq_client **out, uv_loop_t *loop,
 		spread = 0;
 	}
 	timer_start(client->first_dial, spread % FIRST_DIAL_SPREAD_MS, 0);
+	timer_start(client->clock_look, CLOCK_LOOK_MS, CLOCK_LOOK_MS);
 	*out = client;
 	return 0;
 }

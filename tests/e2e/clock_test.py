@@ -5,6 +5,7 @@ should see anything of it."""
 import datetime
 import pathlib
 import re
+import socket
 import struct
 import sys
 import time
@@ -13,8 +14,8 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from cluster import ClusterCase, accepted_bindings  # noqa: E402
-from harness import (BIN, ROOT, Aggregator, Driver, Machine,  # noqa: E402
-                     Program, agent, eventually, http_get, launcher)
+from harness import (BIN, ROOT, Aggregator, Driver, Folder,  # noqa: E402
+                     Machine, Program, agent, eventually, http_get, launcher)
 
 SHIFTS = ROOT / "build/release/tests/e2e/clock_shift.so"
 LEASE = ("/apis/coordination.k8s.io/v1/namespaces/default/leases/"
@@ -27,6 +28,10 @@ BACK_S = 3000
 RENEWALS = 9
 LIMIT_S = 20
 STALE_S = 15
+# The clock is looked at every 15 s, and a new dialer begins with waits of 1 s.
+WAITS_S = 60
+# How one who answers greets in nng's protocol.
+REPLIER = b"\x00SP\x00\x00\x31\x00\x00"
 
 
 class WallClock:
@@ -208,6 +213,50 @@ class Clock(ClusterCase):
             self.assertTrue(program.running(), program.name)
             self.assertEqual(re.findall(r"(?m)^[WEF]\d{4} .*",
                                         program.log()), [], program.name)
+
+
+class Agents(unittest.TestCase):
+    """Without a cluster: nng waits by the wall clock, and would wait until it
+    is again what it was. The kernel knows of no jump: the clock is ahead at
+    first, so what it has been told to wait for is an hour away, as it is where
+    a clock is really set back."""
+
+    def setUp(self):
+        self.folder = Folder()
+        self.addCleanup(self.folder.close)
+        self.machine = Machine(self.folder.path / "machine")
+        self.addCleanup(self.machine.close)
+        self.clock = WallClock(self.folder.path / "clock")
+        self.clock.set(HOUR_S)
+
+    def start_agent(self, url):
+        return self.clock.start(self.folder.add(agent(
+            self.folder.path, "node-a", [url], *self.machine.agent_flags())))
+
+    def test_set_back_while_an_agent_waits_for_its_next_dial(self):
+        aggregator = self.folder.add(Aggregator(self.folder.path)).start()
+        program = self.start_agent(aggregator.url)
+        eventually("it reports", lambda: aggregator.node("node-a"))
+        aggregator.stop()
+        program.wait_log("no connection to the aggregator")
+        self.clock.set(0)
+        aggregator.start()
+        eventually("it is connected again", lambda: program.log().count(
+            '"connected"') == 2, WAITS_S)
+
+    def test_set_back_while_an_agent_waits_for_an_answer(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            server.settimeout(LIMIT_S)
+            program = self.start_agent(
+                f"tcp://127.0.0.1:{server.getsockname()[1]}")
+            peer = server.accept()[0]
+            self.addCleanup(peer.close)
+            peer.settimeout(LIMIT_S)
+            peer.sendall(REPLIER)
+            while len(peer.recv(1 << 16)) <= len(REPLIER):
+                pass  # its own greeting; then a request, never answered
+            self.clock.set(0)
+            program.wait_log("a request failed and will be repeated", WAITS_S)
 
 
 if __name__ == "__main__":
