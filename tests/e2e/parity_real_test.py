@@ -21,7 +21,8 @@ from cluster import Cluster  # noqa: E402
 from harness import eventually  # noqa: E402
 from kube_api import Kube, Refused  # noqa: E402
 from parity import SEED, Driver, ours, theirs  # noqa: E402
-from parity_cases import BOUND, NAMESPACES, case, refused  # noqa: E402
+from parity_cases import case, refused  # noqa: E402
+from parity_words import BOUND, NAMESPACES  # noqa: E402
 
 WANTED = 100
 AT_MOST = 800  # cases looked at to find as many

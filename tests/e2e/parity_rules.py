@@ -3,7 +3,7 @@
 A rule changes what we are asked instead of the program: a case without its
 sidecars' requests, judged right, is the case judged by a filter that does not
 count sidecars. So no wrong code is in the product."""
-from parity_cases import (BETA_CLASS, BOUND, HUGE, KVM, OLD_ZONE, REQUIRED,
+from parity_words import (BETA_CLASS, BOUND, HUGE, KVM, OLD_ZONE, REQUIRED,
                           ZONE)
 
 RULES = {}

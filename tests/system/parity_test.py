@@ -1,26 +1,28 @@
 """Recorded cases and what kube-scheduler 1.36's own filters say of each node.
 
 `tests/e2e/parity.py --keep` wrote them; each notices a rule that would be easy
-to get wrong."""
+to get wrong, one for each of parity_rules.py."""
 import json
 import pathlib
 import subprocess
 import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS / "support"), str(TESTS / "e2e")]
 
 from harness import BIN, ROOT  # noqa: E402
+from parity_rules import RULES  # noqa: E402
 
 FOLDER = ROOT / "tests/fixtures/parity"
 
 
 class Parity(unittest.TestCase):
     def test_recorded_verdicts_of_kube_scheduler_are_ours(self):
-        paths = sorted(FOLDER.glob("*.json"))
-        self.assertGreaterEqual(len(paths), 25)
-        for path in paths:
-            kept = json.loads(path.read_text())
+        all_kept = [json.loads(path.read_text())
+                    for path in sorted(FOLDER.glob("*.json"))]
+        self.assertEqual(sorted(RULES), sorted(k["notices"] for k in all_kept))
+        for kept in all_kept:
             with self.subTest(kept["notices"]):
                 answer = json.loads(subprocess.run(
                     [BIN / "plimsoll-scheduler", "score", "--in", "-"],
