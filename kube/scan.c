@@ -111,8 +111,8 @@ static const char *find_member(const char *from, const char *end)
 	return NULL;
 }
 
-/* Appends the text without such members. What does not end is left as it is,
- * for the parser to say so. */
+/* Appends the text without such members, or nothing if there are none to leave
+ * out. What does not end is left as it is, for the parser to say so. */
 static void append_rest(struct buffer *out, const char *text, size_t len)
 {
 	struct scan s = { .at = text, .end = text + len };
@@ -135,7 +135,9 @@ static void append_rest(struct buffer *out, const char *text, size_t len)
 		buffer_append(out, kept, (size_t)(member - kept));
 		kept = s.at;
 	}
-	buffer_append(out, kept, (size_t)(text + len - kept));
+	if (kept > text) {
+		buffer_append(out, kept, (size_t)(text + len - kept));
+	}
 }
 
 int scan_parse(struct value **out, const char *text, size_t len,
@@ -143,9 +145,9 @@ int scan_parse(struct value **out, const char *text, size_t len,
 {
 	scoped_buffer struct buffer rest = BUFFER_MAX(len);
 
-	if (find_member(text, text + len) == NULL) {
+	append_rest(&rest, text, len);
+	if (rest.len == 0) {
 		return value_parse(out, text, len, err);
 	}
-	append_rest(&rest, text, len);
 	return value_parse(out, rest.data, rest.len, err);
 }
