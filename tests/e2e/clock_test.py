@@ -16,6 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from cluster import ClusterCase, accepted_bindings  # noqa: E402
 from harness import (BIN, ROOT, Aggregator, Driver, Folder,  # noqa: E402
                      Machine, Program, agent, eventually, http_get, launcher)
+from secure import SecureAggregator, certs  # noqa: E402
 
 SHIFTS = ROOT / "build/release/tests/e2e/clock_shift.so"
 LEASE = ("/apis/coordination.k8s.io/v1/namespaces/default/leases/"
@@ -229,13 +230,19 @@ class Agents(unittest.TestCase):
         self.clock = WallClock(self.folder.path / "clock")
         self.clock.set(HOUR_S)
 
-    def start_agent(self, url):
+    def start_agent(self, url, *flags):
         return self.clock.start(self.folder.add(agent(
-            self.folder.path, "node-a", [url], *self.machine.agent_flags())))
+            self.folder.path, "node-a", [url], *self.machine.agent_flags(),
+            *flags)))
 
     def test_set_back_while_an_agent_waits_for_its_next_dial(self):
-        aggregator = self.folder.add(Aggregator(self.folder.path)).start()
-        program = self.start_agent(aggregator.url)
+        keys = self.folder.path / "keys"
+        certs("new", keys)
+        aggregator = self.folder.add(
+            SecureAggregator(self.folder.path, keys)).start()
+        program = self.start_agent(
+            aggregator.url, "--tls-ca", keys / "servers-ca.crt", "--tls-cert",
+            keys / "agent.crt", "--tls-key", keys / "agent.key")
         eventually("it reports", lambda: aggregator.node("node-a"))
         aggregator.stop()
         program.wait_log("no connection to the aggregator")
