@@ -252,6 +252,7 @@ int mq_client_new(struct mq_client **out, uv_loop_t *loop,
 	client = xcalloc(1, sizeof(*client));
 	client->options = *options;
 	client->url = xstrdup(options->url);
+	client->options.url = client->url;
 	if (options->tls != NULL) {
 		client->kind = options->tls->cert == NULL ? DIAL_TLS_NO_CERT
 							  : DIAL_TLS;
