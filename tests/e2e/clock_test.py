@@ -16,7 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from cluster import ClusterCase, accepted_bindings  # noqa: E402
 from harness import (BIN, ROOT, Aggregator, Driver, Folder,  # noqa: E402
                      Machine, Program, agent, eventually, http_get, launcher)
-from secure import SecureAggregator, certs  # noqa: E402
+from secure import SecureAggregator, certs, client_flags  # noqa: E402
 
 SHIFTS = ROOT / "build/release/tests/e2e/clock_shift.so"
 LEASE = ("/apis/coordination.k8s.io/v1/namespaces/default/leases/"
@@ -39,6 +39,8 @@ class WallClock:
     """Of one machine: that of the programs that have its environment."""
 
     def __init__(self, path):
+        if not SHIFTS.exists():
+            raise RuntimeError(f"{SHIFTS} is missing: `make e2e` builds it")
         self.path = path
         self.set(0)
         self.env = {"LD_PRELOAD": str(SHIFTS), "CLOCK_SHIFT": str(path)}
@@ -60,8 +62,6 @@ class WallClock:
 class Clock(ClusterCase):
     @classmethod
     def setUpClass(cls):
-        if not SHIFTS.exists():
-            raise RuntimeError(f"{SHIFTS} is missing: `make e2e` builds it")
         cls.begin_audited(NODES)
         cls.start_nodes()
         cls.first, cls.second = (WallClock(cls.folder.path / name)
@@ -240,9 +240,7 @@ class Agents(unittest.TestCase):
         certs("new", keys)
         aggregator = self.folder.add(
             SecureAggregator(self.folder.path, keys)).start()
-        program = self.start_agent(
-            aggregator.url, "--tls-ca", keys / "servers-ca.crt", "--tls-cert",
-            keys / "agent.crt", "--tls-key", keys / "agent.key")
+        program = self.start_agent(aggregator.url, *client_flags(keys))
         eventually("it reports", lambda: aggregator.node("node-a"))
         aggregator.stop()
         program.wait_log("no connection to the aggregator")

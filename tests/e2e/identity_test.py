@@ -21,6 +21,7 @@ from cluster import ClusterCase  # noqa: E402
 from harness import (BIN, ROOT, Machine, Program, agent,  # noqa: E402
                      eventually, http_get, worker)
 from kube_api import KUBECLUSTER  # noqa: E402
+from secure import client_flags  # noqa: E402
 
 AUDIENCE = "plimsoll-aggregator"
 
@@ -239,9 +240,7 @@ class Identity(ClusterCase):
 
     def peer_flags(self, role, token):
         """token None: none is shown."""
-        flags = ["--tls-ca", self.certs / "servers-ca.crt",
-                 "--tls-cert", self.certs / f"{role}.crt",
-                 "--tls-key", self.certs / f"{role}.key",
+        flags = [*client_flags(self.certs, role),
                  "--tls-server-name", "localhost"]
         if token:
             self.token_file = self.folder.path / f"{self.name}.token"

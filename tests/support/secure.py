@@ -9,6 +9,14 @@ def certs(command, folder, *names):
                    check=True, capture_output=True, timeout=30)
 
 
+def client_flags(keys, who="agent", trusts=None):
+    """Of one who dials with what is in keys; trusts: another folder's
+    authority instead."""
+    return ["--tls-ca", (trusts or keys) / "servers-ca.crt",
+            "--tls-cert", keys / f"{who}.crt",
+            "--tls-key", keys / f"{who}.key"]
+
+
 class SecureAggregator(Aggregator):
     origin = "tls+tcp://localhost"
     trust = None  # an ssl.SSLContext, where its HTTP is HTTPS

@@ -18,7 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from harness import (BIN, SLOWNESS, Aggregator, Driver,  # noqa: E402
                      Folder, Machine, Program, agent, eventually, http_get, kubeconfig)
-from secure import SecureAggregator, certs  # noqa: E402
+from secure import SecureAggregator, certs, client_flags  # noqa: E402
 
 WITHIN_S = 10
 NOBODYS_ID = 65534  # of user and group
@@ -298,9 +298,7 @@ class OfTheScheduler(Errors):
         self.assert_said(
             self.start_scheduler(
                 "--aggregator", aggregator.url,
-                "--tls-ca", other / "servers-ca.crt",
-                "--tls-cert", keys / "scheduler.crt",
-                "--tls-key", keys / "scheduler.key"),
+                *client_flags(keys, "scheduler", other)),
             "certificate is not of an authority we trust")
 
     def test_garbage_over_http(self):

@@ -9,7 +9,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from flood import FLOOD_S, FloodCase  # noqa: E402
 from harness import Folder  # noqa: E402
-from secure import SecureAggregator, certs  # noqa: E402
+from secure import SecureAggregator, certs, client_flags  # noqa: E402
 
 IDLE = 1000
 
@@ -28,9 +28,7 @@ class TlsFloods(FloodCase):
         aggregator.trust = cls.trust()
         aggregator.start()
         cls.begin(folder, aggregator, aggregator.url,
-                  "--tls-ca", cls.keys / "servers-ca.crt",
-                  "--tls-cert", cls.keys / "agent.crt",
-                  "--tls-key", cls.keys / "agent.key")
+                  *client_flags(cls.keys))
 
     @classmethod
     def trust(cls, who=None):

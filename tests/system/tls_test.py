@@ -9,7 +9,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from harness import (BIN, Aggregator, Driver, Folder, Machine,  # noqa: E402
                      Program, agent, eventually)
-from secure import SecureAggregator, certs  # noqa: E402
+from secure import SecureAggregator, certs, client_flags  # noqa: E402
 from stored import assert_complete, stored_seqs  # noqa: E402
 
 
@@ -31,10 +31,8 @@ class Secure(unittest.TestCase):
             self.folder.path, name, [url], *self.machine.agent_flags(),
             *flags, interval=interval)).start()
 
-    def flags(self, keys=None, who="agent", *more):
-        keys = keys or self.keys
-        return ["--tls-ca", keys / "servers-ca.crt", "--tls-cert",
-                keys / f"{who}.crt", "--tls-key", keys / f"{who}.key", *more]
+    def flags(self):
+        return client_flags(self.keys)
 
     def assert_refused(self, aggregator, program, why):
         program.wait_log(f'no connection to the aggregator.* why="[^"]*{why}',
@@ -65,8 +63,7 @@ class Connections(Secure):
         aggregator = self.start_aggregator()
         other = self.folder.path / "other"
         certs("new", other)
-        flags = self.flags()
-        flags[1] = other / "servers-ca.crt"
+        flags = client_flags(self.keys, trusts=other)
         self.assert_refused(
             aggregator, self.start_agent(aggregator.url, *flags),
             "certificate is not of an authority we trust")
@@ -103,8 +100,7 @@ class Connections(Secure):
         aggregator = self.start_aggregator()
         other = self.folder.path / "other"
         certs("new", other)
-        flags = self.flags(other)
-        flags[1] = self.keys / "servers-ca.crt"
+        flags = client_flags(other, trusts=self.keys)
         self.assert_refused(
             aggregator, self.start_agent(aggregator.url, *flags),
             "does not accept our certificate")
