@@ -58,7 +58,7 @@ BINS = $(PROGRAMS:%=$(BIN)/plimsoll-%)
 # bin/ is what people run: the release build. Other builds keep to themselves.
 BIN = $(if $(filter release,$(BUILD)),bin,$(OUT)/bin)
 
-objects = $(patsubst %.c,$(OUT)/%.o,$(wildcard $(1)/*.c))
+objects = $(patsubst %.c,$(OUT)/%.o,$(wildcard $(1)/*.c $(1)/*/*.c))
 # The daemon whose headers a test includes: it links that one.
 room_of = $(firstword $(shell grep -ohE '"(agent|aggregator|scheduler)/' $(1) \
 	| tr -d '"/'))
@@ -72,19 +72,19 @@ LIBS = -lcurl -lcjson -lyaml -lprotobuf-c -lnng -lmicrohttpd -lsqlite3 -lsnappy 
 WIRE := $(patsubst proto/%.proto,%,$(wildcard proto/*.proto))
 WIRE_HDRS := $(WIRE:%=$(GEN)/%.pb-c.h)
 
-TEST_SRCS := $(wildcard tests/unit/*/test_*.c)
+TEST_SRCS := $(wildcard tests/unit/*/test_*.c tests/unit/*/*/test_*.c)
 TEST_BINS := $(TEST_SRCS:%.c=$(OUT)/%)
 FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_NAMES := $(FUZZ_SRCS:tests/fuzz/fuzz_%.c=%)
 REPLAYS := $(FUZZ_NAMES:%=$(OUT)/tests/fuzz/replay_%)
 BENCH_SRCS := $(wildcard tests/bench/bench_*.c)
 BENCH_BINS := $(BENCH_SRCS:%.c=$(OUT)/%)
-ROOM_SRCS := $(wildcard lib/*.c proto/*.c kube/*.c agent/*.c aggregator/*.c \
-	scheduler/*.c)
-ALL_SRCS := $(ROOM_SRCS) $(wildcard tests/unit/*/*.c tests/support/*.c \
+ROOM_SRCS := $(wildcard lib/*.c proto/*.c kube/*.c agent/*.c aggregator/*.c aggregator/*/*.c \
+	scheduler/*.c scheduler/*/*.c)
+ALL_SRCS := $(ROOM_SRCS) $(wildcard tests/unit/*/*.c tests/unit/*/*/*.c tests/support/*.c \
 	tests/fuzz/*.c tests/bench/*.c tests/e2e/*.c)
-ALL_HDRS := $(wildcard lib/*.h proto/*.h kube/*.h agent/*.h aggregator/*.h \
-	scheduler/*.h tests/support/*.h)
+ALL_HDRS := $(wildcard lib/*.h proto/*.h kube/*.h agent/*.h aggregator/*.h aggregator/*/*.h \
+	scheduler/*.h scheduler/*/*.h tests/support/*.h)
 
 # ---- help -----------------------------------------------------------------
 
@@ -139,7 +139,7 @@ $(BIN)/plimsoll-%: $$(call objects,$$*) $(ARCHIVES)
 # A test links the daemon it is about, without main.c, and the rooms below.
 # WRAP_test_x names the functions that it stands in for (ld's --wrap).
 WRAP_test_faults = pread openat inotify_init1
-WRAP_test_placer = clock_monotonic_us
+WRAP_test_schedule = clock_monotonic_us
 define test_rule
 $(OUT)/$(1): $(OUT)/$(1).o $(call daemon_of,$(1).c) $(OUT)/tests/support.a \
 		$(ARCHIVES)

@@ -9,10 +9,10 @@
 
 #include "agent/check.h"
 #include "agent/node.h"
-#include "agent/own.h"
+#include "agent/self_metrics.h"
 #include "agent/ring.h"
 #include "agent/spool.h"
-#include "agent/uplink.h"
+#include "agent/aggregator_client.h"
 #include "lib/buffer.h"
 #include "lib/clock.h"
 #include "lib/log.h"

@@ -1,7 +1,7 @@
 /* The agent's configuration: what its flags and variables say. */
 #pragma once
 
-#include "lib/dial.h"
+#include "lib/credentials.h"
 #include "lib/error.h"
 #include "lib/options.h"
 #include "proto/report.h"

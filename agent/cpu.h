@@ -3,7 +3,7 @@
  * All functions but cpu_read() are pure. */
 #pragma once
 
-#include "agent/kept_file.h"
+#include "agent/kernel_file.h"
 #include "lib/error.h"
 #include "proto/report.h"
 

@@ -5,7 +5,7 @@
  * fixed when the machine boots; what is in the pools is read each time. */
 #pragma once
 
-#include "agent/kept_file.h"
+#include "agent/kernel_file.h"
 #include "lib/error.h"
 #include "proto/report.h"
 

@@ -5,7 +5,7 @@
  * node's; this is the difference. */
 #pragma once
 
-#include "agent/kept_file.h"
+#include "agent/kernel_file.h"
 #include "proto/report.h"
 
 void ksm_init(struct kept_file *file, int sys);

@@ -1,7 +1,7 @@
 /* The load average: /proc/loadavg. For people; nothing is placed by it. */
 #pragma once
 
-#include "agent/kept_file.h"
+#include "agent/kernel_file.h"
 #include "lib/error.h"
 #include "proto/report.h"
 

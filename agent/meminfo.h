@@ -1,7 +1,7 @@
 /* Memory of a node: /proc/meminfo. */
 #pragma once
 
-#include "agent/kept_file.h"
+#include "agent/kernel_file.h"
 #include "lib/error.h"
 #include "proto/report.h"
 

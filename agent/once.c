@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "agent/node.h"
-#include "agent/own.h"
+#include "agent/self_metrics.h"
 #include "agent/report_json.h"
 #include "lib/buffer.h"
 #include "lib/loop.h"

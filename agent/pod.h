@@ -2,7 +2,7 @@
 #pragma once
 
 #include "agent/cgroup.h"
-#include "agent/kept_file.h"
+#include "agent/kernel_file.h"
 #include "agent/psi.h"
 #include "lib/error.h"
 #include "proto/report.h"

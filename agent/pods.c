@@ -10,7 +10,7 @@
 #include "agent/cgroup.h"
 #include "agent/pod.h"
 #include "agent/psi.h"
-#include "agent/tree_watch.h"
+#include "agent/cgroup_watch.h"
 #include "lib/memory.h"
 
 struct pods {

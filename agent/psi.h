@@ -4,7 +4,7 @@
  * seconds, and rates are the aggregator's business. */
 #pragma once
 
-#include "agent/kept_file.h"
+#include "agent/kernel_file.h"
 #include "lib/error.h"
 #include "proto/report.h"
 

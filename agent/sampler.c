@@ -9,7 +9,7 @@
 
 #include "agent/cpu.h"
 #include "agent/hugepages.h"
-#include "agent/kept_file.h"
+#include "agent/kernel_file.h"
 #include "agent/ksm.h"
 #include "agent/loadavg.h"
 #include "agent/meminfo.h"

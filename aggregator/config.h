@@ -1,8 +1,8 @@
 /* The aggregator's options. */
 #pragma once
 
-#include "aggregator/remote_target.h"
-#include "aggregator/store.h"
+#include "aggregator/remote_write/target.h"
+#include "aggregator/store/store.h"
 #include "lib/options.h"
 #include "lib/tls.h"
 

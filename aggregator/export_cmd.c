@@ -1,8 +1,8 @@
 #include "aggregator/export_cmd.h"
 
-#include "aggregator/export.h"
-#include "aggregator/query.h"
-#include "aggregator/store_past.h"
+#include "aggregator/query/export.h"
+#include "aggregator/query/history_query.h"
+#include "aggregator/store/offline_reader.h"
 #include "lib/clock.h"
 #include "lib/memory.h"
 

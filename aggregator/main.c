@@ -1,6 +1,6 @@
 #include "aggregator/aggregator.h"
 #include "aggregator/export_cmd.h"
-#include "aggregator/store_backup.h"
+#include "aggregator/store/backup.h"
 #include "lib/log.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 
 #include "kube/config.h"
 #include "kube/http.h"
-#include "kube/value.h"
+#include "kube/json_value.h"
 #include "lib/error.h"
 #include "lib/loop.h"
 #include "lib/memory.h"

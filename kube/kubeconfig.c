@@ -1,6 +1,6 @@
 #include "kube/kubeconfig.h"
 
-#include "kube/value.h"
+#include "kube/json_value.h"
 #include "kube/yaml.h"
 #include "lib/memory.h"
 

@@ -1,6 +1,6 @@
 #include "kube/lease.h"
 
-#include "kube/value.h"
+#include "kube/json_value.h"
 #include "lib/clock.h"
 #include "lib/json.h"
 #include "lib/memory.h"

@@ -1,7 +1,7 @@
 #include "kube/yaml.h"
 
-#include "kube/value.h"
-#include "kube/value_build.h"
+#include "kube/json_value.h"
+#include "kube/json_value_build.h"
 #include "lib/map.h"
 #include "lib/memory.h"
 

@@ -1,9 +1,9 @@
 /* The scheduler's flags: docs/configuration.md is held against this table. */
 #pragma once
 
-#include "lib/dial.h"
+#include "lib/credentials.h"
 #include "lib/options.h"
-#include "scheduler/policy.h"
+#include "scheduler/score/policy.h"
 
 #include <stdbool.h>
 #include <stdint.h>

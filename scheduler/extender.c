@@ -1,10 +1,10 @@
 #include "scheduler/extender.h"
 
-#include "kube/value.h"
+#include "kube/json_value.h"
 #include "lib/json.h"
 #include "lib/memory.h"
-#include "scheduler/decide.h"
-#include "scheduler/filter.h"
+#include "scheduler/score/decide.h"
+#include "scheduler/filter/filter.h"
 
 #include <errno.h>
 #include <math.h>

@@ -9,8 +9,8 @@
 
 #include "lib/buffer.h"
 #include "lib/error.h"
-#include "scheduler/cache.h"
-#include "scheduler/policy.h"
+#include "scheduler/cache/cache.h"
+#include "scheduler/score/policy.h"
 
 #include <stdbool.h>
 #include <stddef.h>

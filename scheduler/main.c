@@ -4,10 +4,10 @@
 #include "lib/log.h"
 #include "lib/loop.h"
 #include "scheduler/config.h"
-#include "scheduler/placer.h"
-#include "scheduler/score_cmd.h"
+#include "scheduler/schedule.h"
+#include "scheduler/offline/score_cmd.h"
 #include "scheduler/server.h"
-#include "scheduler/simulate_cmd.h"
+#include "scheduler/offline/simulate_cmd.h"
 
 #include <stdio.h>
 #include <string.h>

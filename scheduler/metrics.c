@@ -1,7 +1,7 @@
 #include "scheduler/metrics.h"
 
 #include "lib/exposition.h"
-#include "scheduler/filter.h"
+#include "scheduler/filter/filter.h"
 
 #include <string.h>
 

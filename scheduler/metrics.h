@@ -6,14 +6,14 @@
 #pragma once
 
 #include "lib/buffer.h"
-#include "scheduler/binder.h"
-#include "scheduler/cache.h"
-#include "scheduler/decide.h"
+#include "scheduler/bind/binder.h"
+#include "scheduler/cache/cache.h"
+#include "scheduler/score/decide.h"
 #include "scheduler/extender.h"
 #include "scheduler/histogram.h"
-#include "scheduler/placer.h"
-#include "scheduler/queue.h"
-#include "scheduler/rejection.h"
+#include "scheduler/schedule.h"
+#include "scheduler/cache/queue.h"
+#include "scheduler/objects/rejection.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  * only when the reason is another or 5 minutes have passed. */
 #pragma once
 
-#include "scheduler/queue.h"
-#include "scheduler/reporter.h"
+#include "scheduler/cache/queue.h"
+#include "scheduler/bind/events.h"
 
 #include <stdbool.h>
 #include <stdint.h>

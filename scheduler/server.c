@@ -9,7 +9,7 @@
 #include "lib/memory.h"
 #include "scheduler/extender.h"
 #include "scheduler/metrics.h"
-#include "scheduler/placer.h"
+#include "scheduler/schedule.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * launcher pod of a plain VM and for a migration target, which is held against
  * all pods: every node is feasible and scored, one in fifty has stale data, one
  * in two a VM on its way. No I/O. */
-#include "scheduler/decide.h"
+#include "scheduler/score/decide.h"
 
 #include "lib/clock.h"
 #include "tests/unit/scheduler/given.h"

@@ -9,17 +9,17 @@
  * make leaves the database there; pack takes one that an aggregator left, and
  * packs all of it. Time runs as fast as it can; the disk's fsync is not part of
  * the figures. */
-#include "aggregator/chunk.h"
-#include "aggregator/store_compact.h"
-#include "aggregator/store_part.h"
-#include "aggregator/store_rollup.h"
-#include "aggregator/store_tail.h"
+#include "aggregator/codec/chunk.h"
+#include "aggregator/store/compact.h"
+#include "aggregator/store/partition.h"
+#include "aggregator/store/rollups.h"
+#include "aggregator/store/head.h"
 #include "lib/clock.h"
 #include "lib/crc.h"
 #include "lib/memory.h"
 #include "proto/wire.h"
 #include "tests/bench/cpu.h"
-#include "tests/bench/made_up.h"
+#include "tests/bench/synthetic.h"
 
 #include <sqlite3.h>
 #include <stdio.h>

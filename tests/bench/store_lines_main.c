@@ -6,9 +6,9 @@
  *
  * Nobody may be using the database. The last line of standard error says how
  * many reports and values there were. */
-#include "aggregator/metric_names.h"
-#include "aggregator/store_part.h"
-#include "aggregator/store_scan.h"
+#include "aggregator/series/metric_names.h"
+#include "aggregator/store/partition.h"
+#include "aggregator/store/hour_scan.h"
 #include "lib/memory.h"
 
 #include <math.h>

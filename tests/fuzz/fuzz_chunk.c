@@ -1,7 +1,7 @@
 /* Chunks and rollups: what a disk gives back may be anything. The checksum is
  * put right, so that what lies behind it is reached. */
-#include "aggregator/chunk.h"
-#include "aggregator/rollup.h"
+#include "aggregator/codec/chunk.h"
+#include "aggregator/series/rollup.h"
 #include "lib/crc.h"
 #include "lib/memory.h"
 

@@ -1,6 +1,6 @@
 /* The parameters of a history query: four texts from a stranger. The input is
  * split at line ends into from, to, step and fields; a line "-" is not given. */
-#include "aggregator/query.h"
+#include "aggregator/query/history_query.h"
 
 #include "lib/memory.h"
 

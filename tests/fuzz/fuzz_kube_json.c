@@ -1,10 +1,10 @@
 /* What the API server sends: values, lists, watch events and their lines. Each
  * input goes through all of them. */
-#include "kube/lines.h"
-#include "kube/list.h"
-#include "kube/scan.h"
-#include "kube/value.h"
-#include "kube/watch.h"
+#include "kube/line_reader.h"
+#include "kube/list_page.h"
+#include "kube/json_scan.h"
+#include "kube/json_value.h"
+#include "kube/watch_event.h"
 
 #include <assert.h>
 #include <stdint.h>

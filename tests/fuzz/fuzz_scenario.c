@@ -1,5 +1,5 @@
 /* Scenario files: what is accepted is played, and gives finite figures. */
-#include "scheduler/simulate.h"
+#include "scheduler/offline/simulate.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* The input of `score --in`: pods, nodes, loads, times and quantities. */
-#include "scheduler/score_cmd.h"
+#include "scheduler/offline/score_cmd.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 """What is in an aggregator's database, held against the agents' last words.
 
-The chunks are read by what aggregator/chunk.h and column.h say of them, not by
+The chunks are read by what aggregator/codec/chunk.h and column.h say of them, not by
 the program's own code."""
 import re
 import sqlite3

@@ -1,5 +1,5 @@
 """GET /v1/decisions where nobody has decided anything; with decisions it is
-seen in tests/e2e/story_test.py."""
+seen in tests/e2e/placement_test.py."""
 import json
 import pathlib
 import sys

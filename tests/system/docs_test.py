@@ -92,7 +92,7 @@ class Http(unittest.TestCase):
 
     def test_each_series_is_named_once(self):
         source = "".join((ROOT / name).read_text() for name in (
-            "aggregator/metric_names.c", "aggregator/metrics.c",
+            "aggregator/series/metric_names.c", "aggregator/http/metrics.c",
             "lib/exposition.c"))
         names = set(re.findall(
             r'"((?:node|container|plimsoll|process)_\w+)"', source))
@@ -101,7 +101,7 @@ class Http(unittest.TestCase):
         self.assertEqual(sorted(rows), sorted(names))
 
     def test_each_route_is_there(self):
-        source = (ROOT / "aggregator/api.c").read_text()
+        source = (ROOT / "aggregator/http/api.c").read_text()
         text = (ROOT / "docs/http.md").read_text()
         routes = re.findall(r'^\t\{ "/(/?[^"]+)", serve_', source, re.M)
         self.assertGreater(len(routes), 5)

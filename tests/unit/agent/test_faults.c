@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <sys/types.h>
 
-#include "agent/kept_file.h"
+#include "agent/kernel_file.h"
 #include "agent/kvm_prober.h"
 #include "agent/psi.h"
 #include "lib/loop.h"

@@ -1,7 +1,7 @@
 /* A store on a temporary directory with a loop around it, for tests. */
 #pragma once
 
-#include "aggregator/store.h"
+#include "aggregator/store/store.h"
 #include "lib/memory.h"
 #include "lib/mq.h"
 #include "proto/wire.h"

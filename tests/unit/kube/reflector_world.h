@@ -4,7 +4,7 @@
 
 #include "kube/client.h"
 #include "kube/reflector.h"
-#include "kube/value.h"
+#include "kube/json_value.h"
 #include "lib/buffer.h"
 #include "lib/clock.h"
 #include "lib/loop.h"

@@ -1,7 +1,7 @@
 /* Leases, with times as arguments. */
 #include "kube/lease.h"
 
-#include "kube/value.h"
+#include "kube/json_value.h"
 #include "lib/memory.h"
 #include "tests/support/cm.h"
 

@@ -1,6 +1,6 @@
 #include "kube/yaml.h"
 
-#include "kube/value.h"
+#include "kube/json_value.h"
 #include "lib/buffer.h"
 #include "lib/memory.h"
 #include "tests/support/cm.h"

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kube/value.h"
+#include "kube/json_value.h"
 #include "lib/files.h"
 #include "lib/memory.h"
-#include "scheduler/node.h"
-#include "scheduler/pod.h"
+#include "scheduler/cluster/node.h"
+#include "scheduler/objects/pod.h"
 #include "tests/unit/scheduler/given_load.h"
 
 #define GIVEN_DIR "tests/fixtures/kubevirt/"

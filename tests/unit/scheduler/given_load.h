@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "proto/load.h"
-#include "scheduler/pod.h"
+#include "scheduler/objects/pod.h"
 
 /* What a load says of a VM that uses so many cores, and always did. */
 static inline struct vm_load given_seen(const struct pod *pod, double cores)

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "scheduler/decide.h"
+#include "scheduler/score/decide.h"
 
 #include "tests/unit/scheduler/given.h"
 

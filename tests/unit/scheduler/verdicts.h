@@ -1,7 +1,7 @@
 /* What `score` says about each node, as one text: for tests about filters. */
 #pragma once
 
-#include "scheduler/score_cmd.h"
+#include "scheduler/offline/score_cmd.h"
 #include "tests/unit/scheduler/given.h"
 
 /* Room for everything. */

@@ -1,0 +1,338 @@
+#include "aggregator/auth/access_review_text.h"
+
+#include "kube/json_value.h"
+#include "lib/json.h"
+#include "lib/memory.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What an account is said to be is repeated in each SubjectAccessReview. */
+enum { GROUPS_MAX = 256, EXTRA_MAX = 64, ACCOUNT_BYTES_MAX = 65536 };
+
+static const char alphanumeric[] =
+	"abcdefghijklmnopqrstuvwxyz"
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+
+void account_fini(struct account *account)
+{
+	if (account == NULL) {
+		return;
+	}
+	free(account->user);
+	free(account->uid);
+	free(account->groups);
+	free(account->extra);
+	free(account->node);
+	free(account->pod);
+	free(account->pod_uid);
+	*account = (struct account){ 0 };
+}
+
+/* ---- TokenReview ---- */
+
+bool review_is_token(const char *token)
+{
+	size_t len = strlen(token);
+
+	for (size_t i = 0; i < len; i++) {
+		if (strchr(alphanumeric, token[i]) == NULL &&
+			strchr("-._~+/=", token[i]) == NULL) {
+			return false;
+		}
+	}
+	return len > 0;
+}
+
+char *review_token_body(const char *token, const char *audience)
+{
+	static const char format[] =
+		"{\"apiVersion\":\"authentication.k8s.io/v1\","
+		"\"kind\":\"TokenReview\",\"spec\":{\"token\":\"%s\"%s%s%s}}";
+	size_t size = sizeof(format) + strlen(token) + 64 +
+		(audience == NULL ? 0 : strlen(audience));
+	/* One piece of memory, so that growing leaves no copies behind. */
+	char *body = xcalloc(1, size);
+
+	(void)snprintf(body, size, format, token,
+		audience == NULL ? "" : ",\"audiences\":[\"",
+		audience == NULL ? "" : audience,
+		audience == NULL ? "" : "\"]");
+	return body;
+}
+
+void review_wipe(char *text)
+{
+	if (text != NULL) {
+		explicit_bzero(text, strlen(text));
+		free(text);
+	}
+}
+
+static void write_texts(struct json *j, const char *key,
+	const struct value *list)
+{
+	json_array(j, key);
+	for (const struct value *v = value_first(list); v != NULL;
+		v = value_next(v)) {
+		if (value_text(v) != NULL) {
+			json_string(j, NULL, value_text(v));
+		}
+	}
+	json_array_end(j);
+}
+
+/* Groups and extra go on as they came, texts and lists of texts only. */
+static int copy_account(struct account *out, const struct value *user,
+	struct error *err)
+{
+	scoped_buffer struct buffer groups = BUFFER_MAX(ACCOUNT_BYTES_MAX);
+	scoped_buffer struct buffer extra = BUFFER_MAX(ACCOUNT_BYTES_MAX);
+	const struct value *given = value_get(user, "extra");
+	bool has_extra = value_is_object(given);
+	struct json j = json_into(&groups);
+
+	if (value_count(value_get(user, "groups")) > GROUPS_MAX ||
+		value_count(given) > EXTRA_MAX) {
+		return error_set(err, -EBADMSG,
+			"the account has too many groups or attributes");
+	}
+	write_texts(&j, NULL, value_get(user, "groups"));
+	j = json_into(&extra);
+	json_object(&j, NULL);
+	for (const struct value *v = has_extra ? value_first(given) : NULL;
+		v != NULL; v = value_next(v)) {
+		write_texts(&j, value_key(v), v);
+	}
+	json_object_end(&j);
+	if (groups.overflowed || extra.overflowed) {
+		return error_set(err, -EBADMSG,
+			"groups and attributes of the account are too large");
+	}
+	out->groups = buffer_take(&groups, NULL);
+	out->extra = buffer_take(&extra, NULL);
+	return 0;
+}
+
+/* The first text under a key of user.extra; the caller frees it. */
+static char *first_extra(const struct value *user, const char *key)
+{
+	const struct value *list = value_get(value_get(user, "extra"), key);
+	const char *text = value_text(value_first(list));
+
+	return text == NULL || *text == '\0' ? NULL : xstrdup(text);
+}
+
+static bool has_text(const struct value *list, const char *text)
+{
+	for (const struct value *v = value_first(list); v != NULL;
+		v = value_next(v)) {
+		const char *t = value_text(v);
+
+		if (t != NULL && strcmp(t, text) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static int read_status(struct account *out, const struct value *status,
+	const char *audience, struct error *err)
+{
+	const struct value *user = value_get(status, "user");
+	const char *name = value_text_at(user, "username", "");
+	const char *uid = value_text_at(user, "uid", NULL);
+	int r;
+
+	if (!value_is_object(status)) {
+		return error_set(err, -EBADMSG,
+			"the API server's answer is no TokenReview");
+	}
+	if (!value_true(value_get(status, "authenticated"))) {
+		return error_set(err, -EACCES, "the token is not accepted: %s",
+			value_text_at(status, "error",
+				"nobody is known by it"));
+	}
+	/* A server that knows nothing of audiences takes any token. */
+	if (audience != NULL &&
+		!has_text(value_get(status, "audiences"), audience)) {
+		return error_set(err, -EACCES,
+			"the token is not accepted: it is not meant for '%s'",
+			audience);
+	}
+	if (*name == '\0') {
+		return error_set(err, -EBADMSG,
+			"the API server's TokenReview names nobody");
+	}
+	r = copy_account(out, user, err);
+	if (r < 0) {
+		return r;
+	}
+	out->user = xstrdup(name);
+	out->uid = uid == NULL ? NULL : xstrdup(uid);
+	out->node = first_extra(user, "authentication.kubernetes.io/node-name");
+	out->pod = first_extra(user, "authentication.kubernetes.io/pod-name");
+	out->pod_uid =
+		first_extra(user, "authentication.kubernetes.io/pod-uid");
+	return 0;
+}
+
+int review_read_account(struct account *out, const char *body, size_t len,
+	const char *audience, struct error *err)
+{
+	struct account account = { 0 };
+	struct value *answer;
+	int r = value_parse(&answer, body, len, err);
+
+	if (r < 0) {
+		return error_wrap(err, r, "TokenReview");
+	}
+	r = read_status(&account, value_get(answer, "status"), audience, err);
+	value_free(answer);
+	if (r < 0) {
+		account_fini(&account);
+		return r;
+	}
+	*out = account;
+	return 0;
+}
+
+/* ---- SubjectAccessReview ---- */
+
+void review_write_access(struct buffer *out, const struct account *account,
+	const char *path, const char *verb)
+{
+	struct json j = json_into(out);
+
+	json_object(&j, NULL);
+	json_string(&j, "apiVersion", "authorization.k8s.io/v1");
+	json_string(&j, "kind", "SubjectAccessReview");
+	json_object(&j, "spec");
+	json_object(&j, "nonResourceAttributes");
+	json_string(&j, "path", path);
+	json_string(&j, "verb", verb);
+	json_object_end(&j);
+	json_string(&j, "user", account->user);
+	if (account->uid != NULL) {
+		json_string(&j, "uid", account->uid);
+	}
+	json_raw(&j, "groups", account->groups);
+	json_raw(&j, "extra", account->extra);
+	json_object_end(&j);
+	json_object_end(&j);
+}
+
+int review_read_access(const struct account *account, const char *path,
+	const char *verb, const char *body, size_t len, struct error *err)
+{
+	struct value *answer;
+	bool is_answer;
+	bool may;
+	int r = value_parse(&answer, body, len, err);
+
+	if (r < 0) {
+		return error_wrap(err, r, "SubjectAccessReview");
+	}
+	is_answer = value_is_object(value_get(answer, "status"));
+	may = value_true(value_at(answer, "status/allowed")) &&
+		!value_true(value_at(answer, "status/denied"));
+	value_free(answer);
+	if (!is_answer) {
+		return error_set(err, -EBADMSG,
+			"the API server's answer is no SubjectAccessReview");
+	}
+	return may ? 0
+		   : error_set(err, -EACCES, "account '%.120s' may not %s %s",
+			     account->user, verb, path);
+}
+
+/* ---- the node ---- */
+
+/* As names of namespaces and pods are; such a name is safe in a path. */
+static bool is_name(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (strchr(alphanumeric, text[i]) == NULL &&
+			(i == 0 || strchr("-.", text[i]) == NULL)) {
+			return false;
+		}
+	}
+	return len > 0 && len < 254;
+}
+
+int review_pod_path(char **out, const struct account *account,
+	struct error *err)
+{
+	static const char prefix[] = "system:serviceaccount:";
+	const char *space = account->user + sizeof(prefix) - 1;
+	size_t len;
+
+	if (account->pod == NULL || account->pod_uid == NULL ||
+		strncmp(account->user, prefix, sizeof(prefix) - 1) != 0) {
+		return error_set(err, -EPERM,
+			"the token of '%.120s' is bound to no pod and so to no "
+			"node",
+			account->user);
+	}
+	len = strcspn(space, ":");
+	if (space[len] != ':' || !is_name(space, len) ||
+		!is_name(account->pod, strlen(account->pod))) {
+		return error_set(err, -EPERM,
+			"the token of '%.120s' names no pod that there can be",
+			account->user);
+	}
+	*out = xasprintf("/api/v1/namespaces/%.*s/pods/%s", (int)len, space,
+		account->pod);
+	return 0;
+}
+
+static int compare_node(const struct account *account, const char *actual,
+	const char *node, struct error *err)
+{
+	return strcmp(actual, node) == 0
+		? 0
+		: error_set(err, -EPERM,
+			  "the token of '%.80s' belongs to node '%.70s', not "
+			  "'%.70s'",
+			  account->user, actual, node);
+}
+
+int review_check_node(const struct account *account, const char *node,
+	struct error *err)
+{
+	return compare_node(account, account->node, node, err);
+}
+
+static int check_pod(const struct account *account, const char *node,
+	const struct value *pod, struct error *err)
+{
+	const char *uid = value_text_at(pod, "metadata/uid", NULL);
+	const char *actual = value_text_at(pod, "spec/nodeName", "");
+
+	if (uid == NULL) {
+		return error_set(err, -EBADMSG,
+			"the API server's answer is no pod");
+	}
+	if (strcmp(uid, account->pod_uid) != 0) {
+		return error_set(err, -EPERM,
+			"the token of '%.80s' is of an earlier pod '%.100s'",
+			account->user, account->pod);
+	}
+	return compare_node(account, actual, node, err);
+}
+
+int review_check_pod(const struct account *account, const char *node,
+	const char *body, size_t len, struct error *err)
+{
+	struct value *pod;
+	int r = value_parse(&pod, body, len, err);
+
+	if (r < 0) {
+		return error_wrap(err, r, "pod");
+	}
+	r = check_pod(account, node, pod, err);
+	value_free(pod);
+	return r;
+}

@@ -1,0 +1,417 @@
+#include "aggregator/codec/chunk.h"
+
+#include "aggregator/codec/column.h"
+#include "aggregator/codec/report_schema.h"
+#include "lib/crc.h"
+#include "lib/map.h"
+#include "lib/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One pod of the chunk. A report that names a pod twice has it twice here. */
+struct pod {
+	const struct vm_pod *first;
+	struct pod *twin; /* the same uid and inode once more */
+	size_t place;
+	size_t seen; /* number of the last report it was in, from 1 */
+	size_t count;
+	/* While its columns are written. */
+	const struct vm_pod **cells;
+};
+
+struct writer {
+	const struct chunk_report *reports;
+	size_t count;
+	struct pod **pods;
+	size_t pod_count, pod_capacity;
+	struct map by_key;
+	struct pod **cells; /* of all reports, one after the other */
+	size_t cell_count;
+	uint64_t *values; /* of the column at hand */
+};
+
+static void put_text(struct buffer *out, const char *text)
+{
+	size_t len = strlen(text);
+
+	column_put_varint(out, len);
+	buffer_append(out, text, len);
+}
+
+/* A part whose length stands before it. */
+static void put_part(struct buffer *out, const struct buffer *part)
+{
+	column_put_varint(out, part->len);
+	buffer_append(out, part->data, part->len);
+}
+
+/* ---- the node ---- */
+
+/* Puts a list of the runs; values get each report's place in it. */
+static void put_runs(struct buffer *out, struct writer *w)
+{
+	scoped_free const uint8_t **runs = xcalloc(w->count, sizeof(*runs));
+	size_t count = 0;
+
+	for (size_t i = 0; i < w->count; i++) {
+		const uint8_t *run = w->reports[i].run_id;
+		size_t at = 0;
+
+		while (at < count &&
+			memcmp(runs[at], run, REPORT_RUN_ID_BYTES) != 0) {
+			at++;
+		}
+		runs[at] = run;
+		count = at == count ? count + 1 : count;
+		w->values[i] = at;
+	}
+	column_put_varint(out, count);
+	for (size_t i = 0; i < count; i++) {
+		buffer_append(out, runs[i], REPORT_RUN_ID_BYTES);
+	}
+}
+
+static void put_boots(struct buffer *out, uint64_t *places,
+	const struct writer *w)
+{
+	scoped_free const char **boots = xcalloc(w->count, sizeof(*boots));
+	size_t count = 0;
+
+	for (size_t i = 0; i < w->count; i++) {
+		const char *boot = w->reports[i].report.boot_id;
+		size_t at = 0;
+
+		while (at < count && strcmp(boots[at], boot) != 0) {
+			at++;
+		}
+		boots[at] = boot;
+		count = at == count ? count + 1 : count;
+		places[i] = at;
+	}
+	column_put_varint(out, count);
+	for (size_t i = 0; i < count; i++) {
+		put_text(out, boots[i]);
+	}
+}
+
+/* The element `offset` bytes into each report, where it has so many. */
+static void put_elements(struct buffer *out, struct column_presence *presence,
+	const struct writer *w, struct fields fields, const size_t at[3])
+{
+	for (size_t f = 0; f < fields.count; f++) {
+		for (size_t i = 0; i < w->count; i++) {
+			const char *report =
+				(const char *)&w->reports[i].report;
+			size_t has =
+				*(const size_t *)(const void *)(report + at[0]);
+
+			w->values[i] = has > at[2]
+				? field_get(&fields.list[f], report + at[1], 0)
+				: REPORT_UNKNOWN;
+		}
+		column_write(out, presence, w->values, w->count);
+	}
+}
+
+static void put_node_fields(struct buffer *out,
+	struct column_presence *presence, const struct writer *w)
+{
+	for (size_t i = 0; i < w->count; i++) {
+		w->values[i] = w->reports[i].sample_ms -
+			w->reports[i].report.monotonic_us / 1000;
+	}
+	column_write(out, presence, w->values, w->count);
+	for (size_t f = 0; f < fields_report.count; f++) {
+		for (size_t i = 0; i < w->count; i++) {
+			const struct report *report = &w->reports[i].report;
+
+			w->values[i] = field_get(&fields_report.list[f], report,
+				report->monotonic_us);
+		}
+		column_write(out, presence, w->values, w->count);
+	}
+}
+
+static void put_node(struct buffer *out, struct writer *w)
+{
+	scoped_buffer struct buffer part = BUFFER_MAX(CHUNK_BYTES_MAX);
+	scoped_free uint64_t *boots = xcalloc(w->count, sizeof(*boots));
+	struct column_presence presence = { 0 };
+	size_t sizes = 0, numa = 0;
+
+	for (size_t i = 0; i < w->count; i++) {
+		const struct report *report = &w->reports[i].report;
+
+		sizes = report->hugepages_count > sizes
+			? report->hugepages_count
+			: sizes;
+		numa = report->numa_hugepages_count > numa
+			? report->numa_hugepages_count
+			: numa;
+	}
+	put_runs(out, w);
+	put_boots(out, boots, w);
+	column_put_varint(out, sizes);
+	column_put_varint(out, numa);
+	column_write(&part, &presence, w->values, w->count);
+	column_write(&part, &presence, boots, w->count);
+	put_node_fields(&part, &presence, w);
+	for (size_t i = 0; i < sizes; i++) {
+		put_elements(&part, &presence, w, fields_hugepages,
+			(const size_t[]){
+				offsetof(struct report, hugepages_count),
+				offsetof(struct report, hugepages[i]), i });
+	}
+	for (size_t i = 0; i < numa; i++) {
+		put_elements(&part, &presence, w, fields_numa,
+			(const size_t[]){
+				offsetof(struct report, numa_hugepages_count),
+				offsetof(struct report, numa_hugepages[i]),
+				i });
+	}
+	put_part(out, &part);
+	column_presence_fini(&presence);
+}
+
+/* ---- the pods ---- */
+
+static bool is_same(const struct vm_pod *a, const struct vm_pod *b)
+{
+	return a->cgroup_inode == b->cgroup_inode &&
+		strcmp(a->pod_uid, b->pod_uid) == 0;
+}
+
+static struct pod *add_pod(struct writer *w, const struct vm_pod *vm)
+{
+	struct pod *pod = xcalloc(1, sizeof(*pod));
+
+	pod->first = vm;
+	pod->place = w->pod_count;
+	w->pods = xgrow(w->pods, w->pod_count, &w->pod_capacity,
+		sizeof(struct pod *));
+	w->pods[w->pod_count] = pod;
+	w->pod_count++;
+	return pod;
+}
+
+/* Pods keep their order from report to report, mostly: guess is the one that
+ * followed the last one's. */
+static struct pod *find_pod(struct writer *w, const struct vm_pod *vm,
+	struct pod *guess, size_t report)
+{
+	scoped_free char *key = NULL;
+	struct pod *pod = guess;
+
+	if (pod != NULL && pod->seen != report && is_same(pod->first, vm)) {
+		return pod;
+	}
+	key = xasprintf("%s/%llx", vm->pod_uid,
+		(unsigned long long)vm->cgroup_inode);
+	pod = map_get(&w->by_key, key);
+	if (pod == NULL) {
+		pod = add_pod(w, vm);
+		(void)map_put(&w->by_key, key, pod);
+	}
+	while (pod->seen == report) {
+		pod->twin = pod->twin == NULL ? add_pod(w, vm) : pod->twin;
+		pod = pod->twin;
+	}
+	return pod;
+}
+
+static void find_pods(struct writer *w)
+{
+	size_t before = 0, before_count = 0, at = 0;
+
+	for (size_t i = 0; i < w->count; i++) {
+		const struct report *report = &w->reports[i].report;
+		size_t begin = at;
+
+		for (size_t v = 0; v < report->vm_count; v++, at++) {
+			struct pod *guess =
+				v < before_count ? w->cells[before + v] : NULL;
+
+			w->cells[at] =
+				find_pod(w, &report->vms[v], guess, i + 1);
+			w->cells[at]->seen = i + 1;
+			w->cells[at]->count++;
+		}
+		before = begin;
+		before_count = report->vm_count;
+	}
+}
+
+static bool is_last_list(const struct writer *w, size_t begin, size_t count,
+	size_t last, size_t last_count)
+{
+	return count == last_count &&
+		(count == 0 ||
+			memcmp(&w->cells[begin], &w->cells[last],
+				count * sizeof(struct pod *)) == 0);
+}
+
+/* Where the list that was put last stands in cells. */
+struct last_list {
+	size_t at, count;
+};
+
+static void put_list(struct buffer *lists, const struct writer *w,
+	const struct last_list *list)
+{
+	column_put_varint(lists, list->count);
+	for (size_t v = 0; v < list->count; v++) {
+		column_put_varint(lists, w->cells[list->at + v]->place);
+	}
+}
+
+/* The lists of pods that reports have, each once as long as it lasts. */
+static void put_lists(struct buffer *out, struct writer *w)
+{
+	scoped_buffer struct buffer lists = BUFFER_MAX(CHUNK_BYTES_MAX);
+	scoped_buffer struct buffer part = BUFFER_MAX(CHUNK_BYTES_MAX);
+	struct column_presence presence = { 0 };
+	struct last_list last = { 0 };
+	size_t count = 0, at = 0;
+
+	for (size_t i = 0; i < w->count; i++) {
+		size_t vms = w->reports[i].report.vm_count;
+
+		if (count == 0 ||
+			!is_last_list(w, at, vms, last.at, last.count)) {
+			last = (struct last_list){ at, vms };
+			put_list(&lists, w, &last);
+			count++;
+		}
+		w->values[i] = count - 1;
+		at += vms;
+	}
+	column_put_varint(out, count);
+	buffer_append(out, lists.data, lists.len);
+	column_write(&part, &presence, w->values, w->count);
+	put_part(out, &part);
+	column_presence_fini(&presence);
+}
+
+static size_t most_sizes(const struct pod *pod)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < pod->count; i++) {
+		size_t count = pod->cells[i]->hugetlb_count;
+
+		most = count > most ? count : most;
+	}
+	return most;
+}
+
+static void put_pod(struct buffer *out, const struct writer *w,
+	const struct pod *pod, size_t sizes)
+{
+	struct column_presence presence = { 0 };
+
+	for (size_t f = 0; f < fields_vm.count; f++) {
+		for (size_t i = 0; i < pod->count; i++) {
+			w->values[i] =
+				field_get(&fields_vm.list[f], pod->cells[i], 0);
+		}
+		column_write(out, &presence, w->values, pod->count);
+	}
+	for (size_t f = 0; f < sizes * fields_hugetlb.count; f++) {
+		const struct field *field =
+			&fields_hugetlb.list[f % fields_hugetlb.count];
+		size_t size = f / fields_hugetlb.count;
+
+		for (size_t i = 0; i < pod->count; i++) {
+			const struct vm_pod *vm = pod->cells[i];
+
+			w->values[i] = vm->hugetlb_count > size
+				? field_get(field, &vm->hugetlb[size], 0)
+				: REPORT_UNKNOWN;
+		}
+		column_write(out, &presence, w->values, pod->count);
+	}
+	column_presence_fini(&presence);
+}
+
+/* Each pod's own reports, side by side; sorted has room for all cells. */
+static void sort_cells(struct writer *w, const struct vm_pod **sorted)
+{
+	const struct vm_pod **free_from = sorted;
+	size_t at = 0;
+
+	for (size_t p = 0; p < w->pod_count; p++) {
+		w->pods[p]->cells = free_from;
+		free_from += w->pods[p]->count;
+		w->pods[p]->count = 0;
+	}
+	for (size_t i = 0; i < w->count; i++) {
+		const struct report *report = &w->reports[i].report;
+
+		for (size_t v = 0; v < report->vm_count; v++, at++) {
+			struct pod *pod = w->cells[at];
+
+			pod->cells[pod->count] = &report->vms[v];
+			pod->count++;
+		}
+	}
+}
+
+static void put_pods(struct buffer *out, struct writer *w)
+{
+	scoped_buffer struct buffer parts = BUFFER_MAX(CHUNK_BYTES_MAX);
+	scoped_free const struct vm_pod **sorted =
+		xcalloc(w->cell_count, sizeof(struct vm_pod *));
+
+	find_pods(w);
+	sort_cells(w, sorted);
+	column_put_varint(out, w->pod_count);
+	for (size_t p = 0; p < w->pod_count; p++) {
+		const struct pod *pod = w->pods[p];
+		size_t sizes = most_sizes(pod);
+		size_t before = parts.len;
+
+		put_pod(&parts, w, pod, sizes);
+		put_text(out, pod->first->pod_uid);
+		column_put_varint(out, pod->first->cgroup_inode);
+		column_put_varint(out, pod->count);
+		column_put_varint(out, sizes);
+		column_put_varint(out, parts.len - before);
+	}
+	put_lists(out, w);
+	buffer_append(out, parts.data, parts.len);
+	for (size_t p = 0; p < w->pod_count; p++) {
+		free(w->pods[p]);
+	}
+	free(w->pods);
+	map_fini(&w->by_key);
+}
+
+void chunk_write(struct buffer *out, const struct chunk_report *reports,
+	size_t count)
+{
+	scoped_buffer struct buffer body = BUFFER_MAX(CHUNK_BYTES_MAX);
+	struct writer w = { .reports = reports, .count = count };
+	uint8_t head[5] = { CHUNK_VERSION };
+	uint32_t crc;
+
+	assert(count > 0 && count <= CHUNK_REPORTS_MAX);
+	for (size_t i = 0; i < count; i++) {
+		w.cell_count += reports[i].report.vm_count;
+	}
+	assert(w.cell_count <= CHUNK_CELLS_MAX);
+	w.cells = xcalloc(w.cell_count, sizeof(struct pod *));
+	w.values = xcalloc(count, sizeof(*w.values));
+	column_put_varint(&body, count);
+	put_node(&body, &w);
+	put_pods(&body, &w);
+	crc = crc_add(0, body.data, body.len);
+	for (int i = 0; i < 4; i++) {
+		head[1 + i] = (uint8_t)(crc >> (8 * i));
+	}
+	buffer_append(out, head, sizeof(head));
+	buffer_append(out, body.data, body.len);
+	free(w.cells);
+	free(w.values);
+}

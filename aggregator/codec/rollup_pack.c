@@ -1,0 +1,290 @@
+#include "aggregator/series/rollup.h"
+
+#include "aggregator/codec/column.h"
+#include "lib/buffer.h"
+#include "lib/crc.h"
+#include "lib/memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VERSION = 1, HEAD_BYTES = 5, BYTES_MAX = 16 << 20 };
+enum { COLUMNS_MAX = 2 + 3 * ROLLUP_FIELDS, SERIES_MAX = 1 << 20 };
+
+static const double cores_unit = 0.001;
+static const double share_unit = 0.0001;
+static const double bytes_unit = 4096;
+
+static const uint64_t hour_length_ms = 3600000;
+
+static double node_unit(size_t field)
+{
+	switch (field) {
+	case ROLLUP_cpu_cores:
+	case ROLLUP_cpu_used_cores:
+		return cores_unit;
+	case ROLLUP_memory_total_bytes:
+	case ROLLUP_memory_available_bytes:
+	case ROLLUP_memory_working_set_bytes:
+		return bytes_unit;
+	default:
+		return share_unit;
+	}
+}
+
+static double vm_unit(size_t field)
+{
+	switch (field) {
+	case ROLLUP_VM_USED_CORES:
+		return cores_unit;
+	case ROLLUP_VM_CONTENTION:
+		return share_unit;
+	default:
+		return bytes_unit;
+	}
+}
+
+static double unit_of(bool is_node, size_t field)
+{
+	return is_node ? node_unit(field) : vm_unit(field);
+}
+
+static size_t fields_of(bool is_node)
+{
+	return is_node ? (size_t)ROLLUP_FIELDS : (size_t)ROLLUP_VM_FIELDS;
+}
+
+/* ---- writing ---- */
+
+static void put_figure(uint64_t values[3], const struct rollup_figure *figure,
+	double unit)
+{
+	if (isnan(figure->mean)) {
+		values[0] = values[1] = values[2] = REPORT_UNKNOWN;
+		return;
+	}
+	values[0] = (uint64_t)llround(figure->mean / unit);
+	values[1] = (uint64_t)llround(figure->max / unit) - values[0];
+	values[2] = (uint64_t)llround(figure->p95 / unit) - values[0];
+}
+
+static void put_columns(struct buffer *out, const struct rollup_row *rows,
+	size_t count, bool is_node)
+{
+	struct column_presence presence = { 0 };
+	uint64_t columns[COLUMNS_MAX][ROLLUP_ROWS];
+	size_t fields = fields_of(is_node);
+
+	for (size_t i = 0; i < count; i++) {
+		columns[0][i] = rows[i].from_ms % hour_length_ms / 60000;
+		columns[1][i] = rows[i].covered_ms;
+		for (size_t f = 0; f < fields; f++) {
+			uint64_t values[3];
+
+			put_figure(values, &rows[i].figures[f],
+				unit_of(is_node, f));
+			columns[2 + 3 * f][i] = values[0];
+			columns[3 + 3 * f][i] = values[1];
+			columns[4 + 3 * f][i] = values[2];
+		}
+	}
+	for (size_t c = 0; c < 2 + 3 * fields; c++) {
+		column_write(out, &presence, columns[c], count);
+	}
+	column_presence_fini(&presence);
+}
+
+void rollup_pack(struct buffer *out, const struct rollup *rollup, bool is_hour)
+{
+	scoped_buffer struct buffer heads = BUFFER_MAX(BYTES_MAX);
+	scoped_buffer struct buffer parts = BUFFER_MAX(BYTES_MAX);
+	struct rollup_row rows[ROLLUP_ROWS];
+	uint8_t head[HEAD_BYTES] = { VERSION };
+	uint64_t hour_ms = 0;
+	uint32_t crc;
+
+	for (size_t s = 0; s < rollup_series_count(rollup); s++) {
+		const char *uid = rollup_series_uid(rollup, s);
+		size_t count = rollup_rows(rows, rollup, s, is_hour);
+		size_t before = parts.len;
+
+		hour_ms = count > 0 ? rows[0].from_ms : hour_ms;
+		put_columns(&parts, rows, count, s == 0);
+		column_put_varint(&heads, strlen(uid));
+		buffer_append(&heads, uid, strlen(uid));
+		column_put_varint(&heads, count);
+		column_put_varint(&heads, parts.len - before);
+	}
+	scoped_buffer struct buffer body = BUFFER_MAX(2 * BYTES_MAX + 64);
+	column_put_varint(&body, hour_ms / hour_length_ms);
+	column_put_varint(&body, rollup_series_count(rollup));
+	buffer_append(&body, heads.data, heads.len);
+	buffer_append(&body, parts.data, parts.len);
+	crc = crc_add(0, body.data, body.len);
+	for (int i = 0; i < 4; i++) {
+		head[1 + i] = (uint8_t)(crc >> (8 * i));
+	}
+	buffer_append(out, head, sizeof(head));
+	buffer_append(out, body.data, body.len);
+}
+
+/* ---- reading ---- */
+
+/* One series' head: what its columns hold and how long they are. */
+struct head {
+	char uid[REPORT_UID_MAX];
+	size_t rows, bytes;
+};
+
+struct heads {
+	uint64_t hour;
+	struct head *list; /* owned */
+	size_t count, capacity;
+};
+
+static bool get_head(struct head *head, struct column_bytes *in)
+{
+	uint64_t len, rows, bytes;
+	const uint8_t *uid;
+
+	if (!column_get_varint(&len, in) || len >= REPORT_UID_MAX) {
+		return false;
+	}
+	uid = column_get_bytes(in, (size_t)len);
+	if (uid == NULL || !column_get_varint(&rows, in) ||
+		!column_get_varint(&bytes, in) || rows > ROLLUP_ROWS ||
+		bytes > BYTES_MAX) {
+		return false;
+	}
+	*head = (struct head){ .rows = (size_t)rows, .bytes = (size_t)bytes };
+	memcpy(head->uid, uid, (size_t)len);
+	return true;
+}
+
+static bool get_heads(struct heads *heads, struct column_bytes *in)
+{
+	uint64_t series;
+
+	if (!column_get_varint(&heads->hour, in) ||
+		!column_get_varint(&series, in) || series > SERIES_MAX) {
+		return false;
+	}
+	for (uint64_t i = 0; i < series; i++) {
+		heads->list = xgrow(heads->list, heads->count, &heads->capacity,
+			sizeof(*heads->list));
+		if (!get_head(&heads->list[heads->count], in)) {
+			return false;
+		}
+		heads->count++;
+	}
+	return true;
+}
+
+static struct rollup_figure get_figure(const uint64_t values[3], double unit)
+{
+	if (values[0] == REPORT_UNKNOWN) {
+		return (struct rollup_figure){ NAN, NAN, NAN };
+	}
+	return (struct rollup_figure){
+		.mean = (double)values[0] * unit,
+		.max = (double)(values[0] + values[1]) * unit,
+		.p95 = (double)(values[0] + values[2]) * unit,
+	};
+}
+
+static bool get_rows(struct rollup_row *rows, const struct head *head,
+	uint64_t hour, struct column_bytes *in)
+{
+	bool is_node = head->uid[0] == '\0';
+	struct column_presence presence = { 0 };
+	uint64_t columns[COLUMNS_MAX][ROLLUP_ROWS];
+	size_t count = head->rows;
+	size_t fields = fields_of(is_node);
+	bool is_good = true;
+
+	for (size_t c = 0; is_good && c < 2 + 3 * fields; c++) {
+		is_good = column_read(columns[c], count, &presence, in);
+	}
+	column_presence_fini(&presence);
+	for (size_t i = 0; is_good && i < count; i++) {
+		rows[i] = (struct rollup_row){
+			.from_ms =
+				hour * hour_length_ms + columns[0][i] * 60000,
+			.covered_ms = (uint32_t)columns[1][i],
+		};
+		for (size_t f = 0; f < (size_t)ROLLUP_FIELDS; f++) {
+			const uint64_t none[3] = { REPORT_UNKNOWN };
+			const uint64_t values[3] = { columns[2 + 3 * f][i],
+				columns[3 + 3 * f][i], columns[4 + 3 * f][i] };
+
+			rows[i].figures[f] =
+				get_figure(f < fields ? values : none,
+					unit_of(is_node, f < fields ? f : 0));
+		}
+	}
+	return is_good;
+}
+
+/* What is behind the version and the checksum. */
+static int open_packed(struct column_bytes *in, const void *bytes, size_t len,
+	struct error *err)
+{
+	const uint8_t *at = bytes;
+	uint32_t crc = 0;
+
+	if (len < HEAD_BYTES || at[0] != VERSION) {
+		return error_set(err, -EBADMSG,
+			"a rollup begins with no version that is known");
+	}
+	for (int i = 0; i < 4; i++) {
+		crc |= (uint32_t)at[1 + i] << (8 * i);
+	}
+	*in = (struct column_bytes){ at + HEAD_BYTES, at + len };
+	if (crc != crc_add(0, in->at, len - HEAD_BYTES)) {
+		return error_set(err, -EBADMSG, "a rollup's checksum is wrong");
+	}
+	return 0;
+}
+
+/* NULL for pod_uid: all series. */
+static bool give_series(const struct heads *heads, const char *pod_uid,
+	struct column_bytes *in, rollup_series given, void *owner)
+{
+	struct rollup_row rows[ROLLUP_ROWS];
+
+	for (size_t i = 0; i < heads->count; i++) {
+		const struct head *head = &heads->list[i];
+		const uint8_t *at = column_get_bytes(in, head->bytes);
+		struct column_bytes own;
+
+		if (at == NULL) {
+			return false;
+		}
+		own = (struct column_bytes){ at, at + head->bytes };
+		if (pod_uid != NULL && strcmp(head->uid, pod_uid) != 0) {
+			continue;
+		}
+		if (!get_rows(rows, head, heads->hour, &own)) {
+			return false;
+		}
+		given(owner, head->uid, rows, head->rows);
+	}
+	return true;
+}
+
+int rollup_unpack(const void *bytes, size_t len, const char *pod_uid,
+	rollup_series given, void *owner, struct error *err)
+{
+	struct column_bytes in;
+	struct heads heads = { 0 };
+	int r = open_packed(&in, bytes, len, err);
+
+	if (r == 0 &&
+		(!get_heads(&heads, &in) ||
+			!give_series(&heads, pod_uid, &in, given, owner))) {
+		r = error_set(err, -EBADMSG, "a rollup cannot be read");
+	}
+	free(heads.list);
+	return r;
+}

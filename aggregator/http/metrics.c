@@ -1,0 +1,426 @@
+#include "aggregator/http/metrics.h"
+
+#include "aggregator/live/identity.h"
+#include "aggregator/series/metric_names.h"
+#include "lib/buffer.h"
+#include "lib/clock.h"
+#include "lib/exposition.h"
+#include "lib/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What one turn of the loop may cost: some milliseconds. */
+enum { TURN_NODES = 512, TURN_SAMPLES = 2048 };
+
+/* More than a head and a line can have: a node's and a VM's names with each
+ * byte escaped, and a pod's uid. */
+enum { WRITTEN_MAX = 4096 };
+
+struct metrics_node {
+	struct node_load load; /* without VMs */
+	size_t vms;	       /* so many of its VMs have series */
+};
+
+enum stage { STAGE_GATHER, STAGE_OWN, STAGE_AGES, STAGE_NODES, STAGE_VMS };
+
+struct metrics {
+	struct metrics_options options;
+	struct metrics_node *nodes;
+	size_t count;
+	size_t gathered; /* so many of them have their figures */
+	size_t vms, vms_left_out;
+	enum stage stage;
+	size_t metric, node, vm; /* what comes next */
+	const char *named;	 /* the metric whose head was written last */
+};
+
+/* ---- this process ---- */
+
+static void write_acks(struct buffer *out, const struct metrics_counts *counts)
+{
+	static const char name[] = "plimsoll_aggregator_acks_total";
+
+	exposition_head(out, name,
+		"Batches acknowledged as stored, or as received and not on "
+		"disk yet",
+		EXPOSITION_COUNTER);
+	exposition_series(out, name, "state", "stored",
+		(double)counts->batches_stored);
+	exposition_series(out, name, "state", "received",
+		(double)counts->batches_received);
+}
+
+static void write_states(struct buffer *out, const struct metrics *metrics)
+{
+	static const char name[] = "plimsoll_aggregator_nodes";
+	size_t counts[LOAD_LOST + 1] = { 0 };
+
+	for (size_t i = 0; i < metrics->count; i++) {
+		const struct node_load *load = &metrics->nodes[i].load;
+
+		counts[load_state(load->age_us, load->interval_ms)]++;
+	}
+	exposition_head(out, name, "Nodes by how old their newest sample is",
+		EXPOSITION_GAUGE);
+	for (int i = LOAD_FRESH; i <= LOAD_LOST; i++) {
+		exposition_series(out, name, "state",
+			load_state_name((enum load_state)i), (double)counts[i]);
+	}
+}
+
+static void write_drops(struct buffer *out, const struct remote_health *remote)
+{
+	static const char name[] =
+		"plimsoll_remote_write_dropped_reports_total";
+
+	exposition_head(out, name,
+		"Reports that were not sent: the queue was full, or the engine "
+		"refused them",
+		EXPOSITION_COUNTER);
+	exposition_series(out, name, "reason", "queue_full",
+		(double)remote->queue.dropped);
+	exposition_series(out, name, "reason", "refused",
+		(double)remote->refused);
+}
+
+static void write_remote(struct buffer *out, const struct remote_health *remote)
+{
+	exposition_single(out, "plimsoll_remote_write_pending_reports",
+		"Reports that are stored and not sent yet", EXPOSITION_GAUGE,
+		(double)remote->queue.reports);
+	exposition_single(out, "plimsoll_remote_write_pending_bytes",
+		"What they take of the database", EXPOSITION_GAUGE,
+		(double)remote->queue.bytes);
+	exposition_single(out, "plimsoll_remote_write_lag_seconds",
+		"Since the oldest of them was stored", EXPOSITION_GAUGE,
+		remote->lag_s);
+	exposition_single(out, "plimsoll_remote_write_sent_requests_total",
+		"Requests that the engine took", EXPOSITION_COUNTER,
+		(double)remote->sent_requests);
+	exposition_single(out, "plimsoll_remote_write_sent_reports_total",
+		"Reports in them", EXPOSITION_COUNTER,
+		(double)remote->sent_reports);
+	exposition_single(out, "plimsoll_remote_write_sent_samples_total",
+		"Samples in them", EXPOSITION_COUNTER,
+		(double)remote->sent_samples);
+	exposition_single(out, "plimsoll_remote_write_retries_total",
+		"Requests that were sent again", EXPOSITION_COUNTER,
+		(double)remote->retries);
+	exposition_single(out, "plimsoll_remote_write_last_success_seconds",
+		"When the engine took one last, in unix time", EXPOSITION_GAUGE,
+		remote->last_success_s);
+	write_drops(out, remote);
+}
+
+static void write_health(struct buffer *out, const struct metrics *metrics)
+{
+	const struct metrics_own *own = &metrics->options.own;
+
+	exposition_process(out);
+	write_states(out, metrics);
+	exposition_single(out, "plimsoll_aggregator_vms",
+		"VM pods on nodes that are fresh", EXPOSITION_GAUGE,
+		(double)metrics->vms);
+	exposition_single(out, "plimsoll_aggregator_vms_left_out",
+		"VM pods without series here, for there are more than "
+		"--metrics-vms",
+		EXPOSITION_GAUGE, (double)metrics->vms_left_out);
+	exposition_single(out, "plimsoll_aggregator_identities",
+		"VM pods whose namespace and name are known", EXPOSITION_GAUGE,
+		(double)own->identities);
+	exposition_single(out, "plimsoll_aggregator_reports_total",
+		"Reports taken, replays among them", EXPOSITION_COUNTER,
+		(double)own->counts.reports);
+	write_acks(out, &own->counts);
+	exposition_single(out, "plimsoll_aggregator_refused_messages_total",
+		"Messages that were refused", EXPOSITION_COUNTER,
+		(double)own->counts.refused);
+	exposition_single(out, "plimsoll_aggregator_snapshots_total",
+		"Snapshots given to schedulers", EXPOSITION_COUNTER,
+		(double)own->counts.snapshots);
+	if (own->is_remote) {
+		write_remote(out, &own->remote);
+	}
+	exposition_single(out, "plimsoll_aggregator_storing",
+		"1 while what comes in gets stored; 0 while it does not",
+		EXPOSITION_GAUGE, own->is_storing ? 1 : 0);
+}
+
+/* ---- nodes and VMs ---- */
+
+/* One that was forgotten meanwhile is of no age at all: lost. */
+static bool is_fresh(const struct metrics_node *node)
+{
+	return load_state(node->load.age_us, node->load.interval_ms) ==
+		LOAD_FRESH;
+}
+
+static void gather_names(struct metrics *metrics)
+{
+	const struct live *live = metrics->options.live;
+
+	metrics->nodes = xcalloc(live_count(live), sizeof(*metrics->nodes));
+	for (const struct live_node *node = live_after(live, 0); node != NULL;
+		node = live_next(node)) {
+		metrics->nodes[metrics->count].load.name =
+			xstrdup(live_node_name(node));
+		metrics->count++;
+	}
+}
+
+static void gather_figures(struct metrics *metrics, struct metrics_node *node)
+{
+	const struct live_node *live =
+		live_find(metrics->options.live, node->load.name);
+	size_t room = metrics->options.vms_max -
+		(metrics->vms - metrics->vms_left_out);
+	size_t vms;
+
+	if (live == NULL) {
+		node->load.age_us = UINT64_MAX;
+		return;
+	}
+	node_load_fini(&node->load);
+	live_node_figures(&node->load, live, clock_monotonic_us());
+	if (is_fresh(node)) {
+		vms = live_node_vms(live);
+		node->vms = vms < room ? vms : room;
+		metrics->vms += vms;
+		metrics->vms_left_out += vms - node->vms;
+	}
+}
+
+/* The names at once: a node that reports meanwhile changes its place among the
+ * others. False: all are there. */
+static bool gather(struct metrics *metrics)
+{
+	if (metrics->nodes == NULL) {
+		gather_names(metrics);
+	}
+	for (int i = 0; i < TURN_NODES; i++) {
+		if (metrics->gathered >= metrics->count) {
+			return false;
+		}
+		gather_figures(metrics, &metrics->nodes[metrics->gathered]);
+		metrics->gathered++;
+	}
+	return true;
+}
+
+static void name_metric(struct metrics *metrics, struct buffer *out,
+	const struct metric *metric)
+{
+	if (metrics->named == NULL ||
+		strcmp(metrics->named, metric->name) != 0) {
+		exposition_head(out, metric->name, metric->help,
+			metric->is_counter ? EXPOSITION_COUNTER
+					   : EXPOSITION_GAUGE);
+		metrics->named = metric->name;
+	}
+}
+
+static void write_sample(struct buffer *out, const struct metric_sample *sample)
+{
+	for (size_t i = 0; i < sample->label_count; i++) {
+		exposition_label(out, sample->labels[i].key,
+			sample->labels[i].value);
+	}
+	buffer_char(out, '}');
+	exposition_value(out, sample->value);
+}
+
+static void write_node_sample(struct metrics *metrics, struct buffer *out,
+	const struct metric *metric, const struct metrics_node *node)
+{
+	const struct live_node *live =
+		live_find(metrics->options.live, node->load.name);
+	struct metric_sample sample;
+
+	if (live == NULL ||
+		!metric_node_sample(&sample, metric, live_node_report(live),
+			&node->load)) {
+		return;
+	}
+	name_metric(metrics, out, metric);
+	buffer_printf(out, "%s{", metric->name);
+	exposition_label(out, "node", node->load.name);
+	write_sample(out, &sample);
+}
+
+static void write_vm_sample(struct metrics *metrics, struct buffer *out,
+	const struct metric *metric, const struct metrics_node *node)
+{
+	const struct live_node *live =
+		live_find(metrics->options.live, node->load.name);
+	const struct identity *who;
+	struct metric_sample sample;
+	const struct vm_pod *pod;
+	struct vm_load load;
+
+	if (live == NULL || metrics->vm >= live_node_vms(live)) {
+		return;
+	}
+	pod = &live_node_report(live)->vms[metrics->vm];
+	vm_load_init(&load);
+	if (metric->from == METRIC_LOAD) {
+		live_node_vm(&load, live, metrics->vm);
+	}
+	if (!metric_vm_sample(&sample, metric, pod, &load)) {
+		return;
+	}
+	name_metric(metrics, out, metric);
+	buffer_printf(out, "%s{", metric->name);
+	exposition_label(out, "node", node->load.name);
+	exposition_label(out, "pod_uid", pod->pod_uid);
+	who = identities_find(metrics->options.identities, pod->pod_uid);
+	if (who != NULL) {
+		exposition_label(out, "namespace", who->namespace);
+		exposition_label(out, "name", who->name);
+	}
+	write_sample(out, &sample);
+}
+
+/* One after the other: all nodes of a metric, all metrics. False: that was the
+ * last. */
+static bool step_node(struct metrics *metrics, struct buffer *out)
+{
+	const struct metric *metric = metric_node_at(metrics->metric);
+
+	if (metric == NULL) {
+		return false;
+	}
+	if (metrics->node >= metrics->count) {
+		metrics->node = 0;
+		metrics->metric++;
+		return true;
+	}
+	if (is_fresh(&metrics->nodes[metrics->node])) {
+		write_node_sample(metrics, out, metric,
+			&metrics->nodes[metrics->node]);
+	}
+	metrics->node++;
+	return true;
+}
+
+/* The same with all VMs of a node in between. */
+static bool step_vm(struct metrics *metrics, struct buffer *out)
+{
+	const struct metric *metric = metric_vm_at(metrics->metric);
+	const struct metrics_node *node;
+
+	if (metric == NULL) {
+		return false;
+	}
+	if (metrics->node >= metrics->count) {
+		metrics->node = 0;
+		metrics->metric++;
+		return true;
+	}
+	node = &metrics->nodes[metrics->node];
+	if (metrics->vm < node->vms) {
+		write_vm_sample(metrics, out, metric, node);
+		metrics->vm++;
+		return true;
+	}
+	metrics->vm = 0;
+	metrics->node++;
+	return true;
+}
+
+static bool step_age(struct metrics *metrics, struct buffer *out)
+{
+	static const struct metric age = {
+		.name = "plimsoll_node_age_seconds",
+		.help = "Age of the newest sample; a node that is not fresh "
+			"has no other series",
+	};
+	const struct node_load *load;
+
+	if (metrics->node >= metrics->count) {
+		return false;
+	}
+	load = &metrics->nodes[metrics->node].load;
+	metrics->node++;
+	if (load->age_us == UINT64_MAX) {
+		return true;
+	}
+	name_metric(metrics, out, &age);
+	buffer_printf(out, "%s{", age.name);
+	exposition_label(out, "node", load->name);
+	buffer_char(out, '}');
+	exposition_value(out, (double)load->age_us / 1e6);
+	return true;
+}
+
+/* ---- the stream ---- */
+
+static bool run_stage(struct metrics *metrics, struct buffer *out,
+	bool (*step)(struct metrics *metrics, struct buffer *out))
+{
+	for (int i = 0; i < TURN_SAMPLES; i++) {
+		if (out->len > HTTP_PART_MAX - WRITTEN_MAX) {
+			return true;
+		}
+		if (!step(metrics, out)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* False: the stage is over. */
+static bool work(struct metrics *metrics, struct buffer *out)
+{
+	switch (metrics->stage) {
+	case STAGE_GATHER:
+		return gather(metrics);
+	case STAGE_OWN:
+		write_health(out, metrics);
+		return false;
+	case STAGE_AGES:
+		return run_stage(metrics, out, step_age);
+	case STAGE_NODES:
+		return run_stage(metrics, out, step_node);
+	default:
+		return run_stage(metrics, out, step_vm);
+	}
+}
+
+static bool next(void *owner, struct buffer *out)
+{
+	struct metrics *metrics = owner;
+
+	if (work(metrics, out)) {
+		return true;
+	}
+	metrics->metric = 0;
+	metrics->node = 0;
+	metrics->vm = 0;
+	if (metrics->stage == STAGE_VMS) {
+		return false;
+	}
+	metrics->stage = (enum stage)(metrics->stage + 1);
+	return true;
+}
+
+static void done(void *owner)
+{
+	struct metrics *metrics = owner;
+
+	for (size_t i = 0; i < metrics->count; i++) {
+		node_load_fini(&metrics->nodes[i].load);
+	}
+	*metrics->options.running -= 1;
+	free(metrics->nodes);
+	free(metrics);
+}
+
+struct http_stream metrics_stream(const struct metrics_options *options)
+{
+	struct metrics *metrics = xcalloc(1, sizeof(*metrics));
+
+	metrics->options = *options;
+	*options->running += 1;
+	return (struct http_stream){ next, done, metrics };
+}

@@ -1,0 +1,165 @@
+#include "aggregator/live/identity.h"
+
+#include "kube/json_value.h"
+#include "lib/map.h"
+#include "lib/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct identities {
+	struct map by_uid; /* -> struct entry */
+	size_t untold;
+};
+
+struct entry {
+	struct identity identity;
+	char *namespace, *name, *vmi_uid,
+		*node; /* owned; what identity shows */
+	bool is_told;
+};
+
+static void entry_free(struct entry *entry)
+{
+	if (entry != NULL) {
+		free(entry->namespace);
+		free(entry->name);
+		free(entry->vmi_uid);
+		free(entry->node);
+		free(entry);
+	}
+}
+
+struct identities *identities_new(void)
+{
+	return xcalloc(1, sizeof(struct identities));
+}
+
+void identities_free(struct identities *identities)
+{
+	size_t at = 0;
+	void *entry;
+
+	if (identities == NULL) {
+		return;
+	}
+	while (map_next(&identities->by_uid, &at, NULL, &entry)) {
+		entry_free(entry);
+	}
+	map_fini(&identities->by_uid);
+	free(identities);
+}
+
+/* Kubernetes allows an annotation 256 KiB, but no object such a name. */
+static bool is_name(const char *text)
+{
+	return text != NULL && text[0] != '\0' &&
+		strlen(text) <= IDENTITY_TEXT_MAX;
+}
+
+bool identity_read(struct identity *out, const struct value *pod)
+{
+	const struct value *meta = value_get(pod, "metadata");
+	const struct value *annotations = value_get(meta, "annotations");
+	const struct value *labels = value_get(meta, "labels");
+	const char *node =
+		value_text(value_get(value_get(pod, "spec"), "nodeName"));
+	const char *vmi_uid =
+		value_text(value_get(labels, "kubevirt.io/created-by"));
+	struct identity read = {
+		.namespace = value_text(value_get(meta, "namespace")),
+		.name = value_text(
+			value_get(annotations, "kubevirt.io/domain")),
+		.vmi_uid = vmi_uid == NULL ? "" : vmi_uid,
+		.node = node == NULL ? "" : node,
+	};
+
+	if (!is_name(read.namespace) || !is_name(read.name) ||
+		strlen(read.vmi_uid) > IDENTITY_TEXT_MAX ||
+		strlen(read.node) > IDENTITY_TEXT_MAX) {
+		return false;
+	}
+	*out = read;
+	return true;
+}
+
+static bool is_same(const struct identity *a, const struct identity *b)
+{
+	return strcmp(a->namespace, b->namespace) == 0 &&
+		strcmp(a->name, b->name) == 0 &&
+		strcmp(a->vmi_uid, b->vmi_uid) == 0 &&
+		strcmp(a->node, b->node) == 0;
+}
+
+/* What it replaced goes. */
+static void forget(struct identities *identities, struct entry *entry)
+{
+	if (entry != NULL && !entry->is_told) {
+		identities->untold--;
+	}
+	entry_free(entry);
+}
+
+void identities_put(struct identities *identities, const char *pod_uid,
+	const struct identity *identity)
+{
+	struct entry *entry = map_get(&identities->by_uid, pod_uid);
+
+	if (entry != NULL && is_same(&entry->identity, identity)) {
+		return;
+	}
+	entry = xcalloc(1, sizeof(*entry));
+	entry->namespace = xstrdup(identity->namespace);
+	entry->name = xstrdup(identity->name);
+	entry->vmi_uid = xstrdup(identity->vmi_uid);
+	entry->node = xstrdup(identity->node);
+	entry->identity = (struct identity){ entry->namespace, entry->name,
+		entry->vmi_uid, entry->node };
+	identities->untold++;
+	forget(identities, map_put(&identities->by_uid, pod_uid, entry));
+}
+
+void identities_remove(struct identities *identities, const char *pod_uid)
+{
+	forget(identities, map_remove(&identities->by_uid, pod_uid));
+}
+
+const struct identity *identities_find(const struct identities *identities,
+	const char *pod_uid)
+{
+	const struct entry *entry = identities == NULL
+		? NULL
+		: map_get(&identities->by_uid, pod_uid);
+
+	return entry == NULL ? NULL : &entry->identity;
+}
+
+bool identities_tell(struct identities *identities,
+	bool (*tell)(void *owner, const char *pod_uid,
+		const struct identity *identity),
+	void *owner)
+{
+	const char *uid;
+	void *value;
+	size_t at = 0;
+
+	while (identities->untold > 0 &&
+		map_next(&identities->by_uid, &at, &uid, &value)) {
+		struct entry *entry = value;
+
+		if (entry->is_told) {
+			continue;
+		}
+		if (!tell(owner, uid, &entry->identity)) {
+			return false;
+		}
+		entry->is_told = true;
+		identities->untold--;
+	}
+	return true;
+}
+
+size_t identities_count(const struct identities *identities)
+{
+	return identities->by_uid.count;
+}

@@ -1,0 +1,421 @@
+#include "aggregator/live/live.h"
+
+#include "aggregator/live/identity.h"
+#include "aggregator/series/node_windows.h"
+#include "aggregator/series/rates.h"
+#include "aggregator/series/pod_series.h"
+#include "lib/map.h"
+#include "lib/memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct live_node {
+	const struct live *live;
+	char *name;
+	uint64_t revision;
+	struct live_node *older, *newer; /* by revision */
+	uint8_t run_id[REPORT_RUN_ID_BYTES];
+	struct report newest;
+	int64_t at_us; /* when newest was taken, on our clock */
+	struct node_rates rates;
+	struct series series;
+	struct node_windows windows;
+	/* From here to the newest sample the windows know everything of this
+	 * run; a backlog may fill what lies before. */
+	uint64_t covered_from_us;
+	struct report backlog; /* the last one used for that, without VMs */
+};
+
+struct live {
+	uint64_t epoch, revision;
+	struct map nodes;
+	struct live_node *oldest, *newest;
+	const struct identities *identities; /* or NULL */
+};
+
+struct live *live_new(uint64_t epoch, const struct identities *identities)
+{
+	struct live *live = xcalloc(1, sizeof(*live));
+
+	live->epoch = epoch;
+	live->identities = identities;
+	return live;
+}
+
+static void node_free(struct live_node *node)
+{
+	report_fini(&node->newest);
+	report_fini(&node->backlog);
+	series_fini(&node->series);
+	node_windows_fini(&node->windows);
+	free(node->name);
+	free(node);
+}
+
+void live_free(struct live *live)
+{
+	struct live_node *node;
+
+	if (live == NULL) {
+		return;
+	}
+	node = live->oldest;
+	while (node != NULL) {
+		struct live_node *next = node->newer;
+
+		node_free(node);
+		node = next;
+	}
+	map_fini(&live->nodes);
+	free(live);
+}
+
+static struct live_node *node_new(const struct live *live, const char *name)
+{
+	struct live_node *node = xcalloc(1, sizeof(*node));
+
+	node->live = live;
+	node->name = xstrdup(name);
+	report_init(&node->newest);
+	report_init(&node->backlog);
+	node_windows_init(&node->windows);
+	return node;
+}
+
+static void list_remove(struct live *live, struct live_node *node)
+{
+	*(node->older == NULL ? &live->oldest : &node->older->newer) =
+		node->newer;
+	*(node->newer == NULL ? &live->newest : &node->newer->older) =
+		node->older;
+	node->older = NULL;
+	node->newer = NULL;
+}
+
+static void list_append(struct live *live, struct live_node *node)
+{
+	node->older = live->newest;
+	*(live->newest == NULL ? &live->oldest : &live->newest->newer) = node;
+	live->newest = node;
+}
+
+uint64_t live_node_age_us(const struct live_node *node, uint64_t now_us)
+{
+	int64_t age = (int64_t)now_us - node->at_us;
+
+	return age > 0 ? (uint64_t)age : 0;
+}
+
+/* Makes room by forgetting the node that was silent longest. */
+static int make_room(struct live *live, uint64_t now_us, struct error *err)
+{
+	struct live_node *oldest = live->oldest;
+
+	if (live->nodes.count < LIVE_NODES_MAX) {
+		return 0;
+	}
+	if (load_state(live_node_age_us(oldest, now_us),
+		    oldest->newest.interval_ms) != LOAD_LOST) {
+		return error_set(err, -ENOSPC,
+			"there are %d nodes already, no more are taken",
+			LIVE_NODES_MAX);
+	}
+	(void)map_remove(&live->nodes, oldest->name);
+	list_remove(live, oldest);
+	node_free(oldest);
+	return 0;
+}
+
+static bool same_run(const struct live_node *node,
+	const struct live_sample *sample)
+{
+	return memcmp(node->run_id, sample->run_id, REPORT_RUN_ID_BYTES) == 0;
+}
+
+static bool same_boot(const struct live_node *node,
+	const struct live_sample *sample)
+{
+	return strcmp(node->newest.boot_id, sample->report->boot_id) == 0;
+}
+
+/* What one process sent its own clock orders, without the network's delays;
+ * else ours does: a clock that ran ahead goes with the process that had it. */
+static bool is_newer(const struct live_node *node,
+	const struct live_sample *sample)
+{
+	if (same_boot(node, sample) && same_run(node, sample)) {
+		return sample->report->monotonic_us > node->newest.monotonic_us;
+	}
+	return sample->at_us > node->at_us;
+}
+
+/* The report becomes the node's. */
+static void set_newest(struct live_node *node, const struct live_sample *sample,
+	struct report *report)
+{
+	report_fini(&node->newest);
+	node->newest = *report;
+	memcpy(node->run_id, sample->run_id, REPORT_RUN_ID_BYTES);
+	node->at_us = sample->at_us;
+}
+
+static void without_vms(struct report *report)
+{
+	report->vms = NULL;
+	report->vm_count = 0;
+}
+
+/* What is between reports so far apart is not known, and may still come. */
+static bool is_gap(const struct report *before, const struct report *after)
+{
+	uint32_t interval_ms = before->interval_ms > after->interval_ms
+		? before->interval_ms
+		: after->interval_ms;
+
+	return load_state(rates_span_us(before, after), interval_ms) !=
+		LOAD_FRESH;
+}
+
+/* From here on the windows know everything. A backlog goes on where they knew
+ * everything up to: before, or from its own first report on. */
+static void begin_cover(struct live_node *node, const struct report *before,
+	const struct report *after)
+{
+	node->covered_from_us = after->monotonic_us;
+	node->backlog = *before;
+	without_vms(&node->backlog);
+}
+
+/* A sample of another run or boot, or after a gap, begins anew: there are no
+ * rates to it. */
+static void take_newest(struct live_node *node,
+	const struct live_sample *sample)
+{
+	const struct report *after = sample->report;
+	const struct report *before = &node->newest;
+	bool is_boot_continued = node->revision > 0 &&
+		same_boot(node, sample) &&
+		after->monotonic_us > before->monotonic_us;
+	bool is_run_continued = is_boot_continued && same_run(node, sample);
+	bool is_continued = is_run_continued && !is_gap(before, after);
+	struct report nothing, kept;
+	scoped_free struct vm_rates *vms =
+		xcalloc(after->vm_count, sizeof(*vms));
+
+	report_init(&nothing);
+	report_copy(&kept, after);
+	report_drop_twins(&kept);
+	if (!is_boot_continued) {
+		node_windows_clear(&node->windows);
+	}
+	rates_between(&node->rates, vms, is_continued ? before : &nothing,
+		&kept);
+	series_move(&node->series, before, &kept, vms, is_boot_continued);
+	if (is_continued) {
+		node_windows_add(&node->windows, before, after, &node->rates);
+	} else {
+		begin_cover(node, is_run_continued ? before : &nothing, after);
+	}
+	set_newest(node, sample, &kept);
+}
+
+/* A late one of the present run from before what the windows know. Backlogs
+ * come in order; what does not is left to the store. */
+static void take_backlog(struct live_node *node,
+	const struct live_sample *sample)
+{
+	const struct report *after = sample->report;
+	struct report *before = &node->backlog;
+	struct node_rates rates;
+
+	if (!same_run(node, sample) || !same_boot(node, sample) ||
+		after->monotonic_us > node->covered_from_us ||
+		after->monotonic_us <= before->monotonic_us) {
+		return;
+	}
+	rates_between(&rates, NULL, before, after);
+	if (before->seq > 0 && rates_span_us(before, after) > 0 &&
+		!is_gap(before, after)) {
+		node_windows_add(&node->windows, before, after, &rates);
+	}
+	*before = *after;
+	without_vms(before);
+}
+
+int live_take(struct live *live, const struct live_sample *sample,
+	uint64_t now_us, struct error *err)
+{
+	struct live_node *node = map_get(&live->nodes, sample->node);
+	int r;
+
+	if (node != NULL && !is_newer(node, sample)) {
+		take_backlog(node, sample);
+		return 0;
+	}
+	if (node == NULL) {
+		r = make_room(live, now_us, err);
+		if (r < 0) {
+			return r;
+		}
+		node = node_new(live, sample->node);
+		(void)map_put(&live->nodes, node->name, node);
+	} else {
+		list_remove(live, node);
+	}
+	take_newest(node, sample);
+	node->revision = ++live->revision;
+	list_append(live, node);
+	return 0;
+}
+
+int live_take_stored(struct live *live, const struct live_sample *sample,
+	uint64_t now_us, struct error *err)
+{
+	int r = live_take(live, sample, now_us, err);
+	struct live_node *node = live_find(live, sample->node);
+
+	if (r == 0) {
+		begin_cover(node, &node->newest, &node->newest);
+	}
+	return r;
+}
+
+void live_add_minute(struct live *live, const char *name, uint64_t sample_ms,
+	const struct rollup_row *minute)
+{
+	struct live_node *node = live_find(live, name);
+	uint64_t ago_us = (sample_ms - minute->from_ms) * 1000;
+
+	if (node != NULL && minute->from_ms <= sample_ms &&
+		ago_us <= node->newest.monotonic_us &&
+		node->newest.cpu.online > 0) {
+		node_windows_add_minute(&node->windows,
+			node->newest.monotonic_us - ago_us, minute,
+			node->newest.cpu.online);
+	}
+}
+
+void live_put_behind(struct live *live, const struct live *past,
+	const char *name)
+{
+	struct live_node *node = live_find(live, name);
+	const struct live_node *was = live_find(past, name);
+
+	if (node == NULL || was == NULL ||
+		strcmp(node->newest.boot_id, was->newest.boot_id) != 0) {
+		return;
+	}
+	node_windows_merge(&node->windows, &was->windows);
+	series_merge(&node->series, &node->newest, &was->series, &was->newest);
+	/* Who has an older revision is to see it. */
+	list_remove(live, node);
+	node->revision = ++live->revision;
+	list_append(live, node);
+}
+
+uint64_t live_epoch(const struct live *live)
+{
+	return live->epoch;
+}
+
+uint64_t live_revision(const struct live *live)
+{
+	return live->revision;
+}
+
+size_t live_count(const struct live *live)
+{
+	return live->nodes.count;
+}
+
+struct live_node *live_find(const struct live *live, const char *name)
+{
+	return map_get(&live->nodes, name);
+}
+
+const struct live_node *live_after(const struct live *live, uint64_t revision)
+{
+	const struct live_node *first = NULL;
+
+	for (const struct live_node *node = live->newest;
+		node != NULL && node->revision > revision; node = node->older) {
+		first = node;
+	}
+	return first;
+}
+
+const struct live_node *live_next(const struct live_node *node)
+{
+	return node->newer;
+}
+
+const char *live_node_name(const struct live_node *node)
+{
+	return node->name;
+}
+
+uint64_t live_node_revision(const struct live_node *node)
+{
+	return node->revision;
+}
+
+size_t live_node_vms(const struct live_node *node)
+{
+	return node->newest.vm_count;
+}
+
+uint32_t live_node_interval_ms(const struct live_node *node)
+{
+	return node->newest.interval_ms;
+}
+
+const struct report *live_node_report(const struct live_node *node)
+{
+	return &node->newest;
+}
+
+void live_node_figures(struct node_load *out, const struct live_node *node,
+	uint64_t now_us)
+{
+	const struct report *report = &node->newest;
+
+	node_load_init(out);
+	out->name = xstrdup(node->name);
+	out->age_us = live_node_age_us(node, now_us);
+	out->interval_ms = report->interval_ms;
+	out->kvm_state = report->kvm.state;
+	(void)kvm_detail(out->kvm_detail, &report->kvm);
+	out->hugepages_count = report->hugepages_count;
+	memcpy(out->hugepages, report->hugepages, sizeof(out->hugepages));
+	rates_fill_load(out, report, &node->rates);
+	node_windows_fill(out, &node->windows, report->monotonic_us);
+}
+
+void live_node_vm(struct vm_load *out, const struct live_node *node, size_t i)
+{
+	series_fill(out, &node->series, &node->newest, i);
+}
+
+static void name_vm(struct vm_load *vm, const struct identities *identities)
+{
+	const struct identity *who = identities_find(identities, vm->pod_uid);
+
+	if (who != NULL) {
+		vm->namespace = xstrdup(who->namespace);
+		vm->name = xstrdup(who->name);
+	}
+}
+
+void live_node_load(struct node_load *out, const struct live_node *node,
+	uint64_t now_us)
+{
+	live_node_figures(out, node, now_us);
+	out->vm_count = node->newest.vm_count;
+	out->vms = xcalloc(out->vm_count, sizeof(*out->vms));
+	for (size_t i = 0; i < out->vm_count; i++) {
+		live_node_vm(&out->vms[i], node, i);
+		name_vm(&out->vms[i], node->live->identities);
+	}
+}

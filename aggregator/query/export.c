@@ -1,0 +1,369 @@
+#include "aggregator/query/export.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/json.h"
+#include "lib/map.h"
+#include "lib/memory.h"
+
+/* What was seen of a node; 0: nothing. The most, because CPUs are offline for
+ * a while rather than there for a while. */
+struct node {
+	char *name; /* owned */
+	double cores, memory_bytes;
+};
+
+struct step {
+	float core_ms;	/* cores times milliseconds, of all pods */
+	float known_ms; /* that these cover, of all pods */
+	bool is_present;
+};
+
+/* A VM's pod: there from its first minute to its last. */
+struct pod {
+	char *uid;	    /* owned */
+	size_t first, last; /* steps */
+};
+
+struct vm {
+	char *namespace, *name; /* owned; NULL: not known whose the pod is */
+	struct pod *pods;	/* owned */
+	size_t pod_count, pod_capacity;
+	struct step *steps; /* owned */
+};
+
+/* A VM from start to stop. */
+struct stay {
+	const struct vm *vm;
+	size_t arrive, leave;
+};
+
+struct export
+{
+	struct export_span span;
+	struct map nodes;      /* name to struct node, owned */
+	struct map identities; /* pod uid to "NAMESPACE/NAME", owned */
+	struct map vms;	       /* that, or a pod's uid, to struct vm, owned */
+};
+
+struct export *export_new(const struct export_span *span)
+{
+	struct export *export = xcalloc(1, sizeof(*export));
+
+	export->span = *span;
+	return export;
+}
+
+static void free_vm(struct vm *vm)
+{
+	for (size_t i = 0; i < vm->pod_count; i++) {
+		free(vm->pods[i].uid);
+	}
+	free(vm->pods);
+	free(vm->steps);
+	free(vm->namespace);
+	free(vm->name);
+	free(vm);
+}
+
+void export_free(struct export *export)
+{
+	size_t at = 0;
+	void *value;
+
+	if (export == NULL) {
+		return;
+	}
+	while (map_next(&export->nodes, &at, NULL, &value)) {
+		free(((struct node *)value)->name);
+		free(value);
+	}
+	for (at = 0; map_next(&export->identities, &at, NULL, &value);) {
+		free(value);
+	}
+	for (at = 0; map_next(&export->vms, &at, NULL, &value);) {
+		free_vm(value);
+	}
+	map_fini(&export->nodes);
+	map_fini(&export->identities);
+	map_fini(&export->vms);
+	free(export);
+}
+
+void export_identify(struct export *export, const char *pod_uid,
+	const char *namespace, const char *name)
+{
+	free(map_put(&export->identities, pod_uid,
+		xasprintf("%s/%s", namespace, name)));
+}
+
+static void add_node(struct export *export, const char *name,
+	const struct rollup_row *minute)
+{
+	struct node *node = map_get(&export->nodes, name);
+	double cores = minute->figures[ROLLUP_cpu_cores].max;
+	double bytes = minute->figures[ROLLUP_memory_total_bytes].max;
+
+	if (node == NULL) {
+		node = xcalloc(1, sizeof(*node));
+		node->name = xstrdup(name);
+		(void)map_put(&export->nodes, name, node);
+	}
+	node->cores = fmax(node->cores, cores);
+	node->memory_bytes = fmax(node->memory_bytes, bytes);
+}
+
+static struct vm *new_vm(struct export *export, const char *identity,
+	const char *key)
+{
+	struct vm *vm = xcalloc(1, sizeof(*vm));
+	const char *slash = identity == NULL ? NULL : strchr(identity, '/');
+
+	vm->steps = xcalloc(export->span.steps, sizeof(*vm->steps));
+	if (slash != NULL) {
+		vm->namespace = xstrndup(identity, (size_t)(slash - identity));
+		vm->name = xstrdup(slash + 1);
+	}
+	(void)map_put(&export->vms, key, vm);
+	return vm;
+}
+
+/* NULL: that would be too many. */
+static struct vm *find_vm(struct export *export, const char *uid)
+{
+	const char *identity = map_get(&export->identities, uid);
+	const char *key = identity == NULL ? uid : identity;
+	struct vm *vm = map_get(&export->vms, key);
+
+	if (vm == NULL &&
+		(export->vms.count + 1) * export->span.steps <=
+			EXPORT_FIGURES_MAX) {
+		vm = new_vm(export, identity, key);
+	}
+	return vm;
+}
+
+static struct pod *find_pod(struct vm *vm, const char *uid, size_t step)
+{
+	for (size_t i = vm->pod_count; i > 0; i--) {
+		if (strcmp(vm->pods[i - 1].uid, uid) == 0) {
+			return &vm->pods[i - 1];
+		}
+	}
+	vm->pods = xgrow(vm->pods, vm->pod_count, &vm->pod_capacity,
+		sizeof(*vm->pods));
+	vm->pods[vm->pod_count] = (struct pod){ xstrdup(uid), step, step };
+	return &vm->pods[vm->pod_count++];
+}
+
+static void add_vm(struct vm *vm, const char *uid, size_t step,
+	const struct rollup_row *minute)
+{
+	const struct rollup_figure *used =
+		&minute->figures[ROLLUP_VM_USED_CORES];
+	struct pod *pod = find_pod(vm, uid, step);
+	float known_ms = (float)minute->covered_ms;
+
+	pod->first = step < pod->first ? step : pod->first;
+	pod->last = step > pod->last ? step : pod->last;
+	if (isfinite(used->mean) && used->mean >= 0) {
+		vm->steps[step].core_ms += (float)used->mean * known_ms;
+		vm->steps[step].known_ms += known_ms;
+	}
+}
+
+int export_add(struct export *export, const char *node, const char *pod_uid,
+	const struct rollup_row *minute, struct error *err)
+{
+	const struct export_span *span = &export->span;
+	uint64_t step;
+	struct vm *vm;
+
+	if (minute->from_ms < span->from_ms) {
+		return 0;
+	}
+	step = (minute->from_ms - span->from_ms) / span->step_ms;
+	if (step >= span->steps) {
+		return 0;
+	}
+	if (*pod_uid == '\0') {
+		add_node(export, node, minute);
+		return 0;
+	}
+	vm = find_vm(export, pod_uid);
+	if (vm == NULL) {
+		return error_set(err, -E2BIG,
+			"%zu VMs of %zu steps are more than %d figures: take "
+			"a shorter time or a longer step",
+			export->vms.count + 1, span->steps, EXPORT_FIGURES_MAX);
+	}
+	add_vm(vm, pod_uid, (size_t)step, minute);
+	return 0;
+}
+
+/* ---- writing ---- */
+
+static int compare_nodes(const void *a, const void *b)
+{
+	const struct node *const *x = a;
+	const struct node *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+static void write_nodes(struct json *j, const struct export *export)
+{
+	scoped_free const struct node **list =
+		xcalloc(export->nodes.count + 1, sizeof(struct node *));
+	size_t at = 0, count = 0;
+	void *value;
+
+	while (map_next(&export->nodes, &at, NULL, &value)) {
+		list[count++] = value;
+	}
+	qsort(list, count, sizeof(struct node *), compare_nodes);
+	json_array(j, "nodes");
+	for (size_t i = 0; i < count; i++) {
+		double cores = list[i]->cores;
+		double bytes = list[i]->memory_bytes;
+
+		json_object(j, NULL);
+		json_string(j, "name", list[i]->name);
+		json_number(j, "cpu_cores", cores > 0 ? cores : NAN);
+		json_number(j, "memory_bytes", bytes > 0 ? bytes : NAN);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+struct stays {
+	struct stay *list; /* owned */
+	size_t count, capacity;
+};
+
+static void mark_presence(struct vm *vm)
+{
+	for (size_t i = 0; i < vm->pod_count; i++) {
+		for (size_t s = vm->pods[i].first; s <= vm->pods[i].last; s++) {
+			vm->steps[s].is_present = true;
+		}
+	}
+}
+
+/* From one step of which no pod of the VM was there to the next. */
+static void find_stays(struct stays *stays, const struct vm *vm, size_t steps)
+{
+	for (size_t s = 0; s < steps; s++) {
+		size_t arrive = s;
+
+		while (s < steps && vm->steps[s].is_present) {
+			s++;
+		}
+		if (s == arrive) {
+			continue;
+		}
+		stays->list = xgrow(stays->list, stays->count, &stays->capacity,
+			sizeof(*stays->list));
+		stays->list[stays->count++] = (struct stay){ vm, arrive, s };
+	}
+}
+
+static int compare_texts(const char *a, const char *b)
+{
+	return strcmp(a == NULL ? "" : a, b == NULL ? "" : b);
+}
+
+/* By arrival, so that a file is the same each time. */
+static int compare_stays(const void *a, const void *b)
+{
+	const struct stay *x = a;
+	const struct stay *y = b;
+	int order = (x->arrive > y->arrive) - (x->arrive < y->arrive);
+
+	if (order == 0) {
+		order = compare_texts(x->vm->namespace, y->vm->namespace);
+	}
+	if (order == 0) {
+		order = compare_texts(x->vm->name, y->vm->name);
+	}
+	return order != 0 ? order
+			  : strcmp(x->vm->pods[0].uid, y->vm->pods[0].uid);
+}
+
+/* Pods that run at the same time, while a VM moves, add up: by the time that is
+ * known, which is no more than there is. */
+static double used_cores(const struct step *step, uint64_t step_ms)
+{
+	double known_ms = fmin((double)step->known_ms, (double)step_ms);
+
+	return known_ms > 0 ? (double)step->core_ms / known_ms : NAN;
+}
+
+static void write_stay(struct json *j, const struct stay *stay,
+	uint64_t step_ms)
+{
+	const struct vm *vm = stay->vm;
+
+	json_object(j, NULL);
+	if (vm->name != NULL) {
+		json_string(j, "namespace", vm->namespace);
+		json_string(j, "name", vm->name);
+	}
+	json_array(j, "pod_uids");
+	for (size_t i = 0; i < vm->pod_count; i++) {
+		if (vm->pods[i].first < stay->leave &&
+			vm->pods[i].last >= stay->arrive) {
+			json_string(j, NULL, vm->pods[i].uid);
+		}
+	}
+	json_array_end(j);
+	json_unsigned(j, "arrive_step", stay->arrive);
+	json_unsigned(j, "leave_step", stay->leave);
+	json_array(j, "used_cores");
+	for (size_t s = stay->arrive; s < stay->leave; s++) {
+		json_number_or_null(j, NULL,
+			used_cores(&vm->steps[s], step_ms));
+	}
+	json_array_end(j);
+	json_object_end(j);
+}
+
+static void write_vms(struct json *j, const struct export *export)
+{
+	struct stays stays = { 0 };
+	size_t at = 0;
+	void *value;
+
+	while (map_next(&export->vms, &at, NULL, &value)) {
+		mark_presence(value);
+		find_stays(&stays, value, export->span.steps);
+	}
+	if (stays.count > 0) {
+		qsort(stays.list, stays.count, sizeof(*stays.list),
+			compare_stays);
+	}
+	json_array(j, "vms");
+	for (size_t i = 0; i < stays.count; i++) {
+		write_stay(j, &stays.list[i], export->span.step_ms);
+	}
+	json_array_end(j);
+	free(stays.list);
+}
+
+void export_write(struct buffer *out, const struct export *export)
+{
+	struct json j = json_into(out);
+
+	json_object(&j, NULL);
+	json_number(&j, "from", (double)export->span.from_ms / 1e3);
+	json_number(&j, "step_s", (double)export->span.step_ms / 1e3);
+	json_unsigned(&j, "steps", export->span.steps);
+	write_nodes(&j, export);
+	write_vms(&j, export);
+	json_object_end(&j);
+	buffer_char(out, '\n');
+}

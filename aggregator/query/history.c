@@ -1,0 +1,413 @@
+#include "aggregator/query/history.h"
+
+#include "aggregator/series/rates.h"
+#include "lib/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Longer than any pause that is not a gap at the usual intervals. */
+static const uint64_t margin_us = 60000000;
+
+struct cell {
+	/* Values times seconds; for other fields than means the largest. */
+	double value;
+	double weight_s;
+};
+
+struct history {
+	struct query query;
+	struct node_load load; /* of the last interval */
+	struct cell *cells;    /* rows times fields */
+	size_t begun;	       /* rows whose cells are there, empty or not */
+	size_t row;	       /* that the last interval ended in */
+	bool means_only;       /* all fields are, as they mostly are */
+	bool has_previous;
+	struct report previous;
+	uint8_t run_id[REPORT_RUN_ID_BYTES]; /* of previous */
+	/* Of a VM's pod: every fifth report says these, and they stand until
+	 * the next. */
+	double memory_bytes, working_set_bytes;
+};
+
+static bool has_means_only(const struct query *query)
+{
+	for (size_t i = 0; i < query->field_count; i++) {
+		if (query->fields[i].stat != QUERY_MEAN) {
+			return false;
+		}
+	}
+	return true;
+}
+
+struct history *history_new(const struct query *query)
+{
+	struct history *history = xcalloc(1, sizeof(*history));
+
+	history->query = *query;
+	history->means_only = has_means_only(query);
+	history->cells =
+		xrealloc(NULL, query_row_count(query) * query->field_count,
+			sizeof(*history->cells));
+	node_load_init(&history->load);
+	report_init(&history->previous);
+	return history;
+}
+
+void history_free(struct history *history)
+{
+	if (history != NULL) {
+		report_fini(&history->previous);
+		free(history->cells);
+		free(history);
+	}
+}
+
+const struct query *history_query(const struct history *history)
+{
+	return &history->query;
+}
+
+void history_range_ms(uint64_t *from_ms, uint64_t *to_ms,
+	const struct query *query)
+{
+	uint64_t from_us = query->from_us;
+	uint64_t to_us = query->to_us;
+
+	if (query->tier == STORE_RAW) {
+		from_us = from_us > margin_us ? from_us - margin_us : 0;
+		to_us += margin_us;
+	}
+	*from_ms = from_us / 1000;
+	*to_ms = to_us / 1000;
+}
+
+unsigned int history_parts(const struct query *query)
+{
+	/* Cores are clamped to those online; contention is of the pods, or the
+	 * node's pressure where more than so many cores are used. */
+	static const unsigned int of_node[ROLLUP_FIELDS] = {
+		[ROLLUP_cpu_cores] = FIELDS_CPU,
+		[ROLLUP_cpu_used_cores] = FIELDS_CPU,
+		[ROLLUP_cpu_pressure_some] = FIELDS_PRESSURE,
+		[ROLLUP_cpu_contention] =
+			FIELDS_CPU | FIELDS_PRESSURE | FIELDS_POD_CPU,
+		[ROLLUP_memory_total_bytes] = FIELDS_MEMORY,
+		[ROLLUP_memory_available_bytes] = FIELDS_MEMORY,
+		[ROLLUP_memory_working_set_bytes] =
+			FIELDS_MEMORY | FIELDS_POD_MEMORY,
+		[ROLLUP_memory_pressure_some] = FIELDS_PRESSURE,
+		[ROLLUP_memory_pressure_full] = FIELDS_PRESSURE | FIELDS_FULL,
+		[ROLLUP_io_pressure_some] = FIELDS_PRESSURE,
+		[ROLLUP_io_pressure_full] = FIELDS_PRESSURE | FIELDS_FULL,
+	};
+	static const unsigned int of_vm[ROLLUP_VM_FIELDS] = {
+		[ROLLUP_VM_USED_CORES] = FIELDS_CPU | FIELDS_POD_CPU,
+		[ROLLUP_VM_CONTENTION] = FIELDS_POD_CPU,
+		[ROLLUP_VM_MEMORY_BYTES] = FIELDS_POD_MEMORY,
+		[ROLLUP_VM_WORKING_SET_BYTES] = FIELDS_POD_MEMORY,
+	};
+	unsigned int parts = 0;
+
+	for (size_t i = 0; i < query->field_count; i++) {
+		size_t figure = query->fields[i].figure;
+
+		parts |= query->is_vm ? of_vm[figure] : of_node[figure];
+	}
+	return parts;
+}
+
+/* What a second of an interval adds to a cell: its value and 1, or nothing
+ * where it is not known. */
+static struct cell unit_of(double value)
+{
+	return isfinite(value) ? (struct cell){ value, 1 }
+			       : (struct cell){ 0, 0 };
+}
+
+/* Megabytes for a day: each row is emptied when it is first written, while it
+ * is in the cache. */
+static struct cell *row_cells(struct history *history, size_t row)
+{
+	const size_t fields = history->query.field_count;
+
+	if (history->begun <= row) {
+		memset(&history->cells[history->begun * fields], 0,
+			(row + 1 - history->begun) * fields *
+				sizeof(*history->cells));
+		history->begun = row + 1;
+	}
+	return &history->cells[row * fields];
+}
+
+static void take_larger(struct cell *cell, const struct cell *unit,
+	double seconds)
+{
+	if (unit->weight_s > 0 &&
+		(!(cell->weight_s > 0) || unit->value > cell->value)) {
+		cell->value = unit->value;
+	}
+	cell->weight_s += unit->weight_s * seconds;
+}
+
+/* Without a branch, so that it is done for value and weight at once. */
+static void add_means(struct cell *cells, const struct cell *units,
+	size_t count, double seconds)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct cell unit = units[i];
+		const struct cell cell = cells[i];
+
+		cells[i] = (struct cell){ cell.value + unit.value * seconds,
+			cell.weight_s + unit.weight_s * seconds };
+	}
+}
+
+/* units by field. */
+static void add_to_row(struct history *history, size_t row, double seconds,
+	const struct cell *units)
+{
+	const struct query *query = &history->query;
+	struct cell *cells = row_cells(history, row);
+
+	if (history->means_only) {
+		add_means(cells, units, query->field_count, seconds);
+		return;
+	}
+	for (size_t i = 0; i < query->field_count; i++) {
+		if (query->fields[i].stat == QUERY_MEAN) {
+			add_means(&cells[i], &units[i], 1, seconds);
+		} else {
+			take_larger(&cells[i], &units[i], seconds);
+		}
+	}
+}
+
+/* The row that a time lies in: mostly `near` one. Times before that one wrap. */
+static size_t row_at(const struct history *history, uint64_t us, size_t near)
+{
+	const struct query *query = &history->query;
+	uint64_t since_us = us - query->from_us;
+
+	return since_us - near * query->step_us < query->step_us
+		? near
+		: (size_t)(since_us / query->step_us);
+}
+
+/* Spreads an interval's figures over the rows it lies in. */
+static void add_interval(struct history *history, uint64_t from_us,
+	uint64_t to_us, const struct cell *units)
+{
+	const struct query *query = &history->query;
+
+	from_us = from_us < query->from_us ? query->from_us : from_us;
+	to_us = to_us > query->to_us ? query->to_us : to_us;
+	if (from_us >= to_us) {
+		return;
+	}
+	history->row = row_at(history, from_us, history->row);
+	for (;;) {
+		uint64_t end_us =
+			query->from_us + (history->row + 1) * query->step_us;
+
+		if (end_us > to_us) {
+			end_us = to_us;
+		}
+		add_to_row(history, history->row,
+			(double)(end_us - from_us) / 1e6, units);
+		if (end_us == to_us) {
+			return;
+		}
+		from_us = end_us;
+		history->row++;
+	}
+}
+
+/* Of the interval since the report before; 0: there is a gap. */
+static uint64_t span_of(const struct history *history, const uint8_t *run_id,
+	const struct report *report)
+{
+	uint64_t span_us;
+
+	if (!history->has_previous ||
+		memcmp(history->run_id, run_id, REPORT_RUN_ID_BYTES) != 0) {
+		return 0;
+	}
+	span_us = rates_span_us(&history->previous, report);
+	return load_state(span_us, report->interval_ms) == LOAD_FRESH ? span_us
+								      : 0;
+}
+
+/* By the fields of the query; figures are all there are. */
+static void pick(struct cell *units, const struct query *query,
+	const double *figures)
+{
+	for (size_t i = 0; i < query->field_count; i++) {
+		units[i] = unit_of(figures[query->fields[i].figure]);
+	}
+}
+
+static void node_units(struct cell *units, struct history *history,
+	const struct report *report, uint64_t span_us)
+{
+	struct node_load *load = &history->load;
+	struct node_rates rates;
+
+	rates_over(&rates, NULL, &history->previous, report, span_us);
+	rates_fill_load(load, report, &rates);
+	pick(units, &history->query,
+		(const double[ROLLUP_FIELDS]){
+#define X(group, field) load->group##_##field,
+			ROLLUP_NODE_FIELDS(X)
+#undef X
+		});
+}
+
+static void vm_units(struct cell *units, const struct history *history,
+	const struct report *report, uint64_t span_us)
+{
+	struct node_rates node;
+	struct vm_rates vm;
+
+	rates_over(&node, &vm, &history->previous, report, span_us);
+	pick(units, &history->query,
+		(const double[ROLLUP_VM_FIELDS]){
+			[ROLLUP_VM_USED_CORES] = vm.used_cores,
+			[ROLLUP_VM_CONTENTION] = vm.contention,
+			[ROLLUP_VM_MEMORY_BYTES] = history->memory_bytes,
+			[ROLLUP_VM_WORKING_SET_BYTES] =
+				history->working_set_bytes,
+		});
+}
+
+static void learn_memory(struct history *history, const struct report *report,
+	bool is_gap)
+{
+	const struct vm_pod *vm = report->vm_count == 1 ? report->vms : NULL;
+
+	if (is_gap || vm == NULL) {
+		history->memory_bytes = NAN;
+		history->working_set_bytes = NAN;
+	}
+	if (vm != NULL && !isnan(rates_held_bytes(vm))) {
+		history->memory_bytes = rates_held_bytes(vm);
+	}
+	if (vm != NULL && vm->working_set_bytes != REPORT_UNKNOWN) {
+		history->working_set_bytes = (double)vm->working_set_bytes;
+	}
+}
+
+/* A VM's pod is there once, and was at the beginning of the interval. */
+static bool lists_pod(const struct history *history,
+	const struct report *report)
+{
+	return report->vm_count == 1 && history->previous.vm_count == 1;
+}
+
+void history_add(struct history *history, const uint8_t *run_id,
+	uint64_t sample_us, struct report *report)
+{
+	const bool is_vm = history->query.is_vm;
+	uint64_t span_us = span_of(history, run_id, report);
+
+	if (is_vm) {
+		learn_memory(history, report, span_us == 0);
+	}
+	if (span_us > 0 && (!is_vm || lists_pod(history, report))) {
+		struct cell units[QUERY_FIELDS_MAX];
+
+		if (is_vm) {
+			vm_units(units, history, report, span_us);
+		} else {
+			node_units(units, history, report, span_us);
+		}
+		add_interval(history,
+			sample_us > span_us ? sample_us - span_us : 0,
+			sample_us, units);
+	}
+	report_fini(&history->previous);
+	report_move(&history->previous, report);
+	memcpy(history->run_id, run_id, REPORT_RUN_ID_BYTES);
+	history->has_previous = true;
+}
+
+static double stat_of(const struct rollup_figure *figure, enum query_stat stat)
+{
+	return stat == QUERY_MEAN   ? figure->mean
+		: stat == QUERY_MAX ? figure->max
+				    : figure->p95;
+}
+
+/* Steps are whole numbers of the tier's rows and begin with one of them. */
+void history_add_rollup(struct history *history, const struct rollup_row *from)
+{
+	const struct query *query = &history->query;
+	uint64_t from_us = from->from_ms * 1000;
+	struct cell units[QUERY_FIELDS_MAX];
+
+	if (from_us < query->from_us || from_us >= query->to_us) {
+		return;
+	}
+	for (size_t i = 0; i < query->field_count; i++) {
+		units[i] =
+			unit_of(stat_of(&from->figures[query->fields[i].figure],
+				query->fields[i].stat));
+	}
+	add_to_row(history,
+		(size_t)((from_us - query->from_us) / query->step_us),
+		from->covered_ms / 1e3, units);
+}
+
+/* The time that a row covers at most. */
+static double row_s(const struct query *query, size_t row)
+{
+	uint64_t left_us = query->to_us - query->from_us - row * query->step_us;
+
+	return (double)(left_us < query->step_us ? left_us : query->step_us) /
+		1e6;
+}
+
+static double value_of(const struct history *history, size_t row,
+	const struct query_field *field, const struct cell *cell)
+{
+	double weight_s = cell->weight_s;
+
+	if (!(weight_s > 0)) {
+		return NAN;
+	}
+	if (field->stat != QUERY_MEAN) {
+		return cell->value;
+	}
+	if (field->is_sum) {
+		weight_s = fmin(weight_s, row_s(&history->query, row));
+	}
+	return cell->value / weight_s;
+}
+
+/* What value_of() gives of a node's means. */
+static void divide(double *values, const struct cell *cells, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		values[i] = cells[i].weight_s > 0
+			? cells[i].value / cells[i].weight_s
+			: (double)NAN;
+	}
+}
+
+void history_row(double *values, const struct history *history, size_t row)
+{
+	static const struct cell none[QUERY_FIELDS_MAX];
+	const struct query *query = &history->query;
+	const struct cell *cells = row < history->begun
+		? &history->cells[row * query->field_count]
+		: none;
+
+	if (history->means_only && !query->is_vm) {
+		divide(values, cells, query->field_count);
+		return;
+	}
+	for (size_t i = 0; i < query->field_count; i++) {
+		values[i] =
+			value_of(history, row, &query->fields[i], &cells[i]);
+	}
+}

@@ -1,0 +1,472 @@
+#include "aggregator/query/history_query.h"
+
+#include "lib/memory.h"
+#include "lib/options.h"
+#include "proto/load.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static const uint64_t second_us = 1000000;
+
+/* Year 9999, the last that RFC 3339 writes. */
+static const uint64_t time_max_us = 253402300799999999;
+
+struct figure {
+	const char *group, *name;
+};
+
+/* What has a value for each interval, by rollup_node_field. The other figures
+ * of a node are windows, which a step of that length gives. */
+static const struct figure node_figures[] = {
+#define X(group, field) { #group, #field },
+	ROLLUP_NODE_FIELDS(X)
+#undef X
+};
+
+static const struct figure vm_figures[ROLLUP_VM_FIELDS] = {
+	[ROLLUP_VM_USED_CORES] = { "", "used_cores" },
+	[ROLLUP_VM_CONTENTION] = { "", "contention" },
+	[ROLLUP_VM_MEMORY_BYTES] = { "", "memory_bytes" },
+	[ROLLUP_VM_WORKING_SET_BYTES] = { "", "working_set_bytes" },
+};
+
+static const char default_fields[] =
+	"cpu.used_cores,cpu.pressure_some,cpu.contention,"
+	"memory.available_bytes,memory.pressure_some,io.pressure_some";
+static const char default_vm_fields[] =
+	"used_cores,contention,memory_bytes,working_set_bytes";
+
+/* Reads count digits. */
+static bool read_digits(int *value, const char **at, int count)
+{
+	int sum = 0;
+
+	for (int i = 0; i < count; i++) {
+		char c = (*at)[i];
+
+		if (c < '0' || c > '9') {
+			return false;
+		}
+		sum = sum * 10 + (c - '0');
+	}
+	*value = sum;
+	*at += count;
+	return true;
+}
+
+static bool read_char(const char **at, char c)
+{
+	if (**at != c) {
+		return false;
+	}
+	(*at)++;
+	return true;
+}
+
+/* ".25" to 250000; digits beyond microseconds are dropped, none is an error. */
+static bool read_fraction(uint64_t *us, const char **at)
+{
+	uint64_t unit = second_us;
+	const char *first;
+
+	*us = 0;
+	if (!read_char(at, '.')) {
+		return true;
+	}
+	first = *at;
+	while (**at >= '0' && **at <= '9') {
+		unit /= 10;
+		*us += unit * (uint64_t)(**at - '0');
+		(*at)++;
+	}
+	return *at > first;
+}
+
+static bool parse_seconds(uint64_t *us, const char *text)
+{
+	const char *at = text;
+	uint64_t seconds = 0;
+	uint64_t fraction;
+
+	while (*at >= '0' && *at <= '9') {
+		seconds = seconds * 10 + (uint64_t)(*at - '0');
+		if (seconds > time_max_us / second_us) {
+			return false;
+		}
+		at++;
+	}
+	if (at == text || !read_fraction(&fraction, &at) || *at != '\0') {
+		return false;
+	}
+	*us = seconds * second_us + fraction;
+	return true;
+}
+
+/* "Z", "+02:00": minutes east of Greenwich. */
+static bool read_zone(int *minutes, const char **at)
+{
+	int sign = **at == '-' ? -1 : 1;
+	int hour, minute;
+
+	*minutes = 0;
+	if (read_char(at, 'Z') || read_char(at, 'z')) {
+		return true;
+	}
+	/* A '+' that was not written as %2B arrives as a space. */
+	if (!read_char(at, '+') && !read_char(at, '-') && !read_char(at, ' ')) {
+		return false;
+	}
+	if (!read_digits(&hour, at, 2) || !read_char(at, ':') ||
+		!read_digits(&minute, at, 2) || hour > 23 || minute > 59) {
+		return false;
+	}
+	*minutes = sign * (hour * 60 + minute);
+	return true;
+}
+
+static bool read_date(struct tm *tm, const char **at)
+{
+	if (!read_digits(&tm->tm_year, at, 4) || !read_char(at, '-') ||
+		!read_digits(&tm->tm_mon, at, 2) || !read_char(at, '-') ||
+		!read_digits(&tm->tm_mday, at, 2)) {
+		return false;
+	}
+	tm->tm_year -= 1900;
+	tm->tm_mon -= 1;
+	return tm->tm_year >= 70 && tm->tm_mon >= 0 && tm->tm_mon < 12 &&
+		tm->tm_mday >= 1 && tm->tm_mday <= 31;
+}
+
+static bool read_clock(struct tm *tm, const char **at)
+{
+	return read_digits(&tm->tm_hour, at, 2) && read_char(at, ':') &&
+		read_digits(&tm->tm_min, at, 2) && read_char(at, ':') &&
+		read_digits(&tm->tm_sec, at, 2) && tm->tm_hour < 24 &&
+		tm->tm_min < 60 && tm->tm_sec <= 60; /* a leap second */
+}
+
+static bool parse_rfc3339(uint64_t *us, const char *text)
+{
+	const char *at = text;
+	struct tm tm = { 0 };
+	uint64_t fraction;
+	int day, minutes, leap;
+	int64_t seconds;
+
+	if (!read_date(&tm, &at) || (*at != 'T' && *at != 't' && *at != ' ')) {
+		return false;
+	}
+	at++;
+	if (!read_clock(&tm, &at) || !read_fraction(&fraction, &at) ||
+		!read_zone(&minutes, &at) || *at != '\0') {
+		return false;
+	}
+	leap = tm.tm_sec == 60 ? 1 : 0;
+	tm.tm_sec -= leap;
+	day = tm.tm_mday;
+	seconds = timegm(&tm) + leap - (int64_t)minutes * 60;
+	/* timegm() moves a day that the month does not have to the next. */
+	if (tm.tm_mday != day) {
+		return false;
+	}
+	if (seconds < 0) {
+		return false;
+	}
+	*us = (uint64_t)seconds * second_us + fraction;
+	return true;
+}
+
+int query_parse_time(uint64_t *us, const char *text, struct error *err)
+{
+	if (parse_seconds(us, text) || parse_rfc3339(us, text)) {
+		return 0;
+	}
+	return error_set(err, -EINVAL,
+		"'%.40s' is neither unix seconds nor an RFC 3339 time", text);
+}
+
+/* Whether a name of len bytes is the figure's, with its group or without. */
+static bool is_named(const struct figure *figure, const char *name, size_t len)
+{
+	size_t group = strlen(figure->group);
+
+	if (strlen(figure->name) == len &&
+		strncmp(figure->name, name, len) == 0) {
+		return true;
+	}
+	return group > 0 && len == group + 1 + strlen(figure->name) &&
+		strncmp(name, figure->group, group) == 0 &&
+		name[group] == '.' &&
+		strncmp(name + group + 1, figure->name, len - group - 1) == 0;
+}
+
+/* The figure of that name; *count says how many have it. */
+static size_t find_figure(size_t *count, bool is_vm, const char *name,
+	size_t len)
+{
+	const struct figure *figures = is_vm ? vm_figures : node_figures;
+	size_t all = is_vm ? count_of(vm_figures) : count_of(node_figures);
+	size_t found = 0;
+
+	*count = 0;
+	for (size_t i = 0; i < all; i++) {
+		if (is_named(&figures[i], name, len)) {
+			found = i;
+			*count += 1;
+		}
+	}
+	return found;
+}
+
+/* Cuts "_max" or "_p95" off. */
+static enum query_stat stat_of(size_t *len, const char *name)
+{
+	if (*len > 4 && strncmp(name + *len - 4, "_max", 4) == 0) {
+		*len -= 4;
+		return QUERY_MAX;
+	}
+	if (*len > 4 && strncmp(name + *len - 4, "_p95", 4) == 0) {
+		*len -= 4;
+		return QUERY_P95;
+	}
+	return QUERY_MEAN;
+}
+
+static void write_name(struct query_field *field, bool is_vm)
+{
+	static const char *const suffixes[] = { "", "_max", "_p95" };
+	const struct figure *figure = is_vm ? &vm_figures[field->figure]
+					    : &node_figures[field->figure];
+
+	(void)snprintf(field->name, sizeof(field->name), "%s%s%s%s",
+		figure->group, is_vm ? "" : ".", figure->name,
+		suffixes[field->stat]);
+}
+
+/* One that /v1/nodes has, and history has not. */
+static bool is_window(const char *name)
+{
+	const char *dot = strchr(name, '.');
+	const char *bare = dot == NULL ? name : dot + 1;
+
+	for (size_t i = 0; i < load_field_count; i++) {
+		if (strcmp(load_fields[i].name, bare) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static int refuse_field(const char *name, size_t count, bool is_vm,
+	struct error *err)
+{
+	if (count > 1) {
+		return error_set(err, -EINVAL,
+			"the field '%s' is in more than one group: "
+			"write memory.%s, for instance",
+			name, name);
+	}
+	if (!is_vm && is_window(name)) {
+		return error_set(err, -EINVAL,
+			"the field '%s' has no history: ask for the figure "
+			"it is made of, with its window as the step",
+			name);
+	}
+	return error_set(err, -EINVAL, "there is no field '%.60s'", name);
+}
+
+static int add_field(struct query *query, const char *name, struct error *err)
+{
+	size_t len = strlen(name);
+	struct query_field field = { .stat = stat_of(&len, name) };
+	size_t count;
+
+	field.figure = find_figure(&count, query->is_vm, name, len);
+	if (count != 1) {
+		return refuse_field(name, count, query->is_vm, err);
+	}
+	if (query->field_count == QUERY_FIELDS_MAX) {
+		return error_set(err, -EINVAL, "more than %d fields",
+			QUERY_FIELDS_MAX);
+	}
+	field.is_sum = query->is_vm && field.stat == QUERY_MEAN &&
+		field.figure != ROLLUP_VM_CONTENTION;
+	write_name(&field, query->is_vm);
+	query->fields[query->field_count] = field;
+	query->field_count++;
+	return 0;
+}
+
+static int parse_fields(struct query *query, const char *text,
+	struct error *err)
+{
+	if (text == NULL) {
+		text = query->is_vm ? default_vm_fields : default_fields;
+	}
+	for (;;) {
+		const char *comma = strchrnul(text, ',');
+		scoped_free char *name = xstrndup(text, (size_t)(comma - text));
+		int r = add_field(query, name, err);
+
+		if (r < 0 || *comma == '\0') {
+			return r;
+		}
+		text = comma + 1;
+	}
+}
+
+static int parse_range(struct query *query, const struct query_texts *texts,
+	uint64_t now_us, struct error *err)
+{
+	const uint64_t hour_us = 3600 * second_us;
+	int r = 0;
+
+	query->to_us = now_us;
+	if (texts->to != NULL) {
+		r = query_parse_time(&query->to_us, texts->to, err);
+	}
+	if (r < 0) {
+		return error_wrap(err, r, "to");
+	}
+	query->from_us = query->to_us > hour_us ? query->to_us - hour_us : 0;
+	if (texts->from != NULL) {
+		r = query_parse_time(&query->from_us, texts->from, err);
+	}
+	if (r < 0) {
+		return error_wrap(err, r, "from");
+	}
+	if (query->from_us >= query->to_us) {
+		return error_set(err, -EINVAL, "from is not before to");
+	}
+	return 0;
+}
+
+/* The next one above that people can read: 1, 2, 5, 10, 15, 30 s or min ... */
+static uint64_t round_step(uint64_t step_us)
+{
+	static const uint32_t seconds[] = { 1, 2, 5, 10, 15, 30, 60, 120, 300,
+		600, 900, 1800, 3600, 7200, 21600, 43200 };
+	const uint64_t day_us = 86400 * second_us;
+
+	for (size_t i = 0; i < count_of(seconds); i++) {
+		if (seconds[i] * second_us >= step_us) {
+			return seconds[i] * second_us;
+		}
+	}
+	return (step_us + day_us - 1) / day_us * day_us;
+}
+
+static int parse_step(struct query *query, const char *text,
+	uint64_t interval_us, struct error *err)
+{
+	uint64_t least = (query->to_us - query->from_us) / QUERY_ROWS_DEFAULT;
+
+	if (text == NULL) {
+		query->step_us =
+			round_step(least < interval_us ? interval_us : least);
+		return 0;
+	}
+	if (!parse_seconds(&query->step_us, text) &&
+		options_duration(&query->step_us, text, NULL) < 0) {
+		return error_set(err, -EINVAL,
+			"step: '%.40s' is no duration such as 30s or 5m", text);
+	}
+	if (query->step_us < second_us || query->step_us > time_max_us) {
+		return error_set(err, -EINVAL,
+			"step is not between 1s and 2900000d");
+	}
+	return 0;
+}
+
+/* ---- which tier ---- */
+
+uint64_t query_tier_us(enum store_tier tier)
+{
+	static const uint64_t seconds[STORE_TIERS] = { 0, 60, 3600 };
+
+	return seconds[tier] * second_us;
+}
+
+static bool wants_percentile(const struct query *query)
+{
+	for (size_t i = 0; i < query->field_count; i++) {
+		if (query->fields[i].stat == QUERY_P95) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Who asks for the last seven days does so a moment after that moment. */
+static const uint64_t late_us = 60 * UINT64_C(1000000);
+
+static bool reaches(const struct query_about *about, enum store_tier tier,
+	uint64_t from_us)
+{
+	uint64_t kept_us = about->retention_us[tier];
+
+	return kept_us >= about->now_us ||
+		from_us + late_us >= about->now_us - kept_us;
+}
+
+static void choose_tier(struct query *query, const struct query_about *about)
+{
+	enum store_tier tier = STORE_1H;
+	uint64_t row_us;
+
+	while (tier > STORE_RAW && query->step_us % query_tier_us(tier) != 0) {
+		tier--;
+	}
+	if (tier == STORE_RAW && wants_percentile(query)) {
+		tier = STORE_1M;
+	}
+	while (tier < STORE_1H && !reaches(about, tier, query->from_us)) {
+		tier++;
+	}
+	query->tier = tier;
+	row_us = query_tier_us(tier);
+	if (row_us > 0) {
+		query->step_us =
+			(query->step_us + row_us - 1) / row_us * row_us;
+		query->from_us = query->from_us / row_us * row_us;
+		query->to_us = (query->to_us + row_us - 1) / row_us * row_us;
+	}
+}
+
+int query_parse(struct query *out, const struct query_texts *texts,
+	const struct query_about *about, struct error *err)
+{
+	struct query query = { .is_vm = about->is_vm };
+	int r = parse_range(&query, texts, about->now_us, err);
+
+	if (r == 0) {
+		r = parse_step(&query, texts->step, about->interval_us, err);
+	}
+	if (r == 0) {
+		r = parse_fields(&query, texts->fields, err);
+	}
+	if (r < 0) {
+		return r;
+	}
+	choose_tier(&query, about);
+	if (query_row_count(&query) > QUERY_ROWS_MAX) {
+		return error_set(err, -EINVAL,
+			"%zu rows were asked for, at most %d are given: take a "
+			"longer step or a shorter range",
+			query_row_count(&query), QUERY_ROWS_MAX);
+	}
+	*out = query;
+	return 0;
+}
+
+size_t query_row_count(const struct query *query)
+{
+	uint64_t range_us = query->to_us - query->from_us;
+
+	assert(query->step_us > 0);
+	return (size_t)((range_us + query->step_us - 1) / query->step_us);
+}

@@ -1,0 +1,125 @@
+#include "aggregator/series/pod_series.h"
+
+#include "lib/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Five minutes in slots of 10 s, and the one that is cut by the far edge. */
+static const uint64_t slot_us = 10000000;
+static const uint64_t five_minutes_us = 300000000;
+enum { SLOTS = 31 };
+
+void series_fini(struct series *series)
+{
+	if (series == NULL) {
+		return;
+	}
+	for (size_t i = 0; i < series->count; i++) {
+		window_fini(&series->vms[i].cores);
+	}
+	free(series->vms);
+	*series = (struct series){ 0 };
+}
+
+static double known(uint64_t value)
+{
+	return value == REPORT_UNKNOWN ? NAN : (double)value;
+}
+
+/* A report has all of these or none. */
+static void carry_memory(struct vm_pod *pod, const struct vm_pod *was)
+{
+	if (pod->working_set_bytes != REPORT_UNKNOWN ||
+		pod->anon_shmem_bytes != REPORT_UNKNOWN ||
+		pod->hugetlb_count > 0) {
+		return;
+	}
+	pod->working_set_bytes = was->working_set_bytes;
+	pod->anon_shmem_bytes = was->anon_shmem_bytes;
+	pod->swap_bytes = was->swap_bytes;
+	pod->oom_kills = was->oom_kills;
+	pod->hugetlb_count = was->hugetlb_count;
+	memcpy(pod->hugetlb, was->hugetlb, sizeof(pod->hugetlb));
+}
+
+/* Takes a pod's series over from the old list, or begins one. */
+static struct vm_series take_series(struct series *old,
+	const struct report *before, struct vm_pod *vm,
+	struct vm_cursor *cursor)
+{
+	const struct vm_pod *was = rates_find_vm(before, vm, cursor);
+	struct vm_series taken = { .rates = { NAN, NAN } };
+
+	if (was != NULL) {
+		carry_memory(vm, was);
+	}
+
+	if (was != NULL && (size_t)(was - before->vms) < old->count) {
+		struct vm_series *from = &old->vms[was - before->vms];
+
+		/* A report that names a pod twice finds it taken already. */
+		if (from->cores.slots != NULL) {
+			taken = *from;
+			from->cores = (struct window){ 0 };
+			return taken;
+		}
+	}
+	window_init(&taken.cores, slot_us, SLOTS);
+	return taken;
+}
+
+void series_move(struct series *series, const struct report *before,
+	struct report *after, const struct vm_rates *rates, bool is_continued)
+{
+	struct series moved = { .count = after->vm_count };
+	struct vm_cursor cursor = { 0 };
+
+	moved.vms = xcalloc(moved.count, sizeof(*moved.vms));
+	for (size_t i = 0; i < moved.count; i++) {
+		struct vm_series *vm = &moved.vms[i];
+
+		*vm = take_series(series, before, &after->vms[i], &cursor);
+		if (!is_continued) {
+			window_clear(&vm->cores);
+		}
+		vm->rates = rates[i];
+		window_add(&vm->cores, before->monotonic_us,
+			after->monotonic_us, vm->rates.used_cores);
+	}
+	series_fini(series);
+	*series = moved;
+}
+
+void series_merge(struct series *series, const struct report *report,
+	const struct series *other, const struct report *others)
+{
+	struct vm_cursor cursor = { 0 };
+
+	for (size_t i = 0; i < series->count; i++) {
+		const struct vm_pod *was =
+			rates_find_vm(others, &report->vms[i], &cursor);
+
+		if (was != NULL && (size_t)(was - others->vms) < other->count) {
+			window_merge(&series->vms[i].cores,
+				&other->vms[was - others->vms].cores);
+		}
+	}
+}
+
+void series_fill(struct vm_load *out, const struct series *series,
+	const struct report *report, size_t vm)
+{
+	const struct vm_series *from = &series->vms[vm];
+
+	vm_load_init(out);
+	memcpy(out->pod_uid, report->vms[vm].pod_uid, sizeof(out->pod_uid));
+	out->used_cores = from->rates.used_cores;
+	out->contention = from->rates.contention;
+	out->used_cores_5m = window_mean(&from->cores, report->monotonic_us,
+		five_minutes_us);
+	out->memory_bytes = rates_held_bytes(&report->vms[vm]);
+	if (isnan(out->memory_bytes)) {
+		out->memory_bytes = known(report->vms[vm].memory_current_bytes);
+	}
+}

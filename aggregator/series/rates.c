@@ -1,0 +1,266 @@
+#include "aggregator/series/rates.h"
+
+#include <string.h>
+
+/* Below this share of used CPUs a node's own pressure is no sign of crowding.
+ * The value is that of OpenShift's descheduler profile for KubeVirt. */
+static const double busy_share = 0.70;
+
+static double clamp(double value, double most)
+{
+	if (value < 0) {
+		return 0;
+	}
+	return value > most ? most : value; /* NAN stays, a NAN limit too */
+}
+
+/* What a total grew by; NAN if it is not known or went back. */
+static double growth(uint64_t before, uint64_t after)
+{
+	if (before == REPORT_UNKNOWN || after == REPORT_UNKNOWN ||
+		after < before) {
+		return NAN;
+	}
+	return (double)(after - before);
+}
+
+static double share(uint64_t before, uint64_t after, uint64_t span_us)
+{
+	return clamp(growth(before, after) / (double)span_us, 1);
+}
+
+static bool both_present(const struct psi *before, const struct psi *after)
+{
+	return before->state == SOURCE_PRESENT &&
+		after->state == SOURCE_PRESENT;
+}
+
+static double some_share(const struct psi *before, const struct psi *after,
+	uint64_t span_us)
+{
+	return both_present(before, after)
+		? share(before->some_us, after->some_us, span_us)
+		: NAN;
+}
+
+static double full_share(const struct psi *before, const struct psi *after,
+	uint64_t span_us)
+{
+	return both_present(before, after)
+		? share(before->full_us, after->full_us, span_us)
+		: NAN;
+}
+
+static uint64_t busy_us(const struct cpu_totals *cpu)
+{
+	if (cpu->state != SOURCE_PRESENT || cpu->user_us == REPORT_UNKNOWN ||
+		cpu->nice_us == REPORT_UNKNOWN ||
+		cpu->system_us == REPORT_UNKNOWN ||
+		cpu->irq_us == REPORT_UNKNOWN ||
+		cpu->softirq_us == REPORT_UNKNOWN) {
+		return REPORT_UNKNOWN;
+	}
+	return cpu->user_us + cpu->nice_us + cpu->system_us + cpu->irq_us +
+		cpu->softirq_us;
+}
+
+static double cores_of(const struct report *report)
+{
+	return report->cpu.online > 0 ? (double)report->cpu.online
+				      : (double)NAN;
+}
+
+static double throttled_rate(const struct vm_pod *before,
+	const struct vm_pod *after, uint64_t span_us)
+{
+	if (after->throttled_us == REPORT_UNKNOWN &&
+		after->cpu_usage_us != REPORT_UNKNOWN) {
+		return 0;
+	}
+	return growth(before->throttled_us, after->throttled_us) /
+		(double)span_us;
+}
+
+static double vm_contention(const struct vm_pod *before,
+	const struct vm_pod *after, uint64_t span_us)
+{
+	const struct psi *was = &before->pressure.cpu;
+	const struct psi *is = &after->pressure.cpu;
+	double some = some_share(was, is, span_us);
+	double full = full_share(was, is, span_us);
+	double held = throttled_rate(before, after, span_us);
+
+	if (isnan(held)) {
+		return NAN;
+	}
+	if (!isnan(full) && full < held) {
+		held = full;
+	}
+	return clamp(some - held, 1);
+}
+
+static struct vm_rates vm_rates_between(const struct vm_pod *before,
+	const struct vm_pod *after, uint64_t span_us, double cores)
+{
+	return (struct vm_rates){
+		.used_cores = clamp(
+			growth(before->cpu_usage_us, after->cpu_usage_us) /
+				(double)span_us,
+			cores),
+		.contention = vm_contention(before, after, span_us),
+	};
+}
+
+struct contention_sum {
+	double weighted, weight;
+	double plain, count;
+};
+
+static void add_contention(struct contention_sum *sum,
+	const struct vm_rates *vm)
+{
+	if (isnan(vm->contention)) {
+		return;
+	}
+	sum->plain += vm->contention;
+	sum->count++;
+	if (!isnan(vm->used_cores)) {
+		sum->weighted += vm->contention * vm->used_cores;
+		sum->weight += vm->used_cores;
+	}
+}
+
+static double node_contention(const struct contention_sum *sum,
+	const struct node_rates *rates, double cores)
+{
+	if (sum->weight > 0) {
+		return sum->weighted / sum->weight;
+	}
+	if (sum->count > 0) { /* none of them ran at all */
+		return sum->plain / sum->count;
+	}
+	return rates->used_cores > busy_share * cores ? rates->cpu_some : NAN;
+}
+
+uint64_t rates_span_us(const struct report *before, const struct report *after)
+{
+	if (strcmp(before->boot_id, after->boot_id) != 0 ||
+		after->monotonic_us <= before->monotonic_us) {
+		return 0;
+	}
+	return after->monotonic_us - before->monotonic_us;
+}
+
+const struct vm_pod *rates_find_vm(const struct report *report,
+	const struct vm_pod *vm, struct vm_cursor *cursor)
+{
+	size_t most = RATES_STEPS_FREE + RATES_STEPS_PER_VM * report->vm_count;
+
+	for (size_t i = 0; i < report->vm_count && cursor->steps < most; i++) {
+		size_t at = (cursor->at + i) % report->vm_count;
+		const struct vm_pod *other = &report->vms[at];
+
+		cursor->steps++;
+		if (other->cgroup_inode == vm->cgroup_inode &&
+			strcmp(other->pod_uid, vm->pod_uid) == 0) {
+			cursor->at = at + 1;
+			return other;
+		}
+	}
+	return NULL;
+}
+
+static void fill_node(struct node_rates *out, const struct report *before,
+	const struct report *after, uint64_t span_us)
+{
+	const struct pressure *was = &before->pressure;
+	const struct pressure *is = &after->pressure;
+	double busy = growth(busy_us(&before->cpu), busy_us(&after->cpu));
+
+	out->used_cores = clamp(busy / (double)span_us, cores_of(after));
+	out->cpu_some = some_share(&was->cpu, &is->cpu, span_us);
+	out->memory_some = some_share(&was->memory, &is->memory, span_us);
+	out->memory_full = full_share(&was->memory, &is->memory, span_us);
+	out->io_some = some_share(&was->io, &is->io, span_us);
+	out->io_full = full_share(&was->io, &is->io, span_us);
+}
+
+void rates_over(struct node_rates *out, struct vm_rates *vms,
+	const struct report *before, const struct report *after,
+	uint64_t span_us)
+{
+	struct contention_sum sum = { 0 };
+	struct vm_cursor cursor = { 0 };
+
+	*out = (struct node_rates){ NAN, NAN, NAN, NAN, NAN, NAN, NAN };
+	if (span_us > 0) {
+		fill_node(out, before, after, span_us);
+	}
+	for (size_t i = 0; i < after->vm_count; i++) {
+		struct vm_rates vm = { NAN, NAN };
+		const struct vm_pod *was =
+			rates_find_vm(before, &after->vms[i], &cursor);
+
+		if (span_us > 0 && was != NULL) {
+			vm = vm_rates_between(was, &after->vms[i], span_us,
+				cores_of(after));
+		}
+		add_contention(&sum, &vm);
+		if (vms != NULL) {
+			vms[i] = vm;
+		}
+	}
+	out->contention = node_contention(&sum, out, cores_of(after));
+}
+
+void rates_between(struct node_rates *out, struct vm_rates *vms,
+	const struct report *before, const struct report *after)
+{
+	rates_over(out, vms, before, after, rates_span_us(before, after));
+}
+
+static double known(uint64_t value)
+{
+	return value == REPORT_UNKNOWN ? NAN : (double)value;
+}
+
+double rates_held_bytes(const struct vm_pod *vm)
+{
+	double sum = known(vm->anon_shmem_bytes);
+
+	for (size_t i = 0; i < vm->hugetlb_count; i++) {
+		sum += known(vm->hugetlb[i].used_bytes);
+	}
+	return sum;
+}
+
+/* One pod that does not say makes the sum unknown: a part is no total. */
+static double working_set(const struct report *report)
+{
+	double sum = report->cgroup_mode == CGROUP_V2 ? 0 : NAN;
+
+	for (size_t i = 0; i < report->vm_count; i++) {
+		sum += known(report->vms[i].working_set_bytes);
+	}
+	return sum;
+}
+
+void rates_fill_load(struct node_load *load, const struct report *report,
+	const struct node_rates *rates)
+{
+	bool has_memory = report->memory.state == SOURCE_PRESENT;
+
+	load->cpu_cores = cores_of(report);
+	load->cpu_used_cores = rates->used_cores;
+	load->cpu_pressure_some = rates->cpu_some;
+	load->cpu_contention = rates->contention;
+	load->memory_total_bytes =
+		has_memory ? known(report->memory.total_bytes) : NAN;
+	load->memory_available_bytes =
+		has_memory ? known(report->memory.available_bytes) : NAN;
+	load->memory_working_set_bytes = working_set(report);
+	load->memory_pressure_some = rates->memory_some;
+	load->memory_pressure_full = rates->memory_full;
+	load->io_pressure_some = rates->io_some;
+	load->io_pressure_full = rates->io_full;
+}

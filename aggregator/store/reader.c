@@ -1,0 +1,274 @@
+#include "aggregator/store/decisions.h"
+#include "aggregator/store/outbox_table.h"
+#include "aggregator/store/partition.h"
+#include "aggregator/store/rollups.h"
+#include "aggregator/store/hour_scan.h"
+#include "aggregator/store/head.h"
+#include "aggregator/store/thread.h"
+#include "lib/memory.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+
+/* Whose past a query wants: one for each node a pod was on. */
+struct target {
+	int64_t node;
+	char *name, *pod_uid; /* owned; pod_uid is NULL for the node */
+	/* Known bounds of when it was there; reports of the last hours, and
+	 * what comes late, may lie beyond. */
+	uint64_t first_ms, last_ms;
+};
+
+/* What is known of a pod's place moves by no more than this. */
+static const uint64_t slack_ms = UINT64_C(86400000);
+
+struct targets {
+	struct target *list;
+	size_t count, capacity;
+};
+
+struct reader {
+	struct store *store;
+	struct sqlite3 *db;
+	struct scan *scan;
+};
+
+static void targets_fini(struct targets *targets)
+{
+	for (size_t i = 0; i < targets->count; i++) {
+		free(targets->list[i].name);
+		free(targets->list[i].pod_uid);
+	}
+	free(targets->list);
+}
+
+static const char *sql_of(const struct store_read *read)
+{
+	if (read->node[0] != '\0' && read->name[0] != '\0') {
+		return "SELECT node.id, node.name, pod_uid, 0, ?5"
+		       " FROM node, identity"
+		       " WHERE node.name = ?1 AND namespace = ?3"
+		       " AND identity.name = ?4 ORDER BY seen_ms";
+	}
+	if (read->node[0] != '\0') {
+		return "SELECT id, name, nullif(?2, ''), 0, ?5 FROM node"
+		       " WHERE name = ?1";
+	}
+	if (read->pod_uid[0] != '\0') {
+		return "SELECT node.id, node.name, pod_uid, first_ms, last_ms"
+		       " FROM place"
+		       " JOIN node ON node.id = place.node"
+		       " WHERE pod_uid = ?2 ORDER BY first_ms";
+	}
+	return "SELECT node.id, node.name, place.pod_uid, first_ms, last_ms"
+	       " FROM identity"
+	       " JOIN place ON place.pod_uid = identity.pod_uid"
+	       " JOIN node ON node.id = place.node"
+	       " WHERE namespace = ?3 AND identity.name = ?4"
+	       " ORDER BY first_ms";
+}
+
+static int find_targets(struct targets *targets, struct sqlite3 *db,
+	const struct store_read *read, struct error *err)
+{
+	const char *const texts[] = { read->node, read->pod_uid,
+		read->namespace, read->name };
+	struct sqlite3_stmt *find = NULL;
+	int step = SQLITE_DONE;
+	int r = store_db_prepare(&find, db, sql_of(read), err);
+
+	for (int i = 0; r == 0 && i < (int)count_of(texts); i++) {
+		(void)sqlite3_bind_text(find, i + 1, texts[i], -1,
+			SQLITE_STATIC);
+	}
+	if (r == 0) {
+		(void)sqlite3_bind_int64(find, 5, INT64_MAX);
+	}
+	while (r == 0 && (step = sqlite3_step(find)) == SQLITE_ROW) {
+		const char *uid = (const char *)sqlite3_column_text(find, 2);
+
+		targets->list = xgrow(targets->list, targets->count,
+			&targets->capacity, sizeof(*targets->list));
+		targets->list[targets->count] = (struct target){
+			.node = sqlite3_column_int64(find, 0),
+			.name = xstrdup(
+				(const char *)sqlite3_column_text(find, 1)),
+			.pod_uid = uid == NULL ? NULL : xstrdup(uid),
+			.first_ms = (uint64_t)sqlite3_column_int64(find, 3),
+			.last_ms = (uint64_t)sqlite3_column_int64(find, 4),
+		};
+		targets->count++;
+	}
+	if (r == 0 && step != SQLITE_DONE) {
+		r = store_db_error(db, err, "cannot read");
+	}
+	(void)sqlite3_finalize(find);
+	return r;
+}
+
+/* Cuts a range to what there is: an hour without anything costs a look, too. */
+static int cut_range(uint64_t range_ms[2], struct sqlite3 *db,
+	enum store_tier tier, struct error *err)
+{
+	const uint64_t slot_ms = UINT64_C(1) << TAIL_SLOT_BITS;
+	struct sqlite3_stmt *rows = NULL;
+	uint64_t from_ms = UINT64_MAX, end_ms = 0;
+	int r = store_db_prepare(&rows, db,
+		"SELECT (SELECT min(id) FROM tail), (SELECT max(id) FROM tail)",
+		err);
+
+	if (r == 0 && sqlite3_step(rows) == SQLITE_ROW &&
+		sqlite3_column_int64(rows, 1) > 0) {
+		from_ms = tail_slot_ms(sqlite3_column_int64(rows, 0));
+		end_ms = tail_slot_ms(sqlite3_column_int64(rows, 1)) + slot_ms;
+	}
+	(void)sqlite3_finalize(rows);
+	for (enum store_tier t = STORE_RAW; r == 0 && t <= tier; t++) {
+		struct part_span span = { 0 };
+
+		r = part_find_span(&span, db, t, err);
+		if (r == 0 && span.count > 0) {
+			from_ms =
+				span.from_ms < from_ms ? span.from_ms : from_ms;
+			end_ms = span.end_ms > end_ms ? span.end_ms : end_ms;
+		}
+	}
+	/* What begins within a minute is part of it. */
+	from_ms -= from_ms == UINT64_MAX ? 0 : from_ms % 60000;
+	range_ms[0] = from_ms > range_ms[0] ? from_ms : range_ms[0];
+	range_ms[1] = end_ms < range_ms[1] ? end_ms : range_ms[1];
+	return r;
+}
+
+/* One hour of one target, in a transaction of its own: a long one would keep
+ * the write-ahead log from being reset. */
+static int read_hour(struct reader *reader, bool *is_done,
+	const struct store_read *read, const struct scan_range *range,
+	struct error *err)
+{
+	int r = store_db_exec(reader->db, "BEGIN", err);
+
+	if (r == 0) {
+		r = read->tier == STORE_RAW
+			? scan_hour(reader->scan, is_done, range, read->row,
+				  read->owner, err)
+			: store_read_rollup(reader->scan, reader->db, is_done,
+				  read, range, err);
+	}
+	store_db_rollback(reader->db);
+	return r;
+}
+
+static int read_target(struct reader *reader, bool *is_done,
+	const struct store_read *read, const struct target *target,
+	struct error *err)
+{
+	uint64_t range_ms[2] = { read->from_ms, read->to_ms };
+	int r;
+
+	if (target->first_ms > range_ms[0] + slack_ms) {
+		range_ms[0] = target->first_ms - slack_ms;
+	}
+	if (range_ms[1] > target->last_ms + slack_ms) {
+		range_ms[1] = target->last_ms + slack_ms;
+	}
+	r = cut_range(range_ms, reader->db, read->tier, err);
+
+	for (uint64_t at = range_ms[0]; r == 0 && !*is_done &&
+		at < range_ms[1] && !atomic_load(&reader->store->stopping);) {
+		uint64_t end_ms = (at / STORE_HOUR_MS + 1) * STORE_HOUR_MS;
+		struct scan_range range = { target->node, target->name,
+			target->pod_uid, at,
+			end_ms < range_ms[1] ? end_ms : range_ms[1],
+			read->parts };
+
+		r = read_hour(reader, is_done, read, &range, err);
+		at = end_ms;
+	}
+	return r;
+}
+
+static int run_query(struct reader *reader, const struct store_read *read,
+	struct error *err)
+{
+	struct targets targets = { 0 };
+	bool is_done = false;
+	int r = find_targets(&targets, reader->db, read, err);
+
+	if (r == 0 && targets.count == 0 && read->node[0] == '\0') {
+		r = error_set(err, -ENOENT, "nothing is stored of the VM");
+	}
+	for (size_t i = 0; r == 0 && !is_done && i < targets.count; i++) {
+		r = read_target(reader, &is_done, read, &targets.list[i], err);
+	}
+	targets_fini(&targets);
+	return r;
+}
+
+static int open_reader(struct reader *reader, struct error *err)
+{
+	int r = 0;
+
+	if (reader->db == NULL) {
+		r = store_db_open(&reader->db, reader->store->path, err);
+	}
+	if (r == 0 && reader->scan == NULL) {
+		r = scan_new(&reader->scan, reader->db, err);
+	}
+	return r;
+}
+
+static int run_job(struct reader *reader, struct store_job *job)
+{
+	switch (job->kind) {
+	case STORE_JOB_DECISIONS:
+		return decisions_read(reader->db, &job->decisions, &job->error);
+	case STORE_JOB_OUTBOX:
+		return outbox_read(reader->db, &job->outbox, &job->error);
+	default:
+		return run_query(reader, &job->read, &job->error);
+	}
+}
+
+static struct store_job *take_job(struct store *store)
+{
+	struct store_job *job;
+
+	uv_mutex_lock(&store->mutex);
+	while (store->first_job == NULL && !atomic_load(&store->stopping)) {
+		uv_cond_wait(&store->wake_reader, &store->mutex);
+	}
+	job = atomic_load(&store->stopping) ? NULL : store->first_job;
+	if (job != NULL) {
+		store->first_job = job->next;
+		if (job->next == NULL) {
+			store->last_job = &store->first_job;
+		}
+	}
+	uv_mutex_unlock(&store->mutex);
+	return job;
+}
+
+void store_reader_run(void *argument)
+{
+	struct store *store = argument;
+	struct reader reader = { .store = store };
+	struct store_job *job;
+
+	while ((job = take_job(store)) != NULL) {
+		int r = open_reader(&reader, &job->error);
+
+		if (r == 0) {
+			r = run_job(&reader, job);
+		}
+		if (r == 0 && atomic_load(&store->stopping)) {
+			(void)error_set(&job->error, -ECANCELED,
+				"shutting down");
+		}
+		inbox_push(store->inbox, &job->item.inbox);
+	}
+	scan_free(reader.scan);
+	(void)sqlite3_close(reader.db);
+	inbox_push(store->inbox, &store->reader_end.inbox);
+}

@@ -1,0 +1,369 @@
+#include "aggregator/store/store.h"
+
+#include "aggregator/store/thread.h"
+#include "lib/clock.h"
+#include "lib/memory.h"
+#include "lib/mq.h"
+#include "proto/wire.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void on_item(void *owner, struct inbox_item *item);
+
+static void start_thread(struct store *store, uv_thread_t *thread,
+	uv_thread_cb run)
+{
+	if (uv_thread_create(thread, run, store) != 0) {
+		abort();
+	}
+	store->threads++;
+}
+
+struct store *store_new(uv_loop_t *loop, const struct store_options *options)
+{
+	struct store *store = xcalloc(1, sizeof(*store));
+
+	store->options = *options;
+	store->path = xstrdup(options->path);
+	store->last_batch = &store->first_batch;
+	store->last_job = &store->first_job;
+	if (uv_mutex_init(&store->mutex) != 0 ||
+		uv_cond_init(&store->wake_writer) != 0 ||
+		uv_cond_init(&store->wake_reader) != 0) {
+		abort();
+	}
+	store->writer_end.event = STORE_THREAD_ENDED;
+	store->reader_end.event = STORE_THREAD_ENDED;
+	store->checker_end.event = STORE_THREAD_ENDED;
+	store->inbox = inbox_new(loop, on_item, store);
+	start_thread(store, &store->writer, store_writer_run);
+	return store;
+}
+
+void store_close(struct store *store)
+{
+	atomic_store(&store->stopping, true);
+	uv_mutex_lock(&store->mutex);
+	uv_cond_signal(&store->wake_writer);
+	uv_cond_signal(&store->wake_reader);
+	uv_mutex_unlock(&store->mutex);
+}
+
+const char *store_trouble(const struct store *store)
+{
+	return store->trouble;
+}
+
+/* ---- what comes back ---- */
+
+static void on_opened(struct store *store, struct store_opening *opening)
+{
+	bool failed = opening->error.code != 0;
+
+	store->is_open = !failed;
+	for (size_t i = 0; i < opening->count; i++) {
+		struct store_seed *seed = &opening->seeds[i];
+		struct store_row row = { seed->node, seed->run_id,
+			seed->sample_ms, &seed->report };
+
+		if (row.sample_ms != UINT64_MAX) {
+			store->options.seed(store->options.owner, &row);
+		}
+		free(seed->node);
+		report_fini(&seed->report);
+	}
+	if (!failed && !atomic_load(&store->stopping)) {
+		start_thread(store, &store->reader, store_reader_run);
+		if (opening->is_doubtful) {
+			start_thread(store, &store->checker, store_checker_run);
+		}
+	}
+	store->options.opened(store->options.owner,
+		failed ? &opening->error : NULL);
+	free(opening->seeds);
+	free(opening);
+}
+
+static void on_written(struct store *store, struct store_batch *group)
+{
+	bool is_stored = group->error.code == 0;
+
+	(void)snprintf(store->trouble, sizeof(store->trouble), "%s",
+		is_stored ? "" : group->error.text);
+	while (group != NULL) {
+		struct store_batch *batch = group;
+
+		group = batch->next;
+		if (batch->done != NULL) {
+			batch->done(batch->owner, is_stored);
+		}
+		store_batch_free(batch);
+	}
+}
+
+static void on_queried(struct store *store, struct store_job *job)
+{
+	const struct error *err = job->error.code == 0 ? NULL : &job->error;
+
+	store->jobs--;
+	switch (job->kind) {
+	case STORE_JOB_READ:
+		job->read.done(job->read.owner, err);
+		break;
+	case STORE_JOB_DECISIONS:
+		job->decisions.done(job->decisions.owner, err);
+		break;
+	case STORE_JOB_OUTBOX:
+		job->outbox.done(job->outbox.owner, err);
+		break;
+	}
+	free(job);
+}
+
+/* Queries that no reader took any more. */
+static void cancel_jobs(struct store *store)
+{
+	while (store->first_job != NULL) {
+		struct store_job *job = store->first_job;
+
+		store->first_job = job->next;
+		(void)error_set(&job->error, -ECANCELED, "shutting down");
+		on_queried(store, job);
+	}
+}
+
+static void on_thread_ended(struct store *store, const struct store_item *item)
+{
+	uv_thread_t *thread = item == &store->writer_end ? &store->writer
+		: item == &store->reader_end		 ? &store->reader
+							 : &store->checker;
+
+	(void)uv_thread_join(thread);
+	store->threads--;
+	if (store->threads > 0) {
+		return;
+	}
+	cancel_jobs(store);
+	inbox_close(store->inbox);
+	store->options.closed(store->options.owner);
+	uv_cond_destroy(&store->wake_writer);
+	uv_cond_destroy(&store->wake_reader);
+	uv_mutex_destroy(&store->mutex);
+	free(store->path);
+	free(store);
+}
+
+static void on_item(void *owner, struct inbox_item *inbox_item)
+{
+	struct store_item *item = (struct store_item *)inbox_item;
+
+	switch (item->event) {
+	case STORE_OPENED:
+		on_opened(owner, (struct store_opening *)item);
+		break;
+	case STORE_WRITTEN:
+		on_written(owner, (struct store_batch *)item);
+		break;
+	case STORE_QUERIED:
+		on_queried(owner, (struct store_job *)item);
+		break;
+	case STORE_THREAD_ENDED:
+		on_thread_ended(owner, item);
+		break;
+	}
+}
+
+/* ---- what goes out ---- */
+
+static struct store_batch *new_batch(void)
+{
+	struct store_batch *batch = xcalloc(1, sizeof(*batch));
+
+	/* What came in one message packs to about its size again. */
+	batch->bodies = BUFFER_MAX((size_t)2 * MQ_RECV_MAX);
+	batch->item.event = STORE_WRITTEN;
+	return batch;
+}
+
+struct store_batch *store_batch_new(const char *node, const uint8_t *run_id)
+{
+	struct store_batch *batch = new_batch();
+
+	(void)snprintf(batch->node, sizeof(batch->node), "%s", node);
+	memcpy(batch->run_id, run_id, REPORT_RUN_ID_BYTES);
+	return batch;
+}
+
+struct store_batch *store_decisions_new(void)
+{
+	struct store_batch *batch = new_batch();
+
+	batch->is_decisions = true;
+	return batch;
+}
+
+/* The last of bodies from row.offset on. */
+static void add_row(struct store_batch *batch, struct batch_row row)
+{
+	batch->rows = xgrow(batch->rows, batch->count, &batch->capacity,
+		sizeof(*batch->rows));
+	row.len = batch->bodies.len - row.offset;
+	batch->rows[batch->count] = row;
+	batch->count++;
+}
+
+void store_batch_add(struct store_batch *batch, uint64_t seq,
+	uint64_t sample_ms, const struct packed_report *packed)
+{
+	size_t offset = batch->bodies.len;
+
+	buffer_append(&batch->bodies, packed->bytes, packed->len);
+	add_row(batch,
+		(struct batch_row){ .seq = seq,
+			.sample_ms = sample_ms,
+			.offset = offset });
+}
+
+void store_decisions_add(struct store_batch *batch,
+	const struct decision_record *record)
+{
+	size_t offset = batch->bodies.len;
+
+	wire_pack_decision(&batch->bodies, record);
+	add_row(batch, (struct batch_row){ .offset = offset });
+}
+
+void store_batch_free(struct store_batch *batch)
+{
+	if (batch != NULL) {
+		buffer_fini(&batch->bodies);
+		free(batch->rows);
+		if (batch->identity != NULL) {
+			free(batch->identity->namespace);
+			free(batch->identity->name);
+			free(batch->identity->vmi_uid);
+			free(batch->identity);
+		}
+		free(batch);
+	}
+}
+
+static bool is_usable(const struct store *store)
+{
+	return store->is_open && !atomic_load(&store->stopping);
+}
+
+/* Holds the mutex. Who joins a group that is being gathered need not wake the
+ * writer. */
+static void enqueue(struct store *store, struct store_batch *batch)
+{
+	bool is_first = store->first_batch == NULL;
+
+	if (is_first) {
+		store->first_queued_us = clock_monotonic_us();
+	}
+	*store->last_batch = batch;
+	store->last_batch = &batch->next;
+	store->queued_bytes += batch->held_bytes;
+	if (is_first || store->queued_bytes >= STORE_GROUP_BYTES) {
+		uv_cond_signal(&store->wake_writer);
+	}
+}
+
+int store_write(struct store *store, struct store_batch *batch,
+	store_written done, void *owner, struct error *err)
+{
+	bool has_room;
+
+	if (!is_usable(store)) {
+		return error_set(err, -ESHUTDOWN, "the store is not open");
+	}
+	if (batch->bodies.overflowed) {
+		return error_set(err, -ENOBUFS, "the batch is too large");
+	}
+	batch->done = done;
+	batch->owner = owner;
+	batch->held_bytes = sizeof(*batch) +
+		batch->capacity * sizeof(*batch->rows) +
+		batch->bodies.capacity +
+		(batch->identity == NULL ? 0
+					 : sizeof(*batch->identity) +
+					(size_t)3 * STORE_NAME_MAX);
+	uv_mutex_lock(&store->mutex);
+	has_room = store->queued_bytes + batch->held_bytes <= STORE_QUEUE_BYTES;
+	if (has_room) {
+		enqueue(store, batch);
+	}
+	uv_mutex_unlock(&store->mutex);
+	if (!has_room) {
+		(void)snprintf(store->trouble, sizeof(store->trouble),
+			"the disk is too slow: %d MiB wait to be written",
+			STORE_QUEUE_BYTES >> 20);
+		return error_set(err, -ENOBUFS, "%s", store->trouble);
+	}
+	return 0;
+}
+
+int store_identify(struct store *store, const struct store_vm *vm,
+	struct error *err)
+{
+	static const uint8_t no_run[REPORT_RUN_ID_BYTES];
+	struct store_batch *batch = store_batch_new("", no_run);
+	struct store_identity *identity = xcalloc(1, sizeof(*identity));
+	int r;
+
+	(void)snprintf(identity->pod_uid, sizeof(identity->pod_uid), "%s",
+		vm->pod_uid);
+	(void)snprintf(identity->node, sizeof(identity->node), "%s", vm->node);
+	identity->namespace = xstrndup(vm->namespace, STORE_NAME_MAX - 1);
+	identity->name = xstrndup(vm->name, STORE_NAME_MAX - 1);
+	identity->vmi_uid = xstrndup(vm->vmi_uid, STORE_NAME_MAX - 1);
+	batch->identity = identity;
+	r = store_write(store, batch, NULL, NULL, err);
+	if (r < 0) {
+		store_batch_free(batch);
+	}
+	return r;
+}
+
+int store_submit(struct store *store, const struct store_job *asked,
+	struct error *err)
+{
+	struct store_job *job;
+
+	if (!is_usable(store)) {
+		return error_set(err, -ESHUTDOWN, "the store is not open");
+	}
+	if (store->jobs == STORE_READS_MAX) {
+		return error_set(err, -EBUSY, "%d queries are waiting already",
+			STORE_READS_MAX);
+	}
+	store->jobs++;
+	job = xmemdup(asked, sizeof(*asked));
+	job->item.event = STORE_QUERIED;
+	uv_mutex_lock(&store->mutex);
+	*store->last_job = job;
+	store->last_job = &job->next;
+	uv_cond_signal(&store->wake_reader);
+	uv_mutex_unlock(&store->mutex);
+	return 0;
+}
+
+int store_query(struct store *store, const struct store_read *read,
+	struct error *err)
+{
+	return store_submit(store, &(const struct store_job){ .read = *read },
+		err);
+}
+
+int store_query_decisions(struct store *store,
+	const struct store_decisions_read *read, struct error *err)
+{
+	const struct store_job job = { .kind = STORE_JOB_DECISIONS,
+		.decisions = *read };
+
+	return store_submit(store, &job, err);
+}

@@ -1,0 +1,206 @@
+#include "kube/json_value.h"
+
+#include "kube/json_value_build.h"
+
+#include <assert.h>
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A struct value is a cJSON; only this file knows. */
+static const cJSON *json_of(const struct value *value)
+{
+	return (const cJSON *)value;
+}
+
+static const struct value *value_of(const cJSON *json)
+{
+	return (const struct value *)json;
+}
+
+/* cJSON says NULL when memory is out; like lib/memory.h we end there. */
+static struct value *checked(cJSON *json)
+{
+	if (json == NULL) {
+		(void)fputs("out of memory\n", stderr);
+		abort();
+	}
+	return (struct value *)json;
+}
+
+static bool is_blank(const char *at, const char *end)
+{
+	while (at < end && strchr(" \t\r\n", *at) != NULL && *at != '\0') {
+		at++;
+	}
+	return at == end;
+}
+
+int value_parse(struct value **out, const char *text, size_t len,
+	struct error *err)
+{
+	const char *end = text;
+	cJSON *json = cJSON_ParseWithLengthOpts(text, len, &end, false);
+
+	if (json == NULL) {
+		return error_set(err, -EBADMSG, "not JSON from byte %zu on",
+			len > 0 ? (size_t)(end - text) : 0);
+	}
+	if (!is_blank(end, text + len)) {
+		cJSON_Delete(json);
+		return error_set(err, -EBADMSG,
+			"more than one JSON value: byte %zu",
+			(size_t)(end - text));
+	}
+	*out = (struct value *)json;
+	return 0;
+}
+
+void value_free(struct value *value)
+{
+	cJSON_Delete((cJSON *)value);
+}
+
+static const struct value *find(const struct value *object, const char *key,
+	size_t len)
+{
+	const cJSON *member = NULL;
+
+	if (!value_is_object(object)) {
+		return NULL;
+	}
+	cJSON_ArrayForEach(member, json_of(object))
+	{
+		if (strncmp(member->string, key, len) == 0 &&
+			member->string[len] == '\0') {
+			return value_of(member);
+		}
+	}
+	return NULL;
+}
+
+const struct value *value_get(const struct value *object, const char *key)
+{
+	return find(object, key, strlen(key));
+}
+
+const struct value *value_at(const struct value *object, const char *path)
+{
+	for (;;) {
+		size_t len = strcspn(path, "/");
+
+		object = find(object, path, len);
+		if (path[len] == '\0') {
+			return object;
+		}
+		path += len + 1;
+	}
+}
+
+bool value_is_object(const struct value *value)
+{
+	return cJSON_IsObject(json_of(value));
+}
+
+bool value_is_array(const struct value *value)
+{
+	return cJSON_IsArray(json_of(value));
+}
+
+bool value_is_null(const struct value *value)
+{
+	return cJSON_IsNull(json_of(value));
+}
+
+const char *value_text(const struct value *value)
+{
+	return cJSON_GetStringValue(json_of(value));
+}
+
+const char *value_text_at(const struct value *object, const char *path,
+	const char *fallback)
+{
+	const char *text = value_text(value_at(object, path));
+
+	return text != NULL ? text : fallback;
+}
+
+bool value_number(double *out, const struct value *value)
+{
+	/* cJSON reads 1e999 as infinity, which is no number in JSON. */
+	if (!cJSON_IsNumber(json_of(value)) ||
+		!isfinite(json_of(value)->valuedouble)) {
+		return false;
+	}
+	*out = json_of(value)->valuedouble;
+	return true;
+}
+
+bool value_true(const struct value *value)
+{
+	return cJSON_IsTrue(json_of(value));
+}
+
+const struct value *value_first(const struct value *container)
+{
+	return container != NULL ? value_of(json_of(container)->child) : NULL;
+}
+
+const struct value *value_next(const struct value *value)
+{
+	return value != NULL ? value_of(json_of(value)->next) : NULL;
+}
+
+size_t value_count(const struct value *container)
+{
+	return (size_t)cJSON_GetArraySize(json_of(container));
+}
+
+const char *value_key(const struct value *value)
+{
+	return value != NULL ? json_of(value)->string : NULL;
+}
+
+struct value *value_new_object(void)
+{
+	return checked(cJSON_CreateObject());
+}
+
+struct value *value_new_array(void)
+{
+	return checked(cJSON_CreateArray());
+}
+
+struct value *value_new_text(const char *text)
+{
+	return checked(cJSON_CreateString(text));
+}
+
+struct value *value_new_number(double number)
+{
+	return checked(cJSON_CreateNumber(number));
+}
+
+struct value *value_new_bool(bool is_true)
+{
+	return checked(cJSON_CreateBool(is_true));
+}
+
+struct value *value_new_null(void)
+{
+	return checked(cJSON_CreateNull());
+}
+
+void value_add(struct value *container, const char *key, struct value *child)
+{
+	cJSON *json = (cJSON *)container;
+	cJSON_bool ok = key != NULL
+		? cJSON_AddItemToObject(json, key, (cJSON *)child)
+		: cJSON_AddItemToArray(json, (cJSON *)child);
+
+	assert(ok);
+	(void)ok;
+}

@@ -1,0 +1,197 @@
+#include "scheduler/bind/binder.h"
+
+#include "kube/client.h"
+#include "kube/json_value.h"
+#include "lib/buffer.h"
+#include "lib/loop.h"
+#include "lib/memory.h"
+#include "scheduler/bind/manifest.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+enum { REREAD_MS = 1000, BODY_MAX = 65536 };
+
+/* One pod on its way to its node. */
+struct binding {
+	struct binder *binder;
+	LIST_ENTRY(binding) link;
+	char *namespace, *name, *uid, *node, *why;
+	struct kube_request *request; /* NULL while waiting to read again */
+	struct timer *reread;
+};
+
+struct binder {
+	struct kube_client *client;
+	uv_loop_t *loop;
+	bind_done done;
+	void *owner;
+	LIST_HEAD(binding_list, binding) open;
+	size_t pending;
+};
+
+struct binder *binder_new(struct kube_client *client, uv_loop_t *loop,
+	bind_done done, void *owner)
+{
+	struct binder *binder = xcalloc(1, sizeof(*binder));
+
+	*binder = (struct binder){
+		.client = client,
+		.loop = loop,
+		.done = done,
+		.owner = owner,
+	};
+	LIST_INIT(&binder->open);
+	return binder;
+}
+
+static void binding_free(struct binding *binding)
+{
+	LIST_REMOVE(binding, link);
+	binding->binder->pending--;
+	kube_request_cancel(binding->request);
+	timer_close(binding->reread);
+	free(binding->namespace);
+	free(binding->name);
+	free(binding->uid);
+	free(binding->node);
+	free(binding->why);
+	free(binding);
+}
+
+static void finish(struct binding *binding, enum bind_outcome outcome,
+	const char *error)
+{
+	struct binder *binder = binding->binder;
+	struct bind_result result = {
+		.uid = binding->uid,
+		.node = binding->node,
+		.why = binding->why,
+		.outcome = outcome,
+		.error = error,
+	};
+
+	binding->request = NULL;
+	binder->done(binder->owner, &result);
+	binding_free(binding);
+}
+
+static void reread(void *owner);
+
+/* What the API server knows of the pod now decides. */
+static void judge(struct binding *binding, const struct value *pod)
+{
+	const char *uid = value_text_at(pod, "metadata/uid", "");
+	const char *node = value_text_at(pod, "spec/nodeName", "");
+
+	if (strcmp(uid, binding->uid) != 0) {
+		finish(binding, BIND_GONE, "the pod was replaced");
+	} else if (strcmp(node, binding->node) == 0) {
+		finish(binding, BIND_DONE, "");
+	} else if (*node != '\0') {
+		finish(binding, BIND_GONE, "another scheduler bound it");
+	} else {
+		finish(binding, BIND_REFUSED, "the binding did not arrive");
+	}
+}
+
+static void on_reread(void *owner, const struct kube_answer *answer)
+{
+	struct binding *binding = owner;
+	struct value *pod = NULL;
+
+	binding->request = NULL;
+	if (answer->status == 404) {
+		finish(binding, BIND_GONE, answer->error);
+	} else if (answer->status == 200 &&
+		value_parse(&pod, answer->body, answer->len, NULL) == 0) {
+		judge(binding, pod);
+		value_free(pod);
+	} else {
+		timer_start(binding->reread, REREAD_MS, 0);
+	}
+}
+
+static void reread(void *owner)
+{
+	struct binding *binding = owner;
+	scoped_free char *path = xasprintf("/api/v1/namespaces/%s/pods/%s",
+		binding->namespace, binding->name);
+	struct kube_call call = {
+		.method = "GET",
+		.path = path,
+		.on_done = on_reread,
+		.owner = binding,
+	};
+
+	binding->request = kube_request_send(binding->binder->client, &call);
+}
+
+static void on_bound(void *owner, const struct kube_answer *answer)
+{
+	struct binding *binding = owner;
+
+	binding->request = NULL;
+	if (answer->status >= 200 && answer->status < 300) {
+		finish(binding, BIND_DONE, "");
+	} else if (answer->status == 404) {
+		finish(binding, BIND_GONE, answer->error);
+	} else if (answer->status >= 400 && answer->status < 500 &&
+		answer->status != 408 && answer->status != 409 &&
+		answer->status != 429) {
+		finish(binding, BIND_REFUSED, answer->error);
+	} else {
+		/* Lost, a conflict, or the server's trouble: it may have been
+		 * done, by us or by somebody else. */
+		reread(binding);
+	}
+}
+
+void binder_bind(struct binder *binder, const struct pod *pod, const char *node,
+	const char *why)
+{
+	struct binding *binding = xcalloc(1, sizeof(*binding));
+	scoped_buffer struct buffer body = BUFFER_MAX(BODY_MAX);
+	scoped_free char *path =
+		xasprintf("/api/v1/namespaces/%s/pods/%s/binding",
+			pod->namespace, pod->name);
+	struct kube_call call = {
+		.method = "POST",
+		.path = path,
+		.on_done = on_bound,
+		.owner = binding,
+	};
+
+	binding->binder = binder;
+	binding->namespace = xstrdup(pod->namespace);
+	binding->name = xstrdup(pod->name);
+	binding->uid = xstrdup(pod->uid);
+	binding->node = xstrdup(node);
+	binding->why = xstrdup(why);
+	binding->reread = timer_new(binder->loop, reread, binding);
+	LIST_INSERT_HEAD(&binder->open, binding, link);
+	binder->pending++;
+	api_binding(&body, pod, node, why);
+	call.body = body.data;
+	call.len = body.len;
+	binding->request = kube_request_send(binder->client, &call);
+}
+
+size_t binder_pending(const struct binder *binder)
+{
+	return binder->pending;
+}
+
+void binder_close(struct binder *binder)
+{
+	if (binder == NULL) {
+		return;
+	}
+	for (struct binding *b = LIST_FIRST(&binder->open), *next; b != NULL;
+		b = next) {
+		next = LIST_NEXT(b, link);
+		binding_free(b);
+	}
+	free(binder);
+}

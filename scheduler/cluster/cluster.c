@@ -1,0 +1,194 @@
+#include "scheduler/cluster/cluster.h"
+
+#include "lib/memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void cluster_init(struct cluster *cluster, struct names *names)
+{
+	*cluster = (struct cluster){ .names = names };
+}
+
+static void namespace_free(struct cluster *cluster, struct labels *labels)
+{
+	if (labels != NULL) {
+		labels_fini(labels, cluster->names);
+		free(labels);
+	}
+}
+
+void cluster_fini(struct cluster *cluster)
+{
+	size_t at = 0;
+	void *value;
+
+	while (map_next(&cluster->namespaces, &at, NULL, &value)) {
+		namespace_free(cluster, value);
+	}
+	map_fini(&cluster->namespaces);
+	storage_fini(&cluster->storage, cluster->names);
+	for (size_t i = 0; i < cluster->count; i++) {
+		node_free(cluster->nodes[i]);
+	}
+	free(cluster->nodes);
+	free(cluster->affine);
+	free(cluster->nominees);
+	*cluster = (struct cluster){ 0 };
+}
+
+void cluster_add_node(struct cluster *cluster, struct node *node)
+{
+	cluster->nodes = xgrow(cluster->nodes, cluster->count,
+		&cluster->capacity, sizeof(struct node *));
+	cluster->nodes[cluster->count++] = node;
+}
+
+void cluster_remove_node(struct cluster *cluster, struct node *node)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < cluster->count; i++) {
+		if (cluster->nodes[i] == node) {
+			cluster->nodes[i] = cluster->nodes[--cluster->count];
+			break;
+		}
+	}
+	for (size_t i = 0; i < cluster->affine_count; i++) {
+		if (cluster->affine[i].node != node) {
+			cluster->affine[kept++] = cluster->affine[i];
+		}
+	}
+	cluster->affine_count = kept;
+	node_free(node);
+}
+
+void cluster_place(struct cluster *cluster, struct node *node,
+	const struct pod *pod, int64_t bound_us)
+{
+	node_add_pod(node, pod, bound_us);
+	if (pod_affinity_is_any(&pod->affinity)) {
+		cluster->affine = xgrow(cluster->affine, cluster->affine_count,
+			&cluster->affine_capacity, sizeof(*cluster->affine));
+		cluster->affine[cluster->affine_count++] =
+			(struct resident){ pod, node };
+	}
+}
+
+void cluster_unplace(struct cluster *cluster, struct node *node,
+	const struct pod *pod)
+{
+	node_remove_pod(node, pod);
+	for (size_t i = 0; i < cluster->affine_count; i++) {
+		if (cluster->affine[i].pod == pod) {
+			cluster->affine[i] =
+				cluster->affine[--cluster->affine_count];
+			return;
+		}
+	}
+}
+
+static const struct {
+	const char *kind, *path;
+} kinds[] = {
+	[CLUSTER_STORAGE + STORAGE_CLAIMS] = { "PersistentVolumeClaim",
+		"/api/v1/persistentvolumeclaims" },
+	[CLUSTER_STORAGE + STORAGE_VOLUMES] = { "PersistentVolume",
+		"/api/v1/persistentvolumes" },
+	[CLUSTER_STORAGE + STORAGE_CLASSES] = { "StorageClass",
+		"/apis/storage.k8s.io/v1/storageclasses" },
+	[CLUSTER_STORAGE + STORAGE_CSI_NODES] = { "CSINode",
+		"/apis/storage.k8s.io/v1/csinodes" },
+	[CLUSTER_STORAGE + STORAGE_CSI_DRIVERS] = { "CSIDriver",
+		"/apis/storage.k8s.io/v1/csidrivers" },
+	[CLUSTER_STORAGE + STORAGE_CAPACITIES] = { "CSIStorageCapacity",
+		"/apis/storage.k8s.io/v1/csistoragecapacities" },
+	[CLUSTER_STORAGE + STORAGE_ATTACHMENTS] = { "VolumeAttachment",
+		"/apis/storage.k8s.io/v1/volumeattachments" },
+	[CLUSTER_NAMESPACES] = { "Namespace", "/api/v1/namespaces" },
+};
+
+const char *cluster_kind_path(enum cluster_kind kind)
+{
+	return kinds[kind].path;
+}
+
+bool cluster_kind_find(enum cluster_kind *out, const char *kind)
+{
+	for (size_t i = 0; i < count_of(kinds); i++) {
+		if (strcmp(kinds[i].kind, kind) == 0) {
+			*out = (enum cluster_kind)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+void cluster_nominate(struct cluster *cluster, const struct pod *pod)
+{
+	cluster->nominees = xgrow(cluster->nominees, cluster->nominee_count,
+		&cluster->nominee_capacity, sizeof(struct pod *));
+	cluster->nominees[cluster->nominee_count++] = pod;
+}
+
+void cluster_unnominate(struct cluster *cluster, const struct pod *pod)
+{
+	for (size_t i = 0; i < cluster->nominee_count; i++) {
+		if (cluster->nominees[i] == pod) {
+			cluster->nominees[i] =
+				cluster->nominees[--cluster->nominee_count];
+			return;
+		}
+	}
+}
+
+static int put_namespace(struct cluster *cluster, const struct value *object,
+	struct error *err)
+{
+	const char *name = value_text_at(object, "metadata/name", "");
+	struct labels labels = { 0 };
+	int r;
+
+	if (*name == '\0') {
+		return error_set(err, -EBADMSG, "a namespace has no name");
+	}
+	r = labels_read(&labels, cluster->names,
+		value_at(object, "metadata/labels"), err);
+	if (r < 0) {
+		return error_wrap(err, r, "namespace '%.100s'", name);
+	}
+	namespace_free(cluster,
+		map_put(&cluster->namespaces, name,
+			xmemdup(&labels, sizeof(labels))));
+	return 0;
+}
+
+int cluster_put_object(struct cluster *cluster, enum cluster_kind kind,
+	const struct value *object, struct error *err)
+{
+	if (kind == CLUSTER_NAMESPACES) {
+		return put_namespace(cluster, object, err);
+	}
+	return storage_put(&cluster->storage,
+		(enum storage_kind)(kind - CLUSTER_STORAGE), cluster->names,
+		object, err);
+}
+
+void cluster_remove_object(struct cluster *cluster, enum cluster_kind kind,
+	const char *namespace_name, const char *name)
+{
+	if (kind == CLUSTER_NAMESPACES) {
+		namespace_free(cluster, map_remove(&cluster->namespaces, name));
+		return;
+	}
+	storage_remove(&cluster->storage,
+		(enum storage_kind)(kind - CLUSTER_STORAGE), cluster->names,
+		namespace_name, name);
+}
+
+const struct labels *cluster_namespace_labels(const struct cluster *cluster,
+	const char *name)
+{
+	return map_get(&cluster->namespaces, name);
+}

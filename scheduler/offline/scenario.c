@@ -1,0 +1,214 @@
+#include "scheduler/offline/scenario.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kube/json_value.h"
+#include "lib/files.h"
+#include "lib/map.h"
+#include "lib/memory.h"
+#include "scheduler/offline/json_fields.h"
+
+/* 2^50: sums of half a million of these still fit 64 bits. */
+static const double amount_max = 1125899906842624.0;
+static const double cores_max = 1e6;
+static const double percent_max = 1e4;
+
+static int read_node(struct scenario_node *node, const struct value *v,
+	struct error *err)
+{
+	int r = scenario_name(&node->name, v, "name", err);
+
+	if (r == 0) {
+		r = scenario_number(&node->cpu_cores, v, "cpu_cores",
+			(struct scenario_range){ 0.001, cores_max }, err);
+	}
+	if (r == 0) {
+		r = scenario_whole(&node->memory_bytes, v, "memory_bytes",
+			amount_max, err);
+	}
+	return r < 0 ? r : scenario_whole(&node->pods, v, "pods", 1e6, err);
+}
+
+static int read_nodes(struct scenario *s, const struct value *input,
+	struct error *err)
+{
+	const struct value *list = NULL;
+	struct map names = { 0 };
+	int r = scenario_list(&list, input, "nodes", SCENARIO_NODES_MAX, err);
+
+	if (r < 0) {
+		return r;
+	}
+	s->nodes = xcalloc(value_count(list) + 1, sizeof(*s->nodes));
+	for (const struct value *v = value_first(list); v != NULL && r == 0;
+		v = value_next(v)) {
+		struct scenario_node *node = &s->nodes[s->node_count++];
+
+		r = read_node(node, v, err);
+		if (r < 0) {
+			r = error_wrap(err, r, "node %zu", s->node_count);
+		} else if (map_put(&names, node->name, node) != NULL) {
+			r = error_set(err, -EBADMSG,
+				"node '%.100s' is there twice", node->name);
+		}
+	}
+	map_fini(&names);
+	return r;
+}
+
+static int read_percents(struct scenario_vm *vm, const struct value *v,
+	size_t steps, struct error *err)
+{
+	const struct value *list = NULL;
+	size_t i = 0;
+	int r = scenario_list(&list, v, "cpu_percent", steps, err);
+
+	if (r == 0 && value_count(list) != steps) {
+		r = error_set(err, -EBADMSG,
+			"'cpu_percent' holds %zu of %zu "
+			"steps",
+			value_count(list), steps);
+	}
+	if (r < 0) {
+		return r;
+	}
+	vm->cpu_percent = xcalloc(steps, sizeof(*vm->cpu_percent));
+	for (const struct value *p = value_first(list); p != NULL;
+		p = value_next(p)) {
+		double percent = NAN;
+
+		if (!value_number(&percent, p) ||
+			!(percent >= 0 && percent <= percent_max)) {
+			return error_set(err, -EBADMSG,
+				"'cpu_percent' holds what is not a percentage");
+		}
+		vm->cpu_percent[i++] = (float)percent;
+	}
+	return 0;
+}
+
+static int read_vm(struct scenario_vm *vm, const struct value *v, size_t steps,
+	struct error *err)
+{
+	int r = scenario_name(&vm->name, v, "name", err);
+
+	if (r == 0) {
+		r = scenario_name(&vm->namespace, v, "namespace", err);
+	}
+	if (r == 0) {
+		r = scenario_number(&vm->vcpus, v, "vcpus",
+			(struct scenario_range){ 0.001, 4096 }, err);
+	}
+	if (r == 0) {
+		r = scenario_whole(&vm->memory_bytes, v, "memory_bytes",
+			amount_max, err);
+	}
+	if (r == 0) {
+		r = scenario_whole(&vm->cpu_request_milli, v,
+			"cpu_request_millicores", amount_max, err);
+	}
+	if (r == 0) {
+		r = scenario_step(&vm->arrive_step, v, "arrive_step", steps,
+			err);
+	}
+	if (r == 0) {
+		r = scenario_step(&vm->leave_step, v, "leave_step", steps, err);
+	}
+	return r < 0 ? r : read_percents(vm, v, steps, err);
+}
+
+static int read_vms(struct scenario *s, const struct value *input,
+	struct error *err)
+{
+	const struct value *list = NULL;
+	int r = scenario_list(&list, input, "vms", SCENARIO_VMS_MAX, err);
+
+	if (r == 0) {
+		r = scenario_check_size(s, value_count(list), err);
+	}
+	if (r < 0) {
+		return r;
+	}
+	s->vms = xcalloc(value_count(list) + 1, sizeof(*s->vms));
+	for (const struct value *v = value_first(list); v != NULL && r == 0;
+		v = value_next(v)) {
+		struct scenario_vm *vm = &s->vms[s->vm_count++];
+
+		r = read_vm(vm, v, s->steps, err);
+		if (r == 0 && s->vm_count > 1 &&
+			vm->arrive_step < vm[-1].arrive_step) {
+			r = error_set(err, -EBADMSG,
+				"it arrives before the one listed before it");
+		}
+		if (r < 0) {
+			r = error_wrap(err, r, "VM %zu", s->vm_count);
+		}
+	}
+	return r;
+}
+
+static int read_scenario(struct scenario *s, const struct value *input,
+	struct error *err)
+{
+	int r = scenario_time(s, input, err);
+
+	if (r == 0) {
+		r = read_nodes(s, input, err);
+	}
+	return r < 0 ? r : read_vms(s, input, err);
+}
+
+int scenario_parse(struct scenario *out, const char *text, size_t len,
+	struct error *err)
+{
+	struct scenario s = { 0 };
+	struct value *input = NULL;
+	int r = value_parse(&input, text, len, err);
+
+	if (r == 0) {
+		r = read_scenario(&s, input, err);
+	}
+	value_free(input);
+	if (r < 0) {
+		scenario_fini(&s);
+		return r;
+	}
+	*out = s;
+	return 0;
+}
+
+int scenario_read(struct scenario *out, const char *path, struct error *err)
+{
+	scoped_buffer struct buffer text = BUFFER_MAX(SCENARIO_FILE_MAX);
+	int r = file_read(&text, strcmp(path, "-") == 0 ? "/dev/stdin" : path,
+		err);
+
+	if (r == 0) {
+		r = scenario_parse(out, text.data != NULL ? text.data : "",
+			text.len, err);
+	}
+	return r;
+}
+
+void scenario_fini(struct scenario *scenario)
+{
+	for (size_t i = 0; i < scenario->node_count; i++) {
+		free(scenario->nodes[i].name);
+	}
+	for (size_t i = 0; i < scenario->vm_count; i++) {
+		free(scenario->vms[i].name);
+		free(scenario->vms[i].namespace);
+		free(scenario->vms[i].cpu_percent);
+	}
+	free(scenario->nodes);
+	free(scenario->vms);
+	*scenario = (struct scenario){ 0 };
+}
+
+double scenario_demand(const struct scenario_vm *vm, size_t step)
+{
+	return vm->vcpus * (double)vm->cpu_percent[step] / 100;
+}

@@ -1,0 +1,341 @@
+#include "scheduler/offline/simulate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/clock.h"
+#include "lib/map.h"
+#include "lib/memory.h"
+#include "scheduler/score/decide.h"
+#include "scheduler/offline/simulated_load.h"
+#include "scheduler/offline/synthetic.h"
+
+/* A VM of the scenario. */
+struct guest {
+	struct pod *pod;   /* owned */
+	struct node *node; /* where it runs, or NULL */
+	size_t node_index;
+	bool has_waited;
+};
+
+struct world {
+	const struct scenario *scenario;
+	const struct simulation_options *options;
+	struct names *names;
+	struct cluster cluster;	   /* its nodes in the scenario's order */
+	struct observed *observed; /* one per node */
+	struct guest *guests;	   /* one per VM */
+	size_t *alive;		   /* VMs that arrived and did not leave */
+	size_t alive_count, arrived;
+	struct map index_of; /* node name to its observed */
+	struct map pasts;    /* identity to its struct vm_profile, owned */
+	struct decision decision;
+	uint32_t *decision_us; /* owned */
+	size_t decision_count, decision_capacity;
+	struct simulation *out;
+	double cv_sum;
+	size_t cv_count, overloads;
+};
+
+static int64_t step_us(const struct world *w, size_t steps)
+{
+	return llround((double)steps * w->scenario->step_s * 1e6);
+}
+
+static int open_world(struct world *w, struct error *err)
+{
+	const struct scenario *s = w->scenario;
+	int r = 0;
+
+	w->names = names_new();
+	cluster_init(&w->cluster, w->names);
+	w->observed = xcalloc(s->node_count + 1, sizeof(*w->observed));
+	w->guests = xcalloc(s->vm_count + 1, sizeof(*w->guests));
+	w->alive = xcalloc(s->vm_count + 1, sizeof(*w->alive));
+	w->out->loads = xcalloc(s->node_count * s->steps + 1, sizeof(float));
+	w->decision.policy = w->options->policy;
+	for (size_t i = 0; i < s->node_count && r == 0; i++) {
+		struct node *node = NULL;
+
+		r = pretend_node(&node, w->names, &s->nodes[i], err);
+		if (r == 0) {
+			cluster_add_node(&w->cluster, node);
+		}
+		w->observed[i] = (struct observed){
+			.used = &w->out->loads[i * s->steps],
+			.cores = s->nodes[i].cpu_cores,
+			.step_s = s->step_s,
+		};
+		(void)map_put(&w->index_of, s->nodes[i].name, &w->observed[i]);
+	}
+	for (size_t i = 0; i < s->vm_count && r == 0; i++) {
+		r = pretend_pod(&w->guests[i].pod, w->names, &s->vms[i], i,
+			err);
+	}
+	return r;
+}
+
+static void close_world(struct world *w)
+{
+	const struct scenario *s = w->scenario;
+	size_t at = 0;
+	void *past = NULL;
+
+	decision_fini(&w->decision);
+	cluster_fini(&w->cluster);
+	for (size_t i = 0; i < s->vm_count; i++) {
+		pod_free(w->guests[i].pod);
+	}
+	while (map_next(&w->pasts, &at, NULL, &past)) {
+		free(past);
+	}
+	map_fini(&w->pasts);
+	map_fini(&w->index_of);
+	free(w->observed);
+	free(w->guests);
+	free(w->alive);
+	free(w->decision_us);
+	names_free(w->names);
+}
+
+static char *identity(const struct scenario_vm *vm)
+{
+	return xasprintf("%s/%s", vm->namespace, vm->name);
+}
+
+/* What was learned of the VM stays known under its name. */
+static void remember(struct world *w, size_t index)
+{
+	const struct guest *guest = &w->guests[index];
+	const struct model_vm *model =
+		node_vms_model(&guest->node->vms, guest->pod->uid);
+	scoped_free char *key = identity(&w->scenario->vms[index]);
+
+	if (model != NULL) {
+		free(map_put(&w->pasts, key,
+			xmemdup(&model->past, sizeof(model->past))));
+	}
+}
+
+static void leave(struct world *w, size_t step)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < w->alive_count; i++) {
+		size_t index = w->alive[i];
+		struct guest *guest = &w->guests[index];
+
+		if (w->scenario->vms[index].leave_step > step) {
+			w->alive[kept++] = index;
+			continue;
+		}
+		if (guest->node != NULL) {
+			remember(w, index);
+			cluster_unplace(&w->cluster, guest->node, guest->pod);
+			guest->node = NULL;
+		}
+	}
+	w->alive_count = kept;
+}
+
+static void note_time(struct world *w, uint64_t us)
+{
+	w->decision_us = xgrow(w->decision_us, w->decision_count,
+		&w->decision_capacity, sizeof(*w->decision_us));
+	w->decision_us[w->decision_count++] = (uint32_t)us;
+}
+
+static void place(struct world *w, size_t index, size_t step)
+{
+	/* Memory is requested in full, and what was measured is as old as a
+	 * step: a VM that leaves makes room at once. */
+	const struct filter_options options = { .has_memory_limit = false };
+	struct guest *guest = &w->guests[index];
+	scoped_free char *key = identity(&w->scenario->vms[index]);
+	const struct vm_profile *past = map_get(&w->pasts, key);
+	const struct node *chosen;
+	uint64_t began_us = clock_monotonic_us();
+
+	if (past != NULL) {
+		guest->pod->past = *past;
+	}
+	decide(&w->decision, guest->pod, &w->cluster, &options,
+		step_us(w, step));
+	note_time(w, clock_monotonic_us() - began_us);
+	chosen = decision_chosen(&w->decision);
+	if (chosen == NULL) {
+		w->out->unplaced += !guest->has_waited;
+		guest->has_waited = true;
+		return;
+	}
+	guest->node_index = (size_t)((struct observed *)map_get(&w->index_of,
+					     chosen->name) -
+		w->observed);
+	guest->node = w->cluster.nodes[guest->node_index];
+	cluster_place(&w->cluster, guest->node, guest->pod, step_us(w, step));
+	w->out->placed++;
+	if (w->options->on_placed != NULL) {
+		w->options->on_placed(w->options->owner, step, index,
+			guest->node_index);
+	}
+}
+
+static void arrive(struct world *w, size_t step)
+{
+	const struct scenario *s = w->scenario;
+
+	while (w->arrived < s->vm_count &&
+		s->vms[w->arrived].arrive_step <= step) {
+		size_t index = w->arrived++;
+
+		if (s->vms[index].leave_step > step) {
+			w->alive[w->alive_count++] = index;
+		}
+	}
+	for (size_t i = 0; i < w->alive_count; i++) {
+		if (w->guests[w->alive[i]].node == NULL) {
+			place(w, w->alive[i], step);
+		}
+	}
+}
+
+/* Sums up what each node's VMs want. */
+static void demand(struct world *w, size_t step)
+{
+	const struct scenario *s = w->scenario;
+
+	for (size_t i = 0; i < s->node_count; i++) {
+		observed_begin(&w->observed[i]);
+	}
+	for (size_t i = 0; i < w->alive_count; i++) {
+		const struct guest *guest = &w->guests[w->alive[i]];
+		double cores = scenario_demand(&s->vms[w->alive[i]], step);
+
+		w->out->demand += cores;
+		if (guest->node == NULL) {
+			w->out->unserved += cores;
+		} else {
+			observed_vm(&w->observed[guest->node_index], guest->pod,
+				cores);
+		}
+	}
+}
+
+static void note_evenness(struct world *w)
+{
+	size_t count = w->scenario->node_count;
+	double sum = 0;
+	double squares = 0;
+	double mean;
+
+	for (size_t i = 0; i < count; i++) {
+		double load = w->observed[i].demand / w->observed[i].cores;
+
+		sum += load;
+		squares += load * load;
+	}
+	mean = sum / (double)count;
+	if (mean > 0) {
+		w->cv_sum +=
+			sqrt(fmax(squares / (double)count - mean * mean, 0)) /
+			mean;
+		w->cv_count++;
+	}
+}
+
+static void observe(struct world *w, size_t step)
+{
+	const struct scenario *s = w->scenario;
+	int64_t now_us = step_us(w, step + 1);
+
+	for (size_t i = 0; i < s->node_count; i++) {
+		struct observed *o = &w->observed[i];
+		struct node_load load;
+
+		w->out->unserved += fmax(o->demand - o->cores, 0);
+		w->overloads += o->demand > 0.9 * o->cores;
+		observed_end(o, step, &load, &s->nodes[i]);
+		node_set_load(w->cluster.nodes[i], &load, now_us, now_us);
+		node_load_fini(&load);
+	}
+	if (step >= s->steps / 3 && s->node_count > 0) {
+		note_evenness(w);
+	}
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	const uint32_t *x = a;
+	const uint32_t *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static double percentile(const struct world *w, double share)
+{
+	size_t count = w->decision_count;
+
+	if (count == 0) {
+		return NAN;
+	}
+	return w->decision_us[(size_t)((double)(count - 1) * share + 0.5)];
+}
+
+static void sum_up(struct world *w)
+{
+	struct simulation *out = w->out;
+	size_t node_steps = w->scenario->node_count * w->scenario->steps;
+
+	if (w->decision_count > 0) {
+		qsort(w->decision_us, w->decision_count,
+			sizeof(*w->decision_us), compare_times);
+	}
+	out->decision_us_p50 = percentile(w, 0.5);
+	out->decision_us_p99 = percentile(w, 0.99);
+	out->unserved_pct =
+		out->demand > 0 ? 100 * out->unserved / out->demand : NAN;
+	out->overload_pct = node_steps > 0
+		? 100 * (double)w->overloads / (double)node_steps
+		: NAN;
+	out->cv_mean = w->cv_count > 0 ? w->cv_sum / (double)w->cv_count : NAN;
+}
+
+int simulate(struct simulation *out, const struct scenario *scenario,
+	const struct simulation_options *options, struct error *err)
+{
+	struct simulation taken = { 0 };
+	struct world w = {
+		.scenario = scenario,
+		.options = options,
+		.out = &taken,
+	};
+	int r = open_world(&w, err);
+
+	for (size_t step = 0; step < scenario->steps && r == 0; step++) {
+		leave(&w, step);
+		arrive(&w, step);
+		demand(&w, step);
+		observe(&w, step);
+		if (options->on_step != NULL) {
+			options->on_step(options->owner, step);
+		}
+	}
+	if (r == 0) {
+		sum_up(&w);
+		*out = taken;
+	} else {
+		simulation_fini(&taken);
+	}
+	for (size_t i = 0; i < scenario->node_count; i++) {
+		observed_fini(&w.observed[i]);
+	}
+	close_world(&w);
+	return r;
+}
+
+void simulation_fini(struct simulation *simulation)
+{
+	free(simulation->loads);
+	*simulation = (struct simulation){ 0 };
+}

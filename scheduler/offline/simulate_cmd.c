@@ -1,0 +1,283 @@
+#include "scheduler/offline/simulate_cmd.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/clock.h"
+#include "lib/json.h"
+#include "lib/memory.h"
+#include "scheduler/score/policy.h"
+#include "scheduler/offline/scenario_import.h"
+#include "scheduler/offline/simulate.h"
+#include "scheduler/offline/svg.h"
+
+enum { TEXT_MAX = 64 << 20, LINE_MAX_BYTES = 4096 };
+
+/* What is asked for when nobody says. */
+static const struct option_list usual = {
+	.items = { "real-load", "kube-scheduler" },
+	.count = 2,
+};
+
+struct run {
+	const struct simulate_config *config;
+	struct scenario scenario;
+	struct option_list names;
+	struct policy policies[OPTION_LIST_MAX];
+	struct simulation results[OPTION_LIST_MAX];
+	size_t done;	  /* of the policies */
+	FILE *placements; /* NULL: nobody wants them */
+	bool shows_progress;
+	uint64_t shown_us;
+};
+
+static void write_placement(void *owner, size_t step, size_t vm, size_t node)
+{
+	struct run *run = owner;
+	const struct scenario *s = &run->scenario;
+	scoped_buffer struct buffer text = BUFFER_MAX(LINE_MAX_BYTES);
+	struct json j = json_into(&text);
+
+	if (run->placements == NULL) {
+		return;
+	}
+	json_object(&j, NULL);
+	if (run->names.count > 1) {
+		json_string(&j, "policy", run->names.items[run->done]);
+	}
+	json_unsigned(&j, "step", step);
+	json_string(&j, "namespace", s->vms[vm].namespace);
+	json_string(&j, "vm", s->vms[vm].name);
+	json_string(&j, "node", s->nodes[node].name);
+	json_string(&j, "kind", "place");
+	json_object_end(&j);
+	(void)fprintf(run->placements, "%s\n", text.data);
+}
+
+static void show_progress(void *owner, size_t step)
+{
+	static const char full[] = "########################################";
+	enum { WIDTH = sizeof(full) - 1, EVERY_US = 100000 };
+	struct run *run = owner;
+	uint64_t now_us = clock_monotonic_us();
+	bool is_last = step + 1 == run->scenario.steps;
+	int filled = (int)((step + 1) * WIDTH / run->scenario.steps);
+
+	if (!run->shows_progress ||
+		(!is_last && now_us - run->shown_us < EVERY_US)) {
+		return;
+	}
+	run->shown_us = now_us;
+	(void)fprintf(stderr, "\r%-20s [%-*.*s] %3d %%%s",
+		run->names.items[run->done], WIDTH, filled, full,
+		(int)((step + 1) * 100 / run->scenario.steps),
+		is_last ? "\r\x1b[K" : "");
+}
+
+static int simulate_all(struct run *run, struct error *err)
+{
+	int r = 0;
+
+	for (; run->done < run->names.count && r == 0; run->done++) {
+		const struct simulation_options options = {
+			.policy = &run->policies[run->done],
+			.on_placed = write_placement,
+			.on_step = show_progress,
+			.owner = run,
+		};
+
+		r = simulate(&run->results[run->done], &run->scenario, &options,
+			err);
+	}
+	return r;
+}
+
+static void write_result(struct json *j, const struct run *run, size_t i)
+{
+	const struct simulation *s = &run->results[i];
+
+	json_object(j, NULL);
+	json_string(j, "policy", run->names.items[i]);
+	json_number(j, "unserved_pct", s->unserved_pct);
+	json_number(j, "overload_pct", s->overload_pct);
+	json_number(j, "cv_mean", s->cv_mean);
+	json_integer(j, "migrations", 0);
+	json_number(j, "migrations_per_vm_day", 0);
+	json_unsigned(j, "placed", s->placed);
+	json_unsigned(j, "unplaced", s->unplaced);
+	json_number(j, "decision_us_p50", s->decision_us_p50);
+	json_number(j, "decision_us_p99", s->decision_us_p99);
+	json_number(j, "unserved_core_steps", s->unserved);
+	json_number(j, "demand_core_steps", s->demand);
+	json_object_end(j);
+}
+
+static void write_json(struct buffer *text, const struct run *run)
+{
+	struct json j = json_into(text);
+
+	if (run->names.count == 1) {
+		write_result(&j, run, 0);
+	} else {
+		json_object(&j, NULL);
+		json_array(&j, "policies");
+		for (size_t i = 0; i < run->names.count; i++) {
+			write_result(&j, run, i);
+		}
+		json_array_end(&j);
+		json_object_end(&j);
+	}
+	buffer_char(text, '\n');
+}
+
+static void write_table(struct buffer *text, const struct run *run)
+{
+	buffer_printf(text, "%-20s %10s %10s %8s %7s %8s %7s %7s\n", "policy",
+		"unserved %", "overload %", "cv", "placed", "unplaced",
+		"p50 us", "p99 us");
+	for (size_t i = 0; i < run->names.count; i++) {
+		const struct simulation *s = &run->results[i];
+
+		buffer_printf(text,
+			"%-20s %10.4f %10.3f %8.4f %7zu %8zu %7.0f %7.0f\n",
+			run->names.items[i], s->unserved_pct, s->overload_pct,
+			s->cv_mean, s->placed, s->unplaced, s->decision_us_p50,
+			s->decision_us_p99);
+	}
+}
+
+static int write_file(const char *path, const struct buffer *text,
+	struct error *err)
+{
+	FILE *file = fopen(path, "we");
+	int r = 0;
+
+	if (file == NULL) {
+		return error_errno(err, "cannot write '%s'", path);
+	}
+	if (fwrite(text->data, 1, text->len, file) != text->len) {
+		r = error_errno(err, "cannot write '%s'", path);
+	}
+	if (fclose(file) != 0 && r == 0) {
+		r = error_errno(err, "cannot write '%s'", path);
+	}
+	return r;
+}
+
+static int write_picture(const struct run *run, struct error *err)
+{
+	scoped_buffer struct buffer text = BUFFER_MAX(TEXT_MAX);
+
+	svg_begin(&text, &run->scenario, run->names.count);
+	for (size_t i = 0; i < run->names.count; i++) {
+		svg_policy(&text, &run->scenario, &run->results[i],
+			run->names.items[i], i);
+	}
+	svg_end(&text);
+	if (text.overflowed) {
+		return error_set(err, -EFBIG, "the picture is too large");
+	}
+	return write_file(run->config->svg, &text, err);
+}
+
+static int write_results(const struct run *run, FILE *out, struct error *err)
+{
+	scoped_buffer struct buffer text = BUFFER_MAX(TEXT_MAX);
+
+	if (run->config->json) {
+		write_json(&text, run);
+	} else {
+		write_table(&text, run);
+	}
+	if (fwrite(text.data, 1, text.len, out) != text.len ||
+		fflush(out) != 0) {
+		return error_errno(err, "cannot write the answer");
+	}
+	return run->config->svg != NULL ? write_picture(run, err) : 0;
+}
+
+static int read_recorded(struct run *run, struct error *err)
+{
+	scoped_buffer struct buffer text = BUFFER_MAX(LINE_MAX_BYTES);
+	struct recorded_gaps gaps;
+	int r = recorded_read(&run->scenario, &gaps, run->config->recorded,
+		run->config->objects, err);
+
+	if (r == 0) {
+		recorded_explain(&text, &gaps);
+		(void)fputs(text.data != NULL ? text.data : "", stderr);
+	}
+	return r;
+}
+
+static int open_run(struct run *run, struct error *err)
+{
+	const struct simulate_config *config = run->config;
+	int r = 0;
+
+	run->names = config->policies.count > 0 ? config->policies : usual;
+	for (size_t i = 0; i < run->names.count && r == 0; i++) {
+		r = policy_find(&run->policies[i], run->names.items[i], NULL,
+			err);
+	}
+	if (r == 0 && config->placements != NULL) {
+		run->placements = fopen(config->placements, "we");
+		if (run->placements == NULL) {
+			r = error_errno(err, "cannot write '%s'",
+				config->placements);
+		}
+	}
+	if (r < 0) {
+		return r;
+	}
+	return config->recorded != NULL
+		? read_recorded(run, err)
+		: scenario_read(&run->scenario, config->scenario, err);
+}
+
+static int close_placements(struct run *run, struct error *err)
+{
+	bool has_failed;
+
+	if (run->placements == NULL) {
+		return 0;
+	}
+	has_failed = ferror(run->placements) != 0;
+	if (fclose(run->placements) != 0 || has_failed) {
+		return error_set(err, -EIO, "cannot write '%s'",
+			run->config->placements);
+	}
+	return 0;
+}
+
+int simulate_command(const struct simulate_config *config, FILE *out,
+	struct error *err)
+{
+	struct run run = {
+		.config = config,
+		.shows_progress = isatty(STDERR_FILENO) == 1,
+	};
+	struct error late;
+	int r = open_run(&run, err);
+	int closed;
+
+	if (r == 0) {
+		r = simulate_all(&run, err);
+	}
+	if (r == 0) {
+		r = write_results(&run, out, err);
+	}
+	closed = close_placements(&run, &late);
+	if (r == 0 && closed < 0) {
+		*err = late;
+		r = closed;
+	}
+	for (size_t i = 0; i < count_of(run.results); i++) {
+		simulation_fini(&run.results[i]);
+	}
+	scenario_fini(&run.scenario);
+	return r;
+}

@@ -1,0 +1,398 @@
+#include "scheduler/score/decide.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/memory.h"
+#include "scheduler/filter/nominated_pods.h"
+
+static void reserve(struct decision *d, size_t count)
+{
+	if (count > d->capacity) {
+		d->verdicts =
+			xrealloc(d->verdicts, count, sizeof(*d->verdicts));
+		d->capacity = count;
+	}
+}
+
+static void count_reasons(struct decision *d, uint64_t reasons)
+{
+	while (reasons != 0) {
+		d->counts[__builtin_ctzll(reasons)]++;
+		reasons &= reasons - 1;
+	}
+}
+
+/* Thousands of nodes do not fit into the second-level cache, and waiting for
+ * the third took half of a decision's time: these fetch what the next nodes'
+ * turns will read while this one is decided. Inlined, because gcc 12 takes a
+ * call of what only prefetches for one without effect, and drops it. */
+enum { FETCH_NODE = 16, FETCH_LISTS = 8, FETCH_LINE = 64 };
+
+#define FETCH static inline __attribute__((always_inline)) void
+
+/* What is from one offset up to another; neither need be where a line is. */
+FETCH fetch(const void *base, size_t from, size_t to)
+{
+	const char *bytes = base;
+
+	for (size_t at = from; at < to; at += FETCH_LINE) {
+		__builtin_prefetch(bytes + at);
+	}
+	if (to > from) {
+		__builtin_prefetch(bytes + to - 1);
+	}
+}
+
+/* For decide_context(). */
+FETCH fetch_figures(struct node *const *nodes, size_t count, size_t i)
+{
+	if (i + FETCH_NODE < count) {
+		fetch(nodes[i + FETCH_NODE],
+			offsetof(struct node, vms.seen.told),
+			offsetof(struct node, measure.contention));
+	}
+}
+
+FETCH fetch_node(struct node *const *nodes, size_t count, size_t i)
+{
+	if (i + FETCH_NODE < count) {
+		fetch(nodes[i + FETCH_NODE],
+			offsetof(struct node, is_unschedulable),
+			offsetof(struct node, measure.used_cores_latest));
+	}
+}
+
+FETCH fetch_lists(const struct decision *d, size_t i)
+{
+	if (i + FETCH_LISTS < d->node_count) {
+		const struct node *node = d->nodes[i + FETCH_LISTS];
+
+		fetch(node->others, 0,
+			node->other_count * sizeof(*node->others));
+	}
+}
+
+/* From this share of the nodes on, those with data speak for the rest; with
+ * fewer the rest goes by requests more and more. One node of thousands that
+ * happens to be busy would else be the best of all, for being known. */
+#define SPEAKS 0.1
+
+/* What only all nodes together tell: how busy the fleet is, and what VMs of
+ * this cluster use. */
+void decide_context(struct score_context *out, const struct pod *pod,
+	const struct cluster *cluster, const struct policy *policy,
+	int64_t now_us)
+{
+	struct model_sum vms = { 0 };
+	double all_trust = 0;
+	double cpu = 0;
+
+	*out = (struct score_context){ .now_us = now_us, .policy = policy };
+	for (size_t i = 0; i < cluster->count; i++) {
+		const struct node *node = cluster->nodes[i];
+		const struct measure *m = &node->measure;
+		double trust = measure_trust(m, now_us);
+		double shared = node_shared_cores(node);
+
+		fetch_figures(cluster->nodes, cluster->count, i);
+		model_tell(&vms, &node->vms.seen);
+		model_tell(&vms, &node->vms.unseen);
+		if (trust > 0 && m->used_cores >= 0 && shared > 0) {
+			all_trust += trust;
+			cpu += trust * node_used_cores(node) / shared;
+		}
+	}
+	out->fleet_cpu =
+		cpu / fmax(fmax(all_trust, 1), SPEAKS * (double)cluster->count);
+	out->prior = model_prior(&vms);
+	score_begin(out, pod);
+}
+
+static uint64_t filter(struct decision *d, struct node *node,
+	const struct filter_options *options, int64_t now_us)
+{
+	return d->cluster->nominee_count > 0
+		? nominees_filter(&d->prefilter, node, options, now_us)
+		: filter_node(&d->prefilter, node, options, now_us);
+}
+
+/* Filters and scores each node while its figures are at hand. */
+static void look_at_all(struct decision *d,
+	const struct filter_options *options)
+{
+	for (size_t i = 0; i < d->node_count; i++) {
+		const struct node *node = d->nodes[i];
+		struct verdict *verdict = &d->verdicts[i];
+
+		fetch_node(d->nodes, d->node_count, i);
+		fetch_lists(d, i);
+		*verdict = (struct verdict){
+			.reasons = filter(d, d->nodes[i], options,
+				d->context.now_us),
+		};
+		if (verdict->reasons != 0) {
+			count_reasons(d, verdict->reasons);
+			continue;
+		}
+		d->feasible_count++;
+		if (d->preferred.has_wishes || node->taints.count > 0) {
+			preferred_note(&d->preferred, node);
+		}
+		verdict->score = score_total(node, &d->context);
+	}
+}
+
+static void settle_spread(struct decision *d)
+{
+	struct preferred *preferred = &d->preferred;
+
+	if (!preferred_wants_spread(preferred)) {
+		return;
+	}
+	for (size_t i = 0; i < d->node_count; i++) {
+		if (d->verdicts[i].reasons == 0) {
+			preferred_note_domain(preferred, d->nodes[i]);
+		}
+	}
+	preferred_count_spread(preferred, d->cluster);
+	for (size_t i = 0; i < d->node_count; i++) {
+		if (d->verdicts[i].reasons == 0) {
+			preferred_note_spread(preferred, d->nodes[i]);
+		}
+	}
+}
+
+static bool has_wishes(const struct preferred *preferred)
+{
+	bool plays = false;
+
+	for (int i = 0; i < WISHES; i++) {
+		plays |= preferred_plays(preferred, (enum wish)i);
+	}
+	return plays;
+}
+
+/* Wishes are weighed against what all nodes make of them. */
+static void settle_scores(struct decision *d)
+{
+	const struct score_context *context = &d->context;
+
+	if (!has_wishes(context->preferred)) {
+		return;
+	}
+	for (size_t i = 0; i < d->node_count; i++) {
+		struct verdict *verdict = &d->verdicts[i];
+
+		if (verdict->reasons == 0) {
+			fetch_node(d->nodes, d->node_count, i);
+			verdict->score = score_total(d->nodes[i], context);
+		}
+	}
+}
+
+static bool is_better(const struct decision *d, size_t a, size_t b)
+{
+	double x = d->verdicts[a].score;
+	double y = d->verdicts[b].score;
+
+	if (x > y) {
+		return true;
+	}
+	return x >= y && strcmp(d->nodes[a]->name, d->nodes[b]->name) < 0;
+}
+
+/* Puts one into the ordered list of the best; the worst falls out. */
+static void rank(struct decision *d, size_t *best, size_t one)
+{
+	size_t i = DECIDE_BEST - 1;
+
+	if (d->best_count < DECIDE_BEST) {
+		i = d->best_count++;
+	} else if (!is_better(d, one, best[i])) {
+		return;
+	}
+	for (; i > 0 && is_better(d, one, best[i - 1]); i--) {
+		best[i] = best[i - 1];
+	}
+	best[i] = one;
+}
+
+static void rank_all(struct decision *d)
+{
+	size_t best[DECIDE_BEST] = { 0 };
+
+	for (size_t i = 0; i < d->node_count; i++) {
+		if (d->verdicts[i].reasons == 0) {
+			rank(d, best, i);
+		}
+	}
+	for (size_t i = 0; i < d->best_count; i++) {
+		d->best[i].node = d->nodes[best[i]];
+		score_node(&d->best[i].score, d->best[i].node, &d->context);
+	}
+}
+
+void decide(struct decision *decision, const struct pod *pod,
+	const struct cluster *cluster, const struct filter_options *options,
+	int64_t now_us)
+{
+	struct decision *d = decision;
+
+	reserve(d, cluster->count);
+	d->pod = pod;
+	d->cluster = cluster;
+	d->nodes = cluster->nodes;
+	d->node_count = cluster->count;
+	d->feasible_count = 0;
+	d->best_count = 0;
+	memset(d->counts, 0, sizeof(d->counts));
+	prefilter_run(&d->prefilter, pod, cluster);
+	preferred_begin(&d->preferred, pod, &d->prefilter.affinity,
+		&d->prefilter.spread);
+	decide_context(&d->context, pod, cluster, d->policy, now_us);
+	look_at_all(d, options);
+	settle_spread(d);
+	d->context.preferred = &d->preferred;
+	settle_scores(d);
+	rank_all(d);
+}
+
+void decision_fini(struct decision *decision)
+{
+	if (decision != NULL) {
+		free(decision->verdicts);
+		prefilter_fini(&decision->prefilter);
+		*decision = (struct decision){ 0 };
+	}
+}
+
+const struct node *decision_chosen(const struct decision *decision)
+{
+	return decision->best_count > 0 ? decision->best[0].node : NULL;
+}
+
+void decision_plan(struct decision *decision, struct volume_plan *out)
+{
+	const struct node *chosen = decision_chosen(decision);
+
+	if (chosen == NULL) {
+		volume_plan_clear(out);
+	} else {
+		volumes_plan(&decision->prefilter.volumes, out, chosen);
+	}
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* "count reason" strings in text order, as kube-scheduler joins them. */
+static void append_counts(struct buffer *out, const struct decision *d)
+{
+	char *texts[REASONS_MAX] = { NULL };
+	size_t count = 0;
+
+	for (unsigned int i = 0; i < REASONS_MAX; i++) {
+		char reason[FILTER_REASON_TEXT_MAX];
+
+		if (d->counts[i] > 0) {
+			texts[count++] = xasprintf("%zu %s", d->counts[i],
+				filter_reason_text(reason, sizeof(reason),
+					&d->prefilter, i));
+		}
+	}
+	qsort(texts, count, sizeof(texts[0]), compare_texts);
+	for (size_t i = 0; i < count; i++) {
+		buffer_printf(out, "%s%s", i > 0 ? ", " : "", texts[i]);
+		free(texts[i]);
+	}
+}
+
+void decision_message(struct buffer *out, const struct decision *decision)
+{
+	const struct decision *d = decision;
+
+	if (d->node_count == 0) {
+		buffer_text(out, "no nodes available to schedule pods");
+		return;
+	}
+	buffer_printf(out, "%zu/%zu nodes are available: ", d->feasible_count,
+		d->node_count);
+	if (d->prefilter.refusal != NULL) {
+		buffer_text(out, d->prefilter.refusal);
+	} else {
+		append_counts(out, d);
+	}
+	buffer_char(out, '.');
+	if (d->pod->priority > 0) {
+		buffer_text(out,
+			" preemption: plimsoll-scheduler does not preempt.");
+	}
+}
+
+static double percent(double share)
+{
+	return round(share * 100);
+}
+
+static void append_load(struct buffer *out, const struct candidate *c,
+	int64_t now_us)
+{
+	const struct score *s = &c->score;
+
+	if (s->trust <= 0) {
+		buffer_printf(out,
+			"%s: no load data, by requests %.0f %% CPU, %.0f %% "
+			"memory",
+			c->node->name, percent(s->cpu_by_requests),
+			percent(s->memory_by_requests));
+		return;
+	}
+	buffer_printf(out, "%s: ", c->node->name);
+	if (s->trust < 1) {
+		buffer_printf(out, "load data %.0f s old, ",
+			(double)(now_us - c->node->measure.sample_us) / 1e6);
+	}
+	buffer_printf(out, "%.0f %% CPU used + %.0f %% expected, ",
+		percent(s->cpu_measured), percent(s->cpu_expected));
+	/* Left out by the aggregator where there is none to speak of. */
+	if (isnan(s->contention) || percent(s->contention) < 1) {
+		buffer_text(out, "no contention");
+	} else {
+		buffer_printf(out, "contention %.0f %%",
+			percent(s->contention));
+	}
+}
+
+void decision_sentence(struct buffer *out, const struct decision *decision)
+{
+	const struct candidate *best = decision->best;
+	double margin;
+
+	if (decision->best_count == 0) {
+		return;
+	}
+	if (decision->policy != NULL && decision->policy->score != NULL) {
+		buffer_printf(out, "%s: %.0f points by %s", best[0].node->name,
+			best[0].score.total, decision->policy->name);
+	} else {
+		append_load(out, &best[0], decision->context.now_us);
+	}
+	if (decision->best_count == 1) {
+		buffer_text(out, "; the only feasible node");
+		return;
+	}
+	margin = round(best[0].score.total - best[1].score.total);
+	buffer_printf(out, "; next best %s, ", best[1].node->name);
+	if (margin < 1) {
+		buffer_text(out, "less than a point behind");
+	} else {
+		buffer_printf(out, "%.0f point%s behind", margin,
+			margin < 2 ? "" : "s");
+	}
+}

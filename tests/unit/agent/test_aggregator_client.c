@@ -1,0 +1,256 @@
+#include "agent/aggregator_client.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/log.h"
+#include "lib/mq.h"
+#include "tests/support/cm.h"
+
+static const uint8_t run_id[REPORT_RUN_ID_BYTES] = { 9 };
+
+/* An aggregator of a few lines, in the same loop. */
+struct fixture {
+	uv_loop_t loop;
+	struct mq_server *server;
+	char url[64];
+	struct ring *ring;
+	struct uplink *uplink;
+	const char *token_file;
+	char token[64]; /* of the last Hello */
+	size_t hellos, batches, reports;
+	bool all_stored;
+	bool forgetful; /* asks for Hello once */
+};
+
+static void reply_to(struct fixture *f, const struct wire_request *request,
+	struct buffer *out)
+{
+	struct ack ack = { .stored = true };
+
+	if (request->kind == WIRE_HELLO) {
+		f->hellos++;
+		(void)snprintf(f->token, sizeof(f->token), "%s",
+			request->hello.token == NULL ? ""
+						     : request->hello.token);
+		wire_pack_welcome(out, "test");
+		return;
+	}
+	f->batches++;
+	ack.need_hello = f->forgetful;
+	f->forgetful = false;
+	if (!ack.need_hello) {
+		f->reports += request->batch.count;
+	}
+	ack.interval_hint_ms = 3000;
+	wire_pack_ack(out, &ack);
+}
+
+static void serve(void *owner, struct mq_request *request, const uint8_t *bytes,
+	size_t len)
+{
+	struct fixture *f = owner;
+	struct wire_request wire;
+	struct buffer out = BUFFER_MAX(4096);
+
+	assert_int_equal(wire_unpack_request(&wire, bytes, len, NULL), 0);
+	reply_to(f, &wire, &out);
+	wire_request_fini(&wire);
+	mq_reply(request, (const uint8_t *)out.data, out.len);
+	buffer_fini(&out);
+}
+
+static void add_report(struct fixture *f)
+{
+	struct buffer bytes = BUFFER_MAX(4096);
+	struct report report;
+
+	report_init(&report);
+	report.seq = ring_next_seq(f->ring);
+	report.monotonic_us = 1;
+	report.wall_us = 1;
+	report.interval_ms = 2000;
+	report.dropped = 0;
+	wire_pack_report(&bytes, &report);
+	ring_add(f->ring, (const uint8_t *)bytes.data, bytes.len);
+	buffer_fini(&bytes);
+	report_fini(&report);
+}
+
+static int setup(void **state)
+{
+	static struct fixture f;
+
+	f = (struct fixture){ .ring = ring_new(10, 1 << 20, 1) };
+	log_setup(LOG_TEXT, LOG_ERROR);
+	assert_int_equal(uv_loop_init(&f.loop), 0);
+	assert_int_equal(
+		mq_server_new(&f.server, &f.loop,
+			&(struct mq_server_options){ .url = "tcp://127.0.0.1:0",
+				.contexts = 4,
+				.serve = serve,
+				.owner = &f },
+			NULL),
+		0);
+	(void)snprintf(f.url, sizeof(f.url), "tcp://127.0.0.1:%u",
+		(unsigned)mq_server_port(f.server));
+	*state = &f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	uplink_close(f->uplink);
+	mq_server_close(f->server);
+	(void)uv_run(&f->loop, UV_RUN_DEFAULT);
+	assert_int_equal(uv_loop_close(&f->loop), 0);
+	ring_free(f->ring);
+	return 0;
+}
+
+static void open_uplink(struct fixture *f)
+{
+	const struct uplink_options options = {
+		.url = f->url,
+		.token_file = f->token_file,
+		.session = { .node = "node-1",
+			.run_id = run_id,
+			.version = "1.0",
+			.ring = f->ring },
+	};
+
+	assert_int_equal(uplink_new(&f->uplink, &f->loop, &options, NULL), 0);
+}
+
+static void check_stored(uv_timer_t *timer)
+{
+	struct fixture *f = timer->data;
+
+	f->all_stored = ring_count(f->ring) == 0;
+}
+
+static void run_until_stored(struct fixture *f)
+{
+	uv_timer_t timer;
+
+	assert_int_equal(uv_timer_init(&f->loop, &timer), 0);
+	timer.data = f;
+	f->all_stored = false;
+	assert_int_equal(uv_timer_start(&timer, check_stored, 1, 1), 0);
+	run_until(&f->loop, &f->all_stored);
+	uv_close((uv_handle_t *)&timer, NULL);
+	(void)uv_run(&f->loop, UV_RUN_NOWAIT);
+}
+
+static void delivers_what_waited_for_the_connection(void **state)
+{
+	struct fixture *f = *state;
+
+	add_report(f);
+	add_report(f);
+	open_uplink(f);
+	uplink_kick(f->uplink);
+	run_until_stored(f);
+	assert_int_equal(f->hellos, 1);
+	assert_int_equal(f->batches, 1);
+	assert_int_equal(f->reports, 2);
+	assert_true(uplink_drain(f->uplink));
+	assert_int_equal(uplink_interval_hint_ms(f->uplink), 3000);
+}
+
+static void sends_again_after_being_forgotten(void **state)
+{
+	struct fixture *f = *state;
+
+	f->forgetful = true;
+	add_report(f);
+	open_uplink(f);
+	uplink_kick(f->uplink);
+	run_until_stored(f);
+	assert_int_equal(f->hellos, 2);
+	assert_int_equal(f->reports, 1);
+}
+
+static void write_token(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void reads_its_token_for_each_hello(void **state)
+{
+	struct fixture *f = *state;
+	char path[] = "/tmp/plimsoll-token-XXXXXX";
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	(void)close(fd);
+	write_token(path, "first\n");
+	f->token_file = path;
+	add_report(f);
+	open_uplink(f);
+	uplink_kick(f->uplink);
+	run_until_stored(f);
+	assert_string_equal(f->token, "first");
+	write_token(path, "second\n");
+	f->forgetful = true;
+	add_report(f);
+	uplink_kick(f->uplink);
+	run_until_stored(f);
+	assert_int_equal(f->hellos, 2);
+	assert_string_equal(f->token, "second");
+	assert_int_equal(unlink(path), 0);
+}
+
+static void sends_one_batch_at_a_time(void **state)
+{
+	struct fixture *f = *state;
+
+	open_uplink(f);
+	add_report(f);
+	uplink_kick(f->uplink);
+	run_until_stored(f);
+	assert_int_equal(f->batches, 1);
+	for (int i = 0; i < 5; i++) {
+		add_report(f);
+		uplink_kick(f->uplink);
+		assert_false(uplink_drain(f->uplink));
+	}
+	run_until_stored(f);
+	/* The first of the five alone, the rest when its answer was there. */
+	assert_int_equal(f->batches, 3);
+	assert_int_equal(f->reports, 6);
+}
+
+static void refuses_what_is_no_address(void **state)
+{
+	struct fixture *f = *state;
+	const struct uplink_options options = { .url = "http://x",
+		.session = { .ring = f->ring } };
+	struct error err = { 0 };
+
+	assert_true(uplink_new(&f->uplink, &f->loop, &options, &err) < 0);
+	assert_true(err.text[0] != '\0');
+	assert_null(f->uplink);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(delivers_what_waited_for_the_connection),
+		TEST(sends_again_after_being_forgotten),
+		TEST(reads_its_token_for_each_hello),
+		TEST(sends_one_batch_at_a_time),
+		TEST(refuses_what_is_no_address),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,154 @@
+#include "agent/kernel_file.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "tests/unit/agent/fixture.h"
+
+struct fixture {
+	struct tree tree;
+	struct kept_file file;
+	char text[16];
+};
+
+static int setup(void **state)
+{
+	static struct fixture f;
+
+	f = (struct fixture){ 0 };
+	tree_make(&f.tree);
+	kept_file_init(&f.file, f.tree.fd, "file");
+	*state = &f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	kept_file_fini(&f->file);
+	tree_fini(&f->tree);
+	return 0;
+}
+
+static int read_it(struct fixture *f)
+{
+	return kept_file_read(&f->file, f->text, sizeof(f->text), NULL);
+}
+
+static void sees_what_is_written_over_the_file_it_keeps(void **state)
+{
+	struct fixture *f = *state;
+	int fd;
+
+	tree_put(&f->tree, "file", "one\n");
+	assert_int_equal(read_it(f), 4);
+	assert_string_equal(f->text, "one\n");
+	fd = openat(f->tree.fd, "file", O_WRONLY);
+	assert_int_equal(pwrite(fd, "two\n", 4, 0), 4);
+	(void)close(fd);
+	assert_int_equal(read_it(f), 4);
+	assert_string_equal(f->text, "two\n");
+}
+
+static void opens_a_file_that_comes_later(void **state)
+{
+	struct fixture *f = *state;
+	struct error err = { 0 };
+
+	assert_int_equal(
+		kept_file_read(&f->file, f->text, sizeof(f->text), &err),
+		-ENOENT);
+	assert_string_equal(err.text,
+		"cannot open 'file': No such file or directory");
+	tree_put(&f->tree, "file", "here");
+	for (int i = 1; i < KEPT_FILE_RETRY; i++) {
+		assert_int_equal(read_it(f), -ENOENT);
+	}
+	assert_int_equal(read_it(f), 4);
+}
+
+static void refuses_what_might_be_cut(void **state)
+{
+	struct fixture *f = *state;
+
+	tree_put(&f->tree, "file", "12345678901234");
+	assert_int_equal(read_it(f), 14);
+	tree_put(&f->tree, "file", "123456789012345");
+	assert_int_equal(read_it(f), -EFBIG);
+	tree_put(&f->tree, "file", "1234567890123456789");
+	assert_int_equal(read_it(f), -EFBIG);
+}
+
+/* A process that ended gives ESRCH rather than ENODEV; what matters here is a
+ * read that fails on an open descriptor, which a directory provides. */
+static void says_why_reading_fails(void **state)
+{
+	struct fixture *f = *state;
+
+	tree_dir(&f->tree, "file");
+	assert_int_equal(read_it(f), -EISDIR);
+	assert_int_equal(read_it(f), -EISDIR);
+}
+
+static void tells_states_apart(void **state)
+{
+	static const struct {
+		int r;
+		enum source_state is;
+		const char *text;
+	} cases[] = {
+		{ 12, SOURCE_PRESENT, "" },
+		{ 0, SOURCE_PRESENT, "" },
+		{ -ENOENT, SOURCE_ABSENT, "" },
+		{ -ENODEV, SOURCE_ABSENT, "" },
+		{ -EOPNOTSUPP, SOURCE_DISABLED, "" },
+		{ -EACCES, SOURCE_ERROR, "why" },
+		{ -EFBIG, SOURCE_ERROR, "why" },
+		{ -EBADMSG, SOURCE_ERROR, "file: why" },
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < count_of(cases); i++) {
+		const struct error why = { .code = cases[i].r, .text = "why" };
+		struct error err = { 0 };
+
+		assert_int_equal(
+			kept_file_settle(&f->file, cases[i].r, &why, &err),
+			cases[i].is);
+		assert_string_equal(err.text, cases[i].text);
+		assert_int_equal(
+			kept_file_settle(&f->file, cases[i].r, &why, NULL),
+			cases[i].is);
+	}
+}
+
+static void closing_twice_is_fine(void **state)
+{
+	struct fixture *f = *state;
+	struct kept_file zeroed = { 0 };
+
+	tree_put(&f->tree, "file", "x");
+	assert_int_equal(read_it(f), 1);
+	kept_file_fini(&f->file);
+	kept_file_fini(&f->file);
+	kept_file_fini(&zeroed);
+	kept_file_fini(NULL);
+	assert_int_equal(read_it(f), 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(sees_what_is_written_over_the_file_it_keeps),
+		TEST(opens_a_file_that_comes_later),
+		TEST(refuses_what_might_be_cut),
+		TEST(says_why_reading_fails),
+		TEST(tells_states_apart),
+		TEST(closing_twice_is_fine),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

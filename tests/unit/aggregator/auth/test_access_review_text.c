@@ -1,0 +1,323 @@
+#include "aggregator/auth/access_review_text.h"
+
+#include "lib/memory.h"
+#include "tests/support/cm.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define STATUS(text) "{\"kind\":\"TokenReview\",\"status\":{" text "}}"
+#define USER(extra)                                                            \
+	"\"authenticated\":true,\"audiences\":[\"x\",\"ours\"],\"user\":{"     \
+	"\"username\":\"system:serviceaccount:ns:agent\",\"uid\":\"u-1\","     \
+	"\"groups\":[\"system:serviceaccounts\",\"a\\\"b\"],"                  \
+	"\"extra\":{" extra "}}"
+#define KEY "authentication.kubernetes.io/"
+
+static struct account read_good(const char *extra)
+{
+	struct account account = { 0 };
+	struct error err = { 0 };
+	scoped_free char *body = xasprintf(STATUS(USER("%s")), extra);
+
+	if (review_read_account(&account, body, strlen(body), "ours", &err) !=
+		0) {
+		fail_msg("%s", err.text);
+	}
+	return account;
+}
+
+static void assert_said(const struct error *err, const char *word)
+{
+	if (strstr(err->text, word) == NULL) {
+		fail_msg("'%s' lacks '%s'", err->text, word);
+	}
+}
+
+static void a_token_consists_of_few_characters(void **state)
+{
+	static const struct {
+		const char *token;
+		bool is_good;
+	} cases[] = {
+		{ "eyJh.eyJp-_c3.c2ln", true },
+		{ "a~b+c/d==", true },
+		{ "", false },
+		{ "a b", false },
+		{ "a\"b", false },
+		{ "a\\", false },
+		{ "a\n", false },
+		{ "\xc3\xa4", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		assert_int_equal(review_is_token(cases[i].token),
+			cases[i].is_good);
+	}
+}
+
+static void asks_for_an_audience_or_for_none(void **state)
+{
+	char *with = review_token_body("t.o.k", "ours");
+	char *without = review_token_body("t.o.k", NULL);
+
+	(void)state;
+	assert_string_equal(with,
+		"{\"apiVersion\":\"authentication.k8s.io/v1\","
+		"\"kind\":\"TokenReview\",\"spec\":{\"token\":\"t.o.k\","
+		"\"audiences\":[\"ours\"]}}");
+	assert_string_equal(without,
+		"{\"apiVersion\":\"authentication.k8s.io/v1\","
+		"\"kind\":\"TokenReview\",\"spec\":{\"token\":\"t.o.k\"}}");
+	review_wipe(with);
+	review_wipe(without);
+}
+
+static void reads_whose_token_it_is(void **state)
+{
+	struct account account =
+		read_good("\"" KEY "node-name\":[\"n1\"],\"" KEY
+			  "pod-name\":[\"p1\"],\"" KEY "pod-uid\":[\"pu\"]");
+
+	(void)state;
+	assert_string_equal(account.user, "system:serviceaccount:ns:agent");
+	assert_string_equal(account.uid, "u-1");
+	assert_string_equal(account.groups,
+		"[\"system:serviceaccounts\",\"a\\\"b\"]");
+	assert_string_equal(account.node, "n1");
+	assert_string_equal(account.pod, "p1");
+	assert_string_equal(account.pod_uid, "pu");
+	account_fini(&account);
+}
+
+static void refuses_what_is_no_account(void **state)
+{
+	static const struct {
+		const char *body;
+		int code;
+		const char *word;
+	} cases[] = {
+		{ "", -EBADMSG, "TokenReview" },
+		{ "{}", -EBADMSG, "no TokenReview" },
+		{ "[1]", -EBADMSG, "no TokenReview" },
+		{ "{\"status\":1}", -EBADMSG, "no TokenReview" },
+		{ STATUS(""), -EACCES, "nobody is known" },
+		{ STATUS("\"error\":\"token has expired\""), -EACCES,
+			"not accepted: token has expired" },
+		{ STATUS("\"authenticated\":\"true\""), -EACCES, "nobody" },
+		{ STATUS("\"authenticated\":false," USER("")), -EACCES,
+			"nobody" },
+		/* A server that does not know audiences. */
+		{ STATUS("\"authenticated\":true,\"user\":"
+			 "{\"username\":\"a\"}"),
+			-EACCES, "not meant for 'ours'" },
+		{ STATUS("\"authenticated\":true,\"audiences\":[\"theirs\"],"
+			 "\"user\":{\"username\":\"a\"}"),
+			-EACCES, "not meant for 'ours'" },
+		{ STATUS("\"authenticated\":true,\"audiences\":[\"ours\"]"),
+			-EBADMSG, "names nobody" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		struct account account = { 0 };
+		struct error err = { 0 };
+
+		assert_int_equal(review_read_account(&account, cases[i].body,
+					 strlen(cases[i].body), "ours", &err),
+			cases[i].code);
+		assert_said(&err, cases[i].word);
+		assert_null(account.user);
+	}
+}
+
+static void an_account_with_endless_groups_is_no_answer(void **state)
+{
+	scoped_buffer struct buffer body = BUFFER_MAX(1 << 20);
+	struct account account = { 0 };
+
+	(void)state;
+	buffer_text(&body,
+		"{\"status\":{\"authenticated\":true,\"user\":{"
+		"\"username\":\"a\",\"groups\":[\"g\"");
+	for (int i = 0; i < 300; i++) {
+		buffer_text(&body, ",\"g\"");
+	}
+	buffer_text(&body, "]}}}");
+	assert_int_equal(
+		review_read_account(&account, body.data, body.len, NULL, NULL),
+		-EBADMSG);
+}
+
+static void asks_about_the_account_as_it_was_given(void **state)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(10000);
+	struct account account = read_good("\"k\":[\"v\",\"w\",3],\"l\":[]");
+
+	(void)state;
+	review_write_access(&out, &account, "/v1/a\"b", "get");
+	assert_string_equal(out.data,
+		"{\"apiVersion\":\"authorization.k8s.io/v1\","
+		"\"kind\":\"SubjectAccessReview\",\"spec\":{"
+		"\"nonResourceAttributes\":{\"path\":\"/v1/a\\\"b\","
+		"\"verb\":\"get\"},"
+		"\"user\":\"system:serviceaccount:ns:agent\",\"uid\":\"u-1\","
+		"\"groups\":[\"system:serviceaccounts\",\"a\\\"b\"],"
+		"\"extra\":{\"k\":[\"v\",\"w\"],\"l\":[]}}}");
+	account_fini(&account);
+}
+
+static void extra_that_is_no_object_is_left_out(void **state)
+{
+	static const char body[] =
+		"{\"status\":{\"authenticated\":true,"
+		"\"user\":{\"username\":\"a\",\"extra\":[[\"v\"]]}}}";
+	struct account account = { 0 };
+
+	(void)state;
+	assert_int_equal(
+		review_read_account(&account, body, strlen(body), NULL, NULL),
+		0);
+	assert_string_equal(account.extra, "{}");
+	account_fini(&account);
+}
+
+static void reads_what_it_may(void **state)
+{
+	static const struct {
+		const char *body;
+		int code;
+	} cases[] = {
+		{ "{\"status\":{\"allowed\":true}}", 0 },
+		{ "{\"status\":{\"allowed\":false}}", -EACCES },
+		{ "{\"status\":{}}", -EACCES },
+		{ "{\"status\":{\"allowed\":\"true\"}}", -EACCES },
+		{ "{\"status\":{\"allowed\":true,\"denied\":true}}", -EACCES },
+		{ "{\"spec\":{\"allowed\":true}}", -EBADMSG },
+		{ "nonsense", -EBADMSG },
+	};
+	const struct account account = { .user = "sam" };
+	struct error err = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		assert_int_equal(
+			review_read_access(&account, "/x", "get", cases[i].body,
+				strlen(cases[i].body), &err),
+			cases[i].code);
+	}
+	assert_int_equal(review_read_access(&account, "/x", "get",
+				 "{\"status\":{}}", 13, &err),
+		-EACCES);
+	assert_string_equal(err.text, "account 'sam' may not get /x");
+}
+
+static void a_node_is_the_one_it_speaks_for_or_not(void **state)
+{
+	const struct account account = { .user = "sam", .node = "n1" };
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(review_check_node(&account, "n1", &err), 0);
+	assert_int_equal(review_check_node(&account, "N1", &err), -EPERM);
+	assert_int_equal(review_check_node(&account, "", &err), -EPERM);
+	assert_int_equal(review_check_node(&account, "n2", &err), -EPERM);
+	assert_string_equal(err.text,
+		"the token of 'sam' belongs to node 'n1', not 'n2'");
+}
+
+static void finds_the_pod_in_the_accounts_namespace(void **state)
+{
+	static const struct {
+		const char *user, *pod, *uid;
+		const char *path; /* NULL: refused */
+	} cases[] = {
+		{ "system:serviceaccount:ns:a", "p-1.x", "u",
+			"/api/v1/namespaces/ns/pods/p-1.x" },
+		{ "system:serviceaccount:ns:a", NULL, "u", NULL },
+		{ "system:serviceaccount:ns:a", "p", NULL, NULL },
+		{ "system:serviceaccount:ns", "p", "u", NULL },
+		{ "system:serviceaccount::a", "p", "u", NULL },
+		{ "system:serviceaccount:n/s:a", "p", "u", NULL },
+		{ "system:serviceaccount:..:a", "p", "u", NULL },
+		{ "system:serviceaccount:ns:a", "../x", "u", NULL },
+		{ "system:serviceaccount:ns:a", "p?x", "u", NULL },
+		{ "system:node:n1", "p", "u", NULL },
+		{ "", "p", "u", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		scoped_free char *user = xstrdup(cases[i].user);
+		scoped_free char *pod =
+			cases[i].pod == NULL ? NULL : xstrdup(cases[i].pod);
+		scoped_free char *uid =
+			cases[i].uid == NULL ? NULL : xstrdup(cases[i].uid);
+		const struct account account = { .user = user,
+			.pod = pod,
+			.pod_uid = uid };
+		scoped_free char *path = NULL;
+
+		assert_int_equal(review_pod_path(&path, &account, NULL),
+			cases[i].path == NULL ? -EPERM : 0);
+		if (cases[i].path != NULL) {
+			assert_string_equal(path, cases[i].path);
+		}
+	}
+}
+
+static void a_pod_tells_its_node(void **state)
+{
+	static const struct {
+		const char *body;
+		int code;
+		const char *word;
+	} cases[] = {
+		{ "{\"metadata\":{\"uid\":\"u\"},"
+		  "\"spec\":{\"nodeName\":\"n1\"}}",
+			0, "" },
+		{ "{\"metadata\":{\"uid\":\"u\"},"
+		  "\"spec\":{\"nodeName\":\"n2\"}}",
+			-EPERM, "belongs to node 'n2', not 'n1'" },
+		{ "{\"metadata\":{\"uid\":\"u\"},\"spec\":{}}", -EPERM,
+			"node '', not" },
+		{ "{\"metadata\":{\"uid\":\"v\"},"
+		  "\"spec\":{\"nodeName\":\"n1\"}}",
+			-EPERM, "earlier pod" },
+		{ "{\"spec\":{\"nodeName\":\"n1\"}}", -EBADMSG, "no pod" },
+		{ "{", -EBADMSG, "pod" },
+	};
+	const struct account account = { .user = "sam",
+		.pod = "p",
+		.pod_uid = "u" };
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		struct error err = { 0 };
+
+		assert_int_equal(review_check_pod(&account, "n1", cases[i].body,
+					 strlen(cases[i].body), &err),
+			cases[i].code);
+		assert_said(&err, cases[i].word);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_token_consists_of_few_characters),
+		cmocka_unit_test(asks_for_an_audience_or_for_none),
+		cmocka_unit_test(reads_whose_token_it_is),
+		cmocka_unit_test(refuses_what_is_no_account),
+		cmocka_unit_test(an_account_with_endless_groups_is_no_answer),
+		cmocka_unit_test(asks_about_the_account_as_it_was_given),
+		cmocka_unit_test(extra_that_is_no_object_is_left_out),
+		cmocka_unit_test(reads_what_it_may),
+		cmocka_unit_test(a_node_is_the_one_it_speaks_for_or_not),
+		cmocka_unit_test(finds_the_pod_in_the_accounts_namespace),
+		cmocka_unit_test(a_pod_tells_its_node),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

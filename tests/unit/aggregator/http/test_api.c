@@ -1,0 +1,414 @@
+#include "aggregator/http/api.h"
+
+#include "aggregator/live/identity.h"
+#include "aggregator/query/profile_cache.h"
+#include "lib/clock.h"
+#include "tests/unit/aggregator/scratch.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+/* The interface behind a real socket; the client blocks on a thread. */
+struct fixture {
+	struct scratch *s;
+	struct identities *identities;
+	struct live *live;
+	struct api api;
+	struct httpd *httpd;
+	uv_work_t work;
+	char request[512];
+	char answer[20000];
+	bool is_answered;
+};
+
+static const uint64_t day_us = UINT64_C(86400000000);
+static const uint8_t run_a[REPORT_RUN_ID_BYTES] = { 'a' };
+
+static void add_node(struct fixture *f, const char *name, size_t count)
+{
+	struct store_batch *batch = store_batch_new(name, run_a);
+	uint64_t now_us = clock_monotonic_us();
+	uint64_t now_ms = clock_wall_us() / 1000;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t age_us = (count - i) * 2000000;
+		struct report r =
+			steady_report(i + 1, 100 + 2 * (double)i, 1.5);
+		struct live_sample sample = { name, run_a, &r,
+			(int64_t)now_us - (int64_t)age_us };
+
+		r.kvm.state = KVM_OK;
+		assert_int_equal(live_take(f->live, &sample, now_us, NULL), 0);
+		scratch_add(batch, &r, now_ms - age_us / 1000);
+	}
+	f->s->is_written = false;
+	assert_int_equal(
+		store_write(f->s->store, batch, scratch_written, f->s, NULL),
+		0);
+	run_until(&f->s->loop, &f->s->is_written);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = xcalloc(1, sizeof(*f));
+	void *scratch = NULL;
+
+	assert_int_equal(scratch_setup(&scratch), 0);
+	f->s = scratch;
+	scratch_open(f->s, day_us);
+	f->identities = identities_new();
+	f->live = live_new(42, f->identities);
+	f->api = (struct api){ .live = f->live,
+		.profiles = profiles_new(f->s->store),
+		.store = f->s->store,
+		.identities = f->identities,
+		.metrics_vms = 100,
+		.retention_us = { day_us, day_us, day_us } };
+	assert_int_equal(
+		httpd_new(&f->httpd, &f->s->loop,
+			&(struct httpd_options){ .address = "127.0.0.1:0",
+				.serve = api_serve,
+				.owner = &f->api },
+			NULL),
+		0);
+	add_node(f, "n2", 1);
+	add_node(f, "n1", 10);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	void *scratch = f->s;
+
+	scratch_close(f->s);
+	httpd_close(f->httpd);
+	assert_int_equal(scratch_teardown(&scratch), 0);
+	profiles_free(f->api.profiles);
+	live_free(f->live);
+	identities_free(f->identities);
+	free(f);
+	return 0;
+}
+
+static void talk(uv_work_t *work)
+{
+	struct fixture *f = work->data;
+	struct sockaddr_in to = { .sin_family = AF_INET,
+		.sin_port = htons(httpd_port(f->httpd)),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	scoped_fd int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	size_t len = 0;
+	ssize_t got = 1;
+
+	f->answer[0] = '\0';
+	if (connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0 ||
+		write(fd, f->request, strlen(f->request)) < 0) {
+		return;
+	}
+	while (got > 0 && len < sizeof(f->answer) - 1) {
+		got = read(fd, f->answer + len, sizeof(f->answer) - 1 - len);
+		len += got > 0 ? (size_t)got : 0;
+	}
+	f->answer[len] = '\0';
+}
+
+static void on_talked(uv_work_t *work, int status)
+{
+	struct fixture *f = work->data;
+
+	(void)status;
+	f->is_answered = true;
+}
+
+/* Sends a request and checks the status; returns the body. */
+static const char *ask(struct fixture *f, const char *method, const char *path,
+	const char *accept, int status)
+{
+	const char *body;
+	char line[32];
+
+	(void)snprintf(f->request, sizeof(f->request),
+		"%s %s HTTP/1.1\r\nHost: x\r\nAccept: %s\r\n"
+		"Connection: close\r\n\r\n",
+		method, path, accept);
+	(void)snprintf(line, sizeof(line), "HTTP/1.1 %d ", status);
+	f->is_answered = false;
+	f->work.data = f;
+	assert_int_equal(uv_queue_work(&f->s->loop, &f->work, talk, on_talked),
+		0);
+	run_until(&f->s->loop, &f->is_answered);
+	if (strncmp(f->answer, line, strlen(line)) != 0) {
+		fail_msg("%s gave %.300s", path, f->answer);
+	}
+	body = strstr(f->answer, "\r\n\r\n");
+	assert_non_null(body);
+	return body + 4;
+}
+
+static void assert_has(const char *text, const char *part)
+{
+	if (strstr(text, part) == NULL) {
+		fail_msg("lacks %s: ...%s", part,
+			strlen(text) > 600 ? text + strlen(text) - 600 : text);
+	}
+}
+
+static void lists_nodes_by_name(void **state)
+{
+	const char *body = ask(*state, "GET", "/v1/nodes", "*/*", 200);
+
+	assert_has(body, "{\"epoch\":42,\"rev\":11,\"now\":");
+	assert_has(body, "\"nodes\":[{\"name\":\"n1\",\"age_s\":");
+	assert_has(body,
+		"\"state\":\"fresh\",\"cpu\":{\"cores\":4,"
+		"\"used_cores\":1.5,\"used_cores_10s\":1.5,");
+	assert_has(body,
+		"\"memory\":{\"total_bytes\":1000,"
+		"\"available_bytes\":600,");
+	assert_has(body, "\"kvm\":{\"state\":\"ok\"");
+	assert_has(body, "\"vms\":[]");
+	assert_true(strstr(body, "\"n1\"") < strstr(body, "\"n2\""));
+	assert_null(strstr(body, "null"));
+	assert_has(body, "\"p95_cores_1h\":");
+}
+
+static void gives_one_node(void **state)
+{
+	const char *body = ask(*state, "GET", "/v1/nodes/n2", "*/*", 200);
+
+	assert_int_equal(strncmp(body, "{\"name\":\"n2\",", 13), 0);
+}
+
+/* A node with one pod, which used so many cores for 2 s. */
+static void add_pod(struct fixture *f, const char *node, const char *uid,
+	double cores)
+{
+	uint64_t now_us = clock_monotonic_us();
+
+	for (uint64_t i = 0; i < 2; i++) {
+		struct report r = sample_report(i + 1, 100 + 2 * (double)i);
+		struct vm_pod vm = sample_vm(uid, 1);
+		struct live_sample sample = { node, run_a, &r,
+			(int64_t)(now_us - (1 - i) * 2000000) };
+
+		vm.cpu_usage_us = (uint64_t)(cores * 2e6) * i;
+		sample_add_vms(&r, &vm, 1);
+		assert_int_equal(live_take(f->live, &sample, now_us, NULL), 0);
+		report_fini(&r);
+	}
+}
+
+static void vms_are_listed_by_node_and_the_unknown_too(void **state)
+{
+	struct fixture *f = *state;
+	const char *body;
+
+	identities_put(f->identities, "p1",
+		&(struct identity){ "ns", "vm-b", "u1", "" });
+	identities_put(f->identities, "p2",
+		&(struct identity){ "ns", "vm-a", "", "" });
+	add_pod(f, "n3", "p1", 0.5);
+	add_pod(f, "n4", "p2", 1);
+	add_pod(f, "n5", "p3", 2);
+	body = ask(f, "GET", "/v1/vms", "*/*", 200);
+	assert_has(body, "{\"epoch\":42,\"rev\":17,\"now\":");
+	assert_has(body, "{\"pod_uid\":\"p3\",\"node\":\"n5\",");
+	assert_has(body,
+		"{\"namespace\":\"ns\",\"name\":\"vm-a\","
+		"\"pod_uid\":\"p2\",\"node\":\"n4\",\"age_s\":");
+	assert_has(body,
+		"\"vms\":[{\"namespace\":\"ns\",\"name\":\"vm-b\","
+		"\"vmi_uid\":\"u1\",\"pod_uid\":\"p1\",");
+	assert_has(body, "\"state\":\"fresh\",\"used_cores\":0.5,");
+	assert_true(strstr(body, "n3") < strstr(body, "n4"));
+	body = ask(f, "GET", "/v1/nodes/n3", "*/*", 200);
+	assert_has(body,
+		"\"vms\":[{\"pod_uid\":\"p1\",\"namespace\":\"ns\","
+		"\"name\":\"vm-b\",\"used_cores\":0.5,");
+}
+
+/* While it moves it has two. */
+static void a_vm_is_found_with_all_its_pods(void **state)
+{
+	struct fixture *f = *state;
+	const char *body;
+
+	identities_put(f->identities, "p1",
+		&(struct identity){ "ns", "vm", "u1", "" });
+	identities_put(f->identities, "p2",
+		&(struct identity){ "ns", "vm", "u1", "" });
+	identities_put(f->identities, "p3",
+		&(struct identity){ "ns2", "vm", "u2", "" });
+	add_pod(f, "n3", "p1", 0.5);
+	add_pod(f, "n4", "p2", 1);
+	add_pod(f, "n5", "p3", 2);
+	body = ask(f, "GET", "/v1/vms/ns/vm", "*/*", 200);
+	assert_has(body, "{\"namespace\":\"ns\",\"name\":\"vm\",\"pods\":[{");
+	assert_has(body, "\"vmi_uid\":\"u1\",");
+	assert_has(body, "\"pod_uid\":\"p1\",\"node\":\"n3\",");
+	assert_has(body, "\"pod_uid\":\"p2\",\"node\":\"n4\",");
+	assert_null(strstr(body, "p3"));
+}
+
+/* Nine intervals of 2 s until 2 s ago. */
+static void gives_history(void **state)
+{
+	const char *body = ask(*state, "GET",
+		"/v1/nodes/n1/history?step=5s&fields=used_cores", "*/*", 200);
+
+	assert_has(body, "{\"node\":\"n1\",\"step_s\":5,\"from\":");
+	assert_has(body, "\"fields\":[\"cpu.used_cores\"],\"rows\":[[");
+	assert_has(body, ",null],");
+	assert_has(body, ",1.5],");
+}
+
+static void gives_history_as_csv(void **state)
+{
+	const char *body = ask(*state, "GET",
+		"/v1/nodes/n1/"
+		"history?step=5s&fields=used_cores,io.pressure_some",
+		"text/csv", 200);
+
+	assert_has(body, "time,cpu.used_cores,io.pressure_some\n1");
+	assert_has(body, ",,\n");
+	assert_has(body, ",1.5,0\n");
+}
+
+/* Of two reports 2 s apart, the pod used so many cores between. */
+static void store_pod(struct fixture *f, const char *node, const char *uid,
+	double cores)
+{
+	struct store_batch *batch = store_batch_new(node, run_a);
+	uint64_t now_ms = clock_wall_us() / 1000;
+
+	for (uint64_t i = 0; i < 2; i++) {
+		struct report r = sample_report(i + 1, 100 + 2 * (double)i);
+		struct vm_pod vm = sample_vm(uid, 1);
+
+		vm.cpu_usage_us = (uint64_t)(cores * 2e6) * i;
+		sample_add_vms(&r, &vm, 1);
+		scratch_add(batch, &r, now_ms - (2 - i) * 2000);
+		report_fini(&r);
+	}
+	f->s->is_written = false;
+	assert_int_equal(
+		store_write(f->s->store, batch, scratch_written, f->s, NULL),
+		0);
+	run_until(&f->s->loop, &f->s->is_written);
+	assert_int_equal(
+		store_identify(f->s->store,
+			&(struct store_vm){ uid, "ns", "vm", "u1", node },
+			NULL),
+		0);
+	add_node(f, "n2", 1); /* after it the identity is there, too */
+}
+
+/* No pod of it is left. */
+static void gives_the_history_of_a_vm_that_is_gone(void **state)
+{
+	const char *body;
+
+	store_pod(*state, "n7", "p7", 0.5);
+	body = ask(*state, "GET", "/v1/vms/ns/vm/history?step=1m", "*/*", 200);
+	assert_has(body,
+		"{\"namespace\":\"ns\",\"name\":\"vm\",\"step_s\":60,");
+	assert_has(body, "\"fields\":[\"used_cores\",\"contention\",");
+	assert_has(body, ",0.5,0,null,null]");
+	body = ask(*state, "GET", "/v1/vms/ns/vm/history?step=10s", "text/csv",
+		200);
+	assert_has(body, "time,used_cores,contention,memory_bytes,");
+	assert_has(body, ",0.5,0,,\n");
+}
+
+static void gives_the_past_of_a_vm_that_is_gone(void **state)
+{
+	const char *body;
+
+	store_pod(*state, "n7", "p7", 0.5);
+	body = ask(*state, "GET", "/v1/vms/ns/vm", "*/*", 200);
+	assert_has(body,
+		"{\"namespace\":\"ns\",\"name\":\"vm\",\"pods\":[],"
+		"\"profile\":{\"namespace\":\"ns\",\"name\":\"vm\","
+		"\"days\":7,\"covered_s\":2,\"seconds\":");
+	assert_has(body, ",\"mean_cores\":0.5,\"stdev_cores\":0,");
+	assert_has(body, "\"mean_cores_by_hour\":[");
+	/* Another question within some seconds is none for the disk. */
+	scratch_close(((struct fixture *)*state)->s);
+	(void)ask(*state, "GET", "/v1/vms/ns/vm", "*/*", 200);
+}
+
+static void a_vm_that_runs_and_is_not_stored_has_gaps_only(void **state)
+{
+	struct fixture *f = *state;
+	const char *body;
+
+	identities_put(f->identities, "p1",
+		&(struct identity){ "ns", "vm", "u1", "" });
+	add_pod(f, "n3", "p1", 0.5);
+	body = ask(f, "GET", "/v1/vms/ns/vm/history?fields=used_cores", "*/*",
+		200);
+	assert_has(body, ",null]]}");
+	assert_int_equal(f->api.streams, 0);
+}
+
+static void says_what_is_wrong(void **state)
+{
+	static const struct {
+		const char *method, *path;
+		int status;
+		const char *reason;
+	} cases[] = {
+		{ "GET", "/", 404, "no such path" },
+		{ "GET", "/v1/nodesX", 404, "no such path" },
+		{ "GET", "/v1/nodes/", 404, "no node ''" },
+		{ "GET", "/v1/nodes/n3", 404, "no node 'n3'" },
+		{ "GET", "/v1/nodes/n3/history", 404, "no node 'n3'" },
+		{ "GET", "/v1/nodes/n1/past", 404, "no such path" },
+		{ "GET", "/v1/nodes/n1/history/x", 404, "no such path" },
+		{ "GET", "/v1/vms/", 404, "no such path" },
+		{ "GET", "/v1/vms/ns", 404, "no such path" },
+		{ "GET", "/v1/vms/ns/vm", 404, "no VM 'ns/vm'" },
+		{ "GET", "/v1/vms/ns/vm/x", 404, "no such path" },
+		{ "GET", "/v1/vms/ns/vm/history", 404, "no VM 'ns/vm'" },
+		{ "GET", "/v1/vms/ns/vm/history?fields=cores", 400,
+			"no field 'cores'" },
+		{ "GET", "/metricsX", 404, "no such path" },
+		{ "GET", "/watcher?host=n9", 404, "'n9'" },
+		{ "PUT", "/metrics", 405, "only GET" },
+		{ "POST", "/v1/nodes", 405, "only GET" },
+		{ "DELETE", "/v1/nodes/n1", 405, "only GET" },
+		{ "GET", "/v1/nodes/n1/history?from=x", 400, "from: 'x'" },
+		{ "GET", "/v1/nodes/n1/history?from=0&step=1s", 400,
+			"at most 11000" },
+	};
+
+	for (size_t i = 0; i < count_of(cases); i++) {
+		const char *body = ask(*state, cases[i].method, cases[i].path,
+			"*/*", cases[i].status);
+
+		assert_has(body, "{\"error\":\"");
+		assert_has(body, cases[i].reason);
+	}
+}
+
+#define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		test(lists_nodes_by_name),
+		test(gives_one_node),
+		test(vms_are_listed_by_node_and_the_unknown_too),
+		test(a_vm_is_found_with_all_its_pods),
+		test(gives_history),
+		test(gives_history_as_csv),
+		test(gives_the_history_of_a_vm_that_is_gone),
+		test(gives_the_past_of_a_vm_that_is_gone),
+		test(a_vm_that_runs_and_is_not_stored_has_gaps_only),
+		test(says_what_is_wrong),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

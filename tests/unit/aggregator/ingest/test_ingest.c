@@ -1,0 +1,389 @@
+#include "aggregator/ingest/ingest.h"
+
+#include "aggregator/ingest/long_poll.h"
+#include "lib/clock.h"
+#include "proto/wire.h"
+#include "tests/unit/aggregator/scratch.h"
+
+struct client {
+	struct mq_client *mq;
+	struct wire_reply reply; /* the last one */
+	bool is_answered, is_bad;
+};
+
+/* An intake with a store behind a real socket, and two that talk to it. */
+struct fixture {
+	struct scratch *s;
+	struct live *live;
+	struct intake *intake;
+	struct mq_server *server;
+	char url[64];
+	struct client agent, asker;
+};
+
+static const struct hello hello = { .node = "n1",
+	.version = "test",
+	.run_id = { 'a' } };
+
+static void on_answer(void *owner, const uint8_t *bytes, size_t len)
+{
+	struct client *c = owner;
+
+	wire_reply_fini(&c->reply);
+	c->reply = (struct wire_reply){ .kind = WIRE_ACK };
+	c->is_bad = bytes == NULL ||
+		wire_unpack_reply(&c->reply, bytes, len, NULL) < 0;
+	c->is_answered = true;
+}
+
+static void reconnect(struct fixture *f, struct client *c)
+{
+	struct mq_client_options options = { .url = f->url,
+		.timeout_ms = 20000,
+		.answer = on_answer,
+		.owner = c };
+
+	mq_client_close(c->mq);
+	assert_int_equal(mq_client_new(&c->mq, &f->s->loop, &options, NULL), 0);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = xcalloc(1, sizeof(*f));
+	void *scratch = NULL;
+
+	f->agent.reply.kind = WIRE_ACK;
+	f->asker.reply.kind = WIRE_ACK;
+	assert_int_equal(scratch_setup(&scratch), 0);
+	f->s = scratch;
+	scratch_open(f->s, UINT64_C(86400000000));
+	f->live = live_new(42, NULL);
+	f->intake = intake_new(&f->s->loop, f->live, f->s->store, NULL);
+	assert_int_equal(
+		mq_server_new(&f->server, &f->s->loop,
+			&(struct mq_server_options){ .url = "tcp://127.0.0.1:0",
+				.contexts = PARKING_MAX + 8,
+				.serve = intake_serve,
+				.owner = f->intake },
+			NULL),
+		0);
+	(void)snprintf(f->url, sizeof(f->url), "tcp://127.0.0.1:%d",
+		mq_server_port(f->server));
+	reconnect(f, &f->agent);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	void *scratch = f->s;
+
+	mq_client_close(f->agent.mq);
+	mq_client_close(f->asker.mq);
+	intake_stop(f->intake);
+	scratch_close(f->s);
+	mq_server_close(f->server);
+	intake_close(f->intake);
+	wire_reply_fini(&f->agent.reply);
+	wire_reply_fini(&f->asker.reply);
+	assert_int_equal(scratch_teardown(&scratch), 0);
+	live_free(f->live);
+	free(f);
+	return 0;
+}
+
+static void send_bytes(struct client *c, const struct buffer *bytes)
+{
+	c->is_answered = false;
+	mq_client_send(c->mq, (const uint8_t *)bytes->data, bytes->len);
+}
+
+static void send_and_wait(struct fixture *f, const struct buffer *bytes)
+{
+	send_bytes(&f->agent, bytes);
+	run_until(&f->s->loop, &f->agent.is_answered);
+	assert_false(f->agent.is_bad);
+}
+
+static void say_hello(struct fixture *f)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(1000);
+
+	wire_pack_hello(&out, &hello);
+	send_and_wait(f, &out);
+	assert_int_equal(f->agent.reply.kind, WIRE_WELCOME);
+}
+
+/* A batch of reports of 1 core with these sequence numbers, sent when the
+ * agent's clock shows 200 s; a report was taken at 100 s + seq. */
+static void pack_batch(struct buffer *out, const char *node, uint8_t run,
+	const uint64_t *seqs, size_t count)
+{
+	struct buffer bodies[4] = { 0 };
+	struct packed_report packed[4];
+	const uint8_t run_id[REPORT_RUN_ID_BYTES] = { run };
+	struct batch_out batch = { node, run_id, 200000000, packed, count };
+
+	for (size_t i = 0; i < count; i++) {
+		struct report r =
+			steady_report(seqs[i], 100 + (double)seqs[i], 1);
+
+		bodies[i] = BUFFER_MAX(10000);
+		wire_pack_report(&bodies[i], &r);
+		packed[i] =
+			(struct packed_report){ (const uint8_t *)bodies[i].data,
+				bodies[i].len };
+	}
+	wire_pack_batch(out, &batch);
+	for (size_t i = 0; i < count; i++) {
+		buffer_fini(&bodies[i]);
+	}
+}
+
+static void send_batch(struct fixture *f, const char *node, uint8_t run,
+	const uint64_t *seqs, size_t count)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(100000);
+
+	pack_batch(&out, node, run, seqs, count);
+	send_and_wait(f, &out);
+}
+
+/* On a slow disk the answer to the first ones is that it was received. */
+static void send_until_stored(struct fixture *f, uint8_t run,
+	const uint64_t *seqs, size_t count)
+{
+	for (int i = 0; i < 100; i++) {
+		send_batch(f, "n1", run, seqs, count);
+		assert_int_equal(f->agent.reply.kind, WIRE_ACK);
+		assert_false(f->agent.reply.ack.need_hello);
+		if (f->agent.reply.ack.stored) {
+			return;
+		}
+	}
+	fail_msg("it is not stored");
+}
+
+static void a_batch_is_stored_and_live(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t seqs[] = { 98, 94, 96 }; /* the newest first */
+	struct node_load load;
+
+	say_hello(f);
+	send_until_stored(f, 'a', seqs, 3);
+	live_node_load(&load, live_find(f->live, "n1"), clock_monotonic_us());
+	assert_true(fabs(load.cpu_used_cores - 1) < 1e-6);
+	/* 2 s old when it was sent, and some milliseconds since. */
+	assert_in_range(load.age_us, 2000000, 12000000);
+	node_load_fini(&load);
+	/* Two intervals of 2 s: the batch's order did not matter. */
+	assert_int_equal(live_revision(f->live), 3);
+}
+
+static void without_a_hello_nothing_is_taken(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t seqs[] = { 1 };
+
+	send_batch(f, "n1", 'a', seqs, 1);
+	assert_int_equal(f->agent.reply.kind, WIRE_ACK);
+	assert_true(f->agent.reply.ack.need_hello);
+	assert_false(f->agent.reply.ack.stored);
+	assert_int_equal(live_count(f->live), 0);
+	say_hello(f);
+	send_until_stored(f, 'a', seqs, 1);
+}
+
+static void a_hello_is_for_its_connection_only(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t seqs[] = { 1 };
+
+	say_hello(f);
+	reconnect(f, &f->agent);
+	send_batch(f, "n1", 'a', seqs, 1);
+	assert_true(f->agent.reply.ack.need_hello);
+}
+
+static void nobody_speaks_for_another_node(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t seqs[] = { 1 };
+
+	say_hello(f);
+	send_batch(f, "n2", 'a', seqs, 1);
+	assert_int_equal(f->agent.reply.kind, WIRE_REFUSED);
+	assert_non_null(strstr(f->agent.reply.refused, "'n1'"));
+	assert_int_equal(live_count(f->live), 0);
+}
+
+static void what_an_earlier_process_left_is_stored_only(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t seqs[] = { 99 };
+
+	say_hello(f);
+	send_until_stored(f, 'z', seqs, 1);
+	assert_int_equal(live_count(f->live), 0);
+}
+
+/* It would be the newest until the node's clock gets there. */
+static void a_report_from_the_future_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t seqs[] = { 98, 101 };
+
+	say_hello(f);
+	send_batch(f, "n1", 'a', seqs, 2);
+	assert_int_equal(f->agent.reply.kind, WIRE_REFUSED);
+	assert_non_null(strstr(f->agent.reply.refused, "after"));
+	send_until_stored(f, 'a', seqs, 1);
+}
+
+static void broken_bytes_are_refused_with_a_reason(void **state)
+{
+	struct fixture *f = *state;
+	scoped_buffer struct buffer out = BUFFER_MAX(100);
+
+	buffer_text(&out, "\xff\xff\xff");
+	send_and_wait(f, &out);
+	assert_int_equal(f->agent.reply.kind, WIRE_REFUSED);
+	assert_true(f->agent.reply.refused[0] != '\0');
+}
+
+static void a_slow_disk_is_answered_in_time(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t seqs[] = { 1 };
+	uint64_t start_us;
+	int lock;
+
+	say_hello(f);
+	lock = scratch_block_writes(f->s);
+	start_us = clock_monotonic_us();
+	send_batch(f, "n1", 'a', seqs, 1);
+	assert_int_equal(f->agent.reply.kind, WIRE_ACK);
+	assert_false(f->agent.reply.ack.stored);
+	assert_false(f->agent.reply.ack.need_hello);
+	assert_in_range(clock_monotonic_us() - start_us, INTAKE_ACK_US,
+		INTAKE_ACK_US + 1000000);
+	assert_int_equal(live_count(f->live), 1);
+	(void)close(lock);
+	send_until_stored(f, 'a', seqs, 1);
+}
+
+/* A disk that is never in time would else be sent the same for ever. */
+static void what_was_stored_too_late_is_known_when_it_comes_again(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t seqs[] = { 1, 2, 3 };
+	int lock;
+
+	say_hello(f);
+	lock = scratch_block_writes(f->s);
+	send_batch(f, "n1", 'a', seqs, 2);
+	assert_false(f->agent.reply.ack.stored);
+	(void)close(lock);
+	/* Commits come in order. */
+	send_until_stored(f, 'a', &seqs[2], 1);
+	lock = scratch_block_writes(f->s);
+	send_batch(f, "n1", 'a', seqs, 2);
+	assert_true(f->agent.reply.ack.stored);
+	/* As little is said of others as before. */
+	send_batch(f, "n1", 'b', seqs, 2);
+	assert_false(f->agent.reply.ack.stored);
+	(void)close(lock);
+}
+
+static void once_stopped_it_stores_nothing(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t seqs[] = { 1 };
+
+	say_hello(f);
+	intake_stop(f->intake);
+	send_batch(f, "n1", 'a', seqs, 1);
+	assert_int_equal(f->agent.reply.kind, WIRE_ACK);
+	assert_false(f->agent.reply.ack.stored);
+}
+
+static void ask_snapshot(struct fixture *f, uint64_t epoch, uint64_t rev)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(100);
+	struct snapshot_request asked = { epoch, rev };
+
+	wire_pack_snapshot_request(&out, &asked);
+	send_bytes(&f->asker, &out);
+}
+
+static void a_snapshot_comes_at_once_or_with_a_change(void **state)
+{
+	struct fixture *f = *state;
+	struct report r = steady_report(1, 100, 1);
+	const uint64_t seqs[] = { 1 };
+	struct live_sample sample = { "n0", hello.run_id, &r, 0 };
+	const struct snapshot *snapshot = &f->asker.reply.snapshot;
+
+	assert_int_equal(live_take(f->live, &sample, 0, NULL), 0);
+	reconnect(f, &f->asker);
+	ask_snapshot(f, 0, 0);
+	run_until(&f->s->loop, &f->asker.is_answered);
+	assert_int_equal(f->asker.reply.kind, WIRE_SNAPSHOT);
+	assert_int_equal(snapshot->count, 1);
+	assert_true(snapshot->full);
+	/* Now it waits until an agent's batch changes something. */
+	ask_snapshot(f, 42, 1);
+	say_hello(f);
+	assert_false(f->asker.is_answered);
+	send_batch(f, "n1", 'a', seqs, 1);
+	run_until(&f->s->loop, &f->asker.is_answered);
+	assert_int_equal(f->asker.reply.kind, WIRE_SNAPSHOT);
+	assert_int_equal(snapshot->count, 1);
+	assert_string_equal(snapshot->nodes[0].name, "n1");
+	assert_int_equal(snapshot->rev, 2);
+}
+
+static void decisions_are_acknowledged_when_they_are_stored(void **state)
+{
+	struct fixture *f = *state;
+	struct decision_record record = { .namespace = "a",
+		.pod = "b",
+		.uid = "c",
+		.policy = "p",
+		.wall_us = clock_wall_us() };
+	scoped_buffer struct buffer packed = BUFFER_MAX(10000);
+	scoped_buffer struct buffer out = BUFFER_MAX(10000);
+	struct packed_decision one;
+
+	wire_pack_decision(&packed, &record);
+	one = (struct packed_decision){ (const uint8_t *)packed.data,
+		packed.len };
+	wire_pack_decisions(&out, &one, 1);
+	send_and_wait(f, &out);
+	assert_int_equal(f->agent.reply.kind, WIRE_ACK);
+	assert_true(f->agent.reply.ack.stored);
+}
+
+#define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		test(decisions_are_acknowledged_when_they_are_stored),
+		test(a_batch_is_stored_and_live),
+		test(without_a_hello_nothing_is_taken),
+		test(a_hello_is_for_its_connection_only),
+		test(nobody_speaks_for_another_node),
+		test(what_an_earlier_process_left_is_stored_only),
+		test(a_report_from_the_future_is_refused),
+		test(broken_bytes_are_refused_with_a_reason),
+		test(a_slow_disk_is_answered_in_time),
+		test(what_was_stored_too_late_is_known_when_it_comes_again),
+		test(once_stopped_it_stores_nothing),
+		test(a_snapshot_comes_at_once_or_with_a_change),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,157 @@
+#include "aggregator/ingest/snapshot.h"
+
+#include "lib/memory.h"
+#include "lib/mq.h"
+#include "tests/unit/aggregator/sample.h"
+
+#include <stdlib.h>
+
+static const uint8_t run_a[REPORT_RUN_ID_BYTES] = { 'a' };
+
+static void take(struct live *live, const char *node, uint64_t seq, size_t vms)
+{
+	struct report r = steady_report(seq, 100 + (double)seq, 1);
+	struct live_sample sample = { node, run_a, &r, 1000000 };
+	scoped_free struct vm_pod *pods = xcalloc(vms, sizeof(*pods));
+	char uid[REPORT_UID_MAX];
+
+	for (size_t i = 0; i < vms; i++) {
+		(void)snprintf(uid, sizeof(uid),
+			"00000000-0000-4000-8000-%012u", (unsigned)i);
+		pods[i] = sample_vm(uid, i + 1);
+	}
+	sample_add_vms(&r, pods, vms);
+	assert_int_equal(live_take(live, &sample, 1000000, NULL), 0);
+	report_fini(&r);
+}
+
+static struct snapshot ask(const struct live *live, uint64_t epoch,
+	uint64_t rev, size_t *len)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(MQ_RECV_MAX);
+	struct snapshot_request asked = { epoch, rev };
+	struct wire_reply reply;
+
+	snapshot_write(&out, live, &asked, 3000000);
+	assert_false(out.overflowed);
+	*len = out.len;
+	assert_int_equal(wire_unpack_reply(&reply, (const uint8_t *)out.data,
+				 out.len, NULL),
+		0);
+	assert_int_equal(reply.kind, WIRE_SNAPSHOT);
+	return reply.snapshot; /* the caller frees its nodes */
+}
+
+static void fini(struct snapshot *snapshot)
+{
+	for (size_t i = 0; i < snapshot->count; i++) {
+		node_load_fini(&snapshot->nodes[i]);
+	}
+	free(snapshot->nodes);
+}
+
+static void another_epoch_gets_everything(void **state)
+{
+	struct live *live = live_new(42, NULL);
+	struct snapshot s;
+	size_t len;
+
+	(void)state;
+	take(live, "a", 1, 0);
+	take(live, "b", 1, 2);
+	s = ask(live, 41, 1, &len);
+	assert_true(s.full);
+	assert_int_equal(s.epoch, 42);
+	assert_int_equal(s.rev, 2);
+	assert_int_equal(s.count, 2);
+	assert_string_equal(s.nodes[1].name, "b");
+	assert_int_equal(s.nodes[1].vm_count, 2);
+	assert_int_equal(s.nodes[1].age_us, 2000000);
+	fini(&s);
+	live_free(live);
+}
+
+static void the_same_epoch_gets_what_changed(void **state)
+{
+	struct live *live = live_new(42, NULL);
+	struct snapshot s;
+	size_t len;
+
+	(void)state;
+	take(live, "a", 1, 0);
+	take(live, "b", 1, 0);
+	take(live, "a", 2, 0);
+	s = ask(live, 42, 2, &len);
+	assert_false(s.full);
+	assert_int_equal(s.count, 1);
+	assert_string_equal(s.nodes[0].name, "a");
+	assert_int_equal(s.rev, 3);
+	fini(&s);
+	s = ask(live, 42, 3, &len);
+	assert_int_equal(s.count, 0);
+	assert_int_equal(s.rev, 3);
+	fini(&s);
+	live_free(live);
+}
+
+/* 40 nodes of 1,000 VMs are more than one message takes. */
+static void comes_in_parts_that_add_up(void **state)
+{
+	struct live *live = live_new(42, NULL);
+	uint64_t epoch = 0;
+	uint64_t rev = 0;
+	size_t nodes = 0;
+	size_t parts = 0;
+	char name[16];
+
+	(void)state;
+	for (size_t i = 0; i < 40; i++) {
+		(void)snprintf(name, sizeof(name), "n%zu", i);
+		take(live, name, 1, 1000);
+	}
+	while (nodes < 40) {
+		size_t len;
+		struct snapshot s = ask(live, epoch, rev, &len);
+
+		assert_int_equal(s.full, parts == 0);
+		assert_true(s.count > 0);
+		assert_true(len <= SNAPSHOT_BYTES_MAX);
+		assert_int_equal(s.rev, rev + s.count);
+		nodes += s.count;
+		parts++;
+		epoch = s.epoch;
+		rev = s.rev;
+		fini(&s);
+	}
+	assert_int_equal(nodes, 40);
+	assert_true(parts > 1);
+	live_free(live);
+}
+
+/* The estimate must not be below what a full node takes. */
+static void a_full_node_fits_its_estimate(void **state)
+{
+	struct live *live = live_new(42, NULL);
+	struct snapshot s;
+	size_t len;
+
+	(void)state;
+	take(live, "a", 1, REPORT_VMS_MAX);
+	take(live, "a", 2, REPORT_VMS_MAX);
+	s = ask(live, 0, 0, &len);
+	assert_true(len < 800 + 160 * REPORT_VMS_MAX);
+	fini(&s);
+	live_free(live);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(another_epoch_gets_everything),
+		cmocka_unit_test(the_same_epoch_gets_what_changed),
+		cmocka_unit_test(comes_in_parts_that_add_up),
+		cmocka_unit_test(a_full_node_fits_its_estimate),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

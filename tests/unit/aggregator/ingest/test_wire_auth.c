@@ -1,0 +1,257 @@
+#include "aggregator/ingest/wire_auth.h"
+
+#include "kube/config.h"
+#include "tests/unit/aggregator/fake_kube.h"
+
+struct peer {
+	struct mq_client *mq;
+	struct wire_reply reply; /* the last one */
+	bool is_answered;
+};
+
+/* An admission behind a real socket. What is not a Hello is answered as to
+ * whether Hello is due. */
+struct fixture {
+	uv_loop_t loop;
+	struct review *review;
+	struct admission *admission;
+	struct mq_server *server;
+	struct peer peer, other;
+};
+
+static void serve(void *owner, struct mq_request *request, const uint8_t *bytes,
+	size_t len)
+{
+	struct fixture *f = owner;
+	scoped_buffer struct buffer out = BUFFER_MAX(256);
+	struct wire_request message;
+	const struct hello *sender;
+
+	assert_int_equal(wire_unpack_request(&message, bytes, len, NULL), 0);
+	if (message.kind == WIRE_HELLO) {
+		admission_greet(f->admission, request, &message.hello);
+	} else if (message.kind == WIRE_SNAPSHOT_REQUEST) {
+		sender = admission_sender(f->admission, request);
+		wire_pack_ack(&out,
+			&(struct ack){ /* rev 1 stands for a batch here. */
+				.need_hello = message.snapshot.rev == 1
+					? sender == NULL
+					: !admission_may_ask(f->admission,
+						  request) });
+		mq_reply(request, (const uint8_t *)out.data, out.len);
+	}
+	wire_request_fini(&message);
+}
+
+static void on_answer(void *owner, const uint8_t *bytes, size_t len)
+{
+	struct peer *p = owner;
+
+	assert_non_null(bytes);
+	assert_int_equal(wire_unpack_reply(&p->reply, bytes, len, NULL), 0);
+	p->is_answered = true;
+}
+
+static void connect_peer(struct fixture *f, struct peer *p)
+{
+	scoped_free char *url =
+		xasprintf("tcp://127.0.0.1:%d", mq_server_port(f->server));
+	struct mq_client_options options = { .url = url,
+		.timeout_ms = 20000,
+		.answer = on_answer,
+		.owner = p };
+
+	assert_int_equal(mq_client_new(&p->mq, &f->loop, &options, NULL), 0);
+}
+
+static int open_with(void **state, bool has_review)
+{
+	struct fixture *f = xcalloc(1, sizeof(*f));
+	struct kube_config config = { 0 };
+
+	(void)fake_setup(NULL);
+	assert_int_equal(uv_loop_init(&f->loop), 0);
+	f->review = has_review ? review_new(&f->loop, &config) : NULL;
+	f->admission = admission_new(f->review);
+	assert_int_equal(
+		mq_server_new(&f->server, &f->loop,
+			&(struct mq_server_options){ .url = "tcp://127.0.0.1:0",
+				.contexts = 4,
+				.serve = serve,
+				.owner = f },
+			NULL),
+		0);
+	connect_peer(f, &f->peer);
+	connect_peer(f, &f->other);
+	*state = f;
+	return 0;
+}
+
+static int setup(void **state)
+{
+	return open_with(state, true);
+}
+
+static int setup_open(void **state)
+{
+	return open_with(state, false);
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	mq_client_close(f->peer.mq);
+	mq_client_close(f->other.mq);
+	review_stop(f->review);
+	mq_server_close(f->server);
+	(void)uv_run(&f->loop, UV_RUN_DEFAULT);
+	assert_int_equal(uv_loop_close(&f->loop), 0);
+	admission_free(f->admission);
+	review_free(f->review);
+	free(f);
+	return 0;
+}
+
+static void send_hello(struct peer *p, enum hello_role role, const char *token)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(1000);
+	scoped_free char *copy = token == NULL ? NULL : xstrdup(token);
+	struct hello hello = { .role = role,
+		.node = "n1",
+		.version = "test",
+		.token = copy };
+
+	wire_pack_hello(&out, &hello);
+	p->is_answered = false;
+	mq_client_send(p->mq, (const uint8_t *)out.data, out.len);
+}
+
+static void await(struct fixture *f, struct peer *p, enum wire_reply_kind kind)
+{
+	run_until(&f->loop, &p->is_answered);
+	assert_int_equal(p->reply.kind, kind);
+}
+
+static bool needs_hello(struct fixture *f, struct peer *p, bool is_batch)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(100);
+
+	wire_pack_snapshot_request(&out,
+		&(struct snapshot_request){ 0, is_batch ? 1 : 0 });
+	p->is_answered = false;
+	mq_client_send(p->mq, (const uint8_t *)out.data, out.len);
+	await(f, p, WIRE_ACK);
+	return p->reply.ack.need_hello;
+}
+
+static void answer_and_await(struct fixture *f, const char *access,
+	enum wire_reply_kind kind)
+{
+	fake_await(&f->loop);
+	fake_answer(201, FAKE_ACCOUNT(FAKE_NODE));
+	if (access != NULL) {
+		fake_answer(201, access);
+	}
+	await(f, &f->peer, kind);
+}
+
+static void an_agent_may_send_and_not_ask(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_true(needs_hello(f, &f->peer, true));
+	assert_true(needs_hello(f, &f->peer, false));
+	send_hello(&f->peer, HELLO_AGENT, "t");
+	answer_and_await(f, FAKE_YES, WIRE_WELCOME);
+	assert_false(needs_hello(f, &f->peer, true));
+	assert_true(needs_hello(f, &f->peer, false));
+	/* Nor does anybody else on another connection. */
+	assert_true(needs_hello(f, &f->other, true));
+}
+
+static void a_scheduler_may_ask_and_not_send(void **state)
+{
+	struct fixture *f = *state;
+
+	send_hello(&f->peer, HELLO_SCHEDULER, "t");
+	answer_and_await(f, FAKE_YES, WIRE_WELCOME);
+	assert_true(needs_hello(f, &f->peer, true));
+	assert_false(needs_hello(f, &f->peer, false));
+}
+
+static void who_is_refused_hears_why_and_stays_out(void **state)
+{
+	struct fixture *f = *state;
+
+	send_hello(&f->peer, HELLO_AGENT, NULL);
+	await(f, &f->peer, WIRE_REFUSED);
+	assert_non_null(strstr(f->peer.reply.refused, "no token"));
+	send_hello(&f->peer, HELLO_AGENT, "t");
+	answer_and_await(f, FAKE_NO, WIRE_REFUSED);
+	assert_non_null(
+		strstr(f->peer.reply.refused, "create /plimsoll/reports"));
+	assert_true(needs_hello(f, &f->peer, true));
+}
+
+static void a_proved_connection_outlives_the_api_server(void **state)
+{
+	struct fixture *f = *state;
+
+	send_hello(&f->peer, HELLO_AGENT, "t");
+	fake_await(&f->loop);
+	fake_answer(0, "");
+	await(f, &f->peer, WIRE_REFUSED);
+	assert_true(needs_hello(f, &f->peer, true));
+	send_hello(&f->peer, HELLO_AGENT, "t");
+	answer_and_await(f, FAKE_YES, WIRE_WELCOME);
+	send_hello(&f->peer, HELLO_AGENT, "new");
+	fake_await(&f->loop);
+	fake_answer(0, "");
+	await(f, &f->peer, WIRE_WELCOME);
+	assert_false(needs_hello(f, &f->peer, true));
+	send_hello(&f->other, HELLO_AGENT, "new");
+	fake_await(&f->loop);
+	fake_answer(0, "");
+	await(f, &f->other, WIRE_REFUSED);
+}
+
+static void stopping_answers_who_waits(void **state)
+{
+	struct fixture *f = *state;
+
+	send_hello(&f->peer, HELLO_AGENT, "t");
+	fake_await(&f->loop);
+	review_stop(f->review);
+	await(f, &f->peer, WIRE_REFUSED);
+}
+
+static void without_a_review_everyone_is_welcome(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_false(needs_hello(f, &f->peer, false));
+	assert_true(needs_hello(f, &f->peer, true));
+	send_hello(&f->peer, HELLO_AGENT, NULL);
+	await(f, &f->peer, WIRE_WELCOME);
+	assert_false(needs_hello(f, &f->peer, true));
+	assert_int_equal(fake.sent, 0);
+}
+
+#define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		test(an_agent_may_send_and_not_ask),
+		test(a_scheduler_may_ask_and_not_send),
+		test(who_is_refused_hears_why_and_stays_out),
+		test(a_proved_connection_outlives_the_api_server),
+		test(stopping_answers_who_waits),
+		cmocka_unit_test_setup_teardown(
+			without_a_review_everyone_is_welcome, setup_open,
+			teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,570 @@
+#include "aggregator/live/live.h"
+
+#include "lib/memory.h"
+#include "tests/unit/aggregator/sample.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static const uint8_t run_a[REPORT_RUN_ID_BYTES] = { 'a' };
+static const uint8_t run_b[REPORT_RUN_ID_BYTES] = { 'b' };
+static const uint64_t second = 1000000;
+
+static void assert_near(double a, double b)
+{
+	if (!(fabs(a - b) <= 1e-6)) {
+		fail_msg("%g is not %g", a, b);
+	}
+}
+
+static int setup(void **state)
+{
+	*state = live_new(42, NULL);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	live_free(*state);
+	return 0;
+}
+
+/* Takes the report, which was sampled at at_s of our clock, and frees it. */
+static void take(struct live *live, const uint8_t *run_id, struct report report,
+	double at_s)
+{
+	struct live_sample sample = { "n1", run_id, &report,
+		(int64_t)(at_s * 1e6) };
+
+	assert_int_equal(live_take(live, &sample, (uint64_t)(at_s * 1e6), NULL),
+		0);
+	report_fini(&report);
+}
+
+static struct node_load load_at(const struct live *live, uint64_t now_s)
+{
+	struct node_load load;
+
+	live_node_load(&load, live_find(live, "n1"), now_s * second);
+	return load;
+}
+
+static double cores_at(const struct live *live, uint64_t now_s)
+{
+	struct node_load load = load_at(live, now_s);
+	double cores = load.cpu_used_cores;
+
+	node_load_fini(&load);
+	return cores;
+}
+
+static void gives_rates_from_the_second_sample_on(void **state)
+{
+	struct node_load load;
+
+	take(*state, run_a, steady_report(1, 100, 1.5), 1000);
+	assert_true(isnan(cores_at(*state, 1000)));
+	take(*state, run_a, steady_report(2, 102, 1.5), 1002);
+	load = load_at(*state, 1003);
+	assert_string_equal(load.name, "n1");
+	assert_int_equal(load.age_us, second);
+	assert_near(load.cpu_cores, 4);
+	assert_near(load.cpu_used_cores, 1.5);
+	assert_near(load.cpu_used_cores_10s, 1.5);
+	assert_near(load.cpu_used_cores_1h, 1.5);
+	assert_near(load.cpu_stdev_cores_5m, 0);
+	assert_near(load.memory_used_bytes_15m, 400);
+	assert_near(load.memory_working_set_bytes, 0);
+	assert_true(fabs(load.cpu_p95_cores_1h - 1.5) <= 4 / 128.0);
+	assert_true(fabs(load.cpu_p95_cores_1d - 1.5) <= 4 / 128.0);
+	node_load_fini(&load);
+}
+
+static void a_replay_neither_replaces_nor_refreshes(void **state)
+{
+	struct node_load load;
+	uint64_t revision;
+
+	take(*state, run_a, steady_report(9, 116, 2), 1016);
+	take(*state, run_a, steady_report(10, 118, 2), 1018);
+	revision = live_revision(*state);
+	take(*state, run_a, steady_report(3, 104, 0), 1004);
+	/* Late on the network too, so that it seems taken later. */
+	take(*state, run_a, steady_report(4, 106, 0), 1030);
+	load = load_at(*state, 1040);
+	assert_int_equal(load.age_us, 22 * second);
+	assert_near(load.cpu_used_cores, 2);
+	node_load_fini(&load);
+	assert_int_equal(live_revision(*state), revision);
+}
+
+static void a_replay_of_an_earlier_boot_does_not_replace(void **state)
+{
+	struct report old = steady_report(500, 9000, 3);
+
+	take(*state, run_a, steady_report(1, 100, 1), 1000);
+	take(*state, run_a, steady_report(2, 102, 1), 1002);
+	(void)snprintf(old.boot_id, sizeof(old.boot_id), "boot-0");
+	take(*state, run_b, old, 990);
+	assert_near(cores_at(*state, 1002), 1);
+}
+
+static void a_backlog_fills_the_windows_once(void **state)
+{
+	struct node_load load;
+
+	/* After an outage the newest comes first ... */
+	take(*state, run_a, steady_report(100, 300, 1), 1000);
+	take(*state, run_a, steady_report(101, 302, 1), 1002);
+	/* ... and what was kept follows in order, some of it twice. */
+	for (uint64_t turn = 0; turn < 2; turn++) {
+		for (uint64_t i = 0; i < 50; i++) {
+			struct report r =
+				sample_report(i + 1, 200 + 2 * (double)i);
+
+			r.cpu.user_us = i * 6000000; /* 3 cores */
+			take(*state, run_a, r, 900 + 2 * (double)i);
+		}
+	}
+	load = load_at(*state, 1002);
+	assert_near(load.cpu_used_cores, 1);
+	/* 292 to 298 at 3 cores, 300 to 302 at 1; in between nothing. */
+	assert_near(load.cpu_used_cores_10s, 2.5);
+	/* 98 s at 3 cores, 2 s at 1. */
+	assert_near(load.cpu_used_cores_15m, (98 * 3.0 + 2) / 100);
+	node_load_fini(&load);
+}
+
+/* The aggregator was away: nothing is made up for that time, and what the
+ * agent kept fills it, once, as it was. */
+static void a_gap_is_a_gap_until_its_backlog_comes(void **state)
+{
+	struct node_load load;
+	struct report after = sample_report(101, 302);
+
+	take(*state, run_a, steady_report(1, 100, 1), 800);
+	take(*state, run_a, steady_report(2, 102, 1), 802);
+	after.cpu.user_us = 102000000 + 98 * 3000000 + 2 * 1000000;
+	take(*state, run_a, after, 1002);
+	load = load_at(*state, 1002);
+	assert_true(isnan(load.cpu_used_cores));
+	assert_true(isnan(load.cpu_used_cores_10s));
+	assert_near(load.cpu_used_cores_15m, 1);
+	node_load_fini(&load);
+	for (uint64_t turn = 0; turn < 2; turn++) {
+		for (uint64_t i = 0; i < 50; i++) {
+			struct report r =
+				sample_report(i + 1, 100 + 4 * (double)i);
+
+			r.cpu.user_us = 102000000 - 3000000 * 2 + i * 12000000;
+			take(*state, run_a, r, 800 + 4 * (double)i);
+		}
+	}
+	load = load_at(*state, 1002);
+	/* 100 to 102 at 1 core as it was, 102 to 296 at 3. */
+	assert_near(load.cpu_used_cores_15m, (2 + 194 * 3.0) / 196);
+	assert_true(isnan(load.cpu_used_cores));
+	node_load_fini(&load);
+}
+
+/* Nobody's wall clock takes part. */
+static void wall_clocks_may_jump(void **state)
+{
+	struct report before = steady_report(1, 100, 2);
+	struct report after = steady_report(2, 102, 2);
+
+	before.wall_us = 2000000000000000;
+	after.wall_us = 1;
+	take(*state, run_a, before, 1000);
+	take(*state, run_a, after, 1002);
+	assert_near(cores_at(*state, 1002), 2);
+}
+
+static void a_restarted_agent_begins_anew_and_keeps_windows(void **state)
+{
+	struct node_load load;
+
+	take(*state, run_a, steady_report(1, 100, 1), 1000);
+	take(*state, run_a, steady_report(2, 102, 1), 1002);
+	take(*state, run_b, steady_report(1, 104, 2), 1004);
+	load = load_at(*state, 1004);
+	assert_int_equal(load.age_us, 0);
+	assert_true(isnan(load.cpu_used_cores));
+	assert_near(load.cpu_used_cores_5m, 1);
+	node_load_fini(&load);
+	take(*state, run_b, steady_report(2, 106, 2), 1006);
+	assert_near(cores_at(*state, 1006), 2);
+}
+
+/* Or a node without a readable boot id was rebooted. */
+static void a_clock_that_ran_ahead_goes_with_its_process(void **state)
+{
+	struct node_load load;
+
+	take(*state, run_a, steady_report(1, 100, 2), 1000);
+	take(*state, run_a, steady_report(2, 900000, 2), 1002);
+	take(*state, run_b, steady_report(1, 104, 1), 1004);
+	take(*state, run_b, steady_report(2, 106, 1), 1006);
+	load = load_at(*state, 1006);
+	assert_int_equal(load.age_us, 0);
+	assert_near(load.cpu_used_cores, 1);
+	assert_near(load.cpu_used_cores_10s, 1);
+	assert_near(load.cpu_used_cores_1h, 1);
+	node_load_fini(&load);
+}
+
+static void a_reboot_clears_the_windows(void **state)
+{
+	struct report r = steady_report(1, 20, 3);
+	struct node_load load;
+
+	take(*state, run_a, steady_report(1, 100, 1), 1000);
+	take(*state, run_a, steady_report(2, 102, 1), 1002);
+	(void)snprintf(r.boot_id, sizeof(r.boot_id), "boot-2");
+	take(*state, run_b, r, 1060);
+	load = load_at(*state, 1060);
+	assert_true(isnan(load.cpu_used_cores));
+	assert_true(isnan(load.cpu_used_cores_5m));
+	node_load_fini(&load);
+	r = steady_report(2, 22, 3);
+	(void)snprintf(r.boot_id, sizeof(r.boot_id), "boot-2");
+	take(*state, run_b, r, 1062);
+	assert_near(cores_at(*state, 1062), 3);
+}
+
+static void a_counter_reset_is_a_gap(void **state)
+{
+	take(*state, run_a, steady_report(1, 100, 3), 1000);
+	take(*state, run_a, steady_report(2, 102, 1), 1002);
+	assert_true(isnan(cores_at(*state, 1002)));
+}
+
+/* One report with these pods. */
+static struct report with_vms(uint64_t seq, double at_s,
+	const struct vm_pod *vms, size_t count)
+{
+	struct report r = steady_report(seq, at_s, 1);
+
+	sample_add_vms(&r, vms, count);
+	return r;
+}
+
+static void follows_pods_and_drops_vanished_ones(void **state)
+{
+	struct vm_pod vms[2] = { sample_vm("a", 1), sample_vm("b", 2) };
+	struct vm_pod back;
+	struct node_load load;
+
+	take(*state, run_a, with_vms(1, 100, vms, 2), 1000);
+	vms[0].cpu_usage_us = 1000000;
+	vms[1].cpu_usage_us = 3000000;
+	take(*state, run_a, with_vms(2, 102, vms, 2), 1002);
+	load = load_at(*state, 1002);
+	assert_int_equal(load.vm_count, 2);
+	assert_string_equal(load.vms[1].pod_uid, "b");
+	assert_near(load.vms[0].used_cores, 0.5);
+	assert_near(load.vms[1].used_cores_5m, 1.5);
+	node_load_fini(&load);
+	take(*state, run_a, with_vms(3, 104, vms + 1, 1), 1004);
+	back = sample_vm("a", 7); /* the same pod in a new cgroup */
+	take(*state, run_a, with_vms(4, 106, &back, 1), 1006);
+	load = load_at(*state, 1006);
+	assert_int_equal(load.vm_count, 1);
+	assert_true(isnan(load.vms[0].used_cores));
+	assert_true(isnan(load.vms[0].used_cores_5m));
+	node_load_fini(&load);
+}
+
+static void remembers_what_only_every_fifth_report_has(void **state)
+{
+	struct vm_pod vm = sample_vm("a", 1);
+	struct node_load load;
+
+	take(*state, run_a, with_vms(1, 100, &vm, 1), 1000);
+	load = load_at(*state, 1000);
+	assert_near(load.vms[0].memory_bytes, 100);
+	assert_true(isnan(load.memory_working_set_bytes));
+	node_load_fini(&load);
+	vm.working_set_bytes = 80;
+	vm.anon_shmem_bytes = 60;
+	vm.hugetlb_count = 1;
+	vm.hugetlb[0] = (struct hugetlb_use){ 2 << 20, 4 << 20 };
+	take(*state, run_a, with_vms(2, 102, &vm, 1), 1002);
+	vm.working_set_bytes = REPORT_UNKNOWN;
+	vm.anon_shmem_bytes = REPORT_UNKNOWN;
+	vm.hugetlb_count = 0;
+	take(*state, run_a, with_vms(3, 104, &vm, 1), 1004);
+	load = load_at(*state, 1004);
+	assert_near(load.vms[0].memory_bytes, 60 + (4 << 20));
+	assert_near(load.memory_working_set_bytes, 80);
+	node_load_fini(&load);
+}
+
+static void a_pod_named_twice_does_no_harm(void **state)
+{
+	struct vm_pod vms[2] = { sample_vm("a", 1), sample_vm("a", 1) };
+
+	take(*state, run_a, with_vms(1, 100, vms, 2), 1000);
+	take(*state, run_a, with_vms(2, 102, vms, 2), 1002);
+	take(*state, run_a, with_vms(3, 104, vms, 1), 1004);
+	take(*state, run_a, with_vms(4, 106, vms, 2), 1006);
+	take(*state, run_a, with_vms(5, 108, vms, 2), 1008);
+	assert_near(cores_at(*state, 1008), 1);
+}
+
+static void steps_through_nodes_by_revision(void **state)
+{
+	struct report r = steady_report(1, 100, 1);
+	static const char *const names[] = { "a", "b", "c" };
+	const struct live_node *node;
+
+	for (size_t i = 0; i < 3; i++) {
+		struct live_sample s = { names[i], run_a, &r, 0 };
+
+		assert_int_equal(live_take(*state, &s, 0, NULL), 0);
+	}
+	r = steady_report(2, 102, 1);
+	assert_int_equal(
+		live_take(*state, &(struct live_sample){ "a", run_a, &r, 0 }, 0,
+			NULL),
+		0);
+	node = live_after(*state, 1);
+	assert_string_equal(live_node_name(node), "b");
+	node = live_next(live_next(node));
+	assert_string_equal(live_node_name(node), "a");
+	assert_int_equal(live_node_revision(node), 4);
+	assert_null(live_next(node));
+	assert_null(live_after(*state, 4));
+	assert_int_equal(live_count(*state), 3);
+	assert_int_equal(live_epoch(*state), 42);
+}
+
+static void only_lost_nodes_give_way(void **state)
+{
+	struct report r = steady_report(1, 100, 1);
+	char name[16];
+	struct live_sample s = { name, run_a, &r, 1000000 };
+
+	for (int i = 0; i < LIVE_NODES_MAX; i++) {
+		(void)snprintf(name, sizeof(name), "n%d", i);
+		assert_int_equal(live_take(*state, &s, second, NULL), 0);
+	}
+	(void)snprintf(name, sizeof(name), "more");
+	assert_int_equal(live_take(*state, &s, 200 * second, NULL), -ENOSPC);
+	assert_int_equal(live_take(*state, &s, 400 * second, NULL), 0);
+	assert_null(live_find(*state, "n0"));
+	assert_non_null(live_find(*state, "n1"));
+	assert_int_equal(live_count(*state), LIVE_NODES_MAX);
+}
+
+/* A hostile report: each pod is named twice. */
+static struct report twins_report(uint64_t turn, double at_s, size_t count)
+{
+	struct report r = steady_report(turn, at_s, 1);
+	struct vm_pod vms[200];
+	char uid[32];
+
+	for (size_t i = 0; i < 2 * count; i++) {
+		(void)snprintf(uid, sizeof(uid), "p%zu", i % count);
+		vms[i] = sample_vm(uid, i % count);
+		vms[i].cpu_usage_us = turn * 1000000;
+	}
+	sample_add_vms(&r, vms, 2 * count);
+	return r;
+}
+
+static void a_pod_that_is_named_twice_is_there_once(void **state)
+{
+	static const size_t counts[] = { 1, 100 };
+	struct vm_load load;
+
+	for (size_t c = 0; c < count_of(counts); c++) {
+		double at_s = 100 + 10 * (double)c;
+
+		take(*state, run_a, twins_report(1, at_s, counts[c]),
+			900 + at_s);
+		take(*state, run_a, twins_report(2, at_s + 2, counts[c]),
+			902 + at_s);
+		assert_int_equal(live_node_vms(live_find(*state, "n1")),
+			counts[c]);
+		live_node_vm(&load, live_find(*state, "n1"), counts[c] - 1);
+		assert_near(load.used_cores, 0.5);
+	}
+}
+
+/* Two hours at 10 s: busy and idle in turn, with one pod. */
+static struct report varied_report(uint64_t i)
+{
+	struct report r = sample_report(i + 1, 100 + 10 * (double)i);
+	struct vm_pod vm = sample_vm("p1", 7);
+
+	r.cpu.user_us = 0;
+	for (uint64_t k = 0; k < i; k++) {
+		r.cpu.user_us += 1000000 * (k % 37);
+	}
+	r.memory.available_bytes = 600 - i % 11;
+	vm.cpu_usage_us = r.cpu.user_us / 2;
+	sample_add_vms(&r, &vm, 1);
+	return r;
+}
+
+enum { WINDOWS = 9 };
+
+static void read_windows(double out[WINDOWS], const struct live *live,
+	uint64_t now_s)
+{
+	struct node_load load = load_at(live, now_s);
+	const double figures[WINDOWS] = { load.cpu_used_cores_5m,
+		load.cpu_used_cores_15m, load.cpu_used_cores_1h,
+		load.cpu_stdev_cores_15m, load.cpu_stdev_cores_1h,
+		load.cpu_p95_cores_1h, load.memory_used_bytes_15m,
+		load.memory_stdev_bytes_15m, load.vms[0].used_cores_5m };
+
+	memcpy(out, figures, sizeof(figures));
+	node_load_fini(&load);
+}
+
+static void assert_same_windows(const struct live *a, const struct live *b,
+	uint64_t now_s)
+{
+	double x[WINDOWS], y[WINDOWS];
+
+	read_windows(x, a, now_s);
+	read_windows(y, b, now_s);
+	for (size_t i = 0; i < WINDOWS; i++) {
+		assert_near(x[i] / (1 + fabs(x[i])), y[i] / (1 + fabs(x[i])));
+	}
+}
+
+static void what_was_stored_is_put_behind_what_came_since(void **state)
+{
+	enum { ALL = 720, SEED = 700 };
+	struct live *whole = live_new(1, NULL);
+	struct live *past = live_new(0, NULL);
+	struct report seed = varied_report(SEED);
+	struct live_sample sample = { "n1", run_a, &seed,
+		8000 * (int64_t)second };
+
+	for (uint64_t i = 0; i <= ALL; i++) {
+		double at_s = 1000 + 10 * (double)i;
+
+		take(whole, run_a, varied_report(i), at_s);
+		if (i <= SEED) {
+			take(past, run_a, varied_report(i), at_s);
+		}
+		if (i == SEED) {
+			assert_int_equal(live_take_stored(*state, &sample,
+						 (uint64_t)sample.at_us, NULL),
+				0);
+		}
+		if (i > SEED) {
+			take(*state, run_a, varied_report(i), at_s);
+		}
+	}
+	/* Its sender did not hear that these are stored. */
+	for (uint64_t i = SEED - 20; i < SEED; i++) {
+		take(*state, run_a, varied_report(i), 1000 + 10 * (double)i);
+	}
+	live_put_behind(*state, past, "n1");
+	live_put_behind(*state, past, "n2");
+	assert_same_windows(whole, *state, 1000 + 10 * ALL);
+	report_fini(&seed);
+	live_free(whole);
+	live_free(past);
+}
+
+static void nothing_is_put_behind_another_boot(void **state)
+{
+	struct live *past = live_new(0, NULL);
+	struct report r = steady_report(1, 100, 1);
+	struct node_load load;
+
+	take(past, run_a, steady_report(1, 100, 3), 1000);
+	take(past, run_a, steady_report(2, 102, 3), 1002);
+	(void)snprintf(r.boot_id, sizeof(r.boot_id), "boot-2");
+	take(*state, run_b, r, 1010);
+	live_put_behind(*state, past, "n1");
+	load = load_at(*state, 1010);
+	assert_true(isnan(load.cpu_used_cores_1h));
+	node_load_fini(&load);
+	live_free(past);
+}
+
+/* Twenty hours at 1 core, two at 3: the percentile of a day knows. */
+static void minutes_count_for_the_percentile_of_a_day(void **state)
+{
+	const uint64_t sample_ms = UINT64_C(1795226400000);
+	struct node_load load;
+
+	take(*state, run_a, steady_report(1, 100000, 1), 1000);
+	for (uint64_t m = 1; m <= 1320; m++) {
+		struct rollup_row row = { .from_ms = sample_ms -
+				m * UINT64_C(60000),
+			.covered_ms = 60000 };
+
+		row.figures[ROLLUP_cpu_used_cores].mean = m <= 1200 ? 1 : 3;
+		live_add_minute(*state, "n1", sample_ms, &row);
+		live_add_minute(*state, "n2", sample_ms, &row);
+		/* Before the machine came up. */
+		row.from_ms = sample_ms - 200000000;
+		live_add_minute(*state, "n1", sample_ms, &row);
+	}
+	load = load_at(*state, 1000);
+	assert_true(fabs(load.cpu_p95_cores_1d - 3) <= 4 / 128.0);
+	node_load_fini(&load);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			a_pod_that_is_named_twice_is_there_once, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			what_was_stored_is_put_behind_what_came_since, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			nothing_is_put_behind_another_boot, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			minutes_count_for_the_percentile_of_a_day, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			gives_rates_from_the_second_sample_on, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_replay_neither_replaces_nor_refreshes, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			a_replay_of_an_earlier_boot_does_not_replace, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			a_backlog_fills_the_windows_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_gap_is_a_gap_until_its_backlog_comes, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(wall_clocks_may_jump, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			a_restarted_agent_begins_anew_and_keeps_windows, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			a_clock_that_ran_ahead_goes_with_its_process, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(a_reboot_clears_the_windows,
+			setup, teardown),
+		cmocka_unit_test_setup_teardown(a_counter_reset_is_a_gap, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			follows_pods_and_drops_vanished_ones, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			remembers_what_only_every_fifth_report_has, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(a_pod_named_twice_does_no_harm,
+			setup, teardown),
+		cmocka_unit_test_setup_teardown(steps_through_nodes_by_revision,
+			setup, teardown),
+		cmocka_unit_test_setup_teardown(only_lost_nodes_give_way, setup,
+			teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

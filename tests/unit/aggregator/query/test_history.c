@@ -1,0 +1,495 @@
+#include "aggregator/query/history.h"
+
+#include "aggregator/http/body.h"
+#include "aggregator/codec/chunk.h"
+#include "lib/memory.h"
+#include "tests/unit/aggregator/sample.h"
+
+#include <stdlib.h>
+
+static const uint8_t run_a[REPORT_RUN_ID_BYTES] = { 'a' };
+static const uint8_t run_b[REPORT_RUN_ID_BYTES] = { 'b' };
+
+/* Wall time 1000 s is the agent's 100 s in all of these. */
+static const double wall_offset_s = 900;
+
+static const struct query_about kept = { .interval_us = 2000000,
+	.retention_us = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
+
+static struct history *history_of(const char *from, const char *to,
+	const char *step)
+{
+	struct query_texts texts = { from, to, step,
+		"cpu.used_cores,memory.available_bytes" };
+	struct query query;
+
+	assert_int_equal(query_parse(&query, &texts, &kept, NULL), 0);
+	return history_new(&query);
+}
+
+static void add(struct history *history, const uint8_t *run_id, double at_s,
+	double total_core_s)
+{
+	struct report r = sample_report(1, at_s);
+
+	r.cpu.user_us = (uint64_t)(total_core_s * 1e6);
+	history_add(history, run_id, (uint64_t)((at_s + wall_offset_s) * 1e6),
+		&r);
+	report_fini(&r);
+}
+
+static double value_at(const struct history *history, size_t row, size_t column)
+{
+	double values[QUERY_FIELDS_MAX];
+
+	history_row(values, history, row);
+	return values[column];
+}
+
+static void assert_value(const struct history *history, size_t row,
+	double value)
+{
+	double is = value_at(history, row, 0);
+
+	if (isnan(value) ? !isnan(is) : !(fabs(is - value) < 1e-6)) {
+		fail_msg("row %zu is %g, not %g", row, is, value);
+	}
+}
+
+static void rows_hold_the_rates_of_their_time(void **state)
+{
+	struct history *h = history_of("1000", "1030", "10");
+
+	(void)state;
+	for (int i = 0; i <= 15; i++) {
+		/* 1 core for 10 s, then 3. */
+		add(h, run_a, 100 + 2 * i, i <= 5 ? 2 * i : 10 + 6 * (i - 5));
+	}
+	assert_value(h, 0, 1);
+	assert_value(h, 1, 3);
+	assert_value(h, 2, 3);
+	assert_true(fabs(value_at(h, 0, 1) - 600) < 1e-9);
+	history_free(h);
+}
+
+/* 4 s at 1 core and 6 s at 2.5 of the first row's 10 s. */
+static void an_interval_counts_for_each_row_it_lies_in(void **state)
+{
+	struct history *h = history_of("1000", "1020", "10");
+
+	(void)state;
+	add(h, run_a, 94, 0);
+	add(h, run_a, 104, 10);
+	add(h, run_a, 116, 40);
+	assert_value(h, 0, (4 * 1.0 + 6 * 2.5) / 10);
+	assert_value(h, 1, 2.5);
+	history_free(h);
+}
+
+static void a_lost_report_costs_resolution_only(void **state)
+{
+	struct history *all = history_of("1000", "1040", "10");
+	struct history *some = history_of("1000", "1040", "10");
+
+	(void)state;
+	for (int i = 0; i <= 20; i++) {
+		add(all, run_a, 100 + 2 * i, 3 * i);
+		if (i != 7 && i != 8) {
+			add(some, run_a, 100 + 2 * i, 3 * i);
+		}
+	}
+	for (size_t row = 0; row < 4; row++) {
+		assert_value(all, row, 1.5);
+		assert_value(some, row, 1.5);
+	}
+	history_free(all);
+	history_free(some);
+}
+
+static void a_gap_stays_a_gap(void **state)
+{
+	struct history *h = history_of("1000", "1050", "10");
+
+	(void)state;
+	add(h, run_a, 100, 0);
+	add(h, run_a, 110, 10);
+	add(h, run_a, 140, 40); /* 30 s later: nobody was there to look */
+	add(h, run_a, 150, 60);
+	assert_value(h, 0, 1);
+	assert_value(h, 1, NAN);
+	assert_value(h, 2, NAN);
+	assert_value(h, 3, NAN);
+	assert_value(h, 4, 2);
+	history_free(h);
+}
+
+static void another_run_begins_anew(void **state)
+{
+	struct history *h = history_of("1000", "1030", "10");
+
+	(void)state;
+	add(h, run_a, 100, 0);
+	add(h, run_a, 110, 10);
+	add(h, run_b, 120, 20);
+	add(h, run_b, 130, 40);
+	assert_value(h, 0, 1);
+	assert_value(h, 1, NAN);
+	assert_value(h, 2, 2);
+	history_free(h);
+}
+
+static void what_is_outside_counts_for_nothing(void **state)
+{
+	struct history *h = history_of("1000", "1010", "10");
+
+	(void)state;
+	add(h, run_a, 80, 0);
+	add(h, run_a, 90, 40);
+	add(h, run_a, 100, 80);
+	add(h, run_a, 114, 94);
+	add(h, run_a, 124, 134);
+	assert_value(h, 0, 1);
+	history_free(h);
+}
+
+/* Intervals end and begin where rows do. */
+static void a_maximum_is_of_its_row_alone(void **state)
+{
+	struct query_texts texts = { "1000", "1030", "10", "used_cores_max" };
+	struct query query;
+	struct history *h;
+
+	(void)state;
+	assert_int_equal(query_parse(&query, &texts, &kept, NULL), 0);
+	h = history_new(&query);
+	add(h, run_a, 100, 0);
+	add(h, run_a, 110, 10);
+	add(h, run_a, 120, 40);
+	add(h, run_a, 130, 60);
+	assert_value(h, 0, 1);
+	assert_value(h, 1, 3);
+	assert_value(h, 2, 2);
+	history_free(h);
+}
+
+static void reads_a_little_beyond_its_ends(void **state)
+{
+	struct history *h = history_of("1000", "1010", "10");
+	uint64_t from_ms, to_ms;
+
+	(void)state;
+	history_range_ms(&from_ms, &to_ms, history_query(h));
+	assert_int_equal(from_ms, 940000);
+	assert_int_equal(to_ms, 1070000);
+	history_free(h);
+}
+
+static void is_written_as_json_and_csv(void **state)
+{
+	struct history *h = history_of("1000.5", "1020.5", "10");
+	scoped_buffer struct buffer json = BUFFER_MAX(10000);
+	scoped_buffer struct buffer csv = BUFFER_MAX(10000);
+
+	(void)state;
+	add(h, run_a, 100.5, 0);
+	add(h, run_a, 110.5, 15);
+	assert_false(body_write_history(&json,
+		&(struct history_text){ .history = h, .name = "n1" }));
+	assert_string_equal(json.data,
+		"{\"node\":\"n1\",\"step_s\":10,\"from\":1000.5,\"to\":1020.5,"
+		"\"fields\":[\"cpu.used_cores\",\"memory.available_bytes\"],"
+		"\"rows\":[[1000.5,1.5,600],[1010.5,null,null]]}\n");
+	assert_false(body_write_history(&csv,
+		&(struct history_text){ .history = h, .as_csv = true }));
+	assert_string_equal(csv.data,
+		"time,cpu.used_cores,memory.available_bytes\n"
+		"1000.5,1.5,600\n"
+		"1010.5,,\n");
+	history_free(h);
+}
+
+/* The text of a figure that stays is kept from row to row. */
+static void figures_that_stay_and_change_are_told_apart(void **state)
+{
+	static const double cores[] = { 0, 0, 1.5, 1.5, 1.5, 0.5, 0.5, 2.25, 2,
+		2, 0 };
+	struct history *h = history_of("1000", "1130", "10");
+	scoped_buffer struct buffer csv = BUFFER_MAX(10000);
+	double total = 0;
+
+	(void)state;
+	add(h, run_a, 100, 0);
+	for (size_t i = 0; i < count_of(cores); i++) {
+		total += 10 * cores[i];
+		add(h, run_a, 110 + 10 * (double)i, total);
+	}
+	/* A gap of a row, then as before. */
+	add(h, run_b, 220, 0);
+	add(h, run_b, 230, 15);
+	assert_false(body_write_history(&csv,
+		&(struct history_text){ .history = h, .as_csv = true }));
+	assert_string_equal(csv.data,
+		"time,cpu.used_cores,memory.available_bytes\n"
+		"1000,0,600\n1010,0,600\n1020,1.5,600\n1030,1.5,600\n"
+		"1040,1.5,600\n1050,0.5,600\n1060,0.5,600\n1070,2.25,600\n"
+		"1080,2,600\n1090,2,600\n1100,0,600\n1110,,\n"
+		"1120,1.5,600\n");
+	history_free(h);
+}
+
+/* Two minutes of an hour, one of them half known. */
+static void rollups_count_by_the_time_they_cover(void **state)
+{
+	struct query_texts texts = { "1200", "1440", "120",
+		"used_cores,used_cores_max,used_cores_p95" };
+	struct rollup_row row = { .from_ms = 1200000, .covered_ms = 60000 };
+	struct query query;
+	struct history *h;
+
+	(void)state;
+	assert_int_equal(query_parse(&query, &texts, &kept, NULL), 0);
+	assert_int_equal(query.tier, STORE_1M);
+	h = history_new(&query);
+	row.figures[ROLLUP_cpu_used_cores] =
+		(struct rollup_figure){ 1, 4, 2.5 };
+	history_add_rollup(h, &row);
+	row.from_ms += 60000;
+	row.covered_ms = 20000;
+	row.figures[ROLLUP_cpu_used_cores] = (struct rollup_figure){ 3, 3, 3 };
+	history_add_rollup(h, &row);
+	row.from_ms = 1440000;
+	history_add_rollup(h, &row);
+	row.from_ms = 1140000;
+	history_add_rollup(h, &row);
+	assert_value(h, 0, 1.5);
+	assert_true(value_at(h, 0, 1) > 3.99);
+	assert_true(value_at(h, 0, 2) > 2.99);
+	assert_true(value_at(h, 0, 2) < 3.01);
+	assert_value(h, 1, NAN);
+	history_free(h);
+}
+
+static struct history *vm_history(const char *to)
+{
+	struct query_texts texts = { "1000", to, "10",
+		"used_cores,contention,memory_bytes,used_cores_max" };
+	struct query_about about = kept;
+	struct query query;
+
+	about.is_vm = true;
+	assert_int_equal(query_parse(&query, &texts, &about, NULL), 0);
+	return history_new(&query);
+}
+
+/* A report of a node with one pod, or none; memory is said by every fifth. */
+static void add_vm(struct history *h, const uint8_t *run_id, const char *uid,
+	double at_s, double used_core_s)
+{
+	struct report r = sample_report(1, at_s);
+	struct vm_pod vm = sample_vm(uid == NULL ? "" : uid, 1);
+
+	vm.cpu_usage_us = (uint64_t)(used_core_s * 1e6);
+	vm.anon_shmem_bytes = (uint64_t)at_s % 10 == 0 ? 4096 : REPORT_UNKNOWN;
+	sample_add_vms(&r, &vm, uid == NULL ? 0 : 1);
+	history_add(h, run_id, (uint64_t)((at_s + wall_offset_s) * 1e6), &r);
+	report_fini(&r);
+}
+
+/* From 100 s to 120 s on one node with 1 core, from 110 s to 130 s on another
+ * with 2 cores. */
+static void pods_of_a_vm_add_up_while_it_moves(void **state)
+{
+	struct history *h = vm_history("1040");
+
+	(void)state;
+	for (int s = 100; s <= 140; s += 2) {
+		add_vm(h, run_a, s <= 120 ? "p1" : NULL, s, s - 100);
+	}
+	for (int s = 100; s <= 140; s += 2) {
+		add_vm(h, run_b, s >= 110 && s <= 130 ? "p2" : NULL, s,
+			2 * (s - 110));
+	}
+	assert_value(h, 0, 1);
+	assert_value(h, 1, 3);
+	assert_value(h, 2, 2);
+	assert_value(h, 3, NAN);
+	assert_true(value_at(h, 1, 3) < 2.01);
+	assert_int_equal(value_at(h, 0, 2), 4096);
+	assert_int_equal(value_at(h, 1, 2), 2 * 4096);
+	assert_true(value_at(h, 1, 1) < 0.01);
+	history_free(h);
+}
+
+/* It stops and starts elsewhere within a row: nothing is added up. */
+static void pods_one_after_the_other_do_not_add_up(void **state)
+{
+	struct history *h = vm_history("1010");
+
+	(void)state;
+	for (int s = 100; s <= 104; s += 2) {
+		add_vm(h, run_a, "p1", s, s);
+	}
+	for (int s = 106; s <= 110; s += 2) {
+		add_vm(h, run_b, "p2", s, 2 * s);
+	}
+	assert_value(h, 0, (4 * 1 + 4 * 2) / 8.0);
+	history_free(h);
+}
+
+enum { PACKED = 60 };
+
+/* Two minutes of a node with two VMs or none, packed. */
+static void pack(struct buffer *out, size_t vm_count)
+{
+	struct chunk_report *reports = xcalloc(PACKED, sizeof(*reports));
+
+	for (int i = 0; i < PACKED; i++) {
+		struct report *r = &reports[i].report;
+		struct vm_pod vms[] = { sample_vm("p1", 1),
+			sample_vm("p2", 2) };
+		uint64_t us = (uint64_t)i * (uint64_t)(i + 7) * 3000;
+
+		*r = sample_report((uint64_t)i + 1, 100 + 2 * i);
+		r->cgroup_mode = CGROUP_V2;
+		r->cpu.online = 1;
+		r->cpu.user_us = (uint64_t)i * 1600000;
+		r->pressure.cpu.some_us = us / 4;
+		r->pressure.memory.some_us = us / 5;
+		r->pressure.memory.full_us = us / 6;
+		r->pressure.io.some_us = us / 7;
+		r->pressure.io.full_us = us / 8;
+		r->memory.available_bytes += us;
+		for (size_t v = 0; v < 2; v++) {
+			vms[v].cpu_usage_us = us;
+			vms[v].pressure.cpu.some_us = us / (v + 3);
+			vms[v].pressure.cpu.full_us = us / 9;
+			vms[v].throttled_us = us / 20;
+			vms[v].working_set_bytes = us + 4096;
+			vms[v].anon_shmem_bytes = us + 8192;
+			vms[v].hugetlb_count = 1;
+			vms[v].hugetlb[0] = (struct hugetlb_use){ 1 << 21, us };
+		}
+		sample_add_vms(r, vms, vm_count);
+		reports[i].sample_ms = (uint64_t)(1000 + 2 * i) * 1000;
+	}
+	chunk_write(out, reports, PACKED);
+	for (int i = 0; i < PACKED; i++) {
+		report_fini(&reports[i].report);
+	}
+	free(reports);
+}
+
+/* The history of one field, of as much of each report as parts says. */
+static struct history *history_of_packed(const struct buffer *bytes,
+	const struct query *query, unsigned int parts)
+{
+	const struct chunk_want want = { parts, query->is_vm ? "p2" : NULL };
+	struct history *history = history_new(query);
+	struct chunk_report got;
+	struct chunk *chunk;
+
+	assert_int_equal(
+		chunk_open(&chunk, bytes->data, bytes->len, &want, NULL), 0);
+	for (size_t i = 0; i < PACKED; i++) {
+		assert_int_equal(chunk_get(&got, chunk, i, NULL), 0);
+		history_add(history, got.run_id, got.sample_ms * 1000,
+			&got.report);
+	}
+	chunk_close(chunk);
+	return history;
+}
+
+/* Of two that are known and not 0. */
+static void assert_same_value(double is, double want)
+{
+	if (!(fabs(want) > 0) || !(is <= want && is >= want)) {
+		fail_msg("%g, not %g", is, want);
+	}
+}
+
+static void assert_part_is_enough(const struct buffer *bytes, bool is_vm,
+	const char *field)
+{
+	struct query_texts texts = { "1000", "1120", "10", field };
+	struct query_about about = kept;
+	struct query query;
+	struct history *all, *some;
+
+	about.is_vm = is_vm;
+	assert_int_equal(query_parse(&query, &texts, &about, NULL), 0);
+	assert_int_not_equal(history_parts(&query), FIELDS_ALL);
+	all = history_of_packed(bytes, &query, FIELDS_ALL);
+	some = history_of_packed(bytes, &query, history_parts(&query));
+	for (size_t row = 0; row < query_row_count(&query); row++) {
+		assert_same_value(value_at(some, row, 0),
+			value_at(all, row, 0));
+	}
+	history_free(all);
+	history_free(some);
+}
+
+static void each_figure_is_made_of_the_parts_it_names(void **state)
+{
+	static const char *const of_node[] = {
+#define X(group, field) #group "." #field,
+		ROLLUP_NODE_FIELDS(X)
+#undef X
+	};
+	static const char *const of_vm[ROLLUP_VM_FIELDS] = { "used_cores",
+		"contention", "memory_bytes", "working_set_bytes" };
+	scoped_buffer struct buffer bytes = BUFFER_MAX(CHUNK_BYTES_MAX);
+	scoped_buffer struct buffer without = BUFFER_MAX(CHUNK_BYTES_MAX);
+
+	(void)state;
+	pack(&bytes, 2);
+	for (size_t i = 0; i < count_of(of_node); i++) {
+		assert_part_is_enough(&bytes, false, of_node[i]);
+	}
+	for (size_t i = 0; i < count_of(of_vm); i++) {
+		assert_part_is_enough(&bytes, true, of_vm[i]);
+	}
+	/* Without VMs it is made of the node's own. */
+	pack(&without, 0);
+	assert_part_is_enough(&without, false, "cpu.contention");
+}
+
+static void long_ones_are_written_in_parts(void **state)
+{
+	struct history *h = history_of("1000", "11000", "1");
+	struct history_text text = { .history = h, .name = "n1" };
+	scoped_buffer struct buffer out = BUFFER_MAX(1 << 20);
+	size_t parts = 1;
+
+	(void)state;
+	while (body_write_history(&out, &text)) {
+		assert_true(out.len < parts * ((128 << 10) + 100));
+		parts++;
+	}
+	assert_true(parts >= 2);
+	assert_non_null(strstr(out.data, "[10999,null,null]]}\n"));
+	assert_false(out.overflowed);
+	history_free(h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_hold_the_rates_of_their_time),
+		cmocka_unit_test(an_interval_counts_for_each_row_it_lies_in),
+		cmocka_unit_test(a_lost_report_costs_resolution_only),
+		cmocka_unit_test(a_gap_stays_a_gap),
+		cmocka_unit_test(another_run_begins_anew),
+		cmocka_unit_test(what_is_outside_counts_for_nothing),
+		cmocka_unit_test(a_maximum_is_of_its_row_alone),
+		cmocka_unit_test(reads_a_little_beyond_its_ends),
+		cmocka_unit_test(rollups_count_by_the_time_they_cover),
+		cmocka_unit_test(pods_of_a_vm_add_up_while_it_moves),
+		cmocka_unit_test(pods_one_after_the_other_do_not_add_up),
+		cmocka_unit_test(each_figure_is_made_of_the_parts_it_names),
+		cmocka_unit_test(long_ones_are_written_in_parts),
+		cmocka_unit_test(is_written_as_json_and_csv),
+		cmocka_unit_test(figures_that_stay_and_change_are_told_apart),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,339 @@
+#include "aggregator/query/history_query.h"
+
+#include "lib/memory.h"
+#include "tests/support/cm.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const uint64_t second = 1000000;
+#define now UINT64_C(1795226696563199)
+
+#define DAY_US UINT64_C(86400000000)
+
+static const struct query_about about = { .now_us = now,
+	.interval_us = 2000000,
+	.retention_us = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
+
+static void reads_times(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t us;
+	} cases[] = {
+		{ "0", 0 },
+		{ "1795226696", UINT64_C(1795226696000000) },
+		{ "1795226696.5", UINT64_C(1795226696500000) },
+		{ "1795226696.1234567", UINT64_C(1795226696123456) },
+		{ "1970-01-01T00:00:00Z", 0 },
+		{ "2026-11-21T02:04:56Z", UINT64_C(1795226696000000) },
+		{ "2026-11-21t02:04:56.25z", UINT64_C(1795226696250000) },
+		{ "2026-11-21 03:04:56+01:00", UINT64_C(1795226696000000) },
+		{ "2026-11-21T03:04:56 01:00", UINT64_C(1795226696000000) },
+		{ "2026-11-20T21:34:56-04:30", UINT64_C(1795226696000000) },
+		{ "2024-02-29T00:00:00Z", UINT64_C(1709164800000000) },
+		{ "2016-12-31T23:59:60Z", UINT64_C(1483228800000000) },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t us = 1;
+
+		assert_int_equal(query_parse_time(&us, cases[i].text, NULL), 0);
+		assert_int_equal(us, cases[i].us);
+	}
+}
+
+static void assert_no_time(const char *text)
+{
+	struct error err = { 0 };
+	uint64_t us = 7;
+
+	if (query_parse_time(&us, text, &err) != -EINVAL) {
+		fail_msg("'%s' was taken", text);
+	}
+	assert_int_equal(us, 7);
+	assert_true(err.text[0] != '\0');
+}
+
+static void refuses_what_is_no_time(void **state)
+{
+	static const char *const texts[] = { "", " ", "-1", "+1", "1.", ".5",
+		"1e9", "0x10", "nan", "1 ", "99999999999999999999",
+		"253402300800", "2026-11-21", "2026-11-21T02:04:56",
+		"2026-13-21T02:04:56Z", "2026-00-21T02:04:56Z",
+		"2026-02-30T02:04:56Z", "2026-02-30T00:00:00Z",
+		"2025-02-29T12:00:00Z", "2026-11-21T24:04:56Z",
+		"2026-11-21T02:60:56Z", "2026-11-21T02:04:61Z",
+		"2026-11-21T02:04:56.Z", "2026-11-21T02:04:56+1:00",
+		"2026-11-21T02:04:56+24:00", "2026-11-21T02:04:56Zz",
+		"1969-12-31T23:59:59Z", "1970-01-01T00:00:00+01:00" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		assert_no_time(texts[i]);
+	}
+}
+
+static struct query parse(const struct query_texts *texts)
+{
+	struct query query = { 0 };
+	struct error err = { 0 };
+
+	if (query_parse(&query, texts, &about, &err) < 0) {
+		fail_msg("%s", err.text);
+	}
+	return query;
+}
+
+static void fills_in_what_was_not_given(void **state)
+{
+	struct query q = parse(&(struct query_texts){ 0 });
+
+	(void)state;
+	assert_int_equal(q.to_us, now);
+	assert_int_equal(q.from_us, now - 3600 * second);
+	assert_int_equal(q.step_us, 5 * second);
+	assert_int_equal(query_row_count(&q), 720);
+	assert_true(q.field_count > 3);
+	assert_string_equal(q.fields[0].name, "cpu.used_cores");
+}
+
+static void the_default_step_is_no_less_than_the_interval(void **state)
+{
+	struct query_texts texts = { .from = "1795226600", .to = "1795226660" };
+	struct query q = parse(&texts);
+
+	(void)state;
+	assert_int_equal(q.step_us, 2 * second);
+	assert_int_equal(query_row_count(&q), 30);
+}
+
+static void the_default_step_gives_few_rows(void **state)
+{
+	static const char *const froms[] = { "1795226600", "1795220000",
+		"1795000000", "1790000000", "0" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(froms) / sizeof(froms[0]); i++) {
+		struct query q =
+			parse(&(struct query_texts){ .from = froms[i] });
+
+		assert_in_range(query_row_count(&q), 1, QUERY_ROWS_DEFAULT + 1);
+	}
+}
+
+static void reads_steps(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t us;
+	} cases[] = {
+		{ "30", 30000000 },
+		{ "1.5", 1500000 },
+		{ "30s", 30000000 },
+		{ "5m", 300000000 },
+		{ "1h", UINT64_C(3600000000) },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct query q =
+			parse(&(struct query_texts){ .step = cases[i].text });
+
+		assert_int_equal(q.step_us, cases[i].us);
+	}
+}
+
+static void finds_fields_with_and_without_group(void **state)
+{
+	struct query q = parse(&(struct query_texts){
+		.fields = "used_cores,memory.pressure_some,total_bytes" });
+
+	(void)state;
+	assert_int_equal(q.field_count, 3);
+	assert_string_equal(q.fields[0].name, "cpu.used_cores");
+	assert_string_equal(q.fields[1].name, "memory.pressure_some");
+	assert_int_equal(q.fields[1].figure, ROLLUP_memory_pressure_some);
+	assert_string_equal(q.fields[2].name, "memory.total_bytes");
+}
+
+static void assert_refused(const struct query_texts *texts, const char *reason)
+{
+	struct query query = { .step_us = 9 };
+	struct error err = { 0 };
+
+	assert_int_equal(query_parse(&query, texts, &about, &err), -EINVAL);
+	if (strstr(err.text, reason) == NULL) {
+		fail_msg("'%s' lacks '%s'", err.text, reason);
+	}
+	assert_int_equal(query.step_us, 9);
+}
+
+static void refuses_with_a_reason(void **state)
+{
+	static const struct {
+		struct query_texts texts;
+		const char *reason; /* part of it */
+	} cases[] = {
+		{ { .from = "x" }, "from: 'x' is neither" },
+		{ { .to = "" }, "to: '' is neither" },
+		{ { .from = "10", .to = "10" }, "from is not before to" },
+		{ { .from = "1795226697" }, "from is not before to" },
+		{ { .step = "0" }, "step is not between" },
+		{ { .step = "100ms" }, "step is not between" },
+		{ { .step = "soon" }, "step: 'soon' is no duration" },
+		{ { .step = "" }, "step: '' is no duration" },
+		{ { .from = "0", .step = "1" }, "at most 11000" },
+		{ { .fields = "" }, "there is no field ''" },
+		{ { .fields = "used_cores," }, "there is no field ''" },
+		{ { .fields = "cpu.nope" }, "there is no field 'cpu.nope'" },
+		{ { .fields = "pressure_full" }, "more than one group" },
+		{ { .fields = "cpu.used_cores_5m" }, "has no history" },
+		{ { .fields = "p95_cores_1d" }, "has no history" },
+		{ { .fields = "cores,cores,cores,cores,cores,cores,cores,"
+			      "cores,cores,cores,cores,cores,cores,cores,"
+			      "cores,cores,cores,cores,cores,cores,cores,"
+			      "cores,cores,cores,cores,cores,cores,cores,"
+			      "cores,cores,cores,cores,cores" },
+			"more than 32 fields" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_refused(&cases[i].texts, cases[i].reason);
+	}
+}
+
+static void takes_as_many_rows_as_promised(void **state)
+{
+	struct query_texts texts = { .from = "1795000000",
+		.to = "1795011000",
+		.step = "1s" };
+	struct query q = parse(&texts);
+	struct error err;
+
+	(void)state;
+	assert_int_equal(query_row_count(&q), QUERY_ROWS_MAX);
+	texts.to = "1795011000.1";
+	assert_int_equal(query_parse(&q, &texts, &about, &err), -EINVAL);
+}
+
+static void finds_what_a_field_is_to_say(void **state)
+{
+	struct query q = parse(&(struct query_texts){
+		.fields = "used_cores_max,cpu.used_cores_p95,cores" });
+
+	(void)state;
+	assert_string_equal(q.fields[0].name, "cpu.used_cores_max");
+	assert_int_equal(q.fields[0].stat, QUERY_MAX);
+	assert_int_equal(q.fields[0].figure, ROLLUP_cpu_used_cores);
+	assert_string_equal(q.fields[1].name, "cpu.used_cores_p95");
+	assert_int_equal(q.fields[1].stat, QUERY_P95);
+	assert_int_equal(q.fields[2].stat, QUERY_MEAN);
+	assert_false(q.fields[2].is_sum);
+	/* Percentiles are those of minutes at the finest. */
+	assert_int_equal(q.tier, STORE_1M);
+	assert_int_equal(q.step_us, 60 * second);
+}
+
+static void a_vm_has_fields_of_its_own(void **state)
+{
+	struct query_about of_vm = about;
+	struct query_texts texts = { 0 };
+	struct query q;
+
+	(void)state;
+	of_vm.is_vm = true;
+	assert_int_equal(query_parse(&q, &texts, &of_vm, NULL), 0);
+	assert_int_equal(q.field_count, ROLLUP_VM_FIELDS);
+	assert_string_equal(q.fields[0].name, "used_cores");
+	assert_true(q.fields[0].is_sum);
+	assert_string_equal(q.fields[1].name, "contention");
+	assert_false(q.fields[1].is_sum);
+	texts.fields = "memory_bytes_p95";
+	assert_int_equal(query_parse(&q, &texts, &of_vm, NULL), 0);
+	assert_int_equal(q.fields[0].figure, ROLLUP_VM_MEMORY_BYTES);
+	texts.fields = "cpu.used_cores";
+	assert_int_equal(query_parse(&q, &texts, &of_vm, NULL), -EINVAL);
+}
+
+#define DAY_S UINT64_C(86400)
+
+struct tier_case {
+	uint64_t ago_s;
+	const char *step;
+	enum store_tier tier;
+	uint64_t step_s, rows;
+};
+
+static void assert_tier(const struct tier_case *c,
+	const struct query_about *kept)
+{
+	scoped_free char *from = xasprintf("%llu",
+		(unsigned long long)(now / second - c->ago_s));
+	struct query_texts texts = { .from = from,
+		.to = "1795226696",
+		.step = c->step };
+	uint64_t row_us =
+		c->tier == STORE_RAW ? second : query_tier_us(c->tier);
+	struct query q;
+
+	assert_int_equal(query_parse(&q, &texts, kept, NULL), 0);
+	if (q.tier != c->tier || q.step_us != c->step_s * second ||
+		query_row_count(&q) != c->rows) {
+		fail_msg("%s back to %s: tier %d, step %llu us, %zu rows",
+			c->step, from, (int)q.tier,
+			(unsigned long long)q.step_us, query_row_count(&q));
+	}
+	assert_int_equal(q.from_us % row_us, 0);
+}
+
+static void picks_the_tier_that_reaches_and_fits(void **state)
+{
+	static const struct tier_case cases[] = {
+		{ 600, "5s", STORE_RAW, 5, 120 },
+		{ 600, "90s", STORE_RAW, 90, 7 },
+		{ 600, "60s", STORE_1M, 60, 11 },
+		{ 600, "2m", STORE_1M, 120, 6 },
+		{ 86400, "90m", STORE_1M, 5400, 17 },
+		{ 86400, "1h", STORE_1H, 3600, 25 },
+		{ 86400, "1d", STORE_1H, 86400, 2 },
+		{ 7 * DAY_S, "100s", STORE_RAW, 100, 6048 },
+		{ 8 * DAY_S, "100s", STORE_1M, 120, 5761 },
+		{ 31 * DAY_S, "5m", STORE_1H, 3600, 745 },
+		/* Further back than anything is kept. */
+		{ 500 * DAY_S, "2h", STORE_1H, 7200, 6001 },
+		/* Not too many rows any more. */
+		{ 40 * DAY_S, "5s", STORE_1H, 3600, 961 },
+	};
+	struct query_about kept = about;
+
+	(void)state;
+	kept.retention_us[STORE_RAW] = 7 * DAY_US;
+	kept.retention_us[STORE_1M] = 30 * DAY_US;
+	kept.retention_us[STORE_1H] = 400 * DAY_US;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		assert_tier(&cases[i], &kept);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_times),
+		cmocka_unit_test(refuses_what_is_no_time),
+		cmocka_unit_test(fills_in_what_was_not_given),
+		cmocka_unit_test(the_default_step_is_no_less_than_the_interval),
+		cmocka_unit_test(the_default_step_gives_few_rows),
+		cmocka_unit_test(reads_steps),
+		cmocka_unit_test(finds_fields_with_and_without_group),
+		cmocka_unit_test(finds_what_a_field_is_to_say),
+		cmocka_unit_test(a_vm_has_fields_of_its_own),
+		cmocka_unit_test(picks_the_tier_that_reaches_and_fits),
+		cmocka_unit_test(refuses_with_a_reason),
+		cmocka_unit_test(takes_as_many_rows_as_promised),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

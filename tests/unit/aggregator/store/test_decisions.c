@@ -1,0 +1,156 @@
+#include "aggregator/store/store.h"
+
+#include "lib/clock.h"
+#include "tests/unit/aggregator/scratch.h"
+
+#include <errno.h>
+
+enum { MANY = 300 };
+
+static const uint64_t day_us = UINT64_C(86400000000);
+
+/* Count records of one pod, a second apart up to last_us. */
+static void write_some(struct scratch *s, const char *pod, size_t count,
+	uint64_t last_us)
+{
+	struct store_batch *batch = store_decisions_new();
+	struct decision_record record = { .namespace = "a",
+		.uid = "u",
+		.policy = "real-load",
+		.margin = NAN };
+
+	(void)snprintf(record.pod, sizeof(record.pod), "%s", pod);
+	for (size_t i = 0; i < count; i++) {
+		record.wall_us = last_us - (count - 1 - i) * 1000000;
+		store_decisions_add(batch, &record);
+	}
+	s->is_written = false;
+	assert_int_equal(store_write(s->store, batch, scratch_written, s, NULL),
+		0);
+	run_until(&s->loop, &s->is_written);
+	assert_true(s->is_stored);
+}
+
+struct found {
+	size_t count;
+	uint64_t first_us, last_us;
+	bool is_done;
+	int code;
+};
+
+static bool on_record(void *owner, const struct decision_record *record)
+{
+	struct found *found = owner;
+
+	if (found->count == 0) {
+		found->first_us = record->wall_us;
+	} else if (record->wall_us > found->last_us) {
+		found->code = -EBADMSG;
+	}
+	found->last_us = record->wall_us;
+	found->count++;
+	return true;
+}
+
+static void on_done(void *owner, const struct error *err)
+{
+	struct found *found = owner;
+
+	found->is_done = true;
+	found->code = err == NULL ? found->code : err->code;
+}
+
+static struct found query(struct scratch *s, const char *pod, uint64_t from_us,
+	size_t limit)
+{
+	struct found found = { 0 };
+	struct store_decisions_read read = { .namespace = "a",
+		.from_ms = from_us / 1000,
+		.to_ms = UINT64_C(1) << 50,
+		.limit = limit,
+		.record = on_record,
+		.done = on_done,
+		.owner = &found };
+
+	(void)snprintf(read.pod, sizeof(read.pod), "%s", pod);
+	assert_int_equal(store_query_decisions(s->store, &read, NULL), 0);
+	run_until(&s->loop, &found.is_done);
+	assert_int_equal(found.code, 0);
+	return found;
+}
+
+static void gives_a_pods_records_newest_first(void **state)
+{
+	struct scratch *s = *state;
+	uint64_t now = clock_wall_us() / 1000 * 1000;
+	struct found found;
+
+	scratch_open(s, day_us);
+	write_some(s, "vm-1", 5, now);
+	write_some(s, "vm-2", 3, now - 500000);
+	found = query(s, "vm-1", 0, 100);
+	assert_int_equal(found.count, 5);
+	assert_true(found.first_us == now);
+	assert_int_equal(query(s, "vm-2", 0, 100).count, 3);
+	assert_int_equal(query(s, "vm-3", 0, 100).count, 0);
+	/* All pods', and no more than wanted. */
+	assert_int_equal(query(s, "", 0, 100).count, 8);
+	assert_int_equal(query(s, "", 0, 4).count, 4);
+	assert_int_equal(query(s, "vm-1", now - 1000000, 100).count, 2);
+}
+
+static void a_resend_changes_nothing(void **state)
+{
+	struct scratch *s = *state;
+	uint64_t now = clock_wall_us();
+
+	scratch_open(s, day_us);
+	write_some(s, "vm-1", 5, now);
+	write_some(s, "vm-1", 5, now);
+	assert_int_equal(query(s, "vm-1", 0, 100).count, 5);
+}
+
+static void records_survive_and_old_ones_go(void **state)
+{
+	struct scratch *s = *state;
+	uint64_t now = clock_wall_us();
+
+	scratch_open(s, day_us);
+	write_some(s, "old", MANY, now - 2 * SCRATCH_DECISIONS_KEPT_US);
+	scratch_close(s);
+	scratch_open(s, day_us);
+	/* Each batch deletes a few times as many as it brings. */
+	for (int i = 0; i < MANY / 4; i++) {
+		write_some(s, "new", 1, now + (uint64_t)i * 1000);
+	}
+	assert_int_equal(query(s, "old", 0, 1000).count, 0);
+	assert_int_equal(query(s, "new", 0, 1000).count, MANY / 4);
+}
+
+static void a_closed_store_says_so(void **state)
+{
+	struct scratch *s = *state;
+	struct store_decisions_read read = { .record = on_record };
+	struct error err;
+
+	scratch_open(s, day_us);
+	store_close(s->store);
+	assert_int_equal(store_query_decisions(s->store, &read, &err),
+		-ESHUTDOWN);
+	run_until(&s->loop, &s->is_closed);
+}
+
+#define test(name)                                                             \
+	cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		test(gives_a_pods_records_newest_first),
+		test(a_resend_changes_nothing),
+		test(records_survive_and_old_ones_go),
+		test(a_closed_store_says_so),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,290 @@
+/* What waits to be forwarded: exactly what was stored. */
+#include "aggregator/store/outbox.h"
+
+#include "lib/clock.h"
+#include "tests/unit/aggregator/scratch.h"
+
+#include <errno.h>
+
+static const uint8_t run_a[REPORT_RUN_ID_BYTES] = { 'a' };
+static const uint64_t day_us = UINT64_C(86400000000);
+
+enum { ROOM = 1 << 20 };
+
+static void open_with(struct scratch *s, uint64_t outbox_bytes)
+{
+	s->outbox_bytes = outbox_bytes;
+	scratch_open(s, day_us);
+	assert_int_equal(s->opening.code, 0);
+}
+
+/* True if they were stored. */
+static bool write_seqs(struct scratch *s, uint64_t first, size_t count)
+{
+	struct store_batch *batch = store_batch_new("n1", run_a);
+	uint64_t now_ms = clock_wall_us() / 1000;
+
+	for (size_t i = 0; i < count; i++) {
+		struct report r = steady_report(first + i, 100, 1);
+
+		scratch_add(batch, &r, now_ms);
+	}
+	s->is_written = false;
+	assert_int_equal(store_write(s->store, batch, scratch_written, s, NULL),
+		0);
+	run_until(&s->loop, &s->is_written);
+	return s->is_stored;
+}
+
+struct found {
+	struct scratch *s;
+	size_t count;
+	uint64_t first_seq, last_seq, last_id;
+	const char *uid; /* to look for at the end */
+	bool is_named;
+	struct store_name name;
+	bool is_done;
+	int code;
+};
+
+static bool on_row(void *owner, const struct store_outbox_row *row)
+{
+	struct found *found = owner;
+
+	assert_string_equal(row->node, "n1");
+	assert_true(row->id > found->last_id);
+	assert_true(row->stored_ms >= row->sample_ms);
+	if (found->count == 0) {
+		found->first_seq = row->report->seq;
+	}
+	found->last_seq = row->report->seq;
+	found->last_id = row->id;
+	found->count++;
+	return true;
+}
+
+static void on_end(void *owner, const struct store_names *names)
+{
+	struct found *found = owner;
+
+	found->is_named = found->uid != NULL &&
+		store_names_find(&found->name, names, found->uid);
+}
+
+static void on_done(void *owner, const struct error *err)
+{
+	struct found *found = owner;
+
+	found->is_done = true;
+	found->code = err == NULL ? 0 : err->code;
+}
+
+static struct found read_named(struct scratch *s, uint64_t after, size_t most,
+	const char *uid)
+{
+	struct found found = { .s = s, .uid = uid };
+	struct store_outbox_read read = { .after = after,
+		.most = most,
+		.row = on_row,
+		.end = on_end,
+		.done = on_done,
+		.owner = &found };
+
+	assert_int_equal(store_outbox_read(s->store, &read, NULL), 0);
+	run_until(&s->loop, &found.is_done);
+	assert_int_equal(found.code, 0);
+	return found;
+}
+
+static struct found read_all(struct scratch *s)
+{
+	return read_named(s, 0, 1000000, NULL);
+}
+
+/* Its effect is there with the next commit. */
+static void forget(struct scratch *s, uint64_t id)
+{
+	assert_int_equal(store_outbox_forget(s->store, id, NULL), 0);
+	assert_true(write_seqs(s, 1, 1)); /* which changes nothing */
+}
+
+static void what_is_stored_waits_once_and_in_order(void **state)
+{
+	struct scratch *s = *state;
+	struct found found;
+
+	open_with(s, ROOM);
+	assert_true(write_seqs(s, 1, 5));
+	assert_true(write_seqs(s, 3, 5)); /* three of them again */
+	found = read_all(s);
+	assert_int_equal(found.count, 7);
+	assert_int_equal(found.first_seq, 1);
+	assert_int_equal(found.last_seq, 7);
+	assert_int_equal(store_outbox_count(s->store).reports, 7);
+	found = read_named(s, 0, 2, NULL);
+	assert_int_equal(found.count, 2);
+	found = read_named(s, found.last_id, 100, NULL);
+	assert_int_equal(found.first_seq, 3);
+}
+
+static void without_it_nothing_waits(void **state)
+{
+	struct scratch *s = *state;
+
+	open_with(s, 0);
+	assert_true(write_seqs(s, 1, 5));
+	assert_int_equal(read_all(s).count, 0);
+	assert_int_equal(store_outbox_count(s->store).reports, 0);
+}
+
+static void what_is_forgotten_is_gone_and_its_bytes_too(void **state)
+{
+	struct scratch *s = *state;
+	struct found found;
+
+	open_with(s, ROOM);
+	assert_true(write_seqs(s, 1, 10));
+	found = read_named(s, 0, 4, NULL);
+	forget(s, found.last_id);
+	assert_int_equal(read_all(s).first_seq, 5);
+	assert_int_equal(store_outbox_count(s->store).reports, 6);
+	forget(s, found.last_id); /* once more */
+	assert_int_equal(store_outbox_count(s->store).reports, 6);
+	forget(s, read_all(s).last_id);
+	assert_int_equal(store_outbox_count(s->store).reports, 0);
+	assert_int_equal(store_outbox_count(s->store).bytes, 0);
+	assert_true(write_seqs(s, 11, 1));
+	assert_true(read_all(s).last_id > found.last_id);
+}
+
+static void what_waits_outlives_the_process(void **state)
+{
+	struct scratch *s = *state;
+	struct store_outbox_counts before;
+
+	open_with(s, ROOM);
+	assert_true(write_seqs(s, 1, 10));
+	forget(s, read_named(s, 0, 4, NULL).last_id);
+	before = store_outbox_count(s->store);
+	scratch_close(s);
+	open_with(s, ROOM);
+	assert_int_equal(store_outbox_count(s->store).reports, 6);
+	assert_int_equal(store_outbox_count(s->store).bytes, before.bytes);
+	assert_int_equal(read_all(s).first_seq, 5);
+	assert_true(write_seqs(s, 11, 1));
+	assert_int_equal(read_all(s).last_seq, 11);
+}
+
+static void beyond_its_size_the_oldest_give_way_and_are_counted(void **state)
+{
+	struct scratch *s = *state;
+	struct store_outbox_counts counts;
+	struct found found;
+
+	open_with(s, 10000);
+	for (uint64_t seq = 1; seq <= 2000; seq += 100) {
+		assert_true(write_seqs(s, seq, 100));
+		assert_true(store_outbox_count(s->store).bytes <= 10000);
+	}
+	counts = store_outbox_count(s->store);
+	found = read_all(s);
+	assert_int_equal(found.last_seq, 2000);
+	assert_int_equal(found.count, counts.reports);
+	assert_int_equal(counts.reports + counts.dropped, 2000);
+	assert_int_equal(found.first_seq, counts.dropped + 1);
+	/* Nearly full, not nearly empty. */
+	assert_in_range(counts.bytes, 9000, 10000);
+}
+
+static void a_smaller_size_is_reached_step_by_step(void **state)
+{
+	struct scratch *s = *state;
+	uint64_t waiting;
+
+	open_with(s, ROOM);
+	assert_true(write_seqs(s, 1, 3000));
+	scratch_close(s);
+	open_with(s, 10000);
+	assert_true(write_seqs(s, 3001, 1));
+	waiting = store_outbox_count(s->store).reports;
+	assert_in_range(waiting, 2000, 2001);
+	assert_true(write_seqs(s, 3002, 2));
+	assert_true(store_outbox_count(s->store).bytes <= 10000);
+	assert_int_equal(read_all(s).last_seq, 3003);
+}
+
+/* The last of them cannot be stored, so none is. */
+static void what_was_not_stored_does_not_wait(void **state)
+{
+	struct scratch *s = *state;
+	struct store_batch *batch = store_batch_new("n1", run_a);
+
+	open_with(s, ROOM);
+	assert_true(write_seqs(s, 1, 5));
+	for (uint64_t seq = 6; seq < 10; seq++) {
+		struct report r = steady_report(seq, 100, 1);
+
+		scratch_add(batch, &r, seq == 9 ? UINT64_C(1) << 45 : 1);
+	}
+	s->is_written = false;
+	assert_int_equal(store_write(s->store, batch, scratch_written, s, NULL),
+		0);
+	run_until(&s->loop, &s->is_written);
+	assert_false(s->is_stored);
+	assert_int_equal(read_all(s).count, 5);
+	assert_int_equal(store_outbox_count(s->store).reports, 5);
+	assert_true(write_seqs(s, 6, 5));
+	assert_int_equal(read_all(s).count, 10);
+	assert_int_equal(store_outbox_count(s->store).reports, 10);
+}
+
+static void tells_whose_a_pod_is(void **state)
+{
+	struct scratch *s = *state;
+	struct found found;
+
+	open_with(s, ROOM);
+	assert_int_equal(
+		store_identify(s->store,
+			&(struct store_vm){ "uid-1", "space", "vm", "vmi", "" },
+			NULL),
+		0);
+	assert_true(write_seqs(s, 1, 1));
+	found = read_named(s, 0, 10, "uid-1");
+	assert_true(found.is_named);
+	assert_string_equal(found.name.namespace, "space");
+	assert_string_equal(found.name.name, "vm");
+	assert_false(read_named(s, 0, 10, "uid-2").is_named);
+}
+
+static void a_store_that_is_not_open_says_so(void **state)
+{
+	struct scratch *s = *state;
+	struct store_outbox_read read = { .most = 1 };
+
+	open_with(s, ROOM);
+	store_close(s->store);
+	assert_int_equal(store_outbox_read(s->store, &read, NULL), -ESHUTDOWN);
+	assert_int_equal(store_outbox_forget(s->store, 1, NULL), -ESHUTDOWN);
+	run_until(&s->loop, &s->is_closed);
+}
+
+#define SCRATCH(test)                                                          \
+	cmocka_unit_test_setup_teardown(test, scratch_setup, scratch_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SCRATCH(what_is_stored_waits_once_and_in_order),
+		SCRATCH(without_it_nothing_waits),
+		SCRATCH(what_is_forgotten_is_gone_and_its_bytes_too),
+		SCRATCH(what_waits_outlives_the_process),
+		SCRATCH(beyond_its_size_the_oldest_give_way_and_are_counted),
+		SCRATCH(a_smaller_size_is_reached_step_by_step),
+		SCRATCH(what_was_not_stored_does_not_wait),
+		SCRATCH(tells_whose_a_pod_is),
+		SCRATCH(a_store_that_is_not_open_says_so),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

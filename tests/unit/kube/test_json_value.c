@@ -1,0 +1,160 @@
+#include "kube/json_value.h"
+
+#include "lib/memory.h"
+#include "tests/support/cm.h"
+
+#include <errno.h>
+#include <string.h>
+
+static struct value *parsed(const char *text)
+{
+	struct value *value = NULL;
+
+	assert_int_equal(value_parse(&value, text, strlen(text), NULL), 0);
+	return value;
+}
+
+static void finds_members_with_case(void **state)
+{
+	struct value *root = parsed("{\"Name\":\"a\",\"name\":\"b\"}");
+
+	(void)state;
+	assert_string_equal(value_text(value_get(root, "name")), "b");
+	assert_null(value_get(root, "NAME"));
+	assert_null(value_get(root, "nam"));
+	assert_null(value_get(root, "names"));
+	value_free(root);
+}
+
+static void walks_a_path_that_may_be_missing(void **state)
+{
+	struct value *root =
+		parsed("{\"spec\":{\"nodeName\":\"n1\",\"list\":[{\"a\":1}]}}");
+
+	(void)state;
+	assert_string_equal(value_text_at(root, "spec/nodeName", "-"), "n1");
+	assert_string_equal(value_text_at(root, "spec/none", "-"), "-");
+	assert_string_equal(value_text_at(root, "none/nodeName", "-"), "-");
+	assert_string_equal(value_text_at(root, "spec/nodeName/x", "-"), "-");
+	assert_null(value_at(root, "spec/list/a"));
+	assert_null(value_at(NULL, "spec"));
+	value_free(root);
+}
+
+static void steps_through_containers_in_order(void **state)
+{
+	struct value *root = parsed("{\"b\":[1,2],\"a\":null}");
+	const struct value *member = value_first(root);
+
+	(void)state;
+	assert_int_equal(value_count(root), 2);
+	assert_string_equal(value_key(member), "b");
+	assert_int_equal(value_count(member), 2);
+	assert_null(value_key(value_first(member)));
+	member = value_next(member);
+	assert_string_equal(value_key(member), "a");
+	assert_true(value_is_null(member));
+	assert_null(value_next(member));
+	assert_null(value_first(NULL));
+	assert_int_equal(value_count(NULL), 0);
+	value_free(root);
+}
+
+static void gives_numbers_only_for_numbers(void **state)
+{
+	struct value *root =
+		parsed("[3000000000,\"1\",1e999,true,-2.5,{\"a\":\"b\"}]");
+	const struct value *at = value_first(root);
+	double number = 7;
+
+	(void)state;
+	assert_true(value_number(&number, at));
+	assert_true(number == 3e9);
+	number = 7;
+	at = value_next(at);
+	assert_false(value_number(&number, at));
+	at = value_next(at);
+	assert_false(value_number(&number, at));
+	at = value_next(at);
+	assert_false(value_number(&number, at));
+	assert_true(value_true(at));
+	assert_true(number == 7);
+	at = value_next(at);
+	assert_true(value_number(&number, at));
+	assert_true(number == -2.5);
+	assert_false(value_true(at));
+	at = value_next(at);
+	assert_true(value_is_object(at));
+	assert_false(value_is_array(at));
+	assert_null(value_text(at));
+	value_free(root);
+}
+
+static void reads_no_byte_beyond_the_length(void **state)
+{
+	/* Without a NUL: the sanitizer sees a read beyond it. */
+	scoped_free char *text = xmemdup("{\"a\":12}9", 8);
+	struct value *root = NULL;
+
+	(void)state;
+	assert_int_equal(value_parse(&root, text, 8, NULL), 0);
+	value_free(root);
+	for (size_t len = 0; len < 8; len++) {
+		scoped_free char *part = xmemdup(text, len);
+
+		assert_int_equal(value_parse(&root, part, len, NULL), -EBADMSG);
+	}
+}
+
+static void refuses_what_is_not_one_json_value(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t len;
+		const char *sentence;
+	} cases[] = {
+		{ "", 0, "byte 0" },
+		{ "{\"a\":}", 6, "byte 5" },
+		{ "{} {}", 5, "more than one" },
+		{ "1 x", 3, "more than one" },
+		{ "{}\0", 3, "more than one" },
+		{ "'a'", 3, "byte 0" },
+	};
+	struct value *root = NULL;
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		assert_int_equal(
+			value_parse(&root, cases[i].text, cases[i].len, &err),
+			-EBADMSG);
+		assert_non_null(strstr(err.text, cases[i].sentence));
+		assert_null(root);
+	}
+}
+
+static void bounds_nesting(void **state)
+{
+	char text[2000];
+	struct value *root = NULL;
+
+	(void)state;
+	memset(text, '[', sizeof(text));
+	assert_int_equal(value_parse(&root, text, sizeof(text), NULL),
+		-EBADMSG);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_members_with_case),
+		cmocka_unit_test(walks_a_path_that_may_be_missing),
+		cmocka_unit_test(steps_through_containers_in_order),
+		cmocka_unit_test(gives_numbers_only_for_numbers),
+		cmocka_unit_test(reads_no_byte_beyond_the_length),
+		cmocka_unit_test(refuses_what_is_not_one_json_value),
+		cmocka_unit_test(bounds_nesting),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

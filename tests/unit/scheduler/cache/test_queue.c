@@ -1,0 +1,272 @@
+#include "scheduler/cache/queue.h"
+
+#include "lib/memory.h"
+#include "tests/support/cm.h"
+
+#include <stdio.h>
+
+#define SECOND INT64_C(1000000)
+
+static struct pod *make_pod(const char *uid, int32_t priority,
+	int64_t generation)
+{
+	struct pod *pod = xcalloc(1, sizeof(*pod));
+
+	pod->uid = xstrdup(uid);
+	pod->priority = priority;
+	pod->generation = generation;
+	return pod;
+}
+
+static struct waiting *put(struct queue *queue, const char *uid,
+	int32_t priority, int64_t now)
+{
+	queue_put(queue, make_pod(uid, priority, 1), now);
+	return queue_find(queue, uid);
+}
+
+static struct waiting *next_of(struct queue *queue, int64_t now)
+{
+	struct waiting *next = NULL;
+
+	(void)queue_next(queue, &next, 1, now);
+	return next;
+}
+
+/* What is taken at once comes in the order in which it would one by one. */
+static void several_are_taken_in_their_order(void **state)
+{
+	static const char *const expected[] = { "e", "d", "a", "b" };
+	struct waiting *next[4];
+	struct queue queue;
+	(void)state;
+
+	queue_init(&queue);
+	assert_int_equal(queue_next(&queue, next, 4, 0), 0);
+	put(&queue, "c", 0, 3 * SECOND);
+	put(&queue, "a", 0, 1 * SECOND);
+	put(&queue, "d", 7, 4 * SECOND);
+	put(&queue, "b", 0, 2 * SECOND);
+	put(&queue, "e", 9, 5 * SECOND);
+	assert_int_equal(queue_next(&queue, next, 0, 9 * SECOND), 0);
+	assert_int_equal(queue_next(&queue, next, 4, 9 * SECOND), 4);
+	for (size_t i = 0; i < 4; i++) {
+		assert_string_equal(next[i]->pod->uid, expected[i]);
+	}
+	queue_remove(&queue, "e");
+	queue_remove(&queue, "a");
+	assert_int_equal(queue_next(&queue, next, 4, 9 * SECOND), 3);
+	assert_string_equal(next[2]->pod->uid, "c");
+	queue_fini(&queue);
+}
+
+static void higher_priority_goes_first_then_who_came_first(void **state)
+{
+	struct queue queue;
+	(void)state;
+
+	queue_init(&queue);
+	put(&queue, "late", 0, 3 * SECOND);
+	put(&queue, "early", 0, 1 * SECOND);
+	put(&queue, "important", 5, 9 * SECOND);
+	assert_string_equal(next_of(&queue, 10 * SECOND)->pod->uid,
+		"important");
+	queue_remove(&queue, "important");
+	assert_string_equal(next_of(&queue, 10 * SECOND)->pod->uid, "early");
+	queue_remove(&queue, "early");
+	assert_string_equal(next_of(&queue, 10 * SECOND)->pod->uid, "late");
+	queue_remove(&queue, "late");
+	assert_null(next_of(&queue, 10 * SECOND));
+	assert_true(queue_wake_us(&queue) == INT64_MAX);
+	queue_fini(&queue);
+}
+
+static void errors_back_off_1_2_4_8_10_10_seconds(void **state)
+{
+	static const int expected[] = { 1, 2, 4, 8, 10, 10 };
+	struct queue queue;
+	struct waiting *waiting;
+	int64_t now = 0;
+	(void)state;
+
+	queue_init(&queue);
+	waiting = put(&queue, "a", 0, 0);
+	for (size_t i = 0; i < count_of(expected); i++) {
+		queue_failed(&queue, waiting, false, now);
+		assert_true(
+			queue_wake_us(&queue) == now + expected[i] * SECOND);
+		now += expected[i] * SECOND;
+		assert_null(next_of(&queue, now - 1));
+		assert_ptr_equal(next_of(&queue, now), waiting);
+	}
+	queue_fini(&queue);
+}
+
+static void an_unschedulable_pod_waits_for_a_change_and_its_backoff(
+	void **state)
+{
+	struct queue queue;
+	struct waiting *waiting;
+	(void)state;
+
+	queue_init(&queue);
+	waiting = put(&queue, "a", 0, 0);
+	queue_failed(&queue, waiting, true, 0);
+	assert_null(next_of(&queue, 100 * SECOND));
+	queue_wake_all(&queue);
+	assert_null(next_of(&queue, SECOND - 1));
+	assert_ptr_equal(next_of(&queue, SECOND), waiting);
+	queue_fini(&queue);
+}
+
+static void an_unschedulable_pod_is_tried_again_after_5_minutes(void **state)
+{
+	struct queue queue;
+	struct waiting *waiting;
+	(void)state;
+
+	queue_init(&queue);
+	waiting = put(&queue, "a", 0, 0);
+	queue_failed(&queue, waiting, true, 7 * SECOND);
+	assert_true(queue_wake_us(&queue) == 307 * SECOND);
+	assert_null(next_of(&queue, 307 * SECOND - 1));
+	assert_ptr_equal(next_of(&queue, 307 * SECOND), waiting);
+	queue_fini(&queue);
+}
+
+/* Whatever brings them back: a change, or the time. */
+static void who_comes_back_takes_its_old_place(void **state)
+{
+	static const char *const expected[] = { "b", "a", "c", "d" };
+	struct waiting *next[4];
+	struct queue queue;
+	(void)state;
+
+	queue_init(&queue);
+	put(&queue, "a", 0, 1 * SECOND);
+	put(&queue, "b", 3, 2 * SECOND);
+	put(&queue, "c", 0, 3 * SECOND);
+	queue_failed(&queue, queue_find(&queue, "c"), true, 4 * SECOND);
+	queue_failed(&queue, queue_find(&queue, "a"), true, 5 * SECOND);
+	queue_failed(&queue, queue_find(&queue, "b"), true, 6 * SECOND);
+	put(&queue, "d", 0, 7 * SECOND);
+	assert_int_equal(queue_next(&queue, next, 4, 304 * SECOND), 2);
+	assert_string_equal(next[0]->pod->uid, "c");
+	assert_string_equal(next[1]->pod->uid, "d");
+	assert_true(queue_wake_us(&queue) == 0);
+	queue_wake_all(&queue);
+	assert_int_equal(queue_next(&queue, next, 4, 304 * SECOND), 4);
+	for (size_t i = 0; i < 4; i++) {
+		assert_string_equal(next[i]->pod->uid, expected[i]);
+	}
+	queue_fini(&queue);
+}
+
+static void our_own_condition_wakes_no_pod_but_a_new_spec_does(void **state)
+{
+	struct queue queue;
+	struct waiting *waiting;
+	(void)state;
+
+	queue_init(&queue);
+	waiting = put(&queue, "a", 0, 0);
+	queue_failed(&queue, waiting, true, 0);
+	queue_put(&queue, make_pod("a", 0, 1), SECOND);
+	assert_null(next_of(&queue, 100 * SECOND));
+	queue_put(&queue, make_pod("a", 0, 2), SECOND);
+	assert_ptr_equal(next_of(&queue, 100 * SECOND), waiting);
+	assert_true(queue.by_uid.count == 1);
+	queue_fini(&queue);
+}
+
+static void a_pod_that_is_being_bound_is_not_picked(void **state)
+{
+	struct queue queue;
+	struct waiting *waiting;
+	(void)state;
+
+	queue_init(&queue);
+	waiting = put(&queue, "a", 0, 0);
+	queue_set(&queue, waiting, WAITING_BINDING);
+	pod_free(take_ptr(waiting->pod));
+	assert_null(next_of(&queue, 1000 * SECOND));
+	queue_wake_all(&queue);
+	assert_null(next_of(&queue, 1000 * SECOND));
+	queue_put(&queue, make_pod("a", 0, 2), SECOND);
+	assert_int_equal(waiting->state, WAITING_BINDING);
+	assert_non_null(waiting->pod);
+	queue_fini(&queue);
+}
+
+static void a_pod_elsewhere_wakes_those_that_depend_on_pods(void **state)
+{
+	struct queue queue;
+	struct waiting *plain;
+	struct waiting *apart;
+	struct waiting *even;
+	(void)state;
+
+	queue_init(&queue);
+	plain = put(&queue, "plain", 0, 0);
+	apart = put(&queue, "apart", 0, 0);
+	even = put(&queue, "even", 0, 0);
+	apart->pod->affinity.required_anti.count = 1;
+	even->pod->spread.hard_count = 1;
+	assert_false(queue_wake_related(&queue));
+	queue_failed(&queue, plain, true, 0);
+	queue_failed(&queue, apart, true, 0);
+	queue_failed(&queue, even, true, 0);
+	assert_true(queue_wake_related(&queue));
+	assert_int_equal(plain->state, WAITING_UNSCHEDULABLE);
+	assert_int_equal(apart->state, WAITING_READY);
+	assert_int_equal(even->state, WAITING_READY);
+	apart->pod->affinity.required_anti.count = 0;
+	queue_fini(&queue);
+}
+
+static void a_gated_pod_waits_until_it_is_not(void **state)
+{
+	struct queue queue;
+	struct pod *gated = make_pod("a", 0, 1);
+	(void)state;
+
+	queue_init(&queue);
+	gated->is_gated = true;
+	queue_put(&queue, gated, 1 * SECOND);
+	assert_null(next_of(&queue, 999 * SECOND));
+	assert_true(queue_wake_us(&queue) == INT64_MAX);
+	queue_wake_all(&queue);
+	assert_null(next_of(&queue, 999 * SECOND));
+	assert_int_equal(queue.added, 0);
+	put(&queue, "b", 0, 2 * SECOND);
+	put(&queue, "a", 0, 3 * SECOND);
+	assert_int_equal(queue.added, 2);
+	/* It came when its gates fell. */
+	assert_string_equal(next_of(&queue, 4 * SECOND)->pod->uid, "b");
+	queue_remove(&queue, "b");
+	assert_string_equal(next_of(&queue, 4 * SECOND)->pod->uid, "a");
+	queue_fini(&queue);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			a_pod_elsewhere_wakes_those_that_depend_on_pods),
+		cmocka_unit_test(
+			higher_priority_goes_first_then_who_came_first),
+		cmocka_unit_test(errors_back_off_1_2_4_8_10_10_seconds),
+		cmocka_unit_test(
+			an_unschedulable_pod_waits_for_a_change_and_its_backoff),
+		cmocka_unit_test(
+			an_unschedulable_pod_is_tried_again_after_5_minutes),
+		cmocka_unit_test(who_comes_back_takes_its_old_place),
+		cmocka_unit_test(
+			our_own_condition_wakes_no_pod_but_a_new_spec_does),
+		cmocka_unit_test(a_pod_that_is_being_bound_is_not_picked),
+		cmocka_unit_test(a_gated_pod_waits_until_it_is_not),
+		cmocka_unit_test(several_are_taken_in_their_order),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,230 @@
+#include "scheduler/cluster/node.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "kube/time.h"
+#include "tests/unit/scheduler/given.h"
+
+static const int64_t second = 1000000;
+
+static bool is_near(double a, double b)
+{
+	return fabs(a - b) < 1e-9;
+}
+
+static int64_t requested(const struct node *node, const char *name)
+{
+	for (size_t i = 0; i < node->other_count; i++) {
+		if (strcmp(names_text(node->names, node->others[i].resource),
+			    name) == 0) {
+			return node->others[i].requested;
+		}
+	}
+	return -1;
+}
+
+static void counts_pods_as_they_come_and_go(void **state)
+{
+	struct names *names = names_new();
+	struct node *node = given_plain_node(names, "n");
+	struct pod *vm = given_vm(names, "vm", 4);
+	struct pod *gpu = given_spec(names,
+		"{'containers':[{'resources':{'requests':{'cpu':'1','x.y/gpu':"
+		"'2','ephemeral-storage':'7'}}}]}");
+
+	(void)state;
+	node_add_pod(node, vm, MOMENT_LONG_AGO);
+	node_add_pod(node, gpu, MOMENT_LONG_AGO);
+	assert_int_equal(node->pods_running, 2);
+	assert_int_equal(node->cpu_milli_requested, 1400);
+	assert_true(node->memory_bytes_requested == INT64_C(4) << 30);
+	assert_int_equal(node->ephemeral_bytes_requested, 7);
+	assert_int_equal(requested(node, "devices.kubevirt.io/kvm"), 1);
+	assert_int_equal(requested(node, "x.y/gpu"), 2);
+	assert_int_equal(node->expected_milli, 1000);
+
+	node_remove_pod(node, vm);
+	node_remove_pod(node, gpu);
+	assert_int_equal(node->pods_running, 0);
+	assert_int_equal(node->cpu_milli_requested, 0);
+	assert_true(node->memory_bytes_requested == 0);
+	assert_int_equal(requested(node, "x.y/gpu"), 0);
+	assert_int_equal(node->expected_milli, 0);
+	node_free(node);
+	pod_free(vm);
+	pod_free(gpu);
+	names_free(names);
+}
+
+static void keeps_pods_and_load_across_updates(void **state)
+{
+	struct names *names = names_new();
+	struct node *node = given_plain_node(names, "n");
+	struct pod *vm = given_vm(names, "vm", 4);
+	struct node_load load = given_load(3, 0);
+	struct value *newer = given_json(
+		"{'metadata':{'name':'n','labels':{'a':'b'}},'spec':{"
+		"'unschedulable':true},'status':{'allocatable':{'cpu':'8'}}}");
+	struct value *broken = given_json(
+		"{'metadata':{'name':'n'},'status':{'allocatable':"
+		"{'cpu':'x'}}}");
+
+	(void)state;
+	node_add_pod(node, vm, 5 * second);
+	node_set_load(node, &load, 6 * second, 6 * second);
+	assert_int_equal(node_update(node, newer, NULL), 0);
+	assert_true(node->is_unschedulable);
+	assert_int_equal(node->cpu_milli, 8000);
+	assert_int_equal(node->labels.count, 1);
+	assert_int_equal(node->cpu_milli_requested, 400);
+	assert_int_equal(requested(node, "devices.kubevirt.io/kvm"), 1);
+	assert_int_equal(node->vms.count, 1);
+	assert_true(node->measure.is_known);
+	assert_int_equal(node_update(node, broken, NULL), -EBADMSG);
+	assert_int_equal(node->cpu_milli, 8000);
+	node_free(node);
+	pod_free(vm);
+	value_free(newer);
+	value_free(broken);
+	names_free(names);
+}
+
+static double expected_at(const struct node *node, int64_t now_us)
+{
+	const struct model_prior prior = { 0.25, 0.25 };
+	double cores = NAN;
+	double variance = NAN;
+
+	node_expect(node, prior, now_us, &cores, &variance);
+	assert_true(variance >= 0);
+	return cores;
+}
+
+static void charges_vms_until_they_are_measured(void **state)
+{
+	struct names *names = names_new();
+	struct node *node = given_plain_node(names, "n");
+	struct pod *vm = given_vm(names, "vm", 4);
+	struct node_load load = given_load(3, 0);
+	struct vm_load seen;
+
+	(void)state;
+	node_set_load(node, &load, 0, 0);
+	node_add_pod(node, vm, 0);
+	assert_true(is_near(expected_at(node, 0), 3 + 1));
+	assert_true(node_vms_memory(&node->vms, 0) > 4.0e9);
+	assert_true(is_near(expected_at(node, 150 * second), 3 + 0.5));
+	assert_true(is_near(expected_at(node, 301 * second), 3));
+
+	/* What it does in its first minute is not taken for its use. After
+	 * 200 more of half a core two fifths of what is expected of it are its
+	 * own. */
+	seen = given_seen(vm, 0.5);
+	load.vms = &seen;
+	load.vm_count = 1;
+	node_set_load(node, &load, 60 * second, 60 * second);
+	assert_true(is_near(expected_at(node, 60 * second), 3 - 0.5 + 1));
+	node_set_load(node, &load, 260 * second, 260 * second);
+	assert_true(is_near(expected_at(node, 260 * second),
+		3 - 0.5 + 0.4 * 0.5 + 0.6 * 1));
+
+	node_forget_load(node);
+	assert_false(node->measure.is_known);
+	node_remove_pod(node, vm);
+	load.vm_count = 0;
+	node_set_load(node, &load, 400 * second, 400 * second);
+	assert_true(is_near(expected_at(node, 400 * second), 3));
+	assert_int_equal(node->vms.count, 0);
+	node_free(node);
+	pod_free(vm);
+	names_free(names);
+}
+
+static void a_vm_becomes_what_it_was_seen_to_be(void **state)
+{
+	struct names *names = names_new();
+	struct node *node = given_plain_node(names, "n");
+	struct pod *vm = given_vm(names, "vm", 4);
+	struct node_load load = given_load(3, 0);
+	struct vm_load seen;
+
+	(void)state;
+	seen = given_seen(vm, 3);
+	load.vms = &seen;
+	load.vm_count = 1;
+	node_add_pod(node, vm, 0);
+	for (int64_t at = 100; at <= 86400; at += 100) {
+		node_set_load(node, &load, at * second, at * second);
+	}
+	assert_true(fabs(expected_at(node, 86400 * second) - 3) < 0.1);
+	assert_true(fabs(node_vms_model(&node->vms, "uid-vm")->past.mean_cores -
+			    3) < 1e-6);
+	assert_null(node_vms_model(&node->vms, "uid-other"));
+
+	/* The next one of that name is known from its first minute. */
+	vm->past = node_vms_model(&node->vms, "uid-vm")->past;
+	node_remove_pod(node, vm);
+	load.vm_count = 0;
+	load.cpu_used_cores = 0;
+	node_set_load(node, &load, 90000 * second, 90000 * second);
+	node_add_pod(node, vm, 90000 * second);
+	assert_true(expected_at(node, 90000 * second) > 3 + 2.9);
+	node_free(node);
+	pod_free(vm);
+	names_free(names);
+}
+
+/* Anybody may write spec.nodeName and absurd requests into a pod. */
+static void survives_sums_beyond_64_bits(void **state)
+{
+	struct names *names = names_new();
+	struct node *node = given_plain_node(names, "n");
+	struct pod *pod = given_spec(names,
+		"{'containers':[{'resources':{'requests':{'cpu':'9E','memory':"
+		"'9E','x.y/z':'9E'}}}]}");
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		node_add_pod(node, pod, 0);
+	}
+	for (int i = 0; i < 3; i++) {
+		node_remove_pod(node, pod);
+	}
+	assert_true(node->memory_bytes_requested == 0);
+	assert_true(node->cpu_milli_requested == 0);
+	assert_true(node->expected_milli == 0);
+	node_free(node);
+	pod_free(pod);
+	names_free(names);
+}
+
+static void says_which_node_is_broken(void **state)
+{
+	struct names *names = names_new();
+	struct value *value =
+		given_json("{'metadata':{'name':'n','labels':{'a':1}}}");
+	struct node *node = NULL;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(node_new(&node, names, value, &err), -EBADMSG);
+	assert_string_equal(err.text, "node 'n': label 'a' is not a string");
+	node_free(node);
+	value_free(value);
+	names_free(names);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(counts_pods_as_they_come_and_go),
+		cmocka_unit_test(keeps_pods_and_load_across_updates),
+		cmocka_unit_test(charges_vms_until_they_are_measured),
+		cmocka_unit_test(a_vm_becomes_what_it_was_seen_to_be),
+		cmocka_unit_test(survives_sums_beyond_64_bits),
+		cmocka_unit_test(says_which_node_is_broken),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

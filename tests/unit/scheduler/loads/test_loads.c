@@ -1,0 +1,211 @@
+#include "scheduler/loads/loads.h"
+
+#include "lib/log.h"
+#include "lib/memory.h"
+#include "lib/mq.h"
+#include "proto/wire.h"
+#include "tests/support/cm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* An aggregator of a few lines, in the same loop. It lets nobody have
+ * snapshots but who said Hello, if it is strict. */
+struct fixture {
+	uv_loop_t loop;
+	struct mq_server *server;
+	struct loads *loads;
+	char url[64];
+	struct option_list urls;
+	struct dial_config dial;
+	bool strict, forgetful, greeted, done;
+	size_t hellos, snapshots, nodes;
+	struct hello hello; /* the last; without its token */
+	char token[64];
+};
+
+static void take_hello(struct fixture *f, const struct hello *hello,
+	struct buffer *out)
+{
+	f->hellos++;
+	f->greeted = true;
+	f->hello = *hello;
+	f->hello.token = NULL;
+	(void)snprintf(f->token, sizeof(f->token), "%s",
+		hello->token == NULL ? "" : hello->token);
+	wire_pack_welcome(out, "test");
+}
+
+static void give_snapshot(struct fixture *f, struct buffer *out)
+{
+	struct node_load node = { .name = "node-1" };
+
+	f->snapshots++;
+	wire_pack_snapshot(out,
+		&(struct snapshot){ .epoch = 1,
+			.rev = f->snapshots,
+			.nodes = &node,
+			.count = 1 });
+}
+
+/* True: answered now. The second snapshot is never ready. */
+static bool reply_to(struct fixture *f, const struct wire_request *asked,
+	struct buffer *out)
+{
+	if (asked->kind == WIRE_HELLO) {
+		take_hello(f, &asked->hello, out);
+	} else if (f->strict && !f->greeted) {
+		wire_pack_ack(out, &(struct ack){ .need_hello = true });
+	} else if (f->snapshots == 0 || f->forgetful) {
+		give_snapshot(f, out);
+		f->greeted = !f->forgetful;
+		f->forgetful = false;
+	} else {
+		f->done = true;
+		return false;
+	}
+	return true;
+}
+
+static void serve(void *owner, struct mq_request *request, const uint8_t *bytes,
+	size_t len)
+{
+	struct fixture *f = owner;
+	scoped_buffer struct buffer out = BUFFER_MAX(4096);
+	struct wire_request asked;
+
+	assert_int_equal(wire_unpack_request(&asked, bytes, len, NULL), 0);
+	if (reply_to(f, &asked, &out)) {
+		mq_reply(request, (const uint8_t *)out.data, out.len);
+	}
+	wire_request_fini(&asked);
+}
+
+static void on_node(void *owner, const struct node_load *load,
+	int64_t sample_us)
+{
+	struct fixture *f = owner;
+
+	(void)sample_us;
+	assert_string_equal(load->name, "node-1");
+	f->nodes++;
+}
+
+static int setup(void **state)
+{
+	static struct fixture f;
+	struct mq_server_options options = { .url = "tcp://127.0.0.1:0",
+		.contexts = 4,
+		.serve = serve,
+		.owner = &f };
+
+	f = (struct fixture){ 0 };
+	log_setup(LOG_TEXT, LOG_ERROR);
+	assert_int_equal(uv_loop_init(&f.loop), 0);
+	assert_int_equal(mq_server_new(&f.server, &f.loop, &options, NULL), 0);
+	(void)snprintf(f.url, sizeof(f.url), "tcp://127.0.0.1:%u",
+		(unsigned)mq_server_port(f.server));
+	f.urls = (struct option_list){ { f.url }, 1 };
+	*state = &f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	loads_close(f->loads);
+	mq_server_close(f->server);
+	(void)uv_run(&f->loop, UV_RUN_DEFAULT);
+	assert_int_equal(uv_loop_close(&f->loop), 0);
+	return 0;
+}
+
+static void open_loads(struct fixture *f)
+{
+	const struct loads_options options = { .aggregators = &f->urls,
+		.dial = &f->dial,
+		.on_node = on_node,
+		.owner = f };
+
+	assert_int_equal(loads_new(&f->loads, &f->loop, &options, NULL), 0);
+}
+
+static void without_a_token_it_asks_at_once(void **state)
+{
+	struct fixture *f = *state;
+
+	open_loads(f);
+	run_until(&f->loop, &f->done);
+	assert_int_equal(f->hellos, 0);
+	assert_int_equal(f->nodes, 1);
+	assert_true(loads_complete(f->loads));
+}
+
+static void with_a_token_it_says_first_who_it_is(void **state)
+{
+	struct fixture *f = *state;
+	char path[] = "/tmp/plimsoll-loads-XXXXXX";
+	int fd = mkstemp(path);
+	char host[REPORT_NODE_MAX] = "";
+	static const uint8_t none[REPORT_RUN_ID_BYTES];
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "abc\n", 4), 4);
+	(void)close(fd);
+	f->dial.token_file = path;
+	open_loads(f);
+	run_until(&f->loop, &f->done);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(gethostname(host, sizeof(host) - 1), 0);
+	assert_int_equal(f->hellos, 1);
+	assert_int_equal(f->hello.role, HELLO_SCHEDULER);
+	assert_string_equal(f->hello.node, host);
+	assert_memory_not_equal(f->hello.run_id, none, sizeof(none));
+	assert_string_equal(f->token, "abc");
+	assert_int_equal(f->nodes, 1);
+}
+
+static void it_says_who_it_is_whenever_it_is_asked(void **state)
+{
+	struct fixture *f = *state;
+
+	f->strict = true;
+	f->forgetful = true;
+	open_loads(f);
+	run_until(&f->loop, &f->done);
+	assert_int_equal(f->hellos, 2);
+	assert_string_equal(f->token, "");
+	assert_int_equal(f->snapshots, 1);
+}
+
+static void a_bad_tls_file_ends_with_a_sentence(void **state)
+{
+	struct fixture *f = *state;
+	const struct loads_options options = { .aggregators = &f->urls,
+		.dial = &f->dial,
+		.on_node = on_node,
+		.owner = f };
+	struct error err = { 0 };
+
+	f->dial.tls.ca = "/nowhere/ca.crt";
+	assert_true(loads_new(&f->loads, &f->loop, &options, &err) < 0);
+	assert_non_null(strstr(err.text, "/nowhere/ca.crt"));
+	assert_null(f->loads);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(without_a_token_it_asks_at_once),
+		TEST(with_a_token_it_says_first_who_it_is),
+		TEST(it_says_who_it_is_whenever_it_is_asked),
+		TEST(a_bad_tls_file_ends_with_a_sentence),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

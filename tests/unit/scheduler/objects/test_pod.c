@@ -1,0 +1,227 @@
+#include "scheduler/objects/pod.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "kube/time.h"
+#include "tests/unit/scheduler/given.h"
+
+/* Recorded from KubeVirt's virt-controller: 2 vCPUs, 4 GiB. */
+static void reads_a_launcher_pod(void **state)
+{
+	struct names *names = names_new();
+	struct pod *pod =
+		given_pod_of(names, given_file(GIVEN_DIR "pod-plain.json"));
+
+	(void)state;
+	assert_string_equal(pod->namespace, "vms");
+	assert_string_equal(pod->name, "virt-launcher-vm-plain-5bps8");
+	assert_string_equal(pod->uid, "da6dfc66-38e9-425a-bbbd-bbbe5802c81c");
+	assert_string_equal(pod->resource_version, "530");
+	assert_string_equal(pod->scheduler_name, "plimsoll-scheduler");
+	assert_string_equal(pod->node_name, "");
+	assert_string_equal(pod->vmi_uid,
+		"dcfabb32-1f19-4e33-a870-861b5aefedad");
+	assert_string_equal(pod->vm_name, "vm-plain");
+	assert_int_equal(pod->generation, 1);
+	assert_int_equal(pod->phase, POD_PENDING);
+	assert_true(pod->is_vm);
+	assert_true(pod->wants_kvm);
+	assert_false(pod->is_gated);
+	assert_false(pod->is_deleting);
+	assert_false(pod_is_over(pod));
+	assert_null(pod->unsupported);
+	assert_true(pod->has_required);
+	assert_int_equal(pod->required.count, 1);
+	assert_int_equal(pod->node_selector.count, 3);
+	assert_int_equal(pod->tolerations.count, 2);
+	assert_true(pod->bound_wall_us == MOMENT_LONG_AGO);
+	pod_free(pod);
+	names_free(names);
+}
+
+/* compute 200m + 4392Mi beside the sidecar's 5m + 35M. */
+static void sums_a_launcher_pod_with_its_sidecar(void **state)
+{
+	struct names *names = names_new();
+	struct pod *pod =
+		given_pod_of(names, given_file(GIVEN_DIR "pod-plain.json"));
+
+	(void)state;
+	assert_int_equal(pod->requests.cpu_milli, 205);
+	assert_true(
+		pod->requests.memory_bytes == (INT64_C(4392) << 20) + 35000000);
+	assert_int_equal(pod->requests.ephemeral_bytes, 50000000);
+	assert_int_equal(pod->requests.other_count, 3);
+	assert_true(fabs(pod->vcpus - 2) < 1e-9);
+	assert_true(fabs(pod->expected_cores - 0.5) < 1e-9);
+	pod_free(pod);
+	names_free(names);
+}
+
+static void sums_dedicated_cpus_with_the_sidecar(void **state)
+{
+	struct names *names = names_new();
+	struct pod *pod =
+		given_pod_of(names, given_file(GIVEN_DIR "pod-dedicated.json"));
+
+	(void)state;
+	assert_int_equal(pod->requests.cpu_milli, 4015);
+	assert_true(fabs(pod->vcpus - 4) < 1e-9);
+	pod_free(pod);
+	names_free(names);
+}
+
+static const struct {
+	const char *spec, *what;
+} constraints[] = {
+	{ "{}", NULL },
+	{ "{'resourceClaims':[{'name':'gpu'}]}", "resource claims" },
+	{ "{'schedulingGroup':{'podGroupName':'g'}}", "scheduling group" },
+	{ "{'volumes':[{'name':'a','emptyDir':{}},{'name':'b',"
+	  "'configMap':{}},{'name':'c','secret':{}},{'name':'d',"
+	  "'downwardAPI':{}},{'name':'e','projected':{}},{'name':'f',"
+	  "'hostPath':{}},{'name':'g','image':{}}]}",
+		NULL },
+	{ "{'volumes':[{'name':'a','persistentVolumeClaim':{'claimName':"
+	  "'c'}},{'name':'b','ephemeral':{}},{'name':'c','nfs':{}}]}",
+		NULL },
+	{ "{'volumes':[{'name':'a','emptyDir':{}},{'name':'b',"
+	  "'gcePersistentDisk':{}}]}",
+		"volume of type gcePersistentDisk" },
+	{ "{'volumes':[{'name':'a','newThing':{}}]}",
+		"volume of type newThing" },
+};
+
+static bool is_about(const char *sentence, const char *what)
+{
+	return sentence != NULL && strstr(sentence, what) != NULL;
+}
+
+static void refuses_constraints_it_cannot_keep(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < count_of(constraints); i++) {
+		struct names *names = names_new();
+		struct pod *pod = given_spec(names, constraints[i].spec);
+		const char *why = pod->unsupported;
+
+		given_check(constraints[i].what == NULL
+				? why == NULL
+				: is_about(why, constraints[i].what),
+			constraints[i].spec);
+		pod_free(pod);
+		names_free(names);
+	}
+}
+
+static void reads_what_a_pod_says_about_others(void **state)
+{
+	struct names *names = names_new();
+	struct pod *pod = given_pod_of(names,
+		given_file(GIVEN_DIR "pod-constraints.json"));
+
+	(void)state;
+	assert_null(pod->unsupported);
+	assert_int_equal(pod->priority, 1000000000);
+	assert_int_equal(pod->preferred.count, 1);
+	assert_int_equal(pod->affinity.required_anti.count, 1);
+	pod_free(pod);
+	names_free(names);
+}
+
+static void knows_when_a_pod_was_bound(void **state)
+{
+	static const struct {
+		const char *pod;
+		int64_t bound_s;
+	} cases[] = {
+		{ "{'metadata':{'name':'p'},'status':{"
+		  "'startTime':'1970-01-01T00:00:09Z','conditions':["
+		  "{'type':'Ready','status':'True',"
+		  "'lastTransitionTime':'1970-01-01T00:00:08Z'},"
+		  "{'type':'PodScheduled','status':'True',"
+		  "'lastTransitionTime':'1970-01-01T00:00:07Z'}]}}",
+			7 },
+		{ "{'metadata':{'name':'p'},'status':{"
+		  "'startTime':'1970-01-01T00:00:09Z','conditions':["
+		  "{'type':'PodScheduled','status':'False',"
+		  "'lastTransitionTime':'1970-01-01T00:00:07Z'}]}}",
+			9 },
+		{ "{'metadata':{'name':'p',"
+		  "'creationTimestamp':'1970-01-01T00:00:05Z'},"
+		  "'spec':{'nodeName':'n'}}",
+			5 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		struct names *names = names_new();
+		struct pod *pod = given_pod(names, cases[i].pod);
+
+		assert_true(pod->bound_wall_us == cases[i].bound_s * 1000000);
+		pod_free(pod);
+		names_free(names);
+	}
+}
+
+static void reads_what_ends_or_holds_a_pod(void **state)
+{
+	struct names *names = names_new();
+	struct pod *pod = given_pod(names,
+		"{'metadata':{'name':'p','deletionTimestamp':"
+		"'2026-01-01T00:00:00Z'},'spec':{'schedulingGates':"
+		"[{'name':'g'}],'containers':[{'resources':{'requests':"
+		"{'cpu':'1500m'}}}]},'status':{'phase':'Succeeded'}}");
+
+	(void)state;
+	assert_true(pod->is_deleting);
+	assert_true(pod->is_gated);
+	assert_true(pod_is_over(pod));
+	assert_false(pod->is_vm);
+	/* No VM: it is expected to use what it requests. */
+	assert_true(fabs(pod->expected_cores - 1.5) < 1e-9);
+	pod_free(pod);
+	names_free(names);
+}
+
+static void says_which_pod_is_broken(void **state)
+{
+	struct names *names = names_new();
+	struct value *value = given_json(
+		"{'metadata':{'name':'p','namespace':'ns'},'spec':{"
+		"'containers':[{'resources':{'requests':{'cpu':'x'}}}]}}");
+	struct value *nameless = given_json("{}");
+	struct pod *pod = NULL;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(pod_new(&pod, names, value, POD_PLACED, &err),
+		-EBADMSG);
+	assert_string_equal(err.text,
+		"pod 'ns/p': resource 'cpu': 'x' is not a quantity such as "
+		"200m or 4Gi");
+	assert_int_equal(pod_new(&pod, names, nameless, POD_PLACED, &err),
+		-EBADMSG);
+	assert_null(pod);
+	pod_free(pod);
+	value_free(value);
+	value_free(nameless);
+	names_free(names);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_a_launcher_pod),
+		cmocka_unit_test(sums_a_launcher_pod_with_its_sidecar),
+		cmocka_unit_test(sums_dedicated_cpus_with_the_sidecar),
+		cmocka_unit_test(refuses_constraints_it_cannot_keep),
+		cmocka_unit_test(reads_what_a_pod_says_about_others),
+		cmocka_unit_test(knows_when_a_pod_was_bound),
+		cmocka_unit_test(reads_what_ends_or_holds_a_pod),
+		cmocka_unit_test(says_which_pod_is_broken),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,268 @@
+#include "scheduler/objects/resources.h"
+
+#include <errno.h>
+
+#include "tests/unit/scheduler/given.h"
+
+static int64_t other(const struct resources *r, struct names *names,
+	const char *name)
+{
+	for (size_t i = 0; i < r->other_count; i++) {
+		if (strcmp(names_text(names, r->others[i].resource), name) ==
+			0) {
+			return r->others[i].value;
+		}
+	}
+	return 0;
+}
+
+#define REQUEST(cpu, memory)                                                   \
+	"'resources':{'requests':{'cpu':'" cpu "','memory':'" memory "'}}"
+#define SIDECAR "'restartPolicy':'Always',"
+
+/* After resource helpers' PodRequests() and its tests. */
+static const struct {
+	const char *spec;
+	int64_t cpu_milli, memory_bytes;
+} formulas[] = {
+	{ "{}", 0, 0 },
+	{ "{'containers':[{" REQUEST("1", "10") "},{" REQUEST("2", "20") "}]}",
+		3000, 30 },
+	{ "{'initContainers':[{" REQUEST("5", "5") "},{" REQUEST("1",
+		  "50") "}],'containers':[{" REQUEST("2", "10") "}]}",
+		5000, 50 },
+	/* A sidecar stays, so it adds to the containers... */
+	{ "{'initContainers':[{" SIDECAR REQUEST("1",
+		  "10") "}],'containers':[{" REQUEST("2", "10") "}]}",
+		3000, 20 },
+	/* ... and to init containers behind it, not before it. */
+	{ "{'initContainers':[{" SIDECAR REQUEST("1", "10") "},{" REQUEST("5",
+		  "5") "}],'containers':[{" REQUEST("2", "10") "}]}",
+		6000, 20 },
+	{ "{'initContainers':[{" REQUEST("5", "5") "},{" SIDECAR REQUEST("1",
+		  "10") "}],'containers':[{" REQUEST("2", "10") "}]}",
+		5000, 20 },
+	{ "{'initContainers':[{" SIDECAR REQUEST("1",
+		  "1") "},{" SIDECAR REQUEST("2",
+		  "2") "}],'containers':[{" REQUEST("0", "0") "}]}",
+		3000, 3 },
+	{ "{'resources':{'requests':{'cpu':'7','ephemeral-storage':'9'}},"
+	  "'containers':[{" REQUEST("1",
+		  "10") "}],"
+			"'overhead':{'cpu':'250m','memory':'5'}}",
+		7250, 15 },
+	/* Rounded once per pod, not per container. */
+	{ "{'containers':[{" REQUEST("0.0005", "0.5") "},{" REQUEST("0.0005",
+		  "0.5") "}]}",
+		1, 1 },
+};
+
+static void sums_requests_by_the_sidecar_formula(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < count_of(formulas); i++) {
+		struct names *names = names_new();
+		struct value *spec = given_json(formulas[i].spec);
+		struct resources r;
+
+		assert_int_equal(
+			resources_read_requests(&r, names, spec, NULL, NULL),
+			0);
+		given_check(r.cpu_milli == formulas[i].cpu_milli &&
+				r.memory_bytes == formulas[i].memory_bytes,
+			formulas[i].spec);
+		resources_fini(&r, names);
+		value_free(spec);
+		names_free(names);
+	}
+}
+
+static void counts_the_names_upstream_counts(void **state)
+{
+	static const struct {
+		const char *name;
+		bool is_counted;
+	} cases[] = {
+		{ "devices.kubevirt.io/kvm", true },
+		{ "hugepages-1Gi", true },
+		{ "attachable-volumes-csi-x", true },
+		{ "node.kubernetes.io/x", true },
+		{ "requests.example.com/x", false },
+		{ "storage", false },
+		{ "pods", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		scoped_free char *json = xasprintf(
+			"{'containers':[{'resources':{'requests':{'%s':'3'}}}]"
+			"}",
+			cases[i].name);
+		struct names *names = names_new();
+		struct value *spec = given_json(json);
+		struct resources r;
+
+		assert_int_equal(
+			resources_read_requests(&r, names, spec, NULL, NULL),
+			0);
+		assert_int_equal(other(&r, names, cases[i].name),
+			cases[i].is_counted ? 3 : 0);
+		assert_int_equal(r.pods, 0);
+		resources_fini(&r, names);
+		value_free(spec);
+		names_free(names);
+	}
+}
+
+static void reads_what_a_node_can_give(void **state)
+{
+	struct names *names = names_new();
+	struct value *list = given_json(
+		"{'cpu':'15800m','memory':'44544Mi','pods':110,"
+		"'ephemeral-storage':'200Gi','devices.kubevirt.io/kvm':'1k',"
+		"'hugepages-1Gi':'16Gi','hugepages-2Mi':'0'}");
+	struct resources r;
+
+	(void)state;
+	assert_int_equal(resources_read(&r, names, list, NULL), 0);
+	assert_int_equal(r.cpu_milli, 15800);
+	assert_true(r.memory_bytes == INT64_C(44544) << 20);
+	assert_true(r.ephemeral_bytes == INT64_C(200) << 30);
+	assert_int_equal(r.pods, 110);
+	assert_int_equal(r.other_count, 2);
+	assert_int_equal(other(&r, names, "devices.kubevirt.io/kvm"), 1000);
+	assert_true(other(&r, names, "hugepages-1Gi") == INT64_C(16) << 30);
+	resources_fini(&r, names);
+	value_free(list);
+	names_free(names);
+}
+
+static const char *const no_quantities[] = { "{'cpu':'much'}", "{'cpu':-1}",
+	"{'cpu':1.5}", "{'cpu':null}", "{'cpu':{}}", "[1]", "'4'" };
+
+static void refuses_what_is_no_quantity(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < count_of(no_quantities); i++) {
+		struct names *names = names_new();
+		struct value *list = given_json(no_quantities[i]);
+		struct resources r;
+
+		given_check(resources_read(&r, names, list, NULL) == -EBADMSG,
+			no_quantities[i]);
+		value_free(list);
+		names_free(names);
+	}
+}
+
+static void bounds_the_kinds_of_resources(void **state)
+{
+	struct names *names = names_new();
+	scoped_buffer struct buffer text = BUFFER_MAX(1 << 20);
+	struct value *spec;
+	struct resources r;
+
+	(void)state;
+	buffer_text(&text, "{'containers':[{'resources':{'requests':{");
+	for (int i = 0; i <= RESOURCES_POD_MAX; i++) {
+		buffer_printf(&text, "%s'x.y/%d':'1'", i > 0 ? "," : "", i);
+	}
+	buffer_text(&text, "}}}]}");
+	spec = given_json(text.data);
+	assert_int_equal(resources_read_requests(&r, names, spec, NULL, NULL),
+		-E2BIG);
+	value_free(spec);
+	names_free(names);
+}
+
+#define GIVEN(kind, more) "'" kind "':[{'name':'c'," more "}]"
+#define C(more) "{'name':'c'," more "}"
+
+/* Of running pods: in-place resize, after PodRequests() with
+ * UseStatusResources. */
+static const struct {
+	const char *spec, *status;
+	int64_t cpu_milli, memory_bytes;
+} resized[] = {
+	{ "{'containers':[" C(REQUEST("1", "10")) "]}",
+		"{" GIVEN("containerStatuses", REQUEST("2", "5")) "}", 2000,
+		10 },
+	{ "{'containers':[" C(REQUEST("1", "10")) "]}",
+		"{" GIVEN("containerStatuses",
+			REQUEST("2",
+				"5") ",'allocatedResources':{'cpu':'3'}") "}",
+		3000, 10 },
+	/* What was allocated counts only beside what is in use. */
+	{ "{'containers':[" C(REQUEST("1", "10")) "]}",
+		"{" GIVEN("containerStatuses",
+			"'allocatedResources':{'cpu':'3'}") "}",
+		1000, 10 },
+	{ "{'containers':[" C(REQUEST("4", "10")) "]}",
+		"{" GIVEN("containerStatuses",
+			REQUEST("2",
+				"5")) ",'conditions':[{'type':'"
+				      "PodResizePending'"
+				      ",'status':'False','reason':'Infeasible'"
+				      "}]}",
+		2000, 5 },
+	{ "{'containers':[" C(REQUEST("4", "10")) "]}",
+		"{" GIVEN("containerStatuses",
+			REQUEST("2", "5")) ",'conditions':[{'type':'"
+					   "PodResizePending'"
+					   ",'reason':'Deferred'}]}",
+		4000, 10 },
+	/* Of init containers only sidecars. */
+	{ "{'initContainers':[" C(SIDECAR REQUEST("1", "1")) "]}",
+		"{" GIVEN("initContainerStatuses", REQUEST("2", "2")) "}", 2000,
+		2 },
+	{ "{'initContainers':[" C(REQUEST("1", "1")) "]}",
+		"{" GIVEN("initContainerStatuses", REQUEST("2", "2")) "}", 1000,
+		1 },
+	/* The pod as a whole. */
+	{ "{'resources':{'requests':{'cpu':'1'}},'containers':[" C(
+		  REQUEST("9", "9")) "]}",
+		"{'resources':{'requests':{'cpu':'2','memory':'99'}},"
+		"'allocatedResources':{'cpu':'3'}}",
+		3000, 9 },
+	{ "{'resources':{'requests':{'cpu':'4'}},'containers':[" C(
+		  REQUEST("9", "9")) "]}",
+		"{'resources':{'requests':{'cpu':'2'}},'conditions':[{"
+		"'type':'PodResizePending','reason':'Infeasible'}]}",
+		2000, 9 },
+};
+
+static void a_running_pod_holds_what_it_was_given(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < count_of(resized); i++) {
+		struct names *names = names_new();
+		struct value *spec = given_json(resized[i].spec);
+		struct value *status = given_json(resized[i].status);
+		struct resources r;
+
+		assert_int_equal(
+			resources_read_requests(&r, names, spec, status, NULL),
+			0);
+		given_check(r.cpu_milli == resized[i].cpu_milli &&
+				r.memory_bytes == resized[i].memory_bytes,
+			resized[i].status);
+		resources_fini(&r, names);
+		value_free(spec);
+		value_free(status);
+		names_free(names);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_running_pod_holds_what_it_was_given),
+		cmocka_unit_test(sums_requests_by_the_sidecar_formula),
+		cmocka_unit_test(counts_the_names_upstream_counts),
+		cmocka_unit_test(reads_what_a_node_can_give),
+		cmocka_unit_test(refuses_what_is_no_quantity),
+		cmocka_unit_test(bounds_the_kinds_of_resources),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

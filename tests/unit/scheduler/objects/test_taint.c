@@ -1,0 +1,152 @@
+#include "scheduler/objects/taint.h"
+
+#include <errno.h>
+
+#include "tests/unit/scheduler/given.h"
+
+struct read {
+	struct names *names;
+	struct taints taints;
+	struct tolerations tolerations;
+};
+
+static struct read read_both(const char *taints, const char *tolerations)
+{
+	struct read read = { .names = names_new() };
+	struct value *a = given_json(taints);
+	struct value *b = given_json(tolerations);
+
+	assert_int_equal(taints_read(&read.taints, read.names, a, NULL), 0);
+	assert_int_equal(
+		tolerations_read(&read.tolerations, read.names, b, NULL), 0);
+	value_free(a);
+	value_free(b);
+	return read;
+}
+
+static void read_fini(struct read *read)
+{
+	taints_fini(&read->taints, read->names);
+	tolerations_fini(&read->tolerations, read->names);
+	names_free(read->names);
+}
+
+/* The table of core/v1's Toleration.ToleratesTaint(), for a taint k=v. */
+static const struct {
+	const char *toleration, *effect;
+	bool is_tolerated;
+} matches[] = {
+	{ "{'key':'k','value':'v'}", "NoSchedule", true },
+	{ "{'key':'k','operator':'Equal','value':'v',"
+	  "'effect':'NoSchedule'}",
+		"NoSchedule", true },
+	{ "{'key':'k','operator':'','value':'v'}", "NoExecute", true },
+	{ "{'key':'k','value':'w'}", "NoSchedule", false },
+	{ "{'key':'k'}", "NoSchedule", false },
+	{ "{'key':'j','value':'v'}", "NoSchedule", false },
+	{ "{'key':'k','operator':'Exists'}", "NoSchedule", true },
+	{ "{'key':'j','operator':'Exists'}", "NoSchedule", false },
+	{ "{'operator':'Exists'}", "NoExecute", true },
+	{ "{'operator':'Exists','effect':'NoExecute'}", "NoSchedule", false },
+	{ "{'value':'v'}", "NoSchedule", true },
+	{ "{'key':'k','operator':'Gt','value':'v'}", "NoSchedule", false },
+	{ "{'key':'k','operator':'exists'}", "NoSchedule", false },
+	{ "{'operator':'Exists','effect':'Other'}", "NoSchedule", false },
+	{ "{'key':'j'}", "PreferNoSchedule", true },
+	{ "{'key':'j'}", "Other", true },
+};
+
+static void tolerates_exactly_as_upstream(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < count_of(matches); i++) {
+		scoped_free char *taints =
+			xasprintf("[{'key':'k','value':'v','effect':'%s'}]",
+				matches[i].effect);
+		scoped_free char *list =
+			xasprintf("[%s]", matches[i].toleration);
+		struct read read = read_both(taints, list);
+
+		given_check(taints_tolerated(&read.taints, &read.tolerations) ==
+				matches[i].is_tolerated,
+			matches[i].toleration);
+		read_fini(&read);
+	}
+}
+
+static void wants_every_taint_tolerated(void **state)
+{
+	struct read read = read_both(
+		"[{'key':'a','effect':'NoSchedule'},"
+		"{'key':'b','effect':'NoExecute'}]",
+		"[{'key':'a','operator':'Exists'}]");
+
+	(void)state;
+	assert_false(taints_tolerated(&read.taints, &read.tolerations));
+	read_fini(&read);
+}
+
+static void counts_what_is_only_disliked(void **state)
+{
+	struct read read = read_both(
+		"[{'key':'a','effect':'PreferNoSchedule'},"
+		"{'key':'b','effect':'PreferNoSchedule'},"
+		"{'key':'c','effect':'PreferNoSchedule'},"
+		"{'key':'d','effect':'NoSchedule'}]",
+		"[{'key':'a','operator':'Exists'},"
+		"{'key':'b','operator':'Exists','effect':'NoSchedule'}]");
+
+	(void)state;
+	assert_int_equal(taints_disliked(&read.taints, &read.tolerations), 2);
+	read_fini(&read);
+}
+
+static void knows_who_tolerates_cordoned_nodes(void **state)
+{
+	struct read none = read_both("[]", "[]");
+	struct read all = read_both("[]", "[{'operator':'Exists'}]");
+	struct read one = read_both("[]",
+		"[{'key':'node.kubernetes.io/unschedulable',"
+		"'operator':'Exists','effect':'NoSchedule'}]");
+	struct read other = read_both("[]",
+		"[{'key':'node.kubernetes.io/unschedulable',"
+		"'operator':'Exists','effect':'NoExecute'}]");
+
+	(void)state;
+	assert_false(none.tolerations.has_unschedulable);
+	assert_true(all.tolerations.has_unschedulable);
+	assert_true(one.tolerations.has_unschedulable);
+	assert_false(other.tolerations.has_unschedulable);
+	read_fini(&none);
+	read_fini(&all);
+	read_fini(&one);
+	read_fini(&other);
+}
+
+static void refuses_what_is_no_list(void **state)
+{
+	struct names *names = names_new();
+	struct value *value = given_json("{'key':'a'}");
+	struct taints taints;
+	struct tolerations tolerations;
+
+	(void)state;
+	assert_int_equal(taints_read(&taints, names, value, NULL), -EBADMSG);
+	assert_int_equal(tolerations_read(&tolerations, names, value, NULL),
+		-EBADMSG);
+	value_free(value);
+	names_free(names);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tolerates_exactly_as_upstream),
+		cmocka_unit_test(wants_every_taint_tolerated),
+		cmocka_unit_test(counts_what_is_only_disliked),
+		cmocka_unit_test(knows_who_tolerates_cordoned_nodes),
+		cmocka_unit_test(refuses_what_is_no_list),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,504 @@
+#include "scheduler/offline/score_cmd.h"
+
+#include <errno.h>
+#include <math.h>
+#include <unistd.h>
+
+#include "tests/unit/scheduler/given.h"
+
+#define POD                                                                    \
+	"'pod':{'metadata':{'name':'vm','namespace':'vms','uid':'u',"          \
+	"'labels':{'kubevirt.io':'virt-launcher'}},'spec':{'containers':[{"    \
+	"'name':'compute','resources':{'requests':{'cpu':'400m','memory':"     \
+	"'4Gi'}}}]}}"
+#define NODE(name)                                                             \
+	"{'metadata':{'name':'" name                                           \
+	"'},'status':{'allocatable':{'cpu':'16'"                               \
+	",'memory':'64Gi','pods':'110'}}}"
+#define LOAD(name, age, used)                                                  \
+	"{'name':'" name "','age_s':" age                                      \
+	",'cpu':{'cores':16,"                                                  \
+	"'used_cores_10s':" used ",'used_cores_5m':" used "}}"
+
+/* The answer, parsed. */
+static struct value *answer_to(const char *input)
+{
+	scoped_free char *json = given_quotes(input);
+	scoped_buffer struct buffer out = BUFFER_MAX(8 << 20);
+	struct value *answer = NULL;
+	struct error err;
+
+	if (score_text(&out, json, strlen(json), &err) < 0) {
+		fail_msg("%s", err.text);
+	}
+	assert_int_equal(value_parse(&answer, out.data, out.len, NULL), 0);
+	return answer;
+}
+
+static const struct value *node_called(const struct value *answer,
+	const char *name)
+{
+	const struct value *list = value_get(answer, "nodes");
+
+	for (const struct value *v = value_first(list); v != NULL;
+		v = value_next(v)) {
+		if (strcmp(value_text_at(v, "name", ""), name) == 0) {
+			return v;
+		}
+	}
+	fail_msg("no node '%s'", name);
+	return NULL;
+}
+
+static double score_of(const struct value *answer, const char *name)
+{
+	double score = NAN;
+
+	assert_true(value_number(&score,
+		value_get(node_called(answer, name), "score")));
+	return score;
+}
+
+/* The same two nodes, and what is known of the VMs on them. */
+static double score_with_profile(const char *profiles)
+{
+	scoped_free char *input = xasprintf(
+		"{'pod':{'metadata':{'name':'p','namespace':'ns','labels':{"
+		"'kubevirt.io':'virt-launcher'},'annotations':{"
+		"'kubevirt.io/domain':'vm'}},'spec':{'containers':[{'name':"
+		"'compute','resources':{'requests':{'cpu':'400m'}}}]}},"
+		"'nodes':[" NODE(
+			"a") "],'vms':%s,'load':{'now':1000,'nodes':[" LOAD("a",
+			"1", "10") "]}}",
+		profiles);
+	struct value *answer = answer_to(input);
+	double score = score_of(answer, "a");
+
+	value_free(answer);
+	return score;
+}
+
+static void a_vms_own_past_counts(void **state)
+{
+	double unknown = score_with_profile("[]");
+	double small = score_with_profile(
+		"[{'namespace':'ns','name':'vm','seconds':86400,"
+		"'mean_cores':0.1,'stdev_cores':0.05}]");
+	double large = score_with_profile(
+		"[{'namespace':'ns','name':'vm','seconds':86400,"
+		"'mean_cores':3.5,'stdev_cores':0.05}]");
+	double restless = score_with_profile(
+		"[{'namespace':'ns','name':'vm','seconds':86400,"
+		"'mean_cores':3.5,'p95_cores':9}]");
+	double other = score_with_profile(
+		"[{'namespace':'ns','name':'x','seconds':86400,"
+		"'mean_cores':3.5}]");
+
+	(void)state;
+	assert_true(small > unknown + 1 && unknown > large + 1);
+	assert_true(restless < large - 1);
+	assert_true(fabs(other - unknown) < 1e-9);
+}
+
+static void chooses_by_the_load(void **state)
+{
+	struct value *answer = answer_to(
+		"{'policy':'real-load','policy_args':{}," POD ",'nodes':["
+		NODE("a") "," NODE("b") "],'pods':[],'objects':[],'vms':[],"
+		"'load':{'now':1000,'nodes':[" LOAD("a", "1", "12") "," LOAD(
+			"b", "1", "3") "]},'now':1002}");
+	const struct value *b = node_called(answer, "b");
+	double sum = 0;
+
+	(void)state;
+	assert_string_equal(value_text_at(answer, "chosen", ""), "b");
+	assert_true(score_of(answer, "a") < score_of(answer, "b"));
+	assert_true(value_true(value_get(b, "feasible")));
+	assert_int_equal(value_count(value_get(b, "reasons")), 0);
+	for (const struct value *v = value_first(value_get(b, "terms"));
+		v != NULL; v = value_next(v)) {
+		double term = NAN;
+
+		assert_true(value_number(&term, v));
+		sum += term;
+	}
+	assert_true(fabs(sum - score_of(answer, "b")) < 1e-5);
+	assert_string_equal(value_text_at(answer, "message", ""),
+		"b: 19 % CPU used + 6 % expected, no contention; next best a, "
+		"11 points behind");
+	value_free(answer);
+}
+
+/* The age is age_s + (now - load.now): the same load an hour later. */
+static void ages_the_load_up_to_now(void **state)
+{
+	static const char *const nows[] = { "1795175212",
+		"'2026-11-20T11:46:52Z'" };
+
+	(void)state;
+	for (size_t i = 0; i < count_of(nows); i++) {
+		scoped_free char *input = xasprintf(
+			"{" POD ",'nodes':[" NODE("a") "," NODE(
+				"b") "],'load':{'now':1795171612,'nodes':"
+				     "[" LOAD("a", "1", "12") "," LOAD("b", "1",
+					     "3") "]},'now':%s}",
+			nows[i]);
+		struct value *answer = answer_to(input);
+
+		assert_true(fabs(score_of(answer, "a") -
+				    score_of(answer, "b")) < 1e-9);
+		assert_string_equal(value_text_at(answer, "chosen", ""), "a");
+		value_free(answer);
+	}
+}
+
+static void counts_pods_that_hold_something(void **state)
+{
+#define OTHER(name, rest)                                                      \
+	"{'metadata':{'name':'" name                                           \
+	"','namespace':'vms'},'spec':{'nodeName'"                              \
+	":'a','containers':[{'resources':{'requests':{'cpu':'15'}}}]}" rest    \
+	"}"
+	static const struct {
+		const char *pods;
+		const char *chosen;
+	} cases[] = {
+		{ "[]", "a" },
+		{ "[" OTHER("x", "") "]", "a" },
+		{ "[" OTHER("x", "") "," OTHER("y", "") "]", "" },
+		{ "[" OTHER("x", "") "," OTHER("y",
+			  ",'status':{'phase':'Succeeded'}") "]",
+			"a" },
+		{ "[" OTHER("x", "") "," OTHER("vm", "") "]", "a" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		scoped_free char *input =
+			xasprintf("{" POD ",'nodes':[" NODE("a") "],'pods':%s}",
+				cases[i].pods);
+		struct value *answer = answer_to(input);
+
+		assert_string_equal(value_text_at(answer, "chosen", ""),
+			cases[i].chosen);
+		value_free(answer);
+	}
+}
+
+/* Bound 10 s before now and not yet in any measurement. */
+static void charges_vms_that_were_just_bound(void **state)
+{
+	static const char input[] =
+		"{" POD ",'nodes':[" NODE("a") "," NODE("b") "],'pods':[{"
+		"'metadata':{'name':'new','namespace':'vms','labels':{"
+		"'kubevirt.io':'virt-launcher'}},'spec':{'nodeName':'a',"
+		"'containers':[{'resources':{'requests':{'cpu':'400m'}}}]},"
+		"'status':{'conditions':[{'type':'PodScheduled','status':"
+		"'True','lastTransitionTime':'2026-11-20T10:46:42Z'}]}}],"
+		"'load':{'now':1795171612,'nodes':[" LOAD("a", "1", "3") ","
+		LOAD("b", "1", "3") "]}}";
+	struct value *answer = answer_to(input);
+
+	(void)state;
+	assert_string_equal(value_text_at(answer, "chosen", ""), "b");
+	value_free(answer);
+}
+
+static void says_why_nothing_fits(void **state)
+{
+	struct value *answer = answer_to(
+		"{'pod':{'metadata':{'name':'p'},'spec':{'nodeSelector':{'a':"
+		"'b'}}},'nodes':[" NODE("a") "]}");
+	const struct value *node = node_called(answer, "a");
+
+	(void)state;
+	assert_true(value_is_null(value_get(answer, "chosen")));
+	assert_false(value_true(value_get(node, "feasible")));
+	assert_string_equal(value_text(value_first(value_get(node, "reasons"))),
+		"node(s) didn't match Pod's node affinity/selector");
+	assert_true(fabs(score_of(answer, "a")) < 1e-12);
+	assert_int_equal(value_count(value_get(node, "terms")), 0);
+	assert_string_equal(value_text_at(answer, "message", ""),
+		"0/1 nodes are available: 1 node(s) didn't match Pod's node "
+		"affinity/selector.");
+	value_free(answer);
+}
+
+static void refuses_every_node_for_what_is_not_supported(void **state)
+{
+	struct value *answer = answer_to(
+		"{'pod':{'metadata':{'name':'p'},'spec':{'resourceClaims':["
+		"{}]}},'nodes':[" NODE("a") "," NODE("b") "]}");
+
+	(void)state;
+	assert_true(value_is_null(value_get(answer, "chosen")));
+	assert_string_equal(value_text(value_first(value_get(
+				    node_called(answer, "b"), "reasons"))),
+		"pod has resource claims, which plimsoll-scheduler does not "
+		"support");
+	value_free(answer);
+}
+
+static void needs_no_more_than_a_pod(void **state)
+{
+	struct value *answer = answer_to("{" POD "}");
+
+	(void)state;
+	assert_int_equal(value_count(value_get(answer, "nodes")), 0);
+	assert_true(value_is_null(value_get(answer, "chosen")));
+	value_free(answer);
+}
+
+static void says_in_one_sentence_what_is_wrong(void **state)
+{
+	static const struct {
+		const char *input, *sentence;
+		int code;
+	} cases[] = {
+		{ "", "not JSON from byte 0 on", -EBADMSG },
+		{ "[]", "the input is not an object", -EBADMSG },
+		{ "{}", "'pod' is not an object", -EBADMSG },
+		{ "{'policy':7}", "'policy' is not a string", -EBADMSG },
+		{ "{'policy':'best'}",
+			"there is no policy 'best'; there are: real-load, "
+			"kube-scheduler, kube-scheduler-1.21, "
+			"target-load-packing, load-variation-risk, "
+			"low-risk-overcommit",
+			-EINVAL },
+		{ "{'policy_args':[]}", "'policy_args' is not an object",
+			-EBADMSG },
+		{ "{'policy_args':{'x':1}}",
+			"policy 'real-load' has no argument 'x'", -EINVAL },
+		{ "{" POD ",'nodes':{}}", "'nodes' is not a list", -EBADMSG },
+		{ "{" POD ",'pods':7}", "'pods' is not a list", -EBADMSG },
+		{ "{" POD ",'vms':7}", "'vms' is not a list", -EBADMSG },
+		{ "{" POD ",'vms':[{'seconds':1,'mean_cores':-1}]}",
+			"VM 1 of 'vms': 'mean_cores' is -1, which is not "
+			"within 0 and 1e+06",
+			-ERANGE },
+		{ "{" POD ",'objects':7}", "'objects' is not a list",
+			-EBADMSG },
+		{ "{" POD ",'now':'noon'}",
+			"'now': 'noon' is not a time such as "
+			"2026-11-20T10:46:52Z",
+			-EBADMSG },
+		{ "{" POD ",'now':-1}", "'now' is not a time", -EBADMSG },
+		{ "{" POD ",'now':{}}", "'now' is not a time", -EBADMSG },
+		{ "{" POD ",'load':7}", "load: 'nodes' is not a list",
+			-EBADMSG },
+		{ "{" POD ",'nodes':[" NODE("a") "," NODE("a") "]}",
+			"node 'a' is there twice", -EINVAL },
+		{ "{" POD ",'nodes':[{}]}", "a node has no name", -EBADMSG },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		scoped_free char *json = given_quotes(cases[i].input);
+		scoped_buffer struct buffer out = BUFFER_MAX(1 << 20);
+		struct error err;
+
+		assert_int_equal(score_text(&out, json, strlen(json), &err),
+			cases[i].code);
+		assert_string_equal(err.text, cases[i].sentence);
+		assert_int_equal(out.len, 0);
+	}
+}
+
+#define SIZED(name, cpu)                                                       \
+	"{'metadata':{'name':'" name "'},'status':{'allocatable':{'cpu':'" cpu \
+	"','memory':'64Gi','pods':'110'}}}"
+#define MEASURED(age, cores, used)                                             \
+	"{'name':'odd','age_s':" age ",'cpu':{'cores':" cores                  \
+	",'used_cores':" used ",'used_cores_10s':" used                        \
+	",'used_cores_5m':" used ",'used_cores_15m':" used "}}"
+
+/* Every score is one, and one node is chosen. */
+static void assert_decided(const char *input, const char *chosen,
+	const char *policy)
+{
+	struct value *answer = answer_to(input);
+	const struct value *list = value_get(answer, "nodes");
+
+	for (const struct value *v = value_first(list); v != NULL;
+		v = value_next(v)) {
+		double score = NAN;
+
+		assert_true(value_number(&score, value_get(v, "score")));
+		given_check(score >= 0 && score <= 100, input);
+	}
+	given_check(value_text(value_get(answer, "chosen")) != NULL, input);
+	if (strcmp(policy, "real-load") == 0 &&
+		strcmp(value_text_at(answer, "chosen", ""), chosen) != 0) {
+		fail_msg("%s: not %s", input, chosen);
+	}
+	value_free(answer);
+}
+
+/* Beside a plain node that is a third busy; by every policy. */
+static void absurd_figures_give_a_decision(void **state)
+{
+	static const char *const policies[] = {
+		"real-load",
+		"kube-scheduler",
+		"kube-scheduler-1.21",
+		"target-load-packing",
+		"load-variation-risk",
+		"low-risk-overcommit",
+	};
+	static const struct {
+		const char *node, *load, *chosen;
+	} cases[] = {
+		/* Below 0 is not known: not known is not idle, and instead of
+		 * the cores that were measured those for pods count. */
+		{ SIZED("odd", "16"), MEASURED("1", "16", "-5"), "plain" },
+		{ SIZED("odd", "16"), MEASURED("1", "-16", "1"), "odd" },
+		/* Twice of all there is, and more. */
+		{ SIZED("odd", "16"), MEASURED("1", "16", "32"), "plain" },
+		{ SIZED("odd", "16"), MEASURED("1", "16", "1e300"), "plain" },
+		/* No capacity: measured (0 cores are none), or on paper. */
+		{ SIZED("odd", "16"), MEASURED("1", "0", "0"), "odd" },
+		{ SIZED("odd", "16"), MEASURED("1", "0", "16"), "plain" },
+		{ SIZED("odd", "0"), MEASURED("1", "16", "0"), "plain" },
+		/* More than any machine has. */
+		{ SIZED("odd", "1000000"), MEASURED("1", "1e6", "1"), "odd" },
+		{ SIZED("odd", "1000000"), MEASURED("1", "1e6", "1e6"),
+			"plain" },
+		{ SIZED("odd", "16"),
+			"{'name':'odd','age_s':1,'cpu':{'cores':16,"
+			"'used_cores_10s':1,'used_cores_5m':1,"
+			"'stdev_cores_5m':1e300,'contention':7}}",
+			"plain" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases) * count_of(policies); i++) {
+		const char *policy = policies[i % count_of(policies)];
+		size_t c = i / count_of(policies);
+		scoped_free char *input = xasprintf(
+			"{'policy':'%s'," POD ",'nodes':[%s," SIZED("plain",
+				"16") "],'load':{'now':1000,'nodes':[%s," LOAD("plain",
+				"1", "5") "]},'now':1000}",
+			policy, cases[c].node, cases[c].load);
+
+		assert_decided(input, cases[c].chosen, policy);
+	}
+}
+
+/* An age below 0 is not known, and the sample as good as none; a clock that
+ * went back makes nothing older. */
+static void samples_of_the_future_give_a_decision(void **state)
+{
+	static const struct {
+		const char *age, *now, *chosen;
+	} cases[] = {
+		{ "1", "900", "odd" },
+		{ "0", "0", "odd" },
+		{ "-3600", "1000", "plain" },
+		{ "1e300", "1000", "plain" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		scoped_free char *input = xasprintf(
+			"{" POD ",'nodes':[" SIZED("odd", "16") "," SIZED(
+				"plain",
+				"16") "],'load':{'now':1000,'nodes':["
+				      "{'name':'odd','age_s':%s,'cpu':{"
+				      "'cores':16,'used_cores_10s':1}}," LOAD(
+					      "plain", "1", "5") "]},'now':%s}",
+			cases[i].age, cases[i].now);
+
+		assert_decided(input, cases[i].chosen, "real-load");
+	}
+}
+
+static void what_is_no_number_is_refused(void **state)
+{
+	static const char *const numbers[] = { "NaN", "-NaN", "Infinity", "'5'",
+		"true", "[]" };
+
+	(void)state;
+	for (size_t i = 0; i < count_of(numbers); i++) {
+		scoped_free char *input = xasprintf(
+			"{" POD ",'nodes':[" NODE(
+				"a") "],'load':{'now':1000,'nodes':[{'name':"
+				     "'a','age_s':1,'cpu':{'cores':16,"
+				     "'used_cores_10s':%s}}]}}",
+			numbers[i]);
+		scoped_free char *json = given_quotes(input);
+		scoped_buffer struct buffer out = BUFFER_MAX(1 << 20);
+		struct error err;
+
+		assert_int_equal(score_text(&out, json, strlen(json), &err),
+			-EBADMSG);
+		assert_int_equal(out.len, 0);
+	}
+}
+
+enum { FLEET = 5000 };
+
+/* Nobody knows anything of the others, so an idle one that is known is best. */
+static void one_node_that_is_known_among_thousands(void **state)
+{
+	scoped_buffer struct buffer input = BUFFER_MAX(8 << 20);
+
+	(void)state;
+	buffer_text(&input, "{" POD ",'nodes':[");
+	for (int i = 0; i < FLEET; i++) {
+		buffer_printf(&input,
+			"%s{'metadata':{'name':'n%04d'},'status':{"
+			"'allocatable':{'cpu':'16','memory':'64Gi',"
+			"'pods':'110'}}}",
+			i > 0 ? "," : "", i);
+	}
+	buffer_text(&input,
+		"],'load':{'now':1000,'nodes':[" LOAD("n4321", "1",
+			"0.5") "]}}");
+	assert_decided(input.data, "n4321", "real-load");
+}
+
+static void reads_files_and_prints_a_line(void **state)
+{
+	char name[] = "/tmp/plimsoll-score-XXXXXX";
+	static const char input[] = "{\"pod\":{\"metadata\":{\"name\":\"p\"}}}";
+	scoped_fd int fd = mkstemp(name);
+	FILE *out = tmpfile();
+	char line[256];
+	struct error err;
+
+	(void)state;
+	assert_true(fd >= 0 && out != NULL);
+	assert_int_equal(write(fd, input, sizeof(input) - 1),
+		(ssize_t)sizeof(input) - 1);
+	assert_int_equal(score_command(name, out, &err), 0);
+	rewind(out);
+	assert_non_null(fgets(line, sizeof(line), out));
+	assert_string_equal(line,
+		"{\"nodes\":[],\"chosen\":null,\"message\":\"no nodes "
+		"available to schedule pods\"}\n");
+	assert_int_equal(unlink(name), 0);
+	assert_int_equal(score_command(name, out, &err), -ENOENT);
+	assert_int_equal(fclose(out), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_vms_own_past_counts),
+		cmocka_unit_test(chooses_by_the_load),
+		cmocka_unit_test(ages_the_load_up_to_now),
+		cmocka_unit_test(counts_pods_that_hold_something),
+		cmocka_unit_test(charges_vms_that_were_just_bound),
+		cmocka_unit_test(says_why_nothing_fits),
+		cmocka_unit_test(refuses_every_node_for_what_is_not_supported),
+		cmocka_unit_test(needs_no_more_than_a_pod),
+		cmocka_unit_test(says_in_one_sentence_what_is_wrong),
+		cmocka_unit_test(absurd_figures_give_a_decision),
+		cmocka_unit_test(samples_of_the_future_give_a_decision),
+		cmocka_unit_test(what_is_no_number_is_refused),
+		cmocka_unit_test(one_node_that_is_known_among_thousands),
+		cmocka_unit_test(reads_files_and_prints_a_line),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

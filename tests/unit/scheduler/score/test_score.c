@@ -1,0 +1,458 @@
+#include "scheduler/score/score.h"
+
+#include "scheduler/objects/rejection.h"
+
+#include <math.h>
+
+#include "kube/time.h"
+#include "tests/unit/scheduler/given.h"
+
+static const int64_t second = 1000000;
+static const int64_t now = 1000 * INT64_C(1000000);
+
+/* A node with this load of the given age, a pod on it and the score. */
+struct setting {
+	struct names *names;
+	struct node *node;
+	struct pod *pod;
+	struct score_context context;
+};
+
+static struct setting setting_new(void)
+{
+	struct setting s = {
+		.names = names_new(),
+		.context = { .now_us = now,
+			.prior = { MODEL_SHARE, MODEL_SPREAD } },
+	};
+
+	s.node = given_plain_node(s.names, "n");
+	s.pod = given_vm(s.names, "vm", 4);
+	return s;
+}
+
+static void setting_fini(struct setting *s)
+{
+	node_free(s->node);
+	pod_free(s->pod);
+	names_free(s->names);
+}
+
+/* For the pod as it is now. */
+static const struct score_context *context_of(struct setting *s)
+{
+	score_begin(&s->context, s->pod);
+	return &s->context;
+}
+
+static double score_with(struct setting *s, const struct node_load *load,
+	int64_t age_us)
+{
+	struct score score;
+	double sum = 0;
+
+	node_set_load(s->node, load, now - age_us, now);
+	score_node(&score, s->node, context_of(s));
+	for (int i = 0; i < SCORE_TERMS; i++) {
+		assert_true(isnan(score.terms[i]) || score.terms[i] >= 0 ||
+			i == TERM_REJECTED);
+		sum += isnan(score.terms[i]) ? 0 : score.terms[i];
+	}
+	assert_true(fabs(sum - score.total) < 1e-9);
+	assert_true(score.total >= 0 && score.total <= 100);
+	assert_true(fabs(score.total - score_total(s->node, context_of(s))) <
+		1e-12);
+	return score.total;
+}
+
+/* The figures that make a node worse as they grow, and how far they go. */
+static const struct {
+	size_t offset;
+	double most;
+} worse[] = {
+	{ offsetof(struct node_load, cpu_used_cores_10s), 40 },
+	{ offsetof(struct node_load, cpu_used_cores_5m), 40 },
+	{ offsetof(struct node_load, cpu_stdev_cores_5m), 16 },
+	{ offsetof(struct node_load, cpu_contention), 1 },
+	{ offsetof(struct node_load, memory_pressure_some), 1 },
+	{ offsetof(struct node_load, io_pressure_some), 1 },
+};
+
+static double *figure(struct node_load *load, size_t offset)
+{
+	return (double *)(void *)((char *)load + offset);
+}
+
+/* No cliff either: a hundredth of the range moves no score by 2 points. */
+static void more_load_never_raises_the_score(void **state)
+{
+	struct setting s = setting_new();
+
+	(void)state;
+	for (size_t i = 0; i < count_of(worse); i++) {
+		struct node_load load = given_load(4, 4e9);
+		double before = 101;
+
+		load.cpu_contention = 0;
+		for (int step = 0; step <= 100; step++) {
+			double score;
+
+			*figure(&load, worse[i].offset) =
+				worse[i].most * step / 100;
+			score = score_with(&s, &load, 0);
+			assert_true(score <= before);
+			assert_true(step == 0 || before - score < 2);
+			before = score;
+		}
+	}
+	setting_fini(&s);
+}
+
+static void less_free_memory_never_raises_the_score(void **state)
+{
+	struct setting s = setting_new();
+	double before = 101;
+
+	(void)state;
+	for (int step = 0; step <= 100; step++) {
+		struct node_load load =
+			given_load(4, 64.0 * (1 << 30) * step / 100);
+		double score = score_with(&s, &load, 0);
+
+		assert_true(
+			score <= before && (step == 0 || before - score < 2));
+		before = score;
+	}
+	setting_fini(&s);
+}
+
+static void orders_overloaded_nodes_too(void **state)
+{
+	struct setting s = setting_new();
+	struct node_load busy = given_load(20, 0);
+	struct node_load busier = given_load(30, 0);
+
+	(void)state;
+	assert_true(score_with(&s, &busier, 0) < score_with(&s, &busy, 0) - 1);
+	setting_fini(&s);
+}
+
+static void an_idle_node_scores_nearly_everything(void **state)
+{
+	struct setting s = setting_new();
+	struct node_load idle = given_load(0, 0);
+	double score = score_with(&s, &idle, 0);
+
+	(void)state;
+	assert_true(score > 95);
+	assert_true(score < 100);
+	setting_fini(&s);
+}
+
+static void bigger_vms_and_vms_on_their_way_lower_the_score(void **state)
+{
+	struct setting s = setting_new();
+	struct pod *big = given_vm(s.names, "big", 16);
+	struct node_load load = given_load(4, 0);
+	double small = score_with(&s, &load, 0);
+	struct pod *swap = s.pod;
+
+	(void)state;
+	s.pod = big;
+	assert_true(score_with(&s, &load, 0) < small);
+	s.pod = swap;
+	node_add_pod(s.node, big, now - second);
+	assert_true(score_with(&s, &load, 0) < small - 1);
+	pod_free(big);
+	setting_fini(&s);
+}
+
+/* Its CPUs are taken out of the node's, and its use out of what was measured.
+ */
+static void a_vm_with_its_own_cpus_leaves_the_others_the_rest(void **state)
+{
+	struct setting s = setting_new();
+	struct pod *dedicated = given_vm(s.names, "dedicated", 8);
+	struct node_load load = given_load(9, 0);
+	struct vm_load seen = given_seen(dedicated, 8);
+	struct score score;
+
+	(void)state;
+	load.vms = &seen;
+	load.vm_count = 1;
+	node_add_pod(s.node, dedicated, MOMENT_LONG_AGO);
+	(void)score_with(&s, &load, 0);
+	score_node(&score, s.node, context_of(&s));
+	assert_true(fabs(score.cpu_measured - 9.0 / 16) < 1e-9);
+	node_remove_pod(s.node, dedicated);
+
+	dedicated->is_dedicated = true;
+	node_add_pod(s.node, dedicated, MOMENT_LONG_AGO);
+	(void)score_with(&s, &load, 0);
+	score_node(&score, s.node, context_of(&s));
+	assert_true(fabs(score.cpu_measured - 1.0 / 8) < 1e-9);
+	assert_true(fabs(score.cpu_expected - MODEL_SHARE * 4 / 8) < 1e-9);
+	node_remove_pod(s.node, dedicated);
+
+	/* The next such VM takes half of the cores, and uses none of the
+	 * rest. */
+	s.pod->is_dedicated = true;
+	s.pod->vcpus = 8;
+	load.vm_count = 0;
+	load.cpu_used_cores_10s = 4;
+	load.cpu_used_cores_5m = 4;
+	(void)score_with(&s, &load, 0);
+	score_node(&score, s.node, context_of(&s));
+	assert_true(fabs(score.cpu_measured - 4.0 / 16) < 1e-9);
+	assert_true(
+		fabs(score.terms[TERM_CPU] -
+			SCORE_CPU * score_room(model_room(4, 0, 8))) < 1e-9);
+	pod_free(dedicated);
+	setting_fini(&s);
+}
+
+static void fades_into_the_score_by_requests(void **state)
+{
+	struct setting s = setting_new();
+	struct node_load load = given_load(14, 60e9);
+	double by_requests = score_total(s.node, context_of(&s));
+	double before = score_with(&s, &load, 0);
+
+	(void)state;
+	assert_true(before < by_requests - 20);
+	for (int64_t age_s = 1; age_s <= 310; age_s++) {
+		double score = score_with(&s, &load, age_s * second);
+
+		assert_true(fabs(score - before) < 0.5);
+		assert_true(age_s > 15 || fabs(score - before) < 1e-9);
+		before = score;
+	}
+	assert_true(fabs(before - by_requests) < 1e-9);
+	setting_fini(&s);
+}
+
+static void an_unknown_node_is_a_little_below_its_equal(void **state)
+{
+	struct setting s = setting_new();
+	struct node_load idle = given_load(0, 0);
+	double unknown = score_total(s.node, context_of(&s));
+	double known = score_with(&s, &idle, 0);
+
+	(void)state;
+	assert_true(fabs(known - unknown - SCORE_KVM - SCORE_DATA) < 1e-9);
+	setting_fini(&s);
+}
+
+static void an_unknown_node_is_not_idle_while_the_others_are_busy(void **state)
+{
+	struct setting s = setting_new();
+	struct node_load busy = given_load(12, 0);
+	double unknown;
+
+	(void)state;
+	s.context.fleet_cpu = 12.0 / 16;
+	unknown = score_total(s.node, context_of(&s));
+	assert_true(unknown < score_with(&s, &busy, 0));
+	setting_fini(&s);
+}
+
+static void an_unknown_node_counts_the_vms_it_carries(void **state)
+{
+	struct setting s = setting_new();
+	struct pod *big = given_vm(s.names, "big", 32);
+	struct score score;
+
+	(void)state;
+	node_add_pod(s.node, big, MOMENT_LONG_AGO);
+	score_node(&score, s.node, context_of(&s));
+	/* A quarter of 32 + 4 vCPUs; requests would say 3.6 of 16. */
+	assert_true(fabs(score.cpu_by_requests - 9.0 / 16) < 1e-9);
+	assert_true(isnan(score.cpu_measured));
+	pod_free(big);
+	setting_fini(&s);
+}
+
+static void unverified_kvm_costs_a_little_for_vms_only(void **state)
+{
+	struct setting s = setting_new();
+	struct node_load load = given_load(4, 0);
+	double verified = score_with(&s, &load, 0);
+	struct pod *vm = s.pod;
+	double unverified;
+
+	(void)state;
+	load.kvm_state = KVM_UNVERIFIED;
+	unverified = score_with(&s, &load, 0);
+	assert_true(fabs(verified - unverified - SCORE_KVM) < 1e-9);
+	s.pod = given_spec(s.names, "{}");
+	unverified = score_with(&s, &load, 0);
+	load.kvm_state = KVM_OK;
+	assert_true(fabs(score_with(&s, &load, 0) - unverified) < 1e-9);
+	pod_free(s.pod);
+	s.pod = vm;
+	setting_fini(&s);
+}
+
+static void a_report_without_cpu_is_as_good_as_none(void **state)
+{
+	struct setting s = setting_new();
+	struct node_load load;
+	double unknown = score_total(s.node, context_of(&s));
+
+	(void)state;
+	node_load_init(&load);
+	assert_true(fabs(score_with(&s, &load, 0) - unknown) < 1e-9);
+	setting_fini(&s);
+}
+
+static void survives_a_node_without_anything(void **state)
+{
+	struct setting s = setting_new();
+	struct node_load load = given_load(4, 0);
+	double score;
+
+	(void)state;
+	node_free(s.node);
+	s.node = given_node(s.names, "{'metadata':{'name':'n'}}");
+	score = score_total(s.node, context_of(&s));
+	assert_true(score >= 0 && score < 50);
+	load.cpu_cores = NAN;
+	load.memory_total_bytes = 0;
+	load.memory_available_bytes = 0;
+	score = score_with(&s, &load, 0);
+	assert_true(score >= 0 && score < 50);
+	setting_fini(&s);
+}
+
+#define PREFER(weight, zone)                                                   \
+	"{'weight':" weight                                                    \
+	",'preference':{'matchExpressions':[{'key':"                           \
+	"'zone','operator':'In','values':['" zone "']}]}}"
+
+/* As upstream: the worst load with the wish met beats idle without it. */
+static void load_does_not_cancel_a_wish(void **state)
+{
+	struct setting s = setting_new();
+	struct node *wanted = given_node(s.names,
+		"{'metadata':{'name':'w','labels':{'zone':'a'}}}");
+	struct node_load load = given_load(0, 0);
+	struct preferred preferred;
+	struct affinity affinity = { 0 };
+	struct spread spread = { 0 };
+	double idle;
+
+	(void)state;
+	pod_free(s.pod);
+	s.pod = given_spec(s.names,
+		"{'affinity':{'nodeAffinity':{'preferredDuringScheduling"
+		"IgnoredDuringExecution':[" PREFER("10", "a") "]}}}");
+	preferred_begin(&preferred, s.pod, &affinity, &spread);
+	preferred_note(&preferred, wanted);
+	s.context.preferred = &preferred;
+	idle = score_with(&s, &load, 0);
+	load.cpu_used_cores_10s = 32;
+	load.cpu_used_cores_5m = 32;
+	node_set_load(wanted, &load, now, now);
+	assert_true(score_total(wanted, context_of(&s)) > idle);
+	assert_true(idle < 50.1);
+	node_free(wanted);
+	setting_fini(&s);
+}
+
+static void disliked_taints_cost_points(void **state)
+{
+	struct setting s = setting_new();
+	struct node *tainted = given_node(s.names,
+		"{'metadata':{'name':'t'},'spec':{'taints':[{'key':'k',"
+		"'effect':'PreferNoSchedule'}]},'status':{'allocatable':{"
+		"'cpu':'16','memory':'64Gi'}}}");
+	struct node_load load = given_load(4, 0);
+	struct preferred preferred;
+	struct affinity affinity = { 0 };
+	struct spread spread = { 0 };
+	double clean;
+
+	(void)state;
+	preferred_begin(&preferred, s.pod, &affinity, &spread);
+	preferred_note(&preferred, tainted);
+	s.context.preferred = &preferred;
+	clean = score_with(&s, &load, 0);
+	node_set_load(tainted, &load, now, now);
+	assert_true(
+		fabs(clean - score_total(tainted, context_of(&s)) - 60) < 1e-9);
+	node_free(tainted);
+	setting_fini(&s);
+}
+
+static void goodness_falls_without_end(void **state)
+{
+	(void)state;
+	assert_true(fabs(score_room(0) - 0.5) < 1e-12);
+	assert_true(score_room(1e6) <= 1 && score_room(-1e6) >= 0);
+	assert_true(fabs(score_memory(SCORE_MEMORY_FULL) - 0.5) < 1e-12);
+	assert_true(score_memory(0.5) > 0.99 && score_memory(1000) > 0);
+	for (int i = 0; i < 400; i++) {
+		assert_true(score_room((i - 199) * 0.1) >
+			score_room((i - 200) * 0.1));
+		assert_true(
+			score_memory((i + 1) * 0.01) <= score_memory(i * 0.01));
+	}
+}
+
+static void knows_its_terms(void **state)
+{
+	(void)state;
+	assert_string_equal(score_term_name(TERM_CPU), "cpu");
+	assert_string_equal(score_term_name(TERM_WISHES + WISH_TAINT), "taint");
+	assert_true(fabs(SCORE_CPU + SCORE_MEMORY + SCORE_CONTENTION +
+			    SCORE_MEMORY_PRESSURE + SCORE_IO_PRESSURE +
+			    SCORE_KVM + SCORE_DATA - 100) < 1e-9);
+}
+
+static void a_node_that_rejected_a_pod_gets_its_points_back_slowly(void **state)
+{
+	struct setting s = setting_new();
+	struct node_load load = given_load(4, 0);
+	double whole = score_with(&s, &load, 0);
+	(void)state;
+
+	s.node->rejected_us = now;
+	assert_true(fabs(score_with(&s, &load, 0) -
+			    whole * (1 - REJECTION_COST)) < 1e-9);
+	s.node->rejected_us = now - REJECTION_FADES_US / 2;
+	assert_true(fabs(score_with(&s, &load, 0) -
+			    whole * (1 - REJECTION_COST / 2)) < 1e-9);
+	s.node->rejected_us = now - REJECTION_FADES_US;
+	assert_true(score_with(&s, &load, 0) >= whole);
+	setting_fini(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(more_load_never_raises_the_score),
+		cmocka_unit_test(less_free_memory_never_raises_the_score),
+		cmocka_unit_test(orders_overloaded_nodes_too),
+		cmocka_unit_test(an_idle_node_scores_nearly_everything),
+		cmocka_unit_test(
+			bigger_vms_and_vms_on_their_way_lower_the_score),
+		cmocka_unit_test(
+			a_vm_with_its_own_cpus_leaves_the_others_the_rest),
+		cmocka_unit_test(fades_into_the_score_by_requests),
+		cmocka_unit_test(an_unknown_node_is_a_little_below_its_equal),
+		cmocka_unit_test(
+			an_unknown_node_is_not_idle_while_the_others_are_busy),
+		cmocka_unit_test(an_unknown_node_counts_the_vms_it_carries),
+		cmocka_unit_test(unverified_kvm_costs_a_little_for_vms_only),
+		cmocka_unit_test(a_report_without_cpu_is_as_good_as_none),
+		cmocka_unit_test(survives_a_node_without_anything),
+		cmocka_unit_test(load_does_not_cancel_a_wish),
+		cmocka_unit_test(disliked_taints_cost_points),
+		cmocka_unit_test(goodness_falls_without_end),
+		cmocka_unit_test(knows_its_terms),
+		cmocka_unit_test(
+			a_node_that_rejected_a_pod_gets_its_points_back_slowly),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
