@@ -58,17 +58,18 @@ BINS = $(PROGRAMS:%=$(BIN)/plimsoll-%)
 # bin/ is what people run: the release build. Other builds keep to themselves.
 BIN = $(if $(filter release,$(BUILD)),bin,$(OUT)/bin)
 
+# A room's own files, and those of the rooms inside it.
 objects = $(patsubst %.c,$(OUT)/%.o,$(wildcard $(1)/*.c $(1)/*/*.c))
 # The daemon whose headers a test includes: it links that one.
 room_of = $(firstword $(shell grep -ohE '"(agent|aggregator|scheduler)/' $(1) \
 	| tr -d '"/'))
-# The objects of that daemon but its main.
-daemon_of = $(filter-out %/main.o,$(call objects,$(call room_of,$(1))))
+# The archive of that daemon, without its main: a test links what it calls.
+daemon_of = $(foreach room,$(room_of),$(OUT)/$(room)/daemon.a)
 ARCHIVES = $(OUT)/kube.a $(OUT)/proto.a $(OUT)/lib.a
 LIBS = -lcurl -lcjson -lyaml -lprotobuf-c -lnng -lmicrohttpd -lsqlite3 -lsnappy \
 	-luv -lm -lpthread
 
-# What protoc-c makes of proto/*.proto.
+# The files that protoc-c generates from proto/*.proto.
 WIRE := $(patsubst proto/%.proto,%,$(wildcard proto/*.proto))
 WIRE_HDRS := $(WIRE:%=$(GEN)/%.pb-c.h)
 
@@ -79,12 +80,12 @@ FUZZ_NAMES := $(FUZZ_SRCS:tests/fuzz/fuzz_%.c=%)
 REPLAYS := $(FUZZ_NAMES:%=$(OUT)/tests/fuzz/replay_%)
 BENCH_SRCS := $(wildcard tests/bench/bench_*.c)
 BENCH_BINS := $(BENCH_SRCS:%.c=$(OUT)/%)
-ROOM_SRCS := $(wildcard lib/*.c proto/*.c kube/*.c agent/*.c aggregator/*.c aggregator/*/*.c \
-	scheduler/*.c scheduler/*/*.c)
-ALL_SRCS := $(ROOM_SRCS) $(wildcard tests/unit/*/*.c tests/unit/*/*/*.c tests/support/*.c \
+ROOMS = lib proto kube $(PROGRAMS)
+ROOM_SRCS := $(wildcard $(ROOMS:%=%/*.c) $(ROOMS:%=%/*/*.c))
+ALL_SRCS := $(ROOM_SRCS) $(TEST_SRCS) $(wildcard tests/support/*.c \
 	tests/fuzz/*.c tests/bench/*.c tests/e2e/*.c)
-ALL_HDRS := $(wildcard lib/*.h proto/*.h kube/*.h agent/*.h aggregator/*.h aggregator/*/*.h \
-	scheduler/*.h scheduler/*/*.h tests/support/*.h)
+ALL_HDRS := $(wildcard $(ROOMS:%=%/*.h) $(ROOMS:%=%/*/*.h) tests/support/*.h \
+	tests/unit/*/*.h tests/unit/*/*/*.h)
 
 # ---- help -----------------------------------------------------------------
 
@@ -132,14 +133,24 @@ $(OUT)/%.a: $$(call objects,%)
 	@rm -f $@
 	$(AR) crs $@ $^
 
+define daemon_rule
+$(OUT)/$(1)/daemon.a: $(filter-out %/main.o,$(call objects,$(1)))
+	@rm -f $$@
+	$(AR) crs $$@ $$^
+endef
+$(foreach program,$(PROGRAMS),$(eval $(call daemon_rule,$(program))))
+
 $(BIN)/plimsoll-%: $$(call objects,$$*) $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # A test links the daemon it is about, without main.c, and the rooms below.
 # WRAP_test_x names the functions that it stands in for (ld's --wrap).
-WRAP_test_faults = pread openat inotify_init1
+WRAP_test_faults = pread openat readdir inotify_init1
+WRAP_test_spool_faults = mkdir open openat flock fdopendir readdir fstatat \
+	pread write ftruncate unlinkat close
 WRAP_test_schedule = clock_monotonic_us
+WRAP_test_ingest = clock_monotonic_us timer_start
 define test_rule
 $(OUT)/$(1): $(OUT)/$(1).o $(call daemon_of,$(1).c) $(OUT)/tests/support.a \
 		$(ARCHIVES)
@@ -215,11 +226,26 @@ images: packages-images ## OCI archives of the programs, as root (SUITE, TAG)
 
 JOBS := $(shell nproc)
 
-.PHONY: test test-binaries
-test: packages-test ## unit and system tests, release and with sanitizers
-	@$(MAKE) -s -j$(JOBS) all test-binaries
+# make test T=WORD runs the tests whose path or name contains WORD, with one
+# build. The test programs among them are built, and no others.
+MATCHING = $(foreach t,$(TEST_BINS) $(REPLAYS),$(if \
+	$(findstring $(T),$(t:$(OUT)/%=%)),$(t)))
+
+.PHONY: test check test-binaries
+ifneq ($(T),)
+test: packages-test
+	@$(MAKE) -s -j$(JOBS) all $(MATCHING)
+	@python3 tests/support/run_tests.py --match='$(T)' $(OUT)
+else
+test: packages-test ## unit and system tests, release and ASan (T=WORD: some)
+	@$(MAKE) -s -j$(JOBS) BUILD=release all test-binaries
 	@$(MAKE) -s -j$(JOBS) BUILD=asan all test-binaries
 	@python3 tests/support/run_tests.py build/release build/asan
+endif
+
+check: packages-test ## release build, unit tests and the quick system tests
+	@$(MAKE) -s -j$(JOBS) BUILD=release all test-binaries
+	@python3 tests/support/run_tests.py --quick build/release
 
 test-binaries: $(TEST_BINS) $(REPLAYS)
 
@@ -227,6 +253,14 @@ test-binaries: $(TEST_BINS) $(REPLAYS)
 test-tsan: packages-test ## the same tests under the thread sanitizer
 	@$(MAKE) -s -j$(JOBS) BUILD=tsan all test-binaries
 	@python3 tests/support/run_tests.py build/tsan
+
+# The seed of parity is the date: each night tries other cases.
+.PHONY: nightly
+nightly: ## what takes too long for .ci/run
+	@tests/support/stages.sh \
+		"fuzz: make fuzz SECONDS=300" \
+		"e2e-1.30: make e2e-1.30" \
+		"parity: make e2e-parity CASES=50000 SEED=$(shell date +%Y%m%d)"
 
 .PHONY: cluster e2e demo
 cluster: build/kubecluster ## the control plane that tests use (needs Go)
@@ -239,52 +273,52 @@ build/parity: $(wildcard tests/cluster/parity/*.go tests/cluster/go.*)
 	@mkdir -p build
 	tests/cluster/build.sh $@ ./parity
 
-e2e: packages-test ## the story on a real API server (needs Go >= 1.26)
+e2e: packages-test ## end-to-end tests on an API server (needs Go >= 1.26)
 	@$(MAKE) -s -j$(JOBS) all
 	@[ -n "$${E2E_KUBECONFIG:-}" ] || $(MAKE) -s cluster
 	@$(MAKE) -s build/parity $(CLOCK_SHIFT)
 	@python3 tests/support/run_tests.py --e2e
 
-# Preloaded by tests/e2e/clock_test.py.
+# Preloaded by tests/e2e/wall_clock.py.
 CLOCK_SHIFT = build/release/tests/e2e/clock_shift.so
 $(CLOCK_SHIFT): tests/e2e/clock_shift.c $(OUT)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -o $@ $<
 
 .PHONY: cluster-1.30 e2e-1.30
-cluster-1.30: build/kubecluster-1.30 ## the same of Kubernetes 1.30
+cluster-1.30: build/kubecluster-1.30 ## the control plane of Kubernetes 1.30
 build/kubecluster-1.30: $(wildcard tests/cluster/*.go tests/cluster/go-1.30.*)
 	@mkdir -p build
 	tests/cluster/build.sh $@ . go-1.30.mod
 
-# Not among them: what compares with the filters of 1.36 (parity), what wants a
-# field that 1.30 drops (resourceClaims, in seeds), and what is about the test
-# cluster or about faults that no version makes.
-E2E_1_30 = story names volumes affinity identity kubelet past
-e2e-1.30: packages-test ## the story on Kubernetes 1.30 (needs Go >= 1.26)
+# The other files compare with the filters of 1.36 (parity), need a field that
+# 1.30 drops (resourceClaims, in unschedulable), or test faults and the test
+# cluster, which do not depend on the version.
+E2E_1_30 = placement vm_names volumes affinity identity kubelet vm_profile
+e2e-1.30: packages-test ## the same tests on Kubernetes 1.30
 	@$(MAKE) -s -j$(JOBS) all
 	@$(MAKE) -s cluster-1.30
 	@KUBECLUSTER=$(CURDIR)/build/kubecluster-1.30 \
 		python3 tests/support/run_tests.py --e2e $(E2E_1_30)
 
 .PHONY: e2e-deploy
-e2e-deploy: packages-deploy images ## what deploy/ makes, as root (needs Go)
+e2e-deploy: packages-deploy images ## tests of deploy/, as root (needs Go)
 	@[ -x "$${KUBECLUSTER:-}" ] || $(MAKE) -s cluster
 	@python3 tests/support/run_tests.py --deploy
 
 .PHONY: e2e-parity
 SEED ?= 1
 CASES ?= 2000
-e2e-parity: packages-test ## CASES random ones through theirs and our filters
+e2e-parity: packages-test ## CASES random pods through both schedulers' filters
 	@$(MAKE) -s -j$(JOBS) all build/parity
 	@python3 tests/e2e/parity.py --seed $(SEED) --cases $(CASES)
 
 .PHONY: e2e-node
-e2e-node: packages-node ## the agent on a kernel of its own (QEMU, no KVM)
+e2e-node: packages-node ## the agent in a virtual machine (QEMU, no KVM)
 	@$(MAKE) -s -j$(JOBS) all
 	@python3 tests/support/run_tests.py --node
 
-demo: packages-test ## the same story, live, at a person's pace (needs Go)
+demo: packages-test ## the scheduler at work, shown step by step (needs Go)
 	@$(MAKE) -s -j$(JOBS) all cluster
 	@python3 tests/e2e/demo.py
 
@@ -313,7 +347,7 @@ FLEET = $(OUT)/tests/bench/fleet
 $(FLEET): $(OUT)/tests/bench/fleet_main.o $(OUT)/tests/bench/fleet.o $(ARCHIVES)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(OUT)/tests/bench/bench_store: $(OUT)/tests/bench/made_up.o
+$(OUT)/tests/bench/bench_store: $(OUT)/tests/bench/synthetic.o
 STORE_LINES = $(OUT)/tests/bench/store_lines
 $(STORE_LINES): $(OUT)/tests/bench/store_lines_main.o \
 	$$(call daemon_of,tests/bench/store_lines_main.c) $(ARCHIVES)
@@ -344,6 +378,13 @@ bench-placement: packages-test ## what policies leave unserved: TRACES=DIR
 		"(*.csv.gz)"; exit 2; }
 	@$(MAKE) -s -j$(JOBS) all
 	@python3 tests/bench/placement.py $(TRACES)
+
+.PHONY: compare
+compare: packages-test ## the answers of another checkout's build: OLD=DIR
+	@[ -n "$(OLD)" ] || { echo "OLD=DIR is missing: a checkout in which" \
+		"'make all bench-binaries' was run"; exit 2; }
+	@$(MAKE) -s -j$(JOBS) all $(OUT)/tests/bench/bench_store
+	@python3 tests/bench/compare_builds.py $(OLD) .
 
 .PHONY: harvester
 harvester: packages-test ## a published pile-up recomputed, and real-load

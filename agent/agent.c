@@ -7,12 +7,14 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "agent/check.h"
-#include "agent/node.h"
-#include "agent/self_metrics.h"
-#include "agent/ring.h"
-#include "agent/spool.h"
 #include "agent/aggregator_client.h"
+#include "agent/check.h"
+#include "agent/config.h"
+#include "agent/node.h"
+#include "agent/once.h"
+#include "agent/ring.h"
+#include "agent/self_metrics.h"
+#include "agent/spool.h"
 #include "lib/buffer.h"
 #include "lib/clock.h"
 #include "lib/log.h"
@@ -22,16 +24,19 @@
 
 enum {
 	RING_BYTES_MAX = 64 << 20,
-	/* A report alone in its batch must stay below MQ_SEND_MAX. */
+	/* A batch of one report must stay below MQ_SEND_MAX. */
 	REPORT_BYTES_MAX = MQ_SEND_MAX / 2,
 	DRAIN_POLL_MS = 20,
 	FIRST_REPORT_MS = 500,
 	INTERVAL_MAX_MS = 60000,
+	/* Without a sample for this many intervals --check fails. */
+	CHECK_INTERVALS = 3,
 };
 
 #define DRAIN_US UINT64_C(3000000)
-#define TROUBLE_EVERY_US UINT64_C(600000000)
-#define SPOOL_TROUBLE_US UINT64_C(60000000)
+#define LOG_NODE_US UINT64_C(600000000)
+#define LOG_SPOOL_US UINT64_C(60000000)
+#define CHECK_MIN_US UINT64_C(10000000)
 
 struct agent {
 	const struct agent_config *config;
@@ -39,16 +44,15 @@ struct agent {
 	struct node *node;
 	struct ring *ring;
 	struct spool *spool; /* or NULL */
-	struct own own;
 	struct check *check;
 	char boot_id[REPORT_UID_MAX];
-	uint64_t sampled_us; /* when the newest report was made */
-	struct uplink *uplinks[OPTION_LIST_MAX];
-	size_t uplink_count;
+	uint64_t sampled_us; /* time of the newest report */
+	struct aggregator_client *clients[OPTION_LIST_MAX];
+	size_t client_count;
 	struct timer *sample, *drain;
-	uint64_t interval_us; /* what is in force: an aggregator may stretch */
+	uint64_t interval_us; /* current: an aggregator may lengthen it */
 	uint64_t drain_until_us;
-	struct log_topics trouble;
+	struct log_topics errors;
 	uint8_t run_id[REPORT_RUN_ID_BYTES];
 	char run_text[2 * REPORT_RUN_ID_BYTES + 1]; /* the same for logs */
 };
@@ -56,58 +60,60 @@ struct agent {
 _Static_assert((int)OPTION_LIST_MAX <= (int)RING_CONSUMERS_MAX,
 	"every aggregator has its bit in the ring");
 
-static void tell_trouble(struct agent *agent)
+static bool should_log(struct agent *agent, const struct error *err,
+	uint64_t every_us)
 {
-	const struct error *err = node_trouble(agent->node);
+	return err->code != 0 &&
+		log_allow_topic(&agent->errors, clock_monotonic_us(), every_us,
+			err->text, NULL);
+}
 
-	if (err->code != 0 &&
-		log_allow_topic(&agent->trouble, clock_monotonic_us(),
-			TROUBLE_EVERY_US, err->text, NULL)) {
-		log_warning("a part of the report cannot be read", log_err(err),
-			LOG_END);
+static void log_spool_error(struct agent *agent)
+{
+	struct error err;
+
+	(void)spool_take_last_error(&err, agent->spool);
+	if (should_log(agent, &err, LOG_SPOOL_US)) {
+		log_warning("spool error", log_err(&err), LOG_END);
 	}
 }
 
-/* What the disk does not take is said; it stays in memory. */
-static void tell_spool_trouble(struct agent *agent)
+static uint64_t dropped(const struct agent *agent)
 {
-	const struct error *err = spool_trouble(agent->spool);
-
-	if (err->code != 0 &&
-		log_allow_topic(&agent->trouble, clock_monotonic_us(),
-			SPOOL_TROUBLE_US, err->text, NULL)) {
-		log_warning("reports are in memory only", log_err(err),
-			LOG_END);
-	}
+	return ring_dropped(agent->ring) +
+		(agent->spool == NULL ? 0 : spool_stats(agent->spool)->dropped);
 }
 
-static void tell_own(struct report *report, struct agent *agent)
+static void fill_in_self(struct report *report, struct agent *agent)
 {
-	own_read(&report->own, &agent->own);
+	report->seq = ring_next_seq(agent->ring);
+	report->dropped = dropped(agent);
+	self_metrics_read(&report->own, SELF_METRICS_STATM);
 	report->own.spool_bytes =
-		agent->spool == NULL ? 0 : spool_bytes(agent->spool);
-	report->dropped = ring_dropped(agent->ring) +
-		(agent->spool == NULL ? 0 : spool_dropped(agent->spool));
+		agent->spool == NULL ? 0 : spool_stats(agent->spool)->bytes;
 }
 
 static void add_report(struct agent *agent)
 {
 	struct buffer bytes = BUFFER_MAX(REPORT_BYTES_MAX);
+	const struct error *err = node_last_error(agent->node);
 	struct report report;
 
 	if (agent->spool != NULL) {
 		spool_before_add(agent->spool);
 	}
 	node_report(&report, agent->node, agent->interval_us);
-	tell_trouble(agent);
-	report.seq = ring_next_seq(agent->ring);
-	tell_own(&report, agent);
+	if (should_log(agent, err, LOG_NODE_US)) {
+		log_warning("cannot read a part of the report", log_err(err),
+			LOG_END);
+	}
+	fill_in_self(&report, agent);
 	memcpy(agent->boot_id, report.boot_id, sizeof(agent->boot_id));
 	agent->sampled_us = clock_monotonic_us();
 	wire_pack_report(&bytes, &report);
 	report_fini(&report);
 	if (bytes.overflowed) {
-		log_error("a report is too large to send", LOG_END);
+		log_error("dropped a report that is too large", LOG_END);
 		ring_skip(agent->ring);
 	} else {
 		ring_add(agent->ring, (const uint8_t *)bytes.data, bytes.len);
@@ -115,45 +121,40 @@ static void add_report(struct agent *agent)
 	buffer_fini(&bytes);
 	if (agent->spool != NULL) {
 		spool_after_add(agent->spool);
-		tell_spool_trouble(agent);
+		log_spool_error(agent);
 	}
 }
 
-/* The longest wish of any aggregator, never below what was configured. */
-static uint64_t interval_wanted_us(const struct agent *agent)
+/* Applies the longest interval that an aggregator asks for, but at least the
+ * configured one. */
+static void update_interval(struct agent *agent)
 {
-	uint64_t wanted_us = agent->config->interval_us;
+	uint64_t interval_us = agent->config->interval_us;
 
-	for (size_t i = 0; i < agent->uplink_count; i++) {
-		uint64_t hint_ms = uplink_interval_hint_ms(agent->uplinks[i]);
+	for (size_t i = 0; i < agent->client_count; i++) {
+		uint64_t hint_ms =
+			aggregator_client_interval_hint_ms(agent->clients[i]);
 
 		if (hint_ms > INTERVAL_MAX_MS) {
 			hint_ms = INTERVAL_MAX_MS;
 		}
-		if (hint_ms * 1000 > wanted_us) {
-			wanted_us = hint_ms * 1000;
+		if (hint_ms * 1000 > interval_us) {
+			interval_us = hint_ms * 1000;
 		}
 	}
-	return wanted_us;
-}
-
-static void follow_hints(struct agent *agent)
-{
-	uint64_t wanted_us = interval_wanted_us(agent);
-
-	if (wanted_us == agent->interval_us) {
-		return;
+	if (interval_us != agent->interval_us) {
+		log_info("report interval changed",
+			log_int("ms", (int64_t)(interval_us / 1000)), LOG_END);
+		agent->interval_us = interval_us;
+		timer_start(agent->sample, interval_us / 1000,
+			interval_us / 1000);
 	}
-	log_info("the interval changes",
-		log_int("ms", (int64_t)(wanted_us / 1000)), LOG_END);
-	agent->interval_us = wanted_us;
-	timer_start(agent->sample, wanted_us / 1000, wanted_us / 1000);
 }
 
-static void kick_uplinks(struct agent *agent)
+static void wake_clients(struct agent *agent)
 {
-	for (size_t i = 0; i < agent->uplink_count; i++) {
-		uplink_kick(agent->uplinks[i]);
+	for (size_t i = 0; i < agent->client_count; i++) {
+		aggregator_client_wake(agent->clients[i]);
 	}
 }
 
@@ -161,9 +162,9 @@ static void on_sample(void *owner)
 {
 	struct agent *agent = owner;
 
-	follow_hints(agent);
+	update_interval(agent);
 	add_report(agent);
-	kick_uplinks(agent);
+	wake_clients(agent);
 }
 
 static void on_probed(void *owner, const struct kvm *now,
@@ -173,7 +174,7 @@ static void on_probed(void *owner, const struct kvm *now,
 	char detail[80];
 
 	if (now->state != before->state || now->level != before->level) {
-		log_info("KVM was probed",
+		log_info("probed KVM",
 			log_str("state", kvm_state_name(now->state)),
 			log_str("level", kvm_level_name(now->level)),
 			log_str("detail", kvm_detail(detail, now)), LOG_END);
@@ -189,10 +190,10 @@ static void close_all(struct agent *agent)
 {
 	timer_close(take_ptr(agent->sample));
 	timer_close(take_ptr(agent->drain));
-	for (size_t i = 0; i < agent->uplink_count; i++) {
-		uplink_close(agent->uplinks[i]);
+	for (size_t i = 0; i < agent->client_count; i++) {
+		aggregator_client_close(agent->clients[i]);
 	}
-	agent->uplink_count = 0;
+	agent->client_count = 0;
 	node_close(take_ptr(agent->node));
 	check_close(take_ptr(agent->check));
 }
@@ -202,12 +203,13 @@ static void on_drain(void *owner)
 	struct agent *agent = owner;
 	bool drained = true;
 
-	for (size_t i = 0; i < agent->uplink_count; i++) {
-		drained = uplink_drain(agent->uplinks[i]) && drained;
+	for (size_t i = 0; i < agent->client_count; i++) {
+		drained = aggregator_client_drain(agent->clients[i]) && drained;
 	}
 	if (drained || clock_monotonic_us() >= agent->drain_until_us) {
 		if (agent->spool != NULL) {
-			spool_keep_all(agent->spool);
+			spool_write_all(agent->spool);
+			log_spool_error(agent);
 		}
 		close_all(agent);
 	}
@@ -219,7 +221,7 @@ static void on_stop(void *owner)
 
 	log_info("stopping", LOG_END);
 	timer_stop(agent->sample);
-	kick_uplinks(agent);
+	wake_clients(agent);
 	agent->drain_until_us = clock_monotonic_us() + DRAIN_US;
 	timer_start(agent->drain, 0, DRAIN_POLL_MS);
 }
@@ -227,50 +229,43 @@ static void on_stop(void *owner)
 static int open_spool(struct agent *agent, struct error *err)
 {
 	const struct agent_config *config = agent->config;
-	struct spool_options options = {
+	const struct spool_options options = {
 		.dir = config->spool,
 		.bytes_max = config->spool_max_bytes,
 		.run_id = agent->run_id,
+		.ring = agent->ring,
 		.consumers = config->aggregators.count,
 	};
-	int r;
-
-	agent->ring = ring_new((size_t)config->ring_reports, RING_BYTES_MAX,
-		config->aggregators.count);
-	if (config->spool == NULL) {
-		return 0;
-	}
-	options.ring = agent->ring;
-	r = spool_open(&agent->spool, &options, err);
-	if (r == 0 && spool_segments_found(agent->spool) > 0) {
-		log_info("reports of earlier runs are in the spool",
-			log_str("dir", config->spool),
-			log_int("segments",
-				(int64_t)spool_segments_found(agent->spool)),
-			log_int("bytes", (int64_t)spool_bytes(agent->spool)),
-			LOG_END);
-	}
-	return r;
-}
-
-static int open_each_uplink(struct agent *agent, const struct tls_material *tls,
-	struct error *err)
-{
-	const struct option_list *urls = &agent->config->aggregators;
-	const struct dial_config *dial = &agent->config->dial;
-
-	int r = open_spool(agent, err);
+	const struct spool_stats *stats;
+	int r = spool_open(&agent->spool, &options, err);
 
 	if (r < 0) {
 		return r;
 	}
-	for (size_t i = 0; i < urls->count; i++) {
-		const struct uplink_options options = {
-			.url = urls->items[i],
-			.tls = tls,
-			.server_name = dial->server_name,
-			.token_file = dial->token_file,
-			.session = { .node = agent->config->node_name,
+	stats = spool_stats(agent->spool);
+	if (stats->segments_found > 0) {
+		log_info("found reports of earlier runs in the spool",
+			log_str("dir", config->spool),
+			log_int("segments", (int64_t)stats->segments_found),
+			log_int("bytes", (int64_t)stats->bytes), LOG_END);
+	}
+	return 0;
+}
+
+static int open_clients(struct agent *agent, struct error *err)
+{
+	const struct agent_config *config = agent->config;
+	struct tls_material tls = { 0 };
+	int r = tls_load(&tls, &config->credentials.tls, err);
+
+	for (size_t i = 0; r == 0 && i < config->aggregators.count; i++) {
+		const struct aggregator_client_options options = {
+			.url = config->aggregators.items[i],
+			.tls = credentials_use_tls(&config->credentials) ? &tls
+									 : NULL,
+			.server_name = config->credentials.server_name,
+			.token_file = config->credentials.token_file,
+			.delivery = { .node = config->node_name,
 				.run_id = agent->run_id,
 				.boot_id = agent->boot_id,
 				.version = plimsoll_version,
@@ -278,62 +273,39 @@ static int open_each_uplink(struct agent *agent, const struct tls_material *tls,
 				.spool = agent->spool,
 				.consumer = i },
 		};
-		r = uplink_new(&agent->uplinks[i], loop_uv(agent->loop),
-			&options, err);
-		if (r < 0) {
-			return r;
-		}
-		agent->uplink_count++;
-	}
-	return 0;
-}
 
-static int open_uplinks(struct agent *agent, struct error *err)
-{
-	const struct dial_config *dial = &agent->config->dial;
-	struct tls_material tls = { 0 };
-	int r = tls_load(&tls, &dial->tls, err);
-
-	if (r == 0) {
-		r = open_each_uplink(agent, dial_uses_tls(dial) ? &tls : NULL,
-			err);
+		r = aggregator_client_new(&agent->clients[i],
+			loop_uv(agent->loop), &options, err);
+		agent->client_count += r == 0;
 	}
 	tls_fini(&tls);
 	return r;
 }
 
-/* A sample that is late by this many intervals will not come. */
-enum { CHECK_INTERVALS = 3 };
-#define CHECK_LEAST_US UINT64_C(10000000)
-
-/* Whoever restarts an agent because an aggregator is away loses what it kept
- * for it, so that is said and is no failure. */
-static bool say_check(void *owner, struct buffer *out)
+/* The agent works even while no aggregator can be reached: a restart would lose
+ * the reports in memory. */
+static bool describe(void *owner, struct buffer *out)
 {
 	struct agent *agent = owner;
-	uint64_t now_us = clock_monotonic_us();
-	uint64_t late_us = CHECK_INTERVALS * agent->interval_us;
-	uint64_t age_us = now_us - agent->sampled_us;
-	size_t taking = 0;
+	uint64_t limit_us = CHECK_INTERVALS * agent->interval_us;
+	uint64_t age_us = clock_monotonic_us() - agent->sampled_us;
+	size_t delivering = 0;
 
-	for (size_t i = 0; i < agent->uplink_count; i++) {
-		taking += uplink_is_taken(agent->uplinks[i]);
+	for (size_t i = 0; i < agent->client_count; i++) {
+		delivering +=
+			aggregator_client_is_delivering(agent->clients[i]);
 	}
 	buffer_printf(out,
 		"%" PRIu64
-		" reports, the newest %.1f s old; "
-		"%zu of %zu aggregators take them; %zu are kept",
-		ring_next_seq(agent->ring) - 1, (double)age_us / 1e6, taking,
-		agent->uplink_count, ring_count(agent->ring));
-	return age_us <= (late_us < CHECK_LEAST_US ? CHECK_LEAST_US : late_us);
+		" reports made, the newest %.1f s ago; "
+		"%zu of %zu aggregators accept them; %zu in memory",
+		ring_next_seq(agent->ring) - 1, (double)age_us / 1e6,
+		delivering, agent->client_count, ring_count(agent->ring));
+	return age_us <= (limit_us < CHECK_MIN_US ? CHECK_MIN_US : limit_us);
 }
 
-static int start(struct agent *agent, struct error *err)
+static int make_run_id(struct agent *agent, struct error *err)
 {
-	uv_loop_t *uv = loop_uv(agent->loop);
-	struct error unanswered;
-	int r;
-
 	if (getrandom(agent->run_id, sizeof(agent->run_id), 0) !=
 		(ssize_t)sizeof(agent->run_id)) {
 		return error_errno(err, "cannot make a run id");
@@ -342,42 +314,46 @@ static int start(struct agent *agent, struct error *err)
 		(void)snprintf(agent->run_text + 2 * i, 3, "%02x",
 			agent->run_id[i]);
 	}
-	own_init(&agent->own);
-	r = node_new(&agent->node, uv, agent->config, on_probed, agent, err);
-	if (r == 0) {
-		r = open_uplinks(agent, err);
-	}
-	if (r == 0 &&
-		check_new(&agent->check, uv, agent->config->node_name,
-			say_check, agent, &unanswered) < 0) {
-		log_warning("--check cannot be answered", log_err(&unanswered),
-			LOG_END);
-	}
-	if (r == 0) {
-		/* The first report waits a moment for what KVM says. */
-		timer_start(agent->sample, FIRST_REPORT_MS,
-			agent->interval_us / 1000);
-		log_info("started", log_str("version", plimsoll_version),
-			log_str("node", agent->config->node_name),
-			log_str("run", agent->run_text),
-			log_int("interval_ms",
-				(int64_t)(agent->interval_us / 1000)),
-			LOG_END);
-	}
-	return r;
+	return 0;
 }
 
-/* The last words: what became of this run's reports. */
-static void log_stopped(const struct agent *agent)
+static int start(struct agent *agent, struct error *err)
 {
-	log_info("stopped", log_str("run", agent->run_text),
-		log_int("reports", (int64_t)ring_next_seq(agent->ring) - 1),
-		log_int("not_stored", (int64_t)ring_count(agent->ring)),
-		log_int("dropped", (int64_t)ring_dropped(agent->ring)),
+	const struct agent_config *config = agent->config;
+	uv_loop_t *uv = loop_uv(agent->loop);
+	struct error check_err;
+	int r = make_run_id(agent, err);
+
+	agent->ring = ring_new((size_t)config->ring_reports, RING_BYTES_MAX,
+		config->aggregators.count);
+	if (r == 0) {
+		r = node_new(&agent->node, uv, config, on_probed, agent, err);
+	}
+	if (r == 0 && config->spool != NULL) {
+		r = open_spool(agent, err);
+	}
+	if (r == 0) {
+		r = open_clients(agent, err);
+	}
+	if (r < 0) {
+		return r;
+	}
+	if (check_new(&agent->check, uv, config->node_name, describe, agent,
+		    &check_err) < 0) {
+		log_warning("cannot answer --check", log_err(&check_err),
+			LOG_END);
+	}
+	/* The first report waits for the first KVM probe. */
+	timer_start(agent->sample, FIRST_REPORT_MS, agent->interval_us / 1000);
+	log_info("started", log_str("version", plimsoll_version),
+		log_str("node", config->node_name),
+		log_str("run", agent->run_text),
+		log_int("interval_ms", (int64_t)(agent->interval_us / 1000)),
 		LOG_END);
+	return 0;
 }
 
-int agent_run(const struct agent_config *config, struct error *err)
+static int run_agent(const struct agent_config *config, struct error *err)
 {
 	struct agent agent = {
 		.config = config,
@@ -394,11 +370,38 @@ int agent_run(const struct agent_config *config, struct error *err)
 	}
 	loop_run(agent.loop);
 	if (r == 0) {
-		log_stopped(&agent);
+		log_info("stopped", log_str("run", agent.run_text),
+			log_int("reports",
+				(int64_t)ring_next_seq(agent.ring) - 1),
+			log_int("not_stored", (int64_t)ring_count(agent.ring)),
+			log_int("dropped", (int64_t)dropped(&agent)), LOG_END);
 	}
 	loop_free(agent.loop);
 	spool_close(agent.spool);
-	own_fini(&agent.own);
 	ring_free(agent.ring);
 	return r;
 }
+
+static int check(void *config, struct error *err)
+{
+	return agent_config_check(config, err);
+}
+
+static int run(const void *arguments, struct error *err)
+{
+	const struct agent_config *config = arguments;
+
+	log_setup((enum log_format)config->log_format,
+		(enum log_level)config->log_level);
+	if (config->check) {
+		return check_query(config->node_name, stdout, err);
+	}
+	return config->once ? once_run(config, err) : run_agent(config, err);
+}
+
+const struct program agent_program = {
+	.options = &agent_options,
+	.config_size = sizeof(struct agent_config),
+	.check = check,
+	.run = run,
+};

@@ -1,10 +1,12 @@
-/* The daemon: a report each interval, through the ring to every aggregator. */
+/* The agent: makes a report each interval and delivers the reports to every
+ * aggregator.
+ *
+ * It runs until SIGTERM or SIGINT, then tries for at most three seconds to
+ * deliver the remaining reports. It fails at the start with -ENOENT, -EACCES or
+ * -ENOTDIR if a root does not exist or cannot be read, and with -EINVAL if the
+ * address of an aggregator is invalid. */
 #pragma once
 
-#include "agent/config.h"
-#include "lib/error.h"
+#include "lib/program.h"
 
-/* Runs until SIGTERM or SIGINT, then takes at most two seconds to get out what
- * was not sent yet. -ENOENT, -EACCES, -ENOTDIR: a root is not there to read;
- * -EINVAL: an aggregator's address. */
-must_check int agent_run(const struct agent_config *config, struct error *err);
+extern const struct program agent_program;

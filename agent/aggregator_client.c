@@ -13,236 +13,236 @@
 #include "lib/mq.h"
 
 enum {
-	ANSWER_MS = 15000,
-	/* While there is no connection; nobody tells when there is one. */
+	REPLY_MS = 15000,
+	/* nng does not report a new connection, so it is polled for. */
 	POLL_MS = 250,
 };
 
 #define LOG_EVERY_US UINT64_C(10000000)
-/* A connection comes back in this time when an aggregator is restarted; and
- * the first dial is spread over a while. */
+#define LOG_UNSTORED_US UINT64_C(60000000)
+/* An aggregator that restarts is connected again within this time. The first
+ * connection is also made after a random delay. */
 #define LOST_FOR_US UINT64_C(4000000)
 
-struct uplink {
+struct aggregator_client {
 	const char *url, *token_file;
-	struct mq_client *client;
-	struct session *session;
+	struct mq_client *mq;
+	struct delivery *delivery;
 	struct timer *retry;
-	struct log_limit trouble, refusals, silence, unsaved, tokens;
-	bool is_taken;	  /* by the last answer */
-	uint64_t lost_us; /* no connection since; 0: there is one */
+	/* The log limit of each kind of failure. */
+	struct log_limit connection, refused, no_reply, unstored, token;
+	bool is_accepted; /* the last batch */
+	uint64_t lost_us; /* when the connection was lost; 0: connected */
 };
 
-/* Only where there was something to recover from. */
-static void tell_recovery(struct uplink *uplink)
+static void warn(struct aggregator_client *client, struct log_limit *limit,
+	const char *message, const struct error *why)
 {
-	if (uplink->trouble.last_us != 0 || uplink->silence.last_us != 0) {
-		log_info("reports arrive again",
-			log_str("aggregator", uplink->url), LOG_END);
+	if (log_allow(limit, clock_monotonic_us(), LOG_EVERY_US, NULL)) {
+		log_warning(message, log_str("aggregator", client->url),
+			log_err(why), LOG_END);
 	}
-	uplink->trouble = (struct log_limit){ 0 };
-	uplink->silence = (struct log_limit){ 0 };
 }
 
-static void log_event(struct uplink *uplink, enum session_event event,
-	const struct error *why)
+static void log_recovery(struct aggregator_client *client)
 {
-	struct log_field url = log_str("aggregator", uplink->url);
-	uint64_t now_us = clock_monotonic_us();
+	if (client->connection.last_us != 0 || client->no_reply.last_us != 0) {
+		log_info("delivering reports again",
+			log_str("aggregator", client->url), LOG_END);
+	}
+	client->connection = (struct log_limit){ 0 };
+	client->no_reply = (struct log_limit){ 0 };
+}
+
+static void log_event(struct aggregator_client *client,
+	enum delivery_event event, const struct error *why)
+{
+	struct log_field url = log_str("aggregator", client->url);
 
 	switch (event) {
-	case SESSION_WELCOMED:
+	case DELIVERY_WELCOMED:
 		log_info("connected", url, LOG_END);
 		break;
-	case SESSION_STORED:
-		tell_recovery(uplink);
+	case DELIVERY_STORED:
+		log_recovery(client);
 		break;
-	case SESSION_HELLO_DUE:
-		log_debug("the aggregator asks who we are", url, LOG_END);
+	case DELIVERY_HELLO_DUE:
+		log_debug("aggregator requests Hello", url, LOG_END);
 		break;
-	case SESSION_RECEIVED:
-		if (log_allow(&uplink->unsaved, now_us, 6 * LOG_EVERY_US,
-			    NULL)) {
+	case DELIVERY_RECEIVED:
+		if (log_allow(&client->unstored, clock_monotonic_us(),
+			    LOG_UNSTORED_US, NULL)) {
 			log_warning(
-				"the aggregator does not get reports to "
-				"its disk; they are kept here",
+				"aggregator cannot store reports, keeping "
+				"them",
 				url, LOG_END);
 		}
 		break;
-	case SESSION_REFUSED:
-		if (log_allow(&uplink->refusals, now_us, LOG_EVERY_US, NULL)) {
-			log_warning("the aggregator refused a request", url,
-				log_err(why), LOG_END);
-		}
+	case DELIVERY_REFUSED:
+		warn(client, &client->refused, "aggregator refused a request",
+			why);
 		break;
-	case SESSION_DROPPED:
-		log_error(
-			"a report is lost: the aggregator refused it again "
-			"and again",
-			url, log_err(why), LOG_END);
+	case DELIVERY_DROPPED:
+		log_error("dropped a report that the aggregator refuses", url,
+			log_err(why), LOG_END);
 		break;
-	case SESSION_NO_ANSWER:
-		if (log_allow(&uplink->silence, now_us, LOG_EVERY_US, NULL)) {
-			log_warning("a request failed and will be repeated",
-				url, log_err(why), LOG_END);
-		}
+	case DELIVERY_NO_REPLY:
+		warn(client, &client->no_reply, "request failed, will retry",
+			why);
 		break;
 	}
 }
 
-static void on_answer(void *owner, const uint8_t *bytes, size_t len)
+static void on_reply(void *owner, const uint8_t *bytes, size_t len)
 {
-	struct uplink *uplink = owner;
+	struct aggregator_client *client = owner;
 	struct error why = { 0 };
-	enum session_event event = session_answer(uplink->session, bytes, len,
+	enum delivery_event event = delivery_reply(client->delivery, bytes, len,
 		clock_monotonic_us(), &why);
 
-	uplink->is_taken = event == SESSION_STORED || event == SESSION_RECEIVED;
-	log_event(uplink, event, &why);
-	uplink_kick(uplink);
+	client->is_accepted =
+		event == DELIVERY_STORED || event == DELIVERY_RECEIVED;
+	log_event(client, event, &why);
+	aggregator_client_wake(client);
 }
 
 static void on_retry(void *owner)
 {
-	uplink_kick(owner);
+	aggregator_client_wake(owner);
 }
 
-int uplink_new(struct uplink **out, uv_loop_t *loop,
-	const struct uplink_options *options, struct error *err)
+int aggregator_client_new(struct aggregator_client **out, uv_loop_t *loop,
+	const struct aggregator_client_options *options, struct error *err)
 {
-	struct uplink *uplink = xcalloc(1, sizeof(*uplink));
-	const struct mq_client_options client = {
+	struct aggregator_client *client = xcalloc(1, sizeof(*client));
+	const struct mq_client_options mq_options = {
 		.url = options->url,
 		.tls = options->tls,
 		.server_name = options->server_name,
-		.timeout_ms = ANSWER_MS,
-		.answer = on_answer,
-		.owner = uplink,
+		.timeout_ms = REPLY_MS,
+		.on_reply = on_reply,
+		.owner = client,
 	};
-	int r = mq_client_new(&uplink->client, loop, &client, err);
+	int r = mq_client_new(&client->mq, loop, &mq_options, err);
 
 	if (r < 0) {
-		free(uplink);
+		free(client);
 		return r;
 	}
-	uplink->url = options->url;
-	uplink->token_file = options->token_file;
-	uplink->session = session_new(&options->session);
-	uplink->retry = timer_new(loop, on_retry, uplink);
-	*out = uplink;
+	client->url = options->url;
+	client->token_file = options->token_file;
+	client->delivery = delivery_new(&options->delivery);
+	client->retry = timer_new(loop, on_retry, client);
+	*out = client;
 	return 0;
 }
 
-/* Without a connection nothing is handed over: a batch says when it was sent,
- * and must not wait inside the transport after that. */
-static void await_connection(struct uplink *uplink)
+/* While there is no connection, no batch is passed to the transport: a batch
+ * contains its sending time, so it must not be queued there. */
+static void await_connection(struct aggregator_client *client)
 {
 	uint64_t now_us = clock_monotonic_us();
 
-	timer_start(uplink->retry, POLL_MS, 0);
-	if (uplink->lost_us == 0) {
-		uplink->lost_us = now_us;
+	timer_start(client->retry, POLL_MS, 0);
+	if (client->lost_us == 0) {
+		client->lost_us = now_us;
 	}
-	if (now_us - uplink->lost_us > LOST_FOR_US &&
-		log_allow(&uplink->trouble, now_us, LOG_EVERY_US, NULL)) {
+	if (now_us - client->lost_us > LOST_FOR_US &&
+		log_allow(&client->connection, now_us, LOG_EVERY_US, NULL)) {
 		log_warning("no connection to the aggregator",
-			log_str("aggregator", uplink->url),
-			log_str("why", mq_client_trouble(uplink->client)),
+			log_str("aggregator", client->url),
+			log_str("why", mq_client_last_error(client->mq)),
 			LOG_END);
 	}
 }
 
-/* False: there should be a token and is none; Hello waits. */
-static bool take_token(struct uplink *uplink, char **token, uint64_t now_us)
+/* False: Hello needs a token that cannot be read, and is postponed. */
+static bool read_token(struct aggregator_client *client, char **token,
+	uint64_t now_us)
 {
 	struct error why;
 
-	if (uplink->token_file == NULL ||
-		!session_hello_is_due(uplink->session, now_us)) {
+	if (client->token_file == NULL ||
+		!delivery_hello_is_due(client->delivery, now_us) ||
+		credentials_read_token(token, client->token_file, &why) == 0) {
 		return true;
 	}
-	if (dial_read_token(token, uplink->token_file, &why) == 0) {
-		return true;
-	}
-	if (log_allow(&uplink->tokens, now_us, LOG_EVERY_US, NULL)) {
-		log_warning("no token to show to the aggregator",
-			log_str("aggregator", uplink->url), log_err(&why),
-			LOG_END);
-	}
-	session_put_off_hello(uplink->session, now_us);
+	warn(client, &client->token, "cannot read the token", &why);
+	delivery_postpone_hello(client->delivery, now_us);
 	return false;
 }
 
-static void say_next(struct uplink *uplink, uint64_t now_us)
+static void send_next(struct aggregator_client *client, uint64_t now_us)
 {
 	struct buffer bytes = BUFFER_MAX(MQ_SEND_MAX);
+	uint64_t wait_until_us = 0;
 	char *token = NULL;
 
-	if (take_token(uplink, &token, now_us) &&
-		session_next(uplink->session, &bytes, token, now_us)) {
-		/* The ring's limits are far below it. */
-		assert(!bytes.overflowed);
-		mq_client_send(uplink->client, (const uint8_t *)bytes.data,
+	if (read_token(client, &token, now_us) &&
+		delivery_next(client->delivery, &bytes, token, now_us)) {
+		assert(!bytes.overflowed); /* the ring's limits are lower */
+		mq_client_send(client->mq, (const uint8_t *)bytes.data,
 			bytes.len);
-	} else if (session_waits_until_us(uplink->session) > now_us) {
-		uint64_t wait_us =
-			session_waits_until_us(uplink->session) - now_us;
-
-		timer_start(uplink->retry, wait_us / 1000 + 1, 0);
+	} else {
+		wait_until_us = delivery_waits_until_us(client->delivery);
+	}
+	if (wait_until_us > now_us) {
+		timer_start(client->retry, (wait_until_us - now_us) / 1000 + 1,
+			0);
 	}
 	if (token != NULL && bytes.data != NULL) {
 		explicit_bzero(bytes.data, bytes.capacity);
 	}
-	dial_free_token(token);
+	credentials_free_token(token);
 	buffer_fini(&bytes);
 }
 
-void uplink_kick(struct uplink *uplink)
+void aggregator_client_wake(struct aggregator_client *client)
 {
-
-	if (mq_client_busy(uplink->client)) {
+	if (mq_client_busy(client->mq)) {
 		return;
 	}
-	if (!mq_client_connected(uplink->client)) {
-		await_connection(uplink);
+	if (!mq_client_connected(client->mq)) {
+		await_connection(client);
 		return;
 	}
-	uplink->lost_us = 0;
-	say_next(uplink, clock_monotonic_us());
+	client->lost_us = 0;
+	send_next(client, clock_monotonic_us());
 }
 
-bool uplink_drain(struct uplink *uplink)
+bool aggregator_client_drain(struct aggregator_client *client)
 {
-	if (!mq_client_connected(uplink->client)) {
+	if (!mq_client_connected(client->mq)) {
 		return true;
 	}
-	if (mq_client_busy(uplink->client)) {
+	if (mq_client_busy(client->mq)) {
 		return false;
 	}
-	if (!session_hurry(uplink->session)) {
+	if (!delivery_flush(client->delivery)) {
 		return true;
 	}
-	uplink_kick(uplink);
+	aggregator_client_wake(client);
 	return false;
 }
 
-bool uplink_is_taken(const struct uplink *uplink)
+bool aggregator_client_is_delivering(const struct aggregator_client *client)
 {
-	return uplink->is_taken && mq_client_connected(uplink->client);
+	return client->is_accepted && mq_client_connected(client->mq);
 }
 
-uint32_t uplink_interval_hint_ms(const struct uplink *uplink)
+uint32_t aggregator_client_interval_hint_ms(
+	const struct aggregator_client *client)
 {
-	return session_interval_hint_ms(uplink->session);
+	return delivery_interval_hint_ms(client->delivery);
 }
 
-void uplink_close(struct uplink *uplink)
+void aggregator_client_close(struct aggregator_client *client)
 {
-	if (uplink == NULL) {
+	if (client == NULL) {
 		return;
 	}
-	mq_client_close(uplink->client);
-	timer_close(uplink->retry);
-	session_free(uplink->session);
-	free(uplink);
+	mq_client_close(client->mq);
+	timer_close(client->retry);
+	delivery_free(client->delivery);
+	free(client);
 }

@@ -1,5 +1,5 @@
-/* The connection to one aggregator: sends what a session says, logs how it
- * goes. */
+/* The connection to one aggregator: sends the requests of a delivery and logs
+ * the outcome. */
 #pragma once
 
 #include "agent/delivery.h"
@@ -10,33 +10,36 @@
 #include <stdint.h>
 #include <uv.h>
 
-struct uplink;
+struct aggregator_client;
 
-struct uplink_options {
-	const char *url;		/* outlives the uplink */
+struct aggregator_client_options {
+	const char *url;		/* outlives the client */
 	const struct tls_material *tls; /* borrowed for the call; NULL: tcp */
 	const char *server_name;	/* see lib/mq.h */
-	const char *token_file;		/* outlives the uplink; NULL: none */
-	struct session_options session;
+	const char *token_file;		/* outlives the client; NULL: none */
+	struct delivery_options delivery;
 };
 
-/* Connects in the background, for ever. -EINVAL: not an address to connect to,
- * or TLS material that is no good. */
-must_check int uplink_new(struct uplink **out, uv_loop_t *loop,
-	const struct uplink_options *options, struct error *err);
+/* Connects in the background and never gives up. -EINVAL: the address or the
+ * TLS material is invalid. */
+must_check int aggregator_client_new(struct aggregator_client **out,
+	uv_loop_t *loop, const struct aggregator_client_options *options,
+	struct error *err);
 
-/* Sends what there is to send; call it when there is something new. */
-void uplink_kick(struct uplink *uplink);
+/* Sends the next request if there is one. Call this after each new report. */
+void aggregator_client_wake(struct aggregator_client *client);
 
-/* Call it again and again before the end: offers what the aggregator lacks
- * without waiting. True: it lacks nothing that would be lost with us, or it
- * cannot be reached. */
-bool uplink_drain(struct uplink *uplink);
+/* Call this repeatedly before the end: sends the remaining reports without
+ * waiting for retries. True: no report would be lost with the process, or the
+ * aggregator cannot be reached. */
+bool aggregator_client_drain(struct aggregator_client *client);
 
-/* The last answer was that reports were taken. */
-bool uplink_is_taken(const struct uplink *uplink);
+/* True: the aggregator accepted the last batch. */
+bool aggregator_client_is_delivering(const struct aggregator_client *client);
 
-/* The interval the aggregator asked for last; 0: none. */
-uint32_t uplink_interval_hint_ms(const struct uplink *uplink);
+/* The interval that the aggregator asked for last; 0: none. */
+uint32_t aggregator_client_interval_hint_ms(
+	const struct aggregator_client *client);
 
-void uplink_close(struct uplink *uplink); /* frees itself; NULL is fine */
+/* Frees itself; NULL is fine. */
+void aggregator_client_close(struct aggregator_client *client);

@@ -1,5 +1,6 @@
 #include "agent/cgroup.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -12,15 +13,10 @@
 
 enum {
 	LEVELS = 4,
-	/* Keeps a scan short where something makes cgroups without end. */
+	/* Limits the search where a program creates cgroups endlessly. */
 	PATHS_MAX = 4096,
 	UID_LEN = 36,
 	STATIC_UID_LEN = 32,
-};
-
-struct paths {
-	char **items; /* owned, and so is each */
-	size_t count, capacity;
 };
 
 enum cgroup_mode cgroup_detect(int root)
@@ -42,7 +38,7 @@ enum cgroup_mode cgroup_detect(int root)
 	return CGROUP_UNKNOWN;
 }
 
-/* The len first bytes of text are 8-4-4-4-12 or 32 lower case hex digits. */
+/* True: the first len bytes are 8-4-4-4-12 or 32 lower case hex digits. */
 static bool is_uid(const char *text, size_t len, char separator)
 {
 	if (len != UID_LEN && len != STATIC_UID_LEN) {
@@ -73,7 +69,7 @@ static void copy_uid(char *out, const char *text, size_t len)
 	out[len] = '\0';
 }
 
-/* The length of name without ".slice"; 0 if it is none. */
+/* The length of name without ".slice"; 0 without that suffix. */
 static size_t slice_len(const char *name)
 {
 	static const char suffix[] = ".slice";
@@ -89,47 +85,38 @@ static size_t slice_len(const char *name)
 bool cgroup_parse_pod(char *out, const char *name)
 {
 	size_t len = slice_len(name);
-	const char *uid;
+	bool is_slice = len > 0;
+	const char *uid = NULL;
 
-	if (len == 0) {
-		if (strncmp(name, "pod", 3) != 0 ||
-			!is_uid(name + 3, strlen(name + 3), '-')) {
-			return false;
-		}
-		copy_uid(out, name + 3, strlen(name + 3));
-		return true;
+	if (is_slice) {
+		uid = strstr(name, "kubepods-");
+		uid = uid == NULL ? NULL : strstr(uid, "-pod");
+		uid = uid == NULL ? NULL : uid + strlen("-pod");
+	} else if (strncmp(name, "pod", strlen("pod")) == 0) {
+		uid = name + strlen("pod");
+		len = strlen(name);
 	}
-	uid = strstr(name, "kubepods-");
-	uid = uid == NULL ? NULL : strstr(uid, "-pod");
-	if (uid == NULL) {
+	if (uid == NULL ||
+		!is_uid(uid, len - (size_t)(uid - name),
+			is_slice ? '_' : '-')) {
 		return false;
 	}
-	uid += strlen("-pod");
-	len -= (size_t)(uid - name);
-	if (!is_uid(uid, len, '_')) {
-		return false;
-	}
-	copy_uid(out, uid, len);
+	copy_uid(out, uid, len - (size_t)(uid - name));
 	return true;
 }
 
 bool cgroup_is_kubepods(const char *name)
 {
-	static const char slice[] = "kubepods.slice";
-	size_t len = strlen(name);
-	const char *tail;
+	size_t len = slice_len(name);
+	size_t word = strlen("kubepods");
+	const char *at = name + (len < word ? 0 : len - word);
 
-	if (strcmp(name, "kubepods") == 0) {
-		return true;
-	}
-	if (len < sizeof(slice) - 1) {
-		return false;
-	}
-	tail = name + len - (sizeof(slice) - 1);
-	return strcmp(tail, slice) == 0 && (tail == name || tail[-1] == '-');
+	return strcmp(name, "kubepods") == 0 ||
+		(strcmp(at, "kubepods.slice") == 0 &&
+			(at == name || at[-1] == '-'));
 }
 
-/* Pods of a class have a group of their own between kubepods and themselves. */
+/* True: a QoS class, which has a cgroup between kubepods and its pods. */
 static bool is_class(const char *name)
 {
 	size_t len = slice_len(name);
@@ -150,7 +137,8 @@ static char *join(const char *parent, const char *name)
 	return xasprintf("%s/%s", parent, name);
 }
 
-static void paths_add(struct paths *paths, const char *parent, const char *name)
+static void paths_add(struct cgroup_paths *paths, const char *parent,
+	const char *name)
 {
 	if (paths->count == PATHS_MAX) {
 		return;
@@ -160,23 +148,28 @@ static void paths_add(struct paths *paths, const char *parent, const char *name)
 	paths->items[paths->count++] = join(parent, name);
 }
 
-static void paths_fini(struct paths *paths)
+void cgroup_paths_fini(struct cgroup_paths *paths)
 {
 	for (size_t i = 0; i < paths->count; i++) {
 		free(paths->items[i]);
 	}
 	free(paths->items);
-	*paths = (struct paths){ 0 };
+	*paths = (struct cgroup_paths){ 0 };
 }
 
 static void add_pod(struct cgroup_pods *out, int dir, const char *parent,
-	const char *name)
+	const char *name, struct error *err)
 {
 	struct cgroup_pod pod = { 0 };
 	struct stat st;
 
-	if (!cgroup_parse_pod(pod.uid, name) ||
-		fstatat(dir, name, &st, 0) != 0) {
+	if (!cgroup_parse_pod(pod.uid, name)) {
+		return;
+	}
+	if (fstatat(dir, name, &st, 0) != 0) {
+		if (!directory_is_absent(errno)) {
+			(void)error_errno(err, "cannot stat '%s'", name);
+		}
 		return;
 	}
 	if (out->count == REPORT_VMS_MAX) {
@@ -190,47 +183,41 @@ static void add_pod(struct cgroup_pods *out, int dir, const char *parent,
 	out->pods[out->count++] = pod;
 }
 
-/* Adds the pods right below path; its classes go to *classes if not NULL. */
+/* Adds the pods directly below path, and the QoS classes to *classes unless it
+ * is NULL. */
 static void add_pods(struct cgroup_pods *out, int root, const char *path,
-	struct paths *classes)
+	struct cgroup_paths *classes, struct error *err)
 {
-	DIR *dir = directory_open(root, path);
+	DIR *dir = directory_open(root, path, err);
 	const char *name;
 
-	if (dir == NULL) {
-		return;
-	}
-	while ((name = directory_next(dir)) != NULL) {
+	while ((name = directory_next(dir, err)) != NULL) {
 		if (classes != NULL && is_class(name)) {
 			paths_add(classes, path, name);
 		} else {
-			add_pod(out, dirfd(dir), path, name);
+			add_pod(out, dirfd(dir), path, name, err);
 		}
 	}
-	(void)closedir(dir);
 }
 
-static void collect(struct cgroup_pods *out, int root, const char *kubepods)
+static void collect(struct cgroup_pods *out, int root, const char *kubepods,
+	struct error *err)
 {
-	struct paths classes = { 0 };
-
 	*out = (struct cgroup_pods){ .kubepods = xstrdup(kubepods) };
-	add_pods(out, root, kubepods, &classes);
-	for (size_t i = 0; i < classes.count; i++) {
-		add_pods(out, root, classes.items[i], NULL);
+	add_pods(out, root, kubepods, &out->parents, err);
+	for (size_t i = 0; i < out->parents.count; i++) {
+		add_pods(out, root, out->parents.items[i], NULL, err);
 	}
-	paths_add(&classes, ".", kubepods);
-	out->groups = classes.items;
-	out->group_count = classes.count;
+	paths_add(&out->parents, ".", kubepods);
 }
 
-static void keep_larger(struct cgroup_pods *out, int root, const char *parent,
-	const char *name)
+static void choose_larger(struct cgroup_pods *out, int root, const char *parent,
+	const char *name, struct error *err)
 {
 	scoped_free char *path = join(parent, name);
 	struct cgroup_pods found;
 
-	collect(&found, root, path);
+	collect(&found, root, path, err);
 	if (out->kubepods == NULL || found.count > out->count) {
 		cgroup_pods_fini(out);
 		*out = found;
@@ -240,22 +227,18 @@ static void keep_larger(struct cgroup_pods *out, int root, const char *parent,
 }
 
 static void search_in(struct cgroup_pods *out, int root, const char *path,
-	struct paths *deeper)
+	struct cgroup_paths *deeper, struct error *err)
 {
-	DIR *dir = directory_open(root, path);
+	DIR *dir = directory_open(root, path, err);
 	const char *name;
 
-	if (dir == NULL) {
-		return;
-	}
-	while ((name = directory_next(dir)) != NULL) {
+	while ((name = directory_next(dir, err)) != NULL) {
 		if (cgroup_is_kubepods(name)) {
-			keep_larger(out, root, path, name);
+			choose_larger(out, root, path, name, err);
 		} else {
 			paths_add(deeper, path, name);
 		}
 	}
-	(void)closedir(dir);
 }
 
 static int compare_pods(const void *left, const void *right)
@@ -266,27 +249,33 @@ static int compare_pods(const void *left, const void *right)
 	return strcmp(l->path, r->path);
 }
 
-void cgroup_find_pods(struct cgroup_pods *out, int root)
+int cgroup_find_pods(struct cgroup_pods *out, int root, struct error *err)
 {
 	struct cgroup_pods found = { 0 };
-	struct paths level = { 0 };
+	struct cgroup_paths level = { 0 };
+	struct error why = { 0 };
 
 	paths_add(&level, ".", ".");
 	for (int i = 0; i < LEVELS && found.kubepods == NULL; i++) {
-		struct paths deeper = { 0 };
+		struct cgroup_paths deeper = { 0 };
 
 		for (size_t k = 0; k < level.count; k++) {
-			search_in(&found, root, level.items[k], &deeper);
+			search_in(&found, root, level.items[k], &deeper, &why);
 		}
-		paths_fini(&level);
+		cgroup_paths_fini(&level);
 		level = deeper;
 	}
-	paths_fini(&level);
+	cgroup_paths_fini(&level);
+	if (why.code != 0) {
+		cgroup_pods_fini(&found);
+		return error_set(err, why.code, "%s", why.text);
+	}
 	if (found.count > 0) {
 		qsort(found.pods, found.count, sizeof(found.pods[0]),
 			compare_pods);
 	}
 	*out = found;
+	return 0;
 }
 
 void cgroup_pods_fini(struct cgroup_pods *pods)
@@ -298,10 +287,7 @@ void cgroup_pods_fini(struct cgroup_pods *pods)
 		free(pods->pods[i].path);
 	}
 	free(pods->pods);
-	for (size_t i = 0; i < pods->group_count; i++) {
-		free(pods->groups[i]);
-	}
-	free(pods->groups);
+	cgroup_paths_fini(&pods->parents);
 	free(pods->kubepods);
 	*pods = (struct cgroup_pods){ 0 };
 }

@@ -1,12 +1,14 @@
-/* The cgroup tree of a node: which kind it is, and where Kubernetes put pods.
+/* The cgroup tree of a node: its version, and the cgroups of the pods.
  *
- * kubelet names the groups by its driver. systemd:
+ * The names depend on kubelet's cgroup driver. systemd:
  *   kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod<uid>.slice
- * with _ for the uid's dashes, guaranteed pods right below kubepods.slice;
- * cgroupfs: kubepods/burstable/pod<uid>. --cgroup-root of kubelet puts both
- * anywhere below another group and prefixes the slices' names ("kubelet-"). */
+ * with _ for the dashes of the uid, and guaranteed pods directly below
+ * kubepods.slice. cgroupfs: kubepods/burstable/pod<uid>. With kubelet's
+ * --cgroup-root both are somewhere below another cgroup, and the names of the
+ * slices have a prefix ("kubelet-"). */
 #pragma once
 
+#include "lib/error.h"
 #include "proto/report.h"
 
 #include <stdbool.h>
@@ -17,35 +19,45 @@
 struct cgroup_pod {
 	char *path; /* below the root, owned */
 	char uid[REPORT_UID_MAX];
-	uint64_t inode; /* another one is another cgroup, though named alike */
+	uint64_t
+		inode; /* differs after the cgroup was removed and re-created */
+};
+
+/* Paths below the root. */
+struct cgroup_paths {
+	char **items; /* owned, and so is each */
+	size_t count, capacity;
 };
 
 struct cgroup_pods {
-	char *kubepods; /* its path below the root; NULL: there is none; owned */
+	char *kubepods; /* path below the root, owned; NULL: none found */
 	struct cgroup_pod *pods; /* sorted by path, owned */
 	size_t count;		 /* at most REPORT_VMS_MAX */
 	size_t capacity;
-	size_t skipped; /* pods beyond that */
-	/* The groups that hold pods or classes of pods; owned, and so is each. */
-	char **groups;
-	size_t group_count;
+	size_t skipped;		     /* pods above this maximum */
+	struct cgroup_paths parents; /* kubepods and its QoS classes */
 };
 
-/* v2 if cgroup.controllers is in root, hybrid if it is in unified/, v1 if only
- * controllers' directories are there. Decided by files, not by the kind of the
- * file system: a tree in a plain directory counts. */
+/* v2 if root has cgroup.controllers, hybrid if root/unified has it, v1 if root
+ * has only directories of controllers. The file system's type does not matter,
+ * so tests can use a plain directory. */
 enum cgroup_mode cgroup_detect(int root);
 
-/* The pod uid in a cgroup's name, as Kubernetes prints it: with dashes, or 32
- * digits for a static pod. out holds REPORT_UID_MAX bytes. Pure. */
+/* Parses the pod uid in a cgroup's name to the form that Kubernetes prints:
+ * with dashes, or 32 digits for a static pod. out has REPORT_UID_MAX bytes.
+ * Pure. */
 bool cgroup_parse_pod(char *out, const char *name);
 
 /* "kubepods", "kubepods.slice", "kubelet-kubepods.slice". Pure. */
 bool cgroup_is_kubepods(const char *name);
 
-/* Looks for kubepods in the first four levels below root (of a v2 tree) and
- * takes the one nearest to the root, among equals the one with the most pods:
- * changing the driver leaves an empty one behind. */
-void cgroup_find_pods(struct cgroup_pods *out, int root);
+/* Searches for kubepods in the first four levels below root (of a v2 tree) and
+ * chooses the one nearest to the root. On the same level it chooses the one
+ * with the most pods, because a change of the driver leaves an empty one
+ * behind. Fails if an existing directory cannot be read (-EMFILE, -ENOMEM,
+ * -EIO). */
+must_check int cgroup_find_pods(struct cgroup_pods *out, int root,
+	struct error *err);
 
+void cgroup_paths_fini(struct cgroup_paths *paths); /* zeroed is fine */
 void cgroup_pods_fini(struct cgroup_pods *pods); /* NULL and zeroed are fine */

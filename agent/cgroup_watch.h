@@ -1,9 +1,8 @@
-/* Tells that directories of a cgroup tree came or went: inotify, which works on
- * cgroupfs.
+/* Detects changes of a cgroup tree with inotify, which works on cgroupfs.
  *
- * Asked at each sample instead of being waited for, so it needs no loop. What
- * happened is not told, for events can be lost; that something did is reason
- * enough to look. */
+ * The caller polls at each sample, so no event loop is needed. Events can be
+ * lost, so the watch only says that something changed, and the caller searches
+ * the tree again. */
 #pragma once
 
 #include "lib/error.h"
@@ -11,19 +10,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct tree_watch {
+struct cgroup_watch {
 	int fd;		/* -1: nothing is watched */
 	size_t watched; /* directories */
 };
 
-void tree_watch_init(struct tree_watch *watch);
-void tree_watch_fini(struct tree_watch *watch); /* zeroed is no fit value */
+void cgroup_watch_init(struct cgroup_watch *watch);
 
-/* Watches these directories below tree, an open directory, and nothing else. A
- * directory that is gone is left out. -ENOSPC, -EMFILE: the system's limit of
+/* Only after cgroup_watch_init(): a zeroed watch would close descriptor 0. */
+void cgroup_watch_fini(struct cgroup_watch *watch);
+
+/* Watches these directories below tree, an open directory, and no others. A
+ * directory that is gone is skipped. -ENOSPC, -EMFILE: the system's limit of
  * watches or instances is reached, and nothing is watched. */
-must_check int tree_watch_set(struct tree_watch *watch, int tree,
+must_check int cgroup_watch_set(struct cgroup_watch *watch, int tree,
 	char *const *paths, size_t count, struct error *err);
 
-/* Whether anything happened since the last call, or might have. */
-bool tree_watch_changed(struct tree_watch *watch);
+/* True: something changed since the last call, or may have. */
+bool cgroup_watch_changed(struct cgroup_watch *watch);

@@ -11,65 +11,51 @@
 
 #include "lib/memory.h"
 
-enum { ANSWER_MAX = 512, BACKLOG = 16, ASK_S = 5 };
-
-static const char good = '+';
-static const char bad = '-';
+enum { ANSWER_MAX = 512, BACKLOG = 16, QUERY_S = 5 };
 
 struct check {
 	uv_poll_t poll;
 	int fd;
-	check_say say;
+	check_describe describe;
 	void *owner;
 };
 
-/* unix(7): an abstract name begins with a NUL. A node's name may be longer than
- * fits: then its end decides, which differs where names are cut. */
+/* unix(7): an abstract name begins with a NUL. A node name that is too long
+ * loses its beginning, because long names usually differ at the end. */
 static socklen_t address_of(struct sockaddr_un *address, const char *node)
 {
 	static const char prefix[] = "plimsoll-agent/";
-	size_t room = sizeof(address->sun_path) - 1 - (sizeof(prefix) - 1);
+	size_t used = offsetof(struct sockaddr_un, sun_path) + sizeof(prefix);
+	size_t room = sizeof(*address) - used;
 	size_t len = strlen(node);
-	const char *tail = len > room ? node + len - room : node;
-	char *at = address->sun_path + 1;
+	size_t cut = len > room ? len - room : 0;
 
 	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	memcpy(at, prefix, sizeof(prefix) - 1);
-	at += sizeof(prefix) - 1;
-	memcpy(at, tail, strlen(tail));
-	at += strlen(tail);
-	return (socklen_t)(at - (char *)address);
+	memcpy(address->sun_path + 1, prefix, sizeof(prefix) - 1);
+	memcpy((char *)address + used, node + cut, len - cut);
+	return (socklen_t)(used + len - cut);
 }
 
-static void answer(struct check *check, int fd)
-{
-	scoped_buffer struct buffer text = BUFFER_MAX(ANSWER_MAX);
-	char first[] = { bad, '\0' };
-
-	buffer_text(&text, first);
-	if (check->say(check->owner, &text)) {
-		text.data[0] = good;
-	}
-	/* It fits the socket's buffer; who went away is no concern. */
-	(void)send(fd, text.data, text.len, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
+/* Sends '+' if the agent works, or else '-', and the sentence. */
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
+	scoped_buffer struct buffer text = BUFFER_MAX(ANSWER_MAX);
 	struct check *check = poll->data;
-	int fd;
+	scoped_fd int fd =
+		accept4(check->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	(void)status;
 	(void)events;
-	fd = accept4(check->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd >= 0) {
-		answer(check, fd);
-		(void)close(fd);
+	buffer_char(&text, '-');
+	if (check->describe(check->owner, &text)) {
+		text.data[0] = '+';
 	}
+	/* The answer fits the socket's buffer; the client may be gone. */
+	(void)send(fd, text.data, text.len, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 int check_new(struct check **out, uv_loop_t *loop, const char *node,
-	check_say say, void *owner, struct error *err)
+	check_describe describe, void *owner, struct error *err)
 {
 	struct sockaddr_un address;
 	socklen_t len = address_of(&address, node);
@@ -82,7 +68,8 @@ int check_new(struct check **out, uv_loop_t *loop, const char *node,
 		r = errno == EADDRINUSE
 			? error_set(err, -EADDRINUSE,
 				  "another agent runs here for node '%s'", node)
-			: error_errno(err, "cannot listen for --check");
+			: error_errno(err,
+				  "cannot open the socket for --check");
 		if (fd >= 0) {
 			(void)close(fd);
 		}
@@ -90,7 +77,7 @@ int check_new(struct check **out, uv_loop_t *loop, const char *node,
 	}
 	check = xcalloc(1, sizeof(*check));
 	check->fd = fd;
-	check->say = say;
+	check->describe = describe;
 	check->owner = owner;
 	check->poll.data = check;
 	r = uv_poll_init(loop, &check->poll, fd);
@@ -98,7 +85,7 @@ int check_new(struct check **out, uv_loop_t *loop, const char *node,
 		r = uv_poll_start(&check->poll, UV_READABLE, on_readable);
 	}
 	if (r < 0) {
-		abort(); /* a socket can be polled */
+		abort(); /* only if a socket cannot be polled */
 	}
 	*out = check;
 	return 0;
@@ -119,32 +106,28 @@ void check_close(struct check *check)
 	}
 }
 
-/* -ECONNREFUSED, -ETIMEDOUT; else the length. */
-static ssize_t ask(char *out, size_t size, const char *node)
+/* Returns the length, -ECONNREFUSED or -ETIMEDOUT. */
+static ssize_t query(char *out, size_t size, const char *node)
 {
-	struct timeval limit = { .tv_sec = ASK_S };
+	struct timeval limit = { .tv_sec = QUERY_S };
 	struct sockaddr_un address;
 	socklen_t len = address_of(&address, node);
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	ssize_t got = -ECONNREFUSED;
+	scoped_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ssize_t got;
 
-	if (fd < 0) {
-		return -errno;
-	}
 	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-	if (connect(fd, (struct sockaddr *)&address, len) == 0) {
-		got = recv(fd, out, size, MSG_WAITALL);
-		got = got < 0 ? -ETIMEDOUT : got;
+	if (connect(fd, (struct sockaddr *)&address, len) < 0) {
+		return -ECONNREFUSED;
 	}
-	(void)close(fd);
-	return got;
+	got = recv(fd, out, size, MSG_WAITALL);
+	return got < 0 ? -ETIMEDOUT : got;
 }
 
-int check_ask(const char *node, FILE *out, struct error *err)
+int check_query(const char *node, FILE *out, struct error *err)
 {
 	char text[ANSWER_MAX];
-	ssize_t len = ask(text, sizeof(text) - 1, node);
+	ssize_t len = query(text, sizeof(text) - 1, node);
 
 	if (len == -ETIMEDOUT) {
 		return error_set(err, -ETIMEDOUT,
@@ -155,7 +138,7 @@ int check_ask(const char *node, FILE *out, struct error *err)
 			"no agent runs here for node '%s'", node);
 	}
 	text[len] = '\0';
-	if (text[0] != good) {
+	if (text[0] != '+') {
 		return error_set(err, -EIO, "%s", text + 1);
 	}
 	(void)fprintf(out, "%s\n", text + 1);

@@ -1,7 +1,8 @@
-/* Whether the agent of this node does its work: answered over an abstract unix
- * socket, so that it needs no file, no port and no right. Its name holds the
- * node's, and it is seen in the agent's own network namespace, where a probe
- * of its container runs. */
+/* `plimsoll-agent --check`: the agent of this node answers whether it works.
+ *
+ * The question goes over an abstract unix socket, which needs no file, no port
+ * and no privilege. The socket's name contains the node's name. It is visible
+ * in the agent's network namespace, where the probe of its container runs. */
 #pragma once
 
 #include "lib/buffer.h"
@@ -13,14 +14,14 @@
 
 struct check;
 
-/* Appends a sentence; true if all is well. */
-typedef bool (*check_say)(void *owner, struct buffer *out);
+/* Appends a sentence on the state of the agent. True: the agent works. */
+typedef bool (*check_describe)(void *owner, struct buffer *out);
 
 /* -EADDRINUSE: another agent runs here for this node. */
 must_check int check_new(struct check **out, uv_loop_t *loop, const char *node,
-	check_say say, void *owner, struct error *err);
+	check_describe describe, void *owner, struct error *err);
 void check_close(struct check *check); /* frees itself; NULL is fine */
 
-/* Asks, and prints the sentence. -ECONNREFUSED: no agent answers for this node;
- * -ETIMEDOUT: it does not within 5 s; -EIO: not all is well. */
-must_check int check_ask(const char *node, FILE *out, struct error *err);
+/* Queries the agent and prints the sentence. -ECONNREFUSED: no agent runs for
+ * this node; -ETIMEDOUT: no answer in 5 s; -EIO: the agent does not work. */
+must_check int check_query(const char *node, FILE *out, struct error *err);

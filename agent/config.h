@@ -1,4 +1,4 @@
-/* The agent's configuration: what its flags and variables say. */
+/* The agent's configuration from flags and environment variables. */
 #pragma once
 
 #include "lib/credentials.h"
@@ -10,9 +10,10 @@
 #include <stdint.h>
 
 struct agent_config {
-	const char *node_name; /* NULL until config_check(): the host's name */
+	const char
+		*node_name; /* NULL until agent_config_check(): the host name */
 	struct option_list aggregators;
-	struct dial_config dial;
+	struct credentials credentials;
 	uint64_t interval_us;
 	const char *proc_root, *sys_root, *cgroup_root, *dev_root;
 	int kvm_level; /* enum kvm_level */
@@ -25,9 +26,10 @@ struct agent_config {
 	char host_name[REPORT_NODE_MAX];
 };
 
-/* The flags, for the parser, the help and the docs. */
-extern const struct options_program agent_program;
+/* The flags: for the parser, --help and the docs. */
+extern const struct options_program agent_options;
 
-/* What one flag alone cannot tell, and the node's name where none is given.
- * -EINVAL: one sentence says what is wrong. */
-must_check int config_check(struct agent_config *config, struct error *err);
+/* Checks the flags that depend on each other, and sets the node name if none is
+ * given. -EINVAL. */
+must_check int agent_config_check(struct agent_config *config,
+	struct error *err);

@@ -1,6 +1,7 @@
 #include "agent/cpu.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <unistd.h>
 
 #include "agent/scan.h"
@@ -35,6 +36,27 @@ static uint32_t count_cpu_lines(struct scan *s)
 	return count;
 }
 
+/* The order of proc(5). guest and guest_nice, which follow, are already part of
+ * user and nice. */
+static const size_t modes[] = {
+	offsetof(struct cpu_totals, user_us),
+	offsetof(struct cpu_totals, nice_us),
+	offsetof(struct cpu_totals, system_us),
+	offsetof(struct cpu_totals, idle_us),
+	offsetof(struct cpu_totals, iowait_us),
+	offsetof(struct cpu_totals, irq_us),
+	offsetof(struct cpu_totals, softirq_us),
+	offsetof(struct cpu_totals, steal_us),
+};
+
+/* Modes that every kernel has. */
+enum { MODES_MIN = 4 };
+
+static uint64_t *mode_at(struct cpu_totals *cpu, size_t index)
+{
+	return (uint64_t *)(void *)((char *)cpu + modes[index]);
+}
+
 int cpu_parse_stat(struct cpu_totals *out, const char *text,
 	uint64_t ticks_per_second, struct error *err)
 {
@@ -42,27 +64,17 @@ int cpu_parse_stat(struct cpu_totals *out, const char *text,
 	struct cpu_totals cpu = {
 		.state = SOURCE_PRESENT,
 		.possible = out->possible,
-		.iowait_us = REPORT_UNKNOWN,
-		.irq_us = REPORT_UNKNOWN,
-		.softirq_us = REPORT_UNKNOWN,
-		.steal_us = REPORT_UNKNOWN,
 	};
-	/* proc(5): in this order; guest and guest_nice, which come behind
-	 * them, are inside user and nice already. */
-	uint64_t *const modes[] = { &cpu.user_us, &cpu.nice_us, &cpu.system_us,
-		&cpu.idle_us, &cpu.iowait_us, &cpu.irq_us, &cpu.softirq_us,
-		&cpu.steal_us };
-	enum { MODES_ALWAYS = 4 };
 
 	if (!scan_text(&s, "cpu ")) {
 		return error_set(err, -EBADMSG, "no 'cpu' line");
 	}
 	for (size_t i = 0; i < count_of(modes); i++) {
 		scan_blanks(&s);
-		if (i >= MODES_ALWAYS && *s.at == '\n') {
-			break;
-		}
-		if (!scan_ticks(&s, modes[i], ticks_per_second)) {
+		if (i >= MODES_MIN && *s.at == '\n') {
+			*mode_at(&cpu, i) = REPORT_UNKNOWN;
+		} else if (!scan_ticks(&s, mode_at(&cpu, i),
+				   ticks_per_second)) {
 			return error_set(err, -EBADMSG, "bad 'cpu' line");
 		}
 	}
@@ -75,22 +87,11 @@ int cpu_parse_stat(struct cpu_totals *out, const char *text,
 	return 0;
 }
 
-void cpu_hold_forward(struct cpu_totals *now, struct cpu_totals *last)
+void cpu_keep_monotonic(struct cpu_totals *now, struct cpu_totals *last)
 {
-	uint64_t *const pairs[][2] = {
-		{ &now->user_us, &last->user_us },
-		{ &now->nice_us, &last->nice_us },
-		{ &now->system_us, &last->system_us },
-		{ &now->idle_us, &last->idle_us },
-		{ &now->iowait_us, &last->iowait_us },
-		{ &now->irq_us, &last->irq_us },
-		{ &now->softirq_us, &last->softirq_us },
-		{ &now->steal_us, &last->steal_us },
-	};
-
-	for (size_t i = 0; i < count_of(pairs); i++) {
-		uint64_t *new = pairs[i][0];
-		uint64_t *old = pairs[i][1];
+	for (size_t i = 0; i < count_of(modes); i++) {
+		uint64_t *new = mode_at(now, i);
+		uint64_t *old = mode_at(last, i);
 
 		if (*new == REPORT_UNKNOWN) {
 			continue;
@@ -104,7 +105,7 @@ void cpu_hold_forward(struct cpu_totals *now, struct cpu_totals *last)
 
 uint32_t cpu_count_list(const char *text)
 {
-	/* What no kernel is built for is a mistake in the text. */
+	/* No kernel supports more. */
 	enum { CPUS_MAX = 65536 };
 	struct scan s = { .at = text };
 	uint64_t count = 0;
@@ -129,15 +130,15 @@ uint32_t cpu_count_list(const char *text)
 	return scan_end(&s) && count <= CPUS_MAX ? (uint32_t)count : 0;
 }
 
-void cpu_read(struct cpu_totals *out, struct kept_file *file, char *scratch,
+void cpu_read(struct cpu_totals *out, struct kernel_file *file, char *scratch,
 	struct error *err)
 {
 	struct error why = { 0 };
-	int r = kept_file_read(file, scratch, CPU_STAT_MAX, &why);
+	int r = kernel_file_read(file, scratch, CPU_STAT_MAX, &why);
 
 	if (r >= 0) {
 		r = cpu_parse_stat(out, scratch, (uint64_t)sysconf(_SC_CLK_TCK),
 			&why);
 	}
-	out->state = kept_file_settle(file, r, &why, err);
+	out->state = kernel_file_state(file, r, &why, err);
 }

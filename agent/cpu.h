@@ -1,6 +1,6 @@
 /* CPU time of a node: /proc/stat, and the lists in /sys/devices/system/cpu.
  *
- * All functions but cpu_read() are pure. */
+ * All functions except cpu_read() are pure. */
 #pragma once
 
 #include "agent/kernel_file.h"
@@ -10,27 +10,28 @@
 #include <stdint.h>
 
 enum {
-	/* 2,000 CPUs and 30,000 interrupts: more than Linux has. */
+	/* 2,000 CPUs and 30,000 interrupts: more than any machine has. */
 	CPU_STAT_MAX = 256 << 10,
 };
 
-/* Reads /proc/stat's text: totals by mode, and as many CPUs online as there
- * are cpuN lines. ticks_per_second is sysconf(_SC_CLK_TCK). Modes an old kernel
- * does not count stay unknown; out->possible is left alone.
+/* Parses the text of /proc/stat: the totals of each mode, and one online CPU
+ * per cpuN line. ticks_per_second is sysconf(_SC_CLK_TCK). Modes that an old
+ * kernel does not count stay unknown; out->possible is not changed.
  * -EBADMSG: not the kernel's format. */
 must_check int cpu_parse_stat(struct cpu_totals *out, const char *text,
 	uint64_t ticks_per_second, struct error *err);
 
-/* Totals only grow, but the kernel's idle and iowait may go back a little, when
- * a CPU is asked while it wakes up (proc(5): "iowait ... may decrease"). What is
- * below the last known value becomes that value, and last what is known now. */
-void cpu_hold_forward(struct cpu_totals *now, struct cpu_totals *last);
+/* Totals must not decrease, but the kernel's idle and iowait may decrease a
+ * little if they are read while a CPU wakes up (proc(5): "iowait ... may
+ * decrease"). Raises each value of now to that of last, and copies the known
+ * values to last. */
+void cpu_keep_monotonic(struct cpu_totals *now, struct cpu_totals *last);
 
-/* Counts the CPUs in a list such as "0-3,8" (a file of cpumask's). 0 if the
- * text is none. */
+/* Counts the CPUs in a list such as "0-3,8", the format of a cpumask file. 0 if
+ * the text is no such list. */
 uint32_t cpu_count_list(const char *text);
 
-/* Reads /proc/stat into out, but for out->possible. scratch holds CPU_STAT_MAX
+/* Reads /proc/stat into out, except for out->possible. scratch has CPU_STAT_MAX
  * bytes. err is set only if out->state becomes error. */
-void cpu_read(struct cpu_totals *out, struct kept_file *file, char *scratch,
+void cpu_read(struct cpu_totals *out, struct kernel_file *file, char *scratch,
 	struct error *err);

@@ -7,87 +7,76 @@
 
 #include "lib/clock.h"
 #include "lib/memory.h"
+#include "proto/wire_session.h"
 
-struct session {
-	struct session_options options;
-	bool greeted;
-	bool hello_sent; /* the request under way is Hello */
-	bool again;	 /* offer batch once more as it is */
-	bool strange;	 /* nothing was taken since the last Hello */
-	bool ring_went;	 /* the last batch was the ring's: the spool's turn */
+struct delivery {
+	struct delivery_options options;
+	struct wire_session session;
+	bool is_retry;	    /* send batch again unchanged */
+	bool ring_was_last; /* so it is the spool's turn */
 	unsigned refusals, spool_refusals;
 	uint64_t not_before_us, spool_not_before_us;
 	uint32_t hint_ms;
-	struct ring_batch batch;    /* under way, or refused */
-	struct spool_batch spooled; /* the same, if batch.count is 0 */
+	struct ring_batch batch;    /* current, or refused */
+	struct spool_batch spooled; /* the same if batch.count is 0 */
 };
 
-struct session *session_new(const struct session_options *options)
+struct delivery *delivery_new(const struct delivery_options *options)
 {
-	struct session *session = xcalloc(1, sizeof(*session));
+	struct delivery *delivery = xcalloc(1, sizeof(*delivery));
 
-	session->options = *options;
-	return session;
+	delivery->options = *options;
+	delivery->session.needs_hello = true;
+	return delivery;
 }
 
-void session_free(struct session *session)
+void delivery_free(struct delivery *delivery)
 {
-	free(session);
+	free(delivery);
 }
 
-static void pack_hello(const struct session *session, struct buffer *out,
+static void pack_hello(const struct delivery *delivery, struct buffer *out,
 	char *token)
 {
 	struct hello hello = { .role = HELLO_AGENT };
 
 	(void)snprintf(hello.node, sizeof(hello.node), "%s",
-		session->options.node);
+		delivery->options.node);
 	(void)snprintf(hello.version, sizeof(hello.version), "%s",
-		session->options.version);
-	memcpy(hello.run_id, session->options.run_id, sizeof(hello.run_id));
+		delivery->options.version);
+	memcpy(hello.run_id, delivery->options.run_id, sizeof(hello.run_id));
 	hello.token = token;
 	wire_pack_hello(out, &hello);
 }
 
-static void pick(struct session *session, uint64_t now_us)
+bool delivery_hello_is_due(const struct delivery *delivery, uint64_t now_us)
 {
-	const struct session_options *o = &session->options;
-
-	if (session->again) {
-		ring_pick_again(&session->batch, o->ring, o->consumer);
-	}
-	if (!session->again || session->batch.count == 0) {
-		session->again = false;
-		session->refusals = 0;
-		ring_pick(&session->batch, o->ring, o->consumer, now_us);
-	}
+	return delivery->session.needs_hello &&
+		now_us >= delivery->not_before_us;
 }
 
-bool session_hello_is_due(const struct session *session, uint64_t now_us)
+void delivery_postpone_hello(struct delivery *delivery, uint64_t now_us)
 {
-	return !session->greeted && now_us >= session->not_before_us;
+	delivery->not_before_us = now_us + DELIVERY_HELLO_REFUSED_US;
 }
 
-void session_put_off_hello(struct session *session, uint64_t now_us)
+/* The monotonic clock of an earlier boot cannot be compared with this boot's.
+ * The age of such reports is the difference in wall time, taken from the newest
+ * of them. */
+static uint64_t spooled_sent_us(const struct delivery *delivery,
+	uint64_t now_us)
 {
-	session->not_before_us = now_us + SESSION_HELLO_REFUSED_US;
-}
-
-/* Reports of an earlier boot say nothing by today's clock: their age is then
- * what the wall clock tells, by the newest of them. */
-static uint64_t sent_us(const struct session *session, uint64_t now_us)
-{
-	const struct spool_batch *batch = &session->spooled;
+	const struct spool_batch *batch = &delivery->spooled;
 	const struct packed_report *newest = &batch->reports[batch->count - 1];
 	uint64_t wall_us = clock_wall_us();
 	uint64_t sent = now_us;
 	struct report report;
 
 	if (wire_unpack_report(&report, newest->bytes, newest->len, NULL) < 0) {
-		return now_us; /* whoever gets it will say so */
+		return now_us; /* the aggregator will refuse the batch */
 	}
 	if (report.monotonic_us > now_us ||
-		strcmp(report.boot_id, session->options.boot_id) != 0) {
+		strcmp(report.boot_id, delivery->options.boot_id) != 0) {
 		sent = report.monotonic_us;
 		sent += report.wall_us < wall_us ? wall_us - report.wall_us : 0;
 	}
@@ -95,211 +84,221 @@ static uint64_t sent_us(const struct session *session, uint64_t now_us)
 	return sent;
 }
 
-static bool next_spooled(struct session *session, struct buffer *out,
+static bool next_spooled(struct delivery *delivery, struct batch_out *out,
 	uint64_t now_us)
 {
-	const struct session_options *o = &session->options;
+	const struct delivery_options *o = &delivery->options;
+	struct spool_batch *batch = &delivery->spooled;
 
-	session->spooled.count = 0;
-	if (o->spool == NULL || now_us < session->spool_not_before_us) {
+	batch->count = 0;
+	if (o->spool != NULL && now_us >= delivery->spool_not_before_us) {
+		spool_pick(batch, o->spool, o->consumer);
+	}
+	if (batch->count == 0) {
 		return false;
 	}
-	spool_pick(&session->spooled, o->spool, o->consumer);
-	if (session->spooled.count == 0) {
-		return false;
-	}
-	session->batch.count = 0;
-	wire_pack_batch(out,
-		&(const struct batch_out){
-			.node = o->node,
-			.run_id = session->spooled.run_id,
-			.sent_monotonic_us = sent_us(session, now_us),
-			.reports = session->spooled.reports,
-			.count = session->spooled.count,
-		});
+	delivery->batch.count = 0;
+	out->run_id = batch->run_id;
+	out->sent_monotonic_us = spooled_sent_us(delivery, now_us);
+	out->reports = batch->reports;
+	out->count = batch->count;
 	return true;
 }
 
-static bool next_of_ring(struct session *session, struct buffer *out,
+static bool next_of_ring(struct delivery *delivery, struct batch_out *out,
 	uint64_t now_us)
 {
-	pick(session, now_us);
-	if (session->batch.count == 0) {
+	const struct delivery_options *o = &delivery->options;
+	struct ring_batch *batch = &delivery->batch;
+
+	if (delivery->is_retry) {
+		ring_pick_same(batch, o->ring, o->consumer);
+	}
+	if (!delivery->is_retry || batch->count == 0) {
+		delivery->is_retry = false;
+		delivery->refusals = 0;
+		ring_pick(batch, o->ring, o->consumer, now_us);
+	}
+	out->run_id = o->run_id;
+	out->sent_monotonic_us = now_us;
+	out->reports = batch->reports;
+	out->count = batch->count;
+	return out->count > 0;
+}
+
+bool delivery_next(struct delivery *delivery, struct buffer *out, char *token,
+	uint64_t now_us)
+{
+	struct batch_out batch = { .node = delivery->options.node };
+
+	if (now_us < delivery->not_before_us) {
 		return false;
 	}
-	wire_pack_batch(out,
-		&(const struct batch_out){
-			.node = session->options.node,
-			.run_id = session->options.run_id,
-			.sent_monotonic_us = now_us,
-			.reports = session->batch.reports,
-			.count = session->batch.count,
-		});
+	delivery->not_before_us = 0;
+	if (wire_session_begin(&delivery->session)) {
+		pack_hello(delivery, out, token);
+		return true;
+	}
+	/* If replies take longer than an interval, the ring always has a
+	 * report to send. A refused batch of the ring is retried first. */
+	if (delivery->ring_was_last && !delivery->is_retry &&
+		next_spooled(delivery, &batch, now_us)) {
+		delivery->ring_was_last = false;
+	} else {
+		delivery->ring_was_last =
+			next_of_ring(delivery, &batch, now_us);
+		if (!delivery->ring_was_last &&
+			!next_spooled(delivery, &batch, now_us)) {
+			return false;
+		}
+	}
+	wire_pack_batch(out, &batch);
 	return true;
 }
 
-bool session_next(struct session *session, struct buffer *out, char *token,
-	uint64_t now_us)
-{
-	if (now_us < session->not_before_us) {
-		return false;
-	}
-	session->not_before_us = 0;
-	session->hello_sent = !session->greeted;
-	if (!session->greeted) {
-		pack_hello(session, out, token);
-		return true;
-	}
-	/* In turn: where answers take longer than an interval, the ring always
-	 * has something. What was refused stays what is offered. */
-	if (session->ring_went && !session->again &&
-		next_spooled(session, out, now_us)) {
-		session->ring_went = false;
-		return true;
-	}
-	session->ring_went = next_of_ring(session, out, now_us);
-	return session->ring_went || next_spooled(session, out, now_us);
-}
-
-static enum session_event take_spool_ack(struct session *session,
+static enum delivery_event handle_spool_ack(struct delivery *delivery,
 	bool is_stored, uint64_t now_us)
 {
 	if (!is_stored) {
-		session->spool_not_before_us = now_us + SESSION_SPOOL_AGAIN_US;
-		return SESSION_RECEIVED;
+		delivery->spool_not_before_us =
+			now_us + DELIVERY_SPOOL_RETRY_US;
+		return DELIVERY_RECEIVED;
 	}
-	session->spool_refusals = 0;
-	spool_advance(session->options.spool, session->options.consumer);
-	return SESSION_STORED;
+	delivery->spool_refusals = 0;
+	spool_advance(delivery->options.spool, delivery->options.consumer);
+	return DELIVERY_STORED;
 }
 
-static enum session_event take_ack(struct session *session,
+static enum delivery_event handle_ack(struct delivery *delivery,
 	const struct ack *ack, uint64_t now_us)
 {
-	const struct session_options *o = &session->options;
-	const struct ring_batch *batch = &session->batch;
+	const struct delivery_options *o = &delivery->options;
+	const struct ring_batch *batch = &delivery->batch;
 
-	session->hint_ms = ack->interval_hint_ms;
-	if (ack->need_hello) {
-		session->greeted = false;
-		/* Twice without progress: do not spin with it. */
-		if (session->strange) {
-			session->not_before_us = now_us + SESSION_NO_ANSWER_US;
-		}
-		session->strange = true;
-		return SESSION_HELLO_DUE;
-	}
-	session->strange = false;
-	session->again = false;
+	delivery->hint_ms = ack->interval_hint_ms;
+	delivery->is_retry = false;
 	if (batch->count == 0) {
-		return take_spool_ack(session, ack->stored, now_us);
+		return handle_spool_ack(delivery, ack->stored, now_us);
 	}
 	if (ack->stored) {
 		ring_stored(o->ring, o->consumer, batch->seqs, batch->count);
-		return SESSION_STORED;
+		return DELIVERY_STORED;
 	}
 	ring_received(o->ring, o->consumer, batch, now_us);
-	return SESSION_RECEIVED;
+	return DELIVERY_RECEIVED;
 }
 
-static enum session_event take_spool_refusal(struct session *session,
+static enum delivery_event handle_spool_refusal(struct delivery *delivery,
 	uint64_t now_us)
 {
-	session->spool_refusals++;
-	if (session->spool_refusals < SESSION_REFUSALS_MAX) {
-		session->spool_not_before_us =
-			now_us + SESSION_BATCH_REFUSED_US;
-		return SESSION_REFUSED;
+	delivery->spool_refusals++;
+	if (delivery->spool_refusals < DELIVERY_REFUSALS_MAX) {
+		delivery->spool_not_before_us =
+			now_us + DELIVERY_BATCH_REFUSED_US;
+		return DELIVERY_REFUSED;
 	}
-	session->spool_refusals = 0;
-	spool_advance(session->options.spool, session->options.consumer);
-	return SESSION_DROPPED;
+	delivery->spool_refusals = 0;
+	spool_drop(delivery->options.spool, delivery->options.consumer);
+	return DELIVERY_DROPPED;
 }
 
-static enum session_event take_refusal(struct session *session,
+static enum delivery_event handle_refusal(struct delivery *delivery,
 	const char *reason, uint64_t now_us, struct error *why)
 {
-	const struct session_options *o = &session->options;
+	const struct delivery_options *o = &delivery->options;
 
 	(void)error_set(why, -EACCES, "%s", reason);
-	if (session->hello_sent) {
-		session->not_before_us = now_us + SESSION_HELLO_REFUSED_US;
-		return SESSION_REFUSED;
+	if (delivery->session.sent_hello) {
+		delivery->not_before_us = now_us + DELIVERY_HELLO_REFUSED_US;
+		return DELIVERY_REFUSED;
 	}
-	if (session->batch.count == 0) {
-		return take_spool_refusal(session, now_us);
+	if (delivery->batch.count == 0) {
+		return handle_spool_refusal(delivery, now_us);
 	}
-	session->again = true;
-	session->refusals++;
-	if (session->refusals < SESSION_REFUSALS_MAX) {
-		session->not_before_us = now_us + SESSION_BATCH_REFUSED_US;
-		return SESSION_REFUSED;
+	delivery->is_retry = true;
+	delivery->refusals++;
+	if (delivery->refusals < DELIVERY_REFUSALS_MAX) {
+		delivery->not_before_us = now_us + DELIVERY_BATCH_REFUSED_US;
+		return DELIVERY_REFUSED;
 	}
-	if (session->batch.count > 1) {
-		/* One of them may be what is wrong: the first half alone. */
-		session->batch.count = (session->batch.count + 1) / 2;
-		session->refusals = SESSION_REFUSALS_MAX - 1;
-		return SESSION_REFUSED;
+	if (delivery->batch.count > 1) {
+		/* One report may be bad: try the first half. */
+		delivery->batch.count = (delivery->batch.count + 1) / 2;
+		delivery->refusals = DELIVERY_REFUSALS_MAX - 1;
+		return DELIVERY_REFUSED;
 	}
-	ring_forget(o->ring, o->consumer, session->batch.seqs, 1);
-	session->again = false;
-	return SESSION_DROPPED;
+	ring_drop(o->ring, o->consumer, delivery->batch.seqs, 1);
+	delivery->is_retry = false;
+	return DELIVERY_DROPPED;
 }
 
-static enum session_event take_reply(struct session *session,
+static enum delivery_event handle_reply(struct delivery *delivery,
 	const struct wire_reply *reply, uint64_t now_us, struct error *why)
 {
-	if (reply->kind == WIRE_REFUSED) {
-		return take_refusal(session, reply->refused, now_us, why);
+	enum wire_session_event event =
+		wire_session_take(&delivery->session, reply);
+
+	switch (event) {
+	case WIRE_SESSION_REFUSED:
+		return handle_refusal(delivery, reply->refused, now_us, why);
+	case WIRE_SESSION_WELCOMED:
+		return DELIVERY_WELCOMED;
+	case WIRE_SESSION_HELLO_DUE:
+	case WIRE_SESSION_HELLO_LOOP:
+		delivery->hint_ms = reply->ack.interval_hint_ms;
+		if (event == WIRE_SESSION_HELLO_LOOP) {
+			delivery->not_before_us = now_us + DELIVERY_NO_REPLY_US;
+		}
+		return DELIVERY_HELLO_DUE;
+	case WIRE_SESSION_REPLY:
+		if (reply->kind == WIRE_ACK) {
+			return handle_ack(delivery, &reply->ack, now_us);
+		}
+		break;
+	case WIRE_SESSION_UNEXPECTED:
+		break;
 	}
-	if (reply->kind == WIRE_WELCOME && session->hello_sent) {
-		session->greeted = true;
-		return SESSION_WELCOMED;
-	}
-	if (reply->kind == WIRE_ACK && !session->hello_sent) {
-		return take_ack(session, &reply->ack, now_us);
-	}
-	session->not_before_us = now_us + SESSION_NO_ANSWER_US;
-	(void)error_set(why, -EPROTO, "the answer does not fit the request");
-	return SESSION_NO_ANSWER;
+	delivery->not_before_us = now_us + DELIVERY_NO_REPLY_US;
+	(void)error_set(why, -EPROTO, "the reply does not match the request");
+	return DELIVERY_NO_REPLY;
 }
 
-enum session_event session_answer(struct session *session, const uint8_t *bytes,
-	size_t len, uint64_t now_us, struct error *why)
+enum delivery_event delivery_reply(struct delivery *delivery,
+	const uint8_t *bytes, size_t len, uint64_t now_us, struct error *why)
 {
 	struct wire_reply reply;
-	enum session_event event;
+	enum delivery_event event;
 
 	if (bytes == NULL) {
-		session->not_before_us = now_us + SESSION_NO_ANSWER_US;
-		(void)error_set(why, -ETIMEDOUT, "no answer in time");
-		return SESSION_NO_ANSWER;
+		delivery->not_before_us = now_us + DELIVERY_NO_REPLY_US;
+		(void)error_set(why, -ETIMEDOUT, "no reply in time");
+		return DELIVERY_NO_REPLY;
 	}
 	if (wire_unpack_reply(&reply, bytes, len, why) < 0) {
-		session->not_before_us = now_us + SESSION_NO_ANSWER_US;
-		return SESSION_NO_ANSWER;
+		delivery->not_before_us = now_us + DELIVERY_NO_REPLY_US;
+		return DELIVERY_NO_REPLY;
 	}
-	event = take_reply(session, &reply, now_us, why);
+	event = handle_reply(delivery, &reply, now_us, why);
 	wire_reply_fini(&reply);
 	return event;
 }
 
-uint64_t session_waits_until_us(const struct session *session)
+uint64_t delivery_waits_until_us(const struct delivery *delivery)
 {
-	return session->not_before_us;
+	return delivery->not_before_us;
 }
 
-bool session_hurry(struct session *session)
+bool delivery_flush(struct delivery *delivery)
 {
-	const struct session_options *o = &session->options;
+	const struct delivery_options *o = &delivery->options;
 
 	if (o->spool != NULL) {
-		return ring_has_news(o->ring, o->consumer);
+		return ring_has_unsent(o->ring, o->consumer);
 	}
-	return ring_hurry(o->ring, o->consumer);
+	return ring_flush(o->ring, o->consumer);
 }
 
-uint32_t session_interval_hint_ms(const struct session *session)
+uint32_t delivery_interval_hint_ms(const struct delivery *delivery)
 {
-	return session->hint_ms;
+	return delivery->hint_ms;
 }

@@ -1,9 +1,12 @@
-/* What to say to one aggregator, and what its answers mean.
+/* The protocol with one aggregator: what to send next, and how to handle the
+ * replies.
  *
- * Hello comes first and whenever the aggregator asks for it; then batches out
- * of the ring, one at a time, and in turn with them what the spool holds for
- * it. Of a batch that is refused again and again the half goes alone, until it
- * is one report, which is given up. uplink.c sends the bytes. */
+ * Hello is sent first, and again whenever the aggregator requests it. Then
+ * batches are sent one at a time, from the ring and from the spool in turn. If
+ * the aggregator keeps refusing a batch of the ring, the batch is halved until
+ * the one bad report is found, and that report is dropped. A spooled batch that
+ * is refused as often is dropped as a whole. aggregator_client.c sends the
+ * bytes. */
 #pragma once
 
 #include "agent/ring.h"
@@ -16,31 +19,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How long nothing is said after an answer that gives no reason to hurry. */
-#define SESSION_HELLO_REFUSED_US UINT64_C(10000000)
-#define SESSION_BATCH_REFUSED_US UINT64_C(2000000)
-#define SESSION_NO_ANSWER_US UINT64_C(1000000)
-/* What the spool has is offered again after this time where it was taken, but
- * not to disk. */
-#define SESSION_SPOOL_AGAIN_US UINT64_C(5000000)
+/* The wait after a reply before the next request. */
+#define DELIVERY_HELLO_REFUSED_US UINT64_C(10000000)
+#define DELIVERY_BATCH_REFUSED_US UINT64_C(2000000)
+#define DELIVERY_NO_REPLY_US UINT64_C(1000000)
+/* The wait before a spooled batch that was received, but not stored, is sent
+ * again. */
+#define DELIVERY_SPOOL_RETRY_US UINT64_C(5000000)
 
-/* A batch is offered this often before it is halved. */
-enum { SESSION_REFUSALS_MAX = 3 };
+/* A batch is halved, or dropped, after this many refusals. */
+enum { DELIVERY_REFUSALS_MAX = 3 };
 
-enum session_event {
-	SESSION_WELCOMED,
-	SESSION_STORED,
-	SESSION_RECEIVED,  /* taken, but not on disk: kept */
-	SESSION_HELLO_DUE, /* the aggregator does not know us (any more) */
-	SESSION_REFUSED,   /* will be offered again */
-	SESSION_DROPPED,   /* refused too often: a report is lost to it */
-	SESSION_NO_ANSWER, /* or none that can be understood */
+enum delivery_event {
+	DELIVERY_WELCOMED,
+	DELIVERY_STORED,
+	DELIVERY_RECEIVED,  /* but not stored: the reports are kept */
+	DELIVERY_HELLO_DUE, /* the aggregator requests Hello */
+	DELIVERY_REFUSED,   /* will be sent again */
+	DELIVERY_DROPPED,   /* refused too often: reports are lost */
+	DELIVERY_NO_REPLY,  /* or an invalid one */
 };
 
-struct session;
+struct delivery;
 
-struct session_options {
-	const char *node;      /* all outlive the session */
+struct delivery_options {
+	const char *node;      /* every pointer outlives the delivery */
 	const uint8_t *run_id; /* REPORT_RUN_ID_BYTES */
 	const char *boot_id;   /* of this boot; "" until it is known */
 	const char *version;
@@ -50,33 +53,33 @@ struct session_options {
 };
 
 /* Never NULL. */
-struct session *session_new(const struct session_options *options);
-void session_free(struct session *session); /* NULL is fine */
+struct delivery *delivery_new(const struct delivery_options *options);
+void delivery_free(struct delivery *delivery); /* NULL is fine */
 
-/* The next request will be Hello: time to have a token ready. */
-bool session_hello_is_due(const struct session *session, uint64_t now_us);
+/* True: the next request is Hello, for which a token may be needed. */
+bool delivery_hello_is_due(const struct delivery *delivery, uint64_t now_us);
 
-/* Hello cannot be said now; it is due again after SESSION_HELLO_REFUSED_US. */
-void session_put_off_hello(struct session *session, uint64_t now_us);
+/* Hello cannot be sent now; it is due after DELIVERY_HELLO_REFUSED_US. */
+void delivery_postpone_hello(struct delivery *delivery, uint64_t now_us);
 
-/* Appends the next request to out, which has room for MQ_SEND_MAX; token goes
- * into Hello, NULL: none. False: there is nothing to say now. After true,
- * session_answer() must follow before the next call. */
-bool session_next(struct session *session, struct buffer *out, char *token,
+/* Appends the next request to out, which has room for MQ_SEND_MAX bytes. token
+ * is sent with Hello; NULL: none. False: nothing is to be sent now. After true
+ * the caller calls delivery_reply() before the next delivery_next(). */
+bool delivery_next(struct delivery *delivery, struct buffer *out, char *token,
 	uint64_t now_us);
 
-/* Takes the answer, or NULL if none came in time. why says what was wrong with
- * the request or the answer. */
-enum session_event session_answer(struct session *session, const uint8_t *bytes,
-	size_t len, uint64_t now_us, struct error *why);
+/* Handles the reply; NULL: none came in time. why says what was wrong with the
+ * request or the reply. */
+enum delivery_event delivery_reply(struct delivery *delivery,
+	const uint8_t *bytes, size_t len, uint64_t now_us, struct error *why);
 
-/* Something may be said, but not before this time; 0: not waiting. */
-uint64_t session_waits_until_us(const struct session *session);
+/* The time of the next request at the earliest; 0: no wait. */
+uint64_t delivery_waits_until_us(const struct delivery *delivery);
 
-/* We end soon: reports that were received and not stored are due again at once.
- * False: there are none that would be lost with us; a spool keeps what the
- * aggregator was given. */
-bool session_hurry(struct session *session);
+/* Before the end: reports that were received, but not stored, are due at once.
+ * False: no report would be lost with the process. With a spool that holds for
+ * every report that was sent once. */
+bool delivery_flush(struct delivery *delivery);
 
-/* The interval the aggregator asked for last; 0: none. */
-uint32_t session_interval_hint_ms(const struct session *session);
+/* The interval that the aggregator asked for last; 0: none. */
+uint32_t delivery_interval_hint_ms(const struct delivery *delivery);

@@ -1,14 +1,9 @@
 #include "agent/hugepages.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "agent/directory.h"
 #include "agent/scan.h"
-
-enum { NUMBER_MAX = 64 };
 
 bool hugepages_parse_name(uint64_t *size_bytes, const char *name)
 {
@@ -34,45 +29,42 @@ static int compare_pools(const void *left, const void *right)
 }
 
 static void add_pool(struct hugepages_pools *pools, int parent,
-	const char *name)
+	const char *name, struct error *err)
 {
 	struct hugepages_pool *pool = &pools->pools[pools->count];
-	uint64_t size_bytes;
 
-	if (!hugepages_parse_name(&size_bytes, name)) {
+	if (pools->count == REPORT_HUGEPAGE_SIZES ||
+		!hugepages_parse_name(&pool->size_bytes, name)) {
 		return;
 	}
-	pool->dir = openat(parent, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (pool->dir < 0) {
-		return;
-	}
-	pool->size_bytes = size_bytes;
-	pools->count++;
+	pool->dir = directory_open_at(parent, name, err);
+	pools->count += pool->dir >= 0;
 }
 
-void hugepages_init(struct hugepages_pools *pools, int sys)
+int hugepages_init(struct hugepages_pools *pools, int sys, struct error *err)
 {
-	DIR *dir = directory_open(sys, "kernel/mm/hugepages");
+	struct error why = { 0 };
+	DIR *dir = directory_open(sys, "kernel/mm/hugepages", &why);
 	const char *name;
 
 	*pools = (struct hugepages_pools){ 0 };
-	if (dir == NULL) {
-		return;
+	while ((name = directory_next(dir, &why)) != NULL) {
+		add_pool(pools, dirfd(dir), name, &why);
 	}
-	while (pools->count < REPORT_HUGEPAGE_SIZES &&
-		(name = directory_next(dir)) != NULL) {
-		add_pool(pools, dirfd(dir), name);
-	}
-	(void)closedir(dir);
 	qsort(pools->pools, pools->count, sizeof(pools->pools[0]),
 		compare_pools);
 	for (size_t i = 0; i < pools->count; i++) {
 		struct hugepages_pool *pool = &pools->pools[i];
 
-		kept_file_init(&pool->total, pool->dir, "nr_hugepages");
-		kept_file_init(&pool->free, pool->dir, "free_hugepages");
-		kept_file_init(&pool->reserved, pool->dir, "resv_hugepages");
+		kernel_file_init(&pool->total, pool->dir, "nr_hugepages");
+		kernel_file_init(&pool->free, pool->dir, "free_hugepages");
+		kernel_file_init(&pool->reserved, pool->dir, "resv_hugepages");
 	}
+	if (why.code != 0) {
+		hugepages_fini(pools);
+		return error_set(err, why.code, "%s", why.text);
+	}
+	return 0;
 }
 
 void hugepages_fini(struct hugepages_pools *pools)
@@ -80,26 +72,12 @@ void hugepages_fini(struct hugepages_pools *pools)
 	for (size_t i = 0; i < pools->count; i++) {
 		struct hugepages_pool *pool = &pools->pools[i];
 
-		kept_file_fini(&pool->total);
-		kept_file_fini(&pool->free);
-		kept_file_fini(&pool->reserved);
-		(void)close(pool->dir);
+		kernel_file_fini(&pool->total);
+		kernel_file_fini(&pool->free);
+		kernel_file_fini(&pool->reserved);
+		directory_close(pool->dir);
 	}
 	pools->count = 0;
-}
-
-static bool read_pages(uint64_t *out, struct kept_file *file, struct error *err)
-{
-	char text[NUMBER_MAX];
-
-	if (kept_file_read(file, text, sizeof(text), err) < 0) {
-		return false;
-	}
-	if (!scan_single(text, out)) {
-		(void)error_set(err, -EBADMSG, "'%s' is no number", file->name);
-		return false;
-	}
-	return true;
 }
 
 void hugepages_read(struct report *out, struct hugepages_pools *pools,
@@ -110,9 +88,10 @@ void hugepages_read(struct report *out, struct hugepages_pools *pools,
 		struct hugepages_pool *pool = &pools->pools[i];
 		struct hugepages h = { .size_bytes = pool->size_bytes };
 
-		if (read_pages(&h.total, &pool->total, err) &&
-			read_pages(&h.free, &pool->free, err) &&
-			read_pages(&h.reserved, &pool->reserved, err)) {
+		if (kernel_file_number(&h.total, &pool->total, err) == 0 &&
+			kernel_file_number(&h.free, &pool->free, err) == 0 &&
+			kernel_file_number(&h.reserved, &pool->reserved, err) ==
+				0) {
 			out->hugepages[out->hugepages_count++] = h;
 		}
 	}

@@ -1,8 +1,8 @@
 /* The pools of huge pages: /sys/kernel/mm/hugepages.
  *
- * A pool is taken out of MemAvailable as a whole and is of use to VMs with
- * huge pages only, so it is reported beside memory, never inside. The sizes are
- * fixed when the machine boots; what is in the pools is read each time. */
+ * The kernel subtracts a whole pool from MemAvailable, and only VMs with huge
+ * pages can use the pool. So pools are reported next to memory and not as part
+ * of it. The page sizes are fixed at boot; the counts are read each time. */
 #pragma once
 
 #include "agent/kernel_file.h"
@@ -16,7 +16,7 @@
 struct hugepages_pool {
 	uint64_t size_bytes;
 	int dir; /* of this size, owned */
-	struct kept_file total, free, reserved;
+	struct kernel_file total, free, reserved;
 };
 
 struct hugepages_pools {
@@ -24,15 +24,17 @@ struct hugepages_pools {
 	size_t count;
 };
 
-/* The size in a directory's name ("hugepages-2048kB"), in bytes. False: it is
- * no such name. Pure. */
+/* Parses the size in a directory's name ("hugepages-2048kB") to bytes. False:
+ * the name has another form. Pure. */
 bool hugepages_parse_name(uint64_t *size_bytes, const char *name);
 
-/* Finds the pools below sys, an open directory. None is no error. */
-void hugepages_init(struct hugepages_pools *pools, int sys);
+/* Finds the pools below sys, an open directory. No pool is no error. Fails if
+ * an existing pool cannot be opened (-EMFILE, -ENOMEM). */
+must_check int hugepages_init(struct hugepages_pools *pools, int sys,
+	struct error *err);
 void hugepages_fini(struct hugepages_pools *pools); /* zeroed is fine */
 
-/* Fills out->hugepages. A pool that cannot be read is left out and says so in
- * err. */
+/* Fills out->hugepages. A pool that cannot be read is omitted, and err is
+ * set. */
 void hugepages_read(struct report *out, struct hugepages_pools *pools,
 	struct error *err);

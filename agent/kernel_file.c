@@ -4,12 +4,16 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-void kept_file_init(struct kept_file *file, int dir, const char *name)
+#include "agent/scan.h"
+
+enum { NUMBER_MAX = 64 };
+
+void kernel_file_init(struct kernel_file *file, int dir, const char *name)
 {
-	*file = (struct kept_file){ .dir = dir, .name = name };
+	*file = (struct kernel_file){ .dir = dir, .name = name };
 }
 
-void kept_file_fini(struct kept_file *file)
+void kernel_file_fini(struct kernel_file *file)
 {
 	if (file != NULL && file->is_open) {
 		(void)close(file->fd);
@@ -17,7 +21,7 @@ void kept_file_fini(struct kept_file *file)
 	}
 }
 
-static int open_it(struct kept_file *file, struct error *err)
+static int open_file(struct kernel_file *file, struct error *err)
 {
 	if (file->absent > 0) {
 		file->absent--;
@@ -25,18 +29,18 @@ static int open_it(struct kept_file *file, struct error *err)
 	}
 	file->fd = openat(file->dir, file->name, O_RDONLY | O_CLOEXEC);
 	if (file->fd < 0) {
-		file->absent = errno == ENOENT ? KEPT_FILE_RETRY - 1 : 0;
+		file->absent = errno == ENOENT ? KERNEL_FILE_RETRY - 1 : 0;
 		return error_errno(err, "cannot open '%s'", file->name);
 	}
 	file->is_open = true;
 	return 0;
 }
 
-static int read_again(struct kept_file *file, char *out, size_t size,
+static int read_once(struct kernel_file *file, char *out, size_t size,
 	struct error *err)
 {
 	ssize_t len;
-	int r = file->is_open ? 0 : open_it(file, err);
+	int r = file->is_open ? 0 : open_file(file, err);
 
 	if (r < 0) {
 		return r;
@@ -45,52 +49,71 @@ static int read_again(struct kept_file *file, char *out, size_t size,
 	if (len < 0) {
 		return error_errno(err, "cannot read '%s'", file->name);
 	}
-	/* A full buffer may hide a cut number: never parse one. */
+	/* The last number in a full buffer may be cut. */
 	if ((size_t)len == size - 1) {
-		return error_set(err, -EFBIG, "'%s' holds more than %zu bytes",
+		return error_set(err, -EFBIG, "'%s' is larger than %zu bytes",
 			file->name, size - 2);
 	}
 	out[len] = '\0';
 	return (int)len;
 }
 
-int kept_file_read(struct kept_file *file, char *out, size_t size,
+int kernel_file_read(struct kernel_file *file, char *out, size_t size,
 	struct error *err)
 {
 	bool was_open = file->is_open;
-	int r = read_again(file, out, size, err);
+	int r = read_once(file, out, size, err);
 
 	if (!was_open || (r != -ENODEV && r != -ESTALE)) {
 		return r;
 	}
-	kept_file_fini(file);
-	r = read_again(file, out, size, err);
+	kernel_file_fini(file);
+	r = read_once(file, out, size, err);
 	return r == -ENOENT
 		? error_set(err, -ENODEV, "'%s' is gone", file->name)
 		: r;
 }
 
-enum source_state kept_file_settle(const struct kept_file *file, int r,
+int kernel_file_number(uint64_t *out, struct kernel_file *file,
+	struct error *err)
+{
+	char text[NUMBER_MAX];
+	int r = kernel_file_read(file, text, sizeof(text), err);
+
+	if (r < 0) {
+		return r;
+	}
+	return scan_single(text, out)
+		? 0
+		: error_set(err, -EINVAL, "'%s' is no number", file->name);
+}
+
+int kernel_file_number_at(uint64_t *out, int dir, const char *name,
+	struct error *err)
+{
+	struct kernel_file file;
+	int r;
+
+	kernel_file_init(&file, dir, name);
+	r = kernel_file_number(out, &file, err);
+	kernel_file_fini(&file);
+	return r;
+}
+
+enum source_state kernel_file_state(const struct kernel_file *file, int r,
 	const struct error *why, struct error *err)
 {
-	switch (r) {
-	case -ENOENT:
-	case -ENODEV:
-		return SOURCE_ABSENT;
-	case -EOPNOTSUPP:
-		return SOURCE_DISABLED;
-	case -EBADMSG:
-		/* A parser does not know the name of what it parsed. */
-		(void)error_set(err, r, "%s: %s", file->name, why->text);
-		return SOURCE_ERROR;
-	default:
-		break;
-	}
 	if (r >= 0) {
 		return SOURCE_PRESENT;
 	}
-	if (err != NULL) {
-		*err = *why;
+	if (r == -ENOENT || r == -ENODEV) {
+		return SOURCE_ABSENT;
 	}
+	if (r == -EOPNOTSUPP) {
+		return SOURCE_DISABLED;
+	}
+	/* A parser does not know the name of the file. */
+	(void)error_set(err, r, "%s%s%s", r == -EBADMSG ? file->name : "",
+		r == -EBADMSG ? ": " : "", why->text);
 	return SOURCE_ERROR;
 }

@@ -12,10 +12,10 @@
 #include "lib/files.h"
 #include "lib/memory.h"
 
-/* The only one since Linux 2.6.22; the header has the one it was made for. */
+/* The only version since Linux 2.6.22. */
 enum { API_VERSION = 12 };
 
-enum kvm_state kvm_judge(enum kvm_step step, int error_number)
+enum kvm_state kvm_classify(enum kvm_step step, int error_number)
 {
 	switch (error_number) {
 	case EPERM:
@@ -65,7 +65,7 @@ static enum known_bool read_nested(int sys)
 	return KNOWN_NOT;
 }
 
-void kvm_look(struct kvm *out, const struct kvm_plan *plan)
+void kvm_read_devices(struct kvm *out, const struct kvm_plan *plan)
 {
 	out->nested = read_nested(plan->sys);
 	out->has_tun = is_there(plan->dev, "net/tun");
@@ -77,7 +77,7 @@ void kvm_look(struct kvm *out, const struct kvm_plan *plan)
 static void fail(struct kvm *out, enum kvm_step step)
 {
 	out->error_number = errno;
-	out->state = kvm_judge(step, errno);
+	out->state = kvm_classify(step, errno);
 }
 
 static void probe_guest(struct kvm *out, int kvm, int vm)

@@ -14,14 +14,14 @@
 
 enum {
 	PAGE_BYTES = 4096,
-	CODE_AT = 0x1000, /* of the guest's memory; real mode starts there */
+	CODE_AT = 0x1000, /* address of the instruction in the guest */
 	HLT = 0xf4,
 	RFLAGS_RESERVED = 0x2, /* always set */
 	EINTR_MAX = 16,
 };
 
-/* Three pages below 4 GiB that Intel's real mode needs for itself; where QEMU
- * has them. */
+/* Three pages below 4 GiB that real mode needs on Intel CPUs; the address that
+ * QEMU uses. */
 #define TSS_ADDRESS 0xfffbd000UL
 
 bool kvm_guest_is_known(void)
@@ -48,7 +48,7 @@ static int set_registers(int vcpu)
 	if (ioctl(vcpu, KVM_GET_SREGS, &sregs) < 0) {
 		return -1;
 	}
-	/* A reset CPU starts at the top of memory; rip alone shall count. */
+	/* After a reset cs points at the top of memory. */
 	sregs.cs.base = 0;
 	sregs.cs.selector = 0;
 	if (ioctl(vcpu, KVM_SET_SREGS, &sregs) < 0) {

@@ -6,11 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* There is a guest for this architecture. */
+/* True: this architecture has a guest. */
 bool kvm_guest_is_known(void);
 
-/* Runs it in vm, a machine made with kvm and used for nothing else; both stay
- * the caller's. *exit_reason becomes KVM_EXIT_*: KVM_EXIT_HLT if it went well.
- * Fails with -errno, and errno set, where a system call does; -ENOSYS: no guest
- * for this architecture. */
+/* Runs the guest in vm, a new virtual machine made with kvm; the caller closes
+ * both. *exit_reason becomes KVM_EXIT_*: KVM_EXIT_HLT on success. If a system
+ * call fails, returns -errno and sets errno. -ENOSYS: this architecture has no
+ * guest. */
 must_check int kvm_guest_run(uint32_t *exit_reason, int kvm, int vm);

@@ -10,17 +10,17 @@
 #include "lib/loop.h"
 #include "lib/memory.h"
 
-/* Shared by the loop and the thread, freed by whichever lets go last. */
+/* Shared by the event loop and the thread; the last user frees it. */
 struct job {
 	pthread_mutex_t mutex;
-	struct inbox *inbox; /* guarded; NULL: nobody waits any more */
+	struct inbox *inbox; /* guarded; NULL: prober is closed */
 	bool thread_done;    /* guarded */
 	kvm_probe_body body;
 	struct kvm_plan plan;
-	struct kvm kvm; /* the thread's until it pushes the answer */
+	struct kvm kvm; /* owned by the thread until it pushes the result */
 };
 
-struct answer {
+struct result {
 	struct inbox_item item;
 	struct kvm kvm;
 };
@@ -29,8 +29,8 @@ struct kvm_prober {
 	struct kvm_prober_options options;
 	struct inbox *inbox;
 	struct timer *every, *timeout;
-	struct job *job; /* under way or hung; NULL: none */
-	struct kvm seen; /* what looking found when the job began */
+	struct job *job;    /* running or hung; NULL: none */
+	struct kvm devices; /* found when the job began */
 	bool closing;
 };
 
@@ -43,26 +43,26 @@ static void job_free(struct job *job)
 static void *run_job(void *argument)
 {
 	struct job *job = argument;
-	struct answer *answer = xcalloc(1, sizeof(*answer));
+	struct result *result = xcalloc(1, sizeof(*result));
 	bool abandoned;
 
 	job->body(&job->kvm, &job->plan);
-	answer->kvm = job->kvm;
+	result->kvm = job->kvm;
 	(void)pthread_mutex_lock(&job->mutex);
 	abandoned = job->inbox == NULL;
 	job->thread_done = true;
 	if (!abandoned) {
-		inbox_push(job->inbox, &answer->item);
+		inbox_push(job->inbox, &result->item);
 	}
 	(void)pthread_mutex_unlock(&job->mutex);
 	if (abandoned) {
-		free(answer);
+		free(result);
 		job_free(job);
 	}
 	return NULL;
 }
 
-/* Signals are the loop's: one that hit the thread would end KVM_RUN early. */
+/* The thread blocks signals: one would end KVM_RUN early. */
 static int start_thread(struct job *job)
 {
 	pthread_attr_t attributes;
@@ -92,21 +92,21 @@ static void start_probe(void *owner)
 	if (prober->job != NULL) {
 		return;
 	}
-	prober->seen = (struct kvm){ 0 };
-	kvm_look(&prober->seen, &prober->options.plan);
+	prober->devices = (struct kvm){ 0 };
+	kvm_read_devices(&prober->devices, &prober->options.plan);
 	job = xcalloc(1, sizeof(*job));
 	(void)pthread_mutex_init(&job->mutex, NULL);
 	job->inbox = prober->inbox;
 	job->body = prober->options.body;
 	job->plan = prober->options.plan;
-	job->kvm = prober->seen;
+	job->kvm = prober->devices;
 	prober->job = job;
 	r = start_thread(job);
 	if (r < 0) {
 		job_free(take_ptr(prober->job));
-		/* Speaks of the agent, like a lack of permission. */
-		prober->seen.error_number = -r;
-		prober->options.probed(prober->options.owner, &prober->seen);
+		/* This concerns the agent only, like a missing permission. */
+		prober->devices.error_number = -r;
+		prober->options.probed(prober->options.owner, &prober->devices);
 		return;
 	}
 	timer_start(prober->timeout, prober->options.timeout_ms, 0);
@@ -115,7 +115,7 @@ static void start_probe(void *owner)
 static void on_timeout(void *owner)
 {
 	struct kvm_prober *prober = owner;
-	struct kvm kvm = prober->seen;
+	struct kvm kvm = prober->devices;
 
 	kvm.state = KVM_RUN_FAILED;
 	kvm.error_number = ETIMEDOUT;
@@ -123,8 +123,8 @@ static void on_timeout(void *owner)
 	prober->options.probed(prober->options.owner, &kvm);
 }
 
-/* The thread is done with its job once its answer is here: it pushed under the
- * mutex, and taking that waits for it to leave. */
+/* Frees the job of a thread that pushed its result. The thread pushed with the
+ * mutex locked, so locking the mutex waits until the thread has released it. */
 static void end_job(struct job *job)
 {
 	(void)pthread_mutex_lock(&job->mutex);
@@ -135,15 +135,15 @@ static void end_job(struct job *job)
 static void deliver(void *owner, struct inbox_item *item)
 {
 	struct kvm_prober *prober = owner;
-	struct answer *answer = (struct answer *)item;
+	struct result *result = (struct result *)item;
 
 	timer_stop(prober->timeout);
 	end_job(prober->job);
 	prober->job = NULL;
 	if (!prober->closing) {
-		prober->options.probed(prober->options.owner, &answer->kvm);
+		prober->options.probed(prober->options.owner, &result->kvm);
 	}
-	free(answer);
+	free(result);
 }
 
 struct kvm_prober *kvm_prober_new(uv_loop_t *loop,
@@ -159,7 +159,7 @@ struct kvm_prober *kvm_prober_new(uv_loop_t *loop,
 	return prober;
 }
 
-/* True: the thread still runs, and frees the job when it comes back. */
+/* True: the thread still runs, and frees the job when it returns. */
 static bool abandon(struct job *job)
 {
 	bool runs;
@@ -180,7 +180,7 @@ void kvm_prober_close(struct kvm_prober *prober)
 	if (prober->job != NULL && abandon(prober->job)) {
 		prober->job = NULL;
 	}
-	/* An answer that was pushed meanwhile is delivered in here. */
+	/* Delivers a result that was pushed meanwhile. */
 	inbox_close(prober->inbox);
 	timer_close(prober->every);
 	timer_close(prober->timeout);

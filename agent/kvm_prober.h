@@ -1,8 +1,8 @@
-/* Probes KVM again and again, on a thread of its own.
+/* Probes KVM periodically on a separate thread.
  *
- * The kernel may hold the thread for ever: then the answer is run_failed with
- * ETIMEDOUT, no further probe is started, and should the thread come back its
- * late result counts after all. Closing does not wait for it. */
+ * The kernel may block the thread forever. After a timeout the result is
+ * run_failed with ETIMEDOUT, and no further probe starts. If the thread returns
+ * later, its result is used. Closing does not wait for the thread. */
 #pragma once
 
 #include "agent/kvm.h"
@@ -13,10 +13,11 @@
 
 struct kvm_prober;
 
-/* The probe itself, on the thread: kvm_probe(), or what a test puts there. */
+/* The probe, which runs on the thread: kvm_probe(), or a fake in tests. */
 typedef void (*kvm_probe_body)(struct kvm *out, const struct kvm_plan *plan);
 
-/* Called on the loop's thread for each result; may close the prober. */
+/* Called on the thread of the event loop for each result; may close the
+ * prober. */
 typedef void (*kvm_probed)(void *owner, const struct kvm *kvm);
 
 struct kvm_prober_options {
@@ -32,5 +33,5 @@ struct kvm_prober_options {
 struct kvm_prober *kvm_prober_new(uv_loop_t *loop,
 	const struct kvm_prober_options *options);
 
-/* No result is given any more; frees itself. NULL is fine. */
+/* No callback follows. Frees itself. NULL is fine. */
 void kvm_prober_close(struct kvm_prober *prober);

@@ -1,12 +1,21 @@
 #include "agent/meminfo.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "agent/scan.h"
 #include "lib/memory.h"
 
 /* 1,600 bytes in Linux 6.18. */
 enum { MEMINFO_MAX = 16 << 10 };
+
+const struct memory meminfo_unknown = {
+	.total_bytes = REPORT_UNKNOWN,
+	.available_bytes = REPORT_UNKNOWN,
+	.swap_total_bytes = REPORT_UNKNOWN,
+	.swap_free_bytes = REPORT_UNKNOWN,
+	.ksm_saved_bytes = REPORT_UNKNOWN,
+};
 
 /* "kB" in this file means 1024 bytes. */
 static uint64_t bytes_of(uint64_t kib)
@@ -22,25 +31,19 @@ static uint64_t bytes_of(uint64_t kib)
 
 int meminfo_parse(struct memory *out, const char *text, struct error *err)
 {
-	struct memory m = {
-		.state = SOURCE_PRESENT,
-		.total_bytes = REPORT_UNKNOWN,
-		.available_bytes = REPORT_UNKNOWN,
-		.swap_total_bytes = REPORT_UNKNOWN,
-		.swap_free_bytes = REPORT_UNKNOWN,
-		.ksm_saved_bytes = REPORT_UNKNOWN,
-	};
-	const struct scan_want want[] = {
+	struct memory m = meminfo_unknown;
+	const struct scan_field fields[] = {
 		{ "MemTotal:", &m.total_bytes },
 		{ "MemAvailable:", &m.available_bytes },
 		{ "SwapTotal:", &m.swap_total_bytes },
 		{ "SwapFree:", &m.swap_free_bytes },
 	};
 
-	(void)scan_keyed(text, want, count_of(want));
-	for (size_t i = 0; i < count_of(want); i++) {
-		*want[i].value = bytes_of(*want[i].value);
+	(void)scan_keyed(text, fields, count_of(fields));
+	for (size_t i = 0; i < count_of(fields); i++) {
+		*fields[i].value = bytes_of(*fields[i].value);
 	}
+	m.state = SOURCE_PRESENT;
 	if (m.total_bytes == REPORT_UNKNOWN) {
 		return error_set(err, -EBADMSG, "no 'MemTotal' line");
 	}
@@ -48,14 +51,31 @@ int meminfo_parse(struct memory *out, const char *text, struct error *err)
 	return 0;
 }
 
-void meminfo_read(struct memory *out, struct kept_file *file, struct error *err)
+void meminfo_read(struct memory *out, struct kernel_file *file,
+	struct error *err)
 {
 	char text[MEMINFO_MAX];
 	struct error why = { 0 };
-	int r = kept_file_read(file, text, sizeof(text), &why);
+	int r = kernel_file_read(file, text, sizeof(text), &why);
 
 	if (r >= 0) {
 		r = meminfo_parse(out, text, &why);
 	}
-	out->state = kept_file_settle(file, r, &why, err);
+	out->state = kernel_file_state(file, r, &why, err);
+}
+
+/* Documentation/admin-guide/mm/ksm.rst: "how many more sites are sharing them
+ * i.e. how much saved". */
+void meminfo_read_ksm(struct memory *out, struct kernel_file *file,
+	struct error *err)
+{
+	struct error why = { 0 };
+	uint64_t pages = 0;
+	int r = kernel_file_number(&pages, file, &why);
+
+	if (kernel_file_state(file, r, &why, err) == SOURCE_PRESENT &&
+		!__builtin_mul_overflow(pages, (uint64_t)sysconf(_SC_PAGESIZE),
+			&pages)) {
+		out->ksm_saved_bytes = pages;
+	}
 }

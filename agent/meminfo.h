@@ -1,15 +1,30 @@
-/* Memory of a node: /proc/meminfo. */
+/* Memory of a node: /proc/meminfo and /sys/kernel/mm/ksm.
+ *
+ * KubeVirt's virt-handler enables same-page merging (KSM) when memory is short.
+ * A merged page is charged to one cgroup only, so the memory of the pods no
+ * longer adds up to the node's. The difference is the memory that KSM saves. */
 #pragma once
 
 #include "agent/kernel_file.h"
 #include "lib/error.h"
 #include "proto/report.h"
 
-/* Reads /proc/meminfo's text; pure. Lines that are not there leave their value
- * unknown, but without MemTotal it is none. -EBADMSG. */
+/* Every value REPORT_UNKNOWN. */
+extern const struct memory meminfo_unknown;
+
+/* Parses the text of /proc/meminfo; pure. The value of a missing line stays
+ * unknown. -EBADMSG: MemTotal is missing. */
 must_check int meminfo_parse(struct memory *out, const char *text,
 	struct error *err);
 
 /* Reads the file. err is set only if out->state becomes error. */
-void meminfo_read(struct memory *out, struct kept_file *file,
+void meminfo_read(struct memory *out, struct kernel_file *file,
+	struct error *err);
+
+/* Below /sys, for meminfo_read_ksm(). */
+#define MEMINFO_KSM_FILE "kernel/mm/ksm/pages_sharing"
+
+/* Fills in out->ksm_saved_bytes, which stays unknown if the kernel has no KSM.
+ * err is set if the file holds no number. */
+void meminfo_read_ksm(struct memory *out, struct kernel_file *file,
 	struct error *err);

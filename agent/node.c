@@ -1,9 +1,8 @@
 #include "agent/node.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "agent/directory.h"
 #include "agent/kvm_prober.h"
 #include "agent/sampler.h"
 #include "lib/clock.h"
@@ -29,12 +28,6 @@ static void on_probed(void *owner, const struct kvm *kvm)
 	node->probed(node->owner, kvm, &before);
 }
 
-static int open_directory(int *out, const char *path, struct error *err)
-{
-	*out = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return *out < 0 ? error_errno(err, "cannot open '%s'", path) : 0;
-}
-
 int node_new(struct node **out, uv_loop_t *loop,
 	const struct agent_config *config, node_probed probed, void *owner,
 	struct error *err)
@@ -53,10 +46,10 @@ int node_new(struct node **out, uv_loop_t *loop,
 	node->owner = owner;
 	r = sampler_new(&node->sampler, &roots, err);
 	if (r == 0) {
-		r = open_directory(&node->dev, config->dev_root, err);
+		r = directory_open_root(&node->dev, config->dev_root, err);
 	}
 	if (r == 0) {
-		r = open_directory(&node->sys, config->sys_root, err);
+		r = directory_open_root(&node->sys, config->sys_root, err);
 	}
 	if (r < 0) {
 		node_close(node);
@@ -80,23 +73,16 @@ void node_report(struct report *out, struct node *node, uint64_t interval_us)
 {
 	uint64_t now_us = clock_monotonic_us();
 
-	sampler_take(out, node->sampler, now_us);
+	sampler_read(out, node->sampler, now_us);
 	out->monotonic_us = now_us;
 	out->wall_us = clock_wall_us();
 	out->interval_ms = (uint32_t)(interval_us / 1000);
 	out->kvm = node->kvm;
 }
 
-const struct error *node_trouble(const struct node *node)
+const struct error *node_last_error(const struct node *node)
 {
-	return sampler_trouble(node->sampler);
-}
-
-static void close_directory(int fd)
-{
-	if (fd >= 0) {
-		(void)close(fd);
-	}
+	return sampler_last_error(node->sampler);
 }
 
 void node_close(struct node *node)
@@ -106,7 +92,7 @@ void node_close(struct node *node)
 	}
 	kvm_prober_close(node->prober);
 	sampler_free(node->sampler);
-	close_directory(node->dev);
-	close_directory(node->sys);
+	directory_close(node->dev);
+	directory_close(node->sys);
 	free(node);
 }

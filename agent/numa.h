@@ -1,9 +1,9 @@
-/* The node's own NUMA nodes: /sys/devices/system/node.
+/* The NUMA nodes of the machine: /sys/devices/system/node.
  *
- * A VM with huge pages on one NUMA node needs them there, so the pools are
- * told apart. And what the NUMA nodes' meminfo says of the machine's memory
- * cannot be shadowed: lxcfs mounts its own /proc/meminfo over the kernel's in
- * some containers, which then shows the container's limit as the node's size. */
+ * A VM that is pinned to a NUMA node needs its huge pages there, so each NUMA
+ * node's pools are reported separately. The meminfo files of the NUMA nodes
+ * also give the real memory size: in some containers lxcfs mounts its own
+ * /proc/meminfo, which shows the container's limit instead. */
 #pragma once
 
 #include "lib/error.h"
@@ -11,14 +11,14 @@
 
 #include <stdint.h>
 
-/* Fills out->numa_hugepages: the pools of all NUMA nodes, below sys, an open
- * directory. What cannot be read is left out and says so in err. */
+/* Fills out->numa_hugepages with the pools of all NUMA nodes below sys, an open
+ * directory. A pool that cannot be read is omitted, and err is set. */
 void numa_read_hugepages(struct report *out, int sys, struct error *err);
 
-/* The memory of all NUMA nodes together, in bytes; REPORT_UNKNOWN where the
- * kernel does not say. */
+/* The memory of all NUMA nodes together in bytes; REPORT_UNKNOWN if the kernel
+ * has no such files. */
 uint64_t numa_memory_bytes(int sys);
 
-/* MemTotal out of a NUMA node's meminfo ("Node 0 MemTotal:  1024 kB"), in
- * bytes. False: it is not there. Pure. */
+/* Parses MemTotal of a NUMA node's meminfo ("Node 0 MemTotal:  1024 kB") to
+ * bytes. False: there is no such line. Pure. */
 bool numa_parse_memory(uint64_t *bytes, const char *text);

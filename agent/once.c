@@ -25,15 +25,12 @@ static bool print_report(struct once *once)
 {
 	struct buffer text = BUFFER_MAX(JSON_MAX);
 	struct report report;
-	struct own own;
 	bool printed;
 
 	node_report(&report, once->node, once->config->interval_us);
 	report.seq = 1;
 	report.dropped = 0;
-	own_init(&own);
-	own_read(&report.own, &own);
-	own_fini(&own);
+	self_metrics_read(&report.own, SELF_METRICS_STATM);
 	report_json_write(&text, once->config->node_name, &report);
 	report_fini(&report);
 	buffer_char(&text, '\n');
@@ -70,15 +67,12 @@ int once_run(const struct agent_config *config, struct error *err)
 	once.loop = loop_new(on_stop, &once);
 	r = node_new(&once.node, loop_uv(once.loop), config, on_probed, &once,
 		err);
-	if (r == 0) {
-		loop_run(once.loop);
-		if (!once.printed) {
-			r = error_set(err, -EIO, "no report was printed");
-		}
-	} else {
+	if (r < 0) {
 		loop_begin_stop(once.loop);
-		loop_run(once.loop);
 	}
+	loop_run(once.loop);
 	loop_free(once.loop);
-	return r;
+	return r == 0 && !once.printed
+		? error_set(err, -EIO, "no report was printed")
+		: r;
 }

@@ -16,24 +16,25 @@ struct pod {
 	uint64_t inode;
 	int dir; /* owned */
 	struct psi_files pressure;
-	struct kept_file cpu_stat, memory_current;
+	struct kernel_file cpu_stat, memory_current;
 };
 
-/* Opens the directory of one that was found below tree. NULL: it is gone
- * meanwhile. */
-struct pod *pod_open(int tree, const struct cgroup_pod *found);
+/* Opens the directory of a pod that was found below tree. NULL: the pod is gone
+ * since, or err says why it cannot be opened. */
+struct pod *pod_open(int tree, const struct cgroup_pod *found,
+	struct error *err);
 void pod_free(struct pod *pod); /* NULL is fine */
 
-/* The same path and the same inode. */
+/* True: both have the same path and the same inode. */
 bool pod_is(const struct pod *pod, const struct cgroup_pod *found);
 
-/* Fills in what every report holds. What has no file stays unknown.
- * -ENODEV: the cgroup was removed, *out is of no use. Otherwise 0; a file that
- * cannot be made out says so in err. */
+/* Fills in the fields that every report has. A value without a file stays
+ * unknown. err is set if a file cannot be read or parsed.
+ * -ENODEV: the cgroup was removed and *out must not be used. Otherwise 0. */
 must_check int pod_read(struct vm_pod *out, struct pod *pod, struct error *err);
 
-/* Adds what is slow to read, through files opened for the occasion: keeping
- * five more descriptors a pod would buy little. Needs pod_read() before.
- * node->hugepages says which sizes there are. */
+/* Adds the fields that are slow to read, through files opened for this call:
+ * five more open descriptors a pod would save little. Call pod_read() first.
+ * node->hugepages has the huge page sizes of the node. */
 void pod_read_memory(struct vm_pod *out, const struct pod *pod,
 	const struct report *node, struct error *err);

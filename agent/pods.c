@@ -1,13 +1,12 @@
 #include "agent/pods.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/cgroup.h"
+#include "agent/directory.h"
 #include "agent/pod.h"
 #include "agent/psi.h"
 #include "agent/cgroup_watch.h"
@@ -16,15 +15,13 @@
 struct pods {
 	int root; /* borrowed */
 	enum cgroup_mode mode;
-	int tree; /* the v2 tree, owned; -1 without one */
-	bool scanned;
-	uint64_t scanned_us;
-	struct tree_watch watch;
-	char **watched; /* what it was set to; owned, and so is each */
-	size_t watched_count;
-	size_t skipped; /* pods that no report holds */
-	char *kubepods; /* path below tree, owned; NULL: none known */
-	int kubepods_dir;
+	int tree;	  /* the v2 tree, owned; -1 without one */
+	bool is_searched; /* since the last failure */
+	uint64_t searched_us;
+	struct cgroup_watch watch;
+	struct cgroup_paths watched; /* the paths in watch */
+	size_t skipped;		     /* pods above REPORT_VMS_MAX */
+	int kubepods_dir;	     /* owned; -1: none found */
 	struct psi_files kubepods_files;
 	struct pod **items; /* sorted by path; owned, and so is each */
 	size_t count;
@@ -37,29 +34,15 @@ struct pods *pods_new(int root)
 	pods->root = root;
 	pods->tree = -1;
 	pods->kubepods_dir = -1;
-	tree_watch_init(&pods->watch);
+	cgroup_watch_init(&pods->watch);
 	return pods;
 }
 
-static void forget_kubepods(struct pods *pods)
+static void close_kubepods(struct pods *pods)
 {
 	psi_files_fini(&pods->kubepods_files);
-	if (pods->kubepods_dir >= 0) {
-		(void)close(pods->kubepods_dir);
-	}
+	directory_close(pods->kubepods_dir);
 	pods->kubepods_dir = -1;
-	free(pods->kubepods);
-	pods->kubepods = NULL;
-}
-
-static void forget_watched(struct pods *pods)
-{
-	for (size_t i = 0; i < pods->watched_count; i++) {
-		free(pods->watched[i]);
-	}
-	free(pods->watched);
-	pods->watched = NULL;
-	pods->watched_count = 0;
 }
 
 void pods_free(struct pods *pods)
@@ -67,29 +50,25 @@ void pods_free(struct pods *pods)
 	if (pods == NULL) {
 		return;
 	}
-	forget_kubepods(pods);
-	tree_watch_fini(&pods->watch);
-	forget_watched(pods);
+	close_kubepods(pods);
+	cgroup_watch_fini(&pods->watch);
+	cgroup_paths_fini(&pods->watched);
 	for (size_t i = 0; i < pods->count; i++) {
 		pod_free(pods->items[i]);
 	}
 	free(pods->items);
-	if (pods->tree >= 0) {
-		(void)close(pods->tree);
-	}
+	directory_close(pods->tree);
 	free(pods);
 }
 
-static void open_tree(struct pods *pods)
+static void open_tree(struct pods *pods, struct error *err)
 {
 	pods->mode = cgroup_detect(pods->root);
-	if (pods->tree >= 0 ||
-		(pods->mode != CGROUP_V2 && pods->mode != CGROUP_HYBRID)) {
-		return;
+	if (pods->tree < 0 &&
+		(pods->mode == CGROUP_V2 || pods->mode == CGROUP_HYBRID)) {
+		pods->tree = directory_open_at(pods->root,
+			pods->mode == CGROUP_HYBRID ? "unified" : ".", err);
 	}
-	pods->tree = openat(pods->root,
-		pods->mode == CGROUP_HYBRID ? "unified" : ".",
-		O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 static bool is_same_inode(int left, int right)
@@ -101,28 +80,24 @@ static bool is_same_inode(int left, int right)
 		l.st_ino == r.st_ino;
 }
 
-static void keep_kubepods(struct pods *pods, const char *path)
+static void update_kubepods(struct pods *pods, const char *path,
+	struct error *err)
 {
-	int dir = path == NULL
-		? -1
-		: openat(pods->tree, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int dir = path == NULL ? -1 : directory_open_at(pods->tree, path, err);
 
 	if (dir >= 0 && pods->kubepods_dir >= 0 &&
 		is_same_inode(dir, pods->kubepods_dir)) {
-		(void)close(dir);
+		directory_close(dir);
 		return;
 	}
-	forget_kubepods(pods);
-	if (dir < 0) {
-		return;
-	}
-	pods->kubepods = xstrdup(path);
+	close_kubepods(pods);
 	pods->kubepods_dir = dir;
 	psi_files_init(&pods->kubepods_files, dir);
 }
 
-/* Both lists are sorted by path: what is in both stays open. */
-static void merge(struct pods *pods, const struct cgroup_pods *found)
+/* Both lists are sorted by path. A pod that is in both stays open. */
+static void merge(struct pods *pods, const struct cgroup_pods *found,
+	struct error *err)
 {
 	struct pod **items = xcalloc(found->count, sizeof(struct pod *));
 	size_t count = 0;
@@ -139,7 +114,7 @@ static void merge(struct pods *pods, const struct cgroup_pods *found)
 		if (old < pods->count && pod_is(pods->items[old], want)) {
 			pod = pods->items[old++];
 		} else {
-			pod = pod_open(pods->tree, want);
+			pod = pod_open(pods->tree, want, err);
 		}
 		if (pod != NULL) {
 			items[count++] = pod;
@@ -153,63 +128,66 @@ static void merge(struct pods *pods, const struct cgroup_pods *found)
 	pods->count = count;
 }
 
-static bool is_watched(const struct pods *pods, const struct cgroup_pods *found)
+static bool is_watched(const struct pods *pods,
+	const struct cgroup_paths *paths)
 {
-	bool same = pods->watch.fd >= 0 &&
-		pods->watched_count == found->group_count;
+	bool same = pods->watch.fd >= 0 && pods->watched.count == paths->count;
 
-	for (size_t i = 0; same && i < found->group_count; i++) {
-		same = strcmp(pods->watched[i], found->groups[i]) == 0;
+	for (size_t i = 0; same && i < paths->count; i++) {
+		same = strcmp(pods->watched.items[i], paths->items[i]) == 0;
 	}
 	return same;
 }
 
-/* True: what is watched is other than before, so that something may have
- * happened between the search and this. */
-static bool watch_groups(struct pods *pods, struct cgroup_pods *found,
+/* True: other cgroups are watched than before, so a change between the search
+ * and this call may have been missed. */
+static bool watch(struct pods *pods, struct cgroup_paths *paths,
 	struct error *err)
 {
-	if (is_watched(pods, found)) {
+	if (is_watched(pods, paths)) {
 		return false;
 	}
-	forget_watched(pods);
-	if (found->group_count == 0 ||
-		tree_watch_set(&pods->watch, pods->tree, found->groups,
-			found->group_count, err) < 0) {
-		tree_watch_fini(&pods->watch);
+	cgroup_paths_fini(&pods->watched);
+	if (paths->count == 0 ||
+		cgroup_watch_set(&pods->watch, pods->tree, paths->items,
+			paths->count, err) < 0) {
+		cgroup_watch_fini(&pods->watch);
 		return false;
 	}
-	pods->watched = take_ptr(found->groups);
-	pods->watched_count = found->group_count;
-	found->group_count = 0;
+	pods->watched = *paths;
+	*paths = (struct cgroup_paths){ 0 };
 	return true;
 }
 
-static void search(struct pods *pods, struct cgroup_pods *found,
-	struct error *err)
+static int search(struct pods *pods, struct cgroup_pods *found,
+	struct error *watch_err, struct error *err)
 {
-	cgroup_find_pods(found, pods->tree);
-	if (watch_groups(pods, found, err)) {
+	int r = cgroup_find_pods(found, pods->tree, err);
+
+	if (r == 0 && watch(pods, &found->parents, watch_err)) {
 		cgroup_pods_fini(found);
-		cgroup_find_pods(found, pods->tree);
+		r = cgroup_find_pods(found, pods->tree, err);
 	}
+	return r;
 }
 
-static void rescan(struct pods *pods, uint64_t now_us, struct error *err)
+static void update(struct pods *pods, uint64_t now_us, struct error *err)
 {
 	struct cgroup_pods found = { 0 };
+	struct error why = { 0 };
 
-	pods->scanned = true;
-	pods->scanned_us = now_us;
-	open_tree(pods);
-	if (pods->tree < 0) {
-		return;
+	open_tree(pods, &why);
+	if (pods->tree >= 0 && search(pods, &found, err, &why) == 0) {
+		update_kubepods(pods, found.kubepods, &why);
+		merge(pods, &found, &why);
+		pods->skipped = found.skipped;
+		cgroup_pods_fini(&found);
 	}
-	search(pods, &found, err);
-	keep_kubepods(pods, found.kubepods);
-	merge(pods, &found);
-	pods->skipped = found.skipped;
-	cgroup_pods_fini(&found);
+	pods->is_searched = why.code == 0;
+	pods->searched_us = now_us;
+	if (why.code != 0) {
+		(void)error_set(err, why.code, "%s", why.text);
+	}
 }
 
 static void forget_pod(struct pods *pods, size_t index)
@@ -220,19 +198,19 @@ static void forget_pod(struct pods *pods, size_t index)
 		(pods->count - index) * sizeof(struct pod *));
 }
 
-/* A group that is made anew under the same path may go unnoticed for a moment:
- * its kept files say ENODEV at the next sample. */
-static bool scan_is_due(struct pods *pods, uint64_t now_us)
+/* If a cgroup is re-created under the same path and the search misses it, its
+ * open files return ENODEV at the next sample. */
+static bool search_is_due(struct pods *pods, uint64_t now_us)
 {
-	uint64_t patience_us = pods->watch.fd >= 0 && pods->watch.watched > 0
+	uint64_t interval_us = pods->watch.fd >= 0 && pods->watch.watched > 0
 		? PODS_BACKSTOP_US
-		: PODS_RESCAN_US;
+		: PODS_SEARCH_US;
 
-	return tree_watch_changed(&pods->watch) || !pods->scanned ||
-		now_us - pods->scanned_us >= patience_us;
+	return cgroup_watch_changed(&pods->watch) || !pods->is_searched ||
+		now_us - pods->searched_us >= interval_us;
 }
 
-static void tell_skipped(struct report *out, const struct pods *pods,
+static void report_skipped(struct report *out, const struct pods *pods,
 	struct error *err)
 {
 	if (pods->tree >= 0) {
@@ -240,7 +218,7 @@ static void tell_skipped(struct report *out, const struct pods *pods,
 	}
 	if (pods->skipped > 0) {
 		(void)error_set(err, -E2BIG,
-			"this node has more than %d pods; the rest is left out",
+			"the node has more than %d pods; the rest is omitted",
 			REPORT_VMS_MAX);
 	}
 }
@@ -248,12 +226,12 @@ static void tell_skipped(struct report *out, const struct pods *pods,
 void pods_read(struct report *out, struct pods *pods, uint64_t now_us,
 	bool with_memory, struct error *err)
 {
-	if (scan_is_due(pods, now_us)) {
-		rescan(pods, now_us, err);
+	if (search_is_due(pods, now_us)) {
+		update(pods, now_us, err);
 	}
 	out->cgroup_mode = pods->mode;
-	tell_skipped(out, pods, err);
-	if (pods->kubepods != NULL) {
+	report_skipped(out, pods, err);
+	if (pods->kubepods_dir >= 0) {
 		psi_files_read(&out->kubepods, &pods->kubepods_files, err);
 	}
 	if (pods->count == 0) {

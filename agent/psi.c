@@ -5,8 +5,7 @@
 
 #include "agent/scan.h"
 
-/* Two lines of four fields; the longest the kernel prints is under 200 bytes,
- * the rest is room for fields to come. */
+/* The kernel prints under 200 bytes; the rest is room for future fields. */
 enum { PSI_FILE_MAX = 1024 };
 
 /* " avg10=0.00 avg60=0.00 avg300=0.00 total=0\n", in any order. */
@@ -39,84 +38,70 @@ static bool scan_stall_line(struct scan *s, struct psi *psi)
 	return true;
 }
 
-static int scan_file(struct psi *out, const char *text, struct error *err)
+static const struct psi unknown = {
+	.some_us = REPORT_UNKNOWN,
+	.full_us = REPORT_UNKNOWN,
+};
+
+static int parse(struct psi *out, const char *text, bool is_irq,
+	struct error *err)
 {
 	struct scan s = { .at = text };
+	struct psi psi = unknown;
 
-	*out = (struct psi){
-		.state = SOURCE_PRESENT,
-		.some_us = REPORT_UNKNOWN,
-		.full_us = REPORT_UNKNOWN,
-	};
+	psi.state = SOURCE_PRESENT;
 	while (!scan_end(&s)) {
-		if (!scan_stall_line(&s, out)) {
+		if (!scan_stall_line(&s, &psi)) {
 			return error_set(err, -EBADMSG, "a line has no total");
 		}
 	}
+	if ((is_irq ? psi.full_us : psi.some_us) == REPORT_UNKNOWN) {
+		return error_set(err, -EBADMSG, "no '%s' line",
+			is_irq ? "full" : "some");
+	}
+	*out = psi;
 	return 0;
 }
 
 int psi_parse(struct psi *out, const char *text, struct error *err)
 {
-	struct psi psi;
-	int r = scan_file(&psi, text, err);
-
-	if (r == 0 && psi.some_us == REPORT_UNKNOWN) {
-		r = error_set(err, -EBADMSG, "no 'some' line");
-	}
-	if (r == 0) {
-		*out = psi;
-	}
-	return r;
+	return parse(out, text, false, err);
 }
 
 int psi_parse_irq(struct psi *out, const char *text, struct error *err)
 {
-	struct psi psi;
-	int r = scan_file(&psi, text, err);
-
-	if (r == 0 && psi.full_us == REPORT_UNKNOWN) {
-		r = error_set(err, -EBADMSG, "no 'full' line");
-	}
-	if (r == 0) {
-		*out = psi;
-	}
-	return r;
+	return parse(out, text, true, err);
 }
 
-static void read_with(struct psi *out, struct kept_file *file,
-	int (*parse)(struct psi *, const char *, struct error *),
+static void read_file(struct psi *out, struct kernel_file *file, bool is_irq,
 	struct error *err)
 {
 	char text[PSI_FILE_MAX];
 	struct error why = { 0 };
-	int r = kept_file_read(file, text, sizeof(text), &why);
+	int r = kernel_file_read(file, text, sizeof(text), &why);
 
-	*out = (struct psi){
-		.some_us = REPORT_UNKNOWN,
-		.full_us = REPORT_UNKNOWN,
-	};
+	*out = unknown;
 	if (r >= 0) {
-		r = parse(out, text, &why);
+		r = parse(out, text, is_irq, &why);
 	}
-	out->state = kept_file_settle(file, r, &why, err);
+	out->state = kernel_file_state(file, r, &why, err);
 }
 
-void psi_read(struct psi *out, struct kept_file *file, struct error *err)
+void psi_read(struct psi *out, struct kernel_file *file, struct error *err)
 {
-	read_with(out, file, psi_parse, err);
+	read_file(out, file, false, err);
 }
 
-void psi_read_irq(struct psi *out, struct kept_file *file, struct error *err)
+void psi_read_irq(struct psi *out, struct kernel_file *file, struct error *err)
 {
-	read_with(out, file, psi_parse_irq, err);
+	read_file(out, file, true, err);
 }
 
 void psi_files_init(struct psi_files *files, int dir)
 {
-	kept_file_init(&files->cpu, dir, "cpu.pressure");
-	kept_file_init(&files->memory, dir, "memory.pressure");
-	kept_file_init(&files->io, dir, "io.pressure");
+	kernel_file_init(&files->cpu, dir, "cpu.pressure");
+	kernel_file_init(&files->memory, dir, "memory.pressure");
+	kernel_file_init(&files->io, dir, "io.pressure");
 }
 
 void psi_files_read(struct pressure *out, struct psi_files *files,
@@ -132,7 +117,7 @@ void psi_files_fini(struct psi_files *files)
 	if (files == NULL) {
 		return;
 	}
-	kept_file_fini(&files->cpu);
-	kept_file_fini(&files->memory);
-	kept_file_fini(&files->io);
+	kernel_file_fini(&files->cpu);
+	kernel_file_fini(&files->memory);
+	kernel_file_fini(&files->io);
 }

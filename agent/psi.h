@@ -1,7 +1,7 @@
-/* Pressure stall information: how long work waited for a resource.
+/* Pressure stall information (PSI): how long tasks waited for a resource.
  *
- * psi_parse() is pure. Only totals are taken: the kernel's averages lag by
- * seconds, and rates are the aggregator's business. */
+ * Only totals are read: the kernel's averages lag by seconds, and the
+ * aggregator computes rates itself. */
 #pragma once
 
 #include "agent/kernel_file.h"
@@ -10,29 +10,27 @@
 
 /* The three files of a node or a cgroup. */
 struct psi_files {
-	struct kept_file cpu, memory, io;
+	struct kernel_file cpu, memory, io;
 };
 
-/* Takes the totals out of one pressure file's text; fields and lines it does
- * not know are skipped. full_us stays unknown without a 'full' line, which cpu
- * lacks before Linux 5.13. -EBADMSG: not the kernel's format. */
+/* Parses the totals in a pressure file's text; unknown fields and lines are
+ * skipped. full_us stays unknown without a 'full' line, which cpu lacks before
+ * Linux 5.13. Pure. -EBADMSG: not the kernel's format. */
 must_check int psi_parse(struct psi *out, const char *text, struct error *err);
 
-/* Reads one pressure file. Always fills *out, if only with the reason why
- * nothing is known: absent (no such file: psi=0), disabled (CONFIG_PSI without
- * psi=1 on some kernels), error. Only for an error, err is set. */
-void psi_read(struct psi *out, struct kept_file *file, struct error *err);
+/* Reads one pressure file. Always sets out->state: absent (no such file:
+ * psi=0), disabled (CONFIG_PSI without psi=1 on some kernels), error, or
+ * present. err is set only for an error. */
+void psi_read(struct psi *out, struct kernel_file *file, struct error *err);
 
-/* The same for irq's file, which has a full line only; it is there since Linux
- * 6.1 on kernels that account for interrupts' time. */
+/* The same for the file of irq, which has a full line only. The file exists
+ * since Linux 6.1 on kernels that account for the time of interrupts. */
 must_check int psi_parse_irq(struct psi *out, const char *text,
 	struct error *err);
-void psi_read_irq(struct psi *out, struct kept_file *file, struct error *err);
+void psi_read_irq(struct psi *out, struct kernel_file *file, struct error *err);
 
-/* cpu.pressure, memory.pressure and io.pressure of the cgroup that dir is. */
+/* cpu.pressure, memory.pressure and io.pressure of the cgroup in dir. */
 void psi_files_init(struct psi_files *files, int dir);
-
-/* Reads all three. */
 void psi_files_read(struct pressure *out, struct psi_files *files,
 	struct error *err);
 

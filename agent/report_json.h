@@ -1,5 +1,6 @@
-/* A report as JSON for people: `plimsoll-agent --once`. The names are those of
- * proto/report.h, states are words, and what is not known is left out. */
+/* A report as JSON for people: `plimsoll-agent --once`. The keys are the names
+ * of proto/report_fields.h, states are words, and unknown values are left
+ * out. */
 #pragma once
 
 #include "lib/buffer.h"

@@ -9,16 +9,18 @@ struct slot {
 	uint8_t *bytes; /* owned; NULL: free */
 	size_t len;
 	uint32_t stored;      /* a bit per consumer */
-	uint32_t received;    /* the same, for reports it was given before */
-	uint64_t received_us; /* the last time, by any of them */
-	bool forgotten;	      /* by one consumer at least; counted already */
+	uint32_t received;    /* a bit per consumer */
+	uint64_t received_us; /* the last time by any consumer */
+	bool is_counted;      /* as dropped */
 };
 
 struct consumer {
-	uint64_t retry_at_us; /* what it received is offered from then on */
+	uint64_t retry_at_us; /* received reports are sent again from then on */
 	uint64_t retry_wait_us;
-	bool hurries;	/* nothing waits */
-	bool news_went; /* the last batch it answered, and more came before */
+	bool is_flushing; /* retries do not wait */
+	/* The last answered batch had unsent reports, and they have not run out
+	 * since. */
+	bool unsent_was_last;
 };
 
 struct ring {
@@ -30,8 +32,8 @@ struct ring {
 	uint64_t dropped;
 	struct consumer consumers[RING_CONSUMERS_MAX];
 	size_t consumer_count;
-	ring_keep keep; /* or NULL */
-	void *keeper;
+	ring_overflow overflow; /* or NULL */
+	void *overflow_owner;
 };
 
 struct ring *ring_new(size_t reports, size_t bytes, size_t consumers)
@@ -68,7 +70,7 @@ static struct slot *slot_at(const struct ring *ring, uint64_t seq)
 	return &ring->slots[seq % ring->capacity];
 }
 
-/* NULL: dropped, stored by all, or never here. */
+/* NULL: the report is not in the ring. */
 static struct slot *find(const struct ring *ring, uint64_t seq)
 {
 	struct slot *slot = slot_at(ring, seq);
@@ -99,21 +101,15 @@ static uint32_t bit_of(size_t consumer)
 	return UINT32_C(1) << consumer;
 }
 
-static bool is_kept(const struct ring *ring, const struct slot *slot)
-{
-	uint32_t all = bit_of(ring->consumer_count) - 1;
-
-	return ring->keep != NULL &&
-		ring->keep(ring->keeper, ring->oldest, all & ~slot->stored);
-}
-
 static void drop_oldest(struct ring *ring)
 {
 	struct slot *slot = slot_at(ring, ring->oldest);
+	uint32_t all = bit_of(ring->consumer_count) - 1;
+	bool is_kept = ring->overflow != NULL &&
+		ring->overflow(ring->overflow_owner, ring->oldest,
+			all & ~slot->stored);
 
-	if (!is_kept(ring, slot) && !slot->forgotten) {
-		ring->dropped++;
-	}
+	ring->dropped += !is_kept && !slot->is_counted;
 	release(ring, slot);
 	skip_freed(ring);
 }
@@ -123,7 +119,7 @@ uint64_t ring_next_seq(const struct ring *ring)
 	return ring->next;
 }
 
-static bool is_news(const struct slot *slot, uint32_t bit)
+static bool is_unsent(const struct slot *slot, uint32_t bit)
 {
 	return slot->bytes != NULL &&
 		((slot->stored | slot->received) & bit) == 0;
@@ -134,16 +130,37 @@ static bool is_unstored(const struct slot *slot, uint32_t bit)
 	return slot->bytes != NULL && (slot->stored & bit) == 0;
 }
 
-static bool has_any(const struct ring *ring,
-	bool (*is_wanted)(const struct slot *slot, uint32_t bit),
-	size_t consumer)
+static bool is_received(const struct slot *slot, uint32_t bit)
+{
+	return (slot->received & bit) != 0;
+}
+
+static bool is_retry(const struct slot *slot, uint32_t bit)
+{
+	return is_unstored(slot, bit) && is_received(slot, bit);
+}
+
+typedef bool (*slot_test)(const struct slot *slot, uint32_t bit);
+
+/* The newest report for which test holds and that was not received after
+ * until_us; 0: none. */
+static uint64_t find_newest(const struct ring *ring, size_t consumer,
+	slot_test test, uint64_t until_us)
 {
 	for (uint64_t seq = ring->next; seq > ring->oldest; seq--) {
-		if (is_wanted(slot_at(ring, seq - 1), bit_of(consumer))) {
-			return true;
+		const struct slot *slot = slot_at(ring, seq - 1);
+
+		if (slot->received_us <= until_us &&
+			test(slot, bit_of(consumer))) {
+			return seq - 1;
 		}
 	}
-	return false;
+	return 0;
+}
+
+static bool has_any(const struct ring *ring, size_t consumer, slot_test test)
+{
+	return find_newest(ring, consumer, test, UINT64_MAX) != 0;
 }
 
 void ring_add(struct ring *ring, const uint8_t *bytes, size_t len)
@@ -159,7 +176,8 @@ void ring_add(struct ring *ring, const uint8_t *bytes, size_t len)
 	for (size_t i = 0; i < ring->consumer_count; i++) {
 		struct consumer *c = &ring->consumers[i];
 
-		c->news_went = c->news_went && ring_has_news(ring, i);
+		c->unsent_was_last =
+			c->unsent_was_last && ring_has_unsent(ring, i);
 	}
 	*slot = (struct slot){ .bytes = xmemdup(bytes, len), .len = len };
 	ring->count++;
@@ -177,62 +195,36 @@ void ring_skip(struct ring *ring)
 	skip_freed(ring);
 }
 
-/* What a batch is made of: either what the consumer was never given, or what
- * it has had long enough for its disk to have it by now. Together they would be
- * answered by the younger one's commit, which is never in time on a slow disk. */
+/* A batch has either unsent reports or reports to retry. A batch of both would
+ * be acknowledged with the commit of the unsent ones, which is always late on a
+ * slow disk. */
 struct choice {
-	bool is_news;
-	bool is_again;
-	uint64_t until_us; /* again: what was received until then */
+	slot_test is_due;
+	uint64_t until_us; /* only reports that were received until then */
+	uint64_t newest;   /* that is due; 0: none */
 };
 
-static bool is_due(const struct slot *slot, const struct choice *choice,
-	uint32_t bit)
-{
-	if (choice->is_news) {
-		return is_news(slot, bit);
-	}
-	return choice->is_again && is_unstored(slot, bit) &&
-		!is_news(slot, bit) && slot->received_us <= choice->until_us;
-}
-
-/* The newest report that is due; 0: none. */
-static uint64_t newest_due(const struct ring *ring, const struct choice *choice,
-	uint32_t bit)
-{
-	for (uint64_t seq = ring->next; seq > ring->oldest; seq--) {
-		if (is_due(slot_at(ring, seq - 1), choice, bit)) {
-			return seq - 1;
-		}
-	}
-	return 0;
-}
-
-static struct choice again(const struct consumer *consumer, uint64_t now_us)
-{
-	if (consumer->hurries) {
-		return (struct choice){ .is_again = true,
-			.until_us = UINT64_MAX };
-	}
-	return (struct choice){ .is_again = now_us >= consumer->retry_at_us &&
-			now_us >= RING_SETTLE_US,
-		.until_us = now_us - RING_SETTLE_US };
-}
-
-/* News first, but not one after the other for ever, as where answers take
- * longer than an interval. */
+/* Unsent reports go first, but not always: if replies take longer than an
+ * interval, there is always an unsent report. */
 static struct choice choose(const struct ring *ring, size_t consumer,
 	uint64_t now_us)
 {
 	const struct consumer *c = &ring->consumers[consumer];
-	struct choice choice = again(c, now_us);
+	struct choice unsent = { is_unsent, UINT64_MAX, 0 };
+	struct choice retry = { is_retry, UINT64_MAX, 0 };
 
-	if (has_any(ring, is_news, consumer) &&
-		!(c->news_went &&
-			newest_due(ring, &choice, bit_of(consumer)) != 0)) {
-		return (struct choice){ .is_news = true };
+	if (!c->is_flushing) {
+		retry.until_us = now_us - RING_SETTLE_US;
 	}
-	return choice;
+	if (c->is_flushing ||
+		(now_us >= c->retry_at_us && now_us >= RING_SETTLE_US)) {
+		retry.newest =
+			find_newest(ring, consumer, is_retry, retry.until_us);
+	}
+	unsent.newest = find_newest(ring, consumer, is_unsent, UINT64_MAX);
+	return unsent.newest == 0 || (c->unsent_was_last && retry.newest != 0)
+		? retry
+		: unsent;
 }
 
 static void put(struct ring_batch *out, const struct slot *slot, uint64_t seq)
@@ -249,19 +241,18 @@ void ring_pick(struct ring_batch *out, const struct ring *ring, size_t consumer,
 	uint64_t now_us)
 {
 	struct choice choice = choose(ring, consumer, now_us);
-	uint32_t bit = bit_of(consumer);
-	uint64_t newest = newest_due(ring, &choice, bit);
 	size_t bytes;
 
 	out->count = 0;
-	if (newest == 0) {
+	if (choice.newest == 0) {
 		return;
 	}
-	bytes = wire_batched_size(slot_at(ring, newest)->len);
-	for (uint64_t seq = ring->oldest; seq < newest; seq++) {
+	bytes = wire_batched_size(slot_at(ring, choice.newest)->len);
+	for (uint64_t seq = ring->oldest; seq < choice.newest; seq++) {
 		const struct slot *slot = slot_at(ring, seq);
 
-		if (!is_due(slot, &choice, bit)) {
+		if (slot->received_us > choice.until_us ||
+			!choice.is_due(slot, bit_of(consumer))) {
 			continue;
 		}
 		bytes += wire_batched_size(slot->len);
@@ -271,10 +262,10 @@ void ring_pick(struct ring_batch *out, const struct ring *ring, size_t consumer,
 		}
 		put(out, slot, seq);
 	}
-	put(out, slot_at(ring, newest), newest);
+	put(out, slot_at(ring, choice.newest), choice.newest);
 }
 
-void ring_pick_again(struct ring_batch *out, const struct ring *ring,
+void ring_pick_same(struct ring_batch *out, const struct ring *ring,
 	size_t consumer)
 {
 	size_t count = out->count;
@@ -283,7 +274,7 @@ void ring_pick_again(struct ring_batch *out, const struct ring *ring,
 	for (size_t i = 0; i < count; i++) {
 		const struct slot *slot = find(ring, out->seqs[i]);
 
-		if (slot != NULL && (slot->stored & bit_of(consumer)) == 0) {
+		if (slot != NULL && is_unstored(slot, bit_of(consumer))) {
 			put(out, slot, out->seqs[i]);
 		}
 	}
@@ -304,78 +295,69 @@ void ring_stored(struct ring *ring, size_t consumer, const uint64_t *seqs,
 {
 	struct consumer *c = &ring->consumers[consumer];
 
-	c->news_went = false;
+	c->unsent_was_last = false;
 	for (size_t i = 0; i < count; i++) {
 		struct slot *slot = find(ring, seqs[i]);
 
 		if (slot != NULL) {
-			c->news_went |= is_news(slot, bit_of(consumer));
+			c->unsent_was_last |= is_unsent(slot, bit_of(consumer));
 			settle(ring, slot, consumer);
 		}
 	}
 	skip_freed(ring);
-	/* Its disk takes writes again: the backlog need not wait. */
+	/* The consumer can store again: send the backlog at once. */
 	c->retry_at_us = 0;
 	c->retry_wait_us = RING_RETRY_MIN_US;
 }
 
-/* News alone says nothing about the backlog: only where that was offered again
- * in vain, the wait doubles. */
+/* The wait doubles only after a retry: a batch of unsent reports does not show
+ * whether the backlog would be stored. */
 void ring_received(struct ring *ring, size_t consumer,
 	const struct ring_batch *batch, uint64_t now_us)
 {
 	struct consumer *c = &ring->consumers[consumer];
-	bool was_again = false;
-	bool first = true;
+	bool is_first = !has_any(ring, consumer, is_received);
+	bool was_retry = false;
 
-	for (uint64_t seq = ring->oldest; seq < ring->next; seq++) {
-		if ((slot_at(ring, seq)->received & bit_of(consumer)) != 0) {
-			first = false;
-			break;
-		}
-	}
 	for (size_t i = 0; i < batch->count; i++) {
 		struct slot *slot = find(ring, batch->seqs[i]);
 
 		if (slot != NULL) {
-			was_again |= !is_news(slot, bit_of(consumer));
+			was_retry |= !is_unsent(slot, bit_of(consumer));
 			slot->received |= bit_of(consumer);
 			slot->received_us = now_us;
 		}
 	}
-	c->news_went = !was_again;
-	if (was_again) {
+	c->unsent_was_last = !was_retry;
+	if (was_retry) {
 		c->retry_wait_us = c->retry_wait_us * 2 > RING_RETRY_MAX_US
 			? RING_RETRY_MAX_US
 			: c->retry_wait_us * 2;
 	}
-	if (was_again || first) {
+	if (was_retry || is_first) {
 		c->retry_at_us = now_us + c->retry_wait_us;
 	}
 }
 
-void ring_forget(struct ring *ring, size_t consumer, const uint64_t *seqs,
+void ring_drop(struct ring *ring, size_t consumer, const uint64_t *seqs,
 	size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct slot *slot = find(ring, seqs[i]);
 
-		if (slot == NULL) {
-			continue;
+		if (slot != NULL) {
+			ring->dropped += !slot->is_counted;
+			slot->is_counted = true;
+			settle(ring, slot, consumer);
 		}
-		if (!slot->forgotten) {
-			ring->dropped++;
-		}
-		slot->forgotten = true;
-		settle(ring, slot, consumer);
 	}
 	skip_freed(ring);
 }
 
-void ring_set_keeper(struct ring *ring, ring_keep keep, void *owner)
+void ring_set_overflow(struct ring *ring, ring_overflow overflow, void *owner)
 {
-	ring->keep = keep;
-	ring->keeper = owner;
+	ring->overflow = overflow;
+	ring->overflow_owner = owner;
 }
 
 uint64_t ring_oldest_seq(const struct ring *ring)
@@ -394,15 +376,15 @@ bool ring_get(const struct ring *ring, uint64_t seq, struct packed_report *out)
 	return true;
 }
 
-bool ring_has_news(const struct ring *ring, size_t consumer)
+bool ring_has_unsent(const struct ring *ring, size_t consumer)
 {
-	return has_any(ring, is_news, consumer);
+	return has_any(ring, consumer, is_unsent);
 }
 
-bool ring_hurry(struct ring *ring, size_t consumer)
+bool ring_flush(struct ring *ring, size_t consumer)
 {
-	ring->consumers[consumer].hurries = true;
-	return has_any(ring, is_unstored, consumer);
+	ring->consumers[consumer].is_flushing = true;
+	return has_any(ring, consumer, is_unstored);
 }
 
 uint64_t ring_dropped(const struct ring *ring)

@@ -38,10 +38,10 @@ bool scan_u64(struct scan *s, uint64_t *out)
 	return true;
 }
 
-/* Whole numbers up to here are doubles. */
+/* Every whole number up to here is exact as a double. */
 static const uint64_t exact_max = UINT64_C(1) << 53;
 
-/* The digits behind the point: *unit is ten to their number. */
+/* Appends the digits after the point; *unit grows by 10 for each. */
 static void scan_fraction(struct scan *s, uint64_t *digits, double *unit)
 {
 	for (; is_digit(*s->at); s->at++) {
@@ -68,7 +68,7 @@ bool scan_decimal(struct scan *s, double *out)
 		scan_fraction(&ahead, &digits, &unit);
 	}
 	*s = ahead;
-	/* Rounded once: the double that is nearest to the text. */
+	/* One rounding gives the double that is nearest to the text. */
 	*out = (double)digits / unit;
 	return true;
 }
@@ -96,7 +96,7 @@ bool scan_end(const struct scan *s)
 	return *s->at == '\0';
 }
 
-/* A number that something else than white space follows was cut or is none. */
+/* White space must follow: otherwise the number may be cut. */
 static bool scan_value(struct scan *s, uint64_t *out)
 {
 	struct scan ahead = *s;
@@ -110,7 +110,7 @@ static bool scan_value(struct scan *s, uint64_t *out)
 	return true;
 }
 
-static bool take_line(struct scan *s, const struct scan_want *want,
+static bool scan_field_line(struct scan *s, const struct scan_field *fields,
 	size_t count)
 {
 	const char *key = s->at;
@@ -120,21 +120,22 @@ static bool take_line(struct scan *s, const struct scan_want *want,
 	len = (size_t)(s->at - key);
 	scan_blanks(s);
 	for (size_t i = 0; i < count; i++) {
-		if (strncmp(want[i].key, key, len) == 0 &&
-			want[i].key[len] == '\0') {
-			return scan_value(s, want[i].value);
+		if (strncmp(fields[i].key, key, len) == 0 &&
+			fields[i].key[len] == '\0') {
+			return scan_value(s, fields[i].value);
 		}
 	}
 	return false;
 }
 
-size_t scan_keyed(const char *text, const struct scan_want *want, size_t count)
+size_t scan_keyed(const char *text, const struct scan_field *fields,
+	size_t count)
 {
 	struct scan s = { .at = text };
 	size_t found = 0;
 
 	while (!scan_end(&s) && found < count) {
-		found += take_line(&s, want, count) ? 1 : 0;
+		found += scan_field_line(&s, fields, count) ? 1 : 0;
 		scan_line(&s);
 	}
 	return found;
@@ -145,11 +146,7 @@ bool scan_single(const char *text, uint64_t *out)
 	struct scan s = { .at = text };
 	uint64_t value;
 
-	if (!scan_value(&s, &value)) {
-		return false;
-	}
-	s.at += strspn(s.at, " \t\n");
-	if (!scan_end(&s)) {
+	if (!scan_value(&s, &value) || s.at[strspn(s.at, " \t\n")] != '\0') {
 		return false;
 	}
 	*out = value;

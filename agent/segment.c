@@ -2,25 +2,23 @@
 
 #include "lib/crc.h"
 
+#include <endian.h>
 #include <string.h>
 
 static const uint8_t magic[4] = { 'P', 'L', 'S', 'P' };
 
-static void put_number(uint8_t *out, uint64_t value, int bytes)
+static void put_number(uint8_t *out, uint64_t value, size_t bytes)
 {
-	for (int i = 0; i < bytes; i++) {
-		out[i] = (uint8_t)(value >> (8 * i));
-	}
+	value = htole64(value);
+	memcpy(out, &value, bytes);
 }
 
-static uint64_t get_number(const uint8_t *in, int bytes)
+static uint64_t get_number(const uint8_t *in, size_t bytes)
 {
 	uint64_t value = 0;
 
-	for (int i = 0; i < bytes; i++) {
-		value |= (uint64_t)in[i] << (8 * i);
-	}
-	return value;
+	memcpy(&value, in, bytes);
+	return le64toh(value);
 }
 
 static uint32_t header_crc(const uint8_t *header)

@@ -1,12 +1,13 @@
-/* A spool's file as bytes: a header that names the run, and behind it one
- * record per report, in rising order of seq. Pure; agent/spool.h does the I/O.
+/* The format of a spool's file: a header with the run id, followed by one
+ * record per report in ascending order of seq. Pure; agent/spool.h does the
+ * I/O.
  *
  *     header  "PLSP", version, run id (16 bytes), CRC of these 24 bytes, 0
  *     record  length of the body, CRC of seq and body, seq, body
  *
- * Numbers are little-endian, of 4 bytes, seq of 8; the body is a report as
- * wire_pack_report() makes it. The CRC is that of IEEE 802.3, which finds a
- * tail that was torn by a kill or a full disk: reading ends before it. */
+ * Numbers are little-endian and have 4 bytes, seq has 8. The body is a report
+ * as wire_pack_report() makes it. The CRC is that of IEEE 802.3. It finds a
+ * tail that a kill or a full disk tore: reading ends before the tail. */
 #pragma once
 
 #include "lib/buffer.h"
@@ -32,7 +33,7 @@ struct segment_record {
 void segment_put_header(struct buffer *out,
 	const uint8_t run_id[REPORT_RUN_ID_BYTES]);
 
-/* False: no header of ours, of no version we know, or a damaged one. */
+/* False: no segment header, an unknown version, or a damaged header. */
 bool segment_get_header(uint8_t run_id[REPORT_RUN_ID_BYTES],
 	const uint8_t *bytes, size_t len);
 
@@ -40,7 +41,7 @@ bool segment_get_header(uint8_t run_id[REPORT_RUN_ID_BYTES],
 void segment_put_record(struct buffer *out, uint64_t seq, const uint8_t *body,
 	size_t len);
 
-/* The record at the begin of bytes; false where there is no whole and sound
- * one. */
+/* Reads the record at the start of bytes. False: the record is incomplete or
+ * damaged. */
 bool segment_get_record(struct segment_record *out, const uint8_t *bytes,
 	size_t len);

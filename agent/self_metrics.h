@@ -1,17 +1,11 @@
-/* What this process itself costs. */
+/* The resources that the agent's own process uses. */
 #pragma once
 
-#include "agent/kernel_file.h"
 #include "proto/report.h"
 
-struct own {
-	struct kept_file
-		statm; /* /proc/self/statm; ours, whatever --proc-root */
-};
+/* Not below --proc-root: the agent's own process. */
+#define SELF_METRICS_STATM "/proc/self/statm"
 
-void own_init(struct own *own);
-void own_fini(struct own *own); /* NULL and zeroed are fine */
-
-/* Fills in the CPU time and the resident memory; what cannot be read stays as
- * it was. */
-void own_read(struct own_cost *out, struct own *own);
+/* Fills in CPU time, and resident memory from the file statm. A value that
+ * cannot be read stays unchanged. */
+void self_metrics_read(struct own_cost *out, const char *statm);

@@ -1,21 +1,21 @@
-/* Reports on disk, for as long as somebody does not take them.
+/* Unacknowledged reports on disk.
  *
- * The ring holds them in memory. Where a report is made while two
- * others are not stored by all, all that is lacking is appended to a segment file below DIR,
- * and from then on each report as it is made, so that a kill at any instant
- * costs at most the report in the making. While reports are stored in time
- * there is no file. Nothing is synced: what was written survives the process,
- * not a power cut.
+ * While every aggregator stores reports in time, they are in the ring only and
+ * the spool has no file. When the third unacknowledged report is made, the
+ * spool appends every report of the ring to a segment file, and from then on
+ * each new report, so that a kill costs at most the report being made. Nothing
+ * is synced: reports survive the process, but not a power cut.
  *
- * From here come the reports that the ring had to drop, and those of earlier
- * runs, which keep their run id and seq: (node, run, seq) is their key, so
- * sending one twice does no harm. A segment is deleted when everyone who lacks
- * a report of it has stored it, or, oldest first, when all together would take
- * more than the limit. A tail that was torn ends its segment.
+ * The spool delivers reports that the ring had to drop and reports of earlier
+ * runs. They keep their run id and seq: (node, run, seq) identifies a report,
+ * so sending one twice does no harm. A segment is deleted when every consumer
+ * has stored its reports, or, the oldest first, when all segments would exceed
+ * the limit. A damaged record, such as a torn tail, ends its segment.
  *
- * Small writes and reads of at most SPOOL_BATCH_BYTES on the caller's thread.
- * What the disk refuses stays in memory and is tried again at the next report;
- * spool_trouble() says why. */
+ * All writes, and reads of at most SPOOL_BATCH_BYTES, run on the caller's
+ * thread. No failed system call costs a report: what cannot be written stays in
+ * memory until the next try, and a segment that cannot be read or deleted stays
+ * on disk until the next try. spool_take_last_error() returns the error. */
 #pragma once
 
 #include "agent/ring.h"
@@ -38,44 +38,53 @@ struct spool;
 struct spool_batch {
 	uint8_t run_id[REPORT_RUN_ID_BYTES];
 	size_t count;
-	struct packed_report reports[WIRE_REPORTS_MAX]; /* borrowed until the
-	                                                  * consumer's next pick */
+	/* Borrowed until the consumer's next pick. */
+	struct packed_report reports[WIRE_REPORTS_MAX];
 };
 
 struct spool_options {
-	const char *dir; /* made if it is not there; outlives the spool */
+	const char *dir; /* created if missing; outlives the spool */
 	uint64_t bytes_max;
-	const uint8_t *run_id; /* REPORT_RUN_ID_BYTES; copied */
+	const uint8_t *run_id; /* REPORT_RUN_ID_BYTES; outlives the spool */
 	struct ring *ring;     /* outlives the spool */
 	size_t consumers;      /* as in the ring */
 };
 
-/* Finds what earlier runs left. -EBUSY: another process spools there; else
- * what mkdir(2) and open(2) say. */
+struct spool_stats {
+	uint64_t bytes;		 /* on disk */
+	uint64_t segments_found; /* of earlier runs, by spool_open() */
+	/* Reports of this run that a consumer lacks and will not get: deleted
+	 * because of the limit, damaged on disk, or refused (counted once per
+	 * consumer). */
+	uint64_t dropped;
+};
+
+/* Finds the segments of earlier runs. -EBUSY: another process uses the
+ * directory; else what mkdir(2), open(2), flock(2) and readdir(3) return. */
 must_check int spool_open(struct spool **out,
 	const struct spool_options *options, struct error *err);
 void spool_close(struct spool *spool); /* NULL is fine */
 
-/* To be called before and after each report is added to the ring: appends what
- * is to be appended, and deletes what nobody lacks. */
+/* Called before and after each ring_add(): append unacknowledged reports, and
+ * delete segments that no consumer needs. */
 void spool_before_add(struct spool *spool);
 void spool_after_add(struct spool *spool);
 
-/* The end: whatever is not stored by all goes to disk. */
-void spool_keep_all(struct spool *spool);
+/* Appends every unacknowledged report; for shutdown. */
+void spool_write_all(struct spool *spool);
 
-/* What to send to a consumer whose ring has nothing for it; count 0: nothing. */
+/* Chooses what to send to a consumer for which the ring has nothing to send.
+ * count 0: nothing. */
 void spool_pick(struct spool_batch *out, struct spool *spool, size_t consumer);
 
-/* The consumer is done with what it picked last: stored, or refused for good. */
+/* The consumer stored what it picked last. */
 void spool_advance(struct spool *spool, size_t consumer);
 
-/* Reports of this run that the limit took from somebody who lacked them. */
-uint64_t spool_dropped(const struct spool *spool);
-uint64_t spool_bytes(const struct spool *spool);
+/* The consumer refused what it picked last for good: counted as dropped. */
+void spool_drop(struct spool *spool, size_t consumer);
 
-/* How many segments of earlier runs were found, for the log. */
-uint64_t spool_segments_found(const struct spool *spool);
+const struct spool_stats *spool_stats(const struct spool *spool);
 
-/* Why the last write failed; code 0 if it did not. */
-const struct error *spool_trouble(const struct spool *spool);
+/* Moves the last error since the previous call into *out and returns its code,
+ * 0 if there was none. */
+int spool_take_last_error(struct error *out, struct spool *spool);

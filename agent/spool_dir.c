@@ -12,18 +12,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/directory.h"
 #include "agent/scan.h"
 #include "agent/segment.h"
-#include "lib/log.h"
 #include "lib/memory.h"
 
 enum { NUMBER_DIGITS = 10, FILES_MAX = 65536 };
 
 int spool_dir_open(struct spool_dir *dir, const char *path, struct error *err)
 {
-	dir->path = path;
+	*dir = (struct spool_dir){ .path = path, .fd = -1, .lock = -1 };
 	if (mkdir(path, 0700) < 0 && errno != EEXIST) {
-		return error_errno(err, "cannot make '%s'", path);
+		return error_errno(err, "cannot create '%s'", path);
 	}
 	dir->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir->fd < 0) {
@@ -32,24 +32,21 @@ int spool_dir_open(struct spool_dir *dir, const char *path, struct error *err)
 	dir->lock =
 		openat(dir->fd, "lock", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	if (dir->lock < 0) {
-		return error_errno(err, "cannot write into '%s'", path);
+		return error_errno(err, "cannot write to '%s'", path);
 	}
 	if (flock(dir->lock, LOCK_EX | LOCK_NB) < 0) {
-		return error_set(err, -EBUSY, "another agent spools into '%s'",
-			path);
+		return errno == EWOULDBLOCK
+			? error_set(err, -EBUSY,
+				  "another agent spools into '%s'", path)
+			: error_errno(err, "cannot lock '%s'", path);
 	}
 	return 0;
 }
 
 void spool_dir_close(struct spool_dir *dir)
 {
-	if (dir->lock >= 0) {
-		(void)close(dir->lock);
-	}
-	if (dir->fd >= 0) {
-		(void)close(dir->fd);
-	}
-	*dir = (struct spool_dir)SPOOL_DIR_NONE;
+	directory_close(dir->lock);
+	directory_close(dir->fd);
 }
 
 void spool_dir_name(char name[SPOOL_NAME_BYTES], uint64_t number)
@@ -58,7 +55,7 @@ void spool_dir_name(char name[SPOOL_NAME_BYTES], uint64_t number)
 		NUMBER_DIGITS, number);
 }
 
-/* Only names that spool_dir_name() would make of the number. */
+/* False: spool_dir_name() does not make such a name. */
 static bool number_of(uint64_t *number, const char *name)
 {
 	struct scan s = { .at = name };
@@ -71,23 +68,68 @@ static bool number_of(uint64_t *number, const char *name)
 	return strcmp(made, name) == 0;
 }
 
-static bool read_head(struct spool_found *found, int dir)
+int spool_dir_create(const struct spool_dir *dir, const char *name,
+	struct error *err)
 {
-	uint8_t head[SEGMENT_HEADER_BYTES];
-	int fd = openat(dir, found->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	struct stat status;
-	bool ok = fd >= 0 && fstat(fd, &status) == 0 &&
-		S_ISREG(status.st_mode) &&
-		pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
-		segment_get_header(found->run_id, head, sizeof(head));
+	int fd = openat(dir->fd, name,
+		O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
 
-	if (ok) {
-		found->bytes = (uint64_t)status.st_size;
+	return fd < 0
+		? error_errno(err, "cannot create '%s/%s'", dir->path, name)
+		: fd;
+}
+
+int spool_dir_delete(const struct spool_dir *dir, const char *name,
+	struct error *err)
+{
+	return unlinkat(dir->fd, name, 0) < 0 && errno != ENOENT
+		? error_errno(err, "cannot delete '%s/%s'", dir->path, name)
+		: 0;
+}
+
+ssize_t spool_dir_read(const struct spool_dir *dir, const char *name,
+	uint64_t offset, void *out, size_t size, struct error *err)
+{
+	scoped_fd int fd =
+		openat(dir->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	size_t used = 0;
+	ssize_t n = 1;
+
+	if (fd < 0 && errno != ENOENT) {
+		return error_errno(err, "cannot open '%s/%s'", dir->path, name);
 	}
-	if (fd >= 0) {
-		(void)close(fd);
+	while (fd >= 0 && used < size && n > 0) {
+		n = pread(fd, (uint8_t *)out + used, size - used,
+			(off_t)(offset + used));
+		used += n > 0 ? (size_t)n : 0;
 	}
-	return ok;
+	return n < 0 ? error_errno(err, "cannot read '%s/%s'", dir->path, name)
+		     : (ssize_t)used;
+}
+
+int spool_dir_identify(const struct spool_dir *dir, const char *name,
+	uint8_t run_id[REPORT_RUN_ID_BYTES], uint64_t *bytes, struct error *err)
+{
+	uint8_t header[SEGMENT_HEADER_BYTES];
+	struct stat status = { .st_mode = 0 };
+	ssize_t len = 0;
+
+	if (fstatat(dir->fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0 &&
+		errno != ENOENT) {
+		return error_errno(err, "cannot stat '%s/%s'", dir->path, name);
+	}
+	if (S_ISREG(status.st_mode)) {
+		len = spool_dir_read(dir, name, 0, header, sizeof(header), err);
+	}
+	if (len < 0) {
+		return (int)len;
+	}
+	if (!segment_get_header(run_id, header, (size_t)len)) {
+		return error_set(err, -EBADMSG, "'%s/%s' is no spool segment",
+			dir->path, name);
+	}
+	*bytes = (uint64_t)status.st_size;
+	return 0;
 }
 
 static int by_number(const void *a, const void *b)
@@ -98,34 +140,38 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* At most FILES_MAX; the caller frees. */
+/* The numbers of at most FILES_MAX files, in rising order; the caller frees. */
 static uint64_t *list(const struct spool_dir *dir, size_t *count,
 	struct error *err)
 {
-	int fd = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+	DIR *stream = directory_open(dir->fd, ".", NULL);
 	const struct dirent *entry;
 	uint64_t *numbers;
 
 	*count = 0;
 	if (stream == NULL) {
-		(void)error_errno(err, "cannot read '%s'", dir->path);
+		(void)error_errno(err, "cannot list '%s'", dir->path);
 		return NULL;
 	}
 	numbers = xcalloc(FILES_MAX, sizeof(*numbers));
+	errno = 0;
 	while ((entry = readdir(stream)) != NULL && *count < FILES_MAX) {
-		if (number_of(&numbers[*count], entry->d_name)) {
-			++*count;
-		}
+		*count += number_of(&numbers[*count], entry->d_name);
+		errno = 0;
+	}
+	if (errno != 0) {
+		(void)error_errno(err, "cannot list '%s'", dir->path);
+		free(take_ptr(numbers));
+	} else {
+		qsort(numbers, *count, sizeof(*numbers), by_number);
 	}
 	(void)closedir(stream);
-	qsort(numbers, *count, sizeof(*numbers), by_number);
 	return numbers;
 }
 
 int spool_dir_find(const struct spool_dir *dir, uint64_t *next,
-	void (*take)(void *owner, const struct spool_found *found), void *owner,
-	struct error *err)
+	void (*add)(void *owner, const char name[SPOOL_NAME_BYTES]),
+	void *owner, struct error *err)
 {
 	size_t count;
 	scoped_free uint64_t *numbers = list(dir, &count, err);
@@ -135,16 +181,10 @@ int spool_dir_find(const struct spool_dir *dir, uint64_t *next,
 	}
 	*next = count == 0 ? 1 : numbers[count - 1] + 1;
 	for (size_t i = 0; i < count; i++) {
-		struct spool_found found = { .bytes = 0 };
+		char name[SPOOL_NAME_BYTES] = "";
 
-		spool_dir_name(found.name, numbers[i]);
-		if (read_head(&found, dir->fd)) {
-			take(owner, &found);
-		} else {
-			log_warning("no spool file of ours; it is left alone",
-				log_str("dir", dir->path),
-				log_str("name", found.name), LOG_END);
-		}
+		spool_dir_name(name, numbers[i]);
+		add(owner, name);
 	}
 	return 0;
 }

@@ -1,20 +1,21 @@
 #include "aggregator/aggregator.h"
 
-#include "aggregator/http/api.h"
+#include "aggregator/auth/access_review.h"
 #include "aggregator/auth/http_auth.h"
-#include "aggregator/live/identity.h"
+#include "aggregator/config.h"
+#include "aggregator/http/api.h"
 #include "aggregator/ingest/ingest.h"
+#include "aggregator/live/identity.h"
 #include "aggregator/live/launcher_informer.h"
 #include "aggregator/live/live.h"
-#include "aggregator/query/profile_cache.h"
 #include "aggregator/live/warm_up.h"
+#include "aggregator/query/profile_cache.h"
 #include "aggregator/remote_write/remote_write.h"
-#include "aggregator/auth/access_review.h"
 #include "aggregator/store/store.h"
 #include "kube/config.h"
 #include "lib/buffer.h"
 #include "lib/clock.h"
-#include "lib/httpd.h"
+#include "lib/httpd_listener.h"
 #include "lib/log.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
@@ -25,90 +26,73 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Requests in hand: parked snapshots, and batches for as long as a commit
- * takes, a tenth of a second: some 10,000 batches a second. */
+/* Requests at a time: snapshot requests that wait, and batches during their
+ * commit of a tenth of a second: some 10,000 batches per second. */
 enum { CONTEXTS = 1024 };
 
-/* A disk that hangs must not hold up the end. What was acknowledged as stored
- * is stored, so nothing is lost by leaving the rest. */
+/* A disk that hangs must not delay the exit. Nothing is lost by that: what was
+ * acknowledged as stored is stored. */
 enum { STOP_MS = 4500 };
 
-/* How often we look for peers that could not connect, and how often we say the
- * same of them again: a probe that only connects is one of them. */
-enum { LOOK_MS = 5000 };
-#define AGAIN_US UINT64_C(60000000)
+/* How often to check for failed connections, and how often to log the same
+ * failure again. */
+enum { POLL_MS = 5000 };
+#define LOG_AGAIN_US UINT64_C(60000000)
 
 struct aggregator {
-	const struct config *config;
+	const struct aggregator_config *config;
 	struct loop *loop;
-	struct timer *watchdog, *look;
+	struct timer *watchdog, *poll;
 	struct identities *identities;
-	struct launchers *launchers; /* NULL: there is no API server */
+	struct launcher_informer *informer; /* NULL: no API server */
 	struct live *live;
 	struct store *store;
-	struct review *review; /* NULL: nobody has to be asked */
-	struct profiles *profiles;
-	struct refill *refill;
-	struct remote *remote; /* NULL: nothing is sent on */
-	struct intake *intake;
+	struct access_review *review; /* NULL: no authentication */
+	struct profile_cache *profiles;
+	struct warm_up *warm_up;
+	struct remote_write *remote; /* NULL: no --remote-write */
+	struct ingest *ingest;
 	struct mq_server *mq;
-	struct httpd *http, *health;
+	struct httpd_listener *http, *health;
 	struct api api;
-	struct guard guard; /* before the api */
-	struct log_limit http_strangers, health_strangers, kept_out;
-	const char *kept_out_why; /* as it was said last */
+	struct http_auth http_auth; /* serves the api */
+	struct log_limit wire_failures;
+	const char *wire_failure; /* the last one logged */
 	bool is_open, is_stopping, has_failed;
 };
 
-static void look_at(struct httpd *httpd, struct log_limit *limit,
-	const char *address)
-{
-	uint64_t count = httpd == NULL ? 0 : httpd_strangers(httpd);
-
-	if (count > 0 &&
-		log_allow(limit, clock_monotonic_us(), AGAIN_US, NULL)) {
-		log_warning(
-			"HTTP connections ended without a request: their "
-			"clients are too slow or speak something else",
-			log_str("listener", address),
-			log_int("connections", (int64_t)count), LOG_END);
-	}
-}
-
-/* Who is kept out by TLS never becomes a request: it is only counted. */
-static void on_look(void *owner)
+/* A peer that fails the TLS handshake never sends a request: it shows up in the
+ * listener's counters only. */
+static void on_poll(void *owner)
 {
 	struct aggregator *a = owner;
-	const char *why = a->mq == NULL ? "" : mq_server_trouble(a->mq);
+	const char *why = a->mq == NULL ? "" : mq_server_last_error(a->mq);
 
 	if (*why != '\0' &&
-		(log_allow(&a->kept_out, clock_monotonic_us(), AGAIN_US,
-			 NULL) ||
-			why != a->kept_out_why)) {
-		a->kept_out_why = why;
+		(log_allow(&a->wire_failures, clock_monotonic_us(),
+			 LOG_AGAIN_US, NULL) ||
+			why != a->wire_failure)) {
+		a->wire_failure = why;
 		log_warning("peers could not connect", log_str("why", why),
 			LOG_END);
 	}
-	launchers_look(a->launchers, a->store);
-	look_at(a->http, &a->http_strangers, a->config->http);
-	look_at(a->health, &a->health_strangers, a->config->health);
+	launcher_informer_poll(a->informer, a->store);
 }
 
 /* ---- health ---- */
 
 static void serve_ready(const struct aggregator *a,
-	struct http_request *request)
+	struct httpd_request *request)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(2048);
-	const char *store;
-	const char *remote;
+	const char *store, *remote;
 
 	if (!a->is_open) {
-		http_reply_error(request, 503, "the store is not open");
+		httpd_reply_error(request, 503, "the store is not open");
 		return;
 	}
-	store = store_trouble(a->store);
-	remote = a->remote == NULL ? "" : remote_trouble(a->remote);
+	store = store_last_error(a->store);
+	remote = a->remote == NULL ? "" : remote_write_last_error(a->remote);
 	if (store[0] == '\0' && remote[0] == '\0') {
 		buffer_text(&body, "ok\n");
 	} else {
@@ -116,25 +100,25 @@ static void serve_ready(const struct aggregator *a,
 			store[0] != '\0' && remote[0] != '\0' ? "; " : "",
 			remote);
 	}
-	http_reply(request, 200, "text/plain", body.data, body.len);
+	httpd_reply(request, 200, "text/plain", body.data, body.len);
 }
 
-static void serve_health(void *owner, struct http_request *request)
+static void serve_health(void *owner, struct httpd_request *request)
 {
-	const char *path = http_path(request);
+	const char *path = httpd_path(request);
 
 	if (strcmp(path, "/healthz") == 0) {
-		http_reply(request, 200, "text/plain", "ok\n", 3);
+		httpd_reply(request, 200, "text/plain", "ok\n", 3);
 	} else if (strcmp(path, "/readyz") == 0) {
 		serve_ready(owner, request);
 	} else {
-		http_reply_error(request, 404, "no such path");
+		httpd_reply_error(request, 404, "no such path");
 	}
 }
 
 /* ---- start ---- */
 
-/* What was configured with the port that was bound; the caller frees it. */
+/* The configured address with the bound port; the caller frees it. */
 static char *with_port(const char *address, uint16_t port)
 {
 	const char *colon = strrchr(address, ':');
@@ -147,9 +131,9 @@ static void log_listening(const struct aggregator *a)
 	scoped_free char *listen =
 		with_port(a->config->listen, mq_server_port(a->mq));
 	scoped_free char *http =
-		with_port(a->config->http, httpd_port(a->http));
+		with_port(a->config->http, httpd_listener_port(a->http));
 	scoped_free char *health =
-		with_port(a->config->health, httpd_port(a->health));
+		with_port(a->config->health, httpd_listener_port(a->health));
 
 	log_info("listening", log_str("listen", listen), log_str("http", http),
 		log_str("health", health), log_str("version", plimsoll_version),
@@ -163,9 +147,9 @@ static void fail(struct aggregator *a, const struct error *err)
 	loop_begin_stop(a->loop);
 }
 
-/* The age goes by this machine's wall clock, then and now: nothing else
- * survives a restart. */
-static void on_seed(void *owner, const struct store_row *row)
+/* The age is the difference of this machine's wall clock, because no other
+ * clock survives a restart. */
+static void on_last_report(void *owner, const struct store_row *row)
 {
 	struct aggregator *a = owner;
 	uint64_t wall_ms = clock_wall_us() / 1000;
@@ -176,47 +160,34 @@ static void on_seed(void *owner, const struct store_row *row)
 		(int64_t)now_us - (int64_t)age_ms * 1000 };
 	struct error error;
 
-	refill_add(a->refill, row, wall_ms);
-	if (live_take_stored(a->live, &sample, now_us, &error) < 0) {
-		log_warning("left out a node's last report",
+	warm_up_add(a->warm_up, row, wall_ms);
+	if (live_add_stored(a->live, &sample, now_us, &error) < 0) {
+		log_warning("cannot restore a node's last report",
 			log_str("node", row->node), log_err(&error), LOG_END);
 	}
 }
 
-static int listen_wire(struct aggregator *a, struct error *err)
+static int open_listeners(struct aggregator *a, struct error *err)
 {
-	const struct tls_files *files = &a->config->tls;
+	const struct aggregator_config *config = a->config;
 	struct tls_material tls = { 0 };
-	struct mq_server_options options = {
-		.url = a->config->listen,
-		.tls = files->cert == NULL ? NULL : &tls,
+	struct mq_server_options mq_options = { .url = config->listen,
+		.tls = config->tls.cert == NULL ? NULL : &tls,
 		.contexts = CONTEXTS,
-		.serve = intake_serve,
-		.owner = a->intake,
-	};
-	int r = tls_load(&tls, files, err);
+		.serve = ingest_serve,
+		.owner = a->ingest };
+	struct httpd_listener_options http_options = { .address = config->http,
+		.tls = &config->http_tls,
+		.serve = http_auth_serve,
+		.owner = &a->http_auth };
+	int r = tls_load(&tls, &config->tls, err);
 
 	if (r == 0) {
-		r = mq_server_new(&a->mq, loop_uv(a->loop), &options, err);
+		r = mq_server_new(&a->mq, loop_uv(a->loop), &mq_options, err);
 	}
-	tls_fini(&tls);
-	return r;
-}
-
-static int listen_http(struct aggregator *a, struct error *err)
-{
-	const struct tls_files *files = &a->config->http_tls;
-	struct tls_material tls = { 0 };
-	struct httpd_options options = {
-		.address = a->config->http,
-		.tls = files->cert == NULL ? NULL : &tls,
-		.serve = guard_serve,
-		.owner = &a->guard,
-	};
-	int r = tls_load(&tls, files, err);
-
 	if (r == 0) {
-		r = httpd_new(&a->http, loop_uv(a->loop), &options, err);
+		r = httpd_listener_new(&a->http, loop_uv(a->loop),
+			&http_options, err);
 	}
 	tls_fini(&tls);
 	return r;
@@ -226,26 +197,18 @@ static void on_opened(void *owner, const struct error *err)
 {
 	struct aggregator *a = owner;
 	struct error error = { 0 };
-	int r;
 
 	if (err != NULL) {
 		fail(a, err);
+	} else if (a->is_stopping) {
 		return;
-	}
-	if (a->is_stopping) {
-		return;
-	}
-	r = listen_wire(a, &error);
-	if (r == 0) {
-		r = listen_http(a, &error);
-	}
-	if (r < 0) {
+	} else if (open_listeners(a, &error) < 0) {
 		fail(a, &error);
-		return;
+	} else {
+		a->is_open = true;
+		warm_up_start(a->warm_up, a->store);
+		log_listening(a);
 	}
-	a->is_open = true;
-	refill_start(a->refill, a->store);
-	log_listening(a);
 }
 
 /* ---- stop ---- */
@@ -257,18 +220,18 @@ static void on_watchdog(void *owner)
 	_exit(1);
 }
 
-/* The answers of all batches are out; the rest needs no order. */
+/* All batches are answered; the rest closes in any order. */
 static void on_store_closed(void *owner)
 {
 	struct aggregator *a = owner;
 
-	timer_close(a->look);
+	timer_close(a->poll);
 	mq_server_close(a->mq);
-	httpd_close(a->http);
-	httpd_close(a->health);
-	intake_close(a->intake);
-	refill_close(a->refill);
-	remote_free(take_ptr(a->remote));
+	httpd_listener_close(a->http);
+	httpd_listener_close(a->health);
+	ingest_close(a->ingest);
+	warm_up_close(a->warm_up);
+	remote_write_free(take_ptr(a->remote));
 	timer_close(a->watchdog);
 }
 
@@ -278,18 +241,19 @@ static void on_stop(void *owner)
 
 	a->is_stopping = true;
 	a->is_open = false;
-	launchers_close(take_ptr(a->launchers));
-	review_stop(a->review);
-	intake_stop(a->intake);
-	remote_stop(a->remote);
+	launcher_informer_close(take_ptr(a->informer));
+	access_review_stop(a->review);
+	ingest_stop(a->ingest);
+	remote_write_stop(a->remote);
 	timer_start(a->watchdog, STOP_MS, 0);
 	store_close(a->store);
 }
 
 /* ---- all ---- */
 
-/* Random, so that no client takes another process's revisions for ours; below
- * 2^53, so that JSON numbers carry it; not 0, which askers begin with. */
+/* Random, so that no client mistakes another process's revisions for this
+ * one's; below 2^53, the largest exact JSON number; not 0, which new clients
+ * send. */
 static uint64_t random_epoch(void)
 {
 	uint64_t epoch = 0;
@@ -311,7 +275,7 @@ static void open_store(struct aggregator *a)
 		.outbox_bytes = a->config->remote.url == NULL
 			? 0
 			: a->config->remote.queue_bytes,
-		.seed = on_seed,
+		.last_report = on_last_report,
 		.opened = on_opened,
 		.closed = on_store_closed,
 		.owner = a,
@@ -320,23 +284,23 @@ static void open_store(struct aggregator *a)
 
 	memcpy(options.retention_us, a->config->retention_us,
 		sizeof(options.retention_us));
-	a->refill = refill_new(uv, a->live);
+	a->warm_up = warm_up_new(uv, a->live);
 	a->store = store_new(uv, &options);
-	a->intake = intake_new(uv, a->live, a->store,
-		a->config->wire_auth == AUTH_KUBERNETES ? a->review : NULL);
-	a->profiles = profiles_new(a->store);
-	intake_set_profiles(a->intake, a->profiles);
+	a->profiles = profile_cache_new(a->store);
+	a->ingest = ingest_new(uv, a->live, a->store,
+		a->config->wire_auth == AUTH_KUBERNETES ? a->review : NULL,
+		a->profiles);
 	a->api = (struct api){
 		.profiles = a->profiles,
 		.live = a->live,
 		.store = a->store,
-		.identities = a->launchers == NULL ? NULL : a->identities,
-		.intake = a->intake,
+		.identities = a->informer == NULL ? NULL : a->identities,
+		.ingest = a->ingest,
 		.metrics_vms = (size_t)a->config->metrics_vms,
 	};
 	memcpy(a->api.retention_us, a->config->retention_us,
 		sizeof(a->api.retention_us));
-	a->guard = (struct guard){
+	a->http_auth = (struct http_auth){
 		.review = a->config->http_auth == AUTH_KUBERNETES ? a->review
 								  : NULL,
 		.serve = api_serve,
@@ -349,7 +313,7 @@ static int open_remote(struct aggregator *a, struct error *err)
 	int r = 0;
 
 	if (a->config->remote.url != NULL) {
-		r = remote_new(&a->remote, loop_uv(a->loop), a->store,
+		r = remote_write_new(&a->remote, loop_uv(a->loop), a->store,
 			&a->config->remote, err);
 		a->api.remote = a->remote;
 	}
@@ -361,73 +325,85 @@ static int open_review(struct aggregator *a, struct error *err)
 	struct kube_config kube;
 	int r;
 
-	if (!config_needs_api(a->config)) {
+	if (!aggregator_config_needs_api(a->config)) {
 		return 0;
 	}
 	r = kube_config_load(&kube, a->config->kubeconfig, err);
 	if (r == 0) {
-		a->review = review_new(loop_uv(a->loop), &kube);
+		a->review = access_review_new(loop_uv(a->loop), &kube);
 	}
 	return r;
 }
 
-/* Names of VMs are worth having and not worth ending for, unless a file was
- * named for it. */
-static int open_launchers(struct aggregator *a, struct error *err)
+/* The aggregator runs without the names of VMs, except if --kubeconfig was
+ * given and fails. */
+static int open_informer(struct aggregator *a, struct error *err)
 {
 	const char *named = a->config->kubeconfig;
 	struct kube_config kube;
 	int r;
 
-	if (!config_has_api(a->config, kube_config_is_in_pod())) {
+	if (!aggregator_config_has_api(a->config, kube_config_is_in_pod())) {
 		return 0;
 	}
 	r = kube_config_load(&kube, named, err);
 	if (r == 0) {
-		a->launchers =
-			launchers_new(loop_uv(a->loop), &kube, a->identities);
+		a->informer = launcher_informer_new(loop_uv(a->loop), &kube,
+			a->identities);
 	} else if (named == NULL) {
-		log_warning("VMs have no names", log_err(err), LOG_END);
+		log_warning("cannot watch VM pods: VMs have no names",
+			log_err(err), LOG_END);
 		r = 0;
 	}
 	return r;
 }
 
-int aggregator_run(const struct config *config)
+static int check(void *config, struct error *err)
 {
+	return aggregator_config_check(config, err);
+}
+
+static int run(const void *arguments, struct error *err)
+{
+	const struct aggregator_config *config = arguments;
 	struct aggregator a = { .config = config };
-	struct error error;
 	int r;
 
+	log_setup((enum log_format)config->log_format,
+		(enum log_level)config->log_level);
 	a.loop = loop_new(on_stop, &a);
 	a.watchdog = timer_new(loop_uv(a.loop), on_watchdog, &a);
-	a.look = timer_new(loop_uv(a.loop), on_look, &a);
-	timer_start(a.look, LOOK_MS, LOOK_MS);
+	a.poll = timer_new(loop_uv(a.loop), on_poll, &a);
+	timer_start(a.poll, POLL_MS, POLL_MS);
 	a.identities = identities_new();
 	a.live = live_new(random_epoch(), a.identities);
-	r = open_review(&a, &error);
-	if (r == 0) {
-		r = open_launchers(&a, &error);
-	}
+	r = open_review(&a, err);
+	r = r == 0 ? open_informer(&a, err) : r;
 	open_store(&a);
+	r = r == 0 ? open_remote(&a, err) : r;
 	if (r == 0) {
-		r = open_remote(&a, &error);
-	}
-	if (r == 0) {
-		r = httpd_new(&a.health, loop_uv(a.loop),
-			&(struct httpd_options){ .address = config->health,
+		r = httpd_listener_new(&a.health, loop_uv(a.loop),
+			&(struct httpd_listener_options){
+				.address = config->health,
 				.serve = serve_health,
 				.owner = &a },
-			&error);
+			err);
 	}
 	if (r < 0) {
-		fail(&a, &error);
+		fail(&a, err);
 	}
 	loop_run(a.loop);
 	loop_free(a.loop);
-	review_free(a.review);
-	profiles_free(a.profiles);
+	access_review_free(a.review);
+	profile_cache_free(a.profiles);
 	live_free(a.live);
 	identities_free(a.identities);
-	return a.has_failed ? 1 : 0;
+	return a.has_failed ? PROGRAM_FAILED : 0;
 }
+
+const struct program aggregator_program = {
+	.options = &aggregator_options,
+	.config_size = sizeof(struct aggregator_config),
+	.check = check,
+	.run = run,
+};

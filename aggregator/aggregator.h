@@ -1,8 +1,6 @@
-/* The daemon: opens everything, in order, and closes it again. */
+/* The aggregator: opens all parts in order, runs, and closes them again. */
 #pragma once
 
-#include "aggregator/config.h"
+#include "lib/program.h"
 
-/* Runs until it is told to stop. Returns the exit status: 0, or 1 if it could
- * not start, or not end in time. */
-int aggregator_run(const struct config *config);
+extern const struct program aggregator_program;

@@ -5,185 +5,132 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Below a minute a replayed report might be deleted as it comes in. */
+/* With less than a minute, replayed reports could be deleted on arrival. */
 static const double retention_min_us = 60e6;
 static const double retention_max_us = 3650.0 * 86400e6;
 
-/* A shorter one makes chunks of few reports, which are larger per report. */
+/* A shorter age makes chunks of few reports, which take more space each. */
 static const double compact_min_us = 1e6;
 static const double compact_max_us = 86400e6;
 
-/* The largest report and some more must find room. */
+/* The queue must hold at least the largest report. */
 static const double queue_min_bytes = 4 << 20;
 
-/* As in enum auth. */
+/* In the order of enum auth_mode. */
 static const char auth_choices[] = "none kubernetes";
 
 static const char secure[] = "tls+tcp://";
 
+#define ROW(member_, ...)                                                      \
+	OPTION_ROW(struct aggregator_config, member_, __VA_ARGS__)
+
 static const struct option table[] = {
-	{ "listen", "URL", OPTION_TEXT, offsetof(struct config, listen),
-		"tcp://0.0.0.0:7473",
-		"where agents send reports and schedulers ask for snapshots; "
-		"tls+tcp:// with --tls-cert and --tls-key",
-		0, 0, NULL, NULL },
-	{ "tls-ca", "FILE", OPTION_TEXT, offsetof(struct config, tls.ca), NULL,
-		"authorities, as PEM; agents and schedulers must then show a "
-		"certificate of one of them",
-		0, 0, NULL, NULL },
-	{ "tls-cert", "FILE", OPTION_TEXT, offsetof(struct config, tls.cert),
-		NULL, "certificate for --listen, as PEM", 0, 0, NULL, NULL },
-	{ "tls-key", "FILE", OPTION_TEXT, offsetof(struct config, tls.key),
-		NULL, "its key", 0, 0, NULL, NULL },
-	{ "wire-auth", "WHO", OPTION_CHOICE, offsetof(struct config, wire_auth),
-		"none",
-		"who says which agents and schedulers are let in: none (all "
-		"are) or kubernetes (by the token they show; needs tls+tcp://)",
-		0, 0, auth_choices, NULL },
-	{ "http", "HOST:PORT", OPTION_TEXT, offsetof(struct config, http),
-		"0.0.0.0:7474", "where the HTTP interface listens", 0, 0, NULL,
-		NULL },
-	{ "http-tls-cert", "FILE", OPTION_TEXT,
-		offsetof(struct config, http_tls.cert), NULL,
-		"certificate for --http, which then speaks HTTPS only", 0, 0,
-		NULL, NULL },
-	{ "http-tls-key", "FILE", OPTION_TEXT,
-		offsetof(struct config, http_tls.key), NULL, "its key", 0, 0,
-		NULL, NULL },
-	{ "http-auth", "WHO", OPTION_CHOICE, offsetof(struct config, http_auth),
-		"none",
-		"who says which requests are answered: none (all are) or "
-		"kubernetes (by the bearer token; needs --http-tls-cert or a "
-		"loopback address)",
-		0, 0, auth_choices, NULL },
-	{ "kubeconfig", "FILE", OPTION_TEXT,
-		offsetof(struct config, kubeconfig), NULL,
-		"how to reach the API server, for the names of VMs and for "
-		"kubernetes as --wire-auth or --http-auth; without it the "
-		"pod's service account, with --wire-auth or --http-auth also "
-		"$KUBECONFIG and ~/.kube/config",
-		0, 0, NULL, NULL },
-	{ "health", "HOST:PORT", OPTION_TEXT, offsetof(struct config, health),
-		"0.0.0.0:7476", "where /healthz and /readyz listen", 0, 0, NULL,
-		NULL },
-	{ "db", "FILE", OPTION_TEXT, offsetof(struct config, db), "plimsoll.db",
-		"the database; made if it is not there", 0, 0, NULL, NULL },
-	{ "retention-raw", "DURATION", OPTION_DURATION,
-		offsetof(struct config, retention_us[STORE_RAW]), "7d",
-		"how long reports are kept as they came, and up to a day "
-		"longer",
-		retention_min_us, retention_max_us, NULL, NULL },
-	{ "retention-1m", "DURATION", OPTION_DURATION,
-		offsetof(struct config, retention_us[STORE_1M]), "90d",
-		"how long minutes (mean, max, p95) are kept", retention_min_us,
-		retention_max_us, NULL, NULL },
-	{ "retention-decisions", "DURATION", OPTION_DURATION,
-		offsetof(struct config, retention_decisions_us), "720h",
-		"how long records of schedulers' decisions are kept",
-		retention_min_us, retention_max_us, NULL, NULL },
-	{ "retention-1h", "DURATION", OPTION_DURATION,
-		offsetof(struct config, retention_us[STORE_1H]), "730d",
-		"how long hours are kept", retention_min_us, retention_max_us,
-		NULL, NULL },
-	{ "max-db-size", "SIZE", OPTION_BYTES,
-		offsetof(struct config, max_db_bytes), "40GiB",
-		"beyond it the oldest day of reports is deleted, then of "
-		"minutes; 0: no limit",
-		0, 1e18, NULL, NULL },
-	{ "compact-after", "DURATION", OPTION_DURATION,
-		offsetof(struct config, compact_us), "1h",
-		"how long reports are rows before they are packed into chunks",
-		compact_min_us, compact_max_us, NULL, NULL },
-	{ "metrics-vms", "N", OPTION_INTEGER,
-		offsetof(struct config, metrics_vms), "10000",
-		"how many VM pods have series in /metrics; 0: none", 0, 1e6,
-		NULL, NULL },
-	{ "remote-write", "URL", OPTION_TEXT,
-		offsetof(struct config, remote.url), NULL,
-		"where all that is stored is sent as well, as Prometheus "
-		"remote write 1.0: https://HOST/PATH",
-		0, 0, NULL, NULL },
-	{ "remote-write-queue", "SIZE", OPTION_BYTES,
-		offsetof(struct config, remote.queue_bytes), "2GiB",
-		"how much of the database may wait to be sent; beyond it the "
-		"oldest reports are left out and counted",
-		queue_min_bytes, 1e18, NULL, NULL },
-	{ "remote-write-ca", "FILE", OPTION_TEXT,
-		offsetof(struct config, remote.ca), NULL,
-		"authorities whose certificates that server may have, as PEM; "
-		"without it those the system trusts",
-		0, 0, NULL, NULL },
-	{ "remote-write-token-file", "FILE", OPTION_TEXT,
-		offsetof(struct config, remote.token_file), NULL,
-		"bearer token, or the password of --remote-write-user; read "
-		"again every minute; needs https:// or a loopback address",
-		0, 0, NULL, NULL },
-	{ "remote-write-user", "NAME", OPTION_TEXT,
-		offsetof(struct config, remote.user), NULL,
-		"user for basic authentication", 0, 0, NULL, NULL },
-	{ "remote-write-header", "HEADER", OPTION_LIST,
-		offsetof(struct config, remote.headers), NULL,
-		"sent with each request, as 'NAME: VALUE'; may be repeated", 0,
-		0, NULL, NULL },
-	{ "remote-write-label", "LABEL", OPTION_LIST,
-		offsetof(struct config, remote.labels), NULL,
-		"label of all series that are sent, as NAME=VALUE; may be "
-		"repeated",
-		0, 0, NULL, NULL },
-	OPTIONS_LOG_ROWS(struct config, log_format, log_level),
-	{ .name = NULL },
+	ROW(listen, "listen", OPTION_TEXT, "URL",
+		.fallback = "tcp://0.0.0.0:7473",
+		.help = "listener for agents and schedulers; tls+tcp:// needs "
+			"--tls-cert and --tls-key"),
+	ROW(tls.ca, "tls-ca", OPTION_TEXT, "FILE",
+		.help = "CA bundle (PEM) that verifies the client "
+			"certificates of agents and schedulers; without it no "
+			"client certificate is required"),
+	ROW(tls.cert, "tls-cert", OPTION_TEXT, "FILE",
+		.help = "server certificate of --listen (PEM)"),
+	ROW(tls.key, "tls-key", OPTION_TEXT, "FILE",
+		.help = "private key of --tls-cert (PEM)"),
+	ROW(wire_auth, "wire-auth", OPTION_CHOICE, "MODE", .fallback = "none",
+		.help = "how agents and schedulers are authenticated: none, "
+			"or kubernetes (by ServiceAccount token; needs "
+			"tls+tcp://)",
+		.choices = auth_choices),
+	ROW(http, "http", OPTION_TEXT, "HOST:PORT", .fallback = "0.0.0.0:7474",
+		.help = "listener of the HTTP API"),
+	ROW(http_tls.cert, "http-tls-cert", OPTION_TEXT, "FILE",
+		.help = "server certificate of --http (PEM); the listener "
+			"then accepts HTTPS only"),
+	ROW(http_tls.key, "http-tls-key", OPTION_TEXT, "FILE",
+		.help = "private key of --http-tls-cert (PEM)"),
+	ROW(http_auth, "http-auth", OPTION_CHOICE, "MODE", .fallback = "none",
+		.help = "how HTTP requests are authenticated: none, or "
+			"kubernetes (by bearer token; needs --http-tls-cert "
+			"or a loopback address)",
+		.choices = auth_choices),
+	ROW(kubeconfig, "kubeconfig", OPTION_TEXT, "FILE",
+		.help = "kubeconfig of the API server that names VMs and "
+			"checks tokens; default: the pod's service account, "
+			"and with --wire-auth or --http-auth also $KUBECONFIG "
+			"and ~/.kube/config"),
+	ROW(health, "health", OPTION_TEXT, "HOST:PORT",
+		.fallback = "0.0.0.0:7476",
+		.help = "listener of /healthz and /readyz"),
+	ROW(db, "db", OPTION_TEXT, "FILE", .fallback = "plimsoll.db",
+		.help = "database file; created if it does not exist"),
+	ROW(retention_us[STORE_RAW], "retention-raw", OPTION_DURATION,
+		"DURATION", .fallback = "7d",
+		.help = "how long reports are kept at full resolution; a day "
+			"is deleted as a whole",
+		.min = retention_min_us, .max = retention_max_us),
+	ROW(retention_us[STORE_1M], "retention-1m", OPTION_DURATION, "DURATION",
+		.fallback = "90d",
+		.help = "how long one-minute rollups (mean, max, p95) are "
+			"kept",
+		.min = retention_min_us, .max = retention_max_us),
+	ROW(retention_decisions_us, "retention-decisions", OPTION_DURATION,
+		"DURATION", .fallback = "720h",
+		.help = "how long decision records are kept",
+		.min = retention_min_us, .max = retention_max_us),
+	ROW(retention_us[STORE_1H], "retention-1h", OPTION_DURATION, "DURATION",
+		.fallback = "730d",
+		.help = "how long one-hour rollups are kept",
+		.min = retention_min_us, .max = retention_max_us),
+	ROW(max_db_bytes, "max-db-size", OPTION_BYTES, "SIZE",
+		.fallback = "40GiB",
+		.help = "size limit of the database; above it the oldest day "
+			"of reports is deleted, then of one-minute rollups; "
+			"0: no limit",
+		.max = 1e18),
+	ROW(compact_us, "compact-after", OPTION_DURATION, "DURATION",
+		.fallback = "1h",
+		.help = "age at which reports are packed from rows into "
+			"chunks",
+		.min = compact_min_us, .max = compact_max_us),
+	ROW(metrics_vms, "metrics-vms", OPTION_INTEGER, "N",
+		.fallback = "10000",
+		.help = "maximum number of VM pods with series in /metrics; "
+			"0: none",
+		.max = 1e6),
+	ROW(remote.url, "remote-write", OPTION_TEXT, "URL",
+		.help = "URL that receives every stored report as Prometheus "
+			"remote write 1.0: https://HOST/PATH"),
+	ROW(remote.queue_bytes, "remote-write-queue", OPTION_BYTES, "SIZE",
+		.fallback = "2GiB",
+		.help = "size limit of the remote write queue in the "
+			"database; above it the oldest reports are dropped "
+			"and counted",
+		.min = queue_min_bytes, .max = 1e18),
+	ROW(remote.ca, "remote-write-ca", OPTION_TEXT, "FILE",
+		.help = "CA bundle (PEM) that verifies the remote write "
+			"server; default: the system's"),
+	ROW(remote.token_file, "remote-write-token-file", OPTION_TEXT, "FILE",
+		.help = "file with the bearer token, or with the password of "
+			"--remote-write-user; read again every minute; needs "
+			"https:// or a loopback address"),
+	ROW(remote.user, "remote-write-user", OPTION_TEXT, "NAME",
+		.help = "user name for basic authentication"),
+	ROW(remote.headers, "remote-write-header", OPTION_LIST, "HEADER",
+		.help = "header of each remote write request, as 'NAME: "
+			"VALUE'; may be repeated"),
+	ROW(remote.labels, "remote-write-label", OPTION_LIST, "LABEL",
+		.help = "label of every series that is sent, as NAME=VALUE; "
+			"may be repeated"),
+	OPTIONS_LOG_ROWS(struct aggregator_config, log_format, log_level),
+	{ 0 },
 };
 
-const struct options_program aggregator_program = {
+const struct options_program aggregator_options = {
 	.name = "plimsoll-aggregator",
-	.summary =
-		"collects and keeps what the nodes of a cluster are loaded "
-		"with",
-	.usage = "[OPTIONS] | backup --to FILE | export",
+	.summary = "collects and stores the load of a cluster's nodes and VMs",
+	.usage = "[flags] | backup --to FILE | export",
 	.table = table,
-};
-
-static const struct option backup_table[] = {
-	{ "db", "FILE", OPTION_TEXT, offsetof(struct backup_config, db),
-		"plimsoll.db", "the database; an aggregator may be using it", 0,
-		0, NULL, NULL },
-	{ "to", "FILE", OPTION_TEXT, offsetof(struct backup_config, to), NULL,
-		"where the copy goes; nothing may be called that yet", 0, 0,
-		NULL, NULL },
-	{ .name = NULL },
-};
-
-const struct options_program backup_program = {
-	.name = "plimsoll-aggregator backup",
-	.summary = "copies the database as it is at one moment",
-	.usage = "--to FILE [OPTIONS]",
-	.table = backup_table,
-};
-
-static const struct option export_table[] = {
-	{ "db", "FILE", OPTION_TEXT, offsetof(struct export_config, db),
-		"plimsoll.db", "the database; an aggregator may be using it", 0,
-		0, NULL, NULL },
-	{ "from", "TIME", OPTION_TEXT, offsetof(struct export_config, from),
-		NULL, "RFC 3339 or unix seconds; without it a day before --to",
-		0, 0, NULL, NULL },
-	{ "to", "TIME", OPTION_TEXT, offsetof(struct export_config, to), NULL,
-		"the same; without it the last whole minute", 0, 0, NULL,
-		NULL },
-	{ "step", "DURATION", OPTION_DURATION,
-		offsetof(struct export_config, step_us), "1m",
-		"how long a step is, in whole minutes", 60e6, 86400e6, NULL,
-		NULL },
-	{ .name = NULL },
-};
-
-const struct options_program export_program = {
-	.name = "plimsoll-aggregator export",
-	.summary =
-		"prints what VMs used and when, for plimsoll-scheduler "
-		"simulate --recorded",
-	.usage = "[OPTIONS]",
-	.table = export_table,
 };
 
 /* ---- checks ---- */
@@ -211,14 +158,13 @@ static int check_pair(const struct tls_files *files, const char *prefix,
 {
 	if ((files->cert == NULL) != (files->key == NULL)) {
 		return error_set(err, -EINVAL,
-			"--%stls-cert and --%stls-key go together: one of "
-			"them is missing",
+			"--%stls-cert and --%stls-key require each other",
 			prefix, prefix);
 	}
 	return 0;
 }
 
-static int check_wire(const struct config *config, struct error *err)
+static int check_wire(const struct aggregator_config *config, struct error *err)
 {
 	const struct tls_files *files = &config->tls;
 	bool is_secure =
@@ -230,25 +176,25 @@ static int check_wire(const struct config *config, struct error *err)
 	}
 	if (is_secure && files->cert == NULL) {
 		return error_set(err, -EINVAL,
-			"--listen: '%s' needs --tls-cert and --tls-key",
+			"--listen: '%s' requires --tls-cert and --tls-key",
 			config->listen);
 	}
 	if (!is_secure && (files->cert != NULL || files->ca != NULL)) {
 		return error_set(err, -EINVAL,
-			"--listen: '%s' does not use the --tls flags that are "
-			"given; say tls+tcp://",
+			"--listen: '%s' does not use TLS; the --tls flags "
+			"require tls+tcp://",
 			config->listen);
 	}
 	if (!is_secure && config->wire_auth == AUTH_KUBERNETES) {
 		return error_set(err, -EINVAL,
-			"--wire-auth: tokens are taken over TLS only, and "
-			"--listen '%s' does not use it; say tls+tcp://",
+			"--wire-auth: tokens require TLS, but --listen '%s' "
+			"does not use it; use tls+tcp://",
 			config->listen);
 	}
 	return 0;
 }
 
-static int check_http(const struct config *config, struct error *err)
+static int check_http(const struct aggregator_config *config, struct error *err)
 {
 	int r = check_pair(&config->http_tls, "http-", err);
 
@@ -258,28 +204,30 @@ static int check_http(const struct config *config, struct error *err)
 	if (config->http_auth == AUTH_KUBERNETES &&
 		config->http_tls.cert == NULL && !is_loopback(config->http)) {
 		return error_set(err, -EINVAL,
-			"--http-auth: tokens are taken over TLS only, and "
-			"--http '%s' does not use it; give --http-tls-cert and "
-			"--http-tls-key, or a loopback address",
+			"--http-auth: tokens require TLS, but --http '%s' does "
+			"not use it; set --http-tls-cert and --http-tls-key, "
+			"or use a loopback address",
 			config->http);
 	}
 	return 0;
 }
 
-/* What waits to be sent is in the database: if it could fill it, an engine
- * that is away would cost the history. */
-static int check_remote(const struct config *config, struct error *err)
+/* The queue is in the database. If it could fill the database, an outage of the
+ * engine would cost the history. */
+static int check_remote(const struct aggregator_config *config,
+	struct error *err)
 {
 	if (config->remote.url != NULL && config->max_db_bytes != 0 &&
 		config->remote.queue_bytes > config->max_db_bytes / 2) {
 		return error_set(err, -EINVAL,
-			"--remote-write-queue: it is more than half of "
+			"--remote-write-queue: more than half of "
 			"--max-db-size");
 	}
-	return remote_check(&config->remote, err);
+	return target_check(&config->remote, err);
 }
 
-int config_check(const struct config *config, struct error *err)
+int aggregator_config_check(const struct aggregator_config *config,
+	struct error *err)
 {
 	int r = check_wire(config, err);
 
@@ -289,14 +237,15 @@ int config_check(const struct config *config, struct error *err)
 	return r < 0 ? r : check_remote(config, err);
 }
 
-bool config_needs_api(const struct config *config)
+bool aggregator_config_needs_api(const struct aggregator_config *config)
 {
 	return config->wire_auth == AUTH_KUBERNETES ||
 		config->http_auth == AUTH_KUBERNETES;
 }
 
-bool config_has_api(const struct config *config, bool is_in_pod)
+bool aggregator_config_has_api(const struct aggregator_config *config,
+	bool is_in_pod)
 {
 	return is_in_pod || config->kubeconfig != NULL ||
-		config_needs_api(config);
+		aggregator_config_needs_api(config);
 }

@@ -1,4 +1,4 @@
-/* The aggregator's options. */
+/* The aggregator's flags. A test compares docs/configuration.md with them. */
 #pragma once
 
 #include "aggregator/remote_write/target.h"
@@ -9,47 +9,33 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Who is asked whether a peer may do what it wants. */
-enum auth { AUTH_NONE, AUTH_KUBERNETES };
+/* How a client is authenticated and authorized. */
+enum auth_mode { AUTH_NONE, AUTH_KUBERNETES };
 
-struct config {
+struct aggregator_config {
 	const char *listen, *http, *health;
 	struct tls_files tls;	   /* of listen */
 	struct tls_files http_tls; /* of http; without a ca */
-	int wire_auth, http_auth;  /* enum auth */
+	int wire_auth, http_auth;  /* enum auth_mode */
 	const char *kubeconfig;	   /* NULL: see kube/config.h */
 	const char *db;
 	uint64_t retention_us[STORE_TIERS], retention_decisions_us;
 	uint64_t max_db_bytes, compact_us;
 	int64_t metrics_vms;
-	struct remote_config remote;
+	struct target_config remote;
 	int log_format, log_level;
 };
 
-extern const struct options_program aggregator_program;
+extern const struct options_program aggregator_options;
 
-/* `backup` */
-struct backup_config {
-	const char *db, *to;
-};
+/* Checks combinations of flags. -EINVAL: the sentence says what is wrong. */
+must_check int aggregator_config_check(const struct aggregator_config *config,
+	struct error *err);
 
-extern const struct options_program backup_program;
+/* True: the aggregator authenticates clients at the API server. */
+bool aggregator_config_needs_api(const struct aggregator_config *config);
 
-/* `export` */
-struct export_config {
-	const char *db;
-	const char *from, *to; /* NULL: not given */
-	uint64_t step_us;
-};
-
-extern const struct options_program export_program;
-
-/* What one flag alone cannot tell. -EINVAL: one sentence says what is wrong. */
-must_check int config_check(const struct config *config, struct error *err);
-
-/* Whether the API server has to be asked. */
-bool config_needs_api(const struct config *config);
-
-/* Whether there is one to ask for the names of VMs. A kubeconfig that happens
- * to lie around in somebody's home is not meant for that. */
-bool config_has_api(const struct config *config, bool is_in_pod);
+/* True: the aggregator reads the names of VMs from the API server. A kubeconfig
+ * in the user's home folder does not count. */
+bool aggregator_config_has_api(const struct aggregator_config *config,
+	bool is_in_pod);

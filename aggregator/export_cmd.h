@@ -1,14 +1,7 @@
-/* `plimsoll-aggregator export`: a cluster's past as JSON. */
+/* `plimsoll-aggregator export`: the history of a cluster as JSON, from a
+ * database that an aggregator may be using. */
 #pragma once
 
-#include "aggregator/config.h"
-#include "lib/error.h"
+#include "lib/program.h"
 
-#include <stdio.h>
-
-/* Reads config->db, which an aggregator may be using, and prints to out. A time
- * that is not given is the end of the last whole minute before now, and a day
- * before the end. -EINVAL: the times or the step; else store_past_read()'s and
- * export_add()'s; nothing was printed. */
-must_check int export_command(const struct export_config *config, FILE *out,
-	struct error *err);
+extern const struct program export_program;

@@ -1,27 +1,28 @@
 #!/bin/sh
-# Makes the certificates of plimsoll with openssl: one authority for servers,
-# another for clients, so that no agent's certificate can stand as a server.
+# Creates plimsoll's certificates with openssl: one authority for servers and
+# another for clients, so that no agent's certificate can pass as a server's.
 #
-# usage: deploy/certs.sh new DIR [NAME ...]   all of it, for a year; NAMEs are
-#                                             further DNS names of the servers
+# usage: deploy/certs.sh new DIR [NAME ...]   creates everything, valid for a
+#                                             year; each NAME is an additional
+#                                             DNS name of the servers
 #        deploy/certs.sh renew DIR [NAME ...] new certificates and keys from
 #                                             the newest authorities
-#        deploy/certs.sh rotate DIR           new authorities beside the old:
-#                                             both are trusted from then on
-#        deploy/certs.sh retire DIR           only the newest are trusted
+#        deploy/certs.sh rotate DIR           adds new authorities: the new and
+#                                             the old ones are both trusted
+#        deploy/certs.sh retire DIR           trusts only the newest authorities
 #
-# DAYS=N sets another lifetime than 365 days; authorities live ten times as
-# long. DIR then holds, for the flags of the programs:
+# DAYS=N sets the lifetime of certificates (default 365). Authorities live ten
+# times as long. DIR then holds these files for the flags of the programs:
 #   servers-ca.crt   --tls-ca of agents and schedulers
 #   clients-ca.crt   --tls-ca of the aggregator
 #   aggregator.crt, aggregator.key   --tls-cert, --tls-key of the aggregator,
-#                                    --http-tls-cert, --http-tls-key too
+#                                    also --http-tls-cert, --http-tls-key
 #   agent.crt, agent.key             --tls-cert, --tls-key of agents
-#   scheduler.crt, scheduler.key     the same of schedulers
+#   scheduler.crt, scheduler.key     --tls-cert, --tls-key of schedulers
 #   scheduler-server.crt, scheduler-server.key   --http-tls-cert, --http-tls-key
-#                                    of schedulers that another one asks
-# Keep servers-ca.key and clients-ca.key out of the cluster. How to change
-# certificates while everything runs: docs/security.md.
+#                                    of schedulers that serve as an extender
+# Keep servers-ca.key and clients-ca.key out of the cluster. docs/security.md
+# explains how to replace certificates without an interruption.
 set -eu
 umask 077
 
@@ -34,16 +35,16 @@ die() {
 }
 
 usage() {
-    sed -n '2,/^set -eu/s/^# \{0,1\}//p' "$0" | sed '$d'
+    sed -n '2,/^set -eu/s/^# \{0,1\}//p' "$0"
 }
 
-# new_key FILE
+# new_key FILE: writes a private key
 new_key() {
     openssl ecparam -name prime256v1 -genkey -noout -out "$1" 2>/dev/null ||
         die "cannot write '$1'"
 }
 
-# new_authority NAME: NAME.key and NAME.newest.crt
+# new_authority NAME: writes NAME.key and NAME.newest.crt
 new_authority() {
     new_key "$dir/$1.key"
     openssl req -x509 -new -sha256 -key "$dir/$1.key" \
@@ -53,7 +54,7 @@ new_authority() {
         -addext "keyUsage=critical,keyCertSign,cRLSign"
 }
 
-# sign NAME AUTHORITY USAGE SAN: NAME.key and NAME.crt
+# sign NAME AUTHORITY USAGE SAN: writes NAME.key and NAME.crt
 sign() {
     new_key "$dir/$1.key.new"
     printf '%s\n' "basicConstraints=critical,CA:FALSE" \
@@ -70,7 +71,7 @@ sign() {
     mv "$dir/$1.crt.new" "$dir/$1.crt"
 }
 
-# server_names SERVICE [NAME ...]: as a subjectAltName
+# server_names SERVICE [NAME ...]: prints a subjectAltName
 server_names() {
     printf 'DNS:localhost,DNS:%s,DNS:%s' "$1" "$1.$NAMESPACE"
     printf ',DNS:%s' "$1.$NAMESPACE.svc" "$1.$NAMESPACE.svc.cluster.local"
@@ -89,7 +90,7 @@ sign_all() {
     sign scheduler clients-ca clientAuth DNS:plimsoll-scheduler
 }
 
-# trust AUTHORITY FILE ...: what is in the files is trusted
+# trust AUTHORITY FILE ...: makes the files AUTHORITY's trusted certificates
 trust() {
     authority=$1
     shift
@@ -104,13 +105,13 @@ case ${1:-} in
     exit 0
     ;;
 esac
-[ $# -ge 2 ] || die "say what to do and where; see $0 --help"
+[ $# -ge 2 ] || die "a command and a directory are required; see $0 --help"
 command=$1 dir=$2
 shift 2
 case $command in
 new)
     [ ! -e "$dir/servers-ca.key" ] ||
-        die "'$dir' holds authorities already; see renew and rotate"
+        die "'$dir' already has authorities; use renew or rotate"
     mkdir -p "$dir"
     for authority in servers-ca clients-ca; do
         new_authority $authority
@@ -119,14 +120,14 @@ new)
     sign_all "$@"
     ;;
 renew)
-    [ -e "$dir/servers-ca.key" ] || die "'$dir' holds no authorities; see new"
+    [ -e "$dir/servers-ca.key" ] || die "'$dir' has no authorities; use new"
     sign_all "$@"
     ;;
 rotate)
-    [ -e "$dir/servers-ca.key" ] || die "'$dir' holds no authorities; see new"
-    # A third authority would push out one that may be in use still.
+    [ -e "$dir/servers-ca.key" ] || die "'$dir' has no authorities; use new"
+    # A third authority would replace one that may still be in use.
     [ ! -e "$dir/servers-ca.old.crt" ] ||
-        die "'$dir' holds old authorities still: renew, then retire"
+        die "'$dir' still has old authorities; use renew, then retire"
     for authority in servers-ca clients-ca; do
         cp "$dir/$authority.newest.crt" "$dir/$authority.old.crt"
         new_authority $authority
@@ -135,12 +136,12 @@ rotate)
     ;;
 retire)
     for authority in servers-ca clients-ca; do
-        [ -e "$dir/$authority.newest.crt" ] || die "'$dir' holds no authorities"
+        [ -e "$dir/$authority.newest.crt" ] || die "'$dir' has no authorities"
         trust $authority "$dir/$authority.newest.crt"
         rm -f "$dir/$authority.old.crt"
     done
     ;;
 *)
-    die "'$command' is none of new, renew, rotate, retire"
+    die "unknown command '$command'; use new, renew, rotate or retire"
     ;;
 esac

@@ -1,17 +1,18 @@
 #!/bin/sh
-# Lays out what one program needs and nothing else, as the root of an image: the
-# program, the libraries it is linked with, who wrote them.
+# Lays out the root of an image that contains only what one program needs: the
+# program, the libraries that it is linked with, and their copyright files.
 #
 # usage: deploy/closure.sh PROGRAM FOLDER
 #
-# FOLDER gets /NAME, /usr/lib/..., /usr/share/doc/PACKAGE/copyright, and
-# FOLDER.packages, a line NAME VERSION for each Debian package that gave a file.
-# What glibc would load on demand is not needed: names are resolved by code
-# within libc (2.34 and newer), no locale and no character set is used.
+# The script writes FOLDER/NAME, FOLDER/usr/lib/... and
+# FOLDER/usr/share/doc/PACKAGE/copyright. FOLDER.packages gets a line NAME
+# VERSION for each Debian package that a file comes from. The libraries that
+# glibc loads on demand are not needed: libc (2.34 and newer) resolves names
+# itself, and the programs use no locale and no character set.
 set -eu
 
 [ $# -eq 2 ] || {
-	echo "closure.sh: name a program and a folder" >&2
+	echo "closure.sh: a program and a folder are required" >&2
 	exit 1
 }
 program=$1 root=$2
@@ -23,7 +24,7 @@ ln -s usr/lib64 "$root/lib64"
 install -m 0755 "$program" "$root/"
 strip "$root/${program##*/}"
 
-# Every path that ldd prints, the loader among them; the kernel's own has none.
+# Every path that ldd prints, including the loader. The vDSO has no path.
 ldd "$program" | grep -o '/[^ ]*' | LC_ALL=C sort -u > "$root.libraries"
 : > "$root.owners"
 while read -r library; do
@@ -33,7 +34,7 @@ while read -r library; do
 	esac
 	mkdir -p "$root${path%/*}"
 	install -m 0755 "$(readlink -f "$library")" "$root$path"
-	# dpkg knows a file by the path it was packed with.
+	# dpkg knows a file by the path that it was packaged with.
 	real=$(readlink -f "$library")
 	owner=$(dpkg-query -S "$real" 2>/dev/null ||
 		dpkg-query -S "${real#/usr}")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Builds one OCI archive per program, without a container engine and without a
-registry: FROM scratch, the program and the libraries it needs, from Debian
-packages in a build chroot.
+registry. An image contains the program and the libraries that it needs, built
+from Debian packages in a chroot.
 
-The same sources and the same packages give the same bytes: OUT/packages.txt
-holds every package of the chroot, and --packages FILE refuses to build from
-others. Needs mmdebstrap and root."""
+The same sources and the same packages give the same bytes. OUT/packages.txt
+lists every package of the chroot, and --packages FILE refuses to build from
+other packages. Needs mmdebstrap and root."""
 import argparse
 import gzip
 import hashlib
@@ -23,25 +23,25 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PROGRAMS = ("agent", "aggregator", "scheduler")
 USER = "65532:65532"
-# MiB of a compressed image: an agent goes to every node.
+# Maximum size of a compressed image in MiB. Every node pulls the agent.
 LIMITS = {"agent": 4, "aggregator": 14, "scheduler": 14}
-# Nothing of our own environment gets into what is built.
+# The build does not see this process's environment.
 CLEAN = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
-TREE = "usr/src/plimsoll"  # in the chroot; fixed, as paths get into programs
-# Of Debian's architectures those that we were built for and tested on.
+TREE = "usr/src/plimsoll"  # in the chroot; fixed, as programs contain paths
+# Debian's name of each supported architecture, to OCI's name.
 ARCHITECTURES = {"amd64": "amd64", "arm64": "arm64"}
 
 
-class Trouble(Exception):
-    """What the user can read and mend."""
+class BuildError(Exception):
+    """An error that the user can understand and fix."""
 
 
 def run(*command, **options):
     done = subprocess.run([str(part) for part in command], text=True,
                           check=False, capture_output=True, **options)
     if done.returncode != 0:
-        raise Trouble(f"{command[0]} failed: "
-                      f"{(done.stderr or done.stdout)[-2000:]}")
+        raise BuildError(f"{command[0]} failed: "
+                         f"{(done.stderr or done.stdout)[-2000:]}")
     return done.stdout
 
 
@@ -50,8 +50,8 @@ def git(*arguments):
 
 
 def build_packages():
-    """What the Makefile says is needed to build, but for what only people
-    and checkouts use."""
+    """The packages that the Makefile needs for a build, except those that only
+    a checkout needs."""
     text = (ROOT / "Makefile").read_text()
     listed = re.search(r"^PACKAGES_BUILD = ((?:.*\\\n)*.*)", text, re.M)
     return sorted(set(listed.group(1).replace("\\", "").split())
@@ -59,8 +59,7 @@ def build_packages():
 
 
 def host_mirror():
-    """Where this machine gets its Debian packages from; None: as
-    mmdebstrap chooses."""
+    """The Debian mirror of this machine; None: mmdebstrap's default."""
     for path in sorted(pathlib.Path("/etc/apt").glob("sources.list.d/*")):
         text = path.read_text()
         found = re.search(r"^URIs: (\S+/debian/?)$", text, re.M)
@@ -73,7 +72,7 @@ def host_mirror():
 
 
 def make_chroot(cache, suite, mirror):
-    """The folder of a build chroot, made once for a list of packages."""
+    """The folder of a build chroot, created once per list of packages."""
     packages = build_packages()
     name = hashlib.sha256(" ".join(packages).encode()).hexdigest()[:12]
     folder = cache / f"{suite}-{name}"
@@ -81,7 +80,7 @@ def make_chroot(cache, suite, mirror):
         new = folder.with_suffix(".new")
         shutil.rmtree(new, ignore_errors=True)
         cache.mkdir(parents=True, exist_ok=True)
-        print(f"making a chroot of {suite} in {folder}", flush=True)
+        print(f"creating a chroot of {suite} in {folder}", flush=True)
         run("mmdebstrap", "--variant=apt",
             f"--include={','.join(packages)}", suite, new,
             *([mirror] if mirror else []))
@@ -98,12 +97,12 @@ def check_packages(have, path):
     want = pathlib.Path(path).read_text()
     if want != have:
         other = set(want.splitlines()) ^ set(have.splitlines())
-        raise Trouble(f"the chroot is not what '{path}' says: "
-                      f"{', '.join(sorted(other)[:6])}")
+        raise BuildError(f"the packages of the chroot differ from '{path}': "
+                         f"{', '.join(sorted(other)[:6])}")
 
 
 def copy_sources(chroot):
-    """What git knows of, as it is in this checkout."""
+    """Copies the tracked files as they are in this checkout."""
     tree = chroot / TREE
     shutil.rmtree(tree, ignore_errors=True)
     for name in git("ls-files", "-z", "Makefile", "deploy", "lib", "proto",
@@ -121,7 +120,7 @@ def compile_programs(chroot, names, version):
 
 
 def lay_out(chroot, name):
-    """The folder of an image's root and its packages."""
+    """Creates the root of an image; its folder and its packages."""
     run("chroot", chroot, f"/{TREE}/deploy/closure.sh",
         f"/{TREE}/bin/plimsoll-{name}", f"/{TREE}/build/root-{name}",
         env=CLEAN)
@@ -136,7 +135,7 @@ def add_bytes(archive, name, data, mtime):
 
 
 def make_layer(root, mtime):
-    """A tar of the folder that says nothing of when and by whom."""
+    """A tar of the folder that does not depend on time and user."""
     raw = io.BytesIO()
     with tarfile.open(fileobj=raw, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for path in sorted(root.rglob("*")):
@@ -189,7 +188,7 @@ class Archive:
 
 
 def make_image(name, root, packages, facts, out):
-    """Writes OUT/plimsoll-NAME.tar; the size of its layer."""
+    """Writes OUT/plimsoll-NAME.tar and returns the size of its layer."""
     title = f"plimsoll-{name}"
     made = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(facts["mtime"]))
     layer = make_layer(root, facts["mtime"])
@@ -231,7 +230,7 @@ def facts_of(chroot, tag):
     debian = run("chroot", chroot, "dpkg", "--print-architecture",
                  env=CLEAN).strip()
     if debian not in ARCHITECTURES:
-        raise Trouble(f"no image is made for the architecture '{debian}'")
+        raise BuildError(f"unsupported architecture '{debian}'")
     return {"version": git("describe", "--always", "--dirty").strip(),
             "revision": git("rev-parse", "HEAD").strip(),
             "mtime": int(git("log", "-1", "--format=%ct")),
@@ -240,8 +239,8 @@ def facts_of(chroot, tag):
 
 def build(options):
     if os.geteuid() != 0:
-        raise Trouble("a chroot wants root: run it with sudo, or use "
-                      "deploy/Containerfile")
+        raise BuildError("a chroot needs root: use sudo, or "
+                         "deploy/Containerfile")
     chroot = make_chroot(pathlib.Path(options.cache).resolve(), options.suite,
                          options.mirror or host_mirror())
     have = packages_of(chroot)
@@ -259,8 +258,8 @@ def build(options):
               f"compressed, {len(packages.splitlines())} packages",
               flush=True)
         if size > LIMITS[name] << 20:
-            raise Trouble(f"more than the {LIMITS[name]} MiB that an image "
-                          f"of {name} may take")
+            raise BuildError(f"the image of {name} is larger than "
+                             f"{LIMITS[name]} MiB")
     (out / "packages.txt").write_text(have)
 
 
@@ -269,23 +268,23 @@ def main():
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--suite", default="trixie",
-                        help="the Debian release to build from (trixie)")
-    parser.add_argument("--mirror", help="where its packages are; as this "
-                        "machine's own if not given")
+                        help="Debian release to build from (default trixie)")
+    parser.add_argument("--mirror", help="Debian mirror (default: the mirror "
+                        "of this machine)")
     parser.add_argument("--packages", metavar="FILE",
-                        help="build from exactly these packages")
+                        help="build only from exactly these packages")
     parser.add_argument("--only", action="append", choices=PROGRAMS,
-                        help="make this image alone; may be repeated")
+                        help="build only this image; may be repeated")
     parser.add_argument("--tag", default="dev",
-                        help="tag of localhost/plimsoll-NAME (dev)")
+                        help="tag of localhost/plimsoll-NAME (default dev)")
     parser.add_argument("--cache", default=ROOT / "build/ci/images",
-                        help="where chroots are kept")
+                        help="directory for chroots")
     parser.add_argument("--out", default=ROOT / "build/images",
-                        help="where the archives go")
+                        help="directory for the archives")
     try:
         build(parser.parse_args())
-    except Trouble as trouble:
-        print(f"images.py: {trouble}", file=sys.stderr)
+    except BuildError as error:
+        print(f"images.py: {error}", file=sys.stderr)
         return 1
     return 0
 

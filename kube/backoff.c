@@ -1,6 +1,6 @@
 #include "kube/backoff.h"
 
-/* 2 s doubled four times is beyond 30 s; more would only overflow. */
+/* 2 s doubled four times exceeds 30 s; more doublings could overflow. */
 enum { FIRST_MS = 2000, LONGEST_MS = 30000, DOUBLINGS_MAX = 4 };
 
 uint64_t backoff_ms(unsigned failures, double random)

@@ -1,7 +1,6 @@
 #include "kube/client.h"
 
 #include "kube/config.h"
-#include "kube/http.h"
 #include "kube/json_value.h"
 #include "lib/error.h"
 #include "lib/loop.h"
@@ -13,7 +12,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
-/* The kubelet replaces a pod's token some 10 minutes before it expires. */
+/* The kubelet replaces a pod's token about 10 minutes before it expires. */
 enum { REFRESH_MS = 60000 };
 
 enum { STATUS_UNAUTHORIZED = 401 };
@@ -24,7 +23,7 @@ struct kube_client {
 	uv_loop_t *loop;
 	struct http_client *http;
 	struct kube_config config;
-	uint64_t generation; /* grows when config changes */
+	uint64_t generation; /* incremented when config changes */
 	struct timer *refresh;
 	struct requests requests;
 };
@@ -32,9 +31,9 @@ struct kube_client {
 struct kube_request {
 	LIST_ENTRY(kube_request) all;
 	struct kube_client *client;
-	struct kube_call call; /* path and body are ours */
+	struct kube_call call; /* owns path and body */
 	struct http_transfer *transfer;
-	uint64_t generation; /* of the configuration it was sent with */
+	uint64_t generation; /* of the configuration that was used */
 	bool is_second;
 };
 
@@ -53,74 +52,69 @@ static void request_free(struct kube_request *request)
 	char *body = NULL;
 
 	LIST_REMOVE(request, all);
-	/* They are ours; const is how callers see them. */
+	/* The request owns both; they are const only for callers. */
 	memcpy(&path, &request->call.path, sizeof(path));
 	memcpy(&body, &request->call.body, sizeof(body));
 	if (body != NULL) {
-		explicit_bzero(body, request->call.len); /* a TokenReview? */
+		/* It may hold the token of a TokenReview. */
+		explicit_bzero(body, request->call.len);
 	}
 	free(path);
 	free(body);
 	free(request);
 }
 
-/* Why the server said no: the message of its Status object if it sent one. */
-static void explain(struct error *why, const struct http_answer *answer)
+/* Sets the reason for a failure: the message of the response's Status. */
+static void set_reason(struct error *why, const struct http_response *response)
 {
-	struct value *status = NULL;
+	struct json_value *status = NULL;
 	const char *message = NULL;
 
-	if (value_parse(&status, answer->body, answer->len, NULL) == 0) {
-		message = value_text_at(status, "message", NULL);
+	if (json_value_parse(&status, response->body, response->len, NULL) ==
+		0) {
+		message = json_value_text_at(status, "message", NULL);
 	}
 	if (message != NULL && message[0] != '\0') {
 		(void)error_set(why, 0, "%s", message);
 	} else {
-		(void)error_set(why, 0, "the API server answered %d",
-			answer->status);
+		(void)error_set(why, 0, "the API server returned status %d",
+			response->status);
 	}
-	value_free(status);
+	json_value_free(status);
 }
 
 static void start(struct kube_request *request);
 
-/* Whether it may go better with what the files hold now. */
-static bool may_try_again(struct kube_request *request,
-	const struct http_answer *answer)
+/* Whether the files hold new credentials that may succeed. */
+static bool may_retry(struct kube_request *request,
+	const struct http_response *response)
 {
 	struct kube_client *client = request->client;
 
 	if (request->is_second ||
-		(answer->status != STATUS_UNAUTHORIZED &&
-			!answer->is_untrusted)) {
+		(response->status != STATUS_UNAUTHORIZED &&
+			!response->is_untrusted)) {
 		return false;
 	}
 	refresh(client);
 	return request->generation != client->generation;
 }
 
-static void on_done(void *owner, const struct http_answer *answer)
+static void on_done(void *owner, const struct http_response *response)
 {
 	struct kube_request *request = owner;
-	kube_done done = request->call.on_done;
+	http_done done = request->call.on_done;
 	void *done_owner = request->call.owner;
 	struct error why = { 0 };
-	struct kube_answer out = {
-		.status = answer->status,
-		.body = answer->body,
-		.len = answer->len,
-		.retry_after_ms = answer->retry_after_ms,
-		.is_too_large = answer->is_too_large,
-		.error = answer->error,
-	};
+	struct http_response out = *response;
 
-	if (may_try_again(request, answer)) {
+	if (may_retry(request, response)) {
 		request->is_second = true;
 		start(request);
 		return;
 	}
-	if (answer->status != 0 && answer->status / 100 != 2) {
-		explain(&why, answer);
+	if (response->status != 0 && response->status / 100 != 2) {
+		set_reason(&why, response);
 		out.error = why.text;
 	}
 	request_free(request);
@@ -191,7 +185,7 @@ struct kube_request *kube_request_send(struct kube_client *client,
 		request->call.timeout_ms = KUBE_TIMEOUT_MS;
 	}
 	if (call->max == 0) {
-		request->call.max = KUBE_ANSWER_MAX;
+		request->call.max = KUBE_RESPONSE_MAX;
 	}
 	LIST_INSERT_HEAD(&client->requests, request, all);
 	start(request);

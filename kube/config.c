@@ -9,26 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A kubeconfig with embedded certificates is some 10 KB, the bundle of all
- * public authorities 220 KB. */
+/* A kubeconfig with embedded certificates has about 10 KB, a bundle of all
+ * public CAs 220 KB. */
 enum { FILE_MAX = 1 << 20 };
 
 static const char service_dir[] =
 	"/var/run/secrets/kubernetes.io/serviceaccount";
 
-static void text_free(char *text)
-{
-	if (text != NULL) {
-		explicit_bzero(text, strlen(text));
-	}
-	free(text);
-}
-
-/* Reads a text file. The caller frees *out with text_free(). */
+/* Reads a text file. The caller frees *out with secret_free(). */
 static int read_text(char **out, const char *path, struct error *err)
 {
-	/* One piece of memory, so that growing leaves no copies of a key, and
-	 * a byte more than is read: a file that is too long has no NUL. */
+	/* A single allocation, so that no copies of a key remain; one byte more
+	 * than is read, so that a file that is too long has no NUL. */
 	char *text = xcalloc(FILE_MAX + 1, 1);
 	int len = file_read_at(text, FILE_MAX, AT_FDCWD, path, err);
 	int result = len < 0 ? len : 0;
@@ -40,12 +32,12 @@ static int read_text(char **out, const char *path, struct error *err)
 	if (result == 0) {
 		*out = xstrndup(text, (size_t)len);
 	}
-	text_free(text);
+	secret_free(text);
 	return result;
 }
 
-/* A token goes into a header line: what would end the line is refused, white
- * space around it (an editor's newline) is not part of it. */
+/* The token becomes part of a header line, so characters that would end the
+ * line are refused. Surrounding white space is removed. */
 static int clean_token(char *token, struct error *err)
 {
 	size_t start = strspn(token, " \t\r\n");
@@ -62,7 +54,7 @@ static int clean_token(char *token, struct error *err)
 	for (; *token != '\0'; token++) {
 		if (*token <= ' ' || *token >= 0x7f) {
 			return error_set(err, -EBADMSG,
-				"the token holds bytes that no token has");
+				"the token contains invalid characters");
 		}
 	}
 	return 0;
@@ -78,7 +70,7 @@ static int read_token(char **out, const char *path, struct error *err)
 	}
 	result = clean_token(token, err);
 	if (result != 0) {
-		text_free(token);
+		secret_free(token);
 		return error_wrap(err, result, "'%s'", path);
 	}
 	*out = token;
@@ -93,7 +85,7 @@ static char *path_join(const char *dir, const char *path)
 	return xasprintf("%s/%s", dir, path);
 }
 
-/* The directory a file is in, "." if its path names none. */
+/* The directory part of path, or ".". */
 static char *path_dir(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -105,51 +97,53 @@ static char *path_dir(const char *path)
 			     : xstrndup(path, (size_t)(slash - path));
 }
 
-/* In a kubeconfig the certificate that is embedded wins over the path. */
-static int settle_pem(struct kube_item *out, struct kubeconfig_item *item,
-	const char *dir, struct error *err)
+static void make_absolute(struct kube_config_item *item, const char *dir)
 {
-	if (item->data != NULL) {
-		out->text = take_ptr(item->data);
-		return 0;
+	char *path = take_ptr(item->path);
+
+	item->path = path_join(dir, path);
+	free(path);
+}
+
+/* As in client-go: embedded data overrides the path of a certificate. */
+static int read_pem(struct kube_config_item *item, const char *dir,
+	struct error *err)
+{
+	if (item->text != NULL) {
+		free(take_ptr(item->path));
 	}
 	if (item->path == NULL) {
 		return 0;
 	}
-	out->path = path_join(dir, item->path);
-	return read_text(&out->text, out->path, err);
+	make_absolute(item, dir);
+	return read_text(&item->text, item->path, err);
 }
 
-/* For tokens it is the other way round, as in client-go. */
-static int settle_token(struct kube_item *out, struct kubeconfig_item *item,
-	const char *dir, struct error *err)
+/* As in client-go: the path of a token overrides embedded data. */
+static int read_any_token(struct kube_config_item *item, const char *dir,
+	struct error *err)
 {
-	if (item->path != NULL) {
-		out->path = path_join(dir, item->path);
-		return read_token(&out->text, out->path, err);
+	if (item->path == NULL) {
+		return item->text == NULL ? 0 : clean_token(item->text, err);
 	}
-	if (item->data == NULL) {
-		return 0;
-	}
-	out->text = take_ptr(item->data);
-	return clean_token(out->text, err);
+	secret_free(take_ptr(item->text));
+	make_absolute(item, dir);
+	return read_token(&item->text, item->path, err);
 }
 
-static int settle(struct kube_config *config, struct kubeconfig *file,
-	const char *dir, struct error *err)
+static int read_files(struct kube_config *config, const char *dir,
+	struct error *err)
 {
-	int result = settle_pem(&config->ca, &file->ca, dir, err);
+	int result = read_pem(&config->ca, dir, err);
 
-	config->server = take_ptr(file->server);
-	config->namespace_name = take_ptr(file->namespace_name);
 	if (result == 0) {
-		result = settle_pem(&config->cert, &file->cert, dir, err);
+		result = read_pem(&config->cert, dir, err);
 	}
 	if (result == 0) {
-		result = settle_pem(&config->key, &file->key, dir, err);
+		result = read_pem(&config->key, dir, err);
 	}
 	if (result == 0) {
-		result = settle_token(&config->token, &file->token, dir, err);
+		result = read_any_token(&config->token, dir, err);
 	}
 	return result;
 }
@@ -158,43 +152,40 @@ static int load_file(struct kube_config *config, const char *path,
 	struct error *err)
 {
 	scoped_free char *dir = path_dir(path);
-	struct kubeconfig file = { 0 };
 	char *text = NULL;
 	int result = read_text(&text, path, err);
 
 	if (result != 0) {
 		return result;
 	}
-	result = kubeconfig_parse(&file, text, strlen(text), err);
-	text_free(text);
-	if (result < 0) {
-		return error_wrap(err, result, "'%s'", path);
+	result = kubeconfig_parse(config, text, strlen(text), err);
+	secret_free(text);
+	if (result == 0) {
+		result = read_files(config, dir, err);
 	}
-	result = settle(config, &file, dir, err);
-	kubeconfig_fini(&file);
 	return result < 0 ? error_wrap(err, result, "'%s'", path) : 0;
 }
 
 static int load_pod(struct kube_config *config,
-	const struct kube_places *places, struct error *err)
+	const struct kube_config_sources *sources, struct error *err)
 {
-	/* An IPv6 address stands in brackets in a URL. */
-	bool is_v6 = strchr(places->service_host, ':') != NULL;
-	scoped_free char *ns = path_join(places->service_dir, "namespace");
+	/* An IPv6 address in a URL has brackets. */
+	bool is_v6 = strchr(sources->service_host, ':') != NULL;
+	scoped_free char *ns = path_join(sources->service_dir, "namespace");
 	int result;
 
 	config->server = xasprintf("https://%s%s%s:%s", is_v6 ? "[" : "",
-		places->service_host, is_v6 ? "]" : "", places->service_port);
+		sources->service_host, is_v6 ? "]" : "", sources->service_port);
 	result = kubeconfig_check_server(config->server, err);
 	if (result < 0) {
 		return result;
 	}
-	config->token.path = path_join(places->service_dir, "token");
+	config->token.path = path_join(sources->service_dir, "token");
 	result = read_token(&config->token.text, config->token.path, err);
 	if (result < 0) {
 		return result;
 	}
-	config->ca.path = path_join(places->service_dir, "ca.crt");
+	config->ca.path = path_join(sources->service_dir, "ca.crt");
 	result = read_text(&config->ca.text, config->ca.path, err);
 	if (result < 0) {
 		return result;
@@ -217,44 +208,46 @@ static int load_home(struct kube_config *config, const char *home,
 		is_given(home) ? xasprintf("%s/.kube/config", home) : NULL;
 	int result = path != NULL ? load_file(config, path, err) : -ENOENT;
 
-	/* A file it names may be missing as well; that is told as it is. */
+	/* ENOENT may also mean a file that the kubeconfig names. */
 	if (result == -ENOENT && config->server == NULL) {
 		return error_set(err, -ENOENT,
-			"no way to the API server is known: no --kubeconfig, "
-			"no KUBECONFIG, not in a pod, no ~/.kube/config");
+			"no API server configured: no --kubeconfig, no "
+			"KUBECONFIG, not in a pod, no ~/.kube/config");
 	}
 	return result;
 }
 
 static int load_any(struct kube_config *config,
-	const struct kube_places *places, struct error *err)
+	const struct kube_config_sources *sources, struct error *err)
 {
-	if (is_given(places->flag)) {
-		return load_file(config, places->flag, err);
+	if (is_given(sources->flag)) {
+		return load_file(config, sources->flag, err);
 	}
-	if (is_given(places->variable)) {
-		if (strchr(places->variable, ':') != NULL) {
+	if (is_given(sources->variable)) {
+		if (strchr(sources->variable, ':') != NULL) {
 			return error_set(err, -EINVAL,
 				"KUBECONFIG names more than one file, which is "
 				"not supported");
 		}
-		return load_file(config, places->variable, err);
+		return load_file(config, sources->variable, err);
 	}
-	if (is_given(places->service_host) && is_given(places->service_port)) {
-		int result = load_pod(config, places, err);
+	if (is_given(sources->service_host) &&
+		is_given(sources->service_port)) {
+		int result = load_pod(config, sources, err);
 
-		return result < 0 ? error_wrap(err, result,
-					    "cannot use the pod's account")
-				  : 0;
+		return result < 0
+			? error_wrap(err, result,
+				  "cannot use the pod's service account")
+			: 0;
 	}
-	return load_home(config, places->home, err);
+	return load_home(config, sources->home, err);
 }
 
-int kube_config_find(struct kube_config *out, const struct kube_places *places,
-	struct error *err)
+int kube_config_load_from(struct kube_config *out,
+	const struct kube_config_sources *sources, struct error *err)
 {
 	struct kube_config config = { 0 };
-	int result = load_any(&config, places, err);
+	int result = load_any(&config, sources, err);
 
 	if (result < 0) {
 		kube_config_fini(&config);
@@ -267,7 +260,7 @@ int kube_config_find(struct kube_config *out, const struct kube_places *places,
 int kube_config_load(struct kube_config *out, const char *path,
 	struct error *err)
 {
-	const struct kube_places places = {
+	const struct kube_config_sources sources = {
 		.flag = path,
 		.variable = getenv("KUBECONFIG"),
 		.service_host = getenv("KUBERNETES_SERVICE_HOST"),
@@ -276,7 +269,7 @@ int kube_config_load(struct kube_config *out, const char *path,
 		.home = getenv("HOME"),
 	};
 
-	return kube_config_find(out, &places, err);
+	return kube_config_load_from(out, &sources, err);
 }
 
 bool kube_config_is_in_pod(void)
@@ -285,8 +278,8 @@ bool kube_config_is_in_pod(void)
 		is_given(getenv("KUBERNETES_SERVICE_PORT"));
 }
 
-/* Whether it is another text now. */
-static bool refresh_item(struct kube_item *item,
+/* Returns whether the text changed. */
+static bool refresh_item(struct kube_config_item *item,
 	int (*read)(char **out, const char *path, struct error *err))
 {
 	char *text = NULL;
@@ -296,10 +289,10 @@ static bool refresh_item(struct kube_item *item,
 		return false;
 	}
 	if (strcmp(text, item->text) == 0) {
-		text_free(text);
+		secret_free(text);
 		return false;
 	}
-	text_free(item->text);
+	secret_free(item->text);
 	item->text = text;
 	return true;
 }
@@ -312,24 +305,4 @@ bool kube_config_refresh(struct kube_config *config)
 	bool token = refresh_item(&config->token, read_token);
 
 	return ca || cert || key || token;
-}
-
-static void item_fini(struct kube_item *item)
-{
-	free(item->path);
-	text_free(item->text);
-}
-
-void kube_config_fini(struct kube_config *config)
-{
-	if (config == NULL) {
-		return;
-	}
-	free(config->server);
-	free(config->namespace_name);
-	item_fini(&config->ca);
-	item_fini(&config->cert);
-	item_fini(&config->key);
-	item_fini(&config->token);
-	*config = (struct kube_config){ 0 };
 }

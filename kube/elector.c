@@ -10,50 +10,49 @@
 #include <stdlib.h>
 
 enum {
-	REQUEST_TIMEOUT_MS = 5000, /* two of them in a renew deadline */
-	GIVE_UP_MS = 1000,
+	REQUEST_TIMEOUT_MS = 5000, /* two fit into the renew deadline */
+	RELEASE_MS = 1000,
 	BODY_MAX = 4096,
 };
-#define COMPLAIN_US UINT64_C(60000000)
+#define LOG_EVERY_US UINT64_C(60000000)
 
 struct elector {
 	struct kube_client *client;
 	struct lease lease;
-	struct timer *turn; /* the next question */
-	struct timer *end;  /* the lease runs out, or giving up takes long */
+	struct timer *turn; /* the next turn */
+	struct timer *end;  /* the lease expires, or the release is slow */
 	struct kube_request *request;
 	uint64_t sent_us;
-	bool led; /* what on_change said last */
-	bool gives_up;
+	bool was_leader; /* the last value given to on_change */
+	bool is_releasing;
 	void (*on_change)(void *owner, bool leads);
 	void *owner;
 	void (*done)(void *owner);
 	void *done_owner;
-	struct error trouble; /* why the last turn failed; "" if it did not */
+	struct error last_error; /* of the last turn; "" if it succeeded */
 	struct log_limit limit;
 };
 
 bool elector_leads(const struct elector *elector, uint64_t now_us)
 {
-	return !elector->gives_up && lease_is_held(&elector->lease, now_us);
+	return !elector->is_releasing && lease_is_held(&elector->lease, now_us);
 }
 
-void elector_say(const struct elector *elector, struct buffer *out,
+void elector_describe(const struct elector *elector, struct buffer *out,
 	uint64_t now_us)
 {
 	if (elector_leads(elector, now_us)) {
-		buffer_text(out, "this one leads");
-	} else if (elector->trouble.text[0] != '\0') {
-		buffer_text(out, elector->trouble.text);
+		buffer_text(out, "this process is leader");
+	} else if (elector->last_error.text[0] != '\0') {
+		buffer_text(out, elector->last_error.text);
 	} else if (*elector->lease.holder != '\0') {
-		buffer_text(out, elector->lease.holder);
-		buffer_text(out, " leads");
+		buffer_printf(out, "leader is %s", elector->lease.holder);
 	} else {
-		buffer_text(out, "nobody leads yet");
+		buffer_text(out, "no leader yet");
 	}
 }
 
-static void tell_change(struct elector *elector)
+static void report_change(struct elector *elector)
 {
 	uint64_t now = clock_monotonic_us();
 	bool leads = elector_leads(elector, now);
@@ -63,23 +62,22 @@ static void tell_change(struct elector *elector)
 		timer_start(elector->end,
 			(elector->lease.held_until_us - now) / 1000 + 1, 0);
 	}
-	if (leads == elector->led) {
+	if (leads == elector->was_leader) {
 		return;
 	}
-	elector->led = leads;
+	elector->was_leader = leads;
 	if (leads) {
-		log_info("this scheduler leads",
-			log_str("lease", elector->lease.name),
+		log_info("became leader", log_str("lease", elector->lease.name),
 			log_str("identity", elector->lease.identity), LOG_END);
 	} else {
-		log_warning("this scheduler leads no longer",
+		log_warning("lost leader election",
 			log_str("lease", elector->lease.name),
 			log_str("holder", elector->lease.holder), LOG_END);
 	}
 	elector->on_change(elector->owner, leads);
 }
 
-static void finish_giving_up(struct elector *elector)
+static void finish_release(struct elector *elector)
 {
 	void (*done)(void *) = elector->done;
 
@@ -94,64 +92,65 @@ static void on_end(void *owner)
 {
 	struct elector *elector = owner;
 
-	if (elector->gives_up) {
-		finish_giving_up(elector);
+	if (elector->is_releasing) {
+		finish_release(elector);
 	} else {
-		tell_change(elector);
+		report_change(elector);
 	}
 }
 
 static void end_turn(struct elector *elector, const struct error *err)
 {
 	if (err == NULL) {
-		elector->trouble.text[0] = '\0';
+		elector->last_error.text[0] = '\0';
 	} else {
-		elector->trouble = *err;
-		lease_lost_track(&elector->lease);
+		elector->last_error = *err;
+		lease_invalidate(&elector->lease);
 		if (log_allow(&elector->limit, clock_monotonic_us(),
-			    COMPLAIN_US, NULL)) {
-			log_warning("cannot hold the lease", log_err(err),
-				LOG_END);
+			    LOG_EVERY_US, NULL)) {
+			log_warning("cannot acquire or renew lease",
+				log_err(err), LOG_END);
 		}
 	}
-	tell_change(elector);
+	report_change(elector);
 	timer_start(elector->turn, LEASE_RETRY_MS, 0);
 }
 
-static int not_done(struct elector *elector, const struct kube_answer *answer,
-	struct error *err)
+static int set_failure(struct elector *elector,
+	const struct http_response *response, struct error *err)
 {
 	return error_set(err, -EIO, "lease %s/%s: %s", elector->lease.namespace,
 		elector->lease.name,
-		answer->error[0] != '\0' ? answer->error : "no answer");
+		response->error[0] != '\0' ? response->error : "no response");
 }
 
-static bool is_good(const struct kube_answer *answer)
+static bool has_succeeded(const struct http_response *response)
 {
-	return answer->status >= 200 && answer->status < 300;
+	return response->status >= 200 && response->status < 300;
 }
 
-static void on_written(void *owner, const struct kube_answer *answer)
+static void on_written(void *owner, const struct http_response *response)
 {
 	struct elector *elector = owner;
 	struct error err;
 	int r;
 
 	elector->request = NULL;
-	if (answer->status == 409) {
-		/* Somebody else was quicker: no trouble, look again. */
-		lease_lost_track(&elector->lease);
+	if (response->status == 409) {
+		/* Another process was faster; that is not an error. */
+		lease_invalidate(&elector->lease);
 		end_turn(elector, NULL);
 		return;
 	}
-	r = is_good(answer) ? lease_written(&elector->lease, answer->body,
-				      answer->len, elector->sent_us, &err)
-			    : not_done(elector, answer, &err);
+	r = has_succeeded(response)
+		? lease_written(&elector->lease, response->body, response->len,
+			  elector->sent_us, &err)
+		: set_failure(elector, response, &err);
 	end_turn(elector, r < 0 ? &err : NULL);
 }
 
-static void ask(struct elector *elector, const char *method, bool has_name,
-	const struct buffer *body, kube_done on_done)
+static void send_request(struct elector *elector, const char *method,
+	bool has_name, const struct buffer *body, http_done on_done)
 {
 	const struct lease *lease = &elector->lease;
 	scoped_free char *path = xasprintf(
@@ -179,10 +178,11 @@ static void write_lease(struct elector *elector, enum lease_step step)
 
 	lease_body(&elector->lease, &body, clock_monotonic_us(),
 		clock_wall_us());
-	ask(elector, exists ? "PUT" : "POST", exists, &body, on_written);
+	send_request(elector, exists ? "PUT" : "POST", exists, &body,
+		on_written);
 }
 
-static void on_read(void *owner, const struct kube_answer *answer)
+static void on_read(void *owner, const struct http_response *response)
 {
 	struct elector *elector = owner;
 	enum lease_step next = LEASE_CREATE;
@@ -190,13 +190,13 @@ static void on_read(void *owner, const struct kube_answer *answer)
 	int r = 0;
 
 	elector->request = NULL;
-	if (answer->status == 404) {
-		lease_missing(&elector->lease);
-	} else if (is_good(answer)) {
-		r = lease_read(&elector->lease, &next, answer->body,
-			answer->len, clock_monotonic_us(), &err);
+	if (response->status == 404) {
+		lease_not_found(&elector->lease);
+	} else if (has_succeeded(response)) {
+		r = lease_read(&elector->lease, &next, response->body,
+			response->len, clock_monotonic_us(), &err);
 	} else {
-		r = not_done(elector, answer, &err);
+		r = set_failure(elector, response, &err);
 	}
 	if (r < 0 || next == LEASE_WAIT) {
 		end_turn(elector, r < 0 ? &err : NULL);
@@ -212,7 +212,7 @@ static void take_turn(void *owner)
 		lease_begin(&elector->lease, clock_monotonic_us());
 
 	if (step == LEASE_READ) {
-		ask(elector, "GET", true, NULL, on_read);
+		send_request(elector, "GET", true, NULL, on_read);
 	} else {
 		write_lease(elector, step);
 	}
@@ -235,16 +235,16 @@ struct elector *elector_new(struct kube_client *client,
 	return elector;
 }
 
-static void on_given_up(void *owner, const struct kube_answer *answer)
+static void on_released(void *owner, const struct http_response *response)
 {
 	struct elector *elector = owner;
 
-	(void)answer; /* if it was not heard, the lease runs out by itself */
+	(void)response; /* if the PUT failed, the lease expires by itself */
 	elector->request = NULL;
-	finish_giving_up(elector);
+	finish_release(elector);
 }
 
-void elector_give_up(struct elector *elector, void (*done)(void *owner),
+void elector_release(struct elector *elector, void (*done)(void *owner),
 	void *owner)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(BODY_MAX);
@@ -252,13 +252,13 @@ void elector_give_up(struct elector *elector, void (*done)(void *owner),
 
 	timer_stop(elector->turn);
 	kube_request_cancel(take_ptr(elector->request));
-	elector->gives_up = true;
+	elector->is_releasing = true;
 	elector->done = done;
 	elector->done_owner = owner;
-	timer_start(elector->end, leads ? GIVE_UP_MS : 0, 0);
+	timer_start(elector->end, leads ? RELEASE_MS : 0, 0);
 	if (leads) {
-		lease_give_up(&elector->lease, &body, clock_wall_us());
-		ask(elector, "PUT", true, &body, on_given_up);
+		lease_release(&elector->lease, &body, clock_wall_us());
+		send_request(elector, "PUT", true, &body, on_released);
 	}
 }
 

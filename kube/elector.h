@@ -1,5 +1,5 @@
-/* Leads while it holds a Lease: asks for it every two seconds, renews it, gives
- * it back. The rules are kube/lease.h's. */
+/* Leader election by a Lease: acquires it, renews it every two seconds and
+ * releases it. kube/lease.h has the rules. */
 #pragma once
 
 #include "lib/buffer.h"
@@ -12,28 +12,29 @@ struct kube_client;
 
 struct elector_options {
 	const char *namespace, *name; /* of the Lease; copied */
-	const char *identity;	      /* unlike any other process's; copied */
-	/* It leads from here on, or no longer. Not called for what
-	 * elector_give_up() does. */
+	const char *identity; /* different from every other process; copied */
+	/* The process has become leader, or has lost the leadership. Not called
+	 * for elector_release(). */
 	void (*on_change)(void *owner, bool leads);
 	void *owner; /* outlives the elector */
 };
 
-/* Starts to ask at once. Never NULL. */
+/* Starts at once. Never NULL. */
 struct elector *elector_new(struct kube_client *client,
 	const struct elector_options *options);
 
-/* Whether it leads at this very moment. Ask before each thing that only a
- * leader may do: a process that slept may have lost the lease unawares. */
+/* Whether this process is leader at now_us. Check this before everything that
+ * only a leader may do: a process that was suspended may have lost the lease
+ * without noticing. */
 bool elector_leads(const struct elector *elector, uint64_t now_us);
 
-/* Appends who leads, in words, or why nobody is known to. */
-void elector_say(const struct elector *elector, struct buffer *out,
+/* Appends who is leader, or why that is unknown, in words. */
+void elector_describe(const struct elector *elector, struct buffer *out,
 	uint64_t now_us);
 
-/* Leads no longer, and tells the API server if it did; done follows, at the
- * latest after 1 s. */
-void elector_give_up(struct elector *elector, void (*done)(void *owner),
+/* Ends the leadership and releases the Lease if it is held. done is called
+ * after 1 s at the latest. */
+void elector_release(struct elector *elector, void (*done)(void *owner),
 	void *owner);
 
 void elector_close(struct elector *elector); /* NULL is fine */

@@ -11,26 +11,26 @@ enum { IDLE_HANDLES = 8, WATCHDOG_MS = 1000 };
 
 TAILQ_HEAD(transfers, http_transfer);
 
-/* Callbacks of the owners are called by deliver_all() only, after curl came
- * back: curl must not be called from within curl. Until then a transfer that
- * has something to tell stands in the ready list. */
+/* curl must not be called inside its own callbacks, so only deliver_all() calls
+ * the owners, after curl has returned. Until then a transfer with a due
+ * callback is in the ready list. */
 struct http_client {
 	uv_loop_t *loop;
 	char *agent;
 	CURLM *multi;
-	struct timer *timer;	/* curl's */
+	struct timer *timer;	/* set by curl */
 	struct timer *watchdog; /* see on_watchdog() */
 	struct transfers all;
-	struct http_transfer *ready; /* first in, first out */
-	/* Handles keep connections and memory, so they are used again. */
+	struct transfers ready; /* FIFO */
+	/* Handles keep connections and memory, so they are reused. */
 	CURL *idle[IDLE_HANDLES];
 	size_t idle_count;
 	bool is_delivering;
 	bool is_closed;
 };
 
-/* A socket curl wants to be watched. */
-struct watcher {
+/* A socket that curl watches. */
+struct socket_watch {
 	uv_poll_t poll;
 	struct http_client *client;
 	curl_socket_t fd;
@@ -38,34 +38,21 @@ struct watcher {
 
 static void mark_ready(struct http_transfer *t)
 {
-	struct http_transfer **at = &t->client->ready;
-
-	if (t->is_ready) {
-		return;
+	if (!t->is_ready) {
+		TAILQ_INSERT_TAIL(&t->client->ready, t, ready);
+		t->is_ready = true;
 	}
-	while (*at != NULL) {
-		at = &(*at)->next_ready;
-	}
-	*at = t;
-	t->next_ready = NULL;
-	t->is_ready = true;
 }
 
 static void unmark_ready(struct http_transfer *t)
 {
-	struct http_transfer **at = &t->client->ready;
-
-	if (!t->is_ready) {
-		return;
+	if (t->is_ready) {
+		TAILQ_REMOVE(&t->client->ready, t, ready);
+		t->is_ready = false;
 	}
-	while (*at != t) {
-		at = &(*at)->next_ready;
-	}
-	*at = t->next_ready;
-	t->is_ready = false;
 }
 
-static CURL *take_idle(struct http_client *client)
+static CURL *acquire_handle(struct http_client *client)
 {
 	CURL *easy = client->idle_count > 0 ? client->idle[--client->idle_count]
 					    : curl_easy_init();
@@ -74,7 +61,7 @@ static CURL *take_idle(struct http_client *client)
 	return easy;
 }
 
-static void keep_idle(struct http_client *client, CURL *easy)
+static void release_handle(struct http_client *client, CURL *easy)
 {
 	if (client->idle_count < IDLE_HANDLES) {
 		curl_easy_reset(easy);
@@ -94,28 +81,28 @@ static void end_transfer(struct http_transfer *t)
 		timer_stop(client->watchdog);
 	}
 	(void)curl_multi_remove_handle(client->multi, t->easy);
-	keep_idle(client, t->easy);
+	release_handle(client, t->easy);
 	http_transfer_free(t);
 }
 
-/* ---- telling the owners ---- */
+/* ---- callbacks of the owners ---- */
 
-/* Tells the end. The transfer is gone before its owner hears of it. */
+/* Calls on_done. The transfer is freed first. */
 static void deliver_end(struct http_transfer *t)
 {
 	scoped_free char *sentence = NULL;
-	struct http_answer answer = http_transfer_answer(t, &sentence);
-	struct buffer body = t->received; /* what answer points into */
+	struct http_response response = http_transfer_response(t, &sentence);
+	struct buffer body = t->received; /* the response points into it */
 	http_done on_done = t->on_done;
 	void *owner = t->owner;
 
 	t->received = (struct buffer){ 0 };
 	end_transfer(t);
-	on_done(owner, &answer);
+	on_done(owner, &response);
 	buffer_fini(&body);
 }
 
-/* Tells one thing; what remains comes later. t may be gone afterwards. */
+/* Makes one callback; the others follow later. May free t. */
 static void deliver(struct http_transfer *t)
 {
 	if (t->has_begun) {
@@ -168,11 +155,10 @@ static void deliver_all(struct http_client *client)
 {
 	client->is_delivering = true;
 	collect_ends(client);
-	while (client->ready != NULL) {
-		struct http_transfer *t = client->ready;
+	while (!TAILQ_EMPTY(&client->ready)) {
+		struct http_transfer *t = TAILQ_FIRST(&client->ready);
 
-		client->ready = t->next_ready;
-		t->is_ready = false;
+		unmark_ready(t);
 		deliver(t);
 	}
 	client->is_delivering = false;
@@ -193,12 +179,12 @@ static void act(struct http_client *client, curl_socket_t fd, int events)
 
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
-	const struct watcher *watcher = poll->data;
+	const struct socket_watch *watch = poll->data;
 	int flags = status < 0 ? CURL_CSELECT_ERR : 0;
 
 	flags |= (events & UV_READABLE) != 0 ? CURL_CSELECT_IN : 0;
 	flags |= (events & UV_WRITABLE) != 0 ? CURL_CSELECT_OUT : 0;
-	act(watcher->client, watcher->fd, flags);
+	act(watch->client, watch->fd, flags);
 }
 
 static void on_timer(void *owner)
@@ -206,8 +192,8 @@ static void on_timer(void *owner)
 	act(owner, CURL_SOCKET_TIMEOUT, 0);
 }
 
-/* Several releases of curl forgot a timer now and then; once a second while
- * something is under way costs nothing and heals it. */
+/* Some releases of curl lost a timer now and then. Checking once a second
+ * during requests costs nothing and recovers from that. */
 static void on_watchdog(void *owner)
 {
 	act(owner, CURL_SOCKET_TIMEOUT, 0);
@@ -226,48 +212,48 @@ static int set_timer(CURLM *multi, long timeout_ms, void *owner)
 	return 0;
 }
 
-static void on_watcher_closed(uv_handle_t *handle)
+static void on_watch_closed(uv_handle_t *handle)
 {
 	free(handle->data);
 }
 
-static struct watcher *watcher_new(struct http_client *client, curl_socket_t fd)
+static struct socket_watch *watch_new(struct http_client *client,
+	curl_socket_t fd)
 {
-	struct watcher *watcher = xcalloc(1, sizeof(*watcher));
-	int result = uv_poll_init_socket(client->loop, &watcher->poll, fd);
+	struct socket_watch *watch = xcalloc(1, sizeof(*watch));
+	int result = uv_poll_init_socket(client->loop, &watch->poll, fd);
 
-	/* It is a socket and no one else watches it. */
+	/* fd is a socket, and nothing else watches it. */
 	assert(result == 0);
 	(void)result;
-	watcher->poll.data = watcher;
-	watcher->client = client;
-	watcher->fd = fd;
-	return watcher;
+	watch->poll.data = watch;
+	watch->client = client;
+	watch->fd = fd;
+	return watch;
 }
 
 static int set_socket(CURL *easy, curl_socket_t fd, int what, void *owner,
 	void *assigned)
 {
 	struct http_client *client = owner;
-	struct watcher *watcher = assigned;
+	struct socket_watch *watch = assigned;
 	int events = 0;
 
 	(void)easy;
 	if (what == CURL_POLL_REMOVE) {
-		if (watcher != NULL) {
+		if (watch != NULL) {
 			(void)curl_multi_assign(client->multi, fd, NULL);
-			uv_close((uv_handle_t *)&watcher->poll,
-				on_watcher_closed);
+			uv_close((uv_handle_t *)&watch->poll, on_watch_closed);
 		}
 		return 0;
 	}
-	if (watcher == NULL) {
-		watcher = watcher_new(client, fd);
-		(void)curl_multi_assign(client->multi, fd, watcher);
+	if (watch == NULL) {
+		watch = watch_new(client, fd);
+		(void)curl_multi_assign(client->multi, fd, watch);
 	}
 	events |= (what & CURL_POLL_IN) != 0 ? UV_READABLE : 0;
 	events |= (what & CURL_POLL_OUT) != 0 ? UV_WRITABLE : 0;
-	(void)uv_poll_start(&watcher->poll, events, on_poll);
+	(void)uv_poll_start(&watch->poll, events, on_poll);
 	return 0;
 }
 
@@ -275,7 +261,7 @@ struct http_transfer *http_send(struct http_client *client,
 	const struct http_call *call)
 {
 	struct http_transfer *t =
-		http_transfer_new(take_idle(client), client->agent, call);
+		http_transfer_new(acquire_handle(client), client->agent, call);
 
 	t->client = client;
 	t->on_ready = mark_ready;
@@ -306,6 +292,7 @@ struct http_client *http_client_new(uv_loop_t *loop, const char *agent)
 	client->timer = timer_new(loop, on_timer, client);
 	client->watchdog = timer_new(loop, on_watchdog, client);
 	TAILQ_INIT(&client->all);
+	TAILQ_INIT(&client->ready);
 	(void)curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, set_socket);
 	(void)curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, client);
 	(void)curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, set_timer);

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A peer that vanished without a word is noticed after 15 + 3 * 5 s: watches
- * are silent for minutes and must not be silent for ever. */
+/* A silent peer is detected after 15 + 3 * 5 s. Watches are often silent for
+ * minutes, so their timeouts cannot detect it. */
 enum { PROBE_IDLE_S = 15, PROBE_EVERY_S = 5, PROBES = 3 };
 
 enum {
 	CONNECT_MS = 10000,
 	READ_BYTES = 64 << 10,
-	ERROR_BODY_MAX = 64 << 10, /* of what is not 2xx in a stream */
+	ERROR_BODY_MAX = 64 << 10, /* of an error response to a stream */
 };
 
 /* ---- called by curl ---- */
@@ -32,7 +32,7 @@ static size_t on_header(const char *line, size_t size, size_t count,
 	size_t len = size * count;
 	long status = 0;
 
-	/* The empty line ends the headers; those of a 100 do not count. */
+	/* The empty line ends the headers; those of a 100 are ignored. */
 	if (t->status != 0 || len == 0 ||
 		(line[0] != '\r' && line[0] != '\n')) {
 		return len;
@@ -77,7 +77,7 @@ static void set_blob(CURL *easy, CURLoption option, const char *text)
 	struct curl_blob blob = { .flags = CURL_BLOB_COPY };
 
 	if (text != NULL) {
-		/* curl copies it: the cast drops a const that is kept. */
+		/* curl copies the text, so dropping const here is safe. */
 		memcpy(&blob.data, &text, sizeof(text));
 		blob.len = strlen(text);
 		(void)curl_easy_setopt(easy, option, &blob);
@@ -102,8 +102,8 @@ static const struct {
 	{ CURLOPT_TCP_KEEPALIVE, 1 },
 	{ CURLOPT_TCP_KEEPIDLE, PROBE_IDLE_S },
 	{ CURLOPT_TCP_KEEPINTVL, PROBE_EVERY_S },
-	/* Names are resolved by a thread of curl's. Without this, ending a
-	 * request would stop the loop until the name server gives up. */
+	/* A thread of curl resolves names. Without this option, ending a
+	 * request blocks the loop until the name server answers. */
 	{ CURLOPT_QUICK_EXIT, 1 },
 };
 
@@ -123,9 +123,9 @@ static void set_connection(CURL *easy, const struct http_call *call)
 
 static void set_tls(CURL *easy, const struct http_tls *tls)
 {
-	/* Debian's curl would trust the system's directory beside ca, and
-	 * without ca read the system's bundle for each connection anew, where
-	 * it could keep it (CURLOPT_CA_CACHE_TIMEOUT). */
+	/* Debian's curl would trust the system's directory in addition to ca.
+	 * Without ca it would reread the system's bundle for each connection
+	 * instead of caching it (CURLOPT_CA_CACHE_TIMEOUT). */
 	(void)curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
 	set_blob(easy, CURLOPT_CAINFO_BLOB, tls->ca);
 	set_blob(easy, CURLOPT_SSLCERT_BLOB, tls->cert);
@@ -162,7 +162,7 @@ static void add_header(struct http_transfer *t, const char *header)
 	t->headers = longer;
 }
 
-/* The part of a URL before its path. */
+/* The part of the URL before its path. */
 static char *origin_of(const char *url)
 {
 	const char *host = strstr(url, "://");
@@ -183,7 +183,8 @@ struct http_transfer *http_transfer_new(CURL *easy, const char *agent,
 	t->on_chunk = call->on_chunk;
 	t->on_done = call->on_done;
 	t->owner = call->owner;
-	/* Waiting for "100 Continue" costs a second where it is unknown. */
+	/* Waiting for "100 Continue" costs a second with servers that do not
+	 * know it. */
 	add_header(t, "Expect:");
 	for (; header != NULL && *header != NULL; header++) {
 		add_header(t, *header);
@@ -198,7 +199,7 @@ struct http_transfer *http_transfer_new(CURL *easy, const char *agent,
 
 void http_transfer_free(struct http_transfer *t)
 {
-	/* One of them may hold a token. */
+	/* A header may hold a token. */
 	for (struct curl_slist *h = t->headers; h != NULL; h = h->next) {
 		explicit_bzero(h->data, strlen(h->data));
 	}
@@ -208,7 +209,7 @@ void http_transfer_free(struct http_transfer *t)
 	free(t);
 }
 
-/* ---- how it ended ---- */
+/* ---- the result ---- */
 
 static const char *failure_text(const struct http_transfer *t)
 {
@@ -218,7 +219,8 @@ static const char *failure_text(const struct http_transfer *t)
 static char *failure_sentence(const struct http_transfer *t)
 {
 	if (t->received.overflowed) {
-		return xasprintf("the answer of '%s' is larger than %zu bytes",
+		return xasprintf(
+			"the response of '%s' is larger than %zu bytes",
 			t->origin, t->received.max);
 	}
 	switch (t->result) {
@@ -227,10 +229,10 @@ static char *failure_sentence(const struct http_transfer *t)
 			t->origin, failure_text(t));
 	case CURLE_SSL_CERTPROBLEM:
 		return xasprintf(
-			"cannot use our certificate or key for '%s': %s",
+			"cannot use the client certificate or key for '%s': %s",
 			t->origin, failure_text(t));
 	case CURLE_OPERATION_TIMEDOUT:
-		return xasprintf("no answer from '%s' in time: %s", t->origin,
+		return xasprintf("no response from '%s' in time: %s", t->origin,
 			failure_text(t));
 	default:
 		return xasprintf("cannot reach '%s': %s", t->origin,
@@ -246,13 +248,13 @@ static uint64_t retry_after_ms(const struct http_transfer *t)
 	return seconds > 0 ? (uint64_t)seconds * 1000 : 0;
 }
 
-struct http_answer http_transfer_answer(const struct http_transfer *t,
+struct http_response http_transfer_response(const struct http_transfer *t,
 	char **sentence)
 {
 	*sentence = NULL;
 	if (t->result != CURLE_OK) {
 		*sentence = failure_sentence(t);
-		return (struct http_answer){
+		return (struct http_response){
 			.is_untrusted =
 				t->result == CURLE_PEER_FAILED_VERIFICATION,
 			.is_too_large = t->received.overflowed,
@@ -260,7 +262,7 @@ struct http_answer http_transfer_answer(const struct http_transfer *t,
 			.error = *sentence,
 		};
 	}
-	return (struct http_answer){
+	return (struct http_response){
 		.status = t->status,
 		.body = t->received.data != NULL ? t->received.data : "",
 		.len = t->received.len,

@@ -1,6 +1,5 @@
-/* One HTTP request in curl's terms: options, callbacks, how it ended.
- *
- * Private to kube/http*.c, the only files that include curl. */
+/* One HTTP request in curl's terms: options, callbacks and result. Private to
+ * kube/http*.c. */
 #pragma once
 
 #include "kube/http.h"
@@ -12,38 +11,37 @@
 
 struct http_transfer {
 	TAILQ_ENTRY(http_transfer) all;
-	struct http_transfer *next_ready;
+	TAILQ_ENTRY(http_transfer) ready;
 	struct http_client *client;
-	/* Called from within curl: there is something to tell the owner. */
+	/* Called inside curl: a callback of the owner is due. */
 	void (*on_ready)(struct http_transfer *transfer);
 	CURL *easy;
 	struct curl_slist *headers;
 	struct buffer received;
-	char *origin; /* https://HOST:PORT, for sentences */
+	char *origin; /* https://HOST:PORT, for errors */
 	http_chunk on_chunk;
 	http_done on_done;
 	void *owner;
 	CURLcode result;
-	int status;	/* 0: no answer yet */
-	bool has_begun; /* of a stream: to be told */
+	int status;	/* 0: no response yet */
+	bool has_begun; /* the first on_chunk of a stream is due */
 	bool is_over;
 	bool is_ready;
 	char reason[CURL_ERROR_SIZE];
 };
 
-/* Sets everything but the list entries, client and on_ready, on an easy handle
- * that is as new. Never NULL. */
+/* Sets all members except the list entries, client and on_ready. easy is a new
+ * or reset handle. Never NULL. */
 struct http_transfer *http_transfer_new(CURL *easy, const char *agent,
 	const struct http_call *call);
 
-/* Frees all but the easy handle, which must not be in use any more. */
+/* Frees everything but the easy handle, which must not be in use. */
 void http_transfer_free(struct http_transfer *transfer);
 
-/* Whether received holds bytes of a stream, rather than of an answer that is
- * collected. */
+/* Whether received holds bytes of a stream. False: it collects a response. */
 bool http_transfer_streams(const struct http_transfer *transfer);
 
-/* What the owner is told at the end; all but *sentence, which the caller
- * frees, is borrowed from the transfer. */
-struct http_answer http_transfer_answer(const struct http_transfer *transfer,
-	char **sentence);
+/* The response for the owner. The caller frees *sentence; everything else is
+ * borrowed from the transfer. */
+struct http_response http_transfer_response(
+	const struct http_transfer *transfer, char **sentence);

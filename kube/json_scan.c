@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-void scan_blank(struct scan *s)
+void json_scan_blank(struct json_scan *s)
 {
 	while (s->at < s->end &&
 		(*s->at == ' ' || *s->at == '\n' || *s->at == '\r' ||
@@ -14,10 +14,9 @@ void scan_blank(struct scan *s)
 	}
 }
 
-/* Passes c if it comes next, after blanks. */
-bool scan_char(struct scan *s, char c)
+bool json_scan_char(struct json_scan *s, char c)
 {
-	scan_blank(s);
+	json_scan_blank(s);
 	if (s->at < s->end && *s->at == c) {
 		s->at++;
 		return true;
@@ -25,8 +24,8 @@ bool scan_char(struct scan *s, char c)
 	return false;
 }
 
-/* Passes a string whose opening quote was passed. */
-static bool skip_string(struct scan *s)
+/* Skips a string after its opening quote. */
+static bool skip_string(struct json_scan *s)
 {
 	while (s->at < s->end) {
 		char c = *s->at++;
@@ -41,8 +40,8 @@ static bool skip_string(struct scan *s)
 	return false;
 }
 
-/* Passes an object or array whose opening bracket was passed. */
-static bool skip_container(struct scan *s)
+/* Skips an object or array after its opening bracket. */
+static bool skip_container(struct json_scan *s)
 {
 	size_t depth = 1;
 
@@ -62,7 +61,7 @@ static bool skip_container(struct scan *s)
 	return depth == 0;
 }
 
-static bool skip_scalar(struct scan *s)
+static bool skip_scalar(struct json_scan *s)
 {
 	const char *start = s->at;
 
@@ -72,15 +71,15 @@ static bool skip_scalar(struct scan *s)
 	return s->at > start;
 }
 
-bool scan_value(struct scan *s, struct slice *out)
+bool json_scan_value(struct json_scan *s, struct json_slice *out)
 {
 	bool ok;
 
-	scan_blank(s);
+	json_scan_blank(s);
 	out->text = s->at;
-	if (scan_char(s, '"')) {
+	if (json_scan_char(s, '"')) {
 		ok = skip_string(s);
-	} else if (scan_char(s, '{') || scan_char(s, '[')) {
+	} else if (json_scan_char(s, '{') || json_scan_char(s, '[')) {
 		ok = skip_container(s);
 	} else {
 		ok = skip_scalar(s);
@@ -91,12 +90,13 @@ bool scan_value(struct scan *s, struct slice *out)
 
 /* ---- without managedFields ---- */
 
-/* As Go's encoder writes it; another spelling of it is read like the rest. */
+/* As written by Go's encoder; any other spelling is parsed like other
+ * members. */
 static const char key[] = "\"managedFields\":[";
 
-/* Where the next member of that name begins, comma included, or NULL. Within a
- * string its quotes would have backslashes before them, so what begins after a
- * bracket or a comma is a member. */
+/* Returns the start of the next managedFields member, or NULL. Inside a string
+ * its quotes would be escaped, so a match after a bracket or comma is a
+ * member. */
 static const char *find_member(const char *from, const char *end)
 {
 	const char *at = from;
@@ -111,18 +111,18 @@ static const char *find_member(const char *from, const char *end)
 	return NULL;
 }
 
-/* Appends the text without such members, or nothing if there are none to leave
- * out. What does not end is left as it is, for the parser to say so. */
+/* Appends the text without managedFields, or nothing if there are none. An
+ * incomplete value is left in, so that the parser reports it. */
 static void append_rest(struct buffer *out, const char *text, size_t len)
 {
-	struct scan s = { .at = text, .end = text + len };
-	const char *kept = text; /* up to here it is appended, or left out */
+	struct json_scan s = { .at = text, .end = text + len };
+	const char *kept = text; /* the text before it is done */
 	const char *member;
-	struct slice slice;
+	struct json_slice slice;
 
 	while ((member = find_member(s.at, s.end)) != NULL) {
 		s.at = member + sizeof(key) - 2;
-		if (!scan_value(&s, &slice) || s.at == s.end) {
+		if (!json_scan_value(&s, &slice) || s.at == s.end) {
 			break;
 		}
 		if (*s.at == ',') {
@@ -140,14 +140,14 @@ static void append_rest(struct buffer *out, const char *text, size_t len)
 	}
 }
 
-int scan_parse(struct value **out, const char *text, size_t len,
-	struct error *err)
+int json_scan_parse_object(struct json_value **out, const char *text,
+	size_t len, struct error *err)
 {
 	scoped_buffer struct buffer rest = BUFFER_MAX(len);
 
 	append_rest(&rest, text, len);
 	if (rest.len == 0) {
-		return value_parse(out, text, len, err);
+		return json_value_parse(out, text, len, err);
 	}
-	return value_parse(out, rest.data, rest.len, err);
+	return json_value_parse(out, rest.data, rest.len, err);
 }

@@ -1,5 +1,6 @@
-/* Finds where JSON values begin and end, no more: what is inside, cJSON checks
- * (kube/value.h). Fast over what nobody wants to read. Pure. */
+/* Finds the start and end of JSON values without parsing them. cJSON checks
+ * their content (kube/json_value.h). Fast for the parts that nobody reads.
+ * Pure. */
 #pragma once
 
 #include "lib/error.h"
@@ -7,30 +8,30 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct value;
+struct json_value;
 
-/* What is left to pass. */
-struct scan {
+/* The rest of the text. */
+struct json_scan {
 	const char *at;
 	const char *end;
 };
 
-/* A piece of the text: one JSON value. */
-struct slice {
+/* One JSON value in the text. */
+struct json_slice {
 	const char *text;
 	size_t len;
 };
 
-void scan_blank(struct scan *s);
+void json_scan_blank(struct json_scan *s);
 
-/* Passes c if it comes next, after blanks. */
-bool scan_char(struct scan *s, char c);
+/* Skips blanks, then c if it is next. */
+bool json_scan_char(struct json_scan *s, char c);
 
-/* Passes a value, after blanks. False: there is none, or it does not end. */
-bool scan_value(struct scan *s, struct slice *out);
+/* Skips blanks and a value. False: there is none, or it does not end. */
+bool json_scan_value(struct json_scan *s, struct json_slice *out);
 
-/* value_parse() of an object of the API server's, or what has some inside,
- * without their managedFields: a third of the text and half of the tree, of
- * use to those alone who apply changes. */
-must_check int scan_parse(struct value **out, const char *text, size_t len,
-	struct error *err);
+/* json_value_parse() without the managedFields of an API object and the objects
+ * inside it. They are a third of the text and half of the tree, and only
+ * programs that apply changes need them. */
+must_check int json_scan_parse_object(struct json_value **out, const char *text,
+	size_t len, struct error *err);

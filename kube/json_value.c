@@ -10,25 +10,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A struct value is a cJSON; only this file knows. */
-static const cJSON *json_of(const struct value *value)
+/* A struct json_value is a cJSON; only this file knows that. */
+static const cJSON *json_of(const struct json_value *value)
 {
 	return (const cJSON *)value;
 }
 
-static const struct value *value_of(const cJSON *json)
+static const struct json_value *value_of(const cJSON *json)
 {
-	return (const struct value *)json;
+	return (const struct json_value *)json;
 }
 
-/* cJSON says NULL when memory is out; like lib/memory.h we end there. */
-static struct value *checked(cJSON *json)
+/* cJSON returns NULL without memory; abort as lib/memory.h does. */
+static struct json_value *checked(cJSON *json)
 {
 	if (json == NULL) {
 		(void)fputs("out of memory\n", stderr);
 		abort();
 	}
-	return (struct value *)json;
+	return (struct json_value *)json;
 }
 
 static bool is_blank(const char *at, const char *end)
@@ -39,37 +39,37 @@ static bool is_blank(const char *at, const char *end)
 	return at == end;
 }
 
-int value_parse(struct value **out, const char *text, size_t len,
+int json_value_parse(struct json_value **out, const char *text, size_t len,
 	struct error *err)
 {
 	const char *end = text;
 	cJSON *json = cJSON_ParseWithLengthOpts(text, len, &end, false);
 
 	if (json == NULL) {
-		return error_set(err, -EBADMSG, "not JSON from byte %zu on",
+		return error_set(err, -EBADMSG, "invalid JSON at byte %zu",
 			len > 0 ? (size_t)(end - text) : 0);
 	}
 	if (!is_blank(end, text + len)) {
 		cJSON_Delete(json);
 		return error_set(err, -EBADMSG,
-			"more than one JSON value: byte %zu",
+			"more than one JSON value at byte %zu",
 			(size_t)(end - text));
 	}
-	*out = (struct value *)json;
+	*out = (struct json_value *)json;
 	return 0;
 }
 
-void value_free(struct value *value)
+void json_value_free(struct json_value *value)
 {
 	cJSON_Delete((cJSON *)value);
 }
 
-static const struct value *find(const struct value *object, const char *key,
-	size_t len)
+static const struct json_value *find(const struct json_value *object,
+	const char *key, size_t len)
 {
 	const cJSON *member = NULL;
 
-	if (!value_is_object(object)) {
+	if (!json_value_is_object(object)) {
 		return NULL;
 	}
 	cJSON_ArrayForEach(member, json_of(object))
@@ -82,12 +82,14 @@ static const struct value *find(const struct value *object, const char *key,
 	return NULL;
 }
 
-const struct value *value_get(const struct value *object, const char *key)
+const struct json_value *json_value_get(const struct json_value *object,
+	const char *key)
 {
 	return find(object, key, strlen(key));
 }
 
-const struct value *value_at(const struct value *object, const char *path)
+const struct json_value *json_value_at(const struct json_value *object,
+	const char *path)
 {
 	for (;;) {
 		size_t len = strcspn(path, "/");
@@ -100,37 +102,37 @@ const struct value *value_at(const struct value *object, const char *path)
 	}
 }
 
-bool value_is_object(const struct value *value)
+bool json_value_is_object(const struct json_value *value)
 {
 	return cJSON_IsObject(json_of(value));
 }
 
-bool value_is_array(const struct value *value)
+bool json_value_is_array(const struct json_value *value)
 {
 	return cJSON_IsArray(json_of(value));
 }
 
-bool value_is_null(const struct value *value)
+bool json_value_is_null(const struct json_value *value)
 {
 	return cJSON_IsNull(json_of(value));
 }
 
-const char *value_text(const struct value *value)
+const char *json_value_text(const struct json_value *value)
 {
 	return cJSON_GetStringValue(json_of(value));
 }
 
-const char *value_text_at(const struct value *object, const char *path,
-	const char *fallback)
+const char *json_value_text_at(const struct json_value *object,
+	const char *path, const char *fallback)
 {
-	const char *text = value_text(value_at(object, path));
+	const char *text = json_value_text(json_value_at(object, path));
 
 	return text != NULL ? text : fallback;
 }
 
-bool value_number(double *out, const struct value *value)
+bool json_value_number(double *out, const struct json_value *value)
 {
-	/* cJSON reads 1e999 as infinity, which is no number in JSON. */
+	/* cJSON parses 1e999 as infinity, which is not a JSON number. */
 	if (!cJSON_IsNumber(json_of(value)) ||
 		!isfinite(json_of(value)->valuedouble)) {
 		return false;
@@ -139,62 +141,63 @@ bool value_number(double *out, const struct value *value)
 	return true;
 }
 
-bool value_true(const struct value *value)
+bool json_value_true(const struct json_value *value)
 {
 	return cJSON_IsTrue(json_of(value));
 }
 
-const struct value *value_first(const struct value *container)
+const struct json_value *json_value_first(const struct json_value *container)
 {
 	return container != NULL ? value_of(json_of(container)->child) : NULL;
 }
 
-const struct value *value_next(const struct value *value)
+const struct json_value *json_value_next(const struct json_value *value)
 {
 	return value != NULL ? value_of(json_of(value)->next) : NULL;
 }
 
-size_t value_count(const struct value *container)
+size_t json_value_count(const struct json_value *container)
 {
 	return (size_t)cJSON_GetArraySize(json_of(container));
 }
 
-const char *value_key(const struct value *value)
+const char *json_value_key(const struct json_value *value)
 {
 	return value != NULL ? json_of(value)->string : NULL;
 }
 
-struct value *value_new_object(void)
+struct json_value *json_value_new_object(void)
 {
 	return checked(cJSON_CreateObject());
 }
 
-struct value *value_new_array(void)
+struct json_value *json_value_new_array(void)
 {
 	return checked(cJSON_CreateArray());
 }
 
-struct value *value_new_text(const char *text)
+struct json_value *json_value_new_text(const char *text)
 {
 	return checked(cJSON_CreateString(text));
 }
 
-struct value *value_new_number(double number)
+struct json_value *json_value_new_number(double number)
 {
 	return checked(cJSON_CreateNumber(number));
 }
 
-struct value *value_new_bool(bool is_true)
+struct json_value *json_value_new_bool(bool is_true)
 {
 	return checked(cJSON_CreateBool(is_true));
 }
 
-struct value *value_new_null(void)
+struct json_value *json_value_new_null(void)
 {
 	return checked(cJSON_CreateNull());
 }
 
-void value_add(struct value *container, const char *key, struct value *child)
+void json_value_add(struct json_value *container, const char *key,
+	struct json_value *child)
 {
 	cJSON *json = (cJSON *)container;
 	cJSON_bool ok = key != NULL

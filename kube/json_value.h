@@ -1,8 +1,8 @@
-/* JSON read from outside: cJSON behind accessors.
+/* JSON values that were parsed from outside text: accessors around cJSON.
  *
- * Keys are compared with case, trailing garbage is refused, nesting is bounded
- * by cJSON (1000). Every accessor takes NULL and says "nothing", so a path
- * through an object that may lack any part of it is one expression. */
+ * Keys are case-sensitive, trailing garbage is an error, and cJSON limits
+ * nesting to 1000 levels. Every accessor accepts NULL and returns "nothing", so
+ * a path through an object with missing parts is a single expression. */
 #pragma once
 
 #include "lib/error.h"
@@ -11,42 +11,46 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct value; /* one JSON value; children belong to their root */
+struct json_value; /* one JSON value; the root owns its children */
 
-/* -EBADMSG: says at which byte. */
-must_check int value_parse(struct value **out, const char *text, size_t len,
-	struct error *err);
-void value_free(struct value *value); /* a root; NULL is fine */
+/* -EBADMSG: not JSON; the sentence names the byte. */
+must_check int json_value_parse(struct json_value **out, const char *text,
+	size_t len, struct error *err);
+void json_value_free(struct json_value *value); /* a root; NULL is fine */
 
 /* A member by key, or NULL. */
-const struct value *value_get(const struct value *object, const char *key);
+const struct json_value *json_value_get(const struct json_value *object,
+	const char *key);
 
-/* A member of a member: value_at(pod, "spec/nodeName"). For fixed paths whose
- * keys hold no slash. */
-const struct value *value_at(const struct value *object, const char *path);
+/* A member of a member: json_value_at(pod, "spec/nodeName"). Keys in the path
+ * must not contain a slash. */
+const struct json_value *json_value_at(const struct json_value *object,
+	const char *path);
 
-bool value_is_object(const struct value *value);
-bool value_is_array(const struct value *value);
-bool value_is_null(const struct value *value); /* JSON null, not NULL */
+bool json_value_is_object(const struct json_value *value);
+bool json_value_is_array(const struct json_value *value);
+/* JSON null, not NULL. */
+bool json_value_is_null(const struct json_value *value);
 
-/* The string, or NULL if it is none. Borrowed from the root. */
-const char *value_text(const struct value *value);
+/* The string, or NULL for other types. Borrowed from the root. */
+const char *json_value_text(const struct json_value *value);
 
-/* value_text(value_at(object, path)), or fallback. */
-const char *value_text_at(const struct value *object, const char *path,
-	const char *fallback);
+/* json_value_text(json_value_at(object, path)), or fallback. */
+const char *json_value_text_at(const struct json_value *object,
+	const char *path, const char *fallback);
 
-/* False and *out untouched if it is no number. Above 2^53 digits are lost. */
-bool value_number(double *out, const struct value *value);
+/* False, with *out unchanged, if value is no number. Numbers above 2^53 lose
+ * digits. */
+bool json_value_number(double *out, const struct json_value *value);
 
 /* True only for JSON true. */
-bool value_true(const struct value *value);
+bool json_value_true(const struct json_value *value);
 
-/* Elements of an array or members of an object, in order:
- * for (v = value_first(list); v != NULL; v = value_next(v)) */
-const struct value *value_first(const struct value *container);
-const struct value *value_next(const struct value *value);
-size_t value_count(const struct value *container);
+/* Iterates over the elements of an array or the members of an object: for (v =
+ * json_value_first(list); v != NULL; v = json_value_next(v)) */
+const struct json_value *json_value_first(const struct json_value *container);
+const struct json_value *json_value_next(const struct json_value *value);
+size_t json_value_count(const struct json_value *container);
 
-/* The key of a member while stepping through an object; NULL in arrays. */
-const char *value_key(const struct value *value);
+/* The key of a member of an object; NULL for elements of arrays. */
+const char *json_value_key(const struct json_value *value);

@@ -1,20 +1,20 @@
-/* Trees of struct value built by hand: what YAML is read into.
+/* Builds trees of struct json_value, for kube/yaml.c.
  *
- * Everything returned is owned by the caller until it is added to a container,
- * which owns it from then on. */
+ * The caller owns every returned value until it is added to a container. */
 #pragma once
 
 #include <stdbool.h>
 
-struct value;
+struct json_value;
 
-struct value *value_new_object(void);
-struct value *value_new_array(void);
-struct value *value_new_text(const char *text); /* copied */
-struct value *value_new_number(double number);
-struct value *value_new_bool(bool is_true);
-struct value *value_new_null(void);
+struct json_value *json_value_new_object(void);
+struct json_value *json_value_new_array(void);
+struct json_value *json_value_new_text(const char *text); /* copied */
+struct json_value *json_value_new_number(double number);
+struct json_value *json_value_new_bool(bool is_true);
+struct json_value *json_value_new_null(void);
 
-/* Puts child at the end of an object under key (copied), or of an array, where
- * key is NULL. Does not look for a key that is there already. */
-void value_add(struct value *container, const char *key, struct value *child);
+/* Appends child to an object under key (copied), or to an array if key is NULL.
+ * Does not check for duplicate keys. */
+void json_value_add(struct json_value *container, const char *key,
+	struct json_value *child);

@@ -1,5 +1,6 @@
 #include "kube/kubeconfig.h"
 
+#include "kube/config.h"
 #include "kube/json_value.h"
 #include "kube/yaml.h"
 #include "lib/memory.h"
@@ -19,7 +20,7 @@ static int digit_of(char c)
 	return at != NULL ? (int)(at - digits) : -1;
 }
 
-/* NULL if it is not base64 of some text. Line breaks may be anywhere. */
+/* NULL if text is not the base64 of a text. Line breaks are ignored. */
 static char *base64_decode(const char *text)
 {
 	scoped_free char *out = xcalloc(strlen(text) / 4 * 3 + 4, 1);
@@ -44,7 +45,7 @@ static char *base64_decode(const char *text)
 		}
 	}
 	text += strspn(text, "= \t\r\n");
-	/* What is left over is less than a digit, and a PEM holds no NUL. */
+	/* Fewer bits than a digit may remain, and a PEM holds no NUL. */
 	if (*text != '\0' || held >= 6 || len == 0 || strlen(out) != len) {
 		explicit_bzero(out, len);
 		return NULL;
@@ -52,22 +53,22 @@ static char *base64_decode(const char *text)
 	return take_ptr(out);
 }
 
-/* A member that is text, NULL if it is missing, null or "". */
-static int read_text(const char **out, const struct value *object,
+/* Reads a string member; NULL if it is missing, null or "". */
+static int read_text(const char **out, const struct json_value *object,
 	const char *key, struct error *err)
 {
-	const struct value *member = value_get(object, key);
-	const char *text = value_text(member);
+	const struct json_value *member = json_value_get(object, key);
+	const char *text = json_value_text(member);
 
-	if (member != NULL && text == NULL && !value_is_null(member)) {
+	if (member != NULL && text == NULL && !json_value_is_null(member)) {
 		return error_set(err, -EBADMSG, "'%s' is not text", key);
 	}
 	*out = text != NULL && text[0] != '\0' ? text : NULL;
 	return 0;
 }
 
-static int copy_text(char **out, const struct value *object, const char *key,
-	struct error *err)
+static int copy_text(char **out, const struct json_value *object,
+	const char *key, struct error *err)
 {
 	const char *text = NULL;
 	int result = read_text(&text, object, key, err);
@@ -79,8 +80,8 @@ static int copy_text(char **out, const struct value *object, const char *key,
 }
 
 /* Reads "NAME-data", which is base64, and "NAME", which is a path. */
-static int read_pem(struct kubeconfig_item *out, const struct value *object,
-	const char *name, struct error *err)
+static int read_pem(struct kube_config_item *out,
+	const struct json_value *object, const char *name, struct error *err)
 {
 	scoped_free char *data_key = xasprintf("%s-data", name);
 	const char *data = NULL;
@@ -90,8 +91,8 @@ static int read_pem(struct kubeconfig_item *out, const struct value *object,
 		return result;
 	}
 	if (data != NULL) {
-		out->data = base64_decode(data);
-		if (out->data == NULL) {
+		out->text = base64_decode(data);
+		if (out->text == NULL) {
 			return error_set(err, -EBADMSG,
 				"'%s' is not base64 of text", data_key);
 		}
@@ -116,14 +117,14 @@ int kubeconfig_check_server(const char *server, struct error *err)
 			strchr("@?#\\\"", *host) != NULL) {
 			return error_set(err, -EPROTONOSUPPORT,
 				"server is not a plain URL: it has a user, a "
-				"query or a character that does not belong");
+				"query or an invalid character");
 		}
 	}
 	return 0;
 }
 
-static int read_server(struct kubeconfig *config, const struct value *cluster,
-	struct error *err)
+static int read_server(struct kube_config *config,
+	const struct json_value *cluster, struct error *err)
 {
 	size_t len;
 	int result = copy_text(&config->server, cluster, "server", err);
@@ -145,15 +146,16 @@ static int read_server(struct kubeconfig *config, const struct value *cluster,
 	return 0;
 }
 
-/* Refuses a member that is there and says something. */
-static int refuse_members(const struct value *object, const char *const *keys,
-	size_t count, struct error *err)
+/* Fails if one of the members is set. */
+static int refuse_members(const struct json_value *object,
+	const char *const *keys, size_t count, struct error *err)
 {
 	for (size_t i = 0; i < count; i++) {
-		const struct value *member = value_get(object, keys[i]);
-		const char *text = value_text(member);
+		const struct json_value *member =
+			json_value_get(object, keys[i]);
+		const char *text = json_value_text(member);
 
-		if (member != NULL && !value_is_null(member) &&
+		if (member != NULL && !json_value_is_null(member) &&
 			(text == NULL || text[0] != '\0')) {
 			return error_set(err, -EPROTONOSUPPORT,
 				"'%s' is not supported", keys[i]);
@@ -162,8 +164,8 @@ static int refuse_members(const struct value *object, const char *const *keys,
 	return 0;
 }
 
-static int read_cluster(struct kubeconfig *config, const struct value *cluster,
-	struct error *err)
+static int read_cluster(struct kube_config *config,
+	const struct json_value *cluster, struct error *err)
 {
 	static const char *const refused[] = { "proxy-url", "tls-server-name" };
 	int result = refuse_members(cluster, refused, count_of(refused), err);
@@ -171,7 +173,8 @@ static int read_cluster(struct kubeconfig *config, const struct value *cluster,
 	if (result < 0) {
 		return result;
 	}
-	if (value_true(value_get(cluster, "insecure-skip-tls-verify"))) {
+	if (json_value_true(
+		    json_value_get(cluster, "insecure-skip-tls-verify"))) {
 		return error_set(err, -EPROTONOSUPPORT,
 			"'insecure-skip-tls-verify' is not supported: the "
 			"server's certificate is always checked");
@@ -183,12 +186,12 @@ static int read_cluster(struct kubeconfig *config, const struct value *cluster,
 	return read_pem(&config->ca, cluster, "certificate-authority", err);
 }
 
-static bool has_item(const struct kubeconfig_item *item)
+static bool has_item(const struct kube_config_item *item)
 {
-	return item->data != NULL || item->path != NULL;
+	return item->text != NULL || item->path != NULL;
 }
 
-static int read_user(struct kubeconfig *config, const struct value *user,
+static int read_user(struct kube_config *config, const struct json_value *user,
 	struct error *err)
 {
 	static const char *const refused[] = { "exec", "auth-provider",
@@ -204,45 +207,47 @@ static int read_user(struct kubeconfig *config, const struct value *user,
 		result = read_pem(&config->key, user, "client-key", err);
 	}
 	if (result == 0) {
-		result = copy_text(&config->token.data, user, "token", err);
+		result = copy_text(&config->token.text, user, "token", err);
 	}
 	if (result == 0) {
 		result = copy_text(&config->token.path, user, "tokenFile", err);
 	}
 	if (result == 0 && has_item(&config->cert) != has_item(&config->key)) {
 		result = error_set(err, -EBADMSG,
-			"client certificate and client key do not come "
+			"client certificate and client key must be given "
 			"together");
 	}
 	return result;
 }
 
-/* What a kubeconfig calls by name: clusters, users, contexts. */
-static int find_named(const struct value **out, const struct value *root,
-	const char *kind, const char *name, struct error *err)
+/* Finds a cluster, user or context by name. */
+static int find_named(const struct json_value **out,
+	const struct json_value *root, const char *kind, const char *name,
+	struct error *err)
 {
 	scoped_free char *list = xasprintf("%ss", kind);
-	const struct value *entry = value_first(value_get(root, list));
+	const struct json_value *entry =
+		json_value_first(json_value_get(root, list));
 
-	for (; entry != NULL; entry = value_next(entry)) {
-		const struct value *body = value_get(entry, kind);
+	for (; entry != NULL; entry = json_value_next(entry)) {
+		const struct json_value *body = json_value_get(entry, kind);
 
-		if (strcmp(value_text_at(entry, "name", ""), name) == 0 &&
-			value_is_object(body)) {
+		if (strcmp(json_value_text_at(entry, "name", ""), name) == 0 &&
+			json_value_is_object(body)) {
 			*out = body;
 			return 0;
 		}
 	}
-	return error_set(err, -EBADMSG, "there is no %s '%s'", kind, name);
+	return error_set(err, -EBADMSG, "%s '%s' not found", kind, name);
 }
 
-static int read_context(struct kubeconfig *config, const struct value *root,
-	struct error *err)
+static int read_context(struct kube_config *config,
+	const struct json_value *root, struct error *err)
 {
-	const char *name = value_text_at(root, "current-context", "");
-	const struct value *context = NULL;
-	const struct value *cluster = NULL;
-	const struct value *user = NULL;
+	const char *name = json_value_text_at(root, "current-context", "");
+	const struct json_value *context = NULL;
+	const struct json_value *cluster = NULL;
+	const struct json_value *user = NULL;
 	const char *user_name;
 	int result;
 
@@ -254,8 +259,8 @@ static int read_context(struct kubeconfig *config, const struct value *root,
 		return result;
 	}
 	config->namespace_name =
-		xstrdup(value_text_at(context, "namespace", "default"));
-	name = value_text_at(context, "cluster", "");
+		xstrdup(json_value_text_at(context, "namespace", "default"));
+	name = json_value_text_at(context, "cluster", "");
 	result = find_named(&cluster, root, "cluster", name, err);
 	if (result < 0) {
 		return result;
@@ -264,8 +269,8 @@ static int read_context(struct kubeconfig *config, const struct value *root,
 	if (result < 0) {
 		return error_wrap(err, result, "cluster '%s'", name);
 	}
-	/* No user at all is who the server calls anonymous. */
-	user_name = value_text_at(context, "user", "");
+	/* Without a user, requests are anonymous. */
+	user_name = json_value_text_at(context, "user", "");
 	if (user_name[0] == '\0') {
 		return 0;
 	}
@@ -277,41 +282,13 @@ static int read_context(struct kubeconfig *config, const struct value *root,
 	return result < 0 ? error_wrap(err, result, "user '%s'", user_name) : 0;
 }
 
-int kubeconfig_parse(struct kubeconfig *out, const char *text, size_t len,
-	struct error *err)
+static void item_fini(struct kube_config_item *item)
 {
-	struct kubeconfig config = { 0 };
-	struct value *root = NULL;
-	int result = yaml_parse(&root, text, len, err);
-
-	if (result < 0) {
-		return error_wrap(err, -EBADMSG, "not a kubeconfig");
-	}
-	if (!value_is_object(root)) {
-		result = error_set(err, -EBADMSG,
-			"not a kubeconfig: it has no keys");
-	} else {
-		result = read_context(&config, root, err);
-	}
-	value_free(root);
-	if (result < 0) {
-		kubeconfig_fini(&config);
-		return result;
-	}
-	*out = config;
-	return 0;
-}
-
-static void item_fini(struct kubeconfig_item *item)
-{
-	if (item->data != NULL) {
-		explicit_bzero(item->data, strlen(item->data));
-	}
-	free(item->data);
 	free(item->path);
+	secret_free(item->text);
 }
 
-void kubeconfig_fini(struct kubeconfig *config)
+void kube_config_fini(struct kube_config *config)
 {
 	if (config == NULL) {
 		return;
@@ -322,5 +299,30 @@ void kubeconfig_fini(struct kubeconfig *config)
 	item_fini(&config->cert);
 	item_fini(&config->key);
 	item_fini(&config->token);
-	*config = (struct kubeconfig){ 0 };
+	*config = (struct kube_config){ 0 };
+}
+
+int kubeconfig_parse(struct kube_config *out, const char *text, size_t len,
+	struct error *err)
+{
+	struct kube_config config = { 0 };
+	struct json_value *root = NULL;
+	int result = yaml_parse(&root, text, len, err);
+
+	if (result < 0) {
+		return error_wrap(err, -EBADMSG, "not a kubeconfig");
+	}
+	if (!json_value_is_object(root)) {
+		result = error_set(err, -EBADMSG,
+			"not a kubeconfig: it has no keys");
+	} else {
+		result = read_context(&config, root, err);
+	}
+	json_value_free(root);
+	if (result < 0) {
+		kube_config_fini(&config);
+		return result;
+	}
+	*out = config;
+	return 0;
 }

@@ -1,41 +1,37 @@
-/* A kubeconfig file: what its current context says, and nothing else.
+/* Parses a kubeconfig: its current context, and nothing else.
  *
- * Pure: files it names are not touched here, see kube/config.h. What we do not
- * support is refused with a sentence rather than left out, because leaving it
- * out would change who we are or whom we trust: exec and auth-provider
- * plugins, basic auth, impersonation, proxies, other TLS server names and
- * insecure-skip-tls-verify. */
+ * Pure: kube/config.h reads the files that it names. Unsupported settings are
+ * errors, because ignoring them would change the identity or the trust: exec
+ * and auth-provider plugins, basic auth, impersonation, proxies,
+ * tls-server-name and insecure-skip-tls-verify. */
 #pragma once
 
 #include "lib/error.h"
 
 #include <stddef.h>
 
-/* Something that is given in the file itself, or by a path. Both may be set:
- * then data wins for certificates, and the file wins for tokens. */
-struct kubeconfig_item {
-	char *data; /* decoded from base64 where it was encoded; or NULL */
-	char *path; /* as written, perhaps relative to its file; or NULL */
+struct kube_config_item {
+	char *path; /* reread on refresh; NULL: text was in the kubeconfig */
+	char *text; /* PEM or token; NULL: none */
 };
 
-struct kubeconfig {
+struct kube_config {
 	char *server; /* https://HOST[:PORT][/PREFIX], no slash at the end */
-	char *namespace_name; /* "default" if the context names none */
-	struct kubeconfig_item ca;
-	struct kubeconfig_item cert;
-	struct kubeconfig_item key;
-	struct kubeconfig_item token;
+	char *namespace_name; /* of the context or the pod, or "default" */
+	struct kube_config_item ca; /* text NULL: the system's CAs */
+	struct kube_config_item cert;
+	struct kube_config_item key;
+	struct kube_config_item token;
 };
 
-/* YAML or JSON. The caller calls kubeconfig_fini() on success.
- * -EBADMSG: not a kubeconfig; -EPROTONOSUPPORT: one with something that is
- * refused, see above. */
-must_check int kubeconfig_parse(struct kubeconfig *out, const char *text,
+/* Parses YAML or JSON. An item may have a path, as written, a text, or both;
+ * none of the files is read. The caller calls kube_config_fini() on success.
+ * -EBADMSG: not a kubeconfig; -EPROTONOSUPPORT: unsupported, see above. */
+must_check int kubeconfig_parse(struct kube_config *out, const char *text,
 	size_t len, struct error *err);
 
-/* Overwrites keys and tokens before they are freed. NULL is fine. */
-void kubeconfig_fini(struct kubeconfig *config);
-
-/* 0 if it is an https:// URL with a host and without user, query or fragment.
- * -EPROTONOSUPPORT otherwise. */
+/* 0 if server is an https:// URL with a host and without user, query and
+ * fragment; otherwise -EPROTONOSUPPORT. */
 must_check int kubeconfig_check_server(const char *server, struct error *err);
+
+void kube_config_fini(struct kube_config *config); /* NULL is fine */

@@ -3,56 +3,57 @@
 #include <errno.h>
 #include <string.h>
 
-void lines_init(struct lines *lines, size_t max)
+void line_reader_init(struct line_reader *reader, size_t max)
 {
-	*lines = (struct lines){ .partial = BUFFER_MAX(max), .max = max };
+	*reader =
+		(struct line_reader){ .partial = BUFFER_MAX(max), .max = max };
 }
 
-void lines_fini(struct lines *lines)
+void line_reader_fini(struct line_reader *reader)
 {
-	buffer_fini(&lines->partial);
+	buffer_fini(&reader->partial);
 }
 
-static int too_long(const struct lines *lines, struct error *err)
+static int too_long(const struct line_reader *reader, struct error *err)
 {
 	return error_set(err, -EMSGSIZE, "a line is longer than %zu bytes",
-		lines->max);
+		reader->max);
 }
 
-/* Hands the line over that ends after len more bytes. False: it was told to
- * stop, and lines may be gone. */
-static bool hand_over(struct lines *lines, const char *bytes, size_t len,
-	lines_each each, void *owner)
+/* Delivers the line that ends after len more bytes. False: stopped, and the
+ * reader may be freed. */
+static bool deliver(struct line_reader *reader, const char *bytes, size_t len,
+	line_reader_each each, void *owner)
 {
-	struct buffer whole = lines->partial;
-	bool goes_on;
+	struct buffer whole = reader->partial;
+	bool continues;
 
 	if (whole.len == 0) {
 		return len == 0 || each(owner, bytes, len);
 	}
-	/* The memory leaves lines, because each may free them. */
-	lines->partial = BUFFER_MAX(lines->max);
+	/* Take the memory out first, because each may free the reader. */
+	reader->partial = BUFFER_MAX(reader->max);
 	buffer_append(&whole, bytes, len);
-	goes_on = each(owner, whole.data, whole.len);
+	continues = each(owner, whole.data, whole.len);
 	buffer_fini(&whole);
-	return goes_on;
+	return continues;
 }
 
-int lines_feed(struct lines *lines, const char *bytes, size_t len,
-	lines_each each, void *owner, struct error *err)
+int line_reader_feed(struct line_reader *reader, const char *bytes, size_t len,
+	line_reader_each each, void *owner, struct error *err)
 {
 	while (len > 0) {
 		const char *newline = memchr(bytes, '\n', len);
 		size_t more = newline != NULL ? (size_t)(newline - bytes) : len;
 
-		if (more > lines->max - lines->partial.len) {
-			return too_long(lines, err);
+		if (more > reader->max - reader->partial.len) {
+			return too_long(reader, err);
 		}
 		if (newline == NULL) {
-			buffer_append(&lines->partial, bytes, more);
+			buffer_append(&reader->partial, bytes, more);
 			return 0;
 		}
-		if (!hand_over(lines, bytes, more, each, owner)) {
+		if (!deliver(reader, bytes, more, each, owner)) {
 			return 0;
 		}
 		bytes += more + 1;

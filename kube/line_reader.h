@@ -1,7 +1,7 @@
-/* Lines out of chunks of bytes: how a watch is framed.
+/* Splits chunks of bytes into lines, as a watch sends them.
  *
- * A newline is looked for in new bytes only, and a line that arrives whole is
- * not copied. */
+ * Searches only new bytes for a newline and does not copy a line that arrives
+ * in one piece. */
 #pragma once
 
 #include "lib/buffer.h"
@@ -10,20 +10,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct lines {
-	struct buffer partial; /* the start of a line whose end is to come */
+struct line_reader {
+	struct buffer partial; /* the beginning of an incomplete line */
 	size_t max;	       /* bytes in a line */
 };
 
-/* Gets a line without its newline; not NUL-terminated, borrowed for the call.
- * False stops: lines_feed() then returns 0 and does not touch the struct lines
- * again. */
-typedef bool (*lines_each)(void *owner, const char *line, size_t len);
+/* Receives a line without its newline, not NUL-terminated, borrowed for the
+ * call. False stops: line_reader_feed() then returns 0 and does not use the
+ * reader any more. */
+typedef bool (*line_reader_each)(void *owner, const char *line, size_t len);
 
-void lines_init(struct lines *lines, size_t max);
-void lines_fini(struct lines *lines); /* zeroed is fine */
+void line_reader_init(struct line_reader *reader, size_t max);
+void line_reader_fini(struct line_reader *reader); /* zeroed is fine */
 
-/* Calls each for every line that is complete now; empty ones are left out.
- * -EMSGSIZE: a line is longer than the maximum; the rest is of no use then. */
-must_check int lines_feed(struct lines *lines, const char *bytes, size_t len,
-	lines_each each, void *owner, struct error *err);
+/* Calls each for every complete line that is not empty.
+ * -EMSGSIZE: a line exceeds the maximum; the reader is unusable after that. */
+must_check int line_reader_feed(struct line_reader *reader, const char *bytes,
+	size_t len, line_reader_each each, void *owner, struct error *err);

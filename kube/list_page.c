@@ -9,11 +9,11 @@
 #include <string.h>
 
 struct reader {
-	struct scan scan;
-	const char *text; /* all of it */
+	struct json_scan scan;
+	const char *text; /* the whole page */
 	struct list_page page;
 	bool has_items;
-	list_each each;
+	list_page_each each;
 	void *owner;
 };
 
@@ -23,89 +23,91 @@ static int broken(const struct reader *r, struct error *err)
 		(size_t)(r->scan.at - r->text));
 }
 
-static bool is_null(const struct slice *slice)
+static bool is_null(const struct json_slice *slice)
 {
 	return slice->len == 4 && memcmp(slice->text, "null", 4) == 0;
 }
 
-static bool is_key(const struct slice *key, const char *name)
+static bool is_key(const struct json_slice *key, const char *name)
 {
 	size_t len = strlen(name);
 
 	return key->len == len + 2 && memcmp(key->text + 1, name, len) == 0;
 }
 
-static int read_item(struct reader *r, const struct slice *slice,
+static int read_item(struct reader *r, const struct json_slice *slice,
 	struct error *err)
 {
-	struct value *item = NULL;
-	bool goes_on;
-	int result = scan_parse(&item, slice->text, slice->len, err);
+	struct json_value *item = NULL;
+	bool continues;
+	int result =
+		json_scan_parse_object(&item, slice->text, slice->len, err);
 
 	if (result < 0) {
 		return error_wrap(err, result, "cannot read an item of a list");
 	}
-	goes_on = r->each(r->owner, item);
-	value_free(item);
-	return goes_on ? 0 : error_set(err, -ECANCELED, "list was stopped");
+	continues = r->each(r->owner, item);
+	json_value_free(item);
+	return continues ? 0 : error_set(err, -ECANCELED, "list was stopped");
 }
 
 static int read_items(struct reader *r, struct error *err)
 {
-	struct scan *s = &r->scan;
-	struct slice item;
+	struct json_scan *s = &r->scan;
+	struct json_slice item;
 
 	r->has_items = true;
-	if (!scan_char(s, '[')) {
-		/* Go's encoder writes null for a list without items. */
-		return scan_value(s, &item) && is_null(&item) ? 0
-							      : broken(r, err);
+	if (!json_scan_char(s, '[')) {
+		/* Go's encoder writes null for an empty list. */
+		return json_scan_value(s, &item) && is_null(&item)
+			? 0
+			: broken(r, err);
 	}
-	if (scan_char(s, ']')) {
+	if (json_scan_char(s, ']')) {
 		return 0;
 	}
 	do {
 		int result;
 
-		if (!scan_value(s, &item)) {
+		if (!json_scan_value(s, &item)) {
 			return broken(r, err);
 		}
 		result = read_item(r, &item, err);
 		if (result < 0) {
 			return result;
 		}
-	} while (scan_char(s, ','));
-	return scan_char(s, ']') ? 0 : broken(r, err);
+	} while (json_scan_char(s, ','));
+	return json_scan_char(s, ']') ? 0 : broken(r, err);
 }
 
 static int read_metadata(struct reader *r, struct error *err)
 {
-	struct value *metadata = NULL;
-	struct slice slice;
+	struct json_value *metadata = NULL;
+	struct json_slice slice;
 	int result;
 
-	if (!scan_value(&r->scan, &slice)) {
+	if (!json_scan_value(&r->scan, &slice)) {
 		return broken(r, err);
 	}
-	result = value_parse(&metadata, slice.text, slice.len, err);
+	result = json_value_parse(&metadata, slice.text, slice.len, err);
 	if (result < 0) {
 		return error_wrap(err, result, "cannot read a list's metadata");
 	}
 	list_page_fini(&r->page);
 	r->page.resource_version =
-		xstrdup(value_text_at(metadata, "resourceVersion", ""));
-	r->page.next = xstrdup(value_text_at(metadata, "continue", ""));
-	value_free(metadata);
+		xstrdup(json_value_text_at(metadata, "resourceVersion", ""));
+	r->page.next = xstrdup(json_value_text_at(metadata, "continue", ""));
+	json_value_free(metadata);
 	return 0;
 }
 
 static int read_member(struct reader *r, struct error *err)
 {
-	struct scan *s = &r->scan;
-	struct slice slice;
+	struct json_scan *s = &r->scan;
+	struct json_slice slice;
 
-	if (!scan_value(s, &slice) || slice.text[0] != '"' ||
-		!scan_char(s, ':')) {
+	if (!json_scan_value(s, &slice) || slice.text[0] != '"' ||
+		!json_scan_char(s, ':')) {
 		return broken(r, err);
 	}
 	if (is_key(&slice, "items")) {
@@ -114,14 +116,14 @@ static int read_member(struct reader *r, struct error *err)
 	if (is_key(&slice, "metadata")) {
 		return read_metadata(r, err);
 	}
-	return scan_value(s, &slice) ? 0 : broken(r, err);
+	return json_scan_value(s, &slice) ? 0 : broken(r, err);
 }
 
 static int read_list(struct reader *r, struct error *err)
 {
-	struct scan *s = &r->scan;
+	struct json_scan *s = &r->scan;
 
-	if (!scan_char(s, '{')) {
+	if (!json_scan_char(s, '{')) {
 		return broken(r, err);
 	}
 	do {
@@ -130,11 +132,11 @@ static int read_list(struct reader *r, struct error *err)
 		if (result < 0) {
 			return result;
 		}
-	} while (scan_char(s, ','));
-	if (!scan_char(s, '}')) {
+	} while (json_scan_char(s, ','));
+	if (!json_scan_char(s, '}')) {
 		return broken(r, err);
 	}
-	scan_blank(s);
+	json_scan_blank(s);
 	if (s->at < s->end) {
 		return broken(r, err);
 	}
@@ -144,8 +146,8 @@ static int read_list(struct reader *r, struct error *err)
 			  "not a list: it has no items or no metadata");
 }
 
-int list_read(struct list_page *out, const char *text, size_t len,
-	list_each each, void *owner, struct error *err)
+int list_page_read(struct list_page *out, const char *text, size_t len,
+	list_page_each each, void *owner, struct error *err)
 {
 	struct reader r = {
 		.scan = { .at = text, .end = text + len },

@@ -5,92 +5,91 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct known_object {
-	uint64_t round; /* in which it was seen last */
+struct set_entry {
+	uint64_t round; /* of the last object_set_add() */
 	char uid[];
 };
 
-static struct known_object *object_new(uint64_t round, const char *uid)
+static struct set_entry *object_new(uint64_t round, const char *uid)
 {
 	size_t size = strlen(uid) + 1;
-	struct known_object *object = xcalloc(1, sizeof(*object) + size);
+	struct set_entry *object = xcalloc(1, sizeof(*object) + size);
 
 	object->round = round;
 	memcpy(object->uid, uid, size);
 	return object;
 }
 
-void known_fini(struct known *known)
+void object_set_fini(struct object_set *set)
 {
 	const char *key;
 	void *object;
 	size_t at = 0;
 
-	while (map_next(&known->objects, &at, &key, &object)) {
+	while (map_next(&set->objects, &at, &key, &object)) {
 		free(object);
 	}
-	map_fini(&known->objects);
-	*known = (struct known){ 0 };
+	map_fini(&set->objects);
+	*set = (struct object_set){ 0 };
 }
 
-void known_begin(struct known *known)
+void object_set_begin(struct object_set *set)
 {
-	known->round++;
+	set->round++;
 }
 
-char *known_note(struct known *known, const char *key, const char *uid)
+char *object_set_add(struct object_set *set, const char *key, const char *uid)
 {
-	struct known_object *old = map_get(&known->objects, key);
+	struct set_entry *old = map_get(&set->objects, key);
 	char *other = NULL;
 
 	if (old != NULL && strcmp(old->uid, uid) == 0) {
-		old->round = known->round;
+		old->round = set->round;
 		return NULL;
 	}
 	if (old != NULL) {
 		other = xstrdup(old->uid);
 		free(old);
 	}
-	(void)map_put(&known->objects, key, object_new(known->round, uid));
+	(void)map_put(&set->objects, key, object_new(set->round, uid));
 	return other;
 }
 
-bool known_drop(struct known *known, const char *key)
+bool object_set_remove(struct object_set *set, const char *key)
 {
-	void *object = map_remove(&known->objects, key);
+	void *object = map_remove(&set->objects, key);
 
 	free(object);
 	return object != NULL;
 }
 
-/* The memory leaves known first, because gone may free it. */
-static bool forget(struct known *known, const char *key, known_gone gone,
-	void *owner)
+/* Take the entry out first, because the callback may free the set. */
+static bool remove_and_report(struct object_set *set, const char *key,
+	object_set_gone gone, void *owner)
 {
 	scoped_free char *name = xstrdup(key);
-	scoped_free struct known_object *object =
-		map_remove(&known->objects, name);
+	scoped_free struct set_entry *object = map_remove(&set->objects, name);
 
 	return gone(owner, name, object->uid);
 }
 
-void known_sweep(struct known *known, known_gone gone, void *owner)
+void object_set_sweep(struct object_set *set, object_set_gone gone, void *owner)
 {
 	const char *key;
 	void *entry;
 	size_t at = 0;
 
-	while (map_next(&known->objects, &at, &key, &entry)) {
-		const struct known_object *object = entry;
+	while (map_next(&set->objects, &at, &key, &entry)) {
+		const struct set_entry *object = entry;
 
-		if (object->round != known->round &&
-			!forget(known, key, gone, owner)) {
+		if (object->round != set->round &&
+			!remove_and_report(set, key, gone, owner)) {
 			return;
 		}
 	}
 }
 
-size_t known_count(const struct known *known)
+size_t object_set_count(const struct object_set *set)
 {
-	return known->objects.count;
+	return set->objects.count;
 }

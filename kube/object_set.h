@@ -1,7 +1,8 @@
-/* Which objects there are: keys and uids, to notice what vanished in a gap.
+/* The keys and uids of all objects of a kind, to find those deleted while no
+ * watch was open.
  *
- * A list is a round: known_begin(), known_note() for each item, known_sweep()
- * at its end. A round that is given up is simply begun again. */
+ * Each list is a round: object_set_begin(), object_set_add() for each item,
+ * object_set_sweep() at the end. An interrupted round is started again. */
 #pragma once
 
 #include "lib/map.h"
@@ -10,27 +11,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct known {
-	struct map objects; /* "namespace/name" -> struct known_object */
+/* Zeroed: empty. */
+struct object_set {
+	struct map objects; /* "namespace/name" -> struct set_entry */
 	uint64_t round;
 };
 
-/* Gets an object that is not there any more; its key and uid are borrowed for
- * the call. False stops, and the struct known is not touched again. */
-typedef bool (*known_gone)(void *owner, const char *key, const char *uid);
+/* Receives a deleted object; key and uid are borrowed for the call. False
+ * stops, and the set is not used any more. */
+typedef bool (*object_set_gone)(void *owner, const char *key, const char *uid);
 
-void known_fini(struct known *known); /* zeroed is fine, and a start */
+void object_set_fini(struct object_set *set); /* zeroed is fine */
 
-void known_begin(struct known *known);
+void object_set_begin(struct object_set *set);
 
-/* Returns the uid that was known under key if it is another one, else NULL.
- * The caller frees it. */
-char *known_note(struct known *known, const char *key, const char *uid);
+/* Adds an object. Returns the previous uid under key if it differs, otherwise
+ * NULL. The caller frees it. */
+char *object_set_add(struct object_set *set, const char *key, const char *uid);
 
-/* Forgets the object. False if it was not known. */
-bool known_drop(struct known *known, const char *key);
+/* Removes the object. False: it was not in the set. */
+bool object_set_remove(struct object_set *set, const char *key);
 
-/* Forgets and reports what was not noted since known_begin(). */
-void known_sweep(struct known *known, known_gone gone, void *owner);
+/* Removes and reports the objects not added since object_set_begin(). */
+void object_set_sweep(struct object_set *set, object_set_gone gone,
+	void *owner);
 
-size_t known_count(const struct known *known);
+size_t object_set_count(const struct object_set *set);

@@ -12,8 +12,8 @@ __extension__ typedef unsigned __int128 wide;
 enum {
 	NANOS = 1000000000,
 	NANO_DIGITS = 9,
-	/* 10^20 * 2^60 fits into 128 bits; digits behind these only matter for
-	 * rounding, those before them only for saturating. */
+	/* 10^20 * 2^60 fits into 128 bits. Further digits behind the point only
+	 * matter for rounding, further digits before it only for saturation. */
 	DIGITS_MAX = 20,
 	WIDE_DIGITS_MAX = 38,
 	EXPONENT_MAX = 1000,
@@ -42,7 +42,7 @@ static const struct suffix {
 	{ "Ei", 60, true },
 };
 
-/* mantissa * 10^exponent, and something more if is_inexact. */
+/* mantissa * 10^exponent, and a fraction more if is_inexact. */
 struct number {
 	wide mantissa;
 	int digits; /* of the mantissa */
@@ -67,7 +67,7 @@ static void push_digit(struct number *n, char c, bool is_fraction)
 	n->is_inexact |= c != '0';
 }
 
-/* Reads digits with an optional point. Returns what follows. */
+/* Reads digits with an optional point. Returns the rest of the text. */
 static const char *scan_number(struct number *n, const char *at)
 {
 	for (; is_digit(*at); at++) {
@@ -81,7 +81,7 @@ static const char *scan_number(struct number *n, const char *at)
 	return at;
 }
 
-/* What follows an e or E: a sign and at least one digit. */
+/* Reads the text after an e or E: a sign and at least one digit. */
 static bool scan_exponent(int *exponent, const char *at)
 {
 	bool is_negative = *at == '-';
@@ -125,7 +125,7 @@ static wide power_of_ten(int exponent)
 	return power;
 }
 
-/* Rounds up to billionths; false if that needs more than 128 bits. */
+/* Rounds up to billionths; false: more than 128 bits. */
 static bool to_nanos(wide *out, const struct number *n)
 {
 	int exponent = n->exponent + NANO_DIGITS;

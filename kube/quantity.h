@@ -1,7 +1,7 @@
-/* Kubernetes quantities: "200m", "4", "4392Mi", "35M", "1k", "1e3".
+/* resource.Quantity of Kubernetes: "200m", "4", "4392Mi", "35M", "1k", "1e3".
  *
- * Kept exactly to a billionth, as the API does, so that amounts are summed
- * first and rounded once. Anything beyond 64 bits saturates. */
+ * Exact to a billionth, as in the API, so that amounts are summed first and
+ * rounded once. Amounts above 64 bits saturate. */
 #pragma once
 
 #include "lib/error.h"
@@ -14,17 +14,18 @@ struct quantity {
 	uint32_t nanos; /* below 10^9 */
 };
 
-/* The grammar of apimachinery's resource.ParseQuantity: digits with an
- * optional point, then n u m k M G T P E, Ki Mi Gi Ti Pi Ei or e/E with an
- * exponent. Finer than a billionth rounds up.
- * -EBADMSG: not a quantity, or negative, which the API never serves here. */
+/* The grammar of apimachinery's resource.ParseQuantity: digits with an optional
+ * point, then n u m k M G T P E, Ki Mi Gi Ti Pi Ei or e/E with an exponent.
+ * Fractions of a billionth round up.
+ * -EBADMSG: not a quantity, or negative: the API has no negative amounts
+ * here. */
 must_check int quantity_parse(struct quantity *out, const char *text,
 	struct error *err);
 
 struct quantity quantity_add(struct quantity a, struct quantity b);
 struct quantity quantity_larger(struct quantity a, struct quantity b);
 
-/* Below, equal to or above 0, as a is to b. */
+/* Below 0: a < b; 0: equal; above 0: a > b. */
 int quantity_compare(struct quantity a, struct quantity b);
 
 /* Rounded up: base units (bytes, devices), or thousandths (milli-CPUs). */

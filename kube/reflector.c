@@ -19,21 +19,21 @@
 #include <uv.h>
 
 enum {
-	PATH_MAX_BYTES = 64 << 10, /* continue tokens are a few hundred */
+	PATH_MAX_BYTES = 64 << 10, /* continue tokens: some hundreds */
 	PAGE_MAX = 64 << 20,	   /* 500 objects of up to 128 KB */
 	PAGE_OBJECTS = 500,
-	PAGE_SHRINKS = 4,	  /* where they are larger: 125, 31, 7, 1 */
-	LINE_MAX_BYTES = 4 << 20, /* etcd takes objects of up to 1.5 MiB */
+	PAGE_SHRINKS = 4,	  /* for larger objects: 125, 31, 7, 1 */
+	LINE_MAX_BYTES = 4 << 20, /* etcd accepts objects of up to 1.5 MiB */
 	CHUNK_MAX = 32 << 20,
 	LIST_TIMEOUT_MS = 60000,
 	RETRY_AFTER_MAX_MS = 60000,
 };
 
-/* The server ends a watch after a time we choose. At random, so that watches
- * do not all end together. It is given a little longer before we hang up. */
+/* The server ends a watch after timeoutSeconds, which is random so that watches
+ * do not all end together. The client waits a little longer than that. */
 enum { WATCH_LEAST_S = 300, WATCH_SPREAD_S = 300, WATCH_GRACE_S = 15 };
 
-/* A watch that was open for this long was a good one. */
+/* A watch that lasted this long counts as a success. */
 enum { GOOD_WATCH_US = 1000000 };
 
 enum {
@@ -54,15 +54,15 @@ struct reflector {
 	char *label_selector;
 	struct timer *timer;
 	struct kube_request *request;
-	struct known known;
-	struct lines lines;
-	char *version;	    /* where to watch from; NULL: list first */
-	char *next;	    /* continue token of a list under way, or NULL */
-	uint64_t opened_us; /* when the watch was opened; 0: it is not */
+	struct object_set objects;
+	struct line_reader line_reader;
+	char *version; /* resourceVersion to watch from; NULL: list first */
+	char *next;    /* continue token of a list in progress, or NULL */
+	uint64_t opened_us; /* start of the open watch; 0: none is open */
 	uint64_t contact_us;
-	unsigned failures; /* in a row */
-	unsigned page;	   /* objects that are asked for at once */
-	struct error trouble;
+	unsigned failures; /* consecutive */
+	unsigned page;	   /* objects per page */
+	struct error last_error;
 	bool is_synced;
 	bool is_busy; /* a handler may be running */
 	bool is_closed;
@@ -80,16 +80,10 @@ static double random_share(void)
 	return (double)bits / 4294967296.0;
 }
 
-static void set_text(char **at, const char *text)
-{
-	free(*at);
-	*at = text != NULL ? xstrdup(text) : NULL;
-}
-
 static void reflector_free(struct reflector *r)
 {
-	known_fini(&r->known);
-	lines_fini(&r->lines);
+	object_set_fini(&r->objects);
+	line_reader_fini(&r->line_reader);
 	free(r->path);
 	free(r->field_selector);
 	free(r->label_selector);
@@ -98,8 +92,8 @@ static void reflector_free(struct reflector *r)
 	free(r);
 }
 
-/* Ends a stretch in which handlers run. False: r was closed and is gone. */
-static bool leave(struct reflector *r)
+/* Call after handlers ran. False: r was closed and has been freed. */
+static bool end_handlers(struct reflector *r)
 {
 	r->is_busy = false;
 	if (r->is_closed) {
@@ -117,8 +111,8 @@ static bool had_good_watch(const struct reflector *r)
 		clock_monotonic_us() - r->opened_us >= GOOD_WATCH_US;
 }
 
-/* Tries again: at once after a good watch, else later and later. */
-static void try_later(struct reflector *r, uint64_t least_ms)
+/* Retries: at once after a good watch, otherwise with backoff. */
+static void retry(struct reflector *r, uint64_t least_ms)
 {
 	uint64_t wait_ms = 0;
 
@@ -131,49 +125,50 @@ static void try_later(struct reflector *r, uint64_t least_ms)
 		least_ms = RETRY_AFTER_MAX_MS;
 	}
 	r->opened_us = 0;
-	lines_fini(&r->lines);
-	lines_init(&r->lines, LINE_MAX_BYTES);
+	line_reader_fini(&r->line_reader);
+	line_reader_init(&r->line_reader, LINE_MAX_BYTES);
 	timer_start(r->timer, wait_ms > least_ms ? wait_ms : least_ms, 0);
 }
 
 static void list_again(struct reflector *r)
 {
-	set_text(&r->version, NULL);
-	set_text(&r->next, NULL);
+	xreplace(&r->version, NULL);
+	xreplace(&r->next, NULL);
 }
 
-static void give_up_watch(struct reflector *r)
+static void abort_watch(struct reflector *r)
 {
 	kube_request_cancel(r->request);
 	r->request = NULL;
-	try_later(r, 0);
+	retry(r, 0);
 }
 
-/* 410 says that we know something too old, 400 and 404 that it makes no sense
- * any more. Whatever else it was, the same request may succeed later. */
-static void refused(struct reflector *r, const char *what,
-	const struct kube_answer *answer)
+/* A 410 means that the resourceVersion or continue token is too old, a 400 or
+ * 404 that it is invalid. After any other failure the same request may succeed
+ * later. */
+static void on_failure(struct reflector *r, const char *what,
+	const struct http_response *response)
 {
-	if (answer->status == STATUS_GONE ||
-		answer->status == STATUS_BAD_REQUEST ||
-		answer->status == STATUS_NOT_FOUND) {
+	if (response->status == STATUS_GONE ||
+		response->status == STATUS_BAD_REQUEST ||
+		response->status == STATUS_NOT_FOUND) {
 		list_again(r);
 	}
-	(void)error_set(&r->trouble, answer->status, "cannot %s %s: %s", what,
-		r->path, answer->error);
-	try_later(r, answer->retry_after_ms);
+	(void)error_set(&r->last_error, response->status, "cannot %s %s: %s",
+		what, r->path, response->error);
+	retry(r, response->retry_after_ms);
 }
 
 /* ---- objects ---- */
 
-/* NULL if it has no name or uid; else the caller frees it. */
-static char *read_id(struct reflector_id *id, const struct value *object)
+/* NULL without a name or uid; otherwise the caller frees it. */
+static char *read_id(struct reflector_id *id, const struct json_value *object)
 {
-	const struct value *metadata = value_get(object, "metadata");
+	const struct json_value *metadata = json_value_get(object, "metadata");
 
-	id->namespace_name = value_text_at(metadata, "namespace", "");
-	id->name = value_text_at(metadata, "name", "");
-	id->uid = value_text_at(metadata, "uid", "");
+	id->namespace_name = json_value_text_at(metadata, "namespace", "");
+	id->name = json_value_text_at(metadata, "name", "");
+	id->uid = json_value_text_at(metadata, "uid", "");
 	if (id->name[0] == '\0' || id->uid[0] == '\0') {
 		return NULL;
 	}
@@ -191,11 +186,11 @@ static bool report_gone(void *owner, const char *key, const char *uid)
 		.uid = uid,
 	};
 
-	r->handler.on_gone(r->handler.owner, &id);
+	r->handler.on_deleted(r->handler.owner, &id);
 	return !r->is_closed;
 }
 
-static bool report_object(struct reflector *r, const struct value *object)
+static bool report_object(struct reflector *r, const struct json_value *object)
 {
 	struct reflector_id id;
 	scoped_free char *key = read_id(&id, object);
@@ -204,7 +199,7 @@ static bool report_object(struct reflector *r, const struct value *object)
 	if (key == NULL) {
 		return true;
 	}
-	other = known_note(&r->known, key, id.uid);
+	other = object_set_add(&r->objects, key, id.uid);
 	if (other != NULL && !report_gone(r, key, other)) {
 		return false;
 	}
@@ -219,12 +214,12 @@ static bool on_event(struct reflector *r, const struct watch_event *event)
 	struct reflector_id id;
 	scoped_free char *key = NULL;
 
-	switch (event->kind) {
-	case WATCH_OBJECT:
+	switch (event->type) {
+	case WATCH_CHANGED:
 		return report_object(r, event->object);
-	case WATCH_GONE:
+	case WATCH_DELETED:
 		key = read_id(&id, event->object);
-		return key == NULL || !known_drop(&r->known, key) ||
+		return key == NULL || !object_set_remove(&r->objects, key) ||
 			report_gone(r, key, id.uid);
 	case WATCH_BOOKMARK:
 		return true;
@@ -234,9 +229,9 @@ static bool on_event(struct reflector *r, const struct watch_event *event)
 	case WATCH_ERROR:
 		break;
 	}
-	(void)error_set(&r->trouble, 0, "watch of %s ended: %s", r->path,
+	(void)error_set(&r->last_error, 0, "watch of %s ended: %s", r->path,
 		event->message);
-	give_up_watch(r);
+	abort_watch(r);
 	return false;
 }
 
@@ -244,21 +239,21 @@ static bool on_line(void *owner, const char *line, size_t len)
 {
 	struct reflector *r = owner;
 	struct watch_event event;
-	bool goes_on;
+	bool continues;
 
-	if (watch_event_parse(&event, line, len, &r->trouble) < 0) {
-		(void)error_wrap(&r->trouble, 0, "watch of %s", r->path);
+	if (watch_event_parse(&event, line, len, &r->last_error) < 0) {
+		(void)error_wrap(&r->last_error, 0, "watch of %s", r->path);
 		list_again(r);
-		give_up_watch(r);
+		abort_watch(r);
 		return false;
 	}
-	goes_on = on_event(r, &event);
-	if (goes_on) {
+	continues = on_event(r, &event);
+	if (continues) {
 		r->failures = 0;
-		set_text(&r->version, event.resource_version);
+		xreplace(&r->version, event.resource_version);
 	}
 	watch_event_fini(&event);
-	return goes_on;
+	return continues;
 }
 
 static void on_watch_chunk(void *owner, const char *bytes, size_t len)
@@ -268,62 +263,63 @@ static void on_watch_chunk(void *owner, const char *bytes, size_t len)
 	r->contact_us = clock_monotonic_us();
 	if (r->opened_us == 0) {
 		r->opened_us = r->contact_us;
-		r->trouble = (struct error){ 0 };
+		r->last_error = (struct error){ 0 };
 	}
 	r->is_busy = true;
-	if (lines_feed(&r->lines, bytes, len, on_line, r, &r->trouble) < 0) {
-		(void)error_wrap(&r->trouble, 0, "watch of %s", r->path);
+	if (line_reader_feed(&r->line_reader, bytes, len, on_line, r,
+		    &r->last_error) < 0) {
+		(void)error_wrap(&r->last_error, 0, "watch of %s", r->path);
 		list_again(r);
-		give_up_watch(r);
+		abort_watch(r);
 	}
-	(void)leave(r);
+	(void)end_handlers(r);
 }
 
-/* Nobody was there, and somebody who comes back may be a server whose store
- * was set back (etcd restored from a backup): it would say nothing until its
- * versions are beyond ours, nor that anything is amiss. */
-static bool was_away(const struct reflector *r,
-	const struct kube_answer *answer)
+/* True if the server was unreachable. A server that returns may run on an etcd
+ * restored from a backup; it would then send no events and no error until its
+ * revision exceeds the old one. */
+static bool was_unreachable(const struct reflector *r,
+	const struct http_response *response)
 {
 	return r->opened_us == 0 &&
-		(answer->status == 0 || answer->status == STATUS_BAD_GATEWAY ||
-			answer->status == STATUS_UNAVAILABLE ||
-			answer->status == STATUS_GATEWAY_TIMEOUT);
+		(response->status == 0 ||
+			response->status == STATUS_BAD_GATEWAY ||
+			response->status == STATUS_UNAVAILABLE ||
+			response->status == STATUS_GATEWAY_TIMEOUT);
 }
 
-static void on_watch_done(void *owner, const struct kube_answer *answer)
+static void on_watch_done(void *owner, const struct http_response *response)
 {
 	struct reflector *r = owner;
 
 	r->request = NULL;
-	if (answer->status == STATUS_OK) {
-		/* That is how every watch ends sooner or later. */
+	if (response->status == STATUS_OK) {
+		/* Every watch ends like this at its timeout. */
 		if (!had_good_watch(r)) {
-			(void)error_set(&r->trouble, 0,
-				"watch of %s ended as soon as it began",
-				r->path);
+			(void)error_set(&r->last_error, 0,
+				"watch of %s ended immediately", r->path);
 		}
-		try_later(r, 0);
+		retry(r, 0);
 		return;
 	}
-	if (was_away(r, answer)) {
+	if (was_unreachable(r, response)) {
 		list_again(r);
 	}
-	refused(r, "watch", answer);
+	on_failure(r, "watch", response);
 }
 
-/* Sends a GET of path, which has all parameters but the selectors. */
+/* Sends a GET. path has all parameters but the selectors. */
 static void get(struct reflector *r, struct buffer *path,
 	struct kube_call *call)
 {
-	query_add(path, "fieldSelector", r->field_selector);
-	query_add(path, "labelSelector", r->label_selector);
+	url_query_add(path, "fieldSelector", r->field_selector);
+	url_query_add(path, "labelSelector", r->label_selector);
 	if (path->overflowed) {
-		(void)error_set(&r->trouble, 0,
+		(void)error_set(&r->last_error, 0,
 			"cannot list %s: its continue token is too long",
 			r->path);
 		list_again(r);
-		try_later(r, 0);
+		retry(r, 0);
 		return;
 	}
 	call->method = "GET";
@@ -340,10 +336,10 @@ static void watch(struct reflector *r)
 	scoped_free char *timeout = xasprintf("%u", seconds);
 
 	buffer_text(&path, r->path);
-	query_add(&path, "watch", "1");
-	query_add(&path, "allowWatchBookmarks", "true");
-	query_add(&path, "resourceVersion", r->version);
-	query_add(&path, "timeoutSeconds", timeout);
+	url_query_add(&path, "watch", "1");
+	url_query_add(&path, "allowWatchBookmarks", "true");
+	url_query_add(&path, "resourceVersion", r->version);
+	url_query_add(&path, "timeoutSeconds", timeout);
 	get(r, &path,
 		&(struct kube_call){
 			.timeout_ms =
@@ -356,7 +352,7 @@ static void watch(struct reflector *r)
 
 /* ---- list ---- */
 
-static bool on_item(void *owner, const struct value *item)
+static bool on_item(void *owner, const struct json_value *item)
 {
 	return report_object(owner, item);
 }
@@ -365,12 +361,12 @@ static void end_list(struct reflector *r, const char *version)
 {
 	bool was_synced = r->is_synced;
 
-	known_sweep(&r->known, report_gone, r);
+	object_set_sweep(&r->objects, report_gone, r);
 	if (r->is_closed) {
 		return;
 	}
-	set_text(&r->version, version);
-	set_text(&r->next, NULL);
+	xreplace(&r->version, version);
+	xreplace(&r->next, NULL);
 	r->page = PAGE_OBJECTS;
 	r->is_synced = true;
 	if (!was_synced) {
@@ -378,50 +374,50 @@ static void end_list(struct reflector *r, const char *version)
 	}
 }
 
-static void on_page(struct reflector *r, const struct kube_answer *answer)
+static void on_page(struct reflector *r, const struct http_response *response)
 {
 	struct list_page page;
 	int result;
 
 	r->is_busy = true;
-	result = list_read(&page, answer->body, answer->len, on_item, r,
-		&r->trouble);
+	result = list_page_read(&page, response->body, response->len, on_item,
+		r, &r->last_error);
 	if (result == 0) {
 		if (page.next[0] != '\0') {
-			set_text(&r->next, page.next);
+			xreplace(&r->next, page.next);
 		} else {
 			end_list(r, page.resource_version);
 		}
 		list_page_fini(&page);
 	}
-	if (!leave(r)) {
+	if (!end_handlers(r)) {
 		return;
 	}
 	if (result < 0) {
-		(void)error_wrap(&r->trouble, result, "list of %s", r->path);
+		(void)error_wrap(&r->last_error, result, "list of %s", r->path);
 		list_again(r);
-		try_later(r, 0);
+		retry(r, 0);
 		return;
 	}
 	start(r);
 }
 
-static void on_list_done(void *owner, const struct kube_answer *answer)
+static void on_list_done(void *owner, const struct http_response *response)
 {
 	struct reflector *r = owner;
 
 	r->request = NULL;
-	if (answer->status == STATUS_OK) {
+	if (response->status == STATUS_OK) {
 		r->contact_us = clock_monotonic_us();
-		on_page(r, answer);
+		on_page(r, response);
 		return;
 	}
-	if (answer->is_too_large && r->page > 1) {
+	if (response->is_too_large && r->page > 1) {
 		r->page = r->page > PAGE_SHRINKS ? r->page / PAGE_SHRINKS : 1;
 		start(r);
 		return;
 	}
-	refused(r, "list", answer);
+	on_failure(r, "list", response);
 }
 
 static void list(struct reflector *r)
@@ -430,11 +426,11 @@ static void list(struct reflector *r)
 	scoped_free char *limit = xasprintf("%u", r->page);
 
 	if (r->next == NULL) {
-		known_begin(&r->known);
+		object_set_begin(&r->objects);
 	}
 	buffer_text(&path, r->path);
-	query_add(&path, "limit", limit);
-	query_add(&path, "continue", r->next);
+	url_query_add(&path, "limit", limit);
+	url_query_add(&path, "continue", r->next);
 	get(r, &path,
 		&(struct kube_call){
 			.timeout_ms = LIST_TIMEOUT_MS,
@@ -464,11 +460,11 @@ struct reflector *reflector_new(struct kube_client *client,
 
 	r->client = client;
 	r->handler = *handler;
-	set_text(&r->path, options->path);
-	set_text(&r->field_selector, options->field_selector);
-	set_text(&r->label_selector, options->label_selector);
+	xreplace(&r->path, options->path);
+	xreplace(&r->field_selector, options->field_selector);
+	xreplace(&r->label_selector, options->label_selector);
 	r->timer = timer_new(kube_client_loop(client), start, r);
-	lines_init(&r->lines, LINE_MAX_BYTES);
+	line_reader_init(&r->line_reader, LINE_MAX_BYTES);
 	r->page = PAGE_OBJECTS;
 	start(r);
 	return r;
@@ -480,8 +476,8 @@ struct reflector_state reflector_state(const struct reflector *r)
 		.is_synced = r->is_synced,
 		.is_watching = r->opened_us != 0,
 		.contact_us = r->contact_us,
-		.trouble = r->trouble.text,
-		.is_refused = r->trouble.code > 0,
+		.last_error = r->last_error.text,
+		.is_refused = r->last_error.code > 0,
 	};
 }
 

@@ -1,9 +1,9 @@
-/* All objects of one kind, as the API server has them: list, then watch.
+/* Follows all objects of one kind on the API server: list, then watch.
  *
- * It survives everything the server does (restarts, 410 Gone, silence,
- * throttling, a store that was restored to an earlier revision) by itself, waiting 1 to 30 s between failures. It does not keep
- * the objects, only which ones there are, so that after a gap it can say which
- * have vanished meanwhile. */
+ * Handles every failure of the server itself (restarts, 410 Gone, silence,
+ * throttling, an etcd restored to an earlier revision) and waits 1 to 30 s
+ * between failures. Keeps only the keys and uids of the objects, to report
+ * those that were deleted while no watch was open. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,9 +11,9 @@
 
 struct kube_client;
 struct reflector;
-struct value;
+struct json_value;
 
-/* Which object; borrowed for the call. */
+/* Identifies an object; borrowed for the call. */
 struct reflector_id {
 	const char *namespace_name; /* "" for kinds without namespaces */
 	const char *name;
@@ -21,15 +21,16 @@ struct reflector_id {
 };
 
 struct reflector_handler {
-	/* It is there and looks like this now; also for what did not change,
-	 * after a gap. object is borrowed for the call; in lists it has neither
-	 * kind nor apiVersion. */
+	/* The object exists in this state. After a gap this is also called for
+	 * unchanged objects. object is borrowed for the call; in lists it has
+	 * no kind and apiVersion. */
 	void (*on_object)(void *owner, const struct reflector_id *id,
-		const struct value *object);
-	/* It is gone, or no longer matches the selector. An object made anew
-	 * under its old name is first reported gone under its old uid. */
-	void (*on_gone)(void *owner, const struct reflector_id *id);
-	/* Once: the first list is complete. */
+		const struct json_value *object);
+	/* The object was deleted or no longer matches the selector. If an
+	 * object was recreated under its name, its old uid is reported
+	 * first. */
+	void (*on_deleted)(void *owner, const struct reflector_id *id);
+	/* The first list is complete; called once. */
 	void (*on_synced)(void *owner);
 	void *owner; /* outlives the reflector */
 };
@@ -40,16 +41,17 @@ struct reflector_options {
 	const char *label_selector; /* or NULL */
 };
 
-/* How it stands. */
 struct reflector_state {
-	bool is_synced;	     /* the first list was complete */
-	bool is_watching;    /* nothing is missed at this moment */
-	uint64_t contact_us; /* monotonic: last heard from the server, or 0.
-	                      * A quiet watch hears once a minute (bookmarks) */
-	const char *trouble; /* the last failure until things are well again, or
-	                      * ""; borrowed until the loop runs */
-	bool is_refused; /* that failure was the server's answer: it does not
-	                  * serve this, or not to us, or not now */
+	bool is_synced;	  /* the first list is complete */
+	bool is_watching; /* no events are being missed */
+	/* Monotonic time of the last bytes from the server, or 0. Bookmarks
+	 * arrive once a minute even if nothing changes. */
+	uint64_t contact_us;
+	/* The last failure, "" once it is over; borrowed until the loop runs */
+	const char *last_error;
+	/* The server refused the request: it does not serve the kind, or not to
+	 * this account, or not now. */
+	bool is_refused;
 };
 
 /* Starts at once. options and handler are copied. Never NULL. */
@@ -59,6 +61,6 @@ struct reflector *reflector_new(struct kube_client *client,
 
 struct reflector_state reflector_state(const struct reflector *reflector);
 
-/* No handler is called any more; frees itself. Before its client is closed;
- * may be called from a handler. NULL is fine. */
+/* Calls no handler any more and frees itself. Call this before the client is
+ * closed; a handler may call it. NULL is fine. */
 void reflector_close(struct reflector *reflector);

@@ -10,7 +10,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* "12" to 12; -1 if there are no two digits. */
+/* "12" to 12; -1: not two digits. */
 static int two_digits(const char *at)
 {
 	if (!is_digit(at[0]) || !is_digit(at[1])) {
@@ -19,8 +19,8 @@ static int two_digits(const char *at)
 	return (at[0] - '0') * 10 + (at[1] - '0');
 }
 
-/* ".678901" to microseconds, finer digits are dropped. Returns what follows,
- * NULL if no digit stands after the point. */
+/* ".678901" to microseconds; further digits are dropped. Returns the rest of
+ * the text; NULL: no digit after the point. */
 static const char *scan_fraction(int64_t *us, const char *at)
 {
 	int64_t digit_us = 100000;
@@ -40,7 +40,7 @@ static const char *scan_fraction(int64_t *us, const char *at)
 	return at;
 }
 
-/* "Z" or "+01:00" and nothing else, in seconds east of Greenwich. */
+/* "Z" or "+01:00", to the end, in seconds east of UTC. */
 static bool scan_zone(int64_t *east_s, const char *at)
 {
 	int hours;
@@ -66,7 +66,7 @@ static bool scan_zone(int64_t *east_s, const char *at)
 	return true;
 }
 
-int moment_parse(int64_t *wall_us, const char *text, struct error *err)
+int time_parse(int64_t *wall_us, const char *text, struct error *err)
 {
 	struct tm tm = { 0 };
 	int64_t us = 0;

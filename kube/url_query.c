@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* RFC 3986's unreserved characters stand for themselves. */
+/* Unreserved characters (RFC 3986) are not encoded. */
 static bool is_unreserved(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -13,7 +13,7 @@ static bool is_unreserved(char c)
 		c == '~';
 }
 
-void query_add(struct buffer *out, const char *key, const char *value)
+void url_query_add(struct buffer *out, const char *key, const char *value)
 {
 	bool is_first = out->data == NULL || strchr(out->data, '?') == NULL;
 

@@ -1,26 +1,26 @@
-/* One line of a watch: what happened to which object. */
+/* One event of a watch, parsed from its line. */
 #pragma once
 
 #include "lib/error.h"
 
 #include <stddef.h>
 
-struct value;
+struct json_value;
 
-enum watch_kind {
-	WATCH_OBJECT,	/* ADDED or MODIFIED */
-	WATCH_GONE,	/* DELETED: the object in its last state */
-	WATCH_BOOKMARK, /* nothing happened up to this resourceVersion */
-	WATCH_EXPIRED,	/* our resourceVersion is too old: list again */
-	WATCH_ERROR,	/* anything else that went wrong: message says what */
+enum watch_event_type {
+	WATCH_CHANGED,	/* ADDED or MODIFIED */
+	WATCH_DELETED,	/* the object in its last state */
+	WATCH_BOOKMARK, /* no change up to this resourceVersion */
+	WATCH_EXPIRED,	/* the resourceVersion is too old: list again */
+	WATCH_ERROR,	/* any other failure; see message */
 };
 
 struct watch_event {
-	struct value *root; /* owns all the rest */
-	enum watch_kind kind;
-	const struct value *object;
-	const char *resource_version; /* opaque; "" with errors */
-	const char *message;	      /* "" without error */
+	struct json_value *root; /* owns everything else */
+	enum watch_event_type type;
+	const struct json_value *object;
+	const char *resource_version; /* opaque; "" for errors */
+	const char *message;	      /* "" unless an error */
 };
 
 /* The caller calls watch_event_fini() on success.

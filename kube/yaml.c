@@ -11,20 +11,20 @@
 #include <string.h>
 #include <yaml.h>
 
-/* A mapping or sequence that has begun and not ended. */
+/* A mapping or sequence that has not ended yet. */
 struct frame {
-	struct value *container; /* owned by the root */
+	struct json_value *container; /* owned by the root */
 	bool is_mapping;
-	char *key;	 /* in a mapping: whose value comes next, or NULL */
-	struct map seen; /* in a mapping: keys so far */
+	char *key;	 /* in a mapping: the key of the next value, or NULL */
+	struct map seen; /* in a mapping: all keys so far */
 };
 
 struct reader {
 	struct frame frames[YAML_DEPTH_MAX];
 	size_t depth;
 	size_t nodes;
-	size_t line; /* of the event in hand, from 1 */
-	struct value *root;
+	size_t line; /* of the current event, from 1 */
+	struct json_value *root;
 	struct error *err;
 };
 
@@ -45,15 +45,15 @@ static int refuse(const struct reader *r, int code, const char *why)
 	return error_set(r->err, code, "line %zu: %s", r->line, why);
 }
 
-/* Hangs a value where the document has come to; it is owned there. */
-static void place(struct reader *r, struct value *value)
+/* Adds value to the current container, or makes it the root. */
+static void insert(struct reader *r, struct json_value *value)
 {
 	struct frame *frame = top(r);
 
 	if (frame == NULL) {
 		r->root = value;
 	} else {
-		value_add(frame->container, frame->key, value);
+		json_value_add(frame->container, frame->key, value);
 		free(take_ptr(frame->key));
 	}
 }
@@ -63,7 +63,7 @@ static size_t skip_digits(const char *text, size_t at)
 	return at + strspn(text + at, "0123456789");
 }
 
-/* The numbers of JSON, so that 0755 and 1_000 stay text. */
+/* Only JSON numbers, so that 0755 and 1_000 stay text. */
 static bool is_number(const char *text)
 {
 	size_t at = text[0] == '-' ? 1 : 0;
@@ -92,19 +92,19 @@ static bool is_number(const char *text)
 	return text[at] == '\0';
 }
 
-static struct value *plain_value(const char *text)
+static struct json_value *plain_value(const char *text)
 {
 	if (text[0] == '\0' || strcmp(text, "~") == 0 ||
 		strcmp(text, "null") == 0) {
-		return value_new_null();
+		return json_value_new_null();
 	}
 	if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0) {
-		return value_new_bool(text[0] == 't');
+		return json_value_new_bool(text[0] == 't');
 	}
 	if (is_number(text)) {
-		return value_new_number(strtod(text, NULL));
+		return json_value_new_number(strtod(text, NULL));
 	}
-	return value_new_text(text);
+	return json_value_new_text(text);
 }
 
 static int read_key(struct reader *r, const char *text)
@@ -112,7 +112,7 @@ static int read_key(struct reader *r, const char *text)
 	struct frame *frame = top(r);
 
 	if (map_put(&frame->seen, text, frame) != NULL) {
-		return refuse(r, -EBADMSG, "a key is there twice");
+		return refuse(r, -EBADMSG, "duplicate key");
 	}
 	frame->key = xstrdup(text);
 	return 0;
@@ -133,21 +133,21 @@ static int read_scalar(struct reader *r, const yaml_event_t *event)
 		return refuse(r, -EBADMSG, "tags are not supported");
 	}
 	if (strlen(text) != event->data.scalar.length) {
-		return refuse(r, -EBADMSG, "a NUL inside a text");
+		return refuse(r, -EBADMSG, "a string contains NUL");
 	}
 	if (key_is_due(r)) {
 		return read_key(r, text);
 	}
-	place(r,
+	insert(r,
 		event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE
 			? plain_value(text)
-			: value_new_text(text));
+			: json_value_new_text(text));
 	return 0;
 }
 
 static int open_container(struct reader *r, bool is_mapping, bool is_tagged)
 {
-	struct value *container;
+	struct json_value *container;
 
 	if (is_tagged) {
 		return refuse(r, -EBADMSG, "tags are not supported");
@@ -158,8 +158,9 @@ static int open_container(struct reader *r, bool is_mapping, bool is_tagged)
 	if (r->depth == YAML_DEPTH_MAX) {
 		return refuse(r, -E2BIG, "nested too deeply");
 	}
-	container = is_mapping ? value_new_object() : value_new_array();
-	place(r, container);
+	container =
+		is_mapping ? json_value_new_object() : json_value_new_array();
+	insert(r, container);
 	r->frames[r->depth++] = (struct frame){
 		.container = container,
 		.is_mapping = is_mapping,
@@ -221,7 +222,7 @@ static int read_stream(struct reader *r, yaml_parser_t *parser)
 	return 0;
 }
 
-int yaml_parse(struct value **out, const char *text, size_t len,
+int yaml_parse(struct json_value **out, const char *text, size_t len,
 	struct error *err)
 {
 	struct reader r = { .err = err };
@@ -229,7 +230,7 @@ int yaml_parse(struct value **out, const char *text, size_t len,
 	int result;
 
 	if (yaml_parser_initialize(&parser) == 0) {
-		return error_set(err, -ENOMEM, "no memory to read YAML");
+		return error_set(err, -ENOMEM, "out of memory");
 	}
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
 	result = read_stream(&r, &parser);
@@ -238,9 +239,9 @@ int yaml_parse(struct value **out, const char *text, size_t len,
 		frame_fini(&r.frames[--r.depth]);
 	}
 	if (result < 0) {
-		value_free(r.root);
+		json_value_free(r.root);
 		return result;
 	}
-	*out = r.root != NULL ? r.root : value_new_null();
+	*out = r.root != NULL ? r.root : json_value_new_null();
 	return 0;
 }

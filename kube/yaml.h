@@ -1,21 +1,21 @@
-/* YAML read from outside, into the same tree as JSON.
+/* Parses YAML from outside into a JSON tree.
  *
- * Only what Kubernetes' own files need: one document, no aliases (they let a
- * small file expand without end), no duplicate keys, no keys that are not
- * scalars. Of plain scalars, true, false, null, ~ and numbers have a type of
- * their own as in YAML 1.2; yes, on and 0755 are strings. */
+ * Supports only what Kubernetes files need: one document, no aliases (with them
+ * a small file can expand without limit), no duplicate keys and only scalar
+ * keys. As in YAML 1.2, the plain scalars true, false, null, ~ and numbers have
+ * their own types; yes, on and 0755 are strings. */
 #pragma once
 
 #include "lib/error.h"
 
 #include <stddef.h>
 
-struct value;
+struct json_value;
 
 enum { YAML_DEPTH_MAX = 32, YAML_NODES_MAX = 100000 };
 
-/* Never gives NULL on success: an empty document is null. The caller frees
- * *out with value_free().
- * -EBADMSG: the sentence says at which line; -E2BIG: beyond a limit above. */
-must_check int yaml_parse(struct value **out, const char *text, size_t len,
+/* An empty document gives null, so *out is never NULL on success. The caller
+ * frees it with json_value_free().
+ * -EBADMSG: the sentence names the line; -E2BIG: above a limit. */
+must_check int yaml_parse(struct json_value **out, const char *text, size_t len,
 	struct error *err);

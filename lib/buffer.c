@@ -25,7 +25,8 @@ void buffer_clear(struct buffer *b)
 	}
 }
 
-/* Makes room for len more bytes and the NUL; false once the maximum is hit. */
+/* Makes room for len more bytes and the NUL. False: that exceeds the
+ * maximum. */
 static bool reserve(struct buffer *b, size_t len)
 {
 	size_t need;

@@ -1,14 +1,14 @@
-/* The two clocks. Everything else takes a time as an argument. */
+/* The only two clocks. All other code takes a time as an argument. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Microseconds since some point in the past; never goes back. Ages and
- * intervals are measured with this one. */
+/* Microseconds since an arbitrary point; never goes back. For ages and
+ * intervals. */
 uint64_t clock_monotonic_us(void);
 
-/* Microseconds since 1970. For people and for storage keys: never compared
+/* Microseconds since 1970. For people and for storage keys; never compared
  * across machines. */
 uint64_t clock_wall_us(void);
 

@@ -2,14 +2,14 @@
 
 #include <string.h>
 
-/* The reflected polynomial, four bits at a time. */
+/* For the reflected polynomial, four bits at a time. */
 static const uint32_t nibbles[16] = { 0x00000000, 0x1db71064, 0x3b6e20c8,
 	0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c, 0xedb88320,
 	0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278,
 	0xbdbdf21c };
 
-/* Making the tables for eight bytes at a time costs as much as this many bytes
- * by nibbles. */
+/* Filling the tables for eight bytes at a time costs as much as processing this
+ * many bytes by nibbles. */
 enum { WORTH_TABLES = 4096 };
 
 static uint32_t add_byte(uint32_t crc, uint8_t byte)
@@ -19,7 +19,7 @@ static uint32_t add_byte(uint32_t crc, uint8_t byte)
 	return crc >> 4 ^ nibbles[crc & 15];
 }
 
-/* tables[k][b]: what byte b adds when k bytes follow it. */
+/* tables[k][b]: the contribution of byte b when k bytes follow it. */
 static void make_tables(uint32_t tables[8][256])
 {
 	for (uint32_t b = 0; b < 256; b++) {

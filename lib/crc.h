@@ -1,8 +1,8 @@
-/* CRC-32 as in IEEE 802.3, zlib and PNG: finds what a disk got wrong. */
+/* CRC-32 as in IEEE 802.3, zlib and PNG. Detects corrupted files. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of more bytes after those that gave crc; begin with 0. */
+/* The CRC of the bytes that gave crc followed by these. Start with crc 0. */
 uint32_t crc_add(uint32_t crc, const void *bytes, size_t len);

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* With a newline and the NUL. */
-enum { TOKEN_SIZE = DIAL_TOKEN_MAX + 2 };
+/* with a newline and the NUL */
+enum { TOKEN_SIZE = CREDENTIALS_TOKEN_MAX + 2 };
 
 static const char plain[] = "tcp://";
 static const char secure[] = "tls+tcp://";
@@ -36,47 +36,45 @@ static bool is_address(const char *host, size_t len)
 	return inet_pton(AF_INET, text, &address) == 1;
 }
 
-static int check_secure(const struct dial_config *config, const char *url,
+static int check_secure(const struct credentials *config, const char *url,
 	struct error *err)
 {
 	const char *host = url + strlen(secure);
 
 	if (config->tls.ca == NULL) {
 		return error_set(err, -EINVAL,
-			"--aggregator: '%s' needs --tls-ca: whose certificates "
-			"are to be trusted",
-			url);
+			"--aggregator: '%s' requires --tls-ca", url);
 	}
-	/* Certificates are checked by name; addresses in them are not. */
+	/* Certificates are verified by name, not by address. */
 	if (config->server_name == NULL &&
 		is_address(host, (size_t)(strrchr(host, ':') - host))) {
 		return error_set(err, -EINVAL,
-			"--aggregator: '%s' has an address for a host: give "
-			"the name in its certificate with --tls-server-name",
+			"--aggregator: the host of '%s' is an IP address: set "
+			"--tls-server-name to the name in its certificate",
 			url);
 	}
 	return 0;
 }
 
-static int check_plain(const struct dial_config *config, const char *url,
+static int check_plain(const struct credentials *config, const char *url,
 	struct error *err)
 {
 	if (config->token_file != NULL) {
 		return error_set(err, -EINVAL,
-			"--token-file: a token is sent over TLS only, and '%s' "
-			"does not use it; say tls+tcp://",
+			"--token-file requires tls+tcp://, but --aggregator "
+			"is '%s'",
 			url);
 	}
-	if (dial_uses_tls(config) || config->server_name != NULL) {
+	if (credentials_use_tls(config) || config->server_name != NULL) {
 		return error_set(err, -EINVAL,
-			"--aggregator: '%s' does not use the --tls flags that "
-			"are given; say tls+tcp://",
+			"the --tls flags require tls+tcp://, but --aggregator "
+			"is '%s'",
 			url);
 	}
 	return 0;
 }
 
-static int check_url(const struct dial_config *config, const char *url,
+static int check_url(const struct credentials *config, const char *url,
 	struct error *err)
 {
 	bool is_secure = starts_with(url, secure);
@@ -93,17 +91,15 @@ static int check_url(const struct dial_config *config, const char *url,
 			 : check_plain(config, url, err);
 }
 
-int dial_check(const struct dial_config *config, const struct option_list *urls,
-	struct error *err)
+int credentials_check(const struct credentials *config,
+	const struct option_list *urls, struct error *err)
 {
 	if ((config->tls.cert == NULL) != (config->tls.key == NULL)) {
 		return error_set(err, -EINVAL,
-			"--tls-cert and --tls-key go together: one of them is "
-			"missing");
+			"--tls-cert and --tls-key must be given together");
 	}
 	if (config->server_name != NULL && *config->server_name == '\0') {
-		return error_set(err, -EINVAL,
-			"--tls-server-name: a name is not empty");
+		return error_set(err, -EINVAL, "--tls-server-name is empty");
 	}
 	for (size_t i = 0; i < urls->count; i++) {
 		int r = check_url(config, urls->items[i], err);
@@ -115,13 +111,13 @@ int dial_check(const struct dial_config *config, const struct option_list *urls,
 	return 0;
 }
 
-bool dial_uses_tls(const struct dial_config *config)
+bool credentials_use_tls(const struct credentials *config)
 {
 	return config->tls.ca != NULL || config->tls.cert != NULL ||
 		config->tls.key != NULL;
 }
 
-/* A token is base64 with dots; what else is printable does no harm. */
+/* A token is base64 with dots; other printable characters do no harm. */
 static bool is_token(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -132,7 +128,7 @@ static bool is_token(const char *text, size_t len)
 	return len > 0;
 }
 
-int dial_read_token(char **token, const char *path, struct error *err)
+int credentials_read_token(char **token, const char *path, struct error *err)
 {
 	char *text = xcalloc(1, TOKEN_SIZE);
 	int len = file_read_at(text, TOKEN_SIZE, AT_FDCWD, path, err);
@@ -140,21 +136,22 @@ int dial_read_token(char **token, const char *path, struct error *err)
 	if (len > 0 && text[len - 1] == '\n') {
 		text[--len] = '\0';
 	}
-	if (len > DIAL_TOKEN_MAX) {
-		len = error_set(err, -EFBIG, "'%s' holds more than %d bytes",
-			path, DIAL_TOKEN_MAX);
+	if (len > CREDENTIALS_TOKEN_MAX) {
+		len = error_set(err, -EFBIG, "'%s' is larger than %d bytes",
+			path, CREDENTIALS_TOKEN_MAX);
 	} else if (len >= 0 && !is_token(text, (size_t)len)) {
-		len = error_set(err, -EINVAL, "'%s' holds no token", path);
+		len = error_set(err, -EINVAL, "'%s' does not contain a token",
+			path);
 	}
 	if (len < 0) {
-		dial_free_token(text);
+		credentials_free_token(text);
 		return len;
 	}
 	*token = text;
 	return 0;
 }
 
-void dial_free_token(char *token)
+void credentials_free_token(char *token)
 {
 	if (token != NULL) {
 		explicit_bzero(token, TOKEN_SIZE);

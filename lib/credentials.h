@@ -1,8 +1,8 @@
-/* How a program shows itself to an aggregator and whom it takes for one: the
- * flags that agents and schedulers share, and the ServiceAccount token.
+/* The flags by which agents and schedulers authenticate to an aggregator and
+ * verify it: TLS files, server name and ServiceAccount token.
  *
- * A token is read anew for each Hello, because kubelet replaces it in place,
- * and overwritten when it was sent. It goes into no sentence and no log. */
+ * The token is read for every Hello, because the kubelet replaces the file in
+ * place, and overwritten after sending. It never appears in errors or logs. */
 #pragma once
 
 #include "lib/error.h"
@@ -11,52 +11,49 @@
 
 #include <stdbool.h>
 
-struct dial_config {
+struct credentials {
 	struct tls_files tls;
 	const char *server_name; /* NULL: the URL's host */
 	const char *token_file;	 /* NULL: no token */
 };
 
-/* Rows of an option table whose struct has a struct dial_config member. */
-#define DIAL_OPTION_ROWS(type, member)                                         \
-	{ "tls-ca", "FILE", OPTION_TEXT, offsetof(type, member.tls.ca), NULL,  \
-		"authorities whose certificates an aggregator may have, as "   \
-		"PEM; for tls+tcp://",                                         \
-		0, 0, NULL, NULL },                                            \
-		{ "tls-cert", "FILE", OPTION_TEXT,                             \
-			offsetof(type, member.tls.cert), NULL,                 \
-			"our certificate, where the aggregator asks for one",  \
-			0, 0, NULL, NULL },                                    \
-		{ "tls-key", "FILE", OPTION_TEXT,                              \
-			offsetof(type, member.tls.key), NULL, "its key", 0, 0, \
-			NULL, NULL },                                          \
-		{ "tls-server-name", "NAME", OPTION_TEXT,                      \
-			offsetof(type, member.server_name), NULL,              \
-			"name that the aggregator's certificate must hold; "   \
-			"the URL's host if not given",                         \
-			0, 0, NULL, NULL },                                    \
-	{                                                                      \
-		"token-file", "FILE", OPTION_TEXT,                             \
-			offsetof(type, member.token_file), NULL,               \
-			"ServiceAccount token to show; read again each time; " \
-			"only with tls+tcp://",                                \
-			0, 0, NULL, NULL                                       \
-	}
+/* Rows of an option table whose struct has a struct credentials member. */
+#define CREDENTIALS_OPTION_ROWS(type_, member_)                                \
+	OPTION_ROW(type_, member_.tls.ca, "tls-ca", OPTION_TEXT, "FILE",       \
+		.help = "CA bundle used to verify the aggregator, PEM; for "   \
+			"tls+tcp://"),                                         \
+		OPTION_ROW(type_, member_.tls.cert, "tls-cert", OPTION_TEXT,   \
+			"FILE",                                                \
+			.help = "client certificate (for mutual TLS), PEM"),   \
+		OPTION_ROW(type_, member_.tls.key, "tls-key", OPTION_TEXT,     \
+			"FILE",                                                \
+			.help = "private key of the client certificate, PEM"), \
+		OPTION_ROW(type_, member_.server_name, "tls-server-name",      \
+			OPTION_TEXT, "NAME",                                   \
+			.help = "name expected in the aggregator's "           \
+				"certificate; the "                            \
+				"URL's host if not given"),                    \
+		OPTION_ROW(type_, member_.token_file, "token-file",            \
+			OPTION_TEXT, "FILE",                                   \
+			.help = "ServiceAccount token to send, read again "    \
+				"each time; "                                  \
+				"only with tls+tcp://")
 
-/* What one flag alone cannot tell. -EINVAL: the flags do not go with each
- * other or with one of the URLs, or one of these is none. */
-must_check int dial_check(const struct dial_config *config,
+/* Checks what the option table cannot: -EINVAL if the flags contradict each
+ * other or a URL, or if a URL is malformed. */
+must_check int credentials_check(const struct credentials *config,
 	const struct option_list *urls, struct error *err);
 
-/* True: the URLs are tls+tcp://, and tls_load() has to read the files. */
-bool dial_uses_tls(const struct dial_config *config);
+/* True if the URLs are tls+tcp://, so that tls_load() has to read the files. */
+bool credentials_use_tls(const struct credentials *config);
 
-enum { DIAL_TOKEN_MAX = 16384 };
+enum { CREDENTIALS_TOKEN_MAX = 16384 };
 
-/* Reads a token, without the newline that may end it, into *token, which
- * dial_free_token() takes back. -EINVAL: it is empty or holds what no token
- * does; -EFBIG: more than DIAL_TOKEN_MAX bytes; else what reading said. */
-must_check int dial_read_token(char **token, const char *path,
+/* Reads a token without its trailing newline. The caller releases it with
+ * credentials_free_token().
+ * -EINVAL: empty, or not a token; -EFBIG: longer than CREDENTIALS_TOKEN_MAX
+ * bytes; otherwise the error of open(2) or read(2). */
+must_check int credentials_read_token(char **token, const char *path,
 	struct error *err);
 
-void dial_free_token(char *token); /* overwrites it; NULL is fine */
+void credentials_free_token(char *token); /* overwrites it; NULL is fine */

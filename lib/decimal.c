@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* From 10^-POWER_MAX on; what is below 1 is rounded. */
+/* From 10^-POWER_MAX up; the powers below 1 are rounded. */
 static const double powers[] = { 1e-22, 1e-21, 1e-20, 1e-19, 1e-18, 1e-17,
 	1e-16, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6,
 	1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7,
@@ -15,22 +15,23 @@ static const double powers[] = { 1e-22, 1e-21, 1e-20, 1e-19, 1e-18, 1e-17,
 	1e20, 1e21, 1e22 };
 
 static const uint64_t zeros = 0x3030303030303030;
-static const uint64_t last = UINT64_C(1) << 56; /* of a word's digits */
+/* Set in the last digit of a word. */
+static const uint64_t last = UINT64_C(1) << 56;
 static const uint64_t group = 100000000;
 
 enum {
-	POWER_MAX = 22,	       /* the last that a double holds exactly */
-	QUICK_DIGITS_MAX = 15, /* whole numbers beyond are not exact */
-	/* "%g" turns to exponents below this. */
+	POWER_MAX = 22, /* the largest power that a double holds exactly */
+	QUICK_DIGITS_MAX = 15, /* larger whole numbers are not exact */
+	/* "%g" uses exponents below this. */
 	FIXED_MIN = -4,
 	FIGURE_DIGITS = 9,
 	GROUP = 8,
 };
 
-/* Eight digits as a word whose lowest byte is the first; value is below 10^8.
- * They are computed side by side, first two of four digits, then four of two,
- * then eight; n * 10486 >> 20 is n / 100 for all n below 10^4, n * 103 >> 10 is
- * n / 10 for all below 100. */
+/* Eight digits as a word whose lowest byte is the first digit; value is below
+ * 10^8. The digits are computed in parallel: two groups of four, then four of
+ * two, then eight. n * 10486 >> 20 is n / 100 for all n below 10^4, and n * 103
+ * >> 10 is n / 10 for all n below 100. */
 static inline uint64_t digits_of(uint32_t value)
 {
 	uint64_t fours = value / 10000 | (uint64_t)(value % 10000) << 32;
@@ -47,11 +48,11 @@ static void put_word(char *out, uint64_t word)
 	memcpy(out, &word, sizeof(word));
 }
 
-/* Without the zeros in front; returns how many digits are left. */
+/* Writes value without leading zeros; returns the number of digits. */
 static size_t put_first(char *out, uint32_t value)
 {
 	uint64_t word = digits_of(value);
-	/* One digit is left of 0. */
+	/* A value of 0 keeps one digit. */
 	unsigned int lead =
 		(unsigned int)__builtin_ctzll((word ^ zeros) | last) / 8;
 
@@ -96,9 +97,9 @@ static double power_of_ten(int power)
 	return powers[power + POWER_MAX];
 }
 
-/* The power of ten of value's first digit, or one less: that of the power of
- * two at or below it. 2^2136 is next to 10^643, 78913 / 2^18 just below the
- * logarithm of two; so nothing that is shifted is negative. */
+/* The power of ten of value's first digit, or one less: the power of ten of the
+ * largest power of two that is not above value. 2^2136 is close to 10^643, and
+ * 78913 / 2^18 is just below log10(2), so no negative number is shifted. */
 static int guess_power(double value)
 {
 	const uint64_t above = 2136;
@@ -110,13 +111,13 @@ static int guess_power(double value)
 	return (int)(((bits >> 52) + above - bias) * 78913 >> 18) - above_power;
 }
 
-/* What knows the count of digits when it is compiled takes four fifths of the
- * time; gcc would not copy functions of this size by itself. */
+/* With a number of digits known at compile time these functions take four
+ * fifths of the time; gcc would not clone functions of this size by itself. */
 #define for_each_count __attribute__((always_inline)) static inline
 
-/* The digits as a whole number and the power of the first. False: it is too
- * near the middle of two such numbers for a double to tell, or too large or
- * small. */
+/* Rounds value to a whole number with this many digits and the power of its
+ * first digit. False: value is too large or small, or so close to the middle of
+ * two results that a double cannot decide. */
 for_each_count bool round_to(uint64_t *number, int *power, double value,
 	int digits)
 {
@@ -133,16 +134,16 @@ for_each_count bool round_to(uint64_t *number, int *power, double value,
 	if (shift < -POWER_MAX || shift > POWER_MAX) {
 		return false;
 	}
-	/* One rounding, of exact powers. */
+	/* Both operands are exact, so this rounds once. */
 	scaled = shift < 0 ? value / power_of_ten(-shift)
 			   : value * power_of_ten(shift);
-	/* It may be one off next to a power of ten. */
+	/* The power may be one off next to a power of ten. */
 	if (scaled >= end || scaled < power_of_ten(digits - 1)) {
 		return false;
 	}
 	*number = (uint64_t)(int64_t)scaled;
 	rest = scaled - (double)(int64_t)*number;
-	/* Twice the error of the one rounding. */
+	/* Twice the error of that rounding. */
 	if (fabs(rest - 0.5) <= scaled * 0x1p-52) {
 		return false;
 	}
@@ -155,7 +156,7 @@ for_each_count bool round_to(uint64_t *number, int *power, double value,
 	return true;
 }
 
-/* At least two digits, and no power here has more. */
+/* At least two digits; no power here has more. */
 static size_t put_exponent(char *out, int power)
 {
 	out[0] = 'e';
@@ -166,10 +167,11 @@ static size_t put_exponent(char *out, int power)
 	return 4;
 }
 
-/* Sixteen digits, the first not 0: a number's, with zeros behind. */
+/* The sixteen digits of a number that is padded with zeros at the end; the
+ * first digit is not 0. */
 struct digits {
 	uint64_t head, tail;
-	size_t count; /* until the last that is not 0 */
+	size_t count; /* without trailing zeros */
 };
 
 static size_t count_used(uint64_t word)
@@ -186,7 +188,7 @@ for_each_count struct digits split(uint64_t number, int digits)
 		1000000000000000 };
 	uint64_t sixteen, head, tail;
 
-	if (digits == GROUP + 1) { /* usual */
+	if (digits == GROUP + 1) { /* the usual case */
 		head = digits_of((uint32_t)number / 10);
 		tail = zeros + (uint32_t)number % 10;
 	} else {
@@ -198,10 +200,10 @@ for_each_count struct digits split(uint64_t number, int digits)
 		tail == zeros ? count_used(head) : GROUP + count_used(tail) };
 }
 
-/* The point stands after `before` of the digits, 15 at most; 0 and less, down to
- * FIXED_MIN + 1: zeros lead. Whole words are stored, whatever is used of them:
- * copies of unknown length cost more, and loads of what was just stored in
- * pieces. */
+/* Writes the digits with the point after the first `before` ones, at most 15.
+ * If `before` is between FIXED_MIN + 1 and 0, leading zeros are written. Always
+ * stores whole words: copies of variable length are slower, and so are loads of
+ * bytes that were just stored separately. */
 for_each_count size_t put_fixed(char *out, const struct digits *digits,
 	int before)
 {
@@ -233,7 +235,7 @@ for_each_count size_t put_fixed(char *out, const struct digits *digits,
 	return 1 + digits->count;
 }
 
-/* number has `digits` digits, the first of them of that power. */
+/* number has `digits` digits; power is that of the first. */
 for_each_count size_t put_rounded(char *out, uint64_t number, int power,
 	int digits)
 {

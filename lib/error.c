@@ -5,24 +5,33 @@
 #include <stdio.h>
 #include <string.h>
 
-static void set_text(struct error *err, const char *format, va_list args)
-	__attribute__((format(printf, 2, 0)));
+static void set(struct error *err, int code, const char *format, va_list args)
+	__attribute__((format(printf, 3, 0)));
 
-static void set_text(struct error *err, const char *format, va_list args)
+static void set(struct error *err, int code, const char *format, va_list args)
 {
-	(void)vsnprintf(err->text, sizeof(err->text), format, args);
+	if (err != NULL) {
+		err->code = code;
+		(void)vsnprintf(err->text, sizeof(err->text), format, args);
+	}
+}
+
+static void append_cause(struct error *err, const char *cause)
+{
+	if (err != NULL) {
+		size_t len = strlen(err->text);
+
+		(void)snprintf(err->text + len, sizeof(err->text) - len, ": %s",
+			cause);
+	}
 }
 
 int error_set(struct error *err, int code, const char *format, ...)
 {
 	va_list args;
 
-	if (err == NULL) {
-		return code;
-	}
-	err->code = code;
 	va_start(args, format);
-	set_text(err, format, args);
+	set(err, code, format, args);
 	va_end(args);
 	return code;
 }
@@ -31,36 +40,25 @@ int error_errno(struct error *err, const char *format, ...)
 {
 	int code = errno > 0 ? -errno : -EIO;
 	va_list args;
-	size_t len;
 
-	if (err == NULL) {
-		return code;
-	}
-	err->code = code;
 	va_start(args, format);
-	set_text(err, format, args);
+	set(err, code, format, args);
 	va_end(args);
-	len = strlen(err->text);
-	(void)snprintf(err->text + len, sizeof(err->text) - len, ": %s",
-		strerror(-code));
+	append_cause(err, strerror(-code));
 	return code;
 }
 
 int error_wrap(struct error *err, int code, const char *format, ...)
 {
-	char cause[sizeof(err->text)];
+	struct error cause = { .text = "" };
 	va_list args;
-	size_t len;
 
-	if (err == NULL) {
-		return code;
+	if (err != NULL) {
+		cause = *err;
 	}
-	memcpy(cause, err->text, sizeof(cause));
-	err->code = code;
 	va_start(args, format);
-	set_text(err, format, args);
+	set(err, code, format, args);
 	va_end(args);
-	len = strlen(err->text);
-	(void)snprintf(err->text + len, sizeof(err->text) - len, ": %s", cause);
+	append_cause(err, cause.text);
 	return code;
 }

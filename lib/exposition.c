@@ -89,7 +89,7 @@ static double cpu_seconds(void)
 		: seconds_of(&usage.ru_utime) + seconds_of(&usage.ru_stime);
 }
 
-/* proc(5): "size resident ...", in pages. */
+/* See proc(5): "size resident ...", in pages. */
 static double resident_bytes(void)
 {
 	char text[256];

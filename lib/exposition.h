@@ -1,13 +1,13 @@
-/* Prometheus' text format 0.0.4, as both daemons that are scraped write it.
+/* Prometheus' text format 0.0.4, for /metrics.
  *
- * A metric is a head, then a line for each series: the name, its labels in
- * braces, a value. Label values are escaped, and bytes that are not UTF-8
+ * A metric is a header (HELP and TYPE), then one line per series: name, labels
+ * in braces, value. Label values are escaped, and bytes that are not UTF-8
  * become U+FFFD. */
 #pragma once
 
 #include "lib/buffer.h"
 
-extern const char exposition_type[]; /* the media type */
+extern const char exposition_type[]; /* the Content-Type */
 
 enum exposition_kind {
 	EXPOSITION_GAUGE,
@@ -15,24 +15,24 @@ enum exposition_kind {
 	EXPOSITION_HISTOGRAM,
 };
 
-/* HELP and TYPE. help is without its full stop. */
+/* Writes HELP and TYPE. help has no full stop at the end. */
 void exposition_head(struct buffer *out, const char *name, const char *help,
 	enum exposition_kind kind);
 
-/* key="value", after the opening brace or another label. */
+/* Writes key="value" after an opening brace or another label. */
 void exposition_label(struct buffer *out, const char *key, const char *value);
 
-/* The end of a line, 15 significant digits. */
+/* Writes the value with 15 significant digits and ends the line. */
 void exposition_value(struct buffer *out, double value);
 
-/* name{key="value"} number. */
+/* Writes the line name{key="value"} number. */
 void exposition_series(struct buffer *out, const char *name, const char *key,
 	const char *value, double number);
 
-/* A metric of one series without labels; nothing at all if value is not
+/* Writes a metric with one series and no labels, or nothing if value is not
  * finite. */
 void exposition_single(struct buffer *out, const char *name, const char *help,
 	enum exposition_kind kind, double value);
 
-/* The program's version, CPU time and resident memory. */
+/* Writes the program's version, CPU time and resident memory. */
 void exposition_process(struct buffer *out);

@@ -37,7 +37,7 @@ int file_read_at(char *out, size_t size, int dir, const char *name,
 		used += (size_t)len;
 		if (used == size) {
 			return error_set(err, -EFBIG,
-				"'%s' holds more than %zu bytes", name,
+				"'%s' is larger than %zu bytes", name,
 				size - 1);
 		}
 	}
@@ -65,7 +65,7 @@ int file_read(struct buffer *out, const char *path, struct error *err)
 		buffer_append(out, chunk, (size_t)len);
 		if (out->overflowed) {
 			return error_set(err, -EFBIG,
-				"'%s' holds more than %zu bytes", path,
+				"'%s' is larger than %zu bytes", path,
 				out->max);
 		}
 	}

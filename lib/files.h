@@ -1,4 +1,4 @@
-/* Small files, read whole, with a limit. */
+/* Reads small files whole, up to a limit. */
 #pragma once
 
 #include "lib/buffer.h"
@@ -6,13 +6,13 @@
 
 #include <stddef.h>
 
-/* Reads the file called name below the directory dir (or AT_FDCWD) into out,
+/* Reads the file name, relative to the directory dir (or AT_FDCWD), into out,
  * NUL-terminated. Returns the length.
- * -EFBIG: it holds more than size - 1 bytes; else what open(2) or read(2) say:
- * -ENOENT, -EACCES, -EOPNOTSUPP (PSI switched off), -ENODEV. */
+ * -EFBIG: more than size - 1 bytes; otherwise the error of open(2) or read(2),
+ * for example -ENOENT, -EACCES, -EOPNOTSUPP (PSI is off) or -ENODEV. */
 must_check int file_read_at(char *out, size_t size, int dir, const char *name,
 	struct error *err);
 
-/* Reads a whole file into out, up to its maximum. -EFBIG beyond it. */
+/* Appends a whole file to out. -EFBIG: more than out's maximum. */
 must_check int file_read(struct buffer *out, const char *path,
 	struct error *err);

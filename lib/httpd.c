@@ -16,18 +16,18 @@
 
 enum { IDLE_TIMEOUT_S = 15, HEADERS_MAX = 32 << 10 };
 
-enum { REAP_MS = 500, READ_BYTES = 64 << 10 };
+enum { EXPIRE_MS = 500, READ_BYTES = 64 << 10 };
 
 /* ---- connections ---- */
 
-static void reap(void *owner)
+static void expire(void *owner)
 {
 	struct httpd *httpd = owner;
 
-	clients_reap(&httpd->clients, clock_monotonic_us());
+	clients_expire(&httpd->clients, clock_monotonic_us());
 }
 
-/* Its connection is in another state now. */
+/* Sets the state of the connection's client. */
 static void set_state(struct httpd *httpd, struct MHD_Connection *connection,
 	enum client_state state)
 {
@@ -63,17 +63,17 @@ static void on_connection(void *cls, struct MHD_Connection *connection,
 
 /* ---- one request, on libmicrohttpd's thread ---- */
 
-static void let_go_of_reply(struct httpd *httpd,
-	const struct http_request *request)
+static void release_reply(struct httpd *httpd,
+	const struct httpd_request *request)
 {
 	uv_mutex_lock(&httpd->mutex);
 	httpd->unread -= request->unread;
 	uv_mutex_unlock(&httpd->mutex);
 }
 
-/* A stream's source is the loop's; once we are closing nobody but
- * httpd_close() looks after it. */
-static void end_request(struct httpd *httpd, struct http_request *request)
+/* The source of a stream belongs to the loop thread. While the server closes,
+ * httpd_close() ends the streams. */
+static void end_request(struct httpd *httpd, struct httpd_request *request)
 {
 	if (!request->is_streamed) {
 		httpd_request_free(request);
@@ -94,16 +94,16 @@ static void on_completed(void *cls, struct MHD_Connection *connection,
 
 	(void)code;
 	if (*context != NULL) {
-		let_go_of_reply(httpd, *context);
+		release_reply(httpd, *context);
 		end_request(httpd, *context);
 		*context = NULL;
 	}
-	/* A kept connection has as long for its next request. */
-	set_state(httpd, connection, CLIENT_ASKING);
+	/* The next request on this connection has the full time again. */
+	set_state(httpd, connection, CLIENT_REQUESTING);
 }
 
-/* Hands a request to the loop. False: the server is closing. */
-static bool suspend(struct http_request *request, enum progress progress)
+/* Hands a request to the loop thread. False: the server is closing. */
+static bool suspend(struct httpd_request *request, enum progress progress)
 {
 	struct httpd *httpd = request->httpd;
 	bool open;
@@ -121,7 +121,7 @@ static bool suspend(struct http_request *request, enum progress progress)
 
 static ssize_t read_stream(void *cls, uint64_t at, char *out, size_t max)
 {
-	struct http_request *request = cls;
+	struct httpd_request *request = cls;
 	ssize_t r = stream_read(&request->stream, out, max);
 
 	(void)at;
@@ -130,13 +130,13 @@ static ssize_t read_stream(void *cls, uint64_t at, char *out, size_t max)
 	}
 	if (r == STREAM_BROKEN ||
 		(r == STREAM_WANTS_PART &&
-			!suspend(request, PROGRESS_FILLING))) {
+			!suspend(request, PROGRESS_AWAITING_PART))) {
 		return MHD_CONTENT_READER_END_WITH_ERROR;
 	}
 	return r;
 }
 
-static struct MHD_Response *response_of(struct http_request *request)
+static struct MHD_Response *response_of(struct httpd_request *request)
 {
 	if (request->is_streamed) {
 		return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN,
@@ -147,7 +147,7 @@ static struct MHD_Response *response_of(struct http_request *request)
 }
 
 static enum MHD_Result queue_reply(struct MHD_Connection *connection,
-	struct http_request *request)
+	struct httpd_request *request)
 {
 	struct MHD_Response *response = response_of(request);
 	enum MHD_Result r;
@@ -167,11 +167,11 @@ static enum MHD_Result queue_reply(struct MHD_Connection *connection,
 	return r;
 }
 
-/* Once the request is handed over it is not ours to look at. */
+/* The request may not be used after it was handed to the loop thread. */
 static enum MHD_Result begin_serving(struct httpd *httpd,
-	struct http_request *request)
+	struct httpd_request *request)
 {
-	set_state(httpd, request->connection, CLIENT_SERVED);
+	set_state(httpd, request->connection, CLIENT_WAITING);
 	if (request->body.overflowed) {
 		httpd_request_set_error(request, 413,
 			"the body is larger than 4 MiB");
@@ -184,14 +184,14 @@ static enum MHD_Result begin_serving(struct httpd *httpd,
 	return queue_reply(request->connection, request);
 }
 
-/* The parameters are libmicrohttpd's. */
+/* libmicrohttpd defines the parameters. */
 // NOLINTNEXTLINE(readability-function-size)
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
 	const char *url, const char *method, const char *version,
 	const char *upload, size_t *upload_len, void **context)
 {
 	struct httpd *httpd = cls;
-	struct http_request *request = *context;
+	struct httpd_request *request = *context;
 
 	(void)version;
 	if (request == NULL) {
@@ -212,25 +212,25 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
 	return MHD_YES;
 }
 
-/* ---- on the loop's thread ---- */
+/* ---- on the loop thread ---- */
 
-static void end_stream(struct http_request *request)
+static void end_stream(struct httpd_request *request)
 {
 	LIST_REMOVE(request, link);
 	stream_fini(&request->stream);
 	httpd_request_free(request);
 }
 
-static void go_on_giving(struct http_request *request)
+static void resume_stream(struct httpd_request *request)
 {
-	request->progress = PROGRESS_GIVING;
+	request->progress = PROGRESS_SENDING_PART;
 	MHD_resume_connection(request->connection);
 }
 
 static void deliver(void *owner, struct inbox_item *item)
 {
 	struct httpd *httpd = owner;
-	struct http_request *request = (struct http_request *)item;
+	struct httpd_request *request = (struct httpd_request *)item;
 
 	if (request->progress == PROGRESS_ENDED) {
 		end_stream(request);
@@ -238,7 +238,7 @@ static void deliver(void *owner, struct inbox_item *item)
 		LIST_INSERT_HEAD(&httpd->open, request, link);
 		httpd->serve(httpd->owner, request);
 	} else if (stream_fill(&request->stream)) {
-		go_on_giving(request);
+		resume_stream(request);
 	} else {
 		inbox_push(httpd->inbox, item);
 	}
@@ -246,8 +246,8 @@ static void deliver(void *owner, struct inbox_item *item)
 
 /* ---- the server ---- */
 
-/* poll, not epoll: epoll mode does not see a FIN after a partial request until
- * the timeout. */
+/* poll instead of epoll: with epoll libmicrohttpd misses a FIN after an
+ * incomplete request until the timeout. */
 static struct MHD_Daemon *start_daemon(struct httpd *httpd, int fd,
 	const struct tls_material *tls)
 {
@@ -292,8 +292,8 @@ int httpd_new(struct httpd **out, uv_loop_t *loop,
 	}
 	clients_init(&httpd->clients, HTTPD_CONNECTIONS / 4 * 3);
 	httpd->inbox = inbox_new(loop, deliver, httpd);
-	httpd->reaper = timer_new(loop, reap, httpd);
-	timer_start(httpd->reaper, REAP_MS, REAP_MS);
+	httpd->expiry = timer_new(loop, expire, httpd);
+	timer_start(httpd->expiry, EXPIRE_MS, EXPIRE_MS);
 	httpd->daemon = start_daemon(httpd, fd, options->tls);
 	if (httpd->daemon == NULL) {
 		(void)close(fd);
@@ -302,8 +302,8 @@ int httpd_new(struct httpd **out, uv_loop_t *loop,
 			options->address,
 			options->tls == NULL
 				? ""
-				: ": certificate and key are no pair or no "
-				  "PEM");
+				: ": certificate and key do not match or are "
+				  "not PEM");
 	}
 	*out = httpd;
 	return 0;
@@ -314,24 +314,24 @@ uint16_t httpd_port(const struct httpd *httpd)
 	return httpd->port;
 }
 
-uint64_t httpd_strangers(struct httpd *httpd)
+uint64_t httpd_failed_connections(struct httpd *httpd)
 {
-	return clients_strangers(&httpd->clients);
+	return clients_failed_connections(&httpd->clients);
 }
 
-/* All that waits for a reply gets its 503; what waits for a part of one is
- * broken off. */
-static void leave_open(struct httpd *httpd)
+/* Replies 503 to requests without a response and aborts streams that wait for
+ * their next part. */
+static void finish_open_requests(struct httpd *httpd)
 {
-	for (struct http_request *r = LIST_FIRST(&httpd->open), *next;
+	for (struct httpd_request *r = LIST_FIRST(&httpd->open), *next;
 		r != NULL; r = next) {
 		next = LIST_NEXT(r, link);
 		if (!r->is_streamed) {
-			http_reply_error(r, MHD_HTTP_SERVICE_UNAVAILABLE,
+			httpd_reply_error(r, MHD_HTTP_SERVICE_UNAVAILABLE,
 				"shutting down");
-		} else if (r->progress == PROGRESS_FILLING) {
+		} else if (r->progress == PROGRESS_AWAITING_PART) {
 			r->stream.is_aborted = true;
-			go_on_giving(r);
+			resume_stream(r);
 		}
 	}
 }
@@ -344,10 +344,10 @@ void httpd_close(struct httpd *httpd)
 	uv_mutex_lock(&httpd->mutex);
 	httpd->closing = true;
 	uv_mutex_unlock(&httpd->mutex);
-	timer_close(httpd->reaper);
-	/* Delivers what was pushed before. */
+	timer_close(httpd->expiry);
+	/* Delivers all items that were already pushed. */
 	inbox_close(httpd->inbox);
-	leave_open(httpd);
+	finish_open_requests(httpd);
 	if (httpd->daemon != NULL) {
 		MHD_stop_daemon(httpd->daemon);
 	}

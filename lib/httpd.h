@@ -1,11 +1,11 @@
-/* A small HTTP server: libmicrohttpd with its own poll thread, handlers on the
- * loop's thread.
+/* A small HTTP server: libmicrohttpd on its own polling thread, handlers on the
+ * loop thread.
  *
- * Only lib/httpd*.c include microhttpd. A request is suspended while it
- * crosses to the loop, so a handler may answer at once or much later. Limits:
- * HTTPD_CONNECTIONS at a time, 32 KiB of headers, HTTPD_BODY_MAX of body, some
- * seconds for a request and two minutes for reading the answer
- * (lib/httpd_clients.h), and HTTPD_UNREAD_MAX. */
+ * Only lib/httpd*.c include microhttpd. A request is suspended while the loop
+ * thread has it, so a handler may reply at once or much later. Limits:
+ * HTTPD_CONNECTIONS, 32 KiB of headers, HTTPD_BODY_MAX bytes of body,
+ * HTTPD_UNREAD_MAX, and the times of lib/httpd_clients.h for a request and for
+ * reading the response. */
 #pragma once
 
 #include "lib/error.h"
@@ -19,74 +19,74 @@
 enum {
 	HTTPD_CONNECTIONS = 200,
 	HTTPD_BODY_MAX = 4 << 20,
-	/* Answers that were given and not read yet, in all. One alone may be
-	 * larger. */
+	/* Bytes of all responses that clients have not read yet. A single
+	 * response may be larger. */
 	HTTPD_UNREAD_MAX = 128 << 20,
-	HTTP_PART_MAX = 4 << 20, /* of one part of a streamed answer */
+	HTTPD_PART_MAX = 4 << 20, /* one part of a streamed response */
 };
 
 struct buffer;
 struct httpd;
-struct http_request;
+struct httpd_request;
 
-/* Gets each complete request and owes it exactly one reply. */
-typedef void (*http_serve)(void *owner, struct http_request *request);
+/* Receives each complete request and must reply to it exactly once. */
+typedef void (*httpd_serve)(void *owner, struct httpd_request *request);
 
 struct httpd_options {
 	const char *address; /* "HOST:PORT", numeric; port 0 picks one */
-	http_serve serve;
+	httpd_serve serve;
 	void *owner; /* outlives the server */
-	/* cert and key: HTTPS, TLS 1.2 or 1.3. Borrowed for the call; NULL:
-	 * plain HTTP. Who asks is told by tokens, not by certificates. */
+	/* NULL: plain HTTP; otherwise cert and key for HTTPS with TLS 1.2 or
+	 * 1.3. Borrowed for the call. Clients authenticate by token, not by
+	 * certificate. */
 	const struct tls_material *tls;
 };
 
-/* -EINVAL: not an address, or TLS material that is no good; -EADDRINUSE,
- * -EACCES. */
+/* -EINVAL: not an address, or unusable TLS material; -EADDRINUSE, -EACCES. */
 must_check int httpd_new(struct httpd **out, uv_loop_t *loop,
 	const struct httpd_options *options, struct error *err);
 
 uint16_t httpd_port(const struct httpd *httpd);
 
-/* How many connections ended, since the last call, without a complete request
- * ever: their clients were too slow, or spoke something else than HTTP or the
- * TLS that is wanted. */
-uint64_t httpd_strangers(struct httpd *httpd);
+/* Returns how many connections have ended since the last call without ever
+ * sending a complete request: the client was too slow, or did not speak HTTP or
+ * the required TLS. */
+uint64_t httpd_failed_connections(struct httpd *httpd);
 
-/* Requests still open get 503. Frees itself. NULL is fine. */
+/* Open requests get a 503. Frees itself. NULL is fine. */
 void httpd_close(struct httpd *httpd);
 
-/* All borrowed until the reply. The path is percent-decoded and without the
- * query; it never holds a NUL. */
-const char *http_method(const struct http_request *request);
-const char *http_path(const struct http_request *request);
-const char *http_header(const struct http_request *request, const char *name);
-const char *http_query(const struct http_request *request, const char *name);
-const char *http_body(const struct http_request *request, size_t *len);
+/* All results are borrowed until the reply. The path is percent-decoded, has no
+ * query and holds no NUL. */
+const char *httpd_method(const struct httpd_request *request);
+const char *httpd_path(const struct httpd_request *request);
+const char *httpd_header(const struct httpd_request *request, const char *name);
+const char *httpd_query(const struct httpd_request *request, const char *name);
+const char *httpd_body(const struct httpd_request *request, size_t *len);
 
-/* Ends the request. body is copied; type is a media type. With status 401 the
- * answer asks for a bearer token, as RFC 9110 15.5.2 wants it to. With too many
- * bytes unread it becomes a 503. */
-void http_reply(struct http_request *request, int status, const char *type,
+/* Ends the request. body is copied; type is a media type. Status 401 adds the
+ * WWW-Authenticate header of RFC 9110 15.5.2. If HTTPD_UNREAD_MAX would be
+ * exceeded, the response is a 503 instead. */
+void httpd_reply(struct httpd_request *request, int status, const char *type,
 	const char *body, size_t len);
 
-/* An answer that is made while it is read. */
-struct http_stream {
-	/* On the loop's thread: appends the next part, at most HTTP_PART_MAX
-	 * bytes; nothing at all if it needs another turn of the loop to go on.
-	 * False: that was the last. */
+/* A response that is generated while the client reads it. */
+struct httpd_stream {
+	/* On the loop thread: appends the next part, at most HTTPD_PART_MAX
+	 * bytes, or nothing, and is then called again in the next turn of the
+	 * loop. False: that was the last part. */
 	bool (*next)(void *owner, struct buffer *out);
-	/* On the loop's thread, exactly once: all was given, or the client is
+	/* On the loop thread, exactly once: all parts were read, the client is
 	 * gone, or the server closes. */
 	void (*done)(void *owner);
 	void *owner;
 };
 
-/* Ends the request with an answer of any length of which one part at a time is
- * in memory. next() is not called inside. */
-void http_reply_stream(struct http_request *request, int status,
-	const char *type, const struct http_stream *stream);
+/* Ends the request with a response of any length, with only one part in memory
+ * at a time. next() is not called before this function returns. */
+void httpd_reply_stream(struct httpd_request *request, int status,
+	const char *type, const struct httpd_stream *stream);
 
 /* Ends the request with {"error":"sentence"}. */
-void http_reply_error(struct http_request *request, int status,
+void httpd_reply_error(struct httpd_request *request, int status,
 	const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-void clients_init(struct clients *clients, unsigned crowd)
+void clients_init(struct clients *clients, unsigned evict_limit)
 {
-	*clients = (struct clients){ .crowd = crowd };
+	*clients = (struct clients){ .evict_limit = evict_limit };
 	TAILQ_INIT(&clients->list);
 	if (uv_mutex_init(&clients->mutex) != 0) {
 		abort();
@@ -17,23 +17,23 @@ void clients_fini(struct clients *clients)
 	uv_mutex_destroy(&clients->mutex);
 }
 
-static void cut(struct clients *clients, struct client *client)
+static void disconnect(struct clients *clients, struct client *client)
 {
-	if (!client->was_cut) {
-		client->was_cut = true;
+	if (!client->is_disconnected) {
+		client->is_disconnected = true;
 		clients->count--;
 		(void)shutdown(client->fd, SHUT_RDWR);
 	}
 }
 
-static void cut_oldest(struct clients *clients)
+static void evict_oldest(struct clients *clients)
 {
 	struct client *c = NULL;
 
 	TAILQ_FOREACH(c, &clients->list, link)
 	{
-		if (c->state == CLIENT_ASKING && !c->was_cut) {
-			cut(clients, c);
+		if (c->state == CLIENT_REQUESTING && !c->is_disconnected) {
+			disconnect(clients, c);
 			return;
 		}
 	}
@@ -42,12 +42,12 @@ static void cut_oldest(struct clients *clients)
 static void begin(struct clients *clients, struct client *client,
 	enum client_state state, uint64_t now_us)
 {
-	uint64_t most_ms =
-		state == CLIENT_ASKING ? CLIENT_REQUEST_MS : CLIENT_ANSWER_MS;
+	uint64_t most_ms = state == CLIENT_REQUESTING ? CLIENT_REQUEST_MS
+						      : CLIENT_RESPONSE_MS;
 
 	client->state = state;
 	client->due_us =
-		state == CLIENT_SERVED ? UINT64_MAX : now_us + most_ms * 1000;
+		state == CLIENT_WAITING ? UINT64_MAX : now_us + most_ms * 1000;
 	TAILQ_INSERT_TAIL(&clients->list, client, link);
 }
 
@@ -56,10 +56,10 @@ void clients_add(struct clients *clients, struct client *client, int fd,
 {
 	*client = (struct client){ .fd = fd };
 	uv_mutex_lock(&clients->mutex);
-	if (clients->count >= clients->crowd) {
-		cut_oldest(clients);
+	if (clients->count >= clients->evict_limit) {
+		evict_oldest(clients);
 	}
-	begin(clients, client, CLIENT_ASKING, now_us);
+	begin(clients, client, CLIENT_REQUESTING, now_us);
 	clients->count++;
 	uv_mutex_unlock(&clients->mutex);
 }
@@ -68,7 +68,7 @@ void clients_set(struct clients *clients, struct client *client,
 	enum client_state state, uint64_t now_us)
 {
 	uv_mutex_lock(&clients->mutex);
-	client->has_asked |= state != CLIENT_ASKING;
+	client->has_requested |= state != CLIENT_REQUESTING;
 	TAILQ_REMOVE(&clients->list, client, link);
 	begin(clients, client, state, now_us);
 	uv_mutex_unlock(&clients->mutex);
@@ -78,12 +78,12 @@ void clients_remove(struct clients *clients, struct client *client)
 {
 	uv_mutex_lock(&clients->mutex);
 	TAILQ_REMOVE(&clients->list, client, link);
-	clients->count -= !client->was_cut;
-	clients->strangers += !client->has_asked;
+	clients->count -= !client->is_disconnected;
+	clients->failed += !client->has_requested;
 	uv_mutex_unlock(&clients->mutex);
 }
 
-void clients_reap(struct clients *clients, uint64_t now_us)
+void clients_expire(struct clients *clients, uint64_t now_us)
 {
 	struct client *c = NULL;
 
@@ -91,19 +91,19 @@ void clients_reap(struct clients *clients, uint64_t now_us)
 	TAILQ_FOREACH(c, &clients->list, link)
 	{
 		if (now_us > c->due_us) {
-			cut(clients, c);
+			disconnect(clients, c);
 		}
 	}
 	uv_mutex_unlock(&clients->mutex);
 }
 
-uint64_t clients_strangers(struct clients *clients)
+uint64_t clients_failed_connections(struct clients *clients)
 {
-	uint64_t strangers;
+	uint64_t failed;
 
 	uv_mutex_lock(&clients->mutex);
-	strangers = clients->strangers;
-	clients->strangers = 0;
+	failed = clients->failed;
+	clients->failed = 0;
 	uv_mutex_unlock(&clients->mutex);
-	return strangers;
+	return failed;
 }

@@ -1,13 +1,13 @@
-/* The connections of an HTTP server, as far as they wait for their clients.
+/* Limits how long the HTTP server's connections may wait for their clients.
  *
- * libmicrohttpd's own timeout is of silence only: a client that sends or reads
- * a byte a second is never closed. So whoever takes longer for a request or an
- * answer than it may is cut off; and where many connections are open, each new
- * one costs the oldest that has not finished its request, so that whoever asks
- * quickly gets through a crowd of those who do not ask.
+ * libmicrohttpd's own timeout covers only silence: it never closes a client
+ * that sends or reads a byte a second. Here a client that needs too long for a
+ * request or for reading a response is disconnected. Above the eviction limit
+ * every new connection evicts the oldest one without a complete request, so
+ * that idle connections cannot keep out working clients.
  *
- * Cutting is shutdown(2): the server then sees the end and closes. Any thread
- * may call any function. */
+ * Disconnecting means shutdown(2): libmicrohttpd then sees the end of the
+ * stream and closes. All functions are thread-safe. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,54 +16,54 @@
 #include <uv.h>
 
 enum {
-	/* For a request to be complete, counted from the connection's begin or
-	 * the end of the answer before, and for an answer to be read. */
+	/* For sending a request, from the start of the connection or the end of
+	 * the previous response; and for reading a response. */
 	CLIENT_REQUEST_MS = 8000,
-	CLIENT_ANSWER_MS = 120000,
+	CLIENT_RESPONSE_MS = 120000,
 };
 
 enum client_state {
-	CLIENT_ASKING,	/* its request is coming in */
-	CLIENT_SERVED,	/* we owe it an answer */
-	CLIENT_READING, /* the answer is on its way */
+	CLIENT_REQUESTING, /* sending its request */
+	CLIENT_WAITING,	   /* waiting for the server's response */
+	CLIENT_READING,	   /* reading the response */
 };
 
-/* One connection; in the server's hands, read and written here alone. */
+/* One connection. Allocated by the server; its members belong to this
+ * module. */
 struct client {
 	TAILQ_ENTRY(client) link;
 	int fd;
 	enum client_state state;
 	uint64_t due_us;
-	bool has_asked; /* at least one request was complete */
-	bool was_cut;
+	bool has_requested; /* at least one request was complete */
+	bool is_disconnected;
 };
 
 struct clients {
 	uv_mutex_t mutex;
-	TAILQ_HEAD(client_list, client) list; /* the longest waiting first */
-	unsigned count;			      /* without those that were cut */
-	unsigned crowd;
-	uint64_t strangers;
+	TAILQ_HEAD(client_list, client) list; /* longest waiting first */
+	unsigned count; /* without those already disconnected */
+	unsigned evict_limit;
+	uint64_t failed; /* see clients_failed_connections() */
 };
 
-/* With so many open a new one costs the oldest. */
-void clients_init(struct clients *clients, unsigned crowd);
+/* evict_limit: from this many connections on, a new one evicts the oldest. */
+void clients_init(struct clients *clients, unsigned evict_limit);
 void clients_fini(struct clients *clients);
 
-/* A connection began: it is asking. */
+/* Adds a new connection, in state CLIENT_REQUESTING. */
 void clients_add(struct clients *clients, struct client *client, int fd,
 	uint64_t now_us);
 
-/* It goes on to another state, or to the same one anew. */
+/* Sets the state, or restarts its time limit if it is the same state. */
 void clients_set(struct clients *clients, struct client *client,
 	enum client_state state, uint64_t now_us);
 
-/* It ended. */
+/* Removes a connection that has ended. */
 void clients_remove(struct clients *clients, struct client *client);
 
-/* Cuts off who takes too long. */
-void clients_reap(struct clients *clients, uint64_t now_us);
+/* Disconnects every client whose time is over. */
+void clients_expire(struct clients *clients, uint64_t now_us);
 
-/* How many connections ended, since the last call, without a complete request
- * ever: too slow, or speaking something else. */
-uint64_t clients_strangers(struct clients *clients);
+/* See httpd_failed_connections(). */
+uint64_t clients_failed_connections(struct clients *clients);

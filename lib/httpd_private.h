@@ -1,6 +1,6 @@
-/* What the files of the HTTP server share: lib/httpd.c has the server and all
- * that runs on libmicrohttpd's thread, lib/httpd_request.c what handlers call
- * on the loop's. */
+/* Shared by the files of the HTTP server. lib/httpd.c has the server and all
+ * code on libmicrohttpd's thread; lib/httpd_request.c has the functions that
+ * handlers call on the loop thread. */
 #pragma once
 
 #include "lib/buffer.h"
@@ -17,21 +17,20 @@ struct MHD_Daemon;
 struct timer;
 
 enum progress {
-	PROGRESS_READING, /* headers and body are coming in */
-	PROGRESS_SERVING, /* suspended; the loop has it */
-	PROGRESS_REPLIED, /* resumed; the reply is to be queued */
-	PROGRESS_FILLING, /* suspended; the loop owes the next part */
-	PROGRESS_GIVING,  /* resumed; the part is being read */
-	PROGRESS_ENDED,	  /* the connection is gone, the stream is left */
+	PROGRESS_READING,	/* receiving headers and body */
+	PROGRESS_SERVING,	/* suspended; with the handler */
+	PROGRESS_REPLIED,	/* resumed; the response is to be queued */
+	PROGRESS_AWAITING_PART, /* suspended; awaits the stream's next part */
+	PROGRESS_SENDING_PART,	/* resumed; the part is being sent */
+	PROGRESS_ENDED, /* the connection is closed; the stream is not */
 };
 
-struct http_request {
+struct httpd_request {
 	struct inbox_item item;
 	struct httpd *httpd;
 	struct MHD_Connection *connection;
-	LIST_ENTRY(http_request)
-	link; /* in httpd->open, the loop's: without a
-	                                * reply, or streamed */
+	LIST_ENTRY(httpd_request)
+	link; /* in httpd->open (loop thread): not replied to, or streamed */
 	const char *method;
 	char *path;
 	struct buffer body;
@@ -40,7 +39,7 @@ struct http_request {
 	char *type;
 	char *reply;
 	size_t reply_len;
-	size_t unread; /* its part of httpd->unread */
+	size_t unread; /* this request's share of httpd->unread */
 	bool is_streamed;
 	struct stream stream;
 };
@@ -48,10 +47,10 @@ struct http_request {
 struct httpd {
 	struct MHD_Daemon *daemon;
 	struct inbox *inbox;
-	struct timer *reaper;
-	http_serve serve;
+	struct timer *expiry;
+	httpd_serve serve;
 	void *owner;
-	LIST_HEAD(request_list, http_request) open; /* the loop's */
+	LIST_HEAD(request_list, httpd_request) open; /* loop thread only */
 	uv_mutex_t mutex;
 	size_t unread; /* guarded by mutex */
 	bool closing;  /* guarded by mutex */
@@ -59,10 +58,10 @@ struct httpd {
 	uint16_t port;
 };
 
-struct http_request *httpd_request_new(struct httpd *httpd,
+struct httpd_request *httpd_request_new(struct httpd *httpd,
 	struct MHD_Connection *connection, const char *url, const char *method);
-void httpd_request_free(struct http_request *request);
+void httpd_request_free(struct httpd_request *request);
 
-/* Sets the answer {"error":"sentence"}. */
-void httpd_request_set_error(struct http_request *request, int status,
+/* Sets the response {"error":"sentence"}. */
+void httpd_request_set_error(struct httpd_request *request, int status,
 	const char *sentence);

@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct http_request *httpd_request_new(struct httpd *httpd,
+struct httpd_request *httpd_request_new(struct httpd *httpd,
 	struct MHD_Connection *connection, const char *url, const char *method)
 {
-	struct http_request *request = xcalloc(1, sizeof(*request));
+	struct httpd_request *request = xcalloc(1, sizeof(*request));
 
 	request->httpd = httpd;
 	request->connection = connection;
@@ -22,7 +22,7 @@ struct http_request *httpd_request_new(struct httpd *httpd,
 	return request;
 }
 
-void httpd_request_free(struct http_request *request)
+void httpd_request_free(struct httpd_request *request)
 {
 	buffer_fini(&request->body);
 	free(request->path);
@@ -31,7 +31,7 @@ void httpd_request_free(struct http_request *request)
 	free(request);
 }
 
-static void set_reply(struct http_request *request, int status,
+static void set_reply(struct httpd_request *request, int status,
 	const char *type, const char *body, size_t len)
 {
 	request->status = status;
@@ -41,7 +41,7 @@ static void set_reply(struct http_request *request, int status,
 	request->progress = PROGRESS_REPLIED;
 }
 
-void httpd_request_set_error(struct http_request *request, int status,
+void httpd_request_set_error(struct httpd_request *request, int status,
 	const char *sentence)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(4096);
@@ -54,8 +54,8 @@ void httpd_request_set_error(struct http_request *request, int status,
 	set_reply(request, status, "application/json", body.data, body.len);
 }
 
-/* Counts an answer's bytes until it is read. False: there are too many. */
-static bool hold_reply(struct http_request *request, size_t len)
+/* Adds the response to the unread bytes. False: there are too many. */
+static bool count_unread(struct httpd_request *request, size_t len)
 {
 	struct httpd *httpd = request->httpd;
 	bool fits;
@@ -70,15 +70,15 @@ static bool hold_reply(struct http_request *request, size_t len)
 	return fits;
 }
 
-static void finish(struct http_request *request)
+static void finish(struct httpd_request *request)
 {
 	LIST_REMOVE(request, link);
-	/* From here on libmicrohttpd's thread may free it. */
+	/* From here on libmicrohttpd's thread may free the request. */
 	MHD_resume_connection(request->connection);
 }
 
-void http_reply_stream(struct http_request *request, int status,
-	const char *type, const struct http_stream *stream)
+void httpd_reply_stream(struct httpd_request *request, int status,
+	const char *type, const struct httpd_stream *stream)
 {
 	stream_init(&request->stream, stream);
 	request->is_streamed = true;
@@ -88,19 +88,19 @@ void http_reply_stream(struct http_request *request, int status,
 	MHD_resume_connection(request->connection);
 }
 
-void http_reply(struct http_request *request, int status, const char *type,
+void httpd_reply(struct httpd_request *request, int status, const char *type,
 	const char *body, size_t len)
 {
-	if (!hold_reply(request, len)) {
-		http_reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
-			"too many large answers are being read: try later");
+	if (!count_unread(request, len)) {
+		httpd_reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
+			"too many unread responses; try again later");
 		return;
 	}
 	set_reply(request, status, type, body, len);
 	finish(request);
 }
 
-void http_reply_error(struct http_request *request, int status,
+void httpd_reply_error(struct httpd_request *request, int status,
 	const char *format, ...)
 {
 	char sentence[1024];
@@ -113,29 +113,29 @@ void http_reply_error(struct http_request *request, int status,
 	finish(request);
 }
 
-const char *http_method(const struct http_request *request)
+const char *httpd_method(const struct httpd_request *request)
 {
 	return request->method;
 }
 
-const char *http_path(const struct http_request *request)
+const char *httpd_path(const struct httpd_request *request)
 {
 	return request->path;
 }
 
-const char *http_header(const struct http_request *request, const char *name)
+const char *httpd_header(const struct httpd_request *request, const char *name)
 {
 	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND,
 		name);
 }
 
-const char *http_query(const struct http_request *request, const char *name)
+const char *httpd_query(const struct httpd_request *request, const char *name)
 {
 	return MHD_lookup_connection_value(request->connection,
 		MHD_GET_ARGUMENT_KIND, name);
 }
 
-const char *http_body(const struct http_request *request, size_t *len)
+const char *httpd_body(const struct httpd_request *request, size_t *len)
 {
 	*len = request->body.len;
 	return request->body.data == NULL ? "" : request->body.data;

@@ -2,11 +2,11 @@
 
 #include <string.h>
 
-void stream_init(struct stream *stream, const struct http_stream *source)
+void stream_init(struct stream *stream, const struct httpd_stream *source)
 {
 	*stream = (struct stream){
 		.source = *source,
-		.part = BUFFER_MAX(HTTP_PART_MAX),
+		.part = BUFFER_MAX(HTTPD_PART_MAX),
 	};
 }
 
@@ -16,7 +16,7 @@ bool stream_fill(struct stream *stream)
 	stream->at = 0;
 	stream->is_last =
 		!stream->source.next(stream->source.owner, &stream->part);
-	/* Half a part would be a wrong answer that looks right. */
+	/* A truncated part would be a wrong response that looks right. */
 	if (stream->part.overflowed) {
 		stream->is_aborted = true;
 	}

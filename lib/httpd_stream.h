@@ -1,8 +1,8 @@
-/* A long answer on its way through the HTTP server, part by part.
+/* Carries a streamed response through the HTTP server, one part at a time.
  *
- * The source makes parts on the loop's thread, the server's thread reads them;
- * who has the stream changes hands with the connection's being suspended, so
- * there is one part in memory and no lock. */
+ * The source makes parts on the loop thread, and the server's thread reads
+ * them. The connection is suspended while the loop thread uses the stream, so
+ * there is only one part in memory and no lock. */
 #pragma once
 
 #include "lib/buffer.h"
@@ -13,22 +13,23 @@
 #include <sys/types.h>
 
 struct stream {
-	struct http_stream source;
+	struct httpd_stream source;
 	struct buffer part;
-	size_t at;	 /* so much of the part is read */
-	bool is_last;	 /* nothing follows the part */
-	bool is_aborted; /* nor is the part to be read */
+	size_t at;	 /* bytes of the part that have been read */
+	bool is_last;	 /* no part follows */
+	bool is_aborted; /* the rest of the part must not be read */
 };
 
 enum { STREAM_WANTS_PART = 0, STREAM_ENDED = -1, STREAM_BROKEN = -2 };
 
-void stream_init(struct stream *stream, const struct http_stream *source);
+void stream_init(struct stream *stream, const struct httpd_stream *source);
 
-/* Asks the source once for its next part. False: it had none to give yet. */
+/* Asks the source once for its next part. False: it has none yet. */
 bool stream_fill(struct stream *stream);
 
-/* Bytes put into out, at most max; or one of the above. */
+/* Returns the number of bytes written to out, at most max, or one of the
+ * constants above. */
 ssize_t stream_read(struct stream *stream, char *out, size_t max);
 
-/* Tells the source that it is over. */
+/* Calls the source's done(). */
 void stream_fini(struct stream *stream);

@@ -9,9 +9,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* The descriptor is our own, and no uv_async_t: there the loop spins until who
- * woke it is back from the system call, 50 us where it took that thread's CPU.
- * It is readable from the first item on until the loop takes them all. */
+/* Uses an own eventfd instead of uv_async_t: with uv_async_t the loop spins
+ * until the sender returns from its system call, which took 50 us whenever the
+ * loop preempted that thread. fd is readable from the first item until the loop
+ * takes all items. */
 struct inbox {
 	uv_poll_t wake;
 	int fd;
@@ -46,7 +47,7 @@ static void drain(struct inbox *inbox)
 	}
 }
 
-/* Read before the items are taken: who pushes after that writes again. */
+/* Reads before it takes the items: a later push writes again. */
 static void on_wake(uv_poll_t *wake, int status, int events)
 {
 	struct inbox *inbox = wake->data;
@@ -72,13 +73,13 @@ struct inbox *inbox_new(uv_loop_t *loop, inbox_deliver deliver, void *owner)
 	if (inbox->fd < 0 || uv_mutex_init(&inbox->mutex) != 0 ||
 		uv_poll_init(loop, &inbox->wake, inbox->fd) != 0 ||
 		uv_poll_start(&inbox->wake, UV_READABLE, on_wake) != 0) {
-		/* Only the lack of memory or descriptors gets here. */
+		/* Fails only without memory or file descriptors. */
 		abort();
 	}
 	return inbox;
 }
 
-/* One write for all that come until the loop is there. */
+/* Writes only once until the loop wakes up. */
 void inbox_push(struct inbox *inbox, struct inbox_item *item)
 {
 	const uint64_t one = 1;
@@ -91,7 +92,7 @@ void inbox_push(struct inbox *inbox, struct inbox_item *item)
 	inbox->last = &item->next;
 	uv_mutex_unlock(&inbox->mutex);
 	if (is_first && write(inbox->fd, &one, sizeof(one)) != sizeof(one)) {
-		abort(); /* it counts to 2^64 */
+		abort(); /* the counter goes up to 2^64 */
 	}
 }
 

@@ -13,7 +13,7 @@ struct json json_into(struct buffer *out)
 	return (struct json){ .out = out };
 }
 
-/* Most texts are this from end to end. */
+/* The length of the prefix that needs no escapes: usually the whole text. */
 static size_t plain_length(const char *text)
 {
 	size_t len = 0;
@@ -57,7 +57,7 @@ static void append_escaped(struct buffer *out, const char *text)
 	buffer_char(out, '"');
 }
 
-/* What stands before any value: a comma, and the key if there is one. */
+/* Writes everything before a value: the comma, and the key if there is one. */
 static void begin(struct json *j, const char *key)
 {
 	if (j->filled[j->depth]) {

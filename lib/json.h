@@ -1,8 +1,8 @@
-/* Writes JSON into a buffer: commas, escapes and nesting are looked after, and
- * bytes that are not UTF-8 become U+FFFD.
+/* Writes JSON into a buffer, with commas, escapes and nesting. Bytes that are
+ * not UTF-8 become U+FFFD.
  *
- * Reading JSON is the business of kube/value.h. A number that is not finite is
- * "not known" and left out with its key; null is written on purpose only. */
+ * kube/json_value.h reads JSON. A number that is not finite means "unknown" and
+ * is left out with its key; json_null() writes an explicit null. */
 #pragma once
 
 #include "lib/buffer.h"
@@ -15,13 +15,13 @@ enum { JSON_DEPTH_MAX = 16 };
 struct json {
 	struct buffer *out;
 	int depth;
-	bool filled[JSON_DEPTH_MAX]; /* this level has an element already */
+	bool filled[JSON_DEPTH_MAX]; /* this level already has an element */
 };
 
 /* A writer at the top level of out, which stays the caller's. */
 struct json json_into(struct buffer *out);
 
-/* key is NULL inside arrays and at the top level, everywhere below. */
+/* key is NULL inside arrays and at the top level, and set everywhere else. */
 void json_object(struct json *j, const char *key);
 void json_object_end(struct json *j);
 void json_array(struct json *j, const char *key);
@@ -33,12 +33,12 @@ void json_unsigned(struct json *j, const char *key, uint64_t value);
 void json_bool(struct json *j, const char *key, bool value);
 void json_null(struct json *j, const char *key);
 
-/* Nine significant digits, whole numbers below 1e15 in full; nothing at all,
+/* Nine significant digits, or whole numbers below 1e15 in full. Writes nothing,
  * not even the key, if value is not finite. */
 void json_number(struct json *j, const char *key, double value);
 
-/* The same, with null instead of nothing. */
+/* The same, but null if value is not finite. */
 void json_number_or_null(struct json *j, const char *key, double value);
 
-/* Text that is JSON already. */
+/* Writes text that is JSON already. */
 void json_raw(struct json *j, const char *key, const char *text);

@@ -2,6 +2,7 @@
 
 #include "lib/buffer.h"
 #include "lib/clock.h"
+#include "lib/hash.h"
 #include "lib/json.h"
 #include "lib/memory.h"
 
@@ -11,10 +12,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A line is cut rather than refused; nothing we log on purpose is longer. */
+/* Longer lines are truncated; no intended message is longer. */
 enum { LOG_LINE_MAX = 8192, LOG_VALUE_MAX = 1024 };
 
-/* The only mutable globals of the project: how to log is asked everywhere. */
+/* The only mutable globals of the project, because everything logs. */
 static _Atomic int chosen_format = LOG_TEXT;
 static _Atomic int least_level = LOG_INFO;
 
@@ -51,7 +52,7 @@ static const char *base_name(const char *path)
 	return slash == NULL ? path : slash + 1;
 }
 
-/* The bytes of text that are shown: no UTF-8 sequence is cut in two. */
+/* The number of bytes to log; never splits a UTF-8 sequence. */
 static size_t shown_len(const char *text)
 {
 	size_t len = strnlen(text, LOG_VALUE_MAX);
@@ -62,7 +63,7 @@ static size_t shown_len(const char *text)
 	return len;
 }
 
-/* Go's %q as far as logs need it: quotes, escapes, one line. */
+/* Like Go's %q, as far as logs need it: quotes, escapes, one line. */
 static void append_quoted(struct buffer *out, const char *text)
 {
 	size_t len = shown_len(text);
@@ -166,7 +167,7 @@ void log_write(enum log_level level, const char *file, int line,
 		write_line(&out, level, where, message,
 			&(struct log_field){ 0 });
 	}
-	/* Nobody is left to tell if standard error is gone. */
+	/* If standard error is gone, nothing can be reported. */
 	if (write(STDERR_FILENO, out.data, out.len) < 0) {
 		return;
 	}
@@ -187,26 +188,15 @@ bool log_allow(struct log_limit *limit, uint64_t now_us, uint64_t interval_us,
 	return true;
 }
 
-/* FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/. */
-static uint64_t hash_text(const char *text)
-{
-	uint64_t hash = UINT64_C(14695981039346656037);
-
-	for (; *text != '\0'; text++) {
-		hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
-	}
-	return hash;
-}
-
 bool log_allow_topic(struct log_topics *topics, uint64_t now_us,
 	uint64_t interval_us, const char *text, uint64_t *suppressed)
 {
-	uint64_t hash = hash_text(text);
+	uint64_t hash = hash_text(HASH_SEED, text);
 
 	for (unsigned i = 0; i < LOG_TOPICS; i++) {
-		if (topics->said[i].hash == hash &&
-			topics->said[i].last_us != 0 &&
-			now_us - topics->said[i].last_us < interval_us) {
+		if (topics->recent[i].hash == hash &&
+			topics->recent[i].last_us != 0 &&
+			now_us - topics->recent[i].last_us < interval_us) {
 			topics->any.suppressed++;
 			return false;
 		}
@@ -214,8 +204,8 @@ bool log_allow_topic(struct log_topics *topics, uint64_t now_us,
 	if (!log_allow(&topics->any, now_us, LOG_TOPIC_GAP_US, suppressed)) {
 		return false;
 	}
-	topics->said[topics->next].hash = hash;
-	topics->said[topics->next].last_us = now_us;
+	topics->recent[topics->next].hash = hash;
+	topics->recent[topics->next].last_us = now_us;
 	topics->next = (topics->next + 1) % LOG_TOPICS;
 	return true;
 }

@@ -39,12 +39,13 @@ static void watch_signal(struct loop *loop, uv_signal_t *handle, int number)
 		abort();
 	}
 	handle->data = loop;
-	/* Signals alone must not keep the loop alive. */
+	/* Signal handles alone must not keep the loop running. */
 	uv_unref((uv_handle_t *)handle);
 }
 
-/* A descriptor per peer and kept file, and the usual soft limit is 1024: out
- * of them, listeners neither accept nor answer probes. */
+/* Each peer and each kernel file needs a descriptor, and the usual soft limit
+ * is 1024. Without descriptors, listeners can neither accept connections nor
+ * answer probes. */
 static void raise_file_limit(void)
 {
 	struct rlimit limit;

@@ -1,4 +1,4 @@
-/* The libuv loop of a daemon: signals, timers that free themselves, a stop
+/* The libuv loop of a daemon: signals, timers that free themselves, and a stop
  * that closes every handle. */
 #pragma once
 
@@ -8,20 +8,21 @@
 
 struct loop;
 
-/* Called once on the first SIGTERM or SIGINT, or by loop_begin_stop(). It
- * closes what the daemon opened; a second signal ends the process at once. */
+/* Called once, on the first SIGTERM or SIGINT or by loop_begin_stop(). It
+ * closes everything the daemon opened. A second signal ends the process at
+ * once. */
 typedef void (*loop_stop)(void *owner);
 
-/* A loop with signal handlers; SIGPIPE is ignored, and the process may open as
- * many files as its hard limit allows. Never NULL. */
+/* Creates a loop with signal handlers. Ignores SIGPIPE and raises the limit of
+ * open files to the hard limit. Never NULL. */
 struct loop *loop_new(loop_stop on_stop, void *owner);
 
 uv_loop_t *loop_uv(struct loop *loop);
 
-/* Runs until all handles are closed. */
+/* Runs until every handle is closed. */
 void loop_run(struct loop *loop);
 
-/* Acts as if SIGTERM had come; only the first call counts. */
+/* Acts like SIGTERM; only the first call counts. */
 void loop_begin_stop(struct loop *loop);
 
 void loop_free(struct loop *loop); /* after loop_run(); NULL is fine */
@@ -32,8 +33,8 @@ typedef void (*timer_fire)(void *owner);
 
 struct timer *timer_new(uv_loop_t *loop, timer_fire fire, void *owner);
 
-/* Fires after first_ms and then every repeat_ms (0: once). Starting it again
- * replaces what was set. */
+/* Fires after first_ms and then every repeat_ms (0: once). Starting a timer
+ * again replaces its times. */
 void timer_start(struct timer *timer, uint64_t first_ms, uint64_t repeat_ms);
 void timer_stop(struct timer *timer);
 void timer_close(struct timer *timer); /* frees itself; NULL is fine */

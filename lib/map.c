@@ -1,22 +1,21 @@
 #include "lib/map.h"
 
+#include "lib/hash.h"
 #include "lib/memory.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Marks a slot whose entry was removed: a probe goes on past it. */
+/* Marks a slot whose entry was removed; a search continues past it. */
 static char tombstone[1];
 
-/* FNV-1a; keys are names that the cluster's administrators gave. */
+/* Folds in the high bits, because the mask keeps only low ones. Keys are names
+ * chosen by cluster administrators. */
 static uint64_t hash(const char *key)
 {
-	uint64_t h = 14695981039346656037U;
+	uint64_t h = hash_text(HASH_SEED, key);
 
-	for (; *key != '\0'; key++) {
-		h = (h ^ (unsigned char)*key) * 1099511628211U;
-	}
 	return h ^ (h >> 32);
 }
 
@@ -44,7 +43,7 @@ static struct map_slot *find(const struct map *map, const char *key)
 	}
 }
 
-static void place(struct map *map, char *key, void *value)
+static void insert(struct map *map, char *key, void *value)
 {
 	size_t i = hash(key) & (map->capacity - 1);
 
@@ -56,7 +55,7 @@ static void place(struct map *map, char *key, void *value)
 	map->used++;
 }
 
-/* Leaves at least half of the slots free, and drops the tombstones. */
+/* Keeps at least half of the slots free and drops the tombstones. */
 static void rehash(struct map *map)
 {
 	struct map old = *map;
@@ -70,7 +69,7 @@ static void rehash(struct map *map)
 	map->used = 0;
 	for (size_t i = 0; i < old.capacity; i++) {
 		if (is_live(&old.slots[i])) {
-			place(map, old.slots[i].key, old.slots[i].value);
+			insert(map, old.slots[i].key, old.slots[i].value);
 		}
 	}
 	free(old.slots);
@@ -110,7 +109,7 @@ void *map_put(struct map *map, const char *key, void *value)
 	if ((map->used + 1) * 2 > map->capacity) {
 		rehash(map);
 	}
-	place(map, xstrdup(key), value);
+	insert(map, xstrdup(key), value);
 	return NULL;
 }
 

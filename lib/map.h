@@ -1,14 +1,14 @@
-/* A hash map from strings to pointers, in memory only.
+/* A hash map from strings to pointers.
  *
- * Keys are copied, values are the caller's. Iteration is in no particular
- * order; whoever prints sorts. */
+ * Keys are copied; values stay the caller's. The order of iteration is
+ * unspecified. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct map_slot {
-	char *key; /* NULL: free; the tombstone has a value of its own */
+	char *key; /* NULL: free; the tombstone has its own address */
 	void *value;
 };
 
@@ -16,20 +16,20 @@ struct map {
 	struct map_slot *slots;
 	size_t capacity; /* a power of two, or 0 */
 	size_t count;
-	size_t used; /* count and tombstones */
+	size_t used; /* count plus tombstones */
 };
 
-void map_fini(struct map *map); /* keys only; values are the caller's */
+void map_fini(struct map *map); /* frees the keys, not the values */
 
-void *map_get(const struct map *map, const char *key); /* NULL: none */
+void *map_get(const struct map *map, const char *key); /* NULL if missing */
 
-/* Returns the value it replaced, or NULL. value is not NULL. */
+/* Returns the replaced value, or NULL. value is not NULL. */
 void *map_put(struct map *map, const char *key, void *value);
 
-/* Returns the value that was removed, or NULL. */
+/* Returns the removed value, or NULL. */
 void *map_remove(struct map *map, const char *key);
 
-/* Steps through: start with *at = 0; false at the end. key may be NULL. Removing the entry just
- * seen is allowed, adding is not. */
+/* Iterates: start with *at = 0; false at the end. key may be NULL. The caller
+ * may remove the current entry but not add any. */
 bool map_next(const struct map *map, size_t *at, const char **key,
 	void **value);

@@ -17,7 +17,7 @@ static void *checked(void *pointer)
 
 void *xcalloc(size_t count, size_t size)
 {
-	/* A zero size may give NULL, which would look like a failure. */
+	/* A size of 0 may give NULL, which would look like a failure. */
 	return checked(calloc(count > 0 ? count : 1, size > 0 ? size : 1));
 }
 
@@ -68,6 +68,20 @@ void *xgrow(void *array, size_t count, size_t *capacity, size_t size)
 	}
 	*capacity = *capacity == 0 ? 8 : *capacity * 2;
 	return xrealloc(array, *capacity, size);
+}
+
+void xreplace(char **text, const char *value)
+{
+	free(*text);
+	*text = value == NULL ? NULL : xstrdup(value);
+}
+
+void secret_free(char *text)
+{
+	if (text != NULL) {
+		explicit_bzero(text, strlen(text));
+	}
+	free(text);
 }
 
 void scoped_free_run(void *pointer)

@@ -1,14 +1,14 @@
-/* Memory that is there, or the process ends.
+/* Memory allocation that never fails: the process aborts instead.
  *
- * A daemon that cannot allocate is better restarted than limping: the x
- * functions abort with one line. In return every size that comes from outside
- * is capped before it is allocated. scoped_* frees at the end of a scope;
- * take_ptr() marks where ownership leaves it. */
+ * Restarting a daemon is better than running it without memory: the x functions
+ * print one line and abort. In return, every size from outside is capped before
+ * it is allocated. scoped_* frees at the end of a scope; take_ptr() transfers
+ * ownership out of it. */
 #pragma once
 
 #include <stddef.h>
 
-/* Zeroed memory for count things of size bytes each; never NULL. */
+/* Zeroed memory for count elements of size bytes; never NULL. */
 void *xcalloc(size_t count, size_t size) __attribute__((malloc));
 
 /* Grows or shrinks an array; new elements are not initialised. */
@@ -22,8 +22,14 @@ void *xmemdup(const void *bytes, size_t size) __attribute__((malloc));
 char *xasprintf(const char *format, ...)
 	__attribute__((format(printf, 1, 2), malloc));
 
-/* Makes room for one more element: doubles *capacity when count reached it. */
+/* Makes room for one more element: doubles *capacity if count reached it. */
 void *xgrow(void *array, size_t count, size_t *capacity, size_t size);
+
+/* Replaces *text, which is owned, by a copy of value; NULL stays NULL. */
+void xreplace(char **text, const char *value);
+
+/* Overwrites a key or token, then frees it. NULL is fine. */
+void secret_free(char *text);
 
 void scoped_free_run(void *pointer);
 void scoped_fd_run(const int *fd);

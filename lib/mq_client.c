@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* nng waits a random time between 0 and a bound that doubles from the first
- * to the second value: a fleet does not come back all at once. */
+/* nng waits a random time up to a bound that doubles from the first to the
+ * second value, so the clients of a fleet do not all return at once. */
 enum { RECONNECT_MIN_MS = 1000, RECONNECT_MAX_MS = 15000 };
 enum { FIRST_DIAL_SPREAD_MS = 500 };
 enum { DIAL_FAILURES = 6 };
-enum { CLOCK_LOOK_MS = 15000, CLOCK_BACK_US = 1000000 };
+enum { CLOCK_CHECK_MS = 15000, CLOCK_BACK_US = 1000000 };
 
 enum dial_kind { DIAL_PLAIN, DIAL_TLS, DIAL_TLS_NO_CERT };
 
@@ -29,20 +29,20 @@ struct mq_client {
 	nng_ctx ctx;
 	nng_aio *aio;
 	struct inbox *inbox;
-	struct timer *first_dial, *clock_look;
-	int64_t ahead_us; /* the wall clock's lead at the last look */
-	nng_msg *answer;  /* set by the callback, read on the loop */
-	bool sending;	  /* the step the callback is about */
-	bool busy;	  /* a request is under way; the loop's */
+	struct timer *first_dial, *clock_check;
+	int64_t ahead_us; /* wall minus monotonic clock at the last check */
+	nng_msg *reply;	  /* set on nng's thread, read on the loop thread */
+	bool sending;	  /* true: sending; false: receiving */
+	bool busy;	  /* a request is pending; loop thread only */
 	_Atomic int pipes;
 	struct mq_client_options options;
-	char *url; /* to dial it anew */
+	char *url; /* for reconnecting */
 	enum dial_kind kind;
-	uint64_t failures[DIAL_FAILURES]; /* as counted at the last look */
-	const char *trouble;		  /* a literal */
+	uint64_t failures[DIAL_FAILURES]; /* nng's counters at the last call */
+	const char *last_error;		  /* a string literal */
 };
 
-/* On an nng thread: sent -> receive; received or failed -> tell the loop. */
+/* On an nng thread: after sending, receives; otherwise wakes the loop. */
 static void on_client(void *argument)
 {
 	struct mq_client *client = argument;
@@ -56,20 +56,20 @@ static void on_client(void *argument)
 	if (client->sending) {
 		nng_msg_free(nng_aio_get_msg(client->aio));
 	} else if (r == 0) {
-		client->answer = nng_aio_get_msg(client->aio);
+		client->reply = nng_aio_get_msg(client->aio);
 	}
 	inbox_push(client->inbox, &client->item);
 }
 
-static void deliver_answer(void *owner, struct inbox_item *item)
+static void deliver_reply(void *owner, struct inbox_item *item)
 {
 	struct mq_client *client = owner;
-	nng_msg *msg = take_ptr(client->answer);
+	nng_msg *msg = take_ptr(client->reply);
 
 	(void)item;
 	client->busy = false;
-	if (client->options.answer != NULL) {
-		client->options.answer(client->options.owner,
+	if (client->options.on_reply != NULL) {
+		client->options.on_reply(client->options.owner,
 			msg == NULL ? NULL : nng_msg_body(msg),
 			msg == NULL ? 0 : nng_msg_len(msg));
 	}
@@ -106,8 +106,9 @@ static int set_client_options(struct mq_client *client)
 			RECONNECT_MAX_MS);
 	}
 	if (r == 0) {
-		/* Without it a lost connection ends the request at once: what
-		 * would be sent again is old by then, its time above all. */
+		/* With resending off, a lost connection ends the request at
+		 * once. A request that was sent again would hold an outdated
+		 * report and time. */
 		r = nng_socket_set_ms(client->socket, NNG_OPT_REQ_RESENDTIME,
 			NNG_DURATION_INFINITE);
 	}
@@ -135,7 +136,7 @@ static int make_client_tls(struct mq_client *client)
 			NNG_TLS_AUTH_MODE_REQUIRED);
 	}
 	if (r == 0) {
-		/* Without it nng takes any certificate of the authority. */
+		/* Without a name nng accepts any certificate of the CA. */
 		r = nng_tls_config_server_name(client->tls, name);
 	}
 	return r;
@@ -152,13 +153,13 @@ static int make_dialer(struct mq_client *client, nng_dialer *dialer)
 	return r;
 }
 
-/* The wait for the next dial ends with the dialer that waits. */
+/* Closing the old dialer ends its wait before the next attempt. */
 static void redial(struct mq_client *client)
 {
 	nng_dialer dialer;
 
 	if (make_dialer(client, &dialer) != 0) {
-		return; /* no memory: the old one dials, late */
+		return; /* no memory: the old dialer continues */
 	}
 	(void)nng_dialer_close(client->dialer);
 	client->dialer = dialer;
@@ -171,10 +172,10 @@ static int64_t wall_clock_ahead_us(void)
 	return (int64_t)clock_wall_us() - (int64_t)clock_monotonic_us();
 }
 
-/* Debian's nng waits by the wall clock, for the next dial and for an answer.
- * Where that is set back, as on a machine that has just asked for the time, a
- * wait that has begun would last until it is again what it was. */
-static void look_at_clock(void *owner)
+/* Debian's nng times its waits by the wall clock. If that is set back, for
+ * example by the first NTP synchronization after boot, a pending wait would
+ * last until the clock reaches its old value again. */
+static void check_clock(void *owner)
 {
 	struct mq_client *client = owner;
 	int64_t ahead_us = wall_clock_ahead_us();
@@ -210,7 +211,7 @@ static int open_client(struct mq_client *client)
 	if (r == 0 && client->options.tls != NULL) {
 		r = make_client_tls(client);
 	}
-	client->options.tls = NULL; /* it was borrowed */
+	client->options.tls = NULL; /* it was only borrowed */
 	if (r == 0) {
 		r = make_dialer(client, &client->dialer);
 	}
@@ -221,7 +222,7 @@ static void client_free(struct mq_client *client)
 {
 	bool is_closed;
 
-	client->options.answer = NULL;
+	client->options.on_reply = NULL;
 	if (client->aio != NULL) {
 		nng_aio_stop(client->aio);
 	}
@@ -229,7 +230,7 @@ static void client_free(struct mq_client *client)
 	nng_aio_free(client->aio);
 	inbox_close(client->inbox);
 	timer_close(client->first_dial);
-	timer_close(client->clock_look);
+	timer_close(client->clock_check);
 	if (client->tls != NULL) {
 		nng_tls_config_free(client->tls);
 	}
@@ -257,24 +258,23 @@ int mq_client_new(struct mq_client **out, uv_loop_t *loop,
 		client->kind = options->tls->cert == NULL ? DIAL_TLS_NO_CERT
 							  : DIAL_TLS;
 	}
-	client->trouble =
-		"there is no answer: the host is down, or its packets or ours "
-		"are dropped";
-	client->inbox = inbox_new(loop, deliver_answer, client);
+	client->last_error =
+		"no response: the host is down or packets are dropped";
+	client->inbox = inbox_new(loop, deliver_reply, client);
 	client->first_dial = timer_new(loop, on_first_dial, client);
-	client->clock_look = timer_new(loop, look_at_clock, client);
+	client->clock_check = timer_new(loop, check_clock, client);
 	client->ahead_us = wall_clock_ahead_us();
 	r = open_client(client);
 	if (r != 0) {
 		client_free(client);
-		return error_set(err, -EINVAL, "cannot dial '%s': %s",
+		return error_set(err, -EINVAL, "cannot connect to '%s': %s",
 			options->url, nng_strerror(r));
 	}
 	if (uv_random(NULL, NULL, &spread, sizeof(spread), 0, NULL) != 0) {
 		spread = 0;
 	}
 	timer_start(client->first_dial, spread % FIRST_DIAL_SPREAD_MS, 0);
-	timer_start(client->clock_look, CLOCK_LOOK_MS, CLOCK_LOOK_MS);
+	timer_start(client->clock_check, CLOCK_CHECK_MS, CLOCK_CHECK_MS);
 	*out = client;
 	return 0;
 }
@@ -306,39 +306,40 @@ bool mq_client_connected(const struct mq_client *client)
 static const char *const dial_stats[DIAL_FAILURES] = { "auth", "proto",
 	"refused", "timeout", "disconnect", "other" };
 
-static const char stranger[] = "the peer does not speak plimsoll's protocol";
+static const char other_protocol[] =
+	"the peer does not speak plimsoll's protocol";
 static const char refused[] = "the connection was refused";
-static const char late[] = "the connection timed out";
-static const char cut_off[] = "the peer closed the connection";
+static const char timed_out[] = "the connection timed out";
+static const char closed[] = "the peer closed the connection";
 
 static const char handshake[] =
-	"the TLS handshake failed: the peer's certificate is not of an "
-	"authority we trust or has another name, it does not accept our "
-	"certificate, or it does not speak TLS";
+	"the TLS handshake failed: the peer's certificate is not trusted or "
+	"has another name, the peer rejects the client certificate, or it does "
+	"not speak TLS";
 static const char plain_unreachable[] =
-	"the peer closed the connection, as one does that wants TLS, or the "
-	"address cannot be reached or resolved";
+	"the peer closed the connection (it may require TLS), or the address "
+	"cannot be reached or resolved";
 static const char no_cert_unreachable[] =
-	"the peer closed the connection, as one does that wants a certificate "
-	"of ours, or the address cannot be reached or resolved";
+	"the peer closed the connection (it may require a client certificate), "
+	"or the address cannot be reached or resolved";
 static const char unreachable[] =
 	"the peer closed the connection, or the address cannot be reached or "
 	"resolved";
 
-/* As nng 1.5.2 counts on a dialer: "auth" is a handshake that fails, whoever
- * is to blame and whatever the peer is; "other" a connection that the peer
- * closed before it was one, as a TLS server does with a client that shows no
- * certificate or sends no handshake, and each failure to find the host. */
+/* How nng 1.5.2 counts on a dialer: "auth" is any failed TLS handshake. "other"
+ * is a connection that the peer closed during setup, as a TLS server does if
+ * the client has no certificate or speaks no TLS, or a host that cannot be
+ * found. */
 static const char *const dial_texts[][DIAL_FAILURES] = {
-	[DIAL_PLAIN] = { stranger, stranger, refused, late, cut_off,
-		plain_unreachable },
-	[DIAL_TLS] = { handshake, stranger, refused, late, cut_off,
+	[DIAL_PLAIN] = { other_protocol, other_protocol, refused, timed_out,
+		closed, plain_unreachable },
+	[DIAL_TLS] = { handshake, other_protocol, refused, timed_out, closed,
 		unreachable },
-	[DIAL_TLS_NO_CERT] = { handshake, stranger, refused, late, cut_off,
-		no_cert_unreachable },
+	[DIAL_TLS_NO_CERT] = { handshake, other_protocol, refused, timed_out,
+		closed, no_cert_unreachable },
 };
 
-const char *mq_client_trouble(struct mq_client *client)
+const char *mq_client_last_error(struct mq_client *client)
 {
 	int failure = -1;
 	nng_stat *all = NULL;
@@ -356,9 +357,9 @@ const char *mq_client_trouble(struct mq_client *client)
 		nng_stats_free(all);
 	}
 	if (failure >= 0) {
-		client->trouble = dial_texts[client->kind][failure];
+		client->last_error = dial_texts[client->kind][failure];
 	}
-	return client->trouble;
+	return client->last_error;
 }
 
 void mq_client_close(struct mq_client *client)

@@ -63,15 +63,15 @@ int mq_check_url(const char *url, const struct tls_material *tls,
 			"tls+tcp://HOST:PORT",
 			url);
 	}
-	/* Who gives certificates must not end up without encryption. */
+	/* A program with certificates must not connect without encryption. */
 	if (!is_tls(url) && tls != NULL) {
 		return error_set(err, -EINVAL,
-			"'%s' does not use the TLS files that are given; say "
+			"'%s' does not use TLS, but TLS files are given; use "
 			"tls+tcp://",
 			url);
 	}
 	if (is_tls(url) && tls == NULL) {
-		return error_set(err, -EINVAL, "'%s' needs TLS files", url);
+		return error_set(err, -EINVAL, "'%s' requires TLS files", url);
 	}
 	return 0;
 }
@@ -104,10 +104,10 @@ char *mq_host(const char *url)
 	return xstrndup(host, len);
 }
 
-/* Shared by who waits and the thread that closes; the last one frees it. */
+/* Shared by the waiting and the closing thread; the last one frees it. */
 struct closing {
 	nng_socket socket;
-	void *kept;
+	void *owner;
 	uv_mutex_t mutex;
 	uv_cond_t over;
 	bool is_over, is_abandoned;
@@ -155,13 +155,13 @@ static bool await_close(struct closing *closing)
 	return is_over;
 }
 
-bool mq_close_socket(nng_socket socket, void *kept)
+bool mq_close_socket(nng_socket socket, void *owner)
 {
 	struct closing *closing = xcalloc(1, sizeof(*closing));
 	pthread_t thread;
 
 	closing->socket = socket;
-	closing->kept = kept;
+	closing->owner = owner;
 	if (uv_mutex_init(&closing->mutex) != 0 ||
 		uv_cond_init(&closing->over) != 0 ||
 		pthread_create(&thread, NULL, run_close, closing) != 0) {

@@ -1,5 +1,5 @@
-/* What server and client of lib/mq.h share: nng's errors, URLs and TLS. Private
- * to lib/mq*.c, which alone see nng. */
+/* Shared by the server and the client of lib/mq.h: nng's errors, URLs and TLS.
+ * Private to lib/mq*.c. */
 #pragma once
 
 #include "lib/error.h"
@@ -11,30 +11,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* nng's endpoints report no failures, but they count them. The index of the
- * first of the named counters that grew since the last look at the endpoint,
- * whose counts are kept in seen; -1: none did. */
+/* nng's endpoints count failures but do not report them. Returns the index of
+ * the first named counter that grew since the last call, or -1. seen keeps the
+ * counts. */
 int mq_failure_since(uint64_t *seen, nng_stat *endpoint,
 	const char *const *stats, size_t count);
 
-/* The negative errno value for one of nng's errors. */
+/* Converts an nng error to a negative errno value. */
 int mq_errno(int nng);
 
-/* -EINVAL: not an URL we serve or dial, or it does not go with tls. */
+/* -EINVAL: unsupported URL, or one that does not match tls. */
 must_check int mq_check_url(const char *url, const struct tls_material *tls,
 	struct error *err);
 
-/* The host of an URL that was checked, without brackets; the caller frees. */
+/* The host of a checked URL, without brackets. The caller frees it. */
 char *mq_host(const char *url);
 
-/* A configuration with the texts and TLS 1.2 or 1.3; an error of nng. *config
- * is to be freed in any case. */
+/* Makes a configuration with the PEM texts and TLS 1.2 or 1.3. Returns 0 or an
+ * nng error. The caller frees *config in either case. */
 must_check int mq_tls_config(nng_tls_config **config, nng_tls_mode mode,
 	const struct tls_material *tls);
 
-/* Closes a socket and waits for that, but not for ever: a message that arrives
- * just then can keep nng 1.5.2 in nng_close() (nanomsg/nng pull request 1636,
- * in 1.6). False: it is still closing after MQ_CLOSE_MS, and `kept`, which its
- * callbacks may still see, must not be freed. */
+/* Closes a socket and waits up to MQ_CLOSE_MS: a message that arrives just then
+ * can block nng 1.5.2 in nng_close() (nanomsg/nng pull request 1636, fixed in
+ * 1.6). False: the socket is still closing, and `owner`, which its callbacks
+ * may still use, must not be freed. */
 enum { MQ_CLOSE_MS = 1000 };
-must_check bool mq_close_socket(nng_socket socket, void *kept);
+must_check bool mq_close_socket(nng_socket socket, void *owner);

@@ -10,30 +10,30 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Replies handed to nng may still be on their way when a server closes. */
+/* When a server closes, nng may still be sending replies. */
 enum { LINGER_MS = 100 };
-/* A reply waits only behind others to the same peer. One that asks on and on
- * and reads nothing would hold every context for ever, so it is cut off. */
+/* A reply waits only behind others to the same peer. A peer that keeps sending
+ * requests and reads no replies would occupy every context, so it is
+ * disconnected. */
 enum { UNREAD_MS = 1000 };
-/* How often we look whether one that waits has gone. */
-enum { LOOK_MS = 10 };
+/* How often waiting replies are checked. */
+enum { CHECK_MS = 10 };
 
 enum { ACCEPT_FAILURES = 3 };
 
-/* One context: receives, is served on the loop, replies, receives again. Each
- * step is the only one under way for its slot, so nothing here needs a lock.
+/* One context: receives, is served on the loop thread, replies, and receives
+ * again. Only one of these steps runs at a time per slot, so no lock is needed.
  *
- * A callback would cost each reply a walk to one of nng's threads and back, so
- * replying has none: nng takes the message out of `replying` at once where
- * nothing is in the way, which is nearly always. Who has to wait is looked
- * after by a timer. */
+ * Replying has no callback, because a callback costs each reply a round trip to
+ * an nng thread. Nearly always nng takes the message out of `replying` at once;
+ * a timer checks the other replies. */
 struct mq_request {
 	struct inbox_item item;
 	struct mq_server *server;
 	nng_ctx ctx;
 	nng_aio *receiving, *replying;
-	nng_msg *msg; /* while it is served */
-	/* While the reply waits. */
+	nng_msg *msg; /* during mq_serve */
+	/* For a reply that waits: */
 	struct mq_request *next;
 	nng_pipe pipe;
 	uint64_t since_us;
@@ -43,14 +43,15 @@ struct mq_server {
 	nng_socket socket;
 	nng_listener listener;
 	struct inbox *inbox;
-	struct timer *linger, *look;
+	struct timer *linger, *check;
 	struct mq_request *slots;
-	struct mq_request *waiting; /* to be replied to */
+	struct mq_request *waiting; /* with waiting replies */
 	size_t slot_count;
 	mq_serve serve;
 	void *owner;
 	uint16_t port;
-	uint64_t failures[ACCEPT_FAILURES]; /* at the last look */
+	/* nng's counters at the last call */
+	uint64_t failures[ACCEPT_FAILURES];
 	_Atomic bool closing;
 };
 
@@ -80,7 +81,7 @@ static void deliver_request(void *owner, struct inbox_item *item)
 	struct mq_request *slot = (struct mq_request *)item;
 
 	if (atomic_load(&server->closing)) {
-		return; /* its message is freed with the slot */
+		return; /* freed with the slot */
 	}
 	server->serve(server->owner, slot, nng_msg_body(slot->msg),
 		nng_msg_len(slot->msg));
@@ -118,7 +119,7 @@ static int set_server_tls(nng_listener listener, const struct tls_material *tls)
 	if (r == 0) {
 		r = nng_listener_set_ptr(listener, NNG_OPT_TLS_CONFIG, config);
 	}
-	nng_tls_config_free(config); /* the listener holds it */
+	nng_tls_config_free(config); /* the listener holds a reference */
 	return r;
 }
 
@@ -154,8 +155,8 @@ static void stop_slot(struct mq_request *slot)
 	}
 }
 
-/* No callback of a slot runs after its operation was stopped, even if the
- * socket is long in closing. */
+/* No callback of a slot runs after its operation was stopped, even if closing
+ * the socket takes long. */
 static void server_free(struct mq_server *server)
 {
 	bool is_closed;
@@ -173,21 +174,21 @@ static void server_free(struct mq_server *server)
 		nng_msg_free(server->slots[i].msg);
 	}
 	timer_close(server->linger);
-	timer_close(server->look);
+	timer_close(server->check);
 	if (is_closed) {
 		free(server->slots);
 		free(server);
 	}
 }
 
-/* ---- replies that wait ---- */
+/* ---- waiting replies ---- */
 
-/* False: the reply is on its way, or waits no longer. nng's threads may take it
- * while we look; then it is found gone the next time. */
+/* False: the reply was sent, or its time is over. nng's threads may send it
+ * during this check; then the next check sees that. */
 static bool is_waiting(const struct mq_request *slot, uint64_t now_us)
 {
 	return nng_aio_get_msg(slot->replying) != NULL &&
-		now_us < slot->since_us + (UNREAD_MS + LOOK_MS) * 1000ULL;
+		now_us < slot->since_us + (UNREAD_MS + CHECK_MS) * 1000ULL;
 }
 
 static void end_waiting(struct mq_request *slot)
@@ -206,7 +207,7 @@ static void end_waiting(struct mq_request *slot)
 	receive(slot);
 }
 
-static void on_look(void *owner)
+static void check_waiting(void *owner)
 {
 	struct mq_server *server = owner;
 	struct mq_request **at = &server->waiting;
@@ -223,7 +224,7 @@ static void on_look(void *owner)
 		}
 	}
 	if (server->waiting == NULL) {
-		timer_stop(server->look);
+		timer_stop(server->check);
 	}
 }
 
@@ -234,7 +235,7 @@ static void wait_to_reply(struct mq_request *slot)
 	slot->since_us = clock_monotonic_us();
 	slot->next = server->waiting;
 	if (server->waiting == NULL) {
-		timer_start(server->look, LOOK_MS, LOOK_MS);
+		timer_start(server->check, CHECK_MS, CHECK_MS);
 	}
 	server->waiting = slot;
 }
@@ -260,7 +261,7 @@ int mq_server_new(struct mq_server **out, uv_loop_t *loop,
 	server->slots = xcalloc(server->slot_count, sizeof(*server->slots));
 	server->inbox = inbox_new(loop, deliver_request, server);
 	server->linger = timer_new(loop, on_linger, server);
-	server->look = timer_new(loop, on_look, server);
+	server->check = timer_new(loop, check_waiting, server);
 	r = nng_rep0_open(&server->socket);
 	if (r == 0) {
 		r = nng_socket_set_size(server->socket, NNG_OPT_RECVMAXSZ,
@@ -290,19 +291,19 @@ uint16_t mq_server_port(const struct mq_server *server)
 	return server->port;
 }
 
-/* As nng 1.5.2 counts on a listener: "auth" is every TLS handshake that fails,
- * for which it has no finer codes; "proto" a greeting of something else. */
+/* How nng 1.5.2 counts on a listener: "auth" is any failed TLS handshake,
+ * "proto" a peer that speaks another protocol. */
 static const char *const accept_stats[ACCEPT_FAILURES] = { "auth", "proto",
 	"timeout" };
 static const char *const accept_texts[ACCEPT_FAILURES] = {
-	("a TLS handshake failed: a peer shows no certificate or one of "
-	 "another "
-	 "authority, does not trust ours, or does not speak TLS"),
+	("a TLS handshake failed: a peer has no certificate or one from "
+	 "another CA, rejects the server's certificate, or does not speak "
+	 "TLS"),
 	"a peer does not speak plimsoll's protocol, or it speaks TLS",
-	"a peer connected and said nothing",
+	"a peer connected and sent nothing",
 };
 
-const char *mq_server_trouble(struct mq_server *server)
+const char *mq_server_last_error(struct mq_server *server)
 {
 	int failure = -1;
 	nng_stat *listener;
@@ -331,7 +332,7 @@ void mq_reply(struct mq_request *request, const uint8_t *bytes, size_t len)
 
 	nng_msg_clear(msg);
 	if (nng_msg_append(msg, bytes, len) != 0) {
-		abort(); /* out of memory, as everywhere */
+		abort(); /* out of memory */
 	}
 	request->pipe = nng_msg_get_pipe(msg);
 	nng_aio_set_msg(request->replying, msg);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The variable of "kvm-probe" is PLIMSOLL_KVM_PROBE. */
+/* "kvm-probe" becomes PLIMSOLL_KVM_PROBE. */
 static void env_name(char *out, size_t size, const char *flag)
 {
 	(void)snprintf(out, size, "PLIMSOLL_%s", flag);
@@ -46,7 +46,7 @@ static const struct unit sizes[] = {
 	{ NULL, 0 },
 };
 
-/* Reads one "<number><unit>" at *text and moves past it. */
+/* Parses one "<number><unit>" at *text and advances *text past it. */
 static bool scan_amount(double *out, const char **text,
 	const struct unit *units)
 {
@@ -59,7 +59,7 @@ static bool scan_amount(double *out, const char **text,
 		return false;
 	}
 	number = strtod(*text, &end);
-	/* strtod(3) also knows exponents and hexadecimal. */
+	/* strtod(3) also accepts exponents and hexadecimal numbers. */
 	if (end != *text + digits) {
 		return false;
 	}
@@ -203,26 +203,27 @@ static int set_choice(int *out, const struct option *o, const char *text,
 		at += word;
 		at += strspn(at, " ");
 	}
-	return error_set(err, -EINVAL, "'%s' is none of: %s", text, o->choices);
+	return error_set(err, -EINVAL, "'%s' is not one of: %s", text,
+		o->choices);
 }
 
 static int add_item(struct option_list *list, const char *text,
 	struct error *err)
 {
 	if (list->count == OPTION_LIST_MAX) {
-		return error_set(err, -EINVAL, "it is given more than %d times",
+		return error_set(err, -EINVAL, "given more than %d times",
 			OPTION_LIST_MAX);
 	}
 	list->items[list->count++] = text;
 	return 0;
 }
 
-/* What has a default cannot do without a value. */
+/* An option with a default cannot be empty. */
 static int set_text(const char **out, const struct option *o, const char *text,
 	struct error *err)
 {
 	if (*text == '\0' && o->fallback != NULL) {
-		return error_set(err, -EINVAL, "it is empty");
+		return error_set(err, -EINVAL, "must not be empty");
 	}
 	*out = text;
 	return 0;
@@ -251,7 +252,7 @@ static int set(void *config, const struct option *o, const char *text,
 	return error_set(err, -EINVAL, "the option has no type");
 }
 
-/* The environment is ours: splitting it in place needs no copy. */
+/* The environment belongs to this process, so it is split in place. */
 static int set_from_env(void *config, const struct option *o, const char *name,
 	struct error *err)
 {
@@ -278,7 +279,7 @@ static int set_from_env(void *config, const struct option *o, const char *name,
 	return r < 0 ? error_wrap(err, r, "%s", name) : 0;
 }
 
-/* The default, then what the environment says. */
+/* Applies the default, then the environment. */
 static int set_one_initial(void *config, const struct option *o,
 	struct error *err)
 {
@@ -321,8 +322,8 @@ static const struct option *find(const struct option *table, const char *name,
 	return NULL;
 }
 
-/* Takes the flag at argv[*at], and its value if that is the next word. */
-static int take_flag(void *config, const struct options_program *program,
+/* Applies the flag at argv[*at], with the next argument if it is the value. */
+static int parse_flag(void *config, const struct options_program *program,
 	char **argv, size_t *at, struct error *err)
 {
 	const char *name = argv[*at] + 2;
@@ -333,8 +334,8 @@ static int take_flag(void *config, const struct options_program *program,
 
 	if (o == NULL) {
 		return error_set(err, -EINVAL,
-			"there is no flag --%.*s; see %s --help", (int)len,
-			name, program->name);
+			"unknown flag --%.*s; see %s --help", (int)len, name,
+			program->name);
 	}
 	if (name[len] == '=') {
 		value = name + len + 1;
@@ -352,7 +353,7 @@ static int take_flag(void *config, const struct options_program *program,
 	return r < 0 ? error_wrap(err, r, "--%s", o->name) : 0;
 }
 
-/* A list given by flags replaces the one of the environment. */
+/* A list given by flags replaces the list of the environment. */
 static void clear_given_lists(void *config, const struct option *table,
 	char **argv)
 {
@@ -390,12 +391,12 @@ int options_parse(void *config, enum options_outcome *outcome,
 			return 0;
 		}
 		if (strncmp(argv[i], "--", 2) == 0 && argv[i][2] != '\0') {
-			r = take_flag(config, program, argv, &i, err);
+			r = parse_flag(config, program, argv, &i, err);
 		} else if (rest != NULL) {
 			r = add_item(rest, argv[i], err);
 		} else {
 			r = error_set(err, -EINVAL,
-				"'%s' is no flag; see %s --help", argv[i],
+				"unknown argument '%s'; see %s --help", argv[i],
 				program->name);
 		}
 	}
@@ -424,6 +425,6 @@ void options_help(const struct options_program *program, FILE *out)
 			o->extra_env == NULL ? "" : o->extra_env);
 	}
 	(void)fprintf(out,
-		"  --help\n        print this\n"
+		"  --help\n        print this help\n"
 		"  --version\n        print the version\n");
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A bundle of all public authorities has some 250 KiB. */
+/* A bundle of all public CAs has about 250 KiB. */
 enum { PEM_MAX = 1 << 20 };
 
 static int read_pem(char **out, const char *path, struct error *err)
@@ -23,7 +23,7 @@ static int read_pem(char **out, const char *path, struct error *err)
 	if (r == 0 &&
 		(text.data == NULL ||
 			strstr(text.data, "-----BEGIN ") == NULL)) {
-		r = error_set(err, -EINVAL, "'%s' holds no PEM text", path);
+		r = error_set(err, -EINVAL, "'%s' contains no PEM text", path);
 	}
 	if (r < 0) {
 		buffer_fini(&text);
@@ -41,8 +41,7 @@ int tls_load(struct tls_material *out, const struct tls_files *files,
 
 	if ((files->cert == NULL) != (files->key == NULL)) {
 		return error_set(err, -EINVAL,
-			"a certificate needs its key and a key its "
-			"certificate: one of the two files is not given");
+			"a certificate and its key must be given together");
 	}
 	r = read_pem(&material.ca, files->ca, err);
 	if (r == 0) {
@@ -64,11 +63,8 @@ void tls_fini(struct tls_material *material)
 	if (material == NULL) {
 		return;
 	}
-	if (material->key != NULL) {
-		explicit_bzero(material->key, strlen(material->key));
-	}
 	free(material->ca);
 	free(material->cert);
-	free(material->key);
+	secret_free(material->key);
 	*material = (struct tls_material){ 0 };
 }

@@ -1,24 +1,24 @@
-/* The PEM texts of one side of TLS connections, read from files.
+/* PEM texts for one side of a TLS connection, read from files.
  *
- * Keys are overwritten before they are freed and never part of a sentence. */
+ * Keys are overwritten before they are freed and never appear in errors. */
 #pragma once
 
 #include "lib/error.h"
 
-/* As given on the command line; each may be NULL. */
+/* From the command line; each may be NULL. */
 struct tls_files {
-	const char *ca;	  /* whom to trust; several certificates are fine */
-	const char *cert; /* who we are; with key or not at all */
+	const char *ca;	  /* trusted authorities, one or more */
+	const char *cert; /* own certificate; requires key */
 	const char *key;
 };
 
 struct tls_material {
-	char *ca, *cert, *key; /* owned; NULL where no file was given */
+	char *ca, *cert, *key; /* owned; NULL if no file was given */
 };
 
-/* -EINVAL: cert without key or the other way round, or a file that holds no
- * PEM; else what reading said. The sentence names the file. */
+/* -EINVAL: cert without key or key without cert, or a file without PEM text;
+ * otherwise the error of reading. The sentence names the file. */
 must_check int tls_load(struct tls_material *out, const struct tls_files *files,
 	struct error *err);
 
-void tls_fini(struct tls_material *material); /* NULL, zeroed are fine */
+void tls_fini(struct tls_material *material); /* NULL and zeroed are fine */

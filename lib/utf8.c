@@ -2,10 +2,10 @@
 
 #include <stdbool.h>
 
-/* The second byte of what begins with `first` is within [low, high]; all
- * further ones are within [0x80, 0xbf]. */
+/* For first bytes from first to last, the second byte is within [low, high];
+ * all further bytes are within [0x80, 0xbf]. */
 struct form {
-	unsigned char first, last; /* first bytes from, to */
+	unsigned char first, last;
 	unsigned char low, high;
 	size_t length;
 };

@@ -1,5 +1,5 @@
-/* The record of one decision: which node a pod went to, or why to none, and
- * what that was based on. Schedulers make it, aggregators keep it. */
+/* The record of one scheduling decision: the chosen node, or why none fits, and
+ * the figures behind it. Schedulers make records, aggregators store them. */
 #pragma once
 
 #include "proto/report.h"
@@ -22,7 +22,7 @@ struct decision_term {
 	double points;
 };
 
-/* X(field) of struct decision_candidate: shares of 1, NAN while not known. */
+/* X(field) of struct decision_candidate: shares of 1, NAN if unknown. */
 #define DECISION_SHARES(X)                                                     \
 	X(trust)	   /* in the node's figures */                         \
 	X(cpu_used)	   /* as measured */                                   \
@@ -44,7 +44,7 @@ struct decision_candidate {
 
 struct decision_rejection {
 	char reason[DECISION_REASON_MAX];
-	uint32_t nodes; /* how many were left out for it */
+	uint32_t nodes; /* how many it excludes */
 };
 
 struct decision_record {
@@ -56,7 +56,8 @@ struct decision_record {
 	char chosen[REPORT_NODE_MAX]; /* "": no node */
 	uint32_t nodes, feasible;
 	double margin; /* points ahead of the next best; NAN: there is none */
-	/* Of the VM's own past that was counted in; NAN: there was none. */
+	/* From the VM's profile: the length of the history that counted and
+	 * its mean; NAN: there was no profile. */
 	double past_seconds, past_cores;
 	char sentence[DECISION_SENTENCE_MAX];
 	struct decision_candidate best[DECISION_BEST_MAX]; /* in order */

@@ -1,6 +1,8 @@
-/* What an agent found when it tried whether its node can start VMs: the values
- * behind plimsoll.proto's Kvm. */
+/* The result of an agent's test of KVM on its node: the values behind
+ * plimsoll.proto's Kvm. */
 #pragma once
+
+#include "proto/report_fields.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,13 +29,8 @@ enum kvm_level {
 enum known_bool { KNOWN_NOT, KNOWN_FALSE, KNOWN_TRUE };
 
 struct kvm {
-	enum kvm_state state;
-	enum kvm_level level; /* the highest that was reached */
-	int32_t error_number; /* errno, or 0 */
-	uint32_t exit_reason; /* KVM_EXIT_*; 0 where no guest ran */
-	uint64_t latency_us;
-	enum known_bool nested;
-	bool has_tun, has_vhost_net, has_vhost_vsock, has_sev;
+	KVM_FIELDS(REPORT_MEMBER, )
+	KVM_DEVICES(REPORT_MEMBER, )
 };
 
 /* "ok", "missing", "api_mismatch", "create_failed", "run_failed",
@@ -44,5 +41,5 @@ const char *kvm_state_name(enum kvm_state state);
 const char *kvm_level_name(enum kvm_level level);
 
 /* A sentence fragment for people, such as "KVM_CREATE_VM: Device or resource
- * busy"; "" where there is nothing to add. out holds 80 bytes. */
+ * busy"; "" if there is nothing to add. out holds 80 bytes. */
 char *kvm_detail(char *out, const struct kvm *kvm);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 const struct load_field load_fields[] = {
-#define X(group, field)                                                        \
+#define X(group, field, ...)                                                   \
 	{ #group, #field, offsetof(struct node_load, group##_##field) },
 	LOAD_FIELDS(X)
 #undef X
@@ -97,9 +97,8 @@ void node_load_copy(struct node_load *out, const struct node_load *from)
 void vm_load_init(struct vm_load *vm)
 {
 	*vm = (struct vm_load){
-		.used_cores = NAN,
-		.used_cores_5m = NAN,
-		.memory_bytes = NAN,
-		.contention = NAN,
+#define X(field, ...) .field = NAN,
+		VM_LOAD_FIELDS(X)
+#undef X
 	};
 }

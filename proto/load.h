@@ -1,65 +1,84 @@
-/* The load of a node as the aggregator computes it and everybody reads it:
- * /v1/nodes, snapshots, `score --in`.
+/* The load of a node as the aggregator computes it, for /v1/nodes, snapshots
+ * and `score --in`.
  *
- * One list names every figure; structs, wire and JSON follow from it. A figure
- * that is not known is NAN and left out everywhere. */
+ * Structs, wire, JSON and metrics are made from the lists of figures. An
+ * unknown figure is NAN and left out of all of them. */
 #pragma once
 
 #include "proto/report.h"
 
-/* X(group, field): JSON "group":{"field"}, member group_field.
- *
- * cpu.cores            CPUs online
- * cpu.used_cores       rate over the last interval, 0 to cores
- * cpu.used_cores_10s.. time-weighted means of those rates
- * cpu.stdev_cores_..   their standard deviation in that window
- * cpu.p95_cores_..     their 95th percentile
- * cpu.pressure_some    share of time, last interval; _60s: last minute
- * cpu.contention       waiting for CPU that no limit explains, 0 to 1
- * memory.*_bytes       total, available (MemAvailable), working set of the VM
- *                      pods, mean and deviation of total - available
- * io, memory pressure  shares of time, last interval */
+/* X(group, field, metric): member group_field, JSON "group":{"field"}, metric
+ * plimsoll_node_group_field if `metric` is GAUGE and its HELP sentence. NONE:
+ * the report itself has the metric. Means, deviations and percentiles are
+ * weighted with time; memory in use is MemTotal less MemAvailable. Shares and
+ * the contention are 0 to 1. */
 #define LOAD_FIELDS(X)                                                         \
-	X(cpu, cores)                                                          \
-	X(cpu, used_cores)                                                     \
-	X(cpu, used_cores_10s)                                                 \
-	X(cpu, used_cores_5m)                                                  \
-	X(cpu, used_cores_15m)                                                 \
-	X(cpu, used_cores_1h)                                                  \
-	X(cpu, stdev_cores_5m)                                                 \
-	X(cpu, stdev_cores_15m)                                                \
-	X(cpu, stdev_cores_1h)                                                 \
-	X(cpu, p95_cores_1h)                                                   \
-	X(cpu, p95_cores_1d)                                                   \
-	X(cpu, pressure_some)                                                  \
-	X(cpu, pressure_some_60s)                                              \
-	X(cpu, contention)                                                     \
-	X(memory, total_bytes)                                                 \
-	X(memory, available_bytes)                                             \
-	X(memory, working_set_bytes)                                           \
-	X(memory, used_bytes_15m)                                              \
-	X(memory, stdev_bytes_15m)                                             \
-	X(memory, pressure_some)                                               \
-	X(memory, pressure_full)                                               \
-	X(io, pressure_some)                                                   \
-	X(io, pressure_full)
+	X(cpu, cores, GAUGE, "CPUs online")                                    \
+	X(cpu, used_cores, GAUGE, "CPUs in use over the last interval")        \
+	X(cpu, used_cores_10s, GAUGE, "CPUs in use, mean of 10 s")             \
+	X(cpu, used_cores_5m, GAUGE, "CPUs in use, mean of 5 min")             \
+	X(cpu, used_cores_15m, GAUGE, "CPUs in use, mean of 15 min")           \
+	X(cpu, used_cores_1h, GAUGE, "CPUs in use, mean of 1 h")               \
+	X(cpu, stdev_cores_5m, GAUGE,                                          \
+		"Standard deviation of the CPUs in use, 5 min")                \
+	X(cpu, stdev_cores_15m, GAUGE,                                         \
+		"Standard deviation of the CPUs in use, 15 min")               \
+	X(cpu, stdev_cores_1h, GAUGE,                                          \
+		"Standard deviation of the CPUs in use, 1 h")                  \
+	X(cpu, p95_cores_1h, GAUGE, "95th percentile of the CPUs in use, 1 h") \
+	X(cpu, p95_cores_1d, GAUGE, "95th percentile of the CPUs in use, 1 d") \
+	X(cpu, pressure_some, GAUGE,                                           \
+		"Share of the last interval in which some task waited for "    \
+		"CPU")                                                         \
+	X(cpu, pressure_some_60s, GAUGE,                                       \
+		"Share of the last minute in which some task waited for CPU")  \
+	X(cpu, contention, GAUGE,                                              \
+		"Share of time the VMs waited for CPU for another reason "     \
+		"than their own limits")                                       \
+	X(memory, total_bytes, NONE)                                           \
+	X(memory, available_bytes, NONE)                                       \
+	X(memory, working_set_bytes, GAUGE, "Working set of all VM pods")      \
+	X(memory, used_bytes_15m, GAUGE,                                       \
+		"MemTotal less MemAvailable, mean of 15 min")                  \
+	X(memory, stdev_bytes_15m, GAUGE,                                      \
+		"Standard deviation of the memory in use, 15 min")             \
+	X(memory, pressure_some, GAUGE,                                        \
+		"Share of the last interval in which some task waited for "    \
+		"memory")                                                      \
+	X(memory, pressure_full, GAUGE,                                        \
+		"Share of the last interval in which all non-idle tasks "      \
+		"waited for memory")                                           \
+	X(io, pressure_some, GAUGE,                                            \
+		"Share of the last interval in which some task waited for "    \
+		"I/O")                                                         \
+	X(io, pressure_full, GAUGE,                                            \
+		"Share of the last interval in which all non-idle tasks "      \
+		"waited for I/O")
+
+/* X(field, HELP): metric plimsoll_vm_field. */
+#define VM_LOAD_FIELDS(X)                                                      \
+	X(used_cores, "CPUs in use over the last interval")                    \
+	X(used_cores_5m, "CPUs in use, mean of 5 min")                         \
+	X(memory_bytes,                                                        \
+		"Anonymous memory, shared memory and huge pages of the VM")    \
+	X(contention,                                                          \
+		"Share of time the VM waited for CPU for another reason than " \
+		"its own limit")
 
 struct vm_load {
 	char pod_uid[REPORT_UID_MAX];
-	char *namespace; /* owned; NULL while not known */
-	char *name;	 /* owned; of the VM, NULL while not known */
-	double used_cores;
-	double used_cores_5m;
-	double memory_bytes;
-	double contention;
+	char *namespace; /* owned; NULL while unknown */
+	char *name;	 /* owned; of the VM, NULL while unknown */
+#define X(field, ...) double field;
+	VM_LOAD_FIELDS(X)
+#undef X
 };
 
 enum { LOAD_KVM_DETAIL_MAX = 80 };
 
 struct node_load {
-	char *name; /* owned */
-	/* Of the newest sample, at the moment this struct was made. */
-	uint64_t age_us;
+	char *name;	 /* owned */
+	uint64_t age_us; /* of the newest sample, when this was made */
 	uint32_t interval_ms;
 	enum kvm_state kvm_state;
 	char kvm_detail[LOAD_KVM_DETAIL_MAX];
@@ -67,7 +86,7 @@ struct node_load {
 	size_t hugepages_count;
 	struct vm_load *vms; /* owned */
 	size_t vm_count;
-#define X(group, field) double group##_##field;
+#define X(group, field, ...) double group##_##field;
 	LOAD_FIELDS(X)
 #undef X
 };
@@ -93,7 +112,7 @@ enum load_state { LOAD_FRESH, LOAD_STALE, LOAD_LOST };
 enum load_state load_state(uint64_t age_us, uint32_t interval_ms);
 const char *load_state_name(enum load_state state);
 
-void node_load_init(struct node_load *load); /* all figures not known */
+void node_load_init(struct node_load *load); /* all figures unknown */
 void node_load_fini(struct node_load *load); /* NULL and zeroed are fine */
 void node_load_copy(struct node_load *out, const struct node_load *from);
 void vm_load_init(struct vm_load *vm);

@@ -1,5 +1,5 @@
-/* A VM's own past in a few figures: made by aggregators, asked for by
- * schedulers. NAN is what is not known. */
+/* The profile of a VM: its history in a few figures, which aggregators compute
+ * and schedulers request. An unknown figure is NAN. */
 #pragma once
 
 #include "lib/buffer.h"
@@ -10,11 +10,11 @@ enum {
 	PROFILE_NAME_MAX = 254, /* of a namespace or VM, with the NUL */
 };
 
-/* X(field) of struct vm_past. */
+/* X(field) of struct vm_profile. */
 #define PROFILE_FIELDS(X)                                                      \
-	X(covered_s)  /* how much of the past is known */                      \
-	X(seconds)    /* of it that count: less the longer ago */              \
-	X(mean_cores) /* of them */                                            \
+	X(covered_s)  /* how much history there is */                          \
+	X(seconds)    /* that count: older history counts less */              \
+	X(mean_cores) /* over these seconds */                                 \
 	X(stdev_cores)                                                         \
 	X(p95_cores)                                                           \
 	X(max_cores)                                                           \
@@ -22,7 +22,7 @@ enum {
 	X(p95_memory_bytes)                                                    \
 	X(max_memory_bytes)
 
-struct vm_past {
+struct vm_profile {
 #define X(field) double field;
 	PROFILE_FIELDS(X)
 #undef X
@@ -34,9 +34,9 @@ struct profile_request {
 	char name[PROFILE_NAME_MAX]; /* of the VM */
 };
 
-void vm_past_init(struct vm_past *past); /* nothing is known */
+void vm_profile_init(struct vm_profile *profile); /* all unknown */
 
 /* As in proto/wire.h. */
 void wire_pack_profile_request(struct buffer *out,
 	const struct profile_request *request);
-void wire_pack_profile(struct buffer *out, const struct vm_past *past);
+void wire_pack_profile(struct buffer *out, const struct vm_profile *profile);

@@ -5,7 +5,7 @@
 #include <remote_write.pb-c.h>
 #include <string.h>
 
-/* The generated structs are not const; nothing is written through this. */
+/* The generated structs are not const. Nothing writes through the result. */
 static char *unconst(const char *text)
 {
 	char *out;

@@ -1,8 +1,8 @@
-/* Prometheus' remote write 1.0 as bytes, before they are compressed. Pure.
+/* Requests of Prometheus' remote write 1.0, before compression. Pure.
  *
- * Requests grow series by series: packed messages that stand one behind the
- * other are one message, whose lists have the entries of both (protobuf's
- * encoding guide, "Last One Wins"). */
+ * A request grows series by series: concatenated packed messages are one
+ * message whose lists have the entries of both (protobuf's encoding guide,
+ * "Last One Wins"). */
 #pragma once
 
 #include "lib/buffer.h"
@@ -12,7 +12,7 @@
 
 enum {
 	REMOTE_LABELS_MAX = 24,
-	REMOTE_SAMPLES_MAX = 64, /* longer ones are several series */
+	REMOTE_SAMPLES_MAX = 64, /* a longer series is split */
 };
 
 struct remote_label {

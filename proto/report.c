@@ -6,59 +6,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct psi unknown_psi = { SOURCE_UNKNOWN, REPORT_UNKNOWN,
-	REPORT_UNKNOWN };
+/* A row of the table as an initializer: unknown. */
+#define INIT(of, kind, name, ...) .name = INIT_##kind,
+#define INIT_U64 REPORT_UNKNOWN
+#define INIT_COUNT 0
+#define INIT_STATE SOURCE_UNKNOWN
+#define INIT_CGROUP_MODE CGROUP_UNKNOWN
+#define INIT_DOUBLE NAN
 
-static const struct pressure unknown_pressure = {
-	{ SOURCE_UNKNOWN, REPORT_UNKNOWN, REPORT_UNKNOWN },
-	{ SOURCE_UNKNOWN, REPORT_UNKNOWN, REPORT_UNKNOWN },
-	{ SOURCE_UNKNOWN, REPORT_UNKNOWN, REPORT_UNKNOWN },
-};
+static const struct psi unknown_psi = { PSI_FIELDS(INIT, ) };
 
 void report_init(struct report *report)
 {
-	const uint64_t none = REPORT_UNKNOWN;
+	const struct pressure unknown = { unknown_psi, unknown_psi,
+		unknown_psi };
 
-	*report = (struct report){
-		.cpu = { .user_us = none,
-			.nice_us = none,
-			.system_us = none,
-			.idle_us = none,
-			.iowait_us = none,
-			.irq_us = none,
-			.softirq_us = none,
-			.steal_us = none },
-		.pressure = unknown_pressure,
-		.kubepods = unknown_pressure,
-		.memory = { .total_bytes = none,
-			.available_bytes = none,
-			.swap_total_bytes = none,
-			.swap_free_bytes = none,
-			.ksm_saved_bytes = none },
+	*report = (struct report){ .cpu = { CPU_FIELDS(INIT, ) },
+		.pressure = unknown,
+		.kubepods = unknown,
 		.irq = unknown_psi,
-		.own = { none, none, none },
-		.vms_skipped = none,
-		.load1 = NAN,
-		.load5 = NAN,
-		.load15 = NAN,
-	};
+		.memory = { MEMORY_FIELDS(INIT, ) },
+		.own = { OWN_COST_FIELDS(INIT, ) },
+		REPORT_LOAD_FIELDS(INIT, ) REPORT_VMS_FIELDS(INIT, ) };
 }
 
 void vm_pod_init(struct vm_pod *vm)
 {
-	const uint64_t none = REPORT_UNKNOWN;
-
-	*vm = (struct vm_pod){
-		.cpu_usage_us = none,
-		.nr_throttled = none,
-		.throttled_us = none,
-		.pressure = { unknown_psi, unknown_psi, unknown_psi },
-		.memory_current_bytes = none,
-		.working_set_bytes = none,
-		.anon_shmem_bytes = none,
-		.swap_bytes = none,
-		.oom_kills = none,
-	};
+	*vm = (struct vm_pod){ .pressure = { unknown_psi, unknown_psi,
+				       unknown_psi },
+		VM_POD_CPU_FIELDS(INIT, ) VM_POD_MEMORY_FIELDS(INIT, ) };
 }
 
 void report_fini(struct report *report)
@@ -93,13 +69,13 @@ void report_copy(struct report *out, const struct report *from)
 		: xmemdup(from->vms, from->vm_count * sizeof(*from->vms));
 }
 
-/* Few are compared with each other sooner than they are put into a map. */
+/* So few pods are compared with each other faster than through a map. */
 enum { FEW_PODS = 64 };
 
 static bool is_among(const struct vm_pod *vms, size_t count, const char *uid)
 {
 	for (size_t i = 0; i < count; i++) {
-		/* Nearly all differ in the first letters: a call for few. */
+		/* Few uids share a first letter, so strcmp() is rare. */
 		if (vms[i].pod_uid[0] == uid[0] &&
 			strcmp(vms[i].pod_uid, uid) == 0) {
 			return true;
@@ -108,7 +84,7 @@ static bool is_among(const struct vm_pod *vms, size_t count, const char *uid)
 	return false;
 }
 
-void report_drop_twins(struct report *report)
+void report_drop_duplicates(struct report *report)
 {
 	bool has_few = report->vm_count <= FEW_PODS;
 	struct map seen = { 0 };

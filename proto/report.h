@@ -1,11 +1,13 @@
-/* What an agent says of its node: the values behind plimsoll.proto's Report.
+/* A report of an agent about its node: the values behind plimsoll.proto's
+ * Report. The members of the structs are the rows of proto/report_fields.h.
  *
- * Totals are as the kernel counts them. Whatever is not known holds
+ * Totals are as the kernel counts them. A value that is not known is
  * REPORT_UNKNOWN (integers) or NAN (doubles), never 0. Texts are inside the
  * structs; the only heap is vms. */
 #pragma once
 
 #include "proto/kvm.h"
+#include "proto/report_fields.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -34,10 +36,10 @@ enum source_state {
 
 enum cgroup_mode { CGROUP_UNKNOWN, CGROUP_V2, CGROUP_HYBRID, CGROUP_V1 };
 
+/* Pressure stall information: totals since boot, or since the cgroup was made.
+ * full_us is unknown where the kernel prints no "full" line. */
 struct psi {
-	enum source_state state;
-	uint64_t some_us; /* totals since boot, or since the cgroup was made */
-	uint64_t full_us; /* unknown where the kernel prints no full line */
+	PSI_FIELDS(REPORT_MEMBER, )
 };
 
 struct pressure {
@@ -45,94 +47,81 @@ struct pressure {
 };
 
 struct cpu_totals {
-	enum source_state state;
-	uint32_t online, possible; /* 0: not known */
-	uint64_t user_us, nice_us, system_us, idle_us, iowait_us, irq_us;
-	uint64_t softirq_us, steal_us;
+	CPU_FIELDS(REPORT_MEMBER, )
 };
 
 struct memory {
-	enum source_state state;
-	uint64_t total_bytes, available_bytes;
-	uint64_t swap_total_bytes, swap_free_bytes;
-	uint64_t ksm_saved_bytes; /* what pods share, counted in each */
+	MEMORY_FIELDS(REPORT_MEMBER, )
 };
 
 struct hugepages {
-	uint64_t size_bytes;
-	uint64_t total, free, reserved; /* pages */
+	HUGEPAGES_FIELDS(REPORT_MEMBER, )
 };
 
 struct numa_hugepages {
-	uint64_t numa_node, size_bytes;
-	uint64_t total, free; /* pages */
+	NUMA_HUGEPAGES_FIELDS(REPORT_MEMBER, )
 };
 
-/* What the agent's own process costs. */
 struct own_cost {
-	uint64_t cpu_us; /* user and system, since it started */
-	uint64_t rss_bytes, spool_bytes;
+	OWN_COST_FIELDS(REPORT_MEMBER, )
 };
 
 struct hugetlb_use {
-	uint64_t size_bytes, used_bytes;
+	HUGETLB_USE_FIELDS(REPORT_MEMBER, )
 };
 
 struct vm_pod {
 	char pod_uid[REPORT_UID_MAX];
-	uint64_t cgroup_inode;
-	uint64_t cpu_usage_us, nr_throttled, throttled_us;
+	uint64_t cgroup_inode; /* a new inode begins a new series */
+	VM_POD_CPU_FIELDS(REPORT_MEMBER, )
 	struct pressure pressure;
-	uint64_t memory_current_bytes;
-	/* Every fifth report; unknown in the others. */
-	uint64_t working_set_bytes, anon_shmem_bytes, swap_bytes, oom_kills;
+	VM_POD_MEMORY_FIELDS(REPORT_MEMBER, )
 	struct hugetlb_use hugetlb[REPORT_HUGEPAGE_SIZES];
 	size_t hugetlb_count;
 };
 
 struct report {
-	uint64_t seq; /* from 1, +1 per report of this run */
+	REPORT_KEY_FIELDS(REPORT_MEMBER, )
 	char boot_id[REPORT_UID_MAX];
-	uint64_t monotonic_us; /* the agent's clock */
-	uint64_t wall_us;      /* the same, for people */
-	uint32_t interval_ms;
+	REPORT_TIME_FIELDS(REPORT_MEMBER, )
 	struct cpu_totals cpu;
 	struct pressure pressure, kubepods;
 	struct psi irq; /* since Linux 6.1; a full line only */
 	struct memory memory;
 	struct hugepages hugepages[REPORT_HUGEPAGE_SIZES];
 	size_t hugepages_count;
-	double load1, load5, load15;
-	enum cgroup_mode cgroup_mode;
+	REPORT_LOAD_FIELDS(REPORT_MEMBER, )
 	struct kvm kvm;
 	struct vm_pod *vms; /* owned */
 	size_t vm_count;
-	uint64_t vms_skipped; /* VM pods that did not fit in vms */
-	uint64_t dropped;     /* reports this run lost from its ring so far */
+	REPORT_VMS_FIELDS(REPORT_MEMBER, )
+	REPORT_RUN_FIELDS(REPORT_MEMBER, )
 	struct own_cost own;
-	/* More than half of the struct and mostly empty: last, so that a copy
-	 * may end with what it holds. */
+	/* More than half of the struct, and mostly empty. The list is last so
+	 * that a copy can end with the entries in use. */
 	size_t numa_hugepages_count;
 	struct numa_hugepages numa_hugepages[REPORT_NUMA_HUGEPAGES];
 };
 
-/* Everything unknown, nothing counted. */
+/* Every figure is unknown; keys, clocks and counts are 0, and lists empty. */
 void report_init(struct report *report);
 void vm_pod_init(struct vm_pod *vm);
 
 void report_fini(struct report *report); /* NULL and zeroed are fine */
 
-/* A copy that borrows vms. What lists hold beyond their counts is not copied. */
+/* A copy that borrows vms. Entries of lists behind their counts are not
+ * copied. */
 void report_borrow(struct report *out, const struct report *from);
 
-/* Takes from's heap as well, and leaves it none; otherwise as report_borrow(). */
+/* As report_borrow(), but *out takes over the heap of *from. */
 void report_move(struct report *out, struct report *from);
 
 /* A deep copy. */
 void report_copy(struct report *out, const struct report *from);
 
-/* Drops pods whose uid an earlier one has. No honest sender has such. */
-void report_drop_twins(struct report *report);
+/* Drops each pod whose uid an earlier pod of the report has. Only a broken or
+ * hostile sender makes duplicates. */
+void report_drop_duplicates(struct report *report);
 
 /* "unknown", "present", "absent", "disabled", "error". */
 const char *source_state_name(enum source_state state);

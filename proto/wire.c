@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Field numbers of plimsoll.proto that are written by hand below, because the
- * reports and decisions of a batch are packed already. A test holds them together. */
+/* Field numbers of plimsoll.proto for the batches, which are framed by hand
+ * because their entries are packed already. A test compares the frames with
+ * those of the generated code. */
 enum {
 	FIELD_REQUEST_BATCH = 2,
 	FIELD_BATCH_NODE = 1,
@@ -236,7 +237,7 @@ static void batch_fini(struct batch *batch)
 	batch->count = 0;
 }
 
-/* The reports' bytes outlive what they were unpacked into: one block. */
+/* One block that outlives the unpacked message. */
 static struct packed_report *copy_packed(const Plimsoll__Batch *wire)
 {
 	size_t size = wire->n_reports * sizeof(struct packed_report);
@@ -262,7 +263,7 @@ static int get_reports(struct batch *out, const Plimsoll__Batch *wire,
 	ProtobufCAllocator *allocator, struct error *err)
 {
 	if (wire->n_reports == 0 || wire->n_reports > WIRE_REPORTS_MAX) {
-		return error_set(err, -EBADMSG, "a batch of %zu reports",
+		return error_set(err, -EBADMSG, "a batch has %zu reports",
 			wire->n_reports);
 	}
 	out->packed = copy_packed(wire);
@@ -291,7 +292,8 @@ static int get_batch(struct batch *out, const Plimsoll__Batch *wire,
 		r = get_run_id(out->run_id, &wire->run_id, err);
 	}
 	if (r == 0 && wire->sent_monotonic_us > WIRE_TIME_MAX_US) {
-		r = error_set(err, -EBADMSG, "sent_monotonic_us is no time");
+		r = error_set(err, -EBADMSG,
+			"sent_monotonic_us is out of range");
 	}
 	return r == 0 ? get_reports(out, wire, allocator, err) : r;
 }
@@ -337,7 +339,7 @@ int wire_unpack_request(struct wire_request *out, const uint8_t *bytes,
 
 	if (wire == NULL) {
 		wire_budget_fini(&budget);
-		return error_set(err, -EBADMSG, "the bytes are no request");
+		return error_set(err, -EBADMSG, "cannot unpack the request");
 	}
 	r = get_request(&request, wire, allocator, err);
 	wire_budget_fini(&budget);
@@ -407,7 +409,7 @@ int wire_unpack_reply(struct wire_reply *out, const uint8_t *bytes, size_t len,
 
 	if (wire == NULL) {
 		wire_budget_fini(&budget);
-		return error_set(err, -EBADMSG, "the bytes are no reply");
+		return error_set(err, -EBADMSG, "cannot unpack the reply");
 	}
 	r = get_reply(&reply, wire, err);
 	wire_budget_fini(&budget);

@@ -1,8 +1,9 @@
-/* The wire: bytes to values and back. Alone here protobuf-c is seen.
+/* Packing and unpacking of the messages of plimsoll.proto. No other room uses
+ * protobuf-c.
  *
- * Unpacking trusts nothing: broken bytes, missing identities, impossible
- * numbers and too many of anything are refused with -EBADMSG and a sentence
- * that may be shown to the peer. Unknown fields are skipped. */
+ * Unpacking refuses broken bytes, missing identities, impossible numbers and
+ * lists that are too long with -EBADMSG and a sentence that may be sent to the
+ * peer. Unknown fields are skipped. */
 #pragma once
 
 #include "lib/buffer.h"
@@ -18,8 +19,8 @@ enum {
 	WIRE_TOKEN_MAX = 16384,	 /* bytes of a ServiceAccount token */
 };
 
-/* Times and ages on the wire go no further (36,000 years), so that no sum or
- * difference of them overflows. */
+/* The greatest time or age on the wire, 36,000 years: sums and differences of
+ * two do not overflow. */
 #define WIRE_TIME_MAX_US (UINT64_C(1) << 60)
 
 enum hello_role { HELLO_AGENT, HELLO_SCHEDULER };
@@ -34,7 +35,7 @@ struct hello {
 	char *token;
 };
 
-/* A report as wire_pack_report() made it: it is kept in this form. */
+/* A report as wire_pack_report() packed it, which is how it is stored. */
 struct packed_report {
 	const uint8_t *bytes;
 	size_t len;
@@ -45,11 +46,11 @@ struct batch {
 	uint8_t run_id[REPORT_RUN_ID_BYTES];
 	uint64_t sent_monotonic_us;
 	struct report *reports;	      /* owned */
-	struct packed_report *packed; /* owned: the same as they came */
+	struct packed_report *packed; /* owned: the same, as received */
 	size_t count;
 };
 
-/* A batch on its way out; everything is borrowed. */
+/* A batch to pack; everything is borrowed. */
 struct batch_out {
 	const char *node;
 	const uint8_t *run_id; /* REPORT_RUN_ID_BYTES */
@@ -58,7 +59,7 @@ struct batch_out {
 	size_t count;
 };
 
-/* A decision as wire_pack_decision() made it. */
+/* A decision as wire_pack_decision() packed it. */
 struct packed_decision {
 	const uint8_t *bytes;
 	size_t len;
@@ -94,7 +95,7 @@ struct wire_request {
 
 struct ack {
 	bool stored;		   /* else only received */
-	bool need_hello;	   /* nothing was taken */
+	bool need_hello;	   /* nothing was accepted */
 	uint32_t interval_hint_ms; /* 0: none */
 };
 
@@ -122,7 +123,7 @@ struct wire_reply {
 		struct ack ack;
 		struct snapshot snapshot;
 		char refused[256]; /* the reason */
-		struct vm_past profile;
+		struct vm_profile profile;
 	};
 };
 
@@ -134,12 +135,11 @@ must_check int wire_unpack_reply(struct wire_reply *out, const uint8_t *bytes,
 	size_t len, struct error *err);
 void wire_reply_fini(struct wire_reply *reply);
 
-/* These append to out, whose maximum is the limit: look at out->overflowed. */
+/* These append to out. If a message does not fit, out->overflowed is set. */
 void wire_pack_hello(struct buffer *out, const struct hello *hello);
 void wire_pack_batch(struct buffer *out, const struct batch_out *batch);
 void wire_pack_snapshot_request(struct buffer *out,
 	const struct snapshot_request *request);
-/* Of decisions as wire_pack_decision() made them. */
 void wire_pack_decisions(struct buffer *out,
 	const struct packed_decision *decisions, size_t count);
 void wire_pack_welcome(struct buffer *out, const char *version);
@@ -147,7 +147,7 @@ void wire_pack_ack(struct buffer *out, const struct ack *ack);
 void wire_pack_snapshot(struct buffer *out, const struct snapshot *snapshot);
 void wire_pack_refused(struct buffer *out, const char *reason);
 
-/* One report, or decision, by itself, as the store keeps it. The same checks. */
+/* A single report or decision, as the store keeps it. The same checks. */
 void wire_pack_report(struct buffer *out, const struct report *report);
 must_check int wire_unpack_report(struct report *out, const uint8_t *bytes,
 	size_t len, struct error *err);

@@ -6,33 +6,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct wire_field share_fields[] = {
+static const struct wire_field candidate_fields[] = {
 #define X(field)                                                               \
-	WIRE_FIELD(Plimsoll__DecisionCandidate, decision_candidate, field),
-	DECISION_SHARES(X)
+	WIRE_FIELD(Plimsoll__DecisionCandidate, decision_candidate, DOUBLE,    \
+		field),
+	DECISION_SHARES(X) X(score)
 #undef X
-		WIRE_FIELD(Plimsoll__DecisionCandidate, decision_candidate,
-			score),
+		WIRE_FIELD(Plimsoll__DecisionCandidate, decision_candidate, U64,
+			load_age_us),
 };
 
 static const struct wire_field term_fields[] = {
-	WIRE_FIELD(Plimsoll__DecisionTerm, decision_term, points),
-};
-
-static const struct wire_field age_fields[] = {
-	WIRE_FIELD(Plimsoll__DecisionCandidate, decision_candidate,
-		load_age_us),
+	WIRE_FIELD(Plimsoll__DecisionTerm, decision_term, DOUBLE, points),
 };
 
 static const struct wire_field record_fields[] = {
-	WIRE_FIELD(Plimsoll__Decision, decision_record, margin),
-	WIRE_FIELD(Plimsoll__Decision, decision_record, past_seconds),
-	WIRE_FIELD(Plimsoll__Decision, decision_record, past_cores),
+	WIRE_FIELD(Plimsoll__Decision, decision_record, DOUBLE, margin),
+	WIRE_FIELD(Plimsoll__Decision, decision_record, DOUBLE, past_seconds),
+	WIRE_FIELD(Plimsoll__Decision, decision_record, DOUBLE, past_cores),
 };
 
 /* ---- ours to wire ---- */
 
-/* One record and all that its message points to. */
+/* A record, and everything its message points to. */
 struct wire_decision {
 	Plimsoll__Decision decision;
 	struct decision_record copy;
@@ -52,15 +48,13 @@ static void put_candidate(struct wire_decision *wire, size_t i)
 
 	plimsoll__decision_candidate__init(out);
 	out->node = ours->node;
-	wire_put_integers(out, ours, WIRE_TABLE(age_fields));
-	wire_put_doubles(out, ours, WIRE_TABLE(share_fields));
+	wire_put_fields(out, ours, WIRE_TABLE(candidate_fields));
 	for (size_t k = 0; k < ours->term_count; k++) {
 		Plimsoll__DecisionTerm *term = &wire->terms[i][k];
 
 		plimsoll__decision_term__init(term);
 		term->name = ours->terms[k].name;
-		wire_put_doubles(term, &ours->terms[k],
-			WIRE_TABLE(term_fields));
+		wire_put_fields(term, &ours->terms[k], WIRE_TABLE(term_fields));
 		wire->term_pointers[i][k] = term;
 	}
 	out->n_terms = ours->term_count;
@@ -103,7 +97,7 @@ static void put_decision(struct wire_decision *wire,
 	out->has_feasible = true;
 	out->feasible = copy->feasible;
 	out->sentence = copy->sentence;
-	wire_put_doubles(out, copy, WIRE_TABLE(record_fields));
+	wire_put_fields(out, copy, WIRE_TABLE(record_fields));
 	for (size_t i = 0; i < copy->best_count; i++) {
 		put_candidate(wire, i);
 	}
@@ -130,7 +124,7 @@ static int get_term(struct decision_term *ours,
 		"term", err);
 
 	return r == 0
-		? wire_get_doubles(ours, wire, WIRE_TABLE(term_fields), err)
+		? wire_get_fields(ours, wire, WIRE_TABLE(term_fields), err)
 		: r;
 }
 
@@ -141,12 +135,12 @@ static int get_candidate(struct decision_candidate *ours,
 		"node", err);
 
 	if (r == 0 && wire->n_terms > DECISION_TERMS_MAX) {
-		r = error_set(err, -EBADMSG, "%zu terms of one score",
-			wire->n_terms);
+		r = error_set(err, -EBADMSG,
+			"%zu terms of a score are too many", wire->n_terms);
 	}
 	if (r == 0) {
-		wire_get_integers(ours, wire, WIRE_TABLE(age_fields));
-		r = wire_get_doubles(ours, wire, WIRE_TABLE(share_fields), err);
+		r = wire_get_fields(ours, wire, WIRE_TABLE(candidate_fields),
+			err);
 	}
 	while (r == 0 && ours->term_count < wire->n_terms) {
 		r = get_term(&ours->terms[ours->term_count],
@@ -185,18 +179,18 @@ static int get_numbers(struct decision_record *ours,
 	const Plimsoll__Decision *wire, struct error *err)
 {
 	if (wire->wall_us > WIRE_TIME_MAX_US) {
-		return error_set(err, -EBADMSG, "wall_us is no time");
+		return error_set(err, -EBADMSG, "wall_us is out of range");
 	}
 	if (wire->n_best > DECISION_BEST_MAX ||
 		wire->n_rejections > DECISION_REASONS_MAX) {
 		return error_set(err, -EBADMSG,
-			"%zu best nodes and %zu reasons in one decision",
+			"%zu best nodes or %zu reasons are too many",
 			wire->n_best, wire->n_rejections);
 	}
 	ours->wall_us = wire->wall_us;
 	ours->nodes = wire->nodes;
 	ours->feasible = wire->feasible;
-	return wire_get_doubles(ours, wire, WIRE_TABLE(record_fields), err);
+	return wire_get_fields(ours, wire, WIRE_TABLE(record_fields), err);
 }
 
 static int decision_from(struct decision_record *ours,
@@ -239,7 +233,7 @@ int wire_unpack_decision(struct decision_record *out, const uint8_t *bytes,
 	*out = (struct decision_record){ 0 };
 	if (wire == NULL) {
 		wire_budget_fini(&budget);
-		return error_set(err, -EBADMSG, "the bytes are no decision");
+		return error_set(err, -EBADMSG, "cannot unpack the decision");
 	}
 	r = decision_from(out, wire, err);
 	wire_budget_fini(&budget);
@@ -253,7 +247,7 @@ int wire_decisions_from(struct decision_batch *out,
 	int r = 0;
 
 	if (wire->n_decisions == 0 || wire->n_decisions > WIRE_DECISIONS_MAX) {
-		return error_set(err, -EBADMSG, "a batch of %zu decisions",
+		return error_set(err, -EBADMSG, "a batch has %zu decisions",
 			wire->n_decisions);
 	}
 	batch.records = xcalloc(wire->n_decisions, sizeof(*batch.records));

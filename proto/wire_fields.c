@@ -17,59 +17,134 @@ static void *at_mutable(void *base, size_t offset)
 	return (char *)base + offset;
 }
 
-void wire_put_integers(void *wire, const void *ours, struct wire_table table)
+/* The kinds of one width follow each other in enum report_kind. */
+static bool is_u64(enum report_kind kind)
+{
+	return kind <= REPORT_PLAIN_U64;
+}
+
+static bool is_u32(enum report_kind kind)
+{
+	return kind <= REPORT_KVM_LEVEL;
+}
+
+/* These put the value and return whether it is sent. */
+static bool put_u64(void *wire, const void *ours, enum report_kind kind)
+{
+	uint64_t value = *(const uint64_t *)ours;
+
+	*(uint64_t *)wire = value;
+	return value != REPORT_UNKNOWN || kind == REPORT_PLAIN_U64;
+}
+
+static bool put_u32(void *wire, const void *ours, enum report_kind kind)
+{
+	uint32_t value;
+
+	memcpy(&value, ours, sizeof(value));
+	memcpy(wire, &value, sizeof(value));
+	return value != 0 || kind < REPORT_COUNT || kind > REPORT_EXIT_REASON;
+}
+
+static bool put_other(void *wire, const void *ours, enum report_kind kind)
+{
+	protobuf_c_boolean *out = wire;
+	double value;
+
+	if (kind == REPORT_BOOL) {
+		*out = *(const bool *)ours;
+		return true;
+	}
+	if (kind == REPORT_KNOWN_BOOL) {
+		*out = *(const enum known_bool *)ours == KNOWN_TRUE;
+		return *(const enum known_bool *)ours != KNOWN_NOT;
+	}
+	/* A number that a reader would refuse is left out alone, so that the
+	 * reader takes the rest. */
+	value = *(const double *)ours;
+	*(double *)wire = value;
+	return isfinite(value) && value >= 0;
+}
+
+void wire_put_fields(void *wire, const void *ours, struct wire_table table)
 {
 	for (size_t i = 0; i < table.count; i++) {
 		const struct wire_field *f = &table.fields[i];
-		uint64_t value = *(const uint64_t *)at(ours, f->ours);
+		void *to = at_mutable(wire, f->wire);
+		const void *from = at(ours, f->ours);
 
 		*(protobuf_c_boolean *)at_mutable(wire, f->has) =
-			value != REPORT_UNKNOWN;
-		*(uint64_t *)at_mutable(wire, f->wire) = value;
+			is_u64(f->kind)	  ? put_u64(to, from, f->kind)
+			: is_u32(f->kind) ? put_u32(to, from, f->kind)
+					  : put_other(to, from, f->kind);
 	}
 }
 
-void wire_get_integers(void *ours, const void *wire, struct wire_table table)
+/* The value of a message that has none is the default: 0. */
+static void get_u64(void *ours, const void *wire, bool has,
+	enum report_kind kind)
 {
-	for (size_t i = 0; i < table.count; i++) {
-		const struct wire_field *f = &table.fields[i];
-		bool has = *(const protobuf_c_boolean *)at(wire, f->has);
-
-		*(uint64_t *)at_mutable(ours, f->ours) = has
-			? *(const uint64_t *)at(wire, f->wire)
-			: REPORT_UNKNOWN;
-	}
+	*(uint64_t *)ours = has || kind == REPORT_PLAIN_U64
+		? *(const uint64_t *)wire
+		: REPORT_UNKNOWN;
 }
 
-void wire_put_doubles(void *wire, const void *ours, struct wire_table table)
-{
-	for (size_t i = 0; i < table.count; i++) {
-		const struct wire_field *f = &table.fields[i];
-		double value = *(const double *)at(ours, f->ours);
-
-		/* What a reader would refuse is not known, and spoils no more
-		 * than itself. */
-		*(protobuf_c_boolean *)at_mutable(wire, f->has) =
-			isfinite(value) && value >= 0;
-		*(double *)at_mutable(wire, f->wire) = value;
-	}
-}
-
-int wire_get_doubles(void *ours, const void *wire, struct wire_table table,
+static int get_u32(void *ours, const void *wire, const struct wire_field *f,
 	struct error *err)
 {
-	for (size_t i = 0; i < table.count; i++) {
+	uint32_t value;
+
+	memcpy(&value, wire, sizeof(value));
+	memcpy(ours, &value, sizeof(value));
+	return f->last > 0 ? wire_check_enum((int)value, f->last, f->name, err)
+			   : 0;
+}
+
+static int get_other(void *ours, const void *wire, bool has,
+	const struct wire_field *f, struct error *err)
+{
+	bool is_true = *(const protobuf_c_boolean *)wire != 0;
+	double value;
+
+	if (f->kind == REPORT_BOOL) {
+		*(bool *)ours = is_true;
+		return 0;
+	}
+	if (f->kind == REPORT_KNOWN_BOOL) {
+		*(enum known_bool *)ours = !has ? KNOWN_NOT
+			: is_true		? KNOWN_TRUE
+						: KNOWN_FALSE;
+		return 0;
+	}
+	value = has ? *(const double *)wire : NAN;
+	if (has && (!isfinite(value) || value < 0)) {
+		return error_set(err, -EBADMSG, "%s is negative or not finite",
+			f->name);
+	}
+	*(double *)ours = value;
+	return 0;
+}
+
+int wire_get_fields(void *ours, const void *wire, struct wire_table table,
+	struct error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < table.count; i++) {
 		const struct wire_field *f = &table.fields[i];
 		bool has = *(const protobuf_c_boolean *)at(wire, f->has);
-		double value = *(const double *)at(wire, f->wire);
+		const void *from = at(wire, f->wire);
+		void *to = at_mutable(ours, f->ours);
 
-		if (has && (!isfinite(value) || value < 0)) {
-			return error_set(err, -EBADMSG,
-				"%s is not a finite positive number", f->name);
+		if (is_u64(f->kind)) {
+			get_u64(to, from, has, f->kind);
+		} else if (is_u32(f->kind)) {
+			r = get_u32(to, from, f, err);
+		} else {
+			r = get_other(to, from, has, f, err);
 		}
-		*(double *)at_mutable(ours, f->ours) = has ? value : NAN;
 	}
-	return 0;
+	return r;
 }
 
 void wire_get_shown(char *out, size_t size, const char *text)
@@ -103,8 +178,8 @@ int wire_get_name(char *out, size_t size, const char *text, const char *what,
 	return 0;
 }
 
-/* Memory that is handed out from its beginning; who gets it writes all of it,
- * as protobuf-c does where malloc() is its allocator. */
+/* Memory that is handed out from its beginning, uninitialized like that of
+ * malloc(). */
 struct wire_block {
 	struct wire_block *older;
 	size_t used, size;
@@ -131,7 +206,7 @@ static void *budget_alloc(void *data, size_t size)
 	char *at;
 
 	if (budget->left < unit || size > budget->left - unit) {
-		return NULL; /* the message is refused as a whole */
+		return NULL; /* the whole message is refused */
 	}
 	size = (size + unit - 1) / unit * unit;
 	budget->left -= size;
@@ -191,20 +266,16 @@ int wire_check_enum(int value, int last, const char *what, struct error *err)
 	return 0;
 }
 
-static const struct wire_field hugepage_fields[] = {
-	WIRE_FIELD(Plimsoll__HugePages, hugepages, size_bytes),
-	WIRE_FIELD(Plimsoll__HugePages, hugepages, total),
-	WIRE_FIELD(Plimsoll__HugePages, hugepages, free),
-	WIRE_FIELD(Plimsoll__HugePages, hugepages, reserved),
-};
+static const struct wire_field hugepages_fields[] = { HUGEPAGES_FIELDS(WIRE_ROW,
+	(Plimsoll__HugePages, hugepages)) };
 
 void wire_hugepages_put(struct wire_hugepages *wire,
 	const struct hugepages *ours, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		plimsoll__huge_pages__init(&wire->items[i]);
-		wire_put_integers(&wire->items[i], &ours[i],
-			WIRE_TABLE(hugepage_fields));
+		wire_put_fields(&wire->items[i], &ours[i],
+			WIRE_TABLE(hugepages_fields));
 		wire->pointers[i] = &wire->items[i];
 	}
 }
@@ -212,14 +283,16 @@ void wire_hugepages_put(struct wire_hugepages *wire,
 int wire_hugepages_get(struct hugepages *ours, size_t *count,
 	Plimsoll__HugePages *const *wire, size_t wire_count, struct error *err)
 {
+	int r = 0;
+
 	if (wire_count > REPORT_HUGEPAGE_SIZES) {
-		return error_set(err, -EBADMSG, "%zu sizes of huge pages",
-			wire_count);
+		return error_set(err, -EBADMSG,
+			"%zu sizes of huge pages are too many", wire_count);
 	}
-	for (size_t i = 0; i < wire_count; i++) {
-		wire_get_integers(&ours[i], wire[i],
-			WIRE_TABLE(hugepage_fields));
+	for (size_t i = 0; r == 0 && i < wire_count; i++) {
+		r = wire_get_fields(&ours[i], wire[i],
+			WIRE_TABLE(hugepages_fields), err);
 	}
 	*count = wire_count;
-	return 0;
+	return r;
 }

@@ -1,5 +1,5 @@
-/* Fields that have the same name on the wire and in our structs, by tables:
- * one list serves packing and unpacking, so the two cannot drift apart. */
+/* Packing and unpacking of fields that have the same name on the wire and in
+ * our structs. One table serves both directions. */
 #pragma once
 
 #include "lib/buffer.h"
@@ -12,15 +12,26 @@
 
 struct wire_field {
 	size_t has, wire, ours; /* offsets */
+	enum report_kind kind;
+	int last; /* of an enum */
 	const char *name;
 };
 
-/* The field `name` of the generated struct `pb` and of `struct ours`. */
-#define WIRE_FIELD(pb, ours, name)                                             \
+/* The field `name` of the generated struct `pb` and of `struct ours`; kind is
+ * one of enum report_kind without its prefix. */
+#define WIRE_FIELD(pb, ours, kind, name) WIRE_FIELD_OF(pb, ours, kind, name)
+#define WIRE_FIELD_OF(pb, ours, kind, name)                                    \
 	{                                                                      \
 		offsetof(pb, has_##name), offsetof(pb, name),                  \
-			offsetof(struct ours, name), #name                     \
+			offsetof(struct ours, name), REPORT_##kind,            \
+			(int)REPORT_MOST(kind), #ours "." #name                \
 	}
+
+/* A row of proto/report_fields.h, whose list is given of = (pb, ours). */
+#define WIRE_ROW(of, kind, name, ...)                                          \
+	WIRE_FIELD(WIRE_PB of, WIRE_OURS of, kind, name),
+#define WIRE_PB(pb, ours) pb
+#define WIRE_OURS(pb, ours) ours
 
 struct wire_table {
 	const struct wire_field *fields;
@@ -33,14 +44,12 @@ struct wire_table {
 		(fields), sizeof(fields) / sizeof((fields)[0])                 \
 	}
 
-/* uint64_t; REPORT_UNKNOWN travels as absence. */
-void wire_put_integers(void *wire, const void *ours, struct wire_table table);
-void wire_get_integers(void *ours, const void *wire, struct wire_table table);
+/* A value that its kind calls absent is not sent. */
+void wire_put_fields(void *wire, const void *ours, struct wire_table table);
 
-/* double; what is not finite or negative travels as absence, and is refused
- * where it comes in: -EBADMSG. */
-void wire_put_doubles(void *wire, const void *ours, struct wire_table table);
-must_check int wire_get_doubles(void *ours, const void *wire,
+/* -EBADMSG names the field: the value of an enum is unknown, or a number is
+ * negative or not finite. */
+must_check int wire_get_fields(void *ours, const void *wire,
 	struct wire_table table, struct error *err);
 
 /* Copies a text of 1 to size - 1 printable ASCII bytes without blanks, so that
@@ -48,10 +57,9 @@ must_check int wire_get_doubles(void *ours, const void *wire,
 must_check int wire_get_name(char *out, size_t size, const char *text,
 	const char *what, struct error *err);
 
-/* Unpacking turns two bytes into a struct of two hundred, so what it may
- * allocate is bounded, too: all of a message comes from one budget. It is cut
- * from a few blocks and released as a whole, not struct by struct: a report
- * with 30 VM pods has some 130 of them. */
+/* Unpacking can turn two bytes into a struct of two hundred, so the memory of
+ * each message is bounded by a budget. It comes from a few blocks and is
+ * released as a whole: a report with 30 VM pods has some 130 structs. */
 enum { WIRE_UNPACK_MAX = 64 << 20 };
 
 struct wire_budget {
@@ -60,26 +68,26 @@ struct wire_budget {
 	struct wire_block *blocks; /* the newest first */
 };
 
-/* The allocator to hand to an unpack function. What that gives is not to be
- * freed by itself; wire_budget_fini() does it. */
+/* The allocator for an unpack function. wire_budget_fini() releases the
+ * unpacked message, which is not to be freed by itself. */
 ProtobufCAllocator *wire_budget_init(struct wire_budget *budget);
 void wire_budget_fini(struct wire_budget *budget);
 
-/* The packed message at the end of out. */
+/* Appends the packed message to out. */
 void wire_append(struct buffer *out, const ProtobufCMessage *message);
 
 /* -EBADMSG: `value` is none of 0 .. last. */
 must_check int wire_check_enum(int value, int last, const char *what,
 	struct error *err);
 
-/* ---- between the wire's own files ---- */
+/* ---- for the files of the wire alone ---- */
 
 /* -EBADMSG. On failure *out needs no release. */
 must_check int wire_report_unpack(struct report *out,
 	const struct packed_report *packed, ProtobufCAllocator *allocator,
 	struct error *err);
 
-/* HugePages stand in reports and in loads. */
+/* HugePages are in reports and in loads. */
 struct wire_hugepages {
 	Plimsoll__HugePages items[REPORT_HUGEPAGE_SIZES];
 	Plimsoll__HugePages *pointers[REPORT_HUGEPAGE_SIZES];
@@ -89,8 +97,8 @@ void wire_hugepages_put(struct wire_hugepages *wire,
 must_check int wire_hugepages_get(struct hugepages *ours, size_t *count,
 	Plimsoll__HugePages *const *wire, size_t wire_count, struct error *err);
 
-/* For texts that are shown and never used as keys: any bytes, made printable,
- * cut to fit. text may be NULL. */
+/* For texts that are shown and never used as keys: replaces unprintable bytes
+ * by '?' and cuts the text to fit. text may be NULL. */
 void wire_get_shown(char *out, size_t size, const char *text);
 
 /* -EBADMSG. On failure *out needs no release. */
@@ -100,7 +108,7 @@ must_check int wire_decisions_from(struct decision_batch *out,
 /* -EBADMSG. */
 must_check int wire_profile_request_from(struct profile_request *out,
 	const Plimsoll__ProfileRequest *wire, struct error *err);
-must_check int wire_profile_from(struct vm_past *out,
+must_check int wire_profile_from(struct vm_profile *out,
 	const Plimsoll__ProfileReply *wire, struct error *err);
 
 /* The snapshot message inside a Reply. */

@@ -8,20 +8,19 @@
 #include <string.h>
 
 static const struct wire_field load_wire_fields[] = {
-#define X(group, field)                                                        \
-	WIRE_FIELD(Plimsoll__NodeLoad, node_load, group##_##field),
+#define X(group, field, ...)                                                   \
+	WIRE_FIELD(Plimsoll__NodeLoad, node_load, DOUBLE, group##_##field),
 	LOAD_FIELDS(X)
 #undef X
 };
 
 static const struct wire_field vm_load_fields[] = {
-	WIRE_FIELD(Plimsoll__VmLoad, vm_load, used_cores),
-	WIRE_FIELD(Plimsoll__VmLoad, vm_load, used_cores_5m),
-	WIRE_FIELD(Plimsoll__VmLoad, vm_load, memory_bytes),
-	WIRE_FIELD(Plimsoll__VmLoad, vm_load, contention),
+#define X(field, ...) WIRE_FIELD(Plimsoll__VmLoad, vm_load, DOUBLE, field),
+	VM_LOAD_FIELDS(X)
+#undef X
 };
 
-/* One node and all that its message points to. */
+/* A node, and everything its message points to. */
 struct wire_load {
 	Plimsoll__NodeLoad load;
 	struct wire_hugepages huge;
@@ -44,7 +43,7 @@ static void put_vms(struct wire_load *wire, const struct node_load *ours)
 		wire->vms[i].pod_uid = wire->uids[i];
 		wire->vms[i].namespace_ = vm->namespace;
 		wire->vms[i].name = vm->name;
-		wire_put_doubles(&wire->vms[i], vm, WIRE_TABLE(vm_load_fields));
+		wire_put_fields(&wire->vms[i], vm, WIRE_TABLE(vm_load_fields));
 		wire->pointers[i] = &wire->vms[i];
 	}
 	wire->load.n_vms = ours->vm_count;
@@ -68,7 +67,7 @@ static void put_load(struct wire_load *wire, const struct node_load *ours)
 	wire_hugepages_put(&wire->huge, ours->hugepages, ours->hugepages_count);
 	load->n_hugepages = ours->hugepages_count;
 	load->hugepages = wire->huge.pointers;
-	wire_put_doubles(load, ours, WIRE_TABLE(load_wire_fields));
+	wire_put_fields(load, ours, WIRE_TABLE(load_wire_fields));
 	put_vms(wire, ours);
 }
 
@@ -108,7 +107,7 @@ void wire_snapshot_append(struct buffer *out, const struct snapshot *snapshot)
 	free(loads);
 }
 
-/* A name that may be missing; cut by the same rules as the others. */
+/* As wire_get_name(), but the name may be missing. */
 static int get_optional_name(char **out, const char *text, const char *what,
 	struct error *err)
 {
@@ -141,7 +140,7 @@ static int get_vm(struct vm_load *ours, const Plimsoll__VmLoad *wire,
 		r = get_optional_name(&ours->name, wire->name, "name", err);
 	}
 	return r == 0
-		? wire_get_doubles(ours, wire, WIRE_TABLE(vm_load_fields), err)
+		? wire_get_fields(ours, wire, WIRE_TABLE(vm_load_fields), err)
 		: r;
 }
 
@@ -151,8 +150,8 @@ static int get_vms(struct node_load *ours, const Plimsoll__NodeLoad *wire,
 	int r = 0;
 
 	if (wire->n_vms > REPORT_VMS_MAX) {
-		return error_set(err, -EBADMSG, "%zu VMs on one node",
-			wire->n_vms);
+		return error_set(err, -EBADMSG,
+			"%zu VMs on a node are too many", wire->n_vms);
 	}
 	ours->vms = xcalloc(wire->n_vms, sizeof(*ours->vms));
 	ours->vm_count = wire->n_vms;
@@ -176,7 +175,7 @@ static int get_load(struct node_load *ours, const Plimsoll__NodeLoad *wire,
 			"kvm state", err);
 	}
 	ours->kvm_state = (enum kvm_state)wire->kvm_state;
-	/* Without an age a sample is as old as anything. */
+	/* A sample without an age has the greatest age. */
 	ours->age_us = wire->has_age_us && wire->age_us < WIRE_TIME_MAX_US
 		? wire->age_us
 		: WIRE_TIME_MAX_US;
@@ -188,7 +187,7 @@ static int get_load(struct node_load *ours, const Plimsoll__NodeLoad *wire,
 			wire->hugepages, wire->n_hugepages, err);
 	}
 	if (r == 0) {
-		r = wire_get_doubles(ours, wire, WIRE_TABLE(load_wire_fields),
+		r = wire_get_fields(ours, wire, WIRE_TABLE(load_wire_fields),
 			err);
 	}
 	return r == 0 ? get_vms(ours, wire, err) : r;
@@ -205,8 +204,8 @@ int wire_snapshot_from(struct snapshot *out, const Plimsoll__Snapshot *wire,
 	int r = 0;
 
 	if (wire->n_nodes > WIRE_NODES_MAX) {
-		return error_set(err, -EBADMSG, "%zu nodes in a snapshot",
-			wire->n_nodes);
+		return error_set(err, -EBADMSG,
+			"%zu nodes in a snapshot are too many", wire->n_nodes);
 	}
 	snapshot.nodes = xcalloc(wire->n_nodes, sizeof(*snapshot.nodes));
 	while (r == 0 && snapshot.count < wire->n_nodes) {

@@ -6,18 +6,18 @@
 #include <math.h>
 
 static const struct wire_field figure_fields[] = {
-#define X(field) WIRE_FIELD(Plimsoll__ProfileReply, vm_past, field),
+#define X(field) WIRE_FIELD(Plimsoll__ProfileReply, vm_profile, DOUBLE, field),
 	PROFILE_FIELDS(X)
 #undef X
 };
 
-void vm_past_init(struct vm_past *past)
+void vm_profile_init(struct vm_profile *profile)
 {
-#define X(field) past->field = NAN;
+#define X(field) profile->field = NAN;
 	PROFILE_FIELDS(X)
 #undef X
 	for (size_t i = 0; i < PROFILE_HOURS; i++) {
-		past->mean_cores_by_hour[i] = NAN;
+		profile->mean_cores_by_hour[i] = NAN;
 	}
 }
 
@@ -35,16 +35,16 @@ void wire_pack_profile_request(struct buffer *out,
 	wire_append(out, &envelope.base);
 }
 
-void wire_pack_profile(struct buffer *out, const struct vm_past *past)
+void wire_pack_profile(struct buffer *out, const struct vm_profile *profile)
 {
 	Plimsoll__Reply reply = PLIMSOLL__REPLY__INIT;
 	Plimsoll__ProfileReply wire = PLIMSOLL__PROFILE_REPLY__INIT;
 	Plimsoll__ProfileHour hours[PROFILE_HOURS];
 	Plimsoll__ProfileHour *pointers[PROFILE_HOURS];
 
-	wire_put_doubles(&wire, past, WIRE_TABLE(figure_fields));
+	wire_put_fields(&wire, profile, WIRE_TABLE(figure_fields));
 	for (uint32_t i = 0; i < PROFILE_HOURS; i++) {
-		double cores = past->mean_cores_by_hour[i];
+		double cores = profile->mean_cores_by_hour[i];
 		Plimsoll__ProfileHour *hour = &hours[wire.n_hours];
 
 		if (!isfinite(cores) || cores < 0) {
@@ -75,14 +75,14 @@ int wire_profile_request_from(struct profile_request *out,
 		      : r;
 }
 
-int wire_profile_from(struct vm_past *out, const Plimsoll__ProfileReply *wire,
-	struct error *err)
+int wire_profile_from(struct vm_profile *out,
+	const Plimsoll__ProfileReply *wire, struct error *err)
 {
-	struct vm_past past;
+	struct vm_profile profile;
 	int r;
 
-	vm_past_init(&past);
-	r = wire_get_doubles(&past, wire, WIRE_TABLE(figure_fields), err);
+	vm_profile_init(&profile);
+	r = wire_get_fields(&profile, wire, WIRE_TABLE(figure_fields), err);
 	for (size_t i = 0; r == 0 && i < wire->n_hours; i++) {
 		const Plimsoll__ProfileHour *hour = wire->hours[i];
 
@@ -90,12 +90,12 @@ int wire_profile_from(struct vm_past *out, const Plimsoll__ProfileReply *wire,
 			!hour->has_mean_cores || !isfinite(hour->mean_cores) ||
 			hour->mean_cores < 0) {
 			return error_set(err, -EBADMSG,
-				"a profile's hour of the day is none");
+				"a profile has an invalid hour of the day");
 		}
-		past.mean_cores_by_hour[hour->hour] = hour->mean_cores;
+		profile.mean_cores_by_hour[hour->hour] = hour->mean_cores;
 	}
 	if (r == 0) {
-		*out = past;
+		*out = profile;
 	}
 	return r;
 }

@@ -9,73 +9,34 @@
 
 enum { INTERVAL_MIN_MS = 10, INTERVAL_MAX_MS = 3600000 };
 
-static const struct wire_field psi_fields[] = {
-	WIRE_FIELD(Plimsoll__Psi, psi, some_us),
-	WIRE_FIELD(Plimsoll__Psi, psi, full_us),
-};
+static const struct wire_field psi_fields[] = { PSI_FIELDS(WIRE_ROW,
+	(Plimsoll__Psi, psi)) };
 
-static const struct wire_field cpu_fields[] = {
-	WIRE_FIELD(Plimsoll__CpuTotals, cpu_totals, user_us),
-	WIRE_FIELD(Plimsoll__CpuTotals, cpu_totals, nice_us),
-	WIRE_FIELD(Plimsoll__CpuTotals, cpu_totals, system_us),
-	WIRE_FIELD(Plimsoll__CpuTotals, cpu_totals, idle_us),
-	WIRE_FIELD(Plimsoll__CpuTotals, cpu_totals, iowait_us),
-	WIRE_FIELD(Plimsoll__CpuTotals, cpu_totals, irq_us),
-	WIRE_FIELD(Plimsoll__CpuTotals, cpu_totals, softirq_us),
-	WIRE_FIELD(Plimsoll__CpuTotals, cpu_totals, steal_us),
-};
+static const struct wire_field cpu_fields[] = { CPU_FIELDS(WIRE_ROW,
+	(Plimsoll__CpuTotals, cpu_totals)) };
 
-static const struct wire_field memory_fields[] = {
-	WIRE_FIELD(Plimsoll__Memory, memory, total_bytes),
-	WIRE_FIELD(Plimsoll__Memory, memory, available_bytes),
-	WIRE_FIELD(Plimsoll__Memory, memory, swap_total_bytes),
-	WIRE_FIELD(Plimsoll__Memory, memory, swap_free_bytes),
-	WIRE_FIELD(Plimsoll__Memory, memory, ksm_saved_bytes),
-};
+static const struct wire_field memory_fields[] = { MEMORY_FIELDS(WIRE_ROW,
+	(Plimsoll__Memory, memory)) };
+
+static const struct wire_field kvm_fields[] = { KVM_FIELDS(WIRE_ROW,
+	(Plimsoll__Kvm, kvm)) KVM_DEVICES(WIRE_ROW, (Plimsoll__Kvm, kvm)) };
 
 static const struct wire_field vm_fields[] = {
-	WIRE_FIELD(Plimsoll__VmPod, vm_pod, cgroup_inode),
-	WIRE_FIELD(Plimsoll__VmPod, vm_pod, cpu_usage_us),
-	WIRE_FIELD(Plimsoll__VmPod, vm_pod, nr_throttled),
-	WIRE_FIELD(Plimsoll__VmPod, vm_pod, throttled_us),
-	WIRE_FIELD(Plimsoll__VmPod, vm_pod, memory_current_bytes),
-	WIRE_FIELD(Plimsoll__VmPod, vm_pod, working_set_bytes),
-	WIRE_FIELD(Plimsoll__VmPod, vm_pod, anon_shmem_bytes),
-	WIRE_FIELD(Plimsoll__VmPod, vm_pod, swap_bytes),
-	WIRE_FIELD(Plimsoll__VmPod, vm_pod, oom_kills),
+	WIRE_FIELD(Plimsoll__VmPod, vm_pod, U64, cgroup_inode),
+	VM_POD_FIELDS(WIRE_ROW, (Plimsoll__VmPod, vm_pod))
 };
 
-static const struct wire_field hugetlb_fields[] = {
-	WIRE_FIELD(Plimsoll__HugetlbUse, hugetlb_use, size_bytes),
-	WIRE_FIELD(Plimsoll__HugetlbUse, hugetlb_use, used_bytes),
-};
+static const struct wire_field hugetlb_fields[] = { HUGETLB_USE_FIELDS(WIRE_ROW,
+	(Plimsoll__HugetlbUse, hugetlb_use)) };
 
-static const struct wire_field numa_fields[] = {
-	WIRE_FIELD(Plimsoll__NumaHugePages, numa_hugepages, numa_node),
-	WIRE_FIELD(Plimsoll__NumaHugePages, numa_hugepages, size_bytes),
-	WIRE_FIELD(Plimsoll__NumaHugePages, numa_hugepages, total),
-	WIRE_FIELD(Plimsoll__NumaHugePages, numa_hugepages, free),
-};
+static const struct wire_field numa_fields[] = { NUMA_HUGEPAGES_FIELDS(WIRE_ROW,
+	(Plimsoll__NumaHugePages, numa_hugepages)) };
 
-static const struct wire_field own_fields[] = {
-	WIRE_FIELD(Plimsoll__OwnCost, own_cost, cpu_us),
-	WIRE_FIELD(Plimsoll__OwnCost, own_cost, rss_bytes),
-	WIRE_FIELD(Plimsoll__OwnCost, own_cost, spool_bytes),
-};
+static const struct wire_field own_fields[] = { OWN_COST_FIELDS(WIRE_ROW,
+	(Plimsoll__OwnCost, own_cost)) };
 
-static const struct wire_field report_integers[] = {
-	WIRE_FIELD(Plimsoll__Report, report, seq),
-	WIRE_FIELD(Plimsoll__Report, report, monotonic_us),
-	WIRE_FIELD(Plimsoll__Report, report, wall_us),
-	WIRE_FIELD(Plimsoll__Report, report, dropped),
-	WIRE_FIELD(Plimsoll__Report, report, vms_skipped),
-};
-
-static const struct wire_field report_doubles[] = {
-	WIRE_FIELD(Plimsoll__Report, report, load1),
-	WIRE_FIELD(Plimsoll__Report, report, load5),
-	WIRE_FIELD(Plimsoll__Report, report, load15),
-};
+static const struct wire_field report_fields[] = { REPORT_OWN_FIELDS(WIRE_ROW,
+	(Plimsoll__Report, report)) };
 
 /* ---- ours to wire ---- */
 
@@ -90,13 +51,11 @@ static Plimsoll__Psi *put_psi(Plimsoll__Psi *wire, const struct psi *ours)
 		return NULL;
 	}
 	plimsoll__psi__init(wire);
-	wire->has_state = true;
-	wire->state = (Plimsoll__SourceState)ours->state;
-	wire_put_integers(wire, ours, WIRE_TABLE(psi_fields));
+	wire_put_fields(wire, ours, WIRE_TABLE(psi_fields));
 	return wire;
 }
 
-/* NULL, and so not sent, where nothing of it is known. */
+/* NULL, so that nothing is sent, if all three states are unknown. */
 static Plimsoll__Pressure *put_pressure(struct wire_pressure *wire,
 	const struct pressure *ours)
 {
@@ -124,61 +83,16 @@ static void put_vm(struct wire_vm *wire, const struct vm_pod *ours)
 	plimsoll__vm_pod__init(&wire->vm);
 	memcpy(wire->uid, ours->pod_uid, sizeof(wire->uid));
 	wire->vm.pod_uid = wire->uid;
-	wire_put_integers(&wire->vm, ours, WIRE_TABLE(vm_fields));
+	wire_put_fields(&wire->vm, ours, WIRE_TABLE(vm_fields));
 	wire->vm.pressure = put_pressure(&wire->pressure, &ours->pressure);
 	for (size_t i = 0; i < ours->hugetlb_count; i++) {
 		plimsoll__hugetlb_use__init(&wire->hugetlb[i]);
-		wire_put_integers(&wire->hugetlb[i], &ours->hugetlb[i],
+		wire_put_fields(&wire->hugetlb[i], &ours->hugetlb[i],
 			WIRE_TABLE(hugetlb_fields));
 		wire->hugetlb_pointers[i] = &wire->hugetlb[i];
 	}
 	wire->vm.n_hugetlb = ours->hugetlb_count;
 	wire->vm.hugetlb = wire->hugetlb_pointers;
-}
-
-static void put_kvm(Plimsoll__Kvm *wire, const struct kvm *ours)
-{
-	plimsoll__kvm__init(wire);
-	wire->has_state = true;
-	wire->state = (Plimsoll__KvmState)ours->state;
-	wire->has_level = true;
-	wire->level = (Plimsoll__KvmLevel)ours->level;
-	wire->has_error_number = ours->error_number != 0;
-	wire->error_number = ours->error_number;
-	wire->has_exit_reason = ours->exit_reason != 0;
-	wire->exit_reason = ours->exit_reason;
-	wire->has_latency_us = true;
-	wire->latency_us = ours->latency_us;
-	wire->has_nested = ours->nested != KNOWN_NOT;
-	wire->nested = ours->nested == KNOWN_TRUE;
-	wire->has_has_tun = true;
-	wire->has_tun = ours->has_tun;
-	wire->has_has_vhost_net = true;
-	wire->has_vhost_net = ours->has_vhost_net;
-	wire->has_has_vhost_vsock = true;
-	wire->has_vhost_vsock = ours->has_vhost_vsock;
-	wire->has_has_sev = true;
-	wire->has_sev = ours->has_sev;
-}
-
-static void put_cpu(Plimsoll__CpuTotals *wire, const struct cpu_totals *ours)
-{
-	plimsoll__cpu_totals__init(wire);
-	wire->has_state = true;
-	wire->state = (Plimsoll__SourceState)ours->state;
-	wire->has_online = ours->online != 0;
-	wire->online = ours->online;
-	wire->has_possible = ours->possible != 0;
-	wire->possible = ours->possible;
-	wire_put_integers(wire, ours, WIRE_TABLE(cpu_fields));
-}
-
-static void put_memory(Plimsoll__Memory *wire, const struct memory *ours)
-{
-	plimsoll__memory__init(wire);
-	wire->has_state = true;
-	wire->state = (Plimsoll__SourceState)ours->state;
-	wire_put_integers(wire, ours, WIRE_TABLE(memory_fields));
 }
 
 struct wire_numa {
@@ -191,7 +105,7 @@ static void put_numa(Plimsoll__Report *wire, struct wire_numa *numa,
 {
 	for (size_t i = 0; i < ours->numa_hugepages_count; i++) {
 		plimsoll__numa_huge_pages__init(&numa->items[i]);
-		wire_put_integers(&numa->items[i], &ours->numa_hugepages[i],
+		wire_put_fields(&numa->items[i], &ours->numa_hugepages[i],
 			WIRE_TABLE(numa_fields));
 		numa->pointers[i] = &numa->items[i];
 	}
@@ -216,17 +130,16 @@ void wire_pack_report(struct buffer *out, const struct report *report)
 		xcalloc(report->vm_count, sizeof(Plimsoll__VmPod *));
 	char boot_id[REPORT_UID_MAX];
 
-	wire_put_integers(&wire, report, WIRE_TABLE(report_integers));
-	wire_put_doubles(&wire, report, WIRE_TABLE(report_doubles));
+	wire_put_fields(&wire, report, WIRE_TABLE(report_fields));
 	memcpy(boot_id, report->boot_id, sizeof(boot_id));
 	wire.boot_id = boot_id[0] == '\0' ? NULL : boot_id;
-	wire.has_interval_ms = true;
-	wire.interval_ms = report->interval_ms;
-	put_cpu(&cpu, &report->cpu);
+	plimsoll__cpu_totals__init(&cpu);
+	wire_put_fields(&cpu, &report->cpu, WIRE_TABLE(cpu_fields));
 	wire.cpu = &cpu;
 	wire.pressure = put_pressure(&pressure, &report->pressure);
 	wire.kubepods_pressure = put_pressure(&kubepods, &report->kubepods);
-	put_memory(&memory, &report->memory);
+	plimsoll__memory__init(&memory);
+	wire_put_fields(&memory, &report->memory, WIRE_TABLE(memory_fields));
 	wire.memory = &memory;
 	wire_hugepages_put(&huge, report->hugepages, report->hugepages_count);
 	wire.n_hugepages = report->hugepages_count;
@@ -234,11 +147,10 @@ void wire_pack_report(struct buffer *out, const struct report *report)
 	put_numa(&wire, &numa, report);
 	wire.irq_pressure = put_psi(&irq, &report->irq);
 	plimsoll__own_cost__init(&own);
-	wire_put_integers(&own, &report->own, WIRE_TABLE(own_fields));
+	wire_put_fields(&own, &report->own, WIRE_TABLE(own_fields));
 	wire.own = &own;
-	wire.has_cgroup_mode = true;
-	wire.cgroup_mode = (Plimsoll__CgroupMode)report->cgroup_mode;
-	put_kvm(&kvm, &report->kvm);
+	plimsoll__kvm__init(&kvm);
+	wire_put_fields(&kvm, &report->kvm, WIRE_TABLE(kvm_fields));
 	wire.kvm = &kvm;
 	for (size_t i = 0; i < report->vm_count; i++) {
 		put_vm(&vms[i], &report->vms[i]);
@@ -254,15 +166,9 @@ void wire_pack_report(struct buffer *out, const struct report *report)
 static int get_psi(struct psi *ours, const Plimsoll__Psi *wire,
 	struct error *err)
 {
-	int r;
-
-	if (wire == NULL) {
-		return 0;
-	}
-	r = wire_check_enum((int)wire->state, SOURCE_ERROR, "psi state", err);
-	ours->state = (enum source_state)wire->state;
-	wire_get_integers(ours, wire, WIRE_TABLE(psi_fields));
-	return r;
+	return wire == NULL
+		? 0
+		: wire_get_fields(ours, wire, WIRE_TABLE(psi_fields), err);
 }
 
 static int get_pressure(struct pressure *ours, const Plimsoll__Pressure *wire,
@@ -283,17 +189,37 @@ static int get_pressure(struct pressure *ours, const Plimsoll__Pressure *wire,
 static int get_numa(struct report *ours, const Plimsoll__Report *wire,
 	struct error *err)
 {
+	int r = 0;
+
 	if (wire->n_numa_hugepages > REPORT_NUMA_HUGEPAGES) {
 		return error_set(err, -EBADMSG,
-			"%zu sizes of huge pages on NUMA nodes",
+			"%zu sizes of huge pages on NUMA nodes are too many",
 			wire->n_numa_hugepages);
 	}
-	for (size_t i = 0; i < wire->n_numa_hugepages; i++) {
-		wire_get_integers(&ours->numa_hugepages[i],
-			wire->numa_hugepages[i], WIRE_TABLE(numa_fields));
+	for (size_t i = 0; r == 0 && i < wire->n_numa_hugepages; i++) {
+		r = wire_get_fields(&ours->numa_hugepages[i],
+			wire->numa_hugepages[i], WIRE_TABLE(numa_fields), err);
 	}
 	ours->numa_hugepages_count = wire->n_numa_hugepages;
-	return 0;
+	return r;
+}
+
+static int get_hugetlb(struct vm_pod *ours, const Plimsoll__VmPod *wire,
+	struct error *err)
+{
+	int r = 0;
+
+	if (wire->n_hugetlb > REPORT_HUGEPAGE_SIZES) {
+		return error_set(err, -EBADMSG,
+			"%zu sizes of huge pages are too many",
+			wire->n_hugetlb);
+	}
+	for (size_t i = 0; r == 0 && i < wire->n_hugetlb; i++) {
+		r = wire_get_fields(&ours->hugetlb[i], wire->hugetlb[i],
+			WIRE_TABLE(hugetlb_fields), err);
+	}
+	ours->hugetlb_count = wire->n_hugetlb;
+	return r;
 }
 
 static int get_vm(struct vm_pod *ours, const Plimsoll__VmPod *wire,
@@ -304,20 +230,13 @@ static int get_vm(struct vm_pod *ours, const Plimsoll__VmPod *wire,
 	vm_pod_init(ours);
 	r = wire_get_name(ours->pod_uid, sizeof(ours->pod_uid), wire->pod_uid,
 		"pod_uid", err);
-	if (r < 0) {
-		return r;
+	if (r == 0) {
+		r = wire_get_fields(ours, wire, WIRE_TABLE(vm_fields), err);
 	}
-	if (wire->n_hugetlb > REPORT_HUGEPAGE_SIZES) {
-		return error_set(err, -EBADMSG, "%zu sizes of huge pages",
-			wire->n_hugetlb);
+	if (r == 0) {
+		r = get_hugetlb(ours, wire, err);
 	}
-	wire_get_integers(ours, wire, WIRE_TABLE(vm_fields));
-	for (size_t i = 0; i < wire->n_hugetlb; i++) {
-		wire_get_integers(&ours->hugetlb[i], wire->hugetlb[i],
-			WIRE_TABLE(hugetlb_fields));
-	}
-	ours->hugetlb_count = wire->n_hugetlb;
-	return get_pressure(&ours->pressure, wire->pressure, err);
+	return r == 0 ? get_pressure(&ours->pressure, wire->pressure, err) : r;
 }
 
 static int get_vms(struct report *ours, const Plimsoll__Report *wire,
@@ -326,8 +245,8 @@ static int get_vms(struct report *ours, const Plimsoll__Report *wire,
 	int r = 0;
 
 	if (wire->n_vms > REPORT_VMS_MAX) {
-		return error_set(err, -EBADMSG, "%zu pods in one report",
-			wire->n_vms);
+		return error_set(err, -EBADMSG,
+			"%zu VM pods in a report are too many", wire->n_vms);
 	}
 	ours->vms = wire->n_vms == 0 ? NULL
 				     : xcalloc(wire->n_vms, sizeof(*ours->vms));
@@ -338,76 +257,40 @@ static int get_vms(struct report *ours, const Plimsoll__Report *wire,
 	return r;
 }
 
-static int get_kvm(struct kvm *ours, const Plimsoll__Kvm *wire,
-	struct error *err)
-{
-	int r;
-
-	if (wire == NULL) {
-		return 0;
-	}
-	r = wire_check_enum((int)wire->state, KVM_STATES - 1, "kvm state", err);
-	if (r == 0) {
-		r = wire_check_enum((int)wire->level, KVM_LEVEL_RUN,
-			"kvm level", err);
-	}
-	*ours = (struct kvm){
-		.state = (enum kvm_state)wire->state,
-		.level = (enum kvm_level)wire->level,
-		.error_number = wire->error_number,
-		.exit_reason = wire->exit_reason,
-		.latency_us = wire->latency_us,
-		.nested = !wire->has_nested ? KNOWN_NOT
-			: wire->nested	    ? KNOWN_TRUE
-					    : KNOWN_FALSE,
-		.has_tun = wire->has_tun != 0,
-		.has_vhost_net = wire->has_vhost_net != 0,
-		.has_vhost_vsock = wire->has_vhost_vsock != 0,
-		.has_sev = wire->has_sev != 0,
-	};
-	return r;
-}
-
-static int get_node(struct report *ours, const Plimsoll__Report *wire,
+/* The structs that are single in a report. */
+static int get_structs(struct report *ours, const Plimsoll__Report *wire,
 	struct error *err)
 {
 	int r = 0;
 
 	if (wire->cpu != NULL) {
-		r = wire_check_enum((int)wire->cpu->state, SOURCE_ERROR,
-			"cpu state", err);
-		ours->cpu.state = (enum source_state)wire->cpu->state;
-		ours->cpu.online = wire->cpu->online;
-		ours->cpu.possible = wire->cpu->possible;
-		wire_get_integers(&ours->cpu, wire->cpu,
-			WIRE_TABLE(cpu_fields));
+		r = wire_get_fields(&ours->cpu, wire->cpu,
+			WIRE_TABLE(cpu_fields), err);
 	}
 	if (r == 0 && wire->memory != NULL) {
-		r = wire_check_enum((int)wire->memory->state, SOURCE_ERROR,
-			"memory state", err);
-		ours->memory.state = (enum source_state)wire->memory->state;
-		wire_get_integers(&ours->memory, wire->memory,
-			WIRE_TABLE(memory_fields));
+		r = wire_get_fields(&ours->memory, wire->memory,
+			WIRE_TABLE(memory_fields), err);
 	}
-	if (r == 0) {
-		r = wire_check_enum((int)wire->cgroup_mode, CGROUP_V1,
-			"cgroup mode", err);
-		ours->cgroup_mode = (enum cgroup_mode)wire->cgroup_mode;
+	if (r == 0 && wire->own != NULL) {
+		r = wire_get_fields(&ours->own, wire->own,
+			WIRE_TABLE(own_fields), err);
+	}
+	if (r == 0 && wire->kvm != NULL) {
+		r = wire_get_fields(&ours->kvm, wire->kvm,
+			WIRE_TABLE(kvm_fields), err);
 	}
 	return r;
 }
 
-/* What every report must say for its key and its age to mean anything. */
-static int get_identity(struct report *ours, const Plimsoll__Report *wire,
+/* Without these a report has no key and no age. */
+static int check_identity(struct report *ours, const Plimsoll__Report *wire,
 	struct error *err)
 {
-	wire_get_integers(ours, wire, WIRE_TABLE(report_integers));
-	ours->interval_ms = wire->interval_ms;
 	if (ours->seq == 0 || ours->seq >= INT64_MAX) {
-		return error_set(err, -EBADMSG, "a report has no usable seq");
+		return error_set(err, -EBADMSG, "a report has no valid seq");
 	}
 	if (ours->monotonic_us == 0 || ours->monotonic_us > WIRE_TIME_MAX_US) {
-		return error_set(err, -EBADMSG, "a report has no usable time");
+		return error_set(err, -EBADMSG, "a report has no valid time");
 	}
 	if (ours->interval_ms < INTERVAL_MIN_MS ||
 		ours->interval_ms > INTERVAL_MAX_MS) {
@@ -428,9 +311,12 @@ static int get_report(struct report *out, const Plimsoll__Report *wire,
 	int r;
 
 	report_init(&report);
-	r = get_identity(&report, wire, err);
+	r = wire_get_fields(&report, wire, WIRE_TABLE(report_fields), err);
 	if (r == 0) {
-		r = get_node(&report, wire, err);
+		r = check_identity(&report, wire, err);
+	}
+	if (r == 0) {
+		r = get_structs(&report, wire, err);
 	}
 	if (r == 0) {
 		r = get_pressure(&report.pressure, wire->pressure, err);
@@ -440,8 +326,7 @@ static int get_report(struct report *out, const Plimsoll__Report *wire,
 			err);
 	}
 	if (r == 0) {
-		r = wire_get_doubles(&report, wire, WIRE_TABLE(report_doubles),
-			err);
+		r = get_psi(&report.irq, wire->irq_pressure, err);
 	}
 	if (r == 0) {
 		r = wire_hugepages_get(report.hugepages,
@@ -450,16 +335,6 @@ static int get_report(struct report *out, const Plimsoll__Report *wire,
 	}
 	if (r == 0) {
 		r = get_numa(&report, wire, err);
-	}
-	if (r == 0) {
-		r = get_psi(&report.irq, wire->irq_pressure, err);
-	}
-	if (r == 0 && wire->own != NULL) {
-		wire_get_integers(&report.own, wire->own,
-			WIRE_TABLE(own_fields));
-	}
-	if (r == 0) {
-		r = get_kvm(&report.kvm, wire->kvm, err);
 	}
 	if (r == 0) {
 		r = get_vms(&report, wire, err);
@@ -479,7 +354,7 @@ int wire_report_unpack(struct report *out, const struct packed_report *packed,
 		plimsoll__report__unpack(allocator, packed->len, packed->bytes);
 
 	return wire == NULL
-		? error_set(err, -EBADMSG, "the bytes are no report")
+		? error_set(err, -EBADMSG, "cannot unpack the report")
 		: get_report(out, wire, err);
 }
 

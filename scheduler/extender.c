@@ -3,8 +3,8 @@
 #include "kube/json_value.h"
 #include "lib/json.h"
 #include "lib/memory.h"
-#include "scheduler/score/decide.h"
 #include "scheduler/filter/filter.h"
+#include "scheduler/score/decide.h"
 
 #include <errno.h>
 #include <math.h>
@@ -12,35 +12,36 @@
 
 /* ExtenderArgs. */
 struct args {
-	struct value *root;
-	const struct value *names; /* all of them texts */
+	struct json_value *root;
+	const struct json_value *names; /* all strings */
 	struct pod *pod;
 };
 
 static void args_fini(struct args *args)
 {
 	pod_free(args->pod);
-	value_free(args->root);
+	json_value_free(args->root);
 }
 
-static int check_names(const struct value *names, struct error *err)
+static int check_names(const struct json_value *names, struct error *err)
 {
-	if (!value_is_array(names)) {
+	if (!json_value_is_array(names)) {
 		return error_set(err, -EBADMSG,
-			"there is no list NodeNames: set nodeCacheCapable to "
+			"'NodeNames' is not a list: set nodeCacheCapable to "
 			"true for this extender");
 	}
-	for (const struct value *v = value_first(names); v != NULL;
-		v = value_next(v)) {
-		if (value_text(v) == NULL) {
+	for (const struct json_value *v = json_value_first(names); v != NULL;
+		v = json_value_next(v)) {
+		if (json_value_text(v) == NULL) {
 			return error_set(err, -EBADMSG,
-				"an element of NodeNames is no string");
+				"'NodeNames' holds an element that is not a "
+				"string");
 		}
 	}
 	return 0;
 }
 
-static int read_args(struct args *out, struct names *names,
+static int read_args(struct args *out, struct interner *interner,
 	const struct extender_request *request, struct error *err)
 {
 	int r;
@@ -48,36 +49,33 @@ static int read_args(struct args *out, struct names *names,
 	if (request->len > EXTENDER_BODY_MAX) {
 		return error_set(err, -EFBIG, "the body is larger than 2 MiB");
 	}
-	r = value_parse(&out->root, request->body, request->len, err);
+	r = json_value_parse(&out->root, request->body, request->len, err);
 	if (r < 0) {
 		return r;
 	}
-	out->names = value_get(out->root, "NodeNames");
+	out->names = json_value_get(out->root, "NodeNames");
 	r = check_names(out->names, err);
 	if (r < 0) {
 		return r;
 	}
-	if (!value_is_object(value_get(out->root, "Pod"))) {
-		return error_set(err, -EBADMSG, "there is no object Pod");
+	if (!json_value_is_object(json_value_get(out->root, "Pod"))) {
+		return error_set(err, -EBADMSG, "'Pod' is not an object");
 	}
-	return pod_new(&out->pod, names, value_get(out->root, "Pod"),
-		POD_PLACED, err);
+	return pod_new(&out->pod, interner, json_value_get(out->root, "Pod"),
+		POD_SCHEDULED, err);
 }
 
 /* ---- filter ---- */
 
 struct judgement {
 	const char *name;
-	const struct node *node; /* NULL: not known */
+	const struct node *node; /* NULL: unknown */
 	uint64_t reasons;
-	double score; /* NAN: not known */
+	double score; /* NAN: unknown */
 	bool has_load;
 };
 
-static const char *const failures[] = { "FailedNodes",
-	"FailedAndUnresolvableNodes" };
-
-/* Without other pods there would be more memory, but no KVM. */
+/* Removing other pods would free memory, but not repair KVM. */
 static bool is_resolvable(uint64_t reasons)
 {
 	return (reasons & ~(UINT64_C(1) << REASON_MEMORY_USED)) == 0;
@@ -88,7 +86,8 @@ static void write_failures(struct json *j, const struct args *args,
 {
 	const struct prefilter prefilter = { .pod = args->pod };
 
-	json_object(j, failures[resolvable ? 0 : 1]);
+	json_object(j,
+		resolvable ? "FailedNodes" : "FailedAndUnresolvableNodes");
 	for (size_t i = 0; i < count; i++) {
 		uint64_t reasons = nodes[i].reasons;
 		char text[FILTER_REASON_TEXT_MAX];
@@ -144,9 +143,9 @@ static void score_all(const struct args *args, struct judgement *nodes,
 	}
 }
 
-/* 10 for the best, 0 for EXTENDER_STEP times ten points behind it and for what
- * is not known, which is never better than what is. */
-static int64_t steps(double score, double best)
+/* 10 for the best node; 0 for one that is ten EXTENDER_STEPs behind, and for
+ * unknown nodes, which never beat known ones. */
+static int64_t to_steps(double score, double best)
 {
 	double points = 10 - round((best - score) / EXTENDER_STEP);
 
@@ -167,7 +166,7 @@ static void write_scores(struct buffer *out, const struct judgement *nodes,
 		json_object(&j, NULL);
 		json_string(&j, "Host", nodes[i].name);
 		json_integer(&j, "Score",
-			is_judged ? steps(nodes[i].score, best) : 0);
+			is_judged ? to_steps(nodes[i].score, best) : 0);
 		json_object_end(&j);
 	}
 	json_array_end(&j);
@@ -175,35 +174,25 @@ static void write_scores(struct buffer *out, const struct judgement *nodes,
 
 /* ---- both ---- */
 
-static void judge(struct judgement *nodes, const struct args *args,
+static void judge_nodes(struct judgement *nodes, const struct args *args,
 	const struct extender_view *view)
 {
 	static const struct filter_options options = FILTER_DEFAULTS;
 	size_t i = 0;
 
-	for (const struct value *v = value_first(args->names); v != NULL;
-		v = value_next(v), i++) {
-		nodes[i].name = value_text(v);
+	for (const struct json_value *v = json_value_first(args->names);
+		v != NULL; v = json_value_next(v), i++) {
+		nodes[i].name = json_value_text(v);
 		nodes[i].node = view->is_synced
 			? cache_node(view->cache, nodes[i].name)
 			: NULL;
 		if (nodes[i].node != NULL) {
-			nodes[i].has_load = measure_is_fresh(
-				&nodes[i].node->measure, view->now_us);
-			nodes[i].reasons = filter_measured(args->pod,
+			nodes[i].has_load = node_metrics_is_fresh(
+				&nodes[i].node->metrics, view->now_us);
+			nodes[i].reasons = filter_by_metrics(args->pod,
 				nodes[i].node, &options, view->now_us);
 		}
 	}
-}
-
-static bool is_any_known(const struct judgement *nodes, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (nodes[i].has_load) {
-			return true;
-		}
-	}
-	return false;
 }
 
 int extender_answer(struct buffer *out, enum extender_outcome *outcome,
@@ -211,20 +200,22 @@ int extender_answer(struct buffer *out, enum extender_outcome *outcome,
 	const struct extender_request *request, struct error *err)
 {
 	struct args args = { 0 };
-	int r = read_args(&args, view->cache->names, request, err);
+	int r = read_args(&args, view->cache->interner, request, err);
 	struct judgement *nodes;
-	bool is_judged;
+	bool is_judged = false;
 	size_t count;
 
 	*outcome = EXTENDER_REFUSED;
 	if (r == 0) {
-		count = value_count(args.names);
+		count = json_value_count(args.names);
 		nodes = xcalloc(count, sizeof(*nodes));
-		judge(nodes, &args, view);
+		judge_nodes(nodes, &args, view);
 		if (request->verb == EXTENDER_PRIORITIZE) {
 			score_all(&args, nodes, count, view);
 		}
-		is_judged = is_any_known(nodes, count);
+		for (size_t i = 0; i < count; i++) {
+			is_judged |= nodes[i].has_load;
+		}
 		if (request->verb == EXTENDER_FILTER) {
 			write_filtered(out, &args, nodes, count);
 		} else {

@@ -1,10 +1,10 @@
-/* What a stock kube-scheduler asks of an extender (k8s.io/kube-scheduler,
- * extender/v1): which of these nodes will do, and how good is each?
+/* An extender of a stock kube-scheduler (k8s.io/kube-scheduler, extender/v1):
+ * filters and prioritizes nodes.
  *
- * Answered from memory, by the filters and the score of the live scheduler, of
- * which only that counts which kube-scheduler cannot know: measured load. It
- * knows nodes by name alone (nodeCacheCapable). What is not known is no
- * opinion: the node passes, or all are equal. Pure. */
+ * Uses the cache, and of the scheduler's filters and scores only what
+ * kube-scheduler cannot know: measured load. Requests name nodes
+ * (nodeCacheCapable). Without data there is no opinion: an unknown node passes
+ * the filter, and if no node is known all have the same score. Pure. */
 #pragma once
 
 #include "lib/buffer.h"
@@ -16,29 +16,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of a request: a pod can be 1.5 MiB, 5,000 names are 0.3 MiB. */
+/* Limit of a request: a pod can be 1.5 MiB, 5,000 names are 0.3 MiB. */
 enum { EXTENDER_BODY_MAX = 2 << 20 };
 
-/* Of an answer: at most six times the request, where each byte is escaped. */
+/* Limit of a response: at most six times the request, if each byte is
+ * escaped. */
 enum { EXTENDER_ANSWER_MAX = 16 << 20 };
 
-/* Points of score that one step of an extender's 0 to 10 stands for. Nodes
- * seldom differ by more than half the range, and kube-scheduler compares
- * nodes with each other only. */
+/* Score points per step of an extender's 0 to 10. Nodes seldom differ by more
+ * than half the range, and kube-scheduler only compares nodes with each
+ * other. */
 #define EXTENDER_STEP 5.0
 
 struct extender_view {
 	const struct cache *cache;
 	const struct policy *policy; /* NULL: real-load */
-	bool is_synced;		     /* the cluster is known completely */
+	bool is_synced;		     /* the caches are synced */
 	int64_t now_us;
 };
 
-/* What an answer rests on. */
 enum extender_outcome {
 	EXTENDER_JUDGED,
-	EXTENDER_NO_OPINION, /* of none of the nodes is anything known */
-	EXTENDER_REFUSED,    /* with the error; the others without */
+	EXTENDER_NO_OPINION, /* no node has a load */
+	EXTENDER_REFUSED,    /* with an error */
 	EXTENDER_OUTCOMES,
 };
 
@@ -50,9 +50,8 @@ struct extender_request {
 	size_t len;
 };
 
-/* Appends the answer: an ExtenderFilterResult, or a HostPriorityList. -EFBIG:
- * the body is too large; -EBADMSG, -E2BIG: it is not a request that can be
- * answered, and why. */
+/* Appends the response: an ExtenderFilterResult or a HostPriorityList. -EFBIG:
+ * the body is too large; -EBADMSG, -E2BIG: the request is invalid. */
 must_check int extender_answer(struct buffer *out,
 	enum extender_outcome *outcome, const struct extender_view *view,
 	const struct extender_request *request, struct error *err);

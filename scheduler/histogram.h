@@ -1,5 +1,5 @@
-/* A histogram whose bounds grow by a factor, as Prometheus' clients make them.
- * A value; zeroed is empty. */
+/* A histogram with exponential buckets, like those of Prometheus' clients. A
+ * value; zeroed is empty. */
 #pragma once
 
 #include "lib/buffer.h"
@@ -16,7 +16,8 @@ struct histogram_shape {
 };
 
 struct histogram {
-	uint64_t counts[HISTOGRAM_BOUNDS_MAX + 1]; /* the last: beyond all */
+	uint64_t counts[HISTOGRAM_BOUNDS_MAX +
+		1]; /* the last: above all bounds */
 	uint64_t count;
 	double sum;
 };
@@ -25,7 +26,7 @@ struct histogram {
 void histogram_observe(struct histogram *histogram,
 	const struct histogram_shape *shape, double value);
 
-/* The series name_bucket, name_sum and name_count. labels: as they stand in
- * the braces, or "". */
+/* Appends the series name_bucket, name_sum and name_count. labels: the text
+ * inside the braces, or "". */
 void histogram_write(struct buffer *out, const char *name, const char *labels,
 	const struct histogram *histogram, const struct histogram_shape *shape);

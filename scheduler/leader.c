@@ -12,12 +12,12 @@
 enum { HOST_MAX = 256 };
 
 struct leader {
-	struct elector *elector; /* NULL: it always leads */
+	struct elector *elector; /* NULL: always leader */
 	const char *lease;	 /* borrowed from the configuration, or NULL */
 };
 
-/* As client-go's: the host's name for people, the rest so that a restarted
- * process is somebody else. */
+/* Like client-go's: the host's name for people, and a random part so that a
+ * restarted process has another identity. */
 static char *make_identity(void)
 {
 	char host[HOST_MAX] = "";
@@ -68,21 +68,21 @@ bool leader_leads(const struct leader *leader, uint64_t now_us)
 		elector_leads(leader->elector, now_us);
 }
 
-void leader_say(const struct leader *leader, struct buffer *out,
+void leader_describe(const struct leader *leader, struct buffer *out,
 	uint64_t now_us)
 {
 	if (!leader_leads(leader, now_us)) {
-		elector_say(leader->elector, out, now_us);
+		elector_describe(leader->elector, out, now_us);
 	}
 }
 
-void leader_give_up(struct leader *leader, void (*done)(void *owner),
+void leader_release(struct leader *leader, void (*done)(void *owner),
 	void *owner)
 {
 	if (leader->elector == NULL) {
 		done(owner);
 	} else {
-		elector_give_up(leader->elector, done, owner);
+		elector_release(leader->elector, done, owner);
 	}
 }
 

@@ -1,5 +1,5 @@
-/* Whether this replica is the one that places pods: by a Lease, or always where
- * --leader-elect is off. */
+/* Leader election: whether this replica schedules pods. It does while it holds
+ * a Lease, or always with --leader-elect=false. */
 #pragma once
 
 #include "lib/buffer.h"
@@ -11,25 +11,25 @@
 struct kube_client;
 struct leader;
 
-/* on_change is called when it begins or ceases to lead; owner outlives the
- * leader. The Lease lies where --leader-elect-resource-namespace says, else in
- * the client's own namespace. Never NULL. */
+/* Calls on_change when this replica becomes leader or loses the lease; owner
+ * outlives the leader. The Lease is in --leader-elect-resource-namespace, by
+ * default in the client's namespace. Never NULL. */
 struct leader *leader_new(struct kube_client *client,
 	const struct scheduler_config *config,
 	void (*on_change)(void *owner, bool leads), void *owner);
 
-/* The Lease's name; NULL if there is none and it always leads. */
+/* The Lease's name; NULL without leader election. */
 const char *leader_lease(const struct leader *leader);
 
-/* At this very moment. */
+/* True if this replica is leader at now_us. */
 bool leader_leads(const struct leader *leader, uint64_t now_us);
 
-/* Appends who leads, if it is not this one, or why nobody is known to. */
-void leader_say(const struct leader *leader, struct buffer *out,
+/* Appends which replica is leader, if not this one, or why that is unknown. */
+void leader_describe(const struct leader *leader, struct buffer *out,
 	uint64_t now_us);
 
-/* Leads no longer and lets another begin; done follows within a second. */
-void leader_give_up(struct leader *leader, void (*done)(void *owner),
+/* Releases the lease. Calls done within a second. */
+void leader_release(struct leader *leader, void (*done)(void *owner),
 	void *owner);
 
 void leader_close(struct leader *leader); /* NULL is fine */

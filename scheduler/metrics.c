@@ -3,8 +3,6 @@
 #include "lib/exposition.h"
 #include "scheduler/filter/filter.h"
 
-#include <string.h>
-
 /* kube-scheduler 1.36, pkg/scheduler/metrics/metrics.go. */
 static const struct histogram_shape attempt_shape = { 0.001, 2, 15 };
 static const struct histogram_shape sli_shape = { 0.01, 2, 20 };
@@ -17,22 +15,22 @@ static double seconds(int64_t us)
 	return (double)(us > 0 ? us : 0) / 1e6;
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
-void metrics_begin(struct metrics *metrics, struct waiting *waiting,
+void metrics_begin(struct metrics *metrics, struct queued_pod *queued,
 	int64_t now_us)
 {
-	if (waiting->state == WAITING_UNSCHEDULABLE) {
+	if (queued->state == QUEUED_UNSCHEDULABLE) {
 		metrics->flushed++;
 	}
-	if (waiting->attempts == 0) {
-		waiting->first_us = now_us;
+	if (queued->attempts == 0) {
+		queued->first_us = now_us;
 	}
-	waiting->attempts++;
-	waiting->attempt_us = now_us;
+	queued->attempts++;
+	queued->attempt_us = now_us;
 }
 
-/* A pod that is refused for itself is so by one plugin, on every node. */
+/* One plugin refuses a pod for its own spec, on every node. */
 static enum filter_plugin refuser(const struct decision *decision)
 {
 	if (decision->pod->unsupported != NULL) {
@@ -58,74 +56,66 @@ static uint32_t rejecting_plugins(const struct decision *decision)
 	return plugins;
 }
 
-void metrics_decided(struct metrics *metrics, struct waiting *waiting,
+void metrics_decided(struct metrics *metrics, struct queued_pod *queued,
 	const struct decision *decision, int64_t now_us)
 {
 	const struct node *chosen = decision_chosen(decision);
 
 	histogram_observe(&metrics->algorithm, &attempt_shape,
-		seconds(now_us - waiting->attempt_us));
+		seconds(now_us - queued->attempt_us));
 	if (chosen == NULL) {
-		waiting->plugins = rejecting_plugins(decision);
+		queued->plugins = rejecting_plugins(decision);
 	} else if (decision->best[0].score.trust > 0) {
 		histogram_observe(&metrics->load_age, &age_shape,
-			seconds(waiting->attempt_us -
-				chosen->measure.sample_us));
+			seconds(queued->attempt_us -
+				chosen->metrics.sample_us));
 	} else {
 		metrics->without_load++;
 	}
 }
 
-static void end_attempt(struct metrics *metrics, const struct waiting *waiting,
-	enum attempt_result result, int64_t now_us)
+static void end_attempt(struct metrics *metrics,
+	const struct queued_pod *queued, enum attempt_result result,
+	int64_t now_us)
 {
 	histogram_observe(&metrics->attempts[result], &attempt_shape,
-		seconds(now_us - waiting->attempt_us));
+		seconds(now_us - queued->attempt_us));
 }
 
 void metrics_unschedulable(struct metrics *metrics,
-	const struct waiting *waiting, int64_t now_us)
+	const struct queued_pod *queued, int64_t now_us)
 {
-	end_attempt(metrics, waiting, ATTEMPT_UNSCHEDULABLE, now_us);
-	metrics->failed_finally++;
+	end_attempt(metrics, queued, ATTEMPT_UNSCHEDULABLE, now_us);
+	metrics->to_unschedulable++;
 }
 
-/* Where a pod is counted that was bound in this attempt, the first being 1. */
-static size_t sli_place(uint64_t attempts)
-{
-	if (attempts < 1) {
-		return 0;
-	}
-	return attempts < METRICS_ATTEMPTS_MAX ? (size_t)attempts - 1
-					       : METRICS_ATTEMPTS_MAX - 1;
-}
-
-void metrics_bound(struct metrics *metrics, const struct waiting *waiting,
+void metrics_bound(struct metrics *metrics, const struct queued_pod *queued,
 	enum bind_outcome outcome, int64_t now_us)
 {
-	unsigned int attempts;
+	size_t last;
 
 	metrics->bindings[outcome]++;
-	if (waiting == NULL || waiting->attempts == 0) {
+	if (queued == NULL || queued->attempts == 0) {
 		return;
 	}
 	if (outcome != BIND_DONE) {
-		end_attempt(metrics, waiting, ATTEMPT_ERROR, now_us);
-		metrics->failed_for_now += outcome == BIND_REFUSED;
+		end_attempt(metrics, queued, ATTEMPT_ERROR, now_us);
+		metrics->to_backoff += outcome == BIND_REFUSED;
 		return;
 	}
-	end_attempt(metrics, waiting, ATTEMPT_SCHEDULED, now_us);
-	attempts = waiting->attempts;
+	end_attempt(metrics, queued, ATTEMPT_SCHEDULED, now_us);
+	last = queued->attempts - 1;
+	last = last < METRICS_ATTEMPTS_MAX ? last : METRICS_ATTEMPTS_MAX - 1;
 	histogram_observe(&metrics->pod_attempts, &pod_attempts_shape,
-		attempts);
-	histogram_observe(&metrics->sli[sli_place(attempts)], &sli_shape,
-		seconds(now_us - waiting->first_us));
+		queued->attempts);
+	histogram_observe(&metrics->sli[last], &sli_shape,
+		seconds(now_us - queued->first_us));
 }
 
-void metrics_extended(struct metrics *metrics, enum extender_verb verb,
+void metrics_extender_request(struct metrics *metrics, enum extender_verb verb,
 	enum extender_outcome outcome)
 {
-	metrics->extended[verb][outcome]++;
+	metrics->extender_requests[verb][outcome]++;
 }
 
 /* ---- the text ---- */
@@ -151,7 +141,7 @@ static void write_attempts(struct buffer *out, const struct metrics *metrics,
 	static const char latency[] =
 		"scheduler_scheduling_attempt_duration_seconds";
 
-	exposition_head(out, count, "Attempts to place a pod, by their result",
+	exposition_head(out, count, "Attempts to schedule a pod, by result",
 		EXPOSITION_COUNTER);
 	for (int i = 0; i < ATTEMPT_RESULTS; i++) {
 		buffer_printf(out, "%s{", count);
@@ -160,7 +150,7 @@ static void write_attempts(struct buffer *out, const struct metrics *metrics,
 		exposition_value(out, (double)metrics->attempts[i].count);
 	}
 	exposition_head(out, latency,
-		"Time of an attempt, from the decision to the end of the "
+		"Duration of an attempt, from the decision to the end of the "
 		"binding",
 		EXPOSITION_HISTOGRAM);
 	for (int i = 0; i < ATTEMPT_RESULTS; i++) {
@@ -180,12 +170,12 @@ static void write_pods(struct buffer *out, const struct metrics *metrics)
 		"scheduler_pod_scheduling_sli_duration_seconds";
 	static const char attempts[] = "scheduler_pod_scheduling_attempts";
 
-	exposition_head(out, algorithm, "Time of a decision",
+	exposition_head(out, algorithm, "Duration of a decision",
 		EXPOSITION_HISTOGRAM);
 	histogram_write(out, algorithm, "", &metrics->algorithm,
 		&attempt_shape);
 	exposition_head(out, sli,
-		"Time from a pod's first attempt to its binding, by its "
+		"Time from a pod's first attempt to its binding, by number of "
 		"attempts",
 		EXPOSITION_HISTOGRAM);
 	for (unsigned int i = 0; i < METRICS_ATTEMPTS_MAX; i++) {
@@ -198,7 +188,7 @@ static void write_pods(struct buffer *out, const struct metrics *metrics)
 				&sli_shape);
 		}
 	}
-	exposition_head(out, attempts, "Attempts that a bound pod took",
+	exposition_head(out, attempts, "Attempts until a pod was bound",
 		EXPOSITION_HISTOGRAM);
 	histogram_write(out, attempts, "", &metrics->pod_attempts,
 		&pod_attempts_shape);
@@ -210,17 +200,17 @@ struct queue_counts {
 };
 
 static void count_waiting(struct queue_counts *counts,
-	const struct waiting *waiting, int64_t now_us)
+	const struct queued_pod *queued, int64_t now_us)
 {
-	if (waiting->state == WAITING_GATED) {
+	if (queued->state == QUEUED_GATED) {
 		counts->gated++;
-	} else if (waiting->state == WAITING_UNSCHEDULABLE) {
+	} else if (queued->state == QUEUED_UNSCHEDULABLE) {
 		counts->unschedulable++;
 		for (int i = 0; i < FILTER_PLUGINS; i++) {
-			counts->plugins[i] += waiting->plugins >> i & 1;
+			counts->plugins[i] += queued->plugins >> i & 1;
 		}
-	} else if (waiting->state == WAITING_READY) {
-		if (waiting->not_before_us > now_us) {
+	} else if (queued->state == QUEUED_READY) {
+		if (queued->not_before_us > now_us) {
 			counts->backoff++;
 		} else {
 			counts->active++;
@@ -239,13 +229,12 @@ static void write_incoming(struct buffer *out, const struct metrics *metrics,
 		{ "active", "PodAdd", queue->added },
 		{ "active", "ClusterChange", queue->woken },
 		{ "active", "UnschedulableTimeout", metrics->flushed },
-		{ "backoff", "ScheduleAttemptFailure",
-			metrics->failed_for_now },
+		{ "backoff", "ScheduleAttemptFailure", metrics->to_backoff },
 		{ "unschedulable", "ScheduleAttemptFailure",
-			metrics->failed_finally },
+			metrics->to_unschedulable },
 	};
 
-	exposition_head(out, name, "Pods added to a queue, and what for",
+	exposition_head(out, name, "Pods added to a queue, by event",
 		EXPOSITION_COUNTER);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		buffer_printf(out, "%s{queue=\"%s\",event=\"%s\"}", name,
@@ -255,7 +244,7 @@ static void write_incoming(struct buffer *out, const struct metrics *metrics,
 }
 
 static void write_queue(struct buffer *out, const struct metrics *metrics,
-	const struct placer_view *now, const char *profile)
+	const struct scheduler_view *now, const char *profile)
 {
 	static const char pending[] = "scheduler_pending_pods";
 	static const char by_plugin[] = "scheduler_unschedulable_pods";
@@ -266,7 +255,7 @@ static void write_queue(struct buffer *out, const struct metrics *metrics,
 	while (map_next(&now->queue->by_uid, &at, NULL, &value)) {
 		count_waiting(&counts, value, now->now_us);
 	}
-	exposition_head(out, pending, "Pods that wait, by queue",
+	exposition_head(out, pending, "Pending pods, by queue",
 		EXPOSITION_GAUGE);
 	exposition_series(out, pending, "queue", "active",
 		(double)counts.active);
@@ -289,13 +278,12 @@ static void write_queue(struct buffer *out, const struct metrics *metrics,
 	}
 }
 
-static void write_cache(struct buffer *out, const struct placer_view *now)
+static void write_cache(struct buffer *out, const struct scheduler_view *now)
 {
 	static const char name[] = "scheduler_cache_size";
 
 	exposition_head(out, name,
-		"Nodes, pods, and pods that count before the API server says "
-		"so",
+		"Nodes, pods and assumed pods in the scheduler's cache",
 		EXPOSITION_GAUGE);
 	exposition_series(out, name, "type", "nodes",
 		(double)now->cache->cluster.count);
@@ -307,76 +295,70 @@ static void write_cache(struct buffer *out, const struct placer_view *now)
 
 static void write_bindings(struct buffer *out, const struct metrics *metrics)
 {
-	static const char name[] = "plimsoll_scheduler_bindings_total";
+	static const char bindings[] = "plimsoll_scheduler_bindings_total";
+	static const char rejections[] =
+		"plimsoll_scheduler_rejected_by_kubelet_total";
 	static const char *const outcomes[] = {
 		[BIND_DONE] = "done",
 		[BIND_REFUSED] = "refused",
 		[BIND_GONE] = "gone",
 	};
 
-	exposition_head(out, name,
-		"Bindings by what became of them; gone: the pod is no more, or "
-		"somebody else bound it",
+	exposition_head(out, bindings,
+		"Bindings by outcome; gone: the pod was deleted, or another "
+		"scheduler bound it",
 		EXPOSITION_COUNTER);
 	for (int i = 0; i < BIND_OUTCOMES; i++) {
-		exposition_series(out, name, "outcome", outcomes[i],
+		exposition_series(out, bindings, "outcome", outcomes[i],
 			(double)metrics->bindings[i]);
 	}
-}
-
-static void write_rejections(struct buffer *out, const struct metrics *metrics)
-{
-	static const char name[] =
-		"plimsoll_scheduler_rejected_by_kubelet_total";
-
-	exposition_head(out, name,
-		"Pods that a kubelet did not admit to the node they were bound "
-		"to",
+	exposition_head(out, rejections,
+		"Pods that the kubelet of their node rejected, by reason",
 		EXPOSITION_COUNTER);
 	for (int i = REJECTION_NONE + 1; i < REJECTIONS; i++) {
-		exposition_series(out, name, "reason",
+		exposition_series(out, rejections, "reason",
 			rejection_name((enum rejection)i),
 			(double)metrics->rejections[i]);
 	}
 }
 
-static void write_leader(struct buffer *out, const struct placer_view *now)
+static void write_leader(struct buffer *out, const struct scheduler_view *now)
 {
 	static const char name[] = "leader_election_master_status";
 
 	if (now->lease != NULL) {
 		exposition_head(out, name,
-			"1 while this process holds the lease",
+			"1 while this process holds the Lease",
 			EXPOSITION_GAUGE);
 		exposition_series(out, name, "name", now->lease, now->leads);
 	}
 }
 
 static void write_load(struct buffer *out, const struct metrics *metrics,
-	const struct placer_view *now)
+	const struct scheduler_view *now)
 {
 	static const char age[] = "plimsoll_scheduler_load_age_seconds";
 	static const char nodes[] = "plimsoll_scheduler_nodes";
 	size_t fresh = cache_fresh_loads(now->cache, now->now_us);
 
 	exposition_head(out, age,
-		"Age of the chosen node's newest sample when it was chosen",
+		"Age of the chosen node's newest sample at the decision",
 		EXPOSITION_HISTOGRAM);
 	histogram_write(out, age, "", &metrics->load_age, &age_shape);
 	exposition_single(out, "plimsoll_scheduler_without_load_total",
-		"Decisions for a node of whose load nothing was known, or only "
-		"what is too old",
+		"Decisions for a node without a load, or with one that is too "
+		"old",
 		EXPOSITION_COUNTER, (double)metrics->without_load);
-	exposition_head(out, nodes, "Nodes by what is known of their load",
+	exposition_head(out, nodes, "Nodes by the state of their load",
 		EXPOSITION_GAUGE);
 	exposition_series(out, nodes, "load", "fresh", (double)fresh);
 	exposition_series(out, nodes, "load", "not_fresh",
 		(double)(now->cache->cluster.count - fresh));
 	exposition_single(out, "plimsoll_scheduler_aggregators",
-		"Aggregators that it was told of", EXPOSITION_GAUGE,
+		"Configured aggregators", EXPOSITION_GAUGE,
 		(double)now->aggregators);
 	exposition_single(out, "plimsoll_scheduler_aggregators_connected",
-		"Aggregators that are connected", EXPOSITION_GAUGE,
+		"Connected aggregators", EXPOSITION_GAUGE,
 		(double)now->connected);
 }
 
@@ -394,19 +376,19 @@ static void write_extended(struct buffer *out, const struct metrics *metrics)
 	};
 
 	exposition_head(out, name,
-		"Requests of another scheduler, by verb and by what came of "
-		"them",
+		"Requests to the extender, by verb and outcome",
 		EXPOSITION_COUNTER);
 	for (int i = 0; i < EXTENDER_VERBS; i++) {
 		for (int k = 0; k < EXTENDER_OUTCOMES; k++) {
 			buffer_printf(out, "%s{verb=\"%s\",outcome=\"%s\"}",
 				name, verbs[i], outcomes[k]);
-			exposition_value(out, (double)metrics->extended[i][k]);
+			exposition_value(out,
+				(double)metrics->extender_requests[i][k]);
 		}
 	}
 }
 
-void metrics_write(struct buffer *out, const struct placer_view *now,
+void metrics_write(struct buffer *out, const struct scheduler_view *now,
 	const char *profile)
 {
 	const struct metrics *metrics = now->metrics;
@@ -418,7 +400,6 @@ void metrics_write(struct buffer *out, const struct placer_view *now,
 	write_queue(out, metrics, now, profile);
 	write_cache(out, now);
 	write_bindings(out, metrics);
-	write_rejections(out, metrics);
 	write_load(out, metrics, now);
 	write_extended(out, metrics);
 }

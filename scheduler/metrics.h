@@ -1,25 +1,22 @@
-/* What the scheduler has done, for GET /metrics: kube-scheduler's names, labels
- * and bounds (1.36) where it has such a figure, our own beside them.
- *
- * A value that the placer keeps; docs/metrics.md lists the series. Times are
- * monotonic microseconds. */
+/* The scheduler's metrics, for GET /metrics: those of kube-scheduler 1.36 under
+ * its names, labels and bounds, and plimsoll's own. docs/metrics.md lists the
+ * series. Times are monotonic microseconds. */
 #pragma once
 
 #include "lib/buffer.h"
 #include "scheduler/bind/binder.h"
 #include "scheduler/cache/cache.h"
-#include "scheduler/score/decide.h"
+#include "scheduler/cache/queue.h"
 #include "scheduler/extender.h"
 #include "scheduler/histogram.h"
-#include "scheduler/schedule.h"
-#include "scheduler/cache/queue.h"
 #include "scheduler/objects/rejection.h"
+#include "scheduler/score/decide.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* How an attempt to place a pod ended. */
+/* The result of an attempt to schedule a pod. */
 enum attempt_result {
 	ATTEMPT_SCHEDULED,
 	ATTEMPT_UNSCHEDULABLE, /* no node fits */
@@ -27,41 +24,54 @@ enum attempt_result {
 	ATTEMPT_RESULTS,
 };
 
-enum { METRICS_ATTEMPTS_MAX = 15 }; /* from here on one series */
+enum { METRICS_ATTEMPTS_MAX = 15 }; /* more share one series */
 
-/* Zeroed is the start. */
+/* Zeroed is valid. */
 struct metrics {
-	struct histogram attempts[ATTEMPT_RESULTS]; /* from decision to end */
-	struct histogram algorithm;		    /* the decision alone */
+	struct histogram
+		attempts[ATTEMPT_RESULTS]; /* from the decision to the end */
+	struct histogram algorithm;	   /* the decision alone */
 	struct histogram sli[METRICS_ATTEMPTS_MAX]; /* by attempts less 1 */
 	struct histogram pod_attempts;
 	struct histogram load_age; /* of the chosen node's newest sample */
-	uint64_t without_load;	   /* chosen without one */
+	uint64_t without_load;	   /* decisions for a node without a sample */
 	uint64_t bindings[BIND_OUTCOMES];
-	uint64_t failed_finally, failed_for_now; /* attempts, by queue */
-	uint64_t flushed; /* after 5 min without change */
+	uint64_t to_unschedulable, to_backoff; /* failed attempts, by queue */
+	uint64_t flushed; /* tried again after 5 min without a change */
 	uint64_t rejections[REJECTIONS];
-	uint64_t extended[EXTENDER_VERBS][EXTENDER_OUTCOMES];
+	uint64_t extender_requests[EXTENDER_VERBS][EXTENDER_OUTCOMES];
 };
 
-/* The pod is about to be decided about. */
-void metrics_begin(struct metrics *metrics, struct waiting *waiting,
+/* Before the decision. */
+void metrics_begin(struct metrics *metrics, struct queued_pod *queued,
 	int64_t now_us);
-/* It has been; now_us is the time after that. */
-void metrics_decided(struct metrics *metrics, struct waiting *waiting,
+/* After the decision. */
+void metrics_decided(struct metrics *metrics, struct queued_pod *queued,
 	const struct decision *decision, int64_t now_us);
 /* No node fits. */
 void metrics_unschedulable(struct metrics *metrics,
-	const struct waiting *waiting, int64_t now_us);
-/* A binding is over; waiting is NULL if the pod is gone. */
-void metrics_bound(struct metrics *metrics, const struct waiting *waiting,
+	const struct queued_pod *queued, int64_t now_us);
+/* A binding ended; queued is NULL if the pod was deleted. */
+void metrics_bound(struct metrics *metrics, const struct queued_pod *queued,
 	enum bind_outcome outcome, int64_t now_us);
 
-/* A request of an extender was answered. */
-void metrics_extended(struct metrics *metrics, enum extender_verb verb,
+/* The extender replied to a request. */
+void metrics_extender_request(struct metrics *metrics, enum extender_verb verb,
 	enum extender_outcome outcome);
 
-/* Appends all of it, and what is true at this moment. profile is that of
- * --scheduler-name. */
-void metrics_write(struct buffer *out, const struct placer_view *now,
+/* The scheduler's state for HTTP clients. Borrowed until the event loop runs
+ * again. */
+struct scheduler_view {
+	const struct cache *cache;
+	const struct queue *queue;
+	struct metrics *metrics;
+	const char *lease; /* NULL: no leader election */
+	bool is_synced;	   /* the caches are synced */
+	bool leads;
+	size_t connected, aggregators;
+	int64_t now_us;
+};
+
+/* Appends all series. profile: the value of --scheduler-name. */
+void metrics_write(struct buffer *out, const struct scheduler_view *now,
 	const char *profile);

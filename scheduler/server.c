@@ -1,10 +1,8 @@
 #include "scheduler/server.h"
 
 #include "lib/buffer.h"
-#include "lib/clock.h"
 #include "lib/exposition.h"
-#include "lib/httpd.h"
-#include "lib/log.h"
+#include "lib/httpd_listener.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
 #include "scheduler/extender.h"
@@ -17,88 +15,82 @@
 
 enum { TEXT_MAX = 4096, METRICS_MAX = 1 << 20 };
 
-/* How often we look whether somebody talks nonsense, and how often we say so:
- * a probe that only connects is one of them. */
-enum { LOOK_MS = 5000 };
-#define STRANGERS_US UINT64_C(60000000)
-
 struct server {
 	const struct scheduler_config *config;
-	struct placer *placer;
-	struct httpd *http;
-	struct timer *look;
-	struct log_limit strangers;
+	struct schedule *sched;
+	struct httpd_listener *listener;
 };
 
-static void serve_health(struct server *server, struct http_request *request)
+static void serve_health(struct server *server, struct httpd_request *request)
 {
 	(void)server;
-	http_reply(request, 200, "text/plain", "ok\n", strlen("ok\n"));
+	httpd_reply(request, 200, "text/plain", "ok\n", strlen("ok\n"));
 }
 
-static void serve_ready(struct server *server, struct http_request *request)
+static void serve_ready(struct server *server, struct httpd_request *request)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(TEXT_MAX);
-	int status = placer_is_ready(server->placer, &body) ? 200 : 503;
+	int status = schedule_is_ready(server->sched, &body) ? 200 : 503;
 
 	buffer_text(&body, body.len == 0 ? "ok\n" : "\n");
-	http_reply(request, status, "text/plain", body.data, body.len);
+	httpd_reply(request, status, "text/plain", body.data, body.len);
 }
 
-static void serve_metrics(struct server *server, struct http_request *request)
+static void serve_metrics(struct server *server, struct httpd_request *request)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(METRICS_MAX);
-	struct placer_view view = placer_view(server->placer);
+	struct scheduler_view view = schedule_view(server->sched);
 
 	metrics_write(&body, &view, server->config->scheduler_name);
-	http_reply(request, 200, exposition_type, body.data, body.len);
+	httpd_reply(request, 200, exposition_type, body.data, body.len);
 }
 
-static void extend(struct server *server, struct http_request *request,
+static void extend(struct server *server, struct httpd_request *request,
 	enum extender_verb verb)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(EXTENDER_ANSWER_MAX);
-	struct placer_view placer = placer_view(server->placer);
+	struct scheduler_view sched = schedule_view(server->sched);
 	const struct extender_view view = {
-		.cache = placer.cache,
+		.cache = sched.cache,
 		.policy = &server->config->scoring,
-		.is_synced = placer.is_synced,
-		.now_us = placer.now_us,
+		.is_synced = sched.is_synced,
+		.now_us = sched.now_us,
 	};
 	struct extender_request ask = { .verb = verb };
 	enum extender_outcome outcome;
 	struct error err;
 	int r;
 
-	if (strcmp(http_method(request), "POST") != 0) {
-		http_reply_error(request, 405, "an extender is asked by POST");
+	if (strcmp(httpd_method(request), "POST") != 0) {
+		httpd_reply_error(request, 405, "method not allowed, use POST");
 		return;
 	}
-	ask.body = http_body(request, &ask.len);
+	ask.body = httpd_body(request, &ask.len);
 	r = extender_answer(&out, &outcome, &view, &ask, &err);
-	metrics_extended(placer.metrics, verb, outcome);
+	metrics_extender_request(sched.metrics, verb, outcome);
 	if (r < 0) {
-		http_reply_error(request, r == -EFBIG ? 413 : 400, "%s",
+		httpd_reply_error(request, r == -EFBIG ? 413 : 400, "%s",
 			err.text);
 	} else {
-		http_reply(request, 200, "application/json", out.data, out.len);
+		httpd_reply(request, 200, "application/json", out.data,
+			out.len);
 	}
 }
 
-static void serve_filter(struct server *server, struct http_request *request)
+static void serve_filter(struct server *server, struct httpd_request *request)
 {
 	extend(server, request, EXTENDER_FILTER);
 }
 
 static void serve_prioritize(struct server *server,
-	struct http_request *request)
+	struct httpd_request *request)
 {
 	extend(server, request, EXTENDER_PRIORITIZE);
 }
 
 static const struct route {
 	const char *path;
-	void (*serve)(struct server *server, struct http_request *request);
+	void (*serve)(struct server *server, struct httpd_request *request);
 } routes[] = {
 	{ "/healthz", serve_health },
 	{ "/readyz", serve_ready },
@@ -107,78 +99,54 @@ static const struct route {
 	{ "/extender/prioritize", serve_prioritize },
 };
 
-static void on_request(void *owner, struct http_request *request)
+static void on_request(void *owner, struct httpd_request *request)
 {
-	const char *path = http_path(request);
+	const char *path = httpd_path(request);
 
-	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
+	for (size_t i = 0; i < count_of(routes); i++) {
 		if (strcmp(path, routes[i].path) == 0) {
 			routes[i].serve(owner, request);
 			return;
 		}
 	}
-	http_reply_error(request, 404,
-		"there is no %s; try /healthz, /readyz, /metrics, "
-		"/extender/filter or /extender/prioritize",
+	httpd_reply_error(request, 404,
+		"no such path: %s; known paths: /healthz, /readyz, "
+		"/metrics, /extender/filter, /extender/prioritize",
 		path);
 }
 
-static void on_look(void *owner)
-{
-	struct server *server = owner;
-	uint64_t count = httpd_strangers(server->http);
-
-	if (count > 0 &&
-		log_allow(&server->strangers, clock_monotonic_us(),
-			STRANGERS_US, NULL)) {
-		log_warning(
-			"HTTP connections ended without a request: their "
-			"clients are too slow or speak something else",
-			log_str("listener", server->config->http),
-			log_int("connections", (int64_t)count), LOG_END);
-	}
-}
-
 int server_new(struct server **out, struct loop *loop,
-	const struct scheduler_config *config, struct placer *placer,
+	const struct scheduler_config *config, struct schedule *sched,
 	struct error *err)
 {
 	struct server *server = xcalloc(1, sizeof(*server));
-	const struct tls_files *files = &config->http_tls;
-	struct tls_material tls = { 0 };
-	int r = tls_load(&tls, files, err);
+	int r;
 
 	server->config = config;
-	server->placer = placer;
-	if (r == 0) {
-		r = httpd_new(&server->http, loop_uv(loop),
-			&(struct httpd_options){ .address = config->http,
-				.serve = on_request,
-				.owner = server,
-				.tls = files->cert == NULL ? NULL : &tls },
-			err);
-	}
-	tls_fini(&tls);
+	server->sched = sched;
+	r = httpd_listener_new(&server->listener, loop_uv(loop),
+		&(struct httpd_listener_options){ .address = config->http,
+			.tls = &config->http_tls,
+			.serve = on_request,
+			.owner = server },
+		err);
 	if (r < 0) {
 		free(server);
 		return r;
 	}
-	server->look = timer_new(loop_uv(loop), on_look, server);
-	timer_start(server->look, LOOK_MS, LOOK_MS);
 	*out = server;
 	return 0;
 }
 
 uint16_t server_port(const struct server *server)
 {
-	return httpd_port(server->http);
+	return httpd_listener_port(server->listener);
 }
 
 void server_close(struct server *server)
 {
 	if (server != NULL) {
-		timer_close(server->look);
-		httpd_close(server->http);
+		httpd_listener_close(server->listener);
 		free(server);
 	}
 }

@@ -1,4 +1,4 @@
-/* The scheduler's HTTP listener: probes and figures. */
+/* The scheduler's HTTP listener: probes, metrics and the extender. */
 #pragma once
 
 #include "lib/error.h"
@@ -7,16 +7,15 @@
 #include <stdint.h>
 
 struct loop;
-struct placer;
+struct schedule;
 struct server;
 
-/* loop, config and placer outlive the server.
- * -EINVAL: not an address, or TLS files that are no good; else what opening
- * the listener said. */
+/* loop, config and sched outlive the server. Errors as
+ * httpd_listener_new(). */
 must_check int server_new(struct server **out, struct loop *loop,
-	const struct scheduler_config *config, struct placer *placer,
+	const struct scheduler_config *config, struct schedule *sched,
 	struct error *err);
 
 uint16_t server_port(const struct server *server);
 
-void server_close(struct server *server); /* before the placer; NULL is fine */
+void server_close(struct server *server); /* before the sched; NULL is fine */

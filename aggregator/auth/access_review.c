@@ -11,215 +11,219 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static const uint64_t yes_us = 60000000;
-static const uint64_t no_us = 5000000;
-static const uint64_t complain_us = 10000000;
+static const uint64_t allowed_us = 60000000;
+static const uint64_t refused_us = 5000000;
+static const uint64_t log_interval_us = 10000000;
 
-/* Paths of requests have no more than the 32 KiB of HTTP's headers. */
+/* A path has at most 32 KiB, the limit of HTTP's headers. */
 enum { ACCESS_BYTES_MAX = 512 << 10 };
 
-struct review {
-	struct memo *memo;
-	struct log_topics complaints[REVIEW_OUTCOMES]; /* by outcome */
+struct access_review {
+	struct review_cache *review_cache;
+	struct log_topics log_limits[ACCESS_REVIEW_OUTCOMES]; /* by outcome */
 };
 
-/* A question on its way through the steps. */
-struct asking {
-	struct review *review;
-	enum review_right right;
+/* A request while it passes through the steps. */
+struct check {
+	struct access_review *review;
+	enum access_review_right right;
 	char *subject; /* NULL: none */
 	struct account account;
-	review_done done;
+	access_review_done done;
 	void *owner;
 };
 
-static const char *audience_of(enum review_right right)
+static const char *audience_of(enum access_review_right right)
 {
-	return right == REVIEW_HTTP ? NULL : REVIEW_AUDIENCE;
+	return right == ACCESS_REVIEW_HTTP ? NULL : ACCESS_REVIEW_AUDIENCE;
 }
 
-static const char *path_of(const struct asking *asking)
+static const char *path_of(const struct check *check)
 {
 	static const char *const paths[] = {
-		[REVIEW_REPORT] = "/plimsoll/reports",
-		[REVIEW_SNAPSHOT] = "/plimsoll/snapshots",
+		[ACCESS_REVIEW_REPORT] = "/plimsoll/reports",
+		[ACCESS_REVIEW_SNAPSHOT] = "/plimsoll/snapshots",
 	};
 
-	return asking->right == REVIEW_HTTP ? asking->subject
-					    : paths[asking->right];
+	return check->right == ACCESS_REVIEW_HTTP ? check->subject
+						  : paths[check->right];
 }
 
-static const char *verb_of(enum review_right right)
+static const char *verb_of(enum access_review_right right)
 {
-	return right == REVIEW_REPORT ? "create" : "get";
+	return right == ACCESS_REVIEW_REPORT ? "create" : "get";
 }
 
-static void complain(const struct asking *asking, enum review_outcome outcome,
-	const struct error *why)
+static void log_outcome(const struct check *check,
+	enum access_review_outcome outcome, const struct error *why)
 {
 	static const char *const rights[] = {
-		[REVIEW_REPORT] = "report",
-		[REVIEW_SNAPSHOT] = "snapshot",
-		[REVIEW_HTTP] = "http",
+		[ACCESS_REVIEW_REPORT] = "report",
+		[ACCESS_REVIEW_SNAPSHOT] = "snapshot",
+		[ACCESS_REVIEW_HTTP] = "http",
 	};
 	uint64_t suppressed = 0;
 
-	if (log_allow_topic(&asking->review->complaints[outcome],
-		    clock_monotonic_us(), complain_us, why->text,
+	if (log_allow_topic(&check->review->log_limits[outcome],
+		    clock_monotonic_us(), log_interval_us, why->text,
 		    &suppressed)) {
-		log_warning(outcome == REVIEW_UNREACHABLE
-				? "cannot tell who it is"
-				: "refused a peer",
-			log_str("right", rights[asking->right]),
-			log_str("subject", asking->subject), log_err(why),
+		log_warning(outcome == ACCESS_REVIEW_UNREACHABLE
+				? "cannot review a token"
+				: "peer refused",
+			log_str("right", rights[check->right]),
+			log_str("subject", check->subject), log_err(why),
 			log_int("suppressed", (int64_t)suppressed), LOG_END);
 	}
 }
 
-static void end(struct asking *asking, enum review_outcome outcome,
+static void end(struct check *check, enum access_review_outcome outcome,
 	const struct error *why)
 {
 	static const struct error none;
 
-	if (outcome != REVIEW_ALLOWED) {
-		complain(asking, outcome, why);
+	if (outcome != ACCESS_REVIEW_ALLOWED) {
+		log_outcome(check, outcome, why);
 	}
-	asking->done(asking->owner, outcome, why == NULL ? &none : why);
-	account_fini(&asking->account);
-	free(asking->subject);
-	free(asking);
+	check->done(check->owner, outcome, why == NULL ? &none : why);
+	account_fini(&check->account);
+	free(check->subject);
+	free(check);
 }
 
-static void end_unreachable(struct asking *asking, const char *reason)
+static void end_unreachable(struct check *check, const char *reason)
 {
 	struct error why;
 
 	(void)error_set(&why, -EAGAIN,
-		"the API server cannot be asked about the token, try again: "
-		"%.200s",
+		"the API server cannot review the token, try again: %.200s",
 		reason);
-	end(asking, REVIEW_UNREACHABLE, &why);
+	end(check, ACCESS_REVIEW_UNREACHABLE, &why);
 }
 
-/* What reading an answer said that was no yes; refusal is what -EACCES and
- * -EPERM mean at this step. */
-static void end_no(struct asking *asking, enum review_outcome refusal,
-	const struct error *why)
+/* Ends a check whose answer could not be read or is negative; refusal is what
+ * -EACCES and -EPERM mean at this step. */
+static void end_rejected(struct check *check,
+	enum access_review_outcome refusal, const struct error *why)
 {
 	if (why->code == -EBADMSG) {
-		end_unreachable(asking, why->text);
+		end_unreachable(check, why->text);
 	} else {
-		end(asking, refusal, why);
+		end(check, refusal, why);
 	}
 }
 
-static bool is_answer(const struct kube_answer *answer)
+static bool is_success(const struct http_response *answer)
 {
 	return answer->status / 100 == 2;
 }
 
-static void ask(struct asking *asking, struct memo_question question)
+static void send_request(struct check *check,
+	struct review_cache_question request)
 {
-	question.owner = asking;
-	memo_ask(asking->review->memo, &question, clock_monotonic_us());
+	request.owner = check;
+	review_cache_ask(check->review->review_cache, &request,
+		clock_monotonic_us());
 }
 
 /* ---- step three, for agents: the node ---- */
 
-static uint64_t keep_nothing(const struct kube_answer *answer)
+static uint64_t keep_nothing(const struct http_response *answer)
 {
 	(void)answer;
 	return 0;
 }
 
-static void on_pod(void *owner, const struct kube_answer *answer)
+static void on_pod(void *owner, const struct http_response *answer)
 {
-	struct asking *asking = owner;
+	struct check *check = owner;
 	struct error why;
 
 	if (answer->status == 404) {
 		(void)error_set(&why, -EPERM,
-			"the pod of the token of '%.120s' is gone",
-			asking->account.user);
-		end(asking, REVIEW_WRONG_NODE, &why);
-	} else if (!is_answer(answer)) {
-		end_unreachable(asking, answer->error);
-	} else if (review_check_pod(&asking->account, asking->subject,
+			"the pod of the token of '%.120s' no longer exists",
+			check->account.user);
+		end(check, ACCESS_REVIEW_WRONG_NODE, &why);
+	} else if (!is_success(answer)) {
+		end_unreachable(check, answer->error);
+	} else if (access_review_check_pod(&check->account, check->subject,
 			   answer->body, answer->len, &why) < 0) {
-		end_no(asking, REVIEW_WRONG_NODE, &why);
+		end_rejected(check, ACCESS_REVIEW_WRONG_NODE, &why);
 	} else {
-		end(asking, REVIEW_ALLOWED, NULL);
+		end(check, ACCESS_REVIEW_ALLOWED, NULL);
 	}
 }
 
-static void check_node(struct asking *asking)
+static void check_node(struct check *check)
 {
 	scoped_free char *path = NULL;
 	struct error why;
 	int r;
 
-	if (asking->account.node != NULL) {
-		r = review_check_node(&asking->account, asking->subject, &why);
-		end(asking, r < 0 ? REVIEW_WRONG_NODE : REVIEW_ALLOWED,
+	if (check->account.node != NULL) {
+		r = access_review_check_node(&check->account, check->subject,
+			&why);
+		end(check,
+			r < 0 ? ACCESS_REVIEW_WRONG_NODE
+			      : ACCESS_REVIEW_ALLOWED,
 			r < 0 ? &why : NULL);
 		return;
 	}
-	if (review_pod_path(&path, &asking->account, &why) < 0) {
-		end(asking, REVIEW_WRONG_NODE, &why);
+	if (access_review_pod_path(&path, &check->account, &why) < 0) {
+		end(check, ACCESS_REVIEW_WRONG_NODE, &why);
 		return;
 	}
-	ask(asking,
-		(struct memo_question){ .method = "GET",
+	send_request(check,
+		(struct review_cache_question){ .method = "GET",
 			.path = path,
 			.keep = keep_nothing,
 			.done = on_pod });
 }
 
-/* ---- step two: what the account may do ---- */
+/* ---- step two: the account's rights ---- */
 
-static uint64_t keep_access(const struct kube_answer *answer)
+static uint64_t keep_access(const struct http_response *answer)
 {
-	static const struct account nobody = { .user = "" };
+	static const struct account any = { .user = "" };
 
-	if (!is_answer(answer)) {
+	if (!is_success(answer)) {
 		return 0;
 	}
-	return review_read_access(&nobody, "", "", answer->body, answer->len,
-		       NULL) == 0
-		? yes_us
-		: no_us;
+	return access_review_read_access(&any, "", "", answer->body,
+		       answer->len, NULL) == 0
+		? allowed_us
+		: refused_us;
 }
 
-static void on_access(void *owner, const struct kube_answer *answer)
+static void on_access(void *owner, const struct http_response *answer)
 {
-	struct asking *asking = owner;
+	struct check *check = owner;
 	struct error why;
 
-	if (!is_answer(answer)) {
-		end_unreachable(asking, answer->error);
-	} else if (review_read_access(&asking->account, path_of(asking),
-			   verb_of(asking->right), answer->body, answer->len,
+	if (!is_success(answer)) {
+		end_unreachable(check, answer->error);
+	} else if (access_review_read_access(&check->account, path_of(check),
+			   verb_of(check->right), answer->body, answer->len,
 			   &why) < 0) {
-		end_no(asking, REVIEW_FORBIDDEN, &why);
-	} else if (asking->right == REVIEW_REPORT) {
-		check_node(asking);
+		end_rejected(check, ACCESS_REVIEW_FORBIDDEN, &why);
+	} else if (check->right == ACCESS_REVIEW_REPORT) {
+		check_node(check);
 	} else {
-		end(asking, REVIEW_ALLOWED, NULL);
+		end(check, ACCESS_REVIEW_ALLOWED, NULL);
 	}
 }
 
-static void check_access(struct asking *asking)
+static void check_access(struct check *check)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(ACCESS_BYTES_MAX);
 
-	review_write_access(&body, &asking->account, path_of(asking),
-		verb_of(asking->right));
+	access_review_write_access(&body, &check->account, path_of(check),
+		verb_of(check->right));
 	if (body.overflowed) {
-		end_unreachable(asking, "the question would be too long");
+		end_unreachable(check, "the account is too large");
 		return;
 	}
-	ask(asking,
-		(struct memo_question){
+	send_request(check,
+		(struct review_cache_question){
 			.method = "POST",
 			.path = "/apis/authorization.k8s.io/v1/"
 				"subjectaccessreviews",
@@ -229,101 +233,103 @@ static void check_access(struct asking *asking)
 		});
 }
 
-/* ---- step one: whose token it is ---- */
+/* ---- step one: the token's account ---- */
 
-static uint64_t keep_account(const struct kube_answer *answer)
+static uint64_t keep_account(const struct http_response *answer)
 {
 	struct account account = { 0 };
 
-	if (!is_answer(answer)) {
+	if (!is_success(answer)) {
 		return 0;
 	}
-	if (review_read_account(&account, answer->body, answer->len, NULL,
-		    NULL) < 0) {
-		return no_us;
+	if (access_review_read_account(&account, answer->body, answer->len,
+		    NULL, NULL) < 0) {
+		return refused_us;
 	}
 	account_fini(&account);
-	return yes_us;
+	return allowed_us;
 }
 
-static void on_account(void *owner, const struct kube_answer *answer)
+static void on_account(void *owner, const struct http_response *answer)
 {
-	struct asking *asking = owner;
+	struct check *check = owner;
 	struct error why;
 
-	if (!is_answer(answer)) {
-		end_unreachable(asking, answer->error);
-	} else if (review_read_account(&asking->account, answer->body,
-			   answer->len, audience_of(asking->right), &why) < 0) {
-		end_no(asking, REVIEW_BAD_TOKEN, &why);
+	if (!is_success(answer)) {
+		end_unreachable(check, answer->error);
+	} else if (access_review_read_account(&check->account, answer->body,
+			   answer->len, audience_of(check->right), &why) < 0) {
+		end_rejected(check, ACCESS_REVIEW_BAD_TOKEN, &why);
 	} else {
-		check_access(asking);
+		check_access(check);
 	}
 }
 
-static struct asking *asking_new(struct review *review,
-	const struct review_question *question)
+static struct check *check_new(struct access_review *review,
+	const struct access_review_request *request)
 {
-	struct asking *asking = xcalloc(1, sizeof(*asking));
+	struct check *check = xcalloc(1, sizeof(*check));
 
-	asking->review = review;
-	asking->right = question->right;
-	asking->subject =
-		question->subject == NULL ? NULL : xstrdup(question->subject);
-	asking->done = question->done;
-	asking->owner = question->owner;
-	return asking;
+	check->review = review;
+	check->right = request->right;
+	check->subject =
+		request->subject == NULL ? NULL : xstrdup(request->subject);
+	check->done = request->done;
+	check->owner = request->owner;
+	return check;
 }
 
-void review_ask(struct review *review, const struct review_question *question)
+void access_review_start(struct access_review *review,
+	const struct access_review_request *request)
 {
-	struct asking *asking = asking_new(review, question);
+	struct check *check = check_new(review, request);
 	struct error why;
 	char *body;
 
-	if (question->token == NULL || question->token[0] == '\0') {
-		(void)error_set(&why, -EACCES,
-			"no token was shown, and one is needed here");
-		end(asking, REVIEW_NO_TOKEN, &why);
+	if (request->token == NULL || request->token[0] == '\0') {
+		(void)error_set(&why, -EACCES, "a bearer token is required");
+		end(check, ACCESS_REVIEW_NO_TOKEN, &why);
 		return;
 	}
-	if (!review_is_token(question->token)) {
+	if (!access_review_is_token(request->token)) {
 		(void)error_set(&why, -EACCES,
-			"the token holds what no token does");
-		end(asking, REVIEW_BAD_TOKEN, &why);
+			"the token contains invalid characters");
+		end(check, ACCESS_REVIEW_BAD_TOKEN, &why);
 		return;
 	}
-	body = review_token_body(question->token, audience_of(question->right));
-	ask(asking,
-		(struct memo_question){
+	body = access_review_token_body(request->token,
+		audience_of(request->right));
+	send_request(check,
+		(struct review_cache_question){
 			.method = "POST",
 			.path = "/apis/authentication.k8s.io/v1/tokenreviews",
 			.body = body,
 			.keep = keep_account,
 			.done = on_account,
 		});
-	review_wipe(body);
+	access_review_wipe(body);
 }
 
-struct review *review_new(uv_loop_t *loop, struct kube_config *config)
+struct access_review *access_review_new(uv_loop_t *loop,
+	struct kube_config *config)
 {
-	struct review *review = xcalloc(1, sizeof(*review));
+	struct access_review *review = xcalloc(1, sizeof(*review));
 
-	review->memo = memo_new(kube_client_new(loop, config));
+	review->review_cache = review_cache_new(kube_client_new(loop, config));
 	return review;
 }
 
-void review_stop(struct review *review)
+void access_review_stop(struct access_review *review)
 {
 	if (review != NULL) {
-		memo_stop(review->memo);
+		review_cache_stop(review->review_cache);
 	}
 }
 
-void review_free(struct review *review)
+void access_review_free(struct access_review *review)
 {
 	if (review != NULL) {
-		memo_free(review->memo);
+		review_cache_free(review->review_cache);
 		free(review);
 	}
 }

@@ -1,10 +1,11 @@
-/* Who may do what: asks the API server whose a token is, what that account may
- * do, and for an agent whether it belongs to its node.
+/* Asks the API server which account a token belongs to, what that account may
+ * do, and whether an agent runs on the node that it reports for.
  *
- * Answers are used again for a minute, refusals for 5 s. When the API server
- * cannot be asked nobody is let in and nobody is refused: the outcome says so
- * and the peer comes again. What is no yes is logged here, now and then per
- * kind. Tokens go into no sentence and no log. */
+ * Positive answers are cached for a minute, refusals for 5 s. While the API
+ * server cannot be asked, nobody is allowed and nobody is refused: the outcome
+ * is ACCESS_REVIEW_UNREACHABLE and the peer tries again. Every other outcome
+ * than ACCESS_REVIEW_ALLOWED is logged here, rate limited. Tokens are part of
+ * no error sentence and no log line. */
 #pragma once
 
 #include "lib/error.h"
@@ -13,47 +14,51 @@
 
 struct kube_config;
 
-/* What tokens for agents and schedulers must be meant for. */
-#define REVIEW_AUDIENCE "plimsoll-aggregator"
+/* The audience of the tokens of agents and schedulers. */
+#define ACCESS_REVIEW_AUDIENCE "plimsoll-aggregator"
 
-struct review;
+struct access_review;
 
-enum review_right {
-	REVIEW_REPORT,	 /* create /plimsoll/reports, for one node */
-	REVIEW_SNAPSHOT, /* get /plimsoll/snapshots */
-	REVIEW_HTTP,	 /* get the path; by a token for the API server */
+enum access_review_right {
+	ACCESS_REVIEW_REPORT,	/* create /plimsoll/reports, for one node */
+	ACCESS_REVIEW_SNAPSHOT, /* get /plimsoll/snapshots */
+	ACCESS_REVIEW_HTTP, /* get the path; by a token for the API server */
 };
 
-enum review_outcome {
-	REVIEW_ALLOWED,
-	REVIEW_NO_TOKEN,
-	REVIEW_BAD_TOKEN, /* expired, of another cluster, for others, garbage */
-	REVIEW_FORBIDDEN,
-	REVIEW_WRONG_NODE,
-	REVIEW_UNREACHABLE, /* the API server cannot be asked now */
-	REVIEW_OUTCOMES,    /* how many there are */
+enum access_review_outcome {
+	ACCESS_REVIEW_ALLOWED,
+	ACCESS_REVIEW_NO_TOKEN,
+	/* Expired, malformed, or for another cluster or audience. */
+	ACCESS_REVIEW_BAD_TOKEN,
+	ACCESS_REVIEW_FORBIDDEN,
+	ACCESS_REVIEW_WRONG_NODE,
+	ACCESS_REVIEW_UNREACHABLE, /* the API server cannot be asked now */
+	ACCESS_REVIEW_OUTCOMES,	   /* the number of outcomes */
 };
 
-/* why is one sentence that may be shown to the peer; empty with
- * REVIEW_ALLOWED. */
-typedef void (*review_done)(void *owner, enum review_outcome outcome,
-	const struct error *why);
+/* why is a sentence for the peer; empty with ACCESS_REVIEW_ALLOWED. */
+typedef void (*access_review_done)(void *owner,
+	enum access_review_outcome outcome, const struct error *why);
 
-struct review_question {
-	enum review_right right;
+struct access_review_request {
+	enum access_review_right right;
 	const char *token;   /* borrowed for the call; NULL: none */
 	const char *subject; /* copied: the node, the path, or for logs */
-	review_done done; /* exactly once, maybe before review_ask() returns */
+	/* Called exactly once, maybe before access_review_start() returns. */
+	access_review_done done;
 	void *owner;
 };
 
 /* Takes what config holds and leaves it empty. Never NULL. */
-struct review *review_new(uv_loop_t *loop, struct kube_config *config);
+struct access_review *access_review_new(uv_loop_t *loop,
+	struct kube_config *config);
 
-void review_ask(struct review *review, const struct review_question *question);
+void access_review_start(struct access_review *review,
+	const struct access_review_request *request);
 
-/* Open questions are answered now, as all further ones: REVIEW_UNREACHABLE.
- * NULL is fine. */
-void review_stop(struct review *review);
+/* Open requests end now with ACCESS_REVIEW_UNREACHABLE, and so does every later
+ * one. NULL is fine. */
+void access_review_stop(struct access_review *review);
 
-void review_free(struct review *review); /* after review_stop(); NULL is fine */
+/* After access_review_stop(). NULL is fine. */
+void access_review_free(struct access_review *review);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What an account is said to be is repeated in each SubjectAccessReview. */
+/* Each SubjectAccessReview repeats the account's groups and extra. */
 enum { GROUPS_MAX = 256, EXTRA_MAX = 64, ACCOUNT_BYTES_MAX = 65536 };
 
 static const char alphanumeric[] =
@@ -33,7 +33,7 @@ void account_fini(struct account *account)
 
 /* ---- TokenReview ---- */
 
-bool review_is_token(const char *token)
+bool access_review_is_token(const char *token)
 {
 	size_t len = strlen(token);
 
@@ -46,14 +46,14 @@ bool review_is_token(const char *token)
 	return len > 0;
 }
 
-char *review_token_body(const char *token, const char *audience)
+char *access_review_token_body(const char *token, const char *audience)
 {
 	static const char format[] =
 		"{\"apiVersion\":\"authentication.k8s.io/v1\","
 		"\"kind\":\"TokenReview\",\"spec\":{\"token\":\"%s\"%s%s%s}}";
 	size_t size = sizeof(format) + strlen(token) + 64 +
 		(audience == NULL ? 0 : strlen(audience));
-	/* One piece of memory, so that growing leaves no copies behind. */
+	/* Allocated once: a buffer that grows would leave copies behind. */
 	char *body = xcalloc(1, size);
 
 	(void)snprintf(body, size, format, token,
@@ -63,7 +63,7 @@ char *review_token_body(const char *token, const char *audience)
 	return body;
 }
 
-void review_wipe(char *text)
+void access_review_wipe(char *text)
 {
 	if (text != NULL) {
 		explicit_bzero(text, strlen(text));
@@ -72,44 +72,45 @@ void review_wipe(char *text)
 }
 
 static void write_texts(struct json *j, const char *key,
-	const struct value *list)
+	const struct json_value *list)
 {
 	json_array(j, key);
-	for (const struct value *v = value_first(list); v != NULL;
-		v = value_next(v)) {
-		if (value_text(v) != NULL) {
-			json_string(j, NULL, value_text(v));
+	for (const struct json_value *v = json_value_first(list); v != NULL;
+		v = json_value_next(v)) {
+		if (json_value_text(v) != NULL) {
+			json_string(j, NULL, json_value_text(v));
 		}
 	}
 	json_array_end(j);
 }
 
-/* Groups and extra go on as they came, texts and lists of texts only. */
-static int copy_account(struct account *out, const struct value *user,
+/* Copies groups and extra as they are, but only texts and lists of texts. */
+static int copy_account(struct account *out, const struct json_value *user,
 	struct error *err)
 {
 	scoped_buffer struct buffer groups = BUFFER_MAX(ACCOUNT_BYTES_MAX);
 	scoped_buffer struct buffer extra = BUFFER_MAX(ACCOUNT_BYTES_MAX);
-	const struct value *given = value_get(user, "extra");
-	bool has_extra = value_is_object(given);
+	const struct json_value *given = json_value_get(user, "extra");
+	bool has_extra = json_value_is_object(given);
 	struct json j = json_into(&groups);
 
-	if (value_count(value_get(user, "groups")) > GROUPS_MAX ||
-		value_count(given) > EXTRA_MAX) {
+	if (json_value_count(json_value_get(user, "groups")) > GROUPS_MAX ||
+		json_value_count(given) > EXTRA_MAX) {
 		return error_set(err, -EBADMSG,
 			"the account has too many groups or attributes");
 	}
-	write_texts(&j, NULL, value_get(user, "groups"));
+	write_texts(&j, NULL, json_value_get(user, "groups"));
 	j = json_into(&extra);
 	json_object(&j, NULL);
-	for (const struct value *v = has_extra ? value_first(given) : NULL;
-		v != NULL; v = value_next(v)) {
-		write_texts(&j, value_key(v), v);
+	for (const struct json_value *v = has_extra ? json_value_first(given)
+						    : NULL;
+		v != NULL; v = json_value_next(v)) {
+		write_texts(&j, json_value_key(v), v);
 	}
 	json_object_end(&j);
 	if (groups.overflowed || extra.overflowed) {
 		return error_set(err, -EBADMSG,
-			"groups and attributes of the account are too large");
+			"the account's groups and attributes are too large");
 	}
 	out->groups = buffer_take(&groups, NULL);
 	out->extra = buffer_take(&extra, NULL);
@@ -117,19 +118,20 @@ static int copy_account(struct account *out, const struct value *user,
 }
 
 /* The first text under a key of user.extra; the caller frees it. */
-static char *first_extra(const struct value *user, const char *key)
+static char *first_extra(const struct json_value *user, const char *key)
 {
-	const struct value *list = value_get(value_get(user, "extra"), key);
-	const char *text = value_text(value_first(list));
+	const struct json_value *list =
+		json_value_get(json_value_get(user, "extra"), key);
+	const char *text = json_value_text(json_value_first(list));
 
 	return text == NULL || *text == '\0' ? NULL : xstrdup(text);
 }
 
-static bool has_text(const struct value *list, const char *text)
+static bool has_text(const struct json_value *list, const char *text)
 {
-	for (const struct value *v = value_first(list); v != NULL;
-		v = value_next(v)) {
-		const char *t = value_text(v);
+	for (const struct json_value *v = json_value_first(list); v != NULL;
+		v = json_value_next(v)) {
+		const char *t = json_value_text(v);
 
 		if (t != NULL && strcmp(t, text) == 0) {
 			return true;
@@ -138,33 +140,33 @@ static bool has_text(const struct value *list, const char *text)
 	return false;
 }
 
-static int read_status(struct account *out, const struct value *status,
+static int read_status(struct account *out, const struct json_value *status,
 	const char *audience, struct error *err)
 {
-	const struct value *user = value_get(status, "user");
-	const char *name = value_text_at(user, "username", "");
-	const char *uid = value_text_at(user, "uid", NULL);
+	const struct json_value *user = json_value_get(status, "user");
+	const char *name = json_value_text_at(user, "username", "");
+	const char *uid = json_value_text_at(user, "uid", NULL);
 	int r;
 
-	if (!value_is_object(status)) {
+	if (!json_value_is_object(status)) {
 		return error_set(err, -EBADMSG,
-			"the API server's answer is no TokenReview");
+			"the API server's response is not a TokenReview");
 	}
-	if (!value_true(value_get(status, "authenticated"))) {
+	if (!json_value_true(json_value_get(status, "authenticated"))) {
 		return error_set(err, -EACCES, "the token is not accepted: %s",
-			value_text_at(status, "error",
-				"nobody is known by it"));
+			json_value_text_at(status, "error",
+				"not authenticated"));
 	}
-	/* A server that knows nothing of audiences takes any token. */
+	/* A server that does not support audiences accepts any token. */
 	if (audience != NULL &&
-		!has_text(value_get(status, "audiences"), audience)) {
+		!has_text(json_value_get(status, "audiences"), audience)) {
 		return error_set(err, -EACCES,
-			"the token is not accepted: it is not meant for '%s'",
+			"the token is not accepted: its audience is not '%s'",
 			audience);
 	}
 	if (*name == '\0') {
 		return error_set(err, -EBADMSG,
-			"the API server's TokenReview names nobody");
+			"the API server's TokenReview has no user name");
 	}
 	r = copy_account(out, user, err);
 	if (r < 0) {
@@ -179,18 +181,19 @@ static int read_status(struct account *out, const struct value *status,
 	return 0;
 }
 
-int review_read_account(struct account *out, const char *body, size_t len,
-	const char *audience, struct error *err)
+int access_review_read_account(struct account *out, const char *body,
+	size_t len, const char *audience, struct error *err)
 {
 	struct account account = { 0 };
-	struct value *answer;
-	int r = value_parse(&answer, body, len, err);
+	struct json_value *answer;
+	int r = json_value_parse(&answer, body, len, err);
 
 	if (r < 0) {
 		return error_wrap(err, r, "TokenReview");
 	}
-	r = read_status(&account, value_get(answer, "status"), audience, err);
-	value_free(answer);
+	r = read_status(&account, json_value_get(answer, "status"), audience,
+		err);
+	json_value_free(answer);
 	if (r < 0) {
 		account_fini(&account);
 		return r;
@@ -201,8 +204,8 @@ int review_read_account(struct account *out, const char *body, size_t len,
 
 /* ---- SubjectAccessReview ---- */
 
-void review_write_access(struct buffer *out, const struct account *account,
-	const char *path, const char *verb)
+void access_review_write_access(struct buffer *out,
+	const struct account *account, const char *path, const char *verb)
 {
 	struct json j = json_into(out);
 
@@ -224,33 +227,33 @@ void review_write_access(struct buffer *out, const struct account *account,
 	json_object_end(&j);
 }
 
-int review_read_access(const struct account *account, const char *path,
+int access_review_read_access(const struct account *account, const char *path,
 	const char *verb, const char *body, size_t len, struct error *err)
 {
-	struct value *answer;
-	bool is_answer;
-	bool may;
-	int r = value_parse(&answer, body, len, err);
+	struct json_value *answer;
+	bool is_answer, may;
+	int r = json_value_parse(&answer, body, len, err);
 
 	if (r < 0) {
 		return error_wrap(err, r, "SubjectAccessReview");
 	}
-	is_answer = value_is_object(value_get(answer, "status"));
-	may = value_true(value_at(answer, "status/allowed")) &&
-		!value_true(value_at(answer, "status/denied"));
-	value_free(answer);
+	is_answer = json_value_is_object(json_value_get(answer, "status"));
+	may = json_value_true(json_value_at(answer, "status/allowed")) &&
+		!json_value_true(json_value_at(answer, "status/denied"));
+	json_value_free(answer);
 	if (!is_answer) {
 		return error_set(err, -EBADMSG,
-			"the API server's answer is no SubjectAccessReview");
+			"the API server's response is not a "
+			"SubjectAccessReview");
 	}
 	return may ? 0
-		   : error_set(err, -EACCES, "account '%.120s' may not %s %s",
+		   : error_set(err, -EACCES, "'%.120s' is not allowed to %s %s",
 			     account->user, verb, path);
 }
 
 /* ---- the node ---- */
 
-/* As names of namespaces and pods are; such a name is safe in a path. */
+/* A valid name of a namespace or pod, which is safe in a path. */
 static bool is_name(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -262,7 +265,7 @@ static bool is_name(const char *text, size_t len)
 	return len > 0 && len < 254;
 }
 
-int review_pod_path(char **out, const struct account *account,
+int access_review_pod_path(char **out, const struct account *account,
 	struct error *err)
 {
 	static const char prefix[] = "system:serviceaccount:";
@@ -272,15 +275,15 @@ int review_pod_path(char **out, const struct account *account,
 	if (account->pod == NULL || account->pod_uid == NULL ||
 		strncmp(account->user, prefix, sizeof(prefix) - 1) != 0) {
 		return error_set(err, -EPERM,
-			"the token of '%.120s' is bound to no pod and so to no "
-			"node",
+			"the token of '%.120s' is not bound to a pod, so its "
+			"node is unknown",
 			account->user);
 	}
 	len = strcspn(space, ":");
 	if (space[len] != ':' || !is_name(space, len) ||
 		!is_name(account->pod, strlen(account->pod))) {
 		return error_set(err, -EPERM,
-			"the token of '%.120s' names no pod that there can be",
+			"the token of '%.120s' names an invalid pod",
 			account->user);
 	}
 	*out = xasprintf("/api/v1/namespaces/%.*s/pods/%s", (int)len, space,
@@ -299,40 +302,41 @@ static int compare_node(const struct account *account, const char *actual,
 			  account->user, actual, node);
 }
 
-int review_check_node(const struct account *account, const char *node,
+int access_review_check_node(const struct account *account, const char *node,
 	struct error *err)
 {
 	return compare_node(account, account->node, node, err);
 }
 
 static int check_pod(const struct account *account, const char *node,
-	const struct value *pod, struct error *err)
+	const struct json_value *pod, struct error *err)
 {
-	const char *uid = value_text_at(pod, "metadata/uid", NULL);
-	const char *actual = value_text_at(pod, "spec/nodeName", "");
+	const char *uid = json_value_text_at(pod, "metadata/uid", NULL);
+	const char *actual = json_value_text_at(pod, "spec/nodeName", "");
 
 	if (uid == NULL) {
 		return error_set(err, -EBADMSG,
-			"the API server's answer is no pod");
+			"the API server's response is not a pod");
 	}
 	if (strcmp(uid, account->pod_uid) != 0) {
 		return error_set(err, -EPERM,
-			"the token of '%.80s' is of an earlier pod '%.100s'",
+			"the token of '%.80s' belongs to an earlier pod "
+			"'%.100s'",
 			account->user, account->pod);
 	}
 	return compare_node(account, actual, node, err);
 }
 
-int review_check_pod(const struct account *account, const char *node,
+int access_review_check_pod(const struct account *account, const char *node,
 	const char *body, size_t len, struct error *err)
 {
-	struct value *pod;
-	int r = value_parse(&pod, body, len, err);
+	struct json_value *pod;
+	int r = json_value_parse(&pod, body, len, err);
 
 	if (r < 0) {
 		return error_wrap(err, r, "pod");
 	}
 	r = check_pod(account, node, pod, err);
-	value_free(pod);
+	json_value_free(pod);
 	return r;
 }

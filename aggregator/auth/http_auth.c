@@ -6,16 +6,16 @@
 #include <string.h>
 
 /* A request whose token is being reviewed. */
-struct visit {
-	const struct guard *guard;
-	struct http_request *request;
+struct pending {
+	const struct http_auth *auth;
+	struct httpd_request *request;
 };
 
-/* What follows "Bearer "; NULL: no token is shown. */
-static const char *bearer_token(const struct http_request *request)
+/* The text after "Bearer "; NULL: the request has no token. */
+static const char *bearer_token(const struct httpd_request *request)
 {
 	static const char scheme[] = "Bearer ";
-	const char *value = http_header(request, "Authorization");
+	const char *value = httpd_header(request, "Authorization");
 
 	if (value == NULL ||
 		strncasecmp(value, scheme, sizeof(scheme) - 1) != 0) {
@@ -25,51 +25,51 @@ static const char *bearer_token(const struct http_request *request)
 	return value + strspn(value, " ");
 }
 
-static int status_of(enum review_outcome outcome)
+static int status_of(enum access_review_outcome outcome)
 {
 	switch (outcome) {
-	case REVIEW_NO_TOKEN:
-	case REVIEW_BAD_TOKEN:
+	case ACCESS_REVIEW_NO_TOKEN:
+	case ACCESS_REVIEW_BAD_TOKEN:
 		return 401;
-	case REVIEW_UNREACHABLE:
+	case ACCESS_REVIEW_UNREACHABLE:
 		return 503;
 	default:
 		return 403;
 	}
 }
 
-static void on_reviewed(void *owner, enum review_outcome outcome,
+static void on_reviewed(void *owner, enum access_review_outcome outcome,
 	const struct error *why)
 {
-	struct visit *visit = owner;
+	struct pending *pending = owner;
 
-	if (outcome == REVIEW_ALLOWED) {
-		visit->guard->serve(visit->guard->owner, visit->request);
+	if (outcome == ACCESS_REVIEW_ALLOWED) {
+		pending->auth->serve(pending->auth->owner, pending->request);
 	} else {
-		http_reply_error(visit->request, status_of(outcome), "%s",
+		httpd_reply_error(pending->request, status_of(outcome), "%s",
 			why->text);
 	}
-	free(visit);
+	free(pending);
 }
 
-void guard_serve(void *owner, struct http_request *request)
+void http_auth_serve(void *owner, struct httpd_request *request)
 {
-	const struct guard *guard = owner;
-	struct visit *visit;
+	const struct http_auth *auth = owner;
+	struct pending *pending;
 
-	if (guard->review == NULL) {
-		guard->serve(guard->owner, request);
+	if (auth->review == NULL) {
+		auth->serve(auth->owner, request);
 		return;
 	}
-	visit = xcalloc(1, sizeof(*visit));
-	visit->guard = guard;
-	visit->request = request;
-	review_ask(guard->review,
-		&(struct review_question){
-			.right = REVIEW_HTTP,
+	pending = xcalloc(1, sizeof(*pending));
+	pending->auth = auth;
+	pending->request = request;
+	access_review_start(auth->review,
+		&(struct access_review_request){
+			.right = ACCESS_REVIEW_HTTP,
 			.token = bearer_token(request),
-			.subject = http_path(request),
+			.subject = httpd_path(request),
 			.done = on_reviewed,
-			.owner = visit,
+			.owner = pending,
 		});
 }

@@ -1,16 +1,17 @@
-/* Stands before an HTTP interface: a request gets there only if its bearer
- * token's account may get that path. 401 without a good token, 403 if it may
- * not, 503 while the API server cannot be asked. */
+/* Authentication and authorization of HTTP requests: a request is served only
+ * if the account of its bearer token is allowed to get its path. Otherwise the
+ * status is 401 without a valid token, 403 if the account is not allowed, and
+ * 503 while the API server cannot be asked. */
 #pragma once
 
 #include "aggregator/auth/access_review.h"
 #include "lib/httpd.h"
 
-struct guard {
-	struct review *review; /* NULL: every request is let through */
-	http_serve serve;      /* what it guards */
-	void *owner;	       /* of serve */
+struct http_auth {
+	struct access_review *review; /* NULL: every request is served */
+	httpd_serve serve;	      /* serves allowed requests */
+	void *owner;		      /* of serve */
 };
 
-/* An http_serve; owner is the struct guard. */
-void guard_serve(void *owner, struct http_request *request);
+/* An httpd_serve; owner is the struct http_auth. */
+void http_auth_serve(void *owner, struct httpd_request *request);

@@ -2,314 +2,150 @@
 
 #include "lib/clock.h"
 #include "lib/memory.h"
+#include "lib/query_cache.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum state { WAITING, RUNNING, SETTLED };
+/* A question as the cache keeps it. */
+struct request {
+	const char *method;
+	review_cache_keep keep;
+	size_t path_len;
+	bool has_body;
+	char text[]; /* the path and the body, each with its NUL */
+};
 
-struct asker {
-	struct asker *next;
-	memo_done done;
+/* An answer as the cache keeps it. */
+struct response {
+	struct http_response answer;
+	char *body, *error; /* owned */
+};
+
+struct caller {
+	review_cache_done done;
 	void *owner;
 };
 
-struct entry {
-	struct memo *memo;
-	enum state state;
-	uint64_t hash; /* of path and body */
-	const char *method;
-	char *path;
-	char *body; /* NULL: none */
-	memo_keep keep;
-	struct asker *askers; /* first come, first told; none once settled */
-	/* Where settled. */
-	uint64_t until_us;
-	int status;
-	char *answer;
-	size_t len;
-	char *error;
+struct review_cache {
+	struct kube_client *client; /* NULL once stopped */
+	struct query_cache *queries;
 };
 
-struct memo {
-	struct kube_client *client;	     /* NULL once stopped */
-	struct entry *entries[MEMO_ENTRIES]; /* oldest first */
-	size_t count, running;
-};
-
-static void wipe(char *text, size_t len)
+static struct response *response_new(const struct http_response *answer)
 {
-	if (text != NULL) {
-		explicit_bzero(text, len);
-	}
-	free(text);
+	struct response *response = xcalloc(1, sizeof(*response));
+
+	response->body = xcalloc(answer->len + 1, 1);
+	memcpy(response->body, answer->body, answer->len);
+	response->error = xstrdup(answer->error);
+	response->answer = *answer;
+	response->answer.body = response->body;
+	response->answer.error = response->error;
+	return response;
 }
 
-static void entry_free(struct entry *entry)
+static void response_free(void *answer)
 {
-	free(entry->path);
-	wipe(entry->body, entry->body == NULL ? 0 : strlen(entry->body));
-	wipe(entry->answer, entry->len);
-	free(entry->error);
-	free(entry);
+	struct response *response = answer;
+
+	explicit_bzero(response->body, response->answer.len);
+	free(response->body);
+	free(response->error);
+	free(response);
 }
 
-static void forget(struct memo *memo, size_t index)
+static void on_answer(void *owner, const struct http_response *answer)
 {
-	struct entry *entry = memo->entries[index];
+	struct query *query = owner;
+	const struct request *request = query_question(query);
 
-	memo->count--;
-	for (size_t i = index; i < memo->count; i++) {
-		memo->entries[i] = memo->entries[i + 1];
-	}
-	entry_free(entry);
+	query_settle(query, response_new(answer),
+		answer->len > REVIEW_CACHE_KEPT_MAX ? 0 : request->keep(answer),
+		clock_monotonic_us());
 }
 
-/* The oldest one in this state; memo->count if there is none. */
-static size_t find_state(const struct memo *memo, enum state state)
+static void start(void *owner, struct query *query)
 {
-	size_t i = 0;
+	struct review_cache *review_cache = owner;
+	const struct request *request = query_question(query);
+	const char *body = request->has_body
+		? request->text + request->path_len + 1
+		: NULL;
 
-	while (i < memo->count && memo->entries[i]->state != state) {
-		i++;
-	}
-	return i;
-}
-
-/* ---- answers ---- */
-
-/* The answer is the caller's: an asker may ask more, which may make this entry
- * give way. */
-static void tell(struct asker *asker, const struct kube_answer *answer)
-{
-	while (asker != NULL) {
-		struct asker *next = asker->next;
-
-		asker->done(asker->owner, answer);
-		free(asker);
-		asker = next;
-	}
-}
-
-static size_t index_of(const struct entry *entry)
-{
-	size_t i = 0;
-
-	while (entry->memo->entries[i] != entry) {
-		i++;
-	}
-	return i;
-}
-
-static void settle(struct entry *entry, const struct kube_answer *answer)
-{
-	uint64_t keep_us =
-		answer->len > MEMO_KEPT_MAX ? 0 : entry->keep(answer);
-
-	if (keep_us == 0) {
-		forget(entry->memo, index_of(entry));
-		return;
-	}
-	entry->state = SETTLED;
-	entry->until_us = clock_monotonic_us() + keep_us;
-	entry->status = answer->status;
-	entry->answer = xcalloc(answer->len + 1, 1);
-	memcpy(entry->answer, answer->body, answer->len);
-	entry->len = answer->len;
-	entry->error = xstrdup(answer->error);
-}
-
-static void run_waiting(struct memo *memo);
-
-static void on_answer(void *owner, const struct kube_answer *answer)
-{
-	struct entry *entry = owner;
-	struct memo *memo = entry->memo;
-	struct asker *askers = take_ptr(entry->askers);
-
-	memo->running--;
-	settle(entry, answer);
-	tell(askers, answer);
-	run_waiting(memo);
-}
-
-/* ---- questions ---- */
-
-static void run(struct entry *entry)
-{
-	entry->state = RUNNING;
-	entry->memo->running++;
-	(void)kube_request_send(entry->memo->client,
+	(void)kube_request_send(review_cache->client,
 		&(struct kube_call){
-			.method = entry->method,
-			.path = entry->path,
-			.body = entry->body,
-			.len = entry->body == NULL ? 0 : strlen(entry->body),
-			.timeout_ms = MEMO_TIMEOUT_MS,
-			.max = MEMO_ANSWER_MAX,
+			.method = request->method,
+			.path = request->text,
+			.body = body,
+			.len = body == NULL ? 0 : strlen(body),
+			.timeout_ms = REVIEW_CACHE_TIMEOUT_MS,
+			.max = REVIEW_CACHE_ANSWER_MAX,
 			.on_done = on_answer,
-			.owner = entry,
+			.owner = query,
 		});
 }
 
-static void run_waiting(struct memo *memo)
+static void on_settled(void *owner, const void *answer, const char *why)
 {
-	size_t i = find_state(memo, WAITING);
+	struct caller *caller = owner;
+	const struct response *response = answer;
+	const struct http_response none = { .body = "", .error = why };
 
-	while (memo->client != NULL && memo->running < MEMO_RUNNING &&
-		i < memo->count) {
-		run(memo->entries[i]);
-		i = find_state(memo, WAITING);
+	caller->done(caller->owner,
+		response == NULL ? &none : &response->answer);
+	free(caller);
+}
+
+void review_cache_ask(struct review_cache *review_cache,
+	const struct review_cache_question *question, uint64_t now_us)
+{
+	const char *body = question->body == NULL ? "" : question->body;
+	size_t path_len = strlen(question->path);
+	size_t len = sizeof(struct request) + path_len + 1 + strlen(body) + 1;
+	struct request *request = xcalloc(1, len);
+	struct caller *caller = xcalloc(1, sizeof(*caller));
+
+	request->method = question->method;
+	request->keep = question->keep;
+	request->path_len = path_len;
+	request->has_body = question->body != NULL;
+	memcpy(request->text, question->path, path_len);
+	memcpy(request->text + path_len + 1, body, strlen(body));
+	caller->done = question->done;
+	caller->owner = question->owner;
+	query_cache_ask(review_cache->queries, request, len, on_settled, caller,
+		now_us);
+	explicit_bzero(request, len);
+	free(request);
+}
+
+struct review_cache *review_cache_new(struct kube_client *client)
+{
+	struct review_cache *review_cache = xcalloc(1, sizeof(*review_cache));
+
+	review_cache->client = client;
+	review_cache->queries =
+		query_cache_new(&(const struct query_cache_options){
+			.queries_max = REVIEW_CACHE_ENTRIES,
+			.running_max = REVIEW_CACHE_RUNNING,
+			.start = start,
+			.free_answer = response_free,
+			.owner = review_cache,
+		});
+	return review_cache;
+}
+
+void review_cache_stop(struct review_cache *review_cache)
+{
+	kube_client_close(take_ptr(review_cache->client));
+	query_cache_stop(review_cache->queries);
+}
+
+void review_cache_free(struct review_cache *review_cache)
+{
+	if (review_cache != NULL) {
+		query_cache_free(review_cache->queries);
+		free(review_cache);
 	}
-}
-
-/* FNV-1a. */
-static uint64_t hash_text(uint64_t h, const char *text)
-{
-	for (; text != NULL && *text != '\0'; text++) {
-		h = (h ^ (unsigned char)*text) * 1099511628211U;
-	}
-	return h;
-}
-
-static uint64_t hash_question(const struct memo_question *question)
-{
-	return hash_text(hash_text(14695981039346656037U, question->path),
-		question->body);
-}
-
-static bool is_same(const struct entry *entry, uint64_t hash,
-	const struct memo_question *question)
-{
-	return entry->hash == hash &&
-		strcmp(entry->path, question->path) == 0 &&
-		(entry->body == NULL) == (question->body == NULL) &&
-		(entry->body == NULL ||
-			strcmp(entry->body, question->body) == 0);
-}
-
-static struct entry *find(const struct memo *memo, uint64_t hash,
-	const struct memo_question *question)
-{
-	for (size_t i = 0; i < memo->count; i++) {
-		if (is_same(memo->entries[i], hash, question)) {
-			return memo->entries[i];
-		}
-	}
-	return NULL;
-}
-
-static void forget_old(struct memo *memo, uint64_t now_us)
-{
-	size_t i = 0;
-
-	while (i < memo->count) {
-		if (memo->entries[i]->state == SETTLED &&
-			memo->entries[i]->until_us <= now_us) {
-			forget(memo, i);
-		} else {
-			i++;
-		}
-	}
-}
-
-/* NULL: all places are taken by open questions. */
-static struct entry *add(struct memo *memo, uint64_t hash,
-	const struct memo_question *question)
-{
-	size_t oldest = find_state(memo, SETTLED);
-	struct entry *entry;
-
-	if (memo->count == MEMO_ENTRIES) {
-		if (oldest == memo->count) {
-			return NULL;
-		}
-		forget(memo, oldest);
-	}
-	entry = xcalloc(1, sizeof(*entry));
-	entry->memo = memo;
-	entry->hash = hash;
-	entry->method = question->method;
-	entry->path = xstrdup(question->path);
-	entry->body = question->body == NULL ? NULL : xstrdup(question->body);
-	entry->keep = question->keep;
-	memo->entries[memo->count] = entry;
-	memo->count++;
-	return entry;
-}
-
-static void add_asker(struct entry *entry, const struct memo_question *question)
-{
-	struct asker **end = &entry->askers;
-	struct asker *asker = xcalloc(1, sizeof(*asker));
-
-	while (*end != NULL) {
-		end = &(*end)->next;
-	}
-	asker->done = question->done;
-	asker->owner = question->owner;
-	*end = asker;
-}
-
-static void tell_none(const struct memo_question *question, const char *why)
-{
-	question->done(question->owner,
-		&(struct kube_answer){ .body = "", .error = why });
-}
-
-void memo_ask(struct memo *memo, const struct memo_question *question,
-	uint64_t now_us)
-{
-	uint64_t hash = hash_question(question);
-	struct entry *entry;
-
-	if (memo->client == NULL) {
-		tell_none(question, "shutting down");
-		return;
-	}
-	forget_old(memo, now_us);
-	entry = find(memo, hash, question);
-	if (entry != NULL && entry->state == SETTLED) {
-		question->done(question->owner,
-			&(struct kube_answer){ .status = entry->status,
-				.body = entry->answer,
-				.len = entry->len,
-				.error = entry->error });
-		return;
-	}
-	entry = entry != NULL ? entry : add(memo, hash, question);
-	if (entry == NULL) {
-		tell_none(question, "too many questions are open already");
-		return;
-	}
-	add_asker(entry, question);
-	run_waiting(memo);
-}
-
-struct memo *memo_new(struct kube_client *client)
-{
-	struct memo *memo = xcalloc(1, sizeof(*memo));
-
-	memo->client = client;
-	return memo;
-}
-
-void memo_stop(struct memo *memo)
-{
-	static const struct kube_answer none = { .body = "",
-		.error = "shutting down" };
-
-	kube_client_close(take_ptr(memo->client));
-	while (memo->count > 0) {
-		struct asker *askers = take_ptr(memo->entries[0]->askers);
-
-		forget(memo, 0);
-		tell(askers, &none);
-	}
-}
-
-void memo_free(struct memo *memo)
-{
-	free(memo);
 }

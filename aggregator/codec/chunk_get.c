@@ -11,7 +11,7 @@ size_t chunk_count(const struct chunk *chunk)
 	return chunk->count;
 }
 
-/* Leading column c, of report number at. */
+/* The value of a leading column for report number `at`. */
 static uint64_t leading_of(const struct chunk *chunk, size_t c, size_t at)
 {
 	return chunk->leading[c * chunk->count + at];
@@ -34,7 +34,7 @@ static bool set_node(struct report *report, const struct chunk *chunk,
 	const uint64_t *values;
 	size_t stride = chunk->count;
 
-	if (!members_set(&chunk->members, report, at,
+	if (!columns_set(&chunk->columns, report, at,
 		    monotonic_of(chunk, at)) ||
 		report->hugepages_count > chunk->sizes ||
 		report->numa_hugepages_count > chunk->numa) {
@@ -45,24 +45,24 @@ static bool set_node(struct report *report, const struct chunk *chunk,
 	}
 	values = chunk->elements + at;
 	for (size_t i = 0; i < report->hugepages_count; i++) {
-		(void)fields_set(fields_hugepages, &report->hugepages[i],
-			values + i * fields_hugepages.count * stride, stride,
+		(void)schema_set(schema_hugepages, &report->hugepages[i],
+			values + i * schema_hugepages.count * stride, stride,
 			0);
 	}
-	values += chunk->sizes * fields_hugepages.count * stride;
+	values += chunk->sizes * schema_hugepages.count * stride;
 	for (size_t i = 0; i < report->numa_hugepages_count; i++) {
-		(void)fields_set(fields_numa, &report->numa_hugepages[i],
-			values + i * fields_numa.count * stride, stride, 0);
+		(void)schema_set(schema_numa, &report->numa_hugepages[i],
+			values + i * schema_numa.count * stride, stride, 0);
 	}
 	return true;
 }
 
-static bool set_vm(struct vm_pod *vm, const struct pod *pod, size_t n)
+static bool set_vm(struct vm_pod *vm, const struct chunk_pod *pod, size_t n)
 {
 	const uint64_t *values;
 
 	*vm = pod->pattern;
-	if (!members_set(&pod->members, vm, n, 0) ||
+	if (!columns_set(&pod->columns, vm, n, 0) ||
 		vm->hugetlb_count > pod->sizes) {
 		return false;
 	}
@@ -71,8 +71,8 @@ static bool set_vm(struct vm_pod *vm, const struct pod *pod, size_t n)
 	}
 	values = pod->hugetlb + n;
 	for (size_t i = 0; i < vm->hugetlb_count; i++) {
-		(void)fields_set(fields_hugetlb, &vm->hugetlb[i],
-			values + i * fields_hugetlb.count * pod->count,
+		(void)schema_set(schema_hugetlb, &vm->hugetlb[i],
+			values + i * schema_hugetlb.count * pod->count,
 			pod->count, 0);
 	}
 	return true;
@@ -94,7 +94,7 @@ static bool set_vms(struct report *report, const struct chunk *chunk, size_t at)
 	return is_good;
 }
 
-/* Filled in place: a report is large, and there are many. */
+/* Fills the report in place: reports are large, and there are many. */
 int chunk_get(struct chunk_report *out, const struct chunk *chunk, size_t at,
 	struct error *err)
 {
@@ -110,7 +110,7 @@ int chunk_get(struct chunk_report *out, const struct chunk *chunk, size_t at,
 		(chunk->begins != NULL && !set_vms(report, chunk, at))) {
 		report_fini(report);
 		return error_set(err, -EBADMSG,
-			"a chunk holds a value that no report has");
+			"a value in the chunk is out of range");
 	}
 	return 0;
 }

@@ -1,33 +1,29 @@
-/* What an open chunk holds, between the files that read it: chunk_read.c opens
- * one, chunk_get.c gives its reports. */
+/* An open chunk: codec/chunk_read.c decodes it, codec/chunk_get.c gets its
+ * reports. */
 #pragma once
 
 #include "aggregator/codec/chunk.h"
 #include "aggregator/codec/columns.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-/* Of all reports together. */
-struct pod {
+/* A pod, by uid and cgroup inode, in all reports. */
+struct chunk_pod {
 	char uid[REPORT_UID_MAX];
 	uint64_t inode;
 	size_t count, sizes, bytes;
-	size_t used; /* reports that were found to hold it */
+	size_t used; /* reports with the pod, while lists are read */
 	bool is_wanted;
 	struct vm_pod pattern;
-	struct members members;
+	struct columns columns;
 	uint64_t *hugetlb; /* columns of count each; NULL: not wanted */
 };
 
-/* A pod in a report: the n-th of those that hold it. */
+/* A pod in a report, the n-th report with this pod. */
 struct cell {
 	uint32_t pod, n;
 };
 
-struct list {
-	size_t begin, count; /* in places */
+struct pod_list {
+	size_t begin, count; /* in pod_numbers */
 };
 
 struct chunk {
@@ -35,21 +31,21 @@ struct chunk {
 	uint8_t (*runs)[REPORT_RUN_ID_BYTES];
 	char (*boots)[REPORT_UID_MAX];
 	uint64_t *leading;  /* columns of count each */
-	uint64_t *elements; /* of huge pages; NULL: not wanted */
+	uint64_t *elements; /* huge pages; NULL: not wanted */
 	struct report pattern;
-	struct members members;
-	const uint64_t *monotonic_us; /* NULL: as in the pattern */
-	struct pod *pods;
+	struct columns columns;
+	const uint64_t *monotonic_us; /* NULL: the pattern has it */
+	struct chunk_pod *pods;
 	size_t pod_count;
-	struct list *lists;
+	struct pod_list *lists;
 	size_t list_count;
-	uint32_t *places;
-	size_t place_count, place_capacity;
+	uint32_t *pod_numbers;
+	size_t pod_number_count, pod_number_capacity;
 	struct cell *cells;
-	/* Of each report's cells, and the end of the last; NULL: no pods are
-	 * wanted. */
+	/* Begin of each report's cells, and the end of the last; NULL: pods are
+	 * not wanted. */
 	size_t *begins;
 };
 
-/* Leading columns, before those of fields_report. */
+/* The columns before those of schema_report. */
 enum { RUN, BOOT, SAMPLE, LEADING };

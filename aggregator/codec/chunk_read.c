@@ -1,18 +1,17 @@
 #include "aggregator/codec/chunk.h"
 
 #include "aggregator/codec/chunk_private.h"
-#include "lib/crc.h"
 #include "lib/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns being read. */
+/* A stream of columns. */
 struct stream {
 	struct column_bytes in;
 	struct column_presence presence;
-	struct members_want want;
+	struct columns_want want;
 };
 
 static bool get_number(size_t *out, struct column_bytes *in, size_t most)
@@ -51,7 +50,7 @@ static bool get_part(struct column_bytes *part, struct column_bytes *in)
 		return false;
 	}
 	part->at = column_get_bytes(in, len);
-	part->end = in->at; /* what was taken ends where the rest begins */
+	part->end = in->at;
 	return part->at != NULL;
 }
 
@@ -67,7 +66,7 @@ static bool get_columns(uint64_t *values, size_t columns, struct stream *stream)
 	return is_good;
 }
 
-/* Columns that are wanted with a part, or passed over. */
+/* Reads columns that are wanted with a part, or skips them. */
 static bool get_elements(uint64_t **values, size_t columns, unsigned int part,
 	struct stream *stream)
 {
@@ -120,12 +119,12 @@ static bool get_node_lists(struct chunk *chunk, struct column_bytes *in)
 		get_number(&chunk->numa, in, REPORT_NUMA_HUGEPAGES);
 }
 
-static const uint64_t *find_monotonic(const struct members *members)
+static const uint64_t *find_monotonic(const struct columns *columns)
 {
-	for (size_t i = 0; i < members->count; i++) {
-		if (members->list[i].field->offset ==
+	for (size_t i = 0; i < columns->count; i++) {
+		if (columns->list[i].field->offset ==
 			offsetof(struct report, monotonic_us)) {
-			return members->list[i].values;
+			return columns->list[i].values;
 		}
 	}
 	return NULL;
@@ -133,20 +132,20 @@ static const uint64_t *find_monotonic(const struct members *members)
 
 static bool get_node_columns(struct chunk *chunk, struct stream *stream)
 {
-	const size_t elements = chunk->sizes * fields_hugepages.count +
-		chunk->numa * fields_numa.count;
+	const size_t elements = chunk->sizes * schema_hugepages.count +
+		chunk->numa * schema_numa.count;
 	const size_t count = chunk->count;
 
 	chunk->leading = xcalloc(LEADING * count, sizeof(*chunk->leading));
 	report_init(&chunk->pattern);
 	if (!get_columns(chunk->leading, LEADING, stream) ||
-		!members_read(&chunk->members, &chunk->pattern, fields_report,
+		!columns_read(&chunk->columns, &chunk->pattern, schema_report,
 			&stream->want, &stream->presence, &stream->in) ||
-		!get_elements(&chunk->elements, elements, FIELDS_REST,
+		!get_elements(&chunk->elements, elements, SCHEMA_REST,
 			stream)) {
 		return false;
 	}
-	chunk->monotonic_us = find_monotonic(&chunk->members);
+	chunk->monotonic_us = find_monotonic(&chunk->columns);
 	return stream->in.at == stream->in.end &&
 		all_below(chunk->leading + RUN * count, count,
 			chunk->run_count) &&
@@ -171,18 +170,16 @@ static bool get_node(struct chunk *chunk, unsigned int parts,
 	return is_good;
 }
 
-static bool get_pod_heads(struct chunk *chunk, const char *pod_uid,
-	struct column_bytes *in)
+static bool get_pod_headers(struct chunk *chunk, size_t *cells,
+	const char *pod_uid, struct column_bytes *in)
 {
-	size_t cells = 0;
-
-	/* Each takes five bytes or more. */
+	/* Each header takes five bytes or more. */
 	if (!get_number(&chunk->pod_count, in, (size_t)(in->end - in->at))) {
 		return false;
 	}
 	chunk->pods = xcalloc(chunk->pod_count, sizeof(*chunk->pods));
 	for (size_t i = 0; i < chunk->pod_count; i++) {
-		struct pod *pod = &chunk->pods[i];
+		struct chunk_pod *pod = &chunk->pods[i];
 
 		if (!get_text(pod->uid, in) ||
 			!column_get_varint(&pod->inode, in) ||
@@ -193,48 +190,49 @@ static bool get_pod_heads(struct chunk *chunk, const char *pod_uid,
 		}
 		pod->is_wanted =
 			pod_uid == NULL || strcmp(pod_uid, pod->uid) == 0;
-		cells += pod->count;
+		*cells += pod->count;
 	}
-	return cells <= CHUNK_CELLS_MAX;
+	return *cells <= CHUNK_CELLS_MAX;
 }
 
-static bool get_list(struct chunk *chunk, struct list *list,
+static bool get_list(struct chunk *chunk, struct pod_list *list,
 	struct column_bytes *in)
 {
 	if (!get_number(&list->count, in, (size_t)(in->end - in->at))) {
 		return false;
 	}
-	list->begin = chunk->place_count;
+	list->begin = chunk->pod_number_count;
 	for (size_t i = 0; i < list->count; i++) {
-		size_t place;
+		size_t number;
 
-		if (!get_number(&place, in, SIZE_MAX) ||
-			place >= chunk->pod_count) {
+		if (!get_number(&number, in, SIZE_MAX) ||
+			number >= chunk->pod_count) {
 			return false;
 		}
-		chunk->places = xgrow(chunk->places, chunk->place_count,
-			&chunk->place_capacity, sizeof(*chunk->places));
-		chunk->places[chunk->place_count] = (uint32_t)place;
-		chunk->place_count++;
+		chunk->pod_numbers = xgrow(chunk->pod_numbers,
+			chunk->pod_number_count, &chunk->pod_number_capacity,
+			sizeof(*chunk->pod_numbers));
+		chunk->pod_numbers[chunk->pod_number_count] = (uint32_t)number;
+		chunk->pod_number_count++;
 	}
 	return true;
 }
 
-/* Which pods report number i holds. */
-static bool place_cells(struct chunk *chunk, size_t i, const struct list *list,
-	size_t *at)
+/* Lists the wanted pods of report number i as cells. */
+static bool assign_cells(struct chunk *chunk, size_t i,
+	const struct pod_list *list, size_t *at)
 {
 	chunk->begins[i] = *at;
 	for (size_t v = 0; v < list->count; v++) {
-		uint32_t place = chunk->places[list->begin + v];
-		struct pod *pod = &chunk->pods[place];
+		uint32_t number = chunk->pod_numbers[list->begin + v];
+		struct chunk_pod *pod = &chunk->pods[number];
 
 		if (pod->used == pod->count) {
 			return false;
 		}
 		if (pod->is_wanted) {
 			chunk->cells[*at] =
-				(struct cell){ place, (uint32_t)pod->used };
+				(struct cell){ number, (uint32_t)pod->used };
 			(*at)++;
 		}
 		pod->used++;
@@ -274,7 +272,7 @@ static bool get_lists(struct chunk *chunk, struct column_bytes *in)
 		return false;
 	}
 	for (size_t i = 0; i < chunk->count; i++) {
-		if (!place_cells(chunk, i, &chunk->lists[lists[i]], &at)) {
+		if (!assign_cells(chunk, i, &chunk->lists[lists[i]], &at)) {
 			return false;
 		}
 	}
@@ -282,7 +280,7 @@ static bool get_lists(struct chunk *chunk, struct column_bytes *in)
 	return true;
 }
 
-static bool get_pod(struct pod *pod, unsigned int parts,
+static bool get_pod(struct chunk_pod *pod, unsigned int parts,
 	const struct column_bytes *in)
 {
 	struct stream stream = { .in = *in,
@@ -292,10 +290,10 @@ static bool get_pod(struct pod *pod, unsigned int parts,
 	vm_pod_init(&pod->pattern);
 	memcpy(pod->pattern.pod_uid, pod->uid, sizeof(pod->uid));
 	pod->pattern.cgroup_inode = pod->inode;
-	is_good = members_read(&pod->members, &pod->pattern, fields_vm,
+	is_good = columns_read(&pod->columns, &pod->pattern, schema_vm,
 			  &stream.want, &stream.presence, &stream.in) &&
-		get_elements(&pod->hugetlb, pod->sizes * fields_hugetlb.count,
-			FIELDS_POD_MEMORY, &stream) &&
+		get_elements(&pod->hugetlb, pod->sizes * schema_hugetlb.count,
+			SCHEMA_POD_MEMORY, &stream) &&
 		stream.in.at == stream.in.end;
 	column_presence_fini(&stream.presence);
 	return is_good;
@@ -306,11 +304,8 @@ static bool get_pods(struct chunk *chunk, const struct chunk_want *want,
 {
 	size_t cells = 0;
 
-	if (!get_pod_heads(chunk, want->pod_uid, in)) {
+	if (!get_pod_headers(chunk, &cells, want->pod_uid, in)) {
 		return false;
-	}
-	for (size_t i = 0; i < chunk->pod_count; i++) {
-		cells += chunk->pods[i].count;
 	}
 	chunk->cells = xcalloc(cells, sizeof(*chunk->cells));
 	chunk->begins = xcalloc(chunk->count + 1, sizeof(*chunk->begins));
@@ -318,7 +313,7 @@ static bool get_pods(struct chunk *chunk, const struct chunk_want *want,
 		return false;
 	}
 	for (size_t i = 0; i < chunk->pod_count; i++) {
-		struct pod *pod = &chunk->pods[i];
+		struct chunk_pod *pod = &chunk->pods[i];
 		struct column_bytes part = { .at = column_get_bytes(in,
 						     pod->bytes) };
 
@@ -334,28 +329,19 @@ static bool get_pods(struct chunk *chunk, const struct chunk_want *want,
 int chunk_open(struct chunk **out, const void *bytes, size_t len,
 	const struct chunk_want *want, struct error *err)
 {
-	const uint8_t *at = bytes;
 	struct column_bytes in;
 	struct chunk *chunk;
-	uint32_t crc = 0;
+	int r = column_unseal(&in, bytes, len, CHUNK_VERSION, err);
 
-	if (len < 5 || at[0] != CHUNK_VERSION) {
-		return error_set(err, -EBADMSG,
-			"a chunk begins with no version that is known");
-	}
-	for (int i = 0; i < 4; i++) {
-		crc |= (uint32_t)at[1 + i] << (8 * i);
-	}
-	in = (struct column_bytes){ at + 5, at + len };
-	if (crc != crc_add(0, in.at, len - 5)) {
-		return error_set(err, -EBADMSG, "a chunk's checksum is wrong");
+	if (r < 0) {
+		return r;
 	}
 	chunk = xcalloc(1, sizeof(*chunk));
 	if (!get_node(chunk, want->parts, &in) ||
-		((want->parts & FIELDS_PODS) != 0 &&
+		((want->parts & SCHEMA_PODS) != 0 &&
 			!get_pods(chunk, want, &in))) {
 		chunk_close(chunk);
-		return error_set(err, -EBADMSG, "a chunk cannot be read");
+		return error_set(err, -EBADMSG, "cannot read the chunk");
 	}
 	*out = chunk;
 	return 0;
@@ -367,17 +353,17 @@ void chunk_close(struct chunk *chunk)
 		return;
 	}
 	for (size_t i = 0; chunk->pods != NULL && i < chunk->pod_count; i++) {
-		members_fini(&chunk->pods[i].members);
+		columns_fini(&chunk->pods[i].columns);
 		free(chunk->pods[i].hugetlb);
 	}
-	members_fini(&chunk->members);
+	columns_fini(&chunk->columns);
 	free(chunk->runs);
 	free(chunk->boots);
 	free(chunk->leading);
 	free(chunk->elements);
 	free(chunk->pods);
 	free(chunk->lists);
-	free(chunk->places);
+	free(chunk->pod_numbers);
 	free(chunk->cells);
 	free(chunk->begins);
 	free(chunk);

@@ -2,7 +2,6 @@
 
 #include "aggregator/codec/column.h"
 #include "aggregator/codec/report_schema.h"
-#include "lib/crc.h"
 #include "lib/map.h"
 #include "lib/memory.h"
 
@@ -10,26 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One pod of the chunk. A report that names a pod twice has it twice here. */
-struct pod {
+/* One pod of the chunk. If a report names a pod twice, the chunk has two. */
+struct chunk_pod {
 	const struct vm_pod *first;
-	struct pod *twin; /* the same uid and inode once more */
-	size_t place;
-	size_t seen; /* number of the last report it was in, from 1 */
+	struct chunk_pod *duplicate; /* the same uid and inode again */
+	size_t number;
+	size_t seen; /* number of the last report with the pod, from 1 */
 	size_t count;
-	/* While its columns are written. */
-	const struct vm_pod **cells;
+	const struct vm_pod **cells; /* in its reports */
 };
 
 struct writer {
 	const struct chunk_report *reports;
 	size_t count;
-	struct pod **pods;
+	struct chunk_pod **pods;
 	size_t pod_count, pod_capacity;
 	struct map by_key;
-	struct pod **cells; /* of all reports, one after the other */
+	struct chunk_pod **cells; /* of all reports, one after the other */
 	size_t cell_count;
-	uint64_t *values; /* of the column at hand */
+	uint64_t *values; /* of the current column */
 };
 
 static void put_text(struct buffer *out, const char *text)
@@ -40,7 +38,7 @@ static void put_text(struct buffer *out, const char *text)
 	buffer_append(out, text, len);
 }
 
-/* A part whose length stands before it. */
+/* The length, then the bytes. */
 static void put_part(struct buffer *out, const struct buffer *part)
 {
 	column_put_varint(out, part->len);
@@ -49,7 +47,7 @@ static void put_part(struct buffer *out, const struct buffer *part)
 
 /* ---- the node ---- */
 
-/* Puts a list of the runs; values get each report's place in it. */
+/* Puts a list of the runs; values get the number of each report's run. */
 static void put_runs(struct buffer *out, struct writer *w)
 {
 	scoped_free const uint8_t **runs = xcalloc(w->count, sizeof(*runs));
@@ -73,7 +71,7 @@ static void put_runs(struct buffer *out, struct writer *w)
 	}
 }
 
-static void put_boots(struct buffer *out, uint64_t *places,
+static void put_boots(struct buffer *out, uint64_t *numbers,
 	const struct writer *w)
 {
 	scoped_free const char **boots = xcalloc(w->count, sizeof(*boots));
@@ -88,7 +86,7 @@ static void put_boots(struct buffer *out, uint64_t *places,
 		}
 		boots[at] = boot;
 		count = at == count ? count + 1 : count;
-		places[i] = at;
+		numbers[i] = at;
 	}
 	column_put_varint(out, count);
 	for (size_t i = 0; i < count; i++) {
@@ -96,9 +94,11 @@ static void put_boots(struct buffer *out, uint64_t *places,
 	}
 }
 
-/* The element `offset` bytes into each report, where it has so many. */
+/* The columns of an array element. at: offset of the array's count in a report,
+ * offset of the element, and its index. A report with fewer elements has
+ * unknown values. */
 static void put_elements(struct buffer *out, struct column_presence *presence,
-	const struct writer *w, struct fields fields, const size_t at[3])
+	const struct writer *w, struct schema_fields fields, const size_t at[3])
 {
 	for (size_t f = 0; f < fields.count; f++) {
 		for (size_t i = 0; i < w->count; i++) {
@@ -108,7 +108,8 @@ static void put_elements(struct buffer *out, struct column_presence *presence,
 				*(const size_t *)(const void *)(report + at[0]);
 
 			w->values[i] = has > at[2]
-				? field_get(&fields.list[f], report + at[1], 0)
+				? schema_field_get(&fields.list[f],
+					  report + at[1], 0)
 				: REPORT_UNKNOWN;
 		}
 		column_write(out, presence, w->values, w->count);
@@ -123,12 +124,12 @@ static void put_node_fields(struct buffer *out,
 			w->reports[i].report.monotonic_us / 1000;
 	}
 	column_write(out, presence, w->values, w->count);
-	for (size_t f = 0; f < fields_report.count; f++) {
+	for (size_t f = 0; f < schema_report.count; f++) {
 		for (size_t i = 0; i < w->count; i++) {
 			const struct report *report = &w->reports[i].report;
 
-			w->values[i] = field_get(&fields_report.list[f], report,
-				report->monotonic_us);
+			w->values[i] = schema_field_get(&schema_report.list[f],
+				report, report->monotonic_us);
 		}
 		column_write(out, presence, w->values, w->count);
 	}
@@ -159,13 +160,13 @@ static void put_node(struct buffer *out, struct writer *w)
 	column_write(&part, &presence, boots, w->count);
 	put_node_fields(&part, &presence, w);
 	for (size_t i = 0; i < sizes; i++) {
-		put_elements(&part, &presence, w, fields_hugepages,
+		put_elements(&part, &presence, w, schema_hugepages,
 			(const size_t[]){
 				offsetof(struct report, hugepages_count),
 				offsetof(struct report, hugepages[i]), i });
 	}
 	for (size_t i = 0; i < numa; i++) {
-		put_elements(&part, &presence, w, fields_numa,
+		put_elements(&part, &presence, w, schema_numa,
 			(const size_t[]){
 				offsetof(struct report, numa_hugepages_count),
 				offsetof(struct report, numa_hugepages[i]),
@@ -183,26 +184,25 @@ static bool is_same(const struct vm_pod *a, const struct vm_pod *b)
 		strcmp(a->pod_uid, b->pod_uid) == 0;
 }
 
-static struct pod *add_pod(struct writer *w, const struct vm_pod *vm)
+static struct chunk_pod *add_pod(struct writer *w, const struct vm_pod *vm)
 {
-	struct pod *pod = xcalloc(1, sizeof(*pod));
+	struct chunk_pod *pod = xcalloc(1, sizeof(*pod));
 
 	pod->first = vm;
-	pod->place = w->pod_count;
+	pod->number = w->pod_count;
 	w->pods = xgrow(w->pods, w->pod_count, &w->pod_capacity,
-		sizeof(struct pod *));
-	w->pods[w->pod_count] = pod;
-	w->pod_count++;
+		sizeof(struct chunk_pod *));
+	w->pods[w->pod_count++] = pod;
 	return pod;
 }
 
-/* Pods keep their order from report to report, mostly: guess is the one that
- * followed the last one's. */
-static struct pod *find_pod(struct writer *w, const struct vm_pod *vm,
-	struct pod *guess, size_t report)
+/* Pods mostly keep their order from report to report: guess is the pod at the
+ * same index of the previous report. */
+static struct chunk_pod *find_pod(struct writer *w, const struct vm_pod *vm,
+	struct chunk_pod *guess, size_t report)
 {
 	scoped_free char *key = NULL;
-	struct pod *pod = guess;
+	struct chunk_pod *pod = guess;
 
 	if (pod != NULL && pod->seen != report && is_same(pod->first, vm)) {
 		return pod;
@@ -215,8 +215,9 @@ static struct pod *find_pod(struct writer *w, const struct vm_pod *vm,
 		(void)map_put(&w->by_key, key, pod);
 	}
 	while (pod->seen == report) {
-		pod->twin = pod->twin == NULL ? add_pod(w, vm) : pod->twin;
-		pod = pod->twin;
+		pod->duplicate = pod->duplicate == NULL ? add_pod(w, vm)
+							: pod->duplicate;
+		pod = pod->duplicate;
 	}
 	return pod;
 }
@@ -230,7 +231,7 @@ static void find_pods(struct writer *w)
 		size_t begin = at;
 
 		for (size_t v = 0; v < report->vm_count; v++, at++) {
-			struct pod *guess =
+			struct chunk_pod *guess =
 				v < before_count ? w->cells[before + v] : NULL;
 
 			w->cells[at] =
@@ -243,49 +244,49 @@ static void find_pods(struct writer *w)
 	}
 }
 
-static bool is_last_list(const struct writer *w, size_t begin, size_t count,
-	size_t last, size_t last_count)
-{
-	return count == last_count &&
-		(count == 0 ||
-			memcmp(&w->cells[begin], &w->cells[last],
-				count * sizeof(struct pod *)) == 0);
-}
-
-/* Where the list that was put last stands in cells. */
-struct last_list {
+/* The pods of a report, in cells. */
+struct pod_list {
 	size_t at, count;
 };
 
+static bool is_same_list(const struct writer *w, const struct pod_list *a,
+	const struct pod_list *b)
+{
+	return a->count == b->count &&
+		(a->count == 0 ||
+			memcmp(&w->cells[a->at], &w->cells[b->at],
+				a->count * sizeof(struct chunk_pod *)) == 0);
+}
+
 static void put_list(struct buffer *lists, const struct writer *w,
-	const struct last_list *list)
+	const struct pod_list *list)
 {
 	column_put_varint(lists, list->count);
 	for (size_t v = 0; v < list->count; v++) {
-		column_put_varint(lists, w->cells[list->at + v]->place);
+		column_put_varint(lists, w->cells[list->at + v]->number);
 	}
 }
 
-/* The lists of pods that reports have, each once as long as it lasts. */
+/* The lists of pods of the reports; consecutive equal lists are one. */
 static void put_lists(struct buffer *out, struct writer *w)
 {
 	scoped_buffer struct buffer lists = BUFFER_MAX(CHUNK_BYTES_MAX);
 	scoped_buffer struct buffer part = BUFFER_MAX(CHUNK_BYTES_MAX);
 	struct column_presence presence = { 0 };
-	struct last_list last = { 0 };
+	struct pod_list last = { 0 };
 	size_t count = 0, at = 0;
 
 	for (size_t i = 0; i < w->count; i++) {
-		size_t vms = w->reports[i].report.vm_count;
+		const struct pod_list list = { at,
+			w->reports[i].report.vm_count };
 
-		if (count == 0 ||
-			!is_last_list(w, at, vms, last.at, last.count)) {
-			last = (struct last_list){ at, vms };
-			put_list(&lists, w, &last);
+		if (count == 0 || !is_same_list(w, &list, &last)) {
+			last = list;
+			put_list(&lists, w, &list);
 			count++;
 		}
 		w->values[i] = count - 1;
-		at += vms;
+		at += list.count;
 	}
 	column_put_varint(out, count);
 	buffer_append(out, lists.data, lists.len);
@@ -294,7 +295,7 @@ static void put_lists(struct buffer *out, struct writer *w)
 	column_presence_fini(&presence);
 }
 
-static size_t most_sizes(const struct pod *pod)
+static size_t most_sizes(const struct chunk_pod *pod)
 {
 	size_t most = 0;
 
@@ -307,27 +308,27 @@ static size_t most_sizes(const struct pod *pod)
 }
 
 static void put_pod(struct buffer *out, const struct writer *w,
-	const struct pod *pod, size_t sizes)
+	const struct chunk_pod *pod, size_t sizes)
 {
 	struct column_presence presence = { 0 };
 
-	for (size_t f = 0; f < fields_vm.count; f++) {
+	for (size_t f = 0; f < schema_vm.count; f++) {
 		for (size_t i = 0; i < pod->count; i++) {
-			w->values[i] =
-				field_get(&fields_vm.list[f], pod->cells[i], 0);
+			w->values[i] = schema_field_get(&schema_vm.list[f],
+				pod->cells[i], 0);
 		}
 		column_write(out, &presence, w->values, pod->count);
 	}
-	for (size_t f = 0; f < sizes * fields_hugetlb.count; f++) {
-		const struct field *field =
-			&fields_hugetlb.list[f % fields_hugetlb.count];
-		size_t size = f / fields_hugetlb.count;
+	for (size_t f = 0; f < sizes * schema_hugetlb.count; f++) {
+		const struct schema_field *field =
+			&schema_hugetlb.list[f % schema_hugetlb.count];
+		size_t size = f / schema_hugetlb.count;
 
 		for (size_t i = 0; i < pod->count; i++) {
 			const struct vm_pod *vm = pod->cells[i];
 
 			w->values[i] = vm->hugetlb_count > size
-				? field_get(field, &vm->hugetlb[size], 0)
+				? schema_field_get(field, &vm->hugetlb[size], 0)
 				: REPORT_UNKNOWN;
 		}
 		column_write(out, &presence, w->values, pod->count);
@@ -335,7 +336,7 @@ static void put_pod(struct buffer *out, const struct writer *w,
 	column_presence_fini(&presence);
 }
 
-/* Each pod's own reports, side by side; sorted has room for all cells. */
+/* Sorts the cells by pod; sorted has room for all of them. */
 static void sort_cells(struct writer *w, const struct vm_pod **sorted)
 {
 	const struct vm_pod **free_from = sorted;
@@ -350,10 +351,9 @@ static void sort_cells(struct writer *w, const struct vm_pod **sorted)
 		const struct report *report = &w->reports[i].report;
 
 		for (size_t v = 0; v < report->vm_count; v++, at++) {
-			struct pod *pod = w->cells[at];
+			struct chunk_pod *pod = w->cells[at];
 
-			pod->cells[pod->count] = &report->vms[v];
-			pod->count++;
+			pod->cells[pod->count++] = &report->vms[v];
 		}
 	}
 }
@@ -368,7 +368,7 @@ static void put_pods(struct buffer *out, struct writer *w)
 	sort_cells(w, sorted);
 	column_put_varint(out, w->pod_count);
 	for (size_t p = 0; p < w->pod_count; p++) {
-		const struct pod *pod = w->pods[p];
+		const struct chunk_pod *pod = w->pods[p];
 		size_t sizes = most_sizes(pod);
 		size_t before = parts.len;
 
@@ -393,25 +393,18 @@ void chunk_write(struct buffer *out, const struct chunk_report *reports,
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(CHUNK_BYTES_MAX);
 	struct writer w = { .reports = reports, .count = count };
-	uint8_t head[5] = { CHUNK_VERSION };
-	uint32_t crc;
 
 	assert(count > 0 && count <= CHUNK_REPORTS_MAX);
 	for (size_t i = 0; i < count; i++) {
 		w.cell_count += reports[i].report.vm_count;
 	}
 	assert(w.cell_count <= CHUNK_CELLS_MAX);
-	w.cells = xcalloc(w.cell_count, sizeof(struct pod *));
+	w.cells = xcalloc(w.cell_count, sizeof(struct chunk_pod *));
 	w.values = xcalloc(count, sizeof(*w.values));
 	column_put_varint(&body, count);
 	put_node(&body, &w);
 	put_pods(&body, &w);
-	crc = crc_add(0, body.data, body.len);
-	for (int i = 0; i < 4; i++) {
-		head[1 + i] = (uint8_t)(crc >> (8 * i));
-	}
-	buffer_append(out, head, sizeof(head));
-	buffer_append(out, body.data, body.len);
+	column_seal(out, CHUNK_VERSION, &body);
 	free(w.cells);
 	free(w.values);
 }

@@ -1,9 +1,11 @@
 #include "aggregator/codec/column.h"
 
+#include "lib/crc.h"
 #include "lib/memory.h"
 #include "proto/report.h"
 
 #include <endian.h>
+#include <errno.h>
 #include <string.h>
 
 enum { WIDTH_MAX = 64 };
@@ -42,10 +44,10 @@ static uint64_t unzigzag(uint64_t value)
 	return value >> 1 ^ (0 - (value & 1));
 }
 
-/* How far a word of eight bytes may reach beyond a block's last byte. */
+/* How far a word of eight bytes may reach past the last byte of a block. */
 enum { OVER_BYTES = 8 };
 
-/* A block as it stands in the stream. */
+/* A block of the stream. */
 struct block {
 	uint64_t least;
 	unsigned int width;
@@ -53,18 +55,18 @@ struct block {
 	size_t bytes;
 };
 
-static bool get_block_head(struct block *block, size_t count,
+static bool get_block_header(struct block *block, size_t count,
 	struct column_bytes *in)
 {
-	const uint8_t *head = column_get_bytes(in, 1);
+	const uint8_t *header = column_get_bytes(in, 1);
 	uint64_t least;
 
-	if (head == NULL || *head > WIDTH_MAX ||
+	if (header == NULL || *header > WIDTH_MAX ||
 		!column_get_varint(&least, in)) {
 		return false;
 	}
 	block->least = unzigzag(least);
-	block->width = *head;
+	block->width = *header;
 	block->bytes = (block->width * count + 7) / 8;
 	block->packed = column_get_bytes(in, block->bytes);
 	return block->packed != NULL;
@@ -78,7 +80,7 @@ static uint64_t load_word(const uint8_t *at)
 	return le64toh(word);
 }
 
-/* A number that a word from the byte where it begins may not hold whole. */
+/* For numbers that may reach past the word at their first byte. */
 static void unpack_wide(uint64_t *numbers, size_t count,
 	const struct block *block)
 {
@@ -97,7 +99,7 @@ static void unpack_wide(uint64_t *numbers, size_t count,
 	}
 }
 
-/* Reads up to OVER_BYTES behind the packed ones; width is not 0. */
+/* Reads up to OVER_BYTES past the packed bytes; width is not 0. */
 static void unpack(uint64_t *numbers, size_t count, const struct block *block)
 {
 	const unsigned int width = block->width;
@@ -121,7 +123,7 @@ static bool get_block(uint64_t *numbers, size_t count, struct column_bytes *in)
 	uint8_t copy[COLUMN_BLOCK * 8 + OVER_BYTES];
 	struct block block;
 
-	if (!get_block_head(&block, count, in)) {
+	if (!get_block_header(&block, count, in)) {
 		return false;
 	}
 	if (block.width == 0) {
@@ -174,7 +176,7 @@ static bool read_presence(struct column_presence *presence, size_t *known,
 	return true;
 }
 
-/* The known ones, at the front, to where they belong. */
+/* Moves the known values from the front to their places. */
 static void spread(uint64_t *values, size_t count, size_t known,
 	const uint8_t *bits)
 {
@@ -188,15 +190,15 @@ static void spread(uint64_t *values, size_t count, size_t known,
 	}
 }
 
-/* What stands before the blocks of a column that is not all the same. */
-struct head {
+/* The bytes before the blocks. */
+struct column_header {
 	enum column_kind kind;
 	size_t transform;
 	uint64_t divisor, first;
 	size_t known; /* numbers in the blocks */
 };
 
-static bool read_head(struct head *head, size_t count,
+static bool read_column_header(struct column_header *header, size_t count,
 	struct column_presence *presence, struct column_bytes *in)
 {
 	const uint8_t *mode = column_get_bytes(in, 1);
@@ -205,11 +207,12 @@ static bool read_head(struct head *head, size_t count,
 		*mode > COLUMN_PRESENCES * COLUMN_TRANSFORMS) {
 		return false;
 	}
-	head->kind = (enum column_kind)((*mode - 1) % COLUMN_PRESENCES);
-	head->transform = (*mode - 1U) / COLUMN_PRESENCES;
-	return column_get_varint(&head->divisor, in) &&
-		column_get_varint(&head->first, in) &&
-		read_presence(presence, &head->known, head->kind, count, in);
+	header->kind = (enum column_kind)((*mode - 1) % COLUMN_PRESENCES);
+	header->transform = (*mode - 1U) / COLUMN_PRESENCES;
+	return column_get_varint(&header->divisor, in) &&
+		column_get_varint(&header->first, in) &&
+		read_presence(presence, &header->known, header->kind, count,
+			in);
 }
 
 bool column_read_same(uint64_t *value, struct column_bytes *in)
@@ -230,17 +233,17 @@ bool column_skip(size_t count, struct column_presence *presence,
 	struct column_bytes *in)
 {
 	struct block block;
-	struct head head;
+	struct column_header header;
 	uint64_t same;
 
 	if (count == 0 || column_read_same(&same, in)) {
 		return true;
 	}
-	if (!read_head(&head, count, presence, in)) {
+	if (!read_column_header(&header, count, presence, in)) {
 		return false;
 	}
-	for (size_t at = 0; at < head.known; at += COLUMN_BLOCK) {
-		if (!get_block_head(&block, column_block_at(at, head.known),
+	for (size_t at = 0; at < header.known; at += COLUMN_BLOCK) {
+		if (!get_block_header(&block, column_block_at(at, header.known),
 			    in)) {
 			return false;
 		}
@@ -248,24 +251,24 @@ bool column_skip(size_t count, struct column_presence *presence,
 	return true;
 }
 
-/* Undoes the transform and the divisor, in one pass. */
-static void to_values(uint64_t *numbers, const struct head *head)
+/* Reverses the transform and the divisor in one pass. */
+static void to_values(uint64_t *numbers, const struct column_header *header)
 {
-	const uint64_t divisor = head->divisor;
-	uint64_t value = head->first;
+	const uint64_t divisor = header->divisor;
+	uint64_t value = header->first;
 	uint64_t step = 0;
 
-	if (head->transform == 0) {
-		for (size_t i = 0; i < head->known; i++) {
+	if (header->transform == 0) {
+		for (size_t i = 0; i < header->known; i++) {
 			numbers[i] = value + divisor * numbers[i];
 		}
-	} else if (head->transform == 1) {
-		for (size_t i = 0; i < head->known; i++) {
+	} else if (header->transform == 1) {
+		for (size_t i = 0; i < header->known; i++) {
 			value += divisor * numbers[i];
 			numbers[i] = value;
 		}
 	} else {
-		for (size_t i = 0; i < head->known; i++) {
+		for (size_t i = 0; i < header->known; i++) {
 			step += divisor * numbers[i];
 			value += step;
 			numbers[i] = value;
@@ -273,23 +276,23 @@ static void to_values(uint64_t *numbers, const struct head *head)
 	}
 }
 
-static bool read_numbers(uint64_t *numbers, const struct head *head,
+static bool read_numbers(uint64_t *numbers, const struct column_header *header,
 	struct column_bytes *in)
 {
-	for (size_t at = 0; at < head->known; at += COLUMN_BLOCK) {
-		if (!get_block(numbers + at, column_block_at(at, head->known),
+	for (size_t at = 0; at < header->known; at += COLUMN_BLOCK) {
+		if (!get_block(numbers + at, column_block_at(at, header->known),
 			    in)) {
 			return false;
 		}
 	}
-	to_values(numbers, head);
+	to_values(numbers, header);
 	return true;
 }
 
 bool column_read(uint64_t *values, size_t count,
 	struct column_presence *presence, struct column_bytes *in)
 {
-	struct head head;
+	struct column_header header;
 	uint64_t same;
 
 	if (count == 0) {
@@ -301,12 +304,31 @@ bool column_read(uint64_t *values, size_t count,
 		}
 		return true;
 	}
-	if (!read_head(&head, count, presence, in) ||
-		!read_numbers(values, &head, in)) {
+	if (!read_column_header(&header, count, presence, in) ||
+		!read_numbers(values, &header, in)) {
 		return false;
 	}
-	if (head.kind != COLUMN_ALL_KNOWN) {
-		spread(values, count, head.known, presence->bits);
+	if (header.kind != COLUMN_ALL_KNOWN) {
+		spread(values, count, header.known, presence->bits);
 	}
 	return true;
+}
+
+int column_unseal(struct column_bytes *in, const void *bytes, size_t len,
+	uint8_t version, struct error *err)
+{
+	const uint8_t *at = bytes;
+	uint32_t crc = 0;
+
+	if (len < COLUMN_SEAL_BYTES || at[0] != version) {
+		return error_set(err, -EBADMSG, "unknown format version");
+	}
+	for (int i = 0; i < 4; i++) {
+		crc |= (uint32_t)at[1 + i] << (8 * i);
+	}
+	*in = (struct column_bytes){ at + COLUMN_SEAL_BYTES, at + len };
+	if (crc != crc_add(0, in->at, len - COLUMN_SEAL_BYTES)) {
+		return error_set(err, -EBADMSG, "wrong checksum");
+	}
+	return 0;
 }

@@ -1,5 +1,6 @@
 #include "aggregator/codec/column.h"
 
+#include "lib/crc.h"
 #include "lib/memory.h"
 #include "proto/report.h"
 
@@ -20,8 +21,7 @@ void column_put_varint(struct buffer *out, uint64_t value)
 	size_t len = 0;
 
 	while (value >= 0x80) {
-		bytes[len] = (uint8_t)(value | 0x80);
-		len++;
+		bytes[len++] = (uint8_t)(value | 0x80);
 		value >>= 7;
 	}
 	bytes[len] = (uint8_t)value;
@@ -43,7 +43,7 @@ static size_t varint_size(uint64_t value)
 	return value == 0 ? 1 : (width_of(value) + 6) / 7;
 }
 
-/* What a block needs. */
+/* Least number of a block, and bits of the greatest difference to it. */
 struct frame {
 	uint64_t least;
 	unsigned int width;
@@ -116,8 +116,9 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* Values to steps of their divisor from the first; gives the divisor. Totals
- * that the kernel counts in ticks or pages lose ten bits and more here. */
+/* Turns values into multiples of their common divisor, counted from the first,
+ * and returns the divisor. Totals that the kernel counts in ticks or pages lose
+ * ten bits or more here. */
 static uint64_t scale(uint64_t *values, size_t count)
 {
 	uint64_t first = values[0];
@@ -134,7 +135,7 @@ static uint64_t scale(uint64_t *values, size_t count)
 				divisor);
 		}
 	}
-	/* 2^63 is no int64_t, and one value has no differences. */
+	/* 2^63 does not fit int64_t, and one value has no differences. */
 	if (divisor == 0 || divisor > INT64_MAX) {
 		return 1;
 	}
@@ -162,7 +163,7 @@ static bool is_same_presence(const struct column_presence *presence,
 		memcmp(presence->bits, bits, (count + 7) / 8) == 0;
 }
 
-/* Takes out what is not known and says how; the bitmap is remembered. */
+/* Copies the known values; remembers a new bitmap. */
 static enum column_kind drop_unknown(uint64_t *known, size_t *known_count,
 	struct column_presence *presence, const uint64_t *values, size_t count)
 {
@@ -172,8 +173,7 @@ static enum column_kind drop_unknown(uint64_t *known, size_t *known_count,
 
 	for (size_t i = 0; i < count; i++) {
 		if (values[i] != REPORT_UNKNOWN) {
-			known[kept] = values[i];
-			kept++;
+			known[kept++] = values[i];
 			bits[i / 8] |= (uint8_t)(1U << i % 8);
 		}
 	}
@@ -219,7 +219,7 @@ void column_write(struct buffer *out, struct column_presence *presence,
 		column_put_varint(out, values[0] + 1);
 		return;
 	}
-	/* There are two different ones, so that one is known. */
+	/* At least one value is known, as two are different. */
 	numbers[0][0] = 0;
 	kind = drop_unknown(numbers[0], &known, presence, values, count);
 	first = numbers[0][0];
@@ -239,4 +239,16 @@ void column_write(struct buffer *out, struct column_presence *presence,
 	for (size_t at = 0; at < known; at += COLUMN_BLOCK) {
 		put_block(out, numbers[best] + at, column_block_at(at, known));
 	}
+}
+
+void column_seal(struct buffer *out, uint8_t version, const struct buffer *body)
+{
+	uint8_t head[COLUMN_SEAL_BYTES] = { version };
+	uint32_t crc = crc_add(0, body->data, body->len);
+
+	for (int i = 0; i < 4; i++) {
+		head[1 + i] = (uint8_t)(crc >> (8 * i));
+	}
+	buffer_append(out, head, sizeof(head));
+	buffer_append(out, body->data, body->len);
 }

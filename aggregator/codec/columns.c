@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_wanted(const struct field *field, unsigned int parts)
+static bool is_wanted(const struct schema_field *field, unsigned int parts)
 {
 	return field->part == 0 || (field->part & parts) != 0;
 }
 
-static size_t count_wanted(struct fields fields, unsigned int parts)
+static size_t count_wanted(struct schema_fields fields, unsigned int parts)
 {
 	size_t count = 0;
 
@@ -20,25 +20,26 @@ static size_t count_wanted(struct fields fields, unsigned int parts)
 	return count;
 }
 
-/* True: it is in the pattern now. Clocks run with each row's own, and what is
- * no value of the member is each row's fault. */
-static bool set_pattern(void *pattern, const struct field *field,
+/* True: all rows have one value, which is in the pattern now. A clock differs
+ * from row to row. A value that the member cannot have is reported when a row
+ * is read. */
+static bool set_pattern(void *pattern, const struct schema_field *field,
 	struct column_bytes *in)
 {
 	struct column_bytes rest = *in;
 	uint64_t value;
 
-	if (field->kind == FIELD_CLOCK || !column_read_same(&value, &rest) ||
-		!field_set(field, pattern, 0, value)) {
+	if (field->kind == REPORT_CLOCK || !column_read_same(&value, &rest) ||
+		!schema_field_set(field, pattern, 0, value)) {
 		return false;
 	}
 	*in = rest;
 	return true;
 }
 
-bool members_read(struct members *out, void *pattern, struct fields fields,
-	const struct members_want *want, struct column_presence *presence,
-	struct column_bytes *in)
+bool columns_read(struct columns *out, void *pattern,
+	struct schema_fields fields, const struct columns_want *want,
+	struct column_presence *presence, struct column_bytes *in)
 {
 	const size_t wanted = count_wanted(fields, want->parts);
 	bool is_good = true;
@@ -49,44 +50,43 @@ bool members_read(struct members *out, void *pattern, struct fields fields,
 	out->list = xcalloc(wanted, sizeof(*out->list));
 	out->values = xrealloc(NULL, wanted * want->rows, sizeof(uint64_t));
 	for (size_t f = 0; is_good && f < fields.count; f++) {
-		const struct field *field = &fields.list[f];
+		const struct schema_field *field = &fields.list[f];
 		uint64_t *values = out->values + out->count * want->rows;
 
 		if (!is_wanted(field, want->parts)) {
 			is_good = column_skip(want->rows, presence, in);
 		} else if (!set_pattern(pattern, field, in)) {
 			is_good = column_read(values, want->rows, presence, in);
-			out->list[out->count] =
-				(struct member){ field, values };
-			out->count++;
+			out->list[out->count++] =
+				(struct column_member){ field, values };
 		}
 	}
 	return is_good;
 }
 
-void members_fini(struct members *members)
+void columns_fini(struct columns *columns)
 {
-	free(members->list);
-	free(members->values);
-	*members = (struct members){ 0 };
+	free(columns->list);
+	free(columns->values);
+	*columns = (struct columns){ 0 };
 }
 
-/* Most are plain numbers, and there are many. */
-static inline bool set(const struct field *field, void *base,
+/* Most members are of this kind, and have every value. */
+static inline bool set(const struct schema_field *field, void *base,
 	uint64_t monotonic_us, uint64_t value)
 {
-	if (field->kind != FIELD_U64 || value > field->most) {
-		return field_set(field, base, monotonic_us, value);
+	if (field->kind != REPORT_U64) {
+		return schema_field_set(field, base, monotonic_us, value);
 	}
 	memcpy((char *)base + field->offset, &value, sizeof(value));
 	return true;
 }
 
-bool members_set(const struct members *members, void *base, size_t row,
+bool columns_set(const struct columns *columns, void *base, size_t row,
 	uint64_t monotonic_us)
 {
-	for (size_t i = 0; i < members->count; i++) {
-		const struct member *member = &members->list[i];
+	for (size_t i = 0; i < columns->count; i++) {
+		const struct column_member *member = &columns->list[i];
 
 		if (!set(member->field, base, monotonic_us,
 			    member->values[row])) {

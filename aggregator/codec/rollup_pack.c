@@ -1,15 +1,13 @@
-#include "aggregator/series/rollup.h"
+#include "aggregator/codec/rollup_pack.h"
 
 #include "aggregator/codec/column.h"
-#include "lib/buffer.h"
-#include "lib/crc.h"
 #include "lib/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERSION = 1, HEAD_BYTES = 5, BYTES_MAX = 16 << 20 };
+enum { VERSION = 1, BYTES_MAX = 16 << 20 };
 enum { COLUMNS_MAX = 2 + 3 * ROLLUP_FIELDS, SERIES_MAX = 1 << 20 };
 
 static const double cores_unit = 0.001;
@@ -97,12 +95,10 @@ static void put_columns(struct buffer *out, const struct rollup_row *rows,
 
 void rollup_pack(struct buffer *out, const struct rollup *rollup, bool is_hour)
 {
-	scoped_buffer struct buffer heads = BUFFER_MAX(BYTES_MAX);
+	scoped_buffer struct buffer headers = BUFFER_MAX(BYTES_MAX);
 	scoped_buffer struct buffer parts = BUFFER_MAX(BYTES_MAX);
 	struct rollup_row rows[ROLLUP_ROWS];
-	uint8_t head[HEAD_BYTES] = { VERSION };
 	uint64_t hour_ms = 0;
-	uint32_t crc;
 
 	for (size_t s = 0; s < rollup_series_count(rollup); s++) {
 		const char *uid = rollup_series_uid(rollup, s);
@@ -111,39 +107,34 @@ void rollup_pack(struct buffer *out, const struct rollup *rollup, bool is_hour)
 
 		hour_ms = count > 0 ? rows[0].from_ms : hour_ms;
 		put_columns(&parts, rows, count, s == 0);
-		column_put_varint(&heads, strlen(uid));
-		buffer_append(&heads, uid, strlen(uid));
-		column_put_varint(&heads, count);
-		column_put_varint(&heads, parts.len - before);
+		column_put_varint(&headers, strlen(uid));
+		buffer_append(&headers, uid, strlen(uid));
+		column_put_varint(&headers, count);
+		column_put_varint(&headers, parts.len - before);
 	}
 	scoped_buffer struct buffer body = BUFFER_MAX(2 * BYTES_MAX + 64);
 	column_put_varint(&body, hour_ms / hour_length_ms);
 	column_put_varint(&body, rollup_series_count(rollup));
-	buffer_append(&body, heads.data, heads.len);
+	buffer_append(&body, headers.data, headers.len);
 	buffer_append(&body, parts.data, parts.len);
-	crc = crc_add(0, body.data, body.len);
-	for (int i = 0; i < 4; i++) {
-		head[1 + i] = (uint8_t)(crc >> (8 * i));
-	}
-	buffer_append(out, head, sizeof(head));
-	buffer_append(out, body.data, body.len);
+	column_seal(out, VERSION, &body);
 }
 
 /* ---- reading ---- */
 
-/* One series' head: what its columns hold and how long they are. */
+/* Before the columns of each series. */
 struct head {
 	char uid[REPORT_UID_MAX];
 	size_t rows, bytes;
 };
 
-struct heads {
+struct headers {
 	uint64_t hour;
 	struct head *list; /* owned */
 	size_t count, capacity;
 };
 
-static bool get_head(struct head *head, struct column_bytes *in)
+static bool get_header(struct head *header, struct column_bytes *in)
 {
 	uint64_t len, rows, bytes;
 	const uint8_t *uid;
@@ -157,26 +148,26 @@ static bool get_head(struct head *head, struct column_bytes *in)
 		bytes > BYTES_MAX) {
 		return false;
 	}
-	*head = (struct head){ .rows = (size_t)rows, .bytes = (size_t)bytes };
-	memcpy(head->uid, uid, (size_t)len);
+	*header = (struct head){ .rows = (size_t)rows, .bytes = (size_t)bytes };
+	memcpy(header->uid, uid, (size_t)len);
 	return true;
 }
 
-static bool get_heads(struct heads *heads, struct column_bytes *in)
+static bool get_headers(struct headers *headers, struct column_bytes *in)
 {
 	uint64_t series;
 
-	if (!column_get_varint(&heads->hour, in) ||
+	if (!column_get_varint(&headers->hour, in) ||
 		!column_get_varint(&series, in) || series > SERIES_MAX) {
 		return false;
 	}
 	for (uint64_t i = 0; i < series; i++) {
-		heads->list = xgrow(heads->list, heads->count, &heads->capacity,
-			sizeof(*heads->list));
-		if (!get_head(&heads->list[heads->count], in)) {
+		headers->list = xgrow(headers->list, headers->count,
+			&headers->capacity, sizeof(*headers->list));
+		if (!get_header(&headers->list[headers->count], in)) {
 			return false;
 		}
-		heads->count++;
+		headers->count++;
 	}
 	return true;
 }
@@ -193,13 +184,13 @@ static struct rollup_figure get_figure(const uint64_t values[3], double unit)
 	};
 }
 
-static bool get_rows(struct rollup_row *rows, const struct head *head,
+static bool get_rows(struct rollup_row *rows, const struct head *header,
 	uint64_t hour, struct column_bytes *in)
 {
-	bool is_node = head->uid[0] == '\0';
+	bool is_node = header->uid[0] == '\0';
 	struct column_presence presence = { 0 };
 	uint64_t columns[COLUMNS_MAX][ROLLUP_ROWS];
-	size_t count = head->rows;
+	size_t count = header->rows;
 	size_t fields = fields_of(is_node);
 	bool is_good = true;
 
@@ -226,65 +217,44 @@ static bool get_rows(struct rollup_row *rows, const struct head *head,
 	return is_good;
 }
 
-/* What is behind the version and the checksum. */
-static int open_packed(struct column_bytes *in, const void *bytes, size_t len,
-	struct error *err)
-{
-	const uint8_t *at = bytes;
-	uint32_t crc = 0;
-
-	if (len < HEAD_BYTES || at[0] != VERSION) {
-		return error_set(err, -EBADMSG,
-			"a rollup begins with no version that is known");
-	}
-	for (int i = 0; i < 4; i++) {
-		crc |= (uint32_t)at[1 + i] << (8 * i);
-	}
-	*in = (struct column_bytes){ at + HEAD_BYTES, at + len };
-	if (crc != crc_add(0, in->at, len - HEAD_BYTES)) {
-		return error_set(err, -EBADMSG, "a rollup's checksum is wrong");
-	}
-	return 0;
-}
-
-/* NULL for pod_uid: all series. */
-static bool give_series(const struct heads *heads, const char *pod_uid,
-	struct column_bytes *in, rollup_series given, void *owner)
+static bool give_series(const struct headers *headers, const char *pod_uid,
+	struct column_bytes *in, rollup_unpacked unpacked, void *owner)
 {
 	struct rollup_row rows[ROLLUP_ROWS];
 
-	for (size_t i = 0; i < heads->count; i++) {
-		const struct head *head = &heads->list[i];
-		const uint8_t *at = column_get_bytes(in, head->bytes);
+	for (size_t i = 0; i < headers->count; i++) {
+		const struct head *header = &headers->list[i];
+		const uint8_t *at = column_get_bytes(in, header->bytes);
 		struct column_bytes own;
 
 		if (at == NULL) {
 			return false;
 		}
-		own = (struct column_bytes){ at, at + head->bytes };
-		if (pod_uid != NULL && strcmp(head->uid, pod_uid) != 0) {
+		own = (struct column_bytes){ at, at + header->bytes };
+		if (pod_uid != NULL && strcmp(header->uid, pod_uid) != 0) {
 			continue;
 		}
-		if (!get_rows(rows, head, heads->hour, &own)) {
+		if (!get_rows(rows, header, headers->hour, &own)) {
 			return false;
 		}
-		given(owner, head->uid, rows, head->rows);
+		unpacked(owner, header->uid, rows, header->rows);
 	}
 	return true;
 }
 
 int rollup_unpack(const void *bytes, size_t len, const char *pod_uid,
-	rollup_series given, void *owner, struct error *err)
+	rollup_unpacked unpacked, void *owner, struct error *err)
 {
 	struct column_bytes in;
-	struct heads heads = { 0 };
-	int r = open_packed(&in, bytes, len, err);
+	struct headers headers = { 0 };
+	int r = column_unseal(&in, bytes, len, VERSION, err);
 
 	if (r == 0 &&
-		(!get_heads(&heads, &in) ||
-			!give_series(&heads, pod_uid, &in, given, owner))) {
-		r = error_set(err, -EBADMSG, "a rollup cannot be read");
+		(!get_headers(&headers, &in) ||
+			!give_series(&headers, pod_uid, &in, unpacked,
+				owner))) {
+		r = error_set(err, -EBADMSG, "cannot read the rollup");
 	}
-	free(heads.list);
+	free(headers.list);
 	return r;
 }

@@ -1,147 +1,90 @@
 #include "aggregator/http/api.h"
 
-#include "aggregator/http/body.h"
 #include "aggregator/http/api_decisions.h"
 #include "aggregator/http/api_history.h"
 #include "aggregator/http/api_list.h"
 #include "aggregator/http/api_vm.h"
-#include "aggregator/live/identity.h"
-#include "aggregator/http/vm_pods.h"
+#include "aggregator/http/body.h"
 #include "aggregator/http/load_watcher.h"
+#include "aggregator/http/metrics.h"
+#include "aggregator/http/reply.h"
+#include "aggregator/http/vm_pods.h"
+#include "aggregator/live/identity.h"
 #include "lib/clock.h"
 #include "lib/exposition.h"
 #include "lib/memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-const char api_json[] = "application/json";
-
-/* Each holds the names of all nodes or VMs. */
-enum { STREAMS_MAX = 16 };
-
-void api_reply_body(struct http_request *request, const char *type,
-	const struct buffer *body)
-{
-	if (body->overflowed) {
-		http_reply_error(request, 500,
-			"the answer is larger than %d MiB: ask for one node",
-			API_BODY_MAX >> 20);
-		return;
-	}
-	http_reply(request, 200, type, body->data, body->len);
-}
+static const char node_path[] = "/v1/nodes/";
+static const char vm_path[] = "/v1/vms/";
 
 /* ---- nodes ---- */
 
-static struct list_options list_options(struct api *api)
+static void serve_list(struct api *api, struct httpd_request *request,
+	struct httpd_stream (*list)(const struct api_list_options *options))
 {
-	return (struct list_options){
-		.live = api->live,
-		.identities = api->identities,
-		.now_us = clock_monotonic_us(),
-		.wall_us = clock_wall_us(),
-		.running = &api->streams,
-	};
+	struct httpd_stream stream;
+
+	if (reply_may_stream(api, request)) {
+		stream = list(&(struct api_list_options){
+			.live = api->live,
+			.identities = api->identities,
+			.now_us = clock_monotonic_us(),
+			.wall_us = clock_wall_us(),
+			.running = &api->streams,
+		});
+		httpd_reply_stream(request, 200, reply_json, &stream);
+	}
 }
 
-bool api_has_stream(const struct api *api, struct http_request *request)
+static void serve_nodes(struct api *api, struct httpd_request *request)
 {
-	if (api->streams >= STREAMS_MAX) {
-		http_reply_error(request, 503,
-			"%d long answers are being read already: try later",
-			STREAMS_MAX);
-	}
-	return api->streams < STREAMS_MAX;
-}
-
-static void serve_nodes(struct api *api, struct http_request *request,
-	const char *rest)
-{
-	struct list_options options = list_options(api);
-	struct http_stream stream;
-
-	(void)rest;
-	if (api_has_stream(api, request)) {
-		stream = list_nodes(&options);
-		http_reply_stream(request, 200, api_json, &stream);
-	}
+	serve_list(api, request, api_list_nodes);
 }
 
 static void serve_one_node(const struct live_node *node,
-	struct http_request *request)
+	struct httpd_request *request)
 {
-	scoped_buffer struct buffer body = BUFFER_MAX(API_BODY_MAX);
+	scoped_buffer struct buffer body = BUFFER_MAX(REPLY_BODY_MAX);
 	struct json j = json_into(&body);
 
 	body_write_node(&j, node, clock_monotonic_us());
 	buffer_char(&body, '\n');
-	api_reply_body(request, api_json, &body);
+	reply_body(request, reply_json, &body);
 }
 
 /* "NAME" or "NAME/history". */
-static void serve_node(struct api *api, struct http_request *request,
-	const char *rest)
+static void serve_node(struct api *api, struct httpd_request *request)
 {
+	const char *rest = httpd_path(request) + sizeof(node_path) - 1;
 	const char *slash = strchrnul(rest, '/');
 	scoped_free char *name = xstrndup(rest, (size_t)(slash - rest));
 	const struct live_node *node = live_find(api->live, name);
 
 	if (*slash != '\0' && strcmp(slash, "/history") != 0) {
-		http_reply_error(request, 404, "no such path");
+		httpd_reply_error(request, 404, "no such path");
 	} else if (node == NULL) {
-		http_reply_error(request, 404, "no node '%.253s' is known",
+		httpd_reply_error(request, 404, "no node '%.253s' has reported",
 			name);
 	} else if (*slash == '\0') {
 		serve_one_node(node, request);
 	} else {
-		api_serve_node_history(api, node, request);
+		api_history_serve(api, node, NULL, request);
 	}
-}
-
-/* ---- decisions ---- */
-
-static void serve_decisions(struct api *api, struct http_request *request,
-	const char *rest)
-{
-	(void)rest;
-	api_serve_decisions(api->store, request);
 }
 
 /* ---- VMs ---- */
 
-static void serve_vms(struct api *api, struct http_request *request,
-	const char *rest)
+static void serve_vms(struct api *api, struct httpd_request *request)
 {
-	struct list_options options = list_options(api);
-	struct http_stream stream;
-
-	(void)rest;
-	if (api_has_stream(api, request)) {
-		stream = list_vms(&options);
-		http_reply_stream(request, 200, api_json, &stream);
-	}
-}
-
-void api_refuse_vm(const struct api *api, struct http_request *request,
-	const struct api_vm *vm)
-{
-	if (api->identities == NULL) {
-		http_reply_error(request, 404,
-			"VMs are not known by name here: there is no API "
-			"server to ask (--kubeconfig)");
-	} else {
-		http_reply_error(request, 404,
-			"no VM '%.63s/%.253s' runs on a node that reports, "
-			"and nothing is stored of one",
-			vm->namespace, vm->name);
-	}
+	serve_list(api, request, api_list_vms);
 }
 
 /* "NAMESPACE/NAME" or "NAMESPACE/NAME/history". */
-static void serve_vm(struct api *api, struct http_request *request,
-	const char *rest)
+static void serve_vm(struct api *api, struct httpd_request *request)
 {
+	const char *rest = httpd_path(request) + sizeof(vm_path) - 1;
 	const char *slash = strchrnul(rest, '/');
 	const char *name = *slash == '\0' ? slash : slash + 1;
 	const char *end = strchrnul(name, '/');
@@ -150,101 +93,95 @@ static void serve_vm(struct api *api, struct http_request *request,
 	struct api_vm vm = { namespace, vm_name, false };
 
 	if (*name == '\0' || (*end != '\0' && strcmp(end, "/history") != 0)) {
-		http_reply_error(request, 404,
-			"no such path: a VM is /v1/vms/NAMESPACE/NAME");
+		httpd_reply_error(request, 404,
+			"no such path: use /v1/vms/NAMESPACE/NAME");
 		return;
 	}
 	if (strlen(namespace) >= STORE_NAME_MAX ||
 		strlen(vm_name) >= STORE_NAME_MAX) {
-		api_refuse_vm(api, request, &vm);
+		reply_vm_not_found(api, request, &vm);
 		return;
 	}
-	vm.is_running = vms_is_running(
-		&(struct vms_view){ api->live, api->identities, 0 }, namespace,
-		vm_name);
+	vm.is_running = vm_pods_is_running(
+		&(struct vm_pods_view){ api->live, api->identities, 0 },
+		namespace, vm_name);
 	if (*end == '\0') {
-		api_serve_vm(api, &vm, request);
+		api_vm_serve(api, &vm, request);
 	} else {
-		api_serve_vm_history(api, &vm, request);
+		api_history_serve(api, NULL, &vm, request);
 	}
 }
 
 /* ---- for other systems ---- */
 
-static void serve_metrics(struct api *api, struct http_request *request,
-	const char *rest)
+static void serve_metrics(struct api *api, struct httpd_request *request)
 {
 	struct metrics_options options = {
 		.live = api->live,
 		.identities = api->identities,
 		.vms_max = api->metrics_vms,
 		.running = &api->streams,
-		.own = { .is_storing = store_trouble(api->store)[0] == '\0' },
+		.self = { .is_storing =
+				  store_last_error(api->store)[0] == '\0' },
 	};
-	struct http_stream stream;
+	struct httpd_stream stream;
 
-	(void)rest;
-	if (!api_has_stream(api, request)) {
+	if (!reply_may_stream(api, request)) {
 		return;
 	}
-	if (api->intake != NULL) {
-		options.own.counts = intake_counts(api->intake);
+	if (api->ingest != NULL) {
+		options.self.counts = ingest_counts(api->ingest);
 	}
 	if (api->identities != NULL) {
-		options.own.identities = identities_count(api->identities);
+		options.self.identities = identities_count(api->identities);
 	}
 	if (api->remote != NULL) {
-		options.own.is_remote = true;
-		options.own.remote = remote_health(api->remote);
+		options.self.is_remote = true;
+		options.self.remote = remote_write_health(api->remote);
 	}
 	stream = metrics_stream(&options);
-	http_reply_stream(request, 200, exposition_type, &stream);
+	httpd_reply_stream(request, 200, exposition_type, &stream);
 }
 
-/* A client that adds the path to an address that ends in a slash asks for
+/* A client that appends the path to an address with a slash at its end requests
  * //watcher. */
-static void serve_watcher(struct api *api, struct http_request *request,
-	const char *rest)
+static void serve_watcher(struct api *api, struct httpd_request *request)
 {
-	scoped_buffer struct buffer body = BUFFER_MAX(API_BODY_MAX);
-	const char *host = http_query(request, "host");
+	scoped_buffer struct buffer body = BUFFER_MAX(REPLY_BODY_MAX);
+	const char *host = httpd_query(request, "host");
 
-	(void)rest;
-	if (!watcher_write(&body, api->live, host, clock_monotonic_us(),
+	if (!load_watcher_write(&body, api->live, host, clock_monotonic_us(),
 		    clock_wall_us())) {
-		http_reply_error(request, 404,
+		httpd_reply_error(request, 404,
 			"no metrics found for host '%.253s'", host);
 		return;
 	}
-	api_reply_body(request, api_json, &body);
+	reply_body(request, reply_json, &body);
 }
 
-/* load-watcher's: whether there is anything to give. */
-static void serve_watcher_health(struct api *api, struct http_request *request,
-	const char *rest)
+/* As in load-watcher: 503 without any node. */
+static void serve_watcher_health(struct api *api, struct httpd_request *request)
 {
-	(void)rest;
 	if (live_count(api->live) == 0) {
-		http_reply_error(request, 503, "no node has reported yet");
+		httpd_reply_error(request, 503, "no node has reported yet");
 		return;
 	}
-	http_reply(request, 200, "text/plain", "ok\n", 3);
+	httpd_reply(request, 200, "text/plain", "ok\n", 3);
 }
 
 /* ---- routes ---- */
 
 struct route {
-	const char *path; /* with a slash at its end: and all below it */
-	void (*serve)(struct api *api, struct http_request *request,
-		const char *rest); /* rest: what follows the path */
+	const char *path; /* with a slash at its end: all paths below */
+	void (*serve)(struct api *api, struct httpd_request *request);
 };
 
 static const struct route routes[] = {
 	{ "/v1/nodes", serve_nodes },
-	{ "/v1/nodes/", serve_node },
-	{ "/v1/decisions", serve_decisions },
+	{ node_path, serve_node },
+	{ "/v1/decisions", api_decisions_serve },
 	{ "/v1/vms", serve_vms },
-	{ "/v1/vms/", serve_vm },
+	{ vm_path, serve_vm },
 	{ "/metrics", serve_metrics },
 	{ "/watcher", serve_watcher },
 	{ "//watcher", serve_watcher },
@@ -259,21 +196,22 @@ static bool is_route(const struct route *route, const char *path)
 		(route->path[len - 1] == '/' || path[len] == '\0');
 }
 
-void api_serve(void *owner, struct http_request *request)
+void api_serve(void *owner, struct httpd_request *request)
 {
 	struct api *api = owner;
-	const char *method = http_method(request);
-	const char *path = http_path(request);
+	const char *method = httpd_method(request);
+	const char *path = httpd_path(request);
 	const struct route *route = NULL;
 
 	for (size_t i = 0; i < count_of(routes) && route == NULL; i++) {
 		route = is_route(&routes[i], path) ? &routes[i] : NULL;
 	}
 	if (route == NULL) {
-		http_reply_error(request, 404, "no such path");
+		httpd_reply_error(request, 404, "no such path");
 	} else if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
-		http_reply_error(request, 405, "only GET is possible here");
+		httpd_reply_error(request, 405,
+			"only GET and HEAD are supported");
 	} else {
-		route->serve(api, request, path + strlen(route->path));
+		route->serve(api, request);
 	}
 }

@@ -16,9 +16,9 @@ enum {
 	BODY_MAX = 64 << 20, /* a full record is 30 KiB, most are 5 */
 };
 
-/* A query under way; while it runs the body is the reader thread's. */
-struct asked {
-	struct http_request *request;
+/* The body belongs to the reader thread while the query runs. */
+struct response {
+	struct httpd_request *request;
 	struct buffer body;
 	struct json json;
 };
@@ -89,30 +89,30 @@ static void write_record(struct json *j, const struct decision_record *r)
 /* On the reader's thread. */
 static bool on_record(void *owner, const struct decision_record *record)
 {
-	struct asked *asked = owner;
+	struct response *response = owner;
 
-	write_record(&asked->json, record);
-	return !asked->body.overflowed;
+	write_record(&response->json, record);
+	return !response->body.overflowed;
 }
 
 static void on_done(void *owner, const struct error *err)
 {
-	struct asked *asked = owner;
+	struct response *response = owner;
 
-	json_array_end(&asked->json);
-	json_object_end(&asked->json);
+	json_array_end(&response->json);
+	json_object_end(&response->json);
 	if (err != NULL) {
-		http_reply_error(asked->request, 503, "%s", err->text);
-	} else if (asked->body.overflowed) {
-		http_reply_error(asked->request, 500,
-			"the answer is larger than %d MiB: lower limit",
+		httpd_reply_error(response->request, 503, "%s", err->text);
+	} else if (response->body.overflowed) {
+		httpd_reply_error(response->request, 500,
+			"the response is larger than %d MiB: lower the limit",
 			BODY_MAX >> 20);
 	} else {
-		http_reply(asked->request, 200, "application/json",
-			asked->body.data, asked->body.len);
+		httpd_reply(response->request, 200, "application/json",
+			response->body.data, response->body.len);
 	}
-	buffer_fini(&asked->body);
-	free(asked);
+	buffer_fini(&response->body);
+	free(response);
 }
 
 /* ---- parameters ---- */
@@ -130,7 +130,7 @@ static int parse_pod(struct store_decisions_read *out, const char *text,
 		strchr(slash + 1, '/') != NULL ||
 		strlen(slash + 1) >= sizeof(out->pod)) {
 		return error_set(err, -EINVAL,
-			"pod is '%.100s', not NAMESPACE/NAME", text);
+			"pod: '%.100s' is not NAMESPACE/NAME", text);
 	}
 	memcpy(out->namespace, text, len);
 	memcpy(out->pod, slash + 1, strlen(slash + 1));
@@ -139,19 +139,19 @@ static int parse_pod(struct store_decisions_read *out, const char *text,
 
 static int parse_limit(size_t *out, const char *text, struct error *err)
 {
-	size_t value = 0;
 	const char *at = text;
+	size_t value = 0;
 
 	if (text == NULL) {
 		*out = LIMIT_DEFAULT;
 		return 0;
 	}
-	while (*at >= '0' && *at <= '9' && value <= STORE_DECISIONS_MAX) {
-		value = value * 10 + (size_t)(*at++ - '0');
+	for (; *at >= '0' && *at <= '9' && value <= STORE_DECISIONS_MAX; at++) {
+		value = value * 10 + (size_t)(*at - '0');
 	}
 	if (*at != '\0' || value == 0 || value > STORE_DECISIONS_MAX) {
 		return error_set(err, -EINVAL,
-			"limit is '%.40s', not a number from 1 to %d", text,
+			"limit: '%.40s' is not a number from 1 to %d", text,
 			STORE_DECISIONS_MAX);
 	}
 	*out = value;
@@ -159,58 +159,54 @@ static int parse_limit(size_t *out, const char *text, struct error *err)
 }
 
 static int parse_range(struct store_decisions_read *out,
-	const struct http_request *request, struct error *err)
+	const struct httpd_request *request, struct error *err)
 {
-	const char *from = http_query(request, "from");
-	const char *to = http_query(request, "to");
 	uint64_t from_us = 0;
 	uint64_t to_us = clock_wall_us() + 1000;
-	int r = from == NULL ? 0 : query_parse_time(&from_us, from, err);
+	int r = history_query_parse_time(&from_us, "from",
+		httpd_query(request, "from"), err);
 
-	if (r < 0) {
-		return error_wrap(err, r, "from");
+	if (r == 0) {
+		r = history_query_parse_time(&to_us, "to",
+			httpd_query(request, "to"), err);
 	}
-	r = to == NULL ? 0 : query_parse_time(&to_us, to, err);
-	if (r < 0) {
-		return error_wrap(err, r, "to");
+	if (r == 0 && from_us >= to_us) {
+		r = error_set(err, -EINVAL, "from is not before to");
 	}
-	if (from_us >= to_us) {
-		return error_set(err, -EINVAL, "from is not before to");
+	if (r == 0) {
+		out->from_ms = from_us / 1000;
+		out->to_ms = to_us / 1000;
 	}
-	out->from_ms = from_us / 1000;
-	out->to_ms = to_us / 1000;
-	return 0;
+	return r;
 }
 
-void api_serve_decisions(struct store *store, struct http_request *request)
+void api_decisions_serve(struct api *api, struct httpd_request *request)
 {
 	struct store_decisions_read read = { .record = on_record,
 		.done = on_done };
-	struct asked *asked;
+	struct response *response;
 	struct error error;
-	int r = parse_pod(&read, http_query(request, "pod"), &error);
+	int r = parse_pod(&read, httpd_query(request, "pod"), &error);
 
 	if (r == 0) {
-		r = parse_limit(&read.limit, http_query(request, "limit"),
+		r = parse_limit(&read.limit, httpd_query(request, "limit"),
 			&error);
 	}
-	if (r == 0) {
-		r = parse_range(&read, request, &error);
-	}
+	r = r == 0 ? parse_range(&read, request, &error) : r;
 	if (r < 0) {
-		http_reply_error(request, 400, "%s", error.text);
+		httpd_reply_error(request, 400, "%s", error.text);
 		return;
 	}
-	asked = xcalloc(1, sizeof(*asked));
-	asked->request = request;
-	asked->body = BUFFER_MAX(BODY_MAX);
-	asked->json = json_into(&asked->body);
-	json_object(&asked->json, NULL);
-	json_array(&asked->json, "decisions");
-	read.owner = asked;
-	if (store_query_decisions(store, &read, &error) < 0) {
-		http_reply_error(request, 503, "%s", error.text);
-		buffer_fini(&asked->body);
-		free(asked);
+	response = xcalloc(1, sizeof(*response));
+	response->request = request;
+	response->body = BUFFER_MAX(BODY_MAX);
+	response->json = json_into(&response->body);
+	json_object(&response->json, NULL);
+	json_array(&response->json, "decisions");
+	read.owner = response;
+	if (store_query_decisions(api->store, &read, &error) < 0) {
+		httpd_reply_error(request, 503, "%s", error.text);
+		buffer_fini(&response->body);
+		free(response);
 	}
 }

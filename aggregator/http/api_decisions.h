@@ -1,8 +1,7 @@
-/* GET /v1/decisions: what schedulers decided, newest first. */
+/* GET /v1/decisions: the decisions of schedulers, newest first. */
 #pragma once
 
-#include "aggregator/store/store.h"
-#include "lib/httpd.h"
+#include "aggregator/http/context.h"
 
-/* Answers now or when the store has read; store outlives the request. */
-void api_serve_decisions(struct store *store, struct http_request *request);
+/* Answers now or after a query of the store. */
+void api_decisions_serve(struct api *api, struct httpd_request *request);

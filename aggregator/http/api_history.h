@@ -1,13 +1,9 @@
-/* Answers history queries: parameters, the store's rows, the body. */
+/* GET /v1/nodes/NAME/history and /v1/vms/NAMESPACE/NAME/history. */
 #pragma once
 
-#include "aggregator/http/api.h"
+#include "aggregator/http/context.h"
 
-/* Below a node: its past. */
-void api_serve_node_history(struct api *api, const struct live_node *node,
-	struct http_request *request);
-
-/* Below a VM: its past, in whatever pods it ran. 404 if neither the store nor
- * is_running knows it. */
-void api_serve_vm_history(struct api *api, const struct api_vm *vm,
-	struct http_request *request);
+/* The history of a node, or of a VM over all its pods; the other one is NULL.
+ * 404 if the VM has no stored history and is not running. */
+void api_history_serve(struct api *api, const struct live_node *node,
+	const struct api_vm *vm, struct httpd_request *request);

@@ -7,17 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one turn of the loop writes, some milliseconds' worth. One node with
- * 2,048 VMs may come on top, 1.2 MB with the longest names. */
+/* Written per turn of the event loop, which takes some milliseconds. The last
+ * node may add 1.2 MB: 2,048 VMs with the longest names. */
 enum { TURN_BYTES = 256 << 10 };
 
 struct list {
-	struct list_options options;
+	struct api_list_options options;
 	struct json json;
 	bool is_begun;
 	size_t at, count;
 	char **nodes; /* owned, by name */
-	bool is_of_vms;
+	bool has_vms;
 };
 
 static void write_head(struct list *list)
@@ -28,22 +28,22 @@ static void write_head(struct list *list)
 	json_unsigned(j, "epoch", live_epoch(list->options.live));
 	json_unsigned(j, "rev", live_revision(list->options.live));
 	body_write_time(j, "now", list->options.wall_us);
-	json_array(j, list->is_of_vms ? "vms" : "nodes");
+	json_array(j, list->has_vms ? "vms" : "nodes");
 }
 
 static void write_item(struct list *list, size_t at)
 {
-	const struct list_options *options = &list->options;
+	const struct api_list_options *options = &list->options;
 	const struct live_node *node =
 		live_find(options->live, list->nodes[at]);
 
 	if (node == NULL) {
 		return;
 	}
-	if (list->is_of_vms) {
-		vms_write_node(&list->json,
-			&(struct vms_view){ options->live, options->identities,
-				options->now_us },
+	if (list->has_vms) {
+		vm_pods_write_node(&list->json,
+			&(struct vm_pods_view){ options->live,
+				options->identities, options->now_us },
 			node);
 	} else {
 		body_write_node(&list->json, node, options->now_us);
@@ -92,31 +92,30 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*x, *y);
 }
 
-static struct http_stream list_new(const struct list_options *options,
-	bool is_of_vms)
+static struct httpd_stream list_new(const struct api_list_options *options,
+	bool has_vms)
 {
 	struct list *list = xcalloc(1, sizeof(*list));
 
 	list->options = *options;
-	list->is_of_vms = is_of_vms;
+	list->has_vms = has_vms;
 	list->json = json_into(NULL);
 	list->nodes = xcalloc(live_count(options->live), sizeof(char *));
 	for (const struct live_node *node = live_after(options->live, 0);
 		node != NULL; node = live_next(node)) {
-		list->nodes[list->count] = xstrdup(live_node_name(node));
-		list->count++;
+		list->nodes[list->count++] = xstrdup(live_node_name(node));
 	}
 	qsort(list->nodes, list->count, sizeof(*list->nodes), by_name);
 	*options->running += 1;
-	return (struct http_stream){ next, done, list };
+	return (struct httpd_stream){ next, done, list };
 }
 
-struct http_stream list_nodes(const struct list_options *options)
+struct httpd_stream api_list_nodes(const struct api_list_options *options)
 {
 	return list_new(options, false);
 }
 
-struct http_stream list_vms(const struct list_options *options)
+struct httpd_stream api_list_vms(const struct api_list_options *options)
 {
 	return list_new(options, true);
 }

@@ -1,27 +1,24 @@
-/* The lists of all nodes and all VMs, written while they are read.
+/* The lists of all nodes and all VMs, written while the client reads them.
  *
- * In memory are the nodes' names and a part of the text. Figures are
- * those of the moment they are written, ages count to `now` of the head. */
+ * The nodes' names and a part of the text are in memory. Figures are current
+ * when they are written; ages are relative to `now` in the head. */
 #pragma once
 
 #include "aggregator/live/live.h"
 #include "lib/httpd.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
 struct identities;
 
-struct list_options {
+struct api_list_options {
 	const struct live *live;	     /* outlives the stream */
 	const struct identities *identities; /* or NULL */
 	uint64_t now_us, wall_us;
-	size_t *running; /* counts the streams that are there */
+	size_t *running; /* the number of open streams */
 };
 
 /* {"epoch","rev","now","nodes":[...]}, nodes by name. */
-struct http_stream list_nodes(const struct list_options *options);
+struct httpd_stream api_list_nodes(const struct api_list_options *options);
 
-/* {"epoch","rev","now","vms":[...]}, as vms_write_node() writes them, nodes by
- * name. */
-struct http_stream list_vms(const struct list_options *options);
+/* {"epoch","rev","now","vms":[...]}, as vm_pods_write_node() writes them, by
+ * node name. */
+struct httpd_stream api_list_vms(const struct api_list_options *options);

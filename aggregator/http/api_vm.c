@@ -1,8 +1,9 @@
 #include "aggregator/http/api_vm.h"
 
 #include "aggregator/http/body.h"
-#include "aggregator/query/profile_cache.h"
+#include "aggregator/http/reply.h"
 #include "aggregator/http/vm_pods.h"
+#include "aggregator/query/profile_cache.h"
 #include "lib/clock.h"
 #include "lib/json.h"
 #include "lib/memory.h"
@@ -11,63 +12,64 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Waits for the profile. */
-struct page {
+struct response {
 	struct api *api;
-	struct http_request *request;
+	struct httpd_request *request;
 	struct profile_request vm;
 	bool is_running;
 };
 
-static void reply(const struct page *page, const struct vm_past *past)
+static void reply(const struct response *response,
+	const struct vm_profile *profile)
 {
-	scoped_buffer struct buffer body = BUFFER_MAX(API_BODY_MAX);
-	const struct vms_view view = { page->api->live, page->api->identities,
-		clock_monotonic_us() };
+	scoped_buffer struct buffer body = BUFFER_MAX(REPLY_BODY_MAX);
+	const struct vm_pods_view view = { response->api->live,
+		response->api->identities, clock_monotonic_us() };
 	struct json j = json_into(&body);
 
 	json_object(&j, NULL);
-	json_string(&j, "namespace", page->vm.namespace);
-	json_string(&j, "name", page->vm.name);
+	json_string(&j, "namespace", response->vm.namespace);
+	json_string(&j, "name", response->vm.name);
 	json_array(&j, "pods");
-	vms_write_named(&j, &view, page->vm.namespace, page->vm.name);
+	vm_pods_write_vm(&j, &view, response->vm.namespace, response->vm.name);
 	json_array_end(&j);
-	if (past != NULL && !isnan(past->seconds)) {
-		body_write_profile(&j, "profile", &page->vm, past);
+	if (profile != NULL && !isnan(profile->seconds)) {
+		body_write_profile(&j, "profile", &response->vm, profile);
 	}
 	json_object_end(&j);
 	buffer_char(&body, '\n');
-	api_reply_body(page->request, api_json, &body);
+	reply_body(response->request, reply_json, &body);
 }
 
-/* What runs is shown without a past, too. */
-static void on_profile(void *owner, const struct vm_past *past,
+/* A running VM is shown even without a profile. */
+static void on_profile(void *owner, const struct vm_profile *profile,
 	const struct error *err)
 {
-	struct page *page = owner;
+	struct response *response = owner;
 
-	if (err == NULL || page->is_running) {
-		reply(page, past);
+	if (err == NULL || response->is_running) {
+		reply(response, profile);
 	} else if (err->code == -ENOENT) {
-		api_refuse_vm(page->api, page->request,
-			&(struct api_vm){ page->vm.namespace, page->vm.name,
-				false });
+		reply_vm_not_found(response->api, response->request,
+			&(struct api_vm){ response->vm.namespace,
+				response->vm.name, false });
 	} else {
-		http_reply_error(page->request, 503, "%s", err->text);
+		httpd_reply_error(response->request, 503, "%s", err->text);
 	}
-	free(page);
+	free(response);
 }
 
-void api_serve_vm(struct api *api, const struct api_vm *vm,
-	struct http_request *request)
+void api_vm_serve(struct api *api, const struct api_vm *vm,
+	struct httpd_request *request)
 {
-	struct page *page = xcalloc(1, sizeof(*page));
+	struct response *response = xcalloc(1, sizeof(*response));
 
-	page->api = api;
-	page->request = request;
-	page->is_running = vm->is_running;
-	(void)snprintf(page->vm.namespace, sizeof(page->vm.namespace), "%s",
-		vm->namespace);
-	(void)snprintf(page->vm.name, sizeof(page->vm.name), "%s", vm->name);
-	profiles_ask(api->profiles, &page->vm, on_profile, page);
+	response->api = api;
+	response->request = request;
+	response->is_running = vm->is_running;
+	(void)snprintf(response->vm.namespace, sizeof(response->vm.namespace),
+		"%s", vm->namespace);
+	(void)snprintf(response->vm.name, sizeof(response->vm.name), "%s",
+		vm->name);
+	profile_cache_ask(api->profiles, &response->vm, on_profile, response);
 }

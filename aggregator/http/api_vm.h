@@ -1,9 +1,8 @@
-/* Answers /v1/vms/NAMESPACE/NAME: the VM's pods now, and its past in a few
- * figures. */
+/* GET /v1/vms/NAMESPACE/NAME: the VM's current pods and its profile. */
 #pragma once
 
-#include "aggregator/http/api.h"
+#include "aggregator/http/context.h"
 
-/* 404 if neither a node that reports nor the store knows it. */
-void api_serve_vm(struct api *api, const struct api_vm *vm,
-	struct http_request *request);
+/* 404 if the VM has no pod in the live table and no stored history. */
+void api_vm_serve(struct api *api, const struct api_vm *vm,
+	struct httpd_request *request);

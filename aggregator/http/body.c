@@ -1,23 +1,20 @@
 #include "aggregator/http/body.h"
 
 #include "aggregator/query/profile_builder.h"
-#include "lib/decimal.h"
-#include "lib/json.h"
 #include "lib/memory.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
 	TIME_TEXT_MAX = DECIMAL_MAX + 8,
-	CELL_MAX = DECIMAL_MAX + 1, /* with a comma, or brackets */
+	CELL_MAX = DECIMAL_MAX + 1, /* with a comma or bracket */
 };
 
-/* Of a history at a time: half a millisecond of the loop's. */
+/* The size of a part of a history, which takes half a millisecond to write. */
 enum { PART_BYTES = 128 << 10 };
 
-/* Unix seconds with as many decimals as there are, up to microseconds. */
+/* Returns the length. */
 static size_t put_seconds(char *out, uint64_t us)
 {
 	size_t len = decimal_unsigned(out, us / 1000000);
@@ -50,7 +47,7 @@ static void change_group(struct json *j, const char *from, const char *to)
 	json_object(j, to);
 }
 
-/* The figures of all groups; the list holds each group in one piece. */
+/* The figures of all groups; load_fields lists each group contiguously. */
 static void write_figures(struct json *j, struct node_load *load)
 {
 	const char *group = NULL;
@@ -145,29 +142,24 @@ void body_write_node(struct json *j, const struct live_node *node,
 }
 
 void body_write_profile(struct json *j, const char *key,
-	const struct profile_request *vm, const struct vm_past *past)
+	const struct profile_request *vm, const struct vm_profile *profile)
 {
 	json_object(j, key);
 	json_string(j, "namespace", vm->namespace);
 	json_string(j, "name", vm->name);
-	json_unsigned(j, "days", VM_PROFILE_DAYS);
-#define X(field) json_number(j, #field, past->field);
+	json_unsigned(j, "days", PROFILE_BUILDER_DAYS);
+#define X(field) json_number(j, #field, profile->field);
 	PROFILE_FIELDS(X)
 #undef X
 	json_array(j, "mean_cores_by_hour");
 	for (size_t i = 0; i < PROFILE_HOURS; i++) {
-		json_number_or_null(j, NULL, past->mean_cores_by_hour[i]);
+		json_number_or_null(j, NULL, profile->mean_cores_by_hour[i]);
 	}
 	json_array_end(j);
 	json_object_end(j);
 }
 
-static uint64_t row_us(const struct query *query, size_t row)
-{
-	return query->from_us + row * query->step_us;
-}
-
-static void write_fields(struct json *j, const struct query *query)
+static void write_fields(struct json *j, const struct history_query *query)
 {
 	json_array(j, "fields");
 	for (size_t i = 0; i < query->field_count; i++) {
@@ -178,7 +170,7 @@ static void write_fields(struct json *j, const struct query *query)
 
 static void write_history_head(struct buffer *out, struct history_text *text)
 {
-	const struct query *query = history_query(text->history);
+	const struct history_query *query = history_query(text->history);
 	struct json *j = &text->json;
 
 	*j = json_into(out);
@@ -196,7 +188,8 @@ static void write_history_head(struct buffer *out, struct history_text *text)
 	json_array(j, "rows");
 }
 
-static void write_csv_head(struct buffer *out, const struct query *query)
+static void write_csv_head(struct buffer *out,
+	const struct history_query *query)
 {
 	buffer_text(out, "time");
 	for (size_t i = 0; i < query->field_count; i++) {
@@ -205,7 +198,7 @@ static void write_csv_head(struct buffer *out, const struct query *query)
 	buffer_char(out, '\n');
 }
 
-/* Within DECIMAL_MAX bytes; returns how many count. */
+/* Writes up to DECIMAL_MAX bytes; returns the length of the text. */
 static size_t put_figure(char *out, struct history_cell *cell,
 	const struct decimal *figure)
 {
@@ -221,16 +214,16 @@ static size_t put_figure(char *out, struct history_cell *cell,
 	return cell->len;
 }
 
-/* In place: an answer is thousands of them. */
+/* Directly into the buffer, because a response has thousands of rows. */
 static void write_row(struct buffer *out, struct history_text *text)
 {
-	const struct query *query = history_query(text->history);
+	const struct history_query *query = history_query(text->history);
 	static const char gap[] = { 'n', 'u', 'l', 'l' };
 	const bool as_csv = text->as_csv;
 	char *begin = buffer_room(out,
 		TIME_TEXT_MAX + (query->field_count + 1) * CELL_MAX);
-	struct decimal figures[QUERY_FIELDS_MAX];
-	double values[QUERY_FIELDS_MAX];
+	struct decimal figures[HISTORY_QUERY_FIELDS_MAX];
+	double values[HISTORY_QUERY_FIELDS_MAX];
 	char *at = begin;
 
 	if (begin == NULL) {
@@ -242,7 +235,7 @@ static void write_row(struct buffer *out, struct history_text *text)
 	if (!as_csv) {
 		*at++ = '[';
 	}
-	at += put_seconds(at, row_us(query, text->row));
+	at += put_seconds(at, query->from_us + text->row * query->step_us);
 	history_row(values, text->history, text->row);
 	decimal_round(figures, values, query->field_count);
 	for (size_t i = 0; i < query->field_count; i++) {
@@ -270,7 +263,7 @@ static void begin_history(struct buffer *out, struct history_text *text)
 
 bool body_write_history(struct buffer *out, struct history_text *text)
 {
-	size_t rows = query_row_count(history_query(text->history));
+	size_t rows = history_query_row_count(history_query(text->history));
 	size_t end = out->len + PART_BYTES;
 
 	if (!text->is_begun) {

@@ -1,4 +1,4 @@
-/* The bodies of HTTP answers. Pure: values to text. */
+/* Bodies of HTTP responses. Pure: values to text. */
 #pragma once
 
 #include "aggregator/query/history.h"
@@ -8,46 +8,44 @@
 #include "lib/json.h"
 #include "proto/profile.h"
 
-#include <stdint.h>
-
-/* Unix seconds with as many decimals as there are, up to microseconds. */
+/* Unix seconds, with up to six decimals as needed. */
 void body_write_time(struct json *j, const char *key, uint64_t us);
 
 /* One node as in /v1/nodes, with its age at now_us. */
 void body_write_node(struct json *j, const struct live_node *node,
 	uint64_t now_us);
 
-/* The figures of a VM as members of the object that is open. */
+/* The figures of a VM as members of the open object. */
 void body_write_vm_figures(struct json *j, const struct vm_load *vm);
 
 /* {"namespace","name","days","covered_s", figures, "mean_cores_by_hour":[24
  * values or null]}, as an object of that key. */
 void body_write_profile(struct json *j, const char *key,
-	const struct profile_request *vm, const struct vm_past *past);
+	const struct profile_request *vm, const struct vm_profile *profile);
 
-/* What a column of a history was last: most of what does not change is whole
- * numbers, and the same text again. */
+/* The last value of a history's column and its text: many columns repeat a
+ * value from row to row. */
 struct history_cell {
 	double value;
-	size_t len; /* of text; 0: it came once so far */
+	size_t len; /* of text; 0: the value did not repeat yet */
 	char text[DECIMAL_MAX];
 };
 
-/* A history on its way out, part by part. */
+/* A history that is written part by part. */
 struct history_text {
 	const struct history *history;
 	/* The node, or the VM: namespace is NULL for a node. */
 	const char *namespace, *name;
 	bool as_csv;
-	/* Zeroed at first. */
+	/* Zeroed by the caller. */
 	struct json json;
 	size_t row;
 	bool is_begun;
-	struct history_cell cells[QUERY_FIELDS_MAX];
+	struct history_cell cells[HISTORY_QUERY_FIELDS_MAX];
 };
 
-/* Appends some KiB more of
+/* Appends the next part, some KiB, of
  *     {"node","step_s","from","to","fields":[],"rows":[[time, value or null]]}
- * with "namespace" and "name" instead of "node" for a VM; or of the same as
- * CSV: time,field,... and an empty cell for a gap. False: that was the last. */
+ * with "namespace" and "name" instead of "node" for a VM; or the same as CSV:
+ * time,field,... and an empty cell for a gap. False: that was the last part. */
 bool body_write_history(struct buffer *out, struct history_text *text);

@@ -6,11 +6,11 @@
 #include <math.h>
 #include <stdio.h>
 
-/* load-watcher's window that Trimaran asks for. */
+/* The window that Trimaran requests. */
 enum { WINDOW_S = 900 };
 
-/* A node whose CPU use is not known would be judged by its memory alone. */
-static bool can_be_shown(const struct node_load *load)
+/* A node with an unknown CPU use would be scored by its memory alone. */
+static bool is_included(const struct node_load *load)
 {
 	return load_state(load->age_us, load->interval_ms) == LOAD_FRESH &&
 		isfinite(load->cpu_used_cores_15m / load->cpu_cores);
@@ -58,45 +58,46 @@ static void write_node(struct json *j, const struct node_load *load)
 	json_object_end(j);
 }
 
-struct shown {
+struct included {
 	size_t count;
 	uint64_t least_age_us;
 };
 
-static void show_node(struct shown *shown, struct json *j,
+static void add_node(struct included *included, struct json *j,
 	const struct live_node *node, uint64_t now_us)
 {
 	struct node_load load;
 
 	live_node_figures(&load, node, now_us);
-	if (can_be_shown(&load)) {
+	if (is_included(&load)) {
 		write_node(j, &load);
-		if (shown->count == 0 || load.age_us < shown->least_age_us) {
-			shown->least_age_us = load.age_us;
+		if (included->count == 0 ||
+			load.age_us < included->least_age_us) {
+			included->least_age_us = load.age_us;
 		}
-		shown->count++;
+		included->count++;
 	}
 	node_load_fini(&load);
 }
 
-static struct shown show_nodes(struct json *j, const struct live *live,
+static struct included write_nodes(struct json *j, const struct live *live,
 	const char *host, uint64_t now_us)
 {
-	const struct live_node *only =
+	const struct live_node *one =
 		host == NULL ? NULL : live_find(live, host);
-	struct shown shown = { 0 };
+	struct included included = { 0 };
 
 	json_object(j, NULL);
-	if (only != NULL) {
-		show_node(&shown, j, only, now_us);
+	if (one != NULL) {
+		add_node(&included, j, one, now_us);
 	}
 	for (const struct live_node *node = host == NULL ? live_after(live, 0)
 							 : NULL;
 		node != NULL; node = live_next(node)) {
-		show_node(&shown, j, node, now_us);
+		add_node(&included, j, node, now_us);
 	}
 	json_object_end(j);
-	return shown;
+	return included;
 }
 
 static void write_window(struct json *j, uint64_t end_s)
@@ -108,20 +109,20 @@ static void write_window(struct json *j, uint64_t end_s)
 	json_object_end(j);
 }
 
-bool watcher_write(struct buffer *out, const struct live *live,
+bool load_watcher_write(struct buffer *out, const struct live *live,
 	const char *host, uint64_t now_us, uint64_t wall_us)
 {
 	scoped_buffer struct buffer nodes = BUFFER_MAX(out->max);
 	struct json inner = json_into(&nodes);
 	struct json j = json_into(out);
-	struct shown shown = show_nodes(&inner, live, host, now_us);
+	struct included included = write_nodes(&inner, live, host, now_us);
 
-	if (host != NULL && shown.count == 0) {
+	if (host != NULL && included.count == 0) {
 		return false;
 	}
 	json_object(&j, NULL);
 	json_unsigned(&j, "timestamp", wall_us / 1000000);
-	write_window(&j, (wall_us - shown.least_age_us) / 1000000);
+	write_window(&j, (wall_us - included.least_age_us) / 1000000);
 	json_string(&j, "source", "plimsoll");
 	json_object(&j, "data");
 	json_raw(&j, "NodeMetricsMap", nodes.data);

@@ -10,34 +10,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one turn of the loop may cost: some milliseconds. */
+/* Work per turn of the event loop: some milliseconds. */
 enum { TURN_NODES = 512, TURN_SAMPLES = 2048 };
 
-/* More than a head and a line can have: a node's and a VM's names with each
+/* More than a head and a line can take: a node's and a VM's names with each
  * byte escaped, and a pod's uid. */
 enum { WRITTEN_MAX = 4096 };
 
 struct metrics_node {
 	struct node_load load; /* without VMs */
-	size_t vms;	       /* so many of its VMs have series */
+	size_t vms;	       /* VM pods with series */
 };
 
-enum stage { STAGE_GATHER, STAGE_OWN, STAGE_AGES, STAGE_NODES, STAGE_VMS };
+enum stage { STAGE_GATHER, STAGE_SELF, STAGE_AGES, STAGE_NODES, STAGE_VMS };
 
 struct metrics {
 	struct metrics_options options;
 	struct metrics_node *nodes;
 	size_t count;
-	size_t gathered; /* so many of them have their figures */
+	size_t gathered; /* nodes whose figures are in nodes */
 	size_t vms, vms_left_out;
 	enum stage stage;
-	size_t metric, node, vm; /* what comes next */
-	const char *named;	 /* the metric whose head was written last */
+	size_t metric, node, vm; /* the next to write */
+	const char *named;	 /* the metric of the last head */
 };
 
 /* ---- this process ---- */
 
-static void write_acks(struct buffer *out, const struct metrics_counts *counts)
+static void write_acks(struct buffer *out, const struct ingest_counts *counts)
 {
 	static const char name[] = "plimsoll_aggregator_acks_total";
 
@@ -61,7 +61,7 @@ static void write_states(struct buffer *out, const struct metrics *metrics)
 
 		counts[load_state(load->age_us, load->interval_ms)]++;
 	}
-	exposition_head(out, name, "Nodes by how old their newest sample is",
+	exposition_head(out, name, "Nodes that are fresh, stale or lost",
 		EXPOSITION_GAUGE);
 	for (int i = LOAD_FRESH; i <= LOAD_LOST; i++) {
 		exposition_series(out, name, "state",
@@ -69,14 +69,15 @@ static void write_states(struct buffer *out, const struct metrics *metrics)
 	}
 }
 
-static void write_drops(struct buffer *out, const struct remote_health *remote)
+static void write_drops(struct buffer *out,
+	const struct remote_write_health *remote)
 {
 	static const char name[] =
 		"plimsoll_remote_write_dropped_reports_total";
 
 	exposition_head(out, name,
-		"Reports that were not sent: the queue was full, or the engine "
-		"refused them",
+		"Reports that were not sent: queue_full, or refused by the "
+		"engine",
 		EXPOSITION_COUNTER);
 	exposition_series(out, name, "reason", "queue_full",
 		(double)remote->queue.dropped);
@@ -84,72 +85,72 @@ static void write_drops(struct buffer *out, const struct remote_health *remote)
 		(double)remote->refused);
 }
 
-static void write_remote(struct buffer *out, const struct remote_health *remote)
+static void write_remote(struct buffer *out,
+	const struct remote_write_health *remote)
 {
 	exposition_single(out, "plimsoll_remote_write_pending_reports",
-		"Reports that are stored and not sent yet", EXPOSITION_GAUGE,
+		"Stored reports that wait to be sent", EXPOSITION_GAUGE,
 		(double)remote->queue.reports);
 	exposition_single(out, "plimsoll_remote_write_pending_bytes",
-		"What they take of the database", EXPOSITION_GAUGE,
+		"Size of these reports in the database", EXPOSITION_GAUGE,
 		(double)remote->queue.bytes);
 	exposition_single(out, "plimsoll_remote_write_lag_seconds",
-		"Since the oldest of them was stored", EXPOSITION_GAUGE,
-		remote->lag_s);
+		"Time since the oldest of these reports was stored",
+		EXPOSITION_GAUGE, remote->lag_s);
 	exposition_single(out, "plimsoll_remote_write_sent_requests_total",
-		"Requests that the engine took", EXPOSITION_COUNTER,
+		"Requests that the engine accepted", EXPOSITION_COUNTER,
 		(double)remote->sent_requests);
 	exposition_single(out, "plimsoll_remote_write_sent_reports_total",
-		"Reports in them", EXPOSITION_COUNTER,
+		"Reports in these requests", EXPOSITION_COUNTER,
 		(double)remote->sent_reports);
 	exposition_single(out, "plimsoll_remote_write_sent_samples_total",
-		"Samples in them", EXPOSITION_COUNTER,
+		"Samples in these requests", EXPOSITION_COUNTER,
 		(double)remote->sent_samples);
 	exposition_single(out, "plimsoll_remote_write_retries_total",
 		"Requests that were sent again", EXPOSITION_COUNTER,
 		(double)remote->retries);
 	exposition_single(out, "plimsoll_remote_write_last_success_seconds",
-		"When the engine took one last, in unix time", EXPOSITION_GAUGE,
-		remote->last_success_s);
+		"Unix time of the last request that the engine accepted",
+		EXPOSITION_GAUGE, remote->last_success_s);
 	write_drops(out, remote);
 }
 
 static void write_health(struct buffer *out, const struct metrics *metrics)
 {
-	const struct metrics_own *own = &metrics->options.own;
+	const struct metrics_self *self = &metrics->options.self;
 
 	exposition_process(out);
 	write_states(out, metrics);
 	exposition_single(out, "plimsoll_aggregator_vms",
-		"VM pods on nodes that are fresh", EXPOSITION_GAUGE,
+		"VM pods on fresh nodes", EXPOSITION_GAUGE,
 		(double)metrics->vms);
 	exposition_single(out, "plimsoll_aggregator_vms_left_out",
-		"VM pods without series here, for there are more than "
-		"--metrics-vms",
-		EXPOSITION_GAUGE, (double)metrics->vms_left_out);
+		"VM pods omitted by --metrics-vms", EXPOSITION_GAUGE,
+		(double)metrics->vms_left_out);
 	exposition_single(out, "plimsoll_aggregator_identities",
 		"VM pods whose namespace and name are known", EXPOSITION_GAUGE,
-		(double)own->identities);
+		(double)self->identities);
 	exposition_single(out, "plimsoll_aggregator_reports_total",
-		"Reports taken, replays among them", EXPOSITION_COUNTER,
-		(double)own->counts.reports);
-	write_acks(out, &own->counts);
+		"Reports accepted, including replays", EXPOSITION_COUNTER,
+		(double)self->counts.reports);
+	write_acks(out, &self->counts);
 	exposition_single(out, "plimsoll_aggregator_refused_messages_total",
-		"Messages that were refused", EXPOSITION_COUNTER,
-		(double)own->counts.refused);
+		"Messages refused", EXPOSITION_COUNTER,
+		(double)self->counts.refused);
 	exposition_single(out, "plimsoll_aggregator_snapshots_total",
-		"Snapshots given to schedulers", EXPOSITION_COUNTER,
-		(double)own->counts.snapshots);
-	if (own->is_remote) {
-		write_remote(out, &own->remote);
+		"Snapshots sent to schedulers", EXPOSITION_COUNTER,
+		(double)self->counts.snapshots);
+	if (self->is_remote) {
+		write_remote(out, &self->remote);
 	}
 	exposition_single(out, "plimsoll_aggregator_storing",
-		"1 while what comes in gets stored; 0 while it does not",
-		EXPOSITION_GAUGE, own->is_storing ? 1 : 0);
+		"1 while incoming reports are stored, else 0", EXPOSITION_GAUGE,
+		self->is_storing ? 1 : 0);
 }
 
 /* ---- nodes and VMs ---- */
 
-/* One that was forgotten meanwhile is of no age at all: lost. */
+/* A node that was dropped since has the maximum age: lost. */
 static bool is_fresh(const struct metrics_node *node)
 {
 	return load_state(node->load.age_us, node->load.interval_ms) ==
@@ -173,7 +174,7 @@ static void gather_figures(struct metrics *metrics, struct metrics_node *node)
 {
 	const struct live_node *live =
 		live_find(metrics->options.live, node->load.name);
-	size_t room = metrics->options.vms_max -
+	size_t left = metrics->options.vms_max -
 		(metrics->vms - metrics->vms_left_out);
 	size_t vms;
 
@@ -185,14 +186,14 @@ static void gather_figures(struct metrics *metrics, struct metrics_node *node)
 	live_node_figures(&node->load, live, clock_monotonic_us());
 	if (is_fresh(node)) {
 		vms = live_node_vms(live);
-		node->vms = vms < room ? vms : room;
+		node->vms = vms < left ? vms : left;
 		metrics->vms += vms;
 		metrics->vms_left_out += vms - node->vms;
 	}
 }
 
-/* The names at once: a node that reports meanwhile changes its place among the
- * others. False: all are there. */
+/* The names are collected at once, because a report moves its node to the end
+ * of the list. False: all nodes have their figures. */
 static bool gather(struct metrics *metrics)
 {
 	if (metrics->nodes == NULL) {
@@ -208,8 +209,8 @@ static bool gather(struct metrics *metrics)
 	return true;
 }
 
-static void name_metric(struct metrics *metrics, struct buffer *out,
-	const struct metric *metric)
+static void begin_sample(struct metrics *metrics, struct buffer *out,
+	const struct metric *metric, const char *node)
 {
 	if (metrics->named == NULL ||
 		strcmp(metrics->named, metric->name) != 0) {
@@ -218,6 +219,8 @@ static void name_metric(struct metrics *metrics, struct buffer *out,
 					   : EXPOSITION_GAUGE);
 		metrics->named = metric->name;
 	}
+	buffer_printf(out, "%s{", metric->name);
+	exposition_label(out, "node", node);
 }
 
 static void write_sample(struct buffer *out, const struct metric_sample *sample)
@@ -242,9 +245,7 @@ static void write_node_sample(struct metrics *metrics, struct buffer *out,
 			&node->load)) {
 		return;
 	}
-	name_metric(metrics, out, metric);
-	buffer_printf(out, "%s{", metric->name);
-	exposition_label(out, "node", node->load.name);
+	begin_sample(metrics, out, metric, node->load.name);
 	write_sample(out, &sample);
 }
 
@@ -253,7 +254,7 @@ static void write_vm_sample(struct metrics *metrics, struct buffer *out,
 {
 	const struct live_node *live =
 		live_find(metrics->options.live, node->load.name);
-	const struct identity *who;
+	const struct identity *identity;
 	struct metric_sample sample;
 	const struct vm_pod *pod;
 	struct vm_load load;
@@ -269,20 +270,18 @@ static void write_vm_sample(struct metrics *metrics, struct buffer *out,
 	if (!metric_vm_sample(&sample, metric, pod, &load)) {
 		return;
 	}
-	name_metric(metrics, out, metric);
-	buffer_printf(out, "%s{", metric->name);
-	exposition_label(out, "node", node->load.name);
+	begin_sample(metrics, out, metric, node->load.name);
 	exposition_label(out, "pod_uid", pod->pod_uid);
-	who = identities_find(metrics->options.identities, pod->pod_uid);
-	if (who != NULL) {
-		exposition_label(out, "namespace", who->namespace);
-		exposition_label(out, "name", who->name);
+	identity = identities_find(metrics->options.identities, pod->pod_uid);
+	if (identity != NULL) {
+		exposition_label(out, "namespace", identity->namespace);
+		exposition_label(out, "name", identity->name);
 	}
 	write_sample(out, &sample);
 }
 
-/* One after the other: all nodes of a metric, all metrics. False: that was the
- * last. */
+/* Writes a metric of the next node, or moves to the next metric. False: all are
+ * written. */
 static bool step_node(struct metrics *metrics, struct buffer *out)
 {
 	const struct metric *metric = metric_node_at(metrics->metric);
@@ -303,7 +302,7 @@ static bool step_node(struct metrics *metrics, struct buffer *out)
 	return true;
 }
 
-/* The same with all VMs of a node in between. */
+/* The same for each VM of a node. */
 static bool step_vm(struct metrics *metrics, struct buffer *out)
 {
 	const struct metric *metric = metric_vm_at(metrics->metric);
@@ -345,9 +344,7 @@ static bool step_age(struct metrics *metrics, struct buffer *out)
 	if (load->age_us == UINT64_MAX) {
 		return true;
 	}
-	name_metric(metrics, out, &age);
-	buffer_printf(out, "%s{", age.name);
-	exposition_label(out, "node", load->name);
+	begin_sample(metrics, out, &age, load->name);
 	buffer_char(out, '}');
 	exposition_value(out, (double)load->age_us / 1e6);
 	return true;
@@ -359,7 +356,7 @@ static bool run_stage(struct metrics *metrics, struct buffer *out,
 	bool (*step)(struct metrics *metrics, struct buffer *out))
 {
 	for (int i = 0; i < TURN_SAMPLES; i++) {
-		if (out->len > HTTP_PART_MAX - WRITTEN_MAX) {
+		if (out->len > HTTPD_PART_MAX - WRITTEN_MAX) {
 			return true;
 		}
 		if (!step(metrics, out)) {
@@ -369,13 +366,13 @@ static bool run_stage(struct metrics *metrics, struct buffer *out,
 	return true;
 }
 
-/* False: the stage is over. */
+/* False: the stage is done. */
 static bool work(struct metrics *metrics, struct buffer *out)
 {
 	switch (metrics->stage) {
 	case STAGE_GATHER:
 		return gather(metrics);
-	case STAGE_OWN:
+	case STAGE_SELF:
 		write_health(out, metrics);
 		return false;
 	case STAGE_AGES:
@@ -394,9 +391,7 @@ static bool next(void *owner, struct buffer *out)
 	if (work(metrics, out)) {
 		return true;
 	}
-	metrics->metric = 0;
-	metrics->node = 0;
-	metrics->vm = 0;
+	metrics->metric = metrics->node = metrics->vm = 0;
 	if (metrics->stage == STAGE_VMS) {
 		return false;
 	}
@@ -416,11 +411,11 @@ static void done(void *owner)
 	free(metrics);
 }
 
-struct http_stream metrics_stream(const struct metrics_options *options)
+struct httpd_stream metrics_stream(const struct metrics_options *options)
 {
 	struct metrics *metrics = xcalloc(1, sizeof(*metrics));
 
 	metrics->options = *options;
 	*options->running += 1;
-	return (struct http_stream){ next, done, metrics };
+	return (struct httpd_stream){ next, done, metrics };
 }

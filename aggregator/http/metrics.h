@@ -1,43 +1,32 @@
-/* /metrics: everything this process knows now, in Prometheus' text format.
+/* /metrics: the current state of this process in Prometheus' text format.
  *
- * Metric by metric over all nodes, as the format wants it, so it is written
- * while it is read: in memory are a part of the text and the nodes' figures of
- * one moment. Raw totals are those of the moment they are written. Nodes that
- * are not fresh have their age and nothing else: a total that stands still
- * looks like an idle node. */
+ * The format requires one metric after the other, each over all nodes. The text
+ * is written while the client reads it: a part of the text and the nodes'
+ * figures at the start are in memory; raw totals are current when they are
+ * written. A node that is not fresh has only its age, because a total that does
+ * not change looks like an idle node. */
 #pragma once
 
+#include "aggregator/ingest/ingest.h"
 #include "aggregator/live/live.h"
 #include "aggregator/remote_write/remote_write.h"
 #include "lib/httpd.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
-/* What the aggregator has done since it started. */
-struct metrics_counts {
-	uint64_t reports;	   /* taken, replays among them */
-	uint64_t batches_stored;   /* acknowledged so */
-	uint64_t batches_received; /* acknowledged as not stored yet */
-	uint64_t refused;	   /* messages */
-	uint64_t snapshots;	   /* given */
-};
-
-struct metrics_own {
-	struct metrics_counts counts;
+struct metrics_self {
+	struct ingest_counts counts;
 	bool is_storing;
-	size_t identities; /* VM pods that are known by name */
-	bool is_remote;	   /* there is remote write */
-	struct remote_health remote;
+	size_t identities; /* VM pods with a known name */
+	bool is_remote;	   /* --remote-write is set */
+	struct remote_write_health remote;
 };
 
 struct metrics_options {
-	const struct live *live;	     /* these two outlive the stream */
+	const struct live *live;	     /* both outlive the stream */
 	const struct identities *identities; /* or NULL */
-	size_t vms_max;	 /* VMs with series; the rest is counted only */
-	size_t *running; /* counts the streams that are there */
-	struct metrics_own own;
+	size_t vms_max;	 /* VM pods with series; others are counted only */
+	size_t *running; /* the number of open streams */
+	struct metrics_self self;
 };
 
-/* For http_reply_stream(), whose done() frees it. */
-struct http_stream metrics_stream(const struct metrics_options *options);
+/* For httpd_reply_stream(), whose done() frees it. */
+struct httpd_stream metrics_stream(const struct metrics_options *options);

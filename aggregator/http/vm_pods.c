@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static const struct identity *identity_of(const struct vms_view *view,
+static const struct identity *identity_of(const struct vm_pods_view *view,
 	const struct live_node *node, size_t i)
 {
 	return identities_find(view->identities,
@@ -24,7 +24,7 @@ static void write_identity(struct json *j, const struct identity *identity)
 	}
 }
 
-static void write_pod(struct json *j, const struct vms_view *view,
+static void write_pod(struct json *j, const struct vm_pods_view *view,
 	const struct live_node *node, size_t i)
 {
 	uint64_t age_us = live_node_age_us(node, view->now_us);
@@ -43,7 +43,7 @@ static void write_pod(struct json *j, const struct vms_view *view,
 	json_object_end(j);
 }
 
-void vms_write_node(struct json *j, const struct vms_view *view,
+void vm_pods_write_node(struct json *j, const struct vm_pods_view *view,
 	const struct live_node *node)
 {
 	for (size_t i = 0; i < live_node_vms(node); i++) {
@@ -51,22 +51,21 @@ void vms_write_node(struct json *j, const struct vms_view *view,
 	}
 }
 
-static bool is_named(const struct identity *identity, const char *namespace,
-	const char *name)
+static bool is_named(const struct identity *identity,
+	const struct identity *wanted)
 {
-	return identity != NULL && strcmp(identity->name, name) == 0 &&
-		strcmp(identity->namespace, namespace) == 0;
+	return identity != NULL && strcmp(identity->name, wanted->name) == 0 &&
+		strcmp(identity->namespace, wanted->namespace) == 0;
 }
 
-/* The node's pods of the VM; j is NULL where they are only counted. */
-static size_t write_named_on(struct json *j, const struct vms_view *view,
+/* The node's pods of the VM. j NULL: they are only counted. */
+static size_t write_named_on(struct json *j, const struct vm_pods_view *view,
 	const struct live_node *node, const struct identity *wanted)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < live_node_vms(node); i++) {
-		if (!is_named(identity_of(view, node, i), wanted->namespace,
-			    wanted->name)) {
+		if (!is_named(identity_of(view, node, i), wanted)) {
 			continue;
 		}
 		count++;
@@ -77,7 +76,7 @@ static size_t write_named_on(struct json *j, const struct vms_view *view,
 	return count;
 }
 
-static size_t write_named(struct json *j, const struct vms_view *view,
+static size_t write_named(struct json *j, const struct vm_pods_view *view,
 	const char *namespace, const char *name)
 {
 	const struct identity wanted = { namespace, name, "", "" };
@@ -90,13 +89,13 @@ static size_t write_named(struct json *j, const struct vms_view *view,
 	return count;
 }
 
-void vms_write_named(struct json *j, const struct vms_view *view,
+void vm_pods_write_vm(struct json *j, const struct vm_pods_view *view,
 	const char *namespace, const char *name)
 {
 	(void)write_named(j, view, namespace, name);
 }
 
-bool vms_is_running(const struct vms_view *view, const char *namespace,
+bool vm_pods_is_running(const struct vm_pods_view *view, const char *namespace,
 	const char *name)
 {
 	return write_named(NULL, view, namespace, name) > 0;

@@ -1,31 +1,28 @@
-/* VM pods with whose they are, where they run and their latest figures. While a
- * VM moves it has two. */
+/* VM pods as JSON, with their identity, node and latest figures. A VM has two
+ * pods while it migrates. */
 #pragma once
 
 #include "aggregator/live/live.h"
 #include "lib/json.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
 struct identities;
 
-struct vms_view {
+struct vm_pods_view {
 	const struct live *live;
 	const struct identities *identities; /* or NULL */
-	uint64_t now_us;		     /* the time that ages count to */
+	uint64_t now_us;		     /* ages are relative to it */
 };
 
 /* Writes {"namespace","name","vmi_uid","pod_uid","node","age_s","state",
- * figures} for each VM pod of the node into the array that is open; the first
- * three only where they are known. */
-void vms_write_node(struct json *j, const struct vms_view *view,
+ * figures} for each VM pod of the node into the open array; the first three
+ * only if they are known. */
+void vm_pods_write_node(struct json *j, const struct vm_pods_view *view,
 	const struct live_node *node);
 
-/* The same for each pod of one VM, on whatever node. */
-void vms_write_named(struct json *j, const struct vms_view *view,
+/* The same for each pod of one VM, on any node. */
+void vm_pods_write_vm(struct json *j, const struct vm_pods_view *view,
 	const char *namespace, const char *name);
 
-/* Whether there is such a pod. */
-bool vms_is_running(const struct vms_view *view, const char *namespace,
+/* True: the VM has a pod in the live table. */
+bool vm_pods_is_running(const struct vm_pods_view *view, const char *namespace,
 	const char *name);

@@ -5,18 +5,19 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int arrival_check(const struct batch *batch, struct error *err)
+int batch_order_check(const struct batch *batch, struct error *err)
 {
 	for (size_t i = 0; i < batch->count; i++) {
 		if (batch->reports[i].monotonic_us > batch->sent_monotonic_us) {
 			return error_set(err, -EBADMSG,
-				"a report was taken after its batch was sent");
+				"a report was made after its batch was sent");
 		}
 	}
 	return 0;
 }
 
-uint64_t arrival_age_us(const struct batch *batch, const struct report *report)
+uint64_t batch_order_age_us(const struct batch *batch,
+	const struct report *report)
 {
 	return batch->sent_monotonic_us > report->monotonic_us
 		? batch->sent_monotonic_us - report->monotonic_us
@@ -25,18 +26,19 @@ uint64_t arrival_age_us(const struct batch *batch, const struct report *report)
 
 static int by_seq(const void *a, const void *b)
 {
-	const struct arrival_place *x = a;
-	const struct arrival_place *y = b;
+	const struct batch_order_entry *x = a;
+	const struct batch_order_entry *y = b;
 
 	return (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-struct arrival_place *arrival_order(const struct batch *batch)
+struct batch_order_entry *batch_order_by_seq(const struct batch *batch)
 {
-	struct arrival_place *order = xcalloc(batch->count, sizeof(*order));
+	struct batch_order_entry *order = xcalloc(batch->count, sizeof(*order));
 
 	for (size_t i = 0; i < batch->count; i++) {
-		order[i] = (struct arrival_place){ batch->reports[i].seq, i };
+		order[i] =
+			(struct batch_order_entry){ batch->reports[i].seq, i };
 	}
 	if (batch->count > 1) {
 		qsort(order, batch->count, sizeof(*order), by_seq);

@@ -1,28 +1,25 @@
-/* What the times and the order in a batch of reports mean, whenever it came.
+/* The times and the order of the reports in a batch. Pure.
  *
- * Pure. An agent sends its newest report first and says what its own clock
- * showed when it sent, so ages need no clocks to agree. */
+ * An agent sends its newest report first, and the time of its own clock when it
+ * sent the batch, so the age of a report needs no synchronized clocks. */
 #pragma once
 
 #include "lib/error.h"
 #include "proto/wire.h"
 
-#include <stddef.h>
-#include <stdint.h>
+/* -EBADMSG: a report is from after the time at which its batch was sent. Such a
+ * report would stay the newest until the node's clock reaches its time. */
+must_check int batch_order_check(const struct batch *batch, struct error *err);
 
-/* A process cannot send what it measures later; taken, it would be the newest
- * until the node's clock gets there. -EBADMSG: there is such a report. */
-must_check int arrival_check(const struct batch *batch, struct error *err);
+/* The age of a report when its batch was sent, by the agent's own clock. 0 for
+ * a report from the future, which an earlier process may have left. */
+uint64_t batch_order_age_us(const struct batch *batch,
+	const struct report *report);
 
-/* How old a report was when its batch was sent, by the agent's own clock. One
- * that an earlier process left may be from its future: as good as new. */
-uint64_t arrival_age_us(const struct batch *batch, const struct report *report);
-
-struct arrival_place {
+struct batch_order_entry {
 	uint64_t seq;
 	size_t index; /* in the batch */
 };
 
-/* The batch's reports by rising seq, batch->count of them; the caller frees
- * them. */
-struct arrival_place *arrival_order(const struct batch *batch);
+/* The batch->count reports by rising seq; the caller frees the list. */
+struct batch_order_entry *batch_order_by_seq(const struct batch *batch);

@@ -10,40 +10,42 @@
 #include "lib/log.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
-#include "lib/mq.h"
 #include "proto/wire.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
-static const uint64_t complain_us = 10000000;
+static const uint64_t log_interval_us = 10000000;
 
 /* A batch that was handed to the store, by rising due_us. */
 struct pending {
-	struct pending *older, *newer;
-	struct intake *intake;
+	TAILQ_ENTRY(pending) link;
+	struct ingest *ingest;
 	struct mq_request *request; /* NULL: answered already */
 	uint64_t due_us;
-	/* Of reports. */
+	/* The rest is unused for decision records. */
 	char node[REPORT_NODE_MAX];
 	uint8_t run_id[REPORT_RUN_ID_BYTES];
 	size_t count;
 	uint64_t seqs[];
 };
 
-struct intake {
+TAILQ_HEAD(pending_list, pending);
+
+struct ingest {
 	struct live *live;
 	struct store *store; /* NULL once stopped */
-	struct admission *admission;
-	struct pending *oldest, *newest; /* that are not answered yet */
-	struct late *late;
-	struct parking parking;
+	struct wire_auth *auth;
+	struct pending_list pending; /* not answered yet */
+	struct stored_late *stored_late;
+	struct long_poll long_poll;
 	struct timer *ack_timer, *snapshot_timer;
-	struct log_topics refusals;
-	struct metrics_counts counts;
-	struct profiles *profiles; /* or NULL */
+	struct log_topics log_limits;
+	struct ingest_counts counts;
+	struct profile_cache *profiles; /* or NULL */
 };
 
 /* ---- replies ---- */
@@ -61,226 +63,221 @@ static void reply_ack(struct mq_request *request, const struct ack *ack)
 	reply_buffer(request, &out);
 }
 
-static void refuse(struct intake *intake, struct mq_request *request,
+static void refuse(struct ingest *ingest, struct mq_request *request,
 	const struct error *why)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(1024);
 	uint64_t suppressed = 0;
 
-	intake->counts.refused++;
+	ingest->counts.refused++;
 	wire_pack_refused(&out, why->text);
 	reply_buffer(request, &out);
-	if (log_allow_topic(&intake->refusals, clock_monotonic_us(),
-		    complain_us, why->text, &suppressed)) {
-		log_warning("refused a message", log_err(why),
+	if (log_allow_topic(&ingest->log_limits, clock_monotonic_us(),
+		    log_interval_us, why->text, &suppressed)) {
+		log_warning("message refused", log_err(why),
 			log_int("suppressed", (int64_t)suppressed), LOG_END);
 	}
 }
 
 /* ---- snapshots ---- */
 
-static struct snapshot_request present(const struct intake *intake)
+static struct snapshot_request current(const struct ingest *ingest)
 {
-	return (struct snapshot_request){ live_epoch(intake->live),
-		live_revision(intake->live) };
+	return (struct snapshot_request){ live_epoch(ingest->live),
+		live_revision(ingest->live) };
 }
 
-static void reply_snapshot(struct intake *intake, const struct waiter *waiter)
+static void reply_snapshot(struct ingest *ingest, const struct waiter *waiter)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(MQ_RECV_MAX);
 
-	snapshot_write(&out, intake->live, &waiter->asked,
+	snapshot_write(&out, ingest->live, &waiter->request,
 		clock_monotonic_us());
 	if (out.overflowed) {
-		/* The estimate keeps an answer at half of this. */
+		/* snapshot_write() keeps an answer at half of this. */
 		abort();
 	}
-	reply_buffer(waiter->request, &out);
+	reply_buffer(waiter->handle, &out);
 }
 
-/* Answers what is due and sets the timer for what will be. */
-static void serve_parked(struct intake *intake)
+/* Answers all requests that are due and sets the timer for the next one. */
+static void serve_long_polls(void *owner)
 {
-	struct snapshot_request now = present(intake);
+	struct ingest *ingest = owner;
+	struct snapshot_request now = current(ingest);
 	uint64_t now_us = clock_monotonic_us();
 	struct waiter waiter;
 	uint64_t wait_us;
 
-	while (parking_take_due(&waiter, &intake->parking, &now, now_us)) {
-		intake->counts.snapshots++;
-		reply_snapshot(intake, &waiter);
+	while (long_poll_take_due(&waiter, &ingest->long_poll, &now, now_us)) {
+		ingest->counts.snapshots++;
+		reply_snapshot(ingest, &waiter);
 	}
-	wait_us = parking_wait_us(&intake->parking, &now, now_us);
+	wait_us = long_poll_wait_us(&ingest->long_poll, &now, now_us);
 	if (wait_us == UINT64_MAX) {
-		timer_stop(intake->snapshot_timer);
+		timer_stop(ingest->snapshot_timer);
 	} else {
-		timer_start(intake->snapshot_timer, wait_us / 1000 + 1, 0);
+		timer_start(ingest->snapshot_timer, wait_us / 1000 + 1, 0);
 	}
 }
 
-static void on_snapshot_timer(void *owner)
-{
-	serve_parked(owner);
-}
-
-static void on_snapshot_request(struct intake *intake,
-	struct mq_request *request, const struct snapshot_request *asked)
+static void on_snapshot_request(struct ingest *ingest,
+	struct mq_request *request, const struct snapshot_request *wanted)
 {
 	struct error error;
 
-	if (!admission_may_ask(intake->admission, request)) {
-		reply_ack(request, &(struct ack){ .need_hello = true });
-		return;
-	}
-	if (!parking_add(&intake->parking, request, asked,
+	if (!long_poll_add(&ingest->long_poll, request, wanted,
 		    clock_monotonic_us())) {
 		(void)error_set(&error, -EBUSY,
 			"%d snapshot requests are waiting already",
-			PARKING_MAX);
-		refuse(intake, request, &error);
+			LONG_POLL_MAX);
+		refuse(ingest, request, &error);
 		return;
 	}
-	serve_parked(intake);
+	serve_long_polls(ingest);
 }
 
 /* ---- batches ---- */
 
-static void pending_remove(struct intake *intake, struct pending *pending)
+static void pending_insert(struct pending_list *list, struct pending *pending)
 {
-	*(pending->older == NULL ? &intake->oldest : &pending->older->newer) =
-		pending->newer;
-	*(pending->newer == NULL ? &intake->newest : &pending->newer->older) =
-		pending->older;
-}
+	struct pending *before = TAILQ_LAST(list, pending_list);
 
-static void pending_insert(struct intake *intake, struct pending *pending)
-{
-	struct pending *older = intake->newest;
-
-	while (older != NULL && older->due_us > pending->due_us) {
-		older = older->older;
+	while (before != NULL && before->due_us > pending->due_us) {
+		before = TAILQ_PREV(before, pending_list, link);
 	}
-	pending->older = older;
-	pending->newer = older == NULL ? intake->oldest : older->newer;
-	*(older == NULL ? &intake->oldest : &older->newer) = pending;
-	*(pending->newer == NULL ? &intake->newest : &pending->newer->older) =
-		pending;
+	if (before == NULL) {
+		TAILQ_INSERT_HEAD(list, pending, link);
+	} else {
+		TAILQ_INSERT_AFTER(list, before, pending, link);
+	}
 }
 
-static void acknowledge(struct intake *intake, struct mq_request *request,
+static void acknowledge(struct ingest *ingest, struct mq_request *request,
 	bool is_stored)
 {
-	*(is_stored ? &intake->counts.batches_stored
-		    : &intake->counts.batches_received) += 1;
+	*(is_stored ? &ingest->counts.batches_stored
+		    : &ingest->counts.batches_received) += 1;
 	reply_ack(request, &(struct ack){ .stored = is_stored });
 }
 
-static void answer_pending(struct intake *intake, struct pending *pending,
+static void answer_pending(struct ingest *ingest, struct pending *pending,
 	bool is_stored)
 {
-	pending_remove(intake, pending);
-	acknowledge(intake, take_ptr(pending->request), is_stored);
+	TAILQ_REMOVE(&ingest->pending, pending, link);
+	acknowledge(ingest, take_ptr(pending->request), is_stored);
+}
+
+/* For the oldest pending batch, which is overdue if the process was stopped
+ * since the batch came. */
+static void start_ack_timer(struct ingest *ingest)
+{
+	uint64_t due_us = TAILQ_FIRST(&ingest->pending)->due_us;
+	uint64_t now_us = clock_monotonic_us();
+
+	timer_start(ingest->ack_timer,
+		due_us > now_us ? (due_us - now_us) / 1000 + 1 : 0, 0);
 }
 
 static void on_ack_timer(void *owner)
 {
-	struct intake *intake = owner;
+	struct ingest *ingest = owner;
 	uint64_t now_us = clock_monotonic_us();
+	struct pending *oldest = TAILQ_FIRST(&ingest->pending);
 
-	while (intake->oldest != NULL && intake->oldest->due_us <= now_us) {
-		answer_pending(intake, intake->oldest, false);
+	while (oldest != NULL && oldest->due_us <= now_us) {
+		answer_pending(ingest, oldest, false);
+		oldest = TAILQ_FIRST(&ingest->pending);
 	}
-	if (intake->oldest != NULL) {
-		timer_start(intake->ack_timer,
-			(intake->oldest->due_us - now_us) / 1000 + 1, 0);
+	if (oldest != NULL) {
+		start_ack_timer(ingest);
 	}
 }
 
-static void on_written(void *owner, bool is_stored)
+static void on_stored(void *owner, bool is_stored)
 {
 	struct pending *pending = owner;
 
 	if (pending->request != NULL) {
-		answer_pending(pending->intake, pending, is_stored);
+		answer_pending(pending->ingest, pending, is_stored);
 	} else if (is_stored) {
 		for (size_t i = 0; i < pending->count; i++) {
-			late_note(pending->intake->late, pending->node,
-				pending->run_id, pending->seqs[i]);
+			stored_late_add(pending->ingest->stored_late,
+				pending->node, pending->run_id,
+				pending->seqs[i]);
 		}
 	}
 	free(pending);
 }
 
-static struct pending *pending_new(struct intake *intake, uint64_t wait_us,
+static struct pending *pending_new(struct ingest *ingest, uint64_t wait_us,
 	size_t count)
 {
 	struct pending *pending =
 		xcalloc(1, sizeof(*pending) + count * sizeof(uint64_t));
 
-	pending->intake = intake;
+	pending->ingest = ingest;
 	pending->due_us = clock_monotonic_us() + wait_us;
 	return pending;
 }
 
-/* Takes all but the intake. */
-static void store_and_answer(struct intake *intake, struct mq_request *request,
+/* Takes request, rows and pending. */
+static void store_rows(struct ingest *ingest, struct mq_request *request,
 	struct store_batch *rows, struct pending *pending)
 {
-	uint64_t now_us = clock_monotonic_us();
-
 	pending->request = request;
-	if (intake->store == NULL ||
-		store_write(intake->store, rows, on_written, pending, NULL) <
+	if (ingest->store == NULL ||
+		store_write(ingest->store, rows, on_stored, pending, NULL) <
 			0) {
 		store_batch_free(rows);
 		free(pending);
-		acknowledge(intake, request, false);
+		acknowledge(ingest, request, false);
 		return;
 	}
-	pending_insert(intake, pending);
-	if (intake->oldest == pending) {
-		timer_start(intake->ack_timer,
-			(pending->due_us - now_us) / 1000, 0);
+	pending_insert(&ingest->pending, pending);
+	if (TAILQ_FIRST(&ingest->pending) == pending) {
+		start_ack_timer(ingest);
 	}
 }
 
-/* Into the live table, in order. is_present: the reports are of the process
- * that said Hello. Those that an earlier one left behind are for the store
- * alone: the clock that gives their age need not be theirs. */
-static int take_reports(struct intake *intake, const struct batch *batch,
-	const struct arrival_place *order, bool is_present, struct error *err)
+/* Adds the reports to the live table in order. is_current: the process that
+ * sent the Hello made them. Reports of an earlier process are only stored: the
+ * clock that gives their age may not be the one that stamped them. */
+static int add_to_live(struct ingest *ingest, const struct batch *batch,
+	const struct batch_order_entry *order, bool is_current,
+	struct error *err)
 {
 	uint64_t now_us = clock_monotonic_us();
 	int r = 0;
 
-	for (size_t i = 0; is_present && r == 0 && i < batch->count; i++) {
+	for (size_t i = 0; is_current && r == 0 && i < batch->count; i++) {
 		const struct report *report = &batch->reports[order[i].index];
-		uint64_t age = arrival_age_us(batch, report);
+		uint64_t age = batch_order_age_us(batch, report);
 		struct live_sample sample = { batch->node, batch->run_id,
 			report, (int64_t)now_us - (int64_t)age };
 
-		r = live_take(intake->live, &sample, now_us, err);
+		r = live_add(ingest->live, &sample, now_us, err);
 	}
 	return r;
 }
 
-/* Stores what is not known to be stored. */
-static void keep_reports(struct intake *intake, struct mq_request *request,
-	const struct batch *batch, const struct arrival_place *order)
+/* Stores the reports that are not known to be stored. */
+static void store_reports(struct ingest *ingest, struct mq_request *request,
+	const struct batch *batch, const struct batch_order_entry *order)
 {
 	struct store_batch *rows = store_batch_new(batch->node, batch->run_id);
 	struct pending *pending =
-		pending_new(intake, INTAKE_ACK_US, batch->count);
+		pending_new(ingest, INGEST_ACK_US, batch->count);
 	uint64_t wall_us = clock_wall_us();
 
 	(void)snprintf(pending->node, sizeof(pending->node), "%s", batch->node);
 	memcpy(pending->run_id, batch->run_id, sizeof(pending->run_id));
 	for (size_t i = 0; i < batch->count; i++) {
 		const struct report *report = &batch->reports[order[i].index];
-		uint64_t age = arrival_age_us(batch, report);
+		uint64_t age = batch_order_age_us(batch, report);
 
-		if (late_has(intake->late, batch->node, batch->run_id,
-			    report->seq)) {
+		if (stored_late_has(ingest->stored_late, batch->node,
+			    batch->run_id, report->seq)) {
 			continue;
 		}
 		store_batch_add(rows, report->seq,
@@ -291,20 +288,19 @@ static void keep_reports(struct intake *intake, struct mq_request *request,
 	if (pending->count == 0 && batch->count > 0) {
 		store_batch_free(rows);
 		free(pending);
-		acknowledge(intake, request, true);
+		acknowledge(ingest, request, true);
 		return;
 	}
-	store_and_answer(intake, request, rows, pending);
+	store_rows(ingest, request, rows, pending);
 }
 
-static void on_batch(struct intake *intake, struct mq_request *request,
+static void on_batch(struct ingest *ingest, struct mq_request *request,
 	const struct batch *batch)
 {
-	scoped_free struct arrival_place *order = NULL;
-	const struct hello *hello =
-		admission_sender(intake->admission, request);
+	scoped_free struct batch_order_entry *order = NULL;
+	const struct hello *hello = wire_auth_agent(ingest->auth, request);
 	struct error error;
-	bool is_present;
+	bool is_current;
 
 	if (hello == NULL) {
 		reply_ack(request, &(struct ack){ .need_hello = true });
@@ -312,153 +308,153 @@ static void on_batch(struct intake *intake, struct mq_request *request,
 	}
 	if (strcmp(hello->node, batch->node) != 0) {
 		(void)error_set(&error, -EPERM,
-			"the connection speaks for node '%s', the batch for "
+			"the connection belongs to node '%s', the batch to "
 			"'%s'",
 			hello->node, batch->node);
-		refuse(intake, request, &error);
+		refuse(ingest, request, &error);
 		return;
 	}
-	intake->counts.reports += batch->count;
-	is_present =
+	ingest->counts.reports += batch->count;
+	is_current =
 		memcmp(hello->run_id, batch->run_id, REPORT_RUN_ID_BYTES) == 0;
-	if (is_present && arrival_check(batch, &error) < 0) {
-		refuse(intake, request, &error);
+	if (is_current && batch_order_check(batch, &error) < 0) {
+		refuse(ingest, request, &error);
 		return;
 	}
-	order = arrival_order(batch);
-	if (take_reports(intake, batch, order, is_present, &error) < 0) {
-		refuse(intake, request, &error);
+	order = batch_order_by_seq(batch);
+	if (add_to_live(ingest, batch, order, is_current, &error) < 0) {
+		refuse(ingest, request, &error);
 		return;
 	}
-	keep_reports(intake, request, batch, order);
-	serve_parked(intake);
+	store_reports(ingest, request, batch, order);
+	serve_long_polls(ingest);
 }
 
 /* ---- decisions ---- */
 
-/* Records are for the store alone. */
-static void on_decisions(struct intake *intake, struct mq_request *request,
+static void on_decisions(struct ingest *ingest, struct mq_request *request,
 	const struct decision_batch *batch)
 {
-	struct store_batch *rows;
+	struct store_batch *rows = store_decisions_new();
 
-	if (!admission_may_ask(intake->admission, request)) {
-		reply_ack(request, &(struct ack){ .need_hello = true });
-		return;
-	}
-	rows = store_decisions_new();
 	for (size_t i = 0; i < batch->count; i++) {
 		store_decisions_add(rows, &batch->records[i]);
 	}
-	store_and_answer(intake, request, rows,
-		pending_new(intake, INTAKE_DECISIONS_US, 0));
+	store_rows(ingest, request, rows,
+		pending_new(ingest, INGEST_DECISIONS_US, 0));
 }
 
 /* ---- profiles ---- */
 
-static void on_profile(void *owner, const struct vm_past *past,
+static void on_profile(void *owner, const struct vm_profile *profile,
 	const struct error *err)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(4096);
-	struct vm_past unknown;
+	struct vm_profile unknown;
 
-	vm_past_init(&unknown);
-	wire_pack_profile(&out, err == NULL ? past : &unknown);
+	vm_profile_init(&unknown);
+	wire_pack_profile(&out, err == NULL ? profile : &unknown);
 	reply_buffer(owner, &out);
 }
 
-static void on_profile_request(struct intake *intake,
-	struct mq_request *request, const struct profile_request *asked)
+static void on_profile_request(struct ingest *ingest,
+	struct mq_request *request, const struct profile_request *vm)
 {
 	struct error error;
 
-	if (!admission_may_ask(intake->admission, request)) {
-		reply_ack(request, &(struct ack){ .need_hello = true });
-	} else if (intake->profiles == NULL) {
-		(void)error_set(&error, -ENOTSUP, "no profiles are kept");
-		refuse(intake, request, &error);
+	if (ingest->profiles == NULL) {
+		(void)error_set(&error, -ENOTSUP,
+			"VM profiles are not available");
+		refuse(ingest, request, &error);
 	} else {
-		profiles_ask(intake->profiles, asked, on_profile, request);
+		profile_cache_ask(ingest->profiles, vm, on_profile, request);
 	}
-}
-
-void intake_set_profiles(struct intake *intake, struct profiles *profiles)
-{
-	intake->profiles = profiles;
 }
 
 /* ---- all ---- */
 
-void intake_serve(void *owner, struct mq_request *request, const uint8_t *bytes,
+static void on_scheduler_request(struct ingest *ingest,
+	struct mq_request *request, const struct wire_request *message)
+{
+	if (!wire_auth_allows_scheduler(ingest->auth, request)) {
+		reply_ack(request, &(struct ack){ .need_hello = true });
+	} else if (message->kind == WIRE_SNAPSHOT_REQUEST) {
+		on_snapshot_request(ingest, request, &message->snapshot);
+	} else if (message->kind == WIRE_DECISIONS) {
+		on_decisions(ingest, request, &message->decisions);
+	} else {
+		on_profile_request(ingest, request, &message->profile);
+	}
+}
+
+void ingest_serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 	size_t len)
 {
-	struct intake *intake = owner;
+	struct ingest *ingest = owner;
 	struct wire_request message;
 	struct error error;
 
 	if (len > MQ_SEND_MAX) {
 		(void)error_set(&error, -EMSGSIZE,
-			"a message has %zu bytes, more than the %d that are "
-			"taken",
+			"the message has %zu bytes, more than the limit of %d",
 			len, MQ_SEND_MAX);
-		refuse(intake, request, &error);
+		refuse(ingest, request, &error);
 		return;
 	}
 	if (wire_unpack_request(&message, bytes, len, &error) < 0) {
-		refuse(intake, request, &error);
+		refuse(ingest, request, &error);
 		return;
 	}
 	switch (message.kind) {
 	case WIRE_HELLO:
-		admission_greet(intake->admission, request, &message.hello);
+		wire_auth_hello(ingest->auth, request, &message.hello);
 		break;
 	case WIRE_BATCH:
-		on_batch(intake, request, &message.batch);
+		on_batch(ingest, request, &message.batch);
 		break;
 	case WIRE_SNAPSHOT_REQUEST:
-		on_snapshot_request(intake, request, &message.snapshot);
-		break;
 	case WIRE_DECISIONS:
-		on_decisions(intake, request, &message.decisions);
-		break;
 	case WIRE_PROFILE_REQUEST:
-		on_profile_request(intake, request, &message.profile);
+		on_scheduler_request(ingest, request, &message);
 		break;
 	}
 	wire_request_fini(&message);
 }
 
-struct intake *intake_new(uv_loop_t *loop, struct live *live,
-	struct store *store, struct review *review)
+struct ingest *ingest_new(uv_loop_t *loop, struct live *live,
+	struct store *store, struct access_review *review,
+	struct profile_cache *profiles)
 {
-	struct intake *intake = xcalloc(1, sizeof(*intake));
+	struct ingest *ingest = xcalloc(1, sizeof(*ingest));
 
-	intake->live = live;
-	intake->store = store;
-	intake->admission = admission_new(review);
-	intake->late = late_new();
-	intake->ack_timer = timer_new(loop, on_ack_timer, intake);
-	intake->snapshot_timer = timer_new(loop, on_snapshot_timer, intake);
-	return intake;
+	ingest->live = live;
+	ingest->store = store;
+	ingest->profiles = profiles;
+	TAILQ_INIT(&ingest->pending);
+	ingest->auth = wire_auth_new(review);
+	ingest->stored_late = stored_late_new();
+	ingest->ack_timer = timer_new(loop, on_ack_timer, ingest);
+	ingest->snapshot_timer = timer_new(loop, serve_long_polls, ingest);
+	return ingest;
 }
 
-struct metrics_counts intake_counts(const struct intake *intake)
+struct ingest_counts ingest_counts(const struct ingest *ingest)
 {
-	return intake->counts;
+	return ingest->counts;
 }
 
-void intake_stop(struct intake *intake)
+void ingest_stop(struct ingest *ingest)
 {
-	intake->store = NULL;
+	ingest->store = NULL;
 }
 
-void intake_close(struct intake *intake)
+void ingest_close(struct ingest *ingest)
 {
-	if (intake != NULL) {
-		timer_close(intake->ack_timer);
-		timer_close(intake->snapshot_timer);
-		admission_free(intake->admission);
-		late_free(intake->late);
-		free(intake);
+	if (ingest != NULL) {
+		timer_close(ingest->ack_timer);
+		timer_close(ingest->snapshot_timer);
+		wire_auth_free(ingest->auth);
+		stored_late_free(ingest->stored_late);
+		free(ingest);
 	}
 }

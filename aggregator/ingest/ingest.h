@@ -1,50 +1,56 @@
-/* What agents and schedulers send, and what they are answered.
+/* Handles the messages of agents and schedulers.
  *
- * A batch goes into the live table at once and to the store; its Ack says
- * `stored` after the commit, or `received` when that takes longer than
- * INTAKE_ACK_US or cannot be done. What was committed later is known when it is
- * sent again, and acknowledged at once. Nothing is acknowledged as stored that is
- * not on disk. Snapshot requests are parked until there is something newer. */
+ * A batch is added to the live table at once and passed to the store. Its Ack
+ * is `stored` after the commit, and `received` if the commit takes longer than
+ * INGEST_ACK_US or fails. If a commit finishes after that, its reports are
+ * remembered, and acknowledged as stored when the agent sends them again.
+ * Nothing is acknowledged as stored that is not on disk. A snapshot request
+ * waits until there is something newer. */
 #pragma once
 
-#include "aggregator/live/live.h"
-#include "aggregator/http/metrics.h"
 #include "aggregator/auth/access_review.h"
+#include "aggregator/live/live.h"
 #include "aggregator/store/store.h"
 #include "lib/mq.h"
 
 #include <uv.h>
 
 enum {
-	/* Batches are answered within 250 ms; this leaves room for a busy
-	 * loop. */
-	INTAKE_ACK_US = 200000,
-	/* Nobody's live data waits for records of decisions. */
-	INTAKE_DECISIONS_US = 5000000,
+	/* Batches are answered within 250 ms; this leaves 50 ms for a busy
+	 * event loop. */
+	INGEST_ACK_US = 200000,
+	/* No live data waits for decision records. */
+	INGEST_DECISIONS_US = 5000000,
 };
 
-struct intake;
-struct profiles;
+/* Counters since the start of the aggregator. */
+struct ingest_counts {
+	uint64_t reports;	   /* accepted, including replays */
+	uint64_t batches_stored;   /* acknowledged as stored */
+	uint64_t batches_received; /* acknowledged as received */
+	uint64_t refused;	   /* messages */
+	uint64_t snapshots;	   /* sent */
+};
 
-/* live, store and review outlive it, but for the store after intake_stop().
- * review NULL: everyone may send and ask. */
-struct intake *intake_new(uv_loop_t *loop, struct live *live,
-	struct store *store, struct review *review);
+struct ingest;
+struct profile_cache;
 
-/* Whom profiles of VMs are asked of; without it none is known. */
-void intake_set_profiles(struct intake *intake, struct profiles *profiles);
+/* live, store and review outlive it, but for the store after ingest_stop().
+ * review NULL: no authentication. profiles NULL: VM profiles are refused. */
+struct ingest *ingest_new(uv_loop_t *loop, struct live *live,
+	struct store *store, struct access_review *review,
+	struct profile_cache *profiles);
 
-/* An mq_serve; owner is the intake. */
-void intake_serve(void *owner, struct mq_request *request, const uint8_t *bytes,
+/* An mq_serve; owner is the ingest. */
+void ingest_serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 	size_t len);
 
-/* What was done so far. */
-struct metrics_counts intake_counts(const struct intake *intake);
+struct ingest_counts ingest_counts(const struct ingest *ingest);
 
-/* From here on batches are acknowledged as received and nothing is stored; the
- * answers of batches under way still come. */
-void intake_stop(struct intake *intake);
+/* After this, batches are acknowledged as received and nothing is stored. The
+ * batches that the store already has are still answered. */
+void ingest_stop(struct ingest *ingest);
 
-/* Once the store is closed and no request may be replied to any more; frees
+/* Once the store is closed and no request can be answered any more; frees
  * itself. NULL is fine. */
-void intake_close(struct intake *intake);
+void ingest_close(struct ingest *ingest);

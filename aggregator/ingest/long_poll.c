@@ -1,54 +1,53 @@
 #include "aggregator/ingest/long_poll.h"
 
-bool parking_add(struct parking *parking, void *request,
-	const struct snapshot_request *asked, uint64_t now_us)
+bool long_poll_add(struct long_poll *long_poll, void *handle,
+	const struct snapshot_request *request, uint64_t now_us)
 {
-	if (parking->count == PARKING_MAX) {
+	if (long_poll->count == LONG_POLL_MAX) {
 		return false;
 	}
-	parking->waiters[parking->count] = (struct waiter){
-		.request = request,
-		.asked = *asked,
+	long_poll->waiters[long_poll->count++] = (struct waiter){
+		.handle = handle,
+		.request = *request,
 		.since_us = now_us,
 	};
-	parking->count++;
 	return true;
 }
 
 static uint64_t due_us(const struct waiter *waiter,
-	const struct snapshot_request *present)
+	const struct snapshot_request *current)
 {
-	if (waiter->asked.epoch != present->epoch) {
+	if (waiter->request.epoch != current->epoch) {
 		return waiter->since_us;
 	}
-	if (waiter->asked.rev < present->rev) {
-		return waiter->since_us + PARKING_COALESCE_US;
+	if (waiter->request.rev < current->rev) {
+		return waiter->since_us + LONG_POLL_COALESCE_US;
 	}
-	return waiter->since_us + PARKING_HOLD_US;
+	return waiter->since_us + LONG_POLL_HOLD_US;
 }
 
-bool parking_take_due(struct waiter *out, struct parking *parking,
-	const struct snapshot_request *present, uint64_t now_us)
+bool long_poll_take_due(struct waiter *out, struct long_poll *long_poll,
+	const struct snapshot_request *current, uint64_t now_us)
 {
-	for (size_t i = 0; i < parking->count; i++) {
-		if (due_us(&parking->waiters[i], present) > now_us) {
+	for (size_t i = 0; i < long_poll->count; i++) {
+		if (due_us(&long_poll->waiters[i], current) > now_us) {
 			continue;
 		}
-		*out = parking->waiters[i];
-		parking->count--;
-		parking->waiters[i] = parking->waiters[parking->count];
+		*out = long_poll->waiters[i];
+		long_poll->count--;
+		long_poll->waiters[i] = long_poll->waiters[long_poll->count];
 		return true;
 	}
 	return false;
 }
 
-uint64_t parking_wait_us(const struct parking *parking,
-	const struct snapshot_request *present, uint64_t now_us)
+uint64_t long_poll_wait_us(const struct long_poll *long_poll,
+	const struct snapshot_request *current, uint64_t now_us)
 {
 	uint64_t soonest = UINT64_MAX;
 
-	for (size_t i = 0; i < parking->count; i++) {
-		uint64_t due = due_us(&parking->waiters[i], present);
+	for (size_t i = 0; i < long_poll->count; i++) {
+		uint64_t due = due_us(&long_poll->waiters[i], current);
 		uint64_t wait = due > now_us ? due - now_us : 0;
 
 		soonest = wait < soonest ? wait : soonest;

@@ -1,43 +1,41 @@
-/* Snapshot requests that wait for something new. Pure: a request is a pointer
- * that is handed back, time is an argument.
+/* Snapshot requests that wait for a change. Pure: time is an argument, and a
+ * request is a pointer that the caller gets back.
  *
- * An asker of another epoch is answered at once. Others wait until there is
- * something newer, at least PARKING_COALESCE_US so that a busy cluster costs an
- * asker ten answers a second at most, and PARKING_HOLD_US in all. */
+ * A client of another epoch is answered at once. Any other waits until there is
+ * something newer, but no longer than LONG_POLL_HOLD_US. Each wait
+ * takes at least LONG_POLL_COALESCE_US, so that a client gets at most ten
+ * answers per second. */
 #pragma once
 
 #include "proto/wire.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 enum {
-	PARKING_MAX = 64,
-	PARKING_COALESCE_US = 100000,
-	PARKING_HOLD_US = 10000000,
+	LONG_POLL_MAX = 64,
+	LONG_POLL_COALESCE_US = 100000,
+	LONG_POLL_HOLD_US = 10000000,
 };
 
 struct waiter {
-	void *request; /* the caller's */
-	struct snapshot_request asked;
+	void *handle; /* the caller's */
+	struct snapshot_request request;
 	uint64_t since_us;
 };
 
-struct parking {
-	struct waiter waiters[PARKING_MAX];
+struct long_poll {
+	struct waiter waiters[LONG_POLL_MAX];
 	size_t count;
 };
 
-/* False: all places are taken. */
-bool parking_add(struct parking *parking, void *request,
-	const struct snapshot_request *asked, uint64_t now_us);
+/* False: LONG_POLL_MAX requests wait already. */
+bool long_poll_add(struct long_poll *long_poll, void *handle,
+	const struct snapshot_request *request, uint64_t now_us);
 
-/* Takes one waiter out that is due; false if none is. */
-bool parking_take_due(struct waiter *out, struct parking *parking,
-	const struct snapshot_request *present, uint64_t now_us);
+/* Removes a waiter that is due; false if none is. current holds the epoch and
+ * the newest revision. */
+bool long_poll_take_due(struct waiter *out, struct long_poll *long_poll,
+	const struct snapshot_request *current, uint64_t now_us);
 
-/* Microseconds until the next one may be due if nothing changes; UINT64_MAX if
- * nobody waits. */
-uint64_t parking_wait_us(const struct parking *parking,
-	const struct snapshot_request *present, uint64_t now_us);
+/* Microseconds until the next waiter is due if nothing changes; UINT64_MAX
+ * without waiters. */
+uint64_t long_poll_wait_us(const struct long_poll *long_poll,
+	const struct snapshot_request *current, uint64_t now_us);

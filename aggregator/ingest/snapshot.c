@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A figure is 10 bytes with its tag; texts have their maxima; a VM is its uid,
- * four figures and the names that are not known yet. */
+/* A figure takes 10 bytes with its tag. Texts have maximum lengths. A VM has
+ * its uid, four figures, and names if they are known. */
 enum { NODE_BYTES = 800, VM_BYTES = 160 };
 
 static size_t estimate(const struct live_node *node)
@@ -16,17 +16,16 @@ static size_t estimate(const struct live_node *node)
 }
 
 void snapshot_write(struct buffer *out, const struct live *live,
-	const struct snapshot_request *asked, uint64_t now_us)
+	const struct snapshot_request *request, uint64_t now_us)
 {
 	struct snapshot snapshot = {
 		.epoch = live_epoch(live),
-		.full = asked->epoch != live_epoch(live),
+		.full = request->epoch != live_epoch(live),
 	};
 	const struct live_node *node;
-	size_t capacity = 0;
-	size_t bytes = 0;
+	size_t capacity = 0, bytes = 0;
 
-	snapshot.rev = snapshot.full ? 0 : asked->rev;
+	snapshot.rev = snapshot.full ? 0 : request->rev;
 	node = live_after(live, snapshot.rev);
 	while (node != NULL && snapshot.count < WIRE_NODES_MAX) {
 		bytes += estimate(node);

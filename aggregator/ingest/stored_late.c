@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 enum { KEY_MAX = REPORT_NODE_MAX + 2 * REPORT_RUN_ID_BYTES };
 
@@ -16,59 +17,49 @@ struct span {
 
 /* One process of an agent. */
 struct run {
-	struct run *older, *newer;
+	TAILQ_ENTRY(run) link;
 	struct span *spans; /* ascending, with gaps between them */
 	size_t count, capacity;
 	char key[KEY_MAX];
 };
 
-struct late {
-	struct map runs; /* by key */
-	struct run *oldest, *newest;
+struct stored_late {
+	struct map by_key;
+	TAILQ_HEAD(run_list, run) runs; /* the oldest addition first */
 };
 
-struct late *late_new(void)
+struct stored_late *stored_late_new(void)
 {
-	return xcalloc(1, sizeof(struct late));
+	struct stored_late *table = xcalloc(1, sizeof(*table));
+
+	TAILQ_INIT(&table->runs);
+	return table;
 }
 
-static void unlink_run(struct late *late, struct run *run)
+static void forget_oldest(struct stored_late *table)
 {
-	*(run->older == NULL ? &late->oldest : &run->older->newer) = run->newer;
-	*(run->newer == NULL ? &late->newest : &run->newer->older) = run->older;
-}
+	struct run *run = TAILQ_FIRST(&table->runs);
 
-static void link_newest(struct late *late, struct run *run)
-{
-	run->older = late->newest;
-	run->newer = NULL;
-	*(late->newest == NULL ? &late->oldest : &late->newest->newer) = run;
-	late->newest = run;
-}
-
-static void forget_oldest(struct late *late)
-{
-	struct run *run = late->oldest;
-
-	unlink_run(late, run);
-	(void)map_remove(&late->runs, run->key);
+	TAILQ_REMOVE(&table->runs, run, link);
+	(void)map_remove(&table->by_key, run->key);
 	free(run->spans);
 	free(run);
 }
 
-void late_free(struct late *late)
+void stored_late_free(struct stored_late *table)
 {
-	if (late == NULL) {
+	if (table == NULL) {
 		return;
 	}
-	while (late->oldest != NULL) {
-		forget_oldest(late);
+	while (!TAILQ_EMPTY(&table->runs)) {
+		forget_oldest(table);
 	}
-	map_fini(&late->runs);
-	free(late);
+	map_fini(&table->by_key);
+	free(table);
 }
 
-/* By hand: each report looks for its key once a single one was late. */
+/* Without snprintf for the run: once the table has an entry, the key of every
+ * report is looked up. */
 static void write_key(char key[KEY_MAX], const char *node,
 	const uint8_t *run_id)
 {
@@ -81,21 +72,21 @@ static void write_key(char key[KEY_MAX], const char *node,
 	(void)snprintf(key, REPORT_NODE_MAX, "%s", node);
 }
 
-static struct run *take_run(struct late *late, const char *key)
+static struct run *find_or_add_run(struct stored_late *table, const char *key)
 {
-	struct run *run = map_get(&late->runs, key);
+	struct run *run = map_get(&table->by_key, key);
 
 	if (run != NULL) {
-		unlink_run(late, run);
+		TAILQ_REMOVE(&table->runs, run, link);
 	} else {
-		if (late->runs.count == LATE_RUNS_MAX) {
-			forget_oldest(late);
+		if (table->by_key.count == STORED_LATE_RUNS_MAX) {
+			forget_oldest(table);
 		}
 		run = xcalloc(1, sizeof(*run));
 		memcpy(run->key, key, sizeof(run->key));
-		(void)map_put(&late->runs, key, run);
+		(void)map_put(&table->by_key, key, run);
 	}
-	link_newest(late, run);
+	TAILQ_INSERT_TAIL(&table->runs, run, link);
 	return run;
 }
 
@@ -104,7 +95,7 @@ static size_t find_span(const struct run *run, uint64_t seq)
 {
 	size_t at = run->count;
 
-	/* News is near the end. */
+	/* New seqs are near the end. */
 	while (at > 0 && run->spans[at - 1].last >= seq - 1) {
 		at--;
 	}
@@ -120,7 +111,7 @@ static void remove_span(struct run *run, size_t at)
 
 static void insert_span(struct run *run, size_t at, uint64_t seq)
 {
-	if (run->count == LATE_SPANS_MAX) {
+	if (run->count == STORED_LATE_SPANS_MAX) {
 		if (at == 0) {
 			return;
 		}
@@ -135,8 +126,8 @@ static void insert_span(struct run *run, size_t at, uint64_t seq)
 	run->count++;
 }
 
-void late_note(struct late *late, const char *node, const uint8_t *run_id,
-	uint64_t seq)
+void stored_late_add(struct stored_late *table, const char *node,
+	const uint8_t *run_id, uint64_t seq)
 {
 	char key[KEY_MAX];
 	struct run *run;
@@ -144,7 +135,7 @@ void late_note(struct late *late, const char *node, const uint8_t *run_id,
 	size_t at;
 
 	write_key(key, node, run_id);
-	run = take_run(late, key);
+	run = find_or_add_run(table, key);
 	at = find_span(run, seq);
 	if (at == run->count || run->spans[at].first > seq + 1) {
 		insert_span(run, at, seq);
@@ -159,17 +150,17 @@ void late_note(struct late *late, const char *node, const uint8_t *run_id,
 	}
 }
 
-bool late_has(const struct late *late, const char *node, const uint8_t *run_id,
-	uint64_t seq)
+bool stored_late_has(const struct stored_late *table, const char *node,
+	const uint8_t *run_id, uint64_t seq)
 {
 	char key[KEY_MAX];
 	const struct run *run;
 
-	if (late->oldest == NULL) {
+	if (TAILQ_EMPTY(&table->runs)) {
 		return false;
 	}
 	write_key(key, node, run_id);
-	run = map_get(&late->runs, key);
+	run = map_get(&table->by_key, key);
 	for (size_t i = 0; run != NULL && i < run->count; i++) {
 		if (seq >= run->spans[i].first && seq <= run->spans[i].last) {
 			return true;

@@ -7,14 +7,14 @@
 
 #include <stdlib.h>
 
-struct admission {
-	struct review *review; /* NULL: everyone is welcome */
-	struct greeted *greeted;
+struct wire_auth {
+	struct access_review *review; /* NULL: no authentication */
+	struct wire_sessions *sessions;
 };
 
 /* A Hello that is being reviewed. */
-struct arrival {
-	struct admission *admission;
+struct pending {
+	struct wire_auth *auth;
 	struct mq_request *request;
 	struct hello hello; /* without its token */
 };
@@ -35,91 +35,92 @@ static void refuse(struct mq_request *request, const struct error *why)
 	mq_reply(request, (const uint8_t *)out.data, out.len);
 }
 
-static void on_reviewed(void *owner, enum review_outcome outcome,
+static void on_reviewed(void *owner, enum access_review_outcome outcome,
 	const struct error *why)
 {
-	struct arrival *arrival = owner;
-	struct greeted *greeted = arrival->admission->greeted;
-	uint32_t pipe = mq_request_pipe(arrival->request);
+	struct pending *pending = owner;
+	struct wire_sessions *sessions = pending->auth->sessions;
+	uint32_t pipe = mq_request_pipe(pending->request);
 	uint64_t now_us = clock_monotonic_us();
-	bool is_extended = outcome == REVIEW_UNREACHABLE &&
-		greeted_extend(greeted, pipe, &arrival->hello, now_us,
-			now_us + ADMISSION_EXTENSION_US);
+	bool is_extended = outcome == ACCESS_REVIEW_UNREACHABLE &&
+		wire_sessions_extend(sessions, pipe, &pending->hello, now_us,
+			now_us + WIRE_AUTH_EXTENSION_US);
 
-	if (outcome == REVIEW_ALLOWED) {
-		greeted_put(greeted, pipe, &arrival->hello,
-			now_us + ADMISSION_US);
+	if (outcome == ACCESS_REVIEW_ALLOWED) {
+		wire_sessions_put(sessions, pipe, &pending->hello,
+			now_us + WIRE_AUTH_US);
 	}
-	if (outcome == REVIEW_ALLOWED || is_extended) {
-		welcome(arrival->request);
+	if (outcome == ACCESS_REVIEW_ALLOWED || is_extended) {
+		welcome(pending->request);
 	} else {
-		refuse(arrival->request, why);
+		refuse(pending->request, why);
 	}
-	free(arrival);
+	free(pending);
 }
 
-void admission_greet(struct admission *admission, struct mq_request *request,
+void wire_auth_hello(struct wire_auth *auth, struct mq_request *request,
 	const struct hello *hello)
 {
-	struct arrival *arrival;
+	struct pending *pending;
 
-	if (admission->review == NULL) {
-		greeted_put(admission->greeted, mq_request_pipe(request), hello,
-			UINT64_MAX);
+	if (auth->review == NULL) {
+		wire_sessions_put(auth->sessions, mq_request_pipe(request),
+			hello, UINT64_MAX);
 		welcome(request);
 		return;
 	}
-	arrival = xcalloc(1, sizeof(*arrival));
-	arrival->admission = admission;
-	arrival->request = request;
-	arrival->hello = *hello;
-	arrival->hello.token = NULL;
-	review_ask(admission->review,
-		&(struct review_question){
-			.right = hello->role == HELLO_AGENT ? REVIEW_REPORT
-							    : REVIEW_SNAPSHOT,
+	pending = xcalloc(1, sizeof(*pending));
+	pending->auth = auth;
+	pending->request = request;
+	pending->hello = *hello;
+	pending->hello.token = NULL;
+	access_review_start(auth->review,
+		&(struct access_review_request){
+			.right = hello->role == HELLO_AGENT
+				? ACCESS_REVIEW_REPORT
+				: ACCESS_REVIEW_SNAPSHOT,
 			.token = hello->token,
 			.subject = hello->node,
 			.done = on_reviewed,
-			.owner = arrival,
+			.owner = pending,
 		});
 }
 
-static const struct hello *find(const struct admission *admission,
+static const struct hello *find(const struct wire_auth *auth,
 	const struct mq_request *request, enum hello_role role)
 {
-	const struct hello *hello = greeted_find(admission->greeted,
+	const struct hello *hello = wire_sessions_find(auth->sessions,
 		mq_request_pipe(request), clock_monotonic_us());
 
 	return hello != NULL && hello->role == role ? hello : NULL;
 }
 
-const struct hello *admission_sender(const struct admission *admission,
+const struct hello *wire_auth_agent(const struct wire_auth *auth,
 	const struct mq_request *request)
 {
-	return find(admission, request, HELLO_AGENT);
+	return find(auth, request, HELLO_AGENT);
 }
 
-bool admission_may_ask(const struct admission *admission,
+bool wire_auth_allows_scheduler(const struct wire_auth *auth,
 	const struct mq_request *request)
 {
-	return admission->review == NULL ||
-		find(admission, request, HELLO_SCHEDULER) != NULL;
+	return auth->review == NULL ||
+		find(auth, request, HELLO_SCHEDULER) != NULL;
 }
 
-struct admission *admission_new(struct review *review)
+struct wire_auth *wire_auth_new(struct access_review *review)
 {
-	struct admission *admission = xcalloc(1, sizeof(*admission));
+	struct wire_auth *auth = xcalloc(1, sizeof(*auth));
 
-	admission->review = review;
-	admission->greeted = greeted_new();
-	return admission;
+	auth->review = review;
+	auth->sessions = wire_sessions_new();
+	return auth;
 }
 
-void admission_free(struct admission *admission)
+void wire_auth_free(struct wire_auth *auth)
 {
-	if (admission != NULL) {
-		greeted_free(admission->greeted);
-		free(admission);
+	if (auth != NULL) {
+		wire_sessions_free(auth->sessions);
+		free(auth);
 	}
 }

@@ -1,37 +1,35 @@
-/* Who may send what on which connection.
+/* Authentication of agents and schedulers by connection.
  *
- * A Hello is welcomed at once, or with a review when the API server knows its
- * token; from then on the connection stands for that node, process and role.
- * What was proved counts for ADMISSION_US, so that a token that is no longer
- * good is noticed. While the API server is away a connection that was proved
- * may say the same Hello again; see greeted.h for how long. */
+ * A Hello is welcomed at once, or after an access review of its token. The
+ * connection then has that node, process and role. An access review is valid
+ * for WIRE_AUTH_US, so that a revoked token is noticed. While the API server
+ * cannot be asked, a connection that was authenticated may extend its session
+ * with the same Hello; see ingest/wire_sessions.h for the limit. */
 #pragma once
 
 #include "aggregator/auth/access_review.h"
 #include "lib/mq.h"
 #include "proto/wire.h"
 
-#include <stdbool.h>
+#define WIRE_AUTH_US UINT64_C(600000000)
+#define WIRE_AUTH_EXTENSION_US UINT64_C(60000000)
 
-#define ADMISSION_US UINT64_C(600000000)
-#define ADMISSION_EXTENSION_US UINT64_C(60000000)
+struct wire_auth;
 
-struct admission;
+/* review outlives it; NULL: no authentication, and a scheduler needs no Hello.
+ * Never NULL. */
+struct wire_auth *wire_auth_new(struct access_review *review);
 
-/* review outlives it; NULL: everyone is welcome, and who asks for snapshots
- * need not say Hello. Never NULL. */
-struct admission *admission_new(struct review *review);
-
-/* Answers the request, now or later, but before review_stop() returns. */
-void admission_greet(struct admission *admission, struct mq_request *request,
+/* Answers the request now or later, before access_review_stop() returns. */
+void wire_auth_hello(struct wire_auth *auth, struct mq_request *request,
 	const struct hello *hello);
 
-/* Who sends batches by this request's connection; NULL: Hello is due. */
-const struct hello *admission_sender(const struct admission *admission,
+/* The agent of this request's connection; NULL: a Hello is required. */
+const struct hello *wire_auth_agent(const struct wire_auth *auth,
 	const struct mq_request *request);
 
-/* False: Hello is due. */
-bool admission_may_ask(const struct admission *admission,
+/* False: a scheduler's Hello is required. */
+bool wire_auth_allows_scheduler(const struct wire_auth *auth,
 	const struct mq_request *request);
 
-void admission_free(struct admission *admission); /* NULL is fine */
+void wire_auth_free(struct wire_auth *auth); /* NULL is fine */

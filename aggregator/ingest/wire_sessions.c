@@ -5,43 +5,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct place {
+struct slot {
 	uint32_t pipe;
 	struct hello *hello; /* owned; NULL: free */
 	uint64_t until_us;
-	uint64_t last_us; /* no extension after it */
+	uint64_t last_us; /* no extension ends later */
 };
 
-struct greeted {
-	struct place places[GREETED_MAX];
+struct wire_sessions {
+	struct slot slots[WIRE_SESSIONS_MAX];
 };
 
-struct greeted *greeted_new(void)
+struct wire_sessions *wire_sessions_new(void)
 {
-	return xcalloc(1, sizeof(struct greeted));
+	return xcalloc(1, sizeof(struct wire_sessions));
 }
 
-void greeted_free(struct greeted *greeted)
+void wire_sessions_free(struct wire_sessions *sessions)
 {
-	for (size_t i = 0; greeted != NULL && i < GREETED_MAX; i++) {
-		free(greeted->places[i].hello);
+	for (size_t i = 0; sessions != NULL && i < WIRE_SESSIONS_MAX; i++) {
+		free(sessions->slots[i].hello);
 	}
-	free(greeted);
+	free(sessions);
 }
 
-void greeted_put(struct greeted *greeted, uint32_t pipe,
+void wire_sessions_put(struct wire_sessions *sessions, uint32_t pipe,
 	const struct hello *hello, uint64_t until_us)
 {
-	struct place *place = &greeted->places[pipe % GREETED_MAX];
+	struct slot *slot = &sessions->slots[pipe % WIRE_SESSIONS_MAX];
 
-	free(place->hello);
-	place->pipe = pipe;
-	place->hello = xmemdup(hello, sizeof(*hello));
-	place->hello->token = NULL;
-	place->until_us = until_us;
-	place->last_us = until_us > UINT64_MAX - GREETED_GRACE_US
+	free(slot->hello);
+	slot->pipe = pipe;
+	slot->hello = xmemdup(hello, sizeof(*hello));
+	slot->hello->token = NULL;
+	slot->until_us = until_us;
+	slot->last_us = until_us > UINT64_MAX - WIRE_SESSIONS_GRACE_US
 		? UINT64_MAX
-		: until_us + GREETED_GRACE_US;
+		: until_us + WIRE_SESSIONS_GRACE_US;
 }
 
 static bool is_same(const struct hello *a, const struct hello *b)
@@ -50,24 +50,24 @@ static bool is_same(const struct hello *a, const struct hello *b)
 		memcmp(a->run_id, b->run_id, REPORT_RUN_ID_BYTES) == 0;
 }
 
-bool greeted_extend(struct greeted *greeted, uint32_t pipe,
+bool wire_sessions_extend(struct wire_sessions *sessions, uint32_t pipe,
 	const struct hello *hello, uint64_t now_us, uint64_t until_us)
 {
-	struct place *place = &greeted->places[pipe % GREETED_MAX];
+	struct slot *slot = &sessions->slots[pipe % WIRE_SESSIONS_MAX];
 
-	if (place->pipe != pipe || place->hello == NULL ||
-		!is_same(place->hello, hello) || now_us > place->last_us) {
+	if (slot->pipe != pipe || slot->hello == NULL ||
+		!is_same(slot->hello, hello) || now_us > slot->last_us) {
 		return false;
 	}
-	place->until_us = until_us < place->last_us ? until_us : place->last_us;
+	slot->until_us = until_us < slot->last_us ? until_us : slot->last_us;
 	return true;
 }
 
-const struct hello *greeted_find(const struct greeted *greeted, uint32_t pipe,
-	uint64_t now_us)
+const struct hello *wire_sessions_find(const struct wire_sessions *sessions,
+	uint32_t pipe, uint64_t now_us)
 {
-	const struct place *place = &greeted->places[pipe % GREETED_MAX];
+	const struct slot *slot = &sessions->slots[pipe % WIRE_SESSIONS_MAX];
 
-	return place->pipe == pipe && now_us < place->until_us ? place->hello
-							       : NULL;
+	return slot->pipe == pipe && now_us < slot->until_us ? slot->hello
+							     : NULL;
 }

@@ -9,14 +9,13 @@
 
 struct identities {
 	struct map by_uid; /* -> struct entry */
-	size_t untold;
+	size_t unsaved;
 };
 
 struct entry {
 	struct identity identity;
-	char *namespace, *name, *vmi_uid,
-		*node; /* owned; what identity shows */
-	bool is_told;
+	char *namespace, *name, *vmi_uid, *node; /* owned; of identity */
+	bool is_saved;
 };
 
 static void entry_free(struct entry *entry)
@@ -50,26 +49,27 @@ void identities_free(struct identities *identities)
 	free(identities);
 }
 
-/* Kubernetes allows an annotation 256 KiB, but no object such a name. */
+/* An annotation may have 256 KiB, but no object has such a name. */
 static bool is_name(const char *text)
 {
 	return text != NULL && text[0] != '\0' &&
 		strlen(text) <= IDENTITY_TEXT_MAX;
 }
 
-bool identity_read(struct identity *out, const struct value *pod)
+bool identity_read(struct identity *out, const struct json_value *pod)
 {
-	const struct value *meta = value_get(pod, "metadata");
-	const struct value *annotations = value_get(meta, "annotations");
-	const struct value *labels = value_get(meta, "labels");
-	const char *node =
-		value_text(value_get(value_get(pod, "spec"), "nodeName"));
-	const char *vmi_uid =
-		value_text(value_get(labels, "kubevirt.io/created-by"));
+	const struct json_value *meta = json_value_get(pod, "metadata");
+	const struct json_value *annotations =
+		json_value_get(meta, "annotations");
+	const struct json_value *labels = json_value_get(meta, "labels");
+	const char *node = json_value_text(
+		json_value_get(json_value_get(pod, "spec"), "nodeName"));
+	const char *vmi_uid = json_value_text(
+		json_value_get(labels, "kubevirt.io/created-by"));
 	struct identity read = {
-		.namespace = value_text(value_get(meta, "namespace")),
-		.name = value_text(
-			value_get(annotations, "kubevirt.io/domain")),
+		.namespace = json_value_text(json_value_get(meta, "namespace")),
+		.name = json_value_text(
+			json_value_get(annotations, "kubevirt.io/domain")),
 		.vmi_uid = vmi_uid == NULL ? "" : vmi_uid,
 		.node = node == NULL ? "" : node,
 	};
@@ -91,11 +91,11 @@ static bool is_same(const struct identity *a, const struct identity *b)
 		strcmp(a->node, b->node) == 0;
 }
 
-/* What it replaced goes. */
-static void forget(struct identities *identities, struct entry *entry)
+/* Frees an entry that is not in the table any more; NULL is fine. */
+static void drop(struct identities *identities, struct entry *entry)
 {
-	if (entry != NULL && !entry->is_told) {
-		identities->untold--;
+	if (entry != NULL && !entry->is_saved) {
+		identities->unsaved--;
 	}
 	entry_free(entry);
 }
@@ -115,13 +115,13 @@ void identities_put(struct identities *identities, const char *pod_uid,
 	entry->node = xstrdup(identity->node);
 	entry->identity = (struct identity){ entry->namespace, entry->name,
 		entry->vmi_uid, entry->node };
-	identities->untold++;
-	forget(identities, map_put(&identities->by_uid, pod_uid, entry));
+	identities->unsaved++;
+	drop(identities, map_put(&identities->by_uid, pod_uid, entry));
 }
 
 void identities_remove(struct identities *identities, const char *pod_uid)
 {
-	forget(identities, map_remove(&identities->by_uid, pod_uid));
+	drop(identities, map_remove(&identities->by_uid, pod_uid));
 }
 
 const struct identity *identities_find(const struct identities *identities,
@@ -134,8 +134,8 @@ const struct identity *identities_find(const struct identities *identities,
 	return entry == NULL ? NULL : &entry->identity;
 }
 
-bool identities_tell(struct identities *identities,
-	bool (*tell)(void *owner, const char *pod_uid,
+bool identities_save(struct identities *identities,
+	bool (*save)(void *owner, const char *pod_uid,
 		const struct identity *identity),
 	void *owner)
 {
@@ -143,18 +143,18 @@ bool identities_tell(struct identities *identities,
 	void *value;
 	size_t at = 0;
 
-	while (identities->untold > 0 &&
+	while (identities->unsaved > 0 &&
 		map_next(&identities->by_uid, &at, &uid, &value)) {
 		struct entry *entry = value;
 
-		if (entry->is_told) {
+		if (entry->is_saved) {
 			continue;
 		}
-		if (!tell(owner, uid, &entry->identity)) {
+		if (!save(owner, uid, &entry->identity)) {
 			return false;
 		}
-		entry->is_told = true;
-		identities->untold--;
+		entry->is_saved = true;
+		identities->unsaved--;
 	}
 	return true;
 }

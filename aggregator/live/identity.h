@@ -1,5 +1,5 @@
-/* Whose pod a uid is: the VM behind a launcher pod, by what KubeVirt writes on
- * the pod. In memory, no I/O; aggregator/launchers.h feeds it. */
+/* Identities of pods: the VM of each virt-launcher pod, by what KubeVirt writes
+ * on the pod. In memory, no I/O; live/launcher_informer.h fills the table. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,30 +8,31 @@
 enum { IDENTITY_TEXT_MAX = 253 }; /* bytes of each text below */
 
 struct identities;
-struct value;
+struct json_value;
 
 struct identity {
 	const char *namespace;
 	const char *name;    /* of the VM */
-	const char *vmi_uid; /* "" where the pod does not say */
-	const char *node;    /* the pod's; "" where it has none yet */
+	const char *vmi_uid; /* "" if the pod has no such label */
+	const char *node;    /* the pod's; "" if it has none yet */
 };
 
 struct identities *identities_new(void);
 void identities_free(struct identities *identities); /* NULL is fine */
 
-/* What a launcher pod says of its VM: annotation kubevirt.io/domain, the pod's
- * namespace, label kubevirt.io/created-by. False: it does not say. *out is
+/* Reads a launcher pod: annotation kubevirt.io/domain, the pod's namespace,
+ * label kubevirt.io/created-by. False: the pod does not name a VM. *out is
  * borrowed from the pod. */
-bool identity_read(struct identity *out, const struct value *pod);
+bool identity_read(struct identity *out, const struct json_value *pod);
 
-/* Copies it; replaces what was known of the uid. */
+/* Copies the identity; replaces an earlier one of the uid. */
 void identities_put(struct identities *identities, const char *pod_uid,
 	const struct identity *identity);
-/* Calls tell for pods that were not told of since they were put, or since what
- * is known of them is another, until it says false. False: some are left. */
-bool identities_tell(struct identities *identities,
-	bool (*tell)(void *owner, const char *pod_uid,
+
+/* Calls save for each identity that is new or has changed since it was saved,
+ * until save returns false. False: some are not saved. */
+bool identities_save(struct identities *identities,
+	bool (*save)(void *owner, const char *pod_uid,
 		const struct identity *identity),
 	void *owner);
 

@@ -9,120 +9,118 @@
 
 #include <stdlib.h>
 
-struct launchers {
+struct launcher_informer {
 	struct kube_client *client;
 	struct reflector *reflector;
 	struct identities *identities;
-	bool was_in_trouble; /* at the last look */
-	bool has_complained;
+	bool had_error; /* at the last poll */
+	bool has_logged;
 };
 
-/* What one look says to the store at most: some MiB until it is written. */
-enum { TOLD_MAX = 4096 };
+/* Identities per poll: some MiB until they are written. */
+enum { SAVED_MAX = 4096 };
 
-struct telling {
+struct saving {
 	struct store *store;
 	size_t left;
 };
 
-/* What does not go in now does at the next look. */
-static bool tell_store(void *owner, const char *pod_uid,
+/* The next poll saves what the store does not accept now. */
+static bool save_identity(void *owner, const char *pod_uid,
 	const struct identity *identity)
 {
-	struct telling *telling = owner;
+	struct saving *saving = owner;
 	struct store_vm vm = { pod_uid, identity->namespace, identity->name,
 		identity->vmi_uid, identity->node };
 
-	if (telling->left == 0) {
+	if (saving->left == 0) {
 		return false;
 	}
-	telling->left--;
-	return store_identify(telling->store, &vm, NULL) == 0;
+	saving->left--;
+	return store_identify(saving->store, &vm, NULL) == 0;
 }
 
 static void on_object(void *owner, const struct reflector_id *id,
-	const struct value *pod)
+	const struct json_value *pod)
 {
-	struct launchers *launchers = owner;
+	struct launcher_informer *informer = owner;
 	struct identity identity;
 
 	if (identity_read(&identity, pod)) {
-		identities_put(launchers->identities, id->uid, &identity);
+		identities_put(informer->identities, id->uid, &identity);
 	} else {
-		identities_remove(launchers->identities, id->uid);
+		identities_remove(informer->identities, id->uid);
 	}
 }
 
-static void on_gone(void *owner, const struct reflector_id *id)
+static void on_deleted(void *owner, const struct reflector_id *id)
 {
-	struct launchers *launchers = owner;
+	struct launcher_informer *informer = owner;
 
-	identities_remove(launchers->identities, id->uid);
+	identities_remove(informer->identities, id->uid);
 }
 
 static void on_synced(void *owner)
 {
-	struct launchers *launchers = owner;
+	struct launcher_informer *informer = owner;
 
-	log_info("VM pods are known by name",
+	log_info("VM pod cache synced",
 		log_int("pods",
-			(int64_t)identities_count(launchers->identities)),
+			(int64_t)identities_count(informer->identities)),
 		LOG_END);
 }
 
-struct launchers *launchers_new(uv_loop_t *loop, struct kube_config *config,
-	struct identities *identities)
+struct launcher_informer *launcher_informer_new(uv_loop_t *loop,
+	struct kube_config *config, struct identities *identities)
 {
-	struct launchers *launchers = xcalloc(1, sizeof(*launchers));
+	struct launcher_informer *informer = xcalloc(1, sizeof(*informer));
 
-	launchers->identities = identities;
-	launchers->client = kube_client_new(loop, config);
-	launchers->reflector = reflector_new(launchers->client,
+	informer->identities = identities;
+	informer->client = kube_client_new(loop, config);
+	informer->reflector = reflector_new(informer->client,
 		&(struct reflector_options){ .path = "/api/v1/pods",
 			.label_selector = "kubevirt.io=virt-launcher" },
-		&(struct reflector_handler){ on_object, on_gone, on_synced,
-			launchers });
-	return launchers;
+		&(struct reflector_handler){ on_object, on_deleted, on_synced,
+			informer });
+	return informer;
 }
 
-/* Watches end and are begun again all the time: only what lasts from one look
- * to the next is worth a line. */
-static void look_at_watch(struct launchers *launchers)
+/* Watches end and start again all the time: only an error that lasts from one
+ * poll to the next is logged. */
+static void log_state(struct launcher_informer *informer)
 {
-	const char *trouble;
+	const char *why = reflector_state(informer->reflector).last_error;
 
-	trouble = reflector_state(launchers->reflector).trouble;
-	if (*trouble == '\0') {
-		if (launchers->has_complained) {
-			log_info("VM pods can be watched again", LOG_END);
+	if (*why == '\0') {
+		if (informer->has_logged) {
+			log_info("VM pod watch restored", LOG_END);
 		}
-		launchers->has_complained = false;
-	} else if (launchers->was_in_trouble && !launchers->has_complained) {
-		log_warning(
-			"VMs that start now have no names: their pods "
-			"cannot be watched",
-			log_str("why", trouble), LOG_END);
-		launchers->has_complained = true;
+		informer->has_logged = false;
+	} else if (informer->had_error && !informer->has_logged) {
+		log_warning("cannot watch VM pods: new VMs have no names",
+			log_str("why", why), LOG_END);
+		informer->has_logged = true;
 	}
-	launchers->was_in_trouble = *trouble != '\0';
+	informer->had_error = *why != '\0';
 }
 
-void launchers_look(struct launchers *launchers, struct store *store)
+void launcher_informer_poll(struct launcher_informer *informer,
+	struct store *store)
 {
-	struct telling telling = { store, TOLD_MAX };
+	struct saving saving = { store, SAVED_MAX };
 
-	if (launchers != NULL) {
-		look_at_watch(launchers);
-		(void)identities_tell(launchers->identities, tell_store,
-			&telling);
+	if (informer != NULL) {
+		log_state(informer);
+		(void)identities_save(informer->identities, save_identity,
+			&saving);
 	}
 }
 
-void launchers_close(struct launchers *launchers)
+void launcher_informer_close(struct launcher_informer *informer)
 {
-	if (launchers != NULL) {
-		reflector_close(launchers->reflector);
-		kube_client_close(launchers->client);
-		free(launchers);
+	if (informer != NULL) {
+		reflector_close(informer->reflector);
+		kube_client_close(informer->client);
+		free(informer);
 	}
 }

@@ -1,28 +1,28 @@
-/* The watch of virt-launcher pods, which says whose pods they are.
+/* The informer of virt-launcher pods, which identifies the VM of each pod.
  *
- * Without it VMs are pod uids: a cluster that cannot be reached, or a missing
- * right to list pods, takes names away and nothing else. The watch goes on
- * trying, and the log says once how it stands. */
+ * Without it VMs have pod uids only: if the API server cannot be reached, or
+ * does not allow to list pods, nothing else is missing. The informer keeps
+ * trying and logs each change of its state once. */
 #pragma once
 
 #include "aggregator/live/identity.h"
 #include "lib/error.h"
 
-#include <stdint.h>
 #include <uv.h>
 
 struct kube_config;
-struct launchers;
+struct launcher_informer;
 struct store;
 
 /* Takes what config holds and leaves it empty; identities outlives it. Never
  * NULL. */
-struct launchers *launchers_new(uv_loop_t *loop, struct kube_config *config,
-	struct identities *identities);
+struct launcher_informer *launcher_informer_new(uv_loop_t *loop,
+	struct kube_config *config, struct identities *identities);
 
-/* To be called every few seconds, while the store is open: says in the log what
- * is different, and to the store whose pods there are, once for each. */
-void launchers_look(struct launchers *launchers,
-	struct store *store); /* launchers NULL is fine */
+/* To be called every few seconds while the store is open: logs changes, and
+ * stores each pod's identity once. informer NULL is fine. */
+void launcher_informer_poll(struct launcher_informer *informer,
+	struct store *store);
 
-void launchers_close(struct launchers *launchers); /* NULL is fine */
+/* NULL is fine. */
+void launcher_informer_close(struct launcher_informer *informer);

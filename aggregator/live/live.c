@@ -10,28 +10,31 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 struct live_node {
 	const struct live *live;
 	char *name;
 	uint64_t revision;
-	struct live_node *older, *newer; /* by revision */
+	TAILQ_ENTRY(live_node) link;
 	uint8_t run_id[REPORT_RUN_ID_BYTES];
 	struct report newest;
-	int64_t at_us; /* when newest was taken, on our clock */
+	int64_t at_us; /* of newest, on this machine's clock */
 	struct node_rates rates;
-	struct series series;
+	struct pod_series series;
 	struct node_windows windows;
-	/* From here to the newest sample the windows know everything of this
-	 * run; a backlog may fill what lies before. */
+	/* The windows are complete for this run from here to the newest
+	 * sample; a backlog may fill the time before. */
 	uint64_t covered_from_us;
-	struct report backlog; /* the last one used for that, without VMs */
+	struct report backlog; /* the last one added, without VMs */
 };
+
+TAILQ_HEAD(node_list, live_node);
 
 struct live {
 	uint64_t epoch, revision;
-	struct map nodes;
-	struct live_node *oldest, *newest;
+	struct map by_name;
+	struct node_list nodes;		     /* by revision */
 	const struct identities *identities; /* or NULL */
 };
 
@@ -41,6 +44,7 @@ struct live *live_new(uint64_t epoch, const struct identities *identities)
 
 	live->epoch = epoch;
 	live->identities = identities;
+	TAILQ_INIT(&live->nodes);
 	return live;
 }
 
@@ -48,27 +52,28 @@ static void node_free(struct live_node *node)
 {
 	report_fini(&node->newest);
 	report_fini(&node->backlog);
-	series_fini(&node->series);
+	pod_series_fini(&node->series);
 	node_windows_fini(&node->windows);
 	free(node->name);
 	free(node);
 }
 
+static void remove_node(struct live *live, struct live_node *node)
+{
+	(void)map_remove(&live->by_name, node->name);
+	TAILQ_REMOVE(&live->nodes, node, link);
+	node_free(node);
+}
+
 void live_free(struct live *live)
 {
-	struct live_node *node;
-
 	if (live == NULL) {
 		return;
 	}
-	node = live->oldest;
-	while (node != NULL) {
-		struct live_node *next = node->newer;
-
-		node_free(node);
-		node = next;
+	while (!TAILQ_EMPTY(&live->nodes)) {
+		remove_node(live, TAILQ_FIRST(&live->nodes));
 	}
-	map_fini(&live->nodes);
+	map_fini(&live->by_name);
 	free(live);
 }
 
@@ -84,21 +89,11 @@ static struct live_node *node_new(const struct live *live, const char *name)
 	return node;
 }
 
-static void list_remove(struct live *live, struct live_node *node)
+/* For a node that is not in the list. */
+static void append_with_new_revision(struct live *live, struct live_node *node)
 {
-	*(node->older == NULL ? &live->oldest : &node->older->newer) =
-		node->newer;
-	*(node->newer == NULL ? &live->newest : &node->newer->older) =
-		node->older;
-	node->older = NULL;
-	node->newer = NULL;
-}
-
-static void list_append(struct live *live, struct live_node *node)
-{
-	node->older = live->newest;
-	*(live->newest == NULL ? &live->oldest : &live->newest->newer) = node;
-	live->newest = node;
+	node->revision = ++live->revision;
+	TAILQ_INSERT_TAIL(&live->nodes, node, link);
 }
 
 uint64_t live_node_age_us(const struct live_node *node, uint64_t now_us)
@@ -108,23 +103,21 @@ uint64_t live_node_age_us(const struct live_node *node, uint64_t now_us)
 	return age > 0 ? (uint64_t)age : 0;
 }
 
-/* Makes room by forgetting the node that was silent longest. */
+/* Makes room by dropping the node that was silent longest. */
 static int make_room(struct live *live, uint64_t now_us, struct error *err)
 {
-	struct live_node *oldest = live->oldest;
+	struct live_node *oldest = TAILQ_FIRST(&live->nodes);
 
-	if (live->nodes.count < LIVE_NODES_MAX) {
+	if (live->by_name.count < LIVE_NODES_MAX) {
 		return 0;
 	}
 	if (load_state(live_node_age_us(oldest, now_us),
 		    oldest->newest.interval_ms) != LOAD_LOST) {
 		return error_set(err, -ENOSPC,
-			"there are %d nodes already, no more are taken",
+			"the aggregator has the maximum of %d nodes already",
 			LIVE_NODES_MAX);
 	}
-	(void)map_remove(&live->nodes, oldest->name);
-	list_remove(live, oldest);
-	node_free(oldest);
+	remove_node(live, oldest);
 	return 0;
 }
 
@@ -140,8 +133,9 @@ static bool same_boot(const struct live_node *node,
 	return strcmp(node->newest.boot_id, sample->report->boot_id) == 0;
 }
 
-/* What one process sent its own clock orders, without the network's delays;
- * else ours does: a clock that ran ahead goes with the process that had it. */
+/* The agent's clock orders the reports of one process, without the network's
+ * delays. Across processes this machine's clock does, so that an agent's clock
+ * that ran ahead has no effect after its process ends. */
 static bool is_newer(const struct live_node *node,
 	const struct live_sample *sample)
 {
@@ -151,7 +145,7 @@ static bool is_newer(const struct live_node *node,
 	return sample->at_us > node->at_us;
 }
 
-/* The report becomes the node's. */
+/* Takes the report. */
 static void set_newest(struct live_node *node, const struct live_sample *sample,
 	struct report *report)
 {
@@ -161,13 +155,13 @@ static void set_newest(struct live_node *node, const struct live_sample *sample,
 	node->at_us = sample->at_us;
 }
 
-static void without_vms(struct report *report)
+static void clear_vms(struct report *report)
 {
 	report->vms = NULL;
 	report->vm_count = 0;
 }
 
-/* What is between reports so far apart is not known, and may still come. */
+/* True: the time between the reports is not known, and may be filled later. */
 static bool is_gap(const struct report *before, const struct report *after)
 {
 	uint32_t interval_ms = before->interval_ms > after->interval_ms
@@ -178,20 +172,18 @@ static bool is_gap(const struct report *before, const struct report *after)
 		LOAD_FRESH;
 }
 
-/* From here on the windows know everything. A backlog goes on where they knew
- * everything up to: before, or from its own first report on. */
-static void begin_cover(struct live_node *node, const struct report *before,
+/* The windows are complete from `after` on. A backlog continues after `before`,
+ * the end of what they had, or starts with its own first report. */
+static void begin_coverage(struct live_node *node, const struct report *before,
 	const struct report *after)
 {
 	node->covered_from_us = after->monotonic_us;
 	node->backlog = *before;
-	without_vms(&node->backlog);
+	clear_vms(&node->backlog);
 }
 
-/* A sample of another run or boot, or after a gap, begins anew: there are no
- * rates to it. */
-static void take_newest(struct live_node *node,
-	const struct live_sample *sample)
+/* A sample of another run or boot, or after a gap, has no rates. */
+static void add_newest(struct live_node *node, const struct live_sample *sample)
 {
 	const struct report *after = sample->report;
 	const struct report *before = &node->newest;
@@ -206,24 +198,25 @@ static void take_newest(struct live_node *node,
 
 	report_init(&nothing);
 	report_copy(&kept, after);
-	report_drop_twins(&kept);
+	report_drop_duplicates(&kept);
 	if (!is_boot_continued) {
 		node_windows_clear(&node->windows);
 	}
 	rates_between(&node->rates, vms, is_continued ? before : &nothing,
 		&kept);
-	series_move(&node->series, before, &kept, vms, is_boot_continued);
+	pod_series_move(&node->series, before, &kept, vms, is_boot_continued);
 	if (is_continued) {
 		node_windows_add(&node->windows, before, after, &node->rates);
 	} else {
-		begin_cover(node, is_run_continued ? before : &nothing, after);
+		begin_coverage(node, is_run_continued ? before : &nothing,
+			after);
 	}
 	set_newest(node, sample, &kept);
 }
 
-/* A late one of the present run from before what the windows know. Backlogs
- * come in order; what does not is left to the store. */
-static void take_backlog(struct live_node *node,
+/* Adds a late sample of the current run, from before the time that the windows
+ * cover. Backlogs are in order; a sample out of order is only stored. */
+static void add_backlog(struct live_node *node,
 	const struct live_sample *sample)
 {
 	const struct report *after = sample->report;
@@ -241,17 +234,17 @@ static void take_backlog(struct live_node *node,
 		node_windows_add(&node->windows, before, after, &rates);
 	}
 	*before = *after;
-	without_vms(before);
+	clear_vms(before);
 }
 
-int live_take(struct live *live, const struct live_sample *sample,
+int live_add(struct live *live, const struct live_sample *sample,
 	uint64_t now_us, struct error *err)
 {
-	struct live_node *node = map_get(&live->nodes, sample->node);
+	struct live_node *node = map_get(&live->by_name, sample->node);
 	int r;
 
 	if (node != NULL && !is_newer(node, sample)) {
-		take_backlog(node, sample);
+		add_backlog(node, sample);
 		return 0;
 	}
 	if (node == NULL) {
@@ -260,24 +253,23 @@ int live_take(struct live *live, const struct live_sample *sample,
 			return r;
 		}
 		node = node_new(live, sample->node);
-		(void)map_put(&live->nodes, node->name, node);
+		(void)map_put(&live->by_name, node->name, node);
 	} else {
-		list_remove(live, node);
+		TAILQ_REMOVE(&live->nodes, node, link);
 	}
-	take_newest(node, sample);
-	node->revision = ++live->revision;
-	list_append(live, node);
+	add_newest(node, sample);
+	append_with_new_revision(live, node);
 	return 0;
 }
 
-int live_take_stored(struct live *live, const struct live_sample *sample,
+int live_add_stored(struct live *live, const struct live_sample *sample,
 	uint64_t now_us, struct error *err)
 {
-	int r = live_take(live, sample, now_us, err);
+	int r = live_add(live, sample, now_us, err);
 	struct live_node *node = live_find(live, sample->node);
 
 	if (r == 0) {
-		begin_cover(node, &node->newest, &node->newest);
+		begin_coverage(node, &node->newest, &node->newest);
 	}
 	return r;
 }
@@ -297,22 +289,22 @@ void live_add_minute(struct live *live, const char *name, uint64_t sample_ms,
 	}
 }
 
-void live_put_behind(struct live *live, const struct live *past,
+void live_merge_history(struct live *live, const struct live *older,
 	const char *name)
 {
 	struct live_node *node = live_find(live, name);
-	const struct live_node *was = live_find(past, name);
+	const struct live_node *history = live_find(older, name);
 
-	if (node == NULL || was == NULL ||
-		strcmp(node->newest.boot_id, was->newest.boot_id) != 0) {
+	if (node == NULL || history == NULL ||
+		strcmp(node->newest.boot_id, history->newest.boot_id) != 0) {
 		return;
 	}
-	node_windows_merge(&node->windows, &was->windows);
-	series_merge(&node->series, &node->newest, &was->series, &was->newest);
-	/* Who has an older revision is to see it. */
-	list_remove(live, node);
-	node->revision = ++live->revision;
-	list_append(live, node);
+	node_windows_merge(&node->windows, &history->windows);
+	pod_series_merge(&node->series, &node->newest, &history->series,
+		&history->newest);
+	/* Clients of an older revision get the change. */
+	TAILQ_REMOVE(&live->nodes, node, link);
+	append_with_new_revision(live, node);
 }
 
 uint64_t live_epoch(const struct live *live)
@@ -327,28 +319,29 @@ uint64_t live_revision(const struct live *live)
 
 size_t live_count(const struct live *live)
 {
-	return live->nodes.count;
+	return live->by_name.count;
 }
 
 struct live_node *live_find(const struct live *live, const char *name)
 {
-	return map_get(&live->nodes, name);
+	return map_get(&live->by_name, name);
 }
 
 const struct live_node *live_after(const struct live *live, uint64_t revision)
 {
 	const struct live_node *first = NULL;
+	const struct live_node *node = TAILQ_LAST(&live->nodes, node_list);
 
-	for (const struct live_node *node = live->newest;
-		node != NULL && node->revision > revision; node = node->older) {
+	while (node != NULL && node->revision > revision) {
 		first = node;
+		node = TAILQ_PREV(node, node_list, link);
 	}
 	return first;
 }
 
 const struct live_node *live_next(const struct live_node *node)
 {
-	return node->newer;
+	return TAILQ_NEXT(node, link);
 }
 
 const char *live_node_name(const struct live_node *node)
@@ -395,16 +388,17 @@ void live_node_figures(struct node_load *out, const struct live_node *node,
 
 void live_node_vm(struct vm_load *out, const struct live_node *node, size_t i)
 {
-	series_fill(out, &node->series, &node->newest, i);
+	pod_series_fill(out, &node->series, &node->newest, i);
 }
 
 static void name_vm(struct vm_load *vm, const struct identities *identities)
 {
-	const struct identity *who = identities_find(identities, vm->pod_uid);
+	const struct identity *identity =
+		identities_find(identities, vm->pod_uid);
 
-	if (who != NULL) {
-		vm->namespace = xstrdup(who->namespace);
-		vm->name = xstrdup(who->name);
+	if (identity != NULL) {
+		vm->namespace = xstrdup(identity->namespace);
+		vm->name = xstrdup(identity->name);
 	}
 }
 

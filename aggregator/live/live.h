@@ -1,13 +1,13 @@
 /* The load of every node, now, in memory.
  *
- * Takes reports in any order, fresh, replayed after an outage or read back from
- * the store, and keeps of each node the newest one, its last rates and its
- * windows. A sample carries the time it was taken at, on this machine's
- * monotonic clock; nothing that came late replaces what is newer or looks
- * fresh. No I/O and no clock of its own.
+ * Accepts reports in any order: new ones, replays after an outage, and those
+ * read from the store. For each node the table keeps the newest report, its
+ * last rates and its windows. A sample carries its time on this machine's
+ * monotonic clock; a late sample never replaces a newer one, nor makes its node
+ * look fresh. No I/O and no clock of its own.
  *
  * Every change raises the revision and moves its node to the end of the list,
- * so "what is newer than revision r" costs only what is newer. */
+ * so a list of the changes since revision r costs no more than its length. */
 #pragma once
 
 #include "aggregator/series/rollup.h"
@@ -15,11 +15,7 @@
 #include "proto/load.h"
 #include "proto/report.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-/* Beyond them the node that was silent longest gives way, if it is lost. */
+/* Above it, the node with the oldest change is dropped if it is lost. */
 enum { LIVE_NODES_MAX = 20000 };
 
 struct identities;
@@ -30,39 +26,39 @@ struct live_sample {
 	const char *node;
 	const uint8_t *run_id; /* REPORT_RUN_ID_BYTES */
 	const struct report *report;
-	/* When it was taken, on this machine's monotonic clock; below 0 if that
-	 * was before the machine came up. */
+	/* On this machine's monotonic clock; negative: before the machine
+	 * booted. */
 	int64_t at_us;
 };
 
-/* The epoch tells this table's revisions from another process's. identities
- * outlives the table, or is NULL: VMs are pod uids then. */
+/* The epoch distinguishes this table's revisions from another process's.
+ * identities outlives the table; NULL: VMs have pod uids only. */
 struct live *live_new(uint64_t epoch, const struct identities *identities);
 void live_free(struct live *live); /* NULL is fine */
 
 uint64_t live_epoch(const struct live *live);
-uint64_t live_revision(const struct live *live); /* 0: nothing came yet */
+uint64_t live_revision(const struct live *live); /* 0: no report yet */
 size_t live_count(const struct live *live);
 
-/* Takes a sample; the report is copied as far as it is needed.
- * -ENOSPC: too many nodes, this one is not among them. */
-must_check int live_take(struct live *live, const struct live_sample *sample,
+/* Adds a sample; copies of the report what it needs. -ENOSPC: the sample is of
+ * another node than the LIVE_NODES_MAX in the table. */
+must_check int live_add(struct live *live, const struct live_sample *sample,
 	uint64_t now_us, struct error *err);
 
-/* A minute of a node that the table has, for the percentile of a day. sample_ms
- * is the wall time of its newest sample. */
+/* Adds a minute of a node in the table, for the percentile of a day. sample_ms
+ * is the wall time of the node's newest sample. */
 void live_add_minute(struct live *live, const char *name, uint64_t sample_ms,
 	const struct rollup_row *minute);
 
-/* Puts what another table knows of a node behind what this one has of it since
- * a stored sample, which was the newest of the other. Does nothing if the node
- * was started anew since then. */
-void live_put_behind(struct live *live, const struct live *past,
+/* Merges the node's history in `older` under the samples that this table got
+ * since live_add_stored() of the newest sample in `older`. Does nothing if the
+ * node was rebooted since. */
+void live_merge_history(struct live *live, const struct live *older,
 	const char *name);
 
-/* The same of a node's last stored sample: what was before it is not taken from
- * its sender but comes by live_put_behind(). */
-must_check int live_take_stored(struct live *live,
+/* Adds a node's last stored sample: the history before it comes from
+ * live_merge_history(), and not from the agent's backlog. */
+must_check int live_add_stored(struct live *live,
 	const struct live_sample *sample, uint64_t now_us, struct error *err);
 
 struct live_node *live_find(const struct live *live, const char *name);
@@ -78,8 +74,8 @@ size_t live_node_vms(const struct live_node *node);
 uint64_t live_node_age_us(const struct live_node *node, uint64_t now_us);
 uint32_t live_node_interval_ms(const struct live_node *node);
 
-/* The newest one, in which figures of VMs that only every fifth report has
- * stand as they were said last. Borrowed until the next live_take(). */
+/* The newest report. VM figures that only every fifth report has are those of
+ * the last report that had them. Borrowed until the next live_add(). */
 const struct report *live_node_report(const struct live_node *node);
 
 /* All figures of the node with its age at now_us; release with

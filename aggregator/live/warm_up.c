@@ -8,153 +8,152 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* When the store has too much to do. */
-enum { AGAIN_MS = 200 };
+/* While the store is busy. */
+enum { RETRY_MS = 200 };
 
 static const uint64_t hour_ms = 3600000;
 static const uint64_t day_ms = 86400000;
 
-struct seeded {
+struct pending_node {
 	char *name; /* owned */
 	uint64_t sample_ms;
 };
 
-struct refill {
+struct warm_up {
 	struct live *live;
 	struct store *store;
-	struct timer *again;
-	struct seeded *nodes;
+	struct timer *retry;
+	struct pending_node *nodes;
 	size_t count, capacity, at;
 	enum store_tier tier; /* what is read of nodes[at] */
-	struct live *past;    /* the reader's while a query runs */
+	struct live *history; /* the reader's while a query runs */
 };
 
 static void run(void *owner);
 
-struct refill *refill_new(uv_loop_t *loop, struct live *live)
+struct warm_up *warm_up_new(uv_loop_t *loop, struct live *live)
 {
-	struct refill *refill = xcalloc(1, sizeof(*refill));
+	struct warm_up *warm_up = xcalloc(1, sizeof(*warm_up));
 
-	refill->live = live;
-	refill->again = timer_new(loop, run, refill);
-	return refill;
+	warm_up->live = live;
+	warm_up->retry = timer_new(loop, run, warm_up);
+	return warm_up;
 }
 
-void refill_add(struct refill *refill, const struct store_row *row,
+void warm_up_add(struct warm_up *warm_up, const struct store_row *row,
 	uint64_t now_ms)
 {
 	if (row->sample_ms + hour_ms < now_ms) {
 		return;
 	}
-	refill->nodes = xgrow(refill->nodes, refill->count, &refill->capacity,
-		sizeof(*refill->nodes));
-	refill->nodes[refill->count] =
-		(struct seeded){ xstrdup(row->node), row->sample_ms };
-	refill->count++;
+	warm_up->nodes = xgrow(warm_up->nodes, warm_up->count,
+		&warm_up->capacity, sizeof(*warm_up->nodes));
+	warm_up->nodes[warm_up->count++] =
+		(struct pending_node){ xstrdup(row->node), row->sample_ms };
 }
 
 /* On the reader's thread. */
 static bool on_row(void *owner, const struct store_row *row)
 {
-	struct refill *refill = owner;
+	struct warm_up *warm_up = owner;
 	struct live_sample sample = { row->node, row->run_id, row->report,
 		(int64_t)row->sample_ms * 1000 };
 
-	return live_take(refill->past, &sample, row->sample_ms * 1000, NULL) ==
-		0;
+	return live_add(warm_up->history, &sample, row->sample_ms * 1000,
+		       NULL) == 0;
 }
 
 /* On the reader's thread: the table holds the node since on_row(). */
 static bool on_minute(void *owner, const struct store_rollup *rollup)
 {
-	struct refill *refill = owner;
-	const struct seeded *node = &refill->nodes[refill->at];
+	struct warm_up *warm_up = owner;
+	const struct pending_node *node = &warm_up->nodes[warm_up->at];
 
-	live_add_minute(refill->past, node->name, node->sample_ms, rollup->row);
+	live_add_minute(warm_up->history, node->name, node->sample_ms,
+		rollup->row);
 	return true;
 }
 
-static void end_node(struct refill *refill)
+static void end_node(struct warm_up *warm_up)
 {
-	live_free(take_ptr(refill->past));
-	refill->tier = STORE_RAW;
-	refill->at++;
-	if (refill->at == refill->count) {
-		log_debug("windows are filled from the store",
-			log_int("nodes", (int64_t)refill->count), LOG_END);
+	live_free(take_ptr(warm_up->history));
+	warm_up->tier = STORE_RAW;
+	warm_up->at++;
+	if (warm_up->at == warm_up->count) {
+		log_debug("windows filled from the store",
+			log_int("nodes", (int64_t)warm_up->count), LOG_END);
 	}
 }
 
 static void on_done(void *owner, const struct error *err)
 {
-	struct refill *refill = owner;
+	struct warm_up *warm_up = owner;
 
 	if (err != NULL && err->code == -ECANCELED) {
 		return;
 	}
 	if (err != NULL) {
-		log_warning("a node's windows begin empty",
-			log_str("node", refill->nodes[refill->at].name),
+		log_warning("cannot read a node's history",
+			log_str("node", warm_up->nodes[warm_up->at].name),
 			log_err(err), LOG_END);
-		end_node(refill);
-	} else if (refill->tier == STORE_RAW) {
-		refill->tier = STORE_1M;
+		end_node(warm_up);
+	} else if (warm_up->tier == STORE_RAW) {
+		warm_up->tier = STORE_1M;
 	} else {
-		live_put_behind(refill->live, refill->past,
-			refill->nodes[refill->at].name);
-		end_node(refill);
+		live_merge_history(warm_up->live, warm_up->history,
+			warm_up->nodes[warm_up->at].name);
+		end_node(warm_up);
 	}
-	run(refill);
+	run(warm_up);
 }
 
 static void run(void *owner)
 {
-	struct refill *refill = owner;
-	const struct seeded *node = &refill->nodes[refill->at];
-	struct store_read read = { .tier = refill->tier,
-		.parts = FIELDS_ALL,
+	struct warm_up *warm_up = owner;
+	const struct pending_node *node = &warm_up->nodes[warm_up->at];
+	struct store_read read = { .tier = warm_up->tier,
+		.parts = SCHEMA_ALL,
 		.row = on_row,
 		.rollup = on_minute,
 		.done = on_done,
-		.owner = refill };
+		.owner = warm_up };
 
-	if (refill->at == refill->count) {
+	if (warm_up->at == warm_up->count) {
 		return;
 	}
 	(void)snprintf(read.node, sizeof(read.node), "%s", node->name);
-	if (refill->tier == STORE_RAW) {
-		refill->past =
-			refill->past == NULL ? live_new(0, NULL) : refill->past;
+	if (warm_up->tier == STORE_RAW) {
+		warm_up->history = warm_up->history == NULL ? live_new(0, NULL)
+							    : warm_up->history;
 		read.from_ms = node->sample_ms - hour_ms;
 		read.to_ms = node->sample_ms + 1;
 	} else {
 		read.from_ms = node->sample_ms - day_ms;
 		read.to_ms = node->sample_ms - hour_ms;
 	}
-	/* Closed: nothing comes of it any more. */
-	if (store_query(refill->store, &read, NULL) == -EBUSY) {
-		timer_start(refill->again, AGAIN_MS, 0);
+	/* Any other error: the store is closed. */
+	if (store_query(warm_up->store, &read, NULL) == -EBUSY) {
+		timer_start(warm_up->retry, RETRY_MS, 0);
 	}
 }
 
-void refill_start(struct refill *refill, struct store *store)
+void warm_up_start(struct warm_up *warm_up, struct store *store)
 {
-	refill->store = store;
-	run(refill);
+	warm_up->store = store;
+	run(warm_up);
 }
 
-void refill_close(struct refill *refill)
+void warm_up_close(struct warm_up *warm_up)
 {
-	if (refill == NULL) {
+	if (warm_up == NULL) {
 		return;
 	}
-	timer_close(refill->again);
-	for (size_t i = 0; i < refill->count; i++) {
-		free(refill->nodes[i].name);
+	timer_close(warm_up->retry);
+	for (size_t i = 0; i < warm_up->count; i++) {
+		free(warm_up->nodes[i].name);
 	}
-	free(refill->nodes);
-	live_free(refill->past);
-	free(refill);
+	free(warm_up->nodes);
+	live_free(warm_up->history);
+	free(warm_up);
 }

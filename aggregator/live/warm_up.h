@@ -1,10 +1,10 @@
 /* Fills the windows of the live table from the store after a start.
  *
- * The live table begins with each node's last stored report; what came before
- * is read node by node in the background, one query of the store at a time, and
- * put behind what has come in meanwhile: the reports of the last hour, and the
- * minutes of the last day for p95_cores_1d. Nodes that were silent for an hour
- * are left as they are. */
+ * The live table starts with each node's last stored report. The history before
+ * it is read in the background, node by node with one query of the store at a
+ * time, and merged under the reports that arrived since: the reports of the
+ * last hour, and the minutes of the last day for p95_cores_1d. Nodes that were
+ * silent for an hour are skipped. */
 #pragma once
 
 #include "aggregator/store/store.h"
@@ -12,15 +12,15 @@
 #include <uv.h>
 
 struct live;
-struct refill;
+struct warm_up;
 
 /* live outlives it. Never NULL. */
-struct refill *refill_new(uv_loop_t *loop, struct live *live);
+struct warm_up *warm_up_new(uv_loop_t *loop, struct live *live);
 
-/* A node's last stored report, before refill_start(). */
-void refill_add(struct refill *refill, const struct store_row *row,
+/* A node's last stored report, before warm_up_start(). */
+void warm_up_add(struct warm_up *warm_up, const struct store_row *row,
 	uint64_t now_ms);
 
-void refill_start(struct refill *refill, struct store *store);
+void warm_up_start(struct warm_up *warm_up, struct store *store);
 
-void refill_close(struct refill *refill); /* once the store is closed */
+void warm_up_close(struct warm_up *warm_up); /* once the store is closed */

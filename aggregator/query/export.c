@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,34 +9,34 @@
 #include "lib/map.h"
 #include "lib/memory.h"
 
-/* What was seen of a node; 0: nothing. The most, because CPUs are offline for
- * a while rather than there for a while. */
+/* The largest figures of a node; 0: unknown. The maximum, because CPUs may be
+ * offline for a while. */
 struct node {
 	char *name; /* owned */
 	double cores, memory_bytes;
 };
 
 struct step {
-	float core_ms;	/* cores times milliseconds, of all pods */
-	float known_ms; /* that these cover, of all pods */
+	float core_ms;	/* cores times milliseconds, over all pods */
+	float known_ms; /* that core_ms covers, over all pods */
 	bool is_present;
 };
 
-/* A VM's pod: there from its first minute to its last. */
+/* A VM's pod, present from its first minute to its last. */
 struct pod {
 	char *uid;	    /* owned */
 	size_t first, last; /* steps */
 };
 
 struct vm {
-	char *namespace, *name; /* owned; NULL: not known whose the pod is */
+	char *namespace, *name; /* owned; NULL: the VM is not known */
 	struct pod *pods;	/* owned */
 	size_t pod_count, pod_capacity;
 	struct step *steps; /* owned */
 };
 
-/* A VM from start to stop. */
-struct stay {
+/* A VM from a start to the next stop. */
+struct lifetime {
 	const struct vm *vm;
 	size_t arrive, leave;
 };
@@ -47,7 +46,7 @@ struct export
 	struct export_span span;
 	struct map nodes;      /* name to struct node, owned */
 	struct map identities; /* pod uid to "NAMESPACE/NAME", owned */
-	struct map vms;	       /* that, or a pod's uid, to struct vm, owned */
+	struct map vms;	       /* that, or pod uid, to struct vm, owned */
 };
 
 struct export *export_new(const struct export_span *span)
@@ -132,7 +131,7 @@ static struct vm *new_vm(struct export *export, const char *identity,
 	return vm;
 }
 
-/* NULL: that would be too many. */
+/* NULL: more than EXPORT_FIGURES_MAX. */
 static struct vm *find_vm(struct export *export, const char *uid)
 {
 	const char *identity = map_get(&export->identities, uid);
@@ -197,8 +196,8 @@ int export_add(struct export *export, const char *node, const char *pod_uid,
 	vm = find_vm(export, pod_uid);
 	if (vm == NULL) {
 		return error_set(err, -E2BIG,
-			"%zu VMs of %zu steps are more than %d figures: take "
-			"a shorter time or a longer step",
+			"%zu VMs of %zu steps are more than %d figures: use a "
+			"shorter time range or a longer step",
 			export->vms.count + 1, span->steps, EXPORT_FIGURES_MAX);
 	}
 	add_vm(vm, pod_uid, (size_t)step, minute);
@@ -240,8 +239,8 @@ static void write_nodes(struct json *j, const struct export *export)
 	json_array_end(j);
 }
 
-struct stays {
-	struct stay *list; /* owned */
+struct lifetimes {
+	struct lifetime *list; /* owned */
 	size_t count, capacity;
 };
 
@@ -254,8 +253,9 @@ static void mark_presence(struct vm *vm)
 	}
 }
 
-/* From one step of which no pod of the VM was there to the next. */
-static void find_stays(struct stays *stays, const struct vm *vm, size_t steps)
+/* A lifetime is a run of steps in which a pod of the VM was present. */
+static void find_lifetimes(struct lifetimes *lifetimes, const struct vm *vm,
+	size_t steps)
 {
 	for (size_t s = 0; s < steps; s++) {
 		size_t arrive = s;
@@ -266,9 +266,10 @@ static void find_stays(struct stays *stays, const struct vm *vm, size_t steps)
 		if (s == arrive) {
 			continue;
 		}
-		stays->list = xgrow(stays->list, stays->count, &stays->capacity,
-			sizeof(*stays->list));
-		stays->list[stays->count++] = (struct stay){ vm, arrive, s };
+		lifetimes->list = xgrow(lifetimes->list, lifetimes->count,
+			&lifetimes->capacity, sizeof(*lifetimes->list));
+		lifetimes->list[lifetimes->count++] =
+			(struct lifetime){ vm, arrive, s };
 	}
 }
 
@@ -277,11 +278,11 @@ static int compare_texts(const char *a, const char *b)
 	return strcmp(a == NULL ? "" : a, b == NULL ? "" : b);
 }
 
-/* By arrival, so that a file is the same each time. */
-static int compare_stays(const void *a, const void *b)
+/* By arrival, for a reproducible file. */
+static int compare_lifetimes(const void *a, const void *b)
 {
-	const struct stay *x = a;
-	const struct stay *y = b;
+	const struct lifetime *x = a;
+	const struct lifetime *y = b;
 	int order = (x->arrive > y->arrive) - (x->arrive < y->arrive);
 
 	if (order == 0) {
@@ -294,8 +295,8 @@ static int compare_stays(const void *a, const void *b)
 			  : strcmp(x->vm->pods[0].uid, y->vm->pods[0].uid);
 }
 
-/* Pods that run at the same time, while a VM moves, add up: by the time that is
- * known, which is no more than there is. */
+/* Pods that run at the same time, while a VM migrates, add up. The known time
+ * is at most the step. */
 static double used_cores(const struct step *step, uint64_t step_ms)
 {
 	double known_ms = fmin((double)step->known_ms, (double)step_ms);
@@ -303,10 +304,10 @@ static double used_cores(const struct step *step, uint64_t step_ms)
 	return known_ms > 0 ? (double)step->core_ms / known_ms : NAN;
 }
 
-static void write_stay(struct json *j, const struct stay *stay,
+static void write_lifetime(struct json *j, const struct lifetime *lifetime,
 	uint64_t step_ms)
 {
-	const struct vm *vm = stay->vm;
+	const struct vm *vm = lifetime->vm;
 
 	json_object(j, NULL);
 	if (vm->name != NULL) {
@@ -315,16 +316,16 @@ static void write_stay(struct json *j, const struct stay *stay,
 	}
 	json_array(j, "pod_uids");
 	for (size_t i = 0; i < vm->pod_count; i++) {
-		if (vm->pods[i].first < stay->leave &&
-			vm->pods[i].last >= stay->arrive) {
+		if (vm->pods[i].first < lifetime->leave &&
+			vm->pods[i].last >= lifetime->arrive) {
 			json_string(j, NULL, vm->pods[i].uid);
 		}
 	}
 	json_array_end(j);
-	json_unsigned(j, "arrive_step", stay->arrive);
-	json_unsigned(j, "leave_step", stay->leave);
+	json_unsigned(j, "arrive_step", lifetime->arrive);
+	json_unsigned(j, "leave_step", lifetime->leave);
 	json_array(j, "used_cores");
-	for (size_t s = stay->arrive; s < stay->leave; s++) {
+	for (size_t s = lifetime->arrive; s < lifetime->leave; s++) {
 		json_number_or_null(j, NULL,
 			used_cores(&vm->steps[s], step_ms));
 	}
@@ -334,24 +335,24 @@ static void write_stay(struct json *j, const struct stay *stay,
 
 static void write_vms(struct json *j, const struct export *export)
 {
-	struct stays stays = { 0 };
+	struct lifetimes lifetimes = { 0 };
 	size_t at = 0;
 	void *value;
 
 	while (map_next(&export->vms, &at, NULL, &value)) {
 		mark_presence(value);
-		find_stays(&stays, value, export->span.steps);
+		find_lifetimes(&lifetimes, value, export->span.steps);
 	}
-	if (stays.count > 0) {
-		qsort(stays.list, stays.count, sizeof(*stays.list),
-			compare_stays);
+	if (lifetimes.count > 0) {
+		qsort(lifetimes.list, lifetimes.count, sizeof(*lifetimes.list),
+			compare_lifetimes);
 	}
 	json_array(j, "vms");
-	for (size_t i = 0; i < stays.count; i++) {
-		write_stay(j, &stays.list[i], export->span.step_ms);
+	for (size_t i = 0; i < lifetimes.count; i++) {
+		write_lifetime(j, &lifetimes.list[i], export->span.step_ms);
 	}
 	json_array_end(j);
-	free(stays.list);
+	free(lifetimes.list);
 }
 
 void export_write(struct buffer *out, const struct export *export)

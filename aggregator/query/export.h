@@ -1,18 +1,15 @@
-/* A cluster's past as the file that `plimsoll-scheduler simulate --recorded`
+/* A cluster's history as the file that `plimsoll-scheduler simulate --recorded`
  * reads; docs/simulate.md describes it. Pure.
  *
- * It holds what was recorded and no more: how large VMs are and what they
- * requested no report says, and what is not known is null or not there. */
+ * The file holds recorded figures only. Reports do not have the sizes and
+ * requests of VMs, and an unknown figure is null or left out. */
 #pragma once
 
 #include "aggregator/series/rollup.h"
 #include "lib/buffer.h"
 #include "lib/error.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
-/* Steps of all VMs together: a day of minutes of 23,000 VMs. */
+/* The steps of all VMs together: a day of minutes for 23,000 VMs. */
 enum { EXPORT_FIGURES_MAX = 32 << 20, EXPORT_STEPS_MAX = 600000 };
 
 struct export;
@@ -27,12 +24,12 @@ struct export_span {
 struct export *export_new(const struct export_span *span);
 void export_free(struct export *export); /* NULL is fine */
 
-/* Whose a pod is; before its minutes are added. */
+/* The VM of a pod; before the pod's minutes are added. */
 void export_identify(struct export *export, const char *pod_uid,
 	const char *namespace, const char *name);
 
-/* A minute of a node, or with pod_uid not "" of a pod. What lies outside the
- * span is not taken. -E2BIG: more than EXPORT_FIGURES_MAX. */
+/* Adds a minute of a pod, or of the node if pod_uid is "". Ignores minutes
+ * outside the span. -E2BIG: more than EXPORT_FIGURES_MAX. */
 must_check int export_add(struct export *export, const char *node,
 	const char *pod_uid, const struct rollup_row *minute,
 	struct error *err);

@@ -6,49 +6,49 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longer than any pause that is not a gap at the usual intervals. */
+/* Longer than any interval that is not a gap, at the usual intervals. */
 static const uint64_t margin_us = 60000000;
 
 struct cell {
-	/* Values times seconds; for other fields than means the largest. */
+	/* Values times seconds; for other fields than means the maximum. */
 	double value;
 	double weight_s;
 };
 
 struct history {
-	struct query query;
+	struct history_query query;
 	struct node_load load; /* of the last interval */
 	struct cell *cells;    /* rows times fields */
-	size_t begun;	       /* rows whose cells are there, empty or not */
-	size_t row;	       /* that the last interval ended in */
-	bool means_only;       /* all fields are, as they mostly are */
+	size_t begun;	       /* rows whose cells are initialized */
+	size_t row;	       /* in which the last interval ended */
+	bool means_only;       /* all fields are means, the usual case */
 	bool has_previous;
 	struct report previous;
 	uint8_t run_id[REPORT_RUN_ID_BYTES]; /* of previous */
-	/* Of a VM's pod: every fifth report says these, and they stand until
+	/* Only every fifth report of a VM's pod has these; they are valid until
 	 * the next. */
 	double memory_bytes, working_set_bytes;
 };
 
-static bool has_means_only(const struct query *query)
+static bool has_means_only(const struct history_query *query)
 {
 	for (size_t i = 0; i < query->field_count; i++) {
-		if (query->fields[i].stat != QUERY_MEAN) {
+		if (query->fields[i].stat != HISTORY_QUERY_MEAN) {
 			return false;
 		}
 	}
 	return true;
 }
 
-struct history *history_new(const struct query *query)
+struct history *history_new(const struct history_query *query)
 {
 	struct history *history = xcalloc(1, sizeof(*history));
 
 	history->query = *query;
 	history->means_only = has_means_only(query);
-	history->cells =
-		xrealloc(NULL, query_row_count(query) * query->field_count,
-			sizeof(*history->cells));
+	history->cells = xrealloc(NULL,
+		history_query_row_count(query) * query->field_count,
+		sizeof(*history->cells));
 	node_load_init(&history->load);
 	report_init(&history->previous);
 	return history;
@@ -63,13 +63,13 @@ void history_free(struct history *history)
 	}
 }
 
-const struct query *history_query(const struct history *history)
+const struct history_query *history_query(const struct history *history)
 {
 	return &history->query;
 }
 
 void history_range_ms(uint64_t *from_ms, uint64_t *to_ms,
-	const struct query *query)
+	const struct history_query *query)
 {
 	uint64_t from_us = query->from_us;
 	uint64_t to_us = query->to_us;
@@ -82,30 +82,30 @@ void history_range_ms(uint64_t *from_ms, uint64_t *to_ms,
 	*to_ms = to_us / 1000;
 }
 
-unsigned int history_parts(const struct query *query)
+unsigned int history_parts(const struct history_query *query)
 {
-	/* Cores are clamped to those online; contention is of the pods, or the
-	 * node's pressure where more than so many cores are used. */
+	/* Used cores are clamped to those online. Contention is that of the
+	 * pods, or the node's pressure above a share of used cores. */
 	static const unsigned int of_node[ROLLUP_FIELDS] = {
-		[ROLLUP_cpu_cores] = FIELDS_CPU,
-		[ROLLUP_cpu_used_cores] = FIELDS_CPU,
-		[ROLLUP_cpu_pressure_some] = FIELDS_PRESSURE,
+		[ROLLUP_cpu_cores] = SCHEMA_CPU,
+		[ROLLUP_cpu_used_cores] = SCHEMA_CPU,
+		[ROLLUP_cpu_pressure_some] = SCHEMA_PRESSURE,
 		[ROLLUP_cpu_contention] =
-			FIELDS_CPU | FIELDS_PRESSURE | FIELDS_POD_CPU,
-		[ROLLUP_memory_total_bytes] = FIELDS_MEMORY,
-		[ROLLUP_memory_available_bytes] = FIELDS_MEMORY,
+			SCHEMA_CPU | SCHEMA_PRESSURE | SCHEMA_POD_CPU,
+		[ROLLUP_memory_total_bytes] = SCHEMA_MEMORY,
+		[ROLLUP_memory_available_bytes] = SCHEMA_MEMORY,
 		[ROLLUP_memory_working_set_bytes] =
-			FIELDS_MEMORY | FIELDS_POD_MEMORY,
-		[ROLLUP_memory_pressure_some] = FIELDS_PRESSURE,
-		[ROLLUP_memory_pressure_full] = FIELDS_PRESSURE | FIELDS_FULL,
-		[ROLLUP_io_pressure_some] = FIELDS_PRESSURE,
-		[ROLLUP_io_pressure_full] = FIELDS_PRESSURE | FIELDS_FULL,
+			SCHEMA_MEMORY | SCHEMA_POD_MEMORY,
+		[ROLLUP_memory_pressure_some] = SCHEMA_PRESSURE,
+		[ROLLUP_memory_pressure_full] = SCHEMA_PRESSURE | SCHEMA_FULL,
+		[ROLLUP_io_pressure_some] = SCHEMA_PRESSURE,
+		[ROLLUP_io_pressure_full] = SCHEMA_PRESSURE | SCHEMA_FULL,
 	};
 	static const unsigned int of_vm[ROLLUP_VM_FIELDS] = {
-		[ROLLUP_VM_USED_CORES] = FIELDS_CPU | FIELDS_POD_CPU,
-		[ROLLUP_VM_CONTENTION] = FIELDS_POD_CPU,
-		[ROLLUP_VM_MEMORY_BYTES] = FIELDS_POD_MEMORY,
-		[ROLLUP_VM_WORKING_SET_BYTES] = FIELDS_POD_MEMORY,
+		[ROLLUP_VM_USED_CORES] = SCHEMA_CPU | SCHEMA_POD_CPU,
+		[ROLLUP_VM_CONTENTION] = SCHEMA_POD_CPU,
+		[ROLLUP_VM_MEMORY_BYTES] = SCHEMA_POD_MEMORY,
+		[ROLLUP_VM_WORKING_SET_BYTES] = SCHEMA_POD_MEMORY,
 	};
 	unsigned int parts = 0;
 
@@ -117,16 +117,16 @@ unsigned int history_parts(const struct query *query)
 	return parts;
 }
 
-/* What a second of an interval adds to a cell: its value and 1, or nothing
- * where it is not known. */
+/* Added to a cell per second of an interval: the value and 1, or nothing if the
+ * value is not known. */
 static struct cell unit_of(double value)
 {
 	return isfinite(value) ? (struct cell){ value, 1 }
 			       : (struct cell){ 0, 0 };
 }
 
-/* Megabytes for a day: each row is emptied when it is first written, while it
- * is in the cache. */
+/* A day has megabytes of cells: each row is zeroed when it is first written,
+ * while it is in the CPU's cache. */
 static struct cell *row_cells(struct history *history, size_t row)
 {
 	const size_t fields = history->query.field_count;
@@ -140,7 +140,7 @@ static struct cell *row_cells(struct history *history, size_t row)
 	return &history->cells[row * fields];
 }
 
-static void take_larger(struct cell *cell, const struct cell *unit,
+static void keep_larger(struct cell *cell, const struct cell *unit,
 	double seconds)
 {
 	if (unit->weight_s > 0 &&
@@ -150,7 +150,7 @@ static void take_larger(struct cell *cell, const struct cell *unit,
 	cell->weight_s += unit->weight_s * seconds;
 }
 
-/* Without a branch, so that it is done for value and weight at once. */
+/* Without a branch, so that the compiler adds value and weight at once. */
 static void add_means(struct cell *cells, const struct cell *units,
 	size_t count, double seconds)
 {
@@ -167,7 +167,7 @@ static void add_means(struct cell *cells, const struct cell *units,
 static void add_to_row(struct history *history, size_t row, double seconds,
 	const struct cell *units)
 {
-	const struct query *query = &history->query;
+	const struct history_query *query = &history->query;
 	struct cell *cells = row_cells(history, row);
 
 	if (history->means_only) {
@@ -175,18 +175,18 @@ static void add_to_row(struct history *history, size_t row, double seconds,
 		return;
 	}
 	for (size_t i = 0; i < query->field_count; i++) {
-		if (query->fields[i].stat == QUERY_MEAN) {
+		if (query->fields[i].stat == HISTORY_QUERY_MEAN) {
 			add_means(&cells[i], &units[i], 1, seconds);
 		} else {
-			take_larger(&cells[i], &units[i], seconds);
+			keep_larger(&cells[i], &units[i], seconds);
 		}
 	}
 }
 
-/* The row that a time lies in: mostly `near` one. Times before that one wrap. */
+/* The row of a time, mostly `near`. Times before that row wrap around. */
 static size_t row_at(const struct history *history, uint64_t us, size_t near)
 {
-	const struct query *query = &history->query;
+	const struct history_query *query = &history->query;
 	uint64_t since_us = us - query->from_us;
 
 	return since_us - near * query->step_us < query->step_us
@@ -194,11 +194,11 @@ static size_t row_at(const struct history *history, uint64_t us, size_t near)
 		: (size_t)(since_us / query->step_us);
 }
 
-/* Spreads an interval's figures over the rows it lies in. */
+/* Spreads an interval's figures over the rows that it overlaps. */
 static void add_interval(struct history *history, uint64_t from_us,
 	uint64_t to_us, const struct cell *units)
 {
-	const struct query *query = &history->query;
+	const struct history_query *query = &history->query;
 
 	from_us = from_us < query->from_us ? query->from_us : from_us;
 	to_us = to_us > query->to_us ? query->to_us : to_us;
@@ -223,7 +223,7 @@ static void add_interval(struct history *history, uint64_t from_us,
 	}
 }
 
-/* Of the interval since the report before; 0: there is a gap. */
+/* The length of the interval since the previous report; 0: a gap. */
 static uint64_t span_of(const struct history *history, const uint8_t *run_id,
 	const struct report *report)
 {
@@ -238,8 +238,8 @@ static uint64_t span_of(const struct history *history, const uint8_t *run_id,
 								      : 0;
 }
 
-/* By the fields of the query; figures are all there are. */
-static void pick(struct cell *units, const struct query *query,
+/* Selects the query's fields from all figures. */
+static void select_units(struct cell *units, const struct history_query *query,
 	const double *figures)
 {
 	for (size_t i = 0; i < query->field_count; i++) {
@@ -255,7 +255,7 @@ static void node_units(struct cell *units, struct history *history,
 
 	rates_over(&rates, NULL, &history->previous, report, span_us);
 	rates_fill_load(load, report, &rates);
-	pick(units, &history->query,
+	select_units(units, &history->query,
 		(const double[ROLLUP_FIELDS]){
 #define X(group, field) load->group##_##field,
 			ROLLUP_NODE_FIELDS(X)
@@ -270,7 +270,7 @@ static void vm_units(struct cell *units, const struct history *history,
 	struct vm_rates vm;
 
 	rates_over(&node, &vm, &history->previous, report, span_us);
-	pick(units, &history->query,
+	select_units(units, &history->query,
 		(const double[ROLLUP_VM_FIELDS]){
 			[ROLLUP_VM_USED_CORES] = vm.used_cores,
 			[ROLLUP_VM_CONTENTION] = vm.contention,
@@ -280,7 +280,7 @@ static void vm_units(struct cell *units, const struct history *history,
 		});
 }
 
-static void learn_memory(struct history *history, const struct report *report,
+static void update_memory(struct history *history, const struct report *report,
 	bool is_gap)
 {
 	const struct vm_pod *vm = report->vm_count == 1 ? report->vms : NULL;
@@ -289,15 +289,15 @@ static void learn_memory(struct history *history, const struct report *report,
 		history->memory_bytes = NAN;
 		history->working_set_bytes = NAN;
 	}
-	if (vm != NULL && !isnan(rates_held_bytes(vm))) {
-		history->memory_bytes = rates_held_bytes(vm);
+	if (vm != NULL && !isnan(rates_vm_memory_bytes(vm))) {
+		history->memory_bytes = rates_vm_memory_bytes(vm);
 	}
 	if (vm != NULL && vm->working_set_bytes != REPORT_UNKNOWN) {
 		history->working_set_bytes = (double)vm->working_set_bytes;
 	}
 }
 
-/* A VM's pod is there once, and was at the beginning of the interval. */
+/* True: both reports of the interval have the VM's pod once. */
 static bool lists_pod(const struct history *history,
 	const struct report *report)
 {
@@ -311,10 +311,10 @@ void history_add(struct history *history, const uint8_t *run_id,
 	uint64_t span_us = span_of(history, run_id, report);
 
 	if (is_vm) {
-		learn_memory(history, report, span_us == 0);
+		update_memory(history, report, span_us == 0);
 	}
 	if (span_us > 0 && (!is_vm || lists_pod(history, report))) {
-		struct cell units[QUERY_FIELDS_MAX];
+		struct cell units[HISTORY_QUERY_FIELDS_MAX];
 
 		if (is_vm) {
 			vm_units(units, history, report, span_us);
@@ -331,19 +331,20 @@ void history_add(struct history *history, const uint8_t *run_id,
 	history->has_previous = true;
 }
 
-static double stat_of(const struct rollup_figure *figure, enum query_stat stat)
+static double stat_of(const struct rollup_figure *figure,
+	enum history_query_stat stat)
 {
-	return stat == QUERY_MEAN   ? figure->mean
-		: stat == QUERY_MAX ? figure->max
-				    : figure->p95;
+	return stat == HISTORY_QUERY_MEAN   ? figure->mean
+		: stat == HISTORY_QUERY_MAX ? figure->max
+					    : figure->p95;
 }
 
-/* Steps are whole numbers of the tier's rows and begin with one of them. */
+/* Steps are a whole number of the tier's rows, and aligned with them. */
 void history_add_rollup(struct history *history, const struct rollup_row *from)
 {
-	const struct query *query = &history->query;
+	const struct history_query *query = &history->query;
 	uint64_t from_us = from->from_ms * 1000;
-	struct cell units[QUERY_FIELDS_MAX];
+	struct cell units[HISTORY_QUERY_FIELDS_MAX];
 
 	if (from_us < query->from_us || from_us >= query->to_us) {
 		return;
@@ -358,8 +359,8 @@ void history_add_rollup(struct history *history, const struct rollup_row *from)
 		from->covered_ms / 1e3, units);
 }
 
-/* The time that a row covers at most. */
-static double row_s(const struct query *query, size_t row)
+/* The length of a row. */
+static double row_s(const struct history_query *query, size_t row)
 {
 	uint64_t left_us = query->to_us - query->from_us - row * query->step_us;
 
@@ -368,14 +369,14 @@ static double row_s(const struct query *query, size_t row)
 }
 
 static double value_of(const struct history *history, size_t row,
-	const struct query_field *field, const struct cell *cell)
+	const struct history_query_field *field, const struct cell *cell)
 {
 	double weight_s = cell->weight_s;
 
 	if (!(weight_s > 0)) {
 		return NAN;
 	}
-	if (field->stat != QUERY_MEAN) {
+	if (field->stat != HISTORY_QUERY_MEAN) {
 		return cell->value;
 	}
 	if (field->is_sum) {
@@ -384,7 +385,7 @@ static double value_of(const struct history *history, size_t row,
 	return cell->value / weight_s;
 }
 
-/* What value_of() gives of a node's means. */
+/* value_of() for a node's means, which is faster for all fields at once. */
 static void divide(double *values, const struct cell *cells, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -396,8 +397,8 @@ static void divide(double *values, const struct cell *cells, size_t count)
 
 void history_row(double *values, const struct history *history, size_t row)
 {
-	static const struct cell none[QUERY_FIELDS_MAX];
-	const struct query *query = &history->query;
+	static const struct cell none[HISTORY_QUERY_FIELDS_MAX];
+	const struct history_query *query = &history->query;
 	const struct cell *cells = row < history->begun
 		? &history->cells[row * query->field_count]
 		: none;

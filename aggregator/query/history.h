@@ -1,46 +1,44 @@
-/* A node's or a VM's past: rows of figures made from what is stored. Pure.
+/* A node's or a VM's history: rows of figures from stored reports or rollups.
+ * Pure.
  *
- * Reports are added by rising sample time. Each interval between two reports of
- * one run counts for the rows it lies in by the time it shares with them, so a
- * row's value is the time-weighted mean and exact however the reports fell.
- * Where reports are further apart than makes a node stale there is a gap, and a
- * gap stays one: nothing is filled in. Minutes and hours count by the time that
- * they cover.
+ * Reports are added by rising sample time. An interval between two reports of
+ * one run counts for each row by the time that they share, so a row's value is
+ * the exact time-weighted mean. If two reports are so far apart that the node
+ * becomes stale, the time between them is a gap, and is never filled in.
+ * Minutes and hours count by the time that they cover.
  *
- * A VM's pods come one after the other. Where two run at the same time, while
- * it moves, their cores and bytes add up: the sum over all pods of figure times
- * time, by the time that is known, which is no more than there is. Contention
- * is the mean, and a maximum the larger one. */
+ * A VM's pods are added one after the other. Two pods run at the same time
+ * while the VM migrates. Cores and bytes then add up: the sum over all pods of
+ * figure times time, divided by the known time, which is at most the row's.
+ * Contention is the mean, and a maximum is that of the larger pod. */
 #pragma once
 
 #include "aggregator/query/history_query.h"
 #include "proto/report.h"
 
-#include <stdbool.h>
-
 struct history;
 
 /* Never NULL; the query is copied. */
-struct history *history_new(const struct query *query);
+struct history *history_new(const struct history_query *query);
 void history_free(struct history *history); /* NULL is fine */
 
-const struct query *history_query(const struct history *history);
+const struct history_query *history_query(const struct history *history);
 
-/* The sample times to read: a little more than the query's range, so that the
- * intervals across its ends are there. */
+/* The sample times to read: a little more than the query's range, to include
+ * the intervals across its ends. */
 void history_range_ms(uint64_t *from_ms, uint64_t *to_ms,
-	const struct query *query);
+	const struct history_query *query);
 
-/* What the reports must hold, enum fields_part. */
-unsigned int history_parts(const struct query *query);
+/* The parts of a report that the query needs, enum schema_part. */
+unsigned int history_parts(const struct history_query *query);
 
-/* sample_us: when it was taken, by the aggregator's wall clock. The report is
- * moved away. */
+/* sample_us: the sample's time on the aggregator's wall clock. Takes the report
+ * and leaves an empty one. */
 void history_add(struct history *history, const uint8_t *run_id,
 	uint64_t sample_us, struct report *report);
 
-/* A minute or an hour, by the query's tier. */
+/* Adds a minute or an hour, by the query's tier. */
 void history_add_rollup(struct history *history, const struct rollup_row *from);
 
-/* A value by field; NAN: a gap. */
+/* The row's values by field; NAN: a gap. */
 void history_row(double *values, const struct history *history, size_t row);

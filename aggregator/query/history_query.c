@@ -19,8 +19,8 @@ struct figure {
 	const char *group, *name;
 };
 
-/* What has a value for each interval, by rollup_node_field. The other figures
- * of a node are windows, which a step of that length gives. */
+/* The figures with a value for each interval, by rollup_node_field. A node's
+ * other figures are windows; a step of that length computes the same. */
 static const struct figure node_figures[] = {
 #define X(group, field) { #group, #field },
 	ROLLUP_NODE_FIELDS(X)
@@ -67,7 +67,7 @@ static bool read_char(const char **at, char c)
 	return true;
 }
 
-/* ".25" to 250000; digits beyond microseconds are dropped, none is an error. */
+/* ".25" to 250000. Digits after the sixth are ignored; "." is an error. */
 static bool read_fraction(uint64_t *us, const char **at)
 {
 	uint64_t unit = second_us;
@@ -106,7 +106,7 @@ static bool parse_seconds(uint64_t *us, const char *text)
 	return true;
 }
 
-/* "Z", "+02:00": minutes east of Greenwich. */
+/* "Z" or "+02:00", to minutes east of UTC. */
 static bool read_zone(int *minutes, const char **at)
 {
 	int sign = **at == '-' ? -1 : 1;
@@ -116,7 +116,7 @@ static bool read_zone(int *minutes, const char **at)
 	if (read_char(at, 'Z') || read_char(at, 'z')) {
 		return true;
 	}
-	/* A '+' that was not written as %2B arrives as a space. */
+	/* A '+' that is not encoded as %2B is decoded as a space. */
 	if (!read_char(at, '+') && !read_char(at, '-') && !read_char(at, ' ')) {
 		return false;
 	}
@@ -169,27 +169,27 @@ static bool parse_rfc3339(uint64_t *us, const char *text)
 	tm.tm_sec -= leap;
 	day = tm.tm_mday;
 	seconds = timegm(&tm) + leap - (int64_t)minutes * 60;
-	/* timegm() moves a day that the month does not have to the next. */
-	if (tm.tm_mday != day) {
-		return false;
-	}
-	if (seconds < 0) {
+	/* timegm() turns February 30 into March 2. */
+	if (tm.tm_mday != day || seconds < 0) {
 		return false;
 	}
 	*us = (uint64_t)seconds * second_us + fraction;
 	return true;
 }
 
-int query_parse_time(uint64_t *us, const char *text, struct error *err)
+int history_query_parse_time(uint64_t *us, const char *name, const char *text,
+	struct error *err)
 {
-	if (parse_seconds(us, text) || parse_rfc3339(us, text)) {
+	if (text == NULL || parse_seconds(us, text) ||
+		parse_rfc3339(us, text)) {
 		return 0;
 	}
 	return error_set(err, -EINVAL,
-		"'%.40s' is neither unix seconds nor an RFC 3339 time", text);
+		"%s: '%.40s' is neither unix seconds nor an RFC 3339 time",
+		name, text);
 }
 
-/* Whether a name of len bytes is the figure's, with its group or without. */
+/* True: the first len bytes are the figure's name, with or without group. */
 static bool is_named(const struct figure *figure, const char *name, size_t len)
 {
 	size_t group = strlen(figure->group);
@@ -204,7 +204,7 @@ static bool is_named(const struct figure *figure, const char *name, size_t len)
 		strncmp(name + group + 1, figure->name, len - group - 1) == 0;
 }
 
-/* The figure of that name; *count says how many have it. */
+/* Finds a figure by name; *count: how many figures have that name. */
 static size_t find_figure(size_t *count, bool is_vm, const char *name,
 	size_t len)
 {
@@ -222,23 +222,23 @@ static size_t find_figure(size_t *count, bool is_vm, const char *name,
 	return found;
 }
 
-/* Cuts "_max" or "_p95" off. */
-static enum query_stat stat_of(size_t *len, const char *name)
+/* By enum history_query_stat; each has four bytes or none. */
+static const char *const suffixes[] = { "", "_max", "_p95" };
+
+/* Removes the suffix, if any, from *len. */
+static enum history_query_stat stat_of(size_t *len, const char *name)
 {
-	if (*len > 4 && strncmp(name + *len - 4, "_max", 4) == 0) {
-		*len -= 4;
-		return QUERY_MAX;
+	for (size_t i = 1; i < count_of(suffixes); i++) {
+		if (*len > 4 && strncmp(name + *len - 4, suffixes[i], 4) == 0) {
+			*len -= 4;
+			return (enum history_query_stat)i;
+		}
 	}
-	if (*len > 4 && strncmp(name + *len - 4, "_p95", 4) == 0) {
-		*len -= 4;
-		return QUERY_P95;
-	}
-	return QUERY_MEAN;
+	return HISTORY_QUERY_MEAN;
 }
 
-static void write_name(struct query_field *field, bool is_vm)
+static void write_name(struct history_query_field *field, bool is_vm)
 {
-	static const char *const suffixes[] = { "", "_max", "_p95" };
 	const struct figure *figure = is_vm ? &vm_figures[field->figure]
 					    : &node_figures[field->figure];
 
@@ -247,7 +247,7 @@ static void write_name(struct query_field *field, bool is_vm)
 		suffixes[field->stat]);
 }
 
-/* One that /v1/nodes has, and history has not. */
+/* True: a field of /v1/nodes that has no history. */
 static bool is_window(const char *name)
 {
 	const char *dot = strchr(name, '.');
@@ -266,42 +266,42 @@ static int refuse_field(const char *name, size_t count, bool is_vm,
 {
 	if (count > 1) {
 		return error_set(err, -EINVAL,
-			"the field '%s' is in more than one group: "
-			"write memory.%s, for instance",
+			"field '%s' is in more than one group: "
+			"use memory.%s, for instance",
 			name, name);
 	}
 	if (!is_vm && is_window(name)) {
 		return error_set(err, -EINVAL,
-			"the field '%s' has no history: ask for the figure "
-			"it is made of, with its window as the step",
+			"field '%s' has no history: query the figure that it "
+			"is computed from, with its window as the step",
 			name);
 	}
-	return error_set(err, -EINVAL, "there is no field '%.60s'", name);
+	return error_set(err, -EINVAL, "no field '%.60s'", name);
 }
 
-static int add_field(struct query *query, const char *name, struct error *err)
+static int add_field(struct history_query *query, const char *name,
+	struct error *err)
 {
 	size_t len = strlen(name);
-	struct query_field field = { .stat = stat_of(&len, name) };
+	struct history_query_field field = { .stat = stat_of(&len, name) };
 	size_t count;
 
 	field.figure = find_figure(&count, query->is_vm, name, len);
 	if (count != 1) {
 		return refuse_field(name, count, query->is_vm, err);
 	}
-	if (query->field_count == QUERY_FIELDS_MAX) {
+	if (query->field_count == HISTORY_QUERY_FIELDS_MAX) {
 		return error_set(err, -EINVAL, "more than %d fields",
-			QUERY_FIELDS_MAX);
+			HISTORY_QUERY_FIELDS_MAX);
 	}
-	field.is_sum = query->is_vm && field.stat == QUERY_MEAN &&
+	field.is_sum = query->is_vm && field.stat == HISTORY_QUERY_MEAN &&
 		field.figure != ROLLUP_VM_CONTENTION;
 	write_name(&field, query->is_vm);
-	query->fields[query->field_count] = field;
-	query->field_count++;
+	query->fields[query->field_count++] = field;
 	return 0;
 }
 
-static int parse_fields(struct query *query, const char *text,
+static int parse_fields(struct history_query *query, const char *text,
 	struct error *err)
 {
 	if (text == NULL) {
@@ -319,33 +319,27 @@ static int parse_fields(struct query *query, const char *text,
 	}
 }
 
-static int parse_range(struct query *query, const struct query_texts *texts,
-	uint64_t now_us, struct error *err)
+static int parse_range(struct history_query *query,
+	const struct history_query_params *params, uint64_t now_us,
+	struct error *err)
 {
 	const uint64_t hour_us = 3600 * second_us;
-	int r = 0;
+	int r;
 
 	query->to_us = now_us;
-	if (texts->to != NULL) {
-		r = query_parse_time(&query->to_us, texts->to, err);
-	}
-	if (r < 0) {
-		return error_wrap(err, r, "to");
-	}
+	r = history_query_parse_time(&query->to_us, "to", params->to, err);
 	query->from_us = query->to_us > hour_us ? query->to_us - hour_us : 0;
-	if (texts->from != NULL) {
-		r = query_parse_time(&query->from_us, texts->from, err);
+	if (r == 0) {
+		r = history_query_parse_time(&query->from_us, "from",
+			params->from, err);
 	}
-	if (r < 0) {
-		return error_wrap(err, r, "from");
+	if (r == 0 && query->from_us >= query->to_us) {
+		r = error_set(err, -EINVAL, "from is not before to");
 	}
-	if (query->from_us >= query->to_us) {
-		return error_set(err, -EINVAL, "from is not before to");
-	}
-	return 0;
+	return r;
 }
 
-/* The next one above that people can read: 1, 2, 5, 10, 15, 30 s or min ... */
+/* Rounds up to a readable step: 1, 2, 5, 10, 15, 30 s or min ... */
 static uint64_t round_step(uint64_t step_us)
 {
 	static const uint32_t seconds[] = { 1, 2, 5, 10, 15, 30, 60, 120, 300,
@@ -360,10 +354,11 @@ static uint64_t round_step(uint64_t step_us)
 	return (step_us + day_us - 1) / day_us * day_us;
 }
 
-static int parse_step(struct query *query, const char *text,
+static int parse_step(struct history_query *query, const char *text,
 	uint64_t interval_us, struct error *err)
 {
-	uint64_t least = (query->to_us - query->from_us) / QUERY_ROWS_DEFAULT;
+	uint64_t least =
+		(query->to_us - query->from_us) / HISTORY_QUERY_ROWS_DEFAULT;
 
 	if (text == NULL) {
 		query->step_us =
@@ -373,7 +368,8 @@ static int parse_step(struct query *query, const char *text,
 	if (!parse_seconds(&query->step_us, text) &&
 		options_duration(&query->step_us, text, NULL) < 0) {
 		return error_set(err, -EINVAL,
-			"step: '%.40s' is no duration such as 30s or 5m", text);
+			"step: '%.40s' is not a duration such as 30s or 5m",
+			text);
 	}
 	if (query->step_us < second_us || query->step_us > time_max_us) {
 		return error_set(err, -EINVAL,
@@ -384,51 +380,53 @@ static int parse_step(struct query *query, const char *text,
 
 /* ---- which tier ---- */
 
-uint64_t query_tier_us(enum store_tier tier)
+uint64_t history_query_tier_us(enum store_tier tier)
 {
 	static const uint64_t seconds[STORE_TIERS] = { 0, 60, 3600 };
 
 	return seconds[tier] * second_us;
 }
 
-static bool wants_percentile(const struct query *query)
+static bool wants_percentile(const struct history_query *query)
 {
 	for (size_t i = 0; i < query->field_count; i++) {
-		if (query->fields[i].stat == QUERY_P95) {
+		if (query->fields[i].stat == HISTORY_QUERY_P95) {
 			return true;
 		}
 	}
 	return false;
 }
 
-/* Who asks for the last seven days does so a moment after that moment. */
+/* A query for the last seven days arrives a moment later. */
 static const uint64_t late_us = 60 * UINT64_C(1000000);
 
-static bool reaches(const struct query_about *about, enum store_tier tier,
-	uint64_t from_us)
+static bool reaches(const struct history_query_context *context,
+	enum store_tier tier, uint64_t from_us)
 {
-	uint64_t kept_us = about->retention_us[tier];
+	uint64_t kept_us = context->retention_us[tier];
 
-	return kept_us >= about->now_us ||
-		from_us + late_us >= about->now_us - kept_us;
+	return kept_us >= context->now_us ||
+		from_us + late_us >= context->now_us - kept_us;
 }
 
-static void choose_tier(struct query *query, const struct query_about *about)
+static void choose_tier(struct history_query *query,
+	const struct history_query_context *context)
 {
 	enum store_tier tier = STORE_1H;
 	uint64_t row_us;
 
-	while (tier > STORE_RAW && query->step_us % query_tier_us(tier) != 0) {
+	while (tier > STORE_RAW &&
+		query->step_us % history_query_tier_us(tier) != 0) {
 		tier--;
 	}
 	if (tier == STORE_RAW && wants_percentile(query)) {
 		tier = STORE_1M;
 	}
-	while (tier < STORE_1H && !reaches(about, tier, query->from_us)) {
+	while (tier < STORE_1H && !reaches(context, tier, query->from_us)) {
 		tier++;
 	}
 	query->tier = tier;
-	row_us = query_tier_us(tier);
+	row_us = history_query_tier_us(tier);
 	if (row_us > 0) {
 		query->step_us =
 			(query->step_us + row_us - 1) / row_us * row_us;
@@ -437,33 +435,33 @@ static void choose_tier(struct query *query, const struct query_about *about)
 	}
 }
 
-int query_parse(struct query *out, const struct query_texts *texts,
-	const struct query_about *about, struct error *err)
+int history_query_parse(struct history_query *out,
+	const struct history_query_params *params,
+	const struct history_query_context *context, struct error *err)
 {
-	struct query query = { .is_vm = about->is_vm };
-	int r = parse_range(&query, texts, about->now_us, err);
+	struct history_query query = { .is_vm = context->is_vm };
+	int r = parse_range(&query, params, context->now_us, err);
 
 	if (r == 0) {
-		r = parse_step(&query, texts->step, about->interval_us, err);
+		r = parse_step(&query, params->step, context->interval_us, err);
 	}
-	if (r == 0) {
-		r = parse_fields(&query, texts->fields, err);
-	}
+	r = r == 0 ? parse_fields(&query, params->fields, err) : r;
 	if (r < 0) {
 		return r;
 	}
-	choose_tier(&query, about);
-	if (query_row_count(&query) > QUERY_ROWS_MAX) {
+	choose_tier(&query, context);
+	if (history_query_row_count(&query) > HISTORY_QUERY_ROWS_MAX) {
 		return error_set(err, -EINVAL,
-			"%zu rows were asked for, at most %d are given: take a "
-			"longer step or a shorter range",
-			query_row_count(&query), QUERY_ROWS_MAX);
+			"the query has %zu rows, at most %d are allowed: use "
+			"a longer step or a shorter range",
+			history_query_row_count(&query),
+			HISTORY_QUERY_ROWS_MAX);
 	}
 	*out = query;
 	return 0;
 }
 
-size_t query_row_count(const struct query *query)
+size_t history_query_row_count(const struct history_query *query)
 {
 	uint64_t range_us = query->to_us - query->from_us;
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 static const uint64_t minute_ms = 60000;
-enum { DAY_MINUTES = 1440, MINUTES = VM_PROFILE_DAYS * DAY_MINUTES };
+enum { DAY_MINUTES = 1440, MINUTES = PROFILE_BUILDER_DAYS * DAY_MINUTES };
 
-/* Of one minute, over all pods: figure times time, and the time. */
+/* The sum over all pods of figure times time, and the time. */
 struct amount {
 	double sum, ms;
 };
@@ -17,30 +17,30 @@ struct minute {
 	struct amount cores, bytes;
 };
 
-struct vm_profile {
+struct profile_builder {
 	uint64_t end; /* the minute after the last, since 1970 */
 	double max_cores, max_bytes;
 	struct minute minutes[MINUTES]; /* oldest first */
 };
 
-struct vm_profile *vm_profile_new(uint64_t now_ms)
+struct profile_builder *profile_builder_new(uint64_t now_ms)
 {
-	struct vm_profile *profile = xcalloc(1, sizeof(*profile));
+	struct profile_builder *builder = xcalloc(1, sizeof(*builder));
 
-	profile->end = now_ms / minute_ms + 1;
-	profile->max_cores = NAN;
-	profile->max_bytes = NAN;
-	return profile;
+	builder->end = now_ms / minute_ms + 1;
+	builder->max_cores = NAN;
+	builder->max_bytes = NAN;
+	return builder;
 }
 
-void vm_profile_free(struct vm_profile *profile)
+void profile_builder_free(struct profile_builder *builder)
 {
-	free(profile);
+	free(builder);
 }
 
-uint64_t vm_profile_from_ms(const struct vm_profile *profile)
+uint64_t profile_builder_from_ms(const struct profile_builder *builder)
 {
-	return profile->end > MINUTES ? (profile->end - MINUTES) * minute_ms
+	return builder->end > MINUTES ? (builder->end - MINUTES) * minute_ms
 				      : 0;
 }
 
@@ -55,55 +55,56 @@ static void add_amount(struct amount *amount, double *most,
 	*most = fmax(*most, figure->max); /* NAN loses */
 }
 
-void vm_profile_add(struct vm_profile *profile, const struct rollup_row *minute)
+void profile_builder_add(struct profile_builder *builder,
+	const struct rollup_row *minute)
 {
 	uint64_t number = minute->from_ms / minute_ms;
 	const struct rollup_figure *figures = minute->figures;
 	struct minute *to;
 
-	if (number >= profile->end || number + MINUTES < profile->end) {
+	if (number >= builder->end || number + MINUTES < builder->end) {
 		return;
 	}
-	to = &profile->minutes[number + MINUTES - profile->end];
-	add_amount(&to->cores, &profile->max_cores,
+	to = &builder->minutes[number + MINUTES - builder->end];
+	add_amount(&to->cores, &builder->max_cores,
 		&figures[ROLLUP_VM_USED_CORES], minute->covered_ms);
-	add_amount(&to->bytes, &profile->max_bytes,
+	add_amount(&to->bytes, &builder->max_bytes,
 		&figures[ROLLUP_VM_MEMORY_BYTES], minute->covered_ms);
 }
 
 /* ---- figures ---- */
 
-struct weighed {
+struct weighted {
 	double value, weight;
 };
 
-/* Pods that share a minute cover no more than it. */
+/* At most a minute, even if several pods share it. */
 static double known_ms(const struct amount *amount)
 {
 	return fmin(amount->ms, (double)minute_ms);
 }
 
-/* What a second of the minute counts. */
+/* The weight of each second of a minute. */
 static double weight_of(size_t minute)
 {
-	return exp2((double)minute / DAY_MINUTES - VM_PROFILE_DAYS);
+	return exp2((double)minute / DAY_MINUTES - PROFILE_BUILDER_DAYS);
 }
 
 static int by_value(const void *a, const void *b)
 {
-	const struct weighed *x = a;
-	const struct weighed *y = b;
+	const struct weighted *x = a;
+	const struct weighted *y = b;
 
 	return (x->value > y->value) - (x->value < y->value);
 }
 
 struct summary {
-	double seconds; /* weighed */
+	double seconds; /* weighted */
 	double mean, stdev, p95;
 };
 
-/* Of what is in list, which it sorts. */
-static struct summary summarize(struct weighed *list, size_t count)
+/* Sorts the list. */
+static struct summary summarize(struct weighted *list, size_t count)
 {
 	struct summary s = { 0, NAN, NAN, NAN };
 	double square = 0, mean = 0, below = 0;
@@ -128,34 +129,34 @@ static struct summary summarize(struct weighed *list, size_t count)
 	return s;
 }
 
-static size_t list_known(struct weighed *list, const struct vm_profile *profile,
-	size_t offset)
+static size_t list_known(struct weighted *list,
+	const struct profile_builder *builder, size_t offset)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < MINUTES; i++) {
 		const struct amount *amount =
-			(const void *)((const char *)&profile->minutes[i] +
+			(const void *)((const char *)&builder->minutes[i] +
 				offset);
 
 		if (amount->ms > 0) {
-			list[count] = (struct weighed){
+			list[count++] = (struct weighted){
 				amount->sum / known_ms(amount),
 				weight_of(i) * known_ms(amount) / 1e3,
 			};
-			count++;
 		}
 	}
 	return count;
 }
 
-static void fill_hours(struct vm_past *out, const struct vm_profile *profile)
+static void fill_hours(struct vm_profile *out,
+	const struct profile_builder *builder)
 {
 	struct amount hours[PROFILE_HOURS] = { 0 };
 
 	for (size_t i = 0; i < MINUTES; i++) {
-		const struct amount *cores = &profile->minutes[i].cores;
-		uint64_t number = profile->end + i - MINUTES;
+		const struct amount *cores = &builder->minutes[i].cores;
+		uint64_t number = builder->end + i - MINUTES;
 		struct amount *hour = &hours[number / 60 % PROFILE_HOURS];
 
 		hour->sum += weight_of(i) * cores->sum;
@@ -168,30 +169,31 @@ static void fill_hours(struct vm_past *out, const struct vm_profile *profile)
 	}
 }
 
-void vm_profile_fill(struct vm_past *out, const struct vm_profile *profile)
+void profile_builder_fill(struct vm_profile *out,
+	const struct profile_builder *builder)
 {
-	scoped_free struct weighed *list = xcalloc(MINUTES, sizeof(*list));
+	scoped_free struct weighted *list = xcalloc(MINUTES, sizeof(*list));
 	struct summary s;
 	double covered_ms = 0;
 
-	vm_past_init(out);
+	vm_profile_init(out);
 	s = summarize(list,
-		list_known(list, profile, offsetof(struct minute, cores)));
+		list_known(list, builder, offsetof(struct minute, cores)));
 	out->mean_cores = s.mean;
 	out->stdev_cores = s.stdev;
 	out->p95_cores = s.p95;
-	out->max_cores = profile->max_cores;
+	out->max_cores = builder->max_cores;
 	for (size_t i = 0; i < MINUTES; i++) {
-		covered_ms += known_ms(&profile->minutes[i].cores);
+		covered_ms += known_ms(&builder->minutes[i].cores);
 	}
 	if (covered_ms > 0) {
 		out->covered_s = covered_ms / 1e3;
 		out->seconds = s.seconds;
-		fill_hours(out, profile);
+		fill_hours(out, builder);
 	}
 	s = summarize(list,
-		list_known(list, profile, offsetof(struct minute, bytes)));
+		list_known(list, builder, offsetof(struct minute, bytes)));
 	out->mean_memory_bytes = s.mean;
 	out->p95_memory_bytes = s.p95;
-	out->max_memory_bytes = profile->max_bytes;
+	out->max_memory_bytes = builder->max_bytes;
 }

@@ -1,31 +1,30 @@
-/* A VM's past in a few figures, made of its minutes. Pure.
+/* Builds a VM's profile from its minutes. Pure.
  *
- * A minute counts by the time that is known of it, and half as much for each
- * day that it is back, so that yesterday counts and last week hardly does. All
- * figures are of the minutes' means: stdev_cores and p95_cores say how they
- * differ, max_cores and max_memory_bytes are the largest single figures. Pods
- * that run at the same time, while the VM moves, add up. */
+ * A minute counts by the part of it that is known. Its weight halves for each
+ * day of its age, so that yesterday counts and last week hardly does. The mean,
+ * stdev_cores and p95_cores are statistics of the minutes' means; max_cores and
+ * max_memory_bytes are the largest single figures. Pods that run at the same
+ * time, while the VM migrates, add up. */
 #pragma once
 
 #include "aggregator/series/rollup.h"
 #include "proto/profile.h"
 
-#include <stdint.h>
+enum { PROFILE_BUILDER_DAYS = 7 };
 
-enum { VM_PROFILE_DAYS = 7 };
+struct profile_builder;
 
-struct vm_profile;
+/* For the PROFILE_BUILDER_DAYS until now. Never NULL. */
+struct profile_builder *profile_builder_new(uint64_t now_ms);
+void profile_builder_free(struct profile_builder *builder); /* NULL is fine */
 
-/* Of the VM_PROFILE_DAYS until now. Never NULL. */
-struct vm_profile *vm_profile_new(uint64_t now_ms);
-void vm_profile_free(struct vm_profile *profile); /* NULL is fine */
+/* The start of the range to read; its end is now. */
+uint64_t profile_builder_from_ms(const struct profile_builder *builder);
 
-/* Where to read from; the end is now. */
-uint64_t vm_profile_from_ms(const struct vm_profile *profile);
-
-/* Minutes of any of its pods, in any order. */
-void vm_profile_add(struct vm_profile *profile,
+/* Adds a minute of one of the VM's pods, in any order. */
+void profile_builder_add(struct profile_builder *builder,
 	const struct rollup_row *minute);
 
-/* What is not known is NAN. */
-void vm_profile_fill(struct vm_past *out, const struct vm_profile *profile);
+/* Unknown figures are NAN. */
+void profile_builder_fill(struct vm_profile *out,
+	const struct profile_builder *builder);

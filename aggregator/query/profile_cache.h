@@ -1,36 +1,36 @@
-/* Profiles of VMs out of the store, remembered for a little while.
- *
- * Who asks for the same VM meanwhile shares the answer. A few are read at a
- * time, so that other queries of the store have their turn; PROFILES_MAX are
- * remembered or wait. */
+/* Profiles of VMs from the store, shared and remembered for a little while: see
+ * lib/query_cache.h. Few are read at a time, so that other reads of the store
+ * have their turn. */
 #pragma once
 
 #include "lib/error.h"
 #include "proto/profile.h"
 
-struct profiles;
+struct profile_cache;
 struct store;
 
 enum {
-	PROFILES_MAX = 4096,
-	PROFILES_RUNNING = 2,
+	PROFILE_CACHE_MAX = 4096, /* remembered, waiting and running */
+	PROFILE_CACHE_RUNNING = 2,
 };
 
-/* How long an answer may be given again, and that there is none. */
-#define PROFILES_KEPT_US UINT64_C(10000000)
-#define PROFILES_UNKNOWN_US UINT64_C(5000000)
+/* How long a profile is remembered, and that a VM is unknown. */
+#define PROFILE_CACHE_KEPT_US UINT64_C(10000000)
+#define PROFILE_CACHE_UNKNOWN_US UINT64_C(5000000)
 
-/* past is borrowed. err is NULL, or says why there is none: -ENOENT where the
- * store knows no such VM. */
-typedef void (*profiles_done)(void *owner, const struct vm_past *past,
-	const struct error *err);
+/* profile is borrowed. err is NULL, or says why there is no profile; -ENOENT:
+ * the store knows no such VM. */
+typedef void (*profile_cache_done)(void *owner,
+	const struct vm_profile *profile, const struct error *err);
 
 /* Never NULL. */
-struct profiles *profiles_new(struct store *store);
+struct profile_cache *profile_cache_new(struct store *store);
 
-/* done is called exactly once, at the latest when the store has closed, maybe
- * before this returns. request is copied. */
-void profiles_ask(struct profiles *profiles,
-	const struct profile_request *request, profiles_done done, void *owner);
+/* Calls done exactly once, at the latest when the store has closed, maybe
+ * before this returns. Copies the request. */
+void profile_cache_ask(struct profile_cache *profile_cache,
+	const struct profile_request *request, profile_cache_done done,
+	void *owner);
 
-void profiles_free(struct profiles *profiles); /* once the store is closed */
+/* Once the store is closed. NULL is fine. */
+void profile_cache_free(struct profile_cache *profile_cache);

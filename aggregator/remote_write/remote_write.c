@@ -14,92 +14,92 @@
 #include <string.h>
 
 enum {
-	TICK_MS = 1000,	    /* what comes in a second shares its labels */
-	TIMEOUT_MS = 30000, /* of a request; as Prometheus has it */
+	TICK_MS = 1000,	    /* the reports of a second share their labels */
+	TIMEOUT_MS = 30000, /* of a request; Prometheus' default */
 	ANSWER_MAX = 64 << 10,
 	TOKEN_US = 60000000, /* a token is read again after this */
-	LAG_S = 60,	     /* beyond it somebody should know */
-	DROPS_SAID_US = 600000000,
+	LAG_S = 60,	     /* above it, /readyz is degraded */
+	LOG_AGAIN_US = 600000000,
 };
 
 enum state {
 	REMOTE_IDLE,
 	REMOTE_READING,
 	REMOTE_SENDING,
-	REMOTE_WAITING, /* to send the same again */
+	REMOTE_WAITING, /* to send the same request again */
 };
 
-/* One request. The reader's while it reads, then the loop's. */
+/* One request. Belongs to the reader thread while it reads. */
 struct batch {
-	struct remote *remote;
-	struct remote_body *body;
+	struct remote_write *remote;
+	struct request_body *body;
 	uint64_t last_id, count; /* of its reports */
 	uint64_t stored_ms;	 /* when the first of them was stored */
-	bool is_full;		 /* there is more */
+	bool is_full;		 /* the queue has more */
 };
 
-struct remote {
+struct remote_write {
 	struct store *store; /* NULL once stopped */
-	const struct remote_config *config;
-	struct remote_target target;
+	const struct target_config *config;
+	struct target target;
 	struct http_client *http;
 	struct timer *tick;
 	enum state state;
-	struct batch *batch; /* but while it is the reader's */
-	uint64_t sent_id;    /* all up to it are at the engine */
-	uint64_t waiting_ms; /* when the oldest that waits was stored, or 0 */
-	uint64_t limit;	     /* reports in the next request */
-	unsigned failures;   /* in a row */
-	uint64_t due_us;     /* of the next try */
-	uint64_t token_us;   /* when the token was read */
-	struct remote_health health;
+	struct batch *batch; /* NULL while the reader has it */
+	uint64_t sent_id;    /* all reports up to it are done */
+	uint64_t oldest_ms; /* when the oldest queued report was stored, or 0 */
+	uint64_t limit;	    /* reports in the next request */
+	unsigned failures;  /* in a row */
+	uint64_t due_us;    /* of the next attempt */
+	uint64_t token_us;  /* when the token was read */
+	struct remote_write_health health;
 	struct log_limit refusals, drops;
-	char why[320];	/* of the last failure, "" after a success */
-	char said[320]; /* what stands in the log */
-	char trouble[400];
+	char why[320];	  /* of the last failure, "" after a success */
+	char logged[320]; /* the last failure in the log */
+	char last_error[400];
 };
 
 static void batch_free(struct batch *batch)
 {
 	if (batch != NULL) {
-		remote_body_free(batch->body);
+		request_body_free(batch->body);
 		free(batch);
 	}
 }
 
 /* ---- the log ---- */
 
-/* A failure is told when it begins and when its reason becomes another. */
-static void tell_failure(struct remote *remote)
+/* A failure is logged when it starts and when its reason changes. */
+static void log_failure(struct remote_write *remote)
 {
-	if (strcmp(remote->why, remote->said) != 0) {
-		log_warning("remote write does not get through",
+	if (strcmp(remote->why, remote->logged) != 0) {
+		log_warning("remote write is failing",
 			log_str("why", remote->why), LOG_END);
-		memcpy(remote->said, remote->why, sizeof(remote->said));
+		memcpy(remote->logged, remote->why, sizeof(remote->logged));
 	}
 }
 
-static void tell_success(struct remote *remote)
+static void log_recovery(struct remote_write *remote)
 {
-	if (remote->said[0] != '\0') {
-		log_info("remote write gets through again",
+	if (remote->logged[0] != '\0') {
+		log_info("remote write recovered",
 			log_str("to", remote->target.origin), LOG_END);
 	}
 	remote->why[0] = '\0';
-	remote->said[0] = '\0';
+	remote->logged[0] = '\0';
 }
 
-static void tell_refusal(struct remote *remote,
-	const struct http_answer *answer)
+static void log_refusal(struct remote_write *remote,
+	const struct http_response *answer)
 {
 	uint64_t suppressed = 0;
 	char text[200];
 
-	if (log_allow(&remote->refusals, clock_monotonic_us(), DROPS_SAID_US,
+	if (log_allow(&remote->refusals, clock_monotonic_us(), LOG_AGAIN_US,
 		    &suppressed)) {
 		(void)snprintf(text, sizeof(text), "%.*s",
 			(int)strcspn(answer->body, "\r\n"), answer->body);
-		log_warning("the engine refused a report, which is dropped",
+		log_warning("dropped a report that the engine refused",
 			log_str("to", remote->target.origin),
 			log_int("status", answer->status),
 			log_str("answer", text),
@@ -107,16 +107,16 @@ static void tell_refusal(struct remote *remote,
 	}
 }
 
-static void tell_drops(struct remote *remote)
+static void log_drops(struct remote_write *remote)
 {
-	uint64_t dropped = store_outbox_count(remote->store).dropped;
+	uint64_t dropped = outbox_count(remote->store).dropped;
 
 	if (dropped > remote->health.queue.dropped &&
-		log_allow(&remote->drops, clock_monotonic_us(), DROPS_SAID_US,
+		log_allow(&remote->drops, clock_monotonic_us(), LOG_AGAIN_US,
 			NULL)) {
 		log_warning(
-			"the queue of remote write is full: its oldest reports "
-			"are dropped",
+			"remote write queue is full, dropping the oldest "
+			"reports",
 			log_int("reports", (int64_t)dropped),
 			log_str("why", remote->why), LOG_END);
 	}
@@ -125,7 +125,7 @@ static void tell_drops(struct remote *remote)
 
 /* ---- reading ---- */
 
-static bool on_row(void *owner, const struct store_outbox_row *row)
+static bool on_row(void *owner, const struct outbox_row *row)
 {
 	struct batch *batch = owner;
 
@@ -135,7 +135,7 @@ static bool on_row(void *owner, const struct store_outbox_row *row)
 	batch->last_id = row->id;
 	batch->count++;
 	batch->is_full = row->report != NULL &&
-		!remote_body_add(batch->body, row->node, row->sample_ms,
+		!request_body_add(batch->body, row->node, row->sample_ms,
 			row->report);
 	return !batch->is_full;
 }
@@ -144,18 +144,17 @@ static void on_end(void *owner, const struct store_names *names)
 {
 	struct batch *batch = owner;
 
-	remote_body_pack(batch->body, names);
+	request_body_pack(batch->body, names);
 }
 
-static void send_batch(struct remote *remote);
-static void advance(struct remote *remote);
-static void take_less(struct remote *remote);
-static void read_batch(struct remote *remote);
+static void send_batch(struct remote_write *remote);
+static void advance(struct remote_write *remote);
+static void retry_with_less(struct remote_write *remote);
 
 static void on_read(void *owner, const struct error *err)
 {
 	struct batch *batch = owner;
-	struct remote *remote = batch->remote;
+	struct remote_write *remote = batch->remote;
 	size_t len = 0;
 
 	remote->state = REMOTE_IDLE;
@@ -163,28 +162,28 @@ static void on_read(void *owner, const struct error *err)
 		if (err != NULL && remote->store != NULL) {
 			(void)snprintf(remote->why, sizeof(remote->why), "%s",
 				err->text);
-			tell_failure(remote);
+			log_failure(remote);
 		}
 		batch_free(batch);
 		return;
 	}
 	batch->is_full = batch->is_full || batch->count == remote->limit;
 	remote->batch = batch;
-	remote->waiting_ms = batch->stored_ms;
-	(void)remote_body_bytes(batch->body, &len);
+	remote->oldest_ms = batch->stored_ms;
+	(void)request_body_bytes(batch->body, &len);
 	if (len > 0) {
 		send_batch(remote);
-	} else if (remote_body_samples(batch->body) > 0) {
-		take_less(remote);
+	} else if (request_body_samples(batch->body) > 0) {
+		retry_with_less(remote);
 	} else {
 		advance(remote);
 	}
 }
 
-static void read_batch(struct remote *remote)
+static void read_batch(struct remote_write *remote)
 {
 	struct batch *batch = xcalloc(1, sizeof(*batch));
-	struct store_outbox_read read = {
+	struct outbox_read read = {
 		.after = remote->sent_id,
 		.most = (size_t)remote->limit,
 		.row = on_row,
@@ -194,10 +193,10 @@ static void read_batch(struct remote *remote)
 	};
 
 	batch->remote = remote;
-	batch->body = remote_body_new(&remote->target.extra);
+	batch->body = request_body_new(&remote->target.extra);
 	remote->state = REMOTE_READING;
-	/* Not open yet, or too many others read: the next tick tries again. */
-	if (store_outbox_read(remote->store, &read, NULL) < 0) {
+	/* The store is not open or is busy: the next tick tries again. */
+	if (outbox_read(remote->store, &read, NULL) < 0) {
 		remote->state = REMOTE_IDLE;
 		batch_free(batch);
 	}
@@ -205,30 +204,30 @@ static void read_batch(struct remote *remote)
 
 /* ---- sending ---- */
 
-/* The batch is done with, one way or the other. */
-static void advance(struct remote *remote)
+/* The batch is sent or dropped. */
+static void advance(struct remote_write *remote)
 {
 	struct batch *batch = take_ptr(remote->batch);
 	bool is_full = batch->is_full;
 
 	remote->sent_id = batch->last_id;
 	remote->state = REMOTE_IDLE;
-	remote->waiting_ms = is_full ? remote->waiting_ms : 0;
+	remote->oldest_ms = is_full ? remote->oldest_ms : 0;
 	batch_free(batch);
-	/* If the store takes nothing at present, the next one says it too. */
-	(void)(store_outbox_forget(remote->store, remote->sent_id, NULL) < 0);
+	/* If the store is busy, the next call removes these too. */
+	(void)(outbox_delete(remote->store, remote->sent_id, NULL) < 0);
 	if (is_full) {
 		read_batch(remote);
 	}
 }
 
-/* The same again with fewer reports. */
-static void take_less(struct remote *remote)
+/* Splits a refused batch, or drops it if it is a single report. */
+static void retry_with_less(struct remote_write *remote)
 {
 	struct batch *batch = take_ptr(remote->batch);
 
 	if (batch->count > 1) {
-		remote->limit = remote_less(batch->count);
+		remote->limit = retry_shrink(batch->count);
 		batch_free(batch);
 		read_batch(remote);
 		return;
@@ -239,15 +238,15 @@ static void take_less(struct remote *remote)
 	advance(remote);
 }
 
-static void on_taken(struct remote *remote)
+static void on_accepted(struct remote_write *remote)
 {
 	const struct batch *batch = remote->batch;
 
 	remote->health.sent_requests++;
 	remote->health.sent_reports += batch->count;
-	remote->health.sent_samples += remote_body_samples(batch->body);
+	remote->health.sent_samples += request_body_samples(batch->body);
 	remote->health.last_success_s = (double)clock_wall_us() / 1e6;
-	remote->limit = remote_more(remote->limit, REMOTE_REPORTS_MAX);
+	remote->limit = retry_grow(remote->limit, REQUEST_REPORTS_MAX);
 	advance(remote);
 }
 
@@ -259,7 +258,8 @@ static double random_share(void)
 	return (double)random / 4294967296.0;
 }
 
-static void send_later(struct remote *remote, const struct http_answer *answer)
+static void send_later(struct remote_write *remote,
+	const struct http_response *answer)
 {
 	uint64_t ms;
 
@@ -268,52 +268,52 @@ static void send_later(struct remote *remote, const struct http_answer *answer)
 			answer->error);
 	} else {
 		(void)snprintf(remote->why, sizeof(remote->why),
-			"'%s' answered %d", remote->target.origin,
+			"'%s' returned status %d", remote->target.origin,
 			answer->status);
 	}
 	remote->failures++;
-	ms = remote_wait_ms(remote->failures, answer->retry_after_ms,
+	ms = retry_wait_ms(remote->failures, answer->retry_after_ms,
 		random_share());
 	remote->due_us = clock_monotonic_us() + ms * 1000;
 	remote->state = REMOTE_WAITING;
-	remote->token_us = 0; /* it may have been that */
-	tell_failure(remote);
+	remote->token_us = 0; /* the token may be the cause */
+	log_failure(remote);
 }
 
-static void on_answer(void *owner, const struct http_answer *answer)
+static void on_answer(void *owner, const struct http_response *answer)
 {
-	struct remote *remote = owner;
-	enum remote_verdict verdict = remote_judge(answer->status);
+	struct remote_write *remote = owner;
+	enum retry_verdict verdict = retry_judge(answer->status);
 
-	if (verdict == REMOTE_AGAIN) {
+	if (verdict == RETRY_AGAIN) {
 		send_later(remote, answer);
 		return;
 	}
 	remote->failures = 0;
-	tell_success(remote);
-	if (verdict == REMOTE_SENT) {
-		on_taken(remote);
+	log_recovery(remote);
+	if (verdict == RETRY_SENT) {
+		on_accepted(remote);
 		return;
 	}
 	if (remote->batch->count == 1) {
-		tell_refusal(remote, answer);
+		log_refusal(remote, answer);
 	}
-	take_less(remote);
+	retry_with_less(remote);
 }
 
-static void refresh_token(struct remote *remote)
+static void refresh_token(struct remote_write *remote)
 {
 	uint64_t now_us = clock_monotonic_us();
 
 	if (remote->token_us == 0 || now_us - remote->token_us > TOKEN_US) {
 		remote->token_us = now_us;
-		remote_target_refresh(&remote->target);
+		target_refresh(&remote->target);
 	}
 }
 
-static void send_batch(struct remote *remote)
+static void send_batch(struct remote_write *remote)
 {
-	const char *headers[REMOTE_HEADERS_MAX];
+	const char *headers[TARGET_HEADERS_MAX];
 	const struct http_tls tls = { .ca = remote->target.ca };
 	struct http_call call = {
 		.method = "POST",
@@ -328,19 +328,19 @@ static void send_batch(struct remote *remote)
 	};
 
 	refresh_token(remote);
-	remote_target_headers(headers, &remote->target);
-	call.body = remote_body_bytes(remote->batch->body, &call.len);
+	target_headers(headers, &remote->target);
+	call.body = request_body_bytes(remote->batch->body, &call.len);
 	remote->state = REMOTE_SENDING;
 	(void)http_send(remote->http, &call);
 }
 
 static void on_tick(void *owner)
 {
-	struct remote *remote = owner;
+	struct remote_write *remote = owner;
 
-	tell_drops(remote);
+	log_drops(remote);
 	if (remote->state == REMOTE_IDLE &&
-		store_outbox_count(remote->store).reports > 0) {
+		outbox_count(remote->store).reports > 0) {
 		read_batch(remote);
 	} else if (remote->state == REMOTE_WAITING &&
 		clock_monotonic_us() >= remote->due_us) {
@@ -351,12 +351,13 @@ static void on_tick(void *owner)
 
 /* ---- all ---- */
 
-int remote_new(struct remote **out, uv_loop_t *loop, struct store *store,
-	const struct remote_config *config, struct error *err)
+int remote_write_new(struct remote_write **out, uv_loop_t *loop,
+	struct store *store, const struct target_config *config,
+	struct error *err)
 {
-	struct remote *remote = xcalloc(1, sizeof(*remote));
+	struct remote_write *remote = xcalloc(1, sizeof(*remote));
 	scoped_free char *agent = xasprintf("plimsoll/%s", plimsoll_version);
-	int r = remote_target_init(&remote->target, config, err);
+	int r = target_init(&remote->target, config, err);
 
 	if (r < 0) {
 		free(remote);
@@ -364,7 +365,7 @@ int remote_new(struct remote **out, uv_loop_t *loop, struct store *store,
 	}
 	remote->store = store;
 	remote->config = config;
-	remote->limit = REMOTE_REPORTS_MAX;
+	remote->limit = REQUEST_REPORTS_MAX;
 	remote->token_us = clock_monotonic_us();
 	remote->health.last_success_s = NAN;
 	remote->http = http_client_new(loop, agent);
@@ -374,7 +375,7 @@ int remote_new(struct remote **out, uv_loop_t *loop, struct store *store,
 	return 0;
 }
 
-void remote_stop(struct remote *remote)
+void remote_write_stop(struct remote_write *remote)
 {
 	if (remote != NULL && remote->store != NULL) {
 		remote->store = NULL;
@@ -383,41 +384,41 @@ void remote_stop(struct remote *remote)
 	}
 }
 
-void remote_free(struct remote *remote)
+void remote_write_free(struct remote_write *remote)
 {
 	if (remote != NULL) {
 		batch_free(remote->batch);
-		remote_target_fini(&remote->target);
+		target_fini(&remote->target);
 		free(remote);
 	}
 }
 
-struct remote_health remote_health(const struct remote *remote)
+struct remote_write_health remote_write_health(
+	const struct remote_write *remote)
 {
-	struct remote_health health = remote->health;
+	struct remote_write_health health = remote->health;
 	double now_s = (double)clock_wall_us() / 1e6;
 
 	if (remote->store != NULL) {
-		health.queue = store_outbox_count(remote->store);
+		health.queue = outbox_count(remote->store);
 	}
-	if (remote->waiting_ms != 0) {
-		health.lag_s =
-			fmax(0, now_s - (double)remote->waiting_ms / 1e3);
+	if (remote->oldest_ms != 0) {
+		health.lag_s = fmax(0, now_s - (double)remote->oldest_ms / 1e3);
 	}
 	return health;
 }
 
-const char *remote_trouble(struct remote *remote)
+const char *remote_write_last_error(struct remote_write *remote)
 {
-	double lag_s = remote_health(remote).lag_s;
+	double lag_s = remote_write_health(remote).lag_s;
 
-	remote->trouble[0] = '\0';
+	remote->last_error[0] = '\0';
 	if (lag_s > LAG_S) {
-		(void)snprintf(remote->trouble, sizeof(remote->trouble),
+		(void)snprintf(remote->last_error, sizeof(remote->last_error),
 			"remote write is %.0f s behind: %s", lag_s,
 			remote->why[0] != '\0'
 				? remote->why
-				: "the engine takes less than comes in");
+				: "the engine accepts reports too slowly");
 	}
-	return remote->trouble;
+	return remote->last_error;
 }

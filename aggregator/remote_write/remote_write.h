@@ -1,12 +1,10 @@
-/* Remote write: what the store has stored, on its way to an engine for time
- * series (Prometheus, VictoriaMetrics, Mimir, Thanos).
+/* Remote write: sends stored reports to a time series engine (Prometheus,
+ * VictoriaMetrics, Mimir, Thanos).
  *
- * Request by request, in the order of storing, out of the store's queue
- * (store_outbox.h) on the disk: what was stored is sent, once while all goes
- * well and at least once over a crash, and a slow or dead engine costs room in
- * the queue and nothing else. Reading and packing is done on the store's
- * reader's thread; on the loop's there are one request and its answer at a
- * time. */
+ * The store's queue on disk (store/outbox.h) is sent in the order of storing,
+ * one request at a time. A report is sent once, or more than once after a
+ * crash. A slow or unreachable engine takes space in the queue and has no other
+ * effect. The store's reader thread reads and packs the reports. */
 #pragma once
 
 #include "aggregator/remote_write/target.h"
@@ -14,32 +12,32 @@
 
 #include <uv.h>
 
-struct remote;
+struct remote_write;
 
-struct remote_health {
-	struct store_outbox_counts queue;
-	double lag_s; /* since the oldest that waits was stored; 0: none does */
+struct remote_write_health {
+	struct outbox_counts queue;
+	double lag_s; /* since the oldest queued report was stored; 0: none */
 	double last_success_s; /* unix time; NAN: none yet */
 	uint64_t sent_requests, sent_reports, sent_samples;
 	uint64_t retries; /* requests that were sent again */
-	uint64_t refused; /* reports that the engine does not want */
+	uint64_t refused; /* reports that the engine refused */
 };
 
-/* config and store outlive it, the store up to remote_stop(). Fails as reading
- * the files of config does. */
-must_check int remote_new(struct remote **out, uv_loop_t *loop,
-	struct store *store, const struct remote_config *config,
+/* config and store outlive it, the store up to remote_write_stop(). Fails if a
+ * file of config cannot be read. */
+must_check int remote_write_new(struct remote_write **out, uv_loop_t *loop,
+	struct store *store, const struct target_config *config,
 	struct error *err);
 
-/* Ends the request under way: it will be sent again by the next process.
- * NULL is fine. */
-void remote_stop(struct remote *remote);
+/* Cancels the request in progress: the next process sends it again. NULL is
+ * fine. */
+void remote_write_stop(struct remote_write *remote);
 
-/* After remote_stop(), when the store is closed. NULL is fine. */
-void remote_free(struct remote *remote);
+/* After remote_write_stop(), when the store is closed. NULL is fine. */
+void remote_write_free(struct remote_write *remote);
 
-struct remote_health remote_health(const struct remote *remote);
+struct remote_write_health remote_write_health(
+	const struct remote_write *remote);
 
-/* Why what is stored is not at the engine a minute later; "" if it is.
- * Borrowed. */
-const char *remote_trouble(struct remote *remote);
+/* Why reports wait for more than a minute; "" if none does. Borrowed. */
+const char *remote_write_last_error(struct remote_write *remote);

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The largest report there can be with the longest labels has 90 MB. */
+/* The largest possible report with the longest labels takes 90 MB. */
 enum { RAW_MAX = 128 << 20 };
 
-/* A VM has some 18 series, its node some 60. */
+/* A VM has about 18 series, a node about 60. */
 enum { VM_WEIGHT = 18, NODE_WEIGHT = 60 };
 
 struct entry {
@@ -21,44 +21,44 @@ struct entry {
 	uint64_t sample_ms;
 	size_t number; /* in the order of adding */
 	struct report report;
-	struct node_load load; /* what the report alone says */
+	struct node_load load; /* the figures that need one report only */
 };
 
 /* A VM in one entry. */
-struct sight {
+struct vm_entry {
 	const struct vm_pod *vm;
 	const struct entry *entry;
 };
 
-struct remote_body {
-	const struct remote_extra *extra;
+struct request_body {
+	const struct request_labels *extra;
 	struct entry *entries;
 	size_t count, capacity;
-	size_t weight; /* samples that are expected */
-	struct sight *sights;
-	size_t sight_capacity;
+	size_t weight; /* expected samples */
+	struct vm_entry *vms;
+	size_t vm_capacity;
 	struct buffer raw;
 	char *bytes;
 	size_t len, samples;
-	/* Of whom series are being made. */
+	/* The labels of the current node or VM. */
 	struct remote_label base[REMOTE_LABELS_MAX];
 	size_t base_count;
-	/* The series that samples are added to, and whose labels it has. */
+	/* The current series, and the sample that gave it its labels. */
 	struct remote_series series;
-	struct metric_sample like;
+	struct metric_sample first;
 	const struct metric *metric;
 };
 
-struct remote_body *remote_body_new(const struct remote_extra *extra)
+struct request_body *request_body_new(const struct request_labels *extra)
 {
-	struct remote_body *body = xcalloc(1, sizeof(*body));
+	struct request_body *body = xcalloc(1, sizeof(*body));
 
 	body->extra = extra;
 	body->raw = BUFFER_MAX(RAW_MAX);
 	return body;
 }
 
-static void free_entries(struct remote_body *body)
+static void free_entries(struct request_body *body)
 {
 	for (size_t i = 0; i < body->count; i++) {
 		report_fini(&body->entries[i].report);
@@ -66,10 +66,10 @@ static void free_entries(struct remote_body *body)
 	}
 	body->count = 0;
 	free(take_ptr(body->entries));
-	free(take_ptr(body->sights));
+	free(take_ptr(body->vms));
 }
 
-void remote_body_free(struct remote_body *body)
+void request_body_free(struct request_body *body)
 {
 	if (body != NULL) {
 		free_entries(body);
@@ -79,7 +79,7 @@ void remote_body_free(struct remote_body *body)
 	}
 }
 
-bool remote_body_add(struct remote_body *body, const char *node,
+bool request_body_add(struct request_body *body, const char *node,
 	uint64_t sample_ms, struct report *report)
 {
 	static const struct node_rates no_rates = { NAN, NAN, NAN, NAN, NAN,
@@ -98,8 +98,8 @@ bool remote_body_add(struct remote_body *body, const char *node,
 	rates_fill_load(&entry->load, &entry->report, &no_rates);
 	body->count++;
 	body->weight += NODE_WEIGHT + VM_WEIGHT * entry->report.vm_count;
-	return body->count < REMOTE_REPORTS_MAX &&
-		body->weight < REMOTE_SAMPLES_WANTED;
+	return body->count < REQUEST_REPORTS_MAX &&
+		body->weight < REQUEST_SAMPLES_WANTED;
 }
 
 /* ---- labels ---- */
@@ -115,7 +115,7 @@ static bool has_label(const struct remote_label *labels, size_t count,
 	return false;
 }
 
-/* In its place by name. */
+/* Inserts a label in the order of names. */
 static void add_label(struct remote_label *labels, size_t *count,
 	const char *name, const char *value)
 {
@@ -128,7 +128,7 @@ static void add_label(struct remote_label *labels, size_t *count,
 	*count += 1;
 }
 
-static bool is_text(const char *text)
+bool request_body_is_label_value(const char *text)
 {
 	while (*text != '\0') {
 		size_t len = utf8_length(text);
@@ -141,16 +141,16 @@ static bool is_text(const char *text)
 	return true;
 }
 
-static void add_base(struct remote_body *body, const char *name,
+static void add_base(struct request_body *body, const char *name,
 	const char *value)
 {
-	/* One without a value is the same as none. */
-	if (value[0] != '\0' && is_text(value)) {
+	/* A label without a value is the same as none. */
+	if (value[0] != '\0' && request_body_is_label_value(value)) {
 		add_label(body->base, &body->base_count, name, value);
 	}
 }
 
-static void begin_owner(struct remote_body *body, const char *node)
+static void begin_owner(struct request_body *body, const char *node)
 {
 	body->base_count = 0;
 	add_base(body, "node", node);
@@ -158,7 +158,7 @@ static void begin_owner(struct remote_body *body, const char *node)
 
 /* ---- series ---- */
 
-static void flush(struct remote_body *body)
+static void flush(struct request_body *body)
 {
 	struct remote_series *series = &body->series;
 
@@ -184,19 +184,19 @@ static bool is_alike(const struct metric_sample *a,
 	return true;
 }
 
-static void begin_series(struct remote_body *body)
+static void begin_series(struct request_body *body)
 {
 	struct remote_series *series = &body->series;
-	const struct remote_extra *extra = body->extra;
+	const struct request_labels *extra = body->extra;
 
 	memcpy(series->labels, body->base,
 		body->base_count * sizeof(series->labels[0]));
 	series->label_count = body->base_count;
 	add_label(series->labels, &series->label_count, "__name__",
 		body->metric->name);
-	for (size_t i = 0; i < body->like.label_count; i++) {
+	for (size_t i = 0; i < body->first.label_count; i++) {
 		add_label(series->labels, &series->label_count,
-			body->like.labels[i].key, body->like.labels[i].value);
+			body->first.labels[i].key, body->first.labels[i].value);
 	}
 	for (size_t i = 0; i < extra->count; i++) {
 		const struct remote_label *label = &extra->labels[i];
@@ -209,26 +209,25 @@ static void begin_series(struct remote_body *body)
 	}
 }
 
-static void put(struct remote_body *body, const struct metric_sample *sample,
+static void put(struct request_body *body, const struct metric_sample *sample,
 	uint64_t time_ms)
 {
 	struct remote_series *series = &body->series;
 
 	if (series->sample_count == REMOTE_SAMPLES_MAX ||
-		(series->sample_count > 0 && !is_alike(sample, &body->like))) {
+		(series->sample_count > 0 && !is_alike(sample, &body->first))) {
 		flush(body);
 	}
 	if (series->sample_count == 0) {
-		body->like = *sample;
+		body->first = *sample;
 		begin_series(body);
 	}
-	series->samples[series->sample_count] =
+	series->samples[series->sample_count++] =
 		(struct remote_sample){ sample->value, time_ms };
-	series->sample_count++;
 }
 
 /* One metric of a node. */
-static void put_node(struct remote_body *body, const struct entry *entries,
+static void put_node(struct request_body *body, const struct entry *entries,
 	size_t count)
 {
 	struct metric_sample sample;
@@ -242,7 +241,7 @@ static void put_node(struct remote_body *body, const struct entry *entries,
 	flush(body);
 }
 
-static void pack_node(struct remote_body *body, const struct entry *entries,
+static void pack_node(struct request_body *body, const struct entry *entries,
 	size_t count)
 {
 	begin_owner(body, entries[0].node);
@@ -252,40 +251,39 @@ static void pack_node(struct remote_body *body, const struct entry *entries,
 	}
 }
 
-/* What one report says of a VM. */
+/* The figures of a VM that need one report only. */
 static struct vm_load load_of(const struct vm_pod *vm)
 {
 	struct vm_load load;
 
 	vm_load_init(&load);
-	load.memory_bytes = rates_held_bytes(vm);
+	load.memory_bytes = rates_vm_memory_bytes(vm);
 	return load;
 }
 
 /* One metric of a VM. */
-static void put_vm(struct remote_body *body, const struct sight *sights,
+static void put_vm(struct request_body *body, const struct vm_entry *vms,
 	size_t count)
 {
 	struct metric_sample sample;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct vm_load load = load_of(sights[i].vm);
+		const struct vm_load load = load_of(vms[i].vm);
 
-		if (metric_vm_sample(&sample, body->metric, sights[i].vm,
-			    &load)) {
-			put(body, &sample, sights[i].entry->sample_ms);
+		if (metric_vm_sample(&sample, body->metric, vms[i].vm, &load)) {
+			put(body, &sample, vms[i].entry->sample_ms);
 		}
 	}
 	flush(body);
 }
 
-static void pack_vm(struct remote_body *body, const struct sight *sights,
+static void pack_vm(struct request_body *body, const struct vm_entry *vms,
 	size_t count, const struct store_names *names)
 {
-	const char *uid = sights[0].vm->pod_uid;
+	const char *uid = vms[0].vm->pod_uid;
 	struct store_name name;
 
-	begin_owner(body, sights[0].entry->node);
+	begin_owner(body, vms[0].entry->node);
 	add_base(body, "pod_uid", uid);
 	if (names != NULL && store_names_find(&name, names, uid)) {
 		add_base(body, "namespace", name.namespace);
@@ -293,7 +291,7 @@ static void pack_vm(struct remote_body *body, const struct sight *sights,
 	}
 	for (size_t m = 0; metric_vm_at(m) != NULL; m++) {
 		body->metric = metric_vm_at(m);
-		put_vm(body, sights, count);
+		put_vm(body, vms, count);
 	}
 }
 
@@ -301,61 +299,55 @@ static void pack_vm(struct remote_body *body, const struct sight *sights,
 
 static int by_pod(const void *a, const void *b)
 {
-	const struct sight *x = a;
-	const struct sight *y = b;
+	const struct vm_entry *x = a;
+	const struct vm_entry *y = b;
 	int order = strcmp(x->vm->pod_uid, y->vm->pod_uid);
 
-	if (order != 0) {
-		return order;
-	}
-	return (x->entry > y->entry) - (x->entry < y->entry);
+	return order != 0 ? order
+			  : (x->entry > y->entry) - (x->entry < y->entry);
 }
 
-/* All VMs of the entries, pod by pod; of a pod that a report names twice, which
- * a group made anew may be, the first. */
-static size_t find_sights(struct remote_body *body, const struct entry *entries,
+/* All VMs of the entries, pod by pod. If a report has a pod twice, because its
+ * cgroup was created again, the first is kept. */
+static size_t gather_vms(struct request_body *body, const struct entry *entries,
 	size_t count)
 {
-	size_t found = 0;
-	size_t kept = 0;
+	size_t found = 0, kept = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		for (size_t v = 0; v < entries[i].report.vm_count; v++) {
-			body->sights = xgrow(body->sights, found,
-				&body->sight_capacity, sizeof(*body->sights));
-			body->sights[found] =
-				(struct sight){ &entries[i].report.vms[v],
+			body->vms = xgrow(body->vms, found, &body->vm_capacity,
+				sizeof(*body->vms));
+			body->vms[found++] =
+				(struct vm_entry){ &entries[i].report.vms[v],
 					&entries[i] };
-			found++;
 		}
 	}
 	if (found > 0) {
-		qsort(body->sights, found, sizeof(*body->sights), by_pod);
+		qsort(body->vms, found, sizeof(*body->vms), by_pod);
 	}
 	for (size_t i = 0; i < found; i++) {
 		if (kept == 0 ||
-			by_pod(&body->sights[kept - 1], &body->sights[i]) !=
-				0) {
-			body->sights[kept] = body->sights[i];
-			kept++;
+			by_pod(&body->vms[kept - 1], &body->vms[i]) != 0) {
+			body->vms[kept++] = body->vms[i];
 		}
 	}
 	return kept;
 }
 
-static void pack_vms(struct remote_body *body, size_t count,
+static void pack_vms(struct request_body *body, size_t count,
 	const struct store_names *names)
 {
 	size_t end;
 
 	for (size_t at = 0; at < count; at = end) {
-		const char *uid = body->sights[at].vm->pod_uid;
+		const char *uid = body->vms[at].vm->pod_uid;
 
 		for (end = at + 1; end < count &&
-			strcmp(body->sights[end].vm->pod_uid, uid) == 0;
+			strcmp(body->vms[end].vm->pod_uid, uid) == 0;
 			end++) {
 		}
-		pack_vm(body, &body->sights[at], end - at, names);
+		pack_vm(body, &body->vms[at], end - at, names);
 	}
 }
 
@@ -374,9 +366,9 @@ static int by_node(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-/* A series has one value at a time: of two reports of one millisecond, which
- * delays on the way can make of two that were apart, the later one is told. */
-static void drop_earlier(struct remote_body *body)
+/* A series has one value per time. If two reports share a millisecond, because
+ * of network delays, only the later one is sent. */
+static void drop_earlier(struct request_body *body)
 {
 	size_t kept = 0;
 
@@ -389,14 +381,13 @@ static void drop_earlier(struct remote_body *body)
 			report_fini(&entry->report);
 			node_load_fini(&entry->load);
 		} else {
-			body->entries[kept] = *entry;
-			kept++;
+			body->entries[kept++] = *entry;
 		}
 	}
 	body->count = kept;
 }
 
-static void compress(struct remote_body *body)
+static void compress(struct request_body *body)
 {
 	size_t len = snappy_max_compressed_length(body->raw.len);
 
@@ -411,7 +402,8 @@ static void compress(struct remote_body *body)
 	}
 }
 
-void remote_body_pack(struct remote_body *body, const struct store_names *names)
+void request_body_pack(struct request_body *body,
+	const struct store_names *names)
 {
 	size_t end;
 
@@ -428,20 +420,20 @@ void remote_body_pack(struct remote_body *body, const struct store_names *names)
 			end++) {
 		}
 		pack_node(body, first, end - at);
-		pack_vms(body, find_sights(body, first, end - at), names);
+		pack_vms(body, gather_vms(body, first, end - at), names);
 	}
 	compress(body);
 	buffer_fini(&body->raw);
 	free_entries(body);
 }
 
-const char *remote_body_bytes(const struct remote_body *body, size_t *len)
+const char *request_body_bytes(const struct request_body *body, size_t *len)
 {
 	*len = body->len;
 	return body->bytes;
 }
 
-size_t remote_body_samples(const struct remote_body *body)
+size_t request_body_samples(const struct request_body *body)
 {
 	return body->samples;
 }

@@ -2,10 +2,10 @@
 
 #include "kube/backoff.h"
 
-/* An engine that asks for more is asked earlier all the same. */
+/* A longer Retry-After is cut to this. */
 static const uint64_t asked_max_ms = 300000;
 
-enum remote_verdict remote_judge(int status)
+enum retry_verdict retry_judge(int status)
 {
 	switch (status) {
 	case 401:
@@ -13,15 +13,15 @@ enum remote_verdict remote_judge(int status)
 	case 404:
 	case 408:
 	case 429:
-		return REMOTE_AGAIN;
+		return RETRY_AGAIN;
 	default:
-		return status / 100 == 2    ? REMOTE_SENT
-			: status / 100 == 4 ? REMOTE_REFUSED
-					    : REMOTE_AGAIN;
+		return status / 100 == 2    ? RETRY_SENT
+			: status / 100 == 4 ? RETRY_REFUSED
+					    : RETRY_AGAIN;
 	}
 }
 
-uint64_t remote_wait_ms(unsigned failures, uint64_t asked_ms, double random)
+uint64_t retry_wait_ms(unsigned failures, uint64_t asked_ms, double random)
 {
 	uint64_t ms = backoff_ms(failures, random);
 
@@ -31,12 +31,12 @@ uint64_t remote_wait_ms(unsigned failures, uint64_t asked_ms, double random)
 	return ms > asked_ms ? ms : asked_ms;
 }
 
-uint64_t remote_less(uint64_t count)
+uint64_t retry_shrink(uint64_t count)
 {
 	return count > 1 ? count / 2 : 1;
 }
 
-uint64_t remote_more(uint64_t limit, uint64_t most)
+uint64_t retry_grow(uint64_t limit, uint64_t most)
 {
 	return limit > most / 2 ? most : limit * 2;
 }

@@ -3,14 +3,13 @@
 #include "lib/files.h"
 #include "lib/memory.h"
 #include "lib/tls.h"
-#include "lib/utf8.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What each request of version 1.0 must say of itself. */
+/* Required by remote write 1.0. */
 static const char *const fixed_headers[] = {
 	"Content-Type: application/x-protobuf",
 	"Content-Encoding: snappy",
@@ -22,7 +21,7 @@ static const char https[] = "https://";
 
 enum {
 	TOKEN_MAX = 16 << 10,
-	LABELS_BYTES_MAX = 1024, /* all of them: each series carries them */
+	LABELS_BYTES_MAX = 1024, /* of all labels, which each series has */
 };
 
 /* ---- checks ---- */
@@ -72,38 +71,37 @@ static int check_url(const char *url, struct error *err)
 		authority_length(url) == 0 || !is_printable(url) ||
 		strchr(url, ' ') != NULL) {
 		return error_set(err, -EINVAL,
-			"--remote-write: it must be an http:// or https:// "
-			"URL");
+			"--remote-write: not an http:// or https:// URL");
 	}
 	host = strstr(url, "://") + 3;
 	if (memchr(host, '@', authority_length(url)) != NULL) {
 		return error_set(err, -EINVAL,
-			"--remote-write: a password in the URL would be seen "
-			"by all; use --remote-write-user and "
+			"--remote-write: the URL must not contain a password; "
+			"use --remote-write-user and "
 			"--remote-write-token-file");
 	}
 	return 0;
 }
 
-static int check_secrets(const struct remote_config *config, struct error *err)
+static int check_secrets(const struct target_config *config, struct error *err)
 {
 	if (config->user != NULL && config->token_file == NULL) {
 		return error_set(err, -EINVAL,
-			"--remote-write-user needs its password in "
+			"--remote-write-user requires a password in "
 			"--remote-write-token-file");
 	}
 	if (config->user != NULL &&
 		(strchr(config->user, ':') != NULL ||
 			!is_printable(config->user))) {
 		return error_set(err, -EINVAL,
-			"--remote-write-user: '%s' cannot be a user's name",
+			"--remote-write-user: '%s' is not a valid user name",
 			config->user);
 	}
 	if (config->token_file != NULL && begins_with(config->url, http) &&
 		!is_loopback(config->url)) {
 		return error_set(err, -EINVAL,
-			"--remote-write-token-file: secrets are sent over TLS "
-			"only; say https://");
+			"--remote-write-token-file: requires TLS; use "
+			"https://");
 	}
 	return 0;
 }
@@ -122,7 +120,7 @@ static bool is_header_name(const char *text, size_t len)
 	return len > 0;
 }
 
-/* Those that are ours to say. */
+/* Headers that the aggregator sends itself. */
 static bool is_reserved(const char *header)
 {
 	return begins_with(header, "authorization:") ||
@@ -140,13 +138,13 @@ static int check_header(const char *header, struct error *err)
 		!is_header_name(header, (size_t)(colon - header)) ||
 		is_reserved(header)) {
 		return error_set(err, -EINVAL,
-			"--remote-write-header: it must be 'NAME: VALUE', and "
-			"none that is sent anyway");
+			"--remote-write-header: not 'NAME: VALUE', or a header "
+			"that the aggregator sets itself");
 	}
 	return 0;
 }
 
-/* Prometheus' data model; names with __ are its own. */
+/* Prometheus' data model; names with __ are reserved. */
 static bool is_label_name(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -158,22 +156,12 @@ static bool is_label_name(const char *text, size_t len)
 	return len > 0 && strncmp(text, "__", 2) != 0;
 }
 
-static bool is_value(const char *text)
-{
-	for (size_t len; *text != '\0'; text += len) {
-		len = utf8_length(text);
-		if (len == 0) {
-			return false;
-		}
-	}
-	return true;
-}
-
 static int check_label(const char *label, struct error *err)
 {
 	const char *equals = strchr(label, '=');
 
-	if (equals == NULL || equals[1] == '\0' || !is_value(equals) ||
+	if (equals == NULL || equals[1] == '\0' ||
+		!request_body_is_label_value(equals) ||
 		!is_label_name(label, (size_t)(equals - label))) {
 		return error_set(err, -EINVAL,
 			"--remote-write-label: '%s' is not NAME=VALUE", label);
@@ -181,7 +169,7 @@ static int check_label(const char *label, struct error *err)
 	return 0;
 }
 
-int remote_check(const struct remote_config *config, struct error *err)
+int target_check(const struct target_config *config, struct error *err)
 {
 	size_t bytes = 0;
 	int r;
@@ -193,13 +181,11 @@ int remote_check(const struct remote_config *config, struct error *err)
 				config->labels.count == 0
 			? 0
 			: error_set(err, -EINVAL,
-				  "--remote-write is missing, and its other "
-				  "flags are there");
+				  "--remote-write is missing, but its other "
+				  "flags are set");
 	}
 	r = check_url(config->url, err);
-	if (r == 0) {
-		r = check_secrets(config, err);
-	}
+	r = r == 0 ? check_secrets(config, err) : r;
 	for (size_t i = 0; r == 0 && i < config->headers.count; i++) {
 		r = check_header(config->headers.items[i], err);
 	}
@@ -209,8 +195,8 @@ int remote_check(const struct remote_config *config, struct error *err)
 	}
 	return r == 0 && bytes > LABELS_BYTES_MAX
 		? error_set(err, -EINVAL,
-			  "--remote-write-label: all of them have more than %d "
-			  "bytes",
+			  "--remote-write-label: all labels together have more "
+			  "than %d bytes",
 			  LABELS_BYTES_MAX)
 		: r;
 }
@@ -246,7 +232,7 @@ static char *base64(const char *text)
 	return out;
 }
 
-static void forget(char *secret)
+static void wipe(char *secret)
 {
 	if (secret != NULL) {
 		explicit_bzero(secret, strlen(secret));
@@ -256,9 +242,7 @@ static void forget(char *secret)
 
 static char *make_authorization(const char *user, const char *token)
 {
-	char *joined;
-	char *encoded;
-	char *header;
+	char *joined, *encoded, *header;
 
 	if (user == NULL) {
 		return xasprintf("Authorization: Bearer %s", token);
@@ -266,14 +250,14 @@ static char *make_authorization(const char *user, const char *token)
 	joined = xasprintf("%s:%s", user, token);
 	encoded = base64(joined);
 	header = xasprintf("Authorization: Basic %s", encoded);
-	forget(joined);
-	forget(encoded);
+	wipe(joined);
+	wipe(encoded);
 	return header;
 }
 
-static int read_token(struct remote_target *target, struct error *err)
+static int read_token(struct target *target, struct error *err)
 {
-	const struct remote_config *config = target->config;
+	const struct target_config *config = target->config;
 	struct buffer text = BUFFER_MAX(TOKEN_MAX);
 	int r = file_read(&text, config->token_file, err);
 
@@ -285,11 +269,12 @@ static int read_token(struct remote_target *target, struct error *err)
 	if (r == 0 &&
 		(text.len == 0 || strlen(text.data) != text.len ||
 			!is_printable(text.data))) {
-		r = error_set(err, -EINVAL, "'%s' holds no token or password",
+		r = error_set(err, -EINVAL,
+			"'%s' does not contain a token or password",
 			config->token_file);
 	}
 	if (r == 0) {
-		forget(target->authorization);
+		wipe(target->authorization);
 		target->authorization =
 			make_authorization(config->user, text.data);
 	}
@@ -300,7 +285,7 @@ static int read_token(struct remote_target *target, struct error *err)
 	return r;
 }
 
-static int read_ca(struct remote_target *target, struct error *err)
+static int read_ca(struct target *target, struct error *err)
 {
 	const struct tls_files files = { .ca = target->config->ca };
 	struct tls_material material = { 0 };
@@ -313,7 +298,7 @@ static int read_ca(struct remote_target *target, struct error *err)
 	return r;
 }
 
-static void split_labels(struct remote_target *target)
+static void split_labels(struct target *target)
 {
 	const struct option_list *labels = &target->config->labels;
 
@@ -329,10 +314,10 @@ static void split_labels(struct remote_target *target)
 	target->extra.count = labels->count;
 }
 
-int remote_target_init(struct remote_target *out,
-	const struct remote_config *config, struct error *err)
+int target_init(struct target *out, const struct target_config *config,
+	struct error *err)
 {
-	struct remote_target target = { .config = config };
+	struct target target = { .config = config };
 	const char *url = config->url;
 	int r = read_ca(&target, err);
 
@@ -340,7 +325,7 @@ int remote_target_init(struct remote_target *out,
 		r = read_token(&target, err);
 	}
 	if (r < 0) {
-		remote_target_fini(&target);
+		target_fini(&target);
 		return r;
 	}
 	split_labels(&target);
@@ -350,26 +335,26 @@ int remote_target_init(struct remote_target *out,
 	return 0;
 }
 
-void remote_target_fini(struct remote_target *target)
+void target_fini(struct target *target)
 {
 	free(target->origin);
 	free(target->ca);
-	forget(target->authorization);
-	for (size_t i = 0; i < REMOTE_EXTRA_MAX; i++) {
+	wipe(target->authorization);
+	for (size_t i = 0; i < REQUEST_EXTRA_MAX; i++) {
 		free(target->label_names[i]);
 	}
-	*target = (struct remote_target){ 0 };
+	*target = (struct target){ 0 };
 }
 
-void remote_target_refresh(struct remote_target *target)
+void target_refresh(struct target *target)
 {
 	if (target->config->token_file != NULL) {
 		(void)(read_token(target, NULL) < 0);
 	}
 }
 
-void remote_target_headers(const char *out[REMOTE_HEADERS_MAX],
-	const struct remote_target *target)
+void target_headers(const char *out[TARGET_HEADERS_MAX],
+	const struct target *target)
 {
 	const struct option_list *headers = &target->config->headers;
 	size_t count = 0;

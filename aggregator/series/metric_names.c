@@ -7,272 +7,141 @@
 #include <math.h>
 #include <stdio.h>
 
-#define CPU(mode)                                                              \
-	{                                                                      \
-		.name = "node_cpu_seconds_total",                              \
+#define METRIC(called, text, counts, source, type, member, known_with)         \
+	{ .name = (called),                                                    \
+		.help = (text),                                                \
+		.is_counter = (counts),                                        \
+		.from = (source),                                              \
+		.offset = offsetof(type, member),                              \
+		.state = (known_with) },
+
+/* ---- rows of the table as metrics, by their shapes ---- */
+
+/* The trailing comma gives the shape NONE an argument. */
+#define OF_NODE(path, ...) ROW(struct report, path, 0, __VA_ARGS__, )
+#define OF_CPU(path, ...)                                                      \
+	ROW(struct report, path, offsetof(struct report, cpu.state),           \
+		__VA_ARGS__, )
+#define OF_MEMORY(path, ...)                                                   \
+	ROW(struct report, path, offsetof(struct report, memory.state),        \
+		__VA_ARGS__, )
+#define OF_POD(path, ...) ROW(struct vm_pod, path, 0, __VA_ARGS__, )
+#define ROW(type, path, known_with, kind, name, column, part, shape, ...)      \
+	ROW_##shape(kind, type, path name, known_with, __VA_ARGS__)
+
+#define FROM_U64 METRIC_COUNT
+#define FROM_DOUBLE METRIC_NUMBER
+#define ROW_NONE(...)
+#define ROW_GAUGE(kind, type, member, known_with, called, text, ...)           \
+	METRIC(called, text, false, FROM_##kind, type, member, known_with)
+#define ROW_COUNTER(kind, type, member, known_with, called, text, ...)         \
+	METRIC(called, text, true, METRIC_COUNT, type, member, known_with)
+#define ROW_SECONDS(kind, type, member, known_with, called, text, ...)         \
+	METRIC(called, text, true, METRIC_US, type, member, known_with)
+#define ROW_WORD(kind, type, member, known_with, called, text, ...)            \
+	METRIC(called, text, false, METRIC_KVM, type, member, known_with)
+#define ROW_CPU_MODE(kind, type, member, known_with, mode, ...)                \
+	{ .name = "node_cpu_seconds_total",                                    \
 		.help = "Seconds the CPUs spent in each mode",                 \
-		.is_counter = true, .from = METRIC_CPU,                        \
-		.offset = offsetof(struct report, cpu.mode##_us),              \
-		.label = "mode", .label_value = #mode                          \
-	}
+		.is_counter = true,                                            \
+		.from = METRIC_US,                                             \
+		.offset = offsetof(type, member),                              \
+		.state = (known_with),                                         \
+		.label = "mode",                                               \
+		.label_value = (mode) },
 
-#define PSI(called, text, kind, holder, member)                                \
-	{                                                                      \
-		.name = called, .help = text, .is_counter = true,              \
-		.from = METRIC_PSI_##kind, .offset = offsetof(holder, member)  \
-	}
+#define NODE_PSI(path, first, part, full_part, lines, ...)                     \
+	PSI_##lines(struct report, path, __VA_ARGS__)
+#define POD_PSI(path, first, part, full_part, lines, ...)                      \
+	PSI_##lines(struct vm_pod, path, __VA_ARGS__)
+#define PSI_SOME(type, path, called, whose, resource)                          \
+	METRIC(called "_waiting_seconds_total",                                \
+		"Seconds in which some task of " whose                         \
+		" waited for " resource,                                       \
+		true, METRIC_US, type, path.some_us,                           \
+		offsetof(type, path.state))
+#define PSI_FULL(type, path, called, whose, resource)                          \
+	METRIC(called "_stalled_seconds_total",                                \
+		"Seconds in which all non-idle tasks of " whose                \
+		" waited for " resource,                                       \
+		true, METRIC_US, type, path.full_us,                           \
+		offsetof(type, path.state))
+#define PSI_BOTH(...)                                                          \
+	PSI_SOME(__VA_ARGS__)                                                  \
+	PSI_FULL(__VA_ARGS__)
+#define PSI_IRQ(type, path, called, whose, resource)                           \
+	METRIC(called "_stalled_seconds_total",                                \
+		"Seconds in which interrupts held up tasks of " whose, true,   \
+		METRIC_US, type, path.full_us, offsetof(type, path.state))
 
-#define GAUGE(called, text, kind, holder, member)                              \
-	{                                                                      \
-		.name = called, .help = text, .from = METRIC_##kind,           \
-		.offset = offsetof(holder, member)                             \
-	}
-
-#define COUNTER(called, text, kind, holder, member)                            \
-	{                                                                      \
-		.name = called, .help = text, .is_counter = true,              \
-		.from = METRIC_##kind, .offset = offsetof(holder, member)      \
-	}
-
-#define ENTRY(called, text, kind, holder, member, at)                          \
-	{                                                                      \
-		.name = called, .help = text, .from = METRIC_##kind,           \
-		.offset = offsetof(holder, member), .entry = (at)              \
-	}
-
-#define ENTRIES_4(called, text, kind, holder, member, first)                   \
-	ENTRY(called, text, kind, holder, member, (first)),                    \
-		ENTRY(called, text, kind, holder, member, (first) + 1),        \
-		ENTRY(called, text, kind, holder, member, (first) + 2),        \
-		ENTRY(called, text, kind, holder, member, (first) + 3)
-
-#define ENTRIES_32(called, text, kind, holder, member)                         \
-	ENTRIES_4(called, text, kind, holder, member, 0),                      \
-		ENTRIES_4(called, text, kind, holder, member, 4),              \
-		ENTRIES_4(called, text, kind, holder, member, 8),              \
-		ENTRIES_4(called, text, kind, holder, member, 12),             \
-		ENTRIES_4(called, text, kind, holder, member, 16),             \
-		ENTRIES_4(called, text, kind, holder, member, 20),             \
-		ENTRIES_4(called, text, kind, holder, member, 24),             \
-		ENTRIES_4(called, text, kind, holder, member, 28)
+/* One metric for each entry that a list can have. */
+#define OF_HUGEPAGES(from, ...)                                                \
+	LIST(4, METRIC_HUGEPAGES, struct hugepages, __VA_ARGS__, )
+#define OF_NUMA(from, ...)                                                     \
+	LIST(32, METRIC_NUMA, struct numa_hugepages, __VA_ARGS__, )
+#define OF_HUGETLB(from, ...)                                                  \
+	LIST(4, METRIC_HUGETLB, struct hugetlb_use, __VA_ARGS__, )
+#define LIST(most, from, type, kind, name, column, part, shape, ...)           \
+	LIST_##shape(most, from, type, name, __VA_ARGS__)
+#define LIST_NONE(...)
+#define LIST_GAUGE(most, from, type, member, called, text, ...)                \
+	ENTRIES_##most(0, called, text, from, offsetof(type, member))
+#define ENTRY(at, called, text, source, where)                                 \
+	{ .name = (called),                                                    \
+		.help = (text),                                                \
+		.from = (source),                                              \
+		.offset = (where),                                             \
+		.entry = (at) },
+#define ENTRIES_4(first, ...)                                                  \
+	ENTRY(first, __VA_ARGS__)                                              \
+	ENTRY((first) + 1, __VA_ARGS__)                                        \
+	ENTRY((first) + 2, __VA_ARGS__)                                        \
+	ENTRY((first) + 3, __VA_ARGS__)
+#define ENTRIES_16(first, ...)                                                 \
+	ENTRIES_4(first, __VA_ARGS__)                                          \
+	ENTRIES_4((first) + 4, __VA_ARGS__)                                    \
+	ENTRIES_4((first) + 8, __VA_ARGS__)                                    \
+	ENTRIES_4((first) + 12, __VA_ARGS__)
+#define ENTRIES_32(first, ...)                                                 \
+	ENTRIES_16(first, __VA_ARGS__)                                         \
+	ENTRIES_16((first) + 16, __VA_ARGS__)
 
 static_assert(REPORT_HUGEPAGE_SIZES == 4 && REPORT_NUMA_HUGEPAGES == 32,
 	"as many metrics as there are entries");
 
-static const struct metric nodes[] = {
-	CPU(user),
-	CPU(nice),
-	CPU(system),
-	CPU(idle),
-	CPU(iowait),
-	CPU(irq),
-	CPU(softirq),
-	CPU(steal),
-	PSI("node_pressure_cpu_waiting_seconds_total",
-		"Seconds in which some task of the node waited for CPU", SOME,
-		struct report, pressure.cpu),
-	PSI("node_pressure_memory_waiting_seconds_total",
-		"Seconds in which some task of the node waited for memory",
-		SOME, struct report, pressure.memory),
-	PSI("node_pressure_memory_stalled_seconds_total",
-		"Seconds in which no task of the node ran for want of memory",
-		FULL, struct report, pressure.memory),
-	PSI("node_pressure_io_waiting_seconds_total",
-		"Seconds in which some task of the node waited for I/O", SOME,
-		struct report, pressure.io),
-	PSI("node_pressure_io_stalled_seconds_total",
-		"Seconds in which no task of the node ran for want of I/O",
-		FULL, struct report, pressure.io),
-	PSI("node_pressure_irq_stalled_seconds_total",
-		"Seconds in which tasks of the node were held up by interrupts",
-		FULL, struct report, irq),
-	PSI("plimsoll_kubepods_pressure_cpu_waiting_seconds_total",
-		"Seconds in which some task of the pods waited for CPU", SOME,
-		struct report, kubepods.cpu),
-	PSI("plimsoll_kubepods_pressure_cpu_stalled_seconds_total",
-		"Seconds in which no task of the pods ran for want of CPU",
-		FULL, struct report, kubepods.cpu),
-	PSI("plimsoll_kubepods_pressure_memory_waiting_seconds_total",
-		"Seconds in which some task of the pods waited for memory",
-		SOME, struct report, kubepods.memory),
-	PSI("plimsoll_kubepods_pressure_memory_stalled_seconds_total",
-		"Seconds in which no task of the pods ran for want of memory",
-		FULL, struct report, kubepods.memory),
-	PSI("plimsoll_kubepods_pressure_io_waiting_seconds_total",
-		"Seconds in which some task of the pods waited for I/O", SOME,
-		struct report, kubepods.io),
-	PSI("plimsoll_kubepods_pressure_io_stalled_seconds_total",
-		"Seconds in which no task of the pods ran for want of I/O",
-		FULL, struct report, kubepods.io),
-	GAUGE("node_memory_MemTotal_bytes", "MemTotal of /proc/meminfo", MEMORY,
-		struct report, memory.total_bytes),
-	GAUGE("node_memory_MemAvailable_bytes", "MemAvailable of /proc/meminfo",
-		MEMORY, struct report, memory.available_bytes),
-	GAUGE("node_memory_SwapTotal_bytes", "SwapTotal of /proc/meminfo",
-		MEMORY, struct report, memory.swap_total_bytes),
-	GAUGE("node_memory_SwapFree_bytes", "SwapFree of /proc/meminfo", MEMORY,
-		struct report, memory.swap_free_bytes),
-	GAUGE("plimsoll_node_memory_ksm_saved_bytes",
-		"Memory that is charged to several pods and there once", MEMORY,
-		struct report, memory.ksm_saved_bytes),
-	GAUGE("node_load1", "Load average of 1 minute", NUMBER, struct report,
-		load1),
-	GAUGE("node_load5", "Load average of 5 minutes", NUMBER, struct report,
-		load5),
-	GAUGE("node_load15", "Load average of 15 minutes", NUMBER,
-		struct report, load15),
-	ENTRIES_4("plimsoll_node_hugepages", "Huge pages in the pool",
-		HUGEPAGES, struct hugepages, total, 0),
-	ENTRIES_4("plimsoll_node_hugepages_free", "Huge pages that nobody uses",
-		HUGEPAGES, struct hugepages, free, 0),
-	ENTRIES_4("plimsoll_node_hugepages_reserved",
-		"Huge pages that are promised and not used yet", HUGEPAGES,
-		struct hugepages, reserved, 0),
-	ENTRIES_32("plimsoll_node_numa_hugepages",
-		"Huge pages in the pool of a NUMA node", NUMA,
-		struct numa_hugepages, total),
-	ENTRIES_32("plimsoll_node_numa_hugepages_free",
-		"Huge pages of a NUMA node that nobody uses", NUMA,
-		struct numa_hugepages, free),
-	{ .name = "plimsoll_node_kvm",
-		.help = "1 for the state that KVM was found in",
-		.from = METRIC_KVM },
-	COUNTER("plimsoll_node_reports_dropped_total",
-		"Reports that the agent lost before they were stored", COUNT,
-		struct report, dropped),
-	GAUGE("plimsoll_node_vms_skipped",
-		"VM pods that did not fit in the report", COUNT, struct report,
-		vms_skipped),
-	COUNTER("plimsoll_agent_cpu_seconds_total",
-		"CPU time of the agent itself", US, struct report, own.cpu_us),
-	GAUGE("plimsoll_agent_resident_memory_bytes",
-		"Resident memory of the agent itself", COUNT, struct report,
-		own.rss_bytes),
-	GAUGE("plimsoll_agent_spool_bytes",
-		"Reports of the agent that wait on disk", COUNT, struct report,
-		own.spool_bytes),
-	GAUGE("plimsoll_node_cpu_cores", "CPUs online", LOAD, struct node_load,
-		cpu_cores),
-	GAUGE("plimsoll_node_cpu_used_cores",
-		"CPUs in use over the last interval", LOAD, struct node_load,
-		cpu_used_cores),
-	GAUGE("plimsoll_node_cpu_used_cores_10s", "CPUs in use, mean of 10 s",
-		LOAD, struct node_load, cpu_used_cores_10s),
-	GAUGE("plimsoll_node_cpu_used_cores_5m", "CPUs in use, mean of 5 min",
-		LOAD, struct node_load, cpu_used_cores_5m),
-	GAUGE("plimsoll_node_cpu_used_cores_15m", "CPUs in use, mean of 15 min",
-		LOAD, struct node_load, cpu_used_cores_15m),
-	GAUGE("plimsoll_node_cpu_used_cores_1h", "CPUs in use, mean of 1 h",
-		LOAD, struct node_load, cpu_used_cores_1h),
-	GAUGE("plimsoll_node_cpu_stdev_cores_5m",
-		"Standard deviation of the CPUs in use, 5 min", LOAD,
-		struct node_load, cpu_stdev_cores_5m),
-	GAUGE("plimsoll_node_cpu_stdev_cores_15m",
-		"Standard deviation of the CPUs in use, 15 min", LOAD,
-		struct node_load, cpu_stdev_cores_15m),
-	GAUGE("plimsoll_node_cpu_stdev_cores_1h",
-		"Standard deviation of the CPUs in use, 1 h", LOAD,
-		struct node_load, cpu_stdev_cores_1h),
-	GAUGE("plimsoll_node_cpu_p95_cores_1h",
-		"95th percentile of the CPUs in use, 1 h", LOAD,
-		struct node_load, cpu_p95_cores_1h),
-	GAUGE("plimsoll_node_cpu_p95_cores_1d",
-		"95th percentile of the CPUs in use, 1 d", LOAD,
-		struct node_load, cpu_p95_cores_1d),
-	GAUGE("plimsoll_node_cpu_pressure_some",
-		"Share of the last interval in which some task waited for CPU",
-		LOAD, struct node_load, cpu_pressure_some),
-	GAUGE("plimsoll_node_cpu_pressure_some_60s",
-		"Share of the last minute in which some task waited for CPU",
-		LOAD, struct node_load, cpu_pressure_some_60s),
-	GAUGE("plimsoll_node_cpu_contention",
-		"Share of time the VMs waited for CPU that no limit of theirs "
-		"explains",
-		LOAD, struct node_load, cpu_contention),
-	GAUGE("plimsoll_node_memory_working_set_bytes",
-		"Working set of all VM pods", LOAD, struct node_load,
-		memory_working_set_bytes),
-	GAUGE("plimsoll_node_memory_used_bytes_15m",
-		"MemTotal less MemAvailable, mean of 15 min", LOAD,
-		struct node_load, memory_used_bytes_15m),
-	GAUGE("plimsoll_node_memory_stdev_bytes_15m",
-		"Standard deviation of the memory in use, 15 min", LOAD,
-		struct node_load, memory_stdev_bytes_15m),
-	GAUGE("plimsoll_node_memory_pressure_some",
-		"Share of the last interval in which some task waited for "
-		"memory",
-		LOAD, struct node_load, memory_pressure_some),
-	GAUGE("plimsoll_node_memory_pressure_full",
-		"Share of the last interval in which no task ran for want of "
-		"memory",
-		LOAD, struct node_load, memory_pressure_full),
-	GAUGE("plimsoll_node_io_pressure_some",
-		"Share of the last interval in which some task waited for I/O",
-		LOAD, struct node_load, io_pressure_some),
-	GAUGE("plimsoll_node_io_pressure_full",
-		"Share of the last interval in which no task ran for want of "
-		"I/O",
-		LOAD, struct node_load, io_pressure_full),
-};
+#define OF_NODE_LOAD(group, field, ...)                                        \
+	LOAD(struct node_load, group##_##field,                                \
+		"plimsoll_node_" #group "_" #field, __VA_ARGS__, )
+#define OF_VM_LOAD(field, ...)                                                 \
+	LOAD(struct vm_load, field, "plimsoll_vm_" #field, GAUGE, __VA_ARGS__, )
+#define LOAD(type, member, called, shape, ...)                                 \
+	LOAD_##shape(type, member, called, __VA_ARGS__)
+#define LOAD_NONE(...)
+#define LOAD_GAUGE(type, member, called, text, ...)                            \
+	METRIC(called, text, false, METRIC_LOAD, type, member, 0)
 
-static const struct metric vms[] = {
-	COUNTER("container_cpu_usage_seconds_total", "CPU time of the VM pod",
-		US, struct vm_pod, cpu_usage_us),
-	COUNTER("container_cpu_cfs_throttled_periods_total",
-		"Periods in which the VM pod used up its CPU limit", COUNT,
-		struct vm_pod, nr_throttled),
-	COUNTER("container_cpu_cfs_throttled_seconds_total",
-		"Seconds the VM pod was held back by its CPU limit", US,
-		struct vm_pod, throttled_us),
-	PSI("container_pressure_cpu_waiting_seconds_total",
-		"Seconds in which some task of the VM pod waited for CPU", SOME,
-		struct vm_pod, pressure.cpu),
-	PSI("container_pressure_cpu_stalled_seconds_total",
-		"Seconds in which no task of the VM pod ran for want of CPU",
-		FULL, struct vm_pod, pressure.cpu),
-	PSI("container_pressure_memory_waiting_seconds_total",
-		"Seconds in which some task of the VM pod waited for memory",
-		SOME, struct vm_pod, pressure.memory),
-	PSI("container_pressure_memory_stalled_seconds_total",
-		"Seconds in which no task of the VM pod ran for want of memory",
-		FULL, struct vm_pod, pressure.memory),
-	PSI("container_pressure_io_waiting_seconds_total",
-		"Seconds in which some task of the VM pod waited for I/O", SOME,
-		struct vm_pod, pressure.io),
-	PSI("container_pressure_io_stalled_seconds_total",
-		"Seconds in which no task of the VM pod ran for want of I/O",
-		FULL, struct vm_pod, pressure.io),
-	GAUGE("container_memory_usage_bytes",
-		"Memory of the VM pod with its page cache and without huge "
-		"pages",
-		COUNT, struct vm_pod, memory_current_bytes),
-	GAUGE("container_memory_working_set_bytes",
-		"Memory of the VM pod without inactive page cache", COUNT,
-		struct vm_pod, working_set_bytes),
-	GAUGE("plimsoll_vm_anon_shmem_bytes",
-		"Anonymous and shared memory of the VM pod", COUNT,
-		struct vm_pod, anon_shmem_bytes),
-	GAUGE("container_memory_swap", "Bytes of the VM pod in swap", COUNT,
-		struct vm_pod, swap_bytes),
-	COUNTER("container_oom_events_total",
-		"Processes of the VM pod that the kernel killed for want of "
-		"memory",
-		COUNT, struct vm_pod, oom_kills),
-	ENTRIES_4("container_hugetlb_usage_bytes",
-		"Huge pages in use by the VM pod", HUGETLB, struct hugetlb_use,
-		used_bytes, 0),
-	GAUGE("plimsoll_vm_used_cores", "CPUs in use over the last interval",
-		LOAD, struct vm_load, used_cores),
-	GAUGE("plimsoll_vm_used_cores_5m", "CPUs in use, mean of 5 min", LOAD,
-		struct vm_load, used_cores_5m),
-	GAUGE("plimsoll_vm_memory_bytes",
-		"Anonymous, shared and huge pages of the VM", LOAD,
-		struct vm_load, memory_bytes),
-	GAUGE("plimsoll_vm_contention",
-		"Share of time the VM waited for CPU that no limit of its own "
-		"explains",
-		LOAD, struct vm_load, contention),
-};
+#define NODE_METRICS                                                           \
+	CPU_FIELDS(OF_CPU, cpu.)                                               \
+	REPORT_PSI(NODE_PSI)                                                   \
+	MEMORY_FIELDS(OF_MEMORY, memory.)                                      \
+	REPORT_LOAD_FIELDS(OF_NODE, )                                          \
+	HUGEPAGES_FIELDS(OF_HUGEPAGES, )                                       \
+	NUMA_HUGEPAGES_FIELDS(OF_NUMA, )                                       \
+	KVM_FIELDS(OF_NODE, kvm.)                                              \
+	REPORT_RUN_FIELDS(OF_NODE, )                                           \
+	REPORT_VMS_FIELDS(OF_NODE, )                                           \
+	OWN_COST_FIELDS(OF_NODE, own.)                                         \
+	LOAD_FIELDS(OF_NODE_LOAD)
+
+#define VM_METRICS                                                             \
+	VM_POD_CPU_FIELDS(OF_POD, )                                            \
+	VM_POD_PSI(POD_PSI)                                                    \
+	VM_POD_MEMORY_FIELDS(OF_POD, )                                         \
+	HUGETLB_USE_FIELDS(OF_HUGETLB, )                                       \
+	VM_LOAD_FIELDS(OF_VM_LOAD)
+
+static const struct metric nodes[] = { NODE_METRICS };
+static const struct metric vms[] = { VM_METRICS };
 
 const struct metric *metric_node_at(size_t i)
 {
@@ -301,17 +170,6 @@ static double count_at(const void *holder, size_t offset)
 	return value == REPORT_UNKNOWN ? NAN : (double)value;
 }
 
-static double psi_seconds(const void *holder, const struct metric *metric)
-{
-	const struct psi *psi = member(holder, metric->offset);
-	uint64_t us =
-		metric->from == METRIC_PSI_SOME ? psi->some_us : psi->full_us;
-
-	return psi->state != SOURCE_PRESENT || us == REPORT_UNKNOWN
-		? NAN
-		: (double)us / 1e6;
-}
-
 static void add_label(struct metric_sample *out, const char *key,
 	const char *value)
 {
@@ -330,19 +188,24 @@ static void add_number_label(struct metric_sample *out, const char *key,
 	add_label(out, key, text);
 }
 
-/* What nodes and VMs have alike. */
+static bool is_known(const void *holder, const struct metric *metric)
+{
+	return metric->state == 0 ||
+		*(const enum source_state *)member(holder, metric->state) ==
+		SOURCE_PRESENT;
+}
+
+/* A value that is a member of the report or the pod. */
 static double plain_value(const void *holder, const struct metric *metric)
 {
+	if (!is_known(holder, metric)) {
+		return NAN;
+	}
 	switch (metric->from) {
-	case METRIC_PSI_SOME:
-	case METRIC_PSI_FULL:
-		return psi_seconds(holder, metric);
-	case METRIC_US:
-	case METRIC_CPU:
-		return count_at(holder, metric->offset) / 1e6;
 	case METRIC_COUNT:
-	case METRIC_MEMORY:
 		return count_at(holder, metric->offset);
+	case METRIC_US:
+		return count_at(holder, metric->offset) / 1e6;
 	case METRIC_NUMBER:
 		return number_at(holder, metric->offset);
 	default:
@@ -380,14 +243,6 @@ static double node_value(struct metric_sample *out, const struct metric *metric,
 	const struct report *report, const struct node_load *load)
 {
 	switch (metric->from) {
-	case METRIC_CPU:
-		return report->cpu.state == SOURCE_PRESENT
-			? plain_value(report, metric)
-			: NAN;
-	case METRIC_MEMORY:
-		return report->memory.state == SOURCE_PRESENT
-			? plain_value(report, metric)
-			: NAN;
 	case METRIC_KVM:
 		add_label(out, "state", kvm_state_name(report->kvm.state));
 		return 1;

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-/* Slot widths follow the windows read from them: 10 s; 60 s, 5 min and 15 min;
- * 1 h. One slot more than a window has, for the one its far edge cuts. */
+/* Slots are sized for the windows read from them: 10 s; 60 s, 5 min and 15 min;
+ * 1 h. There is one slot more, for the one that the start of a window cuts. */
 static const uint64_t second_us = 1000000;
 enum { FAST_S = 1, FAST_SLOTS = 11 };
 enum { MIDDLE_S = 10, MIDDLE_SLOTS = 91, MINUTE_SLOTS = 7 };
@@ -12,26 +12,29 @@ enum { SLOW_S = 60, SLOW_SLOTS = 61 };
 enum { HOUR_SLOT_S = 300, HOUR_SLOTS = 13 };
 enum { DAY_SLOT_S = 3600, DAY_SLOTS = 25 };
 
+/* All windows: type, member, length of a slot, slots. */
+#define WINDOWS(X)                                                             \
+	X(window, cores_fast, FAST_S, FAST_SLOTS)                              \
+	X(window, cores_middle, MIDDLE_S, MIDDLE_SLOTS)                        \
+	X(window, cores_slow, SLOW_S, SLOW_SLOTS)                              \
+	X(window, pressure, MIDDLE_S, MINUTE_SLOTS)                            \
+	X(window, memory_used, MIDDLE_S, MIDDLE_SLOTS)                         \
+	X(histogram_window, cores_hour, HOUR_SLOT_S, HOUR_SLOTS)               \
+	X(histogram_window, cores_day, DAY_SLOT_S, DAY_SLOTS)
+
 void node_windows_init(struct node_windows *windows)
 {
-	window_init(&windows->cores_fast, FAST_S * second_us, FAST_SLOTS);
-	window_init(&windows->cores_middle, MIDDLE_S * second_us, MIDDLE_SLOTS);
-	window_init(&windows->cores_slow, SLOW_S * second_us, SLOW_SLOTS);
-	window_init(&windows->pressure, MIDDLE_S * second_us, MINUTE_SLOTS);
-	window_init(&windows->memory_used, MIDDLE_S * second_us, MIDDLE_SLOTS);
-	sketch_init(&windows->cores_hour, HOUR_SLOT_S * second_us, HOUR_SLOTS);
-	sketch_init(&windows->cores_day, DAY_SLOT_S * second_us, DAY_SLOTS);
+#define X(type, member, slot_s, slots)                                         \
+	type##_init(&windows->member, second_us *(slot_s), slots);
+	WINDOWS(X)
+#undef X
 }
 
 void node_windows_fini(struct node_windows *windows)
 {
-	window_fini(&windows->cores_fast);
-	window_fini(&windows->cores_middle);
-	window_fini(&windows->cores_slow);
-	window_fini(&windows->pressure);
-	window_fini(&windows->memory_used);
-	sketch_fini(&windows->cores_hour);
-	sketch_fini(&windows->cores_day);
+#define X(type, member, ...) type##_fini(&windows->member);
+	WINDOWS(X)
+#undef X
 }
 
 static double memory_used(const struct report *report)
@@ -49,13 +52,9 @@ static double memory_used(const struct report *report)
 
 void node_windows_clear(struct node_windows *windows)
 {
-	window_clear(&windows->cores_fast);
-	window_clear(&windows->cores_middle);
-	window_clear(&windows->cores_slow);
-	window_clear(&windows->pressure);
-	window_clear(&windows->memory_used);
-	sketch_clear(&windows->cores_hour);
-	sketch_clear(&windows->cores_day);
+#define X(type, member, ...) type##_clear(&windows->member);
+	WINDOWS(X)
+#undef X
 }
 
 void node_windows_add(struct node_windows *windows, const struct report *before,
@@ -70,9 +69,9 @@ void node_windows_add(struct node_windows *windows, const struct report *before,
 	window_add(&windows->pressure, from_us, to_us, rates->cpu_some);
 	window_add(&windows->memory_used, from_us, to_us, memory_used(after));
 	if (after->cpu.online > 0) {
-		sketch_add(&windows->cores_hour, from_us, to_us,
+		histogram_window_add(&windows->cores_hour, from_us, to_us,
 			rates->used_cores, after->cpu.online);
-		sketch_add(&windows->cores_day, from_us, to_us,
+		histogram_window_add(&windows->cores_day, from_us, to_us,
 			rates->used_cores, after->cpu.online);
 	}
 }
@@ -82,7 +81,7 @@ void node_windows_add_minute(struct node_windows *windows, uint64_t at_us,
 {
 	uint64_t covered_us = (uint64_t)minute->covered_ms * 1000;
 
-	sketch_add(&windows->cores_day, at_us,
+	histogram_window_add(&windows->cores_day, at_us,
 		at_us +
 			(covered_us < 60 * second_us ? covered_us
 						     : 60 * second_us),
@@ -92,13 +91,9 @@ void node_windows_add_minute(struct node_windows *windows, uint64_t at_us,
 void node_windows_merge(struct node_windows *windows,
 	const struct node_windows *others)
 {
-	window_merge(&windows->cores_fast, &others->cores_fast);
-	window_merge(&windows->cores_middle, &others->cores_middle);
-	window_merge(&windows->cores_slow, &others->cores_slow);
-	window_merge(&windows->pressure, &others->pressure);
-	window_merge(&windows->memory_used, &others->memory_used);
-	sketch_merge(&windows->cores_hour, &others->cores_hour);
-	sketch_merge(&windows->cores_day, &others->cores_day);
+#define X(type, member, ...) type##_merge(&windows->member, &others->member);
+	WINDOWS(X)
+#undef X
 }
 
 void node_windows_fill(struct node_load *out,
@@ -117,10 +112,10 @@ void node_windows_fill(struct node_load *out,
 	of = window_read(&windows->cores_slow, now_us, 3600 * second_us);
 	out->cpu_used_cores_1h = of.mean;
 	out->cpu_stdev_cores_1h = of.stdev;
-	out->cpu_p95_cores_1h = sketch_read(&windows->cores_hour, now_us,
-		3600 * second_us, 0.95);
-	out->cpu_p95_cores_1d = sketch_read(&windows->cores_day, now_us,
-		86400 * second_us, 0.95);
+	out->cpu_p95_cores_1h = histogram_window_read(&windows->cores_hour,
+		now_us, 3600 * second_us, 0.95);
+	out->cpu_p95_cores_1d = histogram_window_read(&windows->cores_day,
+		now_us, 86400 * second_us, 0.95);
 	out->cpu_pressure_some_60s =
 		window_mean(&windows->pressure, now_us, 60 * second_us);
 	of = window_read(&windows->memory_used, now_us, 900 * second_us);

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Five minutes in slots of 10 s, and the one that is cut by the far edge. */
+/* Five minutes in slots of 10 s, and one that the start of the window cuts. */
 static const uint64_t slot_us = 10000000;
 static const uint64_t five_minutes_us = 300000000;
 enum { SLOTS = 31 };
 
-void series_fini(struct series *series)
+void pod_series_fini(struct pod_series *series)
 {
 	if (series == NULL) {
 		return;
@@ -19,16 +19,11 @@ void series_fini(struct series *series)
 		window_fini(&series->vms[i].cores);
 	}
 	free(series->vms);
-	*series = (struct series){ 0 };
+	*series = (struct pod_series){ 0 };
 }
 
-static double known(uint64_t value)
-{
-	return value == REPORT_UNKNOWN ? NAN : (double)value;
-}
-
-/* A report has all of these or none. */
-static void carry_memory(struct vm_pod *pod, const struct vm_pod *was)
+/* A report has all of these figures or none. */
+static void copy_memory(struct vm_pod *pod, const struct vm_pod *was)
 {
 	if (pod->working_set_bytes != REPORT_UNKNOWN ||
 		pod->anon_shmem_bytes != REPORT_UNKNOWN ||
@@ -43,22 +38,21 @@ static void carry_memory(struct vm_pod *pod, const struct vm_pod *was)
 	memcpy(pod->hugetlb, was->hugetlb, sizeof(pod->hugetlb));
 }
 
-/* Takes a pod's series over from the old list, or begins one. */
-static struct vm_series take_series(struct series *old,
+/* Takes the series of a pod from the old list, or begins one. */
+static struct pod_series_entry take_series(struct pod_series *old,
 	const struct report *before, struct vm_pod *vm,
 	struct vm_cursor *cursor)
 {
 	const struct vm_pod *was = rates_find_vm(before, vm, cursor);
-	struct vm_series taken = { .rates = { NAN, NAN } };
+	struct pod_series_entry taken = { .rates = { NAN, NAN } };
 
 	if (was != NULL) {
-		carry_memory(vm, was);
+		copy_memory(vm, was);
 	}
-
 	if (was != NULL && (size_t)(was - before->vms) < old->count) {
-		struct vm_series *from = &old->vms[was - before->vms];
+		struct pod_series_entry *from = &old->vms[was - before->vms];
 
-		/* A report that names a pod twice finds it taken already. */
+		/* Taken already if the report names the pod twice. */
 		if (from->cores.slots != NULL) {
 			taken = *from;
 			from->cores = (struct window){ 0 };
@@ -69,15 +63,15 @@ static struct vm_series take_series(struct series *old,
 	return taken;
 }
 
-void series_move(struct series *series, const struct report *before,
+void pod_series_move(struct pod_series *series, const struct report *before,
 	struct report *after, const struct vm_rates *rates, bool is_continued)
 {
-	struct series moved = { .count = after->vm_count };
+	struct pod_series moved = { .count = after->vm_count };
 	struct vm_cursor cursor = { 0 };
 
 	moved.vms = xcalloc(moved.count, sizeof(*moved.vms));
 	for (size_t i = 0; i < moved.count; i++) {
-		struct vm_series *vm = &moved.vms[i];
+		struct pod_series_entry *vm = &moved.vms[i];
 
 		*vm = take_series(series, before, &after->vms[i], &cursor);
 		if (!is_continued) {
@@ -87,12 +81,12 @@ void series_move(struct series *series, const struct report *before,
 		window_add(&vm->cores, before->monotonic_us,
 			after->monotonic_us, vm->rates.used_cores);
 	}
-	series_fini(series);
+	pod_series_fini(series);
 	*series = moved;
 }
 
-void series_merge(struct series *series, const struct report *report,
-	const struct series *other, const struct report *others)
+void pod_series_merge(struct pod_series *series, const struct report *report,
+	const struct pod_series *other, const struct report *others)
 {
 	struct vm_cursor cursor = { 0 };
 
@@ -107,10 +101,10 @@ void series_merge(struct series *series, const struct report *report,
 	}
 }
 
-void series_fill(struct vm_load *out, const struct series *series,
+void pod_series_fill(struct vm_load *out, const struct pod_series *series,
 	const struct report *report, size_t vm)
 {
-	const struct vm_series *from = &series->vms[vm];
+	const struct pod_series_entry *from = &series->vms[vm];
 
 	vm_load_init(out);
 	memcpy(out->pod_uid, report->vms[vm].pod_uid, sizeof(out->pod_uid));
@@ -118,8 +112,9 @@ void series_fill(struct vm_load *out, const struct series *series,
 	out->contention = from->rates.contention;
 	out->used_cores_5m = window_mean(&from->cores, report->monotonic_us,
 		five_minutes_us);
-	out->memory_bytes = rates_held_bytes(&report->vms[vm]);
+	out->memory_bytes = rates_vm_memory_bytes(&report->vms[vm]);
 	if (isnan(out->memory_bytes)) {
-		out->memory_bytes = known(report->vms[vm].memory_current_bytes);
+		out->memory_bytes =
+			rates_known(report->vms[vm].memory_current_bytes);
 	}
 }

@@ -1,37 +1,36 @@
-/* What is known of the VM pods of one node beyond their latest sample: rates
- * and a window.
+/* Rates and a window of each VM pod of a node.
  *
- * One series per (pod uid, cgroup inode), in the order of the newest report's
- * pods. A pod that is gone takes its series along. */
+ * One series per pod uid and cgroup inode, in the order of the pods in the
+ * newest report. The series of a pod that is gone is dropped. */
 #pragma once
 
 #include "aggregator/series/rates.h"
 #include "aggregator/series/window.h"
 
-struct vm_series {
+struct pod_series_entry {
 	struct vm_rates rates;
 	struct window cores;
 };
 
-struct series {
-	struct vm_series *vms; /* owned */
+struct pod_series {
+	struct pod_series_entry *vms; /* owned */
 	size_t count;
 };
 
-void series_fini(struct series *series); /* NULL and zeroed are fine */
+void pod_series_fini(struct pod_series *series); /* NULL and zeroed are fine */
 
-/* Goes from the pods of before to those of after. rates are those between
- * them, in the order of after's pods; is_continued: windows stay valid. What
- * only every fifth report says of a pod is carried over from before where after
- * does not say it. */
-void series_move(struct series *series, const struct report *before,
+/* Moves on from the report `before` to the report `after`. rates are the rates
+ * between them, by the pods of after. Unless is_continued, windows are cleared.
+ * Memory figures, which only every fifth report has, are copied from before if
+ * after does not have them. */
+void pod_series_move(struct pod_series *series, const struct report *before,
 	struct report *after, const struct vm_rates *rates, bool is_continued);
 
-/* Adds to the windows what others hold of the same pods; the reports are those
- * that they are of. */
-void series_merge(struct series *series, const struct report *report,
-	const struct series *other, const struct report *others);
+/* Adds the windows that `other` has of the same pods. The reports are the
+ * newest ones of each. */
+void pod_series_merge(struct pod_series *series, const struct report *report,
+	const struct pod_series *other, const struct report *others);
 
-/* Fills one VM's figures. report is the newest, vm its index there. */
-void series_fill(struct vm_load *out, const struct series *series,
+/* Fills in the figures of a VM, the pod at index vm of the newest report. */
+void pod_series_fill(struct vm_load *out, const struct pod_series *series,
 	const struct report *report, size_t vm);

@@ -2,8 +2,9 @@
 
 #include <string.h>
 
-/* Below this share of used CPUs a node's own pressure is no sign of crowding.
- * The value is that of OpenShift's descheduler profile for KubeVirt. */
+/* Below this share of used CPUs, the node's own pressure is not a sign of
+ * contention. The value is from OpenShift's descheduler profile for
+ * KubeVirt. */
 static const double busy_share = 0.70;
 
 static double clamp(double value, double most)
@@ -11,17 +12,16 @@ static double clamp(double value, double most)
 	if (value < 0) {
 		return 0;
 	}
-	return value > most ? most : value; /* NAN stays, a NAN limit too */
+	return value > most ? most : value; /* keeps NAN; ignores a NAN limit */
 }
 
-/* What a total grew by; NAN if it is not known or went back. */
+/* The increase of a total; NAN if it is unknown or went back. */
 static double growth(uint64_t before, uint64_t after)
 {
-	if (before == REPORT_UNKNOWN || after == REPORT_UNKNOWN ||
-		after < before) {
-		return NAN;
-	}
-	return (double)(after - before);
+	return before == REPORT_UNKNOWN || after == REPORT_UNKNOWN ||
+			after < before
+		? NAN
+		: (double)(after - before);
 }
 
 static double share(uint64_t before, uint64_t after, uint64_t span_us)
@@ -136,7 +136,7 @@ static double node_contention(const struct contention_sum *sum,
 	if (sum->weight > 0) {
 		return sum->weighted / sum->weight;
 	}
-	if (sum->count > 0) { /* none of them ran at all */
+	if (sum->count > 0) { /* no VM used CPU */
 		return sum->plain / sum->count;
 	}
 	return rates->used_cores > busy_share * cores ? rates->cpu_some : NAN;
@@ -219,28 +219,28 @@ void rates_between(struct node_rates *out, struct vm_rates *vms,
 	rates_over(out, vms, before, after, rates_span_us(before, after));
 }
 
-static double known(uint64_t value)
+double rates_known(uint64_t value)
 {
 	return value == REPORT_UNKNOWN ? NAN : (double)value;
 }
 
-double rates_held_bytes(const struct vm_pod *vm)
+double rates_vm_memory_bytes(const struct vm_pod *vm)
 {
-	double sum = known(vm->anon_shmem_bytes);
+	double sum = rates_known(vm->anon_shmem_bytes);
 
 	for (size_t i = 0; i < vm->hugetlb_count; i++) {
-		sum += known(vm->hugetlb[i].used_bytes);
+		sum += rates_known(vm->hugetlb[i].used_bytes);
 	}
 	return sum;
 }
 
-/* One pod that does not say makes the sum unknown: a part is no total. */
+/* NAN if one pod's is unknown: the sum would be too small. */
 static double working_set(const struct report *report)
 {
 	double sum = report->cgroup_mode == CGROUP_V2 ? 0 : NAN;
 
 	for (size_t i = 0; i < report->vm_count; i++) {
-		sum += known(report->vms[i].working_set_bytes);
+		sum += rates_known(report->vms[i].working_set_bytes);
 	}
 	return sum;
 }
@@ -255,9 +255,9 @@ void rates_fill_load(struct node_load *load, const struct report *report,
 	load->cpu_pressure_some = rates->cpu_some;
 	load->cpu_contention = rates->contention;
 	load->memory_total_bytes =
-		has_memory ? known(report->memory.total_bytes) : NAN;
+		has_memory ? rates_known(report->memory.total_bytes) : NAN;
 	load->memory_available_bytes =
-		has_memory ? known(report->memory.available_bytes) : NAN;
+		has_memory ? rates_known(report->memory.available_bytes) : NAN;
 	load->memory_working_set_bytes = working_set(report);
 	load->memory_pressure_some = rates->memory_some;
 	load->memory_pressure_full = rates->memory_full;

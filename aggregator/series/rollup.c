@@ -11,7 +11,7 @@
 static const uint64_t minute_ms = 60000;
 static const uint64_t hour_length_ms = 3600000;
 
-/* An interval's part in one minute. Field f of sample number i is at
+/* The part of an interval in one minute. Field f of sample i is at
  * values[i * fields + f] of its series. */
 struct sample {
 	double weight_ms;
@@ -46,8 +46,7 @@ static struct series *add_series(struct rollup *rollup, const char *uid,
 	series->fields = fields;
 	rollup->series = xgrow(rollup->series, rollup->count, &rollup->capacity,
 		sizeof(struct series *));
-	rollup->series[rollup->count] = series;
-	rollup->count++;
+	rollup->series[rollup->count++] = series;
 	return series;
 }
 
@@ -84,17 +83,15 @@ static void add_sample(struct series *series, const struct sample *sample,
 {
 	series->samples = xgrow(series->samples, series->count,
 		&series->capacity, sizeof(*series->samples));
-	series->samples[series->count] = *sample;
-	series->count++;
+	series->samples[series->count++] = *sample;
 	for (size_t f = 0; f < series->fields; f++) {
 		series->values = xgrow(series->values, series->value_count,
 			&series->value_capacity, sizeof(double));
-		series->values[series->value_count] = values[f];
-		series->value_count++;
+		series->values[series->value_count++] = values[f];
 	}
 }
 
-/* The interval's figures, to each minute of the hour that it lies in. */
+/* Adds the figures of an interval to the minutes that it overlaps. */
 static void add_interval(const struct rollup *rollup, struct series *series,
 	const uint64_t range_ms[2], const double *values)
 {
@@ -126,11 +123,6 @@ static struct series *find_pod(struct rollup *rollup, const char *uid)
 	return series;
 }
 
-static double known(uint64_t value)
-{
-	return value == REPORT_UNKNOWN ? NAN : (double)value;
-}
-
 static void add_pods(struct rollup *rollup, const struct report *report,
 	const struct vm_rates *rates, const uint64_t range_ms[2])
 {
@@ -139,9 +131,9 @@ static void add_pods(struct rollup *rollup, const struct report *report,
 		const double values[ROLLUP_VM_FIELDS] = {
 			[ROLLUP_VM_USED_CORES] = rates[i].used_cores,
 			[ROLLUP_VM_CONTENTION] = rates[i].contention,
-			[ROLLUP_VM_MEMORY_BYTES] = rates_held_bytes(vm),
+			[ROLLUP_VM_MEMORY_BYTES] = rates_vm_memory_bytes(vm),
 			[ROLLUP_VM_WORKING_SET_BYTES] =
-				known(vm->working_set_bytes),
+				rates_known(vm->working_set_bytes),
 		};
 
 		add_interval(rollup, find_pod(rollup, vm->pod_uid), range_ms,
@@ -197,7 +189,7 @@ struct weighed {
 	double value, weight_ms;
 };
 
-/* Moves the element at `from` down to its place among those a gap apart. */
+/* Insertion sort of one element, among those a gap apart. */
 static void sift(struct weighed *list, size_t from, size_t gap)
 {
 	struct weighed moved = list[from];
@@ -210,8 +202,8 @@ static void sift(struct weighed *list, size_t from, size_t gap)
 	list[at] = moved;
 }
 
-/* Shell's sort with Ciura's gaps: an hour of 30 VMs is 200,000 values, which
- * qsort() and its callback sort more slowly. */
+/* Shell's sort with Ciura's gaps: it sorts the 200,000 values of an hour of 30
+ * VMs faster than qsort() with its callback. */
 static void sort(struct weighed *list, size_t count)
 {
 	static const size_t gaps[] = { 1577, 701, 301, 132, 57, 23, 10, 4, 1 };
@@ -248,7 +240,7 @@ static struct rollup_figure figure_of(struct weighed *list, size_t count)
 	return figure;
 }
 
-/* A field's known values in the samples whose numbers order holds. */
+/* The known values of a field in the samples with the numbers in order. */
 static size_t collect(struct weighed *list, const struct series *series,
 	size_t field, const uint32_t *order, size_t samples)
 {
@@ -259,9 +251,8 @@ static size_t collect(struct weighed *list, const struct series *series,
 			series->values[order[i] * series->fields + field];
 
 		if (!isnan(value)) {
-			list[count] = (struct weighed){ value,
+			list[count++] = (struct weighed){ value,
 				series->samples[order[i]].weight_ms };
-			count++;
 		}
 	}
 	return count;
@@ -296,8 +287,8 @@ const char *rollup_series_uid(const struct rollup *rollup, size_t series)
 	return rollup->series[series]->uid;
 }
 
-/* Numbers of the samples by minute; begins[m] to begins[m + 1] are m's. Runs
- * that overlap bring minutes out of order. */
+/* Sorts the numbers of the samples by minute: those of minute m are at
+ * begins[m] to begins[m + 1]. Samples are out of order if runs overlap. */
 static void sort_samples(uint32_t *order, size_t begins[ROLLUP_ROWS + 1],
 	const struct series *series)
 {

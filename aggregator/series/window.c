@@ -11,8 +11,7 @@ void window_init(struct window *window, uint64_t slot_us, size_t slots)
 {
 	assert(slot_us > 0 && slots > 1);
 	*window = (struct window){
-		.slot_us = slot_us,
-		.count = slots,
+		.ring = { .slot_us = slot_us, .count = slots },
 		.slots = xcalloc(slots, sizeof(struct window_slot)),
 	};
 }
@@ -27,8 +26,8 @@ void window_fini(struct window *window)
 
 void window_clear(struct window *window)
 {
-	window->newest = 0;
-	memset(window->slots, 0, window->count * sizeof(*window->slots));
+	window->ring.newest = 0;
+	memset(window->slots, 0, window->ring.count * sizeof(*window->slots));
 }
 
 struct sums {
@@ -55,29 +54,18 @@ static struct sums sums_of(const struct window_slot *slot)
 		(double)slot->squares };
 }
 
-static uint64_t oldest_slot(const struct window *window)
+static struct window_slot *slot_at(const struct window *window, uint64_t slot)
 {
-	return window->newest < window->count
-		? 0
-		: window->newest - window->count + 1;
+	return &window->slots[slot % window->ring.count];
 }
 
-static void advance(struct window *window, uint64_t to_slot)
+static void advance(struct window *window, uint64_t slot)
 {
-	uint64_t steps;
+	uint64_t steps = slot_ring_advance(&window->ring, slot);
 
-	if (to_slot <= window->newest) {
-		return;
-	}
-	steps = to_slot - window->newest;
-	if (steps > window->count) {
-		steps = window->count;
-	}
 	for (uint64_t i = 0; i < steps; i++) {
-		window->slots[(to_slot - i) % window->count] =
-			(struct window_slot){ 0 };
+		*slot_at(window, slot - i) = (struct window_slot){ 0 };
 	}
-	window->newest = to_slot;
 }
 
 static void add_to_slot(struct window_slot *slot, double weight_s, double value)
@@ -93,71 +81,63 @@ static void add_to_slot(struct window_slot *slot, double weight_s, double value)
 void window_add(struct window *window, uint64_t from_us, uint64_t to_us,
 	double value)
 {
-	uint64_t first, last;
+	uint64_t last;
 
 	if (!isfinite(value) || to_us <= from_us) {
 		return;
 	}
-	last = (to_us - 1) / window->slot_us;
+	last = (to_us - 1) / window->ring.slot_us;
 	advance(window, last);
-	first = from_us / window->slot_us;
-	if (first < oldest_slot(window)) {
-		first = oldest_slot(window);
-	}
-	for (uint64_t slot = first; slot <= last; slot++) {
-		uint64_t start = slot * window->slot_us;
-		uint64_t end = start + window->slot_us;
+	for (uint64_t slot = slot_ring_find(&window->ring, from_us);
+		slot <= last; slot++) {
+		uint64_t us = slot_ring_overlap_us(&window->ring, slot, from_us,
+			to_us);
 
-		start = start < from_us ? from_us : start;
-		end = end > to_us ? to_us : end;
-		add_to_slot(&window->slots[slot % window->count],
-			(double)(end - start) / 1e6, value);
+		add_to_slot(slot_at(window, slot), (double)us / 1e6, value);
 	}
 }
 
 void window_merge(struct window *window, const struct window *other)
 {
-	assert(window->slot_us == other->slot_us &&
-		window->count == other->count);
-	advance(window, other->newest);
-	for (uint64_t slot = oldest_slot(other); slot <= other->newest;
-		slot++) {
-		struct window_slot *to = &window->slots[slot % window->count];
+	assert(window->ring.slot_us == other->ring.slot_us &&
+		window->ring.count == other->ring.count);
+	advance(window, other->ring.newest);
+	for (uint64_t slot = slot_ring_oldest(&other->ring);
+		slot <= other->ring.newest; slot++) {
+		struct window_slot *to = slot_at(window, slot);
 		struct sums sums = sums_of(to);
 
-		if (slot < oldest_slot(window)) {
+		if (slot < slot_ring_oldest(&window->ring)) {
 			continue;
 		}
-		merge(&sums, sums_of(&other->slots[slot % other->count]));
+		merge(&sums, sums_of(slot_at(other, slot)));
 		*to = (struct window_slot){ (float)sums.weight,
 			(float)sums.mean, (float)sums.squares };
 	}
 }
 
-/* Slots of a stretch, oldest first. */
+/* Slots of a window, oldest first. */
 struct stretch {
-	size_t at, count; /* the first one's place in window.slots */
-	double inside;	  /* the part of the first one that counts */
+	size_t at;     /* index of the first one in window.slots */
+	size_t count;  /* slots */
+	double inside; /* how much of the first one counts, 0 to 1 */
 };
 
 static struct stretch find_stretch(const struct window *window,
 	uint64_t from_us)
 {
-	uint64_t first = from_us / window->slot_us;
+	uint64_t first = slot_ring_find(&window->ring, from_us);
 	struct stretch stretch = { .inside = 1 };
 
-	if (first < oldest_slot(window)) {
-		first = oldest_slot(window);
-	}
-	if (first <= window->newest) {
-		uint64_t start = first * window->slot_us;
+	if (first <= window->ring.newest) {
+		uint64_t start = first * window->ring.slot_us;
 
-		stretch.at = (size_t)(first % window->count);
-		stretch.count = (size_t)(window->newest - first + 1);
+		stretch.at = (size_t)(first % window->ring.count);
+		stretch.count = (size_t)(window->ring.newest - first + 1);
 		if (start < from_us) {
 			stretch.inside = 1 -
 				(double)(from_us - start) /
-					(double)window->slot_us;
+					(double)window->ring.slot_us;
 		}
 	}
 	return stretch;
@@ -166,11 +146,11 @@ static struct stretch find_stretch(const struct window *window,
 static const struct window_slot *slot_after(const struct window *window,
 	const struct window_slot *slot)
 {
-	return slot + 1 < window->slots + window->count ? slot + 1
-							: window->slots;
+	return slot + 1 < window->slots + window->ring.count ? slot + 1
+							     : window->slots;
 }
 
-/* The weight and the mean of all slots; NAN if they weigh nothing. */
+/* The weight and the mean of all slots; the mean is NAN if the weight is 0. */
 static double mean_of(double *weight, const struct window *window,
 	const struct stretch *stretch)
 {
@@ -206,8 +186,9 @@ double window_mean(const struct window *window, uint64_t now_us,
 	return mean_of(&weight, window, &stretch);
 }
 
-/* First the mean, then what strays from it: as exact as merging the slots, and
- * without a division for each. Snapshots read some hundred slots a node. */
+/* Computes the mean first, then the deviation from it: as exact as merging the
+ * slots, without a division for each. A snapshot reads some hundred slots a
+ * node. */
 struct window_figures window_read(const struct window *window, uint64_t now_us,
 	uint64_t stretch_us)
 {

@@ -1,16 +1,15 @@
-/* Mean and deviation of a rate over the last stretch of time, in bounded
- * memory.
+/* Mean and deviation of a rate over a sliding window of time, in fixed memory.
+ * Pure; the caller chooses the clock.
  *
- * Time is cut into slots of equal width; each keeps weight, mean and sum of
- * squared deviations of what fell into it (Chan's merge, which does not cancel
- * on large values as a sum of squares does). A rate weighs as long as it
- * lasted, so uneven intervals do not distort. The slot at the far edge of a
- * window counts by the part of it that is inside: the error is at most that
- * slot's own variation. Pure; time is whatever clock the caller keeps to. */
+ * Time is divided into slots of equal length. Each slot has the weight, the
+ * mean and the sum of squared deviations of its values, merged by Chan's
+ * formula, which stays exact for large values, unlike a sum of squares. The
+ * weight of a value is its duration, so uneven intervals do not distort the
+ * mean. The slot at the start of the window counts by the part that is inside:
+ * the error is at most the variation within that slot. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "aggregator/series/slot_ring.h"
 
 struct window_slot {
 	float weight_s;
@@ -19,37 +18,35 @@ struct window_slot {
 };
 
 struct window {
-	uint64_t slot_us;
-	uint64_t newest; /* number of the newest slot: time / slot_us */
-	size_t count;
+	struct slot_ring ring;
 	struct window_slot *slots; /* owned; slot n is at n % count */
 };
 
-/* NAN where nothing is known of the stretch. */
+/* NAN without data. */
 struct window_figures {
 	double mean, stdev;
 };
 
-/* Serves stretches up to slots - 1 slots long. */
+/* A window is at most slots - 1 slots. */
 void window_init(struct window *window, uint64_t slot_us, size_t slots);
 void window_fini(struct window *window); /* NULL and zeroed are fine */
 
-/* Forgets everything: the clock started anew. */
+/* Removes all data, when the clock restarts. */
 void window_clear(struct window *window);
 
-/* value held from from_us to to_us. It is placed by its time, whatever order
- * it comes in; what is older than the slots is dropped. NAN is nothing. */
+/* Adds a value that was valid from from_us to to_us; values may be added in any
+ * order. Ignores NAN and times before the oldest slot. */
 void window_add(struct window *window, uint64_t from_us, uint64_t to_us,
 	double value);
 
-/* Adds what another of the same slots counted, which must not be counted
- * here. */
+/* Adds data of a window with the same slots that this one does not have. */
 void window_merge(struct window *window, const struct window *other);
 
-/* Of the stretch that ends at now_us, which is not before the newest rate. */
+/* The figures from now_us - stretch_us to now_us. now_us is not before the
+ * newest value. */
 struct window_figures window_read(const struct window *window, uint64_t now_us,
 	uint64_t stretch_us);
 
-/* The mean alone, for half of the work. */
+/* The mean alone takes half of the time. */
 double window_mean(const struct window *window, uint64_t now_us,
 	uint64_t stretch_us);

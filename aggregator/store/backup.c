@@ -1,65 +1,48 @@
 #include "aggregator/store/backup.h"
 
-#include "aggregator/store/thread.h"
+#include "aggregator/store/db.h"
+#include "aggregator/store/schema.h"
 #include "lib/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <sqlite3.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-/* 4 MiB of 4 KiB pages between two calls of progress. */
+/* 4 MiB of 4 KiB pages in one step. */
 enum { STEP_PAGES = 1024, BUSY_MS = 10000 };
 
 struct copy {
 	struct sqlite3 *from, *to;
-	uint64_t page_bytes;
+	int64_t page_bytes;
 };
 
-static int open_from(struct copy *copy, const char *path, struct error *err)
+/* Begins a read transaction: without one each commit of the aggregator would
+ * make the copy start over. */
+static int begin_read(struct copy *copy, struct error *err)
 {
-	if (sqlite3_open_v2(path, &copy->from,
-		    SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
-		    NULL) != SQLITE_OK) {
-		return store_db_error(copy->from, err, "cannot open it");
-	}
-	(void)sqlite3_busy_timeout(copy->from, BUSY_MS);
-	return 0;
-}
-
-/* A read transaction of our own: without one each commit of the aggregator
- * would make the copy start over. */
-static int hold_moment(struct copy *copy, struct error *err)
-{
-	struct sqlite3_stmt *statement = NULL;
-	int r = store_db_exec(copy->from, "BEGIN", err);
+	int r = db_exec(copy->from, "BEGIN", err);
 
 	if (r == 0) {
-		r = store_db_exec(copy->from,
-			"SELECT count(*) FROM sqlite_schema", err);
-	}
-	if (r == 0) {
-		r = store_db_prepare(&statement, copy->from, "PRAGMA page_size",
+		r = db_exec(copy->from, "SELECT count(*) FROM sqlite_schema",
 			err);
 	}
-	if (r == 0 && sqlite3_step(statement) == SQLITE_ROW) {
-		copy->page_bytes = (uint64_t)sqlite3_column_int64(statement, 0);
-	}
-	(void)sqlite3_finalize(statement);
-	return r;
+	return r < 0 ? r
+		     : db_read_number(&copy->page_bytes, copy->from,
+			       "PRAGMA page_size", err);
 }
 
-/* The file is ours alone until it is complete, so it needs no journal. */
+/* No other process uses the file until it is complete, so it needs no
+ * journal. */
 static int open_to(struct copy *copy, const char *path, struct error *err)
 {
 	if (sqlite3_open_v2(path, &copy->to,
 		    SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
 		    NULL) != SQLITE_OK) {
-		return store_db_error(copy->to, err, "cannot open the copy");
+		return db_error(copy->to, err, "cannot open the copy");
 	}
-	return store_db_exec(copy->to,
+	return db_exec(copy->to,
 		"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;", err);
 }
 
@@ -71,7 +54,7 @@ static int copy_pages(const struct copy *copy,
 	int step = SQLITE_OK;
 
 	if (backup == NULL) {
-		return store_db_error(copy->to, err, "cannot begin");
+		return db_error(copy->to, err, "cannot begin");
 	}
 	while (step == SQLITE_OK) {
 		uint64_t all, left;
@@ -81,12 +64,12 @@ static int copy_pages(const struct copy *copy,
 		left = (uint64_t)sqlite3_backup_remaining(backup);
 		if (options->progress != NULL) {
 			options->progress(options->owner,
-				(all - left) * copy->page_bytes,
-				all * copy->page_bytes);
+				(all - left) * (uint64_t)copy->page_bytes,
+				all * (uint64_t)copy->page_bytes);
 		}
 	}
 	if (sqlite3_backup_finish(backup) != SQLITE_OK) {
-		return store_db_error(copy->to, err, "cannot copy");
+		return db_error(copy->to, err, "cannot copy");
 	}
 	return 0;
 }
@@ -95,26 +78,20 @@ static int copy_all(const struct backup_options *options, const char *part,
 	struct error *err)
 {
 	struct copy copy = { 0 };
-	int r = store_db_check_owner(options->from, err);
+	int r = store_schema_check_owner(options->from, err);
 
 	if (r == 0) {
-		r = open_from(&copy, options->from, err);
+		r = db_open_readonly(&copy.from, options->from, BUSY_MS, err);
 	}
-	if (r == 0) {
-		r = hold_moment(&copy, err);
-	}
-	if (r == 0) {
-		r = open_to(&copy, part, err);
-	}
-	if (r == 0) {
-		r = copy_pages(&copy, options, err);
-	}
+	r = r == 0 ? begin_read(&copy, err) : r;
+	r = r == 0 ? open_to(&copy, part, err) : r;
+	r = r == 0 ? copy_pages(&copy, options, err) : r;
 	(void)sqlite3_close(copy.to);
 	(void)sqlite3_close(copy.from);
 	return r;
 }
 
-/* link(2) does not replace what is there, which rename(2) would. */
+/* Unlike rename(2), link(2) does not replace a file. */
 static int publish(const char *part, const char *to, int fd, struct error *err)
 {
 	scoped_free char *for_dir = xstrdup(to);
@@ -125,7 +102,7 @@ static int publish(const char *part, const char *to, int fd, struct error *err)
 		return error_errno(err, "cannot write '%s'", part);
 	}
 	if (link(part, to) != 0) {
-		return error_errno(err, "cannot name it '%s'", to);
+		return error_errno(err, "cannot create '%s'", to);
 	}
 	if (dir < 0 || fsync(dir) != 0) {
 		return error_errno(err, "cannot write the directory of '%s'",
@@ -134,14 +111,14 @@ static int publish(const char *part, const char *to, int fd, struct error *err)
 	return 0;
 }
 
-int store_backup(const struct backup_options *options, struct error *err)
+int backup_run(const struct backup_options *options, struct error *err)
 {
 	scoped_free char *part = xasprintf("%s.part", options->to);
 	int r;
 
 	if (access(options->to, F_OK) == 0) {
 		return error_set(err, -EEXIST,
-			"'%s' is there already and is not overwritten",
+			"'%s' already exists and is not overwritten",
 			options->to);
 	}
 	if (access(options->from, R_OK) != 0) {
@@ -150,12 +127,10 @@ int store_backup(const struct backup_options *options, struct error *err)
 	scoped_fd int fd =
 		open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0) {
-		return error_errno(err, "cannot make '%s'", part);
+		return error_errno(err, "cannot create '%s'", part);
 	}
 	r = copy_all(options, part, err);
-	if (r == 0) {
-		r = publish(part, options->to, fd, err);
-	}
+	r = r == 0 ? publish(part, options->to, fd, err) : r;
 	(void)unlink(part);
 	return r < 0 ? error_wrap(err, r, "cannot back up '%s'", options->from)
 		     : 0;

@@ -1,10 +1,13 @@
+#include "aggregator/store/checker.h"
+
+#include "aggregator/store/db.h"
 #include "aggregator/store/thread.h"
 #include "lib/log.h"
 
 #include <errno.h>
 #include <sqlite3.h>
 
-/* How many steps of SQLite's machine lie between two looks at the flag. */
+/* Steps of SQLite's virtual machine between two checks of the flag. */
 enum { STEPS = 100000 };
 
 static int wants_stop(void *argument)
@@ -14,11 +17,11 @@ static int wants_stop(void *argument)
 	return atomic_load(&store->stopping) ? 1 : 0;
 }
 
-/* -EBADMSG: damaged, and how. */
+/* -EBADMSG: damaged; err says how. */
 static int check(struct sqlite3 *db, struct error *err)
 {
 	struct sqlite3_stmt *statement = NULL;
-	int r = store_db_prepare(&statement, db, "PRAGMA quick_check(1)", err);
+	int r = db_prepare(&statement, db, "PRAGMA quick_check(1)", err);
 
 	if (r == 0 && sqlite3_step(statement) == SQLITE_ROW) {
 		const char *text =
@@ -29,24 +32,22 @@ static int check(struct sqlite3 *db, struct error *err)
 				text == NULL ? "no answer" : text);
 		}
 	} else if (r == 0) {
-		r = store_db_error(db, err, "cannot check the database");
+		r = db_error(db, err, "cannot check the database");
 	}
 	(void)sqlite3_finalize(statement);
 	return r;
 }
 
-void store_checker_run(void *argument)
+void checker_run(void *argument)
 {
 	struct store *store = argument;
 	struct sqlite3 *db = NULL;
 	struct error error = { 0 };
 	int r;
 
-	log_info(
-		"the database was not closed the last time: checking it "
-		"beside the work",
+	log_info("database was not closed cleanly, checking it",
 		log_str("database", store->path), LOG_END);
-	r = store_db_open(&db, store->path, &error);
+	r = db_open(&db, store->path, &error);
 	if (r == 0) {
 		sqlite3_progress_handler(db, STEPS, wants_stop, store);
 		r = check(db, &error);
@@ -54,15 +55,15 @@ void store_checker_run(void *argument)
 	(void)sqlite3_close(db);
 	if (r == -EBADMSG) {
 		atomic_store(&store->is_damaged, true);
-		log_error("the check found damage in the database",
+		log_error("database check found damage",
 			log_str("database", store->path), log_err(&error),
 			LOG_END);
 	} else if (r < 0 && !atomic_load(&store->stopping)) {
-		log_warning("the database could not be checked",
+		log_warning("database check failed",
 			log_str("database", store->path), log_err(&error),
 			LOG_END);
 	} else if (r == 0) {
-		log_info("the check found the database whole",
+		log_info("database check passed",
 			log_str("database", store->path), LOG_END);
 	}
 	inbox_push(store->inbox, &store->checker_end.inbox);

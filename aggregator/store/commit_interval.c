@@ -1,19 +1,20 @@
 #include "aggregator/store/commit_interval.h"
 
-/* A slow commit is half forgotten after 44 quick ones: 4 s. */
+/* A slow commit loses half of its weight after 44 quick ones: 4 s. */
 enum { MEMORY = 64 };
 
-void pace_note(struct pace *pace, uint64_t commit_us)
+void commit_interval_note(struct commit_interval *interval, uint64_t commit_us)
 {
-	pace->slow_us -= pace->slow_us / MEMORY;
-	if (commit_us > pace->slow_us) {
-		pace->slow_us = commit_us;
+	interval->slow_us -= interval->slow_us / MEMORY;
+	if (commit_us > interval->slow_us) {
+		interval->slow_us = commit_us;
 	}
 }
 
-uint64_t pace_gather_us(const struct pace *pace)
+uint64_t commit_interval_us(const struct commit_interval *interval)
 {
-	return pace->slow_us > PACE_MOST_US - PACE_LEAST_US
-		? PACE_LEAST_US
-		: PACE_MOST_US - pace->slow_us;
+	return interval->slow_us >
+			COMMIT_INTERVAL_MOST_US - COMMIT_INTERVAL_LEAST_US
+		? COMMIT_INTERVAL_LEAST_US
+		: COMMIT_INTERVAL_MOST_US - interval->slow_us;
 }

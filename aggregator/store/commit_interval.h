@@ -1,18 +1,18 @@
-/* How long a group of reports is gathered before it is committed. Pure.
+/* How long the writer gathers reports before it commits them. Pure.
  *
- * What a commit costs hardly depends on how much is in it, so a longer wait is
- * cheaper. But an Ack is due INTAKE_ACK_US after a batch came: where commits
- * take their time, the wait is short. */
+ * The cost of a commit hardly depends on its size, so a longer wait is cheaper.
+ * But an Ack is due INGEST_ACK_US after its batch arrived, so the wait is short
+ * while commits are slow. */
 #pragma once
 
 #include <stdint.h>
 
-enum { PACE_LEAST_US = 50000, PACE_MOST_US = 100000 };
+enum { COMMIT_INTERVAL_LEAST_US = 50000, COMMIT_INTERVAL_MOST_US = 100000 };
 
-struct pace {		  /* zeroed: nothing is known */
-	uint64_t slow_us; /* the slowest commit of late */
+struct commit_interval {  /* zeroed: no commit was noted */
+	uint64_t slow_us; /* the slowest recent commit */
 };
 
-void pace_note(struct pace *pace, uint64_t commit_us);
+void commit_interval_note(struct commit_interval *interval, uint64_t commit_us);
 
-uint64_t pace_gather_us(const struct pace *pace);
+uint64_t commit_interval_us(const struct commit_interval *interval);

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,32 +15,31 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* By enum store_mark. */
+/* By enum db_file_state. */
 static const char *const marks[] = { "", "closed\n", "open\n", "damaged\n" };
 
-/* As a file begins (sqlite.org/fileformat2.html, section 1.3). */
+/* The header (sqlite.org/fileformat2.html, section 1.3). */
 static const char magic[16] = "SQLite format 3";
 enum { HEADER_BYTES = 100, APPLICATION_ID_AT = 68 };
 
-static enum store_mark read_mark(int lock)
+static enum db_file_state read_mark(int lock)
 {
 	char text[16] = "";
 	ssize_t len = pread(lock, text, sizeof(text) - 1, 0);
 
 	for (size_t i = 1; len > 0 && i < count_of(marks); i++) {
 		if (strcmp(text, marks[i]) == 0) {
-			return (enum store_mark)i;
+			return (enum db_file_state)i;
 		}
 	}
-	return STORE_UNMARKED;
+	return DB_FILE_UNMARKED;
 }
 
-int store_file_init(struct store_file *file, const char *path,
-	struct error *err)
+int db_file_init(struct db_file *file, const char *path, struct error *err)
 {
 	scoped_free char *lock = xasprintf("%s.lock", path);
 
-	*file = (struct store_file){ .path = xstrdup(path), .lock = -1 };
+	*file = (struct db_file){ .path = xstrdup(path), .lock = -1 };
 	file->lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 	if (file->lock < 0) {
 		return error_errno(err, "cannot open '%s'", lock);
@@ -57,18 +55,18 @@ int store_file_init(struct store_file *file, const char *path,
 	return error_errno(err, "cannot lock '%s'", lock);
 }
 
-void store_file_fini(struct store_file *file)
+void db_file_fini(struct db_file *file)
 {
 	scoped_fd_run(&file->lock);
 	free(file->path);
-	*file = (struct store_file){ .lock = -1 };
+	*file = (struct db_file){ .lock = -1 };
 }
 
-/* ---- checks before SQLite sees it ---- */
+/* ---- checks ---- */
 
-/* File systems whose server is elsewhere. FUSE is refused as a whole: sshfs,
- * s3fs, glusterfs and local ones look alike. Numbers from linux/magic.h and,
- * where that has none, from statfs(2) and the file systems' sources. */
+/* Network file systems. All of FUSE is refused: sshfs, s3fs, glusterfs and
+ * local file systems look alike. The numbers are from linux/magic.h, or from
+ * statfs(2) and the sources of the file systems. */
 static const char *network_name(uint32_t type)
 {
 	static const struct {
@@ -97,19 +95,19 @@ static const char *network_name(uint32_t type)
 	return NULL;
 }
 
-static int check_place(const struct store_file *file, struct error *err)
+static int check_file_system(const struct db_file *file, struct error *err)
 {
-	struct statfs place;
+	struct statfs fs;
 	const char *name;
 
-	if (fstatfs(file->lock, &place) != 0) {
-		return error_errno(err, "cannot see where it lies");
+	if (fstatfs(file->lock, &fs) != 0) {
+		return error_errno(err, "cannot determine its file system");
 	}
-	name = network_name((uint32_t)place.f_type);
+	name = network_name((uint32_t)fs.f_type);
 	if (name != NULL) {
 		return error_set(err, -ENOTSUP,
-			"it lies on a network file system (%s), which a "
-			"database does not survive; use a local volume",
+			"it is on a network file system (%s), which can damage "
+			"a database; use a local volume",
 			name);
 	}
 	return 0;
@@ -121,36 +119,35 @@ static uint32_t word_at(const uint8_t *header, size_t at)
 		(uint32_t)header[at + 2] << 8 | header[at + 3];
 }
 
-/* application_id 0 is what databases have that were made before we set it, and
- * what many others have: that is told apart by the tables. */
-static int check_header(const struct store_file *file, const uint8_t *header,
+/* Old plimsoll databases have application_id 0, and so have databases of many
+ * other programs; store/schema tells them apart by their tables. */
+static int check_header(const struct db_file *file, const uint8_t *header,
 	size_t len, struct error *err)
 {
 	uint32_t id;
 
 	if (len < HEADER_BYTES || memcmp(header, magic, sizeof(magic)) != 0) {
-		return store_file_is_ours(file)
+		return db_file_is_ours(file)
 			? error_set(err, -EBADMSG,
-				  "the file does not begin as a database does")
+				  "the header is not that of a database")
 			: error_set(err, -EINVAL,
-				  "that file is no database, and it is not "
-				  "touched");
+				  "not a plimsoll database; left unchanged");
 	}
 	id = word_at(header, APPLICATION_ID_AT);
-	if (id != 0 && id != STORE_APPLICATION_ID) {
+	if (id != 0 && id != DB_FILE_APPLICATION_ID) {
 		return error_set(err, -EINVAL,
-			"it is another program's database (application id "
-			"%#x), and it is not touched",
+			"another program's database (application id %#x); left "
+			"unchanged",
 			id);
 	}
 	return 0;
 }
 
-int store_file_check(const struct store_file *file, struct error *err)
+int db_file_check(const struct db_file *file, struct error *err)
 {
 	uint8_t header[HEADER_BYTES];
 	ssize_t len;
-	int r = check_place(file, err);
+	int r = check_file_system(file, err);
 
 	if (r < 0) {
 		return error_wrap(err, r, "cannot use the database '%s'",
@@ -165,8 +162,8 @@ int store_file_check(const struct store_file *file, struct error *err)
 		return error_errno(err, "cannot read the database '%s'",
 			file->path);
 	}
-	if (file->mark == STORE_DAMAGED) {
-		r = error_set(err, -EBADMSG, "damage was found in it");
+	if (file->mark == DB_FILE_DAMAGED) {
+		r = error_set(err, -EBADMSG, "it is marked as damaged");
 	} else if (len > 0) {
 		r = check_header(file, header, (size_t)len, err);
 	}
@@ -175,14 +172,14 @@ int store_file_check(const struct store_file *file, struct error *err)
 		: 0;
 }
 
-bool store_file_is_ours(const struct store_file *file)
+bool db_file_is_ours(const struct db_file *file)
 {
-	return file->mark != STORE_UNMARKED;
+	return file->mark != DB_FILE_UNMARKED;
 }
 
 /* ---- setting aside ---- */
 
-/* The N of "BASE.damaged-N"; 0: the name is another. */
+/* The N of "BASE.damaged-N"; 0: another name. */
 static unsigned number_of(const char *name, const char *base)
 {
 	size_t len = strlen(base);
@@ -249,7 +246,8 @@ static void sync_dir(const char *dir)
 	}
 }
 
-/* The log goes first: one that is left would be played into the new file. */
+/* The log is moved first: a log that stays would be replayed into the new
+ * file. */
 static int move(const char *path, const char *to, struct error *err)
 {
 	scoped_free char *log = xasprintf("%s-wal", path);
@@ -266,7 +264,7 @@ static int move(const char *path, const char *to, struct error *err)
 	return 0;
 }
 
-int store_file_set_aside(const struct store_file *file, const struct error *why,
+int db_file_set_aside(const struct db_file *file, const struct error *why,
 	struct error *err)
 {
 	scoped_free char *for_dir = xstrdup(file->path);
@@ -281,15 +279,13 @@ int store_file_set_aside(const struct store_file *file, const struct error *why,
 	if (r < 0) {
 		return r;
 	}
-	log_error(
-		"the database is damaged: it is set aside, a new one starts "
-		"empty",
+	log_error("damaged database set aside, starting with an empty one",
 		log_str("database", file->path), log_str("set_aside", to),
 		log_err(why), LOG_END);
-	while (found.count >= STORE_DAMAGED_MAX) {
+	while (found.count >= DB_FILE_DAMAGED_MAX) {
 		delete_damaged(file->path, found.lowest);
 		found = count_damaged(dir, base);
-		found.count--; /* the one that was just made */
+		found.count--; /* without the one just made */
 	}
 	sync_dir(dir);
 	return 0;
@@ -297,12 +293,12 @@ int store_file_set_aside(const struct store_file *file, const struct error *why,
 
 /* ---- marks ---- */
 
-int store_file_mark(const struct store_file *file, enum store_mark mark,
+int db_file_mark(const struct db_file *file, enum db_file_state mark,
 	struct error *err)
 {
 	size_t len = strlen(marks[mark]);
 
-	/* The longer text is cut after the shorter one is in its place. */
+	/* A longer old text is truncated after the write. */
 	if (pwrite(file->lock, marks[mark], len, 0) != (ssize_t)len ||
 		ftruncate(file->lock, (off_t)len) != 0 ||
 		fsync(file->lock) != 0) {
@@ -311,34 +307,28 @@ int store_file_mark(const struct store_file *file, enum store_mark mark,
 	return 0;
 }
 
-int store_file_remember(struct store_file *file, struct error *err)
+int db_file_note_inode(struct db_file *file, struct error *err)
 {
 	struct stat st;
 
 	if (stat(file->path, &st) != 0) {
-		return error_errno(err, "cannot see '%s'", file->path);
+		return error_errno(err, "cannot stat '%s'", file->path);
 	}
 	file->device = st.st_dev;
 	file->inode = st.st_ino;
 	return 0;
 }
 
-int store_file_look(const struct store_file *file, struct error *err)
+int db_file_check_inode(const struct db_file *file, struct error *err)
 {
 	struct stat st;
+	bool is_there = stat(file->path, &st) == 0;
 
-	if (stat(file->path, &st) != 0) {
-		return error_set(err, -ENOENT,
-			"the database '%s' was removed while in use; what "
-			"comes now is not stored until a restart",
-			file->path);
+	if (is_there && st.st_dev == file->device && st.st_ino == file->inode) {
+		return 0;
 	}
-	if (st.st_dev != file->device || st.st_ino != file->inode) {
-		return error_set(err, -ENOENT,
-			"another file was put in the place of the database "
-			"'%s' while in use; what comes now is not stored until "
-			"a restart",
-			file->path);
-	}
-	return 0;
+	return error_set(err, -ENOENT,
+		"the database '%s' was %s while in use; reports are not stored "
+		"until a restart",
+		file->path, is_there ? "replaced" : "removed");
 }

@@ -1,9 +1,10 @@
-/* The database as a file: what has to be known before SQLite may touch it.
+/* The file of the database: checks before SQLite opens it.
  *
- * FILE.lock is held by one process and remembers how the last one ended: it
- * says "open" from the moment the database is used until it was closed. A file
- * whose lock file says anything is therefore ours, however little of it can
- * still be read; one whose lock file is empty or missing may be anybody's. */
+ * One process holds FILE.lock. The lock file also records how the last process
+ * ended: it says "open" while the database is in use. So if the lock file says
+ * anything, the database file is the store's, however little of it is readable.
+ * If the lock file is empty or missing, the file may belong to another
+ * program. */
 #pragma once
 
 #include "lib/error.h"
@@ -11,57 +12,56 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Of what was set aside this many are kept. */
-enum { STORE_DAMAGED_MAX = 3 };
+/* How many damaged databases are kept. */
+enum { DB_FILE_DAMAGED_MAX = 3 };
 
-/* "plms", in the database's header: this file is plimsoll's. */
-enum { STORE_APPLICATION_ID = 0x706c6d73 };
+/* "plms", in the header of each plimsoll database. */
+enum { DB_FILE_APPLICATION_ID = 0x706c6d73 };
 
-/* What the lock file says. */
-enum store_mark {
-	STORE_UNMARKED, /* no aggregator has used the database so far */
-	STORE_CLOSED,
-	STORE_IN_USE,  /* if nobody is: it was not closed */
-	STORE_DAMAGED, /* whoever used it last found damage */
+/* The content of the lock file. */
+enum db_file_state {
+	DB_FILE_UNMARKED, /* no aggregator has used the database so far */
+	DB_FILE_CLOSED,
+	DB_FILE_IN_USE,	 /* without a process: not closed cleanly */
+	DB_FILE_DAMAGED, /* the last process found damage */
 };
 
-struct store_file {
+struct db_file {
 	char *path;
-	int lock;	      /* descriptor of the lock file, or -1 */
-	enum store_mark mark; /* as it was found */
-	dev_t device;	      /* of the database once it is open */
+	int lock;		 /* descriptor of the lock file, or -1 */
+	enum db_file_state mark; /* before this process */
+	dev_t device;		 /* of the open database */
 	ino_t inode;
 };
 
-/* Takes the lock and reads the mark. -EWOULDBLOCK: another process holds it.
- * store_file_fini() is needed either way. */
-must_check int store_file_init(struct store_file *file, const char *path,
+/* Takes the lock and reads the mark. db_file_fini() is needed also after an
+ * error. -EWOULDBLOCK: another process holds the lock. */
+must_check int db_file_init(struct db_file *file, const char *path,
 	struct error *err);
-void store_file_fini(struct store_file *file);
+void db_file_fini(struct db_file *file);
 
-/* Only reads. -ENOTSUP: a network file system, whose locks and shared memory
- * do not hold what SQLite's log needs; -EBADMSG: not a database any more, or
- * marked as damaged; -EINVAL: another program's database or no database. */
-must_check int store_file_check(const struct store_file *file,
-	struct error *err);
+/* Checks by reading alone. -ENOTSUP: a network file system, whose locks and
+ * shared memory are not enough for SQLite's write-ahead log; -EBADMSG: no
+ * longer a database, or marked as damaged; -EINVAL: not a plimsoll database. */
+must_check int db_file_check(const struct db_file *file, struct error *err);
 
-/* Whether a damaged file was surely ours, so that it may be moved away. */
-bool store_file_is_ours(const struct store_file *file);
+/* Whether the file is certainly a plimsoll database, even if it is damaged. */
+bool db_file_is_ours(const struct db_file *file);
 
-/* Renames the database to FILE.damaged-N, its log beside it, N one above the
- * highest there is; the oldest beyond STORE_DAMAGED_MAX are deleted. Logs what
- * was done and why. Nobody may have the database open. */
-must_check int store_file_set_aside(const struct store_file *file,
+/* Renames the database and its log to FILE.damaged-N, where N is one above the
+ * highest number in use; deletes the oldest above DB_FILE_DAMAGED_MAX. Logs
+ * `why`. The database must not be open. */
+must_check int db_file_set_aside(const struct db_file *file,
 	const struct error *why, struct error *err);
 
-/* Writes the mark, through to the disk. */
-must_check int store_file_mark(const struct store_file *file,
-	enum store_mark mark, struct error *err);
+/* Writes the mark and syncs it to the disk. */
+must_check int db_file_mark(const struct db_file *file, enum db_file_state mark,
+	struct error *err);
 
-/* Remembers which file is open now. */
-must_check int store_file_remember(struct store_file *file, struct error *err);
+/* Remembers the inode of the file, which is now open. */
+must_check int db_file_note_inode(struct db_file *file, struct error *err);
 
-/* -ENOENT: the path no longer leads to the file that is open, so that what is
- * written would be lost with this process. */
-must_check int store_file_look(const struct store_file *file,
+/* -ENOENT: the path no longer leads to the open file, so new data would be lost
+ * when this process ends. */
+must_check int db_file_check_inode(const struct db_file *file,
 	struct error *err);

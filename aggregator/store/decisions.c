@@ -1,5 +1,6 @@
 #include "aggregator/store/decisions.h"
 
+#include "aggregator/store/db.h"
 #include "lib/clock.h"
 #include "lib/memory.h"
 #include "proto/wire.h"
@@ -7,10 +8,11 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 
+/* Old records that one new record may delete: each batch stays short, and the
+ * table shrinks while it is written. */
 enum { DELETE_FACTOR = 4 };
 
 struct decisions {
-	struct sqlite3 *db;
 	struct sqlite3_stmt *add, *delete_old;
 	uint64_t kept_us;
 };
@@ -26,24 +28,20 @@ int decisions_new(struct decisions **out, struct sqlite3 *db, uint64_t kept_us,
 	struct error *err)
 {
 	struct decisions *decisions = xcalloc(1, sizeof(*decisions));
-	int r = store_db_exec(db, schema, err);
-
-	decisions->db = db;
-	decisions->kept_us = kept_us;
-	if (r == 0) {
-		r = store_db_prepare(&decisions->add, db,
+	const struct db_statement all[] = {
+		{ &decisions->add,
 			"INSERT OR IGNORE INTO decision"
 			" (namespace, pod, uid, wall_ms, body)"
-			" VALUES (?, ?, ?, ?, ?)",
-			err);
-	}
-	if (r == 0) {
-		r = store_db_prepare(&decisions->delete_old, db,
+			" VALUES (?, ?, ?, ?, ?)" },
+		{ &decisions->delete_old,
 			"DELETE FROM decision WHERE id IN (SELECT id"
 			" FROM decision WHERE wall_ms < ?"
-			" ORDER BY wall_ms LIMIT ?)",
-			err);
-	}
+			" ORDER BY wall_ms LIMIT ?)" },
+	};
+	int r = db_exec(db, schema, err);
+
+	decisions->kept_us = kept_us;
+	r = r == 0 ? db_prepare_all(db, all, count_of(all), err) : r;
 	if (r < 0) {
 		decisions_free(decisions);
 		return r;
@@ -59,18 +57,6 @@ void decisions_free(struct decisions *decisions)
 		(void)sqlite3_finalize(decisions->delete_old);
 		free(decisions);
 	}
-}
-
-static int run(struct decisions *decisions, struct sqlite3_stmt *statement,
-	struct error *err)
-{
-	int r = sqlite3_step(statement) == SQLITE_DONE
-		? 0
-		: store_db_error(decisions->db, err, "cannot write decisions");
-
-	(void)sqlite3_reset(statement);
-	(void)sqlite3_clear_bindings(statement);
-	return r;
 }
 
 static int add(struct decisions *decisions, const uint8_t *body, size_t len,
@@ -91,7 +77,7 @@ static int add(struct decisions *decisions, const uint8_t *body, size_t len,
 	(void)sqlite3_bind_int64(statement, 4,
 		(int64_t)(record->wall_us / 1000));
 	(void)sqlite3_bind_blob(statement, 5, body, (int)len, SQLITE_STATIC);
-	return run(decisions, statement, err);
+	return db_run(statement, err);
 }
 
 int decisions_write(struct decisions *decisions,
@@ -103,11 +89,11 @@ int decisions_write(struct decisions *decisions,
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < batch->count; i++) {
-		const struct batch_row *row = &batch->rows[i];
+		const struct batch_entry *entry = &batch->entries[i];
 
 		r = add(decisions,
-			(const uint8_t *)batch->bodies.data + row->offset,
-			row->len, err);
+			(const uint8_t *)batch->bodies.data + entry->offset,
+			entry->len, err);
 	}
 	if (r < 0) {
 		return r;
@@ -116,13 +102,13 @@ int decisions_write(struct decisions *decisions,
 		(int64_t)(oldest_us / 1000));
 	(void)sqlite3_bind_int64(decisions->delete_old, 2,
 		(int64_t)batch->count * DELETE_FACTOR);
-	return run(decisions, decisions->delete_old, err);
+	return db_run(decisions->delete_old, err);
 }
 
 /* ---- reading ---- */
 
-/* False: no more is wanted. */
-static bool give(struct sqlite3_stmt *statement,
+/* False: the query ends here. */
+static bool deliver(struct sqlite3_stmt *statement,
 	const struct store_decisions_read *read)
 {
 	scoped_free struct decision_record *record =
@@ -130,7 +116,7 @@ static bool give(struct sqlite3_stmt *statement,
 
 	if (wire_unpack_decision(record, sqlite3_column_blob(statement, 0),
 		    (size_t)sqlite3_column_bytes(statement, 0), NULL) < 0) {
-		return true; /* not what we write */
+		return true; /* a record that cannot be read is left out */
 	}
 	return read->record(read->owner, record);
 }
@@ -146,27 +132,19 @@ int decisions_read(struct sqlite3 *db, const struct store_decisions_read *read,
 		"SELECT body FROM decision WHERE wall_ms >= ?3 AND wall_ms < ?4"
 		" ORDER BY wall_ms DESC, id DESC LIMIT ?5";
 	struct sqlite3_stmt *statement = NULL;
-	int step = SQLITE_DONE;
-	int r = store_db_prepare(&statement, db,
+	int r = db_prepare(&statement, db,
 		read->pod[0] == '\0' ? of_all : of_pod, err);
 
 	if (r < 0) {
 		return r;
 	}
-	if (read->pod[0] != '\0') {
-		(void)sqlite3_bind_text(statement, 1, read->namespace, -1,
-			SQLITE_STATIC);
-		(void)sqlite3_bind_text(statement, 2, read->pod, -1,
-			SQLITE_STATIC);
-	}
+	(void)sqlite3_bind_text(statement, 1, read->namespace, -1,
+		SQLITE_STATIC);
+	(void)sqlite3_bind_text(statement, 2, read->pod, -1, SQLITE_STATIC);
 	(void)sqlite3_bind_int64(statement, 3, (int64_t)read->from_ms);
 	(void)sqlite3_bind_int64(statement, 4, (int64_t)read->to_ms);
 	(void)sqlite3_bind_int64(statement, 5, (int64_t)read->limit);
-	while ((step = sqlite3_step(statement)) == SQLITE_ROW &&
-		give(statement, read)) {
-	}
-	if (step != SQLITE_DONE && step != SQLITE_ROW) {
-		r = store_db_error(db, err, "cannot read decisions");
+	while (db_step(&r, statement, err) && deliver(statement, read)) {
 	}
 	(void)sqlite3_finalize(statement);
 	return r;

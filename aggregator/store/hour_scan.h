@@ -1,30 +1,29 @@
-/* A node's reports of one hour, from rows and chunks alike, in the order of
- * their times. Between the store's own files.
+/* The reports of one node and hour, from rows and chunks, ordered by time.
  *
- * Whatever moves from rows to chunks stays within its hour, so that a reader
- * that looks at an hour in one transaction sees each report once. */
+ * Reports move from rows to a chunk within their hour, so a reader that reads
+ * an hour in one transaction sees each report once. */
 #pragma once
 
-#include "aggregator/store/thread.h"
+#include "aggregator/store/db.h"
+#include "aggregator/store/store.h"
 
-struct scan;
+struct hour_scan;
 
-must_check int scan_new(struct scan **out, struct sqlite3 *db,
+must_check int hour_scan_new(struct hour_scan **out, struct sqlite3 *db,
 	struct error *err);
-void scan_free(struct scan *scan); /* NULL is fine */
+void hour_scan_free(struct hour_scan *scan); /* NULL is fine */
 
-struct scan_range {
+struct hour_scan_range {
 	int64_t node;
 	const char *name;	 /* the node's */
 	const char *pod_uid;	 /* NULL: all pods */
 	uint64_t from_ms, to_ms; /* within one hour of unix time */
-	unsigned int parts;	 /* enum fields_part: what reports must hold */
+	unsigned int parts;	 /* enum schema_part: what reports must hold */
 };
 
-/* Calls row for each report, inside the caller's transaction; false ends it.
- * A chunk that is damaged is left out, with a line in the log. *is_done: row
- * wants no more. */
-must_check int scan_hour(struct scan *scan, bool *is_done,
-	const struct scan_range *range,
+/* Calls row for each report; false ends the scan and sets *is_done. A damaged
+ * chunk is logged and left out. Inside the caller's transaction. */
+must_check int hour_scan_read(struct hour_scan *scan, bool *is_done,
+	const struct hour_scan_range *range,
 	bool (*row)(void *owner, const struct store_row *row), void *owner,
 	struct error *err);

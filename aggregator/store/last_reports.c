@@ -1,120 +1,119 @@
-#include "aggregator/store/thread.h"
+#include "aggregator/store/last_reports.h"
 
 #include "aggregator/codec/chunk.h"
-#include "aggregator/store/partition.h"
+#include "aggregator/store/db.h"
 #include "aggregator/store/head.h"
+#include "aggregator/store/partition.h"
 #include "lib/memory.h"
 #include "proto/wire.h"
 
 #include <sqlite3.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* Every node there is, without a report. */
-static int list_nodes(struct store_opening *opening, struct sqlite3 *db,
+/* All nodes, without a report, by number. */
+static int list_nodes(struct last_reports *out, struct sqlite3 *db,
 	struct error *err)
 {
 	struct sqlite3_stmt *nodes = NULL;
-	int r = store_db_prepare(&nodes, db,
-		"SELECT id, name FROM node ORDER BY id", err);
+	int r = db_prepare(&nodes, db, "SELECT id, name FROM node ORDER BY id",
+		err);
 
 	while (r == 0 && sqlite3_step(nodes) == SQLITE_ROW) {
-		struct store_seed *seed;
-
-		opening->seeds = xgrow(opening->seeds, opening->count,
-			&opening->capacity, sizeof(*opening->seeds));
-		seed = &opening->seeds[opening->count];
-		*seed = (struct store_seed){
+		out->list = xgrow(out->list, out->count, &out->capacity,
+			sizeof(*out->list));
+		out->list[out->count++] = (struct last_report){
 			.node = xstrdup(
 				(const char *)sqlite3_column_text(nodes, 1)),
 			.number = sqlite3_column_int64(nodes, 0),
 			.sample_ms = UINT64_MAX,
 		};
-		opening->count++;
 	}
 	(void)sqlite3_finalize(nodes);
 	return r;
 }
 
-static struct store_seed *find_seed(struct store_opening *opening, int64_t node)
+static int by_number(const void *key, const void *element)
 {
-	for (size_t low = 0, high = opening->count; low < high;) {
-		size_t middle = (low + high) / 2;
-		struct store_seed *seed = &opening->seeds[middle];
+	const int64_t *number = key;
+	const struct last_report *last = element;
 
-		if (seed->number == node) {
-			return seed;
-		}
-		if (seed->number < node) {
-			low = middle + 1;
-		} else {
-			high = middle;
-		}
-	}
-	return NULL;
+	return (*number > last->number) - (*number < last->number);
 }
 
 /* The newest row of a slot and node. */
-static void read_row(struct store_seed *seed, struct sqlite3_stmt *newest,
+static void read_row(struct last_report *last, struct sqlite3_stmt *newest,
 	int64_t id)
 {
-	int64_t first = tail_id(tail_slot_ms(id), tail_node(id));
+	int64_t first = head_id(head_slot_ms(id), head_node(id));
 
 	(void)sqlite3_bind_int64(newest, 1, first);
-	(void)sqlite3_bind_int64(newest, 2, tail_next_node(first));
+	(void)sqlite3_bind_int64(newest, 2, head_next_node(first));
 	if (sqlite3_step(newest) == SQLITE_ROW &&
 		sqlite3_column_bytes(newest, 0) == REPORT_RUN_ID_BYTES &&
-		wire_unpack_report(&seed->report,
+		wire_unpack_report(&last->report,
 			sqlite3_column_blob(newest, 2),
 			(size_t)sqlite3_column_bytes(newest, 2), NULL) == 0) {
-		memcpy(seed->run_id, sqlite3_column_blob(newest, 0),
+		memcpy(last->run_id, sqlite3_column_blob(newest, 0),
 			REPORT_RUN_ID_BYTES);
-		seed->sample_ms = (uint64_t)sqlite3_column_int64(newest, 1);
+		last->sample_ms = (uint64_t)sqlite3_column_int64(newest, 1);
 	}
 	(void)sqlite3_reset(newest);
 }
 
-/* From the newest slot back, by groups of slot and node: the first group of a
- * node is its newest. */
-static int read_rows(struct store_opening *opening, struct sqlite3 *db,
-	struct error *err)
+/* Goes back from the newest slot by groups of slot and node. The first group
+ * of a node holds its newest report. */
+static void read_groups(struct last_reports *out, struct sqlite3_stmt *before,
+	struct sqlite3_stmt *newest)
 {
-	struct sqlite3_stmt *before = NULL, *newest = NULL;
-	int64_t end = INT64_MAX;
-	int r = store_db_prepare(&before, db,
-		"SELECT id FROM tail WHERE id < ? ORDER BY id DESC LIMIT 1",
-		err);
-
-	if (r == 0) {
-		r = store_db_prepare(&newest, db,
-			"SELECT run_id, sample_ms, body FROM tail"
-			" JOIN run ON run.id = tail.run"
-			" WHERE tail.id >= ? AND tail.id < ?"
-			" ORDER BY sample_ms DESC, tail.id DESC LIMIT 1",
-			err);
-	}
-	while (r == 0 && end > 0) {
-		struct store_seed *seed;
-		int64_t id = 0;
+	for (int64_t end = INT64_MAX; end > 0;) {
+		struct last_report *last;
+		int64_t id = 0, node;
 
 		(void)sqlite3_bind_int64(before, 1, end);
 		if (sqlite3_step(before) == SQLITE_ROW) {
 			id = sqlite3_column_int64(before, 0);
 		}
 		(void)sqlite3_reset(before);
-		seed = find_seed(opening, tail_node(id));
-		if (id > 0 && seed != NULL && seed->sample_ms == UINT64_MAX) {
-			read_row(seed, newest, id);
+		node = head_node(id);
+		last = out->count == 0 ? NULL
+				       : bsearch(&node, out->list, out->count,
+						 sizeof(*out->list), by_number);
+		if (id > 0 && last != NULL && last->sample_ms == UINT64_MAX) {
+			read_row(last, newest, id);
 		}
-		end = id == 0 ? 0 : tail_id(tail_slot_ms(id), tail_node(id));
+		end = id == 0 ? 0 : head_id(head_slot_ms(id), node);
+	}
+}
+
+static int read_rows(struct last_reports *out, struct sqlite3 *db,
+	struct error *err)
+{
+	struct sqlite3_stmt *before = NULL, *newest = NULL;
+	const struct db_statement all[] = {
+		{ &before,
+			"SELECT id FROM tail WHERE id < ?"
+			" ORDER BY id DESC LIMIT 1" },
+		{ &newest,
+			"SELECT run_id, sample_ms, body FROM tail"
+			" JOIN run ON run.id = tail.run"
+			" WHERE tail.id >= ? AND tail.id < ?"
+			" ORDER BY sample_ms DESC, tail.id DESC LIMIT 1" },
+	};
+	int r = db_prepare_all(db, all, count_of(all), err);
+
+	if (r == 0) {
+		read_groups(out, before, newest);
 	}
 	(void)sqlite3_finalize(before);
 	(void)sqlite3_finalize(newest);
 	return r;
 }
 
-static void read_last(struct store_seed *seed, const void *body, size_t len)
+/* The last report of a chunk. */
+static void read_chunk(struct last_report *last, const void *body, size_t len)
 {
-	const struct chunk_want all = { FIELDS_ALL, NULL };
+	const struct chunk_want all = { SCHEMA_ALL, NULL };
 	struct chunk_report got;
 	struct chunk *chunk;
 
@@ -122,28 +121,28 @@ static void read_last(struct store_seed *seed, const void *body, size_t len)
 		return;
 	}
 	if (chunk_get(&got, chunk, chunk_count(chunk) - 1, NULL) == 0) {
-		seed->report = got.report;
-		seed->sample_ms = got.sample_ms;
-		memcpy(seed->run_id, got.run_id, REPORT_RUN_ID_BYTES);
+		last->report = got.report;
+		last->sample_ms = got.sample_ms;
+		memcpy(last->run_id, got.run_id, REPORT_RUN_ID_BYTES);
 	}
 	chunk_close(chunk);
 }
 
-static int read_chunks(struct store_opening *opening, struct sqlite3 *db,
+static int read_chunks(struct last_reports *out, struct sqlite3 *db,
 	struct error *err)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < opening->count; i++) {
-		struct store_seed *seed = &opening->seeds[i];
+	for (size_t i = 0; r == 0 && i < out->count; i++) {
+		struct last_report *last = &out->list[i];
 		struct sqlite3_stmt *newest = NULL;
 
-		if (seed->sample_ms != UINT64_MAX) {
+		if (last->sample_ms != UINT64_MAX) {
 			continue;
 		}
-		r = part_newest(&newest, db, seed->number, err);
+		r = partition_newest(&newest, db, last->number, err);
 		if (newest != NULL) {
-			read_last(seed, sqlite3_column_blob(newest, 0),
+			read_chunk(last, sqlite3_column_blob(newest, 0),
 				(size_t)sqlite3_column_bytes(newest, 0));
 		}
 		(void)sqlite3_finalize(newest);
@@ -151,13 +150,21 @@ static int read_chunks(struct store_opening *opening, struct sqlite3 *db,
 	return r;
 }
 
-int store_read_seeds(struct store_opening *opening, struct sqlite3 *db,
+int last_reports_read(struct last_reports *out, struct sqlite3 *db,
 	struct error *err)
 {
-	int r = list_nodes(opening, db, err);
+	int r = list_nodes(out, db, err);
 
-	if (r == 0) {
-		r = read_rows(opening, db, err);
+	r = r == 0 ? read_rows(out, db, err) : r;
+	return r == 0 ? read_chunks(out, db, err) : r;
+}
+
+void last_reports_fini(struct last_reports *reports)
+{
+	for (size_t i = 0; i < reports->count; i++) {
+		free(reports->list[i].node);
+		report_fini(&reports->list[i].report);
 	}
-	return r == 0 ? read_chunks(opening, db, err) : r;
+	free(reports->list);
+	*reports = (struct last_reports){ 0 };
 }

@@ -1,11 +1,11 @@
 #include "aggregator/store/maintenance.h"
 
 #include "aggregator/store/compact.h"
+#include "aggregator/store/db.h"
+#include "aggregator/store/head.h"
 #include "aggregator/store/partition.h"
 #include "aggregator/store/pod_nodes.h"
 #include "aggregator/store/rollups.h"
-#include "aggregator/store/head.h"
-#include "aggregator/store/thread.h"
 #include "lib/clock.h"
 #include "lib/log.h"
 #include "lib/memory.h"
@@ -15,160 +15,143 @@
 #include <stdlib.h>
 
 static const uint64_t period_us = 5000000;
-static const uint64_t again_us = 100000; /* there was more than one step took */
+static const uint64_t again_us = 100000; /* if a step left work */
 
-/* Of 150 KB each at 30 VMs a node. */
+/* Limits of a step; a blob has 150 KB at 30 VMs a node. */
 enum { STEP_BLOBS = 8, STEP_ROWS = 500 };
 
-struct upkeep {
+struct maintenance {
 	struct sqlite3 *db;
 	struct store_options options;
 	struct compact *compact;
-	struct scan *scan;
+	struct hour_scan *scan;
 	uint64_t due_us;
-	/* A part of the database that is being deleted. */
-	bool is_dropping;
+	bool is_dropping; /* the partition below */
 	enum store_tier dropped_tier;
 	uint64_t dropped_ms;
 };
 
-int upkeep_new(struct upkeep **out, struct sqlite3 *db,
+int maintenance_new(struct maintenance **out, struct sqlite3 *db,
 	const struct store_options *options, struct error *err)
 {
-	struct upkeep *upkeep = xcalloc(1, sizeof(*upkeep));
+	struct maintenance *maintenance = xcalloc(1, sizeof(*maintenance));
 	int r;
 
-	upkeep->db = db;
-	upkeep->options = *options;
-	r = compact_new(&upkeep->compact, db, options->compact_us / 1000, err);
-	if (r == 0) {
-		r = scan_new(&upkeep->scan, db, err);
-	}
+	maintenance->db = db;
+	maintenance->options = *options;
+	r = compact_new(&maintenance->compact, db, options->compact_us / 1000,
+		err);
+	r = r == 0 ? hour_scan_new(&maintenance->scan, db, err) : r;
 	if (r < 0) {
-		upkeep_free(upkeep);
+		maintenance_free(maintenance);
 		return r;
 	}
-	*out = upkeep;
+	*out = maintenance;
 	return 0;
 }
 
-void upkeep_free(struct upkeep *upkeep)
+void maintenance_free(struct maintenance *maintenance)
 {
-	if (upkeep != NULL) {
-		compact_free(upkeep->compact);
-		scan_free(upkeep->scan);
-		free(upkeep);
+	if (maintenance != NULL) {
+		compact_free(maintenance->compact);
+		hour_scan_free(maintenance->scan);
+		free(maintenance);
 	}
 }
 
-uint64_t upkeep_due_us(const struct upkeep *upkeep)
+uint64_t maintenance_due_us(const struct maintenance *maintenance)
 {
-	return upkeep->due_us;
+	return maintenance->due_us;
 }
 
-/* Times before this are to go. */
-static uint64_t oldest_kept_ms(const struct upkeep *upkeep,
+/* Data before this time is too old. */
+static uint64_t oldest_kept_ms(const struct maintenance *maintenance,
 	enum store_tier tier, uint64_t now_ms)
 {
-	uint64_t kept_ms = upkeep->options.retention_us[tier] / 1000;
+	uint64_t kept_ms = maintenance->options.retention_us[tier] / 1000;
 
 	return now_ms > kept_ms ? now_ms - kept_ms : 0;
 }
 
-static int delete_rows(struct upkeep *upkeep, bool *is_idle, uint64_t now_ms,
-	struct error *err)
+static int delete_rows(struct maintenance *maintenance, bool *is_idle,
+	uint64_t now_ms, struct error *err)
 {
 	scoped_free char *sql = xasprintf(
 		"DELETE FROM tail WHERE id IN (SELECT id FROM tail"
 		" WHERE id < %" PRId64 " ORDER BY id LIMIT %d)",
-		tail_id(oldest_kept_ms(upkeep, STORE_RAW, now_ms), 0),
+		head_id(oldest_kept_ms(maintenance, STORE_RAW, now_ms), 0),
 		STEP_ROWS);
-	int r = store_db_exec(upkeep->db, sql, err);
+	int r = db_exec(maintenance->db, sql, err);
 
-	*is_idle = r == 0 && sqlite3_changes(upkeep->db) < STEP_ROWS;
+	*is_idle = r == 0 && sqlite3_changes(maintenance->db) < STEP_ROWS;
 	return r;
 }
 
-static int read_pages(uint64_t *count, struct sqlite3 *db, const char *pragma,
-	struct error *err)
-{
-	struct sqlite3_stmt *statement = NULL;
-	int r = store_db_prepare(&statement, db, pragma, err);
-
-	if (r == 0 && sqlite3_step(statement) == SQLITE_ROW) {
-		*count = (uint64_t)sqlite3_column_int64(statement, 0);
-	} else if (r == 0) {
-		r = store_db_error(db, err, "cannot read");
-	}
-	(void)sqlite3_finalize(statement);
-	return r;
-}
-
-/* What is in use of the file: it keeps its length when parts of it are free. */
+/* The file without its free pages: deleting does not make a file shorter. */
 static int used_bytes(uint64_t *bytes, struct sqlite3 *db, struct error *err)
 {
-	uint64_t pages = 0, unused = 0, size = 0;
-	int r = read_pages(&pages, db, "PRAGMA page_count", err);
+	int64_t pages = 0, unused = 0, size = 0;
+	int r = db_read_number(&pages, db, "PRAGMA page_count", err);
 
 	if (r == 0) {
-		r = read_pages(&unused, db, "PRAGMA freelist_count", err);
+		r = db_read_number(&unused, db, "PRAGMA freelist_count", err);
 	}
-	if (r == 0) {
-		r = read_pages(&size, db, "PRAGMA page_size", err);
-	}
-	*bytes = (pages - unused) * size;
+	r = r == 0 ? db_read_number(&size, db, "PRAGMA page_size", err) : r;
+	*bytes = (uint64_t)((pages - unused) * size);
 	return r;
 }
 
-static void begin_drop(struct upkeep *upkeep, enum store_tier tier,
+static void begin_drop(struct maintenance *maintenance, enum store_tier tier,
 	uint64_t from_ms)
 {
-	upkeep->is_dropping = true;
-	upkeep->dropped_tier = tier;
-	upkeep->dropped_ms = from_ms;
+	maintenance->is_dropping = true;
+	maintenance->dropped_tier = tier;
+	maintenance->dropped_ms = from_ms;
 }
 
-static int choose_by_age(struct upkeep *upkeep, uint64_t now_ms,
+static int choose_by_age(struct maintenance *maintenance, uint64_t now_ms,
 	struct error *err)
 {
 	int r = 0;
 
 	for (enum store_tier tier = STORE_RAW;
-		r == 0 && !upkeep->is_dropping && tier < STORE_TIERS; tier++) {
-		struct part_span span = { 0 };
+		r == 0 && !maintenance->is_dropping && tier < STORE_TIERS;
+		tier++) {
+		struct partition_span span = { 0 };
 
-		r = part_find_span(&span, upkeep->db, tier, err);
+		r = partition_find_span(&span, maintenance->db, tier, err);
 		if (r == 0 && span.count > 0 &&
-			span.from_ms + part_span_ms(tier) <=
-				oldest_kept_ms(upkeep, tier, now_ms)) {
-			begin_drop(upkeep, tier, span.from_ms);
+			span.from_ms + partition_span_ms(tier) <=
+				oldest_kept_ms(maintenance, tier, now_ms)) {
+			begin_drop(maintenance, tier, span.from_ms);
 		}
 	}
 	return r;
 }
 
-/* The oldest day of reports goes first, then that of minutes; the newest of
- * each stays. */
-static int choose_by_size(struct upkeep *upkeep, struct error *err)
+/* Chooses the oldest day of reports, or of minutes if only one day of reports
+ * is left. The newest day of each tier stays. */
+static int choose_by_size(struct maintenance *maintenance, struct error *err)
 {
 	char day[CLOCK_TEXT_MAX];
 	uint64_t bytes = 0;
-	int r = used_bytes(&bytes, upkeep->db, err);
+	int r = used_bytes(&bytes, maintenance->db, err);
 
-	if (r < 0 || upkeep->options.max_bytes == 0 ||
-		bytes <= upkeep->options.max_bytes) {
+	if (r < 0 || maintenance->options.max_bytes == 0 ||
+		bytes <= maintenance->options.max_bytes) {
 		return r;
 	}
 	for (enum store_tier tier = STORE_RAW;
-		r == 0 && !upkeep->is_dropping && tier < STORE_1H; tier++) {
-		struct part_span span = { 0 };
+		r == 0 && !maintenance->is_dropping && tier < STORE_1H;
+		tier++) {
+		struct partition_span span = { 0 };
 
-		r = part_find_span(&span, upkeep->db, tier, err);
+		r = partition_find_span(&span, maintenance->db, tier, err);
 		if (r == 0 && span.count > 1) {
-			begin_drop(upkeep, tier, span.from_ms);
+			begin_drop(maintenance, tier, span.from_ms);
 			log_warning(
-				"the database is larger than it may be: its "
-				"oldest day is deleted",
+				"database exceeds its size limit, deleting its "
+				"oldest day",
 				log_str("what",
 					tier == STORE_RAW ? "reports"
 							  : "minutes"),
@@ -180,69 +163,61 @@ static int choose_by_size(struct upkeep *upkeep, struct error *err)
 	return r;
 }
 
-/* Of pods whose last series went. */
-static int forget_places(struct upkeep *upkeep, uint64_t now_ms,
+/* Deletes what is stored of pods without data. */
+static int delete_pods(struct maintenance *maintenance, uint64_t now_ms,
 	struct error *err)
 {
 	uint64_t before_ms = UINT64_MAX;
 
 	for (enum store_tier tier = STORE_RAW; tier < STORE_TIERS; tier++) {
-		uint64_t oldest = oldest_kept_ms(upkeep, tier, now_ms);
+		uint64_t oldest = oldest_kept_ms(maintenance, tier, now_ms);
 
 		before_ms = oldest < before_ms ? oldest : before_ms;
 	}
-	return places_forget(upkeep->db, before_ms, err);
+	return pod_nodes_delete(maintenance->db, before_ms, err);
 }
 
-static int let_go(struct upkeep *upkeep, bool *is_idle, uint64_t now_ms,
-	struct error *err)
+static int drop_partitions(struct maintenance *maintenance, bool *is_idle,
+	uint64_t now_ms, struct error *err)
 {
 	bool is_gone = false;
 	int r = 0;
 
-	if (!upkeep->is_dropping) {
-		r = choose_by_age(upkeep, now_ms, err);
+	if (!maintenance->is_dropping) {
+		r = choose_by_age(maintenance, now_ms, err);
 	}
-	if (r == 0 && !upkeep->is_dropping) {
-		r = choose_by_size(upkeep, err);
+	if (r == 0 && !maintenance->is_dropping) {
+		r = choose_by_size(maintenance, err);
 	}
-	if (r < 0 || !upkeep->is_dropping) {
+	if (r < 0 || !maintenance->is_dropping) {
 		return r;
 	}
 	*is_idle = false;
-	r = part_drop_some(&is_gone, upkeep->db, upkeep->dropped_tier,
-		upkeep->dropped_ms, STEP_BLOBS, err);
+	r = partition_drop_some(&is_gone, maintenance->db,
+		maintenance->dropped_tier, maintenance->dropped_ms, STEP_BLOBS,
+		err);
 	if (r == 0 && is_gone) {
-		upkeep->is_dropping = false;
-		r = tail_forget_runs(upkeep->db,
-			oldest_kept_ms(upkeep, STORE_RAW, now_ms), err);
+		maintenance->is_dropping = false;
+		r = head_delete_runs(maintenance->db,
+			oldest_kept_ms(maintenance, STORE_RAW, now_ms), err);
 	}
-	return r == 0 && is_gone ? forget_places(upkeep, now_ms, err) : r;
+	return r == 0 && is_gone ? delete_pods(maintenance, now_ms, err) : r;
 }
 
-/* All that deletes, in one transaction. */
-static int delete_some(struct upkeep *upkeep, bool *is_idle, uint64_t now_ms,
-	struct error *err)
+/* Deletes old data in one transaction. */
+static int delete_some(struct maintenance *maintenance, bool *is_idle,
+	uint64_t now_ms, struct error *err)
 {
-	int r = store_db_exec(upkeep->db, "BEGIN IMMEDIATE", err);
+	int r = db_exec(maintenance->db, "BEGIN IMMEDIATE", err);
 
-	if (r == 0) {
-		r = delete_rows(upkeep, is_idle, now_ms, err);
-	}
-	if (r == 0) {
-		r = let_go(upkeep, is_idle, now_ms, err);
-	}
-	if (r == 0) {
-		r = store_db_exec(upkeep->db, "COMMIT", err);
-	}
-	if (r < 0) {
-		upkeep->is_dropping = false;
-		store_db_rollback(upkeep->db);
-	}
+	r = r == 0 ? delete_rows(maintenance, is_idle, now_ms, err) : r;
+	r = r == 0 ? drop_partitions(maintenance, is_idle, now_ms, err) : r;
+	r = db_end(maintenance->db, r, err);
+	maintenance->is_dropping = maintenance->is_dropping && r == 0;
 	return r;
 }
 
-int upkeep_step(struct upkeep *upkeep, struct error *err)
+int maintenance_step(struct maintenance *maintenance, struct error *err)
 {
 	uint64_t now_us = clock_monotonic_us();
 	uint64_t now_ms = clock_wall_us() / 1000;
@@ -250,19 +225,20 @@ int upkeep_step(struct upkeep *upkeep, struct error *err)
 	bool is_idle;
 	int r;
 
-	if (now_us < upkeep->due_us) {
+	if (now_us < maintenance->due_us) {
 		return 0;
 	}
-	r = delete_some(upkeep, &is_deleted, now_ms, err);
+	r = delete_some(maintenance, &is_deleted, now_ms, err);
 	if (r == 0) {
-		r = compact_step(upkeep->compact, &is_packed, now_ms, err);
+		r = compact_step(maintenance->compact, &is_packed, now_ms, err);
 	}
-	/* Not both in one step. */
+	/* A step either packs or rolls up. */
 	if (r == 0 && is_packed) {
-		r = store_roll_up(upkeep->scan, upkeep->db, &is_rolled,
-			upkeep->options.compact_us / 1000, now_ms, err);
+		r = rollups_step(maintenance->scan, maintenance->db, &is_rolled,
+			maintenance->options.compact_us / 1000, now_ms, err);
 	}
 	is_idle = is_packed && is_deleted && is_rolled;
-	upkeep->due_us = now_us + (r == 0 && !is_idle ? again_us : period_us);
+	maintenance->due_us =
+		now_us + (r == 0 && !is_idle ? again_us : period_us);
 	return r;
 }

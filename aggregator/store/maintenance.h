@@ -1,20 +1,21 @@
-/* What the database needs beside reports: rows are packed, hours rolled up, the
- * past is let go of, by age and by size. On the writer's thread, between its
- * commits, in steps small enough not to hold them up. */
+/* Background work on the database: packs rows, rolls up hours, and deletes old
+ * data by age and size. On the writer's thread between commits, in steps short
+ * enough not to delay them. */
 #pragma once
 
 #include "aggregator/store/store.h"
 
-struct upkeep;
+struct maintenance;
 struct sqlite3;
 
 /* db outlives it; options are copied. */
-must_check int upkeep_new(struct upkeep **out, struct sqlite3 *db,
+must_check int maintenance_new(struct maintenance **out, struct sqlite3 *db,
 	const struct store_options *options, struct error *err);
-void upkeep_free(struct upkeep *upkeep); /* NULL is fine */
+void maintenance_free(struct maintenance *maintenance); /* NULL is fine */
 
 /* When the next step is due, on the monotonic clock. */
-uint64_t upkeep_due_us(const struct upkeep *upkeep);
+uint64_t maintenance_due_us(const struct maintenance *maintenance);
 
-/* Does a step if one is due; else nothing. */
-must_check int upkeep_step(struct upkeep *upkeep, struct error *err);
+/* Does a step if one is due. */
+must_check int maintenance_step(struct maintenance *maintenance,
+	struct error *err);

@@ -1,45 +1,47 @@
-#include "aggregator/store/thread.h"
+#include "aggregator/store/migrate.h"
 
+#include "aggregator/store/db.h"
 #include "aggregator/store/head.h"
 #include "lib/clock.h"
 #include "lib/log.h"
 #include "lib/memory.h"
+#include "proto/report.h"
 
 #include <errno.h>
 #include <sqlite3.h>
+#include <stdatomic.h>
 
-/* One transaction: a fsync, which may take a second, for each. */
+/* Reports of one transaction; its fsync may take a second. */
 enum { STEP_ROWS = 5000 };
 
-/* The old table keeps its name until it is empty; the new ones are there from
- * the first step on. */
+/* The old table keeps its name until it is empty. The first step creates the
+ * new tables. */
 static int begin(struct sqlite3 *db, const char *schema, struct error *err)
 {
 	int r = 0;
 
 	if (sqlite3_table_column_metadata(db, "main", "tail", NULL, NULL, NULL,
 		    NULL, NULL, NULL) != SQLITE_OK) {
-		r = store_db_exec(db, schema, err);
+		r = db_exec(db, schema, err);
 	}
-	/* Not before all is done. */
-	return r < 0 ? r : store_db_exec(db, "PRAGMA user_version = 1", err);
+	/* Format 1 until the last step is done. */
+	return r < 0 ? r : db_exec(db, "PRAGMA user_version = 1", err);
 }
 
-static int move_some(struct sqlite3 *db, struct tail *tail, int *moved,
+static int move_some(struct sqlite3 *db, struct head *head, int *moved,
 	struct error *err)
 {
 	struct sqlite3_stmt *old = NULL;
-	int r = store_db_prepare(&old, db,
+	int r = db_prepare(&old, db,
 		"SELECT node, run_id, seq, sample_ms, body, id FROM report"
 		" ORDER BY id LIMIT ?",
 		err);
 	int64_t last = 0;
-	int step = SQLITE_DONE;
 
 	*moved = 0;
 	(void)sqlite3_bind_int(old, 1, STEP_ROWS);
-	while (r == 0 && (step = sqlite3_step(old)) == SQLITE_ROW) {
-		const struct tail_report report = {
+	while (db_step(&r, old, err)) {
+		const struct head_report report = {
 			.node = sqlite3_column_int64(old, 0),
 			.run_id = sqlite3_column_blob(old, 1),
 			.seq = (uint64_t)sqlite3_column_int64(old, 2),
@@ -52,18 +54,15 @@ static int move_some(struct sqlite3 *db, struct tail *tail, int *moved,
 		last = sqlite3_column_int64(old, 5);
 		(*moved)++;
 		if (sqlite3_column_bytes(old, 1) == REPORT_RUN_ID_BYTES) {
-			r = tail_add(tail, &report, err);
+			r = head_add(head, &report, err);
 		}
 	}
-	if (r == 0 && step != SQLITE_DONE) {
-		r = store_db_error(db, err, "cannot read");
-	}
 	(void)sqlite3_finalize(old);
-	if (r == 0) {
+	if (r >= 0) {
 		scoped_free char *sql = xasprintf(
 			"DELETE FROM report WHERE id <= %lld", (long long)last);
 
-		r = store_db_exec(db, sql, err);
+		r = db_exec(db, sql, err);
 	}
 	return r;
 }
@@ -71,40 +70,28 @@ static int move_some(struct sqlite3 *db, struct tail *tail, int *moved,
 static int step(struct sqlite3 *db, const char *schema, int *moved,
 	struct error *err)
 {
-	struct tail *tail = NULL;
-	int r = store_db_exec(db, "BEGIN IMMEDIATE", err);
+	struct head *head = NULL;
+	int r = db_exec(db, "BEGIN IMMEDIATE", err);
 
-	if (r == 0) {
-		r = begin(db, schema, err);
-	}
-	if (r == 0) {
-		r = tail_new(&tail, db, err);
-	}
-	if (r == 0) {
-		r = move_some(db, tail, moved, err);
-	}
-	tail_free(tail);
+	r = r == 0 ? begin(db, schema, err) : r;
+	r = r == 0 ? head_new(&head, db, err) : r;
+	r = r == 0 ? move_some(db, head, moved, err) : r;
+	head_free(head);
 	if (r == 0 && *moved == 0) {
-		r = store_db_exec(db,
-			"DROP TABLE report; PRAGMA user_version = 2", err);
+		r = db_exec(db, "DROP TABLE report; PRAGMA user_version = 2",
+			err);
 	}
-	if (r == 0) {
-		r = store_db_exec(db, "COMMIT", err);
-	}
-	if (r < 0) {
-		store_db_rollback(db);
-	}
-	return r;
+	return db_end(db, r, err);
 }
 
-int store_migrate(struct sqlite3 *db, const char *schema,
+int migrate_run(struct sqlite3 *db, const char *schema,
 	const _Atomic bool *stopping, struct error *err)
 {
 	int64_t all = 0;
 	int moved = 1;
 	int r = 0;
 
-	log_info("the database is of format 1 and is converted", LOG_END);
+	log_info("converting the database from format 1", LOG_END);
 	while (r == 0 && moved > 0) {
 		r = atomic_load(stopping)
 			? error_set(err, -ECANCELED, "shutting down")
@@ -112,7 +99,7 @@ int store_migrate(struct sqlite3 *db, const char *schema,
 		all += moved;
 	}
 	if (r == 0) {
-		log_info("the database is converted", log_int("reports", all),
+		log_info("database converted", log_int("reports", all),
 			LOG_END);
 	}
 	return r;

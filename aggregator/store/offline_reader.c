@@ -1,10 +1,11 @@
 #include "aggregator/store/offline_reader.h"
 
+#include "aggregator/store/db.h"
 #include "aggregator/store/partition.h"
 #include "aggregator/store/rollups.h"
+#include "aggregator/store/schema.h"
 #include "lib/memory.h"
 
-#include <errno.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -18,35 +19,28 @@ struct node {
 };
 
 struct reading {
-	const struct store_past *past;
+	const struct offline_reader *reader;
 	struct sqlite3 *db;
-	struct scan *scan;
+	struct hour_scan *scan;
 	struct node *nodes; /* owned */
 	size_t count, capacity;
 };
 
 static int open_db(struct reading *reading, struct error *err)
 {
-	const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX;
-	const char *path = reading->past->path;
+	const char *path = reading->reader->path;
 	int r;
 
 	if (access(path, R_OK) != 0) {
-		return error_errno(err, "cannot read it");
+		return error_errno(err, "cannot open");
 	}
-	r = store_db_check_owner(path, err);
-	if (r == 0 &&
-		sqlite3_open_v2(path, &reading->db, flags, NULL) != SQLITE_OK) {
-		r = store_db_error(reading->db, err, "cannot open it");
-	}
-	if (r == 0) {
-		(void)sqlite3_busy_timeout(reading->db, BUSY_MS);
-		r = store_db_check_format(reading->db, err);
-	}
-	return r < 0 ? r : scan_new(&reading->scan, reading->db, err);
+	r = store_schema_check_owner(path, err);
+	r = r == 0 ? db_open_readonly(&reading->db, path, BUSY_MS, err) : r;
+	r = r == 0 ? store_schema_check_format(reading->db, err) : r;
+	return r < 0 ? r : hour_scan_new(&reading->scan, reading->db, err);
 }
 
-static void give_identity(struct reading *reading, struct sqlite3_stmt *row)
+static void deliver_identity(struct reading *reading, struct sqlite3_stmt *row)
 {
 	const struct store_vm vm = {
 		.pod_uid = (const char *)sqlite3_column_text(row, 0),
@@ -56,10 +50,10 @@ static void give_identity(struct reading *reading, struct sqlite3_stmt *row)
 		.node = "",
 	};
 
-	reading->past->identity(reading->past->owner, &vm);
+	reading->reader->identity(reading->reader->owner, &vm);
 }
 
-static void take_node(struct reading *reading, struct sqlite3_stmt *row)
+static void add_node(struct reading *reading, struct sqlite3_stmt *row)
 {
 	reading->nodes = xgrow(reading->nodes, reading->count,
 		&reading->capacity, sizeof(*reading->nodes));
@@ -74,14 +68,10 @@ static int each_row(struct reading *reading, const char *sql,
 	struct error *err)
 {
 	struct sqlite3_stmt *statement = NULL;
-	int step = SQLITE_DONE;
-	int r = store_db_prepare(&statement, reading->db, sql, err);
+	int r = db_prepare(&statement, reading->db, sql, err);
 
-	while (r == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+	while (db_step(&r, statement, err)) {
 		row(reading, statement);
-	}
-	if (r == 0 && step != SQLITE_DONE) {
-		r = store_db_error(reading->db, err, "cannot read it");
 	}
 	(void)sqlite3_finalize(statement);
 	return r;
@@ -90,27 +80,28 @@ static int each_row(struct reading *reading, const char *sql,
 static int read_node(struct reading *reading, bool *is_done,
 	const struct node *node, struct error *err)
 {
-	const struct store_past *past = reading->past;
+	const struct offline_reader *reader = reading->reader;
 	const struct store_read read = {
 		.tier = STORE_1M,
-		.rollup = past->minute,
-		.owner = past->owner,
+		.rollup = reader->minute,
+		.owner = reader->owner,
 	};
 	int r = 0;
 
-	for (uint64_t at = past->from_ms;
-		r == 0 && !*is_done && at < past->to_ms;) {
-		uint64_t end_ms = (at / STORE_HOUR_MS + 1) * STORE_HOUR_MS;
-		const struct scan_range range = { node->number, node->name,
-			NULL, at, end_ms < past->to_ms ? end_ms : past->to_ms,
-			FIELDS_RATES };
+	for (uint64_t at = reader->from_ms;
+		r == 0 && !*is_done && at < reader->to_ms;) {
+		uint64_t end_ms = partition_hour(at) + PARTITION_HOUR_MS;
+		const struct hour_scan_range range = { node->number, node->name,
+			NULL, at,
+			end_ms < reader->to_ms ? end_ms : reader->to_ms,
+			SCHEMA_RATES };
 
-		r = store_db_exec(reading->db, "BEGIN", err);
+		r = db_exec(reading->db, "BEGIN", err);
 		if (r == 0) {
-			r = store_read_all_rollups(reading->scan, reading->db,
+			r = rollups_read_all(reading->scan, reading->db,
 				is_done, &read, &range, err);
 		}
-		store_db_rollback(reading->db);
+		db_rollback(reading->db);
 		at = end_ms;
 	}
 	return r;
@@ -125,11 +116,11 @@ static int read_all(struct reading *reading, struct error *err)
 		r = each_row(reading,
 			"SELECT pod_uid, namespace, name, vmi_uid"
 			" FROM identity ORDER BY pod_uid",
-			give_identity, err);
+			deliver_identity, err);
 	}
 	if (r == 0) {
 		r = each_row(reading, "SELECT id, name FROM node ORDER BY name",
-			take_node, err);
+			add_node, err);
 	}
 	for (size_t i = 0; r == 0 && !is_done && i < reading->count; i++) {
 		r = read_node(reading, &is_done, &reading->nodes[i], err);
@@ -137,16 +128,16 @@ static int read_all(struct reading *reading, struct error *err)
 	return r;
 }
 
-int store_past_read(const struct store_past *past, struct error *err)
+int offline_reader_read(const struct offline_reader *reader, struct error *err)
 {
-	struct reading reading = { .past = past };
+	struct reading reading = { .reader = reader };
 	int r = read_all(&reading, err);
 
 	for (size_t i = 0; i < reading.count; i++) {
 		free(reading.nodes[i].name);
 	}
 	free(reading.nodes);
-	scan_free(reading.scan);
+	hour_scan_free(reading.scan);
 	(void)sqlite3_close(reading.db);
-	return r < 0 ? error_wrap(err, r, "cannot read '%s'", past->path) : 0;
+	return r < 0 ? error_wrap(err, r, "cannot read '%s'", reader->path) : 0;
 }

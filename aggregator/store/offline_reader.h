@@ -1,22 +1,22 @@
-/* The past of a whole cluster, for a program that runs beside the aggregator
- * whose database it is: read-only, without its lock and its threads. */
+/* Reads the history of a whole cluster in another process than the aggregator
+ * that uses the database: read-only, without the lock and without threads. */
 #pragma once
 
 #include "aggregator/store/store.h"
 
-struct store_past {
+struct offline_reader {
 	const char *path;
-	uint64_t from_ms, to_ms; /* of sample times; to is exclusive */
-	/* Whose a pod is, of all that are known; node is "". Comes first. */
+	uint64_t from_ms, to_ms; /* sample times; to is exclusive */
+	/* Called first, for each known pod; node is "". */
 	void (*identity)(void *owner, const struct store_vm *vm);
-	/* Minutes, node after node, the node's own and its pods' of an hour by
-	 * rising hours; false ends it. */
+	/* Called node by node, then hour by hour, for the minutes of the node
+	 * and of its pods; false ends the query. */
 	bool (*minute)(void *owner, const struct store_rollup *rollup);
 	void *owner;
 };
 
-/* Each hour of a node is read as it is at one moment. -ENOENT: there is no such
- * file; -EINVAL: another program's; -ENOTSUP: of another format than this
- * program's; else as store_db_open(). */
-must_check int store_past_read(const struct store_past *past,
+/* Reads each hour of a node in one transaction. -ENOENT: the file does not
+ * exist; -EINVAL: not a plimsoll database; -ENOTSUP: another format than this
+ * program's; others as in store/db.h. */
+must_check int offline_reader_read(const struct offline_reader *reader,
 	struct error *err);

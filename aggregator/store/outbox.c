@@ -2,9 +2,9 @@
 
 #include "aggregator/store/thread.h"
 
-struct store_outbox_counts store_outbox_count(struct store *store)
+struct outbox_counts outbox_count(struct store *store)
 {
-	struct store_outbox_counts counts;
+	struct outbox_counts counts;
 
 	uv_mutex_lock(&store->mutex);
 	counts = store->outbox;
@@ -12,7 +12,7 @@ struct store_outbox_counts store_outbox_count(struct store *store)
 	return counts;
 }
 
-int store_outbox_read(struct store *store, const struct store_outbox_read *read,
+int outbox_read(struct store *store, const struct outbox_read *read,
 	struct error *err)
 {
 	const struct store_job job = { .kind = STORE_JOB_OUTBOX,
@@ -21,7 +21,7 @@ int store_outbox_read(struct store *store, const struct store_outbox_read *read,
 	return store_submit(store, &job, err);
 }
 
-int store_outbox_forget(struct store *store, uint64_t id, struct error *err)
+int outbox_delete(struct store *store, uint64_t id, struct error *err)
 {
 	static const uint8_t no_run[REPORT_RUN_ID_BYTES];
 	struct store_batch *batch = store_batch_new("", no_run);

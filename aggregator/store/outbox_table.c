@@ -8,237 +8,204 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Each row knows how many bytes were put in up to its end, so that what lies
- * between any two is known without reading it. Ids have no gaps. */
+/* end_bytes of a row counts all bytes that were ever added up to its end, so
+ * the size between two rows is known without reading the rows in between. Ids
+ * have no gaps. */
 static const char schema[] =
 	"CREATE TABLE IF NOT EXISTS outbox(id INTEGER PRIMARY KEY,"
 	" node INTEGER NOT NULL, sample_ms INTEGER NOT NULL,"
 	" stored_ms INTEGER NOT NULL, end_bytes INTEGER NOT NULL,"
 	" body BLOB NOT NULL)";
 
-/* Beside its body, roughly: the row's other columns and its share of pages. */
+/* Estimate for the other columns of a row and its share of pages. */
 enum { ROW_BYTES = 40 };
 
-/* A smaller limit than the last time makes a lot to delete, not all in one
- * transaction. */
+/* Limit of one transaction, for a limit that is smaller than before. */
 enum { DROPS_MAX = 1000 };
 
-/* What is in the table. */
+/* The range of rows in the table. */
 struct extent {
 	uint64_t first, next;		 /* ids */
-	uint64_t begin_bytes, end_bytes; /* of all that was ever put in */
+	uint64_t begin_bytes, end_bytes; /* as in the column end_bytes */
 	uint64_t dropped;
 };
 
-struct outbox {
+struct outbox_table {
 	struct sqlite3 *db;
-	struct sqlite3_stmt *add, *drop, *look;
+	struct sqlite3_stmt *add, *drop, *find_end;
 	uint64_t bytes_max;
 	struct extent now, committed;
 };
 
-static int read_extent(struct outbox *outbox, struct error *err)
+static int read_extent(struct outbox_table *table, struct error *err)
 {
 	struct sqlite3_stmt *find = NULL;
-	int r = store_db_prepare(&find, outbox->db,
+	int r = db_prepare(&find, table->db,
 		"SELECT a.id, a.end_bytes - length(a.body) - ?1,"
 		" b.id + 1, b.end_bytes FROM outbox a, outbox b"
 		" WHERE a.id = (SELECT min(id) FROM outbox)"
 		" AND b.id = (SELECT max(id) FROM outbox)",
 		err);
-	int step;
 
-	if (r < 0) {
-		return r;
-	}
 	(void)sqlite3_bind_int(find, 1, ROW_BYTES);
-	step = sqlite3_step(find);
-	outbox->now = (struct extent){ .first = 1, .next = 1 };
-	if (step == SQLITE_ROW) {
-		outbox->now = (struct extent){
+	table->now = (struct extent){ .first = 1, .next = 1 };
+	if (db_step(&r, find, err)) {
+		table->now = (struct extent){
 			.first = (uint64_t)sqlite3_column_int64(find, 0),
 			.begin_bytes = (uint64_t)sqlite3_column_int64(find, 1),
 			.next = (uint64_t)sqlite3_column_int64(find, 2),
 			.end_bytes = (uint64_t)sqlite3_column_int64(find, 3),
 		};
-	} else if (step != SQLITE_DONE) {
-		r = store_db_error(outbox->db, err, "cannot read");
 	}
 	(void)sqlite3_finalize(find);
-	outbox->committed = outbox->now;
+	table->committed = table->now;
 	return r;
 }
 
-int outbox_new(struct outbox **out, struct sqlite3 *db, uint64_t bytes_max,
-	struct error *err)
+int outbox_table_new(struct outbox_table **out, struct sqlite3 *db,
+	uint64_t bytes_max, struct error *err)
 {
-	struct outbox *outbox = xcalloc(1, sizeof(*outbox));
-	int r = store_db_exec(db, schema, err);
-
-	outbox->db = db;
-	outbox->bytes_max = bytes_max;
-	if (r == 0) {
-		r = store_db_prepare(&outbox->add, db,
+	struct outbox_table *table = xcalloc(1, sizeof(*table));
+	const struct db_statement all[] = {
+		{ &table->add,
 			"INSERT INTO outbox(id, node, sample_ms, stored_ms,"
-			" end_bytes, body) VALUES (?, ?, ?, ?, ?, ?)",
-			err);
-	}
-	if (r == 0) {
-		r = store_db_prepare(&outbox->drop, db,
-			"DELETE FROM outbox WHERE id < ?", err);
-	}
-	if (r == 0) {
-		r = store_db_prepare(&outbox->look, db,
+			" end_bytes, body) VALUES (?, ?, ?, ?, ?, ?)" },
+		{ &table->drop, "DELETE FROM outbox WHERE id < ?" },
+		{ &table->find_end,
 			"SELECT end_bytes FROM outbox WHERE id >= ?"
-			" ORDER BY id LIMIT 1",
-			err);
-	}
-	if (r == 0) {
-		r = read_extent(outbox, err);
-	}
+			" ORDER BY id LIMIT 1" },
+	};
+	int r = db_exec(db, schema, err);
+
+	table->db = db;
+	table->bytes_max = bytes_max;
+	r = r == 0 ? db_prepare_all(db, all, count_of(all), err) : r;
+	r = r == 0 ? read_extent(table, err) : r;
 	if (r < 0) {
-		outbox_free(outbox);
+		outbox_table_free(table);
 		return r;
 	}
-	*out = outbox;
+	*out = table;
 	return 0;
 }
 
-void outbox_free(struct outbox *outbox)
+void outbox_table_free(struct outbox_table *table)
 {
-	if (outbox != NULL) {
-		(void)sqlite3_finalize(outbox->add);
-		(void)sqlite3_finalize(outbox->drop);
-		(void)sqlite3_finalize(outbox->look);
-		free(outbox);
+	if (table != NULL) {
+		(void)sqlite3_finalize(table->add);
+		(void)sqlite3_finalize(table->drop);
+		(void)sqlite3_finalize(table->find_end);
+		free(table);
 	}
 }
 
-static int run(struct outbox *outbox, struct sqlite3_stmt *statement,
-	struct error *err)
+/* end_bytes of a row. */
+static int find_end(struct outbox_table *table, uint64_t *end_bytes,
+	uint64_t id, struct error *err)
 {
-	int r = sqlite3_step(statement) == SQLITE_DONE
-		? 0
-		: store_db_error(outbox->db, err, "cannot write");
-
-	(void)sqlite3_reset(statement);
-	(void)sqlite3_clear_bindings(statement);
-	return r;
-}
-
-/* Where the bytes of a row end. */
-static int look(struct outbox *outbox, uint64_t *end_bytes, uint64_t id,
-	struct error *err)
-{
-	struct sqlite3_stmt *statement = outbox->look;
+	struct sqlite3_stmt *statement = table->find_end;
 	int r = 0;
-	int step;
 
 	(void)sqlite3_bind_int64(statement, 1, (int64_t)id);
-	step = sqlite3_step(statement);
-	if (step == SQLITE_ROW) {
+	if (db_step(&r, statement, err)) {
 		*end_bytes = (uint64_t)sqlite3_column_int64(statement, 0);
-	} else if (step != SQLITE_DONE) {
-		r = store_db_error(outbox->db, err, "cannot read");
 	}
 	(void)sqlite3_reset(statement);
 	return r;
 }
 
-/* Deletes the rows before first, which begins where begin_bytes says. */
-static int begin_at(struct outbox *outbox, uint64_t first, uint64_t begin_bytes,
-	struct error *err)
+/* Deletes the rows before first, which begins at begin_bytes. */
+static int begin_at(struct outbox_table *table, uint64_t first,
+	uint64_t begin_bytes, struct error *err)
 {
 	int r;
 
-	if (first <= outbox->now.first) {
+	if (first <= table->now.first) {
 		return 0;
 	}
-	(void)sqlite3_bind_int64(outbox->drop, 1, (int64_t)first);
-	r = run(outbox, outbox->drop, err);
+	(void)sqlite3_bind_int64(table->drop, 1, (int64_t)first);
+	r = db_run(table->drop, err);
 	if (r == 0) {
-		outbox->now.first = first;
-		outbox->now.begin_bytes = begin_bytes;
+		table->now.first = first;
+		table->now.begin_bytes = begin_bytes;
 	}
 	return r;
 }
 
-static int make_room(struct outbox *outbox, struct error *err)
+static int make_room(struct outbox_table *table, struct error *err)
 {
-	const struct extent *now = &outbox->now;
+	const struct extent *now = &table->now;
 	uint64_t first = now->first;
 	uint64_t begin_bytes = now->begin_bytes;
 	uint64_t dropped;
 	int r = 0;
 
 	while (r == 0 && first < now->next && first - now->first < DROPS_MAX &&
-		now->end_bytes - begin_bytes > outbox->bytes_max) {
-		r = look(outbox, &begin_bytes, first, err);
+		now->end_bytes - begin_bytes > table->bytes_max) {
+		r = find_end(table, &begin_bytes, first, err);
 		first++;
 	}
 	dropped = first - now->first;
+	r = r == 0 ? begin_at(table, first, begin_bytes, err) : r;
 	if (r == 0) {
-		r = begin_at(outbox, first, begin_bytes, err);
-	}
-	if (r == 0) {
-		outbox->now.dropped += dropped;
+		table->now.dropped += dropped;
 	}
 	return r;
 }
 
-int outbox_add(struct outbox *outbox, const struct tail_report *report,
-	struct error *err)
+int outbox_table_add(struct outbox_table *table,
+	const struct head_report *report, struct error *err)
 {
-	struct extent *now = &outbox->now;
+	struct extent *now = &table->now;
 	uint64_t end_bytes = now->end_bytes + report->len + ROW_BYTES;
 	int r;
 
-	if (outbox->bytes_max == 0) {
+	if (table->bytes_max == 0) {
 		return 0;
 	}
-	(void)sqlite3_bind_int64(outbox->add, 1, (int64_t)now->next);
-	(void)sqlite3_bind_int64(outbox->add, 2, report->node);
-	(void)sqlite3_bind_int64(outbox->add, 3, (int64_t)report->sample_ms);
-	(void)sqlite3_bind_int64(outbox->add, 4, (int64_t)report->stored_ms);
-	(void)sqlite3_bind_int64(outbox->add, 5, (int64_t)end_bytes);
-	(void)sqlite3_bind_blob64(outbox->add, 6, report->body, report->len,
+	(void)sqlite3_bind_int64(table->add, 1, (int64_t)now->next);
+	(void)sqlite3_bind_int64(table->add, 2, report->node);
+	(void)sqlite3_bind_int64(table->add, 3, (int64_t)report->sample_ms);
+	(void)sqlite3_bind_int64(table->add, 4, (int64_t)report->stored_ms);
+	(void)sqlite3_bind_int64(table->add, 5, (int64_t)end_bytes);
+	(void)sqlite3_bind_blob64(table->add, 6, report->body, report->len,
 		SQLITE_STATIC);
-	r = run(outbox, outbox->add, err);
+	r = db_run(table->add, err);
 	if (r < 0) {
 		return r;
 	}
 	now->next++;
 	now->end_bytes = end_bytes;
-	return make_room(outbox, err);
+	return make_room(table, err);
 }
 
-int outbox_forget(struct outbox *outbox, uint64_t id, struct error *err)
+int outbox_table_delete(struct outbox_table *table, uint64_t id,
+	struct error *err)
 {
 	uint64_t begin_bytes = 0;
 	int r = 0;
 
-	if (id < outbox->now.first || id >= outbox->now.next) {
-		return 0; /* it gave way meanwhile */
+	if (id < table->now.first || id >= table->now.next) {
+		return 0; /* dropped meanwhile */
 	}
-	r = look(outbox, &begin_bytes, id, err);
-	return r < 0 ? r : begin_at(outbox, id + 1, begin_bytes, err);
+	r = find_end(table, &begin_bytes, id, err);
+	return r < 0 ? r : begin_at(table, id + 1, begin_bytes, err);
 }
 
-void outbox_committed(struct outbox *outbox)
+void outbox_table_end(struct outbox_table *table, bool is_committed)
 {
-	outbox->committed = outbox->now;
+	if (is_committed) {
+		table->committed = table->now;
+	} else {
+		table->now = table->committed;
+	}
 }
 
-void outbox_rolled_back(struct outbox *outbox)
+struct outbox_counts outbox_table_counts(const struct outbox_table *table)
 {
-	outbox->now = outbox->committed;
-}
+	const struct extent *at = &table->committed;
 
-struct store_outbox_counts outbox_counts(const struct outbox *outbox)
-{
-	const struct extent *at = &outbox->committed;
-
-	return (struct store_outbox_counts){
+	return (struct outbox_counts){
 		.reports = at->next - at->first,
 		.bytes = at->end_bytes - at->begin_bytes,
 		.dropped = at->dropped,
@@ -268,12 +235,11 @@ bool store_names_find(struct store_name *out, const struct store_names *names,
 	return is_found;
 }
 
-/* False: no more is wanted. */
-static bool give(struct sqlite3_stmt *rows,
-	const struct store_outbox_read *read)
+/* False: the query ends here. */
+static bool deliver(struct sqlite3_stmt *rows, const struct outbox_read *read)
 {
 	struct report report;
-	struct store_outbox_row row = {
+	struct outbox_row row = {
 		.id = (uint64_t)sqlite3_column_int64(rows, 0),
 		.node = (const char *)sqlite3_column_text(rows, 1),
 		.sample_ms = (uint64_t)sqlite3_column_int64(rows, 2),
@@ -291,12 +257,11 @@ static bool give(struct sqlite3_stmt *rows,
 	return more;
 }
 
-static int read_rows(struct sqlite3 *db, const struct store_outbox_read *read,
+static int read_rows(struct sqlite3 *db, const struct outbox_read *read,
 	struct error *err)
 {
 	struct sqlite3_stmt *rows = NULL;
-	int step = SQLITE_DONE;
-	int r = store_db_prepare(&rows, db,
+	int r = db_prepare(&rows, db,
 		"SELECT outbox.id, name, sample_ms, stored_ms, body FROM outbox"
 		" JOIN node ON node.id = outbox.node WHERE outbox.id > ?"
 		" ORDER BY outbox.id LIMIT ?",
@@ -307,34 +272,29 @@ static int read_rows(struct sqlite3 *db, const struct store_outbox_read *read,
 	}
 	(void)sqlite3_bind_int64(rows, 1, (int64_t)read->after);
 	(void)sqlite3_bind_int64(rows, 2, (int64_t)read->most);
-	while ((step = sqlite3_step(rows)) == SQLITE_ROW && give(rows, read)) {
-	}
-	if (step != SQLITE_DONE && step != SQLITE_ROW) {
-		r = store_db_error(db, err, "cannot read what waits");
+	while (db_step(&r, rows, err) && deliver(rows, read)) {
 	}
 	(void)sqlite3_finalize(rows);
 	return r;
 }
 
-int outbox_read(struct sqlite3 *db, const struct store_outbox_read *read,
+int outbox_table_read(struct sqlite3 *db, const struct outbox_read *read,
 	struct error *err)
 {
 	struct store_names names = { 0 };
-	int r = store_db_exec(db, "BEGIN", err);
+	int r = db_exec(db, "BEGIN", err);
 
 	if (r == 0) {
-		r = store_db_prepare(&names.find, db,
+		r = db_prepare(&names.find, db,
 			"SELECT namespace, name FROM identity"
 			" WHERE pod_uid = ?",
 			err);
 	}
-	if (r == 0) {
-		r = read_rows(db, read, err);
-	}
+	r = r == 0 ? read_rows(db, read, err) : r;
 	if (r == 0) {
 		read->end(read->owner, &names);
 	}
 	(void)sqlite3_finalize(names.find);
-	store_db_rollback(db);
+	db_rollback(db);
 	return r;
 }

@@ -1,34 +1,31 @@
-/* The table behind store_outbox.h. On the store's own threads; only store*.c
- * include this. */
+/* The table behind store/outbox.h. */
 #pragma once
 
 #include "aggregator/store/head.h"
-#include "aggregator/store/thread.h"
+#include "aggregator/store/outbox.h"
 
-struct outbox;
+struct outbox_table;
 
-/* Creates the table where there is none. bytes_max 0: nothing is put there,
- * and what an earlier process left stays as it is.
- * -errno by what SQLite says. */
-must_check int outbox_new(struct outbox **out, struct sqlite3 *db,
+/* Creates the table if it does not exist. With bytes_max 0 no reports are
+ * added, and those of an earlier process stay. */
+must_check int outbox_table_new(struct outbox_table **out, struct sqlite3 *db,
 	uint64_t bytes_max, struct error *err);
-void outbox_free(struct outbox *outbox); /* NULL is fine */
+void outbox_table_free(struct outbox_table *table); /* NULL is fine */
 
-/* Inside a transaction: appends a report, and deletes as many of the oldest as
- * are too much then. */
-must_check int outbox_add(struct outbox *outbox,
-	const struct tail_report *report, struct error *err);
+/* Appends a report and deletes the oldest ones above the limit. Inside the
+ * caller's transaction. */
+must_check int outbox_table_add(struct outbox_table *table,
+	const struct head_report *report, struct error *err);
 
-/* Inside a transaction: deletes all up to this id. */
-must_check int outbox_forget(struct outbox *outbox, uint64_t id,
+/* Deletes reports up to this id. Inside the caller's transaction. */
+must_check int outbox_table_delete(struct outbox_table *table, uint64_t id,
 	struct error *err);
 
-/* The transaction is over. */
-void outbox_committed(struct outbox *outbox);
-void outbox_rolled_back(struct outbox *outbox);
+/* The transaction has ended. */
+void outbox_table_end(struct outbox_table *table, bool is_committed);
 
-struct store_outbox_counts outbox_counts(const struct outbox *outbox);
+struct outbox_counts outbox_table_counts(const struct outbox_table *table);
 
-/* Gives what is asked for; on the reader's connection. */
-must_check int outbox_read(struct sqlite3 *db,
-	const struct store_outbox_read *read, struct error *err);
+/* Runs a query; on the reader's connection. */
+must_check int outbox_table_read(struct sqlite3 *db,
+	const struct outbox_read *read, struct error *err);

@@ -1,6 +1,6 @@
 #include "aggregator/store/partition.h"
 
-#include "aggregator/store/thread.h"
+#include "aggregator/store/db.h"
 #include "lib/memory.h"
 
 #include <inttypes.h>
@@ -8,15 +8,16 @@
 
 static const char *const names[STORE_TIERS] = { "raw", "m1", "h1" };
 
-uint64_t part_span_ms(enum store_tier tier)
+uint64_t partition_span_ms(enum store_tier tier)
 {
-	return STORE_HOUR_MS * 24 * (tier == STORE_1H ? 32 : 1);
+	return PARTITION_HOUR_MS * 24 * (tier == STORE_1H ? 32 : 1);
 }
 
 /* "raw_20778" */
 static char *name_of(enum store_tier tier, uint64_t ms)
 {
-	return xasprintf("%s_%" PRIu64, names[tier], ms / part_span_ms(tier));
+	return xasprintf("%s_%" PRIu64, names[tier],
+		ms / partition_span_ms(tier));
 }
 
 static bool exists(struct sqlite3 *db, const char *name)
@@ -34,22 +35,19 @@ static int create(struct sqlite3 *db, const char *name, struct error *err)
 		"CREATE INDEX %s_at ON %s(node, from_ms);",
 		name, name, name);
 
-	return store_db_exec(db, sql, err);
+	return db_exec(db, sql, err);
 }
 
-static int run(struct sqlite3 *db, struct sqlite3_stmt *statement,
-	struct error *err)
+static int run_once(struct sqlite3_stmt *statement, struct error *err)
 {
-	int r = sqlite3_step(statement) == SQLITE_DONE
-		? 0
-		: store_db_error(db, err, "cannot write");
+	int r = db_run(statement, err);
 
 	(void)sqlite3_finalize(statement);
 	return r;
 }
 
-int part_add(struct sqlite3 *db, enum store_tier tier,
-	const struct part_blob *blob, struct error *err)
+int partition_add(struct sqlite3 *db, enum store_tier tier,
+	const struct partition_blob *blob, struct error *err)
 {
 	scoped_free char *name = name_of(tier, blob->from_ms);
 	scoped_free char *sql = xasprintf(
@@ -59,9 +57,7 @@ int part_add(struct sqlite3 *db, enum store_tier tier,
 	struct sqlite3_stmt *statement = NULL;
 	int r = exists(db, name) ? 0 : create(db, name, err);
 
-	if (r == 0) {
-		r = store_db_prepare(&statement, db, sql, err);
-	}
+	r = r == 0 ? db_prepare(&statement, db, sql, err) : r;
 	if (r < 0) {
 		return r;
 	}
@@ -70,20 +66,20 @@ int part_add(struct sqlite3 *db, enum store_tier tier,
 	(void)sqlite3_bind_int64(statement, 3, (int64_t)blob->to_ms);
 	(void)sqlite3_bind_blob64(statement, 4, blob->body, blob->len,
 		SQLITE_STATIC);
-	return run(db, statement, err);
+	return run_once(statement, err);
 }
 
-/* ?1 to ?3 are node, hour, end of hour. */
+/* ?1 to ?3 are the node, the hour and the end of the hour. */
 static void bind_hour(struct sqlite3_stmt *statement, int64_t node,
 	uint64_t hour_ms)
 {
 	(void)sqlite3_bind_int64(statement, 1, node);
 	(void)sqlite3_bind_int64(statement, 2, (int64_t)hour_ms);
 	(void)sqlite3_bind_int64(statement, 3,
-		(int64_t)(hour_ms + STORE_HOUR_MS));
+		(int64_t)(hour_ms + PARTITION_HOUR_MS));
 }
 
-int part_forget(struct sqlite3 *db, enum store_tier tier, int64_t node,
+int partition_delete(struct sqlite3 *db, enum store_tier tier, int64_t node,
 	uint64_t hour_ms, struct error *err)
 {
 	scoped_free char *name = name_of(tier, hour_ms);
@@ -97,15 +93,15 @@ int part_forget(struct sqlite3 *db, enum store_tier tier, int64_t node,
 	if (!exists(db, name)) {
 		return 0;
 	}
-	r = store_db_prepare(&statement, db, sql, err);
+	r = db_prepare(&statement, db, sql, err);
 	if (r < 0) {
 		return r;
 	}
 	bind_hour(statement, node, hour_ms);
-	return run(db, statement, err);
+	return run_once(statement, err);
 }
 
-static int prepare_select(struct part_reader *reader, struct sqlite3 *db,
+static int prepare_select(struct partition_reader *reader, struct sqlite3 *db,
 	const char *name, struct error *err)
 {
 	scoped_free char *sql = xasprintf(
@@ -113,15 +109,15 @@ static int prepare_select(struct part_reader *reader, struct sqlite3 *db,
 		" AND from_ms < ?3 ORDER BY from_ms, id",
 		name);
 
-	part_reader_fini(reader);
-	return store_db_prepare(&reader->statement, db, sql, err);
+	partition_reader_fini(reader);
+	return db_prepare(&reader->statement, db, sql, err);
 }
 
-int part_select(struct sqlite3_stmt **out, struct part_reader *reader,
+int partition_select(struct sqlite3_stmt **out, struct partition_reader *reader,
 	struct sqlite3 *db, int64_t node, uint64_t hour_ms, struct error *err)
 {
 	scoped_free char *name = name_of(reader->tier, hour_ms);
-	uint64_t table = hour_ms / part_span_ms(reader->tier);
+	uint64_t table = hour_ms / partition_span_ms(reader->tier);
 	int r = 0;
 
 	*out = NULL;
@@ -139,42 +135,37 @@ int part_select(struct sqlite3_stmt **out, struct part_reader *reader,
 	return r;
 }
 
-void part_reader_fini(struct part_reader *reader)
+void partition_reader_fini(struct partition_reader *reader)
 {
 	(void)sqlite3_finalize(reader->statement);
 	reader->statement = NULL;
 }
 
-int part_find_span(struct part_span *span, struct sqlite3 *db,
+int partition_find_span(struct partition_span *span, struct sqlite3 *db,
 	enum store_tier tier, struct error *err)
 {
 	scoped_free char *sql = xasprintf(
-		"SELECT count(*), min(n), max(n) FROM (SELECT"
+		"SELECT count(*), min(n), max(n) + 1 FROM (SELECT"
 		" CAST(substr(name, %d) AS INTEGER) AS n FROM sqlite_schema"
 		" WHERE type = 'table' AND name GLOB '%s_[0-9]*')",
 		tier == STORE_RAW ? 5 : 4, names[tier]);
 	struct sqlite3_stmt *statement = NULL;
-	int r = store_db_prepare(&statement, db, sql, err);
+	int r = db_prepare(&statement, db, sql, err);
 
-	if (r == 0 && sqlite3_step(statement) != SQLITE_ROW) {
-		r = store_db_error(db, err, "cannot read");
-	}
-	if (r == 0) {
-		uint64_t ms = part_span_ms(tier);
+	if (db_step(&r, statement, err)) {
+		uint64_t ms = partition_span_ms(tier);
 
 		span->count = (size_t)sqlite3_column_int64(statement, 0);
 		span->from_ms =
 			ms * (uint64_t)sqlite3_column_int64(statement, 1);
-		span->end_ms = span->count == 0 ? 0
-						: ms *
-				(uint64_t)(sqlite3_column_int64(statement, 2) +
-					1);
+		span->end_ms =
+			ms * (uint64_t)sqlite3_column_int64(statement, 2);
 	}
 	(void)sqlite3_finalize(statement);
 	return r;
 }
 
-/* A node's newest chunk in one table; NULL: none. */
+/* As partition_newest(), in one table. */
 static int newest_in(struct sqlite3_stmt **out, struct sqlite3 *db,
 	const char *table, int64_t node, struct error *err)
 {
@@ -182,7 +173,7 @@ static int newest_in(struct sqlite3_stmt **out, struct sqlite3 *db,
 		"SELECT body FROM %s WHERE node = ?"
 		" ORDER BY from_ms DESC LIMIT 1",
 		table);
-	int r = store_db_prepare(out, db, sql, err);
+	int r = db_prepare(out, db, sql, err);
 
 	if (r == 0) {
 		(void)sqlite3_bind_int64(*out, 1, node);
@@ -194,11 +185,11 @@ static int newest_in(struct sqlite3_stmt **out, struct sqlite3 *db,
 	return r;
 }
 
-int part_newest(struct sqlite3_stmt **out, struct sqlite3 *db, int64_t node,
-	struct error *err)
+int partition_newest(struct sqlite3_stmt **out, struct sqlite3 *db,
+	int64_t node, struct error *err)
 {
 	struct sqlite3_stmt *tables = NULL;
-	int r = store_db_prepare(&tables, db,
+	int r = db_prepare(&tables, db,
 		"SELECT name FROM sqlite_schema WHERE type = 'table'"
 		" AND name GLOB 'raw_[0-9]*'"
 		" ORDER BY CAST(substr(name, 5) AS INTEGER) DESC",
@@ -214,7 +205,7 @@ int part_newest(struct sqlite3_stmt **out, struct sqlite3 *db, int64_t node,
 	return r;
 }
 
-int part_drop_some(bool *is_gone, struct sqlite3 *db, enum store_tier tier,
+int partition_drop_some(bool *is_gone, struct sqlite3 *db, enum store_tier tier,
 	uint64_t from_ms, int most, struct error *err)
 {
 	scoped_free char *name = name_of(tier, from_ms);
@@ -223,8 +214,8 @@ int part_drop_some(bool *is_gone, struct sqlite3 *db, enum store_tier tier,
 		" (SELECT id FROM %s ORDER BY id LIMIT %d)",
 		name, name, most);
 	scoped_free char *drop = xasprintf("DROP TABLE %s", name);
-	int r = store_db_exec(db, delete_some, err);
+	int r = db_exec(db, delete_some, err);
 
 	*is_gone = r == 0 && sqlite3_changes(db) < most;
-	return *is_gone ? store_db_exec(db, drop, err) : r;
+	return *is_gone ? db_exec(db, drop, err) : r;
 }

@@ -1,11 +1,10 @@
-/* The tables of what is packed: one a day for chunks and minutes, one for 32
- * days for hours, so that the past can be let go of whole. Between the store's
- * own files.
+/* Tables for packed data: one table a day for chunks and for minutes, one for
+ * 32 days of hours, so that old data can be dropped by table.
  *
- * Each row holds a blob about one node and one hour of unix time, whose first
- * and last times stand beside it. Rowids are given in the order of writing:
- * blobs that are appended fill pages, which such that are keyed by node do not
- * (30 % more on the disk for blobs of 6 KB). */
+ * Each row holds a blob of one node and one hour of unix time, and the first
+ * and last times in it. Rowids rise in the order of writing, because appended
+ * blobs fill pages; blobs of 6 KB that are keyed by node take 30 % more on the
+ * disk. */
 #pragma once
 
 #include "aggregator/store/store.h"
@@ -13,55 +12,64 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-#define STORE_HOUR_MS UINT64_C(3600000)
+#define PARTITION_HOUR_MS UINT64_C(3600000)
+
+/* The beginning of an hour of unix time. */
+static inline uint64_t partition_hour(uint64_t ms)
+{
+	return ms / PARTITION_HOUR_MS * PARTITION_HOUR_MS;
+}
 
 /* Milliseconds that one table of a tier covers. */
-uint64_t part_span_ms(enum store_tier tier);
+uint64_t partition_span_ms(enum store_tier tier);
 
-struct part_blob {
+struct partition_blob {
 	int64_t node;
-	uint64_t from_ms, to_ms; /* of what is in it */
+	uint64_t from_ms, to_ms; /* first and last time in it */
 	const void *body;
 	size_t len;
 };
 
-/* Adds a blob to the table of its from_ms, made if it is not there. */
-must_check int part_add(struct sqlite3 *db, enum store_tier tier,
-	const struct part_blob *blob, struct error *err);
+/* Adds a blob to the table of its from_ms, which is created if need be. */
+must_check int partition_add(struct sqlite3 *db, enum store_tier tier,
+	const struct partition_blob *blob, struct error *err);
 
-/* Forgets a node's blobs of the hour that begins at hour_ms. */
-must_check int part_forget(struct sqlite3 *db, enum store_tier tier,
+/* Deletes a node's blobs of the hour that begins at hour_ms. */
+must_check int partition_delete(struct sqlite3 *db, enum store_tier tier,
 	int64_t node, uint64_t hour_ms, struct error *err);
 
-/* Reads a tier hour after hour, with one statement a table: making one takes
- * longer than running it. Begins with all but the tier zero. */
-struct part_reader {
+/* Reads a tier hour by hour with one statement per table, because preparing a
+ * statement takes longer than running it. Zeroed except for the tier at
+ * first. */
+struct partition_reader {
 	enum store_tier tier;
 	struct sqlite3_stmt *statement; /* NULL: none yet */
-	uint64_t table;			/* it reads, counted from 1970 */
+	uint64_t table;			/* of the statement, from 1970 on */
 };
 
-/* A statement that gives the bodies, column 0, of a node's blobs of the hour
- * that begins at hour_ms; it stays the reader's and is to be reset. NULL: there
- * is no such table. */
-must_check int part_select(struct sqlite3_stmt **out,
-	struct part_reader *reader, struct sqlite3 *db, int64_t node,
+/* Gives a statement that selects the bodies of a node's blobs of the hour that
+ * begins at hour_ms. The reader owns the statement; the caller resets it. NULL:
+ * the table does not exist. */
+must_check int partition_select(struct sqlite3_stmt **out,
+	struct partition_reader *reader, struct sqlite3 *db, int64_t node,
 	uint64_t hour_ms, struct error *err);
-void part_reader_fini(struct part_reader *reader);
+void partition_reader_fini(struct partition_reader *reader);
 
-/* The newest chunk of a node; NULL statement: none in the newest tables. */
-must_check int part_newest(struct sqlite3_stmt **out, struct sqlite3 *db,
+/* Gives a statement at the row with the body of the node's newest chunk, which
+ * the caller finalizes. NULL: the node has no chunk. */
+must_check int partition_newest(struct sqlite3_stmt **out, struct sqlite3 *db,
 	int64_t node, struct error *err);
 
-struct part_span {
-	size_t count;		  /* of a tier's tables */
-	uint64_t from_ms, end_ms; /* of the time they cover */
+struct partition_span {
+	size_t count;		  /* tables */
+	uint64_t from_ms, end_ms; /* the time that they cover */
 };
 
-must_check int part_find_span(struct part_span *span, struct sqlite3 *db,
-	enum store_tier tier, struct error *err);
+/* The tables of a tier. */
+must_check int partition_find_span(struct partition_span *span,
+	struct sqlite3 *db, enum store_tier tier, struct error *err);
 
-/* Deletes some blobs, at most `most` of them, of the table that begins at
- * from_ms, and the table when it is empty; *is_gone says so. */
-must_check int part_drop_some(bool *is_gone, struct sqlite3 *db,
+/* Deletes up to `most` blobs of the table that begins at from_ms, and the empty
+ * table. *is_gone: the table was deleted. */
+must_check int partition_drop_some(bool *is_gone, struct sqlite3 *db,
 	enum store_tier tier, uint64_t from_ms, int most, struct error *err);

@@ -1,31 +1,32 @@
-/* Whose a pod is, and on which nodes it was: how a VM's past is found. The
- * tables `identity` and `place`; between the store's own files. */
+/* Which VM a pod belongs to, and on which nodes the pod was: how the history of
+ * a VM is found. The tables `identity` and `place`. */
 #pragma once
 
 #include "aggregator/store/thread.h"
 
-struct places;
+struct pod_nodes;
 
-must_check int places_new(struct places **out, struct sqlite3 *db,
+must_check int pod_nodes_new(struct pod_nodes **out, struct sqlite3 *db,
 	struct error *err);
-void places_free(struct places *places); /* NULL is fine */
+void pod_nodes_free(struct pod_nodes *pod_nodes); /* NULL is fine */
 
-struct place_seen {
+struct pod_node_seen {
 	const char *pod_uid;
-	int64_t node;		    /* its number in the database */
-	uint64_t first_ms, last_ms; /* widens what is known */
+	int64_t node; /* its number in the database */
+	uint64_t first_ms, last_ms;
 };
 
-/* These write, inside the caller's transaction. */
-must_check int places_note(struct places *places, const struct place_seen *seen,
-	struct error *err);
+/* Widens the time for which the pod is known on the node. This and the next
+ * function need the caller's transaction. */
+must_check int pod_nodes_note(struct pod_nodes *pod_nodes,
+	const struct pod_node_seen *seen, struct error *err);
 
-/* Replaces what was said of the pod. node is the number of the one that it
- * names, or 0. */
-must_check int places_identify(struct places *places,
+/* Stores an identity and replaces that of the same pod. node is the number of
+ * identity->node, or 0. */
+must_check int pod_nodes_identify(struct pod_nodes *pod_nodes,
 	const struct store_identity *identity, int64_t node, uint64_t now_ms,
 	struct error *err);
 
-/* Forgets pods that were seen last before this; nothing is left of them. */
-must_check int places_forget(struct sqlite3 *db, uint64_t before_ms,
+/* Deletes pods that were last seen before this. */
+must_check int pod_nodes_delete(struct sqlite3 *db, uint64_t before_ms,
 	struct error *err);

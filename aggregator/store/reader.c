@@ -1,9 +1,12 @@
+#include "aggregator/store/reader.h"
+
+#include "aggregator/store/db.h"
 #include "aggregator/store/decisions.h"
+#include "aggregator/store/head.h"
+#include "aggregator/store/hour_scan.h"
 #include "aggregator/store/outbox_table.h"
 #include "aggregator/store/partition.h"
 #include "aggregator/store/rollups.h"
-#include "aggregator/store/hour_scan.h"
-#include "aggregator/store/head.h"
 #include "aggregator/store/thread.h"
 #include "lib/memory.h"
 
@@ -11,16 +14,16 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 
-/* Whose past a query wants: one for each node a pod was on. */
+/* A node, or a pod on a node, whose history a query reads. */
 struct target {
 	int64_t node;
 	char *name, *pod_uid; /* owned; pod_uid is NULL for the node */
-	/* Known bounds of when it was there; reports of the last hours, and
-	 * what comes late, may lie beyond. */
+	/* The known time of the pod on the node. Recent and late reports may be
+	 * outside of it. */
 	uint64_t first_ms, last_ms;
 };
 
-/* What is known of a pod's place moves by no more than this. */
+/* A report is at most so far outside of the known time. */
 static const uint64_t slack_ms = UINT64_C(86400000);
 
 struct targets {
@@ -31,7 +34,7 @@ struct targets {
 struct reader {
 	struct store *store;
 	struct sqlite3 *db;
-	struct scan *scan;
+	struct hour_scan *scan;
 };
 
 static void targets_fini(struct targets *targets)
@@ -75,8 +78,7 @@ static int find_targets(struct targets *targets, struct sqlite3 *db,
 	const char *const texts[] = { read->node, read->pod_uid,
 		read->namespace, read->name };
 	struct sqlite3_stmt *find = NULL;
-	int step = SQLITE_DONE;
-	int r = store_db_prepare(&find, db, sql_of(read), err);
+	int r = db_prepare(&find, db, sql_of(read), err);
 
 	for (int i = 0; r == 0 && i < (int)count_of(texts); i++) {
 		(void)sqlite3_bind_text(find, i + 1, texts[i], -1,
@@ -85,12 +87,12 @@ static int find_targets(struct targets *targets, struct sqlite3 *db,
 	if (r == 0) {
 		(void)sqlite3_bind_int64(find, 5, INT64_MAX);
 	}
-	while (r == 0 && (step = sqlite3_step(find)) == SQLITE_ROW) {
+	while (db_step(&r, find, err)) {
 		const char *uid = (const char *)sqlite3_column_text(find, 2);
 
 		targets->list = xgrow(targets->list, targets->count,
 			&targets->capacity, sizeof(*targets->list));
-		targets->list[targets->count] = (struct target){
+		targets->list[targets->count++] = (struct target){
 			.node = sqlite3_column_int64(find, 0),
 			.name = xstrdup(
 				(const char *)sqlite3_column_text(find, 1)),
@@ -98,65 +100,61 @@ static int find_targets(struct targets *targets, struct sqlite3 *db,
 			.first_ms = (uint64_t)sqlite3_column_int64(find, 3),
 			.last_ms = (uint64_t)sqlite3_column_int64(find, 4),
 		};
-		targets->count++;
-	}
-	if (r == 0 && step != SQLITE_DONE) {
-		r = store_db_error(db, err, "cannot read");
 	}
 	(void)sqlite3_finalize(find);
 	return r;
 }
 
-/* Cuts a range to what there is: an hour without anything costs a look, too. */
+/* Cuts a range to the stored data, because each hour costs a query. */
 static int cut_range(uint64_t range_ms[2], struct sqlite3 *db,
 	enum store_tier tier, struct error *err)
 {
-	const uint64_t slot_ms = UINT64_C(1) << TAIL_SLOT_BITS;
 	struct sqlite3_stmt *rows = NULL;
 	uint64_t from_ms = UINT64_MAX, end_ms = 0;
-	int r = store_db_prepare(&rows, db,
+	int r = db_prepare(&rows, db,
 		"SELECT (SELECT min(id) FROM tail), (SELECT max(id) FROM tail)",
 		err);
 
 	if (r == 0 && sqlite3_step(rows) == SQLITE_ROW &&
 		sqlite3_column_int64(rows, 1) > 0) {
-		from_ms = tail_slot_ms(sqlite3_column_int64(rows, 0));
-		end_ms = tail_slot_ms(sqlite3_column_int64(rows, 1)) + slot_ms;
+		from_ms = head_slot_ms(sqlite3_column_int64(rows, 0));
+		end_ms = head_slot_ms(sqlite3_column_int64(rows, 1)) +
+			HEAD_SLOT_MS;
 	}
 	(void)sqlite3_finalize(rows);
 	for (enum store_tier t = STORE_RAW; r == 0 && t <= tier; t++) {
-		struct part_span span = { 0 };
+		struct partition_span span = { 0 };
 
-		r = part_find_span(&span, db, t, err);
+		r = partition_find_span(&span, db, t, err);
 		if (r == 0 && span.count > 0) {
 			from_ms =
 				span.from_ms < from_ms ? span.from_ms : from_ms;
 			end_ms = span.end_ms > end_ms ? span.end_ms : end_ms;
 		}
 	}
-	/* What begins within a minute is part of it. */
+	/* The first minute counts, even if data begins within it. */
 	from_ms -= from_ms == UINT64_MAX ? 0 : from_ms % 60000;
 	range_ms[0] = from_ms > range_ms[0] ? from_ms : range_ms[0];
 	range_ms[1] = end_ms < range_ms[1] ? end_ms : range_ms[1];
 	return r;
 }
 
-/* One hour of one target, in a transaction of its own: a long one would keep
- * the write-ahead log from being reset. */
+/* Reads one hour of a target in its own transaction: a long transaction would
+ * keep the write-ahead log from being reset. */
 static int read_hour(struct reader *reader, bool *is_done,
-	const struct store_read *read, const struct scan_range *range,
+	const struct store_read *read, const struct hour_scan_range *range,
 	struct error *err)
 {
-	int r = store_db_exec(reader->db, "BEGIN", err);
+	int r = db_exec(reader->db, "BEGIN", err);
 
 	if (r == 0) {
 		r = read->tier == STORE_RAW
-			? scan_hour(reader->scan, is_done, range, read->row,
-				  read->owner, err)
-			: store_read_rollup(reader->scan, reader->db, is_done,
-				  read, range, err);
+			? hour_scan_read(reader->scan, is_done, range,
+				  read->row, read->owner, err)
+			: rollups_read(reader->scan, reader->db, is_done, read,
+				  range, err);
 	}
-	store_db_rollback(reader->db);
+	db_rollback(reader->db);
 	return r;
 }
 
@@ -174,11 +172,10 @@ static int read_target(struct reader *reader, bool *is_done,
 		range_ms[1] = target->last_ms + slack_ms;
 	}
 	r = cut_range(range_ms, reader->db, read->tier, err);
-
 	for (uint64_t at = range_ms[0]; r == 0 && !*is_done &&
 		at < range_ms[1] && !atomic_load(&reader->store->stopping);) {
-		uint64_t end_ms = (at / STORE_HOUR_MS + 1) * STORE_HOUR_MS;
-		struct scan_range range = { target->node, target->name,
+		uint64_t end_ms = partition_hour(at) + PARTITION_HOUR_MS;
+		struct hour_scan_range range = { target->node, target->name,
 			target->pod_uid, at,
 			end_ms < range_ms[1] ? end_ms : range_ms[1],
 			read->parts };
@@ -197,7 +194,7 @@ static int run_query(struct reader *reader, const struct store_read *read,
 	int r = find_targets(&targets, reader->db, read, err);
 
 	if (r == 0 && targets.count == 0 && read->node[0] == '\0') {
-		r = error_set(err, -ENOENT, "nothing is stored of the VM");
+		r = error_set(err, -ENOENT, "the store has no data of the VM");
 	}
 	for (size_t i = 0; r == 0 && !is_done && i < targets.count; i++) {
 		r = read_target(reader, &is_done, read, &targets.list[i], err);
@@ -208,13 +205,12 @@ static int run_query(struct reader *reader, const struct store_read *read,
 
 static int open_reader(struct reader *reader, struct error *err)
 {
-	int r = 0;
+	int r = reader->db != NULL
+		? 0
+		: db_open(&reader->db, reader->store->path, err);
 
-	if (reader->db == NULL) {
-		r = store_db_open(&reader->db, reader->store->path, err);
-	}
 	if (r == 0 && reader->scan == NULL) {
-		r = scan_new(&reader->scan, reader->db, err);
+		r = hour_scan_new(&reader->scan, reader->db, err);
 	}
 	return r;
 }
@@ -225,7 +221,7 @@ static int run_job(struct reader *reader, struct store_job *job)
 	case STORE_JOB_DECISIONS:
 		return decisions_read(reader->db, &job->decisions, &job->error);
 	case STORE_JOB_OUTBOX:
-		return outbox_read(reader->db, &job->outbox, &job->error);
+		return outbox_table_read(reader->db, &job->outbox, &job->error);
 	default:
 		return run_query(reader, &job->read, &job->error);
 	}
@@ -250,7 +246,7 @@ static struct store_job *take_job(struct store *store)
 	return job;
 }
 
-void store_reader_run(void *argument)
+void reader_run(void *argument)
 {
 	struct store *store = argument;
 	struct reader reader = { .store = store };
@@ -259,16 +255,14 @@ void store_reader_run(void *argument)
 	while ((job = take_job(store)) != NULL) {
 		int r = open_reader(&reader, &job->error);
 
-		if (r == 0) {
-			r = run_job(&reader, job);
-		}
+		r = r == 0 ? run_job(&reader, job) : r;
 		if (r == 0 && atomic_load(&store->stopping)) {
 			(void)error_set(&job->error, -ECANCELED,
 				"shutting down");
 		}
 		inbox_push(store->inbox, &job->item.inbox);
 	}
-	scan_free(reader.scan);
+	hour_scan_free(reader.scan);
 	(void)sqlite3_close(reader.db);
 	inbox_push(store->inbox, &store->reader_end.inbox);
 }

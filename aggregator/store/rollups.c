@@ -1,12 +1,12 @@
 #include "aggregator/store/rollups.h"
 
+#include "aggregator/codec/rollup_pack.h"
 #include "aggregator/store/partition.h"
 #include "aggregator/store/pod_nodes.h"
 #include "lib/buffer.h"
 #include "lib/log.h"
 #include "lib/memory.h"
 
-#include <errno.h>
 #include <sqlite3.h>
 #include <string.h>
 
@@ -18,13 +18,13 @@ static bool add_row(void *owner, const struct store_row *row)
 	return true;
 }
 
-/* Of the reports there are, with those just outside the hour that the intervals
- * across its ends need. */
-static int make(struct rollup **out, struct scan *scan,
-	const struct scan_range *of, uint64_t hour_ms, struct error *err)
+/* Computes a rollup from the reports of the hour, and from those just outside
+ * of it, for the intervals across its ends. */
+static int compute(struct rollup **out, struct hour_scan *scan,
+	const struct hour_scan_range *of, uint64_t hour_ms, struct error *err)
 {
-	const uint64_t end_ms = hour_ms + STORE_HOUR_MS;
-	const uint64_t parts[][2] = {
+	const uint64_t end_ms = hour_ms + PARTITION_HOUR_MS;
+	const uint64_t ranges[][2] = {
 		{ hour_ms - ROLLUP_MARGIN_MS, hour_ms },
 		{ hour_ms, end_ms },
 		{ end_ms, end_ms + ROLLUP_MARGIN_MS },
@@ -32,12 +32,13 @@ static int make(struct rollup **out, struct scan *scan,
 	struct rollup *rollup = rollup_new(hour_ms);
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < count_of(parts); i++) {
-		struct scan_range range = { of->node, of->name, of->pod_uid,
-			parts[i][0], parts[i][1], FIELDS_RATES };
+	for (size_t i = 0; r == 0 && i < count_of(ranges); i++) {
+		struct hour_scan_range range = { of->node, of->name,
+			of->pod_uid, ranges[i][0], ranges[i][1], SCHEMA_RATES };
 		bool is_done;
 
-		r = scan_hour(scan, &is_done, &range, add_row, rollup, err);
+		r = hour_scan_read(scan, &is_done, &range, add_row, rollup,
+			err);
 	}
 	if (r < 0) {
 		rollup_free(rollup);
@@ -49,68 +50,68 @@ static int make(struct rollup **out, struct scan *scan,
 
 /* ---- reading ---- */
 
-/* Where series go. */
-struct taker {
+/* Passes rows in the range on to the caller. */
+struct filter {
 	const struct store_read *read;
-	const struct scan_range *range;
-	size_t given;
+	const struct hour_scan_range *range;
+	size_t delivered;
 	bool is_done;
 };
 
-static void take(void *owner, const char *pod_uid,
+static void deliver(void *owner, const char *pod_uid,
 	const struct rollup_row *rows, size_t count)
 {
-	struct taker *taker = owner;
-	const struct store_read *read = taker->read;
-	const struct scan_range *range = taker->range;
+	struct filter *filter = owner;
+	const struct store_read *read = filter->read;
+	const struct hour_scan_range *range = filter->range;
 	struct store_rollup out = { .node = range->name, .pod_uid = pod_uid };
 
-	for (size_t i = 0; !taker->is_done && i < count; i++) {
-		/* Of an hour's row some part is in the range. */
+	for (size_t i = 0; !filter->is_done && i < count; i++) {
+		/* The range overlaps the row of an hour. */
 		if (read->tier == STORE_1H ||
 			(rows[i].from_ms >= range->from_ms &&
 				rows[i].from_ms < range->to_ms)) {
 			out.row = &rows[i];
-			taker->is_done = !read->rollup(read->owner, &out);
-			taker->given++;
+			filter->is_done = !read->rollup(read->owner, &out);
+			filter->delivered++;
 		}
 	}
 }
 
-static int read_packed(bool *is_packed, struct taker *taker, struct sqlite3 *db,
-	const char *pod_uid, struct error *err)
+static int read_packed(bool *is_packed, struct filter *filter,
+	struct sqlite3 *db, const char *pod_uid, struct error *err)
 {
-	const struct scan_range *range = taker->range;
-	uint64_t hour_ms = range->from_ms / STORE_HOUR_MS * STORE_HOUR_MS;
-	struct part_reader parts = { .tier = taker->read->tier };
+	const struct hour_scan_range *range = filter->range;
+	struct partition_reader partitions = { .tier = filter->read->tier };
 	struct sqlite3_stmt *statement;
 	struct error error;
-	int r = part_select(&statement, &parts, db, range->node, hour_ms, err);
+	int r = partition_select(&statement, &partitions, db, range->node,
+		partition_hour(range->from_ms), err);
 
 	*is_packed = false;
 	if (r == 0 && statement != NULL &&
 		sqlite3_step(statement) == SQLITE_ROW) {
 		*is_packed = rollup_unpack(sqlite3_column_blob(statement, 0),
 				     (size_t)sqlite3_column_bytes(statement, 0),
-				     pod_uid, take, taker, &error) == 0;
+				     pod_uid, deliver, filter, &error) == 0;
 		if (!*is_packed) {
-			log_error("an hour's rollup is damaged",
+			log_error("damaged rollup of an hour",
 				log_str("node", range->name), log_err(&error),
 				LOG_END);
 		}
 	}
-	part_reader_fini(&parts);
+	partition_reader_fini(&partitions);
 	return r;
 }
 
-static int read_made(struct taker *taker, struct scan *scan,
+static int read_computed(struct filter *filter, struct hour_scan *scan,
 	const char *pod_uid, struct error *err)
 {
-	const struct scan_range *range = taker->range;
-	uint64_t hour_ms = range->from_ms / STORE_HOUR_MS * STORE_HOUR_MS;
+	const struct hour_scan_range *range = filter->range;
 	struct rollup_row rows[ROLLUP_ROWS];
 	struct rollup *rollup;
-	int r = make(&rollup, scan, range, hour_ms, err);
+	int r = compute(&rollup, scan, range, partition_hour(range->from_ms),
+		err);
 
 	if (r < 0) {
 		return r;
@@ -119,60 +120,59 @@ static int read_made(struct taker *taker, struct scan *scan,
 		const char *uid = rollup_series_uid(rollup, s);
 
 		if (pod_uid == NULL || strcmp(uid, pod_uid) == 0) {
-			take(taker, uid, rows,
+			deliver(filter, uid, rows,
 				rollup_rows(rows, rollup, s,
-					taker->read->tier == STORE_1H));
+					filter->read->tier == STORE_1H));
 		}
 	}
 	rollup_free(rollup);
 	return 0;
 }
 
-static int read_hour(struct taker *taker, struct scan *scan, struct sqlite3 *db,
-	const char *pod_uid, struct error *err)
+/* The series of pod_uid; "": the node; NULL: all. */
+static int read_hour(struct filter *filter, struct hour_scan *scan,
+	struct sqlite3 *db, bool *is_done, const char *pod_uid,
+	struct error *err)
 {
 	bool is_packed;
-	int r = read_packed(&is_packed, taker, db, pod_uid, err);
+	int r = read_packed(&is_packed, filter, db, pod_uid, err);
 
-	/* What is damaged behind something good is lost: made anew, the good
-	 * would be there twice. */
-	if (r == 0 && !is_packed && taker->given == 0) {
-		r = read_made(taker, scan, pod_uid, err);
+	/* If the damage is behind rows that were delivered, the rest is lost:
+	 * computing the hour would deliver those rows twice. */
+	if (r == 0 && !is_packed && filter->delivered == 0) {
+		r = read_computed(filter, scan, pod_uid, err);
 	}
+	*is_done |= filter->is_done;
 	return r;
 }
 
-int store_read_rollup(struct scan *scan, struct sqlite3 *db, bool *is_done,
-	const struct store_read *read, const struct scan_range *range,
+int rollups_read(struct hour_scan *scan, struct sqlite3 *db, bool *is_done,
+	const struct store_read *read, const struct hour_scan_range *range,
 	struct error *err)
 {
-	struct taker taker = { .read = read, .range = range };
-	int r = read_hour(&taker, scan, db,
+	struct filter filter = { .read = read, .range = range };
+
+	return read_hour(&filter, scan, db, is_done,
 		range->pod_uid == NULL ? "" : range->pod_uid, err);
-
-	*is_done |= taker.is_done;
-	return r;
 }
 
-int store_read_all_rollups(struct scan *scan, struct sqlite3 *db, bool *is_done,
-	const struct store_read *read, const struct scan_range *range,
+int rollups_read_all(struct hour_scan *scan, struct sqlite3 *db, bool *is_done,
+	const struct store_read *read, const struct hour_scan_range *range,
 	struct error *err)
 {
-	struct taker taker = { .read = read, .range = range };
-	int r = read_hour(&taker, scan, db, NULL, err);
+	struct filter filter = { .read = read, .range = range };
 
-	*is_done |= taker.is_done;
-	return r;
+	return read_hour(&filter, scan, db, is_done, NULL, err);
 }
 
 /* ---- rolling up ---- */
 
-/* The hour that has waited longest. node is 0 if none is due. */
+/* Hour and node of the oldest due hour; the node is 0 if none is due. */
 static int find_due(int64_t due[2], struct sqlite3 *db, uint64_t before_hour,
 	struct error *err)
 {
 	struct sqlite3_stmt *find = NULL;
-	int r = store_db_prepare(&find, db,
+	int r = db_prepare(&find, db,
 		"SELECT hour, node FROM rollup_due WHERE hour < ?"
 		" ORDER BY hour, node LIMIT 1",
 		err);
@@ -189,23 +189,23 @@ static int find_due(int64_t due[2], struct sqlite3 *db, uint64_t before_hour,
 	return r;
 }
 
-/* Where a pod was, and when: by uid alone a reader then finds its node. */
-static int note_places(const struct rollup *rollup, struct sqlite3 *db,
+/* Notes where the pods were, so that a reader finds the nodes of a pod. */
+static int note_pod_nodes(const struct rollup *rollup, struct sqlite3 *db,
 	int64_t node, uint64_t hour_ms, struct error *err)
 {
-	struct places *places;
-	int r = places_new(&places, db, err);
+	struct pod_nodes *pod_nodes;
+	int r = pod_nodes_new(&pod_nodes, db, err);
 
 	if (r < 0) {
 		return r;
 	}
 	for (size_t s = 1; r == 0 && s < rollup_series_count(rollup); s++) {
-		r = places_note(places,
-			&(struct place_seen){ rollup_series_uid(rollup, s),
-				node, hour_ms, hour_ms + STORE_HOUR_MS },
+		r = pod_nodes_note(pod_nodes,
+			&(struct pod_node_seen){ rollup_series_uid(rollup, s),
+				node, hour_ms, hour_ms + PARTITION_HOUR_MS },
 			err);
 	}
-	places_free(places);
+	pod_nodes_free(pod_nodes);
 	return r;
 }
 
@@ -213,18 +213,18 @@ static int put(const struct rollup *rollup, struct sqlite3 *db,
 	enum store_tier tier, int64_t node, uint64_t hour_ms, struct error *err)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(BYTES_MAX);
-	struct part_blob blob = { .node = node,
+	struct partition_blob blob = { .node = node,
 		.from_ms = hour_ms,
-		.to_ms = hour_ms + STORE_HOUR_MS };
-	int r = part_forget(db, tier, node, hour_ms, err);
+		.to_ms = hour_ms + PARTITION_HOUR_MS };
+	int r = partition_delete(db, tier, node, hour_ms, err);
 
 	rollup_pack(&body, rollup, tier == STORE_1H);
 	blob.body = body.data;
 	blob.len = body.len;
-	return r < 0 ? r : part_add(db, tier, &blob, err);
+	return r < 0 ? r : partition_add(db, tier, &blob, err);
 }
 
-/* Milliseconds that the node's intervals cover of the hour. */
+/* The covered milliseconds of the node's hour. */
 static uint32_t coverage(const struct rollup *rollup)
 {
 	struct rollup_row rows[ROLLUP_ROWS];
@@ -232,7 +232,7 @@ static uint32_t coverage(const struct rollup *rollup)
 	return rollup_rows(rows, rollup, 0, true) == 0 ? 0 : rows[0].covered_ms;
 }
 
-static bool take_coverage(void *owner, const struct store_rollup *hour)
+static bool on_coverage(void *owner, const struct store_rollup *hour)
 {
 	uint32_t *covered_ms = owner;
 
@@ -240,71 +240,58 @@ static bool take_coverage(void *owner, const struct store_rollup *hour)
 	return false;
 }
 
-/* The reports of an hour may have been let go of since it was rolled up: what
- * is there then says more than those that came late. */
-static int is_poorer(bool *out, const struct rollup *rollup, struct sqlite3 *db,
-	const struct scan_range *range, struct error *err)
+/* Since the hour was rolled up, its reports may have been deleted. The old
+ * rollup then covers more than one that is made of late reports alone. */
+static int covers_less(bool *out, const struct rollup *rollup,
+	struct sqlite3 *db, const struct hour_scan_range *range,
+	struct error *err)
 {
 	uint32_t covered_ms = 0;
 	const struct store_read read = { .tier = STORE_1H,
-		.rollup = take_coverage,
+		.rollup = on_coverage,
 		.owner = &covered_ms };
-	struct taker taker = { .read = &read, .range = range };
+	struct filter filter = { .read = &read, .range = range };
 	bool is_packed;
-	int r = read_packed(&is_packed, &taker, db, "", err);
+	int r = read_packed(&is_packed, &filter, db, "", err);
 
 	*out = is_packed && covered_ms > coverage(rollup);
 	return r;
 }
 
-static int roll_up(struct scan *scan, struct sqlite3 *db, const int64_t due[2],
-	struct error *err)
+static int roll_up(struct hour_scan *scan, struct sqlite3 *db,
+	const int64_t due[2], struct error *err)
 {
-	uint64_t hour_ms = (uint64_t)due[0] * STORE_HOUR_MS;
-	struct scan_range range = { due[1], "", NULL, hour_ms,
-		hour_ms + STORE_HOUR_MS, FIELDS_RATES };
+	uint64_t hour_ms = (uint64_t)due[0] * PARTITION_HOUR_MS;
+	struct hour_scan_range range = { due[1], "", NULL, hour_ms,
+		hour_ms + PARTITION_HOUR_MS, SCHEMA_RATES };
 	scoped_free char *sql = xasprintf(
 		"DELETE FROM rollup_due WHERE hour = %lld AND node = %lld",
 		(long long)due[0], (long long)due[1]);
 	struct rollup *rollup = NULL;
 	bool keeps_old = false;
-	int r = make(&rollup, scan, &range, hour_ms, err);
+	int r = compute(&rollup, scan, &range, hour_ms, err);
 
-	if (r == 0) {
-		r = is_poorer(&keeps_old, rollup, db, &range, err);
-	}
+	r = r == 0 ? covers_less(&keeps_old, rollup, db, &range, err) : r;
 	if (r == 0 && !keeps_old) {
 		r = put(rollup, db, STORE_1M, due[1], hour_ms, err);
 	}
 	if (r == 0 && !keeps_old) {
 		r = put(rollup, db, STORE_1H, due[1], hour_ms, err);
 	}
-	if (r == 0) {
-		r = note_places(rollup, db, due[1], hour_ms, err);
-	}
+	r = r == 0 ? note_pod_nodes(rollup, db, due[1], hour_ms, err) : r;
 	rollup_free(rollup);
-	return r < 0 ? r : store_db_exec(db, sql, err);
+	return r < 0 ? r : db_exec(db, sql, err);
 }
 
-int store_roll_up(struct scan *scan, struct sqlite3 *db, bool *is_idle,
+int rollups_step(struct hour_scan *scan, struct sqlite3 *db, bool *is_idle,
 	uint64_t age_ms, uint64_t now_ms, struct error *err)
 {
 	int64_t due[2] = { 0 };
 	uint64_t ended_ms = now_ms > age_ms ? now_ms - age_ms : 0;
-	int r = store_db_exec(db, "BEGIN IMMEDIATE", err);
+	int r = db_exec(db, "BEGIN IMMEDIATE", err);
 
-	if (r == 0) {
-		r = find_due(due, db, ended_ms / STORE_HOUR_MS, err);
-	}
+	r = r == 0 ? find_due(due, db, ended_ms / PARTITION_HOUR_MS, err) : r;
 	*is_idle = r == 0 && due[1] == 0;
-	if (r == 0 && !*is_idle) {
-		r = roll_up(scan, db, due, err);
-	}
-	if (r == 0) {
-		r = store_db_exec(db, "COMMIT", err);
-	}
-	if (r < 0) {
-		store_db_rollback(db);
-	}
-	return r;
+	r = r == 0 && !*is_idle ? roll_up(scan, db, due, err) : r;
+	return db_end(db, r, err);
 }

@@ -1,6 +1,9 @@
 #include "aggregator/store/store.h"
 
+#include "aggregator/store/checker.h"
+#include "aggregator/store/reader.h"
 #include "aggregator/store/thread.h"
+#include "aggregator/store/writer.h"
 #include "lib/clock.h"
 #include "lib/memory.h"
 #include "lib/mq.h"
@@ -39,7 +42,7 @@ struct store *store_new(uv_loop_t *loop, const struct store_options *options)
 	store->reader_end.event = STORE_THREAD_ENDED;
 	store->checker_end.event = STORE_THREAD_ENDED;
 	store->inbox = inbox_new(loop, on_item, store);
-	start_thread(store, &store->writer, store_writer_run);
+	start_thread(store, &store->writer, writer_run);
 	return store;
 }
 
@@ -52,38 +55,36 @@ void store_close(struct store *store)
 	uv_mutex_unlock(&store->mutex);
 }
 
-const char *store_trouble(const struct store *store)
+const char *store_last_error(const struct store *store)
 {
-	return store->trouble;
+	return store->last_error;
 }
 
-/* ---- what comes back ---- */
+/* ---- completions ---- */
 
 static void on_opened(struct store *store, struct store_opening *opening)
 {
 	bool failed = opening->error.code != 0;
 
 	store->is_open = !failed;
-	for (size_t i = 0; i < opening->count; i++) {
-		struct store_seed *seed = &opening->seeds[i];
-		struct store_row row = { seed->node, seed->run_id,
-			seed->sample_ms, &seed->report };
+	for (size_t i = 0; i < opening->last_reports.count; i++) {
+		struct last_report *last = &opening->last_reports.list[i];
+		struct store_row row = { last->node, last->run_id,
+			last->sample_ms, &last->report };
 
 		if (row.sample_ms != UINT64_MAX) {
-			store->options.seed(store->options.owner, &row);
+			store->options.last_report(store->options.owner, &row);
 		}
-		free(seed->node);
-		report_fini(&seed->report);
 	}
+	last_reports_fini(&opening->last_reports);
 	if (!failed && !atomic_load(&store->stopping)) {
-		start_thread(store, &store->reader, store_reader_run);
+		start_thread(store, &store->reader, reader_run);
 		if (opening->is_doubtful) {
-			start_thread(store, &store->checker, store_checker_run);
+			start_thread(store, &store->checker, checker_run);
 		}
 	}
 	store->options.opened(store->options.owner,
 		failed ? &opening->error : NULL);
-	free(opening->seeds);
 	free(opening);
 }
 
@@ -91,7 +92,7 @@ static void on_written(struct store *store, struct store_batch *group)
 {
 	bool is_stored = group->error.code == 0;
 
-	(void)snprintf(store->trouble, sizeof(store->trouble), "%s",
+	(void)snprintf(store->last_error, sizeof(store->last_error), "%s",
 		is_stored ? "" : group->error.text);
 	while (group != NULL) {
 		struct store_batch *batch = group;
@@ -123,7 +124,7 @@ static void on_queried(struct store *store, struct store_job *job)
 	free(job);
 }
 
-/* Queries that no reader took any more. */
+/* Ends the queries that the reader did not take. */
 static void cancel_jobs(struct store *store)
 {
 	while (store->first_job != NULL) {
@@ -176,13 +177,13 @@ static void on_item(void *owner, struct inbox_item *inbox_item)
 	}
 }
 
-/* ---- what goes out ---- */
+/* ---- requests ---- */
 
 static struct store_batch *new_batch(void)
 {
 	struct store_batch *batch = xcalloc(1, sizeof(*batch));
 
-	/* What came in one message packs to about its size again. */
+	/* The reports of one message pack to about the size of the message. */
 	batch->bodies = BUFFER_MAX((size_t)2 * MQ_RECV_MAX);
 	batch->item.event = STORE_WRITTEN;
 	return batch;
@@ -205,14 +206,13 @@ struct store_batch *store_decisions_new(void)
 	return batch;
 }
 
-/* The last of bodies from row.offset on. */
-static void add_row(struct store_batch *batch, struct batch_row row)
+/* The entry is what bodies hold from entry.offset on. */
+static void add_entry(struct store_batch *batch, struct batch_entry entry)
 {
-	batch->rows = xgrow(batch->rows, batch->count, &batch->capacity,
-		sizeof(*batch->rows));
-	row.len = batch->bodies.len - row.offset;
-	batch->rows[batch->count] = row;
-	batch->count++;
+	batch->entries = xgrow(batch->entries, batch->count, &batch->capacity,
+		sizeof(*batch->entries));
+	entry.len = batch->bodies.len - entry.offset;
+	batch->entries[batch->count++] = entry;
 }
 
 void store_batch_add(struct store_batch *batch, uint64_t seq,
@@ -221,8 +221,8 @@ void store_batch_add(struct store_batch *batch, uint64_t seq,
 	size_t offset = batch->bodies.len;
 
 	buffer_append(&batch->bodies, packed->bytes, packed->len);
-	add_row(batch,
-		(struct batch_row){ .seq = seq,
+	add_entry(batch,
+		(struct batch_entry){ .seq = seq,
 			.sample_ms = sample_ms,
 			.offset = offset });
 }
@@ -233,14 +233,14 @@ void store_decisions_add(struct store_batch *batch,
 	size_t offset = batch->bodies.len;
 
 	wire_pack_decision(&batch->bodies, record);
-	add_row(batch, (struct batch_row){ .offset = offset });
+	add_entry(batch, (struct batch_entry){ .offset = offset });
 }
 
 void store_batch_free(struct store_batch *batch)
 {
 	if (batch != NULL) {
 		buffer_fini(&batch->bodies);
-		free(batch->rows);
+		free(batch->entries);
 		if (batch->identity != NULL) {
 			free(batch->identity->namespace);
 			free(batch->identity->name);
@@ -256,8 +256,8 @@ static bool is_usable(const struct store *store)
 	return store->is_open && !atomic_load(&store->stopping);
 }
 
-/* Holds the mutex. Who joins a group that is being gathered need not wake the
- * writer. */
+/* The caller holds the mutex. The first batch of a group wakes the writer, and
+ * so does the one that fills the group. */
 static void enqueue(struct store *store, struct store_batch *batch)
 {
 	bool is_first = store->first_batch == NULL;
@@ -287,7 +287,7 @@ int store_write(struct store *store, struct store_batch *batch,
 	batch->done = done;
 	batch->owner = owner;
 	batch->held_bytes = sizeof(*batch) +
-		batch->capacity * sizeof(*batch->rows) +
+		batch->capacity * sizeof(*batch->entries) +
 		batch->bodies.capacity +
 		(batch->identity == NULL ? 0
 					 : sizeof(*batch->identity) +
@@ -299,10 +299,10 @@ int store_write(struct store *store, struct store_batch *batch,
 	}
 	uv_mutex_unlock(&store->mutex);
 	if (!has_room) {
-		(void)snprintf(store->trouble, sizeof(store->trouble),
-			"the disk is too slow: %d MiB wait to be written",
+		(void)snprintf(store->last_error, sizeof(store->last_error),
+			"the disk is too slow: %d MiB are waiting for it",
 			STORE_QUEUE_BYTES >> 20);
-		return error_set(err, -ENOBUFS, "%s", store->trouble);
+		return error_set(err, -ENOBUFS, "%s", store->last_error);
 	}
 	return 0;
 }
@@ -329,24 +329,24 @@ int store_identify(struct store *store, const struct store_vm *vm,
 	return r;
 }
 
-int store_submit(struct store *store, const struct store_job *asked,
+int store_submit(struct store *store, const struct store_job *job,
 	struct error *err)
 {
-	struct store_job *job;
+	struct store_job *copy;
 
 	if (!is_usable(store)) {
 		return error_set(err, -ESHUTDOWN, "the store is not open");
 	}
 	if (store->jobs == STORE_READS_MAX) {
-		return error_set(err, -EBUSY, "%d queries are waiting already",
+		return error_set(err, -EBUSY, "%d queries are already waiting",
 			STORE_READS_MAX);
 	}
 	store->jobs++;
-	job = xmemdup(asked, sizeof(*asked));
-	job->item.event = STORE_QUERIED;
+	copy = xmemdup(job, sizeof(*job));
+	copy->item.event = STORE_QUERIED;
 	uv_mutex_lock(&store->mutex);
-	*store->last_job = job;
-	store->last_job = &job->next;
+	*store->last_job = copy;
+	store->last_job = &copy->next;
 	uv_cond_signal(&store->wake_reader);
 	uv_mutex_unlock(&store->mutex);
 	return 0;

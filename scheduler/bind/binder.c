@@ -13,12 +13,12 @@
 
 enum { REREAD_MS = 1000, BODY_MAX = 65536 };
 
-/* One pod on its way to its node. */
+/* The binding of one pod. */
 struct binding {
 	struct binder *binder;
 	LIST_ENTRY(binding) link;
 	char *namespace, *name, *uid, *node, *why;
-	struct kube_request *request; /* NULL while waiting to read again */
+	struct kube_request *request; /* NULL while the timer runs */
 	struct timer *reread;
 };
 
@@ -77,13 +77,11 @@ static void finish(struct binding *binding, enum bind_outcome outcome,
 	binding_free(binding);
 }
 
-static void reread(void *owner);
-
-/* What the API server knows of the pod now decides. */
-static void judge(struct binding *binding, const struct value *pod)
+/* Decides by the pod as the API server has it now. */
+static void resolve(struct binding *binding, const struct json_value *pod)
 {
-	const char *uid = value_text_at(pod, "metadata/uid", "");
-	const char *node = value_text_at(pod, "spec/nodeName", "");
+	const char *uid = json_value_text_at(pod, "metadata/uid", "");
+	const char *node = json_value_text_at(pod, "spec/nodeName", "");
 
 	if (strcmp(uid, binding->uid) != 0) {
 		finish(binding, BIND_GONE, "the pod was replaced");
@@ -92,22 +90,23 @@ static void judge(struct binding *binding, const struct value *pod)
 	} else if (*node != '\0') {
 		finish(binding, BIND_GONE, "another scheduler bound it");
 	} else {
-		finish(binding, BIND_REFUSED, "the binding did not arrive");
+		finish(binding, BIND_REFUSED, "the binding was lost");
 	}
 }
 
-static void on_reread(void *owner, const struct kube_answer *answer)
+static void on_reread(void *owner, const struct http_response *response)
 {
 	struct binding *binding = owner;
-	struct value *pod = NULL;
+	struct json_value *pod = NULL;
 
 	binding->request = NULL;
-	if (answer->status == 404) {
-		finish(binding, BIND_GONE, answer->error);
-	} else if (answer->status == 200 &&
-		value_parse(&pod, answer->body, answer->len, NULL) == 0) {
-		judge(binding, pod);
-		value_free(pod);
+	if (response->status == 404) {
+		finish(binding, BIND_GONE, response->error);
+	} else if (response->status == 200 &&
+		json_value_parse(&pod, response->body, response->len, NULL) ==
+			0) {
+		resolve(binding, pod);
+		json_value_free(pod);
 	} else {
 		timer_start(binding->reread, REREAD_MS, 0);
 	}
@@ -128,22 +127,22 @@ static void reread(void *owner)
 	binding->request = kube_request_send(binding->binder->client, &call);
 }
 
-static void on_bound(void *owner, const struct kube_answer *answer)
+static void on_bound(void *owner, const struct http_response *response)
 {
 	struct binding *binding = owner;
 
 	binding->request = NULL;
-	if (answer->status >= 200 && answer->status < 300) {
+	if (response->status >= 200 && response->status < 300) {
 		finish(binding, BIND_DONE, "");
-	} else if (answer->status == 404) {
-		finish(binding, BIND_GONE, answer->error);
-	} else if (answer->status >= 400 && answer->status < 500 &&
-		answer->status != 408 && answer->status != 409 &&
-		answer->status != 429) {
-		finish(binding, BIND_REFUSED, answer->error);
+	} else if (response->status == 404) {
+		finish(binding, BIND_GONE, response->error);
+	} else if (response->status >= 400 && response->status < 500 &&
+		response->status != 408 && response->status != 409 &&
+		response->status != 429) {
+		finish(binding, BIND_REFUSED, response->error);
 	} else {
-		/* Lost, a conflict, or the server's trouble: it may have been
-		 * done, by us or by somebody else. */
+		/* No response, a conflict or a server error: the pod may be
+		 * bound, by us or by another scheduler. */
 		reread(binding);
 	}
 }
@@ -172,7 +171,7 @@ void binder_bind(struct binder *binder, const struct pod *pod, const char *node,
 	binding->reread = timer_new(binder->loop, reread, binding);
 	LIST_INSERT_HEAD(&binder->open, binding, link);
 	binder->pending++;
-	api_binding(&body, pod, node, why);
+	manifest_binding(&body, pod, node, why);
 	call.body = body.data;
 	call.len = body.len;
 	binding->request = kube_request_send(binder->client, &call);

@@ -1,8 +1,8 @@
-/* Binds pods to nodes and finds out what became of it.
+/* Binds pods to nodes.
  *
- * A POST whose answer was lost may have been done: the pod is read until the
- * API server says one way or the other, so capacity is never freed blindly and
- * no pod is bound twice. */
+ * If the response to a POST is lost, the binding may or may not exist. The
+ * binder then reads the pod to find out, so that capacity is never freed too
+ * early and no pod is bound twice. */
 #pragma once
 
 #include "scheduler/objects/pod.h"
@@ -14,10 +14,10 @@ struct binder;
 struct kube_client;
 
 enum bind_outcome {
-	BIND_DONE,    /* the pod is on the node we chose */
-	BIND_REFUSED, /* it is not, and may be tried again */
-	BIND_GONE,    /* there is no such pod any more, or another scheduler
-	               * was quicker; the watch tells the rest */
+	BIND_DONE,    /* the pod is on the chosen node */
+	BIND_REFUSED, /* the pod has no node; try again */
+	BIND_GONE,    /* the pod was deleted, or another scheduler bound it;
+	               * the informer delivers the rest */
 	BIND_OUTCOMES,
 };
 
@@ -36,14 +36,15 @@ typedef void (*bind_done)(void *owner, const struct bind_result *result);
 struct binder *binder_new(struct kube_client *client, uv_loop_t *loop,
 	bind_done done, void *owner);
 
-/* Starts binding; done follows exactly once unless the binder is closed. pod
- * is only read during the call; why becomes part of the pod's annotation
+/* Starts binding. Calls done exactly once, unless the binder is closed. pod is
+ * borrowed for the call; why becomes the pod's annotation
  * plimsoll.io/decision. */
 void binder_bind(struct binder *binder, const struct pod *pod, const char *node,
 	const char *why);
 
-/* How many are under way. */
+/* Returns the number of bindings in flight. */
 size_t binder_pending(const struct binder *binder);
 
-/* Drops what is under way. Before its client is closed. NULL is fine. */
+/* Cancels the bindings in flight. To be called before the client is closed.
+ * NULL is fine. */
 void binder_close(struct binder *binder);

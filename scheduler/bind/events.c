@@ -8,114 +8,115 @@
 #include "scheduler/bind/manifest.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/queue.h>
 #include <unistd.h>
 
 enum { BODY_MAX = 65536, PENDING_MAX = 256 };
-#define COMPLAIN_US UINT64_C(10000000)
+#define LOG_AGAIN_US UINT64_C(10000000)
 
-static const char too_many[] = "too many are under way";
+static const char too_many[] = "too many requests in flight";
 
-struct message {
-	struct reporter *reporter;
-	LIST_ENTRY(message) link;
-	struct kube_request *request;
+struct request {
+	struct events *events;
+	LIST_ENTRY(request) link;
+	struct kube_request *call;
 };
 
-struct reporter {
+struct events {
 	struct kube_client *client;
 	const char *name;
 	char *instance;
-	LIST_HEAD(message_list, message) open;
+	LIST_HEAD(request_list, request) open;
 	size_t pending;
 	struct log_limit limit;
 };
 
-struct reporter *reporter_new(struct kube_client *client, const char *name)
+struct events *events_new(struct kube_client *client, const char *name)
 {
-	struct reporter *reporter = xcalloc(1, sizeof(*reporter));
+	struct events *events = xcalloc(1, sizeof(*events));
 	char host[256] = "unknown";
 
 	if (gethostname(host, sizeof(host) - 1) < 0) {
 		host[0] = '?';
 	}
-	LIST_INIT(&reporter->open);
-	reporter->client = client;
-	reporter->name = name;
-	reporter->instance = xasprintf("%s-%s", name, host);
-	return reporter;
+	LIST_INIT(&events->open);
+	events->client = client;
+	events->name = name;
+	events->instance = xasprintf("%s-%s", name, host);
+	return events;
 }
 
-static void message_free(struct message *message)
+static void request_free(struct request *sent)
 {
-	LIST_REMOVE(message, link);
-	message->reporter->pending--;
-	kube_request_cancel(message->request);
-	free(message);
+	LIST_REMOVE(sent, link);
+	sent->events->pending--;
+	kube_request_cancel(sent->call);
+	free(sent);
 }
 
-static void complain(struct reporter *reporter, const char *why)
+static void log_failure(struct events *events, const char *why)
 {
-	if (log_allow(&reporter->limit, clock_monotonic_us(), COMPLAIN_US,
+	if (log_allow(&events->limit, clock_monotonic_us(), LOG_AGAIN_US,
 		    NULL)) {
-		log_warning("the API server did not take an event or condition",
+		log_warning("cannot write event or condition",
 			log_str("err", why), LOG_END);
 	}
 }
 
-static void on_sent(void *owner, const struct kube_answer *answer)
+static void on_sent(void *owner, const struct http_response *response)
 {
-	struct message *message = owner;
+	struct request *sent = owner;
 
-	message->request = NULL;
-	/* A pod that is gone needs no news. */
-	if (answer->error[0] != '\0' && answer->status != 404) {
-		complain(message->reporter, answer->error);
+	sent->call = NULL;
+	/* 404: the pod was deleted. */
+	if (response->error[0] != '\0' && response->status != 404) {
+		log_failure(sent->events, response->error);
 	}
-	message_free(message);
+	request_free(sent);
 }
 
-static void deliver(struct reporter *reporter, struct kube_call call,
+static void deliver(struct events *events, struct kube_call call,
 	const struct buffer *body)
 {
-	struct message *message;
+	struct request *sent;
 
-	if (reporter->pending >= PENDING_MAX) {
-		complain(reporter, too_many);
+	if (events->pending >= PENDING_MAX) {
+		log_failure(events, too_many);
 		return;
 	}
-	message = xcalloc(1, sizeof(*message));
-	message->reporter = reporter;
-	LIST_INSERT_HEAD(&reporter->open, message, link);
-	reporter->pending++;
+	sent = xcalloc(1, sizeof(*sent));
+	sent->events = events;
+	LIST_INSERT_HEAD(&events->open, sent, link);
+	events->pending++;
 	call.body = body->data;
 	call.len = body->len;
 	call.on_done = on_sent;
-	call.owner = message;
-	message->request = kube_request_send(reporter->client, &call);
+	call.owner = sent;
+	sent->call = kube_request_send(events->client, &call);
 }
 
-static void send_event(struct reporter *reporter, const struct pod *pod,
+static void send_event(struct events *events, const struct pod *pod,
 	bool is_scheduled, const char *note)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(BODY_MAX);
 	scoped_free char *path = xasprintf(
 		"/apis/events.k8s.io/v1/namespaces/%s/events", pod->namespace);
-	struct api_event event = {
+	struct manifest_event event = {
 		.pod = pod,
-		.reporter = reporter->name,
-		.instance = reporter->instance,
+		.controller = events->name,
+		.instance = events->instance,
 		.is_scheduled = is_scheduled,
 		.note = note,
 		.wall_us = clock_wall_us(),
 	};
 
-	api_event(&body, &event);
-	deliver(reporter, (struct kube_call){ .method = "POST", .path = path },
+	manifest_event(&body, &event);
+	deliver(events, (struct kube_call){ .method = "POST", .path = path },
 		&body);
 }
 
-static void send_condition(struct reporter *reporter, const struct pod *pod,
+static void send_condition(struct events *events, const struct pod *pod,
 	const char *reason, const char *message)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(BODY_MAX);
@@ -128,50 +129,92 @@ static void send_condition(struct reporter *reporter, const struct pod *pod,
 		.type = "application/strategic-merge-patch+json",
 	};
 
-	api_condition(&body, pod, reason, message, clock_wall_us());
-	deliver(reporter, call, &body);
+	manifest_condition(&body, pod, reason, message, clock_wall_us());
+	deliver(events, call, &body);
 }
 
-void reporter_scheduled(struct reporter *reporter, const struct pod *pod,
+/* The condition and the event. */
+static void report(struct events *events, struct queued_pod *queued,
+	const char *reason, const char *message)
+{
+	send_condition(events, queued->pod, reason, message);
+	send_event(events, queued->pod, false, message);
+}
+
+/* True if the message is new or old enough to be reported again. */
+static bool is_due(const struct queued_pod *queued, const char *message,
+	int64_t now_us)
+{
+	return queued->message == NULL ||
+		strcmp(queued->message, message) != 0 ||
+		now_us - queued->event_us >= EVENTS_REPEAT_US;
+}
+
+static void remember(struct queued_pod *queued, const char *message,
+	int64_t now_us)
+{
+	free(queued->message);
+	queued->message = xstrdup(message);
+	queued->event_us = now_us;
+}
+
+void events_scheduled(struct events *events, const struct pod *pod,
 	const char *node, const char *why)
 {
 	scoped_free char *note = xasprintf(
 		"Successfully assigned %s/%s to %s%s%s", pod->namespace,
 		pod->name, node, *why == '\0' ? "" : ": ", why);
 
-	send_event(reporter, pod, true, note);
+	log_info("pod bound", log_str("namespace", pod->namespace),
+		log_str("pod", pod->name), log_str("node", node),
+		log_str("why", why), LOG_END);
+	send_event(events, pod, true, note);
 }
 
-bool reporter_unschedulable(struct reporter *reporter, const struct pod *pod,
-	const char *message)
+bool events_unschedulable(struct events *events, struct queued_pod *queued,
+	const char *message, int64_t now_us)
 {
-	/* Both or neither, so that what was left out is made up for as one. */
-	if (reporter->pending + 2 > PENDING_MAX) {
-		complain(reporter, too_many);
+	const struct pod *pod = queued->pod;
+
+	if (!is_due(queued, message, now_us)) {
+		return true;
+	}
+	/* Both requests or none: the caller repeats both. */
+	if (events->pending + 2 > PENDING_MAX) {
+		log_failure(events, too_many);
 		return false;
 	}
-	send_condition(reporter, pod, "Unschedulable", message);
-	send_event(reporter, pod, false, message);
+	report(events, queued, "Unschedulable", message);
+	log_info("pod unschedulable", log_str("namespace", pod->namespace),
+		log_str("pod", pod->name), log_str("reason", message), LOG_END);
+	remember(queued, message, now_us);
 	return true;
 }
 
-void reporter_error(struct reporter *reporter, const struct pod *pod,
-	const char *message)
+void events_error(struct events *events, struct queued_pod *queued,
+	const char *message, int64_t now_us)
 {
-	send_condition(reporter, pod, "SchedulerError", message);
-	send_event(reporter, pod, false, message);
-}
+	const struct pod *pod = queued->pod;
 
-void reporter_close(struct reporter *reporter)
-{
-	if (reporter == NULL) {
+	if (!is_due(queued, message, now_us)) {
 		return;
 	}
-	for (struct message *m = LIST_FIRST(&reporter->open), *next; m != NULL;
-		m = next) {
-		next = LIST_NEXT(m, link);
-		message_free(m);
+	log_warning("pod not bound", log_str("namespace", pod->namespace),
+		log_str("pod", pod->name), log_str("err", message), LOG_END);
+	report(events, queued, "SchedulerError", message);
+	remember(queued, message, now_us);
+}
+
+void events_close(struct events *events)
+{
+	if (events == NULL) {
+		return;
 	}
-	free(reporter->instance);
-	free(reporter);
+	for (struct request *sent = LIST_FIRST(&events->open), *next;
+		sent != NULL; sent = next) {
+		next = LIST_NEXT(sent, link);
+		request_free(sent);
+	}
+	free(events->instance);
+	free(events);
 }

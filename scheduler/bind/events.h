@@ -1,32 +1,40 @@
-/* Tells users what became of their pod: events, and the PodScheduled=False
+/* Reports the state of pods to users: events, and the PodScheduled=False
  * condition that KubeVirt shows as the VM's state.
  *
- * Best effort and bounded: what the API server does not take is logged, and a
- * pod that still has no node is told again at its next attempt. */
+ * Best effort and bounded: a request that the API server refuses is logged and
+ * not repeated. The same failure of a pod is reported again only after
+ * EVENTS_REPEAT_US. */
 #pragma once
 
-#include "scheduler/objects/pod.h"
+#include "scheduler/cache/queue.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
-struct reporter;
+#define EVENTS_REPEAT_US INT64_C(300000000)
+
+struct events;
 struct kube_client;
 
-/* name: the scheduler's, as events show it; outlives the reporter. */
-struct reporter *reporter_new(struct kube_client *client, const char *name);
+/* name: the scheduler's, as events show it; outlives the events. */
+struct events *events_new(struct kube_client *client, const char *name);
 
-/* The event Scheduled: "Successfully assigned NS/NAME to NODE: why". */
-void reporter_scheduled(struct reporter *reporter, const struct pod *pod,
+/* Logs the binding and creates the event Scheduled: "Successfully assigned
+ * NS/NAME to NODE: why". */
+void events_scheduled(struct events *events, const struct pod *pod,
 	const char *node, const char *why);
 
-/* The event FailedScheduling, and the condition with reason Unschedulable.
- * False: too many are under way, nobody was told. */
-bool reporter_unschedulable(struct reporter *reporter, const struct pod *pod,
-	const char *message);
+/* No node fits: logs it, creates the event FailedScheduling and sets the
+ * condition with reason Unschedulable. False: too many requests are in flight,
+ * and nothing was reported; call again soon. */
+bool events_unschedulable(struct events *events, struct queued_pod *queued,
+	const char *message, int64_t now_us);
 
-/* The same for an error of ours or the API server's: SchedulerError. */
-void reporter_error(struct reporter *reporter, const struct pod *pod,
-	const char *message);
+/* The same for an error of the scheduler or the API server, with reason
+ * SchedulerError. */
+void events_error(struct events *events, struct queued_pod *queued,
+	const char *message, int64_t now_us);
 
-/* Drops what is under way. Before its client is closed. NULL is fine. */
-void reporter_close(struct reporter *reporter);
+/* Cancels the requests in flight. To be called before the client is closed.
+ * NULL is fine. */
+void events_close(struct events *events);

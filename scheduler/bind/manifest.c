@@ -10,8 +10,8 @@
 
 enum { INSTANCE_MAX = 128, NAME_MAX_LEN = 230 };
 
-void api_binding(struct buffer *out, const struct pod *pod, const char *node,
-	const char *decision)
+void manifest_binding(struct buffer *out, const struct pod *pod,
+	const char *node, const char *decision)
 {
 	struct json j = json_into(out);
 
@@ -34,7 +34,7 @@ void api_binding(struct buffer *out, const struct pod *pod, const char *node,
 	json_object_end(&j);
 }
 
-void api_condition(struct buffer *out, const struct pod *pod,
+void manifest_condition(struct buffer *out, const struct pod *pod,
 	const char *reason, const char *message, uint64_t wall_us)
 {
 	struct json j = json_into(out);
@@ -82,39 +82,52 @@ static void put_note(struct json *j, const char *key, const char *text)
 	json_object_end(j);
 }
 
-/* A volume that somebody meant for this claim keeps saying so; one we chose
- * says that a controller did. */
-static bool is_meant_for(const struct volume *volume, const struct claim *claim)
+struct reference {
+	const char *kind, *namespace, *name, *uid, *resource_version;
+};
+
+static void put_reference(struct json *j, const char *key, struct reference to)
+{
+	json_object(j, key);
+	json_string(j, "apiVersion", "v1");
+	json_string(j, "kind", to.kind);
+	json_string(j, "namespace", to.namespace);
+	json_string(j, "name", to.name);
+	json_string(j, "uid", to.uid);
+	json_string(j, "resourceVersion", to.resource_version);
+	json_object_end(j);
+}
+
+/* True if an administrator reserved the volume for this claim. A volume that
+ * the scheduler chose is marked as bound by a controller. */
+static bool is_reserved_for(const struct volume *volume,
+	const struct claim *claim)
 {
 	return volume->claim_name != NULL &&
 		strcmp(volume->claim_name, claim->name) == 0 &&
 		strcmp(volume->claim_namespace, claim->namespace_name) == 0;
 }
 
-void api_volume_claim(struct buffer *out, const struct volume *volume,
+void manifest_volume_claim(struct buffer *out, const struct volume *volume,
 	const struct claim *claim)
 {
 	struct json j = json_into(out);
 
 	begin_patch(&j, volume->uid, volume->resource_version);
-	if (!is_meant_for(volume, claim)) {
+	if (!is_reserved_for(volume, claim)) {
 		put_note(&j, "pv.kubernetes.io/bound-by-controller", "yes");
 	}
 	json_object_end(&j);
 	json_object(&j, "spec");
-	json_object(&j, "claimRef");
-	json_string(&j, "apiVersion", "v1");
-	json_string(&j, "kind", "PersistentVolumeClaim");
-	json_string(&j, "namespace", claim->namespace_name);
-	json_string(&j, "name", claim->name);
-	json_string(&j, "uid", claim->uid);
-	json_string(&j, "resourceVersion", claim->resource_version);
-	json_object_end(&j);
+	put_reference(&j, "claimRef",
+		(struct reference){ "PersistentVolumeClaim",
+			claim->namespace_name, claim->name, claim->uid,
+			claim->resource_version });
 	json_object_end(&j);
 	json_object_end(&j);
 }
 
-void api_selected_node(struct buffer *out, const struct claim *claim,
+void manifest_selected_node(struct buffer *out, const struct claim *claim,
 	const char *node)
 {
 	struct json j = json_into(out);
@@ -126,43 +139,30 @@ void api_selected_node(struct buffer *out, const struct claim *claim,
 }
 
 /* Unique as client-go makes them: the pod's name and the time in hex. */
-static char *event_name(const struct api_event *event)
+static char *event_name(const struct manifest_event *event)
 {
 	return xasprintf("%.*s.%llx", NAME_MAX_LEN, event->pod->name,
 		(unsigned long long)event->wall_us * 1000);
 }
 
-static void put_regarding(struct json *j, const struct pod *pod)
-{
-	json_object(j, "regarding");
-	json_string(j, "apiVersion", "v1");
-	json_string(j, "kind", "Pod");
-	json_string(j, "namespace", pod->namespace);
-	json_string(j, "name", pod->name);
-	json_string(j, "uid", pod->uid);
-	json_string(j, "resourceVersion", pod->resource_version);
-	json_object_end(j);
-}
-
-/* Cut where a UTF-8 character begins. */
+/* Cuts the note between two UTF-8 characters. */
 static char *cut_note(const char *note)
 {
-	size_t len = strnlen(note, API_NOTE_MAX);
-	char *cut;
+	size_t len = strnlen(note, MANIFEST_NOTE_MAX);
 
 	if (note[len] == '\0') {
 		return xstrdup(note);
 	}
-	len = API_NOTE_MAX - 4;
+	len = MANIFEST_NOTE_MAX - 4;
 	while (len > 0 && ((unsigned char)note[len] & 0xc0) == 0x80) {
 		len--;
 	}
-	cut = xasprintf("%.*s ...", (int)len, note);
-	return cut;
+	return xasprintf("%.*s ...", (int)len, note);
 }
 
-void api_event(struct buffer *out, const struct api_event *event)
+void manifest_event(struct buffer *out, const struct manifest_event *event)
 {
+	const struct pod *pod = event->pod;
 	struct json j = json_into(out);
 	char when[CLOCK_TEXT_MAX];
 	scoped_free char *name = event_name(event);
@@ -174,17 +174,19 @@ void api_event(struct buffer *out, const struct api_event *event)
 	json_string(&j, "kind", "Event");
 	json_object(&j, "metadata");
 	json_string(&j, "name", name);
-	json_string(&j, "namespace", event->pod->namespace);
+	json_string(&j, "namespace", pod->namespace);
 	json_object_end(&j);
 	json_string(&j, "eventTime", clock_text(when, event->wall_us));
-	json_string(&j, "reportingController", event->reporter);
+	json_string(&j, "reportingController", event->controller);
 	json_string(&j, "reportingInstance", instance);
 	json_string(&j, "action",
 		event->is_scheduled ? "Binding" : "Scheduling");
 	json_string(&j, "reason",
 		event->is_scheduled ? "Scheduled" : "FailedScheduling");
 	json_string(&j, "type", event->is_scheduled ? "Normal" : "Warning");
-	put_regarding(&j, event->pod);
+	put_reference(&j, "regarding",
+		(struct reference){ "Pod", pod->namespace, pod->name, pod->uid,
+			pod->resource_version });
 	json_string(&j, "note", note);
 	json_object_end(&j);
 }

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <sys/queue.h>
 
-enum { LOOK_MS = 1000, BODY_MAX = 65536 };
+enum { POLL_MS = 1000, BODY_MAX = 65536 };
 
-static const char vanished[] = "a claim or volume vanished";
+static const char deleted[] = "a claim or volume was deleted";
 
 /* The volumes of one pod. */
 struct job {
@@ -22,9 +22,9 @@ struct job {
 	LIST_ENTRY(job) link;
 	char *uid, *node, *why;
 	struct volume_plan plan;
-	bool *seen;   /* by choice: what we wrote came back by the watch */
-	size_t wrote; /* choices before this one are written */
-	struct kube_request *request; /* NULL: none under way */
+	bool *seen;   /* by choice: the informer delivered our patch */
+	size_t wrote; /* the choices before this one are written */
+	struct kube_request *request; /* NULL: none in flight */
 	int64_t until_us;
 };
 
@@ -72,13 +72,13 @@ static void finish(struct job *job, const char *error)
 
 static void write_next(struct job *job);
 
-static void on_written(void *owner, const struct kube_answer *answer)
+static void on_written(void *owner, const struct http_response *response)
 {
 	struct job *job = owner;
 
 	job->request = NULL;
-	if (answer->status < 200 || answer->status >= 300) {
-		finish(job, answer->error);
+	if (response->status < 200 || response->status >= 300) {
+		finish(job, response->error);
 		return;
 	}
 	job->wrote++;
@@ -101,7 +101,7 @@ static void send_patch(struct job *job, const char *path,
 	job->request = kube_request_send(job->prebind->client, &call);
 }
 
-/* False: there is no such claim or volume any more. */
+/* False: the claim or volume was deleted. */
 static bool write_choice(struct job *job, const struct volume_choice *choice)
 {
 	const struct storage *storage = &job->prebind->cluster->storage;
@@ -118,12 +118,12 @@ static bool write_choice(struct job *job, const struct volume_choice *choice)
 	}
 	if (volume != NULL) {
 		path = xasprintf("/api/v1/persistentvolumes/%s", volume->name);
-		api_volume_claim(&body, volume, claim);
+		manifest_volume_claim(&body, volume, claim);
 	} else {
 		path = xasprintf(
 			"/api/v1/namespaces/%s/persistentvolumeclaims/%s",
 			claim->namespace_name, claim->name);
-		api_selected_node(&body, claim, job->node);
+		manifest_selected_node(&body, claim, job->node);
 	}
 	send_patch(job, path, &body);
 	return true;
@@ -139,9 +139,9 @@ static bool is_wanted(const struct job *job)
 static void write_next(struct job *job)
 {
 	if (job->wrote == job->plan.count || !is_wanted(job)) {
-		prebind_look(job->prebind, (int64_t)clock_monotonic_us());
+		prebind_poll(job->prebind, (int64_t)clock_monotonic_us());
 	} else if (!write_choice(job, &job->plan.list[job->wrote])) {
-		finish(job, vanished);
+		finish(job, deleted);
 	}
 }
 
@@ -172,8 +172,8 @@ static bool is_selected(const struct claim *claim, const char *node)
 		strcmp(claim->selected_node, node) == 0;
 }
 
-/* Why this choice will never be, or NULL. Takes note of what it sees. */
-static const char *why_not(struct job *job, size_t index,
+/* Why this choice cannot succeed, or NULL. Updates job->seen. */
+static const char *find_error(struct job *job, size_t index,
 	const struct node *node)
 {
 	const struct volume_choice *choice = &job->plan.list[index];
@@ -184,12 +184,12 @@ static const char *why_not(struct job *job, size_t index,
 	bool is_kept;
 
 	if (claim == NULL || strcmp(claim->uid, choice->claim_uid) != 0) {
-		return "a claim vanished";
+		return "a claim was deleted";
 	}
 	volume = storage_volume(storage,
 		choice->volume != NULL ? choice->volume : claim->volume);
 	if (volume == NULL && choice->volume != NULL) {
-		return "a volume vanished";
+		return "a volume was deleted";
 	}
 	if (volume != NULL && !volume_match_node(volume, node)) {
 		return "a volume's node affinity does not match the node";
@@ -201,7 +201,7 @@ static const char *why_not(struct job *job, size_t index,
 	} else if (job->seen[index] && choice->volume != NULL) {
 		return "a volume's claimRef was reset";
 	} else if (job->seen[index]) {
-		return "the provisioner wants another node";
+		return "the provisioner reset the selected node";
 	}
 	return NULL;
 }
@@ -215,14 +215,14 @@ static bool is_bound(const struct job *job, const struct volume_choice *choice)
 	return claim != NULL && claim->is_bound;
 }
 
-static void look_at(struct job *job, int64_t now_us)
+static void check_job(struct job *job, int64_t now_us)
 {
 	const struct node *node = node_of(job);
-	const char *error = node == NULL ? "the node vanished" : NULL;
+	const char *error = node == NULL ? "the node was deleted" : NULL;
 	bool are_bound = true;
 
 	for (size_t i = 0; i < job->plan.count && error == NULL; i++) {
-		error = why_not(job, i, node);
+		error = find_error(job, i, node);
 		are_bound &= is_bound(job, &job->plan.list[i]);
 	}
 	if (error == NULL && !are_bound && now_us >= job->until_us) {
@@ -235,18 +235,18 @@ static void look_at(struct job *job, int64_t now_us)
 	}
 }
 
-void prebind_look(struct prebind *prebind, int64_t now_us)
+void prebind_poll(struct prebind *prebind, int64_t now_us)
 {
 	for (struct job *job = LIST_FIRST(&prebind->jobs), *next; job != NULL;
 		job = next) {
 		next = LIST_NEXT(job, link);
 		if (!is_wanted(job)) {
-			finish(job, "the pod is gone");
+			finish(job, "the pod no longer waits");
 		} else if (job->request == NULL &&
 			job->wrote < job->plan.count) {
-			finish(job, vanished);
+			finish(job, deleted);
 		} else if (job->request == NULL) {
-			look_at(job, now_us);
+			check_job(job, now_us);
 		}
 	}
 	if (prebind->pending == 0) {
@@ -256,7 +256,7 @@ void prebind_look(struct prebind *prebind, int64_t now_us)
 
 static void on_timer(void *owner)
 {
-	prebind_look(owner, (int64_t)clock_monotonic_us());
+	prebind_poll(owner, (int64_t)clock_monotonic_us());
 }
 
 /* ---- life ---- */
@@ -295,8 +295,8 @@ void prebind_start(struct prebind *prebind, const struct pod *pod,
 	LIST_INSERT_HEAD(&prebind->jobs, job, link);
 	prebind->pending++;
 	volume_plan_assume(&job->plan, &prebind->cluster->storage, node);
-	timer_start(prebind->timer, LOOK_MS, LOOK_MS);
-	/* What cannot be written shows when the timer looks. */
+	timer_start(prebind->timer, POLL_MS, POLL_MS);
+	/* If nothing can be written, the timer finds that out. */
 	(void)write_choice(job, &job->plan.list[0]);
 }
 

@@ -1,15 +1,15 @@
-/* Sees to a pod's volumes before the pod is bound: writes what was decided to
- * the API server and waits until the claims are bound.
+/* Binds a pod's volumes before the pod is bound: writes the volume plan to the
+ * API server and waits until the claims are bound.
  *
- * A volume that is there gets the claim's reference, for one to be made the
- * claim gets the node's name; the rest is done by the volume controller and the
- * provisioner. What was written stays written if the pod does not make it: the
- * next attempt finds it. */
+ * An existing volume gets a reference to the claim. A claim whose volume is to
+ * be provisioned gets the name of the node. The volume controller and the
+ * provisioner do the rest. A failure undoes nothing that is written: the next
+ * attempt finds it. */
 #pragma once
 
 #include "scheduler/cluster/cluster.h"
-#include "scheduler/objects/pod.h"
 #include "scheduler/filter/volume_plan.h"
+#include "scheduler/objects/pod.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,9 +19,9 @@
 struct kube_client;
 struct prebind;
 
-/* How long the claims of one pod may take, as kube-scheduler's bindTimeout. */
+/* For all claims of a pod; kube-scheduler's bindTimeout. */
 #define PREBIND_TIMEOUT_US INT64_C(600000000)
-/* The error after that, in kube-scheduler's words, which tools look for. */
+/* The error after that time, with kube-scheduler's text. */
 #define PREBIND_TIMED_OUT "context deadline exceeded"
 
 struct prebind_result {
@@ -32,31 +32,31 @@ struct prebind_result {
 };
 
 struct prebind_handler {
-	/* Everything in result is borrowed for the call. */
+	/* result is borrowed for the call. */
 	void (*on_done)(void *owner, const struct prebind_result *result);
-	/* The pod still waits for its volumes, and it is ours. */
+	/* True if the pod still waits for its volumes and this process is
+	 * leader. */
 	bool (*is_wanted)(void *owner, const char *uid);
 	void *owner; /* outlives the prebind */
 };
 
-/* cluster outlives it. Never NULL. */
+/* cluster outlives the prebind. Never NULL. */
 struct prebind *prebind_new(struct kube_client *client, uv_loop_t *loop,
 	const struct cluster *cluster, const struct prebind_handler *handler);
 
-/* Begins; on_done follows exactly once unless all is dropped or closed, never
- * within the call. Takes what plan holds and leaves it empty. Later decisions
- * take it for done from now on. */
+/* Starts. Calls on_done exactly once and later than this call, unless all is
+ * dropped or closed. Empties plan, which later decisions regard as done. */
 void prebind_start(struct prebind *prebind, const struct pod *pod,
 	const char *node, const char *why, struct volume_plan *plan,
 	int64_t now_us);
 
-/* The cluster's storage or pods have changed, or time has passed. now_us is
- * monotonic, as prebind_start()'s. */
-void prebind_look(struct prebind *prebind, int64_t now_us);
+/* Checks all pods: the cluster's storage or pods changed, or time passed.
+ * now_us is monotonic, as in prebind_start(). */
+void prebind_poll(struct prebind *prebind, int64_t now_us);
 
 size_t prebind_pending(const struct prebind *prebind);
 
-/* No on_done comes any more for what is under way. */
+/* Drops all pods without calling on_done. */
 void prebind_drop(struct prebind *prebind);
 
 void prebind_close(struct prebind *prebind); /* NULL is fine */

@@ -1,55 +1,48 @@
 #include "scheduler/cache/cache.h"
 
+#include "lib/hash.h"
 #include "lib/memory.h"
-#include "scheduler/cache/reservations.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A pod that counts on a node, by what the API server or we ourselves said. */
-struct placed {
+/* A pod that counts on a node: the API server reports it there, or it is
+ * assumed. */
+struct cached_pod {
 	struct pod *pod; /* owned */
 	char *node;	 /* owned; its name */
 	int64_t bound_us;
 	bool is_assumed;
-	bool is_strange; /* in the cache's strangers */
-	TAILQ_ENTRY(placed) link;
+	bool is_unprofiled; /* in the cache's list */
+	TAILQ_ENTRY(cached_pod) link;
 };
 
 struct cached_node {
 	struct node *node; /* the cluster's */
-	uint64_t digest;   /* of what may let a waiting pod fit */
+	uint64_t digest;   /* of what may let a pending pod fit */
 };
 
-/* The newest load of a node, kept so that a Node that appears later has it. */
-struct known_load {
+/* The newest load of a node, which may arrive before the Node object. */
+struct cached_load {
 	struct node_load load;
 	int64_t sample_us;
-	int64_t seen_us; /* that, or when it came if that is earlier */
+	int64_t seen_us; /* sample_us or the arrival, the earlier one */
 };
 
-static void placed_free(struct placed *placed)
+static void cached_pod_free(struct cached_pod *cached)
 {
-	if (placed != NULL) {
-		pod_free(placed->pod);
-		free(placed->node);
-		free(placed);
-	}
-}
-
-static void known_load_free(struct known_load *known)
-{
-	if (known != NULL) {
-		node_load_fini(&known->load);
-		free(known);
+	if (cached != NULL) {
+		pod_free(cached->pod);
+		free(cached->node);
+		free(cached);
 	}
 }
 
 void cache_init(struct cache *cache)
 {
-	*cache = (struct cache){ .names = names_new() };
-	cluster_init(&cache->cluster, cache->names);
-	TAILQ_INIT(&cache->strangers);
+	*cache = (struct cache){ .interner = interner_new() };
+	cluster_init(&cache->cluster, cache->interner);
+	TAILQ_INIT(&cache->unprofiled);
 }
 
 void cache_fini(struct cache *cache)
@@ -58,11 +51,12 @@ void cache_fini(struct cache *cache)
 	void *value;
 
 	while (map_next(&cache->pods, &at, NULL, &value)) {
-		placed_free(value);
+		cached_pod_free(value);
 	}
 	at = 0;
 	while (map_next(&cache->loads, &at, NULL, &value)) {
-		known_load_free(value);
+		node_load_fini(&((struct cached_load *)value)->load);
+		free(value);
 	}
 	at = 0;
 	while (map_next(&cache->nodes, &at, NULL, &value)) {
@@ -70,15 +64,14 @@ void cache_fini(struct cache *cache)
 	}
 	cluster_fini(&cache->cluster);
 	at = 0;
-	while (map_next(&cache->nominees, &at, NULL, &value)) {
+	while (map_next(&cache->nominated_pods, &at, NULL, &value)) {
 		pod_free(value);
 	}
-	places_fini(cache);
-	map_fini(&cache->nominees);
+	map_fini(&cache->nominated_pods);
 	map_fini(&cache->pods);
 	map_fini(&cache->loads);
 	map_fini(&cache->nodes);
-	names_free(cache->names);
+	interner_free(cache->interner);
 	*cache = (struct cache){ 0 };
 }
 
@@ -96,38 +89,33 @@ const struct node *cache_node(const struct cache *cache, const char *name)
 	return find_node(cache, name);
 }
 
-/* FNV-1a over keys and texts; equal parts give equal digests, which is all it
- * is for. */
 static uint64_t digest_text(uint64_t digest, const char *text)
 {
-	for (; text != NULL && *text != '\0'; text++) {
-		digest = (digest ^ (unsigned char)*text) * 1099511628211U;
-	}
-	return digest * 31 + 1;
+	return hash_text(digest, text) * 31 + 1;
 }
 
-static uint64_t digest_value(uint64_t digest, const struct value *value)
+static uint64_t digest_value(uint64_t digest, const struct json_value *value)
 {
-	const struct value *v;
+	const struct json_value *v;
 
-	digest = digest_text(digest, value_text(value));
-	digest = digest * 2 + value_true(value);
-	for (v = value_first(value); v != NULL; v = value_next(v)) {
-		digest = digest_text(digest, value_key(v));
+	digest = digest_text(digest, json_value_text(value));
+	digest = digest * 2 + json_value_true(value);
+	for (v = json_value_first(value); v != NULL; v = json_value_next(v)) {
+		digest = digest_text(digest, json_value_key(v));
 		digest = digest_value(digest, v);
 	}
 	return digest;
 }
 
-/* Of what may let a waiting pod fit; heartbeats change none of it. */
-static uint64_t digest_node(const struct value *object)
+/* Covers what may let a pending pod fit. Heartbeats do not change it. */
+static uint64_t digest_node(const struct json_value *object)
 {
 	static const char *const parts[] = { "metadata/labels", "spec/taints",
 		"spec/unschedulable", "status/allocatable" };
-	uint64_t digest = 14695981039346656037U;
+	uint64_t digest = HASH_SEED;
 
 	for (size_t i = 0; i < count_of(parts); i++) {
-		digest = digest_value(digest, value_at(object, parts[i]));
+		digest = digest_value(digest, json_value_at(object, parts[i]));
 	}
 	return digest;
 }
@@ -138,11 +126,11 @@ static void add_pods_of(struct cache *cache, struct node *node)
 	void *value;
 
 	while (map_next(&cache->pods, &at, NULL, &value)) {
-		struct placed *placed = value;
+		struct cached_pod *cached = value;
 
-		if (strcmp(placed->node, node->name) == 0) {
-			cluster_place(&cache->cluster, node, placed->pod,
-				placed->bound_us);
+		if (strcmp(cached->node, node->name) == 0) {
+			cluster_add_pod(&cache->cluster, node, cached->pod,
+				cached->bound_us);
 		}
 	}
 }
@@ -151,28 +139,28 @@ static void add_node(struct cache *cache, struct node *node, uint64_t digest,
 	int64_t now_us)
 {
 	struct cached_node *cached = xcalloc(1, sizeof(*cached));
-	struct known_load *known = map_get(&cache->loads, node->name);
+	struct cached_load *last = map_get(&cache->loads, node->name);
 
 	cluster_add_node(&cache->cluster, node);
 	*cached = (struct cached_node){ node, digest };
 	(void)map_put(&cache->nodes, node->name, cached);
 	add_pods_of(cache, node);
-	if (known != NULL) {
-		node_set_load(node, &known->load, known->sample_us, now_us);
+	if (last != NULL) {
+		node_set_load(node, &last->load, last->sample_us, now_us);
 	}
 }
 
 int cache_put_node(struct cache *cache, bool *changed,
-	const struct value *object, int64_t now_us, struct error *err)
+	const struct json_value *object, int64_t now_us, struct error *err)
 {
-	const char *name = value_text_at(object, "metadata/name", "");
+	const char *name = json_value_text_at(object, "metadata/name", "");
 	struct cached_node *cached = map_get(&cache->nodes, name);
 	uint64_t digest = digest_node(object);
 	struct node *node;
 	int r;
 
 	if (cached == NULL) {
-		r = node_new(&node, cache->names, object, err);
+		r = node_new(&node, cache->interner, object, err);
 		if (r == 0) {
 			add_node(cache, node, digest, now_us);
 			*changed = true;
@@ -200,162 +188,162 @@ void cache_remove_node(struct cache *cache, const char *name)
 
 /* ---- pods ---- */
 
-/* What was last measured of it counts at once: without that, a VM whose pod
- * changes would look as if it were on its way until the next load. */
-static void place(struct cache *cache, struct placed *placed)
+/* Applies the node's last load too. Otherwise a VM whose pod object changes
+ * would count as starting until the next load. */
+static void add_pod(struct cache *cache, struct cached_pod *cached)
 {
-	struct node *node = find_node(cache, placed->node);
-	const struct known_load *known = map_get(&cache->loads, placed->node);
+	struct node *node = find_node(cache, cached->node);
+	const struct cached_load *last = map_get(&cache->loads, cached->node);
 
 	if (node != NULL) {
-		cluster_place(&cache->cluster, node, placed->pod,
-			placed->bound_us);
+		cluster_add_pod(&cache->cluster, node, cached->pod,
+			cached->bound_us);
 	}
-	if (node != NULL && known != NULL && placed->pod->is_vm) {
-		node_vms_take_one(&node->vms, placed->pod->uid, &known->load,
-			known->seen_us);
+	if (node != NULL && last != NULL && cached->pod->is_vm) {
+		node_vms_set_load_of(&node->vms, cached->pod->uid, &last->load,
+			last->seen_us);
 	}
-	(void)map_put(&cache->pods, placed->pod->uid, placed);
+	(void)map_put(&cache->pods, cached->pod->uid, cached);
 }
 
-static struct placed *unplace(struct cache *cache, const char *uid)
+static struct cached_pod *take_out(struct cache *cache, const char *uid)
 {
-	struct placed *placed = map_remove(&cache->pods, uid);
+	struct cached_pod *cached = map_remove(&cache->pods, uid);
 	struct node *node;
 
-	if (placed == NULL) {
+	if (cached == NULL) {
 		return NULL;
 	}
-	if (placed->is_strange) {
-		TAILQ_REMOVE(&cache->strangers, placed, link);
+	if (cached->is_unprofiled) {
+		TAILQ_REMOVE(&cache->unprofiled, cached, link);
 	}
-	node = find_node(cache, placed->node);
+	node = find_node(cache, cached->node);
 	if (node != NULL) {
 		const struct model_vm *model = node_vms_model(&node->vms, uid);
 
 		if (model != NULL) {
-			placed->pod->past = model->past;
-			placed->pod->learned_us = model->learned_us;
+			cached->pod->usage = model->usage;
+			cached->pod->observed_us = model->observed_us;
 		}
-		cluster_unplace(&cache->cluster, node, placed->pod);
+		cluster_remove_pod(&cache->cluster, node, cached->pod);
 	}
-	return placed;
+	return cached;
 }
 
 void cache_put_pod(struct cache *cache, struct pod *pod, int64_t bound_us)
 {
-	struct placed *old = unplace(cache, pod->uid);
-	struct placed *placed = xcalloc(1, sizeof(*placed));
-	bool is_strange = pod->is_vm && *pod->vm_name != '\0' &&
-		(old == NULL || old->is_strange);
+	struct cached_pod *old = take_out(cache, pod->uid);
+	struct cached_pod *cached = xcalloc(1, sizeof(*cached));
+	bool is_unprofiled = pod->is_vm && *pod->vm_name != '\0' &&
+		(old == NULL || old->is_unprofiled);
 
-	/* We know better than the API's seconds when we bound it. */
+	/* The API server's time has whole seconds; ours is exact. */
 	if (old != NULL && strcmp(old->node, pod->node_name) == 0) {
 		bound_us = old->bound_us;
 	}
-	/* The pod's text says nothing of what was learned of its VM. */
+	/* The pod object does not hold what was observed of its VM. */
 	if (old != NULL) {
-		pod->past = old->pod->past;
-		pod->learned_us = old->pod->learned_us;
+		pod->usage = old->pod->usage;
+		pod->observed_us = old->pod->observed_us;
 	}
-	placed_free(old);
-	*placed = (struct placed){
+	cached_pod_free(old);
+	*cached = (struct cached_pod){
 		.pod = pod,
 		.node = xstrdup(pod->node_name),
 		.bound_us = bound_us,
-		.is_strange = is_strange,
+		.is_unprofiled = is_unprofiled,
 	};
-	if (is_strange) {
-		TAILQ_INSERT_TAIL(&cache->strangers, placed, link);
+	if (is_unprofiled) {
+		TAILQ_INSERT_TAIL(&cache->unprofiled, cached, link);
 	}
-	place(cache, placed);
+	add_pod(cache, cached);
 }
 
-const struct pod *cache_take_stranger(struct cache *cache)
+const struct pod *cache_next_unprofiled(struct cache *cache)
 {
-	struct placed *placed = TAILQ_FIRST(&cache->strangers);
+	struct cached_pod *cached = TAILQ_FIRST(&cache->unprofiled);
 
-	if (placed == NULL) {
+	if (cached == NULL) {
 		return NULL;
 	}
-	TAILQ_REMOVE(&cache->strangers, placed, link);
-	placed->is_strange = false;
-	return placed->pod;
+	TAILQ_REMOVE(&cache->unprofiled, cached, link);
+	cached->is_unprofiled = false;
+	return cached->pod;
 }
 
-void cache_teach(struct cache *cache, const char *uid,
-	const struct vm_profile *past)
+void cache_update_profile(struct cache *cache, const char *uid,
+	const struct usage *usage)
 {
-	const struct placed *placed = map_get(&cache->pods, uid);
+	const struct cached_pod *cached = map_get(&cache->pods, uid);
 	struct node *node =
-		placed == NULL ? NULL : find_node(cache, placed->node);
+		cached == NULL ? NULL : find_node(cache, cached->node);
 
 	if (node != NULL) {
-		node_vms_teach(&node->vms, uid, past);
+		node_vms_update_profile(&node->vms, uid, usage);
 	}
 }
 
-bool cache_remove_nominee(struct cache *cache, const char *uid)
+bool cache_remove_nominated(struct cache *cache, const char *uid)
 {
-	struct pod *pod = map_remove(&cache->nominees, uid);
+	struct pod *pod = map_remove(&cache->nominated_pods, uid);
 
 	if (pod != NULL) {
-		cluster_unnominate(&cache->cluster, pod);
+		cluster_remove_nominated(&cache->cluster, pod);
 		pod_free(pod);
 	}
 	return pod != NULL;
 }
 
-void cache_put_nominee(struct cache *cache, struct pod *pod)
+void cache_put_nominated(struct cache *cache, struct pod *pod)
 {
-	(void)cache_remove_nominee(cache, pod->uid);
-	(void)map_put(&cache->nominees, pod->uid, pod);
-	cluster_nominate(&cache->cluster, pod);
+	(void)cache_remove_nominated(cache, pod->uid);
+	(void)map_put(&cache->nominated_pods, pod->uid, pod);
+	cluster_add_nominated(&cache->cluster, pod);
 }
 
 bool cache_remove_pod(struct cache *cache, const char *uid)
 {
-	struct placed *placed = unplace(cache, uid);
+	struct cached_pod *cached = take_out(cache, uid);
 
-	placed_free(placed);
-	return placed != NULL;
+	cached_pod_free(cached);
+	return cached != NULL;
 }
 
 struct pod *cache_take_pod(struct cache *cache, const char *uid,
 	int64_t *bound_us)
 {
-	struct placed *placed = unplace(cache, uid);
+	struct cached_pod *cached = take_out(cache, uid);
 	struct pod *pod;
 
-	if (placed == NULL) {
+	if (cached == NULL) {
 		return NULL;
 	}
-	*bound_us = placed->bound_us;
-	pod = take_ptr(placed->pod);
-	placed_free(placed);
+	*bound_us = cached->bound_us;
+	pod = take_ptr(cached->pod);
+	cached_pod_free(cached);
 	return pod;
 }
 
 void cache_assume(struct cache *cache, struct pod *pod, const char *node,
 	int64_t now_us)
 {
-	struct placed *placed = xcalloc(1, sizeof(*placed));
+	struct cached_pod *cached = xcalloc(1, sizeof(*cached));
 
-	placed_free(unplace(cache, pod->uid));
-	*placed = (struct placed){
+	cached_pod_free(take_out(cache, pod->uid));
+	*cached = (struct cached_pod){
 		.pod = pod,
 		.node = xstrdup(node),
 		.bound_us = now_us,
 		.is_assumed = true,
 	};
-	place(cache, placed);
+	add_pod(cache, cached);
 }
 
 bool cache_is_assumed(const struct cache *cache, const char *uid)
 {
-	const struct placed *placed = map_get(&cache->pods, uid);
+	const struct cached_pod *cached = map_get(&cache->pods, uid);
 
-	return placed != NULL && placed->is_assumed;
+	return cached != NULL && cached->is_assumed;
 }
 
 size_t cache_assumed(const struct cache *cache)
@@ -365,32 +353,27 @@ size_t cache_assumed(const struct cache *cache)
 	void *value;
 
 	while (map_next(&cache->pods, &at, NULL, &value)) {
-		const struct placed *placed = value;
+		const struct cached_pod *cached = value;
 
-		assumed += placed->is_assumed;
+		assumed += cached->is_assumed;
 	}
 	return assumed;
 }
 
 const struct pod *cache_pod(const struct cache *cache, const char *uid)
 {
-	const struct placed *placed = map_get(&cache->pods, uid);
+	const struct cached_pod *cached = map_get(&cache->pods, uid);
 
-	return placed == NULL ? NULL : placed->pod;
+	return cached == NULL ? NULL : cached->pod;
 }
 
 struct pod *cache_forget(struct cache *cache, const char *uid)
 {
-	struct placed *placed;
-	struct pod *pod;
+	int64_t bound_us;
 
-	if (!cache_is_assumed(cache, uid)) {
-		return NULL;
-	}
-	placed = unplace(cache, uid);
-	pod = take_ptr(placed->pod);
-	placed_free(placed);
-	return pod;
+	return cache_is_assumed(cache, uid)
+		? cache_take_pod(cache, uid, &bound_us)
+		: NULL;
 }
 
 /* ---- loads ---- */
@@ -398,21 +381,21 @@ struct pod *cache_forget(struct cache *cache, const char *uid)
 void cache_put_load(struct cache *cache, bool *changed,
 	const struct node_load *load, int64_t sample_us, int64_t now_us)
 {
-	struct known_load *known = map_get(&cache->loads, load->name);
+	struct cached_load *last = map_get(&cache->loads, load->name);
 	struct node *node = find_node(cache, load->name);
 
-	*changed = known == NULL || known->load.kvm_state != load->kvm_state;
-	if (known == NULL) {
-		known = xcalloc(1, sizeof(*known));
-		(void)map_put(&cache->loads, load->name, known);
-	} else if (sample_us < known->sample_us) {
+	*changed = last == NULL || last->load.kvm_state != load->kvm_state;
+	if (last == NULL) {
+		last = xcalloc(1, sizeof(*last));
+		(void)map_put(&cache->loads, load->name, last);
+	} else if (sample_us < last->sample_us) {
 		*changed = false;
 		return;
 	}
-	node_load_fini(&known->load);
-	node_load_copy(&known->load, load);
-	known->sample_us = sample_us;
-	known->seen_us = sample_us < now_us ? sample_us : now_us;
+	node_load_fini(&last->load);
+	node_load_copy(&last->load, load);
+	last->sample_us = sample_us;
+	last->seen_us = sample_us < now_us ? sample_us : now_us;
 	if (node != NULL) {
 		node_set_load(node, load, sample_us, now_us);
 	}
@@ -432,7 +415,7 @@ size_t cache_fresh_loads(const struct cache *cache, int64_t now_us)
 	size_t fresh = 0;
 
 	for (size_t i = 0; i < cache->cluster.count; i++) {
-		if (measure_is_fresh(&cache->cluster.nodes[i]->measure,
+		if (node_metrics_is_fresh(&cache->cluster.nodes[i]->metrics,
 			    now_us)) {
 			fresh++;
 		}

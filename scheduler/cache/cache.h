@@ -1,9 +1,9 @@
-/* The cluster as the scheduler knows it: nodes, what runs on them, and what
- * will run there although the API server has not said so yet (assumed).
+/* The scheduler's copy of the cluster: nodes, the pods on them, and assumed
+ * pods, which count on a node before the API server has confirmed the binding.
  *
- * Fed by the watches, in any order: pods may come before their node. Pods whose
- * node has no Node object are kept until it appears. All times are monotonic
- * microseconds given by the caller. */
+ * The informers update the cache in any order. A pod whose node has no Node
+ * object is kept until that appears. All times are monotonic microseconds given
+ * by the caller. */
 #pragma once
 
 #include "lib/error.h"
@@ -16,85 +16,83 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-struct placed;
-TAILQ_HEAD(strangers, placed);
+struct cached_pod;
+TAILQ_HEAD(unprofiled, cached_pod);
 
 struct cache {
-	struct names *names; /* owned */
+	struct interner *interner; /* owned */
 	struct cluster cluster;
-	struct map nodes;    /* name -> the node and what was read of it */
-	struct map pods;     /* uid -> struct placed */
-	struct map nominees; /* uid -> struct pod, owned */
-	struct map loads;    /* node name -> struct known_load */
-	/* VMs that showed up on a node and that nobody was asked about. */
-	struct strangers strangers;
-	struct map places; /* uid of a VMI -> struct place: see places.h */
+	struct map nodes;	   /* name -> struct cached_node */
+	struct map pods;	   /* uid -> struct cached_pod */
+	struct map nominated_pods; /* uid -> struct pod, owned */
+	struct map loads;	   /* node name -> struct cached_load */
+	/* Running VMs whose profile no aggregator was asked for. */
+	struct unprofiled unprofiled;
 };
 
 void cache_init(struct cache *cache);
 void cache_fini(struct cache *cache);
 
-/* A Node as it is now. *changed: in a way that may let a waiting pod fit
- * (labels, taints, allocatable, unschedulable). -EBADMSG: not a node we
- * understand; what was known of it stays. */
+/* Adds or updates a Node. *changed: in a way that may let a pending pod fit
+ * (labels, taints, allocatable, unschedulable). -EBADMSG: invalid; the cache is
+ * unchanged. */
 must_check int cache_put_node(struct cache *cache, bool *changed,
-	const struct value *object, int64_t now_us, struct error *err);
+	const struct json_value *object, int64_t now_us, struct error *err);
 void cache_remove_node(struct cache *cache, const char *name);
 
 /* NULL: no such node. */
 const struct node *cache_node(const struct cache *cache, const char *name);
 
-/* A pod with a node: counts there from now on; confirms an assumed one. A pod
- * that was assumed elsewhere moves. Takes pod. */
+/* Adds or updates a pod that has a node. An assumed pod is confirmed, or moves
+ * if it was assumed on another node. Takes pod. */
 void cache_put_pod(struct cache *cache, struct pod *pod, int64_t bound_us);
 
-/* A pod of another scheduler that has no node, but was nominated for one. Takes
- * pod. */
-void cache_put_nominee(struct cache *cache, struct pod *pod);
-/* False if there was none. */
-bool cache_remove_nominee(struct cache *cache, const char *uid);
+/* Adds or updates a pod of another scheduler that is nominated for a node.
+ * Takes pod. */
+void cache_put_nominated(struct cache *cache, struct pod *pod);
+/* False: there is no such pod. */
+bool cache_remove_nominated(struct cache *cache, const char *uid);
 
-/* True if it counted somewhere. */
+/* True if the pod counted on a node. */
 bool cache_remove_pod(struct cache *cache, const char *uid);
 
-/* Takes a pod that has a node off it and gives it back, and when it was bound;
- * NULL if there is none. */
+/* Removes a pod and returns it to the caller, with the time it was bound at;
+ * NULL: there is no such pod. */
 struct pod *cache_take_pod(struct cache *cache, const char *uid,
 	int64_t *bound_us);
 
-/* The pod counts on the node until it is confirmed, forgotten or gone.
+/* The pod counts on the node until it is confirmed, forgotten or deleted.
  * Takes pod. */
 void cache_assume(struct cache *cache, struct pod *pod, const char *node,
 	int64_t now_us);
 
-/* Takes an assumed pod off its node again and gives it back; NULL if it is not
- * (or no longer only) assumed. */
+/* Removes an assumed pod and returns it to the caller; NULL: the pod is not
+ * assumed, or was confirmed. */
 struct pod *cache_forget(struct cache *cache, const char *uid);
 
 bool cache_is_assumed(const struct cache *cache, const char *uid);
 
-/* How many are assumed. */
+/* Returns the number of assumed pods. */
 size_t cache_assumed(const struct cache *cache);
 
-/* The pod that counts somewhere, or NULL. */
+/* NULL: no such pod counts on a node. */
 const struct pod *cache_pod(const struct cache *cache, const char *uid);
 
-/* The pod of a VM that runs, was not placed by us, and was not given yet; NULL:
- * there is none (any more). The pod stays the cache's. */
-const struct pod *cache_take_stranger(struct cache *cache);
+/* Returns the next pod of a running VM that another scheduler, or an earlier
+ * process, bound. Returns each once; NULL: no more. The cache owns the pod. */
+const struct pod *cache_next_unprofiled(struct cache *cache);
 
-/* What others know of the past of a VM that runs, if it still does. */
-void cache_teach(struct cache *cache, const char *uid,
-	const struct vm_profile *past);
+/* Sets the profile of a VM's pod. No effect without such a pod. */
+void cache_update_profile(struct cache *cache, const char *uid,
+	const struct usage *usage);
 
-/* Takes over the newest load known of a node; older ones are ignored. *changed:
- * its KVM state is another, or it was not known before. load stays the
- * caller's. */
+/* Stores a copy of a node's load unless a newer one is stored. *changed: the
+ * KVM state changed, or the node had no load. */
 void cache_put_load(struct cache *cache, bool *changed,
 	const struct node_load *load, int64_t sample_us, int64_t now_us);
 
-/* The node's kubelet has rejected a pod. */
+/* The node's kubelet rejected a pod. */
 void cache_reject(struct cache *cache, const char *node, int64_t now_us);
 
-/* How many nodes have a load that is fresh now. */
+/* Returns the number of nodes whose load is fresh. */
 size_t cache_fresh_loads(const struct cache *cache, int64_t now_us);

@@ -7,141 +7,144 @@
 
 #include <stdlib.h>
 
-#define COMPLAIN_US UINT64_C(10000000)
+#define LOG_AGAIN_US UINT64_C(10000000)
 
-struct watch {
-	struct watches *watches;
+struct informer {
+	struct constraint_informers *informers;
 	enum cluster_kind kind;
 	struct reflector *reflector;
-	bool is_given_up;
+	bool is_skipped;
 };
 
-struct watches {
+struct constraint_informers {
 	struct cluster *cluster;
-	struct watches_handler handler;
-	struct watch list[CLUSTER_KINDS];
+	struct constraint_informers_handler handler;
+	struct informer list[CLUSTER_KINDS];
 	struct log_limit limit;
-	uint64_t since_us; /* when the server first answered; 0 before */
+	uint64_t since_us; /* the first poll with is_answering; 0: none */
 };
 
 static void on_object(void *owner, const struct reflector_id *id,
-	const struct value *object)
+	const struct json_value *object)
 {
-	struct watch *watch = owner;
-	struct watches *watches = watch->watches;
+	struct informer *informer = owner;
+	struct constraint_informers *informers = informer->informers;
 	struct error err;
 
-	if (cluster_put_object(watches->cluster, watch->kind, object, &err) <
-		0) {
-		if (log_allow(&watches->limit, clock_monotonic_us(),
-			    COMPLAIN_US, NULL)) {
-			log_warning("object not understood",
+	if (cluster_put_object(informers->cluster, informer->kind, object,
+		    &err) < 0) {
+		if (log_allow(&informers->limit, clock_monotonic_us(),
+			    LOG_AGAIN_US, NULL)) {
+			log_warning("ignoring invalid object",
 				log_str("name", id->name), log_err(&err),
 				LOG_END);
 		}
 		return;
 	}
-	watches->handler.on_change(watches->handler.owner);
+	informers->handler.on_change(informers->handler.owner);
 }
 
-static void on_gone(void *owner, const struct reflector_id *id)
+static void on_deleted(void *owner, const struct reflector_id *id)
 {
-	struct watch *watch = owner;
-	struct watches *watches = watch->watches;
+	struct informer *informer = owner;
+	struct constraint_informers *informers = informer->informers;
 
-	cluster_remove_object(watches->cluster, watch->kind, id->namespace_name,
-		id->name);
-	watches->handler.on_change(watches->handler.owner);
+	cluster_remove_object(informers->cluster, informer->kind,
+		id->namespace_name, id->name);
+	informers->handler.on_change(informers->handler.owner);
 }
 
 static void on_synced(void *owner)
 {
-	struct watch *watch = owner;
-	struct watches *watches = watch->watches;
+	struct informer *informer = owner;
+	struct constraint_informers *informers = informer->informers;
 
-	watches->handler.on_synced(watches->handler.owner);
+	informers->handler.on_synced(informers->handler.owner);
 }
 
-struct watches *watches_new(struct kube_client *client, struct cluster *cluster,
-	const struct watches_handler *handler)
+struct constraint_informers *constraint_informers_new(
+	struct kube_client *client, struct cluster *cluster,
+	const struct constraint_informers_handler *handler)
 {
-	struct watches *watches = xcalloc(1, sizeof(*watches));
+	struct constraint_informers *informers = xcalloc(1, sizeof(*informers));
 
-	watches->cluster = cluster;
-	watches->handler = *handler;
+	informers->cluster = cluster;
+	informers->handler = *handler;
 	for (int i = 0; i < CLUSTER_KINDS; i++) {
-		struct watch *watch = &watches->list[i];
-		struct reflector_handler calls = { on_object, on_gone,
-			on_synced, watch };
+		struct informer *informer = &informers->list[i];
+		struct reflector_handler calls = { on_object, on_deleted,
+			on_synced, informer };
 
-		watch->watches = watches;
-		watch->kind = (enum cluster_kind)i;
-		watch->reflector = reflector_new(client,
+		informer->informers = informers;
+		informer->kind = (enum cluster_kind)i;
+		informer->reflector = reflector_new(client,
 			&(struct reflector_options){
-				.path = cluster_kind_path(watch->kind) },
+				.path = cluster_kind_path(informer->kind) },
 			&calls);
 	}
-	return watches;
+	return informers;
 }
 
-static bool is_settled(const struct watch *watch)
+static bool is_settled(const struct informer *informer)
 {
-	return watch->is_given_up ||
-		reflector_state(watch->reflector).is_synced;
+	return informer->is_skipped ||
+		reflector_state(informer->reflector).is_synced;
 }
 
-bool watches_complete(const struct watches *watches)
+bool constraint_informers_complete(const struct constraint_informers *informers)
 {
 	for (int i = 0; i < CLUSTER_KINDS; i++) {
-		if (!is_settled(&watches->list[i])) {
+		if (!is_settled(&informers->list[i])) {
 			return false;
 		}
 	}
 	return true;
 }
 
-static bool is_hopeless(const struct reflector_state *state, uint64_t waited_us)
+static bool is_overdue(const struct reflector_state *state, uint64_t waited_us)
 {
-	return *state->trouble != '\0' &&
+	return *state->last_error != '\0' &&
 		waited_us >=
-		(state->is_refused ? WATCHES_PATIENCE_US : WATCHES_SILENCE_US);
+		(state->is_refused ? CONSTRAINT_INFORMERS_REFUSED_US
+				   : CONSTRAINT_INFORMERS_UNREACHABLE_US);
 }
 
-bool watches_look(struct watches *watches, bool is_answering, uint64_t now_us)
+bool constraint_informers_poll(struct constraint_informers *informers,
+	bool is_answering, uint64_t now_us)
 {
-	bool is_news = false;
+	bool has_skipped = false;
 
 	if (!is_answering) {
 		return false;
 	}
-	if (watches->since_us == 0) {
-		watches->since_us = now_us;
+	if (informers->since_us == 0) {
+		informers->since_us = now_us;
 	}
 	for (int i = 0; i < CLUSTER_KINDS; i++) {
-		struct watch *watch = &watches->list[i];
+		struct informer *informer = &informers->list[i];
 		struct reflector_state state =
-			reflector_state(watch->reflector);
+			reflector_state(informer->reflector);
 
-		if (is_settled(watch) ||
-			!is_hopeless(&state, now_us - watches->since_us)) {
+		if (is_settled(informer) ||
+			!is_overdue(&state, now_us - informers->since_us)) {
 			continue;
 		}
-		watch->is_given_up = true;
-		is_news = true;
-		log_warning("placing pods without knowing these objects",
-			log_str("path", cluster_kind_path(watch->kind)),
-			log_str("err", state.trouble), LOG_END);
+		informer->is_skipped = true;
+		has_skipped = true;
+		log_warning("continuing without these objects",
+			log_str("path", cluster_kind_path(informer->kind)),
+			log_str("err", state.last_error), LOG_END);
 	}
-	return is_news;
+	return has_skipped;
 }
 
-void watches_close(struct watches *watches)
+void constraint_informers_close(struct constraint_informers *informers)
 {
-	if (watches == NULL) {
+	if (informers == NULL) {
 		return;
 	}
 	for (int i = 0; i < CLUSTER_KINDS; i++) {
-		reflector_close(watches->list[i].reflector);
+		reflector_close(informers->list[i].reflector);
 	}
-	free(watches);
+	free(informers);
 }

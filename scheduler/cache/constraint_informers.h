@@ -1,9 +1,8 @@
-/* The watches of what constraints speak of: namespaces, and the objects of
- * storage. Nodes and pods are the placer's own.
+/* Informers of the objects that pods' constraints refer to: namespaces and
+ * storage objects. cache/informers.h has those of nodes and pods.
  *
- * Keeps the cluster up to date. A kind that the API server does not serve, or
- * not to us, is named in the log once and given up waiting for; its watch goes
- * on trying. */
+ * If the API server does not serve a kind, or forbids reading it, the scheduler
+ * logs that once and starts without it; the informer keeps trying. */
 #pragma once
 
 #include "scheduler/cluster/cluster.h"
@@ -12,30 +11,34 @@
 #include <stdint.h>
 
 struct kube_client;
-struct watches;
+struct constraint_informers;
 
-struct watches_handler {
-	/* Something is different, which may let a waiting pod fit. */
+struct constraint_informers_handler {
+	/* An object changed, which may let a pending pod fit. */
 	void (*on_change)(void *owner);
-	/* One more kind is known completely. */
+	/* One more kind is synced. */
 	void (*on_synced)(void *owner);
-	void *owner; /* outlives the watches */
+	void *owner; /* outlives the informers */
 };
 
-/* cluster outlives them. Never NULL. */
-struct watches *watches_new(struct kube_client *client, struct cluster *cluster,
-	const struct watches_handler *handler);
+/* cluster outlives the informers. Never NULL. */
+struct constraint_informers *constraint_informers_new(
+	struct kube_client *client, struct cluster *cluster,
+	const struct constraint_informers_handler *handler);
 
-/* Each kind is known, or was given up. */
-bool watches_complete(const struct watches *watches);
+/* True if every kind is synced or skipped. */
+bool constraint_informers_complete(
+	const struct constraint_informers *informers);
 
-/* To be called now and then. No kind is given up while the API server does not
- * answer for nodes and pods. Once it does, so long at least not one that is
- * refused, nor one that fails in another way: longer than a list takes (60 s)
- * and the pause before it (30 s), because what failed while nobody was there
- * has not been asked for since. True if one was given up just now. */
-#define WATCHES_PATIENCE_US UINT64_C(10000000)
-#define WATCHES_SILENCE_US UINT64_C(100000000)
-bool watches_look(struct watches *watches, bool is_answering, uint64_t now_us);
+/* Skips each kind that cannot be listed; true if there was one. To be called
+ * regularly. The times count from the first call at which nodes and pods are
+ * synced (is_answering): 10 s if the API server refuses the kind; for any other
+ * error 100 s, which is longer than a list may take (60 s) after the pause
+ * before its retry (30 s). */
+#define CONSTRAINT_INFORMERS_REFUSED_US UINT64_C(10000000)
+#define CONSTRAINT_INFORMERS_UNREACHABLE_US UINT64_C(100000000)
+bool constraint_informers_poll(struct constraint_informers *informers,
+	bool is_answering, uint64_t now_us);
 
-void watches_close(struct watches *watches); /* NULL is fine */
+void constraint_informers_close(
+	struct constraint_informers *informers); /* NULL is fine */

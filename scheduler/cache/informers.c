@@ -1,26 +1,26 @@
 #include "scheduler/cache/informers.h"
 
-#include "kube/reflector.h"
 #include "kube/json_value.h"
+#include "kube/reflector.h"
+#include "kube/time.h"
 #include "lib/clock.h"
 #include "lib/log.h"
 #include "lib/memory.h"
-#include "kube/time.h"
+#include "scheduler/cache/constraint_informers.h"
 #include "scheduler/cache/outage.h"
 #include "scheduler/cache/reservations.h"
-#include "scheduler/cache/constraint_informers.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define COMPLAIN_US UINT64_C(10000000)
+#define LOG_AGAIN_US UINT64_C(10000000)
 
-struct feed {
-	struct feed_options options;
+struct informers {
+	struct informers_options options;
 	struct reflector *nodes, *pods;
-	struct reflector *failed; /* pods of ours */
-	struct map failures;	  /* uids of those that are there */
-	struct watches *watches;  /* of all else */
+	struct reflector *failed; /* pods of this scheduler */
+	struct map failed_uids;	  /* uids of those that are there */
+	struct constraint_informers *constraints; /* of all else */
 	struct outage outage;
 	struct log_limit limit;
 	bool is_synced;
@@ -31,196 +31,214 @@ static int64_t now_us(void)
 	return (int64_t)clock_monotonic_us();
 }
 
-static void tell(struct feed *feed)
+static void notify(struct informers *informers)
 {
-	feed->options.on_change(feed->options.owner);
+	informers->options.on_change(informers->options.owner);
 }
 
-static void complain(struct feed *feed, const char *what, const char *name,
-	const struct error *err)
+/* The cluster changed in a way that may let a pending pod fit. */
+static void on_change(void *owner)
 {
-	if (log_allow(&feed->limit, clock_monotonic_us(), COMPLAIN_US, NULL)) {
+	struct informers *informers = owner;
+
+	queue_wake_all(informers->options.queue);
+	notify(informers);
+}
+
+static void log_invalid(struct informers *informers, const char *what,
+	const char *name, const struct error *err)
+{
+	if (log_allow(&informers->limit, clock_monotonic_us(), LOG_AGAIN_US,
+		    NULL)) {
 		log_warning(what, log_str("name", name), log_err(err), LOG_END);
 	}
 }
 
 static void on_node(void *owner, const struct reflector_id *id,
-	const struct value *object)
+	const struct json_value *object)
 {
-	struct feed *feed = owner;
+	struct informers *informers = owner;
 	bool changed = false;
 	struct error err;
 
-	if (cache_put_node(feed->options.cache, &changed, object, now_us(),
+	if (cache_put_node(informers->options.cache, &changed, object, now_us(),
 		    &err) < 0) {
-		complain(feed, "node not understood", id->name, &err);
+		log_invalid(informers, "ignoring invalid node", id->name, &err);
 		return;
 	}
 	if (changed) {
-		queue_wake_all(feed->options.queue);
-		tell(feed);
+		on_change(informers);
 	}
 }
 
-/* Of the objects constraints speak of. */
-static void on_change(void *owner)
+static void on_node_deleted(void *owner, const struct reflector_id *id)
 {
-	struct feed *feed = owner;
+	struct informers *informers = owner;
 
-	queue_wake_all(feed->options.queue);
-	tell(feed);
+	cache_remove_node(informers->options.cache, id->name);
 }
 
-static void on_node_gone(void *owner, const struct reflector_id *id)
+static bool is_nominated(const struct json_value *pod)
 {
-	struct feed *feed = owner;
-
-	cache_remove_node(feed->options.cache, id->name);
+	return *json_value_text_at(pod, "status/nominatedNodeName", "") != '\0';
 }
 
-static bool is_nominated(const struct value *pod)
+static void remove_nominated(struct informers *informers, const char *uid)
 {
-	return *value_text_at(pod, "status/nominatedNodeName", "") != '\0';
-}
-
-static void forget_nominee(struct feed *feed, const char *uid)
-{
-	if (cache_remove_nominee(feed->options.cache, uid)) {
-		queue_wake_all(feed->options.queue);
-		tell(feed);
+	if (cache_remove_nominated(informers->options.cache, uid)) {
+		on_change(informers);
 	}
 }
 
-static void forget_pod(struct feed *feed, const char *uid)
+static void remove_pod(struct informers *informers, const char *uid)
 {
-	forget_nominee(feed, uid);
-	queue_remove(feed->options.queue, uid);
-	if (!places_keep(feed->options.cache, uid, now_us()) &&
-		cache_remove_pod(feed->options.cache, uid)) {
-		queue_wake_all(feed->options.queue);
-		tell(feed);
+	remove_nominated(informers, uid);
+	queue_remove(informers->options.queue, uid);
+	if (!reservations_hold(informers->options.reservations, uid,
+		    now_us()) &&
+		cache_remove_pod(informers->options.cache, uid)) {
+		on_change(informers);
 	}
 }
 
-static void on_pod_gone(void *owner, const struct reflector_id *id)
+static void on_pod_deleted(void *owner, const struct reflector_id *id)
 {
-	forget_pod(owner, id->uid);
+	remove_pod(owner, id->uid);
 }
 
-/* When a pod was bound that was not known so far, on our clock. Of one that the
- * first list has only the API server's wall clock tells, which need not agree
- * with ours; a time in the future is now, and so is one that the watch heard
- * of since, whatever the clocks say. */
-static int64_t bound_us(const struct feed *feed, const struct pod *pod)
+/* When a new pod was bound, on the monotonic clock. For a pod of the first list
+ * this is the API server's wall clock, which may differ from ours: a time in
+ * the future counts as now. A pod that the watch delivers was bound now. */
+static int64_t bound_us(const struct informers *informers,
+	const struct pod *pod)
 {
 	int64_t ago = (int64_t)clock_wall_us() - pod->bound_wall_us;
 
-	if (pod->bound_wall_us == MOMENT_LONG_AGO) {
-		return MOMENT_LONG_AGO;
+	if (pod->bound_wall_us == TIME_LONG_AGO) {
+		return TIME_LONG_AGO;
 	}
-	return ago < 0 || reflector_state(feed->pods).is_synced
+	return ago < 0 || reflector_state(informers->pods).is_synced
 		? now_us()
 		: now_us() - ago;
 }
 
-/* We have bound it, and the watch is still at what it was before. */
-static bool is_old_news(const struct feed *feed, const struct pod *pod)
+/* True if this scheduler bound the pod and the watch still delivers an older
+ * version. */
+static bool is_stale(const struct informers *informers, const struct pod *pod)
 {
-	return cache_pod(feed->options.cache, pod->uid) != NULL &&
-		queue_find(feed->options.queue, pod->uid) == NULL;
+	return cache_pod(informers->options.cache, pod->uid) != NULL &&
+		queue_find(informers->options.queue, pod->uid) == NULL;
 }
 
-/* Takes a pod of ours that has no node yet. */
-static void take_waiting(struct feed *feed, struct pod *pod)
+/* Queues a pod of this scheduler that has no node. Takes pod. */
+static void enqueue(struct informers *informers, struct pod *pod)
 {
 	if (pod->is_deleting || pod->phase != POD_PENDING ||
-		is_old_news(feed, pod)) {
-		queue_remove(feed->options.queue, pod->uid);
+		is_stale(informers, pod)) {
+		queue_remove(informers->options.queue, pod->uid);
 		pod_free(pod);
 		return;
 	}
-	queue_put(feed->options.queue, pod, now_us());
-	tell(feed);
+	queue_put(informers->options.queue, pod, now_us());
+	notify(informers);
+}
+
+/* A pod that has a node. Takes pod. */
+static void add_bound(struct informers *informers, struct pod *pod)
+{
+	const struct informers_options *o = &informers->options;
+
+	(void)cache_remove_nominated(o->cache, pod->uid);
+	/* The binding cycle of an assumed pod removes it from the queue, after
+	 * it created the event. */
+	if (!cache_is_assumed(o->cache, pod->uid)) {
+		queue_remove(o->queue, pod->uid);
+	}
+	reservations_settle(o->reservations, pod);
+	cache_put_pod(o->cache, pod, bound_us(informers, pod));
+	if (queue_wake_related(o->queue)) {
+		notify(informers);
+	}
 }
 
 static void on_pod(void *owner, const struct reflector_id *id,
-	const struct value *object)
+	const struct json_value *object)
 {
-	struct feed *feed = owner;
-	const char *node = value_text_at(object, "spec/nodeName", "");
-	const char *scheduler = value_text_at(object, "spec/schedulerName", "");
-	bool is_ours = strcmp(scheduler, feed->options.scheduler_name) == 0;
+	struct informers *informers = owner;
+	const char *node = json_value_text_at(object, "spec/nodeName", "");
+	const char *scheduler =
+		json_value_text_at(object, "spec/schedulerName", "");
+	const struct informers_options *o = &informers->options;
+	bool is_ours = strcmp(scheduler, o->scheduler_name) == 0;
 	struct pod *pod;
 	struct error err;
 
 	if (*node == '\0' && !is_ours && !is_nominated(object)) {
-		forget_nominee(feed, id->uid);
+		remove_nominated(informers, id->uid);
 		return;
 	}
-	if (pod_new(&pod, feed->options.cache->names, object,
-		    is_ours && *node == '\0' ? POD_TO_PLACE : POD_PLACED,
+	if (pod_new(&pod, o->cache->interner, object,
+		    is_ours && *node == '\0' ? POD_UNSCHEDULED : POD_SCHEDULED,
 		    &err) < 0) {
-		complain(feed, "pod not understood", id->name, &err);
+		log_invalid(informers, "ignoring invalid pod", id->name, &err);
 		return;
 	}
-	if (pod_is_over(pod)) {
-		forget_pod(feed, pod->uid);
+	if (pod_is_terminated(pod)) {
+		remove_pod(informers, pod->uid);
 		pod_free(pod);
 	} else if (*node == '\0' && !is_ours) {
-		cache_put_nominee(feed->options.cache, pod);
+		cache_put_nominated(o->cache, pod);
 	} else if (*node == '\0') {
-		take_waiting(feed, pod);
+		enqueue(informers, pod);
 	} else {
-		(void)cache_remove_nominee(feed->options.cache, pod->uid);
-		/* While a binding is under way its end removes it from there,
-		 * so that the event is told. */
-		if (!cache_is_assumed(feed->options.cache, pod->uid)) {
-			queue_remove(feed->options.queue, pod->uid);
-		}
-		places_settle(feed->options.cache, pod);
-		cache_put_pod(feed->options.cache, pod, bound_us(feed, pod));
-		if (queue_wake_related(feed->options.queue)) {
-			tell(feed);
-		}
+		add_bound(informers, pod);
 	}
 }
 
 /* ---- pods that failed ---- */
 
-/* They leave the watch of the others without saying why. One that failed
- * before we came, or looks different, is no news. */
+/* The watch of running pods drops failed pods without a reason. Pods that
+ * failed before this process started do not count, nor do updates. */
 static void on_failed(void *owner, const struct reflector_id *id,
-	const struct value *object)
+	const struct json_value *object)
 {
-	struct feed *feed = owner;
+	struct informers *informers = owner;
 	enum rejection rejection = rejection_of(object);
-	const char *node = value_text_at(object, "spec/nodeName", "");
-	const char *vmi = value_text(value_get(
-		value_at(object, "metadata/labels"), "kubevirt.io/created-by"));
+	const char *node = json_value_text_at(object, "spec/nodeName", "");
+	const char *vmi = json_value_text(
+		json_value_get(json_value_at(object, "metadata/labels"),
+			"kubevirt.io/created-by"));
 
-	places_forget(feed->options.cache, vmi == NULL ? "" : vmi, id->uid);
-	if (map_get(&feed->failures, id->uid) != NULL) {
+	/* Whichever watch delivers first frees the node and wakes the queue. */
+	if (reservations_drop(informers->options.reservations,
+		    vmi == NULL ? "" : vmi, id->uid)) {
+		on_change(informers);
+	}
+	if (map_get(&informers->failed_uids, id->uid) != NULL) {
 		return;
 	}
-	(void)map_put(&feed->failures, id->uid, feed);
+	(void)map_put(&informers->failed_uids, id->uid, informers);
 	if (rejection == REJECTION_NONE || *node == '\0' ||
-		!reflector_state(feed->failed).is_synced) {
+		!reflector_state(informers->failed).is_synced) {
 		return;
 	}
-	log_warning("kubelet rejected a pod",
+	log_warning("kubelet rejected pod",
 		log_str("namespace", id->namespace_name),
 		log_str("pod", id->name), log_str("node", node),
-		log_str("reason", value_text_at(object, "status/reason", "")),
-		log_str("message", value_text_at(object, "status/message", "")),
+		log_str("reason",
+			json_value_text_at(object, "status/reason", "")),
+		log_str("message",
+			json_value_text_at(object, "status/message", "")),
 		LOG_END);
-	feed->options.on_rejected(feed->options.owner, node, rejection);
+	informers->options.on_rejected(informers->options.owner, node,
+		rejection);
 }
 
-static void on_failed_gone(void *owner, const struct reflector_id *id)
+static void on_failed_deleted(void *owner, const struct reflector_id *id)
 {
-	struct feed *feed = owner;
+	struct informers *informers = owner;
 
-	(void)map_remove(&feed->failures, id->uid);
+	(void)map_remove(&informers->failed_uids, id->uid);
 }
 
 static void on_failed_synced(void *owner)
@@ -230,90 +248,90 @@ static void on_failed_synced(void *owner)
 
 static void on_synced(void *owner)
 {
-	struct feed *feed = owner;
+	struct informers *informers = owner;
+	const struct informers_options *o = &informers->options;
 
-	if (!feed->is_synced && reflector_state(feed->nodes).is_synced &&
-		reflector_state(feed->pods).is_synced &&
-		watches_complete(feed->watches)) {
-		feed->is_synced = true;
-		log_info("the cluster is known",
-			log_int("nodes",
-				(int64_t)feed->options.cache->cluster.count),
-			log_int("pods",
-				(int64_t)feed->options.cache->pods.count),
-			log_int("waiting",
-				(int64_t)feed->options.queue->by_uid.count),
+	if (!informers->is_synced &&
+		reflector_state(informers->nodes).is_synced &&
+		reflector_state(informers->pods).is_synced &&
+		constraint_informers_complete(informers->constraints)) {
+		informers->is_synced = true;
+		log_info("caches synced",
+			log_int("nodes", (int64_t)o->cache->cluster.count),
+			log_int("pods", (int64_t)o->cache->pods.count),
+			log_int("pending", (int64_t)o->queue->by_uid.count),
 			LOG_END);
-		feed->options.on_synced(feed->options.owner);
+		o->on_synced(o->owner);
 	}
 }
 
-void feed_look(struct feed *feed)
+void informers_poll(struct informers *informers)
 {
-	struct reflector_state nodes = reflector_state(feed->nodes);
-	struct reflector_state pods = reflector_state(feed->pods);
+	struct reflector_state nodes = reflector_state(informers->nodes);
+	struct reflector_state pods = reflector_state(informers->pods);
 
-	if (places_expire(feed->options.cache, now_us())) {
-		queue_wake_all(feed->options.queue);
-		tell(feed);
+	if (reservations_expire(informers->options.reservations, now_us())) {
+		queue_wake_all(informers->options.queue);
+		notify(informers);
 	}
-	outage_look(&feed->outage, &nodes, &pods, clock_monotonic_us());
-	if (watches_look(feed->watches, nodes.is_synced && pods.is_synced,
-		    clock_monotonic_us())) {
-		on_synced(feed);
+	outage_poll(&informers->outage, &nodes, &pods, clock_monotonic_us());
+	if (constraint_informers_poll(informers->constraints,
+		    nodes.is_synced && pods.is_synced, clock_monotonic_us())) {
+		on_synced(informers);
 	}
 }
 
-struct feed *feed_new(struct kube_client *client,
-	const struct feed_options *options)
+struct informers *informers_new(struct kube_client *client,
+	const struct informers_options *options)
 {
-	struct feed *feed = xcalloc(1, sizeof(*feed));
-	struct reflector_handler nodes = { on_node, on_node_gone, on_synced,
-		feed };
-	struct reflector_handler pods = { on_pod, on_pod_gone, on_synced,
-		feed };
-
-	struct reflector_handler failed = { on_failed, on_failed_gone,
-		on_failed_synced, feed };
+	struct informers *informers = xcalloc(1, sizeof(*informers));
+	struct reflector_handler nodes = { on_node, on_node_deleted, on_synced,
+		informers };
+	struct reflector_handler pods = { on_pod, on_pod_deleted, on_synced,
+		informers };
+	struct reflector_handler failed = { on_failed, on_failed_deleted,
+		on_failed_synced, informers };
 	scoped_free char *ours =
 		xasprintf("status.phase=Failed,spec.schedulerName=%s",
 			options->scheduler_name);
 
-	feed->options = *options;
-	feed->watches = watches_new(client, &options->cache->cluster,
-		&(struct watches_handler){ on_change, on_synced, feed });
-	feed->nodes = reflector_new(client,
+	informers->options = *options;
+	informers->constraints =
+		constraint_informers_new(client, &options->cache->cluster,
+			&(struct constraint_informers_handler){ on_change,
+				on_synced, informers });
+	informers->nodes = reflector_new(client,
 		&(struct reflector_options){ .path = "/api/v1/nodes" }, &nodes);
-	feed->pods = reflector_new(client,
+	informers->pods = reflector_new(client,
 		&(struct reflector_options){ .path = "/api/v1/pods",
 			.field_selector = "status.phase!=Succeeded,"
 					  "status.phase!=Failed" },
 		&pods);
-	feed->failed = reflector_new(client,
+	informers->failed = reflector_new(client,
 		&(struct reflector_options){ .path = "/api/v1/pods",
 			.field_selector = ours },
 		&failed);
-	return feed;
+	return informers;
 }
 
-bool feed_ready(const struct feed *feed, struct buffer *why, size_t connected,
-	size_t of)
+bool informers_ready(const struct informers *informers, struct buffer *why,
+	size_t connected, size_t total)
 {
-	struct reflector_state nodes = reflector_state(feed->nodes);
-	struct reflector_state pods = reflector_state(feed->pods);
+	struct reflector_state nodes = reflector_state(informers->nodes);
+	struct reflector_state pods = reflector_state(informers->pods);
 
-	return outage_ready(why, &nodes, &pods, connected, of);
+	return outage_ready(why, &nodes, &pods, connected, total);
 }
 
-void feed_close(struct feed *feed)
+void informers_close(struct informers *informers)
 {
-	if (feed == NULL) {
+	if (informers == NULL) {
 		return;
 	}
-	reflector_close(feed->nodes);
-	reflector_close(feed->pods);
-	reflector_close(feed->failed);
-	map_fini(&feed->failures);
-	watches_close(feed->watches);
-	free(feed);
+	reflector_close(informers->nodes);
+	reflector_close(informers->pods);
+	reflector_close(informers->failed);
+	map_fini(&informers->failed_uids);
+	constraint_informers_close(informers->constraints);
+	free(informers);
 }

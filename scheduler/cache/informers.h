@@ -1,5 +1,5 @@
-/* What the API server says of the cluster: watches that keep the cache and the
- * queue of waiting pods up to date. */
+/* Informers: watches of the API server that keep the cache and the queue up to
+ * date. */
 #pragma once
 
 #include "lib/buffer.h"
@@ -10,32 +10,35 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct feed;
+struct informers;
 struct kube_client;
+struct reservations;
 
-struct feed_options {
-	struct cache *cache; /* these three outlive the feed */
+struct informers_options {
+	struct cache *cache; /* these outlive the informers */
+	struct reservations *reservations;
 	struct queue *queue;
-	const char *scheduler_name; /* of the pods that are ours to place */
-	/* The cache or the queue has changed: there may be something to do. */
+	const char *scheduler_name; /* of the pods to schedule */
+	/* The cache or the queue changed. */
 	void (*on_change)(void *owner);
-	/* A kubelet has rejected a pod of ours; the node's name. */
+	/* The kubelet of this node rejected a pod of this scheduler. */
 	void (*on_rejected)(void *owner, const char *node,
 		enum rejection rejection);
-	/* Once: the cluster is known completely. */
+	/* Called once, when nodes, pods and constraints are synced. */
 	void (*on_synced)(void *owner);
 	void *owner;
 };
 
 /* Never NULL. */
-struct feed *feed_new(struct kube_client *client,
-	const struct feed_options *options);
+struct informers *informers_new(struct kube_client *client,
+	const struct informers_options *options);
 
-/* To be called every OUTAGE_LOOK_MS: logs outages of the API server. */
-void feed_look(struct feed *feed);
+/* To be called every OUTAGE_POLL_MS: logs outages of the API server and
+ * ends reservations that are too old. */
+void informers_poll(struct informers *informers);
 
-/* outage_ready() of the watches; connected and of: see there. */
-bool feed_ready(const struct feed *feed, struct buffer *why, size_t connected,
-	size_t of);
+/* outage_ready() of the informers. */
+bool informers_ready(const struct informers *informers, struct buffer *why,
+	size_t connected, size_t total);
 
-void feed_close(struct feed *feed); /* NULL is fine */
+void informers_close(struct informers *informers); /* NULL is fine */

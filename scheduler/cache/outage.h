@@ -1,7 +1,6 @@
-/* When the cluster cannot be followed: says why, and when it can be again.
- *
- * Without this a wrong certificate or a token that is refused would show in
- * probes alone. Pure but for the log. */
+/* Logs why nodes or pods cannot be watched, and when they can be again.
+ * Otherwise a wrong certificate or a refused token would show only in probes.
+ * Pure except for the log. */
 #pragma once
 
 #include "kube/reflector.h"
@@ -14,22 +13,22 @@
 /* Zeroed is the start. */
 struct outage {
 	struct log_limit limit;
-	bool was_told;
+	bool was_logged;
 };
 
-/* Why one of the watches is interrupted or does not begin; "" if none is, or
- * if nothing has gone wrong yet. Borrowed from the states. */
-const char *outage_why(const struct reflector_state *nodes,
+/* Why a watch is interrupted or does not start; "": both watch, or nothing has
+ * failed yet. Borrowed from the states. */
+const char *outage_reason(const struct reflector_state *nodes,
 	const struct reflector_state *pods);
 
-/* Whether pods are placed; out gets what is missing or not as it should be.
- * Of so many aggregators are connected. */
+/* True if pods are scheduled. Appends what is missing or degraded. connected:
+ * the aggregators that are connected, of total. */
 bool outage_ready(struct buffer *out, const struct reflector_state *nodes,
-	const struct reflector_state *pods, size_t connected, size_t of);
+	const struct reflector_state *pods, size_t connected, size_t total);
 
-enum { OUTAGE_LOOK_MS = 2000 };
+enum { OUTAGE_POLL_MS = 2000 };
 
-/* To be called every OUTAGE_LOOK_MS: logs what is wrong, once a minute at most,
- * and that all is well again. now_us is monotonic. */
-void outage_look(struct outage *outage, const struct reflector_state *nodes,
+/* To be called every OUTAGE_POLL_MS: logs an outage, at most once a minute, and
+ * its end. now_us is monotonic. */
+void outage_poll(struct outage *outage, const struct reflector_state *nodes,
 	const struct reflector_state *pods, uint64_t now_us);

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void waiting_free(struct waiting *waiting)
+static void queued_free(struct queued_pod *queued)
 {
-	if (waiting != NULL) {
-		pod_free(waiting->pod);
-		free(waiting->message);
-		free(waiting);
+	if (queued != NULL) {
+		pod_free(queued->pod);
+		free(queued->message);
+		free(queued);
 	}
 }
 
@@ -27,17 +27,17 @@ void queue_fini(struct queue *queue)
 	void *value;
 
 	while (map_next(&queue->by_uid, &at, NULL, &value)) {
-		waiting_free(value);
+		queued_free(value);
 	}
 	map_fini(&queue->by_uid);
 }
 
-struct waiting *queue_find(const struct queue *queue, const char *uid)
+struct queued_pod *queue_find(const struct queue *queue, const char *uid)
 {
 	return map_get(&queue->by_uid, uid);
 }
 
-static bool goes_before(const struct waiting *a, const struct waiting *b)
+static bool goes_before(const struct queued_pod *a, const struct queued_pod *b)
 {
 	if (a->pod->priority != b->pod->priority) {
 		return a->pod->priority > b->pod->priority;
@@ -48,122 +48,115 @@ static bool goes_before(const struct waiting *a, const struct waiting *b)
 	return strcmp(a->pod->uid, b->pod->uid) < 0;
 }
 
-static struct waiting_list *list_of(struct queue *queue,
-	const struct waiting *waiting)
+static struct queued_list *list_of(struct queue *queue,
+	const struct queued_pod *queued)
 {
-	switch (waiting->state) {
-	case WAITING_READY:
+	if (queued->state == QUEUED_READY) {
 		return &queue->ready;
-	case WAITING_UNSCHEDULABLE:
-		return &queue->unschedulable;
-	case WAITING_BINDING:
-	case WAITING_GATED:
-		break;
 	}
-	return NULL;
+	return queued->state == QUEUED_UNSCHEDULABLE ? &queue->unschedulable
+						     : NULL;
 }
 
-static void take_off(struct queue *queue, struct waiting *waiting)
+static void remove_from_list(struct queue *queue, struct queued_pod *queued)
 {
-	struct waiting_list *list = list_of(queue, waiting);
+	struct queued_list *list = list_of(queue, queued);
 
 	if (list != NULL) {
-		TAILQ_REMOVE(list, waiting, link);
+		TAILQ_REMOVE(list, queued, link);
 	}
 }
 
-/* From the end, where most of them belong. */
-static void put_on(struct waiting_list *list, struct waiting *waiting,
-	bool is_ordered)
+/* Searches from the end, where most pods belong. */
+static void insert_into_list(struct queued_list *list,
+	struct queued_pod *queued, bool is_ordered)
 {
-	struct waiting *before = TAILQ_LAST(list, waiting_list);
+	struct queued_pod *before = TAILQ_LAST(list, queued_list);
 
-	while (is_ordered && before != NULL && goes_before(waiting, before)) {
-		before = TAILQ_PREV(before, waiting_list, link);
+	while (is_ordered && before != NULL && goes_before(queued, before)) {
+		before = TAILQ_PREV(before, queued_list, link);
 	}
 	if (before != NULL) {
-		TAILQ_INSERT_AFTER(list, before, waiting, link);
+		TAILQ_INSERT_AFTER(list, before, queued, link);
 	} else {
-		TAILQ_INSERT_HEAD(list, waiting, link);
+		TAILQ_INSERT_HEAD(list, queued, link);
 	}
 }
 
-void queue_set(struct queue *queue, struct waiting *waiting,
-	enum waiting_state state)
+void queue_set(struct queue *queue, struct queued_pod *queued,
+	enum queued_state state)
 {
-	struct waiting_list *list;
+	struct queued_list *list;
 
-	take_off(queue, waiting);
-	waiting->state = state;
-	list = list_of(queue, waiting);
+	remove_from_list(queue, queued);
+	queued->state = state;
+	list = list_of(queue, queued);
 	if (list != NULL) {
-		put_on(list, waiting, list == &queue->ready);
+		insert_into_list(list, queued, list == &queue->ready);
 	}
 }
 
-static void wake(struct queue *queue, struct waiting *waiting)
+static void wake(struct queue *queue, struct queued_pod *queued)
 {
-	queue_set(queue, waiting, WAITING_READY);
+	queue_set(queue, queued, QUEUED_READY);
 	queue->woken++;
 }
 
 void queue_put(struct queue *queue, struct pod *pod, int64_t now_us)
 {
-	struct waiting *waiting = queue_find(queue, pod->uid);
+	struct queued_pod *queued = queue_find(queue, pod->uid);
 	bool is_changed;
 
-	if (waiting == NULL) {
-		waiting = xcalloc(1, sizeof(*waiting));
-		waiting->state = WAITING_GATED;
-		(void)map_put(&queue->by_uid, pod->uid, waiting);
+	if (queued == NULL) {
+		queued = xcalloc(1, sizeof(*queued));
+		queued->state = QUEUED_GATED;
+		(void)map_put(&queue->by_uid, pod->uid, queued);
 	}
-	/* Our own condition comes back as a change; it is none of the spec. */
-	is_changed = waiting->state == WAITING_UNSCHEDULABLE &&
-		waiting->pod->generation != pod->generation;
-	pod_free(waiting->pod);
-	waiting->pod = pod;
-	if (waiting->state == WAITING_GATED && !pod->is_gated) {
-		waiting->since_us = now_us;
-		queue_set(queue, waiting, WAITING_READY);
+	/* A change of the status, such as our own condition, does not count. */
+	is_changed = queued->state == QUEUED_UNSCHEDULABLE &&
+		queued->pod->generation != pod->generation;
+	pod_free(queued->pod);
+	queued->pod = pod;
+	if (queued->state == QUEUED_GATED && !pod->is_gated) {
+		queued->since_us = now_us;
+		queue_set(queue, queued, QUEUED_READY);
 		queue->added++;
 	} else if (is_changed) {
-		wake(queue, waiting);
+		wake(queue, queued);
 	}
 }
 
 void queue_remove(struct queue *queue, const char *uid)
 {
-	struct waiting *waiting = map_remove(&queue->by_uid, uid);
+	struct queued_pod *queued = map_remove(&queue->by_uid, uid);
 
-	if (waiting != NULL) {
-		take_off(queue, waiting);
-		waiting_free(waiting);
+	if (queued != NULL) {
+		remove_from_list(queue, queued);
+		queued_free(queued);
 	}
 }
 
-/* Who waited for a change for long is tried again without one. */
 static void flush(struct queue *queue, int64_t now_us)
 {
-	struct waiting *waiting;
+	struct queued_pod *queued;
 
-	while ((waiting = TAILQ_FIRST(&queue->unschedulable)) != NULL &&
-		waiting->attempt_us + QUEUE_FLUSH_US <= now_us) {
-		queue_set(queue, waiting, WAITING_READY);
+	while ((queued = TAILQ_FIRST(&queue->unschedulable)) != NULL &&
+		queued->attempt_us + QUEUE_FLUSH_US <= now_us) {
+		queue_set(queue, queued, QUEUED_READY);
 	}
 }
 
-size_t queue_next(struct queue *queue, struct waiting **out, size_t max,
+size_t queue_next(struct queue *queue, struct queued_pod **out, size_t max,
 	int64_t now_us)
 {
-	struct waiting *waiting;
+	struct queued_pod *queued;
 	size_t count = 0;
 
 	flush(queue, now_us);
-	for (waiting = TAILQ_FIRST(&queue->ready);
-		waiting != NULL && count < max;
-		waiting = TAILQ_NEXT(waiting, link)) {
-		if (waiting->not_before_us <= now_us) {
-			out[count++] = waiting;
+	for (queued = TAILQ_FIRST(&queue->ready); queued != NULL && count < max;
+		queued = TAILQ_NEXT(queued, link)) {
+		if (queued->not_before_us <= now_us) {
+			out[count++] = queued;
 		}
 	}
 	return count;
@@ -171,39 +164,39 @@ size_t queue_next(struct queue *queue, struct waiting **out, size_t max,
 
 int64_t queue_wake_us(const struct queue *queue)
 {
-	const struct waiting *waiting = TAILQ_FIRST(&queue->unschedulable);
-	int64_t wake = waiting == NULL ? INT64_MAX
-				       : waiting->attempt_us + QUEUE_FLUSH_US;
+	const struct queued_pod *queued = TAILQ_FIRST(&queue->unschedulable);
+	int64_t wake = queued == NULL ? INT64_MAX
+				      : queued->attempt_us + QUEUE_FLUSH_US;
 
-	TAILQ_FOREACH(waiting, &queue->ready, link)
+	TAILQ_FOREACH(queued, &queue->ready, link)
 	{
-		if (waiting->not_before_us < wake) {
-			wake = waiting->not_before_us;
+		if (queued->not_before_us < wake) {
+			wake = queued->not_before_us;
 		}
 		if (wake <= 0) {
-			break; /* never failed: there is no sooner */
+			break; /* never failed: no earlier time exists */
 		}
 	}
 	return wake;
 }
 
-void queue_failed(struct queue *queue, struct waiting *waiting, bool is_final,
-	int64_t now_us)
+void queue_failed(struct queue *queue, struct queued_pod *queued,
+	bool is_unschedulable, int64_t now_us)
 {
 	int64_t backoff = QUEUE_BACKOFF_US;
 
-	for (unsigned i = 0; i < waiting->failures; i++) {
+	for (unsigned i = 0; i < queued->failures; i++) {
 		backoff *= 2;
 		if (backoff >= QUEUE_BACKOFF_MAX_US) {
 			backoff = QUEUE_BACKOFF_MAX_US;
 			break;
 		}
 	}
-	waiting->failures++;
-	waiting->attempt_us = now_us;
-	waiting->not_before_us = now_us + backoff;
-	queue_set(queue, waiting,
-		is_final ? WAITING_UNSCHEDULABLE : WAITING_READY);
+	queued->failures++;
+	queued->attempt_us = now_us;
+	queued->not_before_us = now_us + backoff;
+	queue_set(queue, queued,
+		is_unschedulable ? QUEUED_UNSCHEDULABLE : QUEUED_READY);
 }
 
 void queue_wake_all(struct queue *queue)
@@ -222,14 +215,14 @@ static bool is_related(const struct pod *pod)
 
 bool queue_wake_related(struct queue *queue)
 {
-	struct waiting *next = TAILQ_FIRST(&queue->unschedulable);
-	struct waiting *waiting;
+	struct queued_pod *next = TAILQ_FIRST(&queue->unschedulable);
+	struct queued_pod *queued;
 	bool woke = false;
 
-	while ((waiting = next) != NULL) {
-		next = TAILQ_NEXT(waiting, link);
-		if (is_related(waiting->pod)) {
-			wake(queue, waiting);
+	while ((queued = next) != NULL) {
+		next = TAILQ_NEXT(queued, link);
+		if (is_related(queued->pod)) {
+			wake(queue, queued);
 			woke = true;
 		}
 	}

@@ -1,9 +1,9 @@
-/* The pods that wait for a node: who is next, and when.
+/* The queue of pending pods: which pod is next, and when.
  *
- * Order is priority, then the time of arrival. A pod that no node could take
- * waits 1, 2, 4, 8, 10, 10 ... seconds (kube-scheduler's back-off) and then for
- * something to change in the cluster, at most 5 minutes. Pure: the caller gives
- * the time, in monotonic microseconds. */
+ * The order is priority, then arrival. A pod that fits no node waits 1, 2, 4,
+ * 8, 10, 10 ... seconds (kube-scheduler's back-off) and then until the cluster
+ * changes, at most 5 minutes. Pure: the caller gives the time, in monotonic
+ * microseconds. */
 #pragma once
 
 #include "lib/map.h"
@@ -18,71 +18,70 @@
 #define QUEUE_BACKOFF_MAX_US INT64_C(10000000)
 #define QUEUE_FLUSH_US INT64_C(300000000)
 
-/* What became of the last attempt. */
-enum waiting_state {
-	WAITING_READY,	       /* as soon as its back-off is over */
-	WAITING_UNSCHEDULABLE, /* no node fits: until something changes */
-	WAITING_BINDING,       /* decided; not to be picked */
-	WAITING_GATED,	       /* must not be bound: schedulingGates */
+enum queued_state {
+	QUEUED_READY,	      /* once its back-off is over */
+	QUEUED_UNSCHEDULABLE, /* fits no node: waits for a change */
+	QUEUED_BINDING,	      /* decided: not returned */
+	QUEUED_GATED,	      /* has schedulingGates */
 };
 
-struct waiting {
+struct queued_pod {
 	struct pod *pod; /* owned; NULL while it is bound: the cache has it */
-	enum waiting_state state;  /* set by queue_set() alone */
-	TAILQ_ENTRY(waiting) link; /* of its state's list */
-	int64_t since_us;	   /* arrival */
-	int64_t not_before_us;	   /* end of the back-off */
-	int64_t attempt_us;	   /* the last one; for the flush */
-	int64_t first_us;	   /* the first one */
-	unsigned attempts;	   /* in all */
-	unsigned failures;	   /* attempts in a row without a node */
+	enum queued_state state;      /* set by queue_set() alone */
+	TAILQ_ENTRY(queued_pod) link; /* of its state's list */
+	int64_t since_us;	      /* arrival */
+	int64_t not_before_us;	      /* end of the back-off */
+	int64_t attempt_us;	      /* of the last one */
+	int64_t first_us;	      /* of the first one */
+	unsigned attempts;	      /* total */
+	unsigned failures;	      /* consecutive */
 	uint32_t plugins; /* bits of enum filter_plugin: why no node fits */
-	char *message;	  /* owned; the last reason that was told, or NULL */
-	int64_t told_us;  /* when it was told */
+	char *message; /* owned; last reason reported by events; NULL: none */
+	int64_t event_us; /* when it was reported */
 };
 
-TAILQ_HEAD(waiting_list, waiting);
+TAILQ_HEAD(queued_list, queued_pod);
 
 struct queue {
-	struct map by_uid;		   /* of struct waiting */
-	struct waiting_list ready;	   /* in their order */
-	struct waiting_list unschedulable; /* by their last attempts */
-	uint64_t added; /* pods that came and may be placed */
-	uint64_t woken; /* pods that something changed for */
+	struct map by_uid;		  /* of struct queued_pod */
+	struct queued_list ready;	  /* in order */
+	struct queued_list unschedulable; /* by last attempt */
+	uint64_t added;			  /* pods that became schedulable */
+	uint64_t woken;			  /* pods woken by a change */
 };
 
 void queue_init(struct queue *queue);
 void queue_fini(struct queue *queue);
 
-/* Adds the pod, or replaces what is known of it (same uid): a changed pod is
- * ready again once its back-off is over. One that is gated waits until it is
- * not. Takes pod. */
+/* Adds or updates the pod (same uid). A pod whose spec changed is ready again
+ * once its back-off is over. A gated pod waits until its gates are removed.
+ * Takes pod. */
 void queue_put(struct queue *queue, struct pod *pod, int64_t now_us);
 
 void queue_remove(struct queue *queue, const char *uid);
-struct waiting *queue_find(const struct queue *queue, const char *uid);
+struct queued_pod *queue_find(const struct queue *queue, const char *uid);
 
-/* The pod of a ready one is there. */
-void queue_set(struct queue *queue, struct waiting *waiting,
-	enum waiting_state state);
+/* queued->pod must not be NULL for QUEUED_READY. */
+void queue_set(struct queue *queue, struct queued_pod *queued,
+	enum queued_state state);
 
-/* The next pods that may be tried now, in their order: at most max of them,
- * which should be few. Returns how many. They stay the queue's. */
-size_t queue_next(struct queue *queue, struct waiting **out, size_t max,
+/* Fills out with at most max pods that may be tried now, in order. Returns the
+ * number. The queue owns them. */
+size_t queue_next(struct queue *queue, struct queued_pod **out, size_t max,
 	int64_t now_us);
 
-/* When queue_next() may have one, as things are: INT64_MAX for never. */
+/* When queue_next() may return a pod if nothing changes; INT64_MAX: never. */
 int64_t queue_wake_us(const struct queue *queue);
 
-/* No node fits (is_final: until something changes) or an error kept the pod
- * from its node: the back-off begins. */
-void queue_failed(struct queue *queue, struct waiting *waiting, bool is_final,
-	int64_t now_us);
+/* Starts the back-off: no node fits (is_unschedulable: the pod then
+ * waits for a change), or an error occurred. */
+void queue_failed(struct queue *queue, struct queued_pod *queued,
+	bool is_unschedulable, int64_t now_us);
 
-/* Something changed that may help: all unschedulable pods are ready again
- * once their back-off is over. */
+/* The cluster changed: all unschedulable pods are ready once their back-off is
+ * over. */
 void queue_wake_all(struct queue *queue);
 
-/* A pod came to a node or looks different there: the same for those that
- * depend on other pods. False if there was none. */
+/* A pod on a node was added or changed: the same for pods that depend on other
+ * pods. False: there are none. */
 bool queue_wake_related(struct queue *queue);

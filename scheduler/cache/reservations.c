@@ -5,105 +5,120 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct place {
-	char *uid;	    /* of the temporary pod */
-	struct pod *lifted; /* owned; NULL while the cache has it */
+struct reservation {
+	char *uid;	       /* of the temporary pod */
+	struct pod *suspended; /* owned; NULL while the cache has it */
 	int64_t bound_us, until_us;
 };
 
-static void place_free(struct place *place)
+static void reservation_free(struct reservation *reservation)
 {
-	if (place != NULL) {
-		pod_free(place->lifted);
-		free(place->uid);
-		free(place);
+	if (reservation != NULL) {
+		pod_free(reservation->suspended);
+		free(reservation->uid);
+		free(reservation);
 	}
 }
 
-bool places_keep(struct cache *cache, const char *uid, int64_t now_us)
+void reservations_init(struct reservations *reservations, struct cache *cache)
 {
-	const struct pod *pod = cache_pod(cache, uid);
-	struct place *place;
+	*reservations = (struct reservations){ .cache = cache };
+}
+
+void reservations_fini(struct reservations *reservations)
+{
+	size_t at = 0;
+	void *value;
+
+	while (map_next(&reservations->by_vmi, &at, NULL, &value)) {
+		reservation_free(value);
+	}
+	map_fini(&reservations->by_vmi);
+}
+
+bool reservations_hold(struct reservations *reservations, const char *uid,
+	int64_t now_us)
+{
+	const struct pod *pod = cache_pod(reservations->cache, uid);
+	struct reservation *held;
 
 	if (pod == NULL || !pod->is_provisional || *pod->vmi_uid == '\0' ||
 		*pod->node_name == '\0') {
 		return false;
 	}
-	place = map_get(&cache->places, pod->vmi_uid);
-	if (place == NULL) {
-		place = xcalloc(1, sizeof(*place));
-		place->uid = xstrdup(uid);
-		place->until_us = now_us + PLACES_KEEP_US;
-		(void)map_put(&cache->places, pod->vmi_uid, place);
+	held = map_get(&reservations->by_vmi, pod->vmi_uid);
+	if (held == NULL) {
+		held = xcalloc(1, sizeof(*held));
+		held->uid = xstrdup(uid);
+		held->until_us = now_us + RESERVATIONS_HOLD_US;
+		(void)map_put(&reservations->by_vmi, pod->vmi_uid, held);
 	}
-	return strcmp(place->uid, uid) == 0;
+	return strcmp(held->uid, uid) == 0;
 }
 
-void places_lift(struct cache *cache, const struct pod *pod)
+void reservations_suspend(struct reservations *reservations,
+	const struct pod *pod)
 {
-	struct place *place = map_get(&cache->places, pod->vmi_uid);
+	struct reservation *held = map_get(&reservations->by_vmi, pod->vmi_uid);
 
-	if (place != NULL && place->lifted == NULL) {
-		place->lifted =
-			cache_take_pod(cache, place->uid, &place->bound_us);
+	if (held != NULL && held->suspended == NULL) {
+		held->suspended = cache_take_pod(reservations->cache, held->uid,
+			&held->bound_us);
 	}
 }
 
-void places_return(struct cache *cache, const struct pod *pod)
+void reservations_resume(struct reservations *reservations,
+	const struct pod *pod)
 {
-	struct place *place = map_get(&cache->places, pod->vmi_uid);
+	struct reservation *held = map_get(&reservations->by_vmi, pod->vmi_uid);
 
-	if (place != NULL && place->lifted != NULL) {
-		cache_put_pod(cache, take_ptr(place->lifted), place->bound_us);
+	if (held != NULL && held->suspended != NULL) {
+		cache_put_pod(reservations->cache, take_ptr(held->suspended),
+			held->bound_us);
 	}
 }
 
-void places_settle(struct cache *cache, const struct pod *pod)
+void reservations_settle(struct reservations *reservations,
+	const struct pod *pod)
 {
-	const struct place *place = map_get(&cache->places, pod->vmi_uid);
+	const struct reservation *held =
+		map_get(&reservations->by_vmi, pod->vmi_uid);
 
-	if (place != NULL && strcmp(place->uid, pod->uid) != 0) {
-		(void)cache_remove_pod(cache, place->uid);
-		place_free(map_remove(&cache->places, pod->vmi_uid));
+	if (held != NULL && strcmp(held->uid, pod->uid) != 0) {
+		(void)cache_remove_pod(reservations->cache, held->uid);
+		reservation_free(
+			map_remove(&reservations->by_vmi, pod->vmi_uid));
 	}
 }
 
-void places_forget(struct cache *cache, const char *vmi_uid, const char *uid)
+bool reservations_drop(struct reservations *reservations, const char *vmi_uid,
+	const char *uid)
 {
-	const struct place *place = map_get(&cache->places, vmi_uid);
+	const struct reservation *held =
+		map_get(&reservations->by_vmi, vmi_uid);
 
-	if (place != NULL && strcmp(place->uid, uid) == 0) {
-		place_free(map_remove(&cache->places, vmi_uid));
+	if (held != NULL && strcmp(held->uid, uid) == 0) {
+		reservation_free(map_remove(&reservations->by_vmi, vmi_uid));
 	}
-	(void)cache_remove_pod(cache, uid);
+	return cache_remove_pod(reservations->cache, uid);
 }
 
-bool places_expire(struct cache *cache, int64_t now_us)
+bool reservations_expire(struct reservations *reservations, int64_t now_us)
 {
 	bool was_any = false;
 	const char *vmi;
 	size_t at = 0;
 	void *value;
 
-	while (map_next(&cache->places, &at, &vmi, &value)) {
-		struct place *place = value;
+	while (map_next(&reservations->by_vmi, &at, &vmi, &value)) {
+		struct reservation *held = value;
 
-		if (place->until_us <= now_us) {
-			(void)cache_remove_pod(cache, place->uid);
-			place_free(map_remove(&cache->places, vmi));
+		if (held->until_us <= now_us) {
+			(void)cache_remove_pod(reservations->cache, held->uid);
+			reservation_free(
+				map_remove(&reservations->by_vmi, vmi));
 			was_any = true;
 		}
 	}
 	return was_any;
-}
-
-void places_fini(struct cache *cache)
-{
-	size_t at = 0;
-	void *value;
-
-	while (map_next(&cache->places, &at, NULL, &value)) {
-		place_free(value);
-	}
-	map_fini(&cache->places);
 }

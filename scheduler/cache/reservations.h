@@ -1,42 +1,57 @@
-/* Places kept for VMs that are not there yet.
+/* Reservations: room that a node keeps for a VM whose pod does not exist yet.
  *
  * A DataVolume that waits for its first consumer makes KubeVirt run a
- * temporary pod of the VM's size (annotation kubevirt.io/ephemeral-
- * provisioning), which is deleted once the volume has its node; only when the
- * import is over the VM's own pod comes. With local volumes it can go nowhere
- * else: without its place kept, others fill the node meanwhile. So the
- * temporary pod goes on counting until another pod of the same VM
- * (label kubevirt.io/created-by) has a node, or PLACES_KEEP_US.
+ * temporary pod of the VM's size (annotation
+ * kubevirt.io/ephemeral-provisioning). KubeVirt deletes that pod once the
+ * volume has its node, and creates the VM's own pod when the import is done.
+ * With local volumes the VM can run on no other node, and other pods would
+ * fill that node meanwhile. So the temporary pod keeps counting on its node
+ * until another pod of the same VM (label kubevirt.io/created-by) has a node,
+ * or for RESERVATIONS_HOLD_US.
  *
- * Kept in memory alone: a scheduler that starts anew knows of none. Times are
- * monotonic microseconds. */
+ * Reservations are in memory only: a scheduler that restarts has none. Times
+ * are monotonic microseconds. */
 #pragma once
 
+#include "lib/map.h"
 #include "scheduler/cache/cache.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* An import of most images is over by then; and a VM that was deleted
- * meanwhile, of which nobody tells us, does not block its node for long. */
-#define PLACES_KEEP_US INT64_C(600000000)
+/* Most imports are done by then. The scheduler does not learn that a VM was
+ * deleted during its import; its reservation ends with this time. */
+#define RESERVATIONS_HOLD_US INT64_C(600000000)
 
-/* The pod is gone. True: it keeps its place, and is not to be removed from the
- * cache. False for all but temporary pods on a node. */
-bool places_keep(struct cache *cache, const char *uid, int64_t now_us);
+struct reservations {
+	struct cache *cache;
+	struct map by_vmi; /* UID of a VMI -> struct reservation */
+};
 
-/* pod is about to be decided about: what is kept for it does not count, until
- * places_return(). pod stays the caller's. */
-void places_lift(struct cache *cache, const struct pod *pod);
-void places_return(struct cache *cache, const struct pod *pod);
+/* cache outlives the reservations. */
+void reservations_init(struct reservations *reservations, struct cache *cache);
+void reservations_fini(struct reservations *reservations);
 
-/* pod has a node: nothing is kept for its VM any more. */
-void places_settle(struct cache *cache, const struct pod *pod);
+/* The pod was deleted. True: the pod is a temporary pod on a node; the caller
+ * leaves the pod in the cache. */
+bool reservations_hold(struct reservations *reservations, const char *uid,
+	int64_t now_us);
 
-/* The pod failed: it holds nothing, nor is anything kept for it. */
-void places_forget(struct cache *cache, const char *vmi_uid, const char *uid);
+/* Takes the reservation of the pod's VM out of the cache while the scheduler
+ * decides about the pod, and puts it back. The pod stays the caller's. */
+void reservations_suspend(struct reservations *reservations,
+	const struct pod *pod);
+void reservations_resume(struct reservations *reservations,
+	const struct pod *pod);
 
-/* Gives up what was kept for too long. True if there was something. */
-bool places_expire(struct cache *cache, int64_t now_us);
+/* The pod has a node: the reservation of its VM ends. */
+void reservations_settle(struct reservations *reservations,
+	const struct pod *pod);
 
-void places_fini(struct cache *cache); /* of cache_fini() */
+/* The pod failed: the pod leaves the cache, and a reservation that it held
+ * ends. True if the pod counted on a node. */
+bool reservations_drop(struct reservations *reservations, const char *vmi_uid,
+	const char *uid);
+
+/* Ends the reservations that are too old. True if there was one. */
+bool reservations_expire(struct reservations *reservations, int64_t now_us);

@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-void cluster_init(struct cluster *cluster, struct names *names)
+void cluster_init(struct cluster *cluster, struct interner *interner)
 {
-	*cluster = (struct cluster){ .names = names };
+	*cluster = (struct cluster){ .interner = interner };
 }
 
 static void namespace_free(struct cluster *cluster, struct labels *labels)
 {
 	if (labels != NULL) {
-		labels_fini(labels, cluster->names);
+		labels_fini(labels, cluster->interner);
 		free(labels);
 	}
 }
@@ -28,13 +28,13 @@ void cluster_fini(struct cluster *cluster)
 		namespace_free(cluster, value);
 	}
 	map_fini(&cluster->namespaces);
-	storage_fini(&cluster->storage, cluster->names);
+	storage_fini(&cluster->storage, cluster->interner);
 	for (size_t i = 0; i < cluster->count; i++) {
 		node_free(cluster->nodes[i]);
 	}
 	free(cluster->nodes);
-	free(cluster->affine);
-	free(cluster->nominees);
+	free(cluster->affinity_pods);
+	free(cluster->nominated_pods);
 	*cluster = (struct cluster){ 0 };
 }
 
@@ -55,35 +55,39 @@ void cluster_remove_node(struct cluster *cluster, struct node *node)
 			break;
 		}
 	}
-	for (size_t i = 0; i < cluster->affine_count; i++) {
-		if (cluster->affine[i].node != node) {
-			cluster->affine[kept++] = cluster->affine[i];
+	for (size_t i = 0; i < cluster->affinity_pod_count; i++) {
+		if (cluster->affinity_pods[i].node != node) {
+			cluster->affinity_pods[kept++] =
+				cluster->affinity_pods[i];
 		}
 	}
-	cluster->affine_count = kept;
+	cluster->affinity_pod_count = kept;
 	node_free(node);
 }
 
-void cluster_place(struct cluster *cluster, struct node *node,
+void cluster_add_pod(struct cluster *cluster, struct node *node,
 	const struct pod *pod, int64_t bound_us)
 {
 	node_add_pod(node, pod, bound_us);
-	if (pod_affinity_is_any(&pod->affinity)) {
-		cluster->affine = xgrow(cluster->affine, cluster->affine_count,
-			&cluster->affine_capacity, sizeof(*cluster->affine));
-		cluster->affine[cluster->affine_count++] =
-			(struct resident){ pod, node };
+	if (pod_affinity_has_terms(&pod->affinity)) {
+		cluster->affinity_pods = xgrow(cluster->affinity_pods,
+			cluster->affinity_pod_count,
+			&cluster->affinity_pod_capacity,
+			sizeof(*cluster->affinity_pods));
+		cluster->affinity_pods[cluster->affinity_pod_count++] =
+			(struct pod_on_node){ pod, node };
 	}
 }
 
-void cluster_unplace(struct cluster *cluster, struct node *node,
+void cluster_remove_pod(struct cluster *cluster, struct node *node,
 	const struct pod *pod)
 {
 	node_remove_pod(node, pod);
-	for (size_t i = 0; i < cluster->affine_count; i++) {
-		if (cluster->affine[i].pod == pod) {
-			cluster->affine[i] =
-				cluster->affine[--cluster->affine_count];
+	for (size_t i = 0; i < cluster->affinity_pod_count; i++) {
+		if (cluster->affinity_pods[i].pod == pod) {
+			cluster->affinity_pods[i] =
+				cluster->affinity_pods
+					[--cluster->affinity_pod_count];
 			return;
 		}
 	}
@@ -125,36 +129,38 @@ bool cluster_kind_find(enum cluster_kind *out, const char *kind)
 	return false;
 }
 
-void cluster_nominate(struct cluster *cluster, const struct pod *pod)
+void cluster_add_nominated(struct cluster *cluster, const struct pod *pod)
 {
-	cluster->nominees = xgrow(cluster->nominees, cluster->nominee_count,
-		&cluster->nominee_capacity, sizeof(struct pod *));
-	cluster->nominees[cluster->nominee_count++] = pod;
+	cluster->nominated_pods =
+		xgrow(cluster->nominated_pods, cluster->nominated_count,
+			&cluster->nominated_capacity, sizeof(struct pod *));
+	cluster->nominated_pods[cluster->nominated_count++] = pod;
 }
 
-void cluster_unnominate(struct cluster *cluster, const struct pod *pod)
+void cluster_remove_nominated(struct cluster *cluster, const struct pod *pod)
 {
-	for (size_t i = 0; i < cluster->nominee_count; i++) {
-		if (cluster->nominees[i] == pod) {
-			cluster->nominees[i] =
-				cluster->nominees[--cluster->nominee_count];
+	for (size_t i = 0; i < cluster->nominated_count; i++) {
+		if (cluster->nominated_pods[i] == pod) {
+			cluster->nominated_pods[i] =
+				cluster->nominated_pods
+					[--cluster->nominated_count];
 			return;
 		}
 	}
 }
 
-static int put_namespace(struct cluster *cluster, const struct value *object,
-	struct error *err)
+static int put_namespace(struct cluster *cluster,
+	const struct json_value *object, struct error *err)
 {
-	const char *name = value_text_at(object, "metadata/name", "");
+	const char *name = json_value_text_at(object, "metadata/name", "");
 	struct labels labels = { 0 };
 	int r;
 
 	if (*name == '\0') {
 		return error_set(err, -EBADMSG, "a namespace has no name");
 	}
-	r = labels_read(&labels, cluster->names,
-		value_at(object, "metadata/labels"), err);
+	r = labels_read(&labels, cluster->interner,
+		json_value_at(object, "metadata/labels"), err);
 	if (r < 0) {
 		return error_wrap(err, r, "namespace '%.100s'", name);
 	}
@@ -165,13 +171,13 @@ static int put_namespace(struct cluster *cluster, const struct value *object,
 }
 
 int cluster_put_object(struct cluster *cluster, enum cluster_kind kind,
-	const struct value *object, struct error *err)
+	const struct json_value *object, struct error *err)
 {
 	if (kind == CLUSTER_NAMESPACES) {
 		return put_namespace(cluster, object, err);
 	}
 	return storage_put(&cluster->storage,
-		(enum storage_kind)(kind - CLUSTER_STORAGE), cluster->names,
+		(enum storage_kind)(kind - CLUSTER_STORAGE), cluster->interner,
 		object, err);
 }
 
@@ -183,7 +189,7 @@ void cluster_remove_object(struct cluster *cluster, enum cluster_kind kind,
 		return;
 	}
 	storage_remove(&cluster->storage,
-		(enum storage_kind)(kind - CLUSTER_STORAGE), cluster->names,
+		(enum storage_kind)(kind - CLUSTER_STORAGE), cluster->interner,
 		namespace_name, name);
 }
 

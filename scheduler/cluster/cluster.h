@@ -1,9 +1,9 @@
-/* What a decision looks at: the nodes with their pods, and the objects that
- * pods' constraints speak of.
+/* The input of a decision: the nodes with their pods, and the objects to which
+ * constraints of pods refer.
  *
- * Holds indexes, so that a decision about a pod without constraints looks at
- * nodes alone. Fed by the watches (cache.h) or from a file (score_cmd.h). Times
- * are the caller's. */
+ * Indexes keep a decision about a pod without constraints from reading pods.
+ * cache/cache.h fills a cluster from watches, offline/score_cmd.h from a
+ * file. */
 #pragma once
 
 #include "kube/json_value.h"
@@ -19,46 +19,48 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A pod on a node that has terms of affinity or anti-affinity itself. */
-struct resident {
+struct pod_on_node {
 	const struct pod *pod;	 /* borrowed */
 	const struct node *node; /* borrowed */
 };
 
-/* A zeroed one with nodes of the caller's is ready for a decision. */
+/* A decision works on any cluster that is zeroed but for `nodes` and
+ * `count`. */
 struct cluster {
-	struct names *names; /* borrowed */
-	struct node **nodes; /* owned, and so are they; in no order */
+	struct interner *interner; /* borrowed */
+	struct node **nodes;	   /* all owned; in no order */
 	size_t count, capacity;
-	struct resident *affine; /* owned */
-	size_t affine_count, affine_capacity;
-	const struct pod **nominees; /* owned; the pods are not: nominees.h */
-	size_t nominee_count, nominee_capacity;
+	/* Owned; the pods with affinity or anti-affinity terms. */
+	struct pod_on_node *affinity_pods;
+	size_t affinity_pod_count, affinity_pod_capacity;
+	const struct pod **nominated_pods; /* owned; the pods are borrowed */
+	size_t nominated_count, nominated_capacity;
 	struct map namespaces; /* name -> struct labels of the Namespace */
 	struct storage storage;
 };
 
-void cluster_init(struct cluster *cluster, struct names *names);
-void cluster_fini(struct cluster *cluster); /* before the names */
+void cluster_init(struct cluster *cluster, struct interner *interner);
+void cluster_fini(struct cluster *cluster); /* before the interner */
 
-/* Takes node, which has no pods yet. */
+/* Takes ownership of node, which has no pods yet. */
 void cluster_add_node(struct cluster *cluster, struct node *node);
-/* Frees node; its pods are the caller's. */
+/* Frees node; the caller owns its pods. */
 void cluster_remove_node(struct cluster *cluster, struct node *node);
 
-/* node_add_pod() and node_remove_pod(), and what a decision must know of pods
- * by other ways. The pod stays the caller's, and there until it is removed. */
-void cluster_place(struct cluster *cluster, struct node *node,
+/* node_add_pod() and node_remove_pod(), and the indexes. The caller owns the
+ * pod and keeps it until it is removed. */
+void cluster_add_pod(struct cluster *cluster, struct node *node,
 	const struct pod *pod, int64_t bound_us);
-void cluster_unplace(struct cluster *cluster, struct node *node,
+void cluster_remove_pod(struct cluster *cluster, struct node *node,
 	const struct pod *pod);
 
-/* A pod without a node that was nominated for one: see nominees.h. It stays the
- * caller's, and there until it is taken back. */
-void cluster_nominate(struct cluster *cluster, const struct pod *pod);
-void cluster_unnominate(struct cluster *cluster, const struct pod *pod);
+/* A pod that is nominated for a node and not bound: see
+ * filter/nominated_pods.h. The caller owns the pod and keeps it until it is
+ * removed. */
+void cluster_add_nominated(struct cluster *cluster, const struct pod *pod);
+void cluster_remove_nominated(struct cluster *cluster, const struct pod *pod);
 
-/* What constraints speak of, beside nodes and pods. */
+/* The objects to which constraints refer, beside nodes and pods. */
 enum cluster_kind {
 	CLUSTER_STORAGE, /* from here on one for each enum storage_kind */
 	CLUSTER_NAMESPACES = CLUSTER_STORAGE + STORAGE_KINDS,
@@ -68,17 +70,18 @@ enum cluster_kind {
 /* "/api/v1/namespaces". */
 const char *cluster_kind_path(enum cluster_kind kind);
 
-/* By an object's kind, such as "Namespace"; false: none a decision knows. */
+/* kind: such as "Namespace"; false: decisions do not use the kind. */
 bool cluster_kind_find(enum cluster_kind *out, const char *kind);
 
-/* An object of this kind as it is now. -EBADMSG, -E2BIG: not one we understand;
- * what was known of it stays. */
+/* Adds or replaces an object. -EBADMSG, -E2BIG: invalid; the old version
+ * stays. */
 must_check int cluster_put_object(struct cluster *cluster,
-	enum cluster_kind kind, const struct value *object, struct error *err);
-/* namespace_name: "" for kinds without. */
+	enum cluster_kind kind, const struct json_value *object,
+	struct error *err);
+/* namespace_name: "" for cluster-scoped kinds. */
 void cluster_remove_object(struct cluster *cluster, enum cluster_kind kind,
 	const char *namespace_name, const char *name);
 
-/* Of the Namespace object, or NULL if there is none. */
+/* The labels of the Namespace object; NULL: there is no such object. */
 const struct labels *cluster_namespace_labels(const struct cluster *cluster,
 	const char *name);

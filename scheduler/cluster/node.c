@@ -3,69 +3,64 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/memory.h"
 
-/* Sums wrap as upstream's do: a few absurd requests must not end the process,
- * and when their pods go the sums are right again. */
-static int64_t plus(int64_t a, int64_t b)
+/* Adds sign x amount. Sums wrap as upstream's do: absurd requests must not end
+ * the process, and the sums are right again when the pods are gone. */
+static void add_signed(int64_t *sum, int64_t amount, int sign)
 {
-	return (int64_t)((uint64_t)a + (uint64_t)b);
+	*sum = (int64_t)((uint64_t)*sum +
+		(uint64_t)(int64_t)sign * (uint64_t)amount);
 }
 
-static int64_t minus(int64_t a, int64_t b)
-{
-	return (int64_t)((uint64_t)a - (uint64_t)b);
-}
-
-static struct node_resource *find_resource(const struct node *node,
+static struct node_resource *find_scalar(const struct node *node,
 	uint32_t resource)
 {
-	for (size_t i = 0; i < node->other_count; i++) {
-		if (node->others[i].resource == resource) {
-			return &node->others[i];
+	for (size_t i = 0; i < node->scalar_count; i++) {
+		if (node->scalars[i].resource == resource) {
+			return &node->scalars[i];
 		}
 	}
 	return NULL;
 }
 
-static struct node_resource *need_resource(struct node *node, uint32_t resource)
+static struct node_resource *need_scalar(struct node *node, uint32_t resource)
 {
-	struct node_resource *found = find_resource(node, resource);
+	struct node_resource *found = find_scalar(node, resource);
 
 	if (found != NULL) {
 		return found;
 	}
-	node->others = xgrow(node->others, node->other_count,
-		&node->other_capacity, sizeof(*node->others));
-	found = &node->others[node->other_count++];
+	node->scalars = xgrow(node->scalars, node->scalar_count,
+		&node->scalar_capacity, sizeof(*node->scalars));
+	found = &node->scalars[node->scalar_count++];
 	*found = (struct node_resource){
-		.resource = names_hold(node->names,
-			names_text(node->names, resource)),
+		.resource = interner_hold(node->interner,
+			interner_text(node->interner, resource)),
 	};
 	return found;
 }
 
-/* What comes from the Node object; the rest is kept across updates. */
+/* Frees what was read from the Node object. */
 static void release_object(struct node *node)
 {
-	labels_fini(&node->labels, node->names);
-	taints_fini(&node->taints, node->names);
-	for (size_t i = 0; i < node->other_count; i++) {
-		names_drop(node->names, node->others[i].resource);
+	labels_fini(&node->labels, node->interner);
+	taints_fini(&node->taints, node->interner);
+	for (size_t i = 0; i < node->scalar_count; i++) {
+		interner_drop(node->interner, node->scalars[i].resource);
 	}
-	free(node->others);
-	names_drop(node->names, node->name_id);
+	free(node->scalars);
+	interner_drop(node->interner, node->name_id);
 	free(node->name);
 }
 
-static int read_allocatable(struct node *node, const struct value *object,
+static int read_allocatable(struct node *node, const struct json_value *object,
 	struct error *err)
 {
 	struct resources list = { 0 };
-	int r = resources_read(&list, node->names,
-		value_at(object, "status/allocatable"), err);
+	int r = resources_read(&list, node->interner,
+		json_value_at(object, "status/allocatable"), err);
 
 	if (r < 0) {
 		return r;
@@ -73,16 +68,16 @@ static int read_allocatable(struct node *node, const struct value *object,
 	node->cpu_milli = list.cpu_milli;
 	node->memory_bytes = list.memory_bytes;
 	node->ephemeral_bytes = list.ephemeral_bytes;
-	node->pods = list.pods;
-	for (size_t i = 0; i < list.other_count; i++) {
-		need_resource(node, list.others[i].resource)->allocatable =
-			list.others[i].value;
+	node->max_pods = list.pods;
+	for (size_t i = 0; i < list.scalar_count; i++) {
+		need_scalar(node, list.scalars[i].resource)->allocatable =
+			list.scalars[i].value;
 	}
-	resources_fini(&list, node->names);
+	resources_fini(&list, node->interner);
 	return 0;
 }
 
-static bool has_zone(const struct value *labels)
+static bool has_zone(const struct json_value *labels)
 {
 	static const char *const keys[] = {
 		"failure-domain.beta.kubernetes.io/zone",
@@ -92,37 +87,35 @@ static bool has_zone(const struct value *labels)
 	};
 
 	for (size_t i = 0; i < count_of(keys); i++) {
-		if (value_get(labels, keys[i]) != NULL) {
+		if (json_value_get(labels, keys[i]) != NULL) {
 			return true;
 		}
 	}
 	return false;
 }
 
-static int read_object(struct node *out, struct names *names,
-	const struct value *object, struct error *err)
+static int read_object(struct node *out, struct interner *interner,
+	const struct json_value *object, struct error *err)
 {
-	const char *name = value_text_at(object, "metadata/name", "");
-	struct node node = { .names = names };
+	const char *name = json_value_text_at(object, "metadata/name", "");
+	struct node node = { .interner = interner };
 	int r;
 
 	if (*name == '\0') {
 		return error_set(err, -EBADMSG, "a node has no name");
 	}
 	node.name = xstrdup(name);
-	node.name_id = names_hold(names, name);
+	node.name_id = interner_hold(interner, name);
 	node.is_unschedulable =
-		value_true(value_at(object, "spec/unschedulable"));
-	node.has_zone = has_zone(value_at(object, "metadata/labels"));
-	r = labels_read(&node.labels, names,
-		value_at(object, "metadata/labels"), err);
+		json_value_true(json_value_at(object, "spec/unschedulable"));
+	node.has_zone = has_zone(json_value_at(object, "metadata/labels"));
+	r = labels_read(&node.labels, interner,
+		json_value_at(object, "metadata/labels"), err);
 	if (r == 0) {
-		r = taints_read(&node.taints, names,
-			value_at(object, "spec/taints"), err);
+		r = taints_read(&node.taints, interner,
+			json_value_at(object, "spec/taints"), err);
 	}
-	if (r == 0) {
-		r = read_allocatable(&node, object, err);
-	}
+	r = r < 0 ? r : read_allocatable(&node, object, err);
 	if (r < 0) {
 		r = error_wrap(err, r, "node '%s'", name);
 		release_object(&node);
@@ -132,11 +125,11 @@ static int read_object(struct node *out, struct names *names,
 	return 0;
 }
 
-int node_new(struct node **out, struct names *names, const struct value *object,
-	struct error *err)
+int node_new(struct node **out, struct interner *interner,
+	const struct json_value *object, struct error *err)
 {
 	struct node node = { 0 };
-	int r = read_object(&node, names, object, err);
+	int r = read_object(&node, interner, object, err);
 
 	if (r < 0) {
 		return r;
@@ -152,43 +145,42 @@ void node_free(struct node *node)
 	}
 	release_object(node);
 	node_vms_fini(&node->vms);
-	free(node->guests);
+	free(node->pods);
 	free(node);
 }
 
-/* Moves what the pods and the load made of the old version to the new one. */
+/* Moves the sums, the pods and the load from the old version to the new one. */
 static void inherit(struct node *fresh, const struct node *old)
 {
 	fresh->cpu_milli_requested = old->cpu_milli_requested;
 	fresh->memory_bytes_requested = old->memory_bytes_requested;
 	fresh->ephemeral_bytes_requested = old->ephemeral_bytes_requested;
-	fresh->pods_running = old->pods_running;
 	fresh->expected_milli = old->expected_milli;
 	fresh->nonzero_milli = old->nonzero_milli;
 	fresh->nonzero_bytes = old->nonzero_bytes;
 	fresh->limit_milli = old->limit_milli;
 	fresh->limit_bytes = old->limit_bytes;
-	fresh->measure = old->measure;
+	fresh->metrics = old->metrics;
 	fresh->vms = old->vms;
 	fresh->rejected_us = old->rejected_us;
-	fresh->guests = old->guests;
-	fresh->guest_count = old->guest_count;
-	fresh->guest_capacity = old->guest_capacity;
-	for (size_t i = 0; i < old->other_count; i++) {
-		const struct node_resource *other = &old->others[i];
+	fresh->pods = old->pods;
+	fresh->pod_count = old->pod_count;
+	fresh->pod_capacity = old->pod_capacity;
+	for (size_t i = 0; i < old->scalar_count; i++) {
+		const struct node_resource *scalar = &old->scalars[i];
 
-		if (other->requested != 0) {
-			need_resource(fresh, other->resource)->requested =
-				other->requested;
+		if (scalar->requested != 0) {
+			need_scalar(fresh, scalar->resource)->requested =
+				scalar->requested;
 		}
 	}
 }
 
-int node_update(struct node *node, const struct value *object,
+int node_update(struct node *node, const struct json_value *object,
 	struct error *err)
 {
 	struct node fresh = { 0 };
-	int r = read_object(&fresh, node->names, object, err);
+	int r = read_object(&fresh, node->interner, object, err);
 
 	if (r < 0) {
 		return r;
@@ -199,58 +191,55 @@ int node_update(struct node *node, const struct value *object,
 	return 0;
 }
 
-/* Whole thousandths, so that pods that go leave nothing behind. */
+/* In thousandths, because sums of integers do not drift. */
 static int64_t expected_milli(const struct pod *pod)
 {
 	return pod->is_vm ? 0 : llround(pod->expected_cores * 1000);
 }
 
-/* Counts the pod once more, or once less with sign -1. */
-static void count_asks(struct node *node, const struct pod *pod, int sign)
+/* Adds the pod to the sums, or removes it with sign -1. */
+static void count_pod(struct node *node, const struct pod *pod, int sign)
 {
-	node->nonzero_milli += sign * pod->asks.nonzero_milli;
-	node->nonzero_bytes += sign * pod->asks.nonzero_bytes;
-	node->limit_milli += sign * pod->asks.limit_milli;
-	node->limit_bytes += sign * pod->asks.limit_bytes;
+	const struct resources *requests = &pod->requests;
+
+	add_signed(&node->cpu_milli_requested, requests->cpu_milli, sign);
+	add_signed(&node->memory_bytes_requested, requests->memory_bytes, sign);
+	add_signed(&node->ephemeral_bytes_requested, requests->ephemeral_bytes,
+		sign);
+	for (size_t i = 0; i < requests->scalar_count; i++) {
+		const struct amount *amount = &requests->scalars[i];
+
+		add_signed(&need_scalar(node, amount->resource)->requested,
+			amount->value, sign);
+	}
+	node->nonzero_milli += sign * pod->nonzero.cpu_milli;
+	node->nonzero_bytes += sign * pod->nonzero.memory_bytes;
+	node->limit_milli += sign * pod->nonzero.limit_milli;
+	node->limit_bytes += sign * pod->nonzero.limit_bytes;
+	node->expected_milli += sign * expected_milli(pod);
 }
 
 void node_add_pod(struct node *node, const struct pod *pod, int64_t bound_us)
 {
-	const struct resources *requests = &pod->requests;
-
-	node->cpu_milli_requested =
-		plus(node->cpu_milli_requested, requests->cpu_milli);
-	node->memory_bytes_requested =
-		plus(node->memory_bytes_requested, requests->memory_bytes);
-	node->ephemeral_bytes_requested = plus(node->ephemeral_bytes_requested,
-		requests->ephemeral_bytes);
-	node->pods_running++;
-	count_asks(node, pod, 1);
-	node->expected_milli += expected_milli(pod);
-	for (size_t i = 0; i < requests->other_count; i++) {
-		struct node_resource *other =
-			need_resource(node, requests->others[i].resource);
-
-		other->requested =
-			plus(other->requested, requests->others[i].value);
-	}
-	node->guests = xgrow(node->guests, node->guest_count,
-		&node->guest_capacity, sizeof(*node->guests));
-	node->guests[node->guest_count++] =
-		(struct node_guest){ pod, bound_us };
+	count_pod(node, pod, 1);
+	node->pods = xgrow(node->pods, node->pod_count, &node->pod_capacity,
+		sizeof(*node->pods));
+	node->pods[node->pod_count++] = (struct node_pod){ pod, bound_us };
 	if (pod->is_vm) {
 		node_vms_add(&node->vms, pod, bound_us);
 	}
 }
 
-static void remove_guest(struct node *node, const struct pod *pod)
+void node_remove_pod(struct node *node, const struct pod *pod)
 {
-	for (size_t i = 0; i < node->guest_count; i++) {
-		if (node->guests[i].pod == pod) {
-			node->guests[i] = node->guests[--node->guest_count];
-			return;
+	count_pod(node, pod, -1);
+	for (size_t i = 0; i < node->pod_count; i++) {
+		if (node->pods[i].pod == pod) {
+			node->pods[i] = node->pods[--node->pod_count];
+			break;
 		}
 	}
+	node_vms_remove(&node->vms, pod->uid);
 }
 
 bool node_is_selected(const struct node *node, const struct pod *pod)
@@ -259,53 +248,23 @@ bool node_is_selected(const struct node *node, const struct pod *pod)
 		return false;
 	}
 	return !pod->has_required ||
-		terms_match(&pod->required,
-			&(struct selected){
-				.names = node->names,
+		node_selector_matches(&pod->required,
+			&(struct requirement_subject){
+				.interner = node->interner,
 				.labels = &node->labels,
 				.name = node->name_id,
 			});
 }
 
-void node_remove_pod(struct node *node, const struct pod *pod)
-{
-	const struct resources *requests = &pod->requests;
-
-	node->cpu_milli_requested =
-		minus(node->cpu_milli_requested, requests->cpu_milli);
-	node->memory_bytes_requested =
-		minus(node->memory_bytes_requested, requests->memory_bytes);
-	node->ephemeral_bytes_requested = minus(node->ephemeral_bytes_requested,
-		requests->ephemeral_bytes);
-	node->pods_running--;
-	count_asks(node, pod, -1);
-	node->expected_milli -= expected_milli(pod);
-	for (size_t i = 0; i < requests->other_count; i++) {
-		struct node_resource *other =
-			need_resource(node, requests->others[i].resource);
-
-		other->requested =
-			minus(other->requested, requests->others[i].value);
-	}
-	remove_guest(node, pod);
-	node_vms_remove(&node->vms, pod->uid);
-}
-
 void node_set_load(struct node *node, const struct node_load *load,
 	int64_t sample_us, int64_t now_us)
 {
-	measure_take(&node->measure, load, sample_us);
-	node_vms_take(&node->vms, load,
+	node_metrics_set(&node->metrics, load, sample_us);
+	node_vms_set_load(&node->vms, load,
 		sample_us < now_us ? sample_us : now_us);
 }
 
-void node_forget_load(struct node *node)
-{
-	node->measure = (struct measure){ 0 };
-	node_vms_forget(&node->vms);
-}
-
-void node_expect(const struct node *node, struct model_prior prior,
+void node_expected_load(const struct node *node, struct model_prior prior,
 	int64_t now_us, double *cores, double *variance)
 {
 	const struct model_sum *seen = &node->vms.seen;
@@ -314,5 +273,5 @@ void node_expect(const struct node *node, struct model_prior prior,
 
 	*cores = known > used ? known : used;
 	*variance = model_variance(seen, prior);
-	node_vms_expect(&node->vms, prior, now_us, cores, variance);
+	node_vms_add_expected(&node->vms, prior, now_us, cores, variance);
 }

@@ -1,8 +1,7 @@
-/* A node as the scheduler sees it: what it offers, what its pods request and
- * what was measured there.
+/* A node: its allocatable, the requests of its pods, and its measured load.
  *
- * The sums are kept as pods come and go, so a decision reads them and nothing
- * else. The caller's now_us, bound_us and sample_us share one clock. */
+ * The sums change as pods come and go, and a decision reads only the sums. The
+ * caller's now_us, bound_us and sample_us share one clock. */
 #pragma once
 
 #include "kube/json_value.h"
@@ -19,99 +18,96 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An extended resource, hugepages and the like. */
+/* A scalar resource: see objects/resources.h. */
 struct node_resource {
 	uint32_t resource; /* held */
 	int64_t allocatable, requested;
 };
 
 /* A pod on the node. */
-struct node_guest {
+struct node_pod {
 	const struct pod *pod; /* borrowed */
 	int64_t bound_us;
 };
 
-/* What a decision about a plain VM reads is together, from is_unschedulable up
- * to memory_available in measure: what it reads of thousands of nodes has to
- * come from memory line by line. */
+/* Fields that every decision reads are contiguous, from is_unschedulable to
+ * metrics.memory_available, to touch few cache lines on thousands of nodes. */
 struct node {
-	struct names *names; /* borrowed */
-	char *name;	     /* owned */
-	/* Of its pods; what the policies of others count, see asks.h. */
+	struct interner *interner; /* borrowed */
+	char *name;		   /* owned */
+	/* Sums over its pods for the upstream policies. */
 	int64_t nonzero_milli, nonzero_bytes, limit_milli, limit_bytes;
-	struct node_guest *guests; /* owned; in no order */
-	size_t guest_count, guest_capacity;
-	size_t other_capacity;
-	bool has_zone; /* a label that says its zone or region */
+	struct node_pod *pods; /* owned; in no order */
+	size_t pod_capacity;
+	size_t scalar_capacity;
+	bool has_zone;	  /* a label with its zone or region */
+	uint32_t name_id; /* held */
 
 	bool is_unschedulable;
-	uint32_t name_id; /* held */
 	struct labels labels;
 	struct taints taints;
-	struct node_resource *others; /* owned */
-	size_t other_count;
-	int64_t pods; /* allocatable, as are the next three */
+	struct node_resource *scalars; /* owned */
+	size_t scalar_count;
+	int64_t max_pods; /* allocatable, as are the next three */
 	int64_t cpu_milli, memory_bytes, ephemeral_bytes;
-	int64_t pods_running;
+	size_t pod_count;
 	int64_t cpu_milli_requested, memory_bytes_requested;
 	int64_t ephemeral_bytes_requested;
-	/* Of its pods that are no VMs: what they request, so far as it can be
-	 * meant. What VMs use the model tells. */
+	/* CPU requests of its pods that are not VMs, each up to
+	 * FORECAST_VCPUS_MAX. `vms` has the expected use of VMs. */
 	int64_t expected_milli;
-	int64_t rejected_us; /* when its kubelet last did; 0: never heard of */
+	int64_t rejected_us; /* the last rejection by its kubelet; 0: none */
 	struct node_vms vms;
-	struct measure measure;
+	struct node_metrics metrics;
 };
 
-/* -EBADMSG, -E2BIG: not a node the API server would serve, and why. */
-must_check int node_new(struct node **out, struct names *names,
-	const struct value *object, struct error *err);
+/* -EBADMSG, -E2BIG: not a node that an API server would serve. */
+must_check int node_new(struct node **out, struct interner *interner,
+	const struct json_value *object, struct error *err);
 void node_free(struct node *node); /* NULL is fine */
 
-/* Takes over a newer version of the same node and keeps its pods and its load;
- * leaves it as it was on failure, which is as for node_new(). */
-must_check int node_update(struct node *node, const struct value *object,
+/* Applies a newer version of the Node object; the pods and the load stay. Same
+ * errors as node_new(); the node is then unchanged. */
+must_check int node_update(struct node *node, const struct json_value *object,
 	struct error *err);
 
-/* The pod holds the node's resources from now on. bound_us may be
- * MOMENT_LONG_AGO. Whether the pod counts at all (pod_is_over()) is the
- * caller's business, and so is the pod: it stays until it is removed or the
- * node is freed. */
+/* Adds a pod, which holds resources of the node from now on. The caller leaves
+ * out terminated pods, and keeps the pod until it is removed or the node is
+ * freed. bound_us may be TIME_LONG_AGO. */
 void node_add_pod(struct node *node, const struct pod *pod, int64_t bound_us);
 
-/* Undoes node_add_pod() with the very same pod. */
+/* Undoes node_add_pod() with the same pointer. */
 void node_remove_pod(struct node *node, const struct pod *pod);
 
 /* The pod's nodeSelector and required node affinity admit the node. */
 bool node_is_selected(const struct node *node, const struct pod *pod);
 
-/* Takes the figures; load is not kept. Of the VMs it lists it is learned what
- * they use; a sample from the future counts as one of now. */
+/* Sets the metrics and observes the VMs that the load lists; load is borrowed
+ * for the call. A sample from the future counts as one of now. */
 void node_set_load(struct node *node, const struct node_load *load,
 	int64_t sample_us, int64_t now_us);
-void node_forget_load(struct node *node);
 
-/* Cores that are shared: without those that are VMs' own. Inline, as is the
- * next, for decisions. */
+/* The shared cores: all cores without the dedicated CPUs of VMs. */
 static inline double node_shared_cores(const struct node *node)
 {
-	double cores = node->measure.cores > 0 ? node->measure.cores
+	double cores = node->metrics.cores > 0 ? node->metrics.cores
 					       : (double)node->cpu_milli / 1000;
 
 	return cores - node->vms.dedicated_cores;
 }
 
-/* What was measured of their use, see measure_used_cores(); NAN: nothing. */
+/* The measured use of the shared cores; NAN: unknown. See
+ * node_metrics_used_cores(). */
 static inline double node_used_cores(const struct node *node)
 {
-	double cores = node->measure.used_cores - node->vms.dedicated_used;
+	double cores = node->metrics.used_cores - node->vms.dedicated_used;
 
 	return cores < 0 ? 0 : cores;
 }
 
-/* CPU to expect of all that shares the node's cores, and how uncertain that is: what was
- * measured, or that with each VM that was seen replaced by what is expected of
- * it, whichever is more; and those not seen yet on top. Cores, and cores
- * squared. Only with a load. */
-void node_expect(const struct node *node, struct model_prior prior,
+/* The expected use of the shared cores, in cores, and its variance, in cores
+ * squared: the larger of the measured use, and the measured use with the
+ * expected use of each seen VM in place of its measured use; plus the unseen
+ * VMs. Only for a node with a load. */
+void node_expected_load(const struct node *node, struct model_prior prior,
 	int64_t now_us, double *cores, double *variance);

@@ -1,37 +1,36 @@
 #include "scheduler/cluster/node_metrics.h"
 
 #include <math.h>
-#include <stddef.h>
 
 static const int64_t second_us = 1000000;
 
-double measure_used_cores(const struct node_load *load)
+double node_metrics_used_cores(const struct node_load *load)
 {
 	double fast = isnan(load->cpu_used_cores_10s)
 		? load->cpu_used_cores
 		: load->cpu_used_cores_10s;
 	double slow = load->cpu_used_cores_5m;
-	double restless =
+	double deviation =
 		isnan(load->cpu_stdev_cores_5m) ? 0 : load->cpu_stdev_cores_5m;
 
 	fast = isnan(fast) ? slow : fast;
 	slow = isnan(slow) ? fast : slow;
-	return (fmax(fast, slow) + (fast + slow) / 2) / 2 + restless / 2;
+	return (fmax(fast, slow) + (fast + slow) / 2) / 2 + deviation / 2;
 }
 
-void measure_take(struct measure *out, const struct node_load *load,
+void node_metrics_set(struct node_metrics *out, const struct node_load *load,
 	int64_t sample_us)
 {
 	int64_t intervals_us = INT64_C(3000) * load->interval_ms;
 
-	*out = (struct measure){
+	*out = (struct node_metrics){
 		.is_known = true,
 		.kvm_state = load->kvm_state,
 		.sample_us = sample_us,
 		.stale_us = intervals_us > 15 * second_us ? intervals_us
 							  : 15 * second_us,
 		.cores = load->cpu_cores,
-		.used_cores = measure_used_cores(load),
+		.used_cores = node_metrics_used_cores(load),
 		.used_cores_latest = load->cpu_used_cores,
 		.used_cores_15m = load->cpu_used_cores_15m,
 		.stdev_cores_15m = load->cpu_stdev_cores_15m,

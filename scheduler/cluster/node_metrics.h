@@ -1,4 +1,4 @@
-/* What was measured on a node, reduced to the figures decisions use. */
+/* The measured figures of a node that decisions use. */
 #pragma once
 
 #include "proto/load.h"
@@ -6,60 +6,61 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Figures that are not known are NAN. A zeroed one was never heard of. What
- * real-load reads comes first: see node.h. */
-struct measure {
+/* Unknown figures are NAN. Zeroed: no load was ever received. The members that
+ * real-load reads come first: see cluster/node.h. */
+struct node_metrics {
 	bool is_known;
 	enum kvm_state kvm_state;
 	int64_t sample_us;
 	int64_t stale_us; /* older than this is stale: max(15 s, 3 intervals) */
 	double cores;
-	double used_cores; /* see measure_used_cores() */
+	double used_cores; /* see node_metrics_used_cores() */
 	double contention, memory_pressure, io_pressure; /* 0 to 1 */
 	double memory_total, memory_available;		 /* bytes */
-	/* What the policies of others read. */
+	/* For the upstream policies. */
 	double used_cores_latest, used_cores_15m, stdev_cores_15m;
 	double used_bytes_15m, stdev_bytes_15m;
 };
 
-/* sample_us: when the load's newest sample was taken, on the clock of the
- * caller's now_us. */
-void measure_take(struct measure *out, const struct node_load *load,
+/* sample_us: the time of the load's newest sample, on the clock of the caller's
+ * now_us. */
+void node_metrics_set(struct node_metrics *out, const struct node_load *load,
 	int64_t sample_us);
 
-/* The cores a node is taken to use: halfway between mean and maximum of the
- * last 10 s and the last 5 min, so that a load that comes counts at once and
- * one that goes is trusted slowly, plus half the standard deviation over 5
- * min, because of two equal means the restless one leaves less room. A window
- * that is missing is left out; NAN if all are. */
-double measure_used_cores(const struct node_load *load);
+/* The cores that count as used: halfway between mean and maximum of the last
+ * 10 s and the last 5 min, so that a rising load counts at once and a falling
+ * load counts slowly; plus half the standard deviation over 5 min, because a
+ * varying load leaves less headroom. Missing windows are left out; NAN: all are
+ * missing. */
+double node_metrics_used_cores(const struct node_load *load);
 
-/* The age at which a node counts as lost. */
-#define MEASURE_LOST_US INT64_C(300000000)
+/* At this age a load has no trust left. */
+#define NODE_METRICS_LOST_US INT64_C(300000000)
 
-/* Not older than stale_us. Inline, as is the next: a decision asks both of
- * thousands of nodes. */
-static inline bool measure_is_fresh(const struct measure *measure,
+/* Not older than stale_us. Inline, as is the next function: a decision calls
+ * both for thousands of nodes. */
+static inline bool node_metrics_is_fresh(const struct node_metrics *metrics,
 	int64_t now_us)
 {
-	int64_t age_us = now_us - measure->sample_us;
+	int64_t age_us = now_us - metrics->sample_us;
 
-	return measure->is_known && age_us <= measure->stale_us &&
-		age_us <= MEASURE_LOST_US;
+	return metrics->is_known && age_us <= metrics->stale_us &&
+		age_us <= NODE_METRICS_LOST_US;
 }
 
-/* 1 while fresh, then down evenly to 0 when it is lost. 0 if never heard of. */
-static inline double measure_trust(const struct measure *measure,
+/* 1 while fresh, then evenly down to 0 at NODE_METRICS_LOST_US; 0 without a
+ * load. */
+static inline double node_metrics_trust(const struct node_metrics *metrics,
 	int64_t now_us)
 {
-	int64_t age_us = now_us - measure->sample_us;
+	int64_t age_us = now_us - metrics->sample_us;
 
-	if (!measure->is_known || age_us >= MEASURE_LOST_US) {
+	if (!metrics->is_known || age_us >= NODE_METRICS_LOST_US) {
 		return 0;
 	}
-	if (age_us <= measure->stale_us) {
+	if (age_us <= metrics->stale_us) {
 		return 1;
 	}
-	return (double)(MEASURE_LOST_US - age_us) /
-		(double)(MEASURE_LOST_US - measure->stale_us);
+	return (double)(NODE_METRICS_LOST_US - age_us) /
+		(double)(NODE_METRICS_LOST_US - metrics->stale_us);
 }

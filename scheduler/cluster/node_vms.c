@@ -1,7 +1,5 @@
 #include "scheduler/cluster/node_vms.h"
 
-#include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,21 +12,21 @@ void node_vms_fini(struct node_vms *vms)
 	*vms = (struct node_vms){ 0 };
 }
 
-/* After any change of its model. */
-static void know(struct node_vm *vm)
+/* Call after each change of the model. */
+static void update_sum(struct node_vm *vm)
 {
-	vm->alone = (struct model_sum){ 0 };
-	model_add(&vm->alone, &vm->model);
+	vm->sum = (struct model_sum){ 0 };
+	model_add(&vm->sum, &vm->model);
 }
 
-/* Anew each time: differences of doubles would leave something behind. */
-static void sum(struct node_vms *vms)
+/* From zero, because sums of doubles drift if values are subtracted. */
+static void recompute_sums(struct node_vms *vms)
 {
 	vms->seen = (struct model_sum){ 0 };
 	vms->unseen = (struct model_sum){ 0 };
 	vms->dedicated_cores = 0;
 	vms->dedicated_used = 0;
-	vms->newest_us = MOMENT_LONG_AGO;
+	vms->newest_us = TIME_LONG_AGO;
 	for (size_t i = 0; i < vms->count; i++) {
 		const struct node_vm *vm = &vms->list[i];
 
@@ -37,9 +35,9 @@ static void sum(struct node_vms *vms)
 			vms->dedicated_used +=
 				vm->charge.is_seen ? vm->model.seen_cores : 0;
 		} else {
-			model_plus(
+			model_add_sum(
 				vm->charge.is_seen ? &vms->seen : &vms->unseen,
-				&vm->alone);
+				&vm->sum);
 		}
 		if (vm->charge.bound_us > vms->newest_us) {
 			vms->newest_us = vm->charge.bound_us;
@@ -49,8 +47,9 @@ static void sum(struct node_vms *vms)
 
 void node_vms_add(struct node_vms *vms, const struct pod *pod, int64_t bound_us)
 {
-	/* What it does before says nothing of it: idle while its image comes,
-	 * busy while it boots. It stays charged as one like the others. */
+	/* Earlier use is not typical: a VM is idle while its image is pulled
+	 * and busy while it boots. Until then its peers determine the
+	 * charge. */
 	int64_t booted_us = bound_us + FORECAST_BOOT_US;
 	struct node_vm *vm;
 
@@ -60,9 +59,9 @@ void node_vms_add(struct node_vms *vms, const struct pod *pod, int64_t bound_us)
 	*vm = (struct node_vm){
 		.model = {
 			.vcpus = pod->vcpus,
-			.past = pod->past,
-			.learned_us = pod->learned_us > booted_us
-				? pod->learned_us
+			.usage = pod->usage,
+			.observed_us = pod->observed_us > booted_us
+				? pod->observed_us
 				: booted_us,
 		},
 		.is_dedicated = pod->is_dedicated,
@@ -72,8 +71,8 @@ void node_vms_add(struct node_vms *vms, const struct pod *pod, int64_t bound_us)
 		},
 	};
 	strncpy(vm->uid, pod->uid, sizeof(vm->uid) - 1);
-	know(vm);
-	sum(vms);
+	update_sum(vm);
+	recompute_sums(vms);
 }
 
 static struct node_vm *find(const struct node_vms *vms, const char *uid)
@@ -93,33 +92,32 @@ void node_vms_remove(struct node_vms *vms, const char *uid)
 
 	if (vm != NULL) {
 		*vm = vms->list[--vms->count];
-		sum(vms);
+		recompute_sums(vms);
 	}
 }
 
-/* Loads list the same VMs in the same order nearly always. */
+/* Consecutive loads nearly always list the VMs in the same order. */
 static const struct vm_load *find_load(const struct node_load *load,
-	const struct node_vm *vm, size_t *at)
+	const struct node_vm *vm, size_t *index)
 {
-	if (vm->at < load->vm_count &&
-		strcmp(load->vms[vm->at].pod_uid, vm->uid) == 0) {
-		*at = vm->at;
-		return &load->vms[vm->at];
+	if (vm->load_index < load->vm_count &&
+		strcmp(load->vms[vm->load_index].pod_uid, vm->uid) == 0) {
+		*index = vm->load_index;
+		return &load->vms[vm->load_index];
 	}
 	for (size_t i = 0; i < load->vm_count; i++) {
 		if (strcmp(load->vms[i].pod_uid, vm->uid) == 0) {
-			*at = i;
+			*index = i;
 			return &load->vms[i];
 		}
 	}
 	return NULL;
 }
 
-/* What is known of a VM that runs for longer than anybody remembers: its last
- * five minutes. */
+/* After a longer gap, only the last five minutes are known. */
 static const int64_t five_min_us = INT64_C(300) * 1000000;
 
-static void learn(struct node_vm *vm, const struct vm_load *seen,
+static void observe(struct node_vm *vm, const struct vm_load *seen,
 	int64_t sample_us)
 {
 	struct model_vm *model = &vm->model;
@@ -128,69 +126,62 @@ static void learn(struct node_vm *vm, const struct vm_load *seen,
 	if (!vm->charge.is_seen) {
 		return;
 	}
-	if (sample_us - model->learned_us > five_min_us) {
-		model->learned_us = sample_us - five_min_us;
+	if (sample_us - model->observed_us > five_min_us) {
+		model->observed_us = sample_us - five_min_us;
 	}
 	model->seen_cores = seen->used_cores;
 	vm->charge.seen_memory_bytes = seen->memory_bytes;
-	model_learn(model, seen->used_cores, seen->used_cores_5m, sample_us);
-	know(vm);
+	model_observe(model, seen->used_cores, seen->used_cores_5m, sample_us);
+	update_sum(vm);
 }
 
-void node_vms_take_one(struct node_vms *vms, const char *uid,
+void node_vms_set_load_of(struct node_vms *vms, const char *uid,
 	const struct node_load *load, int64_t until_us)
 {
 	struct node_vm *vm = find(vms, uid);
 
 	if (vm != NULL) {
-		const struct vm_load *seen = find_load(load, vm, &vm->at);
+		const struct vm_load *seen =
+			find_load(load, vm, &vm->load_index);
 
 		if (seen != NULL) {
-			learn(vm, seen, until_us);
-			sum(vms);
+			observe(vm, seen, until_us);
+			recompute_sums(vms);
 		}
 	}
 }
 
-void node_vms_take(struct node_vms *vms, const struct node_load *load,
+void node_vms_set_load(struct node_vms *vms, const struct node_load *load,
 	int64_t until_us)
 {
 	for (size_t i = 0; i < vms->count; i++) {
 		struct node_vm *vm = &vms->list[i];
 
-		learn(vm, find_load(load, vm, &vm->at), until_us);
+		observe(vm, find_load(load, vm, &vm->load_index), until_us);
 	}
-	sum(vms);
+	recompute_sums(vms);
 }
 
-void node_vms_teach(struct node_vms *vms, const char *uid,
-	const struct vm_profile *past)
+void node_vms_update_profile(struct node_vms *vms, const char *uid,
+	const struct usage *usage)
 {
 	struct node_vm *vm = find(vms, uid);
 
-	if (vm != NULL && past->seconds > vm->model.past.seconds) {
-		vm->model.past = *past;
-		know(vm);
-		sum(vms);
+	if (vm != NULL && usage->seconds > vm->model.usage.seconds) {
+		vm->model.usage = *usage;
+		update_sum(vm);
+		recompute_sums(vms);
 	}
 }
 
-void node_vms_forget(struct node_vms *vms)
-{
-	for (size_t i = 0; i < vms->count; i++) {
-		vms->list[i].charge.is_seen = false;
-	}
-	sum(vms);
-}
-
-/* Whether any VM may be charged at all; nearly always none is, and a decision
- * then leaves the list alone. */
+/* A VM may be charged. Nearly always none is, and a decision then does not read
+ * the list. */
 static bool has_new(const struct node_vms *vms, int64_t now_us)
 {
 	return vms->count > 0 && now_us - vms->newest_us < FORECAST_UNSEEN_US;
 }
 
-void node_vms_expect(const struct node_vms *vms, struct model_prior prior,
+void node_vms_add_expected(const struct node_vms *vms, struct model_prior prior,
 	int64_t now_us, double *cores, double *variance)
 {
 	if (vms->unseen.by_prior <= 0 || !has_new(vms, now_us)) {
@@ -204,8 +195,8 @@ void node_vms_expect(const struct node_vms *vms, struct model_prior prior,
 			continue;
 		}
 		share = forecast_unseen(&vm->charge, now_us);
-		*cores += share * model_cores(&vm->alone, prior);
-		*variance += share * model_variance(&vm->alone, prior);
+		*cores += share * model_cores(&vm->sum, prior);
+		*variance += share * model_variance(&vm->sum, prior);
 	}
 }
 

@@ -1,8 +1,7 @@
-/* The VMs of a node: what was learned of each, and the sums that decisions
- * read.
+/* The VMs of a node: a model of each VM, and the sums that decisions read.
  *
- * All times are the caller's, on one clock; a load is borrowed for the call.
- * Pure. */
+ * A VM is "seen" if the node's load lists it. All times are on one clock of the
+ * caller. A load is borrowed for the call. Pure. */
 #pragma once
 
 #include "proto/load.h"
@@ -18,20 +17,19 @@
 struct node_vm {
 	char uid[REPORT_UID_MAX];
 	struct model_vm model;
-	struct model_sum alone; /* what the model says of it */
-	bool is_dedicated;	/* its CPUs are its own: in no sum */
-	struct pending charge;
-	size_t at; /* where the last load listed it */
+	struct model_sum sum; /* of this VM alone */
+	bool is_dedicated;    /* dedicated CPUs: not in the sums */
+	struct forecast_charge charge;
+	size_t load_index; /* its position in the last load */
 };
 
-/* A zeroed one is ready. */
+/* Zeroed: no VMs. */
 struct node_vms {
 	struct node_vm *list; /* owned; in no order */
 	size_t count, capacity;
-	int64_t newest_us; /* when the last of them was bound */
-	/* Of those that the load lists, and of the others. */
+	int64_t newest_us; /* the newest bound_us */
 	struct model_sum seen, unseen;
-	/* CPUs that are VMs' own, and what those were last seen to use. */
+	/* The dedicated CPUs, and their last measured use. */
 	double dedicated_cores, dedicated_used;
 };
 
@@ -39,29 +37,28 @@ void node_vms_fini(struct node_vms *vms);
 
 void node_vms_add(struct node_vms *vms, const struct pod *pod,
 	int64_t bound_us);
-void node_vms_remove(struct node_vms *vms, const char *uid); /* if there */
+/* An unknown uid is fine. */
+void node_vms_remove(struct node_vms *vms, const char *uid);
 
-/* What the load lists of them; learned from it is up to until_us. */
-void node_vms_take(struct node_vms *vms, const struct node_load *load,
+/* Observes all VMs up to until_us. */
+void node_vms_set_load(struct node_vms *vms, const struct node_load *load,
 	int64_t until_us);
-/* The same of one VM: for a pod that came after the load. */
-void node_vms_take_one(struct node_vms *vms, const char *uid,
+/* Observes one VM, whose pod was added after the load arrived. */
+void node_vms_set_load_of(struct node_vms *vms, const char *uid,
 	const struct node_load *load, int64_t until_us);
-/* What others know of its past, this very pod's included: counts if it rests on
- * more than what was learned here. */
-void node_vms_teach(struct node_vms *vms, const char *uid,
-	const struct vm_profile *past);
-/* There is no load any more; what was learned stays. */
-void node_vms_forget(struct node_vms *vms);
+/* Replaces the usage of a VM, if the new usage has more seconds of observation.
+ * It includes observations of this pod. */
+void node_vms_update_profile(struct node_vms *vms, const char *uid,
+	const struct usage *usage);
 
-/* Adds to cores and their variance what is to be expected of VMs that the load
- * does not list: on their way, or of an agent that cannot see VMs. */
-void node_vms_expect(const struct node_vms *vms, struct model_prior prior,
+/* Adds the expected use of the unseen VMs to *cores, and its variance to
+ * *variance. These VMs start up, or their agent cannot see VMs. */
+void node_vms_add_expected(const struct node_vms *vms, struct model_prior prior,
 	int64_t now_us, double *cores, double *variance);
 
-/* Bytes to expect from VMs placed but not yet measured. */
+/* Bytes that VMs will use and that the load does not contain yet. */
 double node_vms_memory(const struct node_vms *vms, int64_t now_us);
 
-/* What was learned of a VM; NULL: it is not here. */
+/* NULL: no such VM. */
 const struct model_vm *node_vms_model(const struct node_vms *vms,
 	const char *uid);

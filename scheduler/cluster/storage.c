@@ -6,44 +6,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct storage_type *const types[] = {
+	[STORAGE_CLAIMS] = &storage_claim_type,
+	[STORAGE_VOLUMES] = &storage_volume_type,
+	[STORAGE_CLASSES] = &storage_class_type,
+	[STORAGE_CSI_NODES] = &storage_csi_node_type,
+	[STORAGE_CSI_DRIVERS] = &storage_csi_driver_type,
+	[STORAGE_CAPACITIES] = &storage_capacity_type,
+	[STORAGE_ATTACHMENTS] = &storage_attachment_type,
+};
+
 static void free_object(enum storage_kind kind, void *object,
-	struct names *names)
+	struct interner *interner)
 {
-	switch (kind) {
-	case STORAGE_CLAIMS:
-		claim_free(object, names);
-		break;
-	case STORAGE_VOLUMES:
-		volume_free(object, names);
-		break;
-	case STORAGE_CLASSES:
-		storage_class_free(object, names);
-		break;
-	case STORAGE_CSI_NODES:
-		csi_node_free(object, names);
-		break;
-	case STORAGE_CSI_DRIVERS:
-		csi_driver_free(object, names);
-		break;
-	case STORAGE_CAPACITIES:
-		capacity_free(object, names);
-		break;
-	case STORAGE_ATTACHMENTS:
-		attachment_free(object, names);
-		break;
-	case STORAGE_KINDS:
-		break;
+	if (object != NULL && types[kind]->fini != NULL) {
+		types[kind]->fini(object, interner);
 	}
+	free(object);
 }
 
-void storage_fini(struct storage *storage, struct names *names)
+void storage_fini(struct storage *storage, struct interner *interner)
 {
 	for (int i = 0; i < STORAGE_KINDS; i++) {
 		size_t at = 0;
 		void *object;
 
 		while (map_next(&storage->maps[i], &at, NULL, &object)) {
-			free_object((enum storage_kind)i, object, names);
+			free_object((enum storage_kind)i, object, interner);
 		}
 		map_fini(&storage->maps[i]);
 	}
@@ -57,34 +46,7 @@ static char *key_of(const char *namespace_name, const char *name)
 		: xasprintf("%s/%s", namespace_name, name);
 }
 
-static int make_object(void **out, enum storage_kind kind, struct names *names,
-	const struct value *object, struct error *err)
-{
-	switch (kind) {
-	case STORAGE_CLAIMS:
-		return claim_new((struct claim **)out, names, object, err);
-	case STORAGE_VOLUMES:
-		return volume_new((struct volume **)out, names, object, err);
-	case STORAGE_CLASSES:
-		return storage_class_new((struct storage_class **)out, names,
-			object, err);
-	case STORAGE_CSI_NODES:
-		return csi_node_new((struct csi_node **)out, names, object,
-			err);
-	case STORAGE_CSI_DRIVERS:
-		return csi_driver_new((struct csi_driver **)out, names, object,
-			err);
-	case STORAGE_CAPACITIES:
-		return capacity_new((struct capacity **)out, names, object,
-			err);
-	case STORAGE_ATTACHMENTS:
-	case STORAGE_KINDS:
-		break;
-	}
-	return attachment_new((struct attachment **)out, names, object, err);
-}
-
-/* What we decided stays until the API server says something of the kind. */
+/* An assumption stays until the API server has a decision. */
 static void inherit_claim(struct claim *fresh, struct claim *old)
 {
 	if (strcmp(fresh->uid, old->uid) == 0 && fresh->selected_node == NULL &&
@@ -102,20 +64,23 @@ static void inherit_volume(struct volume *fresh, struct volume *old)
 }
 
 int storage_put(struct storage *storage, enum storage_kind kind,
-	struct names *names, const struct value *object, struct error *err)
+	struct interner *interner, const struct json_value *object,
+	struct error *err)
 {
-	const char *name = value_text_at(object, "metadata/name", "");
-	scoped_free char *key =
-		key_of(value_text_at(object, "metadata/namespace", ""), name);
-	void *fresh = NULL;
+	const char *name = json_value_text_at(object, "metadata/name", "");
+	scoped_free char *key = key_of(
+		json_value_text_at(object, "metadata/namespace", ""), name);
+	void *fresh;
 	void *old;
 	int r;
 
 	if (*name == '\0') {
 		return error_set(err, -EBADMSG, "an object has no name");
 	}
-	r = make_object(&fresh, kind, names, object, err);
+	fresh = xcalloc(1, types[kind]->size);
+	r = types[kind]->read(fresh, interner, object, err);
 	if (r < 0) {
+		free_object(kind, fresh, interner);
 		return error_wrap(err, r, "'%.200s'", key);
 	}
 	old = map_put(&storage->maps[kind], key, fresh);
@@ -124,16 +89,16 @@ int storage_put(struct storage *storage, enum storage_kind kind,
 	} else if (old != NULL && kind == STORAGE_VOLUMES) {
 		inherit_volume(fresh, old);
 	}
-	free_object(kind, old, names);
+	free_object(kind, old, interner);
 	return 0;
 }
 
 void storage_remove(struct storage *storage, enum storage_kind kind,
-	struct names *names, const char *namespace_name, const char *name)
+	struct interner *interner, const char *namespace_name, const char *name)
 {
 	scoped_free char *key = key_of(namespace_name, name);
 
-	free_object(kind, map_remove(&storage->maps[kind], key), names);
+	free_object(kind, map_remove(&storage->maps[kind], key), interner);
 }
 
 struct claim *storage_claim(const struct storage *storage,
@@ -167,8 +132,8 @@ const struct csi_driver *storage_csi_driver(const struct storage *storage,
 	return map_get(&storage->maps[STORAGE_CSI_DRIVERS], name);
 }
 
-bool storage_identify(const struct storage *storage, const struct claim *claim,
-	uint32_t *driver, uint32_t *handle)
+bool storage_csi_handle(const struct storage *storage,
+	const struct claim *claim, uint32_t *driver, uint32_t *handle)
 {
 	const struct volume *volume = storage_volume(storage, claim->volume);
 	const struct storage_class *class;

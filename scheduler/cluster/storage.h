@@ -1,8 +1,8 @@
-/* The storage of the cluster: which claims, volumes and classes there are.
+/* The storage objects of the cluster: claims, volumes, classes and others.
  *
- * What was decided but is not at the API server yet is kept on the objects
- * themselves (assumed_node, assumed_uid) and outlives newer versions of them
- * until it is forgotten or the API server says the same. */
+ * Decisions that have not reached the API server yet are kept in the objects
+ * (assumed_node, assumed_uid). They survive newer versions of an object until
+ * they are forgotten or the API server has the same. */
 #pragma once
 
 #include "kube/json_value.h"
@@ -24,23 +24,25 @@ enum storage_kind {
 	STORAGE_KINDS,
 };
 
-/* A zeroed one is empty. */
+/* Zeroed: empty. */
 struct storage {
-	/* By name, claims and capacities by "namespace/name"; of struct claim,
-	 * struct volume, struct storage_class and so on. */
+	/* "name" or "namespace/name" -> struct claim, struct volume and so
+	 * on. */
 	struct map maps[STORAGE_KINDS];
 };
 
-void storage_fini(struct storage *storage, struct names *names);
+void storage_fini(struct storage *storage, struct interner *interner);
 
-/* An object as it is now. -EBADMSG, -E2BIG: not one we understand; what was
- * known of it stays. */
+/* Adds or replaces an object. -EBADMSG, -E2BIG: invalid; the old version
+ * stays. */
 must_check int storage_put(struct storage *storage, enum storage_kind kind,
-	struct names *names, const struct value *object, struct error *err);
+	struct interner *interner, const struct json_value *object,
+	struct error *err);
 void storage_remove(struct storage *storage, enum storage_kind kind,
-	struct names *names, const char *namespace_name, const char *name);
+	struct interner *interner, const char *namespace_name,
+	const char *name);
 
-/* NULL: there is none. */
+/* NULL: there is no such object. */
 struct claim *storage_claim(const struct storage *storage,
 	const char *namespace_name, const char *name);
 struct volume *storage_volume(const struct storage *storage, const char *name);
@@ -51,7 +53,7 @@ const struct csi_node *storage_csi_node(const struct storage *storage,
 const struct csi_driver *storage_csi_driver(const struct storage *storage,
 	const char *name);
 
-/* The claim's volume by driver and handle, or what stands for it: of the volume
- * it is bound to, else of its class. False: no CSI driver's. */
-bool storage_identify(const struct storage *storage, const struct claim *claim,
-	uint32_t *driver, uint32_t *handle);
+/* The CSI driver and volume handle of a claim; without a volume yet, the driver
+ * of its class and a placeholder. False: not a CSI volume. */
+bool storage_csi_handle(const struct storage *storage,
+	const struct claim *claim, uint32_t *driver, uint32_t *handle);

@@ -1,8 +1,8 @@
-/* The objects of storage, with what a decision needs of them: claims, volumes,
- * classes, and what CSI drivers say.
+/* The storage objects that decisions use: claims, volumes, classes and the
+ * objects of CSI drivers.
  *
- * Each is made from an object the API server serves. Texts are owned and never
- * NULL unless a comment says so; names are held. */
+ * Each is read from a Kubernetes object. Strings are owned, and never NULL
+ * unless a comment says so. Ids are held. */
 #pragma once
 
 #include "kube/json_value.h"
@@ -10,20 +10,12 @@
 #include "scheduler/objects/label_selector.h"
 #include "scheduler/objects/labels.h"
 #include "scheduler/objects/interner.h"
-#include "kube/quantity.h"
 #include "scheduler/objects/node_selector.h"
+#include "scheduler/cluster/storage_read.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Bits of access modes. */
-enum {
-	ACCESS_ONCE = 1,
-	ACCESS_READ_MANY = 2,
-	ACCESS_WRITE_MANY = 4,
-	ACCESS_ONE_POD = 8,
-};
 
 /* A PersistentVolumeClaim. */
 struct claim {
@@ -31,15 +23,15 @@ struct claim {
 	char *class_name;     /* "": none */
 	char *attributes;     /* VolumeAttributesClass; "": none */
 	char *volume;	      /* spec.volumeName; "": none yet */
-	char *selected_node;  /* NULL: none was selected */
-	char *assumed_node;   /* NULL: none; by us, not yet at the API server */
+	char *selected_node;  /* NULL: none */
+	char *assumed_node;   /* selected, not at the API server; NULL: none */
 	char *owner_uid;      /* of its controller; "": none */
-	uint32_t placeholder; /* stands for the volume it will have */
+	uint32_t placeholder; /* handle of a volume that it will have */
 	bool has_size;
 	struct quantity size;
 	unsigned int modes;
 	bool is_block;
-	bool is_bound; /* to `volume`, and both sides know */
+	bool is_bound; /* to `volume`; binding is complete */
 	bool is_lost, is_deleting;
 	bool has_selector;
 	struct label_selector selector; /* of volumes */
@@ -47,11 +39,11 @@ struct claim {
 
 enum { VOLUME_ZONES = 4 };
 
-/* A label of a PersistentVolume that says where it is. */
+/* A zone or region label of a PersistentVolume. */
 struct volume_zone {
-	uint32_t key, plain_key; /* the second without "beta" */
+	uint32_t key, plain_key; /* plain_key: without "beta" */
 	uint32_t *values;	 /* owned, each held */
-	size_t value_count;
+	size_t json_value_count;
 };
 
 /* A PersistentVolume. */
@@ -62,30 +54,30 @@ struct volume {
 	unsigned int modes;
 	bool is_block, is_deleting, is_available;
 	bool has_affinity; /* required node affinity */
-	struct terms affinity;
+	struct node_selector affinity;
 	struct labels labels;
 	struct volume_zone zones[VOLUME_ZONES];
 	size_t zone_count;
 	char *claim_namespace, *claim_name; /* NULL: no claimRef */
 	char *claim_uid;		    /* of the claimRef; or "" */
-	char *assumed_uid;	 /* of the claim we chose it for; NULL: none */
+	char *assumed_uid;	 /* of the claim it was chosen for; NULL */
 	uint32_t driver, handle; /* of CSI; both 0: none */
-	/* A kind that CSI migration rewrites, like awsElasticBlockStore; NULL:
-	 * none. A constant. */
+	/* A type that CSI migration rewrites, like awsElasticBlockStore; NULL:
+	 * none. Static. */
 	const char *migrated;
 };
 
 /* A StorageClass. */
 struct storage_class {
 	char *provisioner;
-	bool waits; /* volumeBindingMode is WaitForFirstConsumer */
+	bool waits_for_consumer; /* volumeBindingMode is WaitForFirstConsumer */
 	bool has_topologies;
-	struct terms topologies;
-	uint32_t driver;  /* the provisioner as a name */
-	bool is_migrated; /* an in-tree provisioner that CSI stands in for */
+	struct node_selector topologies;
+	uint32_t driver;  /* id of the provisioner */
+	bool is_migrated; /* in-tree provisioner that CSI migration replaces */
 };
 
-/* What a CSINode says of a driver. */
+/* The volume limit of a driver in a CSINode. */
 struct driver_limit {
 	uint32_t driver;
 	int64_t volumes;
@@ -104,37 +96,27 @@ struct csi_driver {
 struct capacity {
 	char *class_name;
 	bool has_limit;
-	struct quantity limit; /* of one volume, where that is known */
+	struct quantity limit; /* of one volume, if has_limit */
 	struct label_selector nodes;
 };
 
 /* A VolumeAttachment. */
 struct attachment {
-	char *volume; /* "": none by name */
+	char *volume; /* its name, or "" */
 	uint32_t node, driver;
 };
 
-/* -EBADMSG, -E2BIG: not such an object, and why. */
-must_check int claim_new(struct claim **out, struct names *names,
-	const struct value *object, struct error *err);
-must_check int volume_new(struct volume **out, struct names *names,
-	const struct value *object, struct error *err);
-must_check int storage_class_new(struct storage_class **out,
-	struct names *names, const struct value *object, struct error *err);
-must_check int csi_node_new(struct csi_node **out, struct names *names,
-	const struct value *object, struct error *err);
-must_check int csi_driver_new(struct csi_driver **out, struct names *names,
-	const struct value *object, struct error *err);
-must_check int capacity_new(struct capacity **out, struct names *names,
-	const struct value *object, struct error *err);
-must_check int attachment_new(struct attachment **out, struct names *names,
-	const struct value *object, struct error *err);
+/* Reads and frees objects of one type. */
+struct storage_type {
+	size_t size;
+	/* Fills a zeroed object, which needs fini() even after a failure.
+	 * -EBADMSG, -E2BIG: invalid. */
+	int (*read)(void *out, struct interner *interner,
+		const struct json_value *object, struct error *err);
+	/* NULL: the object owns nothing. */
+	void (*fini)(void *object, struct interner *interner);
+};
 
-/* NULL is fine. */
-void claim_free(struct claim *claim, struct names *names);
-void volume_free(struct volume *volume, struct names *names);
-void storage_class_free(struct storage_class *class, struct names *names);
-void csi_node_free(struct csi_node *node, struct names *names);
-void csi_driver_free(struct csi_driver *driver, struct names *names);
-void capacity_free(struct capacity *capacity, struct names *names);
-void attachment_free(struct attachment *attachment, struct names *names);
+extern const struct storage_type storage_claim_type, storage_volume_type,
+	storage_class_type, storage_csi_node_type, storage_csi_driver_type,
+	storage_capacity_type, storage_attachment_type;

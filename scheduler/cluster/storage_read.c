@@ -1,32 +1,33 @@
 #include "scheduler/cluster/storage_read.h"
 
 #include "lib/memory.h"
-#include "scheduler/cluster/storage_objects.h"
 
 #include <stddef.h>
 #include <string.h>
 
-static const char class_note[] = "volume.beta.kubernetes.io/storage-class";
+static const char class_annotation[] =
+	"volume.beta.kubernetes.io/storage-class";
 
-char *storage_text(const struct value *object, const char *path)
+char *storage_text(const struct json_value *object, const char *path)
 {
-	return xstrdup(value_text_at(object, path, ""));
+	return xstrdup(json_value_text_at(object, path, ""));
 }
 
-const char *storage_note(const struct value *object, const char *key)
+const char *storage_annotation(const struct json_value *object, const char *key)
 {
-	return value_text(
-		value_get(value_at(object, "metadata/annotations"), key));
+	return json_value_text(json_value_get(
+		json_value_at(object, "metadata/annotations"), key));
 }
 
-char *storage_class_name(const struct value *object, const char *path)
+char *storage_class_name(const struct json_value *object, const char *path)
 {
-	const char *note = storage_note(object, class_note);
+	const char *annotation = storage_annotation(object, class_annotation);
 
-	return note != NULL ? xstrdup(note) : storage_text(object, path);
+	return annotation != NULL ? xstrdup(annotation)
+				  : storage_text(object, path);
 }
 
-unsigned int storage_modes(const struct value *list)
+unsigned int storage_modes(const struct json_value *list)
 {
 	static const struct {
 		const char *text;
@@ -39,9 +40,9 @@ unsigned int storage_modes(const struct value *list)
 	};
 	unsigned int modes = 0;
 
-	for (const struct value *v = value_first(list); v != NULL;
-		v = value_next(v)) {
-		const char *text = value_text(v);
+	for (const struct json_value *v = json_value_first(list); v != NULL;
+		v = json_value_next(v)) {
+		const char *text = json_value_text(v);
 
 		for (size_t i = 0; i < count_of(texts) && text != NULL; i++) {
 			modes |= strcmp(text, texts[i].text) == 0
@@ -52,13 +53,14 @@ unsigned int storage_modes(const struct value *list)
 	return modes;
 }
 
-bool storage_quantity(struct quantity *out, const struct value *text)
+bool storage_quantity(struct quantity *out, const struct json_value *text)
 {
-	return value_text(text) != NULL &&
-		quantity_parse(out, value_text(text), NULL) == 0;
+	return json_value_text(text) != NULL &&
+		quantity_parse(out, json_value_text(text), NULL) == 0;
 }
 
-bool storage_is_deleting(const struct value *object)
+bool storage_is_deleting(const struct json_value *object)
 {
-	return *value_text_at(object, "metadata/deletionTimestamp", "") != '\0';
+	return *json_value_text_at(object, "metadata/deletionTimestamp", "") !=
+		'\0';
 }

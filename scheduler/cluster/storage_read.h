@@ -1,4 +1,4 @@
-/* What several objects of storage have in common to read. */
+/* Reads members that several storage objects have in common. */
 #pragma once
 
 #include "kube/json_value.h"
@@ -6,20 +6,28 @@
 
 #include <stdbool.h>
 
-/* A copy of the member that a path names; "" where there is no text. */
-char *storage_text(const struct value *object, const char *path);
+/* A copy of the string at the path; "" if there is no string. */
+char *storage_text(const struct json_value *object, const char *path);
 
 /* The annotation, or NULL. Borrowed. */
-const char *storage_note(const struct value *object, const char *key);
+const char *storage_annotation(const struct json_value *object,
+	const char *key);
 
-/* The class: the beta annotation wins over the member at path. The caller frees
- * it. */
-char *storage_class_name(const struct value *object, const char *path);
+/* The storage class: the beta annotation wins over the member at path. The
+ * caller frees it. */
+char *storage_class_name(const struct json_value *object, const char *path);
 
 /* Bits of access modes. */
-unsigned int storage_modes(const struct value *list);
+enum {
+	ACCESS_ONCE = 1,
+	ACCESS_READ_MANY = 2,
+	ACCESS_WRITE_MANY = 4,
+	ACCESS_ONE_POD = 8,
+};
 
-/* False where there is none, or none that can be read. */
-bool storage_quantity(struct quantity *out, const struct value *text);
+unsigned int storage_modes(const struct json_value *list);
 
-bool storage_is_deleting(const struct value *object);
+/* False: missing or invalid. */
+bool storage_quantity(struct quantity *out, const struct json_value *text);
+
+bool storage_is_deleting(const struct json_value *object);

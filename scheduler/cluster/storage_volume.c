@@ -1,11 +1,10 @@
-/* PersistentVolumes: see storage_objects.h. */
+/* PersistentVolumes: see cluster/storage_objects.h. */
 #include "scheduler/cluster/storage_objects.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/memory.h"
-#include "scheduler/cluster/storage_read.h"
 
 static const struct {
 	const char *key, *plain;
@@ -23,18 +22,18 @@ static bool is_blank(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static void zone_fini(struct volume_zone *zone, struct names *names)
+static void zone_fini(struct volume_zone *zone, struct interner *interner)
 {
-	for (size_t i = 0; i < zone->value_count; i++) {
-		names_drop(names, zone->values[i]);
+	for (size_t i = 0; i < zone->json_value_count; i++) {
+		interner_drop(interner, zone->values[i]);
 	}
 	free(zone->values);
-	names_drop(names, zone->key);
-	names_drop(names, zone->plain_key);
+	interner_drop(interner, zone->key);
+	interner_drop(interner, zone->plain_key);
 }
 
-/* Takes one value without the blanks around it; false if nothing is left. */
-static bool take_zone(struct volume_zone *zone, struct names *names,
+/* Adds one value without the blanks around it; false: only blanks. */
+static bool add_zone_value(struct volume_zone *zone, struct interner *interner,
 	const char *text, size_t len)
 {
 	scoped_free char *value = NULL;
@@ -50,68 +49,64 @@ static bool take_zone(struct volume_zone *zone, struct names *names,
 		return false;
 	}
 	value = xstrndup(text, len);
-	zone->values = xrealloc(zone->values, zone->value_count + 1,
+	zone->values = xrealloc(zone->values, zone->json_value_count + 1,
 		sizeof(*zone->values));
-	zone->values[zone->value_count++] = names_hold(names, value);
+	zone->values[zone->json_value_count++] = interner_hold(interner, value);
 	return true;
 }
 
-/* A label's value is one zone, or some with "__" between them. A label with an
- * empty one among them is not looked at, as upstream. */
-static bool read_zone(struct volume_zone *zone, struct names *names,
+/* The value of a label is a list of zones, separated by "__". A list with an
+ * empty zone is ignored, as upstream. */
+static bool read_zone(struct volume_zone *zone, struct interner *interner,
 	const char *text)
 {
 	const char *end;
 
 	for (; (end = strstr(text, "__")) != NULL; text = end + 2) {
-		if (!take_zone(zone, names, text, (size_t)(end - text))) {
+		if (!add_zone_value(zone, interner, text,
+			    (size_t)(end - text))) {
 			return false;
 		}
 	}
-	return take_zone(zone, names, text, strlen(text));
+	return add_zone_value(zone, interner, text, strlen(text));
 }
 
-static void read_zones(struct volume *volume, struct names *names,
-	const struct value *labels)
+static void read_zones(struct volume *volume, struct interner *interner,
+	const struct json_value *labels)
 {
 	for (size_t i = 0; i < count_of(zone_labels); i++) {
-		const char *text =
-			value_text(value_get(labels, zone_labels[i].key));
+		const char *text = json_value_text(
+			json_value_get(labels, zone_labels[i].key));
 		struct volume_zone zone = { 0 };
 
-		if (text != NULL && read_zone(&zone, names, text)) {
-			zone.key = names_hold(names, zone_labels[i].key);
+		if (text != NULL && read_zone(&zone, interner, text)) {
+			zone.key = interner_hold(interner, zone_labels[i].key);
 			zone.plain_key =
-				names_hold(names, zone_labels[i].plain);
+				interner_hold(interner, zone_labels[i].plain);
 			volume->zones[volume->zone_count++] = zone;
 		} else {
-			zone_fini(&zone, names);
+			zone_fini(&zone, interner);
 		}
 	}
 }
 
-/* Sources that CSI migration rewrites, and their topology with them. */
-static const char *migrated_source(const struct value *spec)
+/* Sources that CSI migration rewrites, with their topology. */
+static const char *migrated_source(const struct json_value *spec)
 {
-	static const char *const sources[] = {
-		"awsElasticBlockStore",
-		"gcePersistentDisk",
-		"azureDisk",
-		"cinder",
-		"portworxVolume",
-	};
+	static const char *const sources[] = { "awsElasticBlockStore",
+		"gcePersistentDisk", "azureDisk", "cinder", "portworxVolume" };
 
 	for (size_t i = 0; i < count_of(sources); i++) {
-		if (value_get(spec, sources[i]) != NULL) {
+		if (json_value_get(spec, sources[i]) != NULL) {
 			return sources[i];
 		}
 	}
 	return NULL;
 }
 
-static void read_texts(struct volume *volume, const struct value *object)
+static void read_strings(struct volume *volume, const struct json_value *object)
 {
-	const struct value *ref = value_at(object, "spec/claimRef");
+	const struct json_value *ref = json_value_at(object, "spec/claimRef");
 
 	volume->name = storage_text(object, "metadata/name");
 	volume->uid = storage_text(object, "metadata/uid");
@@ -121,69 +116,65 @@ static void read_texts(struct volume *volume, const struct value *object)
 		storage_class_name(object, "spec/storageClassName");
 	volume->attributes =
 		storage_text(object, "spec/volumeAttributesClassName");
-	if (value_is_object(ref)) {
+	if (json_value_is_object(ref)) {
 		volume->claim_namespace = storage_text(ref, "namespace");
 		volume->claim_name = storage_text(ref, "name");
 		volume->claim_uid = storage_text(ref, "uid");
 	}
 }
 
-static int read_parts(struct volume *volume, struct names *names,
-	const struct value *object, struct error *err)
+static int read_interned(struct volume *volume, struct interner *interner,
+	const struct json_value *object, struct error *err)
 {
-	const struct value *labels = value_at(object, "metadata/labels");
-	const struct value *required =
-		value_at(object, "spec/nodeAffinity/required");
-	const char *driver = value_text_at(object, "spec/csi/driver", "");
-	const char *handle = value_text_at(object, "spec/csi/volumeHandle", "");
-	int r = labels_read(&volume->labels, names, labels, err);
+	const struct json_value *labels =
+		json_value_at(object, "metadata/labels");
+	const struct json_value *required =
+		json_value_at(object, "spec/nodeAffinity/required");
+	const char *driver = json_value_text_at(object, "spec/csi/driver", "");
+	const char *handle =
+		json_value_text_at(object, "spec/csi/volumeHandle", "");
+	int r = labels_read(&volume->labels, interner, labels, err);
 
-	if (r == 0 && value_is_object(required)) {
+	if (r == 0 && json_value_is_object(required)) {
 		volume->has_affinity = true;
-		r = terms_read(&volume->affinity, names,
-			value_get(required, "nodeSelectorTerms"), false, err);
+		r = node_selector_read(&volume->affinity, interner,
+			json_value_get(required, "nodeSelectorTerms"), false,
+			err);
 	}
 	if (r == 0) {
-		read_zones(volume, names, labels);
+		read_zones(volume, interner, labels);
 	}
 	if (r == 0 && *driver != '\0' && *handle != '\0') {
-		volume->driver = names_hold(names, driver);
-		volume->handle = names_hold(names, handle);
+		volume->driver = interner_hold(interner, driver);
+		volume->handle = interner_hold(interner, handle);
 	}
 	return r;
 }
 
-int volume_new(struct volume **out, struct names *names,
-	const struct value *object, struct error *err)
+static int read_volume(void *out, struct interner *interner,
+	const struct json_value *object, struct error *err)
 {
-	const struct value *spec = value_get(object, "spec");
-	struct volume *volume = xcalloc(1, sizeof(*volume));
-	int r;
+	const struct json_value *spec = json_value_get(object, "spec");
+	struct volume *volume = out;
 
-	read_texts(volume, object);
+	read_strings(volume, object);
 	(void)storage_quantity(&volume->capacity,
-		value_at(spec, "capacity/storage"));
-	volume->modes = storage_modes(value_get(spec, "accessModes"));
-	volume->is_block =
-		strcmp(value_text_at(spec, "volumeMode", ""), "Block") == 0;
+		json_value_at(spec, "capacity/storage"));
+	volume->modes = storage_modes(json_value_get(spec, "accessModes"));
+	volume->is_block = strcmp(json_value_text_at(spec, "volumeMode", ""),
+				   "Block") == 0;
 	volume->is_deleting = storage_is_deleting(object);
-	volume->is_available = strcmp(value_text_at(object, "status/phase", ""),
-				       "Available") == 0;
+	volume->is_available =
+		strcmp(json_value_text_at(object, "status/phase", ""),
+			"Available") == 0;
 	volume->migrated = migrated_source(spec);
-	r = read_parts(volume, names, object, err);
-	if (r < 0) {
-		volume_free(volume, names);
-		return r;
-	}
-	*out = volume;
-	return 0;
+	return read_interned(volume, interner, object, err);
 }
 
-void volume_free(struct volume *volume, struct names *names)
+static void volume_fini(void *object, struct interner *interner)
 {
-	if (volume == NULL) {
-		return;
-	}
+	struct volume *volume = object;
+
 	free(volume->name);
 	free(volume->uid);
 	free(volume->resource_version);
@@ -193,12 +184,14 @@ void volume_free(struct volume *volume, struct names *names)
 	free(volume->claim_name);
 	free(volume->claim_uid);
 	free(volume->assumed_uid);
-	terms_fini(&volume->affinity, names);
-	labels_fini(&volume->labels, names);
+	node_selector_fini(&volume->affinity, interner);
+	labels_fini(&volume->labels, interner);
 	for (size_t i = 0; i < volume->zone_count; i++) {
-		zone_fini(&volume->zones[i], names);
+		zone_fini(&volume->zones[i], interner);
 	}
-	names_drop(names, volume->driver);
-	names_drop(names, volume->handle);
-	free(volume);
+	interner_drop(interner, volume->driver);
+	interner_drop(interner, volume->handle);
 }
+
+const struct storage_type storage_volume_type = { sizeof(struct volume),
+	read_volume, volume_fini };

@@ -4,28 +4,29 @@
 
 void affinity_fini(struct affinity *affinity)
 {
-	pairs_fini(&affinity->existing);
-	pairs_fini(&affinity->wanted);
-	pairs_fini(&affinity->unwanted);
-	pairs_fini(&affinity->points);
+	topology_counts_fini(&affinity->existing_anti);
+	topology_counts_fini(&affinity->affine);
+	topology_counts_fini(&affinity->anti);
+	topology_counts_fini(&affinity->scores);
 }
 
-/* Adds to the domain the node is in; nothing if it is in none. */
-static void count(struct pairs *pairs, const struct pod_term *term,
-	const struct node *node, int64_t by)
+/* Adds to the node's domain, if it has one. */
+static void count(struct topology_counts *counts,
+	const struct pod_affinity_term *term, const struct node *node,
+	int64_t by)
 {
 	uint32_t value = labels_get(&node->labels, term->topology_key);
 
 	if (value != 0) {
-		pairs_add(pairs, term->topology_key, value, by);
+		topology_counts_add(counts, term->topology_key, value, by);
 	}
 }
 
-static struct term_subject subject_of(const struct pod *pod,
+static struct pod_affinity_subject subject_of(const struct pod *pod,
 	const struct cluster *cluster, bool needs_namespace)
 {
-	return (struct term_subject){
-		.names = pod->names,
+	return (struct pod_affinity_subject){
+		.interner = pod->interner,
 		.namespace = pod->namespace_id,
 		.labels = &pod->labels,
 		.namespace_labels = needs_namespace
@@ -34,95 +35,96 @@ static struct term_subject subject_of(const struct pod *pod,
 	};
 }
 
-static bool select_namespaces(const struct pod_terms *terms)
+typedef bool (*term_matches)(const struct pod_affinity_term *term,
+	const struct pod_affinity_subject *subject);
+
+/* Adds the weights of the terms that match. */
+static inline void add_terms(struct topology_counts *counts,
+	const struct pod_affinity_terms *terms, term_matches matches,
+	const struct pod_affinity_subject *subject, const struct node *node,
+	int sign)
 {
 	for (size_t i = 0; i < terms->count; i++) {
-		if (terms->list[i].of_namespaces.is_something) {
+		const struct pod_affinity_term *term = &terms->list[i];
+
+		if (matches(term, subject)) {
+			count(counts, term, node, (int64_t)sign * term->weight);
+		}
+	}
+}
+
+static bool select_namespaces(const struct pod_affinity_terms *terms)
+{
+	for (size_t i = 0; i < terms->count; i++) {
+		if (terms->list[i].namespace_selector.is_valid) {
 			return true;
 		}
 	}
 	return false;
 }
 
-/* ---- terms of pods that run, about the pod to place ---- */
+/* ---- terms of existing pods, about the incoming pod ---- */
 
-static void add_terms(struct pairs *pairs, const struct pod_terms *terms,
-	const struct term_subject *subject, const struct node *node, int sign)
+static void add_existing(struct affinity *a, const struct pod_on_node *existing,
+	const struct pod_affinity_subject *subject)
 {
-	for (size_t i = 0; i < terms->count; i++) {
-		const struct pod_term *term = &terms->list[i];
+	const struct pod_affinity *has = &existing->pod->affinity;
+	const struct node *node = existing->node;
 
-		if (pod_term_means(term, subject)) {
-			count(pairs, term, node, (int64_t)sign * term->weight);
-		}
-	}
+	add_terms(&a->existing_anti, &has->required_anti,
+		pod_affinity_existing_matches, subject, node, 1);
+	add_terms(&a->scores, &has->required, pod_affinity_existing_matches,
+		subject, node, AFFINITY_HARD_WEIGHT);
+	add_terms(&a->scores, &has->preferred, pod_affinity_existing_matches,
+		subject, node, 1);
+	add_terms(&a->scores, &has->preferred_anti,
+		pod_affinity_existing_matches, subject, node, -1);
 }
 
-static void add_resident(struct affinity *a, const struct resident *resident,
-	const struct term_subject *subject)
-{
-	const struct pod_affinity *has = &resident->pod->affinity;
-	const struct node *node = resident->node;
+/* ---- terms of the incoming pod, about existing pods ---- */
 
-	add_terms(&a->existing, &has->required_anti, subject, node, 1);
-	add_terms(&a->points, &has->required, subject, node,
-		AFFINITY_HARD_WEIGHT);
-	add_terms(&a->points, &has->preferred, subject, node, 1);
-	add_terms(&a->points, &has->preferred_anti, subject, node, -1);
-}
-
-/* ---- terms of the pod to place, about pods that run ---- */
-
-static bool meets_all(const struct pod_terms *terms,
-	const struct term_subject *subject)
+static bool matches_all(const struct pod_affinity_terms *terms,
+	const struct pod_affinity_subject *subject)
 {
 	for (size_t i = 0; i < terms->count; i++) {
-		if (!pod_term_means_placed(&terms->list[i], subject)) {
+		if (!pod_affinity_incoming_matches(&terms->list[i], subject)) {
 			return false;
 		}
 	}
 	return terms->count > 0;
 }
 
-static void add_meant(struct pairs *pairs, const struct pod_terms *terms,
-	const struct term_subject *subject, const struct node *node, int sign)
-{
-	for (size_t i = 0; i < terms->count; i++) {
-		const struct pod_term *term = &terms->list[i];
-
-		if (pod_term_means_placed(term, subject)) {
-			count(pairs, term, node, (int64_t)sign * term->weight);
-		}
-	}
-}
-
-static void add_required(struct affinity *a, const struct term_subject *subject,
-	const struct node *node, int sign)
+static void add_required(struct affinity *a,
+	const struct pod_affinity_subject *subject, const struct node *node,
+	int sign)
 {
 	const struct pod_affinity *has = &a->pod->affinity;
 
-	if (meets_all(&has->required, subject)) {
+	if (matches_all(&has->required, subject)) {
 		for (size_t i = 0; i < has->required.count; i++) {
-			count(&a->wanted, &has->required.list[i], node, sign);
+			count(&a->affine, &has->required.list[i], node, sign);
 		}
 	}
-	add_meant(&a->unwanted, &has->required_anti, subject, node, sign);
+	add_terms(&a->anti, &has->required_anti, pod_affinity_incoming_matches,
+		subject, node, sign);
 }
 
-static void add_guest(struct affinity *a, const struct term_subject *subject,
-	const struct node *node)
+static void add_other(struct affinity *a,
+	const struct pod_affinity_subject *subject, const struct node *node)
 {
 	const struct pod_affinity *has = &a->pod->affinity;
 
 	add_required(a, subject, node, 1);
-	add_meant(&a->points, &has->preferred, subject, node, 1);
-	add_meant(&a->points, &has->preferred_anti, subject, node, -1);
+	add_terms(&a->scores, &has->preferred, pod_affinity_incoming_matches,
+		subject, node, 1);
+	add_terms(&a->scores, &has->preferred_anti,
+		pod_affinity_incoming_matches, subject, node, -1);
 }
 
-static void add_guests(struct affinity *a, const struct cluster *cluster)
+static void add_others(struct affinity *a, const struct cluster *cluster)
 {
 	const struct pod_affinity *has = &a->pod->affinity;
-	/* To look each namespace up takes longer than all the rest. */
+	/* Namespace look-ups would take longer than everything else. */
 	bool needs_namespace = select_namespaces(&has->required) ||
 		select_namespaces(&has->required_anti) ||
 		select_namespaces(&has->preferred) ||
@@ -131,11 +133,11 @@ static void add_guests(struct affinity *a, const struct cluster *cluster)
 	for (size_t i = 0; i < cluster->count; i++) {
 		const struct node *node = cluster->nodes[i];
 
-		for (size_t k = 0; k < node->guest_count; k++) {
-			const struct term_subject subject = subject_of(
-				node->guests[k].pod, cluster, needs_namespace);
+		for (size_t k = 0; k < node->pod_count; k++) {
+			const struct pod_affinity_subject subject = subject_of(
+				node->pods[k].pod, cluster, needs_namespace);
 
-			add_guest(a, &subject, node);
+			add_other(a, &subject, node);
 		}
 	}
 }
@@ -143,45 +145,48 @@ static void add_guests(struct affinity *a, const struct cluster *cluster)
 void affinity_prepare(struct affinity *affinity, const struct pod *pod,
 	const struct cluster *cluster)
 {
-	const struct term_subject subject = subject_of(pod, cluster, true);
+	const struct pod_affinity_subject subject =
+		subject_of(pod, cluster, true);
 	struct affinity *a = affinity;
 
 	a->pod = pod;
-	pairs_clear(&a->existing);
-	pairs_clear(&a->wanted);
-	pairs_clear(&a->unwanted);
-	pairs_clear(&a->points);
-	for (size_t i = 0; i < cluster->affine_count; i++) {
-		add_resident(a, &cluster->affine[i], &subject);
+	topology_counts_clear(&a->existing_anti);
+	topology_counts_clear(&a->affine);
+	topology_counts_clear(&a->anti);
+	topology_counts_clear(&a->scores);
+	for (size_t i = 0; i < cluster->affinity_pod_count; i++) {
+		add_existing(a, &cluster->affinity_pods[i], &subject);
 	}
-	if (pod_affinity_is_any(&pod->affinity)) {
-		add_guests(a, cluster);
+	if (pod_affinity_has_terms(&pod->affinity)) {
+		add_others(a, cluster);
 	}
-	a->matches_itself = meets_all(&pod->affinity.required, &subject);
-	a->is_idle = a->existing.used == 0 &&
+	a->matches_itself = matches_all(&pod->affinity.required, &subject);
+	a->is_skipped = a->existing_anti.used == 0 &&
 		pod->affinity.required.count == 0 &&
 		pod->affinity.required_anti.count == 0;
 }
 
 void affinity_count_pod(struct affinity *affinity,
-	const struct cluster *cluster, const struct resident *resident,
+	const struct cluster *cluster, const struct pod_on_node *existing,
 	int sign)
 {
-	const struct term_subject itself =
+	const struct pod_affinity_subject itself =
 		subject_of(affinity->pod, cluster, true);
-	const struct term_subject other =
-		subject_of(resident->pod, cluster, true);
+	const struct pod_affinity_subject other =
+		subject_of(existing->pod, cluster, true);
 
-	add_terms(&affinity->existing, &resident->pod->affinity.required_anti,
-		&itself, resident->node, sign);
-	add_required(affinity, &other, resident->node, sign);
+	add_terms(&affinity->existing_anti,
+		&existing->pod->affinity.required_anti,
+		pod_affinity_existing_matches, &itself, existing->node, sign);
+	add_required(affinity, &other, existing->node, sign);
 }
 
 /* ---- one node ---- */
 
-static bool is_met(const struct affinity *a, const struct node *node)
+static bool satisfies_affinity(const struct affinity *a,
+	const struct node *node)
 {
-	const struct pod_terms *terms = &a->pod->affinity.required;
+	const struct pod_affinity_terms *terms = &a->pod->affinity.required;
 	bool has_pods = true;
 
 	for (size_t i = 0; i < terms->count; i++) {
@@ -191,34 +196,39 @@ static bool is_met(const struct affinity *a, const struct node *node)
 		if (value == 0) {
 			return false;
 		}
-		has_pods &= pairs_get(&a->wanted, key, value) > 0;
+		has_pods &= topology_counts_get(&a->affine, key, value) > 0;
 	}
-	/* The first of a group that wants to be together may go anywhere. */
-	return has_pods || (a->wanted.nonzero == 0 && a->matches_itself);
+	/* The first pod of a group with affinity to itself fits anywhere. */
+	return has_pods || (a->affine.nonzero == 0 && a->matches_itself);
 }
 
-static bool is_unwanted(const struct affinity *a, const struct node *node)
+static bool violates_anti_affinity(const struct affinity *a,
+	const struct node *node)
 {
-	const struct pod_terms *terms = &a->pod->affinity.required_anti;
+	const struct pod_affinity_terms *terms =
+		&a->pod->affinity.required_anti;
 
 	for (size_t i = 0; i < terms->count; i++) {
 		uint32_t key = terms->list[i].topology_key;
 		uint32_t value = labels_get(&node->labels, key);
 
-		if (value != 0 && pairs_get(&a->unwanted, key, value) > 0) {
+		if (value != 0 &&
+			topology_counts_get(&a->anti, key, value) > 0) {
 			return true;
 		}
 	}
 	return false;
 }
 
-static bool is_closed(const struct affinity *a, const struct node *node)
+static bool violates_existing(const struct affinity *a, const struct node *node)
 {
-	for (size_t i = 0; i < a->existing.key_count; i++) {
-		uint32_t key = a->existing.keys[i];
+	for (size_t i = 0; i < a->existing_anti.key_count; i++) {
+		uint32_t key = a->existing_anti.keys[i];
 		uint32_t value = labels_get(&node->labels, key);
 
-		if (value != 0 && pairs_get(&a->existing, key, value) > 0) {
+		if (value != 0 &&
+			topology_counts_get(&a->existing_anti, key, value) >
+				0) {
 			return true;
 		}
 	}
@@ -228,34 +238,35 @@ static bool is_closed(const struct affinity *a, const struct node *node)
 enum affinity_verdict affinity_filter(const struct affinity *affinity,
 	const struct node *node)
 {
-	if (affinity->is_idle) {
+	if (affinity->is_skipped) {
 		return AFFINITY_FITS;
 	}
-	if (!is_met(affinity, node)) {
+	if (!satisfies_affinity(affinity, node)) {
 		return AFFINITY_NOT_MET;
 	}
-	if (is_unwanted(affinity, node)) {
-		return AFFINITY_UNWANTED;
+	if (violates_anti_affinity(affinity, node)) {
+		return AFFINITY_ANTI;
 	}
-	return is_closed(affinity, node) ? AFFINITY_EXISTING : AFFINITY_FITS;
+	return violates_existing(affinity, node) ? AFFINITY_EXISTING_ANTI
+						 : AFFINITY_FITS;
 }
 
-bool affinity_has_points(const struct affinity *affinity)
+bool affinity_has_scores(const struct affinity *affinity)
 {
-	return affinity->points.used > 0;
+	return affinity->scores.used > 0;
 }
 
-int64_t affinity_points(const struct affinity *affinity,
-	const struct node *node)
+int64_t affinity_score(const struct affinity *affinity, const struct node *node)
 {
 	int64_t points = 0;
 
-	for (size_t i = 0; i < affinity->points.key_count; i++) {
-		uint32_t key = affinity->points.keys[i];
+	for (size_t i = 0; i < affinity->scores.key_count; i++) {
+		uint32_t key = affinity->scores.keys[i];
 		uint32_t value = labels_get(&node->labels, key);
 
 		if (value != 0) {
-			points += pairs_get(&affinity->points, key, value);
+			points += topology_counts_get(&affinity->scores, key,
+				value);
 		}
 	}
 	return points;

@@ -1,9 +1,9 @@
 /* Pod affinity and anti-affinity: kube-scheduler's InterPodAffinity.
  *
- * Counted once per decision, over all pods where the pod to place has terms,
- * else over those that have terms themselves; a node then costs a look-up per
- * term. Pods on nodes without a Node object do not count, pods that are being
- * deleted do. */
+ * The pods are counted once per decision: all pods if the incoming pod has
+ * terms, else the pods that have terms themselves. A node then costs a look-up
+ * per term. Pods that are being deleted count; pods on nodes without a Node
+ * object do not. */
 #pragma once
 
 #include "scheduler/cluster/cluster.h"
@@ -14,46 +14,46 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Weight of a running pod's required affinity to the pod to place:
+/* The weight of an existing pod's required affinity to the incoming pod:
  * kube-scheduler's default hardPodAffinityWeight. */
 enum { AFFINITY_HARD_WEIGHT = 1 };
 
-/* A zeroed one has nothing to say. */
+/* Zeroed: no scores. */
 struct affinity {
 	const struct pod *pod; /* borrowed */
-	bool is_idle;	       /* every node fits */
+	bool is_skipped;       /* every node fits */
 	bool matches_itself;   /* the pod meets its own required affinity */
-	struct pairs existing; /* domains closed by pods that run */
-	struct pairs wanted;   /* pods that meet all required terms */
-	struct pairs unwanted; /* pods that an anti-affinity term means */
-	/* Weights of preferred terms by domain, from both sides. */
-	struct pairs points;
+	struct topology_counts
+		existing_anti;	       /* anti-affinity of existing pods */
+	struct topology_counts affine; /* pods that match all required terms */
+	struct topology_counts anti; /* pods that match an anti-affinity term */
+	/* Weights of preferred terms, of the incoming and existing pods. */
+	struct topology_counts scores;
 };
 
 enum affinity_verdict {
 	AFFINITY_FITS,
-	AFFINITY_NOT_MET,  /* required affinity */
-	AFFINITY_UNWANTED, /* its own anti-affinity */
-	AFFINITY_EXISTING, /* the anti-affinity of a pod that runs */
+	AFFINITY_NOT_MET,	/* its required affinity */
+	AFFINITY_ANTI,		/* its own anti-affinity */
+	AFFINITY_EXISTING_ANTI, /* the anti-affinity of an existing pod */
 };
 
 void affinity_prepare(struct affinity *affinity, const struct pod *pod,
 	const struct cluster *cluster);
 void affinity_fini(struct affinity *affinity); /* zeroed is fine */
 
-/* Counts one more pod on a node as if it ran there, or again not (sign -1), for
- * what the filter asks. One that was idle stays so. */
+/* Adds a pod on a node to the counts of the filter, or removes it with sign -1.
+ * Skipped affinity stays skipped. */
 void affinity_count_pod(struct affinity *affinity,
-	const struct cluster *cluster, const struct resident *resident,
+	const struct cluster *cluster, const struct pod_on_node *existing,
 	int sign);
 
 enum affinity_verdict affinity_filter(const struct affinity *affinity,
 	const struct node *node);
 
-/* True if preferred terms play a part. Without them affinity_points() is the
- * same for all nodes. */
-bool affinity_has_points(const struct affinity *affinity);
+/* Preferred terms apply; else affinity_score() is 0 for all nodes. */
+bool affinity_has_scores(const struct affinity *affinity);
 
-/* The sum of the weights of what is preferred there; may be negative. */
-int64_t affinity_points(const struct affinity *affinity,
+/* kube-scheduler's raw score: the sum of the weights; may be negative. */
+int64_t affinity_score(const struct affinity *affinity,
 	const struct node *node);

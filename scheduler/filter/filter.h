@@ -1,12 +1,12 @@
-/* May this pod run on this node at all? In kube-scheduler's order and words.
+/* Can this pod run on this node? In kube-scheduler's order and words.
  *
- * NodeUnschedulable, NodeName, TaintToleration, NodeAffinity, NodePorts,
- * NodeResourcesFit, the four about volumes, PodTopologySpread, InterPodAffinity; the first that rejects
- * gives the node's reasons, NodeResourcesFit all that are insufficient. Then our
- * own: KVM that is known not to work,
- * for pods that request it, and memory that is known not to be there. Both
- * only on fresh data. What is about the pod alone, or about the whole cluster,
- * was decided before: see prefilter.h. */
+ * The filters are NodeUnschedulable, NodeName, TaintToleration, NodeAffinity,
+ * NodePorts, NodeResourcesFit, the four volume plugins, PodTopologySpread and
+ * InterPodAffinity. The first that rejects gives the node's reasons;
+ * NodeResourcesFit gives all resources that are insufficient. Two filters of
+ * our own follow: broken KVM, for pods that request KVM, and too little
+ * available memory. Both need fresh data. filter/prefilter.h decides before
+ * whatever concerns the pod alone or the whole cluster. */
 #pragma once
 
 #include "scheduler/cluster/node.h"
@@ -17,8 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bits of a reasons word. From REASON_OTHER on: the pod's requests.others[n]
- * is insufficient. */
+/* Bits of a reasons word. REASON_SCALAR + n: the pod's requests.scalars[n] is
+ * insufficient. */
 enum filter_reason {
 	REASON_REFUSED, /* prefilter->refusal, for every node */
 	REASON_PINNED,
@@ -31,7 +31,7 @@ enum filter_reason {
 	REASON_CPU,
 	REASON_MEMORY,
 	REASON_EPHEMERAL,
-	REASON_VOLUMES, /* from here on one for each enum volumes_reason */
+	REASON_VOLUMES, /* + enum volumes_reason */
 	REASON_SPREAD = REASON_VOLUMES + VOLUMES_REASONS,
 	REASON_SPREAD_LABEL,
 	REASON_POD_AFFINITY,
@@ -42,17 +42,16 @@ enum filter_reason {
 	REASON_KVM_CREATE_FAILED,
 	REASON_KVM_RUN_FAILED,
 	REASON_MEMORY_USED,
-	REASON_OTHER,
+	REASON_SCALAR,
 	REASONS_MAX = 64,
 };
 
-_Static_assert(REASON_OTHER + RESOURCES_POD_MAX <= REASONS_MAX,
+_Static_assert(REASON_SCALAR + RESOURCES_POD_MAX <= REASONS_MAX,
 	"every resource of a pod needs a bit");
 
-/* Whose reason it is, for figures of rejections: kube-scheduler's plugins and
- * our own filters. */
+/* The plugins of kube-scheduler and our own filters, for metrics. */
 enum filter_plugin {
-	PLUGIN_UNSUPPORTED, /* refused for what the pod asks: unsupported.h */
+	PLUGIN_UNSUPPORTED, /* see objects/unsupported.h */
 	PLUGIN_NODE_UNSCHEDULABLE,
 	PLUGIN_NODE_NAME,
 	PLUGIN_TAINT_TOLERATION,
@@ -66,20 +65,19 @@ enum filter_plugin {
 	PLUGIN_POD_TOPOLOGY_SPREAD,
 	PLUGIN_INTER_POD_AFFINITY,
 	PLUGIN_WORKING_KVM,
-	PLUGIN_MEMORY_THERE,
+	PLUGIN_MEMORY_AVAILABLE,
 	FILTER_PLUGINS,
 };
 
-/* reason is not REASON_REFUSED, whose plugin the pod tells. */
+/* The plugin of a reason other than REASON_REFUSED. */
 enum filter_plugin filter_plugin(unsigned int reason);
 const char *filter_plugin_name(enum filter_plugin plugin);
 
-/* Bytes for any reason's text. */
+/* Bytes for the text of any reason. */
 enum { FILTER_REASON_TEXT_MAX = 400 };
 
 struct filter_options {
-	/* Reject nodes whose available memory is below what the pod requests:
-	 * the only limit by measured load that is on by default. */
+	/* Reject nodes whose available memory is below the pod's request. */
 	bool has_memory_limit;
 };
 
@@ -89,13 +87,13 @@ struct filter_options {
 		.has_memory_limit = true                                       \
 	}
 
-/* One bit per reason; 0: the node is feasible. prefilter has run for a pod read
- * with POD_TO_PLACE. */
+/* One bit per reason; 0: the node is feasible. Call prefilter_run() before, for
+ * a pod read with POD_UNSCHEDULED. */
 uint64_t filter_node(struct prefilter *prefilter, const struct node *node,
 	const struct filter_options *options, int64_t now_us);
 
-/* What filter_node() does last, alone: by what was measured there. */
-uint64_t filter_measured(const struct pod *pod, const struct node *node,
+/* Only the filters of filter_node() by measured data. */
+uint64_t filter_by_metrics(const struct pod *pod, const struct node *node,
 	const struct filter_options *options, int64_t now_us);
 
 /* "node(s) had untolerated taint(s)", "Insufficient memory". out holds size

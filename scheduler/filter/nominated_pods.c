@@ -4,65 +4,57 @@
 
 #include "kube/time.h"
 
-static bool counts(const struct pod *nominee, const struct pod *pod,
+static bool counts(const struct pod *nominated, const struct pod *pod,
 	const struct node *node)
 {
-	return nominee->priority >= pod->priority &&
-		strcmp(nominee->nominated_node, node->name) == 0 &&
-		strcmp(nominee->uid, pod->uid) != 0;
+	return nominated->priority >= pod->priority &&
+		strcmp(nominated->nominated_node, node->name) == 0 &&
+		strcmp(nominated->uid, pod->uid) != 0;
 }
 
-/* What the prefilter counted, with or again without the nominee. Where affinity
- * had nothing to ask before, it asks nothing now, as upstream. */
-static void count(struct prefilter *prefilter, const struct pod *nominee,
+/* Skipped affinity stays skipped, as upstream. */
+static void count(struct prefilter *prefilter, const struct pod *nominated,
 	const struct node *node, int sign)
 {
 	affinity_count_pod(&prefilter->affinity, prefilter->cluster,
-		&(struct resident){ nominee, node }, sign);
-	spread_count_pod(&prefilter->spread, nominee, node, sign);
-	volumes_count_pod(&prefilter->volumes, nominee, sign);
+		&(struct pod_on_node){ nominated, node }, sign);
+	spread_count_pod(&prefilter->spread, nominated, node, sign);
+	volumes_count_pod(&prefilter->volumes, nominated, sign);
 }
 
-/* How many there are. */
-static size_t add_all(struct prefilter *prefilter, struct node *node)
+/* Adds the pods to the node and to the counts of the prefilter, or removes them
+ * with sign -1. Returns the number of pods. */
+static size_t count_all(struct prefilter *prefilter, struct node *node,
+	int sign)
 {
 	const struct cluster *cluster = prefilter->cluster;
-	size_t added = 0;
+	size_t counted = 0;
 
-	for (size_t i = 0; i < cluster->nominee_count; i++) {
-		const struct pod *nominee = cluster->nominees[i];
+	for (size_t i = 0; i < cluster->nominated_count; i++) {
+		const struct pod *nominated = cluster->nominated_pods[i];
 
-		if (counts(nominee, prefilter->pod, node)) {
-			node_add_pod(node, nominee, MOMENT_LONG_AGO);
-			count(prefilter, nominee, node, 1);
-			added++;
+		if (!counts(nominated, prefilter->pod, node)) {
+			continue;
 		}
+		if (sign > 0) {
+			node_add_pod(node, nominated, TIME_LONG_AGO);
+		} else {
+			node_remove_pod(node, nominated);
+		}
+		count(prefilter, nominated, node, sign);
+		counted++;
 	}
-	return added;
+	return counted;
 }
 
-static void remove_all(struct prefilter *prefilter, struct node *node)
-{
-	const struct cluster *cluster = prefilter->cluster;
-
-	for (size_t i = 0; i < cluster->nominee_count; i++) {
-		const struct pod *nominee = cluster->nominees[i];
-
-		if (counts(nominee, prefilter->pod, node)) {
-			node_remove_pod(node, nominee);
-			count(prefilter, nominee, node, -1);
-		}
-	}
-}
-
-uint64_t nominees_filter(struct prefilter *prefilter, struct node *node,
+uint64_t nominated_pods_filter(struct prefilter *prefilter, struct node *node,
 	const struct filter_options *options, int64_t now_us)
 {
 	uint64_t reasons = 0;
 
-	if (add_all(prefilter, node) > 0) {
+	if (count_all(prefilter, node, 1) > 0) {
 		reasons = filter_node(prefilter, node, options, now_us);
-		remove_all(prefilter, node);
+		(void)count_all(prefilter, node, -1);
 	}
 	return reasons != 0 ? reasons
 			    : filter_node(prefilter, node, options, now_us);

@@ -1,8 +1,8 @@
-/* Pods of other schedulers that were promised a node but are not bound yet
- * (status.nominatedNodeName), because what is in their way is being removed.
+/* Nominated pods: pods of other schedulers that have a status.nominatedNodeName
+ * and wait until the pods that they preempt are gone.
  *
- * A node is good for a pod only if it is with and without those of them whose
- * priority is not below the pod's: they may come, or not. */
+ * As in kube-scheduler, a node must be feasible with and without the nominated
+ * pods of equal or higher priority, because these may run there or not. */
 #pragma once
 
 #include "scheduler/cluster/cluster.h"
@@ -11,6 +11,6 @@
 
 #include <stdint.h>
 
-/* filter_node() for both cases. The node is as before when it returns. */
-uint64_t nominees_filter(struct prefilter *prefilter, struct node *node,
+/* filter_node() for both cases. The node is unchanged on return. */
+uint64_t nominated_pods_filter(struct prefilter *prefilter, struct node *node,
 	const struct filter_options *options, int64_t now_us);

@@ -12,9 +12,9 @@ void prefilter_run(struct prefilter *prefilter, const struct pod *pod,
 	p->pod = pod;
 	p->cluster = cluster;
 	p->refusal = pod->unsupported;
-	p->is_pinned = terms_are_pinned(&pod->required);
+	p->is_pinned = node_selector_is_pinned(&pod->required);
 	if (p->refusal == NULL && p->is_pinned &&
-		!terms_pin_any(&pod->required)) {
+		!node_selector_pins_any(&pod->required)) {
 		p->refusal = conflict;
 	}
 	volumes_prepare(&p->volumes, pod, cluster);
@@ -23,7 +23,7 @@ void prefilter_run(struct prefilter *prefilter, const struct pod *pod,
 	}
 	spread_prepare(&p->spread, pod, cluster);
 	affinity_prepare(&p->affinity, pod, cluster);
-	p->is_plain = p->volumes.is_idle && p->affinity.is_idle &&
+	p->is_plain = p->volumes.is_skipped && p->affinity.is_skipped &&
 		p->spread.hard_count == 0;
 }
 

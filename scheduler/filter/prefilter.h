@@ -1,6 +1,6 @@
-/* What filters must know of the whole cluster before they look at a node:
- * kube-scheduler's PreFilter. Once per decision; nothing to do for a pod
- * without constraints where no pod that runs has anti-affinity. */
+/* Counts for the filters over the whole cluster, once per decision:
+ * kube-scheduler's PreFilter. A pod without constraints needs none, unless
+ * existing pods have anti-affinity. */
 #pragma once
 
 #include "scheduler/filter/affinity.h"
@@ -11,15 +11,15 @@
 
 #include <stdbool.h>
 
-/* A zeroed one is ready. */
+/* Zero before the first use. */
 struct prefilter {
 	const struct pod *pod; /* borrowed, as is the cluster */
 	const struct cluster *cluster;
-	/* Why no node will do, whichever it is; NULL: nodes decide. Borrowed
+	/* The reason why no node is feasible; NULL: nodes differ. Borrowed
 	 * until the next prefilter_run(). */
 	const char *refusal;
 	bool is_pinned; /* required node affinity names the nodes */
-	bool is_plain;	/* nothing below has anything to ask of a node */
+	bool is_plain;	/* the filters below are skipped */
 	struct affinity affinity;
 	struct spread spread;
 	struct volumes volumes;

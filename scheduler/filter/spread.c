@@ -8,7 +8,7 @@
 void spread_fini(struct spread *spread)
 {
 	for (size_t i = 0; i < spread->capacity; i++) {
-		pairs_fini(&spread->counts[i].domains);
+		topology_counts_fini(&spread->counts[i].domains);
 	}
 	free(spread->counts);
 	*spread = (struct spread){ 0 };
@@ -27,51 +27,53 @@ static void reserve(struct spread *spread, size_t count)
 	spread->capacity = count;
 }
 
-static uint32_t domain_of(const struct spread_rule *rule,
+static uint32_t domain_of(const struct spread_constraint *constraint,
 	const struct node *node)
 {
-	return labels_get(&node->labels, rule->topology_key);
+	return labels_get(&node->labels, constraint->topology_key);
 }
 
-/* The node is in a domain of each constraint of this kind. */
+/* The node has a domain for each hard, or each soft, constraint. */
 static bool has_domains(const struct spread *spread, const struct node *node,
 	bool are_hard)
 {
 	for (size_t i = 0; i < spread->count; i++) {
-		const struct spread_rule *rule = spread->counts[i].rule;
+		const struct spread_constraint *constraint =
+			spread->counts[i].constraint;
 
-		if (rule->is_hard == are_hard && domain_of(rule, node) == 0) {
+		if (constraint->is_hard == are_hard &&
+			domain_of(constraint, node) == 0) {
 			return false;
 		}
 	}
 	return true;
 }
 
-static bool is_admitted(const struct pod *pod, const struct spread_rule *rule,
-	const struct node *node)
+static bool is_admitted(const struct pod *pod,
+	const struct spread_constraint *constraint, const struct node *node)
 {
-	if (rule->honors_affinity && !node_is_selected(node, pod)) {
+	if (constraint->honors_affinity && !node_is_selected(node, pod)) {
 		return false;
 	}
-	return !rule->honors_taints ||
+	return !constraint->honors_taints ||
 		taints_tolerated(&node->taints, &pod->tolerations);
 }
 
-static int64_t count_pods(const struct pod *pod, const struct spread_rule *rule,
-	const struct node *node)
+static int64_t count_pods(const struct pod *pod,
+	const struct spread_constraint *constraint, const struct node *node)
 {
 	int64_t count = 0;
 
-	if (label_selector_is_empty(&rule->selector)) {
+	if (label_selector_is_empty(&constraint->selector)) {
 		return 0;
 	}
-	for (size_t i = 0; i < node->guest_count; i++) {
-		const struct pod *guest = node->guests[i].pod;
+	for (size_t i = 0; i < node->pod_count; i++) {
+		const struct pod *other = node->pods[i].pod;
 
-		count += guest->namespace_id == pod->namespace_id &&
-			!guest->is_deleting &&
-			label_selector_matches(&rule->selector, guest->names,
-				&guest->labels);
+		count += other->namespace_id == pod->namespace_id &&
+			!other->is_deleting &&
+			label_selector_matches(&constraint->selector,
+				other->interner, &other->labels);
 	}
 	return count;
 }
@@ -86,45 +88,48 @@ static void count_node(struct spread *spread, const struct node *node)
 	for (size_t i = 0; i < spread->count; i++) {
 		struct spread_count *c = &spread->counts[i];
 
-		if (c->rule->is_hard &&
-			is_admitted(spread->pod, c->rule, node)) {
-			pairs_add(&c->domains, c->rule->topology_key,
-				domain_of(c->rule, node),
-				count_pods(spread->pod, c->rule, node));
+		if (c->constraint->is_hard &&
+			is_admitted(spread->pod, c->constraint, node)) {
+			topology_counts_add(&c->domains,
+				c->constraint->topology_key,
+				domain_of(c->constraint, node),
+				count_pods(spread->pod, c->constraint, node));
 		}
 	}
 }
 
-static void settle_least(struct spread_count *c)
+static void update_min_match(struct spread_count *c)
 {
-	int64_t least = INT32_MAX;
-	const struct pair_slot *slot;
+	int64_t min_match = INT32_MAX;
+	const struct topology_count *slot;
 	size_t at = 0;
 
-	while ((slot = pairs_next(&c->domains, &at)) != NULL) {
-		least = slot->count < least ? slot->count : least;
+	while ((slot = topology_counts_next(&c->domains, &at)) != NULL) {
+		min_match = slot->count < min_match ? slot->count : min_match;
 	}
-	c->least = c->domains.used < (size_t)c->rule->min_domains ? 0 : least;
+	c->min_match = c->domains.used < (size_t)c->constraint->min_domains
+		? 0
+		: min_match;
 }
 
 void spread_prepare(struct spread *spread, const struct pod *pod,
 	const struct cluster *cluster)
 {
-	const struct spread_rules *rules = &pod->spread;
+	const struct spread_constraints *constraints = &pod->spread;
 
 	spread->pod = pod;
-	spread->count = rules->count;
-	spread->hard_count = rules->hard_count;
-	spread->soft_count = rules->count - rules->hard_count;
-	reserve(spread, rules->count);
-	for (size_t i = 0; i < rules->count; i++) {
+	spread->count = constraints->count;
+	spread->hard_count = constraints->hard_count;
+	spread->soft_count = constraints->count - constraints->hard_count;
+	reserve(spread, constraints->count);
+	for (size_t i = 0; i < constraints->count; i++) {
 		struct spread_count *c = &spread->counts[i];
 
-		c->rule = &rules->list[i];
+		c->constraint = &constraints->list[i];
 		c->weight = 0;
-		c->selects_pod = label_selector_matches(&c->rule->selector,
-			pod->names, &pod->labels);
-		pairs_clear(&c->domains);
+		c->self_match = label_selector_matches(&c->constraint->selector,
+			pod->interner, &pod->labels);
+		topology_counts_clear(&c->domains);
 	}
 	if (spread->hard_count == 0) {
 		return;
@@ -133,7 +138,7 @@ void spread_prepare(struct spread *spread, const struct pod *pod,
 		count_node(spread, cluster->nodes[i]);
 	}
 	for (size_t i = 0; i < spread->count; i++) {
-		settle_least(&spread->counts[i]);
+		update_min_match(&spread->counts[i]);
 	}
 }
 
@@ -148,13 +153,14 @@ void spread_count_pod(struct spread *spread, const struct pod *pod,
 	for (size_t i = 0; i < spread->count; i++) {
 		struct spread_count *c = &spread->counts[i];
 
-		if (c->rule->is_hard &&
-			label_selector_matches(&c->rule->selector, pod->names,
-				&pod->labels) &&
-			is_admitted(spread->pod, c->rule, node)) {
-			pairs_add(&c->domains, c->rule->topology_key,
-				domain_of(c->rule, node), sign);
-			settle_least(c);
+		if (c->constraint->is_hard &&
+			label_selector_matches(&c->constraint->selector,
+				pod->interner, &pod->labels) &&
+			is_admitted(spread->pod, c->constraint, node)) {
+			topology_counts_add(&c->domains,
+				c->constraint->topology_key,
+				domain_of(c->constraint, node), sign);
+			update_min_match(c);
 		}
 	}
 }
@@ -164,17 +170,18 @@ enum spread_verdict spread_filter(const struct spread *spread,
 {
 	for (size_t i = 0; i < spread->count && spread->hard_count > 0; i++) {
 		const struct spread_count *c = &spread->counts[i];
-		uint32_t domain = domain_of(c->rule, node);
+		uint32_t domain = domain_of(c->constraint, node);
 
-		if (!c->rule->is_hard) {
+		if (!c->constraint->is_hard) {
 			continue;
 		}
 		if (domain == 0) {
 			return SPREAD_NO_LABEL;
 		}
-		if (pairs_get(&c->domains, c->rule->topology_key, domain) +
-				c->selects_pod - c->least >
-			c->rule->max_skew) {
+		if (topology_counts_get(&c->domains,
+			    c->constraint->topology_key, domain) +
+				c->self_match - c->min_match >
+			c->constraint->max_skew) {
 			return SPREAD_SKEWED;
 		}
 	}
@@ -183,8 +190,8 @@ enum spread_verdict spread_filter(const struct spread *spread,
 
 /* ---- soft constraints ---- */
 
-/* Hosts are as many domains as there are nodes: they are counted, not kept. */
-void spread_soft_note(struct spread *spread, const struct node *node)
+/* Hostnames are as many domains as nodes, so they are only counted. */
+void spread_soft_add_domain(struct spread *spread, const struct node *node)
 {
 	if (!has_domains(spread, node, false)) {
 		return;
@@ -192,14 +199,15 @@ void spread_soft_note(struct spread *spread, const struct node *node)
 	for (size_t i = 0; i < spread->count; i++) {
 		struct spread_count *c = &spread->counts[i];
 
-		if (c->rule->is_hard) {
+		if (c->constraint->is_hard) {
 			continue;
 		}
-		if (c->rule->is_hostname) {
+		if (c->constraint->is_hostname) {
 			c->weight++;
 		} else {
-			pairs_add(&c->domains, c->rule->topology_key,
-				domain_of(c->rule, node), 0);
+			topology_counts_add(&c->domains,
+				c->constraint->topology_key,
+				domain_of(c->constraint, node), 0);
 		}
 	}
 }
@@ -211,14 +219,14 @@ static void count_soft_node(struct spread *spread, const struct node *node)
 	}
 	for (size_t i = 0; i < spread->count; i++) {
 		struct spread_count *c = &spread->counts[i];
-		uint32_t key = c->rule->topology_key;
-		uint32_t domain = domain_of(c->rule, node);
+		uint32_t key = c->constraint->topology_key;
+		uint32_t domain = domain_of(c->constraint, node);
 
-		if (!c->rule->is_hard && !c->rule->is_hostname &&
-			pairs_have(&c->domains, key, domain) &&
-			is_admitted(spread->pod, c->rule, node)) {
-			pairs_add(&c->domains, key, domain,
-				count_pods(spread->pod, c->rule, node));
+		if (!c->constraint->is_hard && !c->constraint->is_hostname &&
+			topology_counts_has(&c->domains, key, domain) &&
+			is_admitted(spread->pod, c->constraint, node)) {
+			topology_counts_add(&c->domains, key, domain,
+				count_pods(spread->pod, c->constraint, node));
 		}
 	}
 }
@@ -230,36 +238,38 @@ void spread_soft_count(struct spread *spread, const struct cluster *cluster)
 	}
 	for (size_t i = 0; i < spread->count; i++) {
 		struct spread_count *c = &spread->counts[i];
-		double size = c->rule->is_hostname ? c->weight
-						   : (double)c->domains.used;
+		double size = c->constraint->is_hostname
+			? c->weight
+			: (double)c->domains.used;
 
-		if (!c->rule->is_hard) {
+		if (!c->constraint->is_hard) {
 			c->weight = log(size + 2);
 		}
 	}
 }
 
-int64_t spread_crowd(const struct spread *spread, const struct node *node)
+int64_t spread_soft_score(const struct spread *spread, const struct node *node)
 {
-	double crowd = 0;
+	double score = 0;
 
 	if (!has_domains(spread, node, false)) {
 		return -1;
 	}
 	for (size_t i = 0; i < spread->count; i++) {
 		const struct spread_count *c = &spread->counts[i];
-		const struct spread_rule *rule = c->rule;
+		const struct spread_constraint *constraint = c->constraint;
 		int64_t pods;
 
-		if (rule->is_hard) {
+		if (constraint->is_hard) {
 			continue;
 		}
-		pods = rule->is_hostname
-			? count_pods(spread->pod, rule, node)
-			: pairs_get(&c->domains, rule->topology_key,
-				  domain_of(rule, node));
-		crowd +=
-			(double)pods * c->weight + (double)(rule->max_skew - 1);
+		pods = constraint->is_hostname
+			? count_pods(spread->pod, constraint, node)
+			: topology_counts_get(&c->domains,
+				  constraint->topology_key,
+				  domain_of(constraint, node));
+		score += (double)pods * c->weight +
+			(double)(constraint->max_skew - 1);
 	}
-	return llround(crowd);
+	return llround(score);
 }

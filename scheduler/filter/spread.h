@@ -1,9 +1,8 @@
 /* Topology spread constraints: kube-scheduler's PodTopologySpread.
  *
- * Counts running pods of the same namespace that a constraint selects, by the
- * domains of the nodes that play a part; those that are being deleted do not
- * count. Constraints that kube-scheduler makes up by default for pods of a
- * Service or a ReplicaSet are not made up here. */
+ * Existing pods of the same namespace that a constraint selects are counted by
+ * domain. Pods that are being deleted do not count. kube-scheduler's default
+ * constraints for pods of a Service or ReplicaSet are not supported. */
 #pragma once
 
 #include "scheduler/cluster/cluster.h"
@@ -11,20 +10,19 @@
 #include "scheduler/objects/topology_counts.h"
 #include "scheduler/objects/pod.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is counted for one constraint. */
+/* The counts of one constraint. */
 struct spread_count {
-	const struct spread_rule *rule; /* borrowed */
-	struct pairs domains;
-	int64_t least;	     /* of the domains; 0 below minDomains */
-	int64_t selects_pod; /* 1: the pod to place counts too; else 0 */
-	double weight;	     /* of a soft one: ln(domains + 2) */
+	const struct spread_constraint *constraint; /* borrowed */
+	struct topology_counts domains;
+	int64_t min_match; /* minMatchNum: of all domains; 0 below minDomains */
+	int64_t self_match; /* selfMatchNum: 1 if it selects the incoming pod */
+	double weight;	    /* of a soft one: ln(domains + 2) */
 };
 
-/* A zeroed one has nothing to say. */
+/* Zeroed: no constraints. */
 struct spread {
 	const struct pod *pod;	     /* borrowed */
 	struct spread_count *counts; /* owned; in the pod's order */
@@ -38,24 +36,24 @@ enum spread_verdict {
 	SPREAD_NO_LABEL, /* the node is in no domain */
 };
 
-/* Counts what the filter needs. */
+/* Counts for the filter. */
 void spread_prepare(struct spread *spread, const struct pod *pod,
 	const struct cluster *cluster);
 void spread_fini(struct spread *spread); /* zeroed is fine */
 
-/* Counts one more pod on a node for the hard constraints, or again not. */
+/* Adds a pod on a node to the counts of the hard constraints, or removes it
+ * with sign -1. */
 void spread_count_pod(struct spread *spread, const struct pod *pod,
 	const struct node *node, int sign);
 
 enum spread_verdict spread_filter(const struct spread *spread,
 	const struct node *node);
 
-/* The soft constraints look at the domains of feasible nodes alone: after
- * spread_prepare() one call for each such node, then count. Then spread_crowd()
- * may be asked. */
-void spread_soft_note(struct spread *spread, const struct node *node);
+/* For the soft constraints, after spread_prepare(): add the domains of each
+ * feasible node, then count, then score. */
+void spread_soft_add_domain(struct spread *spread, const struct node *node);
 void spread_soft_count(struct spread *spread, const struct cluster *cluster);
 
-/* How crowded the node's domains are: kube-scheduler's raw score, less is
- * better. -1: the node lacks a domain and is scored 0. */
-int64_t spread_crowd(const struct spread *spread, const struct node *node);
+/* kube-scheduler's raw score; less is better. -1: the node lacks a domain and
+ * scores 0. */
+int64_t spread_soft_score(const struct spread *spread, const struct node *node);

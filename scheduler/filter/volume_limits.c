@@ -4,7 +4,7 @@
 
 #include "lib/memory.h"
 
-/* Counts are kept under a driver and this. */
+/* The value of keys in driver_counts. */
 enum { VOLUMES_OF_DRIVER = 1 };
 
 static int compare_nodes(const void *a, const void *b)
@@ -22,7 +22,7 @@ void volume_limits_prepare(struct volumes *volumes)
 	size_t at = 0;
 	void *value;
 
-	if (volumes->fresh_count == 0) {
+	if (volumes->new_count == 0) {
 		return;
 	}
 	volumes->attached = xcalloc(map->count, sizeof(*volumes->attached));
@@ -44,7 +44,7 @@ void volume_limits_prepare(struct volumes *volumes)
 		sizeof(*volumes->attached), compare_nodes);
 }
 
-/* The first of the node's, or where they would begin. */
+/* The index of the node's first attachment, or of the next node's. */
 static size_t first_attached(const struct volumes *v, uint32_t node)
 {
 	size_t low = 0;
@@ -62,15 +62,16 @@ static size_t first_attached(const struct volumes *v, uint32_t node)
 	return low;
 }
 
-static void note(struct volumes *v, uint32_t driver, uint32_t handle)
+static void add_volume(struct volumes *v, uint32_t driver, uint32_t handle)
 {
-	if (!pairs_have(&v->here, driver, handle)) {
-		pairs_add(&v->here, driver, handle, 1);
-		pairs_add(&v->counts, driver, VOLUMES_OF_DRIVER, 1);
+	if (!topology_counts_has(&v->on_node, driver, handle)) {
+		topology_counts_add(&v->on_node, driver, handle, 1);
+		topology_counts_add(&v->driver_counts, driver,
+			VOLUMES_OF_DRIVER, 1);
 	}
 }
 
-static void note_pod(struct volumes *v, const struct pod *pod)
+static void add_pod(struct volumes *v, const struct pod *pod)
 {
 	const struct storage *storage = &v->cluster->storage;
 
@@ -81,74 +82,78 @@ static void note_pod(struct volumes *v, const struct pod *pod)
 		uint32_t handle;
 
 		if (claim != NULL &&
-			storage_identify(storage, claim, &driver, &handle)) {
-			note(v, driver, handle);
+			storage_csi_handle(storage, claim, &driver, &handle)) {
+			add_volume(v, driver, handle);
 		}
 	}
 }
 
-/* Upstream counts an attachment of a volume that the pod brings and no other
- * pod on the node has once more: it is in neither set it compares with. */
-static void note_attachments(struct volumes *v, const struct node *node)
+/* Upstream counts the attachment of a volume again if the incoming pod uses the
+ * volume and no other pod on the node does. */
+static void add_attachments(struct volumes *v, const struct node *node)
 {
 	for (size_t i = first_attached(v, node->name_id);
 		i < v->attached_count && v->attached[i].node == node->name_id;
 		i++) {
-		note(v, v->attached[i].volume.driver,
+		add_volume(v, v->attached[i].volume.driver,
 			v->attached[i].volume.handle);
 	}
 }
 
-static void note_fresh(struct volumes *v, struct pairs *more)
+static void add_new(struct volumes *v)
 {
-	for (size_t i = 0; i < v->fresh_count; i++) {
-		const struct csi_volume *fresh = &v->fresh[i];
+	for (size_t i = 0; i < v->new_count; i++) {
+		const struct csi_volume *new = &v->new_volumes[i];
 
-		if (!pairs_have(&v->here, fresh->driver, fresh->handle)) {
-			pairs_add(more, fresh->driver, fresh->handle, 0);
+		if (!topology_counts_has(&v->on_node, new->driver,
+			    new->handle)) {
+			topology_counts_add(&v->added, new->driver, new->handle,
+				0);
 		}
 	}
 }
 
-static int64_t count_driver(const struct pairs *pairs, uint32_t driver)
+static int64_t count_driver(const struct topology_counts *counts,
+	uint32_t driver)
 {
-	const struct pair_slot *slot;
+	const struct topology_count *slot;
 	int64_t count = 0;
 	size_t at = 0;
 
-	while ((slot = pairs_next(pairs, &at)) != NULL) {
+	while ((slot = topology_counts_next(counts, &at)) != NULL) {
 		count += slot->key == driver;
 	}
 	return count;
 }
 
-bool volume_limits_hold(struct volumes *volumes, const struct node *node)
+bool volume_limits_allow(struct volumes *volumes, const struct node *node)
 {
-	const struct csi_node *csi = volumes->fresh_count == 0
+	const struct csi_node *csi = volumes->new_count == 0
 		? NULL
 		: storage_csi_node(&volumes->cluster->storage, node->name);
 	struct volumes *v = volumes;
-	bool holds = true;
+	bool fits = true;
 
 	if (csi == NULL || csi->count == 0) {
 		return true;
 	}
-	pairs_clear(&v->here);
-	pairs_clear(&v->counts);
-	pairs_clear(&v->more);
-	for (size_t i = 0; i < node->guest_count; i++) {
-		note_pod(v, node->guests[i].pod);
+	topology_counts_clear(&v->on_node);
+	topology_counts_clear(&v->driver_counts);
+	topology_counts_clear(&v->added);
+	for (size_t i = 0; i < node->pod_count; i++) {
+		add_pod(v, node->pods[i].pod);
 	}
-	note_fresh(v, &v->more);
-	note_attachments(v, node);
-	for (size_t i = 0; i < csi->count && holds; i++) {
+	add_new(v);
+	add_attachments(v, node);
+	for (size_t i = 0; i < csi->count && fits; i++) {
 		uint32_t driver = csi->limits[i].driver;
-		int64_t more = count_driver(&v->more, driver);
+		int64_t more = count_driver(&v->added, driver);
 
-		holds = more == 0 ||
-			pairs_get(&v->counts, driver, VOLUMES_OF_DRIVER) +
+		fits = more == 0 ||
+			topology_counts_get(&v->driver_counts, driver,
+				VOLUMES_OF_DRIVER) +
 					more <=
 				csi->limits[i].volumes;
 	}
-	return holds;
+	return fits;
 }

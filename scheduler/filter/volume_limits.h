@@ -1,4 +1,4 @@
-/* How many volumes CSI drivers attach to a node: kube-scheduler's
+/* Limits of CSI drivers on the volumes of a node: kube-scheduler's
  * NodeVolumeLimits. */
 #pragma once
 
@@ -10,5 +10,5 @@
 /* Sorts the attachments by node. */
 void volume_limits_prepare(struct volumes *volumes);
 
-/* What the pod brings can be attached there beside what is. */
-bool volume_limits_hold(struct volumes *volumes, const struct node *node);
+/* The new volumes of the pod do not exceed the limits of the node. */
+bool volume_limits_allow(struct volumes *volumes, const struct node *node);

@@ -5,9 +5,10 @@
 
 #include "lib/memory.h"
 
-/* ---- whatever the node ---- */
+/* ---- for all nodes ---- */
 
-static bool is_meant_for(const struct volume *volume, const struct claim *claim)
+static bool is_prebound_to(const struct volume *volume,
+	const struct claim *claim)
 {
 	if (volume->assumed_uid != NULL) {
 		return strcmp(volume->assumed_uid, claim->uid) == 0;
@@ -24,8 +25,9 @@ static bool is_free(const struct volume *volume)
 	return volume->assumed_uid == NULL && volume->claim_name == NULL;
 }
 
-/* What is asked of any volume, even one that was made for the claim. */
-static bool is_like(const struct volume *volume, const struct claim *claim)
+/* Required of every volume, even if prebound. */
+static bool has_matching_spec(const struct volume *volume,
+	const struct claim *claim)
 {
 	return strcmp(volume->class_name, claim->class_name) == 0 &&
 		strcmp(volume->attributes, claim->attributes) == 0 &&
@@ -34,18 +36,18 @@ static bool is_like(const struct volume *volume, const struct claim *claim)
 }
 
 static bool is_candidate(const struct volume *volume, const struct claim *claim,
-	const struct names *names)
+	const struct interner *interner)
 {
-	if (!is_like(volume, claim)) {
+	if (!has_matching_spec(volume, claim)) {
 		return false;
 	}
-	if (is_meant_for(volume, claim)) {
+	if (is_prebound_to(volume, claim)) {
 		return true;
 	}
 	return is_free(volume) && volume->is_available &&
 		(claim->modes & ~volume->modes) == 0 &&
 		(!claim->has_selector ||
-			label_selector_matches(&claim->selector, names,
+			label_selector_matches(&claim->selector, interner,
 				&volume->labels));
 }
 
@@ -58,69 +60,70 @@ static int compare_volumes(const void *a, const void *b)
 	return order != 0 ? order : strcmp(x->name, y->name);
 }
 
-/* Those meant for the claim go before the others. */
-static void put_meant_first(struct delayed_claim *delayed)
+/* Moves volumes that are prebound to the claim to the front. */
+static void put_prebound_first(struct delayed_claim *delayed)
 {
-	size_t meant = 0;
+	size_t prebound = 0;
 
 	for (size_t i = 0; i < delayed->count; i++) {
 		struct volume *volume = delayed->candidates[i];
 
-		if (!is_meant_for(volume, delayed->claim)) {
+		if (!is_prebound_to(volume, delayed->claim)) {
 			continue;
 		}
-		memmove(&delayed->candidates[meant + 1],
-			&delayed->candidates[meant],
-			(i - meant) * sizeof(struct volume *));
-		delayed->candidates[meant++] = volume;
+		memmove(&delayed->candidates[prebound + 1],
+			&delayed->candidates[prebound],
+			(i - prebound) * sizeof(struct volume *));
+		delayed->candidates[prebound++] = volume;
 	}
-	delayed->meant = meant;
+	delayed->prebound = prebound;
 }
 
-/* The only thing the volume asks of a node: one label with one value. NULL: it
- * asks something else, or nothing. */
+/* The only node affinity of the volume, if that is one label with one value;
+ * else NULL. */
 static const struct requirement *pin_of(const struct volume *volume)
 {
-	const struct terms *terms = &volume->affinity;
+	const struct node_selector *terms = &volume->affinity;
 	const struct requirement *r;
 
 	if (terms->count != 1 || terms->list[0].count != 1 ||
-		terms->list[0].is_broken) {
+		terms->list[0].is_invalid) {
 		return NULL;
 	}
 	r = &terms->list[0].requirements[0];
-	return r->operator== SELECTOR_IN && !r->is_field && r->value_count == 1
+	return r->operator== REQUIREMENT_IN && !r->is_field &&
+		r->json_value_count == 1
 		? r
 		: NULL;
 }
 
-/* From the last to the first, so that each list begins with the best. */
+/* Backwards, so that each list begins with the best volume. */
 static void index_candidates(struct delayed_claim *delayed)
 {
 	delayed->next = xcalloc(delayed->count, sizeof(*delayed->next));
-	delayed->loose = xcalloc(delayed->count, sizeof(*delayed->loose));
-	for (size_t i = delayed->meant; i < delayed->count; i++) {
+	delayed->unpinned = xcalloc(delayed->count, sizeof(*delayed->unpinned));
+	for (size_t i = delayed->prebound; i < delayed->count; i++) {
 		if (pin_of(delayed->candidates[i]) == NULL) {
-			delayed->loose[delayed->loose_count++] = i;
+			delayed->unpinned[delayed->unpinned_count++] = i;
 		}
 	}
-	for (size_t i = delayed->count; i > delayed->meant; i--) {
+	for (size_t i = delayed->count; i > delayed->prebound; i--) {
 		const struct requirement *pin =
 			pin_of(delayed->candidates[i - 1]);
 		int64_t first;
 
 		if (pin != NULL) {
-			first = pairs_get(&delayed->pinned, pin->key,
+			first = topology_counts_get(&delayed->pinned, pin->key,
 				pin->values[0]);
 			delayed->next[i - 1] = (size_t)first;
-			pairs_add(&delayed->pinned, pin->key, pin->values[0],
-				(int64_t)i - first);
+			topology_counts_add(&delayed->pinned, pin->key,
+				pin->values[0], (int64_t)i - first);
 		}
 	}
 }
 
-/* Where there is room for the claim, as far as its driver says. */
-static void find_rooms(struct delayed_claim *delayed,
+/* The CSIStorageCapacity objects that are large enough for the claim. */
+static void find_capacities(struct delayed_claim *delayed,
 	const struct storage *storage)
 {
 	const struct map *map = &storage->maps[STORAGE_CAPACITIES];
@@ -130,12 +133,12 @@ static void find_rooms(struct delayed_claim *delayed,
 	size_t at = 0;
 	void *value;
 
-	delayed->needs_room =
+	delayed->needs_capacity =
 		claim->has_size && driver != NULL && driver->has_capacity;
-	if (!delayed->needs_room) {
+	if (!delayed->needs_capacity) {
 		return;
 	}
-	delayed->rooms = xcalloc(map->count, sizeof(struct capacity *));
+	delayed->capacities = xcalloc(map->count, sizeof(struct capacity *));
 	while (map_next(map, &at, NULL, &value)) {
 		const struct capacity *capacity = value;
 
@@ -143,13 +146,14 @@ static void find_rooms(struct delayed_claim *delayed,
 			strcmp(capacity->class_name, claim->class_name) == 0 &&
 			quantity_units(capacity->limit) >=
 				quantity_units(claim->size)) {
-			delayed->rooms[delayed->room_count++] = capacity;
+			delayed->capacities[delayed->capacity_count++] =
+				capacity;
 		}
 	}
 }
 
 void volume_match_candidates(struct delayed_claim *delayed,
-	const struct storage *storage, const struct names *names)
+	const struct storage *storage, const struct interner *interner)
 {
 	const struct map *map = &storage->maps[STORAGE_VOLUMES];
 	size_t at = 0;
@@ -157,29 +161,29 @@ void volume_match_candidates(struct delayed_claim *delayed,
 
 	delayed->candidates = xcalloc(map->count, sizeof(struct volume *));
 	while (map_next(map, &at, NULL, &value)) {
-		if (is_candidate(value, delayed->claim, names)) {
+		if (is_candidate(value, delayed->claim, interner)) {
 			delayed->candidates[delayed->count++] = value;
 		}
 	}
 	qsort(delayed->candidates, delayed->count, sizeof(struct volume *),
 		compare_volumes);
-	put_meant_first(delayed);
+	put_prebound_first(delayed);
 	index_candidates(delayed);
-	find_rooms(delayed, storage);
+	find_capacities(delayed, storage);
 }
 
 /* ---- one node ---- */
 
 bool volume_match_node(const struct volume *volume, const struct node *node)
 {
-	/* Upstream asks about labels alone: the node has no name here. */
-	const struct selected selected = {
-		.names = node->names,
+	/* Upstream matches only labels here, so the name stays 0. */
+	const struct requirement_subject selected = {
+		.interner = node->interner,
 		.labels = &node->labels,
 	};
 
 	return !volume->has_affinity ||
-		terms_match(&volume->affinity, &selected);
+		node_selector_matches(&volume->affinity, &selected);
 }
 
 static bool is_chosen(const struct volumes *v, const struct volume *volume)
@@ -192,11 +196,11 @@ static bool is_chosen(const struct volumes *v, const struct volume *volume)
 	return false;
 }
 
-/* The first of the pinned ones with this pair; delayed->count: none. */
+/* The best free volume pinned to this label; delayed->count: none. */
 static size_t first_pinned(const struct volumes *v,
 	const struct delayed_claim *delayed, uint32_t key, uint32_t value)
 {
-	size_t at = (size_t)pairs_get(&delayed->pinned, key, value);
+	size_t at = (size_t)topology_counts_get(&delayed->pinned, key, value);
 
 	while (at > 0 && is_chosen(v, delayed->candidates[at - 1])) {
 		at = delayed->next[at - 1];
@@ -204,35 +208,35 @@ static size_t first_pinned(const struct volumes *v,
 	return at > 0 ? at - 1 : delayed->count;
 }
 
-static size_t first_loose(const struct volumes *v,
+static size_t first_unpinned(const struct volumes *v,
 	const struct delayed_claim *delayed, const struct node *node)
 {
-	for (size_t i = 0; i < delayed->loose_count; i++) {
+	for (size_t i = 0; i < delayed->unpinned_count; i++) {
 		const struct volume *volume =
-			delayed->candidates[delayed->loose[i]];
+			delayed->candidates[delayed->unpinned[i]];
 
 		if (!is_chosen(v, volume) && volume_match_node(volume, node)) {
-			return delayed->loose[i];
+			return delayed->unpinned[i];
 		}
 	}
 	return delayed->count;
 }
 
-/* A volume that is meant for the claim is the only one, even if it cannot be
- * used on this node. */
+/* A claim with a prebound volume gets no other volume, even if the node does
+ * not match. */
 static struct volume *choose(const struct volumes *v,
 	const struct delayed_claim *delayed, const struct node *node)
 {
 	size_t best;
 
-	for (size_t i = 0; i < delayed->meant; i++) {
+	for (size_t i = 0; i < delayed->prebound; i++) {
 		struct volume *volume = delayed->candidates[i];
 
 		if (!is_chosen(v, volume)) {
 			return volume_match_node(volume, node) ? volume : NULL;
 		}
 	}
-	best = first_loose(v, delayed, node);
+	best = first_unpinned(v, delayed, node);
 	for (size_t i = 0; i < delayed->pinned.key_count; i++) {
 		uint32_t key = delayed->pinned.keys[i];
 		uint32_t value = labels_get(&node->labels, key);
@@ -245,25 +249,25 @@ static struct volume *choose(const struct volumes *v,
 	return best < delayed->count ? delayed->candidates[best] : NULL;
 }
 
-static bool has_room(const struct delayed_claim *delayed,
+static bool has_capacity_on(const struct delayed_claim *delayed,
 	const struct node *node)
 {
-	for (size_t i = 0; i < delayed->room_count; i++) {
-		if (label_selector_matches(&delayed->rooms[i]->nodes,
-			    node->names, &node->labels)) {
+	for (size_t i = 0; i < delayed->capacity_count; i++) {
+		if (label_selector_matches(&delayed->capacities[i]->nodes,
+			    node->interner, &node->labels)) {
 			return true;
 		}
 	}
-	return !delayed->needs_room;
+	return !delayed->needs_capacity;
 }
 
-/* 0, or a bit that says why nothing can be provisioned. */
+/* 0, or the bit of the reason against provisioning. */
 static uint32_t provision(const struct delayed_claim *delayed,
 	struct volume_plan *plan, const struct node *node)
 {
 	const struct storage_class *class = delayed->class;
-	const struct selected selected = {
-		.names = node->names,
+	const struct requirement_subject selected = {
+		.interner = node->interner,
 		.labels = &node->labels,
 		.name = node->name_id,
 	};
@@ -272,10 +276,11 @@ static uint32_t provision(const struct delayed_claim *delayed,
 		strcmp(class->provisioner, "kubernetes.io/no-provisioner") ==
 			0 ||
 		(class->has_topologies &&
-			!terms_match(&class->topologies, &selected))) {
+			!node_selector_matches(&class->topologies,
+				&selected))) {
 		return 1U << VOLUMES_NONE;
 	}
-	if (!has_room(delayed, node)) {
+	if (!has_capacity_on(delayed, node)) {
 		return 1U << VOLUMES_SPACE;
 	}
 	if (plan != NULL) {
@@ -290,9 +295,9 @@ static const char *selected_node(const struct claim *claim)
 					   : claim->selected_node;
 }
 
-/* Claims that were promised to a node already, in the pod's order. */
-static uint32_t keep_promises(const struct volumes *v, struct volume_plan *plan,
-	const struct node *node)
+/* Claims whose node was selected before, in the pod's order. */
+static uint32_t match_selected_nodes(const struct volumes *v,
+	struct volume_plan *plan, const struct node *node)
 {
 	uint32_t reasons = 0;
 
@@ -315,7 +320,7 @@ uint32_t volume_match_delayed(struct volumes *volumes, struct volume_plan *plan,
 	const struct node *node)
 {
 	struct volumes *v = volumes;
-	uint32_t reasons = keep_promises(v, plan, node);
+	uint32_t reasons = match_selected_nodes(v, plan, node);
 
 	v->chosen_count = 0;
 	for (size_t i = 0; i < v->delayed_count && reasons == 0; i++) {

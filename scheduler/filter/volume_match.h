@@ -1,4 +1,4 @@
-/* Finds volumes for claims that wait for their first consumer. */
+/* Matches volumes to claims with WaitForFirstConsumer. */
 #pragma once
 
 #include "scheduler/cluster/node.h"
@@ -9,17 +9,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Fills in what the claim could have, whatever the node: volumes, best first
- * (one that is meant for it, then the smallest, then by name), and where there
- * is room to provision. */
+/* Finds the volumes that match the claim on any node, best first (prebound,
+ * then the smallest, then by name), and the capacities for provisioning. */
 void volume_match_candidates(struct delayed_claim *delayed,
-	const struct storage *storage, const struct names *names);
+	const struct storage *storage, const struct interner *interner);
 
-/* The volume can be used on the node. */
+/* The node matches the volume's node affinity. */
 bool volume_match_node(const struct volume *volume, const struct node *node);
 
-/* Each delayed claim gets a volume there, or one can be provisioned: 0, and
- * plan, unless NULL, gets what is to be done. Else a bit of VOLUMES_NONE or
- * VOLUMES_SPACE. */
+/* 0: on this node each delayed claim matches a volume or can be provisioned.
+ * Else the bit of VOLUMES_NONE or VOLUMES_SPACE. Adds the choices to plan,
+ * unless NULL. */
 uint32_t volume_match_delayed(struct volumes *volumes, struct volume_plan *plan,
 	const struct node *node);

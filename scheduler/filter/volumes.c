@@ -12,18 +12,18 @@ static uint32_t bit(enum volumes_reason reason)
 	return (uint32_t)1 << reason;
 }
 
-static void clear(struct volumes *volumes)
+static void reset(struct volumes *volumes)
 {
-	struct pairs here = volumes->here;
-	struct pairs counts = volumes->counts;
-	struct pairs more = volumes->more;
+	struct topology_counts on_node = volumes->on_node;
+	struct topology_counts driver_counts = volumes->driver_counts;
+	struct topology_counts added = volumes->added;
 
 	for (size_t i = 0; i < volumes->delayed_count; i++) {
 		free(volumes->delayed[i].candidates);
-		free(volumes->delayed[i].rooms);
+		free(volumes->delayed[i].capacities);
 		free(volumes->delayed[i].next);
-		free(volumes->delayed[i].loose);
-		pairs_fini(&volumes->delayed[i].pinned);
+		free(volumes->delayed[i].unpinned);
+		topology_counts_fini(&volumes->delayed[i].pinned);
 	}
 	free(volumes->refusal);
 	free(volumes->bound);
@@ -31,31 +31,31 @@ static void clear(struct volumes *volumes)
 	free(volumes->delayed);
 	free(volumes->by_size);
 	free(volumes->chosen);
-	free(volumes->fresh);
+	free(volumes->new_volumes);
 	free(volumes->attached);
 	*volumes = (struct volumes){
-		.here = here,
-		.counts = counts,
-		.more = more,
+		.on_node = on_node,
+		.driver_counts = driver_counts,
+		.added = added,
 	};
 }
 
 void volumes_fini(struct volumes *volumes)
 {
-	clear(volumes);
-	pairs_fini(&volumes->here);
-	pairs_fini(&volumes->counts);
-	pairs_fini(&volumes->more);
+	reset(volumes);
+	topology_counts_fini(&volumes->on_node);
+	topology_counts_fini(&volumes->driver_counts);
+	topology_counts_fini(&volumes->added);
 }
 
-/* ---- what is wrong whatever the node ---- */
+/* ---- refusals ---- */
 
-static char *unsupported(const char *what)
+static char *unsupported(const char *what, const char *type)
 {
 	return xasprintf(
-		"pod has a claim on %s, which plimsoll-scheduler does "
+		"pod has a claim on %s %s, which plimsoll-scheduler does "
 		"not support",
-		what);
+		what, type);
 }
 
 static struct claim *find(const struct volumes *v,
@@ -65,7 +65,7 @@ static struct claim *find(const struct volumes *v,
 		claim->name);
 }
 
-/* VolumeRestrictions, which comes first. */
+/* VolumeRestrictions runs first. */
 static char *missing_claim(const struct volumes *v)
 {
 	const struct pod_volumes *has = &v->pod->volumes;
@@ -81,16 +81,15 @@ static char *missing_claim(const struct volumes *v)
 	return NULL;
 }
 
-static char *wrong_claim(const struct volumes *v,
-	const struct pod_claim *wanted)
+static char *invalid_claim(const struct volumes *v, const struct pod_claim *ref)
 {
-	const struct claim *claim = find(v, wanted);
+	const struct claim *claim = find(v, ref);
 
 	if (claim == NULL) {
 		return xasprintf(
 			"waiting for ephemeral volume controller to create "
 			"the persistentvolumeclaim \"%s\"",
-			wanted->name);
+			ref->name);
 	}
 	if (claim->is_lost) {
 		return xasprintf(
@@ -103,7 +102,7 @@ static char *wrong_claim(const struct volumes *v,
 			"persistentvolumeclaim \"%s\" is being deleted",
 			claim->name);
 	}
-	if (wanted->is_ephemeral &&
+	if (ref->is_ephemeral &&
 		(*claim->owner_uid == '\0' ||
 			strcmp(claim->owner_uid, v->pod->uid) != 0)) {
 		return xasprintf(
@@ -115,18 +114,18 @@ static char *wrong_claim(const struct volumes *v,
 	return NULL;
 }
 
-static char *wrong_claims(const struct volumes *v)
+static char *invalid_claims(const struct volumes *v)
 {
 	const struct pod_volumes *has = &v->pod->volumes;
-	char *wrong = missing_claim(v);
+	char *reason = missing_claim(v);
 
-	for (size_t i = 0; i < has->claim_count && wrong == NULL; i++) {
-		wrong = wrong_claim(v, &has->claims[i]);
+	for (size_t i = 0; i < has->claim_count && reason == NULL; i++) {
+		reason = invalid_claim(v, &has->claims[i]);
 	}
-	return wrong;
+	return reason;
 }
 
-/* VolumeZone: a bound volume must be there, but for ephemeral claims. */
+/* VolumeZone: the volumes of bound claims, unless ephemeral, must exist. */
 static char *missing_volume(const struct volumes *v)
 {
 	const struct pod_volumes *has = &v->pod->volumes;
@@ -144,7 +143,7 @@ static char *missing_volume(const struct volumes *v)
 	return NULL;
 }
 
-/* ---- preparing ---- */
+/* ---- preparation ---- */
 
 static void add_bound(struct volumes *v, const struct claim *claim)
 {
@@ -153,10 +152,7 @@ static void add_bound(struct volumes *v, const struct claim *claim)
 
 	v->bound[v->bound_count++] = claim;
 	if (volume != NULL && volume->migrated != NULL && v->refusal == NULL) {
-		scoped_free char *what =
-			xasprintf("a volume of type %s", volume->migrated);
-
-		v->refusal = unsupported(what);
+		v->refusal = unsupported("a volume of type", volume->migrated);
 	}
 }
 
@@ -167,7 +163,7 @@ static void add_delayed(struct volumes *v, struct claim *claim,
 	struct delayed_claim *delayed = &v->delayed[at];
 
 	*delayed = (struct delayed_claim){ .claim = claim, .class = class };
-	/* Equal ones as the pod has them. */
+	/* A stable sort. */
 	for (; at > 0 &&
 		quantity_compare(claim->size, v->by_size[at - 1]->claim->size) <
 			0;
@@ -177,8 +173,8 @@ static void add_delayed(struct volumes *v, struct claim *claim,
 	v->by_size[at] = delayed;
 }
 
-/* False: it is unbound and its class does not wait for a pod. */
-static bool take_claim(struct volumes *v, struct claim *claim)
+/* False: unbound, and not WaitForFirstConsumer. */
+static bool add_claim(struct volumes *v, struct claim *claim)
 {
 	const struct storage_class *class =
 		storage_class(&v->cluster->storage, claim->class_name);
@@ -187,27 +183,25 @@ static bool take_claim(struct volumes *v, struct claim *claim)
 		add_bound(v, claim);
 		return true;
 	}
-	if (class == NULL || !class->waits || *claim->volume != '\0') {
+	if (class == NULL || !class->waits_for_consumer ||
+		*claim->volume != '\0') {
 		return false;
 	}
 	add_delayed(v, claim, class);
 	if (class->is_migrated && v->refusal == NULL) {
-		scoped_free char *what =
-			xasprintf("a class of %s", class->provisioner);
-
-		v->refusal = unsupported(what);
+		v->refusal = unsupported("a class of", class->provisioner);
 	}
 	return true;
 }
 
-static void take_claims(struct volumes *v)
+static void add_claims(struct volumes *v)
 {
 	const struct pod_volumes *has = &v->pod->volumes;
 	bool is_immediate = false;
 	char *refusal;
 
 	for (size_t i = 0; i < has->claim_count; i++) {
-		is_immediate |= !take_claim(v, find(v, &has->claims[i]));
+		is_immediate |= !add_claim(v, find(v, &has->claims[i]));
 	}
 	refusal = is_immediate
 		? xstrdup("pod has unbound immediate PersistentVolumeClaims")
@@ -218,7 +212,7 @@ static void take_claims(struct volumes *v)
 	}
 }
 
-static void take_zones(struct volumes *v)
+static void add_zones(struct volumes *v)
 {
 	const struct pod_volumes *has = &v->pod->volumes;
 
@@ -247,11 +241,11 @@ static bool uses(const struct pod *pod, const char *claim)
 static bool is_used_on(const struct volumes *v, const char *claim,
 	const struct node *node)
 {
-	for (size_t i = 0; i < node->guest_count; i++) {
-		const struct pod *guest = node->guests[i].pod;
+	for (size_t i = 0; i < node->pod_count; i++) {
+		const struct pod *other = node->pods[i].pod;
 
-		if (guest->namespace_id == v->pod->namespace_id &&
-			uses(guest, claim)) {
+		if (other->namespace_id == v->pod->namespace_id &&
+			uses(other, claim)) {
 			return true;
 		}
 	}
@@ -268,12 +262,12 @@ static bool is_used(const struct volumes *v, const char *claim)
 	return false;
 }
 
-static bool is_for_one_pod(const struct volumes *v,
-	const struct pod_claim *wanted)
+static bool is_read_write_once_pod(const struct volumes *v,
+	const struct pod_claim *ref)
 {
-	const struct claim *claim = find(v, wanted);
+	const struct claim *claim = find(v, ref);
 
-	return !wanted->is_ephemeral && claim != NULL &&
+	return !ref->is_ephemeral && claim != NULL &&
 		(claim->modes & ACCESS_ONE_POD) != 0;
 }
 
@@ -283,7 +277,7 @@ static int64_t count_users(const struct volumes *v)
 	int64_t users = 0;
 
 	for (size_t i = 0; i < has->claim_count; i++) {
-		users += is_for_one_pod(v, &has->claims[i]) &&
+		users += is_read_write_once_pod(v, &has->claims[i]) &&
 			is_used(v, has->claims[i].name);
 	}
 	return users;
@@ -293,28 +287,28 @@ void volumes_count_pod(struct volumes *volumes, const struct pod *pod, int sign)
 {
 	const struct pod_volumes *has = &volumes->pod->volumes;
 
-	if (volumes->refusal != NULL || !volumes->asks_for_users) {
+	if (volumes->refusal != NULL || !volumes->counts_users) {
 		return;
 	}
 	for (size_t i = 0; i < has->claim_count; i++) {
-		if (is_for_one_pod(volumes, &has->claims[i]) &&
+		if (is_read_write_once_pod(volumes, &has->claims[i]) &&
 			uses(pod, has->claims[i].name)) {
 			volumes->users += sign;
 		}
 	}
 }
 
-static void take_fresh(struct volumes *v)
+static void find_new_volumes(struct volumes *v)
 {
 	const struct pod_volumes *has = &v->pod->volumes;
 
 	for (size_t i = 0; i < has->claim_count; i++) {
-		struct csi_volume *fresh = &v->fresh[v->fresh_count];
+		struct csi_volume *new = &v->new_volumes[v->new_count];
 
-		if (storage_identify(&v->cluster->storage,
-			    find(v, &has->claims[i]), &fresh->driver,
-			    &fresh->handle)) {
-			v->fresh_count++;
+		if (storage_csi_handle(&v->cluster->storage,
+			    find(v, &has->claims[i]), &new->driver,
+			    &new->handle)) {
+			v->new_count++;
 		}
 	}
 }
@@ -325,12 +319,12 @@ void volumes_prepare(struct volumes *volumes, const struct pod *pod,
 	size_t count = pod->volumes.claim_count;
 	struct volumes *v = volumes;
 
-	clear(v);
+	reset(v);
 	v->pod = pod;
 	v->cluster = cluster;
-	v->is_idle = count == 0 && pod->volumes.disk_count == 0;
-	v->refusal = count > 0 ? wrong_claims(v) : NULL;
-	if (v->is_idle || v->refusal != NULL) {
+	v->is_skipped = count == 0 && pod->volumes.disk_count == 0;
+	v->refusal = count > 0 ? invalid_claims(v) : NULL;
+	if (v->is_skipped || v->refusal != NULL) {
 		return;
 	}
 	v->bound = xcalloc(count, sizeof(struct claim *));
@@ -338,18 +332,18 @@ void volumes_prepare(struct volumes *volumes, const struct pod *pod,
 	v->delayed = xcalloc(count, sizeof(*v->delayed));
 	v->by_size = xcalloc(count, sizeof(struct delayed_claim *));
 	v->chosen = xcalloc(count, sizeof(struct volume *));
-	v->fresh = xcalloc(count, sizeof(*v->fresh));
-	take_claims(v);
+	v->new_volumes = xcalloc(count, sizeof(*v->new_volumes));
+	add_claims(v);
 	if (v->refusal != NULL) {
 		return;
 	}
-	take_zones(v);
-	take_fresh(v);
+	add_zones(v);
+	find_new_volumes(v);
 	v->users = count_users(v);
-	v->asks_for_users = v->users > 0 || pod->volumes.disk_count > 0;
+	v->counts_users = v->users > 0 || pod->volumes.disk_count > 0;
 	for (size_t i = 0; i < v->delayed_count; i++) {
 		volume_match_candidates(&v->delayed[i], &cluster->storage,
-			cluster->names);
+			cluster->interner);
 	}
 	volume_limits_prepare(v);
 }
@@ -360,9 +354,9 @@ static uint32_t filter_restrictions(const struct volumes *v,
 	const struct node *node)
 {
 	for (size_t i = 0;
-		i < node->guest_count && v->pod->volumes.disk_count > 0; i++) {
+		i < node->pod_count && v->pod->volumes.disk_count > 0; i++) {
 		if (pod_disks_conflict(&v->pod->volumes,
-			    &node->guests[i].pod->volumes)) {
+			    &node->pods[i].pod->volumes)) {
 			return bit(VOLUMES_DISK);
 		}
 	}
@@ -392,7 +386,7 @@ static bool is_in_zone(const struct volume_zone *zone, const struct node *node)
 	if (value == 0) {
 		value = labels_get(&node->labels, zone->plain_key);
 	}
-	for (size_t i = 0; i < zone->value_count; i++) {
+	for (size_t i = 0; i < zone->json_value_count; i++) {
 		if (zone->values[i] == value) {
 			return true;
 		}
@@ -410,7 +404,7 @@ static bool is_in_zones(const struct volume *volume, const struct node *node)
 	return true;
 }
 
-/* A node without any of the labels is anywhere. */
+/* Nodes without zone and region labels match every volume. */
 static uint32_t filter_zones(const struct volumes *v, const struct node *node)
 {
 	if (v->zoned_count == 0 || !node->has_zone) {
@@ -428,11 +422,11 @@ uint32_t volumes_filter(struct volumes *volumes, const struct node *node)
 {
 	uint32_t reasons;
 
-	if (volumes->is_idle) {
+	if (volumes->is_skipped) {
 		return 0;
 	}
 	reasons = filter_restrictions(volumes, node);
-	if (reasons == 0 && !volume_limits_hold(volumes, node)) {
+	if (reasons == 0 && !volume_limits_allow(volumes, node)) {
 		reasons = bit(VOLUMES_COUNT);
 	}
 	if (reasons == 0) {
@@ -446,33 +440,7 @@ void volumes_plan(struct volumes *volumes, struct volume_plan *out,
 	const struct node *node)
 {
 	volume_plan_clear(out);
-	if (!volumes->is_idle) {
+	if (!volumes->is_skipped) {
 		(void)volume_match_delayed(volumes, out, node);
 	}
-}
-
-const char *volumes_reason_text(enum volumes_reason reason)
-{
-	static const char in_use[] =
-		"node(s) unavailable due to PersistentVolumeClaim with "
-		"ReadWriteOncePod access mode already in-use by another pod";
-	static const char missing[] =
-		"node(s) unavailable due to one or more pvc(s) bound to "
-		"non-existent pv(s)";
-	static const char *const texts[] = {
-		[VOLUMES_DISK] = "node(s) had no available disk",
-		[VOLUMES_IN_USE] = in_use,
-		[VOLUMES_COUNT] = "node(s) exceed max volume count",
-		[VOLUMES_AFFINITY] =
-			"node(s) didn't match PersistentVolume's "
-			"node affinity",
-		[VOLUMES_NONE] =
-			"node(s) didn't find available persistent "
-			"volumes to bind",
-		[VOLUMES_SPACE] = "node(s) did not have enough free storage",
-		[VOLUMES_MISSING] = missing,
-		[VOLUMES_ZONE] = "node(s) had no available volume zone",
-	};
-
-	return texts[reason];
 }

@@ -5,6 +5,7 @@
 #include "lib/loop.h"
 #include "lib/memory.h"
 #include "lib/mq.h"
+#include "proto/wire_session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,162 +14,156 @@
 #include <unistd.h>
 
 enum {
-	/* Three times what an aggregator may hold a request. */
-	ANSWER_MS = 30000,
+	/* Three times as long as an aggregator may hold a request. */
+	REPLY_MS = 30000,
 	RETRY_MS = 2000,
 	REFUSED_MS = 10000,
-	HELLO_MAX = DIAL_TOKEN_MAX + 1024,
+	HELLO_MAX = CREDENTIALS_TOKEN_MAX + 1024,
 };
-#define COMPLAIN_US UINT64_C(10000000)
+#define LOG_AGAIN_US UINT64_C(10000000)
 
-struct speaker {
-	struct speaker_options options;
-	struct mq_client *client;
+static const char unexpected[] = "the reply does not fit the request";
+
+struct aggregator_client {
+	struct aggregator_client_options options;
+	struct mq_client *mq;
 	struct timer *retry;
 	struct log_limit limit;
-	struct hello hello; /* but for the token */
-	bool wants_hello;   /* it comes next */
-	bool hello_sent;    /* the request under way is Hello */
-	bool is_stranger;   /* greeted, but nothing came of it yet */
-	bool is_waiting;    /* for the timer */
+	struct hello hello; /* without the token */
+	struct wire_session session;
+	bool is_waiting; /* the timer runs */
 };
 
-static void complain(struct speaker *speaker, const char *why)
+static void log_failure(struct aggregator_client *client, const char *why)
 {
 	uint64_t held = 0;
 
-	if (log_allow(&speaker->limit, clock_monotonic_us(), COMPLAIN_US,
+	if (log_allow(&client->limit, clock_monotonic_us(), LOG_AGAIN_US,
 		    &held)) {
-		log_warning(speaker->options.complaint,
-			log_str("aggregator", speaker->options.url),
+		log_warning(client->options.failure,
+			log_str("aggregator", client->options.url),
 			log_str("err", why),
 			log_int("suppressed", (int64_t)held), LOG_END);
 	}
 }
 
-static void wait_for(struct speaker *speaker, uint64_t ms)
+static void wait_for(struct aggregator_client *client, uint64_t ms)
 {
-	speaker->is_waiting = true;
-	timer_start(speaker->retry, ms, 0);
+	client->is_waiting = true;
+	timer_start(client->retry, ms, 0);
 }
 
-/* False: the token that should be shown cannot be read. */
-static bool pack_hello(struct speaker *speaker, struct buffer *request)
+static void fail(struct aggregator_client *client, const char *why, uint64_t ms)
 {
-	struct hello hello = speaker->hello;
-	const char *file = speaker->options.dial->token_file;
+	log_failure(client, why);
+	wait_for(client, ms);
+}
+
+/* False: the token cannot be read. */
+static bool pack_hello(struct aggregator_client *client, struct buffer *request)
+{
+	struct hello hello = client->hello;
+	const char *file = client->options.credentials->token_file;
 	struct error err;
 
-	if (file != NULL && dial_read_token(&hello.token, file, &err) < 0) {
-		complain(speaker, err.text);
+	if (file != NULL &&
+		credentials_read_token(&hello.token, file, &err) < 0) {
+		log_failure(client, err.text);
 		return false;
 	}
 	wire_pack_hello(request, &hello);
-	dial_free_token(hello.token);
+	credentials_free_token(hello.token);
 	return true;
 }
 
-void speaker_go_on(struct speaker *speaker)
+void aggregator_client_send_next(struct aggregator_client *client)
 {
-	const struct speaker_options *o = &speaker->options;
+	const struct aggregator_client_options *o = &client->options;
 	scoped_buffer struct buffer request = BUFFER_MAX(
 		o->request_max > HELLO_MAX ? o->request_max : HELLO_MAX);
 
-	if (mq_client_busy(speaker->client) || speaker->is_waiting) {
+	if (mq_client_busy(client->mq) || client->is_waiting) {
 		return;
 	}
-	speaker->hello_sent = speaker->wants_hello;
-	if (speaker->wants_hello) {
-		if (!pack_hello(speaker, &request)) {
-			wait_for(speaker, REFUSED_MS);
+	if (wire_session_begin(&client->session)) {
+		if (!pack_hello(client, &request)) {
+			wait_for(client, REFUSED_MS);
 			return;
 		}
 	} else if (!o->next(o->owner, &request)) {
 		return;
 	}
-	mq_client_send(speaker->client, (const uint8_t *)request.data,
-		request.len);
+	mq_client_send(client->mq, (const uint8_t *)request.data, request.len);
 	explicit_bzero(request.data, request.capacity);
 }
 
 static void on_retry(void *owner)
 {
-	struct speaker *speaker = owner;
+	struct aggregator_client *client = owner;
 
-	speaker->is_waiting = false;
-	speaker_go_on(speaker);
+	client->is_waiting = false;
+	aggregator_client_send_next(client);
 }
 
-/* It does not know us (any more). Told so twice without an answer between, we
- * do not spin with it. */
-static void greet_again(struct speaker *speaker)
+static void pass_reply(struct aggregator_client *client,
+	const struct wire_reply *reply)
 {
-	speaker->wants_hello = true;
-	if (speaker->is_stranger) {
-		complain(speaker, "the aggregator asks for Hello again");
-		wait_for(speaker, RETRY_MS);
-		return;
-	}
-	speaker->is_stranger = true;
-	speaker_go_on(speaker);
-}
-
-static void hand_over(struct speaker *speaker, const struct wire_reply *reply)
-{
-	switch (speaker->options.reply(speaker->options.owner, reply)) {
-	case SPEAKER_GO_ON:
-		speaker->is_stranger = false;
-		speaker_go_on(speaker);
+	switch (client->options.reply(client->options.owner, reply)) {
+	case AGGREGATOR_CLIENT_NEXT:
+		aggregator_client_send_next(client);
 		break;
-	case SPEAKER_WAIT:
-		speaker->is_stranger = false;
-		wait_for(speaker, RETRY_MS);
+	case AGGREGATOR_CLIENT_WAIT:
+		wait_for(client, RETRY_MS);
 		break;
-	case SPEAKER_MISFIT:
-		complain(speaker, "an answer to something else");
-		wait_for(speaker, RETRY_MS);
+	case AGGREGATOR_CLIENT_UNEXPECTED:
+		fail(client, unexpected, RETRY_MS);
 		break;
 	}
 }
 
-static void take_reply(struct speaker *speaker, const struct wire_reply *reply)
+static void handle_reply(struct aggregator_client *client,
+	const struct wire_reply *reply)
 {
-	if (reply->kind == WIRE_REFUSED) {
-		complain(speaker, reply->refused);
-		wait_for(speaker, speaker->hello_sent ? REFUSED_MS : RETRY_MS);
-	} else if (reply->kind == WIRE_WELCOME && speaker->hello_sent) {
-		speaker->wants_hello = false;
-		speaker_go_on(speaker);
-	} else if (speaker->hello_sent) {
-		complain(speaker, "an answer to something else");
-		wait_for(speaker, RETRY_MS);
-	} else if (reply->kind == WIRE_ACK && reply->ack.need_hello) {
-		greet_again(speaker);
-	} else {
-		hand_over(speaker, reply);
+	switch (wire_session_take(&client->session, reply)) {
+	case WIRE_SESSION_REPLY:
+		pass_reply(client, reply);
+		break;
+	case WIRE_SESSION_WELCOMED:
+	case WIRE_SESSION_HELLO_DUE:
+		aggregator_client_send_next(client);
+		break;
+	case WIRE_SESSION_REFUSED:
+		fail(client, reply->refused,
+			client->session.sent_hello ? REFUSED_MS : RETRY_MS);
+		break;
+	case WIRE_SESSION_HELLO_LOOP:
+		fail(client, "the aggregator asks for Hello again", RETRY_MS);
+		break;
+	case WIRE_SESSION_UNEXPECTED:
+		fail(client, unexpected, RETRY_MS);
+		break;
 	}
 }
 
-static void on_answer(void *owner, const uint8_t *bytes, size_t len)
+static void on_reply(void *owner, const uint8_t *bytes, size_t len)
 {
-	struct speaker *speaker = owner;
+	struct aggregator_client *client = owner;
 	struct wire_reply reply;
 	struct error err;
 
 	if (bytes == NULL) {
-		speaker_go_on(speaker);
+		aggregator_client_send_next(client);
 		return;
 	}
 	if (wire_unpack_reply(&reply, bytes, len, &err) < 0) {
-		complain(speaker, err.text);
-		wait_for(speaker, RETRY_MS);
+		fail(client, err.text, RETRY_MS);
 		return;
 	}
-	take_reply(speaker, &reply);
+	handle_reply(client, &reply);
 	wire_reply_fini(&reply);
 }
 
-/* The node a scheduler speaks for is itself. */
+/* A scheduler's Hello names its own host. */
 static int make_hello(struct hello *out, struct error *err)
 {
 	struct hello hello = { .role = HELLO_SCHEDULER };
@@ -186,66 +181,64 @@ static int make_hello(struct hello *out, struct error *err)
 	return 0;
 }
 
-static int connect_to(struct speaker *speaker, uv_loop_t *loop,
+static int connect_to(struct aggregator_client *client, uv_loop_t *loop,
 	struct error *err)
 {
-	const struct dial_config *dial = speaker->options.dial;
+	const struct credentials *credentials = client->options.credentials;
 	struct tls_material tls = { 0 };
-	const struct mq_client_options client = {
-		.url = speaker->options.url,
-		.tls = dial_uses_tls(dial) ? &tls : NULL,
-		.server_name = dial->server_name,
-		.timeout_ms = ANSWER_MS,
-		.answer = on_answer,
-		.owner = speaker,
+	const struct mq_client_options options = {
+		.url = client->options.url,
+		.tls = credentials_use_tls(credentials) ? &tls : NULL,
+		.server_name = credentials->server_name,
+		.timeout_ms = REPLY_MS,
+		.on_reply = on_reply,
+		.owner = client,
 	};
-	int r = tls_load(&tls, &dial->tls, err);
+	int r = tls_load(&tls, &credentials->tls, err);
 
 	if (r == 0) {
-		r = mq_client_new(&speaker->client, loop, &client, err);
+		r = mq_client_new(&client->mq, loop, &options, err);
 		r = r < 0 ? error_wrap(err, r, "--aggregator") : 0;
 	}
 	tls_fini(&tls);
 	return r;
 }
 
-int speaker_new(struct speaker **out, uv_loop_t *loop,
-	const struct speaker_options *options, struct error *err)
+int aggregator_client_new(struct aggregator_client **out, uv_loop_t *loop,
+	const struct aggregator_client_options *options, struct error *err)
 {
-	struct speaker *speaker = xcalloc(1, sizeof(*speaker));
-	int r = make_hello(&speaker->hello, err);
+	struct aggregator_client *client = xcalloc(1, sizeof(*client));
+	int r = make_hello(&client->hello, err);
 
-	speaker->options = *options;
-	speaker->wants_hello = options->dial->token_file != NULL;
-	if (r == 0) {
-		r = connect_to(speaker, loop, err);
-	}
+	client->options = *options;
+	client->session.needs_hello = options->credentials->token_file != NULL;
+	r = r < 0 ? r : connect_to(client, loop, err);
 	if (r < 0) {
-		free(speaker);
+		free(client);
 		return r;
 	}
-	speaker->retry = timer_new(loop, on_retry, speaker);
-	*out = speaker;
+	client->retry = timer_new(loop, on_retry, client);
+	*out = client;
 	return 0;
 }
 
-bool speaker_is_connected(const struct speaker *speaker)
+bool aggregator_client_is_connected(const struct aggregator_client *client)
 {
-	return mq_client_connected(speaker->client);
+	return mq_client_connected(client->mq);
 }
 
-void speaker_complain(struct speaker *speaker)
+void aggregator_client_log_failure(struct aggregator_client *client)
 {
-	if (!mq_client_connected(speaker->client)) {
-		complain(speaker, mq_client_trouble(speaker->client));
+	if (!mq_client_connected(client->mq)) {
+		log_failure(client, mq_client_last_error(client->mq));
 	}
 }
 
-void speaker_close(struct speaker *speaker)
+void aggregator_client_close(struct aggregator_client *client)
 {
-	if (speaker != NULL) {
-		mq_client_close(speaker->client);
-		timer_close(speaker->retry);
-		free(speaker);
+	if (client != NULL) {
+		mq_client_close(client->mq);
+		timer_close(client->retry);
+		free(client);
 	}
 }

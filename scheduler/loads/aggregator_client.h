@@ -1,49 +1,72 @@
-/* A connection to one aggregator: one request after the other, Hello before
- * them where there is a token and whenever the aggregator asks for it. What
- * goes wrong is logged at most every 10 s and tried again. */
+/* A connection to one aggregator: one request at a time. Hello comes first if
+ * there is a token, and whenever the aggregator asks for it. The client logs
+ * failures at most every 10 s and tries again. */
 #pragma once
 
 #include "lib/buffer.h"
 #include "lib/credentials.h"
 #include "lib/error.h"
+#include "lib/options.h"
 #include "proto/wire.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <uv.h>
 
-struct speaker;
+struct aggregator_client;
+struct cache;
+struct node_load;
+struct queue;
 
-/* What became of a reply. */
-enum speaker_turn {
-	SPEAKER_GO_ON, /* the next request may follow */
-	SPEAKER_WAIT,  /* in a while */
-	SPEAKER_MISFIT /* it does not answer what was asked */
-};
-
-struct speaker_options {
-	const char *url;		/* outlives the speaker */
-	const struct dial_config *dial; /* outlives the speaker */
-	size_t request_max;		/* bytes of the largest request */
-	const char *complaint; /* what is logged when it does not work */
-	/* Packs the next request; false: there is none, until somebody calls
-	 * speaker_go_on(). */
-	bool (*next)(void *owner, struct buffer *out);
-	enum speaker_turn (*reply)(void *owner, const struct wire_reply *reply);
+/* The options of all modules that use the aggregators (see aggregators.h). All
+ * pointers outlive these modules. */
+struct aggregators_options {
+	const struct option_list *urls;
+	const struct credentials *credentials;
+	struct queue *queue; /* pods that wait for profiles */
+	struct cache *cache; /* running pods */
+	/* sample_us: when the node's newest sample was taken, on the local
+	 * monotonic clock. load is borrowed for the call. */
+	void (*on_node)(void *owner, const struct node_load *load,
+		int64_t sample_us);
+	/* A pod that waited for its VM's profile can be scheduled now. */
+	void (*on_profile)(void *owner);
 	void *owner;
 };
 
-/* Connects in the background. -EINVAL: not an URL, or a TLS file is no good;
- * else what reading the files said. */
-must_check int speaker_new(struct speaker **out, uv_loop_t *loop,
-	const struct speaker_options *options, struct error *err);
+enum aggregator_client_verdict {
+	AGGREGATOR_CLIENT_NEXT,	     /* the next request, at once */
+	AGGREGATOR_CLIENT_WAIT,	     /* the next request, in a while */
+	AGGREGATOR_CLIENT_UNEXPECTED /* the reply does not fit the request */
+};
 
-/* Says the next request unless one is under way or must wait. */
-void speaker_go_on(struct speaker *speaker);
+struct aggregator_client_options {
+	const char *url; /* these two outlive the client */
+	const struct credentials *credentials;
+	size_t request_max;  /* bytes of the largest request */
+	const char *failure; /* the log message of every failure */
+	/* Appends the next request. False: there is none until the next call of
+	 * aggregator_client_send_next(). */
+	bool (*next)(void *owner, struct buffer *out);
+	enum aggregator_client_verdict (
+		*reply)(void *owner, const struct wire_reply *reply);
+	void *owner;
+};
 
-bool speaker_is_connected(const struct speaker *speaker);
+/* Connects in the background. -EINVAL: the URL or a TLS file is invalid; else
+ * what reading the files returned. */
+must_check int aggregator_client_new(struct aggregator_client **out,
+	uv_loop_t *loop, const struct aggregator_client_options *options,
+	struct error *err);
 
-/* Logs why it is not connected, if it is not. */
-void speaker_complain(struct speaker *speaker);
+/* Sends the next request unless one is under way or the client waits. */
+void aggregator_client_send_next(struct aggregator_client *client);
 
-void speaker_close(struct speaker *speaker); /* frees itself; NULL is fine */
+bool aggregator_client_is_connected(const struct aggregator_client *client);
+
+/* Logs why the client is not connected, if it is not. */
+void aggregator_client_log_failure(struct aggregator_client *client);
+
+/* The client frees itself later. NULL is fine. */
+void aggregator_client_close(struct aggregator_client *client);

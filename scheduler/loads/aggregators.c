@@ -6,24 +6,13 @@ int aggregators_open(struct aggregators *out, uv_loop_t *loop,
 	int r;
 
 	*out = (struct aggregators){ 0 };
-	r = loads_new(&out->loads, loop,
-		&(struct loads_options){ .aggregators = options->urls,
-			.dial = options->dial,
-			.on_node = options->on_node,
-			.owner = options->owner },
-		err);
+	r = loads_new(&out->loads, loop, options, err);
 	if (r == 0) {
-		r = records_new(&out->records, loop, options->urls,
-			options->dial, err);
+		r = decision_upload_new(&out->decision_upload, loop, options,
+			err);
 	}
 	if (r == 0) {
-		r = pasts_new(&out->pasts, loop,
-			&(struct pasts_options){ .aggregators = options->urls,
-				.dial = options->dial,
-				.on_answer = options->on_past,
-				.owner = options->owner,
-				.queue = options->queue,
-				.cache = options->cache },
+		r = profile_client_new(&out->profile_client, loop, options,
 			err);
 	}
 	if (r < 0) {
@@ -35,7 +24,7 @@ int aggregators_open(struct aggregators *out, uv_loop_t *loop,
 void aggregators_close(struct aggregators *aggregators)
 {
 	loads_close(aggregators->loads);
-	pasts_close(aggregators->pasts);
-	records_close(aggregators->records);
+	profile_client_close(aggregators->profile_client);
+	decision_upload_close(aggregators->decision_upload);
 	*aggregators = (struct aggregators){ 0 };
 }

@@ -11,88 +11,88 @@
 
 enum {
 	REQUEST_MAX = 512 << 10,
-	/* What a batch's envelope adds to each record, generously. */
+	/* A batch's envelope adds less than this to each record. */
 	ENVELOPE_BYTES = 16,
 };
-#define COMPLAIN_US UINT64_C(60000000)
+#define LOG_AGAIN_US UINT64_C(60000000)
 
 /* One aggregator. */
 struct sender {
-	struct records *records;
-	struct speaker *speaker;
-	uint64_t stored; /* the records before this one */
-	size_t sent;	 /* of the request under way */
+	struct decision_upload *upload;
+	struct aggregator_client *client;
+	uint64_t stored; /* all records before this one */
+	size_t sent;	 /* records in the current request */
 };
 
-struct records {
+struct decision_upload {
 	struct sender senders[OPTION_LIST_MAX];
 	size_t count;
-	/* Record n is at n % RECORDS_MAX while oldest <= n < next. */
-	struct buffer waiting[RECORDS_MAX];
+	/* Record n is at n % DECISION_UPLOAD_MAX while oldest <= n < next. */
+	struct buffer pending[DECISION_UPLOAD_MAX];
 	uint64_t oldest, next;
 	size_t bytes;
 	uint64_t dropped;
 	struct log_limit limit;
 };
 
-static struct buffer *at(struct records *records, uint64_t number)
+static struct buffer *at(struct decision_upload *upload, uint64_t number)
 {
-	return &records->waiting[number % RECORDS_MAX];
+	return &upload->pending[number % DECISION_UPLOAD_MAX];
 }
 
-static void forget_oldest(struct records *records)
+static void free_oldest(struct decision_upload *upload)
 {
-	struct buffer *packed = at(records, records->oldest);
+	struct buffer *packed = at(upload, upload->oldest);
 
-	records->bytes -= packed->len;
+	upload->bytes -= packed->len;
 	buffer_fini(packed);
-	records->oldest++;
+	upload->oldest++;
 }
 
-static void forget_stored(struct records *records)
+static void free_stored(struct decision_upload *upload)
 {
-	uint64_t stored = records->next;
+	uint64_t stored = upload->next;
 
-	for (size_t i = 0; i < records->count; i++) {
-		if (records->senders[i].stored < stored) {
-			stored = records->senders[i].stored;
+	for (size_t i = 0; i < upload->count; i++) {
+		if (upload->senders[i].stored < stored) {
+			stored = upload->senders[i].stored;
 		}
 	}
-	while (records->oldest < stored) {
-		forget_oldest(records);
+	while (upload->oldest < stored) {
+		free_oldest(upload);
 	}
 }
 
-static void drop_oldest(struct records *records)
+static void drop_oldest(struct decision_upload *upload)
 {
 	uint64_t held = 0;
 
-	forget_oldest(records);
-	records->dropped++;
-	if (log_allow(&records->limit, clock_monotonic_us(), COMPLAIN_US,
+	free_oldest(upload);
+	upload->dropped++;
+	if (log_allow(&upload->limit, clock_monotonic_us(), LOG_AGAIN_US,
 		    &held)) {
 		log_warning(
-			"records of decisions are dropped: they cannot be "
-			"stored anywhere",
-			log_int("dropped", (int64_t)records->dropped), LOG_END);
+			"dropped decision records: not stored by every "
+			"aggregator",
+			log_int("dropped", (int64_t)upload->dropped), LOG_END);
 	}
 }
 
 static bool pack_next(void *owner, struct buffer *out)
 {
 	struct sender *sender = owner;
-	struct records *records = sender->records;
+	struct decision_upload *upload = sender->upload;
 	struct packed_decision batch[WIRE_DECISIONS_MAX];
 	size_t bytes = 0;
 	size_t count = 0;
 
-	/* Dropped meanwhile. */
-	if (sender->stored < records->oldest) {
-		sender->stored = records->oldest;
+	/* Older ones were dropped. */
+	if (sender->stored < upload->oldest) {
+		sender->stored = upload->oldest;
 	}
 	while (count < WIRE_DECISIONS_MAX &&
-		sender->stored + count < records->next) {
-		const struct buffer *one = at(records, sender->stored + count);
+		sender->stored + count < upload->next) {
+		const struct buffer *one = at(upload, sender->stored + count);
 
 		bytes += one->len + ENVELOPE_BYTES;
 		if (bytes > REQUEST_MAX) {
@@ -110,89 +110,91 @@ static bool pack_next(void *owner, struct buffer *out)
 	return count > 0;
 }
 
-static enum speaker_turn on_reply(void *owner, const struct wire_reply *reply)
+static enum aggregator_client_verdict on_reply(void *owner,
+	const struct wire_reply *reply)
 {
 	struct sender *sender = owner;
 
 	if (reply->kind != WIRE_ACK) {
-		return SPEAKER_MISFIT;
+		return AGGREGATOR_CLIENT_UNEXPECTED;
 	}
 	if (!reply->ack.stored) {
-		return SPEAKER_WAIT;
+		return AGGREGATOR_CLIENT_WAIT;
 	}
 	sender->stored += sender->sent;
-	forget_stored(sender->records);
-	return SPEAKER_GO_ON;
+	free_stored(sender->upload);
+	return AGGREGATOR_CLIENT_NEXT;
 }
 
-int records_new(struct records **out, uv_loop_t *loop,
-	const struct option_list *aggregators, const struct dial_config *dial,
-	struct error *err)
+int decision_upload_new(struct decision_upload **out, uv_loop_t *loop,
+	const struct aggregators_options *options, struct error *err)
 {
-	struct records *records = xcalloc(1, sizeof(*records));
+	struct decision_upload *upload = xcalloc(1, sizeof(*upload));
 	int r = 0;
 
-	while (r == 0 && records->count < aggregators->count) {
-		struct sender *sender = &records->senders[records->count];
+	while (r == 0 && upload->count < options->urls->count) {
+		struct sender *sender = &upload->senders[upload->count];
 
-		sender->records = records;
-		r = speaker_new(&sender->speaker, loop,
-			&(const struct speaker_options){
-				.url = aggregators->items[records->count],
-				.dial = dial,
+		sender->upload = upload;
+		r = aggregator_client_new(&sender->client, loop,
+			&(const struct aggregator_client_options){
+				.url = options->urls->items[upload->count],
+				.credentials = options->credentials,
 				.request_max = REQUEST_MAX,
-				.complaint = "decisions are not stored",
+				.failure = "cannot upload decisions",
 				.next = pack_next,
 				.reply = on_reply,
 				.owner = sender,
 			},
 			err);
-		records->count += r == 0;
+		upload->count += r == 0;
 	}
 	if (r < 0) {
-		records_close(records);
+		decision_upload_close(upload);
 		return r;
 	}
-	*out = records;
+	*out = upload;
 	return 0;
 }
 
-void records_add(struct records *records, const struct decision_record *record)
+void decision_upload_add(struct decision_upload *upload,
+	const struct decision_record *record)
 {
 	struct buffer packed = BUFFER_MAX(REQUEST_MAX - ENVELOPE_BYTES);
 
-	if (records->count == 0) {
+	if (upload->count == 0) {
 		return;
 	}
 	wire_pack_decision(&packed, record);
-	while (records->next - records->oldest == RECORDS_MAX ||
-		(records->next > records->oldest &&
-			records->bytes + packed.len > RECORDS_BYTES_MAX)) {
-		drop_oldest(records);
+	while (upload->next - upload->oldest == DECISION_UPLOAD_MAX ||
+		(upload->next > upload->oldest &&
+			upload->bytes + packed.len >
+				DECISION_UPLOAD_BYTES_MAX)) {
+		drop_oldest(upload);
 	}
-	*at(records, records->next) = packed;
-	records->bytes += packed.len;
-	records->next++;
-	for (size_t i = 0; i < records->count; i++) {
-		speaker_go_on(records->senders[i].speaker);
+	*at(upload, upload->next) = packed;
+	upload->bytes += packed.len;
+	upload->next++;
+	for (size_t i = 0; i < upload->count; i++) {
+		aggregator_client_send_next(upload->senders[i].client);
 	}
 }
 
-size_t records_waiting(const struct records *records)
+size_t decision_upload_pending(const struct decision_upload *upload)
 {
-	return (size_t)(records->next - records->oldest);
+	return (size_t)(upload->next - upload->oldest);
 }
 
-void records_close(struct records *records)
+void decision_upload_close(struct decision_upload *upload)
 {
-	if (records == NULL) {
+	if (upload == NULL) {
 		return;
 	}
-	for (size_t i = 0; i < records->count; i++) {
-		speaker_close(records->senders[i].speaker);
+	for (size_t i = 0; i < upload->count; i++) {
+		aggregator_client_close(upload->senders[i].client);
 	}
-	while (records->oldest < records->next) {
-		forget_oldest(records);
+	while (upload->oldest < upload->next) {
+		free_oldest(upload);
 	}
-	free(records);
+	free(upload);
 }

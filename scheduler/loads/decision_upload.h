@@ -1,33 +1,33 @@
-/* Sends the records of decisions to every aggregator, which keeps them.
+/* Uploads decision records to every aggregator, which stores them.
  *
- * Best effort and bounded: records wait here until they are stored, the oldest
- * go when there are too many, and none of this holds up a decision. */
+ * Best effort and bounded: records are kept until every aggregator has stored
+ * them; above the limits the oldest are dropped. Never blocks a decision. */
 #pragma once
 
-#include "lib/credentials.h"
 #include "lib/error.h"
-#include "lib/options.h"
 #include "proto/decision.h"
 
 #include <stddef.h>
 #include <uv.h>
 
 enum {
-	RECORDS_MAX = 4096, /* waiting */
-	RECORDS_BYTES_MAX = 8 << 20,
+	DECISION_UPLOAD_MAX = 4096, /* records */
+	DECISION_UPLOAD_BYTES_MAX = 8 << 20,
 };
 
-struct records;
+struct aggregators_options;
+struct decision_upload;
 
-/* aggregators and dial outlive the records. Errors as speaker_new(). */
-must_check int records_new(struct records **out, uv_loop_t *loop,
-	const struct option_list *aggregators, const struct dial_config *dial,
+/* Uses urls and credentials. Errors as aggregator_client_new(). */
+must_check int decision_upload_new(struct decision_upload **out,
+	uv_loop_t *loop, const struct aggregators_options *options,
 	struct error *err);
 
-/* Queues a copy for all of them. */
-void records_add(struct records *records, const struct decision_record *record);
+/* Queues a copy for every aggregator. */
+void decision_upload_add(struct decision_upload *upload,
+	const struct decision_record *record);
 
-/* How many wait until every aggregator has stored them. */
-size_t records_waiting(const struct records *records);
+/* Returns the number of records that some aggregator has not stored. */
+size_t decision_upload_pending(const struct decision_upload *upload);
 
-void records_close(struct records *records); /* NULL is fine */
+void decision_upload_close(struct decision_upload *upload); /* NULL is fine */

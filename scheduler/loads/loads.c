@@ -10,17 +10,14 @@
 
 #include <stdlib.h>
 
-enum {
-	CHECK_MS = 5000,
-	REQUEST_MAX = 1024,
-};
+enum { CHECK_MS = 5000, REQUEST_MAX = 1024 };
 
 /* One aggregator. */
 struct source {
 	struct loads *loads;
 	const char *url;
-	struct speaker *speaker;
-	struct snapshot_request next; /* what we have of it */
+	struct aggregator_client *client;
+	struct snapshot_request next; /* the last snapshot we have */
 	bool has_answered;
 };
 
@@ -28,8 +25,7 @@ struct loads {
 	struct source sources[OPTION_LIST_MAX];
 	size_t count;
 	struct timer *check;
-	loads_node on_node;
-	void *owner;
+	struct aggregators_options options;
 };
 
 static bool pack_next(void *owner, struct buffer *out)
@@ -40,33 +36,34 @@ static bool pack_next(void *owner, struct buffer *out)
 	return true;
 }
 
-static void take_snapshot(struct source *source, const struct snapshot *got)
+static void apply_snapshot(struct source *source, const struct snapshot *got)
 {
+	const struct aggregators_options *options = &source->loads->options;
 	int64_t now_us = (int64_t)clock_monotonic_us();
 
 	for (size_t i = 0; i < got->count; i++) {
 		const struct node_load *load = &got->nodes[i];
 
-		source->loads->on_node(source->loads->owner, load,
+		options->on_node(options->owner, load,
 			now_us - (int64_t)load->age_us);
 	}
 	source->next.epoch = got->epoch;
 	source->next.rev = got->rev;
 	if (!source->has_answered) {
 		source->has_answered = true;
-		log_info("load is coming in",
-			log_str("aggregator", source->url),
+		log_info("receiving load", log_str("aggregator", source->url),
 			log_int("nodes", (int64_t)got->count), LOG_END);
 	}
 }
 
-static enum speaker_turn on_reply(void *owner, const struct wire_reply *reply)
+static enum aggregator_client_verdict on_reply(void *owner,
+	const struct wire_reply *reply)
 {
 	if (reply->kind != WIRE_SNAPSHOT) {
-		return SPEAKER_MISFIT;
+		return AGGREGATOR_CLIENT_UNEXPECTED;
 	}
-	take_snapshot(owner, &reply->snapshot);
-	return SPEAKER_GO_ON;
+	apply_snapshot(owner, &reply->snapshot);
+	return AGGREGATOR_CLIENT_NEXT;
 }
 
 static void check(void *owner)
@@ -74,27 +71,26 @@ static void check(void *owner)
 	struct loads *loads = owner;
 
 	for (size_t i = 0; i < loads->count; i++) {
-		speaker_complain(loads->sources[i].speaker);
+		aggregator_client_log_failure(loads->sources[i].client);
 	}
 }
 
 static int open_sources(struct loads *loads, uv_loop_t *loop,
-	const struct loads_options *options, struct error *err)
+	const struct aggregators_options *options, struct error *err)
 {
 	int r = 0;
 
-	while (r == 0 && loads->count < options->aggregators->count) {
+	while (r == 0 && loads->count < options->urls->count) {
 		struct source *source = &loads->sources[loads->count];
-		const char *url = options->aggregators->items[loads->count];
 
 		source->loads = loads;
-		source->url = url;
-		r = speaker_new(&source->speaker, loop,
-			&(const struct speaker_options){
-				.url = url,
-				.dial = options->dial,
+		source->url = options->urls->items[loads->count];
+		r = aggregator_client_new(&source->client, loop,
+			&(const struct aggregator_client_options){
+				.url = source->url,
+				.credentials = options->credentials,
 				.request_max = REQUEST_MAX,
-				.complaint = "no load from the aggregator",
+				.failure = "no load from the aggregator",
 				.next = pack_next,
 				.reply = on_reply,
 				.owner = source,
@@ -102,20 +98,19 @@ static int open_sources(struct loads *loads, uv_loop_t *loop,
 			err);
 		if (r == 0) {
 			loads->count++;
-			speaker_go_on(source->speaker);
+			aggregator_client_send_next(source->client);
 		}
 	}
 	return r;
 }
 
 int loads_new(struct loads **out, uv_loop_t *loop,
-	const struct loads_options *options, struct error *err)
+	const struct aggregators_options *options, struct error *err)
 {
 	struct loads *loads = xcalloc(1, sizeof(*loads));
 	int r;
 
-	loads->on_node = options->on_node;
-	loads->owner = options->owner;
+	loads->options = *options;
 	r = open_sources(loads, loop, options, err);
 	if (r < 0) {
 		loads_close(loads);
@@ -137,16 +132,16 @@ bool loads_complete(const struct loads *loads)
 	return true;
 }
 
-size_t loads_connected(const struct loads *loads, size_t *of)
+size_t loads_connected(const struct loads *loads, size_t *total)
 {
 	size_t connected = 0;
 
 	for (size_t i = 0; i < loads->count; i++) {
-		if (speaker_is_connected(loads->sources[i].speaker)) {
+		if (aggregator_client_is_connected(loads->sources[i].client)) {
 			connected++;
 		}
 	}
-	*of = loads->count;
+	*total = loads->count;
 	return connected;
 }
 
@@ -156,7 +151,7 @@ void loads_close(struct loads *loads)
 		return;
 	}
 	for (size_t i = 0; i < loads->count; i++) {
-		speaker_close(loads->sources[i].speaker);
+		aggregator_client_close(loads->sources[i].client);
 	}
 	timer_close(loads->check);
 	free(loads);

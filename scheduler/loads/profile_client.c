@@ -2,9 +2,10 @@
 
 #include "lib/clock.h"
 #include "lib/loop.h"
-#include "lib/map.h"
 #include "lib/memory.h"
+#include "lib/query_cache.h"
 #include "proto/wire.h"
+#include "scheduler/cache/cache.h"
 #include "scheduler/loads/aggregator_client.h"
 
 #include <math.h>
@@ -15,376 +16,372 @@
 
 enum { REQUEST_MAX = 2048 };
 
-/* An answer that takes longer is not waited for. */
-#define RECALL_PATIENCE_US INT64_C(5000000)
-
-/* One VM. */
-struct entry {
-	TAILQ_ENTRY(entry) link;
-	char *key; /* namespace/name */
-	struct profile_request request;
-	int64_t asked_us;
+/* A question without a final answer. */
+struct request {
+	TAILQ_ENTRY(request) link;
+	struct query *query;
 	uint32_t sent, answered; /* a bit for each aggregator */
-	struct vm_profile past;	 /* zeroed: not known (yet) */
+	bool is_backfill;
 };
 
-TAILQ_HEAD(entries, entry);
+TAILQ_HEAD(requests, request);
 
 /* One aggregator. */
 struct source {
-	struct pasts *pasts;
-	struct speaker *speaker;
+	struct profile_client *owner;
+	struct aggregator_client *client;
 	uint32_t bit;
-	char *asking;	  /* key of the question under way; owned */
-	uint64_t recalls; /* or the number of the recall that is; 0: neither */
+	struct request *asking; /* in flight; NULL: none, or ended */
 };
 
-/* The question about a VM that runs. One at a time. */
-struct recall {
-	uint64_t number; /* 0: there is none */
-	char *uid;	 /* owned; of its pod */
-	struct profile_request request;
-	int64_t asked_us;
-	uint32_t sent, answered; /* a bit for each aggregator */
-};
-
-struct pasts {
-	struct pasts_options options;
+struct profile_client {
+	struct aggregators_options options;
 	struct source sources[OPTION_LIST_MAX];
 	size_t count;
-	struct map by_key;
-	struct entries entries; /* oldest first */
-	struct recall recall;
-	uint64_t recalls; /* so far */
-	struct timer *pace;
-	bool is_recalling;
+	struct query_cache *queries; /* struct profile_request -> usage */
+	struct requests requests;    /* oldest first */
+	struct timer *backfill;
+	char *backfill_uid; /* the pod whose VM is asked about */
+	bool is_backfilling;
 };
 
 _Static_assert(OPTION_LIST_MAX <= 32, "a bit for each aggregator");
 
-struct vm_profile pasts_profile(const struct vm_past *past)
+struct usage profile_client_usage(const struct vm_profile *profile)
 {
-	double stdev = isnan(past->stdev_cores) ? 0 : past->stdev_cores;
+	double stdev = isnan(profile->stdev_cores) ? 0 : profile->stdev_cores;
 
-	if (!(past->seconds > 0) || isnan(past->mean_cores)) {
-		return (struct vm_profile){ 0 };
+	if (!(profile->seconds > 0) || isnan(profile->mean_cores)) {
+		return (struct usage){ 0 };
 	}
-	return (struct vm_profile){
-		.seconds = fmin(past->seconds, PROFILE_MEMORY_S),
-		.mean_cores = past->mean_cores,
-		.square_cores =
-			past->mean_cores * past->mean_cores + stdev * stdev,
+	return (struct usage){
+		.seconds = fmin(profile->seconds, USAGE_MEMORY_S),
+		.mean_cores = profile->mean_cores,
+		.square_cores = profile->mean_cores * profile->mean_cores +
+			stdev * stdev,
 	};
 }
 
-/* ---- what is asked ---- */
+/* ---- requests and replies ---- */
 
-/* Those of aggregators that can be asked now. */
-static uint32_t connected(const struct pasts *pasts)
+static uint32_t connected(const struct profile_client *client)
 {
 	uint32_t bits = 0;
 
-	for (size_t i = 0; i < pasts->count; i++) {
-		if (speaker_is_connected(pasts->sources[i].speaker)) {
-			bits |= pasts->sources[i].bit;
+	for (size_t i = 0; i < client->count; i++) {
+		if (aggregator_client_is_connected(client->sources[i].client)) {
+			bits |= client->sources[i].bit;
 		}
 	}
 	return bits;
 }
 
-/* Nobody that can be asked will say more. */
-static bool is_settled(const struct entry *entry, uint32_t askable)
+/* The oldest request that this aggregator can answer in time. */
+static struct request *find_next(const struct source *source, bool is_backfill)
 {
-	return entry->past.seconds > 0 || (askable & ~entry->answered) == 0;
-}
+	uint64_t now_us = clock_monotonic_us();
+	struct request *request = TAILQ_FIRST(&source->owner->requests);
 
-static bool pack_recall(struct source *source, struct buffer *out)
-{
-	struct recall *recall = &source->pasts->recall;
+	for (; request != NULL; request = TAILQ_NEXT(request, link)) {
+		/* The pod of an older request no longer waits. */
+		bool is_late = now_us - query_asked_us(request->query) >
+			(uint64_t)PROFILE_CLIENT_WAIT_US;
 
-	if (recall->number == 0 || (recall->sent & source->bit) != 0) {
-		return false;
+		if ((request->sent & source->bit) == 0 &&
+			request->is_backfill == is_backfill &&
+			(is_backfill || !is_late)) {
+			return request;
+		}
 	}
-	recall->sent |= source->bit;
-	source->recalls = recall->number;
-	wire_pack_profile_request(out, &recall->request);
-	return true;
+	return NULL;
 }
 
-/* Those that wait come first. */
 static bool pack_next(void *owner, struct buffer *out)
 {
 	struct source *source = owner;
-	int64_t now_us = (int64_t)clock_monotonic_us();
-	struct entry *entry = TAILQ_FIRST(&source->pasts->entries);
 
-	free(take_ptr(source->asking));
-	source->recalls = 0;
-	for (; entry != NULL; entry = TAILQ_NEXT(entry, link)) {
-		/* For those that are older its pod has not waited. */
-		if ((entry->sent & source->bit) == 0 &&
-			entry->past.seconds <= 0 &&
-			now_us - entry->asked_us <= PASTS_WAIT_US) {
-			entry->sent |= source->bit;
-			source->asking = xstrdup(entry->key);
-			wire_pack_profile_request(out, &entry->request);
-			return true;
-		}
+	source->asking = find_next(source, false);
+	if (source->asking == NULL) {
+		source->asking = find_next(source, true);
 	}
-	return pack_recall(source, out);
-}
-
-static bool is_of(const struct pod *pod, const struct entry *entry)
-{
-	return strcmp(pod->vm_name, entry->request.name) == 0 &&
-		strcmp(pod->namespace, entry->request.namespace) == 0;
-}
-
-/* Pods of the VM that were held back need not wait any longer. */
-static void let_go(struct pasts *pasts, const struct entry *entry)
-{
-	struct waiting *waiting = TAILQ_FIRST(&pasts->options.queue->ready);
-
-	for (; waiting != NULL; waiting = TAILQ_NEXT(waiting, link)) {
-		if (waiting->failures == 0 && waiting->not_before_us != 0 &&
-			is_of(waiting->pod, entry)) {
-			waiting->not_before_us = 0;
-		}
-	}
-	pasts->options.on_answer(pasts->options.owner);
-}
-
-static void end_recall(struct pasts *pasts)
-{
-	free(pasts->recall.uid);
-	pasts->recall = (struct recall){ 0 };
-}
-
-static void take_recalled(struct source *source, const struct vm_past *answer)
-{
-	struct pasts *pasts = source->pasts;
-	struct recall *recall = &pasts->recall;
-	struct vm_profile past = pasts_profile(answer);
-
-	if (source->recalls != recall->number) {
-		return; /* too late */
-	}
-	recall->answered |= source->bit;
-	if (past.seconds > 0) {
-		cache_teach(pasts->options.cache, recall->uid, &past);
-	}
-	if (past.seconds > 0 || (connected(pasts) & ~recall->answered) == 0) {
-		end_recall(pasts);
-	}
-}
-
-static enum speaker_turn on_reply(void *owner, const struct wire_reply *reply)
-{
-	struct source *source = owner;
-	struct pasts *pasts = source->pasts;
-	scoped_free char *key = take_ptr(source->asking);
-	struct entry *entry = key == NULL ? NULL : map_get(&pasts->by_key, key);
-
-	if (reply->kind != WIRE_PROFILE) {
-		return SPEAKER_MISFIT;
-	}
-	if (source->recalls != 0) {
-		take_recalled(source, &reply->profile);
-		return SPEAKER_GO_ON;
-	}
-	if (entry == NULL) {
-		return SPEAKER_GO_ON; /* it was forgotten meanwhile */
-	}
-	entry->answered |= source->bit;
-	if (!(entry->past.seconds > 0)) {
-		entry->past = pasts_profile(&reply->profile);
-	}
-	if (is_settled(entry, connected(pasts))) {
-		let_go(pasts, entry);
-	}
-	return SPEAKER_GO_ON;
-}
-
-/* ---- what is remembered ---- */
-
-static void forget(struct pasts *pasts, struct entry *entry)
-{
-	TAILQ_REMOVE(&pasts->entries, entry, link);
-	(void)map_remove(&pasts->by_key, entry->key);
-	free(entry->key);
-	free(entry);
-}
-
-static bool is_old(const struct entry *entry, int64_t now_us)
-{
-	return now_us - entry->asked_us >
-		(entry->past.seconds > 0 ? PASTS_KEPT_US : PASTS_UNKNOWN_US);
-}
-
-static void forget_old(struct pasts *pasts, int64_t now_us)
-{
-	struct entry *oldest = TAILQ_FIRST(&pasts->entries);
-
-	while (oldest != NULL &&
-		(is_old(oldest, now_us) || pasts->by_key.count >= PASTS_MAX)) {
-		forget(pasts, oldest);
-		oldest = TAILQ_FIRST(&pasts->entries);
-	}
-}
-
-static void set_request(struct profile_request *out, const struct pod *pod)
-{
-	(void)snprintf(out->namespace, sizeof(out->namespace), "%s",
-		pod->namespace);
-	(void)snprintf(out->name, sizeof(out->name), "%s", pod->vm_name);
-}
-
-static struct entry *ask(struct pasts *pasts, const struct pod *pod,
-	const char *key, int64_t now_us)
-{
-	struct entry *entry = xcalloc(1, sizeof(*entry));
-
-	forget_old(pasts, now_us);
-	entry->key = xstrdup(key);
-	entry->asked_us = now_us;
-	set_request(&entry->request, pod);
-	(void)map_put(&pasts->by_key, key, entry);
-	TAILQ_INSERT_TAIL(&pasts->entries, entry, link);
-	for (size_t i = 0; i < pasts->count; i++) {
-		speaker_go_on(pasts->sources[i].speaker);
-	}
-	return entry;
-}
-
-bool pasts_may_place(struct pasts *pasts, struct waiting *waiting,
-	int64_t now_us)
-{
-	struct pod *pod = waiting->pod;
-	scoped_free char *key = NULL;
-	struct entry *entry;
-
-	if (pasts->count == 0 || !pod->is_vm || *pod->vm_name == '\0') {
-		return true;
-	}
-	key = xasprintf("%s/%s", pod->namespace, pod->vm_name);
-	entry = map_get(&pasts->by_key, key);
-	if (entry != NULL && is_old(entry, now_us)) {
-		forget(pasts, entry);
-		entry = NULL;
-	}
-	if (entry == NULL) {
-		entry = ask(pasts, pod, key, now_us);
-	}
-	/* A pod that was tried before has waited for it already. */
-	if (waiting->failures == 0 &&
-		now_us < entry->asked_us + PASTS_WAIT_US &&
-		!is_settled(entry, connected(pasts))) {
-		waiting->not_before_us = entry->asked_us + PASTS_WAIT_US;
+	if (source->asking == NULL) {
 		return false;
 	}
-	pod->past = entry->past;
+	source->asking->sent |= source->bit;
+	wire_pack_profile_request(out, query_question(source->asking->query));
 	return true;
 }
 
-/* ---- those that run ---- */
-
-static void begin_recall(struct pasts *pasts, const struct pod *pod,
-	int64_t now_us)
+static void settle(struct query *query, const struct usage *usage)
 {
-	struct recall *recall = &pasts->recall;
+	query_settle(query, xmemdup(usage, sizeof(*usage)),
+		usage->seconds > 0 ? PROFILE_CLIENT_KEPT_US
+				   : PROFILE_CLIENT_UNKNOWN_US,
+		clock_monotonic_us());
+}
 
-	*recall = (struct recall){
-		.number = ++pasts->recalls,
-		.uid = xstrdup(pod->uid),
-		.asked_us = now_us,
-	};
-	set_request(&recall->request, pod);
-	for (size_t i = 0; i < pasts->count; i++) {
-		speaker_go_on(pasts->sources[i].speaker);
+static enum aggregator_client_verdict on_reply(void *owner,
+	const struct wire_reply *reply)
+{
+	struct source *source = owner;
+	struct request *request = take_ptr(source->asking);
+	struct usage usage;
+
+	if (reply->kind != WIRE_PROFILE) {
+		return AGGREGATOR_CLIENT_UNEXPECTED;
+	}
+	if (request == NULL) {
+		return AGGREGATOR_CLIENT_NEXT;
+	}
+	request->answered |= source->bit;
+	usage = profile_client_usage(&reply->profile);
+	if (usage.seconds > 0 ||
+		(connected(source->owner) & ~request->answered) == 0) {
+		settle(request->query, &usage);
+	}
+	return AGGREGATOR_CLIENT_NEXT;
+}
+
+/* ---- queries ---- */
+
+static void on_start(void *owner, struct query *query)
+{
+	struct profile_client *client = owner;
+	struct request *request = xcalloc(1, sizeof(*request));
+
+	request->query = query;
+	query_set_data(query, request);
+	TAILQ_INSERT_TAIL(&client->requests, request, link);
+	for (size_t i = 0; i < client->count; i++) {
+		aggregator_client_send_next(client->sources[i].client);
 	}
 }
 
-static void take_pace(void *owner)
+/* Pods of the VM that wait for its profile are ready. */
+static void release(struct profile_client *client,
+	const struct profile_request *vm)
 {
-	struct pasts *pasts = owner;
-	int64_t now_us = (int64_t)clock_monotonic_us();
+	struct queued_pod *queued = TAILQ_FIRST(&client->options.queue->ready);
+
+	for (; queued != NULL; queued = TAILQ_NEXT(queued, link)) {
+		if (queued->failures == 0 && queued->not_before_us != 0 &&
+			strcmp(queued->pod->vm_name, vm->name) == 0 &&
+			strcmp(queued->pod->namespace, vm->namespace) == 0) {
+			queued->not_before_us = 0;
+		}
+	}
+	client->options.on_profile(client->options.owner);
+}
+
+static void on_ended(void *owner, struct query *query)
+{
+	struct profile_client *client = owner;
+	struct request *request = query_data(query);
+
+	for (size_t i = 0; i < client->count; i++) {
+		if (client->sources[i].asking == request) {
+			client->sources[i].asking = NULL;
+		}
+	}
+	TAILQ_REMOVE(&client->requests, request, link);
+	query_set_data(query, NULL);
+	if (!request->is_backfill) {
+		release(client, query_question(query));
+	}
+	free(request);
+}
+
+static struct profile_request question_about(const struct pod *pod)
+{
+	struct profile_request question = { .name = "" };
+
+	(void)snprintf(question.namespace, sizeof(question.namespace), "%s",
+		pod->namespace);
+	(void)snprintf(question.name, sizeof(question.name), "%s",
+		pod->vm_name);
+	return question;
+}
+
+/* Makes a backfill query one that a pod waits for. False: every
+ * connected aggregator has replied. */
+static bool awaits_reply(const struct profile_client *client,
+	const struct query *query)
+{
+	struct request *request = query_data(query);
+
+	if (request == NULL || (connected(client) & ~request->answered) == 0) {
+		return false;
+	}
+	request->is_backfill = false;
+	return true;
+}
+
+static struct query *find_or_ask(struct profile_client *client,
+	const struct profile_request *question, uint64_t now_us)
+{
+	struct query *query = query_cache_find(client->queries, question,
+		sizeof(*question), now_us);
+
+	if (query == NULL) {
+		query_cache_ask(client->queries, question, sizeof(*question),
+			NULL, NULL, now_us);
+		query = query_cache_find(client->queries, question,
+			sizeof(*question), now_us);
+	}
+	return query;
+}
+
+bool profile_client_may_schedule(struct profile_client *client,
+	struct queued_pod *queued, int64_t now_us)
+{
+	struct pod *pod = queued->pod;
+	struct profile_request question;
+	const struct usage *usage = NULL;
+	const struct query *query;
+	int64_t until_us;
+
+	if (client->count == 0 || !pod->is_vm || *pod->vm_name == '\0') {
+		return true;
+	}
+	question = question_about(pod);
+	query = find_or_ask(client, &question, (uint64_t)now_us);
+	if (query != NULL) {
+		until_us =
+			(int64_t)query_asked_us(query) + PROFILE_CLIENT_WAIT_US;
+		/* A pod that was tried before has waited already. */
+		if (queued->failures == 0 && now_us < until_us &&
+			awaits_reply(client, query)) {
+			queued->not_before_us = until_us;
+			return false;
+		}
+		usage = query_answer(query);
+	}
+	pod->usage = (struct usage){ 0 };
+	if (usage != NULL) {
+		pod->usage = *usage;
+	}
+	return true;
+}
+
+/* ---- running VMs ---- */
+
+static void on_backfilled(void *owner, const void *answer, const char *why)
+{
+	struct profile_client *client = owner;
+	const struct usage *usage = answer;
+	scoped_free char *uid = take_ptr(client->backfill_uid);
+
+	(void)why;
+	if (usage != NULL && usage->seconds > 0) {
+		cache_update_profile(client->options.cache, uid, usage);
+	}
+}
+
+static void backfill(struct profile_client *client, const struct pod *pod,
+	uint64_t now_us)
+{
+	struct profile_request question = question_about(pod);
+	struct query *query;
+	struct request *request;
+
+	client->backfill_uid = xstrdup(pod->uid);
+	query_cache_ask(client->queries, &question, sizeof(question),
+		on_backfilled, client, now_us);
+	query = query_cache_find(client->queries, &question, sizeof(question),
+		now_us);
+	request = query == NULL ? NULL : query_data(query);
+	if (request != NULL) {
+		request->is_backfill = true;
+	}
+}
+
+static void on_backfill_timer(void *owner)
+{
+	struct profile_client *client = owner;
+	uint64_t now_us = clock_monotonic_us();
 	const struct pod *pod;
 
-	if (connected(pasts) == 0 ||
-		(pasts->recall.number != 0 &&
-			now_us - pasts->recall.asked_us < RECALL_PATIENCE_US)) {
+	query_cache_expire(client->queries, now_us);
+	if (connected(client) == 0 || client->backfill_uid != NULL) {
 		return;
 	}
-	end_recall(pasts);
-	pod = cache_take_stranger(pasts->options.cache);
+	pod = cache_next_unprofiled(client->options.cache);
 	if (pod == NULL) {
-		timer_stop(pasts->pace);
-		pasts->is_recalling = false;
+		timer_stop(client->backfill);
+		client->is_backfilling = false;
 		return;
 	}
-	begin_recall(pasts, pod, now_us);
+	backfill(client, pod, now_us);
 }
 
-void pasts_recall(struct pasts *pasts)
+void profile_client_backfill(struct profile_client *client)
 {
-	if (pasts->count > 0 && !pasts->is_recalling) {
-		pasts->is_recalling = true;
-		timer_start(pasts->pace, 0, PASTS_RECALL_MS);
+	if (client->count > 0 && !client->is_backfilling) {
+		client->is_backfilling = true;
+		timer_start(client->backfill, 0, PROFILE_CLIENT_BACKFILL_MS);
 	}
 }
 
 /* ---- life ---- */
 
-int pasts_new(struct pasts **out, uv_loop_t *loop,
-	const struct pasts_options *options, struct error *err)
+static int open_source(struct profile_client *client, uv_loop_t *loop,
+	struct error *err)
 {
-	struct pasts *pasts = xcalloc(1, sizeof(*pasts));
+	struct source *source = &client->sources[client->count];
+	const struct aggregator_client_options options = {
+		.url = client->options.urls->items[client->count],
+		.credentials = client->options.credentials,
+		.request_max = REQUEST_MAX,
+		.failure = "cannot get VM profiles",
+		.next = pack_next,
+		.reply = on_reply,
+		.owner = source,
+	};
+
+	source->owner = client;
+	source->bit = UINT32_C(1) << client->count;
+	return aggregator_client_new(&source->client, loop, &options, err);
+}
+
+int profile_client_new(struct profile_client **out, uv_loop_t *loop,
+	const struct aggregators_options *options, struct error *err)
+{
+	struct profile_client *client = xcalloc(1, sizeof(*client));
 	int r = 0;
 
-	pasts->options = *options;
-	TAILQ_INIT(&pasts->entries);
-	pasts->pace = timer_new(loop, take_pace, pasts);
-	while (r == 0 && pasts->count < options->aggregators->count) {
-		struct source *source = &pasts->sources[pasts->count];
-
-		source->pasts = pasts;
-		source->bit = UINT32_C(1) << pasts->count;
-		r = speaker_new(&source->speaker, loop,
-			&(const struct speaker_options){
-				.url = options->aggregators
-					       ->items[pasts->count],
-				.dial = options->dial,
-				.request_max = REQUEST_MAX,
-				.complaint = "pasts of VMs cannot be asked for",
-				.next = pack_next,
-				.reply = on_reply,
-				.owner = source,
-			},
-			err);
-		pasts->count += r == 0;
+	client->options = *options;
+	TAILQ_INIT(&client->requests);
+	client->queries = query_cache_new(&(const struct query_cache_options){
+		.queries_max = PROFILE_CLIENT_MAX,
+		.running_max = PROFILE_CLIENT_MAX,
+		.timeout_us = PROFILE_CLIENT_UNKNOWN_US,
+		.start = on_start,
+		.ended = on_ended,
+		.free_answer = free,
+		.owner = client,
+	});
+	client->backfill = timer_new(loop, on_backfill_timer, client);
+	while (r == 0 && client->count < options->urls->count) {
+		r = open_source(client, loop, err);
+		client->count += r == 0;
 	}
 	if (r < 0) {
-		pasts_close(pasts);
+		profile_client_close(client);
 		return r;
 	}
-	*out = pasts;
+	*out = client;
 	return 0;
 }
 
-void pasts_close(struct pasts *pasts)
+void profile_client_close(struct profile_client *client)
 {
-	if (pasts == NULL) {
+	if (client == NULL) {
 		return;
 	}
-	for (size_t i = 0; i < pasts->count; i++) {
-		speaker_close(pasts->sources[i].speaker);
-		free(pasts->sources[i].asking);
+	query_cache_free(client->queries);
+	for (size_t i = 0; i < client->count; i++) {
+		aggregator_client_close(client->sources[i].client);
 	}
-	while (!TAILQ_EMPTY(&pasts->entries)) {
-		forget(pasts, TAILQ_FIRST(&pasts->entries));
-	}
-	map_fini(&pasts->by_key);
-	end_recall(pasts);
-	timer_close(pasts->pace);
-	free(pasts);
+	timer_close(client->backfill);
+	free(client);
 }

@@ -1,56 +1,45 @@
-/* The pasts of VMs, asked of the aggregators: of those that are about to be
- * placed, and, when nobody waits, of those that run and that nobody here placed
- * (before the scheduler was started, or by others).
+/* Profiles of VMs, asked of the aggregators: for VMs that the scheduler is
+ * about to schedule, and in the background for running VMs that it did not bind
+ * (they ran before it started, or another scheduler bound them).
  *
- * A pod waits for its VM's past PASTS_WAIT_US at most, and not at all where no
- * aggregator is connected; it is then placed as a VM nobody has seen. Answers
- * are remembered for PASTS_KEPT_US, that nothing is known for
- * PASTS_UNKNOWN_US, PASTS_MAX of them, so that a pod that is tried again does
- * not ask again. Of those that run one is asked for every PASTS_RECALL_MS: a
- * past is a week of minutes to read, and a thousand VMs are not in a hurry. */
+ * A pod waits for its VM's profile for PROFILE_CLIENT_WAIT_US at most, and not
+ * at all while no aggregator is connected. The scheduler then treats the VM as
+ * a new one. Answers are shared and remembered: see lib/query_cache.h. In the
+ * background, the client asks about one VM every PROFILE_CLIENT_BACKFILL_MS,
+ * because an aggregator reads a week of minutes for each profile. */
 #pragma once
 
-#include "lib/credentials.h"
 #include "lib/error.h"
-#include "lib/options.h"
 #include "proto/profile.h"
-#include "scheduler/cache/cache.h"
 #include "scheduler/cache/queue.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>
 
-enum { PASTS_MAX = 4096, PASTS_RECALL_MS = 50 };
-#define PASTS_WAIT_US INT64_C(300000)
-#define PASTS_KEPT_US INT64_C(60000000)
-#define PASTS_UNKNOWN_US INT64_C(5000000)
+enum { PROFILE_CLIENT_MAX = 4096, PROFILE_CLIENT_BACKFILL_MS = 50 };
+#define PROFILE_CLIENT_WAIT_US INT64_C(300000)
+/* How long a profile is remembered, and how long an unknown VM. A request
+ * without a reply ends after the second time too. */
+#define PROFILE_CLIENT_KEPT_US UINT64_C(60000000)
+#define PROFILE_CLIENT_UNKNOWN_US UINT64_C(5000000)
 
-struct pasts;
+struct aggregators_options;
+struct profile_client;
 
-struct pasts_options {
-	const struct option_list *aggregators; /* their URLs */
-	const struct dial_config *dial;	       /* both outlive the pasts */
-	/* A pod that was held back in the queue may be placed. */
-	void (*on_answer)(void *owner);
-	void *owner;
-	struct queue *queue; /* pods that wait for their pasts */
-	struct cache *cache; /* pods that run; both outlive the pasts */
-};
+/* Uses all options but on_node. Errors as aggregator_client_new(). */
+must_check int profile_client_new(struct profile_client **out, uv_loop_t *loop,
+	const struct aggregators_options *options, struct error *err);
 
-/* Errors as speaker_new(). */
-must_check int pasts_new(struct pasts **out, uv_loop_t *loop,
-	const struct pasts_options *options, struct error *err);
+/* True: the pod can be scheduled now, and pod->usage holds its VM's profile if
+ * there is one. False: the pod's not_before_us is set. */
+bool profile_client_may_schedule(struct profile_client *client,
+	struct queued_pod *queued, int64_t now_us);
 
-/* Whether the pod can be placed now: its VM's past, if there is one, is in
- * pod->past then. Else it is not to be tried before the queue says so. */
-bool pasts_may_place(struct pasts *pasts, struct waiting *waiting,
-	int64_t now_us);
+/* Starts asking for the cache's unprofiled VMs. Cheap if there is none. */
+void profile_client_backfill(struct profile_client *client);
 
-/* There may be strangers in the cache. Cheap if there are none. */
-void pasts_recall(struct pasts *pasts);
+/* The part of a profile that scoring uses; zeroed if nothing is known. */
+struct usage profile_client_usage(const struct vm_profile *profile);
 
-/* What scoring takes of it; zeroed where nothing is known. */
-struct vm_profile pasts_profile(const struct vm_past *past);
-
-void pasts_close(struct pasts *pasts); /* NULL is fine */
+void profile_client_close(struct profile_client *client); /* NULL is fine */

@@ -2,91 +2,89 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/memory.h"
+#include "scheduler/objects/resources.h"
 
-static uint32_t hold(struct names *names, const struct value *port,
+static uint32_t hold(struct interner *interner, const struct json_value *port,
 	const char *key, const char *otherwise)
 {
-	const char *text = value_text_at(port, key, "");
+	const char *text = json_value_text_at(port, key, "");
 
-	return names_hold(names, *text == '\0' ? otherwise : text);
+	return interner_hold(interner, *text == '\0' ? otherwise : text);
 }
 
-static int append(struct host_ports *ports, struct names *names,
-	const struct value *port, struct error *err)
+static int append(struct host_ports *ports, struct interner *interner,
+	const struct json_value *port, struct error *err)
 {
 	double number = 0;
 
-	if (!value_number(&number, value_get(port, "hostPort")) ||
+	if (!json_value_number(&number, json_value_get(port, "hostPort")) ||
 		!(number > 0) || number > 65535) {
 		return 0;
 	}
-	if (ports->count == PORTS_MAX) {
+	if (ports->count == HOST_PORTS_MAX) {
 		return error_set(err, -E2BIG, "more than %d host ports",
-			PORTS_MAX);
+			HOST_PORTS_MAX);
 	}
 	ports->list =
 		xrealloc(ports->list, ports->count + 1, sizeof(*ports->list));
 	ports->list[ports->count++] = (struct host_port){
-		.address = hold(names, port, "hostIP", "0.0.0.0"),
-		.protocol = hold(names, port, "protocol", "TCP"),
+		.address = hold(interner, port, "hostIP", "0.0.0.0"),
+		.protocol = hold(interner, port, "protocol", "TCP"),
 		.port = (int32_t)number,
 	};
 	return 0;
 }
 
-static int append_all(struct host_ports *ports, struct names *names,
-	const struct value *container, struct error *err)
+static int append_container(struct host_ports *ports, struct interner *interner,
+	const struct json_value *container, struct error *err)
 {
 	int r = 0;
 
-	for (const struct value *p = value_first(value_get(container, "ports"));
-		p != NULL && r == 0; p = value_next(p)) {
-		r = append(ports, names, p, err);
+	for (const struct json_value *p =
+			json_value_first(json_value_get(container, "ports"));
+		p != NULL && r == 0; p = json_value_next(p)) {
+		r = append(ports, interner, p, err);
 	}
 	return r;
 }
 
-static bool is_sidecar(const struct value *container)
-{
-	return strcmp(value_text_at(container, "restartPolicy", ""),
-		       "Always") == 0;
-}
-
-int host_ports_read(struct host_ports *out, struct names *names,
-	const struct value *spec, struct error *err)
+int host_ports_read(struct host_ports *out, struct interner *interner,
+	const struct json_value *spec, struct error *err)
 {
 	struct host_ports ports = { 0 };
-	const struct value *c = value_first(value_get(spec, "containers"));
+	const struct json_value *c =
+		json_value_first(json_value_get(spec, "containers"));
 	int r = 0;
 
-	for (; c != NULL && r == 0; c = value_next(c)) {
-		r = append_all(&ports, names, c, err);
+	for (; c != NULL && r == 0; c = json_value_next(c)) {
+		r = append_container(&ports, interner, c, err);
 	}
-	c = value_first(value_get(spec, "initContainers"));
-	for (; c != NULL && r == 0; c = value_next(c)) {
-		r = is_sidecar(c) ? append_all(&ports, names, c, err) : 0;
+	c = json_value_first(json_value_get(spec, "initContainers"));
+	for (; c != NULL && r == 0; c = json_value_next(c)) {
+		r = resources_is_sidecar(c)
+			? append_container(&ports, interner, c, err)
+			: 0;
 	}
 	if (r < 0) {
-		host_ports_fini(&ports, names);
+		host_ports_fini(&ports, interner);
 		return r;
 	}
 	if (ports.count > 0) {
-		ports.any = names_hold(names, "0.0.0.0");
+		ports.any = interner_hold(interner, "0.0.0.0");
 	}
 	*out = ports;
 	return 0;
 }
 
-void host_ports_fini(struct host_ports *ports, struct names *names)
+void host_ports_fini(struct host_ports *ports, struct interner *interner)
 {
 	for (size_t i = 0; i < ports->count; i++) {
-		names_drop(names, ports->list[i].address);
-		names_drop(names, ports->list[i].protocol);
+		interner_drop(interner, ports->list[i].address);
+		interner_drop(interner, ports->list[i].protocol);
 	}
-	names_drop(names, ports->any);
+	interner_drop(interner, ports->any);
 	free(ports->list);
 	*ports = (struct host_ports){ 0 };
 }
@@ -99,11 +97,11 @@ static bool conflicts(const struct host_port *a, const struct host_port *b,
 			b->address == any);
 }
 
-static bool is_taken(const struct host_ports *by, const struct host_port *port,
-	uint32_t any)
+static bool conflicts_with_any(const struct host_ports *ports,
+	const struct host_port *port, uint32_t any)
 {
-	for (size_t i = 0; i < by->count; i++) {
-		if (conflicts(&by->list[i], port, any)) {
+	for (size_t i = 0; i < ports->count; i++) {
+		if (conflicts(&ports->list[i], port, any)) {
 			return true;
 		}
 	}
@@ -113,7 +111,7 @@ static bool is_taken(const struct host_ports *by, const struct host_port *port,
 bool host_ports_conflict(const struct host_ports *a, const struct host_ports *b)
 {
 	for (size_t i = 0; i < a->count; i++) {
-		if (is_taken(b, &a->list[i], a->any)) {
+		if (conflicts_with_any(b, &a->list[i], a->any)) {
 			return true;
 		}
 	}

@@ -8,101 +8,101 @@
 #include "lib/map.h"
 #include "lib/memory.h"
 
-struct name {
-	uint32_t number;
+struct entry {
+	uint32_t id;
 	uint32_t holders;
 	char text[];
 };
 
-struct names {
+struct interner {
 	struct map by_text;
-	struct name **list; /* by number; NULL where it is free */
+	struct entry **list; /* by id; NULL: the id is free */
 	size_t count, capacity;
-	uint32_t *unused; /* numbers below count that are free */
-	size_t unused_count, unused_capacity;
+	uint32_t *free_ids; /* below count */
+	size_t free_count, free_capacity;
 };
 
-struct names *names_new(void)
+struct interner *interner_new(void)
 {
-	struct names *names = xcalloc(1, sizeof(*names));
+	struct interner *interner = xcalloc(1, sizeof(*interner));
 
-	/* Number 0 is nobody's. */
-	names->list =
-		xgrow(names->list, 0, &names->capacity, sizeof(struct name *));
-	names->list[0] = NULL;
-	names->count = 1;
-	return names;
+	/* 0 is no id. */
+	interner->list = xgrow(interner->list, 0, &interner->capacity,
+		sizeof(struct entry *));
+	interner->list[0] = NULL;
+	interner->count = 1;
+	return interner;
 }
 
-void names_free(struct names *names)
+void interner_free(struct interner *interner)
 {
-	if (names == NULL) {
+	if (interner == NULL) {
 		return;
 	}
-	for (size_t i = 0; i < names->count; i++) {
-		free(names->list[i]);
+	for (size_t i = 0; i < interner->count; i++) {
+		free(interner->list[i]);
 	}
-	free(names->list);
-	free(names->unused);
-	map_fini(&names->by_text);
-	free(names);
+	free(interner->list);
+	free(interner->free_ids);
+	map_fini(&interner->by_text);
+	free(interner);
 }
 
-static uint32_t take_number(struct names *names)
+static uint32_t new_id(struct interner *interner)
 {
-	if (names->unused_count > 0) {
-		return names->unused[--names->unused_count];
+	if (interner->free_count > 0) {
+		return interner->free_ids[--interner->free_count];
 	}
-	assert(names->count < UINT32_MAX);
-	names->list = xgrow(names->list, names->count, &names->capacity,
-		sizeof(struct name *));
-	return (uint32_t)names->count++;
+	assert(interner->count < UINT32_MAX);
+	interner->list = xgrow(interner->list, interner->count,
+		&interner->capacity, sizeof(struct entry *));
+	return (uint32_t)interner->count++;
 }
 
-uint32_t names_hold(struct names *names, const char *text)
+uint32_t interner_hold(struct interner *interner, const char *text)
 {
-	struct name *name = map_get(&names->by_text, text);
+	struct entry *entry = map_get(&interner->by_text, text);
 	size_t size = strlen(text) + 1;
 
-	if (name == NULL) {
-		name = xcalloc(1, sizeof(*name) + size);
-		memcpy(name->text, text, size);
-		name->number = take_number(names);
-		names->list[name->number] = name;
-		(void)map_put(&names->by_text, text, name);
+	if (entry == NULL) {
+		entry = xcalloc(1, sizeof(*entry) + size);
+		memcpy(entry->text, text, size);
+		entry->id = new_id(interner);
+		interner->list[entry->id] = entry;
+		(void)map_put(&interner->by_text, text, entry);
 	}
-	assert(name->holders < UINT32_MAX);
-	name->holders++;
-	return name->number;
+	assert(entry->holders < UINT32_MAX);
+	entry->holders++;
+	return entry->id;
 }
 
-static struct name *held(const struct names *names, uint32_t number)
+static struct entry *entry_of(const struct interner *interner, uint32_t id)
 {
-	assert(number > 0 && number < names->count);
-	assert(names->list[number] != NULL);
-	return names->list[number];
+	assert(id > 0 && id < interner->count);
+	assert(interner->list[id] != NULL);
+	return interner->list[id];
 }
 
-void names_drop(struct names *names, uint32_t name)
+void interner_drop(struct interner *interner, uint32_t id)
 {
-	struct name *dropped;
+	struct entry *dropped;
 
-	if (name == 0) {
+	if (id == 0) {
 		return;
 	}
-	dropped = held(names, name);
+	dropped = entry_of(interner, id);
 	if (--dropped->holders > 0) {
 		return;
 	}
-	(void)map_remove(&names->by_text, dropped->text);
-	names->list[name] = NULL;
+	(void)map_remove(&interner->by_text, dropped->text);
+	interner->list[id] = NULL;
 	free(dropped);
-	names->unused = xgrow(names->unused, names->unused_count,
-		&names->unused_capacity, sizeof(*names->unused));
-	names->unused[names->unused_count++] = name;
+	interner->free_ids = xgrow(interner->free_ids, interner->free_count,
+		&interner->free_capacity, sizeof(*interner->free_ids));
+	interner->free_ids[interner->free_count++] = id;
 }
 
-const char *names_text(const struct names *names, uint32_t name)
+const char *interner_text(const struct interner *interner, uint32_t id)
 {
-	return held(names, name)->text;
+	return entry_of(interner, id)->text;
 }

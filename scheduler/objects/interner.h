@@ -1,22 +1,24 @@
-/* Interned names: label keys and values, node names, resource names.
+/* Interned strings: label keys and values, node names, resource names.
  *
- * A name is a small number, equal exactly if the text is equal, so that
- * filters compare numbers. Each holder counts; a name nobody holds any more is
- * forgotten and its number used again. */
+ * Each string has an id, a small number above 0. Two ids are equal if and only
+ * if the strings are equal, so filters compare numbers. Ids are reference
+ * counted: a member marked "held" owns one reference. The interner frees a
+ * string with its last reference and reuses the id. */
 #pragma once
 
 #include <stdint.h>
 
-struct names;
+struct interner;
 
-struct names *names_new(void);	      /* never NULL */
-void names_free(struct names *names); /* after its last holder; NULL is fine */
+struct interner *interner_new(void); /* never NULL */
+/* After the last reference was dropped. NULL is fine. */
+void interner_free(struct interner *interner);
 
-/* The number of text, never 0; one more holder. */
-uint32_t names_hold(struct names *names, const char *text);
+/* The id of text, never 0. Adds a reference. */
+uint32_t interner_hold(struct interner *interner, const char *text);
 
-/* One holder less. 0 is fine. */
-void names_drop(struct names *names, uint32_t name);
+/* Drops a reference. 0 is fine. */
+void interner_drop(struct interner *interner, uint32_t id);
 
-/* Borrowed while the name is held. */
-const char *names_text(const struct names *names, uint32_t name);
+/* Borrowed while the id is held. */
+const char *interner_text(const struct interner *interner, uint32_t id);

@@ -1,7 +1,7 @@
 /* Label selectors: matchLabels and matchExpressions, all of which must match.
  *
- * A selector that is missing selects nothing, an empty one everything; one that
- * cannot be understood nothing. */
+ * As in Kubernetes, an empty selector selects everything. A missing or an
+ * invalid selector selects nothing. */
 #pragma once
 
 #include "kube/json_value.h"
@@ -14,31 +14,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-	LABEL_SELECTOR_REQUIREMENTS_MAX = 1024,
-	LABEL_SELECTOR_VALUES_MAX = 16384, /* of one requirement */
-};
-
-/* A zeroed one selects nothing. */
+/* Zeroed: selects nothing. */
 struct label_selector {
 	struct requirement *list; /* owned */
 	size_t count;
-	bool is_something; /* it is there and was understood */
+	bool is_valid; /* false: missing or invalid */
 };
 
-/* Reads a LabelSelector; NULL and null are the missing one.
+/* Reads a LabelSelector; NULL and null are a missing selector.
  * -E2BIG: too large. */
 must_check int label_selector_read(struct label_selector *out,
-	struct names *names, const struct value *object, struct error *err);
-void label_selector_fini(struct label_selector *selector, struct names *names);
+	struct interner *interner, const struct json_value *object,
+	struct error *err);
+void label_selector_fini(struct label_selector *selector,
+	struct interner *interner);
 
-/* Also wants key to have this value; a selector of nothing stays one. */
-void label_selector_add(struct label_selector *selector, struct names *names,
-	uint32_t key, uint32_t value);
+/* Adds the requirement key=value. A selector of nothing stays one. */
+void label_selector_add(struct label_selector *selector,
+	struct interner *interner, uint32_t key, uint32_t value);
 
-/* It was there and had no requirement. */
+/* Valid, with no requirement. */
 bool label_selector_is_empty(const struct label_selector *selector);
 
 /* labels: NULL is the empty set. */
 bool label_selector_matches(const struct label_selector *selector,
-	const struct names *names, const struct labels *labels);
+	const struct interner *interner, const struct labels *labels);

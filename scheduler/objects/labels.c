@@ -5,32 +5,32 @@
 
 #include "lib/memory.h"
 
-enum { LEAST_BITS = 1, ALL_BITS = 32 };
+enum { MIN_BITS = 1, ALL_BITS = 32 };
 
 static size_t slot_count(const struct labels *labels)
 {
 	return labels->shift == 0 ? 0 : (size_t)1 << (ALL_BITS - labels->shift);
 }
 
-static void put(struct labels *labels, struct names *names, const char *key,
-	const char *value)
+static void put(struct labels *labels, struct interner *interner,
+	const char *key, const char *value)
 {
-	uint32_t number = names_hold(names, key);
-	struct label *slot = labels_slot(labels, number);
+	uint32_t id = interner_hold(interner, key);
+	struct label *slot = labels_slot(labels, id);
 
-	if (slot->key == number) {
-		names_drop(names, slot->key);
-		names_drop(names, slot->value);
+	if (slot->key == id) {
+		interner_drop(interner, slot->key);
+		interner_drop(interner, slot->value);
 	} else {
 		labels->count++;
 	}
-	slot->key = number;
-	slot->value = names_hold(names, value);
+	slot->key = id;
+	slot->value = interner_hold(interner, value);
 }
 
 static struct labels table_for(size_t count)
 {
-	uint32_t bits = LEAST_BITS;
+	uint32_t bits = MIN_BITS;
 
 	while (((size_t)3 << bits) < count * 4) {
 		bits++;
@@ -41,42 +41,43 @@ static struct labels table_for(size_t count)
 	};
 }
 
-int labels_read(struct labels *out, struct names *names,
-	const struct value *object, struct error *err)
+int labels_read(struct labels *out, struct interner *interner,
+	const struct json_value *object, struct error *err)
 {
-	size_t count = value_count(object);
-	const struct value *v;
+	size_t count = json_value_count(object);
+	const struct json_value *v;
 
-	if (object == NULL || value_is_null(object)) {
+	if (object == NULL || json_value_is_null(object)) {
 		*out = (struct labels){ 0 };
 		return 0;
 	}
-	if (!value_is_object(object)) {
+	if (!json_value_is_object(object)) {
 		return error_set(err, -EBADMSG, "labels are not an object");
 	}
 	if (count > LABELS_MAX) {
 		return error_set(err, -E2BIG, "more than %d labels",
 			LABELS_MAX);
 	}
-	for (v = value_first(object); v != NULL; v = value_next(v)) {
-		if (value_text(v) == NULL) {
+	for (v = json_value_first(object); v != NULL; v = json_value_next(v)) {
+		if (json_value_text(v) == NULL) {
 			return error_set(err, -EBADMSG,
-				"label '%s' is not a string", value_key(v));
+				"label '%s' is not a string",
+				json_value_key(v));
 		}
 	}
 
 	*out = count > 0 ? table_for(count) : (struct labels){ 0 };
-	for (v = value_first(object); v != NULL; v = value_next(v)) {
-		put(out, names, value_key(v), value_text(v));
+	for (v = json_value_first(object); v != NULL; v = json_value_next(v)) {
+		put(out, interner, json_value_key(v), json_value_text(v));
 	}
 	return 0;
 }
 
-void labels_fini(struct labels *labels, struct names *names)
+void labels_fini(struct labels *labels, struct interner *interner)
 {
 	for (size_t i = 0; i < slot_count(labels); i++) {
-		names_drop(names, labels->slots[i].key);
-		names_drop(names, labels->slots[i].value);
+		interner_drop(interner, labels->slots[i].key);
+		interner_drop(interner, labels->slots[i].value);
 	}
 	free(labels->slots);
 	*labels = (struct labels){ 0 };
@@ -87,10 +88,10 @@ bool labels_include(const struct labels *labels, const struct labels *wanted)
 	size_t count = slot_count(wanted);
 
 	for (size_t i = 0; i < count; i++) {
-		const struct label *pair = &wanted->slots[i];
+		const struct label *label = &wanted->slots[i];
 
-		if (pair->key != 0 &&
-			labels_get(labels, pair->key) != pair->value) {
+		if (label->key != 0 &&
+			labels_get(labels, label->key) != label->value) {
 			return false;
 		}
 	}

@@ -1,4 +1,4 @@
-/* Sets of key and value: a node's labels, a pod's nodeSelector. */
+/* Label sets: a node's labels, a pod's nodeSelector. */
 #pragma once
 
 #include "kube/json_value.h"
@@ -6,35 +6,34 @@
 #include "scheduler/objects/interner.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 enum { LABELS_MAX = 4096 };
 
 struct label {
-	uint32_t key, value; /* held; 0: a slot that is free */
+	uint32_t key, value; /* held; 0: a free slot */
 };
 
-/* A hash table with open addressing: a decision asks thousands of nodes for
- * the same few keys, and this takes one line of the cache for each, however
- * many labels a node has. A zeroed one is empty. */
+/* A hash table with open addressing: a decision looks up the same few keys on
+ * thousands of nodes, and each look-up touches one cache line, however many
+ * labels a node has. Zeroed: empty. */
 struct labels {
 	struct label *slots; /* owned; 2^(32 - shift), at most 3/4 in use */
 	uint32_t shift;	     /* 0: no slots */
-	uint32_t count;	     /* of slots in use */
+	uint32_t count;	     /* slots in use */
 };
 
-/* Reads {"key":"value", ...}; NULL is the empty set. Of a key that comes twice
- * the last counts.
- * -EBADMSG: no object of strings; -E2BIG: more than LABELS_MAX. */
-must_check int labels_read(struct labels *out, struct names *names,
-	const struct value *object, struct error *err);
-void labels_fini(struct labels *labels, struct names *names);
+/* Reads {"key":"value", ...}; NULL is the empty set. The last of two equal keys
+ * wins.
+ * -EBADMSG: not an object of strings; -E2BIG: more than LABELS_MAX. */
+must_check int labels_read(struct labels *out, struct interner *interner,
+	const struct json_value *object, struct error *err);
+void labels_fini(struct labels *labels, struct interner *interner);
 
-/* The key's slot, or the free one where it would be; not of an empty set.
- * Names are numbered as they come: multiplied by 2^32 over the golden ratio,
- * neighbours end up as far from each other as can be (Knuth, The Art of
- * Computer Programming, 6.4). */
+/* The key's slot, or the free slot for the key. The set must not be empty.
+ * Ids are consecutive. Multiplication by 2^32 / golden ratio spreads
+ * neighbouring ids as far as possible (Knuth, The Art of Computer Programming,
+ * 6.4). */
 static inline struct label *labels_slot(const struct labels *labels,
 	uint32_t key)
 {
@@ -48,11 +47,11 @@ static inline struct label *labels_slot(const struct labels *labels,
 	return &slots[i];
 }
 
-/* The value's name, or 0 if there is no such key. */
+/* The id of the value, or 0 if the set does not have the key. */
 static inline uint32_t labels_get(const struct labels *labels, uint32_t key)
 {
 	return labels->shift == 0 ? 0 : labels_slot(labels, key)->value;
 }
 
-/* Every pair of wanted is in labels. */
+/* labels has every label of wanted. */
 bool labels_include(const struct labels *labels, const struct labels *wanted);

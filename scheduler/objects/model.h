@@ -1,77 +1,80 @@
-/* How much CPU a node's VMs will use, and how sure that is.
+/* The CPU that a node's VMs are expected to use, and the variance of that.
  *
- * A VM's expected use is the mean of what is known of it and of what VMs like
- * it use, weighted by how long it was watched: a new VM counts as one like the
- * others, and is gradually replaced by itself. That is also how VMs that are
- * placed but not yet visible are charged, and how the charge goes. A node's
- * figures are linear in what VMs like these use, so they are summed up when
- * something changes and a decision adds three numbers. Pure. */
+ * The expected use of a VM is a weighted mean of its own usage and of the use
+ * of its peers, the other VMs of the cluster. The weight is the time for which
+ * the VM was observed: a new VM counts as an average peer, and its own usage
+ * gradually takes over. VMs that are bound and not measured yet are charged the
+ * same way. The figures of a node are linear in the peers' use, so each node
+ * keeps sums that change with its VMs, and a decision adds three numbers.
+ * Pure. */
 #pragma once
 
 #include "scheduler/objects/usage.h"
 
 #include <stdint.h>
 
-/* A VM's own past weighs as much as its likes after it was watched so long.
- * Half as much or four times as much places hardly worse (bench-placement). */
+/* After this time of observation a VM's own usage weighs as much as its peers.
+ * Half or four times the value makes placements hardly worse
+ * (bench-placement). */
 #define MODEL_TRIAL_S 300.0
 
-/* Shares of their vCPUs that VMs use on average, and how far their means lie
- * apart, until the cluster has VMs of its own to tell: between the 10 to 20 %
- * that fleets report and the 100 % of one that does nothing but compute. It
- * counts like MODEL_LIKES watched VMs. */
+/* The share of its vCPUs that a VM uses on average, and the standard deviation
+ * of that mean between VMs, before the cluster has VMs of its own: between the
+ * 10 to 20 % that operators report and the 100 % of a VM that only computes.
+ * They count like MODEL_PEERS observed VMs. */
 #define MODEL_SHARE 0.25
-#define MODEL_SPREAD 0.25
-#define MODEL_LIKES 10.0
+#define MODEL_DEVIATION 0.25
+#define MODEL_PEERS 10.0
 
-/* A VM tells of its likes in full after half an hour: its boot is over. */
+/* A VM counts fully towards the average of its peers after 30 minutes, when its
+ * boot load has passed. */
 #define MODEL_KNOWN_S 1800.0
 
-/* How far a VM's use strays from its mean while it is not known, in vCPUs. */
-#define MODEL_RESTLESS 0.1
+/* The standard deviation of a new VM's use over time, as a share of its
+ * vCPUs. */
+#define MODEL_VARIABILITY 0.1
 
-/* What no model knows: the host's own work, VMs that all wake up at nine. A
- * standard deviation, as a share of the node's cores. It also keeps a node
- * without VMs from being infinitely sure. */
-#define MODEL_DOUBT 0.05
+/* The uncertainty outside the model: the host's own work, VMs that all become
+ * busy at nine. A standard deviation, as a share of the node's cores. It also
+ * keeps the deviation of a node without VMs above 0. */
+#define MODEL_UNCERTAINTY 0.05
 
-/* What VMs like these use: a share of a vCPU, and the deviation of their
- * means. */
+/* The average use of the peers and the standard deviation of their means, as
+ * shares of a vCPU. */
 struct model_prior {
-	double share, spread;
+	double share, deviation;
 };
 
-/* One VM as a node knows it. */
+/* One VM on a node. */
 struct model_vm {
 	double vcpus;
-	struct vm_profile past;
-	int64_t learned_us; /* up to when it was watched */
-	double seen_cores;  /* when a load last listed it */
+	struct usage usage;
+	int64_t observed_us; /* end of the observation */
+	double seen_cores;   /* its use in the last load that listed it */
 };
 
-/* Sums over VMs. Expected cores are own + prior share x by_prior, their
- * variance variance + prior spread squared x by_spread. */
+/* Sums over VMs. The expected cores are own + prior.share x by_prior. Their
+ * variance is variance + prior.deviation squared x by_deviation. */
 struct model_sum {
 	double own, by_prior;
-	double variance, by_spread;
-	double seen_cores; /* what they were last seen to use */
-	/* What they tell of their likes. */
-	double told, told_share, told_square;
+	double variance, by_deviation;
+	double seen_cores;
+	/* For model_prior(): weight, and weighted share and squared share. */
+	double peer_weight, peer_share, peer_square;
 };
 
 void model_add(struct model_sum *sum, const struct model_vm *vm);
-void model_plus(struct model_sum *sum, const struct model_sum *other);
+void model_add_sum(struct model_sum *sum, const struct model_sum *other);
 
-/* What a decision asks of thousands of nodes is inline.
- *
- * The prior from all nodes' sums added up (the told figures are used). */
-struct model_prior model_prior(const struct model_sum *fleet);
-static inline void model_tell(struct model_sum *fleet,
+/* The prior from the peer sums of all nodes. Functions that a decision calls
+ * for thousands of nodes are inline. */
+struct model_prior model_prior(const struct model_sum *cluster);
+static inline void model_add_peers(struct model_sum *cluster,
 	const struct model_sum *node)
 {
-	fleet->told += node->told;
-	fleet->told_share += node->told_share;
-	fleet->told_square += node->told_square;
+	cluster->peer_weight += node->peer_weight;
+	cluster->peer_share += node->peer_share;
+	cluster->peer_square += node->peer_square;
 }
 
 static inline double model_cores(const struct model_sum *sum,
@@ -83,15 +86,16 @@ static inline double model_cores(const struct model_sum *sum,
 static inline double model_variance(const struct model_sum *sum,
 	struct model_prior prior)
 {
-	return sum->variance + prior.spread * prior.spread * sum->by_spread;
+	return sum->variance +
+		prior.deviation * prior.deviation * sum->by_deviation;
 }
 
-/* The VM was seen using so many cores in the interval up to sample_us; five
+/* The VM used `cores` in the interval that ended at sample_us. five_min_mean
  * is the mean of its last five minutes, or NAN. */
-void model_learn(struct model_vm *vm, double cores, double five,
+void model_observe(struct model_vm *vm, double cores, double five_min_mean,
 	int64_t sample_us);
 
-/* Standard deviations between what is expected and all there is, both in
- * cores; variance in cores squared. Below 0 where more is expected. Finite for
- * any input. */
-double model_room(double expected, double variance, double cores);
+/* The distance from the expected use to the node's cores, in standard
+ * deviations. expected and cores in cores, variance in cores squared. Below 0
+ * if more than all cores are expected. Finite for any input. */
+double model_headroom(double expected, double variance, double cores);

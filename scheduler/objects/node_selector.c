@@ -2,205 +2,192 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/memory.h"
+#include "scheduler/objects/value_list.h"
 
-static int check_sizes(const struct value *list, struct error *err)
+static void read_requirements(struct node_selector_term *term,
+	struct interner *interner, const struct json_value *list,
+	bool are_fields)
 {
-	if (value_count(list) > SELECTOR_REQUIREMENTS_MAX) {
-		return error_set(err, -E2BIG,
-			"a node selector term has more than %d requirements",
-			SELECTOR_REQUIREMENTS_MAX);
-	}
-	for (const struct value *v = value_first(list); v != NULL;
-		v = value_next(v)) {
-		if (value_count(value_get(v, "values")) > SELECTOR_VALUES_MAX) {
-			return error_set(err, -E2BIG,
-				"a node selector has more than %d values",
-				SELECTOR_VALUES_MAX);
-		}
-	}
-	return 0;
-}
-
-static void read_requirements(struct term *term, struct names *names,
-	const struct value *list, bool are_fields)
-{
-	for (const struct value *v = value_first(list); v != NULL;
-		v = value_next(v)) {
-		term->is_broken |=
+	for (const struct json_value *v = json_value_first(list); v != NULL;
+		v = json_value_next(v)) {
+		term->is_invalid |=
 			!requirement_read(&term->requirements[term->count++],
-				names, v, are_fields);
+				interner, v, are_fields);
 	}
 }
 
-static void term_fini(struct term *term, struct names *names)
+static void term_fini(struct node_selector_term *term,
+	struct interner *interner)
 {
 	for (size_t i = 0; i < term->count; i++) {
-		requirement_fini(&term->requirements[i], names);
+		requirement_fini(&term->requirements[i], interner);
 	}
 	free(term->requirements);
 }
 
-static int read_term(struct term *out, struct names *names,
-	const struct value *object, struct error *err)
+static int read_term(struct node_selector_term *out, struct interner *interner,
+	const struct json_value *object, struct error *err)
 {
-	const struct value *labels = value_get(object, "matchExpressions");
-	const struct value *fields = value_get(object, "matchFields");
-	struct term term = { 0 };
-	int r = check_sizes(labels, err);
+	const struct json_value *labels =
+		json_value_get(object, "matchExpressions");
+	const struct json_value *fields = json_value_get(object, "matchFields");
+	struct node_selector_term term = { 0 };
+	int r = requirement_check_list(labels, "node selector term", err);
 
 	if (r == 0) {
-		r = check_sizes(fields, err);
+		r = requirement_check_list(fields, "node selector term", err);
 	}
 	if (r < 0) {
 		return r;
 	}
 	term.requirements =
-		xcalloc(value_count(labels) + value_count(fields) + 1,
+		xcalloc(json_value_count(labels) + json_value_count(fields) + 1,
 			sizeof(*term.requirements));
-	read_requirements(&term, names, labels, false);
-	read_requirements(&term, names, fields, true);
+	read_requirements(&term, interner, labels, false);
+	read_requirements(&term, interner, fields, true);
 	*out = term;
 	return 0;
 }
 
-/* The weight of a {weight, preference}; 0 where it is none upstream takes. */
-static int32_t weight_of(const struct value *object)
+int32_t node_selector_term_weight(const struct json_value *term)
 {
 	double weight = 0;
 
-	if (!value_number(&weight, value_get(object, "weight")) || weight < 1 ||
-		weight > 100) {
+	if (!json_value_number(&weight, json_value_get(term, "weight")) ||
+		weight < 1 || weight > 100) {
 		return 0;
 	}
 	return (int32_t)weight;
 }
 
-static int append_term(struct terms *terms, struct names *names,
-	const struct value *v, bool is_preferred, struct error *err)
+static int append_term(struct node_selector *selector,
+	struct interner *interner, const struct json_value *v,
+	bool is_preferred, struct error *err)
 {
-	struct term *term = &terms->list[terms->count];
-	int r = read_term(term, names,
-		is_preferred ? value_get(v, "preference") : v, err);
+	struct node_selector_term *term = &selector->list[selector->count];
+	int r = read_term(term, interner,
+		is_preferred ? json_value_get(v, "preference") : v, err);
 
 	if (r < 0) {
 		return r;
 	}
-	term->weight = is_preferred ? weight_of(v) : 0;
+	term->weight = is_preferred ? node_selector_term_weight(v) : 0;
 	if (is_preferred && (term->weight == 0 || term->count == 0)) {
-		term_fini(term, names);
+		term_fini(term, interner);
 		return 0;
 	}
-	terms->count++;
+	selector->count++;
 	return 0;
 }
 
-static void read_topology(struct term *term, struct names *names,
-	const struct value *list)
+static void read_topology(struct node_selector_term *term,
+	struct interner *interner, const struct json_value *list)
 {
 	term->requirements =
-		xcalloc(value_count(list), sizeof(*term->requirements));
-	for (const struct value *v = value_first(list); v != NULL;
-		v = value_next(v)) {
-		term->is_broken |= !requirement_read_in(
-			&term->requirements[term->count++], names, v);
+		xcalloc(json_value_count(list), sizeof(*term->requirements));
+	for (const struct json_value *v = json_value_first(list); v != NULL;
+		v = json_value_next(v)) {
+		term->is_invalid |= !requirement_read_in(
+			&term->requirements[term->count++], interner, v);
 	}
 }
 
-int terms_read_topologies(struct terms *out, struct names *names,
-	const struct value *list, struct error *err)
+int node_selector_read_topologies(struct node_selector *out,
+	struct interner *interner, const struct json_value *list,
+	struct error *err)
 {
-	struct terms terms = { 0 };
+	struct node_selector selector = { 0 };
 
-	if (value_count(list) > SELECTOR_TERMS_MAX) {
+	if (json_value_count(list) > NODE_SELECTOR_TERMS_MAX) {
 		return error_set(err, -E2BIG, "more than %d topologies",
-			SELECTOR_TERMS_MAX);
+			NODE_SELECTOR_TERMS_MAX);
 	}
-	terms.list = xcalloc(value_count(list), sizeof(*terms.list));
-	for (const struct value *v = value_first(list); v != NULL;
-		v = value_next(v)) {
-		const struct value *keys =
-			value_get(v, "matchLabelExpressions");
-		int r = check_sizes(keys, err);
+	selector.list = xcalloc(json_value_count(list), sizeof(*selector.list));
+	for (const struct json_value *v = json_value_first(list); v != NULL;
+		v = json_value_next(v)) {
+		const struct json_value *keys =
+			json_value_get(v, "matchLabelExpressions");
+		int r = requirement_check_list(keys, "node selector term", err);
 
 		if (r < 0) {
-			terms_fini(&terms, names);
+			node_selector_fini(&selector, interner);
 			return r;
 		}
-		read_topology(&terms.list[terms.count++], names, keys);
+		read_topology(&selector.list[selector.count++], interner, keys);
 	}
-	*out = terms;
+	*out = selector;
 	return 0;
 }
 
-int terms_read(struct terms *out, struct names *names, const struct value *list,
-	bool is_preferred, struct error *err)
+int node_selector_read(struct node_selector *out, struct interner *interner,
+	const struct json_value *list, bool is_preferred, struct error *err)
 {
-	struct terms terms = { 0 };
+	struct node_selector selector = { 0 };
+	int r = value_list_check(list, NODE_SELECTOR_TERMS_MAX,
+		"node affinity terms", err);
 
-	if (list != NULL && !value_is_null(list) && !value_is_array(list)) {
-		return error_set(err, -EBADMSG,
-			"node affinity terms are not a list");
+	if (r < 0) {
+		return r;
 	}
-	if (value_count(list) > SELECTOR_TERMS_MAX) {
-		return error_set(err, -E2BIG,
-			"more than %d node affinity terms", SELECTOR_TERMS_MAX);
-	}
-	terms.list = xcalloc(value_count(list) + 1, sizeof(*terms.list));
-	for (const struct value *v = value_first(list); v != NULL;
-		v = value_next(v)) {
-		int r = append_term(&terms, names, v, is_preferred, err);
-
+	selector.list =
+		xcalloc(json_value_count(list) + 1, sizeof(*selector.list));
+	for (const struct json_value *v = json_value_first(list); v != NULL;
+		v = json_value_next(v)) {
+		r = append_term(&selector, interner, v, is_preferred, err);
 		if (r < 0) {
-			terms_fini(&terms, names);
+			node_selector_fini(&selector, interner);
 			return r;
 		}
 	}
-	*out = terms;
+	*out = selector;
 	return 0;
 }
 
-void terms_fini(struct terms *terms, struct names *names)
+void node_selector_fini(struct node_selector *selector,
+	struct interner *interner)
 {
-	for (size_t i = 0; i < terms->count; i++) {
-		term_fini(&terms->list[i], names);
+	for (size_t i = 0; i < selector->count; i++) {
+		term_fini(&selector->list[i], interner);
 	}
-	free(terms->list);
-	*terms = (struct terms){ 0 };
+	free(selector->list);
+	*selector = (struct node_selector){ 0 };
 }
 
-static bool term_matches(const struct term *term, const struct selected *node)
+static bool term_matches(const struct node_selector_term *term,
+	const struct requirement_subject *subject)
 {
-	if (term->is_broken || term->count == 0) {
+	if (term->is_invalid || term->count == 0) {
 		return false;
 	}
 	for (size_t i = 0; i < term->count; i++) {
-		if (!requirement_matches(&term->requirements[i], node)) {
+		if (!requirement_matches(&term->requirements[i], subject)) {
 			return false;
 		}
 	}
 	return true;
 }
 
-bool terms_match(const struct terms *terms, const struct selected *node)
+bool node_selector_matches(const struct node_selector *selector,
+	const struct requirement_subject *subject)
 {
-	for (size_t i = 0; i < terms->count; i++) {
-		if (term_matches(&terms->list[i], node)) {
+	for (size_t i = 0; i < selector->count; i++) {
+		if (term_matches(&selector->list[i], subject)) {
 			return true;
 		}
 	}
 	return false;
 }
 
-int64_t terms_weight(const struct terms *terms, const struct selected *node)
+int64_t node_selector_weight(const struct node_selector *selector,
+	const struct requirement_subject *subject)
 {
 	int64_t weight = 0;
 
-	for (size_t i = 0; i < terms->count; i++) {
-		if (term_matches(&terms->list[i], node)) {
-			weight += terms->list[i].weight;
+	for (size_t i = 0; i < selector->count; i++) {
+		if (term_matches(&selector->list[i], subject)) {
+			weight += selector->list[i].weight;
 		}
 	}
 	return weight;
@@ -208,10 +195,12 @@ int64_t terms_weight(const struct terms *terms, const struct selected *node)
 
 static bool is_pin(const struct requirement *r)
 {
-	return r->is_field && r->operator== SELECTOR_IN && r->value_count> 0;
+	return r->is_field &&
+		r->operator== REQUIREMENT_IN && r->json_value_count> 0;
 }
 
-static const struct requirement *first_pin(const struct term *term)
+static const struct requirement *first_pin(
+	const struct node_selector_term *term)
 {
 	for (size_t i = 0; i < term->count; i++) {
 		if (is_pin(&term->requirements[i])) {
@@ -221,17 +210,17 @@ static const struct requirement *first_pin(const struct term *term)
 	return NULL;
 }
 
-bool terms_are_pinned(const struct terms *terms)
+bool node_selector_is_pinned(const struct node_selector *selector)
 {
-	for (size_t i = 0; i < terms->count; i++) {
-		if (first_pin(&terms->list[i]) == NULL) {
+	for (size_t i = 0; i < selector->count; i++) {
+		if (first_pin(&selector->list[i]) == NULL) {
 			return false;
 		}
 	}
-	return terms->count > 0;
+	return selector->count > 0;
 }
 
-static bool term_pins(const struct term *term, uint32_t name)
+static bool term_pins(const struct node_selector_term *term, uint32_t name)
 {
 	for (size_t i = 0; i < term->count; i++) {
 		const struct requirement *r = &term->requirements[i];
@@ -243,21 +232,21 @@ static bool term_pins(const struct term *term, uint32_t name)
 	return true;
 }
 
-bool terms_pin(const struct terms *terms, uint32_t name)
+bool node_selector_pins(const struct node_selector *selector, uint32_t name)
 {
-	for (size_t i = 0; i < terms->count; i++) {
-		if (term_pins(&terms->list[i], name)) {
+	for (size_t i = 0; i < selector->count; i++) {
+		if (term_pins(&selector->list[i], name)) {
 			return true;
 		}
 	}
 	return false;
 }
 
-static bool term_pins_any(const struct term *term)
+static bool term_pins_any(const struct node_selector_term *term)
 {
 	const struct requirement *r = first_pin(term);
 
-	for (size_t i = 0; r != NULL && i < r->value_count; i++) {
+	for (size_t i = 0; r != NULL && i < r->json_value_count; i++) {
 		if (term_pins(term, r->values[i])) {
 			return true;
 		}
@@ -265,10 +254,10 @@ static bool term_pins_any(const struct term *term)
 	return false;
 }
 
-bool terms_pin_any(const struct terms *terms)
+bool node_selector_pins_any(const struct node_selector *selector)
 {
-	for (size_t i = 0; i < terms->count; i++) {
-		if (term_pins_any(&terms->list[i])) {
+	for (size_t i = 0; i < selector->count; i++) {
+		if (term_pins_any(&selector->list[i])) {
 			return true;
 		}
 	}

@@ -1,8 +1,8 @@
-/* Node selector terms: required and preferred node affinity.
+/* Node selectors: required and preferred node affinity.
  *
- * Terms are ORed, what is inside a term is ANDed; a term that is empty or that
- * cannot be understood matches nothing, as upstream. matchFields knows
- * metadata.name with In or NotIn and exactly one value. */
+ * As in Kubernetes, terms are ORed, and the requirements of a term are ANDed.
+ * An empty or invalid term matches nothing. matchFields supports metadata.name
+ * with In or NotIn and exactly one value. */
 #pragma once
 
 #include "kube/json_value.h"
@@ -15,46 +15,51 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-	SELECTOR_TERMS_MAX = 1024,
-	SELECTOR_REQUIREMENTS_MAX = 1024, /* of one term */
-	SELECTOR_VALUES_MAX = 16384,	  /* of one requirement */
-};
+enum { NODE_SELECTOR_TERMS_MAX = 1024 };
 
-struct term {
+struct node_selector_term {
 	struct requirement *requirements; /* owned */
 	size_t count;
-	bool is_broken; /* matches nothing */
-	int32_t weight; /* of a preferred term, 1 to 100; else 0 */
+	bool is_invalid; /* matches nothing */
+	int32_t weight;	 /* of a preferred term, 1 to 100; else 0 */
 };
 
-struct terms {
-	struct term *list; /* owned */
+struct node_selector {
+	struct node_selector_term *list; /* owned */
 	size_t count;
 };
 
-/* Reads nodeSelectorTerms, or with is_preferred the list of
- * {weight, preference}, where those of weight 0 and empty ones are left out.
- * NULL is the empty list. -EBADMSG: no list; -E2BIG: too large. */
-must_check int terms_read(struct terms *out, struct names *names,
-	const struct value *list, bool is_preferred, struct error *err);
-/* Reads allowedTopologies of a StorageClass: terms whose expressions have keys
- * and values alone. Same errors. */
-must_check int terms_read_topologies(struct terms *out, struct names *names,
-	const struct value *list, struct error *err);
-void terms_fini(struct terms *terms, struct names *names);
+/* Reads nodeSelectorTerms, or with is_preferred a list of {weight, preference}.
+ * Preferences that are empty or have weight 0 are left out. NULL is the empty
+ * list. -EBADMSG: not a list; -E2BIG: too large. */
+must_check int node_selector_read(struct node_selector *out,
+	struct interner *interner, const struct json_value *list,
+	bool is_preferred, struct error *err);
+/* Reads allowedTopologies of a StorageClass, whose expressions have only a key
+ * and values. -E2BIG: too large. */
+must_check int node_selector_read_topologies(struct node_selector *out,
+	struct interner *interner, const struct json_value *list,
+	struct error *err);
+/* The weight of a preferred term, for nodes or pods; 0 if it is not from 1 to
+ * 100. */
+int32_t node_selector_term_weight(const struct json_value *term);
 
-/* At least one term matches; no terms, no match. */
-bool terms_match(const struct terms *terms, const struct selected *node);
+void node_selector_fini(struct node_selector *selector,
+	struct interner *interner);
 
-/* Every term names its nodes (matchFields metadata.name In). */
-bool terms_are_pinned(const struct terms *terms);
+/* At least one term matches. */
+bool node_selector_matches(const struct node_selector *selector,
+	const struct requirement_subject *subject);
 
-/* Of pinned terms: one of them can match a node at all. */
-bool terms_pin_any(const struct terms *terms);
+/* Every term names its node (matchFields metadata.name In). */
+bool node_selector_is_pinned(const struct node_selector *selector);
 
-/* Of pinned terms: one of them names this node. */
-bool terms_pin(const struct terms *terms, uint32_t name);
+/* For a pinned selector: at least one term can match a node. */
+bool node_selector_pins_any(const struct node_selector *selector);
 
-/* The sum of the weights of those that match. */
-int64_t terms_weight(const struct terms *terms, const struct selected *node);
+/* For a pinned selector: a term names this node. name is its id. */
+bool node_selector_pins(const struct node_selector *selector, uint32_t name);
+
+/* The sum of the weights of the terms that match. */
+int64_t node_selector_weight(const struct node_selector *selector,
+	const struct requirement_subject *subject);

@@ -7,9 +7,9 @@
 #include "lib/memory.h"
 #include "kube/quantity.h"
 
-static const int64_t most = INT64_C(1) << 50;
+static const int64_t amount_max = INT64_C(1) << 50;
 
-struct pair {
+struct amounts {
 	int64_t milli, bytes;
 };
 
@@ -20,25 +20,25 @@ static int64_t larger(int64_t a, int64_t b)
 
 static int64_t capped(int64_t value)
 {
-	return value > most ? most : value;
+	return value > amount_max ? amount_max : value;
 }
 
-static struct pair plus(struct pair a, struct pair b)
+static struct amounts plus(struct amounts a, struct amounts b)
 {
-	return (struct pair){ capped(a.milli + b.milli),
+	return (struct amounts){ capped(a.milli + b.milli),
 		capped(a.bytes + b.bytes) };
 }
 
-static struct pair larger_pair(struct pair a, struct pair b)
+static struct amounts larger_of_each(struct amounts a, struct amounts b)
 {
-	return (struct pair){ larger(a.milli, b.milli),
+	return (struct amounts){ larger(a.milli, b.milli),
 		larger(a.bytes, b.bytes) };
 }
 
-static bool read_amount(int64_t *out, const struct value *list,
+static bool read_amount(int64_t *out, const struct json_value *list,
 	const char *name)
 {
-	const char *text = value_text(value_get(list, name));
+	const char *text = json_value_text(json_value_get(list, name));
 	struct quantity q;
 
 	if (text == NULL || quantity_parse(&q, text, NULL) < 0) {
@@ -49,99 +49,110 @@ static bool read_amount(int64_t *out, const struct value *list,
 	return true;
 }
 
-/* A list of amounts; what it leaves out is as in `otherwise`. */
-static struct pair read_pair(const struct value *list, struct pair otherwise)
+/* Amounts that the list leaves out are taken from `otherwise`. */
+static struct amounts read_amounts(const struct json_value *list,
+	struct amounts otherwise)
 {
-	struct pair pair = otherwise;
+	struct amounts amounts = otherwise;
 
-	(void)read_amount(&pair.milli, list, "cpu");
-	(void)read_amount(&pair.bytes, list, "memory");
-	return pair;
+	(void)read_amount(&amounts.milli, list, "cpu");
+	(void)read_amount(&amounts.bytes, list, "memory");
+	return amounts;
+}
+
+/* The list `kind` of the resources of a container or pod. */
+static struct amounts read_resources(const struct json_value *object,
+	const char *kind, struct amounts otherwise)
+{
+	return read_amounts(
+		json_value_get(json_value_get(object, "resources"), kind),
+		otherwise);
 }
 
 /* max(containers + sidecars, each init container + the sidecars before it) of
  * the list `kind` (requests, limits), as upstream's PodRequests and PodLimits
- * add up, then what the pod itself says, then overhead. */
-static struct pair read_sum(const struct value *spec, const char *kind,
-	struct pair otherwise)
+ * do, replaced by pod-level amounts where set, plus overhead. */
+static struct amounts read_sum(const struct json_value *spec, const char *kind,
+	struct amounts otherwise)
 {
-	struct pair sidecars = { 0 };
-	struct pair init = { 0 };
-	struct pair total;
+	struct amounts sidecars = { 0 };
+	struct amounts init = { 0 };
+	struct amounts total;
 
-	for (const struct value *v =
-			value_first(value_get(spec, "initContainers"));
-		v != NULL; v = value_next(v)) {
-		struct pair running = plus(sidecars,
-			read_pair(value_get(value_get(v, "resources"), kind),
-				otherwise));
+	for (const struct json_value *v = json_value_first(
+		     json_value_get(spec, "initContainers"));
+		v != NULL; v = json_value_next(v)) {
+		struct amounts running =
+			plus(sidecars, read_resources(v, kind, otherwise));
 
-		init = larger_pair(init, running);
-		if (strcmp(value_text_at(v, "restartPolicy", ""), "Always") ==
-			0) {
+		init = larger_of_each(init, running);
+		if (resources_is_sidecar(v)) {
 			sidecars = running;
 		}
 	}
 	total = sidecars;
-	for (const struct value *v = value_first(value_get(spec, "containers"));
-		v != NULL; v = value_next(v)) {
-		total = plus(total,
-			read_pair(value_get(value_get(v, "resources"), kind),
-				otherwise));
+	for (const struct json_value *v =
+			json_value_first(json_value_get(spec, "containers"));
+		v != NULL; v = json_value_next(v)) {
+		total = plus(total, read_resources(v, kind, otherwise));
 	}
-	total = larger_pair(total, init);
-	total = read_pair(value_get(value_get(spec, "resources"), kind), total);
+	total = larger_of_each(total, init);
+	total = read_resources(spec, kind, total);
 	return plus(total,
-		read_pair(value_get(spec, "overhead"), (struct pair){ 0 }));
+		read_amounts(json_value_get(spec, "overhead"),
+			(struct amounts){ 0 }));
 }
 
-static void read_containers(struct asks *asks, const struct value *spec)
+static void read_containers(struct nonzero_requests *nonzero,
+	const struct json_value *spec)
 {
-	const struct value *list = value_get(spec, "containers");
-	size_t count = value_count(list);
+	const struct json_value *list = json_value_get(spec, "containers");
+	size_t count = json_value_count(list);
 
-	if (count > ASKS_CONTAINERS_MAX) {
-		count = ASKS_CONTAINERS_MAX;
+	if (count > NONZERO_CONTAINERS_MAX) {
+		count = NONZERO_CONTAINERS_MAX;
 	}
-	asks->containers = xcalloc(count + 1, sizeof(*asks->containers));
-	for (const struct value *v = value_first(list);
-		v != NULL && asks->container_count < count; v = value_next(v)) {
-		const struct value *resources = value_get(v, "resources");
-		struct asks_container *c =
-			&asks->containers[asks->container_count++];
+	nonzero->containers = xcalloc(count + 1, sizeof(*nonzero->containers));
+	for (const struct json_value *v = json_value_first(list);
+		v != NULL && nonzero->container_count < count;
+		v = json_value_next(v)) {
+		const struct json_value *resources =
+			json_value_get(v, "resources");
+		struct nonzero_container *c =
+			&nonzero->containers[nonzero->container_count++];
 
 		(void)read_amount(&c->limit_milli,
-			value_get(resources, "limits"), "cpu");
+			json_value_get(resources, "limits"), "cpu");
 		(void)read_amount(&c->request_milli,
-			value_get(resources, "requests"), "cpu");
+			json_value_get(resources, "requests"), "cpu");
 	}
 }
 
-void asks_read(struct asks *out, const struct value *spec,
+void nonzero_read(struct nonzero_requests *out, const struct json_value *spec,
 	const struct resources *requests)
 {
-	const struct pair defaults = {
-		.milli = ASKS_DEFAULT_CPU_MILLI,
-		.bytes = ASKS_DEFAULT_MEMORY_BYTES,
+	const struct amounts defaults = {
+		.milli = NONZERO_DEFAULT_CPU_MILLI,
+		.bytes = NONZERO_DEFAULT_MEMORY_BYTES,
 	};
-	struct pair nonzero = read_sum(spec, "requests", defaults);
-	struct pair limits = read_sum(spec, "limits", (struct pair){ 0 });
+	struct amounts nonzero = read_sum(spec, "requests", defaults);
+	struct amounts limits = read_sum(spec, "limits", (struct amounts){ 0 });
 
-	*out = (struct asks){
-		.nonzero_milli = nonzero.milli,
-		.nonzero_bytes = nonzero.bytes,
+	*out = (struct nonzero_requests){
+		.cpu_milli = nonzero.milli,
+		.memory_bytes = nonzero.bytes,
 		.limit_milli =
 			larger(limits.milli, capped(requests->cpu_milli)),
 		.limit_bytes =
 			larger(limits.bytes, capped(requests->memory_bytes)),
 	};
-	(void)read_amount(&out->overhead_milli, value_get(spec, "overhead"),
-		"cpu");
+	(void)read_amount(&out->overhead_milli,
+		json_value_get(spec, "overhead"), "cpu");
 	read_containers(out, spec);
 }
 
-void asks_fini(struct asks *asks)
+void nonzero_fini(struct nonzero_requests *nonzero)
 {
-	free(asks->containers);
-	*asks = (struct asks){ 0 };
+	free(nonzero->containers);
+	*nonzero = (struct nonzero_requests){ 0 };
 }

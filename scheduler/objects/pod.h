@@ -1,8 +1,7 @@
-/* A pod as the scheduler sees it: who it is, what it requests, where it may
- * go.
+/* A pod: its identity, requests and scheduling constraints.
  *
- * Constraints that are not supported make the pod refused (`unsupported`),
- * never placed by guess: see unsupported.h. */
+ * A pod with an unsupported constraint is refused (`unsupported`) and never
+ * scheduled by guess: see objects/unsupported.h. */
 #pragma once
 
 #include "kube/json_value.h"
@@ -20,7 +19,6 @@
 #include "scheduler/objects/taint.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 enum pod_phase {
@@ -31,16 +29,16 @@ enum pod_phase {
 	POD_UNKNOWN,
 };
 
-/* How much of a pod is read. */
+/* The part of a pod that is read. */
 enum pod_depth {
-	POD_PLACED,   /* runs somewhere: what others must know of it */
-	POD_TO_PLACE, /* constraints too */
+	POD_SCHEDULED,	 /* what decisions about other pods need */
+	POD_UNSCHEDULED, /* its constraints, too */
 };
 
 struct pod {
-	struct names *names; /* borrowed */
+	struct interner *interner; /* borrowed */
 
-	/* Owned, never NULL; "" where the pod does not say. */
+	/* Owned, never NULL; "" where the pod has no such field. */
 	char *namespace, *name, *uid, *resource_version;
 	char *scheduler_name, *node_name;
 	char *nominated_node; /* status.nominatedNodeName */
@@ -50,13 +48,15 @@ struct pod {
 	int64_t generation;
 	int32_t priority;
 	enum pod_phase phase;
-	bool is_vm;	     /* label kubevirt.io=virt-launcher */
-	bool is_deleting;    /* a deletionTimestamp is set */
-	bool is_provisional; /* kubevirt.io/ephemeral-provisioning: places.h */
-	bool is_gated;	     /* spec.schedulingGates: must not be bound */
+	bool is_vm;	  /* label kubevirt.io=virt-launcher */
+	bool is_deleting; /* a deletionTimestamp is set */
+	/* Annotation kubevirt.io/ephemeral-provisioning: see
+	 * cache/reservations.h. */
+	bool is_provisional;
+	bool is_gated; /* spec.schedulingGates: must not be bound */
 
-	/* Unix time: when PodScheduled became true, else startTime, else the
-	 * creation of a pod that has a node; else MOMENT_LONG_AGO. */
+	/* Unix time at which PodScheduled became true; else startTime; else the
+	 * creation, if the pod has a node; else TIME_LONG_AGO. */
 	int64_t bound_wall_us;
 
 	uint32_t namespace_id; /* held */
@@ -66,29 +66,30 @@ struct pod {
 	struct pod_volumes volumes;
 
 	struct resources requests;
-	struct asks asks;
-	bool wants_kvm;		/* requests devices.kubevirt.io/kvm */
-	double vcpus;		/* of a VM, estimated: see forecast.h; else 0 */
-	bool is_dedicated;	/* those are the VM's own */
-	double expected_cores;	/* CPU it will use if it is like others */
-	struct vm_profile past; /* of this VM, if somebody knows it */
-	/* Up to when that was learned of this very pod; 0: it was not. On the
-	 * clock of the nodes' figures. */
-	int64_t learned_us;
+	struct nonzero_requests nonzero;
+	bool requests_kvm;     /* requests devices.kubevirt.io/kvm */
+	double vcpus;	       /* of a VM: see objects/forecast.h; else 0 */
+	bool is_dedicated;     /* the vCPUs have CPUs of their own */
+	double expected_cores; /* without any usage of its own */
+	struct usage usage;    /* of this VM; zeroed: unknown */
+	/* The end of the observation of this very pod, on the clock of the
+	 * nodes' loads; 0: the pod was not observed. */
+	int64_t observed_us;
 
-	/* Of POD_TO_PLACE only. */
-	char *unsupported; /* owned; why it is refused, or NULL */
+	/* Only with POD_UNSCHEDULED. */
+	char *unsupported; /* owned; the reason to refuse it, or NULL */
 	struct tolerations tolerations;
 	struct labels node_selector;
-	bool has_required; /* required node affinity, maybe without a term */
-	struct terms required, preferred;
-	struct spread_rules spread;
+	bool has_required; /* required node affinity, even without terms */
+	struct node_selector required, preferred;
+	struct spread_constraints spread;
 };
 
-/* -EBADMSG, -E2BIG: not a pod the API server would serve, and why. */
-must_check int pod_new(struct pod **out, struct names *names,
-	const struct value *object, enum pod_depth depth, struct error *err);
+/* -EBADMSG, -E2BIG: not a pod that an API server would serve. */
+must_check int pod_new(struct pod **out, struct interner *interner,
+	const struct json_value *object, enum pod_depth depth,
+	struct error *err);
 void pod_free(struct pod *pod); /* NULL is fine */
 
-/* Succeeded or failed: holds no resources any more. */
-bool pod_is_over(const struct pod *pod);
+/* Succeeded or Failed: the pod holds no resources. */
+bool pod_is_terminated(const struct pod *pod);

@@ -4,181 +4,169 @@
 #include <stdlib.h>
 
 #include "lib/memory.h"
+#include "scheduler/objects/value_list.h"
+#include "scheduler/objects/node_selector.h"
 
 static const char required_key[] =
 	"requiredDuringSchedulingIgnoredDuringExecution";
 static const char preferred_key[] =
 	"preferredDuringSchedulingIgnoredDuringExecution";
 
-static void term_fini(struct pod_term *term, struct names *names)
+static void term_fini(struct pod_affinity_term *term, struct interner *interner)
 {
 	for (size_t i = 0; i < term->namespace_count; i++) {
-		names_drop(names, term->namespaces[i]);
+		interner_drop(interner, term->namespaces[i]);
 	}
 	free(term->namespaces);
-	names_drop(names, term->topology_key);
-	label_selector_fini(&term->of_namespaces, names);
-	label_selector_fini(&term->of_pods, names);
+	interner_drop(interner, term->topology_key);
+	label_selector_fini(&term->namespace_selector, interner);
+	label_selector_fini(&term->label_selector, interner);
 }
 
-static void terms_fini_all(struct pod_terms *terms, struct names *names)
+static void terms_fini(struct pod_affinity_terms *terms,
+	struct interner *interner)
 {
 	for (size_t i = 0; i < terms->count; i++) {
-		term_fini(&terms->list[i], names);
+		term_fini(&terms->list[i], interner);
 	}
 	free(terms->list);
-	*terms = (struct pod_terms){ 0 };
+	*terms = (struct pod_affinity_terms){ 0 };
 }
 
-/* Without names and without a selector a term means its owner's namespace. */
-static int read_namespaces(struct pod_term *term, struct names *names,
-	const struct value *object, const char *owner, struct error *err)
+/* Without names and a selector, a term is about its owner's namespace. */
+static int read_namespaces(struct pod_affinity_term *term,
+	struct interner *interner, const struct json_value *object,
+	const char *owner, struct error *err)
 {
-	const struct value *list = value_get(object, "namespaces");
-	const struct value *selector = value_get(object, "namespaceSelector");
-	size_t count = value_count(list);
+	const struct json_value *list = json_value_get(object, "namespaces");
+	const struct json_value *selector =
+		json_value_get(object, "namespaceSelector");
+	size_t count = json_value_count(list);
 
-	if (count > POD_TERM_NAMESPACES_MAX) {
+	if (count > POD_AFFINITY_NAMESPACES_MAX) {
 		return error_set(err, -E2BIG,
 			"a pod affinity term names more than %d namespaces",
-			POD_TERM_NAMESPACES_MAX);
+			POD_AFFINITY_NAMESPACES_MAX);
 	}
 	term->namespaces = xcalloc(count + 1, sizeof(*term->namespaces));
-	for (const struct value *v = value_first(list); v != NULL;
-		v = value_next(v)) {
-		if (value_text(v) != NULL) {
+	for (const struct json_value *v = json_value_first(list); v != NULL;
+		v = json_value_next(v)) {
+		if (json_value_text(v) != NULL) {
 			term->namespaces[term->namespace_count++] =
-				names_hold(names, value_text(v));
+				interner_hold(interner, json_value_text(v));
 		}
 	}
-	if (count == 0 && !value_is_object(selector)) {
+	if (count == 0 && !json_value_is_object(selector)) {
 		term->namespaces[term->namespace_count++] =
-			names_hold(names, owner);
+			interner_hold(interner, owner);
 	}
-	return label_selector_read(&term->of_namespaces, names, selector, err);
+	return label_selector_read(&term->namespace_selector, interner,
+		selector, err);
 }
 
-/* The weight of a preferred term; the API server keeps it from 1 to 100. */
-static int32_t weight_of(const struct value *object)
+static int read_term(struct pod_affinity_term *out, struct interner *interner,
+	const struct json_value *object, const char *owner, struct error *err)
 {
-	double weight = 0;
-
-	if (!value_number(&weight, value_get(object, "weight")) || weight < 1 ||
-		weight > 100) {
-		return 0;
-	}
-	return (int32_t)weight;
-}
-
-static int read_term(struct pod_term *out, struct names *names,
-	const struct value *object, const char *owner, struct error *err)
-{
-	struct pod_term term = { 0 };
-	int r = read_namespaces(&term, names, object, owner, err);
+	struct pod_affinity_term term = { 0 };
+	int r = read_namespaces(&term, interner, object, owner, err);
 
 	if (r == 0) {
-		r = label_selector_read(&term.of_pods, names,
-			value_get(object, "labelSelector"), err);
+		r = label_selector_read(&term.label_selector, interner,
+			json_value_get(object, "labelSelector"), err);
 	}
 	if (r < 0) {
-		term_fini(&term, names);
+		term_fini(&term, interner);
 		return r;
 	}
-	term.topology_key =
-		names_hold(names, value_text_at(object, "topologyKey", ""));
+	term.topology_key = interner_hold(interner,
+		json_value_text_at(object, "topologyKey", ""));
 	*out = term;
 	return 0;
 }
 
-static int check_list(const struct value *list, struct error *err)
-{
-	if (list != NULL && !value_is_null(list) && !value_is_array(list)) {
-		return error_set(err, -EBADMSG,
-			"pod affinity terms are not a list");
-	}
-	if (value_count(list) > POD_TERMS_MAX) {
-		return error_set(err, -E2BIG, "more than %d pod affinity terms",
-			POD_TERMS_MAX);
-	}
-	return 0;
-}
-
-/* What a list of terms is read with. */
-struct reading {
-	struct names *names;
+struct read_context {
+	struct interner *interner;
 	const char *owner;
 	struct error *err;
 };
 
-static int read_terms(struct pod_terms *out, const struct reading *with,
-	const struct value *list, bool are_preferred)
+static int read_terms(struct pod_affinity_terms *out,
+	const struct read_context *context, const struct json_value *list,
+	bool are_preferred)
 {
-	int r = check_list(list, with->err);
+	int r = value_list_check(list, POD_AFFINITY_TERMS_MAX,
+		"pod affinity terms", context->err);
 
 	if (r < 0) {
 		return r;
 	}
-	out->list = xcalloc(value_count(list) + 1, sizeof(*out->list));
-	for (const struct value *v = value_first(list); v != NULL;
-		v = value_next(v)) {
-		struct pod_term *term = &out->list[out->count];
+	out->list = xcalloc(json_value_count(list) + 1, sizeof(*out->list));
+	for (const struct json_value *v = json_value_first(list); v != NULL;
+		v = json_value_next(v)) {
+		struct pod_affinity_term *term = &out->list[out->count];
 
-		r = read_term(term, with->names,
-			are_preferred ? value_get(v, "podAffinityTerm") : v,
-			with->owner, with->err);
+		r = read_term(term, context->interner,
+			are_preferred ? json_value_get(v, "podAffinityTerm")
+				      : v,
+			context->owner, context->err);
 		if (r < 0) {
 			return r;
 		}
-		term->weight = are_preferred ? weight_of(v) : 1;
+		term->weight = are_preferred ? node_selector_term_weight(v) : 1;
 		out->count++;
 	}
 	return 0;
 }
 
-static int read_kind(struct pod_terms *required, struct pod_terms *preferred,
-	const struct reading *with, const struct value *kind)
+static int read_affinity(struct pod_affinity_terms *required,
+	struct pod_affinity_terms *preferred,
+	const struct read_context *context, const struct json_value *affinity)
 {
-	int r = read_terms(required, with, value_get(kind, required_key),
-		false);
+	int r = read_terms(required, context,
+		json_value_get(affinity, required_key), false);
 
 	return r < 0 ? r
-		     : read_terms(preferred, with,
-			       value_get(kind, preferred_key), true);
+		     : read_terms(preferred, context,
+			       json_value_get(affinity, preferred_key), true);
 }
 
-int pod_affinity_read(struct pod_affinity *out, struct names *names,
-	const struct value *affinity, const char *namespace, struct error *err)
+int pod_affinity_read(struct pod_affinity *out, struct interner *interner,
+	const struct json_value *affinity, const char *namespace,
+	struct error *err)
 {
-	const struct value *to = value_get(affinity, "podAffinity");
-	const struct value *from = value_get(affinity, "podAntiAffinity");
-	const struct reading with = { names, namespace, err };
+	const struct json_value *affine =
+		json_value_get(affinity, "podAffinity");
+	const struct json_value *anti =
+		json_value_get(affinity, "podAntiAffinity");
+	const struct read_context context = { interner, namespace, err };
 	struct pod_affinity read = { 0 };
 	int r = 0;
 
-	if (to != NULL) {
-		r = read_kind(&read.required, &read.preferred, &with, to);
+	if (affine != NULL) {
+		r = read_affinity(&read.required, &read.preferred, &context,
+			affine);
 	}
-	if (r == 0 && from != NULL) {
-		r = read_kind(&read.required_anti, &read.preferred_anti, &with,
-			from);
+	if (r == 0 && anti != NULL) {
+		r = read_affinity(&read.required_anti, &read.preferred_anti,
+			&context, anti);
 	}
 	if (r < 0) {
-		pod_affinity_fini(&read, names);
+		pod_affinity_fini(&read, interner);
 		return r;
 	}
 	*out = read;
 	return 0;
 }
 
-void pod_affinity_fini(struct pod_affinity *affinity, struct names *names)
+void pod_affinity_fini(struct pod_affinity *affinity, struct interner *interner)
 {
-	terms_fini_all(&affinity->required, names);
-	terms_fini_all(&affinity->required_anti, names);
-	terms_fini_all(&affinity->preferred, names);
-	terms_fini_all(&affinity->preferred_anti, names);
+	terms_fini(&affinity->required, interner);
+	terms_fini(&affinity->required_anti, interner);
+	terms_fini(&affinity->preferred, interner);
+	terms_fini(&affinity->preferred_anti, interner);
 }
 
-bool pod_affinity_is_any(const struct pod_affinity *affinity)
+bool pod_affinity_has_terms(const struct pod_affinity *affinity)
 {
 	return affinity->required.count > 0 ||
 		affinity->required_anti.count > 0 ||
@@ -186,7 +174,8 @@ bool pod_affinity_is_any(const struct pod_affinity *affinity)
 		affinity->preferred_anti.count > 0;
 }
 
-static bool is_named(const struct pod_term *term, uint32_t namespace)
+static bool has_namespace(const struct pod_affinity_term *term,
+	uint32_t namespace)
 {
 	for (size_t i = 0; i < term->namespace_count; i++) {
 		if (term->namespaces[i] == namespace) {
@@ -196,26 +185,28 @@ static bool is_named(const struct pod_term *term, uint32_t namespace)
 	return false;
 }
 
-bool pod_term_means(const struct pod_term *term,
-	const struct term_subject *subject)
+bool pod_affinity_existing_matches(const struct pod_affinity_term *term,
+	const struct pod_affinity_subject *subject)
 {
-	return (is_named(term, subject->namespace) ||
-		       label_selector_matches(&term->of_namespaces,
-			       subject->names, subject->namespace_labels)) &&
-		label_selector_matches(&term->of_pods, subject->names,
+	return (has_namespace(term, subject->namespace) ||
+		       label_selector_matches(&term->namespace_selector,
+			       subject->interner, subject->namespace_labels)) &&
+		label_selector_matches(&term->label_selector, subject->interner,
 			subject->labels);
 }
 
-bool pod_term_means_placed(const struct pod_term *term,
-	const struct term_subject *subject)
+bool pod_affinity_incoming_matches(const struct pod_affinity_term *term,
+	const struct pod_affinity_subject *subject)
 {
-	const struct label_selector *of = &term->of_namespaces;
+	const struct label_selector *selector = &term->namespace_selector;
 
-	return (is_named(term, subject->namespace) ||
+	return (has_namespace(term, subject->namespace) ||
 		       (subject->namespace_labels != NULL &&
-			       label_selector_matches(of, subject->names,
+			       label_selector_matches(selector,
+				       subject->interner,
 				       subject->namespace_labels)) ||
-		       label_selector_matches(of, subject->names, NULL)) &&
-		label_selector_matches(&term->of_pods, subject->names,
+		       label_selector_matches(selector, subject->interner,
+			       NULL)) &&
+		label_selector_matches(&term->label_selector, subject->interner,
 			subject->labels);
 }

@@ -1,8 +1,8 @@
-/* Terms of pod affinity and anti-affinity: which pods, in which namespaces, and
- * what of a node must be the same (topologyKey).
+/* Pod affinity and anti-affinity terms: the pods, their namespaces and the
+ * topology key.
  *
- * matchLabelKeys and mismatchLabelKeys are part of the label selector when the
- * API server has taken the pod; kube-scheduler looks at neither. */
+ * The API server merges matchLabelKeys and mismatchLabelKeys into the label
+ * selector when it admits a pod; like kube-scheduler, this reads neither. */
 #pragma once
 
 #include "kube/json_value.h"
@@ -15,53 +15,54 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { POD_TERMS_MAX = 256, POD_TERM_NAMESPACES_MAX = 4096 };
+enum { POD_AFFINITY_TERMS_MAX = 256, POD_AFFINITY_NAMESPACES_MAX = 4096 };
 
-struct pod_term {
+struct pod_affinity_term {
 	uint32_t topology_key; /* held */
-	uint32_t *namespaces;  /* owned, each held; what is named */
+	uint32_t *namespaces;  /* owned, each held; by name */
 	size_t namespace_count;
-	struct label_selector of_namespaces;
-	struct label_selector of_pods;
-	int32_t weight; /* of a preferred term; of a required one 1 */
+	struct label_selector namespace_selector;
+	struct label_selector label_selector;
+	int32_t weight; /* of a preferred term; 1 for a required term */
 };
 
-struct pod_terms {
-	struct pod_term *list; /* owned */
+struct pod_affinity_terms {
+	struct pod_affinity_term *list; /* owned */
 	size_t count;
 };
 
-/* All of one pod; the lists may be empty. */
+/* All terms of one pod. */
 struct pod_affinity {
-	struct pod_terms required, required_anti;
-	struct pod_terms preferred, preferred_anti;
+	struct pod_affinity_terms required, required_anti;
+	struct pod_affinity_terms preferred, preferred_anti;
 };
 
-/* Reads spec.affinity of a pod in this namespace; NULL is none.
- * -EBADMSG: terms that are no list; -E2BIG: too many. */
-must_check int pod_affinity_read(struct pod_affinity *out, struct names *names,
-	const struct value *affinity, const char *namespace, struct error *err);
-void pod_affinity_fini(struct pod_affinity *affinity, struct names *names);
+/* Reads spec.affinity of a pod in this namespace; NULL: none.
+ * -EBADMSG: the terms are not a list; -E2BIG: too many terms. */
+must_check int pod_affinity_read(struct pod_affinity *out,
+	struct interner *interner, const struct json_value *affinity,
+	const char *namespace, struct error *err);
+void pod_affinity_fini(struct pod_affinity *affinity,
+	struct interner *interner);
 
-/* It has terms of any kind. */
-bool pod_affinity_is_any(const struct pod_affinity *affinity);
+bool pod_affinity_has_terms(const struct pod_affinity *affinity);
 
-/* Whom a term is held against. */
-struct term_subject {
-	const struct names *names;
+/* The pod that a term is matched against. */
+struct pod_affinity_subject {
+	const struct interner *interner;
 	uint32_t namespace;
 	const struct labels *labels;
-	/* Of its Namespace object; NULL: there is none. */
+	/* From the Namespace object; NULL: there is no such object. */
 	const struct labels *namespace_labels;
 };
 
-/* Does a term of a pod that runs mean this pod? */
-bool pod_term_means(const struct pod_term *term,
-	const struct term_subject *subject);
+/* A term of an existing pod matches the incoming pod. */
+bool pod_affinity_existing_matches(const struct pod_affinity_term *term,
+	const struct pod_affinity_subject *subject);
 
-/* The same for a term of the pod to place. kube-scheduler resolves its
- * namespaceSelector into names beforehand and yet holds it against no labels at
- * all afterwards, so that one like NotIn or DoesNotExist means all namespaces.
- * We do what it does: two schedulers must agree on a VM. */
-bool pod_term_means_placed(const struct pod_term *term,
-	const struct term_subject *subject);
+/* A term of the incoming pod matches an existing pod. kube-scheduler resolves
+ * the namespaceSelector of such a term to names first, and then also matches
+ * the selector against an empty label set: NotIn and DoesNotExist match every
+ * namespace. This does the same, so that both schedulers agree about a VM. */
+bool pod_affinity_incoming_matches(const struct pod_affinity_term *term,
+	const struct pod_affinity_subject *subject);

@@ -5,63 +5,61 @@
 
 #include "lib/memory.h"
 
-static void disk_fini(struct pod_disk *disk, struct names *names)
+static void disk_fini(struct pod_disk *disk, struct interner *interner)
 {
-	names_drop(names, disk->name);
-	names_drop(names, disk->pool);
+	interner_drop(interner, disk->name);
+	interner_drop(interner, disk->pool);
 	for (size_t i = 0; i < disk->monitor_count; i++) {
-		names_drop(names, disk->monitors[i]);
+		interner_drop(interner, disk->monitors[i]);
 	}
 	free(disk->monitors);
 }
 
-static void read_iscsi(struct pod_disk *disk, struct names *names,
-	const struct value *source)
+static int read_rbd(struct pod_disk *disk, struct interner *interner,
+	const struct json_value *source, struct error *err)
 {
-	disk->name = names_hold(names, value_text_at(source, "iqn", ""));
-}
+	const struct json_value *list = json_value_get(source, "monitors");
 
-static int read_rbd(struct pod_disk *disk, struct names *names,
-	const struct value *source, struct error *err)
-{
-	const struct value *list = value_get(source, "monitors");
-
-	if (value_count(list) > POD_DISK_MONITORS_MAX) {
+	if (json_value_count(list) > POD_DISK_MONITORS_MAX) {
 		return error_set(err, -E2BIG,
 			"an rbd volume has more than %d monitors",
 			POD_DISK_MONITORS_MAX);
 	}
 	disk->is_rbd = true;
-	disk->name = names_hold(names, value_text_at(source, "image", ""));
-	disk->pool = names_hold(names, value_text_at(source, "pool", ""));
-	disk->monitors = xcalloc(value_count(list), sizeof(*disk->monitors));
-	for (const struct value *v = value_first(list); v != NULL;
-		v = value_next(v)) {
-		if (value_text(v) != NULL) {
+	disk->name = interner_hold(interner,
+		json_value_text_at(source, "image", ""));
+	disk->pool =
+		interner_hold(interner, json_value_text_at(source, "pool", ""));
+	disk->monitors =
+		xcalloc(json_value_count(list), sizeof(*disk->monitors));
+	for (const struct json_value *v = json_value_first(list); v != NULL;
+		v = json_value_next(v)) {
+		if (json_value_text(v) != NULL) {
 			disk->monitors[disk->monitor_count++] =
-				names_hold(names, value_text(v));
+				interner_hold(interner, json_value_text(v));
 		}
 	}
 	return 0;
 }
 
-static int read_disk(struct pod_volumes *volumes, struct names *names,
-	const struct value *object, struct error *err)
+static int read_disk(struct pod_volumes *volumes, struct interner *interner,
+	const struct json_value *object, struct error *err)
 {
-	const struct value *iscsi = value_get(object, "iscsi");
-	const struct value *rbd = value_get(object, "rbd");
+	const struct json_value *iscsi = json_value_get(object, "iscsi");
+	const struct json_value *rbd = json_value_get(object, "rbd");
 	struct pod_disk *disk = &volumes->disks[volumes->disk_count];
 	int r = 0;
 
-	if (!value_is_object(iscsi) && !value_is_object(rbd)) {
+	if (!json_value_is_object(iscsi) && !json_value_is_object(rbd)) {
 		return 0;
 	}
-	disk->is_read_only = value_true(
-		value_get(value_is_object(iscsi) ? iscsi : rbd, "readOnly"));
-	if (value_is_object(iscsi)) {
-		read_iscsi(disk, names, iscsi);
+	disk->is_read_only = json_value_true(json_value_get(
+		json_value_is_object(iscsi) ? iscsi : rbd, "readOnly"));
+	if (json_value_is_object(iscsi)) {
+		disk->name = interner_hold(interner,
+			json_value_text_at(iscsi, "iqn", ""));
 	} else {
-		r = read_rbd(disk, names, rbd, err);
+		r = read_rbd(disk, interner, rbd, err);
 	}
 	if (r == 0) {
 		volumes->disk_count++;
@@ -69,28 +67,30 @@ static int read_disk(struct pod_volumes *volumes, struct names *names,
 	return r;
 }
 
-static void read_claim(struct pod_volumes *volumes, const struct value *object,
-	const char *pod)
+static void read_claim(struct pod_volumes *volumes,
+	const struct json_value *object, const char *pod)
 {
-	const struct value *claim = value_get(object, "persistentVolumeClaim");
+	const struct json_value *claim =
+		json_value_get(object, "persistentVolumeClaim");
 	struct pod_claim *read = &volumes->claims[volumes->claim_count];
 
-	if (value_is_object(claim)) {
-		read->name = xstrdup(value_text_at(claim, "claimName", ""));
+	if (json_value_is_object(claim)) {
+		read->name =
+			xstrdup(json_value_text_at(claim, "claimName", ""));
 		volumes->claim_count++;
-	} else if (value_is_object(value_get(object, "ephemeral"))) {
+	} else if (json_value_is_object(json_value_get(object, "ephemeral"))) {
 		read->name = xasprintf("%s-%s", pod,
-			value_text_at(object, "name", ""));
+			json_value_text_at(object, "name", ""));
 		read->is_ephemeral = true;
 		volumes->claim_count++;
 	}
 }
 
-int pod_volumes_read(struct pod_volumes *out, struct names *names,
-	const struct value *list, const char *pod, struct error *err)
+int pod_volumes_read(struct pod_volumes *out, struct interner *interner,
+	const struct json_value *list, const char *pod, struct error *err)
 {
 	struct pod_volumes volumes = { 0 };
-	size_t count = value_count(list);
+	size_t count = json_value_count(list);
 
 	if (count > POD_VOLUMES_MAX) {
 		return error_set(err, -E2BIG, "more than %d volumes",
@@ -98,17 +98,17 @@ int pod_volumes_read(struct pod_volumes *out, struct names *names,
 	}
 	volumes.claims = xcalloc(count, sizeof(*volumes.claims));
 	volumes.disks = xcalloc(count, sizeof(*volumes.disks));
-	for (const struct value *v = value_first(list); v != NULL;
-		v = value_next(v)) {
-		int r = read_disk(&volumes, names, v, err);
+	for (const struct json_value *v = json_value_first(list); v != NULL;
+		v = json_value_next(v)) {
+		int r = read_disk(&volumes, interner, v, err);
 
 		if (r < 0) {
-			pod_volumes_fini(&volumes, names);
+			pod_volumes_fini(&volumes, interner);
 			return r;
 		}
 		read_claim(&volumes, v, pod);
 	}
-	/* Most pods have neither, and there are many pods. */
+	/* Saves memory: most pods have neither. */
 	if (volumes.claim_count == 0) {
 		free(take_ptr(volumes.claims));
 	}
@@ -119,20 +119,20 @@ int pod_volumes_read(struct pod_volumes *out, struct names *names,
 	return 0;
 }
 
-void pod_volumes_fini(struct pod_volumes *volumes, struct names *names)
+void pod_volumes_fini(struct pod_volumes *volumes, struct interner *interner)
 {
 	for (size_t i = 0; i < volumes->claim_count; i++) {
 		free(volumes->claims[i].name);
 	}
 	for (size_t i = 0; i < volumes->disk_count; i++) {
-		disk_fini(&volumes->disks[i], names);
+		disk_fini(&volumes->disks[i], interner);
 	}
 	free(volumes->claims);
 	free(volumes->disks);
 	*volumes = (struct pod_volumes){ 0 };
 }
 
-static bool share_monitor(const struct pod_disk *a, const struct pod_disk *b)
+static bool shares_monitor(const struct pod_disk *a, const struct pod_disk *b)
 {
 	for (size_t i = 0; i < a->monitor_count * b->monitor_count; i++) {
 		if (a->monitors[i / b->monitor_count] ==
@@ -146,7 +146,7 @@ static bool share_monitor(const struct pod_disk *a, const struct pod_disk *b)
 static bool is_same_disk(const struct pod_disk *a, const struct pod_disk *b)
 {
 	return a->is_rbd == b->is_rbd && a->name == b->name &&
-		a->pool == b->pool && (!a->is_rbd || share_monitor(a, b));
+		a->pool == b->pool && (!a->is_rbd || shares_monitor(a, b));
 }
 
 bool pod_disks_conflict(const struct pod_volumes *a,

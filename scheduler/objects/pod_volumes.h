@@ -1,5 +1,5 @@
-/* What a pod's volumes refer to: claims, and disks that only one node may have.
- * Other kinds of volumes are no business of a scheduler. */
+/* The volumes of a pod that matter to scheduling: claims, and disks that only
+ * one node may use. */
 #pragma once
 
 #include "kube/json_value.h"
@@ -13,8 +13,8 @@
 enum { POD_VOLUMES_MAX = 4096, POD_DISK_MONITORS_MAX = 256 };
 
 struct pod_claim {
-	char *name;	   /* owned; of the claim, in the pod's namespace */
-	bool is_ephemeral; /* made for the pod from a template */
+	char *name;	   /* of the claim in the pod's namespace; owned */
+	bool is_ephemeral; /* created for the pod from a template */
 };
 
 /* An iscsi or rbd volume without a claim. */
@@ -25,7 +25,7 @@ struct pod_disk {
 	size_t monitor_count;
 };
 
-/* A zeroed one has none. */
+/* Zeroed: none. */
 struct pod_volumes {
 	struct pod_claim *claims; /* owned; in the pod's order */
 	size_t claim_count;
@@ -34,10 +34,11 @@ struct pod_volumes {
 };
 
 /* Reads spec.volumes of a pod called pod. -E2BIG: too many. */
-must_check int pod_volumes_read(struct pod_volumes *out, struct names *names,
-	const struct value *list, const char *pod, struct error *err);
-void pod_volumes_fini(struct pod_volumes *volumes, struct names *names);
+must_check int pod_volumes_read(struct pod_volumes *out,
+	struct interner *interner, const struct json_value *list,
+	const char *pod, struct error *err);
+void pod_volumes_fini(struct pod_volumes *volumes, struct interner *interner);
 
-/* No node can have both: the same disk, unless both only read. */
+/* The pods use the same disk and one of them writes: no node can run both. */
 bool pod_disks_conflict(const struct pod_volumes *a,
 	const struct pod_volumes *b);

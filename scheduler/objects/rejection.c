@@ -13,16 +13,17 @@ static const char *const names[] = {
 	[REJECTION_OTHER] = "other",
 };
 
-static bool begins(const char *text, const char *with)
+static bool has_prefix(const char *text, const char *prefix)
 {
-	return strncmp(text, with, strlen(with)) == 0;
+	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-enum rejection rejection_of(const struct value *pod)
+enum rejection rejection_of(const struct json_value *pod)
 {
-	const char *reason = value_text_at(pod, "status/reason", "");
+	const char *reason = json_value_text_at(pod, "status/reason", "");
 
-	if (strcmp(value_text_at(pod, "status/phase", ""), "Failed") != 0) {
+	if (strcmp(json_value_text_at(pod, "status/phase", ""), "Failed") !=
+		0) {
 		return REJECTION_NONE;
 	}
 	for (int i = REJECTION_CPU; i < REJECTIONS; i++) {
@@ -30,10 +31,10 @@ enum rejection rejection_of(const struct value *pod)
 			return (enum rejection)i;
 		}
 	}
-	if (begins(reason, names[REJECTION_RESOURCE])) {
+	if (has_prefix(reason, names[REJECTION_RESOURCE])) {
 		return REJECTION_RESOURCE;
 	}
-	return begins(value_text_at(pod, "status/message", ""),
+	return has_prefix(json_value_text_at(pod, "status/message", ""),
 		       "Pod was rejected")
 		? REJECTION_OTHER
 		: REJECTION_NONE;

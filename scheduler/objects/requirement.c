@@ -1,12 +1,13 @@
 #include "scheduler/objects/requirement.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/memory.h"
 
 /* Go's strconv.ParseInt(text, 10, 64). */
-static bool scan_integer(int64_t *out, const char *text)
+static bool parse_integer(int64_t *out, const char *text)
 {
 	bool is_negative = *text == '-';
 	int64_t value = 0;
@@ -29,104 +30,127 @@ static bool scan_integer(int64_t *out, const char *text)
 	return true;
 }
 
-static bool scan_operator(enum selector_operator *out, const char *text)
+static bool parse_operator(enum requirement_operator *out, const char *text)
 {
 	static const char *const texts[] = {
-		[SELECTOR_IN] = "In",
-		[SELECTOR_NOT_IN] = "NotIn",
-		[SELECTOR_EXISTS] = "Exists",
-		[SELECTOR_DOES_NOT_EXIST] = "DoesNotExist",
-		[SELECTOR_GT] = "Gt",
-		[SELECTOR_LT] = "Lt",
+		[REQUIREMENT_IN] = "In",
+		[REQUIREMENT_NOT_IN] = "NotIn",
+		[REQUIREMENT_EXISTS] = "Exists",
+		[REQUIREMENT_DOES_NOT_EXIST] = "DoesNotExist",
+		[REQUIREMENT_GT] = "Gt",
+		[REQUIREMENT_LT] = "Lt",
 	};
 
 	for (size_t i = 0; i < count_of(texts); i++) {
 		if (strcmp(text, texts[i]) == 0) {
-			*out = (enum selector_operator)i;
+			*out = (enum requirement_operator)i;
 			return true;
 		}
 	}
 	return false;
 }
 
-/* How many values upstream lets each operator have. */
-static bool is_count_right(const struct requirement *r)
+int requirement_check_list(const struct json_value *list, const char *owner,
+	struct error *err)
+{
+	if (json_value_count(list) > REQUIREMENTS_MAX) {
+		return error_set(err, -E2BIG,
+			"a %s has more than %d requirements", owner,
+			REQUIREMENTS_MAX);
+	}
+	for (const struct json_value *v = json_value_first(list); v != NULL;
+		v = json_value_next(v)) {
+		if (json_value_count(json_value_get(v, "values")) >
+			REQUIREMENT_VALUES_MAX) {
+			return error_set(err, -E2BIG,
+				"a %s has more than %d values", owner,
+				REQUIREMENT_VALUES_MAX);
+		}
+	}
+	return 0;
+}
+
+/* The number of values is one that upstream allows for the operator. */
+static bool has_valid_count(const struct requirement *r)
 {
 	if (r->is_field) {
-		return r->operator<= SELECTOR_NOT_IN && r->value_count == 1;
+		return r->operator<= REQUIREMENT_NOT_IN &&
+			r->json_value_count == 1;
 	}
 	switch (r->operator) {
-	case SELECTOR_IN:
-	case SELECTOR_NOT_IN:
-		return r->value_count > 0;
-	case SELECTOR_EXISTS:
-	case SELECTOR_DOES_NOT_EXIST:
-		return r->value_count == 0;
-	case SELECTOR_GT:
-	case SELECTOR_LT:
-		return r->value_count == 1;
+	case REQUIREMENT_IN:
+	case REQUIREMENT_NOT_IN:
+		return r->json_value_count > 0;
+	case REQUIREMENT_EXISTS:
+	case REQUIREMENT_DOES_NOT_EXIST:
+		return r->json_value_count == 0;
+	case REQUIREMENT_GT:
+	case REQUIREMENT_LT:
+		return r->json_value_count == 1;
 	}
 	return false;
 }
 
-void requirement_fini(struct requirement *r, struct names *names)
+void requirement_fini(struct requirement *r, struct interner *interner)
 {
-	names_drop(names, r->key);
-	for (size_t i = 0; i < r->value_count; i++) {
-		names_drop(names, r->values[i]);
+	interner_drop(interner, r->key);
+	for (size_t i = 0; i < r->json_value_count; i++) {
+		interner_drop(interner, r->values[i]);
 	}
 	free(r->values);
 }
 
-/* Holds the values; false if one is no string. */
-static bool read_values(struct requirement *r, struct names *names,
-	const struct value *list)
+/* False: a value is not a string. */
+static bool read_values(struct requirement *r, struct interner *interner,
+	const struct json_value *list)
 {
-	r->values = xcalloc(value_count(list) + 1, sizeof(*r->values));
-	for (const struct value *v = value_first(list); v != NULL;
-		v = value_next(v)) {
-		if (value_text(v) == NULL) {
+	r->values = xcalloc(json_value_count(list) + 1, sizeof(*r->values));
+	for (const struct json_value *v = json_value_first(list); v != NULL;
+		v = json_value_next(v)) {
+		if (json_value_text(v) == NULL) {
 			return false;
 		}
-		r->values[r->value_count++] = names_hold(names, value_text(v));
+		r->values[r->json_value_count++] =
+			interner_hold(interner, json_value_text(v));
 	}
 	return true;
 }
 
-bool requirement_read(struct requirement *r, struct names *names,
-	const struct value *object, bool is_field)
+bool requirement_read(struct requirement *r, struct interner *interner,
+	const struct json_value *object, bool is_field)
 {
-	const char *key = value_text_at(object, "key", "");
+	const char *key = json_value_text_at(object, "key", "");
 
 	r->is_field = is_field;
 	if (is_field ? strcmp(key, "metadata.name") != 0 : *key == '\0') {
 		return false;
 	}
-	r->key = is_field ? 0 : names_hold(names, key);
-	if (!scan_operator(
-		    &r->operator, value_text_at(object, "operator", "")) ||
-		!read_values(r, names, value_get(object, "values")) ||
-		!is_count_right(r)) {
+	r->key = is_field ? 0 : interner_hold(interner, key);
+	if (!parse_operator(
+		    &r->operator, json_value_text_at(object, "operator", "")) ||
+		!read_values(r, interner, json_value_get(object, "values")) ||
+		!has_valid_count(r)) {
 		return false;
 	}
-	return r->operator<SELECTOR_GT ||
-		scan_integer(&r->number, names_text(names, r->values[0]));
+	return r->operator<REQUIREMENT_GT || parse_integer(&r->number,
+		interner_text(interner, r->values[0]));
 }
 
-bool requirement_read_in(struct requirement *r, struct names *names,
-	const struct value *object)
+bool requirement_read_in(struct requirement *r, struct interner *interner,
+	const struct json_value *object)
 {
 	*r = (struct requirement){
-		.operator= SELECTOR_IN,
-		.key = names_hold(names, value_text_at(object, "key", "")),
+		.operator= REQUIREMENT_IN,
+		.key = interner_hold(interner,
+			json_value_text_at(object, "key", "")),
 	};
-	return read_values(r, names, value_get(object, "values")) &&
-		r->value_count > 0;
+	return read_values(r, interner, json_value_get(object, "values")) &&
+		r->json_value_count > 0;
 }
 
 bool requirement_has_value(const struct requirement *r, uint32_t value)
 {
-	for (size_t i = 0; i < r->value_count; i++) {
+	for (size_t i = 0; i < r->json_value_count; i++) {
 		if (r->values[i] == value) {
 			return true;
 		}
@@ -134,39 +158,39 @@ bool requirement_has_value(const struct requirement *r, uint32_t value)
 	return false;
 }
 
-static bool compares(const struct requirement *r, const char *label)
+static bool compare(const struct requirement *r, const char *label)
 {
 	int64_t number;
 
-	if (!scan_integer(&number, label)) {
+	if (!parse_integer(&number, label)) {
 		return false;
 	}
-	return r->operator== SELECTOR_GT ? number > r->number
-					 : number<r->number;
+	return r->operator== REQUIREMENT_GT ? number > r->number
+					    : number<r->number;
 }
 
 bool requirement_matches(const struct requirement *r,
-	const struct selected *node)
+	const struct requirement_subject *subject)
 {
-	uint32_t value =
-		r->is_field ? node->name : labels_get(node->labels, r->key);
+	uint32_t value = r->is_field ? subject->name
+				     : labels_get(subject->labels, r->key);
 
 	if (r->is_field && value == 0) {
 		return true;
 	}
 	switch (r->operator) {
-	case SELECTOR_IN:
+	case REQUIREMENT_IN:
 		return value != 0 && requirement_has_value(r, value);
-	case SELECTOR_NOT_IN:
+	case REQUIREMENT_NOT_IN:
 		return value == 0 || !requirement_has_value(r, value);
-	case SELECTOR_EXISTS:
+	case REQUIREMENT_EXISTS:
 		return value != 0;
-	case SELECTOR_DOES_NOT_EXIST:
+	case REQUIREMENT_DOES_NOT_EXIST:
 		return value == 0;
-	case SELECTOR_GT:
-	case SELECTOR_LT:
+	case REQUIREMENT_GT:
+	case REQUIREMENT_LT:
 		return value != 0 &&
-			compares(r, names_text(node->names, value));
+			compare(r, interner_text(subject->interner, value));
 	}
 	return false;
 }

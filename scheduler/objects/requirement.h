@@ -1,10 +1,9 @@
-/* One requirement of a selector: a key, an operator, values.
- *
- * What a label selector and a node selector term are made of; upstream's exact
- * matching. */
+/* A requirement of a label selector or node selector term: a key, an operator
+ * and values. Requirements match exactly as upstream. */
 #pragma once
 
 #include "kube/json_value.h"
+#include "lib/error.h"
 #include "scheduler/objects/labels.h"
 #include "scheduler/objects/interner.h"
 
@@ -12,45 +11,52 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum selector_operator {
-	SELECTOR_IN,
-	SELECTOR_NOT_IN,
-	SELECTOR_EXISTS,
-	SELECTOR_DOES_NOT_EXIST,
-	SELECTOR_GT,
-	SELECTOR_LT,
+/* Limits of one selector term and of one requirement. */
+enum { REQUIREMENTS_MAX = 1024, REQUIREMENT_VALUES_MAX = 16384 };
+
+enum requirement_operator {
+	REQUIREMENT_IN,
+	REQUIREMENT_NOT_IN,
+	REQUIREMENT_EXISTS,
+	REQUIREMENT_DOES_NOT_EXIST,
+	REQUIREMENT_GT,
+	REQUIREMENT_LT,
 };
 
 struct requirement {
-	enum selector_operator operator;
-	bool is_field;	  /* about the node's name, not about a label */
+	enum requirement_operator operator;
+	bool is_field;	  /* about the node's name, not a label */
 	uint32_t key;	  /* held; 0 for fields */
 	uint32_t *values; /* owned, each held */
-	size_t value_count;
-	int64_t number; /* of Gt and Lt */
+	size_t json_value_count;
+	int64_t number; /* for Gt and Lt */
 };
 
-/* What a requirement is held against. */
-struct selected {
-	const struct names *names;
+/* The object that a requirement is matched against. */
+struct requirement_subject {
+	const struct interner *interner;
 	const struct labels *labels;
-	uint32_t name; /* of the node; 0: it has none, and every requirement
-	                * about it is met */
+	uint32_t name; /* of the node; 0: every field requirement matches */
 };
 
-/* Reads {key, operator, values}; is_field: of matchFields. False if upstream
- * could not understand it; out needs requirement_fini() in any case. The caller
- * has limited the number of values. */
-bool requirement_read(struct requirement *out, struct names *names,
-	const struct value *object, bool is_field);
-/* The same for {key, values}, which is In. */
-bool requirement_read_in(struct requirement *out, struct names *names,
-	const struct value *object);
-void requirement_fini(struct requirement *requirement, struct names *names);
+/* Checks the size of a list of requirements. owner names the object with the
+ * list in the error. -E2BIG: too large. */
+must_check int requirement_check_list(const struct json_value *list,
+	const char *owner, struct error *err);
+
+/* Reads {key, operator, values}; is_field: of matchFields. False: invalid for
+ * upstream. Call requirement_check_list() before, and requirement_fini() in
+ * both cases. */
+bool requirement_read(struct requirement *out, struct interner *interner,
+	const struct json_value *object, bool is_field);
+/* The same for {key, values} with the operator In. */
+bool requirement_read_in(struct requirement *out, struct interner *interner,
+	const struct json_value *object);
+void requirement_fini(struct requirement *requirement,
+	struct interner *interner);
 
 bool requirement_matches(const struct requirement *requirement,
-	const struct selected *selected);
+	const struct requirement_subject *subject);
 
-/* value is one of those it lists. */
 bool requirement_has_value(const struct requirement *requirement,
 	uint32_t value);

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,7 @@ struct tally {
 	size_t count;
 };
 
-/* How two amounts of the same resource become one. */
+/* Merges two amounts of the same resource. */
 typedef struct quantity (*tally_merge)(struct quantity a, struct quantity b);
 
 static struct quantity replace(struct quantity a, struct quantity b)
@@ -33,8 +32,7 @@ static bool has_prefix(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Names beside cpu, memory and ephemeral-storage that NodeResourcesFit looks
- * at: its IsScalarResourceName(). */
+/* NodeResourcesFit's IsScalarResourceName(). */
 static bool is_counted(const char *name)
 {
 	if (strstr(name, "kubernetes.io/") != NULL) {
@@ -51,10 +49,10 @@ static int merge_item(struct tally *tally, const struct tally_item *item,
 	tally_merge merge, struct error *err)
 {
 	for (size_t i = 0; i < tally->count; i++) {
-		struct tally_item *mine = &tally->items[i];
+		struct tally_item *found = &tally->items[i];
 
-		if (strcmp(mine->name, item->name) == 0) {
-			mine->amount = merge(mine->amount, item->amount);
+		if (strcmp(found->name, item->name) == 0) {
+			found->amount = merge(found->amount, item->amount);
 			return 0;
 		}
 	}
@@ -77,18 +75,18 @@ static int merge_tally(struct tally *tally, const struct tally *other,
 	return r;
 }
 
-/* The API writes strings; people also write whole numbers. */
-static int read_quantity(struct quantity *out, const struct value *v,
+/* The API serves strings; manifests may have whole numbers. */
+static int read_quantity(struct quantity *out, const struct json_value *v,
 	const char *name, struct error *err)
 {
-	const char *text = value_text(v);
+	const char *text = json_value_text(v);
 	char digits[32];
 	double number;
 	int r;
 
 	if (text == NULL) {
-		if (!value_number(&number, v) || number < 0 || number > 9e15 ||
-			floor(number) != number) {
+		if (!json_value_number(&number, v) || number < 0 ||
+			number > 9e15 || floor(number) != number) {
 			return error_set(err, -EBADMSG,
 				"resource '%s' is not a quantity", name);
 		}
@@ -99,20 +97,19 @@ static int read_quantity(struct quantity *out, const struct value *v,
 	return r < 0 ? error_wrap(err, r, "resource '%s'", name) : 0;
 }
 
-static int merge_list(struct tally *tally, const struct value *list,
+static int merge_list(struct tally *tally, const struct json_value *list,
 	tally_merge merge, struct error *err)
 {
-	if (list != NULL && !value_is_object(list) && !value_is_null(list)) {
+	if (list != NULL && !json_value_is_object(list) &&
+		!json_value_is_null(list)) {
 		return error_set(err, -EBADMSG, "resources are not an object");
 	}
-	for (const struct value *v = value_first(list); v != NULL;
-		v = value_next(v)) {
-		struct tally_item item = { .name = value_key(v) };
+	for (const struct json_value *v = json_value_first(list); v != NULL;
+		v = json_value_next(v)) {
+		struct tally_item item = { .name = json_value_key(v) };
 		int r = read_quantity(&item.amount, v, item.name, err);
 
-		if (r == 0) {
-			r = merge_item(tally, &item, merge, err);
-		}
+		r = r < 0 ? r : merge_item(tally, &item, merge, err);
 		if (r < 0) {
 			return r;
 		}
@@ -120,39 +117,41 @@ static int merge_list(struct tally *tally, const struct value *list,
 	return 0;
 }
 
-/* What a running container, or pod, was really given. */
-struct given {
-	const struct value *resources; /* NULL: not said */
-	const struct value *allocated;
-	bool is_infeasible; /* what its spec wants will never be */
+/* The resources that the status of a container or pod reports. */
+struct status_resources {
+	const struct json_value *resources; /* NULL: not reported */
+	const struct json_value *allocated;
+	bool is_infeasible; /* the resize to its spec is */
 };
 
-/* Adds what an object with "resources" requests. */
-static int merge_requests(struct tally *tally, const struct value *object,
-	const struct given *given, struct error *err)
+/* Adds the requests of a container or pod. status: NULL without one. */
+static int merge_requests(struct tally *tally, const struct json_value *object,
+	const struct status_resources *status, struct error *err)
 {
-	const struct value *wanted = value_at(object, "resources/requests");
-	struct tally own = { 0 };
+	const struct json_value *requested =
+		json_value_at(object, "resources/requests");
+	struct tally sum = { 0 };
 	int r = 0;
 
-	if (given == NULL || !value_is_object(given->resources)) {
-		return merge_list(tally, wanted, quantity_add, err);
+	if (status == NULL || !json_value_is_object(status->resources)) {
+		return merge_list(tally, requested, quantity_add, err);
 	}
-	if (!given->is_infeasible) {
-		r = merge_list(&own, wanted, quantity_larger, err);
+	if (!status->is_infeasible) {
+		r = merge_list(&sum, requested, quantity_larger, err);
 	}
 	if (r == 0) {
-		r = merge_list(&own, value_get(given->resources, "requests"),
+		r = merge_list(&sum,
+			json_value_get(status->resources, "requests"),
 			quantity_larger, err);
 	}
 	if (r == 0) {
-		r = merge_list(&own, given->allocated, quantity_larger, err);
+		r = merge_list(&sum, status->allocated, quantity_larger, err);
 	}
-	return r < 0 ? r : merge_tally(tally, &own, quantity_add, err);
+	return r < 0 ? r : merge_tally(tally, &sum, quantity_add, err);
 }
 
-/* Takes one of the fields a struct resources has of its own. */
-static bool take_fixed(struct resources *out, const struct tally_item *item)
+/* Sets a resource that has its own member; false: it has none. */
+static bool set_named(struct resources *out, const struct tally_item *item)
 {
 	if (strcmp(item->name, "cpu") == 0) {
 		out->cpu_milli = quantity_milli(item->amount);
@@ -176,30 +175,30 @@ static int compare_items(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static void take_tally(struct resources *out, struct names *names,
+static void set_from_tally(struct resources *out, struct interner *interner,
 	struct tally *tally)
 {
-	struct resources taken = { 0 };
+	struct resources read = { 0 };
 
 	qsort(tally->items, tally->count, sizeof(*tally->items), compare_items);
-	taken.others = xcalloc(tally->count + 1, sizeof(*taken.others));
+	read.scalars = xcalloc(tally->count + 1, sizeof(*read.scalars));
 	for (size_t i = 0; i < tally->count; i++) {
 		const struct tally_item *item = &tally->items[i];
 
-		if (take_fixed(&taken, item) || !is_counted(item->name) ||
+		if (set_named(&read, item) || !is_counted(item->name) ||
 			quantity_units(item->amount) == 0) {
 			continue;
 		}
-		taken.others[taken.other_count++] = (struct amount){
-			.resource = names_hold(names, item->name),
+		read.scalars[read.scalar_count++] = (struct amount){
+			.resource = interner_hold(interner, item->name),
 			.value = quantity_units(item->amount),
 		};
 	}
-	*out = taken;
+	*out = read;
 }
 
-int resources_read(struct resources *out, struct names *names,
-	const struct value *list, struct error *err)
+int resources_read(struct resources *out, struct interner *interner,
+	const struct json_value *list, struct error *err)
 {
 	struct tally tally = { 0 };
 	int r = merge_list(&tally, list, replace, err);
@@ -207,82 +206,90 @@ int resources_read(struct resources *out, struct names *names,
 	if (r < 0) {
 		return r;
 	}
-	take_tally(out, names, &tally);
+	set_from_tally(out, interner, &tally);
 	return 0;
 }
 
-/* What is read of a pod. */
-struct reading {
-	const struct value *spec;
-	const struct value *status; /* NULL: a pod to place */
+struct pod_source {
+	const struct json_value *spec;
+	const struct json_value *status; /* NULL: an incoming pod */
 	bool is_infeasible;
 	struct error *err;
 };
 
-static bool is_infeasible(const struct value *status)
+bool resources_is_sidecar(const struct json_value *container)
 {
-	const struct value *list = value_get(status, "conditions");
+	return strcmp(json_value_text_at(container, "restartPolicy", ""),
+		       "Always") == 0;
+}
 
-	for (const struct value *c = value_first(list); c != NULL;
-		c = value_next(c)) {
-		if (strcmp(value_text_at(c, "type", ""), "PodResizePending") ==
-			0) {
-			return strcmp(value_text_at(c, "reason", ""),
+static bool is_infeasible(const struct json_value *status)
+{
+	const struct json_value *list = json_value_get(status, "conditions");
+
+	for (const struct json_value *c = json_value_first(list); c != NULL;
+		c = json_value_next(c)) {
+		if (strcmp(json_value_text_at(c, "type", ""),
+			    "PodResizePending") == 0) {
+			return strcmp(json_value_text_at(c, "reason", ""),
 				       "Infeasible") == 0;
 		}
 	}
 	return false;
 }
 
-static const struct value *status_called(const struct value *list,
+static const struct json_value *find_status(const struct json_value *list,
 	const char *name)
 {
-	for (const struct value *v = value_first(list); v != NULL;
-		v = value_next(v)) {
-		if (strcmp(value_text_at(v, "name", ""), name) == 0) {
+	for (const struct json_value *v = json_value_first(list); v != NULL;
+		v = json_value_next(v)) {
+		if (strcmp(json_value_text_at(v, "name", ""), name) == 0) {
 			return v;
 		}
 	}
 	return NULL;
 }
 
-/* Init containers come last upstream, so theirs wins over one of the same
- * name. */
-static int merge_container(struct tally *tally, const struct reading *of,
-	const struct value *container)
+/* Upstream reads init containers last, so the status of an init container wins
+ * over a container of the same name. */
+static int merge_container(struct tally *tally, const struct pod_source *source,
+	const struct json_value *container)
 {
-	const char *name = value_text_at(container, "name", "");
-	const struct value *status = status_called(
-		value_get(of->status, "initContainerStatuses"), name);
-	struct given given = { .is_infeasible = of->is_infeasible };
+	const char *name = json_value_text_at(container, "name", "");
+	const struct json_value *found = find_status(
+		json_value_get(source->status, "initContainerStatuses"), name);
+	struct status_resources status = { .is_infeasible =
+						   source->is_infeasible };
 
-	if (status == NULL) {
-		status = status_called(
-			value_get(of->status, "containerStatuses"), name);
+	if (found == NULL) {
+		found = find_status(
+			json_value_get(source->status, "containerStatuses"),
+			name);
 	}
-	given.resources = value_get(status, "resources");
-	given.allocated = value_get(status, "allocatedResources");
-	return merge_requests(tally, container, &given, of->err);
+	status.resources = json_value_get(found, "resources");
+	status.allocated = json_value_get(found, "allocatedResources");
+	return merge_requests(tally, container, &status, source->err);
 }
 
-/* What init containers need at most while they run one after another, and in
- * *sidecars what those that stay need from then on. */
-static int tally_init(struct tally *most, struct tally *sidecars,
-	const struct reading *of)
+/* The maximum that init containers need while they run one after another, and
+ * in *sidecars the sum of the sidecars, which keep running. */
+static int tally_init_containers(struct tally *init_max, struct tally *sidecars,
+	const struct pod_source *source)
 {
-	const struct value *list = value_get(of->spec, "initContainers");
+	const struct json_value *list =
+		json_value_get(source->spec, "initContainers");
 
-	for (const struct value *v = value_first(list); v != NULL;
-		v = value_next(v)) {
-		bool is_sidecar = strcmp(value_text_at(v, "restartPolicy", ""),
-					  "Always") == 0;
+	for (const struct json_value *v = json_value_first(list); v != NULL;
+		v = json_value_next(v)) {
+		bool is_sidecar = resources_is_sidecar(v);
 		struct tally running = *sidecars;
-		int r = is_sidecar ? merge_container(&running, of, v)
-				   : merge_requests(&running, v, NULL, of->err);
+		int r = is_sidecar
+			? merge_container(&running, source, v)
+			: merge_requests(&running, v, NULL, source->err);
 
 		if (r == 0) {
-			r = merge_tally(most, &running, quantity_larger,
-				of->err);
+			r = merge_tally(init_max, &running, quantity_larger,
+				source->err);
 		}
 		if (r < 0) {
 			return r;
@@ -311,98 +318,101 @@ static struct quantity find_quantity(const struct tally *tally,
 	return (struct quantity){ 0 };
 }
 
-/* Pod-level requests replace what the containers ask for, where the API takes
- * them: cpu, memory and hugepages. */
-static int replace_by_pod_level(struct tally *tally, const struct reading *of)
+/* Pod-level requests replace the sums of the containers. The API allows cpu,
+ * memory and hugepages there. */
+static int replace_by_pod_level(struct tally *tally,
+	const struct pod_source *source)
 {
-	const struct given given = {
-		.resources = value_get(of->status, "resources"),
-		.allocated = value_get(of->status, "allocatedResources"),
-		.is_infeasible = of->is_infeasible,
+	const struct status_resources status = {
+		.resources = json_value_get(source->status, "resources"),
+		.allocated =
+			json_value_get(source->status, "allocatedResources"),
+		.is_infeasible = source->is_infeasible,
 	};
-	struct tally wanted = { 0 };
-	struct tally had = { 0 };
-	int r = merge_requests(&wanted, of->spec, NULL, of->err);
+	struct tally requested = { 0 };
+	struct tally allocated_sum = { 0 };
+	int r = merge_requests(&requested, source->spec, NULL, source->err);
 
 	if (r == 0) {
-		r = merge_requests(&had, of->spec, &given, of->err);
+		r = merge_requests(&allocated_sum, source->spec, &status,
+			source->err);
 	}
-	for (size_t i = 0; i < wanted.count && r == 0; i++) {
-		struct tally_item item = wanted.items[i];
+	for (size_t i = 0; i < requested.count && r == 0; i++) {
+		struct tally_item item = requested.items[i];
 
-		item.amount = find_quantity(&had, item.name);
+		item.amount = find_quantity(&allocated_sum, item.name);
 		if (is_pod_level(item.name)) {
-			r = merge_item(tally, &item, replace, of->err);
+			r = merge_item(tally, &item, replace, source->err);
 		}
 	}
 	return r;
 }
 
-static int tally_containers(struct tally *total, const struct reading *of)
+static int tally_containers(struct tally *total,
+	const struct pod_source *source)
 {
-	const struct value *list = value_get(of->spec, "containers");
+	const struct json_value *list =
+		json_value_get(source->spec, "containers");
 	int r = 0;
 
-	for (const struct value *v = value_first(list); v != NULL && r == 0;
-		v = value_next(v)) {
-		r = merge_container(total, of, v);
+	for (const struct json_value *v = json_value_first(list);
+		v != NULL && r == 0; v = json_value_next(v)) {
+		r = merge_container(total, source, v);
 	}
 	return r;
 }
 
-static int tally_pod(struct tally *total, const struct reading *of)
+static int tally_pod(struct tally *total, const struct pod_source *source)
 {
 	struct tally sidecars = { 0 };
-	struct tally most = { 0 };
-	int r = tally_init(&most, &sidecars, of);
+	struct tally init_max = { 0 };
+	int r = tally_init_containers(&init_max, &sidecars, source);
 
 	if (r == 0) {
-		r = merge_tally(total, &sidecars, quantity_add, of->err);
+		r = merge_tally(total, &sidecars, quantity_add, source->err);
 	}
+	r = r < 0 ? r : tally_containers(total, source);
 	if (r == 0) {
-		r = tally_containers(total, of);
+		r = merge_tally(total, &init_max, quantity_larger, source->err);
 	}
+	r = r < 0 ? r : replace_by_pod_level(total, source);
 	if (r == 0) {
-		r = merge_tally(total, &most, quantity_larger, of->err);
-	}
-	if (r == 0) {
-		r = replace_by_pod_level(total, of);
-	}
-	if (r == 0) {
-		r = merge_list(total, value_get(of->spec, "overhead"),
-			quantity_add, of->err);
+		r = merge_list(total, json_value_get(source->spec, "overhead"),
+			quantity_add, source->err);
 	}
 	return r;
 }
 
-int resources_read_requests(struct resources *out, struct names *names,
-	const struct value *spec, const struct value *status, struct error *err)
+int resources_read_requests(struct resources *out, struct interner *interner,
+	const struct json_value *spec, const struct json_value *status,
+	struct error *err)
 {
-	const struct reading of = { spec, status, is_infeasible(status), err };
+	const struct pod_source source = { spec, status, is_infeasible(status),
+		err };
 	struct tally total = { 0 };
-	struct resources taken = { 0 };
-	int r = tally_pod(&total, &of);
+	struct resources read = { 0 };
+	int r = tally_pod(&total, &source);
 
 	if (r < 0) {
 		return r;
 	}
-	take_tally(&taken, names, &total);
-	if (taken.other_count > RESOURCES_POD_MAX) {
-		resources_fini(&taken, names);
+	set_from_tally(&read, interner, &total);
+	if (read.scalar_count > RESOURCES_POD_MAX) {
+		resources_fini(&read, interner);
 		return error_set(err, -E2BIG,
 			"the pod requests more than %d kinds of resources",
 			RESOURCES_POD_MAX);
 	}
-	taken.pods = 0;
-	*out = taken;
+	read.pods = 0;
+	*out = read;
 	return 0;
 }
 
-void resources_fini(struct resources *resources, struct names *names)
+void resources_fini(struct resources *resources, struct interner *interner)
 {
-	for (size_t i = 0; i < resources->other_count; i++) {
-		names_drop(names, resources->others[i].resource);
+	for (size_t i = 0; i < resources->scalar_count; i++) {
+		interner_drop(interner, resources->scalars[i].resource);
 	}
-	free(resources->others);
+	free(resources->scalars);
 	*resources = (struct resources){ 0 };
 }

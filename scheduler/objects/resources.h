@@ -1,18 +1,21 @@
-/* Amounts of resources: what a pod requests, what a node can give.
+/* Amounts of resources: a pod's requests, a node's allocatable.
  *
- * Counted as NodeResourcesFit counts: cpu in thousandths, everything else in
- * base units, each rounded up once per pod; of the other names only extended
- * ones, hugepages-*, attachable-volumes-* and anything with kubernetes.io/. */
+ * The units are those of NodeResourcesFit: cpu in thousandths, everything else
+ * in base units, each rounded up once per pod. Scalar resources are extended
+ * resources, hugepages-*, attachable-volumes-* and names with kubernetes.io/;
+ * other names do not count. */
 #pragma once
 
 #include "kube/json_value.h"
 #include "lib/error.h"
 #include "scheduler/objects/interner.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Different resources of one pod: each has a bit in filter.h's reasons. */
+/* The scalar resources of a pod: each has a bit in the reasons of
+ * filter/filter.h. */
 enum { RESOURCES_POD_MAX = 32, RESOURCES_NODE_MAX = 256 };
 
 struct amount {
@@ -20,32 +23,34 @@ struct amount {
 	int64_t value;
 };
 
-/* A zeroed one is nothing at all. */
+/* Zeroed: no resources. */
 struct resources {
 	int64_t cpu_milli, memory_bytes, ephemeral_bytes;
-	int64_t pods;	       /* of a node; 0 in requests */
-	struct amount *others; /* owned; sorted by text, no zeros */
-	size_t other_count;
+	int64_t pods;		/* of a node; 0 in requests */
+	struct amount *scalars; /* owned; sorted by name, no zeros */
+	size_t scalar_count;
 };
 
-/* A node's status.allocatable; NULL is nothing.
+/* Reads a node's status.allocatable; NULL is the empty list.
  * -EBADMSG: not quantities; -E2BIG: over RESOURCES_NODE_MAX names. */
-must_check int resources_read(struct resources *out, struct names *names,
-	const struct value *list, struct error *err);
+must_check int resources_read(struct resources *out, struct interner *interner,
+	const struct json_value *list, struct error *err);
 
-/* What the scheduler must find room for, from a pod's spec:
+/* Reads the requests of a pod, which is
  *   max(containers + sidecars,
  *       each init container + the sidecars started before it),
- * cpu, memory and hugepages replaced by pod-level requests where set, plus
- * overhead. A sidecar is an init container with restartPolicy Always.
+ * with cpu, memory and hugepages replaced by pod-level requests where set, plus
+ * overhead.
  *
- * Of a pod that runs, with its status: where that says what a container or the
- * pod was given (resources), the largest of spec, resources and
- * allocatedResources counts; while a resize is pending that the node can never
- * grant (Infeasible), the spec does not. status NULL: a pod to place.
- * Same errors, -E2BIG over RESOURCES_POD_MAX names. */
+ * status: of a bound pod; NULL for an incoming pod. If the status of the pod or
+ * of a container has `resources`, the largest of spec, resources and
+ * allocatedResources counts. While a resize is Infeasible, the spec does not
+ * count. Same errors; -E2BIG: over RESOURCES_POD_MAX names. */
 must_check int resources_read_requests(struct resources *out,
-	struct names *names, const struct value *spec,
-	const struct value *status, struct error *err);
+	struct interner *interner, const struct json_value *spec,
+	const struct json_value *status, struct error *err);
 
-void resources_fini(struct resources *resources, struct names *names);
+/* An init container with restartPolicy Always. */
+bool resources_is_sidecar(const struct json_value *container);
+
+void resources_fini(struct resources *resources, struct interner *interner);

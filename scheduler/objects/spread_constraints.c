@@ -5,64 +5,68 @@
 #include <string.h>
 
 #include "lib/memory.h"
+#include "scheduler/objects/value_list.h"
 
-/* What the API server lets through is within 32 bits and above 0. */
-static int32_t count_at(const struct value *object, const char *key,
+/* The API server allows 1 to INT32_MAX. */
+static int32_t count_at(const struct json_value *object, const char *key,
 	int32_t otherwise)
 {
 	double number = 0;
 
-	if (!value_number(&number, value_get(object, key)) || number < 1 ||
-		number > INT32_MAX) {
+	if (!json_value_number(&number, json_value_get(object, key)) ||
+		number < 1 || number > INT32_MAX) {
 		return otherwise;
 	}
 	return (int32_t)number;
 }
 
-static bool is_text(const struct value *object, const char *key,
+static bool is_text(const struct json_value *object, const char *key,
 	const char *text)
 {
-	return strcmp(value_text_at(object, key, ""), text) == 0;
+	return strcmp(json_value_text_at(object, key, ""), text) == 0;
 }
 
-static void add_label_keys(struct spread_rule *rule, struct names *names,
-	const struct value *keys, const struct labels *labels)
+static void add_label_keys(struct spread_constraint *constraint,
+	struct interner *interner, const struct json_value *keys,
+	const struct labels *labels)
 {
-	for (const struct value *v = value_first(keys); v != NULL;
-		v = value_next(v)) {
+	for (const struct json_value *v = json_value_first(keys); v != NULL;
+		v = json_value_next(v)) {
 		uint32_t key;
 		uint32_t value;
 
-		if (value_text(v) == NULL) {
+		if (json_value_text(v) == NULL) {
 			continue;
 		}
-		key = names_hold(names, value_text(v));
+		key = interner_hold(interner, json_value_text(v));
 		value = labels_get(labels, key);
 		if (value != 0) {
-			label_selector_add(&rule->selector, names, key, value);
+			label_selector_add(&constraint->selector, interner, key,
+				value);
 		}
-		names_drop(names, key);
+		interner_drop(interner, key);
 	}
 }
 
-static int check_keys(const struct value *keys, struct error *err)
+static int check_keys(const struct json_value *keys, struct error *err)
 {
-	if (value_count(keys) > LABEL_SELECTOR_REQUIREMENTS_MAX) {
+	if (json_value_count(keys) > REQUIREMENTS_MAX) {
 		return error_set(err, -E2BIG,
 			"a topology spread constraint has more than %d "
 			"matchLabelKeys",
-			LABEL_SELECTOR_REQUIREMENTS_MAX);
+			REQUIREMENTS_MAX);
 	}
 	return 0;
 }
 
-static int read_rule(struct spread_rule *out, struct names *names,
-	const struct value *object, const struct labels *labels,
-	struct error *err)
+static int read_constraint(struct spread_constraint *out,
+	struct interner *interner, const struct json_value *object,
+	const struct labels *labels, struct error *err)
 {
-	const char *key = value_text_at(object, "topologyKey", "");
-	const struct value *keys = value_get(object, "matchLabelKeys");
-	struct spread_rule rule = {
+	const char *key = json_value_text_at(object, "topologyKey", "");
+	const struct json_value *keys =
+		json_value_get(object, "matchLabelKeys");
+	struct spread_constraint constraint = {
 		.is_hostname = strcmp(key, "kubernetes.io/hostname") == 0,
 		.is_hard =
 			!is_text(object, "whenUnsatisfiable", "ScheduleAnyway"),
@@ -75,57 +79,55 @@ static int read_rule(struct spread_rule *out, struct names *names,
 	int r = check_keys(keys, err);
 
 	if (r == 0) {
-		r = label_selector_read(&rule.selector, names,
-			value_get(object, "labelSelector"), err);
+		r = label_selector_read(&constraint.selector, interner,
+			json_value_get(object, "labelSelector"), err);
 	}
 	if (r < 0) {
 		return r;
 	}
-	rule.topology_key = names_hold(names, key);
-	add_label_keys(&rule, names, keys, labels);
-	*out = rule;
+	constraint.topology_key = interner_hold(interner, key);
+	add_label_keys(&constraint, interner, keys, labels);
+	*out = constraint;
 	return 0;
 }
 
-int spread_rules_read(struct spread_rules *out, struct names *names,
-	const struct value *list, const struct labels *pod_labels,
-	struct error *err)
+int spread_constraints_read(struct spread_constraints *out,
+	struct interner *interner, const struct json_value *list,
+	const struct labels *pod_labels, struct error *err)
 {
-	struct spread_rules rules = { 0 };
-	int r = 0;
+	struct spread_constraints constraints = { 0 };
+	int r = value_list_check(list, SPREAD_CONSTRAINTS_MAX,
+		"topology spread constraints", err);
 
-	if (list != NULL && !value_is_null(list) && !value_is_array(list)) {
-		return error_set(err, -EBADMSG,
-			"topology spread constraints are not a list");
+	if (r < 0) {
+		return r;
 	}
-	if (value_count(list) > SPREAD_RULES_MAX) {
-		return error_set(err, -E2BIG,
-			"more than %d topology spread constraints",
-			SPREAD_RULES_MAX);
-	}
-	rules.list = xcalloc(value_count(list) + 1, sizeof(*rules.list));
-	for (const struct value *v = value_first(list); v != NULL;
-		v = value_next(v)) {
-		struct spread_rule *rule = &rules.list[rules.count];
+	constraints.list =
+		xcalloc(json_value_count(list) + 1, sizeof(*constraints.list));
+	for (const struct json_value *v = json_value_first(list); v != NULL;
+		v = json_value_next(v)) {
+		struct spread_constraint *constraint =
+			&constraints.list[constraints.count];
 
-		r = read_rule(rule, names, v, pod_labels, err);
+		r = read_constraint(constraint, interner, v, pod_labels, err);
 		if (r < 0) {
-			spread_rules_fini(&rules, names);
+			spread_constraints_fini(&constraints, interner);
 			return r;
 		}
-		rules.count++;
-		rules.hard_count += rule->is_hard;
+		constraints.count++;
+		constraints.hard_count += constraint->is_hard;
 	}
-	*out = rules;
+	*out = constraints;
 	return 0;
 }
 
-void spread_rules_fini(struct spread_rules *rules, struct names *names)
+void spread_constraints_fini(struct spread_constraints *constraints,
+	struct interner *interner)
 {
-	for (size_t i = 0; i < rules->count; i++) {
-		names_drop(names, rules->list[i].topology_key);
-		label_selector_fini(&rules->list[i].selector, names);
+	for (size_t i = 0; i < constraints->count; i++) {
+		interner_drop(interner, constraints->list[i].topology_key);
+		label_selector_fini(&constraints->list[i].selector, interner);
 	}
-	free(rules->list);
-	*rules = (struct spread_rules){ 0 };
+	free(constraints->list);
+	*constraints = (struct spread_constraints){ 0 };
 }

@@ -11,27 +11,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SPREAD_RULES_MAX = 256 };
+enum { SPREAD_CONSTRAINTS_MAX = 256 };
 
-struct spread_rule {
+struct spread_constraint {
 	uint32_t topology_key; /* held */
 	bool is_hostname;      /* the key is kubernetes.io/hostname */
 	bool is_hard;	       /* DoNotSchedule; else ScheduleAnyway */
-	/* Only nodes the pod's own selectors and tolerations admit count. */
+	/* Count only nodes that the pod's selectors, or tolerations, admit. */
 	bool honors_affinity, honors_taints;
 	int32_t max_skew, min_domains;
 	struct label_selector selector; /* with matchLabelKeys */
 };
 
-struct spread_rules {
-	struct spread_rule *list; /* owned; in the pod's order */
+struct spread_constraints {
+	struct spread_constraint *list; /* owned; in the pod's order */
 	size_t count;
 	size_t hard_count;
 };
 
-/* pod_labels: of the same pod, for matchLabelKeys. NULL is the empty list.
- * -EBADMSG: no list; -E2BIG: over SPREAD_RULES_MAX. */
-must_check int spread_rules_read(struct spread_rules *out, struct names *names,
-	const struct value *list, const struct labels *pod_labels,
-	struct error *err);
-void spread_rules_fini(struct spread_rules *rules, struct names *names);
+/* pod_labels: of the same pod, for matchLabelKeys. A NULL list is empty.
+ * -EBADMSG: not a list; -E2BIG: over SPREAD_CONSTRAINTS_MAX. */
+must_check int spread_constraints_read(struct spread_constraints *out,
+	struct interner *interner, const struct json_value *list,
+	const struct labels *pod_labels, struct error *err);
+void spread_constraints_fini(struct spread_constraints *constraints,
+	struct interner *interner);

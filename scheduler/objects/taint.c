@@ -1,22 +1,22 @@
 #include "scheduler/objects/taint.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/memory.h"
+#include "scheduler/objects/value_list.h"
 
-/* Empty is 0 on both sides: an empty value equals an empty value, and a
- * toleration without a key is for all keys. */
-static uint32_t hold_text(struct names *names, const struct value *object,
-	const char *key)
+/* The empty string is 0: two empty values are equal, and a toleration without a
+ * key matches all keys. */
+static uint32_t hold_text(struct interner *interner,
+	const struct json_value *object, const char *key)
 {
-	const char *text = value_text_at(object, key, "");
+	const char *text = json_value_text_at(object, key, "");
 
-	return *text != '\0' ? names_hold(names, text) : 0;
+	return *text != '\0' ? interner_hold(interner, text) : 0;
 }
 
-static enum taint_effect effect_of(const struct value *object)
+static enum taint_effect effect_of(const struct json_value *object)
 {
 	static const char *const texts[] = {
 		[TAINT_ANY] = "",
@@ -24,19 +24,31 @@ static enum taint_effect effect_of(const struct value *object)
 		[TAINT_PREFER_NO_SCHEDULE] = "PreferNoSchedule",
 		[TAINT_NO_EXECUTE] = "NoExecute",
 	};
-	const char *text = value_text_at(object, "effect", "");
 
-	for (size_t i = 0; i < count_of(texts); i++) {
-		if (strcmp(text, texts[i]) == 0) {
-			return (enum taint_effect)i;
-		}
-	}
-	return TAINT_OTHER;
+	_Static_assert(count_of(texts) == TAINT_OTHER, "the first one left");
+	return (enum taint_effect)value_list_find(texts, count_of(texts),
+		json_value_text_at(object, "effect", ""));
 }
 
-static enum toleration_operator operator_of(const struct value *object)
+static struct taint read_taint(struct interner *interner,
+	const struct json_value *object)
 {
-	const char *text = value_text_at(object, "operator", "Equal");
+	return (struct taint){
+		.key = hold_text(interner, object, "key"),
+		.value = hold_text(interner, object, "value"),
+		.effect = effect_of(object),
+	};
+}
+
+static void taint_fini(const struct taint *taint, struct interner *interner)
+{
+	interner_drop(interner, taint->key);
+	interner_drop(interner, taint->value);
+}
+
+static enum toleration_operator operator_of(const struct json_value *object)
+{
+	const char *text = json_value_text_at(object, "operator", "Equal");
 
 	if (*text == '\0' || strcmp(text, "Equal") == 0) {
 		return TOLERATION_EQUAL;
@@ -45,49 +57,28 @@ static enum toleration_operator operator_of(const struct value *object)
 					   : TOLERATION_OTHER;
 }
 
-static int check_list(const struct value *list, const char *what,
-	struct error *err)
-{
-	if (list == NULL || value_is_null(list)) {
-		return 0;
-	}
-	if (!value_is_array(list)) {
-		return error_set(err, -EBADMSG, "%s are not a list", what);
-	}
-	if (value_count(list) > TAINTS_MAX) {
-		return error_set(err, -E2BIG, "more than %d %s", TAINTS_MAX,
-			what);
-	}
-	return 0;
-}
-
-int taints_read(struct taints *out, struct names *names,
-	const struct value *list, struct error *err)
+int taints_read(struct taints *out, struct interner *interner,
+	const struct json_value *list, struct error *err)
 {
 	struct taints taints = { 0 };
-	int r = check_list(list, "taints", err);
+	int r = value_list_check(list, TAINTS_MAX, "taints", err);
 
 	if (r < 0) {
 		return r;
 	}
-	taints.list = xcalloc(value_count(list) + 1, sizeof(*taints.list));
-	for (const struct value *v = value_first(list); v != NULL;
-		v = value_next(v)) {
-		taints.list[taints.count++] = (struct taint){
-			.key = hold_text(names, v, "key"),
-			.value = hold_text(names, v, "value"),
-			.effect = effect_of(v),
-		};
+	taints.list = xcalloc(json_value_count(list) + 1, sizeof(*taints.list));
+	for (const struct json_value *v = json_value_first(list); v != NULL;
+		v = json_value_next(v)) {
+		taints.list[taints.count++] = read_taint(interner, v);
 	}
 	*out = taints;
 	return 0;
 }
 
-void taints_fini(struct taints *taints, struct names *names)
+void taints_fini(struct taints *taints, struct interner *interner)
 {
 	for (size_t i = 0; i < taints->count; i++) {
-		names_drop(names, taints->list[i].key);
-		names_drop(names, taints->list[i].value);
+		taint_fini(&taints->list[i], interner);
 	}
 	free(taints->list);
 	*taints = (struct taints){ 0 };
@@ -96,22 +87,17 @@ void taints_fini(struct taints *taints, struct names *names)
 static bool tolerates(const struct toleration *toleration,
 	const struct taint *taint)
 {
-	if (toleration->effect != TAINT_ANY &&
-		toleration->effect != taint->effect) {
+	const struct taint *with = &toleration->taint;
+
+	if ((with->effect != TAINT_ANY && with->effect != taint->effect) ||
+		(with->key != 0 && with->key != taint->key)) {
 		return false;
 	}
-	if (toleration->key != 0 && toleration->key != taint->key) {
-		return false;
-	}
-	switch (toleration->operator) {
-	case TOLERATION_EQUAL:
-		return toleration->value == taint->value;
-	case TOLERATION_EXISTS:
+	if (toleration->operator== TOLERATION_EXISTS) {
 		return true;
-	case TOLERATION_OTHER:
-		break;
 	}
-	return false;
+	return toleration->operator== TOLERATION_EQUAL &&
+		with->value == taint->value;
 }
 
 static bool is_tolerated(const struct taint *taint,
@@ -125,40 +111,38 @@ static bool is_tolerated(const struct taint *taint,
 	return false;
 }
 
-int tolerations_read(struct tolerations *out, struct names *names,
-	const struct value *list, struct error *err)
+int tolerations_read(struct tolerations *out, struct interner *interner,
+	const struct json_value *list, struct error *err)
 {
 	struct taint unschedulable = { .effect = TAINT_NO_SCHEDULE };
 	struct tolerations read = { 0 };
-	int r = check_list(list, "tolerations", err);
+	int r = value_list_check(list, TAINTS_MAX, "tolerations", err);
 
 	if (r < 0) {
 		return r;
 	}
-	read.list = xcalloc(value_count(list) + 1, sizeof(*read.list));
-	for (const struct value *v = value_first(list); v != NULL;
-		v = value_next(v)) {
+	read.list = xcalloc(json_value_count(list) + 1, sizeof(*read.list));
+	for (const struct json_value *v = json_value_first(list); v != NULL;
+		v = json_value_next(v)) {
 		read.list[read.count++] = (struct toleration){
-			.key = hold_text(names, v, "key"),
-			.value = hold_text(names, v, "value"),
+			.taint = read_taint(interner, v),
 			.operator= operator_of(v),
-			.effect = effect_of(v),
 		};
 	}
 
 	unschedulable.key =
-		names_hold(names, "node.kubernetes.io/unschedulable");
+		interner_hold(interner, "node.kubernetes.io/unschedulable");
 	read.has_unschedulable = is_tolerated(&unschedulable, &read);
-	names_drop(names, unschedulable.key);
+	interner_drop(interner, unschedulable.key);
 	*out = read;
 	return 0;
 }
 
-void tolerations_fini(struct tolerations *tolerations, struct names *names)
+void tolerations_fini(struct tolerations *tolerations,
+	struct interner *interner)
 {
 	for (size_t i = 0; i < tolerations->count; i++) {
-		names_drop(names, tolerations->list[i].key);
-		names_drop(names, tolerations->list[i].value);
+		taint_fini(&tolerations->list[i].taint, interner);
 	}
 	free(tolerations->list);
 	*tolerations = (struct tolerations){ 0 };
@@ -179,7 +163,7 @@ bool taints_tolerated(const struct taints *taints,
 	return true;
 }
 
-uint32_t taints_disliked(const struct taints *taints,
+uint32_t taints_count_intolerable(const struct taints *taints,
 	const struct tolerations *tolerations)
 {
 	uint32_t count = 0;

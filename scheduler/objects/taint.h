@@ -16,7 +16,7 @@ enum taint_effect {
 	TAINT_NO_SCHEDULE,
 	TAINT_PREFER_NO_SCHEDULE,
 	TAINT_NO_EXECUTE,
-	TAINT_OTHER, /* one we do not know: ignored, tolerates nothing */
+	TAINT_OTHER, /* unknown: ignored, tolerates nothing */
 };
 
 struct taint {
@@ -32,36 +32,36 @@ struct taints {
 enum toleration_operator {
 	TOLERATION_EQUAL,
 	TOLERATION_EXISTS,
-	TOLERATION_OTHER, /* Gt and Lt are behind an alpha gate: no match */
+	TOLERATION_OTHER, /* Gt and Lt need an alpha feature: no match */
 };
 
 struct toleration {
-	uint32_t key; /* held; 0: all keys */
-	uint32_t value;
+	struct taint taint; /* key 0: all keys */
 	enum toleration_operator operator;
-	enum taint_effect effect;
 };
 
 struct tolerations {
 	struct toleration *list; /* owned */
 	size_t count;
-	/* Of the taint node.kubernetes.io/unschedulable:NoSchedule, which
-	 * spec.unschedulable stands for. */
+	/* Tolerates node.kubernetes.io/unschedulable:NoSchedule, the taint
+	 * that spec.unschedulable implies. */
 	bool has_unschedulable;
 };
 
 /* NULL is the empty list. -EBADMSG: not a list; -E2BIG: over TAINTS_MAX. */
-must_check int taints_read(struct taints *out, struct names *names,
-	const struct value *list, struct error *err);
-must_check int tolerations_read(struct tolerations *out, struct names *names,
-	const struct value *list, struct error *err);
-void taints_fini(struct taints *taints, struct names *names);
-void tolerations_fini(struct tolerations *tolerations, struct names *names);
+must_check int taints_read(struct taints *out, struct interner *interner,
+	const struct json_value *list, struct error *err);
+must_check int tolerations_read(struct tolerations *out,
+	struct interner *interner, const struct json_value *list,
+	struct error *err);
+void taints_fini(struct taints *taints, struct interner *interner);
+void tolerations_fini(struct tolerations *tolerations,
+	struct interner *interner);
 
 /* Every NoSchedule and NoExecute taint is tolerated. */
 bool taints_tolerated(const struct taints *taints,
 	const struct tolerations *tolerations);
 
-/* How many PreferNoSchedule taints are not. */
-uint32_t taints_disliked(const struct taints *taints,
+/* The number of PreferNoSchedule taints that are not tolerated. */
+uint32_t taints_count_intolerable(const struct taints *taints,
 	const struct tolerations *tolerations);

@@ -7,101 +7,105 @@
 
 enum { CAPACITY_MIN = 16 };
 
-void pairs_fini(struct pairs *pairs)
+void topology_counts_fini(struct topology_counts *counts)
 {
-	free(pairs->slots);
-	free(pairs->keys);
-	*pairs = (struct pairs){ 0 };
+	free(counts->slots);
+	free(counts->keys);
+	*counts = (struct topology_counts){ 0 };
 }
 
-void pairs_clear(struct pairs *pairs)
+void topology_counts_clear(struct topology_counts *counts)
 {
-	if (pairs->used > 0) {
-		memset(pairs->slots, 0,
-			pairs->capacity * sizeof(*pairs->slots));
+	if (counts->used > 0) {
+		memset(counts->slots, 0,
+			counts->capacity * sizeof(*counts->slots));
 	}
-	pairs->used = 0;
-	pairs->nonzero = 0;
-	pairs->key_count = 0;
+	counts->used = 0;
+	counts->nonzero = 0;
+	counts->key_count = 0;
 }
 
-/* The slot of the pair, or the free one where it belongs. */
-static struct pair_slot *find(const struct pairs *pairs, uint32_t key,
-	uint32_t value)
+/* The slot of the pair, or the free slot for it. */
+static struct topology_count *find(const struct topology_counts *counts,
+	uint32_t key, uint32_t value)
 {
 	/* Fibonacci hashing: the upper bits of the product are well mixed. */
 	uint64_t hash = ((uint64_t)key << 32 | value) * 0x9e3779b97f4a7c15U;
-	size_t mask = pairs->capacity - 1;
+	size_t mask = counts->capacity - 1;
 	size_t at = (size_t)(hash >> 32) & mask;
 
-	while (pairs->slots[at].key != 0 &&
-		(pairs->slots[at].key != key ||
-			pairs->slots[at].value != value)) {
+	while (counts->slots[at].key != 0 &&
+		(counts->slots[at].key != key ||
+			counts->slots[at].value != value)) {
 		at = (at + 1) & mask;
 	}
-	return &pairs->slots[at];
+	return &counts->slots[at];
 }
 
-static void grow(struct pairs *pairs)
+static void grow(struct topology_counts *counts)
 {
-	struct pairs old = *pairs;
+	struct topology_counts old = *counts;
 
-	pairs->capacity = old.capacity > 0 ? old.capacity * 2 : CAPACITY_MIN;
-	pairs->slots = xcalloc(pairs->capacity, sizeof(*pairs->slots));
+	counts->capacity = old.capacity > 0 ? old.capacity * 2 : CAPACITY_MIN;
+	counts->slots = xcalloc(counts->capacity, sizeof(*counts->slots));
 	for (size_t i = 0; i < old.capacity; i++) {
-		const struct pair_slot *slot = &old.slots[i];
+		const struct topology_count *slot = &old.slots[i];
 
 		if (slot->key != 0) {
-			*find(pairs, slot->key, slot->value) = *slot;
+			*find(counts, slot->key, slot->value) = *slot;
 		}
 	}
 	free(old.slots);
 }
 
-static void note_key(struct pairs *pairs, uint32_t key)
+static void add_key(struct topology_counts *counts, uint32_t key)
 {
-	for (size_t i = 0; i < pairs->key_count; i++) {
-		if (pairs->keys[i] == key) {
+	for (size_t i = 0; i < counts->key_count; i++) {
+		if (counts->keys[i] == key) {
 			return;
 		}
 	}
-	pairs->keys = xgrow(pairs->keys, pairs->key_count, &pairs->key_capacity,
-		sizeof(*pairs->keys));
-	pairs->keys[pairs->key_count++] = key;
+	counts->keys = xgrow(counts->keys, counts->key_count,
+		&counts->key_capacity, sizeof(*counts->keys));
+	counts->keys[counts->key_count++] = key;
 }
 
-void pairs_add(struct pairs *pairs, uint32_t key, uint32_t value, int64_t by)
+void topology_counts_add(struct topology_counts *counts, uint32_t key,
+	uint32_t value, int64_t by)
 {
-	struct pair_slot *slot;
+	struct topology_count *slot;
 
-	if ((pairs->used + 1) * 4 > pairs->capacity * 3) {
-		grow(pairs);
+	if ((counts->used + 1) * 4 > counts->capacity * 3) {
+		grow(counts);
 	}
-	slot = find(pairs, key, value);
+	slot = find(counts, key, value);
 	if (slot->key == 0) {
-		*slot = (struct pair_slot){ .key = key, .value = value };
-		pairs->used++;
-		note_key(pairs, key);
+		*slot = (struct topology_count){ .key = key, .value = value };
+		counts->used++;
+		add_key(counts, key);
 	}
-	pairs->nonzero -= slot->count != 0;
+	counts->nonzero -= slot->count != 0;
 	slot->count += by;
-	pairs->nonzero += slot->count != 0;
+	counts->nonzero += slot->count != 0;
 }
 
-bool pairs_have(const struct pairs *pairs, uint32_t key, uint32_t value)
+bool topology_counts_has(const struct topology_counts *counts, uint32_t key,
+	uint32_t value)
 {
-	return pairs->used > 0 && find(pairs, key, value)->key != 0;
+	return counts->used > 0 && find(counts, key, value)->key != 0;
 }
 
-int64_t pairs_get(const struct pairs *pairs, uint32_t key, uint32_t value)
+int64_t topology_counts_get(const struct topology_counts *counts, uint32_t key,
+	uint32_t value)
 {
-	return pairs->used > 0 ? find(pairs, key, value)->count : 0;
+	return counts->used > 0 ? find(counts, key, value)->count : 0;
 }
 
-const struct pair_slot *pairs_next(const struct pairs *pairs, size_t *at)
+const struct topology_count *topology_counts_next(
+	const struct topology_counts *counts, size_t *at)
 {
-	while (*at < pairs->capacity) {
-		const struct pair_slot *slot = &pairs->slots[(*at)++];
+	while (*at < counts->capacity) {
+		const struct topology_count *slot = &counts->slots[(*at)++];
 
 		if (slot->key != 0) {
 			return slot;

@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "lib/memory.h"
+#include "scheduler/objects/value_list.h"
 
-/* Any value but an empty one forbids the pod. */
+/* Any value but an empty one makes the pod unsupported. */
 static const struct field {
 	const char *path;
 	const char *what;
@@ -15,92 +16,62 @@ static const struct field {
 	{ "schedulingGroup", "a scheduling group" },
 };
 
-/* Volumes that are looked at (pod_volumes.h), or that no filter of
- * kube-scheduler looks at. Not among them are those that CSI migration
- * rewrites, and those we have never heard of. */
-static const char *const known_volumes[] = {
-	"azureFile",
-	"cephfs",
-	"configMap",
-	"csi",
-	"downwardAPI",
-	"emptyDir",
-	"ephemeral",
-	"fc",
-	"flexVolume",
-	"flocker",
-	"gitRepo",
-	"glusterfs",
-	"hostPath",
-	"image",
-	"iscsi",
-	"nfs",
-	"persistentVolumeClaim",
-	"photonPersistentDisk",
-	"portworxVolume",
-	"projected",
-	"quobyte",
-	"rbd",
-	"scaleIO",
-	"secret",
-	"storageos",
-	"vsphereVolume",
-};
+/* Volumes that objects/pod_volumes.h reads, or that no filter of kube-scheduler
+ * reads. Types that CSI migration rewrites, and unknown types, are missing. */
+static const char *const supported_volumes[] = { "azureFile", "cephfs",
+	"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "fc",
+	"flexVolume", "flocker", "gitRepo", "glusterfs", "hostPath", "image",
+	"iscsi", "nfs", "persistentVolumeClaim", "photonPersistentDisk",
+	"portworxVolume", "projected", "quobyte", "rbd", "scaleIO", "secret",
+	"storageos", "vsphereVolume" };
 
-static char *sentence(const char *what)
+static char *describe(const char *what)
 {
 	return xasprintf(
 		"pod has %s, which plimsoll-scheduler does not support", what);
 }
 
-static bool is_known_volume(const char *type)
+/* A volume has a name and one more member, whose key is the type. NULL:
+ * supported. */
+static const char *unsupported_type(const struct json_value *volume)
 {
-	for (size_t i = 0; i < count_of(known_volumes); i++) {
-		if (strcmp(type, known_volumes[i]) == 0) {
-			return true;
-		}
-	}
-	return false;
-}
-
-/* A volume is its name and one member, whose key is the type. NULL if it needs
- * no decision. */
-static const char *refused_type(const struct value *volume)
-{
-	for (const struct value *m = value_first(volume); m != NULL;
-		m = value_next(m)) {
-		const char *type = value_key(m);
+	for (const struct json_value *m = json_value_first(volume); m != NULL;
+		m = json_value_next(m)) {
+		const char *type = json_value_key(m);
 
 		if (type != NULL && strcmp(type, "name") != 0 &&
-			!is_known_volume(type)) {
+			value_list_find(supported_volumes,
+				count_of(supported_volumes),
+				type) == count_of(supported_volumes)) {
 			return type;
 		}
 	}
 	return NULL;
 }
 
-static char *refused_volume(const struct value *volumes)
+static char *unsupported_volume(const struct json_value *volumes)
 {
-	for (const struct value *v = value_first(volumes); v != NULL;
-		v = value_next(v)) {
-		const char *type = refused_type(v);
+	for (const struct json_value *v = json_value_first(volumes); v != NULL;
+		v = json_value_next(v)) {
+		const char *type = unsupported_type(v);
 
 		if (type != NULL) {
 			scoped_free char *what =
 				xasprintf("a volume of type %.60s", type);
 
-			return sentence(what);
+			return describe(what);
 		}
 	}
 	return NULL;
 }
 
-char *unsupported_constraint(const struct value *spec)
+char *unsupported_constraint(const struct json_value *spec)
 {
 	for (size_t i = 0; i < count_of(fields); i++) {
-		if (value_first(value_at(spec, fields[i].path)) != NULL) {
-			return sentence(fields[i].what);
+		if (json_value_first(json_value_at(spec, fields[i].path)) !=
+			NULL) {
+			return describe(fields[i].what);
 		}
 	}
-	return refused_volume(value_get(spec, "volumes"));
+	return unsupported_volume(json_value_get(spec, "volumes"));
 }

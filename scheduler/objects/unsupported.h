@@ -1,9 +1,9 @@
-/* Constraints the scheduler cannot keep yet: see pod.h. */
+/* Pod constraints that plimsoll-scheduler does not support. */
 #pragma once
 
 #include "kube/json_value.h"
 
-/* Why a pod with this spec must be refused, as a phrase that fits behind
- * "0/3 nodes are available: ". Owned by the caller; NULL if nothing stands
- * against it. */
-char *unsupported_constraint(const struct value *spec);
+/* The reason to refuse a pod with this spec, as a phrase that fits behind "0/3
+ * nodes are available: ". The caller frees the text. NULL: the spec is
+ * supported. */
+char *unsupported_constraint(const struct json_value *spec);

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-void profile_add(struct vm_profile *profile, double cores, double seconds)
+void usage_add(struct usage *usage, double cores, double seconds)
 {
 	double kept;
 	double share;
@@ -11,17 +11,15 @@ void profile_add(struct vm_profile *profile, double cores, double seconds)
 		!isfinite(seconds)) {
 		return;
 	}
-	kept = profile->seconds * exp(-seconds / PROFILE_MEMORY_S);
-	profile->seconds = kept + seconds;
-	share = seconds / profile->seconds;
-	profile->mean_cores += share * (cores - profile->mean_cores);
-	profile->square_cores +=
-		share * (cores * cores - profile->square_cores);
+	kept = usage->seconds * exp(-seconds / USAGE_MEMORY_S);
+	usage->seconds = kept + seconds;
+	share = seconds / usage->seconds;
+	usage->mean_cores += share * (cores - usage->mean_cores);
+	usage->square_cores += share * (cores * cores - usage->square_cores);
 }
 
-double profile_variance(const struct vm_profile *profile)
+double usage_variance(const struct usage *usage)
 {
-	return fmax(profile->square_cores -
-			profile->mean_cores * profile->mean_cores,
+	return fmax(usage->square_cores - usage->mean_cores * usage->mean_cores,
 		0);
 }

@@ -4,32 +4,43 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/files.h"
 #include "lib/memory.h"
 #include "lib/utf8.h"
 
-int scenario_number(double *out, const struct value *object, const char *key,
-	struct scenario_range range, struct error *err)
+int json_fields_read_file(struct buffer *out, const char *path,
+	struct error *err)
+{
+	int r = file_read(out, strcmp(path, "-") == 0 ? "/dev/stdin" : path,
+		err);
+
+	buffer_text(out, "");
+	return r;
+}
+
+int json_fields_number(double *out, const struct json_value *object,
+	const char *key, struct json_range range, struct error *err)
 {
 	double number = NAN;
 
-	if (!value_number(&number, value_get(object, key))) {
+	if (!json_value_number(&number, json_value_get(object, key))) {
 		return error_set(err, -EBADMSG, "'%s' is not a number", key);
 	}
 	if (!(number >= range.min && number <= range.max)) {
 		return error_set(err, -ERANGE,
-			"'%s' is %g, which is not within %g and %g", key,
-			number, range.min, range.max);
+			"'%s' is %g, not between %g and %g", key, number,
+			range.min, range.max);
 	}
 	*out = number;
 	return 0;
 }
 
-int scenario_whole(int64_t *out, const struct value *object, const char *key,
-	double max, struct error *err)
+int json_fields_whole(int64_t *out, const struct json_value *object,
+	const char *key, double max, struct error *err)
 {
 	double number = 0;
-	int r = scenario_number(&number, object, key,
-		(struct scenario_range){ 0, max }, err);
+	int r = json_fields_number(&number, object, key,
+		(struct json_range){ 0, max }, err);
 
 	if (r == 0 && number != floor(number)) {
 		return error_set(err, -EBADMSG, "'%s' is not a whole number",
@@ -41,11 +52,11 @@ int scenario_whole(int64_t *out, const struct value *object, const char *key,
 	return r;
 }
 
-int scenario_step(size_t *out, const struct value *object, const char *key,
-	size_t max, struct error *err)
+int json_fields_step(size_t *out, const struct json_value *object,
+	const char *key, size_t max, struct error *err)
 {
 	int64_t step = 0;
-	int r = scenario_whole(&step, object, key, (double)max, err);
+	int r = json_fields_whole(&step, object, key, (double)max, err);
 
 	if (r == 0) {
 		*out = (size_t)step;
@@ -64,10 +75,10 @@ static bool is_utf8(const char *text)
 	return len > 0;
 }
 
-int scenario_name(char **out, const struct value *object, const char *key,
-	struct error *err)
+int json_fields_name(char **out, const struct json_value *object,
+	const char *key, struct error *err)
 {
-	const char *text = value_text_at(object, key, "");
+	const char *text = json_value_text_at(object, key, "");
 
 	if (*text == '\0' || strlen(text) > 253) {
 		return error_set(err, -EBADMSG,
@@ -80,15 +91,16 @@ int scenario_name(char **out, const struct value *object, const char *key,
 	return 0;
 }
 
-int scenario_list(const struct value **out, const struct value *input,
-	const char *key, size_t max, struct error *err)
+int json_fields_list(const struct json_value **out,
+	const struct json_value *object, const char *key, size_t max,
+	struct error *err)
 {
-	const struct value *list = value_get(input, key);
+	const struct json_value *list = json_value_get(object, key);
 
-	if (!value_is_array(list)) {
+	if (!json_value_is_array(list)) {
 		return error_set(err, -EBADMSG, "'%s' is not a list", key);
 	}
-	if (value_count(list) > max) {
+	if (json_value_count(list) > max) {
 		return error_set(err, -E2BIG, "'%s' holds more than %zu", key,
 			max);
 	}
@@ -96,28 +108,13 @@ int scenario_list(const struct value **out, const struct value *input,
 	return 0;
 }
 
-int scenario_time(struct scenario *s, const struct value *input,
+int json_fields_optional_list(const struct json_value **out,
+	const struct json_value *object, const char *key, size_t max,
 	struct error *err)
 {
-	int r = scenario_number(&s->step_s, input, "step_s",
-		(struct scenario_range){ 1, 86400 }, err);
-
-	if (r == 0) {
-		r = scenario_step(&s->steps, input, "steps", SCENARIO_STEPS_MAX,
-			err);
+	if (json_value_get(object, key) == NULL) {
+		*out = NULL;
+		return 0;
 	}
-	if (r == 0 && s->steps == 0) {
-		r = error_set(err, -ERANGE, "'steps' is 0");
-	}
-	return r;
-}
-
-int scenario_check_size(const struct scenario *s, size_t vms, struct error *err)
-{
-	if (vms * s->steps > SCENARIO_FIGURES_MAX) {
-		return error_set(err, -E2BIG,
-			"%zu VMs of %zu steps are more than %d figures", vms,
-			s->steps, SCENARIO_FIGURES_MAX);
-	}
-	return 0;
+	return json_fields_list(out, object, key, max, err);
 }

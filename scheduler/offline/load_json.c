@@ -6,46 +6,48 @@
 #include <string.h>
 
 #include "lib/memory.h"
+#include "scheduler/offline/json_fields.h"
 
-/* Absent, null and negative figures are not known. */
-static int read_figure(double *out, const struct value *v, const char *what,
-	struct error *err)
+/* NAN: missing, null or negative. */
+static int read_figure(double *out, const struct json_value *v,
+	const char *what, struct error *err)
 {
 	double number = NAN;
 
 	*out = NAN;
-	if (v == NULL || value_is_null(v)) {
+	if (v == NULL || json_value_is_null(v)) {
 		return 0;
 	}
-	if (!value_number(&number, v)) {
+	if (!json_value_number(&number, v)) {
 		return error_set(err, -EBADMSG, "'%s' is not a number", what);
 	}
 	*out = number >= 0 ? number : NAN;
 	return 0;
 }
 
-static int read_figures(struct node_load *load, const struct value *object,
+static int read_figures(struct node_load *load, const struct json_value *object,
 	struct error *err)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < load_field_count && r == 0; i++) {
 		const struct load_field *field = &load_fields[i];
-		const struct value *group = value_get(object, field->group);
+		const struct json_value *group =
+			json_value_get(object, field->group);
 
-		if (group != NULL && !value_is_object(group)) {
+		if (group != NULL && !json_value_is_object(group)) {
 			return error_set(err, -EBADMSG, "'%s' is not an object",
 				field->group);
 		}
 		r = read_figure(load_field_of(load, field),
-			value_get(group, field->name), field->name, err);
+			json_value_get(group, field->name), field->name, err);
 	}
 	return r;
 }
 
-static void read_kvm(struct node_load *load, const struct value *kvm)
+static void read_kvm(struct node_load *load, const struct json_value *kvm)
 {
-	const char *state = value_text_at(kvm, "state", "unverified");
+	const char *state = json_value_text_at(kvm, "state", "unverified");
 
 	load->kvm_state = KVM_UNVERIFIED;
 	for (int i = 0; i < KVM_STATES; i++) {
@@ -53,90 +55,72 @@ static void read_kvm(struct node_load *load, const struct value *kvm)
 			load->kvm_state = (enum kvm_state)i;
 		}
 	}
-	strncpy(load->kvm_detail, value_text_at(kvm, "detail", ""),
+	strncpy(load->kvm_detail, json_value_text_at(kvm, "detail", ""),
 		sizeof(load->kvm_detail) - 1);
 }
 
-static char *text_or_null(const struct value *object, const char *key)
+static char *text_or_null(const struct json_value *object, const char *key)
 {
-	const char *text = value_text(value_get(object, key));
+	const char *text = json_value_text(json_value_get(object, key));
 
 	return text != NULL ? xstrdup(text) : NULL;
 }
 
-static int read_vm(struct vm_load *vm, const struct value *object,
+static int read_vm(struct vm_load *vm, const struct json_value *object,
 	struct error *err)
 {
-	const char *uid = value_text_at(object, "pod_uid", "");
-	int r;
+	const struct {
+		const char *key;
+		double *out;
+	} figures[] = {
+		{ "used_cores", &vm->used_cores },
+		{ "used_cores_5m", &vm->used_cores_5m },
+		{ "memory_bytes", &vm->memory_bytes },
+		{ "contention", &vm->contention },
+	};
+	const char *uid = json_value_text_at(object, "pod_uid", "");
+	int r = 0;
 
 	vm_load_init(vm);
 	if (*uid == '\0' || strlen(uid) >= sizeof(vm->pod_uid)) {
-		return error_set(err, -EBADMSG, "a VM has no fitting pod_uid");
+		return error_set(err, -EBADMSG, "a VM has no valid pod_uid");
 	}
 	strncpy(vm->pod_uid, uid, sizeof(vm->pod_uid) - 1);
-	r = read_figure(&vm->used_cores, value_get(object, "used_cores"),
-		"used_cores", err);
-	if (r == 0) {
-		r = read_figure(&vm->used_cores_5m,
-			value_get(object, "used_cores_5m"), "used_cores_5m",
+	for (size_t i = 0; i < count_of(figures) && r == 0; i++) {
+		r = read_figure(figures[i].out,
+			json_value_get(object, figures[i].key), figures[i].key,
 			err);
-	}
-	if (r == 0) {
-		r = read_figure(&vm->memory_bytes,
-			value_get(object, "memory_bytes"), "memory_bytes", err);
-	}
-	if (r == 0) {
-		r = read_figure(&vm->contention,
-			value_get(object, "contention"), "contention", err);
 	}
 	vm->namespace = text_or_null(object, "namespace");
 	vm->name = text_or_null(object, "name");
 	return r;
 }
 
-static int check_list(const struct value *list, const char *what, size_t max,
+static int read_vms(struct node_load *load, const struct json_value *object,
 	struct error *err)
 {
-	if (!value_is_array(list)) {
-		return error_set(err, -EBADMSG, "'%s' is not a list", what);
-	}
-	if (value_count(list) > max) {
-		return error_set(err, -E2BIG, "'%s' holds more than %zu", what,
-			max);
-	}
-	return 0;
-}
+	const struct json_value *list = NULL;
+	int r = json_fields_optional_list(&list, object, "vms",
+		LOAD_JSON_VMS_MAX, err);
 
-static int read_vms(struct node_load *load, const struct value *list,
-	struct error *err)
-{
-	int r;
-
-	if (list == NULL) {
-		return 0;
-	}
-	r = check_list(list, "vms", LOAD_JSON_VMS_MAX, err);
-	if (r < 0) {
-		return r;
-	}
-	load->vms = xcalloc(value_count(list) + 1, sizeof(*load->vms));
-	for (const struct value *v = value_first(list); v != NULL && r == 0;
-		v = value_next(v)) {
+	load->vms = xcalloc(json_value_count(list) + 1, sizeof(*load->vms));
+	for (const struct json_value *v = json_value_first(list);
+		v != NULL && r == 0; v = json_value_next(v)) {
 		r = read_vm(&load->vms[load->vm_count++], v, err);
 	}
 	return r;
 }
 
-/* Without an age only a state of "fresh" makes it so: missing is never fresh.
- * Absurd ages are a year. */
-static int read_age(uint64_t *out_us, const struct value *object,
+/* Without an age, a node is fresh only if its state says so. Ages above a year
+ * count as a year. */
+static int read_age(uint64_t *out_us, const struct json_value *object,
 	struct error *err)
 {
 	const double year_s = 365.0 * 86400;
-	const char *state = value_text_at(object, "state", "");
+	const char *state = json_value_text_at(object, "state", "");
 	double age_s = NAN;
-	int r = read_figure(&age_s, value_get(object, "age_s"), "age_s", err);
+	int r = read_figure(&age_s, json_value_get(object, "age_s"), "age_s",
+		err);
 
 	if (isnan(age_s)) {
 		age_s = strcmp(state, "fresh") == 0 ? 0 : year_s;
@@ -146,10 +130,10 @@ static int read_age(uint64_t *out_us, const struct value *object,
 }
 
 /* *load is left for node_load_fini() on failure too. */
-static int read_node(struct node_load *load, const struct value *object,
+static int read_node(struct node_load *load, const struct json_value *object,
 	struct error *err)
 {
-	const char *name = value_text_at(object, "name", "");
+	const char *name = json_value_text_at(object, "name", "");
 	int r;
 
 	node_load_init(load);
@@ -158,30 +142,28 @@ static int read_node(struct node_load *load, const struct value *object,
 	}
 	load->name = xstrdup(name);
 	r = read_age(&load->age_us, object, err);
-	if (r == 0) {
-		r = read_figures(load, object, err);
-	}
-	if (r == 0) {
-		r = read_vms(load, value_get(object, "vms"), err);
-	}
-	read_kvm(load, value_get(object, "kvm"));
+	r = r < 0 ? r : read_figures(load, object, err);
+	r = r < 0 ? r : read_vms(load, object, err);
+	read_kvm(load, json_value_get(object, "kvm"));
 	return r < 0 ? error_wrap(err, r, "load of node '%s'", name) : 0;
 }
 
-int load_answer_read(struct load_answer *out, const struct value *answer,
+int load_answer_read(struct load_answer *out, const struct json_value *answer,
 	struct error *err)
 {
-	const struct value *list = value_get(answer, "nodes");
+	const struct json_value *list = NULL;
 	struct load_answer read = { 0 };
-	int r = check_list(list, "nodes", LOAD_JSON_NODES_MAX, err);
+	int r = json_fields_list(&list, answer, "nodes", LOAD_JSON_NODES_MAX,
+		err);
 
 	if (r < 0) {
 		return error_wrap(err, r, "load");
 	}
-	read.has_now = value_number(&read.now_s, value_get(answer, "now"));
-	read.nodes = xcalloc(value_count(list) + 1, sizeof(*read.nodes));
-	for (const struct value *v = value_first(list); v != NULL && r == 0;
-		v = value_next(v)) {
+	read.has_now =
+		json_value_number(&read.now_s, json_value_get(answer, "now"));
+	read.nodes = xcalloc(json_value_count(list) + 1, sizeof(*read.nodes));
+	for (const struct json_value *v = json_value_first(list);
+		v != NULL && r == 0; v = json_value_next(v)) {
 		r = read_node(&read.nodes[read.count++], v, err);
 	}
 	if (r < 0) {

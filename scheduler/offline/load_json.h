@@ -1,4 +1,4 @@
-/* Reads what the aggregator's GET /v1/nodes answers. */
+/* Reads the response of the aggregator's GET /v1/nodes. */
 #pragma once
 
 #include "kube/json_value.h"
@@ -8,19 +8,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Nodes, and VMs on one of them. */
+/* Nodes, and VMs of one node. */
 enum { LOAD_JSON_NODES_MAX = 65536, LOAD_JSON_VMS_MAX = REPORT_VMS_MAX };
 
 struct load_answer {
 	bool has_now;
 	double now_s;		 /* unix time */
-	struct node_load *nodes; /* owned; age_us as it was at now */
+	struct node_load *nodes; /* owned; age_us at now */
 	size_t count;
 };
 
-/* A node without age_s is as old as a year unless its state is "fresh".
- * Members nobody knows are skipped; figures that are missing, null or
- * impossible become NAN. -EBADMSG: wrong types, and where; -E2BIG. */
+/* Unknown members are skipped; numbers that are missing, null or negative
+ * become NAN. A node without age_s is a year old, or 0 s if its state is
+ * "fresh". -EBADMSG: a wrong type; -E2BIG. The error names the place. */
 must_check int load_answer_read(struct load_answer *out,
-	const struct value *answer, struct error *err);
+	const struct json_value *answer, struct error *err);
 void load_answer_fini(struct load_answer *answer); /* zeroed is fine */

@@ -1,93 +1,74 @@
 #include "scheduler/offline/profile_json.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "lib/memory.h"
+#include "scheduler/offline/json_fields.h"
 
 /* Ten years, and more cores than any machine has. */
-static const double seconds_max = 315360000;
-static const double cores_max = 1e6;
+static const struct json_range seconds_range = { 0, 315360000 };
+static const struct json_range cores_range = { 0, 1e6 };
 
-static int read_figure(double *out, const struct value *object, const char *key,
-	double max, struct error *err)
-{
-	double number = NAN;
-
-	if (!value_number(&number, value_get(object, key))) {
-		return error_set(err, -EBADMSG, "'%s' is not a number", key);
-	}
-	if (!(number >= 0 && number <= max)) {
-		return error_set(err, -ERANGE,
-			"'%s' is %g, which is not within 0 and %g", key, number,
-			max);
-	}
-	*out = number;
-	return 0;
-}
-
-static int read_profile(struct vm_profile *out, const struct value *object,
+static int read_profile(struct usage *out, const struct json_value *object,
 	struct error *err)
 {
-	/* So far above the mean is the 95th percentile of a normal
-	 * distribution, in deviations. */
+	/* The 95th percentile of a normal distribution is that many deviations
+	 * above the mean. */
 	const double p95 = 1.6449;
 	double seconds = 0;
 	double mean = 0;
 	double deviation = 0;
-	int r = read_figure(&seconds, object, "seconds", seconds_max, err);
+	int r = json_fields_number(&seconds, object, "seconds", seconds_range,
+		err);
 
 	if (r == 0) {
-		r = read_figure(&mean, object, "mean_cores", cores_max, err);
+		r = json_fields_number(&mean, object, "mean_cores", cores_range,
+			err);
 	}
-	if (r == 0 && value_get(object, "stdev_cores") != NULL) {
-		r = read_figure(&deviation, object, "stdev_cores", cores_max,
-			err);
-	} else if (r == 0 && value_get(object, "p95_cores") != NULL) {
-		r = read_figure(&deviation, object, "p95_cores", cores_max,
-			err);
+	if (r == 0 && json_value_get(object, "stdev_cores") != NULL) {
+		r = json_fields_number(&deviation, object, "stdev_cores",
+			cores_range, err);
+	} else if (r == 0 && json_value_get(object, "p95_cores") != NULL) {
+		r = json_fields_number(&deviation, object, "p95_cores",
+			cores_range, err);
 		deviation = fmax(deviation - mean, 0) / p95;
 	}
-	*out = (struct vm_profile){
-		.seconds = fmin(seconds, PROFILE_MEMORY_S),
+	*out = (struct usage){
+		.seconds = fmin(seconds, USAGE_MEMORY_S),
 		.mean_cores = mean,
 		.square_cores = mean * mean + deviation * deviation,
 	};
 	return r;
 }
 
-int profiles_read(struct profiles *out, const struct value *list,
+int profile_json_read(struct profile_set *out, const struct json_value *input,
 	struct error *err)
 {
+	const struct json_value *list = NULL;
 	size_t number = 0;
+	int r = json_fields_optional_list(&list, input, "vms", PROFILE_JSON_MAX,
+		err);
 
-	if (list != NULL && !value_is_array(list)) {
-		return error_set(err, -EBADMSG, "'vms' is not a list");
-	}
-	if (value_count(list) > PROFILES_MAX) {
-		return error_set(err, -E2BIG, "'vms' holds more than %d",
-			PROFILES_MAX);
-	}
-	for (const struct value *v = value_first(list); v != NULL;
-		v = value_next(v)) {
-		struct vm_profile profile;
-		int r = read_profile(&profile, v, err);
+	for (const struct json_value *v = json_value_first(list);
+		v != NULL && r == 0; v = json_value_next(v)) {
+		struct usage profile;
 		scoped_free char *key = NULL;
 
 		number++;
+		r = read_profile(&profile, v, err);
 		if (r < 0) {
 			return error_wrap(err, r, "VM %zu of 'vms'", number);
 		}
-		key = xasprintf("%s/%s", value_text_at(v, "namespace", ""),
-			value_text_at(v, "name", ""));
+		key = xasprintf("%s/%s", json_value_text_at(v, "namespace", ""),
+			json_value_text_at(v, "name", ""));
 		free(map_put(&out->by_identity, key,
 			xmemdup(&profile, sizeof(profile))));
 	}
-	return 0;
+	return r;
 }
 
-void profiles_fini(struct profiles *profiles)
+void profile_json_fini(struct profile_set *profiles)
 {
 	size_t at = 0;
 	void *profile = NULL;
@@ -98,13 +79,13 @@ void profiles_fini(struct profiles *profiles)
 	map_fini(&profiles->by_identity);
 }
 
-void profiles_apply(const struct profiles *profiles, struct pod *pod)
+void profile_json_apply(const struct profile_set *profiles, struct pod *pod)
 {
 	scoped_free char *key =
 		xasprintf("%s/%s", pod->namespace, pod->vm_name);
-	const struct vm_profile *past = map_get(&profiles->by_identity, key);
+	const struct usage *usage = map_get(&profiles->by_identity, key);
 
-	if (past != NULL) {
-		pod->past = *past;
+	if (usage != NULL) {
+		pod->usage = *usage;
 	}
 }

@@ -1,4 +1,4 @@
-/* Reads the profiles of VMs that `score --in` is given in "vms". */
+/* Reads the VM profiles in "vms" of the input of `score --in`. */
 #pragma once
 
 #include "kube/json_value.h"
@@ -7,19 +7,20 @@
 #include "scheduler/objects/pod.h"
 #include "scheduler/objects/usage.h"
 
-enum { PROFILES_MAX = 500000 };
+enum { PROFILE_JSON_MAX = 500000 };
 
-/* A zeroed one holds nothing. */
-struct profiles {
-	struct map by_identity; /* namespace/name to a struct vm_profile */
+/* Zeroed is empty. */
+struct profile_set {
+	struct map by_identity; /* namespace/name to a struct usage */
 };
 
-/* list is an array of {"namespace","name","seconds","mean_cores"} and
- * "stdev_cores" or "p95_cores"; NULL is none. *out is for profiles_fini() on
- * failure too. -EBADMSG, -ERANGE, -E2BIG: what is wrong with which. */
-must_check int profiles_read(struct profiles *out, const struct value *list,
-	struct error *err);
-void profiles_fini(struct profiles *profiles);
+/* Reads the member "vms" of input, if there is one: an array of
+ * {"namespace","name","seconds","mean_cores"} and "stdev_cores" or "p95_cores".
+ * *out needs profile_json_fini() after a failure too. -EBADMSG, -ERANGE,
+ * -E2BIG: the error names the VM. */
+must_check int profile_json_read(struct profile_set *out,
+	const struct json_value *input, struct error *err);
+void profile_json_fini(struct profile_set *profiles);
 
-/* Gives the pod its VM's past, if there is one. */
-void profiles_apply(const struct profiles *profiles, struct pod *pod);
+/* Sets the pod's usage to its VM's profile, if there is one. */
+void profile_json_apply(const struct profile_set *profiles, struct pod *pod);

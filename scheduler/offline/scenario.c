@@ -3,48 +3,62 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "kube/json_value.h"
-#include "lib/files.h"
 #include "lib/map.h"
 #include "lib/memory.h"
 #include "scheduler/offline/json_fields.h"
 
-/* 2^50: sums of half a million of these still fit 64 bits. */
+/* 2^50: sums of half a million fit 64 bits. */
 static const double amount_max = 1125899906842624.0;
 static const double cores_max = 1e6;
 static const double percent_max = 1e4;
 
-static int read_node(struct scenario_node *node, const struct value *v,
+int scenario_time(struct scenario *s, const struct json_value *input,
 	struct error *err)
 {
-	int r = scenario_name(&node->name, v, "name", err);
+	int r = json_fields_number(&s->step_s, input, "step_s",
+		(struct json_range){ 1, 86400 }, err);
 
 	if (r == 0) {
-		r = scenario_number(&node->cpu_cores, v, "cpu_cores",
-			(struct scenario_range){ 0.001, cores_max }, err);
+		r = json_fields_step(&s->steps, input, "steps",
+			SCENARIO_STEPS_MAX, err);
 	}
-	if (r == 0) {
-		r = scenario_whole(&node->memory_bytes, v, "memory_bytes",
-			amount_max, err);
+	if (r == 0 && s->steps == 0) {
+		r = error_set(err, -ERANGE, "'steps' is 0");
 	}
-	return r < 0 ? r : scenario_whole(&node->pods, v, "pods", 1e6, err);
+	return r;
 }
 
-static int read_nodes(struct scenario *s, const struct value *input,
+static int read_node(struct scenario_node *node, const struct json_value *v,
 	struct error *err)
 {
-	const struct value *list = NULL;
+	int r = json_fields_name(&node->name, v, "name", err);
+
+	if (r == 0) {
+		r = json_fields_number(&node->cpu_cores, v, "cpu_cores",
+			(struct json_range){ 0.001, cores_max }, err);
+	}
+	if (r == 0) {
+		r = json_fields_whole(&node->memory_bytes, v, "memory_bytes",
+			amount_max, err);
+	}
+	return r < 0 ? r : json_fields_whole(&node->pods, v, "pods", 1e6, err);
+}
+
+static int read_nodes(struct scenario *s, const struct json_value *input,
+	struct error *err)
+{
+	const struct json_value *list = NULL;
 	struct map names = { 0 };
-	int r = scenario_list(&list, input, "nodes", SCENARIO_NODES_MAX, err);
+	int r = json_fields_list(&list, input, "nodes", SCENARIO_NODES_MAX,
+		err);
 
 	if (r < 0) {
 		return r;
 	}
-	s->nodes = xcalloc(value_count(list) + 1, sizeof(*s->nodes));
-	for (const struct value *v = value_first(list); v != NULL && r == 0;
-		v = value_next(v)) {
+	s->nodes = xcalloc(json_value_count(list) + 1, sizeof(*s->nodes));
+	for (const struct json_value *v = json_value_first(list);
+		v != NULL && r == 0; v = json_value_next(v)) {
 		struct scenario_node *node = &s->nodes[s->node_count++];
 
 		r = read_node(node, v, err);
@@ -52,96 +66,103 @@ static int read_nodes(struct scenario *s, const struct value *input,
 			r = error_wrap(err, r, "node %zu", s->node_count);
 		} else if (map_put(&names, node->name, node) != NULL) {
 			r = error_set(err, -EBADMSG,
-				"node '%.100s' is there twice", node->name);
+				"node '%.100s' appears twice", node->name);
 		}
 	}
 	map_fini(&names);
 	return r;
 }
 
-static int read_percents(struct scenario_vm *vm, const struct value *v,
+static int read_percents(struct scenario_vm *vm, const struct json_value *v,
 	size_t steps, struct error *err)
 {
-	const struct value *list = NULL;
+	const struct json_value *list = NULL;
 	size_t i = 0;
-	int r = scenario_list(&list, v, "cpu_percent", steps, err);
+	int r = json_fields_list(&list, v, "cpu_percent", steps, err);
 
-	if (r == 0 && value_count(list) != steps) {
+	if (r == 0 && json_value_count(list) != steps) {
 		r = error_set(err, -EBADMSG,
 			"'cpu_percent' holds %zu of %zu "
 			"steps",
-			value_count(list), steps);
+			json_value_count(list), steps);
 	}
 	if (r < 0) {
 		return r;
 	}
 	vm->cpu_percent = xcalloc(steps, sizeof(*vm->cpu_percent));
-	for (const struct value *p = value_first(list); p != NULL;
-		p = value_next(p)) {
+	for (const struct json_value *p = json_value_first(list); p != NULL;
+		p = json_value_next(p)) {
 		double percent = NAN;
 
-		if (!value_number(&percent, p) ||
+		if (!json_value_number(&percent, p) ||
 			!(percent >= 0 && percent <= percent_max)) {
 			return error_set(err, -EBADMSG,
-				"'cpu_percent' holds what is not a percentage");
+				"'cpu_percent' holds an invalid percentage");
 		}
 		vm->cpu_percent[i++] = (float)percent;
 	}
 	return 0;
 }
 
-static int read_vm(struct scenario_vm *vm, const struct value *v, size_t steps,
-	struct error *err)
+static int read_vm(struct scenario_vm *vm, const struct json_value *v,
+	size_t steps, struct error *err)
 {
-	int r = scenario_name(&vm->name, v, "name", err);
+	int r = json_fields_name(&vm->name, v, "name", err);
 
+	r = r < 0 ? r : json_fields_name(&vm->namespace, v, "namespace", err);
 	if (r == 0) {
-		r = scenario_name(&vm->namespace, v, "namespace", err);
+		r = json_fields_number(&vm->vcpus, v, "vcpus",
+			(struct json_range){ 0.001, 4096 }, err);
 	}
 	if (r == 0) {
-		r = scenario_number(&vm->vcpus, v, "vcpus",
-			(struct scenario_range){ 0.001, 4096 }, err);
-	}
-	if (r == 0) {
-		r = scenario_whole(&vm->memory_bytes, v, "memory_bytes",
+		r = json_fields_whole(&vm->memory_bytes, v, "memory_bytes",
 			amount_max, err);
 	}
 	if (r == 0) {
-		r = scenario_whole(&vm->cpu_request_milli, v,
+		r = json_fields_whole(&vm->cpu_request_milli, v,
 			"cpu_request_millicores", amount_max, err);
 	}
 	if (r == 0) {
-		r = scenario_step(&vm->arrive_step, v, "arrive_step", steps,
+		r = json_fields_step(&vm->arrive_step, v, "arrive_step", steps,
 			err);
 	}
 	if (r == 0) {
-		r = scenario_step(&vm->leave_step, v, "leave_step", steps, err);
+		r = json_fields_step(&vm->leave_step, v, "leave_step", steps,
+			err);
 	}
 	return r < 0 ? r : read_percents(vm, v, steps, err);
 }
 
-static int read_vms(struct scenario *s, const struct value *input,
+int scenario_open_vms(struct scenario *s, const struct json_value **list,
+	const struct json_value *input, struct error *err)
+{
+	int r = json_fields_list(list, input, "vms", SCENARIO_VMS_MAX, err);
+	size_t count = json_value_count(*list);
+
+	if (r == 0 && count * s->steps > SCENARIO_FIGURES_MAX) {
+		r = error_set(err, -E2BIG,
+			"%zu VMs of %zu steps are more than %d values", count,
+			s->steps, SCENARIO_FIGURES_MAX);
+	}
+	s->vms = xcalloc(count + 1, sizeof(*s->vms));
+	return r;
+}
+
+static int read_vms(struct scenario *s, const struct json_value *input,
 	struct error *err)
 {
-	const struct value *list = NULL;
-	int r = scenario_list(&list, input, "vms", SCENARIO_VMS_MAX, err);
+	const struct json_value *list = NULL;
+	int r = scenario_open_vms(s, &list, input, err);
 
-	if (r == 0) {
-		r = scenario_check_size(s, value_count(list), err);
-	}
-	if (r < 0) {
-		return r;
-	}
-	s->vms = xcalloc(value_count(list) + 1, sizeof(*s->vms));
-	for (const struct value *v = value_first(list); v != NULL && r == 0;
-		v = value_next(v)) {
+	for (const struct json_value *v = json_value_first(list);
+		v != NULL && r == 0; v = json_value_next(v)) {
 		struct scenario_vm *vm = &s->vms[s->vm_count++];
 
 		r = read_vm(vm, v, s->steps, err);
 		if (r == 0 && s->vm_count > 1 &&
 			vm->arrive_step < vm[-1].arrive_step) {
 			r = error_set(err, -EBADMSG,
-				"it arrives before the one listed before it");
+				"arrives before the VM listed before it");
 		}
 		if (r < 0) {
 			r = error_wrap(err, r, "VM %zu", s->vm_count);
@@ -150,28 +171,17 @@ static int read_vms(struct scenario *s, const struct value *input,
 	return r;
 }
 
-static int read_scenario(struct scenario *s, const struct value *input,
-	struct error *err)
-{
-	int r = scenario_time(s, input, err);
-
-	if (r == 0) {
-		r = read_nodes(s, input, err);
-	}
-	return r < 0 ? r : read_vms(s, input, err);
-}
-
 int scenario_parse(struct scenario *out, const char *text, size_t len,
 	struct error *err)
 {
 	struct scenario s = { 0 };
-	struct value *input = NULL;
-	int r = value_parse(&input, text, len, err);
+	struct json_value *input = NULL;
+	int r = json_value_parse(&input, text, len, err);
 
-	if (r == 0) {
-		r = read_scenario(&s, input, err);
-	}
-	value_free(input);
+	r = r < 0 ? r : scenario_time(&s, input, err);
+	r = r < 0 ? r : read_nodes(&s, input, err);
+	r = r < 0 ? r : read_vms(&s, input, err);
+	json_value_free(input);
 	if (r < 0) {
 		scenario_fini(&s);
 		return r;
@@ -183,14 +193,9 @@ int scenario_parse(struct scenario *out, const char *text, size_t len,
 int scenario_read(struct scenario *out, const char *path, struct error *err)
 {
 	scoped_buffer struct buffer text = BUFFER_MAX(SCENARIO_FILE_MAX);
-	int r = file_read(&text, strcmp(path, "-") == 0 ? "/dev/stdin" : path,
-		err);
+	int r = json_fields_read_file(&text, path, err);
 
-	if (r == 0) {
-		r = scenario_parse(out, text.data != NULL ? text.data : "",
-			text.len, err);
-	}
-	return r;
+	return r < 0 ? r : scenario_parse(out, text.data, text.len, err);
 }
 
 void scenario_fini(struct scenario *scenario)

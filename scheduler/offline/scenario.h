@@ -1,15 +1,16 @@
-/* A placement problem: nodes, and VMs that come, use CPU and go.
+/* A scenario: nodes, and VMs that arrive, use CPU and leave.
  *
- * docs/simulate.md describes the file. What a VM will use is the future: only
- * the simulation reads it, never a policy. */
+ * docs/simulate.md describes the file. Only the simulation reads the CPU usage
+ * of a VM, never a policy: it is the future. */
 #pragma once
 
+#include "kube/json_value.h"
 #include "lib/error.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* A year of minutes, and more than anybody's cluster. All steps of all VMs
+/* More than a year of minutes, and more than any cluster. The steps of all VMs
  * together are at most SCENARIO_FIGURES_MAX. */
 enum {
 	SCENARIO_STEPS_MAX = 600000,
@@ -29,8 +30,8 @@ struct scenario_vm {
 	char *name, *namespace; /* owned */
 	double vcpus;
 	int64_t memory_bytes, cpu_request_milli;
-	size_t arrive_step, leave_step; /* leave: the first step it is gone */
-	float *cpu_percent;		/* owned; of its vCPUs, each step */
+	size_t arrive_step, leave_step; /* leave: the first step without it */
+	float *cpu_percent;		/* owned; of its vCPUs, per step */
 };
 
 struct scenario {
@@ -42,14 +43,26 @@ struct scenario {
 	size_t vm_count;
 };
 
-/* -EBADMSG: not a scenario, and where; -E2BIG, -ERANGE: beyond the limits. */
+/* -EBADMSG: invalid; -E2BIG, -ERANGE: above the limits. The error names the
+ * place. */
 must_check int scenario_parse(struct scenario *out, const char *text,
 	size_t len, struct error *err);
 
-/* The same from a file; also what reading it said. */
+/* The same from a file ("-": standard input); also errors of reading. */
 must_check int scenario_read(struct scenario *out, const char *path,
 	struct error *err);
+
+/* For scenario_import.c: reads step_s and steps. */
+must_check int scenario_time(struct scenario *s, const struct json_value *input,
+	struct error *err);
+
+/* The same: allocates s->vms for the list of VMs. -E2BIG: the VMs have too many
+ * steps in total. */
+must_check int scenario_open_vms(struct scenario *s,
+	const struct json_value **list, const struct json_value *input,
+	struct error *err);
+
 void scenario_fini(struct scenario *scenario); /* zeroed is fine */
 
-/* Cores that the VM wants at a step while it is there. */
+/* The cores that the VM demands at a step of its life. */
 double scenario_demand(const struct scenario_vm *vm, size_t step);

@@ -7,84 +7,71 @@
 #include <string.h>
 
 #include "kube/json_value.h"
-#include "lib/files.h"
+#include "kube/time.h"
 #include "lib/json.h"
 #include "lib/map.h"
 #include "lib/memory.h"
-#include "scheduler/score/decide.h"
+#include "scheduler/offline/json_fields.h"
 #include "scheduler/offline/load_json.h"
-#include "kube/time.h"
 #include "scheduler/offline/profile_json.h"
+#include "scheduler/score/decide.h"
 
-enum { ANSWER_MAX = 512 << 20, SENTENCE_MAX = 8192 };
+enum { RESULT_MAX = 512 << 20, SENTENCE_MAX = 8192 };
 
-/* The recorded state. Its clock is unix time in microseconds. */
-struct scene {
+/* The state in the input. Its clock is unix time in microseconds. */
+struct state {
 	struct policy policy;
-	struct profiles profiles;
-	struct names *names;
+	struct profile_set profiles;
+	struct interner *interner;
 	struct pod *pod;
 	struct cluster cluster;
 	struct map by_name; /* to struct node, borrowed */
-	struct pod **pods;  /* owned; those that run */
+	struct pod **pods;  /* owned; on nodes or nominated */
 	size_t pod_count;
 	struct load_answer load;
 	bool has_now;
 	int64_t now_us;
 };
 
-static void scene_fini(struct scene *scene)
+static void state_fini(struct state *state)
 {
-	cluster_fini(&scene->cluster);
-	for (size_t i = 0; i < scene->pod_count; i++) {
-		pod_free(scene->pods[i]);
+	cluster_fini(&state->cluster);
+	for (size_t i = 0; i < state->pod_count; i++) {
+		pod_free(state->pods[i]);
 	}
-	free(scene->pods);
-	map_fini(&scene->by_name);
-	pod_free(scene->pod);
-	load_answer_fini(&scene->load);
-	profiles_fini(&scene->profiles);
-	names_free(scene->names);
+	free(state->pods);
+	map_fini(&state->by_name);
+	pod_free(state->pod);
+	load_answer_fini(&state->load);
+	profile_json_fini(&state->profiles);
+	interner_free(state->interner);
 }
 
-/* A member that is a list, or NULL where it is missing. */
-static int list_member(const struct value **out, const struct value *input,
-	const char *key, struct error *err)
-{
-	const struct value *list = value_get(input, key);
-
-	if (list != NULL && !value_is_array(list)) {
-		return error_set(err, -EBADMSG, "'%s' is not a list", key);
-	}
-	*out = list;
-	return 0;
-}
-
-static int read_policy(struct scene *scene, const struct value *input,
+static int read_policy(struct state *state, const struct json_value *input,
 	struct error *err)
 {
-	const struct value *policy = value_get(input, "policy");
+	const struct json_value *policy = json_value_get(input, "policy");
 
-	if (policy != NULL && value_text(policy) == NULL) {
+	if (policy != NULL && json_value_text(policy) == NULL) {
 		return error_set(err, -EBADMSG, "'policy' is not a string");
 	}
-	return policy_find(&scene->policy,
-		policy != NULL ? value_text(policy) : "real-load",
-		value_get(input, "policy_args"), err);
+	return policy_find(&state->policy,
+		policy != NULL ? json_value_text(policy) : "real-load",
+		json_value_get(input, "policy_args"), err);
 }
 
-static int read_load(struct scene *scene, const struct value *input,
+static int read_load(struct state *state, const struct json_value *input,
 	struct error *err)
 {
-	const struct value *load = value_get(input, "load");
+	const struct json_value *load = json_value_get(input, "load");
 
-	if (load == NULL || value_is_null(load)) {
+	if (load == NULL || json_value_is_null(load)) {
 		return 0;
 	}
-	return load_answer_read(&scene->load, load, err);
+	return load_answer_read(&state->load, load, err);
 }
 
-static bool take_seconds(int64_t *us, double seconds)
+static bool convert_seconds(int64_t *us, double seconds)
 {
 	const double year_10000 = 253402300800.0;
 
@@ -95,174 +82,178 @@ static bool take_seconds(int64_t *us, double seconds)
 	return true;
 }
 
-/* "now" of the input; without it that of the load. */
-static int read_now(struct scene *scene, const struct value *input,
+/* "now" of the input, else "now" of the load. */
+static int read_now(struct state *state, const struct json_value *input,
 	struct error *err)
 {
-	const struct value *now = value_get(input, "now");
-	double seconds = scene->load.now_s;
+	const struct json_value *now = json_value_get(input, "now");
+	double seconds = state->load.now_s;
 	int r = 0;
 
-	if (value_text(now) != NULL) {
-		r = moment_parse(&scene->now_us, value_text(now), err);
-		scene->has_now = r == 0;
+	if (json_value_text(now) != NULL) {
+		r = time_parse(&state->now_us, json_value_text(now), err);
+		state->has_now = r == 0;
 		return r < 0 ? error_wrap(err, r, "'now'") : 0;
 	}
-	if (now == NULL && !scene->load.has_now) {
+	if (now == NULL && !state->load.has_now) {
 		return 0;
 	}
-	if ((now != NULL && !value_number(&seconds, now)) ||
-		!take_seconds(&scene->now_us, seconds)) {
+	if ((now != NULL && !json_value_number(&seconds, now)) ||
+		!convert_seconds(&state->now_us, seconds)) {
 		return error_set(err, -EBADMSG, "'now' is not a time");
 	}
-	scene->has_now = true;
+	state->has_now = true;
 	return 0;
 }
 
-static int read_pod(struct scene *scene, const struct value *input,
+static int read_pod(struct state *state, const struct json_value *input,
 	struct error *err)
 {
-	const struct value *pod = value_get(input, "pod");
+	const struct json_value *pod = json_value_get(input, "pod");
 	int r;
 
-	if (!value_is_object(pod)) {
+	if (!json_value_is_object(pod)) {
 		return error_set(err, -EBADMSG, "'pod' is not an object");
 	}
-	r = pod_new(&scene->pod, scene->names, pod, POD_TO_PLACE, err);
+	r = pod_new(&state->pod, state->interner, pod, POD_UNSCHEDULED, err);
 	if (r == 0) {
-		profiles_apply(&scene->profiles, scene->pod);
+		profile_json_apply(&state->profiles, state->pod);
 	}
 	return r;
 }
 
-static int read_nodes(struct scene *scene, const struct value *input,
+static int read_nodes(struct state *state, const struct json_value *input,
 	struct error *err)
 {
-	const struct value *list = NULL;
-	int r = list_member(&list, input, "nodes", err);
+	const struct json_value *list = NULL;
+	int r = json_fields_optional_list(&list, input, "nodes", SIZE_MAX, err);
 
 	if (r < 0) {
 		return r;
 	}
-	for (const struct value *v = value_first(list); v != NULL;
-		v = value_next(v)) {
+	for (const struct json_value *v = json_value_first(list); v != NULL;
+		v = json_value_next(v)) {
 		struct node *node = NULL;
 
-		r = node_new(&node, scene->names, v, err);
+		r = node_new(&node, state->interner, v, err);
 		if (r < 0) {
 			return r;
 		}
-		cluster_add_node(&scene->cluster, node);
-		if (map_put(&scene->by_name, node->name, node) != NULL) {
+		cluster_add_node(&state->cluster, node);
+		if (map_put(&state->by_name, node->name, node) != NULL) {
 			return error_set(err, -EINVAL,
-				"node '%.100s' is there twice", node->name);
+				"node '%.100s' appears twice", node->name);
 		}
 	}
 	return 0;
 }
 
-/* The pod that is asked about holds nothing yet, even if it is in the list. */
+/* The pod to schedule counts on no node, even if it is in the list. */
 static bool is_same(const struct pod *a, const struct pod *b)
 {
 	return strcmp(a->namespace, b->namespace) == 0 &&
 		strcmp(a->name, b->name) == 0;
 }
 
-static void place(struct scene *scene, struct pod *pod)
+static void add_pod(struct state *state, struct pod *pod)
 {
-	struct node *node = map_get(&scene->by_name, pod->node_name);
+	struct node *node = map_get(&state->by_name, pod->node_name);
 
 	if (*pod->node_name == '\0' && *pod->nominated_node != '\0' &&
-		!pod_is_over(pod) && !is_same(pod, scene->pod)) {
-		scene->pods[scene->pod_count++] = pod;
-		cluster_nominate(&scene->cluster, pod);
+		!pod_is_terminated(pod) && !is_same(pod, state->pod)) {
+		state->pods[state->pod_count++] = pod;
+		cluster_add_nominated(&state->cluster, pod);
 		return;
 	}
-	if (node == NULL || pod_is_over(pod) || is_same(pod, scene->pod)) {
+	if (node == NULL || pod_is_terminated(pod) ||
+		is_same(pod, state->pod)) {
 		pod_free(pod);
 		return;
 	}
-	scene->pods[scene->pod_count++] = pod;
-	cluster_place(&scene->cluster, node, pod,
-		scene->has_now ? pod->bound_wall_us : MOMENT_LONG_AGO);
+	state->pods[state->pod_count++] = pod;
+	cluster_add_pod(&state->cluster, node, pod,
+		state->has_now ? pod->bound_wall_us : TIME_LONG_AGO);
 }
 
-static int read_pods(struct scene *scene, const struct value *input,
+static int read_pods(struct state *state, const struct json_value *input,
 	struct error *err)
 {
-	const struct value *list = NULL;
-	int r = list_member(&list, input, "pods", err);
+	const struct json_value *list = NULL;
+	int r = json_fields_optional_list(&list, input, "pods", SIZE_MAX, err);
 
 	if (r < 0) {
 		return r;
 	}
-	scene->pods = xcalloc(value_count(list), sizeof(struct pod *));
-	for (const struct value *v = value_first(list); v != NULL;
-		v = value_next(v)) {
+	state->pods = xcalloc(json_value_count(list), sizeof(struct pod *));
+	for (const struct json_value *v = json_value_first(list); v != NULL;
+		v = json_value_next(v)) {
 		struct pod *pod = NULL;
 
-		r = pod_new(&pod, scene->names, v, POD_PLACED, err);
+		r = pod_new(&pod, state->interner, v, POD_SCHEDULED, err);
 		if (r < 0) {
 			return r;
 		}
-		profiles_apply(&scene->profiles, pod);
-		place(scene, pod);
+		profile_json_apply(&state->profiles, pod);
+		add_pod(state, pod);
 	}
 	return 0;
 }
 
-static void apply_loads(struct scene *scene)
+static void apply_loads(struct state *state)
 {
 	int64_t since_us = 0;
 
-	if (scene->load.has_now) {
-		(void)take_seconds(&since_us, scene->load.now_s);
-		since_us = scene->now_us - since_us;
+	if (state->load.has_now) {
+		(void)convert_seconds(&since_us, state->load.now_s);
+		since_us = state->now_us - since_us;
 	}
-	for (size_t i = 0; i < scene->load.count; i++) {
-		const struct node_load *load = &scene->load.nodes[i];
-		struct node *node = map_get(&scene->by_name, load->name);
+	for (size_t i = 0; i < state->load.count; i++) {
+		const struct node_load *load = &state->load.nodes[i];
+		struct node *node = map_get(&state->by_name, load->name);
 		int64_t age_us = (int64_t)load->age_us + since_us;
 
 		if (node != NULL) {
-			node_set_load(node, load, scene->now_us - age_us,
-				scene->now_us);
+			node_set_load(node, load, state->now_us - age_us,
+				state->now_us);
 		}
 	}
 }
 
-static int read_objects(struct scene *scene, const struct value *input,
+static int read_objects(struct state *state, const struct json_value *input,
 	struct error *err)
 {
-	const struct value *list = NULL;
-	int r = list_member(&list, input, "objects", err);
+	const struct json_value *list = NULL;
+	int r = json_fields_optional_list(&list, input, "objects", SIZE_MAX,
+		err);
 
-	for (const struct value *v = value_first(list); v != NULL && r == 0;
-		v = value_next(v)) {
+	for (const struct json_value *v = json_value_first(list);
+		v != NULL && r == 0; v = json_value_next(v)) {
 		enum cluster_kind kind;
 
-		if (!value_is_object(v)) {
+		if (!json_value_is_object(v)) {
 			return error_set(err, -EBADMSG,
-				"'objects' holds what is no object");
+				"'objects' holds an element that is not an "
+				"object");
 		}
-		/* Others, like a ConfigMap, say nothing to a decision. */
-		if (cluster_kind_find(&kind, value_text_at(v, "kind", ""))) {
-			r = cluster_put_object(&scene->cluster, kind, v, err);
+		/* Other kinds, like ConfigMap, do not matter. */
+		if (cluster_kind_find(&kind,
+			    json_value_text_at(v, "kind", ""))) {
+			r = cluster_put_object(&state->cluster, kind, v, err);
 		}
 	}
 	return r;
 }
 
-static int read_profiles(struct scene *scene, const struct value *input,
+static int read_profiles(struct state *state, const struct json_value *input,
 	struct error *err)
 {
-	return profiles_read(&scene->profiles, value_get(input, "vms"), err);
+	return profile_json_read(&state->profiles, input, err);
 }
 
-static int scene_read(struct scene *scene, const struct value *input,
+static int state_read(struct state *state, const struct json_value *input,
 	struct error *err)
 {
-	static int (*const parts[])(struct scene *, const struct value *,
+	static int (*const parts[])(struct state *, const struct json_value *,
 		struct error *) = {
 		read_load,
 		read_now,
@@ -274,15 +265,15 @@ static int scene_read(struct scene *scene, const struct value *input,
 	};
 	int r;
 
-	if (!value_is_object(input)) {
+	if (!json_value_is_object(input)) {
 		return error_set(err, -EBADMSG, "the input is not an object");
 	}
-	r = read_policy(scene, input, err);
+	r = read_policy(state, input, err);
 	for (size_t i = 0; i < count_of(parts) && r == 0; i++) {
-		r = parts[i](scene, input, err);
+		r = parts[i](state, input, err);
 	}
 	if (r == 0) {
-		apply_loads(scene);
+		apply_loads(state);
 	}
 	return r;
 }
@@ -334,7 +325,7 @@ static void write_sentence(struct json *j, const struct decision *d)
 	json_string(j, "message", text.data);
 }
 
-static void write_answer(struct buffer *out, const struct decision *d)
+static void write_result(struct buffer *out, const struct decision *d)
 {
 	struct json j = json_into(out);
 
@@ -362,47 +353,87 @@ static void write_answer(struct buffer *out, const struct decision *d)
 int score_text(struct buffer *out, const char *text, size_t len,
 	struct error *err)
 {
-	struct scene scene = { .names = names_new() };
-	struct decision decision = { .policy = &scene.policy };
+	struct state state = { .interner = interner_new() };
+	struct decision decision = { .policy = &state.policy };
 	const struct filter_options options = FILTER_DEFAULTS;
-	struct value *input = NULL;
-	int r = value_parse(&input, text, len, err);
+	struct json_value *input = NULL;
+	int r = json_value_parse(&input, text, len, err);
 
-	cluster_init(&scene.cluster, scene.names);
+	cluster_init(&state.cluster, state.interner);
 	if (r == 0) {
-		r = scene_read(&scene, input, err);
+		r = state_read(&state, input, err);
 	}
 	if (r == 0) {
-		decide(&decision, scene.pod, &scene.cluster, &options,
-			scene.now_us);
-		write_answer(out, &decision);
+		decide(&decision, state.pod, &state.cluster, &options,
+			state.now_us);
+		write_result(out, &decision);
 	}
 	if (r == 0 && out->overflowed) {
-		r = error_set(err, -EFBIG, "the answer is too large");
+		r = error_set(err, -EFBIG, "the result is too large");
 	}
 	decision_fini(&decision);
-	scene_fini(&scene);
-	value_free(input);
+	state_fini(&state);
+	json_value_free(input);
 	return r;
+}
+
+struct score_config {
+	const char *input;
+};
+
+#define ROW(member_, ...) OPTION_ROW(struct score_config, member_, __VA_ARGS__)
+
+static const struct option table[] = {
+	ROW(input, "in", OPTION_TEXT, "FILE",
+		.help = "pod, nodes and their load as JSON; - is standard "
+			"input"),
+	{ 0 },
+};
+
+static const struct options_program options = {
+	.name = "plimsoll-scheduler score",
+	.summary = "prints the verdict and the score of each node, as JSON",
+	.usage = "--in FILE",
+	.table = table,
+};
+
+static int check(void *config, struct error *err)
+{
+	const struct score_config *score = config;
+
+	return score->input == NULL
+		? error_set(err, -EINVAL, "--in is required")
+		: 0;
 }
 
 int score_command(const char *path, FILE *out, struct error *err)
 {
 	scoped_buffer struct buffer text = BUFFER_MAX(SCORE_INPUT_MAX);
-	scoped_buffer struct buffer answer = BUFFER_MAX(ANSWER_MAX);
-	int r = file_read(&text, strcmp(path, "-") == 0 ? "/dev/stdin" : path,
-		err);
+	scoped_buffer struct buffer result = BUFFER_MAX(RESULT_MAX);
+	int r = json_fields_read_file(&text, path, err);
 
 	if (r == 0) {
-		r = score_text(&answer, text.data != NULL ? text.data : "",
-			text.len, err);
+		r = score_text(&result, text.data, text.len, err);
 	}
 	if (r < 0) {
 		return r;
 	}
-	if (fwrite(answer.data, 1, answer.len, out) != answer.len ||
+	if (fwrite(result.data, 1, result.len, out) != result.len ||
 		fflush(out) != 0) {
-		return error_errno(err, "cannot write the answer");
+		return error_errno(err, "cannot write the result");
 	}
 	return 0;
 }
+
+static int run(const void *config, struct error *err)
+{
+	return score_command(((const struct score_config *)config)->input,
+		stdout, err);
+}
+
+const struct program score_program = {
+	.options = &options,
+	.config_size = sizeof(struct score_config),
+	.check = check,
+	.run = run,
+};

@@ -2,14 +2,13 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/clock.h"
 #include "lib/map.h"
 #include "lib/memory.h"
-#include "scheduler/score/decide.h"
 #include "scheduler/offline/simulated_load.h"
 #include "scheduler/offline/synthetic.h"
+#include "scheduler/score/decide.h"
 
 /* A VM of the scenario. */
 struct guest {
@@ -22,14 +21,14 @@ struct guest {
 struct world {
 	const struct scenario *scenario;
 	const struct simulation_options *options;
-	struct names *names;
-	struct cluster cluster;	   /* its nodes in the scenario's order */
-	struct observed *observed; /* one per node */
-	struct guest *guests;	   /* one per VM */
-	size_t *alive;		   /* VMs that arrived and did not leave */
+	struct interner *interner;
+	struct cluster cluster;	      /* its nodes in the scenario's order */
+	struct simulated_load *loads; /* one per node */
+	struct guest *guests;	      /* one per VM */
+	size_t *alive;		      /* VMs that arrived and have not left */
 	size_t alive_count, arrived;
-	struct map index_of; /* node name to its observed */
-	struct map pasts;    /* identity to its struct vm_profile, owned */
+	struct map index_of; /* node name to its element of loads */
+	struct map profiles; /* namespace/name to struct usage, owned */
 	struct decision decision;
 	uint32_t *decision_us; /* owned */
 	size_t decision_count, decision_capacity;
@@ -48,9 +47,9 @@ static int open_world(struct world *w, struct error *err)
 	const struct scenario *s = w->scenario;
 	int r = 0;
 
-	w->names = names_new();
-	cluster_init(&w->cluster, w->names);
-	w->observed = xcalloc(s->node_count + 1, sizeof(*w->observed));
+	w->interner = interner_new();
+	cluster_init(&w->cluster, w->interner);
+	w->loads = xcalloc(s->node_count + 1, sizeof(*w->loads));
 	w->guests = xcalloc(s->vm_count + 1, sizeof(*w->guests));
 	w->alive = xcalloc(s->vm_count + 1, sizeof(*w->alive));
 	w->out->loads = xcalloc(s->node_count * s->steps + 1, sizeof(float));
@@ -58,19 +57,19 @@ static int open_world(struct world *w, struct error *err)
 	for (size_t i = 0; i < s->node_count && r == 0; i++) {
 		struct node *node = NULL;
 
-		r = pretend_node(&node, w->names, &s->nodes[i], err);
+		r = synthetic_node(&node, w->interner, &s->nodes[i], err);
 		if (r == 0) {
 			cluster_add_node(&w->cluster, node);
 		}
-		w->observed[i] = (struct observed){
+		w->loads[i] = (struct simulated_load){
 			.used = &w->out->loads[i * s->steps],
 			.cores = s->nodes[i].cpu_cores,
 			.step_s = s->step_s,
 		};
-		(void)map_put(&w->index_of, s->nodes[i].name, &w->observed[i]);
+		(void)map_put(&w->index_of, s->nodes[i].name, &w->loads[i]);
 	}
 	for (size_t i = 0; i < s->vm_count && r == 0; i++) {
-		r = pretend_pod(&w->guests[i].pod, w->names, &s->vms[i], i,
+		r = synthetic_pod(&w->guests[i].pod, w->interner, &s->vms[i], i,
 			err);
 	}
 	return r;
@@ -80,23 +79,23 @@ static void close_world(struct world *w)
 {
 	const struct scenario *s = w->scenario;
 	size_t at = 0;
-	void *past = NULL;
+	void *usage = NULL;
 
 	decision_fini(&w->decision);
 	cluster_fini(&w->cluster);
 	for (size_t i = 0; i < s->vm_count; i++) {
 		pod_free(w->guests[i].pod);
 	}
-	while (map_next(&w->pasts, &at, NULL, &past)) {
-		free(past);
+	while (map_next(&w->profiles, &at, NULL, &usage)) {
+		free(usage);
 	}
-	map_fini(&w->pasts);
+	map_fini(&w->profiles);
 	map_fini(&w->index_of);
-	free(w->observed);
+	free(w->loads);
 	free(w->guests);
 	free(w->alive);
 	free(w->decision_us);
-	names_free(w->names);
+	interner_free(w->interner);
 }
 
 static char *identity(const struct scenario_vm *vm)
@@ -104,8 +103,8 @@ static char *identity(const struct scenario_vm *vm)
 	return xasprintf("%s/%s", vm->namespace, vm->name);
 }
 
-/* What was learned of the VM stays known under its name. */
-static void remember(struct world *w, size_t index)
+/* Keeps the observed usage of a VM that leaves, for when it returns. */
+static void store_usage(struct world *w, size_t index)
 {
 	const struct guest *guest = &w->guests[index];
 	const struct model_vm *model =
@@ -113,8 +112,8 @@ static void remember(struct world *w, size_t index)
 	scoped_free char *key = identity(&w->scenario->vms[index]);
 
 	if (model != NULL) {
-		free(map_put(&w->pasts, key,
-			xmemdup(&model->past, sizeof(model->past))));
+		free(map_put(&w->profiles, key,
+			xmemdup(&model->usage, sizeof(model->usage))));
 	}
 }
 
@@ -131,49 +130,50 @@ static void leave(struct world *w, size_t step)
 			continue;
 		}
 		if (guest->node != NULL) {
-			remember(w, index);
-			cluster_unplace(&w->cluster, guest->node, guest->pod);
+			store_usage(w, index);
+			cluster_remove_pod(&w->cluster, guest->node,
+				guest->pod);
 			guest->node = NULL;
 		}
 	}
 	w->alive_count = kept;
 }
 
-static void note_time(struct world *w, uint64_t us)
+static void record_time(struct world *w, uint64_t us)
 {
 	w->decision_us = xgrow(w->decision_us, w->decision_count,
 		&w->decision_capacity, sizeof(*w->decision_us));
 	w->decision_us[w->decision_count++] = (uint32_t)us;
 }
 
-static void place(struct world *w, size_t index, size_t step)
+static void schedule_vm(struct world *w, size_t index, size_t step)
 {
-	/* Memory is requested in full, and what was measured is as old as a
-	 * step: a VM that leaves makes room at once. */
+	/* Requests cover all memory, and measured memory is a step old: the
+	 * memory of a VM that leaves is free at once. */
 	const struct filter_options options = { .has_memory_limit = false };
 	struct guest *guest = &w->guests[index];
 	scoped_free char *key = identity(&w->scenario->vms[index]);
-	const struct vm_profile *past = map_get(&w->pasts, key);
+	const struct usage *usage = map_get(&w->profiles, key);
 	const struct node *chosen;
 	uint64_t began_us = clock_monotonic_us();
 
-	if (past != NULL) {
-		guest->pod->past = *past;
+	if (usage != NULL) {
+		guest->pod->usage = *usage;
 	}
 	decide(&w->decision, guest->pod, &w->cluster, &options,
 		step_us(w, step));
-	note_time(w, clock_monotonic_us() - began_us);
+	record_time(w, clock_monotonic_us() - began_us);
 	chosen = decision_chosen(&w->decision);
 	if (chosen == NULL) {
 		w->out->unplaced += !guest->has_waited;
 		guest->has_waited = true;
 		return;
 	}
-	guest->node_index = (size_t)((struct observed *)map_get(&w->index_of,
-					     chosen->name) -
-		w->observed);
+	guest->node_index = (size_t)((struct simulated_load *)map_get(
+					     &w->index_of, chosen->name) -
+		w->loads);
 	guest->node = w->cluster.nodes[guest->node_index];
-	cluster_place(&w->cluster, guest->node, guest->pod, step_us(w, step));
+	cluster_add_pod(&w->cluster, guest->node, guest->pod, step_us(w, step));
 	w->out->placed++;
 	if (w->options->on_placed != NULL) {
 		w->options->on_placed(w->options->owner, step, index,
@@ -195,18 +195,18 @@ static void arrive(struct world *w, size_t step)
 	}
 	for (size_t i = 0; i < w->alive_count; i++) {
 		if (w->guests[w->alive[i]].node == NULL) {
-			place(w, w->alive[i], step);
+			schedule_vm(w, w->alive[i], step);
 		}
 	}
 }
 
-/* Sums up what each node's VMs want. */
+/* Adds up the demand of each node's VMs. */
 static void demand(struct world *w, size_t step)
 {
 	const struct scenario *s = w->scenario;
 
 	for (size_t i = 0; i < s->node_count; i++) {
-		observed_begin(&w->observed[i]);
+		simulated_load_begin(&w->loads[i]);
 	}
 	for (size_t i = 0; i < w->alive_count; i++) {
 		const struct guest *guest = &w->guests[w->alive[i]];
@@ -216,13 +216,13 @@ static void demand(struct world *w, size_t step)
 		if (guest->node == NULL) {
 			w->out->unserved += cores;
 		} else {
-			observed_vm(&w->observed[guest->node_index], guest->pod,
-				cores);
+			simulated_load_vm(&w->loads[guest->node_index],
+				guest->pod, cores);
 		}
 	}
 }
 
-static void note_evenness(struct world *w)
+static void record_balance(struct world *w)
 {
 	size_t count = w->scenario->node_count;
 	double sum = 0;
@@ -230,7 +230,7 @@ static void note_evenness(struct world *w)
 	double mean;
 
 	for (size_t i = 0; i < count; i++) {
-		double load = w->observed[i].demand / w->observed[i].cores;
+		double load = w->loads[i].demand / w->loads[i].cores;
 
 		sum += load;
 		squares += load * load;
@@ -250,17 +250,17 @@ static void observe(struct world *w, size_t step)
 	int64_t now_us = step_us(w, step + 1);
 
 	for (size_t i = 0; i < s->node_count; i++) {
-		struct observed *o = &w->observed[i];
+		struct simulated_load *o = &w->loads[i];
 		struct node_load load;
 
 		w->out->unserved += fmax(o->demand - o->cores, 0);
 		w->overloads += o->demand > 0.9 * o->cores;
-		observed_end(o, step, &load, &s->nodes[i]);
+		simulated_load_end(o, step, &load, &s->nodes[i]);
 		node_set_load(w->cluster.nodes[i], &load, now_us, now_us);
 		node_load_fini(&load);
 	}
 	if (step >= s->steps / 3 && s->node_count > 0) {
-		note_evenness(w);
+		record_balance(w);
 	}
 }
 
@@ -328,7 +328,7 @@ int simulate(struct simulation *out, const struct scenario *scenario,
 		simulation_fini(&taken);
 	}
 	for (size_t i = 0; i < scenario->node_count; i++) {
-		observed_fini(&w.observed[i]);
+		simulated_load_fini(&w.loads[i]);
 	}
 	close_world(&w);
 	return r;

@@ -9,15 +9,55 @@
 #include "lib/clock.h"
 #include "lib/json.h"
 #include "lib/memory.h"
-#include "scheduler/score/policy.h"
 #include "scheduler/offline/scenario_import.h"
 #include "scheduler/offline/simulate.h"
 #include "scheduler/offline/svg.h"
+#include "scheduler/score/policy.h"
+
+struct simulate_config {
+	const char *scenario;		/* or both of the next: */
+	const char *recorded, *objects; /* NULL: not given */
+	struct option_list policies;	/* none: the default two */
+	bool json;
+	const char *placements, *svg; /* NULL: none */
+};
+
+#define ROW(member_, ...)                                                      \
+	OPTION_ROW(struct simulate_config, member_, __VA_ARGS__)
+
+static const struct option table[] = {
+	ROW(scenario, "scenario", OPTION_TEXT, "FILE",
+		.help = "nodes, and VMs with their usage at each step; - is "
+			"standard input"),
+	ROW(recorded, "recorded", OPTION_TEXT, "FILE",
+		.help = "output of plimsoll-aggregator export, instead of "
+			"--scenario; requires --objects"),
+	ROW(objects, "objects", OPTION_TEXT, "FILE",
+		.help = "output of kubectl get nodes,pods -A -o json: the "
+			"sizes of the recorded nodes and VMs"),
+	ROW(policies, "policy", OPTION_LIST, "NAME",
+		.help = "scoring policy; may be repeated; default: real-load "
+			"and kube-scheduler"),
+	ROW(json, "json", OPTION_BOOL, NULL, .fallback = "false",
+		.help = "print one JSON object instead of a table"),
+	ROW(placements, "placements", OPTION_TEXT, "FILE",
+		.help = "write each decision to FILE, one JSON object a line"),
+	ROW(svg, "svg", OPTION_TEXT, "FILE",
+		.help = "write a picture of the load of all nodes to FILE"),
+	{ 0 },
+};
+
+static const struct options_program options = {
+	.name = "plimsoll-scheduler simulate",
+	.summary = "runs a scenario in virtual time under each policy",
+	.usage = "--scenario FILE [--policy NAME]... | --recorded FILE "
+		 "--objects FILE",
+	.table = table,
+};
 
 enum { TEXT_MAX = 64 << 20, LINE_MAX_BYTES = 4096 };
 
-/* What is asked for when nobody says. */
-static const struct option_list usual = {
+static const struct option_list default_policies = {
 	.items = { "real-load", "kube-scheduler" },
 	.count = 2,
 };
@@ -28,8 +68,8 @@ struct run {
 	struct option_list names;
 	struct policy policies[OPTION_LIST_MAX];
 	struct simulation results[OPTION_LIST_MAX];
-	size_t done;	  /* of the policies */
-	FILE *placements; /* NULL: nobody wants them */
+	size_t done;	  /* policies */
+	FILE *placements; /* NULL: none */
 	bool shows_progress;
 	uint64_t shown_us;
 };
@@ -82,15 +122,15 @@ static int simulate_all(struct run *run, struct error *err)
 	int r = 0;
 
 	for (; run->done < run->names.count && r == 0; run->done++) {
-		const struct simulation_options options = {
+		const struct simulation_options simulation = {
 			.policy = &run->policies[run->done],
 			.on_placed = write_placement,
 			.on_step = show_progress,
 			.owner = run,
 		};
 
-		r = simulate(&run->results[run->done], &run->scenario, &options,
-			err);
+		r = simulate(&run->results[run->done], &run->scenario,
+			&simulation, err);
 	}
 	return r;
 }
@@ -194,7 +234,7 @@ static int write_results(const struct run *run, FILE *out, struct error *err)
 	}
 	if (fwrite(text.data, 1, text.len, out) != text.len ||
 		fflush(out) != 0) {
-		return error_errno(err, "cannot write the answer");
+		return error_errno(err, "cannot write the result");
 	}
 	return run->config->svg != NULL ? write_picture(run, err) : 0;
 }
@@ -202,12 +242,12 @@ static int write_results(const struct run *run, FILE *out, struct error *err)
 static int read_recorded(struct run *run, struct error *err)
 {
 	scoped_buffer struct buffer text = BUFFER_MAX(LINE_MAX_BYTES);
-	struct recorded_gaps gaps;
-	int r = recorded_read(&run->scenario, &gaps, run->config->recorded,
-		run->config->objects, err);
+	struct scenario_import_gaps gaps;
+	int r = scenario_import_read(&run->scenario, &gaps,
+		run->config->recorded, run->config->objects, err);
 
 	if (r == 0) {
-		recorded_explain(&text, &gaps);
+		scenario_import_explain(&text, &gaps);
 		(void)fputs(text.data != NULL ? text.data : "", stderr);
 	}
 	return r;
@@ -218,7 +258,8 @@ static int open_run(struct run *run, struct error *err)
 	const struct simulate_config *config = run->config;
 	int r = 0;
 
-	run->names = config->policies.count > 0 ? config->policies : usual;
+	run->names = config->policies.count > 0 ? config->policies
+						: default_policies;
 	for (size_t i = 0; i < run->names.count && r == 0; i++) {
 		r = policy_find(&run->policies[i], run->names.items[i], NULL,
 			err);
@@ -253,8 +294,34 @@ static int close_placements(struct run *run, struct error *err)
 	return 0;
 }
 
-int simulate_command(const struct simulate_config *config, FILE *out,
-	struct error *err)
+static int check(void *arguments, struct error *err)
+{
+	const struct simulate_config *config = arguments;
+	bool is_recorded = config->recorded != NULL;
+
+	if (config->scenario == NULL && !is_recorded) {
+		return error_set(err, -EINVAL,
+			"--scenario or --recorded is required");
+	}
+	if (config->scenario != NULL && is_recorded) {
+		return error_set(err, -EINVAL,
+			"--scenario and --recorded exclude each other");
+	}
+	if (is_recorded != (config->objects != NULL)) {
+		return error_set(err, -EINVAL,
+			"--recorded and --objects require each other");
+	}
+	if (is_recorded && strcmp(config->recorded, "-") == 0 &&
+		strcmp(config->objects, "-") == 0) {
+		return error_set(err, -EINVAL,
+			"--recorded and --objects cannot both be standard "
+			"input");
+	}
+	return 0;
+}
+
+/* Progress goes to standard error if that is a terminal. */
+static int run(const void *config, struct error *err)
 {
 	struct run run = {
 		.config = config,
@@ -268,7 +335,7 @@ int simulate_command(const struct simulate_config *config, FILE *out,
 		r = simulate_all(&run, err);
 	}
 	if (r == 0) {
-		r = write_results(&run, out, err);
+		r = write_results(&run, stdout, err);
 	}
 	closed = close_placements(&run, &late);
 	if (r == 0 && closed < 0) {
@@ -281,3 +348,10 @@ int simulate_command(const struct simulate_config *config, FILE *out,
 	scenario_fini(&run.scenario);
 	return r;
 }
+
+const struct program simulate_program = {
+	.options = &options,
+	.config_size = sizeof(struct simulate_config),
+	.check = check,
+	.run = run,
+};

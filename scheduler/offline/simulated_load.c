@@ -6,35 +6,35 @@
 
 #include "lib/memory.h"
 
-void observed_begin(struct observed *observed)
+void simulated_load_begin(struct simulated_load *o)
 {
-	observed->demand = 0;
-	observed->memory_bytes = 0;
-	observed->vm_count = 0;
+	o->demand = 0;
+	o->memory_bytes = 0;
+	o->vm_count = 0;
 }
 
-void observed_vm(struct observed *observed, const struct pod *pod, double cores)
+void simulated_load_vm(struct simulated_load *o, const struct pod *pod,
+	double cores)
 {
 	struct vm_load *vm;
 
-	observed->vms = xgrow(observed->vms, observed->vm_count,
-		&observed->vm_capacity, sizeof(*observed->vms));
-	vm = &observed->vms[observed->vm_count++];
+	o->vms = xgrow(o->vms, o->vm_count, &o->vm_capacity, sizeof(*o->vms));
+	vm = &o->vms[o->vm_count++];
 	vm_load_init(vm);
 	strncpy(vm->pod_uid, pod->uid, sizeof(vm->pod_uid) - 1);
 	vm->used_cores = cores;
 	vm->memory_bytes = (double)pod->requests.memory_bytes;
-	observed->demand += cores;
-	observed->memory_bytes += vm->memory_bytes;
+	o->demand += cores;
+	o->memory_bytes += vm->memory_bytes;
 }
 
-/* The last steps that cover so many seconds, at least one. */
+/* The last steps, at least one. */
 struct window {
 	const float *from;
 	size_t count;
 };
 
-static struct window last(const struct observed *o, size_t steps,
+static struct window last(const struct simulated_load *o, size_t steps,
 	double seconds)
 {
 	double wanted = fmax(floor(seconds / o->step_s), 1);
@@ -43,13 +43,13 @@ static struct window last(const struct observed *o, size_t steps,
 	return (struct window){ o->used + steps - count, count };
 }
 
-/* Cores used; more cannot be. */
-static double used(const struct observed *o, float load)
+/* Used cores are at most all cores. */
+static double used(const struct simulated_load *o, float load)
 {
 	return fmin((double)load, 1) * o->cores;
 }
 
-static double mean(const struct observed *o, struct window w)
+static double mean(const struct simulated_load *o, struct window w)
 {
 	double sum = 0;
 
@@ -59,7 +59,7 @@ static double mean(const struct observed *o, struct window w)
 	return sum / (double)w.count;
 }
 
-static double deviation(const struct observed *o, struct window w)
+static double deviation(const struct simulated_load *o, struct window w)
 {
 	double middle = mean(o, w);
 	double sum = 0;
@@ -72,7 +72,7 @@ static double deviation(const struct observed *o, struct window w)
 	return sqrt(sum / (double)w.count);
 }
 
-static void fill_cpu(struct node_load *load, const struct observed *o,
+static void fill_cpu(struct node_load *load, const struct simulated_load *o,
 	size_t steps)
 {
 	load->cpu_cores = o->cores;
@@ -90,7 +90,7 @@ static void fill_cpu(struct node_load *load, const struct observed *o,
 	load->cpu_pressure_some_60s = load->cpu_contention;
 }
 
-static void fill_memory(struct node_load *load, const struct observed *o,
+static void fill_memory(struct node_load *load, const struct simulated_load *o,
 	const struct scenario_node *node)
 {
 	load->memory_total_bytes = (double)node->memory_bytes;
@@ -105,10 +105,9 @@ static void fill_memory(struct node_load *load, const struct observed *o,
 	load->io_pressure_full = 0;
 }
 
-void observed_end(struct observed *observed, size_t step,
+void simulated_load_end(struct simulated_load *o, size_t step,
 	struct node_load *load, const struct scenario_node *node)
 {
-	struct observed *o = observed;
 	double served = o->demand > o->cores ? o->cores / o->demand : 1;
 
 	o->used[step] = (float)(o->demand / o->cores);
@@ -129,8 +128,8 @@ void observed_end(struct observed *observed, size_t step,
 	o->vm_capacity = 0;
 }
 
-void observed_fini(struct observed *observed)
+void simulated_load_fini(struct simulated_load *o)
 {
-	free(observed->vms);
-	*observed = (struct observed){ 0 };
+	free(o->vms);
+	*o = (struct simulated_load){ 0 };
 }

@@ -1,8 +1,8 @@
-/* What an agent and its aggregator would have seen of a simulated node.
+/* The load of a simulated node, as an agent and an aggregator would measure it.
  *
- * One sample is one step; a window shorter than a step is the last step's
- * figure. Means and deviations are those of the aggregator: population
- * deviation. Percentiles are left out: no policy reads them. */
+ * One step is one sample; a window shorter than a step has the last step's
+ * value. Deviations are population deviations, as the aggregator's. There are
+ * no percentiles: no policy reads them. */
 #pragma once
 
 #include "proto/load.h"
@@ -11,8 +11,8 @@
 
 #include <stddef.h>
 
-struct observed {
-	float *used; /* borrowed; D / C of each step that is over */
+struct simulated_load {
+	float *used; /* borrowed; demand / cores of past steps */
 	double cores, step_s;
 
 	double demand; /* of this step */
@@ -21,13 +21,13 @@ struct observed {
 	size_t vm_count, vm_capacity;
 };
 
-/* A step begins: nobody wants anything yet. */
-void observed_begin(struct observed *observed);
-void observed_vm(struct observed *observed, const struct pod *pod,
+/* Starts a step, without demand. */
+void simulated_load_begin(struct simulated_load *o);
+void simulated_load_vm(struct simulated_load *o, const struct pod *pod,
 	double cores);
 
-/* Ends the step. Fills load as the next decisions will know it; the caller
- * has node_load_fini() to call. */
-void observed_end(struct observed *observed, size_t step,
+/* Ends the step. Fills load for the next decisions; the caller frees it with
+ * node_load_fini(). */
+void simulated_load_end(struct simulated_load *o, size_t step,
 	struct node_load *load, const struct scenario_node *node);
-void observed_fini(struct observed *observed);
+void simulated_load_fini(struct simulated_load *o);

@@ -2,15 +2,9 @@
 
 #include <math.h>
 
-/* Pixels. Long days are thinned out to COLUMNS_MAX. */
-enum {
-	COLUMNS_MAX = 960,
-	COLUMN = 3,
-	ROW = 6,
-	TITLE = 28,
-	MARGIN = 12,
-	WIDTH_MIN = 420,
-};
+/* Pixels. Steps of long days are skipped to fit COLUMNS_MAX. */
+enum { COLUMNS_MAX = 960, COLUMN = 3, ROW = 6 };
+enum { TITLE = 28, MARGIN = 12, WIDTH_MIN = 420 };
 
 static size_t columns(const struct scenario *s)
 {
@@ -36,7 +30,7 @@ void svg_begin(struct buffer *out, const struct scenario *scenario,
 		width, height, width, height);
 }
 
-/* Shades in steps of a twentieth: equal neighbours become one rectangle. */
+/* In steps of 1/20, so that equal neighbours become one rectangle. */
 static int shade(double load)
 {
 	return (int)fmin(round(fmax(load, 0) * 20), 30);
@@ -76,9 +70,9 @@ static void put_row(struct buffer *out, const struct scenario *s,
 }
 
 void svg_policy(struct buffer *out, const struct scenario *scenario,
-	const struct simulation *simulation, const char *name, size_t place)
+	const struct simulation *simulation, const char *name, size_t index)
 {
-	size_t top = MARGIN + place * panel_height(scenario);
+	size_t top = MARGIN + index * panel_height(scenario);
 
 	buffer_printf(out,
 		"<text x=\"%d\" y=\"%zu\">%s: %.3f %% of demand unserved, "

@@ -11,7 +11,7 @@
 void svg_begin(struct buffer *out, const struct scenario *scenario,
 	size_t policies);
 
-/* One of them, at place 0 and so on. */
+/* Panel `index`, from 0. */
 void svg_policy(struct buffer *out, const struct scenario *scenario,
-	const struct simulation *simulation, const char *name, size_t place);
+	const struct simulation *simulation, const char *name, size_t index);
 void svg_end(struct buffer *out);

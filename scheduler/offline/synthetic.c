@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "lib/json.h"
 #include "lib/memory.h"
@@ -17,12 +16,12 @@ static void put_number(struct json *j, const char *key, int64_t number,
 	json_string(j, key, text);
 }
 
-int pretend_node(struct node **out, struct names *names,
+int synthetic_node(struct node **out, struct interner *interner,
 	const struct scenario_node *from, struct error *err)
 {
 	scoped_buffer struct buffer text = BUFFER_MAX(OBJECT_MAX);
 	struct json j = json_into(&text);
-	struct value *object = NULL;
+	struct json_value *object = NULL;
 	int r;
 
 	json_object(&j, NULL);
@@ -37,11 +36,9 @@ int pretend_node(struct node **out, struct names *names,
 	json_object_end(&j);
 	json_object_end(&j);
 	json_object_end(&j);
-	r = value_parse(&object, text.data, text.len, err);
-	if (r == 0) {
-		r = node_new(out, names, object, err);
-	}
-	value_free(object);
+	r = json_value_parse(&object, text.data, text.len, err);
+	r = r < 0 ? r : node_new(out, interner, object, err);
+	json_value_free(object);
 	return r;
 }
 
@@ -80,26 +77,24 @@ static void put_spec(struct json *j, const struct scenario_vm *from)
 	json_object_end(j);
 }
 
-int pretend_pod(struct pod **out, struct names *names,
+int synthetic_pod(struct pod **out, struct interner *interner,
 	const struct scenario_vm *from, size_t number, struct error *err)
 {
 	scoped_buffer struct buffer text = BUFFER_MAX(OBJECT_MAX);
 	struct json j = json_into(&text);
-	struct value *object = NULL;
+	struct json_value *object = NULL;
 	int r;
 
 	json_object(&j, NULL);
 	put_metadata(&j, from, number);
 	put_spec(&j, from);
 	json_object_end(&j);
-	r = value_parse(&object, text.data, text.len, err);
-	if (r == 0) {
-		r = pod_new(out, names, object, POD_TO_PLACE, err);
-	}
-	/* The scenario says how many there are, whatever it overcommits. */
+	r = json_value_parse(&object, text.data, text.len, err);
+	r = r < 0 ? r : pod_new(out, interner, object, POD_UNSCHEDULED, err);
+	/* The scenario's vCPUs, whatever its CPU overcommit. */
 	if (r == 0) {
 		(*out)->vcpus = from->vcpus;
 	}
-	value_free(object);
+	json_value_free(object);
 	return r;
 }

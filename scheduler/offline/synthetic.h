@@ -1,5 +1,5 @@
-/* Real nodes and launcher pods for what a scenario only names, read from the
- * JSON an API server would serve. */
+/* Nodes and launcher pods for a scenario, read from the JSON that an API server
+ * would return. */
 #pragma once
 
 #include "scheduler/cluster/node.h"
@@ -7,9 +7,9 @@
 #include "scheduler/offline/scenario.h"
 
 /* -EBADMSG, -E2BIG as node_new() and pod_new(). */
-must_check int pretend_node(struct node **out, struct names *names,
+must_check int synthetic_node(struct node **out, struct interner *interner,
 	const struct scenario_node *from, struct error *err);
 
-/* number tells entries of one name apart: it becomes the pod's uid. */
-must_check int pretend_pod(struct pod **out, struct names *names,
+/* number becomes the pod's uid, to distinguish VMs of the same name. */
+must_check int synthetic_pod(struct pod **out, struct interner *interner,
 	const struct scenario_vm *from, size_t number, struct error *err);

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Enough for a, b to 1e5: the fraction converges within about sqrt(a + b). */
+/* Enough for a, b up to 1e5: convergence takes about sqrt(a + b) steps. */
 enum { STEPS_MAX = 4000 };
 
 static double away_from_zero(double x)
@@ -52,7 +52,7 @@ double beta_probability(double x, double a, double b)
 	}
 	front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) +
 		b * log1p(-x));
-	/* The fraction converges fast below the mean only. */
+	/* The fraction converges fast only below the mean. */
 	if (x < (a + 1) / (a + b + 2)) {
 		return front * continued_fraction(x, a, b) / a;
 	}

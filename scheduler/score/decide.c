@@ -27,14 +27,14 @@ static void count_reasons(struct decision *d, uint64_t reasons)
 }
 
 /* Thousands of nodes do not fit into the second-level cache, and waiting for
- * the third took half of a decision's time: these fetch what the next nodes'
- * turns will read while this one is decided. Inlined, because gcc 12 takes a
- * call of what only prefetches for one without effect, and drops it. */
+ * the third took half of a decision's time. These functions prefetch the
+ * figures of the following nodes. They are inlined because gcc 12 drops a call
+ * of a function that only prefetches. */
 enum { FETCH_NODE = 16, FETCH_LISTS = 8, FETCH_LINE = 64 };
 
 #define FETCH static inline __attribute__((always_inline)) void
 
-/* What is from one offset up to another; neither need be where a line is. */
+/* The bytes between two offsets, which need not be at a cache line. */
 FETCH fetch(const void *base, size_t from, size_t to)
 {
 	const char *bytes = base;
@@ -52,8 +52,8 @@ FETCH fetch_figures(struct node *const *nodes, size_t count, size_t i)
 {
 	if (i + FETCH_NODE < count) {
 		fetch(nodes[i + FETCH_NODE],
-			offsetof(struct node, vms.seen.told),
-			offsetof(struct node, measure.contention));
+			offsetof(struct node, vms.seen.peer_weight),
+			offsetof(struct node, metrics.contention));
 	}
 }
 
@@ -62,7 +62,7 @@ FETCH fetch_node(struct node *const *nodes, size_t count, size_t i)
 	if (i + FETCH_NODE < count) {
 		fetch(nodes[i + FETCH_NODE],
 			offsetof(struct node, is_unschedulable),
-			offsetof(struct node, measure.used_cores_latest));
+			offsetof(struct node, metrics.used_cores_latest));
 	}
 }
 
@@ -71,43 +71,42 @@ FETCH fetch_lists(const struct decision *d, size_t i)
 	if (i + FETCH_LISTS < d->node_count) {
 		const struct node *node = d->nodes[i + FETCH_LISTS];
 
-		fetch(node->others, 0,
-			node->other_count * sizeof(*node->others));
+		fetch(node->scalars, 0,
+			node->scalar_count * sizeof(*node->scalars));
 	}
 }
 
-/* From this share of the nodes on, those with data speak for the rest; with
- * fewer the rest goes by requests more and more. One node of thousands that
- * happens to be busy would else be the best of all, for being known. */
-#define SPEAKS 0.1
+/* If at least this share of the nodes has data, they represent all nodes; if
+ * fewer, their weight falls. Otherwise a single busy node with data, among
+ * thousands without, would be the best node. */
+#define CLUSTER_SHARE_MIN 0.1
 
-/* What only all nodes together tell: how busy the fleet is, and what VMs of
- * this cluster use. */
 void decide_context(struct score_context *out, const struct pod *pod,
 	const struct cluster *cluster, const struct policy *policy,
 	int64_t now_us)
 {
 	struct model_sum vms = { 0 };
-	double all_trust = 0;
+	double trust_sum = 0;
 	double cpu = 0;
 
 	*out = (struct score_context){ .now_us = now_us, .policy = policy };
 	for (size_t i = 0; i < cluster->count; i++) {
 		const struct node *node = cluster->nodes[i];
-		const struct measure *m = &node->measure;
-		double trust = measure_trust(m, now_us);
+		const struct node_metrics *m = &node->metrics;
+		double trust = node_metrics_trust(m, now_us);
 		double shared = node_shared_cores(node);
 
 		fetch_figures(cluster->nodes, cluster->count, i);
-		model_tell(&vms, &node->vms.seen);
-		model_tell(&vms, &node->vms.unseen);
+		model_add_peers(&vms, &node->vms.seen);
+		model_add_peers(&vms, &node->vms.unseen);
 		if (trust > 0 && m->used_cores >= 0 && shared > 0) {
-			all_trust += trust;
+			trust_sum += trust;
 			cpu += trust * node_used_cores(node) / shared;
 		}
 	}
-	out->fleet_cpu =
-		cpu / fmax(fmax(all_trust, 1), SPEAKS * (double)cluster->count);
+	out->cluster_cpu = cpu /
+		fmax(fmax(trust_sum, 1),
+			CLUSTER_SHARE_MIN * (double)cluster->count);
 	out->prior = model_prior(&vms);
 	score_begin(out, pod);
 }
@@ -115,13 +114,13 @@ void decide_context(struct score_context *out, const struct pod *pod,
 static uint64_t filter(struct decision *d, struct node *node,
 	const struct filter_options *options, int64_t now_us)
 {
-	return d->cluster->nominee_count > 0
-		? nominees_filter(&d->prefilter, node, options, now_us)
+	return d->cluster->nominated_count > 0
+		? nominated_pods_filter(&d->prefilter, node, options, now_us)
 		: filter_node(&d->prefilter, node, options, now_us);
 }
 
-/* Filters and scores each node while its figures are at hand. */
-static void look_at_all(struct decision *d,
+/* Filters and scores each node while its figures are in the cache. */
+static void evaluate_all(struct decision *d,
 	const struct filter_options *options)
 {
 	for (size_t i = 0; i < d->node_count; i++) {
@@ -139,49 +138,49 @@ static void look_at_all(struct decision *d,
 			continue;
 		}
 		d->feasible_count++;
-		if (d->preferred.has_wishes || node->taints.count > 0) {
-			preferred_note(&d->preferred, node);
+		if (d->preferences.has_preferences || node->taints.count > 0) {
+			preferences_add_node(&d->preferences, node);
 		}
 		verdict->score = score_total(node, &d->context);
 	}
 }
 
-static void settle_spread(struct decision *d)
+static void score_spread(struct decision *d)
 {
-	struct preferred *preferred = &d->preferred;
+	struct spread *spread = &d->prefilter.spread;
 
-	if (!preferred_wants_spread(preferred)) {
+	if (spread->soft_count == 0) {
 		return;
 	}
 	for (size_t i = 0; i < d->node_count; i++) {
 		if (d->verdicts[i].reasons == 0) {
-			preferred_note_domain(preferred, d->nodes[i]);
+			spread_soft_add_domain(spread, d->nodes[i]);
 		}
 	}
-	preferred_count_spread(preferred, d->cluster);
+	spread_soft_count(spread, d->cluster);
 	for (size_t i = 0; i < d->node_count; i++) {
 		if (d->verdicts[i].reasons == 0) {
-			preferred_note_spread(preferred, d->nodes[i]);
+			preferences_add_spread(&d->preferences, d->nodes[i]);
 		}
 	}
 }
 
-static bool has_wishes(const struct preferred *preferred)
+static bool any_preference_applies(const struct preferences *preferences)
 {
-	bool plays = false;
+	bool applies = false;
 
-	for (int i = 0; i < WISHES; i++) {
-		plays |= preferred_plays(preferred, (enum wish)i);
+	for (int i = 0; i < PREFERENCES; i++) {
+		applies |= preferences_applies(preferences, (enum preference)i);
 	}
-	return plays;
+	return applies;
 }
 
-/* Wishes are weighed against what all nodes make of them. */
-static void settle_scores(struct decision *d)
+/* Preferences are normalised over all feasible nodes, so they come last. */
+static void rescore_all(struct decision *d)
 {
 	const struct score_context *context = &d->context;
 
-	if (!has_wishes(context->preferred)) {
+	if (!any_preference_applies(context->preferences)) {
 		return;
 	}
 	for (size_t i = 0; i < d->node_count; i++) {
@@ -205,7 +204,7 @@ static bool is_better(const struct decision *d, size_t a, size_t b)
 	return x >= y && strcmp(d->nodes[a]->name, d->nodes[b]->name) < 0;
 }
 
-/* Puts one into the ordered list of the best; the worst falls out. */
+/* Inserts a node into the sorted list of the best; the worst drops out. */
 static void rank(struct decision *d, size_t *best, size_t one)
 {
 	size_t i = DECIDE_BEST - 1;
@@ -251,13 +250,13 @@ void decide(struct decision *decision, const struct pod *pod,
 	d->best_count = 0;
 	memset(d->counts, 0, sizeof(d->counts));
 	prefilter_run(&d->prefilter, pod, cluster);
-	preferred_begin(&d->preferred, pod, &d->prefilter.affinity,
+	preferences_begin(&d->preferences, pod, &d->prefilter.affinity,
 		&d->prefilter.spread);
 	decide_context(&d->context, pod, cluster, d->policy, now_us);
-	look_at_all(d, options);
-	settle_spread(d);
-	d->context.preferred = &d->preferred;
-	settle_scores(d);
+	evaluate_all(d, options);
+	score_spread(d);
+	d->context.preferences = &d->preferences;
+	rescore_all(d);
 	rank_all(d);
 }
 
@@ -356,11 +355,11 @@ static void append_load(struct buffer *out, const struct candidate *c,
 	buffer_printf(out, "%s: ", c->node->name);
 	if (s->trust < 1) {
 		buffer_printf(out, "load data %.0f s old, ",
-			(double)(now_us - c->node->measure.sample_us) / 1e6);
+			(double)(now_us - c->node->metrics.sample_us) / 1e6);
 	}
 	buffer_printf(out, "%.0f %% CPU used + %.0f %% expected, ",
 		percent(s->cpu_measured), percent(s->cpu_expected));
-	/* Left out by the aggregator where there is none to speak of. */
+	/* The aggregator leaves out contention that is near 0. */
 	if (isnan(s->contention) || percent(s->contention) < 1) {
 		buffer_text(out, "no contention");
 	} else {

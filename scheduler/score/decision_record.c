@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-static void take_terms(struct decision_candidate *out, const struct score *s)
+static void add_terms(struct decision_candidate *out, const struct score *s)
 {
 	for (int i = 0; i < SCORE_TERMS; i++) {
 		struct decision_term *term = &out->terms[out->term_count];
@@ -19,10 +19,10 @@ static void take_terms(struct decision_candidate *out, const struct score *s)
 	}
 }
 
-static void take_candidate(struct decision_candidate *out,
+static void read_candidate(struct decision_candidate *out,
 	const struct candidate *c, int64_t now_us)
 {
-	const struct measure *m = &c->node->measure;
+	const struct node_metrics *m = &c->node->metrics;
 	const struct score *s = &c->score;
 
 	*out = (struct decision_candidate){
@@ -42,10 +42,10 @@ static void take_candidate(struct decision_candidate *out,
 		out->cpu_expected = NAN;
 	}
 	(void)snprintf(out->node, sizeof(out->node), "%s", c->node->name);
-	take_terms(out, s);
+	add_terms(out, s);
 }
 
-static void take_rejections(struct decision_record *out,
+static void add_rejections(struct decision_record *out,
 	const struct decision *d)
 {
 	for (unsigned int i = 0; i < REASONS_MAX; i++) {
@@ -62,8 +62,8 @@ static void take_rejections(struct decision_record *out,
 	}
 }
 
-void record_from(struct decision_record *out, const struct decision *decision,
-	const char *sentence, uint64_t wall_us)
+void decision_record_from(struct decision_record *out,
+	const struct decision *decision, const char *sentence, uint64_t wall_us)
 {
 	const struct decision *d = decision;
 
@@ -78,9 +78,9 @@ void record_from(struct decision_record *out, const struct decision *decision,
 		.past_seconds = NAN,
 		.past_cores = NAN,
 	};
-	if (d->pod->past.seconds > 0) {
-		out->past_seconds = d->pod->past.seconds;
-		out->past_cores = d->pod->past.mean_cores;
+	if (d->pod->usage.seconds > 0) {
+		out->past_seconds = d->pod->usage.seconds;
+		out->past_cores = d->pod->usage.mean_cores;
 	}
 	(void)snprintf(out->namespace, sizeof(out->namespace), "%s",
 		d->pod->namespace);
@@ -90,11 +90,11 @@ void record_from(struct decision_record *out, const struct decision *decision,
 		d->policy == NULL ? "real-load" : d->policy->name);
 	(void)snprintf(out->sentence, sizeof(out->sentence), "%s", sentence);
 	for (size_t i = 0; i < d->best_count; i++) {
-		take_candidate(&out->best[i], &d->best[i], d->context.now_us);
+		read_candidate(&out->best[i], &d->best[i], d->context.now_us);
 	}
 	if (d->best_count > 0) {
 		(void)snprintf(out->chosen, sizeof(out->chosen), "%s",
 			d->best[0].node->name);
 	}
-	take_rejections(out, d);
+	add_rejections(out, d);
 }

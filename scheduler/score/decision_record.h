@@ -1,4 +1,4 @@
-/* What is worth keeping of a decision. Pure. */
+/* Makes the record of a decision that aggregators store. Pure. */
 #pragma once
 
 #include "proto/decision.h"
@@ -6,7 +6,8 @@
 
 #include <stdint.h>
 
-/* sentence: why the node was chosen, or why none was; cut to fit. wall_us is
- * the time of the decision. */
-void record_from(struct decision_record *out, const struct decision *decision,
-	const char *sentence, uint64_t wall_us);
+/* sentence: the reason for the chosen node, or for none; truncated to fit.
+ * wall_us is the time of the decision. */
+void decision_record_from(struct decision_record *out,
+	const struct decision *decision, const char *sentence,
+	uint64_t wall_us);

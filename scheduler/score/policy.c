@@ -45,15 +45,15 @@ static int no_policy(const char *name, struct error *err)
 			policies[i].name);
 	}
 	return error_set(err, -EINVAL,
-		"there is no policy '%.40s'; there are: %s", name, list.data);
+		"unknown policy '%.40s'; known policies: %s", name, list.data);
 }
 
-static int read_number(double *out, const struct value *v, double max,
+static int read_number(double *out, const struct json_value *v, double max,
 	struct error *err)
 {
 	double number = NAN;
 
-	if (!value_number(&number, v)) {
+	if (!json_value_number(&number, v)) {
 		return error_set(err, -EBADMSG, "is not a number");
 	}
 	if (!(fabs(number) <= max)) {
@@ -64,11 +64,11 @@ static int read_number(double *out, const struct value *v, double max,
 	return 0;
 }
 
-/* A number written as one or as a string, as upstream's multiplier is. */
-static int read_multiplier(struct policy_args *args, const struct value *v,
+/* A number or a string with a number, as upstream's multiplier. */
+static int read_multiplier(struct policy_args *args, const struct json_value *v,
 	struct error *err)
 {
-	const char *text = value_text(v);
+	const char *text = json_value_text(v);
 	char *end = NULL;
 	double number;
 
@@ -79,19 +79,18 @@ static int read_multiplier(struct policy_args *args, const struct value *v,
 	number = strtod(text, &end);
 	if (end == text || *end != '\0' || !(number >= 0 && number <= 1000)) {
 		return error_set(err, -EBADMSG,
-			"is not a number from 0 to "
-			"1000");
+			"is not a number from 0 to 1000");
 	}
 	args->default_request_multiplier = number;
 	return 0;
 }
 
-static int read_target(struct policy_args *args, const struct value *v,
+static int read_target(struct policy_args *args, const struct json_value *v,
 	struct error *err)
 {
 	int r = read_number(&args->target_utilization, v, 100, err);
 
-	/* As upstream takes what cannot be meant. */
+	/* Upstream replaces invalid values with the default. */
 	if (r == 0 && args->target_utilization <= 0) {
 		args->target_utilization = defaults.target_utilization;
 	}
@@ -99,10 +98,10 @@ static int read_target(struct policy_args *args, const struct value *v,
 }
 
 static int read_default_requests(struct policy_args *args,
-	const struct value *v, struct error *err)
+	const struct json_value *v, struct error *err)
 {
 	struct quantity q;
-	int r = quantity_parse(&q, value_text_at(v, "cpu", ""), err);
+	int r = quantity_parse(&q, json_value_text_at(v, "cpu", ""), err);
 
 	if (r == 0) {
 		args->default_request_milli = (double)quantity_milli(q);
@@ -110,19 +109,19 @@ static int read_default_requests(struct policy_args *args,
 	return r;
 }
 
-static int read_margin(struct policy_args *args, const struct value *v,
+static int read_margin(struct policy_args *args, const struct json_value *v,
 	struct error *err)
 {
 	return read_number(&args->safe_variance_margin, v, 1e6, err);
 }
 
-static int read_sensitivity(struct policy_args *args, const struct value *v,
-	struct error *err)
+static int read_sensitivity(struct policy_args *args,
+	const struct json_value *v, struct error *err)
 {
 	return read_number(&args->safe_variance_sensitivity, v, 1e6, err);
 }
 
-static int read_smoothing(struct policy_args *args, const struct value *v,
+static int read_smoothing(struct policy_args *args, const struct json_value *v,
 	struct error *err)
 {
 	int r = read_number(&args->smoothing_window_size, v, 1e6, err);
@@ -133,9 +132,9 @@ static int read_smoothing(struct policy_args *args, const struct value *v,
 	return r;
 }
 
-/* Weights outside 0 to 1 become 0.5, as upstream takes them. */
-static int read_risk_weights(struct policy_args *args, const struct value *v,
-	struct error *err)
+/* Weights outside 0 to 1 become 0.5, as upstream. */
+static int read_risk_weights(struct policy_args *args,
+	const struct json_value *v, struct error *err)
 {
 	double *const weights[] = { &args->risk_limit_cpu,
 		&args->risk_limit_memory };
@@ -143,7 +142,7 @@ static int read_risk_weights(struct policy_args *args, const struct value *v,
 	int r = 0;
 
 	for (size_t i = 0; i < count_of(weights) && r == 0; i++) {
-		const struct value *weight = value_get(v, names[i]);
+		const struct json_value *weight = json_value_get(v, names[i]);
 
 		if (weight == NULL) {
 			continue;
@@ -156,22 +155,22 @@ static int read_risk_weights(struct policy_args *args, const struct value *v,
 	return r;
 }
 
-/* [{"name":"cpu","weight":1}, ...]; a resource left out weighs nothing. */
-static int read_resources(struct policy_args *args, const struct value *v,
+/* [{"name":"cpu","weight":1}, ...]; a missing resource has weight 0. */
+static int read_resources(struct policy_args *args, const struct json_value *v,
 	struct error *err)
 {
 	int r = 0;
 
 	args->weight_cpu = 0;
 	args->weight_memory = 0;
-	for (const struct value *item = value_first(v); item != NULL && r == 0;
-		item = value_next(item)) {
-		const char *name = value_text_at(item, "name", "");
+	for (const struct json_value *item = json_value_first(v);
+		item != NULL && r == 0; item = json_value_next(item)) {
+		const char *name = json_value_text_at(item, "name", "");
 		double weight = 1;
 
-		if (value_get(item, "weight") != NULL) {
-			r = read_number(&weight, value_get(item, "weight"), 100,
-				err);
+		if (json_value_get(item, "weight") != NULL) {
+			r = read_number(&weight, json_value_get(item, "weight"),
+				100, err);
 		}
 		if (r == 0 && !(weight >= 1)) {
 			r = error_set(err, -ERANGE, "has a weight below 1");
@@ -191,7 +190,8 @@ static int read_resources(struct policy_args *args, const struct value *v,
 
 static const struct {
 	const char *policy, *name;
-	int (*read)(struct policy_args *, const struct value *, struct error *);
+	int (*read)(struct policy_args *, const struct json_value *,
+		struct error *);
 } arguments[] = {
 	{ "kube-scheduler", "resources", read_resources },
 	{ "kube-scheduler-1.21", "resources", read_resources },
@@ -204,24 +204,25 @@ static const struct {
 	{ "low-risk-overcommit", "riskLimitWeights", read_risk_weights },
 };
 
-static int read_argument(struct policy *policy, const struct value *v,
+static int read_argument(struct policy *policy, const struct json_value *v,
 	struct error *err)
 {
 	for (size_t i = 0; i < count_of(arguments); i++) {
 		if (strcmp(arguments[i].policy, policy->name) == 0 &&
-			strcmp(arguments[i].name, value_key(v)) == 0) {
+			strcmp(arguments[i].name, json_value_key(v)) == 0) {
 			int r = arguments[i].read(&policy->args, v, err);
 
-			return r < 0 ? error_wrap(err, r, "'%s'", value_key(v))
-				     : 0;
+			return r < 0
+				? error_wrap(err, r, "'%s'", json_value_key(v))
+				: 0;
 		}
 	}
 	return error_set(err, -EINVAL, "policy '%s' has no argument '%.40s'",
-		policy->name, value_key(v));
+		policy->name, json_value_key(v));
 }
 
-int policy_find(struct policy *out, const char *name, const struct value *args,
-	struct error *err)
+int policy_find(struct policy *out, const char *name,
+	const struct json_value *args, struct error *err)
 {
 	struct policy policy = { .args = defaults };
 	int r = 0;
@@ -235,12 +236,12 @@ int policy_find(struct policy *out, const char *name, const struct value *args,
 	if (policy.name == NULL) {
 		return no_policy(name, err);
 	}
-	if (args != NULL && !value_is_object(args)) {
+	if (args != NULL && !json_value_is_object(args)) {
 		return error_set(err, -EBADMSG,
 			"'policy_args' is not an object");
 	}
-	for (const struct value *v = value_first(args); v != NULL && r == 0;
-		v = value_next(v)) {
+	for (const struct json_value *v = json_value_first(args);
+		v != NULL && r == 0; v = json_value_next(v)) {
 		r = read_argument(&policy, v, err);
 	}
 	if (r == 0) {

@@ -1,7 +1,8 @@
-/* The ways to score a node: our own and those of others.
+/* Scoring policies: real-load and the upstream policies, which are those of
+ * kube-scheduler and Trimaran.
  *
- * docs/scoring.md has each formula with its source. policy_args take the names
- * that upstream's own arguments have. */
+ * docs/scoring.md has each formula with its source. policy_args have upstream's
+ * names. */
 #pragma once
 
 #include "kube/json_value.h"
@@ -12,8 +13,8 @@ struct pod;
 struct policy;
 struct score;
 
-/* Fills the terms of the policy and the total, 0 to 100. The other terms are
- * NAN already. */
+/* Sets the terms of the policy and the total, 0 to 100. The caller has set the
+ * other terms to NAN. */
 typedef void (*policy_score)(struct score *out, const struct pod *pod,
 	const struct node *node, const struct policy *policy);
 
@@ -31,12 +32,12 @@ struct policy_args {
 
 struct policy {
 	const char *name;
-	policy_score score; /* NULL: real-load, see score.c */
+	policy_score score; /* NULL: real-load, see score/score.c */
 	struct policy_args args;
 };
 
 /* args is the object policy_args; NULL: none.
- * -EINVAL: there is no such policy, or it has no such argument; -EBADMSG,
- * -ERANGE: an argument's value is none. *out is then untouched. */
+ * -EINVAL: unknown policy or argument; -EBADMSG, -ERANGE: invalid value of an
+ * argument. */
 must_check int policy_find(struct policy *out, const char *name,
-	const struct value *args, struct error *err);
+	const struct json_value *args, struct error *err);

@@ -7,7 +7,6 @@
 #include "scheduler/objects/pod.h"
 #include "scheduler/score/score.h"
 
-/* What is asked for of a resource, and what there is. */
 struct use {
 	int64_t requested, allocatable;
 };
@@ -17,7 +16,7 @@ static int64_t least_of(struct use use)
 	if (use.requested > use.allocatable) {
 		return 0;
 	}
-	/* In double where 64 bits would not hold a hundredfold. */
+	/* The product would overflow. */
 	if (use.allocatable > INT64_MAX / 100) {
 		return (int64_t)((double)(use.allocatable - use.requested) /
 			(double)use.allocatable * 100);
@@ -49,7 +48,7 @@ static double fraction(struct use use)
 	return fmin((double)use.requested / (double)use.allocatable, 1);
 }
 
-/* Of two fractions the standard deviation is half their distance, of one 0. */
+/* The standard deviation of two fractions is half their distance; of one, 0. */
 static int64_t balanced(struct use cpu, struct use memory)
 {
 	double deviation = 0;
@@ -77,7 +76,7 @@ static int64_t balanced_1_21(struct use cpu, struct use memory)
 static struct use nonzero_cpu(const struct pod *pod, const struct node *node)
 {
 	return (struct use){
-		.requested = node->nonzero_milli + pod->asks.nonzero_milli,
+		.requested = node->nonzero_milli + pod->nonzero.cpu_milli,
 		.allocatable = node->cpu_milli,
 	};
 }
@@ -85,7 +84,7 @@ static struct use nonzero_cpu(const struct pod *pod, const struct node *node)
 static struct use nonzero_memory(const struct pod *pod, const struct node *node)
 {
 	return (struct use){
-		.requested = node->nonzero_bytes + pod->asks.nonzero_bytes,
+		.requested = node->nonzero_bytes + pod->nonzero.memory_bytes,
 		.allocatable = node->memory_bytes,
 	};
 }
@@ -105,13 +104,13 @@ void policy_kube_1_21_score(struct score *out, const struct pod *pod,
 		2;
 }
 
-/* Anybody may write absurd requests into a pod. */
+/* Requests of a pod may be absurdly large. */
 static int64_t plus(int64_t a, int64_t b)
 {
 	return a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
-/* 1.36: 75 where the pod changes nothing, more where it evens things out. */
+/* 1.36: 75 if the pod does not change the balance, more if it improves it. */
 static int64_t balanced_change(const struct pod *pod, const struct node *node)
 {
 	struct use cpu = { node->cpu_milli_requested, node->cpu_milli };
@@ -127,14 +126,14 @@ static int64_t balanced_change(const struct pod *pod, const struct node *node)
 void policy_kube_score(struct score *out, const struct pod *pod,
 	const struct node *node, const struct policy *policy)
 {
-	bool asks =
+	bool has_requests =
 		pod->requests.cpu_milli > 0 || pod->requests.memory_bytes > 0;
 	double least = (double)least_allocated(nonzero_cpu(pod, node),
 		nonzero_memory(pod, node), &policy->args);
 
 	out->terms[TERM_LEAST_ALLOCATED] = least;
 	out->total = least;
-	if (asks) {
+	if (has_requests) {
 		out->terms[TERM_BALANCED_ALLOCATION] =
 			(double)balanced_change(pod, node);
 		out->total = (least + out->terms[TERM_BALANCED_ALLOCATION]) / 2;

@@ -9,9 +9,8 @@
 #include "scheduler/objects/pod.h"
 #include "scheduler/score/score.h"
 
-/* Figures of one resource as upstream's load-watcher serves them: shares of
- * the capacity, 0 to 1. mean is NAN where there is neither Average nor
- * Latest. */
+/* Figures of one resource as upstream's load-watcher serves them: shares of the
+ * capacity, 0 to 1. mean is NAN without both Average and Latest. */
 struct metric {
 	double mean, deviation;
 };
@@ -32,13 +31,13 @@ static struct metric metric_of(double mean, double deviation, double capacity)
 	return m;
 }
 
-static struct metric cpu_metric(const struct measure *m)
+static struct metric cpu_metric(const struct node_metrics *m)
 {
 	return metric_of(first_known(m->used_cores_15m, m->used_cores_latest),
 		m->stdev_cores_15m, m->cores);
 }
 
-static struct metric memory_metric(const struct measure *m)
+static struct metric memory_metric(const struct node_metrics *m)
 {
 	return metric_of(first_known(m->used_bytes_15m,
 				 m->memory_total - m->memory_available),
@@ -55,10 +54,10 @@ static double clamp(double x, double low, double high)
 static double predicted_milli(const struct pod *pod,
 	const struct policy_args *args)
 {
-	double sum = (double)pod->asks.overhead_milli;
+	double sum = (double)pod->nonzero.overhead_milli;
 
-	for (size_t i = 0; i < pod->asks.container_count; i++) {
-		const struct asks_container *c = &pod->asks.containers[i];
+	for (size_t i = 0; i < pod->nonzero.container_count; i++) {
+		const struct nonzero_container *c = &pod->nonzero.containers[i];
 
 		if (c->limit_milli > 0) {
 			sum += (double)c->limit_milli;
@@ -72,19 +71,19 @@ static double predicted_milli(const struct pod *pod,
 	return sum;
 }
 
-/* What pods are predicted to use that were bound so lately, as upstream has it,
- * that the metrics' window does not show them. */
+/* The predicted use of pods that were bound too late for the metrics' window,
+ * by upstream's rule. */
 static double missing_milli(const struct node *node,
 	const struct policy_args *args)
 {
 	const int64_t settled_us = INT64_C(60) * 1000000;
 	double sum = 0;
 
-	for (size_t i = 0; i < node->guest_count; i++) {
-		const struct node_guest *guest = &node->guests[i];
+	for (size_t i = 0; i < node->pod_count; i++) {
+		const struct node_pod *other = &node->pods[i];
 
-		if (node->measure.sample_us - guest->bound_us < settled_us) {
-			sum += predicted_milli(guest->pod, args);
+		if (node->metrics.sample_us - other->bound_us < settled_us) {
+			sum += predicted_milli(other->pod, args);
 		}
 	}
 	return sum;
@@ -105,15 +104,15 @@ void policy_target_load_score(struct score *out, const struct pod *pod,
 	const struct node *node, const struct policy *policy)
 {
 	const struct policy_args *args = &policy->args;
-	struct metric cpu = cpu_metric(&node->measure);
-	double capacity_milli = node->measure.cores * 1000;
+	struct metric cpu = cpu_metric(&node->metrics);
+	double capacity_milli = node->metrics.cores * 1000;
 	double points = 0;
 
-	if (node->measure.is_known && !isnan(cpu.mean)) {
+	if (node->metrics.is_known && !isnan(cpu.mean)) {
 		double more =
 			predicted_milli(pod, args) + missing_milli(node, args);
 
-		/* In this order no figure, however absurd, becomes NAN. */
+		/* In this order, absurd figures do not become NAN. */
 		points = target_load(100 * (cpu.mean + more / capacity_milli),
 			args->target_utilization);
 	}
@@ -123,7 +122,7 @@ void policy_target_load_score(struct score *out, const struct pod *pod,
 
 /* ---- LoadVariationRiskBalancing ---- */
 
-/* NAN where the resource has no figures. requested is this pod's share. */
+/* NAN: the resource has no figures. requested is this pod's share. */
 static double variation_points(struct metric m, double requested,
 	const struct policy_args *args)
 {
@@ -133,7 +132,7 @@ static double variation_points(struct metric m, double requested,
 	if (isnan(m.mean)) {
 		return NAN;
 	}
-	/* Of a sensitivity below 0 upstream takes no root. */
+	/* Upstream takes no root if the sensitivity is below 0. */
 	if (args->safe_variance_sensitivity >= 0) {
 		deviation = pow(deviation, 1 / args->safe_variance_sensitivity);
 	}
@@ -151,17 +150,17 @@ void policy_variation_score(struct score *out, const struct pod *pod,
 {
 	double points = 0;
 
-	if (node->measure.is_known) {
-		double cpu = variation_points(cpu_metric(&node->measure),
+	if (node->metrics.is_known) {
+		double cpu = variation_points(cpu_metric(&node->metrics),
 			share_of((double)pod->requests.cpu_milli,
 				node->cpu_milli),
 			&policy->args);
-		double memory = variation_points(memory_metric(&node->measure),
+		double memory = variation_points(memory_metric(&node->metrics),
 			share_of((double)pod->requests.memory_bytes,
 				node->memory_bytes),
 			&policy->args);
 
-		/* fmin() takes the one that is known. */
+		/* fmin() ignores a NAN. */
 		points = fmin(cpu, memory);
 		points = isnan(points) ? 0 : round(points);
 	}
@@ -171,7 +170,7 @@ void policy_variation_score(struct score *out, const struct pod *pod,
 
 /* ---- LowRiskOverCommitment ---- */
 
-/* A node's sums of one resource, with the pod and without. */
+/* The sums of one resource on a node, with and without the pod. */
 struct committed {
 	double request, limit, request_before, limit_before, capacity;
 };
@@ -179,11 +178,11 @@ struct committed {
 static struct committed commit(double request, double limit, double pod_request,
 	double pod_limit, int64_t capacity)
 {
-	double most = (double)capacity;
+	double allocatable = (double)capacity;
 	struct committed c = {
-		.capacity = most,
-		.request = fmin(request + pod_request, most),
-		.request_before = fmin(request, most),
+		.capacity = allocatable,
+		.request = fmin(request + pod_request, allocatable),
+		.request_before = fmin(request, allocatable),
 		.limit = limit + pod_limit,
 		.limit_before = limit,
 	};
@@ -199,7 +198,7 @@ struct fit {
 	double a, b;
 };
 
-/* The probability that the load is at most x. Edge cases as upstream's. */
+/* The probability that the load is at most x. Edge cases as upstream. */
 static double probability(struct fit *fit, double mean, double deviation,
 	double x)
 {
@@ -264,7 +263,7 @@ static double commit_risk(struct metric m, const struct committed *c,
 	if (!isnan(m.mean)) {
 		by_load = load_risk(m, c, smoothing);
 	}
-	/* Not a number where all of the limit is requested. */
+	/* NAN if the requests equal the limit. */
 	by_limit = isfinite(by_limit) ? by_limit : 1;
 	return clamp(weight * by_limit + (1 - weight) * by_load, 0, 1);
 }
@@ -272,8 +271,8 @@ static double commit_risk(struct metric m, const struct committed *c,
 static bool is_best_effort(const struct pod *pod)
 {
 	return pod->requests.cpu_milli == 0 &&
-		pod->requests.memory_bytes == 0 && pod->asks.limit_milli == 0 &&
-		pod->asks.limit_bytes == 0;
+		pod->requests.memory_bytes == 0 &&
+		pod->nonzero.limit_milli == 0 && pod->nonzero.limit_bytes == 0;
 }
 
 void policy_overcommit_score(struct score *out, const struct pod *pod,
@@ -282,20 +281,20 @@ void policy_overcommit_score(struct score *out, const struct pod *pod,
 	const struct policy_args *args = &policy->args;
 	double points = 0;
 
-	if (node->measure.is_known && !is_best_effort(pod)) {
+	if (node->metrics.is_known && !is_best_effort(pod)) {
 		struct committed cpu = commit((double)node->cpu_milli_requested,
 			(double)node->limit_milli,
 			(double)pod->requests.cpu_milli,
-			(double)pod->asks.limit_milli, node->cpu_milli);
+			(double)pod->nonzero.limit_milli, node->cpu_milli);
 		struct committed memory = commit(
 			(double)node->memory_bytes_requested,
 			(double)node->limit_bytes,
 			(double)pod->requests.memory_bytes,
-			(double)pod->asks.limit_bytes, node->memory_bytes);
-		double risk = fmax(commit_risk(cpu_metric(&node->measure), &cpu,
+			(double)pod->nonzero.limit_bytes, node->memory_bytes);
+		double risk = fmax(commit_risk(cpu_metric(&node->metrics), &cpu,
 					   args->risk_limit_cpu,
 					   args->smoothing_window_size),
-			commit_risk(memory_metric(&node->measure), &memory,
+			commit_risk(memory_metric(&node->metrics), &memory,
 				args->risk_limit_memory,
 				args->smoothing_window_size));
 

@@ -1,11 +1,12 @@
-/* The three policies of Trimaran that place by load, exact to their source:
+/* The three policies of Trimaran that score by load, exactly as their source:
  * kubernetes-sigs/scheduler-plugins, pkg/trimaran/{targetloadpacking,
  * loadvariationriskbalancing,lowriskovercommitment}.
  *
- * Their metrics are percent of a node's capacity: Average is our 15-minute
- * mean, Latest the last interval where that is missing, Std the 15-minute
- * deviation. As upstream they never ask how old a figure is, and a node
- * without any scores 0. Each has one term, named like its plugin. */
+ * Their metrics are percentages of a node's capacity. Average is the 15-minute
+ * mean; Latest, used without Average, is the last interval; Std is the
+ * 15-minute deviation. As upstream, they ignore the age of the figures, and a
+ * node without figures scores 0. Each has one term with the name of its
+ * plugin. */
 #pragma once
 
 #include "scheduler/score/policy.h"

@@ -5,20 +5,23 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* Of a thing the node has none of: fuller than full, yet comparable. */
-static const double without_end = 1000;
+/* The share of a resource that the node does not have, if any is used. */
+static const double overfull = 1000;
 
 static double share(double used, double of)
 {
 	if (of > 0) {
 		return used / of;
 	}
-	return used > 0 ? without_end : 0;
+	return used > 0 ? overfull : 0;
 }
 
-double score_room(double room)
+double score_headroom(double headroom)
 {
-	return (1 + room / sqrt(room * room + SCORE_ROOM * SCORE_ROOM)) / 2;
+	double root =
+		sqrt(headroom * headroom + SCORE_HEADROOM * SCORE_HEADROOM);
+
+	return (1 + headroom / root) / 2;
 }
 
 double score_memory(double share)
@@ -30,15 +33,15 @@ double score_memory(double share)
 	return 1 / (1 + x * x);
 }
 
-/* From 1 at 0 to a half at `half`, never 0; 1 where nothing is known, which
- * the data term pays for. */
-static double calmness(double value, double half)
+/* 1 at 0, a half at `half`, never 0. Unknown (NAN) values give 1: the data term
+ * accounts for them. */
+static double falling(double value, double half)
 {
 	return value > 0 ? half / (half + value) : 1;
 }
 
-/* Leaves measured out where it cannot be trusted at all: it may be NAN. The
- * same to the last bit without the first case, which spares a division. */
+/* Ignores `measured` without trust, because it may be NAN. The first case only
+ * saves time: the result is the same to the last bit. */
 static double blend(double trust, double measured, double otherwise)
 {
 	if (trust >= 1) {
@@ -48,87 +51,91 @@ static double blend(double trust, double measured, double otherwise)
 			 : otherwise;
 }
 
-/* Unlike fmax() inlined; b where a is NAN. */
+/* fmax() would be a call. b if a is NAN. */
 static double larger(double a, double b)
 {
 	return a > b ? a : b;
 }
 
-/* Cores that the pod would have to itself, and so take from the others. */
-static double takes_cores(const struct pod *pod)
+/* Cores that the pod would take from the shared cores. */
+static double dedicated_cores_of(const struct pod *pod)
 {
 	return pod->is_dedicated ? pod->vcpus : 0;
 }
 
-/* A VM like any other, or like its own past. */
+/* An average VM, or one with usage of its own. */
 void score_begin(struct score_context *context, const struct pod *pod)
 {
-	const struct model_vm vm = { .vcpus = pod->vcpus, .past = pod->past };
+	const struct model_vm vm = { .vcpus = pod->vcpus, .usage = pod->usage };
 	struct model_sum sum = { 0 };
 
 	context->pod = pod;
-	context->own_cores = pod->expected_cores;
-	context->own_variance = 0;
+	context->pod_cores = pod->expected_cores;
+	context->pod_variance = 0;
 	if (pod->is_dedicated) {
-		context->own_cores = 0;
+		context->pod_cores = 0;
 	} else if (pod->is_vm) {
 		model_add(&sum, &vm);
-		context->own_cores = model_cores(&sum, context->prior);
-		context->own_variance = model_variance(&sum, context->prior);
+		context->pod_cores = model_cores(&sum, context->prior);
+		context->pod_variance = model_variance(&sum, context->prior);
 	}
 }
 
-/* By what pods request, what is known of the node's VMs, and what other nodes
- * use: whichever is most, with this pod. Requests of VMs are a tenth of their
+/* The largest, with this pod, of the pods' requests, the expected use of the
+ * node's VMs, and the use of other nodes. VMs request only a tenth of their
  * vCPUs. */
-static double room_by_requests(struct score *s, const struct node *node,
+static double headroom_by_requests(struct score *s, const struct node *node,
 	const struct score_context *context)
 {
 	const struct pod *pod = context->pod;
-	double dedicated = node->vms.dedicated_cores + takes_cores(pod);
+	double dedicated = node->vms.dedicated_cores + dedicated_cores_of(pod);
 	double cores = (double)node->cpu_milli / 1000 - dedicated;
 	double requested = (double)node->cpu_milli_requested / 1000 +
 		(double)pod->requests.cpu_milli / 1000 - dedicated;
-	double own = context->own_cores;
-	double variance = context->own_variance;
+	double pod_cores = context->pod_cores;
+	double variance = context->pod_variance;
 	double expected;
 
 	variance += model_variance(&node->vms.seen, context->prior) +
 		model_variance(&node->vms.unseen, context->prior);
-	expected = own + (double)node->expected_milli / 1000 +
+	expected = pod_cores + (double)node->expected_milli / 1000 +
 		model_cores(&node->vms.seen, context->prior) +
 		model_cores(&node->vms.unseen, context->prior);
-	s->cpu_by_requests = larger(context->fleet_cpu + share(own, cores),
-		share(larger(requested, expected), cores));
-	return model_room(s->cpu_by_requests * cores, variance, cores);
+	s->cpu_by_requests =
+		larger(context->cluster_cpu + share(pod_cores, cores),
+			share(larger(requested, expected), cores));
+	return model_headroom(s->cpu_by_requests * cores, variance, cores);
 }
 
 static double cpu_points(struct score *s, const struct node *node,
 	const struct score_context *context)
 {
-	double cores = node_shared_cores(node) - takes_cores(context->pod);
-	double own = context->own_cores;
+	double cores =
+		node_shared_cores(node) - dedicated_cores_of(context->pod);
+	double pod_cores = context->pod_cores;
 	double measured = 0;
-	double guessed = 0;
+	double by_requests = 0;
 	double load, variance;
 
 	if (s->trust > 0) {
-		node_expect(node, context->prior, context->now_us, &load,
+		node_expected_load(node, context->prior, context->now_us, &load,
 			&variance);
-		s->cpu_expected = share(own + load, cores) - s->cpu_measured;
-		measured = score_room(model_room(own + load,
-			context->own_variance + variance, cores));
+		s->cpu_expected =
+			share(pod_cores + load, cores) - s->cpu_measured;
+		measured = score_headroom(model_headroom(pod_cores + load,
+			context->pod_variance + variance, cores));
 	}
 	if (s->trust < 1) {
-		guessed = score_room(room_by_requests(s, node, context));
+		by_requests =
+			score_headroom(headroom_by_requests(s, node, context));
 	}
-	return SCORE_CPU * blend(s->trust, measured, guessed);
+	return SCORE_CPU * blend(s->trust, measured, by_requests);
 }
 
 static double memory_points(struct score *s, const struct node *node,
 	const struct score_context *context)
 {
-	const struct measure *m = &node->measure;
+	const struct node_metrics *m = &node->metrics;
 	double requested = (double)context->pod->requests.memory_bytes;
 	double used = share(m->memory_total - m->memory_available +
 			node_vms_memory(&node->vms, context->now_us) +
@@ -151,71 +158,70 @@ static void add(struct score *s, enum score_term term, double points)
 	s->total += points;
 }
 
+static void add_falling(struct score *s, enum score_term term, double points,
+	double value, double half)
+{
+	add(s, term, points * blend(s->trust, falling(value, half), 1));
+}
+
 static void add_load(struct score *s, const struct node *node,
 	const struct score_context *context)
 {
-	const struct measure *m = &node->measure;
+	const struct node_metrics *m = &node->metrics;
 	const struct pod *pod = context->pod;
-	bool works = !pod->wants_kvm || m->kvm_state == KVM_OK;
+	bool works = !pod->requests_kvm || m->kvm_state == KVM_OK;
 
 	add(s, TERM_CPU, cpu_points(s, node, context));
 	add(s, TERM_MEMORY, memory_points(s, node, context));
-	add(s, TERM_CONTENTION,
-		SCORE_CONTENTION *
-			blend(s->trust,
-				calmness(m->contention, SCORE_HALF_CONTENTION),
-				1));
-	add(s, TERM_MEMORY_PRESSURE,
-		SCORE_MEMORY_PRESSURE *
-			blend(s->trust,
-				calmness(m->memory_pressure,
-					SCORE_HALF_MEMORY_PRESSURE),
-				1));
-	add(s, TERM_IO_PRESSURE,
-		SCORE_IO_PRESSURE *
-			blend(s->trust,
-				calmness(m->io_pressure,
-					SCORE_HALF_IO_PRESSURE),
-				1));
-	add(s, TERM_KVM, SCORE_KVM * blend(s->trust, works, !pod->wants_kvm));
+	add_falling(s, TERM_CONTENTION, SCORE_CONTENTION, m->contention,
+		SCORE_HALF_CONTENTION);
+	add_falling(s, TERM_MEMORY_PRESSURE, SCORE_MEMORY_PRESSURE,
+		m->memory_pressure, SCORE_HALF_MEMORY_PRESSURE);
+	add_falling(s, TERM_IO_PRESSURE, SCORE_IO_PRESSURE, m->io_pressure,
+		SCORE_HALF_IO_PRESSURE);
+	add(s, TERM_KVM,
+		SCORE_KVM * blend(s->trust, works, !pod->requests_kvm));
 	add(s, TERM_DATA, SCORE_DATA * s->trust);
 }
 
-/* Mixes in what the pod would rather have. */
-static void mix_wishes(struct score *s, const struct node *node,
-	const struct preferred *preferred)
+/* Scales the score down and adds the preferences. */
+static void mix_preferences(struct score *s, const struct node *node,
+	const struct preferences *preferences)
 {
-	double all = SCORE_WEIGHT_LOAD;
+	double weights = SCORE_WEIGHT_LOAD;
 
-	if (preferred == NULL) {
+	if (preferences == NULL) {
 		return;
 	}
-	for (int i = 0; i < WISHES; i++) {
-		if (preferred_plays(preferred, (enum wish)i)) {
-			all += preferred_weight((enum wish)i);
+	for (int i = 0; i < PREFERENCES; i++) {
+		if (preferences_applies(preferences, (enum preference)i)) {
+			weights += preferences_weight((enum preference)i);
 		}
 	}
-	if (all <= SCORE_WEIGHT_LOAD) {
+	if (weights <= SCORE_WEIGHT_LOAD) {
 		return;
 	}
-	/* The terms of other policies stay upstream's figures. */
+	/* The terms of upstream policies stay upstream's figures. */
 	for (int i = TERM_CPU; i <= TERM_REJECTED; i++) {
-		s->terms[i] *= SCORE_WEIGHT_LOAD / all;
+		s->terms[i] *= SCORE_WEIGHT_LOAD / weights;
 	}
-	s->total *= SCORE_WEIGHT_LOAD / all;
-	for (int i = 0; i < WISHES; i++) {
-		enum wish wish = (enum wish)i;
+	s->total *= SCORE_WEIGHT_LOAD / weights;
+	for (int i = 0; i < PREFERENCES; i++) {
+		enum preference preference = (enum preference)i;
 
-		if (preferred_plays(preferred, wish)) {
-			s->terms[TERM_WISHES + i] = preferred_weight(wish) /
-				all * preferred_points(preferred, wish, node);
-			s->total += s->terms[TERM_WISHES + i];
+		if (preferences_applies(preferences, preference)) {
+			s->terms[TERM_PREFERENCES + i] =
+				preferences_weight(preference) / weights *
+				preferences_points(preferences, preference,
+					node);
+			s->total += s->terms[TERM_PREFERENCES + i];
 		}
 	}
 }
 
-/* Of a node whose kubelet rejected a pod, until that fades. */
-static void ease_off(struct score *s, const struct node *node, int64_t now_us)
+/* For some time after the node's kubelet rejected a pod. */
+static void subtract_rejection(struct score *s, const struct node *node,
+	int64_t now_us)
 {
 	int64_t left = node->rejected_us + REJECTION_FADES_US - now_us;
 
@@ -231,13 +237,13 @@ static void score_real_load(struct score *s, const struct node *node,
 {
 	s->total = 0;
 	add_load(s, node, context);
-	ease_off(s, node, context->now_us);
+	subtract_rejection(s, node, context->now_us);
 }
 
-static void take_measure(struct score *s, const struct node *node,
+static void read_metrics(struct score *s, const struct node *node,
 	int64_t now_us)
 {
-	s->trust = measure_trust(&node->measure, now_us);
+	s->trust = node_metrics_trust(&node->metrics, now_us);
 	s->cpu_measured = NAN;
 	s->cpu_expected = NAN;
 	s->cpu_by_requests = NAN;
@@ -246,9 +252,9 @@ static void take_measure(struct score *s, const struct node *node,
 	if (s->trust > 0) {
 		s->cpu_measured =
 			share(node_used_cores(node), node_shared_cores(node));
-		s->contention = node->measure.contention;
+		s->contention = node->metrics.contention;
 	}
-	/* A report without CPU figures is as good as none. */
+	/* A report without CPU figures counts as no report. */
 	if (isnan(s->cpu_measured)) {
 		s->trust = 0;
 	}
@@ -265,7 +271,7 @@ void score_node(struct score *out, const struct node *node,
 	const struct policy *policy = context->policy;
 	struct score *s = out;
 
-	take_measure(s, node, context->now_us);
+	read_metrics(s, node, context->now_us);
 	for (int i = 0; i < SCORE_TERMS; i++) {
 		s->terms[i] = NAN;
 	}
@@ -274,16 +280,16 @@ void score_node(struct score *out, const struct node *node,
 	} else {
 		policy->score(s, context->pod, node, policy);
 	}
-	mix_wishes(s, node, context->preferred);
+	mix_preferences(s, node, context->preferences);
 }
 
 double score_total(const struct node *node, const struct score_context *context)
 {
 	struct score score;
 
-	/* Nobody will ask what the terms that do not apply were. */
-	if (is_real_load(context->policy) && context->preferred == NULL) {
-		take_measure(&score, node, context->now_us);
+	/* The terms are not returned, so the others need not be NAN. */
+	if (is_real_load(context->policy) && context->preferences == NULL) {
+		read_metrics(&score, node, context->now_us);
 		score_real_load(&score, node, context);
 	} else {
 		score_node(&score, node, context);
@@ -307,10 +313,10 @@ const char *score_term_name(enum score_term term)
 		[TERM_TARGET_LOAD_PACKING] = "TargetLoadPacking",
 		[TERM_LOAD_VARIATION_RISK] = "LoadVariationRiskBalancing",
 		[TERM_LOW_RISK_OVERCOMMIT] = "LowRiskOverCommitment",
-		[TERM_WISHES + WISH_AFFINITY] = "affinity",
-		[TERM_WISHES + WISH_TAINT] = "taint",
-		[TERM_WISHES + WISH_POD_AFFINITY] = "pod_affinity",
-		[TERM_WISHES + WISH_SPREAD] = "spread",
+		[TERM_PREFERENCES + PREFERENCE_AFFINITY] = "affinity",
+		[TERM_PREFERENCES + PREFERENCE_TAINT] = "taint",
+		[TERM_PREFERENCES + PREFERENCE_POD_AFFINITY] = "pod_affinity",
+		[TERM_PREFERENCES + PREFERENCE_SPREAD] = "spread",
 	};
 
 	return names[term];

@@ -1,9 +1,9 @@
-/* How good is this node for this pod? 0 to 100 by the policy in force.
+/* How good is this node for this pod? 0 to 100 by the configured policy.
  *
- * Of policy `real-load` the score is a sum of terms; each is its weight times a goodness from 0 to 1
- * that falls smoothly and never quite reaches 0, so that overloaded nodes are
- * ordered too. docs/scoring.md explains each with its reason. Pure: figures,
- * and now_us on their clock. */
+ * The score of policy `real-load` is a sum of terms. Each term is its weight
+ * times a value from 0 to 1 that falls smoothly and never quite reaches 0, so
+ * that overloaded nodes are ordered, too. docs/scoring.md explains each term.
+ * Pure: now_us is on the clock of the figures. */
 #pragma once
 
 #include "scheduler/cluster/node.h"
@@ -11,8 +11,6 @@
 #include "scheduler/score/policy.h"
 #include "scheduler/score/preferences.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 enum score_term {
@@ -22,22 +20,22 @@ enum score_term {
 	TERM_MEMORY_PRESSURE,
 	TERM_IO_PRESSURE,
 	TERM_KVM,
-	TERM_DATA,     /* how far the other terms rest on fresh figures */
-	TERM_REJECTED, /* what a rejection takes off: rejection.h */
-	/* Of the other policies, see policy.h; NAN with real-load. */
+	TERM_DATA,     /* the trust in the load data */
+	TERM_REJECTED, /* negative, after a rejection: objects/rejection.h */
+	/* The upstream policies: see score/policy.h; NAN with real-load. */
 	TERM_LEAST_ALLOCATED,
 	TERM_BALANCED_ALLOCATION,
 	TERM_TARGET_LOAD_PACKING,
 	TERM_LOAD_VARIATION_RISK,
 	TERM_LOW_RISK_OVERCOMMIT,
-	TERM_WISHES, /* from here on one for each enum wish */
-	SCORE_TERMS = TERM_WISHES + WISHES,
+	TERM_PREFERENCES, /* + enum preference */
+	SCORE_TERMS = TERM_PREFERENCES + PREFERENCES,
 };
 
-/* The points of the load terms; they add up to 100. CPU is what VMs share and
- * what requests know least of; memory is reserved in full, so what matters is
- * mostly kept by the filter; contention is the damage itself, but it is known
- * late and only where VMs run already. */
+/* The points of the load terms; they add up to 100. CPU weighs most: VMs share
+ * it, and requests say least about it. Memory is reserved in full, so the
+ * filter does most of the work. Contention is the actual damage, but shows late
+ * and only on nodes that run VMs. */
 #define SCORE_CPU 50.0
 #define SCORE_MEMORY 20.0
 #define SCORE_CONTENTION 14.0
@@ -46,71 +44,70 @@ enum score_term {
 #define SCORE_KVM 3.0
 #define SCORE_DATA 3.0
 
-/* Standard deviations of room at which a node is good enough for most: more
- * is worth less and less. */
-#define SCORE_ROOM 4.0
+/* The scale of score_headroom(), in standard deviations: headroom above this
+ * adds less and less. */
+#define SCORE_HEADROOM 4.0
 
-/* Memory is kept by requests in full, so it is no reason to prefer a node
- * until it gets short: at this share half the points are lost. */
+/* The share of used memory at which half the points are lost. Memory is
+ * reserved in full by requests, so it hardly matters before it gets short. */
 #define SCORE_MEMORY_FULL 0.9
 
 /* The share of time at which half the points are lost. A VM that waits for a
- * fifth of its time is slow for anybody; stalls on memory mean reclaim or
- * swap and weigh at a tenth; waiting for disks is ordinary. */
+ * fifth of its time is slow for every user. Stalls on memory mean reclaim or
+ * swap, so a tenth is bad. Waiting for disks is ordinary. */
 #define SCORE_HALF_CONTENTION 0.2
 #define SCORE_HALF_MEMORY_PRESSURE 0.1
 #define SCORE_HALF_IO_PRESSURE 0.4
 
-/* Against preferred_weight() of what the pod would rather have; in place of
- * kube-scheduler's two resource plugins of weight 1: a wish that is wholly met
- * is worth at least the whole range of the load, so load does not silently
- * cancel it. */
+/* The weight of the load, beside preferences_weight(). It replaces
+ * kube-scheduler's two resource plugins of weight 1: a preference that is met
+ * in full is worth at least the whole range of the load, so the load does not
+ * silently cancel it. */
 #define SCORE_WEIGHT_LOAD 2.0
 
-/* What the nodes of one decision have in common. */
+/* The values that are the same for all nodes of one decision. */
 struct score_context {
 	const struct pod *pod; /* borrowed */
-	/* What it adds to the shared cores, and how uncertain that is. Cores, and
-	 * cores squared. */
-	double own_cores, own_variance;
+	/* The pod's expected use of shared cores, in cores, and its variance,
+	 * in cores squared. */
+	double pod_cores, pod_variance;
 	int64_t now_us;
 	const struct policy *policy; /* NULL: real-load */
-	struct model_prior prior;    /* what VMs of this cluster use */
-	/* CPU share of the nodes with data, weighted by trust, and less where
-	 * hardly any has data: see decide.c. A node without data counts as at least
-	 * that busy: missing is never idle and never best. */
-	double fleet_cpu;
-	const struct preferred *preferred; /* NULL: no wishes */
+	struct model_prior prior;    /* of the VMs of this cluster */
+	/* The CPU share of the nodes with data, weighted by trust; less if
+	 * hardly any node has data: see score/decide.c. A node without data
+	 * counts as at least that busy, so it is never idle and never best. */
+	double cluster_cpu;
+	const struct preferences *preferences; /* NULL: none */
 };
 
 struct score {
 	double total;
-	/* Points; with real-load they sum to total. Terms that do not apply to
-	 * the decision are NAN. */
+	/* Points; with real-load they sum to total. NAN: the term does not
+	 * apply. */
 	double terms[SCORE_TERMS];
 	double trust;		   /* in the measured figures, 0 to 1 */
 	double cpu_measured;	   /* share of its cores; NAN: no data */
-	double cpu_expected;	   /* the change to expect, this pod included */
+	double cpu_expected;	   /* expected change, with this pod */
 	double cpu_by_requests;	   /* with this pod; NAN where trust is 1 */
 	double memory_by_requests; /* with this pod */
-	double contention;	   /* NAN: not known */
+	double contention;	   /* NAN: unknown */
 };
 
-/* Makes the context one for this pod. The prior is known. */
+/* Sets the members about the pod. Set the prior before. */
 void score_begin(struct score_context *context, const struct pod *pod);
 
 /* The context's pod on this node. */
 void score_node(struct score *out, const struct node *node,
 	const struct score_context *context);
 
-/* The total alone; what a decision over thousands of nodes calls. */
+/* Only the total, for decisions over thousands of nodes. */
 double score_total(const struct node *node,
 	const struct score_context *context);
 
-/* 0 to 1, for the standard deviations of room that model_room() tells: a half
- * at none, 0.85 at SCORE_ROOM x 1, never 1 and never 0, so that even
- * overloaded nodes are ordered. */
-double score_room(double room);
+/* 0 to 1 for the result of model_headroom(): a half at 0, 0.85 at
+ * SCORE_HEADROOM, never 0 and never 1. */
+double score_headroom(double headroom);
 
 /* 1 / (1 + (x / 0.9)^8), for shares of a node's memory. */
 double score_memory(double share);

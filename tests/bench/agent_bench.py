@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""What the agent costs on this machine, in turn with Debian's
-prometheus-node-exporter, and how that grows with the CPUs the kernel thinks
-possible (in QEMU). Prints a table and holds it against the budgets.
+"""Measures the agent's CPU time on this machine, in turn with Debian's
+prometheus-node-exporter, and how it grows with the number of possible CPUs (in
+QEMU). Prints a table and compares it with the budgets.
 
 CPU time is that of the whole process, all threads, user and system, as the
 kernel's scheduler counts it (CLOCK_PROCESS_CPUTIME_ID of another process). The
-agent sends each report over plain tcp to a real aggregator; the exporter is
-scraped once a second over a kept connection. Neither pays for who asks."""
+agent sends each report over plain tcp to a real aggregator. The exporter is
+scraped once a second over a persistent connection. The figures do not include
+the clients."""
 import argparse
 import contextlib
 import http.client
@@ -33,9 +34,9 @@ EXPORTER_FLAGS = ["--collector.disable-defaults", "--collector.pressure",
 POSSIBLE_CPUS = (1, 32, 128)
 GUEST_PODS = 30
 GUEST_INTERVAL_MS = 500
-# After a pause a timer is late once and connections are looked after.
+# After a pause, one timer is late and connections need maintenance.
 SETTLE_S = 3
-# What a pod's group holds that this machine may not offer.
+# Files of a pod's cgroup that this machine may lack.
 MISSING = {
     "memory.current": "1073741824\n", "memory.swap.current": "0\n",
     "hugetlb.2MB.current": "0\n", "hugetlb.1GB.current": "0\n",
@@ -61,8 +62,8 @@ def wait_until(deadline):
 
 
 class Pods:
-    """A cgroup tree with pods' groups: links to files of real groups of this
-    machine where it has them, else plain files."""
+    """A cgroup tree with cgroups of pods: links to files of real cgroups of this
+    machine if it has them, else plain files."""
 
     def __init__(self, folder, count, memory_stat):
         self.root = pathlib.Path(folder)
@@ -105,7 +106,7 @@ class Pods:
 
 
 class Scraped:
-    """node_exporter, asked once a second."""
+    """node_exporter, scraped once a second."""
 
     def __init__(self, folder, name, headers):
         self.headers = headers
@@ -133,7 +134,7 @@ class Scraped:
 
 
 class Reporting:
-    """An agent with an aggregator of its own, both running on."""
+    """An agent with its own aggregator; both keep running."""
 
     def __init__(self, folder, name, interval, *flags):
         self.aggregator = folder.add(
@@ -144,7 +145,7 @@ class Reporting:
         eventually("reports arrive", lambda: self.reports() > 2)
 
     def reports(self):
-        """One node: each of its reports is one revision."""
+        """The number of reports: each one raises the revision by one."""
         return self.aggregator.json("/v1/nodes")["rev"]
 
     def measure(self, seconds):
@@ -156,8 +157,8 @@ class Reporting:
 
 
 def in_turn(subjects, rounds, seconds):
-    """name -> (median us, least, most, peak MB) of what each measured while
-    all others were stopped."""
+    """name -> (median us, least, most, peak MB). The others are stopped while
+    one is measured."""
     figures = {name: [] for name in subjects}
     processes = {name: s.program.process for name, s in subjects.items()}
     for process in processes.values():
@@ -213,8 +214,8 @@ def agent_us(guest):
 
 
 def in_guest(possible, options):
-    """us a report in a guest with one CPU and that many possible ones, and
-    the text of a pod's memory.stat there."""
+    """us a report in a guest with one CPU and so many possible CPUs, and the
+    text of a pod's memory.stat there."""
     guest = Guest(1, possible)
     try:
         for _ in range(GUEST_PODS):

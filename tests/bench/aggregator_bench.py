@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The aggregator with 1,000 agents, in turn with Debian's prometheus and
-victoria-metrics on the same values. Prints a table and holds it against the
+"""Measures the aggregator with 1,000 agents, in turn with Debian's prometheus
+and victoria-metrics on the same values. Prints a table and compares it with the
 budgets.
 
-The agents are played by one program with a connection each
-(tests/bench/fleet_main.c); the peers scrape the same made-up fleet, a target
-for each node. CPU time is that of
-the whole process, all threads, per value that was stored in the measured time;
-memory is VmHWM; bytes are those of the files after the end."""
+One program plays all agents, with a connection for each
+(tests/bench/fleet_main.c). The peers scrape the same synthetic fleet, one
+target per node. CPU time is that of the whole process, all threads, per value
+that was stored in the measured time. Memory is VmHWM. Bytes are those of the
+files after the end."""
 import argparse
 import json
 import pathlib
@@ -62,7 +62,7 @@ def ours(nodes, vms, interval_s, seconds):
         found = Measured(pid, lambda: revision(aggregator), seconds)
         told = json.loads(player.communicate(timeout=120)[0])
         found.rss_mb = peak_rss_mb(pid)
-        # It counted reports.
+        # The aggregator counts reports, not values.
         found.us_per_value /= told["values"]
         found.values *= told["values"]
         aggregator.stop(60)
@@ -75,7 +75,7 @@ def ours(nodes, vms, interval_s, seconds):
 
 
 def revision(aggregator):
-    """Each report is one revision."""
+    """Each report raises the revision by one."""
     text = aggregator.get("/v1/nodes")[2]
     return int(re.search(r'"rev":(\d+)', text).group(1))
 
@@ -85,7 +85,7 @@ def size_of_db(db):
 
 
 def show(folder, nodes, vms):
-    """Programs that show the fleet; the port for each node."""
+    """Starts the programs that serve the fleet; the port of each node."""
     ports = []
     for i in range(0, nodes, NODES_A_SHOW):
         program = folder.add(Program(folder.path, f"fleet-{i}", [
@@ -178,7 +178,7 @@ def main():
     parser.add_argument("--nodes", type=int, default=1000)
     parser.add_argument("--vms", type=int, default=30, help="a node")
     options = parser.parse_args()
-    # Of what a report costs, this much is nng's and the kernel's.
+    # The share of nng and the kernel in the cost of a report.
     subprocess.run([TRANSPORT, str(options.nodes)], check=True)
     for vms, interval_s in ((0, 2), (options.vms, 10)):
         sizes = options.nodes, vms, interval_s, options.seconds

@@ -1,7 +1,7 @@
-/* What one decision takes on 5,000 nodes labelled as virt-handler does, for the
- * launcher pod of a plain VM and for a migration target, which is held against
- * all pods: every node is feasible and scored, one in fifty has stale data, one
- * in two a VM on its way. No I/O. */
+/* The time of one decision over 5,000 nodes with virt-handler's labels, for the
+ * launcher pod of a plain VM and for a migration target, whose affinity needs
+ * all pods. Every node is feasible and scored; one in fifty has stale data, and
+ * one in two has an unseen VM. No I/O. */
 #include "scheduler/score/decide.h"
 
 #include "lib/clock.h"
@@ -21,17 +21,19 @@ static int compare_times(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static struct node *make_node(struct names *names, const struct pod *vm, int i)
+static struct node *make_node(struct interner *interner, const struct pod *vm,
+	int i)
 {
-	struct value *objects = given_file(GIVEN_DIR "nodes.json");
+	struct json_value *objects = given_file(GIVEN_DIR "nodes.json");
 	struct node_load load = given_load(i % 16, i % 60 * 1e9);
 	struct node *node = NULL;
 
-	assert_int_equal(node_new(&node, names, value_first(objects), NULL), 0);
+	assert_int_equal(
+		node_new(&node, interner, json_value_first(objects), NULL), 0);
 	node_add_pod(node, vm, now - INT64_C(1000000) * (i % 600));
 	node_set_load(node, &load,
 		now - INT64_C(1000000) * (i % 50 == 0 ? 99 : i % 5), now);
-	value_free(objects);
+	json_value_free(objects);
 	return node;
 }
 
@@ -59,21 +61,21 @@ static void measure(const char *what, const struct pod *pod,
 
 int main(void)
 {
-	struct names *names = names_new();
+	struct interner *interner = interner_new();
 	struct pod *pod =
-		given_pod_of(names, given_file(GIVEN_DIR "pod-plain.json"));
+		given_pod_of(interner, given_file(GIVEN_DIR "pod-plain.json"));
 	struct pod *target =
-		given_pod_of(names, given_file(GIVEN_DIR "pod-plain.json"));
-	struct pod *recorded = given_pod_of(names,
+		given_pod_of(interner, given_file(GIVEN_DIR "pod-plain.json"));
+	struct pod *recorded = given_pod_of(interner,
 		given_file(GIVEN_DIR "pod-migration-target.json"));
-	struct pod *vm = given_vm(names, "other", 4);
+	struct pod *vm = given_vm(interner, "other", 4);
 	static struct node *nodes[NODES];
 	const struct cluster cluster = { .nodes = nodes, .count = NODES };
 
 	for (int i = 0; i < NODES; i++) {
-		nodes[i] = make_node(names, vm, i);
+		nodes[i] = make_node(interner, vm, i);
 	}
-	/* The recorded one also wants labels that the nodes do not have. */
+	/* The recorded target also requires labels that the nodes lack. */
 	target->affinity = recorded->affinity;
 	recorded->affinity = (struct pod_affinity){ 0 };
 	measure("a plain VM", pod, &cluster);
@@ -85,6 +87,6 @@ int main(void)
 	pod_free(target);
 	pod_free(recorded);
 	pod_free(vm);
-	names_free(names);
+	interner_free(interner);
 	return 0;
 }

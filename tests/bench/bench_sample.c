@@ -1,5 +1,5 @@
-/* What one report of this machine costs the agent: reading and packing it,
- * without sending. CPU time of the process over many reports. */
+/* Measures the CPU time that one report of this machine costs the agent: the
+ * agent reads and packs it, and does not send it. */
 #include "agent/sampler.h"
 
 #include "lib/buffer.h"
@@ -16,7 +16,7 @@ static void sample_and_pack(struct sampler *sampler, struct buffer *packed)
 	struct report report;
 
 	report_init(&report);
-	sampler_take(&report, sampler, clock_monotonic_us());
+	sampler_read(&report, sampler, clock_monotonic_us());
 	buffer_clear(packed);
 	wire_pack_report(packed, &report);
 	report_fini(&report);

@@ -1,18 +1,20 @@
-/* What the past costs on the disk and how quickly it is read: a fleet's hours
- * are generated, packed, rolled up, read back and compared bit by bit.
+/* Measures the size of stored history and the time to read it. The benchmark
+ * generates hours of a fleet, packs them, rolls them up, reads them back and
+ * compares them bit by bit.
  *
  *     bench_store
  *     bench_store make NODES VMS HOURS INTERVAL_S DATABASE
  *     bench_store pack DATABASE
  *
- * Without arguments: two nodes of 30 VMs and two without, a day at 5 s each.
- * make leaves the database there; pack takes one that an aggregator left, and
- * packs all of it. Time runs as fast as it can; the disk's fsync is not part of
- * the figures. */
+ * Without arguments: two nodes of 30 VMs and two without VMs, a day at 5 s.
+ * make keeps the database; pack packs all of a database that an aggregator
+ * left. Virtual time passes as fast as it can; the figures do not include the
+ * disk's fsync. */
 #include "aggregator/codec/chunk.h"
 #include "aggregator/store/compact.h"
 #include "aggregator/store/partition.h"
 #include "aggregator/store/rollups.h"
+#include "aggregator/store/schema.h"
 #include "aggregator/store/head.h"
 #include "lib/clock.h"
 #include "lib/crc.h"
@@ -31,21 +33,21 @@
 struct fleet {
 	size_t nodes, vms;
 	uint64_t hours, interval_s;
-	const char *path; /* NULL: of a file that is deleted in the end */
+	const char *path; /* NULL: a file that is deleted at the end */
 };
 
 struct bench {
 	struct fleet fleet;
 	char path[256];
 	struct sqlite3 *db;
-	struct tail *tail;
+	struct head *tail;
 	struct compact *compact;
-	struct scan *scan;
-	struct made_up made_up;
+	struct hour_scan *scan;
+	struct synthetic synthetic;
 	uint64_t begin_ms, slowest_us;
 	uint64_t reports, packed_bytes;
 	double tail_us, pack_us, roll_us;
-	/* Of each node: counters as they stand; the CRC of all it sent. */
+	/* By node: its counters now; the CRC of all its reports. */
 	struct report *now;
 	uint32_t *sent;
 };
@@ -68,7 +70,7 @@ static void add(struct bench *b, size_t node, uint64_t sample_ms)
 	scoped_buffer struct buffer body = BUFFER_MAX(1 << 20);
 	struct error err;
 	uint8_t run_id[REPORT_RUN_ID_BYTES] = { (uint8_t)node, 1 };
-	struct tail_report row = { .node = (int64_t)node + 1,
+	struct head_report row = { .node = (int64_t)node + 1,
 		.run_id = run_id,
 		.seq = b->now[node].seq,
 		.sample_ms = sample_ms,
@@ -82,7 +84,7 @@ static void add(struct bench *b, size_t node, uint64_t sample_ms)
 	b->reports++;
 	b->sent[node] = crc_add(b->sent[node], body.data, body.len);
 	start = cpu_us(RUSAGE_THREAD);
-	check(tail_add(b->tail, &row, &err), &err);
+	check(head_add(b->tail, &row, &err), &err);
 	b->tail_us += cpu_us(RUSAGE_THREAD) - start;
 }
 
@@ -106,7 +108,7 @@ static void settle(struct bench *b, uint64_t now_ms)
 		uint64_t begin_us = clock_monotonic_us();
 		double start = cpu_us(RUSAGE_THREAD);
 
-		check(store_roll_up(b->scan, b->db, &is_idle, hour_ms, now_ms,
+		check(rollups_step(b->scan, b->db, &is_idle, hour_ms, now_ms,
 			      &err),
 			&err);
 		b->roll_us += cpu_us(RUSAGE_THREAD) - start;
@@ -119,8 +121,8 @@ static void settle(struct bench *b, uint64_t now_ms)
 static void fill_step(struct bench *b, uint64_t ms)
 {
 	for (size_t n = 0; n < b->fleet.nodes; n++) {
-		made_up_step(&b->made_up, &b->now[n]);
-		add(b, n, ms + 3 + made_up_below(&b->made_up, 2));
+		synthetic_step(&b->synthetic, &b->now[n]);
+		add(b, n, ms + 3 + synthetic_below(&b->synthetic, 2));
 	}
 }
 
@@ -130,13 +132,13 @@ static void fill(struct bench *b)
 	struct error err;
 
 	for (uint64_t hour = 0; hour < b->fleet.hours; hour++) {
-		check(store_db_exec(b->db, "BEGIN", &err), &err);
+		check(db_exec(b->db, "BEGIN", &err), &err);
 		for (uint64_t i = 0; i < steps; i++) {
 			fill_step(b,
 				b->begin_ms + hour * hour_ms +
 					i * b->fleet.interval_s * 1000);
 		}
-		check(store_db_exec(b->db, "COMMIT", &err), &err);
+		check(db_exec(b->db, "COMMIT", &err), &err);
 		settle(b, b->begin_ms + (hour + 1) * hour_ms);
 	}
 	settle(b, b->begin_ms + (b->fleet.hours + 3) * hour_ms);
@@ -148,22 +150,21 @@ static int64_t number(struct bench *b, const char *sql)
 	struct error err;
 	int64_t value;
 
-	check(store_db_prepare(&statement, b->db, sql, &err), &err);
+	check(db_prepare(&statement, b->db, sql, &err), &err);
 	(void)sqlite3_step(statement);
 	value = sqlite3_column_int64(statement, 0);
 	(void)sqlite3_finalize(statement);
 	return value;
 }
 
-/* Pages without those of rows that are packed by now and free. */
+/* Pages in use: rows that were packed have left free pages. */
 static double disk_bytes(struct bench *b)
 {
 	struct error err;
 	struct stat st;
 
-	check(store_db_exec(b->db, "VACUUM", &err), &err);
-	check(store_db_exec(b->db, "PRAGMA wal_checkpoint(TRUNCATE)", &err),
-		&err);
+	check(db_exec(b->db, "VACUUM", &err), &err);
+	check(db_exec(b->db, "PRAGMA wal_checkpoint(TRUNCATE)", &err), &err);
 	return stat(b->path, &st) == 0 ? (double)st.st_size : 0;
 }
 
@@ -195,18 +196,18 @@ static void read_back(struct bench *b)
 
 		for (uint64_t i = 0; i < READS * hours; i++) {
 			uint64_t h = i % hours;
-			struct scan_range range = { 1, "node", NULL,
+			struct hour_scan_range range = { 1, "node", NULL,
 				b->begin_ms + h * hour_ms,
-				b->begin_ms + (h + 1) * hour_ms, FIELDS_ALL };
+				b->begin_ms + (h + 1) * hour_ms, SCHEMA_ALL };
 			bool is_done = false;
 			struct error err;
 
 			check(tier == STORE_RAW
-					? scan_hour(b->scan, &is_done, &range,
-						  count_row, &count, &err)
-					: store_read_rollup(b->scan, b->db,
-						  &is_done, &read, &range,
-						  &err),
+					? hour_scan_read(b->scan, &is_done,
+						  &range, count_row, &count,
+						  &err)
+					: rollups_read(b->scan, b->db, &is_done,
+						  &read, &range, &err),
 				&err);
 		}
 		(void)printf("  %llu h of one node, %llu %s: %.2f ms\n",
@@ -227,21 +228,21 @@ static bool add_to_crc(void *owner, const struct store_row *row)
 	return true;
 }
 
-/* What is read packs into the bytes that were sent, in their order. */
+/* Each report that is read packs into the bytes that were stored. */
 static void compare(struct bench *b)
 {
 	for (size_t n = 0; n < b->fleet.nodes; n++) {
 		uint32_t crc = 0;
 
 		for (uint64_t h = 0; h <= b->fleet.hours; h++) {
-			struct scan_range range = { (int64_t)n + 1, "node",
+			struct hour_scan_range range = { (int64_t)n + 1, "node",
 				NULL, b->begin_ms + h * hour_ms,
-				b->begin_ms + (h + 1) * hour_ms, FIELDS_ALL };
+				b->begin_ms + (h + 1) * hour_ms, SCHEMA_ALL };
 			bool is_done = false;
 			struct error err;
 
-			check(scan_hour(b->scan, &is_done, &range, add_to_crc,
-				      &crc, &err),
+			check(hour_scan_read(b->scan, &is_done, &range,
+				      add_to_crc, &crc, &err),
 				&err);
 		}
 		if (crc != b->sent[n]) {
@@ -274,7 +275,7 @@ static void report_sizes(struct bench *b)
 			" AND name GLOB '%s_[0-9]*'",
 			tiers[t].name);
 
-		check(store_db_prepare(&tables, b->db, sql, &err), &err);
+		check(db_prepare(&tables, b->db, sql, &err), &err);
 		while (sqlite3_step(tables) == SQLITE_ROW) {
 			scoped_free char *sum = xasprintf(
 				"SELECT sum(length(body)) FROM %s",
@@ -306,19 +307,19 @@ static void open_all(struct bench *b)
 		(void)snprintf(b->path, sizeof(b->path), "bench-%d.db",
 			(int)getpid());
 	}
-	check(store_db_open(&b->db, b->path, &err), &err);
-	check(store_db_exec(b->db, "PRAGMA synchronous = OFF", &err), &err);
-	check(store_db_prepare_schema(b->db, &stopping, &err), &err);
-	check(tail_new(&b->tail, b->db, &err), &err);
+	check(db_open(&b->db, b->path, &err), &err);
+	check(db_exec(b->db, "PRAGMA synchronous = OFF", &err), &err);
+	check(store_schema_prepare(b->db, &stopping, &err), &err);
+	check(head_new(&b->tail, b->db, &err), &err);
 	check(compact_new(&b->compact, b->db, hour_ms, &err), &err);
-	check(scan_new(&b->scan, b->db, &err), &err);
+	check(hour_scan_new(&b->scan, b->db, &err), &err);
 }
 
 static void close_all(struct bench *b)
 {
-	scan_free(b->scan);
+	hour_scan_free(b->scan);
 	compact_free(b->compact);
-	tail_free(b->tail);
+	head_free(b->tail);
 	(void)sqlite3_close(b->db);
 }
 
@@ -332,8 +333,8 @@ static void start_nodes(struct bench *b)
 		scoped_free char *name = xasprintf("node-%zu", i);
 		int64_t node;
 
-		check(tail_find_node(&node, b->tail, name, &err), &err);
-		made_up_start(&b->made_up, &b->now[i]);
+		check(head_find_node(&node, b->tail, name, &err), &err);
+		synthetic_start(&b->synthetic, &b->now[i]);
 	}
 }
 
@@ -341,13 +342,13 @@ static void run(const struct fleet *fleet)
 {
 	static const char *const suffixes[] = { "", "-wal", "-shm" };
 	struct bench b = { .fleet = *fleet,
-		.made_up = { .random = 88172645463325252,
+		.synthetic = { .random = 88172645463325252,
 			.interval_s = fleet->interval_s,
 			.vms = fleet->vms },
 		.begin_ms = UINT64_C(1790000000000) / (24 * hour_ms) * 24 *
 			hour_ms };
 
-	b.made_up.begin_ms = b.begin_ms;
+	b.synthetic.begin_ms = b.begin_ms;
 	open_all(&b);
 	start_nodes(&b);
 	fill(&b);

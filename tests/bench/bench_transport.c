@@ -1,11 +1,11 @@
-/* What a message and its answer cost a server before it does anything with
- * them: nng, its threads and the way to the loop and back. The floor of what an
- * aggregator's report can cost.
+/* Measures a message and its reply in a server that does no work: nng, its
+ * threads, and the way to the event loop and back. A report cannot cost an
+ * aggregator less.
  *
  *     bench_transport [CONNECTIONS]
  *
- * The server's CPU time, all threads, over a while in which each connection
- * asks every two seconds, as agents do. */
+ * The figure is the CPU time of all threads of the server while each connection
+ * sends a request every two seconds, as agents do. */
 #include "lib/clock.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
@@ -94,7 +94,7 @@ static void ask_for_ever(const char *url, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		struct mq_client_options options = { .url = url,
 			.timeout_ms = 10000,
-			.answer = on_answer,
+			.on_reply = on_answer,
 			.owner = &askers[i] };
 		struct error err;
 
@@ -110,7 +110,7 @@ static void ask_for_ever(const char *url, size_t count)
 	(void)uv_run(&loop, UV_RUN_DEFAULT);
 }
 
-/* Before any thread: a child of threads has none of them. */
+/* Forks before any thread starts: a child has no threads. */
 static pid_t start_askers(const int from[2], size_t count)
 {
 	pid_t child = fork();

@@ -14,8 +14,8 @@ static uint64_t mix(uint64_t x)
 	return x ^ (x >> 31);
 }
 
-/* A counter that grows by `rate` a second, up to a fiftieth more or less in each
- * of them, in steps of one. */
+/* A counter that grows by `rate` a second, with up to 2 % noise in each second,
+ * in steps of one. */
 static uint64_t counter(uint64_t id, uint64_t at_us, double rate)
 {
 	uint64_t second = at_us / 1000000;

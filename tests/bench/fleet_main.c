@@ -3,12 +3,12 @@
  * usage: fleet send URL NODES VMS INTERVAL_MS SECONDS
  *        fleet serve HOST:PORT VMS
  *
- * send: each agent has a connection of its own and sends a report each
- * interval, as the real one does; one more client follows the snapshots. Every
- * second the load of one node steps up by FLEET_STEP_CORES at a random moment
- * of its interval, and it is measured when a snapshot shows more use. Ends with
- * one line of JSON on standard output. serve: GET /metrics/N shows
- * node N as it is then; prints its port. */
+ * send: each agent has its own connection and sends a report each interval, as
+ * the real agent does; one more client follows the snapshots. Every second the
+ * load of one node rises by FLEET_STEP_CORES at a random moment of its
+ * interval, and the program measures when a snapshot shows the rise. The
+ * program ends with one line of JSON on standard output. serve: prints its
+ * port; GET /metrics/N shows the present metrics of node N. */
 #include "lib/buffer.h"
 #include "lib/clock.h"
 #include "lib/httpd.h"
@@ -34,7 +34,7 @@ enum {
 	PAGE_MAX = 64 << 20,
 };
 
-/* More than a mean strays by itself, and under a hundredth of a step. */
+/* Above the noise of a mean, and below a hundredth of a step. */
 static const double visible_cores = 0.1;
 
 struct series {
@@ -75,7 +75,7 @@ struct player {
 	size_t node;
 	uint64_t seq, due_us, sent_us;
 	struct buffer pending[PENDING_MAX];
-	size_t count, sent; /* pending; of them under way */
+	size_t count, sent; /* pending; those under way */
 	bool has_greeted, hello_sent;
 	uint64_t busy_from_us, step_us; /* 0: no step is awaited */
 	double calm_cores;
@@ -167,7 +167,7 @@ static void on_answer(void *owner, const uint8_t *bytes, size_t len)
 
 	if (bytes == NULL || wire_unpack_reply(&reply, bytes, len, NULL) < 0) {
 		p->show->lost++;
-		return; /* the next tick says it again */
+		return; /* the next tick tries again */
 	}
 	if (reply.kind == WIRE_WELCOME) {
 		p->has_greeted = true;
@@ -200,7 +200,7 @@ static void make_report(struct player *p, uint64_t now_us)
 	show->reports++;
 }
 
-/* ---- steps and how they are seen ---- */
+/* ---- load steps and their detection ---- */
 
 static void ask(struct show *show)
 {
@@ -250,7 +250,7 @@ static void on_snapshot(void *owner, const uint8_t *bytes, size_t len)
 	ask(owner);
 }
 
-/* Another node's load goes up for good, at some moment of the coming
+/* Raises the load of another node for good, at a random moment of the next
  * interval. */
 static void step(struct show *show, uint64_t now_us)
 {
@@ -285,7 +285,7 @@ static void on_tick(void *owner)
 	if (show->step_due_us <= now_us) {
 		step(show, now_us);
 	}
-	/* What is left is handed over. */
+	/* Hands over the rest. */
 	if (now_us > show->end_us + 2000000) {
 		loop_begin_stop(show->loop);
 	}
@@ -323,13 +323,13 @@ static void open_players(struct show *show, const char *url)
 		p->node = i;
 		p->due_us =
 			show->start_us + interval_us * i / show->fleet.nodes;
-		options.answer = on_answer;
+		options.on_reply = on_answer;
 		options.owner = p;
 		(void)check(mq_client_new(&p->client, loop_uv(show->loop),
 				    &options, &err),
 			&err);
 	}
-	options.answer = on_snapshot;
+	options.on_reply = on_snapshot;
 	options.owner = show;
 	(void)check(mq_client_new(&show->watcher, loop_uv(show->loop), &options,
 			    &err),
@@ -346,7 +346,7 @@ static void count_value(void *owner, const char *name, const char *labels,
 	(void)value;
 }
 
-/* Some values are in every fifth report only. */
+/* Only every fifth report holds all values. */
 static double values_per_report(const struct fleet *fleet)
 {
 	double values = 0;
@@ -430,25 +430,25 @@ static void write_value(void *owner, const char *name, const char *labels,
 		*pod == '\0' ? "" : "\"", value);
 }
 
-static void serve(void *owner, struct http_request *request)
+static void serve(void *owner, struct httpd_request *request)
 {
 	static const char route[] = "/metrics/";
 	const struct fleet *fleet = owner;
-	const char *path = http_path(request);
+	const char *path = httpd_path(request);
 	scoped_buffer struct buffer out = BUFFER_MAX(PAGE_MAX);
 	uint64_t now_us = clock_monotonic_us();
 	struct page page = { .out = &out };
 	struct report report;
 
 	if (strncmp(path, route, sizeof(route) - 1) != 0) {
-		http_reply_error(request, 404, "no such path");
+		httpd_reply_error(request, 404, "no such path");
 		return;
 	}
 	page.node = number(path + sizeof(route) - 1);
 	fleet_report(&report, fleet, page.node, 5, now_us, 0);
 	(void)fleet_values(&report, write_value, &page);
 	report_fini(&report);
-	http_reply(request, 200, "text/plain; version=0.0.4", out.data,
+	httpd_reply(request, 200, "text/plain; version=0.0.4", out.data,
 		out.len);
 }
 

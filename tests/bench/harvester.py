@@ -3,8 +3,8 @@
 https://harvesterhci.io/kb/vm-scheduling shows how Harvester's kube-scheduler
 (1.21) placed VMs of 1 vCPU and 1 GiB on three nodes: with CPU overcommit twelve
 in a row went to one node. Its inputs are the log lines' "requested resources".
-Beside Table 4 stands where policy real-load puts the same VMs when each is busy
-once it runs. The blog tells no load: nodes are taken to be a tenth busy before.
+The output shows beside Table 4 where policy real-load places the same VMs if
+each is busy once it runs. The blog gives no load: nodes start a tenth busy.
 """
 import datetime
 import json
@@ -20,8 +20,8 @@ CORES, MEMORY = 6, 16776437760
 BEFORE = {"node-0": (8960, 13912506368), "node-1": (4560, 5098176512),
           "node-2": (4350, 4687134720)}
 OVERCOMMIT, PLAIN = (62, 894783488), (1000, 1254096896)
-# What the plugins we do not recompute gave every node: NodePreferAvoidPods,
-# ImageLocality, PodTopologySpread, TaintToleration.
+# The points of plugins that are not recomputed, the same for every node:
+# NodePreferAvoidPods, ImageLocality, PodTopologySpread, TaintToleration.
 OTHERS = 1000354
 # Table 4 as published: LeastAllocated and BalancedAllocation of VM 1 to 12.
 NODE_2 = [(46, 59), (43, 64), (40, 68), (36, 72), (33, 76), (30, 81),

@@ -1,6 +1,6 @@
-"""make bench-placement TRACES=DIR: what each policy leaves unserved.
+"""make bench-placement TRACES=DIR: the unserved demand of each policy.
 
-Plays every day in DIR (*.csv.gz) as every kind of scenario with several seeds
+Replays every day in DIR (*.csv.gz) as every kind of scenario with several seeds
 and prints, per kind and pooled, each policy's unserved demand as a share of
 kube-scheduler's: the ratio of the sums, since one scenario is noise.
 """

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The scheduler and kube-scheduler 1.36 in turn, on one real API server.
+"""Measures the scheduler and kube-scheduler 1.36 in turn, on one real API server.
 
-1,000 nodes and 2,000 VM pods are there, 3,000 more wait; then one scheduler is
-started and places them, and they are deleted for the other one's turn. Neither
-throttles itself (kube-scheduler: qps 5000) nor elects a leader; nothing else
-asks the API server for much. Ours has an aggregator that is told of each
-node's load every 10 s; kube-scheduler has nothing of the kind. CPU time is
-that of the whole process, all threads; the start alone (lists, caches) is
-measured too and taken off. Memory is VmHWM at the end."""
+The cluster has 1,000 nodes and 2,000 VM pods, and 3,000 more pods wait. One
+scheduler starts and binds them; then they are deleted for the other's turn.
+Neither scheduler throttles itself (kube-scheduler: qps 5000) or elects a
+leader, and no other client loads the API server. Ours has an aggregator that
+gets each node's load every 10 s. CPU time is that of the whole process, all
+threads; the start alone (lists, caches) is measured too and subtracted. Memory
+is VmHWM at the end."""
 import argparse
 import concurrent.futures
 import http.client
@@ -37,7 +37,7 @@ LIMIT_S = 600
 
 
 class Wire:
-    """Kept connections, one a thread."""
+    """Persistent connections, one per thread."""
 
     def __init__(self, kube):
         self.kube = kube
@@ -88,7 +88,7 @@ def create_pods(wire, prefix, count, **options):
 
 
 def bindings(wire):
-    """How many the API server has accepted, by its own count."""
+    """The number that the API server has accepted, by its own metric."""
     text = wire.text("/metrics")
     return sum(int(v) for v in re.findall(
         r'^apiserver_request_total\{code="201",[^}]*'
@@ -96,7 +96,7 @@ def bindings(wire):
 
 
 def settle(pid):
-    """Until the process rests."""
+    """Waits until the process is idle."""
     quiet, last = 0, cpu_us(pid)
     while quiet < SETTLED_S:
         time.sleep(1)
@@ -164,11 +164,11 @@ class Theirs:
         """Its listener is off."""
 
     def close(self):
-        """Nothing but the program was started."""
+        """Only the program was started."""
 
 
 def turn(wire, scheduler, prefix, pods):
-    """One scheduler's: the start alone, then the start with pods that wait."""
+    """One scheduler: the start alone, then the start with pending pods."""
     program = scheduler.start()
     settle(program.process.pid)
     idle_us = cpu_us(program.process.pid)
@@ -232,7 +232,7 @@ def measure(nodes, running, pods, rounds, only):
 
 
 def create_running(wire, i, nodes):
-    """A VM that has been there for a day."""
+    """A VM that has run for a day."""
     pod = launcher(f"old-{i}", memory="1Gi", nodeName=f"node-{i % nodes:04}")
     wire.request("POST", PODS, pod)
     since = time.strftime("%Y-%m-%dT%H:%M:%SZ",

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The store beside Debian's victoria-metrics, on the same values: bytes on the
-disk and the CPU of reading a day of one node. Prints tables and holds them
-against the budgets.
+"""Measures the store beside Debian's victoria-metrics, on the same values: bytes
+on disk, and the CPU of reading a day of one node. Prints tables and compares
+them with the budgets.
 
-Values are a made-up day (tests/bench/bench_store.c, which also reads all of it
-back and compares it bit by bit with what was stored) and what the agent records
-of this machine while the program runs. victoria-metrics imports what the
-database gives back (tests/bench/store_lines_main.c)."""
+The values are a synthetic day (tests/bench/bench_store.c, which also reads it
+back and compares it bit by bit) and what the agent records of this machine
+while the program runs. victoria-metrics imports what the database returns
+(tests/bench/store_lines_main.c)."""
 import argparse
 import http.client
 import pathlib
@@ -72,7 +72,7 @@ class Peer:
         return int(re.search(r"values (\d+)", told).group(1))
 
     def settle(self):
-        """All of it in files, merged."""
+        """Flushes everything into merged files."""
         for path in ("/internal/force_flush", "/internal/force_merge"):
             assert http_get(self.url + path)[0] == 200, path
         eventually("all rows are there",
@@ -102,8 +102,8 @@ class Peer:
 
 
 def read_history(aggregator, hours, fields):
-    """A node's past at 5 s; as one answer has 11,000 rows at most, a day takes
-    two. The rows it has."""
+    """Reads a node's history at 5 s. An answer has 11,000 rows at most, so a
+    day takes two. Returns the number of rows."""
     rows = 0
     for half in range(0, hours, 12):
         found = aggregator.json(
@@ -114,8 +114,8 @@ def read_history(aggregator, hours, fields):
 
 
 def history_us(folder, db, hours):
-    """CPU of the aggregator for the past of node-0, as JSON: of the fields that
-    are given when none is asked for, and of all figures there are."""
+    """CPU of the aggregator for the history of node-0 as JSON: with the default
+    fields, and with all fields."""
     ages = [f"--retention-{tier}=1825d" for tier in ("raw", "1m", "1h")]
     aggregator = folder.add(Aggregator(folder.path, db.stem, *ages,
                                        db=db)).start()
@@ -135,7 +135,7 @@ def history_us(folder, db, hours):
 
 
 def sizes(text):
-    """Bytes of all tiers a report: the file, the blobs."""
+    """Bytes per report over all tiers: the file, the blobs."""
     file_, blobs = re.search(r"all tiers, ([0-9.]+) B; blobs: (.*)",
                              text).groups()
     return float(file_), sum(float(x) for x in re.findall(r"[0-9.]+", blobs))
@@ -148,10 +148,10 @@ def run(*arguments):
     return done.stdout
 
 
-def made_up(nodes, vms, hours):
+def synthetic(nodes, vms, hours):
     folder = Folder()
     try:
-        db = folder.path / "made-up.db"
+        db = folder.path / "synthetic.db"
         text = run("make", nodes, vms, hours, 5, db)
         file_, _ = sizes(text)
         reports = nodes * hours * 720
@@ -196,7 +196,7 @@ def recorded(seconds):
         aggregator.stop(60)
         text = run("pack", aggregator.db)
         reports = int(re.search(r"store: (\d+) reports", text).group(1))
-        # Of a few minutes alone the file is mostly SQLite's empty pages.
+        # A file of a few minutes is mostly empty pages of SQLite.
         _, blobs = sizes(text)
         peer = Peer(folder, aggregator.db)
         peer.settle()
@@ -211,8 +211,8 @@ def main():
     parser.add_argument("--record-seconds", type=int, default=300)
     parser.add_argument("--hours", type=int, default=24)
     options = parser.parse_args()
-    made_up(2, 0, options.hours)
-    made_up(2, 30, min(options.hours, 6))
+    synthetic(2, 0, options.hours)
+    synthetic(2, 30, min(options.hours, 6))
     recorded(options.record_seconds)
 
 

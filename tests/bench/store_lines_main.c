@@ -1,14 +1,15 @@
-/* A database's reports as lines that victoria-metrics imports: for each series
- * of metric_names.h and each hour
+/* Prints a database's reports as lines that victoria-metrics imports: for each
+ * series of aggregator/series/metric_names.h and each hour
  * {"metric":{...},"values":[...],"timestamps":[...]}, in milliseconds.
  *
  *     store_lines DATABASE
  *
- * Nobody may be using the database. The last line of standard error says how
- * many reports and values there were. */
+ * No other process may use the database. The last line of standard error holds
+ * the numbers of reports and values. */
 #include "aggregator/series/metric_names.h"
 #include "aggregator/store/partition.h"
 #include "aggregator/store/hour_scan.h"
+#include "lib/buffer.h"
 #include "lib/memory.h"
 
 #include <math.h>
@@ -43,7 +44,7 @@ static void check(int r, const struct error *err)
 	}
 }
 
-/* Reports hold the same series in the same order, as a rule: it is the next. */
+/* Reports usually hold the same series in the same order: tries the next. */
 static struct line *find(struct lines *all, const struct metric *metric,
 	const char *pod_uid, const char *labels)
 {
@@ -103,7 +104,7 @@ static void take_vm(struct lines *all, const struct vm_pod *vm, uint64_t ms)
 	}
 }
 
-/* What a report holds beyond the metrics. */
+/* The parts of a report without metrics. */
 static void take_clocks(struct lines *all, const struct report *report,
 	uint64_t ms)
 {
@@ -156,28 +157,29 @@ static void print(struct lines *all)
 }
 
 static void print_node(struct lines *all, struct sqlite3 *db, int64_t node,
-	const struct part_span *span)
+	const struct partition_span *span)
 {
-	struct scan *scan;
+	struct hour_scan *scan;
 	struct error err;
 
-	check(scan_new(&scan, db, &err), &err);
+	check(hour_scan_new(&scan, db, &err), &err);
 	for (uint64_t ms = span->from_ms / hour_ms * hour_ms; ms < span->end_ms;
 		ms += hour_ms) {
-		struct scan_range range = { node, all->node, NULL, ms,
-			ms + hour_ms, FIELDS_ALL };
+		struct hour_scan_range range = { node, all->node, NULL, ms,
+			ms + hour_ms, SCHEMA_ALL };
 		bool is_done = false;
 
-		check(scan_hour(scan, &is_done, &range, take, all, &err), &err);
+		check(hour_scan_read(scan, &is_done, &range, take, all, &err),
+			&err);
 		print(all);
 	}
-	scan_free(scan);
+	hour_scan_free(scan);
 }
 
 int main(int argc, char **argv)
 {
 	struct lines all = { 0 };
-	struct part_span span;
+	struct partition_span span;
 	struct sqlite3_stmt *nodes;
 	struct sqlite3 *db;
 	struct error err;
@@ -186,10 +188,9 @@ int main(int argc, char **argv)
 		(void)fprintf(stderr, "store_lines DATABASE\n");
 		return 2;
 	}
-	check(store_db_open(&db, argv[1], &err), &err);
-	check(part_find_span(&span, db, STORE_RAW, &err), &err);
-	check(store_db_prepare(&nodes, db, "SELECT id, name FROM node", &err),
-		&err);
+	check(db_open(&db, argv[1], &err), &err);
+	check(partition_find_span(&span, db, STORE_RAW, &err), &err);
+	check(db_prepare(&nodes, db, "SELECT id, name FROM node", &err), &err);
 	while (sqlite3_step(nodes) == SQLITE_ROW) {
 		all.node = (const char *)sqlite3_column_text(nodes, 1);
 		print_node(&all, db, sqlite3_column_int64(nodes, 0), &span);

@@ -5,27 +5,28 @@
 #include "lib/memory.h"
 #include "tests/support/random.h"
 
-uint64_t made_up_below(struct made_up *m, uint64_t most)
+uint64_t synthetic_below(struct synthetic *m, uint64_t most)
 {
 	return random_next(&m->random) % most;
 }
 
-/* Grows by about rate a second, in steps of unit, a fifth more or less. */
-static void grow(struct made_up *m, uint64_t *total, uint64_t rate,
+/* Adds about rate a second, with 20 % noise, in steps of unit. */
+static void grow(struct synthetic *m, uint64_t *total, uint64_t rate,
 	uint64_t unit)
 {
 	uint64_t mean = rate * m->interval_s;
 	uint64_t noise = mean / 5 + 1;
 
-	*total += (mean - noise + made_up_below(m, 2 * noise)) / unit * unit;
+	*total += (mean - noise + synthetic_below(m, 2 * noise)) / unit * unit;
 }
 
-static void walk(struct made_up *m, uint64_t *level, uint64_t width)
+static void walk(struct synthetic *m, uint64_t *level, uint64_t width)
 {
-	*level += (made_up_below(m, 2 * width) - width) & ~UINT64_C(4095);
+	*level += (synthetic_below(m, 2 * width) - width) & ~UINT64_C(4095);
 }
 
-static void step_pressure(struct made_up *m, struct pressure *p, uint64_t rate)
+static void step_pressure(struct synthetic *m, struct pressure *p,
+	uint64_t rate)
 {
 	grow(m, &p->cpu.some_us, rate, 1);
 	grow(m, &p->memory.some_us, rate / 200, 1);
@@ -39,13 +40,13 @@ static void start_pressure(struct pressure *p)
 	p->cpu = p->memory = p->io = (struct psi){ SOURCE_PRESENT, 1000, 0 };
 }
 
-void made_up_start(struct made_up *m, struct report *r)
+void synthetic_start(struct synthetic *m, struct report *r)
 {
 	report_init(r);
 	(void)snprintf(r->boot_id, sizeof(r->boot_id),
 		"3f1c9a52-6c0e-4b57-9a31-%012llx",
-		(unsigned long long)made_up_below(m, 1 << 30));
-	r->monotonic_us = UINT64_C(86400000000) + made_up_below(m, 1 << 30);
+		(unsigned long long)synthetic_below(m, 1 << 30));
+	r->monotonic_us = UINT64_C(86400000000) + synthetic_below(m, 1 << 30);
 	r->interval_ms = (uint32_t)m->interval_s * 1000;
 	r->cpu = (struct cpu_totals){ SOURCE_PRESENT, 64, 64, 1, 1, 1, 1, 1, 0,
 		1, 0 };
@@ -71,8 +72,8 @@ void made_up_start(struct made_up *m, struct report *r)
 		vm_pod_init(vm);
 		(void)snprintf(vm->pod_uid, sizeof(vm->pod_uid),
 			"%08llx-6c0e-4b57-9a31-%012llx",
-			(unsigned long long)made_up_below(m, UINT32_MAX),
-			(unsigned long long)made_up_below(m, UINT32_MAX));
+			(unsigned long long)synthetic_below(m, UINT32_MAX),
+			(unsigned long long)synthetic_below(m, UINT32_MAX));
 		vm->cgroup_inode = 1000 + i;
 		vm->cpu_usage_us = 0;
 		vm->nr_throttled = 0;
@@ -82,7 +83,7 @@ void made_up_start(struct made_up *m, struct report *r)
 	}
 }
 
-static void step_vm(struct made_up *m, struct vm_pod *vm, bool is_fifth)
+static void step_vm(struct synthetic *m, struct vm_pod *vm, bool is_fifth)
 {
 	grow(m, &vm->cpu_usage_us, 400000, 1);
 	step_pressure(m, &vm->pressure, 9000);
@@ -94,14 +95,15 @@ static void step_vm(struct made_up *m, struct vm_pod *vm, bool is_fifth)
 	vm->oom_kills = is_fifth ? 0 : REPORT_UNKNOWN;
 }
 
-void made_up_step(struct made_up *m, struct report *r)
+void synthetic_step(struct synthetic *m, struct report *r)
 {
 	const uint64_t tick_us = 10000; /* of /proc/stat */
 
 	r->seq++;
 	r->monotonic_us +=
-		m->interval_s * 1000000 + made_up_below(m, 400) - 200;
-	r->wall_us = m->begin_ms * 1000 + r->monotonic_us + made_up_below(m, 3);
+		m->interval_s * 1000000 + synthetic_below(m, 400) - 200;
+	r->wall_us =
+		m->begin_ms * 1000 + r->monotonic_us + synthetic_below(m, 3);
 	grow(m, &r->cpu.user_us, 20000000, tick_us);
 	grow(m, &r->cpu.system_us, 4000000, tick_us);
 	grow(m, &r->cpu.idle_us, 40000000, tick_us);
@@ -110,9 +112,9 @@ void made_up_step(struct made_up *m, struct report *r)
 	step_pressure(m, &r->pressure, 90000);
 	step_pressure(m, &r->kubepods, 80000);
 	walk(m, &r->memory.available_bytes, 64 << 20);
-	r->load1 = (double)(1800 + made_up_below(m, 400)) / 100;
-	r->load5 = (double)(1950 + made_up_below(m, 100)) / 100;
-	r->load15 = (double)(1990 + made_up_below(m, 20)) / 100;
+	r->load1 = (double)(1800 + synthetic_below(m, 400)) / 100;
+	r->load5 = (double)(1950 + synthetic_below(m, 100)) / 100;
+	r->load15 = (double)(1990 + synthetic_below(m, 20)) / 100;
 	grow(m, &r->own.cpu_us, 130, 1);
 	for (size_t i = 0; i < r->vm_count; i++) {
 		step_vm(m, &r->vms[i], r->seq % 5 == 0);

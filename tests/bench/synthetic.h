@@ -1,5 +1,5 @@
-/* A made-up node's reports: a machine of sixty-four cores and half a TiB after
- * hours of uptime, with noise in every counter, the same for the same seed. */
+/* Reports of a synthetic node: sixty-four cores, half a TiB, hours of uptime,
+ * noise in every counter. The same seed gives the same reports. */
 #pragma once
 
 #include "proto/report.h"
@@ -7,17 +7,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct made_up {
+struct synthetic {
 	uint64_t random; /* the state of the generator; not 0 */
 	uint64_t interval_s;
-	uint64_t begin_ms; /* by the wall, when the reports begin */
+	uint64_t begin_ms; /* wall clock of the first report */
 	size_t vms;
 };
 
-uint64_t made_up_below(struct made_up *m, uint64_t most);
+uint64_t synthetic_below(struct synthetic *m, uint64_t most);
 
-/* The first report, before any step; report_fini() when it is done with. */
-void made_up_start(struct made_up *m, struct report *r);
+/* The first report. The caller calls report_fini(). */
+void synthetic_start(struct synthetic *m, struct report *r);
 
-/* An interval later. */
-void made_up_step(struct made_up *m, struct report *r);
+/* The report of the next interval. */
+void synthetic_step(struct synthetic *m, struct report *r);

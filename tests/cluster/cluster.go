@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// cluster is what one control plane is made of, before anything runs.
+// cluster holds the files, ports and options of one control plane.
 type cluster struct {
 	dir               string
 	auditLog          string // empty: no audit log
@@ -19,7 +19,7 @@ type cluster struct {
 	kubeconfig string         // the admin's
 }
 
-// component is one program of the cluster and how to see that it serves.
+// component is one program of the cluster and the URL of its health.
 type component struct {
 	name   string
 	args   []string
@@ -53,8 +53,8 @@ func newCluster(o *options) (*cluster, error) {
 	return c, c.writeConfigs(o.schedulerConfig)
 }
 
-// claimDir refuses a folder another cluster lived in: its data would not
-// match the fresh certificates, or that cluster may still run.
+// claimDir refuses a folder that another cluster used: its data would not
+// match the new certificates, or that cluster may still run.
 func claimDir(dir string) error {
 	err := os.MkdirAll(dir, 0o755)
 	if err != nil {
@@ -82,7 +82,7 @@ func (c *cluster) writeKubeconfigs() error {
 			return err
 		}
 	}
-	// The keeper has its own name, so an audit log tells it from the tests.
+	// The keeper has its own name, which sets it apart in an audit log.
 	_, err = c.writeKubeconfig(keeperName, "kubecluster:"+keeperName, allPowerful)
 	return err
 }

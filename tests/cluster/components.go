@@ -7,12 +7,12 @@ import (
 	"k8s.io/component-base/version"
 )
 
-// The node keeper speaks every heartbeatPeriod; after nodeGracePeriod of
-// silence the node-lifecycle controller taints the node. The difference lets
-// nodes stay Ready while a killed kube-apiserver comes back.
+// The node keeper renews a node every heartbeatPeriod. The node-lifecycle
+// controller taints a node that was not renewed for nodeGracePeriod. The
+// difference lets nodes stay Ready while a killed kube-apiserver restarts.
 const nodeGracePeriod = "15s"
 
-// auditPolicy records who did what to which object, once per request.
+// auditPolicy records the user, verb and object of each request once.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -33,8 +33,8 @@ func (c *cluster) etcd() component {
 
 func (c *cluster) apiserver() component {
 	args := append(c.servingArgs(apiserverName),
-		// The endpoints of the service "kubernetes" may not be a loopback
-		// address, so nobody keeps them.
+		// The endpoints of the service "kubernetes" cannot be a loopback
+		// address, so no reconciler maintains them.
 		"--advertise-address=127.0.0.1",
 		"--endpoint-reconciler-type=none",
 		"--etcd-servers="+c.url(etcdName, ""),
@@ -46,7 +46,7 @@ func (c *cluster) apiserver() component {
 		"--service-account-signing-key-file="+c.pki.accountKeyFile,
 		"--service-cluster-ip-range=10.96.0.0/16",
 		"--allow-privileged=true",
-		// What clusters older than these have instead of v1, or must ask for.
+		// The version that older releases serve instead of v1.
 		"--runtime-config=admissionregistration.k8s.io/v1beta1=true",
 	)
 	if c.auditLog != "" {
@@ -102,7 +102,8 @@ func (c *cluster) servingArgs(name string) []string {
 	}
 }
 
-// clientArgs let a server ask kube-apiserver about those who call it.
+// clientArgs let a server ask kube-apiserver to authenticate and authorize
+// its clients.
 func (c *cluster) clientArgs(name string) []string {
 	return []string{
 		"--authentication-kubeconfig=" + c.kubeconfigFile(name),

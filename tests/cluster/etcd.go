@@ -11,7 +11,7 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// newEtcdCommand is our small etcd: one member, plain HTTP on the loopback.
+// newEtcdCommand runs an etcd of one member, with plain HTTP on the loopback.
 func newEtcdCommand() *cobra.Command {
 	var dataDir string
 	var port int
@@ -41,7 +41,7 @@ func etcdConfig(dataDir string, port int) *embed.Config {
 	client := loopback(port)
 	config.ListenClientUrls = []url.URL{client}
 	config.AdvertiseClientUrls = []url.URL{client}
-	// Nobody ever dials the peer port of a single member, so any will do.
+	// A single member has no peers, so any port will do.
 	peer := loopback(0)
 	config.ListenPeerUrls = []url.URL{peer}
 	config.AdvertisePeerUrls = []url.URL{peer}
@@ -53,7 +53,7 @@ func loopback(port int) url.URL {
 	return url.URL{Scheme: "http", Host: fmt.Sprintf("127.0.0.1:%d", port)}
 }
 
-// serveEtcd returns when etcd fails or the process is told to end.
+// serveEtcd returns when etcd fails or the process gets SIGTERM or SIGINT.
 func serveEtcd(config *embed.Config) error {
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGTERM, syscall.SIGINT)

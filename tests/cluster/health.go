@@ -13,8 +13,8 @@ const (
 	healthTimeout = 5 * time.Second
 )
 
-// newHealthClient trusts the cluster's own certificate authority. It needs no
-// identity: health is told to everyone.
+// newHealthClient trusts the cluster's own certificate authority. It has no
+// identity, as health is served without authentication.
 func newHealthClient(caPEM []byte) *http.Client {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(caPEM)
@@ -22,7 +22,7 @@ func newHealthClient(caPEM []byte) *http.Client {
 		Timeout: healthTimeout,
 		Transport: &http.Transport{
 			TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
-			// A kept connection would tell about a server since killed.
+			// A connection that is kept may lead to a server that was killed.
 			DisableKeepAlives: true,
 		},
 	}
@@ -41,12 +41,12 @@ func isHealthy(ctx context.Context, client *http.Client, url string) bool {
 	return response.StatusCode == http.StatusOK
 }
 
-// poll asks until the answer is yes; false when ctx ended first.
-func poll(ctx context.Context, yes func() bool) bool {
+// poll calls done until it returns true. It returns false if ctx ends first.
+func poll(ctx context.Context, done func() bool) bool {
 	ticker := time.NewTicker(healthPeriod)
 	defer ticker.Stop()
 	for {
-		if yes() {
+		if done() {
 			return true
 		}
 		select {

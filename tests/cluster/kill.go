@@ -63,8 +63,9 @@ func killAndWait(dir, name string) error {
 	return nil
 }
 
-// killChild makes sure the pid is still what state.json said: after a kill -9
-// of the supervisor the file stays and the number may be anybody's.
+// killChild checks that the pid is still a child of the supervisor: after a
+// kill -9 of the supervisor the file stays, and another process may have the
+// pid.
 func killChild(pid, supervisor int) error {
 	parent, err := parentOf(pid)
 	if err != nil || parent != supervisor {

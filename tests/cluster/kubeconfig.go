@@ -33,8 +33,16 @@ func (c *cluster) writeKubeconfig(name, user string, groups ...string) (string, 
 	config.Contexts[entry] = &clientcmdapi.Context{Cluster: entry, AuthInfo: user}
 	config.CurrentContext = entry
 
+	text, err := clientcmd.Write(*config)
+	if err != nil {
+		return "", err
+	}
+	// JSON is YAML too, and the tests' own library has no YAML.
+	if text, err = yaml.YAMLToJSON(text); err != nil {
+		return "", err
+	}
 	path := c.kubeconfigFile(name)
-	return path, clientcmd.WriteToFile(*config, path)
+	return path, os.WriteFile(path, text, 0o600)
 }
 
 // writeSchedulerConfig writes target: the configuration in source (none if

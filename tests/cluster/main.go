@@ -1,7 +1,7 @@
 // Command kubecluster runs a real Kubernetes control plane for tests: etcd,
 // kube-apiserver, kube-controller-manager, kube-scheduler and kubectl in one
-// binary, with no kubelet and no container runtime. What a kubelet would say
-// about its node is said by the node keeper (nodes.go).
+// binary, with no kubelet and no container runtime. In place of kubelets the
+// node keeper (nodes.go) reports that nodes are ready.
 package main
 
 import (
@@ -27,7 +27,7 @@ each with its own --help:
 func main() {
 	if len(os.Args) > 1 {
 		if program := findProgram(os.Args[1]); program != nil {
-			// The programs read os.Args themselves and expect their own name first.
+			// The programs read os.Args and expect their own name first.
 			os.Args = os.Args[1:]
 			os.Exit(program())
 		}
@@ -36,7 +36,7 @@ func main() {
 }
 
 func runOwnCommand() int {
-	// Kubernetes' packages have put flags of theirs here, for every command.
+	// Packages of Kubernetes have added flags here for every command.
 	pflag.CommandLine = pflag.NewFlagSet("", pflag.ContinueOnError)
 
 	root := &cobra.Command{

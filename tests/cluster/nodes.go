@@ -32,16 +32,16 @@ const (
 	keeperWorkers   = 8
 )
 
-// nodeKeeper says for every node what its kubelet would: that it is Ready
-// (status) and alive (Lease).
+// nodeKeeper does for every node what its kubelet would: it sets the condition
+// Ready and renews the Lease.
 type nodeKeeper struct {
 	client  kubernetes.Interface
 	nodes   corelisters.NodeLister
 	factory informers.SharedInformerFactory
 	queue   workqueue.DelayingInterface // of names; 1.30 has no typed one
 
-	// Admission taints every new node not-ready. The controller-manager takes
-	// that taint away; without one the keeper has to.
+	// Admission adds the taint not-ready to every new node. The
+	// controller-manager removes it; without one the keeper does.
 	removesTaint bool
 }
 
@@ -66,14 +66,14 @@ func newNodeKeeper(c *cluster) (*nodeKeeper, error) {
 	k.nodes = nodes.Lister()
 	_, err = nodes.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(object any) { k.queue.Add(object.(*corev1.Node).Name) },
-		UpdateFunc: func(_, object any) { k.hurry(object.(*corev1.Node)) },
+		UpdateFunc: func(_, object any) { k.update(object.(*corev1.Node)) },
 	})
 	return k, err
 }
 
-// hurry serves a node at once that is not as the keeper keeps nodes. One that
-// is waits for its turn: the keeper's own writes come by here too.
-func (k *nodeKeeper) hurry(node *corev1.Node) {
+// update queues a node that is not ready or still tainted. Other nodes wait for
+// their next heartbeat: the keeper's own writes are updates too.
+func (k *nodeKeeper) update(node *corev1.Node) {
 	if !isReady(node) || k.removesTaint && hasNotReadyTaint(node) {
 		k.queue.Add(node.Name)
 	}
@@ -104,7 +104,7 @@ func (k *nodeKeeper) work(ctx context.Context) {
 	}
 }
 
-// serve gives one heartbeat and returns when the next one is due.
+// serve sends one heartbeat and returns the time until the next one.
 func (k *nodeKeeper) serve(ctx context.Context, node *corev1.Node) time.Duration {
 	if node.Annotations[silentAnnotation] == "true" {
 		return heartbeatPeriod
@@ -135,7 +135,7 @@ func (k *nodeKeeper) beat(ctx context.Context, node *corev1.Node) error {
 	return nil
 }
 
-// markReady returns the node as it is afterwards.
+// markReady sets the condition Ready and returns the updated node.
 func (k *nodeKeeper) markReady(ctx context.Context, node *corev1.Node) (*corev1.Node, error) {
 	now := metav1.Now()
 	ready := corev1.NodeCondition{
@@ -158,8 +158,8 @@ func (k *nodeKeeper) markReady(ctx context.Context, node *corev1.Node) (*corev1.
 	return k.client.CoreV1().Nodes().PatchStatus(ctx, node.Name, patch)
 }
 
-// renewLease patches without looking first; only a node's first time needs
-// the second request.
+// renewLease patches the Lease without reading it; only the first renewal of a
+// node needs the second request.
 func (k *nodeKeeper) renewLease(ctx context.Context, node *corev1.Node) error {
 	now := metav1.NowMicro()
 	leases := k.client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
@@ -193,8 +193,8 @@ func newLease(node *corev1.Node, now metav1.MicroTime) *coordinationv1.Lease {
 	}
 }
 
-// removeTaint names the version it read, as taints can only be replaced all
-// together and a test may be changing them too.
+// removeTaint sends the version it read: taints can only be replaced all
+// together, and a test may change them at the same time.
 func (k *nodeKeeper) removeTaint(ctx context.Context, node *corev1.Node) error {
 	kept := slices.DeleteFunc(slices.Clone(node.Spec.Taints), isNotReadyTaint)
 	patch, err := json.Marshal(map[string]any{

@@ -17,7 +17,7 @@ import (
 // Longer than any test; the cluster and its certificates go away together.
 const certificateLife = 7 * 24 * time.Hour
 
-// pki is the cluster's own certificate authority and the files it filled.
+// pki is the cluster's own certificate authority and its files.
 type pki struct {
 	caCert *x509.Certificate
 	caKey  *ecdsa.PrivateKey
@@ -75,7 +75,7 @@ func (p *pki) makeAuthority() error {
 	return writePair(p.caFile, p.caPEM, p.caKeyFile, keyPEM)
 }
 
-// makeServer makes the one certificate that all servers of the cluster show.
+// makeServer makes the certificate that all servers of the cluster use.
 func (p *pki) makeServer() error {
 	template, err := newTemplate(pkix.Name{CommonName: "localhost"})
 	if err != nil {
@@ -104,8 +104,8 @@ func (p *pki) makeAccountKey() error {
 	return os.WriteFile(p.accountKeyFile, keyPEM, 0o600)
 }
 
-// newClient returns the PEM certificate and key of a client whom the API
-// server knows as user, member of groups.
+// newClient returns the PEM certificate and key of a client that the API
+// server authenticates as user, a member of groups.
 func (p *pki) newClient(user string, groups ...string) (cert, key []byte, err error) {
 	template, err := newTemplate(pkix.Name{CommonName: user, Organization: groups})
 	if err != nil {
@@ -147,8 +147,8 @@ func newKey() (*ecdsa.PrivateKey, error) {
 	return ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 }
 
-// encodeKey uses the older form, as kube-apiserver finds the public half only
-// of such a key.
+// encodeKey uses the older form: kube-apiserver finds the public key only in
+// such a file.
 func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
 	der, err := x509.MarshalECPrivateKey(key)
 	return encodePEM("EC PRIVATE KEY", der), err

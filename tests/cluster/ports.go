@@ -8,14 +8,14 @@ import (
 	"os"
 )
 
-// Ports are taken from here up to where the kernel's own choices begin. The
-// kernel hands its range to outgoing connections, and one of those could sit
-// on a killed server's port when that server comes back.
+// Ports are chosen between this one and the range from which the kernel chooses
+// ports for outgoing connections. Such a connection could have the port of a
+// killed server when that server restarts.
 const lowestPort = 10000
 
 const portAttempts = 1000
 
-// freePort finds a port nobody listens on.
+// freePort finds a port on which no server listens.
 func freePort() (int, error) {
 	end := ephemeralPortsBegin()
 	for range portAttempts {

@@ -1,7 +1,7 @@
 package main
 
 import (
-	_ "time/tzdata" // as the stock programs do: the machine may have no zone files
+	_ "time/tzdata" // as in the stock programs: the machine may lack zone files
 
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
 	"k8s.io/component-base/cli"

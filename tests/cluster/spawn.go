@@ -10,9 +10,9 @@ import (
 )
 
 // spawner starts children that the kernel kills when this process ends, even
-// by kill -9. PR_SET_PDEATHSIG really means the end of the thread that forked,
-// and Go ends threads as it likes; so all forks come from one goroutine that
-// keeps its thread for good.
+// by kill -9. PR_SET_PDEATHSIG acts when the thread that forked ends, and Go
+// may end threads at any time. So one goroutine, which keeps its thread, does
+// all forks.
 type spawner chan func()
 
 func newSpawner() spawner {
@@ -42,14 +42,15 @@ func (s spawner) spawn(name string, args []string, logFile string) (*exec.Cmd, e
 	defer log.Close()
 
 	cmd := &exec.Cmd{
-		// This very file, though a new build may have taken its name since.
+		// This very file, even if a new build has replaced it.
 		Path:   "/proc/self/exe",
 		Args:   append([]string{"kubecluster", name}, args...),
 		Stdout: log,
 		Stderr: log,
 		SysProcAttr: &syscall.SysProcAttr{
 			Pdeathsig: syscall.SIGKILL,
-			// A terminal's Ctrl-C is for us alone; we end the children.
+			// A terminal's Ctrl-C must reach this process alone, which then
+			// ends its children.
 			Setpgid: true,
 		},
 	}
@@ -61,7 +62,7 @@ const (
 	tailBytes = 16 << 10
 )
 
-// logTail returns the last lines of a log, to be quoted in an error.
+// logTail returns the last lines of a log for an error message.
 func logTail(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -7,8 +7,7 @@ import (
 	"path/filepath"
 )
 
-// state is what state.json tells tests and `kubecluster kill` about a running
-// cluster.
+// state is the content of state.json, which tests and `kubecluster kill` read.
 type state struct {
 	Kubeconfig string                `json:"kubeconfig"`
 	Supervisor int                   `json:"supervisor"` // pid of `kubecluster up`
@@ -39,7 +38,7 @@ func readState(dir string) (*state, error) {
 	return s, nil
 }
 
-// write replaces state.json in one step: readers never see half of it.
+// write replaces state.json in one step: readers never see a part of it.
 func (s *state) write(dir string) error {
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {

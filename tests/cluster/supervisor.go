@@ -16,8 +16,8 @@ const (
 	startLimit = 2 * time.Minute         // one component, on a busy machine
 	stopGrace  = 1500 * time.Millisecond // between SIGTERM and SIGKILL
 
-	// A child that ended sooner than hastyEnd waits restartPause, so that one
-	// which cannot run does not keep the machine busy.
+	// A child that ended sooner than hastyEnd is restarted after restartPause, so
+	// that a child which cannot run does not keep the machine busy.
 	hastyEnd     = 5 * time.Second
 	restartPause = time.Second
 )
@@ -77,15 +77,15 @@ func (s *supervisor) launch(ctx context.Context, components ...component) error 
 	return context.Cause(ctx)
 }
 
-// setStarted says that start-up is over. From now on an ended child is no
-// longer an error, if children are restarted.
+// setStarted ends the start-up. From now on a child that ends is restarted if
+// the options allow it; before, its end is an error.
 func (s *supervisor) setStarted() {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.started = true
 }
 
-// start starts one child and tells state.json about it.
+// start starts one child and writes it to state.json.
 func (s *supervisor) start(c component) (*exec.Cmd, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -101,11 +101,11 @@ func (s *supervisor) start(c component) (*exec.Cmd, error) {
 	return cmd, s.state.write(s.cluster.dir)
 }
 
-// tend waits for the child's end and starts it again, until the cluster ends.
+// tend restarts the child whenever it ends, until the cluster ends.
 func (s *supervisor) tend(ctx context.Context, c component, cmd *exec.Cmd) {
 	for {
 		began := time.Now()
-		_ = cmd.Wait() // how it ended is in ProcessState
+		_ = cmd.Wait() // ProcessState holds how the child ended
 		if err := s.judge(c, cmd); err != nil {
 			s.fail(err)
 			return
@@ -121,7 +121,7 @@ func (s *supervisor) tend(ctx context.Context, c component, cmd *exec.Cmd) {
 	}
 }
 
-// judge returns nil if the ended child is to be started again.
+// judge returns nil if the child that ended must be restarted.
 func (s *supervisor) judge(c component, cmd *exec.Cmd) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -144,7 +144,7 @@ func (s *supervisor) quoteLog(c component, what string) error {
 	return fmt.Errorf("%s %s; its log ends:\n%s", c.name, what, logTail(s.cluster.logFile(c.name)))
 }
 
-// stop ends all children and returns when none is left.
+// stop ends all children and returns when all have ended.
 func (s *supervisor) stop() {
 	s.signalAll(syscall.SIGTERM)
 	gone := make(chan struct{})

@@ -21,7 +21,7 @@ const (
 	parentPeriod     = 500 * time.Millisecond
 )
 
-// Why a cluster ended, apart from failures.
+// Reasons for the end of a cluster, apart from failures.
 var (
 	errAskedToEnd = errors.New("asked to end")
 	errTimeLimit  = errors.New("the time limit is over")
@@ -131,7 +131,8 @@ func up(o *options) error {
 	return err
 }
 
-// watchReasonsToEnd calls end for everything outside the cluster that ends it.
+// watchReasonsToEnd calls end for a signal, the time limit, and the end of the
+// parent.
 func (o *options) watchReasonsToEnd(ctx context.Context, end context.CancelCauseFunc) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
@@ -148,7 +149,7 @@ func (o *options) watchReasonsToEnd(ctx context.Context, end context.CancelCause
 }
 
 // watchParent polls, because PR_SET_PDEATHSIG also fires when only the thread
-// that started us ends, as a test runner's threads do.
+// that started this process ends, as threads of a test runner do.
 func watchParent(ctx context.Context, parent int, end context.CancelCauseFunc) {
 	for ctx.Err() == nil {
 		if os.Getppid() != parent {
@@ -158,7 +159,8 @@ func watchParent(ctx context.Context, parent int, end context.CancelCauseFunc) {
 	}
 }
 
-// serve starts everything, tells the caller and returns why it ended.
+// serve starts all components, prints the kubeconfig, and returns the reason
+// for the end of the cluster.
 func (s *supervisor) serve(ctx context.Context) error {
 	if err := s.launch(ctx, s.cluster.etcd()); err != nil {
 		return err
@@ -196,8 +198,8 @@ func (s *supervisor) launchControllers(ctx context.Context) error {
 	return s.awaitDefaultAccount(ctx)
 }
 
-// awaitDefaultAccount waits until pods can be made in the namespace default:
-// admission refuses a pod whose ServiceAccount is not there.
+// awaitDefaultAccount waits until pods can be created in the namespace default:
+// admission refuses a pod without its ServiceAccount.
 func (s *supervisor) awaitDefaultAccount(ctx context.Context) error {
 	client, err := s.cluster.newClient("admin")
 	if err != nil {

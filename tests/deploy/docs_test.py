@@ -1,4 +1,5 @@
-"""Documents about running plimsoll: what of them is run, and by whom."""
+"""The documents about running plimsoll: their commands are run by a test, and
+what they name exists."""
 import json
 import os
 import pathlib
@@ -20,7 +21,7 @@ FOLLOWED = {"install.md", "upgrade.md", "uninstall.md", "troubleshooting.md"}
 
 
 class Commands(unittest.TestCase):
-    def test_what_is_marked_sh_is_run(self):
+    def test_each_block_marked_sh_is_run(self):
         source = (ROOT / "tests/deploy/deploy_test.py").read_text()
         for path in DOCUMENTS:
             if re.search(r"^```sh$", path.read_text(), re.M):
@@ -34,7 +35,7 @@ class Commands(unittest.TestCase):
             if "```sh" in part:
                 self.assertIn(f'heading="{part.splitlines()[0]}"', source)
 
-    def test_targets_of_make_are_there(self):
+    def test_the_targets_of_make_exist(self):
         targets = set(re.findall(r"^([a-z][\w.-]*):",
                                  (ROOT / "Makefile").read_text(), re.M))
         for path in DOCUMENTS:
@@ -42,11 +43,11 @@ class Commands(unittest.TestCase):
                                      path.read_text()):
                 self.assertIn(target, targets, path.name)
 
-    def test_paths_of_deploy_are_there(self):
+    def test_the_paths_below_deploy_exist(self):
         for path in DOCUMENTS:
             for name in re.findall(r"(?<![\w/])deploy/[\w./-]*\w",
                                    path.read_text()):
-                # kubectl's kind, and what certs.sh makes.
+                # A kind of kubectl, and files that certs.sh makes.
                 if not re.match("deploy/(plimsoll-scheduler|certs/)", name):
                     self.assertTrue((ROOT / name).exists(),
                                     f"{path.name}: {name}")
@@ -61,7 +62,7 @@ class Alerts(unittest.TestCase):
             env=dict(os.environ, KUBECONFIG="/dev/null")).stdout
         self.groups = json.loads(text)["spec"]["groups"]
 
-    def test_prometheus_reads_them(self):
+    def test_promtool_accepts_the_alerts(self):
         with tempfile.NamedTemporaryFile("w", suffix=".json") as rules:
             json.dump({"groups": self.groups}, rules)  # which is YAML too
             rules.flush()
@@ -69,7 +70,7 @@ class Alerts(unittest.TestCase):
                                   check=False, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-    def test_their_series_are_ours(self):
+    def test_alerts_use_documented_series(self):
         ours = set(re.findall(r"^\| `(\w+)` \|",
                               (ROOT / "docs/http.md").read_text(), re.M))
         for rule in self.groups[0]["rules"]:
@@ -77,7 +78,7 @@ class Alerts(unittest.TestCase):
             self.assertTrue(names)
             self.assertLessEqual(names, ours)
 
-    def test_each_has_its_line_in_the_document(self):
+    def test_each_alert_has_its_line_in_the_document(self):
         text = (ROOT / "docs/operations.md").read_text()
         for rule in self.groups[0]["rules"]:
             self.assertIn(f"| {rule['alert']} |", text)

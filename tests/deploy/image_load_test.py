@@ -1,5 +1,5 @@
-"""The ways by which docs/install.md brings the images to the nodes, as it says
-them: skopeo into Debian's registry, and containerd's own import."""
+"""The two ways in which docs/install.md brings images to nodes, with its own
+commands: skopeo into a registry (Debian's), and containerd's import."""
 import hashlib
 import json
 import os
@@ -21,13 +21,13 @@ MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 
 
 def documented(start):
-    """The command of docs/install.md that begins so."""
+    """The command of docs/install.md that begins with this text."""
     text = (ROOT / "docs/install.md").read_text()
     return re.search(rf"^{re.escape(start)}.*", text, re.M).group(0)
 
 
 def digest_of(program):
-    """What the archive calls its image."""
+    """The digest of the image in the archive."""
     return Image(IMAGES / f"plimsoll-{program}.tar").digest
 
 
@@ -48,7 +48,7 @@ class Registry(Engine):
         return ["serve", config]
 
 
-class Carry(unittest.TestCase):
+class ImageLoad(unittest.TestCase):
     def setUp(self):
         self.folder = Folder()
         self.addCleanup(self.folder.close)
@@ -78,7 +78,7 @@ class Carry(unittest.TestCase):
         eventually("containerd listens", socket.exists)
         return socket
 
-    def test_a_registry_takes_them_from_skopeo_as_they_are(self):
+    def test_skopeo_copies_them_unchanged_into_a_registry(self):
         registry = self.folder.add(Registry(self.folder.path)).start()
         (self.folder.path / ".config/containers").mkdir(parents=True)
         self.write(".config/containers/registries.conf", (

@@ -1,6 +1,6 @@
-"""What `make images` wrote: nothing that is not named in its labels, small, for
-an ordinary user, and the same again from the same packages. That the programs
-work with nothing else around them is what deploy_test.py does."""
+"""The images of `make images`: small, for an ordinary user, with no file that
+their labels do not name, and reproducible from the same packages. In
+deploy_test.py the programs run with these files alone."""
 import hashlib
 import io
 import json
@@ -33,7 +33,7 @@ class Images(unittest.TestCase):
         self.images = {name: Image(IMAGES / f"plimsoll-{name}.tar")
                        for name in PROGRAMS}
 
-    def test_they_are_small(self):
+    def test_the_images_are_small(self):
         for name, image in self.images.items():
             size = sum(layer["size"] for layer in image.manifest["layers"])
             self.assertLess(size, LIMITS_MIB[name] << 20, name)
@@ -69,7 +69,7 @@ class Images(unittest.TestCase):
                 self.assertEqual(packages, documents)
                 self.assertIn("libc6", packages)
 
-    def test_the_agent_carries_no_client_of_kubernetes_and_no_database(self):
+    def test_the_agents_image_has_no_kubernetes_client_and_no_database(self):
         for path in json.loads(self.images["agent"].labels[
                 "io.plimsoll.sha256"]):
             for word in ("curl", "sqlite", "cjson", "microhttpd", "crypto"):
@@ -94,7 +94,7 @@ class Images(unittest.TestCase):
             self.assertIn("libelse:amd64 1.0", no.exception.stderr)
 
     def test_the_containerfile_installs_what_the_chroot_does(self):
-        """It is not run: its first image comes from a registry."""
+        """It is not built: its first image comes from a registry."""
         text = (ROOT / "deploy/Containerfile").read_text()
         listed = re.search(r"--no-install-recommends ((?:.*\\\n)*.*)", text)
         self.assertEqual(sorted(listed.group(1).replace("\\", "").split()),

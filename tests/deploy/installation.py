@@ -1,5 +1,5 @@
 """An installation of deploy/ on a real API server: the cluster around it, a
-shell to give commands in, and pods that run (kubelet.py)."""
+shell for commands, and pods that run (kubelet.py)."""
 import os
 import pathlib
 import re
@@ -9,26 +9,26 @@ import subprocess
 from cluster import Cluster
 from harness import (ROOT, Driver, Folder, Machine, eventually, launcher,
                      reserving, worker)
-from kube_api import KUBECLUSTER
+from kube_api import KUBECLUSTER, path_of
 from kubelet import Image, Kubelet, StandIn
 
 IMAGES = ROOT / "build/images"
 NODES = ("node-a", "node-b", "node-c")
-OURS = ("plimsoll", "plimsoll-agents")
+NAMESPACES = ("plimsoll", "plimsoll-agents")
 PROGRAMS = ("agent", "aggregator", "scheduler")
-MERGE = "application/merge-patch+json"
-# Made and removed by the cluster itself, all the time.
+DISK = path_of("PersistentVolume", name="disk")
+# The cluster makes and removes these at any time.
 PASSING = {"events", "events.events.k8s.io", "leases.coordination.k8s.io",
            "endpointslices.discovery.k8s.io"}
 
 
 def account(program):
-    return OURS[program == "agent"], f"plimsoll-{program}"
+    return NAMESPACES[program == "agent"], f"plimsoll-{program}"
 
 
 def vm_pod(name, namespace="vms", scheduler="plimsoll-scheduler", **spec):
-    """A launcher pod. Where this machine has no KVM all its nodes are closed to
-    pods that ask for it, as they should be: then it does not ask."""
+    """A launcher pod. It requests KVM only if this machine has KVM: no node
+    would take it otherwise."""
     pod = launcher(name, namespace, scheduler, **spec)
     if not os.path.exists("/dev/kvm"):
         for container in pod["spec"]["containers"]:
@@ -38,8 +38,8 @@ def vm_pod(name, namespace="vms", scheduler="plimsoll-scheduler", **spec):
 
 
 class Shell:
-    """Commands as a person types them, in a copy of deploy/ so that nothing is
-    written into the checkout; kubectl is the cluster's."""
+    """Runs commands as a person types them, in a copy of deploy/ so that
+    nothing is written into the checkout; kubectl is the cluster's."""
 
     def __init__(self, folder, kubeconfig):
         self.folder = folder
@@ -59,8 +59,8 @@ class Shell:
             check=False, text=True, capture_output=True, timeout=120)
 
     def follow(self, document, kind="sh", heading=""):
-        """Runs the blocks of this kind of a document, as they stand there,
-        below a heading or all; their output."""
+        """Runs the blocks of this kind of a document, unchanged: those below
+        a heading or all. Returns their output."""
         text = (ROOT / "docs" / document).read_text()
         if heading:
             text = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", text,
@@ -78,19 +78,18 @@ class Shell:
 
 
 class World:
-    """A cluster of three nodes, of which the one that kube-scheduler takes for
-    the fullest is the idlest, and all that plays a part around ours."""
+    """A cluster of three nodes with the machines and the kubelet of each. The
+    node that kube-scheduler finds fullest is the idlest."""
 
     def __init__(self, cleanup):
         self.folder = Folder()
         cleanup(self.folder.close)
         self.path = self.folder.path
-        self.path.chmod(0o755)  # other users look into it
-        self.audit = self.path / "audit.log"
-        self.cluster = Cluster("--with", "controller-manager,scheduler",
-                               "--audit-log", str(self.audit))
+        self.path.chmod(0o755)  # other users read it
+        self.cluster = Cluster("--with", "controller-manager,scheduler")
         cleanup(self.cluster.close)
         self.cluster.await_ready()
+        self.audit = self.cluster.audit
         self.kube = self.cluster.kube()
         self.shell = Shell(self.path, self.cluster.kubeconfig())
         self.machines = {}
@@ -111,12 +110,12 @@ class World:
             [Image(IMAGES / f"plimsoll-{name}.tar") for name in PROGRAMS]
             + [StandIn("registry.k8s.io/kube-scheduler:v1.36.2",
                        ["/cluster/kubecluster", "kube-scheduler"])],
-            OURS, self.hosts, self.has).start()
+            NAMESPACES, self.hosts, self.has).start()
         cleanup(self.kubelet.close)
 
     def make_volume(self):
-        """For the aggregator's claim: no provisioner is here."""
-        self.kube.request("POST", "/api/v1/persistentvolumes", {
+        """A volume for the aggregator's claim: there is no provisioner."""
+        self.kube.create({
             "apiVersion": "v1", "kind": "PersistentVolume",
             "metadata": {"name": "disk"}, "spec": {
                 "capacity": {"storage": "50Gi"},
@@ -130,8 +129,8 @@ class World:
                 "/dev": "/dev"}
 
     def has(self, node, container):
-        """The machine's own /sys, which a runtime mounts for everyone; for
-        the stand-in its program."""
+        """The machine's own /sys, which a runtime mounts into every
+        container; for the stand-in the folder of its program."""
         if container == "kube-scheduler":
             return {"/cluster": pathlib.Path(KUBECLUSTER).resolve().parent}
         if container != "agent":
@@ -142,29 +141,29 @@ class World:
         return self.shell.run(f"kubectl -n {namespace} create token {name} "
                               + " ".join(more)).strip()
 
-    def objects(self):
-        """The names of all that there is, but for what passes."""
+    def kinds(self, verb, *without):
         kinds = self.shell.run(
-            "kubectl api-resources --verbs=list -o name").split()
-        kinds = sorted(set(kinds) - PASSING)
+            f"kubectl api-resources --verbs={verb} -o name").split()
+        return ",".join(sorted(set(kinds) - PASSING - set(without)))
+
+    def objects(self):
+        """The names of all objects, without those of PASSING."""
         listed = self.shell.run(
-            f"kubectl get -A {','.join(kinds)} --ignore-not-found -o "
+            f"kubectl get -A {self.kinds('list')} --ignore-not-found -o "
             "jsonpath='{range .items[*]}{.apiVersion} {.kind} "
             "{.metadata.namespace} {.metadata.name}{\"\\n\"}{end}'")
         return set(listed.splitlines())
 
-    def make_vm(self, name, namespace="vms", scheduler="default-scheduler",
-                **spec):
-        return self.kube.create(vm_pod(name, namespace, scheduler, **spec))
-
     def run_vm(self, pod):
-        """As kubelet does once a pod is bound; its node."""
+        """Plays the kubelet of a VM's pod once it is bound; its node."""
         node = eventually(f"{pod['metadata']['name']} is bound",
                           lambda: self.kube.node_of(pod))
         meta = pod["metadata"]
         with self.driver.lock:
             self.machines[node].run_pod(meta["uid"], cores=0.5)
-        self.kube.request(
-            "PATCH", f"/api/v1/namespaces/{meta['namespace']}/pods/"
-            f"{meta['name']}/status", {"status": {"phase": "Running"}}, MERGE)
+        self.kube.patch_status(pod, {"phase": "Running"})
         return node
+
+    def end_vm(self, pod, node):
+        with self.driver.lock:
+            self.machines[node].end_pod(pod["metadata"]["uid"])

@@ -1,6 +1,5 @@
-"""The scheduler behind an API server in all kinds of trouble, and when what it
-was told of is no longer so: every pod is bound exactly once, none is left
-behind."""
+"""The scheduler behind an API server in all kinds of trouble, and when objects
+that it knew are gone: every pod is bound exactly once, none is left behind."""
 import os
 import pathlib
 import shutil
@@ -10,63 +9,51 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from cluster import ClusterCase, accepted_bindings  # noqa: E402
+from cluster import ClusterCase  # noqa: E402
 from fault_proxy import (FaultProxy, answer, begin, chunk,  # noqa: E402
                          is_anything, is_binding, is_list, is_watch)
-from harness import (BIN, Aggregator, Driver, Machine, Program,  # noqa: E402
-                     agent, eventually, launcher)
+from harness import eventually  # noqa: E402
+from kube_api import path_of  # noqa: E402
 from secure import certs  # noqa: E402
 
 PODS = 6
 LIMIT_S = 20
 NODES = ("node-a", "node-b")
-UNSERVED = "/apis/storage.k8s.io/v1/csistoragecapacities"
+SIZE = (64, "256Gi")
+UNSERVED = path_of("CSIStorageCapacity")
+KNOWN = '"caches synced"'
 
 
-class Faulty(ClusterCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.begin_audited(NODES)
-
-    @classmethod
-    def start_scheduler(cls, kubeconfig, *flags):
-        cls.scheduler = cls.folder.add(Program(cls.folder.path, "scheduler", [
-            BIN / "plimsoll-scheduler", "--kubeconfig", kubeconfig,
-            "--http", "127.0.0.1:0", *flags])).start()
-        cls.scheduler.wait_log('"this scheduler leads"')
-        cls.scheduler.wait_log('"the cluster is known"')
-
-    def create_burst(self, prefix, pods=PODS):
-        return [self.kube.create(launcher(f"{prefix}-{i}", memory="1Gi"))
-                for i in range(pods)]
-
-    def assert_all_bound_once(self, pods):
-        until = time.monotonic() + LIMIT_S
-        for pod in pods:
-            eventually(f"{pod['metadata']['name']} is bound",
-                       lambda pod=pod: self.kube.node_of(pod),
-                       max(1.0, until - time.monotonic()))
-        count = accepted_bindings(self.audit)
-        self.assertEqual(
-            {p["metadata"]["name"]: count[p["metadata"]["name"]]
-             for p in pods if count[p["metadata"]["name"]] != 1}, {})
-
-
-class Network(Faulty):
-    """Answers that are not what they should be, and one kind of objects that
-    is not served at all."""
+class Network(ClusterCase):
+    """A proxy answers what the API server would not; by another proxy one
+    resource is not served at all."""
 
     @classmethod
     def setUpClass(cls):
-        super().setUpClass()
+        cls.begin(is_local=True)
+        cls.make_nodes(NODES, *SIZE)
         keys = cls.folder.path / "keys"
         certs("new", keys)
-        cls.proxy = FaultProxy(cls.kube, keys, cls.folder.path)
-        cls.addClassCleanup(cls.proxy.close)
-        cls.proxy.add(lambda handler: handler.path.startswith(UNSERVED),
-                      answer(404, reason="NotFound"), 10 ** 6)
-        cls.start_scheduler(cls.proxy.kubeconfig)
+        cls.proxy, partial = cls.start_proxy(keys), cls.start_proxy(keys)
+        partial.add(lambda handler: handler.path.startswith(UNSERVED),
+                    answer(404, reason="NotFound"), 10 ** 6)
+        cls.partial = cls.scheduler(
+            name="partial", kubeconfig=partial.kubeconfig).start()
+        cls.scheduler(kubeconfig=cls.proxy.kubeconfig).start().wait_log(KNOWN)
+
+    @classmethod
+    def start_proxy(cls, keys):
+        proxy = FaultProxy(cls.kube, keys, cls.folder.path)
+        cls.addClassCleanup(proxy.close)
+        return proxy
+
+    def burst(self, prefix, count=PODS):
+        return self.make_burst(prefix, count)
+
+    def assert_all_bound_once(self, pods):
+        self.assert_bound_once(pods, LIMIT_S)
 
     def meet(self, is_met, act, times=1):
         fault = self.proxy.add(is_met, act, times)
@@ -76,12 +63,12 @@ class Network(Faulty):
     def assert_met(self, fault, times=1):
         eventually("the fault was met", lambda: fault.met >= times, LIMIT_S)
 
-    def test_a_kind_that_is_not_served(self):
-        self.scheduler.wait_log(
-            f'"placing pods without knowing these objects" path="{UNSERVED}"')
-        self.assert_all_bound_once(self.create_burst("unserved", 3))
+    def test_pods_are_bound_though_a_resource_is_not_served(self):
+        self.partial.wait_log(
+            f'"continuing without these objects" path="{UNSERVED}"')
+        self.assert_all_bound_once(self.make_burst("unserved", 3, "partial"))
 
-    def test_a_watch_that_breaks_off_within_an_object(self):
+    def test_a_watch_that_ends_within_an_object_is_begun_again(self):
         def half(piece):
             if b'"ADDED"' in piece:
                 return piece[:len(piece) // 2], False
@@ -90,56 +77,56 @@ class Network(Faulty):
             self.proxy.forward(handler, half)), 2)
         self.proxy.cut_streams()
         self.assert_met(fault)
-        self.assert_all_bound_once(self.create_burst("cut"))
+        self.assert_all_bound_once(self.burst("cut"))
 
-    def test_a_watch_of_something_else_than_json(self):
+    def test_a_watch_that_is_not_json_is_begun_again(self):
         def garbled(piece):
             return piece.replace(b'"ADDED"', b'"ADDED'), True
         fault = self.meet(is_watch("pods"), lambda handler, _: (
             self.proxy.forward(handler, garbled)), 2)
         self.proxy.cut_streams()
         self.assert_met(fault)
-        self.assert_all_bound_once(self.create_burst("garbled"))
+        self.assert_all_bound_once(self.burst("garbled"))
 
-    def test_410_for_a_watch_and_for_the_list_after_it(self):
+    def test_410_for_a_watch_and_for_its_list_is_followed_by_a_list(self):
         watch = self.meet(is_watch("pods"), answer(410, reason="Expired"))
         listed = self.meet(is_list("pods"), answer(410, reason="Expired"))
         self.proxy.cut_streams()
-        self.assert_all_bound_once(self.create_burst("gone"))
+        self.assert_all_bound_once(self.burst("gone"))
         self.assert_met(watch)
         self.assert_met(listed)
 
-    def test_429_is_waited_for_as_long_as_it_says(self):
+    def test_429_is_repeated_after_the_wait_it_names(self):
         fault = self.meet(is_binding, answer(429, retry_after="1"), 3)
         listed = self.meet(is_list("pods"), answer(429, retry_after="1"))
         again = self.meet(is_watch("pods"), answer(410, reason="Expired"))
         self.proxy.cut_streams()
-        self.assert_all_bound_once(self.create_burst("throttled"))
+        self.assert_all_bound_once(self.burst("throttled"))
         for met in (fault, listed, again):
             self.assert_met(met)
 
-    def test_a_conflict_that_is_none(self):
+    def test_a_conflict_for_a_pod_that_is_not_bound_is_repeated(self):
         fault = self.meet(is_binding, answer(409, reason="Conflict"), 3)
-        self.assert_all_bound_once(self.create_burst("conflict"))
+        self.assert_all_bound_once(self.burst("conflict"))
         self.assert_met(fault, 3)
 
-    def test_a_conflict_after_it_was_done(self):
+    def test_a_conflict_for_a_pod_that_was_bound_is_no_error(self):
         def act(handler, _forward):
             self.proxy.upstream(handler).read()
             answer(409, reason="Conflict")(handler, None)
         fault = self.meet(is_binding, act, 3)
-        self.assert_all_bound_once(self.create_burst("done"))
+        self.assert_all_bound_once(self.burst("done"))
         self.assert_met(fault, 3)
 
-    def test_500_for_everything_for_a_while(self):
+    def test_500_for_every_request_is_repeated(self):
         fault = self.meet(is_anything, answer(500), 10 ** 6)
-        pods = self.create_burst("trouble")
+        pods = self.burst("trouble")
         self.proxy.cut_streams()
         self.assert_met(fault, 10)
         fault.times = 0
         self.assert_all_bound_once(pods)
 
-    def test_a_list_that_never_ends(self):
+    def test_a_list_that_never_ends_is_given_up(self):
         hung_up = []
 
         def act(handler, _forward):
@@ -156,10 +143,10 @@ class Network(Faulty):
         self.proxy.cut_streams()
         self.assert_met(again)
         self.assert_met(listed)
-        eventually("it hangs up", lambda: hung_up, LIMIT_S)
-        self.assert_all_bound_once(self.create_burst("endless"))
+        eventually("the scheduler hangs up", lambda: hung_up, LIMIT_S)
+        self.assert_all_bound_once(self.burst("endless"))
 
-    def test_a_list_of_broken_json(self):
+    def test_a_list_of_broken_json_is_repeated(self):
         def act(handler, _forward):
             begin(handler, 200)
             chunk(handler, b'{"metadata":{"resourceVersion":"1"},"items":[{]}')
@@ -168,66 +155,62 @@ class Network(Faulty):
         self.meet(is_watch("pods"), answer(410, reason="Expired"))
         self.proxy.cut_streams()
         self.assert_met(listed)
-        self.assert_all_bound_once(self.create_burst("broken"))
+        self.assert_all_bound_once(self.burst("broken"))
 
 
-class Load(Faulty):
-    def test_vms_are_placed_while_the_aggregator_is_gone_and_say_so(self):
-        aggregator = self.folder.add(Aggregator(self.folder.path)).start()
-        machines = [Machine(self.folder.path / name) for name in NODES]
-        machines[0].busy = 0.9
-        driver = Driver(machines).start()
-        self.addCleanup(driver.stop)
-        for name, machine in zip(NODES, machines):
-            self.folder.add(agent(self.folder.path, name, [aggregator.url],
-                                  *machine.agent_flags())).start()
-        eventually("both report", lambda: all(
-            (aggregator.node(n) or {"cpu": {}})["cpu"].get("used_cores_10s")
-            is not None for n in NODES))
-        aggregator.kill()
-        self.start_scheduler(self.cluster.kubeconfig(), "--aggregator",
-                             aggregator.url)
-        blind = self.create_burst("blind", 2)
-        self.assert_all_bound_once(blind)
-        self.assertIn("no load data, by requests", self.why(blind[0]))
-        self.scheduler.wait_log("no load from the aggregator")
-        aggregator.start()
-        self.scheduler.wait_log('"load is coming in"')
-
-        def by_load():
-            pod = self.create_burst(f"seeing-{time.monotonic_ns()}", 1)[0]
-            eventually("it is bound", lambda: self.kube.node_of(pod))
-            return (self.kube.node_of(pod) == "node-b"
-                    and "% CPU used" in self.why(pod))
-        eventually("VMs go by load again", by_load, LIMIT_S, 1)
+class Load(ClusterCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.begin(is_local=True)
+        cls.make_nodes(NODES, *SIZE)
+        cls.start_load({"node-a": (0.9, 0.0), "node-b": (0.0, 0.0)})
 
     def why(self, pod):
-        return eventually("an event says why", lambda: next(
-            (e["note"] for e in self.kube.events(pod)
-             if e["reason"] == "Scheduled"), None))
+        return self.event(pod)["note"]
+
+    def test_vms_are_placed_while_the_aggregator_is_gone_and_events_say_so(
+            self):
+        self.aggregator.kill()
+        program = self.scheduler("--aggregator", self.aggregator.url).start()
+        blind = self.make_burst("blind", 2)
+        self.assert_bound_once(blind, LIMIT_S)
+        self.assertIn("no load data, by requests", self.why(blind[0]))
+        program.wait_log("no load from the aggregator")
+        self.aggregator.start()
+        program.wait_log('"receiving load"')
+
+        def by_load():
+            pod, = self.make_burst(f"seeing-{time.monotonic_ns()}", 1)
+            return self.bound(pod) == "node-b" and (
+                "% CPU used" in self.why(pod))
+        eventually("VMs go by load again", by_load, LIMIT_S)
 
 
-class Restored(Faulty):
+class Restored(ClusterCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.begin_alone("--with", "controller-manager")
+        cls.make_nodes(NODES, *SIZE)
+
     def write_much(self):
-        """So that the restored server's revisions stay below those that were
-        seen."""
+        """So many writes that the revisions of the restored server stay below
+        those that the scheduler has seen."""
         for i in range(400):
-            self.kube.request(
-                "PATCH", "/api/v1/nodes/node-a",
-                {"metadata": {"annotations": {"n": str(i)}}},
-                "application/merge-patch+json")
+            self.kube.patch("/api/v1/nodes/node-a",
+                            {"metadata": {"annotations": {"n": str(i)}}})
 
-    def test_etcd_that_was_restored_to_an_earlier_revision(self):
-        self.start_scheduler(self.cluster.kubeconfig())
-        self.assert_all_bound_once(self.create_burst("before"))
+    def test_pods_are_bound_after_etcd_is_restored_to_an_earlier_revision(
+            self):
+        self.scheduler().start().wait_log(KNOWN)
+        self.assert_bound_once(self.make_burst("before", PODS), LIMIT_S)
         data, old = self.cluster.dir / "etcd", self.cluster.dir / "old"
         etcd = self.cluster.state()["children"]["etcd"]["pid"]
         os.kill(etcd, signal.SIGSTOP)
         shutil.copytree(data, old)
         os.kill(etcd, signal.SIGCONT)
         self.write_much()
-        lost = self.create_burst("lost")
-        self.assert_all_bound_once(lost)
+        lost = self.make_burst("lost", PODS)
+        self.assert_bound_once(lost, LIMIT_S)
         data.rename(self.cluster.dir / "lost")
         old.rename(data)
         for child in ("etcd", "kube-apiserver"):
@@ -235,7 +218,7 @@ class Restored(Faulty):
             self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIsNone(self.kube.pod("default",
                                         lost[0]["metadata"]["name"]))
-        self.assert_all_bound_once(self.create_burst("after"))
+        self.assert_bound_once(self.make_burst("after", PODS), LIMIT_S)
 
 
 if __name__ == "__main__":

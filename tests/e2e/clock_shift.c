@@ -1,8 +1,10 @@
 /* A machine whose wall clock jumps, without root: preloaded into a program, it
- * adds to each reading of the wall clock what the file named by CLOCK_SHIFT
- * holds at that moment, microseconds as an int64_t. The monotonic clock and
- * what the kernel itself waits for stay as they are, as with settimeofday(). */
+ * adds the contents of the file named by CLOCK_SHIFT, microseconds as an
+ * int64_t, to each reading of the wall clock. The monotonic clock and the
+ * kernel's own waits stay as they are, as with settimeofday(). */
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -15,11 +17,16 @@
 int read_clock(clockid_t id, struct timespec *out) __asm__("clock_gettime");
 int read_day(struct timeval *out, void *zone) __asm__("gettimeofday");
 time_t read_seconds(time_t *out) __asm__("time");
+int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex,
+	const struct timespec *deadline) __asm__("pthread_cond_timedwait");
+
+/* Times of the monotonic clock are below this, those of the wall clock not. */
+#define BOOTED_AT_MOST_S 1000000000
 
 static const int64_t *shift_us;
 
-/* Asked for by other libraries before any start of ours could run; two threads
- * that do so at once map the same file. */
+/* Other libraries read the time before a constructor of this one could run.
+ * Two threads that do so at once map the same file. */
 static int64_t read_shift(void)
 {
 	const char *name = getenv("CLOCK_SHIFT");
@@ -31,7 +38,7 @@ static int64_t read_shift(void)
 		fd = name == NULL ? -1 : open(name, O_RDONLY | O_CLOEXEC);
 		at = mmap(NULL, sizeof(*known), PROT_READ, MAP_SHARED, fd, 0);
 		if (at == MAP_FAILED) {
-			abort(); /* the right time would be the wrong test */
+			abort(); /* without a shift the test shows nothing */
 		}
 		(void)close(fd);
 		known = at;
@@ -74,4 +81,19 @@ time_t read_seconds(time_t *out)
 		*out = now.tv_sec;
 	}
 	return now.tv_sec;
+}
+
+/* nng waits for times of the wall clock. A clock that is behind gives times
+ * that have passed for the kernel, and the thread would never sleep. */
+int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex,
+	const struct timespec *deadline)
+{
+	bool is_wall_clock = deadline->tv_sec > BOOTED_AT_MOST_S;
+	struct timespec end = *deadline;
+
+	if (is_wall_clock && read_shift() < 0) {
+		end.tv_sec -= read_shift() / 1000000;
+	}
+	return pthread_cond_clockwait(cond, mutex,
+		is_wall_clock ? CLOCK_REALTIME : CLOCK_MONOTONIC, &end);
 }

@@ -1,267 +1,212 @@
-"""Wall clocks that jump: the scheduler's by an hour to either side of the API
-server's, then those of the nodes and of the aggregator. Leases, waits and the
-age of load go by the monotonic clock, so nobody but people who read times
-should see anything of it."""
+"""Wall clocks that jump: those of schedulers by an hour to either side of the
+API server's, then those of the nodes and of the aggregator. Leases, waits and
+the age of load go by the monotonic clock, so a jump shows only in times that
+people read."""
 import datetime
 import pathlib
 import re
-import socket
-import struct
 import sys
 import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from cluster import ClusterCase, accepted_bindings  # noqa: E402
-from harness import (BIN, ROOT, Aggregator, Driver, Folder,  # noqa: E402
-                     Machine, Program, agent, eventually, http_get, launcher)
-from secure import SecureAggregator, certs, client_flags  # noqa: E402
+from cluster import ClusterCase  # noqa: E402
+from harness import eventually, http_get, launcher  # noqa: E402
+from kube_api import path_of  # noqa: E402
+from wall_clock import HOUR_S, WallClock  # noqa: E402
 
-SHIFTS = ROOT / "build/release/tests/e2e/clock_shift.so"
-LEASE = ("/apis/coordination.k8s.io/v1/namespaces/default/leases/"
-         "plimsoll-scheduler")
 NODES = ("node-a", "node-b")
-HOUR_S = 3600
 # Certificates here are valid since an hour before they were made.
 BACK_S = 3000
-# A lease lasts 15 s and is renewed every 2.
+# A lease lasts 15 s and is renewed every 2 s.
 RENEWALS = 9
 LIMIT_S = 20
 STALE_S = 15
-# The clock is looked at every 15 s, and a new dialer begins with waits of 1 s.
-WAITS_S = 60
-# How one who answers greets in nng's protocol.
-REPLIER = b"\x00SP\x00\x00\x31\x00\x00"
+LEADS = '"became leader"'
 
 
-class WallClock:
-    """Of one machine: that of the programs that have its environment."""
+class Pair:
+    """A leader and a standby with a Lease of their own, each with a clock."""
 
-    def __init__(self, path):
-        if not SHIFTS.exists():
-            raise RuntimeError(f"{SHIFTS} is missing: `make e2e` builds it")
-        self.path = path
-        self.set(0)
-        self.env = {"LD_PRELOAD": str(SHIFTS), "CLOCK_SHIFT": str(path)}
+    def __init__(self, test, name, leader_s=0):
+        """leader_s: how far ahead the leader's clock is."""
+        self.test, self.name = test, name
+        path = test.folder.path
+        self.clocks = (WallClock(path / f"{name}-leads", leader_s),
+                       WallClock(path / f"{name}-waits"))
+        self.leader = self.start(self.clocks[0])
+        self.leader.wait_log(LEADS)
+        self.standby = self.start(self.clocks[1])
+        self.standby.wait_log('"caches synced"')
+        self.renewals = set()
 
-    def set(self, ahead_s):
-        """So many seconds ahead of everybody else's, from now on."""
-        now = struct.pack("=q", int(ahead_s * 1e6))
-        if self.path.exists():
-            with open(self.path, "r+b") as file:
-                file.write(now)
-        else:
-            self.path.write_bytes(now)
+    def start(self, clock):
+        program = self.test.scheduler(
+            "--aggregator", self.test.aggregator.url, name=self.name)
+        self.test.addCleanup(program.kill)
+        return clock.start(program)
 
-    def start(self, program):
-        program.env.update(self.env)
-        return program.start()
+    def lease(self):
+        return self.test.kube.get(
+            path_of("Lease", "default", self.name))["spec"]
+
+    def renewed_ahead_s(self):
+        """How far ahead of this clock the lease was renewed by its time."""
+        renewed = datetime.datetime.fromisoformat(
+            self.lease()["renewTime"].replace("Z", "+00:00"))
+        return renewed.timestamp() - time.time()
+
+    def await_lease_ahead(self, ahead_s):
+        eventually("the lease shows the leader's clock", lambda: abs(
+            self.renewed_ahead_s() - ahead_s) < HOUR_S / 10)
+
+    def is_renewed_often(self):
+        """Whether it was seen renewed for longer than it lasts."""
+        self.renewals.add(self.lease()["renewTime"])
+        return len(self.renewals) > RENEWALS
+
+    def assert_led_by_one(self):
+        self.test.assertEqual(self.lease()["leaseTransitions"], 0)
+        for program, times in ((self.leader, 1), (self.standby, 0)):
+            self.test.assertEqual(program.log().count(LEADS), times)
+            self.test.assert_no_complaint(program)
 
 
 class Clock(ClusterCase):
     @classmethod
     def setUpClass(cls):
-        cls.begin_audited(NODES)
-        cls.start_nodes()
-        cls.first, cls.second = (WallClock(cls.folder.path / name)
-                                 for name in ("first", "second"))
-        cls.first.set(HOUR_S)
-        cls.leader = cls.start_scheduler("leader", cls.first)
-        cls.leader.wait_log('"this scheduler leads"')
-        cls.standby = cls.start_scheduler("standby", cls.second)
-        cls.standby.wait_log('"the cluster is known"')
+        cls.begin(is_local=True)
+        cls.make_nodes(NODES, 64, "256Gi")
+        cls.nodes_clock = WallClock(cls.folder.path / "nodes")
+        cls.start_load(dict.fromkeys(NODES, (0.0, 0.0)),
+                       env=cls.nodes_clock.env)
 
-    @classmethod
-    def start_nodes(cls):
-        cls.nodes = WallClock(cls.folder.path / "nodes")
-        cls.machines = [Machine(cls.folder.path / name) for name in NODES]
-        cls.machines[0].busy = 0.9
-        driver = Driver(cls.machines).start()
-        cls.addClassCleanup(driver.stop)
-        cls.aggregator = cls.nodes.start(
-            cls.folder.add(Aggregator(cls.folder.path)))
-        cls.agents = [cls.nodes.start(cls.folder.add(agent(
-            cls.folder.path, name, [cls.aggregator.url],
-            *machine.agent_flags())))
-            for name, machine in zip(NODES, cls.machines)]
-        eventually("both report", lambda: all(
-            (cls.aggregator.node(n) or {"cpu": {}})["cpu"].get(
-                "used_cores_10s") is not None for n in NODES))
-
-    @classmethod
-    def start_scheduler(cls, name, clock):
-        return clock.start(cls.folder.add(Program(cls.folder.path, name, [
-            BIN / "plimsoll-scheduler", "--kubeconfig",
-            cls.cluster.kubeconfig(), "--http", "127.0.0.1:0",
-            "--aggregator", cls.aggregator.url])))
-
-    def lease(self):
-        return self.kube.get(LEASE)["spec"]
-
-    def renewed_ahead_s(self):
-        """How far ahead of this clock the lease says it was renewed."""
-        renewed = datetime.datetime.fromisoformat(
-            self.lease()["renewTime"].replace("Z", "+00:00"))
-        return renewed.timestamp() - time.time()
-
-    def assert_leads_on(self):
-        """The lease is renewed for longer than it lasts, by the same one."""
-        seen = set()
-
-        def renewed_often():
-            seen.add(self.lease()["renewTime"])
-            return len(seen) > RENEWALS
-        eventually("the lease is renewed", renewed_often, 4 * RENEWALS)
-        self.assertEqual(self.lease()["leaseTransitions"], 0)
-        for program, times in ((self.leader, 1), (self.standby, 0)):
-            self.assertEqual(
-                program.log().count('"this scheduler leads"'), times)
-
-    def why(self, pod):
-        return eventually("an event says why", lambda: next(
-            (e["note"] for e in self.kube.events(pod)
-             if e["reason"] == "Scheduled"), None))
-
-    def place(self, name, **options):
-        """A VM's pod, bound within seconds; its node."""
-        pod = self.kube.create(launcher(
-            f"{name}-{time.monotonic_ns()}", memory="1Gi", **options))
-        node = eventually("it is bound", lambda: self.kube.node_of(pod),
-                          LIMIT_S)
-        self.assertEqual(
-            accepted_bindings(self.audit)[pod["metadata"]["name"]], 1)
-        return pod, node
-
-    def assert_goes_by_load(self, node):
-        """By measured load, that of now: the other node is the busy one."""
-        def goes_by_load():
-            pod, placed = self.place("by-load")
-            return placed == node and "% CPU used" in self.why(pod)
-        eventually(f"VMs go to {node}", goes_by_load, 2 * LIMIT_S, 1)
+    def setUp(self):
+        self.make_busy("node-a")
 
     def make_busy(self, busy):
-        """This machine has no room from now on, the other has."""
-        for i, machine in enumerate(self.machines):
-            machine.busy = 0.9 if i == busy else 0.0
+        """This node's machine has no idle CPU from now on, the other's has."""
+        with self.driver.lock:
+            for name, machine in self.machines.items():
+                machine.busy = 0.9 if name == busy else 0.0
 
-    def jump(self, ahead_s, name, busy):
-        """The leader's clock jumps while a pod waits for a node to fit; and
-        what is busy changes after it."""
-        label = {f"plimsoll.io/{name}": "yes"}
-        waiting = self.kube.create(launcher(
-            f"waits-{name}", memory="1Gi", nodeSelector=label))
-        eventually("no node fits", lambda: any(
-            e["reason"] == "FailedScheduling"
-            for e in self.kube.events(waiting)))
-        self.first.set(ahead_s)
-        eventually("the lease tells of the jump", lambda: abs(
-            self.renewed_ahead_s() - ahead_s) < HOUR_S / 10)
-        self.kube.request("PATCH", "/api/v1/nodes/node-b",
-                          {"metadata": {"labels": label}},
-                          "application/merge-patch+json")
-        eventually("it is bound", lambda: self.kube.node_of(waiting),
-                   LIMIT_S)
-        self.make_busy(busy)
-        self.assert_goes_by_load(NODES[1 - busy])
-        self.assert_leads_on()
+    def assert_no_complaint(self, program):
+        self.assertTrue(program.running(), program.name)
+        self.assertEqual(re.findall(r"(?m)^[WEF]\d{4} .*", program.log()), [],
+                         program.name)
 
-    def test_1_started_an_hour_ahead(self):
-        eventually("the lease tells so", lambda: abs(
-            self.renewed_ahead_s() - HOUR_S) < HOUR_S / 10)
-        self.assert_goes_by_load("node-b")
+    def place(self, scheduler):
+        """Creates a VM's pod, which is bound within seconds; its node."""
+        pod = self.make(launcher(f"by-load-{time.monotonic_ns()}",
+                                 memory="1Gi", scheduler=scheduler))
+        self.assert_bound_once([pod], LIMIT_S)
+        return pod, self.kube.node_of(pod)
 
-    def test_2_back_by_hours(self):
-        self.jump(-BACK_S, "back", 1)
+    def assert_goes_by_load(self, scheduler, node):
+        """VMs go to the node whose machine is idle now."""
+        def goes_by_load():
+            pod, placed = self.place(scheduler)
+            return placed == node and "% CPU used" in self.event(pod)["note"]
+        eventually(f"VMs go to {node}", goes_by_load, 2 * LIMIT_S, 0.5)
 
-    def test_3_forward_by_hours(self):
-        self.jump(HOUR_S, "forward", 0)
+    # ---- the schedulers' clocks ----
 
-    def test_4_the_standby_s_clock_takes_nothing_over(self):
-        for ahead_s in (HOUR_S, -BACK_S):
-            self.second.set(ahead_s)
-            self.assert_leads_on()
-        self.assert_goes_by_load("node-b")
+    def make_waiting_pod(self, pair):
+        """A pod that waits for a node with a label."""
+        pod = self.make(launcher(
+            f"waits-{pair.name}", memory="1Gi", scheduler=pair.name,
+            nodeSelector={"plimsoll.io/fits": "yes"}))
+        self.assert_unschedulable(pod, "node affinity")
+        return pod
+
+    def jump(self, leaders, standbys):
+        """The clocks jump while a pod of each leader waits for a node.
+        leaders, standbys: pair -> how far ahead the clock is afterwards."""
+        waiting = [self.make_waiting_pod(pair) for pair in leaders]
+        for pair, ahead_s in leaders.items():
+            pair.clocks[0].set(ahead_s)
+        for pair, ahead_s in standbys.items():
+            pair.clocks[1].set(ahead_s)
+        for pair, ahead_s in leaders.items():
+            pair.await_lease_ahead(ahead_s)
+        self.label_node("yes")
+        self.addCleanup(self.label_node, None)
+        for pod in waiting:
+            self.assertEqual(self.bound(pod, LIMIT_S), "node-b")
+
+    def label_node(self, value):
+        self.kube.patch("/api/v1/nodes/node-b", {
+            "metadata": {"labels": {"plimsoll.io/fits": value}}})
+
+    def test_schedulers_do_their_work_while_their_clocks_jump(self):
+        back = Pair(self, "leader-back", HOUR_S)
+        forward = Pair(self, "leader-forward", -BACK_S)
+        standby_back = Pair(self, "standby-back")
+        standby_forward = Pair(self, "standby-forward")
+        pairs = (back, forward, standby_back, standby_forward)
+        back.await_lease_ahead(HOUR_S)
+        for pair in pairs:
+            self.assert_goes_by_load(pair.name, "node-b")
+        self.jump({back: -BACK_S, forward: HOUR_S},
+                  {standby_back: -BACK_S, standby_forward: HOUR_S})
+        self.make_busy("node-b")
+        for pair in pairs:
+            with self.subTest(f"{pair.name}: VMs go by the load of now"):
+                self.assert_goes_by_load(pair.name, "node-a")
+        eventually("all leases are renewed for longer than they last", lambda:
+                   all([pair.is_renewed_often() for pair in pairs]),
+                   4 * RENEWALS)
+        for pair in pairs:
+            with self.subTest(f"{pair.name}: the leader stays the leader"):
+                pair.assert_led_by_one()
+
+    # ---- the nodes' clocks ----
 
     def states(self):
         return {n["name"]: n["state"]
                 for n in self.aggregator.json("/v1/nodes")["nodes"]}
 
-    def fresh_in_the_scheduler(self):
-        port = re.search(r"http=(\d+)", self.leader.log()).group(1)
+    @staticmethod
+    def nodes_fresh_in(scheduler):
+        port = re.search(r"http=(\d+)", scheduler.log()).group(1)
         text = http_get(f"http://127.0.0.1:{port}/metrics")[2]
         return int(re.search(
             r'(?m)^plimsoll_scheduler_nodes\{load="fresh"\} (\d+)$',
             text).group(1))
 
-    def test_5_the_nodes_clocks_jump_and_load_stays_what_it_is(self):
+    def test_load_keeps_its_age_while_the_nodes_clocks_jump(self):
+        name = self.own_name()
+        scheduler = self.scheduler("--aggregator", self.aggregator.url,
+                                   name=name).start()
+        self.addCleanup(scheduler.kill)
+        self.addCleanup(self.nodes_clock.set, 0)
         for ahead_s, busy in ((HOUR_S, 1), (-BACK_S, 0)):
-            self.nodes.set(ahead_s)
-            self.make_busy(busy)
-            self.assert_goes_by_load(NODES[1 - busy])
-            self.assertEqual(self.states(), dict.fromkeys(NODES, "fresh"))
-            self.assertEqual(self.fresh_in_the_scheduler(), len(NODES))
+            with self.subTest(f"{ahead_s} s ahead"):
+                self.nodes_clock.set(ahead_s)
+                self.make_busy(NODES[busy])
+                self.assert_goes_by_load(name, NODES[1 - busy])
+                self.assertEqual(self.states(), dict.fromkeys(NODES, "fresh"))
+                self.assertEqual(self.nodes_fresh_in(scheduler), len(NODES))
+        with self.subTest("a node that is silent after the jumps gets stale"):
+            self.assert_gets_stale("node-a", scheduler)
+        self.assert_no_complaint(scheduler)
 
-    def test_6_a_node_that_is_silent_after_the_jumps_gets_stale(self):
-        self.agents[0].kill()
-        eventually("it is stale", lambda: self.states() == {
-            NODES[0]: "stale", NODES[1]: "fresh"}, STALE_S + LIMIT_S)
-        eventually("the scheduler takes it for stale",
-                   lambda: self.fresh_in_the_scheduler() == 1, LIMIT_S)
+    def assert_gets_stale(self, name, scheduler):
+        self.addCleanup(self.await_fresh)
+        self.addCleanup(self.agents[name].start)
+        self.agents[name].kill()
+        expected = {n: "stale" if n == name else "fresh" for n in NODES}
+        eventually(f"{name} is stale", lambda: self.states() == expected,
+                   STALE_S + LIMIT_S)
+        eventually("it is stale in the scheduler too",
+                   lambda: self.nodes_fresh_in(scheduler) == len(NODES) - 1,
+                   LIMIT_S)
 
-    def test_7_the_schedulers_have_nothing_to_complain_of(self):
-        for program in (self.leader, self.standby):
-            self.assertTrue(program.running(), program.name)
-            self.assertEqual(re.findall(r"(?m)^[WEF]\d{4} .*",
-                                        program.log()), [], program.name)
-
-
-class Agents(unittest.TestCase):
-    """Without a cluster: nng waits by the wall clock, and would wait until it
-    is again what it was. The kernel knows of no jump: the clock is ahead at
-    first, so what it has been told to wait for is an hour away, as it is where
-    a clock is really set back."""
-
-    def setUp(self):
-        self.folder = Folder()
-        self.addCleanup(self.folder.close)
-        self.machine = Machine(self.folder.path / "machine")
-        self.addCleanup(self.machine.close)
-        self.clock = WallClock(self.folder.path / "clock")
-        self.clock.set(HOUR_S)
-
-    def start_agent(self, url, *flags):
-        return self.clock.start(self.folder.add(agent(
-            self.folder.path, "node-a", [url], *self.machine.agent_flags(),
-            *flags)))
-
-    def test_set_back_while_an_agent_waits_for_its_next_dial(self):
-        keys = self.folder.path / "keys"
-        certs("new", keys)
-        aggregator = self.folder.add(
-            SecureAggregator(self.folder.path, keys)).start()
-        program = self.start_agent(aggregator.url, *client_flags(keys))
-        eventually("it reports", lambda: aggregator.node("node-a"))
-        aggregator.stop()
-        program.wait_log("no connection to the aggregator")
-        self.clock.set(0)
-        aggregator.start()
-        eventually("it is connected again", lambda: program.log().count(
-            '"connected"') == 2, WAITS_S)
-
-    def test_set_back_while_an_agent_waits_for_an_answer(self):
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            server.settimeout(LIMIT_S)
-            program = self.start_agent(
-                f"tcp://127.0.0.1:{server.getsockname()[1]}")
-            peer = server.accept()[0]
-            self.addCleanup(peer.close)
-            peer.settimeout(LIMIT_S)
-            peer.sendall(REPLIER)
-            while len(peer.recv(1 << 16)) <= len(REPLIER):
-                pass  # its own greeting; then a request, never answered
-            self.clock.set(0)
-            program.wait_log("a request failed and will be repeated", WAITS_S)
+    def await_fresh(self):
+        eventually("all nodes are fresh again", lambda:
+                   self.states() == dict.fromkeys(NODES, "fresh"))
 
 
 if __name__ == "__main__":

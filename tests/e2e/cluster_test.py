@@ -1,4 +1,4 @@
-"""The test cluster itself: what every other end-to-end test relies on.
+"""kubecluster, on which every other end-to-end test relies.
 
 KUBECLUSTER names the binary; `make` puts it at build/kubecluster.
 """
@@ -22,7 +22,7 @@ SILENT = {"plimsoll.io/test-silent": "true"}
 
 
 def is_running(pid):
-    """A zombie has ended: how soon init collects it is not our business."""
+    """A zombie counts as ended: init may collect it at any time."""
     try:
         stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -31,7 +31,7 @@ def is_running(pid):
 
 
 class Cluster(AnyCluster):
-    """What these tests ask of a cluster, through its own kubectl."""
+    """A cluster that these tests use through its own kubectl."""
 
     def get(self, *what):
         return json.loads(self.kubectl("get", *what, "--ignore-not-found", "-o", "json") or "null")
@@ -103,13 +103,13 @@ class WholeClusterTest(unittest.TestCase):
             lambda: self.cluster.taints("silent") & NOT_READY_TAINTS,
             45,
         )
-        # As much time has passed for the kept node.
+        # The kept node has had the same time.
         self.assertTrue(self.cluster.is_ready("kept"))
         self.assertEqual(self.cluster.ready_condition("kept")["lastTransitionTime"], since)
 
     def test_a_node_born_silent_is_left_alone(self):
-        # Without a Ready condition the controller-manager would take the
-        # taint away until the grace period is over.
+        # Without a Ready condition the controller-manager would remove the
+        # taint until the grace period is over.
         self.cluster.create_node("mute", SILENT, [{"type": "Ready", "status": "False"}])
         self.cluster.create_node("witness")
         self.cluster.await_ready_node("witness")
@@ -182,7 +182,7 @@ class EndOfAClusterTest(unittest.TestCase):
     def test_sigterm_ends_every_child(self):
         cluster = self.start()
         cluster.await_ready()
-        # The keeper does the controller-manager's part where there is none.
+        # The keeper removes the taint, as there is no controller-manager.
         cluster.create_node("alone")
         cluster.await_ready_node("alone")
 

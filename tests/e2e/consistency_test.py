@@ -1,17 +1,16 @@
 """The same input gives the same decision: simulate, score, the extender and
-the live scheduler are asked about the same VM, the same nodes and the same
-load.
+the live scheduler decide about the same VM, nodes and load.
 
-simulate begins: it places some VMs, lets them work for a step and places one
-more. What it had made of the cluster by then is made here, on a real API
-server and by agents on made-up machines; then the others are asked for that
-one more VM. What cannot be the same, and why:
+simulate goes first: it places some VMs, lets them work for a step and places
+one more. The cluster as simulate left it is then built on a real API server,
+with agents on synthetic machines, and the others decide about that last VM.
+The comparison has three limits:
 
-- simulate says where a VM goes, never the scores; it compares by the node
-  alone. It is also told each VM's use to the last digit, where agents measure:
-  the scenarios have a margin that no tick of a clock makes up for.
-- The extender answers in whole steps of 5 points, 10 for the best node.
-- score is told the live decision's own time, and must come to its very scores.
+- simulate returns only the node, never the scores. simulate also knows the
+  exact use of each VM, where agents measure it: the scenarios have a margin
+  that is larger than any error of measurement.
+- The extender answers in steps of 5 points, with 10 for the best node.
+- score gets the time of the live decision and must return its exact scores.
 """
 import collections
 import contextlib
@@ -33,16 +32,17 @@ PROGRAM = BIN / "plimsoll-scheduler"
 NODES = ("node-0", "node-1", "node-2")
 CORES, GIB, VCPUS, STEP_S = 6, 1 << 30, 4, 300
 
-# Points of an extender's answer (docs/extender.md): scores that far apart.
+# The difference in scores that one point of an extender's answer stands for
+# (docs/extender.md).
 EXTENDER_STEP = 5
 
-# What each VM wants, in percent of its vCPUs, in the order they arrive.
+# The CPU that each VM uses, in percent of its vCPUs, in order of arrival.
 ONE_IS_BUSY = (5, 5, 95, 5, 35)
 ONE_IS_OVERLOADED = (90, 20, 10, 90, 20)
 
 
 def scenario(percents):
-    """VMs that work in the first step, and one that comes in the second."""
+    """VMs that work in the first step, and one that arrives in the second."""
     vms = [{"name": f"vm-{i}", "namespace": "default", "vcpus": VCPUS,
             "memory_bytes": GIB, "cpu_request_millicores": VCPUS * 100,
             "arrive_step": int(i == len(percents)), "leave_step": 2,
@@ -63,7 +63,7 @@ def run(*arguments, given):
 
 
 def simulate(folder, policy, given):
-    """The nodes of all VMs, as simulate places them."""
+    """VM -> the node where simulate places it."""
     path = folder / "placements"
     run("simulate", "--scenario", "-", "--policy", policy, "--placements",
         path, given=given)
@@ -72,10 +72,10 @@ def simulate(folder, policy, given):
 
 
 def pod_of(vm, **spec):
-    """A launcher pod that asks for what the VM of a scenario does."""
+    """A launcher pod with the requests of a scenario's VM."""
     pod = launcher(vm["name"], cpu=f"{vm['cpu_request_millicores']}m",
                    memory=str(vm["memory_bytes"]), **spec)
-    # Any node will do: the scenario's nodes have no labels.
+    # The scenario's nodes have no labels.
     pod["spec"]["nodeSelector"] = {}
     return pod
 
@@ -88,7 +88,8 @@ def post(url, body):
 
 
 class Case:
-    """A moment of a scenario on a real API server, and who is asked."""
+    """A moment of a scenario on a real API server, and the programs that
+    decide."""
 
     def __init__(self, test, policy, percents):
         self.kube, self.policy = test.kube, policy
@@ -100,9 +101,11 @@ class Case:
         self.simulated = simulate(self.folder.path, policy, self.scenario)
 
     def make(self):
-        """The cluster as the scenario's first step left it."""
+        """Builds the cluster as the scenario's first step left it."""
         self.machines = {n: Machine(self.folder.path / n, CORES)
                          for n in NODES}
+        for machine in self.machines.values():
+            self.undo.callback(machine.close)
         *vms, self.next = self.scenario["vms"]
         wanted = collections.Counter()
         for vm in vms:
@@ -120,7 +123,7 @@ class Case:
             self.aggregator.json(f"/v1/nodes/{n}")["cpu"].get(
                 "used_cores_10s") is not None for n in NODES)
             if all(map(self.aggregator.node, NODES)) else False)
-        # From here on all are asked about the same figures.
+        # From here on all decide by the same figures.
         for one in agents:
             one.stop()
 
@@ -129,17 +132,15 @@ class Case:
         return vm["vcpus"] * vm["cpu_percent"][0] / 100
 
     def run_vm(self, vm, wanted):
-        """It runs since a step, on a node whose VMs want so many cores."""
+        """Runs a VM that began a step ago on a node whose VMs together want
+        so many cores."""
         node = self.simulated[vm["name"]]
         pod = self.kube.create(pod_of(vm, nodeName=node))
-        self.undo.callback(self.kube.delete_pod, pod)
+        self.undo.callback(self.kube.remove, pod)
         began = (datetime.datetime.now(datetime.timezone.utc)
                  - datetime.timedelta(seconds=STEP_S))
-        self.kube.request(
-            "PATCH", "/api/v1/namespaces/default/pods/"
-            f"{pod['metadata']['name']}/status",
-            {"status": {"startTime": f"{began:%Y-%m-%dT%H:%M:%SZ}"}},
-            "application/merge-patch+json")
+        self.kube.patch_status(
+            pod, {"startTime": f"{began:%Y-%m-%dT%H:%M:%SZ}"})
         machine = self.machines[node]
         served = min(1, CORES / wanted)
         machine.run_pod(pod["metadata"]["uid"], self.cores(vm) * served,
@@ -152,17 +153,17 @@ class Case:
             PROGRAM, "--kubeconfig", self.kubeconfig, "--aggregator",
             self.aggregator.url, "--http", "127.0.0.1:0", "--policy",
             self.policy, "--leader-elect=false"])).start()
-        program.wait_log("load is coming in")
-        program.wait_log("the cluster is known")
+        program.wait_log("receiving load")
+        program.wait_log("caches synced")
         self.url = ("http://127.0.0.1:"
                     f"{program.wait_log(r'http=([0-9]+)').group(1)}")
 
     def take_state(self):
-        """What the API server and the aggregator say before the decision."""
+        """Keeps what the API server and the aggregator answer before the
+        decision."""
         self.pod = pod_of(self.next)
         asked = self.kube.request(
-            "POST", "/api/v1/namespaces/default/pods?dryRun=All", {
-                "apiVersion": "v1", "kind": "Pod", **self.pod})
+            "POST", "/api/v1/namespaces/default/pods?dryRun=All", self.pod)
         self.state = {
             "policy": self.policy, "pod": asked,
             "nodes": self.kube.get("/api/v1/nodes")["items"],
@@ -170,15 +171,15 @@ class Case:
             "load": self.aggregator.json("/v1/nodes")}
 
     def by_extender(self):
-        """Node -> 0 to 10."""
+        """Node -> points from 0 to 10."""
         answer = post(f"{self.url}/extender/prioritize", {
             "Pod": self.state["pod"], "Nodes": None, "NodeNames": NODES})
         return {one["Host"]: one["Score"] for one in answer}
 
     def by_scheduler(self):
-        """The node a pod is bound to, and the record of why."""
+        """The node that the pod is bound to, and the decision record."""
         pod = self.kube.create(self.pod)
-        self.undo.callback(self.kube.delete_pod, pod)
+        self.undo.callback(self.kube.remove, pod)
         node = eventually("the VM is placed", lambda: self.kube.node_of(pod))
         route = f"/v1/decisions?pod=default/{pod['metadata']['name']}"
         record, = eventually("the decision is recorded", lambda: (
@@ -190,15 +191,14 @@ class Case:
                               given={**self.state, "now": now}))
 
 
-class Same(ClusterCase):
+class Consistency(ClusterCase):
     @classmethod
     def setUpClass(cls):
         cls.begin()
         cls.make_nodes(NODES, CORES)
-        cls.kube.await_account("default")
 
-    def ask_all(self, policy, percents):
-        """The node that all choose."""
+    def assert_all_agree(self, policy, percents):
+        """The node that all of them choose."""
         case = Case(self, policy, percents)
         with case.undo:
             case.make()
@@ -221,7 +221,7 @@ class Same(ClusterCase):
         return node
 
     def assert_recorded(self, record, said):
-        """Each node's score and terms."""
+        """The record has each node's score and terms."""
         self.assertEqual(len(record["best"]), len(NODES))
         for one in record["best"]:
             other = next(n for n in said["nodes"] if n["name"] == one["node"])
@@ -231,16 +231,16 @@ class Same(ClusterCase):
                 self.assertAlmostEqual(points, other["terms"][name],
                                        places=2, msg=name)
 
-    def test_where_one_vm_keeps_a_node_busy(self):
-        real = self.ask_all("real-load", ONE_IS_BUSY)
-        by_requests = self.ask_all("kube-scheduler", ONE_IS_BUSY)
+    def test_all_agree_where_one_vm_keeps_a_node_busy(self):
+        real = self.assert_all_agree("real-load", ONE_IS_BUSY)
+        by_requests = self.assert_all_agree("kube-scheduler", ONE_IS_BUSY)
         self.assertNotEqual(real, by_requests)
 
-    def test_where_a_node_is_overloaded(self):
-        self.ask_all("real-load", ONE_IS_OVERLOADED)
+    def test_all_agree_where_a_node_is_overloaded(self):
+        self.assert_all_agree("real-load", ONE_IS_OVERLOADED)
 
-    def test_by_a_policy_of_others(self):
-        self.ask_all("target-load-packing", ONE_IS_BUSY)
+    def test_all_agree_by_the_policy_target_load_packing(self):
+        self.assert_all_agree("target-load-packing", ONE_IS_BUSY)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""A proxy before the API server that does to requests what networks, load
-balancers and servers in trouble do. Everything else goes through."""
+"""A proxy before the API server that disturbs requests as networks, load
+balancers and servers in trouble do, and forwards all others."""
 import http.client
 import http.server
 import json
@@ -9,8 +9,8 @@ import threading
 
 
 class Fault:
-    """Meets requests until it was met `times` times; is_met(handler) says
-    whether it is the one, act(handler, forward) what happens."""
+    """Disturbs the first `times` requests for which is_met(handler) is true,
+    by act(handler, forward)."""
 
     def __init__(self, is_met, act, times=1):
         self.is_met, self.act, self.times = is_met, act, times
@@ -22,7 +22,7 @@ class FaultProxy:
 
     def __init__(self, kube, keys, folder):
         self.kube, self.faults = kube, []
-        self.watching = set()  # sockets of watches under way
+        self.watching = set()  # the sockets of open watches
         self.lock = threading.Lock()
         self.server = http.server.ThreadingHTTPServer(
             ("127.0.0.1", 0), self.handler_class())
@@ -38,8 +38,8 @@ class FaultProxy:
         self.kubeconfig = self.write_kubeconfig(keys, folder)
 
     def write_kubeconfig(self, keys, folder):
-        path = folder / "proxy.kubeconfig"
         port = self.server.server_address[1]
+        path = folder / f"proxy-{port}.kubeconfig"
         path.write_text(json.dumps({
             "apiVersion": "v1", "kind": "Config", "current-context": "c",
             "contexts": [{"name": "c",
@@ -55,7 +55,7 @@ class FaultProxy:
             protocol_version = "HTTP/1.1"
 
             def log_message(self, *_):
-                """Tests look at what the programs log."""
+                """Tests read the logs of the programs only."""
 
             def serve(self):
                 length = int(self.headers.get("Content-Length") or 0)
@@ -67,7 +67,7 @@ class FaultProxy:
                     else:
                         fault.act(self, lambda: proxy.forward(self))
                 except (OSError, http.client.HTTPException):
-                    self.close_connection = True  # one of them is gone
+                    self.close_connection = True  # a peer is gone
 
             do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = serve
         return Handler
@@ -87,7 +87,7 @@ class FaultProxy:
         return fault
 
     def upstream(self, handler):
-        """The answer of the API server, which is still to be read."""
+        """The answer of the API server; its body is not read yet."""
         link = http.client.HTTPSConnection(
             self.kube.server.hostname, self.kube.server.port,
             context=self.kube.tls, timeout=700)
@@ -99,8 +99,8 @@ class FaultProxy:
         return link.getresponse()
 
     def forward(self, handler, change=None):
-        """Gives the answer on as it comes. change(bytes) makes something
-        else of each piece; None breaks the connection off."""
+        """Forwards the answer piece by piece. change(bytes) returns what to
+        send in place of a piece, and whether the connection continues."""
         answer = self.upstream(handler)
         if "watch=1" in handler.path:
             self.watching.add(handler.connection)
@@ -111,9 +111,9 @@ class FaultProxy:
             if not piece:
                 break
             if change is not None:
-                piece, goes_on = change(piece)
+                piece, continues = change(piece)
                 chunk(handler, piece)
-                if not goes_on:
+                if not continues:
                     handler.close_connection = True
                     return
             else:
@@ -121,12 +121,12 @@ class FaultProxy:
         handler.wfile.write(b"0\r\n\r\n")
 
     def cut_streams(self):
-        """Ends the watches under way, as a load balancer that restarts."""
+        """Ends the open watches, as a load balancer does that restarts."""
         while self.watching:
             try:
                 self.watching.pop().shutdown(socket.SHUT_RDWR)
             except OSError:
-                pass  # it has ended by itself
+                pass  # the watch has ended by itself
 
     def close(self):
         self.server.shutdown()
@@ -148,10 +148,10 @@ def chunk(handler, data):
 
 
 def answer(status, retry_after=None, **more):
-    """An act: the API server's Status in place of an answer."""
+    """An act that answers with an API server's Status."""
     body = json.dumps({"kind": "Status", "apiVersion": "v1", "metadata": {},
                        "status": "Failure", "code": status,
-                       "message": f"made up {status}", **more}).encode()
+                       "message": f"synthetic {status}", **more}).encode()
 
     def act(handler, _forward):
         begin(handler, status, retry_after=retry_after)

@@ -1,8 +1,8 @@
-"""Who may speak to the aggregator, by a real API server: tokens of
-ServiceAccounts over TLS, bound to pods that are bound to nodes."""
+"""Authentication and authorization at the aggregator by a real API server:
+tokens of ServiceAccounts over TLS, bound to pods that are bound to nodes."""
 import base64
+import itertools
 import json
-import os
 import pathlib
 import re
 import socket
@@ -18,14 +18,14 @@ import uuid
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from cluster import ClusterCase  # noqa: E402
-from harness import (BIN, ROOT, Machine, Program, agent,  # noqa: E402
+from harness import (BIN, Machine, Program, agent,  # noqa: E402
                      eventually, http_get, worker)
-from kube_api import KUBECLUSTER  # noqa: E402
-from secure import client_flags  # noqa: E402
+from kube_api import token_kubeconfig  # noqa: E402
+from secure import certs, client_flags  # noqa: E402
 
 AUDIENCE = "plimsoll-aggregator"
 
-# What each account of the test may do, and what of the cluster's own roles.
+# The rights of each account of the test.
 RULES = {
     "agent": [{"nonResourceURLs": ["/plimsoll/reports"], "verbs": ["create"]}],
     "scheduler": [{"nonResourceURLs": ["/plimsoll/snapshots"],
@@ -35,19 +35,6 @@ RULES = {
     "aggregator": [{"apiGroups": [""], "resources": ["pods"],
                     "verbs": ["get"]}],
 }
-
-
-def account_kubeconfig(admin, server, token):
-    """The admin's cluster with another server or another user, as a text."""
-    text = subprocess.run(
-        [KUBECLUSTER, "kubectl", "config", "view", "--raw", "--minify",
-         "--flatten", "-o", "json"], check=True, capture_output=True,
-        env=dict(os.environ, KUBECONFIG=str(admin))).stdout
-    config = json.loads(text)
-    if server:
-        config["clusters"][0]["cluster"]["server"] = server
-    config["users"][0]["user"] = {"token": token}
-    return json.dumps(config)
 
 
 def claims(token):
@@ -60,8 +47,8 @@ def base64_url(data):
 
 
 def expired(token, key):
-    """The same token as it would be an hour after its end: signed anew with
-    the cluster's own key, ES256."""
+    """The same token with all times moved back until it has expired, signed
+    with the cluster's own key (ES256)."""
     body = claims(token)
     for name in ("iat", "nbf", "exp"):
         body[name] -= 3600 + 600
@@ -79,8 +66,8 @@ def expired(token, key):
 
 
 class Relay:
-    """A way to the API server that can be cut and mended, on a port of its
-    own."""
+    """A TCP relay to the API server that can be cut and mended, on a port of
+    its own."""
 
     def __init__(self, server):
         self.server = server  # (host, port)
@@ -125,81 +112,70 @@ class Relay:
                 try:
                     one.shutdown(socket.SHUT_RDWR)
                 except OSError:
-                    pass  # it was over already
+                    pass  # the peer had closed it
 
 
 class World:
-    """A namespace with accounts, roles and one pod of the agents' on each of
-    two nodes."""
+    """A namespace with accounts and roles, for a class."""
 
-    def __init__(self, kube, cleanup):
-        self.kube = kube
+    def __init__(self, case):
+        self.kube, self.make = case.kube, case.make_for_class
         self.namespace = f"plimsoll-{uuid.uuid4().hex[:6]}"
-        self.nodes = [f"{self.namespace}-a", f"{self.namespace}-b"]
-        kube.create({"apiVersion": "v1", "kind": "Namespace",
-                     "metadata": {"name": self.namespace}})
-        cleanup(kube.delete, f"/api/v1/namespaces/{self.namespace}")
+        self.make({"apiVersion": "v1", "kind": "Namespace",
+                   "metadata": {"name": self.namespace}})
         for name, rules in RULES.items():
-            self.make_account(name, rules, cleanup)
-        self.bind("aggregator", "system:auth-delegator", cleanup)
-        kube.await_account(self.namespace)
-        self.pods = {}
-        for node in self.nodes:
-            kube.create(worker(node))
-            cleanup(kube.delete, f"/api/v1/nodes/{node}")
-            self.pods[node] = self.make_pod(f"agent-{node}", node)
+            self.make_account(name, rules)
+        self.bind("aggregator", "system:auth-delegator")
+        self.kube.await_account(self.namespace)
+        self.nodes = itertools.count()
 
-    def make_account(self, name, rules, cleanup):
-        self.kube.request(
-            "POST", f"/api/v1/namespaces/{self.namespace}/serviceaccounts",
-            {"metadata": {"name": name}})
-        roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+    def make_account(self, name, rules):
+        self.make({"apiVersion": "v1", "kind": "ServiceAccount",
+                   "metadata": {"name": name, "namespace": self.namespace}})
         role = f"{self.namespace}:{name}"
-        self.kube.request("POST", roles, {
-            "metadata": {"name": role}, "rules": rules})
-        cleanup(self.kube.delete, f"{roles}/{role}")
-        self.bind(name, role, cleanup)
+        self.make({"apiVersion": "rbac.authorization.k8s.io/v1",
+                   "kind": "ClusterRole", "metadata": {"name": role},
+                   "rules": rules})
+        self.bind(name, role)
 
-    def bind(self, account, role, cleanup):
-        bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
-        name = f"{self.namespace}:{account}:{uuid.uuid4().hex[:6]}"
-        self.kube.request("POST", bindings, {
-            "metadata": {"name": name},
+    def bind(self, account, role):
+        self.make({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": f"{self.namespace}:{account}:{role}"},
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io",
                         "kind": "ClusterRole", "name": role},
             "subjects": [{"kind": "ServiceAccount", "name": account,
                           "namespace": self.namespace}]})
-        cleanup(self.kube.delete, f"{bindings}/{name}")
+
+    def make_node(self):
+        """A Node, by its name, and the pod of its agent."""
+        node = f"{self.namespace}-{next(self.nodes)}"
+        self.make(worker(node))
+        return node, self.make_pod(f"agent-{node}", node)
 
     def make_pod(self, name, node, account="agent"):
-        return self.kube.create({
+        return self.make({
             "apiVersion": "v1", "kind": "Pod",
             "metadata": {"name": name, "namespace": self.namespace},
             "spec": {"nodeName": node, "serviceAccountName": account,
                      "containers": [{"name": "main", "image": "x"}]}})
 
     def token(self, account, pod=None, audience=AUDIENCE):
-        """audience None: the API server's own."""
-        spec = {"expirationSeconds": 600}
-        if audience:
-            spec["audiences"] = [audience]
-        if pod:
-            spec["boundObjectRef"] = {
-                "kind": "Pod", "apiVersion": "v1",
-                "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
-        return self.kube.request(
-            "POST", f"/api/v1/namespaces/{self.namespace}/serviceaccounts/"
-            f"{account}/token", {"spec": spec})["status"]["token"]
+        return self.kube.token(self.namespace, account, pod, audience)
+
+    def api_token(self, account):
+        """A token for the API server."""
+        return self.token(account, audience=None)
 
 
 class Identity(ClusterCase):
     @classmethod
     def setUpClass(cls):
         cls.begin()
-        cls.world = World(cls.kube, cls.addClassCleanup)
+        cls.world = World(cls)
         cls.certs = cls.folder.path / "certs"
-        subprocess.run([ROOT / "deploy/certs.sh", "new", cls.certs],
-                       check=True, capture_output=True)
+        certs("new", cls.certs)
         cls.tls = ssl.create_default_context(
             cafile=cls.certs / "servers-ca.crt")
         cls.machine = Machine(cls.folder.path / "m")
@@ -208,20 +184,20 @@ class Identity(ClusterCase):
 
     @classmethod
     def start_aggregator(cls, name, server):
-        """With the API server at this URL, or where it really is."""
+        """server: another URL of the API server, or None."""
         kubeconfig = cls.folder.path / f"{name}.kubeconfig"
-        kubeconfig.write_text(account_kubeconfig(
-            cls.cluster.kubeconfig(), server,
-            cls.world.token("aggregator", audience=None)))
-        certs = cls.certs
+        kubeconfig.write_text(token_kubeconfig(
+            cls.cluster.kubeconfig(), cls.world.api_token("aggregator"),
+            server))
+        keys = cls.certs
         program = cls.folder.add(Program(cls.folder.path, name, [
             BIN / "plimsoll-aggregator", "--listen", "tls+tcp://127.0.0.1:0",
-            "--tls-ca", certs / "clients-ca.crt",
-            "--tls-cert", certs / "aggregator.crt",
-            "--tls-key", certs / "aggregator.key",
+            "--tls-ca", keys / "clients-ca.crt",
+            "--tls-cert", keys / "aggregator.crt",
+            "--tls-key", keys / "aggregator.key",
             "--http", "127.0.0.1:0",
-            "--http-tls-cert", certs / "aggregator.crt",
-            "--http-tls-key", certs / "aggregator.key",
+            "--http-tls-cert", keys / "aggregator.crt",
+            "--http-tls-key", keys / "aggregator.key",
             "--wire-auth", "kubernetes", "--http-auth", "kubernetes",
             "--kubeconfig", kubeconfig, "--health", "127.0.0.1:0",
             "--db", cls.folder.path / f"{name}.db"])).start()
@@ -234,38 +210,39 @@ class Identity(ClusterCase):
         return program
 
     def setUp(self):
-        self.name = self.id().rsplit(".", 1)[1]
-        self.node_a, self.node_b = self.world.nodes
-        self.pod_a = self.world.pods[self.node_a]
+        self.node, self.pod = self.world.make_node()
 
-    def peer_flags(self, role, token):
-        """token None: none is shown."""
+    def peer_flags(self, role, token, token_file):
+        """token: None for none."""
         flags = [*client_flags(self.certs, role),
                  "--tls-server-name", "localhost"]
         if token:
-            self.token_file = self.folder.path / f"{self.name}.token"
-            self.token_file.write_text(token)
-            flags += ["--token-file", self.token_file]
+            token_file.write_text(token)
+            flags += ["--token-file", token_file]
         return flags
 
     def start(self, program):
         self.addCleanup(program.kill)
-        return self.folder.add(program).start()
+        return program.start()
+
+    def token_file(self, node):
+        return self.folder.path / f"{node}.token"
 
     def start_agent(self, node, token, aggregator=None):
-        program = agent(self.folder.path, node,
-                        [(aggregator or self.aggregator).url],
-                        *self.machine.agent_flags(),
-                        *self.peer_flags("agent", token))
-        program.log_path = self.folder.path / f"{self.name}.log"
+        count = sum(p.name.startswith("agent") for p in self.folder.programs)
+        program = self.folder.add(agent(
+            self.folder.path, node, [(aggregator or self.aggregator).url],
+            *self.machine.agent_flags(),
+            *self.peer_flags("agent", token, self.token_file(node))))
+        program.log_path = self.folder.path / f"agent-{count}.log"
         return self.start(program)
 
     def start_scheduler(self, token):
-        return self.start(Program(self.folder.path, self.name, [
-            BIN / "plimsoll-scheduler", "--scheduler-name", self.name,
-            "--kubeconfig", self.cluster.kubeconfig(), "--http", "127.0.0.1:0",
+        name = self.own_name()
+        return self.start(self.scheduler(
             "--aggregator", self.aggregator.url,
-            *self.peer_flags("scheduler", token)]))
+            *self.peer_flags("scheduler", token, self.token_file(name)),
+            name=name))
 
     def get(self, path, token=None, aggregator=None):
         """Status, headers and JSON of a GET over HTTPS."""
@@ -283,9 +260,9 @@ class Identity(ClusterCase):
             return no.code, no.headers, json.load(no)
 
     def stored(self, node):
-        """Whether the aggregator knows this node's load."""
+        """Whether the aggregator has a fresh report of this node."""
         status, _, body = self.get(
-            "/v1/nodes", self.world.token("reader", audience=None))
+            "/v1/nodes", self.world.api_token("reader"))
         self.assertEqual(status, 200, body)
         return any(n["name"] == node and n["state"] == "fresh"
                    for n in body["nodes"])
@@ -308,92 +285,100 @@ class Identity(ClusterCase):
     # ---- agents ----
 
     def test_an_agent_with_its_own_nodes_token_reports(self):
-        token = self.world.token("agent", self.pod_a)
+        token = self.world.token("agent", self.pod)
         self.assertEqual(
-            claims(token)["kubernetes.io"]["node"]["name"], self.node_a)
-        self.start_agent(self.node_a, token)
-        eventually("its load is served", lambda: self.stored(self.node_a))
+            claims(token)["kubernetes.io"]["node"]["name"], self.node)
+        self.start_agent(self.node, token)
+        eventually("its load is served", lambda: self.stored(self.node))
         self.assert_never_logged(token)
 
-    def test_nobody_speaks_for_another_node(self):
-        token = self.world.token("agent", self.pod_a)
+    def test_an_agent_may_not_report_another_node(self):
+        token = self.world.token("agent", self.pod)
         other = f"{self.world.namespace}-other"
-        self.assert_agent_refused(
-            other, token,
-            f"belongs to node '{self.node_a}', not '{other}'")
+        # The agent asks again until the aggregator, which limits the rate of
+        # such lines, has logged the refusal too.
+        refused = f"belongs to node '{self.node}', not '{other}'"
+        program = self.start_agent(other, token)
+        program.wait_log(re.escape(refused))
+        self.aggregator.wait_log(re.escape(refused), 60)
+        program.kill()
         self.assertFalse(self.stored(other))
-        self.aggregator.wait_log(f"belongs to node '{self.node_a}'")
+        self.assert_never_logged(token)
 
     def test_an_account_without_the_right_is_refused_by_name(self):
-        pod = self.world.make_pod("stranger", self.node_b, "stranger")
+        pod = self.world.make_pod("stranger", self.node, "stranger")
         node = f"{self.world.namespace}-strange"
         self.assert_agent_refused(
             node, self.world.token("stranger", pod),
-            f"account 'system:serviceaccount:{self.world.namespace}:stranger' "
-            "may not create /plimsoll/reports")
+            f"'system:serviceaccount:{self.world.namespace}:stranger' "
+            "is not allowed to create /plimsoll/reports")
         self.assertFalse(self.stored(node))
 
-    def test_a_token_for_someone_else_is_refused(self):
+    def test_a_token_for_another_audience_is_refused(self):
         for audience in (None, "another-service"):
             with self.subTest(audience):
                 self.assert_agent_refused(
-                    self.node_b, self.world.token(
-                        "agent", self.world.pods[self.node_b], audience),
+                    self.node, self.world.token("agent", self.pod, audience),
                     "the token is not accepted", "audience")
 
-    def test_no_token_is_refused(self):
-        self.assert_agent_refused(self.node_b, None, "no token was shown")
+    def test_an_agent_without_a_token_is_refused(self):
+        self.assert_agent_refused(self.node, None, "a bearer token is required")
 
     def test_a_token_that_is_bound_to_no_node_is_refused(self):
-        self.assert_agent_refused(self.node_b, self.world.token("agent"),
-                                  "bound to no pod and so to no node")
+        self.assert_agent_refused(self.node, self.world.token("agent"),
+                                  "is not bound to a pod, so its node is unknown")
 
-    def test_an_agent_gets_in_by_itself_once_its_token_is_good(self):
-        gone = self.world.make_pod("short-lived", self.node_b)
-        token = self.world.token("agent", gone)
-        self.kube.delete_pod(gone)
-        program = self.start_agent(self.node_b, token)
-        program.wait_log("the token is not accepted")
-        self.renew(self.world.token("agent", self.world.pods[self.node_b]))
-        eventually("its load is served", lambda: self.stored(self.node_b), 40)
-
-    def renew(self, token):
-        new = self.token_file.with_suffix(".new")
+    def renew(self, node, token):
+        new = self.token_file(node).with_suffix(".new")
         new.write_text(token)
-        new.replace(self.token_file)
+        new.replace(self.token_file(node))
+        eventually("its load is served", lambda: self.stored(node), 40)
 
-    def test_a_token_that_expired_is_refused_until_its_file_is_renewed(self):
+    def test_a_refused_agent_is_accepted_once_its_token_file_is_renewed(self):
+        self.side_by_side({
+            "the pod of its token is gone": self.renew_a_token_without_a_pod,
+            "its token has expired": self.renew_an_expired_token})
+
+    def renew_a_token_without_a_pod(self):
+        node, pod = self.world.make_node()
+        gone = self.world.make_pod("short-lived", node)
+        token = self.world.token("agent", gone)
+        self.kube.remove(gone)
+        program = self.start_agent(node, token)
+        program.wait_log("the token is not accepted")
+        self.renew(node, self.world.token("agent", pod))
+
+    def renew_an_expired_token(self):
         key = self.cluster.token_key()
         if key is None:
-            self.skipTest("only a cluster of ours gives its signing key")
-        good = self.world.token("agent", self.world.pods[self.node_b])
+            self.skipTest("the signing key of the cluster is not known")
+        node, pod = self.world.make_node()
+        good = self.world.token("agent", pod)
         old = expired(good, key)
-        program = self.start_agent(self.node_b, old)
+        program = self.start_agent(node, old)
         program.wait_log("the token is not accepted: .*expired", 10)
-        self.assertFalse(self.stored(self.node_b))
+        self.assertFalse(self.stored(node))
         self.assertEqual(program.log().count("the token is not accepted"), 1)
-        self.renew(good)
-        eventually("its load is served", lambda: self.stored(self.node_b), 40)
-        self.assertEqual(self.get("/v1/nodes", expired(self.world.token(
-            "reader", audience=None), key))[0], 401)
+        self.renew(node, good)
+        self.assertEqual(self.get("/v1/nodes", expired(
+            self.world.api_token("reader"), key))[0], 401)
         self.assert_never_logged(good, old)
 
     # ---- schedulers ----
 
     def test_a_scheduler_with_its_token_gets_snapshots(self):
-        self.start_agent(self.node_a, self.world.token("agent", self.pod_a))
-        self.name += "_scheduler"
+        self.start_agent(self.node, self.world.token("agent", self.pod))
         self.start_scheduler(self.world.token("scheduler")).wait_log(
-            "load is coming in")
+            "receiving load")
 
     def test_an_agents_token_gets_no_snapshots(self):
-        program = self.start_scheduler(self.world.token("agent", self.pod_a))
-        program.wait_log("may not get /plimsoll/snapshots")
-        self.assertNotIn("load is coming in", program.log())
+        program = self.start_scheduler(self.world.token("agent", self.pod))
+        program.wait_log("is not allowed to get /plimsoll/snapshots")
+        self.assertNotIn("receiving load", program.log())
 
     # ---- HTTP ----
 
-    def test_http_wants_a_good_token(self):
+    def test_http_needs_a_valid_token(self):
         for token in (None, "garbage", "not~a token",
                       self.world.token("reader")):
             with self.subTest(token and token[:12]):
@@ -402,17 +387,17 @@ class Identity(ClusterCase):
                 self.assertEqual(headers["WWW-Authenticate"], "Bearer")
                 self.assertIn("token", body["error"])
 
-    def test_http_says_who_may_not(self):
-        token = self.world.token("stranger", audience=None)
+    def test_http_names_the_account_that_is_not_allowed(self):
+        token = self.world.api_token("stranger")
         status, headers, body = self.get("/v1/nodes/x", token)
         self.assertEqual(status, 403)
         self.assertIsNone(headers["WWW-Authenticate"])
         self.assertEqual(
-            body["error"], "account 'system:serviceaccount:"
-            f"{self.world.namespace}:stranger' may not get /v1/nodes/x")
+            body["error"], "'system:serviceaccount:"
+            f"{self.world.namespace}:stranger' is not allowed to get /v1/nodes/x")
 
-    def test_http_answers_who_may(self):
-        token = self.world.token("reader", audience=None)
+    def test_http_answers_an_account_that_is_allowed(self):
+        token = self.world.api_token("reader")
         self.assertEqual(self.get("/v1/nodes", token)[0], 200)
         self.assertEqual(self.get("/v1/nodes/nobody", token)[0], 404)
         self.assertEqual(self.get("/elsewhere", token)[0], 403)
@@ -421,39 +406,40 @@ class Identity(ClusterCase):
     def test_health_needs_no_token(self):
         self.assertEqual(http_get(f"{self.aggregator.health}/readyz")[0], 200)
 
-    # ---- the API server is away ----
+    # ---- without the API server ----
 
-    def test_without_the_api_server_nobody_is_refused_or_let_in(self):
+    def test_without_the_api_server_no_peer_is_refused_or_accepted(self):
         relay = Relay((self.kube.server.hostname, self.kube.server.port))
         self.addCleanup(relay.cut)
         alone = self.start_aggregator("alone", "https://" + (
             f"{self.kube.server.hostname}:{relay.port}"))
         self.addCleanup(alone.kill)
-        token = self.world.token("reader", audience=None)
+        token = self.world.api_token("reader")
         status, headers, body = self.get("/v1/nodes", token, alone)
         self.assertEqual(status, 503)
         self.assertIsNone(headers["WWW-Authenticate"])
         self.assertIn("try again", body["error"])
         early = self.start_agent(
-            self.node_a, self.world.token("agent", self.pod_a), alone)
-        early.wait_log("the API server cannot be asked")
-        alone.wait_log("cannot tell who it is")
+            self.node, self.world.token("agent", self.pod), alone)
+        early.wait_log("the API server cannot review the token")
+        alone.wait_log("cannot review a token")
         self.assertEqual(http_get(f"{alone.health}/readyz")[0], 200)
         if self.kube.server.hostname not in ("127.0.0.1", "localhost"):
             self.skipTest("the API server's certificate is not for us")
         relay.mend()
-        first = eventually("the agent gets in by itself",
+        first = eventually("the agent's reports are accepted",
                            lambda: self.revision(alone, token), 40)
         relay.cut()
-        self.assertEqual(self.get("/v1/nodes", self.world.token(
-            "reader", audience=None), alone)[0], 503)
-        # What was let in goes on, and what was answered is remembered.
+        self.assertEqual(self.get("/v1/nodes", self.world.api_token(
+            "reader"), alone)[0], 503)
+        # Sessions continue, and reviews that were answered are cached.
         eventually("new reports come",
                    lambda: self.revision(alone, token) > first + 3)
         self.assertEqual(alone.stop(), 0)
 
     def revision(self, aggregator, token):
-        """One more with every report that came; 0 while nobody may know."""
+        """The number of reports that came; 0 while the API server cannot be
+        asked."""
         status, _, body = self.get("/v1/nodes", token, aggregator)
         return body["rev"] if status == 200 else 0
 

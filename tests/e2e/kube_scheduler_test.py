@@ -1,11 +1,11 @@
-"""A hundred of the random cases on a real API server, placed by the real
-kube-scheduler: it binds only where our filters let it, and what it says of a
-pod that fits nowhere is what our filters say.
+"""A hundred of the random cases on a real API server with the real
+kube-scheduler: it binds the pod only where plimsoll's filters allow it, and its
+reasons for a pod that fits nowhere are those of plimsoll's filters.
 
-Ours is asked about what the API server gives back. Left out are cases that the
-server cannot hold without more of a cluster (overhead needs a RuntimeClass,
-nominations other schedulers, an ephemeral claim its controller) and claims that
-a controller would have to bind before the pod is."""
+plimsoll judges the objects that the API server returns. Some cases are left
+out: those that need more of a cluster (overhead needs a RuntimeClass,
+nominations other schedulers, an ephemeral claim its controller), and those with
+claims that a controller would have to bind first."""
 import collections
 import http.client
 import json
@@ -19,31 +19,21 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from cluster import Cluster  # noqa: E402
 from harness import eventually  # noqa: E402
-from kube_api import Kube, Refused  # noqa: E402
+from kube_api import (Kube, Refused, path_of,  # noqa: E402
+                      path_of_object)
 from parity import SEED, Driver, ours, theirs  # noqa: E402
 from parity_cases import case, refused  # noqa: E402
 from parity_words import BOUND, NAMESPACES  # noqa: E402
 
 WANTED = 100
-AT_MOST = 800  # cases looked at to find as many
-MERGE = "application/merge-patch+json"
+AT_MOST = 800  # cases, to find as many that fit this cluster
 GATE = "plimsoll.io/wait"
-STORAGE = "/apis/storage.k8s.io/v1"
-# Where objects are, and whether in a namespace.
-PLACES = {
-    "Node": ("/api/v1", "nodes", False),
-    "Pod": ("/api/v1", "pods", True),
-    "PersistentVolume": ("/api/v1", "persistentvolumes", False),
-    "PersistentVolumeClaim": ("/api/v1", "persistentvolumeclaims", True),
-    "StorageClass": (STORAGE, "storageclasses", False),
-    "CSINode": (STORAGE, "csinodes", False),
-    "CSIDriver": (STORAGE, "csidrivers", False),
-    "CSIStorageCapacity": (STORAGE, "csistoragecapacities", True),
-    "VolumeAttachment": (STORAGE, "volumeattachments", False),
-}
+PLACED = ("Node", "Pod", "PersistentVolume", "PersistentVolumeClaim",
+          "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity",
+          "VolumeAttachment")
 
 
-class Kept(Kube):
+class KeptKube(Kube):
     """Requests over one connection: there are thousands."""
 
     connection = None
@@ -63,15 +53,8 @@ class Kept(Kube):
         return parsed
 
 
-def place(kind, meta=None):
-    base, plural, in_namespace = PLACES[kind]
-    where = ("/namespaces/" + meta["namespace"]
-             if in_namespace and meta else "")
-    return f"{base}{where}/{plural}"
-
-
-def waits(one):
-    """Whether the pod needs something that no controller here does."""
+def needs_a_controller(one):
+    """Whether the pod needs a controller, which this cluster lacks."""
     spec = one["pod"]["spec"]
     claims = {(c["metadata"]["namespace"], c["metadata"]["name"]): c
               for c in one["objects"] if c["kind"] == "PersistentVolumeClaim"}
@@ -89,24 +72,25 @@ def fitted(one, answer):
     """The case as this cluster can hold it; None if it cannot."""
     if refused(one) or "invalid" in answer:
         return None
-    if any(theirs(answer)[n] == [] for n in theirs(answer)) and waits(one):
+    if any(theirs(answer)[n] == [] for n in theirs(answer)) and (
+            needs_a_controller(one)):
         return None
     pods = [one["pod"], *one["pods"]]
     if any("overhead" in p["spec"] or "priority" in p["spec"] for p in pods):
         return None
     if any(v.get("ephemeral") for v in one["pod"]["spec"].get("volumes", [])):
         return None
-    # With the edges in.
+    # The driver has applied the edges.
     return {**one, "nodes": answer["case"]["nodes"]}
 
 
-class Real(unittest.TestCase):
+class KubeScheduler(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.cluster = Cluster("--with", "scheduler")
         cls.addClassCleanup(cls.cluster.close)
         cls.cluster.await_ready()
-        cls.kube = Kept(cls.cluster.kubeconfig())
+        cls.kube = KeptKube(cls.cluster.kubeconfig())
         for name in (*NAMESPACES, "k"):
             cls.kube.create({"kind": "Namespace", "metadata": {"name": name}})
             cls.kube.request(
@@ -115,22 +99,21 @@ class Real(unittest.TestCase):
         cls.driver = Driver()
         cls.addClassCleanup(cls.driver.close)
 
-    # ---- putting a case there ----
+    # ---- building a case ----
 
     def make(self, kind, thing):
         meta = thing["metadata"]
         leaving = meta.get("deletionTimestamp")
         meta = {k: v for k, v in meta.items()
                 if k not in ("uid", "deletionTimestamp")}
-        path = place(kind, meta)
+        path = path_of(kind, meta.get("namespace"))
         made = self.kube.request("POST", path, {**thing, "metadata": meta})
         at = f"{path}/{meta['name']}"
         if thing.get("status") and kind != "Node":
-            self.kube.request("PATCH", at + "/status",
-                              {"status": thing["status"]}, MERGE)
+            self.kube.patch(at + "/status", {"status": thing["status"]})
         if kind == "Node":  # admission taints each as not ready
-            self.kube.request("PATCH", at, {"spec": {
-                "taints": thing["spec"].get("taints")}}, MERGE)
+            self.kube.patch(at, {"spec": {
+                "taints": thing["spec"].get("taints")}})
         if leaving:
             self.kube.request("DELETE", at)
         return made
@@ -140,10 +123,8 @@ class Real(unittest.TestCase):
             labels = next((o["metadata"].get("labels", {})
                            for o in one["objects"] if o["kind"] == "Namespace"
                            and o["metadata"]["name"] == name), {})
-            self.kube.request(
-                "PATCH", f"/api/v1/namespaces/{name}", {"metadata": {
-                    "labels": {k: labels.get(k) for k in ("app", "v", "t")}}},
-                MERGE)
+            self.kube.patch(f"/api/v1/namespaces/{name}", {"metadata": {
+                "labels": {k: labels.get(k) for k in ("app", "v", "t")}}})
         for thing in one["objects"]:
             if thing["kind"] != "Namespace":
                 self.make(thing["kind"], thing)
@@ -153,29 +134,22 @@ class Real(unittest.TestCase):
             self.make("Pod", pod)
 
     def clear(self):
-        now = {"kind": "DeleteOptions", "apiVersion": "v1",
-               "gracePeriodSeconds": 0}
-        for kind in PLACES:
-            for thing in self.kube.get(place(kind))["items"]:
-                at = f"{place(kind, thing['metadata'])}/" \
-                    f"{thing['metadata']['name']}"
+        for kind in PLACED:
+            for thing in self.kube.get(path_of(kind))["items"]:
+                thing["kind"] = kind
                 if thing["metadata"].get("finalizers"):
-                    self.kube.request("PATCH", at, {
-                        "metadata": {"finalizers": None}}, MERGE)
-                try:
-                    self.kube.request("DELETE", at, now)
-                except Refused as no:
-                    if no.status != 404:
-                        raise
+                    self.kube.patch(path_of_object(thing), {
+                        "metadata": {"finalizers": None}})
+                self.kube.remove(thing)
 
     def state(self):
-        """What is there, as `score --in` wants it."""
+        """All objects, as `score --in` takes them."""
         made = {"objects": [
             {**n, "kind": "Namespace"}
             for n in self.kube.get("/api/v1/namespaces")["items"]]}
-        for kind in PLACES:
+        for kind in PLACED:
             listed = [{**t, "kind": kind}
-                      for t in self.kube.get(place(kind))["items"]]
+                      for t in self.kube.get(path_of(kind))["items"]]
             if kind == "Pod":
                 made["pods"] = listed
             elif kind == "Node":
@@ -184,11 +158,11 @@ class Real(unittest.TestCase):
                 made["objects"] += listed
         return made
 
-    # ---- what kube-scheduler does ----
+    # ---- the decision of kube-scheduler ----
 
     def verdict(self, pod):
-        """The node, or why there is none."""
-        now = self.kube.get(f"{place('Pod', pod['metadata'])}/p")
+        """(node, message) of the decision, or None before it."""
+        now = self.kube.get(path_of_object(pod))
         if now["spec"].get("nodeName"):
             return now["spec"]["nodeName"], None
         for condition in now["status"].get("conditions", []):
@@ -204,10 +178,11 @@ class Real(unittest.TestCase):
         node, message = found
         if node is not None:
             return mine[node] == []
-        return not any(r == [] for r in mine.values()) and said(message, mine)
+        return (not any(r == [] for r in mine.values())
+                and has_reasons(message, mine))
 
     def try_case(self, one):
-        """The outcome, or None if the API server would not have the case."""
+        """The outcome, or None if the API server rejects an object."""
         try:
             self.fill(one)
             pod = json.loads(json.dumps(one["pod"]))
@@ -220,16 +195,16 @@ class Real(unittest.TestCase):
         state = self.state()
         made["spec"].pop("schedulingGates")
         mine = ours({**state, "pod": made})
-        self.kube.request("PATCH", f"{place('Pod', made['metadata'])}/p",
-                          {"spec": {"schedulingGates": None}}, MERGE)
+        self.kube.patch(path_of_object(made),
+                        {"spec": {"schedulingGates": None}})
         try:
-            # It may not have seen all of it yet; then it tries again.
+            # Its informers may lag behind; then it tries again.
             eventually("both agree", lambda: self.agrees(made, mine), 15)
         except AssertionError:
             return f"{self.verdict(made)} but {mine}: {json.dumps(one)}"
         return "fits" if self.verdict(made)[0] else "fits nowhere"
 
-    def test_kube_scheduler_does_what_our_filters_say(self):
+    def test_kube_scheduler_decides_as_plimsolls_filters_do(self):
         outcomes = collections.Counter()
         for number in range(AT_MOST):
             if sum(outcomes.values()) == WANTED:
@@ -250,13 +225,13 @@ class Real(unittest.TestCase):
         self.assertGreater(outcomes["fits"], WANTED / 10)
 
 
-def said(message, mine):
-    """Whether the message counts just our reasons; what PreFilter says of all
-    nodes stands there once."""
+def has_reasons(message, mine):
+    """Whether the message counts exactly these reasons; a reason of PreFilter
+    for all nodes stands in it once."""
     counts = collections.Counter(r for rs in mine.values() for r in rs)
     lines = sorted(f"{n} {r}" for r, n in counts.items())
     head = f"0/{len(mine)} nodes are available: "
-    # What its preemption found is added.
+    # The result of its preemption follows.
     body = re.sub(r"\. (preemption: .*|no new claims .*|not found)$|\.$", "",
                   message[len(head):])
     return message.startswith(head) and (

@@ -155,7 +155,7 @@ def report(driver, number, one):
 # ---- many cases ----
 
 class Tally:
-    """What many cases came to."""
+    """The results of many cases, added up."""
 
     def __init__(self, with_rules):
         self.cases = self.invalid = self.pairs = 0
@@ -200,7 +200,7 @@ class Tally:
                     self.seen.setdefault(name, number)
 
     def complaints(self):
-        """What the run must not end with, but differences."""
+        """Reasons other than differences for which the run fails."""
         if self.cases == 0:
             yield "no case was judged"
         if self.invalid > INVALID_SHARE * self.cases:

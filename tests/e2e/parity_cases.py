@@ -41,7 +41,7 @@ class Case(Storage):
         if self.has("provision"):
             self.themes.add("storage")
         self.size = d.randint(2, 5)
-        # Of the pod to place:
+        # The incoming pod:
         self.own = self.labels() or {"app": d.choice(VALUES)}
         self.namespace = d.pick("x", "x", "y")
 

@@ -7,7 +7,7 @@ import json
 from parity_cases import case
 from parity_rules import RULES
 
-# What every object has and no filter reads.
+# Fields that every object has and no filter reads.
 NOISE = {"terminationMessagePath", "terminationMessagePolicy", "generation",
          "imagePullPolicy", "dnsPolicy", "securityContext", "schedulerName",
          "enableServiceLinks", "terminationGracePeriodSeconds", "nodeInfo",
@@ -15,7 +15,7 @@ NOISE = {"terminationMessagePath", "terminationMessagePolicy", "generation",
          "restartCount", "finalizers", "reclaimPolicy", "attachRequired",
          "persistentVolumeReclaimPolicy", "podInfoOnMount", "fsGroupPolicy",
          "volumeLifecycleModes", "requiresRepublish", "seLinuxMount"}
-# Of terms about other pods: these are in the labelSelector by then, and
+# Fields of terms about other pods. The labelSelector holds them by then, and
 # validation refuses to merge them again.
 MERGED = {"matchLabelKeys", "mismatchLabelKeys"}
 

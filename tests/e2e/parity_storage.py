@@ -1,4 +1,4 @@
-"""What a random case has of storage: volumes, claims, classes, drivers."""
+"""The storage of a random case: volumes, claims, classes, drivers."""
 from parity_words import (BETA_CLASS, BOUND, CLAIMS, DRIVERS, GONE, HOST,
                           NAMESPACES, OLD_ZONE, SELECTED, TOPOLOGIES, VALUES,
                           ZONE)
@@ -167,7 +167,7 @@ class Storage:
             if d.maybe(0.97):
                 yield self.storage_class(name, provisioner)
         volumes = d.randint(2, 6)
-        # Of volumes of one size kube-scheduler takes any.
+        # kube-scheduler takes any one of several volumes of the same size.
         sizes = d.sample(range(1, 40), volumes)
         for i in range(volumes):
             yield self.persistent_volume(i, f"{sizes[i]}Gi")

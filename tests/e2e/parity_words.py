@@ -1,4 +1,4 @@
-"""What random cases are told in: few names, so that what is picked meets."""
+"""The names in random cases: few, so that random picks match each other."""
 import random
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -1,57 +1,35 @@
-"""The objects of the guides that plimsoll grew from, each with one node that
-must be refused: the reason is read back from the event, then a fitting node
-appears and the VM goes there.
-
-Pods are what virt-controller renders of those VMs. Each test has nodes of its
-own, told apart by a label, so that other nodes of the cluster do not matter."""
+"""VMs of well-known guides, each with one node that must be rejected: an event
+gives the reason, then a node that fits appears and the VM goes there. The pods
+are as virt-controller renders them."""
 import pathlib
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from cluster import ClusterCase  # noqa: E402
-from harness import (BIN, Aggregator, Machine, Program, agent,  # noqa: E402
-                     eventually, launcher, worker)
+from cluster import NodesPerTestCase  # noqa: E402
+from harness import Aggregator, Machine, agent, eventually  # noqa: E402
+from kube_api import path_of, path_of_object  # noqa: E402
 
 AFFINITY = "node(s) didn't match Pod's node affinity/selector"
 TAINT = "node(s) had untolerated taint(s)"
 
 
-class Seeds(ClusterCase):
+class Unschedulable(NodesPerTestCase):
     @classmethod
     def setUpClass(cls):
         cls.begin()
-        cls.kube.await_account("default")
         cls.aggregator = cls.folder.add(Aggregator(cls.folder.path)).start()
         for name in ("plimsoll-scheduler", "my-scheduler"):
-            cls.folder.add(Program(cls.folder.path, name, [
-                BIN / "plimsoll-scheduler", "--scheduler-name", name,
-                "--kubeconfig", cls.cluster.kubeconfig(), "--aggregator",
-                cls.aggregator.url, "--http", "127.0.0.1:0"])).start()
+            cls.scheduler("--aggregator", cls.aggregator.url,
+                          name=name).start()
 
     def node(self, name, labels=None, **options):
-        """A node of this test alone."""
-        labels = {"plimsoll.io/test": self.id().rsplit(".", 1)[1][:60],
-                  **(labels or {})}
-        made = self.kube.create(worker(name, labels=labels, **options))
-        self.addCleanup(self.kube.delete, f"/api/v1/nodes/{name}")
+        super().node(name, labels, **options)
         self.kube.await_node(name)
-        return made
-
-    def pod(self, name, **options):
-        selector = {"plimsoll.io/test": self.id().rsplit(".", 1)[1][:60],
-                    **options.pop("nodeSelector", {})}
-        made = self.kube.create(
-            launcher(name, nodeSelector=selector, **options))
-        self.addCleanup(self.kube.delete_pod, made)
-        return made
 
     def assert_refused(self, pod, reason, scheduler="plimsoll-scheduler"):
-        event = eventually(f"an event says: {reason}", lambda: next(
-            (e for e in self.kube.events(pod)
-             if e["reason"] == "FailedScheduling" and reason in e["note"]),
-            None))
+        event = self.assert_unschedulable(pod, reason)
         self.assertEqual(event["reportingController"], scheduler)
         self.assertEqual(event["type"], "Warning")
         self.assertRegex(event["note"], r"^0/\d+ nodes are available: ")
@@ -63,15 +41,12 @@ class Seeds(ClusterCase):
         self.assertIsNone(self.kube.node_of(pod))
 
     def assert_bound(self, pod, node, scheduler="plimsoll-scheduler"):
-        eventually(f"it is bound to {node}",
-                   lambda: self.kube.node_of(pod) == node)
-        event = eventually("an event says so", lambda: next(
-            (e for e in self.kube.events(pod) if e["reason"] == "Scheduled"),
-            None))
+        self.assertEqual(self.bound(pod), node)
+        event = self.event(pod)
         self.assertEqual(event["reportingController"], scheduler)
         self.assertIn(f"to {node}", event["note"])
 
-    def test_vm_fedora_by_a_scheduler_of_another_name(self):
+    def test_vm_fedora_is_placed_by_a_scheduler_of_another_name(self):
         self.node("small", memory="1Gi")
         pod = self.pod("vm-fedora", scheduler="my-scheduler", cpu="100m",
                        memory="1314Mi")
@@ -79,7 +54,7 @@ class Seeds(ClusterCase):
         self.node("large")
         self.assert_bound(pod, "large", "my-scheduler")
 
-    def test_testvmi_with_a_node_selector(self):
+    def test_testvmi_goes_where_its_node_selector_matches(self):
         self.node("slow-only", labels={"cpu": "slow", "storage": "slow"})
         pod = self.pod("testvmi",
                        nodeSelector={"cpu": "slow", "storage": "fast"})
@@ -87,7 +62,7 @@ class Seeds(ClusterCase):
         self.node("slow-and-fast", labels={"cpu": "slow", "storage": "fast"})
         self.assert_bound(pod, "slow-and-fast")
 
-    def test_a_vm_that_tolerates_one_taint(self):
+    def test_a_vm_goes_where_it_tolerates_the_taint(self):
         self.node("tainted-otherwise", taints=[
             {"key": "key", "value": "other", "effect": "NoSchedule"}])
         pod = self.pod("tolerant", tolerations=[
@@ -98,20 +73,18 @@ class Seeds(ClusterCase):
             {"key": "key", "value": "value", "effect": "NoSchedule"}])
         self.assert_bound(pod, "tainted")
 
-    def test_a_cordoned_node_takes_vms_again_when_it_is_uncordoned(self):
+    def test_a_cordoned_node_takes_vms_once_it_is_uncordoned(self):
         self.node("cordoned")
-        cordon = {"spec": {"unschedulable": True}}
-        kind = "application/strategic-merge-patch+json"
-        self.kube.request("PATCH", "/api/v1/nodes/cordoned", cordon, kind)
-        eventually("it is tainted", lambda: self.kube.get(
-            "/api/v1/nodes/cordoned")["spec"].get("taints"))
+        path = path_of("Node", name="cordoned")
+        self.kube.patch(path, {"spec": {"unschedulable": True}})
+        eventually("it is tainted", lambda: self.kube.get(path)[
+            "spec"].get("taints"))
         pod = self.pod("patient")
         self.assert_refused(pod, "node(s) were unschedulable")
-        cordon["spec"]["unschedulable"] = None
-        self.kube.request("PATCH", "/api/v1/nodes/cordoned", cordon, kind)
+        self.kube.patch(path, {"spec": {"unschedulable": None}})
         self.assert_bound(pod, "cordoned")
 
-    def test_a_node_whose_kvm_is_broken_is_left_out(self):
+    def test_a_node_without_kvm_gets_no_vm(self):
         self.node("no-kvm")
         machine = Machine(self.folder.path / "no-kvm")
         self.addCleanup(machine.close)
@@ -127,7 +100,7 @@ class Seeds(ClusterCase):
         self.node("with-kvm")
         self.assert_bound(pod, "with-kvm")
 
-    def test_what_is_not_supported_is_refused_and_never_guessed(self):
+    def test_a_pod_with_an_unsupported_field_is_rejected(self):
         self.node("willing")
         pod = self.pod("gpu", resourceClaims=[
             {"name": "gpu", "resourceClaimName": "missing"}])
@@ -139,11 +112,7 @@ class Seeds(ClusterCase):
         other = self.pod("ungated")
         self.assert_bound(other, "gated-target")
         self.assertIsNone(self.kube.node_of(pod))
-        self.kube.request(
-            "PATCH", "/api/v1/namespaces/default/pods/"
-            + pod["metadata"]["name"],
-            {"spec": {"schedulingGates": []}},
-            "application/merge-patch+json")
+        self.kube.patch(path_of_object(pod), {"spec": {"schedulingGates": []}})
         self.assert_bound(pod, "gated-target")
 
 

@@ -1,5 +1,5 @@
-"""VMs by their names: the aggregator watches the launcher pods of a real API
-server, and does without where it may not."""
+"""VMs have names: the aggregator watches the launcher pods of a real API
+server, and works without names if it may not."""
 import json
 import pathlib
 import sys
@@ -11,29 +11,31 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from cluster import ClusterCase  # noqa: E402
 from harness import (Aggregator, Driver, Machine, agent,  # noqa: E402
                      eventually, launcher)
-from identity_test import World, account_kubeconfig  # noqa: E402
+from identity_test import World  # noqa: E402
+from kube_api import token_kubeconfig  # noqa: E402
 
 # As in docs/security.md.
 WATCHES_PODS = [{"apiGroups": [""], "resources": ["pods"],
                  "verbs": ["list", "watch"]}]
 
 
-class Names(ClusterCase):
+class VmNames(ClusterCase):
     @classmethod
     def setUpClass(cls):
         cls.begin()
-        cls.world = World(cls.kube, cls.addClassCleanup)
-        cls.world.make_account("watcher", WATCHES_PODS, cls.addClassCleanup)
+        cls.world = World(cls)
+        cls.world.make_account("watcher", WATCHES_PODS)
+        cls.node, _ = cls.world.make_node()
         cls.machine = Machine(cls.folder.path / "m")
+        cls.addClassCleanup(cls.machine.close)
         cls.driver = Driver([cls.machine]).start()
         cls.addClassCleanup(cls.driver.stop)
 
     def start(self, name, account):
-        """An aggregator that asks as this account, and an agent for it."""
+        """An aggregator that watches pods as this account, and an agent."""
         kubeconfig = self.folder.path / f"{name}.kubeconfig"
-        kubeconfig.write_text(account_kubeconfig(
-            self.cluster.kubeconfig(), None,
-            self.world.token(account, audience=None)))
+        kubeconfig.write_text(token_kubeconfig(
+            self.cluster.kubeconfig(), self.world.api_token(account)))
         aggregator = self.folder.add(Aggregator(
             self.folder.path, name, "--kubeconfig", kubeconfig)).start()
         self.addCleanup(aggregator.kill)
@@ -44,9 +46,8 @@ class Names(ClusterCase):
         return aggregator
 
     def make_vm(self, name):
-        pod = self.kube.create(launcher(name, self.world.namespace,
-                                        nodeName=self.world.nodes[0]))
-        self.addCleanup(self.kube.delete_pod, pod)
+        pod = self.make(launcher(name, self.world.namespace,
+                                 nodeName=self.node))
         uid = pod["metadata"]["uid"]
         with self.driver.lock:
             self.machine.run_pod(uid, cores=1.0)
@@ -57,10 +58,10 @@ class Names(ClusterCase):
         with self.driver.lock:
             self.machine.end_pod(uid)
 
-    def test_vms_that_run_and_that_start_have_names(self):
+    def test_vms_that_run_and_vms_that_start_have_names(self):
         before = self.make_vm("before")
         aggregator = self.start("names", "watcher")
-        aggregator.wait_log("VM pods are known by name")
+        aggregator.wait_log("VM pod cache synced")
         after = self.make_vm("after")
         for name, pod in (("before", before), ("after", after)):
             path = f"/v1/vms/{self.world.namespace}/{name}"
@@ -84,11 +85,11 @@ class Names(ClusterCase):
         self.assertIn(f'namespace="{self.world.namespace}",name="after"',
                       aggregator.get("/metrics")[2])
 
-    def test_without_the_right_vms_are_uids_and_the_log_says_why(self):
+    def test_without_the_right_vms_have_uids_and_the_log_says_why(self):
         pod = self.make_vm("unseen")
         aggregator = self.start("blind", "stranger")
         aggregator.wait_log(
-            'VMs that start now have no names.*why="[^"]*forbidden')
+            'cannot watch VM pods: new VMs have no names.*why="[^"]*forbidden')
         uid = pod["metadata"]["uid"]
         eventually("the VM is there by its uid", lambda: [
             vm for vm in aggregator.json("/v1/vms")["vms"]

@@ -1,5 +1,5 @@
-"""What a VM did is known by its name: after its pod is gone, in its history
-and profile, and when the scheduler places it again."""
+"""The history and the profile of a VM are kept by its name: they outlive its
+pod, and the scheduler uses them when it places the VM again."""
 import json
 import pathlib
 import subprocess
@@ -10,48 +10,31 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from cluster import ClusterCase  # noqa: E402
-from harness import (BIN, Aggregator, Driver, Machine, Program,  # noqa: E402
-                     agent, eventually, launcher, worker)
+from harness import BIN, eventually, launcher, worker  # noqa: E402
 
-NODES = ("past-a", "past-b")
+NODES = ("profile-a", "profile-b")
 VM = "/v1/vms/default/night-job"
 CORES = 3.0
 
 
-class Past(ClusterCase):
+class VmProfile(ClusterCase):
     @classmethod
     def setUpClass(cls):
         cls.begin()
         cls.make_nodes(NODES)
-        cls.kube.await_account("default")
-        path = cls.folder.path
-        cls.aggregator = cls.folder.add(Aggregator(
-            path, "aggregator", "--kubeconfig",
-            cls.cluster.kubeconfig())).start()
-        cls.machines = {name: Machine(path / name) for name in NODES}
-        cls.driver = Driver(cls.machines.values()).start()
-        cls.addClassCleanup(cls.driver.stop)
-        for name, machine in cls.machines.items():
-            cls.folder.add(agent(path, name, [cls.aggregator.url],
-                                 *machine.agent_flags())).start()
-        eventually("all nodes report", lambda: all(
-            cls.aggregator.node(n) for n in NODES))
-        cls.scheduler = cls.folder.add(Program(path, "scheduler", [
-            BIN / "plimsoll-scheduler", "--kubeconfig",
-            cls.cluster.kubeconfig(), "--aggregator", cls.aggregator.url,
-            "--http", "127.0.0.1:0"])).start()
-        cls.scheduler.wait_log("load is coming in")
+        cls.start_load(dict.fromkeys(NODES, (0.0, 0.0)), "--kubeconfig",
+                       cls.cluster.kubeconfig())
+        cls.scheduler("--aggregator", cls.aggregator.url).start().wait_log(
+            "receiving load")
 
     def vm(self):
-        """Nothing where it is not known."""
+        """The VM as the aggregator has it; empty if it does not know it."""
         status, _, text = self.aggregator.get(VM)
         return json.loads(text) if status == 200 else {}
 
     def place(self):
-        pod = self.kube.create(launcher("night-job", cpu="400m"))
-        self.addCleanup(self.kube.delete_pod, pod)
-        node = eventually("it is bound", lambda: self.kube.node_of(pod))
-        return pod, node
+        pod = self.make(launcher("night-job", cpu="400m"))
+        return pod, self.bound(pod)
 
     def record(self, pod):
         """The decision that bound the pod."""
@@ -62,29 +45,29 @@ class Past(ClusterCase):
             if r["uid"] == meta["uid"]])
         return record
 
-    def works(self, pod, node):
-        """The VM runs; waits until that is in its profile."""
+    def run_vm(self, pod, node):
+        """Runs the VM until its load is in its profile."""
         uid = pod["metadata"]["uid"]
         with self.driver.lock:
             self.machines[node].run_pod(uid, cores=CORES)
             self.machines[node].busy = CORES / 6
-        eventually("it has a past", lambda: self.vm().get(
+        eventually("the VM has a profile", lambda: self.vm().get(
             "profile", {}).get("covered_s", 0) > 5, 60)
 
-    def ends(self, pod, node):
+    def end_vm(self, pod, node):
         uid = pod["metadata"]["uid"]
-        self.kube.delete_pod(pod)
+        self.kube.remove(pod)
         with self.driver.lock:
             self.machines[node].end_pod(uid)
             self.machines[node].busy = 0.0
-        eventually("it is gone", lambda: not self.vm()["pods"])
+        eventually("the VM has ended", lambda: not self.vm()["pods"])
 
-    def test_a_vm_is_placed_by_what_it_did_before(self):
+    def test_a_vm_is_placed_by_its_profile(self):
         self.assertEqual(self.aggregator.get(VM)[0], 404)
         pod, node = self.place()
         self.assertNotIn("past_s", self.record(pod))
-        self.works(pod, node)
-        self.ends(pod, node)
+        self.run_vm(pod, node)
+        self.end_vm(pod, node)
         vm = self.vm()
         self.assertEqual(vm["pods"], [])
         self.assertAlmostEqual(vm["profile"]["mean_cores"], CORES, delta=0.5)
@@ -94,7 +77,7 @@ class Past(ClusterCase):
         again, _ = self.place()
         record = self.record(again)
         self.assertAlmostEqual(record["past_cores"], CORES, delta=0.5)
-        # Weighed by age: a little less than what is covered.
+        # The seconds are weighed by their age: a little less than covered.
         self.assertGreater(record["past_s"], 4)
 
     def assert_history(self):
@@ -110,7 +93,7 @@ class Past(ClusterCase):
         self.assertTrue(text.startswith("time,used_cores,contention,"))
 
     def assert_scored(self, pod, profile):
-        """`score` takes the profile as it is given."""
+        """`score` takes the profile just as the aggregator serves it."""
         question = {"pod": pod, "nodes": [worker(n) for n in NODES],
                     "pods": [], "load": self.aggregator.json("/v1/nodes"),
                     "now": time.time()}

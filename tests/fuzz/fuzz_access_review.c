@@ -1,5 +1,5 @@
-/* What the API server says about tokens and pods. The first byte picks the
- * question that it is an answer to. */
+/* Responses of the API server about tokens and pods. The first byte selects
+ * the kind of request that the rest answers. */
 #include "aggregator/auth/access_review_text.h"
 
 #include "kube/json_value.h"
@@ -11,20 +11,20 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What is asked next about an account, however odd, is JSON, and a path stays
- * below the namespaces. */
+/* The next request about any account is valid JSON, and its pod's path stays
+ * below /api/v1/namespaces/. */
 static void check_account(const struct account *account)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(1 << 20);
 	scoped_free char *path = NULL;
-	struct value *question = NULL;
+	struct json_value *request = NULL;
 
 	assert(account->user[0] != '\0');
-	review_write_access(&out, account, "/v1/\"x", "get");
+	access_review_write_access(&out, account, "/v1/\"x", "get");
 	assert(!out.overflowed);
-	assert(value_parse(&question, out.data, out.len, NULL) == 0);
-	value_free(question);
-	if (review_pod_path(&path, account, NULL) == 0) {
+	assert(json_value_parse(&request, out.data, out.len, NULL) == 0);
+	json_value_free(request);
+	if (access_review_pod_path(&path, account, NULL) == 0) {
 		assert(strstr(path, "..") == NULL ||
 			strstr(path, "/../") == NULL);
 		assert(strncmp(path, "/api/v1/namespaces/", 19) == 0);
@@ -45,15 +45,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	size--;
 	if (data[0] == 'a') {
-		/* No yes without the word. */
-		assert(review_read_access(&nobody, "/", "get", body, size,
-			       NULL) < 0 ||
+		/* Nothing is allowed without the word "true". */
+		assert(access_review_read_access(&nobody, "/", "get", body,
+			       size, NULL) < 0 ||
 			memmem(body, size, "true", 4) != NULL);
 	} else if (data[0] == 'p') {
-		assert(review_check_pod(&nobody, "n", body, size, NULL) < 0 ||
+		assert(access_review_check_pod(&nobody, "n", body, size, NULL) <
+				0 ||
 			memmem(body, size, "nodeName", 8) != NULL ||
 			memmem(body, size, "\\u", 2) != NULL);
-	} else if (review_read_account(&account, body, size,
+	} else if (access_review_read_account(&account, body, size,
 			   data[0] == 't' ? "ours" : NULL, NULL) == 0) {
 		check_account(&account);
 		account_fini(&account);

@@ -1,8 +1,8 @@
-/* Chunks and rollups: what a disk gives back may be anything. The checksum is
- * put right, so that what lies behind it is reached. */
+/* Chunks and rollups from a disk that may return anything. The input gets a
+ * correct checksum, so that it reaches the decoders. */
 #include "aggregator/codec/chunk.h"
-#include "aggregator/series/rollup.h"
-#include "lib/crc.h"
+#include "aggregator/codec/column.h"
+#include "aggregator/codec/rollup_pack.h"
 #include "lib/memory.h"
 
 #include <stdlib.h>
@@ -10,17 +10,16 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { HEAD_BYTES = 5 };
-
-/* What is wanted is what all of the report has of it. */
-static void compare(struct fields fields, const void *is, const void *all,
-	unsigned int parts)
+/* A wanted field has the same value as in the whole report. */
+static void compare(struct schema_fields fields, const void *is,
+	const void *all, unsigned int parts)
 {
 	for (size_t f = 0; f < fields.count; f++) {
-		const struct field *field = &fields.list[f];
+		const struct schema_field *field = &fields.list[f];
 
 		if ((field->part == 0 || (field->part & parts) != 0) &&
-			field_get(field, is, 0) != field_get(field, all, 0)) {
+			schema_field_get(field, is, 0) !=
+				schema_field_get(field, all, 0)) {
 			abort();
 		}
 	}
@@ -29,15 +28,15 @@ static void compare(struct fields fields, const void *is, const void *all,
 static void compare_reports(const struct report *is, const struct report *all,
 	unsigned int parts)
 {
-	compare(fields_report, is, all, parts);
-	if ((parts & FIELDS_PODS) == 0) {
+	compare(schema_report, is, all, parts);
+	if ((parts & SCHEMA_PODS) == 0) {
 		return;
 	}
 	if (is->vm_count != all->vm_count) {
 		abort();
 	}
 	for (size_t v = 0; v < is->vm_count; v++) {
-		compare(fields_vm, &is->vms[v], &all->vms[v], parts);
+		compare(schema_vm, &is->vms[v], &all->vms[v], parts);
 	}
 }
 
@@ -63,7 +62,7 @@ static void get_report(const struct chunk *chunk, const struct chunk *some,
 static void read_chunk(const uint8_t *bytes, size_t len, const char *pod_uid,
 	unsigned int parts)
 {
-	const struct chunk_want want_all = { FIELDS_ALL, pod_uid };
+	const struct chunk_want want_all = { SCHEMA_ALL, pod_uid };
 	const struct chunk_want want = { parts, pod_uid };
 	struct chunk *chunk, *some;
 	int r = chunk_open(&some, bytes, len, &want, NULL);
@@ -97,31 +96,30 @@ static void check_rows(void *owner, const char *pod_uid,
 static void read_rollup(const uint8_t *bytes, size_t len, const char *pod_uid)
 {
 	if (rollup_unpack(bytes, len, pod_uid, check_rows, NULL, NULL) < 0) {
-		return; /* as most are */
+		return;
 	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const unsigned int parts[] = { 0, FIELDS_RATES,
-		FIELDS_CPU | FIELDS_POD_MEMORY, FIELDS_REST | FIELDS_PRESSURE };
-	uint8_t *bytes = xcalloc(size + HEAD_BYTES, 1);
-	uint32_t crc = crc_add(0, data, size);
+	static const unsigned int parts[] = { 0, SCHEMA_RATES,
+		SCHEMA_CPU | SCHEMA_POD_MEMORY, SCHEMA_REST | SCHEMA_PRESSURE };
+	scoped_buffer struct buffer body = BUFFER_MAX(size);
+	scoped_buffer struct buffer sealed =
+		BUFFER_MAX(size + COLUMN_SEAL_BYTES);
+	uint8_t *bytes;
 
-	bytes[0] = CHUNK_VERSION;
-	for (int i = 0; i < 4; i++) {
-		bytes[1 + i] = (uint8_t)(crc >> (8 * i));
-	}
-	if (size > 0) {
-		memcpy(bytes + HEAD_BYTES, data, size);
-	}
+	buffer_append(&body, data, size);
+	column_seal(&sealed, CHUNK_VERSION, &body);
+	/* An exact copy, so that a sanitizer finds reads past the end. */
+	bytes = xmemdup(sealed.data, sealed.len);
 	for (size_t i = 0; i < count_of(parts); i++) {
-		read_chunk(bytes, size + HEAD_BYTES, NULL, parts[i]);
-		read_chunk(bytes, size + HEAD_BYTES, "pod-1", parts[i]);
+		read_chunk(bytes, sealed.len, NULL, parts[i]);
+		read_chunk(bytes, sealed.len, "pod-1", parts[i]);
 	}
-	read_rollup(bytes, size + HEAD_BYTES, "");
-	read_rollup(bytes, size + HEAD_BYTES, "pod-1");
-	read_rollup(bytes, size + HEAD_BYTES, NULL);
+	read_rollup(bytes, sealed.len, "");
+	read_rollup(bytes, sealed.len, "pod-1");
+	read_rollup(bytes, sealed.len, NULL);
 	free(bytes);
 	return 0;
 }

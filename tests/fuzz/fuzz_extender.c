@@ -1,4 +1,4 @@
-/* What is asked of the extender: the first byte picks the verb. */
+/* Requests to the extender: the first byte selects the verb. */
 #include "scheduler/extender.h"
 
 #include <stddef.h>

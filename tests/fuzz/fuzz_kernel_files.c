@@ -80,7 +80,7 @@ static void parse_keyed(const char *text)
 	uint64_t usage = 0;
 	uint64_t throttled = 0;
 	uint64_t single = 0;
-	const struct scan_want want[] = {
+	const struct scan_field want[] = {
 		{ "usage_usec", &usage },
 		{ "throttled_usec", &throttled },
 	};

@@ -1,5 +1,5 @@
-/* What the API server sends: values, lists, watch events and their lines. Each
- * input goes through all of them. */
+/* Text from the API server: values, lists, watch events and lines. Each input
+ * is parsed as all of them. */
 #include "kube/line_reader.h"
 #include "kube/list_page.h"
 #include "kube/json_scan.h"
@@ -17,87 +17,88 @@ struct tally {
 	size_t bytes;
 };
 
-static bool count_item(void *owner, const struct value *item)
+static bool count_item(void *owner, const struct json_value *item)
 {
 	struct tally *tally = owner;
 
-	(void)value_text_at(item, "metadata/name", "");
+	(void)json_value_text_at(item, "metadata/name", "");
 	tally->count++;
 	return true;
 }
 
-static size_t count_members(const struct value *object, const char *key)
+static size_t count_members(const struct json_value *object, const char *key)
 {
-	const struct value *member = value_first(object);
+	const struct json_value *member = json_value_first(object);
 	size_t count = 0;
 
-	for (; member != NULL; member = value_next(member)) {
-		count += strcmp(value_key(member), key) == 0;
+	for (; member != NULL; member = json_value_next(member)) {
+		count += strcmp(json_value_key(member), key) == 0;
 	}
 	return count;
 }
 
-/* The list that was cut out by hand holds what cJSON sees in the whole. */
+/* list_page_read() finds the same items as cJSON in the whole text. */
 static void check_list(const char *text, size_t size)
 {
 	struct tally tally = { 0 };
 	struct list_page page;
-	struct value *root = NULL;
+	struct json_value *root = NULL;
 
-	if (list_read(&page, text, size, count_item, &tally, NULL) < 0) {
+	if (list_page_read(&page, text, size, count_item, &tally, NULL) < 0) {
 		return;
 	}
 	list_page_fini(&page);
-	if (value_parse(&root, text, size, NULL) < 0) {
+	if (json_value_parse(&root, text, size, NULL) < 0) {
 		return;
 	}
 	if (count_members(root, "items") == 1) {
-		assert(value_count(value_get(root, "items")) == tally.count);
+		assert(json_value_count(json_value_get(root, "items")) ==
+			tally.count);
 	}
-	value_free(root);
+	json_value_free(root);
 }
 
-static const struct value *skip_fields(const struct value *member)
+static const struct json_value *skip_fields(const struct json_value *member)
 {
-	while (member != NULL && value_key(member) != NULL &&
-		strcmp(value_key(member), "managedFields") == 0) {
-		member = value_next(member);
+	while (member != NULL && json_value_key(member) != NULL &&
+		strcmp(json_value_key(member), "managedFields") == 0) {
+		member = json_value_next(member);
 	}
 	return member;
 }
 
-static void check_same(const struct value *a, const struct value *b)
+static void check_same(const struct json_value *a, const struct json_value *b)
 {
-	const char *text = value_text(a);
-	const struct value *x = skip_fields(value_first(a));
-	const struct value *y = skip_fields(value_first(b));
+	const char *text = json_value_text(a);
+	const struct json_value *x = skip_fields(json_value_first(a));
+	const struct json_value *y = skip_fields(json_value_first(b));
 
-	assert(value_is_object(a) == value_is_object(b) &&
-		value_is_array(a) == value_is_array(b));
-	assert((text == NULL) == (value_text(b) == NULL));
-	assert(text == NULL || strcmp(text, value_text(b)) == 0);
+	assert(json_value_is_object(a) == json_value_is_object(b) &&
+		json_value_is_array(a) == json_value_is_array(b));
+	assert((text == NULL) == (json_value_text(b) == NULL));
+	assert(text == NULL || strcmp(text, json_value_text(b)) == 0);
 	while (x != NULL && y != NULL) {
 		check_same(x, y);
-		x = skip_fields(value_next(x));
-		y = skip_fields(value_next(y));
+		x = skip_fields(json_value_next(x));
+		y = skip_fields(json_value_next(y));
 	}
 	assert(x == NULL && y == NULL);
 }
 
-/* What is read without managedFields is all the rest. */
+/* json_scan_parse_object() drops managedFields and nothing else. */
 static void check_rest(const char *text, size_t size)
 {
-	struct value *whole = NULL;
-	struct value *rest = NULL;
+	struct json_value *whole = NULL;
+	struct json_value *rest = NULL;
 
-	if (value_parse(&whole, text, size, NULL) == 0) {
-		int r = scan_parse(&rest, text, size, NULL);
+	if (json_value_parse(&whole, text, size, NULL) == 0) {
+		int r = json_scan_parse_object(&rest, text, size, NULL);
 
 		assert(r == 0);
 		(void)r;
 		check_same(whole, rest);
-		value_free(rest);
-		value_free(whole);
+		json_value_free(rest);
+		json_value_free(whole);
 	}
 }
 
@@ -106,7 +107,7 @@ static void check_event(const char *text, size_t size)
 	struct watch_event event;
 
 	if (watch_event_parse(&event, text, size, NULL) == 0) {
-		assert(value_is_object(event.object));
+		assert(json_value_is_object(event.object));
 		assert(event.message != NULL && event.resource_version != NULL);
 		watch_event_fini(&event);
 	}
@@ -126,18 +127,18 @@ static bool count_line(void *owner, const char *line, size_t len)
 static struct tally cut(const char *text, size_t size, size_t piece)
 {
 	struct tally tally = { 0 };
-	struct lines lines;
+	struct line_reader lines;
 
-	lines_init(&lines, size);
+	line_reader_init(&lines, size);
 	for (size_t at = 0; at < size; at += piece) {
 		size_t len = piece < size - at ? piece : size - at;
-		int result = lines_feed(&lines, text + at, len, count_line,
-			&tally, NULL);
+		int result = line_reader_feed(&lines, text + at, len,
+			count_line, &tally, NULL);
 
 		assert(result == 0);
 		(void)result;
 	}
-	lines_fini(&lines);
+	line_reader_fini(&lines);
 	return tally;
 }
 

@@ -1,6 +1,7 @@
-/* YAML and what a kubeconfig may say in it. */
+/* YAML and kubeconfigs. */
 #include "kube/kubeconfig.h"
 
+#include "kube/config.h"
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
@@ -9,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct kubeconfig config = { 0 };
+	struct kube_config config = { 0 };
 	struct error err = { 0 };
 
 	if (kubeconfig_parse(&config, (const char *)data, size, &err) < 0) {
@@ -19,6 +20,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(strncmp(config.server, "https://", 8) == 0);
 	assert(config.server[strlen(config.server) - 1] != '/');
 	assert(config.namespace_name != NULL);
-	kubeconfig_fini(&config);
+	kube_config_fini(&config);
 	return 0;
 }

@@ -1,5 +1,7 @@
-/* Durations and sizes, as flags and variables give them. */
+/* Durations and sizes, as in flags and variables. */
 #include "lib/options.h"
+
+#include "lib/memory.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -7,9 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/memory.h"
-
-/* Below it a double counts every microsecond and every byte. */
+/* Below this a double is exact to the microsecond or byte. */
 #define EXACT_MAX (UINT64_C(1) << 53)
 #define AMOUNT_MAX UINT64_C(9000000000000000000)
 
@@ -20,14 +20,18 @@ struct config {
 };
 
 static const struct option table[] = {
-	{ "size", "SIZE", OPTION_BYTES, offsetof(struct config, bytes), NULL,
-		"how much", 0, 0, NULL, NULL },
-	{ 0 },
+	{ .name = "size",
+		.placeholder = "SIZE",
+		.type = OPTION_BYTES,
+		.offset = offsetof(struct config, bytes),
+		.help = "how much" },
+	{ .name = NULL },
 };
 
 static int parse_size(uint64_t *bytes, const char *text)
 {
-	static const struct options_program program = { "fuzz", "", "", table };
+	static const struct options_program program = { .name = "fuzz",
+		.table = table };
 	scoped_free char *flag = xasprintf("--size=%s", text);
 	char *argv[] = { "fuzz", flag, NULL };
 	struct config config = { 0 };
@@ -38,7 +42,7 @@ static int parse_size(uint64_t *bytes, const char *text)
 	return r;
 }
 
-/* What was understood means the same when it is written plainly. */
+/* A parsed amount must mean the same when written in its base unit. */
 static void check_duration(const char *text)
 {
 	uint64_t us = 0;

@@ -1,8 +1,8 @@
-/* What a disk gives back of the queue of remote write: packed reports that may
- * be anything. Whatever can be read of them becomes a request that an engine
- * takes: one that unpacks, with labels and samples in their order.
+/* Packed reports as the disk may return them from the remote write queue: any
+ * bytes. All readable reports must become a valid request: it unpacks, and its
+ * labels and samples are in order.
  *
- * The input is reports, each behind its length of two bytes. */
+ * The input is a list of reports, each after its length in two bytes. */
 #include "aggregator/remote_write/request_body.h"
 #include "lib/memory.h"
 #include "proto/wire.h"
@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* UTF-8 is what engines refuse labels without. */
+/* Engines reject labels that are not UTF-8. */
 static bool is_printable(const char *text)
 {
 	for (; *text != '\0'; text++) {
@@ -73,11 +73,11 @@ static void check_request(const char *bytes, size_t len)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct remote_extra extra = { .labels = { { "cluster",
-							   "c" } },
+	static const struct request_labels extra = { .labels = { { "cluster",
+							     "c" } },
 		.count = 1 };
 	static const char *const nodes[] = { "n1", "n2" };
-	struct remote_body *body = remote_body_new(&extra);
+	struct request_body *body = request_body_new(&extra);
 	const char *bytes;
 	size_t at = 0;
 	size_t count = 0;
@@ -90,18 +90,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		at += 2;
 		want = want < size - at ? want : size - at;
 		if (wire_unpack_report(&report, data + at, want, NULL) == 0) {
-			(void)remote_body_add(body, nodes[count % 2],
+			(void)request_body_add(body, nodes[count % 2],
 				1000 - count / 4, &report);
 			report_fini(&report);
 			count++;
 		}
 		at += want;
 	}
-	remote_body_pack(body, NULL);
-	bytes = remote_body_bytes(body, &len);
+	request_body_pack(body, NULL);
+	bytes = request_body_bytes(body, &len);
 	if (len > 0) {
 		check_request(bytes, len);
 	}
-	remote_body_free(body);
+	request_body_free(body);
 	return 0;
 }

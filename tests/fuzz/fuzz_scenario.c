@@ -1,4 +1,4 @@
-/* Scenario files: what is accepted is played, and gives finite figures. */
+/* Scenario files: an accepted one is simulated and gives finite results. */
 #include "scheduler/offline/simulate.h"
 
 #include <math.h>
@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (scenario_parse(&scenario, (const char *)data, size, &err) < 0) {
 		return 0;
 	}
-	/* Empty steps cost time and no thought. */
+	/* Many empty steps only cost time. */
 	if (scenario.steps <= 1000) {
 		play(&scenario, "real-load");
 		play(&scenario, "low-risk-overcommit");

@@ -1,5 +1,5 @@
-/* A recorded past and the objects for it, the first line and the rest: what is
- * accepted is a scenario that simulate can play. */
+/* An export and its objects, the first line and the rest of the input: an
+ * accepted pair is a valid scenario. */
 #include "scheduler/offline/scenario_import.h"
 
 #include <math.h>
@@ -31,13 +31,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *text = (const char *)data;
 	const char *end = size == 0 ? NULL : memchr(text, '\n', size);
 	size_t first = end == NULL ? size : (size_t)(end - text);
-	const struct recorded_text both = { text, text + first, first,
+	const struct scenario_import_text both = { text, text + first, first,
 		size - first };
-	struct recorded_gaps gaps;
+	struct scenario_import_gaps gaps;
 	struct scenario s;
 	struct error err;
 
-	if (recorded_parse(&s, &gaps, &both, &err) < 0) {
+	if (scenario_import_parse(&s, &gaps, &both, &err) < 0) {
 		return 0;
 	}
 	for (size_t i = 0; i < s.node_count; i++) {

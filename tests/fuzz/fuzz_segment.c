@@ -1,4 +1,4 @@
-/* A spool's file: what a disk gives back may be anything. */
+/* A segment file of the spool: a damaged disk may return any bytes. */
 #include "agent/segment.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What was read writes the same bytes again. */
+/* A segment that was read is written with the same bytes. */
 static void check_header(const uint8_t *data, size_t size)
 {
 	struct buffer again = BUFFER_MAX(SEGMENT_HEADER_BYTES);

@@ -1,5 +1,5 @@
-/* The wire: what unpacks is packed and unpacked once more, and from then on
- * every packing is the same, byte for byte. */
+/* The wire: a message that unpacks is packed, unpacked and packed again. Both
+ * packings have the same bytes. */
 #include "proto/wire.h"
 
 #include <assert.h>

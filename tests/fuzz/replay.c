@@ -1,5 +1,5 @@
-/* main() for a fuzz target without the fuzzer: runs it once over every file
- * named, so that `make test` replays the corpora with any compiler. */
+/* main() of a fuzz target without the fuzzer: runs the target on every file
+ * that it is given, so that `make test` replays the corpora. */
 #include "lib/buffer.h"
 #include "lib/files.h"
 

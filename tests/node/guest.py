@@ -1,8 +1,8 @@
-"""A Debian kernel of its own, with a full cgroup v2 tree and PSI, in QEMU.
+"""A virtual machine in QEMU with Debian's kernel, a full cgroup v2 tree, PSI.
 
-TCG executes it: no KVM is needed, and times inside are eight to ten times
+TCG executes it: no KVM is needed, and everything takes eight to ten times
 longer than outside. The programs under test and their libraries are in the
-initramfs; what a test says runs in the guest's shell (tests/node/init)."""
+initramfs; the commands of a test run in the guest's shell (tests/node/init)."""
 import os
 import pathlib
 import re
@@ -23,7 +23,7 @@ COMMAND_S = 60
 
 
 def newc(files):
-    """An initramfs: path -> (mode, content), as cpio's newc format."""
+    """An initramfs in cpio's newc format. files: path -> (mode, content)."""
     out = bytearray()
     for number, (name, (mode, data)) in enumerate(
             [*files.items(), ("TRAILER!!!", (0, b""))], 1):
@@ -37,14 +37,14 @@ def newc(files):
 
 
 def libraries(program):
-    """The shared objects a program is loaded with, its loader among them."""
+    """The shared objects of a program, with its loader."""
     text = subprocess.run(["ldd", program], check=True, text=True,
                           stdout=subprocess.PIPE).stdout
     return set(re.findall(r"(/\S+) \(0x", text))
 
 
 def initramfs():
-    """Busybox, the agent, the aggregator, and what they are linked with."""
+    """Busybox, the agent and the aggregator with their libraries."""
     busybox = FETCHED / "busybox-static/bin/busybox"
     here = pathlib.Path(__file__).parent
     contents = {"init": here / "init", "bin/busybox": busybox}
@@ -69,14 +69,14 @@ def initramfs():
 
 
 class Guest:
-    """A running guest; close() ends it, and so does the end of this process,
-    however it comes."""
+    """A running guest. It ends with close() and with this process, even if
+    that is killed."""
 
     def __init__(self, cpus, possible=None, memory="512M", kernel=""):
         self.temporary = tempfile.TemporaryDirectory(prefix="plimsoll-")
         self.folder = pathlib.Path(self.temporary.name)
         self.process = None
-        self.heard = b""
+        self.unread = b""
         try:
             self.boot(cpus, possible or cpus, memory, kernel)
         except BaseException:
@@ -102,23 +102,23 @@ class Guest:
             bufsize=0)
         errors.close()
         os.set_blocking(self.process.stdout.fileno(), False)
-        self.hear(rb"ready\r?\n", BOOT_S, "boot")
+        self.read_until(rb"ready\r?\n", BOOT_S, "boot")
 
     def why(self):
         said = [(self.folder / n).read_text(errors="replace")[-3000:]
                 for n in ("qemu", "console") if (self.folder / n).exists()]
-        return "\n".join(said + [self.heard.decode(errors="replace")[-500:]])
+        return "\n".join(said + [self.unread.decode(errors="replace")[-500:]])
 
-    def hear(self, pattern, seconds, what):
-        """What comes before the pattern, and the match."""
+    def read_until(self, pattern, seconds, what):
+        """The output before the pattern, and the match."""
         deadline = time.monotonic() + seconds
         with selectors.DefaultSelector() as ready:
             ready.register(self.process.stdout, selectors.EVENT_READ)
             while True:
-                found = re.search(pattern, self.heard)
+                found = re.search(pattern, self.unread)
                 if found:
-                    before = self.heard[:found.start()]
-                    self.heard = self.heard[found.end():]
+                    before = self.unread[:found.start()]
+                    self.unread = self.unread[found.end():]
                     return before, found
                 left = deadline - time.monotonic()
                 if left <= 0 or not ready.select(left):
@@ -128,12 +128,13 @@ class Guest:
                 if not more:
                     raise AssertionError(f"the guest ended: {what}\n"
                                          f"{self.why()}")
-                self.heard += more
+                self.unread += more
 
     def run(self, command, seconds=COMMAND_S):
-        """What the command writes; AssertionError if it fails."""
+        """The output of the command; AssertionError if it fails."""
         self.process.stdin.write(f"{command}\n.\n".encode())
-        before, found = self.hear(rb"\nstatus (\d+)\r?\n", seconds, command)
+        before, found = self.read_until(rb"\nstatus (\d+)\r?\n", seconds,
+                                        command)
         text = before.decode(errors="replace")
         if found.group(1) != b"0":
             raise AssertionError(f"{command}\n{text}\n{self.why()}")

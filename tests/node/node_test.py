@@ -1,10 +1,10 @@
-"""The agent on a real kernel with a full cgroup v2 tree: what reaches the
-aggregator is true where the node's own pressure is not.
+"""The agent on a real kernel with a full cgroup v2 tree: the figures at the
+aggregator are right even where the node's own pressure misleads.
 
-One guest with four CPUs runs an aggregator and an agent for itself. Each test
-makes cgroups as a kubelet would, runs something in them, and reads the stream
-(/v1/nodes) or one raw report (--once). What was measured is printed beside
-what the kernel's files say of the same time."""
+One guest with four CPUs runs an aggregator and an agent. Each test makes
+cgroups as a kubelet would, runs a load in them, and reads the stream
+(/v1/nodes) or one raw report (--once). The figures are printed beside those of
+the kernel's files for the same time."""
 import json
 import pathlib
 import statistics
@@ -24,7 +24,7 @@ POOL_PAGES = 32
 START_AGENT = "start_agent --interval 1s"
 # Reports that a figure is the median of; the agent sends one a second.
 REPORTS = 6
-# A pod is found 10 s after it was made at the latest.
+# The agent finds a new pod within 10 s.
 PATIENCE_S = 60
 
 
@@ -51,8 +51,9 @@ class Pod:
 
 
 class Measured:
-    """Medians of what the stream said of the node and some pods, and what the
-    kernel's own totals say of about the same time (shares of it)."""
+    """Medians of the stream's figures for the node and some pods, and the
+    figures of the kernel's own totals for about the same time, as shares of
+    it."""
 
     def __init__(self, nodes, uids, before, after):
         def median(figures):
@@ -100,7 +101,7 @@ class OnARealKernel(unittest.TestCase):
             "wget -qO- http://127.0.0.1:7474/v1/nodes"))
 
     def node(self):
-        """The guest as the stream has it, if it is there and fresh."""
+        """The guest's node in the stream, if it is fresh."""
         nodes = self.nodes()["nodes"]
         return nodes[0] if nodes and nodes[0]["state"] == "fresh" else None
 
@@ -113,13 +114,13 @@ class OnARealKernel(unittest.TestCase):
         return eventually(claim, probe, PATIENCE_S, every=0.3)
 
     def once(self, uid):
-        """One report as the agent makes it, and the pod in it."""
+        """One raw report of the agent, and the pod in it."""
         report = json.loads(self.guest.run(
             "plimsoll-agent --once --node-name guest --kvm-probe off"))
         return report, vm_of(report, uid)
 
     def kernel(self):
-        """Seconds that the kernel's own files count."""
+        """Totals of the kernel's own files, in seconds."""
         uptime, stat, pressure = self.guest.run(
             "cat /proc/uptime; head -n 1 /proc/stat;"
             "head -n 1 /proc/pressure/cpu").strip().splitlines()
@@ -128,7 +129,7 @@ class OnARealKernel(unittest.TestCase):
                 "some": int(pressure.split("total=")[1]) / 1e6}
 
     def measure(self, name, *pods):
-        """What REPORTS reports in a row say, once the pods are in them."""
+        """Measures REPORTS reports in a row that contain the pods."""
         uids = [p.uid for p in pods]
         for uid in uids:
             self.vm(uid, "the stream has the pod's contention",
@@ -146,11 +147,11 @@ class OnARealKernel(unittest.TestCase):
         self.rows.append((name, measured))
         return measured
 
-    def test_one_throttled_vm_alone_is_no_contention(self):
+    def test_a_vm_that_is_throttled_alone_shows_no_contention(self):
         vm = self.pod(cpu_max="20000 100000")
         vm.keep_busy()
         m = self.measure("one task held to 20 % of a CPU", vm)
-        # The node is idle, and its pressure says that it is crowded.
+        # The node is idle, but its pressure suggests contention.
         self.assertGreater(m.raw_some, 0.3)
         self.assertGreater(m.some, 0.3)
         self.assertGreater(m.raw_idle, 0.75)
@@ -158,7 +159,7 @@ class OnARealKernel(unittest.TestCase):
         self.assertLess(m.pods[0], 0.1)
         self.assertLess(m.contention, 0.1)
 
-    def test_vms_that_contend_for_a_cpu_do_not_vanish(self):
+    def test_vms_that_compete_for_a_cpu_show_contention(self):
         vms = [self.pod(cpuset_cpus="3") for _ in range(2)]
         for vm in vms:
             vm.keep_busy()
@@ -168,11 +169,11 @@ class OnARealKernel(unittest.TestCase):
             self.assertAlmostEqual(used, 0.5, delta=0.2)
         self.assertGreater(m.contention, 0.3)
 
-    def test_huge_pages_of_a_vm_are_seen(self):
+    def test_huge_pages_of_a_vm_are_reported(self):
         self.guest.run(f"echo {POOL_PAGES} > /proc/sys/vm/nr_hugepages")
         self.addCleanup(self.guest.run, "echo 0 > /proc/sys/vm/nr_hugepages")
         vm = self.pod()
-        # A file of huge pages behind it, as a VM's memory can be.
+        # A file of huge pages, which can back the memory of a VM.
         self.addCleanup(self.guest.run, "rm /huge/memory")
         vm.start("sh -c 'fallocate -l 24M /huge/memory; sleep 600'")
         seen = self.vm(vm.uid, "the stream has the VM's huge pages",
@@ -185,7 +186,7 @@ class OnARealKernel(unittest.TestCase):
         self.assertEqual(report["hugepages"][0]["free"], POOL_PAGES - 12)
         self.assertEqual(raw["hugetlb"],
                          [{"size_bytes": PAGE, "used_bytes": 24 * MIB}])
-        # No memory.* file knows of them.
+        # No memory.* file counts them.
         self.assertLess(raw["memory_current_bytes"], 4 * MIB)
 
     def test_an_out_of_memory_kill_is_counted(self):
@@ -198,15 +199,15 @@ class OnARealKernel(unittest.TestCase):
         self.assertEqual(self.once(vm.uid)[1]["oom_kills"], 1)
 
     def busy_pod(self):
-        """A pod whose past in the stream is a busy CPU, and its raw report."""
+        """A pod that the stream shows with a busy CPU, and its raw report."""
         vm = self.pod()
         vm.keep_busy()
         self.vm(vm.uid, "the stream has a busy VM",
                 lambda v: v.get("used_cores_5m", 0) > 0.5)
         return vm, self.once(vm.uid)[1]
 
-    def assert_begun_anew(self, uid, old):
-        """The idle cgroup of the same uid owes nothing to what was there."""
+    def assert_new_series(self, uid, old):
+        """The idle cgroup with the same uid begins a new series."""
         new = self.once(uid)[1]
         self.assertNotEqual(new["cgroup_inode"], old["cgroup_inode"])
         self.assertLess(new["cpu_usage_us"], old["cpu_usage_us"])
@@ -214,18 +215,18 @@ class OnARealKernel(unittest.TestCase):
                      lambda v: v.get("used_cores", 1) < 0.05)
         self.assertLess(vm["used_cores_5m"], 0.05)
 
-    def test_a_cgroup_made_anew_is_a_new_series(self):
+    def test_a_cgroup_that_is_recreated_begins_a_new_series(self):
         vm, old = self.busy_pod()
         vm.end()
         self.guest.run(f"mkdir {vm.group}")
-        self.assert_begun_anew(vm.uid, old)
+        self.assert_new_series(vm.uid, old)
 
-    def test_a_cgroup_made_anew_behind_the_agents_back_is_a_new_series(self):
+    def test_a_cgroup_recreated_without_the_agent_begins_a_new_series(self):
         vm, old = self.busy_pod()
         self.guest.run("end_agent")
         vm.end()
         self.guest.run(f"mkdir {vm.group}; {START_AGENT}")
-        self.assert_begun_anew(vm.uid, old)
+        self.assert_new_series(vm.uid, old)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 #include <uv.h>
 
-/* Sanitized builds on a slow disk are slow; a wait ends when it is true. */
+/* Sanitized builds are slow on slow disks; run_until() ends as soon as *flag is
+ * true. */
 enum { PATIENCE_MS = 60000 };
 
 static void on_late(uv_timer_t *timer)
@@ -10,7 +11,7 @@ static void on_late(uv_timer_t *timer)
 	*(bool *)timer->data = true;
 }
 
-/* A timer of the same turn may have done it: then nothing else need come. */
+/* A timer of the same turn may have set *flag, and nothing else may follow. */
 static void on_prepare(uv_prepare_t *prepare)
 {
 	const bool *const *flag = prepare->data;
@@ -37,7 +38,7 @@ void run_until(uv_loop_t *loop, const bool *flag)
 	}
 	uv_close((uv_handle_t *)&prepare, NULL);
 	uv_close((uv_handle_t *)&patience, NULL);
-	/* The handles are on this stack: let their closing finish. */
+	/* The handles are on this stack, so wait until they are closed. */
 	while (uv_is_active((uv_handle_t *)&patience)) {
 		(void)uv_run(loop, UV_RUN_NOWAIT);
 	}

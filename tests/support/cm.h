@@ -1,4 +1,4 @@
-/* What cmocka.h needs before it, in its order, for every test. */
+/* Includes cmocka.h and the headers it requires, in their order. */
 #pragma once
 
 #include <setjmp.h>
@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka wants the four above first. */
+/* requires the four above */
 #include <cmocka.h>
 
-/* Runs the loop until *flag or until a minute passed, which fails the test. */
+/* Runs the loop until *flag is true; fails the test after a minute. */
 struct uv_loop_s;
 void run_until(struct uv_loop_s *loop, const bool *flag);

@@ -1,5 +1,5 @@
-"""Engines for time series on loopback: Debian's prometheus and
-victoria-metrics, and one that only pretends, for what those will not do."""
+"""Time series engines on loopback: Debian's prometheus and victoria-metrics,
+and a fake one for answers that real ones do not give."""
 import collections
 import http.server
 import json
@@ -22,7 +22,7 @@ def free_port():
 
 
 class Engine(Program):
-    """Kept over restarts, with its data."""
+    """An engine whose port and data stay over restarts."""
     package = binary = write_path = ready_path = None
 
     def __init__(self, folder):
@@ -31,8 +31,8 @@ class Engine(Program):
         program = DEBIAN / self.package / "usr/bin" / self.binary
         if not program.exists():
             raise AssertionError(
-                f"{program} is missing: tests/support/fetch.sh "
-                f"build/ci/debian {self.package} brings it from the network")
+                f"{program} is missing: run tests/support/fetch.sh "
+                f"build/ci/debian {self.package}")
         super().__init__(folder, self.package,
                          [program, *self.flags(pathlib.Path(folder))])
 
@@ -60,7 +60,8 @@ class Engine(Program):
         return self
 
     def end(self):
-        """As suddenly as it can be without losing what it has taken."""
+        """Ends the engine as suddenly as possible without losing samples that
+        it has accepted."""
         self.kill()
 
 
@@ -70,7 +71,7 @@ class Prometheus(Engine):
 
     def flags(self, folder):
         config = folder / "prometheus.yml"
-        # What docs/operations.md asks for.
+        # As docs/operations.md recommends.
         config.write_text("storage: {tsdb: {out_of_order_time_window: 1d}}")
         return [f"--config.file={config}", f"--storage.tsdb.path={self.data}",
                 f"--web.listen-address=127.0.0.1:{self.port}",
@@ -96,7 +97,7 @@ class Victoria(Engine):
                 f"-httpListenAddr=127.0.0.1:{self.port}"]
 
     def end(self):
-        """It answers before what it took is on the disk."""
+        """This engine answers before the samples are on disk."""
         self.stop(30)
 
     def series(self):
@@ -117,17 +118,17 @@ def key(labels):
     return tuple(sorted(labels.items()))
 
 
-TAKEN = (204, {}, b"")
-Came = collections.namedtuple("Came", "status headers body at")
+ACCEPTED = (204, {}, b"")
+Request = collections.namedtuple("Request", "status headers body at")
 
 
 class Fake:
-    """Answers as `judge` says of a body, then as `answers`, then with 204;
-    keeps what came and when. An answer is (status, headers, body); body may be
-    a function of the handler."""
+    """Records requests. The answer is that of judge(body), or else the next of
+    `answers`, or else 204. An answer is (status, headers, body); body may be a
+    function that is called with the handler and sends the answer itself."""
 
     def __init__(self, trust=None):
-        self.answers, self.came = [], []
+        self.answers, self.requests = [], []
         self.judge = lambda body: None
         self.lock = threading.Lock()
         fake = self
@@ -156,12 +157,12 @@ class Fake:
     def serve(self, handler):
         body = handler.rfile.read(int(handler.headers["Content-Length"]))
         with self.lock:
-            told = self.judge(body)
-            if told is None:
-                told = self.answers.pop(0) if self.answers else TAKEN
-            status, headers, text = told
-            self.came.append(Came(status, handler.headers, body,
-                                  time.monotonic()))
+            answer = self.judge(body)
+            if answer is None:
+                answer = self.answers.pop(0) if self.answers else ACCEPTED
+            status, headers, text = answer
+            self.requests.append(Request(status, handler.headers, body,
+                                         time.monotonic()))
         if callable(text):
             text(handler)
             return
@@ -174,18 +175,19 @@ class Fake:
         handler.wfile.write(text)
 
     def series(self):
-        """{labels: {ms: value}} of what it took; what came twice fails."""
+        """{labels: {ms: value}} of accepted requests. AssertionError if a
+        sample was sent twice."""
         found = {}
         with self.lock:
-            taken = [came for came in self.came if came.status == 204]
-        for came in taken:
-            for labels, samples in write_request(came.body):
+            accepted = [r for r in self.requests if r.status == 204]
+        for request in accepted:
+            for labels, samples in write_request(request.body):
                 assert list(labels) == sorted(labels), labels
                 times = [at for at, _ in samples]
                 assert times == sorted(set(times)), times
                 one = found.setdefault(labels, {})
                 for at, value in samples:
-                    assert at not in one, f"{labels} at {at} came twice"
+                    assert at not in one, f"{labels} at {at} was sent twice"
                     one[at] = value
         return found
 

@@ -1,23 +1,24 @@
 #!/bin/sh
-# Debian packages unpacked into a folder, without installing them: no kernel in
-# /boot, no service started, no other package replaced. A kernel's modules are
+# Unpacks Debian packages into a folder without installing them: no kernel gets
+# into /boot, no service starts, no package is replaced. A kernel's modules are
 # left out.
 # usage: tests/support/fetch.sh FOLDER PACKAGE...
 #
-# What is there already stays. A package that only names another one (as
-# linux-image-cloud-amd64 names the kernel of the day) stands for that one.
+# A package that is there already is not fetched again. For a package that only
+# depends on another one (linux-image-cloud-amd64 depends on the current kernel)
+# the other one is fetched.
 set -eu
 
 folder=$1
 shift
 
-# Without package lists, or with old ones, the first try fails.
+# Without package lists, or with old ones, the first download fails.
 update() {
 	sudo=$([ "$(id -u)" = 0 ] || echo sudo)
 	$sudo apt-get update -q >&2
 }
 
-# The package with the files: $1 itself, or the kernel it depends on.
+# The package with the files: $1, or the kernel that $1 depends on.
 real_name() {
 	case $1 in
 	linux-image-*)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs fuzz targets side by side, one a core, and says of each how many inputs
-it tried and how many of them reached something new.
+"""Runs fuzz targets side by side, one on each CPU. Prints for each how many
+inputs it tried and how many of them reached new code.
 
 usage: fuzz.py SECONDS TARGET ...
 
-Inputs found are kept in build/fuzz/corpus/TARGET, one that fails in
+New inputs are kept in build/fuzz/corpus/TARGET, and an input that fails in
 build/fuzz/TARGET-*. The last line is: tests: N passed, N failed, N skipped."""
 import concurrent.futures
 import os
@@ -12,16 +12,18 @@ import pathlib
 import re
 import subprocess
 import sys
+import time
 
 MAX_INPUT_BYTES = 65536
 INPUT_TIMEOUT_S = 10
 MEMORY_MB = 2048
-# Beyond the time it was given: loading the corpus and the last input.
+# On top of SECONDS: for loading the corpus and for the last input.
 GRACE_S = 300
 
 
 def fuzz(name, seconds):
-    """Exit code and output of one target."""
+    """Exit code, output and seconds of one target."""
+    start = time.monotonic()
     found = pathlib.Path("build/fuzz/corpus", name)
     found.mkdir(parents=True, exist_ok=True)
     command = [f"build/fuzz/tests/fuzz/fuzz_{name}",
@@ -35,8 +37,10 @@ def fuzz(name, seconds):
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, timeout=seconds + GRACE_S, check=False)
     except subprocess.TimeoutExpired as late:
-        return -1, (late.stdout or b"").decode(errors="replace")
-    return done.returncode, done.stdout.decode(errors="replace")
+        code, output = -1, late.stdout or b""
+    else:
+        code, output = done.returncode, done.stdout
+    return code, output.decode(errors="replace"), time.monotonic() - start
 
 
 def statistic(name, text):
@@ -50,14 +54,14 @@ def main(arguments):
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         running = [(name, pool.submit(fuzz, name, seconds)) for name in names]
         for name, future in running:
-            code, text = future.result()
+            code, text, took = future.result()
             tried = statistic("number_of_executed_units", text)
             new = statistic("new_units_added", text)
             total += tried
             good = code == 0 and tried > 0
             failed += not good
             print(f"{'ok' if good else 'FAIL':5}{name}  ({tried} inputs, "
-                  f"{new} new)", flush=True)
+                  f"{new} new, {took:.1f} s)", flush=True)
             if not good:
                 print(text, flush=True)
     print(f"{total} inputs")

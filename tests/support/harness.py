@@ -1,6 +1,5 @@
-"""What system and end-to-end tests share: programs started and ended for sure,
-waiting with a deadline, machines made of files, VM pods as KubeVirt renders
-them."""
+"""Helpers of system and end-to-end tests: programs that end with the test,
+waits with a deadline, machines made of files, pods as KubeVirt creates them."""
 import json
 import os
 import pathlib
@@ -15,21 +14,51 @@ import urllib.error
 import urllib.request
 import uuid
 
+from thread_errors import thread_errors
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = ROOT / os.environ.get("PLIMSOLL_BIN", "bin")
 FIXTURES = ROOT / "tests" / "fixtures" / "kubevirt"
 
-# Times that a program is held to are those of the build that ships; with
-# sanitizers everything takes so many times longer. A wait ends when it is true.
+# Limits of time are those of the release build. A sanitizer makes everything
+# this many times slower. A wait ends as soon as its condition holds.
 SLOWNESS = 6 if "tsan" in str(BIN) else 3 if "asan" in str(BIN) else 1
 PATIENCE_S = 30
 
-# Nothing listens there, and nothing may without being root.
+# No program listens there, and only root could.
 NOBODY = "https://127.0.0.1:1"
 
 
+thread_errors.install()
+
+
+# ---- marks ----
+
+def mark(**marks):
+    """Marks a test class or one test for run_tests.py, with a reason as the
+    value. timed: the test has limits of time, so it runs when the others have
+    ended, one on each CPU. slow: the test takes more than about ten seconds;
+    `make check` leaves it out."""
+    if not marks.keys() <= {"timed", "slow"}:
+        raise ValueError(f"no such marks: {marks}")
+
+    def apply(test):
+        test.marks = {**getattr(test, "marks", {}), **marks}
+        return test
+    return apply
+
+
+def marks_of(case, method):
+    """The marks of a test: those of its class and its own."""
+    return {**getattr(case, "marks", {}),
+            **getattr(getattr(case, method), "marks", {})}
+
+
+# ---- waiting, programs ----
+
 def eventually(claim, probe, seconds=PATIENCE_S, every=0.1):
-    """The first true value of probe(); AssertionError if none comes in time."""
+    """The first true value of probe(). AssertionError if there is none in
+    time."""
     seconds *= SLOWNESS
     deadline = time.monotonic() + seconds
     while True:
@@ -42,7 +71,7 @@ def eventually(claim, probe, seconds=PATIENCE_S, every=0.1):
 
 
 class Program:
-    """A child process with its output in a file."""
+    """A child process. Its output goes to a file."""
 
     def __init__(self, folder, name, arguments, env=None):
         self.name = name
@@ -62,7 +91,7 @@ class Program:
         return self.log_path.read_text(errors="replace")
 
     def wait_log(self, pattern, seconds=PATIENCE_S):
-        """The last match of pattern in the log, once there is one."""
+        """Waits until pattern matches in the log; the last match."""
         def probe():
             found = list(re.finditer(pattern, self.log()))
             if not found and self.process.poll() is not None:
@@ -76,7 +105,7 @@ class Program:
         return self.process is not None and self.process.poll() is None
 
     def stop(self, seconds=10):
-        """SIGTERM; the exit status."""
+        """Sends SIGTERM; the exit status."""
         if self.running():
             self.process.send_signal(signal.SIGTERM)
         try:
@@ -94,9 +123,9 @@ class Program:
 
 
 class Aggregator(Program):
-    """An aggregator on free ports, kept over restarts."""
+    """An aggregator on free ports, which stay the same over restarts."""
 
-    origin = "tcp://127.0.0.1"  # of --listen, without the port
+    origin = "tcp://127.0.0.1"  # --listen without the port
 
     def __init__(self, folder, name="aggregator", *more, db=None):
         self.db = db or pathlib.Path(folder, f"{name}.db")
@@ -129,7 +158,7 @@ class Aggregator(Program):
         return f"{self.origin}:{self.ports[0]}"
 
     def get(self, path, accept=None):
-        """Status, headers and text of a GET on the query listener."""
+        """Status, headers and text of a GET on the --http listener."""
         return http_get(f"http://127.0.0.1:{self.ports[1]}{path}", accept)
 
     def json(self, path):
@@ -161,10 +190,10 @@ def http_get(url, accept=None, trust=None):
 
 
 class Machine:
-    """A node made of files: /proc, /sys and a cgroup tree with the texts the
-    kernel would print. tick() advances the counters; each file keeps its inode
-    and its length and gets one pwrite, so readers that keep files open see
-    whole texts."""
+    """A node made of files: /proc, /sys and a cgroup tree with the texts that a
+    kernel would print. tick() advances the counters. A file keeps its inode and
+    its length and is written by one pwrite, so that a reader which keeps the
+    file open sees a whole text."""
 
     HZ = os.sysconf("SC_CLK_TCK")
 
@@ -172,7 +201,7 @@ class Machine:
         self.root = pathlib.Path(folder)
         self.cores = cores
         self.memory = memory_gib << 20  # KiB, as in meminfo
-        self.busy = 0.0        # share of the cores
+        self.busy = 0.0        # share of the cores in use
         self.waiting = 0.0     # share of time some task waits for a CPU
         self.used_memory = 0.2
         self.pods = {}         # uid -> dict(cores=, waiting=)
@@ -245,7 +274,7 @@ class Machine:
         self.write(f"{base}/memory.current", f"{pod['memory']:016d}\n")
 
     def run_pod(self, uid, cores=0.0, waiting=0.0, memory=1 << 30):
-        """A pod's cgroup appears, and uses this much from now on."""
+        """Creates a pod's cgroup, or changes how much the pod uses."""
         self.pods.setdefault(uid, {"usage": 0.0, "some": 0.0, "memory": memory})
         self.pods[uid].update(cores=cores, waiting=waiting)
         self.write_pod(uid, self.pods[uid])
@@ -270,12 +299,12 @@ class Machine:
 
 
 class Driver:
-    """Lets the time of machines run, in a thread, until stopped."""
+    """A thread that ticks machines until stop()."""
 
     def __init__(self, machines):
         self.machines = machines
         self.stopping = threading.Event()
-        self.lock = threading.Lock()  # held while files are written
+        self.lock = threading.Lock()  # held while it writes files
         self.thread = threading.Thread(target=self.run, daemon=True)
 
     def start(self):
@@ -297,7 +326,7 @@ class Driver:
 
 
 def agent(folder, name, aggregators, *flags, interval="500ms"):
-    """An agent for the node `name`, reporting to these URLs; not started."""
+    """An agent for the node `name` that reports to these URLs; not started."""
     arguments = [BIN / "plimsoll-agent", "--node-name", name,
                  "--interval", interval, *flags]
     for url in aggregators:
@@ -306,7 +335,7 @@ def agent(folder, name, aggregators, *flags, interval="500ms"):
 
 
 class Folder:
-    """A temporary folder whose programs are all ended with it."""
+    """A temporary folder. close() ends all programs in it."""
 
     def __init__(self):
         self.temporary = tempfile.TemporaryDirectory(prefix="plimsoll-")
@@ -330,7 +359,7 @@ class Folder:
 # ---- Kubernetes objects ----
 
 def worker(name, cores=6, memory="16Gi", labels=None, taints=None):
-    """A Node as kubelet and virt-handler leave it."""
+    """A Node as kubelet and virt-handler write it."""
     size = {"cpu": str(cores), "memory": memory, "pods": "110",
             "ephemeral-storage": "200Gi", "devices.kubevirt.io/kvm": "1k",
             "devices.kubevirt.io/tun": "1k",
@@ -347,9 +376,9 @@ def worker(name, cores=6, memory="16Gi", labels=None, taints=None):
 
 def launcher(name, namespace="default", scheduler="plimsoll-scheduler",
              cpu="200m", memory="1314Mi", **spec):
-    """A virt-launcher pod as virt-controller creates it, ready to be posted:
-    the recorded one of a plain VM with another name and size. Further spec
-    members replace the recorded ones; nodeSelector is merged."""
+    """A virt-launcher pod as virt-controller creates it: the recorded pod of a
+    plain VM with this name and size. Further members of the spec replace the
+    recorded ones; nodeSelector and tolerations are added to them."""
     pod = json.loads((FIXTURES / "pod-plain.json").read_text())
     vmi = str(uuid.uuid4())
     meta = pod["metadata"]
@@ -371,8 +400,7 @@ def launcher(name, namespace="default", scheduler="plimsoll-scheduler",
 
 
 def reserving(name, node, cpu="1", memory="2Gi"):
-    """An ordinary pod that was bound to `node` and asks for more than it
-    uses."""
+    """A pod that is bound to `node` and requests resources it does not use."""
     return {
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {"name": name, "namespace": "default"},
@@ -382,9 +410,9 @@ def reserving(name, node, cpu="1", memory="2Gi"):
 
 
 def kubeconfig(folder, server=NOBODY):
-    """A file that says where the API server is."""
+    """A kubeconfig file for this API server."""
     path = folder / "kubeconfig"
-    path.write_text(json.dumps({  # which is YAML too
+    path.write_text(json.dumps({  # JSON is YAML
         "apiVersion": "v1", "kind": "Config", "current-context": "c",
         "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
         "clusters": [{"name": "c", "cluster": {"server": server}}],

@@ -1,12 +1,12 @@
-"""What kubelet and a container runtime do for pods, as far as our own programs
-need it: their image's files and nothing else as root, the volumes of the
-manifest where it says, the tokens that the pod's account gets, the user and the
-read-only root that it asks for, probes, status.
+"""A stand-in for kubelet and a container runtime, with what plimsoll's pods
+need: a root that holds the image's files alone, the volumes of the manifest,
+tokens of the pod's account, the user and the read-only root that the manifest
+asks for, probes, and status.
 
-Every container is a process in a mount namespace of its own; all share one
-network, where each pod has an address of 127.0.0.0/8. So what listens on
-0.0.0.0 in the manifest listens on the pod's address here, and names of services
-stand in the container's /etc/hosts. Needs root."""
+Every container is a process in a mount namespace of its own. All share one
+network, where each pod has an address of 127.0.0.0/8: a program that listens
+on 0.0.0.0 by its manifest listens on the pod's address here, and /etc/hosts of
+the container holds the names of services. Needs root."""
 import base64
 import ctypes
 import fcntl
@@ -25,6 +25,7 @@ import urllib.error
 import urllib.request
 
 from harness import Program, eventually
+from kube_api import Refused
 
 CLONE_NEWNET = 0x40000000
 SERVICES = {"plimsoll-aggregator": "127.0.1.1",
@@ -35,8 +36,8 @@ STRATEGIC = "application/strategic-merge-patch+json"
 
 
 def own_network():
-    """From here on this process and its children have a loopback device of
-    their own, so that ports are as the manifests say."""
+    """Gives this process and its children a loopback device of their own, so
+    that the ports of the manifests are free."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNET) != 0:
         raise OSError(ctypes.get_errno(), "unshare: is this root?")
@@ -74,8 +75,8 @@ class Image:
 
 
 class StandIn:
-    """For an image that is not ours: a program of this machine, which the
-    container sees through a mount."""
+    """In place of an image of others: a program of this machine, which is
+    mounted into the container."""
 
     def __init__(self, name, entrypoint):
         self.name = name
@@ -114,7 +115,7 @@ class Container:
                                      else self.own_group)
         self.entrypoint = image.config["config"]["Entrypoint"]
         image.unpack(self.root)
-        self.mounts = []  # (what is there, where, read-only)
+        self.mounts = []  # (source, path in the container, read-only)
         self.write_hosts()
         self.mount_volumes()
         self.ready = False
@@ -141,10 +142,10 @@ class Container:
     def mount_volumes(self):
         volumes = {v["name"]: v for v in self.pod["spec"]["volumes"]}
         for mount in self.spec["volumeMounts"]:
-            where = self.kubelet.place(self, volumes[mount["name"]])
+            where = self.kubelet.folder_of(self, volumes[mount["name"]])
             self.add_mount(where, mount["mountPath"],
                            mount.get("readOnly", False))
-        for path, where in self.kubelet.given(self).items():
+        for path, where in self.kubelet.mounts(self).items():
             self.add_mount(where, path, True)
 
     def add_mount(self, what, where, is_read_only):
@@ -152,8 +153,8 @@ class Container:
         self.mounts.append((what, where, is_read_only))
 
     def put(self, folder, name, data, mode):
-        """A file as the kubelet's writer leaves it; owned by the user where
-        it is a token, by root and the pod's group otherwise."""
+        """Writes a file as kubelet does, owned by root and the pod's
+        group."""
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         new = path.with_name(path.name + ".new")
@@ -190,7 +191,7 @@ class Container:
         return folder
 
     def source(self, source):
-        """File name -> text of one source of a projected volume."""
+        """The files of one source of a projected volume: name -> text."""
         namespace = self.pod["metadata"]["namespace"]
         if "serviceAccountToken" in source:
             ask = source["serviceAccountToken"]
@@ -205,7 +206,8 @@ class Container:
 
     @staticmethod
     def chosen(data, volume):
-        """Where a volume names keys only those, under other names."""
+        """The keys that the volume selects, by the file names it gives
+        them."""
         if "items" not in volume:
             return data
         return {i["path"]: data[i["key"]] for i in volume["items"]}
@@ -225,7 +227,7 @@ class Container:
     # ---- running ----
 
     def command(self, arguments):
-        """A shell's line that runs these arguments in the container."""
+        """The command that runs these arguments in the container."""
         q = shlex.quote
         root = str(self.root)
         lines = ["set -e", "mount --make-rprivate /",
@@ -278,8 +280,8 @@ class Container:
         except (urllib.error.URLError, OSError):
             return False
 
-    def tell(self):
-        """Status of the pod, when it has changed."""
+    def report(self):
+        """Writes the status of the pod when it has changed."""
         ready = self.program.running() and self.probe("readinessProbe")
         if ready == self.ready:
             return
@@ -301,18 +303,18 @@ class Container:
 
 
 class Kubelet:
-    """Plays all pods of these namespaces until close(). `hosts` says for a node
-    where its /proc and other folders are: path of a hostPath volume -> folder;
-    `has` which folders every container of the node sees besides."""
+    """Runs all pods of these namespaces until close(). hosts(node) maps the
+    path of a hostPath volume to a folder; has(node, container) maps paths to
+    folders that the runtime mounts besides."""
 
     def __init__(self, kube, folder, images, namespaces, hosts, has):
         self.kube, self.folder, self.namespaces = kube, folder, namespaces
         self.images = {image.name: image for image in images}
         self.hosts, self.has = hosts, has
         self.containers = {}
-        self.trouble = None
+        self.last_error = None
         self.services = SERVICES
-        # kubelet asks no certificate of a probe.
+        # kubelet checks no certificate when it probes.
         trusting = ssl.create_default_context()
         trusting.check_hostname = False
         trusting.verify_mode = ssl.CERT_NONE
@@ -323,16 +325,16 @@ class Kubelet:
         self.thread = threading.Thread(target=self.play, daemon=True)
 
     def names(self):
-        """Name of a service -> address: that of its pod, which is chosen
-        whether or not the pod is there yet."""
+        """Name of a service -> the address of its pod, which is known before
+        there is a pod."""
         return {f"{name}.plimsoll.svc": address
                 for name, address in self.services.items()}
 
-    def given(self, container):
+    def mounts(self, container):
         return self.has(container.node, container.spec["name"])
 
-    def place(self, container, volume):
-        """The folder that stands for a volume."""
+    def folder_of(self, container, volume):
+        """The folder with the files of a volume."""
         if "secret" in volume:
             return container.project_secret(volume)
         if "projected" in volume:
@@ -361,10 +363,7 @@ class Kubelet:
 
     def play(self):
         while not self.stopping.wait(0.2):
-            try:
-                self.turn()
-            except Exception as error:  # pylint: disable=broad-except
-                self.trouble = error
+            self.turn()
 
     def turn(self):
         seen = set()
@@ -373,45 +372,58 @@ class Kubelet:
                     f"/api/v1/namespaces/{namespace}/pods")["items"]:
                 if "nodeName" in pod["spec"]:
                     seen.add(pod["metadata"]["uid"])
-                    self.tend(pod)
+                    self.try_to_tend(pod)
         for uid in set(self.containers) - seen:
             self.containers.pop(uid).program.kill()
+
+    def try_to_tend(self, pod):
+        """Tries again at the next turn while a Secret is missing, or leaves a
+        pod that is gone."""
+        try:
+            self.tend(pod)
+        except Refused as no:
+            if no.status not in (404, 409) and (
+                    "is being terminated" not in no.message):
+                raise
+            self.last_error = no
 
     def tend(self, pod):
         uid = pod["metadata"]["uid"]
         if "deletionTimestamp" in pod["metadata"]:
             if uid in self.containers:
                 self.containers.pop(uid).program.stop()
-            self.kube.delete_pod(pod)
+            self.kube.remove({"kind": "Pod", **pod})
         elif uid in self.containers:
-            self.containers[uid].tell()
+            self.containers[uid].report()
         else:
             self.containers[uid] = self.make(pod).start()
 
     def make(self, pod):
-        """Again and again while a Secret is not there yet."""
+        """A container without what an earlier attempt has left."""
         shutil.rmtree(self.folder / pod["metadata"]["uid"],
                       ignore_errors=True)
         name = pod["metadata"]["labels"]["app.kubernetes.io/name"]
         taken = {c.address for c in self.containers.values()}
-        # The first one of several answers for the service.
+        # The first one of several pods gets the address of the service.
         free = [a for a in (self.services.get(name), *ADDRESSES)
                 if a and a not in taken]
         return Container(self, pod, free[0])
 
     def of(self, name):
-        """The containers of this name that run."""
+        """The containers of this name that were started."""
         return [c for c in list(self.containers.values())
                 if c.spec["name"] == name and c.program]
 
     def await_ready(self, name, count):
         def ready():
+            if not self.thread.is_alive():
+                raise AssertionError("the kubelet has ended")
             return sum(c.ready for c in self.of(name)) == count
         try:
             eventually(f"{count} of {name} are ready", ready, 60)
         except AssertionError:
             raise AssertionError(
-                f"not {count} of {name} became ready; {self.trouble!r}\n"
+                f"not {count} of {name} became ready; {self.last_error!r}\n"
                 f"{self.logs()}") from None
 
     def logs(self):

@@ -1,27 +1,62 @@
 #!/usr/bin/env python3
-"""House rules that no compiler knows: layers, homes of dependencies, banned
-calls, headers, file sizes. Prints what is wrong and exits 1."""
+"""House rules that no compiler checks: which room includes which, circles of
+calls, homes of dependencies, banned calls, headers, file sizes, prose. Prints
+each violation and exits 1."""
 import pathlib
 import re
 import sys
 
-ROOMS = {
-    "lib": {"lib"},
-    "proto": {"proto", "lib"},
-    "kube": {"kube", "lib"},
-    "agent": {"agent", "proto", "lib"},
-    "aggregator": {"aggregator", "proto", "kube", "lib"},
-    "scheduler": {"scheduler", "proto", "kube", "lib"},
+# Which rooms a room may include beside itself: the arrows of
+# docs/architecture.md. A room inside a room is named with its parent.
+EDGES = {
+    "lib": "",
+    "proto": "lib",
+    "kube": "lib",
+    "agent": "proto lib",
+    "aggregator/series": "proto lib",
+    "aggregator/auth": "kube proto lib",
+    "aggregator/codec": "aggregator/series proto lib",
+    "aggregator/store": "aggregator/codec aggregator/series proto lib",
+    "aggregator/live":
+        "aggregator/store aggregator/series kube proto lib",
+    "aggregator/query": "aggregator/store aggregator/codec aggregator/series"
+                        " proto lib",
+    "aggregator/remote_write":
+        "aggregator/store aggregator/series kube proto lib",
+    "aggregator/ingest": "aggregator/query aggregator/live aggregator/store"
+                         " aggregator/auth proto lib",
+    "aggregator/http": "aggregator/ingest aggregator/remote_write"
+                       " aggregator/query aggregator/live aggregator/store"
+                       " aggregator/auth aggregator/series proto lib",
+    "aggregator": "aggregator/http aggregator/ingest aggregator/remote_write"
+                  " aggregator/query aggregator/live aggregator/store"
+                  " aggregator/auth kube proto lib",
+    "scheduler/objects": "kube proto lib",
+    "scheduler/cluster": "scheduler/objects kube proto lib",
+    "scheduler/filter": "scheduler/cluster scheduler/objects kube proto lib",
+    "scheduler/cache": "scheduler/cluster scheduler/objects kube proto lib",
+    "scheduler/score": "scheduler/filter scheduler/cluster scheduler/objects"
+                       " kube proto lib",
+    "scheduler/loads": "scheduler/cache scheduler/cluster scheduler/objects"
+                       " kube proto lib",
+    "scheduler/bind": "scheduler/cache scheduler/filter scheduler/cluster"
+                      " scheduler/objects kube proto lib",
+    "scheduler/offline": "scheduler/score scheduler/filter scheduler/cluster"
+                         " scheduler/objects kube proto lib",
+    "scheduler": "scheduler/offline scheduler/bind scheduler/loads"
+                 " scheduler/score scheduler/cache scheduler/filter"
+                 " scheduler/cluster scheduler/objects kube proto lib",
 }
+TOP = ("lib", "proto", "kube", "agent", "aggregator", "scheduler")
 
 # One home per dependency: the files that may include it.
 HOMES = {
     r"<nng/": r"lib/mq\w*\.[ch]",
     r"<microhttpd\.h>": r"lib/httpd\w*\.c",
-    r"<sqlite3\.h>": r"aggregator/store\w*\.[ch]",
+    r"<sqlite3\.h>": r"aggregator/store/\w+\.[ch]",
     r"<curl/": r"kube/http\w*\.[ch]",
-    r"<(cjson/)?cJSON\.h>": r"kube/value\.c",
-    r"<snappy-c\.h>": r"aggregator/remote_body\.c",
+    r"<(cjson/)?cJSON\.h>": r"kube/json_value\.c",
+    r"<snappy-c\.h>": r"aggregator/remote_write/request_body\.c",
     r"<yaml\.h>": r"kube/yaml\.c",
     r"<[\w/]*\.pb-c\.h>": r"proto/\w+\.[ch]",
     r"<protobuf-c/": r"proto/\w+\.[ch]",
@@ -48,21 +83,88 @@ def strip(text):
                   blank, text, flags=re.S)
 
 
-def check_includes(path, text, say):
-    room = path.split("/")[0]
+INCLUDE = re.compile(r'\s*#\s*include\s+(["<])([^">]+)')
+
+
+def room_of(path):
+    """"aggregator/store" for a file in it, "aggregator" for one beside it."""
+    return path.rpartition("/")[0]
+
+
+def includes(text):
     for number, line in enumerate(text.splitlines(), 1):
-        match = re.match(r'\s*#\s*include\s+(["<])([^">]+)', line)
-        if not match:
-            continue
-        target = match.group(2)
-        if match.group(1) == '"' and room in ROOMS:
-            other = target.split("/")[0]
-            if "/" not in target or other not in ROOMS[room]:
-                say(path, number, f"{room} may not include {target}")
+        match = INCLUDE.match(line)
+        if match:
+            yield number, line, match.group(1) == '"', match.group(2)
+
+
+def check_includes(path, text, say):
+    room = room_of(path)
+    for number, line, is_ours, target in includes(text):
+        if is_ours and room in EDGES:
+            other = room_of(target)
+            if other != room and other not in EDGES[room].split():
+                say(path, number, f"room {room} may not include room"
+                    f" {other or '(none)'}: {target}")
         for pattern, home in HOMES.items():
-            if (re.search(pattern, line) and room in ROOMS
+            if (re.search(pattern, line) and room in EDGES
                     and not re.fullmatch(home, path)):
                 say(path, number, f"{target} belongs in {home}")
+
+
+DEFINITION = re.compile(r"^(?!static|extern|typedef)[a-z_][\w \t*]*?"
+                        r"\b(\w+)\([^;{}]*\)\s*\{", re.M)
+
+
+def module_of(path):
+    """A module is a header and the files that implement it: chunk_read.c
+    belongs to chunk.h where chunk_read.h does not exist."""
+    base = path.rsplit(".", 1)[0]
+    parent = base
+    while not pathlib.Path(parent + ".h").exists():
+        if "_" not in parent.rpartition("/")[2]:
+            return base
+        parent = parent.rpartition("_")[0]
+    return parent
+
+
+def called_modules(files):
+    """Which modules each module calls, by who defines a function."""
+    home = {}
+    for path, code in files.items():
+        for name in DEFINITION.findall(code) if path.endswith(".c") else ():
+            home[name] = module_of(path)
+    calls = {}
+    for path, code in files.items():
+        if path.endswith(".c"):
+            own = module_of(path)
+            used = {home[name] for name in re.findall(r"\b(\w+)\(", code)
+                    if name in home}
+            calls.setdefault(own, set()).update(used - {own})
+    return calls
+
+
+def check_circles(files, say):
+    """Modules call each other in one direction."""
+    calls = called_modules(files)
+    done, trail = set(), []
+
+    def visit(module):
+        if module in trail:
+            circle = trail[trail.index(module):] + [module]
+            say(module, 1, "calls go in a circle: "
+                + " -> ".join(circle))
+            return
+        if module in done:
+            return
+        trail.append(module)
+        for other in sorted(calls.get(module, ())):
+            visit(other)
+        trail.pop()
+        done.add(module)
+
+    for module in sorted(calls):
+        visit(module)
 
 
 def check_own_header_first(path, text, say):
@@ -98,21 +200,108 @@ def check_shape(path, text, code, say):
             say(path, number, "leave no note behind; make an issue")
 
 
+# ---- prose ----
+
+COMMENT_MAX, DOC_MAX = 80, 120
+BACKWARDS = re.compile(r"(?:^|(?<=[.!?:] ))(Who|What|Whoever|Whose|Of)\s[^.!?]*"
+                       r"(?:[.!?]|$)")
+
+
+def comments(text):
+    """Line number and text of each comment, without the stars. A comment may
+    go on behind a line of code."""
+    for match in re.finditer(r"/\*(.*?)\*/", text, re.S):
+        number = text.count("\n", 0, match.start()) + 1
+        words = re.sub(r"\n[ \t]*\*?", "\n", match.group(1))
+        yield number, words
+
+
+def check_sentences(path, number, text, say):
+    """Sentences that begin with the object read backwards. A question may."""
+    for paragraph in re.split(r"\n\s*\n", text):
+        plain = " ".join(paragraph.split())
+        for match in BACKWARDS.finditer(plain):
+            if not match.group(0).rstrip("\"')").endswith("?"):
+                say(path, number, "a sentence begins with its object: "
+                    f"'{match.group(0)[:50]}'")
+
+
+def check_comments(path, text, say):
+    if path.endswith((".c", ".h")):
+        for number, line in enumerate(text.splitlines(), 1):
+            is_comment = re.match(r"\s*(/\*|\*( |$|/))", line)
+            if is_comment and len(line.expandtabs(8)) > COMMENT_MAX:
+                say(path, number, f"a comment of more than {COMMENT_MAX}"
+                    " columns")
+        for number, words in comments(text):
+            check_sentences(path, number, words, say)
+
+
+def prose_of(text):
+    """Paragraphs of a document with the number of their first line: headings,
+    tables and code are exempt."""
+    number, paragraph, is_code = 1, [], False
+    for at, line in enumerate(text.splitlines() + [""], 1):
+        if line.lstrip().startswith("```"):
+            is_code = not is_code
+        is_item = re.match(r"\s*([-*]|\d+\.) ", line)
+        is_exempt = (is_code or line.lstrip().startswith(("#", "|", "```"))
+                     or not line.strip())
+        if (is_exempt or is_item) and paragraph:
+            yield number, paragraph
+            paragraph = []
+        if not is_exempt:
+            if not paragraph:
+                number = at
+            paragraph.append(re.sub(r"^\s*([-*]|\d+\.) (\*\*)?", "", line))
+
+
+NAMED_FILE = re.compile(r"\b(?:lib|proto|kube|agent|aggregator|scheduler|tests|"
+                        r"deploy|docs)/[\w./-]+\.(?:c|h|py|go|md|proto|yaml)\b")
+
+
+def check_named_files(file, say):
+    """The files that a document names are there."""
+    for number, line in enumerate(file.read_text().splitlines(), 1):
+        for name in NAMED_FILE.findall(line):
+            if not pathlib.Path(name).exists():
+                say(str(file), number, f"there is no file {name}")
+
+
+def check_docs(say):
+    for file in sorted(pathlib.Path("docs").glob("*.md")) + [
+            pathlib.Path("README.md"), pathlib.Path("CONTRIBUTING.md")]:
+        check_named_files(file, say)
+        for number, paragraph in prose_of(file.read_text()):
+            for at, line in enumerate(paragraph, number):
+                if len(line) > DOC_MAX:
+                    say(str(file), at, f"a line of more than {DOC_MAX}"
+                        " columns")
+            check_sentences(str(file), number, "\n".join(paragraph), say)
+
+
 def main():
     problems = []
 
     def say(path, number, what):
         problems.append(f"{path}:{number}: {what}")
 
-    for room in list(ROOMS) + ["tests"]:
+    ours = {}
+    for room in TOP + ("tests",):
         for file in sorted(pathlib.Path(room).rglob("*.[ch]")):
             path, text = str(file), file.read_text()
             code = strip(text)
             check_includes(path, text, say)
+            check_comments(path, text, say)
             if room != "tests":
+                ours[path] = code
+                if room_of(path) not in EDGES:
+                    say(path, 1, f"{room_of(path)} is not a room of EDGES")
                 check_own_header_first(path, text, say)
                 check_banned(path, code, say)
             check_shape(path, text, code, say)
+    check_circles(ours, say)
+    check_docs(say)
     print("\n".join(problems) if problems else "house rules: kept")
     return 1 if problems else 0
 

@@ -1,5 +1,4 @@
-"""Just enough of protobuf's encoding to read messages without the program's own
-code, and of snappy's block format to get at them."""
+"""Reads protobuf messages and snappy blocks without the program's own code."""
 import struct
 
 
@@ -15,7 +14,7 @@ def varint(data, at):
 
 
 def fields(data):
-    """{number: [values]}; a message in a message stays bytes."""
+    """{number: [values]}. An embedded message is bytes."""
     found, at = {}, 0
     while at < len(data):
         tag, at = varint(data, at)
@@ -35,7 +34,7 @@ def fields(data):
 
 
 def unsnap(data):
-    """A snappy block's content (google/snappy, format_description.txt)."""
+    """The content of a snappy block (google/snappy, format_description.txt)."""
     size, at = varint(data, 0)
     out = bytearray()
     while at < len(data):
@@ -65,7 +64,8 @@ def unsnap(data):
 
 
 def write_request(body):
-    """[(labels as pairs in their order, [(ms, value) ...])] of a request."""
+    """[(pairs of labels in their order, [(ms, value) ...])] of a remote write
+    request."""
     series = []
     for packed in fields(unsnap(body)).get(1, []):
         one = fields(packed)

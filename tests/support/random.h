@@ -1,4 +1,4 @@
-/* Made up numbers that are the same in every run: xorshift64 (Marsaglia, 2003).
+/* Pseudo-random numbers, the same in every run: xorshift64 (Marsaglia, 2003).
  * *seed is never 0. */
 #pragma once
 
@@ -12,7 +12,7 @@ static inline uint64_t random_next(uint64_t *seed)
 	return *seed;
 }
 
-/* Below choices. */
+/* Returns a number below choices. */
 static inline uint32_t random_pick(uint64_t *seed, uint32_t choices)
 {
 	return (uint32_t)(random_next(seed) >> 32) % choices;

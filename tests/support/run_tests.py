@@ -1,65 +1,99 @@
 #!/usr/bin/env python3
-"""Runs what was built and closes with one line: tests: N passed, N failed,
-N skipped.
+"""Runs tests that are built and prints as its last line: tests: N passed,
+N failed, N skipped.
 
-usage: run_tests.py BUILD_DIR ...   unit tests, corpora, system
-       run_tests.py --e2e           the tests on a real API server
-       run_tests.py --deploy        what deploy/ makes of that server
-       run_tests.py --node          the agent on a kernel of its own
+usage: run_tests.py [OPTION ...] BUILD_DIR ...   unit and system tests, corpora
+       run_tests.py --e2e [NAME ...]             tests/e2e, on an API server
+       run_tests.py --deploy [NAME ...]          tests/deploy
+       run_tests.py --node [NAME ...]            tests/node, in QEMU
 
-Names after one of these three leave out all but those: --e2e story volumes.
-A test program that dies without a summary counts as one failure; nothing
-passed at all is a failure too. Output of what fails is shown, the rest is not,
-but for --node: it holds what was measured."""
+--quick      leaves out the system tests that are marked slow
+--match=WORD runs the tests whose path or name contains WORD, and no others
+
+A NAME selects a file: "--e2e placement" runs tests/e2e/placement_test.py. Tests
+run side by side; those marked timed run last, one for each CPU. A program that
+dies without a summary counts as one failed test. A run without a passed test
+fails. The output of a failed test is printed; --node prints all output, because
+the output contains measurements."""
 import concurrent.futures
 import contextlib
+import json
 import os
 import pathlib
+import queue
 import re
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
+CPUS = os.cpu_count() or 1
+# System tests mostly wait, so more of them run than there are CPUs.
+SYSTEM_WORKERS = 4 * CPUS
+FOLDER_WORKERS = {"e2e": 2, "deploy": 2, "node": 1}
 TIMEOUT_S = 600
-MEMORY_FREE = 2 << 30  # what the tests of one run may fill, generously
+MEMORY_FREE = 2 << 30  # the temporary files of one run are smaller than this
+SLOWEST = 10
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
+SUPPORT = pathlib.Path(__file__).resolve().parent
+RUN_CASE = SUPPORT / "run_case.py"
+
+
+class Job:
+    """A command that runs one or more tests. where: the build, for printing."""
+
+    def __init__(self, name, command, count, where="", env=None, marks=()):
+        self.name, self.command, self.count = name, command, count
+        self.where, self.marks = where, marks
+        self.env = os.environ | (env or {})
+
+    def title(self, test=""):
+        return " ".join(filter(None, (test or self.name, self.where)))
 
 
 class Tally:
+    """The results of the jobs, printed as the jobs end."""
+
     def __init__(self, shows_all=False):
         self.passed = self.failed = self.skipped = 0
         self.shows_all = shows_all
+        self.seconds = []  # (seconds, test)
+        self.lock = threading.Lock()
 
-    def add(self, name, counts, output, seconds):
-        passed, failed, skipped = counts
-        self.passed += passed
-        self.failed += failed
-        self.skipped += skipped
+    def add(self, job, code, output, seconds):
+        passed, failed, skipped = job.count(code, output)
         mark = "FAIL" if failed else "ok"
-        print(f"{mark:5}{name}  ({passed} passed"
-              + (f", {failed} failed" if failed else "")
-              + (f", {skipped} skipped" if skipped else "")
-              + f", {seconds:.1f} s)", flush=True)
-        if failed or self.shows_all:
-            print(output, flush=True)
+        with self.lock:
+            self.passed += passed
+            self.failed += failed
+            self.skipped += skipped
+            self.seconds += self.times(job, output) or [(seconds, job.title())]
+            print(f"{mark:5}{job.title()}  ({passed} passed"
+                  + (f", {failed} failed" if failed else "")
+                  + (f", {skipped} skipped" if skipped else "")
+                  + f", {seconds:.1f} s)", flush=True)
+            if failed or self.shows_all:
+                print(output, flush=True)
+
+    @staticmethod
+    def times(job, output):
+        """The seconds of each test, as run_case.py prints them."""
+        file = job.name.split()[0]
+        return [(float(seconds), job.title(f"{file} {test}")) for test, seconds
+                in re.findall(r"^seconds: (\S+) (\S+)$", output, re.M)]
+
+    def print_slowest(self):
+        if self.seconds:
+            print("the slowest tests:")
+        for seconds, test in sorted(self.seconds, reverse=True)[:SLOWEST]:
+            print(f"{seconds:7.1f} s  {test}")
 
 
-def run(command, env=None):
-    """Exit code, output and seconds of a command, bounded in time."""
-    start = time.monotonic()
-    try:
-        done = subprocess.run(
-            command, env=env, stdin=subprocess.DEVNULL, timeout=TIMEOUT_S,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-        code, output = done.returncode, done.stdout
-    except subprocess.TimeoutExpired as late:
-        code = -1
-        output = (late.stdout or b"") + b"\nstopped: it took too long\n"
-    text = ANSI.sub("", output.decode(errors="replace"))
-    return code, text, time.monotonic() - start
-
+# ---- how many tests a job ran ----
 
 def number(pattern, text):
     match = re.search(pattern, text)
@@ -90,80 +124,203 @@ def replay_counts(code, _text):
     return (1, 0, 0) if code == 0 else (0, 1, 0)
 
 
+# ---- the jobs ----
+
 def unit_jobs(build):
-    for path in sorted(pathlib.Path(build, "tests/unit").rglob("test_*")):
-        if os.access(path, os.X_OK) and path.suffix == "":
-            yield str(path), [str(path)], None, cmocka_counts
-    for path in sorted(pathlib.Path(build, "tests/fuzz").glob("replay_*")):
-        if path.suffix == "":
-            corpus = pathlib.Path("tests/fuzz/corpus", path.name[7:])
+    """Programs whose source is gone are left over from an earlier build."""
+    for source in sorted(pathlib.Path("tests/unit").rglob("test_*.c")):
+        path = str(source.with_suffix(""))
+        if os.access(f"{build}/{path}", os.X_OK):
+            yield Job(path, [f"{build}/{path}"], cmocka_counts, build)
+    for corpus in sorted(pathlib.Path("tests/fuzz/corpus").iterdir()):
+        path = f"tests/fuzz/replay_{corpus.name}"
+        if os.access(f"{build}/{path}", os.X_OK):
             files = [str(f) for f in sorted(corpus.iterdir()) if f.is_file()]
-            yield str(path), [str(path)] + files, None, replay_counts
+            yield Job(path, [f"{build}/{path}", *files], replay_counts, build)
 
 
-def python_jobs(folder, env, label, names=()):
-    # What was named and is not there fails as a test that cannot be loaded.
-    paths = ([pathlib.Path(folder, f"{name}_test.py") for name in names]
-             or sorted(pathlib.Path(folder).glob("*_test.py")))
-    for path in paths:
-        yield (f"{path} {label}".strip(),
-               [sys.executable, "-m", "unittest", "-v", str(path)], env,
-               unittest_counts)
+def parts_of(paths):
+    """The parts of Python test files, as run_case.py lists them."""
+    done = subprocess.run([sys.executable, RUN_CASE, "--list", *paths],
+                          check=True, stdout=subprocess.PIPE, text=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def run_jobs(tally, jobs, workers):
-    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        waiting = [(name, counts, pool.submit(run, command, env))
-                   for name, command, env, counts in jobs]
-        for name, counts, future in waiting:
-            code, text, seconds = future.result()
-            tally.add(name, counts(code, text), text, seconds)
+def test_files(folder, names=()):
+    """Paths of test files. A name that is given need not exist: its job fails
+    then."""
+    return ([f"{folder}/{name}_test.py" for name in names]
+            or sorted(map(str, pathlib.Path(folder).glob("*_test.py"))))
+
+
+def python_job(path, part, where="", env=None, marks=()):
+    return Job(f"{path} {part}".strip(),
+               [sys.executable, str(RUN_CASE), path, part], unittest_counts,
+               where, env, marks)
+
+
+def system_jobs(build, parts):
+    bins = "bin" if build.endswith("release") else f"{build}/bin"
+    for part in parts:
+        yield python_job(part["file"], part["part"], build,
+                         {"PLIMSOLL_BIN": bins}, part["marks"])
+
+
+# ---- running them ----
+
+class Runner:
+    """Runs jobs and ends what is left of them."""
+
+    def __init__(self, tally):
+        self.tally = tally
+        self.running = set()
+        self.stopped = threading.Event()
+
+    def run(self, job, env=None):
+        """Runs one job in a process group of its own, bounded in time."""
+        if self.stopped.is_set():
+            return
+        start = time.monotonic()
+        with tempfile.TemporaryFile() as output:
+            process = subprocess.Popen(
+                job.command, env=job.env | (env or {}), stdout=output,
+                stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT,
+                start_new_session=True)
+            self.running.add(process)
+            try:
+                code, note = process.wait(TIMEOUT_S), ""
+            except subprocess.TimeoutExpired:
+                code, note = -1, f"\nstopped after {TIMEOUT_S} s\n"
+            self.end(process)
+            output.seek(0)
+            text = output.read().decode(errors="replace")
+        if self.stopped.is_set():
+            return
+        self.tally.add(job, code, ANSI.sub("", text) + note,
+                       time.monotonic() - start)
+
+    def end(self, process):
+        """Kills the process group: a test that died leaves its programs."""
+        self.running.discard(process)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def end_all(self):
+        """Kills all jobs that run and starts no more."""
+        self.stopped.set()
+        for process in list(self.running):
+            self.end(process)
+
+    def end_on_signals(self):
+        def end(number, _frame):
+            self.end_all()
+            sys.exit(128 + number)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, end)
+
+    def run_all(self, jobs, workers):
+        with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+            list(pool.map(self.run, jobs))
+
+    def run_in(self, jobs, environments):
+        """One worker for each environment."""
+        free = queue.Queue()
+        for env in environments:
+            free.put(env)
+
+        def run(job):
+            env = free.get()
+            try:
+                self.run(job, env)
+            finally:
+                free.put(env)
+        with concurrent.futures.ThreadPoolExecutor(len(environments)) as pool:
+            list(pool.map(run, jobs))
 
 
 @contextlib.contextmanager
 def folder_in_memory():
-    """TMPDIR for the tests. The databases in it are synced many times a
-    second, which a slow disk draws out beyond any test's patience; what is
-    tested is what survives a process, and that a memory file system shows."""
+    """Sets TMPDIR to a folder in memory. The tests sync their databases many
+    times a second, and a slow disk would make them wait. The tests check what
+    survives the end of a process; a memory file system is enough for that."""
     memory = pathlib.Path("/dev/shm")
     if (not memory.is_dir() or not os.access(memory, os.W_OK)
             or shutil.disk_usage(memory).free < MEMORY_FREE):
         yield
         return
     with tempfile.TemporaryDirectory(prefix="plimsoll-", dir=memory) as folder:
-        os.chmod(folder, 0o1777)  # some tests are another user for a while
+        os.chmod(folder, 0o1777)  # some tests run as another user
         os.environ["TMPDIR"] = folder
         yield
 
 
-def main(arguments):
-    with folder_in_memory():
-        return run_all(arguments)
-
-
-def run_all(arguments):
-    what = arguments[0] if arguments else ""
-    tally = Tally(shows_all=what == "--node")
-    start = time.monotonic()
+def set_sanitizers():
     os.environ.setdefault("ASAN_OPTIONS", "abort_on_error=0")
     os.environ.setdefault("LSAN_OPTIONS", "print_suppressions=0:suppressions="
-                          + str(pathlib.Path(__file__).resolve().parent
-                                / "lsan.supp"))
+                          + str(SUPPORT / "lsan.supp"))
     os.environ.setdefault("TSAN_OPTIONS", "halt_on_error=1:atexit_sleep_ms=0")
-    if what in ("--e2e", "--deploy", "--node"):
-        folder = f"tests/{what.lstrip('-')}"
-        # An image is compiled again while an installation mostly waits.
-        workers = 2 if what == "--deploy" else 1
-        run_jobs(tally, python_jobs(folder, os.environ.copy(), "",
-                                    arguments[1:]), workers)
-    else:
-        for build in arguments:
-            bins = "bin" if build.endswith("release") else f"{build}/bin"
-            env = dict(os.environ, PLIMSOLL_BIN=bins)
-            run_jobs(tally, unit_jobs(build), os.cpu_count() or 1)
-            run_jobs(tally, python_jobs("tests/system", env, bins), 1)
-    minutes = (time.monotonic() - start) / 60
-    print(f"took {minutes:.1f} minutes")
+
+
+def run_folder(runner, name, names):
+    """The stages --e2e, --deploy and --node. A file is one job: its classes may
+    share a cluster."""
+    jobs = [python_job(path, "") for path in test_files(f"tests/{name}", names)]
+    with contextlib.ExitStack() as stack:
+        environments = [{}] * min(FOLDER_WORKERS[name], len(jobs))
+        if name == "e2e":
+            sys.path.insert(0, str(SUPPORT))
+            from shared_cluster import shared_cluster
+            environments = stack.enter_context(
+                shared_cluster(len(environments)))
+        runner.run_in(jobs, environments)
+
+
+def run_builds(runner, builds, options):
+    """Unit tests, corpora and system tests of each build."""
+    parts = parts_of(test_files("tests/system"))
+    if "quick" in options:
+        parts = [part for part in parts if "slow" not in part["marks"]]
+    word = options.get("match", "")
+    unit, system = ([job for build in builds for job in jobs(build)
+                     if word in job.name]
+                    for jobs in (unit_jobs,
+                                 lambda build: system_jobs(build, parts)))
+    if not unit and not system:
+        print(f"no test matches '{word}'")
+    # A slow test that begins last would run alone at the end.
+    system.sort(key=lambda job: "slow" not in job.marks)
+    waiting = [job for job in system if "timed" not in job.marks]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for done in (pool.submit(runner.run_all, unit, CPUS),
+                     pool.submit(runner.run_all, waiting, SYSTEM_WORKERS)):
+            done.result()
+    runner.run_all([job for job in system if "timed" in job.marks], CPUS)
+
+
+def cpu_minutes():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (used.ru_utime + used.ru_stime) / 60
+
+
+def main(arguments):
+    options = dict(a.removeprefix("--").partition("=")[::2]
+                   for a in arguments if a.startswith("--"))
+    names = [a for a in arguments if not a.startswith("--")]
+    folder = next((f for f in FOLDER_WORKERS if f in options), None)
+    tally = Tally(shows_all=folder == "node")
+    runner = Runner(tally)
+    runner.end_on_signals()
+    start = time.monotonic()
+    with folder_in_memory():
+        set_sanitizers()
+        if folder:
+            run_folder(runner, folder, names)
+        else:
+            run_builds(runner, names, options)
+    tally.print_slowest()
+    print(f"took {(time.monotonic() - start) / 60:.1f} minutes, "
+          f"{cpu_minutes():.1f} of CPU")
     print(f"tests: {tally.passed} passed, {tally.failed} failed, "
           f"{tally.skipped} skipped", flush=True)
     return 1 if tally.failed or not tally.passed else 0

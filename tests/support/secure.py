@@ -1,4 +1,5 @@
-"""An aggregator with certificates, made as an operator makes them."""
+"""An aggregator with TLS. deploy/certs.sh makes the certificates, as for an
+operator."""
 import subprocess
 
 from harness import ROOT, Aggregator, http_get
@@ -10,8 +11,8 @@ def certs(command, folder, *names):
 
 
 def client_flags(keys, who="agent", trusts=None):
-    """Of one who dials with what is in keys; trusts: another folder's
-    authority instead."""
+    """The --tls flags of a client with the certificates in the folder keys.
+    trusts: a folder whose authority the client trusts instead."""
     return ["--tls-ca", (trusts or keys) / "servers-ca.crt",
             "--tls-cert", keys / f"{who}.crt",
             "--tls-key", keys / f"{who}.key"]
@@ -19,7 +20,7 @@ def client_flags(keys, who="agent", trusts=None):
 
 class SecureAggregator(Aggregator):
     origin = "tls+tcp://localhost"
-    trust = None  # an ssl.SSLContext, where its HTTP is HTTPS
+    trust = None  # an ssl.SSLContext if --http is HTTPS
 
     def __init__(self, folder, keys, who="aggregator", *more):
         super().__init__(folder, "aggregator",

@@ -1,7 +1,8 @@
-"""What is in an aggregator's database, held against the agents' last words.
+"""Reads an aggregator's database and compares it with what the agents logged
+when they stopped.
 
-The chunks are read by what aggregator/codec/chunk.h and column.h say of them, not by
-the program's own code."""
+The code follows the description of chunks and columns in the aggregator's
+headers chunk.h and column.h, and uses none of the program's code."""
 import re
 import sqlite3
 import zlib
@@ -15,7 +16,7 @@ BLOCK = 64
 
 
 class Bytes:
-    """What is left of a chunk or column."""
+    """The rest of a chunk or column."""
 
     def __init__(self, data):
         self.data, self.at = data, 0
@@ -44,7 +45,7 @@ class Bytes:
                 for i in range(count)]
 
     def column(self, count, bitmaps):
-        """bitmaps: those of this stream so far; one more may be added."""
+        """bitmaps: those of this stream so far. The column may add one."""
         mode, = self.take(1)
         if mode == 0:
             return [(self.varint() - 1) % 2**64] * count
@@ -84,10 +85,10 @@ def chunk_seqs(body):
 
 
 def stored_seqs(db):
-    """(node, run) -> the seqs in the database, in order, duplicates too."""
+    """{(node, run): the seqs in the database, sorted, with duplicates}"""
     found = {}
     connection = sqlite3.connect(f"file:{db}?mode=ro", uri=True)
-    connection.execute("BEGIN")  # rows may become chunks meanwhile
+    connection.execute("BEGIN")  # the aggregator turns rows into chunks
     for name, run, seq in connection.execute(
             "SELECT name, hex(run_id), seq FROM tail"
             " JOIN run ON run.id = tail.run JOIN node ON node.id = run.node"):
@@ -106,7 +107,7 @@ def stored_seqs(db):
 
 
 def chunks(db):
-    """How many chunks there are."""
+    """How many chunks the database has."""
     connection = sqlite3.connect(f"file:{db}?mode=ro", uri=True)
     tables = connection.execute(
         "SELECT name FROM sqlite_schema WHERE type = 'table'"
@@ -118,13 +119,13 @@ def chunks(db):
 
 
 def runs_of(program):
-    """run -> how many reports it made, from the last words of each."""
+    """{run: (reports, not stored, dropped)} from the last log line of each."""
     return {run: (int(made), int(left), int(dropped)) for
             run, made, left, dropped in STOPPED.findall(program.log())}
 
 
 def assert_complete(case, aggregator, agents):
-    """Every report of every run is there exactly once."""
+    """Fails unless every report of every run is stored exactly once."""
     stored = stored_seqs(aggregator.db)
     for program in agents:
         name = program.name.removeprefix("agent-")
@@ -138,7 +139,7 @@ def assert_complete(case, aggregator, agents):
 
 
 def waiting(db):
-    """How many reports wait for remote write."""
+    """How many reports wait to be sent by remote write."""
     connection = sqlite3.connect(f"file:{db}?mode=ro", uri=True)
     count, = connection.execute("SELECT count(*) FROM outbox").fetchone()
     connection.close()
@@ -147,7 +148,7 @@ def waiting(db):
 
 def stored_samples(db):
     """{labels: {ms: value}}: some figures of each report that is still a row,
-    as remote write should tell them."""
+    as remote write sends them."""
     found = {}
 
     def put(name, at, value, **labels):

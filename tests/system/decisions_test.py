@@ -1,5 +1,5 @@
-"""GET /v1/decisions where nobody has decided anything; with decisions it is
-seen in tests/e2e/placement_test.py."""
+"""GET /v1/decisions of an aggregator without decisions. tests/e2e tests the
+answers with decisions."""
 import json
 import pathlib
 import sys
@@ -28,7 +28,7 @@ class Decisions(unittest.TestCase):
         self.addCleanup(folder.close)
         self.aggregator = folder.add(Aggregator(folder.path)).start()
 
-    def test_what_cannot_be_asked_is_a_sentence(self):
+    def test_a_wrong_parameter_is_400_with_a_sentence(self):
         for query, sentence in WRONG.items():
             with self.subTest(query[:40]):
                 status, _, text = self.aggregator.get(f"/v1/decisions?{query}")
@@ -36,7 +36,7 @@ class Decisions(unittest.TestCase):
                 self.assertIn(sentence, json.loads(text)["error"])
         self.assertEqual(self.aggregator.get("/v1/decisions/x")[0], 404)
 
-    def test_no_decisions_are_an_empty_list(self):
+    def test_without_decisions_the_list_is_empty(self):
         for query in ("", "?pod=a/b", "?limit=1000&from=2026-01-01T00:00:00Z"):
             self.assertEqual(self.aggregator.json(f"/v1/decisions{query}"),
                              {"decisions": []})

@@ -1,8 +1,8 @@
-"""What goes wrong is one sentence in the log within ten seconds, and no more
-than its share of it. Elsewhere: wrong flags (docs_test.py), an aggregator that
-is not there and whatever TLS keeps out (tls_test.py), tokens (tests/e2e/
-identity_test.py), a second aggregator on one database (restart_test.py), no API
-server (scheduler_test.py)."""
+"""An error is one sentence in the log within ten seconds and does not fill the
+log. Other files test wrong flags (docs_test.py), aggregators that do not run
+and TLS (tls_test.py), tokens (tests/e2e/identity_test.py), a second aggregator
+on one database (restart_test.py) and a missing API server
+(scheduler_test.py)."""
 import contextlib
 import os
 import pathlib
@@ -17,25 +17,26 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from harness import (BIN, SLOWNESS, Aggregator, Driver,  # noqa: E402
-                     Folder, Machine, Program, agent, eventually, http_get, kubeconfig)
+                     Folder, Machine, Program, agent, eventually,
+                     http_get, kubeconfig, mark)
 from secure import SecureAggregator, certs, client_flags  # noqa: E402
 
 WITHIN_S = 10
-NOBODYS_ID = 65534  # of user and group
+NOBODY_ID = 65534  # of the user and the group "nobody"
 GARBAGE = b"\x00\xff garbage\r\n\r\n" * 20
-# nng's greeting of a REQ socket, as it goes over the wire.
-GREETING = b"\x00SP\x00\x00\x30\x00\x00"
+# The header that nng sends first on a REQ socket.
+NNG_HEADER = b"\x00SP\x00\x00\x30\x00\x00"
 
 
 def request(size):
-    """A whole message of nng's REQ over TCP: length, request id, body."""
+    """A message of nng's REQ protocol over TCP: length, request id, body."""
     return struct.pack(">QI", size + 4, 0x80000001) + bytes(size)
 
 
 @contextlib.contextmanager
 def listening(answer=None):
-    """A port where somebody takes connections and says `answer` to each, or
-    nothing at all, not even to a question."""
+    """A port that accepts connections, sends `answer` on each, and never reads.
+    Without an answer the port stays silent."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         kept = []
 
@@ -80,7 +81,8 @@ class Errors(unittest.TestCase):
             *flags])).start()
 
     def send(self, port, *texts):
-        """One connection for each text, all kept until the test ends."""
+        """Sends each text on a connection of its own. The connections stay open
+        until the test ends."""
         for text in texts:
             plug = socket.create_connection(("127.0.0.1", port), 5)
             self.addCleanup(plug.close)
@@ -88,25 +90,25 @@ class Errors(unittest.TestCase):
             plug.sendall(text)
         return plug
 
-    def assert_said(self, program, sentence, at_most=1):
+    def assert_logged(self, program, sentence, at_most=1):
         program.wait_log(sentence, WITHIN_S)
         lines = [line for line in program.log().splitlines()
                  if sentence in line]
         self.assertLessEqual(len(lines), at_most, lines)
 
 
-class OfTheAgent(Errors):
-    def test_an_aggregator_that_says_nothing(self):
+class AgentErrors(Errors):
+    def test_a_silent_aggregator(self):
         with listening() as port:
-            self.assert_said(self.start_agent(f"tcp://127.0.0.1:{port}"),
+            self.assert_logged(self.start_agent(f"tcp://127.0.0.1:{port}"),
                              "no connection to the aggregator")
 
-    def test_an_aggregator_that_is_something_else(self):
+    def test_an_aggregator_that_speaks_another_protocol(self):
         with listening(b"HTTP/1.1 400 Bad Request\r\n\r\n") as port:
-            self.assert_said(self.start_agent(f"tcp://127.0.0.1:{port}"),
+            self.assert_logged(self.start_agent(f"tcp://127.0.0.1:{port}"),
                              "does not speak plimsoll's protocol")
 
-    @unittest.skipIf(os.geteuid() != 0, "only root can become nobody")
+    @unittest.skipIf(os.geteuid() != 0, "only root can run as nobody")
     def test_a_kernel_file_without_permission(self):
         machine = self.machine()
         flags = [str(f) for f in machine.agent_flags()]
@@ -117,21 +119,21 @@ class OfTheAgent(Errors):
             process = subprocess.Popen(
                 [BIN / "plimsoll-agent", "--node-name", "n", "--aggregator",
                  "tcp://127.0.0.1:1", "--interval", "100ms", *flags],
-                stderr=log, user=NOBODYS_ID, group=NOBODYS_ID, extra_groups=[])
+                stderr=log, user=NOBODY_ID, group=NOBODY_ID, extra_groups=[])
         self.addCleanup(process.wait, 10)
         self.addCleanup(process.terminate)
         text = self.folder.path / "log"
-        eventually("it says what it cannot read", lambda: (
+        eventually("the agent logs which file it cannot read", lambda: (
             "cannot open 'pressure/cpu': Permission denied"
             in text.read_text()), WITHIN_S)
-        # Twenty samples later it still has been said once.
-        eventually("it goes on", lambda: int(
+        # Twenty samples later the log still has the sentence once.
+        eventually("the agent keeps sampling", lambda: int(
             pathlib.Path("/proc", str(process.pid), "schedstat").read_text()
             .split()[2]) > 20)
         self.assertEqual(text.read_text().count("Permission denied"), 1)
 
 
-class OfTheAggregator(Errors):
+class AggregatorErrors(Errors):
     def assert_serves(self, aggregator):
         self.assertEqual(aggregator.get("/v1/nodes")[0], 200)
         self.assertEqual(aggregator.health("/readyz")[0], 200)
@@ -139,61 +141,62 @@ class OfTheAggregator(Errors):
     def test_garbage_on_the_message_port(self):
         aggregator = self.start_aggregator()
         self.send(aggregator.ports[0], *[GARBAGE] * 50)
-        self.assert_said(aggregator, "does not speak plimsoll's protocol")
+        self.assert_logged(aggregator, "does not speak plimsoll's protocol")
         self.assert_serves(aggregator)
 
-    def test_half_a_greeting_on_the_message_port(self):
+    @mark(slow="the aggregator waits ten seconds for the rest")
+    def test_an_incomplete_nng_header_on_the_message_port(self):
         aggregator = self.start_aggregator()
-        self.send(aggregator.ports[0], GREETING[:3])
-        aggregator.wait_log("a peer connected and said nothing", 20)
+        self.send(aggregator.ports[0], NNG_HEADER[:3])
+        aggregator.wait_log("a peer connected and sent nothing", 20)
         self.assert_serves(aggregator)
 
-    def test_a_message_that_is_not_ours(self):
+    def test_a_message_of_another_program(self):
         aggregator = self.start_aggregator()
         for _ in range(50):
-            self.send(aggregator.ports[0], GREETING + request(100))
-        self.assert_said(aggregator, '"refused a message"')
+            self.send(aggregator.ports[0], NNG_HEADER + request(100))
+        self.assert_logged(aggregator, '"message refused"')
         self.assert_serves(aggregator)
 
     def test_a_message_that_is_too_large(self):
         aggregator = self.start_aggregator()
-        plug = self.send(aggregator.ports[0], GREETING + request(2 << 20))
-        self.assert_said(aggregator, "a message has 2097152 bytes, more than "
-                         "the 1048576 that are taken")
-        self.assertIn(b"a message has 2097152 bytes", self.answer(plug))
+        plug = self.send(aggregator.ports[0], NNG_HEADER + request(2 << 20))
+        self.assert_logged(aggregator, "the message has 2097152 bytes, more "
+                           "than the limit of 1048576")
+        self.assertIn(b"the message has 2097152 bytes", self.answer(plug))
         self.assert_serves(aggregator)
 
     def answer(self, plug):
         got = b""
-        while b"taken" not in got:
+        while b"limit of" not in got:
             more = plug.recv(4096)
             self.assertTrue(more, got)
             got += more
         return got
 
-    def test_a_message_beyond_all_measure_costs_its_sender_the_connection(self):
+    def test_a_message_of_2_to_the_60_bytes_ends_the_connection(self):
         aggregator = self.start_aggregator()
         plug = self.send(aggregator.ports[0],
-                         GREETING + struct.pack(">Q", 1 << 60))
-        plug.recv(len(GREETING))
+                         NNG_HEADER + struct.pack(">Q", 1 << 60))
+        plug.recv(len(NNG_HEADER))
         self.assertEqual(plug.recv(1), b"")
         self.assert_serves(aggregator)
 
-    def test_garbage_and_half_requests_over_http(self):
+    def test_garbage_and_incomplete_http_requests(self):
         aggregator = self.start_aggregator()
         for port in aggregator.ports[1:]:
             self.send(port, *[GARBAGE] * 20, b"GET / HT")
         for listener in ("--http", "--health"):
             port = aggregator.ports[1 if listener == "--http" else 2]
             with self.subTest(listener):
-                self.assert_said(
+                self.assert_logged(
                     aggregator, "HTTP connections ended without a request: "
                     "their clients are too slow or speak something else", 2)
                 self.assertEqual(http_get(
                     f"http://127.0.0.1:{port}/nothing")[0], 404)
         self.assert_serves(aggregator)
 
-    def test_garbage_where_tls_is_spoken(self):
+    def test_garbage_on_ports_with_tls(self):
         keys = self.folder.path / "keys"
         certs("new", keys)
         aggregator = self.folder.add(SecureAggregator(
@@ -201,14 +204,14 @@ class OfTheAggregator(Errors):
             keys / "aggregator.crt", "--http-tls-key",
             keys / "aggregator.key")).start()
         self.send(aggregator.ports[0], *[GARBAGE] * 20)
-        self.assert_said(aggregator, "a TLS handshake failed")
+        self.assert_logged(aggregator, "a TLS handshake failed")
         self.send(aggregator.ports[1], *[GARBAGE] * 20,
                   b"GET /v1/nodes HTTP/1.1\r\n\r\n")
-        self.assert_said(aggregator,
+        self.assert_logged(aggregator,
                          "HTTP connections ended without a request")
         self.assertEqual(aggregator.health("/readyz")[0], 200)
 
-    def refused_to_start(self, db):
+    def start_error(self, db):
         done = subprocess.run(
             [BIN / "plimsoll-aggregator", "--listen", "tcp://127.0.0.1:0",
              "--http", "127.0.0.1:0", "--health", "127.0.0.1:0", "--db", db],
@@ -224,21 +227,21 @@ class OfTheAggregator(Errors):
         with contextlib.closing(sqlite3.connect(aggregator.db)) as database:
             database.execute("PRAGMA user_version = 99")
         self.assertIn("it was written by a newer plimsoll",
-                      self.refused_to_start(aggregator.db))
+                      self.start_error(aggregator.db))
 
-    def test_a_folder_that_is_not_there(self):
+    def test_a_folder_that_does_not_exist(self):
         self.assertIn("No such file or directory",
-                      self.refused_to_start(self.folder.path / "no/p.db"))
+                      self.start_error(self.folder.path / "no/p.db"))
 
 
 @unittest.skipIf(os.geteuid() != 0, "only root can mount a small disk")
-class OfTheDisk(Errors):
+class DiskErrors(Errors):
     def setUp(self):
         super().setUp()
         self.disk = self.folder.path / "disk"
         self.disk.mkdir()
         self.mount("-t", "tmpfs", "-o", "size=400k", "tmpfs")
-        # After what runs on it has ended.
+        # Only after the programs on it have ended.
         self.folder.temporary.cleanup = self.unmount_and(
             self.folder.temporary.cleanup)
 
@@ -252,7 +255,7 @@ class OfTheDisk(Errors):
             cleanup()
         return end
 
-    def test_a_full_disk_holds_up_nothing_and_ends(self):
+    def test_a_full_disk_does_not_delay_live_data_until_there_is_space(self):
         machine = self.machine()
         driver = Driver([machine]).start()
         self.addCleanup(driver.stop)
@@ -260,19 +263,19 @@ class OfTheDisk(Errors):
         sender = self.folder.add(agent(
             self.folder.path, "node-a", [aggregator.url],
             *machine.agent_flags(), interval="100ms")).start()
-        aggregator.wait_log("the database does not take writes.*full", 60)
-        self.assert_said(sender, "does not get reports to its disk; they are "
-                         "kept here")
+        aggregator.wait_log("cannot write to the database.*full", 60)
+        self.assert_logged(sender,
+                           "aggregator cannot store reports, keeping them")
         status, _, text = aggregator.health("/readyz")
         self.assertEqual((status, text[:9]), (200, "degraded:"))
         self.assertLess(aggregator.node("node-a")["age_s"], 2)
         self.assertEqual(
-            aggregator.log().count("the database does not take writes"), 1)
+            aggregator.log().count("cannot write to the database"), 1)
         self.mount("-o", "remount,size=64m")
-        self.assert_said(aggregator, "the database takes writes again")
+        self.assert_logged(aggregator, "database accepts writes again")
         self.assertEqual(aggregator.health("/readyz")[2], "ok\n")
 
-    def test_a_disk_that_cannot_be_written(self):
+    def test_a_read_only_disk(self):
         self.mount("-o", "remount,ro")
         done = subprocess.run(
             [BIN / "plimsoll-aggregator", "--listen", "tcp://127.0.0.1:0",
@@ -283,9 +286,9 @@ class OfTheDisk(Errors):
         self.assertEqual(done.stderr.count("Read-only file system"), 1)
 
 
-class OfTheScheduler(Errors):
-    def test_an_aggregator_that_is_not_there(self):
-        self.assert_said(
+class SchedulerErrors(Errors):
+    def test_an_aggregator_that_does_not_run(self):
+        self.assert_logged(
             self.start_scheduler("--aggregator", "tcp://127.0.0.1:1"),
             "no load from the aggregator")
 
@@ -295,17 +298,17 @@ class OfTheScheduler(Errors):
         certs("new", other)
         aggregator = self.folder.add(
             SecureAggregator(self.folder.path, keys)).start()
-        self.assert_said(
+        self.assert_logged(
             self.start_scheduler(
                 "--aggregator", aggregator.url,
                 *client_flags(keys, "scheduler", other)),
-            "certificate is not of an authority we trust")
+            "certificate is not trusted")
 
     def test_garbage_over_http(self):
         scheduler = self.start_scheduler()
         port = int(scheduler.wait_log(r"http=(\d+)").group(1))
         self.send(port, *[GARBAGE] * 20)
-        self.assert_said(scheduler,
+        self.assert_logged(scheduler,
                          "HTTP connections ended without a request")
         self.assertEqual(
             http_get(f"http://127.0.0.1:{port}/healthz")[0], 200)

@@ -1,5 +1,5 @@
-"""A cluster's own past under other policies: agents report, the aggregator
-exports what it recorded, simulate plays it."""
+"""The recorded load of a cluster under other policies: agents report, the
+aggregator exports what it recorded, and simulate replays the export."""
 import json
 import pathlib
 import subprocess
@@ -14,13 +14,14 @@ from harness import (BIN, Aggregator, Driver, Folder, Machine,  # noqa: E402
                      agent, eventually, launcher, worker)
 
 CORES = 4
-# Node -> its VMs and what they use.
+# {node: {VM: cores that it uses}}
 USED = {"node-a": {"web": 1.0, "db": 0.5}, "node-b": {"batch": 2.0}}
 UIDS = {name: str(uuid.uuid4()) for vms in USED.values() for name in vms}
 
 
 def objects(*names):
-    """As kubectl get nodes,pods -A -o json prints them, of these VMs."""
+    """The nodes and these VMs' pods, as `kubectl get nodes,pods -A -o json`
+    prints them."""
     pods = []
     for name in names:
         pod = launcher(name, cpu="200m", memory="1Gi")
@@ -49,7 +50,8 @@ class Export(unittest.TestCase):
             cls.folder.add(agent(path, name, [cls.aggregator.url],
                                  *machine.agent_flags(),
                                  interval="200ms")).start()
-        cls.record = eventually("enough is recorded", cls.enough)
+        cls.record = eventually("the use of each VM is recorded",
+                                cls.complete_record)
 
     @classmethod
     def export(cls, *arguments):
@@ -58,9 +60,9 @@ class Export(unittest.TestCase):
             capture_output=True, text=True, timeout=60, check=False)
 
     @classmethod
-    def enough(cls):
-        """Each VM's use to a tenth: some seconds of it. The aggregator goes
-        on."""
+    def complete_record(cls):
+        """The export, once it has each VM's use to a tenth. The aggregator
+        keeps running."""
         done = cls.export("--db", cls.aggregator.db, "--from",
                           str(cls.began - 60), "--to", str(cls.began + 600))
         if done.returncode != 0:
@@ -84,7 +86,7 @@ class Export(unittest.TestCase):
              "--objects", path, *arguments], input=json.dumps(self.record),
             capture_output=True, text=True, timeout=60, check=False)
 
-    def test_the_record_holds_what_was_measured_and_nothing_else(self):
+    def test_the_record_contains_what_was_measured_and_nothing_else(self):
         record = self.record
         self.assertEqual(record["step_s"], 60)
         self.assertEqual(record["steps"], 11)
@@ -93,26 +95,26 @@ class Export(unittest.TestCase):
             self.assertEqual(node["cpu_cores"], CORES)
             self.assertEqual(node["memory_bytes"], 16 << 30)
         for vm in record["vms"]:
-            # Nobody said whose the pods are.
+            # Without an API server the pods have no names.
             self.assertEqual(set(vm), {"pod_uids", "arrive_step",
                                        "leave_step", "used_cores"})
             self.assertIn(vm["arrive_step"], (1, 2))
             self.assertEqual(len(vm["used_cores"]),
                              vm["leave_step"] - vm["arrive_step"])
 
-    def test_two_policies_play_it(self):
+    def test_simulate_replays_the_record_with_two_policies(self):
         done = self.simulate(objects(*UIDS), "--json")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        played = json.loads(done.stdout)["policies"]
-        self.assertEqual([p["policy"] for p in played],
+        results = json.loads(done.stdout)["policies"]
+        self.assertEqual([p["policy"] for p in results],
                          ["real-load", "kube-scheduler"])
         used = sum(u for vm in self.record["vms"] for u in vm["used_cores"])
-        for result in played:
+        for result in results:
             self.assertEqual(result["placed"], len(UIDS))
             self.assertAlmostEqual(result["demand_core_steps"], used,
                                    places=4)
 
-    def test_what_is_not_known_is_left_out_and_said(self):
+    def test_vms_without_a_pod_object_are_left_out_with_a_warning(self):
         done = self.simulate(objects("web", "db"), "--json", "--policy",
                              "real-load")
         self.assertEqual(done.returncode, 0)
@@ -123,7 +125,7 @@ class Export(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("no node is in both", done.stderr)
 
-    def test_what_is_wrong_is_one_sentence(self):
+    def test_a_wrong_argument_prints_one_sentence(self):
         other = self.folder.path / "other.db"
         other.write_text("no database")
         for arguments, sentence in (
@@ -131,15 +133,15 @@ class Export(unittest.TestCase):
                 (["--db", other], "other.db'"),
                 (["--step", "90s"], "whole number of minutes"),
                 (["--from", "yesterday"], "--from: 'yesterday' is neither"),
-                (["--from", "2000", "--to", "1000"], "no minute between")):
+                (["--from", "2000", "--to", "1000"], "less than a minute")):
             with self.subTest(sentence):
                 done = self.export(*arguments)
                 self.assertEqual((done.returncode, done.stdout), (1, ""))
                 self.assertIn(sentence, done.stderr)
                 self.assertEqual(done.stderr.count("\n"), 1)
         for arguments, sentence in (
-                (["--recorded", "x"], "--objects go together"),
-                (["--recorded", "x", "--scenario", "y"], "give one"),
+                (["--recorded", "x"], "--objects require each other"),
+                (["--recorded", "x", "--scenario", "y"], "exclude each other"),
                 (["--recorded", "-", "--objects", "-"], "standard input")):
             with self.subTest(sentence):
                 done = subprocess.run(

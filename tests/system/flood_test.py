@@ -1,18 +1,24 @@
-"""While somebody pours connections over every port, reports go on being stored,
-probes answer, and afterwards all is as it was."""
+"""Many connections to every port at once: the aggregator stores reports and
+answers its probe meanwhile, and afterwards it is as it was."""
+import contextlib
 import pathlib
+import re
+import sqlite3
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from flood import Flood, FloodCase, connect  # noqa: E402
-from harness import Aggregator, Folder  # noqa: E402
+from harness import Aggregator, Folder, eventually  # noqa: E402
 
 SLOW, SHORT, IDLE, BARE = 500, 10000, 1000, 1000
+# The words with which the watch reports a stalled store.
+SEEN = re.compile("no batch was acknowledged as stored for .*"
+                  "the newest report in a history was ", re.S)
 
 
-class Floods(FloodCase):
+class PlainCase(FloodCase):
     @classmethod
     def setUpClass(cls):
         folder = Folder()
@@ -20,6 +26,8 @@ class Floods(FloodCase):
         aggregator = folder.add(Aggregator(folder.path)).start()
         cls.begin(folder, aggregator, aggregator.url)
 
+
+class Floods(PlainCase):
     def test_500_clients_that_drip_a_byte_a_second(self):
         def pour(flood):
             flood.open(self.aggregator.ports[1], SLOW,
@@ -56,9 +64,27 @@ class Floods(FloodCase):
         self.flood(lambda flood: flood.hold(
             self.aggregator.ports[2], IDLE, b"GET /readyz HT"))
 
-    def test_1000_connections_that_talk_nonsense_to_the_message_port(self):
+    def test_1000_connections_that_send_garbage_to_the_message_port(self):
         self.flood(lambda flood: flood.hold(
             self.aggregator.ports[0], IDLE, b"\x16\x03\x01" + b"\xff" * 97))
+
+
+class StalledStore(PlainCase):
+    def test_a_store_that_stalls_fails_a_flood_test(self):
+        def stall(flood):
+            with contextlib.closing(sqlite3.connect(
+                    self.aggregator.db, isolation_level=None)) as database:
+                database.execute("PRAGMA busy_timeout = 5000")
+                database.execute("BEGIN IMMEDIATE")
+                eventually("the watch finds no new acks and no new history",
+                           lambda: re.search(SEEN,
+                                             str(flood.watch.complaints())))
+                # The live view does not show that nothing is stored.
+                self.assertEqual(
+                    self.aggregator.node("node-0")["state"], "fresh")
+                database.execute("ROLLBACK")
+        with self.assertRaisesRegex(AssertionError, SEEN):
+            self.flood(stall)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The aggregator's HTTP interface, as other systems read it."""
+"""The aggregator's HTTP interface, as its clients use it."""
 import json
 import pathlib
 import socket
@@ -9,7 +9,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from harness import (ROOT, Aggregator, Driver, Folder, Machine,  # noqa: E402
-                     agent, eventually)
+                     agent, eventually, mark)
 
 PROMTOOL = ROOT / "build/ci/debian/prometheus/usr/bin/promtool"
 POD = "11111111-2222-3333-4444-555555555555"
@@ -20,20 +20,20 @@ CAMEL_CASE = "metric names should be written in 'snake_case' not 'camelCase'"
 
 
 def samples(text):
-    """{(name, (label="value", ...)): value} of an exposition; a series that is
-    there twice is an error, and so is a name in two blocks."""
+    """{(name, 'label="value",...'): value} of an exposition. A series must not
+    occur twice, and a metric must not have two blocks."""
     found, finished, block = {}, set(), None
     for line in text.splitlines():
         if line.startswith("# HELP"):
             finished.add(block)
             block = line.split()[2]
-            assert block not in finished, f"{block} comes twice"
+            assert block not in finished, f"{block} has two blocks"
         if line.startswith("#"):
             continue
         series, value = line.rsplit(" ", 1)
         name, _, labels = series.partition("{")
         assert name == block, line
-        assert series not in found, f"{series} comes twice"
+        assert series not in found, f"{series} occurs twice"
         found[name, labels.rstrip("}")] = float(value)
     return found
 
@@ -68,18 +68,18 @@ class Metrics(OneNode):
                          "text/plain; version=0.0.4; charset=utf-8")
         return text
 
-    def test_promtool_finds_nothing_to_say(self):
+    def test_promtool_accepts_the_exposition(self):
         done = subprocess.run([PROMTOOL, "check", "metrics"],
                               input=self.scrape(), text=True,
                               capture_output=True, timeout=60)
-        said = [line for line in (done.stdout + done.stderr).splitlines()
+        output = [line for line in (done.stdout + done.stderr).splitlines()
                 if CAMEL_CASE not in line]
-        self.assertEqual(said, [])
+        self.assertEqual(output, [])
 
-    def test_totals_have_the_names_of_node_exporter_and_cadvisor(self):
+    def test_totals_have_the_names_that_node_exporter_and_cadvisor_use(self):
         first = samples(self.scrape())
-        waited = ("node_pressure_cpu_waiting_seconds_total", 'node="node-a"')
-        self.assertIn(waited, first)
+        waiting = ("node_pressure_cpu_waiting_seconds_total", 'node="node-a"')
+        self.assertIn(waiting, first)
         self.assertEqual(first["node_memory_MemTotal_bytes",
                                'node="node-a"'], 16 << 30)
         used = ("node_cpu_seconds_total", 'node="node-a",mode="user"')
@@ -90,22 +90,22 @@ class Metrics(OneNode):
         self.assertEqual(len(pod), 1)
         self.assertIn('pod_uid="', pod[0])
 
-    def test_derived_figures_are_those_of_v1_nodes(self):
+    def test_derived_figures_equal_those_of_v1_nodes(self):
         def near():
             node = self.aggregator.node("node-a")
             got = samples(self.scrape())
             mean = got["plimsoll_node_cpu_used_cores_10s", 'node="node-a"']
             return abs(mean - node["cpu"]["used_cores_10s"]) < 0.2
-        eventually("both say the same", near)
+        eventually("both show the same mean", near)
 
-    def test_vms_beyond_the_limit_are_counted_and_have_no_series(self):
+    def test_vms_above_the_limit_are_counted_and_have_no_series(self):
         got = samples(self.scrape())
         self.assertEqual(got["plimsoll_aggregator_vms", ""], 2)
         self.assertEqual(got["plimsoll_aggregator_vms_left_out", ""], 1)
         self.assertEqual(len({labels for name, labels in got
                               if name == "plimsoll_vm_used_cores"}), 1)
 
-    def test_the_aggregators_own_health_is_there(self):
+    def test_the_aggregator_exports_its_own_health(self):
         got = samples(self.scrape())
         self.assertEqual(got["plimsoll_aggregator_nodes", 'state="fresh"'], 1)
         self.assertEqual(got["plimsoll_aggregator_storing", ""], 1)
@@ -118,9 +118,9 @@ class Metrics(OneNode):
 
 
 class Watcher(OneNode):
-    """What load-watcher's client asks for."""
+    """The interface of load-watcher."""
 
-    def test_both_spellings_of_the_path_are_answered(self):
+    def test_both_spellings_of_the_path_work(self):
         for path in ("/watcher", "//watcher", "/watcher?host=node-a"):
             status, headers, text = self.aggregator.get(path)
             self.assertEqual(status, 200, path)
@@ -135,7 +135,7 @@ class Watcher(OneNode):
                                    answer["timestamp"], delta=30)
             self.assertNotIn("null", text)
 
-    def test_an_unknown_host_is_404_and_health_says_ok(self):
+    def test_an_unknown_host_is_404_and_health_is_200(self):
         status, _, text = self.aggregator.get("/watcher?host=nobody")
         self.assertEqual(status, 404)
         self.assertIn("nobody", json.loads(text)["error"])
@@ -145,7 +145,7 @@ class Watcher(OneNode):
 HISTORY = "/v1/nodes/node-a/history"
 FIELDS = ",".join(["cpu.used_cores"] * 33)
 
-# Path, status, part of the sentence.
+# (path, status, part of the sentence)
 REFUSED = (
     ("/", 404, "no such path"),
     ("/v1", 404, "no such path"),
@@ -194,10 +194,10 @@ REFUSED = (
 
 
 class Refusals(OneNode):
-    """One sentence and the right status, whatever is asked."""
+    """A bad request gets the right status and one sentence."""
 
     def ask(self, request):
-        """Status line, and all that follows, of raw bytes sent."""
+        """The whole answer to these bytes."""
         with socket.create_connection(
                 ("127.0.0.1", self.aggregator.ports[1]), timeout=30) as s:
             s.sendall(request)
@@ -206,7 +206,7 @@ class Refusals(OneNode):
                 got += part
         return got.decode("latin-1")
 
-    def test_what_cannot_be_answered_says_why_in_one_sentence(self):
+    def test_a_bad_request_gets_one_sentence(self):
         for path, status, part in REFUSED:
             with self.subTest(path=path[:60]):
                 got, headers, text = self.aggregator.get(path)
@@ -218,7 +218,7 @@ class Refusals(OneNode):
                 self.assertNotIn("\n", answer["error"])
                 self.assertLess(len(text), 1500)
 
-    def test_only_get_and_head_are_taken(self):
+    def test_only_get_and_head_are_allowed(self):
         for path in ("/v1/nodes", "/v1/nodes/node-a", "/v1/vms", HISTORY,
                      "/v1/decisions?pod=a/b", "/metrics", "/watcher"):
             for method in ("POST", "PUT", "DELETE", "PATCH"):
@@ -231,13 +231,13 @@ class Refusals(OneNode):
             self.assertIn(" 200 ", got.split("\r\n")[0], path)
             self.assertTrue(got.endswith("\r\n\r\n"), path)
 
-    def test_absurd_ranges_are_answered_with_gaps(self):
+    def test_a_range_of_thousands_of_years_is_answered_with_gaps(self):
         path = HISTORY + "?from=0&to=253402300799&step=8760h&fields=used_cores"
         rows = self.aggregator.json(path)["rows"]
         self.assertGreater(len(rows), 8000)
         self.assertIn(None, [value for _, value in rows])
 
-    def test_both_ways_to_write_a_time_mean_the_same(self):
+    def test_unix_seconds_and_rfc_3339_select_the_same_rows(self):
         def rows(start, end):
             return self.aggregator.json(
                 f"{HISTORY}?from={start}&to={end}&step=60s")["rows"]
@@ -245,37 +245,38 @@ class Refusals(OneNode):
                          rows("2023-11-14T22:13:20Z",
                               "2023-11-14T23:23:20%2B01:00"))
 
-    def test_what_is_refused_costs_no_memory(self):
+    def test_bad_requests_leak_no_memory(self):
         def resident():
             return samples(self.aggregator.get("/metrics")[2])[
                 "process_resident_memory_bytes", ""]
 
-        def storm():
+        def send_all():
             for path, _, _ in REFUSED:
                 self.aggregator.get(path)
-        storm()
+        send_all()
         before = resident()
         for _ in range(10):
-            storm()
+            send_all()
         self.assertLess(resident() - before, 32 << 20)
         self.assertEqual(self.aggregator.get("/v1/nodes")[0], 200)
 
 
 class SilentNode(unittest.TestCase):
-    def test_a_node_that_fell_silent_has_its_age_and_nothing_else(self):
+    @mark(slow="a node is stale after 15 s")
+    def test_a_node_that_stopped_reporting_has_only_its_age(self):
         folder = Folder()
         self.addCleanup(folder.close)
         aggregator = folder.add(Aggregator(folder.path)).start()
         machine = Machine(folder.path / "m", cores=4)
-        quiet = folder.add(agent(folder.path, "node-a", [aggregator.url],
+        program = folder.add(agent(folder.path, "node-a", [aggregator.url],
                                  *machine.agent_flags())).start()
-        eventually("it is known", lambda: aggregator.node("node-a"))
-        quiet.stop()
+        eventually("the node has reported", lambda: aggregator.node("node-a"))
+        program.stop()
 
         def names():
             got = samples(aggregator.get("/metrics")[2])
             return {name for name, labels in got if "node-a" in labels}
-        eventually("only the age is left",
+        eventually("only the age remains",
                    lambda: names() == {"plimsoll_node_age_seconds"}, 40)
 
 

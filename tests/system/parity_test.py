@@ -1,7 +1,7 @@
-"""Recorded cases and what kube-scheduler 1.36's own filters say of each node.
+"""Recorded cases with the verdicts of kube-scheduler 1.36's own filters.
 
-`tests/e2e/parity.py --keep` wrote them; each notices a rule that would be easy
-to get wrong, one for each of parity_rules.py."""
+`tests/e2e/parity.py --keep` wrote the cases. Each fails if one rule of
+parity_rules.py is wrong."""
 import json
 import pathlib
 import subprocess
@@ -18,7 +18,7 @@ FOLDER = ROOT / "tests/fixtures/parity"
 
 
 class Parity(unittest.TestCase):
-    def test_recorded_verdicts_of_kube_scheduler_are_ours(self):
+    def test_score_gives_the_recorded_verdicts_of_kube_scheduler(self):
         all_kept = [json.loads(path.read_text())
                     for path in sorted(FOLDER.glob("*.json"))]
         self.assertEqual(sorted(RULES), sorted(k["notices"] for k in all_kept))

@@ -1,7 +1,9 @@
-"""README's questions to running programs, as they stand there.
+"""Runs README's commands that query running programs, as they are written
+there.
 
-`make` targets are run by CI or have a test of their own (tests/deploy/docs_test.py
-holds their names); what is said of a cluster is run by `make e2e-deploy`."""
+CI runs the `make` targets, or they have a test of their own
+(tests/deploy/docs_test.py has their names). `make e2e-deploy` runs the commands
+for a cluster."""
 import json
 import pathlib
 import re
@@ -16,10 +18,10 @@ from harness import (BIN, ROOT, Aggregator, Folder, Program,  # noqa: E402
                      eventually)
 
 
-def commands(heading):
-    section = (ROOT / "README.md").read_text().split(f"\n## {heading}\n")[1]
-    return [shlex.split(line) for line in
-            re.findall(r"^ {4}(.+)$", section.split("\n## ")[0], re.M)]
+def commands():
+    return [shlex.split(line) for line in re.findall(
+        r"^ {4}((?:curl|bin/plimsoll-).+)$", (ROOT / "README.md").read_text(),
+        re.M)]
 
 
 class Ask(unittest.TestCase):
@@ -31,13 +33,13 @@ class Ask(unittest.TestCase):
         self.folder.add(Program(self.folder.path, "agent", [
             BIN / "plimsoll-agent", "--node-name=n1", "--interval=500ms",
             "--kvm-probe=off", f"--aggregator={self.aggregator.url}"])).start()
-        eventually("n1 is known", lambda: self.aggregator.get(
+        eventually("n1 has reported", lambda: self.aggregator.get(
             "/v1/nodes/n1")[0] == 200)
-        eventually("there is some past", lambda: len(self.aggregator.json(
+        eventually("n1 has a history", lambda: len(self.aggregator.json(
             "/v1/nodes/n1/history?step=1")["rows"]) > 1)
 
     def ask(self, words):
-        """What a command prints; curl is not asked to be there."""
+        """The output of a command. curl need not be installed."""
         if words[0] == "curl":
             path = words[-1].removeprefix("http://127.0.0.1:7474")
             self.assertNotEqual(path, words[-1])
@@ -49,8 +51,8 @@ class Ask(unittest.TestCase):
                               capture_output=True, text=True,
                               timeout=60).stdout
 
-    def test_each_command_answers(self):
-        found = commands("Ask it")
+    def test_each_command_prints_an_answer(self):
+        found = commands()
         self.assertGreater(len(found), 4)
         for words in found:
             with self.subTest(words):
@@ -60,8 +62,8 @@ class Ask(unittest.TestCase):
                 else:
                     self.assertTrue(json.loads(text))
 
-    def test_the_example_goes_to_the_idle_node(self):
-        [words] = [w for w in commands("Ask it") if "score" in w]
+    def test_the_example_chooses_the_idle_node(self):
+        [words] = [w for w in commands() if "score" in w]
         self.assertEqual(json.loads(self.ask(words))["chosen"], "idle")
 
 

@@ -1,5 +1,5 @@
-"""Remote write: what engines for time series get is what the store holds,
-whoever is killed meanwhile and whatever they answer."""
+"""Remote write: a time series engine gets exactly what is stored, whichever
+side is killed meanwhile and whatever the engine answers."""
 import contextlib
 import pathlib
 import re
@@ -14,17 +14,17 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from engines import Fake, Prometheus, Victoria  # noqa: E402
 from harness import (SLOWNESS, Aggregator, Driver, Folder,  # noqa: E402
-                     Machine, agent, eventually)
+                     Machine, agent, eventually, mark)
 from protobuf import write_request  # noqa: E402
 from secure import certs  # noqa: E402
 from stored import stored_samples, waiting  # noqa: E402
 
 POD = "11111111-2222-3333-4444-555555555555"
-# What no single report says.
-NEEDS_MORE = re.compile(
+# Series of /metrics that are made from more than one report.
+DERIVED = re.compile(
     r"plimsoll_node_(age|(cpu|memory|io)_(used|stdev|p95|pressure|contention))"
     r"|plimsoll_vm_(used_cores|contention|memory_bytes)")
-CLOSE = 1e-9  # of a value: a decimal fraction on the way
+CLOSE = 1e-9  # relative: values become decimal fractions on the way
 
 
 class Base(unittest.TestCase):
@@ -56,8 +56,9 @@ class Base(unittest.TestCase):
         driver = Driver(machines).start()
         self.addCleanup(driver.stop)
 
-    def stored(self, reports):
-        """There are so many of each node, and no more come."""
+    def await_stored(self, reports):
+        """Waits until this many reports of each node are stored, then stops the
+        agents."""
         def enough():
             found = stored_samples(self.aggregator.db)
             return found and all(len(s) >= reports for s in found.values())
@@ -65,8 +66,8 @@ class Base(unittest.TestCase):
         for program in self.agents:
             self.assertEqual(program.stop(), 0)
 
-    def all_sent(self):
-        eventually("nothing waits any more",
+    def await_sent(self):
+        eventually("all reports are sent",
                    lambda: waiting(self.aggregator.db) == 0, 60)
 
     def metric(self, name):
@@ -75,16 +76,16 @@ class Base(unittest.TestCase):
                           if line.startswith(f"plimsoll_remote_write_{name}")))
 
     def assert_arrived(self, engine):
-        """All of what is stored is at the engine, and nothing else."""
+        """The engine has all that is stored and nothing else."""
         expected = stored_samples(self.aggregator.db)
         self.assertGreater(len(expected), 0)
 
-        def is_shown():  # engines show what they took a little later
+        def is_shown():  # engines show new samples a little later
             found = engine.series()
             return all(samples.keys() <= found.get(labels, {}).keys()
                        for labels, samples in expected.items())
         with contextlib.suppress(AssertionError):
-            eventually("all is there", is_shown, 10, 0.5)
+            eventually("the engine shows all", is_shown, 10, 0.5)
         found = engine.series()
         for labels, samples in expected.items():
             self.assertEqual((set(samples) - set(found[labels]),
@@ -99,7 +100,7 @@ class Base(unittest.TestCase):
             self.assertLessEqual(set(samples), times[dict(labels)["node"]])
 
     def served(self):
-        """The series of /metrics: all labels but for values."""
+        """The labels of each series of /metrics that has a node."""
         found = set()
         for line in self.aggregator.get("/metrics")[2].splitlines():
             if line.startswith("#") or "node=" not in line:
@@ -114,47 +115,48 @@ class Base(unittest.TestCase):
 
 
 class Engines:
-    """What is true with any of them."""
+    """Tests that run with each engine."""
 
-    def test_what_arrives_is_what_the_store_holds(self):
+    def test_the_engine_gets_what_is_stored(self):
         engine = self.folder.add(self.engine(self.folder.path)).start()
         self.start(engine.write_url)
         self.start_agents("node-1", "node-2")
-        eventually("both are stored", lambda: len(
+        eventually("both nodes are stored", lambda: len(
             stored_samples(self.aggregator.db)) == 12)
         served = self.served()
-        self.stored(30)
-        self.all_sent()
+        self.await_stored(30)
+        self.await_sent()
         self.assert_arrived(engine)
         sent = set(engine.series())
         self.assertEqual(sent - served, set())
         self.assertEqual({dict(labels)["__name__"] for labels in served - sent
-                          if not NEEDS_MORE.match(dict(labels)["__name__"])},
+                          if not DERIVED.match(dict(labels)["__name__"])},
                          set())
         self.assertEqual(self.aggregator.stop(), 0)
         self.assertNotIn("refused", self.aggregator.log())
 
-    def test_killed_on_both_sides_nothing_is_lost(self):
+    @mark(slow="the aggregator waits longer after each failed request")
+    def test_kills_of_engine_and_aggregator_lose_nothing(self):
         engine = self.folder.add(self.engine(self.folder.path)).start()
         self.start(engine.write_url)
         self.start_agents("node-1", "node-2", interval="200ms")
-        eventually("the engine has some",
+        eventually("the engine has reports",
                    lambda: self.metric("sent_requests_total") > 1)
         engine.end()
-        eventually("it is missed", lambda: "does not get through"
-                   in self.aggregator.log())
-        eventually("reports wait", lambda: waiting(self.aggregator.db) > 20)
+        self.aggregator.wait_log("remote write is failing")
+        eventually("reports wait to be sent",
+                   lambda: waiting(self.aggregator.db) > 20)
         self.aggregator.kill()
         self.aggregator.start()
         engine.start()
-        eventually("the engine gets some again",
-                   lambda: self.metric("sent_requests_total") > 1, 90)
-        for _ in range(5):
-            time.sleep(0.7)  # the instant is the test
+        for _ in range(6):
+            eventually("the engine gets reports again",
+                       lambda: self.metric("sent_requests_total") > 1, 90,
+                       every=0.01)
             self.aggregator.kill()
             self.aggregator.start()
-        self.stored(40)
-        self.all_sent()
+        self.await_stored(40)
+        self.await_sent()
         self.assert_arrived(engine)
 
 
@@ -173,39 +175,40 @@ class WithFaults(Base):
         self.addCleanup(self.engine.close)
 
     def refuse_all(self):
-        """Until the answer is taken away again reports pile up."""
+        """From now on reports wait, until judge is replaced."""
         self.engine.judge = lambda body: (503, {}, b"")
 
     def logged(self, text):
         return self.aggregator.log().count(text)
 
-    def test_errors_are_waited_out_and_said_once(self):
+    @mark(slow="the aggregator waits 4 s, 2 s, 4 s and 8 s")
+    def test_requests_are_repeated_after_errors_that_are_logged_once(self):
         self.engine.answers = [(429, {"Retry-After": "4"}, b""),
                                (500, {}, b"broken"), (500, {}, b"broken"),
                                (404, {}, b"")]
         self.start(self.engine.url)
         self.start_agents("node-1")
-        eventually("it was taken at last", lambda: [
-            came for came in self.engine.came if came.status == 204], 90)
-        self.stored(10)
-        self.all_sent()
+        eventually("a request was accepted", lambda: any(
+            r.status == 204 for r in self.engine.requests), 90)
+        self.await_stored(10)
+        self.await_sent()
         self.assert_arrived(self.engine)
-        came = self.engine.came
-        self.assertEqual(len({c.body for c in came[:5]}), 1)
-        self.assertEqual([c.status for c in came[:5]],
+        requests = self.engine.requests
+        self.assertEqual(len({r.body for r in requests[:5]}), 1)
+        self.assertEqual([r.status for r in requests[:5]],
                          [429, 500, 500, 404, 204])
-        self.assertGreaterEqual(came[1].at - came[0].at, 4)  # as it was asked
-        self.assertGreaterEqual(came[2].at - came[1].at, 2)
-        self.assertGreaterEqual(came[3].at - came[2].at, 4)
+        # Retry-After, then the aggregator's own waits.
+        for before, after, waited in zip(requests, requests[1:], (4, 2, 4)):
+            self.assertGreaterEqual(after.at - before.at, waited)
         self.assertEqual(self.metric("retries_total"), 4)
-        self.assertEqual(self.logged("does not get through"), 3)
-        self.assertEqual(self.logged("gets through again"), 1)
+        self.assertEqual(self.logged("remote write is failing"), 3)
+        self.assertEqual(self.logged("remote write recovered"), 1)
 
-    def test_one_report_that_is_refused_takes_no_other_along(self):
+    def test_only_the_report_that_is_refused_is_dropped(self):
         self.refuse_all()
         self.start(self.engine.url)
         self.start_agents("node-1", "node-2", interval="400ms")
-        self.stored(12)
+        self.await_stored(12)
         poison = sorted(
             at for labels, samples in stored_samples(self.aggregator.db).items()
             if ("node", "node-1") in labels for at in samples)[-1]
@@ -217,7 +220,7 @@ class WithFaults(Base):
                 for at, _ in samples)
             return (400, {}, b"out of order sample\n") if is_poisoned else None
         self.engine.judge = judge
-        self.all_sent()
+        self.await_sent()
         expected = stored_samples(self.aggregator.db)
         found = self.engine.series()
         for labels, samples in expected.items():
@@ -231,7 +234,7 @@ class WithFaults(Base):
                                     expected.items()
                                     if ("mode", "user") in labels))
 
-    def test_an_engine_that_hangs_holds_up_nobody(self):
+    def test_an_engine_that_hangs_delays_no_report(self):
         released = threading.Event()
         self.addCleanup(released.set)
 
@@ -242,7 +245,7 @@ class WithFaults(Base):
         self.engine.answers = [(200, {}, hang)]
         self.start(self.engine.url)
         self.start_agents("node-1")
-        eventually("it hangs", lambda: self.engine.came)
+        eventually("the engine has a request", lambda: self.engine.requests)
         before = len(next(iter(stored_samples(self.aggregator.db).values())))
         eventually("reports are stored all the same", lambda: len(next(iter(
             stored_samples(self.aggregator.db).values()))) > before + 20, 10)
@@ -252,11 +255,11 @@ class WithFaults(Base):
         self.assertEqual(self.aggregator.stop(), 0)
         self.assertLess(time.monotonic() - began, 4 * SLOWNESS)
         self.aggregator.start()
-        self.stored(before + 20)
-        self.all_sent()
+        self.await_stored(before + 20)
+        self.await_sent()
         self.assert_arrived(self.engine)
 
-    def test_an_answer_without_end_is_cut(self):
+    def test_an_endless_answer_is_cut_off(self):
         def endless(handler):
             handler.send_response(200)
             handler.end_headers()
@@ -270,35 +273,35 @@ class WithFaults(Base):
         self.engine.answers = [(200, {}, endless)]
         self.start(self.engine.url)
         self.start_agents("node-1")
-        self.stored(10)
-        self.all_sent()
+        self.await_stored(10)
+        self.await_sent()
         self.assert_arrived(self.engine)
         self.assertEqual(self.logged("is larger than"), 1)
 
-    def test_who_lags_says_so(self):
+    def test_a_lag_of_minutes_is_in_readyz_and_metrics(self):
         self.refuse_all()
         self.start(self.engine.url)
         self.start_agents("node-1")
-        self.stored(10)
-        eventually("it is missed", lambda: self.logged("does not get through"))
+        self.await_stored(10)
+        self.aggregator.wait_log("remote write is failing")
         self.assertEqual(self.aggregator.health("/readyz")[2], "ok\n")
         self.assertEqual(self.aggregator.stop(), 0)
         connection = sqlite3.connect(self.aggregator.db)
-        with connection:  # two minutes pass
+        with connection:  # as if two minutes had passed
             connection.execute("UPDATE outbox SET stored_ms"
                                " = stored_ms - 120000")
         connection.close()
         self.aggregator.start()
-        text = eventually("it is degraded", lambda: re.match(
-            r"degraded: remote write is (\d+) s behind: .* answered 503",
+        text = eventually("/readyz says it", lambda: re.match(
+            r"degraded: remote write is (\d+) s behind: .* returned status 503",
             self.aggregator.health("/readyz")[2]))
         self.assertGreaterEqual(int(text.group(1)), 120)
         self.assertEqual(self.aggregator.health("/readyz")[0], 200)
         self.assertGreaterEqual(self.metric("lag_seconds"), 120)
         self.assertGreaterEqual(self.metric("pending_reports"), 10)
         self.engine.judge = lambda body: None
-        self.all_sent()
-        eventually("it is well again", lambda: self.aggregator.health(
+        self.await_sent()
+        eventually("/readyz is ok again", lambda: self.aggregator.health(
             "/readyz")[2] == "ok\n")
         self.assert_arrived(self.engine)
 
@@ -318,16 +321,17 @@ class WithTls(Base):
         self.token = self.folder.path / "token"
         self.token.write_text(self.TOKEN + "\n")
 
-    def test_tokens_and_names_reach_the_engine_and_no_log(self):
-        self.start(self.engine.url, "--remote-write-ca", self.keys / "servers-ca.crt",
+    def test_token_header_and_label_reach_the_engine_and_no_log(self):
+        self.start(self.engine.url,
+                   "--remote-write-ca", self.keys / "servers-ca.crt",
                    "--remote-write-token-file", self.token,
                    "--remote-write-header", "X-Scope-OrgID: fleet",
                    "--remote-write-label", "cluster=berlin",
                    "--log-level", "debug")
         self.start_agents("node-1")
-        self.stored(5)
-        self.all_sent()
-        headers = self.engine.came[0].headers
+        self.await_stored(5)
+        self.await_sent()
+        headers = self.engine.requests[0].headers
         self.assertEqual(headers["Authorization"], f"Bearer {self.TOKEN}")
         self.assertEqual(headers["X-Scope-OrgID"], "fleet")
         self.assertEqual(headers["Content-Encoding"], "snappy")
@@ -337,12 +341,11 @@ class WithTls(Base):
         self.assertEqual(self.aggregator.stop(), 0)
         self.assertNotIn(self.TOKEN, self.aggregator.log())
 
-    def test_an_engine_that_nobody_vouches_for_gets_nothing(self):
+    def test_an_engine_with_an_untrusted_certificate_gets_nothing(self):
         self.start(self.engine.url, "--remote-write-token-file", self.token)
         self.start_agents("node-1")
-        eventually("its certificate is refused", lambda: "is not trusted"
-                   in self.aggregator.log())
-        self.assertEqual(self.engine.came, [])
+        self.aggregator.wait_log("is not trusted")
+        self.assertEqual(self.engine.requests, [])
 
 
 if __name__ == "__main__":

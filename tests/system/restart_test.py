@@ -1,5 +1,5 @@
-"""No report is lost and none is kept twice, whoever is restarted and however
-rudely."""
+"""Restarts and kills of agents and aggregators lose no report and store none
+twice."""
 import pathlib
 import sys
 import unittest
@@ -7,7 +7,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from harness import (Aggregator, Driver, Folder, Machine,  # noqa: E402
-                     agent, eventually)
+                     agent, eventually, mark)
 from stored import assert_complete, runs_of, stored_seqs  # noqa: E402
 
 
@@ -38,14 +38,15 @@ class Restarts(unittest.TestCase):
         aggregator.stop()
         assert_complete(self, aggregator, [program])
 
-    def test_kill_9_of_the_aggregator_under_20_agents_loses_nothing(self):
+    @mark(slow="three kills, and five reports of 20 agents after each")
+    def test_killing_the_aggregator_of_20_agents_loses_nothing(self):
         driver = Driver([self.machine]).start()
         self.addCleanup(driver.stop)
         aggregator = self.folder.add(Aggregator(self.folder.path)).start()
         agents = [self.start_agent(f"node-{i:02d}", aggregator, "200ms")
                   for i in range(20)]
 
-        def await_five_more_of_everybody():
+        def await_five_more_of_each():
             before = {key: len(seqs) for key, seqs
                       in stored_seqs(aggregator.db).items()}
 
@@ -56,20 +57,21 @@ class Restarts(unittest.TestCase):
                     for key, seqs in now.items())
             eventually("five more reports of all 20 are stored", all_grew, 60)
         for _ in range(3):
-            await_five_more_of_everybody()
+            await_five_more_of_each()
             aggregator.kill()
             aggregator.start()
-        # Once every ring was taken over, so that nothing is on its way.
-        await_five_more_of_everybody()
-        await_five_more_of_everybody()
+        # After this every ring has been sent, and no report is on its way.
+        await_five_more_of_each()
+        await_five_more_of_each()
         for program in agents:
             self.assertEqual(program.stop(), 0)
         self.assertEqual(aggregator.stop(), 0)
         assert_complete(self, aggregator, agents)
 
-    def test_an_aggregator_that_comes_late_gets_what_the_ring_holds(self):
+    @mark(slow="the agent waits before it connects again")
+    def test_an_aggregator_that_starts_late_gets_the_reports_of_the_ring(self):
         aggregator = self.folder.add(Aggregator(self.folder.path)).start()
-        aggregator.stop()  # its port is free again, and known
+        aggregator.stop()  # now its port is known and free
         program = self.start_agent("node-a", aggregator)
         program.wait_log("no connection to the aggregator", 30)
         aggregator.start()
@@ -79,21 +81,22 @@ class Restarts(unittest.TestCase):
         aggregator.stop()
         assert_complete(self, aggregator, [program])
 
-    def test_after_a_restart_the_last_known_load_is_served_with_its_age(self):
+    def test_after_a_restart_the_last_load_is_served_with_its_age(self):
         aggregator = self.folder.add(Aggregator(self.folder.path)).start()
         program = self.start_agent("node-a", aggregator)
-        eventually("it is stored", lambda: stored_seqs(aggregator.db))
+        eventually("a report is stored", lambda: stored_seqs(aggregator.db))
         program.kill()
         aggregator.kill()
         aggregator.start()
-        node = eventually("it is known still",
+        node = eventually("the node is known",
                           lambda: aggregator.node("node-a"))
         self.assertEqual(node["state"], "fresh")
         first = node["age_s"]
-        eventually("it gets older", lambda: aggregator.node("node-a")["age_s"]
-                   > first + 0.5)
+        eventually("the sample gets older", lambda: (
+            aggregator.node("node-a")["age_s"] > first + 0.5))
 
-    def test_after_kill_9_the_windows_are_what_they_were(self):
+    @mark(timed="reports that come late are not in all live windows")
+    def test_after_a_kill_the_windows_have_the_same_values(self):
         driver = Driver([self.machine]).start()
         self.addCleanup(driver.stop)
         self.machine.run_pod("0d3c0fd9-3b5c-4a6f-8a53-1e6f3a0f6a11", cores=1.0)
@@ -105,7 +108,7 @@ class Restarts(unittest.TestCase):
         self.machine.busy = 0.1
         eventually("and some more", lambda: sum(
             map(len, stored_seqs(aggregator.db).values())) >= 60)
-        program.stop()  # what it sent is stored
+        program.stop()  # which waits until its reports are stored
         before = aggregator.node("node-a")
         aggregator.kill()
         aggregator.start()
@@ -115,7 +118,7 @@ class Restarts(unittest.TestCase):
         def filled():
             node = aggregator.node("node-a")
             return node if "used_cores_15m" in node["cpu"] else None
-        after = eventually("the windows are there", filled, 5)
+        after = eventually("the windows are filled", filled, 5)
         for name in names:
             self.assertAlmostEqual(before["cpu"][name], after["cpu"][name],
                                    delta=1e-5)
@@ -127,7 +130,7 @@ class Restarts(unittest.TestCase):
         self.assertAlmostEqual(before["memory"]["used_bytes_15m"],
                                after["memory"]["used_bytes_15m"], delta=4096)
 
-    def test_a_second_aggregator_on_one_database_ends_with_a_sentence(self):
+    def test_a_second_aggregator_on_one_database_exits_with_a_sentence(self):
         first = self.folder.add(Aggregator(self.folder.path)).start()
         second = self.folder.add(
             Aggregator(self.folder.path, "second", db=first.db))

@@ -1,4 +1,4 @@
-"""The scheduler where it has no API server to talk to."""
+"""The scheduler without an API server."""
 import json
 import pathlib
 import subprocess
@@ -20,11 +20,11 @@ class NoApiServer(unittest.TestCase):
         self.folder = Folder()
         self.addCleanup(self.folder.close)
 
-    def test_the_log_says_why_the_cluster_cannot_be_followed(self):
+    def test_the_log_says_why_the_cluster_cannot_be_watched(self):
         scheduler = self.folder.add(Program(self.folder.path, "scheduler", [
             BIN / "plimsoll-scheduler", "--kubeconfig",
             kubeconfig(self.folder.path), "--http", "127.0.0.1:0"])).start()
-        scheduler.wait_log(r'cannot be followed.*127\.0\.0\.1:1', 10)
+        scheduler.wait_log(r'cannot watch the cluster.*127\.0\.0\.1:1', 10)
         port = scheduler.wait_log(r"http=(\d+)").group(1)
         status, _, text = http_get(f"http://127.0.0.1:{port}/readyz")
         self.assertEqual(status, 503)
@@ -43,7 +43,7 @@ class NoApiServer(unittest.TestCase):
         except urllib.error.HTTPError as no:
             return no.code, json.load(no)
 
-    def test_the_extender_has_no_opinion_and_says_what_is_wrong(self):
+    def test_the_extender_has_no_opinion_and_explains_bad_requests(self):
         scheduler = self.folder.add(Program(self.folder.path, "scheduler", [
             BIN / "plimsoll-scheduler", "--kubeconfig",
             kubeconfig(self.folder.path), "--http", "127.0.0.1:0"])).start()

@@ -1,5 +1,5 @@
-"""SIGTERM: each program ends with status 0 within five seconds, whatever it is
-doing and whoever it waits for, and leaves nothing undone that it promised."""
+"""After SIGTERM each program exits with status 0 within five seconds, whatever
+it is waiting for, and loses nothing that it acknowledged."""
 import contextlib
 import pathlib
 import signal
@@ -35,7 +35,7 @@ class Shutdown(unittest.TestCase):
             self.folder.path, f"node-{i}", [aggregator.url],
             *self.machine.agent_flags(), interval="100ms")).start()
             for i in range(count)]
-        eventually("all of them report", lambda: len(
+        eventually("all agents report", lambda: len(
             aggregator.json("/v1/nodes")["nodes"]) == count)
         return agents
 
@@ -49,27 +49,28 @@ class Shutdown(unittest.TestCase):
         self.addCleanup(aggregator.process.send_signal, signal.SIGCONT)
         self.assert_stops(sender)
 
-    def test_an_agent_whose_aggregator_is_gone(self):
+    def test_an_agent_whose_aggregator_was_killed(self):
         aggregator = self.start_aggregator()
         sender, = self.start_agents(aggregator)
         aggregator.kill()
         self.assert_stops(sender)
 
-    def test_an_agent_hands_over_what_it_has(self):
+    def test_an_agent_sends_its_last_reports(self):
         aggregator = self.start_aggregator()
         for sender in self.start_agents(aggregator, 3):
             self.assert_stops(sender)
             self.assertIn("not_stored=0", sender.log())
 
     def test_an_agent_waits_for_a_slow_disk(self):
-        """What was received and not stored would be lost with it."""
+        """Without the agent, reports that are received and not stored would be
+        lost."""
         aggregator = self.start_aggregator()
         sender, = self.start_agents(aggregator)
         with contextlib.closing(sqlite3.connect(
                 aggregator.db, isolation_level=None)) as database:
             database.execute("PRAGMA busy_timeout = 5000")
             database.execute("BEGIN IMMEDIATE")
-            sender.wait_log("does not get reports to its disk")
+            sender.wait_log("aggregator cannot store reports")
             sender.process.send_signal(signal.SIGTERM)
             sender.wait_log("stopping")
             with self.assertRaises(subprocess.TimeoutExpired):
@@ -78,7 +79,7 @@ class Shutdown(unittest.TestCase):
         self.assertEqual(sender.process.wait(WITHIN_S * SLOWNESS), 0)
         self.assertIn("not_stored=0", sender.log())
 
-    def test_an_aggregator_under_load_leaves_nothing_in_its_log(self):
+    def test_an_aggregator_under_load_leaves_an_empty_wal(self):
         aggregator = self.start_aggregator()
         self.start_agents(aggregator, AGENTS)
         self.assert_stops(aggregator)
@@ -97,7 +98,7 @@ class Shutdown(unittest.TestCase):
             plug.sendall(b"GET /v1/nodes HTTP/1.1\r\nX: ")
         self.assert_stops(aggregator)
 
-    def test_a_scheduler_whose_api_server_says_nothing(self):
+    def test_a_scheduler_whose_api_server_is_silent(self):
         with socket.create_server(("127.0.0.1", 0)) as silent:
             port = silent.getsockname()[1]
             scheduler = self.folder.add(Program(
@@ -106,7 +107,7 @@ class Shutdown(unittest.TestCase):
                     kubeconfig(self.folder.path, f"https://127.0.0.1:{port}"),
                     "--http", "127.0.0.1:0", "--aggregator",
                     f"tcp://127.0.0.1:{port}"])).start()
-            scheduler.wait_log("placing pods")
+            scheduler.wait_log("scheduler started")
             self.assert_stops(scheduler)
 
 

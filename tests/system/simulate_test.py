@@ -1,4 +1,5 @@
-"""simulate: what it prints can be recomputed, and score decides the same."""
+"""The figures of simulate follow from its placements, and score makes the same
+decisions."""
 import collections
 import json
 import pathlib
@@ -20,7 +21,7 @@ STEPS, STEP_S, CORES, GIB = 24, 300, 8, 1 << 30
 
 
 def vm(number, arrive, leave=STEPS):
-    """Some busy, some idle, some waking up late."""
+    """A VM whose load depends on its number: busy, idle, or busy later."""
     return {"name": f"vm-{number % 20:02}", "namespace": "n",
             "vcpus": 1 << number % 4, "memory_bytes": GIB,
             "cpu_request_millicores": 100 << number % 4,
@@ -53,7 +54,8 @@ def simulate(folder, policy, given):
 
 
 def entries(given, placements):
-    """Each placement with its VM: the k-th of a name is its k-th entry."""
+    """(placement, VM): the k-th placement of a name belongs to the k-th VM of
+    that name."""
     by_name = collections.defaultdict(list)
     for one in given["vms"]:
         by_name[one["name"]].append(one)
@@ -64,7 +66,7 @@ def entries(given, placements):
 
 
 def demand_at(given, placements, step):
-    """node -> cores its VMs want."""
+    """{node: cores that its VMs want}"""
     wanted = collections.Counter()
     for p, one in entries(given, placements):
         if p["step"] <= step < one["leave_step"]:
@@ -83,7 +85,7 @@ class Simulate(unittest.TestCase):
         given = scenario()
         for policy in POLICIES:
             with self.subTest(policy):
-                said, placements = simulate(self.folder, policy, given)
+                result, placements = simulate(self.folder, policy, given)
                 self.assertEqual(len(placements), len(given["vms"]))
                 unserved = over = 0
                 for t in range(STEPS):
@@ -95,19 +97,19 @@ class Simulate(unittest.TestCase):
                             for v in given["vms"]
                             for t in range(v["arrive_step"],
                                            v["leave_step"]))
-                self.assertAlmostEqual(said["unserved_core_steps"], unserved,
+                self.assertAlmostEqual(result["unserved_core_steps"], unserved,
                                        places=4)
-                self.assertAlmostEqual(said["demand_core_steps"], total,
+                self.assertAlmostEqual(result["demand_core_steps"], total,
                                        places=4)
-                self.assertAlmostEqual(said["unserved_pct"],
+                self.assertAlmostEqual(result["unserved_pct"],
                                        100 * unserved / total, places=6)
-                self.assertAlmostEqual(said["overload_pct"],
+                self.assertAlmostEqual(result["overload_pct"],
                                        100 * over / (3 * STEPS), places=6)
-                self.assertEqual((said["placed"], said["unplaced"]),
+                self.assertEqual((result["placed"], result["unplaced"]),
                                  (len(placements), 0))
 
-    def test_score_decides_as_simulate_does(self):
-        """The second step, from what the first showed."""
+    def test_score_chooses_the_same_node_as_simulate(self):
+        """The decision of the second step, from the load of the first."""
         given = scenario()
         given["vms"] = given["vms"][:4]
         for policy in POLICIES:
@@ -120,7 +122,7 @@ class Simulate(unittest.TestCase):
                 self.assertEqual(json.loads(answer.stdout)["chosen"],
                                  last["node"])
 
-    def test_several_policies_make_a_table_an_object_and_a_picture(self):
+    def test_several_policies_are_printed_as_a_table_as_json_and_as_svg(self):
         picture = pathlib.Path(self.folder) / "day.svg"
         flags = ["simulate", "--scenario", "-", "--policy", "real-load",
                  "--policy", "kube-scheduler"]
@@ -138,10 +140,10 @@ class Simulate(unittest.TestCase):
         self.assertEqual([p["policy"] for p in both["policies"]],
                          ["real-load", "kube-scheduler"])
 
-    def test_what_is_wrong_is_one_sentence(self):
+    def test_a_wrong_argument_prints_one_sentence(self):
         for flags, given, status, sentence in (
                 (["--policy", "best"], scenario(), 1,
-                 "there is no policy 'best'"),
+                 "unknown policy 'best'"),
                 ([], {}, 1, "'step_s' is not a number"),
                 (["--placements", "/no/such/folder/x"], scenario(), 1,
                  "cannot write '/no/such/folder/x'")):
@@ -152,7 +154,7 @@ class Simulate(unittest.TestCase):
         done = subprocess.run([PROGRAM, "simulate"], capture_output=True,
                               text=True, timeout=20)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("--scenario is missing", done.stderr)
+        self.assertIn("--scenario or --recorded is required", done.stderr)
 
 
 def launcher(one, number, node=None):
@@ -169,7 +171,7 @@ def launcher(one, number, node=None):
 
 
 def as_score(policy, given, placements):
-    """The moment of the last placement as recorded state: one step is over."""
+    """The input of score at the last placement, which is after one step."""
     *before, (_, last) = list(entries(given, placements))
     wanted = demand_at(given, placements, 0)
     nodes, loads = [], []

@@ -1,5 +1,5 @@
-"""One agent, one aggregator, real processes: measured here, kept there, asked
-for over HTTP."""
+"""One agent and one aggregator: a load that the agent measures is served over
+HTTP."""
 import json
 import pathlib
 import subprocess
@@ -24,7 +24,7 @@ class Once(unittest.TestCase):
         self.assertIn(report["kvm"]["state"], (
             "ok", "missing", "unverified", "create_failed", "run_failed"))
 
-    def test_what_is_not_there_is_not_reported_as_zero(self):
+    def test_a_missing_file_is_not_reported_as_zero(self):
         folder = Folder()
         self.addCleanup(folder.close)
         machine = Machine(folder.path / "m")
@@ -38,7 +38,7 @@ class Once(unittest.TestCase):
         self.assertEqual(report["kvm"]["state"], "unverified")
 
 
-class ThinLine(unittest.TestCase):
+class Smoke(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = Folder()
@@ -53,12 +53,14 @@ class ThinLine(unittest.TestCase):
         cls.agent = cls.folder.add(agent(
             cls.folder.path, "node-a", [cls.aggregator.url],
             *cls.machine.agent_flags())).start()
+        eventually("the node has reported",
+                   lambda: cls.aggregator.node("node-a"))
 
     def node(self):
         return self.aggregator.node("node-a")
 
     def test_a_measured_load_is_served_live(self):
-        node = eventually("half of 4 cores are seen in use", lambda: (
+        node = eventually("half of 4 cores are in use", lambda: (
             (n := self.node()) and abs(
                 n["cpu"].get("used_cores_10s", 0) - 2) < 0.3 and n))
         self.assertEqual(node["state"], "fresh")
@@ -67,8 +69,8 @@ class ThinLine(unittest.TestCase):
         self.assertEqual(node["kvm"]["state"], "unverified")
         self.assertAlmostEqual(node["cpu"]["p95_cores_1d"], 2, delta=0.5)
 
-    def test_a_pod_is_seen_through_its_own_cgroup(self):
-        pod = eventually("the pod's core is seen", lambda: (
+    def test_a_pod_is_measured_by_its_own_cgroup(self):
+        pod = eventually("the pod uses a core", lambda: (
             (n := self.node()) and n["vms"] and abs(
                 n["vms"][0].get("used_cores_5m", 0) - 1) < 0.2
             and n["vms"][0]))
@@ -76,8 +78,8 @@ class ThinLine(unittest.TestCase):
                          "11111111-2222-3333-4444-555555555555")
         self.assertAlmostEqual(pod["contention"], 0.25, delta=0.1)
 
-    def test_history_has_the_past_and_leaves_gaps(self):
-        eventually("some history", lambda: self.node() and len([
+    def test_the_history_has_rows_and_gaps(self):
+        eventually("the history has three rows", lambda: len([
             r for r in self.history()["rows"] if r[1] is not None]) >= 3)
         answer = self.history()
         self.assertEqual(answer["fields"], ["cpu.used_cores"])
@@ -91,7 +93,7 @@ class ThinLine(unittest.TestCase):
             f"/v1/nodes/node-a/history?from={time.time() - 60}&step=1"
             "&fields=cpu.used_cores")
 
-    def test_history_comes_as_csv_too(self):
+    def test_the_history_is_served_as_csv(self):
         status, headers, text = self.aggregator.get(
             "/v1/nodes/node-a/history?step=10", "text/csv")
         self.assertEqual(status, 200)
@@ -99,12 +101,10 @@ class ThinLine(unittest.TestCase):
         self.assertTrue(text.startswith("time,"))
 
     def test_one_node_is_served_by_its_name(self):
-        eventually("it is known", self.node)
         self.assertEqual(self.aggregator.json("/v1/nodes/node-a")["name"],
                          "node-a")
 
-    def test_wrong_questions_get_a_sentence_and_a_fitting_status(self):
-        eventually("it is known", self.node)
+    def test_a_bad_request_gets_its_status_and_a_sentence(self):
         for path, expected in (
                 ("/v1/nodes/nobody", 404), ("/v1/nowhere", 404),
                 ("/v1/nodes/nobody/history", 404),

@@ -1,5 +1,5 @@
-"""What an agent keeps on disk while nobody takes its reports, over kills, stops
-and restarts; and what it says of itself to a probe."""
+"""The reports that an agent keeps on disk without an aggregator survive kills,
+stops and restarts; and what `plimsoll-agent --check` prints."""
 import pathlib
 import random
 import re
@@ -11,7 +11,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from harness import (BIN, Aggregator, Driver, Folder, Machine,  # noqa: E402
-                     agent, eventually)
+                     agent, eventually, mark)
 from stored import stored_seqs  # noqa: E402
 
 KILLS = 50
@@ -20,7 +20,7 @@ NOBODY = "tcp://127.0.0.1:1"
 
 
 def check(node):
-    """Exit status and sentence of `plimsoll-agent --check`."""
+    """Exit status and output of `plimsoll-agent --check`."""
     done = subprocess.run(
         [BIN / "plimsoll-agent", "--check", "--node-name", node], timeout=20,
         capture_output=True, text=True, check=False)
@@ -35,7 +35,7 @@ class WithSpool(unittest.TestCase):
         self.addCleanup(self.machine.close)
         driver = Driver([self.machine]).start()
         self.addCleanup(driver.stop)
-        # Unlike those of other tests on this machine.
+        # No other test on this machine uses this name.
         self.node = self.folder.path.name.lower().replace("_", "-")
 
     def start_agent(self, url, *flags, node=None, name="agent",
@@ -52,7 +52,8 @@ class WithSpool(unittest.TestCase):
         return list((self.folder.path / f"spool-{name}").glob("*.spool"))
 
     def reports(self, node=None):
-        """How many the running agent says it made; 0: it does not say."""
+        """How many reports the running agent has made; 0 if it does not
+        answer."""
         found = re.match(r"(\d+) reports", check(node or self.node)[1])
         return int(found.group(1)) if found else 0
 
@@ -65,17 +66,19 @@ class WithSpool(unittest.TestCase):
 
 
 class Spool(WithSpool):
-    def test_more_reports_than_the_ring_holds_arrive_all(self):
+    @mark(slow="the agent makes a report a second")
+    def test_reports_above_the_size_of_the_ring_all_arrive(self):
         aggregator = Aggregator(self.folder.path)
         self.folder.add(aggregator).start()
-        # While a disk takes two intervals to store one there is always a file.
+        # An interval longer than a slow disk takes to store a report: otherwise
+        # some report is always in a file.
         sender = self.start_agent(aggregator.url, "--ring-reports", "5",
                                   interval="1s")
         run = sender.wait_log(r'run="?([0-9a-f]{32})').group(1)
         sender.wait_log('"connected"')
         aggregator.stop()
         before = self.reports()
-        eventually("twelve more are made",
+        eventually("twelve more reports are made",
                    lambda: self.reports() > before + 12, 60)
         self.assertTrue(self.files())
         aggregator.start()
@@ -85,50 +88,52 @@ class Spool(WithSpool):
         self.assertEqual(sender.stop(5), 0)
         self.assertIn("dropped=0", sender.log())
 
-    def test_a_stop_without_an_aggregator_leaves_all_to_the_next_run(self):
+    def test_reports_left_by_a_stop_are_sent_by_the_next_run(self):
         sender = self.start_agent(NOBODY)
         run = sender.wait_log(r'run="?([0-9a-f]{32})').group(1)
-        eventually("some are made", lambda: self.reports() >= 5)
+        eventually("reports are made", lambda: self.reports() >= 5)
         self.assertEqual(sender.stop(5), 0)
         made = int(re.search(r"reports=(\d+)", sender.log()).group(1))
         aggregator = self.folder.add(Aggregator(self.folder.path)).start()
         after = self.start_agent(aggregator.url)
-        after.wait_log("reports of earlier runs are in the spool")
+        after.wait_log("found reports of earlier runs in the spool")
         self.assert_stored(aggregator, run, made)
-        # They are of the past, and none of them passes for live.
+        # None of the old reports is shown as live.
         self.assertLess(aggregator.node(self.node)["age_s"], 2)
 
     def kill_some(self, numbers):
-        """One agent each, killed at some instant: (run, reports made)."""
+        """Starts an agent for each number and kills it at a random instant:
+        [(node, run, reports made)]."""
         senders = []
         for number in numbers:
             node = f"{self.node}-{number}"
             senders.append((node, self.start_agent(
                 NOBODY, node=node, name=f"kill-{number}")))
-        told = []
+        killed = []
         for node, sender in senders:
             run = sender.wait_log(r'run="?([0-9a-f]{32})').group(1)
             least = random.randint(3, 7)
-            eventually("it made some",
+            eventually("the agent made some reports",
                        lambda node=node, least=least:
                        self.reports(node) >= least, every=0.001)
-            time.sleep(random.random() / 5)
+            time.sleep(random.random() / 5)  # two intervals at most
             made = self.reports(node)
             sender.kill()
-            told.append((node, run, made))
-        return told
+            killed.append((node, run, made))
+        return killed
 
-    def test_a_kill_at_any_instant_costs_no_report_that_was_made(self):
+    @mark(slow="fifty kills")
+    def test_a_kill_at_any_instant_loses_no_report(self):
         random.seed(5)
-        told = []
+        killed = []
         for first in range(0, KILLS, AT_A_TIME):
-            told += self.kill_some(range(first, first + AT_A_TIME))
+            killed += self.kill_some(range(first, first + AT_A_TIME))
         aggregator = self.folder.add(Aggregator(self.folder.path)).start()
-        for number, (node, run, made) in enumerate(told):
+        for number, (node, run, made) in enumerate(killed):
             self.assertGreaterEqual(made, 3)
             self.start_agent(aggregator.url, node=node,
                              name=f"kill-{number}")
-        for node, run, made in told:
+        for node, run, made in killed:
             self.assert_stored(aggregator, run, made)
 
     def test_two_agents_do_not_share_a_spool(self):
@@ -140,31 +145,31 @@ class Spool(WithSpool):
         self.assertEqual(second.process.wait(10), 1)
         self.assertIn("another agent spools into", second.log())
 
-    def test_a_spool_that_cannot_be_made_is_a_sentence(self):
+    def test_a_spool_that_cannot_be_created_is_one_sentence(self):
         sender = agent(self.folder.path, self.node, [NOBODY],
                        *self.machine.agent_flags(), "--spool",
                        "/proc/spool")
         self.folder.add(sender).start()
         self.assertEqual(sender.process.wait(10), 1)
-        self.assertIn("cannot make '/proc/spool'", sender.log())
+        self.assertIn("cannot create '/proc/spool'", sender.log())
 
 
 class Check(WithSpool):
-    def test_no_agent_is_status_1(self):
+    def test_without_an_agent_the_status_is_1(self):
         status, text = check(self.node)
         self.assertEqual(status, 1)
         self.assertIn(f"no agent runs here for node '{self.node}'", text)
 
-    def test_an_agent_that_samples_is_status_0_though_nobody_takes_it(self):
+    def test_an_agent_that_samples_is_status_0_without_an_aggregator(self):
         self.start_agent(NOBODY)
-        status, text = eventually("it samples", lambda: (
+        status, text = eventually("the agent samples", lambda: (
             (got := check(self.node))[0] == 0 and got))
         self.assertEqual(status, 0)
-        self.assertIn("0 of 1 aggregators take them", text)
+        self.assertIn("0 of 1 aggregators accept them", text)
 
     def test_an_agent_that_hangs_is_status_1(self):
         sender = self.start_agent(NOBODY)
-        eventually("it samples", lambda: check(self.node)[0] == 0)
+        eventually("the agent samples", lambda: check(self.node)[0] == 0)
         sender.process.send_signal(19)  # SIGSTOP
         try:
             status, text = check(self.node)

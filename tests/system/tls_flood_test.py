@@ -1,4 +1,4 @@
-"""The same floods where TLS is spoken: on the message port and over HTTPS."""
+"""The floods of flood_test.py with TLS: on the message port and over HTTPS."""
 import pathlib
 import socket
 import ssl
@@ -40,7 +40,7 @@ class TlsFloods(FloodCase):
         return context
 
     def shake_hands(self, flood, port, context):
-        """IDLE connections that finish TLS and then say nothing."""
+        """Opens IDLE connections that finish the handshake and stay silent."""
         done = 0
         while done < IDLE and not flood.late():
             try:
@@ -58,7 +58,7 @@ class TlsFloods(FloodCase):
     def test_1000_connections_over_https_that_never_begin_tls(self):
         self.flood(lambda flood: flood.hold(self.aggregator.ports[1], IDLE))
 
-    def test_1000_connections_that_end_as_nonsense_within_tls(self):
+    def test_1000_connections_that_send_garbage_instead_of_tls(self):
         self.flood(lambda flood: flood.hold(
             self.aggregator.ports[0], IDLE, b"GET / HTTP/1.1\r\n\r\n"))
 

@@ -1,5 +1,5 @@
-"""TLS between agents and the aggregator: who is who, who is refused with which
-words, and new certificates while reports come in."""
+"""TLS between agents and the aggregator: which peers are accepted, the error of
+each that is refused, and new certificates while agents report."""
 import pathlib
 import subprocess
 import sys
@@ -8,12 +8,12 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from harness import (BIN, Aggregator, Driver, Folder, Machine,  # noqa: E402
-                     Program, agent, eventually)
+                     Program, agent, eventually, mark)
 from secure import SecureAggregator, certs, client_flags  # noqa: E402
 from stored import assert_complete, stored_seqs  # noqa: E402
 
 
-class Secure(unittest.TestCase):
+class TlsCase(unittest.TestCase):
     def setUp(self):
         self.folder = Folder()
         self.addCleanup(self.folder.close)
@@ -41,8 +41,8 @@ class Secure(unittest.TestCase):
         self.assertEqual(stored_seqs(aggregator.db), {})
 
 
-class Connections(Secure):
-    def test_an_agent_over_mutual_tls_is_stored(self):
+class Connections(TlsCase):
+    def test_reports_over_mutual_tls_are_stored(self):
         aggregator = self.start_aggregator()
         program = self.start_agent(aggregator.url, *self.flags())
         eventually("five reports are stored", lambda: len(
@@ -52,12 +52,12 @@ class Connections(Secure):
         aggregator.stop()
         assert_complete(self, aggregator, [program])
 
-    def test_an_agent_that_dials_an_address_says_whom_it_wants(self):
+    def test_an_agent_checks_the_server_name_that_it_is_given(self):
         aggregator = self.start_aggregator()
         self.start_agent(
             f"tls+tcp://127.0.0.1:{aggregator.ports[0]}",
             *self.flags(), "--tls-server-name", "plimsoll-aggregator")
-        eventually("it is stored", lambda: stored_seqs(aggregator.db))
+        eventually("a report is stored", lambda: stored_seqs(aggregator.db))
 
     def test_an_aggregator_of_another_authority_is_refused(self):
         aggregator = self.start_aggregator()
@@ -66,22 +66,22 @@ class Connections(Secure):
         flags = client_flags(self.keys, trusts=other)
         self.assert_refused(
             aggregator, self.start_agent(aggregator.url, *flags),
-            "certificate is not of an authority we trust")
+            "certificate is not trusted")
 
-    def test_an_agents_certificate_does_not_make_an_aggregator(self):
-        """Ours would not even offer it, so somebody else's server does."""
+    def test_an_agents_certificate_is_no_aggregators_certificate(self):
+        """plimsoll-aggregator would not offer it, so another server does."""
         aggregator = self.start_aggregator()
-        self.assertEqual(aggregator.stop(), 0)  # its port is free again
-        imposter = self.folder.add(Program(self.folder.path, "imposter", [
+        self.assertEqual(aggregator.stop(), 0)  # now its port is free
+        impostor = self.folder.add(Program(self.folder.path, "impostor", [
             "openssl", "s_server", "-www", "-accept",
             f"127.0.0.1:{aggregator.ports[0]}",
             "-cert", self.keys / "agent.crt", "-key", self.keys / "agent.key"])
             ).start()
-        imposter.wait_log("ACCEPT", 10)
+        impostor.wait_log("ACCEPT", 10)
         self.assert_refused(
             aggregator, self.start_agent(aggregator.url, *self.flags()),
-            "certificate is not of an authority we trust")
-        self.assertIn("alert", imposter.log())
+            "certificate is not trusted")
+        self.assertIn("alert", impostor.log())
 
     def test_an_aggregator_with_another_name_is_refused(self):
         aggregator = self.start_aggregator()
@@ -94,7 +94,7 @@ class Connections(Secure):
         aggregator = self.start_aggregator()
         self.assert_refused(
             aggregator, self.start_agent(aggregator.url, *self.flags()[:2]),
-            "wants a certificate of ours")
+            "may require a client certificate")
 
     def test_an_agent_of_another_authority_is_refused(self):
         aggregator = self.start_aggregator()
@@ -103,53 +103,53 @@ class Connections(Secure):
         flags = client_flags(other, trusts=self.keys)
         self.assert_refused(
             aggregator, self.start_agent(aggregator.url, *flags),
-            "does not accept our certificate")
+            "rejects the client certificate")
         aggregator.wait_log("peers could not connect.*TLS handshake", 15)
 
-    def test_a_plain_agent_is_refused_by_an_aggregator_with_tls(self):
+    def test_an_agent_without_tls_is_refused_by_an_aggregator_with_tls(self):
         aggregator = self.start_aggregator()
         self.assert_refused(
             aggregator, self.start_agent(
-                aggregator.url.removeprefix("tls+")), "wants TLS")
+                aggregator.url.removeprefix("tls+")), "may require TLS")
 
-    def test_an_agent_with_tls_takes_no_plain_aggregator(self):
+    def test_an_agent_with_tls_refuses_an_aggregator_without_tls(self):
         aggregator = self.folder.add(Aggregator(self.folder.path)).start()
         self.assert_refused(
             aggregator, self.start_agent(
                 f"tls+tcp://localhost:{aggregator.ports[0]}", *self.flags()),
             "does not speak TLS")
 
-    def test_an_aggregator_that_is_not_there_is_said_so(self):
+    def test_an_aggregator_that_does_not_run_is_in_the_log(self):
         aggregator = self.start_aggregator()
         self.assertEqual(aggregator.stop(), 0)
         self.assert_refused(
             aggregator, self.start_agent(aggregator.url, *self.flags()),
             "the connection was refused")
 
-    def test_a_token_that_cannot_be_read_is_said_and_read_again(self):
+    def test_a_token_that_cannot_be_read_is_logged_and_read_again(self):
         aggregator = self.start_aggregator()
         token = self.folder.path / "token"
         program = self.start_agent(aggregator.url, *self.flags(),
                                    "--token-file", token)
-        program.wait_log(f"no token to show .*'{token}'", 10)
+        program.wait_log(f"cannot read the token.*'{token}'", 10)
         self.assertEqual(stored_seqs(aggregator.db), {})
         token.write_text("abc.def\n")
-        eventually("it is stored", lambda: stored_seqs(aggregator.db))
+        eventually("a report is stored", lambda: stored_seqs(aggregator.db))
         self.assertNotIn("abc.def", self.folder.logs())
 
 
 class Flags(unittest.TestCase):
-    def test_flags_that_do_not_go_together_are_one_sentence(self):
+    def test_flags_that_exclude_each_other_are_one_sentence(self):
         for program, *flags, sentence in (
-                ("agent", "--aggregator=tls+tcp://a:1", "needs --tls-ca"),
+                ("agent", "--aggregator=tls+tcp://a:1", "requires --tls-ca"),
                 ("agent", "--aggregator=tcp://a:1", "--tls-ca=x",
-                 "does not use the --tls flags"),
+                 "the --tls flags require tls+tcp://"),
                 ("agent", "--aggregator=tcp://a:1", "--token-file=x",
-                 "over TLS only"),
+                 "requires tls+tcp://"),
                 ("scheduler", "--aggregator=tls+tcp://a:1",
-                 "needs --tls-ca"),
+                 "requires --tls-ca"),
                 ("scheduler", "--aggregator=tcp://a:1", "--token-file=x",
-                 "over TLS only"),
+                 "requires tls+tcp://"),
                 ("scheduler", "--http-tls-key=x", "--http-tls-cert")):
             with self.subTest(f"{program} {flags}"):
                 done = subprocess.run(
@@ -160,7 +160,7 @@ class Flags(unittest.TestCase):
                 self.assertIn(sentence, done.stderr)
 
 
-class Rotation(Secure):
+class Rotation(TlsCase):
     def await_three_more(self, aggregator):
         before = {key: len(seqs) for key, seqs
                   in stored_seqs(aggregator.db).items()}
@@ -173,8 +173,9 @@ class Rotation(Secure):
             return len(names) == 5 and min(names.values()) >= 3
         eventually("three more reports of all five are stored", all_grew, 60)
 
+    @mark(slow="six programs restart three times")
     def test_new_authorities_and_certificates_lose_no_report(self):
-        """As docs/security.md tells it, one program after the other."""
+        """As in docs/security.md, one program after the other."""
         driver = Driver([self.machine]).start()
         self.addCleanup(driver.stop)
         aggregator = self.start_aggregator()
@@ -188,8 +189,8 @@ class Rotation(Secure):
                 self.assertEqual(program.stop(), 0)
                 program.start()
                 if program is aggregator:
-                    # What an agent holds in memory ends with it: it is
-                    # restarted when it is connected again.
+                    # Reports in an agent's memory end with the agent, so it
+                    # restarts when it is connected again.
                     self.await_three_more(aggregator)
             self.await_three_more(aggregator)
         self.assertNotEqual((self.keys / "aggregator.crt").read_text(), first)

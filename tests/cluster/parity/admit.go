@@ -30,8 +30,8 @@ import (
 	"k8s.io/kubernetes/pkg/registry/storage/volumeattachment"
 )
 
-// edge sets one allocatable amount of a node to what the pod needs there, and
-// Delta more: milli of cpu, bytes, pods, devices.
+// edge sets one allocatable amount of a node to the amount that the pod needs
+// there plus Delta, in milli of cpu, bytes, pods or devices.
 type edge struct {
 	Node     string `json:"node"`
 	Resource string `json:"resource"`
@@ -52,7 +52,7 @@ type kind struct {
 	strategy rest.RESTCreateStrategy
 }
 
-// What the API server does to an object that is created.
+// The API server's strategies for objects that are created.
 var kinds = map[string]kind{
 	"Pod":                   {func() runtime.Object { return &v1.Pod{} }, pod.Strategy},
 	"Node":                  {func() runtime.Object { return &v1.Node{} }, node.Strategy},
@@ -66,8 +66,8 @@ var kinds = map[string]kind{
 	"VolumeAttachment":      {func() runtime.Object { return &storagev1.VolumeAttachment{} }, volumeattachment.Strategy},
 }
 
-// strictly refuses fields that the type does not have: a generator's typo
-// would otherwise test nothing.
+// strictly refuses fields that the type does not have: a typo of the generator
+// would otherwise go unnoticed.
 func strictly(data []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
@@ -106,7 +106,7 @@ func readCase(line []byte) (*given, error) {
 	return g, nil
 }
 
-// admit replaces every object by what the API server would make of it.
+// admit replaces every object by the one that the API server would store.
 func (g *given) admit() error {
 	if err := admit(g.Pod, "Pod"); err != nil {
 		return err
@@ -166,7 +166,8 @@ func admit(object runtime.Object, name string) error {
 	return nil
 }
 
-// take copies made over object, but for the status, which others write later.
+// take copies made over object, but for the status, which other clients write
+// later.
 func take(object, made runtime.Object) {
 	switch to := object.(type) {
 	case *v1.Pod:

@@ -29,7 +29,7 @@ import (
 )
 
 // frameworks makes a scheduling framework with the default plugins for each
-// case. What knows no case is shared.
+// case. It shares the parts that do not depend on the case.
 type frameworks struct {
 	profile *config.KubeSchedulerProfile
 	client  *fake.Clientset
@@ -58,7 +58,7 @@ func newFrameworks() (*frameworks, error) {
 	}, nil
 }
 
-// nominations are pods that other schedulers' preemption promised a node.
+// nominations are pods that were nominated to a node by a preemption.
 type nominations []*v1.Pod
 
 func (nominations) AddNominatedPod(klog.Logger, fwk.PodInfo, *fwk.NominatingInfo) {}
@@ -79,7 +79,7 @@ func (n nominations) NominatedPodsForNode(name string) []fwk.PodInfo {
 	return found
 }
 
-func isOver(p *v1.Pod) bool {
+func isTerminated(p *v1.Pod) bool {
 	return p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed
 }
 
@@ -87,12 +87,12 @@ func (g *given) hasNode(name string) bool {
 	return slices.ContainsFunc(g.Nodes, func(n *v1.Node) bool { return n.Name == name })
 }
 
-// population tells pods that hold a node from those that were promised one. As
-// in the scheduler's own snapshot, pods of a node that is no more are left out.
+// population separates pods that are bound from nominated pods. As in the
+// scheduler's own snapshot, pods of a node that does not exist are left out.
 func (g *given) population() (running []*v1.Pod, nominated nominations) {
 	for _, p := range g.Pods {
 		switch {
-		case isOver(p):
+		case isTerminated(p):
 		case g.hasNode(p.Spec.NodeName):
 			running = append(running, p)
 		case p.Spec.NodeName == "" && p.Status.NominatedNodeName != "":
@@ -126,7 +126,7 @@ func quantity(name v1.ResourceName, amount int64) resource.Quantity {
 	return *resource.NewQuantity(amount, resource.DecimalSI)
 }
 
-// applyEdges has upstream's own sums decide where an edge is.
+// applyEdges computes the edges with upstream's own sums.
 func (g *given) applyEdges() error {
 	pod, err := framework.NewPodInfo(g.Pod)
 	if err != nil {
@@ -149,8 +149,8 @@ func (g *given) applyEdges() error {
 	return nil
 }
 
-// index puts objects where the plugins' listers look. The informers are never
-// started: nothing changes while a case is judged.
+// index adds objects to the indexers that the plugins' listers read. The
+// informers are never started: nothing changes while a case is judged.
 func index(factory informers.SharedInformerFactory, objects []runtime.Object) error {
 	core, storage := factory.Core().V1(), factory.Storage().V1()
 	for _, object := range objects {
@@ -208,8 +208,8 @@ func (f *frameworks) run(g *given) (map[string]verdict, error) {
 	return filter(ctx, fw, g.Pod, infos), nil
 }
 
-// filter asks about every node; kube-scheduler itself stops when it has seen
-// enough that fit.
+// filter judges every node; kube-scheduler itself stops when it has found enough
+// nodes that fit.
 func filter(ctx context.Context, fw framework.Framework, pod *v1.Pod, infos []fwk.NodeInfo) map[string]verdict {
 	state := framework.NewCycleState()
 	result, status, by := fw.RunPreFilterPlugins(ctx, state, pod)

@@ -1,10 +1,10 @@
-// parity says what kube-scheduler's own filters make of a case.
+// parity applies kube-scheduler's own filters to cases.
 //
 // It reads one case a line (the input of `plimsoll-scheduler score --in`, and
-// "edges"), passes every object through the defaulting and validation of the
-// API server, and prints one line: the case as it then is, and per node which
-// plugin rejects it with which reasons; or why it is no case, as when the API
-// server would refuse an object.
+// "edges") and passes every object through the defaulting and validation of the
+// API server. For each case it prints one line: the case after that, and for
+// each node the plugin that rejects it with its reasons. If the case is invalid,
+// as when the API server would refuse an object, the line says why.
 package main
 
 import (
@@ -28,7 +28,8 @@ type answer struct {
 	Verdicts map[string]verdict `json:"verdicts"`
 }
 
-// verdict is what the filters say of one node; no plugin: it fits.
+// verdict is the result of the filters for one node; without a plugin the pod
+// fits.
 type verdict struct {
 	Plugin  string   `json:"plugin"`
 	Reasons []string `json:"reasons"`

@@ -1,4 +1,4 @@
-/* A directory of made-up kernel files, for one test. */
+/* A directory of synthetic kernel files for one test. */
 #pragma once
 
 #include <fcntl.h>
@@ -39,7 +39,7 @@ static inline void tree_dir(const struct tree *tree, const char *name)
 	(void)mkdirat(tree->fd, copy, 0755);
 }
 
-/* Writes a file in place: who keeps it open sees the change. */
+/* Writes a file in place: open descriptors read the new content. */
 static inline void tree_put(const struct tree *tree, const char *name,
 	const char *text)
 {

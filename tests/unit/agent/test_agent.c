@@ -1,5 +1,7 @@
 #include "agent/agent.h"
 
+#include "agent/config.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -12,7 +14,7 @@
 
 enum { REPORTS_WANTED = 3 };
 
-/* An aggregator on a thread of its own; the agent has the main thread. */
+/* A synthetic aggregator on a thread; the agent runs on the main thread. */
 struct aggregator {
 	uv_loop_t loop;
 	uv_async_t stop;
@@ -21,12 +23,12 @@ struct aggregator {
 	sem_t ready;
 	char url[64];
 	uint64_t last_seq;
-	uint64_t gaps; /* reports that came out of order, or not at all */
+	uint64_t gaps; /* reports that are missing or out of order */
 	enum kvm_state kvm;
-	bool told; /* the agent was told to stop */
+	bool stopped; /* SIGTERM was sent to the agent */
 };
 
-static void take_batch(struct aggregator *a, const struct batch *batch)
+static void receive_batch(struct aggregator *a, const struct batch *batch)
 {
 	for (size_t i = 0; i < batch->count; i++) {
 		if (batch->reports[i].seq != a->last_seq + 1) {
@@ -35,8 +37,8 @@ static void take_batch(struct aggregator *a, const struct batch *batch)
 		a->last_seq = batch->reports[i].seq;
 		a->kvm = batch->reports[i].kvm.state;
 	}
-	if (a->last_seq >= REPORTS_WANTED && !a->told) {
-		a->told = true;
+	if (a->last_seq >= REPORTS_WANTED && !a->stopped) {
+		a->stopped = true;
 		(void)kill(getpid(), SIGTERM);
 	}
 }
@@ -54,7 +56,7 @@ static void serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 		wire_pack_welcome(&out, "test");
 		wire_request_fini(&wire);
 	} else {
-		take_batch(a, &wire.batch);
+		receive_batch(a, &wire.batch);
 		wire_pack_ack(&out, &(const struct ack){ .stored = true });
 		wire_request_fini(&wire);
 	}
@@ -124,7 +126,7 @@ static struct agent_config config_for(const struct tree *tree, const char *url)
 	};
 }
 
-static void reports_in_order_until_it_is_told_to_stop(void **state)
+static void reports_in_order_until_it_is_stopped(void **state)
 {
 	static struct aggregator aggregator;
 	struct agent_config config;
@@ -134,7 +136,7 @@ static void reports_in_order_until_it_is_told_to_stop(void **state)
 	tree_make(&tree);
 	start_aggregator(&aggregator);
 	config = config_for(&tree, aggregator.url);
-	assert_int_equal(agent_run(&config, NULL), 0);
+	assert_int_equal(agent_program.run(&config, NULL), 0);
 	stop_aggregator(&aggregator);
 	assert_true(aggregator.last_seq >= REPORTS_WANTED);
 	assert_int_equal(aggregator.gaps, 0);
@@ -142,7 +144,7 @@ static void reports_in_order_until_it_is_told_to_stop(void **state)
 	tree_fini(&tree);
 }
 
-static void does_not_start_without_its_roots(void **state)
+static void fails_to_start_without_its_roots(void **state)
 {
 	struct tree tree;
 	struct agent_config config;
@@ -152,7 +154,7 @@ static void does_not_start_without_its_roots(void **state)
 	tree_make(&tree);
 	config = config_for(&tree, "tcp://127.0.0.1:1");
 	config.proc_root = "/nonexistent";
-	assert_int_equal(agent_run(&config, &err), -ENOENT);
+	assert_int_equal(agent_program.run(&config, &err), -ENOENT);
 	assert_true(err.text[0] != '\0');
 	tree_fini(&tree);
 }
@@ -167,8 +169,8 @@ static int quiet(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reports_in_order_until_it_is_told_to_stop),
-		cmocka_unit_test(does_not_start_without_its_roots),
+		cmocka_unit_test(reports_in_order_until_it_is_stopped),
+		cmocka_unit_test(fails_to_start_without_its_roots),
 	};
 
 	return cmocka_run_group_tests(tests, quiet, NULL);

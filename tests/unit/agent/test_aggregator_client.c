@@ -10,18 +10,18 @@
 
 static const uint8_t run_id[REPORT_RUN_ID_BYTES] = { 9 };
 
-/* An aggregator of a few lines, in the same loop. */
+/* A synthetic aggregator in the same event loop. */
 struct fixture {
 	uv_loop_t loop;
 	struct mq_server *server;
 	char url[64];
 	struct ring *ring;
-	struct uplink *uplink;
+	struct aggregator_client *aggregator_client;
 	const char *token_file;
 	char token[64]; /* of the last Hello */
 	size_t hellos, batches, reports;
 	bool all_stored;
-	bool forgetful; /* asks for Hello once */
+	bool requests_hello; /* requests Hello once */
 };
 
 static void reply_to(struct fixture *f, const struct wire_request *request,
@@ -38,8 +38,8 @@ static void reply_to(struct fixture *f, const struct wire_request *request,
 		return;
 	}
 	f->batches++;
-	ack.need_hello = f->forgetful;
-	f->forgetful = false;
+	ack.need_hello = f->requests_hello;
+	f->requests_hello = false;
 	if (!ack.need_hello) {
 		f->reports += request->batch.count;
 	}
@@ -103,7 +103,7 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	uplink_close(f->uplink);
+	aggregator_client_close(f->aggregator_client);
 	mq_server_close(f->server);
 	(void)uv_run(&f->loop, UV_RUN_DEFAULT);
 	assert_int_equal(uv_loop_close(&f->loop), 0);
@@ -113,16 +113,18 @@ static int teardown(void **state)
 
 static void open_uplink(struct fixture *f)
 {
-	const struct uplink_options options = {
+	const struct aggregator_client_options options = {
 		.url = f->url,
 		.token_file = f->token_file,
-		.session = { .node = "node-1",
+		.delivery = { .node = "node-1",
 			.run_id = run_id,
 			.version = "1.0",
 			.ring = f->ring },
 	};
 
-	assert_int_equal(uplink_new(&f->uplink, &f->loop, &options, NULL), 0);
+	assert_int_equal(aggregator_client_new(&f->aggregator_client, &f->loop,
+				 &options, NULL),
+		0);
 }
 
 static void check_stored(uv_timer_t *timer)
@@ -145,30 +147,31 @@ static void run_until_stored(struct fixture *f)
 	(void)uv_run(&f->loop, UV_RUN_NOWAIT);
 }
 
-static void delivers_what_waited_for_the_connection(void **state)
+static void delivers_reports_made_before_the_connection(void **state)
 {
 	struct fixture *f = *state;
 
 	add_report(f);
 	add_report(f);
 	open_uplink(f);
-	uplink_kick(f->uplink);
+	aggregator_client_wake(f->aggregator_client);
 	run_until_stored(f);
 	assert_int_equal(f->hellos, 1);
 	assert_int_equal(f->batches, 1);
 	assert_int_equal(f->reports, 2);
-	assert_true(uplink_drain(f->uplink));
-	assert_int_equal(uplink_interval_hint_ms(f->uplink), 3000);
+	assert_true(aggregator_client_drain(f->aggregator_client));
+	assert_int_equal(
+		aggregator_client_interval_hint_ms(f->aggregator_client), 3000);
 }
 
-static void sends_again_after_being_forgotten(void **state)
+static void sends_again_after_the_aggregator_requests_hello(void **state)
 {
 	struct fixture *f = *state;
 
-	f->forgetful = true;
+	f->requests_hello = true;
 	add_report(f);
 	open_uplink(f);
-	uplink_kick(f->uplink);
+	aggregator_client_wake(f->aggregator_client);
 	run_until_stored(f);
 	assert_int_equal(f->hellos, 2);
 	assert_int_equal(f->reports, 1);
@@ -183,7 +186,7 @@ static void write_token(const char *path, const char *text)
 	assert_int_equal(fclose(file), 0);
 }
 
-static void reads_its_token_for_each_hello(void **state)
+static void reads_the_token_for_each_hello(void **state)
 {
 	struct fixture *f = *state;
 	char path[] = "/tmp/plimsoll-token-XXXXXX";
@@ -195,13 +198,13 @@ static void reads_its_token_for_each_hello(void **state)
 	f->token_file = path;
 	add_report(f);
 	open_uplink(f);
-	uplink_kick(f->uplink);
+	aggregator_client_wake(f->aggregator_client);
 	run_until_stored(f);
 	assert_string_equal(f->token, "first");
 	write_token(path, "second\n");
-	f->forgetful = true;
+	f->requests_hello = true;
 	add_report(f);
-	uplink_kick(f->uplink);
+	aggregator_client_wake(f->aggregator_client);
 	run_until_stored(f);
 	assert_int_equal(f->hellos, 2);
 	assert_string_equal(f->token, "second");
@@ -214,30 +217,31 @@ static void sends_one_batch_at_a_time(void **state)
 
 	open_uplink(f);
 	add_report(f);
-	uplink_kick(f->uplink);
+	aggregator_client_wake(f->aggregator_client);
 	run_until_stored(f);
 	assert_int_equal(f->batches, 1);
 	for (int i = 0; i < 5; i++) {
 		add_report(f);
-		uplink_kick(f->uplink);
-		assert_false(uplink_drain(f->uplink));
+		aggregator_client_wake(f->aggregator_client);
+		assert_false(aggregator_client_drain(f->aggregator_client));
 	}
 	run_until_stored(f);
-	/* The first of the five alone, the rest when its answer was there. */
+	/* The first of the five alone; the rest after its reply. */
 	assert_int_equal(f->batches, 3);
 	assert_int_equal(f->reports, 6);
 }
 
-static void refuses_what_is_no_address(void **state)
+static void rejects_an_invalid_address(void **state)
 {
 	struct fixture *f = *state;
-	const struct uplink_options options = { .url = "http://x",
-		.session = { .ring = f->ring } };
+	const struct aggregator_client_options options = { .url = "http://x",
+		.delivery = { .ring = f->ring } };
 	struct error err = { 0 };
 
-	assert_true(uplink_new(&f->uplink, &f->loop, &options, &err) < 0);
+	assert_true(aggregator_client_new(&f->aggregator_client, &f->loop,
+			    &options, &err) < 0);
 	assert_true(err.text[0] != '\0');
-	assert_null(f->uplink);
+	assert_null(f->aggregator_client);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -245,11 +249,11 @@ static void refuses_what_is_no_address(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(delivers_what_waited_for_the_connection),
-		TEST(sends_again_after_being_forgotten),
-		TEST(reads_its_token_for_each_hello),
+		TEST(delivers_reports_made_before_the_connection),
+		TEST(sends_again_after_the_aggregator_requests_hello),
+		TEST(reads_the_token_for_each_hello),
 		TEST(sends_one_batch_at_a_time),
-		TEST(refuses_what_is_no_address),
+		TEST(rejects_an_invalid_address),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@
 #define UID2_ "ffffffff_1111_2222_3333_444455556666"
 #define STATIC_UID "0123456789abcdef0123456789abcdef"
 
-static void knows_pods_by_both_drivers_names(void **state)
+static void parses_pod_names_of_both_drivers(void **state)
 {
 	static const struct {
 		const char *name, *uid;
@@ -31,7 +31,7 @@ static void knows_pods_by_both_drivers_names(void **state)
 	}
 }
 
-static void takes_nothing_else_for_a_pod(void **state)
+static void rejects_other_names_as_pods(void **state)
 {
 	static const char *const names[] = {
 		"",
@@ -62,7 +62,7 @@ static void takes_nothing_else_for_a_pod(void **state)
 	}
 }
 
-static void knows_kubepods_with_a_prefix(void **state)
+static void recognizes_kubepods_with_a_prefix(void **state)
 {
 	(void)state;
 	assert_true(cgroup_is_kubepods("kubepods"));
@@ -74,7 +74,7 @@ static void knows_kubepods_with_a_prefix(void **state)
 	assert_false(cgroup_is_kubepods(""));
 }
 
-static void tells_the_kinds_of_trees_apart(void **state)
+static void detects_the_cgroup_version(void **state)
 {
 	static const struct {
 		const char *file;
@@ -98,7 +98,7 @@ static void tells_the_kinds_of_trees_apart(void **state)
 	}
 }
 
-/* What is found in a tree of these directories, as "kubepods|uid uid". */
+/* Finds the pods in a tree of these directories: "kubepods|uid uid". */
 static void assert_finds(const char *const *dirs, const char *expected)
 {
 	struct tree tree;
@@ -111,7 +111,7 @@ static void assert_finds(const char *const *dirs, const char *expected)
 		tree_dir(&tree, *dirs);
 	}
 	tree_put(&tree, "kubepods-file", "");
-	cgroup_find_pods(&found, tree.fd);
+	assert_int_equal(cgroup_find_pods(&found, tree.fd, NULL), 0);
 	len = (size_t)snprintf(text, sizeof(text), "%s|",
 		found.kubepods == NULL ? "" : found.kubepods);
 	for (size_t i = 0; i < found.count; i++) {
@@ -154,7 +154,7 @@ static void finds_pods_of_the_cgroupfs_driver(void **state)
 	assert_finds(dirs, "kubepods|" STATIC_UID " " UID1 " " UID2);
 }
 
-static void finds_kubepods_below_other_groups(void **state)
+static void finds_kubepods_below_other_cgroups(void **state)
 {
 	static const char *const kind[] = {
 		"system.slice/docker-1.scope/kubelet.slice/"
@@ -203,7 +203,7 @@ static void prefers_the_driver_that_has_the_pods(void **state)
 	assert_finds(swapped, "kubepods|" UID1);
 }
 
-static void never_takes_more_pods_than_a_report_holds(void **state)
+static void finds_at_most_the_pods_that_fit_a_report(void **state)
 {
 	struct tree tree;
 	struct cgroup_pods found;
@@ -215,7 +215,7 @@ static void never_takes_more_pods_than_a_report_holds(void **state)
 		(void)snprintf(name, sizeof(name), "kubepods/pod%032x", i);
 		tree_dir(&tree, name);
 	}
-	cgroup_find_pods(&found, tree.fd);
+	assert_int_equal(cgroup_find_pods(&found, tree.fd, NULL), 0);
 	assert_int_equal(found.count, REPORT_VMS_MAX);
 	cgroup_pods_fini(&found);
 	tree_fini(&tree);
@@ -224,15 +224,15 @@ static void never_takes_more_pods_than_a_report_holds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(knows_pods_by_both_drivers_names),
-		cmocka_unit_test(takes_nothing_else_for_a_pod),
-		cmocka_unit_test(knows_kubepods_with_a_prefix),
-		cmocka_unit_test(tells_the_kinds_of_trees_apart),
+		cmocka_unit_test(parses_pod_names_of_both_drivers),
+		cmocka_unit_test(rejects_other_names_as_pods),
+		cmocka_unit_test(recognizes_kubepods_with_a_prefix),
+		cmocka_unit_test(detects_the_cgroup_version),
 		cmocka_unit_test(finds_pods_of_the_systemd_driver),
 		cmocka_unit_test(finds_pods_of_the_cgroupfs_driver),
-		cmocka_unit_test(finds_kubepods_below_other_groups),
+		cmocka_unit_test(finds_kubepods_below_other_cgroups),
 		cmocka_unit_test(prefers_the_driver_that_has_the_pods),
-		cmocka_unit_test(never_takes_more_pods_than_a_report_holds),
+		cmocka_unit_test(finds_at_most_the_pods_that_fit_a_report),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,11 +14,11 @@ static int parse(struct agent_config *config, char **argv, struct error *err)
 
 	*config = (struct agent_config){ 0 };
 	(void)unsetenv("NODE_NAME");
-	r = options_parse(config, &outcome, NULL, &agent_program, argv, err);
-	return r < 0 ? r : config_check(config, err);
+	r = options_parse(config, &outcome, NULL, &agent_options, argv, err);
+	return r < 0 ? r : agent_config_check(config, err);
 }
 
-static void has_the_defaults_of_the_design(void **state)
+static void uses_the_documented_defaults(void **state)
 {
 	struct agent_config c;
 	char *argv[] = { "plimsoll-agent", "--aggregator", "tcp://a:7473",
@@ -37,7 +37,7 @@ static void has_the_defaults_of_the_design(void **state)
 	assert_int_equal(c.aggregators.count, 1);
 }
 
-static void the_choices_of_the_probe_are_its_levels(void **state)
+static void the_choices_of_the_flag_are_the_kvm_levels(void **state)
 {
 	(void)state;
 	for (int level = KVM_LEVEL_OFF; level <= KVM_LEVEL_RUN; level++) {
@@ -51,7 +51,7 @@ static void the_choices_of_the_probe_are_its_levels(void **state)
 	}
 }
 
-static void takes_the_name_of_the_node_in_this_order(void **state)
+static void chooses_the_node_name_in_this_order(void **state)
 {
 	struct agent_config c = { .once = true };
 	enum options_outcome outcome;
@@ -66,32 +66,32 @@ static void takes_the_name_of_the_node_in_this_order(void **state)
 	c = (struct agent_config){ 0 };
 	assert_int_equal(setenv("NODE_NAME", "from-env", 1), 0);
 	assert_int_equal(
-		options_parse(&c, &outcome, NULL, &agent_program, argv, NULL),
+		options_parse(&c, &outcome, NULL, &agent_options, argv, NULL),
 		0);
-	assert_int_equal(config_check(&c, NULL), 0);
+	assert_int_equal(agent_config_check(&c, NULL), 0);
 	assert_string_equal(c.node_name, "from-env");
 	argv[2] = "--node-name";
 	argv[3] = "from-flag";
 	assert_int_equal(
-		options_parse(&c, &outcome, NULL, &agent_program, argv, NULL),
+		options_parse(&c, &outcome, NULL, &agent_options, argv, NULL),
 		0);
 	assert_string_equal(c.node_name, "from-flag");
 	(void)unsetenv("NODE_NAME");
 }
 
-static void refuses_with_a_sentence(void **state)
+static void rejects_invalid_flags_with_a_sentence(void **state)
 {
 	static const struct {
 		const char *flag, *sentence;
 	} cases[] = {
-		{ "--log-level=info", "--aggregator is missing" },
-		{ "--aggregator=tls+tcp://a:1", "needs --tls-ca" },
+		{ "--log-level=info", "--aggregator is required" },
+		{ "--aggregator=tls+tcp://a:1", "requires --tls-ca" },
 		{ "--aggregator=http://a:1", "tcp://HOST:PORT" },
 		{ "--aggregator=tcp://a", "tcp://HOST:PORT" },
 		{ "--interval=50ms", "not between" },
 		{ "--interval=61s", "not between" },
 		{ "--ring-reports=0", "not between" },
-		{ "--kvm-probe=maybe", "none of" },
+		{ "--kvm-probe=maybe", "one of:" },
 		{ "--spool-max-bytes=1MiB", "not between" },
 		{ "--aggregator=tcp://a:99999", "tcp://HOST:PORT" },
 		{ "--node-name=", "--node-name" },
@@ -111,7 +111,7 @@ static void refuses_with_a_sentence(void **state)
 	}
 }
 
-static void refuses_a_name_no_node_can_have(void **state)
+static void rejects_an_invalid_node_name(void **state)
 {
 	struct agent_config c = { .once = true };
 	char name[REPORT_NODE_MAX + 1];
@@ -120,19 +120,19 @@ static void refuses_a_name_no_node_can_have(void **state)
 	memset(name, 'a', sizeof(name));
 	name[REPORT_NODE_MAX] = '\0';
 	c.node_name = name;
-	assert_int_equal(config_check(&c, NULL), -EINVAL);
+	assert_int_equal(agent_config_check(&c, NULL), -EINVAL);
 	name[REPORT_NODE_MAX - 1] = '\0';
-	assert_int_equal(config_check(&c, NULL), 0);
+	assert_int_equal(agent_config_check(&c, NULL), 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(has_the_defaults_of_the_design),
-		cmocka_unit_test(the_choices_of_the_probe_are_its_levels),
-		cmocka_unit_test(takes_the_name_of_the_node_in_this_order),
-		cmocka_unit_test(refuses_with_a_sentence),
-		cmocka_unit_test(refuses_a_name_no_node_can_have),
+		cmocka_unit_test(uses_the_documented_defaults),
+		cmocka_unit_test(the_choices_of_the_flag_are_the_kvm_levels),
+		cmocka_unit_test(chooses_the_node_name_in_this_order),
+		cmocka_unit_test(rejects_invalid_flags_with_a_sentence),
+		cmocka_unit_test(rejects_an_invalid_node_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

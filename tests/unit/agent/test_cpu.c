@@ -4,7 +4,7 @@
 
 #include "tests/unit/agent/fixture.h"
 
-static void reads_totals_in_microseconds(void **state)
+static void parses_totals_to_microseconds(void **state)
 {
 	static const char text[] =
 		"cpu  100 2 30 4000 5 6 7 8 9 10\n"
@@ -28,7 +28,7 @@ static void reads_totals_in_microseconds(void **state)
 	assert_int_equal(cpu.steal_us, 80000);
 }
 
-static void counts_cpus_with_holes_and_modes_with_gaps(void **state)
+static void counts_cpus_with_gaps_and_missing_modes(void **state)
 {
 	struct cpu_totals cpu = { 0 };
 
@@ -43,7 +43,7 @@ static void counts_cpus_with_holes_and_modes_with_gaps(void **state)
 	assert_true(cpu.steal_us == REPORT_UNKNOWN);
 }
 
-static void refuses_what_the_kernel_never_writes(void **state)
+static void rejects_text_the_kernel_never_writes(void **state)
 {
 	static const char *const texts[] = {
 		"",
@@ -66,7 +66,7 @@ static void refuses_what_the_kernel_never_writes(void **state)
 	}
 }
 
-static void counts_lists_of_cpus(void **state)
+static void counts_the_cpus_of_a_list(void **state)
 {
 	static const struct {
 		const char *text;
@@ -95,21 +95,21 @@ static void counts_lists_of_cpus(void **state)
 	}
 }
 
-static void says_absent_or_error_and_keeps_what_is_possible(void **state)
+static void sets_the_state_and_keeps_the_possible_cpus(void **state)
 {
 	struct tree tree;
-	struct kept_file file;
+	struct kernel_file file;
 	struct cpu_totals cpu = { .possible = 4 };
 	struct error err = { 0 };
 	scoped_free char *scratch = xcalloc(1, CPU_STAT_MAX);
 
 	(void)state;
 	tree_make(&tree);
-	kept_file_init(&file, tree.fd, "stat");
+	kernel_file_init(&file, tree.fd, "stat");
 	cpu_read(&cpu, &file, scratch, &err);
 	assert_int_equal(cpu.state, SOURCE_ABSENT);
 	assert_int_equal(err.code, 0);
-	kept_file_init(&file, tree.fd, "stat");
+	kernel_file_init(&file, tree.fd, "stat");
 	tree_put(&tree, "stat", "what\n");
 	cpu_read(&cpu, &file, scratch, &err);
 	assert_int_equal(cpu.state, SOURCE_ERROR);
@@ -119,11 +119,11 @@ static void says_absent_or_error_and_keeps_what_is_possible(void **state)
 	assert_int_equal(cpu.state, SOURCE_PRESENT);
 	assert_int_equal(cpu.possible, 4);
 	assert_int_equal(cpu.user_us, 1000000 / sysconf(_SC_CLK_TCK));
-	kept_file_fini(&file);
+	kernel_file_fini(&file);
 	tree_fini(&tree);
 }
 
-static void a_total_that_goes_back_stands_still(void **state)
+static void keeps_a_decreasing_total_at_its_last_value(void **state)
 {
 	struct cpu_totals last = { .user_us = 10,
 		.nice_us = REPORT_UNKNOWN,
@@ -137,7 +137,7 @@ static void a_total_that_goes_back_stands_still(void **state)
 		.steal_us = REPORT_UNKNOWN };
 
 	(void)state;
-	cpu_hold_forward(&now, &last);
+	cpu_keep_monotonic(&now, &last);
 	assert_int_equal(now.user_us, 11);
 	assert_int_equal(now.nice_us, 3);
 	assert_int_equal(now.idle_us, 100);
@@ -152,13 +152,12 @@ static void a_total_that_goes_back_stands_still(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_totals_in_microseconds),
-		cmocka_unit_test(counts_cpus_with_holes_and_modes_with_gaps),
-		cmocka_unit_test(refuses_what_the_kernel_never_writes),
-		cmocka_unit_test(counts_lists_of_cpus),
-		cmocka_unit_test(
-			says_absent_or_error_and_keeps_what_is_possible),
-		cmocka_unit_test(a_total_that_goes_back_stands_still),
+		cmocka_unit_test(parses_totals_to_microseconds),
+		cmocka_unit_test(counts_cpus_with_gaps_and_missing_modes),
+		cmocka_unit_test(rejects_text_the_kernel_never_writes),
+		cmocka_unit_test(counts_the_cpus_of_a_list),
+		cmocka_unit_test(sets_the_state_and_keeps_the_possible_cpus),
+		cmocka_unit_test(keeps_a_decreasing_total_at_its_last_value),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,12 +14,12 @@ static const uint8_t run_id[REPORT_RUN_ID_BYTES] = { 1, 2, 3, 16 };
 
 struct fixture {
 	struct ring *ring;
-	struct session_options options;
-	struct session *session;
+	struct delivery_options options;
+	struct delivery *delivery;
 	uint64_t now_us;
 	char *token;
 	struct buffer sent;
-	struct wire_request request; /* what was sent, if any */
+	struct wire_request request; /* sent last, if any */
 	bool has_request;
 	struct error why;
 };
@@ -33,14 +33,14 @@ static int setup(void **state)
 		.now_us = 1000000,
 		.sent = BUFFER_MAX(MQ_SEND_MAX),
 	};
-	f.options = (struct session_options){
+	f.options = (struct delivery_options){
 		.node = "node-1",
 		.run_id = run_id,
 		.boot_id = "this-boot",
 		.version = "1.0",
 		.ring = f.ring,
 	};
-	f.session = session_new(&f.options);
+	f.delivery = delivery_new(&f.options);
 	*state = &f;
 	return 0;
 }
@@ -59,7 +59,7 @@ static int teardown(void **state)
 
 	forget_request(f);
 	buffer_fini(&f->sent);
-	session_free(f->session);
+	delivery_free(f->delivery);
 	ring_free(f->ring);
 	return 0;
 }
@@ -81,11 +81,11 @@ static void add_report(struct fixture *f)
 	report_fini(&report);
 }
 
-static bool say(struct fixture *f)
+static bool next(struct fixture *f)
 {
 	forget_request(f);
 	buffer_clear(&f->sent);
-	if (!session_next(f->session, &f->sent, f->token, f->now_us)) {
+	if (!delivery_next(f->delivery, &f->sent, f->token, f->now_us)) {
 		return false;
 	}
 	assert_int_equal(
@@ -96,244 +96,246 @@ static bool say(struct fixture *f)
 	return true;
 }
 
-static enum session_event hear(struct fixture *f, const struct buffer *reply)
+static enum delivery_event send_reply(struct fixture *f,
+	const struct buffer *reply)
 {
 	f->why = (struct error){ 0 };
-	return session_answer(f->session, (const uint8_t *)reply->data,
+	return delivery_reply(f->delivery, (const uint8_t *)reply->data,
 		reply->len, f->now_us, &f->why);
 }
 
-static enum session_event hear_ack(struct fixture *f, struct ack ack)
+static enum delivery_event reply_ack(struct fixture *f, struct ack ack)
 {
 	struct buffer reply = BUFFER_MAX(4096);
-	enum session_event event;
+	enum delivery_event event;
 
 	wire_pack_ack(&reply, &ack);
-	event = hear(f, &reply);
+	event = send_reply(f, &reply);
 	buffer_fini(&reply);
 	return event;
 }
 
-static enum session_event hear_welcome(struct fixture *f)
+static enum delivery_event reply_welcome(struct fixture *f)
 {
 	struct buffer reply = BUFFER_MAX(4096);
-	enum session_event event;
+	enum delivery_event event;
 
 	wire_pack_welcome(&reply, "1.0");
-	event = hear(f, &reply);
+	event = send_reply(f, &reply);
 	buffer_fini(&reply);
 	return event;
 }
 
-static enum session_event hear_refusal(struct fixture *f)
+static enum delivery_event reply_refusal(struct fixture *f)
 {
 	struct buffer reply = BUFFER_MAX(4096);
-	enum session_event event;
+	enum delivery_event event;
 
 	wire_pack_refused(&reply, "no");
-	event = hear(f, &reply);
+	event = send_reply(f, &reply);
 	buffer_fini(&reply);
 	return event;
 }
 
-static void greet(struct fixture *f)
+static void welcome(struct fixture *f)
 {
-	assert_true(say(f));
+	assert_true(next(f));
 	assert_int_equal(f->request.kind, WIRE_HELLO);
-	assert_int_equal(hear_welcome(f), SESSION_WELCOMED);
+	assert_int_equal(reply_welcome(f), DELIVERY_WELCOMED);
 }
 
-static void says_hello_then_what_there_is(void **state)
+static void sends_hello_and_then_reports(void **state)
 {
 	struct fixture *f = *state;
 
 	add_report(f);
-	assert_true(say(f));
+	assert_true(next(f));
 	assert_int_equal(f->request.kind, WIRE_HELLO);
 	assert_string_equal(f->request.hello.node, "node-1");
 	assert_string_equal(f->request.hello.version, "1.0");
 	assert_memory_equal(f->request.hello.run_id, run_id, sizeof(run_id));
-	assert_int_equal(hear_welcome(f), SESSION_WELCOMED);
-	assert_true(session_hurry(f->session));
+	assert_int_equal(reply_welcome(f), DELIVERY_WELCOMED);
+	assert_true(delivery_flush(f->delivery));
 	f->now_us += 700;
-	assert_true(say(f));
+	assert_true(next(f));
 	assert_int_equal(f->request.kind, WIRE_BATCH);
 	assert_string_equal(f->request.batch.node, "node-1");
 	assert_memory_equal(f->request.batch.run_id, run_id, sizeof(run_id));
 	assert_int_equal(f->request.batch.sent_monotonic_us, f->now_us);
 	assert_int_equal(f->request.batch.count, 1);
 	assert_int_equal(f->request.batch.reports[0].seq, 1);
-	assert_int_equal(hear_ack(f, (struct ack){ .stored = true }),
-		SESSION_STORED);
+	assert_int_equal(reply_ack(f, (struct ack){ .stored = true }),
+		DELIVERY_STORED);
 	assert_int_equal(ring_count(f->ring), 0);
-	assert_false(session_hurry(f->session));
-	assert_false(say(f));
+	assert_false(delivery_flush(f->delivery));
+	assert_false(next(f));
 }
 
-static void an_ack_is_about_the_reports_of_its_batch_only(void **state)
+static void an_ack_covers_only_the_reports_of_its_batch(void **state)
 {
 	struct fixture *f = *state;
 
-	greet(f);
+	welcome(f);
 	add_report(f);
-	assert_true(say(f));
+	assert_true(next(f));
 	add_report(f);
-	assert_int_equal(hear_ack(f, (struct ack){ .stored = true }),
-		SESSION_STORED);
+	assert_int_equal(reply_ack(f, (struct ack){ .stored = true }),
+		DELIVERY_STORED);
 	assert_int_equal(ring_count(f->ring), 1);
-	assert_true(say(f));
+	assert_true(next(f));
 	assert_int_equal(f->request.batch.count, 1);
 	assert_int_equal(f->request.batch.reports[0].seq, 2);
 }
 
-static void keeps_what_was_received_only(void **state)
+static void keeps_reports_that_were_only_received(void **state)
 {
 	struct fixture *f = *state;
 
-	greet(f);
+	welcome(f);
 	add_report(f);
-	assert_true(say(f));
-	assert_int_equal(hear_ack(f, (struct ack){ 0 }), SESSION_RECEIVED);
+	assert_true(next(f));
+	assert_int_equal(reply_ack(f, (struct ack){ 0 }), DELIVERY_RECEIVED);
 	assert_int_equal(ring_count(f->ring), 1);
-	assert_false(say(f));
+	assert_false(next(f));
 	f->now_us += RING_RETRY_MIN_US;
-	assert_true(say(f));
+	assert_true(next(f));
 	assert_int_equal(f->request.batch.reports[0].seq, 1);
 }
 
-static void offers_what_was_received_at_once_when_it_is_in_a_hurry(void **state)
+static void sends_received_reports_again_at_once_when_flushing(void **state)
 {
 	struct fixture *f = *state;
 
-	greet(f);
+	welcome(f);
 	add_report(f);
-	assert_true(say(f));
-	assert_int_equal(hear_ack(f, (struct ack){ 0 }), SESSION_RECEIVED);
-	assert_false(say(f));
-	assert_true(session_hurry(f->session));
-	assert_true(say(f));
+	assert_true(next(f));
+	assert_int_equal(reply_ack(f, (struct ack){ 0 }), DELIVERY_RECEIVED);
+	assert_false(next(f));
+	assert_true(delivery_flush(f->delivery));
+	assert_true(next(f));
 	assert_int_equal(f->request.batch.reports[0].seq, 1);
-	assert_int_equal(hear_ack(f, (struct ack){ .stored = true }),
-		SESSION_STORED);
-	assert_false(session_hurry(f->session));
+	assert_int_equal(reply_ack(f, (struct ack){ .stored = true }),
+		DELIVERY_STORED);
+	assert_false(delivery_flush(f->delivery));
 }
 
-static void greets_again_when_asked_and_loses_nothing(void **state)
+static void sends_hello_when_requested_and_loses_no_report(void **state)
 {
 	struct fixture *f = *state;
 
-	greet(f);
+	welcome(f);
 	add_report(f);
-	assert_true(say(f));
+	assert_true(next(f));
 	assert_int_equal(
-		hear_ack(f, (struct ack){ .stored = true, .need_hello = true }),
-		SESSION_HELLO_DUE);
+		reply_ack(f,
+			(struct ack){ .stored = true, .need_hello = true }),
+		DELIVERY_HELLO_DUE);
 	assert_int_equal(ring_count(f->ring), 1);
-	greet(f);
-	assert_true(say(f));
+	welcome(f);
+	assert_true(next(f));
 	assert_int_equal(f->request.batch.count, 1);
-	/* Asked twice in a row, it takes its time. */
-	assert_int_equal(hear_ack(f, (struct ack){ .need_hello = true }),
-		SESSION_HELLO_DUE);
-	assert_false(say(f));
-	f->now_us += SESSION_NO_ANSWER_US;
-	greet(f);
+	/* The second request in a row makes it wait. */
+	assert_int_equal(reply_ack(f, (struct ack){ .need_hello = true }),
+		DELIVERY_HELLO_DUE);
+	assert_false(next(f));
+	f->now_us += DELIVERY_NO_REPLY_US;
+	welcome(f);
 }
 
-static void offers_a_batch_again_when_no_answer_came(void **state)
+static void sends_a_batch_again_after_no_reply(void **state)
 {
 	struct fixture *f = *state;
 
-	greet(f);
+	welcome(f);
 	add_report(f);
-	assert_true(say(f));
+	assert_true(next(f));
 	add_report(f);
 	assert_int_equal(
-		session_answer(f->session, NULL, 0, f->now_us, &f->why),
-		SESSION_NO_ANSWER);
+		delivery_reply(f->delivery, NULL, 0, f->now_us, &f->why),
+		DELIVERY_NO_REPLY);
 	assert_int_equal(f->why.code, -ETIMEDOUT);
-	assert_int_equal(session_waits_until_us(f->session),
-		f->now_us + SESSION_NO_ANSWER_US);
-	assert_false(say(f));
-	f->now_us += SESSION_NO_ANSWER_US;
-	assert_true(say(f));
+	assert_int_equal(delivery_waits_until_us(f->delivery),
+		f->now_us + DELIVERY_NO_REPLY_US);
+	assert_false(next(f));
+	f->now_us += DELIVERY_NO_REPLY_US;
+	assert_true(next(f));
 	assert_int_equal(f->request.batch.count, 2);
-	assert_int_equal(session_waits_until_us(f->session), 0);
+	assert_int_equal(delivery_waits_until_us(f->delivery), 0);
 }
 
-static void gives_up_a_batch_that_is_refused_three_times(void **state)
+static void drops_a_report_that_is_refused_three_times(void **state)
 {
 	struct fixture *f = *state;
 
-	greet(f);
+	welcome(f);
 	add_report(f);
-	for (int i = 1; i < SESSION_REFUSALS_MAX; i++) {
-		assert_true(say(f));
+	for (int i = 1; i < DELIVERY_REFUSALS_MAX; i++) {
+		assert_true(next(f));
 		assert_int_equal(f->request.batch.count, 1);
-		assert_int_equal(hear_refusal(f), SESSION_REFUSED);
+		assert_int_equal(reply_refusal(f), DELIVERY_REFUSED);
 		assert_string_equal(f->why.text, "no");
-		assert_false(say(f));
-		add_report(f); /* not mixed into what was refused */
-		f->now_us += SESSION_BATCH_REFUSED_US;
+		assert_false(next(f));
+		add_report(f); /* not part of the refused batch */
+		f->now_us += DELIVERY_BATCH_REFUSED_US;
 	}
-	assert_true(say(f));
-	assert_int_equal(hear_refusal(f), SESSION_DROPPED);
+	assert_true(next(f));
+	assert_int_equal(reply_refusal(f), DELIVERY_DROPPED);
 	assert_int_equal(ring_dropped(f->ring), 1);
-	assert_true(say(f));
+	assert_true(next(f));
 	assert_int_equal(f->request.batch.count, 2);
 	assert_int_equal(f->request.batch.reports[0].seq, 2);
-	assert_int_equal(hear_refusal(f), SESSION_REFUSED);
+	assert_int_equal(reply_refusal(f), DELIVERY_REFUSED);
 }
 
-static void one_bad_report_costs_no_other(void **state)
+static void one_bad_report_costs_no_other_report(void **state)
 {
 	struct fixture *f = *state;
 	enum { REPORTS = 8, BAD = 3 };
 
-	greet(f);
+	welcome(f);
 	for (int i = 0; i < REPORTS; i++) {
 		add_report(f);
 	}
 	for (int tries = 0; tries < 100 && ring_count(f->ring) > 0; tries++) {
 		bool is_bad = false;
 
-		f->now_us += SESSION_BATCH_REFUSED_US;
-		if (!say(f)) {
+		f->now_us += DELIVERY_BATCH_REFUSED_US;
+		if (!next(f)) {
 			continue;
 		}
 		for (size_t i = 0; i < f->request.batch.count; i++) {
 			is_bad |= f->request.batch.reports[i].seq == BAD;
 		}
 		if (is_bad) {
-			(void)hear_refusal(f);
+			(void)reply_refusal(f);
 		} else {
 			assert_int_equal(
-				hear_ack(f, (struct ack){ .stored = true }),
-				SESSION_STORED);
+				reply_ack(f, (struct ack){ .stored = true }),
+				DELIVERY_STORED);
 		}
 	}
 	assert_int_equal(ring_count(f->ring), 0);
 	assert_int_equal(ring_dropped(f->ring), 1);
 }
 
-static void an_accepted_batch_ends_the_count_of_refusals(void **state)
+static void resets_the_refusal_count_after_an_accepted_batch(void **state)
 {
 	struct fixture *f = *state;
 
-	greet(f);
-	for (int i = 0; i < 2 * SESSION_REFUSALS_MAX; i++) {
+	welcome(f);
+	for (int i = 0; i < 2 * DELIVERY_REFUSALS_MAX; i++) {
 		add_report(f);
-		assert_true(say(f));
-		assert_int_equal(hear_refusal(f), SESSION_REFUSED);
-		f->now_us += SESSION_BATCH_REFUSED_US;
-		assert_true(say(f));
-		assert_int_equal(hear_ack(f, (struct ack){ .stored = true }),
-			SESSION_STORED);
+		assert_true(next(f));
+		assert_int_equal(reply_refusal(f), DELIVERY_REFUSED);
+		f->now_us += DELIVERY_BATCH_REFUSED_US;
+		assert_true(next(f));
+		assert_int_equal(reply_ack(f, (struct ack){ .stored = true }),
+			DELIVERY_STORED);
 	}
 	assert_int_equal(ring_dropped(f->ring), 0);
 }
 
-/* A folder with what an earlier run of another boot left. */
+/* A spool with reports of an earlier run of another boot. */
 static void leave_an_old_report(const char *dir)
 {
 	static const uint8_t old_run[REPORT_RUN_ID_BYTES] = { 9 };
@@ -360,18 +362,18 @@ static void leave_an_old_report(const char *dir)
 					 .consumers = 1 },
 				 NULL),
 		0);
-	spool_keep_all(spool);
+	spool_write_all(spool);
 	spool_close(spool);
 	ring_free(ring);
 }
 
-static void what_an_earlier_boot_left_goes_with_its_run_and_its_age(
+static void sends_reports_of_an_earlier_boot_with_their_run_and_age(
 	void **state)
 {
 	struct fixture *f = *state;
-	char dir[] = "/tmp/session-XXXXXX";
+	char dir[] = "/tmp/delivery-XXXXXX";
 	scoped_free char *lock = NULL;
-	struct session_options options = f->options;
+	struct delivery_options options = f->options;
 	const struct wire_request *sent = &f->request;
 
 	assert_non_null(mkdtemp(dir));
@@ -384,35 +386,35 @@ static void what_an_earlier_boot_left_goes_with_its_run_and_its_age(
 					 .consumers = 1 },
 				 NULL),
 		0);
-	session_free(f->session);
-	f->session = session_new(&options);
-	greet(f);
+	delivery_free(f->delivery);
+	f->delivery = delivery_new(&options);
+	welcome(f);
 	add_report(f);
-	assert_true(say(f));
+	assert_true(next(f));
 	assert_memory_equal(sent->batch.run_id, run_id, sizeof(run_id));
-	/* The next is there before the answer: it does not go first. */
+	/* A new report before the reply is not sent first. */
 	add_report(f);
-	assert_int_equal(hear_ack(f, (struct ack){ .stored = true }),
-		SESSION_STORED);
-	assert_true(say(f));
+	assert_int_equal(reply_ack(f, (struct ack){ .stored = true }),
+		DELIVERY_STORED);
+	assert_true(next(f));
 	assert_int_equal(sent->batch.run_id[0], 9);
 	assert_int_equal(sent->batch.count, 1);
 	assert_in_range(sent->batch.sent_monotonic_us -
 			sent->batch.reports[0].monotonic_us,
 		UINT64_C(3600000000), UINT64_C(3700000000));
-	/* Taken, but not to disk: not again at once. */
-	assert_int_equal(hear_ack(f, (struct ack){ .stored = false }),
-		SESSION_RECEIVED);
-	assert_true(say(f));
+	/* Received, but not stored: not sent again at once. */
+	assert_int_equal(reply_ack(f, (struct ack){ .stored = false }),
+		DELIVERY_RECEIVED);
+	assert_true(next(f));
 	assert_memory_equal(sent->batch.run_id, run_id, sizeof(run_id));
-	assert_int_equal(hear_ack(f, (struct ack){ .stored = true }),
-		SESSION_STORED);
-	assert_false(say(f));
-	f->now_us += SESSION_SPOOL_AGAIN_US;
-	assert_true(say(f));
-	assert_int_equal(hear_ack(f, (struct ack){ .stored = true }),
-		SESSION_STORED);
-	assert_false(say(f));
+	assert_int_equal(reply_ack(f, (struct ack){ .stored = true }),
+		DELIVERY_STORED);
+	assert_false(next(f));
+	f->now_us += DELIVERY_SPOOL_RETRY_US;
+	assert_true(next(f));
+	assert_int_equal(reply_ack(f, (struct ack){ .stored = true }),
+		DELIVERY_STORED);
+	assert_false(next(f));
 	spool_before_add(options.spool);
 	spool_close(options.spool);
 	lock = xasprintf("%s/lock", dir);
@@ -424,82 +426,82 @@ static void waits_after_a_refused_hello(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_true(say(f));
-	assert_int_equal(hear_refusal(f), SESSION_REFUSED);
-	assert_false(say(f));
-	f->now_us += SESSION_HELLO_REFUSED_US;
-	greet(f);
+	assert_true(next(f));
+	assert_int_equal(reply_refusal(f), DELIVERY_REFUSED);
+	assert_false(next(f));
+	f->now_us += DELIVERY_HELLO_REFUSED_US;
+	welcome(f);
 }
 
-static void shows_its_token_in_hello_alone(void **state)
+static void sends_the_token_only_in_hello(void **state)
 {
 	struct fixture *f = *state;
 	char token[] = "head.body.seal";
 
 	f->token = token;
 	add_report(f);
-	assert_true(session_hello_is_due(f->session, f->now_us));
-	assert_true(say(f));
+	assert_true(delivery_hello_is_due(f->delivery, f->now_us));
+	assert_true(next(f));
 	assert_int_equal(f->request.hello.role, HELLO_AGENT);
 	assert_string_equal(f->request.hello.token, token);
-	assert_int_equal(hear_welcome(f), SESSION_WELCOMED);
-	assert_false(session_hello_is_due(f->session, f->now_us));
-	assert_true(say(f));
+	assert_int_equal(reply_welcome(f), DELIVERY_WELCOMED);
+	assert_false(delivery_hello_is_due(f->delivery, f->now_us));
+	assert_true(next(f));
 	assert_null(memmem(f->sent.data, f->sent.len, token, strlen(token)));
-	assert_int_equal(hear_ack(f, (struct ack){ .need_hello = true }),
-		SESSION_HELLO_DUE);
-	assert_true(session_hello_is_due(f->session, f->now_us));
+	assert_int_equal(reply_ack(f, (struct ack){ .need_hello = true }),
+		DELIVERY_HELLO_DUE);
+	assert_true(delivery_hello_is_due(f->delivery, f->now_us));
 }
 
-static void a_hello_put_off_is_due_after_ten_seconds(void **state)
+static void a_postponed_hello_is_due_after_ten_seconds(void **state)
 {
 	struct fixture *f = *state;
 
-	session_put_off_hello(f->session, f->now_us);
-	assert_false(session_hello_is_due(f->session, f->now_us + 9999999));
-	assert_false(say(f));
+	delivery_postpone_hello(f->delivery, f->now_us);
+	assert_false(delivery_hello_is_due(f->delivery, f->now_us + 9999999));
+	assert_false(next(f));
 	f->now_us += 10000000;
-	assert_true(session_hello_is_due(f->session, f->now_us));
-	greet(f);
+	assert_true(delivery_hello_is_due(f->delivery, f->now_us));
+	welcome(f);
 }
 
-static void survives_answers_that_make_no_sense(void **state)
+static void survives_invalid_replies(void **state)
 {
 	static const char *const texts[] = { "", "\xff", "hello there" };
 	struct fixture *f = *state;
 
-	greet(f);
+	welcome(f);
 	add_report(f);
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		assert_true(say(f));
+		assert_true(next(f));
 		assert_int_equal(
-			session_answer(f->session, (const uint8_t *)texts[i],
+			delivery_reply(f->delivery, (const uint8_t *)texts[i],
 				strlen(texts[i]), f->now_us, &f->why),
-			SESSION_NO_ANSWER);
+			DELIVERY_NO_REPLY);
 		assert_true(f->why.text[0] != '\0');
-		assert_false(say(f));
-		f->now_us += SESSION_NO_ANSWER_US;
+		assert_false(next(f));
+		f->now_us += DELIVERY_NO_REPLY_US;
 	}
-	assert_true(say(f));
-	assert_int_equal(hear_welcome(f), SESSION_NO_ANSWER);
+	assert_true(next(f));
+	assert_int_equal(reply_welcome(f), DELIVERY_NO_REPLY);
 	assert_int_equal(f->why.code, -EPROTO);
 	assert_int_equal(ring_count(f->ring), 1);
 }
 
-static void passes_on_the_interval_that_is_wished_for(void **state)
+static void returns_the_interval_that_the_aggregator_asks_for(void **state)
 {
 	struct fixture *f = *state;
 
-	greet(f);
+	welcome(f);
 	add_report(f);
-	assert_true(say(f));
-	(void)hear_ack(f,
+	assert_true(next(f));
+	(void)reply_ack(f,
 		(struct ack){ .stored = true, .interval_hint_ms = 5000 });
-	assert_int_equal(session_interval_hint_ms(f->session), 5000);
+	assert_int_equal(delivery_interval_hint_ms(f->delivery), 5000);
 	add_report(f);
-	assert_true(say(f));
-	(void)hear_ack(f, (struct ack){ .stored = true });
-	assert_int_equal(session_interval_hint_ms(f->session), 0);
+	assert_true(next(f));
+	(void)reply_ack(f, (struct ack){ .stored = true });
+	assert_int_equal(delivery_interval_hint_ms(f->delivery), 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -507,21 +509,21 @@ static void passes_on_the_interval_that_is_wished_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(says_hello_then_what_there_is),
-		TEST(an_ack_is_about_the_reports_of_its_batch_only),
-		TEST(keeps_what_was_received_only),
-		TEST(offers_what_was_received_at_once_when_it_is_in_a_hurry),
-		TEST(greets_again_when_asked_and_loses_nothing),
-		TEST(offers_a_batch_again_when_no_answer_came),
-		TEST(gives_up_a_batch_that_is_refused_three_times),
-		TEST(one_bad_report_costs_no_other),
-		TEST(an_accepted_batch_ends_the_count_of_refusals),
-		TEST(what_an_earlier_boot_left_goes_with_its_run_and_its_age),
+		TEST(sends_hello_and_then_reports),
+		TEST(an_ack_covers_only_the_reports_of_its_batch),
+		TEST(keeps_reports_that_were_only_received),
+		TEST(sends_received_reports_again_at_once_when_flushing),
+		TEST(sends_hello_when_requested_and_loses_no_report),
+		TEST(sends_a_batch_again_after_no_reply),
+		TEST(drops_a_report_that_is_refused_three_times),
+		TEST(one_bad_report_costs_no_other_report),
+		TEST(resets_the_refusal_count_after_an_accepted_batch),
+		TEST(sends_reports_of_an_earlier_boot_with_their_run_and_age),
 		TEST(waits_after_a_refused_hello),
-		TEST(shows_its_token_in_hello_alone),
-		TEST(a_hello_put_off_is_due_after_ten_seconds),
-		TEST(survives_answers_that_make_no_sense),
-		TEST(passes_on_the_interval_that_is_wished_for),
+		TEST(sends_the_token_only_in_hello),
+		TEST(a_postponed_hello_is_due_after_ten_seconds),
+		TEST(survives_invalid_replies),
+		TEST(returns_the_interval_that_the_aggregator_asks_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

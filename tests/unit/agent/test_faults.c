@@ -1,6 +1,8 @@
-/* What plain files cannot do: the calls below are the linker's stand-ins. */
+/* Failures that plain files cannot produce: the linker replaces system calls
+ * by the functions below. */
 #include "agent/pods.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,12 +15,15 @@
 #include "tests/unit/agent/fixture.h"
 
 #define POD "kubepods/pod0a1b2c3d-1111-2222-3333-444455556666"
+#define SECOND_POD "kubepods/pod0a1b2c3d-1111-2222-3333-444455557777"
 
 static struct {
-	int read_errno;	   /* of the reads to come; 0: as it is */
-	int reads;	   /* how many of them */
-	int inotify_errno; /* 0: as it is */
-	bool hangs;	   /* opening "kvm" waits for the gate */
+	int read_errno;	      /* of the next reads; 0: no failure */
+	int reads;	      /* how many reads fail */
+	int inotify_errno;    /* 0: no failure */
+	int readdir_errno;    /* of the next call; 0: no failure */
+	int second_pod_errno; /* of its next openat; 0: no failure */
+	bool hangs;	      /* opening "kvm" waits for the gate */
 } fault;
 
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
@@ -29,6 +34,16 @@ int __real_openat(int dir, const char *name, int flags, ...);
 int __wrap_openat(int dir, const char *name, int flags, ...);
 int __real_inotify_init1(int flags);
 int __wrap_inotify_init1(int flags);
+struct dirent *__real_readdir(DIR *dir);
+struct dirent *__wrap_readdir(DIR *dir);
+
+static int take_errno(int *from)
+{
+	int error_number = *from;
+
+	*from = 0;
+	return error_number;
+}
 
 ssize_t __wrap_pread(int fd, void *out, size_t size, off_t at)
 {
@@ -46,7 +61,20 @@ int __wrap_openat(int dir, const char *name, int flags, ...)
 		(void)pthread_mutex_lock(&gate);
 		(void)pthread_mutex_unlock(&gate);
 	}
+	if (fault.second_pod_errno != 0 && strcmp(name, SECOND_POD) == 0) {
+		errno = take_errno(&fault.second_pod_errno);
+		return -1;
+	}
 	return __real_openat(dir, name, flags, 0644);
+}
+
+struct dirent *__wrap_readdir(DIR *dir)
+{
+	if (fault.readdir_errno != 0) {
+		errno = take_errno(&fault.readdir_errno);
+		return NULL;
+	}
+	return __real_readdir(dir);
 }
 
 int __wrap_inotify_init1(int flags)
@@ -75,10 +103,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* RHEL 8 and 9 without psi=1: the files are there, reading them is refused. */
-static void pressure_that_is_switched_off_is_disabled_and_not_0(void **state)
+/* RHEL 8 and 9 without psi=1: the files exist, but cannot be read. */
+static void reports_disabled_pressure_as_disabled(void **state)
 {
-	struct kept_file file;
+	struct kernel_file file;
 	struct error err = { 0 };
 	struct psi psi;
 
@@ -86,7 +114,7 @@ static void pressure_that_is_switched_off_is_disabled_and_not_0(void **state)
 	tree_put(&tree, "cpu",
 		"some avg10=0.00 avg60=0.00 avg300=0.00 "
 		"total=7\n");
-	kept_file_init(&file, tree.fd, "cpu");
+	kernel_file_init(&file, tree.fd, "cpu");
 	fault.read_errno = EOPNOTSUPP;
 	fault.reads = 2;
 	for (int i = 0; i < 2; i++) {
@@ -98,33 +126,33 @@ static void pressure_that_is_switched_off_is_disabled_and_not_0(void **state)
 	psi_read(&psi, &file, &err);
 	assert_int_equal(psi.state, SOURCE_PRESENT);
 	assert_int_equal(psi.some_us, 7);
-	kept_file_fini(&file);
+	kernel_file_fini(&file);
 }
 
-static void a_kept_file_whose_group_went_is_opened_anew(void **state)
+static void reopens_the_file_of_a_removed_cgroup(void **state)
 {
-	struct kept_file file;
+	struct kernel_file file;
 	char text[64];
 
 	(void)state;
 	tree_put(&tree, "f", "1\n");
-	kept_file_init(&file, tree.fd, "f");
-	assert_int_equal(kept_file_read(&file, text, sizeof(text), NULL), 2);
+	kernel_file_init(&file, tree.fd, "f");
+	assert_int_equal(kernel_file_read(&file, text, sizeof(text), NULL), 2);
 	tree_remove(&tree, "f");
 	tree_put(&tree, "f", "22\n");
 	fault.read_errno = ENODEV;
 	fault.reads = 1;
-	assert_int_equal(kept_file_read(&file, text, sizeof(text), NULL), 3);
+	assert_int_equal(kernel_file_read(&file, text, sizeof(text), NULL), 3);
 	assert_string_equal(text, "22\n");
 	tree_remove(&tree, "f");
 	fault.reads = 1;
-	assert_int_equal(kept_file_read(&file, text, sizeof(text), NULL),
+	assert_int_equal(kernel_file_read(&file, text, sizeof(text), NULL),
 		-ENODEV);
-	kept_file_fini(&file);
+	kernel_file_fini(&file);
 }
 
-/* Between the list and the read, or between two samples. */
-static void a_group_that_vanishes_is_dropped_quietly(void **state)
+/* Between the search and the read, or between two samples. */
+static void omits_a_removed_cgroup_without_an_error(void **state)
 {
 	struct error err = { 0 };
 	struct pods *pods;
@@ -149,7 +177,7 @@ static void a_group_that_vanishes_is_dropped_quietly(void **state)
 	pods_free(pods);
 }
 
-static void without_watches_pods_are_found_by_scans_and_it_is_said(void **state)
+static void finds_pods_periodically_without_watches(void **state)
 {
 	struct error err = { 0 };
 	struct pods *pods;
@@ -163,14 +191,51 @@ static void without_watches_pods_are_found_by_scans_and_it_is_said(void **state)
 	report_init(&report);
 	pods_read(&report, pods, 1000, false, &err);
 	assert_int_equal(err.code, -EMFILE);
-	assert_non_null(strstr(err.text, "new pods cannot be watched for"));
+	assert_non_null(strstr(err.text, "cannot watch for new pods"));
 	tree_dir(&tree, POD);
-	pods_read(&report, pods, 1000 + PODS_RESCAN_US - 1, false, &err);
+	pods_read(&report, pods, 1000 + PODS_SEARCH_US - 1, false, &err);
 	assert_int_equal(report.vm_count, 0);
-	pods_read(&report, pods, 1000 + PODS_RESCAN_US, false, &err);
+	pods_read(&report, pods, 1000 + PODS_SEARCH_US, false, &err);
 	assert_int_equal(report.vm_count, 1);
 	report_fini(&report);
 	pods_free(pods);
+}
+
+/* One pod is known, a second one appears, and a call fails once. */
+static void expect_no_pod_lost(int *fault_errno)
+{
+	struct error err = { 0 };
+	struct pods *pods;
+	struct report report;
+
+	tree_put(&tree, "cgroup.controllers", "cpu\n");
+	tree_dir(&tree, POD);
+	pods = pods_new(tree.fd);
+	for (int sample = 0; sample < 3; sample++) {
+		report_init(&report);
+		pods_read(&report, pods, 1000, false, &err);
+		assert_int_equal(report.vm_count, sample < 2 ? 1 : 2);
+		assert_int_equal(err.code, sample == 1 ? -EMFILE : 0);
+		report_fini(&report);
+		if (sample == 0) {
+			tree_dir(&tree, SECOND_POD);
+			*fault_errno = EMFILE;
+		}
+		err = (struct error){ 0 };
+	}
+	pods_free(pods);
+}
+
+static void keeps_known_pods_and_repeats_a_failed_search(void **state)
+{
+	(void)state;
+	expect_no_pod_lost(&fault.readdir_errno);
+}
+
+static void opens_a_pod_at_the_next_sample_after_a_failure(void **state)
+{
+	(void)state;
+	expect_no_pod_lost(&fault.second_pod_errno);
 }
 
 struct probe {
@@ -186,9 +251,9 @@ static void on_probed(void *owner, const struct kvm *kvm)
 	probe->got = true;
 }
 
-/* A driver that hangs holds the probe's thread, never the agent; what it says
- * when it comes back is told too. */
-static void a_device_whose_open_hangs_is_a_failure(void **state)
+/* A driver that hangs blocks the probe's thread, but not the agent. The result
+ * after it returns is used. */
+static void reports_a_device_whose_open_hangs_as_failed(void **state)
 {
 	struct probe probe = { .got = false };
 	struct kvm_prober *prober;
@@ -225,12 +290,13 @@ static void a_device_whose_open_hangs_is_a_failure(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		FAULT_TEST(pressure_that_is_switched_off_is_disabled_and_not_0),
-		FAULT_TEST(a_kept_file_whose_group_went_is_opened_anew),
-		FAULT_TEST(a_group_that_vanishes_is_dropped_quietly),
-		FAULT_TEST(
-			without_watches_pods_are_found_by_scans_and_it_is_said),
-		FAULT_TEST(a_device_whose_open_hangs_is_a_failure),
+		FAULT_TEST(reports_disabled_pressure_as_disabled),
+		FAULT_TEST(reopens_the_file_of_a_removed_cgroup),
+		FAULT_TEST(omits_a_removed_cgroup_without_an_error),
+		FAULT_TEST(finds_pods_periodically_without_watches),
+		FAULT_TEST(keeps_known_pods_and_repeats_a_failed_search),
+		FAULT_TEST(opens_a_pod_at_the_next_sample_after_a_failure),
+		FAULT_TEST(reports_a_device_whose_open_hangs_as_failed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

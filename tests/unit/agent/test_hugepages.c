@@ -17,7 +17,7 @@ static void put_pool(const struct tree *tree, const char *name,
 	tree_put(tree, path, reserved);
 }
 
-static void knows_the_names_of_pools(void **state)
+static void parses_the_names_of_pools(void **state)
 {
 	static const struct {
 		const char *name;
@@ -45,7 +45,7 @@ static void knows_the_names_of_pools(void **state)
 	}
 }
 
-static void reads_pools_by_size_each_time(void **state)
+static void reads_pools_by_size_at_each_call(void **state)
 {
 	struct tree tree;
 	struct hugepages_pools pools;
@@ -58,7 +58,7 @@ static void reads_pools_by_size_each_time(void **state)
 	put_pool(&tree, "hugepages-1048576kB", "2\n", "1\n", "0\n");
 	put_pool(&tree, "hugepages-2048kB", "100\n", "36\n", "5\n");
 	tree_dir(&tree, BASE "else");
-	hugepages_init(&pools, tree.fd);
+	assert_int_equal(hugepages_init(&pools, tree.fd, NULL), 0);
 	hugepages_read(&report, &pools, &err);
 	assert_int_equal(report.hugepages_count, 2);
 	assert_int_equal(report.hugepages[0].size_bytes, 2 << 20);
@@ -75,7 +75,7 @@ static void reads_pools_by_size_each_time(void **state)
 	tree_fini(&tree);
 }
 
-static void leaves_out_what_it_cannot_read(void **state)
+static void omits_a_pool_that_cannot_be_read(void **state)
 {
 	struct tree tree;
 	struct hugepages_pools pools;
@@ -86,7 +86,7 @@ static void leaves_out_what_it_cannot_read(void **state)
 	tree_make(&tree);
 	report_init(&report);
 	put_pool(&tree, "hugepages-2048kB", "100\n", "many\n", "5\n");
-	hugepages_init(&pools, tree.fd);
+	assert_int_equal(hugepages_init(&pools, tree.fd, NULL), 0);
 	hugepages_read(&report, &pools, &err);
 	assert_int_equal(report.hugepages_count, 0);
 	assert_string_equal(err.text, "'free_hugepages' is no number");
@@ -94,14 +94,14 @@ static void leaves_out_what_it_cannot_read(void **state)
 	tree_fini(&tree);
 }
 
-static void a_kernel_without_huge_pages_has_no_pools(void **state)
+static void finds_no_pools_on_a_kernel_without_huge_pages(void **state)
 {
 	struct tree tree;
 	struct hugepages_pools pools;
 
 	(void)state;
 	tree_make(&tree);
-	hugepages_init(&pools, tree.fd);
+	assert_int_equal(hugepages_init(&pools, tree.fd, NULL), 0);
 	assert_int_equal(pools.count, 0);
 	hugepages_fini(&pools);
 	tree_fini(&tree);
@@ -110,10 +110,10 @@ static void a_kernel_without_huge_pages_has_no_pools(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(knows_the_names_of_pools),
-		cmocka_unit_test(reads_pools_by_size_each_time),
-		cmocka_unit_test(leaves_out_what_it_cannot_read),
-		cmocka_unit_test(a_kernel_without_huge_pages_has_no_pools),
+		cmocka_unit_test(parses_the_names_of_pools),
+		cmocka_unit_test(reads_pools_by_size_at_each_call),
+		cmocka_unit_test(omits_a_pool_that_cannot_be_read),
+		cmocka_unit_test(finds_no_pools_on_a_kernel_without_huge_pages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

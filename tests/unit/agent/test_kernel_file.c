@@ -7,7 +7,7 @@
 
 struct fixture {
 	struct tree tree;
-	struct kept_file file;
+	struct kernel_file file;
 	char text[16];
 };
 
@@ -17,7 +17,7 @@ static int setup(void **state)
 
 	f = (struct fixture){ 0 };
 	tree_make(&f.tree);
-	kept_file_init(&f.file, f.tree.fd, "file");
+	kernel_file_init(&f.file, f.tree.fd, "file");
 	*state = &f;
 	return 0;
 }
@@ -26,17 +26,17 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	kept_file_fini(&f->file);
+	kernel_file_fini(&f->file);
 	tree_fini(&f->tree);
 	return 0;
 }
 
 static int read_it(struct fixture *f)
 {
-	return kept_file_read(&f->file, f->text, sizeof(f->text), NULL);
+	return kernel_file_read(&f->file, f->text, sizeof(f->text), NULL);
 }
 
-static void sees_what_is_written_over_the_file_it_keeps(void **state)
+static void reads_new_content_of_an_open_file(void **state)
 {
 	struct fixture *f = *state;
 	int fd;
@@ -51,24 +51,24 @@ static void sees_what_is_written_over_the_file_it_keeps(void **state)
 	assert_string_equal(f->text, "two\n");
 }
 
-static void opens_a_file_that_comes_later(void **state)
+static void opens_a_file_that_appears_later(void **state)
 {
 	struct fixture *f = *state;
 	struct error err = { 0 };
 
 	assert_int_equal(
-		kept_file_read(&f->file, f->text, sizeof(f->text), &err),
+		kernel_file_read(&f->file, f->text, sizeof(f->text), &err),
 		-ENOENT);
 	assert_string_equal(err.text,
 		"cannot open 'file': No such file or directory");
 	tree_put(&f->tree, "file", "here");
-	for (int i = 1; i < KEPT_FILE_RETRY; i++) {
+	for (int i = 1; i < KERNEL_FILE_RETRY; i++) {
 		assert_int_equal(read_it(f), -ENOENT);
 	}
 	assert_int_equal(read_it(f), 4);
 }
 
-static void refuses_what_might_be_cut(void **state)
+static void rejects_a_full_buffer_as_cut(void **state)
 {
 	struct fixture *f = *state;
 
@@ -80,9 +80,8 @@ static void refuses_what_might_be_cut(void **state)
 	assert_int_equal(read_it(f), -EFBIG);
 }
 
-/* A process that ended gives ESRCH rather than ENODEV; what matters here is a
- * read that fails on an open descriptor, which a directory provides. */
-static void says_why_reading_fails(void **state)
+/* A read must fail on an open descriptor. A directory gives that. */
+static void returns_why_a_read_fails(void **state)
 {
 	struct fixture *f = *state;
 
@@ -91,7 +90,7 @@ static void says_why_reading_fails(void **state)
 	assert_int_equal(read_it(f), -EISDIR);
 }
 
-static void tells_states_apart(void **state)
+static void distinguishes_absent_disabled_and_error(void **state)
 {
 	static const struct {
 		int r;
@@ -114,26 +113,26 @@ static void tells_states_apart(void **state)
 		struct error err = { 0 };
 
 		assert_int_equal(
-			kept_file_settle(&f->file, cases[i].r, &why, &err),
+			kernel_file_state(&f->file, cases[i].r, &why, &err),
 			cases[i].is);
 		assert_string_equal(err.text, cases[i].text);
 		assert_int_equal(
-			kept_file_settle(&f->file, cases[i].r, &why, NULL),
+			kernel_file_state(&f->file, cases[i].r, &why, NULL),
 			cases[i].is);
 	}
 }
 
-static void closing_twice_is_fine(void **state)
+static void can_be_closed_twice(void **state)
 {
 	struct fixture *f = *state;
-	struct kept_file zeroed = { 0 };
+	struct kernel_file zeroed = { 0 };
 
 	tree_put(&f->tree, "file", "x");
 	assert_int_equal(read_it(f), 1);
-	kept_file_fini(&f->file);
-	kept_file_fini(&f->file);
-	kept_file_fini(&zeroed);
-	kept_file_fini(NULL);
+	kernel_file_fini(&f->file);
+	kernel_file_fini(&f->file);
+	kernel_file_fini(&zeroed);
+	kernel_file_fini(NULL);
 	assert_int_equal(read_it(f), 1);
 }
 
@@ -142,12 +141,12 @@ static void closing_twice_is_fine(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(sees_what_is_written_over_the_file_it_keeps),
-		TEST(opens_a_file_that_comes_later),
-		TEST(refuses_what_might_be_cut),
-		TEST(says_why_reading_fails),
-		TEST(tells_states_apart),
-		TEST(closing_twice_is_fine),
+		TEST(reads_new_content_of_an_open_file),
+		TEST(opens_a_file_that_appears_later),
+		TEST(rejects_a_full_buffer_as_cut),
+		TEST(returns_why_a_read_fails),
+		TEST(distinguishes_absent_disabled_and_error),
+		TEST(can_be_closed_twice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void judges_the_node_and_not_the_agent(void **state)
+static void classifies_failures_of_the_agent_as_unverified(void **state)
 {
 	static const struct {
 		enum kvm_step step;
@@ -57,12 +57,12 @@ static void judges_the_node_and_not_the_agent(void **state)
 	(void)state;
 	for (size_t i = 0; i < count_of(cases); i++) {
 		assert_int_equal(
-			kvm_judge(cases[i].step, cases[i].error_number),
+			kvm_classify(cases[i].step, cases[i].error_number),
 			cases[i].is);
 	}
 }
 
-static void a_device_that_is_not_there_is_missing(void **state)
+static void a_device_without_a_file_is_missing(void **state)
 {
 	struct fixture *f = *state;
 
@@ -75,7 +75,7 @@ static void a_device_that_is_not_there_is_missing(void **state)
 	}
 }
 
-static void what_was_not_tried_is_unverified(void **state)
+static void reports_unverified_if_nothing_was_tested(void **state)
 {
 	struct fixture *f = *state;
 
@@ -92,7 +92,7 @@ static void what_was_not_tried_is_unverified(void **state)
 	assert_int_equal(f->kvm.error_number, 0);
 }
 
-static void a_file_in_the_devices_place_does_not_speak_kvm(void **state)
+static void a_plain_file_as_device_has_no_kvm_api(void **state)
 {
 	struct fixture *f = *state;
 
@@ -103,11 +103,11 @@ static void a_file_in_the_devices_place_does_not_speak_kvm(void **state)
 	assert_int_equal(f->kvm.error_number, ENOTTY);
 }
 
-static void looks_at_what_else_there_is(void **state)
+static void finds_the_other_devices(void **state)
 {
 	struct fixture *f = *state;
 
-	kvm_look(&f->kvm, &f->plan);
+	kvm_read_devices(&f->kvm, &f->plan);
 	assert_int_equal(f->kvm.nested, KNOWN_NOT);
 	assert_false(f->kvm.has_tun || f->kvm.has_vhost_net ||
 		f->kvm.has_vhost_vsock || f->kvm.has_sev);
@@ -116,16 +116,16 @@ static void looks_at_what_else_there_is(void **state)
 	tree_put(&f->tree, "vhost-vsock", "");
 	tree_put(&f->tree, "sev", "");
 	tree_put(&f->tree, "module/kvm_amd/parameters/nested", "1\n");
-	kvm_look(&f->kvm, &f->plan);
+	kvm_read_devices(&f->kvm, &f->plan);
 	assert_int_equal(f->kvm.nested, KNOWN_TRUE);
 	assert_true(f->kvm.has_tun && f->kvm.has_vhost_net &&
 		f->kvm.has_vhost_vsock && f->kvm.has_sev);
 	tree_put(&f->tree, "module/kvm_intel/parameters/nested", "N\n");
-	kvm_look(&f->kvm, &f->plan);
+	kvm_read_devices(&f->kvm, &f->plan);
 	assert_int_equal(f->kvm.nested, KNOWN_FALSE);
 }
 
-static void runs_a_guest_where_the_machine_can(void **state)
+static void runs_a_guest_if_the_machine_has_kvm(void **state)
 {
 	struct fixture *f = *state;
 	int dev = open("/dev", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -153,12 +153,13 @@ static void runs_a_guest_where_the_machine_can(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(judges_the_node_and_not_the_agent),
-		TEST(a_device_that_is_not_there_is_missing),
-		TEST(what_was_not_tried_is_unverified),
-		TEST(a_file_in_the_devices_place_does_not_speak_kvm),
-		TEST(looks_at_what_else_there_is),
-		TEST(runs_a_guest_where_the_machine_can),
+		cmocka_unit_test(
+			classifies_failures_of_the_agent_as_unverified),
+		TEST(a_device_without_a_file_is_missing),
+		TEST(reports_unverified_if_nothing_was_tested),
+		TEST(a_plain_file_as_device_has_no_kvm_api),
+		TEST(finds_the_other_devices),
+		TEST(runs_a_guest_if_the_machine_has_kvm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

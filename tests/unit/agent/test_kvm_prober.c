@@ -7,7 +7,7 @@
 #include "lib/loop.h"
 #include "tests/support/cm.h"
 
-/* Holds the probe's thread until the test lets it go. */
+/* Blocks the probe's thread until the test opens the gate. */
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 
 struct fixture {
@@ -70,7 +70,7 @@ static void probe_with(struct fixture *f, kvm_probe_body body,
 static void no_permission(struct kvm *out, const struct kvm_plan *plan)
 {
 	assert(plan->level == KVM_LEVEL_RUN);
-	out->state = kvm_judge(KVM_STEP_CREATE, EPERM);
+	out->state = kvm_classify(KVM_STEP_CREATE, EPERM);
 	out->level = KVM_LEVEL_OPEN;
 	out->error_number = EPERM;
 	out->latency_us = 5;
@@ -85,7 +85,7 @@ static void hang(struct kvm *out, const struct kvm_plan *plan)
 	out->level = KVM_LEVEL_RUN;
 }
 
-static void probes_again_and_again(void **state)
+static void probes_periodically(void **state)
 {
 	struct fixture *f = *state;
 
@@ -97,7 +97,7 @@ static void probes_again_and_again(void **state)
 	assert_int_equal(f->last.latency_us, 5);
 }
 
-static void a_hung_probe_is_a_failure_until_it_returns(void **state)
+static void a_hung_probe_counts_as_failed_until_it_returns(void **state)
 {
 	struct fixture *f = *state;
 
@@ -114,7 +114,7 @@ static void a_hung_probe_is_a_failure_until_it_returns(void **state)
 	assert_int_equal(f->last.error_number, 0);
 }
 
-static void closing_does_not_wait_for_a_hung_probe(void **state)
+static void closes_without_waiting_for_a_hung_probe(void **state)
 {
 	struct fixture *f = *state;
 
@@ -129,7 +129,7 @@ static void closing_does_not_wait_for_a_hung_probe(void **state)
 	assert_int_equal(f->count, 0);
 }
 
-static void may_be_closed_by_its_own_result(void **state)
+static void can_be_closed_in_its_callback(void **state)
 {
 	struct fixture *f = *state;
 
@@ -139,7 +139,7 @@ static void may_be_closed_by_its_own_result(void **state)
 	assert_int_equal(f->count, 1);
 }
 
-static void a_close_right_after_the_start_is_quiet(void **state)
+static void closes_without_a_callback_right_after_the_start(void **state)
 {
 	struct fixture *f = *state;
 
@@ -159,11 +159,11 @@ static void a_close_right_after_the_start_is_quiet(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(probes_again_and_again),
-		TEST(a_hung_probe_is_a_failure_until_it_returns),
-		TEST(closing_does_not_wait_for_a_hung_probe),
-		TEST(may_be_closed_by_its_own_result),
-		TEST(a_close_right_after_the_start_is_quiet),
+		TEST(probes_periodically),
+		TEST(a_hung_probe_counts_as_failed_until_it_returns),
+		TEST(closes_without_waiting_for_a_hung_probe),
+		TEST(can_be_closed_in_its_callback),
+		TEST(closes_without_a_callback_right_after_the_start),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@
 
 #include "tests/unit/agent/fixture.h"
 
-static void reads_kibibytes_as_bytes(void **state)
+static void converts_kibibytes_to_bytes(void **state)
 {
 	static const char text[] =
 		"MemTotal:       24684096 kB\nMemFree:        20000000 kB\n"
@@ -21,7 +21,7 @@ static void reads_kibibytes_as_bytes(void **state)
 	assert_int_equal(m.swap_free_bytes, 1023998976);
 }
 
-static void leaves_unknown_what_is_not_there(void **state)
+static void leaves_missing_values_unknown(void **state)
 {
 	static const char text[] =
 		"MemTotal: 1 kB\nMemAvailable: lots\n"
@@ -36,7 +36,7 @@ static void leaves_unknown_what_is_not_there(void **state)
 	assert_true(m.swap_free_bytes == REPORT_UNKNOWN);
 }
 
-static void refuses_text_without_a_total(void **state)
+static void rejects_a_line_without_a_total(void **state)
 {
 	static const char *const texts[] = { "", "MemFree: 1 kB\n",
 		"MemTotal: x kB\n", "MemTotal\n",
@@ -51,19 +51,19 @@ static void refuses_text_without_a_total(void **state)
 	}
 }
 
-static void says_absent_or_error(void **state)
+static void reports_a_missing_file_as_absent_and_bad_text_as_error(void **state)
 {
 	struct tree tree;
-	struct kept_file file;
+	struct kernel_file file;
 	struct memory m = { 0 };
 	struct error err = { 0 };
 
 	(void)state;
 	tree_make(&tree);
-	kept_file_init(&file, tree.fd, "meminfo");
+	kernel_file_init(&file, tree.fd, "meminfo");
 	meminfo_read(&m, &file, &err);
 	assert_int_equal(m.state, SOURCE_ABSENT);
-	kept_file_init(&file, tree.fd, "meminfo");
+	kernel_file_init(&file, tree.fd, "meminfo");
 	tree_put(&tree, "meminfo", "nothing\n");
 	meminfo_read(&m, &file, &err);
 	assert_int_equal(m.state, SOURCE_ERROR);
@@ -72,17 +72,18 @@ static void says_absent_or_error(void **state)
 	meminfo_read(&m, &file, &err);
 	assert_int_equal(m.state, SOURCE_PRESENT);
 	assert_int_equal(m.total_bytes, 2048);
-	kept_file_fini(&file);
+	kernel_file_fini(&file);
 	tree_fini(&tree);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_kibibytes_as_bytes),
-		cmocka_unit_test(leaves_unknown_what_is_not_there),
-		cmocka_unit_test(refuses_text_without_a_total),
-		cmocka_unit_test(says_absent_or_error),
+		cmocka_unit_test(converts_kibibytes_to_bytes),
+		cmocka_unit_test(leaves_missing_values_unknown),
+		cmocka_unit_test(rejects_a_line_without_a_total),
+		cmocka_unit_test(
+			reports_a_missing_file_as_absent_and_bad_text_as_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* NUMA nodes: their pools of huge pages, and what memory the machine has. */
+/* NUMA nodes: their pools of huge pages, and the memory of the machine. */
 #include "agent/numa.h"
 
 #include "tests/unit/agent/fixture.h"
@@ -33,7 +33,7 @@ static void put_pool(const char *node, const char *pool, const char *total,
 	tree_put(&tree, rest, free);
 }
 
-static void tells_the_pools_of_each_node(void **state)
+static void reads_the_pools_of_each_numa_node(void **state)
 {
 	struct error err = { 0 };
 	struct report r;
@@ -61,7 +61,7 @@ static void tells_the_pools_of_each_node(void **state)
 	assert_int_equal(err.code, 0);
 }
 
-static void leaves_out_what_is_no_number(void **state)
+static void omits_a_pool_whose_file_holds_no_number(void **state)
 {
 	struct error err = { 0 };
 	struct report r;
@@ -74,7 +74,7 @@ static void leaves_out_what_is_no_number(void **state)
 	assert_true(err.code < 0);
 }
 
-static void a_machine_without_nodes_has_none(void **state)
+static void reports_no_pools_on_a_machine_without_numa_nodes(void **state)
 {
 	struct error err = { 0 };
 	struct report r;
@@ -87,7 +87,7 @@ static void a_machine_without_nodes_has_none(void **state)
 	assert_true(numa_memory_bytes(tree.fd) == REPORT_UNKNOWN);
 }
 
-static void adds_up_the_memory_of_all_nodes(void **state)
+static void adds_the_memory_of_all_numa_nodes(void **state)
 {
 	(void)state;
 	tree_put(&tree, NODES "node0/meminfo",
@@ -97,7 +97,7 @@ static void adds_up_the_memory_of_all_nodes(void **state)
 	assert_int_equal(numa_memory_bytes(tree.fd), 1024 * 1024);
 }
 
-static void takes_nothing_else_for_a_node_s_memory(void **state)
+static void rejects_other_lines_as_a_node_s_memory(void **state)
 {
 	static const char *const texts[] = { "", "MemTotal: 5 kB\n",
 		"Node x MemTotal: 5 kB\n", "Node 0 MemTotal: 5 MB\n",
@@ -118,11 +118,11 @@ static void takes_nothing_else_for_a_node_s_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		NUMA_TEST(tells_the_pools_of_each_node),
-		NUMA_TEST(leaves_out_what_is_no_number),
-		NUMA_TEST(a_machine_without_nodes_has_none),
-		NUMA_TEST(adds_up_the_memory_of_all_nodes),
-		NUMA_TEST(takes_nothing_else_for_a_node_s_memory),
+		NUMA_TEST(reads_the_pools_of_each_numa_node),
+		NUMA_TEST(omits_a_pool_whose_file_holds_no_number),
+		NUMA_TEST(reports_no_pools_on_a_machine_without_numa_nodes),
+		NUMA_TEST(adds_the_memory_of_all_numa_nodes),
+		NUMA_TEST(rejects_other_lines_as_a_node_s_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Runs it with standard output going to `to`, a file of the tree. */
+/* Runs it with standard output redirected to `to`, a file of the tree. */
 static int run(struct fixture *f, int to, struct error *err)
 {
 	int before = dup(STDOUT_FILENO);
@@ -58,7 +58,7 @@ static int run(struct fixture *f, int to, struct error *err)
 	return r;
 }
 
-static void prints_one_report_with_the_probes_result(void **state)
+static void prints_one_report_with_the_result_of_the_probe(void **state)
 {
 	struct fixture *f = *state;
 	ssize_t len;
@@ -94,7 +94,7 @@ static void fails_when_a_root_is_missing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(prints_one_report_with_the_probes_result),
+		TEST(prints_one_report_with_the_result_of_the_probe),
 		TEST(fails_when_a_root_is_missing),
 	};
 

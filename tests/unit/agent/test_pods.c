@@ -11,7 +11,7 @@
 #define POD1 "kubepods/burstable/pod" UID1
 #define POD2 "kubepods/pod" UID2
 
-/* A leak of 9 bytes a pod is more than the slack. */
+/* A leak of 9 bytes a pod exceeds the tolerance. */
 enum { CHURN = 2000, WAVE = 100, SLACK = 16 << 10 };
 
 struct fixture {
@@ -44,7 +44,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void take(struct fixture *f, uint64_t now_us, bool with_memory)
+static void read_sample(struct fixture *f, uint64_t now_us, bool with_memory)
 {
 	report_fini(&f->report);
 	report_init(&f->report);
@@ -89,7 +89,7 @@ static void put_pod1(const struct tree *tree)
 	tree_put(tree, POD1 "/hugetlb.2MB.current", "134217728\n");
 }
 
-static void reads_a_throttled_pod_whole(void **state)
+static void reads_every_value_of_a_throttled_pod(void **state)
 {
 	struct fixture *f = *state;
 	const struct vm_pod *vm;
@@ -97,7 +97,7 @@ static void reads_a_throttled_pod_whole(void **state)
 	put_pod1(&f->tree);
 	put_pressure(&f->tree, "kubepods",
 		"some avg10=0.00 avg60=0.00 avg300=0.00 total=900\n");
-	take(f, 1000, true);
+	read_sample(f, 1000, true);
 	assert_int_equal(f->err.code, 0);
 	assert_int_equal(f->report.cgroup_mode, CGROUP_V2);
 	assert_int_equal(f->report.kubepods.cpu.state, SOURCE_PRESENT);
@@ -121,13 +121,13 @@ static void reads_a_throttled_pod_whole(void **state)
 	assert_int_equal(vm->hugetlb[0].used_bytes, 134217728);
 }
 
-static void leaves_the_slow_files_to_every_fifth(void **state)
+static void reads_slow_files_only_when_asked_to(void **state)
 {
 	struct fixture *f = *state;
 	const struct vm_pod *vm;
 
 	put_pod1(&f->tree);
-	take(f, 1000, false);
+	read_sample(f, 1000, false);
 	vm = &f->report.vms[0];
 	assert_int_equal(vm->memory_current_bytes, 1000000);
 	assert_true(vm->working_set_bytes == REPORT_UNKNOWN);
@@ -137,13 +137,13 @@ static void leaves_the_slow_files_to_every_fifth(void **state)
 	assert_int_equal(vm->hugetlb_count, 0);
 }
 
-static void never_reports_0_for_what_is_not_there(void **state)
+static void never_reports_0_for_a_missing_file(void **state)
 {
 	struct fixture *f = *state;
 	const struct vm_pod *vm;
 
 	tree_dir(&f->tree, POD1);
-	take(f, 1000, true);
+	read_sample(f, 1000, true);
 	assert_int_equal(f->err.code, 0);
 	assert_int_equal(f->report.kubepods.cpu.state, SOURCE_ABSENT);
 	vm = &f->report.vms[0];
@@ -158,62 +158,62 @@ static void never_reports_0_for_what_is_not_there(void **state)
 	assert_int_equal(vm->hugetlb_count, 0);
 }
 
-static void clamps_a_working_set_below_0(void **state)
+static void clamps_a_negative_working_set_to_0(void **state)
 {
 	struct fixture *f = *state;
 
 	tree_put(&f->tree, POD1 "/memory.current", "100\n");
 	tree_put(&f->tree, POD1 "/memory.stat", "inactive_file 200\n");
-	take(f, 1000, true);
+	read_sample(f, 1000, true);
 	assert_int_equal(f->report.vms[0].working_set_bytes, 0);
 	assert_true(f->report.vms[0].anon_shmem_bytes == REPORT_UNKNOWN);
 }
 
-static void sees_pods_come_and_go_at_the_next_sample(void **state)
+static void finds_new_and_removed_pods_at_the_next_sample(void **state)
 {
 	struct fixture *f = *state;
 
 	tree_dir(&f->tree, POD1);
-	take(f, 1000, false);
+	read_sample(f, 1000, false);
 	assert_int_equal(f->report.vm_count, 1);
 	tree_dir(&f->tree, POD2);
-	take(f, 1001, false);
+	read_sample(f, 1001, false);
 	assert_int_equal(f->report.vm_count, 2);
 	assert_string_equal(f->report.vms[0].pod_uid, UID1);
 	assert_string_equal(f->report.vms[1].pod_uid, UID2);
 	tree_remove(&f->tree, POD1);
-	take(f, 1002, false);
+	read_sample(f, 1002, false);
 	assert_int_equal(f->report.vm_count, 1);
 	assert_string_equal(f->report.vms[0].pod_uid, UID2);
 	assert_int_equal(f->report.vms_skipped, 0);
 }
 
-/* Nobody tells of a kubepods that was not there to be watched. */
-static void finds_kubepods_itself_by_a_slow_scan(void **state)
+/* inotify reports no new kubepods, because nothing was watched. */
+static void finds_a_new_kubepods_by_a_periodic_search(void **state)
 {
 	struct fixture *f = *state;
 
-	take(f, 1000, false);
+	read_sample(f, 1000, false);
 	tree_dir(&f->tree, POD1);
-	take(f, 1000 + PODS_RESCAN_US - 1, false);
+	read_sample(f, 1000 + PODS_SEARCH_US - 1, false);
 	assert_int_equal(f->report.vm_count, 0);
-	take(f, 1000 + PODS_RESCAN_US, false);
+	read_sample(f, 1000 + PODS_SEARCH_US, false);
 	assert_int_equal(f->report.vm_count, 1);
 	tree_remove(&f->tree, "kubepods");
-	take(f, 1001 + PODS_RESCAN_US, false);
+	read_sample(f, 1001 + PODS_SEARCH_US, false);
 	assert_int_equal(f->report.vm_count, 0);
 	assert_int_equal(f->report.kubepods.cpu.state, SOURCE_UNKNOWN);
 }
 
-/* The class of a pod is a group that may come later, too. */
-static void sees_pods_of_a_class_that_is_new(void **state)
+/* The cgroup of a QoS class may also appear later. */
+static void finds_pods_of_a_new_qos_class(void **state)
 {
 	struct fixture *f = *state;
 
 	tree_dir(&f->tree, POD2);
-	take(f, 1000, false);
+	read_sample(f, 1000, false);
 	tree_dir(&f->tree, POD1);
-	take(f, 1001, false);
+	read_sample(f, 1001, false);
 	assert_int_equal(f->report.vm_count, 2);
 }
 
@@ -245,8 +245,8 @@ static void wave(struct fixture *f, int first, bool appears)
 	}
 }
 
-/* 30 samples of two seconds, as many as a minute has. */
-static void two_thousand_pods_come_and_go_and_leave_nothing(void **state)
+/* 30 samples of two seconds: one minute. */
+static void leaks_nothing_when_two_thousand_pods_come_and_go(void **state)
 {
 	struct fixture *f = *state;
 	uint64_t now_us = 1000;
@@ -254,66 +254,66 @@ static void two_thousand_pods_come_and_go_and_leave_nothing(void **state)
 	size_t bytes = 0;
 
 	tree_dir(&f->tree, POD1);
-	take(f, now_us, true);
+	read_sample(f, now_us, true);
 	before = open_files();
 	for (int i = 0; i < CHURN; i += WAVE) {
 		wave(f, i, true);
-		take(f, now_us += 2000000, true);
+		read_sample(f, now_us += 2000000, true);
 		assert_int_equal(f->report.vm_count, 1 + WAVE);
 		wave(f, i, false);
-		take(f, now_us += 2000000, true);
+		read_sample(f, now_us += 2000000, true);
 		assert_int_equal(f->report.vm_count, 1);
-		/* The first wave fills what the allocator keeps. */
+		/* The first wave fills the caches of the allocator. */
 		if (i == 0) {
 			bytes = mallinfo2().uordblks;
 		}
 	}
 	assert_int_equal(open_files(), before);
-	/* What the allocator caches counts as in use. */
+	/* Memory in the allocator's caches counts as used. */
 	assert_true(mallinfo2().uordblks < bytes + SLACK);
 }
 
-static void a_group_made_anew_is_another_one(void **state)
+static void a_recreated_cgroup_is_a_new_series(void **state)
 {
 	struct fixture *f = *state;
 	uint64_t inode;
 
 	tree_put(&f->tree, POD1 "/cpu.stat", "usage_usec 100\n");
-	take(f, 1000, false);
+	read_sample(f, 1000, false);
 	inode = f->report.vms[0].cgroup_inode;
-	/* Moved aside rather than removed: a freed inode may come back. */
+	/* Renamed and not removed: a freed inode may be used again. */
 	assert_int_equal(renameat(f->tree.fd, POD1, f->tree.fd, "old"), 0);
 	tree_put(&f->tree, POD1 "/cpu.stat", "usage_usec 5\n");
-	take(f, 1000 + PODS_RESCAN_US, false);
+	read_sample(f, 1000 + PODS_SEARCH_US, false);
 	assert_int_equal(f->report.vm_count, 1);
 	assert_true(f->report.vms[0].cgroup_inode != inode);
 	assert_int_equal(f->report.vms[0].cpu_usage_us, 5);
 }
 
-static void kept_files_show_what_changed(void **state)
+static void reads_changed_values_from_open_files(void **state)
 {
 	struct fixture *f = *state;
 
 	put_pod1(&f->tree);
-	take(f, 1000, false);
+	read_sample(f, 1000, false);
 	tree_put(&f->tree, POD1 "/cpu.stat", "usage_usec 8000\n");
-	take(f, 2000, false);
+	read_sample(f, 2000, false);
 	assert_int_equal(f->report.vms[0].cpu_usage_us, 8000);
 }
 
-static void says_what_it_cannot_make_out(void **state)
+static void reports_a_file_it_cannot_parse(void **state)
 {
 	struct fixture *f = *state;
 
 	tree_dir(&f->tree, POD1 "/cpu.stat");
 	put_pressure(&f->tree, POD1, "x\n");
-	take(f, 1000, false);
+	read_sample(f, 1000, false);
 	assert_int_equal(f->report.vm_count, 1);
 	assert_int_equal(f->report.vms[0].pressure.cpu.state, SOURCE_ERROR);
 	assert_true(f->err.code < 0);
 }
 
-static void looks_below_unified_on_hybrid_machines(void **state)
+static void searches_below_unified_on_hybrid_machines(void **state)
 {
 	struct fixture *f = *state;
 
@@ -321,21 +321,21 @@ static void looks_below_unified_on_hybrid_machines(void **state)
 	tree_put(&f->tree, "unified/cgroup.controllers", "hugetlb\n");
 	tree_put(&f->tree, "unified/" POD1 "/cpu.stat",
 		"usage_usec 7\nuser_usec 5\nsystem_usec 2\n");
-	take(f, 1000, true);
+	read_sample(f, 1000, true);
 	assert_int_equal(f->report.cgroup_mode, CGROUP_HYBRID);
 	assert_int_equal(f->report.vm_count, 1);
 	assert_int_equal(f->report.vms[0].cpu_usage_us, 7);
 	assert_true(f->report.vms[0].nr_throttled == REPORT_UNKNOWN);
 }
 
-static void reports_no_pods_without_v2(void **state)
+static void reports_no_pods_without_cgroup_v2(void **state)
 {
 	struct fixture *f = *state;
 
 	assert_int_equal(unlinkat(f->tree.fd, "cgroup.controllers", 0), 0);
 	tree_dir(&f->tree, "cpu");
 	tree_dir(&f->tree, POD1);
-	take(f, 1000, true);
+	read_sample(f, 1000, true);
 	assert_int_equal(f->report.cgroup_mode, CGROUP_V1);
 	assert_int_equal(f->report.vm_count, 0);
 }
@@ -345,19 +345,19 @@ static void reports_no_pods_without_v2(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(reads_a_throttled_pod_whole),
-		TEST(leaves_the_slow_files_to_every_fifth),
-		TEST(never_reports_0_for_what_is_not_there),
-		TEST(clamps_a_working_set_below_0),
-		TEST(sees_pods_come_and_go_at_the_next_sample),
-		TEST(finds_kubepods_itself_by_a_slow_scan),
-		TEST(sees_pods_of_a_class_that_is_new),
-		TEST(two_thousand_pods_come_and_go_and_leave_nothing),
-		TEST(a_group_made_anew_is_another_one),
-		TEST(kept_files_show_what_changed),
-		TEST(says_what_it_cannot_make_out),
-		TEST(looks_below_unified_on_hybrid_machines),
-		TEST(reports_no_pods_without_v2),
+		TEST(reads_every_value_of_a_throttled_pod),
+		TEST(reads_slow_files_only_when_asked_to),
+		TEST(never_reports_0_for_a_missing_file),
+		TEST(clamps_a_negative_working_set_to_0),
+		TEST(finds_new_and_removed_pods_at_the_next_sample),
+		TEST(finds_a_new_kubepods_by_a_periodic_search),
+		TEST(finds_pods_of_a_new_qos_class),
+		TEST(leaks_nothing_when_two_thousand_pods_come_and_go),
+		TEST(a_recreated_cgroup_is_a_new_series),
+		TEST(reads_changed_values_from_open_files),
+		TEST(reports_a_file_it_cannot_parse),
+		TEST(searches_below_unified_on_hybrid_machines),
+		TEST(reports_no_pods_without_cgroup_v2),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
 #define SOME "some avg10=0.00 avg60=1.25 avg300=99.99 total=123456\n"
 #define FULL "full avg10=0.00 avg60=0.00 avg300=0.00 total=99\n"
 
-static void takes_the_totals(void **state)
+static void parses_the_totals(void **state)
 {
 	struct psi psi = { 0 };
 
@@ -18,7 +18,7 @@ static void takes_the_totals(void **state)
 	assert_int_equal(psi.full_us, 99);
 }
 
-static void does_not_know_full_where_the_kernel_prints_none(void **state)
+static void leaves_full_unknown_without_a_full_line(void **state)
 {
 	struct psi psi = { 0 };
 
@@ -28,7 +28,7 @@ static void does_not_know_full_where_the_kernel_prints_none(void **state)
 	assert_true(psi.full_us == REPORT_UNKNOWN);
 }
 
-static void passes_over_what_later_kernels_add(void **state)
+static void skips_fields_of_later_kernels(void **state)
 {
 	static const char *const texts[] = {
 		SOME FULL "irq avg10=1.00 total=5\n",
@@ -48,7 +48,7 @@ static void passes_over_what_later_kernels_add(void **state)
 	}
 }
 
-static void refuses_what_the_kernel_never_writes(void **state)
+static void rejects_text_the_kernel_never_writes(void **state)
 {
 	static const char *const texts[] = {
 		"",
@@ -77,7 +77,7 @@ static void refuses_what_the_kernel_never_writes(void **state)
 	}
 }
 
-static void says_absent_or_error_but_never_0(void **state)
+static void reports_absent_or_error_but_never_0(void **state)
 {
 	struct tree tree;
 	struct psi_files files = { 0 };
@@ -105,12 +105,11 @@ static void says_absent_or_error_but_never_0(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(takes_the_totals),
-		cmocka_unit_test(
-			does_not_know_full_where_the_kernel_prints_none),
-		cmocka_unit_test(passes_over_what_later_kernels_add),
-		cmocka_unit_test(refuses_what_the_kernel_never_writes),
-		cmocka_unit_test(says_absent_or_error_but_never_0),
+		cmocka_unit_test(parses_the_totals),
+		cmocka_unit_test(leaves_full_unknown_without_a_full_line),
+		cmocka_unit_test(skips_fields_of_later_kernels),
+		cmocka_unit_test(rejects_text_the_kernel_never_writes),
+		cmocka_unit_test(reports_absent_or_error_but_never_0),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

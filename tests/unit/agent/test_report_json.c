@@ -5,6 +5,7 @@
 
 #include "lib/memory.h"
 #include "tests/support/cm.h"
+#include "tests/unit/proto/report_rows.h"
 
 static char *write_json(const struct report *report)
 {
@@ -16,7 +17,7 @@ static char *write_json(const struct report *report)
 	return buffer_take(&out, &len);
 }
 
-static void leaves_out_what_is_not_known(void **state)
+static void leaves_out_unknown_values(void **state)
 {
 	static const char *const absent[] = { "\"seq\"", "\"boot_id\"",
 		"\"wall_us\"", "\"online\"", "\"user_us\"", "\"pressure\"",
@@ -73,7 +74,7 @@ static void fill(struct report *report)
 	report->vms[0].hugetlb_count = 1;
 }
 
-static void says_states_as_words(void **state)
+static void writes_states_as_words(void **state)
 {
 	struct report report;
 	scoped_free char *text = NULL;
@@ -113,11 +114,78 @@ static void says_states_as_words(void **state)
 	cJSON_Delete(root);
 }
 
+/* 1 is a value that no kind leaves out. */
+static void set_rows(void *base, enum report_list of)
+{
+	struct report_rows rows = report_rows(of);
+	const double one = 1;
+
+	for (size_t i = 0; i < rows.count; i++) {
+		const struct report_row *row = &rows.list[i];
+		char *at = (char *)base + row->offset;
+
+		memset(at, 0, row->size);
+		*at = 1;
+		if (row->kind == REPORT_DOUBLE) {
+			memcpy(at, &one, sizeof(one));
+		}
+	}
+}
+
+static void assert_key(const char *text, const struct report_row *row)
+{
+	size_t skip = row->kind == REPORT_BOOL ? strlen("has_") : 0;
+	scoped_free char *key = xasprintf("\"%s\":", row->name + skip);
+
+	if (strstr(text, key) == NULL) {
+		fail_msg("%s is not in %s", key, text);
+	}
+}
+
+static void assert_keys(const char *text, enum report_list of)
+{
+	struct report_rows rows = report_rows(of);
+
+	for (size_t i = 0; i < rows.count; i++) {
+		enum report_kind kind = rows.list[i].kind;
+
+		/* The detail of KVM stands for these two. */
+		if (kind != REPORT_ERRNO && kind != REPORT_EXIT_REASON) {
+			assert_key(text, &rows.list[i]);
+		}
+	}
+}
+
+static void has_a_key_for_every_field(void **state)
+{
+	struct vm_pod vm;
+	struct report report;
+	scoped_free char *node = NULL, *pod = NULL;
+
+	(void)state;
+	report_init(&report);
+	set_rows(&report, OF_NODE);
+	node = write_json(&report);
+	assert_keys(node, OF_NODE);
+
+	report_init(&report);
+	vm_pod_init(&vm);
+	set_rows(&vm, OF_POD);
+	set_rows(&vm.hugetlb[0], OF_HUGETLB);
+	vm.hugetlb_count = 1;
+	report.vms = &vm;
+	report.vm_count = 1;
+	pod = write_json(&report);
+	assert_keys(pod, OF_POD);
+	assert_keys(pod, OF_HUGETLB);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(leaves_out_what_is_not_known),
-		cmocka_unit_test(says_states_as_words),
+		cmocka_unit_test(leaves_out_unknown_values),
+		cmocka_unit_test(writes_states_as_words),
+		cmocka_unit_test(has_a_key_for_every_field),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

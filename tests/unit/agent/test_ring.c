@@ -46,7 +46,7 @@ static void store(struct ring *ring, size_t consumer, uint64_t seq)
 	ring_stored(ring, consumer, &seq, 1);
 }
 
-static void offers_the_newest_and_the_backlog_behind_it(void **state)
+static void sends_the_newest_report_and_the_backlog(void **state)
 {
 	struct ring *ring = ring_new(10, PLENTY, 1);
 	const struct ring_batch *batch;
@@ -64,7 +64,7 @@ static void offers_the_newest_and_the_backlog_behind_it(void **state)
 	ring_free(NULL);
 }
 
-static void the_newest_comes_first_whatever_the_backlog(void **state)
+static void always_sends_the_newest_report(void **state)
 {
 	struct ring *ring = ring_new(10, PLENTY, 1);
 	const struct ring_batch *batch;
@@ -78,7 +78,7 @@ static void the_newest_comes_first_whatever_the_backlog(void **state)
 	ring_free(ring);
 }
 
-static void a_report_larger_than_a_batch_goes_alone(void **state)
+static void sends_a_report_larger_than_a_batch_alone(void **state)
 {
 	struct ring *ring = ring_new(10, PLENTY, 1);
 	const struct ring_batch *batch;
@@ -92,7 +92,7 @@ static void a_report_larger_than_a_batch_goes_alone(void **state)
 	ring_free(ring);
 }
 
-static void a_batch_holds_what_the_wire_allows(void **state)
+static void a_batch_has_at_most_the_reports_the_wire_allows(void **state)
 {
 	struct ring *ring = ring_new(MANY, PLENTY, 1);
 	const struct ring_batch *batch;
@@ -106,7 +106,7 @@ static void a_batch_holds_what_the_wire_allows(void **state)
 	ring_free(ring);
 }
 
-static void frees_only_what_every_consumer_stored(void **state)
+static void frees_only_reports_that_every_consumer_stored(void **state)
 {
 	struct ring *ring = ring_new(10, PLENTY, 2);
 
@@ -119,14 +119,14 @@ static void frees_only_what_every_consumer_stored(void **state)
 	store(ring, 1, 1);
 	assert_int_equal(ring_count(ring), 1);
 	assert_int_equal(ring_bytes(ring), 10);
-	store(ring, 1, 1); /* an answer that came twice */
+	store(ring, 1, 1); /* a repeated answer */
 	store(ring, 1, 99);
 	assert_int_equal(ring_count(ring), 1);
 	assert_int_equal(ring_dropped(ring), 0);
 	ring_free(ring);
 }
 
-static void drops_the_oldest_by_count_and_by_bytes(void **state)
+static void drops_the_oldest_report_by_count_and_by_bytes(void **state)
 {
 	struct ring *few = ring_new(3, PLENTY, 1);
 	struct ring *small = ring_new(100, 25, 1);
@@ -140,49 +140,49 @@ static void drops_the_oldest_by_count_and_by_bytes(void **state)
 	assert_int_equal(ring_count(small), 2);
 	assert_int_equal(ring_bytes(small), 20);
 	assert_int_equal(ring_dropped(small), 1);
-	add(small, 60); /* alone, though larger than the ring */
+	add(small, 60); /* larger than the ring, so alone */
 	assert_int_equal(ring_count(small), 1);
 	assert_int_equal(ring_dropped(small), 3);
 	ring_free(few);
 	ring_free(small);
 }
 
-static void what_was_only_received_waits_and_is_offered_again(void **state)
+static void sends_received_reports_again_after_a_wait(void **state)
 {
 	struct ring *ring = ring_new(10, PLENTY, 1);
 	uint64_t now_us = RING_SETTLE_US;
 
 	(void)state;
 	add(ring, 10);
-	assert_true(ring_has_news(ring, 0));
+	assert_true(ring_has_unsent(ring, 0));
 	ring_received(ring, 0, pick(ring, 0, now_us), now_us);
-	assert_false(ring_has_news(ring, 0));
+	assert_false(ring_has_unsent(ring, 0));
 	assert_int_equal(ring_count(ring), 1);
 	assert_int_equal(pick(ring, 0, now_us)->count, 0);
-	/* News passes it. */
+	/* An unsent report goes first. */
 	add(ring, 10);
-	assert_true(ring_has_news(ring, 0));
+	assert_true(ring_has_unsent(ring, 0));
 	assert_int_equal(pick(ring, 0, now_us)->seqs[0], 2);
 	ring_received(ring, 0, pick(ring, 0, now_us + 5), now_us + 5);
-	/* Each is due when it has waited... */
+	/* Each is due after its wait... */
 	assert_int_equal(pick(ring, 0, now_us + RING_RETRY_MIN_US - 1)->count,
 		0);
 	assert_int_equal(pick(ring, 0, now_us + RING_SETTLE_US + 4)->count, 1);
 	now_us += RING_RETRY_MIN_US + 5;
 	assert_int_equal(pick(ring, 0, now_us)->count, 2);
-	/* ...and wait longer after another such answer. */
+	/* ...and waits longer after another such answer. */
 	ring_received(ring, 0, pick(ring, 0, now_us), now_us);
 	assert_int_equal(
 		pick(ring, 0, now_us + 2 * RING_RETRY_MIN_US - 1)->count, 0);
 	assert_int_equal(pick(ring, 0, now_us + 2 * RING_RETRY_MIN_US)->count,
 		2);
 	assert_int_equal(pick(ring, 0, now_us)->count, 0);
-	assert_true(ring_hurry(ring, 0));
+	assert_true(ring_flush(ring, 0));
 	assert_int_equal(pick(ring, 0, now_us)->count, 2);
 	ring_free(ring);
 }
 
-static void news_is_never_mixed_with_what_was_received(void **state)
+static void never_mixes_unsent_and_received_reports(void **state)
 {
 	struct ring *ring = ring_new(10, PLENTY, 2);
 	uint64_t now_us = RING_SETTLE_US;
@@ -194,16 +194,16 @@ static void news_is_never_mixed_with_what_was_received(void **state)
 	add(ring, 10);
 	assert_int_equal(pick(ring, 0, now_us)->count, 1);
 	assert_int_equal(pick(ring, 0, now_us)->seqs[0], 3);
-	/* To the other all of it is news. */
+	/* The other consumer was sent nothing. */
 	assert_int_equal(pick(ring, 1, now_us)->count, 3);
 	ring_received(ring, 0, pick(ring, 0, now_us), now_us);
-	/* The news has not had its time yet. */
+	/* The wait of the new report is not over. */
 	assert_int_equal(pick(ring, 0, now_us)->count, 2);
 	assert_int_equal(pick(ring, 0, now_us)->seqs[1], 2);
 	ring_free(ring);
 }
 
-static void news_that_never_end_take_turns_with_what_was_received(void **state)
+static void alternates_between_unsent_and_received_reports(void **state)
 {
 	struct ring *ring = ring_new(100, PLENTY, 1);
 	uint64_t now_us = RING_SETTLE_US;
@@ -216,7 +216,7 @@ static void news_that_never_end_take_turns_with_what_was_received(void **state)
 		struct ring_batch batch = *pick(ring, 0, now_us);
 		bool is_news = batch.seqs[batch.count - 1] > given;
 
-		/* More is there before the answer is. */
+		/* A new report is there before the answer. */
 		add_many(ring, 2, 10);
 		now_us += 200000;
 		given = is_news ? batch.seqs[batch.count - 1] : given;
@@ -227,13 +227,13 @@ static void news_that_never_end_take_turns_with_what_was_received(void **state)
 			ring_received(ring, 0, &batch, now_us);
 		}
 	}
-	/* The first 2 s nothing has had its time. */
+	/* For the first 2 s no wait is over. */
 	assert_in_range(turns, 24, 25);
 	assert_in_range(ring_count(ring), 1, 50);
 	ring_free(ring);
 }
 
-static void waits_a_minute_at_most_and_not_at_all_after_a_commit(void **state)
+static void retries_within_a_minute_and_at_once_after_a_commit(void **state)
 {
 	struct ring *ring = ring_new(10, PLENTY, 1);
 	uint64_t now_us = RING_SETTLE_US;
@@ -253,21 +253,21 @@ static void waits_a_minute_at_most_and_not_at_all_after_a_commit(void **state)
 	ring_free(ring);
 }
 
-static void forgets_for_one_consumer_and_counts_once(void **state)
+static void counts_a_report_that_one_consumer_refuses_once(void **state)
 {
 	struct ring *ring = ring_new(10, PLENTY, 2);
 	const uint64_t seqs[] = { 1, 2, 50 };
 
 	(void)state;
 	add_many(ring, 3, 10);
-	ring_forget(ring, 0, seqs, count_of(seqs));
+	ring_drop(ring, 0, seqs, count_of(seqs));
 	assert_int_equal(ring_dropped(ring), 2);
 	assert_int_equal(pick(ring, 0, 0)->count, 1);
 	assert_int_equal(pick(ring, 1, 0)->count, 3);
-	ring_forget(ring, 1, seqs, 1);
+	ring_drop(ring, 1, seqs, 1);
 	assert_int_equal(ring_dropped(ring), 2);
 	assert_int_equal(ring_count(ring), 2);
-	add_many(ring, 9, 10); /* pushes 2 out, which is counted already */
+	add_many(ring, 9, 10); /* drops 2, which is counted already */
 	assert_int_equal(ring_count(ring), 10);
 	assert_int_equal(ring_dropped(ring), 2);
 	add(ring, 10);
@@ -275,7 +275,7 @@ static void forgets_for_one_consumer_and_counts_once(void **state)
 	ring_free(ring);
 }
 
-static void offers_the_same_again_while_it_is_there(void **state)
+static void picks_the_same_reports_while_they_are_held(void **state)
 {
 	struct ring *ring = ring_new(4, PLENTY, 1);
 	struct ring_batch *batch;
@@ -283,16 +283,16 @@ static void offers_the_same_again_while_it_is_there(void **state)
 	(void)state;
 	add_many(ring, 3, 10);
 	batch = pick(ring, 0, 0);
-	add_many(ring, 2, 10); /* pushes 1 out */
+	add_many(ring, 2, 10); /* drops 1 */
 	store(ring, 0, 2);
-	ring_pick_again(batch, ring, 0);
+	ring_pick_same(batch, ring, 0);
 	assert_int_equal(batch->count, 1);
 	assert_int_equal(batch->seqs[0], 3);
 	assert_int_equal(batch->reports[0].bytes[0], 3);
 	ring_free(ring);
 }
 
-static void a_skipped_number_is_never_offered(void **state)
+static void never_sends_a_skipped_number(void **state)
 {
 	struct ring *ring = ring_new(3, PLENTY, 1);
 	const struct ring_batch *batch;
@@ -307,13 +307,13 @@ static void a_skipped_number_is_never_offered(void **state)
 	assert_int_equal(batch->count, 2);
 	assert_int_equal(batch->seqs[0], 2);
 	assert_int_equal(batch->seqs[1], 4);
-	ring_skip(ring); /* pushes 2 out */
+	ring_skip(ring); /* drops 2 */
 	assert_int_equal(ring_dropped(ring), 4);
 	assert_int_equal(pick(ring, 0, 0)->count, 1);
 	ring_free(ring);
 }
 
-/* ---- against a model that is too simple to be wrong ---- */
+/* ---- comparison with a simple model ---- */
 
 enum { MODEL_REPORTS = 16, MODEL_CONSUMERS = 3, MODEL_SEQS = 4000 };
 
@@ -380,9 +380,8 @@ static bool model_has_news(const struct model *m, size_t consumer)
 	return false;
 }
 
-/* What a batch must and must not hold: with small reports and no wait before
- * a second try, everything that is owed, or all of the news, or all but the
- * news. */
+/* With small reports and no wait before a retry, a batch has every report that
+ * is not stored, or every unsent one, or every one except the unsent. */
 static void model_check(const struct model *m, const struct ring_batch *batch,
 	size_t consumer)
 {
@@ -415,7 +414,7 @@ static void model_answer(struct model *m, struct ring *ring, size_t consumer,
 		}
 		return;
 	}
-	/* Reports that come while the answer is on its way. */
+	/* Reports that are made before the answer arrives. */
 	for (long i = random() % 3; i > 0; i--) {
 		add(ring, 10);
 		model_add(m);
@@ -444,7 +443,7 @@ static void model_step(struct model *m, struct ring *ring, uint64_t now_us)
 	assert_int_equal(m->next - 1, m->freed + m->dropped + ring_count(ring));
 }
 
-static void no_report_is_lost_uncounted(void **state)
+static void counts_every_lost_report(void **state)
 {
 	(void)state;
 	for (unsigned seed = 1; seed <= 40; seed++) {
@@ -465,23 +464,24 @@ static void no_report_is_lost_uncounted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(offers_the_newest_and_the_backlog_behind_it),
-		cmocka_unit_test(the_newest_comes_first_whatever_the_backlog),
-		cmocka_unit_test(a_report_larger_than_a_batch_goes_alone),
-		cmocka_unit_test(a_batch_holds_what_the_wire_allows),
-		cmocka_unit_test(frees_only_what_every_consumer_stored),
-		cmocka_unit_test(drops_the_oldest_by_count_and_by_bytes),
+		cmocka_unit_test(sends_the_newest_report_and_the_backlog),
+		cmocka_unit_test(always_sends_the_newest_report),
+		cmocka_unit_test(sends_a_report_larger_than_a_batch_alone),
 		cmocka_unit_test(
-			what_was_only_received_waits_and_is_offered_again),
-		cmocka_unit_test(news_is_never_mixed_with_what_was_received),
+			a_batch_has_at_most_the_reports_the_wire_allows),
+		cmocka_unit_test(frees_only_reports_that_every_consumer_stored),
+		cmocka_unit_test(drops_the_oldest_report_by_count_and_by_bytes),
+		cmocka_unit_test(sends_received_reports_again_after_a_wait),
+		cmocka_unit_test(never_mixes_unsent_and_received_reports),
 		cmocka_unit_test(
-			news_that_never_end_take_turns_with_what_was_received),
+			alternates_between_unsent_and_received_reports),
 		cmocka_unit_test(
-			waits_a_minute_at_most_and_not_at_all_after_a_commit),
-		cmocka_unit_test(forgets_for_one_consumer_and_counts_once),
-		cmocka_unit_test(offers_the_same_again_while_it_is_there),
-		cmocka_unit_test(a_skipped_number_is_never_offered),
-		cmocka_unit_test(no_report_is_lost_uncounted),
+			retries_within_a_minute_and_at_once_after_a_commit),
+		cmocka_unit_test(
+			counts_a_report_that_one_consumer_refuses_once),
+		cmocka_unit_test(picks_the_same_reports_while_they_are_held),
+		cmocka_unit_test(never_sends_a_skipped_number),
+		cmocka_unit_test(counts_every_lost_report),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

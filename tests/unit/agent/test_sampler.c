@@ -50,10 +50,10 @@ static int open_sampler(struct fixture *f, struct error *err)
 	return sampler_new(&f->sampler, &roots, err);
 }
 
-static void take(struct fixture *f)
+static void read_sample(struct fixture *f)
 {
 	report_fini(&f->report);
-	sampler_take(&f->report, f->sampler, 5);
+	sampler_read(&f->report, f->sampler, 5);
 }
 
 /* A node of Debian 11: Linux 5.10 prints no full line for cpu. */
@@ -90,15 +90,15 @@ static void put_node(const struct tree *tree)
 	tree_put(tree, "cgroup/" POD "/memory.stat", "inactive_file 100\n");
 }
 
-static void takes_a_whole_report(void **state)
+static void reads_a_whole_report(void **state)
 {
 	struct fixture *f = *state;
 	const struct report *r = &f->report;
 
 	put_node(&f->tree);
 	assert_int_equal(open_sampler(f, NULL), 0);
-	take(f);
-	assert_int_equal(sampler_trouble(f->sampler)->code, 0);
+	read_sample(f);
+	assert_int_equal(sampler_last_error(f->sampler)->code, 0);
 	assert_string_equal(r->boot_id, BOOT_ID);
 	assert_int_equal(r->cpu.state, SOURCE_PRESENT);
 	assert_int_equal(r->cpu.online, 2);
@@ -128,20 +128,20 @@ static void reads_slow_files_in_every_fifth_report(void **state)
 	for (int i = 0; i < 11; i++) {
 		bool known;
 
-		take(f);
+		read_sample(f);
 		known = f->report.vms[0].working_set_bytes != REPORT_UNKNOWN;
 		assert_int_equal(known, i % 5 == 0);
 	}
 }
 
-static void knows_nothing_of_an_empty_node_and_says_so(void **state)
+static void reports_an_empty_node_as_unknown(void **state)
 {
 	struct fixture *f = *state;
 	const struct report *r = &f->report;
 
 	assert_int_equal(open_sampler(f, NULL), 0);
-	take(f);
-	assert_int_equal(sampler_trouble(f->sampler)->code, 0);
+	read_sample(f);
+	assert_int_equal(sampler_last_error(f->sampler)->code, 0);
 	assert_string_equal(r->boot_id, "");
 	assert_int_equal(r->cpu.state, SOURCE_ABSENT);
 	assert_true(r->cpu.user_us == REPORT_UNKNOWN);
@@ -155,24 +155,24 @@ static void knows_nothing_of_an_empty_node_and_says_so(void **state)
 	assert_int_equal(r->vm_count, 0);
 }
 
-static void tells_trouble_until_it_is_over(void **state)
+static void returns_the_last_error_until_a_report_has_none(void **state)
 {
 	struct fixture *f = *state;
 
 	put_node(&f->tree);
 	tree_put(&f->tree, "proc/pressure/io", "broken\n");
 	assert_int_equal(open_sampler(f, NULL), 0);
-	take(f);
+	read_sample(f);
 	assert_int_equal(f->report.pressure.io.state, SOURCE_ERROR);
-	assert_string_equal(sampler_trouble(f->sampler)->text,
+	assert_string_equal(sampler_last_error(f->sampler)->text,
 		"pressure/io: no 'some' line");
 	put_node(&f->tree);
-	take(f);
+	read_sample(f);
 	assert_int_equal(f->report.pressure.io.state, SOURCE_PRESENT);
-	assert_int_equal(sampler_trouble(f->sampler)->code, 0);
+	assert_int_equal(sampler_last_error(f->sampler)->code, 0);
 }
 
-static void needs_its_roots(void **state)
+static void fails_without_its_roots(void **state)
 {
 	struct fixture *f = *state;
 	struct error err = { 0 };
@@ -190,11 +190,11 @@ static void needs_its_roots(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(takes_a_whole_report),
+		TEST(reads_a_whole_report),
 		TEST(reads_slow_files_in_every_fifth_report),
-		TEST(knows_nothing_of_an_empty_node_and_says_so),
-		TEST(tells_trouble_until_it_is_over),
-		TEST(needs_its_roots),
+		TEST(reports_an_empty_node_as_unknown),
+		TEST(returns_the_last_error_until_a_report_has_none),
+		TEST(fails_without_its_roots),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@
 
 enum { UNTOUCHED = 77 };
 
-static void reads_numbers_of_64_bits_and_no_other(void **state)
+static void parses_only_numbers_of_at_most_64_bits(void **state)
 {
 	static const struct {
 		const char *text;
@@ -68,12 +68,12 @@ static void reads_decimals_without_a_locale(void **state)
 		double value = UNTOUCHED;
 
 		assert_int_equal(scan_decimal(&s, &value), cases[i].ok);
-		/* To the last bit: such doubles are stored in a few bits. */
+		/* Exact to the last bit, so the store can compress it. */
 		assert_true(value == cases[i].value);
 	}
 }
 
-static void every_hundredth_is_the_nearest_double(void **state)
+static void parses_every_hundredth_to_the_nearest_double(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 100000; i++) {
@@ -87,7 +87,7 @@ static void every_hundredth_is_the_nearest_double(void **state)
 	}
 }
 
-static void moves_over_words_and_lines(void **state)
+static void skips_words_and_lines(void **state)
 {
 	struct scan s = { .at = "one  two\nthree" };
 
@@ -109,7 +109,7 @@ static void moves_over_words_and_lines(void **state)
 	assert_true(scan_end(&s));
 }
 
-static void finds_keys_in_any_order_and_leaves_the_rest(void **state)
+static void finds_keys_in_any_order_and_ignores_others(void **state)
 {
 	static const char text[] =
 		"other 1\nb 20 kB\n"
@@ -119,7 +119,7 @@ static void finds_keys_in_any_order_and_leaves_the_rest(void **state)
 	uint64_t c = UNTOUCHED;
 	uint64_t d = UNTOUCHED;
 	uint64_t missing = UNTOUCHED;
-	const struct scan_want want[] = {
+	const struct scan_field want[] = {
 		{ "a", &a },
 		{ "b", &b },
 		{ "c", &c },
@@ -164,11 +164,11 @@ static void reads_a_file_of_one_number(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_numbers_of_64_bits_and_no_other),
+		cmocka_unit_test(parses_only_numbers_of_at_most_64_bits),
 		cmocka_unit_test(reads_decimals_without_a_locale),
-		cmocka_unit_test(every_hundredth_is_the_nearest_double),
-		cmocka_unit_test(moves_over_words_and_lines),
-		cmocka_unit_test(finds_keys_in_any_order_and_leaves_the_rest),
+		cmocka_unit_test(parses_every_hundredth_to_the_nearest_double),
+		cmocka_unit_test(skips_words_and_lines),
+		cmocka_unit_test(finds_keys_in_any_order_and_ignores_others),
 		cmocka_unit_test(reads_a_file_of_one_number),
 	};
 

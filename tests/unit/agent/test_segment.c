@@ -1,4 +1,4 @@
-/* A spool's file as bytes: whole, torn and damaged. */
+/* The format of a spool's file: intact, torn and damaged. */
 #include "agent/segment.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static const uint8_t *bytes_of(const struct buffer *b)
 	return (const uint8_t *)b->data;
 }
 
-static void a_header_names_its_run(void **state)
+static void a_header_contains_the_run_id(void **state)
 {
 	scoped_buffer struct buffer b = BUFFER_MAX(100);
 	uint8_t got[REPORT_RUN_ID_BYTES];
@@ -26,7 +26,7 @@ static void a_header_names_its_run(void **state)
 	assert_memory_equal(got, run_id, sizeof(run_id));
 }
 
-static void no_changed_header_is_taken(void **state)
+static void rejects_a_changed_header(void **state)
 {
 	scoped_buffer struct buffer b = BUFFER_MAX(100);
 	uint8_t got[REPORT_RUN_ID_BYTES];
@@ -41,7 +41,7 @@ static void no_changed_header_is_taken(void **state)
 	assert_false(segment_get_header(got, bytes_of(&b), b.len - 1));
 }
 
-static void records_come_back_in_their_order(void **state)
+static void reads_records_in_the_order_they_were_written(void **state)
 {
 	scoped_buffer struct buffer b = BUFFER_MAX(1000);
 	struct segment_record record;
@@ -63,7 +63,7 @@ static void records_come_back_in_their_order(void **state)
 	assert_false(segment_get_record(&record, bytes_of(&b) + at, 0));
 }
 
-static void a_torn_or_changed_record_is_none(void **state)
+static void rejects_a_torn_or_changed_record(void **state)
 {
 	scoped_buffer struct buffer b = BUFFER_MAX(1000);
 	struct segment_record record;
@@ -81,9 +81,9 @@ static void a_torn_or_changed_record_is_none(void **state)
 	assert_true(segment_get_record(&record, bytes_of(&b), b.len));
 }
 
-/* The check value of CRC-32/ISO-HDLC in the catalogue of parametrised CRC
- * algorithms is that of "123456789": here seq is the first eight of them. */
-static void the_crc_is_the_one_everybody_uses(void **state)
+/* The catalogue of parametrised CRC algorithms gives the CRC-32/ISO-HDLC of
+ * "123456789" as check value: here seq is its first eight bytes. */
+static void uses_the_standard_crc(void **state)
 {
 	scoped_buffer struct buffer b = BUFFER_MAX(1000);
 	static const uint8_t nine[] = { '9' };
@@ -97,11 +97,11 @@ static void the_crc_is_the_one_everybody_uses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_header_names_its_run),
-		cmocka_unit_test(no_changed_header_is_taken),
-		cmocka_unit_test(records_come_back_in_their_order),
-		cmocka_unit_test(a_torn_or_changed_record_is_none),
-		cmocka_unit_test(the_crc_is_the_one_everybody_uses),
+		cmocka_unit_test(a_header_contains_the_run_id),
+		cmocka_unit_test(rejects_a_changed_header),
+		cmocka_unit_test(reads_records_in_the_order_they_were_written),
+		cmocka_unit_test(rejects_a_torn_or_changed_record),
+		cmocka_unit_test(uses_the_standard_crc),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,35 +2,28 @@
 
 #include "tests/support/cm.h"
 
-static void a_process_knows_what_it_costs(void **state)
+static void reads_the_cpu_time_and_memory_of_this_process(void **state)
 {
 	struct own_cost first = { REPORT_UNKNOWN, REPORT_UNKNOWN,
 		REPORT_UNKNOWN };
 	struct own_cost second = first;
-	struct own own;
 
 	(void)state;
-	own_init(&own);
-	own_read(&first, &own);
-	own_read(&second, &own);
-	own_fini(&own);
+	self_metrics_read(&first, SELF_METRICS_STATM);
+	self_metrics_read(&second, SELF_METRICS_STATM);
 	assert_true(first.cpu_us <= second.cpu_us);
 	assert_true(second.cpu_us < UINT64_C(3600000000));
 	assert_in_range(first.rss_bytes, 100 << 10, 1 << 30);
 	assert_true(first.spool_bytes == REPORT_UNKNOWN);
 }
 
-static void what_cannot_be_read_stays_unknown(void **state)
+static void leaves_unreadable_values_unknown(void **state)
 {
 	struct own_cost cost = { REPORT_UNKNOWN, REPORT_UNKNOWN,
 		REPORT_UNKNOWN };
-	struct own own;
 
 	(void)state;
-	own_init(&own);
-	kept_file_init(&own.statm, -1, "no/such/file");
-	own_read(&cost, &own);
-	own_fini(&own);
+	self_metrics_read(&cost, "/no/such/file");
 	assert_true(cost.rss_bytes == REPORT_UNKNOWN);
 	assert_true(cost.cpu_us != REPORT_UNKNOWN);
 }
@@ -38,8 +31,8 @@ static void what_cannot_be_read_stays_unknown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_process_knows_what_it_costs),
-		cmocka_unit_test(what_cannot_be_read_stays_unknown),
+		cmocka_unit_test(reads_the_cpu_time_and_memory_of_this_process),
+		cmocka_unit_test(leaves_unreadable_values_unknown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

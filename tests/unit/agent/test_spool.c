@@ -1,4 +1,4 @@
-/* The spool in a folder of its own. */
+/* A spool in a temporary directory. */
 #include "agent/spool.h"
 
 #include <dirent.h>
@@ -48,7 +48,7 @@ static int open_spool(const uint8_t *run_id, uint64_t bytes_max,
 		NULL);
 }
 
-/* As a kill does: nothing is kept that is not on disk. */
+/* Like a kill: only what is on disk survives. */
 static void end(void)
 {
 	spool_close(take_ptr(world.spool));
@@ -63,7 +63,7 @@ static int setup(void **state)
 	return open_spool(first_run, PLENTY, 1);
 }
 
-/* Calls each(name), or counts alone, for all but the lock. */
+/* Counts the files except the lock, and calls each(name) unless it is NULL. */
 static size_t files(void (*each)(const char *path))
 {
 	DIR *dir = opendir(world.dir);
@@ -102,7 +102,7 @@ static int teardown(void **state)
 	return rmdir(world.dir);
 }
 
-/* One report more, as the agent adds it. */
+/* Adds a report as the agent does. */
 static void sample(size_t len)
 {
 	scoped_free uint8_t *body = xcalloc(1, len);
@@ -125,7 +125,7 @@ static void store(size_t consumer, uint64_t seq)
 	ring_stored(world.ring, consumer, &seq, 1);
 }
 
-/* What is picked begins with this one; how many follow each other. */
+/* Returns how many reports are picked; the first must have this number. */
 static size_t pick(size_t consumer, uint8_t first)
 {
 	spool_pick(&world.batch, world.spool, consumer);
@@ -135,27 +135,27 @@ static size_t pick(size_t consumer, uint8_t first)
 	return world.batch.count;
 }
 
-static void what_is_stored_in_time_never_touches_the_disk(void **state)
+static void writes_no_file_while_reports_are_stored_in_time(void **state)
 {
 	(void)state;
 	sample(BODY);
 	for (uint64_t seq = 1; seq <= 20; seq++) {
-		sample(BODY); /* one late */
+		sample(BODY); /* one is late */
 		store(0, seq);
 		assert_int_equal(files(NULL), 0);
 	}
-	assert_int_equal(spool_bytes(world.spool), 0);
+	assert_int_equal(spool_stats(world.spool)->bytes, 0);
 	assert_int_equal(pick(0, 1), 0);
 }
 
-static void what_the_ring_drops_comes_from_the_disk(void **state)
+static void sends_reports_the_ring_dropped_from_disk(void **state)
 {
 	(void)state;
 	samples(10);
 	assert_int_equal(ring_dropped(world.ring), 0);
 	assert_int_equal(pick(0, 1), 10 - RING_REPORTS);
 	assert_memory_equal(world.batch.run_id, first_run, sizeof(first_run));
-	/* Not stored yet, so it is offered again. */
+	/* Not stored yet, so they are picked again. */
 	assert_int_equal(pick(0, 1), 10 - RING_REPORTS);
 	spool_advance(world.spool, 0);
 	assert_int_equal(pick(0, 7), 0);
@@ -163,7 +163,17 @@ static void what_the_ring_drops_comes_from_the_disk(void **state)
 	assert_int_equal(pick(0, 7), 2);
 }
 
-static void when_all_is_stored_the_files_are_gone(void **state)
+static void counts_a_refused_batch_as_dropped(void **state)
+{
+	(void)state;
+	samples(10);
+	assert_int_equal(pick(0, 1), 10 - RING_REPORTS);
+	spool_drop(world.spool, 0);
+	assert_int_equal(spool_stats(world.spool)->dropped, 10 - RING_REPORTS);
+	assert_int_equal(pick(0, 7), 0);
+}
+
+static void deletes_the_files_when_every_report_is_stored(void **state)
 {
 	(void)state;
 	samples(10);
@@ -178,11 +188,11 @@ static void when_all_is_stored_the_files_are_gone(void **state)
 	store(0, 11);
 	sample(BODY);
 	assert_int_equal(files(NULL), 0);
-	assert_int_equal(spool_bytes(world.spool), 0);
+	assert_int_equal(spool_stats(world.spool)->bytes, 0);
 }
 
-/* A file that went because all was well again does not count as written. */
-static void who_falls_behind_twice_is_safe_twice(void **state)
+/* Reports in a file that was deleted do not count as written. */
+static void spools_again_after_catching_up(void **state)
 {
 	(void)state;
 	samples(3);
@@ -197,7 +207,7 @@ static void who_falls_behind_twice_is_safe_twice(void **state)
 	assert_int_equal(pick(0, 3), 5);
 }
 
-static void each_aggregator_gets_what_it_lacks(void **state)
+static void sends_each_aggregator_the_reports_it_lacks(void **state)
 {
 	(void)state;
 	end();
@@ -211,14 +221,14 @@ static void each_aggregator_gets_what_it_lacks(void **state)
 	assert_int_equal(ring_dropped(world.ring), 0);
 }
 
-static void the_next_run_sends_what_the_last_one_left(void **state)
+static void sends_the_reports_of_the_previous_run(void **state)
 {
 	(void)state;
 	samples(3);
-	spool_keep_all(world.spool);
+	spool_write_all(world.spool);
 	end();
 	assert_int_equal(open_spool(second_run, PLENTY, 1), 0);
-	assert_int_equal(spool_segments_found(world.spool), 1);
+	assert_int_equal(spool_stats(world.spool)->segments_found, 1);
 	samples(2);
 	assert_int_equal(pick(0, 1), 3);
 	assert_memory_equal(world.batch.run_id, first_run, sizeof(first_run));
@@ -240,7 +250,7 @@ static void tear(const char *path)
 	assert_int_equal(truncate(path, status.st_size - 5), 0);
 }
 
-static void a_torn_tail_costs_the_report_in_the_making_alone(void **state)
+static void a_torn_tail_costs_only_the_last_report(void **state)
 {
 	(void)state;
 	samples(4);
@@ -253,7 +263,7 @@ static void a_torn_tail_costs_the_report_in_the_making_alone(void **state)
 	assert_int_equal(files(NULL), 0);
 }
 
-static void the_oldest_goes_when_the_disk_share_is_used_up(void **state)
+static void drops_the_oldest_segment_at_the_size_limit(void **state)
 {
 	(void)state;
 	end();
@@ -261,15 +271,16 @@ static void the_oldest_goes_when_the_disk_share_is_used_up(void **state)
 	for (int i = 0; i < 60; i++) {
 		sample(100 << 10);
 	}
-	assert_true(spool_bytes(world.spool) <= LITTLE);
-	assert_true(spool_dropped(world.spool) >= 60 - 41 - RING_REPORTS);
+	assert_true(spool_stats(world.spool)->bytes <= LITTLE);
+	assert_true(
+		spool_stats(world.spool)->dropped >= 60 - 41 - RING_REPORTS);
 	assert_int_equal(ring_dropped(world.ring), 0);
 	spool_pick(&world.batch, world.spool, 0);
 	assert_int_equal(world.batch.reports[0].bytes[0],
-		spool_dropped(world.spool) + 1);
+		spool_stats(world.spool)->dropped + 1);
 }
 
-static void one_process_at_a_time(void **state)
+static void refuses_a_directory_in_use_by_another_process(void **state)
 {
 	struct spool *second = NULL;
 	struct error err;
@@ -288,7 +299,7 @@ static void one_process_at_a_time(void **state)
 	assert_non_null(strstr(err.text, "another agent spools into"));
 }
 
-static void what_is_not_ours_is_left_alone(void **state)
+static void leaves_files_of_other_programs_alone(void **state)
 {
 	scoped_free char *path = xasprintf("%s/0000000007.spool", world.dir);
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -299,17 +310,18 @@ static void what_is_not_ours_is_left_alone(void **state)
 	(void)close(fd);
 	end();
 	assert_int_equal(open_spool(second_run, PLENTY, 1), 0);
-	assert_int_equal(spool_segments_found(world.spool), 0);
+	assert_int_equal(spool_stats(world.spool)->segments_found, 0);
 	samples(10);
 	assert_int_equal(pick(0, 1), 6);
 	assert_int_equal(access(path, F_OK), 0);
 }
 
-/* RLIMIT_FSIZE stands for a full disk: write(2) is cut short, then refused. */
-static void a_disk_that_refuses_is_said_and_tried_again(void **state)
+/* RLIMIT_FSIZE simulates a full disk: write(2) is cut short, then fails. */
+static void reports_a_failed_write_and_writes_again(void **state)
 {
 	struct rlimit before;
 	struct rlimit little;
+	struct error err;
 
 	(void)state;
 	(void)signal(SIGXFSZ, SIG_IGN);
@@ -318,12 +330,11 @@ static void a_disk_that_refuses_is_said_and_tried_again(void **state)
 	little.rlim_cur = 5 * BODY / 2;
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
 	samples(4);
-	assert_int_not_equal(spool_trouble(world.spool)->code, 0);
-	assert_non_null(
-		strstr(spool_trouble(world.spool)->text, "cannot spool into"));
+	assert_int_not_equal(spool_take_last_error(&err, world.spool), 0);
+	assert_non_null(strstr(err.text, "cannot write to '/tmp/spool-"));
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 	samples(4);
-	assert_int_equal(spool_trouble(world.spool)->code, 0);
+	assert_int_equal(spool_take_last_error(&err, world.spool), 0);
 	assert_int_equal(ring_dropped(world.ring), 0);
 	assert_int_equal(pick(0, 1), 4);
 }
@@ -333,17 +344,18 @@ static void a_disk_that_refuses_is_said_and_tried_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SPOOL_TEST(what_is_stored_in_time_never_touches_the_disk),
-		SPOOL_TEST(what_the_ring_drops_comes_from_the_disk),
-		SPOOL_TEST(when_all_is_stored_the_files_are_gone),
-		SPOOL_TEST(who_falls_behind_twice_is_safe_twice),
-		SPOOL_TEST(each_aggregator_gets_what_it_lacks),
-		SPOOL_TEST(the_next_run_sends_what_the_last_one_left),
-		SPOOL_TEST(a_torn_tail_costs_the_report_in_the_making_alone),
-		SPOOL_TEST(the_oldest_goes_when_the_disk_share_is_used_up),
-		SPOOL_TEST(one_process_at_a_time),
-		SPOOL_TEST(what_is_not_ours_is_left_alone),
-		SPOOL_TEST(a_disk_that_refuses_is_said_and_tried_again),
+		SPOOL_TEST(writes_no_file_while_reports_are_stored_in_time),
+		SPOOL_TEST(sends_reports_the_ring_dropped_from_disk),
+		SPOOL_TEST(counts_a_refused_batch_as_dropped),
+		SPOOL_TEST(deletes_the_files_when_every_report_is_stored),
+		SPOOL_TEST(spools_again_after_catching_up),
+		SPOOL_TEST(sends_each_aggregator_the_reports_it_lacks),
+		SPOOL_TEST(sends_the_reports_of_the_previous_run),
+		SPOOL_TEST(a_torn_tail_costs_only_the_last_report),
+		SPOOL_TEST(drops_the_oldest_segment_at_the_size_limit),
+		SPOOL_TEST(refuses_a_directory_in_use_by_another_process),
+		SPOOL_TEST(leaves_files_of_other_programs_alone),
+		SPOOL_TEST(reports_a_failed_write_and_writes_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

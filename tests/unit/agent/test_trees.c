@@ -1,4 +1,4 @@
-/* Other machines' trees: what each makes known, and what it leaves unknown. */
+/* The trees of other machines: which values are known and unknown. */
 #include "agent/sampler.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #define GUARANTEED "1a1b2c3d-1111-2222-3333-444455556666"
 
 static struct report report;
-static struct error trouble;
+static struct error last_error;
 
 /* The first report of that machine. */
 static const struct report *read_tree(const char *name)
@@ -28,8 +28,8 @@ static const struct report *read_tree(const char *name)
 		sampler_new(&sampler,
 			&(struct sampler_roots){ proc, sys, cgroup }, NULL),
 		0);
-	sampler_take(&report, sampler, 1000);
-	trouble = *sampler_trouble(sampler);
+	sampler_read(&report, sampler, 1000);
+	last_error = *sampler_last_error(sampler);
 	sampler_free(sampler);
 	return &report;
 }
@@ -59,12 +59,12 @@ static void is_psi(const struct psi *psi, uint64_t some, uint64_t full)
 	assert_true(psi->full_us == full);
 }
 
-static void linux_5_10_has_no_full_line_for_cpu(void **state)
+static void leaves_full_of_cpu_unknown_on_linux_5_10(void **state)
 {
 	const struct report *r = read_tree("debian11-5.10");
 
 	(void)state;
-	assert_int_equal(trouble.code, 0);
+	assert_int_equal(last_error.code, 0);
 	is_psi(&r->pressure.cpu, 1000, REPORT_UNKNOWN);
 	is_psi(&r->pressure.memory, 1000, 22);
 	is_psi(&r->kubepods.cpu, 100, REPORT_UNKNOWN);
@@ -76,13 +76,13 @@ static void linux_5_10_has_no_full_line_for_cpu(void **state)
 	assert_int_equal(pod(GUARANTEED)->cpu_usage_us, 2000);
 }
 
-static void linux_6_1_tells_all_of_a_pod(void **state)
+static void reads_every_value_of_a_pod_on_linux_6_1(void **state)
 {
 	const struct report *r = read_tree("debian12-6.1");
 	const struct vm_pod *vm = pod(BURSTABLE);
 
 	(void)state;
-	assert_int_equal(trouble.code, 0);
+	assert_int_equal(last_error.code, 0);
 	is_psi(&r->pressure.cpu, 1000, 0);
 	assert_int_equal(r->cpu.online, 4);
 	assert_int_equal(r->cpu.possible, 8);
@@ -92,7 +92,7 @@ static void linux_6_1_tells_all_of_a_pod(void **state)
 	assert_int_equal(r->hugepages[0].reserved, 1);
 	assert_int_equal(r->numa_hugepages_count, 1);
 	assert_int_equal(r->numa_hugepages[0].free, 3);
-	/* The pod's own group, not the containers' or KubeVirt's below it. */
+	/* The pod's cgroup, not those of the containers or KubeVirt below. */
 	assert_int_equal(r->vm_count, 2);
 	assert_int_equal(r->vms_skipped, 0);
 	assert_int_equal(vm->cpu_usage_us, 1000);
@@ -107,25 +107,25 @@ static void linux_6_1_tells_all_of_a_pod(void **state)
 	assert_true(vm->swap_bytes == REPORT_UNKNOWN);
 }
 
-static void a_current_kernel_tells_of_interrupts(void **state)
+static void reads_irq_pressure_on_a_current_kernel(void **state)
 {
 	const struct report *r = read_tree("linux-6.18");
 
 	(void)state;
-	assert_int_equal(trouble.code, 0);
+	assert_int_equal(last_error.code, 0);
 	is_psi(&r->irq, REPORT_UNKNOWN, 4242);
 	assert_int_equal(r->memory.ksm_saved_bytes, 0);
 	assert_int_equal(r->vm_count, 2);
 	is_psi(&pod(GUARANTEED)->pressure.cpu, 101, 7);
 }
 
-static void without_psi_nothing_is_said_of_pressure(void **state)
+static void reports_no_pressure_without_psi(void **state)
 {
 	const struct report *r = read_tree("psi-off");
 	const struct vm_pod *vm = pod("0123456789abcdef0123456789abcdef");
 
 	(void)state;
-	assert_int_equal(trouble.code, 0);
+	assert_int_equal(last_error.code, 0);
 	assert_int_equal(r->pressure.cpu.state, SOURCE_ABSENT);
 	assert_true(r->pressure.io.some_us == REPORT_UNKNOWN);
 	assert_int_equal(vm->pressure.memory.state, SOURCE_ABSENT);
@@ -135,13 +135,13 @@ static void without_psi_nothing_is_said_of_pressure(void **state)
 	assert_true(r->memory.ksm_saved_bytes == REPORT_UNKNOWN);
 }
 
-static void a_hybrid_machine_tells_what_v2_has(void **state)
+static void a_hybrid_machine_reports_its_v2_values(void **state)
 {
 	const struct report *r = read_tree("hybrid");
 	const struct vm_pod *vm = pod(GUARANTEED);
 
 	(void)state;
-	assert_int_equal(trouble.code, 0);
+	assert_int_equal(last_error.code, 0);
 	assert_int_equal(r->cgroup_mode, CGROUP_HYBRID);
 	is_psi(&vm->pressure.cpu, 9, 8);
 	assert_int_equal(vm->pressure.io.state, SOURCE_ABSENT);
@@ -149,7 +149,7 @@ static void a_hybrid_machine_tells_what_v2_has(void **state)
 	assert_true(vm->memory_current_bytes == REPORT_UNKNOWN);
 }
 
-static void a_v1_machine_has_no_pods_to_tell_of(void **state)
+static void reports_no_pods_on_a_v1_machine(void **state)
 {
 	const struct report *r = read_tree("v1");
 
@@ -160,7 +160,7 @@ static void a_v1_machine_has_no_pods_to_tell_of(void **state)
 	assert_int_equal(r->memory.state, SOURCE_PRESENT);
 }
 
-static void a_container_s_meminfo_is_not_the_node_s(void **state)
+static void rejects_the_meminfo_of_a_container(void **state)
 {
 	const struct report *r = read_tree("lxcfs");
 
@@ -168,8 +168,8 @@ static void a_container_s_meminfo_is_not_the_node_s(void **state)
 	assert_int_equal(r->memory.state, SOURCE_ERROR);
 	assert_true(r->memory.total_bytes == REPORT_UNKNOWN);
 	assert_true(r->memory.available_bytes == REPORT_UNKNOWN);
-	assert_string_equal(trouble.text,
-		"'meminfo' is not the node's: it has 4096 MiB of its 15921 "
+	assert_string_equal(last_error.text,
+		"'meminfo' shows 4096 MiB of the node's 15921 "
 		"MiB; mount the host's /proc");
 	assert_int_equal(r->cpu.state, SOURCE_PRESENT);
 }
@@ -179,13 +179,13 @@ static void a_container_s_meminfo_is_not_the_node_s(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TREE_TEST(linux_5_10_has_no_full_line_for_cpu),
-		TREE_TEST(linux_6_1_tells_all_of_a_pod),
-		TREE_TEST(a_current_kernel_tells_of_interrupts),
-		TREE_TEST(without_psi_nothing_is_said_of_pressure),
-		TREE_TEST(a_hybrid_machine_tells_what_v2_has),
-		TREE_TEST(a_v1_machine_has_no_pods_to_tell_of),
-		TREE_TEST(a_container_s_meminfo_is_not_the_node_s),
+		TREE_TEST(leaves_full_of_cpu_unknown_on_linux_5_10),
+		TREE_TEST(reads_every_value_of_a_pod_on_linux_6_1),
+		TREE_TEST(reads_irq_pressure_on_a_current_kernel),
+		TREE_TEST(reports_no_pressure_without_psi),
+		TREE_TEST(a_hybrid_machine_reports_its_v2_values),
+		TREE_TEST(reports_no_pods_on_a_v1_machine),
+		TREE_TEST(rejects_the_meminfo_of_a_container),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

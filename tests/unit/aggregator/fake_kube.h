@@ -1,5 +1,5 @@
-/* An API server for tests: requests are caught, and answered by the test. It
- * stands for all of kube/client.h that the aggregator links. */
+/* A fake API server for tests: it records requests and the test answers them.
+ * It replaces all of kube/client.h that the aggregator links. */
 #pragma once
 
 #include "kube/client.h"
@@ -57,8 +57,8 @@ struct kube_request *kube_request_send(struct kube_client *client,
 	return request;
 }
 
-/* What the watch of launcher pods needs as well: with these the real client is
- * not linked. Nothing here gets to them. */
+/* The launcher informer needs these to link without the real client. No test
+ * calls them. */
 void kube_request_cancel(struct kube_request *request)
 {
 	(void)request;
@@ -68,7 +68,7 @@ void kube_request_cancel(struct kube_request *request)
 uv_loop_t *kube_client_loop(const struct kube_client *client)
 {
 	(void)client;
-	fail_msg("a loop was asked for");
+	fail_msg("a test asked for the client's loop");
 	return NULL;
 }
 
@@ -82,13 +82,13 @@ static inline void fake_answer(int status, const char *body)
 	memmove(&fake.open[0], &fake.open[1],
 		fake.count * sizeof(fake.open[0]));
 	call.on_done(call.owner,
-		&(struct kube_answer){ .status = status,
+		&(struct http_response){ .status = status,
 			.body = body,
 			.len = strlen(body),
 			.error = status / 100 == 2 ? "" : "it says no" });
 }
 
-/* What the oldest open request is about. */
+/* Checks the oldest open request. */
 static inline void fake_expect(const char *method, const char *path,
 	const char *part)
 {

@@ -1,5 +1,5 @@
-/* Reports as an agent would send them, for tests: everything present, counters
- * set by the test. */
+/* Reports like those of an agent, for tests: all sources are present, and the
+ * test sets the counters. */
 #pragma once
 
 #include "proto/report.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A node with 4 CPUs whose first sample is at 100 s of its clock. */
+/* A report of a node with 4 CPUs, at_s seconds after the node's clock began. */
 static inline struct report sample_report(uint64_t seq, double at_s)
 {
 	struct report r;
@@ -32,7 +32,7 @@ static inline struct report sample_report(uint64_t seq, double at_s)
 	return r;
 }
 
-/* A report of a node that has used `cores` CPUs since its clock began. */
+/* The same of a node that has used `cores` CPUs since its clock began. */
 static inline struct report steady_report(uint64_t seq, double at_s,
 	double cores)
 {

@@ -1,4 +1,4 @@
-/* A store on a temporary directory with a loop around it, for tests. */
+/* A store in a temporary directory with an event loop, for tests. */
 #pragma once
 
 #include "aggregator/store/store.h"
@@ -19,22 +19,21 @@ struct scratch {
 	char dir[96], db[128];
 	struct store *store;
 	bool is_opened, is_closed, is_written, is_stored;
-	size_t seeds;
-	uint64_t seed_ms, seed_seq;
-	uint64_t max_bytes, compact_us; /* 0: no limit; an hour */
-	uint64_t outbox_bytes;
-	char seed_node[REPORT_NODE_MAX];
-	struct error opening; /* code 0: it went well */
+	size_t last_reports;
+	uint64_t last_report_ms;
+	uint64_t outbox_bytes, max_bytes, compact_us; /* 0: none, none, 1 h */
+	char last_report_node[REPORT_NODE_MAX];
+	struct error opening; /* code 0: success */
 };
 
-static inline void scratch_seed(void *owner, const struct store_row *row)
+static inline void scratch_last_report(void *owner, const struct store_row *row)
 {
 	struct scratch *s = owner;
 
-	s->seeds++;
-	s->seed_ms = row->sample_ms;
-	s->seed_seq = row->report->seq;
-	(void)snprintf(s->seed_node, sizeof(s->seed_node), "%s", row->node);
+	s->last_reports++;
+	s->last_report_ms = row->sample_ms;
+	(void)snprintf(s->last_report_node, sizeof(s->last_report_node), "%s",
+		row->node);
 }
 
 static inline void scratch_opened(void *owner, const struct error *err)
@@ -53,7 +52,6 @@ static inline void scratch_closed(void *owner)
 	s->store = NULL;
 }
 
-/* Packs a report into the batch. */
 static inline void scratch_add(struct store_batch *batch,
 	const struct report *report, uint64_t sample_ms)
 {
@@ -73,7 +71,17 @@ static inline void scratch_written(void *owner, bool is_stored)
 	s->is_stored = is_stored;
 }
 
-/* Opens the store and waits for how that went. */
+/* Writes a batch and waits; whether it was stored. */
+static inline bool scratch_write(struct scratch *s, struct store_batch *batch)
+{
+	s->is_written = false;
+	assert_int_equal(store_write(s->store, batch, scratch_written, s, NULL),
+		0);
+	run_until(&s->loop, &s->is_written);
+	return s->is_stored;
+}
+
+/* Opens the store and waits for the result. */
 static inline void scratch_open(struct scratch *s, uint64_t retention_us)
 {
 	struct store_options options = { .path = s->db,
@@ -81,16 +89,15 @@ static inline void scratch_open(struct scratch *s, uint64_t retention_us)
 		.max_bytes = s->max_bytes,
 		.compact_us = s->compact_us == 0 ? UINT64_C(3600000000)
 						 : s->compact_us,
-		.seed = scratch_seed,
+		.last_report = scratch_last_report,
 		.opened = scratch_opened,
 		.closed = scratch_closed,
 		.owner = s,
 		.decisions_kept_us = SCRATCH_DECISIONS_KEPT_US,
 		.outbox_bytes = s->outbox_bytes };
 
-	s->is_opened = false;
-	s->is_closed = false;
-	s->seeds = 0;
+	s->is_opened = s->is_closed = false;
+	s->last_reports = 0;
 	s->store = store_new(&s->loop, &options);
 	run_until(&s->loop, &s->is_opened);
 }
@@ -121,13 +128,13 @@ static inline int scratch_teardown(void **state)
 {
 	static const char *const suffixes[] = { "", "-wal", "-shm", ".lock" };
 	struct scratch *s = *state;
-	char path[160];
 
 	scratch_close(s);
 	(void)uv_run(&s->loop, UV_RUN_DEFAULT);
 	assert_int_equal(uv_loop_close(&s->loop), 0);
 	for (size_t i = 0; i < count_of(suffixes); i++) {
-		(void)snprintf(path, sizeof(path), "%s%s", s->db, suffixes[i]);
+		scoped_free char *path = xasprintf("%s%s", s->db, suffixes[i]);
+
 		(void)unlink(path);
 	}
 	assert_int_equal(rmdir(s->dir), 0);
@@ -135,19 +142,19 @@ static inline int scratch_teardown(void **state)
 	return 0;
 }
 
-/* The write lock of the write-ahead log, byte 120 of the -shm file (SQLite's
- * wal.c, WAL_LOCK_OFFSET), as another process would hold it: an open file
- * description's lock is not shared with SQLite's own. Waits while the store
- * writes. Closing the descriptor lets go. */
+/* Waits for the write lock of the write-ahead log (SQLite's wal.c,
+ * WAL_LOCK_OFFSET) and takes it as another process would: SQLite does not share
+ * the lock of an open file description. Closing the descriptor releases it. */
 static inline int scratch_block_writes(const struct scratch *s)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_start = 120, .l_len = 1 };
-	char path[160];
-	int fd;
+	scoped_free char *path = xasprintf("%s-shm", s->db);
+	int fd = open(path, O_RDWR | O_CLOEXEC);
 
-	(void)snprintf(path, sizeof(path), "%s-shm", s->db);
-	fd = open(path, O_RDWR | O_CLOEXEC);
 	assert_true(fd >= 0);
 	assert_int_equal(fcntl(fd, F_OFD_SETLKW, &lock), 0);
 	return fd;
 }
+
+#define scratch_test(name)                                                     \
+	cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)

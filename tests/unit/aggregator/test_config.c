@@ -9,7 +9,7 @@
 
 static int check(const char *const *flags, struct error *err)
 {
-	struct config config = { 0 };
+	struct aggregator_config config = { 0 };
 	enum options_outcome outcome;
 	char *argv[10] = { NULL };
 	size_t count = 1;
@@ -19,10 +19,10 @@ static int check(const char *const *flags, struct error *err)
 	for (; *flags != NULL; flags++) {
 		argv[count++] = xstrdup(*flags);
 	}
-	r = options_parse(&config, &outcome, NULL, &aggregator_program, argv,
+	r = options_parse(&config, &outcome, NULL, &aggregator_options, argv,
 		err);
 	if (r == 0) {
-		r = config_check(&config, err);
+		r = aggregator_config_check(&config, err);
 	}
 	for (size_t i = 0; i < count; i++) {
 		free(argv[i]);
@@ -40,7 +40,7 @@ static void assert_checked(const char *const *flags, int code, const char *word)
 	}
 }
 
-static void flags_that_go_together_are_taken(void **state)
+static void accepts_valid_combinations_of_flags(void **state)
 {
 	static const char *const cases[][8] = {
 		{ "--log-level=info", NULL },
@@ -64,30 +64,31 @@ static void flags_that_go_together_are_taken(void **state)
 	}
 }
 
-static void flags_that_do_not_are_refused_with_a_sentence(void **state)
+static void rejects_invalid_combinations_of_flags(void **state)
 {
 	static const struct {
 		const char *flags[6];
 		const char *word;
 	} cases[] = {
-		{ { "--wire-auth=kubernetes", NULL }, "over TLS only" },
+		{ { "--wire-auth=kubernetes", NULL }, "tokens require TLS" },
 		{ { "--wire-auth=some", NULL }, "none" },
 		{ { "--listen=tls+tcp://0.0.0.0:1", NULL }, "--tls-cert" },
 		{ { "--listen=tls+tcp://0.0.0.0:1", "--tls-cert=c", NULL },
-			"go together" },
-		{ { "--tls-cert=c", "--tls-key=k", NULL }, "say tls+tcp://" },
-		{ { "--tls-ca=a", NULL }, "say tls+tcp://" },
+			"require each other" },
+		{ { "--tls-cert=c", "--tls-key=k", NULL },
+			"require tls+tcp://" },
+		{ { "--tls-ca=a", NULL }, "require tls+tcp://" },
 		{ { "--http-tls-key=k", NULL }, "--http-tls-cert" },
-		{ { "--http-auth=kubernetes", NULL }, "over TLS only" },
+		{ { "--http-auth=kubernetes", NULL }, "tokens require TLS" },
 		{ { "--http-auth=kubernetes", "--http=126.0.0.1:1", NULL },
-			"over TLS only" },
+			"tokens require TLS" },
 		{ { "--http-auth=kubernetes", "--http=128.0.0.1:1", NULL },
-			"over TLS only" },
+			"tokens require TLS" },
 		{ { "--http-auth=kubernetes", "--http=127.0.0.1.example:1",
 			  NULL },
-			"over TLS only" },
+			"tokens require TLS" },
 		{ { "--http-auth=kubernetes", "--http=[::]:1", NULL },
-			"over TLS only" },
+			"tokens require TLS" },
 		{ { "--remote-write=http://a/b", "--max-db-size=3GiB", NULL },
 			"--remote-write-queue" },
 		{ { "--remote-write-label=a=b", NULL },
@@ -101,25 +102,25 @@ static void flags_that_do_not_are_refused_with_a_sentence(void **state)
 	}
 }
 
-static void the_api_server_is_needed_for_tokens_only(void **state)
+static void needs_the_api_server_for_tokens_only(void **state)
 {
-	struct config config = { 0 };
+	struct aggregator_config config = { 0 };
 
 	(void)state;
-	assert_false(config_needs_api(&config));
+	assert_false(aggregator_config_needs_api(&config));
 	config.wire_auth = AUTH_KUBERNETES;
-	assert_true(config_needs_api(&config));
+	assert_true(aggregator_config_needs_api(&config));
 	config.wire_auth = AUTH_NONE;
 	config.http_auth = AUTH_KUBERNETES;
-	assert_true(config_needs_api(&config));
+	assert_true(aggregator_config_needs_api(&config));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(flags_that_go_together_are_taken),
-		cmocka_unit_test(flags_that_do_not_are_refused_with_a_sentence),
-		cmocka_unit_test(the_api_server_is_needed_for_tokens_only),
+		cmocka_unit_test(accepts_valid_combinations_of_flags),
+		cmocka_unit_test(rejects_invalid_combinations_of_flags),
+		cmocka_unit_test(needs_the_api_server_for_tokens_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

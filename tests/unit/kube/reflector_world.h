@@ -1,5 +1,5 @@
-/* A world for the reflector: the client, the timer and the clock are played
- * here, so that a test can have every turn of events at will. */
+/* Fakes of the client, the timer and the clock, so that a test controls the
+ * order of all events around the reflector. */
 #pragma once
 
 #include "kube/client.h"
@@ -31,9 +31,9 @@ static struct {
 	struct timer timer;
 	struct kube_request *request;
 	unsigned sent;
-	struct buffer heard; /* what the handler was told */
+	struct buffer calls; /* the calls of the handler */
 	struct reflector *reflector;
-	char close_on; /* closes the reflector when told: o, g or s */
+	char close_on; /* closes the reflector in that call: o, g or s */
 	bool timer_is_closed;
 } world;
 

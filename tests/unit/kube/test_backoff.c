@@ -19,7 +19,7 @@ static void doubles_from_one_to_thirty_seconds(void **state)
 	assert_int_equal(backoff_ms(UINT_MAX, 0.999999), 29999);
 }
 
-static void waits_even_where_nothing_was_counted(void **state)
+static void waits_even_without_failures(void **state)
 {
 	(void)state;
 	assert_int_equal(backoff_ms(0, 0.0), 1000);
@@ -29,7 +29,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(doubles_from_one_to_thirty_seconds),
-		cmocka_unit_test(waits_even_where_nothing_was_counted),
+		cmocka_unit_test(waits_even_without_failures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

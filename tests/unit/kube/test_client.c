@@ -1,5 +1,5 @@
-/* The client against a fake of kube/http.h: what it sends, when it tries
- * again, and what it makes of answers. */
+/* The client with a fake of kube/http.h: the requests it sends, its retries,
+ * and how it handles responses. */
 #include "kube/client.h"
 
 #include "kube/config.h"
@@ -87,19 +87,19 @@ void http_cancel(struct http_transfer *transfer)
 	fake.cancelled++;
 }
 
-/* Ends the transfer that is under way. */
-static void answer(const struct http_answer *answer)
+/* Ends the pending transfer. */
+static void respond(const struct http_response *response)
 {
 	struct http_transfer *t = take_ptr(fake.transfer);
 
 	assert_non_null(t);
-	t->call.on_done(t->call.owner, answer);
+	t->call.on_done(t->call.owner, response);
 	transfer_free(t);
 }
 
-static void answer_status(int status, const char *body)
+static void respond_status(int status, const char *body)
 {
-	answer(&(struct http_answer){
+	respond(&(struct http_response){
 		.status = status,
 		.body = body,
 		.len = strlen(body),
@@ -109,7 +109,7 @@ static void answer_status(int status, const char *body)
 
 /* ---- the tests ---- */
 
-struct heard {
+struct result {
 	unsigned count;
 	int status;
 	uint64_t retry_after_ms;
@@ -118,25 +118,25 @@ struct heard {
 	char bytes[100];
 };
 
-static void on_done(void *owner, const struct kube_answer *answer)
+static void on_done(void *owner, const struct http_response *response)
 {
-	struct heard *heard = owner;
+	struct result *result = owner;
 
-	heard->count++;
-	heard->status = answer->status;
-	heard->retry_after_ms = answer->retry_after_ms;
-	heard->is_too_large = answer->is_too_large;
-	strncpy(heard->error, answer->error, sizeof(heard->error) - 1);
+	result->count++;
+	result->status = response->status;
+	result->retry_after_ms = response->retry_after_ms;
+	result->is_too_large = response->is_too_large;
+	strncpy(result->error, response->error, sizeof(result->error) - 1);
 }
 
 static void on_chunk(void *owner, const char *bytes, size_t len)
 {
-	struct heard *heard = owner;
+	struct result *result = owner;
 
-	strncat(heard->bytes, bytes, len);
+	strncat(result->bytes, bytes, len);
 }
 
-/* What the tests share: a token in a file. */
+/* Shared by the tests: a token in a file. */
 struct fixture {
 	uv_loop_t loop;
 	struct kube_client *client;
@@ -187,21 +187,21 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct kube_request *get(struct fixture *f, struct heard *heard)
+static struct kube_request *get(struct fixture *f, struct result *result)
 {
 	return kube_request_send(f->client,
 		&(struct kube_call){
 			.method = "GET",
 			.path = "/api?x=1",
 			.on_done = on_done,
-			.owner = heard,
+			.owner = result,
 		});
 }
 
-static void sends_what_the_call_and_the_configuration_say(void **state)
+static void sends_the_call_with_the_configuration(void **state)
 {
 	struct fixture *f = *state;
-	struct heard heard = { 0 };
+	struct result result = { 0 };
 	char body[] = "{}";
 
 	(void)kube_request_send(f->client,
@@ -212,7 +212,7 @@ static void sends_what_the_call_and_the_configuration_say(void **state)
 			.body = body,
 			.len = 2,
 			.on_done = on_done,
-			.owner = &heard,
+			.owner = &result,
 		});
 	body[0] = 'x';
 	assert_string_equal(fake.transfer->url, "https://h:1/p/api");
@@ -223,15 +223,15 @@ static void sends_what_the_call_and_the_configuration_say(void **state)
 	assert_string_equal(fake.transfer->ca, "CA");
 	assert_memory_equal(fake.transfer->call.body, "{}", 2);
 	assert_int_equal(fake.transfer->call.timeout_ms, KUBE_TIMEOUT_MS);
-	assert_int_equal(fake.transfer->call.max, KUBE_ANSWER_MAX);
+	assert_int_equal(fake.transfer->call.max, KUBE_RESPONSE_MAX);
 	assert_string_equal(kube_client_namespace(f->client), "ns");
-	answer_status(200, "{}");
-	assert_int_equal(heard.count, 1);
-	assert_int_equal(heard.status, 200);
-	assert_string_equal(heard.error, "");
+	respond_status(200, "{}");
+	assert_int_equal(result.count, 1);
+	assert_int_equal(result.status, 200);
+	assert_string_equal(result.error, "");
 }
 
-static void says_no_in_the_words_of_the_server(void **state)
+static void reports_errors_in_the_words_of_the_server(void **state)
 {
 	static const struct {
 		const char *body;
@@ -239,110 +239,111 @@ static void says_no_in_the_words_of_the_server(void **state)
 	} cases[] = {
 		{ "{\"kind\":\"Status\",\"message\":\"pods not found\"}",
 			"pods not found" },
-		{ "{\"kind\":\"Status\"}", "the API server answered 404" },
-		{ "<html>", "the API server answered 404" },
-		{ "", "the API server answered 404" },
+		{ "{\"kind\":\"Status\"}",
+			"the API server returned status 404" },
+		{ "<html>", "the API server returned status 404" },
+		{ "", "the API server returned status 404" },
 	};
 
 	for (size_t i = 0; i < count_of(cases); i++) {
-		struct heard heard = { 0 };
+		struct result result = { 0 };
 
-		(void)get(*state, &heard);
-		answer_status(404, cases[i].body);
-		assert_int_equal(heard.status, 404);
-		assert_string_equal(heard.error, cases[i].sentence);
+		(void)get(*state, &result);
+		respond_status(404, cases[i].body);
+		assert_int_equal(result.status, 404);
+		assert_string_equal(result.error, cases[i].sentence);
 	}
 }
 
-static void passes_on_that_there_was_no_answer(void **state)
+static void reports_that_there_was_no_response(void **state)
 {
-	struct heard heard = { 0 };
+	struct result result = { 0 };
 
-	(void)get(*state, &heard);
-	answer(&(struct http_answer){ .body = "", .error = "no way" });
-	assert_int_equal(heard.count, 1);
-	assert_int_equal(heard.status, 0);
-	assert_string_equal(heard.error, "no way");
-	assert_false(heard.is_too_large);
+	(void)get(*state, &result);
+	respond(&(struct http_response){ .body = "", .error = "no way" });
+	assert_int_equal(result.count, 1);
+	assert_int_equal(result.status, 0);
+	assert_string_equal(result.error, "no way");
+	assert_false(result.is_too_large);
 }
 
-static void passes_on_that_it_was_too_large(void **state)
+static void reports_that_the_response_was_too_large(void **state)
 {
-	struct heard heard = { 0 };
+	struct result result = { 0 };
 
-	(void)get(*state, &heard);
-	answer(&(struct http_answer){
+	(void)get(*state, &result);
+	respond(&(struct http_response){
 		.body = "",
 		.is_too_large = true,
 		.error = "larger",
 	});
-	assert_true(heard.is_too_large);
+	assert_true(result.is_too_large);
 }
 
-static void passes_on_when_to_come_back(void **state)
+static void passes_on_retry_after(void **state)
 {
-	struct heard heard = { 0 };
+	struct result result = { 0 };
 
-	(void)get(*state, &heard);
-	answer(&(struct http_answer){
+	(void)get(*state, &result);
+	respond(&(struct http_response){
 		.status = 429,
 		.body = "",
 		.retry_after_ms = 1000,
 		.error = "",
 	});
-	assert_int_equal(heard.status, 429);
-	assert_int_equal(heard.retry_after_ms, 1000);
+	assert_int_equal(result.status, 429);
+	assert_int_equal(result.retry_after_ms, 1000);
 }
 
-static void tries_a_new_token_once_on_401(void **state)
+static void retries_once_with_a_new_token_after_401(void **state)
 {
 	struct fixture *f = *state;
-	struct heard heard = { 0 };
+	struct result result = { 0 };
 
-	(void)get(f, &heard);
+	(void)get(f, &result);
 	put_token(f, "two");
-	answer_status(401, "");
-	assert_int_equal(heard.count, 0);
+	respond_status(401, "");
+	assert_int_equal(result.count, 0);
 	assert_int_equal(fake.sent, 2);
 	assert_string_equal(fake.transfer->token, "Authorization: Bearer two");
 	put_token(f, "three");
-	answer_status(401, "{\"message\":\"Unauthorized\"}");
-	assert_int_equal(heard.count, 1);
-	assert_int_equal(heard.status, 401);
-	assert_string_equal(heard.error, "Unauthorized");
+	respond_status(401, "{\"message\":\"Unauthorized\"}");
+	assert_int_equal(result.count, 1);
+	assert_int_equal(result.status, 401);
+	assert_string_equal(result.error, "Unauthorized");
 }
 
 static void does_not_repeat_a_401_with_the_same_token(void **state)
 {
-	struct heard heard = { 0 };
+	struct result result = { 0 };
 
-	(void)get(*state, &heard);
-	answer_status(401, "");
-	assert_int_equal(heard.count, 1);
+	(void)get(*state, &result);
+	respond_status(401, "");
+	assert_int_equal(result.count, 1);
 	assert_int_equal(fake.sent, 1);
 }
 
-static void tries_again_when_the_certificate_is_unknown(void **state)
+static void retries_after_an_untrusted_certificate(void **state)
 {
 	struct fixture *f = *state;
-	struct heard heard = { 0 };
+	struct result result = { 0 };
 
-	(void)get(f, &heard);
+	(void)get(f, &result);
 	put_token(f, "two");
-	answer(&(struct http_answer){
+	respond(&(struct http_response){
 		.body = "",
 		.is_untrusted = true,
 		.error = "who is this",
 	});
-	assert_int_equal(heard.count, 0);
-	answer_status(200, "");
-	assert_int_equal(heard.status, 200);
+	assert_int_equal(result.count, 0);
+	respond_status(200, "");
+	assert_int_equal(result.status, 200);
 }
 
-static void hands_streams_through(void **state)
+static void passes_streams_through(void **state)
 {
 	struct fixture *f = *state;
-	struct heard heard = { 0 };
+	struct result result = { 0 };
 
 	(void)kube_request_send(f->client,
 		&(struct kube_call){
@@ -350,25 +351,25 @@ static void hands_streams_through(void **state)
 			.path = "/w",
 			.on_chunk = on_chunk,
 			.on_done = on_done,
-			.owner = &heard,
+			.owner = &result,
 		});
 	fake.transfer->call.on_chunk(fake.transfer->call.owner, "ab", 2);
 	fake.transfer->call.on_chunk(fake.transfer->call.owner, "c", 1);
-	assert_string_equal(heard.bytes, "abc");
-	answer_status(200, "");
-	assert_int_equal(heard.count, 1);
+	assert_string_equal(result.bytes, "abc");
+	respond_status(200, "");
+	assert_int_equal(result.count, 1);
 }
 
-static void is_silent_after_a_cancel_and_at_the_end(void **state)
+static void makes_no_callback_after_cancel_or_close(void **state)
 {
-	struct heard heard = { 0 };
+	struct result result = { 0 };
 
-	kube_request_cancel(get(*state, &heard));
+	kube_request_cancel(get(*state, &result));
 	kube_request_cancel(NULL);
 	assert_int_equal(fake.cancelled, 1);
-	(void)get(*state, &heard);
+	(void)get(*state, &result);
 	tear_down(state);
-	assert_int_equal(heard.count, 0);
+	assert_int_equal(result.count, 0);
 	set_up(state);
 }
 
@@ -378,16 +379,16 @@ static void is_silent_after_a_cancel_and_at_the_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_client(sends_what_the_call_and_the_configuration_say),
-		with_client(says_no_in_the_words_of_the_server),
-		with_client(passes_on_that_there_was_no_answer),
-		with_client(passes_on_that_it_was_too_large),
-		with_client(passes_on_when_to_come_back),
-		with_client(tries_a_new_token_once_on_401),
+		with_client(sends_the_call_with_the_configuration),
+		with_client(reports_errors_in_the_words_of_the_server),
+		with_client(reports_that_there_was_no_response),
+		with_client(reports_that_the_response_was_too_large),
+		with_client(passes_on_retry_after),
+		with_client(retries_once_with_a_new_token_after_401),
 		with_client(does_not_repeat_a_401_with_the_same_token),
-		with_client(tries_again_when_the_certificate_is_unknown),
-		with_client(hands_streams_through),
-		with_client(is_silent_after_a_cancel_and_at_the_end),
+		with_client(retries_after_an_untrusted_certificate),
+		with_client(passes_streams_through),
+		with_client(makes_no_callback_after_cancel_or_close),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A directory of our own for each test; its path is the test's state. */
+/* A directory for each test; its path is the test's state. */
 static int make_dir(void **state)
 {
 	char *dir = xstrdup("/tmp/test_config.XXXXXX");
@@ -61,6 +61,20 @@ static void put_kubeconfig(const char *dir, const char *name, const char *user)
 	put(dir, name, text);
 }
 
+static struct kube_config_sources in_pod(const char *dir)
+{
+	return (struct kube_config_sources){
+		.service_host = "10.0.0.1",
+		.service_port = "443",
+		.service_dir = dir,
+	};
+}
+
+static struct kube_config_sources in_file(const char *path)
+{
+	return (struct kube_config_sources){ .flag = path };
+}
+
 static void resolves_paths_against_the_kubeconfig(void **state)
 {
 	const char *dir = *state;
@@ -69,15 +83,14 @@ static void resolves_paths_against_the_kubeconfig(void **state)
 		"client-certificate: crt, client-key: %s/key, token: x, "
 		"tokenFile: token",
 		dir);
+	const struct kube_config_sources sources = in_file(path);
 	struct kube_config config;
 
 	put_kubeconfig(dir, "config", user);
 	put(dir, "crt", "CERT");
 	put(dir, "key", "KEY");
 	put(dir, "token", " secret\n");
-	assert_int_equal(kube_config_find(&config,
-				 &(struct kube_places){ .flag = path }, NULL),
-		0);
+	assert_int_equal(kube_config_load_from(&config, &sources, NULL), 0);
 	assert_string_equal(config.server, "https://h");
 	assert_string_equal(config.cert.text, "CERT");
 	assert_string_equal(config.key.text, "KEY");
@@ -91,7 +104,7 @@ static void prefers_the_flag_then_the_variable_then_the_pod(void **state)
 	const char *dir = *state;
 	scoped_free char *path = xasprintf("%s/config", dir);
 	scoped_free char *home = xasprintf("%s/.kube", dir);
-	struct kube_places places = {
+	struct kube_config_sources sources = {
 		.flag = path,
 		.variable = "/none",
 		.service_host = "10.0.0.1",
@@ -105,45 +118,44 @@ static void prefers_the_flag_then_the_variable_then_the_pod(void **state)
 	put_kubeconfig(dir, "config", "token: flag");
 	assert_int_equal(mkdir(home, 0700), 0);
 	put_kubeconfig(dir, ".kube/config", "token: home");
-	assert_int_equal(kube_config_find(&config, &places, NULL), 0);
+	assert_int_equal(kube_config_load_from(&config, &sources, NULL), 0);
 	assert_string_equal(config.token.text, "flag");
 	kube_config_fini(&config);
-	places.flag = "";
-	assert_int_equal(kube_config_find(&config, &places, &err), -ENOENT);
+	sources.flag = "";
+	assert_int_equal(kube_config_load_from(&config, &sources, &err),
+		-ENOENT);
 	assert_non_null(strstr(err.text, "'/none'"));
-	places.variable = NULL;
-	assert_int_equal(kube_config_find(&config, &places, &err), -ENOENT);
-	assert_non_null(strstr(err.text, "pod's account"));
-	places.service_host = "";
-	assert_int_equal(kube_config_find(&config, &places, NULL), 0);
+	sources.variable = NULL;
+	assert_int_equal(kube_config_load_from(&config, &sources, &err),
+		-ENOENT);
+	assert_non_null(strstr(err.text, "pod's service account"));
+	sources.service_host = "";
+	assert_int_equal(kube_config_load_from(&config, &sources, NULL), 0);
 	assert_string_equal(config.token.text, "home");
 	kube_config_fini(&config);
-	places.home = "/none";
-	assert_int_equal(kube_config_find(&config, &places, &err), -ENOENT);
+	sources.home = "/none";
+	assert_int_equal(kube_config_load_from(&config, &sources, &err),
+		-ENOENT);
 	assert_non_null(strstr(err.text, "no ~/.kube/config"));
 }
 
-static void uses_the_account_of_the_pod(void **state)
+static void uses_the_service_account_of_the_pod(void **state)
 {
 	const char *dir = *state;
-	struct kube_places places = {
-		.service_host = "10.0.0.1",
-		.service_port = "443",
-		.service_dir = dir,
-	};
+	struct kube_config_sources sources = in_pod(dir);
 	struct kube_config config;
 
 	put(dir, "token", "secret");
 	put(dir, "ca.crt", "CA");
-	assert_int_equal(kube_config_find(&config, &places, NULL), 0);
+	assert_int_equal(kube_config_load_from(&config, &sources, NULL), 0);
 	assert_string_equal(config.server, "https://10.0.0.1:443");
 	assert_string_equal(config.ca.text, "CA");
 	assert_string_equal(config.token.text, "secret");
 	assert_string_equal(config.namespace_name, "default");
 	kube_config_fini(&config);
 	put(dir, "namespace", "plimsoll\n");
-	places.service_host = "fd00::1";
-	assert_int_equal(kube_config_find(&config, &places, NULL), 0);
+	sources.service_host = "fd00::1";
+	assert_int_equal(kube_config_load_from(&config, &sources, NULL), 0);
 	assert_string_equal(config.server, "https://[fd00::1]:443");
 	assert_string_equal(config.namespace_name, "plimsoll");
 	kube_config_fini(&config);
@@ -154,11 +166,7 @@ static void refuses_tokens_that_would_break_a_header(void **state)
 	static const char *const tokens[] = { "", " \n", "a\nb", "a b", "a\x7f",
 		"\xc3\xbc" };
 	const char *dir = *state;
-	const struct kube_places places = {
-		.service_host = "10.0.0.1",
-		.service_port = "443",
-		.service_dir = dir,
-	};
+	const struct kube_config_sources sources = in_pod(dir);
 
 	put(dir, "ca.crt", "CA");
 	for (size_t i = 0; i < count_of(tokens); i++) {
@@ -166,7 +174,7 @@ static void refuses_tokens_that_would_break_a_header(void **state)
 		struct error err;
 
 		put(dir, "token", tokens[i]);
-		assert_int_equal(kube_config_find(&config, &places, &err),
+		assert_int_equal(kube_config_load_from(&config, &sources, &err),
 			-EBADMSG);
 		assert_non_null(strstr(err.text, "token"));
 	}
@@ -178,25 +186,22 @@ static void refuses_several_files_in_the_variable(void **state)
 
 	(void)state;
 	assert_int_equal(
-		kube_config_find(&config,
-			&(struct kube_places){ .variable = "/a:/b" }, NULL),
+		kube_config_load_from(&config,
+			&(struct kube_config_sources){ .variable = "/a:/b" },
+			NULL),
 		-EINVAL);
 }
 
-static void picks_up_what_was_rotated(void **state)
+static void picks_up_rotated_files(void **state)
 {
 	const char *dir = *state;
 	scoped_free char *token = xasprintf("%s/token", dir);
-	const struct kube_places places = {
-		.service_host = "10.0.0.1",
-		.service_port = "443",
-		.service_dir = dir,
-	};
+	const struct kube_config_sources sources = in_pod(dir);
 	struct kube_config config;
 
 	put(dir, "token", "one");
 	put(dir, "ca.crt", "CA");
-	assert_int_equal(kube_config_find(&config, &places, NULL), 0);
+	assert_int_equal(kube_config_load_from(&config, &sources, NULL), 0);
 	assert_false(kube_config_refresh(&config));
 	put(dir, "token", "two");
 	assert_true(kube_config_refresh(&config));
@@ -211,28 +216,26 @@ static void picks_up_what_was_rotated(void **state)
 	kube_config_fini(&config);
 }
 
-static void bounds_the_size_of_files(void **state)
+static void limits_the_size_of_files(void **state)
 {
 	const char *dir = *state;
 	scoped_free char *path = xasprintf("%s/config", dir);
 	scoped_free char *text = xcalloc((2 << 20) + 1, 1);
+	const struct kube_config_sources sources = in_file(path);
 	struct kube_config config;
 
 	put(dir, "config", "");
 	assert_int_equal(truncate(path, 2 << 20), 0);
-	assert_int_equal(kube_config_find(&config,
-				 &(struct kube_places){ .flag = path }, NULL),
+	assert_int_equal(kube_config_load_from(&config, &sources, NULL),
 		-EFBIG);
-	/* No byte read of this one is a NUL. */
+	/* The bytes that are read contain no NUL. */
 	memset(text, 'x', 2 << 20);
 	put(dir, "config", text);
-	assert_int_equal(kube_config_find(&config,
-				 &(struct kube_places){ .flag = path }, NULL),
+	assert_int_equal(kube_config_load_from(&config, &sources, NULL),
 		-EFBIG);
 	put(dir, "config", "");
 	assert_int_equal(truncate(path, 10), 0);
-	assert_int_equal(kube_config_find(&config,
-				 &(struct kube_places){ .flag = path }, NULL),
+	assert_int_equal(kube_config_load_from(&config, &sources, NULL),
 		-EBADMSG);
 }
 
@@ -244,11 +247,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_dir(resolves_paths_against_the_kubeconfig),
 		with_dir(prefers_the_flag_then_the_variable_then_the_pod),
-		with_dir(uses_the_account_of_the_pod),
+		with_dir(uses_the_service_account_of_the_pod),
 		with_dir(refuses_tokens_that_would_break_a_header),
 		cmocka_unit_test(refuses_several_files_in_the_variable),
-		with_dir(picks_up_what_was_rotated),
-		with_dir(bounds_the_size_of_files),
+		with_dir(picks_up_rotated_files),
+		with_dir(limits_the_size_of_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* The HTTP client against a small server on the same loop, which answers with
- * bytes the test wrote. TLS is tested against a real API server elsewhere. */
+/* The HTTP client with a small server on the same loop that sends bytes from
+ * the test. The end-to-end tests cover TLS with a real API server. */
 #include "kube/http.h"
 
 #include "lib/buffer.h"
@@ -16,15 +16,15 @@
 struct server {
 	uv_loop_t loop;
 	uv_tcp_t listener;
-	uv_stream_t *peer; /* who connected last */
+	uv_stream_t *peer; /* the latest connection */
 	char url[64];
-	const char *script;  /* the answer to each request; NULL: silence */
-	struct buffer asked; /* what was received */
+	const char *script;	/* the response to each request; NULL: none */
+	struct buffer received; /* the received requests */
 	unsigned accepted;
 	struct http_client *client;
 };
 
-static void say(uv_stream_t *peer, const char *text)
+static void send_text(uv_stream_t *peer, const char *text)
 {
 	scoped_free char *copy = xstrdup(text);
 	uv_buf_t bytes = uv_buf_init(copy, (unsigned)strlen(copy));
@@ -48,14 +48,14 @@ static void on_read(uv_stream_t *peer, ssize_t len, const uv_buf_t *bytes)
 	struct server *s = peer->data;
 
 	if (len > 0) {
-		buffer_append(&s->asked, bytes->base, (size_t)len);
+		buffer_append(&s->received, bytes->base, (size_t)len);
 	}
 	free(bytes->base);
 	if (len < 0) {
 		uv_close((uv_handle_t *)peer, on_closed);
-	} else if (s->script != NULL && s->asked.len > 0 &&
-		strstr(s->asked.data, "\r\n\r\n") != NULL) {
-		say(peer, s->script);
+	} else if (s->script != NULL && s->received.len > 0 &&
+		strstr(s->received.data, "\r\n\r\n") != NULL) {
+		send_text(peer, s->script);
 	}
 }
 
@@ -82,7 +82,7 @@ static int set_up(void **state)
 	assert_int_equal(uv_loop_init(&s->loop), 0);
 	assert_int_equal(uv_tcp_init(&s->loop, &s->listener), 0);
 	s->listener.data = s;
-	s->asked = BUFFER_MAX(10000);
+	s->received = BUFFER_MAX(10000);
 	assert_int_equal(uv_ip4_addr("127.0.0.1", 0, &address), 0);
 	assert_int_equal(
 		uv_tcp_bind(&s->listener, (const struct sockaddr *)&address, 0),
@@ -102,21 +102,21 @@ static int tear_down(void **state)
 {
 	struct server *s = *state;
 
-	/* Ends the connections, and so the handles of the peers. */
+	/* Closes the connections and with them the handles of the peers. */
 	http_client_close(s->client);
 	uv_close((uv_handle_t *)&s->listener, NULL);
 	(void)uv_run(&s->loop, UV_RUN_DEFAULT);
 	assert_int_equal(uv_loop_close(&s->loop), 0);
-	buffer_fini(&s->asked);
+	buffer_fini(&s->received);
 	free(s);
 	return 0;
 }
 
-/* ---- what came back ---- */
+/* ---- the responses ---- */
 
-enum action { GO_ON, CANCEL, CLOSE };
+enum action { CONTINUE, CANCEL, CLOSE };
 
-struct heard {
+struct result {
 	struct server *server;
 	struct http_transfer *transfer;
 	bool has_begun;
@@ -131,50 +131,50 @@ struct heard {
 	enum action on_end;
 };
 
-static void act(struct heard *heard, enum action action)
+static void act(struct result *result, enum action action)
 {
 	if (action == CANCEL) {
-		http_cancel(take_ptr(heard->transfer));
+		http_cancel(take_ptr(result->transfer));
 	} else if (action == CLOSE) {
-		http_client_close(take_ptr(heard->server->client));
+		http_client_close(take_ptr(result->server->client));
 	}
 }
 
 static void on_chunk(void *owner, const char *bytes, size_t len)
 {
-	struct heard *heard = owner;
+	struct result *result = owner;
 
-	assert_non_null(heard->transfer);
-	if (!heard->has_begun) {
+	assert_non_null(result->transfer);
+	if (!result->has_begun) {
 		assert_int_equal(len, 0);
-		heard->has_begun = true;
+		result->has_begun = true;
 		return;
 	}
 	assert_true(len > 0);
-	strncat(heard->body, bytes, len);
-	heard->has_bytes = true;
-	act(heard, heard->on_bytes);
+	strncat(result->body, bytes, len);
+	result->has_bytes = true;
+	act(result, result->on_bytes);
 }
 
-static void on_done(void *owner, const struct http_answer *answer)
+static void on_done(void *owner, const struct http_response *response)
 {
-	struct heard *heard = owner;
+	struct result *result = owner;
 
-	assert_non_null(heard->transfer);
-	assert_false(heard->is_over);
-	assert_int_equal(strlen(answer->body), answer->len);
-	heard->is_over = true;
-	heard->status = answer->status;
-	heard->retry_after_ms = answer->retry_after_ms;
-	heard->is_too_large = answer->is_too_large;
-	strncat(heard->body, answer->body, sizeof(heard->body) - 1);
-	strncat(heard->error, answer->error, sizeof(heard->error) - 1);
-	act(heard, heard->on_end);
+	assert_non_null(result->transfer);
+	assert_false(result->is_over);
+	assert_int_equal(strlen(response->body), response->len);
+	result->is_over = true;
+	result->status = response->status;
+	result->retry_after_ms = response->retry_after_ms;
+	result->is_too_large = response->is_too_large;
+	strncat(result->body, response->body, sizeof(result->body) - 1);
+	strncat(result->error, response->error, sizeof(result->error) - 1);
+	act(result, result->on_end);
 }
 
-static struct http_call call_of(struct server *s, struct heard *heard)
+static struct http_call call_of(struct server *s, struct result *result)
 {
-	heard->server = s;
+	result->server = s;
 	return (struct http_call){
 		.method = "GET",
 		.url = s->url,
@@ -182,29 +182,34 @@ static struct http_call call_of(struct server *s, struct heard *heard)
 		.timeout_ms = 5000,
 		.max = 100,
 		.on_done = on_done,
-		.owner = heard,
+		.owner = result,
 	};
 }
 
 static void start(struct server *s, const struct http_call *call)
 {
-	struct heard *heard = call->owner;
+	struct result *result = call->owner;
 
-	assert_null(heard->transfer);
-	heard->transfer = http_send(s->client, call);
+	assert_null(result->transfer);
+	result->transfer = http_send(s->client, call);
 }
 
-static void ask(struct server *s, struct heard *heard)
+static void run(struct server *s, const struct http_call *call)
 {
-	struct http_call call = call_of(s, heard);
-
-	start(s, &call);
-	run_until(&s->loop, &heard->is_over);
+	start(s, call);
+	run_until(&s->loop, &((struct result *)call->owner)->is_over);
 }
 
-static void start_stream(struct server *s, struct heard *heard)
+static void get(struct server *s, struct result *result)
 {
-	struct http_call call = call_of(s, heard);
+	struct http_call call = call_of(s, result);
+
+	run(s, &call);
+}
+
+static void start_stream(struct server *s, struct result *result)
+{
+	struct http_call call = call_of(s, result);
 
 	call.on_chunk = on_chunk;
 	start(s, &call);
@@ -218,17 +223,17 @@ static void keeps_a_connection_for_the_next_request(void **state)
 
 	s->script = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 	for (int i = 0; i < 3; i++) {
-		struct heard heard = { 0 };
+		struct result result = { 0 };
 
-		buffer_clear(&s->asked);
-		ask(s, &heard);
-		assert_int_equal(heard.status, 200);
-		assert_string_equal(heard.body, "hello");
-		assert_string_equal(heard.error, "");
+		buffer_clear(&s->received);
+		get(s, &result);
+		assert_int_equal(result.status, 200);
+		assert_string_equal(result.body, "hello");
+		assert_string_equal(result.error, "");
 	}
 	assert_int_equal(s->accepted, 1);
-	assert_non_null(strstr(s->asked.data, "GET /a/../b HTTP/1.1\r\n"));
-	assert_non_null(strstr(s->asked.data, "User-Agent: tester/1\r\n"));
+	assert_non_null(strstr(s->received.data, "GET /a/../b HTTP/1.1\r\n"));
+	assert_non_null(strstr(s->received.data, "User-Agent: tester/1\r\n"));
 }
 
 static void sends_method_headers_and_body(void **state)
@@ -236,167 +241,164 @@ static void sends_method_headers_and_body(void **state)
 	static const char *const headers[] = { "Content-Type: text/x",
 		"X-Other: 1", NULL };
 	struct server *s = *state;
-	struct heard heard = { 0 };
-	struct http_call call = call_of(s, &heard);
+	struct result result = { 0 };
+	struct http_call call = call_of(s, &result);
 
 	s->script = "HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n";
 	call.method = "PATCH";
 	call.headers = headers;
 	call.body = "a\nb";
 	call.len = 3;
-	start(s, &call);
-	run_until(&s->loop, &heard.is_over);
-	assert_int_equal(heard.status, 201);
-	assert_non_null(strstr(s->asked.data, "PATCH /a/../b HTTP/1.1\r\n"));
-	assert_non_null(strstr(s->asked.data, "Content-Type: text/x\r\n"));
-	assert_non_null(strstr(s->asked.data, "X-Other: 1\r\n"));
-	assert_non_null(strstr(s->asked.data, "\r\n\r\na\nb"));
-	assert_null(strstr(s->asked.data, "Expect"));
+	run(s, &call);
+	assert_int_equal(result.status, 201);
+	assert_non_null(strstr(s->received.data, "PATCH /a/../b HTTP/1.1\r\n"));
+	assert_non_null(strstr(s->received.data, "Content-Type: text/x\r\n"));
+	assert_non_null(strstr(s->received.data, "X-Other: 1\r\n"));
+	assert_non_null(strstr(s->received.data, "\r\n\r\na\nb"));
+	assert_null(strstr(s->received.data, "Expect"));
 }
 
-static void tells_a_status_with_its_body_and_when_to_return(void **state)
+static void reports_status_body_and_retry_after(void **state)
 {
 	struct server *s = *state;
-	struct heard heard = { 0 };
+	struct result result = { 0 };
 
 	s->script =
 		"HTTP/1.1 429 Slow\r\nRetry-After: 7\r\n"
 		"Content-Length: 2\r\n\r\nno";
-	ask(s, &heard);
-	assert_int_equal(heard.status, 429);
-	assert_int_equal(heard.retry_after_ms, 7000);
-	assert_string_equal(heard.body, "no");
+	get(s, &result);
+	assert_int_equal(result.status, 429);
+	assert_int_equal(result.retry_after_ms, 7000);
+	assert_string_equal(result.body, "no");
 }
 
 static void does_not_follow_a_redirect(void **state)
 {
 	struct server *s = *state;
-	struct heard heard = { 0 };
+	struct result result = { 0 };
 
 	s->script =
 		"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n"
 		"Content-Length: 0\r\n\r\n";
-	ask(s, &heard);
-	assert_int_equal(heard.status, 302);
+	get(s, &result);
+	assert_int_equal(result.status, 302);
 }
 
-static void refuses_a_larger_answer_than_allowed(void **state)
+static void refuses_a_response_above_the_limit(void **state)
 {
 	struct server *s = *state;
-	struct heard heard = { 0 };
-	struct http_call call = call_of(s, &heard);
+	struct result result = { 0 };
+	struct http_call call = call_of(s, &result);
 
 	s->script = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 	call.max = 4;
-	start(s, &call);
-	run_until(&s->loop, &heard.is_over);
-	assert_int_equal(heard.status, 0);
-	assert_non_null(strstr(heard.error, "is larger than 4 bytes"));
-	assert_true(heard.is_too_large);
-	assert_string_equal(heard.body, "");
+	run(s, &call);
+	assert_int_equal(result.status, 0);
+	assert_non_null(strstr(result.error, "is larger than 4 bytes"));
+	assert_true(result.is_too_large);
+	assert_string_equal(result.body, "");
 }
 
 static void refuses_plain_http_unless_allowed(void **state)
 {
 	struct server *s = *state;
-	struct heard heard = { 0 };
-	struct http_call call = call_of(s, &heard);
+	struct result result = { 0 };
+	struct http_call call = call_of(s, &result);
 
 	call.allows_plain = false;
-	start(s, &call);
-	run_until(&s->loop, &heard.is_over);
-	assert_int_equal(heard.status, 0);
+	run(s, &call);
+	assert_int_equal(result.status, 0);
 	assert_int_equal(s->accepted, 0);
-	assert_non_null(strstr(heard.error, "cannot reach 'http://127.0.0.1:"));
+	assert_non_null(
+		strstr(result.error, "cannot reach 'http://127.0.0.1:"));
 }
 
-static void says_when_nobody_listens(void **state)
+static void reports_a_refused_connection(void **state)
 {
 	struct server *s = *state;
-	struct heard heard = { 0 };
-	struct http_call call = call_of(s, &heard);
+	struct result result = { 0 };
+	struct http_call call = call_of(s, &result);
 
 	call.url = "http://127.0.0.1:1/secret";
 	start(s, &call);
-	assert_false(heard.is_over);
-	run_until(&s->loop, &heard.is_over);
-	assert_int_equal(heard.status, 0);
+	assert_false(result.is_over);
+	run_until(&s->loop, &result.is_over);
+	assert_int_equal(result.status, 0);
 	assert_non_null(
-		strstr(heard.error, "cannot reach 'http://127.0.0.1:1'"));
-	assert_null(strstr(heard.error, "secret"));
+		strstr(result.error, "cannot reach 'http://127.0.0.1:1'"));
+	assert_null(strstr(result.error, "secret"));
 }
 
-static void gives_up_when_time_is_over(void **state)
+static void reports_a_timeout(void **state)
 {
 	struct server *s = *state;
-	struct heard heard = { 0 };
-	struct http_call call = call_of(s, &heard);
+	struct result result = { 0 };
+	struct http_call call = call_of(s, &result);
 
 	call.timeout_ms = 50;
-	start(s, &call);
-	run_until(&s->loop, &heard.is_over);
-	assert_int_equal(heard.status, 0);
-	assert_non_null(strstr(heard.error, "no answer from"));
+	run(s, &call);
+	assert_int_equal(result.status, 0);
+	assert_non_null(strstr(result.error, "no response from"));
 }
 
-static void says_when_the_peer_hangs_up_in_the_middle(void **state)
+static void reports_a_truncated_response(void **state)
 {
 	struct server *s = *state;
-	struct heard heard = { 0 };
+	struct result result = { 0 };
 
 	s->script = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe";
-	start_stream(s, &heard);
-	run_until(&s->loop, &heard.has_bytes);
+	start_stream(s, &result);
+	run_until(&s->loop, &result.has_bytes);
 	uv_close((uv_handle_t *)s->peer, on_closed);
-	run_until(&s->loop, &heard.is_over);
-	assert_int_equal(heard.status, 0);
-	assert_string_equal(heard.body, "he");
+	run_until(&s->loop, &result.is_over);
+	assert_int_equal(result.status, 0);
+	assert_string_equal(result.body, "he");
 }
 
-static void streams_bytes_as_they_come(void **state)
+static void streams_bytes_as_they_arrive(void **state)
 {
 	struct server *s = *state;
-	struct heard heard = { 0 };
+	struct result result = { 0 };
 
 	s->script = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-	start_stream(s, &heard);
-	run_until(&s->loop, &heard.has_begun);
-	assert_false(heard.has_bytes);
-	say(s->peer, "3\r\nabc\r\n");
-	run_until(&s->loop, &heard.has_bytes);
-	assert_string_equal(heard.body, "abc");
-	say(s->peer, "2\r\nde\r\n0\r\n\r\n");
-	run_until(&s->loop, &heard.is_over);
-	assert_string_equal(heard.body, "abcde");
-	assert_int_equal(heard.status, 200);
+	start_stream(s, &result);
+	run_until(&s->loop, &result.has_begun);
+	assert_false(result.has_bytes);
+	send_text(s->peer, "3\r\nabc\r\n");
+	run_until(&s->loop, &result.has_bytes);
+	assert_string_equal(result.body, "abc");
+	send_text(s->peer, "2\r\nde\r\n0\r\n\r\n");
+	run_until(&s->loop, &result.is_over);
+	assert_string_equal(result.body, "abcde");
+	assert_int_equal(result.status, 200);
 }
 
-static void collects_what_is_no_stream(void **state)
+static void collects_error_responses_to_streams(void **state)
 {
 	struct server *s = *state;
-	struct heard heard = { 0 };
+	struct result result = { 0 };
 
 	s->script = "HTTP/1.1 410 Gone\r\nContent-Length: 3\r\n\r\nold";
-	start_stream(s, &heard);
-	run_until(&s->loop, &heard.is_over);
-	assert_false(heard.has_begun);
-	assert_int_equal(heard.status, 410);
-	assert_string_equal(heard.body, "old");
+	start_stream(s, &result);
+	run_until(&s->loop, &result.is_over);
+	assert_false(result.has_begun);
+	assert_int_equal(result.status, 410);
+	assert_string_equal(result.body, "old");
 }
 
-static void is_silent_once_cancelled(void **state)
+static void makes_no_callback_after_cancel(void **state)
 {
 	struct server *s = *state;
-	struct heard first = { .on_bytes = CANCEL };
-	struct heard second = { 0 };
-	struct heard third = { 0 };
+	struct result first = { .on_bytes = CANCEL };
+	struct result second = { 0 };
+	struct result third = { 0 };
 
 	s->script = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 	start_stream(s, &first);
 	run_until(&s->loop, &first.has_bytes);
 	start_stream(s, &second);
 	http_cancel(second.transfer);
-	ask(s, &third);
+	get(s, &third);
 	assert_false(first.is_over);
 	assert_false(second.is_over);
 	assert_int_equal(third.status, 200);
@@ -404,9 +406,9 @@ static void is_silent_once_cancelled(void **state)
 
 static void may_be_closed_from_its_callbacks(void **state)
 {
-	struct heard stream = { .on_bytes = CLOSE };
-	struct heard other = { 0 };
-	struct heard end = { .on_end = CLOSE };
+	struct result stream = { .on_bytes = CLOSE };
+	struct result other = { 0 };
+	struct result end = { .on_end = CLOSE };
 	struct server *s = *state;
 
 	s->script = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -416,7 +418,7 @@ static void may_be_closed_from_its_callbacks(void **state)
 	assert_null(s->client);
 	assert_false(stream.is_over);
 	s->client = http_client_new(&s->loop, "tester/2");
-	ask(s, &end);
+	get(s, &end);
 	assert_null(s->client);
 }
 
@@ -428,16 +430,16 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_server(keeps_a_connection_for_the_next_request),
 		with_server(sends_method_headers_and_body),
-		with_server(tells_a_status_with_its_body_and_when_to_return),
+		with_server(reports_status_body_and_retry_after),
 		with_server(does_not_follow_a_redirect),
-		with_server(refuses_a_larger_answer_than_allowed),
+		with_server(refuses_a_response_above_the_limit),
 		with_server(refuses_plain_http_unless_allowed),
-		with_server(says_when_nobody_listens),
-		with_server(gives_up_when_time_is_over),
-		with_server(says_when_the_peer_hangs_up_in_the_middle),
-		with_server(streams_bytes_as_they_come),
-		with_server(collects_what_is_no_stream),
-		with_server(is_silent_once_cancelled),
+		with_server(reports_a_refused_connection),
+		with_server(reports_a_timeout),
+		with_server(reports_a_truncated_response),
+		with_server(streams_bytes_as_they_arrive),
+		with_server(collects_error_responses_to_streams),
+		with_server(makes_no_callback_after_cancel),
 		with_server(may_be_closed_from_its_callbacks),
 	};
 

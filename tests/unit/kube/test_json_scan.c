@@ -8,21 +8,21 @@
 #include <errno.h>
 #include <string.h>
 
-/* What was read, written as tersely as it can be told apart. */
-static void print(struct buffer *out, const struct value *value)
+/* Writes a value as compact text. */
+static void print(struct buffer *out, const struct json_value *value)
 {
-	bool is_object = value_is_object(value);
-	const char *text = value_text(value);
-	const struct value *v;
+	bool is_object = json_value_is_object(value);
+	const char *text = json_value_text(value);
+	const struct json_value *v;
 
-	if (!is_object && !value_is_array(value)) {
+	if (!is_object && !json_value_is_array(value)) {
 		buffer_text(out, text != NULL ? text : "?");
 		return;
 	}
 	buffer_char(out, is_object ? '{' : '[');
-	for (v = value_first(value); v != NULL; v = value_next(v)) {
+	for (v = json_value_first(value); v != NULL; v = json_value_next(v)) {
 		if (is_object) {
-			buffer_printf(out, "%s:", value_key(v));
+			buffer_printf(out, "%s:", json_value_key(v));
 		}
 		print(out, v);
 		buffer_char(out, ' ');
@@ -35,18 +35,18 @@ static void assert_reads(const char *text, const char *expected)
 	scoped_buffer struct buffer got = BUFFER_MAX(1000);
 	size_t len = strlen(text);
 	scoped_free char *bytes = xmemdup(text, len); /* without its NUL */
-	struct value *value = NULL;
+	struct json_value *value = NULL;
 
-	assert_int_equal(scan_parse(&value, bytes, len, NULL), 0);
+	assert_int_equal(json_scan_parse_object(&value, bytes, len, NULL), 0);
 	print(&got, value);
-	value_free(value);
+	json_value_free(value);
 	assert_string_equal(got.data, expected);
 }
 
 #define FIELDS                                                                 \
 	"\"managedFields\":[{\"f:a\":{\"k:{\\\"x\\\":1}\":{}}},\"]},\\\"\"]"
 
-static void managed_fields_are_left_out_wherever_they_stand(void **state)
+static void leaves_out_managed_fields_everywhere(void **state)
 {
 	static const struct {
 		const char *text, *expected;
@@ -66,7 +66,7 @@ static void managed_fields_are_left_out_wherever_they_stand(void **state)
 	}
 }
 
-static void what_only_looks_like_them_stays(void **state)
+static void keeps_text_that_looks_like_managed_fields(void **state)
 {
 	static const struct {
 		const char *text, *expected;
@@ -93,14 +93,14 @@ static void expect_refused(const char *text)
 {
 	size_t len = strlen(text);
 	scoped_free char *bytes = xmemdup(text, len);
-	struct value *value = NULL;
+	struct json_value *value = NULL;
 
-	if (scan_parse(&value, bytes, len, NULL) != -EBADMSG) {
+	if (json_scan_parse_object(&value, bytes, len, NULL) != -EBADMSG) {
 		fail_msg("taken: %s", text);
 	}
 }
 
-static void what_is_broken_stays_broken(void **state)
+static void leaves_invalid_text_to_the_parser(void **state)
 {
 	static const char *const texts[] = {
 		"",
@@ -122,10 +122,9 @@ static void what_is_broken_stays_broken(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			managed_fields_are_left_out_wherever_they_stand),
-		cmocka_unit_test(what_only_looks_like_them_stays),
-		cmocka_unit_test(what_is_broken_stays_broken),
+		cmocka_unit_test(leaves_out_managed_fields_everywhere),
+		cmocka_unit_test(keeps_text_that_looks_like_managed_fields),
+		cmocka_unit_test(leaves_invalid_text_to_the_parser),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

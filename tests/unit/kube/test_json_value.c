@@ -6,107 +6,111 @@
 #include <errno.h>
 #include <string.h>
 
-static struct value *parsed(const char *text)
+static struct json_value *parsed(const char *text)
 {
-	struct value *value = NULL;
+	struct json_value *value = NULL;
 
-	assert_int_equal(value_parse(&value, text, strlen(text), NULL), 0);
+	assert_int_equal(json_value_parse(&value, text, strlen(text), NULL), 0);
 	return value;
 }
 
-static void finds_members_with_case(void **state)
+static void keys_are_case_sensitive(void **state)
 {
-	struct value *root = parsed("{\"Name\":\"a\",\"name\":\"b\"}");
+	struct json_value *root = parsed("{\"Name\":\"a\",\"name\":\"b\"}");
 
 	(void)state;
-	assert_string_equal(value_text(value_get(root, "name")), "b");
-	assert_null(value_get(root, "NAME"));
-	assert_null(value_get(root, "nam"));
-	assert_null(value_get(root, "names"));
-	value_free(root);
+	assert_string_equal(json_value_text(json_value_get(root, "name")), "b");
+	assert_null(json_value_get(root, "NAME"));
+	assert_null(json_value_get(root, "nam"));
+	assert_null(json_value_get(root, "names"));
+	json_value_free(root);
 }
 
-static void walks_a_path_that_may_be_missing(void **state)
+static void a_path_may_have_missing_parts(void **state)
 {
-	struct value *root =
+	struct json_value *root =
 		parsed("{\"spec\":{\"nodeName\":\"n1\",\"list\":[{\"a\":1}]}}");
 
 	(void)state;
-	assert_string_equal(value_text_at(root, "spec/nodeName", "-"), "n1");
-	assert_string_equal(value_text_at(root, "spec/none", "-"), "-");
-	assert_string_equal(value_text_at(root, "none/nodeName", "-"), "-");
-	assert_string_equal(value_text_at(root, "spec/nodeName/x", "-"), "-");
-	assert_null(value_at(root, "spec/list/a"));
-	assert_null(value_at(NULL, "spec"));
-	value_free(root);
+	assert_string_equal(json_value_text_at(root, "spec/nodeName", "-"),
+		"n1");
+	assert_string_equal(json_value_text_at(root, "spec/none", "-"), "-");
+	assert_string_equal(json_value_text_at(root, "none/nodeName", "-"),
+		"-");
+	assert_string_equal(json_value_text_at(root, "spec/nodeName/x", "-"),
+		"-");
+	assert_null(json_value_at(root, "spec/list/a"));
+	assert_null(json_value_at(NULL, "spec"));
+	json_value_free(root);
 }
 
-static void steps_through_containers_in_order(void **state)
+static void iterates_in_order(void **state)
 {
-	struct value *root = parsed("{\"b\":[1,2],\"a\":null}");
-	const struct value *member = value_first(root);
+	struct json_value *root = parsed("{\"b\":[1,2],\"a\":null}");
+	const struct json_value *member = json_value_first(root);
 
 	(void)state;
-	assert_int_equal(value_count(root), 2);
-	assert_string_equal(value_key(member), "b");
-	assert_int_equal(value_count(member), 2);
-	assert_null(value_key(value_first(member)));
-	member = value_next(member);
-	assert_string_equal(value_key(member), "a");
-	assert_true(value_is_null(member));
-	assert_null(value_next(member));
-	assert_null(value_first(NULL));
-	assert_int_equal(value_count(NULL), 0);
-	value_free(root);
+	assert_int_equal(json_value_count(root), 2);
+	assert_string_equal(json_value_key(member), "b");
+	assert_int_equal(json_value_count(member), 2);
+	assert_null(json_value_key(json_value_first(member)));
+	member = json_value_next(member);
+	assert_string_equal(json_value_key(member), "a");
+	assert_true(json_value_is_null(member));
+	assert_null(json_value_next(member));
+	assert_null(json_value_first(NULL));
+	assert_int_equal(json_value_count(NULL), 0);
+	json_value_free(root);
 }
 
-static void gives_numbers_only_for_numbers(void **state)
+static void returns_numbers_only_for_numbers(void **state)
 {
-	struct value *root =
+	struct json_value *root =
 		parsed("[3000000000,\"1\",1e999,true,-2.5,{\"a\":\"b\"}]");
-	const struct value *at = value_first(root);
+	const struct json_value *at = json_value_first(root);
 	double number = 7;
 
 	(void)state;
-	assert_true(value_number(&number, at));
+	assert_true(json_value_number(&number, at));
 	assert_true(number == 3e9);
 	number = 7;
-	at = value_next(at);
-	assert_false(value_number(&number, at));
-	at = value_next(at);
-	assert_false(value_number(&number, at));
-	at = value_next(at);
-	assert_false(value_number(&number, at));
-	assert_true(value_true(at));
+	at = json_value_next(at);
+	assert_false(json_value_number(&number, at));
+	at = json_value_next(at);
+	assert_false(json_value_number(&number, at));
+	at = json_value_next(at);
+	assert_false(json_value_number(&number, at));
+	assert_true(json_value_true(at));
 	assert_true(number == 7);
-	at = value_next(at);
-	assert_true(value_number(&number, at));
+	at = json_value_next(at);
+	assert_true(json_value_number(&number, at));
 	assert_true(number == -2.5);
-	assert_false(value_true(at));
-	at = value_next(at);
-	assert_true(value_is_object(at));
-	assert_false(value_is_array(at));
-	assert_null(value_text(at));
-	value_free(root);
+	assert_false(json_value_true(at));
+	at = json_value_next(at);
+	assert_true(json_value_is_object(at));
+	assert_false(json_value_is_array(at));
+	assert_null(json_value_text(at));
+	json_value_free(root);
 }
 
 static void reads_no_byte_beyond_the_length(void **state)
 {
-	/* Without a NUL: the sanitizer sees a read beyond it. */
+	/* No NUL at the end: the sanitizer detects a read beyond it. */
 	scoped_free char *text = xmemdup("{\"a\":12}9", 8);
-	struct value *root = NULL;
+	struct json_value *root = NULL;
 
 	(void)state;
-	assert_int_equal(value_parse(&root, text, 8, NULL), 0);
-	value_free(root);
+	assert_int_equal(json_value_parse(&root, text, 8, NULL), 0);
+	json_value_free(root);
 	for (size_t len = 0; len < 8; len++) {
 		scoped_free char *part = xmemdup(text, len);
 
-		assert_int_equal(value_parse(&root, part, len, NULL), -EBADMSG);
+		assert_int_equal(json_value_parse(&root, part, len, NULL),
+			-EBADMSG);
 	}
 }
 
-static void refuses_what_is_not_one_json_value(void **state)
+static void refuses_anything_but_one_json_value(void **state)
 {
 	static const struct {
 		const char *text;
@@ -120,40 +124,40 @@ static void refuses_what_is_not_one_json_value(void **state)
 		{ "{}\0", 3, "more than one" },
 		{ "'a'", 3, "byte 0" },
 	};
-	struct value *root = NULL;
+	struct json_value *root = NULL;
 	struct error err;
 
 	(void)state;
 	for (size_t i = 0; i < count_of(cases); i++) {
-		assert_int_equal(
-			value_parse(&root, cases[i].text, cases[i].len, &err),
+		assert_int_equal(json_value_parse(&root, cases[i].text,
+					 cases[i].len, &err),
 			-EBADMSG);
 		assert_non_null(strstr(err.text, cases[i].sentence));
 		assert_null(root);
 	}
 }
 
-static void bounds_nesting(void **state)
+static void limits_nesting(void **state)
 {
 	char text[2000];
-	struct value *root = NULL;
+	struct json_value *root = NULL;
 
 	(void)state;
 	memset(text, '[', sizeof(text));
-	assert_int_equal(value_parse(&root, text, sizeof(text), NULL),
+	assert_int_equal(json_value_parse(&root, text, sizeof(text), NULL),
 		-EBADMSG);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_members_with_case),
-		cmocka_unit_test(walks_a_path_that_may_be_missing),
-		cmocka_unit_test(steps_through_containers_in_order),
-		cmocka_unit_test(gives_numbers_only_for_numbers),
+		cmocka_unit_test(keys_are_case_sensitive),
+		cmocka_unit_test(a_path_may_have_missing_parts),
+		cmocka_unit_test(iterates_in_order),
+		cmocka_unit_test(returns_numbers_only_for_numbers),
 		cmocka_unit_test(reads_no_byte_beyond_the_length),
-		cmocka_unit_test(refuses_what_is_not_one_json_value),
-		cmocka_unit_test(bounds_nesting),
+		cmocka_unit_test(refuses_anything_but_one_json_value),
+		cmocka_unit_test(limits_nesting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

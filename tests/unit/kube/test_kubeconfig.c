@@ -1,12 +1,13 @@
 #include "kube/kubeconfig.h"
 
+#include "kube/config.h"
 #include "lib/memory.h"
 #include "tests/support/cm.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* A kubeconfig whose cluster and user are given in YAML's flow style. */
+/* A kubeconfig with cluster and user in YAML's flow style. */
 static char *kubeconfig_of(const char *cluster, const char *user)
 {
 	return xasprintf(
@@ -24,7 +25,7 @@ static char *kubeconfig_of(const char *cluster, const char *user)
 		cluster, user);
 }
 
-static int parse(struct kubeconfig *out, const char *text, struct error *err)
+static int parse(struct kube_config *out, const char *text, struct error *err)
 {
 	return kubeconfig_parse(out, text, strlen(text), err);
 }
@@ -42,24 +43,24 @@ static void reads_the_current_context(void **state)
 		"server: 'https://h:6443/p/', certificate-authority: ca.crt",
 		"client-certificate-data: YWJj, client-key-data: \"ZGV\\nm\", "
 		"token: t, tokenFile: f");
-	struct kubeconfig config;
+	struct kube_config config;
 
 	(void)state;
 	assert_int_equal(parse(&config, text, NULL), 0);
 	assert_string_equal(config.server, "https://h:6443/p");
 	assert_string_equal(config.namespace_name, "default");
-	assert_null(config.ca.data);
+	assert_null(config.ca.text);
 	assert_string_equal(config.ca.path, "ca.crt");
-	assert_string_equal(config.cert.data, "abc");
-	assert_string_equal(config.key.data, "def");
-	assert_string_equal(config.token.data, "t");
+	assert_string_equal(config.cert.text, "abc");
+	assert_string_equal(config.key.text, "def");
+	assert_string_equal(config.token.text, "t");
 	assert_string_equal(config.token.path, "f");
-	kubeconfig_fini(&config);
+	kube_config_fini(&config);
 }
 
-static void takes_a_context_without_user(void **state)
+static void accepts_a_context_without_user(void **state)
 {
-	struct kubeconfig config;
+	struct kube_config config;
 
 	(void)state;
 	assert_int_equal(
@@ -71,12 +72,12 @@ static void takes_a_context_without_user(void **state)
 			NULL),
 		0);
 	assert_string_equal(config.namespace_name, "ns");
-	assert_null(config.token.data);
-	assert_null(config.ca.data);
-	kubeconfig_fini(&config);
+	assert_null(config.token.text);
+	assert_null(config.ca.text);
+	kube_config_fini(&config);
 }
 
-static void refuses_what_would_change_whom_we_trust(void **state)
+static void refuses_settings_that_change_identity(void **state)
 {
 	static const struct {
 		const char *cluster;
@@ -110,7 +111,7 @@ static void refuses_what_would_change_whom_we_trust(void **state)
 	for (size_t i = 0; i < count_of(cases); i++) {
 		scoped_free char *text =
 			kubeconfig_of(cases[i].cluster, cases[i].user);
-		struct kubeconfig config = { 0 };
+		struct kube_config config = { 0 };
 		struct error err = { 0 };
 
 		assert_int_equal(parse(&config, text, &err), -EPROTONOSUPPORT);
@@ -119,7 +120,7 @@ static void refuses_what_would_change_whom_we_trust(void **state)
 	}
 }
 
-static void refuses_what_is_incomplete(void **state)
+static void refuses_incomplete_entries(void **state)
 {
 	static const struct {
 		const char *cluster;
@@ -130,9 +131,9 @@ static void refuses_what_is_incomplete(void **state)
 		{ "server: 12", "", "'server' is not text" },
 		{ "server: 'https://h'", "token: 12", "'token' is not text" },
 		{ "server: 'https://h'", "client-key: k",
-			"do not come together" },
+			"must be given together" },
 		{ "server: 'https://h'", "client-certificate-data: YWJj",
-			"do not come together" },
+			"must be given together" },
 		{ "server: 'https://h', certificate-authority-data: 'a*'", "",
 			"'certificate-authority-data' is not base64" },
 		{ "server: 'https://h', certificate-authority-data: YWJjZ", "",
@@ -149,7 +150,7 @@ static void refuses_what_is_incomplete(void **state)
 	for (size_t i = 0; i < count_of(cases); i++) {
 		scoped_free char *text =
 			kubeconfig_of(cases[i].cluster, cases[i].user);
-		struct kubeconfig config;
+		struct kube_config config;
 		struct error err = { 0 };
 
 		assert_int_equal(parse(&config, text, &err), -EBADMSG);
@@ -157,7 +158,7 @@ static void refuses_what_is_incomplete(void **state)
 	}
 }
 
-static void refuses_what_points_nowhere(void **state)
+static void refuses_references_to_missing_entries(void **state)
 {
 	static const struct {
 		const char *text;
@@ -166,21 +167,21 @@ static void refuses_what_points_nowhere(void **state)
 		{ "", "it has no keys" },
 		{ "a: [", "not a kubeconfig: line" },
 		{ "kind: Config\n", "'current-context' is missing" },
-		{ "current-context: a\n", "there is no context 'a'" },
+		{ "current-context: a\n", "context 'a' not found" },
 		{ "current-context: a\ncontexts: [{name: a}]\n",
-			"there is no context 'a'" },
+			"context 'a' not found" },
 		{ "current-context: a\n"
 		  "contexts: [{name: a, context: {cluster: b}}]\n",
-			"there is no cluster 'b'" },
+			"cluster 'b' not found" },
 		{ "current-context: a\n"
 		  "contexts: [{name: a, context: {cluster: b, user: d}}]\n"
 		  "clusters: [{name: b, cluster: {server: 'https://h'}}]\n",
-			"there is no user 'd'" },
+			"user 'd' not found" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < count_of(cases); i++) {
-		struct kubeconfig config;
+		struct kube_config config;
 		struct error err = { 0 };
 
 		assert_int_equal(parse(&config, cases[i].text, &err), -EBADMSG);
@@ -188,11 +189,11 @@ static void refuses_what_points_nowhere(void **state)
 	}
 }
 
-static void never_tells_a_secret(void **state)
+static void errors_never_contain_a_secret(void **state)
 {
 	scoped_free char *text = kubeconfig_of("server: 'https://h'",
 		"token: sesame, client-key-data: c2VzYW1l");
-	struct kubeconfig config;
+	struct kube_config config;
 	struct error err = { 0 };
 
 	(void)state;
@@ -205,11 +206,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_the_current_context),
-		cmocka_unit_test(takes_a_context_without_user),
-		cmocka_unit_test(refuses_what_would_change_whom_we_trust),
-		cmocka_unit_test(refuses_what_is_incomplete),
-		cmocka_unit_test(refuses_what_points_nowhere),
-		cmocka_unit_test(never_tells_a_secret),
+		cmocka_unit_test(accepts_a_context_without_user),
+		cmocka_unit_test(refuses_settings_that_change_identity),
+		cmocka_unit_test(refuses_incomplete_entries),
+		cmocka_unit_test(refuses_references_to_missing_entries),
+		cmocka_unit_test(errors_never_contain_a_secret),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A lease as the API server answers it. */
+/* A lease as the API server returns it. */
 static char *stored(const char *version, const char *holder, unsigned seconds,
 	unsigned transitions)
 {
@@ -61,36 +61,38 @@ static void write_at(uint64_t sent_us, const char *version)
 		lease_written(&lease, text, strlen(text), sent_us, NULL), 0);
 }
 
-/* A member of the body's spec or metadata, as text. */
+/* Checks a member of the body's spec or metadata. */
 static void body_says(uint64_t now_us, const char *path, const char *expected)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(4096);
-	struct value *object;
+	struct json_value *object;
 
 	lease_body(&lease, &body, now_us, WALL);
-	assert_int_equal(value_parse(&object, body.data, body.len, NULL), 0);
-	assert_string_equal(value_text_at(object, path, ""), expected);
-	value_free(object);
+	assert_int_equal(json_value_parse(&object, body.data, body.len, NULL),
+		0);
+	assert_string_equal(json_value_text_at(object, path, ""), expected);
+	json_value_free(object);
 }
 
 static double body_number(uint64_t now_us, const char *path)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(4096);
-	struct value *object;
+	struct json_value *object;
 	double number = -1;
 
 	lease_body(&lease, &body, now_us, WALL);
-	assert_int_equal(value_parse(&object, body.data, body.len, NULL), 0);
-	assert_true(value_number(&number, value_at(object, path)));
-	value_free(object);
+	assert_int_equal(json_value_parse(&object, body.data, body.len, NULL),
+		0);
+	assert_true(json_value_number(&number, json_value_at(object, path)));
+	json_value_free(object);
 	return number;
 }
 
-static void a_lease_that_is_not_there_is_made(void **state)
+static void creates_a_missing_lease(void **state)
 {
 	(void)state;
 	assert_int_equal(lease_begin(&lease, START), LEASE_READ);
-	lease_missing(&lease);
+	lease_not_found(&lease);
 	body_says(START, "spec/holderIdentity", "me");
 	body_says(START, "spec/renewTime", "2026-01-01T00:00:00.000000Z");
 	body_says(START, "spec/acquireTime", "2026-01-01T00:00:00.000000Z");
@@ -102,7 +104,7 @@ static void a_lease_that_is_not_there_is_made(void **state)
 	assert_true(lease_is_held(&lease, START));
 }
 
-static void what_is_held_ends_ten_seconds_after_it_was_renewed(void **state)
+static void holds_the_lease_for_ten_seconds_after_a_renewal(void **state)
 {
 	(void)state;
 	write_at(START, "1");
@@ -115,7 +117,7 @@ static void what_is_held_ends_ten_seconds_after_it_was_renewed(void **state)
 	assert_false(lease_is_held(&lease, START + 12 * SECOND));
 }
 
-static void a_renewal_keeps_the_time_of_taking_and_the_count(void **state)
+static void a_renewal_keeps_acquire_time_and_transitions(void **state)
 {
 	(void)state;
 	write_at(START, "7");
@@ -125,7 +127,7 @@ static void a_renewal_keeps_the_time_of_taking_and_the_count(void **state)
 	assert_true(body_number(START, "spec/leaseTransitions") == 3);
 }
 
-static void another_holder_is_left_alone_while_it_shows_life(void **state)
+static void respects_another_holder_that_renews(void **state)
 {
 	uint64_t now = START;
 
@@ -137,7 +139,7 @@ static void another_holder_is_left_alone_while_it_shows_life(void **state)
 		now += 14 * SECOND;
 		assert_int_equal(read_at(now, text, "other"), LEASE_WAIT);
 	}
-	/* Nothing new for as long as it asked for, by our own clock. */
+	/* No change for the lease's duration, by this process's clock. */
 	assert_int_equal(read_at(now + 15 * SECOND - 1, "19", "other"),
 		LEASE_WAIT);
 	assert_int_equal(read_at(now + 15 * SECOND, "19", "other"),
@@ -146,14 +148,14 @@ static void another_holder_is_left_alone_while_it_shows_life(void **state)
 	assert_true(body_number(now, "spec/leaseTransitions") == 4);
 }
 
-static void a_lease_that_was_given_up_is_taken_at_once(void **state)
+static void acquires_a_released_lease_at_once(void **state)
 {
 	(void)state;
 	assert_int_equal(read_at(START, "1", "other"), LEASE_WAIT);
 	assert_int_equal(read_at(START + 1, "2", ""), LEASE_UPDATE);
 }
 
-static void a_holder_may_ask_for_less_time_but_not_for_ever(void **state)
+static void respects_the_holders_duration_within_limits(void **state)
 {
 	static const struct {
 		unsigned seconds;
@@ -185,30 +187,30 @@ static void a_holder_may_ask_for_less_time_but_not_for_ever(void **state)
 	}
 }
 
-static void who_lost_it_to_another_holds_it_no_longer(void **state)
+static void stops_holding_when_another_process_took_over(void **state)
 {
 	(void)state;
 	write_at(START, "1");
-	lease_lost_track(&lease);
+	lease_invalidate(&lease);
 	assert_true(lease_is_held(&lease, START + SECOND));
 	assert_int_equal(lease_begin(&lease, START + SECOND), LEASE_READ);
 	assert_int_equal(read_at(START + SECOND, "2", "other"), LEASE_WAIT);
 	assert_false(lease_is_held(&lease, START + SECOND));
 }
 
-static void a_lost_answer_ends_nothing_before_its_time(void **state)
+static void a_lost_response_does_not_end_the_lease_early(void **state)
 {
 	(void)state;
 	write_at(START, "1");
-	lease_lost_track(&lease);
+	lease_invalidate(&lease);
 	assert_int_equal(read_at(START + SECOND, "2", "me"), LEASE_UPDATE);
 	assert_int_equal(lease_begin(&lease, START + SECOND), LEASE_UPDATE);
 	assert_true(lease_is_held(&lease, START + 10 * SECOND - 1));
 	assert_false(lease_is_held(&lease, START + 10 * SECOND));
 }
 
-/* Wall clocks are stepped, ours and the others'. */
-static void no_wall_clock_decides_who_leads(void **state)
+/* The wall clocks of this process and of others may jump. */
+static void wall_clocks_do_not_decide(void **state)
 {
 	static const uint64_t steps[] = { WALL, WALL / 2, WALL * 2, 0 };
 
@@ -222,7 +224,7 @@ static void no_wall_clock_decides_who_leads(void **state)
 		assert_true(lease_is_held(&lease, now_us + 10 * SECOND - 1));
 		assert_false(lease_is_held(&lease, now_us + 10 * SECOND));
 	}
-	/* Renewed a day ago, as it says, and seen just now. */
+	/* Its renewTime is a day old, but the change was seen just now. */
 	assert_int_equal(read_at(START + 60 * SECOND, "9", "other"),
 		LEASE_WAIT);
 	assert_int_equal(read_at(START + 75 * SECOND - 1, "9", "other"),
@@ -231,24 +233,26 @@ static void no_wall_clock_decides_who_leads(void **state)
 		LEASE_UPDATE);
 }
 
-static void giving_up_names_nobody_and_holds_nothing(void **state)
+static void releasing_clears_the_holder(void **state)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(4096);
-	struct value *object;
+	struct json_value *object;
 
 	(void)state;
 	write_at(START, "5");
-	lease_give_up(&lease, &body, WALL);
+	lease_release(&lease, &body, WALL);
 	assert_false(lease_is_held(&lease, START));
-	assert_int_equal(value_parse(&object, body.data, body.len, NULL), 0);
-	assert_string_equal(value_text_at(object, "spec/holderIdentity", "?"),
-		"");
+	assert_int_equal(json_value_parse(&object, body.data, body.len, NULL),
+		0);
 	assert_string_equal(
-		value_text_at(object, "metadata/resourceVersion", ""), "5");
-	value_free(object);
+		json_value_text_at(object, "spec/holderIdentity", "?"), "");
+	assert_string_equal(
+		json_value_text_at(object, "metadata/resourceVersion", ""),
+		"5");
+	json_value_free(object);
 }
 
-static void what_is_no_lease_is_refused_and_changes_nothing(void **state)
+static void refuses_a_body_that_is_not_a_lease(void **state)
 {
 	static const char *const texts[] = { "", "[]", "{}", "nonsense",
 		"{\"metadata\":{}}", "{\"spec\":{\"holderIdentity\":\"me\"}}" };
@@ -275,17 +279,17 @@ static void what_is_no_lease_is_refused_and_changes_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		LEASE_TEST(a_lease_that_is_not_there_is_made),
-		LEASE_TEST(what_is_held_ends_ten_seconds_after_it_was_renewed),
-		LEASE_TEST(a_renewal_keeps_the_time_of_taking_and_the_count),
-		LEASE_TEST(another_holder_is_left_alone_while_it_shows_life),
-		LEASE_TEST(a_lease_that_was_given_up_is_taken_at_once),
-		LEASE_TEST(a_holder_may_ask_for_less_time_but_not_for_ever),
-		LEASE_TEST(who_lost_it_to_another_holds_it_no_longer),
-		LEASE_TEST(a_lost_answer_ends_nothing_before_its_time),
-		LEASE_TEST(no_wall_clock_decides_who_leads),
-		LEASE_TEST(giving_up_names_nobody_and_holds_nothing),
-		LEASE_TEST(what_is_no_lease_is_refused_and_changes_nothing),
+		LEASE_TEST(creates_a_missing_lease),
+		LEASE_TEST(holds_the_lease_for_ten_seconds_after_a_renewal),
+		LEASE_TEST(a_renewal_keeps_acquire_time_and_transitions),
+		LEASE_TEST(respects_another_holder_that_renews),
+		LEASE_TEST(acquires_a_released_lease_at_once),
+		LEASE_TEST(respects_the_holders_duration_within_limits),
+		LEASE_TEST(stops_holding_when_another_process_took_over),
+		LEASE_TEST(a_lost_response_does_not_end_the_lease_early),
+		LEASE_TEST(wall_clocks_do_not_decide),
+		LEASE_TEST(releasing_clears_the_holder),
+		LEASE_TEST(refuses_a_body_that_is_not_a_lease),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,31 +10,31 @@
 
 struct names {
 	struct buffer text;
-	size_t stop_after; /* items; 0: never */
+	size_t stop_after; /* number of items; 0: never */
 	size_t count;
 };
 
-static bool collect(void *owner, const struct value *item)
+static bool collect(void *owner, const struct json_value *item)
 {
 	struct names *names = owner;
 
 	buffer_printf(&names->text, "%s,",
-		value_text_at(item, "metadata/name", "?"));
+		json_value_text_at(item, "metadata/name", "?"));
 	names->count++;
 	return names->count != names->stop_after;
 }
 
-/* Reads text without the NUL behind it. */
+/* Reads text without the NUL after it. */
 static int read_text(struct list_page *page, const char *text,
 	struct names *names, struct error *err)
 {
 	size_t len = strlen(text);
 	scoped_free char *bytes = xmemdup(text, len);
 
-	return list_read(page, bytes, len, collect, names, err);
+	return list_page_read(page, bytes, len, collect, names, err);
 }
 
-static void reads_items_and_where_to_go_on(void **state)
+static void reads_items_and_the_continue_token(void **state)
 {
 	struct names names = { .text = BUFFER_MAX(1000) };
 	struct list_page page;
@@ -84,7 +84,7 @@ static void expect_refused(int result, const char *text)
 	}
 }
 
-static void refuses_what_is_no_list(void **state)
+static void refuses_anything_but_a_list(void **state)
 {
 	static const char *const texts[] = {
 		"",
@@ -121,7 +121,7 @@ static void refuses_what_is_no_list(void **state)
 	buffer_fini(&names.text);
 }
 
-static void stops_when_told(void **state)
+static void stops_if_the_callback_returns_false(void **state)
 {
 	struct names names = { .text = BUFFER_MAX(1000), .stop_after = 2 };
 	struct list_page page;
@@ -138,10 +138,10 @@ static void stops_when_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_items_and_where_to_go_on),
+		cmocka_unit_test(reads_items_and_the_continue_token),
 		cmocka_unit_test(reads_lists_without_items),
-		cmocka_unit_test(refuses_what_is_no_list),
-		cmocka_unit_test(stops_when_told),
+		cmocka_unit_test(refuses_anything_but_a_list),
+		cmocka_unit_test(stops_if_the_callback_returns_false),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

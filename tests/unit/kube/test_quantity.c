@@ -59,7 +59,7 @@ static void reads_every_spelling(void **state)
 	}
 }
 
-static void saturates_beyond_64_bits(void **state)
+static void saturates_above_64_bits(void **state)
 {
 	static const char *const cases[] = {
 		"9223372036854775808",
@@ -81,19 +81,19 @@ static void saturates_beyond_64_bits(void **state)
 	}
 }
 
-static const char *const never_served[] = { "", "-1", "m", "Gi", "1 Gi", "1K",
+static const char *const invalid_texts[] = { "", "-1", "m", "Gi", "1 Gi", "1K",
 	"1e", "1e+", "1.5.5", "0x10", "1mi", "1Gii", "inf", "1e3k", " 1" };
 
-static void refuses_what_the_api_never_serves(void **state)
+static void rejects_invalid_quantities(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < count_of(never_served); i++) {
+	for (size_t i = 0; i < count_of(invalid_texts); i++) {
 		struct error err;
 		struct quantity q;
 
 		given_check(
-			quantity_parse(&q, never_served[i], &err) == -EBADMSG,
-			never_served[i]);
+			quantity_parse(&q, invalid_texts[i], &err) == -EBADMSG,
+			invalid_texts[i]);
 	}
 }
 
@@ -118,8 +118,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_every_spelling),
-		cmocka_unit_test(saturates_beyond_64_bits),
-		cmocka_unit_test(refuses_what_the_api_never_serves),
+		cmocka_unit_test(saturates_above_64_bits),
+		cmocka_unit_test(rejects_invalid_quantities),
 		cmocka_unit_test(sums_exactly_and_rounds_once),
 	};
 

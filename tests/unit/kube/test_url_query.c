@@ -9,10 +9,10 @@ static void joins_and_encodes_parameters(void **state)
 
 	(void)state;
 	buffer_text(&out, "/api/v1/pods");
-	query_add(&out, "limit", "500");
-	query_add(&out, "continue", NULL);
-	query_add(&out, "fieldSelector", "status.phase!=Failed,a=b c~");
-	query_add(&out, "x", "\xc3\xbc");
+	url_query_add(&out, "limit", "500");
+	url_query_add(&out, "continue", NULL);
+	url_query_add(&out, "fieldSelector", "status.phase!=Failed,a=b c~");
+	url_query_add(&out, "x", "\xc3\xbc");
 	assert_string_equal(out.data,
 		"/api/v1/pods?limit=500&fieldSelector="
 		"status.phase%21%3DFailed%2Ca%3Db%20c~&x=%C3%BC");

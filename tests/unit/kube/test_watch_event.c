@@ -9,19 +9,19 @@
 
 #define OBJECT "{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"9\"}}"
 
-static void tells_the_kinds_of_events_apart(void **state)
+static void distinguishes_the_types_of_events(void **state)
 {
 	static const struct {
 		const char *line;
-		enum watch_kind kind;
+		enum watch_event_type type;
 		const char *version;
 		const char *message;
 	} cases[] = {
-		{ "{\"type\":\"ADDED\",\"object\":" OBJECT "}", WATCH_OBJECT,
+		{ "{\"type\":\"ADDED\",\"object\":" OBJECT "}", WATCH_CHANGED,
 			"9", "" },
-		{ "{\"type\":\"MODIFIED\",\"object\":" OBJECT "}", WATCH_OBJECT,
-			"9", "" },
-		{ "{\"type\":\"DELETED\",\"object\":" OBJECT "}", WATCH_GONE,
+		{ "{\"type\":\"MODIFIED\",\"object\":" OBJECT "}",
+			WATCH_CHANGED, "9", "" },
+		{ "{\"type\":\"DELETED\",\"object\":" OBJECT "}", WATCH_DELETED,
 			"9", "" },
 		{ "{\"type\":\"BOOKMARK\",\"object\":" OBJECT "}",
 			WATCH_BOOKMARK, "9", "" },
@@ -43,10 +43,10 @@ static void tells_the_kinds_of_events_apart(void **state)
 		assert_int_equal(watch_event_parse(&event, cases[i].line,
 					 strlen(cases[i].line), NULL),
 			0);
-		assert_int_equal(event.kind, cases[i].kind);
+		assert_int_equal(event.type, cases[i].type);
 		assert_string_equal(event.resource_version, cases[i].version);
 		assert_string_equal(event.message, cases[i].message);
-		assert_true(value_is_object(event.object));
+		assert_true(json_value_is_object(event.object));
 		watch_event_fini(&event);
 	}
 }
@@ -58,7 +58,7 @@ static void expect_refused(int result, const char *text)
 	}
 }
 
-static void refuses_what_is_no_event(void **state)
+static void refuses_anything_but_an_event(void **state)
 {
 	static const char *const lines[] = {
 		"",
@@ -88,8 +88,8 @@ static void refuses_what_is_no_event(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tells_the_kinds_of_events_apart),
-		cmocka_unit_test(refuses_what_is_no_event),
+		cmocka_unit_test(distinguishes_the_types_of_events),
+		cmocka_unit_test(refuses_anything_but_an_event),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

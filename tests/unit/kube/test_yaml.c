@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct value *parsed(const char *text)
+static struct json_value *parsed(const char *text)
 {
-	struct value *value = NULL;
+	struct json_value *value = NULL;
 	struct error err = { 0 };
 
 	if (yaml_parse(&value, text, strlen(text), &err) < 0) {
@@ -27,9 +27,9 @@ static void expect_part(const char *text, const char *part)
 	}
 }
 
-static void gives_plain_scalars_the_types_of_json(void **state)
+static void plain_scalars_have_the_types_of_json(void **state)
 {
-	struct value *root =
+	struct json_value *root =
 		parsed("{t: true, f: false, n: null, tilde: ~, empty: , i: 12, "
 		       "d: -1.5e3, octal: 0755, yes: yes, on: on, True: True, "
 		       "quoted: '12', dot: 1., exp: 1e, minus: -, ver: 1.2.3}");
@@ -50,79 +50,80 @@ static void gives_plain_scalars_the_types_of_json(void **state)
 	double number = 0;
 
 	(void)state;
-	assert_true(value_true(value_get(root, "t")));
-	assert_non_null(value_get(root, "f"));
-	assert_false(value_true(value_get(root, "f")));
-	assert_null(value_text(value_get(root, "f")));
-	assert_true(value_is_null(value_get(root, "n")));
-	assert_true(value_is_null(value_get(root, "tilde")));
-	assert_true(value_is_null(value_get(root, "empty")));
-	assert_true(value_number(&number, value_get(root, "i")));
+	assert_true(json_value_true(json_value_get(root, "t")));
+	assert_non_null(json_value_get(root, "f"));
+	assert_false(json_value_true(json_value_get(root, "f")));
+	assert_null(json_value_text(json_value_get(root, "f")));
+	assert_true(json_value_is_null(json_value_get(root, "n")));
+	assert_true(json_value_is_null(json_value_get(root, "tilde")));
+	assert_true(json_value_is_null(json_value_get(root, "empty")));
+	assert_true(json_value_number(&number, json_value_get(root, "i")));
 	assert_true(number == 12);
-	assert_true(value_number(&number, value_get(root, "d")));
+	assert_true(json_value_number(&number, json_value_get(root, "d")));
 	assert_true(number == -1500);
 	for (size_t i = 0; i < count_of(texts); i++) {
-		assert_string_equal(value_text_at(root, texts[i].key, "?"),
+		assert_string_equal(json_value_text_at(root, texts[i].key, "?"),
 			texts[i].text);
 	}
-	value_free(root);
+	json_value_free(root);
 }
 
 static void keeps_nesting_and_order(void **state)
 {
-	struct value *root =
+	struct json_value *root =
 		parsed("users:\n"
 		       "- name: a\n"
 		       "  user: {token: x}\n"
 		       "- name: b\n"
 		       "  list: [1, [2], {}]\n"
 		       "kind: Config\n");
-	const struct value *entry = value_first(value_get(root, "users"));
+	const struct json_value *entry =
+		json_value_first(json_value_get(root, "users"));
 
 	(void)state;
-	assert_int_equal(value_count(root), 2);
-	assert_string_equal(value_text_at(entry, "user/token", "?"), "x");
-	entry = value_next(entry);
-	assert_string_equal(value_text_at(entry, "name", "?"), "b");
-	assert_int_equal(value_count(value_get(entry, "list")), 3);
-	assert_string_equal(value_text_at(root, "kind", "?"), "Config");
-	value_free(root);
+	assert_int_equal(json_value_count(root), 2);
+	assert_string_equal(json_value_text_at(entry, "user/token", "?"), "x");
+	entry = json_value_next(entry);
+	assert_string_equal(json_value_text_at(entry, "name", "?"), "b");
+	assert_int_equal(json_value_count(json_value_get(entry, "list")), 3);
+	assert_string_equal(json_value_text_at(root, "kind", "?"), "Config");
+	json_value_free(root);
 }
 
-static void reads_json_and_nothing(void **state)
+static void reads_json_and_empty_text(void **state)
 {
-	struct value *root = parsed("{\"a\": [\"b\", 1, true]}");
+	struct json_value *root = parsed("{\"a\": [\"b\", 1, true]}");
 
 	(void)state;
-	assert_int_equal(value_count(value_get(root, "a")), 3);
-	value_free(root);
+	assert_int_equal(json_value_count(json_value_get(root, "a")), 3);
+	json_value_free(root);
 	root = parsed("");
-	assert_true(value_is_null(root));
-	value_free(root);
+	assert_true(json_value_is_null(root));
+	json_value_free(root);
 	root = parsed("# nothing\n");
-	assert_true(value_is_null(root));
-	value_free(root);
+	assert_true(json_value_is_null(root));
+	json_value_free(root);
 }
 
-static void refuses_what_expands_or_surprises(void **state)
+static void refuses_unsupported_yaml(void **state)
 {
 	static const struct {
 		const char *text;
 		const char *sentence;
 	} cases[] = {
 		{ "a: &x [1]\nb: *x\n", "line 2: aliases" },
-		{ "a: 1\nb: 2\na: 3\n", "line 3: a key is there twice" },
-		{ "{a: {b: 1, b: 2}}", "line 1: a key is there twice" },
+		{ "a: 1\nb: 2\na: 3\n", "line 3: duplicate key" },
+		{ "{a: {b: 1, b: 2}}", "line 1: duplicate key" },
 		{ "? [1]\n: 2\n", "line 1: a key is not a scalar" },
 		{ "? {a: b}\n: 2\n", "line 1: a key is not a scalar" },
 		{ "a: 1\n---\nb: 2\n", "line 2: more than one document" },
 		{ "a: !!binary aGk=\n", "line 1: tags" },
 		{ "a: !x {b: c}\n", "line 1: tags" },
-		{ "a: \"b\\0c\"\n", "line 1: a NUL" },
+		{ "a: \"b\\0c\"\n", "line 1: a string contains NUL" },
 		{ "a: [1\nb: 2\n", "line 2" },
 		{ "a: b\n\tc: d\n", "line 2" },
 	};
-	struct value *root = NULL;
+	struct json_value *root = NULL;
 	struct error err;
 
 	(void)state;
@@ -135,10 +136,10 @@ static void refuses_what_expands_or_surprises(void **state)
 	}
 }
 
-static void takes_nesting_up_to_the_limit(void **state)
+static void accepts_nesting_up_to_the_limit(void **state)
 {
 	char text[2 * YAML_DEPTH_MAX + 2];
-	struct value *root = NULL;
+	struct json_value *root = NULL;
 	struct error err;
 
 	(void)state;
@@ -146,7 +147,7 @@ static void takes_nesting_up_to_the_limit(void **state)
 	memset(text + YAML_DEPTH_MAX, ']', YAML_DEPTH_MAX);
 	assert_int_equal(
 		yaml_parse(&root, text, 2 * (size_t)YAML_DEPTH_MAX, NULL), 0);
-	value_free(root);
+	json_value_free(root);
 	root = NULL;
 	memset(text, '[', YAML_DEPTH_MAX + 1);
 	memset(text + YAML_DEPTH_MAX + 1, ']', YAML_DEPTH_MAX + 1);
@@ -154,10 +155,10 @@ static void takes_nesting_up_to_the_limit(void **state)
 	assert_string_equal(err.text, "line 1: nested too deeply");
 }
 
-static void bounds_the_number_of_nodes(void **state)
+static void limits_the_number_of_nodes(void **state)
 {
 	scoped_buffer struct buffer text = BUFFER_MAX(1 << 20);
-	struct value *root = NULL;
+	struct json_value *root = NULL;
 	struct error err;
 
 	(void)state;
@@ -171,12 +172,12 @@ static void bounds_the_number_of_nodes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(gives_plain_scalars_the_types_of_json),
+		cmocka_unit_test(plain_scalars_have_the_types_of_json),
 		cmocka_unit_test(keeps_nesting_and_order),
-		cmocka_unit_test(reads_json_and_nothing),
-		cmocka_unit_test(refuses_what_expands_or_surprises),
-		cmocka_unit_test(takes_nesting_up_to_the_limit),
-		cmocka_unit_test(bounds_the_number_of_nodes),
+		cmocka_unit_test(reads_json_and_empty_text),
+		cmocka_unit_test(refuses_unsupported_yaml),
+		cmocka_unit_test(accepts_nesting_up_to_the_limit),
+		cmocka_unit_test(limits_the_number_of_nodes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void appended_bytes_are_there_with_a_nul_behind(void **state)
+static void appended_bytes_are_followed_by_a_nul(void **state)
 {
 	scoped_buffer struct buffer b = BUFFER_MAX(1000);
 
@@ -19,7 +19,7 @@ static void appended_bytes_are_there_with_a_nul_behind(void **state)
 	assert_false(b.overflowed);
 }
 
-static void any_byte_may_be_inside(void **state)
+static void may_hold_any_byte(void **state)
 {
 	scoped_buffer struct buffer b = BUFFER_MAX(1000);
 
@@ -30,7 +30,7 @@ static void any_byte_may_be_inside(void **state)
 	assert_memory_equal(b.data, "a\0b", 4);
 }
 
-static void it_grows_over_many_small_pieces(void **state)
+static void grows_over_many_small_appends(void **state)
 {
 	scoped_buffer struct buffer b = BUFFER_MAX(100000);
 
@@ -61,7 +61,7 @@ static void the_maximum_is_reached_exactly(void **state)
 	assert_string_equal(b.data, "12345678");
 }
 
-static void what_does_not_fit_is_dropped_whole_and_that_sticks(void **state)
+static void drops_what_does_not_fit_and_stays_overflowed(void **state)
 {
 	scoped_buffer struct buffer b = BUFFER_MAX(8);
 
@@ -77,7 +77,7 @@ static void what_does_not_fit_is_dropped_whole_and_that_sticks(void **state)
 	assert_string_equal(b.data, "12345");
 }
 
-static void a_buffer_without_a_maximum_takes_nothing(void **state)
+static void a_zeroed_buffer_accepts_nothing(void **state)
 {
 	scoped_buffer struct buffer b = { 0 };
 
@@ -88,7 +88,7 @@ static void a_buffer_without_a_maximum_takes_nothing(void **state)
 	assert_null(b.data);
 }
 
-static void clearing_forgets_the_overflow_and_keeps_the_memory(void **state)
+static void clearing_resets_overflow_and_keeps_memory(void **state)
 {
 	scoped_buffer struct buffer b = BUFFER_MAX(8);
 	const char *memory;
@@ -125,7 +125,7 @@ static void consuming_removes_from_the_front(void **state)
 	assert_int_equal(b.len, 0);
 }
 
-static void taking_leaves_an_empty_buffer_that_works(void **state)
+static void taking_leaves_a_usable_empty_buffer(void **state)
 {
 	scoped_buffer struct buffer b = BUFFER_MAX(100);
 	size_t len = 99;
@@ -193,17 +193,15 @@ static void releasing_keeps_the_maximum(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(appended_bytes_are_there_with_a_nul_behind),
-		cmocka_unit_test(any_byte_may_be_inside),
-		cmocka_unit_test(it_grows_over_many_small_pieces),
+		cmocka_unit_test(appended_bytes_are_followed_by_a_nul),
+		cmocka_unit_test(may_hold_any_byte),
+		cmocka_unit_test(grows_over_many_small_appends),
 		cmocka_unit_test(the_maximum_is_reached_exactly),
-		cmocka_unit_test(
-			what_does_not_fit_is_dropped_whole_and_that_sticks),
-		cmocka_unit_test(a_buffer_without_a_maximum_takes_nothing),
-		cmocka_unit_test(
-			clearing_forgets_the_overflow_and_keeps_the_memory),
+		cmocka_unit_test(drops_what_does_not_fit_and_stays_overflowed),
+		cmocka_unit_test(a_zeroed_buffer_accepts_nothing),
+		cmocka_unit_test(clearing_resets_overflow_and_keeps_memory),
 		cmocka_unit_test(consuming_removes_from_the_front),
-		cmocka_unit_test(taking_leaves_an_empty_buffer_that_works),
+		cmocka_unit_test(taking_leaves_a_usable_empty_buffer),
 		cmocka_unit_test(room_is_written_to_in_place),
 		cmocka_unit_test(releasing_keeps_the_maximum),
 	};

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <uv.h>
 
-static void times_are_written_as_rfc_3339_says(void **state)
+static void times_are_written_as_in_rfc_3339(void **state)
 {
 	static const struct {
 		uint64_t wall_us;
@@ -27,7 +27,7 @@ static void times_are_written_as_rfc_3339_says(void **state)
 	}
 }
 
-static void any_number_fits_into_the_room_for_it(void **state)
+static void any_time_fits_the_buffer(void **state)
 {
 	char text[CLOCK_TEXT_MAX];
 
@@ -62,7 +62,7 @@ static void both_clocks_count_microseconds(void **state)
 	assert_in_range(now, before, uv_hrtime() / 1000);
 	now = clock_wall_us();
 	assert_int_equal(uv_gettimeofday(&wall), 0);
-	/* Somebody may set the wall clock, but hardly in between. */
+	/* The wall clock may be set, but hardly between the two reads. */
 	assert_in_range(
 		(uint64_t)wall.tv_sec * 1000000 + (uint64_t)wall.tv_usec - now,
 		0, 5000000);
@@ -71,8 +71,8 @@ static void both_clocks_count_microseconds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(times_are_written_as_rfc_3339_says),
-		cmocka_unit_test(any_number_fits_into_the_room_for_it),
+		cmocka_unit_test(times_are_written_as_in_rfc_3339),
+		cmocka_unit_test(any_time_fits_the_buffer),
 		cmocka_unit_test(the_monotonic_clock_never_goes_back),
 		cmocka_unit_test(both_clocks_count_microseconds),
 	};

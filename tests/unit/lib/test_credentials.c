@@ -9,12 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static void flags_must_go_with_each_other_and_the_urls(void **state)
+static void flags_must_match_each_other_and_the_urls(void **state)
 {
 	static const struct {
 		const char *url;
-		struct dial_config config;
-		const char *sentence; /* NULL: fine */
+		struct credentials config;
+		const char *sentence; /* NULL: valid */
 	} cases[] = {
 		{ "tcp://a:1", { .server_name = NULL }, NULL },
 		{ "tls+tcp://a:1", { .tls.ca = "x" }, NULL },
@@ -26,15 +26,15 @@ static void flags_must_go_with_each_other_and_the_urls(void **state)
 		{ "tls+tcp://127.0.0.1:1", { .tls.ca = "x" },
 			"--tls-server-name" },
 		{ "tls+tcp://[::1]:1", { .tls.ca = "x" }, "--tls-server-name" },
-		{ "tls+tcp://a:1", { .server_name = "a" }, "needs --tls-ca" },
+		{ "tls+tcp://a:1", { .server_name = "a" },
+			"requires --tls-ca" },
 		{ "tls+tcp://a:1", { .tls = { "x", "y", NULL } },
-			"--tls-key go together" },
+			"--tls-key must be given together" },
 		{ "tls+tcp://a:1", { .tls.ca = "x", .server_name = "" },
-			"not empty" },
-		{ "tcp://a:1", { .tls.ca = "x" }, "does not use the --tls" },
-		{ "tcp://a:1", { .server_name = "a" },
-			"does not use the --tls" },
-		{ "tcp://a:1", { .token_file = "t" }, "over TLS only" },
+			"is empty" },
+		{ "tcp://a:1", { .tls.ca = "x" }, "require tls+tcp://" },
+		{ "tcp://a:1", { .server_name = "a" }, "require tls+tcp://" },
+		{ "tcp://a:1", { .token_file = "t" }, "requires tls+tcp://" },
 		{ "http://a:1", { .server_name = NULL }, "tcp://HOST:PORT" },
 		{ "tcp://a", { .server_name = NULL }, "tcp://HOST:PORT" },
 		{ "tcp://:1", { .server_name = NULL }, "tcp://HOST:PORT" },
@@ -45,7 +45,7 @@ static void flags_must_go_with_each_other_and_the_urls(void **state)
 	for (size_t i = 0; i < count_of(cases); i++) {
 		const struct option_list urls = { { cases[i].url }, 1 };
 		struct error err = { 0 };
-		int r = dial_check(&cases[i].config, &urls, &err);
+		int r = credentials_check(&cases[i].config, &urls, &err);
 
 		assert_int_equal(r, cases[i].sentence == NULL ? 0 : -EINVAL);
 		if (cases[i].sentence != NULL) {
@@ -57,19 +57,19 @@ static void flags_must_go_with_each_other_and_the_urls(void **state)
 static int read_back(char **token, const char *bytes, size_t len,
 	struct error *err)
 {
-	char path[] = "/tmp/plimsoll-dial-XXXXXX";
+	char path[] = "/tmp/plimsoll-token-XXXXXX";
 	int fd = mkstemp(path);
 	int r;
 
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, bytes, len), (ssize_t)len);
 	assert_int_equal(close(fd), 0);
-	r = dial_read_token(token, path, err);
+	r = credentials_read_token(token, path, err);
 	assert_int_equal(unlink(path), 0);
 	return r;
 }
 
-static void a_token_comes_without_the_newline_that_ends_it(void **state)
+static void the_trailing_newline_of_a_token_is_removed(void **state)
 {
 	static const char *const texts[] = { "abc.d-e_f", "abc.d-e_f\n" };
 
@@ -80,30 +80,34 @@ static void a_token_comes_without_the_newline_that_ends_it(void **state)
 		assert_int_equal(
 			read_back(&token, texts[i], strlen(texts[i]), NULL), 0);
 		assert_string_equal(token, "abc.d-e_f");
-		dial_free_token(token);
+		credentials_free_token(token);
 	}
-	dial_free_token(NULL);
+	credentials_free_token(NULL);
 }
 
 static void a_token_has_at_most_16_kib(void **state)
 {
-	scoped_free char *text = xcalloc(1, DIAL_TOKEN_MAX + 3);
+	scoped_free char *text = xcalloc(1, CREDENTIALS_TOKEN_MAX + 3);
 	char *token = NULL;
 
 	(void)state;
-	memset(text, 'a', DIAL_TOKEN_MAX + 2);
-	assert_int_equal(read_back(&token, text, DIAL_TOKEN_MAX, NULL), 0);
-	dial_free_token(take_ptr(token));
-	assert_int_equal(read_back(&token, text, DIAL_TOKEN_MAX + 1, NULL),
+	memset(text, 'a', CREDENTIALS_TOKEN_MAX + 2);
+	assert_int_equal(read_back(&token, text, CREDENTIALS_TOKEN_MAX, NULL),
+		0);
+	credentials_free_token(take_ptr(token));
+	assert_int_equal(
+		read_back(&token, text, CREDENTIALS_TOKEN_MAX + 1, NULL),
 		-EFBIG);
-	assert_int_equal(read_back(&token, text, DIAL_TOKEN_MAX + 2, NULL),
+	assert_int_equal(
+		read_back(&token, text, CREDENTIALS_TOKEN_MAX + 2, NULL),
 		-EFBIG);
-	text[DIAL_TOKEN_MAX] = '\n';
-	assert_int_equal(read_back(&token, text, DIAL_TOKEN_MAX + 1, NULL), 0);
-	dial_free_token(token);
+	text[CREDENTIALS_TOKEN_MAX] = '\n';
+	assert_int_equal(
+		read_back(&token, text, CREDENTIALS_TOKEN_MAX + 1, NULL), 0);
+	credentials_free_token(token);
 }
 
-static void what_is_no_token_is_refused_without_being_shown(void **state)
+static void refuses_an_invalid_token_without_quoting_it(void **state)
 {
 	static const struct {
 		const char *bytes;
@@ -132,13 +136,13 @@ static void what_is_no_token_is_refused_without_being_shown(void **state)
 	}
 }
 
-static void a_token_that_is_not_there_is_named(void **state)
+static void the_error_names_a_missing_token_file(void **state)
 {
 	struct error err = { 0 };
 	char *token = NULL;
 
 	(void)state;
-	assert_int_equal(dial_read_token(&token, "/nowhere/token", &err),
+	assert_int_equal(credentials_read_token(&token, "/nowhere/token", &err),
 		-ENOENT);
 	assert_non_null(strstr(err.text, "/nowhere/token"));
 }
@@ -146,13 +150,11 @@ static void a_token_that_is_not_there_is_named(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(flags_must_go_with_each_other_and_the_urls),
-		cmocka_unit_test(
-			a_token_comes_without_the_newline_that_ends_it),
+		cmocka_unit_test(flags_must_match_each_other_and_the_urls),
+		cmocka_unit_test(the_trailing_newline_of_a_token_is_removed),
 		cmocka_unit_test(a_token_has_at_most_16_kib),
-		cmocka_unit_test(
-			what_is_no_token_is_refused_without_being_shown),
-		cmocka_unit_test(a_token_that_is_not_there_is_named),
+		cmocka_unit_test(refuses_an_invalid_token_without_quoting_it),
+		cmocka_unit_test(the_error_names_a_missing_token_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

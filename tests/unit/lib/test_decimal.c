@@ -20,7 +20,7 @@ static void agree(double value, int digits)
 	assert_int_equal(len, strlen(out));
 }
 
-static void numbers_are_as_printf_writes_them(void **state)
+static void numbers_match_printf(void **state)
 {
 	static const double values[] = { 0, 1, 10, 0.1, 0.5, 1.5, 2.5, 9.5,
 		99.95, 0.99999999999, 999999999.5, 1e-4, 9.9999e-5, 1e-5,
@@ -37,9 +37,9 @@ static void numbers_are_as_printf_writes_them(void **state)
 	}
 }
 
-/* Doubles of every size, with digits cut to every length, so that many are
- * next to the middle of two texts. */
-static void any_number_is_as_printf_writes_it(void **state)
+/* Doubles of every magnitude with digits cut to every length, so that many are
+ * close to the middle of two results. */
+static void random_numbers_match_printf(void **state)
 {
 	(void)state;
 	srandom(7);
@@ -56,7 +56,7 @@ static void any_number_is_as_printf_writes_it(void **state)
 	}
 }
 
-static void whole_numbers_are_written_in_full(void **state)
+static void writes_whole_numbers_in_full(void **state)
 {
 	static const int64_t values[] = { 0, 1, -1, 9, 10, -10, 1234567890,
 		INT64_MAX, INT64_MIN };
@@ -75,7 +75,7 @@ static void whole_numbers_are_written_in_full(void **state)
 	assert_string_equal(out, "18446744073709551615");
 }
 
-/* Each digit next to each other, at each place of a group of eight. */
+/* Each digit next to each other digit, at each place of a group of eight. */
 static void every_group_of_digits_is_right(void **state)
 {
 	char expected[DECIMAL_MAX];
@@ -98,8 +98,8 @@ static void every_group_of_digits_is_right(void **state)
 	}
 }
 
-/* What is written lies within DECIMAL_MAX bytes, whole words included. */
-static void nothing_is_written_beyond_the_room(void **state)
+/* Everything written lies within DECIMAL_MAX bytes, including the words. */
+static void writes_nothing_beyond_the_buffer(void **state)
 {
 	(void)state;
 	srandom(11);
@@ -151,8 +151,8 @@ static void agree_on_figure(const struct decimal *figure, double value)
 	assert_string_equal(out, expected);
 }
 
-/* Of every kind, next to one that is not known. */
-static void several_are_rounded_before_they_are_written(void **state)
+/* Every kind of number, next to one that is not finite. */
+static void rounds_several_numbers_before_writing_them(void **state)
 {
 	enum { COUNT = 7 };
 	struct decimal figures[COUNT];
@@ -176,13 +176,13 @@ static void several_are_rounded_before_they_are_written(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers_are_as_printf_writes_them),
-		cmocka_unit_test(any_number_is_as_printf_writes_it),
-		cmocka_unit_test(whole_numbers_are_written_in_full),
+		cmocka_unit_test(numbers_match_printf),
+		cmocka_unit_test(random_numbers_match_printf),
+		cmocka_unit_test(writes_whole_numbers_in_full),
 		cmocka_unit_test(every_group_of_digits_is_right),
-		cmocka_unit_test(nothing_is_written_beyond_the_room),
+		cmocka_unit_test(writes_nothing_beyond_the_buffer),
 		cmocka_unit_test(figures_are_whole_or_have_nine_digits),
-		cmocka_unit_test(several_are_rounded_before_they_are_written),
+		cmocka_unit_test(rounds_several_numbers_before_writing_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-static void code_and_sentence_are_set_and_the_code_comes_back(void **state)
+static void sets_code_and_sentence_and_returns_the_code(void **state)
 {
 	struct error err = { 0 };
 
@@ -17,7 +17,7 @@ static void code_and_sentence_are_set_and_the_code_comes_back(void **state)
 	assert_string_equal(err.text, "no 'some' line 3");
 }
 
-static void an_errno_is_the_code_and_the_end_of_the_sentence(void **state)
+static void errno_gives_the_code_and_the_cause(void **state)
 {
 	struct error err = { 0 };
 
@@ -29,7 +29,7 @@ static void an_errno_is_the_code_and_the_end_of_the_sentence(void **state)
 		"cannot open 'x': No such file or directory");
 }
 
-static void a_failure_without_errno_is_still_a_failure(void **state)
+static void a_failure_without_errno_is_eio(void **state)
 {
 	struct error err = { 0 };
 
@@ -39,7 +39,7 @@ static void a_failure_without_errno_is_still_a_failure(void **state)
 	assert_int_equal(err.code, -EIO);
 }
 
-static void context_goes_before_the_cause(void **state)
+static void context_precedes_the_cause(void **state)
 {
 	struct error err = { 0 };
 
@@ -53,7 +53,7 @@ static void context_goes_before_the_cause(void **state)
 	assert_string_equal(err.text, "pod 7: cpu.pressure: bad 'full' line");
 }
 
-static void nobody_has_to_want_the_sentence(void **state)
+static void accepts_null_for_the_sentence(void **state)
 {
 	(void)state;
 	errno = EACCES;
@@ -62,7 +62,7 @@ static void nobody_has_to_want_the_sentence(void **state)
 	assert_int_equal(error_wrap(NULL, -ENODEV, "x"), -ENODEV);
 }
 
-static void what_is_too_long_is_cut_at_the_end(void **state)
+static void truncates_a_long_sentence(void **state)
 {
 	char text[2 * sizeof(((struct error *)NULL)->text)];
 	struct error err = { 0 };
@@ -85,14 +85,12 @@ static void what_is_too_long_is_cut_at_the_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			code_and_sentence_are_set_and_the_code_comes_back),
-		cmocka_unit_test(
-			an_errno_is_the_code_and_the_end_of_the_sentence),
-		cmocka_unit_test(a_failure_without_errno_is_still_a_failure),
-		cmocka_unit_test(context_goes_before_the_cause),
-		cmocka_unit_test(nobody_has_to_want_the_sentence),
-		cmocka_unit_test(what_is_too_long_is_cut_at_the_end),
+		cmocka_unit_test(sets_code_and_sentence_and_returns_the_code),
+		cmocka_unit_test(errno_gives_the_code_and_the_cause),
+		cmocka_unit_test(a_failure_without_errno_is_eio),
+		cmocka_unit_test(context_precedes_the_cause),
+		cmocka_unit_test(accepts_null_for_the_sentence),
+		cmocka_unit_test(truncates_a_long_sentence),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-static void a_series_has_a_head_and_labels(void **state)
+static void a_series_has_a_header_and_labels(void **state)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(4096);
 	(void)state;
@@ -29,7 +29,7 @@ static void labels_are_escaped_and_separated(void **state)
 		"x{a=\"1\\n\\\"2\\\"\\\\\xef\xbf\xbd\",b=\"\"");
 }
 
-static void a_value_that_is_not_known_leaves_nothing(void **state)
+static void an_unknown_value_writes_nothing(void **state)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(4096);
 	(void)state;
@@ -40,7 +40,7 @@ static void a_value_that_is_not_known_leaves_nothing(void **state)
 	assert_non_null(strstr(out.data, "gauge\nx 1e+15\n"));
 }
 
-static void the_process_says_what_it_costs(void **state)
+static void reports_cpu_and_memory_of_the_process(void **state)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(4096);
 	(void)state;
@@ -54,10 +54,10 @@ static void the_process_says_what_it_costs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_series_has_a_head_and_labels),
+		cmocka_unit_test(a_series_has_a_header_and_labels),
 		cmocka_unit_test(labels_are_escaped_and_separated),
-		cmocka_unit_test(a_value_that_is_not_known_leaves_nothing),
-		cmocka_unit_test(the_process_says_what_it_costs),
+		cmocka_unit_test(an_unknown_value_writes_nothing),
+		cmocka_unit_test(reports_cpu_and_memory_of_the_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,7 +62,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void a_small_file_is_read_whole_with_a_nul_behind(void **state)
+static void reads_a_small_file_and_adds_a_nul(void **state)
 {
 	const struct fixture *f = *state;
 	char text[64];
@@ -76,7 +76,7 @@ static void a_small_file_is_read_whole_with_a_nul_behind(void **state)
 	assert_memory_equal(text, "a\0b", 4);
 }
 
-static void an_empty_file_is_an_empty_text(void **state)
+static void reads_an_empty_file_as_an_empty_text(void **state)
 {
 	const struct fixture *f = *state;
 	char text[64] = "x";
@@ -97,11 +97,11 @@ static void the_limit_is_exact(void **state)
 	assert_string_equal(text, "123456789\n");
 	assert_int_equal(file_read_at(text, 10, f->dir, "ten", &err), -EFBIG);
 	assert_int_equal(err.code, -EFBIG);
-	assert_string_equal(err.text, "'ten' holds more than 9 bytes");
+	assert_string_equal(err.text, "'ten' is larger than 9 bytes");
 	assert_int_equal(file_read_at(text, 1, f->dir, "ten", &err), -EFBIG);
 }
 
-static void a_file_longer_than_one_read_comes_whole(void **state)
+static void reads_a_file_longer_than_one_read(void **state)
 {
 	const struct fixture *f = *state;
 	scoped_free char *text = xcalloc(LONG_FILE + 1, 1);
@@ -112,7 +112,7 @@ static void a_file_longer_than_one_read_comes_whole(void **state)
 	assert_string_equal(text, f->long_text);
 }
 
-static void what_is_not_there_is_named(void **state)
+static void the_error_names_a_missing_file(void **state)
 {
 	const struct fixture *f = *state;
 	scoped_buffer struct buffer out = BUFFER_MAX(100);
@@ -128,7 +128,7 @@ static void what_is_not_there_is_named(void **state)
 		"cannot open '/proc/none': No such file or directory");
 }
 
-static void what_cannot_be_read_says_why(void **state)
+static void the_error_gives_the_cause(void **state)
 {
 	const struct fixture *f = *state;
 	scoped_buffer struct buffer out = BUFFER_MAX(100);
@@ -142,7 +142,7 @@ static void what_cannot_be_read_says_why(void **state)
 	assert_non_null(strstr(err.text, f->path));
 }
 
-static void a_whole_file_is_read_up_to_the_buffers_maximum(void **state)
+static void reads_a_whole_file_up_to_the_maximum(void **state)
 {
 	const struct fixture *f = *state;
 	scoped_free char *path = xasprintf("%s/long", f->path);
@@ -154,20 +154,19 @@ static void a_whole_file_is_read_up_to_the_buffers_maximum(void **state)
 	assert_int_equal(fits.len, LONG_FILE);
 	assert_string_equal(fits.data, f->long_text);
 	assert_int_equal(file_read(&small, path, &err), -EFBIG);
-	assert_non_null(strstr(err.text, "holds more than 39999 bytes"));
+	assert_non_null(strstr(err.text, "is larger than 39999 bytes"));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_small_file_is_read_whole_with_a_nul_behind),
-		cmocka_unit_test(an_empty_file_is_an_empty_text),
+		cmocka_unit_test(reads_a_small_file_and_adds_a_nul),
+		cmocka_unit_test(reads_an_empty_file_as_an_empty_text),
 		cmocka_unit_test(the_limit_is_exact),
-		cmocka_unit_test(a_file_longer_than_one_read_comes_whole),
-		cmocka_unit_test(what_is_not_there_is_named),
-		cmocka_unit_test(what_cannot_be_read_says_why),
-		cmocka_unit_test(
-			a_whole_file_is_read_up_to_the_buffers_maximum),
+		cmocka_unit_test(reads_a_file_longer_than_one_read),
+		cmocka_unit_test(the_error_names_a_missing_file),
+		cmocka_unit_test(the_error_gives_the_cause),
+		cmocka_unit_test(reads_a_whole_file_up_to_the_maximum),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -11,27 +11,27 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* One is taken, a second is too much beside it. */
+/* One such response fits, two do not. */
 enum { BIG = HTTPD_UNREAD_MAX / 4 * 3 };
 
 struct fixture {
 	uv_loop_t loop;
 	struct httpd *httpd;
-	struct http_request *parked;
+	struct httpd_request *parked;
 	bool hold;
 	int fd;
 	uv_poll_t poll;
 	char got[8192];
 	size_t got_len;
 	bool complete;
-	char *big; /* owned; what /big is answered with, or NULL */
+	char *big; /* owned; the response to /big, or NULL */
 	bool served_big;
 };
 
-static void serve(void *owner, struct http_request *request)
+static void serve(void *owner, struct httpd_request *request)
 {
 	struct fixture *f = owner;
-	const char *who = http_query(request, "who");
+	const char *who = httpd_query(request, "who");
 	char body[256];
 	size_t len;
 
@@ -40,25 +40,25 @@ static void serve(void *owner, struct http_request *request)
 		f->complete = true;
 		return;
 	}
-	if (strcmp(http_method(request), "GET") != 0) {
-		const char *sent = http_body(request, &len);
+	if (strcmp(httpd_method(request), "GET") != 0) {
+		const char *sent = httpd_body(request, &len);
 
-		http_reply(request, 200, "text/plain", sent, len);
+		httpd_reply(request, 200, "text/plain", sent, len);
 		return;
 	}
-	if (strcmp(http_path(request), "/big") == 0) {
-		http_reply(request, 200, "text/plain", f->big, BIG);
+	if (strcmp(httpd_path(request), "/big") == 0) {
+		httpd_reply(request, 200, "text/plain", f->big, BIG);
 		f->served_big = true;
 		return;
 	}
-	if (strcmp(http_path(request), "/hello") != 0) {
-		http_reply_error(request, 404, "there is no %s",
-			http_path(request));
+	if (strcmp(httpd_path(request), "/hello") != 0) {
+		httpd_reply_error(request, 404, "there is no %s",
+			httpd_path(request));
 		return;
 	}
 	(void)snprintf(body, sizeof(body), "hello %s",
 		who == NULL ? "nobody" : who);
-	http_reply(request, 200, "text/plain", body, strlen(body));
+	httpd_reply(request, 200, "text/plain", body, strlen(body));
 }
 
 static int start_server(struct httpd **out, struct fixture *f,
@@ -125,7 +125,7 @@ static void send_bytes(struct fixture *f, const char *bytes)
 		(ssize_t)strlen(bytes));
 }
 
-/* The whole answer to one request on a connection that is closed after it. */
+/* The whole response to one request, whose connection is then closed. */
 static const char *ask(struct fixture *f, const char *request)
 {
 	send_bytes(f, request);
@@ -133,7 +133,7 @@ static const char *ask(struct fixture *f, const char *request)
 	return f->got;
 }
 
-/* So that the next request goes by a new connection. */
+/* The next request uses a new connection. */
 static void hang_up(struct fixture *f)
 {
 	uv_close((uv_handle_t *)&f->poll, NULL);
@@ -164,7 +164,7 @@ static int teardown(void **state)
 
 #define CLOSE "Host: x\r\nConnection: close\r\n"
 
-static void a_query_is_decoded_and_answered(void **state)
+static void decodes_the_query(void **state)
 {
 	const char *got =
 		ask(*state, "GET /hello?who=a%20b HTTP/1.1\r\n" CLOSE "\r\n");
@@ -174,7 +174,7 @@ static void a_query_is_decoded_and_answered(void **state)
 	assert_non_null(strstr(got, "hello a b"));
 }
 
-static void an_unknown_path_is_a_sentence_in_json(void **state)
+static void errors_are_a_sentence_in_json(void **state)
 {
 	const char *got = ask(*state, "GET /\"x HTTP/1.1\r\n" CLOSE "\r\n");
 
@@ -190,7 +190,7 @@ static void a_body_reaches_the_handler(void **state)
 	assert_non_null(strstr(got, "\r\n\r\n12345"));
 }
 
-static void a_reply_may_wait_for_the_loop(void **state)
+static void a_handler_may_reply_later(void **state)
 {
 	struct fixture *f = *state;
 
@@ -199,12 +199,12 @@ static void a_reply_may_wait_for_the_loop(void **state)
 	run_until(&f->loop, &f->complete);
 	assert_int_equal(f->got_len, 0);
 	f->complete = false;
-	http_reply(f->parked, 200, "text/plain", "later", 5);
+	httpd_reply(f->parked, 200, "text/plain", "later", 5);
 	run_until(&f->loop, &f->complete);
 	assert_non_null(strstr(f->got, "later"));
 }
 
-static void closing_answers_what_is_open(void **state)
+static void closing_replies_to_open_requests(void **state)
 {
 	struct fixture *f = *state;
 
@@ -217,7 +217,7 @@ static void closing_answers_what_is_open(void **state)
 	run_until(&f->loop, &f->complete);
 }
 
-static void a_request_that_never_ends_is_cut_off(void **state)
+static void disconnects_a_client_that_never_completes_its_request(void **state)
 {
 	struct fixture *f = *state;
 
@@ -226,8 +226,8 @@ static void a_request_that_never_ends_is_cut_off(void **state)
 	assert_int_equal(f->got_len, 0);
 }
 
-/* Answers lie in memory until they are read. */
-static void those_who_do_not_read_cannot_fill_the_memory(void **state)
+/* Responses stay in memory until they are read. */
+static void clients_that_do_not_read_cannot_fill_the_memory(void **state)
 {
 	static const char request[] = "GET /big HTTP/1.1\r\n" CLOSE "\r\n";
 	struct fixture *f = *state;
@@ -244,7 +244,7 @@ static void those_who_do_not_read_cannot_fill_the_memory(void **state)
 		"hello nobody"));
 	(void)close(silent);
 	hang_up(f);
-	/* It takes a moment until the server sees that it went. */
+	/* The server notices the disconnect after a moment. */
 	for (int i = 0;
 		i < 1000 && strstr(ask(f, request), "HTTP/1.1 200") == NULL;
 		i++) {
@@ -266,7 +266,7 @@ static void addresses_are_checked(void **state)
 	assert_int_equal(start_server(&second, f, "7474", &err), -EINVAL);
 	assert_int_equal(start_server(&second, f, "localhost:x", &err),
 		-EINVAL);
-	/* Modulo 65536 it would be a port. */
+	/* Modulo 65536 this is a valid port. */
 	assert_int_equal(start_server(&second, f, "127.0.0.1:65536", &err),
 		-EINVAL);
 	assert_non_null(strstr(err.text, "65536"));
@@ -274,26 +274,20 @@ static void addresses_are_checked(void **state)
 		-EINVAL);
 }
 
+#define HTTPD_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_query_is_decoded_and_answered,
-			setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			an_unknown_path_is_a_sentence_in_json, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_body_reaches_the_handler,
-			setup, teardown),
-		cmocka_unit_test_setup_teardown(a_reply_may_wait_for_the_loop,
-			setup, teardown),
-		cmocka_unit_test_setup_teardown(closing_answers_what_is_open,
-			setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			a_request_that_never_ends_is_cut_off, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			those_who_do_not_read_cannot_fill_the_memory, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(addresses_are_checked, setup,
-			teardown),
+		HTTPD_TEST(decodes_the_query),
+		HTTPD_TEST(errors_are_a_sentence_in_json),
+		HTTPD_TEST(a_body_reaches_the_handler),
+		HTTPD_TEST(a_handler_may_reply_later),
+		HTTPD_TEST(closing_replies_to_open_requests),
+		HTTPD_TEST(
+			disconnects_a_client_that_never_completes_its_request),
+		HTTPD_TEST(clients_that_do_not_read_cannot_fill_the_memory),
+		HTTPD_TEST(addresses_are_checked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* Who is cut off, and when. Time is an argument; sockets are pairs. */
+/* Which clients are disconnected, and when. Time is an argument; sockets are
+ * socket pairs. */
 #include "lib/httpd_clients.h"
 
 #include "lib/memory.h"
@@ -66,59 +67,59 @@ static void move(int i, enum client_state state, uint64_t now_us)
 	clients_set(&world.clients, &world.client[i], state, now_us);
 }
 
-static void whoever_does_not_ask_in_time_is_cut_off(void **state)
+static void disconnects_a_client_without_a_request_in_time(void **state)
 {
 	(void)state;
 	connect_at(0, START);
 	connect_at(1, START + SECOND);
-	clients_reap(&world.clients, START + 8 * SECOND);
+	clients_expire(&world.clients, START + 8 * SECOND);
 	assert_false(is_cut(0));
-	clients_reap(&world.clients, START + 8 * SECOND + 1);
+	clients_expire(&world.clients, START + 8 * SECOND + 1);
 	assert_true(is_cut(0));
 	assert_false(is_cut(1));
 }
 
-static void an_answer_that_is_owed_takes_the_time_it_takes(void **state)
+static void the_handler_has_no_time_limit(void **state)
 {
 	(void)state;
 	connect_at(0, START);
-	move(0, CLIENT_SERVED, START);
-	clients_reap(&world.clients, START + 100000 * SECOND);
+	move(0, CLIENT_WAITING, START);
+	clients_expire(&world.clients, START + 100000 * SECOND);
 	assert_false(is_cut(0));
 	move(0, CLIENT_READING, START);
-	clients_reap(&world.clients, START + 120 * SECOND);
+	clients_expire(&world.clients, START + 120 * SECOND);
 	assert_false(is_cut(0));
-	clients_reap(&world.clients, START + 120 * SECOND + 1);
+	clients_expire(&world.clients, START + 120 * SECOND + 1);
 	assert_true(is_cut(0));
 }
 
-static void a_kept_connection_has_its_time_anew(void **state)
+static void each_request_of_a_connection_has_the_full_time(void **state)
 {
 	(void)state;
 	connect_at(0, START);
-	move(0, CLIENT_SERVED, START + SECOND);
+	move(0, CLIENT_WAITING, START + SECOND);
 	move(0, CLIENT_READING, START + SECOND);
-	move(0, CLIENT_ASKING, START + 50 * SECOND);
-	clients_reap(&world.clients, START + 58 * SECOND);
+	move(0, CLIENT_REQUESTING, START + 50 * SECOND);
+	clients_expire(&world.clients, START + 58 * SECOND);
 	assert_false(is_cut(0));
-	clients_reap(&world.clients, START + 58 * SECOND + 1);
+	clients_expire(&world.clients, START + 58 * SECOND + 1);
 	assert_true(is_cut(0));
 }
 
-static void in_a_crowd_the_oldest_that_asks_makes_room(void **state)
+static void above_the_limit_evicts_the_oldest_idle_client(void **state)
 {
 	(void)state;
 	for (int i = 0; i < CROWD; i++) {
 		connect_at(i, START + (uint64_t)i);
 	}
-	move(0, CLIENT_SERVED, START + 10);
+	move(0, CLIENT_WAITING, START + 10);
 	move(1, CLIENT_READING, START + 10);
 	connect_at(4, START + 20);
 	assert_true(is_cut(2));
 	assert_false(is_cut(0));
 	assert_false(is_cut(1));
 	assert_false(is_cut(3));
-	/* What was cut no longer counts, and is not cut twice. */
+	/* A disconnected client is not counted or disconnected again. */
 	connect_at(5, START + 21);
 	assert_true(is_cut(3));
 	assert_false(is_cut(4));
@@ -127,12 +128,12 @@ static void in_a_crowd_the_oldest_that_asks_makes_room(void **state)
 	assert_false(is_cut(5));
 }
 
-static void a_crowd_that_is_being_served_is_left_alone(void **state)
+static void never_evicts_clients_that_are_being_served(void **state)
 {
 	(void)state;
 	for (int i = 0; i < CROWD; i++) {
 		connect_at(i, START);
-		move(i, CLIENT_SERVED, START);
+		move(i, CLIENT_WAITING, START);
 	}
 	connect_at(CROWD, START);
 	for (int i = 0; i <= CROWD; i++) {
@@ -140,19 +141,19 @@ static void a_crowd_that_is_being_served_is_left_alone(void **state)
 	}
 }
 
-static void who_never_asked_is_counted_once(void **state)
+static void counts_a_client_without_a_request_once(void **state)
 {
 	(void)state;
 	connect_at(0, START);
 	connect_at(1, START);
-	move(1, CLIENT_SERVED, START);
+	move(1, CLIENT_WAITING, START);
 	move(1, CLIENT_READING, START);
-	move(1, CLIENT_ASKING, START);
-	assert_int_equal(clients_strangers(&world.clients), 0);
+	move(1, CLIENT_REQUESTING, START);
+	assert_int_equal(clients_failed_connections(&world.clients), 0);
 	clients_remove(&world.clients, &world.client[0]);
 	clients_remove(&world.clients, &world.client[1]);
-	assert_int_equal(clients_strangers(&world.clients), 1);
-	assert_int_equal(clients_strangers(&world.clients), 0);
+	assert_int_equal(clients_failed_connections(&world.clients), 1);
+	assert_int_equal(clients_failed_connections(&world.clients), 0);
 }
 
 #define CLIENTS_TEST(name)                                                     \
@@ -161,12 +162,12 @@ static void who_never_asked_is_counted_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CLIENTS_TEST(whoever_does_not_ask_in_time_is_cut_off),
-		CLIENTS_TEST(an_answer_that_is_owed_takes_the_time_it_takes),
-		CLIENTS_TEST(a_kept_connection_has_its_time_anew),
-		CLIENTS_TEST(in_a_crowd_the_oldest_that_asks_makes_room),
-		CLIENTS_TEST(a_crowd_that_is_being_served_is_left_alone),
-		CLIENTS_TEST(who_never_asked_is_counted_once),
+		CLIENTS_TEST(disconnects_a_client_without_a_request_in_time),
+		CLIENTS_TEST(the_handler_has_no_time_limit),
+		CLIENTS_TEST(each_request_of_a_connection_has_the_full_time),
+		CLIENTS_TEST(above_the_limit_evicts_the_oldest_idle_client),
+		CLIENTS_TEST(never_evicts_clients_that_are_being_served),
+		CLIENTS_TEST(counts_a_client_without_a_request_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* More than sockets hold, so that a client that does not read stops it. */
+/* More than the socket buffers hold, so that a client that does not read stops
+ * the stream. */
 enum { PARTS = 100, PART_BYTES = 200000 };
 
 struct fixture {
@@ -19,7 +20,7 @@ struct fixture {
 	int parts, dones;
 	int break_at; /* the part that is too large, or -1 */
 	bool is_done, is_begun;
-	bool is_stuck; /* the source has nothing to give, for ever */
+	bool is_stuck; /* the source never has anything to give */
 	int fd;
 	uv_poll_t poll;
 	size_t got, letters;
@@ -27,7 +28,7 @@ struct fixture {
 	bool is_closed;
 };
 
-/* Every other turn it has nothing yet. */
+/* Every other call gives nothing. */
 static bool next(void *owner, struct buffer *out)
 {
 	struct fixture *f = owner;
@@ -56,10 +57,10 @@ static void done(void *owner)
 	f->is_done = true;
 }
 
-static void serve(void *owner, struct http_request *request)
+static void serve(void *owner, struct httpd_request *request)
 {
-	http_reply_stream(request, 200, "text/plain",
-		&(struct http_stream){ next, done, owner });
+	httpd_reply_stream(request, 200, "text/plain",
+		&(struct httpd_stream){ next, done, owner });
 }
 
 static int setup(void **state)
@@ -160,8 +161,8 @@ static void every_part_arrives(void **state)
 	assert_string_equal(f->end, "0\r\n\r\n");
 }
 
-/* Without the last chunk a client knows that something is missing. */
-static void what_breaks_off_does_not_look_complete(void **state)
+/* Without the last chunk a client knows that the response is incomplete. */
+static void an_aborted_stream_does_not_look_complete(void **state)
 {
 	struct fixture *f = *state;
 
@@ -180,7 +181,7 @@ static void a_head_request_gets_no_part(void **state)
 	assert_true(f->letters < 10); /* of the headers */
 }
 
-static void a_client_that_goes_ends_the_stream(void **state)
+static void a_disconnect_ends_the_stream(void **state)
 {
 	struct fixture *f = *state;
 
@@ -192,7 +193,7 @@ static void a_client_that_goes_ends_the_stream(void **state)
 	assert_true(f->parts < 2 * PARTS);
 }
 
-static void a_server_that_closes_ends_the_stream(void **state)
+static void closing_the_server_ends_the_stream(void **state)
 {
 	struct fixture *f = *state;
 
@@ -203,7 +204,7 @@ static void a_server_that_closes_ends_the_stream(void **state)
 	assert_int_equal(f->dones, 1);
 }
 
-static void a_server_that_closes_waits_for_no_part(void **state)
+static void closing_the_server_waits_for_no_part(void **state)
 {
 	struct fixture *f = *state;
 
@@ -221,11 +222,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		test(every_part_arrives),
-		test(what_breaks_off_does_not_look_complete),
+		test(an_aborted_stream_does_not_look_complete),
 		test(a_head_request_gets_no_part),
-		test(a_client_that_goes_ends_the_stream),
-		test(a_server_that_closes_ends_the_stream),
-		test(a_server_that_closes_waits_for_no_part),
+		test(a_disconnect_ends_the_stream),
+		test(closing_the_server_ends_the_stream),
+		test(closing_the_server_waits_for_no_part),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

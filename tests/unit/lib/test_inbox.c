@@ -16,10 +16,10 @@ struct fixture {
 	uv_loop_t loop;
 	struct inbox *inbox;
 	uv_thread_t home;
-	size_t next[THREADS]; /* the number that must come next */
+	size_t next[THREADS]; /* the number expected next */
 	size_t delivered, expected;
-	bool at_home, in_order; /* as far as was seen */
-	bool all;		/* as many as expected */
+	bool at_home, in_order; /* true for all items so far */
+	bool all;		/* all expected items arrived */
 };
 
 struct pusher {
@@ -84,7 +84,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void all_arrive_and_in_the_order_of_each_thread(void **state)
+static void delivers_all_items_in_the_order_of_each_thread(void **state)
 {
 	struct fixture *f = *state;
 	struct pusher pushers[THREADS];
@@ -106,7 +106,7 @@ static void all_arrive_and_in_the_order_of_each_thread(void **state)
 	assert_true(f->at_home);
 }
 
-static void nothing_is_delivered_before_the_loop_runs(void **state)
+static void delivers_nothing_before_the_loop_runs(void **state)
 {
 	struct fixture *f = *state;
 
@@ -123,7 +123,7 @@ static void nothing_is_delivered_before_the_loop_runs(void **state)
 	assert_true(f->in_order);
 }
 
-static void closing_delivers_what_is_left(void **state)
+static void closing_delivers_the_remaining_items(void **state)
 {
 	struct fixture *f = *state;
 
@@ -139,17 +139,14 @@ static void closing_delivers_what_is_left(void **state)
 	inbox_close(NULL);
 }
 
+#define INBOX_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			all_arrive_and_in_the_order_of_each_thread, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			nothing_is_delivered_before_the_loop_runs, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(closing_delivers_what_is_left,
-			setup, teardown),
+		INBOX_TEST(delivers_all_items_in_the_order_of_each_thread),
+		INBOX_TEST(delivers_nothing_before_the_loop_runs),
+		INBOX_TEST(closing_delivers_the_remaining_items),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-static void commas_and_nesting_are_looked_after(void **state)
+static void writes_commas_and_nesting(void **state)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(1000);
 	struct json j = json_into(&out);
@@ -32,7 +32,7 @@ static void commas_and_nesting_are_looked_after(void **state)
 		"\"none\":null,\"raw\":{\"b\":[1]}}");
 }
 
-static void nesting_reaches_the_depth_that_is_promised(void **state)
+static void nests_up_to_the_maximum_depth(void **state)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(1000);
 	struct json j = json_into(&out);
@@ -47,7 +47,7 @@ static void nesting_reaches_the_depth_that_is_promised(void **state)
 	assert_string_equal(out.data, "[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]");
 }
 
-static void texts_and_keys_are_escaped(void **state)
+static void escapes_texts_and_keys(void **state)
 {
 	static const struct {
 		const char *text, *json;
@@ -76,7 +76,7 @@ static void texts_and_keys_are_escaped(void **state)
 	}
 }
 
-static void numbers_are_as_short_as_they_may_be(void **state)
+static void writes_short_numbers(void **state)
 {
 	static const struct {
 		double value;
@@ -121,7 +121,7 @@ static void whole_numbers_of_64_bits_stay_exact(void **state)
 		"18446744073709551615]");
 }
 
-static void what_is_not_known_is_left_out_with_its_key(void **state)
+static void leaves_out_an_unknown_number_with_its_key(void **state)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(1000);
 	struct json j = json_into(&out);
@@ -137,7 +137,7 @@ static void what_is_not_known_is_left_out_with_its_key(void **state)
 	assert_string_equal(out.data, "{\"a\":1,\"b\":2}");
 }
 
-static void a_gap_in_a_row_is_null(void **state)
+static void writes_null_for_an_unknown_number_on_request(void **state)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(1000);
 	struct json j = json_into(&out);
@@ -151,7 +151,7 @@ static void a_gap_in_a_row_is_null(void **state)
 	assert_string_equal(out.data, "[null,0.25,null]");
 }
 
-static void an_overflow_is_the_buffers_business(void **state)
+static void reports_overflow_by_the_buffer(void **state)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(10);
 	struct json j = json_into(&out);
@@ -169,14 +169,14 @@ static void an_overflow_is_the_buffers_business(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(commas_and_nesting_are_looked_after),
-		cmocka_unit_test(nesting_reaches_the_depth_that_is_promised),
-		cmocka_unit_test(texts_and_keys_are_escaped),
-		cmocka_unit_test(numbers_are_as_short_as_they_may_be),
+		cmocka_unit_test(writes_commas_and_nesting),
+		cmocka_unit_test(nests_up_to_the_maximum_depth),
+		cmocka_unit_test(escapes_texts_and_keys),
+		cmocka_unit_test(writes_short_numbers),
 		cmocka_unit_test(whole_numbers_of_64_bits_stay_exact),
-		cmocka_unit_test(what_is_not_known_is_left_out_with_its_key),
-		cmocka_unit_test(a_gap_in_a_row_is_null),
-		cmocka_unit_test(an_overflow_is_the_buffers_business),
+		cmocka_unit_test(leaves_out_an_unknown_number_with_its_key),
+		cmocka_unit_test(writes_null_for_an_unknown_number_on_request),
+		cmocka_unit_test(reports_overflow_by_the_buffer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

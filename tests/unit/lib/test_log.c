@@ -14,7 +14,8 @@
 
 enum { CAPTURE_MAX = 65536 };
 
-/* Where standard error goes during a test, and where it went before. */
+/* The file that gets standard error during a test, and the original
+ * descriptor. */
 struct capture {
 	int memory, before;
 	char text[CAPTURE_MAX];
@@ -32,7 +33,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* What was logged; failures are visible again from here on. */
+/* Returns what was logged and restores standard error. */
 static const char *captured(struct capture *c)
 {
 	ssize_t len = pread(c->memory, c->text, CAPTURE_MAX - 1, 0);
@@ -78,13 +79,13 @@ static size_t count_lines(const char *text)
 	return lines;
 }
 
-/* klog's header as its documentation has it:
- * Lmmdd hh:mm:ss.uuuuuu threadid file:line] msg... */
+/* klog's header as documented: Lmmdd hh:mm:ss.uuuuuu threadid file:line]
+ * msg... */
 #define KLOG_HEADER                                                            \
 	"[0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{6} +[0-9]+ "              \
 	"test_log\\.c:[0-9]+\\] "
 
-static void text_is_what_klog_writes(void **state)
+static void text_has_the_format_of_klog(void **state)
 {
 	struct capture *c = *state;
 
@@ -110,7 +111,7 @@ static void each_level_has_its_letter(void **state)
 		"\"c\"\nE" KLOG_HEADER "\"d\"\n$");
 }
 
-/* "mmdd hh:mm:ss.uuuuuu" of now, as it stands behind the letter. */
+/* The current time as "mmdd hh:mm:ss.uuuuuu". */
 static void klog_now(char *out, size_t size)
 {
 	char when[CLOCK_TEXT_MAX];
@@ -120,7 +121,7 @@ static void klog_now(char *out, size_t size)
 		when + 11);
 }
 
-static void the_time_is_now_in_utc(void **state)
+static void logs_the_current_time_in_utc(void **state)
 {
 	struct capture *c = *state;
 	char before[32];
@@ -130,14 +131,14 @@ static void the_time_is_now_in_utc(void **state)
 	log_info("m", LOG_END);
 	klog_now(after, sizeof(after));
 	(void)captured(c);
-	/* The text has no year, so it falls at its end. */
+	/* The text has no year, so it wraps around at the end of a year. */
 	if (strcmp(before, after) <= 0) {
 		assert_true(strncmp(c->text + 1, before, strlen(before)) >= 0);
 		assert_true(strncmp(c->text + 1, after, strlen(after)) <= 0);
 	}
 }
 
-static void what_is_below_the_level_is_not_written(void **state)
+static void drops_messages_below_the_level(void **state)
 {
 	struct capture *c = *state;
 
@@ -161,7 +162,7 @@ static void control_bytes_and_quotes_cannot_forge_a_line(void **state)
 	assert_int_equal(count_lines(c->text), 1);
 }
 
-static void a_missing_text_is_an_empty_one(void **state)
+static void logs_null_as_empty(void **state)
 {
 	struct capture *c = *state;
 	struct error err = { -1, "cannot open 'x'" };
@@ -171,7 +172,7 @@ static void a_missing_text_is_an_empty_one(void **state)
 		"\"m\" none=\"\" err=\"cannot open 'x'\"\n$");
 }
 
-/* len bytes of 'a', with a NUL behind; the caller frees them. */
+/* len bytes and a NUL; the caller frees them. */
 static char *long_text(size_t len, char byte)
 {
 	char *text = xcalloc(len + 1, 1);
@@ -180,7 +181,7 @@ static char *long_text(size_t len, char byte)
 	return text;
 }
 
-static void long_values_are_cut_and_show_it(void **state)
+static void marks_truncated_values(void **state)
 {
 	struct capture *c = *state;
 	scoped_free char *exact = long_text(1024, 'a');
@@ -193,7 +194,7 @@ static void long_values_are_cut_and_show_it(void **state)
 	assert_in_range(strlen(c->text), 2048, 2200);
 }
 
-static void no_character_is_cut_in_two(void **state)
+static void never_splits_a_character(void **state)
 {
 	struct capture *c = *state;
 	scoped_free char *filler = long_text(1022, 'a');
@@ -206,7 +207,7 @@ static void no_character_is_cut_in_two(void **state)
 	assert_non_null(strstr(c->text, "aaa...\"}\n"));
 }
 
-static void a_line_beyond_all_limits_keeps_its_message(void **state)
+static void a_huge_line_keeps_its_message(void **state)
 {
 	struct capture *c = *state;
 	scoped_free char *bad = long_text(2000, '\x01');
@@ -220,7 +221,7 @@ static void a_line_beyond_all_limits_keeps_its_message(void **state)
 	"^\\{\"ts\":\"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\\.[0-9]{6}Z\","     \
 	"\"level\":\"%s\",\"caller\":\"test_log\\.c:[0-9]+\",\"msg\":"
 
-static void json_is_one_object_a_line(void **state)
+static void json_has_one_object_per_line(void **state)
 {
 	struct capture *c = *state;
 	scoped_free char *pattern = xasprintf(JSON_HEAD
@@ -234,7 +235,7 @@ static void json_is_one_object_a_line(void **state)
 	assert_matches(captured(c), pattern);
 }
 
-static void json_values_are_cut_as_well(void **state)
+static void truncates_json_values(void **state)
 {
 	struct capture *c = *state;
 	scoped_free char *longer = long_text(3000, 'b');
@@ -246,7 +247,7 @@ static void json_values_are_cut_as_well(void **state)
 	assert_in_range(strlen(c->text), 1024, 1300);
 }
 
-static void a_json_line_beyond_all_limits_is_still_json(void **state)
+static void a_huge_json_line_is_still_valid(void **state)
 {
 	struct capture *c = *state;
 	scoped_free char *bad = long_text(2000, '\x01');
@@ -259,7 +260,7 @@ static void a_json_line_beyond_all_limits_is_still_json(void **state)
 	assert_matches(captured(c), pattern);
 }
 
-static void repeats_are_held_back_and_counted(void **state)
+static void suppresses_and_counts_repeats(void **state)
 {
 	struct log_limit limit = { 0 };
 	uint64_t held = 99;
@@ -279,7 +280,7 @@ static void repeats_are_held_back_and_counted(void **state)
 	assert_true(log_allow(&limit, 8000, 1000, NULL));
 }
 
-static void each_text_has_a_limit_of_its_own(void **state)
+static void each_text_has_its_own_limit(void **state)
 {
 	const uint64_t second = LOG_TOPIC_GAP_US;
 	struct log_topics topics = { 0 };
@@ -289,7 +290,7 @@ static void each_text_has_a_limit_of_its_own(void **state)
 	assert_true(log_allow_topic(&topics, second, 60 * second, "a", NULL));
 	assert_false(
 		log_allow_topic(&topics, 2 * second, 60 * second, "a", &held));
-	/* Another one, but not in the same second. */
+	/* Another text, but not within the same second. */
 	assert_true(
 		log_allow_topic(&topics, 2 * second, 60 * second, "b", &held));
 	assert_int_equal(held, 1);
@@ -310,20 +311,20 @@ static void each_text_has_a_limit_of_its_own(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		LOG_TEST(text_is_what_klog_writes),
+		LOG_TEST(text_has_the_format_of_klog),
 		LOG_TEST(each_level_has_its_letter),
-		LOG_TEST(the_time_is_now_in_utc),
-		LOG_TEST(what_is_below_the_level_is_not_written),
+		LOG_TEST(logs_the_current_time_in_utc),
+		LOG_TEST(drops_messages_below_the_level),
 		LOG_TEST(control_bytes_and_quotes_cannot_forge_a_line),
-		LOG_TEST(a_missing_text_is_an_empty_one),
-		LOG_TEST(long_values_are_cut_and_show_it),
-		LOG_TEST(no_character_is_cut_in_two),
-		LOG_TEST(a_line_beyond_all_limits_keeps_its_message),
-		LOG_TEST(json_is_one_object_a_line),
-		LOG_TEST(json_values_are_cut_as_well),
-		LOG_TEST(a_json_line_beyond_all_limits_is_still_json),
-		cmocka_unit_test(repeats_are_held_back_and_counted),
-		cmocka_unit_test(each_text_has_a_limit_of_its_own),
+		LOG_TEST(logs_null_as_empty),
+		LOG_TEST(marks_truncated_values),
+		LOG_TEST(never_splits_a_character),
+		LOG_TEST(a_huge_line_keeps_its_message),
+		LOG_TEST(json_has_one_object_per_line),
+		LOG_TEST(truncates_json_values),
+		LOG_TEST(a_huge_json_line_is_still_valid),
+		cmocka_unit_test(suppresses_and_counts_repeats),
+		cmocka_unit_test(each_text_has_its_own_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

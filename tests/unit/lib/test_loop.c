@@ -13,8 +13,7 @@ struct fixture {
 	struct loop *loop;
 	struct timer *timer;
 	unsigned fired, stopped;
-	unsigned
-		stop_after; /* the timer stops the loop when it fired so often */
+	unsigned stop_after; /* number of firings after which the loop stops */
 };
 
 static void on_stop(void *owner)
@@ -74,7 +73,7 @@ static void a_timer_without_repeat_fires_once(void **state)
 	assert_int_equal(f->fired, 1);
 }
 
-static void a_repeating_timer_fires_until_the_stop(void **state)
+static void a_repeating_timer_fires_until_stopped(void **state)
 {
 	struct fixture *f = *state;
 
@@ -85,7 +84,7 @@ static void a_repeating_timer_fires_until_the_stop(void **state)
 	assert_int_equal(f->stopped, 1);
 }
 
-static void a_stopped_timer_is_silent_and_can_start_again(void **state)
+static void a_stopped_timer_can_start_again(void **state)
 {
 	struct fixture *f = *state;
 
@@ -98,7 +97,7 @@ static void a_stopped_timer_is_silent_and_can_start_again(void **state)
 	assert_int_equal(f->fired, 1);
 }
 
-static void starting_again_replaces_what_was_set(void **state)
+static void starting_again_replaces_the_times(void **state)
 {
 	struct fixture *f = *state;
 
@@ -142,17 +141,17 @@ static void stop_on(struct fixture *f, int number)
 	assert_int_equal(f->stopped, 1);
 }
 
-static void sigterm_stops_on_the_loops_thread(void **state)
+static void sigterm_stops_on_the_loop_thread(void **state)
 {
 	stop_on(*state, SIGTERM);
 }
 
-static void sigint_stops_on_the_loops_thread(void **state)
+static void sigint_stops_on_the_loop_thread(void **state)
 {
 	stop_on(*state, SIGINT);
 }
 
-static void a_peer_that_hangs_up_does_not_end_the_process(void **state)
+static void ignores_sigpipe(void **state)
 {
 	(void)state;
 	assert_int_equal(raise(SIGPIPE), 0);
@@ -164,7 +163,7 @@ static void refuse_to_stop(void *owner)
 	(void)raise(SIGTERM);
 }
 
-/* In a child, since the process ends; its timer keeps the loop alive. */
+/* In a child, because the process ends; the timer keeps its loop alive. */
 static void a_second_signal_ends_the_process_at_once(void **state)
 {
 	int status = 0;
@@ -187,7 +186,7 @@ static void a_second_signal_ends_the_process_at_once(void **state)
 	assert_int_equal(WEXITSTATUS(status), 128 + SIGTERM);
 }
 
-static void as_many_files_as_allowed_may_be_open(void **state)
+static void raises_the_limit_of_open_files(void **state)
 {
 	struct rlimit before;
 	struct rlimit limit;
@@ -220,16 +219,16 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_second_signal_ends_the_process_at_once),
 		LOOP_TEST(a_timer_without_repeat_fires_once),
-		LOOP_TEST(a_repeating_timer_fires_until_the_stop),
-		LOOP_TEST(a_stopped_timer_is_silent_and_can_start_again),
-		LOOP_TEST(starting_again_replaces_what_was_set),
+		LOOP_TEST(a_repeating_timer_fires_until_stopped),
+		LOOP_TEST(a_stopped_timer_can_start_again),
+		LOOP_TEST(starting_again_replaces_the_times),
 		LOOP_TEST(a_closed_timer_does_not_fire),
 		LOOP_TEST(only_the_first_stop_counts),
-		LOOP_TEST(sigterm_stops_on_the_loops_thread),
-		LOOP_TEST(sigint_stops_on_the_loops_thread),
-		LOOP_TEST(a_peer_that_hangs_up_does_not_end_the_process),
+		LOOP_TEST(sigterm_stops_on_the_loop_thread),
+		LOOP_TEST(sigint_stops_on_the_loop_thread),
+		LOOP_TEST(ignores_sigpipe),
 		cmocka_unit_test(a_loop_without_handles_ends_by_itself),
-		cmocka_unit_test(as_many_files_as_allowed_may_be_open),
+		cmocka_unit_test(raises_the_limit_of_open_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,9 +10,9 @@
 
 enum { KEYS = 300 };
 
-/* What a map of KEYS keys must hold, without any hashing. */
+/* The expected content of a map of KEYS keys, without hashing. */
 struct model {
-	void *values[KEYS]; /* NULL: the key is not in the map */
+	void *values[KEYS]; /* NULL: not in the map */
 	size_t count;
 };
 
@@ -46,7 +46,7 @@ static void step(struct map *map, struct model *model, uint64_t *seed)
 	assert_int_equal(map->count, model->count);
 }
 
-/* Each entry comes exactly once, and with its own key. */
+/* Each entry appears exactly once, with its own key. */
 static void check_all(const struct map *map, const struct model *model)
 {
 	bool seen[KEYS] = { false };
@@ -103,7 +103,7 @@ static void keys_are_copied_and_values_are_not(void **state)
 	map_fini(&map);
 }
 
-static void an_empty_map_answers_too(void **state)
+static void works_when_empty(void **state)
 {
 	struct map map = { 0 };
 	size_t at = 0;
@@ -121,8 +121,8 @@ static void an_empty_map_answers_too(void **state)
 	assert_null(map_get(&map, ""));
 }
 
-/* Pods come and go for months: what was removed must not stay as a marker. */
-static void coming_and_going_does_not_make_it_grow(void **state)
+/* Pods come and go for months, so tombstones must not accumulate. */
+static void does_not_grow_when_keys_come_and_go(void **state)
 {
 	struct map map = { 0 };
 	char name[32];
@@ -146,13 +146,13 @@ static void coming_and_going_does_not_make_it_grow(void **state)
 	map_fini(&map);
 }
 
-static void a_probe_goes_on_past_what_was_removed(void **state)
+static void finds_keys_behind_a_removed_one(void **state)
 {
 	struct map map = { 0 };
 	char name[32];
 
 	(void)state;
-	/* Eight in sixteen slots: some share a slot in any order. */
+	/* Eight keys in sixteen slots: some collide. */
 	for (size_t removed = 0; removed < 8; removed++) {
 		for (size_t i = 0; i < 8; i++) {
 			key_name(name, sizeof(name), i);
@@ -168,7 +168,7 @@ static void a_probe_goes_on_past_what_was_removed(void **state)
 	}
 }
 
-static void what_was_just_seen_may_be_removed(void **state)
+static void the_current_entry_may_be_removed(void **state)
 {
 	struct map map = { 0 };
 	char name[32];
@@ -210,10 +210,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_operations_agree_with_a_simple_model),
 		cmocka_unit_test(keys_are_copied_and_values_are_not),
-		cmocka_unit_test(an_empty_map_answers_too),
-		cmocka_unit_test(coming_and_going_does_not_make_it_grow),
-		cmocka_unit_test(a_probe_goes_on_past_what_was_removed),
-		cmocka_unit_test(what_was_just_seen_may_be_removed),
+		cmocka_unit_test(works_when_empty),
+		cmocka_unit_test(does_not_grow_when_keys_come_and_go),
+		cmocka_unit_test(finds_keys_behind_a_removed_one),
+		cmocka_unit_test(the_current_entry_may_be_removed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void growing_doubles_and_keeps_what_is_there(void **state)
+static void growing_doubles_and_keeps_the_content(void **state)
 {
 	uint32_t *items = NULL;
 	size_t capacity = 0;
@@ -31,7 +31,7 @@ static void growing_doubles_and_keeps_what_is_there(void **state)
 	free(items);
 }
 
-static void nothing_grows_while_there_is_room(void **state)
+static void does_not_grow_while_there_is_room(void **state)
 {
 	size_t capacity = 4;
 	scoped_free char *items = xcalloc(capacity, 1);
@@ -62,7 +62,7 @@ static void fresh_memory_is_zeroed_and_never_null(void **state)
 	assert_non_null(shrunk);
 }
 
-static void copies_are_copies(void **state)
+static void duplicates_have_their_own_memory(void **state)
 {
 	const char source[] = "plimsoll";
 	scoped_free char *text = xstrdup(source);
@@ -81,7 +81,7 @@ static void copies_are_copies(void **state)
 	assert_string_equal(made, "plimsoll-7");
 }
 
-static void what_is_taken_is_not_freed_by_its_scope(void **state)
+static void a_taken_pointer_is_not_freed_by_its_scope(void **state)
 {
 	char *kept;
 
@@ -96,7 +96,7 @@ static void what_is_taken_is_not_freed_by_its_scope(void **state)
 	free(kept);
 }
 
-static void a_descriptor_ends_with_its_scope(void **state)
+static void a_scope_closes_its_descriptor(void **state)
 {
 	int number;
 
@@ -113,9 +113,9 @@ static void a_descriptor_ends_with_its_scope(void **state)
 	assert_int_equal(errno, EBADF);
 }
 
-/* In a child: the process is meant to end. The product does not fit into 64
- * bits, so no allocator can have it. */
-static void memory_that_cannot_be_had_ends_the_process(void **state)
+/* In a child, because the process aborts. The product exceeds 64 bits, so every
+ * allocator fails. */
+static void aborts_without_memory(void **state)
 {
 	volatile size_t much = SIZE_MAX / 2;
 	int status = 0;
@@ -135,13 +135,13 @@ static void memory_that_cannot_be_had_ends_the_process(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(growing_doubles_and_keeps_what_is_there),
-		cmocka_unit_test(nothing_grows_while_there_is_room),
+		cmocka_unit_test(growing_doubles_and_keeps_the_content),
+		cmocka_unit_test(does_not_grow_while_there_is_room),
 		cmocka_unit_test(fresh_memory_is_zeroed_and_never_null),
-		cmocka_unit_test(copies_are_copies),
-		cmocka_unit_test(what_is_taken_is_not_freed_by_its_scope),
-		cmocka_unit_test(a_descriptor_ends_with_its_scope),
-		cmocka_unit_test(memory_that_cannot_be_had_ends_the_process),
+		cmocka_unit_test(duplicates_have_their_own_memory),
+		cmocka_unit_test(a_taken_pointer_is_not_freed_by_its_scope),
+		cmocka_unit_test(a_scope_closes_its_descriptor),
+		cmocka_unit_test(aborts_without_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

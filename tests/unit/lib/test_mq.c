@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* More than the kernel buffers on the way to a peer that does not read. */
+/* More than the kernel buffers for a peer that does not read. */
 enum { BIG_REPLY = 16 << 20 };
 
 struct fixture {
@@ -20,10 +20,10 @@ struct fixture {
 	struct mq_client *client;
 	char url[64];
 	struct mq_request *parked;
-	bool served, answered, connected;
-	char request[64], answer[64];
+	bool served, replied, connected;
+	char request[64], reply[64];
 	bool hold;
-	uint8_t *big; /* owned; what "big" is answered with, or NULL */
+	uint8_t *big; /* owned; the reply to "big", or NULL */
 };
 
 static void serve(void *owner, struct mq_request *request, const uint8_t *bytes,
@@ -44,15 +44,15 @@ static void serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 	mq_reply(request, (const uint8_t *)"pong", 4);
 }
 
-static void answer(void *owner, const uint8_t *bytes, size_t len)
+static void on_reply(void *owner, const uint8_t *bytes, size_t len)
 {
 	struct fixture *f = owner;
 
-	f->answered = true;
-	f->answer[0] = '\0';
+	f->replied = true;
+	f->reply[0] = '\0';
 	if (bytes != NULL) {
-		memcpy(f->answer, bytes, len);
-		f->answer[len] = '\0';
+		memcpy(f->reply, bytes, len);
+		f->reply[len] = '\0';
 	}
 }
 
@@ -71,7 +71,7 @@ static void start_client(struct fixture *f, uint64_t timeout_ms)
 {
 	struct mq_client_options options = { .url = f->url,
 		.timeout_ms = timeout_ms,
-		.answer = answer,
+		.on_reply = on_reply,
 		.owner = f };
 
 	assert_int_equal(mq_client_new(&f->client, &f->loop, &options, NULL),
@@ -129,13 +129,13 @@ static void a_request_gets_its_reply(void **state)
 	start_client(f, 5000);
 	mq_client_send(f->client, (const uint8_t *)"ping", 5);
 	assert_true(mq_client_busy(f->client));
-	run_until(&f->loop, &f->answered);
+	run_until(&f->loop, &f->replied);
 	assert_string_equal(f->request, "ping");
-	assert_string_equal(f->answer, "pong");
+	assert_string_equal(f->reply, "pong");
 	assert_false(mq_client_busy(f->client));
-	/* The answer may be here before word of the connection is. */
+	/* The reply may arrive before the connection is reported. */
 	run_until_connected(f);
-	assert_string_equal(mq_client_trouble(f->client), "");
+	assert_string_equal(mq_client_last_error(f->client), "");
 }
 
 static void a_reply_may_come_much_later(void **state)
@@ -146,24 +146,24 @@ static void a_reply_may_come_much_later(void **state)
 	start_client(f, 5000);
 	mq_client_send(f->client, (const uint8_t *)"ping", 5);
 	run_until(&f->loop, &f->served);
-	assert_false(f->answered);
+	assert_false(f->replied);
 	mq_reply(f->parked, (const uint8_t *)"late", 4);
-	run_until(&f->loop, &f->answered);
-	assert_string_equal(f->answer, "late");
+	run_until(&f->loop, &f->replied);
+	assert_string_equal(f->reply, "late");
 }
 
-static void a_silent_server_ends_in_an_answer_without_bytes(void **state)
+static void a_silent_server_gives_a_reply_without_bytes(void **state)
 {
 	struct fixture *f = *state;
 
 	f->hold = true;
 	start_client(f, 700);
 	mq_client_send(f->client, (const uint8_t *)"ping", 5);
-	run_until(&f->loop, &f->answered);
-	assert_string_equal(f->answer, "");
+	run_until(&f->loop, &f->replied);
+	assert_string_equal(f->reply, "");
 }
 
-/* Speaks nng's REQ by hand, since nng itself would read. The descriptor. */
+/* Connects without nng, which would read by itself. Returns the descriptor. */
 static int connect_by_hand(const struct fixture *f)
 {
 	static const uint8_t greeting[] = { 0, 'S', 'P', 0, 0, 0x30, 0, 0 };
@@ -204,9 +204,9 @@ static void read_all(int fd, size_t len)
 	}
 }
 
-/* The second cannot go out before the first is read, so both are read behind
- * the server's back. */
-static void a_reply_that_had_to_wait_goes_out_nevertheless(void **state)
+/* The second reply cannot be sent before the first is read, so the test reads
+ * both outside the loop. */
+static void sends_a_reply_that_had_to_wait(void **state)
 {
 	enum { GREETING = 8, FRAME = 8 + 4 }; /* length, request id */
 	struct fixture *f = *state;
@@ -226,39 +226,38 @@ static void a_reply_that_had_to_wait_goes_out_nevertheless(void **state)
 	free(take_ptr(f->big));
 }
 
-static void one_who_never_reads_does_not_silence_the_server(void **state)
+static void a_peer_that_never_reads_does_not_block_the_server(void **state)
 {
 	struct fixture *f = *state;
 	scoped_fd int fd = connect_by_hand(f);
 
 	f->big = xcalloc(1, BIG_REPLY);
-	/* Twice as many as the server has contexts. */
+	/* Twice the number of the server's contexts. */
 	for (int i = 0; i < 8; i++) {
 		ask_for_big(fd);
 	}
 	run_until(&f->loop, &f->served);
 	start_client(f, 5000);
 	mq_client_send(f->client, (const uint8_t *)"ping", 5);
-	run_until(&f->loop, &f->answered);
+	run_until(&f->loop, &f->replied);
 	free(take_ptr(f->big));
-	assert_string_equal(f->answer, "pong");
+	assert_string_equal(f->reply, "pong");
 }
 
-static void nobody_there_is_said_in_words(void **state)
+static void reports_why_it_is_not_connected(void **state)
 {
 	struct fixture *f = *state;
 
 	(void)snprintf(f->url, sizeof(f->url), "tcp://127.0.0.1:1");
 	start_client(f, 1500);
 	mq_client_send(f->client, (const uint8_t *)"ping", 5);
-	run_until(&f->loop, &f->answered);
+	run_until(&f->loop, &f->replied);
 	assert_false(mq_client_connected(f->client));
-	assert_string_equal(mq_client_trouble(f->client),
+	assert_string_equal(mq_client_last_error(f->client),
 		"the connection was refused");
 }
 
-static void a_lost_connection_ends_the_request_and_the_next_one_works(
-	void **state)
+static void a_lost_connection_ends_only_its_request(void **state)
 {
 	struct fixture *f = *state;
 	struct mq_server *second;
@@ -269,9 +268,9 @@ static void a_lost_connection_ends_the_request_and_the_next_one_works(
 	run_until(&f->loop, &f->served);
 	mq_server_close(f->server);
 	f->server = NULL;
-	run_until(&f->loop, &f->answered);
-	assert_string_equal(f->answer, "");
-	f->answered = false;
+	run_until(&f->loop, &f->replied);
+	assert_string_equal(f->reply, "");
+	f->replied = false;
 	f->hold = false;
 	/* The port is free once the old listener is closed. */
 	while (start_server(&second, f, f->url, NULL) < 0) {
@@ -279,8 +278,8 @@ static void a_lost_connection_ends_the_request_and_the_next_one_works(
 	}
 	f->server = second;
 	mq_client_send(f->client, (const uint8_t *)"ping", 5);
-	run_until(&f->loop, &f->answered);
-	assert_string_equal(f->answer, "pong");
+	run_until(&f->loop, &f->replied);
+	assert_string_equal(f->reply, "pong");
 }
 
 static void a_port_in_use_is_an_error_with_a_sentence(void **state)
@@ -293,11 +292,11 @@ static void a_port_in_use_is_an_error_with_a_sentence(void **state)
 	assert_non_null(strstr(err.text, "cannot listen on"));
 }
 
-static void urls_that_are_not_tcp_are_refused(void **state)
+static void refuses_urls_that_are_not_tcp(void **state)
 {
 	struct fixture *f = *state;
 	struct mq_client_options options = { .timeout_ms = 1000,
-		.answer = answer,
+		.on_reply = on_reply,
 		.owner = f };
 	struct mq_client *client = NULL;
 	static const char *const bad[] = { "ipc:///tmp/x", "127.0.0.1:1",
@@ -314,58 +313,46 @@ static void urls_that_are_not_tcp_are_refused(void **state)
 	}
 }
 
-static void a_server_tells_what_kept_peers_out(void **state)
+static void the_server_reports_why_peers_failed(void **state)
 {
-	const char *trouble = "";
+	const char *last_error = "";
 	struct fixture *f = *state;
 	struct sockaddr_in to = { .sin_family = AF_INET,
 		.sin_port = htons(mq_server_port(f->server)),
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	scoped_fd int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	char answer[64];
+	char bytes[64];
 
-	assert_string_equal(mq_server_trouble(f->server), "");
+	assert_string_equal(mq_server_last_error(f->server), "");
 	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
 	assert_int_equal(write(fd, "GET / HTTP/1.1\r\n", 16), 16);
-	/* Until the other side closed it. */
-	while (read(fd, answer, sizeof(answer)) > 0) {
+	/* Until the server closed the connection. */
+	while (read(fd, bytes, sizeof(bytes)) > 0) {
 	}
-	/* It is counted on nng's thread, maybe after the peer saw the end. */
-	for (int i = 0; *trouble == '\0' && i < 1000000; i++) {
-		trouble = mq_server_trouble(f->server);
+	/* nng's thread may count after the peer saw the end. */
+	for (int i = 0; *last_error == '\0' && i < 1000000; i++) {
+		last_error = mq_server_last_error(f->server);
 	}
-	assert_non_null(strstr(trouble, "does not speak plimsoll's protocol"));
-	assert_string_equal(mq_server_trouble(f->server), "");
+	assert_non_null(
+		strstr(last_error, "does not speak plimsoll's protocol"));
+	assert_string_equal(mq_server_last_error(f->server), "");
 }
+
+#define MQ_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_request_gets_its_reply, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(a_reply_may_come_much_later,
-			setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			a_silent_server_ends_in_an_answer_without_bytes, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			one_who_never_reads_does_not_silence_the_server, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			a_reply_that_had_to_wait_goes_out_nevertheless, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(nobody_there_is_said_in_words,
-			setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			a_lost_connection_ends_the_request_and_the_next_one_works,
-			setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			a_port_in_use_is_an_error_with_a_sentence, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			urls_that_are_not_tcp_are_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			a_server_tells_what_kept_peers_out, setup, teardown),
+		MQ_TEST(a_request_gets_its_reply),
+		MQ_TEST(a_reply_may_come_much_later),
+		MQ_TEST(a_silent_server_gives_a_reply_without_bytes),
+		MQ_TEST(a_peer_that_never_reads_does_not_block_the_server),
+		MQ_TEST(sends_a_reply_that_had_to_wait),
+		MQ_TEST(reports_why_it_is_not_connected),
+		MQ_TEST(a_lost_connection_ends_only_its_request),
+		MQ_TEST(a_port_in_use_is_an_error_with_a_sentence),
+		MQ_TEST(refuses_urls_that_are_not_tcp),
+		MQ_TEST(the_server_reports_why_peers_failed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

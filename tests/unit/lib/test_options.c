@@ -20,31 +20,39 @@ struct config {
 	int log_format, log_level;
 };
 
-#define ROW(member) offsetof(struct config, member)
+#define ROW(name_, placeholder_, type_, member_)                               \
+	.name = (name_), .placeholder = (placeholder_), .type = (type_),       \
+	.offset = offsetof(struct config, member_)
 
 static const struct option table[] = {
-	{ "node-name", "NAME", OPTION_TEXT, ROW(name), NULL, "who we are", 0, 0,
-		NULL, "TEST_NODE_NAME" },
-	{ "file", "FILE", OPTION_TEXT, ROW(file), "x.db", "where it is kept", 0,
-		0, NULL, NULL },
-	{ "url", "URL", OPTION_LIST, ROW(urls), "a", "whom to ask", 0, 0, NULL,
-		NULL },
-	{ "lead", NULL, OPTION_BOOL, ROW(lead), "false", "whether to lead", 0,
-		0, NULL, NULL },
-	{ "count", "N", OPTION_INTEGER, ROW(count), "3", "how many", -5, 10,
-		NULL, NULL },
-	{ "interval", "TIME", OPTION_DURATION, ROW(interval_us), "2s",
-		"how often", 100e3, 3600e6, NULL, NULL },
-	{ "max-size", "SIZE", OPTION_BYTES, ROW(size_bytes), "40GiB",
-		"how much", 1024, 1e12, NULL, NULL },
-	{ "kvm-probe", "LEVEL", OPTION_CHOICE, ROW(level), "run", "how deep", 0,
-		0, "off stat open vm run", NULL },
+	{ ROW("node-name", "NAME", OPTION_TEXT, name),
+		.help = "name of the node", .extra_env = "TEST_NODE_NAME" },
+	{ ROW("file", "FILE", OPTION_TEXT, file), .fallback = "x.db",
+		.help = "name of the file" },
+	{ ROW("url", "URL", OPTION_LIST, urls), .fallback = "a",
+		.help = "URL of the server" },
+	{ ROW("lead", NULL, OPTION_BOOL, lead), .fallback = "false",
+		.help = "whether to lead" },
+	{ ROW("count", "N", OPTION_INTEGER, count), .fallback = "3",
+		.help = "how many", .min = -5, .max = 10 },
+	{ ROW("interval", "TIME", OPTION_DURATION, interval_us),
+		.fallback = "2s", .help = "how often", .min = 100e3,
+		.max = 3600e6 },
+	{ ROW("max-size", "SIZE", OPTION_BYTES, size_bytes),
+		.fallback = "40GiB", .help = "how much", .min = 1024,
+		.max = 1e12 },
+	{ ROW("kvm-probe", "LEVEL", OPTION_CHOICE, level), .fallback = "run",
+		.help = "how deep", .choices = "off stat open vm run" },
 	OPTIONS_LOG_ROWS(struct config, log_format, log_level),
-	{ 0 },
+	{ .name = NULL },
 };
 
-static const struct options_program program = { "plimsoll-test",
-	"a program that is tested", "[flags] FILE", table };
+static const struct options_program program = {
+	.name = "plimsoll-test",
+	.summary = "a program under test",
+	.usage = "[flags] FILE",
+	.table = table,
+};
 
 struct outcome {
 	struct config config;
@@ -73,7 +81,7 @@ static void set_env(const char *name, const char *text)
 	assert_int_equal(setenv(name, text, 1), 0);
 }
 
-/* Nothing of one test's environment is seen by the next. */
+/* No test sees the environment of another. */
 static int clean(void **state)
 {
 	static const char *const names[] = { "TEST_NODE_NAME",
@@ -89,7 +97,7 @@ static int clean(void **state)
 	return 0;
 }
 
-static void defaults_are_what_the_table_says(void **state)
+static void uses_the_defaults_of_the_table(void **state)
 {
 	struct outcome out;
 
@@ -109,8 +117,7 @@ static void defaults_are_what_the_table_says(void **state)
 	assert_int_equal(out.config.log_level, 1);
 }
 
-static void flags_take_the_next_word_or_what_follows_the_equals_sign(
-	void **state)
+static void a_value_may_follow_as_a_word_or_after_equals(void **state)
 {
 	struct outcome out;
 
@@ -128,7 +135,7 @@ static void flags_take_the_next_word_or_what_follows_the_equals_sign(
 	assert_int_equal(out.config.log_format, 1);
 	assert_int_equal(out.config.log_level, 3);
 
-	/* The last one wins; a value may be empty or look like a flag. */
+	/* The last one counts; a value may be empty or look like a flag. */
 	PARSE(&out, "--lead", "--lead=false", "--count=1", "--count=2",
 		"--node-name=");
 	assert_int_equal(out.code, 0);
@@ -141,21 +148,21 @@ static void flags_take_the_next_word_or_what_follows_the_equals_sign(
 	assert_true(out.config.lead);
 }
 
-static void wrong_flags_are_named_with_the_reason(void **state)
+static void errors_name_the_flag_and_the_reason(void **state)
 {
 	static const struct {
 		char *flag;
 		const char *text;
 	} cases[] = {
 		{ "--nope",
-			"there is no flag --nope; see plimsoll-test "
+			"unknown flag --nope; see plimsoll-test "
 			"--help" },
 		{ "--nope=1",
-			"there is no flag --nope; see plimsoll-test "
+			"unknown flag --nope; see plimsoll-test "
 			"--help" },
-		{ "--lea", "there is no flag --lea; see plimsoll-test --help" },
+		{ "--lea", "unknown flag --lea; see plimsoll-test --help" },
 		{ "--count", "--count needs a value" },
-		{ "--file=", "--file: it is empty" },
+		{ "--file=", "--file: must not be empty" },
 		{ "--count=", "--count: '' is not a whole number" },
 		{ "--count=1x", "--count: '1x' is not a whole number" },
 		{ "--count=1.5", "--count: '1.5' is not a whole number" },
@@ -179,15 +186,17 @@ static void wrong_flags_are_named_with_the_reason(void **state)
 			"--max-size: '2TiB' is not between 1024 and 1e+12" },
 		{ "--lead=yes", "--lead: 'yes' is neither true nor false" },
 		{ "--kvm-probe=ru",
-			"--kvm-probe: 'ru' is none of: off stat open vm run" },
+			"--kvm-probe: 'ru' is not one of: off stat open vm "
+			"run" },
 		{ "--kvm-probe=stat open",
-			"--kvm-probe: 'stat open' is none of: off stat open vm "
+			"--kvm-probe: 'stat open' is not one of: off stat open "
+			"vm "
 			"run" },
 		{ "--kvm-probe=",
-			"--kvm-probe: '' is none of: off stat open vm run" },
-		{ "word", "'word' is no flag; see plimsoll-test --help" },
-		{ "-x", "'-x' is no flag; see plimsoll-test --help" },
-		{ "--", "'--' is no flag; see plimsoll-test --help" },
+			"--kvm-probe: '' is not one of: off stat open vm run" },
+		{ "word", "unknown argument 'word'; see plimsoll-test --help" },
+		{ "-x", "unknown argument '-x'; see plimsoll-test --help" },
+		{ "--", "unknown argument '--'; see plimsoll-test --help" },
 	};
 	struct outcome out;
 
@@ -199,7 +208,7 @@ static void wrong_flags_are_named_with_the_reason(void **state)
 	}
 }
 
-static void a_flag_beats_its_variable_which_beats_the_default(void **state)
+static void a_flag_overrides_variable_and_default(void **state)
 {
 	struct outcome out;
 
@@ -218,29 +227,29 @@ static void a_flag_beats_its_variable_which_beats_the_default(void **state)
 	assert_int_equal(out.config.interval_us, 500000);
 	assert_int_equal(out.config.size_bytes, 2097152);
 	assert_string_equal(out.config.name, "from-env");
-	/* An empty one says nothing. */
+	/* An empty variable counts as unset. */
 	set_env("PLIMSOLL_COUNT", "");
 	PARSE(&out, "--lead=false");
 	assert_int_equal(out.config.count, 3);
 	assert_false(out.config.lead);
 }
 
-static void the_further_variable_comes_before_our_own(void **state)
+static void the_main_variable_overrides_the_second_one(void **state)
 {
 	struct outcome out;
 
 	(void)state;
-	set_env("TEST_NODE_NAME", "further");
+	set_env("TEST_NODE_NAME", "second");
 	PARSE(&out, NULL);
-	assert_string_equal(out.config.name, "further");
-	set_env("PLIMSOLL_NODE_NAME", "own");
+	assert_string_equal(out.config.name, "second");
+	set_env("PLIMSOLL_NODE_NAME", "main");
 	PARSE(&out, NULL);
-	assert_string_equal(out.config.name, "own");
+	assert_string_equal(out.config.name, "main");
 	PARSE(&out, "--node-name=flag");
 	assert_string_equal(out.config.name, "flag");
 }
 
-static void a_wrong_variable_is_named(void **state)
+static void errors_name_the_variable(void **state)
 {
 	struct outcome out;
 
@@ -252,7 +261,7 @@ static void a_wrong_variable_is_named(void **state)
 		"PLIMSOLL_COUNT: 'many' is not a whole number");
 }
 
-static void a_list_of_the_environment_is_split_at_commas(void **state)
+static void splits_the_variable_of_a_list_at_commas(void **state)
 {
 	struct outcome out;
 
@@ -266,7 +275,7 @@ static void a_list_of_the_environment_is_split_at_commas(void **state)
 	assert_string_equal(out.config.urls.items[2], "tcp://c:3");
 }
 
-static void a_list_of_flags_replaces_all_others(void **state)
+static void a_list_of_flags_replaces_other_lists(void **state)
 {
 	struct outcome out;
 
@@ -279,7 +288,7 @@ static void a_list_of_flags_replaces_all_others(void **state)
 	assert_string_equal(out.config.urls.items[1], "three");
 }
 
-static void a_list_has_an_end(void **state)
+static void limits_the_length_of_lists(void **state)
 {
 	char *argv[OPTION_LIST_MAX + 3] = { "plimsoll-test" };
 	struct outcome out;
@@ -294,16 +303,15 @@ static void a_list_has_an_end(void **state)
 	argv[OPTION_LIST_MAX + 1] = "--url=x";
 	parse_words(&out, false, argv);
 	assert_int_equal(out.code, -EINVAL);
-	assert_string_equal(out.err.text,
-		"--url: it is given more than 16 times");
+	assert_string_equal(out.err.text, "--url: given more than 16 times");
 	set_env("PLIMSOLL_URL", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17");
 	PARSE(&out, NULL);
 	assert_int_equal(out.code, -EINVAL);
 	assert_string_equal(out.err.text,
-		"PLIMSOLL_URL: it is given more than 16 times");
+		"PLIMSOLL_URL: given more than 16 times");
 }
 
-static void what_is_no_flag_goes_to_the_rest(void **state)
+static void other_arguments_go_to_the_rest(void **state)
 {
 	struct outcome out;
 
@@ -317,7 +325,7 @@ static void what_is_no_flag_goes_to_the_rest(void **state)
 	assert_true(out.config.lead);
 }
 
-/* What a parse prints on standard output. */
+/* Captures what a parse prints to standard output. */
 static void printed_by(char *out, size_t size, char *flag)
 {
 	scoped_fd int memory = memfd_create("stdout", MFD_CLOEXEC);
@@ -337,7 +345,7 @@ static void printed_by(char *out, size_t size, char *flag)
 	out[len] = '\0';
 }
 
-static void help_and_version_are_printed_and_end_it(void **state)
+static void help_and_version_are_printed_and_stop_parsing(void **state)
 {
 	char text[8192];
 
@@ -352,7 +360,7 @@ static void help_and_version_are_printed_and_end_it(void **state)
 		strlen(plimsoll_version));
 }
 
-static void help_lists_everything(void **state)
+static void help_lists_every_option(void **state)
 {
 	char *text = NULL;
 	size_t len = 0;
@@ -362,8 +370,7 @@ static void help_lists_everything(void **state)
 	assert_non_null(out);
 	options_help(&program, out);
 	assert_int_equal(fclose(out), 0);
-	assert_non_null(
-		strstr(text, "plimsoll-test: a program that is tested\n"));
+	assert_non_null(strstr(text, "plimsoll-test: a program under test\n"));
 	for (const struct option *o = table; o->name != NULL; o++) {
 		scoped_free char *flag = xasprintf("\n  --%s%s%s\n        %s",
 			o->name, o->placeholder == NULL ? "" : " ",
@@ -372,7 +379,7 @@ static void help_lists_everything(void **state)
 		assert_non_null(strstr(text, flag));
 	}
 	assert_non_null(strstr(text,
-		"who we are [PLIMSOLL_NODE_NAME, TEST_NODE_NAME]\n"));
+		"name of the node [PLIMSOLL_NODE_NAME, TEST_NODE_NAME]\n"));
 	assert_non_null(
 		strstr(text, "how often (default 2s) [PLIMSOLL_INTERVAL]\n"));
 	assert_non_null(strstr(text, "\n  --help\n"));
@@ -385,19 +392,18 @@ static void help_lists_everything(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		OPTIONS_TEST(defaults_are_what_the_table_says),
-		OPTIONS_TEST(
-			flags_take_the_next_word_or_what_follows_the_equals_sign),
-		OPTIONS_TEST(wrong_flags_are_named_with_the_reason),
-		OPTIONS_TEST(a_flag_beats_its_variable_which_beats_the_default),
-		OPTIONS_TEST(the_further_variable_comes_before_our_own),
-		OPTIONS_TEST(a_wrong_variable_is_named),
-		OPTIONS_TEST(a_list_of_the_environment_is_split_at_commas),
-		OPTIONS_TEST(a_list_of_flags_replaces_all_others),
-		OPTIONS_TEST(a_list_has_an_end),
-		OPTIONS_TEST(what_is_no_flag_goes_to_the_rest),
-		OPTIONS_TEST(help_and_version_are_printed_and_end_it),
-		OPTIONS_TEST(help_lists_everything),
+		OPTIONS_TEST(uses_the_defaults_of_the_table),
+		OPTIONS_TEST(a_value_may_follow_as_a_word_or_after_equals),
+		OPTIONS_TEST(errors_name_the_flag_and_the_reason),
+		OPTIONS_TEST(a_flag_overrides_variable_and_default),
+		OPTIONS_TEST(the_main_variable_overrides_the_second_one),
+		OPTIONS_TEST(errors_name_the_variable),
+		OPTIONS_TEST(splits_the_variable_of_a_list_at_commas),
+		OPTIONS_TEST(a_list_of_flags_replaces_other_lists),
+		OPTIONS_TEST(limits_the_length_of_lists),
+		OPTIONS_TEST(other_arguments_go_to_the_rest),
+		OPTIONS_TEST(help_and_version_are_printed_and_stop_parsing),
+		OPTIONS_TEST(help_lists_every_option),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

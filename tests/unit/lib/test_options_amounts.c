@@ -12,16 +12,19 @@ struct config {
 };
 
 static const struct option table[] = {
-	{ "size", "SIZE", OPTION_BYTES, offsetof(struct config, bytes), NULL,
-		"how much", 0, 0, NULL, NULL },
-	{ 0 },
+	{ .name = "size",
+		.placeholder = "SIZE",
+		.type = OPTION_BYTES,
+		.offset = offsetof(struct config, bytes),
+		.help = "how much" },
+	{ .name = NULL },
 };
 
-/* What --size=... makes of the words; *bytes is left alone on failure. */
+/* Parses --size=...; *bytes is unchanged on failure. */
 static int parse_size(uint64_t *bytes, char *flag, struct error *err)
 {
-	static const struct options_program program = { "plimsoll-test",
-		"a program that is tested", "", table };
+	static const struct options_program program = { .name = "plimsoll-test",
+		.table = table };
 	char *argv[] = { "plimsoll-test", flag, NULL };
 	struct config config = { *bytes };
 	enum options_outcome outcome;
@@ -31,7 +34,7 @@ static int parse_size(uint64_t *bytes, char *flag, struct error *err)
 	return r;
 }
 
-static void durations_are_read_as_go_writes_them(void **state)
+static void parses_durations_as_go_writes_them(void **state)
 {
 	static const struct {
 		const char *text;
@@ -69,7 +72,7 @@ static void must_be_refused(const char *text, int code)
 	}
 }
 
-static void what_is_no_duration_is_refused(void **state)
+static void refuses_invalid_durations(void **state)
 {
 	static const char *const cases[] = { "", "2", "s", "-2s", "+2s", "2 s",
 		" 2s", "2s ", "2sec", "1h30", "2S", "2x", ".s", ".", "1.2.3s",
@@ -89,7 +92,7 @@ static void what_is_no_duration_is_refused(void **state)
 	assert_int_equal(us, 99);
 }
 
-static void sizes_know_both_kinds_of_units(void **state)
+static void parses_decimal_and_binary_units(void **state)
 {
 	static const struct {
 		char *flag;
@@ -118,7 +121,7 @@ static void sizes_know_both_kinds_of_units(void **state)
 	}
 }
 
-static void sizes_that_are_none_are_refused(void **state)
+static void refuses_invalid_sizes(void **state)
 {
 	static char *const cases[] = { "--size=", "--size=-1024", "--size=2K",
 		"--size=2kb", "--size=2 kB", "--size=2GBx", "--size=2GB1kB",
@@ -156,10 +159,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ports_have_sixteen_bits),
-		cmocka_unit_test(durations_are_read_as_go_writes_them),
-		cmocka_unit_test(what_is_no_duration_is_refused),
-		cmocka_unit_test(sizes_know_both_kinds_of_units),
-		cmocka_unit_test(sizes_that_are_none_are_refused),
+		cmocka_unit_test(parses_durations_as_go_writes_them),
+		cmocka_unit_test(refuses_invalid_durations),
+		cmocka_unit_test(parses_decimal_and_binary_units),
+		cmocka_unit_test(refuses_invalid_sizes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

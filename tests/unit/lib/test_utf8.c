@@ -15,21 +15,21 @@ static const struct {
 	{ "\xe2\x82\xac", 3 },
 	{ "\xf0\x9f\x98\x80", 4 },
 	{ "\xf4\x8f\xbf\xbf", 4 },
-	{ "\x80", 0 }, /* begins in the middle */
+	{ "\x80", 0 }, /* a continuation byte */
 	{ "\xff", 0 },
-	{ "\xc0\x80", 0 }, /* longer than need be */
+	{ "\xc0\x80", 0 }, /* overlong */
 	{ "\xe0\x9f\xbf", 0 },
 	{ "\xf0\x8f\xbf\xbf", 0 },
-	{ "\xed\xa0\x80", 0 },	   /* half of a pair */
-	{ "\xf4\x90\x80\x80", 0 }, /* beyond the last */
+	{ "\xed\xa0\x80", 0 },	   /* a surrogate */
+	{ "\xf4\x90\x80\x80", 0 }, /* above U+10FFFF */
 	{ "\xf5\x80\x80\x80", 0 },
-	{ "\xc3", 0 }, /* cut off */
+	{ "\xc3", 0 }, /* truncated */
 	{ "\xe2\x82", 0 },
 	{ "\xf0\x9f\x98", 0 },
 	{ "\xe2\x82z", 0 },
 };
 
-static void knows_characters_from_bytes(void **state)
+static void finds_the_length_of_characters(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < count_of(cases); i++) {
@@ -37,7 +37,7 @@ static void knows_characters_from_bytes(void **state)
 	}
 }
 
-static void what_is_no_character_is_replaced_byte_by_byte(void **state)
+static void replaces_invalid_bytes_one_by_one(void **state)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(100);
 	const char *text = "a\xff\xc3\xa4\xe2\x82z";
@@ -53,8 +53,8 @@ static void what_is_no_character_is_replaced_byte_by_byte(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(knows_characters_from_bytes),
-		cmocka_unit_test(what_is_no_character_is_replaced_byte_by_byte),
+		cmocka_unit_test(finds_the_length_of_characters),
+		cmocka_unit_test(replaces_invalid_bytes_one_by_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* What was found of KVM, in names and in words. */
+/* Names of KVM states, and the sentences about failures. */
 #include "proto/kvm.h"
 
 #include "lib/memory.h"
@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-static void each_value_has_the_name_that_apis_show(void **state)
+static void names_values_as_the_apis_show_them(void **state)
 {
 	(void)state;
 	assert_string_equal(kvm_state_name(KVM_UNVERIFIED), "unverified");
@@ -23,7 +23,7 @@ static void each_value_has_the_name_that_apis_show(void **state)
 	assert_string_equal(kvm_level_name(KVM_LEVEL_RUN), "run");
 }
 
-static void what_kvm_says_is_put_into_words(void **state)
+static void describes_failures_of_kvm(void **state)
 {
 	static const struct {
 		struct kvm kvm;
@@ -60,8 +60,8 @@ static void what_kvm_says_is_put_into_words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_value_has_the_name_that_apis_show),
-		cmocka_unit_test(what_kvm_says_is_put_into_words),
+		cmocka_unit_test(names_values_as_the_apis_show_them),
+		cmocka_unit_test(describes_failures_of_kvm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void the_figures_are_those_of_the_design_in_its_order(void **state)
+static void lists_the_figures_in_their_order(void **state)
 {
 	static const char *const names[] = { "cpu.cores", "cpu.used_cores",
 		"cpu.used_cores_10s", "cpu.used_cores_5m", "cpu.used_cores_15m",
@@ -30,7 +30,7 @@ static void the_figures_are_those_of_the_design_in_its_order(void **state)
 	}
 }
 
-static void names_that_are_no_figure_are_not_found(void **state)
+static void finds_no_figure_for_an_unknown_name(void **state)
 {
 	static const char *const names[] = { "", ".", "cpu", "cpu.", ".cores",
 		"cores", "cpu.core", "cpu.coress", "cp.cores", "cpux.cores",
@@ -42,7 +42,7 @@ static void names_that_are_no_figure_are_not_found(void **state)
 	}
 }
 
-static void each_figure_has_a_member_of_its_own(void **state)
+static void gives_each_figure_its_own_member(void **state)
 {
 	struct node_load load;
 
@@ -65,7 +65,7 @@ static void each_figure_has_a_member_of_its_own(void **state)
 	node_load_fini(&load);
 }
 
-static void age_decides_between_fresh_stale_and_lost(void **state)
+static void derives_fresh_stale_and_lost_from_the_age(void **state)
 {
 	static const struct {
 		uint64_t age_us;
@@ -106,7 +106,7 @@ static void age_decides_between_fresh_stale_and_lost(void **state)
 	assert_string_equal(load_state_name(LOAD_LOST), "lost");
 }
 
-static void a_new_vm_knows_nothing(void **state)
+static void a_new_vm_has_unknown_figures(void **state)
 {
 	struct vm_load vm;
 
@@ -158,7 +158,7 @@ static void a_copy_is_deep(void **state)
 	node_load_fini(&copy);
 }
 
-static void an_empty_load_is_copied_and_released_too(void **state)
+static void copies_and_releases_an_empty_load(void **state)
 {
 	struct node_load from, copy;
 
@@ -176,14 +176,13 @@ static void an_empty_load_is_copied_and_released_too(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			the_figures_are_those_of_the_design_in_its_order),
-		cmocka_unit_test(names_that_are_no_figure_are_not_found),
-		cmocka_unit_test(each_figure_has_a_member_of_its_own),
-		cmocka_unit_test(age_decides_between_fresh_stale_and_lost),
-		cmocka_unit_test(a_new_vm_knows_nothing),
+		cmocka_unit_test(lists_the_figures_in_their_order),
+		cmocka_unit_test(finds_no_figure_for_an_unknown_name),
+		cmocka_unit_test(gives_each_figure_its_own_member),
+		cmocka_unit_test(derives_fresh_stale_and_lost_from_the_age),
+		cmocka_unit_test(a_new_vm_has_unknown_figures),
 		cmocka_unit_test(a_copy_is_deep),
-		cmocka_unit_test(an_empty_load_is_copied_and_released_too),
+		cmocka_unit_test(copies_and_releases_an_empty_load),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

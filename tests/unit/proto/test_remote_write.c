@@ -1,4 +1,4 @@
-/* Requests of remote write, read back by what protoc-c made. */
+/* Requests of remote write, read back by generated code. */
 #include "proto/remote_write.h"
 
 #include <remote_write.pb-c.h>
@@ -14,7 +14,7 @@ static Remote__WriteRequest *unpack(const struct buffer *b)
 	return request;
 }
 
-static void series_after_series_is_one_request(void **state)
+static void appended_series_make_one_request(void **state)
 {
 	static const struct remote_series first = {
 		.labels = { { "__name__", "up" }, { "node", "n1" } },
@@ -57,7 +57,7 @@ static void series_after_series_is_one_request(void **state)
 
 /* As prometheus.io's specification writes it: TimeSeries is field 1 of the
  * request, labels 1 and samples 2 of it, value 1 and timestamp 2 of those. */
-static void the_bytes_are_those_of_the_specification(void **state)
+static void writes_the_bytes_of_the_specification(void **state)
 {
 	static const struct remote_series series = {
 		.labels = { { "a", "b" } },
@@ -79,8 +79,8 @@ static void the_bytes_are_those_of_the_specification(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(series_after_series_is_one_request),
-		cmocka_unit_test(the_bytes_are_those_of_the_specification),
+		cmocka_unit_test(appended_series_make_one_request),
+		cmocka_unit_test(writes_the_bytes_of_the_specification),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,11 +2,33 @@
 
 #include "lib/memory.h"
 #include "tests/support/cm.h"
+#include "tests/unit/proto/report_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void a_new_report_knows_nothing(void **state)
+static void assert_unknown(const void *base, enum report_list of)
+{
+	struct report_rows rows = report_rows(of);
+	uint64_t none = REPORT_UNKNOWN;
+	double nan;
+
+	for (size_t i = 0; i < rows.count; i++) {
+		const struct report_row *row = &rows.list[i];
+		const char *at = (const char *)base + row->offset;
+
+		memcpy(&nan, at, row->kind == REPORT_DOUBLE ? sizeof(nan) : 0);
+		assert_true(row->kind != REPORT_DOUBLE || isnan(nan));
+		/* The key, the clock and a count begin at 0. */
+		assert_true(row->kind != REPORT_U64 ||
+			memcmp(at, &none, sizeof(none)) == 0 ||
+			strcmp(row->name, "seq") == 0 ||
+			strcmp(row->name, "monotonic_us") == 0 ||
+			strcmp(row->name, "dropped") == 0);
+	}
+}
+
+static void everything_in_a_new_report_is_unknown(void **state)
 {
 	struct report r;
 	struct vm_pod vm;
@@ -15,36 +37,23 @@ static void a_new_report_knows_nothing(void **state)
 	memset(&r, 0x5a, sizeof(r));
 	memset(&vm, 0x5a, sizeof(vm));
 	report_init(&r);
+	assert_unknown(&r, OF_NODE);
 	assert_int_equal(r.seq, 0);
 	assert_int_equal(r.cpu.state, SOURCE_UNKNOWN);
-	assert_true(r.cpu.user_us == REPORT_UNKNOWN);
-	assert_true(r.cpu.steal_us == REPORT_UNKNOWN);
-	assert_true(r.pressure.cpu.some_us == REPORT_UNKNOWN);
-	assert_true(r.kubepods.io.full_us == REPORT_UNKNOWN);
-	assert_true(r.memory.total_bytes == REPORT_UNKNOWN);
-	assert_true(r.memory.swap_free_bytes == REPORT_UNKNOWN);
-	assert_true(isnan(r.load1) && isnan(r.load5) && isnan(r.load15));
 	assert_int_equal(r.cgroup_mode, CGROUP_UNKNOWN);
 	assert_int_equal(r.kvm.state, KVM_UNVERIFIED);
 	assert_int_equal(r.kvm.nested, KNOWN_NOT);
 	assert_null(r.vms);
 	assert_int_equal(r.vm_count + r.hugepages_count, 0);
 	assert_int_equal(r.numa_hugepages_count, 0);
-	assert_true(r.memory.ksm_saved_bytes == REPORT_UNKNOWN);
-	assert_true(r.irq.full_us == REPORT_UNKNOWN);
-	assert_true(r.own.spool_bytes == REPORT_UNKNOWN);
-	assert_true(r.vms_skipped == REPORT_UNKNOWN);
 
 	vm_pod_init(&vm);
+	assert_unknown(&vm, OF_POD);
 	assert_string_equal(vm.pod_uid, "");
-	assert_true(vm.cpu_usage_us == REPORT_UNKNOWN);
-	assert_true(vm.pressure.memory.some_us == REPORT_UNKNOWN);
-	assert_true(vm.working_set_bytes == REPORT_UNKNOWN);
-	assert_true(vm.oom_kills == REPORT_UNKNOWN);
 	assert_int_equal(vm.hugetlb_count, 0);
 }
 
-static void a_copy_lives_on_its_own(void **state)
+static void a_copy_is_independent(void **state)
 {
 	struct report from, copy;
 
@@ -98,7 +107,7 @@ static void a_moved_report_leaves_nothing_to_release(void **state)
 	report_fini(&to);
 }
 
-static void a_report_without_vms_is_copied_and_released_too(void **state)
+static void copies_and_releases_a_report_without_vms(void **state)
 {
 	struct report from, copy;
 
@@ -111,7 +120,7 @@ static void a_report_without_vms_is_copied_and_released_too(void **state)
 	report_fini(NULL);
 }
 
-static void each_value_has_the_name_that_apis_show(void **state)
+static void names_values_as_the_apis_show_them(void **state)
 {
 	(void)state;
 	assert_string_equal(source_state_name(SOURCE_UNKNOWN), "unknown");
@@ -128,12 +137,11 @@ static void each_value_has_the_name_that_apis_show(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_new_report_knows_nothing),
-		cmocka_unit_test(a_copy_lives_on_its_own),
+		cmocka_unit_test(everything_in_a_new_report_is_unknown),
+		cmocka_unit_test(a_copy_is_independent),
 		cmocka_unit_test(a_moved_report_leaves_nothing_to_release),
-		cmocka_unit_test(
-			a_report_without_vms_is_copied_and_released_too),
-		cmocka_unit_test(each_value_has_the_name_that_apis_show),
+		cmocka_unit_test(copies_and_releases_a_report_without_vms),
+		cmocka_unit_test(names_values_as_the_apis_show_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,7 @@ static void pack_generated(struct buffer *out, const ProtobufCMessage *message)
 
 /* ---- small messages ---- */
 
-static void a_hello_comes_back_as_it_was(void **state)
+static void unpacks_the_hello_that_was_packed(void **state)
 {
 	scoped_buffer struct buffer bytes = BUFFER_MAX(BYTES_MAX);
 	struct hello hello = { .node = "worker-1", .version = "v1.2-3-gabc" };
@@ -60,7 +60,7 @@ static void a_hello_comes_back_as_it_was(void **state)
 	wire_request_fini(&got);
 }
 
-static void a_snapshot_request_comes_back_as_it_was(void **state)
+static void unpacks_the_snapshot_request_that_was_packed(void **state)
 {
 	scoped_buffer struct buffer bytes = BUFFER_MAX(BYTES_MAX);
 	struct snapshot_request request = { UINT64_MAX, 17 };
@@ -75,7 +75,7 @@ static void a_snapshot_request_comes_back_as_it_was(void **state)
 	wire_request_fini(&got);
 }
 
-static void an_ack_comes_back_as_it_was(void **state)
+static void unpacks_the_ack_that_was_packed(void **state)
 {
 	static const uint32_t hints[] = { 0, 1, 5000, UINT32_MAX };
 
@@ -96,7 +96,7 @@ static void an_ack_comes_back_as_it_was(void **state)
 	}
 }
 
-static void texts_that_are_shown_are_made_printable_and_cut(void **state)
+static void makes_shown_texts_printable_and_cuts_them(void **state)
 {
 	scoped_buffer struct buffer bytes = BUFFER_MAX(BYTES_MAX);
 	char text[1000];
@@ -228,7 +228,7 @@ static void refused_both(struct parts *p, const char *reason)
 	assert_string_equal(err.text, reason);
 }
 
-static void who_does_not_say_who_it_is_is_refused(void **state)
+static void refuses_a_hello_without_an_identity(void **state)
 {
 	struct parts p;
 
@@ -253,7 +253,7 @@ static void who_does_not_say_who_it_is_is_refused(void **state)
 	refused_both(&p, "node has 0 bytes, not 1 to 253");
 }
 
-static void a_run_id_of_another_length_is_refused(void **state)
+static void refuses_a_run_id_of_the_wrong_length(void **state)
 {
 	struct parts p;
 
@@ -273,7 +273,7 @@ static void a_run_id_of_another_length_is_refused(void **state)
 	refused_both(&p, "run_id has 0 bytes, not 16");
 }
 
-static void a_batch_that_cannot_be_is_refused(void **state)
+static void refuses_an_impossible_batch(void **state)
 {
 	struct error err = { 0 };
 	struct parts p;
@@ -282,20 +282,20 @@ static void a_batch_that_cannot_be_is_refused(void **state)
 	make_parts(&p);
 	p.batch.n_reports = 0;
 	assert_int_equal(send_batch(&err, &p), -EBADMSG);
-	assert_string_equal(err.text, "a batch of 0 reports");
+	assert_string_equal(err.text, "a batch has 0 reports");
 	p.batch.n_reports = WIRE_REPORTS_MAX;
 	assert_int_equal(send_batch(&err, &p), 0);
 	p.batch.n_reports = WIRE_REPORTS_MAX + 1;
 	assert_int_equal(send_batch(&err, &p), -EBADMSG);
-	assert_string_equal(err.text, "a batch of 1025 reports");
+	assert_string_equal(err.text, "a batch has 1025 reports");
 	make_parts(&p);
 	p.batch.sent_monotonic_us = WIRE_TIME_MAX_US + 1;
 	assert_int_equal(send_batch(&err, &p), -EBADMSG);
-	assert_string_equal(err.text, "sent_monotonic_us is no time");
+	assert_string_equal(err.text, "sent_monotonic_us is out of range");
 }
 
 /* One bad report spoils the batch; those before it are released. */
-static void a_batch_with_one_bad_report_is_refused(void **state)
+static void refuses_a_batch_with_one_bad_report(void **state)
 {
 	Plimsoll__Report bad = PLIMSOLL__REPORT__INIT;
 	struct error err = { 0 };
@@ -306,10 +306,10 @@ static void a_batch_with_one_bad_report_is_refused(void **state)
 	p.batch.n_reports = 3;
 	p.reports[2] = &bad;
 	assert_int_equal(send_batch(&err, &p), -EBADMSG);
-	assert_string_equal(err.text, "a report has no usable seq");
+	assert_string_equal(err.text, "a report has no valid seq");
 }
 
-static void unknown_fields_are_skipped_wherever_they_are(void **state)
+static void skips_unknown_fields_in_every_message(void **state)
 {
 	ProtobufCMessageUnknownField field = { 1000,
 		PROTOBUF_C_WIRE_TYPE_VARINT, 1, (uint8_t[]){ 7 } };
@@ -339,7 +339,7 @@ static void unknown_fields_are_skipped_wherever_they_are(void **state)
 
 /* ---- broken bytes ---- */
 
-static void messages_of_unknown_kind_are_refused(void **state)
+static void refuses_messages_of_unknown_kind(void **state)
 {
 	struct wire_request request = { .kind = WIRE_SNAPSHOT_REQUEST };
 	struct wire_reply reply = { .kind = WIRE_REFUSED };
@@ -409,7 +409,7 @@ static void pack_report(struct buffer *out)
 	wire_pack_report(out, &report);
 }
 
-static void what_is_cut_off_is_refused_at_every_length(void **state)
+static void refuses_a_message_cut_at_any_length(void **state)
 {
 	scoped_buffer struct buffer bytes = BUFFER_MAX(BYTES_MAX);
 	scoped_buffer struct buffer report = BUFFER_MAX(BYTES_MAX);
@@ -443,7 +443,7 @@ static void what_is_cut_off_is_refused_at_every_length(void **state)
 }
 
 /* Three bytes make an empty pod on the wire, hundreds in memory. */
-static void few_bytes_cannot_make_a_mountain(void **state)
+static void a_small_message_cannot_allocate_without_limit(void **state)
 {
 	enum { EMPTY_PODS = 600000 };
 	scoped_buffer struct buffer report = BUFFER_MAX(BYTES_MAX);
@@ -460,25 +460,24 @@ static void few_bytes_cannot_make_a_mountain(void **state)
 	wire_pack_batch(&bytes,
 		&(const struct batch_out){ "worker-1", run_id, 1, &packed, 1 });
 	assert_int_equal(unpack_request(&got, &bytes, &err), -EBADMSG);
-	assert_string_equal(err.text, "the bytes are no report");
+	assert_string_equal(err.text, "cannot unpack the report");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_hello_comes_back_as_it_was),
-		cmocka_unit_test(a_snapshot_request_comes_back_as_it_was),
-		cmocka_unit_test(an_ack_comes_back_as_it_was),
-		cmocka_unit_test(
-			texts_that_are_shown_are_made_printable_and_cut),
-		cmocka_unit_test(who_does_not_say_who_it_is_is_refused),
-		cmocka_unit_test(a_run_id_of_another_length_is_refused),
-		cmocka_unit_test(a_batch_that_cannot_be_is_refused),
-		cmocka_unit_test(a_batch_with_one_bad_report_is_refused),
-		cmocka_unit_test(unknown_fields_are_skipped_wherever_they_are),
-		cmocka_unit_test(messages_of_unknown_kind_are_refused),
-		cmocka_unit_test(what_is_cut_off_is_refused_at_every_length),
-		cmocka_unit_test(few_bytes_cannot_make_a_mountain),
+		cmocka_unit_test(unpacks_the_hello_that_was_packed),
+		cmocka_unit_test(unpacks_the_snapshot_request_that_was_packed),
+		cmocka_unit_test(unpacks_the_ack_that_was_packed),
+		cmocka_unit_test(makes_shown_texts_printable_and_cuts_them),
+		cmocka_unit_test(refuses_a_hello_without_an_identity),
+		cmocka_unit_test(refuses_a_run_id_of_the_wrong_length),
+		cmocka_unit_test(refuses_an_impossible_batch),
+		cmocka_unit_test(refuses_a_batch_with_one_bad_report),
+		cmocka_unit_test(skips_unknown_fields_in_every_message),
+		cmocka_unit_test(refuses_messages_of_unknown_kind),
+		cmocka_unit_test(refuses_a_message_cut_at_any_length),
+		cmocka_unit_test(a_small_message_cannot_allocate_without_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,7 +87,7 @@ static int teardown_packed(void **state)
 	return 0;
 }
 
-static void a_batch_comes_back_as_it_was(void **state)
+static void unpacks_the_batch_that_was_packed(void **state)
 {
 	const struct packed *p = *state;
 	scoped_buffer struct buffer bytes = BUFFER_MAX(BYTES_MAX);
@@ -118,8 +118,8 @@ static void a_batch_comes_back_as_it_was(void **state)
 	wire_request_fini(&got);
 }
 
-/* A batch is framed by hand; the .proto file has the last word. */
-static void a_batch_is_what_generated_code_writes(void **state)
+/* A batch is framed by hand, and must agree with the .proto file. */
+static void packs_a_batch_as_generated_code_does(void **state)
 {
 	static const uint64_t times[] = { 0, 127, 128, 123456789012,
 		INT64_MAX - 1 };
@@ -159,7 +159,7 @@ static void a_batch_is_what_generated_code_writes(void **state)
 	}
 }
 
-/* The length that stands behind the first tag, which is one byte. */
+/* The length behind the first tag, which is one byte. */
 static size_t inner_len(const struct buffer *bytes)
 {
 	size_t len = 0;
@@ -172,7 +172,7 @@ static size_t inner_len(const struct buffer *bytes)
 	}
 }
 
-static void the_size_that_a_report_adds_is_exact(void **state)
+static void knows_the_exact_size_a_report_adds(void **state)
 {
 	static const size_t sizes[] = { 0, 1, 127, 128, 129, 16383, 16384,
 		2097151, 2097152 };
@@ -194,7 +194,7 @@ static void the_size_that_a_report_adds_is_exact(void **state)
 	}
 }
 
-static void a_batch_that_does_not_fit_shows_as_overflow(void **state)
+static void marks_a_batch_that_does_not_fit(void **state)
 {
 	const struct packed *p = *state;
 	scoped_buffer struct buffer bytes = BUFFER_MAX(200);
@@ -211,10 +211,10 @@ static void a_batch_that_does_not_fit_shows_as_overflow(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		BATCH_TEST(a_batch_comes_back_as_it_was),
-		BATCH_TEST(a_batch_is_what_generated_code_writes),
-		cmocka_unit_test(the_size_that_a_report_adds_is_exact),
-		BATCH_TEST(a_batch_that_does_not_fit_shows_as_overflow),
+		BATCH_TEST(unpacks_the_batch_that_was_packed),
+		BATCH_TEST(packs_a_batch_as_generated_code_does),
+		cmocka_unit_test(knows_the_exact_size_a_report_adds),
+		BATCH_TEST(marks_a_batch_that_does_not_fit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

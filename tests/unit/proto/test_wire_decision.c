@@ -37,7 +37,7 @@ static void fill_candidate(struct decision_candidate *c, size_t i)
 	}
 }
 
-/* As full as it gets. */
+/* Every list is full. */
 static struct decision_record *full_record(void)
 {
 	struct decision_record *r = xcalloc(1, sizeof(*r));
@@ -125,7 +125,7 @@ static void assert_same(const struct decision_record *a,
 	}
 }
 
-static void a_decision_comes_back_as_it_was(void **state)
+static void unpacks_the_decision_that_was_packed(void **state)
 {
 	scoped_free struct decision_record *record = full_record();
 	scoped_free struct decision_record *back = xcalloc(1, sizeof(*back));
@@ -138,7 +138,7 @@ static void a_decision_comes_back_as_it_was(void **state)
 	assert_same(record, back);
 }
 
-static void no_node_and_no_margin_stay_unknown(void **state)
+static void keeps_a_missing_node_and_margin_unknown(void **state)
 {
 	struct decision_record record = { .namespace = "a",
 		.pod = "b",
@@ -156,7 +156,7 @@ static void no_node_and_no_margin_stay_unknown(void **state)
 	assert_same(&record, back);
 }
 
-static void a_batch_is_what_protobuf_says_it_is(void **state)
+static void packs_a_batch_of_decisions_as_generated_code_does(void **state)
 {
 	scoped_free struct decision_record *record = full_record();
 	scoped_buffer struct buffer one = packed(record);
@@ -176,7 +176,7 @@ static void a_batch_is_what_protobuf_says_it_is(void **state)
 	wire_request_fini(&request);
 }
 
-static void too_many_in_a_batch_are_refused(void **state)
+static void refuses_too_many_decisions_in_a_batch(void **state)
 {
 	struct decision_record record = { .namespace = "a",
 		.pod = "b",
@@ -197,17 +197,17 @@ static void too_many_in_a_batch_are_refused(void **state)
 	assert_int_equal(
 		wire_unpack_request(&request, bytes_of(&out), out.len, &err),
 		-EBADMSG);
-	assert_string_equal(err.text, "a batch of 65 decisions");
+	assert_string_equal(err.text, "a batch has 65 decisions");
 	out.len = 0;
 	wire_pack_decisions(&out, many, 0);
 	assert_int_equal(
 		wire_unpack_request(&request, bytes_of(&out), out.len, &err),
 		-EBADMSG);
-	assert_string_equal(err.text, "a batch of 0 decisions");
+	assert_string_equal(err.text, "a batch has 0 decisions");
 }
 
-/* What our own structs cannot say. */
-static void what_is_impossible_is_refused(void **state)
+/* Values that our own structs cannot hold. */
+static void refuses_impossible_values(void **state)
 {
 	static char blank[] = "a b";
 	Plimsoll__DecisionTerm term = PLIMSOLL__DECISION_TERM__INIT;
@@ -225,10 +225,10 @@ static void what_is_impossible_is_refused(void **state)
 	} cases[] = {
 		{ "pod", blank, 1, 1, 0 },
 		{ "pod", NULL, 1, 1, 0 },
-		{ "wall_us is no time", name, UINT64_MAX, 1, 0 },
-		{ "score is not a finite", name, 1, -1, 0 },
-		{ "score is not a finite", name, 1, INFINITY, 0 },
-		{ "25 terms of one score", name, 1, 1, 25 },
+		{ "wall_us is out of range", name, UINT64_MAX, 1, 0 },
+		{ "score is negative or not finite", name, 1, -1, 0 },
+		{ "score is negative or not finite", name, 1, INFINITY, 0 },
+		{ "25 terms of a score are too many", name, 1, 1, 25 },
 	};
 
 	(void)state;
@@ -262,11 +262,12 @@ static void what_is_impossible_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_decision_comes_back_as_it_was),
-		cmocka_unit_test(no_node_and_no_margin_stay_unknown),
-		cmocka_unit_test(a_batch_is_what_protobuf_says_it_is),
-		cmocka_unit_test(too_many_in_a_batch_are_refused),
-		cmocka_unit_test(what_is_impossible_is_refused),
+		cmocka_unit_test(unpacks_the_decision_that_was_packed),
+		cmocka_unit_test(keeps_a_missing_node_and_margin_unknown),
+		cmocka_unit_test(
+			packs_a_batch_of_decisions_as_generated_code_does),
+		cmocka_unit_test(refuses_too_many_decisions_in_a_batch),
+		cmocka_unit_test(refuses_impossible_values),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

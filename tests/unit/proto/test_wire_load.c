@@ -19,7 +19,7 @@ static const uint8_t *bytes_of(const struct buffer *b)
 	return (const uint8_t *)(b->data == NULL ? "" : b->data);
 }
 
-/* ---- made up snapshots ---- */
+/* ---- synthetic snapshots ---- */
 
 static double some_figure(uint64_t *seed)
 {
@@ -44,10 +44,9 @@ static void fill_vm(struct vm_load *vm, uint64_t *seed)
 		vm->namespace = xasprintf("ns-%u", random_pick(seed, 1000));
 		vm->name = xasprintf("vm-%u", random_pick(seed, 1000));
 	}
-	vm->used_cores = some_figure(seed);
-	vm->used_cores_5m = some_figure(seed);
-	vm->memory_bytes = some_figure(seed);
-	vm->contention = some_figure(seed);
+#define X(field, ...) vm->field = some_figure(seed);
+	VM_LOAD_FIELDS(X)
+#undef X
 }
 
 static void fill_load(struct node_load *load, uint64_t *seed)
@@ -109,10 +108,9 @@ static void same_vm(const struct vm_load *a, const struct vm_load *b)
 	assert_string_equal(a->pod_uid, b->pod_uid);
 	same_text(a->namespace, b->namespace);
 	same_text(a->name, b->name);
-	same_number(a->used_cores, b->used_cores);
-	same_number(a->used_cores_5m, b->used_cores_5m);
-	same_number(a->memory_bytes, b->memory_bytes);
-	same_number(a->contention, b->contention);
+#define X(field, ...) same_number(a->field, b->field);
+	VM_LOAD_FIELDS(X)
+#undef X
 }
 
 static void same_load(struct node_load *a, struct node_load *b)
@@ -158,7 +156,7 @@ static void check_round_trip(struct snapshot *sent)
 	wire_reply_fini(&got);
 }
 
-static void any_snapshot_comes_back_as_it_was(void **state)
+static void unpacks_any_snapshot_that_was_packed(void **state)
 {
 	uint64_t seed = 7473;
 	struct snapshot sent;
@@ -233,88 +231,32 @@ static int send_parts(struct wire_reply *got, struct error *err,
 	return wire_unpack_reply(got, bytes, size, err);
 }
 
-static void no_name(struct parts *p)
-{
-	p->load.name = NULL;
-}
-
-static void name_long(struct parts *p)
-{
-	memset(p->name, 'n', REPORT_NODE_MAX);
-}
-
-static void name_blank(struct parts *p)
-{
-	p->name[2] = ' ';
-}
-
-static void state_unknown(struct parts *p)
-{
-	p->load.kvm_state = (Plimsoll__KvmState)KVM_STATES;
-}
-
-static void figure_nan(struct parts *p)
-{
-	p->load.has_cpu_cores = true;
-	p->load.cpu_cores = NAN;
-}
-
-static void figure_infinite(struct parts *p)
-{
-	p->load.has_io_pressure_full = true;
-	p->load.io_pressure_full = INFINITY;
-}
-
-static void figure_negative(struct parts *p)
-{
-	p->load.has_memory_total_bytes = true;
-	p->load.memory_total_bytes = -1;
-}
-
-static void vm_figure_nan(struct parts *p)
-{
-	p->vm.has_contention = true;
-	p->vm.contention = NAN;
-}
-
-static void no_uid(struct parts *p)
-{
-	p->vm.pod_uid = NULL;
-}
-
-static void uid_long(struct parts *p)
-{
-	memset(p->uid, 'u', REPORT_UID_MAX);
-}
-
-static void namespace_blank(struct parts *p)
-{
-	memcpy(p->detail, "a b", 4);
-	p->vm.namespace_ = p->detail;
-}
-
-static void vm_name_long(struct parts *p)
-{
-	memset(p->detail, 'v', REPORT_NODE_MAX);
-	p->vm.name = p->detail;
-}
-
-static void many_hugepages(struct parts *p)
-{
-	p->load.n_hugepages = REPORT_HUGEPAGE_SIZES + 1;
-}
-
-static void many_vms(struct parts *p)
-{
-	p->load.n_vms = REPORT_VMS_MAX + 1;
-}
-
-static void many_nodes(struct parts *p)
-{
-	p->snapshot.n_nodes = WIRE_NODES_MAX + 1;
-	p->load.n_hugepages = 0;
-	p->load.n_vms = 0;
-}
+/* A way to make the parts wrong. */
+#define SPOIL(name, how)                                                       \
+	static void name(struct parts *p)                                      \
+	{                                                                      \
+		how;                                                           \
+	}
+SPOIL(no_name, p->load.name = NULL)
+SPOIL(name_long, memset(p->name, 'n', REPORT_NODE_MAX))
+SPOIL(name_blank, p->name[2] = ' ')
+SPOIL(state_unknown, p->load.kvm_state = (Plimsoll__KvmState)KVM_STATES)
+SPOIL(figure_nan, p->load.has_cpu_cores = true; p->load.cpu_cores = NAN)
+SPOIL(figure_infinite, p->load.has_io_pressure_full = true;
+	p->load.io_pressure_full = INFINITY)
+SPOIL(figure_negative, p->load.has_memory_total_bytes = true;
+	p->load.memory_total_bytes = -1)
+SPOIL(vm_figure_nan, p->vm.has_contention = true; p->vm.contention = NAN)
+SPOIL(no_uid, p->vm.pod_uid = NULL)
+SPOIL(uid_long, memset(p->uid, 'u', REPORT_UID_MAX))
+SPOIL(namespace_blank, memcpy(p->detail, "a b", 4);
+	p->vm.namespace_ = p->detail)
+SPOIL(vm_name_long, memset(p->detail, 'v', REPORT_NODE_MAX);
+	p->vm.name = p->detail)
+SPOIL(many_hugepages, p->load.n_hugepages = REPORT_HUGEPAGE_SIZES + 1)
+SPOIL(many_vms, p->load.n_vms = REPORT_VMS_MAX + 1)
+SPOIL(many_nodes, p->snapshot.n_nodes = WIRE_NODES_MAX + 1;
+	p->load.n_hugepages = 0; p->load.n_vms = 0)
 
 static const struct {
 	void (*spoil)(struct parts *p);
@@ -324,21 +266,22 @@ static const struct {
 	{ name_long, "node has 254 bytes, not 1 to 253" },
 	{ name_blank, "node holds a byte that is not printable" },
 	{ state_unknown, "kvm state has the unknown value 6" },
-	{ figure_nan, "cpu_cores is not a finite positive number" },
-	{ figure_infinite, "io_pressure_full is not a finite positive number" },
+	{ figure_nan, "node_load.cpu_cores is negative or not finite" },
+	{ figure_infinite,
+		"node_load.io_pressure_full is negative or not finite" },
 	{ figure_negative,
-		"memory_total_bytes is not a finite positive number" },
-	{ vm_figure_nan, "contention is not a finite positive number" },
+		"node_load.memory_total_bytes is negative or not finite" },
+	{ vm_figure_nan, "vm_load.contention is negative or not finite" },
 	{ no_uid, "pod_uid has 0 bytes, not 1 to 39" },
 	{ uid_long, "pod_uid has 40 bytes, not 1 to 39" },
 	{ namespace_blank, "namespace holds a byte that is not printable" },
 	{ vm_name_long, "name has 254 bytes, not 1 to 253" },
-	{ many_hugepages, "5 sizes of huge pages" },
-	{ many_vms, "2049 VMs on one node" },
-	{ many_nodes, "16385 nodes in a snapshot" },
+	{ many_hugepages, "5 sizes of huge pages are too many" },
+	{ many_vms, "2049 VMs on a node are too many" },
+	{ many_nodes, "16385 nodes in a snapshot are too many" },
 };
 
-static void what_cannot_be_is_refused_with_the_reason(void **state)
+static void refuses_impossible_values_with_a_reason(void **state)
 {
 	scoped_free struct parts *p = xcalloc(1, sizeof(*p));
 	struct wire_reply got;
@@ -354,7 +297,7 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
 	}
 }
 
-static void the_limits_themselves_are_accepted(void **state)
+static void accepts_the_limits_themselves(void **state)
 {
 	scoped_free struct parts *p = xcalloc(1, sizeof(*p));
 	struct wire_reply got;
@@ -384,7 +327,7 @@ static void a_node_without_an_age_is_lost(void **state)
 
 	(void)state;
 	make_parts(p);
-	p->vm.name = p->detail; /* empty: as good as none */
+	p->vm.name = p->detail; /* empty: the same as none */
 	assert_int_equal(send_parts(&got, NULL, p), 0);
 	load = &got.snapshot.nodes[0];
 	assert_int_equal(load_state(load->age_us, load->interval_ms),
@@ -397,8 +340,8 @@ static void a_node_without_an_age_is_lost(void **state)
 	wire_reply_fini(&got);
 }
 
-/* Readers subtract ages from their clock, so none may overflow that. */
-static void no_age_goes_beyond_the_greatest(void **state)
+/* Readers subtract ages from their clock, which must not overflow. */
+static void caps_ages_at_the_greatest(void **state)
 {
 	static const struct {
 		uint64_t sent, got;
@@ -426,7 +369,7 @@ static void no_age_goes_beyond_the_greatest(void **state)
 	wire_reply_fini(&got);
 }
 
-static void a_detail_is_made_printable_and_cut(void **state)
+static void makes_a_detail_printable_and_cuts_it(void **state)
 {
 	scoped_free struct parts *p = xcalloc(1, sizeof(*p));
 	struct wire_reply got;
@@ -443,7 +386,7 @@ static void a_detail_is_made_printable_and_cut(void **state)
 	wire_reply_fini(&got);
 }
 
-static void unknown_fields_are_skipped_wherever_they_are(void **state)
+static void skips_unknown_fields_in_every_message(void **state)
 {
 	ProtobufCMessageUnknownField field = { 1000,
 		PROTOBUF_C_WIRE_TYPE_VARINT, 1, (uint8_t[]){ 7 } };
@@ -464,7 +407,7 @@ static void unknown_fields_are_skipped_wherever_they_are(void **state)
 	wire_reply_fini(&got);
 }
 
-static void a_snapshot_that_does_not_fit_shows_as_overflow(void **state)
+static void marks_a_snapshot_that_does_not_fit(void **state)
 {
 	scoped_buffer struct buffer bytes = BUFFER_MAX(100);
 	uint64_t seed = 1;
@@ -481,15 +424,14 @@ static void a_snapshot_that_does_not_fit_shows_as_overflow(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(any_snapshot_comes_back_as_it_was),
-		cmocka_unit_test(what_cannot_be_is_refused_with_the_reason),
-		cmocka_unit_test(the_limits_themselves_are_accepted),
+		cmocka_unit_test(unpacks_any_snapshot_that_was_packed),
+		cmocka_unit_test(refuses_impossible_values_with_a_reason),
+		cmocka_unit_test(accepts_the_limits_themselves),
 		cmocka_unit_test(a_node_without_an_age_is_lost),
-		cmocka_unit_test(no_age_goes_beyond_the_greatest),
-		cmocka_unit_test(a_detail_is_made_printable_and_cut),
-		cmocka_unit_test(unknown_fields_are_skipped_wherever_they_are),
-		cmocka_unit_test(
-			a_snapshot_that_does_not_fit_shows_as_overflow),
+		cmocka_unit_test(caps_ages_at_the_greatest),
+		cmocka_unit_test(makes_a_detail_printable_and_cuts_it),
+		cmocka_unit_test(skips_unknown_fields_in_every_message),
+		cmocka_unit_test(marks_a_snapshot_that_does_not_fit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,7 @@ static int unpack_reply(struct wire_reply *reply, const struct buffer *b,
 	return wire_unpack_reply(reply, (const uint8_t *)b->data, b->len, err);
 }
 
-static void a_question_arrives(void **state)
+static void unpacks_the_request_that_was_packed(void **state)
 {
 	struct profile_request asked = { "shop", "web-1" };
 	scoped_buffer struct buffer out = BUFFER_MAX(BYTES_MAX);
@@ -35,39 +35,39 @@ static void a_question_arrives(void **state)
 	wire_request_fini(&got);
 }
 
-static void every_figure_arrives(void **state)
+static void unpacks_every_figure(void **state)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(BYTES_MAX);
-	struct vm_past past;
+	struct vm_profile profile;
 	struct wire_reply got;
 	double figure = 1;
 
 	(void)state;
-	vm_past_init(&past);
-#define X(field) past.field = figure++ / 7;
+	vm_profile_init(&profile);
+#define X(field) profile.field = figure++ / 7;
 	PROFILE_FIELDS(X)
 #undef X
 	for (int i = 0; i < PROFILE_HOURS; i++) {
-		past.mean_cores_by_hour[i] = i / 3.0;
+		profile.mean_cores_by_hour[i] = i / 3.0;
 	}
-	wire_pack_profile(&out, &past);
+	wire_pack_profile(&out, &profile);
 	assert_int_equal(unpack_reply(&got, &out, NULL), 0);
 	assert_int_equal(got.kind, WIRE_PROFILE);
-	assert_memory_equal(&got.profile, &past, sizeof(past));
+	assert_memory_equal(&got.profile, &profile, sizeof(profile));
 	wire_reply_fini(&got);
 }
 
-static void what_is_not_known_stays_unknown(void **state)
+static void keeps_unknown_figures_unknown(void **state)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(BYTES_MAX);
-	struct vm_past past;
+	struct vm_profile profile;
 	struct wire_reply got;
 
 	(void)state;
-	vm_past_init(&past);
-	past.seconds = 60;
-	past.mean_cores_by_hour[7] = 0;
-	wire_pack_profile(&out, &past);
+	vm_profile_init(&profile);
+	profile.seconds = 60;
+	profile.mean_cores_by_hour[7] = 0;
+	wire_pack_profile(&out, &profile);
 	assert_int_equal(unpack_reply(&got, &out, NULL), 0);
 	assert_true(got.profile.seconds > 59);
 	assert_true(isnan(got.profile.mean_cores));
@@ -77,7 +77,7 @@ static void what_is_not_known_stays_unknown(void **state)
 	wire_reply_fini(&got);
 }
 
-static void names_that_are_none_are_refused(void **state)
+static void refuses_invalid_names(void **state)
 {
 	static const char *const names[] = { "", "a b", "\xc3\xa4" };
 
@@ -117,7 +117,7 @@ static int send_hour(uint32_t number, double cores)
 		plimsoll__reply__pack(&reply, bytes), NULL);
 }
 
-static void hours_that_no_day_has_are_refused(void **state)
+static void refuses_invalid_hours(void **state)
 {
 	(void)state;
 	assert_int_equal(send_hour(23, 1), 0);
@@ -130,11 +130,11 @@ static void hours_that_no_day_has_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_question_arrives),
-		cmocka_unit_test(every_figure_arrives),
-		cmocka_unit_test(what_is_not_known_stays_unknown),
-		cmocka_unit_test(names_that_are_none_are_refused),
-		cmocka_unit_test(hours_that_no_day_has_are_refused),
+		cmocka_unit_test(unpacks_the_request_that_was_packed),
+		cmocka_unit_test(unpacks_every_figure),
+		cmocka_unit_test(keeps_unknown_figures_unknown),
+		cmocka_unit_test(refuses_invalid_names),
+		cmocka_unit_test(refuses_invalid_hours),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* What a report must not say, field by field, and what it may. */
+/* The values of each field of a report that are refused, and the limits. */
 #include "proto/wire.h"
 
 #include "lib/memory.h"
@@ -93,7 +93,7 @@ static void make_parts(struct parts *p)
 	p->psi.has_state = true;
 }
 
-/* What the reader says to the parts; *text is the reason it gives. */
+/* Unpacks the packed parts. */
 static int send_parts(struct error *err, const struct parts *p)
 {
 	size_t size = plimsoll__report__get_packed_size(&p->report);
@@ -109,185 +109,67 @@ static int send_parts(struct error *err, const struct parts *p)
 	return r;
 }
 
-static void no_seq(struct parts *p)
-{
-	p->report.has_seq = false;
-}
-
-static void seq_zero(struct parts *p)
-{
-	p->report.seq = 0;
-}
-
-static void seq_huge(struct parts *p)
-{
-	p->report.seq = INT64_MAX;
-}
-
-static void no_time(struct parts *p)
-{
-	p->report.has_monotonic_us = false;
-}
-
-static void time_zero(struct parts *p)
-{
-	p->report.monotonic_us = 0;
-}
-
-static void time_huge(struct parts *p)
-{
-	p->report.monotonic_us = WIRE_TIME_MAX_US + 1;
-}
-
-static void no_interval(struct parts *p)
-{
-	p->report.has_interval_ms = false;
-}
-
-static void interval_short(struct parts *p)
-{
-	p->report.interval_ms = 9;
-}
-
-static void interval_long(struct parts *p)
-{
-	p->report.interval_ms = 3600001;
-}
-
-static void cpu_state(struct parts *p)
-{
-	p->cpu.state = (Plimsoll__SourceState)5;
-}
-
-static void memory_state(struct parts *p)
-{
-	p->memory.state = (Plimsoll__SourceState)-1;
-}
-
-static void psi_state(struct parts *p)
-{
-	p->psi.state = (Plimsoll__SourceState)99;
-}
-
-static void cgroup_mode(struct parts *p)
-{
-	p->report.cgroup_mode = (Plimsoll__CgroupMode)4;
-}
-
-static void kvm_state(struct parts *p)
-{
-	p->kvm.state = (Plimsoll__KvmState)KVM_STATES;
-}
-
-static void kvm_level(struct parts *p)
-{
-	p->kvm.level = (Plimsoll__KvmLevel)5;
-}
-
-static void load_nan(struct parts *p)
-{
-	p->report.load1 = NAN;
-}
-
-static void load_infinite(struct parts *p)
-{
-	p->report.load5 = INFINITY;
-}
-
-static void load_negative(struct parts *p)
-{
-	p->report.load15 = -0.5;
-}
-
-static void boot_id_blank(struct parts *p)
-{
-	p->report.boot_id = p->uid;
-	p->uid[3] = ' ';
-}
-
-static void boot_id_long(struct parts *p)
-{
-	memset(p->uid, 'a', REPORT_UID_MAX);
-}
-
-static void uid_missing(struct parts *p)
-{
-	p->report.boot_id = NULL;
-	p->vm.pod_uid = NULL;
-}
-
-static void uid_empty(struct parts *p)
-{
-	p->report.boot_id = NULL;
-	p->uid[0] = '\0';
-}
-
-static void uid_long(struct parts *p)
-{
-	p->report.boot_id = NULL;
-	memset(p->uid, 'a', REPORT_UID_MAX);
-}
-
-static void uid_control(struct parts *p)
-{
-	p->report.boot_id = NULL;
-	p->uid[0] = '\n';
-}
-
-static void uid_not_ascii(struct parts *p)
-{
-	p->report.boot_id = NULL;
-	p->uid[0] = '\xc3';
-}
-
-static void many_vms(struct parts *p)
-{
-	p->report.n_vms = REPORT_VMS_MAX + 1;
-}
-
-static void many_hugepages(struct parts *p)
-{
-	p->report.n_hugepages = REPORT_HUGEPAGE_SIZES + 1;
-}
-
-static void many_numa_hugepages(struct parts *p)
-{
-	p->report.n_numa_hugepages = REPORT_NUMA_HUGEPAGES + 1;
-}
-
-static void unknown_irq_state(struct parts *p)
-{
-	p->irq.has_state = true;
-	p->irq.state = (Plimsoll__SourceState)9;
-}
-
-static void many_hugetlb(struct parts *p)
-{
-	p->vm.n_hugetlb = REPORT_HUGEPAGE_SIZES + 1;
-}
+/* A way to make the parts wrong. */
+#define SPOIL(name, how)                                                       \
+	static void name(struct parts *p)                                      \
+	{                                                                      \
+		how;                                                           \
+	}
+SPOIL(no_seq, p->report.has_seq = false)
+SPOIL(seq_zero, p->report.seq = 0)
+SPOIL(seq_huge, p->report.seq = INT64_MAX)
+SPOIL(no_time, p->report.has_monotonic_us = false)
+SPOIL(time_zero, p->report.monotonic_us = 0)
+SPOIL(time_huge, p->report.monotonic_us = WIRE_TIME_MAX_US + 1)
+SPOIL(no_interval, p->report.has_interval_ms = false)
+SPOIL(interval_short, p->report.interval_ms = 9)
+SPOIL(interval_long, p->report.interval_ms = 3600001)
+SPOIL(cpu_state, p->cpu.state = (Plimsoll__SourceState)5)
+SPOIL(memory_state, p->memory.state = (Plimsoll__SourceState)-1)
+SPOIL(psi_state, p->psi.state = (Plimsoll__SourceState)99)
+SPOIL(cgroup_mode, p->report.cgroup_mode = (Plimsoll__CgroupMode)4)
+SPOIL(kvm_state, p->kvm.state = (Plimsoll__KvmState)KVM_STATES)
+SPOIL(kvm_level, p->kvm.level = (Plimsoll__KvmLevel)5)
+SPOIL(load_nan, p->report.load1 = NAN)
+SPOIL(load_infinite, p->report.load5 = INFINITY)
+SPOIL(load_negative, p->report.load15 = -0.5)
+SPOIL(boot_id_blank, p->report.boot_id = p->uid; p->uid[3] = ' ')
+SPOIL(boot_id_long, memset(p->uid, 'a', REPORT_UID_MAX))
+SPOIL(uid_missing, p->report.boot_id = NULL; p->vm.pod_uid = NULL)
+SPOIL(uid_empty, p->report.boot_id = NULL; p->uid[0] = '\0')
+SPOIL(uid_long, p->report.boot_id = NULL; memset(p->uid, 'a', REPORT_UID_MAX))
+SPOIL(uid_control, p->report.boot_id = NULL; p->uid[0] = '\n')
+SPOIL(uid_not_ascii, p->report.boot_id = NULL; p->uid[0] = '\xc3')
+SPOIL(many_vms, p->report.n_vms = REPORT_VMS_MAX + 1)
+SPOIL(many_hugepages, p->report.n_hugepages = REPORT_HUGEPAGE_SIZES + 1)
+SPOIL(many_numa_hugepages,
+	p->report.n_numa_hugepages = REPORT_NUMA_HUGEPAGES + 1)
+SPOIL(unknown_irq_state, p->irq.has_state = true;
+	p->irq.state = (Plimsoll__SourceState)9)
+SPOIL(many_hugetlb, p->vm.n_hugetlb = REPORT_HUGEPAGE_SIZES + 1)
 
 static const struct {
 	void (*spoil)(struct parts *p);
 	const char *reason;
 } refusals[] = {
-	{ no_seq, "a report has no usable seq" },
-	{ seq_zero, "a report has no usable seq" },
-	{ seq_huge, "a report has no usable seq" },
-	{ no_time, "a report has no usable time" },
-	{ time_zero, "a report has no usable time" },
-	{ time_huge, "a report has no usable time" },
+	{ no_seq, "a report has no valid seq" },
+	{ seq_zero, "a report has no valid seq" },
+	{ seq_huge, "a report has no valid seq" },
+	{ no_time, "a report has no valid time" },
+	{ time_zero, "a report has no valid time" },
+	{ time_huge, "a report has no valid time" },
 	{ no_interval, "interval_ms is 0" },
 	{ interval_short, "interval_ms is 9" },
 	{ interval_long, "interval_ms is 3600001" },
-	{ cpu_state, "cpu state has the unknown value 5" },
-	{ memory_state, "memory state has the unknown value -1" },
-	{ psi_state, "psi state has the unknown value 99" },
-	{ cgroup_mode, "cgroup mode has the unknown value 4" },
-	{ kvm_state, "kvm state has the unknown value 6" },
-	{ kvm_level, "kvm level has the unknown value 5" },
-	{ load_nan, "load1 is not a finite positive number" },
-	{ load_infinite, "load5 is not a finite positive number" },
-	{ load_negative, "load15 is not a finite positive number" },
+	{ cpu_state, "cpu_totals.state has the unknown value 5" },
+	{ memory_state, "memory.state has the unknown value -1" },
+	{ psi_state, "psi.state has the unknown value 99" },
+	{ cgroup_mode, "report.cgroup_mode has the unknown value 4" },
+	{ kvm_state, "kvm.state has the unknown value 6" },
+	{ kvm_level, "kvm.level has the unknown value 5" },
+	{ load_nan, "report.load1 is negative or not finite" },
+	{ load_infinite, "report.load5 is negative or not finite" },
+	{ load_negative, "report.load15 is negative or not finite" },
 	{ boot_id_blank, "boot_id holds a byte that is not printable" },
 	{ boot_id_long, "boot_id has 40 bytes, not 1 to 39" },
 	{ uid_missing, "pod_uid has 0 bytes, not 1 to 39" },
@@ -295,14 +177,15 @@ static const struct {
 	{ uid_long, "pod_uid has 40 bytes, not 1 to 39" },
 	{ uid_control, "pod_uid holds a byte that is not printable" },
 	{ uid_not_ascii, "pod_uid holds a byte that is not printable" },
-	{ many_vms, "2049 pods in one report" },
-	{ many_hugepages, "5 sizes of huge pages" },
-	{ many_hugetlb, "5 sizes of huge pages" },
-	{ many_numa_hugepages, "33 sizes of huge pages on NUMA nodes" },
-	{ unknown_irq_state, "psi state has the unknown value 9" },
+	{ many_vms, "2049 VM pods in a report are too many" },
+	{ many_hugepages, "5 sizes of huge pages are too many" },
+	{ many_hugetlb, "5 sizes of huge pages are too many" },
+	{ many_numa_hugepages,
+		"33 sizes of huge pages on NUMA nodes are too many" },
+	{ unknown_irq_state, "psi.state has the unknown value 9" },
 };
 
-static void what_cannot_be_is_refused_with_the_reason(void **state)
+static void refuses_impossible_values_with_a_reason(void **state)
 {
 	scoped_free struct parts *p = xcalloc(1, sizeof(*p));
 
@@ -317,7 +200,7 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
 	}
 }
 
-static void the_limits_themselves_are_accepted(void **state)
+static void accepts_the_limits_themselves(void **state)
 {
 	scoped_free struct parts *p = xcalloc(1, sizeof(*p));
 
@@ -337,8 +220,8 @@ static void the_limits_themselves_are_accepted(void **state)
 	assert_int_equal(send_parts(NULL, p), 0);
 }
 
-/* A newer agent may know more; an older reader takes what it knows. */
-static void unknown_fields_are_skipped_wherever_they_are(void **state)
+/* A newer agent may send fields that an older reader does not know. */
+static void skips_unknown_fields_in_every_message(void **state)
 {
 	uint8_t payload[] = { 0x07, 0, 0, 0 };
 	ProtobufCMessageUnknownField fields[] = {
@@ -367,9 +250,9 @@ static void unknown_fields_are_skipped_wherever_they_are(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_cannot_be_is_refused_with_the_reason),
-		cmocka_unit_test(the_limits_themselves_are_accepted),
-		cmocka_unit_test(unknown_fields_are_skipped_wherever_they_are),
+		cmocka_unit_test(refuses_impossible_values_with_a_reason),
+		cmocka_unit_test(accepts_the_limits_themselves),
+		cmocka_unit_test(skips_unknown_fields_in_every_message),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

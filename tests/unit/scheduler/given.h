@@ -1,4 +1,4 @@
-/* Pods and nodes for tests, from JSON whose quotes are single ones. */
+/* Pods and nodes for tests, from JSON with single quotes. */
 #pragma once
 
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 
 #define GIVEN_DIR "tests/fixtures/kubevirt/"
 
-/* Fails with the case's text. */
+/* Fails with the text of the case. */
 static inline void given_check(bool is_right, const char *text)
 {
 	if (!is_right) {
@@ -26,7 +26,7 @@ static inline void given_check(bool is_right, const char *text)
 	}
 }
 
-/* Turns single quotes into double ones. The caller frees it. */
+/* A copy with double quotes for single ones. The caller frees it. */
 static inline char *given_quotes(const char *text)
 {
 	char *json = xstrdup(text);
@@ -37,75 +37,78 @@ static inline char *given_quotes(const char *text)
 	return json;
 }
 
-static inline struct value *given_json(const char *text)
+static inline struct json_value *given_json(const char *text)
 {
 	scoped_free char *json = given_quotes(text);
-	struct value *value = NULL;
+	struct json_value *value = NULL;
 	struct error err;
 
-	if (value_parse(&value, json, strlen(json), &err) < 0) {
+	if (json_value_parse(&value, json, strlen(json), &err) < 0) {
 		fail_msg("%s: %s", err.text, json);
 	}
 	return value;
 }
 
-static inline struct value *given_file(const char *name)
+static inline struct json_value *given_file(const char *name)
 {
 	scoped_buffer struct buffer text = BUFFER_MAX(1 << 20);
-	struct value *value = NULL;
+	struct json_value *value = NULL;
 	struct error err;
 
 	if (file_read(&text, name, &err) < 0 ||
-		value_parse(&value, text.data, text.len, &err) < 0) {
+		json_value_parse(&value, text.data, text.len, &err) < 0) {
 		fail_msg("%s: %s", name, err.text);
 	}
 	return value;
 }
 
-/* Takes the value over. */
-static inline struct pod *given_pod_of(struct names *names, struct value *value)
+/* Frees value. */
+static inline struct pod *given_pod_of(struct interner *interner,
+	struct json_value *value)
 {
 	struct pod *pod = NULL;
 	struct error err;
 
-	if (pod_new(&pod, names, value, POD_TO_PLACE, &err) < 0) {
+	if (pod_new(&pod, interner, value, POD_UNSCHEDULED, &err) < 0) {
 		fail_msg("%s", err.text);
 	}
-	value_free(value);
+	json_value_free(value);
 	return pod;
 }
 
-static inline struct pod *given_pod(struct names *names, const char *json)
+static inline struct pod *given_pod(struct interner *interner, const char *json)
 {
-	return given_pod_of(names, given_json(json));
+	return given_pod_of(interner, given_json(json));
 }
 
 /* A pod called p with this spec. */
-static inline struct pod *given_spec(struct names *names, const char *spec)
+static inline struct pod *given_spec(struct interner *interner,
+	const char *spec)
 {
 	scoped_free char *json = xasprintf(
 		"{'metadata':{'name':'p','namespace':'ns','uid':'u'},"
 		"'spec':%s}",
 		spec);
 
-	return given_pod(names, json);
+	return given_pod(interner, json);
 }
 
-static inline struct node *given_node(struct names *names, const char *json)
+static inline struct node *given_node(struct interner *interner,
+	const char *json)
 {
-	struct value *value = given_json(json);
+	struct json_value *value = given_json(json);
 	struct node *node = NULL;
 	struct error err;
 
-	if (node_new(&node, names, value, &err) < 0) {
+	if (node_new(&node, interner, value, &err) < 0) {
 		fail_msg("%s", err.text);
 	}
-	value_free(value);
+	json_value_free(value);
 	return node;
 }
 
 /* 16 CPUs, 64 GiB, 110 pods and 1000 kvm devices. */
-static inline struct node *given_plain_node(struct names *names,
+static inline struct node *given_plain_node(struct interner *interner,
 	const char *name)
 {
 	scoped_free char *json = xasprintf(
@@ -114,11 +117,11 @@ static inline struct node *given_plain_node(struct names *names,
 		"'devices.kubevirt.io/kvm':'1k'}}}",
 		name);
 
-	return given_node(names, json);
+	return given_node(interner, json);
 }
 
-/* A VM with so many vCPUs and 4 GiB. */
-static inline struct pod *given_vm(struct names *names, const char *name,
+/* A VM with this number of vCPUs and 4 GiB. */
+static inline struct pod *given_vm(struct interner *interner, const char *name,
 	int vcpus)
 {
 	scoped_free char *json = xasprintf(
@@ -129,5 +132,5 @@ static inline struct pod *given_vm(struct names *names, const char *name,
 		"kvm':'1'}}}]}}",
 		name, name, vcpus * 100);
 
-	return given_pod(names, json);
+	return given_pod(interner, json);
 }

@@ -1,4 +1,4 @@
-/* Loads for tests: of a node, and what it says of a VM. */
+/* Loads of nodes and VMs for tests. */
 #pragma once
 
 #include <string.h>
@@ -6,8 +6,8 @@
 #include "proto/load.h"
 #include "scheduler/objects/pod.h"
 
-/* What a load says of a VM that uses so many cores, and always did. */
-static inline struct vm_load given_seen(const struct pod *pod, double cores)
+/* The load of a VM whose use is constant. */
+static inline struct vm_load given_vm_load(const struct pod *pod, double cores)
 {
 	struct vm_load vm;
 
@@ -18,7 +18,7 @@ static inline struct vm_load given_seen(const struct pod *pod, double cores)
 	return vm;
 }
 
-/* A load of 16 cores and 64 GiB with these many used; everything else calm. */
+/* The load of a node with 16 cores and 64 GiB, without pressure. */
 static inline struct node_load given_load(double used_cores, double used_bytes)
 {
 	struct node_load load;

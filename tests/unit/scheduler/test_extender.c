@@ -48,14 +48,14 @@ static void add_node(struct scene *scene, const char *name, double used_cores,
 		"{'metadata':{'name':'%s'},'status':{'allocatable':{'cpu':"
 		"'16','memory':'64Gi','pods':'99'}}}",
 		name);
-	struct value *object = given_json(json);
+	struct json_value *object = given_json(json);
 	struct node_load load = given_load(used_cores, used_bytes);
 	bool changed;
 
 	assert_int_equal(cache_put_node(&scene->cache, &changed, object, NOW,
 				 &scene->err),
 		0);
-	value_free(object);
+	json_value_free(object);
 	if (used_cores >= 0) {
 		load.name = xstrdup(name);
 		load.kvm_state = kvm;
@@ -64,7 +64,7 @@ static void add_node(struct scene *scene, const char *name, double used_cores,
 	}
 }
 
-/* Quotes are single ones. */
+/* text has single quotes. */
 static int ask(struct scene *scene, enum extender_verb verb, const char *text)
 {
 	scoped_free char *json = given_quotes(text);
@@ -76,17 +76,17 @@ static int ask(struct scene *scene, enum extender_verb verb, const char *text)
 }
 
 static void assert_answer(struct scene *scene, enum extender_verb verb,
-	const char *names, const char *expected)
+	const char *interner, const char *expected)
 {
-	scoped_free char *text = xasprintf("{" POD ",'NodeNames':%s}", names);
+	scoped_free char *text =
+		xasprintf("{" POD ",'NodeNames':%s}", interner);
 	scoped_free char *json = given_quotes(expected);
 
 	assert_int_equal(ask(scene, verb, text), 0);
 	assert_string_equal(scene->out.data, json);
 }
 
-static void kvm_that_is_broken_and_memory_that_is_not_there_exclude(
-	void **state)
+static void filters_by_kvm_state_and_available_memory(void **state)
 {
 	struct scene scene;
 	(void)state;
@@ -106,7 +106,7 @@ static void kvm_that_is_broken_and_memory_that_is_not_there_exclude(
 	scene_fini(&scene);
 }
 
-static void the_idle_node_gets_10_and_others_a_step_for_5_points(void **state)
+static void the_best_node_gets_10_and_others_1_less_per_5_points(void **state)
 {
 	struct scene scene;
 	struct score_context context;
@@ -118,7 +118,7 @@ static void the_idle_node_gets_10_and_others_a_step_for_5_points(void **state)
 	scene_init(&scene);
 	add_node(&scene, "idle", 1, 0, KVM_OK);
 	add_node(&scene, "busy", 15.9, 0, KVM_OK);
-	pod = given_vm(scene.cache.names, "a", 2);
+	pod = given_vm(scene.cache.interner, "a", 2);
 	decide_context(&context, pod, &scene.cache.cluster, NULL, NOW);
 	best = score_total(cache_node(&scene.cache, "idle"), &context);
 	busy = score_total(cache_node(&scene.cache, "busy"), &context);
@@ -134,7 +134,7 @@ static void the_idle_node_gets_10_and_others_a_step_for_5_points(void **state)
 	scene_fini(&scene);
 }
 
-static void without_data_all_are_equal_and_pass(void **state)
+static void without_data_all_nodes_pass_and_are_equal(void **state)
 {
 	struct scene scene;
 	(void)state;
@@ -152,7 +152,7 @@ static void without_data_all_are_equal_and_pass(void **state)
 	scene_fini(&scene);
 }
 
-static void before_the_cluster_is_known_there_is_no_opinion(void **state)
+static void has_no_opinion_before_the_caches_are_synced(void **state)
 {
 	struct scene scene;
 	(void)state;
@@ -169,7 +169,7 @@ static void before_the_cluster_is_known_there_is_no_opinion(void **state)
 	scene_fini(&scene);
 }
 
-static void nothing_is_asked_of_no_nodes(void **state)
+static void accepts_an_empty_list_of_nodes(void **state)
 {
 	struct scene scene;
 	(void)state;
@@ -179,7 +179,7 @@ static void nothing_is_asked_of_no_nodes(void **state)
 	scene_fini(&scene);
 }
 
-static void what_is_no_request_gets_a_sentence(void **state)
+static void refuses_an_invalid_request_with_a_reason(void **state)
 {
 	static const struct {
 		const char *text, *why;
@@ -190,8 +190,8 @@ static void what_is_no_request_gets_a_sentence(void **state)
 		{ "{" POD "}", "nodeCacheCapable" },
 		{ "{" POD ",'NodeNames':null,'Nodes':{'items':[]}}",
 			"nodeCacheCapable" },
-		{ "{" POD ",'NodeNames':['a',7]}", "no string" },
-		{ "{'NodeNames':['a']}", "no object Pod" },
+		{ "{" POD ",'NodeNames':['a',7]}", "not a string" },
+		{ "{'NodeNames':['a']}", "'Pod' is not an object" },
 		{ "{'Pod':{},'NodeNames':['a']}", "name" },
 		{ "{'Pod':{'metadata':{'name':'p','namespace':'n','uid':'u'},"
 		  "'spec':{'containers':[{'resources':{'requests':{'cpu':"
@@ -213,7 +213,7 @@ static void what_is_no_request_gets_a_sentence(void **state)
 	scene_fini(&scene);
 }
 
-static void a_body_beyond_2_mib_is_not_read(void **state)
+static void refuses_a_body_above_2_mib(void **state)
 {
 	struct scene scene;
 	(void)state;
@@ -231,16 +231,14 @@ static void a_body_beyond_2_mib_is_not_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(filters_by_kvm_state_and_available_memory),
 		cmocka_unit_test(
-			kvm_that_is_broken_and_memory_that_is_not_there_exclude),
-		cmocka_unit_test(
-			the_idle_node_gets_10_and_others_a_step_for_5_points),
-		cmocka_unit_test(without_data_all_are_equal_and_pass),
-		cmocka_unit_test(
-			before_the_cluster_is_known_there_is_no_opinion),
-		cmocka_unit_test(nothing_is_asked_of_no_nodes),
-		cmocka_unit_test(what_is_no_request_gets_a_sentence),
-		cmocka_unit_test(a_body_beyond_2_mib_is_not_read),
+			the_best_node_gets_10_and_others_1_less_per_5_points),
+		cmocka_unit_test(without_data_all_nodes_pass_and_are_equal),
+		cmocka_unit_test(has_no_opinion_before_the_caches_are_synced),
+		cmocka_unit_test(accepts_an_empty_list_of_nodes),
+		cmocka_unit_test(refuses_an_invalid_request_with_a_reason),
+		cmocka_unit_test(refuses_a_body_above_2_mib),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,7 @@ static void a_bound_belongs_to_the_bucket_below_it(void **state)
 	}
 }
 
-static void buckets_are_written_as_running_sums(void **state)
+static void writes_cumulative_buckets(void **state)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(4096);
 	struct histogram histogram = { 0 };
@@ -51,7 +51,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_bound_belongs_to_the_bucket_below_it),
-		cmocka_unit_test(buckets_are_written_as_running_sums),
+		cmocka_unit_test(writes_cumulative_buckets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

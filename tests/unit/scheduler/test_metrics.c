@@ -5,13 +5,13 @@
 #define SECOND INT64_C(1000000)
 #define NOW (1000 * SECOND)
 
-/* One node, 4 of 16 cores used if has_load, and a VM of 4 GiB that waits. */
+/* One node, with 4 of 16 cores used if has_load, and a pending VM of 4 GiB. */
 struct scene {
 	struct cache cache;
 	struct queue queue;
 	struct decision decision;
 	struct metrics metrics;
-	struct waiting *waiting;
+	struct queued_pod *queued;
 	struct buffer text;
 };
 
@@ -21,7 +21,7 @@ static void scene_init(struct scene *scene, bool has_load, const char *memory)
 		"{'metadata':{'name':'n'},'status':{'allocatable':{'cpu':'16',"
 		"'memory':'%s','pods':'9','devices.kubevirt.io/kvm':'9'}}}",
 		memory);
-	struct value *object = given_json(node);
+	struct json_value *object = given_json(node);
 	struct node_load load = given_load(4, 0);
 	bool changed;
 	struct pod *pod;
@@ -32,16 +32,16 @@ static void scene_init(struct scene *scene, bool has_load, const char *memory)
 	queue_init(&scene->queue);
 	assert_int_equal(
 		cache_put_node(&scene->cache, &changed, object, NOW, &err), 0);
-	value_free(object);
+	json_value_free(object);
 	if (has_load) {
 		load.name = xstrdup("n");
 		cache_put_load(&scene->cache, &changed, &load, NOW - 3 * SECOND,
 			NOW);
 		node_load_fini(&load);
 	}
-	pod = given_vm(scene->cache.names, "a", 2);
+	pod = given_vm(scene->cache.interner, "a", 2);
 	queue_put(&scene->queue, pod, NOW);
-	assert_int_equal(queue_next(&scene->queue, &scene->waiting, 1, NOW), 1);
+	assert_int_equal(queue_next(&scene->queue, &scene->queued, 1, NOW), 1);
 }
 
 static void scene_fini(struct scene *scene)
@@ -54,21 +54,21 @@ static void scene_fini(struct scene *scene)
 
 static void decide_at(struct scene *scene, int64_t at, int64_t took_us)
 {
-	metrics_begin(&scene->metrics, scene->waiting, at);
-	decide(&scene->decision, scene->waiting->pod, &scene->cache.cluster,
+	metrics_begin(&scene->metrics, scene->queued, at);
+	decide(&scene->decision, scene->queued->pod, &scene->cache.cluster,
 		&(struct filter_options)FILTER_DEFAULTS, at);
-	metrics_decided(&scene->metrics, scene->waiting, &scene->decision,
+	metrics_decided(&scene->metrics, scene->queued, &scene->decision,
 		at + took_us);
 }
 
-/* The line is in the text. */
-static void assert_says(struct scene *scene, const char *line)
+/* Fails unless the metrics contain the line. */
+static void assert_has_line(struct scene *scene, const char *line)
 {
 	scoped_free char *wanted = xasprintf("\n%s\n", line);
 
 	buffer_clear(&scene->text);
 	metrics_write(&scene->text,
-		&(struct placer_view){ .cache = &scene->cache,
+		&(struct scheduler_view){ .cache = &scene->cache,
 			.queue = &scene->queue,
 			.metrics = &scene->metrics,
 			.lease = "l",
@@ -88,35 +88,34 @@ static void a_bound_pod_counts_from_its_first_attempt(void **state)
 
 	scene_init(&scene, true, "64Gi");
 	decide_at(&scene, NOW, 1500);
-	metrics_bound(&scene.metrics, scene.waiting, BIND_REFUSED,
-		NOW + SECOND);
+	metrics_bound(&scene.metrics, scene.queued, BIND_REFUSED, NOW + SECOND);
 	decide_at(&scene, NOW + 2 * SECOND, 500);
-	metrics_bound(&scene.metrics, scene.waiting, BIND_DONE,
+	metrics_bound(&scene.metrics, scene.queued, BIND_DONE,
 		NOW + 2 * SECOND + 3000);
-	assert_says(&scene,
+	assert_has_line(&scene,
 		"scheduler_schedule_attempts_total{result=\"scheduled\","
 		"profile=\"p\"} 1");
-	assert_says(&scene,
+	assert_has_line(&scene,
 		"scheduler_schedule_attempts_total{result=\"error\","
 		"profile=\"p\"} 1");
-	assert_says(&scene,
+	assert_has_line(&scene,
 		"scheduler_scheduling_attempt_duration_seconds_sum{"
 		"result=\"scheduled\",profile=\"p\"} 0.003");
-	assert_says(&scene,
+	assert_has_line(&scene,
 		"scheduler_scheduling_algorithm_duration_seconds_sum 0.002");
-	assert_says(&scene,
+	assert_has_line(&scene,
 		"scheduler_pod_scheduling_sli_duration_seconds_sum{"
 		"attempts=\"2\"} 2.003");
-	assert_says(&scene,
+	assert_has_line(&scene,
 		"scheduler_pod_scheduling_attempts_bucket{le=\"1\"} 0");
-	assert_says(&scene,
+	assert_has_line(&scene,
 		"scheduler_pod_scheduling_attempts_bucket{le=\"2\"} 1");
-	assert_says(&scene,
+	assert_has_line(&scene,
 		"plimsoll_scheduler_bindings_total{outcome=\"refused\"} 1");
-	assert_says(&scene, "plimsoll_scheduler_load_age_seconds_count 2");
-	assert_says(&scene, "plimsoll_scheduler_load_age_seconds_sum 8");
-	assert_says(&scene, "plimsoll_scheduler_without_load_total 0");
-	assert_says(&scene, "leader_election_master_status{name=\"l\"} 1");
+	assert_has_line(&scene, "plimsoll_scheduler_load_age_seconds_count 2");
+	assert_has_line(&scene, "plimsoll_scheduler_load_age_seconds_sum 8");
+	assert_has_line(&scene, "plimsoll_scheduler_without_load_total 0");
+	assert_has_line(&scene, "leader_election_master_status{name=\"l\"} 1");
 	scene_fini(&scene);
 }
 
@@ -140,9 +139,9 @@ static void bounds_are_those_of_kube_scheduler(void **state)
 
 	scene_init(&scene, true, "64Gi");
 	decide_at(&scene, NOW, 1500);
-	metrics_bound(&scene.metrics, scene.waiting, BIND_DONE, NOW + 2000);
+	metrics_bound(&scene.metrics, scene.queued, BIND_DONE, NOW + 2000);
 	for (size_t i = 0; i < count_of(lines); i++) {
-		assert_says(&scene, lines[i]);
+		assert_has_line(&scene, lines[i]);
 	}
 	scene_fini(&scene);
 }
@@ -154,58 +153,59 @@ static void an_unschedulable_pod_counts_for_each_plugin(void **state)
 
 	scene_init(&scene, false, "1Gi");
 	decide_at(&scene, NOW, 100);
-	metrics_unschedulable(&scene.metrics, scene.waiting, NOW);
-	queue_failed(&scene.queue, scene.waiting, true, NOW);
-	assert_says(&scene,
+	metrics_unschedulable(&scene.metrics, scene.queued, NOW);
+	queue_failed(&scene.queue, scene.queued, true, NOW);
+	assert_has_line(&scene,
 		"scheduler_schedule_attempts_total{result=\"unschedulable\","
 		"profile=\"p\"} 1");
-	assert_says(&scene,
+	assert_has_line(&scene,
 		"scheduler_pending_pods{queue=\"unschedulable\"} 1");
-	assert_says(&scene,
+	assert_has_line(&scene,
 		"scheduler_unschedulable_pods{plugin=\"NodeResourcesFit\","
 		"profile=\"p\"} 1");
-	assert_says(&scene,
+	assert_has_line(&scene,
 		"scheduler_unschedulable_pods{plugin=\"NodeAffinity\","
 		"profile=\"p\"} 0");
-	assert_says(&scene,
+	assert_has_line(&scene,
 		"scheduler_queue_incoming_pods_total{queue=\"unschedulable\","
 		"event=\"ScheduleAttemptFailure\"} 1");
 	queue_wake_all(&scene.queue);
-	assert_says(&scene, "scheduler_pending_pods{queue=\"backoff\"} 1");
-	assert_says(&scene,
+	assert_has_line(&scene, "scheduler_pending_pods{queue=\"backoff\"} 1");
+	assert_has_line(&scene,
 		"scheduler_queue_incoming_pods_total{queue=\"active\","
 		"event=\"ClusterChange\"} 1");
 	scene_fini(&scene);
 }
 
-static void a_refused_pod_counts_as_unsupported(void **state)
+static void an_unsupported_pod_counts_for_its_plugin(void **state)
 {
 	struct scene scene;
 	(void)state;
 
 	scene_init(&scene, false, "64Gi");
-	scene.waiting->pod->unsupported = xstrdup("no");
+	scene.queued->pod->unsupported = xstrdup("no");
 	decide_at(&scene, NOW, 100);
-	queue_failed(&scene.queue, scene.waiting, true, NOW);
-	assert_says(&scene,
+	queue_failed(&scene.queue, scene.queued, true, NOW);
+	assert_has_line(&scene,
 		"scheduler_unschedulable_pods{plugin=\"Unsupported\","
 		"profile=\"p\"} 1");
 	scene_fini(&scene);
 }
 
-static void a_node_without_load_is_counted_as_that(void **state)
+static void counts_decisions_without_load(void **state)
 {
 	struct scene scene;
 	(void)state;
 
 	scene_init(&scene, false, "64Gi");
 	decide_at(&scene, NOW, 100);
-	assert_says(&scene, "plimsoll_scheduler_without_load_total 1");
-	assert_says(&scene, "plimsoll_scheduler_load_age_seconds_count 0");
-	assert_says(&scene, "plimsoll_scheduler_nodes{load=\"not_fresh\"} 1");
-	assert_says(&scene, "plimsoll_scheduler_aggregators 2");
+	assert_has_line(&scene, "plimsoll_scheduler_without_load_total 1");
+	assert_has_line(&scene, "plimsoll_scheduler_load_age_seconds_count 0");
+	assert_has_line(&scene,
+		"plimsoll_scheduler_nodes{load=\"not_fresh\"} 1");
+	assert_has_line(&scene, "plimsoll_scheduler_aggregators 2");
 	scene.metrics.rejections[REJECTION_PODS] = 3;
-	assert_says(&scene,
+	assert_has_line(&scene,
 		"plimsoll_scheduler_rejected_by_kubelet_total{reason="
 		"\"OutOfpods\"} 3");
 	scene_fini(&scene);
@@ -217,8 +217,8 @@ int main(void)
 		cmocka_unit_test(a_bound_pod_counts_from_its_first_attempt),
 		cmocka_unit_test(bounds_are_those_of_kube_scheduler),
 		cmocka_unit_test(an_unschedulable_pod_counts_for_each_plugin),
-		cmocka_unit_test(a_refused_pod_counts_as_unsupported),
-		cmocka_unit_test(a_node_without_load_is_counted_as_that),
+		cmocka_unit_test(an_unsupported_pod_counts_for_its_plugin),
+		cmocka_unit_test(counts_decisions_without_load),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,8 +7,8 @@
 #include "tests/support/cm.h"
 #include "tests/unit/scheduler/given.h"
 
-/* The API server is played here: the watches say what a test wants, and
- * requests stay open until a test answers them. */
+/* A fake API server: the watches deliver what a test wants, and requests stay
+ * open until a test answers them. */
 struct kube_request {
 	struct kube_call call;
 	char *path, *body;
@@ -26,19 +26,18 @@ struct reflector {
 static struct {
 	uv_loop_t loop;
 	struct scheduler_config config;
-	struct placer *placer;
+	struct schedule *sched;
 	struct reflector nodes, pods, failed, others[OTHERS_MAX];
 	size_t other_count;
 	uint64_t ahead_us; /* of the real monotonic clock */
 	bool is_synced;
 	struct kube_request *open[REQUESTS_MAX];
 	size_t count;
-	size_t bindings;   /* that were asked for */
-	size_t conditions; /* the same */
-	bool has_told_all; /* as many conditions as MANY_PODS */
+	size_t bindings;	 /* requested */
+	size_t conditions;	 /* requested */
+	bool has_all_conditions; /* MANY_PODS conditions */
 } world;
 
-/* Time passes as the tests like. */
 uint64_t __real_clock_monotonic_us(void);
 uint64_t __wrap_clock_monotonic_us(void);
 
@@ -74,7 +73,7 @@ struct reflector_state reflector_state(const struct reflector *reflector)
 	return (struct reflector_state){
 		.is_synced = world.is_synced,
 		.is_watching = true,
-		.trouble = "",
+		.last_error = "",
 	};
 }
 
@@ -99,7 +98,7 @@ struct kube_request *kube_request_send(struct kube_client *client,
 	}
 	if (strcmp(call->method, "PATCH") == 0) {
 		world.conditions++;
-		world.has_told_all = world.conditions == MANY_PODS;
+		world.has_all_conditions = world.conditions == MANY_PODS;
 	}
 	return request;
 }
@@ -134,22 +133,22 @@ const char *kube_client_namespace(const struct kube_client *client)
 	return "plimsoll";
 }
 
-/* The newest of what is open is answered. */
+/* Answers the newest open request. */
 static void answer_last(int status, const char *body)
 {
-	const struct kube_answer answer = { .status = status,
+	const struct http_response answer = { .status = status,
 		.body = body,
 		.len = strlen(body),
 		.error = status < 300 ? "" : "no" };
 	struct kube_request *request = world.open[--world.count];
-	kube_done on_done = request->call.on_done;
+	http_done on_done = request->call.on_done;
 	void *owner = request->call.owner;
 
 	request_free(request);
 	on_done(owner, &answer);
 }
 
-/* All that is open succeeds. */
+/* Answers all open requests with success. */
 static void answer_all(void)
 {
 	while (world.count > 0) {
@@ -157,18 +156,19 @@ static void answer_all(void)
 	}
 }
 
-/* ---- what the watches say ---- */
+/* ---- watches ---- */
 
-static void say(const struct reflector *r, const char *name, const char *text)
+static void deliver(const struct reflector *r, const char *name,
+	const char *text)
 {
 	const struct reflector_id id = { "default", name, name };
-	struct value *object = given_json(text);
+	struct json_value *object = given_json(text);
 
 	r->handler.on_object(r->handler.owner, &id, object);
-	value_free(object);
+	json_value_free(object);
 }
 
-static void say_node(const char *name)
+static void deliver_node(const char *name)
 {
 	scoped_free char *text = xasprintf(
 		"{'metadata':{'name':'%s','uid':'%s'},'spec':{},"
@@ -176,10 +176,10 @@ static void say_node(const char *name)
 		"'pods':'500'}}}",
 		name, name);
 
-	say(&world.nodes, name, text);
+	deliver(&world.nodes, name, text);
 }
 
-static void say_pod(const char *name, const char *cpu, const char *label)
+static void deliver_pod(const char *name, const char *cpu, const char *label)
 {
 	scoped_free char *text = xasprintf(
 		"{'metadata':{'name':'%s','uid':'%s','namespace':'default',"
@@ -188,22 +188,22 @@ static void say_pod(const char *name, const char *cpu, const char *label)
 		"{'cpu':'%s'}}}]},'status':{'phase':'Pending'}}",
 		name, name, label, cpu);
 
-	say(&world.pods, name, text);
+	deliver(&world.pods, name, text);
 }
 
-/* Of a kind that has a watch at this path. */
-static void say_other(const char *path, const char *name, const char *text)
+/* An object of the kind with this path. */
+static void deliver_other(const char *path, const char *name, const char *text)
 {
 	for (size_t i = 0; i < world.other_count; i++) {
 		if (strcmp(world.others[i].path, path) == 0) {
-			say(&world.others[i], name, text);
+			deliver(&world.others[i], name, text);
 			return;
 		}
 	}
-	fail_msg("nobody watches %s", path);
+	fail_msg("no watch of %s", path);
 }
 
-static void say_synced(void)
+static void deliver_synced(void)
 {
 	world.is_synced = true;
 	world.nodes.handler.on_synced(world.nodes.handler.owner);
@@ -214,7 +214,7 @@ static void say_synced(void)
 	}
 }
 
-/* Timers of no delay fire in the next turn; this is enough of them. */
+/* Enough turns for all timers without a delay. */
 static void take_turns(void)
 {
 	for (int i = 0; i < 50; i++) {
@@ -228,65 +228,65 @@ static int setup(void **state)
 	memset(&world, 0, sizeof(world));
 	world.config.scheduler_name = "s";
 	assert_int_equal(uv_loop_init(&world.loop), 0);
-	return placer_new(&world.placer, &world.loop, NULL, &world.config,
+	return schedule_new(&world.sched, &world.loop, NULL, &world.config,
 		NULL);
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	placer_close(world.placer);
+	schedule_close(world.sched);
 	(void)uv_run(&world.loop, UV_RUN_DEFAULT);
 	return uv_loop_close(&world.loop);
 }
 
-static void a_pod_is_bound_once_all_is_known(void **state)
+static void binds_a_pod_once_the_caches_are_synced(void **state)
 {
 	(void)state;
-	say_node("n1");
-	say_pod("p", "1", "x");
+	deliver_node("n1");
+	deliver_pod("p", "1", "x");
 	take_turns();
 	assert_int_equal(world.bindings, 0);
-	say_synced();
+	deliver_synced();
 	take_turns();
 	assert_int_equal(world.bindings, 1);
 	answer_all();
 }
 
-static void what_the_watch_says_late_binds_nothing_twice(void **state)
+static void a_late_watch_event_causes_no_second_binding(void **state)
 {
 	(void)state;
-	say_node("n1");
-	say_node("n2");
-	say_pod("p", "1", "x");
-	say_synced();
+	deliver_node("n1");
+	deliver_node("n2");
+	deliver_pod("p", "1", "x");
+	deliver_synced();
 	take_turns();
 	answer_all();
-	/* Changed before it was bound, heard of after. */
-	say_pod("p", "1", "y");
+	/* An older version arrives after the binding. */
+	deliver_pod("p", "1", "y");
 	take_turns();
 	assert_int_equal(world.bindings, 1);
 }
 
-static void who_could_not_be_told_at_once_is_told_later(void **state)
+static void reports_unschedulable_pods_above_the_limit_later(void **state)
 {
 	(void)state;
-	say_node("n1");
+	deliver_node("n1");
 	for (int i = 0; i < MANY_PODS; i++) {
 		scoped_free char *name = xasprintf("p%d", i);
 
-		say_pod(name, "100", "x");
+		deliver_pod(name, "100", "x");
 	}
-	say_synced();
+	deliver_synced();
 	take_turns();
 	assert_true(world.conditions < MANY_PODS);
 	answer_all();
-	run_until(&world.loop, &world.has_told_all);
+	run_until(&world.loop, &world.has_all_conditions);
 	assert_int_equal(world.conditions, MANY_PODS);
 }
 
-/* What was asked last of the lease; its body is the caller's. */
-static char *asked(const char *method)
+/* The body of the last request, one for the lease. The caller frees it. */
+static char *lease_request(const char *method)
 {
 	const struct kube_request *last;
 
@@ -298,18 +298,19 @@ static char *asked(const char *method)
 	return xstrdup(last->body);
 }
 
-/* The lease as the API server keeps what was sent. */
-static char *kept(const char *sent)
+/* The lease as the API server returns it. */
+static char *stored_lease(const char *sent)
 {
-	struct value *object;
+	struct json_value *object;
 	char *text;
 
-	assert_int_equal(value_parse(&object, sent, strlen(sent), NULL), 0);
+	assert_int_equal(json_value_parse(&object, sent, strlen(sent), NULL),
+		0);
 	text = xasprintf(
 		"{\"metadata\":{\"resourceVersion\":\"1\"},"
 		"\"spec\":{\"holderIdentity\":\"%s\"}}",
-		value_text_at(object, "spec/holderIdentity", "?"));
-	value_free(object);
+		json_value_text_at(object, "spec/holderIdentity", "?"));
+	json_value_free(object);
 	return text;
 }
 
@@ -320,49 +321,49 @@ static int setup_election(void **state)
 	world.config.scheduler_name = "s";
 	world.config.leader_elect = true;
 	assert_int_equal(uv_loop_init(&world.loop), 0);
-	return placer_new(&world.placer, &world.loop, NULL, &world.config,
+	return schedule_new(&world.sched, &world.loop, NULL, &world.config,
 		NULL);
 }
 
-static void nothing_is_bound_before_the_lease_is_held(void **state)
+static void binds_nothing_before_holding_the_lease(void **state)
 {
 	scoped_free char *sent = NULL;
 	scoped_free char *answer = NULL;
 
 	(void)state;
-	say_node("n1");
-	say_pod("p", "1", "x");
-	say_synced();
+	deliver_node("n1");
+	deliver_pod("p", "1", "x");
+	deliver_synced();
 	take_turns();
 	assert_int_equal(world.bindings, 0);
-	free(asked("GET"));
+	free(lease_request("GET"));
 	answer_last(404, "");
 	take_turns();
 	assert_int_equal(world.bindings, 0);
-	sent = asked("POST");
-	answer = kept(sent);
+	sent = lease_request("POST");
+	answer = stored_lease(sent);
 	answer_last(201, answer);
 	take_turns();
 	assert_int_equal(world.bindings, 1);
 	answer_all();
 }
 
-static void who_finds_another_leader_binds_nothing(void **state)
+static void binds_nothing_while_another_replica_leads(void **state)
 {
 	scoped_buffer struct buffer why = BUFFER_MAX(1000);
 
 	(void)state;
-	say_node("n1");
-	say_pod("p", "1", "x");
-	say_synced();
+	deliver_node("n1");
+	deliver_pod("p", "1", "x");
+	deliver_synced();
 	take_turns();
-	free(asked("GET"));
+	free(lease_request("GET"));
 	answer_last(200,
 		"{\"metadata\":{\"resourceVersion\":\"1\"},"
 		"\"spec\":{\"holderIdentity\":\"other\"}}");
 	take_turns();
 	assert_int_equal(world.bindings, 0);
-	assert_true(placer_is_ready(world.placer, &why));
+	assert_true(schedule_is_ready(world.sched, &why));
 }
 
 static void lead(void)
@@ -370,10 +371,10 @@ static void lead(void)
 	scoped_free char *sent = NULL;
 	scoped_free char *answer = NULL;
 
-	free(asked("GET"));
+	free(lease_request("GET"));
 	answer_last(404, "");
-	sent = asked("POST");
-	answer = kept(sent);
+	sent = lease_request("POST");
+	answer = stored_lease(sent);
 	answer_last(201, answer);
 }
 
@@ -382,7 +383,7 @@ static void count_call(void *owner)
 	++*(unsigned *)owner;
 }
 
-static void who_stops_gives_the_lease_back_before_it_ends(void **state)
+static void releases_the_lease_when_it_stops(void **state)
 {
 	scoped_free char *back = NULL;
 	unsigned drained = 0;
@@ -390,18 +391,18 @@ static void who_stops_gives_the_lease_back_before_it_ends(void **state)
 	(void)state;
 	take_turns();
 	lead();
-	placer_drain(world.placer, count_call, &drained);
+	schedule_drain(world.sched, count_call, &drained);
 	take_turns();
 	assert_int_equal(drained, 0);
-	back = asked("PUT");
+	back = lease_request("PUT");
 	assert_non_null(strstr(back, "\"holderIdentity\":\"\""));
 	answer_last(200, "{}");
 	assert_int_equal(drained, 1);
 }
 
-/* A VM's pod that another scheduler bound; by the API server's clock an hour
- * ago. */
-static void say_bound_vm(const char *name)
+/* A VM's pod that another scheduler bound an hour ago, by the API server's
+ * clock. */
+static void deliver_bound_vm(const char *name)
 {
 	scoped_free char *text = xasprintf(
 		"{'metadata':{'name':'%s','uid':'%s','namespace':'default',"
@@ -413,26 +414,26 @@ static void say_bound_vm(const char *name)
 		clock_text((char[CLOCK_TEXT_MAX]){ 0 },
 			clock_wall_us() - HOUR_US));
 
-	say(&world.pods, name, text);
+	deliver(&world.pods, name, text);
 }
 
-static int64_t age_of_newest(const struct placer_view *view)
+static int64_t age_of_newest(const struct scheduler_view *view)
 {
 	return view->now_us - cache_node(view->cache, "n1")->vms.newest_us;
 }
 
-static void what_the_watch_says_is_news_whatever_the_clocks_say(void **state)
+static void a_pod_from_the_watch_was_bound_now(void **state)
 {
-	const struct placer_view view = placer_view(world.placer);
+	const struct scheduler_view view = schedule_view(world.sched);
 
 	(void)state;
-	say_node("n1");
-	say_bound_vm("listed");
+	deliver_node("n1");
+	deliver_bound_vm("listed");
 	assert_true(age_of_newest(&view) > (int64_t)HOUR_US - 2000000);
-	say_synced();
-	say_bound_vm("listed");
+	deliver_synced();
+	deliver_bound_vm("listed");
 	assert_true(age_of_newest(&view) > (int64_t)HOUR_US - 2000000);
-	say_bound_vm("watched");
+	deliver_bound_vm("watched");
 	assert_true(age_of_newest(&view) <= 0);
 }
 
@@ -441,7 +442,7 @@ static void what_the_watch_says_is_news_whatever_the_clocks_say(void **state)
 #define DISKS "/api/v1/persistentvolumes"
 #define CLAIMS "/api/v1/persistentvolumeclaims"
 
-static void say_disk(const char *reference)
+static void deliver_disk(const char *reference)
 {
 	scoped_free char *text = xasprintf(
 		"{'metadata':{'name':'v','uid':'v','resourceVersion':'1'},"
@@ -450,10 +451,10 @@ static void say_disk(const char *reference)
 		"'status':{'phase':'Available'}}",
 		reference);
 
-	say_other(DISKS, "v", text);
+	deliver_other(DISKS, "v", text);
 }
 
-static void say_claim(const char *notes, const char *volume)
+static void deliver_claim(const char *notes, const char *volume)
 {
 	scoped_free char *text = xasprintf(
 		"{'metadata':{'name':'c','uid':'c','namespace':'default',"
@@ -463,44 +464,44 @@ static void say_claim(const char *notes, const char *volume)
 		"'status':{'phase':'Pending'}}",
 		notes, volume);
 
-	say_other(CLAIMS, "c", text);
+	deliver_other(CLAIMS, "c", text);
 }
 
-static void say_claim_bound(void)
+static void deliver_claim_bound(void)
 {
-	say_claim("'pv.kubernetes.io/bind-completed':'yes'",
+	deliver_claim("'pv.kubernetes.io/bind-completed':'yes'",
 		"'volumeName':'v',");
 }
 
 #define REFERENCE ",'claimRef':{'namespace':'default','name':'c','uid':'c'}"
 
-/* All is known, and a pod's claim waits for its first consumer. */
-static void say_pod_with_disk(void)
+/* The caches are synced, and a pod's claim waits for its first consumer. */
+static void deliver_pod_with_disk(void)
 {
-	say_node("n1");
-	say_other("/apis/storage.k8s.io/v1/storageclasses", "late",
+	deliver_node("n1");
+	deliver_other("/apis/storage.k8s.io/v1/storageclasses", "late",
 		"{'metadata':{'name':'late'},"
 		"'provisioner':'kubernetes.io/no-provisioner',"
 		"'volumeBindingMode':'WaitForFirstConsumer'}");
-	say_disk("");
-	say_claim("", "");
-	say(&world.pods, "p",
+	deliver_disk("");
+	deliver_claim("", "");
+	deliver(&world.pods, "p",
 		"{'metadata':{'name':'p','uid':'p','namespace':'default'},"
 		"'spec':{'schedulerName':'s','volumes':[{'name':'d',"
 		"'persistentVolumeClaim':{'claimName':'c'}}],'containers':[{"
 		"'name':'c','resources':{'requests':{'cpu':'1'}}}]},"
 		"'status':{'phase':'Pending'}}");
-	say_synced();
+	deliver_synced();
 }
 
-/* That the disk gets its claim is what was asked for last. */
-static void assert_disk_asked(void)
+/* The last request sets the disk's claim. */
+static void assert_disk_requested(void)
 {
 	assert_true(world.count > 0);
 	assert_string_equal(world.open[world.count - 1]->path, DISKS "/v");
 }
 
-static bool is_asked(const char *part)
+static bool is_requested(const char *part)
 {
 	for (size_t i = 0; i < world.count; i++) {
 		if (strstr(world.open[i]->body, part) != NULL) {
@@ -510,97 +511,146 @@ static bool is_asked(const char *part)
 	return false;
 }
 
-static void volumes_not_bound_in_time_send_the_pod_back(void **state)
+static void requeues_a_pod_whose_volumes_are_not_bound_in_time(void **state)
 {
-	const struct placer_view view = placer_view(world.placer);
+	const struct scheduler_view view = schedule_view(world.sched);
 
 	(void)state;
-	say_pod_with_disk();
+	deliver_pod_with_disk();
 	take_turns();
-	assert_disk_asked();
+	assert_disk_requested();
 	answer_last(200, "{}");
 	world.ahead_us += 599000000;
-	say_disk(REFERENCE);
+	deliver_disk(REFERENCE);
 	assert_true(cache_is_assumed(view.cache, "p"));
 	world.ahead_us += 1000000;
-	say_disk(REFERENCE);
+	deliver_disk(REFERENCE);
 	assert_true(
-		is_asked("running PreBind plugin \\\"VolumeBinding\\\": "
-			 "binding volumes: context deadline exceeded"));
+		is_requested("running PreBind plugin \\\"VolumeBinding\\\": "
+			     "binding volumes: context deadline exceeded"));
 	assert_int_equal(world.bindings, 0);
 	assert_false(cache_is_assumed(view.cache, "p"));
 	assert_int_equal(cache_node(view.cache, "n1")->cpu_milli_requested, 0);
 	answer_all();
 	take_turns();
 	assert_int_equal(world.count, 0);
-	/* Its back-off over, it goes on with what was written. */
+	/* After its back-off, the pod continues with what is written. */
 	world.ahead_us += QUEUE_BACKOFF_US;
-	say_disk(REFERENCE);
+	deliver_disk(REFERENCE);
 	take_turns();
 	assert_true(cache_is_assumed(view.cache, "p"));
 	answer_all();
-	say_claim_bound();
+	deliver_claim_bound();
 	take_turns();
 	assert_int_equal(world.bindings, 1);
 	answer_all();
 }
 
-static void who_loses_the_lease_before_volumes_are_bound_binds_nothing(
+static void binds_nothing_if_the_lease_is_lost_before_volumes_are_bound(
 	void **state)
 {
-	const struct placer_view view = placer_view(world.placer);
+	const struct scheduler_view view = schedule_view(world.sched);
 
 	(void)state;
 	take_turns();
 	lead();
-	say_pod_with_disk();
+	deliver_pod_with_disk();
 	take_turns();
-	assert_disk_asked();
-	/* Not renewed in 10 s. */
+	assert_disk_requested();
+	/* The lease was not renewed for 10 s. */
 	world.ahead_us += 10000000;
 	answer_last(200, "{}");
-	say_disk(REFERENCE);
-	say_claim_bound();
+	deliver_disk(REFERENCE);
+	deliver_claim_bound();
 	take_turns();
 	assert_int_equal(world.bindings, 0);
 	assert_false(cache_is_assumed(view.cache, "p"));
-	assert_int_equal(queue_find(view.queue, "p")->state, WAITING_READY);
+	assert_int_equal(queue_find(view.queue, "p")->state, QUEUED_READY);
 }
 
 /* ---- rejections ---- */
 
-static void say_failed(const char *name, const char *reason)
+static void deliver_failed(const char *name, const char *reason)
 {
 	scoped_free char *text = xasprintf(
 		"{'metadata':{'name':'%s','uid':'%s'},'spec':{'nodeName':"
 		"'n1'},'status':{'phase':'Failed','reason':'%s'}}",
 		name, name, reason);
 
-	say(&world.failed, name, text);
+	deliver(&world.failed, name, text);
 }
 
-static void rejections_are_counted_once_and_the_node_is_eased_off(void **state)
+static void counts_a_rejection_once_and_marks_the_node(void **state)
 {
-	const struct placer_view view = placer_view(world.placer);
+	const struct scheduler_view view = schedule_view(world.sched);
 	const uint64_t *counts = view.metrics->rejections;
 	(void)state;
 
-	say_node("n1");
-	say_failed("before", "OutOfcpu");
-	say_synced();
+	deliver_node("n1");
+	deliver_failed("before", "OutOfcpu");
+	deliver_synced();
 	assert_int_equal(counts[REJECTION_CPU], 0);
 	assert_int_equal(cache_node(view.cache, "n1")->rejected_us, 0);
-	say_failed("a", "OutOfmemory");
-	say_failed("a", "OutOfmemory");
-	say_failed("b", "Evicted");
+	deliver_failed("a", "OutOfmemory");
+	deliver_failed("a", "OutOfmemory");
+	deliver_failed("b", "Evicted");
 	assert_int_equal(counts[REJECTION_MEMORY], 1);
 	assert_true(cache_node(view.cache, "n1")->rejected_us > 0);
-	/* The Node's next heartbeat changes nothing of that. */
-	say_node("n1");
+	/* A heartbeat of the node does not change that. */
+	deliver_node("n1");
 	assert_true(cache_node(view.cache, "n1")->rejected_us > 0);
 }
 
-#define PLACER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+/* Fills n1, so that p is pending. */
+static void fill_node(void)
+{
+	deliver_node("n1");
+	deliver_synced();
+	deliver_pod("full", "8", "x");
+	take_turns();
+	answer_all();
+	deliver_pod("p", "1", "x");
+	take_turns();
+	answer_all();
+	assert_int_equal(world.bindings, 1);
+	world.ahead_us += QUEUE_BACKOFF_US;
+}
+
+static void deliver_deleted(const struct reflector *r, const char *name)
+{
+	const struct reflector_id id = { "default", name, name };
+
+	r->handler.on_deleted(r->handler.owner, &id);
+}
+
+static void a_failed_pod_wakes_the_queue_before_its_deletion(void **state)
+{
+	(void)state;
+	fill_node();
+	deliver_failed("full", "Evicted");
+	take_turns();
+	assert_int_equal(world.bindings, 2);
+	deliver_deleted(&world.pods, "full");
+	take_turns();
+	assert_int_equal(world.bindings, 2);
+	answer_all();
+}
+
+static void a_deleted_pod_wakes_the_queue_before_its_failure(void **state)
+{
+	(void)state;
+	fill_node();
+	deliver_deleted(&world.pods, "full");
+	take_turns();
+	assert_int_equal(world.bindings, 2);
+	deliver_failed("full", "Evicted");
+	take_turns();
+	assert_int_equal(world.bindings, 2);
+	answer_all();
+}
+
+#define SCHEDULE_TEST(name)                                                    \
+	cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 #define ELECTION_TEST(name)                                                    \
 	cmocka_unit_test_setup_teardown(name, setup_election, teardown)
@@ -608,19 +658,20 @@ static void rejections_are_counted_once_and_the_node_is_eased_off(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		PLACER_TEST(a_pod_is_bound_once_all_is_known),
-		PLACER_TEST(what_the_watch_says_late_binds_nothing_twice),
-		PLACER_TEST(who_could_not_be_told_at_once_is_told_later),
-		PLACER_TEST(
-			rejections_are_counted_once_and_the_node_is_eased_off),
-		PLACER_TEST(
-			what_the_watch_says_is_news_whatever_the_clocks_say),
-		PLACER_TEST(volumes_not_bound_in_time_send_the_pod_back),
+		SCHEDULE_TEST(binds_a_pod_once_the_caches_are_synced),
+		SCHEDULE_TEST(a_late_watch_event_causes_no_second_binding),
+		SCHEDULE_TEST(reports_unschedulable_pods_above_the_limit_later),
+		SCHEDULE_TEST(counts_a_rejection_once_and_marks_the_node),
+		SCHEDULE_TEST(a_pod_from_the_watch_was_bound_now),
+		SCHEDULE_TEST(a_failed_pod_wakes_the_queue_before_its_deletion),
+		SCHEDULE_TEST(a_deleted_pod_wakes_the_queue_before_its_failure),
+		SCHEDULE_TEST(
+			requeues_a_pod_whose_volumes_are_not_bound_in_time),
 		ELECTION_TEST(
-			who_loses_the_lease_before_volumes_are_bound_binds_nothing),
-		ELECTION_TEST(nothing_is_bound_before_the_lease_is_held),
-		ELECTION_TEST(who_finds_another_leader_binds_nothing),
-		ELECTION_TEST(who_stops_gives_the_lease_back_before_it_ends),
+			binds_nothing_if_the_lease_is_lost_before_volumes_are_bound),
+		ELECTION_TEST(binds_nothing_before_holding_the_lease),
+		ELECTION_TEST(binds_nothing_while_another_replica_leads),
+		ELECTION_TEST(releases_the_lease_when_it_stops),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,21 +20,21 @@ static struct account read_good(const char *extra)
 	struct error err = { 0 };
 	scoped_free char *body = xasprintf(STATUS(USER("%s")), extra);
 
-	if (review_read_account(&account, body, strlen(body), "ours", &err) !=
-		0) {
+	if (access_review_read_account(&account, body, strlen(body), "ours",
+		    &err) != 0) {
 		fail_msg("%s", err.text);
 	}
 	return account;
 }
 
-static void assert_said(const struct error *err, const char *word)
+static void assert_error_has(const struct error *err, const char *word)
 {
 	if (strstr(err->text, word) == NULL) {
 		fail_msg("'%s' lacks '%s'", err->text, word);
 	}
 }
 
-static void a_token_consists_of_few_characters(void **state)
+static void accepts_only_the_characters_of_a_token(void **state)
 {
 	static const struct {
 		const char *token;
@@ -52,15 +52,15 @@ static void a_token_consists_of_few_characters(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < count_of(cases); i++) {
-		assert_int_equal(review_is_token(cases[i].token),
+		assert_int_equal(access_review_is_token(cases[i].token),
 			cases[i].is_good);
 	}
 }
 
-static void asks_for_an_audience_or_for_none(void **state)
+static void writes_a_token_review_with_and_without_audience(void **state)
 {
-	char *with = review_token_body("t.o.k", "ours");
-	char *without = review_token_body("t.o.k", NULL);
+	char *with = access_review_token_body("t.o.k", "ours");
+	char *without = access_review_token_body("t.o.k", NULL);
 
 	(void)state;
 	assert_string_equal(with,
@@ -70,11 +70,11 @@ static void asks_for_an_audience_or_for_none(void **state)
 	assert_string_equal(without,
 		"{\"apiVersion\":\"authentication.k8s.io/v1\","
 		"\"kind\":\"TokenReview\",\"spec\":{\"token\":\"t.o.k\"}}");
-	review_wipe(with);
-	review_wipe(without);
+	access_review_wipe(with);
+	access_review_wipe(without);
 }
 
-static void reads_whose_token_it_is(void **state)
+static void reads_the_account_of_a_token(void **state)
 {
 	struct account account =
 		read_good("\"" KEY "node-name\":[\"n1\"],\"" KEY
@@ -91,7 +91,7 @@ static void reads_whose_token_it_is(void **state)
 	account_fini(&account);
 }
 
-static void refuses_what_is_no_account(void **state)
+static void rejects_a_response_that_is_not_a_token_review(void **state)
 {
 	static const struct {
 		const char *body;
@@ -99,24 +99,25 @@ static void refuses_what_is_no_account(void **state)
 		const char *word;
 	} cases[] = {
 		{ "", -EBADMSG, "TokenReview" },
-		{ "{}", -EBADMSG, "no TokenReview" },
-		{ "[1]", -EBADMSG, "no TokenReview" },
-		{ "{\"status\":1}", -EBADMSG, "no TokenReview" },
-		{ STATUS(""), -EACCES, "nobody is known" },
+		{ "{}", -EBADMSG, "not a TokenReview" },
+		{ "[1]", -EBADMSG, "not a TokenReview" },
+		{ "{\"status\":1}", -EBADMSG, "not a TokenReview" },
+		{ STATUS(""), -EACCES, "not accepted: not authenticated" },
 		{ STATUS("\"error\":\"token has expired\""), -EACCES,
 			"not accepted: token has expired" },
-		{ STATUS("\"authenticated\":\"true\""), -EACCES, "nobody" },
+		{ STATUS("\"authenticated\":\"true\""), -EACCES,
+			"not authenticated" },
 		{ STATUS("\"authenticated\":false," USER("")), -EACCES,
-			"nobody" },
-		/* A server that does not know audiences. */
+			"not authenticated" },
+		/* A server that does not support audiences. */
 		{ STATUS("\"authenticated\":true,\"user\":"
 			 "{\"username\":\"a\"}"),
-			-EACCES, "not meant for 'ours'" },
+			-EACCES, "its audience is not 'ours'" },
 		{ STATUS("\"authenticated\":true,\"audiences\":[\"theirs\"],"
 			 "\"user\":{\"username\":\"a\"}"),
-			-EACCES, "not meant for 'ours'" },
+			-EACCES, "its audience is not 'ours'" },
 		{ STATUS("\"authenticated\":true,\"audiences\":[\"ours\"]"),
-			-EBADMSG, "names nobody" },
+			-EBADMSG, "has no user name" },
 	};
 
 	(void)state;
@@ -124,15 +125,16 @@ static void refuses_what_is_no_account(void **state)
 		struct account account = { 0 };
 		struct error err = { 0 };
 
-		assert_int_equal(review_read_account(&account, cases[i].body,
-					 strlen(cases[i].body), "ours", &err),
+		assert_int_equal(
+			access_review_read_account(&account, cases[i].body,
+				strlen(cases[i].body), "ours", &err),
 			cases[i].code);
-		assert_said(&err, cases[i].word);
+		assert_error_has(&err, cases[i].word);
 		assert_null(account.user);
 	}
 }
 
-static void an_account_with_endless_groups_is_no_answer(void **state)
+static void rejects_an_account_with_too_many_groups(void **state)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(1 << 20);
 	struct account account = { 0 };
@@ -145,18 +147,18 @@ static void an_account_with_endless_groups_is_no_answer(void **state)
 		buffer_text(&body, ",\"g\"");
 	}
 	buffer_text(&body, "]}}}");
-	assert_int_equal(
-		review_read_account(&account, body.data, body.len, NULL, NULL),
+	assert_int_equal(access_review_read_account(&account, body.data,
+				 body.len, NULL, NULL),
 		-EBADMSG);
 }
 
-static void asks_about_the_account_as_it_was_given(void **state)
+static void writes_an_access_review_with_the_account_unchanged(void **state)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(10000);
 	struct account account = read_good("\"k\":[\"v\",\"w\",3],\"l\":[]");
 
 	(void)state;
-	review_write_access(&out, &account, "/v1/a\"b", "get");
+	access_review_write_access(&out, &account, "/v1/a\"b", "get");
 	assert_string_equal(out.data,
 		"{\"apiVersion\":\"authorization.k8s.io/v1\","
 		"\"kind\":\"SubjectAccessReview\",\"spec\":{"
@@ -168,7 +170,7 @@ static void asks_about_the_account_as_it_was_given(void **state)
 	account_fini(&account);
 }
 
-static void extra_that_is_no_object_is_left_out(void **state)
+static void leaves_out_extra_that_is_not_an_object(void **state)
 {
 	static const char body[] =
 		"{\"status\":{\"authenticated\":true,"
@@ -176,14 +178,14 @@ static void extra_that_is_no_object_is_left_out(void **state)
 	struct account account = { 0 };
 
 	(void)state;
-	assert_int_equal(
-		review_read_account(&account, body, strlen(body), NULL, NULL),
+	assert_int_equal(access_review_read_account(&account, body,
+				 strlen(body), NULL, NULL),
 		0);
 	assert_string_equal(account.extra, "{}");
 	account_fini(&account);
 }
 
-static void reads_what_it_may(void **state)
+static void reads_whether_access_is_allowed(void **state)
 {
 	static const struct {
 		const char *body;
@@ -203,31 +205,33 @@ static void reads_what_it_may(void **state)
 	(void)state;
 	for (size_t i = 0; i < count_of(cases); i++) {
 		assert_int_equal(
-			review_read_access(&account, "/x", "get", cases[i].body,
-				strlen(cases[i].body), &err),
+			access_review_read_access(&account, "/x", "get",
+				cases[i].body, strlen(cases[i].body), &err),
 			cases[i].code);
 	}
-	assert_int_equal(review_read_access(&account, "/x", "get",
+	assert_int_equal(access_review_read_access(&account, "/x", "get",
 				 "{\"status\":{}}", 13, &err),
 		-EACCES);
-	assert_string_equal(err.text, "account 'sam' may not get /x");
+	assert_string_equal(err.text, "'sam' is not allowed to get /x");
 }
 
-static void a_node_is_the_one_it_speaks_for_or_not(void **state)
+static void compares_the_node_of_an_account(void **state)
 {
 	const struct account account = { .user = "sam", .node = "n1" };
 	struct error err = { 0 };
 
 	(void)state;
-	assert_int_equal(review_check_node(&account, "n1", &err), 0);
-	assert_int_equal(review_check_node(&account, "N1", &err), -EPERM);
-	assert_int_equal(review_check_node(&account, "", &err), -EPERM);
-	assert_int_equal(review_check_node(&account, "n2", &err), -EPERM);
+	assert_int_equal(access_review_check_node(&account, "n1", &err), 0);
+	assert_int_equal(access_review_check_node(&account, "N1", &err),
+		-EPERM);
+	assert_int_equal(access_review_check_node(&account, "", &err), -EPERM);
+	assert_int_equal(access_review_check_node(&account, "n2", &err),
+		-EPERM);
 	assert_string_equal(err.text,
 		"the token of 'sam' belongs to node 'n1', not 'n2'");
 }
 
-static void finds_the_pod_in_the_accounts_namespace(void **state)
+static void finds_the_pod_in_the_namespace_of_the_account(void **state)
 {
 	static const struct {
 		const char *user, *pod, *uid;
@@ -259,7 +263,7 @@ static void finds_the_pod_in_the_accounts_namespace(void **state)
 			.pod_uid = uid };
 		scoped_free char *path = NULL;
 
-		assert_int_equal(review_pod_path(&path, &account, NULL),
+		assert_int_equal(access_review_pod_path(&path, &account, NULL),
 			cases[i].path == NULL ? -EPERM : 0);
 		if (cases[i].path != NULL) {
 			assert_string_equal(path, cases[i].path);
@@ -267,7 +271,7 @@ static void finds_the_pod_in_the_accounts_namespace(void **state)
 	}
 }
 
-static void a_pod_tells_its_node(void **state)
+static void compares_the_node_of_a_pod(void **state)
 {
 	static const struct {
 		const char *body;
@@ -285,7 +289,7 @@ static void a_pod_tells_its_node(void **state)
 		{ "{\"metadata\":{\"uid\":\"v\"},"
 		  "\"spec\":{\"nodeName\":\"n1\"}}",
 			-EPERM, "earlier pod" },
-		{ "{\"spec\":{\"nodeName\":\"n1\"}}", -EBADMSG, "no pod" },
+		{ "{\"spec\":{\"nodeName\":\"n1\"}}", -EBADMSG, "not a pod" },
 		{ "{", -EBADMSG, "pod" },
 	};
 	const struct account account = { .user = "sam",
@@ -296,27 +300,30 @@ static void a_pod_tells_its_node(void **state)
 	for (size_t i = 0; i < count_of(cases); i++) {
 		struct error err = { 0 };
 
-		assert_int_equal(review_check_pod(&account, "n1", cases[i].body,
-					 strlen(cases[i].body), &err),
+		assert_int_equal(
+			access_review_check_pod(&account, "n1", cases[i].body,
+				strlen(cases[i].body), &err),
 			cases[i].code);
-		assert_said(&err, cases[i].word);
+		assert_error_has(&err, cases[i].word);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_token_consists_of_few_characters),
-		cmocka_unit_test(asks_for_an_audience_or_for_none),
-		cmocka_unit_test(reads_whose_token_it_is),
-		cmocka_unit_test(refuses_what_is_no_account),
-		cmocka_unit_test(an_account_with_endless_groups_is_no_answer),
-		cmocka_unit_test(asks_about_the_account_as_it_was_given),
-		cmocka_unit_test(extra_that_is_no_object_is_left_out),
-		cmocka_unit_test(reads_what_it_may),
-		cmocka_unit_test(a_node_is_the_one_it_speaks_for_or_not),
-		cmocka_unit_test(finds_the_pod_in_the_accounts_namespace),
-		cmocka_unit_test(a_pod_tells_its_node),
+		cmocka_unit_test(accepts_only_the_characters_of_a_token),
+		cmocka_unit_test(
+			writes_a_token_review_with_and_without_audience),
+		cmocka_unit_test(reads_the_account_of_a_token),
+		cmocka_unit_test(rejects_a_response_that_is_not_a_token_review),
+		cmocka_unit_test(rejects_an_account_with_too_many_groups),
+		cmocka_unit_test(
+			writes_an_access_review_with_the_account_unchanged),
+		cmocka_unit_test(leaves_out_extra_that_is_not_an_object),
+		cmocka_unit_test(reads_whether_access_is_allowed),
+		cmocka_unit_test(compares_the_node_of_an_account),
+		cmocka_unit_test(finds_the_pod_in_the_namespace_of_the_account),
+		cmocka_unit_test(compares_the_node_of_a_pod),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,22 +3,17 @@
 #include "aggregator/live/identity.h"
 #include "aggregator/query/profile_cache.h"
 #include "lib/clock.h"
+#include "tests/unit/aggregator/blocking_client.h"
 #include "tests/unit/aggregator/scratch.h"
 
-#include <arpa/inet.h>
-#include <sys/socket.h>
-
-/* The interface behind a real socket; the client blocks on a thread. */
+/* The interface on a real socket. */
 struct fixture {
 	struct scratch *s;
 	struct identities *identities;
 	struct live *live;
 	struct api api;
 	struct httpd *httpd;
-	uv_work_t work;
-	char request[512];
-	char answer[20000];
-	bool is_answered;
+	struct blocking_client client;
 };
 
 static const uint64_t day_us = UINT64_C(86400000000);
@@ -38,7 +33,7 @@ static void add_node(struct fixture *f, const char *name, size_t count)
 			(int64_t)now_us - (int64_t)age_us };
 
 		r.kvm.state = KVM_OK;
-		assert_int_equal(live_take(f->live, &sample, now_us, NULL), 0);
+		assert_int_equal(live_add(f->live, &sample, now_us, NULL), 0);
 		scratch_add(batch, &r, now_ms - age_us / 1000);
 	}
 	f->s->is_written = false;
@@ -59,7 +54,7 @@ static int setup(void **state)
 	f->identities = identities_new();
 	f->live = live_new(42, f->identities);
 	f->api = (struct api){ .live = f->live,
-		.profiles = profiles_new(f->s->store),
+		.profiles = profile_cache_new(f->s->store),
 		.store = f->s->store,
 		.identities = f->identities,
 		.metrics_vms = 100,
@@ -71,6 +66,7 @@ static int setup(void **state)
 				.owner = &f->api },
 			NULL),
 		0);
+	f->client.port = httpd_port(f->httpd);
 	add_node(f, "n2", 1);
 	add_node(f, "n1", 10);
 	*state = f;
@@ -85,64 +81,24 @@ static int teardown(void **state)
 	scratch_close(f->s);
 	httpd_close(f->httpd);
 	assert_int_equal(scratch_teardown(&scratch), 0);
-	profiles_free(f->api.profiles);
+	profile_cache_free(f->api.profiles);
 	live_free(f->live);
 	identities_free(f->identities);
 	free(f);
 	return 0;
 }
 
-static void talk(uv_work_t *work)
-{
-	struct fixture *f = work->data;
-	struct sockaddr_in to = { .sin_family = AF_INET,
-		.sin_port = htons(httpd_port(f->httpd)),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	scoped_fd int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	size_t len = 0;
-	ssize_t got = 1;
-
-	f->answer[0] = '\0';
-	if (connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0 ||
-		write(fd, f->request, strlen(f->request)) < 0) {
-		return;
-	}
-	while (got > 0 && len < sizeof(f->answer) - 1) {
-		got = read(fd, f->answer + len, sizeof(f->answer) - 1 - len);
-		len += got > 0 ? (size_t)got : 0;
-	}
-	f->answer[len] = '\0';
-}
-
-static void on_talked(uv_work_t *work, int status)
-{
-	struct fixture *f = work->data;
-
-	(void)status;
-	f->is_answered = true;
-}
-
 /* Sends a request and checks the status; returns the body. */
-static const char *ask(struct fixture *f, const char *method, const char *path,
-	const char *accept, int status)
+static const char *send_request(struct fixture *f, const char *method,
+	const char *path, const char *accept, int status)
 {
+	scoped_free char *header = xasprintf("Accept: %s\r\n", accept);
 	const char *body;
-	char line[32];
 
-	(void)snprintf(f->request, sizeof(f->request),
-		"%s %s HTTP/1.1\r\nHost: x\r\nAccept: %s\r\n"
-		"Connection: close\r\n\r\n",
-		method, path, accept);
-	(void)snprintf(line, sizeof(line), "HTTP/1.1 %d ", status);
-	f->is_answered = false;
-	f->work.data = f;
-	assert_int_equal(uv_queue_work(&f->s->loop, &f->work, talk, on_talked),
-		0);
-	run_until(&f->s->loop, &f->is_answered);
-	if (strncmp(f->answer, line, strlen(line)) != 0) {
-		fail_msg("%s gave %.300s", path, f->answer);
-	}
-	body = strstr(f->answer, "\r\n\r\n");
+	blocking_client_send(&f->client, &f->s->loop, method, path, header);
+	run_until(&f->s->loop, &f->client.is_answered);
+	blocking_client_check(&f->client, status);
+	body = strstr(f->client.answer, "\r\n\r\n");
 	assert_non_null(body);
 	return body + 4;
 }
@@ -157,7 +113,7 @@ static void assert_has(const char *text, const char *part)
 
 static void lists_nodes_by_name(void **state)
 {
-	const char *body = ask(*state, "GET", "/v1/nodes", "*/*", 200);
+	const char *body = send_request(*state, "GET", "/v1/nodes", "*/*", 200);
 
 	assert_has(body, "{\"epoch\":42,\"rev\":11,\"now\":");
 	assert_has(body, "\"nodes\":[{\"name\":\"n1\",\"age_s\":");
@@ -174,14 +130,15 @@ static void lists_nodes_by_name(void **state)
 	assert_has(body, "\"p95_cores_1h\":");
 }
 
-static void gives_one_node(void **state)
+static void serves_one_node(void **state)
 {
-	const char *body = ask(*state, "GET", "/v1/nodes/n2", "*/*", 200);
+	const char *body =
+		send_request(*state, "GET", "/v1/nodes/n2", "*/*", 200);
 
 	assert_int_equal(strncmp(body, "{\"name\":\"n2\",", 13), 0);
 }
 
-/* A node with one pod, which used so many cores for 2 s. */
+/* A node with one pod, which used this many cores for 2 s. */
 static void add_pod(struct fixture *f, const char *node, const char *uid,
 	double cores)
 {
@@ -195,12 +152,12 @@ static void add_pod(struct fixture *f, const char *node, const char *uid,
 
 		vm.cpu_usage_us = (uint64_t)(cores * 2e6) * i;
 		sample_add_vms(&r, &vm, 1);
-		assert_int_equal(live_take(f->live, &sample, now_us, NULL), 0);
+		assert_int_equal(live_add(f->live, &sample, now_us, NULL), 0);
 		report_fini(&r);
 	}
 }
 
-static void vms_are_listed_by_node_and_the_unknown_too(void **state)
+static void lists_vms_by_node_with_and_without_names(void **state)
 {
 	struct fixture *f = *state;
 	const char *body;
@@ -212,7 +169,7 @@ static void vms_are_listed_by_node_and_the_unknown_too(void **state)
 	add_pod(f, "n3", "p1", 0.5);
 	add_pod(f, "n4", "p2", 1);
 	add_pod(f, "n5", "p3", 2);
-	body = ask(f, "GET", "/v1/vms", "*/*", 200);
+	body = send_request(f, "GET", "/v1/vms", "*/*", 200);
 	assert_has(body, "{\"epoch\":42,\"rev\":17,\"now\":");
 	assert_has(body, "{\"pod_uid\":\"p3\",\"node\":\"n5\",");
 	assert_has(body,
@@ -223,14 +180,13 @@ static void vms_are_listed_by_node_and_the_unknown_too(void **state)
 		"\"vmi_uid\":\"u1\",\"pod_uid\":\"p1\",");
 	assert_has(body, "\"state\":\"fresh\",\"used_cores\":0.5,");
 	assert_true(strstr(body, "n3") < strstr(body, "n4"));
-	body = ask(f, "GET", "/v1/nodes/n3", "*/*", 200);
+	body = send_request(f, "GET", "/v1/nodes/n3", "*/*", 200);
 	assert_has(body,
 		"\"vms\":[{\"pod_uid\":\"p1\",\"namespace\":\"ns\","
 		"\"name\":\"vm-b\",\"used_cores\":0.5,");
 }
 
-/* While it moves it has two. */
-static void a_vm_is_found_with_all_its_pods(void **state)
+static void serves_a_vm_with_all_its_pods(void **state)
 {
 	struct fixture *f = *state;
 	const char *body;
@@ -244,7 +200,7 @@ static void a_vm_is_found_with_all_its_pods(void **state)
 	add_pod(f, "n3", "p1", 0.5);
 	add_pod(f, "n4", "p2", 1);
 	add_pod(f, "n5", "p3", 2);
-	body = ask(f, "GET", "/v1/vms/ns/vm", "*/*", 200);
+	body = send_request(f, "GET", "/v1/vms/ns/vm", "*/*", 200);
 	assert_has(body, "{\"namespace\":\"ns\",\"name\":\"vm\",\"pods\":[{");
 	assert_has(body, "\"vmi_uid\":\"u1\",");
 	assert_has(body, "\"pod_uid\":\"p1\",\"node\":\"n3\",");
@@ -253,9 +209,9 @@ static void a_vm_is_found_with_all_its_pods(void **state)
 }
 
 /* Nine intervals of 2 s until 2 s ago. */
-static void gives_history(void **state)
+static void serves_node_history(void **state)
 {
-	const char *body = ask(*state, "GET",
+	const char *body = send_request(*state, "GET",
 		"/v1/nodes/n1/history?step=5s&fields=used_cores", "*/*", 200);
 
 	assert_has(body, "{\"node\":\"n1\",\"step_s\":5,\"from\":");
@@ -264,9 +220,9 @@ static void gives_history(void **state)
 	assert_has(body, ",1.5],");
 }
 
-static void gives_history_as_csv(void **state)
+static void serves_node_history_as_csv(void **state)
 {
-	const char *body = ask(*state, "GET",
+	const char *body = send_request(*state, "GET",
 		"/v1/nodes/n1/"
 		"history?step=5s&fields=used_cores,io.pressure_some",
 		"text/csv", 200);
@@ -276,7 +232,7 @@ static void gives_history_as_csv(void **state)
 	assert_has(body, ",1.5,0\n");
 }
 
-/* Of two reports 2 s apart, the pod used so many cores between. */
+/* Two reports 2 s apart: the pod used this many cores in between. */
 static void store_pod(struct fixture *f, const char *node, const char *uid,
 	double cores)
 {
@@ -302,44 +258,44 @@ static void store_pod(struct fixture *f, const char *node, const char *uid,
 			&(struct store_vm){ uid, "ns", "vm", "u1", node },
 			NULL),
 		0);
-	add_node(f, "n2", 1); /* after it the identity is there, too */
+	add_node(f, "n2", 1); /* written after the identity */
 }
 
-/* No pod of it is left. */
-static void gives_the_history_of_a_vm_that_is_gone(void **state)
+static void serves_the_history_of_a_vm_that_no_longer_runs(void **state)
 {
 	const char *body;
 
 	store_pod(*state, "n7", "p7", 0.5);
-	body = ask(*state, "GET", "/v1/vms/ns/vm/history?step=1m", "*/*", 200);
+	body = send_request(*state, "GET", "/v1/vms/ns/vm/history?step=1m",
+		"*/*", 200);
 	assert_has(body,
 		"{\"namespace\":\"ns\",\"name\":\"vm\",\"step_s\":60,");
 	assert_has(body, "\"fields\":[\"used_cores\",\"contention\",");
 	assert_has(body, ",0.5,0,null,null]");
-	body = ask(*state, "GET", "/v1/vms/ns/vm/history?step=10s", "text/csv",
-		200);
+	body = send_request(*state, "GET", "/v1/vms/ns/vm/history?step=10s",
+		"text/csv", 200);
 	assert_has(body, "time,used_cores,contention,memory_bytes,");
 	assert_has(body, ",0.5,0,,\n");
 }
 
-static void gives_the_past_of_a_vm_that_is_gone(void **state)
+static void serves_the_profile_of_a_vm_that_no_longer_runs(void **state)
 {
 	const char *body;
 
 	store_pod(*state, "n7", "p7", 0.5);
-	body = ask(*state, "GET", "/v1/vms/ns/vm", "*/*", 200);
+	body = send_request(*state, "GET", "/v1/vms/ns/vm", "*/*", 200);
 	assert_has(body,
 		"{\"namespace\":\"ns\",\"name\":\"vm\",\"pods\":[],"
 		"\"profile\":{\"namespace\":\"ns\",\"name\":\"vm\","
 		"\"days\":7,\"covered_s\":2,\"seconds\":");
 	assert_has(body, ",\"mean_cores\":0.5,\"stdev_cores\":0,");
 	assert_has(body, "\"mean_cores_by_hour\":[");
-	/* Another question within some seconds is none for the disk. */
+	/* The profile is cached for some seconds. */
 	scratch_close(((struct fixture *)*state)->s);
-	(void)ask(*state, "GET", "/v1/vms/ns/vm", "*/*", 200);
+	(void)send_request(*state, "GET", "/v1/vms/ns/vm", "*/*", 200);
 }
 
-static void a_vm_that_runs_and_is_not_stored_has_gaps_only(void **state)
+static void a_running_vm_without_stored_history_has_gaps_only(void **state)
 {
 	struct fixture *f = *state;
 	const char *body;
@@ -347,13 +303,13 @@ static void a_vm_that_runs_and_is_not_stored_has_gaps_only(void **state)
 	identities_put(f->identities, "p1",
 		&(struct identity){ "ns", "vm", "u1", "" });
 	add_pod(f, "n3", "p1", 0.5);
-	body = ask(f, "GET", "/v1/vms/ns/vm/history?fields=used_cores", "*/*",
-		200);
+	body = send_request(f, "GET", "/v1/vms/ns/vm/history?fields=used_cores",
+		"*/*", 200);
 	assert_has(body, ",null]]}");
 	assert_int_equal(f->api.streams, 0);
 }
 
-static void says_what_is_wrong(void **state)
+static void rejects_bad_requests_with_a_reason(void **state)
 {
 	static const struct {
 		const char *method, *path;
@@ -385,8 +341,8 @@ static void says_what_is_wrong(void **state)
 	};
 
 	for (size_t i = 0; i < count_of(cases); i++) {
-		const char *body = ask(*state, cases[i].method, cases[i].path,
-			"*/*", cases[i].status);
+		const char *body = send_request(*state, cases[i].method,
+			cases[i].path, "*/*", cases[i].status);
 
 		assert_has(body, "{\"error\":\"");
 		assert_has(body, cases[i].reason);
@@ -399,15 +355,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		test(lists_nodes_by_name),
-		test(gives_one_node),
-		test(vms_are_listed_by_node_and_the_unknown_too),
-		test(a_vm_is_found_with_all_its_pods),
-		test(gives_history),
-		test(gives_history_as_csv),
-		test(gives_the_history_of_a_vm_that_is_gone),
-		test(gives_the_past_of_a_vm_that_is_gone),
-		test(a_vm_that_runs_and_is_not_stored_has_gaps_only),
-		test(says_what_is_wrong),
+		test(serves_one_node),
+		test(lists_vms_by_node_with_and_without_names),
+		test(serves_a_vm_with_all_its_pods),
+		test(serves_node_history),
+		test(serves_node_history_as_csv),
+		test(serves_the_history_of_a_vm_that_no_longer_runs),
+		test(serves_the_profile_of_a_vm_that_no_longer_runs),
+		test(a_running_vm_without_stored_history_has_gaps_only),
+		test(rejects_bad_requests_with_a_reason),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

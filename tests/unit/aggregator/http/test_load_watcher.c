@@ -13,7 +13,7 @@ static const uint64_t wall_s = 1753000000;
 struct fixture {
 	struct live *live;
 	struct buffer body;
-	struct value *root;
+	struct json_value *root;
 };
 
 static int setup(void **state)
@@ -32,61 +32,60 @@ static int teardown(void **state)
 
 	live_free(f->live);
 	buffer_fini(&f->body);
-	value_free(f->root);
+	json_value_free(f->root);
 	free(f);
 	return 0;
 }
 
-static void take(struct fixture *f, const char *node, struct report report,
-	uint64_t at_s)
+static void add_report(struct fixture *f, const char *node,
+	struct report report, uint64_t at_s)
 {
 	struct live_sample sample = { node, run_a, &report,
 		(int64_t)(at_s * second) };
 
-	assert_int_equal(live_take(f->live, &sample, at_s * second, NULL), 0);
+	assert_int_equal(live_add(f->live, &sample, at_s * second, NULL), 0);
 }
 
 /* Two reports, so that there are rates. */
 static void add(struct fixture *f, const char *node, double cores,
 	uint64_t at_s)
 {
-	take(f, node, steady_report(1, 100, cores), at_s - 7);
-	take(f, node, steady_report(2, 107, cores), at_s);
+	add_report(f, node, steady_report(1, 100, cores), at_s - 7);
+	add_report(f, node, steady_report(2, 107, cores), at_s);
 }
 
-/* Written at 1010 s of the monotonic clock. */
 static bool write_at(struct fixture *f, const char *host, uint64_t now_s)
 {
 	struct error error;
 
 	buffer_clear(&f->body);
-	if (!watcher_write(&f->body, f->live, host, now_s * second,
+	if (!load_watcher_write(&f->body, f->live, host, now_s * second,
 		    wall_s * second)) {
 		assert_int_equal(f->body.len, 0);
 		return false;
 	}
-	value_free(f->root);
+	json_value_free(f->root);
 	f->root = NULL;
 	assert_int_equal(
-		value_parse(&f->root, f->body.data, f->body.len, &error), 0);
+		json_value_parse(&f->root, f->body.data, f->body.len, &error),
+		0);
 	return true;
 }
 
-static const struct value *map_of(struct fixture *f)
+static const struct json_value *map_of(struct fixture *f)
 {
-	return value_at(f->root, "data/NodeMetricsMap");
+	return json_value_at(f->root, "data/NodeMetricsMap");
 }
 
-static double number_at(const struct value *v, const char *path)
+static double number_at(const struct json_value *v, const char *path)
 {
 	double number = NAN;
 
-	assert_true(value_number(&number, value_at(v, path)));
+	assert_true(json_value_number(&number, json_value_at(v, path)));
 	return number;
 }
 
-/* The document that load-watcher gives, key by key. */
-static void is_what_load_watcher_gives(void **state)
+static void writes_the_document_of_load_watcher(void **state)
 {
 	struct fixture *f = *state;
 
@@ -108,37 +107,37 @@ static void is_what_load_watcher_gives(void **state)
 		"\"tags\":{},\"metadata\":{\"dataCenter\":\"\"}}}}}\n");
 }
 
-static void the_window_ends_with_the_newest_sample_in_it(void **state)
+static void the_window_ends_with_its_newest_sample(void **state)
 {
 	struct fixture *f = *state;
 
 	add(f, "n2", 1, 995);
 	add(f, "n1", 1, 990);
-	/* The newest of all, but without rates it is not in the answer. */
-	take(f, "n3", steady_report(1, 100, 1), 1000);
+	/* The newest of all, but left out because it has no rates. */
+	add_report(f, "n3", steady_report(1, 100, 1), 1000);
 	assert_true(write_at(f, NULL, 1000));
-	assert_int_equal(value_count(map_of(f)), 2);
+	assert_int_equal(json_value_count(map_of(f)), 2);
 	assert_true(number_at(f->root, "window/end") == (double)wall_s - 5);
 	assert_true(number_at(f->root, "window/start") == (double)wall_s - 905);
 	assert_true(write_at(f, "n1", 1000));
 	assert_true(number_at(f->root, "window/end") == (double)wall_s - 10);
 }
 
-static void stale_nodes_are_left_out(void **state)
+static void leaves_out_stale_nodes(void **state)
 {
 	struct fixture *f = *state;
 
 	add(f, "n1", 1, 900);
 	add(f, "n2", 1, 1000);
 	assert_true(write_at(f, NULL, 1010));
-	assert_null(value_get(map_of(f), "n1"));
-	assert_non_null(value_get(map_of(f), "n2"));
+	assert_null(json_value_get(map_of(f), "n1"));
+	assert_non_null(json_value_get(map_of(f), "n2"));
 	assert_false(write_at(f, "n1", 1010));
 	assert_true(write_at(f, NULL, 1100));
-	assert_int_equal(value_count(map_of(f)), 0);
+	assert_int_equal(json_value_count(map_of(f)), 0);
 }
 
-static void what_is_not_known_is_left_out_and_never_null(void **state)
+static void leaves_out_unknown_figures_without_null(void **state)
 {
 	struct fixture *f = *state;
 	struct report before = steady_report(1, 100, 1);
@@ -146,39 +145,39 @@ static void what_is_not_known_is_left_out_and_never_null(void **state)
 
 	before.memory.state = SOURCE_ERROR;
 	after.memory.state = SOURCE_ERROR;
-	take(f, "n1", before, 993);
-	take(f, "n1", after, 1000);
-	/* Without a rate of its CPU there is nothing to judge it by. */
-	take(f, "n2", steady_report(1, 100, 1), 1000);
+	add_report(f, "n1", before, 993);
+	add_report(f, "n1", after, 1000);
+	/* A node without a CPU rate is left out. */
+	add_report(f, "n2", steady_report(1, 100, 1), 1000);
 	assert_true(write_at(f, NULL, 1000));
-	assert_int_equal(
-		value_count(value_get(value_get(map_of(f), "n1"), "metrics")),
+	assert_int_equal(json_value_count(json_value_get(
+				 json_value_get(map_of(f), "n1"), "metrics")),
 		2);
-	assert_null(value_get(map_of(f), "n2"));
+	assert_null(json_value_get(map_of(f), "n2"));
 	assert_null(strstr(f->body.data, "null"));
 	assert_null(strstr(f->body.data, "nan"));
 }
 
-static void one_node_may_be_asked_for(void **state)
+static void writes_one_node(void **state)
 {
 	struct fixture *f = *state;
 
 	add(f, "n1", 1, 1000);
 	add(f, "n2", 1, 1000);
 	assert_true(write_at(f, "n2", 1000));
-	assert_int_equal(value_count(map_of(f)), 1);
-	assert_non_null(value_get(map_of(f), "n2"));
+	assert_int_equal(json_value_count(map_of(f)), 1);
+	assert_non_null(json_value_get(map_of(f), "n2"));
 	assert_false(write_at(f, "n3", 1000));
 	assert_false(write_at(f, "", 1000));
 }
 
-static void nobody_there_is_an_empty_map(void **state)
+static void writes_an_empty_map_without_nodes(void **state)
 {
 	struct fixture *f = *state;
 
 	assert_true(write_at(f, NULL, 1000));
-	assert_true(value_is_object(map_of(f)));
-	assert_int_equal(value_count(map_of(f)), 0);
+	assert_true(json_value_is_object(map_of(f)));
+	assert_int_equal(json_value_count(map_of(f)), 0);
 }
 
 #define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -186,12 +185,12 @@ static void nobody_there_is_an_empty_map(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		test(is_what_load_watcher_gives),
-		test(the_window_ends_with_the_newest_sample_in_it),
-		test(stale_nodes_are_left_out),
-		test(what_is_not_known_is_left_out_and_never_null),
-		test(one_node_may_be_asked_for),
-		test(nobody_there_is_an_empty_map),
+		test(writes_the_document_of_load_watcher),
+		test(the_window_ends_with_its_newest_sample),
+		test(leaves_out_stale_nodes),
+		test(leaves_out_unknown_figures_without_null),
+		test(writes_one_node),
+		test(writes_an_empty_map_without_nodes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@
 
 enum { COUNT = 4 };
 
-/* Of the newest first and the backlog behind it. */
+/* The newest report first, then a backlog. */
 static void make(struct batch *batch, struct report *reports)
 {
 	static const uint64_t seqs[COUNT] = { 9, 3, 4, 1 };
@@ -23,23 +23,23 @@ static void make(struct batch *batch, struct report *reports)
 		.count = COUNT };
 }
 
-static void reports_are_put_in_the_order_they_were_made_in(void **state)
+static void sorts_reports_by_sequence_number(void **state)
 {
 	static const size_t indices[COUNT] = { 3, 1, 2, 0 };
-	scoped_free struct arrival_place *order = NULL;
+	scoped_free struct batch_order_entry *order = NULL;
 	struct report reports[COUNT];
 	struct batch batch;
 
 	(void)state;
 	make(&batch, reports);
-	order = arrival_order(&batch);
+	order = batch_order_by_seq(&batch);
 	for (size_t i = 0; i < COUNT; i++) {
 		assert_int_equal(order[i].index, indices[i]);
 		assert_int_equal(order[i].seq, reports[indices[i]].seq);
 	}
 }
 
-static void a_report_from_after_its_sending_is_refused(void **state)
+static void rejects_a_report_made_after_its_batch_was_sent(void **state)
 {
 	struct report reports[COUNT];
 	struct error err = { 0 };
@@ -47,33 +47,33 @@ static void a_report_from_after_its_sending_is_refused(void **state)
 
 	(void)state;
 	make(&batch, reports);
-	assert_int_equal(arrival_check(&batch, &err), 0);
+	assert_int_equal(batch_order_check(&batch, &err), 0);
 	batch.sent_monotonic_us--;
-	assert_int_equal(arrival_check(&batch, &err), -EBADMSG);
+	assert_int_equal(batch_order_check(&batch, &err), -EBADMSG);
 	assert_string_equal(err.text,
-		"a report was taken after its batch was sent");
+		"a report was made after its batch was sent");
 }
 
-static void an_age_is_never_below_nothing(void **state)
+static void an_age_is_never_negative(void **state)
 {
 	struct report reports[COUNT];
 	struct batch batch;
 
 	(void)state;
 	make(&batch, reports);
-	assert_int_equal(arrival_age_us(&batch, &reports[3]), 8000);
-	assert_int_equal(arrival_age_us(&batch, &reports[0]), 0);
+	assert_int_equal(batch_order_age_us(&batch, &reports[3]), 8000);
+	assert_int_equal(batch_order_age_us(&batch, &reports[0]), 0);
 	batch.sent_monotonic_us = 1;
-	assert_int_equal(arrival_age_us(&batch, &reports[0]), 0);
+	assert_int_equal(batch_order_age_us(&batch, &reports[0]), 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sorts_reports_by_sequence_number),
 		cmocka_unit_test(
-			reports_are_put_in_the_order_they_were_made_in),
-		cmocka_unit_test(a_report_from_after_its_sending_is_refused),
-		cmocka_unit_test(an_age_is_never_below_nothing),
+			rejects_a_report_made_after_its_batch_was_sent),
+		cmocka_unit_test(an_age_is_never_negative),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

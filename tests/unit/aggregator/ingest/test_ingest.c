@@ -2,8 +2,31 @@
 
 #include "aggregator/ingest/long_poll.h"
 #include "lib/clock.h"
+#include "lib/loop.h"
 #include "proto/wire.h"
 #include "tests/unit/aggregator/scratch.h"
+
+/* The clock jumps by jump_us at each read, as it does for a process that is
+ * stopped between two reads. */
+static _Atomic uint64_t jump_us, ahead_us; /* read by all threads */
+static uint64_t longest_timer_ms;
+
+uint64_t __real_clock_monotonic_us(void);
+uint64_t __wrap_clock_monotonic_us(void);
+void __real_timer_start(struct timer *timer, uint64_t ms, uint64_t repeat_ms);
+void __wrap_timer_start(struct timer *timer, uint64_t ms, uint64_t repeat_ms);
+
+uint64_t __wrap_clock_monotonic_us(void)
+{
+	ahead_us += jump_us;
+	return __real_clock_monotonic_us() + ahead_us;
+}
+
+void __wrap_timer_start(struct timer *timer, uint64_t ms, uint64_t repeat_ms)
+{
+	longest_timer_ms = ms > longest_timer_ms ? ms : longest_timer_ms;
+	__real_timer_start(timer, ms, repeat_ms);
+}
 
 struct client {
 	struct mq_client *mq;
@@ -11,14 +34,14 @@ struct client {
 	bool is_answered, is_bad;
 };
 
-/* An intake with a store behind a real socket, and two that talk to it. */
+/* An ingest with a store on a real socket, and two clients of it. */
 struct fixture {
 	struct scratch *s;
 	struct live *live;
-	struct intake *intake;
+	struct ingest *ingest;
 	struct mq_server *server;
 	char url[64];
-	struct client agent, asker;
+	struct client agent, scheduler;
 };
 
 static const struct hello hello = { .node = "n1",
@@ -40,7 +63,7 @@ static void reconnect(struct fixture *f, struct client *c)
 {
 	struct mq_client_options options = { .url = f->url,
 		.timeout_ms = 20000,
-		.answer = on_answer,
+		.on_reply = on_answer,
 		.owner = c };
 
 	mq_client_close(c->mq);
@@ -53,18 +76,18 @@ static int setup(void **state)
 	void *scratch = NULL;
 
 	f->agent.reply.kind = WIRE_ACK;
-	f->asker.reply.kind = WIRE_ACK;
+	f->scheduler.reply.kind = WIRE_ACK;
 	assert_int_equal(scratch_setup(&scratch), 0);
 	f->s = scratch;
 	scratch_open(f->s, UINT64_C(86400000000));
 	f->live = live_new(42, NULL);
-	f->intake = intake_new(&f->s->loop, f->live, f->s->store, NULL);
+	f->ingest = ingest_new(&f->s->loop, f->live, f->s->store, NULL, NULL);
 	assert_int_equal(
 		mq_server_new(&f->server, &f->s->loop,
 			&(struct mq_server_options){ .url = "tcp://127.0.0.1:0",
-				.contexts = PARKING_MAX + 8,
-				.serve = intake_serve,
-				.owner = f->intake },
+				.contexts = LONG_POLL_MAX + 8,
+				.serve = ingest_serve,
+				.owner = f->ingest },
 			NULL),
 		0);
 	(void)snprintf(f->url, sizeof(f->url), "tcp://127.0.0.1:%d",
@@ -80,13 +103,13 @@ static int teardown(void **state)
 	void *scratch = f->s;
 
 	mq_client_close(f->agent.mq);
-	mq_client_close(f->asker.mq);
-	intake_stop(f->intake);
+	mq_client_close(f->scheduler.mq);
+	ingest_stop(f->ingest);
 	scratch_close(f->s);
 	mq_server_close(f->server);
-	intake_close(f->intake);
+	ingest_close(f->ingest);
 	wire_reply_fini(&f->agent.reply);
-	wire_reply_fini(&f->asker.reply);
+	wire_reply_fini(&f->scheduler.reply);
 	assert_int_equal(scratch_teardown(&scratch), 0);
 	live_free(f->live);
 	free(f);
@@ -106,7 +129,7 @@ static void send_and_wait(struct fixture *f, const struct buffer *bytes)
 	assert_false(f->agent.is_bad);
 }
 
-static void say_hello(struct fixture *f)
+static void send_hello(struct fixture *f)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(1000);
 
@@ -150,7 +173,7 @@ static void send_batch(struct fixture *f, const char *node, uint8_t run,
 	send_and_wait(f, &out);
 }
 
-/* On a slow disk the answer to the first ones is that it was received. */
+/* On a slow disk the first Acks say that the batch was received. */
 static void send_until_stored(struct fixture *f, uint8_t run,
 	const uint64_t *seqs, size_t count)
 {
@@ -162,7 +185,7 @@ static void send_until_stored(struct fixture *f, uint8_t run,
 			return;
 		}
 	}
-	fail_msg("it is not stored");
+	fail_msg("the batch was never stored");
 }
 
 static void a_batch_is_stored_and_live(void **state)
@@ -171,18 +194,32 @@ static void a_batch_is_stored_and_live(void **state)
 	const uint64_t seqs[] = { 98, 94, 96 }; /* the newest first */
 	struct node_load load;
 
-	say_hello(f);
+	send_hello(f);
 	send_until_stored(f, 'a', seqs, 3);
 	live_node_load(&load, live_find(f->live, "n1"), clock_monotonic_us());
 	assert_true(fabs(load.cpu_used_cores - 1) < 1e-6);
 	/* 2 s old when it was sent, and some milliseconds since. */
 	assert_in_range(load.age_us, 2000000, 12000000);
 	node_load_fini(&load);
-	/* Two intervals of 2 s: the batch's order did not matter. */
+	/* Two intervals of 2 s: the order in the batch does not matter. */
 	assert_int_equal(live_revision(f->live), 3);
 }
 
-static void without_a_hello_nothing_is_taken(void **state)
+static void an_overdue_batch_is_acknowledged_at_once(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t seqs[] = { 1 };
+
+	send_hello(f);
+	longest_timer_ms = 0;
+	jump_us = INGEST_ACK_US + 1;
+	send_batch(f, "n1", 'a', seqs, 1);
+	jump_us = 0;
+	assert_int_equal(f->agent.reply.kind, WIRE_ACK);
+	assert_in_range(longest_timer_ms, 0, INGEST_ACK_US / 1000 + 1);
+}
+
+static void rejects_a_batch_without_a_hello(void **state)
 {
 	struct fixture *f = *state;
 	const uint64_t seqs[] = { 1 };
@@ -192,57 +229,57 @@ static void without_a_hello_nothing_is_taken(void **state)
 	assert_true(f->agent.reply.ack.need_hello);
 	assert_false(f->agent.reply.ack.stored);
 	assert_int_equal(live_count(f->live), 0);
-	say_hello(f);
+	send_hello(f);
 	send_until_stored(f, 'a', seqs, 1);
 }
 
-static void a_hello_is_for_its_connection_only(void **state)
+static void a_hello_is_valid_for_its_connection_only(void **state)
 {
 	struct fixture *f = *state;
 	const uint64_t seqs[] = { 1 };
 
-	say_hello(f);
+	send_hello(f);
 	reconnect(f, &f->agent);
 	send_batch(f, "n1", 'a', seqs, 1);
 	assert_true(f->agent.reply.ack.need_hello);
 }
 
-static void nobody_speaks_for_another_node(void **state)
+static void refuses_a_batch_of_another_node(void **state)
 {
 	struct fixture *f = *state;
 	const uint64_t seqs[] = { 1 };
 
-	say_hello(f);
+	send_hello(f);
 	send_batch(f, "n2", 'a', seqs, 1);
 	assert_int_equal(f->agent.reply.kind, WIRE_REFUSED);
 	assert_non_null(strstr(f->agent.reply.refused, "'n1'"));
 	assert_int_equal(live_count(f->live), 0);
 }
 
-static void what_an_earlier_process_left_is_stored_only(void **state)
+static void reports_of_an_earlier_process_are_only_stored(void **state)
 {
 	struct fixture *f = *state;
 	const uint64_t seqs[] = { 99 };
 
-	say_hello(f);
+	send_hello(f);
 	send_until_stored(f, 'z', seqs, 1);
 	assert_int_equal(live_count(f->live), 0);
 }
 
-/* It would be the newest until the node's clock gets there. */
-static void a_report_from_the_future_is_refused(void **state)
+/* Such a report would stay the newest until the node's clock reaches it. */
+static void refuses_a_report_from_the_future(void **state)
 {
 	struct fixture *f = *state;
 	const uint64_t seqs[] = { 98, 101 };
 
-	say_hello(f);
+	send_hello(f);
 	send_batch(f, "n1", 'a', seqs, 2);
 	assert_int_equal(f->agent.reply.kind, WIRE_REFUSED);
 	assert_non_null(strstr(f->agent.reply.refused, "after"));
 	send_until_stored(f, 'a', seqs, 1);
 }
 
-static void broken_bytes_are_refused_with_a_reason(void **state)
+static void refuses_broken_bytes_with_a_reason(void **state)
 {
 	struct fixture *f = *state;
 	scoped_buffer struct buffer out = BUFFER_MAX(100);
@@ -253,99 +290,99 @@ static void broken_bytes_are_refused_with_a_reason(void **state)
 	assert_true(f->agent.reply.refused[0] != '\0');
 }
 
-static void a_slow_disk_is_answered_in_time(void **state)
+static void acknowledges_in_time_with_a_slow_disk(void **state)
 {
 	struct fixture *f = *state;
 	const uint64_t seqs[] = { 1 };
 	uint64_t start_us;
 	int lock;
 
-	say_hello(f);
+	send_hello(f);
 	lock = scratch_block_writes(f->s);
 	start_us = clock_monotonic_us();
 	send_batch(f, "n1", 'a', seqs, 1);
 	assert_int_equal(f->agent.reply.kind, WIRE_ACK);
 	assert_false(f->agent.reply.ack.stored);
 	assert_false(f->agent.reply.ack.need_hello);
-	assert_in_range(clock_monotonic_us() - start_us, INTAKE_ACK_US,
-		INTAKE_ACK_US + 1000000);
+	assert_in_range(clock_monotonic_us() - start_us, INGEST_ACK_US,
+		INGEST_ACK_US + 1000000);
 	assert_int_equal(live_count(f->live), 1);
 	(void)close(lock);
 	send_until_stored(f, 'a', seqs, 1);
 }
 
-/* A disk that is never in time would else be sent the same for ever. */
-static void what_was_stored_too_late_is_known_when_it_comes_again(void **state)
+/* Otherwise the same batch would be resent forever to a slow disk. */
+static void acknowledges_a_resent_batch_that_was_stored_late(void **state)
 {
 	struct fixture *f = *state;
 	const uint64_t seqs[] = { 1, 2, 3 };
 	int lock;
 
-	say_hello(f);
+	send_hello(f);
 	lock = scratch_block_writes(f->s);
 	send_batch(f, "n1", 'a', seqs, 2);
 	assert_false(f->agent.reply.ack.stored);
 	(void)close(lock);
-	/* Commits come in order. */
+	/* Commits are in order. */
 	send_until_stored(f, 'a', &seqs[2], 1);
 	lock = scratch_block_writes(f->s);
 	send_batch(f, "n1", 'a', seqs, 2);
 	assert_true(f->agent.reply.ack.stored);
-	/* As little is said of others as before. */
+	/* Reports of another run were not stored. */
 	send_batch(f, "n1", 'b', seqs, 2);
 	assert_false(f->agent.reply.ack.stored);
 	(void)close(lock);
 }
 
-static void once_stopped_it_stores_nothing(void **state)
+static void stores_nothing_after_a_stop(void **state)
 {
 	struct fixture *f = *state;
 	const uint64_t seqs[] = { 1 };
 
-	say_hello(f);
-	intake_stop(f->intake);
+	send_hello(f);
+	ingest_stop(f->ingest);
 	send_batch(f, "n1", 'a', seqs, 1);
 	assert_int_equal(f->agent.reply.kind, WIRE_ACK);
 	assert_false(f->agent.reply.ack.stored);
 }
 
-static void ask_snapshot(struct fixture *f, uint64_t epoch, uint64_t rev)
+static void request_snapshot(struct fixture *f, uint64_t epoch, uint64_t rev)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(100);
-	struct snapshot_request asked = { epoch, rev };
+	struct snapshot_request request = { epoch, rev };
 
-	wire_pack_snapshot_request(&out, &asked);
-	send_bytes(&f->asker, &out);
+	wire_pack_snapshot_request(&out, &request);
+	send_bytes(&f->scheduler, &out);
 }
 
-static void a_snapshot_comes_at_once_or_with_a_change(void **state)
+static void answers_a_snapshot_request_at_once_or_on_a_change(void **state)
 {
 	struct fixture *f = *state;
 	struct report r = steady_report(1, 100, 1);
 	const uint64_t seqs[] = { 1 };
 	struct live_sample sample = { "n0", hello.run_id, &r, 0 };
-	const struct snapshot *snapshot = &f->asker.reply.snapshot;
+	const struct snapshot *snapshot = &f->scheduler.reply.snapshot;
 
-	assert_int_equal(live_take(f->live, &sample, 0, NULL), 0);
-	reconnect(f, &f->asker);
-	ask_snapshot(f, 0, 0);
-	run_until(&f->s->loop, &f->asker.is_answered);
-	assert_int_equal(f->asker.reply.kind, WIRE_SNAPSHOT);
+	assert_int_equal(live_add(f->live, &sample, 0, NULL), 0);
+	reconnect(f, &f->scheduler);
+	request_snapshot(f, 0, 0);
+	run_until(&f->s->loop, &f->scheduler.is_answered);
+	assert_int_equal(f->scheduler.reply.kind, WIRE_SNAPSHOT);
 	assert_int_equal(snapshot->count, 1);
 	assert_true(snapshot->full);
-	/* Now it waits until an agent's batch changes something. */
-	ask_snapshot(f, 42, 1);
-	say_hello(f);
-	assert_false(f->asker.is_answered);
+	/* This one waits until a batch changes something. */
+	request_snapshot(f, 42, 1);
+	send_hello(f);
+	assert_false(f->scheduler.is_answered);
 	send_batch(f, "n1", 'a', seqs, 1);
-	run_until(&f->s->loop, &f->asker.is_answered);
-	assert_int_equal(f->asker.reply.kind, WIRE_SNAPSHOT);
+	run_until(&f->s->loop, &f->scheduler.is_answered);
+	assert_int_equal(f->scheduler.reply.kind, WIRE_SNAPSHOT);
 	assert_int_equal(snapshot->count, 1);
 	assert_string_equal(snapshot->nodes[0].name, "n1");
 	assert_int_equal(snapshot->rev, 2);
 }
 
-static void decisions_are_acknowledged_when_they_are_stored(void **state)
+static void acknowledges_decisions_when_they_are_stored(void **state)
 {
 	struct fixture *f = *state;
 	struct decision_record record = { .namespace = "a",
@@ -371,18 +408,19 @@ static void decisions_are_acknowledged_when_they_are_stored(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		test(decisions_are_acknowledged_when_they_are_stored),
+		test(acknowledges_decisions_when_they_are_stored),
 		test(a_batch_is_stored_and_live),
-		test(without_a_hello_nothing_is_taken),
-		test(a_hello_is_for_its_connection_only),
-		test(nobody_speaks_for_another_node),
-		test(what_an_earlier_process_left_is_stored_only),
-		test(a_report_from_the_future_is_refused),
-		test(broken_bytes_are_refused_with_a_reason),
-		test(a_slow_disk_is_answered_in_time),
-		test(what_was_stored_too_late_is_known_when_it_comes_again),
-		test(once_stopped_it_stores_nothing),
-		test(a_snapshot_comes_at_once_or_with_a_change),
+		test(an_overdue_batch_is_acknowledged_at_once),
+		test(rejects_a_batch_without_a_hello),
+		test(a_hello_is_valid_for_its_connection_only),
+		test(refuses_a_batch_of_another_node),
+		test(reports_of_an_earlier_process_are_only_stored),
+		test(refuses_a_report_from_the_future),
+		test(refuses_broken_bytes_with_a_reason),
+		test(acknowledges_in_time_with_a_slow_disk),
+		test(acknowledges_a_resent_batch_that_was_stored_late),
+		test(stores_nothing_after_a_stop),
+		test(answers_a_snapshot_request_at_once_or_on_a_change),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,92 +2,94 @@
 
 #include "tests/support/cm.h"
 
-static const struct snapshot_request present = { 42, 10 };
-static char request[PARKING_MAX + 1];
+static const struct snapshot_request current = { 42, 10 };
+static char handles[LONG_POLL_MAX + 1];
 
-static struct parking parked(uint64_t epoch, uint64_t rev, uint64_t now_us)
+static struct long_poll with_waiter(uint64_t epoch, uint64_t rev,
+	uint64_t now_us)
 {
-	struct parking parking = { 0 };
-	struct snapshot_request asked = { epoch, rev };
+	struct long_poll long_poll = { 0 };
+	struct snapshot_request request = { epoch, rev };
 
-	assert_true(parking_add(&parking, request, &asked, now_us));
-	return parking;
+	assert_true(long_poll_add(&long_poll, handles, &request, now_us));
+	return long_poll;
 }
 
-/* When a waiter that came at 1 s is due, found with a clock of our own. */
-static void answers_when_it_should(void **state)
+/* A waiter that came at 1 s, checked by a fake clock. */
+static void a_waiter_is_due_by_its_epoch_and_revision(void **state)
 {
 	static const struct {
 		const char *what;
 		uint64_t epoch, rev, wait_us;
 	} cases[] = {
-		{ "begins", 0, 0, 0 },
-		{ "knew another process", 41, 99, 0 },
-		{ "is behind", 42, 9, PARKING_COALESCE_US },
-		{ "is up to date", 42, 10, PARKING_HOLD_US },
+		{ "is new", 0, 0, 0 },
+		{ "is of another epoch", 41, 99, 0 },
+		{ "is behind", 42, 9, LONG_POLL_COALESCE_US },
+		{ "is up to date", 42, 10, LONG_POLL_HOLD_US },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const uint64_t start_us = 1000000;
-		struct parking p =
-			parked(cases[i].epoch, cases[i].rev, start_us);
+		struct long_poll p =
+			with_waiter(cases[i].epoch, cases[i].rev, start_us);
 		struct waiter waiter;
 		uint64_t due_us;
 
-		assert_int_equal(parking_wait_us(&p, &present, start_us),
+		assert_int_equal(long_poll_wait_us(&p, &current, start_us),
 			cases[i].wait_us);
 		due_us = start_us + cases[i].wait_us;
 		assert_false(
-			parking_take_due(&waiter, &p, &present, due_us - 1));
-		assert_true(parking_take_due(&waiter, &p, &present, due_us));
-		assert_ptr_equal(waiter.request, request);
-		assert_int_equal(waiter.asked.rev, cases[i].rev);
+			long_poll_take_due(&waiter, &p, &current, due_us - 1));
+		assert_true(long_poll_take_due(&waiter, &p, &current, due_us));
+		assert_ptr_equal(waiter.handle, handles);
+		assert_int_equal(waiter.request.rev, cases[i].rev);
 		assert_int_equal(p.count, 0);
 	}
 }
 
-static void a_change_wakes_who_was_up_to_date(void **state)
+static void a_change_makes_an_up_to_date_waiter_due(void **state)
 {
-	struct parking p = parked(42, 10, 0);
+	struct long_poll p = with_waiter(42, 10, 0);
 	const struct snapshot_request changed = { 42, 11 };
 	struct waiter waiter;
 
 	(void)state;
-	assert_false(parking_take_due(&waiter, &p, &present, 5000000));
-	assert_int_equal(parking_wait_us(&p, &changed, 5000000), 0);
-	assert_true(parking_take_due(&waiter, &p, &changed, 5000000));
+	assert_false(long_poll_take_due(&waiter, &p, &current, 5000000));
+	assert_int_equal(long_poll_wait_us(&p, &changed, 5000000), 0);
+	assert_true(long_poll_take_due(&waiter, &p, &changed, 5000000));
 }
 
-static void nobody_waits_forever_for_nothing(void **state)
+static void without_waiters_nothing_is_due(void **state)
 {
-	struct parking p = { 0 };
+	struct long_poll p = { 0 };
 	struct waiter waiter;
 
 	(void)state;
-	assert_int_equal(parking_wait_us(&p, &present, 7), UINT64_MAX);
-	assert_false(parking_take_due(&waiter, &p, &present, UINT64_MAX));
+	assert_int_equal(long_poll_wait_us(&p, &current, 7), UINT64_MAX);
+	assert_false(long_poll_take_due(&waiter, &p, &current, UINT64_MAX));
 }
 
-static void has_a_limit(void **state)
+static void limits_the_number_of_waiters(void **state)
 {
-	const struct snapshot_request asked = { 42, 10 };
-	struct parking p = { 0 };
+	const struct snapshot_request request = { 42, 10 };
+	struct long_poll p = { 0 };
 	struct waiter waiter;
-	bool seen[PARKING_MAX] = { false };
+	bool seen[LONG_POLL_MAX] = { false };
 
 	(void)state;
-	for (size_t i = 0; i < PARKING_MAX; i++) {
-		assert_true(parking_add(&p, &request[i], &asked, i));
+	for (size_t i = 0; i < LONG_POLL_MAX; i++) {
+		assert_true(long_poll_add(&p, &handles[i], &request, i));
 	}
-	assert_false(parking_add(&p, &request[PARKING_MAX], &asked, 0));
-	while (parking_take_due(&waiter, &p, &present, PARKING_HOLD_US + 99)) {
-		size_t which = (size_t)((char *)waiter.request - request);
+	assert_false(long_poll_add(&p, &handles[LONG_POLL_MAX], &request, 0));
+	while (long_poll_take_due(&waiter, &p, &current,
+		LONG_POLL_HOLD_US + 99)) {
+		size_t which = (size_t)((char *)waiter.handle - handles);
 
 		assert_false(seen[which]);
 		seen[which] = true;
 	}
-	for (size_t i = 0; i < PARKING_MAX; i++) {
+	for (size_t i = 0; i < LONG_POLL_MAX; i++) {
 		assert_true(seen[i]);
 	}
 }
@@ -95,10 +97,10 @@ static void has_a_limit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(answers_when_it_should),
-		cmocka_unit_test(a_change_wakes_who_was_up_to_date),
-		cmocka_unit_test(nobody_waits_forever_for_nothing),
-		cmocka_unit_test(has_a_limit),
+		cmocka_unit_test(a_waiter_is_due_by_its_epoch_and_revision),
+		cmocka_unit_test(a_change_makes_an_up_to_date_waiter_due),
+		cmocka_unit_test(without_waiters_nothing_is_due),
+		cmocka_unit_test(limits_the_number_of_waiters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

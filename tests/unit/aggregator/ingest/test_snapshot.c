@@ -8,7 +8,7 @@
 
 static const uint8_t run_a[REPORT_RUN_ID_BYTES] = { 'a' };
 
-static void take(struct live *live, const char *node, uint64_t seq, size_t vms)
+static void add(struct live *live, const char *node, uint64_t seq, size_t vms)
 {
 	struct report r = steady_report(seq, 100 + (double)seq, 1);
 	struct live_sample sample = { node, run_a, &r, 1000000 };
@@ -21,18 +21,18 @@ static void take(struct live *live, const char *node, uint64_t seq, size_t vms)
 		pods[i] = sample_vm(uid, i + 1);
 	}
 	sample_add_vms(&r, pods, vms);
-	assert_int_equal(live_take(live, &sample, 1000000, NULL), 0);
+	assert_int_equal(live_add(live, &sample, 1000000, NULL), 0);
 	report_fini(&r);
 }
 
-static struct snapshot ask(const struct live *live, uint64_t epoch,
+static struct snapshot snapshot_since(const struct live *live, uint64_t epoch,
 	uint64_t rev, size_t *len)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(MQ_RECV_MAX);
-	struct snapshot_request asked = { epoch, rev };
+	struct snapshot_request request = { epoch, rev };
 	struct wire_reply reply;
 
-	snapshot_write(&out, live, &asked, 3000000);
+	snapshot_write(&out, live, &request, 3000000);
 	assert_false(out.overflowed);
 	*len = out.len;
 	assert_int_equal(wire_unpack_reply(&reply, (const uint8_t *)out.data,
@@ -50,16 +50,16 @@ static void fini(struct snapshot *snapshot)
 	free(snapshot->nodes);
 }
 
-static void another_epoch_gets_everything(void **state)
+static void another_epoch_gets_all_nodes(void **state)
 {
 	struct live *live = live_new(42, NULL);
 	struct snapshot s;
 	size_t len;
 
 	(void)state;
-	take(live, "a", 1, 0);
-	take(live, "b", 1, 2);
-	s = ask(live, 41, 1, &len);
+	add(live, "a", 1, 0);
+	add(live, "b", 1, 2);
+	s = snapshot_since(live, 41, 1, &len);
 	assert_true(s.full);
 	assert_int_equal(s.epoch, 42);
 	assert_int_equal(s.rev, 2);
@@ -71,31 +71,31 @@ static void another_epoch_gets_everything(void **state)
 	live_free(live);
 }
 
-static void the_same_epoch_gets_what_changed(void **state)
+static void the_same_epoch_gets_the_changed_nodes(void **state)
 {
 	struct live *live = live_new(42, NULL);
 	struct snapshot s;
 	size_t len;
 
 	(void)state;
-	take(live, "a", 1, 0);
-	take(live, "b", 1, 0);
-	take(live, "a", 2, 0);
-	s = ask(live, 42, 2, &len);
+	add(live, "a", 1, 0);
+	add(live, "b", 1, 0);
+	add(live, "a", 2, 0);
+	s = snapshot_since(live, 42, 2, &len);
 	assert_false(s.full);
 	assert_int_equal(s.count, 1);
 	assert_string_equal(s.nodes[0].name, "a");
 	assert_int_equal(s.rev, 3);
 	fini(&s);
-	s = ask(live, 42, 3, &len);
+	s = snapshot_since(live, 42, 3, &len);
 	assert_int_equal(s.count, 0);
 	assert_int_equal(s.rev, 3);
 	fini(&s);
 	live_free(live);
 }
 
-/* 40 nodes of 1,000 VMs are more than one message takes. */
-static void comes_in_parts_that_add_up(void **state)
+/* 40 nodes of 1,000 VMs do not fit into one message. */
+static void several_messages_hold_all_nodes(void **state)
 {
 	struct live *live = live_new(42, NULL);
 	uint64_t epoch = 0;
@@ -107,11 +107,11 @@ static void comes_in_parts_that_add_up(void **state)
 	(void)state;
 	for (size_t i = 0; i < 40; i++) {
 		(void)snprintf(name, sizeof(name), "n%zu", i);
-		take(live, name, 1, 1000);
+		add(live, name, 1, 1000);
 	}
 	while (nodes < 40) {
 		size_t len;
-		struct snapshot s = ask(live, epoch, rev, &len);
+		struct snapshot s = snapshot_since(live, epoch, rev, &len);
 
 		assert_int_equal(s.full, parts == 0);
 		assert_true(s.count > 0);
@@ -128,7 +128,7 @@ static void comes_in_parts_that_add_up(void **state)
 	live_free(live);
 }
 
-/* The estimate must not be below what a full node takes. */
+/* The estimate must not be less than the size of a full node. */
 static void a_full_node_fits_its_estimate(void **state)
 {
 	struct live *live = live_new(42, NULL);
@@ -136,9 +136,9 @@ static void a_full_node_fits_its_estimate(void **state)
 	size_t len;
 
 	(void)state;
-	take(live, "a", 1, REPORT_VMS_MAX);
-	take(live, "a", 2, REPORT_VMS_MAX);
-	s = ask(live, 0, 0, &len);
+	add(live, "a", 1, REPORT_VMS_MAX);
+	add(live, "a", 2, REPORT_VMS_MAX);
+	s = snapshot_since(live, 0, 0, &len);
 	assert_true(len < 800 + 160 * REPORT_VMS_MAX);
 	fini(&s);
 	live_free(live);
@@ -147,9 +147,9 @@ static void a_full_node_fits_its_estimate(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(another_epoch_gets_everything),
-		cmocka_unit_test(the_same_epoch_gets_what_changed),
-		cmocka_unit_test(comes_in_parts_that_add_up),
+		cmocka_unit_test(another_epoch_gets_all_nodes),
+		cmocka_unit_test(the_same_epoch_gets_the_changed_nodes),
+		cmocka_unit_test(several_messages_hold_all_nodes),
 		cmocka_unit_test(a_full_node_fits_its_estimate),
 	};
 

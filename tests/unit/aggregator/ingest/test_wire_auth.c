@@ -9,12 +9,12 @@ struct peer {
 	bool is_answered;
 };
 
-/* An admission behind a real socket. What is not a Hello is answered as to
- * whether Hello is due. */
+/* Wire auth on a real socket. The answer to any other message than a Hello says
+ * whether a Hello is required. */
 struct fixture {
 	uv_loop_t loop;
-	struct review *review;
-	struct admission *admission;
+	struct access_review *review;
+	struct wire_auth *auth;
 	struct mq_server *server;
 	struct peer peer, other;
 };
@@ -25,18 +25,18 @@ static void serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 	struct fixture *f = owner;
 	scoped_buffer struct buffer out = BUFFER_MAX(256);
 	struct wire_request message;
-	const struct hello *sender;
+	const struct hello *agent;
 
 	assert_int_equal(wire_unpack_request(&message, bytes, len, NULL), 0);
 	if (message.kind == WIRE_HELLO) {
-		admission_greet(f->admission, request, &message.hello);
+		wire_auth_hello(f->auth, request, &message.hello);
 	} else if (message.kind == WIRE_SNAPSHOT_REQUEST) {
-		sender = admission_sender(f->admission, request);
+		agent = wire_auth_agent(f->auth, request);
 		wire_pack_ack(&out,
 			&(struct ack){ /* rev 1 stands for a batch here. */
 				.need_hello = message.snapshot.rev == 1
-					? sender == NULL
-					: !admission_may_ask(f->admission,
+					? agent == NULL
+					: !wire_auth_allows_scheduler(f->auth,
 						  request) });
 		mq_reply(request, (const uint8_t *)out.data, out.len);
 	}
@@ -58,7 +58,7 @@ static void connect_peer(struct fixture *f, struct peer *p)
 		xasprintf("tcp://127.0.0.1:%d", mq_server_port(f->server));
 	struct mq_client_options options = { .url = url,
 		.timeout_ms = 20000,
-		.answer = on_answer,
+		.on_reply = on_answer,
 		.owner = p };
 
 	assert_int_equal(mq_client_new(&p->mq, &f->loop, &options, NULL), 0);
@@ -71,8 +71,8 @@ static int open_with(void **state, bool has_review)
 
 	(void)fake_setup(NULL);
 	assert_int_equal(uv_loop_init(&f->loop), 0);
-	f->review = has_review ? review_new(&f->loop, &config) : NULL;
-	f->admission = admission_new(f->review);
+	f->review = has_review ? access_review_new(&f->loop, &config) : NULL;
+	f->auth = wire_auth_new(f->review);
 	assert_int_equal(
 		mq_server_new(&f->server, &f->loop,
 			&(struct mq_server_options){ .url = "tcp://127.0.0.1:0",
@@ -103,12 +103,12 @@ static int teardown(void **state)
 
 	mq_client_close(f->peer.mq);
 	mq_client_close(f->other.mq);
-	review_stop(f->review);
+	access_review_stop(f->review);
 	mq_server_close(f->server);
 	(void)uv_run(&f->loop, UV_RUN_DEFAULT);
 	assert_int_equal(uv_loop_close(&f->loop), 0);
-	admission_free(f->admission);
-	review_free(f->review);
+	wire_auth_free(f->auth);
+	access_review_free(f->review);
 	free(f);
 	return 0;
 }
@@ -156,7 +156,7 @@ static void answer_and_await(struct fixture *f, const char *access,
 	await(f, &f->peer, kind);
 }
 
-static void an_agent_may_send_and_not_ask(void **state)
+static void an_agent_may_report_but_not_read(void **state)
 {
 	struct fixture *f = *state;
 
@@ -166,11 +166,11 @@ static void an_agent_may_send_and_not_ask(void **state)
 	answer_and_await(f, FAKE_YES, WIRE_WELCOME);
 	assert_false(needs_hello(f, &f->peer, true));
 	assert_true(needs_hello(f, &f->peer, false));
-	/* Nor does anybody else on another connection. */
+	/* The Hello does not count for another connection. */
 	assert_true(needs_hello(f, &f->other, true));
 }
 
-static void a_scheduler_may_ask_and_not_send(void **state)
+static void a_scheduler_may_read_but_not_report(void **state)
 {
 	struct fixture *f = *state;
 
@@ -180,13 +180,13 @@ static void a_scheduler_may_ask_and_not_send(void **state)
 	assert_false(needs_hello(f, &f->peer, false));
 }
 
-static void who_is_refused_hears_why_and_stays_out(void **state)
+static void a_refused_peer_gets_a_reason_and_no_session(void **state)
 {
 	struct fixture *f = *state;
 
 	send_hello(&f->peer, HELLO_AGENT, NULL);
 	await(f, &f->peer, WIRE_REFUSED);
-	assert_non_null(strstr(f->peer.reply.refused, "no token"));
+	assert_non_null(strstr(f->peer.reply.refused, "token is required"));
 	send_hello(&f->peer, HELLO_AGENT, "t");
 	answer_and_await(f, FAKE_NO, WIRE_REFUSED);
 	assert_non_null(
@@ -194,7 +194,7 @@ static void who_is_refused_hears_why_and_stays_out(void **state)
 	assert_true(needs_hello(f, &f->peer, true));
 }
 
-static void a_proved_connection_outlives_the_api_server(void **state)
+static void an_authenticated_connection_survives_an_outage(void **state)
 {
 	struct fixture *f = *state;
 
@@ -216,17 +216,17 @@ static void a_proved_connection_outlives_the_api_server(void **state)
 	await(f, &f->other, WIRE_REFUSED);
 }
 
-static void stopping_answers_who_waits(void **state)
+static void stopping_answers_a_waiting_hello(void **state)
 {
 	struct fixture *f = *state;
 
 	send_hello(&f->peer, HELLO_AGENT, "t");
 	fake_await(&f->loop);
-	review_stop(f->review);
+	access_review_stop(f->review);
 	await(f, &f->peer, WIRE_REFUSED);
 }
 
-static void without_a_review_everyone_is_welcome(void **state)
+static void without_a_review_every_hello_is_welcome(void **state)
 {
 	struct fixture *f = *state;
 
@@ -243,13 +243,13 @@ static void without_a_review_everyone_is_welcome(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		test(an_agent_may_send_and_not_ask),
-		test(a_scheduler_may_ask_and_not_send),
-		test(who_is_refused_hears_why_and_stays_out),
-		test(a_proved_connection_outlives_the_api_server),
-		test(stopping_answers_who_waits),
+		test(an_agent_may_report_but_not_read),
+		test(a_scheduler_may_read_but_not_report),
+		test(a_refused_peer_gets_a_reason_and_no_session),
+		test(an_authenticated_connection_survives_an_outage),
+		test(stopping_answers_a_waiting_hello),
 		cmocka_unit_test_setup_teardown(
-			without_a_review_everyone_is_welcome, setup_open,
+			without_a_review_every_hello_is_welcome, setup_open,
 			teardown),
 	};
 

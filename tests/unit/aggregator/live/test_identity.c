@@ -10,33 +10,33 @@
 #define DOMAIN "\"annotations\":{\"kubevirt.io/domain\":\"vm1\"}"
 #define CREATED "\"labels\":{\"kubevirt.io/created-by\":\"u-1\"}"
 
-static bool read_pod(struct identity *out, struct value **root,
+static bool read_pod(struct identity *out, struct json_value **root,
 	const char *text)
 {
 	struct error error;
 
-	assert_int_equal(value_parse(root, text, strlen(text), &error), 0);
+	assert_int_equal(json_value_parse(root, text, strlen(text), &error), 0);
 	return identity_read(out, *root);
 }
 
-static void a_launcher_pod_says_whose_it_is(void **state)
+static void reads_the_vm_of_a_launcher_pod(void **state)
 {
 	struct identity id;
-	struct value *root = NULL;
+	struct json_value *root = NULL;
 
 	(void)state;
 	assert_true(read_pod(&id, &root, POD(DOMAIN "," CREATED)));
 	assert_string_equal(id.namespace, "ns");
 	assert_string_equal(id.name, "vm1");
 	assert_string_equal(id.vmi_uid, "u-1");
-	value_free(root);
-	/* Names are what counts; not every pod has the label. */
+	json_value_free(root);
+	/* The label is optional. */
 	assert_true(read_pod(&id, &root, POD(DOMAIN)));
 	assert_string_equal(id.vmi_uid, "");
-	value_free(root);
+	json_value_free(root);
 }
 
-static void what_says_nothing_or_too_much_is_nobodys(void **state)
+static void rejects_a_pod_that_names_no_vm(void **state)
 {
 	static const char *const pods[] = { "{}", "[]", "{\"metadata\":{}}",
 		POD("\"annotations\":{}"), POD("\"annotations\":[1]"),
@@ -45,13 +45,13 @@ static void what_says_nothing_or_too_much_is_nobodys(void **state)
 		"{\"metadata\":{" DOMAIN "}}" };
 	char name[300] = { 0 };
 	struct identity id;
-	struct value *root = NULL;
+	struct json_value *root = NULL;
 	char *text;
 
 	(void)state;
 	for (size_t i = 0; i < count_of(pods); i++) {
 		assert_false(read_pod(&id, &root, pods[i]));
-		value_free(root);
+		json_value_free(root);
 	}
 	for (size_t len = 253; len <= 254; len++) {
 		memset(name, 'x', len);
@@ -59,12 +59,12 @@ static void what_says_nothing_or_too_much_is_nobodys(void **state)
 			POD("\"annotations\":{\"kubevirt.io/domain\":\"%s\"}"),
 			name);
 		assert_int_equal(read_pod(&id, &root, text), len == 253);
-		value_free(root);
+		json_value_free(root);
 		scoped_free_run(&text);
 	}
 }
 
-static void the_last_word_counts(void **state)
+static void the_last_put_wins(void **state)
 {
 	struct identities *all = identities_new();
 
@@ -83,7 +83,7 @@ static void the_last_word_counts(void **state)
 	identities_free(all);
 }
 
-static bool count_told(void *owner, const char *pod_uid,
+static bool count_saved(void *owner, const char *pod_uid,
 	const struct identity *identity)
 {
 	int *left = owner;
@@ -94,45 +94,45 @@ static bool count_told(void *owner, const char *pod_uid,
 	return *left >= 0;
 }
 
-/* How many are told of. */
-static int tell_all(struct identities *all)
+/* Returns how many were saved. */
+static int save_all(struct identities *all)
 {
 	int left = 100;
 
-	assert_true(identities_tell(all, count_told, &left));
+	assert_true(identities_save(all, count_saved, &left));
 	return 100 - left;
 }
 
-static void each_is_told_of_once_and_when_it_changes(void **state)
+static void saves_each_identity_once_and_when_it_changes(void **state)
 {
 	struct identities *all = identities_new();
 	int left = 2;
 
 	(void)state;
-	assert_int_equal(tell_all(all), 0);
+	assert_int_equal(save_all(all), 0);
 	identities_put(all, "p1", &(struct identity){ "ns", "a", "u", "" });
 	identities_put(all, "p2", &(struct identity){ "ns", "b", "u", "" });
 	identities_put(all, "p3", &(struct identity){ "ns", "c", "u", "" });
-	assert_false(identities_tell(all, count_told, &left));
-	assert_int_equal(tell_all(all), 1);
+	assert_false(identities_save(all, count_saved, &left));
+	assert_int_equal(save_all(all), 1);
 	identities_put(all, "p1", &(struct identity){ "ns", "a", "u", "" });
-	assert_int_equal(tell_all(all), 0);
+	assert_int_equal(save_all(all), 0);
 	identities_put(all, "p1", &(struct identity){ "ns", "a", "u", "n1" });
-	assert_int_equal(tell_all(all), 1);
+	assert_int_equal(save_all(all), 1);
 	identities_put(all, "p4", &(struct identity){ "ns", "d", "", "" });
 	identities_remove(all, "p4");
 	identities_remove(all, "p1");
-	assert_int_equal(tell_all(all), 0);
+	assert_int_equal(save_all(all), 0);
 	identities_free(all);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_launcher_pod_says_whose_it_is),
-		cmocka_unit_test(what_says_nothing_or_too_much_is_nobodys),
-		cmocka_unit_test(the_last_word_counts),
-		cmocka_unit_test(each_is_told_of_once_and_when_it_changes),
+		cmocka_unit_test(reads_the_vm_of_a_launcher_pod),
+		cmocka_unit_test(rejects_a_pod_that_names_no_vm),
+		cmocka_unit_test(the_last_put_wins),
+		cmocka_unit_test(saves_each_identity_once_and_when_it_changes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

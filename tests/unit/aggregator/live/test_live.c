@@ -29,14 +29,14 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Takes the report, which was sampled at at_s of our clock, and frees it. */
-static void take(struct live *live, const uint8_t *run_id, struct report report,
+/* Adds the report with at_s of this machine's clock, and frees it. */
+static void add(struct live *live, const uint8_t *run_id, struct report report,
 	double at_s)
 {
 	struct live_sample sample = { "n1", run_id, &report,
 		(int64_t)(at_s * 1e6) };
 
-	assert_int_equal(live_take(live, &sample, (uint64_t)(at_s * 1e6), NULL),
+	assert_int_equal(live_add(live, &sample, (uint64_t)(at_s * 1e6), NULL),
 		0);
 	report_fini(&report);
 }
@@ -58,13 +58,13 @@ static double cores_at(const struct live *live, uint64_t now_s)
 	return cores;
 }
 
-static void gives_rates_from_the_second_sample_on(void **state)
+static void has_rates_from_the_second_sample_on(void **state)
 {
 	struct node_load load;
 
-	take(*state, run_a, steady_report(1, 100, 1.5), 1000);
+	add(*state, run_a, steady_report(1, 100, 1.5), 1000);
 	assert_true(isnan(cores_at(*state, 1000)));
-	take(*state, run_a, steady_report(2, 102, 1.5), 1002);
+	add(*state, run_a, steady_report(2, 102, 1.5), 1002);
 	load = load_at(*state, 1003);
 	assert_string_equal(load.name, "n1");
 	assert_int_equal(load.age_us, second);
@@ -80,17 +80,17 @@ static void gives_rates_from_the_second_sample_on(void **state)
 	node_load_fini(&load);
 }
 
-static void a_replay_neither_replaces_nor_refreshes(void **state)
+static void a_replay_neither_replaces_nor_refreshes_a_node(void **state)
 {
 	struct node_load load;
 	uint64_t revision;
 
-	take(*state, run_a, steady_report(9, 116, 2), 1016);
-	take(*state, run_a, steady_report(10, 118, 2), 1018);
+	add(*state, run_a, steady_report(9, 116, 2), 1016);
+	add(*state, run_a, steady_report(10, 118, 2), 1018);
 	revision = live_revision(*state);
-	take(*state, run_a, steady_report(3, 104, 0), 1004);
-	/* Late on the network too, so that it seems taken later. */
-	take(*state, run_a, steady_report(4, 106, 0), 1030);
+	add(*state, run_a, steady_report(3, 104, 0), 1004);
+	/* Delayed on the network too, so that it looks newer. */
+	add(*state, run_a, steady_report(4, 106, 0), 1030);
 	load = load_at(*state, 1040);
 	assert_int_equal(load.age_us, 22 * second);
 	assert_near(load.cpu_used_cores, 2);
@@ -98,14 +98,14 @@ static void a_replay_neither_replaces_nor_refreshes(void **state)
 	assert_int_equal(live_revision(*state), revision);
 }
 
-static void a_replay_of_an_earlier_boot_does_not_replace(void **state)
+static void a_replay_of_an_earlier_boot_does_not_replace_a_node(void **state)
 {
 	struct report old = steady_report(500, 9000, 3);
 
-	take(*state, run_a, steady_report(1, 100, 1), 1000);
-	take(*state, run_a, steady_report(2, 102, 1), 1002);
+	add(*state, run_a, steady_report(1, 100, 1), 1000);
+	add(*state, run_a, steady_report(2, 102, 1), 1002);
 	(void)snprintf(old.boot_id, sizeof(old.boot_id), "boot-0");
-	take(*state, run_b, old, 990);
+	add(*state, run_b, old, 990);
 	assert_near(cores_at(*state, 1002), 1);
 }
 
@@ -113,39 +113,39 @@ static void a_backlog_fills_the_windows_once(void **state)
 {
 	struct node_load load;
 
-	/* After an outage the newest comes first ... */
-	take(*state, run_a, steady_report(100, 300, 1), 1000);
-	take(*state, run_a, steady_report(101, 302, 1), 1002);
-	/* ... and what was kept follows in order, some of it twice. */
+	/* After an outage the newest report comes first ... */
+	add(*state, run_a, steady_report(100, 300, 1), 1000);
+	add(*state, run_a, steady_report(101, 302, 1), 1002);
+	/* ... and the backlog follows in order, twice. */
 	for (uint64_t turn = 0; turn < 2; turn++) {
 		for (uint64_t i = 0; i < 50; i++) {
 			struct report r =
 				sample_report(i + 1, 200 + 2 * (double)i);
 
 			r.cpu.user_us = i * 6000000; /* 3 cores */
-			take(*state, run_a, r, 900 + 2 * (double)i);
+			add(*state, run_a, r, 900 + 2 * (double)i);
 		}
 	}
 	load = load_at(*state, 1002);
 	assert_near(load.cpu_used_cores, 1);
-	/* 292 to 298 at 3 cores, 300 to 302 at 1; in between nothing. */
+	/* 292 to 298 at 3 cores, 300 to 302 at 1; a gap in between. */
 	assert_near(load.cpu_used_cores_10s, 2.5);
 	/* 98 s at 3 cores, 2 s at 1. */
 	assert_near(load.cpu_used_cores_15m, (98 * 3.0 + 2) / 100);
 	node_load_fini(&load);
 }
 
-/* The aggregator was away: nothing is made up for that time, and what the
- * agent kept fills it, once, as it was. */
-static void a_gap_is_a_gap_until_its_backlog_comes(void **state)
+/* After an outage of the aggregator, nothing is interpolated, and the agent's
+ * backlog fills the gap once. */
+static void a_gap_stays_until_the_backlog_fills_it(void **state)
 {
 	struct node_load load;
 	struct report after = sample_report(101, 302);
 
-	take(*state, run_a, steady_report(1, 100, 1), 800);
-	take(*state, run_a, steady_report(2, 102, 1), 802);
+	add(*state, run_a, steady_report(1, 100, 1), 800);
+	add(*state, run_a, steady_report(2, 102, 1), 802);
 	after.cpu.user_us = 102000000 + 98 * 3000000 + 2 * 1000000;
-	take(*state, run_a, after, 1002);
+	add(*state, run_a, after, 1002);
 	load = load_at(*state, 1002);
 	assert_true(isnan(load.cpu_used_cores));
 	assert_true(isnan(load.cpu_used_cores_10s));
@@ -157,54 +157,53 @@ static void a_gap_is_a_gap_until_its_backlog_comes(void **state)
 				sample_report(i + 1, 100 + 4 * (double)i);
 
 			r.cpu.user_us = 102000000 - 3000000 * 2 + i * 12000000;
-			take(*state, run_a, r, 800 + 4 * (double)i);
+			add(*state, run_a, r, 800 + 4 * (double)i);
 		}
 	}
 	load = load_at(*state, 1002);
-	/* 100 to 102 at 1 core as it was, 102 to 296 at 3. */
+	/* 100 to 102 at 1 core as before, 102 to 296 at 3. */
 	assert_near(load.cpu_used_cores_15m, (2 + 194 * 3.0) / 196);
 	assert_true(isnan(load.cpu_used_cores));
 	node_load_fini(&load);
 }
 
-/* Nobody's wall clock takes part. */
-static void wall_clocks_may_jump(void **state)
+static void ignores_wall_clocks(void **state)
 {
 	struct report before = steady_report(1, 100, 2);
 	struct report after = steady_report(2, 102, 2);
 
 	before.wall_us = 2000000000000000;
 	after.wall_us = 1;
-	take(*state, run_a, before, 1000);
-	take(*state, run_a, after, 1002);
+	add(*state, run_a, before, 1000);
+	add(*state, run_a, after, 1002);
 	assert_near(cores_at(*state, 1002), 2);
 }
 
-static void a_restarted_agent_begins_anew_and_keeps_windows(void **state)
+static void a_restarted_agent_has_no_rates_but_keeps_windows(void **state)
 {
 	struct node_load load;
 
-	take(*state, run_a, steady_report(1, 100, 1), 1000);
-	take(*state, run_a, steady_report(2, 102, 1), 1002);
-	take(*state, run_b, steady_report(1, 104, 2), 1004);
+	add(*state, run_a, steady_report(1, 100, 1), 1000);
+	add(*state, run_a, steady_report(2, 102, 1), 1002);
+	add(*state, run_b, steady_report(1, 104, 2), 1004);
 	load = load_at(*state, 1004);
 	assert_int_equal(load.age_us, 0);
 	assert_true(isnan(load.cpu_used_cores));
 	assert_near(load.cpu_used_cores_5m, 1);
 	node_load_fini(&load);
-	take(*state, run_b, steady_report(2, 106, 2), 1006);
+	add(*state, run_b, steady_report(2, 106, 2), 1006);
 	assert_near(cores_at(*state, 1006), 2);
 }
 
-/* Or a node without a readable boot id was rebooted. */
-static void a_clock_that_ran_ahead_goes_with_its_process(void **state)
+/* A reboot of a node without a readable boot id looks the same. */
+static void a_clock_that_ran_ahead_ends_with_its_process(void **state)
 {
 	struct node_load load;
 
-	take(*state, run_a, steady_report(1, 100, 2), 1000);
-	take(*state, run_a, steady_report(2, 900000, 2), 1002);
-	take(*state, run_b, steady_report(1, 104, 1), 1004);
-	take(*state, run_b, steady_report(2, 106, 1), 1006);
+	add(*state, run_a, steady_report(1, 100, 2), 1000);
+	add(*state, run_a, steady_report(2, 900000, 2), 1002);
+	add(*state, run_b, steady_report(1, 104, 1), 1004);
+	add(*state, run_b, steady_report(2, 106, 1), 1006);
 	load = load_at(*state, 1006);
 	assert_int_equal(load.age_us, 0);
 	assert_near(load.cpu_used_cores, 1);
@@ -218,28 +217,27 @@ static void a_reboot_clears_the_windows(void **state)
 	struct report r = steady_report(1, 20, 3);
 	struct node_load load;
 
-	take(*state, run_a, steady_report(1, 100, 1), 1000);
-	take(*state, run_a, steady_report(2, 102, 1), 1002);
+	add(*state, run_a, steady_report(1, 100, 1), 1000);
+	add(*state, run_a, steady_report(2, 102, 1), 1002);
 	(void)snprintf(r.boot_id, sizeof(r.boot_id), "boot-2");
-	take(*state, run_b, r, 1060);
+	add(*state, run_b, r, 1060);
 	load = load_at(*state, 1060);
 	assert_true(isnan(load.cpu_used_cores));
 	assert_true(isnan(load.cpu_used_cores_5m));
 	node_load_fini(&load);
 	r = steady_report(2, 22, 3);
 	(void)snprintf(r.boot_id, sizeof(r.boot_id), "boot-2");
-	take(*state, run_b, r, 1062);
+	add(*state, run_b, r, 1062);
 	assert_near(cores_at(*state, 1062), 3);
 }
 
 static void a_counter_reset_is_a_gap(void **state)
 {
-	take(*state, run_a, steady_report(1, 100, 3), 1000);
-	take(*state, run_a, steady_report(2, 102, 1), 1002);
+	add(*state, run_a, steady_report(1, 100, 3), 1000);
+	add(*state, run_a, steady_report(2, 102, 1), 1002);
 	assert_true(isnan(cores_at(*state, 1002)));
 }
 
-/* One report with these pods. */
 static struct report with_vms(uint64_t seq, double at_s,
 	const struct vm_pod *vms, size_t count)
 {
@@ -249,25 +247,25 @@ static struct report with_vms(uint64_t seq, double at_s,
 	return r;
 }
 
-static void follows_pods_and_drops_vanished_ones(void **state)
+static void follows_pods_and_drops_those_that_end(void **state)
 {
 	struct vm_pod vms[2] = { sample_vm("a", 1), sample_vm("b", 2) };
 	struct vm_pod back;
 	struct node_load load;
 
-	take(*state, run_a, with_vms(1, 100, vms, 2), 1000);
+	add(*state, run_a, with_vms(1, 100, vms, 2), 1000);
 	vms[0].cpu_usage_us = 1000000;
 	vms[1].cpu_usage_us = 3000000;
-	take(*state, run_a, with_vms(2, 102, vms, 2), 1002);
+	add(*state, run_a, with_vms(2, 102, vms, 2), 1002);
 	load = load_at(*state, 1002);
 	assert_int_equal(load.vm_count, 2);
 	assert_string_equal(load.vms[1].pod_uid, "b");
 	assert_near(load.vms[0].used_cores, 0.5);
 	assert_near(load.vms[1].used_cores_5m, 1.5);
 	node_load_fini(&load);
-	take(*state, run_a, with_vms(3, 104, vms + 1, 1), 1004);
+	add(*state, run_a, with_vms(3, 104, vms + 1, 1), 1004);
 	back = sample_vm("a", 7); /* the same pod in a new cgroup */
-	take(*state, run_a, with_vms(4, 106, &back, 1), 1006);
+	add(*state, run_a, with_vms(4, 106, &back, 1), 1006);
 	load = load_at(*state, 1006);
 	assert_int_equal(load.vm_count, 1);
 	assert_true(isnan(load.vms[0].used_cores));
@@ -275,12 +273,12 @@ static void follows_pods_and_drops_vanished_ones(void **state)
 	node_load_fini(&load);
 }
 
-static void remembers_what_only_every_fifth_report_has(void **state)
+static void keeps_figures_that_only_every_fifth_report_has(void **state)
 {
 	struct vm_pod vm = sample_vm("a", 1);
 	struct node_load load;
 
-	take(*state, run_a, with_vms(1, 100, &vm, 1), 1000);
+	add(*state, run_a, with_vms(1, 100, &vm, 1), 1000);
 	load = load_at(*state, 1000);
 	assert_near(load.vms[0].memory_bytes, 100);
 	assert_true(isnan(load.memory_working_set_bytes));
@@ -289,26 +287,26 @@ static void remembers_what_only_every_fifth_report_has(void **state)
 	vm.anon_shmem_bytes = 60;
 	vm.hugetlb_count = 1;
 	vm.hugetlb[0] = (struct hugetlb_use){ 2 << 20, 4 << 20 };
-	take(*state, run_a, with_vms(2, 102, &vm, 1), 1002);
+	add(*state, run_a, with_vms(2, 102, &vm, 1), 1002);
 	vm.working_set_bytes = REPORT_UNKNOWN;
 	vm.anon_shmem_bytes = REPORT_UNKNOWN;
 	vm.hugetlb_count = 0;
-	take(*state, run_a, with_vms(3, 104, &vm, 1), 1004);
+	add(*state, run_a, with_vms(3, 104, &vm, 1), 1004);
 	load = load_at(*state, 1004);
 	assert_near(load.vms[0].memory_bytes, 60 + (4 << 20));
 	assert_near(load.memory_working_set_bytes, 80);
 	node_load_fini(&load);
 }
 
-static void a_pod_named_twice_does_no_harm(void **state)
+static void accepts_a_report_with_a_duplicate_pod(void **state)
 {
 	struct vm_pod vms[2] = { sample_vm("a", 1), sample_vm("a", 1) };
 
-	take(*state, run_a, with_vms(1, 100, vms, 2), 1000);
-	take(*state, run_a, with_vms(2, 102, vms, 2), 1002);
-	take(*state, run_a, with_vms(3, 104, vms, 1), 1004);
-	take(*state, run_a, with_vms(4, 106, vms, 2), 1006);
-	take(*state, run_a, with_vms(5, 108, vms, 2), 1008);
+	add(*state, run_a, with_vms(1, 100, vms, 2), 1000);
+	add(*state, run_a, with_vms(2, 102, vms, 2), 1002);
+	add(*state, run_a, with_vms(3, 104, vms, 1), 1004);
+	add(*state, run_a, with_vms(4, 106, vms, 2), 1006);
+	add(*state, run_a, with_vms(5, 108, vms, 2), 1008);
 	assert_near(cores_at(*state, 1008), 1);
 }
 
@@ -321,11 +319,11 @@ static void steps_through_nodes_by_revision(void **state)
 	for (size_t i = 0; i < 3; i++) {
 		struct live_sample s = { names[i], run_a, &r, 0 };
 
-		assert_int_equal(live_take(*state, &s, 0, NULL), 0);
+		assert_int_equal(live_add(*state, &s, 0, NULL), 0);
 	}
 	r = steady_report(2, 102, 1);
 	assert_int_equal(
-		live_take(*state, &(struct live_sample){ "a", run_a, &r, 0 }, 0,
+		live_add(*state, &(struct live_sample){ "a", run_a, &r, 0 }, 0,
 			NULL),
 		0);
 	node = live_after(*state, 1);
@@ -339,7 +337,7 @@ static void steps_through_nodes_by_revision(void **state)
 	assert_int_equal(live_epoch(*state), 42);
 }
 
-static void only_lost_nodes_give_way(void **state)
+static void drops_lost_nodes_only(void **state)
 {
 	struct report r = steady_report(1, 100, 1);
 	char name[16];
@@ -347,18 +345,18 @@ static void only_lost_nodes_give_way(void **state)
 
 	for (int i = 0; i < LIVE_NODES_MAX; i++) {
 		(void)snprintf(name, sizeof(name), "n%d", i);
-		assert_int_equal(live_take(*state, &s, second, NULL), 0);
+		assert_int_equal(live_add(*state, &s, second, NULL), 0);
 	}
 	(void)snprintf(name, sizeof(name), "more");
-	assert_int_equal(live_take(*state, &s, 200 * second, NULL), -ENOSPC);
-	assert_int_equal(live_take(*state, &s, 400 * second, NULL), 0);
+	assert_int_equal(live_add(*state, &s, 200 * second, NULL), -ENOSPC);
+	assert_int_equal(live_add(*state, &s, 400 * second, NULL), 0);
 	assert_null(live_find(*state, "n0"));
 	assert_non_null(live_find(*state, "n1"));
 	assert_int_equal(live_count(*state), LIVE_NODES_MAX);
 }
 
-/* A hostile report: each pod is named twice. */
-static struct report twins_report(uint64_t turn, double at_s, size_t count)
+/* A malicious report: each pod is in it twice. */
+static struct report duplicates_report(uint64_t turn, double at_s, size_t count)
 {
 	struct report r = steady_report(turn, at_s, 1);
 	struct vm_pod vms[200];
@@ -373,7 +371,7 @@ static struct report twins_report(uint64_t turn, double at_s, size_t count)
 	return r;
 }
 
-static void a_pod_that_is_named_twice_is_there_once(void **state)
+static void drops_duplicate_pods(void **state)
 {
 	static const size_t counts[] = { 1, 100 };
 	struct vm_load load;
@@ -381,9 +379,9 @@ static void a_pod_that_is_named_twice_is_there_once(void **state)
 	for (size_t c = 0; c < count_of(counts); c++) {
 		double at_s = 100 + 10 * (double)c;
 
-		take(*state, run_a, twins_report(1, at_s, counts[c]),
+		add(*state, run_a, duplicates_report(1, at_s, counts[c]),
 			900 + at_s);
-		take(*state, run_a, twins_report(2, at_s + 2, counts[c]),
+		add(*state, run_a, duplicates_report(2, at_s + 2, counts[c]),
 			902 + at_s);
 		assert_int_equal(live_node_vms(live_find(*state, "n1")),
 			counts[c]);
@@ -392,7 +390,7 @@ static void a_pod_that_is_named_twice_is_there_once(void **state)
 	}
 }
 
-/* Two hours at 10 s: busy and idle in turn, with one pod. */
+/* Two hours of reports at 10 s: busy and idle in turn, with one pod. */
 static struct report varied_report(uint64_t i)
 {
 	struct report r = sample_report(i + 1, 100 + 10 * (double)i);
@@ -436,67 +434,67 @@ static void assert_same_windows(const struct live *a, const struct live *b,
 	}
 }
 
-static void what_was_stored_is_put_behind_what_came_since(void **state)
+static void merges_stored_history_under_newer_samples(void **state)
 {
-	enum { ALL = 720, SEED = 700 };
+	enum { ALL = 720, STORED = 700 };
 	struct live *whole = live_new(1, NULL);
-	struct live *past = live_new(0, NULL);
-	struct report seed = varied_report(SEED);
-	struct live_sample sample = { "n1", run_a, &seed,
+	struct live *older = live_new(0, NULL);
+	struct report stored = varied_report(STORED);
+	struct live_sample sample = { "n1", run_a, &stored,
 		8000 * (int64_t)second };
 
 	for (uint64_t i = 0; i <= ALL; i++) {
 		double at_s = 1000 + 10 * (double)i;
 
-		take(whole, run_a, varied_report(i), at_s);
-		if (i <= SEED) {
-			take(past, run_a, varied_report(i), at_s);
+		add(whole, run_a, varied_report(i), at_s);
+		if (i <= STORED) {
+			add(older, run_a, varied_report(i), at_s);
 		}
-		if (i == SEED) {
-			assert_int_equal(live_take_stored(*state, &sample,
+		if (i == STORED) {
+			assert_int_equal(live_add_stored(*state, &sample,
 						 (uint64_t)sample.at_us, NULL),
 				0);
 		}
-		if (i > SEED) {
-			take(*state, run_a, varied_report(i), at_s);
+		if (i > STORED) {
+			add(*state, run_a, varied_report(i), at_s);
 		}
 	}
-	/* Its sender did not hear that these are stored. */
-	for (uint64_t i = SEED - 20; i < SEED; i++) {
-		take(*state, run_a, varied_report(i), 1000 + 10 * (double)i);
+	/* The agent got no Ack for these. */
+	for (uint64_t i = STORED - 20; i < STORED; i++) {
+		add(*state, run_a, varied_report(i), 1000 + 10 * (double)i);
 	}
-	live_put_behind(*state, past, "n1");
-	live_put_behind(*state, past, "n2");
+	live_merge_history(*state, older, "n1");
+	live_merge_history(*state, older, "n2");
 	assert_same_windows(whole, *state, 1000 + 10 * ALL);
-	report_fini(&seed);
+	report_fini(&stored);
 	live_free(whole);
-	live_free(past);
+	live_free(older);
 }
 
-static void nothing_is_put_behind_another_boot(void **state)
+static void does_not_merge_history_of_another_boot(void **state)
 {
-	struct live *past = live_new(0, NULL);
+	struct live *older = live_new(0, NULL);
 	struct report r = steady_report(1, 100, 1);
 	struct node_load load;
 
-	take(past, run_a, steady_report(1, 100, 3), 1000);
-	take(past, run_a, steady_report(2, 102, 3), 1002);
+	add(older, run_a, steady_report(1, 100, 3), 1000);
+	add(older, run_a, steady_report(2, 102, 3), 1002);
 	(void)snprintf(r.boot_id, sizeof(r.boot_id), "boot-2");
-	take(*state, run_b, r, 1010);
-	live_put_behind(*state, past, "n1");
+	add(*state, run_b, r, 1010);
+	live_merge_history(*state, older, "n1");
 	load = load_at(*state, 1010);
 	assert_true(isnan(load.cpu_used_cores_1h));
 	node_load_fini(&load);
-	live_free(past);
+	live_free(older);
 }
 
-/* Twenty hours at 1 core, two at 3: the percentile of a day knows. */
+/* Twenty hours at 1 core, two at 3: the percentile of the day is 3. */
 static void minutes_count_for_the_percentile_of_a_day(void **state)
 {
 	const uint64_t sample_ms = UINT64_C(1795226400000);
 	struct node_load load;
 
-	take(*state, run_a, steady_report(1, 100000, 1), 1000);
+	add(*state, run_a, steady_report(1, 100000, 1), 1000);
 	for (uint64_t m = 1; m <= 1320; m++) {
 		struct rollup_row row = { .from_ms = sample_ms -
 				m * UINT64_C(60000),
@@ -505,7 +503,7 @@ static void minutes_count_for_the_percentile_of_a_day(void **state)
 		row.figures[ROLLUP_cpu_used_cores].mean = m <= 1200 ? 1 : 3;
 		live_add_minute(*state, "n1", sample_ms, &row);
 		live_add_minute(*state, "n2", sample_ms, &row);
-		/* Before the machine came up. */
+		/* Before the machine booted. */
 		row.from_ms = sample_ms - 200000000;
 		live_add_minute(*state, "n1", sample_ms, &row);
 	}
@@ -517,52 +515,52 @@ static void minutes_count_for_the_percentile_of_a_day(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			a_pod_that_is_named_twice_is_there_once, setup,
+		cmocka_unit_test_setup_teardown(drops_duplicate_pods, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(
-			what_was_stored_is_put_behind_what_came_since, setup,
+			merges_stored_history_under_newer_samples, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(
-			nothing_is_put_behind_another_boot, setup, teardown),
+			does_not_merge_history_of_another_boot, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(
 			minutes_count_for_the_percentile_of_a_day, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(
-			gives_rates_from_the_second_sample_on, setup, teardown),
+			has_rates_from_the_second_sample_on, setup, teardown),
 		cmocka_unit_test_setup_teardown(
-			a_replay_neither_replaces_nor_refreshes, setup,
+			a_replay_neither_replaces_nor_refreshes_a_node, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(
-			a_replay_of_an_earlier_boot_does_not_replace, setup,
-			teardown),
+			a_replay_of_an_earlier_boot_does_not_replace_a_node,
+			setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_backlog_fills_the_windows_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(
-			a_gap_is_a_gap_until_its_backlog_comes, setup,
+			a_gap_stays_until_the_backlog_fills_it, setup,
 			teardown),
-		cmocka_unit_test_setup_teardown(wall_clocks_may_jump, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			a_restarted_agent_begins_anew_and_keeps_windows, setup,
+		cmocka_unit_test_setup_teardown(ignores_wall_clocks, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(
-			a_clock_that_ran_ahead_goes_with_its_process, setup,
+			a_restarted_agent_has_no_rates_but_keeps_windows, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			a_clock_that_ran_ahead_ends_with_its_process, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(a_reboot_clears_the_windows,
 			setup, teardown),
 		cmocka_unit_test_setup_teardown(a_counter_reset_is_a_gap, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(
-			follows_pods_and_drops_vanished_ones, setup, teardown),
+			follows_pods_and_drops_those_that_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(
-			remembers_what_only_every_fifth_report_has, setup,
+			keeps_figures_that_only_every_fifth_report_has, setup,
 			teardown),
-		cmocka_unit_test_setup_teardown(a_pod_named_twice_does_no_harm,
-			setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			accepts_a_report_with_a_duplicate_pod, setup, teardown),
 		cmocka_unit_test_setup_teardown(steps_through_nodes_by_revision,
 			setup, teardown),
-		cmocka_unit_test_setup_teardown(only_lost_nodes_give_way, setup,
+		cmocka_unit_test_setup_teardown(drops_lost_nodes_only, setup,
 			teardown),
 	};
 

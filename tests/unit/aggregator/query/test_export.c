@@ -56,7 +56,7 @@ static void assert_written(struct export *export, const char *nodes,
 	",\"leave_step\":" leave ",\"used_cores\":[" used "]}"
 #define WEB "\"namespace\":\"n\",\"name\":\"web\","
 
-static void a_node_is_as_large_as_it_was_at_most(void **state)
+static void a_node_has_its_largest_figures(void **state)
 {
 	struct export *export = begin(3);
 	struct rollup_row row = minute(0, 60000);
@@ -76,7 +76,7 @@ static void a_node_is_as_large_as_it_was_at_most(void **state)
 		"", 3);
 }
 
-static void a_gap_is_null_and_a_stop_is_an_end(void **state)
+static void a_gap_is_null_and_a_stop_ends_a_lifetime(void **state)
 {
 	struct export *export = begin(9);
 
@@ -84,7 +84,7 @@ static void a_gap_is_null_and_a_stop_is_an_end(void **state)
 	export_identify(export, "u1", "n", "web");
 	export_identify(export, "u2", "n", "web");
 	add(export, "u1", 1, 0.5, 60000);
-	/* Nobody reported for a minute, and then only memory. */
+	/* No report for a minute, and then only memory. */
 	add(export, "u1", 3, NAN, 60000);
 	add(export, "u1", 4, 1.5, 30000);
 	add(export, "u2", 7, 2, 60000);
@@ -94,7 +94,7 @@ static void a_gap_is_null_and_a_stop_is_an_end(void **state)
 		9);
 }
 
-static void pods_of_a_vm_that_moves_add_up(void **state)
+static void adds_up_the_pods_of_a_vm_that_migrates(void **state)
 {
 	struct export *export = begin(3);
 
@@ -111,7 +111,7 @@ static void pods_of_a_vm_that_moves_add_up(void **state)
 		STAY(WEB, "\"u1\",\"u2\"", "0", "3", "1,1.25,2"), 3);
 }
 
-static void a_pod_of_nobody_known_stands_for_itself(void **state)
+static void an_unidentified_pod_is_a_vm_of_its_own(void **state)
 {
 	struct export *export = begin(2);
 
@@ -124,7 +124,7 @@ static void a_pod_of_nobody_known_stands_for_itself(void **state)
 		2);
 }
 
-static void what_lies_outside_is_not_taken(void **state)
+static void ignores_minutes_outside_the_span(void **state)
 {
 	struct export *export = begin(2);
 	struct rollup_row before = minute(0, 60000);
@@ -136,7 +136,7 @@ static void what_lies_outside_is_not_taken(void **state)
 	assert_written(export, "", "", 2);
 }
 
-static void too_much_is_refused_before_it_is_there(void **state)
+static void rejects_too_many_figures_before_allocating_them(void **state)
 {
 	const struct export_span span = { 0, minute_ms, EXPORT_STEPS_MAX };
 	struct export *export = export_new(&span);
@@ -160,12 +160,13 @@ static void too_much_is_refused_before_it_is_there(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_node_is_as_large_as_it_was_at_most),
-		cmocka_unit_test(a_gap_is_null_and_a_stop_is_an_end),
-		cmocka_unit_test(pods_of_a_vm_that_moves_add_up),
-		cmocka_unit_test(a_pod_of_nobody_known_stands_for_itself),
-		cmocka_unit_test(what_lies_outside_is_not_taken),
-		cmocka_unit_test(too_much_is_refused_before_it_is_there),
+		cmocka_unit_test(a_node_has_its_largest_figures),
+		cmocka_unit_test(a_gap_is_null_and_a_stop_ends_a_lifetime),
+		cmocka_unit_test(adds_up_the_pods_of_a_vm_that_migrates),
+		cmocka_unit_test(an_unidentified_pod_is_a_vm_of_its_own),
+		cmocka_unit_test(ignores_minutes_outside_the_span),
+		cmocka_unit_test(
+			rejects_too_many_figures_before_allocating_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

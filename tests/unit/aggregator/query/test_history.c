@@ -10,20 +10,20 @@
 static const uint8_t run_a[REPORT_RUN_ID_BYTES] = { 'a' };
 static const uint8_t run_b[REPORT_RUN_ID_BYTES] = { 'b' };
 
-/* Wall time 1000 s is the agent's 100 s in all of these. */
+/* Wall time 1000 s is the agent's 100 s in all tests. */
 static const double wall_offset_s = 900;
 
-static const struct query_about kept = { .interval_us = 2000000,
+static const struct history_query_context kept = { .interval_us = 2000000,
 	.retention_us = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
 
 static struct history *history_of(const char *from, const char *to,
 	const char *step)
 {
-	struct query_texts texts = { from, to, step,
+	struct history_query_params params = { from, to, step,
 		"cpu.used_cores,memory.available_bytes" };
-	struct query query;
+	struct history_query query;
 
-	assert_int_equal(query_parse(&query, &texts, &kept, NULL), 0);
+	assert_int_equal(history_query_parse(&query, &params, &kept, NULL), 0);
 	return history_new(&query);
 }
 
@@ -38,9 +38,10 @@ static void add(struct history *history, const uint8_t *run_id, double at_s,
 	report_fini(&r);
 }
 
-static double value_at(const struct history *history, size_t row, size_t column)
+static double json_value_at(const struct history *history, size_t row,
+	size_t column)
 {
-	double values[QUERY_FIELDS_MAX];
+	double values[HISTORY_QUERY_FIELDS_MAX];
 
 	history_row(values, history, row);
 	return values[column];
@@ -49,14 +50,14 @@ static double value_at(const struct history *history, size_t row, size_t column)
 static void assert_value(const struct history *history, size_t row,
 	double value)
 {
-	double is = value_at(history, row, 0);
+	double is = json_value_at(history, row, 0);
 
 	if (isnan(value) ? !isnan(is) : !(fabs(is - value) < 1e-6)) {
 		fail_msg("row %zu is %g, not %g", row, is, value);
 	}
 }
 
-static void rows_hold_the_rates_of_their_time(void **state)
+static void a_row_has_the_rates_of_its_time(void **state)
 {
 	struct history *h = history_of("1000", "1030", "10");
 
@@ -68,12 +69,12 @@ static void rows_hold_the_rates_of_their_time(void **state)
 	assert_value(h, 0, 1);
 	assert_value(h, 1, 3);
 	assert_value(h, 2, 3);
-	assert_true(fabs(value_at(h, 0, 1) - 600) < 1e-9);
+	assert_true(fabs(json_value_at(h, 0, 1) - 600) < 1e-9);
 	history_free(h);
 }
 
 /* 4 s at 1 core and 6 s at 2.5 of the first row's 10 s. */
-static void an_interval_counts_for_each_row_it_lies_in(void **state)
+static void an_interval_counts_for_each_row_it_overlaps(void **state)
 {
 	struct history *h = history_of("1000", "1020", "10");
 
@@ -86,7 +87,7 @@ static void an_interval_counts_for_each_row_it_lies_in(void **state)
 	history_free(h);
 }
 
-static void a_lost_report_costs_resolution_only(void **state)
+static void a_lost_report_lowers_the_resolution_only(void **state)
 {
 	struct history *all = history_of("1000", "1040", "10");
 	struct history *some = history_of("1000", "1040", "10");
@@ -106,14 +107,14 @@ static void a_lost_report_costs_resolution_only(void **state)
 	history_free(some);
 }
 
-static void a_gap_stays_a_gap(void **state)
+static void does_not_fill_a_gap(void **state)
 {
 	struct history *h = history_of("1000", "1050", "10");
 
 	(void)state;
 	add(h, run_a, 100, 0);
 	add(h, run_a, 110, 10);
-	add(h, run_a, 140, 40); /* 30 s later: nobody was there to look */
+	add(h, run_a, 140, 40); /* 30 s later, without a report in between */
 	add(h, run_a, 150, 60);
 	assert_value(h, 0, 1);
 	assert_value(h, 1, NAN);
@@ -123,7 +124,7 @@ static void a_gap_stays_a_gap(void **state)
 	history_free(h);
 }
 
-static void another_run_begins_anew(void **state)
+static void there_is_a_gap_between_two_runs(void **state)
 {
 	struct history *h = history_of("1000", "1030", "10");
 
@@ -138,7 +139,7 @@ static void another_run_begins_anew(void **state)
 	history_free(h);
 }
 
-static void what_is_outside_counts_for_nothing(void **state)
+static void ignores_reports_outside_the_range(void **state)
 {
 	struct history *h = history_of("1000", "1010", "10");
 
@@ -152,15 +153,16 @@ static void what_is_outside_counts_for_nothing(void **state)
 	history_free(h);
 }
 
-/* Intervals end and begin where rows do. */
-static void a_maximum_is_of_its_row_alone(void **state)
+/* Intervals start and end with rows. */
+static void a_maximum_is_that_of_its_row(void **state)
 {
-	struct query_texts texts = { "1000", "1030", "10", "used_cores_max" };
-	struct query query;
+	struct history_query_params params = { "1000", "1030", "10",
+		"used_cores_max" };
+	struct history_query query;
 	struct history *h;
 
 	(void)state;
-	assert_int_equal(query_parse(&query, &texts, &kept, NULL), 0);
+	assert_int_equal(history_query_parse(&query, &params, &kept, NULL), 0);
 	h = history_new(&query);
 	add(h, run_a, 100, 0);
 	add(h, run_a, 110, 10);
@@ -172,7 +174,7 @@ static void a_maximum_is_of_its_row_alone(void **state)
 	history_free(h);
 }
 
-static void reads_a_little_beyond_its_ends(void **state)
+static void reads_a_margin_around_the_range(void **state)
 {
 	struct history *h = history_of("1000", "1010", "10");
 	uint64_t from_ms, to_ms;
@@ -184,7 +186,7 @@ static void reads_a_little_beyond_its_ends(void **state)
 	history_free(h);
 }
 
-static void is_written_as_json_and_csv(void **state)
+static void writes_json_and_csv(void **state)
 {
 	struct history *h = history_of("1000.5", "1020.5", "10");
 	scoped_buffer struct buffer json = BUFFER_MAX(10000);
@@ -208,8 +210,8 @@ static void is_written_as_json_and_csv(void **state)
 	history_free(h);
 }
 
-/* The text of a figure that stays is kept from row to row. */
-static void figures_that_stay_and_change_are_told_apart(void **state)
+/* The text of a repeated figure is reused. */
+static void writes_repeated_and_changed_figures(void **state)
 {
 	static const double cores[] = { 0, 0, 1.5, 1.5, 1.5, 0.5, 0.5, 2.25, 2,
 		2, 0 };
@@ -223,7 +225,7 @@ static void figures_that_stay_and_change_are_told_apart(void **state)
 		total += 10 * cores[i];
 		add(h, run_a, 110 + 10 * (double)i, total);
 	}
-	/* A gap of a row, then as before. */
+	/* A gap of one row, then the same value. */
 	add(h, run_b, 220, 0);
 	add(h, run_b, 230, 15);
 	assert_false(body_write_history(&csv,
@@ -238,16 +240,16 @@ static void figures_that_stay_and_change_are_told_apart(void **state)
 }
 
 /* Two minutes of an hour, one of them half known. */
-static void rollups_count_by_the_time_they_cover(void **state)
+static void weights_rollups_by_the_time_they_cover(void **state)
 {
-	struct query_texts texts = { "1200", "1440", "120",
+	struct history_query_params params = { "1200", "1440", "120",
 		"used_cores,used_cores_max,used_cores_p95" };
 	struct rollup_row row = { .from_ms = 1200000, .covered_ms = 60000 };
-	struct query query;
+	struct history_query query;
 	struct history *h;
 
 	(void)state;
-	assert_int_equal(query_parse(&query, &texts, &kept, NULL), 0);
+	assert_int_equal(history_query_parse(&query, &params, &kept, NULL), 0);
 	assert_int_equal(query.tier, STORE_1M);
 	h = history_new(&query);
 	row.figures[ROLLUP_cpu_used_cores] =
@@ -262,26 +264,27 @@ static void rollups_count_by_the_time_they_cover(void **state)
 	row.from_ms = 1140000;
 	history_add_rollup(h, &row);
 	assert_value(h, 0, 1.5);
-	assert_true(value_at(h, 0, 1) > 3.99);
-	assert_true(value_at(h, 0, 2) > 2.99);
-	assert_true(value_at(h, 0, 2) < 3.01);
+	assert_true(json_value_at(h, 0, 1) > 3.99);
+	assert_true(json_value_at(h, 0, 2) > 2.99);
+	assert_true(json_value_at(h, 0, 2) < 3.01);
 	assert_value(h, 1, NAN);
 	history_free(h);
 }
 
 static struct history *vm_history(const char *to)
 {
-	struct query_texts texts = { "1000", to, "10",
+	struct history_query_params params = { "1000", to, "10",
 		"used_cores,contention,memory_bytes,used_cores_max" };
-	struct query_about about = kept;
-	struct query query;
+	struct history_query_context context = kept;
+	struct history_query query;
 
-	about.is_vm = true;
-	assert_int_equal(query_parse(&query, &texts, &about, NULL), 0);
+	context.is_vm = true;
+	assert_int_equal(history_query_parse(&query, &params, &context, NULL),
+		0);
 	return history_new(&query);
 }
 
-/* A report of a node with one pod, or none; memory is said by every fifth. */
+/* A report of a node with one pod, or none; every fifth report has memory. */
 static void add_vm(struct history *h, const uint8_t *run_id, const char *uid,
 	double at_s, double used_core_s)
 {
@@ -297,7 +300,7 @@ static void add_vm(struct history *h, const uint8_t *run_id, const char *uid,
 
 /* From 100 s to 120 s on one node with 1 core, from 110 s to 130 s on another
  * with 2 cores. */
-static void pods_of_a_vm_add_up_while_it_moves(void **state)
+static void adds_up_the_pods_of_a_vm_that_migrates(void **state)
 {
 	struct history *h = vm_history("1040");
 
@@ -313,15 +316,15 @@ static void pods_of_a_vm_add_up_while_it_moves(void **state)
 	assert_value(h, 1, 3);
 	assert_value(h, 2, 2);
 	assert_value(h, 3, NAN);
-	assert_true(value_at(h, 1, 3) < 2.01);
-	assert_int_equal(value_at(h, 0, 2), 4096);
-	assert_int_equal(value_at(h, 1, 2), 2 * 4096);
-	assert_true(value_at(h, 1, 1) < 0.01);
+	assert_true(json_value_at(h, 1, 3) < 2.01);
+	assert_int_equal(json_value_at(h, 0, 2), 4096);
+	assert_int_equal(json_value_at(h, 1, 2), 2 * 4096);
+	assert_true(json_value_at(h, 1, 1) < 0.01);
 	history_free(h);
 }
 
-/* It stops and starts elsewhere within a row: nothing is added up. */
-static void pods_one_after_the_other_do_not_add_up(void **state)
+/* The VM stops and starts on another node within a row: no sum. */
+static void does_not_add_up_pods_one_after_the_other(void **state)
 {
 	struct history *h = vm_history("1010");
 
@@ -379,9 +382,9 @@ static void pack(struct buffer *out, size_t vm_count)
 	free(reports);
 }
 
-/* The history of one field, of as much of each report as parts says. */
+/* The history of one field, from these parts of each report. */
 static struct history *history_of_packed(const struct buffer *bytes,
-	const struct query *query, unsigned int parts)
+	const struct history_query *query, unsigned int parts)
 {
 	const struct chunk_want want = { parts, query->is_vm ? "p2" : NULL };
 	struct history *history = history_new(query);
@@ -399,7 +402,7 @@ static struct history *history_of_packed(const struct buffer *bytes,
 	return history;
 }
 
-/* Of two that are known and not 0. */
+/* Both are known and not 0. */
 static void assert_same_value(double is, double want)
 {
 	if (!(fabs(want) > 0) || !(is <= want && is >= want)) {
@@ -410,25 +413,26 @@ static void assert_same_value(double is, double want)
 static void assert_part_is_enough(const struct buffer *bytes, bool is_vm,
 	const char *field)
 {
-	struct query_texts texts = { "1000", "1120", "10", field };
-	struct query_about about = kept;
-	struct query query;
+	struct history_query_params params = { "1000", "1120", "10", field };
+	struct history_query_context context = kept;
+	struct history_query query;
 	struct history *all, *some;
 
-	about.is_vm = is_vm;
-	assert_int_equal(query_parse(&query, &texts, &about, NULL), 0);
-	assert_int_not_equal(history_parts(&query), FIELDS_ALL);
-	all = history_of_packed(bytes, &query, FIELDS_ALL);
+	context.is_vm = is_vm;
+	assert_int_equal(history_query_parse(&query, &params, &context, NULL),
+		0);
+	assert_int_not_equal(history_parts(&query), SCHEMA_ALL);
+	all = history_of_packed(bytes, &query, SCHEMA_ALL);
 	some = history_of_packed(bytes, &query, history_parts(&query));
-	for (size_t row = 0; row < query_row_count(&query); row++) {
-		assert_same_value(value_at(some, row, 0),
-			value_at(all, row, 0));
+	for (size_t row = 0; row < history_query_row_count(&query); row++) {
+		assert_same_value(json_value_at(some, row, 0),
+			json_value_at(all, row, 0));
 	}
 	history_free(all);
 	history_free(some);
 }
 
-static void each_figure_is_made_of_the_parts_it_names(void **state)
+static void each_figure_needs_only_its_own_parts(void **state)
 {
 	static const char *const of_node[] = {
 #define X(group, field) #group "." #field,
@@ -448,12 +452,12 @@ static void each_figure_is_made_of_the_parts_it_names(void **state)
 	for (size_t i = 0; i < count_of(of_vm); i++) {
 		assert_part_is_enough(&bytes, true, of_vm[i]);
 	}
-	/* Without VMs it is made of the node's own. */
+	/* Without VMs, contention needs the node's figures. */
 	pack(&without, 0);
 	assert_part_is_enough(&without, false, "cpu.contention");
 }
 
-static void long_ones_are_written_in_parts(void **state)
+static void writes_a_long_history_in_parts(void **state)
 {
 	struct history *h = history_of("1000", "11000", "1");
 	struct history_text text = { .history = h, .name = "n1" };
@@ -474,21 +478,21 @@ static void long_ones_are_written_in_parts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rows_hold_the_rates_of_their_time),
-		cmocka_unit_test(an_interval_counts_for_each_row_it_lies_in),
-		cmocka_unit_test(a_lost_report_costs_resolution_only),
-		cmocka_unit_test(a_gap_stays_a_gap),
-		cmocka_unit_test(another_run_begins_anew),
-		cmocka_unit_test(what_is_outside_counts_for_nothing),
-		cmocka_unit_test(a_maximum_is_of_its_row_alone),
-		cmocka_unit_test(reads_a_little_beyond_its_ends),
-		cmocka_unit_test(rollups_count_by_the_time_they_cover),
-		cmocka_unit_test(pods_of_a_vm_add_up_while_it_moves),
-		cmocka_unit_test(pods_one_after_the_other_do_not_add_up),
-		cmocka_unit_test(each_figure_is_made_of_the_parts_it_names),
-		cmocka_unit_test(long_ones_are_written_in_parts),
-		cmocka_unit_test(is_written_as_json_and_csv),
-		cmocka_unit_test(figures_that_stay_and_change_are_told_apart),
+		cmocka_unit_test(a_row_has_the_rates_of_its_time),
+		cmocka_unit_test(an_interval_counts_for_each_row_it_overlaps),
+		cmocka_unit_test(a_lost_report_lowers_the_resolution_only),
+		cmocka_unit_test(does_not_fill_a_gap),
+		cmocka_unit_test(there_is_a_gap_between_two_runs),
+		cmocka_unit_test(ignores_reports_outside_the_range),
+		cmocka_unit_test(a_maximum_is_that_of_its_row),
+		cmocka_unit_test(reads_a_margin_around_the_range),
+		cmocka_unit_test(weights_rollups_by_the_time_they_cover),
+		cmocka_unit_test(adds_up_the_pods_of_a_vm_that_migrates),
+		cmocka_unit_test(does_not_add_up_pods_one_after_the_other),
+		cmocka_unit_test(each_figure_needs_only_its_own_parts),
+		cmocka_unit_test(writes_a_long_history_in_parts),
+		cmocka_unit_test(writes_json_and_csv),
+		cmocka_unit_test(writes_repeated_and_changed_figures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

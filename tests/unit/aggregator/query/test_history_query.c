@@ -11,11 +11,11 @@ static const uint64_t second = 1000000;
 
 #define DAY_US UINT64_C(86400000000)
 
-static const struct query_about about = { .now_us = now,
+static const struct history_query_context context = { .now_us = now,
 	.interval_us = 2000000,
 	.retention_us = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
 
-static void reads_times(void **state)
+static void parses_times(void **state)
 {
 	static const struct {
 		const char *text;
@@ -39,24 +39,26 @@ static void reads_times(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		uint64_t us = 1;
 
-		assert_int_equal(query_parse_time(&us, cases[i].text, NULL), 0);
+		assert_int_equal(
+			history_query_parse_time(&us, "t", cases[i].text, NULL),
+			0);
 		assert_int_equal(us, cases[i].us);
 	}
 }
 
-static void assert_no_time(const char *text)
+static void assert_not_a_time(const char *text)
 {
 	struct error err = { 0 };
 	uint64_t us = 7;
 
-	if (query_parse_time(&us, text, &err) != -EINVAL) {
-		fail_msg("'%s' was taken", text);
+	if (history_query_parse_time(&us, "t", text, &err) != -EINVAL) {
+		fail_msg("'%s' was accepted", text);
 	}
 	assert_int_equal(us, 7);
 	assert_true(err.text[0] != '\0');
 }
 
-static void refuses_what_is_no_time(void **state)
+static void rejects_what_is_not_a_time(void **state)
 {
 	static const char *const texts[] = { "", " ", "-1", "+1", "1.", ".5",
 		"1e9", "0x10", "nan", "1 ", "99999999999999999999",
@@ -71,59 +73,61 @@ static void refuses_what_is_no_time(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		assert_no_time(texts[i]);
+		assert_not_a_time(texts[i]);
 	}
 }
 
-static struct query parse(const struct query_texts *texts)
+static struct history_query parse(const struct history_query_params *params)
 {
-	struct query query = { 0 };
+	struct history_query query = { 0 };
 	struct error err = { 0 };
 
-	if (query_parse(&query, texts, &about, &err) < 0) {
+	if (history_query_parse(&query, params, &context, &err) < 0) {
 		fail_msg("%s", err.text);
 	}
 	return query;
 }
 
-static void fills_in_what_was_not_given(void **state)
+static void fills_in_defaults(void **state)
 {
-	struct query q = parse(&(struct query_texts){ 0 });
+	struct history_query q = parse(&(struct history_query_params){ 0 });
 
 	(void)state;
 	assert_int_equal(q.to_us, now);
 	assert_int_equal(q.from_us, now - 3600 * second);
 	assert_int_equal(q.step_us, 5 * second);
-	assert_int_equal(query_row_count(&q), 720);
+	assert_int_equal(history_query_row_count(&q), 720);
 	assert_true(q.field_count > 3);
 	assert_string_equal(q.fields[0].name, "cpu.used_cores");
 }
 
-static void the_default_step_is_no_less_than_the_interval(void **state)
+static void the_default_step_is_at_least_the_interval(void **state)
 {
-	struct query_texts texts = { .from = "1795226600", .to = "1795226660" };
-	struct query q = parse(&texts);
+	struct history_query_params params = { .from = "1795226600",
+		.to = "1795226660" };
+	struct history_query q = parse(&params);
 
 	(void)state;
 	assert_int_equal(q.step_us, 2 * second);
-	assert_int_equal(query_row_count(&q), 30);
+	assert_int_equal(history_query_row_count(&q), 30);
 }
 
-static void the_default_step_gives_few_rows(void **state)
+static void the_default_step_limits_the_rows(void **state)
 {
 	static const char *const froms[] = { "1795226600", "1795220000",
 		"1795000000", "1790000000", "0" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(froms) / sizeof(froms[0]); i++) {
-		struct query q =
-			parse(&(struct query_texts){ .from = froms[i] });
+		struct history_query q = parse(
+			&(struct history_query_params){ .from = froms[i] });
 
-		assert_in_range(query_row_count(&q), 1, QUERY_ROWS_DEFAULT + 1);
+		assert_in_range(history_query_row_count(&q), 1,
+			HISTORY_QUERY_ROWS_DEFAULT + 1);
 	}
 }
 
-static void reads_steps(void **state)
+static void parses_steps(void **state)
 {
 	static const struct {
 		const char *text;
@@ -138,8 +142,8 @@ static void reads_steps(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct query q =
-			parse(&(struct query_texts){ .step = cases[i].text });
+		struct history_query q = parse(&(struct history_query_params){
+			.step = cases[i].text });
 
 		assert_int_equal(q.step_us, cases[i].us);
 	}
@@ -147,7 +151,7 @@ static void reads_steps(void **state)
 
 static void finds_fields_with_and_without_group(void **state)
 {
-	struct query q = parse(&(struct query_texts){
+	struct history_query q = parse(&(struct history_query_params){
 		.fields = "used_cores,memory.pressure_some,total_bytes" });
 
 	(void)state;
@@ -158,22 +162,24 @@ static void finds_fields_with_and_without_group(void **state)
 	assert_string_equal(q.fields[2].name, "memory.total_bytes");
 }
 
-static void assert_refused(const struct query_texts *texts, const char *reason)
+static void assert_refused(const struct history_query_params *params,
+	const char *reason)
 {
-	struct query query = { .step_us = 9 };
+	struct history_query query = { .step_us = 9 };
 	struct error err = { 0 };
 
-	assert_int_equal(query_parse(&query, texts, &about, &err), -EINVAL);
+	assert_int_equal(history_query_parse(&query, params, &context, &err),
+		-EINVAL);
 	if (strstr(err.text, reason) == NULL) {
 		fail_msg("'%s' lacks '%s'", err.text, reason);
 	}
 	assert_int_equal(query.step_us, 9);
 }
 
-static void refuses_with_a_reason(void **state)
+static void rejects_bad_parameters_with_a_reason(void **state)
 {
 	static const struct {
-		struct query_texts texts;
+		struct history_query_params params;
 		const char *reason; /* part of it */
 	} cases[] = {
 		{ { .from = "x" }, "from: 'x' is neither" },
@@ -182,12 +188,12 @@ static void refuses_with_a_reason(void **state)
 		{ { .from = "1795226697" }, "from is not before to" },
 		{ { .step = "0" }, "step is not between" },
 		{ { .step = "100ms" }, "step is not between" },
-		{ { .step = "soon" }, "step: 'soon' is no duration" },
-		{ { .step = "" }, "step: '' is no duration" },
+		{ { .step = "soon" }, "step: 'soon' is not a duration" },
+		{ { .step = "" }, "step: '' is not a duration" },
 		{ { .from = "0", .step = "1" }, "at most 11000" },
-		{ { .fields = "" }, "there is no field ''" },
-		{ { .fields = "used_cores," }, "there is no field ''" },
-		{ { .fields = "cpu.nope" }, "there is no field 'cpu.nope'" },
+		{ { .fields = "" }, "no field ''" },
+		{ { .fields = "used_cores," }, "no field ''" },
+		{ { .fields = "cpu.nope" }, "no field 'cpu.nope'" },
 		{ { .fields = "pressure_full" }, "more than one group" },
 		{ { .fields = "cpu.used_cores_5m" }, "has no history" },
 		{ { .fields = "p95_cores_1d" }, "has no history" },
@@ -201,61 +207,63 @@ static void refuses_with_a_reason(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		assert_refused(&cases[i].texts, cases[i].reason);
+		assert_refused(&cases[i].params, cases[i].reason);
 	}
 }
 
-static void takes_as_many_rows_as_promised(void **state)
+static void accepts_the_maximum_number_of_rows(void **state)
 {
-	struct query_texts texts = { .from = "1795000000",
+	struct history_query_params params = { .from = "1795000000",
 		.to = "1795011000",
 		.step = "1s" };
-	struct query q = parse(&texts);
+	struct history_query q = parse(&params);
 	struct error err;
 
 	(void)state;
-	assert_int_equal(query_row_count(&q), QUERY_ROWS_MAX);
-	texts.to = "1795011000.1";
-	assert_int_equal(query_parse(&q, &texts, &about, &err), -EINVAL);
+	assert_int_equal(history_query_row_count(&q), HISTORY_QUERY_ROWS_MAX);
+	params.to = "1795011000.1";
+	assert_int_equal(history_query_parse(&q, &params, &context, &err),
+		-EINVAL);
 }
 
-static void finds_what_a_field_is_to_say(void **state)
+static void parses_the_statistic_of_a_field(void **state)
 {
-	struct query q = parse(&(struct query_texts){
+	struct history_query q = parse(&(struct history_query_params){
 		.fields = "used_cores_max,cpu.used_cores_p95,cores" });
 
 	(void)state;
 	assert_string_equal(q.fields[0].name, "cpu.used_cores_max");
-	assert_int_equal(q.fields[0].stat, QUERY_MAX);
+	assert_int_equal(q.fields[0].stat, HISTORY_QUERY_MAX);
 	assert_int_equal(q.fields[0].figure, ROLLUP_cpu_used_cores);
 	assert_string_equal(q.fields[1].name, "cpu.used_cores_p95");
-	assert_int_equal(q.fields[1].stat, QUERY_P95);
-	assert_int_equal(q.fields[2].stat, QUERY_MEAN);
+	assert_int_equal(q.fields[1].stat, HISTORY_QUERY_P95);
+	assert_int_equal(q.fields[2].stat, HISTORY_QUERY_MEAN);
 	assert_false(q.fields[2].is_sum);
-	/* Percentiles are those of minutes at the finest. */
+	/* Percentiles need at least minutes. */
 	assert_int_equal(q.tier, STORE_1M);
 	assert_int_equal(q.step_us, 60 * second);
 }
 
-static void a_vm_has_fields_of_its_own(void **state)
+static void a_vm_has_its_own_fields(void **state)
 {
-	struct query_about of_vm = about;
-	struct query_texts texts = { 0 };
-	struct query q;
+	struct history_query_context of_vm = context;
+	struct history_query_params params = { 0 };
+	struct history_query q;
 
 	(void)state;
 	of_vm.is_vm = true;
-	assert_int_equal(query_parse(&q, &texts, &of_vm, NULL), 0);
+	assert_int_equal(history_query_parse(&q, &params, &of_vm, NULL), 0);
 	assert_int_equal(q.field_count, ROLLUP_VM_FIELDS);
 	assert_string_equal(q.fields[0].name, "used_cores");
 	assert_true(q.fields[0].is_sum);
 	assert_string_equal(q.fields[1].name, "contention");
 	assert_false(q.fields[1].is_sum);
-	texts.fields = "memory_bytes_p95";
-	assert_int_equal(query_parse(&q, &texts, &of_vm, NULL), 0);
+	params.fields = "memory_bytes_p95";
+	assert_int_equal(history_query_parse(&q, &params, &of_vm, NULL), 0);
 	assert_int_equal(q.fields[0].figure, ROLLUP_VM_MEMORY_BYTES);
-	texts.fields = "cpu.used_cores";
-	assert_int_equal(query_parse(&q, &texts, &of_vm, NULL), -EINVAL);
+	params.fields = "cpu.used_cores";
+	assert_int_equal(history_query_parse(&q, &params, &of_vm, NULL),
+		-EINVAL);
 }
 
 #define DAY_S UINT64_C(86400)
@@ -268,28 +276,29 @@ struct tier_case {
 };
 
 static void assert_tier(const struct tier_case *c,
-	const struct query_about *kept)
+	const struct history_query_context *kept)
 {
 	scoped_free char *from = xasprintf("%llu",
 		(unsigned long long)(now / second - c->ago_s));
-	struct query_texts texts = { .from = from,
+	struct history_query_params params = { .from = from,
 		.to = "1795226696",
 		.step = c->step };
 	uint64_t row_us =
-		c->tier == STORE_RAW ? second : query_tier_us(c->tier);
-	struct query q;
+		c->tier == STORE_RAW ? second : history_query_tier_us(c->tier);
+	struct history_query q;
 
-	assert_int_equal(query_parse(&q, &texts, kept, NULL), 0);
+	assert_int_equal(history_query_parse(&q, &params, kept, NULL), 0);
 	if (q.tier != c->tier || q.step_us != c->step_s * second ||
-		query_row_count(&q) != c->rows) {
+		history_query_row_count(&q) != c->rows) {
 		fail_msg("%s back to %s: tier %d, step %llu us, %zu rows",
 			c->step, from, (int)q.tier,
-			(unsigned long long)q.step_us, query_row_count(&q));
+			(unsigned long long)q.step_us,
+			history_query_row_count(&q));
 	}
 	assert_int_equal(q.from_us % row_us, 0);
 }
 
-static void picks_the_tier_that_reaches_and_fits(void **state)
+static void picks_the_tier_that_fits_and_reaches_back(void **state)
 {
 	static const struct tier_case cases[] = {
 		{ 600, "5s", STORE_RAW, 5, 120 },
@@ -302,12 +311,12 @@ static void picks_the_tier_that_reaches_and_fits(void **state)
 		{ 7 * DAY_S, "100s", STORE_RAW, 100, 6048 },
 		{ 8 * DAY_S, "100s", STORE_1M, 120, 5761 },
 		{ 31 * DAY_S, "5m", STORE_1H, 3600, 745 },
-		/* Further back than anything is kept. */
+		/* Older than every retention. */
 		{ 500 * DAY_S, "2h", STORE_1H, 7200, 6001 },
-		/* Not too many rows any more. */
+		/* Hours keep the number of rows within the limit. */
 		{ 40 * DAY_S, "5s", STORE_1H, 3600, 961 },
 	};
-	struct query_about kept = about;
+	struct history_query_context kept = context;
 
 	(void)state;
 	kept.retention_us[STORE_RAW] = 7 * DAY_US;
@@ -321,18 +330,18 @@ static void picks_the_tier_that_reaches_and_fits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_times),
-		cmocka_unit_test(refuses_what_is_no_time),
-		cmocka_unit_test(fills_in_what_was_not_given),
-		cmocka_unit_test(the_default_step_is_no_less_than_the_interval),
-		cmocka_unit_test(the_default_step_gives_few_rows),
-		cmocka_unit_test(reads_steps),
+		cmocka_unit_test(parses_times),
+		cmocka_unit_test(rejects_what_is_not_a_time),
+		cmocka_unit_test(fills_in_defaults),
+		cmocka_unit_test(the_default_step_is_at_least_the_interval),
+		cmocka_unit_test(the_default_step_limits_the_rows),
+		cmocka_unit_test(parses_steps),
 		cmocka_unit_test(finds_fields_with_and_without_group),
-		cmocka_unit_test(finds_what_a_field_is_to_say),
-		cmocka_unit_test(a_vm_has_fields_of_its_own),
-		cmocka_unit_test(picks_the_tier_that_reaches_and_fits),
-		cmocka_unit_test(refuses_with_a_reason),
-		cmocka_unit_test(takes_as_many_rows_as_promised),
+		cmocka_unit_test(parses_the_statistic_of_a_field),
+		cmocka_unit_test(a_vm_has_its_own_fields),
+		cmocka_unit_test(picks_the_tier_that_fits_and_reaches_back),
+		cmocka_unit_test(rejects_bad_parameters_with_a_reason),
+		cmocka_unit_test(accepts_the_maximum_number_of_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Reports as requests of remote write, unpacked again. */
+/* Packs reports as remote write requests and unpacks them. */
 #include "aggregator/remote_write/request_body.h"
 
 #include "lib/memory.h"
@@ -8,26 +8,49 @@
 #include <snappy-c.h>
 #include <stdlib.h>
 
-static const struct remote_extra no_extra;
+struct fixture {
+	struct request_body *body;
+	Remote__WriteRequest *request; /* after pack() */
+};
 
-/* The request that was made of all that was added; the caller frees it. */
-static Remote__WriteRequest *request_of(struct remote_body *body)
+static int setup(void **state)
+{
+	static const struct request_labels no_extra;
+	struct fixture *f = xcalloc(1, sizeof(*f));
+
+	f->body = request_body_new(&no_extra);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	if (f->request != NULL) {
+		remote__write_request__free_unpacked(f->request, NULL);
+	}
+	request_body_free(f->body);
+	free(f);
+	return 0;
+}
+
+/* Packs all added reports, and unpacks the request. */
+static void pack(struct fixture *f)
 {
 	size_t len = 0;
 	size_t size = 0;
 	const char *bytes;
 	scoped_free char *raw = NULL;
-	Remote__WriteRequest *request;
 
-	remote_body_pack(body, NULL);
-	bytes = remote_body_bytes(body, &len);
+	request_body_pack(f->body, NULL);
+	bytes = request_body_bytes(f->body, &len);
 	assert_int_equal(snappy_uncompressed_length(bytes, len, &size),
 		SNAPPY_OK);
 	raw = xcalloc(size, 1);
 	assert_int_equal(snappy_uncompress(bytes, len, raw, &size), SNAPPY_OK);
-	request = remote__write_request__unpack(NULL, size, (uint8_t *)raw);
-	assert_non_null(request);
-	return request;
+	f->request = remote__write_request__unpack(NULL, size, (uint8_t *)raw);
+	assert_non_null(f->request);
 }
 
 static const char *label_of(const Remote__TimeSeries *series, const char *name)
@@ -47,12 +70,12 @@ static bool is_called(const Remote__TimeSeries *series, const char *metric,
 		strcmp(label_of(series, label), value) == 0;
 }
 
-/* The number'th series of that name with that label. */
-static const Remote__TimeSeries *find(const Remote__WriteRequest *request,
+/* The series of that name and label with this index. */
+static const Remote__TimeSeries *find(const struct fixture *f,
 	const char *metric, const char *label, const char *value, size_t number)
 {
-	for (size_t i = 0; i < request->n_timeseries; i++) {
-		const Remote__TimeSeries *series = request->timeseries[i];
+	for (size_t i = 0; i < f->request->n_timeseries; i++) {
+		const Remote__TimeSeries *series = f->request->timeseries[i];
 
 		if (!is_called(series, metric, label, value)) {
 			continue;
@@ -65,19 +88,19 @@ static const Remote__TimeSeries *find(const Remote__WriteRequest *request,
 	return NULL;
 }
 
-static void add(struct remote_body *body, const char *node, uint64_t at_ms,
+static void add(struct fixture *f, const char *node, uint64_t at_ms,
 	double used_s)
 {
 	struct report r = sample_report(1, 100);
 
 	r.cpu.user_us = (uint64_t)(used_s * 1e6);
-	(void)remote_body_add(body, node, at_ms, &r);
+	(void)request_body_add(f->body, node, at_ms, &r);
 }
 
-static void assert_in_order(const Remote__WriteRequest *request)
+static void assert_in_order(const struct fixture *f)
 {
-	for (size_t i = 0; i < request->n_timeseries; i++) {
-		const Remote__TimeSeries *series = request->timeseries[i];
+	for (size_t i = 0; i < f->request->n_timeseries; i++) {
+		const Remote__TimeSeries *series = f->request->timeseries[i];
 
 		for (size_t l = 1; l < series->n_labels; l++) {
 			assert_true(strcmp(series->labels[l - 1]->name,
@@ -90,20 +113,18 @@ static void assert_in_order(const Remote__WriteRequest *request)
 	}
 }
 
-static void a_series_has_its_samples_in_order_of_time(void **state)
+static void sorts_the_samples_of_a_series_by_time(void **state)
 {
-	struct remote_body *body = remote_body_new(&no_extra);
+	struct fixture *f = *state;
 	const Remote__TimeSeries *series;
-	Remote__WriteRequest *request;
 
-	(void)state;
-	add(body, "n2", 2000, 7);
-	add(body, "n1", 3000, 3);
-	add(body, "n1", 1000, 1.5);
-	add(body, "n1", 2000, 2);
-	request = request_of(body);
-	assert_in_order(request);
-	series = find(request, "node_cpu_seconds_total", "node", "n1", 0);
+	add(f, "n2", 2000, 7);
+	add(f, "n1", 3000, 3);
+	add(f, "n1", 1000, 1.5);
+	add(f, "n1", 2000, 2);
+	pack(f);
+	assert_in_order(f);
+	series = find(f, "node_cpu_seconds_total", "node", "n1", 0);
 	assert_non_null(series);
 	assert_string_equal(label_of(series, "mode"), "user");
 	assert_int_equal(series->n_labels, 3);
@@ -112,121 +133,97 @@ static void a_series_has_its_samples_in_order_of_time(void **state)
 	assert_true(series->samples[0]->value == 1.5);
 	assert_true(series->samples[1]->value == 2);
 	assert_true(series->samples[2]->value == 3);
-	series = find(request, "node_cpu_seconds_total", "node", "n2", 0);
+	series = find(f, "node_cpu_seconds_total", "node", "n2", 0);
 	assert_int_equal(series->n_samples, 1);
 	assert_true(series->samples[0]->value == 7);
-	/* What one report says by itself. */
-	series = find(request, "plimsoll_node_cpu_cores", "node", "n1", 0);
+	/* A figure that one report has. */
+	series = find(f, "plimsoll_node_cpu_cores", "node", "n1", 0);
 	assert_true(series->samples[0]->value == 4);
-	/* What it does not. */
-	assert_null(
-		find(request, "plimsoll_node_cpu_used_cores", "node", "n1", 0));
-	remote__write_request__free_unpacked(request, NULL);
-	remote_body_free(body);
+	/* A rate that needs two reports. */
+	assert_null(find(f, "plimsoll_node_cpu_used_cores", "node", "n1", 0));
 }
 
-static void of_two_reports_of_one_moment_the_later_is_told(void **state)
+static void sends_the_later_of_two_reports_of_one_millisecond(void **state)
 {
-	struct remote_body *body = remote_body_new(&no_extra);
+	struct fixture *f = *state;
 	const Remote__TimeSeries *series;
-	Remote__WriteRequest *request;
 
-	(void)state;
-	add(body, "n1", 1000, 1);
-	add(body, "n1", 1000, 2);
-	add(body, "n2", 1000, 5);
-	add(body, "n1", 2000, 3);
-	request = request_of(body);
-	series = find(request, "node_cpu_seconds_total", "node", "n1", 0);
+	add(f, "n1", 1000, 1);
+	add(f, "n1", 1000, 2);
+	add(f, "n2", 1000, 5);
+	add(f, "n1", 2000, 3);
+	pack(f);
+	series = find(f, "node_cpu_seconds_total", "node", "n1", 0);
 	assert_int_equal(series->n_samples, 2);
 	assert_true(series->samples[0]->value == 2);
 	assert_true(series->samples[1]->value == 3);
-	series = find(request, "node_cpu_seconds_total", "node", "n2", 0);
+	series = find(f, "node_cpu_seconds_total", "node", "n2", 0);
 	assert_int_equal(series->n_samples, 1);
-	remote__write_request__free_unpacked(request, NULL);
-	remote_body_free(body);
 }
 
-static void what_is_not_known_is_not_there(void **state)
+static void leaves_out_unknown_figures(void **state)
 {
-	struct remote_body *body = remote_body_new(&no_extra);
+	struct fixture *f = *state;
 	struct report r = sample_report(1, 100);
 	const Remote__TimeSeries *series;
-	Remote__WriteRequest *request;
 
-	(void)state;
 	r.memory.available_bytes = REPORT_UNKNOWN;
-	(void)remote_body_add(body, "n1", 1000, &r);
-	add(body, "n1", 2000, 1);
-	request = request_of(body);
-	series = find(request, "node_memory_MemAvailable_bytes", "node", "n1",
-		0);
+	(void)request_body_add(f->body, "n1", 1000, &r);
+	add(f, "n1", 2000, 1);
+	pack(f);
+	series = find(f, "node_memory_MemAvailable_bytes", "node", "n1", 0);
 	assert_int_equal(series->n_samples, 1);
 	assert_int_equal(series->samples[0]->timestamp, 2000);
-	assert_null(
-		find(request, "node_memory_SwapTotal_bytes", "node", "n1", 0));
-	remote__write_request__free_unpacked(request, NULL);
-	remote_body_free(body);
+	assert_null(find(f, "node_memory_SwapTotal_bytes", "node", "n1", 0));
 }
 
-static void a_label_that_changes_is_another_series(void **state)
+static void starts_another_series_when_a_label_changes(void **state)
 {
 	static const enum kvm_state kvm[] = { KVM_OK, KVM_OK, KVM_MISSING,
 		KVM_OK };
-	struct remote_body *body = remote_body_new(&no_extra);
-	Remote__WriteRequest *request;
+	struct fixture *f = *state;
 	const Remote__TimeSeries *series;
 
-	(void)state;
 	for (size_t i = 0; i < count_of(kvm); i++) {
 		struct report r = sample_report(i, 100);
 
 		r.kvm.state = kvm[i];
-		(void)remote_body_add(body, "n1", 1000 * (i + 1), &r);
+		(void)request_body_add(f->body, "n1", 1000 * (i + 1), &r);
 	}
-	request = request_of(body);
-	series = find(request, "plimsoll_node_kvm", "node", "n1", 0);
+	pack(f);
+	series = find(f, "plimsoll_node_kvm", "node", "n1", 0);
 	assert_string_equal(label_of(series, "state"), "ok");
 	assert_int_equal(series->n_samples, 2);
-	series = find(request, "plimsoll_node_kvm", "node", "n1", 1);
+	series = find(f, "plimsoll_node_kvm", "node", "n1", 1);
 	assert_string_equal(label_of(series, "state"), "missing");
-	series = find(request, "plimsoll_node_kvm", "node", "n1", 2);
+	series = find(f, "plimsoll_node_kvm", "node", "n1", 2);
 	assert_int_equal(series->samples[0]->timestamp, 4000);
-	remote__write_request__free_unpacked(request, NULL);
-	remote_body_free(body);
 }
 
-static void more_samples_than_a_series_holds_go_on_in_another(void **state)
+static void splits_a_series_with_too_many_samples(void **state)
 {
-	struct remote_body *body = remote_body_new(&no_extra);
-	Remote__WriteRequest *request;
+	struct fixture *f = *state;
 	size_t count = 0;
 	const Remote__TimeSeries *series;
 
-	(void)state;
 	for (size_t i = 0; i < REMOTE_SAMPLES_MAX * 2 + 1; i++) {
-		add(body, "n1", 1000 + i, (double)i);
+		add(f, "n1", 1000 + i, (double)i);
 	}
-	request = request_of(body);
-	assert_in_order(request);
+	pack(f);
+	assert_in_order(f);
 	for (size_t i = 0; i < 3; i++) {
-		series = find(request, "node_memory_MemTotal_bytes", "node",
-			"n1", i);
+		series = find(f, "node_memory_MemTotal_bytes", "node", "n1", i);
 		assert_int_equal(series->samples[0]->timestamp, 1000 + count);
 		count += series->n_samples;
 	}
 	assert_int_equal(count, REMOTE_SAMPLES_MAX * 2 + 1);
-	remote__write_request__free_unpacked(request, NULL);
-	remote_body_free(body);
 }
 
-static void pods_have_series_each_and_a_name_twice_counts_once(void **state)
+static void writes_each_pod_once(void **state)
 {
-	struct remote_body *body = remote_body_new(&no_extra);
-	Remote__WriteRequest *request;
+	struct fixture *f = *state;
 	const Remote__TimeSeries *series;
 
-	(void)state;
 	for (uint64_t i = 0; i < 3; i++) {
 		struct vm_pod pods[] = { sample_vm("b", 1), sample_vm("a", 2),
 			sample_vm("b", 3) };
@@ -236,57 +233,53 @@ static void pods_have_series_each_and_a_name_twice_counts_once(void **state)
 		pods[1].cpu_usage_us = 500000;
 		pods[2].cpu_usage_us = 9000000;
 		sample_add_vms(&r, pods, i == 1 ? 2 : 3);
-		(void)remote_body_add(body, "n1", 1000 * (i + 1), &r);
+		(void)request_body_add(f->body, "n1", 1000 * (i + 1), &r);
 	}
-	request = request_of(body);
-	assert_in_order(request);
-	series = find(request, "container_cpu_usage_seconds_total", "pod_uid",
-		"b", 0);
+	pack(f);
+	assert_in_order(f);
+	series =
+		find(f, "container_cpu_usage_seconds_total", "pod_uid", "b", 0);
 	assert_string_equal(label_of(series, "node"), "n1");
 	assert_int_equal(series->n_samples, 3);
 	for (size_t i = 0; i < 3; i++) {
 		assert_true(series->samples[i]->value == (double)(i + 1));
 	}
-	series = find(request, "container_cpu_usage_seconds_total", "pod_uid",
-		"a", 0);
+	series =
+		find(f, "container_cpu_usage_seconds_total", "pod_uid", "a", 0);
 	assert_int_equal(series->n_samples, 3);
-	assert_null(find(request, "container_cpu_usage_seconds_total",
-		"pod_uid", "a", 1));
-	remote__write_request__free_unpacked(request, NULL);
-	remote_body_free(body);
+	assert_null(find(f, "container_cpu_usage_seconds_total", "pod_uid", "a",
+		1));
 }
 
-static void labels_of_the_operator_never_replace_a_series_own(void **state)
+static void operator_labels_do_not_replace_a_series_own(void **state)
 {
-	static const struct remote_extra extra = {
+	static const struct request_labels extra = {
 		.labels = { { "zone", "z" }, { "node", "mine" },
 			{ "Az", "1" } },
 		.count = 3,
 	};
-	struct remote_body *body = remote_body_new(&extra);
-	Remote__WriteRequest *request;
+	struct fixture *f = *state;
 	const Remote__TimeSeries *series;
 
-	(void)state;
-	add(body, "n1", 1000, 1);
-	request = request_of(body);
-	assert_in_order(request);
-	series = find(request, "node_memory_MemTotal_bytes", "node", "n1", 0);
+	request_body_free(f->body);
+	f->body = request_body_new(&extra);
+	add(f, "n1", 1000, 1);
+	pack(f);
+	assert_in_order(f);
+	series = find(f, "node_memory_MemTotal_bytes", "node", "n1", 0);
 	assert_int_equal(series->n_labels, 4);
 	assert_string_equal(label_of(series, "zone"), "z");
 	assert_string_equal(label_of(series, "Az"), "1");
-	remote__write_request__free_unpacked(request, NULL);
-	remote_body_free(body);
 }
 
-static void a_request_ends_when_it_has_enough(void **state)
+static void a_request_has_a_limit(void **state)
 {
-	struct remote_body *body = remote_body_new(&no_extra);
+	struct fixture *f = *state;
 	static struct vm_pod pods[REPORT_VMS_MAX];
+	struct report small = sample_report(1, 100);
 	struct report r = sample_report(1, 100);
 	size_t len = 0;
 
-	(void)state;
 	for (size_t i = 0; i < REPORT_VMS_MAX; i++) {
 		char uid[REPORT_UID_MAX];
 
@@ -294,47 +287,39 @@ static void a_request_ends_when_it_has_enough(void **state)
 		pods[i] = sample_vm(uid, i);
 	}
 	sample_add_vms(&r, pods, REPORT_VMS_MAX);
-	assert_false(remote_body_add(body, "n1", 1000, &r));
-	remote_body_pack(body, NULL);
-	assert_non_null(remote_body_bytes(body, &len));
-	assert_true(remote_body_samples(body) > (size_t)5 * REPORT_VMS_MAX);
-	remote_body_free(body);
-	body = remote_body_new(&no_extra);
-	r = sample_report(1, 100);
-	assert_true(remote_body_add(body, "n1", 1000, &r));
-	remote_body_free(body);
+	assert_true(request_body_add(f->body, "n2", 1000, &small));
+	assert_false(request_body_add(f->body, "n1", 1000, &r));
+	request_body_pack(f->body, NULL);
+	assert_non_null(request_body_bytes(f->body, &len));
+	assert_true(request_body_samples(f->body) > (size_t)5 * REPORT_VMS_MAX);
 }
 
-static void of_nothing_comes_nothing(void **state)
+static void a_request_without_reports_is_empty(void **state)
 {
-	struct remote_body *body = remote_body_new(&no_extra);
+	struct fixture *f = *state;
 	size_t len = 1;
 
-	(void)state;
-	remote_body_pack(body, NULL);
-	(void)remote_body_bytes(body, &len);
+	request_body_pack(f->body, NULL);
+	(void)request_body_bytes(f->body, &len);
 	assert_int_equal(len, 0);
-	assert_int_equal(remote_body_samples(body), 0);
-	remote_body_free(body);
-	remote_body_free(NULL);
+	assert_int_equal(request_body_samples(f->body), 0);
+	request_body_free(NULL);
 }
+
+#define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_series_has_its_samples_in_order_of_time),
-		cmocka_unit_test(
-			of_two_reports_of_one_moment_the_later_is_told),
-		cmocka_unit_test(what_is_not_known_is_not_there),
-		cmocka_unit_test(a_label_that_changes_is_another_series),
-		cmocka_unit_test(
-			more_samples_than_a_series_holds_go_on_in_another),
-		cmocka_unit_test(
-			pods_have_series_each_and_a_name_twice_counts_once),
-		cmocka_unit_test(
-			labels_of_the_operator_never_replace_a_series_own),
-		cmocka_unit_test(a_request_ends_when_it_has_enough),
-		cmocka_unit_test(of_nothing_comes_nothing),
+		test(sorts_the_samples_of_a_series_by_time),
+		test(sends_the_later_of_two_reports_of_one_millisecond),
+		test(leaves_out_unknown_figures),
+		test(starts_another_series_when_a_label_changes),
+		test(splits_a_series_with_too_many_samples),
+		test(writes_each_pod_once),
+		test(operator_labels_do_not_replace_a_series_own),
+		test(a_request_has_a_limit),
+		test(a_request_without_reports_is_empty),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,18 +10,18 @@
 #include <unistd.h>
 
 struct check {
-	struct remote_config config;
-	const char *word; /* of the sentence; NULL: taken */
+	struct target_config config;
+	const char *word; /* of the error; NULL: accepted */
 };
 
 static void assert_checked(const struct check *check)
 {
 	struct error err = { 0 };
-	int r = remote_check(&check->config, &err);
-	bool is_taken = check->word == NULL;
+	int r = target_check(&check->config, &err);
+	bool is_accepted = check->word == NULL;
 
-	if (is_taken != (r == 0) ||
-		(!is_taken && strstr(err.text, check->word) == NULL) ||
+	if (is_accepted != (r == 0) ||
+		(!is_accepted && strstr(err.text, check->word) == NULL) ||
 		strstr(err.text, "s3cret") != NULL) {
 		fail_msg("%s: %d '%s'", check->config.url, r, err.text);
 	}
@@ -70,7 +70,7 @@ static const struct check checks[] = {
 	{ { .url = "http://a/", .labels = { { "a=\xff" }, 1 } }, "label" },
 };
 
-static void flags_are_taken_or_refused_in_a_sentence(void **state)
+static void accepts_or_rejects_flags(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < count_of(checks); i++) {
@@ -78,7 +78,7 @@ static void flags_are_taken_or_refused_in_a_sentence(void **state)
 	}
 }
 
-/* A file with that text, removed by the caller. */
+/* Writes a file, which the caller removes. */
 static void write_file(char *path, size_t size, const char *text)
 {
 	const char *tmpdir = getenv("TMPDIR");
@@ -92,12 +92,11 @@ static void write_file(char *path, size_t size, const char *text)
 	assert_int_equal(close(fd), 0);
 }
 
-static const char *header_of(const struct remote_target *target,
-	const char *prefix)
+static const char *header_of(const struct target *target, const char *prefix)
 {
-	const char *headers[REMOTE_HEADERS_MAX];
+	const char *headers[TARGET_HEADERS_MAX];
 
-	remote_target_headers(headers, target);
+	target_headers(headers, target);
 	for (size_t i = 0; headers[i] != NULL; i++) {
 		if (strncmp(headers[i], prefix, strlen(prefix)) == 0) {
 			return headers[i] + strlen(prefix);
@@ -106,18 +105,18 @@ static const char *header_of(const struct remote_target *target,
 	return "";
 }
 
-static void requests_say_who_we_are_and_what_they_hold(void **state)
+static void requests_have_all_headers(void **state)
 {
-	struct remote_config config = { .url = "https://a:1/b",
+	struct target_config config = { .url = "https://a:1/b",
 		.headers = { { "X-Scope-OrgID: fleet" }, 1 },
 		.labels = { { "cluster=berlin" }, 1 } };
-	struct remote_target target;
+	struct target target;
 	char path[128];
 
 	(void)state;
 	write_file(path, sizeof(path), "abc\n");
 	config.token_file = path;
-	assert_int_equal(remote_target_init(&target, &config, NULL), 0);
+	assert_int_equal(target_init(&target, &config, NULL), 0);
 	assert_string_equal(target.origin, "https://a:1");
 	assert_string_equal(header_of(&target, "Authorization: "),
 		"Bearer abc");
@@ -131,12 +130,12 @@ static void requests_say_who_we_are_and_what_they_hold(void **state)
 	assert_int_equal(target.extra.count, 1);
 	assert_string_equal(target.extra.labels[0].name, "cluster");
 	assert_string_equal(target.extra.labels[0].value, "berlin");
-	remote_target_fini(&target);
+	target_fini(&target);
 	assert_int_equal(unlink(path), 0);
 }
 
-/* The pairs of RFC 7617, section 2, and of all lengths of padding. */
-static void a_user_has_a_password(void **state)
+/* The example of RFC 7617, section 2, and all lengths of padding. */
+static void encodes_user_and_password(void **state)
 {
 	static const char *const cases[][3] = {
 		{ "Aladdin", "open sesame",
@@ -148,78 +147,74 @@ static void a_user_has_a_password(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < count_of(cases); i++) {
-		struct remote_config config = { .url = "https://a/",
+		struct target_config config = { .url = "https://a/",
 			.user = cases[i][0] };
-		struct remote_target target;
+		struct target target;
 		char path[128];
 
 		write_file(path, sizeof(path), cases[i][1]);
 		config.token_file = path;
-		assert_int_equal(remote_target_init(&target, &config, NULL), 0);
+		assert_int_equal(target_init(&target, &config, NULL), 0);
 		assert_string_equal(header_of(&target, "Authorization: "),
 			cases[i][2]);
-		remote_target_fini(&target);
+		target_fini(&target);
 		assert_int_equal(unlink(path), 0);
 	}
 }
 
-static void a_token_is_read_again_and_kept_while_it_cannot_be(void **state)
+static void reads_the_token_again_and_keeps_it_on_failure(void **state)
 {
-	struct remote_config config = { .url = "https://a/" };
-	struct remote_target target;
+	struct target_config config = { .url = "https://a/" };
+	struct target target;
 	char first[128], second[128];
 
 	(void)state;
 	write_file(first, sizeof(first), "one");
 	write_file(second, sizeof(second), "two");
 	config.token_file = first;
-	assert_int_equal(remote_target_init(&target, &config, NULL), 0);
+	assert_int_equal(target_init(&target, &config, NULL), 0);
 	assert_int_equal(rename(second, first), 0);
-	remote_target_refresh(&target);
+	target_refresh(&target);
 	assert_string_equal(header_of(&target, "Authorization: "),
 		"Bearer two");
 	assert_int_equal(unlink(first), 0);
-	remote_target_refresh(&target);
+	target_refresh(&target);
 	assert_string_equal(header_of(&target, "Authorization: "),
 		"Bearer two");
-	remote_target_fini(&target);
+	target_fini(&target);
 }
 
-static void files_that_are_no_good_are_named(void **state)
+static void names_a_bad_file(void **state)
 {
 	static const char *const texts[] = { "", "\n", "a\nb", "a\x01" };
 
 	(void)state;
 	for (size_t i = 0; i < count_of(texts); i++) {
-		struct remote_config config = { .url = "https://a/" };
-		struct remote_target target;
+		struct target_config config = { .url = "https://a/" };
+		struct target target;
 		struct error err = { 0 };
 		char path[128];
 
 		write_file(path, sizeof(path), texts[i]);
 		config.token_file = path;
-		assert_int_equal(remote_target_init(&target, &config, &err),
-			-EINVAL);
+		assert_int_equal(target_init(&target, &config, &err), -EINVAL);
 		assert_non_null(strstr(err.text, path));
 		config.token_file = NULL;
 		config.ca = path;
-		assert_int_equal(remote_target_init(&target, &config, &err),
-			-EINVAL);
+		assert_int_equal(target_init(&target, &config, &err), -EINVAL);
 		assert_int_equal(unlink(path), 0);
-		assert_int_equal(remote_target_init(&target, &config, &err),
-			-ENOENT);
+		assert_int_equal(target_init(&target, &config, &err), -ENOENT);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(flags_are_taken_or_refused_in_a_sentence),
-		cmocka_unit_test(requests_say_who_we_are_and_what_they_hold),
-		cmocka_unit_test(a_user_has_a_password),
-		cmocka_unit_test(
-			a_token_is_read_again_and_kept_while_it_cannot_be),
-		cmocka_unit_test(files_that_are_no_good_are_named),
+		cmocka_unit_test(accepts_or_rejects_flags),
+		cmocka_unit_test(requests_have_all_headers),
+		cmocka_unit_test(encodes_user_and_password),
+		cmocka_unit_test(reads_the_token_again_and_keeps_it_on_failure),
+		cmocka_unit_test(names_a_bad_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

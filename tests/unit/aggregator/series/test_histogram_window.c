@@ -10,34 +10,36 @@ static const uint64_t second = 1000000;
 
 enum { CORES = 16 };
 
-/* The promise of the header. */
-static const double error = (double)CORES / SKETCH_BINS;
+/* The error that the header allows. */
+static const double error = (double)CORES / HISTOGRAM_WINDOW_BINS;
 
 static int setup(void **state)
 {
-	struct sketch *sketch = xcalloc(1, sizeof(*sketch));
+	struct histogram_window *window = xcalloc(1, sizeof(*window));
 
-	sketch_init(sketch, 300 * second, 13);
-	*state = sketch;
+	histogram_window_init(window, 300 * second, 13);
+	*state = window;
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	sketch_fini(*state);
+	histogram_window_fini(*state);
 	free(*state);
 	return 0;
 }
 
-static void add(struct sketch *sketch, uint64_t from_s, uint64_t to_s,
+static void add(struct histogram_window *window, uint64_t from_s, uint64_t to_s,
 	double value)
 {
-	sketch_add(sketch, from_s * second, to_s * second, value, CORES);
+	histogram_window_add(window, from_s * second, to_s * second, value,
+		CORES);
 }
 
-static double p95_at(const struct sketch *sketch, uint64_t now_s)
+static double p95_at(const struct histogram_window *window, uint64_t now_s)
 {
-	return sketch_read(sketch, now_s * second, 3600 * second, 0.95);
+	return histogram_window_read(window, now_s * second, 3600 * second,
+		0.95);
 }
 
 static void assert_about(double a, double b)
@@ -47,21 +49,21 @@ static void assert_about(double a, double b)
 	}
 }
 
-static void nothing_is_known_of_nothing(void **state)
+static void no_data_is_nan(void **state)
 {
 	assert_true(isnan(p95_at(*state, 100)));
-	sketch_add(*state, 0, second, NAN, CORES);
-	sketch_add(*state, 0, second, 1, NAN);
-	sketch_add(*state, 0, second, 1, 0);
+	histogram_window_add(*state, 0, second, NAN, CORES);
+	histogram_window_add(*state, 0, second, 1, NAN);
+	histogram_window_add(*state, 0, second, 1, 0);
 	assert_true(isnan(p95_at(*state, 100)));
 }
 
-static void a_steady_rate_is_its_percentile(void **state)
+static void the_percentile_of_a_steady_rate_is_the_rate(void **state)
 {
 	static const double rates[] = { 0, 0.01, 1.5, 7.77, 15.99, 16 };
 
 	for (size_t i = 0; i < count_of(rates); i++) {
-		sketch_clear(*state);
+		histogram_window_clear(*state);
 		for (uint64_t s = 0; s < 1000; s += 2) {
 			add(*state, s, s + 2, rates[i]);
 		}
@@ -69,15 +71,15 @@ static void a_steady_rate_is_its_percentile(void **state)
 	}
 }
 
-static void peaks_count_by_how_long_they_last(void **state)
+static void peaks_count_by_their_duration(void **state)
 {
-	/* 4 % of the time at 12 cores: p95 does not see it. */
+	/* 4 % of the time at 12 cores does not change p95. */
 	for (uint64_t s = 0; s < 3000; s += 2) {
 		add(*state, s, s + 2, s % 100 < 4 ? 12 : 2);
 	}
 	assert_about(p95_at(*state, 3000), 2);
-	sketch_clear(*state);
-	/* One long interval weighs as much as many short ones. */
+	histogram_window_clear(*state);
+	/* One long interval counts as much as many short ones. */
 	add(*state, 0, 900, 2);
 	add(*state, 900, 1000, 12);
 	assert_about(p95_at(*state, 1000), 12);
@@ -91,15 +93,15 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Against the exact percentile, for many shapes. */
-static void stays_within_its_error(void **state)
+/* Compared with the exact percentile, for many distributions. */
+static void the_error_is_at_most_one_bin(void **state)
 {
 	enum { COUNT = 1800 };
 	static double values[COUNT];
 	uint32_t seed = 1;
 
 	for (int shape = 1; shape <= 8; shape++) {
-		sketch_clear(*state);
+		histogram_window_clear(*state);
 		for (size_t i = 0; i < COUNT; i++) {
 			seed = seed * 1664525 + 1013904223;
 			values[i] = CORES *
@@ -112,19 +114,19 @@ static void stays_within_its_error(void **state)
 	}
 }
 
-static void what_is_older_than_the_stretch_is_forgotten(void **state)
+static void values_before_the_window_do_not_count(void **state)
 {
 	add(*state, 0, 300, 12);
 	add(*state, 300, 600, 2);
 	assert_about(p95_at(*state, 600), 12);
-	/* 50 s of the first slot are inside still, 1 s of the second */
+	/* 50 s of the first slot are still inside, 1 s of the second */
 	add(*state, 600, 3850, 2);
 	assert_about(p95_at(*state, 3850), 2);
 	add(*state, 90000, 90002, 5);
 	assert_about(p95_at(*state, 90002), 5);
 }
 
-static void what_comes_late_is_put_in_its_place(void **state)
+static void late_values_count_by_their_time(void **state)
 {
 	add(*state, 3000, 3002, 2);
 	add(*state, 2000, 2900, 12);
@@ -135,21 +137,23 @@ static void what_comes_late_is_put_in_its_place(void **state)
 	assert_about(p95_at(*state, 100002), 2);
 }
 
-static void another_range_begins_anew(void **state)
+static void another_range_removes_the_data(void **state)
 {
 	add(*state, 0, 300, 12);
-	sketch_add(*state, 300 * second, 302 * second, 1, 4);
+	histogram_window_add(*state, 300 * second, 302 * second, 1, 4);
 	assert_about(p95_at(*state, 302), 1);
 }
 
 static void short_intervals_do_not_overflow_a_slot(void **state)
 {
 	for (uint64_t i = 0; i < 3000; i++) {
-		sketch_add(*state, i * 100000, (i + 1) * 100000,
+		histogram_window_add(*state, i * 100000, (i + 1) * 100000,
 			i % 4 == 0 ? 12 : 2, CORES);
 	}
 	assert_about(p95_at(*state, 300), 12);
-	assert_about(sketch_read(*state, 300 * second, 300 * second, 0.5), 2);
+	assert_about(
+		histogram_window_read(*state, 300 * second, 300 * second, 0.5),
+		2);
 }
 
 #define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -157,13 +161,13 @@ static void short_intervals_do_not_overflow_a_slot(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		test(nothing_is_known_of_nothing),
-		test(a_steady_rate_is_its_percentile),
-		test(peaks_count_by_how_long_they_last),
-		test(stays_within_its_error),
-		test(what_is_older_than_the_stretch_is_forgotten),
-		test(what_comes_late_is_put_in_its_place),
-		test(another_range_begins_anew),
+		test(no_data_is_nan),
+		test(the_percentile_of_a_steady_rate_is_the_rate),
+		test(peaks_count_by_their_duration),
+		test(the_error_is_at_most_one_bin),
+		test(values_before_the_window_do_not_count),
+		test(late_values_count_by_their_time),
+		test(another_range_removes_the_data),
 		test(short_intervals_do_not_overflow_a_slot),
 	};
 

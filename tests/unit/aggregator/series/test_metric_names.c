@@ -38,7 +38,7 @@ static void check_name(const struct metric *m)
 }
 
 /* The rules of promtool. */
-static void names_and_helps_are_as_prometheus_wants_them(void **state)
+static void names_and_helps_follow_the_rules_of_prometheus(void **state)
 {
 	(void)state;
 	for (size_t i = 0; metric_node_at(i) != NULL; i++) {
@@ -61,7 +61,7 @@ static void check_together(metric_list at, size_t i)
 }
 
 /* The exposition format wants one block for each name. */
-static void metrics_of_one_name_stand_together(void **state)
+static void metrics_of_one_name_follow_each_other(void **state)
 {
 	(void)state;
 	for (size_t i = 1; metric_node_at(i) != NULL; i++) {
@@ -72,7 +72,7 @@ static void metrics_of_one_name_stand_together(void **state)
 	}
 }
 
-static void every_load_figure_has_a_name(void **state)
+static void every_load_figure_has_a_metric(void **state)
 {
 	(void)state;
 	for (size_t f = 0; f < load_field_count; f++) {
@@ -91,7 +91,7 @@ static void every_load_figure_has_a_name(void **state)
 	}
 }
 
-static void totals_come_in_seconds(void **state)
+static void exports_times_in_seconds(void **state)
 {
 	struct report r = sample_report(1, 100);
 	struct metric_sample s;
@@ -114,7 +114,7 @@ static void totals_come_in_seconds(void **state)
 	assert_int_equal(s.label_count, 0);
 }
 
-static void what_is_not_known_has_no_sample(void **state)
+static void exports_no_sample_of_an_unknown_value(void **state)
 {
 	struct report r = sample_report(1, 100);
 	struct metric_sample s;
@@ -138,7 +138,7 @@ static void what_is_not_known_has_no_sample(void **state)
 	}
 }
 
-static void pools_of_huge_pages_are_told_apart(void **state)
+static void labels_each_pool_of_huge_pages(void **state)
 {
 	struct report r = sample_report(1, 100);
 	struct metric_sample s;
@@ -167,7 +167,7 @@ static void pools_of_huge_pages_are_told_apart(void **state)
 	assert_string_equal(s.labels[1].value, "2097152");
 }
 
-static void vms_have_raw_and_derived_figures(void **state)
+static void exports_raw_and_derived_figures_of_vms(void **state)
 {
 	struct vm_pod vm = sample_vm("a", 1);
 	struct vm_load load;
@@ -203,13 +203,14 @@ static void vms_have_raw_and_derived_figures(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_and_helps_are_as_prometheus_wants_them),
-		cmocka_unit_test(metrics_of_one_name_stand_together),
-		cmocka_unit_test(every_load_figure_has_a_name),
-		cmocka_unit_test(totals_come_in_seconds),
-		cmocka_unit_test(what_is_not_known_has_no_sample),
-		cmocka_unit_test(pools_of_huge_pages_are_told_apart),
-		cmocka_unit_test(vms_have_raw_and_derived_figures),
+		cmocka_unit_test(
+			names_and_helps_follow_the_rules_of_prometheus),
+		cmocka_unit_test(metrics_of_one_name_follow_each_other),
+		cmocka_unit_test(every_load_figure_has_a_metric),
+		cmocka_unit_test(exports_times_in_seconds),
+		cmocka_unit_test(exports_no_sample_of_an_unknown_value),
+		cmocka_unit_test(labels_each_pool_of_huge_pages),
+		cmocka_unit_test(exports_raw_and_derived_figures_of_vms),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@ static void assert_near(double a, double b)
 	assert_true(fabs(a - b) < 1e-9);
 }
 
-/* Two samples 10 s apart; the second one's counters are the test's. */
+/* Two reports 10 s apart; the test sets the counters of the second one. */
 struct pair {
 	struct report before, after;
 	struct node_rates rates;
@@ -32,9 +32,10 @@ static void fini(struct pair *p)
 	report_fini(&p->after);
 }
 
-/* Shares of the 10 s in percent; full below 0: no full line, throttled below 0:
- * no throttling lines. The first six cases were measured on real kernels. */
-static void tells_contention_from_throttling(void **state)
+/* Shares of the 10 s in percent. A negative full means no full line, a negative
+ * throttled no throttling lines. The first six cases were measured on real
+ * kernels. */
+static void contention_excludes_throttling(void **state)
 {
 	static const struct {
 		const char *what;
@@ -93,7 +94,7 @@ static void counts_busy_modes_once(void **state)
 	assert_near(p.rates.used_cores, 1.5);
 }
 
-static void clamps_to_what_is_possible(void **state)
+static void clamps_to_the_possible_range(void **state)
 {
 	struct pair p = make_pair();
 	struct vm_pod vm = sample_vm("a", 1);
@@ -111,7 +112,7 @@ static void clamps_to_what_is_possible(void **state)
 	fini(&p);
 }
 
-static void ignores_idle_going_back(void **state)
+static void ignores_idle_that_goes_back(void **state)
 {
 	struct pair p = make_pair();
 
@@ -123,7 +124,7 @@ static void ignores_idle_going_back(void **state)
 	assert_near(p.rates.used_cores, 2);
 }
 
-static void gives_no_rate_across_resets(void **state)
+static void no_rate_across_a_counter_reset(void **state)
 {
 	struct pair p = make_pair();
 
@@ -138,7 +139,7 @@ static void gives_no_rate_across_resets(void **state)
 	assert_near(p.rates.memory_some, 0);
 }
 
-static void gives_no_rate_across_boots(void **state)
+static void no_rate_across_a_reboot(void **state)
 {
 	struct pair p = make_pair();
 
@@ -150,7 +151,7 @@ static void gives_no_rate_across_boots(void **state)
 	assert_true(isnan(p.rates.cpu_some));
 }
 
-static void gives_no_rate_back_in_time(void **state)
+static void no_rate_back_in_time(void **state)
 {
 	struct pair p = make_pair();
 
@@ -160,7 +161,7 @@ static void gives_no_rate_back_in_time(void **state)
 	assert_int_equal(rates_span_us(&p.after, &p.after), 0);
 }
 
-static void takes_absent_files_for_unknown(void **state)
+static void absent_files_make_unknown_rates(void **state)
 {
 	struct pair p = make_pair();
 
@@ -177,8 +178,8 @@ static void takes_absent_files_for_unknown(void **state)
 	assert_true(isnan(p.rates.used_cores));
 }
 
-/* 3 cores waiting half the time beside 1 core that never waits. */
-static void weighs_contention_by_cores_used(void **state)
+/* 3 cores wait half of the time, and 1 core never waits. */
+static void weights_contention_by_used_cores(void **state)
 {
 	struct pair p = make_pair();
 	struct vm_pod vms[3] = { sample_vm("a", 1), sample_vm("b", 2),
@@ -197,7 +198,7 @@ static void weighs_contention_by_cores_used(void **state)
 	fini(&p);
 }
 
-static void without_vms_pressure_counts_on_a_used_node_only(void **state)
+static void without_vms_pressure_counts_only_on_a_busy_node(void **state)
 {
 	struct pair p = make_pair();
 
@@ -211,7 +212,7 @@ static void without_vms_pressure_counts_on_a_used_node_only(void **state)
 	assert_near(p.rates.contention, 0.8);
 }
 
-static void keeps_pods_apart_by_uid_and_cgroup(void **state)
+static void identifies_pods_by_uid_and_cgroup(void **state)
 {
 	struct pair p = make_pair();
 	struct vm_pod was[3] = { sample_vm("a", 1), sample_vm("b", 2),
@@ -232,7 +233,7 @@ static void keeps_pods_apart_by_uid_and_cgroup(void **state)
 	fini(&p);
 }
 
-static void a_part_of_the_working_sets_is_no_total(void **state)
+static void a_missing_working_set_makes_the_sum_unknown(void **state)
 {
 	struct pair p = make_pair();
 	struct vm_pod vms[2] = { sample_vm("a", 1), sample_vm("b", 2) };
@@ -253,7 +254,7 @@ static void a_part_of_the_working_sets_is_no_total(void **state)
 	fini(&p);
 }
 
-/* The report has pods with these inodes, in this order. */
+/* A report with pods of consecutive inodes. */
 static struct report report_of_pods(uint64_t first_inode, size_t count)
 {
 	struct report r = sample_report(1, 100);
@@ -266,7 +267,7 @@ static struct report report_of_pods(uint64_t first_inode, size_t count)
 	return r;
 }
 
-static void pods_are_found_behind_many_new_ones(void **state)
+static void finds_a_pod_behind_many_new_ones(void **state)
 {
 	struct report before = report_of_pods(1000, 256);
 	struct vm_cursor cursor = { 0 };
@@ -281,8 +282,8 @@ static void pods_are_found_behind_many_new_ones(void **state)
 	report_fini(&before);
 }
 
-/* An agent that names 2,048 others each time would hold up everybody. */
-static void what_a_report_costs_is_bounded(void **state)
+/* An agent that names 2,048 other pods each time would block the event loop. */
+static void limits_the_cost_of_a_report(void **state)
 {
 	struct report before = report_of_pods(1, REPORT_VMS_MAX);
 	struct vm_cursor cursor = { 0 };
@@ -300,21 +301,21 @@ static void what_a_report_costs_is_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tells_contention_from_throttling),
+		cmocka_unit_test(contention_excludes_throttling),
 		cmocka_unit_test(counts_busy_modes_once),
-		cmocka_unit_test(clamps_to_what_is_possible),
-		cmocka_unit_test(ignores_idle_going_back),
-		cmocka_unit_test(gives_no_rate_across_resets),
-		cmocka_unit_test(gives_no_rate_across_boots),
-		cmocka_unit_test(gives_no_rate_back_in_time),
-		cmocka_unit_test(takes_absent_files_for_unknown),
-		cmocka_unit_test(weighs_contention_by_cores_used),
+		cmocka_unit_test(clamps_to_the_possible_range),
+		cmocka_unit_test(ignores_idle_that_goes_back),
+		cmocka_unit_test(no_rate_across_a_counter_reset),
+		cmocka_unit_test(no_rate_across_a_reboot),
+		cmocka_unit_test(no_rate_back_in_time),
+		cmocka_unit_test(absent_files_make_unknown_rates),
+		cmocka_unit_test(weights_contention_by_used_cores),
 		cmocka_unit_test(
-			without_vms_pressure_counts_on_a_used_node_only),
-		cmocka_unit_test(keeps_pods_apart_by_uid_and_cgroup),
-		cmocka_unit_test(a_part_of_the_working_sets_is_no_total),
-		cmocka_unit_test(pods_are_found_behind_many_new_ones),
-		cmocka_unit_test(what_a_report_costs_is_bounded),
+			without_vms_pressure_counts_only_on_a_busy_node),
+		cmocka_unit_test(identifies_pods_by_uid_and_cgroup),
+		cmocka_unit_test(a_missing_working_set_makes_the_sum_unknown),
+		cmocka_unit_test(finds_a_pod_behind_many_new_ones),
+		cmocka_unit_test(limits_the_cost_of_a_report),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,7 @@ static void assert_near(double a, double b, double tolerance)
 	}
 }
 
-/* What a window should say, from all rates, by the definition. */
+/* The expected figures, computed from all rates by the definition. */
 static struct window_figures by_definition(const struct rate *rates,
 	size_t count, uint64_t now_us, uint64_t stretch_us)
 {
@@ -66,8 +66,8 @@ static void make_rates(struct rate *rates)
 	}
 }
 
-/* The slot that the far edge cuts is only known as a whole: what it can be off
- * by is its share of the stretch times the range of values. */
+/* The first slot counts in part, without knowing where its values are: the
+ * greatest error is its share of the window times the range of values. */
 static void assert_agrees(const struct rate *rates, uint64_t slot_s,
 	uint64_t stretch_s)
 {
@@ -105,7 +105,7 @@ static void agrees_with_the_definition(void **state)
 	assert_agrees(rates, 60, 3600);
 }
 
-static void is_exact_on_slot_edges(void **state)
+static void is_exact_at_slot_edges(void **state)
 {
 	const struct rate rates[] = { { 100 * second, 104 * second, 1 },
 		{ 104 * second, 125 * second, 3 },
@@ -129,7 +129,7 @@ static void is_exact_on_slot_edges(void **state)
 	window_fini(&w);
 }
 
-static void the_slot_at_the_edge_counts_in_part(void **state)
+static void the_first_slot_counts_in_part(void **state)
 {
 	struct window w;
 
@@ -141,7 +141,7 @@ static void the_slot_at_the_edge_counts_in_part(void **state)
 	window_fini(&w);
 }
 
-static void places_late_rates_by_their_time(void **state)
+static void late_rates_count_by_their_time(void **state)
 {
 	struct window w;
 
@@ -154,7 +154,7 @@ static void places_late_rates_by_their_time(void **state)
 	window_fini(&w);
 }
 
-static void drops_what_is_too_old(void **state)
+static void drops_rates_that_are_too_old(void **state)
 {
 	struct window w;
 
@@ -163,14 +163,14 @@ static void drops_what_is_too_old(void **state)
 	window_add(&w, 500 * second, 510 * second, 1);
 	window_add(&w, 100 * second, 110 * second, 9);
 	assert_near(window_read(&w, 510 * second, 60 * second).mean, 1, 1e-6);
-	/* A ring that is turned by more than its length forgets all of it. */
+	/* A step of more than all slots removes all data. */
 	window_add(&w, 100000 * second, 100002 * second, 2);
 	assert_near(window_read(&w, 100002 * second, 60 * second).mean, 2,
 		1e-6);
 	window_fini(&w);
 }
 
-static void leaves_gaps_out(void **state)
+static void ignores_gaps(void **state)
 {
 	struct window w;
 
@@ -205,7 +205,7 @@ static void keeps_small_deviations_of_large_values(void **state)
 	window_fini(&w);
 }
 
-static void forgets_on_demand(void **state)
+static void clear_removes_all_data(void **state)
 {
 	struct window w;
 
@@ -223,13 +223,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(agrees_with_the_definition),
-		cmocka_unit_test(is_exact_on_slot_edges),
-		cmocka_unit_test(the_slot_at_the_edge_counts_in_part),
-		cmocka_unit_test(places_late_rates_by_their_time),
-		cmocka_unit_test(drops_what_is_too_old),
-		cmocka_unit_test(leaves_gaps_out),
+		cmocka_unit_test(is_exact_at_slot_edges),
+		cmocka_unit_test(the_first_slot_counts_in_part),
+		cmocka_unit_test(late_rates_count_by_their_time),
+		cmocka_unit_test(drops_rates_that_are_too_old),
+		cmocka_unit_test(ignores_gaps),
 		cmocka_unit_test(keeps_small_deviations_of_large_values),
-		cmocka_unit_test(forgets_on_demand),
+		cmocka_unit_test(clear_removes_all_data),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,53 +2,59 @@
 
 #include "tests/support/cm.h"
 
-static void quick_commits_are_waited_for_long(void **state)
+static void quick_commits_make_the_wait_long(void **state)
 {
-	struct pace pace = { 0 };
+	struct commit_interval interval = { 0 };
 
 	(void)state;
-	assert_int_equal(pace_gather_us(&pace), PACE_MOST_US);
-	pace_note(&pace, 3000);
-	assert_int_equal(pace_gather_us(&pace), PACE_MOST_US - 3000);
-	pace_note(&pace, 1000);
-	assert_in_range(pace_gather_us(&pace), PACE_MOST_US - 3000,
-		PACE_MOST_US - 2900);
+	assert_int_equal(commit_interval_us(&interval),
+		COMMIT_INTERVAL_MOST_US);
+	commit_interval_note(&interval, 3000);
+	assert_int_equal(commit_interval_us(&interval),
+		COMMIT_INTERVAL_MOST_US - 3000);
+	commit_interval_note(&interval, 1000);
+	assert_in_range(commit_interval_us(&interval),
+		COMMIT_INTERVAL_MOST_US - 3000, COMMIT_INTERVAL_MOST_US - 2900);
 }
 
-static void slow_ones_make_the_wait_short_and_never_shorter(void **state)
+static void slow_commits_make_the_wait_short_down_to_a_limit(void **state)
 {
-	struct pace pace = { 0 };
+	struct commit_interval interval = { 0 };
 
 	(void)state;
-	pace_note(&pace, PACE_MOST_US - PACE_LEAST_US);
-	assert_int_equal(pace_gather_us(&pace), PACE_LEAST_US);
-	pace_note(&pace, UINT64_C(3600000000));
-	assert_int_equal(pace_gather_us(&pace), PACE_LEAST_US);
+	commit_interval_note(&interval,
+		COMMIT_INTERVAL_MOST_US - COMMIT_INTERVAL_LEAST_US);
+	assert_int_equal(commit_interval_us(&interval),
+		COMMIT_INTERVAL_LEAST_US);
+	commit_interval_note(&interval, UINT64_C(3600000000));
+	assert_int_equal(commit_interval_us(&interval),
+		COMMIT_INTERVAL_LEAST_US);
 }
 
-static void a_slow_one_is_forgotten_after_some_seconds(void **state)
+static void a_slow_commit_counts_for_some_seconds(void **state)
 {
-	struct pace pace = { 0 };
+	struct commit_interval interval = { 0 };
 
 	(void)state;
-	pace_note(&pace, 200000);
+	commit_interval_note(&interval, 200000);
 	for (int i = 0; i < 60; i++) {
-		pace_note(&pace, 2000);
+		commit_interval_note(&interval, 2000);
 	}
-	assert_int_equal(pace_gather_us(&pace), PACE_LEAST_US);
+	assert_int_equal(commit_interval_us(&interval),
+		COMMIT_INTERVAL_LEAST_US);
 	for (int i = 0; i < 200; i++) {
-		pace_note(&pace, 2000);
+		commit_interval_note(&interval, 2000);
 	}
-	assert_in_range(pace_gather_us(&pace), 96000, 98000);
+	assert_in_range(commit_interval_us(&interval), 96000, 98000);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(quick_commits_are_waited_for_long),
+		cmocka_unit_test(quick_commits_make_the_wait_long),
 		cmocka_unit_test(
-			slow_ones_make_the_wait_short_and_never_shorter),
-		cmocka_unit_test(a_slow_one_is_forgotten_after_some_seconds),
+			slow_commits_make_the_wait_short_down_to_a_limit),
+		cmocka_unit_test(a_slow_commit_counts_for_some_seconds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

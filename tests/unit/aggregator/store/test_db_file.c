@@ -20,89 +20,88 @@ static bool is_there(const char *path)
 
 static void remembers_how_the_last_process_ended(void **state)
 {
-	static const enum store_mark all[] = { STORE_IN_USE, STORE_CLOSED,
-		STORE_DAMAGED, STORE_CLOSED };
+	static const enum db_file_state all[] = { DB_FILE_IN_USE,
+		DB_FILE_CLOSED, DB_FILE_DAMAGED, DB_FILE_CLOSED };
 	struct scratch *s = *state;
-	struct store_file file;
+	struct db_file file;
 
-	assert_int_equal(store_file_init(&file, s->db, NULL), 0);
-	assert_int_equal(file.mark, STORE_UNMARKED);
-	assert_false(store_file_is_ours(&file));
+	assert_int_equal(db_file_init(&file, s->db, NULL), 0);
+	assert_int_equal(file.mark, DB_FILE_UNMARKED);
+	assert_false(db_file_is_ours(&file));
 	for (size_t i = 0; i < count_of(all); i++) {
-		assert_int_equal(store_file_mark(&file, all[i], NULL), 0);
-		store_file_fini(&file);
-		assert_int_equal(store_file_init(&file, s->db, NULL), 0);
+		assert_int_equal(db_file_mark(&file, all[i], NULL), 0);
+		db_file_fini(&file);
+		assert_int_equal(db_file_init(&file, s->db, NULL), 0);
 		assert_int_equal(file.mark, all[i]);
-		assert_true(store_file_is_ours(&file));
+		assert_true(db_file_is_ours(&file));
 	}
-	store_file_fini(&file);
+	db_file_fini(&file);
 }
 
-static void tells_whose_file_it_is_without_opening_it(void **state)
+static void checks_the_header_without_opening_the_database(void **state)
 {
 	static const struct {
 		const char *begin;
 		uint8_t id[4];
-		enum store_mark mark;
+		enum db_file_state mark;
 		int code;
 	} cases[] = {
-		{ "SQLite format 3", { 0 }, STORE_UNMARKED, 0 },
-		{ "SQLite format 3", "plms", STORE_UNMARKED, 0 },
-		{ "SQLite format 3", "plmt", STORE_UNMARKED, -EINVAL },
-		{ "SQLite format 3", "plmt", STORE_IN_USE, -EINVAL },
-		{ "SQLite format 3", "plms", STORE_DAMAGED, -EBADMSG },
-		{ "SQLite format 4", "plms", STORE_UNMARKED, -EINVAL },
-		{ "SQLite format 4", "plms", STORE_CLOSED, -EBADMSG },
+		{ "SQLite format 3", { 0 }, DB_FILE_UNMARKED, 0 },
+		{ "SQLite format 3", "plms", DB_FILE_UNMARKED, 0 },
+		{ "SQLite format 3", "plmt", DB_FILE_UNMARKED, -EINVAL },
+		{ "SQLite format 3", "plmt", DB_FILE_IN_USE, -EINVAL },
+		{ "SQLite format 3", "plms", DB_FILE_DAMAGED, -EBADMSG },
+		{ "SQLite format 4", "plms", DB_FILE_UNMARKED, -EINVAL },
+		{ "SQLite format 4", "plms", DB_FILE_CLOSED, -EBADMSG },
 	};
 	struct scratch *s = *state;
 
 	for (size_t i = 0; i < count_of(cases); i++) {
 		uint8_t header[4096] = { 0 };
-		struct store_file file;
+		struct db_file file;
 		struct error error;
 
 		memcpy(header, cases[i].begin, 16);
 		memcpy(header + 68, cases[i].id, 4);
 		put(s->db, header, sizeof(header));
-		assert_int_equal(store_file_init(&file, s->db, NULL), 0);
+		assert_int_equal(db_file_init(&file, s->db, NULL), 0);
 		file.mark = cases[i].mark;
-		assert_int_equal(store_file_check(&file, &error),
-			cases[i].code);
+		assert_int_equal(db_file_check(&file, &error), cases[i].code);
 		assert_true(cases[i].code == 0 ||
 			strstr(error.text, s->db) != NULL);
-		store_file_fini(&file);
+		db_file_fini(&file);
 	}
 }
 
-static void a_file_too_short_for_a_header_is_not_taken_for_ours(void **state)
+static void refuses_a_file_too_short_for_a_header(void **state)
 {
 	struct scratch *s = *state;
-	struct store_file file;
+	struct db_file file;
 
-	assert_int_equal(store_file_init(&file, s->db, NULL), 0);
-	assert_int_equal(store_file_check(&file, NULL), 0); /* none */
+	assert_int_equal(db_file_init(&file, s->db, NULL), 0);
+	assert_int_equal(db_file_check(&file, NULL), 0); /* none */
 	put(s->db, "", 0);
-	assert_int_equal(store_file_check(&file, NULL), 0);
+	assert_int_equal(db_file_check(&file, NULL), 0);
 	put(s->db, "SQLite format 3", 16);
-	assert_int_equal(store_file_check(&file, NULL), -EINVAL);
-	store_file_fini(&file);
+	assert_int_equal(db_file_check(&file, NULL), -EINVAL);
+	db_file_fini(&file);
 }
 
-static void sets_aside_and_keeps_three(void **state)
+static void keeps_three_damaged_databases(void **state)
 {
 	const struct error why = { -EBADMSG, "torn" };
 	struct scratch *s = *state;
-	struct store_file file;
+	struct db_file file;
 	char text[12];
 
-	assert_int_equal(store_file_init(&file, s->db, NULL), 0);
+	assert_int_equal(db_file_init(&file, s->db, NULL), 0);
 	for (int i = 1; i <= 5; i++) {
 		scoped_free char *log = xasprintf("%s-wal", s->db);
 
 		(void)snprintf(text, sizeof(text), "%d", i);
 		put(s->db, text, strlen(text));
 		put(log, text, strlen(text));
-		assert_int_equal(store_file_set_aside(&file, &why, NULL), 0);
+		assert_int_equal(db_file_set_aside(&file, &why, NULL), 0);
 		assert_false(is_there(s->db));
 		assert_false(is_there(log));
 	}
@@ -115,39 +114,36 @@ static void sets_aside_and_keeps_three(void **state)
 		(void)unlink(name);
 		(void)unlink(log);
 	}
-	store_file_fini(&file);
+	db_file_fini(&file);
 }
 
-static void notices_that_the_open_file_has_lost_its_name(void **state)
+static void detects_that_the_open_file_lost_its_name(void **state)
 {
 	struct scratch *s = *state;
 	scoped_free char *away = xasprintf("%s.away", s->db);
-	struct store_file file;
+	struct db_file file;
 
-	assert_int_equal(store_file_init(&file, s->db, NULL), 0);
+	assert_int_equal(db_file_init(&file, s->db, NULL), 0);
 	put(s->db, "a", 1);
-	assert_int_equal(store_file_remember(&file, NULL), 0);
-	assert_int_equal(store_file_look(&file, NULL), 0);
+	assert_int_equal(db_file_note_inode(&file, NULL), 0);
+	assert_int_equal(db_file_check_inode(&file, NULL), 0);
 	assert_int_equal(rename(s->db, away), 0);
-	assert_int_equal(store_file_look(&file, NULL), -ENOENT);
+	assert_int_equal(db_file_check_inode(&file, NULL), -ENOENT);
 	put(s->db, "b", 1);
-	assert_int_equal(store_file_look(&file, NULL), -ENOENT);
+	assert_int_equal(db_file_check_inode(&file, NULL), -ENOENT);
 	assert_int_equal(rename(away, s->db), 0);
-	assert_int_equal(store_file_look(&file, NULL), 0);
-	store_file_fini(&file);
+	assert_int_equal(db_file_check_inode(&file, NULL), 0);
+	db_file_fini(&file);
 }
-
-#define test(name)                                                             \
-	cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		test(remembers_how_the_last_process_ended),
-		test(tells_whose_file_it_is_without_opening_it),
-		test(a_file_too_short_for_a_header_is_not_taken_for_ours),
-		test(sets_aside_and_keeps_three),
-		test(notices_that_the_open_file_has_lost_its_name),
+		scratch_test(remembers_how_the_last_process_ended),
+		scratch_test(checks_the_header_without_opening_the_database),
+		scratch_test(refuses_a_file_too_short_for_a_header),
+		scratch_test(keeps_three_damaged_databases),
+		scratch_test(detects_that_the_open_file_lost_its_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,8 +9,8 @@ enum { MANY = 300 };
 
 static const uint64_t day_us = UINT64_C(86400000000);
 
-/* Count records of one pod, a second apart up to last_us. */
-static void write_some(struct scratch *s, const char *pod, size_t count,
+/* Writes count records of one pod, a second apart, up to last_us. */
+static void write_records(struct scratch *s, const char *pod, size_t count,
 	uint64_t last_us)
 {
 	struct store_batch *batch = store_decisions_new();
@@ -24,11 +24,7 @@ static void write_some(struct scratch *s, const char *pod, size_t count,
 		record.wall_us = last_us - (count - 1 - i) * 1000000;
 		store_decisions_add(batch, &record);
 	}
-	s->is_written = false;
-	assert_int_equal(store_write(s->store, batch, scratch_written, s, NULL),
-		0);
-	run_until(&s->loop, &s->is_written);
-	assert_true(s->is_stored);
+	assert_true(scratch_write(s, batch));
 }
 
 struct found {
@@ -79,55 +75,55 @@ static struct found query(struct scratch *s, const char *pod, uint64_t from_us,
 	return found;
 }
 
-static void gives_a_pods_records_newest_first(void **state)
+static void returns_the_records_of_a_pod_newest_first(void **state)
 {
 	struct scratch *s = *state;
 	uint64_t now = clock_wall_us() / 1000 * 1000;
 	struct found found;
 
 	scratch_open(s, day_us);
-	write_some(s, "vm-1", 5, now);
-	write_some(s, "vm-2", 3, now - 500000);
+	write_records(s, "vm-1", 5, now);
+	write_records(s, "vm-2", 3, now - 500000);
 	found = query(s, "vm-1", 0, 100);
 	assert_int_equal(found.count, 5);
 	assert_true(found.first_us == now);
 	assert_int_equal(query(s, "vm-2", 0, 100).count, 3);
 	assert_int_equal(query(s, "vm-3", 0, 100).count, 0);
-	/* All pods', and no more than wanted. */
+	/* The records of all pods, up to the limit. */
 	assert_int_equal(query(s, "", 0, 100).count, 8);
 	assert_int_equal(query(s, "", 0, 4).count, 4);
 	assert_int_equal(query(s, "vm-1", now - 1000000, 100).count, 2);
 }
 
-static void a_resend_changes_nothing(void **state)
+static void ignores_a_resend(void **state)
 {
 	struct scratch *s = *state;
 	uint64_t now = clock_wall_us();
 
 	scratch_open(s, day_us);
-	write_some(s, "vm-1", 5, now);
-	write_some(s, "vm-1", 5, now);
+	write_records(s, "vm-1", 5, now);
+	write_records(s, "vm-1", 5, now);
 	assert_int_equal(query(s, "vm-1", 0, 100).count, 5);
 }
 
-static void records_survive_and_old_ones_go(void **state)
+static void records_survive_a_restart_and_old_ones_are_deleted(void **state)
 {
 	struct scratch *s = *state;
 	uint64_t now = clock_wall_us();
 
 	scratch_open(s, day_us);
-	write_some(s, "old", MANY, now - 2 * SCRATCH_DECISIONS_KEPT_US);
+	write_records(s, "old", MANY, now - 2 * SCRATCH_DECISIONS_KEPT_US);
 	scratch_close(s);
 	scratch_open(s, day_us);
-	/* Each batch deletes a few times as many as it brings. */
+	/* Each batch deletes up to four times as many as it adds. */
 	for (int i = 0; i < MANY / 4; i++) {
-		write_some(s, "new", 1, now + (uint64_t)i * 1000);
+		write_records(s, "new", 1, now + (uint64_t)i * 1000);
 	}
 	assert_int_equal(query(s, "old", 0, 1000).count, 0);
 	assert_int_equal(query(s, "new", 0, 1000).count, MANY / 4);
 }
 
-static void a_closed_store_says_so(void **state)
+static void refuses_queries_while_it_closes(void **state)
 {
 	struct scratch *s = *state;
 	struct store_decisions_read read = { .record = on_record };
@@ -140,16 +136,14 @@ static void a_closed_store_says_so(void **state)
 	run_until(&s->loop, &s->is_closed);
 }
 
-#define test(name)                                                             \
-	cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		test(gives_a_pods_records_newest_first),
-		test(a_resend_changes_nothing),
-		test(records_survive_and_old_ones_go),
-		test(a_closed_store_says_so),
+		scratch_test(returns_the_records_of_a_pod_newest_first),
+		scratch_test(ignores_a_resend),
+		scratch_test(
+			records_survive_a_restart_and_old_ones_are_deleted),
+		scratch_test(refuses_queries_while_it_closes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

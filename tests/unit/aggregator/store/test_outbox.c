@@ -1,4 +1,4 @@
-/* What waits to be forwarded: exactly what was stored. */
+/* The outbox holds exactly the reports that were stored. */
 #include "aggregator/store/outbox.h"
 
 #include "lib/clock.h"
@@ -18,7 +18,7 @@ static void open_with(struct scratch *s, uint64_t outbox_bytes)
 	assert_int_equal(s->opening.code, 0);
 }
 
-/* True if they were stored. */
+/* Whether the reports were stored. */
 static bool write_seqs(struct scratch *s, uint64_t first, size_t count)
 {
 	struct store_batch *batch = store_batch_new("n1", run_a);
@@ -29,11 +29,7 @@ static bool write_seqs(struct scratch *s, uint64_t first, size_t count)
 
 		scratch_add(batch, &r, now_ms);
 	}
-	s->is_written = false;
-	assert_int_equal(store_write(s->store, batch, scratch_written, s, NULL),
-		0);
-	run_until(&s->loop, &s->is_written);
-	return s->is_stored;
+	return scratch_write(s, batch);
 }
 
 struct found {
@@ -47,7 +43,7 @@ struct found {
 	int code;
 };
 
-static bool on_row(void *owner, const struct store_outbox_row *row)
+static bool on_row(void *owner, const struct outbox_row *row)
 {
 	struct found *found = owner;
 
@@ -83,14 +79,14 @@ static struct found read_named(struct scratch *s, uint64_t after, size_t most,
 	const char *uid)
 {
 	struct found found = { .s = s, .uid = uid };
-	struct store_outbox_read read = { .after = after,
+	struct outbox_read read = { .after = after,
 		.most = most,
 		.row = on_row,
 		.end = on_end,
 		.done = on_done,
 		.owner = &found };
 
-	assert_int_equal(store_outbox_read(s->store, &read, NULL), 0);
+	assert_int_equal(outbox_read(s->store, &read, NULL), 0);
 	run_until(&s->loop, &found.is_done);
 	assert_int_equal(found.code, 0);
 	return found;
@@ -101,43 +97,43 @@ static struct found read_all(struct scratch *s)
 	return read_named(s, 0, 1000000, NULL);
 }
 
-/* Its effect is there with the next commit. */
-static void forget(struct scratch *s, uint64_t id)
+/* The next commit deletes the reports. */
+static void delete_up_to(struct scratch *s, uint64_t id)
 {
-	assert_int_equal(store_outbox_forget(s->store, id, NULL), 0);
+	assert_int_equal(outbox_delete(s->store, id, NULL), 0);
 	assert_true(write_seqs(s, 1, 1)); /* which changes nothing */
 }
 
-static void what_is_stored_waits_once_and_in_order(void **state)
+static void queues_each_stored_report_once_in_order(void **state)
 {
 	struct scratch *s = *state;
 	struct found found;
 
 	open_with(s, ROOM);
 	assert_true(write_seqs(s, 1, 5));
-	assert_true(write_seqs(s, 3, 5)); /* three of them again */
+	assert_true(write_seqs(s, 3, 5)); /* three of them are stored */
 	found = read_all(s);
 	assert_int_equal(found.count, 7);
 	assert_int_equal(found.first_seq, 1);
 	assert_int_equal(found.last_seq, 7);
-	assert_int_equal(store_outbox_count(s->store).reports, 7);
+	assert_int_equal(outbox_count(s->store).reports, 7);
 	found = read_named(s, 0, 2, NULL);
 	assert_int_equal(found.count, 2);
 	found = read_named(s, found.last_id, 100, NULL);
 	assert_int_equal(found.first_seq, 3);
 }
 
-static void without_it_nothing_waits(void **state)
+static void queues_nothing_without_an_outbox(void **state)
 {
 	struct scratch *s = *state;
 
 	open_with(s, 0);
 	assert_true(write_seqs(s, 1, 5));
 	assert_int_equal(read_all(s).count, 0);
-	assert_int_equal(store_outbox_count(s->store).reports, 0);
+	assert_int_equal(outbox_count(s->store).reports, 0);
 }
 
-static void what_is_forgotten_is_gone_and_its_bytes_too(void **state)
+static void deletes_reports_and_their_bytes(void **state)
 {
 	struct scratch *s = *state;
 	struct found found;
@@ -145,58 +141,58 @@ static void what_is_forgotten_is_gone_and_its_bytes_too(void **state)
 	open_with(s, ROOM);
 	assert_true(write_seqs(s, 1, 10));
 	found = read_named(s, 0, 4, NULL);
-	forget(s, found.last_id);
+	delete_up_to(s, found.last_id);
 	assert_int_equal(read_all(s).first_seq, 5);
-	assert_int_equal(store_outbox_count(s->store).reports, 6);
-	forget(s, found.last_id); /* once more */
-	assert_int_equal(store_outbox_count(s->store).reports, 6);
-	forget(s, read_all(s).last_id);
-	assert_int_equal(store_outbox_count(s->store).reports, 0);
-	assert_int_equal(store_outbox_count(s->store).bytes, 0);
+	assert_int_equal(outbox_count(s->store).reports, 6);
+	delete_up_to(s, found.last_id); /* again */
+	assert_int_equal(outbox_count(s->store).reports, 6);
+	delete_up_to(s, read_all(s).last_id);
+	assert_int_equal(outbox_count(s->store).reports, 0);
+	assert_int_equal(outbox_count(s->store).bytes, 0);
 	assert_true(write_seqs(s, 11, 1));
 	assert_true(read_all(s).last_id > found.last_id);
 }
 
-static void what_waits_outlives_the_process(void **state)
+static void the_queue_survives_a_restart(void **state)
 {
 	struct scratch *s = *state;
-	struct store_outbox_counts before;
+	struct outbox_counts before;
 
 	open_with(s, ROOM);
 	assert_true(write_seqs(s, 1, 10));
-	forget(s, read_named(s, 0, 4, NULL).last_id);
-	before = store_outbox_count(s->store);
+	delete_up_to(s, read_named(s, 0, 4, NULL).last_id);
+	before = outbox_count(s->store);
 	scratch_close(s);
 	open_with(s, ROOM);
-	assert_int_equal(store_outbox_count(s->store).reports, 6);
-	assert_int_equal(store_outbox_count(s->store).bytes, before.bytes);
+	assert_int_equal(outbox_count(s->store).reports, 6);
+	assert_int_equal(outbox_count(s->store).bytes, before.bytes);
 	assert_int_equal(read_all(s).first_seq, 5);
 	assert_true(write_seqs(s, 11, 1));
 	assert_int_equal(read_all(s).last_seq, 11);
 }
 
-static void beyond_its_size_the_oldest_give_way_and_are_counted(void **state)
+static void drops_and_counts_the_oldest_above_the_limit(void **state)
 {
 	struct scratch *s = *state;
-	struct store_outbox_counts counts;
+	struct outbox_counts counts;
 	struct found found;
 
 	open_with(s, 10000);
 	for (uint64_t seq = 1; seq <= 2000; seq += 100) {
 		assert_true(write_seqs(s, seq, 100));
-		assert_true(store_outbox_count(s->store).bytes <= 10000);
+		assert_true(outbox_count(s->store).bytes <= 10000);
 	}
-	counts = store_outbox_count(s->store);
+	counts = outbox_count(s->store);
 	found = read_all(s);
 	assert_int_equal(found.last_seq, 2000);
 	assert_int_equal(found.count, counts.reports);
 	assert_int_equal(counts.reports + counts.dropped, 2000);
 	assert_int_equal(found.first_seq, counts.dropped + 1);
-	/* Nearly full, not nearly empty. */
+	/* The outbox is nearly full. */
 	assert_in_range(counts.bytes, 9000, 10000);
 }
 
-static void a_smaller_size_is_reached_step_by_step(void **state)
+static void reaches_a_smaller_limit_in_steps(void **state)
 {
 	struct scratch *s = *state;
 	uint64_t waiting;
@@ -206,15 +202,15 @@ static void a_smaller_size_is_reached_step_by_step(void **state)
 	scratch_close(s);
 	open_with(s, 10000);
 	assert_true(write_seqs(s, 3001, 1));
-	waiting = store_outbox_count(s->store).reports;
+	waiting = outbox_count(s->store).reports;
 	assert_in_range(waiting, 2000, 2001);
 	assert_true(write_seqs(s, 3002, 2));
-	assert_true(store_outbox_count(s->store).bytes <= 10000);
+	assert_true(outbox_count(s->store).bytes <= 10000);
 	assert_int_equal(read_all(s).last_seq, 3003);
 }
 
-/* The last of them cannot be stored, so none is. */
-static void what_was_not_stored_does_not_wait(void **state)
+/* The last report of the batch cannot be stored, so none is. */
+static void does_not_queue_reports_that_are_not_stored(void **state)
 {
 	struct scratch *s = *state;
 	struct store_batch *batch = store_batch_new("n1", run_a);
@@ -226,19 +222,15 @@ static void what_was_not_stored_does_not_wait(void **state)
 
 		scratch_add(batch, &r, seq == 9 ? UINT64_C(1) << 45 : 1);
 	}
-	s->is_written = false;
-	assert_int_equal(store_write(s->store, batch, scratch_written, s, NULL),
-		0);
-	run_until(&s->loop, &s->is_written);
-	assert_false(s->is_stored);
+	assert_false(scratch_write(s, batch));
 	assert_int_equal(read_all(s).count, 5);
-	assert_int_equal(store_outbox_count(s->store).reports, 5);
+	assert_int_equal(outbox_count(s->store).reports, 5);
 	assert_true(write_seqs(s, 6, 5));
 	assert_int_equal(read_all(s).count, 10);
-	assert_int_equal(store_outbox_count(s->store).reports, 10);
+	assert_int_equal(outbox_count(s->store).reports, 10);
 }
 
-static void tells_whose_a_pod_is(void **state)
+static void finds_the_vm_of_a_pod(void **state)
 {
 	struct scratch *s = *state;
 	struct found found;
@@ -257,33 +249,30 @@ static void tells_whose_a_pod_is(void **state)
 	assert_false(read_named(s, 0, 10, "uid-2").is_named);
 }
 
-static void a_store_that_is_not_open_says_so(void **state)
+static void refuses_requests_while_it_closes(void **state)
 {
 	struct scratch *s = *state;
-	struct store_outbox_read read = { .most = 1 };
+	struct outbox_read read = { .most = 1 };
 
 	open_with(s, ROOM);
 	store_close(s->store);
-	assert_int_equal(store_outbox_read(s->store, &read, NULL), -ESHUTDOWN);
-	assert_int_equal(store_outbox_forget(s->store, 1, NULL), -ESHUTDOWN);
+	assert_int_equal(outbox_read(s->store, &read, NULL), -ESHUTDOWN);
+	assert_int_equal(outbox_delete(s->store, 1, NULL), -ESHUTDOWN);
 	run_until(&s->loop, &s->is_closed);
 }
-
-#define SCRATCH(test)                                                          \
-	cmocka_unit_test_setup_teardown(test, scratch_setup, scratch_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH(what_is_stored_waits_once_and_in_order),
-		SCRATCH(without_it_nothing_waits),
-		SCRATCH(what_is_forgotten_is_gone_and_its_bytes_too),
-		SCRATCH(what_waits_outlives_the_process),
-		SCRATCH(beyond_its_size_the_oldest_give_way_and_are_counted),
-		SCRATCH(a_smaller_size_is_reached_step_by_step),
-		SCRATCH(what_was_not_stored_does_not_wait),
-		SCRATCH(tells_whose_a_pod_is),
-		SCRATCH(a_store_that_is_not_open_says_so),
+		scratch_test(queues_each_stored_report_once_in_order),
+		scratch_test(queues_nothing_without_an_outbox),
+		scratch_test(deletes_reports_and_their_bytes),
+		scratch_test(the_queue_survives_a_restart),
+		scratch_test(drops_and_counts_the_oldest_above_the_limit),
+		scratch_test(reaches_a_smaller_limit_in_steps),
+		scratch_test(does_not_queue_reports_that_are_not_stored),
+		scratch_test(finds_the_vm_of_a_pod),
+		scratch_test(refuses_requests_while_it_closes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,33 +20,33 @@ static const struct pod pod = {
 /* 2026-01-02T03:04:05.678901Z */
 #define WALL UINT64_C(1767323045678901)
 
-static struct value *parse(struct buffer *text)
+static struct json_value *parse(struct buffer *text)
 {
-	struct value *value = NULL;
+	struct json_value *value = NULL;
 	struct error err;
 
 	assert_false(text->overflowed);
-	if (value_parse(&value, text->data, text->len, &err) < 0) {
+	if (json_value_parse(&value, text->data, text->len, &err) < 0) {
 		fail_msg("%s: %s", err.text, text->data);
 	}
 	buffer_fini(text);
 	return value;
 }
 
-static void assert_text(const struct value *root, const char *path,
+static void assert_text(const struct json_value *root, const char *path,
 	const char *expected)
 {
-	assert_string_equal(value_text_at(root, path, "(none)"), expected);
+	assert_string_equal(json_value_text_at(root, path, "(none)"), expected);
 }
 
-static void a_binding_names_pod_uid_and_node(void **state)
+static void a_binding_names_the_pod_its_uid_and_the_node(void **state)
 {
 	struct buffer out = BUFFER_MAX(65536);
-	struct value *root;
-	const struct value *annotations;
+	struct json_value *root;
+	const struct json_value *annotations;
 	(void)state;
 
-	api_binding(&out, &pod, "node-1", "31 % CPU \"used\"");
+	manifest_binding(&out, &pod, "node-1", "31 % CPU \"used\"");
 	root = parse(&out);
 	assert_text(root, "apiVersion", "v1");
 	assert_text(root, "kind", "Binding");
@@ -55,39 +55,39 @@ static void a_binding_names_pod_uid_and_node(void **state)
 	assert_text(root, "metadata/uid", "u-1");
 	assert_text(root, "target/kind", "Node");
 	assert_text(root, "target/name", "node-1");
-	annotations = value_at(root, "metadata/annotations");
-	assert_string_equal(
-		value_text(value_get(annotations, "plimsoll.io/decision")),
+	annotations = json_value_at(root, "metadata/annotations");
+	assert_string_equal(json_value_text(json_value_get(annotations,
+				    "plimsoll.io/decision")),
 		"31 % CPU \"used\"");
-	value_free(root);
+	json_value_free(root);
 }
 
-static void a_condition_is_a_patch_of_one_entry(void **state)
+static void a_condition_is_a_patch_with_one_entry(void **state)
 {
 	struct buffer out = BUFFER_MAX(65536);
-	struct value *root;
-	const struct value *condition;
+	struct json_value *root;
+	const struct json_value *condition;
 	double generation = 0;
 	(void)state;
 
-	api_condition(&out, &pod, "Unschedulable", "0/3 nodes", WALL);
+	manifest_condition(&out, &pod, "Unschedulable", "0/3 nodes", WALL);
 	root = parse(&out);
 	assert_text(root, "metadata/uid", "u-1");
-	condition = value_first(value_at(root, "status/conditions"));
-	assert_null(value_next(condition));
+	condition = json_value_first(json_value_at(root, "status/conditions"));
+	assert_null(json_value_next(condition));
 	assert_text(condition, "type", "PodScheduled");
 	assert_text(condition, "status", "False");
 	assert_text(condition, "reason", "Unschedulable");
 	assert_text(condition, "message", "0/3 nodes");
 	/* metav1.Time is in whole seconds. */
 	assert_text(condition, "lastTransitionTime", "2026-01-02T03:04:05Z");
-	assert_true(value_number(&generation,
-		value_get(condition, "observedGeneration")));
+	assert_true(json_value_number(&generation,
+		json_value_get(condition, "observedGeneration")));
 	assert_true(generation == 3);
-	value_free(root);
+	json_value_free(root);
 }
 
-static void a_volume_is_given_to_a_claim_by_a_patch(void **state)
+static void patches_volumes_and_claims(void **state)
 {
 	struct buffer out = BUFFER_MAX(65536);
 	char text[] = "c";
@@ -101,114 +101,114 @@ static void a_volume_is_given_to_a_claim_by_a_patch(void **state)
 	};
 	struct volume volume = { .uid = text, .resource_version = text };
 	static const char mark[] = "pv.kubernetes.io/bound-by-controller";
-	struct value *root;
+	struct json_value *root;
 	(void)state;
 
-	api_volume_claim(&out, &volume, &claim);
+	manifest_volume_claim(&out, &volume, &claim);
 	root = parse(&out);
 	assert_text(root, "metadata/resourceVersion", "c");
 	assert_text(root, "spec/claimRef/kind", "PersistentVolumeClaim");
 	assert_text(root, "spec/claimRef/namespace", "x");
 	assert_text(root, "spec/claimRef/uid", "c");
 	assert_string_equal(
-		value_text(value_get(value_at(root, "metadata/annotations"),
-			mark)),
+		json_value_text(json_value_get(
+			json_value_at(root, "metadata/annotations"), mark)),
 		"yes");
-	value_free(root);
+	json_value_free(root);
 
-	/* Somebody else has meant it for the claim: nobody claims it did. */
+	/* An administrator reserved the volume: no annotation. */
 	volume.claim_namespace = space;
 	volume.claim_name = text;
 	volume.claim_uid = none;
-	api_volume_claim(&out, &volume, &claim);
+	manifest_volume_claim(&out, &volume, &claim);
 	root = parse(&out);
-	assert_null(value_at(root, "metadata/annotations"));
+	assert_null(json_value_at(root, "metadata/annotations"));
 	assert_text(root, "spec/claimRef/uid", "c");
-	value_free(root);
+	json_value_free(root);
 
-	api_selected_node(&out, &claim, "n1");
+	manifest_selected_node(&out, &claim, "n1");
 	root = parse(&out);
 	assert_text(root, "metadata/uid", "c");
-	assert_string_equal(
-		value_text(value_get(value_at(root, "metadata/annotations"),
-			"volume.kubernetes.io/selected-node")),
+	assert_string_equal(json_value_text(json_value_get(
+				    json_value_at(root, "metadata/annotations"),
+				    "volume.kubernetes.io/selected-node")),
 		"n1");
-	value_free(root);
+	json_value_free(root);
 }
 
-static void an_event_has_all_that_events_k8s_io_asks_for(void **state)
+static void an_event_has_all_fields_of_events_k8s_io(void **state)
 {
 	struct buffer out = BUFFER_MAX(65536);
 	char instance[200];
-	struct api_event event = {
+	struct manifest_event event = {
 		.pod = &pod,
-		.reporter = "plimsoll-scheduler",
+		.controller = "plimsoll-scheduler",
 		.instance = instance,
 		.is_scheduled = true,
 		.note = "Successfully assigned",
 		.wall_us = WALL,
 	};
-	struct value *root;
+	struct json_value *root;
 	(void)state;
 
 	memset(instance, 'i', sizeof(instance));
 	instance[sizeof(instance) - 1] = '\0';
-	api_event(&out, &event);
+	manifest_event(&out, &event);
 	root = parse(&out);
 	assert_text(root, "metadata/namespace", "vms");
 	assert_text(root, "eventTime", "2026-01-02T03:04:05.678901Z");
 	assert_text(root, "reportingController", "plimsoll-scheduler");
-	assert_int_equal(strlen(value_text_at(root, "reportingInstance", "")),
-		128);
+	assert_int_equal(
+		strlen(json_value_text_at(root, "reportingInstance", "")), 128);
 	assert_text(root, "action", "Binding");
 	assert_text(root, "reason", "Scheduled");
 	assert_text(root, "type", "Normal");
 	assert_text(root, "regarding/uid", "u-1");
 	assert_text(root, "regarding/resourceVersion", "42");
 	assert_text(root, "note", "Successfully assigned");
-	value_free(root);
+	json_value_free(root);
 }
 
 static void a_long_note_is_cut_between_characters(void **state)
 {
 	struct buffer out = BUFFER_MAX(65536);
 	char note[3000];
-	struct api_event event = {
+	struct manifest_event event = {
 		.pod = &pod,
-		.reporter = "s",
+		.controller = "s",
 		.instance = "i",
 		.note = note,
 		.wall_us = WALL,
 	};
-	struct value *root;
+	struct json_value *root;
 	const char *cut;
 	(void)state;
 
-	/* Two-byte characters behind one byte, so that a cut at an even place
+	/* Two-byte characters behind one byte, so that a cut at an even offset
 	 * would split one. */
 	for (size_t i = 0; i + 1 < sizeof(note); i++) {
 		note[i] = "\xa9\xc3"[i % 2];
 	}
 	note[0] = 'x';
 	note[sizeof(note) - 1] = '\0';
-	api_event(&out, &event);
+	manifest_event(&out, &event);
 	root = parse(&out);
-	cut = value_text_at(root, "note", "");
-	assert_true(strlen(cut) <= API_NOTE_MAX);
-	assert_true(strlen(cut) > API_NOTE_MAX - 8);
+	cut = json_value_text_at(root, "note", "");
+	assert_true(strlen(cut) <= MANIFEST_NOTE_MAX);
+	assert_true(strlen(cut) > MANIFEST_NOTE_MAX - 8);
 	assert_string_equal(cut + strlen(cut) - 6, "\xc3\xa9 ...");
 	assert_text(root, "reason", "FailedScheduling");
 	assert_text(root, "type", "Warning");
-	value_free(root);
+	json_value_free(root);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_binding_names_pod_uid_and_node),
-		cmocka_unit_test(a_condition_is_a_patch_of_one_entry),
-		cmocka_unit_test(a_volume_is_given_to_a_claim_by_a_patch),
-		cmocka_unit_test(an_event_has_all_that_events_k8s_io_asks_for),
+		cmocka_unit_test(a_binding_names_the_pod_its_uid_and_the_node),
+		cmocka_unit_test(a_condition_is_a_patch_with_one_entry),
+		cmocka_unit_test(patches_volumes_and_claims),
+		cmocka_unit_test(an_event_has_all_fields_of_events_k8s_io),
 		cmocka_unit_test(a_long_note_is_cut_between_characters),
 	};
 

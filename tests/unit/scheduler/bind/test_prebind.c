@@ -4,11 +4,11 @@
 #include "tests/support/cm.h"
 #include "tests/unit/scheduler/given.h"
 
-/* When each decision is made. What answers a request reads the real clock,
- * which is nowhere near the end of the wait then. */
+/* The time of each decision. Responses to requests use the real clock, which is
+ * then far from the timeout. */
 #define START_US (INT64_C(1) << 60)
 
-/* The API server is played here: a request stays open until a test answers. */
+/* A fake API server: a request stays open until a test answers it. */
 struct kube_request {
 	struct kube_call call;
 	char *path, *body;
@@ -16,11 +16,11 @@ struct kube_request {
 
 static struct {
 	uv_loop_t loop;
-	struct names *names;
+	struct interner *interner;
 	struct cluster cluster;
 	struct prebind *prebind;
 	struct pod *pod;
-	struct kube_request *open; /* there is one at most */
+	struct kube_request *open; /* at most one */
 	size_t sent;
 	int64_t now_us;
 	bool is_wanted;
@@ -67,7 +67,7 @@ const char *kube_client_namespace(const struct kube_client *client)
 
 static void answer(int status, const char *error)
 {
-	const struct kube_answer done = {
+	const struct http_response done = {
 		.status = status,
 		.body = "{}",
 		.len = 2,
@@ -98,15 +98,15 @@ static bool is_wanted(void *owner, const char *uid)
 
 static void put(const char *kind, const char *json)
 {
-	struct value *object = given_json(json);
+	struct json_value *object = given_json(json);
 	enum cluster_kind found;
 
 	assert_true(cluster_kind_find(&found, kind));
 	assert_int_equal(
 		cluster_put_object(&world.cluster, found, object, NULL), 0);
-	value_free(object);
+	json_value_free(object);
 	if (world.prebind != NULL) {
-		prebind_look(world.prebind, world.now_us);
+		prebind_poll(world.prebind, world.now_us);
 	}
 }
 
@@ -130,14 +130,14 @@ static int setup(void **state)
 	(void)state;
 	memset(&world, 0, sizeof(world));
 	assert_int_equal(uv_loop_init(&world.loop), 0);
-	world.names = names_new();
+	world.interner = interner_new();
 	world.is_wanted = true;
 	world.now_us = START_US;
-	cluster_init(&world.cluster, world.names);
-	node = given_node(world.names,
+	cluster_init(&world.cluster, world.interner);
+	node = given_node(world.interner,
 		"{'metadata':{'name':'n','labels':{'h':'n'}}}");
 	cluster_add_node(&world.cluster, node);
-	world.pod = given_pod(world.names,
+	world.pod = given_pod(world.interner,
 		"{'metadata':{'name':'p','namespace':'x','uid':'p'}}");
 	put("PersistentVolumeClaim", CLAIM("", ""));
 	put("PersistentVolume", VOLUME("n", ""));
@@ -155,7 +155,7 @@ static int teardown(void **state)
 	assert_int_equal(uv_loop_close(&world.loop), 0);
 	pod_free(world.pod);
 	cluster_fini(&world.cluster);
-	names_free(world.names);
+	interner_free(world.interner);
 	free(world.error);
 	return 0;
 }
@@ -190,7 +190,7 @@ static void assert_done(const char *error)
 	assert_null(claim() != NULL ? claim()->assumed_node : NULL);
 }
 
-static void a_volume_gets_the_claim_and_the_claim_is_awaited(void **state)
+static void gives_a_volume_its_claim_and_waits(void **state)
 {
 	(void)state;
 	start("v");
@@ -207,7 +207,7 @@ static void a_volume_gets_the_claim_and_the_claim_is_awaited(void **state)
 	assert_int_equal(world.sent, 1);
 }
 
-static void a_claim_gets_the_node_and_is_awaited(void **state)
+static void selects_a_node_for_a_claim_and_waits(void **state)
 {
 	(void)state;
 	start(NULL);
@@ -223,7 +223,7 @@ static void a_claim_gets_the_node_and_is_awaited(void **state)
 	assert_done("");
 }
 
-static void a_refused_write_ends_it(void **state)
+static void fails_if_a_write_is_refused(void **state)
 {
 	(void)state;
 	start("v");
@@ -231,7 +231,7 @@ static void a_refused_write_ends_it(void **state)
 	assert_done("the object has been modified");
 }
 
-static void an_old_version_that_comes_late_is_no_reset(void **state)
+static void an_older_version_is_not_a_reset(void **state)
 {
 	(void)state;
 	start(NULL);
@@ -241,10 +241,10 @@ static void an_old_version_that_comes_late_is_no_reset(void **state)
 	put("PersistentVolumeClaim", CLAIM(SELECTED("n"), ""));
 	assert_null(world.error);
 	put("PersistentVolumeClaim", CLAIM("", ""));
-	assert_done("the provisioner wants another node");
+	assert_done("the provisioner reset the selected node");
 }
 
-static void a_reference_that_is_taken_back_ends_it(void **state)
+static void fails_if_the_claim_reference_is_reset(void **state)
 {
 	(void)state;
 	start("v");
@@ -254,7 +254,7 @@ static void a_reference_that_is_taken_back_ends_it(void **state)
 	assert_done("a volume's claimRef was reset");
 }
 
-static void a_volume_made_elsewhere_ends_it(void **state)
+static void fails_if_the_volume_is_on_another_node(void **state)
 {
 	(void)state;
 	start(NULL);
@@ -264,7 +264,7 @@ static void a_volume_made_elsewhere_ends_it(void **state)
 	assert_done("a volume's node affinity does not match the node");
 }
 
-static void what_vanishes_ends_it(void **state)
+static void fails_if_the_claim_is_deleted(void **state)
 {
 	enum cluster_kind kind;
 
@@ -273,21 +273,21 @@ static void what_vanishes_ends_it(void **state)
 	start("v");
 	answer(200, "");
 	cluster_remove_object(&world.cluster, kind, "x", "c");
-	prebind_look(world.prebind, world.now_us);
-	assert_done("a claim vanished");
+	prebind_poll(world.prebind, world.now_us);
+	assert_done("a claim was deleted");
 }
 
-static void a_pod_that_is_gone_ends_it_in_the_middle_of_a_write(void **state)
+static void cancels_the_write_if_the_pod_is_deleted(void **state)
 {
 	(void)state;
 	start("v");
 	world.is_wanted = false;
-	prebind_look(world.prebind, world.now_us);
-	assert_done("the pod is gone");
+	prebind_poll(world.prebind, world.now_us);
+	assert_done("the pod no longer waits");
 	assert_null(world.open);
 }
 
-static void what_is_ours_no_longer_is_not_written_on(void **state)
+static void writes_nothing_more_after_losing_the_pod(void **state)
 {
 	struct volume_plan plan = { 0 };
 
@@ -302,45 +302,45 @@ static void what_is_ours_no_longer_is_not_written_on(void **state)
 	answer(200, "");
 	assert_null(world.open);
 	assert_int_equal(world.sent, 1);
-	assert_done("the pod is gone");
+	assert_done("the pod no longer waits");
 }
 
-static void a_node_that_is_gone_ends_it(void **state)
+static void fails_if_the_node_is_deleted(void **state)
 {
 	(void)state;
 	start("v");
 	answer(200, "");
 	cluster_remove_node(&world.cluster, world.cluster.nodes[0]);
-	prebind_look(world.prebind, world.now_us);
-	assert_done("the node vanished");
+	prebind_poll(world.prebind, world.now_us);
+	assert_done("the node was deleted");
 }
 
-static void a_volume_that_is_not_bound_in_time_is_let_go(void **state)
+static void releases_a_volume_after_the_timeout(void **state)
 {
 	(void)state;
 	start("v");
 	answer(200, "");
-	prebind_look(world.prebind, START_US + PREBIND_TIMEOUT_US - 1);
+	prebind_poll(world.prebind, START_US + PREBIND_TIMEOUT_US - 1);
 	assert_null(world.error);
 	assert_string_equal(volume()->assumed_uid, "uc");
-	prebind_look(world.prebind, START_US + PREBIND_TIMEOUT_US);
+	prebind_poll(world.prebind, START_US + PREBIND_TIMEOUT_US);
 	assert_done("context deadline exceeded");
 	assert_null(volume()->assumed_uid);
 }
 
-static void a_claim_that_is_not_bound_in_time_is_let_go(void **state)
+static void releases_a_claim_after_the_timeout(void **state)
 {
 	(void)state;
 	start(NULL);
 	answer(200, "");
-	prebind_look(world.prebind, START_US + PREBIND_TIMEOUT_US - 1);
+	prebind_poll(world.prebind, START_US + PREBIND_TIMEOUT_US - 1);
 	assert_null(world.error);
 	assert_string_equal(claim()->assumed_node, "n");
-	prebind_look(world.prebind, START_US + PREBIND_TIMEOUT_US);
+	prebind_poll(world.prebind, START_US + PREBIND_TIMEOUT_US);
 	assert_done("context deadline exceeded");
 }
 
-static void a_claim_bound_in_the_last_moment_is_bound(void **state)
+static void accepts_a_claim_bound_at_the_deadline(void **state)
 {
 	(void)state;
 	start("v");
@@ -351,7 +351,7 @@ static void a_claim_bound_in_the_last_moment_is_bound(void **state)
 	assert_done("");
 }
 
-static void dropping_says_nothing_and_frees_the_choice(void **state)
+static void dropping_frees_the_choice_without_a_callback(void **state)
 {
 	(void)state;
 	start(NULL);
@@ -366,20 +366,20 @@ static void dropping_says_nothing_and_frees_the_choice(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CASE(a_volume_gets_the_claim_and_the_claim_is_awaited),
-		CASE(a_claim_gets_the_node_and_is_awaited),
-		CASE(a_refused_write_ends_it),
-		CASE(an_old_version_that_comes_late_is_no_reset),
-		CASE(a_reference_that_is_taken_back_ends_it),
-		CASE(a_volume_made_elsewhere_ends_it),
-		CASE(what_vanishes_ends_it),
-		CASE(a_pod_that_is_gone_ends_it_in_the_middle_of_a_write),
-		CASE(what_is_ours_no_longer_is_not_written_on),
-		CASE(a_node_that_is_gone_ends_it),
-		CASE(a_volume_that_is_not_bound_in_time_is_let_go),
-		CASE(a_claim_that_is_not_bound_in_time_is_let_go),
-		CASE(a_claim_bound_in_the_last_moment_is_bound),
-		CASE(dropping_says_nothing_and_frees_the_choice),
+		CASE(gives_a_volume_its_claim_and_waits),
+		CASE(selects_a_node_for_a_claim_and_waits),
+		CASE(fails_if_a_write_is_refused),
+		CASE(an_older_version_is_not_a_reset),
+		CASE(fails_if_the_claim_reference_is_reset),
+		CASE(fails_if_the_volume_is_on_another_node),
+		CASE(fails_if_the_claim_is_deleted),
+		CASE(cancels_the_write_if_the_pod_is_deleted),
+		CASE(writes_nothing_more_after_losing_the_pod),
+		CASE(fails_if_the_node_is_deleted),
+		CASE(releases_a_volume_after_the_timeout),
+		CASE(releases_a_claim_after_the_timeout),
+		CASE(accepts_a_claim_bound_at_the_deadline),
+		CASE(dropping_frees_the_choice_without_a_callback),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

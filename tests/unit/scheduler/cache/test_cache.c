@@ -30,15 +30,15 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct value *parse(const char *text)
+static struct json_value *parse(const char *text)
 {
-	struct value *value = NULL;
+	struct json_value *value = NULL;
 
-	assert_int_equal(value_parse(&value, text, strlen(text), NULL), 0);
+	assert_int_equal(json_value_parse(&value, text, strlen(text), NULL), 0);
 	return value;
 }
 
-/* Returns whether that may let a waiting pod fit. */
+/* Returns whether that may let a pending pod fit. */
 static bool put_node(struct world *world, const char *name, const char *cpu,
 	const char *heartbeat)
 {
@@ -48,12 +48,12 @@ static bool put_node(struct world *world, const char *name, const char *cpu,
 		"\"memory\":\"8Gi\",\"pods\":\"110\"},\"conditions\":[{"
 		"\"lastHeartbeatTime\":\"%s\"}]}}",
 		name, cpu, heartbeat);
-	struct value *object = parse(text);
+	struct json_value *object = parse(text);
 	bool changed = false;
 
 	assert_int_equal(
 		cache_put_node(&world->cache, &changed, object, 0, NULL), 0);
-	value_free(object);
+	json_value_free(object);
 	return changed;
 }
 
@@ -67,12 +67,13 @@ static struct pod *make_pod(struct world *world, const char *uid,
 		"\"resources\":{\"requests\":{\"cpu\":\"1\",\"memory\":"
 		"\"1Gi\"}}}]},\"status\":{\"phase\":\"Running\"}}",
 		uid, uid, node);
-	struct value *object = parse(text);
+	struct json_value *object = parse(text);
 	struct pod *pod = NULL;
 
-	assert_int_equal(
-		pod_new(&pod, world->cache.names, object, POD_PLACED, NULL), 0);
-	value_free(object);
+	assert_int_equal(pod_new(&pod, world->cache.interner, object,
+				 POD_SCHEDULED, NULL),
+		0);
+	json_value_free(object);
 	return pod;
 }
 
@@ -92,7 +93,7 @@ static int64_t requested(const struct world *world, const char *node)
 	return node_called(world, node)->cpu_milli_requested;
 }
 
-static void a_heartbeat_is_no_change_but_more_cpu_is(void **state)
+static void more_cpu_is_a_change_but_a_heartbeat_is_not(void **state)
 {
 	struct world *world = *state;
 
@@ -103,7 +104,7 @@ static void a_heartbeat_is_no_change_but_more_cpu_is(void **state)
 	assert_int_equal(node_called(world, "a")->cpu_milli, 8000);
 }
 
-static void pods_may_come_before_their_node(void **state)
+static void pods_may_arrive_before_their_node(void **state)
 {
 	struct world *world = *state;
 
@@ -115,8 +116,7 @@ static void pods_may_come_before_their_node(void **state)
 	assert_int_equal(requested(world, "a"), 1000);
 }
 
-static void an_assumed_pod_counts_once_and_is_confirmed_by_the_watch(
-	void **state)
+static void an_assumed_pod_counts_once_and_is_confirmed(void **state)
 {
 	struct world *world = *state;
 
@@ -131,7 +131,7 @@ static void an_assumed_pod_counts_once_and_is_confirmed_by_the_watch(
 	assert_int_equal(requested(world, "a"), 1000);
 }
 
-static void a_forgotten_pod_is_given_back_and_counts_no_more(void **state)
+static void a_forgotten_pod_is_returned_and_counts_no_more(void **state)
 {
 	struct world *world = *state;
 	struct pod *pod;
@@ -160,8 +160,7 @@ static void a_pod_bound_elsewhere_follows_the_api_server(void **state)
 	assert_int_equal(requested(world, "b"), 0);
 }
 
-/* Its status changes; what was learned of it does not. */
-static void what_was_learned_of_a_vm_outlives_its_updates(void **state)
+static void updates_of_a_vms_pod_keep_its_usage(void **state)
 {
 	struct world *world = *state;
 	struct pod *vm = make_pod(world, "u", "");
@@ -169,15 +168,15 @@ static void what_was_learned_of_a_vm_outlives_its_updates(void **state)
 	(void)put_node(world, "a", "8", "");
 	vm->is_vm = true;
 	vm->vcpus = 2;
-	vm->past = (struct vm_profile){ 600, 1.5, 2.5 };
+	vm->usage = (struct usage){ 600, 1.5, 2.5 };
 	cache_assume(&world->cache, vm, "a", 0);
 	vm = make_pod(world, "u", "a");
 	vm->is_vm = true;
 	vm->vcpus = 2;
 	cache_put_pod(&world->cache, vm, 0);
 	assert_true(node_vms_model(&node_called(world, "a")->vms, "u")
-			    ->past.seconds > 599);
-	assert_true(vm->past.mean_cores > 1.4);
+			    ->usage.seconds > 599);
+	assert_true(vm->usage.mean_cores > 1.4);
 }
 
 static void put_load(struct world *world, bool *changed, double used,
@@ -204,9 +203,9 @@ static struct pod *make_vm(struct world *world)
 	return vm;
 }
 
-/* Else it would be on its way again until the next load, and the time that was
- * watched would count twice. */
-static void a_vm_that_is_measured_stays_so_when_its_pod_changes(void **state)
+/* Otherwise the VM would count as starting until the next load, and its
+ * observed time would count twice. */
+static void a_measured_vm_stays_measured_when_its_pod_changes(void **state)
 {
 	struct world *world = *state;
 	char name[] = "a";
@@ -231,12 +230,12 @@ static void a_vm_that_is_measured_stays_so_when_its_pod_changes(void **state)
 		vms = &node_called(world, "a")->vms;
 		assert_true(vms->seen.seen_cores == 3);
 		assert_true(vms->unseen.by_prior == 0);
-		assert_true(vms->list[0].model.past.seconds > 299);
-		assert_true(vms->list[0].model.past.seconds < 301);
+		assert_true(vms->list[0].model.usage.seconds > 299);
+		assert_true(vms->list[0].model.usage.seconds < 301);
 	}
 }
 
-static void the_newest_load_counts_whoever_brings_it(void **state)
+static void the_newest_load_counts(void **state)
 {
 	struct world *world = *state;
 	bool changed = false;
@@ -244,23 +243,23 @@ static void the_newest_load_counts_whoever_brings_it(void **state)
 	put_load(world, &changed, 1.0, KVM_OK, 90 * SECOND);
 	assert_true(changed);
 	put_node(world, "a", "4", "1");
-	assert_true(node_called(world, "a")->measure.used_cores == 1.0);
+	assert_true(node_called(world, "a")->metrics.used_cores == 1.0);
 	put_load(world, &changed, 3.0, KVM_OK, 80 * SECOND);
 	assert_false(changed);
-	assert_true(node_called(world, "a")->measure.used_cores == 1.0);
+	assert_true(node_called(world, "a")->metrics.used_cores == 1.0);
 	put_load(world, &changed, 2.0, KVM_OK, 95 * SECOND);
 	assert_false(changed);
-	assert_true(node_called(world, "a")->measure.used_cores == 2.0);
+	assert_true(node_called(world, "a")->metrics.used_cores == 2.0);
 	put_load(world, &changed, 2.0, KVM_MISSING, 96 * SECOND);
 	assert_true(changed);
 	assert_int_equal(cache_fresh_loads(&world->cache, 100 * SECOND), 1);
 	assert_int_equal(cache_fresh_loads(&world->cache, 200 * SECOND), 0);
 }
 
-static void what_is_no_node_is_refused_and_changes_nothing(void **state)
+static void refuses_an_invalid_node_and_changes_nothing(void **state)
 {
 	struct world *world = *state;
-	struct value *object =
+	struct json_value *object =
 		parse("{\"metadata\":{\"name\":\"a\"},\"status\":{"
 		      "\"allocatable\":{\"cpu\":\"lots\"}}}");
 	bool changed = false;
@@ -271,54 +270,52 @@ static void what_is_no_node_is_refused_and_changes_nothing(void **state)
 		cache_put_node(&world->cache, &changed, object, 0, &err) < 0);
 	assert_false(changed);
 	assert_int_equal(node_called(world, "a")->cpu_milli, 4000);
-	value_free(object);
+	json_value_free(object);
 }
 
-static void a_nominated_pod_is_known_once_until_it_is_gone(void **state)
+static void a_nominated_pod_counts_once_until_removed(void **state)
 {
 	struct world *world = *state;
 
-	cache_put_nominee(&world->cache, make_pod(world, "u", ""));
-	cache_put_nominee(&world->cache, make_pod(world, "u", ""));
-	cache_put_nominee(&world->cache, make_pod(world, "v", ""));
-	assert_int_equal(world->cache.cluster.nominee_count, 2);
-	assert_true(cache_remove_nominee(&world->cache, "u"));
-	assert_false(cache_remove_nominee(&world->cache, "u"));
-	assert_int_equal(world->cache.cluster.nominee_count, 1);
-	assert_string_equal(world->cache.cluster.nominees[0]->uid, "v");
+	cache_put_nominated(&world->cache, make_pod(world, "u", ""));
+	cache_put_nominated(&world->cache, make_pod(world, "u", ""));
+	cache_put_nominated(&world->cache, make_pod(world, "v", ""));
+	assert_int_equal(world->cache.cluster.nominated_count, 2);
+	assert_true(cache_remove_nominated(&world->cache, "u"));
+	assert_false(cache_remove_nominated(&world->cache, "u"));
+	assert_int_equal(world->cache.cluster.nominated_count, 1);
+	assert_string_equal(world->cache.cluster.nominated_pods[0]->uid, "v");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
-			what_was_learned_of_a_vm_outlives_its_updates, setup,
-			teardown),
+			updates_of_a_vms_pod_keep_its_usage, setup, teardown),
 		cmocka_unit_test_setup_teardown(
-			a_vm_that_is_measured_stays_so_when_its_pod_changes,
+			a_measured_vm_stays_measured_when_its_pod_changes,
 			setup, teardown),
 		cmocka_unit_test_setup_teardown(
-			a_nominated_pod_is_known_once_until_it_is_gone, setup,
+			a_nominated_pod_counts_once_until_removed, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(
-			a_heartbeat_is_no_change_but_more_cpu_is, setup,
+			more_cpu_is_a_change_but_a_heartbeat_is_not, setup,
 			teardown),
-		cmocka_unit_test_setup_teardown(pods_may_come_before_their_node,
-			setup, teardown),
 		cmocka_unit_test_setup_teardown(
-			an_assumed_pod_counts_once_and_is_confirmed_by_the_watch,
-			setup, teardown),
+			pods_may_arrive_before_their_node, setup, teardown),
 		cmocka_unit_test_setup_teardown(
-			a_forgotten_pod_is_given_back_and_counts_no_more, setup,
+			an_assumed_pod_counts_once_and_is_confirmed, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			a_forgotten_pod_is_returned_and_counts_no_more, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(
 			a_pod_bound_elsewhere_follows_the_api_server, setup,
 			teardown),
-		cmocka_unit_test_setup_teardown(
-			the_newest_load_counts_whoever_brings_it, setup,
+		cmocka_unit_test_setup_teardown(the_newest_load_counts, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(
-			what_is_no_node_is_refused_and_changes_nothing, setup,
+			refuses_an_invalid_node_and_changes_nothing, setup,
 			teardown),
 	};
 

@@ -4,19 +4,19 @@
 #include "tests/support/cm.h"
 #include "tests/unit/scheduler/given.h"
 
-/* The watches are played here. */
+/* A fake reflector. */
 struct reflector {
 	struct reflector_handler handler;
 	const char *path;
 	bool is_synced;
-	const char *trouble;
+	const char *last_error;
 	bool is_refused;
 };
 
 static struct {
-	struct names *names;
+	struct interner *interner;
 	struct cluster cluster;
-	struct watches *watches;
+	struct constraint_informers *informers;
 	struct reflector list[CLUSTER_KINDS];
 	size_t count, closed;
 	int changes, synced;
@@ -32,7 +32,7 @@ struct reflector *reflector_new(struct kube_client *client,
 	*r = (struct reflector){
 		.handler = *handler,
 		.path = options->path,
-		.trouble = "",
+		.last_error = "",
 	};
 	return r;
 }
@@ -41,7 +41,7 @@ struct reflector_state reflector_state(const struct reflector *reflector)
 {
 	return (struct reflector_state){
 		.is_synced = reflector->is_synced,
-		.trouble = reflector->trouble,
+		.last_error = reflector->last_error,
 		.is_refused = reflector->is_refused,
 	};
 }
@@ -66,27 +66,29 @@ static void on_synced(void *owner)
 
 static int setup(void **state)
 {
-	const struct watches_handler handler = { on_change, on_synced, NULL };
+	const struct constraint_informers_handler handler = { on_change,
+		on_synced, NULL };
 
 	(void)state;
 	memset(&world, 0, sizeof(world));
-	world.names = names_new();
-	cluster_init(&world.cluster, world.names);
-	world.watches = watches_new(NULL, &world.cluster, &handler);
+	world.interner = interner_new();
+	cluster_init(&world.cluster, world.interner);
+	world.informers =
+		constraint_informers_new(NULL, &world.cluster, &handler);
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	watches_close(world.watches);
+	constraint_informers_close(world.informers);
 	assert_int_equal(world.closed, CLUSTER_KINDS);
 	cluster_fini(&world.cluster);
-	names_free(world.names);
+	interner_free(world.interner);
 	return 0;
 }
 
-static struct reflector *watch_of(const char *path)
+static struct reflector *informer_of(const char *path)
 {
 	for (size_t i = 0; i < world.count; i++) {
 		if (strcmp(world.list[i].path, path) == 0) {
@@ -97,13 +99,14 @@ static struct reflector *watch_of(const char *path)
 	return NULL;
 }
 
-static void keep_the_cluster_up_to_date(void **state)
+static void updates_the_cluster(void **state)
 {
-	struct reflector *claims = watch_of("/api/v1/persistentvolumeclaims");
-	struct reflector *spaces = watch_of("/api/v1/namespaces");
-	struct value *claim = given_json(
+	struct reflector *claims =
+		informer_of("/api/v1/persistentvolumeclaims");
+	struct reflector *spaces = informer_of("/api/v1/namespaces");
+	struct json_value *claim = given_json(
 		"{'metadata':{'namespace':'x','name':'c','uid':'u'}}");
-	struct value *space =
+	struct json_value *space =
 		given_json("{'metadata':{'name':'x','labels':{'a':'b'}}}");
 	const struct reflector_id id = { "x", "c", "u" };
 	const struct reflector_id x = { "", "x", "u" };
@@ -115,19 +118,19 @@ static void keep_the_cluster_up_to_date(void **state)
 	assert_non_null(storage_claim(&world.cluster.storage, "x", "c"));
 	assert_int_equal(cluster_namespace_labels(&world.cluster, "x")->count,
 		1);
-	claims->handler.on_gone(claims->handler.owner, &id);
-	spaces->handler.on_gone(spaces->handler.owner, &x);
+	claims->handler.on_deleted(claims->handler.owner, &id);
+	spaces->handler.on_deleted(spaces->handler.owner, &x);
 	assert_int_equal(world.changes, 4);
 	assert_null(storage_claim(&world.cluster.storage, "x", "c"));
 	assert_null(cluster_namespace_labels(&world.cluster, "x"));
-	value_free(claim);
-	value_free(space);
+	json_value_free(claim);
+	json_value_free(space);
 }
 
-static void what_is_not_understood_changes_nothing(void **state)
+static void ignores_an_invalid_object(void **state)
 {
-	struct reflector *volumes = watch_of("/api/v1/persistentvolumes");
-	struct value *bad =
+	struct reflector *volumes = informer_of("/api/v1/persistentvolumes");
+	struct json_value *bad =
 		given_json("{'metadata':{'name':'v','labels':{'a':1}}}");
 	const struct reflector_id id = { "", "v", "u" };
 
@@ -135,14 +138,14 @@ static void what_is_not_understood_changes_nothing(void **state)
 	volumes->handler.on_object(volumes->handler.owner, &id, bad);
 	assert_int_equal(world.changes, 0);
 	assert_null(storage_volume(&world.cluster.storage, "v"));
-	value_free(bad);
+	json_value_free(bad);
 }
 
-/* All kinds but this one are known. */
+/* Syncs all kinds but this one. */
 static struct reflector *only_unknown(void)
 {
 	struct reflector *odd =
-		watch_of("/apis/storage.k8s.io/v1/csistoragecapacities");
+		informer_of("/apis/storage.k8s.io/v1/csistoragecapacities");
 
 	for (size_t i = 0; i < world.count; i++) {
 		world.list[i].is_synced = &world.list[i] != odd;
@@ -150,58 +153,61 @@ static struct reflector *only_unknown(void)
 	return odd;
 }
 
-static void a_kind_that_is_not_served_is_given_up_later(void **state)
+static void skips_a_kind_that_is_not_served(void **state)
 {
 	struct reflector *odd;
-	const uint64_t later = 1 + WATCHES_PATIENCE_US;
+	const uint64_t later = 1 + CONSTRAINT_INFORMERS_REFUSED_US;
 
 	(void)state;
-	assert_false(watches_complete(world.watches));
+	assert_false(constraint_informers_complete(world.informers));
 	odd = only_unknown();
 	odd->handler.on_synced(odd->handler.owner);
 	assert_int_equal(world.synced, 1);
-	odd->trouble = "404: not found";
+	odd->last_error = "404: not found";
 	odd->is_refused = true;
-	assert_false(watches_look(world.watches, true, 1));
-	assert_false(watches_look(world.watches, true, later - 1));
-	assert_false(watches_complete(world.watches));
-	/* One that only takes its time is waited for. */
-	odd->trouble = "";
+	assert_false(constraint_informers_poll(world.informers, true, 1));
+	assert_false(
+		constraint_informers_poll(world.informers, true, later - 1));
+	assert_false(constraint_informers_complete(world.informers));
+	/* A kind without an error is waited for. */
+	odd->last_error = "";
 	odd->is_refused = false;
-	assert_false(watches_look(world.watches, true, later));
-	odd->trouble = "404: not found";
+	assert_false(constraint_informers_poll(world.informers, true, later));
+	odd->last_error = "404: not found";
 	odd->is_refused = true;
-	assert_true(watches_look(world.watches, true, later));
-	assert_true(watches_complete(world.watches));
-	assert_false(watches_look(world.watches, true, later));
+	assert_true(constraint_informers_poll(world.informers, true, later));
+	assert_true(constraint_informers_complete(world.informers));
+	assert_false(constraint_informers_poll(world.informers, true, later));
 }
 
-static void a_kind_without_an_answer_is_waited_for_longer(void **state)
+static void waits_longer_for_a_kind_without_a_response(void **state)
 {
 	struct reflector *odd = only_unknown();
 
 	(void)state;
-	odd->trouble = "cannot reach the server";
-	assert_false(watches_look(world.watches, true, 1));
-	assert_false(watches_look(world.watches, true, WATCHES_SILENCE_US));
-	assert_false(watches_complete(world.watches));
-	assert_true(watches_look(world.watches, true, 1 + WATCHES_SILENCE_US));
-	assert_true(watches_complete(world.watches));
+	odd->last_error = "cannot reach the server";
+	assert_false(constraint_informers_poll(world.informers, true, 1));
+	assert_false(constraint_informers_poll(world.informers, true,
+		CONSTRAINT_INFORMERS_UNREACHABLE_US));
+	assert_false(constraint_informers_complete(world.informers));
+	assert_true(constraint_informers_poll(world.informers, true,
+		1 + CONSTRAINT_INFORMERS_UNREACHABLE_US));
+	assert_true(constraint_informers_complete(world.informers));
 }
 
-static void patience_begins_when_the_server_is_there(void **state)
+static void waits_from_the_first_response_of_the_server(void **state)
 {
 	struct reflector *odd = only_unknown();
 	const uint64_t hour = UINT64_C(3600000000);
 
 	(void)state;
-	odd->trouble = "404: not found";
+	odd->last_error = "404: not found";
 	odd->is_refused = true;
-	assert_false(watches_look(world.watches, false, 1));
-	assert_false(watches_look(world.watches, false, hour));
-	assert_false(watches_look(world.watches, true, hour));
-	assert_true(
-		watches_look(world.watches, true, hour + WATCHES_PATIENCE_US));
+	assert_false(constraint_informers_poll(world.informers, false, 1));
+	assert_false(constraint_informers_poll(world.informers, false, hour));
+	assert_false(constraint_informers_poll(world.informers, true, hour));
+	assert_true(constraint_informers_poll(world.informers, true,
+		hour + CONSTRAINT_INFORMERS_REFUSED_US));
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -209,11 +215,11 @@ static void patience_begins_when_the_server_is_there(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CASE(keep_the_cluster_up_to_date),
-		CASE(what_is_not_understood_changes_nothing),
-		CASE(a_kind_that_is_not_served_is_given_up_later),
-		CASE(a_kind_without_an_answer_is_waited_for_longer),
-		CASE(patience_begins_when_the_server_is_there),
+		CASE(updates_the_cluster),
+		CASE(ignores_an_invalid_object),
+		CASE(skips_a_kind_that_is_not_served),
+		CASE(waits_longer_for_a_kind_without_a_response),
+		CASE(waits_from_the_first_response_of_the_server),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 static const struct reflector_state good = { .is_watching = true,
-	.trouble = "" };
-static const struct reflector_state early = { .trouble = "" };
-static const struct reflector_state bad = { .trouble = "no way" };
+	.last_error = "" };
+static const struct reflector_state early = { .last_error = "" };
+static const struct reflector_state bad = { .last_error = "no way" };
 
 static struct {
 	uint64_t now_us;
@@ -42,18 +42,18 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Lets time pass, with the watches in these states. */
+/* Time passes with the watches in these states. */
 static void pass(uint64_t seconds, const struct reflector_state *nodes,
 	const struct reflector_state *pods)
 {
 	for (uint64_t i = 0; i < seconds; i += 2) {
 		world.now_us += 2000000;
-		outage_look(&world.outage, nodes, pods, world.now_us);
+		outage_poll(&world.outage, nodes, pods, world.now_us);
 	}
 }
 
-/* How often the log so far says this. */
-static unsigned int said(const char *what)
+/* How often this text was logged so far. */
+static unsigned int count_logged(const char *what)
 {
 	scoped_buffer struct buffer log = BUFFER_MAX(65536);
 	unsigned int count = 0;
@@ -65,64 +65,64 @@ static unsigned int said(const char *what)
 	return count;
 }
 
-static void says_why_and_when_it_is_over(void **state)
+static void logs_the_cause_and_the_end_of_an_outage(void **state)
 {
 	(void)state;
 	pass(10, &early, &early);
-	assert_int_equal(said("\n"), 0);
+	assert_int_equal(count_logged("\n"), 0);
 	pass(2, &good, &bad);
-	assert_int_equal(said("cannot be followed\" err=\"no way\""), 1);
+	assert_int_equal(
+		count_logged("cannot watch the cluster\" err=\"no way\""), 1);
 	pass(4, &good, &early);
-	assert_int_equal(said("followed again"), 0);
+	assert_int_equal(count_logged("watching the cluster again"), 0);
 	pass(4, &good, &good);
-	assert_int_equal(said("followed again"), 1);
+	assert_int_equal(count_logged("watching the cluster again"), 1);
 	pass(2, &bad, &good);
-	assert_int_equal(said("cannot be followed"), 2);
+	assert_int_equal(count_logged("cannot watch"), 2);
 }
 
-static void does_not_repeat_itself_at_speed(void **state)
+static void logs_an_outage_once_a_minute(void **state)
 {
 	(void)state;
 	pass(600, &bad, &bad);
-	assert_int_equal(said("cannot be followed"), 10);
-	assert_int_equal(said("followed again"), 0);
+	assert_int_equal(count_logged("cannot watch"), 10);
+	assert_int_equal(count_logged("watching the cluster again"), 0);
 }
 
-static void a_watch_that_goes_on_has_no_reason(void **state)
+static void a_healthy_watch_has_no_reason(void **state)
 {
 	const struct reflector_state healed = { .is_watching = true,
-		.trouble = "long ago" };
+		.last_error = "long ago" };
 
 	(void)state;
-	assert_string_equal(outage_why(&healed, &healed), "");
-	assert_string_equal(outage_why(&healed, &bad), "no way");
-	assert_string_equal(outage_why(&bad, &healed), "no way");
-	assert_string_equal(outage_why(&early, &bad), "no way");
+	assert_string_equal(outage_reason(&healed, &healed), "");
+	assert_string_equal(outage_reason(&healed, &bad), "no way");
+	assert_string_equal(outage_reason(&bad, &healed), "no way");
+	assert_string_equal(outage_reason(&early, &bad), "no way");
 }
 
-static void probes_hear_what_is_missing(void **state)
+static void readiness_names_what_is_missing(void **state)
 {
-	static const struct reflector_state known = { .is_synced = true,
+	static const struct reflector_state synced = { .is_synced = true,
 		.is_watching = true,
-		.trouble = "" };
+		.last_error = "" };
 	static const struct reflector_state cut = { .is_synced = true,
-		.trouble = "gone" };
+		.last_error = "gone" };
 	static const struct {
 		const struct reflector_state *nodes, *pods;
-		size_t connected, of;
+		size_t connected, total;
 		bool is_ready;
 		const char *text;
 	} cases[] = {
-		{ &early, &early, 0, 0, false, "the cluster is not known yet" },
-		{ &known, &bad, 1, 1, false,
-			"the cluster is not known yet: no way" },
-		{ &known, &cut, 0, 1, true,
+		{ &early, &early, 0, 0, false, "caches not synced yet" },
+		{ &synced, &bad, 1, 1, false, "caches not synced yet: no way" },
+		{ &synced, &cut, 0, 1, true,
 			"degraded: a watch is interrupted: gone" },
-		{ &known, &known, 1, 2, true,
+		{ &synced, &synced, 1, 2, true,
 			"degraded: 1 of 2 aggregators connected" },
-		{ &known, &known, 0, 0, true,
-			"degraded: no --aggregator, scores by requests alone" },
-		{ &known, &known, 2, 2, true, "" },
+		{ &synced, &synced, 0, 0, true,
+			"degraded: no --aggregator, scoring by requests only" },
+		{ &synced, &synced, 2, 2, true, "" },
 	};
 
 	(void)state;
@@ -131,7 +131,7 @@ static void probes_hear_what_is_missing(void **state)
 
 		assert_int_equal(
 			outage_ready(&out, cases[i].nodes, cases[i].pods,
-				cases[i].connected, cases[i].of),
+				cases[i].connected, cases[i].total),
 			cases[i].is_ready);
 		assert_string_equal(out.data == NULL ? "" : out.data,
 			cases[i].text);
@@ -141,12 +141,13 @@ static void probes_hear_what_is_missing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(says_why_and_when_it_is_over,
+		cmocka_unit_test_setup_teardown(
+			logs_the_cause_and_the_end_of_an_outage, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(logs_an_outage_once_a_minute,
 			set_up, tear_down),
-		cmocka_unit_test_setup_teardown(does_not_repeat_itself_at_speed,
-			set_up, tear_down),
-		cmocka_unit_test(a_watch_that_goes_on_has_no_reason),
-		cmocka_unit_test(probes_hear_what_is_missing),
+		cmocka_unit_test(a_healthy_watch_has_no_reason),
+		cmocka_unit_test(readiness_names_what_is_missing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,26 +18,25 @@ static struct pod *make_pod(const char *uid, int32_t priority,
 	return pod;
 }
 
-static struct waiting *put(struct queue *queue, const char *uid,
+static struct queued_pod *put(struct queue *queue, const char *uid,
 	int32_t priority, int64_t now)
 {
 	queue_put(queue, make_pod(uid, priority, 1), now);
 	return queue_find(queue, uid);
 }
 
-static struct waiting *next_of(struct queue *queue, int64_t now)
+static struct queued_pod *next_of(struct queue *queue, int64_t now)
 {
-	struct waiting *next = NULL;
+	struct queued_pod *next = NULL;
 
 	(void)queue_next(queue, &next, 1, now);
 	return next;
 }
 
-/* What is taken at once comes in the order in which it would one by one. */
-static void several_are_taken_in_their_order(void **state)
+static void returns_several_pods_in_order(void **state)
 {
 	static const char *const expected[] = { "e", "d", "a", "b" };
-	struct waiting *next[4];
+	struct queued_pod *next[4];
 	struct queue queue;
 	(void)state;
 
@@ -60,7 +59,7 @@ static void several_are_taken_in_their_order(void **state)
 	queue_fini(&queue);
 }
 
-static void higher_priority_goes_first_then_who_came_first(void **state)
+static void orders_by_priority_then_by_arrival(void **state)
 {
 	struct queue queue;
 	(void)state;
@@ -85,19 +84,19 @@ static void errors_back_off_1_2_4_8_10_10_seconds(void **state)
 {
 	static const int expected[] = { 1, 2, 4, 8, 10, 10 };
 	struct queue queue;
-	struct waiting *waiting;
+	struct queued_pod *queued;
 	int64_t now = 0;
 	(void)state;
 
 	queue_init(&queue);
-	waiting = put(&queue, "a", 0, 0);
+	queued = put(&queue, "a", 0, 0);
 	for (size_t i = 0; i < count_of(expected); i++) {
-		queue_failed(&queue, waiting, false, now);
+		queue_failed(&queue, queued, false, now);
 		assert_true(
 			queue_wake_us(&queue) == now + expected[i] * SECOND);
 		now += expected[i] * SECOND;
 		assert_null(next_of(&queue, now - 1));
-		assert_ptr_equal(next_of(&queue, now), waiting);
+		assert_ptr_equal(next_of(&queue, now), queued);
 	}
 	queue_fini(&queue);
 }
@@ -106,39 +105,39 @@ static void an_unschedulable_pod_waits_for_a_change_and_its_backoff(
 	void **state)
 {
 	struct queue queue;
-	struct waiting *waiting;
+	struct queued_pod *queued;
 	(void)state;
 
 	queue_init(&queue);
-	waiting = put(&queue, "a", 0, 0);
-	queue_failed(&queue, waiting, true, 0);
+	queued = put(&queue, "a", 0, 0);
+	queue_failed(&queue, queued, true, 0);
 	assert_null(next_of(&queue, 100 * SECOND));
 	queue_wake_all(&queue);
 	assert_null(next_of(&queue, SECOND - 1));
-	assert_ptr_equal(next_of(&queue, SECOND), waiting);
+	assert_ptr_equal(next_of(&queue, SECOND), queued);
 	queue_fini(&queue);
 }
 
 static void an_unschedulable_pod_is_tried_again_after_5_minutes(void **state)
 {
 	struct queue queue;
-	struct waiting *waiting;
+	struct queued_pod *queued;
 	(void)state;
 
 	queue_init(&queue);
-	waiting = put(&queue, "a", 0, 0);
-	queue_failed(&queue, waiting, true, 7 * SECOND);
+	queued = put(&queue, "a", 0, 0);
+	queue_failed(&queue, queued, true, 7 * SECOND);
 	assert_true(queue_wake_us(&queue) == 307 * SECOND);
 	assert_null(next_of(&queue, 307 * SECOND - 1));
-	assert_ptr_equal(next_of(&queue, 307 * SECOND), waiting);
+	assert_ptr_equal(next_of(&queue, 307 * SECOND), queued);
 	queue_fini(&queue);
 }
 
-/* Whatever brings them back: a change, or the time. */
-static void who_comes_back_takes_its_old_place(void **state)
+/* After a change or after the flush. */
+static void a_pod_that_returns_keeps_its_position(void **state)
 {
 	static const char *const expected[] = { "b", "a", "c", "d" };
-	struct waiting *next[4];
+	struct queued_pod *next[4];
 	struct queue queue;
 	(void)state;
 
@@ -162,48 +161,48 @@ static void who_comes_back_takes_its_old_place(void **state)
 	queue_fini(&queue);
 }
 
-static void our_own_condition_wakes_no_pod_but_a_new_spec_does(void **state)
+static void a_new_spec_wakes_a_pod_but_a_condition_does_not(void **state)
 {
 	struct queue queue;
-	struct waiting *waiting;
+	struct queued_pod *queued;
 	(void)state;
 
 	queue_init(&queue);
-	waiting = put(&queue, "a", 0, 0);
-	queue_failed(&queue, waiting, true, 0);
+	queued = put(&queue, "a", 0, 0);
+	queue_failed(&queue, queued, true, 0);
 	queue_put(&queue, make_pod("a", 0, 1), SECOND);
 	assert_null(next_of(&queue, 100 * SECOND));
 	queue_put(&queue, make_pod("a", 0, 2), SECOND);
-	assert_ptr_equal(next_of(&queue, 100 * SECOND), waiting);
+	assert_ptr_equal(next_of(&queue, 100 * SECOND), queued);
 	assert_true(queue.by_uid.count == 1);
 	queue_fini(&queue);
 }
 
-static void a_pod_that_is_being_bound_is_not_picked(void **state)
+static void does_not_return_a_pod_that_is_being_bound(void **state)
 {
 	struct queue queue;
-	struct waiting *waiting;
+	struct queued_pod *queued;
 	(void)state;
 
 	queue_init(&queue);
-	waiting = put(&queue, "a", 0, 0);
-	queue_set(&queue, waiting, WAITING_BINDING);
-	pod_free(take_ptr(waiting->pod));
+	queued = put(&queue, "a", 0, 0);
+	queue_set(&queue, queued, QUEUED_BINDING);
+	pod_free(take_ptr(queued->pod));
 	assert_null(next_of(&queue, 1000 * SECOND));
 	queue_wake_all(&queue);
 	assert_null(next_of(&queue, 1000 * SECOND));
 	queue_put(&queue, make_pod("a", 0, 2), SECOND);
-	assert_int_equal(waiting->state, WAITING_BINDING);
-	assert_non_null(waiting->pod);
+	assert_int_equal(queued->state, QUEUED_BINDING);
+	assert_non_null(queued->pod);
 	queue_fini(&queue);
 }
 
-static void a_pod_elsewhere_wakes_those_that_depend_on_pods(void **state)
+static void a_pod_on_a_node_wakes_pods_that_depend_on_pods(void **state)
 {
 	struct queue queue;
-	struct waiting *plain;
-	struct waiting *apart;
-	struct waiting *even;
+	struct queued_pod *plain;
+	struct queued_pod *apart;
+	struct queued_pod *even;
 	(void)state;
 
 	queue_init(&queue);
@@ -217,14 +216,14 @@ static void a_pod_elsewhere_wakes_those_that_depend_on_pods(void **state)
 	queue_failed(&queue, apart, true, 0);
 	queue_failed(&queue, even, true, 0);
 	assert_true(queue_wake_related(&queue));
-	assert_int_equal(plain->state, WAITING_UNSCHEDULABLE);
-	assert_int_equal(apart->state, WAITING_READY);
-	assert_int_equal(even->state, WAITING_READY);
+	assert_int_equal(plain->state, QUEUED_UNSCHEDULABLE);
+	assert_int_equal(apart->state, QUEUED_READY);
+	assert_int_equal(even->state, QUEUED_READY);
 	apart->pod->affinity.required_anti.count = 0;
 	queue_fini(&queue);
 }
 
-static void a_gated_pod_waits_until_it_is_not(void **state)
+static void a_gated_pod_waits_until_its_gates_are_removed(void **state)
 {
 	struct queue queue;
 	struct pod *gated = make_pod("a", 0, 1);
@@ -241,7 +240,7 @@ static void a_gated_pod_waits_until_it_is_not(void **state)
 	put(&queue, "b", 0, 2 * SECOND);
 	put(&queue, "a", 0, 3 * SECOND);
 	assert_int_equal(queue.added, 2);
-	/* It came when its gates fell. */
+	/* Its arrival is when its gates were removed. */
 	assert_string_equal(next_of(&queue, 4 * SECOND)->pod->uid, "b");
 	queue_remove(&queue, "b");
 	assert_string_equal(next_of(&queue, 4 * SECOND)->pod->uid, "a");
@@ -252,20 +251,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
-			a_pod_elsewhere_wakes_those_that_depend_on_pods),
-		cmocka_unit_test(
-			higher_priority_goes_first_then_who_came_first),
+			a_pod_on_a_node_wakes_pods_that_depend_on_pods),
+		cmocka_unit_test(orders_by_priority_then_by_arrival),
 		cmocka_unit_test(errors_back_off_1_2_4_8_10_10_seconds),
 		cmocka_unit_test(
 			an_unschedulable_pod_waits_for_a_change_and_its_backoff),
 		cmocka_unit_test(
 			an_unschedulable_pod_is_tried_again_after_5_minutes),
-		cmocka_unit_test(who_comes_back_takes_its_old_place),
+		cmocka_unit_test(a_pod_that_returns_keeps_its_position),
 		cmocka_unit_test(
-			our_own_condition_wakes_no_pod_but_a_new_spec_does),
-		cmocka_unit_test(a_pod_that_is_being_bound_is_not_picked),
-		cmocka_unit_test(a_gated_pod_waits_until_it_is_not),
-		cmocka_unit_test(several_are_taken_in_their_order),
+			a_new_spec_wakes_a_pod_but_a_condition_does_not),
+		cmocka_unit_test(does_not_return_a_pod_that_is_being_bound),
+		cmocka_unit_test(a_gated_pod_waits_until_its_gates_are_removed),
+		cmocka_unit_test(returns_several_pods_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

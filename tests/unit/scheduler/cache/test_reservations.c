@@ -7,10 +7,11 @@
 #define GIB INT64_C(1073741824)
 
 static struct cache cache;
+static struct reservations reservations;
 
 static int setup(void **state)
 {
-	struct value *node = given_json(
+	struct json_value *node = given_json(
 		"{'metadata':{'name':'n'},'status':{'allocatable':{'cpu':'8',"
 		"'memory':'16Gi','pods':'9'}}}");
 	struct error err;
@@ -18,19 +19,21 @@ static int setup(void **state)
 
 	(void)state;
 	cache_init(&cache);
+	reservations_init(&reservations, &cache);
 	assert_int_equal(cache_put_node(&cache, &changed, node, NOW, &err), 0);
-	value_free(node);
+	json_value_free(node);
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
+	reservations_fini(&reservations);
 	cache_fini(&cache);
 	return 0;
 }
 
-/* Of 4 GiB, of the VM "vm". */
+/* A pod of 4 GiB of the VM "vm". */
 static struct pod *make_pod(const char *uid, bool is_provisional,
 	const char *node)
 {
@@ -45,7 +48,7 @@ static struct pod *make_pod(const char *uid, bool is_provisional,
 			       : "",
 		node);
 
-	return given_pod(cache.names, json);
+	return given_pod(cache.interner, json);
 }
 
 static int64_t held(void)
@@ -53,92 +56,95 @@ static int64_t held(void)
 	return cache_node(&cache, "n")->memory_bytes_requested / GIB;
 }
 
-static void a_temporary_pod_keeps_its_place_until_its_vm_has_one(void **state)
+static void a_temporary_pod_counts_until_its_vm_has_a_node(void **state)
 {
 	struct pod *vm = make_pod("real", false, "n");
 	(void)state;
 
 	cache_put_pod(&cache, make_pod("temp", true, "n"), NOW);
-	assert_true(places_keep(&cache, "temp", NOW));
+	assert_true(reservations_hold(&reservations, "temp", NOW));
 	assert_int_equal(held(), 4);
-	assert_false(places_expire(&cache, NOW + PLACES_KEEP_US - 1));
-	places_settle(&cache, vm);
+	assert_false(reservations_expire(&reservations,
+		NOW + RESERVATIONS_HOLD_US - 1));
+	reservations_settle(&reservations, vm);
 	cache_put_pod(&cache, vm, NOW);
 	assert_int_equal(held(), 4);
-	assert_false(places_expire(&cache, NOW + PLACES_KEEP_US));
+	assert_false(
+		reservations_expire(&reservations, NOW + RESERVATIONS_HOLD_US));
 	assert_int_equal(held(), 4);
 }
 
-static void it_does_not_count_against_the_vm_it_is_kept_for(void **state)
+static void a_reservation_does_not_count_against_its_vm(void **state)
 {
 	struct pod *vm = make_pod("real", false, "");
 	(void)state;
 
 	cache_put_pod(&cache, make_pod("temp", true, "n"), NOW);
-	assert_true(places_keep(&cache, "temp", NOW));
-	places_lift(&cache, vm);
+	assert_true(reservations_hold(&reservations, "temp", NOW));
+	reservations_suspend(&reservations, vm);
 	assert_int_equal(held(), 0);
-	places_return(&cache, vm);
+	reservations_resume(&reservations, vm);
 	assert_int_equal(held(), 4);
-	places_lift(&cache, vm);
-	places_settle(&cache, vm);
+	reservations_suspend(&reservations, vm);
+	reservations_settle(&reservations, vm);
 	cache_assume(&cache, vm, "n", NOW);
 	assert_int_equal(held(), 4);
 }
 
-static void what_is_lifted_at_the_end_is_freed(void **state)
+static void frees_a_suspended_reservation(void **state)
 {
 	struct pod *vm = make_pod("real", false, "");
 	(void)state;
 
 	cache_put_pod(&cache, make_pod("temp", true, "n"), NOW);
-	assert_true(places_keep(&cache, "temp", NOW));
-	places_lift(&cache, vm);
+	assert_true(reservations_hold(&reservations, "temp", NOW));
+	reservations_suspend(&reservations, vm);
 	pod_free(vm);
 }
 
-static void a_place_is_not_kept_for_ever(void **state)
+static void a_reservation_expires(void **state)
 {
 	(void)state;
 	cache_put_pod(&cache, make_pod("temp", true, "n"), NOW);
-	assert_true(places_keep(&cache, "temp", NOW));
-	assert_true(places_expire(&cache, NOW + PLACES_KEEP_US));
+	assert_true(reservations_hold(&reservations, "temp", NOW));
+	assert_true(
+		reservations_expire(&reservations, NOW + RESERVATIONS_HOLD_US));
 	assert_int_equal(held(), 0);
 }
 
-static void other_pods_keep_nothing(void **state)
+static void other_pods_hold_no_reservation(void **state)
 {
 	(void)state;
 	cache_put_pod(&cache, make_pod("real", false, "n"), NOW);
-	assert_false(places_keep(&cache, "real", NOW));
-	assert_false(places_keep(&cache, "nobody", NOW));
+	assert_false(reservations_hold(&reservations, "real", NOW));
+	assert_false(reservations_hold(&reservations, "nobody", NOW));
 }
 
-static void a_temporary_pod_that_failed_keeps_nothing(void **state)
+static void a_failed_temporary_pod_holds_no_reservation(void **state)
 {
 	(void)state;
 	cache_put_pod(&cache, make_pod("temp", true, "n"), NOW);
-	assert_true(places_keep(&cache, "temp", NOW));
-	places_forget(&cache, "vm", "temp");
+	assert_true(reservations_hold(&reservations, "temp", NOW));
+	(void)reservations_drop(&reservations, "vm", "temp");
 	assert_int_equal(held(), 0);
-	/* The other way round. */
+	/* In the other order. */
 	cache_put_pod(&cache, make_pod("again", true, "n"), NOW);
-	places_forget(&cache, "vm", "again");
-	assert_false(places_keep(&cache, "again", NOW));
+	(void)reservations_drop(&reservations, "vm", "again");
+	assert_false(reservations_hold(&reservations, "again", NOW));
 	assert_int_equal(held(), 0);
 }
 
-static void a_second_temporary_pod_takes_the_place_over(void **state)
+static void a_second_temporary_pod_takes_over_the_reservation(void **state)
 {
 	struct pod *second = make_pod("second", true, "n");
 	(void)state;
 
 	cache_put_pod(&cache, make_pod("first", true, "n"), NOW);
-	assert_true(places_keep(&cache, "first", NOW));
-	places_settle(&cache, second);
+	assert_true(reservations_hold(&reservations, "first", NOW));
+	reservations_settle(&reservations, second);
 	cache_put_pod(&cache, second, NOW);
 	assert_int_equal(held(), 4);
-	assert_true(places_keep(&cache, "second", NOW));
+	assert_true(reservations_hold(&reservations, "second", NOW));
 	assert_int_equal(held(), 4);
 }
 
@@ -146,13 +152,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(a_temporary_pod_keeps_its_place_until_its_vm_has_one),
-		TEST(it_does_not_count_against_the_vm_it_is_kept_for),
-		TEST(what_is_lifted_at_the_end_is_freed),
-		TEST(a_place_is_not_kept_for_ever),
-		TEST(other_pods_keep_nothing),
-		TEST(a_temporary_pod_that_failed_keeps_nothing),
-		TEST(a_second_temporary_pod_takes_the_place_over),
+		TEST(a_temporary_pod_counts_until_its_vm_has_a_node),
+		TEST(a_reservation_does_not_count_against_its_vm),
+		TEST(frees_a_suspended_reservation),
+		TEST(a_reservation_expires),
+		TEST(other_pods_hold_no_reservation),
+		TEST(a_failed_temporary_pod_holds_no_reservation),
+		TEST(a_second_temporary_pod_takes_over_the_reservation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,28 +15,29 @@ static bool is_near(double a, double b)
 
 static int64_t requested(const struct node *node, const char *name)
 {
-	for (size_t i = 0; i < node->other_count; i++) {
-		if (strcmp(names_text(node->names, node->others[i].resource),
+	for (size_t i = 0; i < node->scalar_count; i++) {
+		if (strcmp(interner_text(node->interner,
+				   node->scalars[i].resource),
 			    name) == 0) {
-			return node->others[i].requested;
+			return node->scalars[i].requested;
 		}
 	}
 	return -1;
 }
 
-static void counts_pods_as_they_come_and_go(void **state)
+static void sums_requests_as_pods_come_and_go(void **state)
 {
-	struct names *names = names_new();
-	struct node *node = given_plain_node(names, "n");
-	struct pod *vm = given_vm(names, "vm", 4);
-	struct pod *gpu = given_spec(names,
+	struct interner *interner = interner_new();
+	struct node *node = given_plain_node(interner, "n");
+	struct pod *vm = given_vm(interner, "vm", 4);
+	struct pod *gpu = given_spec(interner,
 		"{'containers':[{'resources':{'requests':{'cpu':'1','x.y/gpu':"
 		"'2','ephemeral-storage':'7'}}}]}");
 
 	(void)state;
-	node_add_pod(node, vm, MOMENT_LONG_AGO);
-	node_add_pod(node, gpu, MOMENT_LONG_AGO);
-	assert_int_equal(node->pods_running, 2);
+	node_add_pod(node, vm, TIME_LONG_AGO);
+	node_add_pod(node, gpu, TIME_LONG_AGO);
+	assert_int_equal(node->pod_count, 2);
 	assert_int_equal(node->cpu_milli_requested, 1400);
 	assert_true(node->memory_bytes_requested == INT64_C(4) << 30);
 	assert_int_equal(node->ephemeral_bytes_requested, 7);
@@ -46,7 +47,7 @@ static void counts_pods_as_they_come_and_go(void **state)
 
 	node_remove_pod(node, vm);
 	node_remove_pod(node, gpu);
-	assert_int_equal(node->pods_running, 0);
+	assert_int_equal(node->pod_count, 0);
 	assert_int_equal(node->cpu_milli_requested, 0);
 	assert_true(node->memory_bytes_requested == 0);
 	assert_int_equal(requested(node, "x.y/gpu"), 0);
@@ -54,19 +55,19 @@ static void counts_pods_as_they_come_and_go(void **state)
 	node_free(node);
 	pod_free(vm);
 	pod_free(gpu);
-	names_free(names);
+	interner_free(interner);
 }
 
 static void keeps_pods_and_load_across_updates(void **state)
 {
-	struct names *names = names_new();
-	struct node *node = given_plain_node(names, "n");
-	struct pod *vm = given_vm(names, "vm", 4);
+	struct interner *interner = interner_new();
+	struct node *node = given_plain_node(interner, "n");
+	struct pod *vm = given_vm(interner, "vm", 4);
 	struct node_load load = given_load(3, 0);
-	struct value *newer = given_json(
+	struct json_value *newer = given_json(
 		"{'metadata':{'name':'n','labels':{'a':'b'}},'spec':{"
 		"'unschedulable':true},'status':{'allocatable':{'cpu':'8'}}}");
-	struct value *broken = given_json(
+	struct json_value *broken = given_json(
 		"{'metadata':{'name':'n'},'status':{'allocatable':"
 		"{'cpu':'x'}}}");
 
@@ -80,14 +81,14 @@ static void keeps_pods_and_load_across_updates(void **state)
 	assert_int_equal(node->cpu_milli_requested, 400);
 	assert_int_equal(requested(node, "devices.kubevirt.io/kvm"), 1);
 	assert_int_equal(node->vms.count, 1);
-	assert_true(node->measure.is_known);
+	assert_true(node->metrics.is_known);
 	assert_int_equal(node_update(node, broken, NULL), -EBADMSG);
 	assert_int_equal(node->cpu_milli, 8000);
 	node_free(node);
 	pod_free(vm);
-	value_free(newer);
-	value_free(broken);
-	names_free(names);
+	json_value_free(newer);
+	json_value_free(broken);
+	interner_free(interner);
 }
 
 static double expected_at(const struct node *node, int64_t now_us)
@@ -96,16 +97,16 @@ static double expected_at(const struct node *node, int64_t now_us)
 	double cores = NAN;
 	double variance = NAN;
 
-	node_expect(node, prior, now_us, &cores, &variance);
+	node_expected_load(node, prior, now_us, &cores, &variance);
 	assert_true(variance >= 0);
 	return cores;
 }
 
 static void charges_vms_until_they_are_measured(void **state)
 {
-	struct names *names = names_new();
-	struct node *node = given_plain_node(names, "n");
-	struct pod *vm = given_vm(names, "vm", 4);
+	struct interner *interner = interner_new();
+	struct node *node = given_plain_node(interner, "n");
+	struct pod *vm = given_vm(interner, "vm", 4);
 	struct node_load load = given_load(3, 0);
 	struct vm_load seen;
 
@@ -117,10 +118,9 @@ static void charges_vms_until_they_are_measured(void **state)
 	assert_true(is_near(expected_at(node, 150 * second), 3 + 0.5));
 	assert_true(is_near(expected_at(node, 301 * second), 3));
 
-	/* What it does in its first minute is not taken for its use. After
-	 * 200 more of half a core two fifths of what is expected of it are its
-	 * own. */
-	seen = given_seen(vm, 0.5);
+	/* Use in the first minute does not count. After 200 more seconds at
+	 * half a core, its own usage has a weight of two fifths. */
+	seen = given_vm_load(vm, 0.5);
 	load.vms = &seen;
 	load.vm_count = 1;
 	node_set_load(node, &load, 60 * second, 60 * second);
@@ -129,8 +129,6 @@ static void charges_vms_until_they_are_measured(void **state)
 	assert_true(is_near(expected_at(node, 260 * second),
 		3 - 0.5 + 0.4 * 0.5 + 0.6 * 1));
 
-	node_forget_load(node);
-	assert_false(node->measure.is_known);
 	node_remove_pod(node, vm);
 	load.vm_count = 0;
 	node_set_load(node, &load, 400 * second, 400 * second);
@@ -138,19 +136,19 @@ static void charges_vms_until_they_are_measured(void **state)
 	assert_int_equal(node->vms.count, 0);
 	node_free(node);
 	pod_free(vm);
-	names_free(names);
+	interner_free(interner);
 }
 
-static void a_vm_becomes_what_it_was_seen_to_be(void **state)
+static void observations_determine_the_model_of_a_vm(void **state)
 {
-	struct names *names = names_new();
-	struct node *node = given_plain_node(names, "n");
-	struct pod *vm = given_vm(names, "vm", 4);
+	struct interner *interner = interner_new();
+	struct node *node = given_plain_node(interner, "n");
+	struct pod *vm = given_vm(interner, "vm", 4);
 	struct node_load load = given_load(3, 0);
 	struct vm_load seen;
 
 	(void)state;
-	seen = given_seen(vm, 3);
+	seen = given_vm_load(vm, 3);
 	load.vms = &seen;
 	load.vm_count = 1;
 	node_add_pod(node, vm, 0);
@@ -158,12 +156,13 @@ static void a_vm_becomes_what_it_was_seen_to_be(void **state)
 		node_set_load(node, &load, at * second, at * second);
 	}
 	assert_true(fabs(expected_at(node, 86400 * second) - 3) < 0.1);
-	assert_true(fabs(node_vms_model(&node->vms, "uid-vm")->past.mean_cores -
-			    3) < 1e-6);
+	assert_true(
+		fabs(node_vms_model(&node->vms, "uid-vm")->usage.mean_cores -
+			3) < 1e-6);
 	assert_null(node_vms_model(&node->vms, "uid-other"));
 
-	/* The next one of that name is known from its first minute. */
-	vm->past = node_vms_model(&node->vms, "uid-vm")->past;
+	/* The next pod of this VM has the usage from the start. */
+	vm->usage = node_vms_model(&node->vms, "uid-vm")->usage;
 	node_remove_pod(node, vm);
 	load.vm_count = 0;
 	load.cpu_used_cores = 0;
@@ -172,15 +171,15 @@ static void a_vm_becomes_what_it_was_seen_to_be(void **state)
 	assert_true(expected_at(node, 90000 * second) > 3 + 2.9);
 	node_free(node);
 	pod_free(vm);
-	names_free(names);
+	interner_free(interner);
 }
 
-/* Anybody may write spec.nodeName and absurd requests into a pod. */
+/* Users can create pods with spec.nodeName and absurd requests. */
 static void survives_sums_beyond_64_bits(void **state)
 {
-	struct names *names = names_new();
-	struct node *node = given_plain_node(names, "n");
-	struct pod *pod = given_spec(names,
+	struct interner *interner = interner_new();
+	struct node *node = given_plain_node(interner, "n");
+	struct pod *pod = given_spec(interner,
 		"{'containers':[{'resources':{'requests':{'cpu':'9E','memory':"
 		"'9E','x.y/z':'9E'}}}]}");
 
@@ -196,34 +195,34 @@ static void survives_sums_beyond_64_bits(void **state)
 	assert_true(node->expected_milli == 0);
 	node_free(node);
 	pod_free(pod);
-	names_free(names);
+	interner_free(interner);
 }
 
-static void says_which_node_is_broken(void **state)
+static void names_the_invalid_node(void **state)
 {
-	struct names *names = names_new();
-	struct value *value =
+	struct interner *interner = interner_new();
+	struct json_value *value =
 		given_json("{'metadata':{'name':'n','labels':{'a':1}}}");
 	struct node *node = NULL;
 	struct error err;
 
 	(void)state;
-	assert_int_equal(node_new(&node, names, value, &err), -EBADMSG);
+	assert_int_equal(node_new(&node, interner, value, &err), -EBADMSG);
 	assert_string_equal(err.text, "node 'n': label 'a' is not a string");
 	node_free(node);
-	value_free(value);
-	names_free(names);
+	json_value_free(value);
+	interner_free(interner);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counts_pods_as_they_come_and_go),
+		cmocka_unit_test(sums_requests_as_pods_come_and_go),
 		cmocka_unit_test(keeps_pods_and_load_across_updates),
 		cmocka_unit_test(charges_vms_until_they_are_measured),
-		cmocka_unit_test(a_vm_becomes_what_it_was_seen_to_be),
+		cmocka_unit_test(observations_determine_the_model_of_a_vm),
 		cmocka_unit_test(survives_sums_beyond_64_bits),
-		cmocka_unit_test(says_which_node_is_broken),
+		cmocka_unit_test(names_the_invalid_node),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

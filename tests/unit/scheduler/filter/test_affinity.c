@@ -28,7 +28,7 @@
 static const struct {
 	const char *pod, *pods, *objects, *expected;
 } cases[] = {
-	/* Anti-affinity of its own. */
+	/* The incoming pod's anti-affinity. */
 	{ POD("p", "x", "web", "", FROM(TERM("db", "host", ""))),
 		POD("q", "x", "db", "a", ""), "", "a: " UNWANTED "; b; c; d" },
 	{ POD("p", "x", "web", "", FROM(TERM("db", "zone", ""))),
@@ -40,20 +40,20 @@ static const struct {
 		  FROM(TERM("db", "host", ",'namespaces':['y']"))),
 		POD("q", "y", "db", "a", "") "," POD("r", "x", "db", "b", ""),
 		"", "a: " UNWANTED "; b; c; d" },
-	/* Of pods that run. */
+	/* The existing pods' anti-affinity. */
 	{ POD("p", "x", "web", "", ""),
 		POD("q", "x", "db", "a", FROM(TERM("web", "zone", ""))), "",
 		"a: " EXISTING "; b: " EXISTING "; c; d" },
 	{ POD("p", "y", "web", "", ""),
 		POD("q", "x", "db", "a", FROM(TERM("web", "zone", ""))), "",
 		NONE },
-	/* A term without a label selector means nobody, an empty one all. */
+	/* Without a label selector no pod matches, with an empty one all. */
 	{ POD("p", "x", "web", "", FROM("{'topologyKey':'host'}")),
 		POD("q", "x", "db", "a", ""), "", NONE },
 	{ POD("p", "x", "web", "",
 		  FROM("{'topologyKey':'host','labelSelector':{}}")),
 		POD("q", "x", "db", "a", ""), "", "a: " UNWANTED "; b; c; d" },
-	/* Affinity; each of two terms by the same pod. */
+	/* Affinity: the same pod must match both terms. */
 	{ POD("p", "x", "web", "", TO(TERM("db", "zone", ""))),
 		POD("q", "x", "db", "a", ""), "",
 		"a; b; c: " NOT_MET "; d: " NOT_MET },
@@ -66,8 +66,8 @@ static const struct {
 		POD("q", "x", "db", "a", "") "," POD("r", "x", "fs", "a", ""),
 		"",
 		"a: " NOT_MET "; b: " NOT_MET "; c: " NOT_MET "; d: " NOT_MET },
-	/* The first of a group goes where the key is; with another of it there
-	 * already, or when it is not of the group, it does not. */
+	/* The first pod of a group fits where the key exists, but not if a pod
+	 * of the group exists elsewhere, or if it does not match itself. */
 	{ POD("p", "x", "web", "", TO(TERM("web", "zone", ""))), "", "",
 		"a; b; c; d: " NOT_MET },
 	{ POD("p", "x", "web", "", TO(TERM("web", "zone", ""))),
@@ -75,13 +75,13 @@ static const struct {
 		"a: " NOT_MET "; b: " NOT_MET "; c; d: " NOT_MET },
 	{ POD("p", "x", "web", "", TO(TERM("db", "zone", ""))), "", "",
 		"a: " NOT_MET "; b: " NOT_MET "; c: " NOT_MET "; d: " NOT_MET },
-	/* Affinity says why before anti-affinity does. */
+	/* The reason of affinity comes before that of anti-affinity. */
 	{ POD("p", "x", "web", "",
 		  TO(TERM("db", "zone", "")) "," FROM(TERM("db", "host", ""))),
 		POD("q", "x", "db", "a", FROM(TERM("web", "zone", ""))), "",
 		"a: " UNWANTED "; b: " EXISTING "; c: " NOT_MET
 		"; d: " NOT_MET },
-	/* Namespaces by their labels. */
+	/* namespaceSelector. */
 	{ POD("p", "x", "web", "",
 		  FROM(TERM("db", "host",
 			  ",'namespaceSelector':{'matchLabels':{'t':'1'}}"))),
@@ -109,8 +109,8 @@ static const struct {
 		"{'kind':'Namespace','metadata':{'name':'y','labels':{"
 		"'t':'1'}}}",
 		NONE },
-	/* kube-scheduler holds a selector of the incoming pod against no labels
-	 * too: DoesNotExist means every namespace. */
+	/* kube-scheduler also matches a selector of the incoming pod against an
+	 * empty set: DoesNotExist matches every namespace. */
 	{ POD("p", "x", "web", "",
 		  FROM(TERM("db", "host",
 			  ",'namespaceSelector':{'matchExpressions':[{"
@@ -119,13 +119,13 @@ static const struct {
 		"{'kind':'Namespace','metadata':{'name':'y','labels':{"
 		"'t':'1'}}}",
 		"a: " UNWANTED "; b; c; d" },
-	/* A pod that ended does not count. */
+	/* A terminated pod does not count. */
 	{ POD("p", "x", "web", "", FROM(TERM("db", "host", ""))),
 		"{'metadata':{'name':'q','namespace':'x','labels':{"
 		"'app':'db'}},'spec':{'nodeName':'a'},'status':{"
 		"'phase':'Succeeded'}}",
 		"", NONE },
-	/* One that is being deleted does. */
+	/* A pod that is being deleted counts. */
 	{ POD("p", "x", "web", "", FROM(TERM("db", "host", ""))),
 		"{'metadata':{'name':'q','namespace':'x','labels':{"
 		"'app':'db'},'deletionTimestamp':'2026-01-01T00:00:00Z'},"
@@ -133,7 +133,7 @@ static const struct {
 		"", "a: " UNWANTED "; b; c; d" },
 };
 
-static void filters_as_upstream(void **state)
+static void filters_like_upstream(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < count_of(cases); i++) {
@@ -146,55 +146,59 @@ static void filters_as_upstream(void **state)
 	}
 }
 
-/* KubeVirt's target pod, as recorded, and the pod of the same VM that runs. */
+/* KubeVirt's target pod of a migration, and the source pod of the same VM. */
 static void a_migration_target_leaves_its_source(void **state)
 {
-	struct names *names = names_new();
-	struct value *nodes = given_file(GIVEN_DIR "nodes.json");
-	struct pod *target = given_pod_of(names,
+	struct interner *interner = interner_new();
+	struct json_value *nodes = given_file(GIVEN_DIR "nodes.json");
+	struct pod *target = given_pod_of(interner,
 		given_file(GIVEN_DIR "pod-migration-target.json"));
 	struct pod *source =
-		given_pod_of(names, given_file(GIVEN_DIR "pod-plain.json"));
+		given_pod_of(interner, given_file(GIVEN_DIR "pod-plain.json"));
 	struct cluster cluster;
 	struct affinity affinity = { 0 };
 	struct node *a = NULL;
 	struct node *b = NULL;
 
 	(void)state;
-	cluster_init(&cluster, names);
-	assert_int_equal(node_new(&a, names, value_first(nodes), NULL), 0);
+	cluster_init(&cluster, interner);
+	assert_int_equal(node_new(&a, interner, json_value_first(nodes), NULL),
+		0);
 	assert_int_equal(
-		node_new(&b, names, value_next(value_first(nodes)), NULL), 0);
+		node_new(&b, interner, json_value_next(json_value_first(nodes)),
+			NULL),
+		0);
 	cluster_add_node(&cluster, a);
 	cluster_add_node(&cluster, b);
-	cluster_place(&cluster, a, source, 0);
+	cluster_add_pod(&cluster, a, source, 0);
 	affinity_prepare(&affinity, target, &cluster);
-	assert_int_equal(affinity_filter(&affinity, a), AFFINITY_UNWANTED);
+	assert_int_equal(affinity_filter(&affinity, a), AFFINITY_ANTI);
 	assert_int_equal(affinity_filter(&affinity, b), AFFINITY_FITS);
 
-	/* Back again: what ended is off its node, the other pod is not. */
-	cluster_unplace(&cluster, a, source);
-	cluster_place(&cluster, b, target, 0);
+	/* Back again: the terminated pod does not block its node. */
+	cluster_remove_pod(&cluster, a, source);
+	cluster_add_pod(&cluster, b, target, 0);
 	affinity_prepare(&affinity, source, &cluster);
 	assert_int_equal(affinity_filter(&affinity, a), AFFINITY_FITS);
-	assert_int_equal(affinity_filter(&affinity, b), AFFINITY_EXISTING);
+	assert_int_equal(affinity_filter(&affinity, b), AFFINITY_EXISTING_ANTI);
 	affinity_fini(&affinity);
 	cluster_fini(&cluster);
 	pod_free(target);
 	pod_free(source);
-	value_free(nodes);
-	names_free(names);
+	json_value_free(nodes);
+	interner_free(interner);
 }
 
-static double points(const struct value *answer, const char *node)
+static double points(const struct json_value *answer, const char *node)
 {
-	const struct value *v = value_first(value_get(answer, "nodes"));
+	const struct json_value *v =
+		json_value_first(json_value_get(answer, "nodes"));
 	double got = -1;
 
-	while (strcmp(value_text_at(v, "name", ""), node) != 0) {
-		v = value_next(v);
+	while (strcmp(json_value_text_at(v, "name", ""), node) != 0) {
+		v = json_value_next(v);
 	}
-	(void)value_number(&got, value_at(v, "terms/pod_affinity"));
+	(void)json_value_number(&got, json_value_at(v, "terms/pod_affinity"));
 	return got;
 }
 
@@ -220,7 +224,7 @@ static const struct {
 		POD("q", "x", "db", "a", "") "," POD("r", "x", "db", "b",
 			"") "," POD("s", "x", "db", "c", ""),
 		50, 50, 25 },
-	/* What pods that run would rather have, and their required affinity at
+	/* Preferences of existing pods, and their required affinity at
 	 * weight 1. */
 	{ POD("p", "x", "web", "", ""),
 		POD("q", "x", "db", "a",
@@ -231,7 +235,7 @@ static const struct {
 			"r", "x", "db", "b",
 			WANTS("podAffinity", "2", TERM("web", "host", ""))),
 		25, 50, 0 },
-	/* Equal for all: it plays no part. */
+	/* Equal for all nodes: the preference does not apply. */
 	{ POD("p", "x", "web", "",
 		  WANTS("podAffinity", "5", TERM("db", "zone", ""))),
 		"", -1, -1, -1 },
@@ -241,7 +245,7 @@ static void check_wish(size_t i)
 {
 	scoped_free char *input = xasprintf("{'pod':%s,'pods':[%s]," NODES "}",
 		wishes[i].pod, wishes[i].pods);
-	struct value *answer = verdicts_answer(input);
+	struct json_value *answer = verdicts_answer(input);
 	double a = points(answer, "a");
 	double b = points(answer, "b");
 	double c = points(answer, "c");
@@ -249,10 +253,10 @@ static void check_wish(size_t i)
 	if (a != wishes[i].a || b != wishes[i].b || c != wishes[i].c) {
 		fail_msg("%s: %g %g %g", input, a, b, c);
 	}
-	value_free(answer);
+	json_value_free(answer);
 }
 
-static void prefers_as_upstream(void **state)
+static void scores_like_upstream(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < count_of(wishes); i++) {
@@ -263,9 +267,9 @@ static void prefers_as_upstream(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(filters_as_upstream),
+		cmocka_unit_test(filters_like_upstream),
 		cmocka_unit_test(a_migration_target_leaves_its_source),
-		cmocka_unit_test(prefers_as_upstream),
+		cmocka_unit_test(scores_like_upstream),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
 
 static const int64_t now = 1000 * INT64_C(1000000);
 
-/* The reasons as one text: "a; b". */
+/* The reasons as one string: "a; b". */
 static void assert_rejected(const struct pod *pod, const struct node *node,
 	const char *expected)
 {
@@ -98,71 +98,72 @@ static const struct {
 		"pod affinity terms conflict" },
 };
 
-static void rejects_in_order_and_in_upstream_words(void **state)
+static void rejects_in_upstream_order_and_words(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < count_of(rejections); i++) {
-		struct names *names = names_new();
-		struct node *node = given_node(names, rejections[i].node);
-		struct pod *pod = given_spec(names, rejections[i].spec);
+		struct interner *interner = interner_new();
+		struct node *node = given_node(interner, rejections[i].node);
+		struct pod *pod = given_spec(interner, rejections[i].spec);
 
 		assert_rejected(pod, node, rejections[i].expected);
 		pod_free(pod);
 		node_free(node);
-		names_free(names);
+		interner_free(interner);
 	}
 }
 
-/* Recorded: the sidecar makes it 4015m, so 4000m free is not enough. */
+/* With the sidecar the pod requests 4015m, so 4000m are not enough. */
 static void dedicated_4_does_not_fit_into_4000m(void **state)
 {
-	struct names *names = names_new();
-	struct value *nodes = given_file(GIVEN_DIR "nodes.json");
-	struct pod *pod =
-		given_pod_of(names, given_file(GIVEN_DIR "pod-dedicated.json"));
-	struct pod *guest = given_spec(names,
+	struct interner *interner = interner_new();
+	struct json_value *nodes = given_file(GIVEN_DIR "nodes.json");
+	struct pod *pod = given_pod_of(interner,
+		given_file(GIVEN_DIR "pod-dedicated.json"));
+	struct pod *other = given_spec(interner,
 		"{'containers':[{'resources':{'requests':{'cpu':'11785m'}}}]}");
-	struct pod *more = given_spec(names,
+	struct pod *more = given_spec(interner,
 		"{'containers':[{'resources':{'requests':{'cpu':'15m'}}}]}");
 	struct node *node = NULL;
 
 	(void)state;
-	assert_int_equal(node_new(&node, names, value_first(nodes), NULL), 0);
-	node_add_pod(node, guest, MOMENT_LONG_AGO);
+	assert_int_equal(
+		node_new(&node, interner, json_value_first(nodes), NULL), 0);
+	node_add_pod(node, other, TIME_LONG_AGO);
 	assert_rejected(pod, node, "");
-	node_add_pod(node, more, MOMENT_LONG_AGO);
+	node_add_pod(node, more, TIME_LONG_AGO);
 	assert_int_equal(node->cpu_milli - node->cpu_milli_requested, 4000);
 	assert_rejected(pod, node, "Insufficient cpu");
 	node_free(node);
 	pod_free(pod);
-	pod_free(guest);
+	pod_free(other);
 	pod_free(more);
-	value_free(nodes);
-	names_free(names);
+	json_value_free(nodes);
+	interner_free(interner);
 }
 
-static void counts_pods_against_what_the_node_takes(void **state)
+static void rejects_more_pods_than_allocatable(void **state)
 {
-	struct names *names = names_new();
-	struct node *node = given_node(names,
+	struct interner *interner = interner_new();
+	struct node *node = given_node(interner,
 		"{'metadata':{'name':'n'},'status':{'allocatable':{"
 		"'pods':'1'}}}");
-	struct pod *pod = given_spec(names, "{}");
-	struct pod *big = given_spec(names,
+	struct pod *pod = given_spec(interner, "{}");
+	struct pod *big = given_spec(interner,
 		"{'containers':[{'resources':{'requests':{'cpu':'1'}}}]}");
 
 	(void)state;
 	assert_rejected(pod, node, "");
-	node_add_pod(node, pod, MOMENT_LONG_AGO);
+	node_add_pod(node, pod, TIME_LONG_AGO);
 	assert_rejected(pod, node, "Too many pods");
 	assert_rejected(big, node, "Too many pods; Insufficient cpu");
 	pod_free(pod);
 	pod_free(big);
 	node_free(node);
-	names_free(names);
+	interner_free(interner);
 }
 
-static void rejects_broken_kvm_only_when_fresh_and_wanted(void **state)
+static void rejects_broken_kvm_only_if_fresh_and_requested(void **state)
 {
 	static const struct {
 		enum kvm_state state;
@@ -183,10 +184,10 @@ static void rejects_broken_kvm_only_when_fresh_and_wanted(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < count_of(cases); i++) {
-		struct names *names = names_new();
-		struct node *node = given_plain_node(names, "n");
-		struct pod *vm = given_vm(names, "vm", 1);
-		struct pod *pod = given_spec(names, "{}");
+		struct interner *interner = interner_new();
+		struct node *node = given_plain_node(interner, "n");
+		struct pod *vm = given_vm(interner, "vm", 1);
+		struct pod *pod = given_spec(interner, "{}");
 		struct node_load load = given_load(0, 0);
 
 		load.kvm_state = cases[i].state;
@@ -196,16 +197,16 @@ static void rejects_broken_kvm_only_when_fresh_and_wanted(void **state)
 		node_free(node);
 		pod_free(vm);
 		pod_free(pod);
-		names_free(names);
+		interner_free(interner);
 	}
 }
 
-static void rejects_memory_that_is_not_there(void **state)
+static void rejects_too_little_available_memory(void **state)
 {
 	const struct filter_options off = { .has_memory_limit = false };
-	struct names *names = names_new();
-	struct node *node = given_plain_node(names, "n");
-	struct pod *vm = given_vm(names, "vm", 1);
+	struct interner *interner = interner_new();
+	struct node *node = given_plain_node(interner, "n");
+	struct pod *vm = given_vm(interner, "vm", 1);
 	struct node_load load = given_load(0, 60.5 * (1 << 30));
 	const struct cluster none = { 0 };
 	struct prefilter prefilter = { 0 };
@@ -227,38 +228,40 @@ static void rejects_memory_that_is_not_there(void **state)
 	assert_rejected(vm, node, "");
 	node_free(node);
 	pod_free(vm);
-	names_free(names);
+	interner_free(interner);
 }
 
-/* Its memory comes from huge pages; only 296Mi and the sidecar's 35M do not. */
-static void does_not_take_huge_pages_for_memory(void **state)
+/* The VM's memory is huge pages; 296Mi and the sidecar's 35M are not. */
+static void does_not_count_huge_pages_as_memory(void **state)
 {
-	struct names *names = names_new();
-	struct value *nodes = given_file(GIVEN_DIR "nodes.json");
-	struct pod *pod =
-		given_pod_of(names, given_file(GIVEN_DIR "pod-hugepages.json"));
+	struct interner *interner = interner_new();
+	struct json_value *nodes = given_file(GIVEN_DIR "nodes.json");
+	struct pod *pod = given_pod_of(interner,
+		given_file(GIVEN_DIR "pod-hugepages.json"));
 	struct node_load load = given_load(0, 63.5 * (1 << 30));
 	struct node *node = NULL;
 
 	(void)state;
-	assert_int_equal(node_new(&node, names, value_first(nodes), NULL), 0);
+	assert_int_equal(
+		node_new(&node, interner, json_value_first(nodes), NULL), 0);
 	node_set_load(node, &load, now, now);
 	assert_rejected(pod, node, "");
 	node_free(node);
 	pod_free(pod);
-	value_free(nodes);
-	names_free(names);
+	json_value_free(nodes);
+	interner_free(interner);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rejects_in_order_and_in_upstream_words),
+		cmocka_unit_test(rejects_in_upstream_order_and_words),
 		cmocka_unit_test(dedicated_4_does_not_fit_into_4000m),
-		cmocka_unit_test(counts_pods_against_what_the_node_takes),
-		cmocka_unit_test(rejects_broken_kvm_only_when_fresh_and_wanted),
-		cmocka_unit_test(rejects_memory_that_is_not_there),
-		cmocka_unit_test(does_not_take_huge_pages_for_memory),
+		cmocka_unit_test(rejects_more_pods_than_allocatable),
+		cmocka_unit_test(
+			rejects_broken_kvm_only_if_fresh_and_requested),
+		cmocka_unit_test(rejects_too_little_available_memory),
+		cmocka_unit_test(does_not_count_huge_pages_as_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

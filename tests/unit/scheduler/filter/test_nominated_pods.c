@@ -32,8 +32,8 @@
 static const struct {
 	const char *pod, *pods, *expected;
 } cases[] = {
-	/* A claim for one pod: kube-scheduler only looks if it has to look at
-	 * disks anyway. */
+	/* ReadWriteOncePod: kube-scheduler checks this only for pods with
+	 * disks. */
 	{ POD(ONCE("")), NOMINEE("5", ONCE("")), "a; b" },
 	{ POD(ONCE(DISK)), NOMINEE("5", ONCE("")),
 		"a: node(s) unavailable due to PersistentVolumeClaim with "
@@ -44,12 +44,12 @@ static const struct {
 	{ POD(CPU("8")), NOMINEE("9", CPU("8")), "a; b" },
 	{ POD(APART("q")), NOMINEE("5", CPU("1")),
 		"a: node(s) didn't match pod anti-affinity rules; b" },
-	/* It may never come: nobody can rely on it. */
+	/* It may never run, so no pod can depend on it. */
 	{ POD(TOGETHER("q")), NOMINEE("5", CPU("1")),
 		"a: node(s) didn't match pod affinity rules; b: node(s) "
 		"didn't match pod affinity rules" },
-	/* Its own anti-affinity counts only where there was something to ask
-	 * before: kube-scheduler skips the plugin otherwise. */
+	/* kube-scheduler skips InterPodAffinity, and with it the anti-affinity
+	 * of the nominated pod, unless other terms exist. */
 	{ POD(CPU("1")), NOMINEE("5", APART("p")), "a; b" },
 	{ POD(APART("r")), NOMINEE("5", APART("p")),
 		"a: node(s) didn't satisfy existing pods anti-affinity "
@@ -71,7 +71,7 @@ static const struct {
 	"'spec':{'volumeName':'v','accessModes':['ReadWriteOncePod']}},{"      \
 	"'kind':'PersistentVolume','metadata':{'name':'v'}}"
 
-static void a_node_must_do_with_and_without_them(void **state)
+static void a_node_must_fit_with_and_without_nominated_pods(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < count_of(cases); i++) {
@@ -84,39 +84,40 @@ static void a_node_must_do_with_and_without_them(void **state)
 	}
 }
 
-static void the_node_is_as_before(void **state)
+static void leaves_the_node_unchanged(void **state)
 {
 	const struct filter_options options = FILTER_DEFAULTS;
-	struct names *names = names_new();
-	struct pod *pod = given_pod(names, POD(CPU("9")));
-	struct pod *nominee = given_pod(names, NOMINEE("5", CPU("8")));
+	struct interner *interner = interner_new();
+	struct pod *pod = given_pod(interner, POD(CPU("9")));
+	struct pod *nominated = given_pod(interner, NOMINEE("5", CPU("8")));
 	struct prefilter prefilter = { 0 };
 	struct cluster cluster;
-	struct node *node = given_plain_node(names, "a");
+	struct node *node = given_plain_node(interner, "a");
 
 	(void)state;
-	cluster_init(&cluster, names);
+	cluster_init(&cluster, interner);
 	cluster_add_node(&cluster, node);
-	cluster_nominate(&cluster, nominee);
+	cluster_add_nominated(&cluster, nominated);
 	prefilter_run(&prefilter, pod, &cluster);
-	assert_true(nominees_filter(&prefilter, node, &options, 0) ==
+	assert_true(nominated_pods_filter(&prefilter, node, &options, 0) ==
 		UINT64_C(1) << REASON_CPU);
 	assert_int_equal(node->cpu_milli_requested, 0);
-	assert_int_equal(node->guest_count, 0);
-	cluster_unnominate(&cluster, nominee);
-	assert_true(nominees_filter(&prefilter, node, &options, 0) == 0);
+	assert_int_equal(node->pod_count, 0);
+	cluster_remove_nominated(&cluster, nominated);
+	assert_true(nominated_pods_filter(&prefilter, node, &options, 0) == 0);
 	prefilter_fini(&prefilter);
 	cluster_fini(&cluster);
 	pod_free(pod);
-	pod_free(nominee);
-	names_free(names);
+	pod_free(nominated);
+	interner_free(interner);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_node_must_do_with_and_without_them),
-		cmocka_unit_test(the_node_is_as_before),
+		cmocka_unit_test(
+			a_node_must_fit_with_and_without_nominated_pods),
+		cmocka_unit_test(leaves_the_node_unchanged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

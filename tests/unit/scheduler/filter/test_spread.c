@@ -38,10 +38,10 @@ static const struct {
 		"a: " SKEW "; b: " SKEW "; c; d: " LABEL },
 	{ POD("p", WEB, "", SPREAD(RULE("zone", "2", ""))),
 		POD("q", WEB, "a", ""), NODES, "a; b; c; d: " LABEL },
-	/* It does not select itself: one pod more is no skew more. */
+	/* The pod does not match itself and does not add to the skew. */
 	{ POD("p", "", "", SPREAD(RULE("zone", "1", ""))),
 		POD("q", WEB, "a", ""), NODES, "a; b; c; d: " LABEL },
-	/* Pods of other labels, of other namespaces, that are being deleted. */
+	/* Not counted: other labels, other namespaces, pods being deleted. */
 	{ POD("p", WEB, "", SPREAD(RULE("zone", "1", ""))),
 		POD("q", "", "a",
 			"") ",{'metadata':{'name':'r','namespace':'y',"
@@ -50,14 +50,14 @@ static const struct {
 			    "'deletionTimestamp':'2026-01-01T00:00:00Z',"
 			    "'labels':{" WEB "}},'spec':{'nodeName':'a'}}",
 		NODES, "a; b; c; d: " LABEL },
-	/* minDomains: with fewer the least is 0. */
+	/* Below minDomains, the minimum is 0. */
 	{ POD("p", WEB, "", SPREAD(RULE("zone", "1", ",'minDomains':3"))),
 		POD("q", WEB, "a", "") "," POD("r", WEB, "c", ""), NODES,
 		"a: " SKEW "; b: " SKEW "; c: " SKEW "; d: " LABEL },
 	{ POD("p", WEB, "", SPREAD(RULE("zone", "1", ",'minDomains':2"))),
 		POD("q", WEB, "a", "") "," POD("r", WEB, "c", ""), NODES,
 		"a; b; c; d: " LABEL },
-	/* Zone 2 is not for this pod, so it is no domain; unless ignored. */
+	/* Node affinity excludes zone 2, unless the policy is Ignore. */
 	{ POD("p", WEB, "",
 		  SPREAD(RULE("zone", "1",
 			  "")) ",'nodeSelector':{'disk':'ssd'}"),
@@ -72,7 +72,7 @@ static const struct {
 		"a: " SKEW "; b: " SKEW
 		"; c: node(s) didn't match Pod's node affinity/selector; d: "
 		"node(s) didn't match Pod's node affinity/selector" },
-	/* Taints are ignored, unless honoured. */
+	/* Taints are ignored, unless the policy is Honor. */
 	{ POD("p", WEB, "", SPREAD(RULE("h", "1", ""))), POD("q", WEB, "a", ""),
 		NODE("a", "'h':'a'", "") "," NODE("b", "'h':'b'",
 			"'taints':[{'key':'t','effect':'NoSchedule'}]"),
@@ -83,13 +83,13 @@ static const struct {
 		NODE("a", "'h':'a'", "") "," NODE("b", "'h':'b'",
 			"'taints':[{'key':'t','effect':'NoSchedule'}]"),
 		"a; b: node(s) had untolerated taint(s)" },
-	/* A node counts only if it has the keys of all constraints. */
+	/* A node counts only with the topology keys of all constraints. */
 	{ POD("p", WEB, "",
 		  SPREAD(RULE("h", "1", "") "," RULE("zone", "9", ""))),
 		POD("q", WEB, "a", "") "," POD("r", WEB, "b", "") "," POD("s",
 			WEB, "c", ""),
 		NODES, "a; b; c; d: " LABEL },
-	/* An empty selector counts nobody, but means the pod itself. */
+	/* An empty selector counts no pod, but matches the pod itself. */
 	{ POD("p", WEB, "",
 		  SPREAD("{'topologyKey':'zone','maxSkew':1,"
 			 "'whenUnsatisfiable':'DoNotSchedule','labelSelector':"
@@ -101,7 +101,7 @@ static const struct {
 			 "'whenUnsatisfiable':'DoNotSchedule'}")),
 		POD("q", WEB, "a", "") "," POD("r", WEB, "a", ""), NODES,
 		"a; b; c; d: " LABEL },
-	/* matchLabelKeys: only pods of the same version. */
+	/* matchLabelKeys: only pods with the same value. */
 	{ POD("p", WEB ",'v':'2'", "",
 		  SPREAD(RULE("zone", "1", ",'matchLabelKeys':['v','none']"))),
 		POD("q", WEB ",'v':'1'", "a", ""), NODES,
@@ -110,7 +110,7 @@ static const struct {
 		  SPREAD(RULE("zone", "1", ",'matchLabelKeys':['v','none']"))),
 		POD("q", WEB ",'v':'2'", "a", ""), NODES,
 		"a: " SKEW "; b: " SKEW "; c; d: " LABEL },
-	/* ScheduleAnyway rejects nobody. */
+	/* ScheduleAnyway rejects no node. */
 	{ POD("p", WEB, "",
 		  SPREAD("{'topologyKey':'zone','maxSkew':1,"
 			 "'whenUnsatisfiable':'ScheduleAnyway',"
@@ -118,7 +118,7 @@ static const struct {
 		POD("q", WEB, "a", ""), NODES, "a; b; c; d" },
 };
 
-static void filters_as_upstream(void **state)
+static void filters_like_upstream(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < count_of(cases); i++) {
@@ -130,15 +130,16 @@ static void filters_as_upstream(void **state)
 	}
 }
 
-static double term(const struct value *answer, size_t index)
+static double term(const struct json_value *answer, size_t index)
 {
-	const struct value *v = value_first(value_get(answer, "nodes"));
+	const struct json_value *v =
+		json_value_first(json_value_get(answer, "nodes"));
 	double got = -1;
 
 	for (; index > 0; index--) {
-		v = value_next(v);
+		v = json_value_next(v);
 	}
-	(void)value_number(&got, value_at(v, "terms/spread"));
+	(void)json_value_number(&got, json_value_at(v, "terms/spread"));
 	return got;
 }
 
@@ -147,10 +148,10 @@ static double term(const struct value *answer, size_t index)
 	       "','maxSkew':1,'whenUnsatisfiable':'ScheduleAnyway',"           \
 	       "'labelSelector':{'matchLabels':{'app':'web'}}}")
 
-/* Points are half of kube-scheduler's, by weight 2 of 4. In zones, with 3 pods
- * in zone 1 and one in zone 2: crowds 3 ln 4 = 4 and ln 4 = 1, of which
- * 100 * (4 + 1 - crowd) / 4 is 25 and 100; a node without a zone gets 0. On
- * hosts 2, 1, 1 and 0 pods times ln 6: 4, 2, 2, 0. */
+/* Points are half of kube-scheduler's, by weight 2 of 4. With 3 pods in zone 1
+ * and one in zone 2 the raw scores are 3 ln 4 = 4 and ln 4 = 1; then
+ * 100 * (4 + 1 - raw) / 4 is 25 and 100. A node without a zone gets 0. With 2,
+ * 1, 1 and 0 pods on the hosts, times ln 6: 4, 2, 2, 0. */
 static const struct {
 	const char *pod;
 	double points[4];
@@ -170,16 +171,16 @@ static void check_soft(size_t i)
 			WEB, "b", "") "," POD("t", WEB, "c", ""),
 		HOST("a", ",'zone':'1'") "," HOST("b", ",'zone':'1'") "," HOST(
 			"c", ",'zone':'2'") "," HOST("d", ""));
-	struct value *answer = verdicts_answer(input);
+	struct json_value *answer = verdicts_answer(input);
 
 	for (size_t k = 0; k < 4; k++) {
 		given_check(fabs(term(answer, k) - soft[i].points[k]) < 1e-9,
 			input);
 	}
-	value_free(answer);
+	json_value_free(answer);
 }
 
-static void prefers_as_upstream(void **state)
+static void scores_like_upstream(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < count_of(soft); i++) {
@@ -187,14 +188,14 @@ static void prefers_as_upstream(void **state)
 	}
 }
 
-/* A decision that is used again must not look at the last pod's constraints. */
-static void forgets_the_last_pod(void **state)
+/* A reused decision must not use the constraints of the last pod. */
+static void resets_between_pods(void **state)
 {
-	struct names *names = names_new();
-	struct node *node = given_plain_node(names, "n");
-	struct pod *first = given_pod(names,
+	struct interner *interner = interner_new();
+	struct node *node = given_plain_node(interner, "n");
+	struct pod *first = given_pod(interner,
 		POD("p", WEB, "", SPREAD(RULE("zone", "1", ""))));
-	struct pod *second = given_pod(names, POD("q", WEB, "", ""));
+	struct pod *second = given_pod(interner, POD("q", WEB, "", ""));
 	const struct cluster cluster = { .nodes = &node, .count = 1 };
 	struct spread spread = { 0 };
 
@@ -208,15 +209,15 @@ static void forgets_the_last_pod(void **state)
 	spread_fini(&spread);
 	pod_free(second);
 	node_free(node);
-	names_free(names);
+	interner_free(interner);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(filters_as_upstream),
-		cmocka_unit_test(prefers_as_upstream),
-		cmocka_unit_test(forgets_the_last_pod),
+		cmocka_unit_test(filters_like_upstream),
+		cmocka_unit_test(scores_like_upstream),
+		cmocka_unit_test(resets_between_pods),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
 
 #include "tests/unit/scheduler/verdicts.h"
 
-/* a and b in zone 1, c in zone 2, d nowhere. */
+/* a and b in zone 1, c in zone 2, d without a zone. */
 #define ZONE "topology.kubernetes.io/zone"
 #define NODES                                                                  \
 	"'nodes':[" VERDICTS_NODE("a",                                         \
@@ -77,7 +77,7 @@
 static const struct {
 	const char *volumes, *pods, *objects, *expected;
 } cases[] = {
-	/* What is wrong with a claim is wrong everywhere. */
+	/* An invalid claim rejects all nodes. */
 	{ CLAIM("c"), "", "", EACH("persistentvolumeclaim \"c\" not found") },
 	{ CLAIM("c"), "",
 		"{'kind':'PersistentVolumeClaim','metadata':{'namespace':'x',"
@@ -140,7 +140,7 @@ static const struct {
 		EACH("pod has a claim on a volume of type "
 		     "awsElasticBlockStore, which plimsoll-scheduler does not "
 		     "support") },
-	/* One pod at a time. */
+	/* ReadWriteOncePod. */
 	{ CLAIM("c"), POD("q", "a", CLAIM("c")),
 		PVC("c", BOUND,
 			TO("v") ",'accessModes':['ReadWriteOncePod']") "," PV("v",
@@ -171,8 +171,8 @@ static const struct {
 			"{'name':'v','rbd':{'monitors':['o'],'pool':'p',"
 			"'image':'i'}}"),
 		"", "a: node(s) had no available disk; b; c; d" },
-	/* As many as the driver attaches: of pods, and of attachments that are
-	 * no pod's. */
+	/* The driver's limit counts volumes of pods, and attachments without a
+	 * pod. */
 	{ CLAIM("c"), POD("q", "a", CLAIM("e")),
 		PVC("c", BOUND, TO("v")) "," PV("v", "", CSI("1")) "," PVC("e",
 			BOUND,
@@ -188,17 +188,17 @@ static const struct {
 			"", CSI("2")) "," ATTACHED("1", "a",
 			"w") "," CSI_NODE("a", "1") "," CSI_NODE("b", "1"),
 		"a: " FULL "; b; c; d" },
-	/* Its own volume, attached there already, counts once more. */
+	/* Its own volume counts again if it is attached already. */
 	{ CLAIM("c"), "",
 		PVC("c", BOUND, TO("v")) "," PV("v", "", CSI("1")) "," ATTACHED(
 			"1", "a", "v") "," CSI_NODE("a", "1"),
 		"a: " FULL "; b; c; d" },
-	/* A volume yet to be made is its class's driver's. */
+	/* A volume to provision counts for the driver of its class. */
 	{ CLAIM("c"), "",
 		PVC("c", "", WANTS("csi", "1Gi")) "," CLASS("csi", "d",
 			"") "," CSI_NODE("a", "0"),
 		"a: " FULL "; b; c; d" },
-	/* Claims that wait, and volumes that are there. */
+	/* WaitForFirstConsumer with existing volumes. */
 	{ CLAIM("c"), "", PVC("c", "", WANTS("local", "1Gi")) "," LOCAL,
 		EACH(NO_PV) },
 	{ CLAIM("c"), "",
@@ -243,7 +243,7 @@ static const struct {
 			"'claimRef':{'namespace':'x','name':'e'}," OFFERS(
 				"local", "2Gi")),
 		EACH(NO_PV) },
-	/* The one made for it, and that one alone. */
+	/* Only the prebound volume. */
 	{ CLAIM("c"), "",
 		PVC("c", "", WANTS("local", "1Gi")) "," LOCAL "," PV("v", "",
 			"'claimRef':{'namespace':'x','name':'c'}," ONLY_ON(
@@ -251,7 +251,7 @@ static const struct {
 				     "'storage':'9Gi'}") "," PV("w", "",
 			OFFERS("local", "2Gi")),
 		"a; b: " NO_PV "; c: " NO_PV "; d: " NO_PV },
-	/* Two claims want two volumes. */
+	/* Two claims need two volumes. */
 	{ CLAIM("c") "," CLAIM("e"), "",
 		PVC("c", "", WANTS("local", "1Gi")) "," PVC("e", "",
 			WANTS("local", "1Gi")) "," LOCAL "," PV("v", "",
@@ -271,7 +271,7 @@ static const struct {
 			WANTS("other", "1Gi")) "," LOCAL "," PV("v", "",
 			OFFERS("local", "2Gi")),
 		ALL },
-	/* Classes that make volumes. */
+	/* Provisioning. */
 	{ CLAIM("c"), "",
 		PVC("c", "", WANTS("csi", "1Gi")) "," CLASS("csi", "d", ""),
 		ALL },
@@ -301,19 +301,19 @@ static const struct {
 			"kubernetes.io/aws-ebs", ""),
 		EACH("pod has a claim on a class of kubernetes.io/aws-ebs, "
 		     "which plimsoll-scheduler does not support") },
-	/* Two reasons of one plugin; the next one is not asked. */
+	/* Two reasons of one plugin; the next plugin does not run. */
 	{ CLAIM("c") "," CLAIM("e"), "",
 		PVC("c", BOUND, TO("v")) "," PV("v", "'" ZONE "':'9'",
 			ONLY_ON("a")) "," PVC("e", "",
 			WANTS("local", "1Gi")) "," LOCAL,
 		"a: " NO_PV "; b: " AFFINITY ", " NO_PV "; c: " AFFINITY
 		", " NO_PV "; d: " AFFINITY ", " NO_PV },
-	/* No business of a scheduler. */
+	/* Irrelevant to scheduling. */
 	{ "{'name':'v','nfs':{}},{'name':'w','csi':{'driver':'d'}}", "", "",
 		ALL },
 };
 
-static void filters_as_upstream(void **state)
+static void filters_like_upstream(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < count_of(cases); i++) {
@@ -327,10 +327,10 @@ static void filters_as_upstream(void **state)
 	}
 }
 
-/* ---- what is to be done ---- */
+/* ---- plans ---- */
 
 struct world {
-	struct names *names;
+	struct interner *interner;
 	struct cluster cluster;
 	struct node *node;
 	struct volumes volumes;
@@ -339,23 +339,23 @@ struct world {
 
 static void put(struct world *w, const char *json)
 {
-	struct value *object = given_json(json);
+	struct json_value *object = given_json(json);
 	enum cluster_kind kind;
 
-	assert_true(
-		cluster_kind_find(&kind, value_text_at(object, "kind", "")));
+	assert_true(cluster_kind_find(&kind,
+		json_value_text_at(object, "kind", "")));
 	assert_int_equal(cluster_put_object(&w->cluster, kind, object, NULL),
 		0);
-	value_free(object);
+	json_value_free(object);
 }
 
 static int setup(void **state)
 {
 	static struct world w;
 
-	w = (struct world){ .names = names_new() };
-	cluster_init(&w.cluster, w.names);
-	w.node = given_plain_node(w.names, "n");
+	w = (struct world){ .interner = interner_new() };
+	cluster_init(&w.cluster, w.interner);
+	w.node = given_plain_node(w.interner, "n");
 	cluster_add_node(&w.cluster, w.node);
 	*state = &w;
 	return 0;
@@ -368,16 +368,16 @@ static int teardown(void **state)
 	volume_plan_fini(&w->plan);
 	volumes_fini(&w->volumes);
 	cluster_fini(&w->cluster);
-	names_free(w->names);
+	interner_free(w->interner);
 	return 0;
 }
 
-/* The plan for a pod with these volumes: "claim=volume" or "claim+"; "-": none
- * will do. */
+/* The plan for a pod with these volumes: "claim=volume" or "claim+"; "-": no
+ * node fits. */
 static void assert_plan(struct world *w, const char *has, const char *expected)
 {
 	scoped_free char *json = xasprintf(POD("p", "", "%s"), has);
-	struct pod *pod = given_pod(w->names, json);
+	struct pod *pod = given_pod(w->interner, json);
 	scoped_buffer struct buffer text = BUFFER_MAX(1000);
 
 	volumes_prepare(&w->volumes, pod, &w->cluster);
@@ -410,7 +410,7 @@ static void what_was_decided_is_not_given_away_again(void **state)
 	put(w, PV("small", "", OFFERS("local", "2Gi")));
 	assert_plan(w, CLAIM("c"), "c=small");
 	volume_plan_assume(&w->plan, &w->cluster.storage, "n");
-	/* A newer version of the object changes nothing about that. */
+	/* A newer version of the object does not change that. */
 	put(w, PV("small", "'new':'label'", OFFERS("local", "2Gi")));
 	assert_plan(w, CLAIM("e"), "e=large");
 	assert_plan(w, CLAIM("c"), "c=small");
@@ -429,7 +429,7 @@ static void a_claim_promised_to_a_node_stays_there(void **state)
 	assert_plan(w, CLAIM("c"), "-");
 	put(w, PVC("c", "", WANTS("csi", "1Gi")));
 	assert_plan(w, CLAIM("c"), "-");
-	/* The API server knows better by now. */
+	/* The API server has a decision of its own. */
 	put(w,
 		PVC("c", "'volume.kubernetes.io/selected-node':'n'",
 			WANTS("csi", "1Gi")));
@@ -452,7 +452,7 @@ static void the_smallest_volume_that_is_there_is_taken(void **state)
 {
 	struct world *w = *state;
 
-	w->node = given_node(w->names,
+	w->node = given_node(w->interner,
 		"{'metadata':{'name':'b','labels':{'h':'b'}},'status':{"
 		"'allocatable':{'pods':'9'}}}");
 	cluster_add_node(&w->cluster, w->node);
@@ -484,7 +484,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			the_smallest_volume_that_is_there_is_taken, setup,
 			teardown),
-		cmocka_unit_test(filters_as_upstream),
+		cmocka_unit_test(filters_like_upstream),
 		cmocka_unit_test_setup_teardown(
 			what_was_decided_is_not_given_away_again, setup,
 			teardown),

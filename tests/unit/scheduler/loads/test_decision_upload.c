@@ -4,24 +4,25 @@
 #include "lib/memory.h"
 #include "lib/mq.h"
 #include "proto/wire.h"
+#include "scheduler/loads/aggregator_client.h"
 #include "tests/support/cm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* An aggregator of a few lines, in the same loop. */
+/* A minimal aggregator on the same event loop. */
 struct fixture {
 	uv_loop_t loop;
 	struct mq_server *server;
-	struct records *records;
+	struct decision_upload *upload;
 	char url[64];
 	struct option_list urls;
-	struct dial_config dial;
+	struct credentials credentials;
 	size_t batches, taken;
-	bool is_strict;	    /* wants to hear Hello first */
-	size_t unsaved;	    /* batches it cannot store */
-	uint64_t last_wall; /* of the record that came last */
+	bool is_strict;	    /* requires Hello first */
+	size_t unsaved;	    /* batches that are not stored */
+	uint64_t last_wall; /* of the last record */
 	bool done;
 };
 
@@ -62,6 +63,14 @@ static void serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 	wire_request_fini(&asked);
 }
 
+static int open_upload(struct fixture *f, struct decision_upload **out)
+{
+	return decision_upload_new(out, &f->loop,
+		&(struct aggregators_options){ .urls = &f->urls,
+			.credentials = &f->credentials },
+		NULL);
+}
+
 static int setup(void **state)
 {
 	static struct fixture f;
@@ -77,8 +86,7 @@ static int setup(void **state)
 	(void)snprintf(f.url, sizeof(f.url), "tcp://127.0.0.1:%u",
 		(unsigned)mq_server_port(f.server));
 	f.urls = (struct option_list){ { f.url }, 1 };
-	assert_int_equal(
-		records_new(&f.records, &f.loop, &f.urls, &f.dial, NULL), 0);
+	assert_int_equal(open_upload(&f, &f.upload), 0);
 	*state = &f;
 	return 0;
 }
@@ -87,14 +95,14 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	records_close(f->records);
+	decision_upload_close(f->upload);
 	mq_server_close(f->server);
 	(void)uv_run(&f->loop, UV_RUN_DEFAULT);
 	assert_int_equal(uv_loop_close(&f->loop), 0);
 	return 0;
 }
 
-/* Records that were made at 1, 2, 3... */
+/* Records with the times from, from + 1, ... */
 static void add(struct fixture *f, uint64_t from, uint64_t to)
 {
 	struct decision_record record = { .namespace = "a",
@@ -104,19 +112,19 @@ static void add(struct fixture *f, uint64_t from, uint64_t to)
 
 	for (uint64_t i = from; i <= to; i++) {
 		record.wall_us = i;
-		records_add(f->records, &record);
+		decision_upload_add(f->upload, &record);
 	}
 }
 
-static void look(uv_timer_t *timer)
+static void poll(uv_timer_t *timer)
 {
 	struct fixture *f = timer->data;
 
-	f->done = records_waiting(f->records) == 0;
+	f->done = decision_upload_pending(f->upload) == 0;
 }
 
-/* Until the answer to the last is there, too: closing nng 1.5.2's socket while
- * one arrives can hang (nanomsg/nng pull request 1636). */
+/* Waits for the reply to the last batch too: closing a socket of nng 1.5.2
+ * while a reply arrives can hang (nanomsg/nng pull request 1636). */
 static void run_until_taken(struct fixture *f, size_t count)
 {
 	uv_timer_t timer = { 0 };
@@ -124,27 +132,27 @@ static void run_until_taken(struct fixture *f, size_t count)
 	f->done = false;
 	assert_int_equal(uv_timer_init(&f->loop, &timer), 0);
 	timer.data = f;
-	assert_int_equal(uv_timer_start(&timer, look, 1, 1), 0);
+	assert_int_equal(uv_timer_start(&timer, poll, 1, 1), 0);
 	run_until(&f->loop, &f->done);
 	uv_close((uv_handle_t *)&timer, NULL);
 	(void)uv_run(&f->loop, UV_RUN_NOWAIT);
 	assert_int_equal(f->taken, count);
 }
 
-static void each_arrives_once_and_in_order(void **state)
+static void uploads_each_record_once_and_in_order(void **state)
 {
 	struct fixture *f = *state;
 
 	add(f, 1, 200);
 	run_until_taken(f, 200);
-	/* The first alone, the others while it was under way. */
+	/* The first record alone, the others after its reply. */
 	assert_int_equal(f->batches, 5);
 	add(f, 201, 202);
 	run_until_taken(f, 202);
 	assert_int_equal(f->last_wall, 202);
 }
 
-static void says_who_it_is_where_that_is_asked(void **state)
+static void sends_hello_if_the_aggregator_asks(void **state)
 {
 	struct fixture *f = *state;
 
@@ -153,7 +161,7 @@ static void says_who_it_is_where_that_is_asked(void **state)
 	run_until_taken(f, 3);
 }
 
-static void what_was_not_stored_comes_again(void **state)
+static void sends_records_again_that_were_not_stored(void **state)
 {
 	struct fixture *f = *state;
 
@@ -163,28 +171,27 @@ static void what_was_not_stored_comes_again(void **state)
 	assert_int_equal(f->batches, 2);
 }
 
-static void the_oldest_go_when_there_are_too_many(void **state)
+static void drops_the_oldest_records_above_the_limit(void **state)
 {
 	struct fixture *f = *state;
 
-	/* While the loop does not run nothing is sent. */
-	add(f, 1, RECORDS_MAX + 100);
-	/* But for the first, which was under way already. */
-	run_until_taken(f, RECORDS_MAX + 1);
-	assert_int_equal(f->last_wall, RECORDS_MAX + 100);
+	/* Nothing is sent until the event loop runs, */
+	add(f, 1, DECISION_UPLOAD_MAX + 100);
+	/* except for the first record. */
+	run_until_taken(f, DECISION_UPLOAD_MAX + 1);
+	assert_int_equal(f->last_wall, DECISION_UPLOAD_MAX + 100);
 }
 
-static void with_nobody_to_keep_them_there_are_none(void **state)
+static void keeps_no_records_without_aggregators(void **state)
 {
 	struct fixture *f = *state;
-	static const struct option_list none;
-	struct records *records = NULL;
+	struct decision_upload *upload = NULL;
 	struct decision_record record = { .pod = "b" };
 
-	assert_int_equal(records_new(&records, &f->loop, &none, &f->dial, NULL),
-		0);
-	records_add(records, &record);
-	records_close(records);
+	f->urls.count = 0;
+	assert_int_equal(open_upload(f, &upload), 0);
+	decision_upload_add(upload, &record);
+	decision_upload_close(upload);
 }
 
 #define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -192,11 +199,11 @@ static void with_nobody_to_keep_them_there_are_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		test(each_arrives_once_and_in_order),
-		test(says_who_it_is_where_that_is_asked),
-		test(what_was_not_stored_comes_again),
-		test(the_oldest_go_when_there_are_too_many),
-		test(with_nobody_to_keep_them_there_are_none),
+		test(uploads_each_record_once_and_in_order),
+		test(sends_hello_if_the_aggregator_asks),
+		test(sends_records_again_that_were_not_stored),
+		test(drops_the_oldest_records_above_the_limit),
+		test(keeps_no_records_without_aggregators),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include "lib/memory.h"
 #include "lib/mq.h"
 #include "proto/wire.h"
+#include "scheduler/loads/aggregator_client.h"
 #include "tests/support/cm.h"
 
 #include <stdio.h>
@@ -11,18 +12,18 @@
 #include <string.h>
 #include <unistd.h>
 
-/* An aggregator of a few lines, in the same loop. It lets nobody have
- * snapshots but who said Hello, if it is strict. */
+/* A minimal aggregator on the same event loop. A strict one requires Hello
+ * before it sends snapshots. */
 struct fixture {
 	uv_loop_t loop;
 	struct mq_server *server;
 	struct loads *loads;
 	char url[64];
 	struct option_list urls;
-	struct dial_config dial;
-	bool strict, forgetful, greeted, done;
+	struct credentials credentials;
+	bool strict, forgetful, has_hello, done;
 	size_t hellos, snapshots, nodes;
-	struct hello hello; /* the last; without its token */
+	struct hello hello; /* the last, without the token */
 	char token[64];
 };
 
@@ -30,7 +31,7 @@ static void take_hello(struct fixture *f, const struct hello *hello,
 	struct buffer *out)
 {
 	f->hellos++;
-	f->greeted = true;
+	f->has_hello = true;
 	f->hello = *hello;
 	f->hello.token = NULL;
 	(void)snprintf(f->token, sizeof(f->token), "%s",
@@ -50,17 +51,17 @@ static void give_snapshot(struct fixture *f, struct buffer *out)
 			.count = 1 });
 }
 
-/* True: answered now. The second snapshot is never ready. */
+/* True: replied. The second snapshot is never ready. */
 static bool reply_to(struct fixture *f, const struct wire_request *asked,
 	struct buffer *out)
 {
 	if (asked->kind == WIRE_HELLO) {
 		take_hello(f, &asked->hello, out);
-	} else if (f->strict && !f->greeted) {
+	} else if (f->strict && !f->has_hello) {
 		wire_pack_ack(out, &(struct ack){ .need_hello = true });
 	} else if (f->snapshots == 0 || f->forgetful) {
 		give_snapshot(f, out);
-		f->greeted = !f->forgetful;
+		f->has_hello = !f->forgetful;
 		f->forgetful = false;
 	} else {
 		f->done = true;
@@ -125,15 +126,15 @@ static int teardown(void **state)
 
 static void open_loads(struct fixture *f)
 {
-	const struct loads_options options = { .aggregators = &f->urls,
-		.dial = &f->dial,
+	const struct aggregators_options options = { .urls = &f->urls,
+		.credentials = &f->credentials,
 		.on_node = on_node,
 		.owner = f };
 
 	assert_int_equal(loads_new(&f->loads, &f->loop, &options, NULL), 0);
 }
 
-static void without_a_token_it_asks_at_once(void **state)
+static void without_a_token_it_sends_no_hello(void **state)
 {
 	struct fixture *f = *state;
 
@@ -144,7 +145,7 @@ static void without_a_token_it_asks_at_once(void **state)
 	assert_true(loads_complete(f->loads));
 }
 
-static void with_a_token_it_says_first_who_it_is(void **state)
+static void with_a_token_it_sends_hello_first(void **state)
 {
 	struct fixture *f = *state;
 	char path[] = "/tmp/plimsoll-loads-XXXXXX";
@@ -155,7 +156,7 @@ static void with_a_token_it_says_first_who_it_is(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, "abc\n", 4), 4);
 	(void)close(fd);
-	f->dial.token_file = path;
+	f->credentials.token_file = path;
 	open_loads(f);
 	run_until(&f->loop, &f->done);
 	assert_int_equal(unlink(path), 0);
@@ -168,7 +169,7 @@ static void with_a_token_it_says_first_who_it_is(void **state)
 	assert_int_equal(f->nodes, 1);
 }
 
-static void it_says_who_it_is_whenever_it_is_asked(void **state)
+static void sends_hello_whenever_it_is_asked(void **state)
 {
 	struct fixture *f = *state;
 
@@ -181,16 +182,16 @@ static void it_says_who_it_is_whenever_it_is_asked(void **state)
 	assert_int_equal(f->snapshots, 1);
 }
 
-static void a_bad_tls_file_ends_with_a_sentence(void **state)
+static void reports_a_bad_tls_file(void **state)
 {
 	struct fixture *f = *state;
-	const struct loads_options options = { .aggregators = &f->urls,
-		.dial = &f->dial,
+	const struct aggregators_options options = { .urls = &f->urls,
+		.credentials = &f->credentials,
 		.on_node = on_node,
 		.owner = f };
 	struct error err = { 0 };
 
-	f->dial.tls.ca = "/nowhere/ca.crt";
+	f->credentials.tls.ca = "/nowhere/ca.crt";
 	assert_true(loads_new(&f->loads, &f->loop, &options, &err) < 0);
 	assert_non_null(strstr(err.text, "/nowhere/ca.crt"));
 	assert_null(f->loads);
@@ -201,10 +202,10 @@ static void a_bad_tls_file_ends_with_a_sentence(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(without_a_token_it_asks_at_once),
-		TEST(with_a_token_it_says_first_who_it_is),
-		TEST(it_says_who_it_is_whenever_it_is_asked),
-		TEST(a_bad_tls_file_ends_with_a_sentence),
+		TEST(without_a_token_it_sends_no_hello),
+		TEST(with_a_token_it_sends_hello_first),
+		TEST(sends_hello_whenever_it_is_asked),
+		TEST(reports_a_bad_tls_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,8 @@
 #include "lib/memory.h"
 #include "lib/mq.h"
 #include "proto/wire.h"
+#include "scheduler/cache/cache.h"
+#include "scheduler/loads/aggregator_client.h"
 #include "tests/support/cm.h"
 
 #include <math.h>
@@ -12,19 +14,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An aggregator of a few lines, in the same loop, and a queue. */
+/* A minimal aggregator on the same event loop, and a queue. */
 struct fixture {
 	uv_loop_t loop;
 	struct mq_server *server;
-	struct pasts *pasts;
+	struct profile_client *profile_client;
 	struct queue queue;
 	char url[64];
 	struct option_list urls;
-	struct dial_config dial;
+	struct credentials credentials;
 	size_t asked;
-	bool is_mute; /* keeps the questions, says nothing */
+	bool is_mute; /* does not reply */
 	struct mq_request *kept[8];
-	bool is_told;
+	bool is_answered;
 	struct cache cache;
 };
 
@@ -32,16 +34,16 @@ static void answer(struct fixture *f, struct mq_request *request,
 	const char *name)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(4096);
-	struct vm_past past;
+	struct vm_profile profile;
 
 	(void)f;
-	vm_past_init(&past);
+	vm_profile_init(&profile);
 	if (strcmp(name, "busy") == 0) {
-		past.seconds = 90000;
-		past.mean_cores = 3;
-		past.stdev_cores = 1;
+		profile.seconds = 90000;
+		profile.mean_cores = 3;
+		profile.stdev_cores = 1;
 	}
-	wire_pack_profile(&out, &past);
+	wire_pack_profile(&out, &profile);
 	mq_reply(request, (const uint8_t *)out.data, out.len);
 }
 
@@ -63,11 +65,11 @@ static void serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 	wire_request_fini(&asked);
 }
 
-static void on_answer(void *owner)
+static void on_profile(void *owner)
 {
 	struct fixture *f = owner;
 
-	f->is_told = true;
+	f->is_answered = true;
 }
 
 static int setup(void **state)
@@ -87,15 +89,14 @@ static int setup(void **state)
 	(void)snprintf(f.url, sizeof(f.url), "tcp://127.0.0.1:%u",
 		(unsigned)mq_server_port(f.server));
 	f.urls = (struct option_list){ { f.url }, 1 };
-	assert_int_equal(
-		pasts_new(&f.pasts, &f.loop,
-			&(struct pasts_options){ .aggregators = &f.urls,
-				.dial = &f.dial,
-				.on_answer = on_answer,
-				.owner = &f,
-				.queue = &f.queue,
-				.cache = &f.cache },
-			NULL),
+	assert_int_equal(profile_client_new(&f.profile_client, &f.loop,
+				 &(struct aggregators_options){ .urls = &f.urls,
+					 .credentials = &f.credentials,
+					 .on_profile = on_profile,
+					 .owner = &f,
+					 .queue = &f.queue,
+					 .cache = &f.cache },
+				 NULL),
 		0);
 	*state = &f;
 	return 0;
@@ -105,7 +106,7 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	pasts_close(f->pasts);
+	profile_client_close(f->profile_client);
 	mq_server_close(f->server);
 	queue_fini(&f->queue);
 	cache_fini(&f->cache);
@@ -126,100 +127,103 @@ static struct pod *make_pod(const char *uid, const char *vm)
 	return pod;
 }
 
-static struct waiting *put(struct fixture *f, const char *uid, const char *vm)
+static struct queued_pod *put(struct fixture *f, const char *uid,
+	const char *vm)
 {
 	queue_put(&f->queue, make_pod(uid, vm), 1);
 	return queue_find(&f->queue, uid);
 }
 
-/* Asks for a VM of no interest until the connection is there. */
+/* Asks for another VM until the client is connected. */
 static void await_connection(struct fixture *f)
 {
-	struct waiting *first = put(f, "first", "first");
+	struct queued_pod *first = put(f, "first", "first");
 
-	while (pasts_may_place(f->pasts, first,
+	while (profile_client_may_schedule(f->profile_client, first,
 		(int64_t)clock_monotonic_us())) {
 		(void)uv_run(&f->loop, UV_RUN_NOWAIT);
 		if (f->asked > 0) {
 			break;
 		}
 	}
-	run_until(&f->loop, &f->is_told);
-	f->is_told = false;
+	run_until(&f->loop, &f->is_answered);
+	f->is_answered = false;
 	queue_remove(&f->queue, "first");
 }
 
-static void a_pod_waits_for_its_past_and_gets_it(void **state)
+static void a_pod_waits_for_its_vms_profile(void **state)
 {
 	struct fixture *f = *state;
-	struct waiting *pod;
+	struct queued_pod *pod;
 	int64_t now;
 
 	await_connection(f);
 	pod = put(f, "u1", "busy");
 	now = (int64_t)clock_monotonic_us();
-	assert_false(pasts_may_place(f->pasts, pod, now));
-	assert_int_equal(pod->not_before_us, now + PASTS_WAIT_US);
-	run_until(&f->loop, &f->is_told);
+	assert_false(profile_client_may_schedule(f->profile_client, pod, now));
+	assert_int_equal(pod->not_before_us, now + PROFILE_CLIENT_WAIT_US);
+	run_until(&f->loop, &f->is_answered);
 	assert_int_equal(pod->not_before_us, 0);
-	assert_true(pasts_may_place(f->pasts, pod, now));
-	assert_true(fabs(pod->pod->past.mean_cores - 3) < 1e-9);
-	assert_true(fabs(profile_variance(&pod->pod->past) - 1) < 1e-9);
-	assert_true(pod->pod->past.seconds <= PROFILE_MEMORY_S);
-	/* The next pod of the VM need not ask. */
+	assert_true(profile_client_may_schedule(f->profile_client, pod, now));
+	assert_true(fabs(pod->pod->usage.mean_cores - 3) < 1e-9);
+	assert_true(fabs(usage_variance(&pod->pod->usage) - 1) < 1e-9);
+	assert_true(pod->pod->usage.seconds <= USAGE_MEMORY_S);
+	/* The next pod of the VM uses the same profile. */
 	pod = put(f, "u2", "busy");
-	assert_true(pasts_may_place(f->pasts, pod, now));
+	assert_true(profile_client_may_schedule(f->profile_client, pod, now));
 	assert_int_equal(f->asked, 2);
 }
 
-static void a_vm_nobody_knows_is_placed_at_once_when_that_is_said(void **state)
+static void an_unknown_vm_waits_only_for_the_reply(void **state)
 {
 	struct fixture *f = *state;
-	struct waiting *pod;
+	struct queued_pod *pod;
 	int64_t now;
 
 	await_connection(f);
 	pod = put(f, "u1", "new");
 	now = (int64_t)clock_monotonic_us();
-	assert_false(pasts_may_place(f->pasts, pod, now));
-	run_until(&f->loop, &f->is_told);
-	assert_true(pasts_may_place(f->pasts, pod, now));
-	assert_true(pod->pod->past.seconds <= 0);
+	assert_false(profile_client_may_schedule(f->profile_client, pod, now));
+	run_until(&f->loop, &f->is_answered);
+	assert_true(profile_client_may_schedule(f->profile_client, pod, now));
+	assert_true(pod->pod->usage.seconds <= 0);
 }
 
-static void nobody_waits_long(void **state)
+static void a_pod_waits_for_a_limited_time(void **state)
 {
 	struct fixture *f = *state;
-	struct waiting *pod;
+	struct queued_pod *pod;
 	int64_t now;
 
 	await_connection(f);
 	f->is_mute = true;
 	pod = put(f, "u1", "busy");
 	now = (int64_t)clock_monotonic_us();
-	assert_false(pasts_may_place(f->pasts, pod, now));
-	assert_false(pasts_may_place(f->pasts, pod, now + PASTS_WAIT_US - 1));
-	assert_true(pasts_may_place(f->pasts, pod, now + PASTS_WAIT_US));
-	/* Nor a pod that was tried before, nor what is no VM. */
+	assert_false(profile_client_may_schedule(f->profile_client, pod, now));
+	assert_false(profile_client_may_schedule(f->profile_client, pod,
+		now + PROFILE_CLIENT_WAIT_US - 1));
+	assert_true(profile_client_may_schedule(f->profile_client, pod,
+		now + PROFILE_CLIENT_WAIT_US));
+	/* A pod that was tried before does not wait, nor one that is no VM. */
 	pod = put(f, "u2", "other");
 	pod->failures = 1;
-	assert_true(pasts_may_place(f->pasts, pod, now));
+	assert_true(profile_client_may_schedule(f->profile_client, pod, now));
 	pod = put(f, "u3", "third");
 	pod->pod->is_vm = false;
-	assert_true(pasts_may_place(f->pasts, pod, now));
+	assert_true(profile_client_may_schedule(f->profile_client, pod, now));
 }
 
-static void without_a_connection_nobody_waits_at_all(void **state)
+static void without_a_connection_no_pod_waits(void **state)
 {
 	struct fixture *f = *state;
-	struct waiting *pod = put(f, "u1", "busy");
+	struct queued_pod *pod = put(f, "u1", "busy");
 
-	assert_true(
-		pasts_may_place(f->pasts, pod, (int64_t)clock_monotonic_us()));
-	assert_true(pod->pod->past.seconds <= 0);
+	assert_true(profile_client_may_schedule(f->profile_client, pod,
+		(int64_t)clock_monotonic_us()));
+	assert_true(pod->pod->usage.seconds <= 0);
 }
 
-/* It runs on the cache's node n, bound by somebody. */
+/* Another scheduler bound the pod to node n. */
 static void run_vm(struct fixture *f, const char *uid, const char *vm)
 {
 	struct pod *pod = make_pod(uid, vm);
@@ -233,23 +237,23 @@ static double known_cores(const struct fixture *f, const char *uid)
 {
 	const struct node *node = cache_node(&f->cache, "n");
 
-	return node_vms_model(&node->vms, uid)->past.mean_cores;
+	return node_vms_model(&node->vms, uid)->usage.mean_cores;
 }
 
 static void put_node(struct fixture *f)
 {
 	static const char text[] = "{\"metadata\":{\"name\":\"n\"}}";
-	struct value *object = NULL;
+	struct json_value *object = NULL;
 	bool changed = false;
 
-	assert_int_equal(value_parse(&object, text, strlen(text), NULL), 0);
+	assert_int_equal(json_value_parse(&object, text, strlen(text), NULL),
+		0);
 	assert_int_equal(cache_put_node(&f->cache, &changed, object, 0, NULL),
 		0);
-	value_free(object);
+	json_value_free(object);
 }
 
-/* After a start of the scheduler, and for VMs that others place. */
-static void vms_that_run_are_asked_for_once_each(void **state)
+static void asks_once_for_each_running_vm(void **state)
 {
 	struct fixture *f = *state;
 	uint64_t until_us;
@@ -258,7 +262,7 @@ static void vms_that_run_are_asked_for_once_each(void **state)
 	run_vm(f, "u1", "new");
 	run_vm(f, "u2", "busy");
 	run_vm(f, "u3", "");
-	pasts_recall(f->pasts);
+	profile_client_backfill(f->profile_client);
 	until_us = clock_monotonic_us() + 10000000;
 	while (known_cores(f, "u2") <= 0 && clock_monotonic_us() < until_us) {
 		(void)uv_run(&f->loop, UV_RUN_NOWAIT);
@@ -266,33 +270,33 @@ static void vms_that_run_are_asked_for_once_each(void **state)
 	assert_true(fabs(known_cores(f, "u2") - 3) < 1e-9);
 	assert_true(known_cores(f, "u1") <= 0);
 	assert_int_equal(f->asked, 2);
-	assert_null(cache_take_stranger(&f->cache));
+	assert_null(cache_next_unprofiled(&f->cache));
 
-	/* An update is no stranger, nor is one that we place. */
+	/* Updates and pods that we bind are not unprofiled. */
 	run_vm(f, "u2", "busy");
 	cache_assume(&f->cache, make_pod("u4", "busy"), "n", 0);
 	run_vm(f, "u4", "busy");
-	assert_null(cache_take_stranger(&f->cache));
+	assert_null(cache_next_unprofiled(&f->cache));
 	assert_true(fabs(known_cores(f, "u2") - 3) < 1e-9);
 
-	/* One that goes before its turn is not asked for. */
+	/* A pod that is deleted before its turn is not asked for. */
 	run_vm(f, "u5", "busy");
 	(void)cache_remove_pod(&f->cache, "u5");
-	assert_null(cache_take_stranger(&f->cache));
+	assert_null(cache_next_unprofiled(&f->cache));
 }
 
-static void what_is_not_known_makes_no_profile(void **state)
+static void unknown_values_make_no_usage(void **state)
 {
-	struct vm_past past;
+	struct vm_profile profile;
 
 	(void)state;
-	vm_past_init(&past);
-	assert_true(pasts_profile(&past).seconds <= 0);
-	past.seconds = 60;
-	assert_true(pasts_profile(&past).seconds <= 0);
-	past.mean_cores = 2;
-	assert_true(pasts_profile(&past).seconds > 59);
-	assert_true(profile_variance(&(struct vm_profile){ 60, 2, 4 }) <= 0);
+	vm_profile_init(&profile);
+	assert_true(profile_client_usage(&profile).seconds <= 0);
+	profile.seconds = 60;
+	assert_true(profile_client_usage(&profile).seconds <= 0);
+	profile.mean_cores = 2;
+	assert_true(profile_client_usage(&profile).seconds > 59);
+	assert_true(usage_variance(&(struct usage){ 60, 2, 4 }) <= 0);
 }
 
 #define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -300,12 +304,12 @@ static void what_is_not_known_makes_no_profile(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		test(a_pod_waits_for_its_past_and_gets_it),
-		test(a_vm_nobody_knows_is_placed_at_once_when_that_is_said),
-		test(nobody_waits_long),
-		test(without_a_connection_nobody_waits_at_all),
-		test(vms_that_run_are_asked_for_once_each),
-		cmocka_unit_test(what_is_not_known_makes_no_profile),
+		test(a_pod_waits_for_its_vms_profile),
+		test(an_unknown_vm_waits_only_for_the_reply),
+		test(a_pod_waits_for_a_limited_time),
+		test(without_a_connection_no_pod_waits),
+		test(asks_once_for_each_running_vm),
+		cmocka_unit_test(unknown_values_make_no_usage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

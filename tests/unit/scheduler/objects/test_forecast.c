@@ -31,19 +31,19 @@ static const struct {
 		3 },
 };
 
-static void estimates_vcpus_from_the_launcher(void **state)
+static void estimates_vcpus_from_the_launcher_pod(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < count_of(launchers); i++) {
-		struct value *spec = given_json(launchers[i].spec);
+		struct json_value *spec = given_json(launchers[i].spec);
 
 		given_check(is_near(forecast_vcpus(spec), launchers[i].vcpus),
 			launchers[i].spec);
-		value_free(spec);
+		json_value_free(spec);
 	}
 }
 
-static void knows_vms_with_cpus_of_their_own(void **state)
+static void detects_dedicated_cpus(void **state)
 {
 	static const struct {
 		const char *spec;
@@ -55,24 +55,25 @@ static void knows_vms_with_cpus_of_their_own(void **state)
 		{ "{'nodeSelector':{'cpumanager':'false'}}", false },
 		{ "{'nodeSelector':{'cpumanager':7}}", false },
 	};
-	struct value *recorded = given_file(GIVEN_DIR "pod-dedicated.json");
+	struct json_value *recorded =
+		given_file(GIVEN_DIR "pod-dedicated.json");
 
 	(void)state;
 	for (size_t i = 0; i < count_of(cases); i++) {
-		struct value *spec = given_json(cases[i].spec);
+		struct json_value *spec = given_json(cases[i].spec);
 
 		given_check(
 			forecast_is_dedicated(spec) == cases[i].is_dedicated,
 			cases[i].spec);
-		value_free(spec);
+		json_value_free(spec);
 	}
-	assert_true(forecast_is_dedicated(value_get(recorded, "spec")));
-	value_free(recorded);
+	assert_true(forecast_is_dedicated(json_value_get(recorded, "spec")));
+	json_value_free(recorded);
 }
 
-static void charges_an_unseen_vm_less_and_less(void **state)
+static void fades_the_charge_of_an_unseen_vm(void **state)
 {
-	struct pending p = {
+	struct forecast_charge p = {
 		.memory_bytes = 100,
 		.bound_us = 50 * second,
 	};
@@ -83,13 +84,13 @@ static void charges_an_unseen_vm_less_and_less(void **state)
 	assert_true(is_near(forecast_memory(&p, 200 * second), 50));
 	assert_true(is_near(forecast_unseen(&p, 350 * second), 0));
 	assert_true(is_near(forecast_unseen(&p, 9999 * second), 0));
-	/* The watch may be ahead of our own clock reading. */
+	/* A watch event may be newer than the clock reading. */
 	assert_true(is_near(forecast_unseen(&p, 0), 1));
 }
 
-static void charges_a_seen_vm_only_what_is_missing(void **state)
+static void charges_a_seen_vm_the_memory_it_has_not_touched(void **state)
 {
-	struct pending p = {
+	struct forecast_charge p = {
 		.memory_bytes = 100,
 		.is_seen = true,
 		.seen_memory_bytes = 25,
@@ -109,10 +110,11 @@ static void charges_a_seen_vm_only_what_is_missing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(estimates_vcpus_from_the_launcher),
-		cmocka_unit_test(knows_vms_with_cpus_of_their_own),
-		cmocka_unit_test(charges_an_unseen_vm_less_and_less),
-		cmocka_unit_test(charges_a_seen_vm_only_what_is_missing),
+		cmocka_unit_test(estimates_vcpus_from_the_launcher_pod),
+		cmocka_unit_test(detects_dedicated_cpus),
+		cmocka_unit_test(fades_the_charge_of_an_unseen_vm),
+		cmocka_unit_test(
+			charges_a_seen_vm_the_memory_it_has_not_touched),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
 #define PORT(port, more) "{'hostPort':" port more "}"
 #define TAKES(ports) "{'containers':[{'ports':[" ports "]}]}"
 
-/* Do these two specs go on one node? */
+/* Can one node run both specs? */
 static const struct {
 	const char *a, *b;
 	bool conflict;
@@ -27,7 +27,7 @@ static const struct {
 		TAKES(PORT("80", ",'hostIP':'127.0.0.1'")), true },
 	{ TAKES(PORT("80", ",'hostIP':'0.0.0.0'")),
 		TAKES(PORT("80", ",'hostIP':'10.0.0.1'")), true },
-	/* "::" is one address among others. */
+	/* "::" has no special meaning. */
 	{ TAKES(PORT("80", ",'hostIP':'::'")),
 		TAKES(PORT("80", ",'hostIP':'10.0.0.1'")), false },
 	{ TAKES(PORT("80", ",'hostIP':'::'")), TAKES(PORT("80", "")), true },
@@ -42,33 +42,33 @@ static const struct {
 		TAKES(PORT("80", "")), false },
 };
 
-static struct host_ports ports_of(struct names *names, const char *json)
+static struct host_ports ports_of(struct interner *interner, const char *json)
 {
-	struct value *spec = given_json(json);
+	struct json_value *spec = given_json(json);
 	struct host_ports ports;
 
-	assert_int_equal(host_ports_read(&ports, names, spec, NULL), 0);
-	value_free(spec);
+	assert_int_equal(host_ports_read(&ports, interner, spec, NULL), 0);
+	json_value_free(spec);
 	return ports;
 }
 
-static void conflicts_as_upstream(void **state)
+static void conflicts_like_upstream(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < count_of(cases); i++) {
-		struct names *names = names_new();
-		struct host_ports a = ports_of(names, cases[i].a);
-		struct host_ports b = ports_of(names, cases[i].b);
+		struct interner *interner = interner_new();
+		struct host_ports a = ports_of(interner, cases[i].a);
+		struct host_ports b = ports_of(interner, cases[i].b);
 
 		given_check(host_ports_conflict(&a, &b) == cases[i].conflict,
 			cases[i].a);
-		host_ports_fini(&a, names);
-		host_ports_fini(&b, names);
-		names_free(names);
+		host_ports_fini(&a, interner);
+		host_ports_fini(&b, interner);
+		interner_free(interner);
 	}
 }
 
-static void a_taken_port_rejects_before_a_lack_of_cpu(void **state)
+static void a_port_conflict_rejects_before_insufficient_cpu(void **state)
 {
 	(void)state;
 	verdicts_check(
@@ -83,33 +83,34 @@ static void a_taken_port_rejects_before_a_lack_of_cpu(void **state)
 		"ports; b: Insufficient cpu");
 }
 
-static void limits_how_many_it_reads(void **state)
+static void limits_the_number_of_ports(void **state)
 {
-	struct names *names = names_new();
+	struct interner *interner = interner_new();
 	struct host_ports ports = { 0 };
 	scoped_buffer struct buffer text = BUFFER_MAX(1 << 20);
-	struct value *spec;
+	struct json_value *spec;
 	struct error err;
 
 	(void)state;
 	buffer_text(&text, "{'containers':[{'ports':[{'hostPort':1}");
-	for (int i = 0; i < PORTS_MAX; i++) {
+	for (int i = 0; i < HOST_PORTS_MAX; i++) {
 		buffer_text(&text, ",{'hostPort':1}");
 	}
 	buffer_text(&text, "]}]}");
 	spec = given_json(text.data);
-	assert_int_equal(host_ports_read(&ports, names, spec, &err), -E2BIG);
+	assert_int_equal(host_ports_read(&ports, interner, spec, &err), -E2BIG);
 	assert_int_equal(ports.count, 0);
-	value_free(spec);
-	names_free(names);
+	json_value_free(spec);
+	interner_free(interner);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(conflicts_as_upstream),
-		cmocka_unit_test(a_taken_port_rejects_before_a_lack_of_cpu),
-		cmocka_unit_test(limits_how_many_it_reads),
+		cmocka_unit_test(conflicts_like_upstream),
+		cmocka_unit_test(
+			a_port_conflict_rejects_before_insufficient_cpu),
+		cmocka_unit_test(limits_the_number_of_ports),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,8 +6,8 @@
 
 static const struct {
 	const char *selector;
-	bool is_match;	/* of app=web, an empty one and n=5 */
-	bool of_nobody; /* of an object without labels */
+	bool is_match;	    /* app=web, an empty label and n=5 */
+	bool of_unlabelled; /* an object without labels */
 } cases[] = {
 	{ "null", false, false },
 	{ "{}", true, true },
@@ -29,7 +29,7 @@ static const struct {
 	{ "{'matchLabels':{'app':'web'},'matchExpressions':[{'key':'app',"
 	  "'operator':'DoesNotExist'}]}",
 		false, false },
-	/* What the API server would not let through selects nothing. */
+	/* Selectors that the API server rejects select nothing. */
 	{ "{'matchExpressions':[{'key':'n','operator':'Gt','values':['1'"
 	  "]}]}",
 		false, false },
@@ -38,60 +38,63 @@ static const struct {
 	{ "{'matchLabels':{'app':1}}", false, false },
 };
 
-static void selects_as_upstream(void **state)
+static void selects_like_upstream(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < count_of(cases); i++) {
-		struct names *names = names_new();
-		struct value *text = given_json(cases[i].selector);
-		struct value *object =
+		struct interner *interner = interner_new();
+		struct json_value *text = given_json(cases[i].selector);
+		struct json_value *object =
 			given_json("{'app':'web','empty':'','n':'5'}");
 		struct label_selector selector;
 		struct labels labels;
 
 		assert_int_equal(
-			label_selector_read(&selector, names, text, NULL), 0);
-		assert_int_equal(labels_read(&labels, names, object, NULL), 0);
-		given_check(label_selector_matches(&selector, names, &labels) ==
-				cases[i].is_match,
+			label_selector_read(&selector, interner, text, NULL),
+			0);
+		assert_int_equal(labels_read(&labels, interner, object, NULL),
+			0);
+		given_check(label_selector_matches(&selector, interner,
+				    &labels) == cases[i].is_match,
 			cases[i].selector);
-		given_check(label_selector_matches(&selector, names, NULL) ==
-				cases[i].of_nobody,
+		given_check(label_selector_matches(&selector, interner, NULL) ==
+				cases[i].of_unlabelled,
 			cases[i].selector);
-		labels_fini(&labels, names);
-		label_selector_fini(&selector, names);
-		value_free(text);
-		value_free(object);
-		names_free(names);
+		labels_fini(&labels, interner);
+		label_selector_fini(&selector, interner);
+		json_value_free(text);
+		json_value_free(object);
+		interner_free(interner);
 	}
 }
 
-/* A selector, and one more label it must have. */
+/* A selector with one more required label. */
 static bool with_one_more(const char *json, const char *labels_json)
 {
-	struct names *names = names_new();
-	struct value *text = given_json(json);
-	struct value *object = given_json(labels_json);
-	uint32_t key = names_hold(names, "v");
-	uint32_t value = names_hold(names, "2");
+	struct interner *interner = interner_new();
+	struct json_value *text = given_json(json);
+	struct json_value *object = given_json(labels_json);
+	uint32_t key = interner_hold(interner, "v");
+	uint32_t value = interner_hold(interner, "2");
 	struct label_selector selector;
 	struct labels labels;
 	bool matches;
 
-	assert_int_equal(label_selector_read(&selector, names, text, NULL), 0);
-	assert_int_equal(labels_read(&labels, names, object, NULL), 0);
-	label_selector_add(&selector, names, key, value);
+	assert_int_equal(label_selector_read(&selector, interner, text, NULL),
+		0);
+	assert_int_equal(labels_read(&labels, interner, object, NULL), 0);
+	label_selector_add(&selector, interner, key, value);
 	assert_false(label_selector_is_empty(&selector));
-	matches = label_selector_matches(&selector, names, &labels);
-	labels_fini(&labels, names);
-	label_selector_fini(&selector, names);
-	value_free(text);
-	value_free(object);
-	names_free(names);
+	matches = label_selector_matches(&selector, interner, &labels);
+	labels_fini(&labels, interner);
+	label_selector_fini(&selector, interner);
+	json_value_free(text);
+	json_value_free(object);
+	interner_free(interner);
 	return matches;
 }
 
-static void wants_what_was_added_too(void **state)
+static void requires_an_added_label(void **state)
 {
 	(void)state;
 	assert_true(with_one_more("{'matchLabels':{'app':'web'}}",
@@ -102,34 +105,34 @@ static void wants_what_was_added_too(void **state)
 	assert_false(with_one_more("null", "{'v':'2'}"));
 }
 
-static void limits_what_it_reads(void **state)
+static void limits_the_number_of_requirements(void **state)
 {
-	struct names *names = names_new();
+	struct interner *interner = interner_new();
 	scoped_buffer struct buffer text = BUFFER_MAX(1 << 20);
 	struct label_selector selector = { 0 };
-	struct value *object;
+	struct json_value *object;
 	struct error err;
 
 	(void)state;
 	buffer_text(&text, "{'matchExpressions':[{}");
-	for (int i = 0; i < LABEL_SELECTOR_REQUIREMENTS_MAX; i++) {
+	for (int i = 0; i < REQUIREMENTS_MAX; i++) {
 		buffer_text(&text, ",{}");
 	}
 	buffer_text(&text, "]}");
 	object = given_json(text.data);
-	assert_int_equal(label_selector_read(&selector, names, object, &err),
+	assert_int_equal(label_selector_read(&selector, interner, object, &err),
 		-E2BIG);
 	assert_non_null(strstr(err.text, "requirements"));
-	value_free(object);
-	names_free(names);
+	json_value_free(object);
+	interner_free(interner);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(selects_as_upstream),
-		cmocka_unit_test(wants_what_was_added_too),
-		cmocka_unit_test(limits_what_it_reads),
+		cmocka_unit_test(selects_like_upstream),
+		cmocka_unit_test(requires_an_added_label),
+		cmocka_unit_test(limits_the_number_of_requirements),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,28 +8,30 @@ static const char labels_json[] =
 	"{'zone':'a','cores':'16','plus':'+16','big':'99999999999999999999',"
 	"'word':'x1','empty':''}";
 
-/* Does a node called n1 with the labels above match? */
+/* A node called n1 with the labels above matches. */
 static bool matches(const char *list_json, bool is_preferred, int64_t *weight)
 {
-	struct names *names = names_new();
-	struct value *labels_value = given_json(labels_json);
-	struct value *list = given_json(list_json);
+	struct interner *interner = interner_new();
+	struct json_value *labels_value = given_json(labels_json);
+	struct json_value *list = given_json(list_json);
 	struct labels labels;
-	struct terms terms;
-	struct selected node = { .names = names, .labels = &labels };
+	struct node_selector terms;
+	struct requirement_subject node = { .interner = interner,
+		.labels = &labels };
 	bool result;
 
-	assert_int_equal(labels_read(&labels, names, labels_value, NULL), 0);
-	assert_int_equal(terms_read(&terms, names, list, is_preferred, NULL),
+	assert_int_equal(labels_read(&labels, interner, labels_value, NULL), 0);
+	assert_int_equal(
+		node_selector_read(&terms, interner, list, is_preferred, NULL),
 		0);
-	node.name = names_hold(names, "n1");
-	result = terms_match(&terms, &node);
-	*weight = terms_weight(&terms, &node);
-	terms_fini(&terms, names);
-	labels_fini(&labels, names);
-	value_free(list);
-	value_free(labels_value);
-	names_free(names);
+	node.name = interner_hold(interner, "n1");
+	result = node_selector_matches(&terms, &node);
+	*weight = node_selector_weight(&terms, &node);
+	node_selector_fini(&terms, interner);
+	labels_fini(&labels, interner);
+	json_value_free(list);
+	json_value_free(labels_value);
+	interner_free(interner);
 	return result;
 }
 
@@ -61,7 +63,7 @@ static const struct {
 	{ "'key':'big','operator':'Gt','values':['0']", false },
 	{ "'key':'empty','operator':'Lt','values':['9']", false },
 	{ "'key':'none','operator':'Gt','values':['0']", false },
-	/* What upstream cannot understand matches nothing. */
+	/* Terms that are invalid upstream match nothing. */
 	{ "'key':'zone','operator':'In','values':[]", false },
 	{ "'key':'none','operator':'NotIn'", false },
 	{ "'key':'zone','operator':'Exists','values':['a']", false },
@@ -74,7 +76,7 @@ static const struct {
 	{ "'key':'none','operator':'NotIn','values':[7]", false },
 };
 
-static void matches_expressions_exactly(void **state)
+static void matches_expressions_like_upstream(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < count_of(expressions); i++) {
@@ -138,7 +140,7 @@ static const struct {
 		false },
 };
 
-static void ors_terms_and_ands_what_is_inside(void **state)
+static void ors_terms_and_ands_requirements(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < count_of(lists); i++) {
@@ -165,36 +167,39 @@ static void sums_the_weights_of_preferred_terms(void **state)
 	assert_int_equal(weight, 15);
 }
 
-static void bounds_what_it_reads(void **state)
+static void limits_terms_requirements_and_values(void **state)
 {
-	struct names *names = names_new();
+	struct interner *interner = interner_new();
 	scoped_buffer struct buffer text = BUFFER_MAX(1 << 20);
-	struct value *list;
-	struct terms terms;
+	struct json_value *list;
+	struct node_selector terms;
 
 	(void)state;
-	for (int i = 0; i <= SELECTOR_TERMS_MAX; i++) {
+	for (int i = 0; i <= NODE_SELECTOR_TERMS_MAX; i++) {
 		buffer_text(&text, i == 0 ? "[{}" : ",{}");
 	}
 	buffer_text(&text, "]");
 	list = given_json(text.data);
-	assert_int_equal(terms_read(&terms, names, list, false, NULL), -E2BIG);
-	value_free(list);
+	assert_int_equal(
+		node_selector_read(&terms, interner, list, false, NULL),
+		-E2BIG);
+	json_value_free(list);
 	list = given_json("{'a':1}");
-	assert_int_equal(terms_read(&terms, names, list, false, NULL),
+	assert_int_equal(
+		node_selector_read(&terms, interner, list, false, NULL),
 		-EBADMSG);
-	value_free(list);
-	names_free(names);
+	json_value_free(list);
+	interner_free(interner);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(matches_expressions_exactly),
+		cmocka_unit_test(matches_expressions_like_upstream),
 		cmocka_unit_test(matches_fields_by_name_only),
-		cmocka_unit_test(ors_terms_and_ands_what_is_inside),
+		cmocka_unit_test(ors_terms_and_ands_requirements),
 		cmocka_unit_test(sums_the_weights_of_preferred_terms),
-		cmocka_unit_test(bounds_what_it_reads),
+		cmocka_unit_test(limits_terms_requirements_and_values),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,12 +6,12 @@
 #include "kube/time.h"
 #include "tests/unit/scheduler/given.h"
 
-/* Recorded from KubeVirt's virt-controller: 2 vCPUs, 4 GiB. */
+/* A pod of KubeVirt's virt-controller with 2 vCPUs and 4 GiB. */
 static void reads_a_launcher_pod(void **state)
 {
-	struct names *names = names_new();
+	struct interner *interner = interner_new();
 	struct pod *pod =
-		given_pod_of(names, given_file(GIVEN_DIR "pod-plain.json"));
+		given_pod_of(interner, given_file(GIVEN_DIR "pod-plain.json"));
 
 	(void)state;
 	assert_string_equal(pod->namespace, "vms");
@@ -26,50 +26,50 @@ static void reads_a_launcher_pod(void **state)
 	assert_int_equal(pod->generation, 1);
 	assert_int_equal(pod->phase, POD_PENDING);
 	assert_true(pod->is_vm);
-	assert_true(pod->wants_kvm);
+	assert_true(pod->requests_kvm);
 	assert_false(pod->is_gated);
 	assert_false(pod->is_deleting);
-	assert_false(pod_is_over(pod));
+	assert_false(pod_is_terminated(pod));
 	assert_null(pod->unsupported);
 	assert_true(pod->has_required);
 	assert_int_equal(pod->required.count, 1);
 	assert_int_equal(pod->node_selector.count, 3);
 	assert_int_equal(pod->tolerations.count, 2);
-	assert_true(pod->bound_wall_us == MOMENT_LONG_AGO);
+	assert_true(pod->bound_wall_us == TIME_LONG_AGO);
 	pod_free(pod);
-	names_free(names);
+	interner_free(interner);
 }
 
-/* compute 200m + 4392Mi beside the sidecar's 5m + 35M. */
-static void sums_a_launcher_pod_with_its_sidecar(void **state)
+/* compute has 200m and 4392Mi, the sidecar 5m and 35M. */
+static void adds_the_sidecar_of_a_launcher_pod(void **state)
 {
-	struct names *names = names_new();
+	struct interner *interner = interner_new();
 	struct pod *pod =
-		given_pod_of(names, given_file(GIVEN_DIR "pod-plain.json"));
+		given_pod_of(interner, given_file(GIVEN_DIR "pod-plain.json"));
 
 	(void)state;
 	assert_int_equal(pod->requests.cpu_milli, 205);
 	assert_true(
 		pod->requests.memory_bytes == (INT64_C(4392) << 20) + 35000000);
 	assert_int_equal(pod->requests.ephemeral_bytes, 50000000);
-	assert_int_equal(pod->requests.other_count, 3);
+	assert_int_equal(pod->requests.scalar_count, 3);
 	assert_true(fabs(pod->vcpus - 2) < 1e-9);
 	assert_true(fabs(pod->expected_cores - 0.5) < 1e-9);
 	pod_free(pod);
-	names_free(names);
+	interner_free(interner);
 }
 
-static void sums_dedicated_cpus_with_the_sidecar(void **state)
+static void adds_the_sidecar_to_dedicated_cpus(void **state)
 {
-	struct names *names = names_new();
-	struct pod *pod =
-		given_pod_of(names, given_file(GIVEN_DIR "pod-dedicated.json"));
+	struct interner *interner = interner_new();
+	struct pod *pod = given_pod_of(interner,
+		given_file(GIVEN_DIR "pod-dedicated.json"));
 
 	(void)state;
 	assert_int_equal(pod->requests.cpu_milli, 4015);
 	assert_true(fabs(pod->vcpus - 4) < 1e-9);
 	pod_free(pod);
-	names_free(names);
+	interner_free(interner);
 }
 
 static const struct {
@@ -98,12 +98,12 @@ static bool is_about(const char *sentence, const char *what)
 	return sentence != NULL && strstr(sentence, what) != NULL;
 }
 
-static void refuses_constraints_it_cannot_keep(void **state)
+static void reports_unsupported_constraints(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < count_of(constraints); i++) {
-		struct names *names = names_new();
-		struct pod *pod = given_spec(names, constraints[i].spec);
+		struct interner *interner = interner_new();
+		struct pod *pod = given_spec(interner, constraints[i].spec);
 		const char *why = pod->unsupported;
 
 		given_check(constraints[i].what == NULL
@@ -111,14 +111,14 @@ static void refuses_constraints_it_cannot_keep(void **state)
 				: is_about(why, constraints[i].what),
 			constraints[i].spec);
 		pod_free(pod);
-		names_free(names);
+		interner_free(interner);
 	}
 }
 
-static void reads_what_a_pod_says_about_others(void **state)
+static void reads_labels_affinity_ports_and_volumes(void **state)
 {
-	struct names *names = names_new();
-	struct pod *pod = given_pod_of(names,
+	struct interner *interner = interner_new();
+	struct pod *pod = given_pod_of(interner,
 		given_file(GIVEN_DIR "pod-constraints.json"));
 
 	(void)state;
@@ -127,10 +127,10 @@ static void reads_what_a_pod_says_about_others(void **state)
 	assert_int_equal(pod->preferred.count, 1);
 	assert_int_equal(pod->affinity.required_anti.count, 1);
 	pod_free(pod);
-	names_free(names);
+	interner_free(interner);
 }
 
-static void knows_when_a_pod_was_bound(void **state)
+static void reads_the_time_of_binding(void **state)
 {
 	static const struct {
 		const char *pod;
@@ -156,19 +156,19 @@ static void knows_when_a_pod_was_bound(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < count_of(cases); i++) {
-		struct names *names = names_new();
-		struct pod *pod = given_pod(names, cases[i].pod);
+		struct interner *interner = interner_new();
+		struct pod *pod = given_pod(interner, cases[i].pod);
 
 		assert_true(pod->bound_wall_us == cases[i].bound_s * 1000000);
 		pod_free(pod);
-		names_free(names);
+		interner_free(interner);
 	}
 }
 
-static void reads_what_ends_or_holds_a_pod(void **state)
+static void reads_phase_deletion_and_gates(void **state)
 {
-	struct names *names = names_new();
-	struct pod *pod = given_pod(names,
+	struct interner *interner = interner_new();
+	struct pod *pod = given_pod(interner,
 		"{'metadata':{'name':'p','deletionTimestamp':"
 		"'2026-01-01T00:00:00Z'},'spec':{'schedulingGates':"
 		"[{'name':'g'}],'containers':[{'resources':{'requests':"
@@ -177,50 +177,50 @@ static void reads_what_ends_or_holds_a_pod(void **state)
 	(void)state;
 	assert_true(pod->is_deleting);
 	assert_true(pod->is_gated);
-	assert_true(pod_is_over(pod));
+	assert_true(pod_is_terminated(pod));
 	assert_false(pod->is_vm);
-	/* No VM: it is expected to use what it requests. */
+	/* A pod that is not a VM is expected to use its requests. */
 	assert_true(fabs(pod->expected_cores - 1.5) < 1e-9);
 	pod_free(pod);
-	names_free(names);
+	interner_free(interner);
 }
 
-static void says_which_pod_is_broken(void **state)
+static void names_the_invalid_pod(void **state)
 {
-	struct names *names = names_new();
-	struct value *value = given_json(
+	struct interner *interner = interner_new();
+	struct json_value *value = given_json(
 		"{'metadata':{'name':'p','namespace':'ns'},'spec':{"
 		"'containers':[{'resources':{'requests':{'cpu':'x'}}}]}}");
-	struct value *nameless = given_json("{}");
+	struct json_value *nameless = given_json("{}");
 	struct pod *pod = NULL;
 	struct error err;
 
 	(void)state;
-	assert_int_equal(pod_new(&pod, names, value, POD_PLACED, &err),
+	assert_int_equal(pod_new(&pod, interner, value, POD_SCHEDULED, &err),
 		-EBADMSG);
 	assert_string_equal(err.text,
 		"pod 'ns/p': resource 'cpu': 'x' is not a quantity such as "
 		"200m or 4Gi");
-	assert_int_equal(pod_new(&pod, names, nameless, POD_PLACED, &err),
+	assert_int_equal(pod_new(&pod, interner, nameless, POD_SCHEDULED, &err),
 		-EBADMSG);
 	assert_null(pod);
 	pod_free(pod);
-	value_free(value);
-	value_free(nameless);
-	names_free(names);
+	json_value_free(value);
+	json_value_free(nameless);
+	interner_free(interner);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_a_launcher_pod),
-		cmocka_unit_test(sums_a_launcher_pod_with_its_sidecar),
-		cmocka_unit_test(sums_dedicated_cpus_with_the_sidecar),
-		cmocka_unit_test(refuses_constraints_it_cannot_keep),
-		cmocka_unit_test(reads_what_a_pod_says_about_others),
-		cmocka_unit_test(knows_when_a_pod_was_bound),
-		cmocka_unit_test(reads_what_ends_or_holds_a_pod),
-		cmocka_unit_test(says_which_pod_is_broken),
+		cmocka_unit_test(adds_the_sidecar_of_a_launcher_pod),
+		cmocka_unit_test(adds_the_sidecar_to_dedicated_cpus),
+		cmocka_unit_test(reports_unsupported_constraints),
+		cmocka_unit_test(reads_labels_affinity_ports_and_volumes),
+		cmocka_unit_test(reads_the_time_of_binding),
+		cmocka_unit_test(reads_phase_deletion_and_gates),
+		cmocka_unit_test(names_the_invalid_pod),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

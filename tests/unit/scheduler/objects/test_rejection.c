@@ -2,7 +2,7 @@
 
 #include "tests/unit/scheduler/given.h"
 
-static void each_reason_of_kubelet_is_told_apart(void **state)
+static void distinguishes_the_reasons_of_kubelet(void **state)
 {
 	static const struct {
 		const char *status;
@@ -38,14 +38,14 @@ static void each_reason_of_kubelet_is_told_apart(void **state)
 	for (size_t i = 0; i < count_of(cases); i++) {
 		scoped_free char *text =
 			xasprintf("{'status':%s}", cases[i].status);
-		struct value *pod = given_json(text);
+		struct json_value *pod = given_json(text);
 
 		given_check(rejection_of(pod) == cases[i].rejection, text);
-		value_free(pod);
+		json_value_free(pod);
 	}
 }
 
-static void each_has_a_name(void **state)
+static void each_rejection_has_a_name(void **state)
 {
 	(void)state;
 	for (int i = REJECTION_NONE + 1; i < REJECTIONS; i++) {
@@ -57,8 +57,8 @@ static void each_has_a_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_reason_of_kubelet_is_told_apart),
-		cmocka_unit_test(each_has_a_name),
+		cmocka_unit_test(distinguishes_the_reasons_of_kubelet),
+		cmocka_unit_test(each_rejection_has_a_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,13 +4,13 @@
 
 #include "tests/unit/scheduler/given.h"
 
-static int64_t other(const struct resources *r, struct names *names,
+static int64_t other(const struct resources *r, struct interner *interner,
 	const char *name)
 {
-	for (size_t i = 0; i < r->other_count; i++) {
-		if (strcmp(names_text(names, r->others[i].resource), name) ==
-			0) {
-			return r->others[i].value;
+	for (size_t i = 0; i < r->scalar_count; i++) {
+		if (strcmp(interner_text(interner, r->scalars[i].resource),
+			    name) == 0) {
+			return r->scalars[i].value;
 		}
 	}
 	return 0;
@@ -20,7 +20,7 @@ static int64_t other(const struct resources *r, struct names *names,
 	"'resources':{'requests':{'cpu':'" cpu "','memory':'" memory "'}}"
 #define SIDECAR "'restartPolicy':'Always',"
 
-/* After resource helpers' PodRequests() and its tests. */
+/* From upstream's tests of PodRequests(). */
 static const struct {
 	const char *spec;
 	int64_t cpu_milli, memory_bytes;
@@ -31,11 +31,11 @@ static const struct {
 	{ "{'initContainers':[{" REQUEST("5", "5") "},{" REQUEST("1",
 		  "50") "}],'containers':[{" REQUEST("2", "10") "}]}",
 		5000, 50 },
-	/* A sidecar stays, so it adds to the containers... */
+	/* A sidecar keeps running and adds to the containers... */
 	{ "{'initContainers':[{" SIDECAR REQUEST("1",
 		  "10") "}],'containers':[{" REQUEST("2", "10") "}]}",
 		3000, 20 },
-	/* ... and to init containers behind it, not before it. */
+	/* ... and to init containers after it, not before it. */
 	{ "{'initContainers':[{" SIDECAR REQUEST("1", "10") "},{" REQUEST("5",
 		  "5") "}],'containers':[{" REQUEST("2", "10") "}]}",
 		6000, 20 },
@@ -61,23 +61,23 @@ static void sums_requests_by_the_sidecar_formula(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < count_of(formulas); i++) {
-		struct names *names = names_new();
-		struct value *spec = given_json(formulas[i].spec);
+		struct interner *interner = interner_new();
+		struct json_value *spec = given_json(formulas[i].spec);
 		struct resources r;
 
 		assert_int_equal(
-			resources_read_requests(&r, names, spec, NULL, NULL),
+			resources_read_requests(&r, interner, spec, NULL, NULL),
 			0);
 		given_check(r.cpu_milli == formulas[i].cpu_milli &&
 				r.memory_bytes == formulas[i].memory_bytes,
 			formulas[i].spec);
-		resources_fini(&r, names);
-		value_free(spec);
-		names_free(names);
+		resources_fini(&r, interner);
+		json_value_free(spec);
+		interner_free(interner);
 	}
 }
 
-static void counts_the_names_upstream_counts(void **state)
+static void counts_the_resources_that_upstream_counts(void **state)
 {
 	static const struct {
 		const char *name;
@@ -98,68 +98,69 @@ static void counts_the_names_upstream_counts(void **state)
 			"{'containers':[{'resources':{'requests':{'%s':'3'}}}]"
 			"}",
 			cases[i].name);
-		struct names *names = names_new();
-		struct value *spec = given_json(json);
+		struct interner *interner = interner_new();
+		struct json_value *spec = given_json(json);
 		struct resources r;
 
 		assert_int_equal(
-			resources_read_requests(&r, names, spec, NULL, NULL),
+			resources_read_requests(&r, interner, spec, NULL, NULL),
 			0);
-		assert_int_equal(other(&r, names, cases[i].name),
+		assert_int_equal(other(&r, interner, cases[i].name),
 			cases[i].is_counted ? 3 : 0);
 		assert_int_equal(r.pods, 0);
-		resources_fini(&r, names);
-		value_free(spec);
-		names_free(names);
+		resources_fini(&r, interner);
+		json_value_free(spec);
+		interner_free(interner);
 	}
 }
 
-static void reads_what_a_node_can_give(void **state)
+static void reads_allocatable(void **state)
 {
-	struct names *names = names_new();
-	struct value *list = given_json(
+	struct interner *interner = interner_new();
+	struct json_value *list = given_json(
 		"{'cpu':'15800m','memory':'44544Mi','pods':110,"
 		"'ephemeral-storage':'200Gi','devices.kubevirt.io/kvm':'1k',"
 		"'hugepages-1Gi':'16Gi','hugepages-2Mi':'0'}");
 	struct resources r;
 
 	(void)state;
-	assert_int_equal(resources_read(&r, names, list, NULL), 0);
+	assert_int_equal(resources_read(&r, interner, list, NULL), 0);
 	assert_int_equal(r.cpu_milli, 15800);
 	assert_true(r.memory_bytes == INT64_C(44544) << 20);
 	assert_true(r.ephemeral_bytes == INT64_C(200) << 30);
 	assert_int_equal(r.pods, 110);
-	assert_int_equal(r.other_count, 2);
-	assert_int_equal(other(&r, names, "devices.kubevirt.io/kvm"), 1000);
-	assert_true(other(&r, names, "hugepages-1Gi") == INT64_C(16) << 30);
-	resources_fini(&r, names);
-	value_free(list);
-	names_free(names);
+	assert_int_equal(r.scalar_count, 2);
+	assert_int_equal(other(&r, interner, "devices.kubevirt.io/kvm"), 1000);
+	assert_true(other(&r, interner, "hugepages-1Gi") == INT64_C(16) << 30);
+	resources_fini(&r, interner);
+	json_value_free(list);
+	interner_free(interner);
 }
 
 static const char *const no_quantities[] = { "{'cpu':'much'}", "{'cpu':-1}",
 	"{'cpu':1.5}", "{'cpu':null}", "{'cpu':{}}", "[1]", "'4'" };
 
-static void refuses_what_is_no_quantity(void **state)
+static void rejects_invalid_quantities(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < count_of(no_quantities); i++) {
-		struct names *names = names_new();
-		struct value *list = given_json(no_quantities[i]);
+		struct interner *interner = interner_new();
+		struct json_value *list = given_json(no_quantities[i]);
 		struct resources r;
 
-		given_check(resources_read(&r, names, list, NULL) == -EBADMSG,
+		given_check(
+			resources_read(&r, interner, list, NULL) == -EBADMSG,
 			no_quantities[i]);
-		value_free(list);
-		names_free(names);
+		json_value_free(list);
+		interner_free(interner);
 	}
 }
 
-static void bounds_the_kinds_of_resources(void **state)
+static void limits_the_number_of_resources(void **state)
 {
-	struct names *names = names_new();
+	struct interner *interner = interner_new();
 	scoped_buffer struct buffer text = BUFFER_MAX(1 << 20);
-	struct value *spec;
+	struct json_value *spec;
 	struct resources r;
 
 	(void)state;
@@ -169,16 +170,17 @@ static void bounds_the_kinds_of_resources(void **state)
 	}
 	buffer_text(&text, "}}}]}");
 	spec = given_json(text.data);
-	assert_int_equal(resources_read_requests(&r, names, spec, NULL, NULL),
+	assert_int_equal(
+		resources_read_requests(&r, interner, spec, NULL, NULL),
 		-E2BIG);
-	value_free(spec);
-	names_free(names);
+	json_value_free(spec);
+	interner_free(interner);
 }
 
 #define GIVEN(kind, more) "'" kind "':[{'name':'c'," more "}]"
 #define C(more) "{'name':'c'," more "}"
 
-/* Of running pods: in-place resize, after PodRequests() with
+/* Bound pods with in-place resize, from PodRequests() with
  * UseStatusResources. */
 static const struct {
 	const char *spec, *status;
@@ -192,7 +194,7 @@ static const struct {
 			REQUEST("2",
 				"5") ",'allocatedResources':{'cpu':'3'}") "}",
 		3000, 10 },
-	/* What was allocated counts only beside what is in use. */
+	/* allocatedResources counts only together with resources. */
 	{ "{'containers':[" C(REQUEST("1", "10")) "]}",
 		"{" GIVEN("containerStatuses",
 			"'allocatedResources':{'cpu':'3'}") "}",
@@ -211,14 +213,14 @@ static const struct {
 					   "PodResizePending'"
 					   ",'reason':'Deferred'}]}",
 		4000, 10 },
-	/* Of init containers only sidecars. */
+	/* Only sidecars of the init containers. */
 	{ "{'initContainers':[" C(SIDECAR REQUEST("1", "1")) "]}",
 		"{" GIVEN("initContainerStatuses", REQUEST("2", "2")) "}", 2000,
 		2 },
 	{ "{'initContainers':[" C(REQUEST("1", "1")) "]}",
 		"{" GIVEN("initContainerStatuses", REQUEST("2", "2")) "}", 1000,
 		1 },
-	/* The pod as a whole. */
+	/* Pod-level resources. */
 	{ "{'resources':{'requests':{'cpu':'1'}},'containers':[" C(
 		  REQUEST("9", "9")) "]}",
 		"{'resources':{'requests':{'cpu':'2','memory':'99'}},"
@@ -231,37 +233,37 @@ static const struct {
 		2000, 9 },
 };
 
-static void a_running_pod_holds_what_it_was_given(void **state)
+static void a_bound_pod_counts_its_allocated_resources(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < count_of(resized); i++) {
-		struct names *names = names_new();
-		struct value *spec = given_json(resized[i].spec);
-		struct value *status = given_json(resized[i].status);
+		struct interner *interner = interner_new();
+		struct json_value *spec = given_json(resized[i].spec);
+		struct json_value *status = given_json(resized[i].status);
 		struct resources r;
 
-		assert_int_equal(
-			resources_read_requests(&r, names, spec, status, NULL),
+		assert_int_equal(resources_read_requests(&r, interner, spec,
+					 status, NULL),
 			0);
 		given_check(r.cpu_milli == resized[i].cpu_milli &&
 				r.memory_bytes == resized[i].memory_bytes,
 			resized[i].status);
-		resources_fini(&r, names);
-		value_free(spec);
-		value_free(status);
-		names_free(names);
+		resources_fini(&r, interner);
+		json_value_free(spec);
+		json_value_free(status);
+		interner_free(interner);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_running_pod_holds_what_it_was_given),
+		cmocka_unit_test(a_bound_pod_counts_its_allocated_resources),
 		cmocka_unit_test(sums_requests_by_the_sidecar_formula),
-		cmocka_unit_test(counts_the_names_upstream_counts),
-		cmocka_unit_test(reads_what_a_node_can_give),
-		cmocka_unit_test(refuses_what_is_no_quantity),
-		cmocka_unit_test(bounds_the_kinds_of_resources),
+		cmocka_unit_test(counts_the_resources_that_upstream_counts),
+		cmocka_unit_test(reads_allocatable),
+		cmocka_unit_test(rejects_invalid_quantities),
+		cmocka_unit_test(limits_the_number_of_resources),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

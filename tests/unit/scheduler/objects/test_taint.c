@@ -5,30 +5,30 @@
 #include "tests/unit/scheduler/given.h"
 
 struct read {
-	struct names *names;
+	struct interner *interner;
 	struct taints taints;
 	struct tolerations tolerations;
 };
 
 static struct read read_both(const char *taints, const char *tolerations)
 {
-	struct read read = { .names = names_new() };
-	struct value *a = given_json(taints);
-	struct value *b = given_json(tolerations);
+	struct read read = { .interner = interner_new() };
+	struct json_value *a = given_json(taints);
+	struct json_value *b = given_json(tolerations);
 
-	assert_int_equal(taints_read(&read.taints, read.names, a, NULL), 0);
+	assert_int_equal(taints_read(&read.taints, read.interner, a, NULL), 0);
 	assert_int_equal(
-		tolerations_read(&read.tolerations, read.names, b, NULL), 0);
-	value_free(a);
-	value_free(b);
+		tolerations_read(&read.tolerations, read.interner, b, NULL), 0);
+	json_value_free(a);
+	json_value_free(b);
 	return read;
 }
 
 static void read_fini(struct read *read)
 {
-	taints_fini(&read->taints, read->names);
-	tolerations_fini(&read->tolerations, read->names);
-	names_free(read->names);
+	taints_fini(&read->taints, read->interner);
+	tolerations_fini(&read->tolerations, read->interner);
+	interner_free(read->interner);
 }
 
 /* The table of core/v1's Toleration.ToleratesTaint(), for a taint k=v. */
@@ -56,7 +56,7 @@ static const struct {
 	{ "{'key':'j'}", "Other", true },
 };
 
-static void tolerates_exactly_as_upstream(void **state)
+static void tolerates_exactly_like_upstream(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < count_of(matches); i++) {
@@ -74,7 +74,7 @@ static void tolerates_exactly_as_upstream(void **state)
 	}
 }
 
-static void wants_every_taint_tolerated(void **state)
+static void requires_a_toleration_for_every_taint(void **state)
 {
 	struct read read = read_both(
 		"[{'key':'a','effect':'NoSchedule'},"
@@ -86,7 +86,7 @@ static void wants_every_taint_tolerated(void **state)
 	read_fini(&read);
 }
 
-static void counts_what_is_only_disliked(void **state)
+static void counts_intolerable_prefer_no_schedule_taints(void **state)
 {
 	struct read read = read_both(
 		"[{'key':'a','effect':'PreferNoSchedule'},"
@@ -97,11 +97,12 @@ static void counts_what_is_only_disliked(void **state)
 		"{'key':'b','operator':'Exists','effect':'NoSchedule'}]");
 
 	(void)state;
-	assert_int_equal(taints_disliked(&read.taints, &read.tolerations), 2);
+	assert_int_equal(
+		taints_count_intolerable(&read.taints, &read.tolerations), 2);
 	read_fini(&read);
 }
 
-static void knows_who_tolerates_cordoned_nodes(void **state)
+static void detects_the_toleration_of_unschedulable_nodes(void **state)
 {
 	struct read none = read_both("[]", "[]");
 	struct read all = read_both("[]", "[{'operator':'Exists'}]");
@@ -123,29 +124,29 @@ static void knows_who_tolerates_cordoned_nodes(void **state)
 	read_fini(&other);
 }
 
-static void refuses_what_is_no_list(void **state)
+static void rejects_anything_but_a_list(void **state)
 {
-	struct names *names = names_new();
-	struct value *value = given_json("{'key':'a'}");
+	struct interner *interner = interner_new();
+	struct json_value *value = given_json("{'key':'a'}");
 	struct taints taints;
 	struct tolerations tolerations;
 
 	(void)state;
-	assert_int_equal(taints_read(&taints, names, value, NULL), -EBADMSG);
-	assert_int_equal(tolerations_read(&tolerations, names, value, NULL),
+	assert_int_equal(taints_read(&taints, interner, value, NULL), -EBADMSG);
+	assert_int_equal(tolerations_read(&tolerations, interner, value, NULL),
 		-EBADMSG);
-	value_free(value);
-	names_free(names);
+	json_value_free(value);
+	interner_free(interner);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tolerates_exactly_as_upstream),
-		cmocka_unit_test(wants_every_taint_tolerated),
-		cmocka_unit_test(counts_what_is_only_disliked),
-		cmocka_unit_test(knows_who_tolerates_cordoned_nodes),
-		cmocka_unit_test(refuses_what_is_no_list),
+		cmocka_unit_test(tolerates_exactly_like_upstream),
+		cmocka_unit_test(requires_a_toleration_for_every_taint),
+		cmocka_unit_test(counts_intolerable_prefer_no_schedule_taints),
+		cmocka_unit_test(detects_the_toleration_of_unschedulable_nodes),
+		cmocka_unit_test(rejects_anything_but_a_list),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

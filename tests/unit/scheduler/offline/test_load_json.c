@@ -5,9 +5,9 @@
 
 #include "tests/unit/scheduler/given.h"
 
-static void reads_an_answer_of_the_aggregator(void **state)
+static void reads_a_response_of_the_aggregator(void **state)
 {
-	struct value *value = given_json(
+	struct json_value *value = given_json(
 		"{'epoch':7,'rev':9,'now':1795171612.5,'nodes':[{'name':'n1',"
 		"'age_s':1.5,'state':'fresh','cpu':{'cores':16,'used_cores':2."
 		"5,"
@@ -46,12 +46,12 @@ static void reads_an_answer_of_the_aggregator(void **state)
 	assert_int_equal(answer.nodes[1].age_us, 400000000);
 	assert_int_equal(answer.nodes[1].kvm_state, KVM_UNVERIFIED);
 	load_answer_fini(&answer);
-	value_free(value);
+	json_value_free(value);
 }
 
-static void what_has_no_age_is_not_fresh(void **state)
+static void a_node_without_age_is_not_fresh(void **state)
 {
-	struct value *value = given_json(
+	struct json_value *value = given_json(
 		"{'nodes':[{'name':'a'},{'name':'b','state':'fresh'},"
 		"{'name':'c','state':'stale'},{'name':'d','age_s':1e99}]}");
 	struct load_answer answer;
@@ -64,10 +64,10 @@ static void what_has_no_age_is_not_fresh(void **state)
 	assert_int_equal(load_state(answer.nodes[2].age_us, 2000), LOAD_LOST);
 	assert_int_equal(load_state(answer.nodes[3].age_us, 2000), LOAD_LOST);
 	load_answer_fini(&answer);
-	value_free(value);
+	json_value_free(value);
 }
 
-static void says_what_is_wrong_and_where(void **state)
+static void names_the_error_and_its_place(void **state)
 {
 	static const struct {
 		const char *json, *sentence;
@@ -85,7 +85,7 @@ static void says_what_is_wrong_and_where(void **state)
 		{ "{'nodes':[{'name':'n','vms':{}}]}",
 			"load of node 'n': 'vms' is not a list" },
 		{ "{'nodes':[{'name':'n','vms':[{}]}]}",
-			"load of node 'n': a VM has no fitting pod_uid" },
+			"load of node 'n': a VM has no valid pod_uid" },
 		{ "{'nodes':[{'name':'n','vms':[{'pod_uid':'u',"
 		  "'contention':{}}]}]}",
 			"load of node 'n': 'contention' is not a number" },
@@ -93,23 +93,23 @@ static void says_what_is_wrong_and_where(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < count_of(cases); i++) {
-		struct value *value = given_json(cases[i].json);
+		struct json_value *value = given_json(cases[i].json);
 		struct load_answer answer;
 		struct error err;
 
 		assert_int_equal(load_answer_read(&answer, value, &err),
 			-EBADMSG);
 		assert_string_equal(err.text, cases[i].sentence);
-		value_free(value);
+		json_value_free(value);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_an_answer_of_the_aggregator),
-		cmocka_unit_test(what_has_no_age_is_not_fresh),
-		cmocka_unit_test(says_what_is_wrong_and_where),
+		cmocka_unit_test(reads_a_response_of_the_aggregator),
+		cmocka_unit_test(a_node_without_age_is_not_fresh),
+		cmocka_unit_test(names_the_error_and_its_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,7 +40,7 @@ static void reads_nodes_and_vms(void **state)
 	scenario_fini(&s);
 }
 
-static void says_what_is_wrong_and_where(void **state)
+static void names_the_error_and_its_place(void **state)
 {
 	static const struct {
 		const char *text, *error;
@@ -48,7 +48,7 @@ static void says_what_is_wrong_and_where(void **state)
 	} cases[] = {
 		{ "{}", "'step_s' is not a number", -EBADMSG },
 		{ "{'step_s':0}",
-			"'step_s' is 0, which is not within 1 and "
+			"'step_s' is 0, not between 1 and "
 			"86400",
 			-ERANGE },
 		{ "{'step_s':300,'steps':1.5}", "'steps' is not a whole number",
@@ -58,7 +58,7 @@ static void says_what_is_wrong_and_where(void **state)
 			-EBADMSG },
 		{ "{'step_s':300,'steps':1,'nodes':[{'name':'a','cpu_cores':0}"
 		  "]}",
-			"node 1: 'cpu_cores' is 0, which is not within 0.001 "
+			"node 1: 'cpu_cores' is 0, not between 0.001 "
 			"and 1e+06",
 			-ERANGE },
 		{ "{'step_s':300,'steps':1,'nodes':[{}]}",
@@ -73,15 +73,15 @@ static void says_what_is_wrong_and_where(void **state)
 			"VM 1: 'cpu_percent' holds 1 of 2 steps", -EBADMSG },
 		{ "{'step_s':300,'steps':1," NODES
 		  ",'vms':[" VM("0", "1", "-1") "]}",
-			"VM 1: 'cpu_percent' holds what is not a percentage",
+			"VM 1: 'cpu_percent' holds an invalid percentage",
 			-EBADMSG },
 		{ "{'step_s':300,'steps':1," NODES
 		  ",'vms':[" VM("0", "2", "1") "]}",
-			"VM 1: 'leave_step' is 2, which is not within 0 and 1",
+			"VM 1: 'leave_step' is 2, not between 0 and 1",
 			-ERANGE },
 		{ "{'step_s':300,'steps':1," NODES
 		  ",'vms':[" VM("1", "1", "1") "," VM("0", "1", "1") "]}",
-			"VM 2: it arrives before the one listed before it",
+			"VM 2: arrives before the VM listed before it",
 			-EBADMSG },
 	};
 
@@ -95,7 +95,7 @@ static void says_what_is_wrong_and_where(void **state)
 	}
 }
 
-static void two_nodes_of_one_name_are_refused(void **state)
+static void refuses_two_nodes_of_one_name(void **state)
 {
 	struct scenario s;
 	struct error err;
@@ -108,15 +108,15 @@ static void two_nodes_of_one_name_are_refused(void **state)
 				 "'memory_bytes':1,'pods':9}],'vms':[]}",
 				 &err),
 		-EBADMSG);
-	assert_string_equal(err.text, "node 'a' is there twice");
+	assert_string_equal(err.text, "node 'a' appears twice");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_nodes_and_vms),
-		cmocka_unit_test(says_what_is_wrong_and_where),
-		cmocka_unit_test(two_nodes_of_one_name_are_refused),
+		cmocka_unit_test(names_the_error_and_its_place),
+		cmocka_unit_test(refuses_two_nodes_of_one_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

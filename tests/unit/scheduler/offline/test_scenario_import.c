@@ -28,15 +28,15 @@
 	",'used_cores':[" used "]}"
 #define WEB "'namespace':'n','name':'web','pod_uids':['gone']"
 
-static int parse(struct scenario *out, struct recorded_gaps *gaps,
+static int parse(struct scenario *out, struct scenario_import_gaps *gaps,
 	const char *record, const char *objects, struct error *err)
 {
 	scoped_free char *first = given_quotes(record);
 	scoped_free char *second = given_quotes(objects);
-	const struct recorded_text text = { first, second, strlen(first),
+	const struct scenario_import_text text = { first, second, strlen(first),
 		strlen(second) };
 
-	return recorded_parse(out, gaps, &text, err);
+	return scenario_import_parse(out, gaps, &text, err);
 }
 
 static void assert_near(double is, double wanted)
@@ -44,11 +44,11 @@ static void assert_near(double is, double wanted)
 	assert_true(fabs(is - wanted) < 1e-6);
 }
 
-static void the_record_says_use_and_the_objects_sizes(void **state)
+static void combines_usage_and_sizes(void **state)
 {
 	struct scenario s;
-	struct recorded_gaps g;
-	scoped_buffer struct buffer said = BUFFER_MAX(1000);
+	struct scenario_import_gaps g;
+	scoped_buffer struct buffer text = BUFFER_MAX(1000);
 
 	(void)state;
 	/* One VM is found by its name, the other by its pod. */
@@ -74,16 +74,16 @@ static void the_record_says_use_and_the_objects_sizes(void **state)
 	assert_int_equal(s.vms[1].arrive_step, 1);
 	assert_int_equal(s.vms[1].leave_step, 2);
 	assert_near(scenario_demand(&s.vms[1], 1), 0.5);
-	recorded_explain(&said, &g);
-	assert_null(said.data);
+	scenario_import_explain(&text, &g);
+	assert_null(text.data);
 	scenario_fini(&s);
 }
 
-static void what_is_missing_is_left_out_and_counted(void **state)
+static void counts_what_it_leaves_out(void **state)
 {
 	struct scenario s;
-	struct recorded_gaps g;
-	scoped_buffer struct buffer said = BUFFER_MAX(1000);
+	struct scenario_import_gaps g;
+	scoped_buffer struct buffer text = BUFFER_MAX(1000);
 
 	(void)state;
 	assert_int_equal(
@@ -102,17 +102,17 @@ static void what_is_missing_is_left_out_and_counted(void **state)
 	assert_int_equal(g.nodes_left_out, 2);
 	assert_int_equal(g.vms_left_out, 2);
 	assert_near(g.cores_left_out, 1);
-	recorded_explain(&said, &g);
-	assert_string_equal(said.data,
-		"2 of 3 nodes are left out: the record or the objects do not "
-		"say how large they are\n"
+	scenario_import_explain(&text, &g);
+	assert_string_equal(text.data,
+		"2 of 3 nodes are left out: the recording or the objects do "
+		"not have their size\n"
 		"2 of 3 VMs, with 25.0 % of the CPU that was used, are left "
-		"out: the record does not say what they used, or the objects "
-		"not how large they are\n");
+		"out: the recording does not have their usage, or the objects "
+		"do not have their size\n");
 	scenario_fini(&s);
 }
 
-static void a_node_of_unknown_size_is_left_out(void **state)
+static void leaves_out_nodes_of_unknown_size(void **state)
 {
 	static const char *const nodes[] = {
 		"{'name':'a'}",
@@ -128,21 +128,21 @@ static void a_node_of_unknown_size_is_left_out(void **state)
 		scoped_free char *record =
 			xasprintf("{" TIME "'nodes':[%s],'vms':[]}", nodes[i]);
 		struct scenario s;
-		struct recorded_gaps g;
+		struct scenario_import_gaps g;
 		struct error err;
 
 		assert_int_equal(parse(&s, &g, record, OBJECTS, &err),
 			-ENODATA);
 		assert_string_equal(err.text,
-			"no node is in both the record and the objects");
+			"no node is in both the recording and the objects");
 	}
 }
 
-static void a_gap_is_filled_with_what_was_known_before(void **state)
+static void fills_a_gap_with_the_last_value(void **state)
 {
 	struct scenario s;
-	struct recorded_gaps g;
-	scoped_buffer struct buffer said = BUFFER_MAX(1000);
+	struct scenario_import_gaps g;
+	scoped_buffer struct buffer text = BUFFER_MAX(1000);
 
 	(void)state;
 	assert_int_equal(parse(&s, &g,
@@ -153,20 +153,21 @@ static void a_gap_is_filled_with_what_was_known_before(void **state)
 	for (size_t step = 0; step < 3; step++) {
 		assert_near(scenario_demand(&s.vms[0], step), 2);
 	}
-	recorded_explain(&said, &g);
-	assert_string_equal(said.data,
-		"2 of 3 steps of VMs were not recorded: what was known before "
-		"stands in for them\n");
+	scenario_import_explain(&text, &g);
+	assert_string_equal(text.data,
+		"2 of 3 steps of VMs were not recorded: each repeats the last "
+		"known value\n");
 	scenario_fini(&s);
 }
 
-static void says_what_is_wrong_and_where(void **state)
+static void names_the_error_and_its_place(void **state)
 {
 	static const struct {
 		const char *record, *objects, *error;
 		int code;
 	} cases[] = {
-		{ "{}", "{}", "the objects are no List: 'items' is not a list",
+		{ "{}", "{}",
+			"the objects are not a List: 'items' is not a list",
 			-EBADMSG },
 		{ "{}", OBJECTS, "'step_s' is not a number", -EBADMSG },
 		{ "{" TIME "'nodes':7}", OBJECTS, "'nodes' is not a list",
@@ -174,7 +175,7 @@ static void says_what_is_wrong_and_where(void **state)
 		{ "{" TIME NODES "'vms':{}}", OBJECTS, "'vms' is not a list",
 			-EBADMSG },
 		{ "{" TIME NODES "'vms':[]}", OBJECTS,
-			"no VM is in both the record and the objects",
+			"no VM is in both the recording and the objects",
 			-ENODATA },
 		{ "{" TIME NODES "'vms':[" STAY(WEB, "0", "2", "1") "]}",
 			OBJECTS,
@@ -185,20 +186,19 @@ static void says_what_is_wrong_and_where(void **state)
 			"VM 1: 'used_cores' holds 0 steps, from 2 up to 1",
 			-EBADMSG },
 		{ "{" TIME NODES "'vms':[" STAY(WEB, "0", "4", "1") "]}",
-			OBJECTS,
-			"VM 1: 'leave_step' is 4, which is not within 0 and 3",
+			OBJECTS, "VM 1: 'leave_step' is 4, not between 0 and 3",
 			-ERANGE },
 		{ "{" TIME NODES "'vms':[" STAY(WEB, "0", "2", "1,-1") "]}",
 			OBJECTS,
-			"VM 1: 'used_cores' holds what is no number of cores",
+			"VM 1: 'used_cores' holds an invalid number of cores",
 			-EBADMSG },
 		{ "{" TIME NODES "'vms':[" STAY(WEB, "0", "2", "1,1e9") "]}",
 			OBJECTS,
-			"VM 1: 'used_cores' holds what is no number of cores",
+			"VM 1: 'used_cores' holds an invalid number of cores",
 			-EBADMSG },
 		{ "{" TIME NODES "'vms':[" STAY(WEB, "1", "2", "1") "," STAY(
 			  WEB, "0", "1", "1") "]}",
-			OBJECTS, "VM 2: it arrives before one listed before it",
+			OBJECTS, "VM 2: arrives before the VM listed before it",
 			-EBADMSG },
 		{ "{" TIME NODES "'vms':[]}", "{'items':[{'kind':'Node'}]}",
 			"a node has no name", -EBADMSG },
@@ -207,7 +207,7 @@ static void says_what_is_wrong_and_where(void **state)
 	(void)state;
 	for (size_t i = 0; i < count_of(cases); i++) {
 		struct scenario s;
-		struct recorded_gaps g;
+		struct scenario_import_gaps g;
 		struct error err;
 
 		assert_int_equal(
@@ -220,11 +220,11 @@ static void says_what_is_wrong_and_where(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_record_says_use_and_the_objects_sizes),
-		cmocka_unit_test(what_is_missing_is_left_out_and_counted),
-		cmocka_unit_test(a_node_of_unknown_size_is_left_out),
-		cmocka_unit_test(a_gap_is_filled_with_what_was_known_before),
-		cmocka_unit_test(says_what_is_wrong_and_where),
+		cmocka_unit_test(combines_usage_and_sizes),
+		cmocka_unit_test(counts_what_it_leaves_out),
+		cmocka_unit_test(leaves_out_nodes_of_unknown_size),
+		cmocka_unit_test(fills_a_gap_with_the_last_value),
+		cmocka_unit_test(names_the_error_and_its_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

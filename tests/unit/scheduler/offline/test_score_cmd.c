@@ -20,29 +20,28 @@
 	",'cpu':{'cores':16,"                                                  \
 	"'used_cores_10s':" used ",'used_cores_5m':" used "}}"
 
-/* The answer, parsed. */
-static struct value *answer_to(const char *input)
+static struct json_value *answer_to(const char *input)
 {
 	scoped_free char *json = given_quotes(input);
 	scoped_buffer struct buffer out = BUFFER_MAX(8 << 20);
-	struct value *answer = NULL;
+	struct json_value *answer = NULL;
 	struct error err;
 
 	if (score_text(&out, json, strlen(json), &err) < 0) {
 		fail_msg("%s", err.text);
 	}
-	assert_int_equal(value_parse(&answer, out.data, out.len, NULL), 0);
+	assert_int_equal(json_value_parse(&answer, out.data, out.len, NULL), 0);
 	return answer;
 }
 
-static const struct value *node_called(const struct value *answer,
+static const struct json_value *node_called(const struct json_value *answer,
 	const char *name)
 {
-	const struct value *list = value_get(answer, "nodes");
+	const struct json_value *list = json_value_get(answer, "nodes");
 
-	for (const struct value *v = value_first(list); v != NULL;
-		v = value_next(v)) {
-		if (strcmp(value_text_at(v, "name", ""), name) == 0) {
+	for (const struct json_value *v = json_value_first(list); v != NULL;
+		v = json_value_next(v)) {
+		if (strcmp(json_value_text_at(v, "name", ""), name) == 0) {
 			return v;
 		}
 	}
@@ -50,16 +49,16 @@ static const struct value *node_called(const struct value *answer,
 	return NULL;
 }
 
-static double score_of(const struct value *answer, const char *name)
+static double score_of(const struct json_value *answer, const char *name)
 {
 	double score = NAN;
 
-	assert_true(value_number(&score,
-		value_get(node_called(answer, name), "score")));
+	assert_true(json_value_number(&score,
+		json_value_get(node_called(answer, name), "score")));
 	return score;
 }
 
-/* The same two nodes, and what is known of the VMs on them. */
+/* The score of one node, with these profiles. */
 static double score_with_profile(const char *profiles)
 {
 	scoped_free char *input = xasprintf(
@@ -71,14 +70,14 @@ static double score_with_profile(const char *profiles)
 			"a") "],'vms':%s,'load':{'now':1000,'nodes':[" LOAD("a",
 			"1", "10") "]}}",
 		profiles);
-	struct value *answer = answer_to(input);
+	struct json_value *answer = answer_to(input);
 	double score = score_of(answer, "a");
 
-	value_free(answer);
+	json_value_free(answer);
 	return score;
 }
 
-static void a_vms_own_past_counts(void **state)
+static void scores_by_the_vms_profile(void **state)
 {
 	double unknown = score_with_profile("[]");
 	double small = score_with_profile(
@@ -100,36 +99,37 @@ static void a_vms_own_past_counts(void **state)
 	assert_true(fabs(other - unknown) < 1e-9);
 }
 
-static void chooses_by_the_load(void **state)
+static void chooses_the_node_with_less_load(void **state)
 {
-	struct value *answer = answer_to(
+	struct json_value *answer = answer_to(
 		"{'policy':'real-load','policy_args':{}," POD ",'nodes':["
 		NODE("a") "," NODE("b") "],'pods':[],'objects':[],'vms':[],"
 		"'load':{'now':1000,'nodes':[" LOAD("a", "1", "12") "," LOAD(
 			"b", "1", "3") "]},'now':1002}");
-	const struct value *b = node_called(answer, "b");
+	const struct json_value *b = node_called(answer, "b");
 	double sum = 0;
 
 	(void)state;
-	assert_string_equal(value_text_at(answer, "chosen", ""), "b");
+	assert_string_equal(json_value_text_at(answer, "chosen", ""), "b");
 	assert_true(score_of(answer, "a") < score_of(answer, "b"));
-	assert_true(value_true(value_get(b, "feasible")));
-	assert_int_equal(value_count(value_get(b, "reasons")), 0);
-	for (const struct value *v = value_first(value_get(b, "terms"));
-		v != NULL; v = value_next(v)) {
+	assert_true(json_value_true(json_value_get(b, "feasible")));
+	assert_int_equal(json_value_count(json_value_get(b, "reasons")), 0);
+	for (const struct json_value *v =
+			json_value_first(json_value_get(b, "terms"));
+		v != NULL; v = json_value_next(v)) {
 		double term = NAN;
 
-		assert_true(value_number(&term, v));
+		assert_true(json_value_number(&term, v));
 		sum += term;
 	}
 	assert_true(fabs(sum - score_of(answer, "b")) < 1e-5);
-	assert_string_equal(value_text_at(answer, "message", ""),
+	assert_string_equal(json_value_text_at(answer, "message", ""),
 		"b: 19 % CPU used + 6 % expected, no contention; next best a, "
 		"11 points behind");
-	value_free(answer);
+	json_value_free(answer);
 }
 
-/* The age is age_s + (now - load.now): the same load an hour later. */
+/* The age is age_s + (now - load.now): the load is an hour old. */
 static void ages_the_load_up_to_now(void **state)
 {
 	static const char *const nows[] = { "1795175212",
@@ -143,16 +143,17 @@ static void ages_the_load_up_to_now(void **state)
 				     "[" LOAD("a", "1", "12") "," LOAD("b", "1",
 					     "3") "]},'now':%s}",
 			nows[i]);
-		struct value *answer = answer_to(input);
+		struct json_value *answer = answer_to(input);
 
 		assert_true(fabs(score_of(answer, "a") -
 				    score_of(answer, "b")) < 1e-9);
-		assert_string_equal(value_text_at(answer, "chosen", ""), "a");
-		value_free(answer);
+		assert_string_equal(json_value_text_at(answer, "chosen", ""),
+			"a");
+		json_value_free(answer);
 	}
 }
 
-static void counts_pods_that_hold_something(void **state)
+static void counts_pods_that_are_not_terminated(void **state)
 {
 #define OTHER(name, rest)                                                      \
 	"{'metadata':{'name':'" name                                           \
@@ -177,15 +178,15 @@ static void counts_pods_that_hold_something(void **state)
 		scoped_free char *input =
 			xasprintf("{" POD ",'nodes':[" NODE("a") "],'pods':%s}",
 				cases[i].pods);
-		struct value *answer = answer_to(input);
+		struct json_value *answer = answer_to(input);
 
-		assert_string_equal(value_text_at(answer, "chosen", ""),
+		assert_string_equal(json_value_text_at(answer, "chosen", ""),
 			cases[i].chosen);
-		value_free(answer);
+		json_value_free(answer);
 	}
 }
 
-/* Bound 10 s before now and not yet in any measurement. */
+/* Bound 10 s before now and not yet measured. */
 static void charges_vms_that_were_just_bound(void **state)
 {
 	static const char input[] =
@@ -197,70 +198,71 @@ static void charges_vms_that_were_just_bound(void **state)
 		"'True','lastTransitionTime':'2026-11-20T10:46:42Z'}]}}],"
 		"'load':{'now':1795171612,'nodes':[" LOAD("a", "1", "3") ","
 		LOAD("b", "1", "3") "]}}";
-	struct value *answer = answer_to(input);
+	struct json_value *answer = answer_to(input);
 
 	(void)state;
-	assert_string_equal(value_text_at(answer, "chosen", ""), "b");
-	value_free(answer);
+	assert_string_equal(json_value_text_at(answer, "chosen", ""), "b");
+	json_value_free(answer);
 }
 
-static void says_why_nothing_fits(void **state)
+static void explains_why_no_node_fits(void **state)
 {
-	struct value *answer = answer_to(
+	struct json_value *answer = answer_to(
 		"{'pod':{'metadata':{'name':'p'},'spec':{'nodeSelector':{'a':"
 		"'b'}}},'nodes':[" NODE("a") "]}");
-	const struct value *node = node_called(answer, "a");
+	const struct json_value *node = node_called(answer, "a");
 
 	(void)state;
-	assert_true(value_is_null(value_get(answer, "chosen")));
-	assert_false(value_true(value_get(node, "feasible")));
-	assert_string_equal(value_text(value_first(value_get(node, "reasons"))),
+	assert_true(json_value_is_null(json_value_get(answer, "chosen")));
+	assert_false(json_value_true(json_value_get(node, "feasible")));
+	assert_string_equal(json_value_text(json_value_first(
+				    json_value_get(node, "reasons"))),
 		"node(s) didn't match Pod's node affinity/selector");
 	assert_true(fabs(score_of(answer, "a")) < 1e-12);
-	assert_int_equal(value_count(value_get(node, "terms")), 0);
-	assert_string_equal(value_text_at(answer, "message", ""),
+	assert_int_equal(json_value_count(json_value_get(node, "terms")), 0);
+	assert_string_equal(json_value_text_at(answer, "message", ""),
 		"0/1 nodes are available: 1 node(s) didn't match Pod's node "
 		"affinity/selector.");
-	value_free(answer);
+	json_value_free(answer);
 }
 
-static void refuses_every_node_for_what_is_not_supported(void **state)
+static void an_unsupported_pod_fits_no_node(void **state)
 {
-	struct value *answer = answer_to(
+	struct json_value *answer = answer_to(
 		"{'pod':{'metadata':{'name':'p'},'spec':{'resourceClaims':["
 		"{}]}},'nodes':[" NODE("a") "," NODE("b") "]}");
 
 	(void)state;
-	assert_true(value_is_null(value_get(answer, "chosen")));
-	assert_string_equal(value_text(value_first(value_get(
+	assert_true(json_value_is_null(json_value_get(answer, "chosen")));
+	assert_string_equal(json_value_text(json_value_first(json_value_get(
 				    node_called(answer, "b"), "reasons"))),
 		"pod has resource claims, which plimsoll-scheduler does not "
 		"support");
-	value_free(answer);
+	json_value_free(answer);
 }
 
-static void needs_no_more_than_a_pod(void **state)
+static void requires_only_a_pod(void **state)
 {
-	struct value *answer = answer_to("{" POD "}");
+	struct json_value *answer = answer_to("{" POD "}");
 
 	(void)state;
-	assert_int_equal(value_count(value_get(answer, "nodes")), 0);
-	assert_true(value_is_null(value_get(answer, "chosen")));
-	value_free(answer);
+	assert_int_equal(json_value_count(json_value_get(answer, "nodes")), 0);
+	assert_true(json_value_is_null(json_value_get(answer, "chosen")));
+	json_value_free(answer);
 }
 
-static void says_in_one_sentence_what_is_wrong(void **state)
+static void names_the_error_in_one_sentence(void **state)
 {
 	static const struct {
 		const char *input, *sentence;
 		int code;
 	} cases[] = {
-		{ "", "not JSON from byte 0 on", -EBADMSG },
+		{ "", "invalid JSON at byte 0", -EBADMSG },
 		{ "[]", "the input is not an object", -EBADMSG },
 		{ "{}", "'pod' is not an object", -EBADMSG },
 		{ "{'policy':7}", "'policy' is not a string", -EBADMSG },
 		{ "{'policy':'best'}",
-			"there is no policy 'best'; there are: real-load, "
+			"unknown policy 'best'; known policies: real-load, "
 			"kube-scheduler, kube-scheduler-1.21, "
 			"target-load-packing, load-variation-risk, "
 			"low-risk-overcommit",
@@ -273,8 +275,8 @@ static void says_in_one_sentence_what_is_wrong(void **state)
 		{ "{" POD ",'pods':7}", "'pods' is not a list", -EBADMSG },
 		{ "{" POD ",'vms':7}", "'vms' is not a list", -EBADMSG },
 		{ "{" POD ",'vms':[{'seconds':1,'mean_cores':-1}]}",
-			"VM 1 of 'vms': 'mean_cores' is -1, which is not "
-			"within 0 and 1e+06",
+			"VM 1 of 'vms': 'mean_cores' is -1, not between "
+			"0 and 1e+06",
 			-ERANGE },
 		{ "{" POD ",'objects':7}", "'objects' is not a list",
 			-EBADMSG },
@@ -287,7 +289,7 @@ static void says_in_one_sentence_what_is_wrong(void **state)
 		{ "{" POD ",'load':7}", "load: 'nodes' is not a list",
 			-EBADMSG },
 		{ "{" POD ",'nodes':[" NODE("a") "," NODE("a") "]}",
-			"node 'a' is there twice", -EINVAL },
+			"node 'a' appears twice", -EINVAL },
 		{ "{" POD ",'nodes':[{}]}", "a node has no name", -EBADMSG },
 	};
 
@@ -312,30 +314,32 @@ static void says_in_one_sentence_what_is_wrong(void **state)
 	",'used_cores':" used ",'used_cores_10s':" used                        \
 	",'used_cores_5m':" used ",'used_cores_15m':" used "}}"
 
-/* Every score is one, and one node is chosen. */
+/* Every score is valid, and a node is chosen. */
 static void assert_decided(const char *input, const char *chosen,
 	const char *policy)
 {
-	struct value *answer = answer_to(input);
-	const struct value *list = value_get(answer, "nodes");
+	struct json_value *answer = answer_to(input);
+	const struct json_value *list = json_value_get(answer, "nodes");
 
-	for (const struct value *v = value_first(list); v != NULL;
-		v = value_next(v)) {
+	for (const struct json_value *v = json_value_first(list); v != NULL;
+		v = json_value_next(v)) {
 		double score = NAN;
 
-		assert_true(value_number(&score, value_get(v, "score")));
+		assert_true(
+			json_value_number(&score, json_value_get(v, "score")));
 		given_check(score >= 0 && score <= 100, input);
 	}
-	given_check(value_text(value_get(answer, "chosen")) != NULL, input);
+	given_check(json_value_text(json_value_get(answer, "chosen")) != NULL,
+		input);
 	if (strcmp(policy, "real-load") == 0 &&
-		strcmp(value_text_at(answer, "chosen", ""), chosen) != 0) {
+		strcmp(json_value_text_at(answer, "chosen", ""), chosen) != 0) {
 		fail_msg("%s: not %s", input, chosen);
 	}
-	value_free(answer);
+	json_value_free(answer);
 }
 
-/* Beside a plain node that is a third busy; by every policy. */
-static void absurd_figures_give_a_decision(void **state)
+/* The other node is 31 % busy. Runs with every policy. */
+static void decides_despite_absurd_values(void **state)
 {
 	static const char *const policies[] = {
 		"real-load",
@@ -348,14 +352,14 @@ static void absurd_figures_give_a_decision(void **state)
 	static const struct {
 		const char *node, *load, *chosen;
 	} cases[] = {
-		/* Below 0 is not known: not known is not idle, and instead of
-		 * the cores that were measured those for pods count. */
+		/* Below 0 is unknown. Unknown use is not idle; allocatable
+		 * cores replace unknown measured cores. */
 		{ SIZED("odd", "16"), MEASURED("1", "16", "-5"), "plain" },
 		{ SIZED("odd", "16"), MEASURED("1", "-16", "1"), "odd" },
-		/* Twice of all there is, and more. */
+		/* More than all cores. */
 		{ SIZED("odd", "16"), MEASURED("1", "16", "32"), "plain" },
 		{ SIZED("odd", "16"), MEASURED("1", "16", "1e300"), "plain" },
-		/* No capacity: measured (0 cores are none), or on paper. */
+		/* No capacity: measured, or allocatable. */
 		{ SIZED("odd", "16"), MEASURED("1", "0", "0"), "odd" },
 		{ SIZED("odd", "16"), MEASURED("1", "0", "16"), "plain" },
 		{ SIZED("odd", "0"), MEASURED("1", "16", "0"), "plain" },
@@ -384,9 +388,9 @@ static void absurd_figures_give_a_decision(void **state)
 	}
 }
 
-/* An age below 0 is not known, and the sample as good as none; a clock that
- * went back makes nothing older. */
-static void samples_of_the_future_give_a_decision(void **state)
+/* An age below 0 is unknown, and the sample not used. A clock that was set back
+ * makes no sample older. */
+static void decides_despite_samples_of_the_future(void **state)
 {
 	static const struct {
 		const char *age, *now, *chosen;
@@ -412,7 +416,7 @@ static void samples_of_the_future_give_a_decision(void **state)
 	}
 }
 
-static void what_is_no_number_is_refused(void **state)
+static void refuses_values_that_are_not_numbers(void **state)
 {
 	static const char *const numbers[] = { "NaN", "-NaN", "Infinity", "'5'",
 		"true", "[]" };
@@ -437,8 +441,8 @@ static void what_is_no_number_is_refused(void **state)
 
 enum { FLEET = 5000 };
 
-/* Nobody knows anything of the others, so an idle one that is known is best. */
-static void one_node_that_is_known_among_thousands(void **state)
+/* The other nodes have no load, so the idle one with a load is best. */
+static void finds_the_one_known_node_among_thousands(void **state)
 {
 	scoped_buffer struct buffer input = BUFFER_MAX(8 << 20);
 
@@ -484,19 +488,19 @@ static void reads_files_and_prints_a_line(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_vms_own_past_counts),
-		cmocka_unit_test(chooses_by_the_load),
+		cmocka_unit_test(scores_by_the_vms_profile),
+		cmocka_unit_test(chooses_the_node_with_less_load),
 		cmocka_unit_test(ages_the_load_up_to_now),
-		cmocka_unit_test(counts_pods_that_hold_something),
+		cmocka_unit_test(counts_pods_that_are_not_terminated),
 		cmocka_unit_test(charges_vms_that_were_just_bound),
-		cmocka_unit_test(says_why_nothing_fits),
-		cmocka_unit_test(refuses_every_node_for_what_is_not_supported),
-		cmocka_unit_test(needs_no_more_than_a_pod),
-		cmocka_unit_test(says_in_one_sentence_what_is_wrong),
-		cmocka_unit_test(absurd_figures_give_a_decision),
-		cmocka_unit_test(samples_of_the_future_give_a_decision),
-		cmocka_unit_test(what_is_no_number_is_refused),
-		cmocka_unit_test(one_node_that_is_known_among_thousands),
+		cmocka_unit_test(explains_why_no_node_fits),
+		cmocka_unit_test(an_unsupported_pod_fits_no_node),
+		cmocka_unit_test(requires_only_a_pod),
+		cmocka_unit_test(names_the_error_in_one_sentence),
+		cmocka_unit_test(decides_despite_absurd_values),
+		cmocka_unit_test(decides_despite_samples_of_the_future),
+		cmocka_unit_test(refuses_values_that_are_not_numbers),
+		cmocka_unit_test(finds_the_one_known_node_among_thousands),
 		cmocka_unit_test(reads_files_and_prints_a_line),
 	};
 

@@ -65,9 +65,9 @@ static bool is_near(double a, double b)
 	return fabs(a - b) < 1e-9;
 }
 
-/* One node of 4 cores; 4 and then 6 cores are wanted: 2 of 10 are not served,
- * and at both steps it is over nine tenths. */
-static void demand_beyond_the_cores_is_unserved(void **state)
+/* One node of 4 cores with a demand of 4 and then 6: 2 of 10 are unserved, and
+ * both steps are above 90 %. */
+static void demand_above_the_cores_is_unserved(void **state)
 {
 	struct day day;
 
@@ -87,9 +87,10 @@ static void demand_beyond_the_cores_is_unserved(void **state)
 	day_fini(&day);
 }
 
-/* Memory is a hard limit: the second waits until the first left, and all it
- * wants meanwhile is unserved. A VM that leaves makes room at the same step. */
-static void who_does_not_fit_waits_unserved(void **state)
+/* Memory is a hard limit: the second VM waits until the first leaves, and its
+ * demand until then is unserved. The memory of a VM that leaves is free at the
+ * same step. */
+static void a_vm_that_fits_no_node_waits_unserved(void **state)
 {
 	struct day day;
 
@@ -109,8 +110,9 @@ static void who_does_not_fit_waits_unserved(void **state)
 	day_fini(&day);
 }
 
-/* Both VMs look the same until they run: the third keeps off the busy one. */
-static void what_was_observed_decides_and_nothing_later(void **state)
+/* The first two VMs look alike until they run; the third avoids the busy
+ * one. */
+static void decides_by_past_observations_only(void **state)
 {
 	struct day day;
 
@@ -127,9 +129,9 @@ static void what_was_observed_decides_and_nothing_later(void **state)
 	day_fini(&day);
 }
 
-/* The same VM comes back: it is known to be large, so a burst beside it keeps
- * off its node though nothing of it is visible yet. */
-static void a_vm_that_returns_is_known(void **state)
+/* The same VM returns: its usage is known to be large, so others avoid its node
+ * before it is measured. */
+static void remembers_a_vm_that_returns(void **state)
 {
 	struct day day;
 
@@ -147,7 +149,7 @@ static void a_vm_that_returns_is_known(void **state)
 	day_fini(&day);
 }
 
-static void nothing_at_all_is_no_figure(void **state)
+static void no_data_gives_nan(void **state)
 {
 	struct day day;
 
@@ -168,11 +170,11 @@ static void nothing_at_all_is_no_figure(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(demand_beyond_the_cores_is_unserved),
-		cmocka_unit_test(who_does_not_fit_waits_unserved),
-		cmocka_unit_test(what_was_observed_decides_and_nothing_later),
-		cmocka_unit_test(a_vm_that_returns_is_known),
-		cmocka_unit_test(nothing_at_all_is_no_figure),
+		cmocka_unit_test(demand_above_the_cores_is_unserved),
+		cmocka_unit_test(a_vm_that_fits_no_node_waits_unserved),
+		cmocka_unit_test(decides_by_past_observations_only),
+		cmocka_unit_test(remembers_a_vm_that_returns),
+		cmocka_unit_test(no_data_gives_nan),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

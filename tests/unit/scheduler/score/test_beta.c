@@ -11,7 +11,7 @@
 
 /* Closed forms: I_x(1, 1) = x, I_x(a, 1) = x^a, I_x(1, b) = 1 - (1 - x)^b,
  * I_x(2, 2) = 3 x^2 - 2 x^3, I_x(1/2, 1/2) = 2/pi asin sqrt x. */
-static void has_the_values_of_its_closed_forms(void **state)
+static void equals_the_closed_forms(void **state)
 {
 	(void)state;
 	for (int i = 0; i <= 100; i++) {
@@ -41,7 +41,7 @@ static void check_shape(double a, double b)
 	}
 }
 
-static void is_symmetric_and_never_leaves_0_to_1(void **state)
+static void is_symmetric_and_within_0_to_1(void **state)
 {
 	static const double shapes[] = { 1e-3, 0.3, 1, 8, 300, 9e4 };
 	const size_t count = count_of(shapes);
@@ -55,8 +55,8 @@ static void is_symmetric_and_never_leaves_0_to_1(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(has_the_values_of_its_closed_forms),
-		cmocka_unit_test(is_symmetric_and_never_leaves_0_to_1),
+		cmocka_unit_test(equals_the_closed_forms),
+		cmocka_unit_test(is_symmetric_and_within_0_to_1),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,57 +9,57 @@ static const struct filter_options defaults = FILTER_DEFAULTS;
 
 enum { NODES = 3 };
 
-struct fleet {
-	struct names *names;
+struct setting {
+	struct interner *interner;
 	struct node *nodes[NODES];
 	struct pod *vm;
 	struct decision decision;
 	struct decision_record record;
 };
 
-/* Two nodes with load 3 s old, one that was never heard of. */
+/* Two nodes with a load of 3 s ago, one without a load. */
 static int setup(void **state)
 {
 	static const double used[NODES] = { 8, 2, -1 };
-	struct fleet *f = xcalloc(1, sizeof(*f));
+	struct setting *s = xcalloc(1, sizeof(*s));
 
-	f->names = names_new();
+	s->interner = interner_new();
 	for (int i = 0; i < NODES; i++) {
 		scoped_free char *name = xasprintf("node-%d", i + 1);
 		struct node_load load = given_load(used[i], 0);
 
-		f->nodes[i] = given_plain_node(f->names, name);
+		s->nodes[i] = given_plain_node(s->interner, name);
 		if (used[i] >= 0) {
-			node_set_load(f->nodes[i], &load, now - 3000000, now);
+			node_set_load(s->nodes[i], &load, now - 3000000, now);
 		}
 	}
-	f->vm = given_vm(f->names, "vm", 4);
-	*state = f;
+	s->vm = given_vm(s->interner, "vm", 4);
+	*state = s;
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	struct fleet *f = *state;
+	struct setting *s = *state;
 
 	for (int i = 0; i < NODES; i++) {
-		node_free(f->nodes[i]);
+		node_free(s->nodes[i]);
 	}
-	pod_free(f->vm);
-	decision_fini(&f->decision);
-	names_free(f->names);
-	free(f);
+	pod_free(s->vm);
+	decision_fini(&s->decision);
+	interner_free(s->interner);
+	free(s);
 	return 0;
 }
 
-static const struct decision_record *record_of(struct fleet *f, size_t nodes,
+static const struct decision_record *record_of(struct setting *s, size_t nodes,
 	const char *sentence)
 {
-	const struct cluster cluster = { .nodes = f->nodes, .count = nodes };
+	const struct cluster cluster = { .nodes = s->nodes, .count = nodes };
 
-	decide(&f->decision, f->vm, &cluster, &defaults, now);
-	record_from(&f->record, &f->decision, sentence, 17);
-	return &f->record;
+	decide(&s->decision, s->vm, &cluster, &defaults, now);
+	decision_record_from(&s->record, &s->decision, sentence, 17);
+	return &s->record;
 }
 
 static double sum_of_terms(const struct decision_candidate *c)
@@ -74,13 +74,13 @@ static double sum_of_terms(const struct decision_candidate *c)
 
 static void holds_the_best_with_their_terms_and_inputs(void **state)
 {
-	struct fleet *f = *state;
-	const struct decision_record *r = record_of(f, NODES, "because");
+	struct setting *s = *state;
+	const struct decision_record *r = record_of(s, NODES, "because");
 	const struct decision_candidate *best = &r->best[0];
 
-	assert_string_equal(r->namespace, f->vm->namespace);
-	assert_string_equal(r->pod, f->vm->name);
-	assert_string_equal(r->uid, f->vm->uid);
+	assert_string_equal(r->namespace, s->vm->namespace);
+	assert_string_equal(r->pod, s->vm->name);
+	assert_string_equal(r->uid, s->vm->uid);
 	assert_int_equal(r->wall_us, 17);
 	assert_string_equal(r->policy, "real-load");
 	assert_string_equal(r->chosen, "node-2");
@@ -119,15 +119,15 @@ static void one_feasible_node_has_no_margin(void **state)
 
 static void counts_what_nodes_were_left_out_for(void **state)
 {
-	struct fleet *f = *state;
+	struct setting *s = *state;
 	const struct decision_record *r;
 
-	pod_free(f->vm);
-	f->vm = given_pod(f->names,
+	pod_free(s->vm);
+	s->vm = given_pod(s->interner,
 		"{'metadata':{'name':'p','namespace':'a','uid':'u'},"
 		"'spec':{'containers':[{'resources':{'requests':"
 		"{'cpu':'9999'}}}]}}");
-	r = record_of(f, NODES, "0/3 nodes are available");
+	r = record_of(s, NODES, "0/3 nodes are available");
 	assert_string_equal(r->chosen, "");
 	assert_int_equal(r->best_count, 0);
 	assert_true(isnan(r->margin));

@@ -7,37 +7,39 @@
 #include "scheduler/score/score.h"
 #include "tests/unit/scheduler/given.h"
 
-static struct node *node_of(struct names *names, int64_t milli, int64_t bytes)
+static struct node *node_of(struct interner *interner, int64_t milli,
+	int64_t bytes)
 {
 	scoped_free char *json = xasprintf(
 		"{'metadata':{'name':'n'},'status':{'allocatable':{'cpu':"
 		"'%" PRId64 "m','memory':'%" PRId64 "','pods':'110'}}}",
 		milli, bytes);
 
-	return given_node(names, json);
+	return given_node(interner, json);
 }
 
-static struct pod *pod_of(struct names *names, int64_t milli, int64_t bytes)
+static struct pod *pod_of(struct interner *interner, int64_t milli,
+	int64_t bytes)
 {
 	scoped_free char *spec = xasprintf(
 		"{'containers':[{'resources':{'requests':{'cpu':'%" PRId64
 		"m','memory':'%" PRId64 "'}}}]}",
 		milli, bytes);
 
-	return given_spec(names, spec);
+	return given_spec(interner, spec);
 }
 
 static struct score score_by(const char *policy, const char *args,
 	const struct pod *pod, const struct node *node)
 {
-	struct value *value = given_json(args);
+	struct json_value *value = given_json(args);
 	struct policy found;
 	struct score score;
 
 	assert_int_equal(policy_find(&found, policy, value, NULL), 0);
 	score_node(&score, node,
 		&(struct score_context){ .pod = pod, .policy = &found });
-	value_free(value);
+	json_value_free(value);
 	return score;
 }
 
@@ -51,8 +53,8 @@ static void assert_terms(const struct score *score, double least,
 	assert_true(isnan(score->terms[TERM_CPU]));
 }
 
-/* Harvester's published decisions: 12 VMs after one another, three nodes.
- * "Total" is less 1000000 and the 354 points of the other plugins. */
+/* Harvester's published decisions: 12 VMs, one after another, and three nodes.
+ * "Total" is without 1000000 and the 354 points of the other plugins. */
 static const int harvester[12][2] = { { 46, 59 }, { 43, 64 }, { 40, 68 },
 	{ 36, 72 }, { 33, 76 }, { 30, 81 }, { 27, 85 }, { 24, 89 }, { 21, 94 },
 	{ 17, 98 }, { 14, 97 }, { 11, 92 } };
@@ -61,13 +63,13 @@ static void reproduces_all_36_cells_of_harvesters_table_4(void **state)
 {
 	static const int64_t before[3][2] = { { 8960, 13912506368 },
 		{ 4560, 5098176512 }, { 4350, 4687134720 } };
-	struct names *names = names_new();
-	struct pod *vm = pod_of(names, 62, 894783488);
+	struct interner *interner = interner_new();
+	struct pod *vm = pod_of(interner, 62, 894783488);
 	struct node *nodes[3];
 
 	(void)state;
 	for (int i = 0; i < 3; i++) {
-		nodes[i] = node_of(names, 6000, 16776437760);
+		nodes[i] = node_of(interner, 6000, 16776437760);
 		nodes[i]->nonzero_milli = before[i][0];
 		nodes[i]->nonzero_bytes = before[i][1];
 	}
@@ -82,7 +84,7 @@ static void reproduces_all_36_cells_of_harvesters_table_4(void **state)
 		assert_terms(&a, 5, 0);
 		assert_terms(&b, 43, 58);
 		assert_terms(&c, harvester[k][0], harvester[k][1]);
-		node_add_pod(nodes[2], vm, MOMENT_LONG_AGO);
+		node_add_pod(nodes[2], vm, TIME_LONG_AGO);
 	}
 	for (int k = 0; k < 12; k++) {
 		node_remove_pod(nodes[2], vm);
@@ -92,35 +94,35 @@ static void reproduces_all_36_cells_of_harvesters_table_4(void **state)
 		node_free(nodes[i]);
 	}
 	pod_free(vm);
-	names_free(names);
+	interner_free(interner);
 }
 
-/* Written down from the formulas: least = mean over cpu and memory of
+/* From the formulas: least = mean over cpu and memory of
  * (allocatable - requested) x 100 / allocatable, balanced = 50 + (50 + B(with)
  * - B(without)) / 2, B = (1 - |fcpu - fmem| / 2) x 100, all whole. */
 static const struct {
 	int64_t cores, gib, pod_milli, pod_gib;
 	double least, balanced;
 } fresh[] = {
-	/* 25 % and 25 %: nothing becomes uneven. */
+	/* 25 % and 25 %: balanced. */
 	{ 4, 8, 1000, 2, 75, 75 },
 	/* 75 % and 50 %: B falls from 100 to 87. */
 	{ 4, 8, 3000, 4, 37, 50 + 18 }, /* (50 + 87 - 100) / 2 */
-	/* 100 % and 0 % of memory, which is asked for as 0. */
+	/* 100 % of CPU; the memory request is 0. */
 	{ 4, 8, 4000, 0, 50, 50 },
-	/* Twice what is there is 0 points, and a fraction of 1. */
+	/* Twice the allocatable: 0 points, and a fraction of 1. */
 	{ 4, 8, 8000, 8, 0, 75 },
 };
 
-static void an_empty_node_scores_as_1_36_says(void **state)
+static void an_empty_node_scores_like_1_36(void **state)
 {
-	struct names *names = names_new();
+	struct interner *interner = interner_new();
 
 	(void)state;
 	for (size_t i = 0; i < count_of(fresh); i++) {
-		struct node *node = node_of(names, fresh[i].cores * 1000,
+		struct node *node = node_of(interner, fresh[i].cores * 1000,
 			fresh[i].gib << 30);
-		struct pod *pod = pod_of(names, fresh[i].pod_milli,
+		struct pod *pod = pod_of(interner, fresh[i].pod_milli,
 			fresh[i].pod_gib << 30);
 		struct score score =
 			score_by("kube-scheduler", "{}", pod, node);
@@ -129,19 +131,19 @@ static void an_empty_node_scores_as_1_36_says(void **state)
 		node_free(node);
 		pod_free(pod);
 	}
-	names_free(names);
+	interner_free(interner);
 }
 
-static void a_pod_that_evens_out_is_wanted(void **state)
+static void a_pod_that_improves_the_balance_scores_higher(void **state)
 {
-	struct names *names = names_new();
-	struct node *node = node_of(names, 4000, INT64_C(8) << 30);
-	struct pod *there = pod_of(names, 3000, INT64_C(2) << 30);
-	struct pod *pod = pod_of(names, 0, INT64_C(4) << 30);
+	struct interner *interner = interner_new();
+	struct node *node = node_of(interner, 4000, INT64_C(8) << 30);
+	struct pod *there = pod_of(interner, 3000, INT64_C(2) << 30);
+	struct pod *pod = pod_of(interner, 0, INT64_C(4) << 30);
 	struct score score;
 
 	(void)state;
-	node_add_pod(node, there, MOMENT_LONG_AGO);
+	node_add_pod(node, there, TIME_LONG_AGO);
 	score = score_by("kube-scheduler", "{}", pod, node);
 	/* B was (1 - (0.75 - 0.25) / 2) x 100 = 75 and becomes 100; half of
 	 * 50 + 25 is 37. */
@@ -149,19 +151,19 @@ static void a_pod_that_evens_out_is_wanted(void **state)
 	node_free(node);
 	pod_free(there);
 	pod_free(pod);
-	names_free(names);
+	interner_free(interner);
 }
 
-/* What a container leaves out counts 100m and 200 MiB, an explicit 0 does
- * not; BalancedAllocation goes by the plain requests, and skips a pod without
- * any. */
-static void what_is_left_out_counts_as_the_defaults(void **state)
+/* Missing requests of a container count 100m and 200 MiB, an explicit 0 counts
+ * 0. BalancedAllocation uses the plain requests, and skips a pod without
+ * requests. */
+static void missing_requests_count_as_the_defaults(void **state)
 {
-	struct names *names = names_new();
-	struct node *node = node_of(names, 1000, INT64_C(2000) << 20);
-	struct pod *none = given_spec(names,
+	struct interner *interner = interner_new();
+	struct node *node = node_of(interner, 1000, INT64_C(2000) << 20);
+	struct pod *none = given_spec(interner,
 		"{'containers':[{},{}],'initContainers':[{}]}");
-	struct pod *zero = pod_of(names, 0, 0);
+	struct pod *zero = pod_of(interner, 0, 0);
 	struct score score;
 
 	(void)state;
@@ -176,14 +178,14 @@ static void what_is_left_out_counts_as_the_defaults(void **state)
 	node_free(node);
 	pod_free(none);
 	pod_free(zero);
-	names_free(names);
+	interner_free(interner);
 }
 
-static void resources_are_weighed_as_the_arguments_say(void **state)
+static void arguments_set_the_weights_of_resources(void **state)
 {
-	struct names *names = names_new();
-	struct node *node = node_of(names, 4000, INT64_C(8) << 30);
-	struct pod *pod = pod_of(names, 1000, INT64_C(4) << 30);
+	struct interner *interner = interner_new();
+	struct node *node = node_of(interner, 4000, INT64_C(8) << 30);
+	struct pod *pod = pod_of(interner, 1000, INT64_C(4) << 30);
 	struct score score;
 
 	(void)state;
@@ -196,26 +198,26 @@ static void resources_are_weighed_as_the_arguments_say(void **state)
 	assert_true(fabs(score.terms[TERM_LEAST_ALLOCATED] - 50) < 1e-9);
 	node_free(node);
 	pod_free(pod);
-	names_free(names);
+	interner_free(interner);
 }
 
-static void absurd_amounts_give_numbers(void **state)
+static void absurd_amounts_give_finite_scores(void **state)
 {
 	static const double figures[] = { -5, 0, 1e-300, 1, 1e6, 1e308, NAN,
 		INFINITY };
 	static const char *const policies[] = { "real-load", "kube-scheduler",
 		"kube-scheduler-1.21", "target-load-packing",
 		"load-variation-risk", "low-risk-overcommit" };
-	struct names *names = names_new();
-	struct node *nothing = node_of(names, 0, 0);
-	struct node *huge = node_of(names, INT64_MAX / 2, INT64_MAX / 2);
-	struct pod *greedy = given_spec(names,
+	struct interner *interner = interner_new();
+	struct node *nothing = node_of(interner, 0, 0);
+	struct node *huge = node_of(interner, INT64_MAX / 2, INT64_MAX / 2);
+	struct pod *greedy = given_spec(interner,
 		"{'containers':[{'resources':{'requests':{'cpu':'9E','memory':"
 		"'9E'},'limits':{'cpu':'9E','memory':'9E'}}}]}");
 	struct node_load load = given_load(1e6, 1e18);
 
 	(void)state;
-	node_add_pod(huge, greedy, MOMENT_LONG_AGO);
+	node_add_pod(huge, greedy, TIME_LONG_AGO);
 	for (size_t i = 0; i < count_of(policies) * count_of(figures); i++) {
 		const char *policy = policies[i % count_of(policies)];
 		double figure = figures[i / count_of(policies)];
@@ -237,18 +239,18 @@ static void absurd_amounts_give_numbers(void **state)
 	node_free(nothing);
 	node_free(huge);
 	pod_free(greedy);
-	names_free(names);
+	interner_free(interner);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reproduces_all_36_cells_of_harvesters_table_4),
-		cmocka_unit_test(an_empty_node_scores_as_1_36_says),
-		cmocka_unit_test(a_pod_that_evens_out_is_wanted),
-		cmocka_unit_test(what_is_left_out_counts_as_the_defaults),
-		cmocka_unit_test(resources_are_weighed_as_the_arguments_say),
-		cmocka_unit_test(absurd_amounts_give_numbers),
+		cmocka_unit_test(an_empty_node_scores_like_1_36),
+		cmocka_unit_test(a_pod_that_improves_the_balance_scores_higher),
+		cmocka_unit_test(missing_requests_count_as_the_defaults),
+		cmocka_unit_test(arguments_set_the_weights_of_resources),
+		cmocka_unit_test(absurd_amounts_give_finite_scores),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

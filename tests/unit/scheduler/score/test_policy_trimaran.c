@@ -11,16 +11,16 @@ static const int64_t second = 1000000;
 
 /* A node of 16 cores and 64 GiB with these figures of 15 minutes. */
 struct setting {
-	struct names *names;
+	struct interner *interner;
 	struct node *node;
 	struct node_load load;
 };
 
 static struct setting setting_new(void)
 {
-	struct setting s = { .names = names_new() };
+	struct setting s = { .interner = interner_new() };
 
-	s.node = given_plain_node(s.names, "n");
+	s.node = given_plain_node(s.interner, "n");
 	s.load = given_load(0, 0);
 	s.load.cpu_used_cores = NAN;
 	s.load.memory_available_bytes = NAN;
@@ -30,14 +30,14 @@ static struct setting setting_new(void)
 static void setting_fini(struct setting *s)
 {
 	node_free(s->node);
-	names_free(s->names);
+	interner_free(s->interner);
 }
 
 static double points(struct setting *s, const char *policy, const char *args,
 	const char *spec)
 {
-	struct value *value = given_json(args);
-	struct pod *pod = given_spec(s->names, spec);
+	struct json_value *value = given_json(args);
+	struct pod *pod = given_spec(s->interner, spec);
 	struct policy found;
 	struct score score;
 
@@ -45,7 +45,7 @@ static double points(struct setting *s, const char *policy, const char *args,
 	node_set_load(s->node, &s->load, 1000 * second, 1000 * second);
 	score_node(&score, s->node,
 		&(struct score_context){ .pod = pod, .policy = &found });
-	value_free(value);
+	json_value_free(value);
 	pod_free(pod);
 	return score.total;
 }
@@ -56,7 +56,7 @@ static double points(struct setting *s, const char *policy, const char *args,
 
 /* U <= T: (100 - T) U / T + T; T < U <= 100: T (100 - U) / (100 - T); above
  * 100: 0. The pod adds its limit, a tenth of the node. */
-static void packs_up_to_the_target_and_spreads_beyond(void **state)
+static void packs_up_to_the_target_and_spreads_above(void **state)
 {
 	static const struct {
 		double used_percent;
@@ -81,7 +81,7 @@ static void packs_up_to_the_target_and_spreads_beyond(void **state)
 					 cases[i].args, ONE_CORE) -
 				    cases[i].score) < 1e-9);
 	}
-	/* No Average: Latest. Neither: 0. */
+	/* Without Average: Latest. Without both: 0. */
 	s.load.cpu_used_cores_15m = NAN;
 	s.load.cpu_used_cores = 3.2;
 	assert_true(fabs(points(&s, "target-load-packing", "{}", ONE_CORE) -
@@ -116,22 +116,22 @@ static void predicts_by_limit_then_request_then_default(void **state)
 }
 
 /* Pods bound less than 60 s before the window's end count once more. */
-static void counts_what_the_window_misses(void **state)
+static void adds_pods_that_the_window_misses(void **state)
 {
 	struct setting s = setting_new();
-	struct pod *late = given_vm(s.names, "late", 16);
-	struct pod *early = given_vm(s.names, "early", 16);
-	struct pod *plain = given_spec(s.names,
+	struct pod *late = given_vm(s.interner, "late", 16);
+	struct pod *early = given_vm(s.interner, "early", 16);
+	struct pod *plain = given_spec(s.interner,
 		"{'containers':[{'resources':{'limits':{'cpu':'800m'}}}]}");
 
 	(void)state;
 	s.load.cpu_used_cores_15m = 0;
 	node_add_pod(s.node, late, 941 * second);
 	node_add_pod(s.node, early, 940 * second);
-	/* 1.6 cores and a half more of those, and the pod's 1.6. */
+	/* 1.6 cores x 1.5, and the pod's 1.6. */
 	assert_true(fabs(points(&s, "target-load-packing", "{}", ONE_CORE) -
 			    round(60 * 25.0 / 40 + 40)) < 1e-9);
-	/* Of whatever kind they are. */
+	/* Pods of any kind. */
 	node_add_pod(s.node, plain, 1100 * second);
 	assert_true(fabs(points(&s, "target-load-packing", "{}", ONE_CORE) -
 			    round(60 * 30.0 / 40 + 40)) < 1e-9);
@@ -149,7 +149,7 @@ static void counts_what_the_window_misses(void **state)
 
 /* (1 - (mean + margin x deviation^(1/sensitivity)) / 2) x 100, the worse of
  * the two resources. */
-static void weighs_the_mean_against_its_variation(void **state)
+static void combines_mean_and_variation(void **state)
 {
 	struct setting s = setting_new();
 
@@ -178,12 +178,12 @@ static void weighs_the_mean_against_its_variation(void **state)
 	setting_fini(&s);
 }
 
-/* Mean 0.5 and deviation 0.1 x sqrt 5 = sqrt 0.05 fit a = b = 2, of which
- * I_x = 3 x^2 - 2 x^3. Nothing is limited, so limits equal requests. */
-static void takes_the_risk_from_a_beta_distribution(void **state)
+/* Mean 0.5 and deviation 0.1 x sqrt 5 = sqrt 0.05 fit a = b = 2, and then
+ * I_x = 3 x^2 - 2 x^3. Without limits, limits equal requests. */
+static void computes_the_risk_from_a_beta_distribution(void **state)
 {
 	struct setting s = setting_new();
-	struct pod *there = given_spec(s.names,
+	struct pod *there = given_spec(s.interner,
 		"{'containers':[{'resources':{'requests':{'cpu':'4','memory':"
 		"'1Gi'},'limits':{'cpu':'12'}}}]}");
 	const double alone = 3 * 0.0625 - 2 * 0.015625;
@@ -208,14 +208,14 @@ static void takes_the_risk_from_a_beta_distribution(void **state)
 			     TENTH) -
 			round(100 * beta_probability(0.25, 0.125, 0.125) /
 				beta_probability(0.75, 0.125, 0.125))) < 1e-9);
-	/* 4.8 more limited than there is, of 16 more limited than requested:
-	 * no figures are asked. */
+	/* Limits exceed the node by 4.8 and the requests by 16; the load has no
+	 * weight. */
 	assert_true(fabs(points(&s, "low-risk-overcommit",
 				 "{'riskLimitWeights':{'cpu':1}}",
 				 "{'containers':[{'resources':{'requests':{"
 				 "'cpu':'800m'},'limits':{'cpu':'8800m'}}}]}") -
 			    round(100 * (1 - 4.8 / 16))) < 1e-9);
-	/* No pod without requests and limits. */
+	/* A pod without requests and limits scores 0. */
 	assert_true(points(&s, "low-risk-overcommit", "{}", "{}") <= 0);
 	node_free(s.node);
 	s.node = NULL;
@@ -223,7 +223,7 @@ static void takes_the_risk_from_a_beta_distribution(void **state)
 	setting_fini(&s);
 }
 
-static void says_what_is_wrong_with_arguments(void **state)
+static void names_invalid_arguments(void **state)
 {
 	static const struct {
 		const char *policy, *args, *text;
@@ -252,7 +252,7 @@ static void says_what_is_wrong_with_arguments(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < count_of(cases); i++) {
-		struct value *args = given_json(cases[i].args);
+		struct json_value *args = given_json(cases[i].args);
 		struct policy policy;
 		struct error err;
 
@@ -260,19 +260,19 @@ static void says_what_is_wrong_with_arguments(void **state)
 			policy_find(&policy, cases[i].policy, args, &err),
 			cases[i].code);
 		assert_string_equal(err.text, cases[i].text);
-		value_free(args);
+		json_value_free(args);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(packs_up_to_the_target_and_spreads_beyond),
+		cmocka_unit_test(packs_up_to_the_target_and_spreads_above),
 		cmocka_unit_test(predicts_by_limit_then_request_then_default),
-		cmocka_unit_test(counts_what_the_window_misses),
-		cmocka_unit_test(weighs_the_mean_against_its_variation),
-		cmocka_unit_test(takes_the_risk_from_a_beta_distribution),
-		cmocka_unit_test(says_what_is_wrong_with_arguments),
+		cmocka_unit_test(adds_pods_that_the_window_misses),
+		cmocka_unit_test(combines_mean_and_variation),
+		cmocka_unit_test(computes_the_risk_from_a_beta_distribution),
+		cmocka_unit_test(names_invalid_arguments),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

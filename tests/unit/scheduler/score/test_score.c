@@ -10,9 +10,9 @@
 static const int64_t second = 1000000;
 static const int64_t now = 1000 * INT64_C(1000000);
 
-/* A node with this load of the given age, a pod on it and the score. */
+/* A node, a pod and the context of the score. */
 struct setting {
-	struct names *names;
+	struct interner *interner;
 	struct node *node;
 	struct pod *pod;
 	struct score_context context;
@@ -21,13 +21,13 @@ struct setting {
 static struct setting setting_new(void)
 {
 	struct setting s = {
-		.names = names_new(),
+		.interner = interner_new(),
 		.context = { .now_us = now,
-			.prior = { MODEL_SHARE, MODEL_SPREAD } },
+			.prior = { MODEL_SHARE, MODEL_DEVIATION } },
 	};
 
-	s.node = given_plain_node(s.names, "n");
-	s.pod = given_vm(s.names, "vm", 4);
+	s.node = given_plain_node(s.interner, "n");
+	s.pod = given_vm(s.interner, "vm", 4);
 	return s;
 }
 
@@ -35,10 +35,10 @@ static void setting_fini(struct setting *s)
 {
 	node_free(s->node);
 	pod_free(s->pod);
-	names_free(s->names);
+	interner_free(s->interner);
 }
 
-/* For the pod as it is now. */
+/* The context for the current pod. */
 static const struct score_context *context_of(struct setting *s)
 {
 	score_begin(&s->context, s->pod);
@@ -65,7 +65,7 @@ static double score_with(struct setting *s, const struct node_load *load,
 	return score.total;
 }
 
-/* The figures that make a node worse as they grow, and how far they go. */
+/* The figures that lower the score as they grow, with their ranges. */
 static const struct {
 	size_t offset;
 	double most;
@@ -83,7 +83,8 @@ static double *figure(struct node_load *load, size_t offset)
 	return (double *)(void *)((char *)load + offset);
 }
 
-/* No cliff either: a hundredth of the range moves no score by 2 points. */
+/* No jumps: a hundredth of the range changes the score by less than 2
+ * points. */
 static void more_load_never_raises_the_score(void **state)
 {
 	struct setting s = setting_new();
@@ -152,7 +153,7 @@ static void an_idle_node_scores_nearly_everything(void **state)
 static void bigger_vms_and_vms_on_their_way_lower_the_score(void **state)
 {
 	struct setting s = setting_new();
-	struct pod *big = given_vm(s.names, "big", 16);
+	struct pod *big = given_vm(s.interner, "big", 16);
 	struct node_load load = given_load(4, 0);
 	double small = score_with(&s, &load, 0);
 	struct pod *swap = s.pod;
@@ -167,35 +168,33 @@ static void bigger_vms_and_vms_on_their_way_lower_the_score(void **state)
 	setting_fini(&s);
 }
 
-/* Its CPUs are taken out of the node's, and its use out of what was measured.
- */
+/* Its CPUs do not count as shared cores, nor its use as measured use. */
 static void a_vm_with_its_own_cpus_leaves_the_others_the_rest(void **state)
 {
 	struct setting s = setting_new();
-	struct pod *dedicated = given_vm(s.names, "dedicated", 8);
+	struct pod *dedicated = given_vm(s.interner, "dedicated", 8);
 	struct node_load load = given_load(9, 0);
-	struct vm_load seen = given_seen(dedicated, 8);
+	struct vm_load seen = given_vm_load(dedicated, 8);
 	struct score score;
 
 	(void)state;
 	load.vms = &seen;
 	load.vm_count = 1;
-	node_add_pod(s.node, dedicated, MOMENT_LONG_AGO);
+	node_add_pod(s.node, dedicated, TIME_LONG_AGO);
 	(void)score_with(&s, &load, 0);
 	score_node(&score, s.node, context_of(&s));
 	assert_true(fabs(score.cpu_measured - 9.0 / 16) < 1e-9);
 	node_remove_pod(s.node, dedicated);
 
 	dedicated->is_dedicated = true;
-	node_add_pod(s.node, dedicated, MOMENT_LONG_AGO);
+	node_add_pod(s.node, dedicated, TIME_LONG_AGO);
 	(void)score_with(&s, &load, 0);
 	score_node(&score, s.node, context_of(&s));
 	assert_true(fabs(score.cpu_measured - 1.0 / 8) < 1e-9);
 	assert_true(fabs(score.cpu_expected - MODEL_SHARE * 4 / 8) < 1e-9);
 	node_remove_pod(s.node, dedicated);
 
-	/* The next such VM takes half of the cores, and uses none of the
-	 * rest. */
+	/* The next such VM takes half of the cores and uses no shared cores. */
 	s.pod->is_dedicated = true;
 	s.pod->vcpus = 8;
 	load.vm_count = 0;
@@ -206,12 +205,13 @@ static void a_vm_with_its_own_cpus_leaves_the_others_the_rest(void **state)
 	assert_true(fabs(score.cpu_measured - 4.0 / 16) < 1e-9);
 	assert_true(
 		fabs(score.terms[TERM_CPU] -
-			SCORE_CPU * score_room(model_room(4, 0, 8))) < 1e-9);
+			SCORE_CPU * score_headroom(model_headroom(4, 0, 8))) <
+		1e-9);
 	pod_free(dedicated);
 	setting_fini(&s);
 }
 
-static void fades_into_the_score_by_requests(void **state)
+static void stale_data_fades_into_the_score_by_requests(void **state)
 {
 	struct setting s = setting_new();
 	struct node_load load = given_load(14, 60e9);
@@ -231,7 +231,7 @@ static void fades_into_the_score_by_requests(void **state)
 	setting_fini(&s);
 }
 
-static void an_unknown_node_is_a_little_below_its_equal(void **state)
+static void a_node_without_data_scores_a_little_less(void **state)
 {
 	struct setting s = setting_new();
 	struct node_load idle = given_load(0, 0);
@@ -250,20 +250,20 @@ static void an_unknown_node_is_not_idle_while_the_others_are_busy(void **state)
 	double unknown;
 
 	(void)state;
-	s.context.fleet_cpu = 12.0 / 16;
+	s.context.cluster_cpu = 12.0 / 16;
 	unknown = score_total(s.node, context_of(&s));
 	assert_true(unknown < score_with(&s, &busy, 0));
 	setting_fini(&s);
 }
 
-static void an_unknown_node_counts_the_vms_it_carries(void **state)
+static void a_node_without_data_counts_its_vms(void **state)
 {
 	struct setting s = setting_new();
-	struct pod *big = given_vm(s.names, "big", 32);
+	struct pod *big = given_vm(s.interner, "big", 32);
 	struct score score;
 
 	(void)state;
-	node_add_pod(s.node, big, MOMENT_LONG_AGO);
+	node_add_pod(s.node, big, TIME_LONG_AGO);
 	score_node(&score, s.node, context_of(&s));
 	/* A quarter of 32 + 4 vCPUs; requests would say 3.6 of 16. */
 	assert_true(fabs(score.cpu_by_requests - 9.0 / 16) < 1e-9);
@@ -284,7 +284,7 @@ static void unverified_kvm_costs_a_little_for_vms_only(void **state)
 	load.kvm_state = KVM_UNVERIFIED;
 	unverified = score_with(&s, &load, 0);
 	assert_true(fabs(verified - unverified - SCORE_KVM) < 1e-9);
-	s.pod = given_spec(s.names, "{}");
+	s.pod = given_spec(s.interner, "{}");
 	unverified = score_with(&s, &load, 0);
 	load.kvm_state = KVM_OK;
 	assert_true(fabs(score_with(&s, &load, 0) - unverified) < 1e-9);
@@ -293,7 +293,7 @@ static void unverified_kvm_costs_a_little_for_vms_only(void **state)
 	setting_fini(&s);
 }
 
-static void a_report_without_cpu_is_as_good_as_none(void **state)
+static void a_load_without_cpu_counts_as_no_data(void **state)
 {
 	struct setting s = setting_new();
 	struct node_load load;
@@ -313,7 +313,7 @@ static void survives_a_node_without_anything(void **state)
 
 	(void)state;
 	node_free(s.node);
-	s.node = given_node(s.names, "{'metadata':{'name':'n'}}");
+	s.node = given_node(s.interner, "{'metadata':{'name':'n'}}");
 	score = score_total(s.node, context_of(&s));
 	assert_true(score >= 0 && score < 50);
 	load.cpu_cores = NAN;
@@ -329,53 +329,53 @@ static void survives_a_node_without_anything(void **state)
 	",'preference':{'matchExpressions':[{'key':"                           \
 	"'zone','operator':'In','values':['" zone "']}]}}"
 
-/* As upstream: the worst load with the wish met beats idle without it. */
-static void load_does_not_cancel_a_wish(void **state)
+/* As upstream: a preferred node under the worst load beats any idle node. */
+static void load_does_not_cancel_a_preference(void **state)
 {
 	struct setting s = setting_new();
-	struct node *wanted = given_node(s.names,
+	struct node *preferred = given_node(s.interner,
 		"{'metadata':{'name':'w','labels':{'zone':'a'}}}");
 	struct node_load load = given_load(0, 0);
-	struct preferred preferred;
+	struct preferences preferences;
 	struct affinity affinity = { 0 };
 	struct spread spread = { 0 };
 	double idle;
 
 	(void)state;
 	pod_free(s.pod);
-	s.pod = given_spec(s.names,
+	s.pod = given_spec(s.interner,
 		"{'affinity':{'nodeAffinity':{'preferredDuringScheduling"
 		"IgnoredDuringExecution':[" PREFER("10", "a") "]}}}");
-	preferred_begin(&preferred, s.pod, &affinity, &spread);
-	preferred_note(&preferred, wanted);
-	s.context.preferred = &preferred;
+	preferences_begin(&preferences, s.pod, &affinity, &spread);
+	preferences_add_node(&preferences, preferred);
+	s.context.preferences = &preferences;
 	idle = score_with(&s, &load, 0);
 	load.cpu_used_cores_10s = 32;
 	load.cpu_used_cores_5m = 32;
-	node_set_load(wanted, &load, now, now);
-	assert_true(score_total(wanted, context_of(&s)) > idle);
+	node_set_load(preferred, &load, now, now);
+	assert_true(score_total(preferred, context_of(&s)) > idle);
 	assert_true(idle < 50.1);
-	node_free(wanted);
+	node_free(preferred);
 	setting_fini(&s);
 }
 
-static void disliked_taints_cost_points(void **state)
+static void intolerable_taints_cost_points(void **state)
 {
 	struct setting s = setting_new();
-	struct node *tainted = given_node(s.names,
+	struct node *tainted = given_node(s.interner,
 		"{'metadata':{'name':'t'},'spec':{'taints':[{'key':'k',"
 		"'effect':'PreferNoSchedule'}]},'status':{'allocatable':{"
 		"'cpu':'16','memory':'64Gi'}}}");
 	struct node_load load = given_load(4, 0);
-	struct preferred preferred;
+	struct preferences preferences;
 	struct affinity affinity = { 0 };
 	struct spread spread = { 0 };
 	double clean;
 
 	(void)state;
-	preferred_begin(&preferred, s.pod, &affinity, &spread);
-	preferred_note(&preferred, tainted);
-	s.context.preferred = &preferred;
+	preferences_begin(&preferences, s.pod, &affinity, &spread);
+	preferences_add_node(&preferences, tainted);
+	s.context.preferences = &preferences;
 	clean = score_with(&s, &load, 0);
 	node_set_load(tainted, &load, now, now);
 	assert_true(
@@ -384,26 +384,27 @@ static void disliked_taints_cost_points(void **state)
 	setting_fini(&s);
 }
 
-static void goodness_falls_without_end(void **state)
+static void scores_keep_falling_with_load(void **state)
 {
 	(void)state;
-	assert_true(fabs(score_room(0) - 0.5) < 1e-12);
-	assert_true(score_room(1e6) <= 1 && score_room(-1e6) >= 0);
+	assert_true(fabs(score_headroom(0) - 0.5) < 1e-12);
+	assert_true(score_headroom(1e6) <= 1 && score_headroom(-1e6) >= 0);
 	assert_true(fabs(score_memory(SCORE_MEMORY_FULL) - 0.5) < 1e-12);
 	assert_true(score_memory(0.5) > 0.99 && score_memory(1000) > 0);
 	for (int i = 0; i < 400; i++) {
-		assert_true(score_room((i - 199) * 0.1) >
-			score_room((i - 200) * 0.1));
+		assert_true(score_headroom((i - 199) * 0.1) >
+			score_headroom((i - 200) * 0.1));
 		assert_true(
 			score_memory((i + 1) * 0.01) <= score_memory(i * 0.01));
 	}
 }
 
-static void knows_its_terms(void **state)
+static void each_term_has_a_name(void **state)
 {
 	(void)state;
 	assert_string_equal(score_term_name(TERM_CPU), "cpu");
-	assert_string_equal(score_term_name(TERM_WISHES + WISH_TAINT), "taint");
+	assert_string_equal(
+		score_term_name(TERM_PREFERENCES + PREFERENCE_TAINT), "taint");
 	assert_true(fabs(SCORE_CPU + SCORE_MEMORY + SCORE_CONTENTION +
 			    SCORE_MEMORY_PRESSURE + SCORE_IO_PRESSURE +
 			    SCORE_KVM + SCORE_DATA - 100) < 1e-9);
@@ -438,18 +439,18 @@ int main(void)
 			bigger_vms_and_vms_on_their_way_lower_the_score),
 		cmocka_unit_test(
 			a_vm_with_its_own_cpus_leaves_the_others_the_rest),
-		cmocka_unit_test(fades_into_the_score_by_requests),
-		cmocka_unit_test(an_unknown_node_is_a_little_below_its_equal),
+		cmocka_unit_test(stale_data_fades_into_the_score_by_requests),
+		cmocka_unit_test(a_node_without_data_scores_a_little_less),
 		cmocka_unit_test(
 			an_unknown_node_is_not_idle_while_the_others_are_busy),
-		cmocka_unit_test(an_unknown_node_counts_the_vms_it_carries),
+		cmocka_unit_test(a_node_without_data_counts_its_vms),
 		cmocka_unit_test(unverified_kvm_costs_a_little_for_vms_only),
-		cmocka_unit_test(a_report_without_cpu_is_as_good_as_none),
+		cmocka_unit_test(a_load_without_cpu_counts_as_no_data),
 		cmocka_unit_test(survives_a_node_without_anything),
-		cmocka_unit_test(load_does_not_cancel_a_wish),
-		cmocka_unit_test(disliked_taints_cost_points),
-		cmocka_unit_test(goodness_falls_without_end),
-		cmocka_unit_test(knows_its_terms),
+		cmocka_unit_test(load_does_not_cancel_a_preference),
+		cmocka_unit_test(intolerable_taints_cost_points),
+		cmocka_unit_test(scores_keep_falling_with_load),
+		cmocka_unit_test(each_term_has_a_name),
 		cmocka_unit_test(
 			a_node_that_rejected_a_pod_gets_its_points_back_slowly),
 	};

@@ -1,7 +1,6 @@
-/* No cliff anywhere in the score of policy real-load: each input goes through
- * all of its range in small steps, in settings made up at random, and no step
- * moves the score by a point. States (of KVM, of a pressure that is not known)
- * are no such inputs. */
+/* The score of policy real-load has no jumps: each input passes its range in
+ * small steps, in random settings, and no step changes the score by a point.
+ * States (of KVM, or an unknown pressure) are not among the inputs. */
 #include "scheduler/score/score.h"
 
 #include <math.h>
@@ -17,41 +16,40 @@ static const double second = 1e6;
 static const double gib = 1 << 30;
 static const int64_t now = INT64_C(100000) * 1000000;
 
-#define INPUTS(X)                                                                \
-	/* what is measured on the node of 16 cores and 64 GiB */                \
-	X(used_10s, 0, 20)                                                       \
-	X(used_5m, 0, 20)                                                        \
-	X(stdev_5m, 0, 8)                                                        \
-	X(contention, 0, 1)                                                      \
-	X(memory_pressure, 0, 1)                                                 \
-	X(io_pressure, 0, 1)                                                     \
-	X(available_gib, 0, 64)                                                  \
-	X(age_s, -5, 320)                                                        \
-	X(rejected_s, 0, 700)                                                    \
-	/* a VM that its load lists, one that it does not, one with CPUs of    \
-	 * its own */ \
-	X(seen_cores, 0, 8)                                                      \
-	X(seen_gib, 0, 4)                                                        \
-	X(seen_bound_s, 0, 400)                                                  \
-	X(seen_past_s, 0, 1000)                                                  \
-	X(seen_past_cores, 0, 8)                                                 \
-	X(new_bound_s, 0, 400)                                                   \
-	X(new_past_s, 0, 1000)                                                   \
-	X(new_past_cores, 0, 8)                                                  \
-	X(dedicated_vcpus, 0, 4)                                                 \
-	X(dedicated_cores, 0, 4)                                                 \
-	/* the pod in question */                                                \
-	X(vcpus, 1, 16)                                                          \
-	X(requested_gib, 0, 16)                                                  \
-	X(past_s, 0, 1000)                                                       \
-	X(past_cores, 0, 16)                                                     \
-	X(past_stdev, 0, 8)                                                      \
-	/* the fleet */                                                          \
-	X(fleet_cpu, 0, 1)                                                       \
-	X(prior_share, 0, 1)                                                     \
-	X(prior_spread, 0, 0.5)
+#define INPUTS(X)                                                              \
+	/* the load of the node, with 16 cores and 64 GiB */                   \
+	X(used_10s, 0, 20)                                                     \
+	X(used_5m, 0, 20)                                                      \
+	X(stdev_5m, 0, 8)                                                      \
+	X(contention, 0, 1)                                                    \
+	X(memory_pressure, 0, 1)                                               \
+	X(io_pressure, 0, 1)                                                   \
+	X(available_gib, 0, 64)                                                \
+	X(age_s, -5, 320)                                                      \
+	X(rejected_s, 0, 700)                                                  \
+	/* a seen VM, an unseen VM, a VM with dedicated CPUs */                \
+	X(seen_cores, 0, 8)                                                    \
+	X(seen_gib, 0, 4)                                                      \
+	X(seen_bound_s, 0, 400)                                                \
+	X(seen_usage_s, 0, 1000)                                               \
+	X(seen_usage_cores, 0, 8)                                              \
+	X(new_bound_s, 0, 400)                                                 \
+	X(new_usage_s, 0, 1000)                                                \
+	X(new_usage_cores, 0, 8)                                               \
+	X(dedicated_vcpus, 0, 4)                                               \
+	X(dedicated_cores, 0, 4)                                               \
+	/* the incoming pod */                                                 \
+	X(vcpus, 1, 16)                                                        \
+	X(requested_gib, 0, 16)                                                \
+	X(usage_s, 0, 1000)                                                    \
+	X(usage_cores, 0, 16)                                                  \
+	X(usage_stdev, 0, 8)                                                   \
+	/* the cluster */                                                      \
+	X(cluster_cpu, 0, 1)                                                   \
+	X(prior_share, 0, 1)                                                   \
+	X(prior_deviation, 0, 0.5)
 
-#define FIELD(name, least, most) double name;
+#define FIELD(name, min, max) double name;
 struct inputs {
 	INPUTS(FIELD)
 };
@@ -59,10 +57,10 @@ struct inputs {
 static const struct {
 	const char *name;
 	size_t offset;
-	double least, most;
+	double min, max;
 } inputs[] = {
-#define ENTRY(name, least, most)                                               \
-	{ #name, offsetof(struct inputs, name), least, most },
+#define ENTRY(name, min, max)                                                  \
+	{ #name, offsetof(struct inputs, name), min, max },
 	INPUTS(ENTRY)
 };
 
@@ -71,20 +69,20 @@ static double *input(struct inputs *in, size_t i)
 	return (double *)(void *)((char *)in + inputs[i].offset);
 }
 
-/* The same settings in every run. */
-static void make_up(struct inputs *out, uint64_t *seed)
+/* Reproducible: the seed is fixed. */
+static void randomise(struct inputs *out, uint64_t *seed)
 {
 	for (size_t i = 0; i < count_of(inputs); i++) {
 		double share = (double)(random_next(seed) >> 11) / 0x1p53;
 
-		*input(out, i) = inputs[i].least +
-			share * (inputs[i].most - inputs[i].least);
+		*input(out, i) =
+			inputs[i].min + share * (inputs[i].max - inputs[i].min);
 	}
 }
 
 /* A node, three VMs on it, and the pod. */
 struct setting {
-	struct names *names;
+	struct interner *interner;
 	struct node *node;
 	struct pod *seen, *new, *dedicated, *pod;
 };
@@ -93,13 +91,13 @@ static int setup(void **state)
 {
 	static struct setting s;
 
-	s.names = names_new();
-	s.node = given_plain_node(s.names, "n");
-	s.seen = given_vm(s.names, "seen", 8);
-	s.new = given_vm(s.names, "new", 8);
-	s.dedicated = given_vm(s.names, "dedicated", 4);
+	s.interner = interner_new();
+	s.node = given_plain_node(s.interner, "n");
+	s.seen = given_vm(s.interner, "seen", 8);
+	s.new = given_vm(s.interner, "new", 8);
+	s.dedicated = given_vm(s.interner, "dedicated", 4);
 	s.dedicated->is_dedicated = true;
-	s.pod = given_vm(s.names, "vm", 4);
+	s.pod = given_vm(s.interner, "vm", 4);
 	*state = &s;
 	return 0;
 }
@@ -113,21 +111,20 @@ static int teardown(void **state)
 	pod_free(s->new);
 	pod_free(s->dedicated);
 	pod_free(s->pod);
-	names_free(s->names);
+	interner_free(s->interner);
 	return 0;
 }
 
-static struct vm_profile past(double seconds, double cores, double stdev)
+static struct usage usage_of(double seconds, double cores, double stdev)
 {
-	return (struct vm_profile){ seconds, cores,
-		cores * cores + stdev * stdev };
+	return (struct usage){ seconds, cores, cores * cores + stdev * stdev };
 }
 
 static void measure_node(struct setting *s, const struct inputs *in)
 {
 	struct vm_load vms[] = {
-		given_seen(s->seen, in->seen_cores),
-		given_seen(s->dedicated, in->dedicated_cores),
+		given_vm_load(s->seen, in->seen_cores),
+		given_vm_load(s->dedicated, in->dedicated_cores),
 	};
 	struct node_load load = given_load(in->used_10s, 0);
 
@@ -147,21 +144,21 @@ static void measure_node(struct setting *s, const struct inputs *in)
 static double score_of(struct setting *s, const struct inputs *in)
 {
 	struct score_context context = { .now_us = now,
-		.prior = { in->prior_share, in->prior_spread },
-		.fleet_cpu = in->fleet_cpu };
+		.prior = { in->prior_share, in->prior_deviation },
+		.cluster_cpu = in->cluster_cpu };
 	double total;
 
-	s->seen->past = past(in->seen_past_s, in->seen_past_cores, 0.5);
-	s->new->past = past(in->new_past_s, in->new_past_cores, 0.5);
+	s->seen->usage = usage_of(in->seen_usage_s, in->seen_usage_cores, 0.5);
+	s->new->usage = usage_of(in->new_usage_s, in->new_usage_cores, 0.5);
 	s->dedicated->vcpus = in->dedicated_vcpus;
 	s->pod->vcpus = in->vcpus;
-	s->pod->past = past(in->past_s, in->past_cores, in->past_stdev);
+	s->pod->usage = usage_of(in->usage_s, in->usage_cores, in->usage_stdev);
 	s->pod->requests.memory_bytes = (int64_t)(in->requested_gib * gib);
 	node_add_pod(s->node, s->seen,
 		now - (int64_t)(in->seen_bound_s * second));
 	node_add_pod(s->node, s->new,
 		now - (int64_t)(in->new_bound_s * second));
-	node_add_pod(s->node, s->dedicated, MOMENT_LONG_AGO);
+	node_add_pod(s->node, s->dedicated, TIME_LONG_AGO);
 	measure_node(s, in);
 	score_begin(&context, s->pod);
 	total = score_total(s->node, &context);
@@ -184,12 +181,12 @@ static void check_step(size_t i, double at, double before, double score)
 
 static void sweep(struct setting *s, const struct inputs *from, size_t i)
 {
-	double width = inputs[i].most - inputs[i].least;
+	double width = inputs[i].max - inputs[i].min;
 	double before = NAN;
 
 	for (int step = 0; step <= STEPS; step++) {
 		struct inputs in = *from;
-		double at = inputs[i].least + width * step / STEPS;
+		double at = inputs[i].min + width * step / STEPS;
 		double score;
 
 		*input(&in, i) = at;
@@ -206,14 +203,14 @@ static void a_small_change_of_any_input_is_one_of_the_score(void **state)
 	for (int setting = 0; setting < SETTINGS; setting++) {
 		struct inputs in;
 
-		make_up(&in, &seed);
+		randomise(&in, &seed);
 		for (size_t i = 0; i < count_of(inputs); i++) {
 			sweep(*state, &in, i);
 		}
 	}
 }
 
-/* The sweeps would miss a cliff where nothing moves at all. */
+/* The sweeps would prove nothing if an input had no effect. */
 static void every_input_moves_some_score(void **state)
 {
 	bool has_moved[count_of(inputs)] = { false };
@@ -222,13 +219,13 @@ static void every_input_moves_some_score(void **state)
 	for (int setting = 0; setting < SETTINGS; setting++) {
 		struct inputs at;
 
-		make_up(&at, &seed);
+		randomise(&at, &seed);
 		for (size_t i = 0; i < count_of(inputs); i++) {
 			struct inputs low = at;
 			struct inputs high = at;
 
-			*input(&low, i) = inputs[i].least;
-			*input(&high, i) = inputs[i].most;
+			*input(&low, i) = inputs[i].min;
+			*input(&high, i) = inputs[i].max;
 			has_moved[i] |= fabs(score_of(*state, &low) -
 						score_of(*state, &high)) > 0.01;
 		}

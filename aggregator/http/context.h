@@ -1,0 +1,28 @@
+/* The state that all routes of the HTTP interface share. */
+#pragma once
+
+#include "aggregator/ingest/ingest.h"
+#include "aggregator/live/live.h"
+#include "aggregator/remote_write/remote_write.h"
+#include "aggregator/store/store.h"
+#include "lib/httpd.h"
+
+struct profile_cache;
+
+struct api {
+	const struct live *live;
+	struct store *store;
+	struct profile_cache *profiles;
+	const struct identities *identities; /* NULL: no names */
+	const struct ingest *ingest;	     /* NULL: no counters */
+	const struct remote_write *remote;   /* NULL: no --remote-write */
+	size_t metrics_vms;		     /* VMs with series in /metrics */
+	size_t streams;			    /* streamed responses in progress */
+	uint64_t retention_us[STORE_TIERS]; /* the store's */
+};
+
+/* The VM in /v1/vms/NAMESPACE/NAME. */
+struct api_vm {
+	const char *namespace, *name;
+	bool is_running; /* a pod of the VM is in the live table */
+};

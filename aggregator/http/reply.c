@@ -1,0 +1,43 @@
+#include "aggregator/http/reply.h"
+
+const char reply_json[] = "application/json";
+
+/* Each holds the names of all nodes. */
+enum { STREAMS_MAX = 16 };
+
+void reply_body(struct httpd_request *request, const char *type,
+	const struct buffer *body)
+{
+	if (body->overflowed) {
+		httpd_reply_error(request, 500,
+			"the response is larger than %d MiB: request one node",
+			REPLY_BODY_MAX >> 20);
+		return;
+	}
+	httpd_reply(request, 200, type, body->data, body->len);
+}
+
+bool reply_may_stream(const struct api *api, struct httpd_request *request)
+{
+	if (api->streams >= STREAMS_MAX) {
+		httpd_reply_error(request, 503,
+			"%d long responses are open already: try again later",
+			STREAMS_MAX);
+	}
+	return api->streams < STREAMS_MAX;
+}
+
+void reply_vm_not_found(const struct api *api, struct httpd_request *request,
+	const struct api_vm *vm)
+{
+	if (api->identities == NULL) {
+		httpd_reply_error(request, 404,
+			"VMs have no names: no API server configured "
+			"(--kubeconfig)");
+	} else {
+		httpd_reply_error(request, 404,
+			"no VM '%.63s/%.253s' is running or has a stored "
+			"history",
+			vm->namespace, vm->name);
+	}
+}

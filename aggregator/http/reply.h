@@ -1,0 +1,23 @@
+/* Replies that several routes share: bodies, streams, errors. */
+#pragma once
+
+#include "aggregator/http/context.h"
+#include "lib/buffer.h"
+
+/* 20,000 nodes with 30 VMs each are about 100 MB. */
+enum { REPLY_BODY_MAX = 256 << 20 };
+
+extern const char reply_json[]; /* the media type */
+
+/* Ends the request with 200 and the body, or with 500 if the body is larger
+ * than REPLY_BODY_MAX. */
+void reply_body(struct httpd_request *request, const char *type,
+	const struct buffer *body);
+
+/* True: the route may begin one more stream. False: too many streams are
+ * open, and the request has ended with 503. */
+bool reply_may_stream(const struct api *api, struct httpd_request *request);
+
+/* Ends the request with 404: the VM is unknown, or VMs have no names here. */
+void reply_vm_not_found(const struct api *api, struct httpd_request *request,
+	const struct api_vm *vm);

@@ -1,0 +1,53 @@
+#include "lib/program.h"
+
+#include "lib/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int fail(const struct program *program, int status,
+	const struct error *err)
+{
+	(void)fprintf(stderr, "%s: %s\n", program->options->name, err->text);
+	return status;
+}
+
+/* Advances *argv past the subcommand's name. */
+static const struct program *find(char ***argv,
+	const struct program *const *programs, size_t count)
+{
+	const char *first = (*argv)[0] == NULL ? NULL : (*argv)[1];
+
+	for (size_t i = 1; i < count && first != NULL; i++) {
+		const char *name = strrchr(programs[i]->options->name, ' ') + 1;
+
+		if (strcmp(name, first) == 0) {
+			(*argv)++;
+			return programs[i];
+		}
+	}
+	return programs[0];
+}
+
+int program_main(char **argv, const struct program *const *programs,
+	size_t count)
+{
+	const struct program *program = find(&argv, programs, count);
+	scoped_free void *config = xcalloc(1, program->config_size);
+	enum options_outcome outcome;
+	struct error err = { 0 };
+	int r;
+
+	if (options_parse(config, &outcome, NULL, program->options, argv,
+		    &err) < 0) {
+		return fail(program, PROGRAM_USAGE, &err);
+	}
+	if (outcome == OPTIONS_EXIT) {
+		return 0;
+	}
+	if (program->check != NULL && program->check(config, &err) < 0) {
+		return fail(program, PROGRAM_USAGE, &err);
+	}
+	r = program->run(config, &err);
+	return r < 0 ? fail(program, PROGRAM_FAILED, &err) : r;
+}

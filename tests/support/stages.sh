@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Runs stages one after the other and adds up the last lines they print:
+#   tests: N passed, N failed, N skipped
+# A stage that prints no such line counts as one test.
+#
+# usage: tests/support/stages.sh [--clean] [--limit=MINUTES] "NAME: COMMAND" ...
+#
+# --clean          each stage starts from a clean checkout; build/ci is kept
+# --limit=MINUTES  fails if all stages together take longer
+set -u
+cd "$(dirname "$0")/../.."
+clean='' limit=0 passed=0 failed=0 skipped=0 status=0 report=''
+
+# Seconds as minutes with one decimal.
+minutes() {
+    echo $(($1 / 60)).$(($1 % 60 / 6))
+}
+
+# Adds the counts of a stage: its exit status and the file with its output.
+add() {
+    local line counts
+    line=$(grep -E '^tests: [0-9]+ passed' "$2" | tail -n 1)
+    counts='^tests: ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$'
+    if [[ $line =~ $counts ]]; then
+        passed=$((passed + BASH_REMATCH[1]))
+        failed=$((failed + BASH_REMATCH[2]))
+        skipped=$((skipped + BASH_REMATCH[3]))
+    elif [ "$1" = 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+    fi
+    [ "$1" = 0 ] || status=1
+}
+
+stage() {
+    local name=${1%%: *} log start=$SECONDS code took
+    local command=(${1#*: })
+    log=$(mktemp)
+    echo "== $name: ${command[*]}"
+    [ -z "$clean" ] || git clean -xdfq -e build/ci
+    "${command[@]}" 2>&1 | tee "$log"
+    code=${PIPESTATUS[0]}
+    add "$code" "$log"
+    rm -f "$log"
+    took=$(minutes $((SECONDS - start)))
+    report+=$(printf '%7s minutes  %s' "$took" "$name")$'\n'
+    printf '== %s: exit %d after %s minutes\n\n' "$name" "$code" "$took"
+}
+
+for argument in "$@"; do
+    case $argument in
+    --clean) clean=1 ;;
+    --limit=*) limit=${argument#*=} ;;
+    *) stage "$argument" ;;
+    esac
+done
+printf '%s%7s minutes  all stages\n' "$report" "$(minutes $SECONDS)"
+if [ "$limit" -gt 0 ] && [ $SECONDS -gt $((limit * 60)) ]; then
+    echo "the stages took longer than $limit minutes"
+    status=1
+fi
+echo "tests: $passed passed, $failed failed, $skipped skipped"
+exit $status

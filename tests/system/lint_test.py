@@ -1,0 +1,107 @@
+"""tests/support/lint.py finds what it promises to find. Each test makes a small
+tree of its own."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+LINT = pathlib.Path(__file__).resolve().parents[1] / "support" / "lint.py"
+
+
+class Lint(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="plimsoll-")
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        for name in ("README.md", "CONTRIBUTING.md"):
+            self.write(name, "A text.\n")
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def header(self, name, *lines):
+        self.write(name, "\n".join(("/* A header. */", "#pragma once", "")
+                                   + lines) + "\n")
+
+    def lint(self):
+        done = subprocess.run([sys.executable, LINT], cwd=self.root,
+                              capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout
+
+    def assert_found(self, *words):
+        code, text = self.lint()
+        self.assertEqual(code, 1, text)
+        for word in words:
+            self.assertIn(word, text)
+
+    def test_a_clean_tree_passes(self):
+        self.header("lib/a.h", "int a_get(void);")
+        self.write("lib/a.c", '#include "lib/a.h"\n\n'
+                   "int a_get(void)\n{\n\treturn 1;\n}\n")
+        code, text = self.lint()
+        self.assertEqual((code, text), (0, "house rules: kept\n"))
+
+    def test_a_forbidden_include_names_both_rooms(self):
+        self.header("scheduler/filter/a.h", '#include "scheduler/score/b.h"')
+        self.header("scheduler/score/b.h")
+        self.assert_found("room scheduler/filter may not include room "
+                          "scheduler/score")
+
+    def test_daemons_do_not_include_each_other(self):
+        self.header("agent/a.h", '#include "aggregator/b.h"')
+        self.header("aggregator/b.h")
+        self.assert_found("room agent may not include room aggregator")
+
+    def test_a_room_that_nobody_drew_is_named(self):
+        self.header("scheduler/attic/a.h")
+        self.assert_found("scheduler/attic is not a room of EDGES")
+
+    def test_calls_do_not_go_in_a_circle(self):
+        for own, other in ("ab", "ba"):
+            self.header(f"lib/{own}.h", f"int {own}_get(void);")
+            self.write(f"lib/{own}.c",
+                       f'#include "lib/{own}.h"\n\n#include "lib/{other}.h"\n'
+                       f"\nint {own}_get(void)\n{{\n"
+                       f"\treturn {other}_get();\n}}\n")
+        self.assert_found("calls go in a circle: "
+                          "lib/a -> lib/b -> lib/a")
+
+    def test_a_library_stays_at_home(self):
+        self.header("scheduler/a.h", "#include <sqlite3.h>")
+        self.assert_found("sqlite3.h belongs in")
+
+    def test_comments_stay_within_80_columns(self):
+        self.header("lib/a.h", "/* " + "x" * 80 + " */")
+        self.assert_found("a comment of more than 80 columns")
+
+    def test_docs_stay_within_120_columns_but_for_tables_and_code(self):
+        self.write("docs/a.md", f"| {'x' * 130} |\n\n```\n{'x' * 130}\n```\n")
+        self.assertEqual(self.lint()[0], 0)
+        self.write("docs/a.md", "x" * 130 + "\n")
+        self.assert_found("docs/a.md:1: a line of more than 120 columns")
+
+    def test_docs_name_files_that_exist(self):
+        self.write("docs/a.md", "See `lib/gone.h`.\n")
+        self.assert_found("docs/a.md:1: there is no file lib/gone.h")
+
+    def test_no_sentence_begins_with_its_object(self):
+        for text in ("Who asks gets an answer.", "It works. What is left is"
+                     " dropped.", "Of two reports the later\nis sent."):
+            self.write("docs/a.md", text + "\n")
+            self.assert_found("a sentence begins with its object")
+        self.header("lib/a.h", "/* Whoever\n * calls this frees it. */")
+        self.assert_found("lib/a.h:4: a sentence begins with its object")
+
+    def test_a_question_and_a_heading_may_begin_so(self):
+        self.write("docs/a.md", "# Who may read\n\nWho may read? Nobody.\n\n"
+                   "| What it is | x |\n")
+        self.header("lib/a.h", "/* What does it cost? Nothing. */")
+        code, text = self.lint()
+        self.assertEqual(code, 0, text)
+
+
+if __name__ == "__main__":
+    unittest.main()

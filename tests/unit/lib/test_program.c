@@ -1,0 +1,122 @@
+#include "lib/program.h"
+
+#include "tests/support/cm.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct config {
+	const char *name;
+};
+
+static const struct option table[] = {
+	{ .name = "name",
+		.placeholder = "NAME",
+		.type = OPTION_TEXT,
+		.offset = offsetof(struct config, name),
+		.help = "a name" },
+	{ 0 },
+};
+
+static const char *ran;
+
+static int check(void *config, struct error *err)
+{
+	const struct config *c = config;
+
+	return c->name == NULL ? error_set(err, -EINVAL, "--name is missing")
+			       : 0;
+}
+
+static int run_first(const void *config, struct error *err)
+{
+	(void)config;
+	ran = "first";
+	return error_set(err, -EIO, "it does not work");
+}
+
+static int run_second(const void *config, struct error *err)
+{
+	(void)err;
+	ran = ((const struct config *)config)->name;
+	return 0;
+}
+
+static const struct program first = {
+	.options = &(const struct options_program){ .name = "test",
+		.summary = "",
+		.usage = "",
+		.table = table },
+	.config_size = sizeof(struct config),
+	.run = run_first,
+};
+
+static const struct program second = {
+	.options = &(const struct options_program){ .name = "test sub",
+		.summary = "",
+		.usage = "",
+		.table = table },
+	.config_size = sizeof(struct config),
+	.check = check,
+	.run = run_second,
+};
+
+static const struct program *const programs[] = { &first, &second };
+
+static void a_subcommand_runs_with_its_flags(void **state)
+{
+	char *argv[] = { (char[]){ "test" }, (char[]){ "sub" },
+		(char[]){ "--name=x" }, NULL };
+
+	(void)state;
+	assert_int_equal(program_main(argv, programs, 2), 0);
+	assert_string_equal(ran, "x");
+}
+
+static void the_first_program_runs_without_a_subcommand(void **state)
+{
+	char *argv[] = { (char[]){ "test" }, NULL };
+	char *none[] = { NULL };
+
+	(void)state;
+	assert_int_equal(program_main(argv, programs, 2), PROGRAM_FAILED);
+	assert_string_equal(ran, "first");
+	ran = NULL;
+	assert_int_equal(program_main(none, programs, 2), PROGRAM_FAILED);
+	assert_string_equal(ran, "first");
+}
+
+static void a_wrong_command_line_ends_with_2(void **state)
+{
+	char *unknown[] = { (char[]){ "test" }, (char[]){ "--x" }, NULL };
+	char *missing[] = { (char[]){ "test" }, (char[]){ "sub" }, NULL };
+
+	(void)state;
+	ran = NULL;
+	assert_int_equal(program_main(unknown, programs, 2), PROGRAM_USAGE);
+	assert_int_equal(program_main(missing, programs, 2), PROGRAM_USAGE);
+	assert_null(ran);
+}
+
+static void help_runs_nothing(void **state)
+{
+	char *argv[] = { (char[]){ "test" }, (char[]){ "sub" },
+		(char[]){ "--help" }, NULL };
+
+	(void)state;
+	ran = NULL;
+	assert_int_equal(program_main(argv, programs, 2), 0);
+	assert_null(ran);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_subcommand_runs_with_its_flags),
+		cmocka_unit_test(the_first_program_runs_without_a_subcommand),
+		cmocka_unit_test(a_wrong_command_line_ends_with_2),
+		cmocka_unit_test(help_runs_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
