@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Runs plimsoll on this machine and shows it at work: what `make run` starts.
+"""Runs plimsoll on this machine and shows its load live: `make run`.
 
 usage: run_here.py [DIR]
 
-An aggregator with its database under DIR (./run), an agent for this machine, and,
-with KUBECONFIG set, a scheduler for that cluster. Ctrl-C ends all of it;
-RUN_SECONDS=N ends it after N seconds. The database stays."""
+Starts an aggregator with its database below DIR (./run) and an agent for this
+machine. If KUBECONFIG is set, it also starts a scheduler for that cluster.
+Ctrl-C stops all programs; RUN_SECONDS=N stops them N seconds after the first
+table. The database is kept."""
 import ctypes
 import json
+import math
 import os
 import pathlib
 import re
@@ -28,7 +30,7 @@ START_S, REPORT_S = 20, 30
 
 
 class Ended(Exception):
-    """It is time to stop."""
+    """SIGTERM was received."""
 
 
 def say(text=""):
@@ -36,12 +38,12 @@ def say(text=""):
 
 
 def end_with_parent():
-    """In the child: however this script ends, even killed."""
+    """Runs in the child: ends it with this script, even a killed one."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def start(name, arguments):
-    """A program with its log in run/NAME.log."""
+    """Starts a program with its log in run/NAME.log."""
     log = open(RUN / f"{name}.log", "wb")
     process = subprocess.Popen(
         [str(BIN / f"plimsoll-{name}"), *arguments],
@@ -72,7 +74,7 @@ def wait_for(what, probe, seconds, processes):
         if value:
             return value
         if time.monotonic() > deadline:
-            raise SystemExit(f"{what} did not come within {seconds} s; "
+            raise SystemExit(f"no {what} within {seconds} s; "
                              f"see {RUN}/*.log")
         time.sleep(0.2)
 
@@ -84,7 +86,7 @@ def fetch(url):
 
 
 def start_aggregator():
-    """On the usual ports where they are free, else on others."""
+    """Uses the default ports if they are free, else other ports."""
     for listen, http, health in ((7473, 7474, 7476), (0, 0, 0)):
         process = start("aggregator", [
             "--listen", f"tcp://127.0.0.1:{listen}",
@@ -152,11 +154,11 @@ def history_line(http, node, cores):
     known = [v for v in values if v is not None]
     most = max(known) if known else 0
     return (f"CPU, last minute  |{sparkline(values, cores)}|  "
-            f"most {most:.2f} of {cores:.0f} cores")
+            f"maximum {most:.2f} of {cores:.0f} cores")
 
 
 def example_vm():
-    """A launcher pod of a VM with 2 vCPUs and 1 GiB, as KubeVirt asks for it."""
+    """A launcher pod of a VM with 2 vCPUs and 1 GiB, as KubeVirt creates it."""
     return {
         "metadata": {"name": "virt-launcher-example", "namespace": "default",
                      "uid": "00000000-0000-4000-8000-000000000000",
@@ -169,7 +171,7 @@ def example_vm():
 
 
 def this_node(load):
-    """This machine as a kubelet would offer it."""
+    """This machine as a Node object of a kubelet."""
     size = {"cpu": str(int(load["cpu"]["cores"])),
             "memory": str(int(load["memory"]["total_bytes"])),
             "pods": "110", "ephemeral-storage": "100Gi",
@@ -197,7 +199,8 @@ def scored_decision(load):
                           if v is not None) if node["feasible"] else ""
         say(f"  {node['name']}: score {node['score']:.1f} ({terms})"
             if node["feasible"]
-            else f"  {node['name']}: no: {'; '.join(node['reasons'])}")
+            else f"  {node['name']}: not feasible: "
+                 f"{'; '.join(node['reasons'])}")
 
 
 def show_urls(http, health, node):
@@ -207,11 +210,13 @@ def show_urls(http, health, node):
     say(f"  http://{health}/readyz")
 
 
-def watch(http, processes, until):
-    """The live table: redrawn in place on a terminal, else every 10 s."""
+def watch(http, processes, seconds):
+    """Prints the live table: in place on a terminal, else every 10 s. Ends
+    after these seconds, or never, but not before the first table."""
     terminal = sys.stdout.isatty()
     drawn = 0
-    while until is None or time.monotonic() < until:
+    until = time.monotonic() + (math.inf if seconds is None else seconds)
+    while not drawn or time.monotonic() < until:
         check(processes)
         load = fetch(f"http://{http}/v1/nodes")
         lines = list(node_table(load["nodes"]))
@@ -222,9 +227,7 @@ def watch(http, processes, until):
         say("\n".join(lines))
         drawn = len(lines)
         pause = 2 if terminal else 10
-        if until is not None:
-            pause = min(pause, max(0.0, until - time.monotonic()))
-        time.sleep(pause)
+        time.sleep(min(pause, max(0.0, until - time.monotonic())))
 
 
 def start_rest(listen, processes):
@@ -232,21 +235,21 @@ def start_rest(listen, processes):
     if os.environ.get("KUBECONFIG"):
         processes.append(start("scheduler", [
             "--aggregator", listen, "--http", "127.0.0.1:0"]))
-        say(f"The scheduler joins the cluster of {os.environ['KUBECONFIG']}.")
+        say(f"A scheduler runs for the cluster in {os.environ['KUBECONFIG']}.")
 
 
-def end_time():
-    """When RUN_SECONDS are over, or None."""
+def seconds_to_run():
+    """RUN_SECONDS as a number, or None."""
     seconds = os.environ.get("RUN_SECONDS")
     try:
-        return time.monotonic() + float(seconds) if seconds else None
+        return float(seconds) if seconds else None
     except ValueError:
         raise SystemExit(
             f"RUN_SECONDS is '{seconds}', not a number") from None
 
 
 def run(processes):
-    until = end_time()
+    seconds = seconds_to_run()
     RUN.mkdir(parents=True, exist_ok=True)
     aggregator, (listen, http, health) = start_aggregator()
     processes.append(aggregator)
@@ -258,13 +261,13 @@ def run(processes):
         known = [n for n in load["nodes"] if n["state"] == "fresh"
                  and n["cpu"].get("used_cores") is not None]
         return load if known else None
-    load = wait_for("a report", reported, REPORT_S, processes)
+    load = wait_for("report", reported, REPORT_S, processes)
     say()
     scored_decision(load)
     say()
     show_urls(http, health, load["nodes"][0]["name"])
-    say("Ctrl-C ends it.\n")
-    watch(http, processes, until)
+    say("Press Ctrl-C to stop.\n")
+    watch(http, processes, seconds)
 
 
 def stop(processes):
@@ -288,9 +291,9 @@ def main():
     except (Ended, KeyboardInterrupt):
         say("\nStopping.")
     except BrokenPipeError:
-        raise SystemExit("nobody reads what this prints") from None
+        raise SystemExit("standard output is closed") from None
     except OSError as error:
-        # The reason may be that one of them ended this very moment.
+        # One of the programs may just have ended.
         time.sleep(0.2)
         check(processes)
         raise SystemExit(f"the aggregator does not answer: {error}") from None
