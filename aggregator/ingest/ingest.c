@@ -161,11 +161,10 @@ static void acknowledge(struct ingest *ingest, struct mq_request *request,
 	reply_ack(request, &(struct ack){ .stored = is_stored });
 }
 
-static void answer_pending(struct ingest *ingest, struct pending *pending,
-	bool is_stored)
+static struct mq_request *take_pending(struct pending *pending)
 {
-	TAILQ_REMOVE(&ingest->pending, pending, link);
-	acknowledge(ingest, take_ptr(pending->request), is_stored);
+	TAILQ_REMOVE(&pending->ingest->pending, pending, link);
+	return take_ptr(pending->request);
 }
 
 /* For the oldest pending batch, which is overdue if the process was stopped
@@ -186,7 +185,7 @@ static void on_ack_timer(void *owner)
 	struct pending *oldest = TAILQ_FIRST(&ingest->pending);
 
 	while (oldest != NULL && oldest->due_us <= now_us) {
-		answer_pending(ingest, oldest, false);
+		acknowledge(ingest, take_pending(oldest), false);
 		oldest = TAILQ_FIRST(&ingest->pending);
 	}
 	if (oldest != NULL) {
@@ -194,13 +193,18 @@ static void on_ack_timer(void *owner)
 	}
 }
 
-static void on_stored(void *owner, bool is_stored)
+/* A batch that is refused after its Ack is refused when it comes again. */
+static void on_stored(void *owner, const struct error *err)
 {
 	struct pending *pending = owner;
+	bool is_refused = err != NULL && err->code == -EDQUOT;
 
-	if (pending->request != NULL) {
-		answer_pending(pending->ingest, pending, is_stored);
-	} else if (is_stored) {
+	if (pending->request != NULL && is_refused) {
+		refuse(pending->ingest, take_pending(pending), err);
+	} else if (pending->request != NULL) {
+		acknowledge(pending->ingest, take_pending(pending),
+			err == NULL);
+	} else if (err == NULL) {
 		for (size_t i = 0; i < pending->count; i++) {
 			stored_late_add(pending->ingest->stored_late,
 				pending->node, pending->run_id,

@@ -21,6 +21,10 @@ static int errno_of(int sqlite)
 	case SQLITE_READONLY:
 	case SQLITE_PERM:
 		return -EACCES;
+	case SQLITE_CONSTRAINT:
+	case SQLITE_TOOBIG:
+	case SQLITE_MISMATCH:
+		return -EINVAL;
 	default:
 		return -EIO;
 	}

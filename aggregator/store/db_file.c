@@ -307,28 +307,44 @@ int db_file_mark(const struct db_file *file, enum db_file_state mark,
 	return 0;
 }
 
-int db_file_note_inode(struct db_file *file, struct error *err)
+static int find_id(struct db_file_id *out, const char *path, struct error *err)
 {
 	struct stat st;
 
-	if (stat(file->path, &st) != 0) {
-		return error_errno(err, "cannot stat '%s'", file->path);
+	if (stat(path, &st) != 0) {
+		return error_errno(err, "cannot stat '%s'", path);
 	}
-	file->device = st.st_dev;
-	file->inode = st.st_ino;
+	*out = (struct db_file_id){ st.st_dev, st.st_ino };
 	return 0;
 }
 
-int db_file_check_inode(const struct db_file *file, struct error *err)
+int db_file_note_ids(struct db_file *file, struct error *err)
 {
-	struct stat st;
-	bool is_there = stat(file->path, &st) == 0;
+	scoped_free char *log = xasprintf("%s-wal", file->path);
+	int r = find_id(&file->database, file->path, err);
 
-	if (is_there && st.st_dev == file->device && st.st_ino == file->inode) {
+	return r < 0 ? r : find_id(&file->log, log, err);
+}
+
+static int check_id(const char *path, const struct db_file_id *id,
+	struct error *err)
+{
+	struct db_file_id now;
+	bool is_there = find_id(&now, path, NULL) == 0;
+
+	if (is_there && now.device == id->device && now.inode == id->inode) {
 		return 0;
 	}
 	return error_set(err, -ENOENT,
-		"the database '%s' was %s while in use; reports are not stored "
-		"until a restart",
-		file->path, is_there ? "replaced" : "removed");
+		"'%s' was %s while in use; reports are not stored until a "
+		"restart",
+		path, is_there ? "replaced" : "removed");
+}
+
+int db_file_check_ids(const struct db_file *file, struct error *err)
+{
+	scoped_free char *log = xasprintf("%s-wal", file->path);
+	int r = check_id(file->path, &file->database, err);
+
+	return r < 0 ? r : check_id(log, &file->log, err);
 }

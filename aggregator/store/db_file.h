@@ -26,12 +26,17 @@ enum db_file_state {
 	DB_FILE_DAMAGED, /* the last process found damage */
 };
 
+struct db_file_id {
+	dev_t device;
+	ino_t inode;
+};
+
 struct db_file {
 	char *path;
 	int lock;		 /* descriptor of the lock file, or -1 */
 	enum db_file_state mark; /* before this process */
-	dev_t device;		 /* of the open database */
-	ino_t inode;
+	/* Of the open database and its write-ahead log. */
+	struct db_file_id database, log;
 };
 
 /* Takes the lock and reads the mark. db_file_fini() is needed also after an
@@ -58,10 +63,9 @@ must_check int db_file_set_aside(const struct db_file *file,
 must_check int db_file_mark(const struct db_file *file, enum db_file_state mark,
 	struct error *err);
 
-/* Remembers the inode of the file, which is now open. */
-must_check int db_file_note_inode(struct db_file *file, struct error *err);
+/* Remembers which files are open now: the database and its log. */
+must_check int db_file_note_ids(struct db_file *file, struct error *err);
 
-/* -ENOENT: the path no longer leads to the open file, so new data would be lost
+/* -ENOENT: a path no longer leads to the open file, so new data would be lost
  * when this process ends. */
-must_check int db_file_check_inode(const struct db_file *file,
-	struct error *err);
+must_check int db_file_check_ids(const struct db_file *file, struct error *err);

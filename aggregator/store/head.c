@@ -139,7 +139,7 @@ int head_find_node(int64_t *id, struct head *head, const char *name,
 		out[0] = sqlite3_last_insert_rowid(head->db);
 	}
 	if (r == 0 && out[0] > node_max) {
-		r = error_set(err, -ENOSPC, "more than %lld nodes",
+		r = error_set(err, -EDQUOT, "more than %lld nodes",
 			(long long)node_max);
 	}
 	*id = out[0];
@@ -227,7 +227,7 @@ static int add_row(struct head *head, int64_t run_number,
 	int64_t id = out[0] == 0 ? first : out[0] + 1;
 
 	if (r == 0 && id == end) {
-		r = error_set(err, -ENOSPC,
+		r = error_set(err, -EDQUOT,
 			"more than %d reports of one node in %d s",
 			1 << HEAD_OWN_BITS, (1 << HEAD_SLOT_BITS) / 1000);
 	}

@@ -28,7 +28,8 @@ must_check int head_new(struct head **out, struct sqlite3 *db,
 	struct error *err);
 void head_free(struct head *head); /* NULL is fine */
 
-/* Finds the number of a node, or adds the node. */
+/* Finds the number of a node, or adds the node. -EDQUOT: the store has too many
+ * nodes. After an error the caller undoes what this transaction changed. */
 must_check int head_find_node(int64_t *id, struct head *head, const char *name,
 	struct error *err);
 
@@ -41,7 +42,9 @@ struct head_report {
 };
 
 /* Adds a report. 1: the report is new; 0: it was stored before, and nothing
- * changed. */
+ * changed. -EDQUOT: the node has too many reports of that time; -ERANGE: the
+ * clock is past the year 2109. After an error the caller undoes what this
+ * transaction changed. */
 must_check int head_add(struct head *head, const struct head_report *report,
 	struct error *err);
 

@@ -34,7 +34,7 @@ struct outbox_table {
 	struct sqlite3 *db;
 	struct sqlite3_stmt *add, *drop, *find_end;
 	uint64_t bytes_max;
-	struct extent now, committed;
+	struct extent now, committed, before_batch;
 };
 
 static int read_extent(struct outbox_table *table, struct error *err)
@@ -190,6 +190,16 @@ int outbox_table_delete(struct outbox_table *table, uint64_t id,
 	}
 	r = find_end(table, &begin_bytes, id, err);
 	return r < 0 ? r : begin_at(table, id + 1, begin_bytes, err);
+}
+
+void outbox_table_begin_batch(struct outbox_table *table)
+{
+	table->before_batch = table->now;
+}
+
+void outbox_table_undo_batch(struct outbox_table *table)
+{
+	table->now = table->before_batch;
 }
 
 void outbox_table_end(struct outbox_table *table, bool is_committed)

@@ -21,6 +21,10 @@ must_check int outbox_table_add(struct outbox_table *table,
 must_check int outbox_table_delete(struct outbox_table *table, uint64_t id,
 	struct error *err);
 
+/* Between a savepoint and the rollback to it. */
+void outbox_table_begin_batch(struct outbox_table *table);
+void outbox_table_undo_batch(struct outbox_table *table);
+
 /* The transaction has ended. */
 void outbox_table_end(struct outbox_table *table, bool is_committed);
 

@@ -90,16 +90,19 @@ static void on_opened(struct store *store, struct store_opening *opening)
 
 static void on_written(struct store *store, struct store_batch *group)
 {
-	bool is_stored = group->error.code == 0;
-
-	(void)snprintf(store->last_error, sizeof(store->last_error), "%s",
-		is_stored ? "" : group->error.text);
+	store->last_error[0] = '\0';
 	while (group != NULL) {
 		struct store_batch *batch = group;
+		const struct error *err =
+			batch->error.code == 0 ? NULL : &batch->error;
 
 		group = batch->next;
+		if (err != NULL && err->code != -EDQUOT) {
+			(void)snprintf(store->last_error,
+				sizeof(store->last_error), "%s", err->text);
+		}
 		if (batch->done != NULL) {
-			batch->done(batch->owner, is_stored);
+			batch->done(batch->owner, err);
 		}
 		store_batch_free(batch);
 	}

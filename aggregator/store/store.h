@@ -83,9 +83,11 @@ struct store_batch *store_decisions_new(void);
 void store_decisions_add(struct store_batch *batch,
 	const struct decision_record *record);
 
-/* Called after the commit, or its failure. Reports that were stored before
- * count as stored. */
-typedef void (*store_written)(void *owner, bool is_stored);
+/* Called after the commit, or its failure; err is NULL if the batch is stored.
+ * Reports that were stored before count as stored. -EDQUOT: the store refuses
+ * this batch, other batches are not affected, and writing it again does not
+ * help. Any other error concerns the database. */
+typedef void (*store_written)(void *owner, const struct error *err);
 
 /* Queues the batch, which the store then owns; done, if not NULL, is called
  * later. -ENOBUFS: the queue is full; -ESHUTDOWN: not open, or closing; the

@@ -52,7 +52,7 @@ struct store_batch {
 	size_t held_bytes;  /* of memory; set when the batch is queued */
 	store_written done; /* or NULL */
 	void *owner;
-	struct error error; /* code 0: stored */
+	struct error error; /* code 0: stored; see store_written */
 };
 
 enum { STORE_GROUP_BYTES = 8 << 20 }; /* at this size a group is committed */

@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <sqlite3.h>
+#include <stdlib.h>
 
 static const uint64_t log_every_us = 60000000;
 
@@ -28,6 +29,7 @@ struct writer {
 	struct outbox_table *outbox;
 	struct maintenance *maintenance;
 	struct decisions *decisions;
+	struct sqlite3_stmt *begin_batch, *end_batch;
 	struct commit_interval commit_interval;
 	struct log_limit log_limit;
 	bool is_failing; /* the last group was not written */
@@ -35,6 +37,17 @@ struct writer {
 };
 
 /* ---- opening ---- */
+
+/* A savepoint for each batch: a batch that cannot be stored is undone alone. */
+static int prepare_savepoints(struct writer *w, struct error *err)
+{
+	const struct db_statement all[] = {
+		{ &w->begin_batch, "SAVEPOINT batch" },
+		{ &w->end_batch, "RELEASE batch" },
+	};
+
+	return db_prepare_all(w->db, all, count_of(all), err);
+}
 
 static int open_database(struct writer *w, struct store_opening *opening,
 	struct error *err)
@@ -45,6 +58,7 @@ static int open_database(struct writer *w, struct store_opening *opening,
 	r = r == 0 ? store_schema_check_owner(store->path, err) : r;
 	r = r == 0 ? db_open(&w->db, store->path, err) : r;
 	r = r == 0 ? store_schema_prepare(w->db, &store->stopping, err) : r;
+	r = r == 0 ? prepare_savepoints(w, err) : r;
 	r = r == 0 ? pod_nodes_new(&w->pod_nodes, w->db, err) : r;
 	r = r == 0 ? head_new(&w->head, w->db, err) : r;
 	if (r == 0) {
@@ -70,6 +84,8 @@ static void close_database(struct writer *w)
 	outbox_table_free(take_ptr(w->outbox));
 	maintenance_free(take_ptr(w->maintenance));
 	decisions_free(take_ptr(w->decisions));
+	(void)sqlite3_finalize(take_ptr(w->begin_batch));
+	(void)sqlite3_finalize(take_ptr(w->end_batch));
 	(void)sqlite3_close(take_ptr(w->db));
 }
 
@@ -98,7 +114,7 @@ static int open_all(struct writer *w, struct store_opening *opening,
 			r = start_empty(w, opening, err);
 		}
 	}
-	r = r == 0 ? db_file_note_inode(&w->file, err) : r;
+	r = r == 0 ? db_file_note_ids(&w->file, err) : r;
 	if (r == 0) {
 		opening->is_doubtful = w->file.mark == DB_FILE_IN_USE;
 		r = db_file_mark(&w->file, DB_FILE_IN_USE, err);
@@ -182,13 +198,42 @@ static int write_batch(struct writer *w, const struct store_batch *batch,
 	return write_reports(w, batch, err);
 }
 
-static int write_group(struct writer *w, const struct store_batch *first,
+/* Whether an error concerns only the batch, and not the database. */
+static bool is_refusal(int r)
+{
+	return r == -EDQUOT || r == -EINVAL;
+}
+
+/* Writes a batch, or undoes it and sets batch->error to the refusal. An error
+ * is returned only if it concerns the database. */
+static int write_or_refuse(struct writer *w, struct store_batch *batch,
+	struct error *err)
+{
+	struct error why = { 0 };
+	int r = db_run(w->begin_batch, err);
+
+	if (r < 0) {
+		return r;
+	}
+	outbox_table_begin_batch(w->outbox);
+	r = write_batch(w, batch, &why);
+	if (is_refusal(r)) {
+		outbox_table_undo_batch(w->outbox);
+		(void)error_set(&batch->error, -EDQUOT, "%s", why.text);
+		r = db_exec(w->db, "ROLLBACK TO batch", err);
+	} else if (r < 0) {
+		*err = why;
+	}
+	return r == 0 ? db_run(w->end_batch, err) : r;
+}
+
+static int write_group(struct writer *w, struct store_batch *batch,
 	struct error *err)
 {
 	int r = db_exec(w->db, "BEGIN IMMEDIATE", err);
 
-	for (; r == 0 && first != NULL; first = first->next) {
-		r = write_batch(w, first, err);
+	for (; r == 0 && batch != NULL; batch = batch->next) {
+		r = write_or_refuse(w, batch, err);
 	}
 	r = db_end(w->db, r, err);
 	outbox_table_end(w->outbox, r == 0);
@@ -203,6 +248,18 @@ static void log_failure(struct writer *w, const struct error *err)
 		    &suppressed)) {
 		log_error("cannot write to the database", log_err(err),
 			log_int("suppressed", (int64_t)suppressed), LOG_END);
+	}
+}
+
+/* Moves the write-ahead log into the database. mode is SQLite's: PASSIVE does
+ * not wait for readers, TRUNCATE leaves one file. */
+static void checkpoint(struct writer *w, const char *mode)
+{
+	scoped_free char *sql = xasprintf("PRAGMA wal_checkpoint(%s)", mode);
+	struct error error = { 0 };
+
+	if (db_exec(w->db, sql, &error) < 0) {
+		log_failure(w, &error);
 	}
 }
 
@@ -225,6 +282,19 @@ static void note_damage(struct writer *w, const struct error *err)
 	}
 }
 
+/* The commit may have gone to a file that no longer has a name. If that file is
+ * the log, the checkpoint moves into the database what was acknowledged before,
+ * so that not even a kill loses it. */
+static int check_files(struct writer *w, struct error *err)
+{
+	int r = db_file_check_ids(&w->file, err);
+
+	if (r < 0) {
+		checkpoint(w, "PASSIVE");
+	}
+	return r;
+}
+
 static void finish_group(struct writer *w, struct store_batch *group)
 {
 	struct error error = { 0 };
@@ -234,8 +304,7 @@ static void finish_group(struct writer *w, struct store_batch *group)
 
 	commit_interval_note(&w->commit_interval,
 		clock_monotonic_us() - start_us);
-	/* The commit may have gone to a file that no longer has a name. */
-	r = r == 0 ? db_file_check_inode(&w->file, &error) : r;
+	r = r == 0 ? check_files(w, &error) : r;
 	note_damage(w, &error);
 	if (r < 0) {
 		log_failure(w, &error);
@@ -246,7 +315,7 @@ static void finish_group(struct writer *w, struct store_batch *group)
 	}
 	for (struct store_batch *batch = group; batch != NULL;
 		batch = batch->next) {
-		batch->error = error;
+		batch->error = r < 0 ? error : batch->error;
 		bytes += batch->held_bytes;
 	}
 	publish_counts(w, bytes);
@@ -335,16 +404,6 @@ static void wait_for_stop(struct store *store)
 	uv_mutex_unlock(&store->mutex);
 }
 
-/* Moves the write-ahead log into the database, so that one file remains. */
-static void checkpoint(struct writer *w)
-{
-	struct error error = { 0 };
-
-	if (db_exec(w->db, "PRAGMA wal_checkpoint(TRUNCATE)", &error) < 0) {
-		log_failure(w, &error);
-	}
-}
-
 /* Marks the file for the next start. */
 static void mark_end(struct writer *w)
 {
@@ -365,7 +424,7 @@ void writer_run(void *argument)
 
 	if (open_store(&w)) {
 		write_until_stopped(&w);
-		checkpoint(&w);
+		checkpoint(&w, "TRUNCATE");
 		close_database(&w);
 		mark_end(&w);
 	} else {

@@ -5,6 +5,7 @@
 #include "lib/loop.h"
 #include "proto/wire.h"
 #include "tests/unit/aggregator/scratch.h"
+#include "tests/unit/aggregator/store/full_slot.h"
 
 /* The clock jumps by jump_us at each read, as it does for a process that is
  * stopped between two reads. */
@@ -256,6 +257,25 @@ static void refuses_a_batch_of_another_node(void **state)
 	assert_int_equal(live_count(f->live), 0);
 }
 
+static void refuses_a_batch_that_the_store_does_not_accept(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t ms = clock_wall_us() / 1000;
+
+	send_hello(f);
+	send_until_stored(f, 'a', (const uint64_t[]){ 98 }, 1);
+	/* Also the next slot, which may begin before the next batch. */
+	fill_slot(f->s, 1, ms);
+	fill_slot(f->s, 1, ms + HEAD_SLOT_MS);
+	do {
+		send_batch(f, "n1", 'a', (const uint64_t[]){ 99 }, 1);
+		/* Received: the disk is slow. */
+	} while (f->agent.reply.kind == WIRE_ACK && !f->agent.reply.ack.stored);
+	assert_int_equal(f->agent.reply.kind, WIRE_REFUSED);
+	assert_non_null(strstr(f->agent.reply.refused, "reports of one node"));
+	assert_string_equal(store_last_error(f->s->store), "");
+}
+
 static void reports_of_an_earlier_process_are_only_stored(void **state)
 {
 	struct fixture *f = *state;
@@ -414,6 +434,7 @@ int main(void)
 		test(rejects_a_batch_without_a_hello),
 		test(a_hello_is_valid_for_its_connection_only),
 		test(refuses_a_batch_of_another_node),
+		test(refuses_a_batch_that_the_store_does_not_accept),
 		test(reports_of_an_earlier_process_are_only_stored),
 		test(refuses_a_report_from_the_future),
 		test(refuses_broken_bytes_with_a_reason),

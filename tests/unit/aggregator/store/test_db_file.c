@@ -117,22 +117,29 @@ static void keeps_three_damaged_databases(void **state)
 	db_file_fini(&file);
 }
 
-static void detects_that_the_open_file_lost_its_name(void **state)
+static void detects_that_an_open_file_lost_its_name(void **state)
 {
+	static const char *const suffixes[] = { "", "-wal" };
 	struct scratch *s = *state;
-	scoped_free char *away = xasprintf("%s.away", s->db);
+	scoped_free char *log = xasprintf("%s-wal", s->db);
 	struct db_file file;
 
 	assert_int_equal(db_file_init(&file, s->db, NULL), 0);
 	put(s->db, "a", 1);
-	assert_int_equal(db_file_note_inode(&file, NULL), 0);
-	assert_int_equal(db_file_check_inode(&file, NULL), 0);
-	assert_int_equal(rename(s->db, away), 0);
-	assert_int_equal(db_file_check_inode(&file, NULL), -ENOENT);
-	put(s->db, "b", 1);
-	assert_int_equal(db_file_check_inode(&file, NULL), -ENOENT);
-	assert_int_equal(rename(away, s->db), 0);
-	assert_int_equal(db_file_check_inode(&file, NULL), 0);
+	put(log, "a", 1);
+	assert_int_equal(db_file_note_ids(&file, NULL), 0);
+	for (size_t i = 0; i < count_of(suffixes); i++) {
+		scoped_free char *path = xasprintf("%s%s", s->db, suffixes[i]);
+		scoped_free char *away = xasprintf("%s.away", path);
+
+		assert_int_equal(db_file_check_ids(&file, NULL), 0);
+		assert_int_equal(rename(path, away), 0);
+		assert_int_equal(db_file_check_ids(&file, NULL), -ENOENT);
+		put(path, "b", 1);
+		assert_int_equal(db_file_check_ids(&file, NULL), -ENOENT);
+		assert_int_equal(rename(away, path), 0);
+	}
+	assert_int_equal(db_file_check_ids(&file, NULL), 0);
 	db_file_fini(&file);
 }
 
@@ -143,7 +150,7 @@ int main(void)
 		scratch_test(checks_the_header_without_opening_the_database),
 		scratch_test(refuses_a_file_too_short_for_a_header),
 		scratch_test(keeps_three_damaged_databases),
-		scratch_test(detects_that_the_open_file_lost_its_name),
+		scratch_test(detects_that_an_open_file_lost_its_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

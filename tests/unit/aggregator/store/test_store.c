@@ -1,5 +1,7 @@
 #include "aggregator/store/store.h"
 
+#include "aggregator/store/outbox.h"
+#include "tests/unit/aggregator/store/full_slot.h"
 #include "tests/unit/aggregator/store/queries.h"
 
 #include <errno.h>
@@ -307,6 +309,103 @@ static void limits_many_small_batches(void **state)
 	(void)close(lock);
 }
 
+struct outcome {
+	bool is_over;
+	int code;
+	char text[320];
+};
+
+static void note_outcome(void *owner, const struct error *err)
+{
+	struct outcome *outcome = owner;
+
+	outcome->is_over = true;
+	outcome->code = err == NULL ? 0 : err->code;
+	(void)snprintf(outcome->text, sizeof(outcome->text), "%s",
+		err == NULL ? "" : err->text);
+}
+
+/* One commit takes all three batches, which are queued at once. */
+static void a_batch_that_cannot_be_stored_is_refused_alone(void **state)
+{
+	struct scratch *s = *state;
+	uint64_t ms = now_ms();
+	uint64_t earlier_ms = ms - 2 * HEAD_SLOT_MS;
+	struct outcome outcomes[3] = { 0 };
+	static const char *const nodes[] = { "n2", "n1", "n3" };
+
+	s->outbox_bytes = 1 << 20;
+	scratch_open(s, day_us);
+	assert_true(scratch_write(s, batch_of("n1", run_a, 1, 1, ms)));
+	fill_slot(s, 1, ms);
+	for (size_t i = 0; i < count_of(nodes); i++) {
+		struct store_batch *batch =
+			batch_of(nodes[i], run_b, 1, 1, earlier_ms);
+
+		/* The second report of n1 has no id left. */
+		if (i == 1) {
+			struct report r = steady_report(2, 100, 1);
+
+			scratch_add(batch, &r, ms);
+		}
+		assert_int_equal(store_write(s->store, batch, note_outcome,
+					 &outcomes[i], NULL),
+			0);
+	}
+	run_until(&s->loop, &outcomes[2].is_over);
+	assert_int_equal(outcomes[0].code, 0);
+	assert_int_equal(outcomes[1].code, -EDQUOT);
+	assert_non_null(strstr(outcomes[1].text, "reports of one node"));
+	assert_int_equal(outcomes[2].code, 0);
+	assert_string_equal(store_last_error(s->store), "");
+	assert_int_equal(outbox_count(s->store).reports, 3);
+	/* Nothing of the refused batch is stored, and the node goes on. */
+	assert_int_equal(query(s, earlier_ms, earlier_ms + 1).count, 0);
+	assert_true(scratch_write(s, batch_of("n1", run_b, 1, 1, earlier_ms)));
+	assert_int_equal(query(s, earlier_ms, earlier_ms + 1).count, 1);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+	scoped_fd int in = open(from, O_RDONLY | O_CLOEXEC);
+	scoped_fd int out = open(to, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	char bytes[1 << 16];
+	ssize_t len;
+
+	while ((len = read(in, bytes, sizeof(bytes))) > 0) {
+		assert_int_equal(write(out, bytes, (size_t)len), len);
+	}
+	assert_int_equal(len, 0);
+}
+
+/* What was acknowledged must be in the file alone: a log without a name is gone
+ * after a kill. */
+static void stops_acknowledging_when_its_log_is_removed(void **state)
+{
+	struct scratch *s = *state;
+	scoped_free char *wal = xasprintf("%s-wal", s->db);
+	scoped_free char *copy = xasprintf("%s/copy.db", s->dir);
+	uint64_t ms = now_ms();
+	int64_t reports = 0;
+	struct sqlite3 *db;
+
+	scratch_open(s, day_us);
+	assert_true(scratch_write(s, batch_of("n1", run_a, 1, 5, ms)));
+	assert_int_equal(unlink(wal), 0);
+	assert_false(scratch_write(s, batch_of("n1", run_a, 6, 5, ms + 5)));
+	assert_non_null(
+		strstr(store_last_error(s->store), "-wal' was removed"));
+	copy_file(s->db, copy);
+	assert_int_equal(db_open(&db, copy, NULL), 0);
+	assert_int_equal(
+		db_read_number(&reports, db,
+			"SELECT count(*) FROM tail WHERE seq <= 5", NULL),
+		0);
+	(void)sqlite3_close(db);
+	assert_int_equal(unlink(copy), 0);
+	assert_int_equal(reports, 5);
+}
+
 static void deletes_old_reports(void **state)
 {
 	struct scratch *s = *state;
@@ -342,6 +441,8 @@ int main(void)
 		scratch_test(recovers_from_a_full_disk),
 		scratch_test(limits_the_bytes_in_the_queue),
 		scratch_test(limits_many_small_batches),
+		scratch_test(a_batch_that_cannot_be_stored_is_refused_alone),
+		scratch_test(stops_acknowledging_when_its_log_is_removed),
 		scratch_test(deletes_old_reports),
 	};
 
