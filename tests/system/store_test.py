@@ -191,6 +191,21 @@ class Store(Base):
         self.assertEqual(aggregator.stop(), 0)
         assert_complete(self, aggregator, [program])
 
+    def test_a_log_that_is_deleted_is_noticed_and_loses_nothing(self):
+        aggregator = self.start()
+        program = self.start_agent("node-a", aggregator)
+        eventually("reports are stored", lambda: count(aggregator.db) >= 5)
+        pathlib.Path(f"{aggregator.db}-wal").unlink()
+        aggregator.wait_log("-wal' was removed while in use")
+        self.assertIn("removed", aggregator.health("/readyz")[2])
+        aggregator.kill()
+        aggregator.start()
+        eventually("reports are stored again",
+                   lambda: count(aggregator.db) >= 50)
+        self.assertEqual(program.stop(), 0)
+        self.assertEqual(aggregator.stop(), 0)
+        assert_complete(self, aggregator, [program])
+
     def test_a_backup_of_a_running_aggregator_is_complete(self):
         aggregator = self.start()
         self.start_agent("node-a", aggregator)
