@@ -78,6 +78,35 @@ static void wire_load_fini(struct wire_load *wire)
 	free(wire->uids);
 }
 
+/* Sizes of the encoding (protobuf.dev/programming-guides/encoding): a tag has 2
+ * bytes at most, the length of a text or message 5, a double 8, another number
+ * 10. */
+enum { TAG = 2, LENGTH = 5, DOUBLE = 8, NUMBER = 10 };
+
+static size_t text_bytes(const char *text)
+{
+	return text == NULL ? 0 : TAG + LENGTH + strlen(text);
+}
+
+size_t wire_node_load_bytes(const struct node_load *load)
+{
+	size_t numbers = 3; /* age, interval and KVM state */
+	size_t bytes = TAG + LENGTH + text_bytes(load->name) +
+		text_bytes(load->kvm_detail) +
+		count_of(load_wire_fields) * (TAG + DOUBLE);
+
+	numbers += load->hugepages_count * 4;
+	bytes += load->hugepages_count * (TAG + LENGTH);
+	for (size_t i = 0; i < load->vm_count; i++) {
+		const struct vm_load *vm = &load->vms[i];
+
+		bytes += TAG + LENGTH + text_bytes(vm->pod_uid) +
+			text_bytes(vm->namespace) + text_bytes(vm->name) +
+			count_of(vm_load_fields) * (TAG + DOUBLE);
+	}
+	return bytes + numbers * (TAG + NUMBER);
+}
+
 void wire_snapshot_append(struct buffer *out, const struct snapshot *snapshot)
 {
 	Plimsoll__Reply reply = PLIMSOLL__REPLY__INIT;

@@ -94,8 +94,12 @@ static void reply_snapshot(struct ingest *ingest, const struct waiter *waiter)
 	snapshot_write(&out, ingest->live, &waiter->request,
 		clock_monotonic_us());
 	if (out.overflowed) {
-		/* snapshot_write() keeps an answer at half of this. */
-		abort();
+		struct error error;
+
+		(void)error_set(&error, -EMSGSIZE,
+			"the snapshot is larger than a message");
+		refuse(ingest, waiter->handle, &error);
+		return;
 	}
 	reply_buffer(waiter->handle, &out);
 }

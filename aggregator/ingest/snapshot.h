@@ -7,9 +7,10 @@
 #include "lib/buffer.h"
 #include "proto/wire.h"
 
-/* Far below MQ_RECV_MAX; the size of nodes is estimated, and never too low. */
+/* Far below MQ_RECV_MAX. A node with REPORT_VMS_MAX VMs of the longest names
+ * takes less than this, see wire_node_load_bytes(). */
 enum { SNAPSHOT_BYTES_MAX = 2 << 20 };
 
-/* Appends the reply to out. */
+/* Appends the reply to out, at most SNAPSHOT_BYTES_MAX bytes. */
 void snapshot_write(struct buffer *out, const struct live *live,
 	const struct snapshot_request *request, uint64_t now_us);

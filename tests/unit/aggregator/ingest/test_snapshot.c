@@ -1,12 +1,20 @@
 #include "aggregator/ingest/snapshot.h"
 
+#include "aggregator/live/identity.h"
 #include "lib/memory.h"
 #include "lib/mq.h"
 #include "tests/unit/aggregator/sample.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const uint8_t run_a[REPORT_RUN_ID_BYTES] = { 'a' };
+
+static void write_uid(char uid[REPORT_UID_MAX], size_t i)
+{
+	(void)snprintf(uid, REPORT_UID_MAX, "00000000-0000-4000-8000-%012zu",
+		i);
+}
 
 static void add(struct live *live, const char *node, uint64_t seq, size_t vms)
 {
@@ -16,8 +24,7 @@ static void add(struct live *live, const char *node, uint64_t seq, size_t vms)
 	char uid[REPORT_UID_MAX];
 
 	for (size_t i = 0; i < vms; i++) {
-		(void)snprintf(uid, sizeof(uid),
-			"00000000-0000-4000-8000-%012u", (unsigned)i);
+		write_uid(uid, i);
 		pods[i] = sample_vm(uid, i + 1);
 	}
 	sample_add_vms(&r, pods, vms);
@@ -128,20 +135,52 @@ static void several_messages_hold_all_nodes(void **state)
 	live_free(live);
 }
 
-/* The estimate must not be less than the size of a full node. */
-static void a_full_node_fits_its_estimate(void **state)
+/* Names of the greatest length for the pods that add() makes. */
+static struct identities *longest_names(void)
 {
-	struct live *live = live_new(42, NULL);
-	struct snapshot s;
-	size_t len;
+	struct identities *identities = identities_new();
+	char name[IDENTITY_TEXT_MAX + 1], uid[REPORT_UID_MAX];
+	const struct identity identity = { name, name, "", "" };
+
+	memset(name, 'x', IDENTITY_TEXT_MAX);
+	name[IDENTITY_TEXT_MAX] = '\0';
+	for (size_t i = 0; i < REPORT_VMS_MAX; i++) {
+		write_uid(uid, i);
+		identities_put(identities, uid, &identity);
+	}
+	return identities;
+}
+
+static void long_names_make_more_messages_and_no_larger_ones(void **state)
+{
+	struct identities *identities = longest_names();
+	struct live *live = live_new(42, identities);
+	uint64_t epoch = 0;
+	uint64_t rev = 0;
 
 	(void)state;
-	add(live, "a", 1, REPORT_VMS_MAX);
-	add(live, "a", 2, REPORT_VMS_MAX);
-	s = snapshot_since(live, 0, 0, &len);
-	assert_true(len < 800 + 160 * REPORT_VMS_MAX);
-	fini(&s);
+	for (uint64_t seq = 1; seq <= 2; seq++) {
+		add(live, "a", seq, REPORT_VMS_MAX);
+		add(live, "b", seq, REPORT_VMS_MAX);
+		add(live, "c", seq, REPORT_VMS_MAX);
+	}
+	for (int i = 0; i < 3; i++) {
+		size_t len;
+		struct snapshot s = snapshot_since(live, epoch, rev, &len);
+
+		assert_int_equal(s.count, 1);
+		assert_int_equal(strlen(s.nodes[0].vms[7].name),
+			IDENTITY_TEXT_MAX);
+		assert_in_range(len, SNAPSHOT_BYTES_MAX / 2,
+			SNAPSHOT_BYTES_MAX);
+		assert_in_range(wire_node_load_bytes(&s.nodes[0]), len,
+			SNAPSHOT_BYTES_MAX);
+		epoch = s.epoch;
+		rev = s.rev;
+		fini(&s);
+	}
 	live_free(live);
+	identities_free(identities);
 }
 
 int main(void)
@@ -150,7 +189,8 @@ int main(void)
 		cmocka_unit_test(another_epoch_gets_all_nodes),
 		cmocka_unit_test(the_same_epoch_gets_the_changed_nodes),
 		cmocka_unit_test(several_messages_hold_all_nodes),
-		cmocka_unit_test(a_full_node_fits_its_estimate),
+		cmocka_unit_test(
+			long_names_make_more_messages_and_no_larger_ones),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
