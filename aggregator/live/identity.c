@@ -49,11 +49,17 @@ void identities_free(struct identities *identities)
 	free(identities);
 }
 
-/* An annotation may have 256 KiB, but no object has such a name. */
+/* The owner of a pod writes its annotations. They may have 256 KiB and any
+ * character, but no object has such a name, and the wire has no such text. */
 static bool is_name(const char *text)
 {
-	return text != NULL && text[0] != '\0' &&
-		strlen(text) <= IDENTITY_TEXT_MAX;
+	size_t len = 0;
+
+	while (text != NULL && len < IDENTITY_TEXT_MAX && text[len] > ' ' &&
+		text[len] <= '~') {
+		len++;
+	}
+	return text != NULL && len > 0 && text[len] == '\0';
 }
 
 bool identity_read(struct identity *out, const struct json_value *pod)

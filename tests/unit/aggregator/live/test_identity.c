@@ -42,6 +42,8 @@ static void rejects_a_pod_that_names_no_vm(void **state)
 		POD("\"annotations\":{}"), POD("\"annotations\":[1]"),
 		POD("\"annotations\":{\"kubevirt.io/domain\":7}"),
 		POD("\"annotations\":{\"kubevirt.io/domain\":\"\"}"),
+		POD("\"annotations\":{\"kubevirt.io/domain\":\"a b\"}"),
+		POD("\"annotations\":{\"kubevirt.io/domain\":\"\u00fc\"}"),
 		"{\"metadata\":{" DOMAIN "}}" };
 	char name[300] = { 0 };
 	struct identity id;
