@@ -1,6 +1,7 @@
 #include "lib/mq.h"
 
 #include "lib/clock.h"
+#include "lib/host_lookup.h"
 #include "lib/inbox.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
@@ -9,6 +10,7 @@
 #include <errno.h>
 #include <nng/protocol/reqrep0/req.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,9 +39,12 @@ struct mq_client {
 	_Atomic int pipes;
 	struct mq_client_options options;
 	char *url; /* for reconnecting */
+	char *host;
+	struct host_lookup *lookup; /* or NULL */
+	char unresolved[320];	    /* an error that names the host */
 	enum dial_kind kind;
 	uint64_t failures[DIAL_FAILURES]; /* nng's counters at the last call */
-	const char *last_error;		  /* a string literal */
+	int last_failure; /* an index of dial_texts; -1: none so far */
 };
 
 /* On an nng thread: after sending, receives; otherwise wakes the loop. */
@@ -127,7 +132,7 @@ static int make_client_tls(struct mq_client *client)
 {
 	const struct mq_client_options *options = &client->options;
 	scoped_free char *name = options->server_name == NULL
-		? mq_host(options->url)
+		? xstrdup(client->host)
 		: xstrdup(options->server_name);
 	int r = mq_tls_config(&client->tls, NNG_TLS_MODE_CLIENT, options->tls);
 
@@ -234,6 +239,8 @@ static void client_free(struct mq_client *client)
 	if (client->tls != NULL) {
 		nng_tls_config_free(client->tls);
 	}
+	host_lookup_free(client->lookup);
+	free(client->host);
 	free(client->url);
 	if (is_closed) {
 		free(client);
@@ -254,12 +261,13 @@ int mq_client_new(struct mq_client **out, uv_loop_t *loop,
 	client->options = *options;
 	client->url = xstrdup(options->url);
 	client->options.url = client->url;
+	client->host = mq_host(options->url);
+	client->lookup = host_lookup_start(client->host);
 	if (options->tls != NULL) {
 		client->kind = options->tls->cert == NULL ? DIAL_TLS_NO_CERT
 							  : DIAL_TLS;
 	}
-	client->last_error =
-		"no response: the host is down or packets are dropped";
+	client->last_failure = -1;
 	client->inbox = inbox_new(loop, deliver_reply, client);
 	client->first_dial = timer_new(loop, on_first_dial, client);
 	client->clock_check = timer_new(loop, check_clock, client);
@@ -309,6 +317,8 @@ static const char *const dial_stats[DIAL_FAILURES] = { "auth", "proto",
 static const char other_protocol[] =
 	"the peer does not speak plimsoll's protocol";
 static const char refused[] = "the connection was refused";
+static const char no_response[] =
+	"no response: the host is down or packets are dropped";
 static const char timed_out[] = "the connection timed out";
 static const char closed[] = "the peer closed the connection";
 
@@ -318,18 +328,18 @@ static const char handshake[] =
 	"not speak TLS";
 static const char plain_unreachable[] =
 	"the peer closed the connection (it may require TLS), or the address "
-	"cannot be reached or resolved";
+	"cannot be reached";
 static const char no_cert_unreachable[] =
 	"the peer closed the connection (it may require a client certificate), "
-	"or the address cannot be reached or resolved";
+	"or the address cannot be reached";
 static const char unreachable[] =
-	"the peer closed the connection, or the address cannot be reached or "
-	"resolved";
+	"the peer closed the connection, or the address cannot be reached";
 
 /* How nng 1.5.2 counts on a dialer: "auth" is any failed TLS handshake. "other"
  * is a connection that the peer closed during setup, as a TLS server does if
- * the client has no certificate or speaks no TLS, or a host that cannot be
- * found. */
+ * the client has no certificate or speaks no TLS, an address without a route,
+ * or a host name that cannot be resolved; a lookup of our own tells. */
+enum { OTHER_FAILURE = DIAL_FAILURES - 1 };
 static const char *const dial_texts[][DIAL_FAILURES] = {
 	[DIAL_PLAIN] = { other_protocol, other_protocol, refused, timed_out,
 		closed, plain_unreachable },
@@ -338,6 +348,24 @@ static const char *const dial_texts[][DIAL_FAILURES] = {
 	[DIAL_TLS_NO_CERT] = { handshake, other_protocol, refused, timed_out,
 		closed, no_cert_unreachable },
 };
+
+/* Explains a failure that nng counts as "other". The next call knows more if
+ * the resolver has not answered. */
+static const char *explain_other(struct mq_client *client)
+{
+	const char *why = host_lookup_error(client->lookup);
+
+	if (host_lookup_is_over(client->lookup)) {
+		host_lookup_free(client->lookup);
+		client->lookup = host_lookup_start(client->host);
+	}
+	if (why == NULL) {
+		return dial_texts[client->kind][OTHER_FAILURE];
+	}
+	(void)snprintf(client->unresolved, sizeof(client->unresolved),
+		"the host '%s' cannot be resolved: %s", client->host, why);
+	return client->unresolved;
+}
 
 const char *mq_client_last_error(struct mq_client *client)
 {
@@ -357,9 +385,14 @@ const char *mq_client_last_error(struct mq_client *client)
 		nng_stats_free(all);
 	}
 	if (failure >= 0) {
-		client->last_error = dial_texts[client->kind][failure];
+		client->last_failure = failure;
 	}
-	return client->last_error;
+	if (client->last_failure == OTHER_FAILURE) {
+		return explain_other(client);
+	}
+	return client->last_failure < 0
+		? no_response
+		: dial_texts[client->kind][client->last_failure];
 }
 
 void mq_client_close(struct mq_client *client)

@@ -18,7 +18,7 @@ struct fixture {
 	uv_loop_t loop;
 	struct mq_server *server;
 	struct mq_client *client;
-	char url[64];
+	char url[128];
 	struct mq_request *parked;
 	bool served, replied, connected;
 	char request[64], reply[64];
@@ -257,6 +257,22 @@ static void reports_why_it_is_not_connected(void **state)
 		"the connection was refused");
 }
 
+/* A label above 63 characters: the resolver asks nobody (RFC 1035, 2.3.4). */
+static void reports_that_the_host_cannot_be_resolved(void **state)
+{
+	struct fixture *f = *state;
+	const char *why = "";
+
+	(void)snprintf(f->url, sizeof(f->url), "tcp://x%064d:7473", 0);
+	start_client(f, 1500);
+	mq_client_send(f->client, (const uint8_t *)"ping", 5);
+	run_until(&f->loop, &f->replied);
+	for (int i = 0; i < 1000000 && strstr(why, "resolved") == NULL; i++) {
+		why = mq_client_last_error(f->client);
+	}
+	assert_non_null(strstr(why, "' cannot be resolved: "));
+}
+
 static void a_lost_connection_ends_only_its_request(void **state)
 {
 	struct fixture *f = *state;
@@ -349,6 +365,7 @@ int main(void)
 		MQ_TEST(a_peer_that_never_reads_does_not_block_the_server),
 		MQ_TEST(sends_a_reply_that_had_to_wait),
 		MQ_TEST(reports_why_it_is_not_connected),
+		MQ_TEST(reports_that_the_host_cannot_be_resolved),
 		MQ_TEST(a_lost_connection_ends_only_its_request),
 		MQ_TEST(a_port_in_use_is_an_error_with_a_sentence),
 		MQ_TEST(refuses_urls_that_are_not_tcp),
