@@ -18,8 +18,9 @@ enum {
 	POLL_MS = 250,
 };
 
-#define LOG_EVERY_US UINT64_C(10000000)
-#define LOG_UNSTORED_US UINT64_C(60000000)
+#define LOG_EVERY_US UINT64_C(60000000)
+/* nng collects all its counters to tell why there is no connection. */
+#define ASK_WHY_US UINT64_C(1000000)
 /* An aggregator that restarts is connected again within this time. The first
  * connection is also made after a random delay. */
 #define LOST_FOR_US UINT64_C(4000000)
@@ -29,29 +30,44 @@ struct aggregator_client {
 	struct mq_client *mq;
 	struct delivery *delivery;
 	struct timer *retry;
-	/* The log limit of each kind of failure. */
-	struct log_limit connection, refused, no_reply, unstored, token;
-	bool is_accepted; /* the last batch */
+	struct log_topics failures;
+	struct log_limit connected, unstored;
+	struct log_limit asked_why; /* passes a question, not a message */
+	bool is_failure_logged;	    /* and no recovery since */
+	bool is_accepted;	    /* the last batch */
 	uint64_t lost_us; /* when the connection was lost; 0: connected */
 };
 
-static void warn(struct aggregator_client *client, struct log_limit *limit,
-	const char *message, const struct error *why)
+/* Each reason is logged once, and then each minute. */
+static bool warn(struct aggregator_client *client, const char *message,
+	const char *why)
 {
-	if (log_allow(limit, clock_monotonic_us(), LOG_EVERY_US, NULL)) {
-		log_warning(message, log_str("aggregator", client->url),
-			log_err(why), LOG_END);
+	uint64_t suppressed = 0;
+
+	if (!log_allow_topic(&client->failures, clock_monotonic_us(),
+		    LOG_EVERY_US, why, &suppressed)) {
+		return false;
 	}
+	log_warning(message, log_str("aggregator", client->url),
+		log_str("err", why), log_int("suppressed", (int64_t)suppressed),
+		LOG_END);
+	return true;
+}
+
+/* A failure after which no report is delivered. */
+static void warn_failure(struct aggregator_client *client, const char *message,
+	const char *why)
+{
+	client->is_failure_logged |= warn(client, message, why);
 }
 
 static void log_recovery(struct aggregator_client *client)
 {
-	if (client->connection.last_us != 0 || client->no_reply.last_us != 0) {
+	if (client->is_failure_logged) {
 		log_info("delivering reports again",
 			log_str("aggregator", client->url), LOG_END);
 	}
-	client->connection = (struct log_limit){ 0 };
-	client->no_reply = (struct log_limit){ 0 };
+	client->is_failure_logged = false;
 }
 
 static void log_event(struct aggregator_client *client,
@@ -61,7 +77,10 @@ static void log_event(struct aggregator_client *client,
 
 	switch (event) {
 	case DELIVERY_WELCOMED:
-		log_info("connected", url, LOG_END);
+		if (log_allow(&client->connected, clock_monotonic_us(),
+			    LOG_EVERY_US, NULL)) {
+			log_info("connected", url, LOG_END);
+		}
 		break;
 	case DELIVERY_STORED:
 		log_recovery(client);
@@ -71,7 +90,7 @@ static void log_event(struct aggregator_client *client,
 		break;
 	case DELIVERY_RECEIVED:
 		if (log_allow(&client->unstored, clock_monotonic_us(),
-			    LOG_UNSTORED_US, NULL)) {
+			    LOG_EVERY_US, NULL)) {
 			log_warning(
 				"aggregator cannot store reports, keeping "
 				"them",
@@ -79,16 +98,14 @@ static void log_event(struct aggregator_client *client,
 		}
 		break;
 	case DELIVERY_REFUSED:
-		warn(client, &client->refused, "aggregator refused a request",
-			why);
+		(void)warn(client, "aggregator refused a request", why->text);
 		break;
 	case DELIVERY_DROPPED:
 		log_error("dropped a report that the aggregator refuses", url,
 			log_err(why), LOG_END);
 		break;
 	case DELIVERY_NO_REPLY:
-		warn(client, &client->no_reply, "request failed, will retry",
-			why);
+		warn_failure(client, "request failed, will retry", why->text);
 		break;
 	}
 }
@@ -148,11 +165,9 @@ static void await_connection(struct aggregator_client *client)
 		client->lost_us = now_us;
 	}
 	if (now_us - client->lost_us > LOST_FOR_US &&
-		log_allow(&client->connection, now_us, LOG_EVERY_US, NULL)) {
-		log_warning("no connection to the aggregator",
-			log_str("aggregator", client->url),
-			log_str("why", mq_client_last_error(client->mq)),
-			LOG_END);
+		log_allow(&client->asked_why, now_us, ASK_WHY_US, NULL)) {
+		warn_failure(client, "no connection to the aggregator",
+			mq_client_last_error(client->mq));
 	}
 }
 
@@ -167,7 +182,7 @@ static bool read_token(struct aggregator_client *client, char **token,
 		credentials_read_token(token, client->token_file, &why) == 0) {
 		return true;
 	}
-	warn(client, &client->token, "cannot read the token", &why);
+	(void)warn(client, "cannot read the token", why.text);
 	delivery_postpone_hello(client->delivery, now_us);
 	return false;
 }

@@ -145,8 +145,7 @@ void wire_pack_decisions(struct buffer *out,
 void wire_pack_welcome(struct buffer *out, const char *version);
 void wire_pack_ack(struct buffer *out, const struct ack *ack);
 void wire_pack_snapshot(struct buffer *out, const struct snapshot *snapshot);
-/* The most bytes that this node takes in a snapshot. */
-size_t wire_node_load_bytes(const struct node_load *load);
+size_t wire_node_load_bytes(const struct node_load *load); /* at most */
 void wire_pack_refused(struct buffer *out, const char *reason);
 
 /* A single report or decision, as the store keeps it. The same checks. */

@@ -35,7 +35,7 @@ struct db_file {
 	char *path;
 	int lock;		 /* descriptor of the lock file, or -1 */
 	enum db_file_state mark; /* before this process */
-	/* Of the open database and its write-ahead log. */
+	/* Ids of the open database and its write-ahead log. */
 	struct db_file_id database, log;
 };
 

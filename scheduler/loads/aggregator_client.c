@@ -20,7 +20,7 @@ enum {
 	REFUSED_MS = 10000,
 	HELLO_MAX = CREDENTIALS_TOKEN_MAX + 1024,
 };
-#define LOG_AGAIN_US UINT64_C(10000000)
+#define LOG_AGAIN_US UINT64_C(60000000)
 
 static const char unexpected[] = "the reply does not fit the request";
 
@@ -28,7 +28,7 @@ struct aggregator_client {
 	struct aggregator_client_options options;
 	struct mq_client *mq;
 	struct timer *retry;
-	struct log_limit limit;
+	struct log_topics failures;
 	struct hello hello; /* without the token */
 	struct wire_session session;
 	bool is_waiting; /* the timer runs */
@@ -38,8 +38,8 @@ static void log_failure(struct aggregator_client *client, const char *why)
 {
 	uint64_t held = 0;
 
-	if (log_allow(&client->limit, clock_monotonic_us(), LOG_AGAIN_US,
-		    &held)) {
+	if (log_allow_topic(&client->failures, clock_monotonic_us(),
+		    LOG_AGAIN_US, why, &held)) {
 		log_warning(client->options.failure,
 			log_str("aggregator", client->options.url),
 			log_str("err", why),

@@ -35,7 +35,7 @@ class TlsCase(unittest.TestCase):
         return client_flags(self.keys)
 
     def assert_refused(self, aggregator, program, why):
-        program.wait_log(f'no connection to the aggregator.* why="[^"]*{why}',
+        program.wait_log(f'no connection to the aggregator.* err="[^"]*{why}',
                          10)
         self.assertNotIn('"connected"', program.log())
         self.assertEqual(stored_seqs(aggregator.db), {})

@@ -24,7 +24,6 @@ struct scratch {
 	uint64_t outbox_bytes, max_bytes, compact_us; /* 0: none, none, 1 h */
 	char last_report_node[REPORT_NODE_MAX];
 	struct error opening; /* code 0: success */
-	struct error refusal; /* code 0: the last batch was not refused */
 };
 
 static inline void scratch_last_report(void *owner, const struct store_row *row)
@@ -70,8 +69,6 @@ static inline void scratch_written(void *owner, const struct error *err)
 
 	s->is_written = true;
 	s->is_stored = err == NULL;
-	s->refusal = err == NULL || err->code != -EDQUOT ? (struct error){ 0 }
-							 : *err;
 }
 
 /* Writes a batch and waits; whether it was stored. */

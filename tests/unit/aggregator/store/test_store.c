@@ -378,7 +378,7 @@ static void copy_file(const char *from, const char *to)
 	assert_int_equal(len, 0);
 }
 
-/* What was acknowledged must be in the file alone: a log without a name is gone
+/* The file alone must hold what was acknowledged: a log without a name is gone
  * after a kill. */
 static void stops_acknowledging_when_its_log_is_removed(void **state)
 {
