@@ -8,6 +8,7 @@
 #include "aggregator/live/identity.h"
 #include "aggregator/live/launcher_informer.h"
 #include "aggregator/live/live.h"
+#include "aggregator/live/node_log.h"
 #include "aggregator/live/warm_up.h"
 #include "aggregator/query/profile_cache.h"
 #include "aggregator/remote_write/remote_write.h"
@@ -46,6 +47,7 @@ struct aggregator {
 	struct identities *identities;
 	struct launcher_informer *informer; /* NULL: no API server */
 	struct live *live;
+	struct node_log *node_log;
 	struct store *store;
 	struct access_review *review; /* NULL: no authentication */
 	struct profile_cache *profiles;
@@ -77,6 +79,7 @@ static void on_poll(void *owner)
 			LOG_END);
 	}
 	launcher_informer_poll(a->informer, a->store);
+	node_log_poll(a->node_log, a->live, clock_monotonic_us());
 }
 
 /* ---- health ---- */
@@ -206,6 +209,10 @@ static void on_opened(void *owner, const struct error *err)
 		fail(a, &error);
 	} else {
 		a->is_open = true;
+		log_info("database opened", log_str("database", a->config->db),
+			log_int("nodes", (int64_t)live_count(a->live)),
+			LOG_END);
+		node_log_begin(a->node_log, a->live, clock_monotonic_us());
 		warm_up_start(a->warm_up, a->store);
 		log_listening(a);
 	}
@@ -239,6 +246,7 @@ static void on_stop(void *owner)
 {
 	struct aggregator *a = owner;
 
+	log_info("stopping", LOG_END);
 	a->is_stopping = true;
 	a->is_open = false;
 	launcher_informer_close(take_ptr(a->informer));
@@ -308,6 +316,14 @@ static void open_store(struct aggregator *a)
 	};
 }
 
+/* The query of the URL may hold a secret. */
+static void log_remote(const char *url)
+{
+	scoped_free char *shown = xstrndup(url, strcspn(url, "?"));
+
+	log_info("remote write is on", log_str("url", shown), LOG_END);
+}
+
 static int open_remote(struct aggregator *a, struct error *err)
 {
 	int r = 0;
@@ -316,6 +332,9 @@ static int open_remote(struct aggregator *a, struct error *err)
 		r = remote_write_new(&a->remote, loop_uv(a->loop), a->store,
 			&a->config->remote, err);
 		a->api.remote = a->remote;
+	}
+	if (a->remote != NULL) {
+		log_remote(a->config->remote.url);
 	}
 	return r;
 }
@@ -377,6 +396,7 @@ static int run(const void *arguments, struct error *err)
 	timer_start(a.poll, POLL_MS, POLL_MS);
 	a.identities = identities_new();
 	a.live = live_new(random_epoch(), a.identities);
+	a.node_log = node_log_new();
 	r = open_review(&a, err);
 	r = r == 0 ? open_informer(&a, err) : r;
 	open_store(&a);
@@ -396,6 +416,7 @@ static int run(const void *arguments, struct error *err)
 	loop_free(a.loop);
 	access_review_free(a.review);
 	profile_cache_free(a.profiles);
+	node_log_free(a.node_log);
 	live_free(a.live);
 	identities_free(a.identities);
 	return a.has_failed ? PROGRAM_FAILED : 0;

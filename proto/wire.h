@@ -105,7 +105,6 @@ struct snapshot {
 	struct node_load *nodes; /* owned */
 	size_t count;
 };
-
 void snapshot_fini(struct snapshot *snapshot); /* NULL, zeroed are fine */
 
 enum wire_reply_kind {

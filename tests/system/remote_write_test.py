@@ -120,6 +120,7 @@ class Engines:
     def test_the_engine_gets_what_is_stored(self):
         engine = self.folder.add(self.engine(self.folder.path)).start()
         self.start(engine.write_url)
+        self.aggregator.wait_log('"remote write is on" url="http://127')
         self.start_agents("node-1", "node-2")
         eventually("both nodes are stored", lambda: len(
             stored_samples(self.aggregator.db)) == 12)

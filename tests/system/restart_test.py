@@ -2,6 +2,7 @@
 twice."""
 import pathlib
 import sys
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
@@ -42,6 +43,7 @@ class Restarts(unittest.TestCase):
     def test_killing_the_aggregator_of_20_agents_loses_nothing(self):
         driver = Driver([self.machine]).start()
         self.addCleanup(driver.stop)
+        began = time.monotonic()
         aggregator = self.folder.add(Aggregator(self.folder.path)).start()
         agents = [self.start_agent(f"node-{i:02d}", aggregator, "200ms")
                   for i in range(20)]
@@ -65,6 +67,10 @@ class Restarts(unittest.TestCase):
         await_five_more_of_each()
         for program in agents:
             self.assertEqual(program.stop(), 0)
+            # Four connections, but a line a minute.
+            minutes = (time.monotonic() - began) / 60
+            self.assertLessEqual(program.log().count('"connected"'),
+                                 1 + minutes)
         self.assertEqual(aggregator.stop(), 0)
         assert_complete(self, aggregator, agents)
 

@@ -69,6 +69,11 @@ class Smoke(unittest.TestCase):
         self.assertEqual(node["kvm"]["state"], "unverified")
         self.assertAlmostEqual(node["cpu"]["p95_cores_1d"], 2, delta=0.5)
 
+    def test_the_log_names_the_database_and_each_new_node(self):
+        self.aggregator.wait_log(
+            f'"database opened" database="{self.aggregator.db}"')
+        self.aggregator.wait_log('"first report of a node" node="node-a"')
+
     def test_a_pod_is_measured_by_its_own_cgroup(self):
         pod = eventually("the pod uses a core", lambda: (
             (n := self.node()) and n["vms"] and abs(
