@@ -1,5 +1,7 @@
 #include "aggregator/config.h"
 
+#include "lib/address.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stddef.h>
@@ -42,8 +44,8 @@ static const struct option table[] = {
 			"or kubernetes (by ServiceAccount token; needs "
 			"tls+tcp://)",
 		.choices = auth_choices),
-	ROW(http, "http", OPTION_TEXT, "HOST:PORT", .fallback = "0.0.0.0:7474",
-		.help = "listener of the HTTP API"),
+	ROW(http, "http", OPTION_ADDRESS, "HOST:PORT",
+		.fallback = "0.0.0.0:7474", .help = "listener of the HTTP API"),
 	ROW(http_tls.cert, "http-tls-cert", OPTION_TEXT, "FILE",
 		.help = "server certificate of --http (PEM); the listener "
 			"then accepts HTTPS only"),
@@ -59,7 +61,7 @@ static const struct option table[] = {
 			"checks tokens; default: the pod's service account, "
 			"and with --wire-auth or --http-auth also $KUBECONFIG "
 			"and ~/.kube/config"),
-	ROW(health, "health", OPTION_TEXT, "HOST:PORT",
+	ROW(health, "health", OPTION_ADDRESS, "HOST:PORT",
 		.fallback = "0.0.0.0:7476",
 		.help = "listener of /healthz and /readyz"),
 	ROW(db, "db", OPTION_TEXT, "FILE", .fallback = "plimsoll.db",
@@ -169,8 +171,12 @@ static int check_wire(const struct aggregator_config *config, struct error *err)
 	const struct tls_files *files = &config->tls;
 	bool is_secure =
 		strncmp(config->listen, secure, sizeof(secure) - 1) == 0;
-	int r = check_pair(files, "", err);
+	int r = address_check_url(config->listen, false, err);
 
+	if (r < 0) {
+		return error_wrap(err, r, "--listen");
+	}
+	r = check_pair(files, "", err);
 	if (r < 0) {
 		return r;
 	}

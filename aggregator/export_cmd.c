@@ -19,6 +19,7 @@ struct export_config {
 	const char *db;
 	const char *from, *to; /* NULL: not given */
 	uint64_t step_us;
+	struct export_span span; /* from the others */
 };
 
 #define ROW(member_, ...) OPTION_ROW(struct export_config, member_, __VA_ARGS__)
@@ -68,8 +69,7 @@ static bool on_minute(void *owner, const struct store_rollup *minute)
 		       minute->row, &reading->error) == 0;
 }
 
-static int find_span(struct export_span *out,
-	const struct export_config *config, struct error *err)
+static int find_span(struct export_config *config, struct error *err)
 {
 	uint64_t from_us, steps;
 	uint64_t to_us = clock_wall_us();
@@ -99,8 +99,8 @@ static int find_span(struct export_span *out,
 			"--step: %" PRIu64 " steps, more than the limit of %d",
 			steps, EXPORT_STEPS_MAX);
 	}
-	*out = (struct export_span){ from_us / 1000, config->step_us / 1000,
-		(size_t)steps };
+	config->span = (struct export_span){ from_us / 1000,
+		config->step_us / 1000, (size_t)steps };
 	return 0;
 }
 
@@ -122,23 +122,25 @@ static int print(const struct export *export, FILE *out, struct error *err)
 	return 0;
 }
 
+static int check(void *config, struct error *err)
+{
+	return find_span(config, err);
+}
+
 /* Prints nothing on failure. */
 static int run(const void *arguments, struct error *err)
 {
 	const struct export_config *config = arguments;
 	struct reading reading = { .error = { .code = 0 } };
-	struct export_span span = { .steps = 0 };
+	const struct export_span *span = &config->span;
 	struct offline_reader reader;
-	int r = find_span(&span, config, err);
+	int r;
 
-	if (r < 0) {
-		return r;
-	}
-	reading.export = export_new(&span);
+	reading.export = export_new(span);
 	reader = (struct offline_reader){
 		.path = config->db,
-		.from_ms = span.from_ms,
-		.to_ms = span.from_ms + span.steps * span.step_ms,
+		.from_ms = span->from_ms,
+		.to_ms = span->from_ms + span->steps * span->step_ms,
 		.identity = on_identity,
 		.minute = on_minute,
 		.owner = &reading,
@@ -158,5 +160,6 @@ static int run(const void *arguments, struct error *err)
 const struct program export_program = {
 	.options = &options,
 	.config_size = sizeof(struct export_config),
+	.check = check,
 	.run = run,
 };

@@ -1,5 +1,6 @@
 #include "lib/credentials.h"
 
+#include "lib/address.h"
 #include "lib/files.h"
 #include "lib/memory.h"
 
@@ -12,7 +13,6 @@
 /* with a newline and the NUL */
 enum { TOKEN_SIZE = CREDENTIALS_TOKEN_MAX + 2 };
 
-static const char plain[] = "tcp://";
 static const char secure[] = "tls+tcp://";
 
 static bool starts_with(const char *text, const char *start)
@@ -77,17 +77,12 @@ static int check_plain(const struct credentials *config, const char *url,
 static int check_url(const struct credentials *config, const char *url,
 	struct error *err)
 {
-	bool is_secure = starts_with(url, secure);
-	const char *host = url + strlen(is_secure ? secure : plain);
+	int r = address_check_url(url, true, err);
 
-	if ((!is_secure && !starts_with(url, plain)) || *host == ':' ||
-		!options_has_port(host)) {
-		return error_set(err, -EINVAL,
-			"--aggregator: '%s' is not of the form tcp://HOST:PORT "
-			"or tls+tcp://HOST:PORT",
-			url);
+	if (r < 0) {
+		return error_wrap(err, r, "--aggregator");
 	}
-	return is_secure ? check_secure(config, url, err)
+	return starts_with(url, secure) ? check_secure(config, url, err)
 			 : check_plain(config, url, err);
 }
 

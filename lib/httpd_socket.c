@@ -1,6 +1,7 @@
 #include "lib/httpd_socket.h"
 
 #include "lib/memory.h"
+#include "lib/address.h"
 #include "lib/options.h"
 
 #include <arpa/inet.h>
@@ -13,22 +14,18 @@
 
 int httpd_socket_open(int *fd, const char *address, struct error *err)
 {
-	const char *colon = strrchr(address, ':');
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
 		.ai_flags = AI_PASSIVE | AI_NUMERICHOST };
 	struct addrinfo *found = NULL;
-	scoped_free char *host = NULL;
+	char host[ADDRESS_HOST_MAX];
 	int on = 1;
 	int r;
 
-	if (colon == NULL || colon == address || !options_has_port(address)) {
+	if (!address_split(host, address)) {
 		return error_set(err, -EINVAL,
-			"'%s' is not of the form HOST:PORT", address);
+			"'%s' is not an IP address and port", address);
 	}
-	host = address[0] == '[' && colon[-1] == ']'
-		? xstrndup(address + 1, (size_t)(colon - address) - 2)
-		: xstrndup(address, (size_t)(colon - address));
-	r = getaddrinfo(host, colon + 1, &hints, &found);
+	r = getaddrinfo(host, strrchr(address, ':') + 1, &hints, &found);
 	if (r != 0) {
 		return error_set(err, -EINVAL,
 			"'%s' is not a numeric address and port: %s", address,

@@ -2,6 +2,7 @@
 
 #include "lib/clock.h"
 #include "lib/memory.h"
+#include "lib/address.h"
 #include "lib/options.h"
 
 #include <errno.h>
@@ -54,14 +55,10 @@ static bool is_tls(const char *url)
 int mq_check_url(const char *url, const struct tls_material *tls,
 	struct error *err)
 {
-	const char *host = url + (is_tls(url) ? 10 : 6);
+	int r = address_check_url(url, false, err);
 
-	if ((!is_tls(url) && strncmp(url, "tcp://", 6) != 0) ||
-		!options_has_port(host)) {
-		return error_set(err, -EINVAL,
-			"'%s' is not of the form tcp://HOST:PORT or "
-			"tls+tcp://HOST:PORT",
-			url);
+	if (r < 0) {
+		return r;
 	}
 	/* A program with certificates must not connect without encryption. */
 	if (!is_tls(url) && tls != NULL) {

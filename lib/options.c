@@ -1,5 +1,7 @@
 #include "lib/options.h"
 
+#include "lib/address.h"
+#include "lib/edit_distance.h"
 #include "lib/memory.h"
 
 #include <ctype.h>
@@ -101,31 +103,38 @@ int options_duration(uint64_t *us, const char *text, struct error *err)
 	return 0;
 }
 
-bool options_has_port(const char *address)
+/* Writes a bound as people type it: in the largest unit that makes it a whole
+ * number, such as 3650d or 40GiB. */
+static void write_bound(char *out, size_t size, enum option_type type,
+	double value)
 {
-	const char *colon = strrchr(address, ':');
-	size_t digits = colon == NULL ? 0 : strspn(colon + 1, "0123456789");
-	uint32_t port = 0;
+	const struct unit *unit = type == OPTION_DURATION ? durations : sizes;
+	const struct unit *best = NULL;
 
-	for (size_t i = 1; i <= digits && port <= UINT16_MAX; i++) {
-		port = port * 10 + (uint32_t)(colon[i] - '0');
+	for (; type != OPTION_INTEGER && unit->name != NULL; unit++) {
+		if (value >= unit->factor && fmod(value, unit->factor) == 0 &&
+			(best == NULL || unit->factor > best->factor)) {
+			best = unit;
+		}
 	}
-	return digits > 0 && colon[digits + 1] == '\0' && port <= UINT16_MAX;
+	(void)snprintf(out, size, "%.0f%s",
+		best == NULL ? value : value / best->factor,
+		best == NULL ? "" : best->name);
 }
 
 static int check_range(const struct option *o, double value, const char *text,
 	struct error *err)
 {
-	if ((o->min != 0 || o->max != 0) &&
-		(value < o->min || value > o->max)) {
-		double scale = o->type == OPTION_DURATION ? 1e6 : 1;
+	char min[32], max[32];
 
-		return error_set(err, -EINVAL,
-			"'%s' is not between %g and %g%s", text, o->min / scale,
-			o->max / scale,
-			o->type == OPTION_DURATION ? " seconds" : "");
+	if ((o->min == 0 && o->max == 0) ||
+		(value >= o->min && value <= o->max)) {
+		return 0;
 	}
-	return 0;
+	write_bound(min, sizeof(min), o->type, o->min);
+	write_bound(max, sizeof(max), o->type, o->max);
+	return error_set(err, -EINVAL, "'%s' is not between %s and %s", text,
+		min, max);
 }
 
 static int set_bool(bool *out, const char *text, struct error *err)
@@ -229,6 +238,21 @@ static int set_text(const char **out, const struct option *o, const char *text,
 	return 0;
 }
 
+static int set_address(const char **out, const char *text, struct error *err)
+{
+	char host[ADDRESS_HOST_MAX];
+
+	if (!address_split(host, text)) {
+		return error_set(err, -EINVAL,
+			"'%s' is not an IP address and port such as "
+			"127.0.0.1:8080, [::1]:8080, or :8080 for all "
+			"interfaces",
+			text);
+	}
+	*out = text;
+	return 0;
+}
+
 static int set(void *config, const struct option *o, const char *text,
 	struct error *err)
 {
@@ -237,6 +261,8 @@ static int set(void *config, const struct option *o, const char *text,
 	switch (o->type) {
 	case OPTION_TEXT:
 		return set_text(member, o, text, err);
+	case OPTION_ADDRESS:
+		return set_address(member, text, err);
 	case OPTION_LIST:
 		return add_item(member, text, err);
 	case OPTION_BOOL:
@@ -322,6 +348,37 @@ static const struct option *find(const struct option *table, const char *name,
 	return NULL;
 }
 
+/* The flag that is most likely meant; NULL: none is close. */
+static const char *suggest(const struct option *table, const char *name,
+	size_t len)
+{
+	const char *best = NULL;
+	size_t least = len / 4 + 2; /* one error in a short name */
+
+	for (; table->name != NULL && len < EDIT_DISTANCE_MAX; table++) {
+		if (strlen(table->name) < EDIT_DISTANCE_MAX &&
+			edit_distance(name, len, table->name) < least) {
+			best = table->name;
+			least = edit_distance(name, len, best);
+		}
+	}
+	return best;
+}
+
+static int refuse_flag(const struct options_program *program, const char *name,
+	size_t len, struct error *err)
+{
+	const char *meant = suggest(program->table, name, len);
+
+	if (meant != NULL) {
+		return error_set(err, -EINVAL,
+			"unknown flag --%.*s; did you mean --%s?", (int)len,
+			name, meant);
+	}
+	return error_set(err, -EINVAL, "unknown flag --%.*s; see %s --help",
+		(int)len, name, program->name);
+}
+
 /* Applies the flag at argv[*at], with the next argument if it is the value. */
 static int parse_flag(void *config, const struct options_program *program,
 	char **argv, size_t *at, struct error *err)
@@ -333,9 +390,7 @@ static int parse_flag(void *config, const struct options_program *program,
 	int r;
 
 	if (o == NULL) {
-		return error_set(err, -EINVAL,
-			"unknown flag --%.*s; see %s --help", (int)len, name,
-			program->name);
+		return refuse_flag(program, name, len, err);
 	}
 	if (name[len] == '=') {
 		value = name + len + 1;

@@ -16,6 +16,8 @@
 /* The type of the member that an option sets. */
 enum option_type {
 	OPTION_TEXT,	 /* const char *, into argv or the environment */
+	OPTION_ADDRESS,	 /* const char *: HOST:PORT of a listener, the host an
+	                  * IP address, or empty for all interfaces */
 	OPTION_LIST,	 /* struct option_list: the flag may be repeated; the
 	                  * variable is split at commas */
 	OPTION_BOOL,	 /* bool */
@@ -72,10 +74,6 @@ void options_help(const struct options_program *program, FILE *out);
  * -EINVAL: not a duration; -ERANGE: does not fit 64 bits. */
 must_check int options_duration(uint64_t *us, const char *text,
 	struct error *err);
-
-/* Whether address ends in ':' and a port from 0 to 65535. getaddrinfo(3)
- * accepts larger ports and truncates them to 16 bits. */
-bool options_has_port(const char *address);
 
 /* The version all programs report. */
 extern const char *const plimsoll_version;

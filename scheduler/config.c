@@ -23,7 +23,8 @@ static const struct option table[] = {
 		.help = "scoring policy: real-load, kube-scheduler, "
 			"kube-scheduler-1.21, target-load-packing, "
 			"load-variation-risk or low-risk-overcommit"),
-	ROW(http, "http", OPTION_TEXT, "HOST:PORT", .fallback = "0.0.0.0:7475",
+	ROW(http, "http", OPTION_ADDRESS, "HOST:PORT",
+		.fallback = "0.0.0.0:7475",
 		.help = "listener for /healthz, /readyz, /metrics and "
 			"/extender"),
 	ROW(http_tls.cert, "http-tls-cert", OPTION_TEXT, "FILE",
@@ -51,9 +52,13 @@ const struct options_program scheduler_options = {
 	.table = table,
 };
 
-int scheduler_config_check(const struct scheduler_config *config,
-	struct error *err)
+int scheduler_config_check(struct scheduler_config *config, struct error *err)
 {
+	int r = policy_find(&config->scoring, config->policy, NULL, err);
+
+	if (r < 0) {
+		return error_wrap(err, r, "--policy");
+	}
 	if ((config->http_tls.cert == NULL) != (config->http_tls.key == NULL)) {
 		return error_set(err, -EINVAL,
 			"--http-tls-cert and --http-tls-key require each "

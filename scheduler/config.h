@@ -24,6 +24,7 @@ struct scheduler_config {
 
 extern const struct options_program scheduler_options;
 
-/* Checks flags against each other. -EINVAL: the error names them. */
-must_check int scheduler_config_check(const struct scheduler_config *config,
+/* Checks flags against each other and finds the policy. -EINVAL: the error
+ * names them. */
+must_check int scheduler_config_check(struct scheduler_config *config,
 	struct error *err);

@@ -38,9 +38,8 @@ static int start(struct scheduler *scheduler, struct error *err)
 	uv_loop_t *loop = loop_uv(scheduler->loop);
 	struct kube_config kube;
 	struct scheduler_config *config = &scheduler->config;
-	int r = policy_find(&config->scoring, config->policy, NULL, err);
+	int r = kube_config_load(&kube, config->kubeconfig, err);
 
-	r = r < 0 ? r : kube_config_load(&kube, config->kubeconfig, err);
 	if (r < 0) {
 		return r;
 	}

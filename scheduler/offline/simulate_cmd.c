@@ -15,9 +15,10 @@
 #include "scheduler/score/policy.h"
 
 struct simulate_config {
-	const char *scenario;		/* or both of the next: */
-	const char *recorded, *objects; /* NULL: not given */
-	struct option_list policies;	/* none: the default two */
+	const char *scenario;			/* or both of the next: */
+	const char *recorded, *objects;		/* NULL: not given */
+	struct option_list policies;		/* none: the default two */
+	struct policy scoring[OPTION_LIST_MAX]; /* from policies */
 	bool json;
 	const char *placements, *svg; /* NULL: none */
 };
@@ -65,8 +66,6 @@ static const struct option_list default_policies = {
 struct run {
 	const struct simulate_config *config;
 	struct scenario scenario;
-	struct option_list names;
-	struct policy policies[OPTION_LIST_MAX];
 	struct simulation results[OPTION_LIST_MAX];
 	size_t done;	  /* policies */
 	FILE *placements; /* NULL: none */
@@ -85,8 +84,9 @@ static void write_placement(void *owner, size_t step, size_t vm, size_t node)
 		return;
 	}
 	json_object(&j, NULL);
-	if (run->names.count > 1) {
-		json_string(&j, "policy", run->names.items[run->done]);
+	if (run->config->policies.count > 1) {
+		json_string(&j, "policy",
+			run->config->policies.items[run->done]);
 	}
 	json_unsigned(&j, "step", step);
 	json_string(&j, "namespace", s->vms[vm].namespace);
@@ -112,7 +112,7 @@ static void show_progress(void *owner, size_t step)
 	}
 	run->shown_us = now_us;
 	(void)fprintf(stderr, "\r%-20s [%-*.*s] %3d %%%s",
-		run->names.items[run->done], WIDTH, filled, full,
+		run->config->policies.items[run->done], WIDTH, filled, full,
 		(int)((step + 1) * 100 / run->scenario.steps),
 		is_last ? "\r\x1b[K" : "");
 }
@@ -121,9 +121,9 @@ static int simulate_all(struct run *run, struct error *err)
 {
 	int r = 0;
 
-	for (; run->done < run->names.count && r == 0; run->done++) {
+	for (; run->done < run->config->policies.count && r == 0; run->done++) {
 		const struct simulation_options simulation = {
-			.policy = &run->policies[run->done],
+			.policy = &run->config->scoring[run->done],
 			.on_placed = write_placement,
 			.on_step = show_progress,
 			.owner = run,
@@ -140,7 +140,7 @@ static void write_result(struct json *j, const struct run *run, size_t i)
 	const struct simulation *s = &run->results[i];
 
 	json_object(j, NULL);
-	json_string(j, "policy", run->names.items[i]);
+	json_string(j, "policy", run->config->policies.items[i]);
 	json_number(j, "unserved_pct", s->unserved_pct);
 	json_number(j, "overload_pct", s->overload_pct);
 	json_number(j, "cv_mean", s->cv_mean);
@@ -159,12 +159,12 @@ static void write_json(struct buffer *text, const struct run *run)
 {
 	struct json j = json_into(text);
 
-	if (run->names.count == 1) {
+	if (run->config->policies.count == 1) {
 		write_result(&j, run, 0);
 	} else {
 		json_object(&j, NULL);
 		json_array(&j, "policies");
-		for (size_t i = 0; i < run->names.count; i++) {
+		for (size_t i = 0; i < run->config->policies.count; i++) {
 			write_result(&j, run, i);
 		}
 		json_array_end(&j);
@@ -178,14 +178,14 @@ static void write_table(struct buffer *text, const struct run *run)
 	buffer_printf(text, "%-20s %10s %10s %8s %7s %8s %7s %7s\n", "policy",
 		"unserved %", "overload %", "cv", "placed", "unplaced",
 		"p50 us", "p99 us");
-	for (size_t i = 0; i < run->names.count; i++) {
+	for (size_t i = 0; i < run->config->policies.count; i++) {
 		const struct simulation *s = &run->results[i];
 
 		buffer_printf(text,
 			"%-20s %10.4f %10.3f %8.4f %7zu %8zu %7.0f %7.0f\n",
-			run->names.items[i], s->unserved_pct, s->overload_pct,
-			s->cv_mean, s->placed, s->unplaced, s->decision_us_p50,
-			s->decision_us_p99);
+			run->config->policies.items[i], s->unserved_pct,
+			s->overload_pct, s->cv_mean, s->placed, s->unplaced,
+			s->decision_us_p50, s->decision_us_p99);
 	}
 }
 
@@ -211,10 +211,10 @@ static int write_picture(const struct run *run, struct error *err)
 {
 	scoped_buffer struct buffer text = BUFFER_MAX(TEXT_MAX);
 
-	svg_begin(&text, &run->scenario, run->names.count);
-	for (size_t i = 0; i < run->names.count; i++) {
+	svg_begin(&text, &run->scenario, run->config->policies.count);
+	for (size_t i = 0; i < run->config->policies.count; i++) {
 		svg_policy(&text, &run->scenario, &run->results[i],
-			run->names.items[i], i);
+			run->config->policies.items[i], i);
 	}
 	svg_end(&text);
 	if (text.overflowed) {
@@ -258,13 +258,7 @@ static int open_run(struct run *run, struct error *err)
 	const struct simulate_config *config = run->config;
 	int r = 0;
 
-	run->names = config->policies.count > 0 ? config->policies
-						: default_policies;
-	for (size_t i = 0; i < run->names.count && r == 0; i++) {
-		r = policy_find(&run->policies[i], run->names.items[i], NULL,
-			err);
-	}
-	if (r == 0 && config->placements != NULL) {
+	if (config->placements != NULL) {
 		run->placements = fopen(config->placements, "we");
 		if (run->placements == NULL) {
 			r = error_errno(err, "cannot write '%s'",
@@ -294,9 +288,23 @@ static int close_placements(struct run *run, struct error *err)
 	return 0;
 }
 
+static int find_policies(struct simulate_config *config, struct error *err)
+{
+	int r = 0;
+
+	if (config->policies.count == 0) {
+		config->policies = default_policies;
+	}
+	for (size_t i = 0; i < config->policies.count && r == 0; i++) {
+		r = policy_find(&config->scoring[i], config->policies.items[i],
+			NULL, err);
+	}
+	return r < 0 ? error_wrap(err, r, "--policy") : 0;
+}
+
 static int check(void *arguments, struct error *err)
 {
-	const struct simulate_config *config = arguments;
+	struct simulate_config *config = arguments;
 	bool is_recorded = config->recorded != NULL;
 
 	if (config->scenario == NULL && !is_recorded) {
@@ -317,7 +325,7 @@ static int check(void *arguments, struct error *err)
 			"--recorded and --objects cannot both be standard "
 			"input");
 	}
-	return 0;
+	return find_policies(config, err);
 }
 
 /* Progress goes to standard error if that is a terminal. */

@@ -286,6 +286,37 @@ class DiskErrors(Errors):
         self.assertEqual(done.stderr.count("Read-only file system"), 1)
 
 
+class UsageErrors(unittest.TestCase):
+    """A wrong command line: one sentence, and status 2."""
+
+    def check(self, command, sentence):
+        program, *arguments = command.split()
+        done = subprocess.run(
+            [BIN / f"plimsoll-{program}", *arguments], capture_output=True,
+            text=True, timeout=WITHIN_S * SLOWNESS, check=False)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), command)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn(sentence, done.stderr)
+
+    def test_a_wrong_value_or_flag_ends_with_2_and_one_sentence(self):
+        for command, sentence in (
+                ("scheduler --policy foo", "unknown policy 'foo'"),
+                ("scheduler simulate --scenario x --policy foo",
+                 "unknown policy 'foo'"),
+                ("scheduler --http 17475", "'17475' is not an IP address"),
+                ("scheduler --aggregator foo", "'foo' is not of the form"),
+                ("aggregator export --from yesterday",
+                 "'yesterday' is neither unix seconds nor"),
+                ("aggregator --listen foo", "'foo' is not of the form"),
+                ("aggregator --health localhost:1", "not an IP address"),
+                ("aggregator --retention-raw 9999d",
+                 "'9999d' is not between 1m and 3650d"),
+                ("agent --agregator tcp://a:1", "did you mean --aggregator?"),
+                ("agent --interval 1ms", "not between 100ms and 1m")):
+            with self.subTest(command):
+                self.check(command, sentence)
+
+
 class SchedulerErrors(Errors):
     def test_an_aggregator_that_does_not_run(self):
         self.assert_logged(

@@ -1,3 +1,4 @@
+#include "lib/address.h"
 #include "lib/options.h"
 
 #include "lib/memory.h"
@@ -10,7 +11,7 @@
 #include <unistd.h>
 
 struct config {
-	const char *name, *file;
+	const char *name, *file, *http;
 	struct option_list urls;
 	bool lead;
 	int64_t count;
@@ -29,6 +30,8 @@ static const struct option table[] = {
 		.help = "name of the node", .extra_env = "TEST_NODE_NAME" },
 	{ ROW("file", "FILE", OPTION_TEXT, file), .fallback = "x.db",
 		.help = "name of the file" },
+	{ ROW("http", "ADDRESS", OPTION_ADDRESS, http), .fallback = ":80",
+		.help = "where to listen" },
 	{ ROW("url", "URL", OPTION_LIST, urls), .fallback = "a",
 		.help = "URL of the server" },
 	{ ROW("lead", NULL, OPTION_BOOL, lead), .fallback = "false",
@@ -148,6 +151,33 @@ static void a_value_may_follow_as_a_word_or_after_equals(void **state)
 	assert_true(out.config.lead);
 }
 
+static void an_address_is_an_ip_address_and_a_port(void **state)
+{
+	static char *const good[] = { "--http=127.0.0.1:0", "--http=[::1]:80",
+		"--http=:65535", "--http=0.0.0.0:1" };
+	static char *const bad[] = { "--http=80", "--http=localhost:80",
+		"--http=::1:80", "--http=[::1]", "--http=127.0.0.1:65536",
+		"--http=[127.0.0.1]:80", "--http=", "--http=[]:80",
+		"--http=127.0.0.1:" };
+	char host[ADDRESS_HOST_MAX];
+	struct outcome out;
+
+	(void)state;
+	for (size_t i = 0; i < count_of(good); i++) {
+		PARSE(&out, good[i]);
+		assert_int_equal(out.code, 0);
+		assert_string_equal(out.config.http, good[i] + 7);
+	}
+	for (size_t i = 0; i < count_of(bad); i++) {
+		PARSE(&out, bad[i]);
+		assert_int_equal(out.code, -EINVAL);
+	}
+	assert_true(address_split(host, ":80"));
+	assert_string_equal(host, "0.0.0.0");
+	assert_true(address_split(host, "[::1]:80"));
+	assert_string_equal(host, "::1");
+}
+
 static void errors_name_the_flag_and_the_reason(void **state)
 {
 	static const struct {
@@ -160,7 +190,9 @@ static void errors_name_the_flag_and_the_reason(void **state)
 		{ "--nope=1",
 			"unknown flag --nope; see plimsoll-test "
 			"--help" },
-		{ "--lea", "unknown flag --lea; see plimsoll-test --help" },
+		{ "--lea", "unknown flag --lea; did you mean --lead?" },
+		{ "--intreval=1s",
+			"unknown flag --intreval; did you mean --interval?" },
 		{ "--count", "--count needs a value" },
 		{ "--file=", "--file: must not be empty" },
 		{ "--count=", "--count: '' is not a whole number" },
@@ -172,18 +204,16 @@ static void errors_name_the_flag_and_the_reason(void **state)
 		{ "--count=-6", "--count: '-6' is not between -5 and 10" },
 		{ "--count=11", "--count: '11' is not between -5 and 10" },
 		{ "--interval=99ms",
-			"--interval: '99ms' is not between 0.1 and 3600 "
-			"seconds" },
+			"--interval: '99ms' is not between 100ms and 1h" },
 		{ "--interval=2",
 			"--interval: '2' is not a duration such as 2s, 250ms, "
 			"1h30m or 7d" },
 		{ "--interval=2d",
-			"--interval: '2d' is not between 0.1 and 3600 "
-			"seconds" },
+			"--interval: '2d' is not between 100ms and 1h" },
 		{ "--max-size=1023",
-			"--max-size: '1023' is not between 1024 and 1e+12" },
+			"--max-size: '1023' is not between 1KiB and 1TB" },
 		{ "--max-size=2TiB",
-			"--max-size: '2TiB' is not between 1024 and 1e+12" },
+			"--max-size: '2TiB' is not between 1KiB and 1TB" },
 		{ "--lead=yes", "--lead: 'yes' is neither true nor false" },
 		{ "--kvm-probe=ru",
 			"--kvm-probe: 'ru' is not one of: off stat open vm "
@@ -394,6 +424,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		OPTIONS_TEST(uses_the_defaults_of_the_table),
 		OPTIONS_TEST(a_value_may_follow_as_a_word_or_after_equals),
+		OPTIONS_TEST(an_address_is_an_ip_address_and_a_port),
 		OPTIONS_TEST(errors_name_the_flag_and_the_reason),
 		OPTIONS_TEST(a_flag_overrides_variable_and_default),
 		OPTIONS_TEST(the_main_variable_overrides_the_second_one),

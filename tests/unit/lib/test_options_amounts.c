@@ -1,4 +1,5 @@
 /* Amounts with units: durations and sizes. */
+#include "lib/address.h"
 #include "lib/options.h"
 
 #include "lib/memory.h"
@@ -148,10 +149,10 @@ static void ports_have_sixteen_bits(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < count_of(good); i++) {
-		assert_true(options_has_port(good[i]));
+		assert_true(address_has_port(good[i]));
 	}
 	for (size_t i = 0; i < count_of(bad); i++) {
-		assert_false(options_has_port(bad[i]));
+		assert_false(address_has_port(bad[i]));
 	}
 }
 
