@@ -241,6 +241,7 @@ static void on_stop(void *owner)
 
 	a->is_stopping = true;
 	a->is_open = false;
+	launcher_informer_poll(a->informer, a->store);
 	launcher_informer_close(take_ptr(a->informer));
 	access_review_stop(a->review);
 	ingest_stop(a->ingest);

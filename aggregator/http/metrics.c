@@ -272,7 +272,8 @@ static void write_vm_sample(struct metrics *metrics, struct buffer *out,
 	}
 	begin_sample(metrics, out, metric, node->load.name);
 	exposition_label(out, "pod_uid", pod->pod_uid);
-	identity = identities_find(metrics->options.identities, pod->pod_uid);
+	identity = identities_find(metrics->options.identities, pod->pod_uid,
+		node->load.name);
 	if (identity != NULL) {
 		exposition_label(out, "namespace", identity->namespace);
 		exposition_label(out, "name", identity->name);
