@@ -19,9 +19,9 @@ struct holder {
 
 struct claim {
 	TAILQ_ENTRY(claim) link;
-	char *pod_uid; /* owned */
 	struct holder *holder;
 	uint64_t last_us;
+	char pod_uid[];
 };
 
 TAILQ_HEAD(claim_list, claim);
@@ -55,7 +55,6 @@ static void remove_claim(struct pod_claims *claims, struct claim *claim)
 	TAILQ_REMOVE(&claims->claims, claim, link);
 	(void)map_remove(&claims->by_uid, claim->pod_uid);
 	release(claims, claim->holder);
-	free(claim->pod_uid);
 	free(claim);
 }
 
@@ -113,9 +112,10 @@ static bool has_room(const struct pod_claims *claims, const char *node)
 static void add_claim(struct pod_claims *claims, const char *pod_uid,
 	const char *node, uint64_t at_us)
 {
-	struct claim *claim = xcalloc(1, sizeof(*claim));
+	size_t len = strlen(pod_uid) + 1;
+	struct claim *claim = xcalloc(1, sizeof(*claim) + len);
 
-	claim->pod_uid = xstrdup(pod_uid);
+	memcpy(claim->pod_uid, pod_uid, len);
 	claim->holder = find_holder(claims, node);
 	claim->holder->count++;
 	claim->last_us = at_us;

@@ -11,10 +11,10 @@
 #include <stdint.h>
 
 enum {
-	/* Of one node: twice what a report may hold, about 0.7 MB. */
+	/* One node's: twice what a report may hold, 0.9 MB. */
 	POD_CLAIMS_NODE_MAX = 4096,
-	/* Of all nodes: 20,000 nodes with 50 VMs, about 180 MB. */
-	POD_CLAIMS_MAX = 1 << 20,
+	/* All nodes': 5,000 nodes with 50 VMs, 50 MB. */
+	POD_CLAIMS_MAX = 1 << 18,
 };
 
 #define POD_CLAIMS_SILENT_US UINT64_C(300000000)

@@ -1,6 +1,6 @@
 /* Which VM and node a pod belongs to, as the API server states it, and which
- * nodes reported the pod, and when: how the history of a VM is found. The tables
- * `identity` and `place`.
+ * nodes reported the pod, and when: how the history of a VM is found. The
+ * tables `identity` and `place`.
  *
  * A pod has one node for life. The history of a VM is what the stated node of
  * each pod reported, before the statement or after it. Reports of other nodes

@@ -143,21 +143,18 @@ class VmNames(ClusterCase):
     def test_another_nodes_claim_to_a_pod_adds_nothing_to_the_vm(self):
         """The other node reports the pod first, with 4 cores, and goes on after
         the pod and the first process of the aggregator have ended."""
-        pod = self.kube.create(launcher("claimed", self.world.namespace,
-                                        nodeName=self.node))
+        pod = self.make(launcher("claimed", self.world.namespace,
+                                 nodeName=self.node))
         path = f"/v1/vms/{self.world.namespace}/claimed"
         self.run_pod(self.liar, pod, 4.0)
         aggregator = self.start("claims", "watcher")
+        aggregator.wait_log("VM pod cache synced")
         self.start_agent(aggregator, self.other, self.liar)
         eventually("the claim is shown", lambda: self.shown(
             aggregator, pod).get(self.other, (None, None))[1])
         self.run_pod(self.machine, pod, 1.0)
-        aggregator.wait_log(
-            '"a node reports a pod of another node" '
-            f'node="{self.other}" pod_uid="{pod["metadata"]["uid"]}" '
-            f'pod_node="{self.node}"')
-        self.assert_no_figures_of_the_liar(aggregator, path)
-        shown = self.shown(aggregator, pod)
+        shown = eventually("both nodes are shown", lambda: (
+            both := self.shown(aggregator, pod)) and len(both) == 2 and both)
         self.assertEqual({node: name for node, (name, _) in shown.items()},
                          {self.node: "claimed", self.other: None})
         self.assertAlmostEqual(shown[self.other][1], 4, delta=1)
@@ -166,6 +163,11 @@ class VmNames(ClusterCase):
         text = aggregator.get("/metrics")[2]
         self.assertNotRegex(text, f'node="{self.other}"[^}}]*name="claimed"')
         self.assertRegex(text, f'node="{self.node}"[^}}]*name="claimed"')
+        aggregator.wait_log(
+            '"a node reports a pod of another node" '
+            f'node="{self.other}" pod_uid="{pod["metadata"]["uid"]}" '
+            f'pod_node="{self.node}"')
+        self.assert_no_figures_of_the_liar(aggregator, path)
         self.kube.remove(pod)
         eventually("the VM has ended", lambda: not aggregator.json(
             path)["pods"])

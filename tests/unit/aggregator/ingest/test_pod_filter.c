@@ -125,7 +125,7 @@ static void after_a_restart_the_stored_reports_hold_their_pods(void **state)
 	pod_filter_free(filter);
 }
 
-/* What is shown and stored waits for the statement, and nothing is lost. */
+/* Names and histories wait for the statement, and nothing is lost. */
 static void with_an_api_server_wrong_claims_are_counted_only(void **state)
 {
 	struct identities *identities = identities_new();

@@ -99,6 +99,25 @@ static void a_node_holds_a_limited_number_of_pods(void **state)
 	pod_claims_free(claims);
 }
 
+static void all_nodes_hold_a_limited_number_of_pods(void **state)
+{
+	struct pod_claims *claims = pod_claims_new();
+	char uid[32], node[32];
+
+	(void)state;
+	for (int i = 0; i < POD_CLAIMS_MAX + 100; i++) {
+		(void)snprintf(uid, sizeof(uid), "p%d", i);
+		(void)snprintf(node, sizeof(node), "n%d", i / 4000);
+		assert_null(claim_at(claims, uid, node, 1));
+	}
+	assert_int_equal(pod_claims_count(claims), POD_CLAIMS_MAX);
+	assert_string_equal(claim_at(claims, "p0", "n1", 2), "n0");
+	/* There is room again when nodes are silent. */
+	assert_null(claim_at(claims, uid, "n1", 302));
+	assert_string_equal(claim_at(claims, uid, "n2", 302), "n1");
+	pod_claims_free(claims);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -107,6 +126,7 @@ int main(void)
 		cmocka_unit_test(claims_of_the_past_count_by_their_time),
 		cmocka_unit_test(silent_claims_are_removed),
 		cmocka_unit_test(a_node_holds_a_limited_number_of_pods),
+		cmocka_unit_test(all_nodes_hold_a_limited_number_of_pods),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
