@@ -13,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from cluster import ClusterCase  # noqa: E402
 from harness import (Aggregator, Driver, Machine, agent,  # noqa: E402
                      eventually, launcher)
-from identity_test import World  # noqa: E402
+from identity_test import Relay, World  # noqa: E402
 from kube_api import path_of, token_kubeconfig  # noqa: E402
 
 # As in docs/security.md.
@@ -37,12 +37,12 @@ class VmNames(ClusterCase):
         cls.addClassCleanup(cls.liar.close)
         cls.addClassCleanup(cls.driver.stop)
 
-    def start(self, name, account):
+    def start(self, name, account, server=None):
         """An aggregator that watches pods as this account, and the node's
-        agent."""
+        agent. server: another URL of the API server."""
         kubeconfig = self.folder.path / f"{name}.kubeconfig"
         kubeconfig.write_text(token_kubeconfig(
-            self.cluster.kubeconfig(), self.world.api_token(account)))
+            self.cluster.kubeconfig(), self.world.api_token(account), server))
         aggregator = self.folder.add(Aggregator(
             self.folder.path, name, "--kubeconfig", kubeconfig)).start()
         self.addCleanup(aggregator.kill)
@@ -207,6 +207,29 @@ class VmNames(ClusterCase):
                                )["rows"]
         first = min(start for start, cores in rows if cores is not None)
         self.assertLess(first, bound_at - 1)
+
+    def test_names_stay_and_new_pods_wait_without_the_api_server(self):
+        server = self.kube.server
+        if server.hostname not in ("127.0.0.1", "localhost"):
+            self.skipTest("the API server's certificate is not for us")
+        relay = Relay((server.hostname, server.port))
+        self.addCleanup(relay.cut)
+        relay.mend()
+        known = self.make_vm("known")
+        aggregator = self.start("cut", "watcher",
+                                f"https://{server.hostname}:{relay.port}")
+        path = f"/v1/vms/{self.world.namespace}"
+        eventually("the VM has a name",
+                   lambda: aggregator.get(f"{path}/known")[0] == 200)
+        relay.cut()
+        unknown = self.make_vm("unknown")
+        aggregator.wait_log("cannot watch VM pods: new VMs have no names", 40)
+        self.assertEqual(self.shown(aggregator, known)[self.node][0], "known")
+        self.assertIsNone(self.shown(aggregator, unknown)[self.node][0])
+        self.assertEqual(aggregator.get(f"{path}/unknown/history")[0], 404)
+        relay.mend()
+        eventually("the other VM has a name", lambda: (
+            self.recorded(aggregator, f"{path}/unknown")), 60)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from harness import (BIN, Aggregator, Driver, Folder, Machine,  # noqa: E402
-                     agent, eventually)
+                     agent, eventually, kubeconfig)
 
 POD = "11111111-2222-3333-4444-555555555555"
 OTHER = "22222222-2222-3333-4444-555555555555"
@@ -96,6 +96,27 @@ class PodClaims(unittest.TestCase):
         self.assertEqual(self.pods(), {("node-a", POD), ("node-b", OTHER)})
         agents["agent-node-a"].start()
         self.assert_the_first_node_holds_the_pod()
+
+
+class NoStatement(unittest.TestCase):
+    def test_without_an_answer_of_the_api_server_no_node_holds_a_pod(self):
+        """Both nodes' figures wait for the statement of the pod's node."""
+        folder = Folder()
+        self.addCleanup(folder.close)
+        aggregator = folder.add(Aggregator(
+            folder.path, "aggregator", "--kubeconfig",
+            kubeconfig(folder.path))).start()
+        for name in ("node-a", "node-b"):
+            machine = Machine(folder.path / name)
+            self.addCleanup(machine.close)
+            machine.run_pod(POD)
+            folder.add(agent(folder.path, name, [aggregator.url],
+                             *machine.agent_flags())).start()
+        eventually("both nodes are shown", lambda: (
+            {(vm["node"], vm["pod_uid"], vm.get("name"))
+             for vm in aggregator.json("/v1/vms")["vms"]}
+            == {("node-a", POD, None), ("node-b", POD, None)}))
+        self.assertEqual(WRONG.search(aggregator.get("/metrics")[2])[1], "0")
 
 
 if __name__ == "__main__":
