@@ -160,10 +160,7 @@ static void on_last_report(void *owner, const struct store_row *row)
 		(int64_t)now_us - (int64_t)age_ms * 1000 };
 	struct error error;
 
-	if (now_us > age_ms * 1000) {
-		ingest_restore_pods(a->ingest, row->node, row->report,
-			now_us - age_ms * 1000);
-	}
+	ingest_restore_pods(a->ingest, row->node, row->report, age_ms * 1000);
 	warm_up_add(a->warm_up, row, wall_ms);
 	if (live_add_stored(a->live, &sample, now_us, &error) < 0) {
 		log_warning("cannot restore a node's last report",

@@ -447,9 +447,10 @@ struct ingest *ingest_new(uv_loop_t *loop, struct live *live,
 }
 
 void ingest_restore_pods(struct ingest *ingest, const char *node,
-	const struct report *report, uint64_t at_us)
+	const struct report *report, uint64_t age_us)
 {
-	pod_filter_restore(ingest->pod_filter, node, report, at_us);
+	pod_filter_restore(ingest->pod_filter, node, report, age_us,
+		clock_monotonic_us());
 }
 
 struct ingest_counts ingest_counts(const struct ingest *ingest)

@@ -44,9 +44,9 @@ struct ingest *ingest_new(uv_loop_t *loop, struct live *live,
 	struct store *store, struct access_review *review,
 	struct profile_cache *profiles, const struct identities *identities);
 
-/* The node's last stored report is of this time of the monotonic clock. */
+/* The node's last stored report is of this age. */
 void ingest_restore_pods(struct ingest *ingest, const char *node,
-	const struct report *report, uint64_t at_us);
+	const struct report *report, uint64_t age_us);
 
 /* An mq_serve; owner is the ingest. */
 void ingest_serve(void *owner, struct mq_request *request, const uint8_t *bytes,

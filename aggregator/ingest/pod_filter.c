@@ -39,10 +39,15 @@ void pod_filter_free(struct pod_filter *filter)
 }
 
 void pod_filter_restore(struct pod_filter *filter, const char *node,
-	const struct report *report, uint64_t at_us)
+	const struct report *report, uint64_t age_us, uint64_t now_us)
 {
-	for (size_t i = 0; filter->identities == NULL && i < report->vm_count;
-		i++) {
+	/* The machine may have booted since. */
+	uint64_t at_us = now_us > age_us ? now_us - age_us : 0;
+
+	if (filter->identities != NULL || age_us >= POD_CLAIMS_SILENT_US) {
+		return;
+	}
+	for (size_t i = 0; i < report->vm_count; i++) {
 		(void)pod_claims_claim(filter->claims, report->vms[i].pod_uid,
 			node, at_us);
 	}

@@ -20,9 +20,10 @@ struct pod_filter;
 struct pod_filter *pod_filter_new(const struct identities *identities);
 void pod_filter_free(struct pod_filter *filter); /* NULL is fine */
 
-/* The node held the pods of this report at at_us, before this process began. */
+/* Before this process began, the node held the pods of this report, which is
+ * of this age. */
 void pod_filter_restore(struct pod_filter *filter, const char *node,
-	const struct report *report, uint64_t at_us);
+	const struct report *report, uint64_t age_us, uint64_t now_us);
 
 /* Removes the pods that another node holds from the reports and their packed
  * form, which is valid until the next call. now_us is of the monotonic clock.

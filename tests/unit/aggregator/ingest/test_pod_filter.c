@@ -116,11 +116,18 @@ static void after_a_restart_the_stored_reports_hold_their_pods(void **state)
 
 	(void)state;
 	make(&made, "a", "p1", "p2");
-	pod_filter_restore(filter, "a", &made.batch.reports[0], minute_us);
+	/* The machine booted two minutes ago, after the second report. */
+	pod_filter_restore(filter, "c", &made.batch.reports[0], 5 * minute_us,
+		2 * minute_us);
+	pod_filter_restore(filter, "a", &made.batch.reports[0], 3 * minute_us,
+		2 * minute_us);
 	apply(&made, filter, "b", 2 * minute_us);
 	assert_pods(&made, "p3", NULL);
-	apply(&made, filter, "b", 6 * minute_us);
+	apply(&made, filter, "b", 5 * minute_us - 1);
+	assert_pods(&made, "p3", NULL);
+	apply(&made, filter, "b", 5 * minute_us);
 	assert_pods(&made, "p1", "p3");
+	assert_int_equal(pod_filter_wrong_claims(filter), 4);
 	clear(&made);
 	pod_filter_free(filter);
 }
