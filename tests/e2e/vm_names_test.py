@@ -1,8 +1,10 @@
 """VMs have names: the aggregator watches the launcher pods of a real API
 server, and works without names if it may not. A VM is what the node of its pod
 reports, whatever other nodes report about the pod."""
+import contextlib
 import json
 import pathlib
+import sqlite3
 import sys
 import time
 import unittest
@@ -15,6 +17,7 @@ from harness import (Aggregator, Driver, Machine, agent,  # noqa: E402
                      eventually, launcher)
 from identity_test import Relay, World  # noqa: E402
 from kube_api import path_of, token_kubeconfig  # noqa: E402
+from wire_peer import WirePeer, report  # noqa: E402
 
 # As in docs/security.md.
 WATCHES_PODS = [{"apiGroups": [""], "resources": ["pods"],
@@ -37,14 +40,15 @@ class VmNames(ClusterCase):
         cls.addClassCleanup(cls.liar.close)
         cls.addClassCleanup(cls.driver.stop)
 
-    def start(self, name, account, server=None):
+    def start(self, name, account, *flags, server=None):
         """An aggregator that watches pods as this account, and the node's
         agent. server: another URL of the API server."""
         kubeconfig = self.folder.path / f"{name}.kubeconfig"
         kubeconfig.write_text(token_kubeconfig(
             self.cluster.kubeconfig(), self.world.api_token(account), server))
         aggregator = self.folder.add(Aggregator(
-            self.folder.path, name, "--kubeconfig", kubeconfig)).start()
+            self.folder.path, name, "--kubeconfig", kubeconfig,
+            *flags)).start()
         self.addCleanup(aggregator.kill)
         self.start_agent(aggregator, self.node, self.machine)
         return aggregator
@@ -208,6 +212,36 @@ class VmNames(ClusterCase):
         first = min(start for start, cores in rows if cores is not None)
         self.assertLess(first, bound_at - 1)
 
+    def test_reports_of_the_past_do_not_rewrite_a_vms_past(self):
+        """An agent dates reports about another node's pod three hours back,
+        where they are rolled up at once."""
+        pod = self.make_vm("past")
+        uid = pod["metadata"]["uid"]
+        aggregator = self.start("past", "watcher", "--compact-after", "1s")
+        path = f"/v1/vms/{self.world.namespace}/past"
+        eventually("the VM has a name",
+                   lambda: aggregator.get(path)[0] == 200)
+        peer = WirePeer(aggregator.url, self.other)
+        self.addCleanup(peer.close)
+        now_s, ago_s = 100000, 3 * 3600
+        self.assertTrue(peer.send(now_s * 1000000, [
+            report(i + 1, (now_s - ago_s + 2 * i) * 1000000,
+                   {uid: 8000000 * i}) for i in range(60)]))
+
+        def rolled_up():
+            with contextlib.closing(sqlite3.connect(aggregator.db)) as db:
+                return db.execute(
+                    "SELECT 1 FROM place JOIN node ON node.id = place.node"
+                    " WHERE pod_uid = ? AND node.name = ?",
+                    (uid, self.other)).fetchone()
+        eventually("the reports are rolled up", rolled_up, 60)
+        self.assert_no_figures_of_the_liar(aggregator, path)
+        rows = aggregator.json(
+            f"{path}/history?step=1m&fields=used_cores_max"
+            f"&from={time.time() - ago_s - 600:.0f}")["rows"]
+        self.assertEqual([], [row for row in rows if row[1] is not None
+                              and row[0] < time.time() - 3600])
+
     def test_names_stay_and_new_pods_wait_without_the_api_server(self):
         server = self.kube.server
         if server.hostname not in ("127.0.0.1", "localhost"):
@@ -216,8 +250,9 @@ class VmNames(ClusterCase):
         self.addCleanup(relay.cut)
         relay.mend()
         known = self.make_vm("known")
-        aggregator = self.start("cut", "watcher",
-                                f"https://{server.hostname}:{relay.port}")
+        aggregator = self.start(
+            "cut", "watcher",
+            server=f"https://{server.hostname}:{relay.port}")
         path = f"/v1/vms/{self.world.namespace}"
         eventually("the VM has a name",
                    lambda: aggregator.get(f"{path}/known")[0] == 200)
