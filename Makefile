@@ -152,6 +152,7 @@ WRAP_test_spool_faults = mkdir open openat flock fdopendir readdir fstatat \
 WRAP_test_schedule = clock_monotonic_us
 WRAP_test_node_log = log_write
 WRAP_test_ingest = clock_monotonic_us timer_start
+WRAP_test_request_body = store_names_find
 define test_rule
 $(OUT)/$(1): $(OUT)/$(1).o $(call daemon_of,$(1).c) $(OUT)/tests/support.a \
 		$(ARCHIVES)

@@ -163,6 +163,7 @@ static void on_last_report(void *owner, const struct store_row *row)
 		(int64_t)now_us - (int64_t)age_ms * 1000 };
 	struct error error;
 
+	ingest_restore_pods(a->ingest, row->node, row->report, age_ms * 1000);
 	warm_up_add(a->warm_up, row, wall_ms);
 	if (live_add_stored(a->live, &sample, now_us, &error) < 0) {
 		log_warning("cannot restore a node's last report",
@@ -249,6 +250,7 @@ static void on_stop(void *owner)
 	log_info("stopping", LOG_END);
 	a->is_stopping = true;
 	a->is_open = false;
+	launcher_informer_poll(a->informer, a->store);
 	launcher_informer_close(take_ptr(a->informer));
 	access_review_stop(a->review);
 	ingest_stop(a->ingest);
@@ -297,7 +299,7 @@ static void open_store(struct aggregator *a)
 	a->profiles = profile_cache_new(a->store);
 	a->ingest = ingest_new(uv, a->live, a->store,
 		a->config->wire_auth == AUTH_KUBERNETES ? a->review : NULL,
-		a->profiles);
+		a->profiles, a->informer == NULL ? NULL : a->identities);
 	a->api = (struct api){
 		.profiles = a->profiles,
 		.live = a->live,

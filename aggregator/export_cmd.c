@@ -57,7 +57,8 @@ static void on_identity(void *owner, const struct store_vm *vm)
 {
 	struct reading *reading = owner;
 
-	export_identify(reading->export, vm->pod_uid, vm->namespace, vm->name);
+	export_identify(reading->export, vm->pod_uid,
+		&(struct export_identity){ vm->namespace, vm->name, vm->node });
 }
 
 static bool on_minute(void *owner, const struct store_rollup *minute)

@@ -137,6 +137,9 @@ static void write_health(struct buffer *out, const struct metrics *metrics)
 	exposition_single(out, "plimsoll_aggregator_refused_messages_total",
 		"Messages refused", EXPOSITION_COUNTER,
 		(double)self->counts.refused);
+	exposition_single(out, "plimsoll_aggregator_wrong_pod_claims_total",
+		"VM pods in reports of another node than the pod's",
+		EXPOSITION_COUNTER, (double)self->counts.wrong_claims);
 	exposition_single(out, "plimsoll_aggregator_snapshots_total",
 		"Snapshots sent to schedulers", EXPOSITION_COUNTER,
 		(double)self->counts.snapshots);
@@ -272,7 +275,8 @@ static void write_vm_sample(struct metrics *metrics, struct buffer *out,
 	}
 	begin_sample(metrics, out, metric, node->load.name);
 	exposition_label(out, "pod_uid", pod->pod_uid);
-	identity = identities_find(metrics->options.identities, pod->pod_uid);
+	identity = identities_find(metrics->options.identities, pod->pod_uid,
+		node->load.name);
 	if (identity != NULL) {
 		exposition_label(out, "namespace", identity->namespace);
 		exposition_label(out, "name", identity->name);

@@ -9,7 +9,7 @@ static const struct identity *identity_of(const struct vm_pods_view *view,
 	const struct live_node *node, size_t i)
 {
 	return identities_find(view->identities,
-		live_node_report(node)->vms[i].pod_uid);
+		live_node_report(node)->vms[i].pod_uid, live_node_name(node));
 }
 
 static void write_identity(struct json *j, const struct identity *identity)

@@ -1,5 +1,6 @@
 /* VM pods as JSON, with their identity, node and latest figures. A VM has two
- * pods while it migrates. */
+ * pods while it migrates. A pod that is reported by another node than its own
+ * has no identity there. */
 #pragma once
 
 #include "aggregator/live/live.h"
@@ -23,6 +24,6 @@ void vm_pods_write_node(struct json *j, const struct vm_pods_view *view,
 void vm_pods_write_vm(struct json *j, const struct vm_pods_view *view,
 	const char *namespace, const char *name);
 
-/* True: the VM has a pod in the live table. */
+/* True: the VM has a pod in the live table, on the pod's own node. */
 bool vm_pods_is_running(const struct vm_pods_view *view, const char *namespace,
 	const char *name);

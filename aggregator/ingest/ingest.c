@@ -4,6 +4,7 @@
 #include "aggregator/ingest/batch_order.h"
 #include "aggregator/ingest/stored_late.h"
 #include "aggregator/ingest/long_poll.h"
+#include "aggregator/ingest/pod_filter.h"
 #include "aggregator/query/profile_cache.h"
 #include "aggregator/ingest/snapshot.h"
 #include "lib/clock.h"
@@ -39,6 +40,7 @@ struct ingest {
 	struct live *live;
 	struct store *store; /* NULL once stopped */
 	struct wire_auth *auth;
+	struct pod_filter *pod_filter;
 	struct pending_list pending; /* not answered yet */
 	struct stored_late *stored_late;
 	struct long_poll long_poll;
@@ -303,7 +305,7 @@ static void store_reports(struct ingest *ingest, struct mq_request *request,
 }
 
 static void on_batch(struct ingest *ingest, struct mq_request *request,
-	const struct batch *batch)
+	struct batch *batch)
 {
 	scoped_free struct batch_order_entry *order = NULL;
 	const struct hello *hello = wire_auth_agent(ingest->auth, request);
@@ -326,6 +328,11 @@ static void on_batch(struct ingest *ingest, struct mq_request *request,
 	is_current =
 		memcmp(hello->run_id, batch->run_id, REPORT_RUN_ID_BYTES) == 0;
 	if (is_current && batch_order_check(batch, &error) < 0) {
+		refuse(ingest, request, &error);
+		return;
+	}
+	if (pod_filter_apply(ingest->pod_filter, batch, clock_monotonic_us(),
+		    &error) < 0) {
 		refuse(ingest, request, &error);
 		return;
 	}
@@ -431,7 +438,7 @@ void ingest_serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 
 struct ingest *ingest_new(uv_loop_t *loop, struct live *live,
 	struct store *store, struct access_review *review,
-	struct profile_cache *profiles)
+	struct profile_cache *profiles, const struct identities *identities)
 {
 	struct ingest *ingest = xcalloc(1, sizeof(*ingest));
 
@@ -440,15 +447,26 @@ struct ingest *ingest_new(uv_loop_t *loop, struct live *live,
 	ingest->profiles = profiles;
 	TAILQ_INIT(&ingest->pending);
 	ingest->auth = wire_auth_new(review);
+	ingest->pod_filter = pod_filter_new(identities);
 	ingest->stored_late = stored_late_new();
 	ingest->ack_timer = timer_new(loop, on_ack_timer, ingest);
 	ingest->snapshot_timer = timer_new(loop, serve_long_polls, ingest);
 	return ingest;
 }
 
+void ingest_restore_pods(struct ingest *ingest, const char *node,
+	const struct report *report, uint64_t age_us)
+{
+	pod_filter_restore(ingest->pod_filter, node, report, age_us,
+		clock_monotonic_us());
+}
+
 struct ingest_counts ingest_counts(const struct ingest *ingest)
 {
-	return ingest->counts;
+	struct ingest_counts counts = ingest->counts;
+
+	counts.wrong_claims = pod_filter_wrong_claims(ingest->pod_filter);
+	return counts;
 }
 
 void ingest_stop(struct ingest *ingest)
@@ -462,6 +480,7 @@ void ingest_close(struct ingest *ingest)
 		timer_close(ingest->ack_timer);
 		timer_close(ingest->snapshot_timer);
 		wire_auth_free(ingest->auth);
+		pod_filter_free(ingest->pod_filter);
 		stored_late_free(ingest->stored_late);
 		free(ingest);
 	}

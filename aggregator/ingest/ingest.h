@@ -31,16 +31,23 @@ struct ingest_counts {
 	uint64_t batches_received; /* acknowledged as received */
 	uint64_t refused;	   /* messages */
 	uint64_t snapshots;	   /* sent */
+	uint64_t wrong_claims;	   /* see ingest/pod_filter.h */
 };
 
+struct identities;
 struct ingest;
 struct profile_cache;
 
-/* live, store and review outlive it, but for the store after ingest_stop().
- * review NULL: no authentication. profiles NULL: VM profiles are refused. */
+/* live, store, review and identities outlive it, but for the store after
+ * ingest_stop(). review NULL: no authentication. profiles NULL: VM profiles are
+ * refused. identities NULL: there is no API server. */
 struct ingest *ingest_new(uv_loop_t *loop, struct live *live,
 	struct store *store, struct access_review *review,
-	struct profile_cache *profiles);
+	struct profile_cache *profiles, const struct identities *identities);
+
+/* The node's last stored report is of this age. */
+void ingest_restore_pods(struct ingest *ingest, const char *node,
+	const struct report *report, uint64_t age_us);
 
 /* An mq_serve; owner is the ingest. */
 void ingest_serve(void *owner, struct mq_request *request, const uint8_t *bytes,

@@ -9,13 +9,14 @@
 
 struct identities {
 	struct map by_uid; /* -> struct entry */
-	size_t unsaved;
+	size_t unsaved, removed;
 };
 
 struct entry {
 	struct identity identity;
 	char *namespace, *name, *vmi_uid, *node; /* owned; of identity */
 	bool is_saved;
+	bool is_removed; /* waits to be saved */
 };
 
 static void entry_free(struct entry *entry)
@@ -100,9 +101,11 @@ static bool is_same(const struct identity *a, const struct identity *b)
 /* Frees an entry that is not in the table any more; NULL is fine. */
 static void drop(struct identities *identities, struct entry *entry)
 {
-	if (entry != NULL && !entry->is_saved) {
-		identities->unsaved--;
+	if (entry == NULL) {
+		return;
 	}
+	identities->unsaved -= !entry->is_saved;
+	identities->removed -= entry->is_removed;
 	entry_free(entry);
 }
 
@@ -111,7 +114,8 @@ void identities_put(struct identities *identities, const char *pod_uid,
 {
 	struct entry *entry = map_get(&identities->by_uid, pod_uid);
 
-	if (entry != NULL && is_same(&entry->identity, identity)) {
+	if (entry != NULL && !entry->is_removed &&
+		is_same(&entry->identity, identity)) {
 		return;
 	}
 	entry = xcalloc(1, sizeof(*entry));
@@ -127,17 +131,47 @@ void identities_put(struct identities *identities, const char *pod_uid,
 
 void identities_remove(struct identities *identities, const char *pod_uid)
 {
-	drop(identities, map_remove(&identities->by_uid, pod_uid));
+	struct entry *entry = map_get(&identities->by_uid, pod_uid);
+
+	if (entry == NULL || entry->is_removed) {
+		return;
+	}
+	if (entry->is_saved || entry->node[0] == '\0') {
+		drop(identities, map_remove(&identities->by_uid, pod_uid));
+	} else {
+		entry->is_removed = true;
+		identities->removed++;
+	}
 }
 
-const struct identity *identities_find(const struct identities *identities,
+/* NULL: not known, or without a node. */
+static const struct identity *find(const struct identities *identities,
 	const char *pod_uid)
 {
 	const struct entry *entry = identities == NULL
 		? NULL
 		: map_get(&identities->by_uid, pod_uid);
 
-	return entry == NULL ? NULL : &entry->identity;
+	return entry == NULL || entry->is_removed || entry->node[0] == '\0'
+		? NULL
+		: &entry->identity;
+}
+
+const struct identity *identities_find(const struct identities *identities,
+	const char *pod_uid, const char *node)
+{
+	const struct identity *identity = find(identities, pod_uid);
+
+	return identity == NULL || strcmp(identity->node, node) != 0 ? NULL
+								     : identity;
+}
+
+const char *identities_node(const struct identities *identities,
+	const char *pod_uid)
+{
+	const struct identity *identity = find(identities, pod_uid);
+
+	return identity == NULL ? NULL : identity->node;
 }
 
 bool identities_save(struct identities *identities,
@@ -161,11 +195,14 @@ bool identities_save(struct identities *identities,
 		}
 		entry->is_saved = true;
 		identities->unsaved--;
+		if (entry->is_removed) {
+			drop(identities, map_remove(&identities->by_uid, uid));
+		}
 	}
 	return true;
 }
 
 size_t identities_count(const struct identities *identities)
 {
-	return identities->by_uid.count;
+	return identities->by_uid.count - identities->removed;
 }

@@ -1,5 +1,10 @@
-/* Identities of pods: the VM of each virt-launcher pod, by what KubeVirt writes
- * on the pod. In memory, no I/O; live/launcher_informer.h fills the table. */
+/* Identities of pods: the VM and the node of each virt-launcher pod, as the API
+ * server states them. In memory, no I/O; live/launcher_informer.h fills the
+ * table.
+ *
+ * An agent may report any pod uid. A pod is the VM's only on the node that the
+ * API server states; on another node, and before the statement, it has no
+ * name. */
 #pragma once
 
 #include <stdbool.h>
@@ -36,11 +41,17 @@ bool identities_save(struct identities *identities,
 		const struct identity *identity),
 	void *owner);
 
+/* A pod that has a node and is not saved yet stays until it is saved, but is
+ * not found any more. */
 void identities_remove(struct identities *identities, const char *pod_uid);
 
-/* NULL: not known. Borrowed until the next put or remove; identities may be
- * NULL. */
+/* The pod's identity on this node. NULL: not known, or not the pod's node.
+ * Borrowed until the next put, save or remove; identities may be NULL. */
 const struct identity *identities_find(const struct identities *identities,
+	const char *pod_uid, const char *node);
+
+/* The pod's node; NULL: not known. Borrowed as above. */
+const char *identities_node(const struct identities *identities,
 	const char *pod_uid);
 
 size_t identities_count(const struct identities *identities);

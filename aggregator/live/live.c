@@ -391,10 +391,10 @@ void live_node_vm(struct vm_load *out, const struct live_node *node, size_t i)
 	pod_series_fill(out, &node->series, &node->newest, i);
 }
 
-static void name_vm(struct vm_load *vm, const struct identities *identities)
+static void name_vm(struct vm_load *vm, const struct live_node *node)
 {
-	const struct identity *identity =
-		identities_find(identities, vm->pod_uid);
+	const struct identity *identity = identities_find(
+		node->live->identities, vm->pod_uid, node->name);
 
 	if (identity != NULL) {
 		vm->namespace = xstrdup(identity->namespace);
@@ -410,6 +410,6 @@ void live_node_load(struct node_load *out, const struct live_node *node,
 	out->vms = xcalloc(out->vm_count, sizeof(*out->vms));
 	for (size_t i = 0; i < out->vm_count; i++) {
 		live_node_vm(&out->vms[i], node, i);
-		name_vm(&out->vms[i], node->live->identities);
+		name_vm(&out->vms[i], node);
 	}
 }

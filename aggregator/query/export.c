@@ -28,11 +28,17 @@ struct pod {
 	size_t first, last; /* steps */
 };
 
+/* By namespace and name, or by node and pod uid. */
 struct vm {
+	char *key;		/* owned; of the map */
 	char *namespace, *name; /* owned; NULL: the VM is not known */
 	struct pod *pods;	/* owned */
 	size_t pod_count, pod_capacity;
 	struct step *steps; /* owned */
+};
+
+struct identity {
+	char *namespace, *name, *node; /* owned */
 };
 
 /* A VM from a start to the next stop. */
@@ -45,8 +51,8 @@ struct export
 {
 	struct export_span span;
 	struct map nodes;      /* name to struct node, owned */
-	struct map identities; /* pod uid to "NAMESPACE/NAME", owned */
-	struct map vms;	       /* that, or pod uid, to struct vm, owned */
+	struct map identities; /* pod uid to struct identity, owned */
+	struct map vms;	       /* key to struct vm, owned */
 };
 
 struct export *export_new(const struct export_span *span)
@@ -64,9 +70,21 @@ static void free_vm(struct vm *vm)
 	}
 	free(vm->pods);
 	free(vm->steps);
+	free(vm->key);
 	free(vm->namespace);
 	free(vm->name);
 	free(vm);
+}
+
+/* NULL is fine. */
+static void free_identity(struct identity *identity)
+{
+	if (identity != NULL) {
+		free(identity->namespace);
+		free(identity->name);
+		free(identity->node);
+		free(identity);
+	}
 }
 
 void export_free(struct export *export)
@@ -82,7 +100,7 @@ void export_free(struct export *export)
 		free(value);
 	}
 	for (at = 0; map_next(&export->identities, &at, NULL, &value);) {
-		free(value);
+		free_identity(value);
 	}
 	for (at = 0; map_next(&export->vms, &at, NULL, &value);) {
 		free_vm(value);
@@ -94,10 +112,14 @@ void export_free(struct export *export)
 }
 
 void export_identify(struct export *export, const char *pod_uid,
-	const char *namespace, const char *name)
+	const struct export_identity *identity)
 {
-	free(map_put(&export->identities, pod_uid,
-		xasprintf("%s/%s", namespace, name)));
+	struct identity *copy = xcalloc(1, sizeof(*copy));
+
+	copy->namespace = xstrdup(identity->namespace);
+	copy->name = xstrdup(identity->name);
+	copy->node = xstrdup(identity->node);
+	free_identity(map_put(&export->identities, pod_uid, copy));
 }
 
 static void add_node(struct export *export, const char *name,
@@ -116,34 +138,46 @@ static void add_node(struct export *export, const char *name,
 	node->memory_bytes = fmax(node->memory_bytes, bytes);
 }
 
-static struct vm *new_vm(struct export *export, const char *identity,
-	const char *key)
+/* identity NULL: not known. Takes the key. */
+static struct vm *new_vm(struct export *export, const struct identity *identity,
+	char *key)
 {
 	struct vm *vm = xcalloc(1, sizeof(*vm));
-	const char *slash = identity == NULL ? NULL : strchr(identity, '/');
 
 	vm->steps = xcalloc(export->span.steps, sizeof(*vm->steps));
-	if (slash != NULL) {
-		vm->namespace = xstrndup(identity, (size_t)(slash - identity));
-		vm->name = xstrdup(slash + 1);
+	vm->key = key;
+	if (identity != NULL) {
+		vm->namespace = xstrdup(identity->namespace);
+		vm->name = xstrdup(identity->name);
 	}
 	(void)map_put(&export->vms, key, vm);
 	return vm;
 }
 
-/* NULL: more than EXPORT_FIGURES_MAX. */
-static struct vm *find_vm(struct export *export, const char *uid)
+/* NULL: more than EXPORT_FIGURES_MAX. No namespace is empty. */
+static struct vm *find_vm(struct export *export, const char *node,
+	const char *uid)
 {
-	const char *identity = map_get(&export->identities, uid);
-	const char *key = identity == NULL ? uid : identity;
+	const struct identity *identity = map_get(&export->identities, uid);
+	scoped_free char *key = identity == NULL
+		? xasprintf("/%s/%s", node, uid)
+		: xasprintf("%s/%s", identity->namespace, identity->name);
 	struct vm *vm = map_get(&export->vms, key);
 
 	if (vm == NULL &&
 		(export->vms.count + 1) * export->span.steps <=
 			EXPORT_FIGURES_MAX) {
-		vm = new_vm(export, identity, key);
+		vm = new_vm(export, identity, take_ptr(key));
 	}
 	return vm;
+}
+
+static bool is_on_another_node(const struct export *export, const char *uid,
+	const char *node)
+{
+	const struct identity *identity = map_get(&export->identities, uid);
+
+	return identity != NULL && strcmp(identity->node, node) != 0;
 }
 
 static struct pod *find_pod(struct vm *vm, const char *uid, size_t step)
@@ -193,7 +227,10 @@ int export_add(struct export *export, const char *node, const char *pod_uid,
 		add_node(export, node, minute);
 		return 0;
 	}
-	vm = find_vm(export, pod_uid);
+	if (is_on_another_node(export, pod_uid, node)) {
+		return 0;
+	}
+	vm = find_vm(export, node, pod_uid);
 	if (vm == NULL) {
 		return error_set(err, -E2BIG,
 			"%zu VMs of %zu steps are more than %d figures: use a "
@@ -291,8 +328,7 @@ static int compare_lifetimes(const void *a, const void *b)
 	if (order == 0) {
 		order = compare_texts(x->vm->name, y->vm->name);
 	}
-	return order != 0 ? order
-			  : strcmp(x->vm->pods[0].uid, y->vm->pods[0].uid);
+	return order != 0 ? order : strcmp(x->vm->key, y->vm->key);
 }
 
 /* Pods that run at the same time, while a VM migrates, add up. The known time

@@ -20,16 +20,22 @@ struct export_span {
 	size_t steps;		   /* 1 to EXPORT_STEPS_MAX */
 };
 
+struct export_identity {
+	const char *namespace, *name, *node;
+};
+
 /* Never NULL. */
 struct export *export_new(const struct export_span *span);
 void export_free(struct export *export); /* NULL is fine */
 
-/* The VM of a pod; before the pod's minutes are added. */
+/* The VM and the node of a pod; before the pod's minutes are added. */
 void export_identify(struct export *export, const char *pod_uid,
-	const char *namespace, const char *name);
+	const struct export_identity *identity);
 
 /* Adds a minute of a pod, or of the node if pod_uid is "". Ignores minutes
- * outside the span. -E2BIG: more than EXPORT_FIGURES_MAX. */
+ * outside the span, and those of another node than the pod's. A pod without an
+ * identity is a VM of its own on each node. -E2BIG: more than
+ * EXPORT_FIGURES_MAX. */
 must_check int export_add(struct export *export, const char *node,
 	const char *pod_uid, const struct rollup_row *minute,
 	struct error *err);

@@ -285,7 +285,8 @@ static void pack_vm(struct request_body *body, const struct vm_entry *vms,
 
 	begin_owner(body, vms[0].entry->node);
 	add_base(body, "pod_uid", uid);
-	if (names != NULL && store_names_find(&name, names, uid)) {
+	if (names != NULL &&
+		store_names_find(&name, names, uid, vms[0].entry->node)) {
 		add_base(body, "namespace", name.namespace);
 		add_base(body, "name", name.name);
 	}

@@ -14,14 +14,21 @@
 /* Reports of one transaction; its fsync may take a second. */
 enum { STEP_ROWS = 5000 };
 
+/* column NULL: whether there is the table. */
+static bool has_column(struct sqlite3 *db, const char *table,
+	const char *column)
+{
+	return sqlite3_table_column_metadata(db, "main", table, column, NULL,
+		       NULL, NULL, NULL, NULL) == SQLITE_OK;
+}
+
 /* The old table keeps its name until it is empty. The first step creates the
  * new tables. */
 static int begin(struct sqlite3 *db, const char *schema, struct error *err)
 {
 	int r = 0;
 
-	if (sqlite3_table_column_metadata(db, "main", "tail", NULL, NULL, NULL,
-		    NULL, NULL, NULL) != SQLITE_OK) {
+	if (!has_column(db, "tail", NULL)) {
 		r = db_exec(db, schema, err);
 	}
 	/* Format 1 until the last step is done. */
@@ -84,7 +91,7 @@ static int step(struct sqlite3 *db, const char *schema, int *moved,
 	return db_end(db, r, err);
 }
 
-int migrate_run(struct sqlite3 *db, const char *schema,
+static int convert_reports(struct sqlite3 *db, const char *schema,
 	const _Atomic bool *stopping, struct error *err)
 {
 	int64_t all = 0;
@@ -103,4 +110,44 @@ int migrate_run(struct sqlite3 *db, const char *schema,
 			LOG_END);
 	}
 	return r;
+}
+
+/* ---- format 2 ---- */
+
+static int convert_identities(struct sqlite3 *db, struct error *err)
+{
+	static const char convert[] =
+		"CREATE TABLE identity_3(pod_uid TEXT PRIMARY KEY, namespace"
+		" TEXT NOT NULL, name TEXT NOT NULL, vmi_uid TEXT NOT NULL,"
+		" seen_ms INTEGER NOT NULL, node INTEGER NOT NULL)"
+		" WITHOUT ROWID;"
+		"INSERT INTO identity_3 SELECT pod_uid, namespace, name,"
+		" vmi_uid, seen_ms, coalesce((SELECT node FROM place"
+		" WHERE place.pod_uid = identity.pod_uid"
+		" ORDER BY first_ms, node LIMIT 1), 0) FROM identity;"
+		"DROP TABLE identity;"
+		"ALTER TABLE identity_3 RENAME TO identity;"
+		"CREATE INDEX identity_name ON identity(namespace, name);";
+	int r = db_exec(db, "BEGIN IMMEDIATE", err);
+
+	/* A conversion from format 1 may have made the new table. */
+	if (r == 0 && !has_column(db, "identity", "node")) {
+		r = db_exec(db, convert, err);
+	}
+	r = r == 0 ? db_exec(db, "PRAGMA user_version = 3", err) : r;
+	return db_end(db, r, err);
+}
+
+/* ---- all ---- */
+
+int migrate_run(struct sqlite3 *db, const char *schema,
+	const _Atomic bool *stopping, struct error *err)
+{
+	int64_t version = 0;
+	int r = db_read_number(&version, db, "PRAGMA user_version", err);
+
+	if (r == 0 && version == 1) {
+		r = convert_reports(db, schema, stopping, err);
+	}
+	return r == 0 ? convert_identities(db, err) : r;
 }

@@ -1,4 +1,8 @@
-/* Conversion of a database of format 1, where each report was a row forever. */
+/* Conversion of older databases.
+ *
+ * In format 1 each report was a row forever. In format 2 the identity of a pod
+ * had no node: the pod then gets the node that reported it first, because the
+ * API server states it again only if the pod still exists. */
 #pragma once
 
 #include "lib/error.h"
@@ -7,8 +11,8 @@
 
 struct sqlite3;
 
-/* Converts in transactions of some thousand reports, so that a process that is
- * killed continues at the next start. schema creates the tables of format 2
+/* Converts reports in transactions of some thousand, so that a process that is
+ * killed continues at the next start. schema creates the tables of format 3
  * and sets the version. -ECANCELED: *stopping became true. */
 must_check int migrate_run(struct sqlite3 *db, const char *schema,
 	const _Atomic bool *stopping, struct error *err);

@@ -47,7 +47,7 @@ static void deliver_identity(struct reading *reading, struct sqlite3_stmt *row)
 		.namespace = (const char *)sqlite3_column_text(row, 1),
 		.name = (const char *)sqlite3_column_text(row, 2),
 		.vmi_uid = (const char *)sqlite3_column_text(row, 3),
-		.node = "",
+		.node = (const char *)sqlite3_column_text(row, 4),
 	};
 
 	reading->reader->identity(reading->reader->owner, &vm);
@@ -114,8 +114,10 @@ static int read_all(struct reading *reading, struct error *err)
 
 	if (r == 0) {
 		r = each_row(reading,
-			"SELECT pod_uid, namespace, name, vmi_uid"
-			" FROM identity ORDER BY pod_uid",
+			"SELECT pod_uid, namespace, identity.name, vmi_uid,"
+			" node.name FROM identity"
+			" JOIN node ON node.id = identity.node"
+			" ORDER BY pod_uid",
 			deliver_identity, err);
 	}
 	if (r == 0) {

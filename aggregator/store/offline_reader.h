@@ -7,7 +7,7 @@
 struct offline_reader {
 	const char *path;
 	uint64_t from_ms, to_ms; /* sample times; to is exclusive */
-	/* Called first, for each known pod; node is "". */
+	/* Called first, for each pod whose node is known. */
 	void (*identity)(void *owner, const struct store_vm *vm);
 	/* Called node by node, then hour by hour, for the minutes of the node
 	 * and of its pods; false ends the query. */

@@ -17,16 +17,17 @@ struct outbox_counts {
 
 struct outbox_counts outbox_count(struct store *store);
 
-/* Names of VMs by pod uid, from store_identify(). */
+/* Names of VMs by pod and node, from store_identify(). */
 struct store_names;
 
 struct store_name {
 	char namespace[STORE_NAME_MAX], name[STORE_NAME_MAX];
 };
 
-/* False: not known. On the reader's thread, within end() only. */
+/* False: not known, or the pod is not on this node. On the reader's thread,
+ * within end() only. */
 bool store_names_find(struct store_name *out, const struct store_names *names,
-	const char *pod_uid);
+	const char *pod_uid, const char *node);
 
 struct outbox_row {
 	uint64_t id; /* rises with each report, and across reads */

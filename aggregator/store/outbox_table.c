@@ -229,11 +229,12 @@ struct store_names {
 };
 
 bool store_names_find(struct store_name *out, const struct store_names *names,
-	const char *pod_uid)
+	const char *pod_uid, const char *node)
 {
 	bool is_found;
 
 	(void)sqlite3_bind_text(names->find, 1, pod_uid, -1, SQLITE_STATIC);
+	(void)sqlite3_bind_text(names->find, 2, node, -1, SQLITE_STATIC);
 	is_found = sqlite3_step(names->find) == SQLITE_ROW;
 	if (is_found) {
 		(void)snprintf(out->namespace, sizeof(out->namespace), "%s",
@@ -296,8 +297,9 @@ int outbox_table_read(struct sqlite3 *db, const struct outbox_read *read,
 
 	if (r == 0) {
 		r = db_prepare(&names.find, db,
-			"SELECT namespace, name FROM identity"
-			" WHERE pod_uid = ?",
+			"SELECT namespace, identity.name FROM identity"
+			" JOIN node ON node.id = identity.node"
+			" WHERE pod_uid = ? AND node.name = ?",
 			err);
 	}
 	r = r == 0 ? read_rows(db, read, err) : r;

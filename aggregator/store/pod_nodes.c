@@ -21,8 +21,12 @@ int pod_nodes_new(struct pod_nodes **out, struct sqlite3 *db, struct error *err)
 			" DO UPDATE SET first_ms = min(first_ms, ?3),"
 			" last_ms = max(last_ms, ?4)" },
 		{ &pod_nodes->identify,
-			"INSERT OR REPLACE INTO identity(pod_uid, namespace,"
-			" name, vmi_uid, seen_ms) VALUES (?, ?, ?, ?, ?)" },
+			"INSERT INTO identity(pod_uid, namespace, name,"
+			" vmi_uid, seen_ms, node)"
+			" VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+			" ON CONFLICT(pod_uid) DO UPDATE SET namespace = ?2,"
+			" name = ?3, vmi_uid = ?4, seen_ms = ?5,"
+			" node = CASE ?6 WHEN 0 THEN node ELSE ?6 END" },
 	};
 	int r = db_prepare_all(db, all, count_of(all), err);
 
@@ -70,6 +74,7 @@ int pod_nodes_identify(struct pod_nodes *pod_nodes,
 			-1, SQLITE_STATIC);
 	}
 	(void)sqlite3_bind_int64(pod_nodes->identify, 5, (int64_t)now_ms);
+	(void)sqlite3_bind_int64(pod_nodes->identify, 6, node);
 	r = db_run(pod_nodes->identify, err);
 	return r == 0 && node != 0 ? pod_nodes_note(pod_nodes, &seen, err) : r;
 }
@@ -81,8 +86,9 @@ int pod_nodes_delete(struct sqlite3 *db, uint64_t before_ms, struct error *err)
 		" %" PRIu64
 		"; DELETE FROM identity WHERE"
 		" seen_ms < %" PRIu64
-		" AND pod_uid NOT IN"
-		" (SELECT pod_uid FROM place)",
+		" AND NOT EXISTS (SELECT 1 FROM place"
+		" WHERE place.pod_uid = identity.pod_uid"
+		" AND place.node = identity.node)",
 		before_ms, before_ms);
 
 	return db_exec(db, sql, err);

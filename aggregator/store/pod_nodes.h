@@ -1,5 +1,10 @@
-/* Which VM a pod belongs to, and on which nodes the pod was: how the history of
- * a VM is found. The tables `identity` and `place`. */
+/* Which VM and node a pod belongs to, as the API server states it, and which
+ * nodes reported the pod, and when: how the history of a VM is found. The
+ * tables `identity` and `place`.
+ *
+ * A pod has one node for life. The history of a VM is what the stated node of
+ * each pod reported, before the statement or after it. Reports of other nodes
+ * never count; before the statement nothing counts. */
 #pragma once
 
 #include "aggregator/store/thread.h"
@@ -16,13 +21,13 @@ struct pod_node_seen {
 	uint64_t first_ms, last_ms;
 };
 
-/* Widens the time for which the pod is known on the node. This and the next
+/* Widens the time for which the node reported the pod. This and the next
  * function need the caller's transaction. */
 must_check int pod_nodes_note(struct pod_nodes *pod_nodes,
 	const struct pod_node_seen *seen, struct error *err);
 
 /* Stores an identity and replaces that of the same pod. node is the number of
- * identity->node, or 0. */
+ * identity->node; 0: not stated, which keeps an earlier statement. */
 must_check int pod_nodes_identify(struct pod_nodes *pod_nodes,
 	const struct store_identity *identity, int64_t node, uint64_t now_ms,
 	struct error *err);

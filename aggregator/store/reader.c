@@ -48,35 +48,24 @@ static void targets_fini(struct targets *targets)
 
 static const char *sql_of(const struct store_read *read)
 {
-	if (read->node[0] != '\0' && read->name[0] != '\0') {
-		return "SELECT node.id, node.name, pod_uid, 0, ?5"
-		       " FROM node, identity"
-		       " WHERE node.name = ?1 AND namespace = ?3"
-		       " AND identity.name = ?4 ORDER BY seen_ms";
-	}
 	if (read->node[0] != '\0') {
-		return "SELECT id, name, nullif(?2, ''), 0, ?5 FROM node"
+		return "SELECT id, name, NULL, 0, ?4 FROM node"
 		       " WHERE name = ?1";
 	}
-	if (read->pod_uid[0] != '\0') {
-		return "SELECT node.id, node.name, pod_uid, first_ms, last_ms"
-		       " FROM place"
-		       " JOIN node ON node.id = place.node"
-		       " WHERE pod_uid = ?2 ORDER BY first_ms";
-	}
+	/* See store/pod_nodes.h. */
 	return "SELECT node.id, node.name, place.pod_uid, first_ms, last_ms"
 	       " FROM identity"
 	       " JOIN place ON place.pod_uid = identity.pod_uid"
+	       " AND place.node = identity.node"
 	       " JOIN node ON node.id = place.node"
-	       " WHERE namespace = ?3 AND identity.name = ?4"
+	       " WHERE namespace = ?2 AND identity.name = ?3"
 	       " ORDER BY first_ms";
 }
 
 static int find_targets(struct targets *targets, struct sqlite3 *db,
 	const struct store_read *read, struct error *err)
 {
-	const char *const texts[] = { read->node, read->pod_uid,
-		read->namespace, read->name };
+	const char *const texts[] = { read->node, read->namespace, read->name };
 	struct sqlite3_stmt *find = NULL;
 	int r = db_prepare(&find, db, sql_of(read), err);
 
@@ -85,7 +74,7 @@ static int find_targets(struct targets *targets, struct sqlite3 *db,
 			SQLITE_STATIC);
 	}
 	if (r == 0) {
-		(void)sqlite3_bind_int64(find, 5, INT64_MAX);
+		(void)sqlite3_bind_int64(find, 4, INT64_MAX);
 	}
 	while (db_step(&r, find, err)) {
 		const char *uid = (const char *)sqlite3_column_text(find, 2);

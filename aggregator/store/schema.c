@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* Raised with every change of the tables. */
-enum { SCHEMA_VERSION = 2 };
+enum { SCHEMA_VERSION = 3 };
 
 enum { BUSY_MS = 2000 }; /* as in store/db.c */
 
@@ -34,9 +34,9 @@ static const char schema[] =
 	" PRIMARY KEY(pod_uid, node)) WITHOUT ROWID;"
 	"CREATE TABLE identity(pod_uid TEXT PRIMARY KEY, namespace TEXT"
 	" NOT NULL, name TEXT NOT NULL, vmi_uid TEXT NOT NULL,"
-	" seen_ms INTEGER NOT NULL) WITHOUT ROWID;"
+	" seen_ms INTEGER NOT NULL, node INTEGER NOT NULL) WITHOUT ROWID;"
 	"CREATE INDEX identity_name ON identity(namespace, name);"
-	"PRAGMA user_version = 2;";
+	"PRAGMA user_version = 3;";
 
 /* Databases had no application id at first. A database without one is the
  * store's if it is empty or has the two tables of that time. */
@@ -123,7 +123,9 @@ int store_schema_prepare(struct sqlite3 *db, const _Atomic bool *stopping,
 			"program supports %d)",
 			(int)version, SCHEMA_VERSION);
 	}
-	r = r == 0 && version == 1 ? migrate_run(db, schema, stopping, err) : r;
+	if (r == 0 && (version == 1 || version == 2)) {
+		r = migrate_run(db, schema, stopping, err);
+	}
 	r = r == 0 && version < 1 ? create(db, err) : r;
 	r = r == 0 ? set_owner(db, err) : r;
 	return r < 0 ? error_wrap(err, r, "cannot use the database '%s'",

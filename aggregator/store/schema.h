@@ -7,7 +7,7 @@
  *     seqs         intervals of the seqs of a run       head
  *     node, run    nodes, and the runs of their agents  head
  *     place        pod_nodes: a pod's nodes, and when   pod_nodes
- *     identity     store_identity: the VM of a pod      pod_nodes
+ *     identity     store_identity: a pod's VM and node  pod_nodes
  *     raw_DAY      partition of STORE_RAW: chunks       partition, compact
  *     m1_DAY       partition of STORE_1M: minutes       partition, rollups
  *     h1_32DAYS    partition of STORE_1H: hours         partition, rollups

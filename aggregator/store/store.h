@@ -100,9 +100,10 @@ struct store_vm {
 	const char *node; /* of the pod; "": not known */
 };
 
-/* Records which VM a pod belongs to; the pods of one namespace and name make
- * one VM. Replaces an earlier record. Texts are copied, cut at
- * STORE_NAME_MAX - 1. Errors are those of store_write(). */
+/* Records which VM and node a pod belongs to; the pods of one namespace and
+ * name make one VM. Replaces an earlier record, but for a node that is not
+ * known. Texts are copied, cut at STORE_NAME_MAX - 1. Errors are those of
+ * store_write(). */
 must_check int store_identify(struct store *store, const struct store_vm *vm,
 	struct error *err);
 
@@ -113,23 +114,22 @@ struct store_rollup {
 	const struct rollup_row *row;
 };
 
-/* A query for history. `node` alone asks for a node; with `pod_uid`, for that
- * pod; `namespace` and `name` without a node, for a VM, pod after pod. */
+/* A query for the history of a node, or, with node "", of a VM: of each of its
+ * pods on the pod's own node, pod after pod. */
 struct store_read {
 	char node[REPORT_NODE_MAX];
-	char pod_uid[REPORT_UID_MAX];
 	char namespace[STORE_NAME_MAX], name[STORE_NAME_MAX];
 	enum store_tier tier;
 	unsigned int parts;	 /* enum schema_part: what reports must hold */
 	uint64_t from_ms, to_ms; /* sample times; to is exclusive */
 	/* On the reader's thread, by rising time; false ends the query. row
-	 * gets STORE_RAW: all reports of the node; if a pod was asked for, vms
-	 * holds only that pod. rollup gets the other tiers, also of hours that
+	 * gets STORE_RAW: all reports of the node; if a VM was asked for, vms
+	 * holds only its pod. rollup gets the other tiers, also of hours that
 	 * are not rolled up yet. */
 	bool (*row)(void *owner, const struct store_row *row);
 	bool (*rollup)(void *owner, const struct store_rollup *rollup);
 	/* On the loop's thread; err is NULL if all rows were delivered.
-	 * -ENOENT: the pod or VM is not known. */
+	 * -ENOENT: the VM, or the node of its pods, is not known. */
 	void (*done)(void *owner, const struct error *err);
 	void *owner;
 };

@@ -95,12 +95,13 @@ def make_day(build, folder):
     program = build.root / "build/release/tests/bench/bench_store"
     build.run(program, "make", NODES, VMS, HOURS, INTERVAL_S, path)
     with closing(sqlite3.connect(path)) as db, db:
-        uids = [row[0] for row in db.execute(
-            "SELECT DISTINCT pod_uid FROM place ORDER BY pod_uid")]
+        pods = db.execute("SELECT pod_uid, min(node) FROM place"
+                          " GROUP BY pod_uid ORDER BY pod_uid").fetchall()
         db.executemany(
-            "INSERT OR REPLACE INTO identity VALUES(?, 'team', ?, ?, 0)",
-            [(uid, f"vm-{i}", f"vmi-{i}") for i, uid in enumerate(uids)])
-    return path, len(uids)
+            "INSERT OR REPLACE INTO identity VALUES(?, 'team', ?, ?, 0, ?)",
+            [(uid, f"vm-{i}", f"vmi-{i}", node)
+             for i, (uid, node) in enumerate(pods)])
+    return path, len(pods)
 
 
 def content(path):

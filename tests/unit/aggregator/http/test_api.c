@@ -163,9 +163,9 @@ static void lists_vms_by_node_with_and_without_names(void **state)
 	const char *body;
 
 	identities_put(f->identities, "p1",
-		&(struct identity){ "ns", "vm-b", "u1", "" });
+		&(struct identity){ "ns", "vm-b", "u1", "n3" });
 	identities_put(f->identities, "p2",
-		&(struct identity){ "ns", "vm-a", "", "" });
+		&(struct identity){ "ns", "vm-a", "", "n4" });
 	add_pod(f, "n3", "p1", 0.5);
 	add_pod(f, "n4", "p2", 1);
 	add_pod(f, "n5", "p3", 2);
@@ -192,11 +192,11 @@ static void serves_a_vm_with_all_its_pods(void **state)
 	const char *body;
 
 	identities_put(f->identities, "p1",
-		&(struct identity){ "ns", "vm", "u1", "" });
+		&(struct identity){ "ns", "vm", "u1", "n3" });
 	identities_put(f->identities, "p2",
-		&(struct identity){ "ns", "vm", "u1", "" });
+		&(struct identity){ "ns", "vm", "u1", "n4" });
 	identities_put(f->identities, "p3",
-		&(struct identity){ "ns2", "vm", "u2", "" });
+		&(struct identity){ "ns2", "vm", "u2", "n5" });
 	add_pod(f, "n3", "p1", 0.5);
 	add_pod(f, "n4", "p2", 1);
 	add_pod(f, "n5", "p3", 2);
@@ -206,6 +206,44 @@ static void serves_a_vm_with_all_its_pods(void **state)
 	assert_has(body, "\"pod_uid\":\"p1\",\"node\":\"n3\",");
 	assert_has(body, "\"pod_uid\":\"p2\",\"node\":\"n4\",");
 	assert_null(strstr(body, "p3"));
+}
+
+static void another_nodes_claim_to_a_pod_has_no_name(void **state)
+{
+	struct fixture *f = *state;
+	const char *body;
+
+	identities_put(f->identities, "p1",
+		&(struct identity){ "ns", "vm", "u1", "n3" });
+	add_pod(f, "n3", "p1", 0.5);
+	add_pod(f, "n9", "p1", 4);
+	body = send_request(f, "GET", "/v1/vms/ns/vm", "*/*", 200);
+	assert_has(body, "\"node\":\"n3\",");
+	assert_null(strstr(body, "n9"));
+	body = send_request(f, "GET", "/v1/vms", "*/*", 200);
+	assert_has(body, "{\"pod_uid\":\"p1\",\"node\":\"n9\",");
+	body = send_request(f, "GET", "/v1/nodes/n9", "*/*", 200);
+	assert_has(body, "\"vms\":[{\"pod_uid\":\"p1\",\"used_cores\":4,");
+	body = send_request(f, "GET", "/metrics", "*/*", 200);
+	assert_has(body,
+		"plimsoll_vm_used_cores{node=\"n9\",pod_uid=\"p1\"} 4\n");
+	assert_has(body,
+		"plimsoll_vm_used_cores{node=\"n3\",pod_uid=\"p1\","
+		"namespace=\"ns\",name=\"vm\"} 0.5\n");
+}
+
+/* The API server has not stated a node for the pod yet. */
+static void a_pod_without_a_stated_node_has_no_name(void **state)
+{
+	struct fixture *f = *state;
+	const char *body;
+
+	identities_put(f->identities, "p1",
+		&(struct identity){ "ns", "vm", "u1", "" });
+	add_pod(f, "n3", "p1", 0.5);
+	(void)send_request(f, "GET", "/v1/vms/ns/vm", "*/*", 404);
+	body = send_request(f, "GET", "/v1/vms", "*/*", 200);
+	assert_has(body, "{\"pod_uid\":\"p1\",\"node\":\"n3\",");
 }
 
 /* Nine intervals of 2 s until 2 s ago. */
@@ -301,7 +339,7 @@ static void a_running_vm_without_stored_history_has_gaps_only(void **state)
 	const char *body;
 
 	identities_put(f->identities, "p1",
-		&(struct identity){ "ns", "vm", "u1", "" });
+		&(struct identity){ "ns", "vm", "u1", "n3" });
 	add_pod(f, "n3", "p1", 0.5);
 	body = send_request(f, "GET", "/v1/vms/ns/vm/history?fields=used_cores",
 		"*/*", 200);
@@ -358,6 +396,8 @@ int main(void)
 		test(serves_one_node),
 		test(lists_vms_by_node_with_and_without_names),
 		test(serves_a_vm_with_all_its_pods),
+		test(another_nodes_claim_to_a_pod_has_no_name),
+		test(a_pod_without_a_stated_node_has_no_name),
 		test(serves_node_history),
 		test(serves_node_history_as_csv),
 		test(serves_the_history_of_a_vm_that_no_longer_runs),

@@ -135,7 +135,7 @@ static void writes_each_vm_once_and_in_parts(void **state)
 	const struct json_value *first;
 
 	identities_put(f->identities, "pod-7-7",
-		&(struct identity){ "ns", "vm", "u", "" });
+		&(struct identity){ "ns", "vm", "u", "node-0007" });
 	stream = api_list_vms(&options);
 	read_all(f, &stream);
 	assert_true(f->parts > 3);

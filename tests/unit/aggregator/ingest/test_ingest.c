@@ -82,7 +82,8 @@ static int setup(void **state)
 	f->s = scratch;
 	scratch_open(f->s, UINT64_C(86400000000));
 	f->live = live_new(42, NULL);
-	f->ingest = ingest_new(&f->s->loop, f->live, f->s->store, NULL, NULL);
+	f->ingest =
+		ingest_new(&f->s->loop, f->live, f->s->store, NULL, NULL, NULL);
 	assert_int_equal(
 		mq_server_new(&f->server, &f->s->loop,
 			&(struct mq_server_options){ .url = "tcp://127.0.0.1:0",

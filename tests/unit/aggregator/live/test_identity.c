@@ -71,17 +71,36 @@ static void the_last_put_wins(void **state)
 	struct identities *all = identities_new();
 
 	(void)state;
-	assert_null(identities_find(all, "p1"));
-	assert_null(identities_find(NULL, "p1"));
-	identities_put(all, "p1", &(struct identity){ "ns", "a", "u", "" });
-	identities_put(all, "p2", &(struct identity){ "ns", "b", "u", "" });
-	identities_put(all, "p1", &(struct identity){ "ns", "c", "", "" });
-	assert_string_equal(identities_find(all, "p1")->name, "c");
+	assert_null(identities_find(all, "p1", "n1"));
+	assert_null(identities_find(NULL, "p1", "n1"));
+	identities_put(all, "p1", &(struct identity){ "ns", "a", "u", "n1" });
+	identities_put(all, "p2", &(struct identity){ "ns", "b", "u", "n1" });
+	identities_put(all, "p1", &(struct identity){ "ns", "c", "", "n1" });
+	assert_string_equal(identities_find(all, "p1", "n1")->name, "c");
 	assert_int_equal(identities_count(all), 2);
 	identities_remove(all, "p1");
 	identities_remove(all, "p1");
-	assert_null(identities_find(all, "p1"));
-	assert_string_equal(identities_find(all, "p2")->name, "b");
+	assert_null(identities_find(all, "p1", "n1"));
+	assert_string_equal(identities_find(all, "p2", "n1")->name, "b");
+	assert_int_equal(identities_count(all), 1);
+	identities_free(all);
+}
+
+static void a_pod_has_its_identity_on_its_own_node_only(void **state)
+{
+	struct identities *all = identities_new();
+
+	(void)state;
+	identities_put(all, "p1", &(struct identity){ "ns", "a", "u", "" });
+	assert_null(identities_find(all, "p1", ""));
+	assert_null(identities_find(all, "p1", "n1"));
+	assert_null(identities_node(all, "p1"));
+	identities_put(all, "p1", &(struct identity){ "ns", "a", "u", "n1" });
+	assert_string_equal(identities_find(all, "p1", "n1")->name, "a");
+	assert_null(identities_find(all, "p1", "n2"));
+	assert_string_equal(identities_node(all, "p1"), "n1");
+	assert_null(identities_node(all, "p2"));
+	assert_null(identities_node(NULL, "p1"));
 	identities_free(all);
 }
 
@@ -128,12 +147,37 @@ static void saves_each_identity_once_and_when_it_changes(void **state)
 	identities_free(all);
 }
 
+/* The history of a short-lived VM is found by what is saved. */
+static void saves_a_pod_that_was_removed_before(void **state)
+{
+	struct identities *all = identities_new();
+
+	(void)state;
+	identities_put(all, "p1", &(struct identity){ "ns", "a", "u", "n1" });
+	identities_put(all, "p2", &(struct identity){ "ns", "b", "u", "n1" });
+	identities_remove(all, "p1");
+	identities_remove(all, "p2");
+	identities_remove(all, "p2");
+	assert_int_equal(identities_count(all), 0);
+	assert_null(identities_find(all, "p1", "n1"));
+	/* Listed again meanwhile. */
+	identities_put(all, "p2", &(struct identity){ "ns", "b", "u", "n1" });
+	assert_int_equal(identities_count(all), 1);
+	assert_int_equal(save_all(all), 2);
+	assert_int_equal(save_all(all), 0);
+	assert_int_equal(identities_count(all), 1);
+	assert_non_null(identities_find(all, "p2", "n1"));
+	identities_free(all);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_the_vm_of_a_launcher_pod),
 		cmocka_unit_test(rejects_a_pod_that_names_no_vm),
 		cmocka_unit_test(the_last_put_wins),
+		cmocka_unit_test(a_pod_has_its_identity_on_its_own_node_only),
+		cmocka_unit_test(saves_a_pod_that_was_removed_before),
 		cmocka_unit_test(saves_each_identity_once_and_when_it_changes),
 	};
 

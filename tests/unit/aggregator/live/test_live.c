@@ -1,5 +1,6 @@
 #include "aggregator/live/live.h"
 
+#include "aggregator/live/identity.h"
 #include "lib/memory.h"
 #include "tests/unit/aggregator/sample.h"
 
@@ -245,6 +246,32 @@ static struct report with_vms(uint64_t seq, double at_s,
 
 	sample_add_vms(&r, vms, count);
 	return r;
+}
+
+/* Schedulers get the same figures. */
+static void names_a_pod_on_its_own_node_only(void **state)
+{
+	struct identities *identities = identities_new();
+	struct live *live = live_new(42, identities);
+	struct vm_pod vms[2] = { sample_vm("a", 1), sample_vm("b", 2) };
+	struct node_load load;
+
+	(void)state;
+	identities_put(identities, "a",
+		&(struct identity){ "ns", "own", "u", "n1" });
+	identities_put(identities, "b",
+		&(struct identity){ "ns", "other", "u", "n2" });
+	add(live, run_a, with_vms(1, 100, vms, 2), 1000);
+	load = load_at(live, 1000);
+	assert_int_equal(load.vm_count, 2);
+	assert_string_equal(load.vms[0].name, "own");
+	assert_string_equal(load.vms[0].namespace, "ns");
+	assert_string_equal(load.vms[1].pod_uid, "b");
+	assert_null(load.vms[1].name);
+	assert_null(load.vms[1].namespace);
+	node_load_fini(&load);
+	live_free(live);
+	identities_free(identities);
 }
 
 static void follows_pods_and_drops_those_that_end(void **state)
@@ -551,6 +578,7 @@ int main(void)
 			setup, teardown),
 		cmocka_unit_test_setup_teardown(a_counter_reset_is_a_gap, setup,
 			teardown),
+		cmocka_unit_test(names_a_pod_on_its_own_node_only),
 		cmocka_unit_test_setup_teardown(
 			follows_pods_and_drops_those_that_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(

@@ -28,13 +28,26 @@ static struct rollup_row minute(size_t step, uint32_t covered_ms)
 	return row;
 }
 
-static void add(struct export *export, const char *uid, size_t step,
-	double cores, uint32_t covered_ms)
+static void add_on(struct export *export, const char *node, const char *uid,
+	size_t step, double cores, uint32_t covered_ms)
 {
 	struct rollup_row row = minute(step, covered_ms);
 
 	row.figures[ROLLUP_VM_USED_CORES].mean = cores;
-	assert_int_equal(export_add(export, "node-a", uid, &row, NULL), 0);
+	assert_int_equal(export_add(export, node, uid, &row, NULL), 0);
+}
+
+static void add(struct export *export, const char *uid, size_t step,
+	double cores, uint32_t covered_ms)
+{
+	add_on(export, "node-a", uid, step, cores, covered_ms);
+}
+
+/* A pod of the VM n/web. */
+static void identify(struct export *export, const char *uid, const char *node)
+{
+	export_identify(export, uid,
+		&(struct export_identity){ "n", "web", node });
 }
 
 static void assert_written(struct export *export, const char *nodes,
@@ -81,8 +94,8 @@ static void a_gap_is_null_and_a_stop_ends_a_lifetime(void **state)
 	struct export *export = begin(9);
 
 	(void)state;
-	export_identify(export, "u1", "n", "web");
-	export_identify(export, "u2", "n", "web");
+	identify(export, "u1", "node-a");
+	identify(export, "u2", "node-a");
 	add(export, "u1", 1, 0.5, 60000);
 	/* No report for a minute, and then only memory. */
 	add(export, "u1", 3, NAN, 60000);
@@ -99,14 +112,14 @@ static void adds_up_the_pods_of_a_vm_that_migrates(void **state)
 	struct export *export = begin(3);
 
 	(void)state;
-	export_identify(export, "u1", "n", "web");
-	export_identify(export, "u2", "n", "web");
+	identify(export, "u1", "node-a");
+	identify(export, "u2", "node-b");
 	add(export, "u1", 0, 1, 60000);
 	/* Both the whole minute; then one after the other, half of it each. */
 	add(export, "u1", 1, 1, 60000);
-	add(export, "u2", 1, 0.25, 60000);
+	add_on(export, "node-b", "u2", 1, 0.25, 60000);
 	add(export, "u1", 2, 1, 30000);
-	add(export, "u2", 2, 3, 30000);
+	add_on(export, "node-b", "u2", 2, 3, 30000);
 	assert_written(export, "",
 		STAY(WEB, "\"u1\",\"u2\"", "0", "3", "1,1.25,2"), 3);
 }
@@ -121,6 +134,36 @@ static void an_unidentified_pod_is_a_vm_of_its_own(void **state)
 	assert_written(export, "",
 		STAY("", "\"u8\"", "1", "2", "2") "," STAY("", "\"u9\"", "1",
 			"2", "1"),
+		2);
+}
+
+static void another_nodes_claim_to_a_pod_adds_nothing(void **state)
+{
+	struct export *export = begin(2);
+
+	(void)state;
+	identify(export, "u1", "node-a");
+	add_on(export, "node-b", "u1", 0, 7, 60000);
+	add(export, "u1", 0, 1, 60000);
+	add_on(export, "node-b", "u1", 1, 7, 60000);
+	assert_written(export, "", STAY(WEB, "\"u1\"", "0", "1", "1"), 2);
+}
+
+/* Not even a uid that looks like the VM's name. */
+static void an_unidentified_pod_adds_to_no_other_nodes_vm(void **state)
+{
+	struct export *export = begin(2);
+
+	(void)state;
+	identify(export, "u1", "node-a");
+	add(export, "u1", 0, 1, 60000);
+	add_on(export, "node-b", "n/web", 0, 2, 60000);
+	add_on(export, "node-b", "u2", 0, 4, 60000);
+	add(export, "u2", 0, 3, 60000);
+	assert_written(export, "",
+		STAY("", "\"u2\"", "0", "1", "3") "," STAY("", "\"n/web\"", "0",
+			"1", "2") "," STAY("", "\"u2\"", "0", "1",
+			"4") "," STAY(WEB, "\"u1\"", "0", "1", "1"),
 		2);
 }
 
@@ -164,6 +207,8 @@ int main(void)
 		cmocka_unit_test(a_gap_is_null_and_a_stop_ends_a_lifetime),
 		cmocka_unit_test(adds_up_the_pods_of_a_vm_that_migrates),
 		cmocka_unit_test(an_unidentified_pod_is_a_vm_of_its_own),
+		cmocka_unit_test(another_nodes_claim_to_a_pod_adds_nothing),
+		cmocka_unit_test(an_unidentified_pod_adds_to_no_other_nodes_vm),
 		cmocka_unit_test(ignores_minutes_outside_the_span),
 		cmocka_unit_test(
 			rejects_too_many_figures_before_allocating_them),

@@ -8,6 +8,18 @@
 #include <snappy-c.h>
 #include <stdlib.h>
 
+bool __wrap_store_names_find(struct store_name *out,
+	const struct store_names *names, const char *pod_uid, const char *node);
+
+/* Pod "a" is on node "n1" and belongs to the VM ns/vm. */
+bool __wrap_store_names_find(struct store_name *out,
+	const struct store_names *names, const char *pod_uid, const char *node)
+{
+	assert_non_null(names);
+	*out = (struct store_name){ .namespace = "ns", .name = "vm" };
+	return strcmp(pod_uid, "a") == 0 && strcmp(node, "n1") == 0;
+}
+
 struct fixture {
 	struct request_body *body;
 	Remote__WriteRequest *request; /* after pack() */
@@ -36,14 +48,14 @@ static int teardown(void **state)
 }
 
 /* Packs all added reports, and unpacks the request. */
-static void pack(struct fixture *f)
+static void pack_with(struct fixture *f, const struct store_names *names)
 {
 	size_t len = 0;
 	size_t size = 0;
 	const char *bytes;
 	scoped_free char *raw = NULL;
 
-	request_body_pack(f->body, NULL);
+	request_body_pack(f->body, names);
 	bytes = request_body_bytes(f->body, &len);
 	assert_int_equal(snappy_uncompressed_length(bytes, len, &size),
 		SNAPPY_OK);
@@ -51,6 +63,11 @@ static void pack(struct fixture *f)
 	assert_int_equal(snappy_uncompress(bytes, len, raw, &size), SNAPPY_OK);
 	f->request = remote__write_request__unpack(NULL, size, (uint8_t *)raw);
 	assert_non_null(f->request);
+}
+
+static void pack(struct fixture *f)
+{
+	pack_with(f, NULL);
 }
 
 static const char *label_of(const Remote__TimeSeries *series, const char *name)
@@ -251,6 +268,33 @@ static void writes_each_pod_once(void **state)
 		1));
 }
 
+static void names_a_pod_on_its_own_node_only(void **state)
+{
+	static const char *const nodes[] = { "n1", "n2" };
+	static const char metric[] = "container_cpu_usage_seconds_total";
+	static const int names; /* see __wrap_store_names_find() */
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < count_of(nodes); i++) {
+		struct vm_pod pod = sample_vm("a", 1);
+		struct report r = sample_report(1, 100);
+
+		sample_add_vms(&r, &pod, 1);
+		(void)request_body_add(f->body, nodes[i], 1000, &r);
+	}
+	pack_with(f, (const void *)&names);
+	assert_string_equal(
+		label_of(find(f, metric, "node", "n1", 0), "namespace"), "ns");
+	assert_string_equal(label_of(find(f, metric, "node", "n1", 0), "name"),
+		"vm");
+	assert_string_equal(
+		label_of(find(f, metric, "node", "n2", 0), "pod_uid"), "a");
+	assert_string_equal(
+		label_of(find(f, metric, "node", "n2", 0), "namespace"), "");
+	assert_string_equal(label_of(find(f, metric, "node", "n2", 0), "name"),
+		"");
+}
+
 static void operator_labels_do_not_replace_a_series_own(void **state)
 {
 	static const struct request_labels extra = {
@@ -317,6 +361,7 @@ int main(void)
 		test(starts_another_series_when_a_label_changes),
 		test(splits_a_series_with_too_many_samples),
 		test(writes_each_pod_once),
+		test(names_a_pod_on_its_own_node_only),
 		test(operator_labels_do_not_replace_a_series_own),
 		test(a_request_has_a_limit),
 		test(a_request_without_reports_is_empty),

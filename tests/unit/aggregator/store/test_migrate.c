@@ -32,7 +32,7 @@ static void converts_a_database_of_format_1(void **state)
 	assert_int_equal(db_exec(f->db, sql, NULL), 0);
 	assert_int_equal(db_exec(f->db, format_1, NULL), 0);
 	assert_int_equal(store_schema_prepare(f->db, &stopping, NULL), 0);
-	assert_int_equal(fixture_number(f, "PRAGMA user_version"), 2);
+	assert_int_equal(fixture_number(f, "PRAGMA user_version"), 3);
 	assert_int_equal(fixture_number(f, "SELECT count(*) FROM main.tail"),
 		1599);
 	assert_int_equal(fixture_number(f, "SELECT count(*) FROM main.seqs"),
@@ -43,10 +43,44 @@ static void converts_a_database_of_format_1(void **state)
 	(void)sqlite3_close(old);
 }
 
+/* pod-1 has the node that reported it first; nobody reported pod-2. */
+static void gives_the_pods_of_format_2_their_first_node(void **state)
+{
+	static const char format_2[] =
+		"DROP TABLE identity;"
+		"CREATE TABLE identity(pod_uid TEXT PRIMARY KEY, namespace"
+		" TEXT NOT NULL, name TEXT NOT NULL, vmi_uid TEXT NOT NULL,"
+		" seen_ms INTEGER NOT NULL) WITHOUT ROWID;"
+		"CREATE INDEX identity_name ON identity(namespace, name);"
+		"INSERT INTO identity VALUES('pod-1', 'ns', 'a', 'u', 5),"
+		" ('pod-2', 'ns', 'b', '', 6);"
+		"INSERT INTO place VALUES('pod-1', 7, 2000, 9000),"
+		" ('pod-1', 8, 1000, 1500), ('pod-3', 9, 1, 2);"
+		"PRAGMA user_version = 2;";
+	static _Atomic bool stopping;
+	struct fixture *f = *state;
+
+	assert_int_equal(db_exec(f->db, format_2, NULL), 0);
+	assert_int_equal(store_schema_prepare(f->db, &stopping, NULL), 0);
+	assert_int_equal(fixture_number(f, "PRAGMA user_version"), 3);
+	assert_int_equal(fixture_number(f, "SELECT count(*) FROM identity"), 2);
+	assert_int_equal(fixture_number(f,
+				 "SELECT node FROM identity"
+				 " WHERE pod_uid = 'pod-1' AND vmi_uid = 'u'"
+				 " AND seen_ms = 5"),
+		8);
+	assert_int_equal(fixture_number(f,
+				 "SELECT node FROM identity INDEXED BY"
+				 " identity_name WHERE namespace = 'ns'"
+				 " AND name = 'b'"),
+		0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		fixture_test(converts_a_database_of_format_1),
+		fixture_test(gives_the_pods_of_format_2_their_first_node),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,6 +28,7 @@ static void on_identity(void *owner, const struct store_vm *vm)
 	assert_string_equal(vm->pod_uid, "pod-1");
 	assert_string_equal(vm->namespace, "n");
 	assert_string_equal(vm->name, "web");
+	assert_string_equal(vm->node, "n1");
 	history->identities++;
 }
 
@@ -59,7 +60,8 @@ static void reads_the_history_of_all_nodes_and_pods(void **state)
 	fixture_add_range(f, base_ms, 1, 3600);
 	assert_int_equal(db_exec(f->db,
 				 "INSERT INTO identity VALUES"
-				 " ('pod-1', 'n', 'web', 'v', 1)",
+				 " ('pod-1', 'n', 'web', 'v', 1, 1),"
+				 " ('pod-2', 'n', 'db', 'v', 1, 0)",
 				 NULL),
 		0);
 	assert_history(f, base_ms);

@@ -36,7 +36,7 @@ struct found {
 	struct scratch *s;
 	size_t count;
 	uint64_t first_seq, last_seq, last_id;
-	const char *uid; /* to look for at the end */
+	const char *uid, *node; /* to look for at the end */
 	bool is_named;
 	struct store_name name;
 	bool is_done;
@@ -64,7 +64,7 @@ static void on_end(void *owner, const struct store_names *names)
 	struct found *found = owner;
 
 	found->is_named = found->uid != NULL &&
-		store_names_find(&found->name, names, found->uid);
+		store_names_find(&found->name, names, found->uid, found->node);
 }
 
 static void on_done(void *owner, const struct error *err)
@@ -75,10 +75,9 @@ static void on_done(void *owner, const struct error *err)
 	found->code = err == NULL ? 0 : err->code;
 }
 
-static struct found read_named(struct scratch *s, uint64_t after, size_t most,
-	const char *uid)
+static struct found read_rows(struct scratch *s, uint64_t after, size_t most,
+	struct found found)
 {
-	struct found found = { .s = s, .uid = uid };
 	struct outbox_read read = { .after = after,
 		.most = most,
 		.row = on_row,
@@ -92,9 +91,21 @@ static struct found read_named(struct scratch *s, uint64_t after, size_t most,
 	return found;
 }
 
+static struct found read_range(struct scratch *s, uint64_t after, size_t most)
+{
+	return read_rows(s, after, most, (struct found){ .s = s });
+}
+
 static struct found read_all(struct scratch *s)
 {
-	return read_named(s, 0, 1000000, NULL);
+	return read_range(s, 0, 1000000);
+}
+
+static struct found read_named(struct scratch *s, const char *uid,
+	const char *node)
+{
+	return read_rows(s, 0, 10,
+		(struct found){ .s = s, .uid = uid, .node = node });
 }
 
 /* The next commit deletes the reports. */
@@ -117,9 +128,9 @@ static void queues_each_stored_report_once_in_order(void **state)
 	assert_int_equal(found.first_seq, 1);
 	assert_int_equal(found.last_seq, 7);
 	assert_int_equal(outbox_count(s->store).reports, 7);
-	found = read_named(s, 0, 2, NULL);
+	found = read_range(s, 0, 2);
 	assert_int_equal(found.count, 2);
-	found = read_named(s, found.last_id, 100, NULL);
+	found = read_range(s, found.last_id, 100);
 	assert_int_equal(found.first_seq, 3);
 }
 
@@ -140,7 +151,7 @@ static void deletes_reports_and_their_bytes(void **state)
 
 	open_with(s, ROOM);
 	assert_true(write_seqs(s, 1, 10));
-	found = read_named(s, 0, 4, NULL);
+	found = read_range(s, 0, 4);
 	delete_up_to(s, found.last_id);
 	assert_int_equal(read_all(s).first_seq, 5);
 	assert_int_equal(outbox_count(s->store).reports, 6);
@@ -160,7 +171,7 @@ static void the_queue_survives_a_restart(void **state)
 
 	open_with(s, ROOM);
 	assert_true(write_seqs(s, 1, 10));
-	delete_up_to(s, read_named(s, 0, 4, NULL).last_id);
+	delete_up_to(s, read_range(s, 0, 4).last_id);
 	before = outbox_count(s->store);
 	scratch_close(s);
 	open_with(s, ROOM);
@@ -242,11 +253,20 @@ static void finds_the_vm_of_a_pod(void **state)
 			NULL),
 		0);
 	assert_true(write_seqs(s, 1, 1));
-	found = read_named(s, 0, 10, "uid-1");
+	assert_false(read_named(s, "uid-1", "n1").is_named);
+	assert_int_equal(store_identify(s->store,
+				 &(struct store_vm){ "uid-1", "space", "vm",
+					 "vmi", "n1" },
+				 NULL),
+		0);
+	assert_true(write_seqs(s, 2, 1));
+	found = read_named(s, "uid-1", "n1");
 	assert_true(found.is_named);
 	assert_string_equal(found.name.namespace, "space");
 	assert_string_equal(found.name.name, "vm");
-	assert_false(read_named(s, 0, 10, "uid-2").is_named);
+	assert_false(read_named(s, "uid-2", "n1").is_named);
+	/* Another node's claim to the pod has no name. */
+	assert_false(read_named(s, "uid-1", "n2").is_named);
 }
 
 static void refuses_requests_while_it_closes(void **state)

@@ -1,7 +1,11 @@
 #include "aggregator/store/store.h"
 
+#include "aggregator/store/db.h"
 #include "aggregator/store/head.h"
+#include "aggregator/store/pod_nodes.h"
 #include "tests/unit/aggregator/store/queries.h"
+
+#include <sqlite3.h>
 
 static void returns_long_ranges_in_order(void **state)
 {
@@ -63,8 +67,7 @@ static void finds_a_vm_by_its_name(void **state)
 	struct report r = sample_report(1, 100);
 	struct scratch *s = *state;
 	struct rows rows = { 0 };
-	struct store_read read = { .node = "n1",
-		.parts = SCHEMA_ALL,
+	struct store_read read = { .parts = SCHEMA_ALL,
 		.namespace = "shop",
 		.name = "db",
 		.to_ms = UINT64_MAX,
@@ -73,10 +76,10 @@ static void finds_a_vm_by_its_name(void **state)
 		.owner = &rows };
 
 	scratch_open(s, day_us);
-	assert_int_equal(
-		store_identify(s->store,
-			&(struct store_vm){ "pod-1", "shop", "web", "u1", "" },
-			NULL),
+	assert_int_equal(store_identify(s->store,
+				 &(struct store_vm){ "pod-1", "shop", "web",
+					 "u1", "n1" },
+				 NULL),
 		0);
 	assert_int_equal(
 		store_identify(s->store,
@@ -92,19 +95,123 @@ static void finds_a_vm_by_its_name(void **state)
 	assert_int_equal(rows.code, 0);
 	assert_int_equal(rows.count, 1);
 
-	/* Without the node: the identity names it. */
-	rows = (struct rows){ 0 };
-	read.node[0] = '\0';
-	assert_int_equal(store_query(s->store, &read, NULL), 0);
-	run_until(&s->loop, &rows.is_done);
-	assert_int_equal(rows.code, 0);
-	assert_int_equal(rows.count, 1);
-
 	rows = (struct rows){ 0 };
 	(void)snprintf(read.name, sizeof(read.name), "dc");
 	assert_int_equal(store_query(s->store, &read, NULL), 0);
 	run_until(&s->loop, &rows.is_done);
 	assert_int_equal(rows.code, -ENOENT);
+}
+
+/* A VM's reports by node. */
+struct vm_rows {
+	size_t from_n1, from_n2;
+	bool is_done;
+	int code;
+};
+
+static bool on_vm_row(void *owner, const struct store_row *row)
+{
+	struct vm_rows *rows = owner;
+	bool is_n1 = strcmp(row->node, "n1") == 0;
+
+	*(is_n1 ? &rows->from_n1 : &rows->from_n2) += row->report->vm_count;
+	return true;
+}
+
+static void on_vm_done(void *owner, const struct error *err)
+{
+	struct vm_rows *rows = owner;
+
+	rows->is_done = true;
+	rows->code = err == NULL ? 0 : err->code;
+}
+
+static struct vm_rows query_vm(struct scratch *s)
+{
+	struct vm_rows rows = { 0 };
+	const struct store_read read = { .namespace = "shop",
+		.name = "db",
+		.parts = SCHEMA_ALL,
+		.to_ms = UINT64_MAX,
+		.row = on_vm_row,
+		.done = on_vm_done,
+		.owner = &rows };
+
+	assert_int_equal(store_query(s->store, &read, NULL), 0);
+	run_until(&s->loop, &rows.is_done);
+	return rows;
+}
+
+/* One report of the node with pod-1. */
+static void write_pod(struct scratch *s, const char *node, uint64_t seq)
+{
+	struct store_batch *batch = store_batch_new(node, run_a);
+	struct report r = sample_report(seq, 100 + (double)seq);
+	struct vm_pod vm = sample_vm("pod-1", 1);
+
+	sample_add_vms(&r, &vm, 1);
+	scratch_add(batch, &r, now_ms());
+	report_fini(&r);
+	assert_true(scratch_write(s, batch));
+}
+
+/* As the rollup of an hour does for each pod in a node's reports. */
+static void note_pod(struct scratch *s, int64_t node)
+{
+	struct pod_nodes *pod_nodes;
+	struct sqlite3 *db;
+
+	assert_int_equal(db_open(&db, s->db, NULL), 0);
+	assert_int_equal(pod_nodes_new(&pod_nodes, db, NULL), 0);
+	assert_int_equal(
+		pod_nodes_note(pod_nodes,
+			&(struct pod_node_seen){ "pod-1", node,
+				now_ms() - 7200000, now_ms() - 3600000 },
+			NULL),
+		0);
+	pod_nodes_free(pod_nodes);
+	(void)sqlite3_close(db);
+}
+
+static void state_pod(struct scratch *s, const char *node)
+{
+	const struct store_vm vm = { "pod-1", "shop", "db", "u", node };
+
+	assert_int_equal(store_identify(s->store, &vm, NULL), 0);
+}
+
+static void a_vm_has_the_reports_of_its_pods_own_node_only(void **state)
+{
+	struct scratch *s = *state;
+	struct vm_rows rows;
+
+	scratch_open(s, day_us);
+	/* Before the statement, the history waits. */
+	write_pod(s, "n1", 1);
+	write_pod(s, "n2", 1);
+	note_pod(s, 1);
+	note_pod(s, 2);
+	assert_int_equal(query_vm(s).code, -ENOENT);
+	/* Stated before the pod had a node. */
+	state_pod(s, "");
+	write_pod(s, "n1", 2);
+	write_pod(s, "n2", 2);
+	assert_int_equal(query_vm(s).code, -ENOENT);
+	state_pod(s, "n1");
+	write_pod(s, "n1", 3);
+	write_pod(s, "n2", 3);
+	rows = query_vm(s);
+	assert_int_equal(rows.code, 0);
+	assert_int_equal(rows.from_n1, 3);
+	assert_int_equal(rows.from_n2, 0);
+	/* The statement outlives the process. */
+	scratch_close(s);
+	scratch_open(s, day_us);
+	write_pod(s, "n1", 4);
+	write_pod(s, "n2", 4);
+	rows = query_vm(s);
+	assert_int_equal(rows.from_n1, 4);
+	assert_int_equal(rows.from_n2, 0);
 }
 
 static bool count_minute(void *owner, const struct store_rollup *rollup)
@@ -155,6 +262,7 @@ int main(void)
 		scratch_test(returns_long_ranges_in_order),
 		scratch_test(limits_waiting_queries),
 		scratch_test(finds_a_vm_by_its_name),
+		scratch_test(a_vm_has_the_reports_of_its_pods_own_node_only),
 		scratch_test(the_first_minute_counts_if_data_begins_within_it),
 	};
 

@@ -1,0 +1,146 @@
+#include "aggregator/ingest/pod_filter.h"
+
+#include "aggregator/live/identity.h"
+#include "aggregator/live/pod_claims.h"
+#include "lib/log.h"
+#include "lib/memory.h"
+#include "lib/mq.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const uint64_t log_every_us = 60000000;
+
+struct pod_filter {
+	const struct identities *identities; /* or NULL */
+	struct pod_claims *claims;
+	struct buffer packed; /* the reports that the last call changed */
+	uint64_t wrong_claims;
+	struct log_topics log_limits;
+};
+
+struct pod_filter *pod_filter_new(const struct identities *identities)
+{
+	struct pod_filter *filter = xcalloc(1, sizeof(*filter));
+
+	filter->identities = identities;
+	filter->claims = pod_claims_new();
+	return filter;
+}
+
+void pod_filter_free(struct pod_filter *filter)
+{
+	if (filter != NULL) {
+		pod_claims_free(filter->claims);
+		buffer_fini(&filter->packed);
+		free(filter);
+	}
+}
+
+void pod_filter_restore(struct pod_filter *filter, const char *node,
+	const struct report *report, uint64_t age_us, uint64_t now_us)
+{
+	/* The machine may have booted since. */
+	uint64_t at_us = now_us > age_us ? now_us - age_us : 0;
+
+	if (filter->identities != NULL || age_us >= POD_CLAIMS_SILENT_US) {
+		return;
+	}
+	for (size_t i = 0; i < report->vm_count; i++) {
+		(void)pod_claims_claim(filter->claims, report->vms[i].pod_uid,
+			node, at_us);
+	}
+}
+
+/* The node that has the pod. NULL: this node, or nobody knows. */
+static const char *other_node(const struct pod_filter *filter,
+	const char *pod_uid, const char *node, uint64_t now_us)
+{
+	const char *other;
+
+	if (filter->identities == NULL) {
+		return pod_claims_claim(filter->claims, pod_uid, node, now_us);
+	}
+	other = identities_node(filter->identities, pod_uid);
+	return other == NULL || strcmp(other, node) == 0 ? NULL : other;
+}
+
+static void note_wrong_claim(struct pod_filter *filter, const char *pod_uid,
+	const char *node, const char *other, uint64_t now_us)
+{
+	scoped_free char *topic = xasprintf("%s/%s", node, other);
+	uint64_t suppressed = 0;
+
+	filter->wrong_claims++;
+	if (log_allow_topic(&filter->log_limits, now_us, log_every_us, topic,
+		    &suppressed)) {
+		log_warning("a node reports a pod of another node",
+			log_str("node", node), log_str("pod_uid", pod_uid),
+			log_str("pod_node", other),
+			log_int("suppressed", (int64_t)suppressed), LOG_END);
+	}
+}
+
+/* True: the report has changed. */
+static bool filter_report(struct pod_filter *filter, struct report *report,
+	const char *node, uint64_t now_us)
+{
+	size_t kept = 0, count = report->vm_count;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct vm_pod *vm = &report->vms[i];
+		const char *other =
+			other_node(filter, vm->pod_uid, node, now_us);
+
+		if (other != NULL) {
+			note_wrong_claim(filter, vm->pod_uid, node, other,
+				now_us);
+		}
+		if (other == NULL || filter->identities != NULL) {
+			report->vms[kept++] = *vm;
+		}
+	}
+	report->vm_count = kept;
+	return kept < count;
+}
+
+int pod_filter_apply(struct pod_filter *filter, struct batch *batch,
+	uint64_t now_us, struct error *err)
+{
+	scoped_free bool *is_changed =
+		xcalloc(batch->count, sizeof(*is_changed));
+	size_t at = 0;
+
+	buffer_fini(&filter->packed);
+	/* As much as the store takes of a batch. */
+	filter->packed = BUFFER_MAX((size_t)2 * MQ_RECV_MAX);
+	for (size_t i = 0; i < batch->count; i++) {
+		size_t begin = filter->packed.len;
+
+		is_changed[i] = filter_report(filter, &batch->reports[i],
+			batch->node, now_us);
+		if (is_changed[i]) {
+			wire_pack_report(&filter->packed, &batch->reports[i]);
+			batch->packed[i].len = filter->packed.len - begin;
+		}
+	}
+	if (filter->packed.overflowed) {
+		return error_set(err, -EMSGSIZE,
+			"the batch is too large without the pods of other "
+			"nodes");
+	}
+	for (size_t i = 0; i < batch->count; i++) {
+		if (is_changed[i]) {
+			batch->packed[i].bytes =
+				(const uint8_t *)filter->packed.data + at;
+			at += batch->packed[i].len;
+		}
+	}
+	return 0;
+}
+
+uint64_t pod_filter_wrong_claims(const struct pod_filter *filter)
+{
+	return filter->wrong_claims;
+}
