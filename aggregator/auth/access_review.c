@@ -33,9 +33,15 @@ struct check {
 	void *owner;
 };
 
+static bool is_http(enum access_review_right right)
+{
+	return right == ACCESS_REVIEW_HTTP ||
+		right == ACCESS_REVIEW_HTTP_DELETE;
+}
+
 static const char *audience_of(enum access_review_right right)
 {
-	return right == ACCESS_REVIEW_HTTP ? NULL : ACCESS_REVIEW_AUDIENCE;
+	return is_http(right) ? NULL : ACCESS_REVIEW_AUDIENCE;
 }
 
 static const char *path_of(const struct check *check)
@@ -45,13 +51,19 @@ static const char *path_of(const struct check *check)
 		[ACCESS_REVIEW_SNAPSHOT] = "/plimsoll/snapshots",
 	};
 
-	return check->right == ACCESS_REVIEW_HTTP ? check->subject
-						  : paths[check->right];
+	return is_http(check->right) ? check->subject : paths[check->right];
 }
 
 static const char *verb_of(enum access_review_right right)
 {
-	return right == ACCESS_REVIEW_REPORT ? "create" : "get";
+	static const char *const verbs[] = {
+		[ACCESS_REVIEW_REPORT] = "create",
+		[ACCESS_REVIEW_SNAPSHOT] = "get",
+		[ACCESS_REVIEW_HTTP] = "get",
+		[ACCESS_REVIEW_HTTP_DELETE] = "delete",
+	};
+
+	return verbs[right];
 }
 
 static void log_outcome(const struct check *check,
@@ -61,6 +73,7 @@ static void log_outcome(const struct check *check,
 		[ACCESS_REVIEW_REPORT] = "report",
 		[ACCESS_REVIEW_SNAPSHOT] = "snapshot",
 		[ACCESS_REVIEW_HTTP] = "http",
+		[ACCESS_REVIEW_HTTP_DELETE] = "http delete",
 	};
 	uint64_t suppressed = 0;
 

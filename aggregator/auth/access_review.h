@@ -23,6 +23,7 @@ enum access_review_right {
 	ACCESS_REVIEW_REPORT,	/* create /plimsoll/reports, for one node */
 	ACCESS_REVIEW_SNAPSHOT, /* get /plimsoll/snapshots */
 	ACCESS_REVIEW_HTTP, /* get the path; by a token for the API server */
+	ACCESS_REVIEW_HTTP_DELETE, /* delete it; the same token */
 };
 
 enum access_review_outcome {

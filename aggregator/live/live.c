@@ -307,6 +307,18 @@ void live_merge_history(struct live *live, const struct live *older,
 	append_with_new_revision(live, node);
 }
 
+bool live_remove(struct live *live, const char *name)
+{
+	struct live_node *node = live_find(live, name);
+
+	if (node == NULL) {
+		return false;
+	}
+	remove_node(live, node);
+	live->revision++;
+	return true;
+}
+
 uint64_t live_epoch(const struct live *live)
 {
 	return live->epoch;

@@ -127,7 +127,7 @@ struct store_read {
 	bool (*row)(void *owner, const struct store_row *row);
 	bool (*rollup)(void *owner, const struct store_rollup *rollup);
 	/* On the loop's thread; err is NULL if all rows were delivered.
-	 * -ENOENT: the pod or VM is not known. */
+	 * -ENOENT: the node, pod or VM is not known. */
 	void (*done)(void *owner, const struct error *err);
 	void *owner;
 };

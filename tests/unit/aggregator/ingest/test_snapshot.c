@@ -144,12 +144,31 @@ static void a_full_node_fits_its_estimate(void **state)
 	live_free(live);
 }
 
+/* Else a client of an older revision would be answered again at once. */
+static void has_the_revision_of_a_removal(void **state)
+{
+	struct live *live = live_new(42, NULL);
+	struct snapshot s;
+	size_t len;
+
+	(void)state;
+	add(live, "a", 1, 0);
+	add(live, "b", 1, 0);
+	assert_true(live_remove(live, "b"));
+	s = snapshot_since(live, 0, 0, &len);
+	assert_int_equal(s.count, 1);
+	assert_int_equal(s.rev, live_revision(live));
+	fini(&s);
+	live_free(live);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(another_epoch_gets_all_nodes),
 		cmocka_unit_test(the_same_epoch_gets_the_changed_nodes),
 		cmocka_unit_test(several_messages_hold_all_nodes),
+		cmocka_unit_test(has_the_revision_of_a_removal),
 		cmocka_unit_test(a_full_node_fits_its_estimate),
 	};
 

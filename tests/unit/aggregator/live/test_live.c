@@ -512,6 +512,20 @@ static void minutes_count_for_the_percentile_of_a_day(void **state)
 	node_load_fini(&load);
 }
 
+static void a_removed_node_is_a_change(void **state)
+{
+	struct live *live = *state;
+
+	add(live, run_a, steady_report(1, 100, 1), 1000);
+	assert_int_equal(live_revision(live), 1);
+	assert_true(live_remove(live, "n1"));
+	assert_false(live_remove(live, "n1"));
+	assert_int_equal(live_revision(live), 2);
+	assert_int_equal(live_count(live), 0);
+	add(live, run_a, steady_report(2, 102, 1), 1002);
+	assert_true(isnan(cores_at(live, 1002)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -559,6 +573,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			accepts_a_report_with_a_duplicate_pod, setup, teardown),
 		cmocka_unit_test_setup_teardown(steps_through_nodes_by_revision,
+			setup, teardown),
+		cmocka_unit_test_setup_teardown(a_removed_node_is_a_change,
 			setup, teardown),
 		cmocka_unit_test_setup_teardown(drops_lost_nodes_only, setup,
 			teardown),

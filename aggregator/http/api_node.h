@@ -1,0 +1,8 @@
+/* DELETE /v1/nodes/NAME: removes a node from the live nodes. */
+#pragma once
+
+#include "aggregator/http/context.h"
+
+/* The path begins with /v1/nodes/. 403 without authentication, 409 while the
+ * node is fresh, 404 if it is not among the live nodes. */
+void api_node_delete(struct api *api, struct httpd_request *request);
