@@ -30,7 +30,8 @@ struct aggregator_client {
 	struct delivery *delivery;
 	struct timer *retry;
 	/* The log limit of each kind of failure. */
-	struct log_limit connection, refused, no_reply, unstored, token;
+	struct log_limit connection, refused, no_reply, unstored, token,
+		waiting;
 	bool is_accepted; /* the last batch */
 	uint64_t lost_us; /* when the connection was lost; 0: connected */
 };
@@ -76,6 +77,13 @@ static void log_event(struct aggregator_client *client,
 				"aggregator cannot store reports, keeping "
 				"them",
 				url, LOG_END);
+		}
+		break;
+	case DELIVERY_WAITING:
+		if (log_allow(&client->waiting, clock_monotonic_us(),
+			    LOG_UNSTORED_US, NULL)) {
+			log_warning("waiting, and keeping reports", url,
+				log_err(why), LOG_END);
 		}
 		break;
 	case DELIVERY_REFUSED:

@@ -118,6 +118,7 @@ enum wire_reply_kind {
 
 struct wire_reply {
 	enum wire_reply_kind kind;
+	uint32_t retry_ms; /* of WIRE_REFUSED; 0: not said */
 	union {
 		char welcome_version[64];
 		struct ack ack;
@@ -146,6 +147,9 @@ void wire_pack_welcome(struct buffer *out, const char *version);
 void wire_pack_ack(struct buffer *out, const struct ack *ack);
 void wire_pack_snapshot(struct buffer *out, const struct snapshot *snapshot);
 void wire_pack_refused(struct buffer *out, const char *reason);
+/* The same of a request that may be repeated after this time. */
+void wire_pack_refused_for(struct buffer *out, const char *reason,
+	uint32_t retry_ms);
 
 /* A single report or decision, as the store keeps it. The same checks. */
 void wire_pack_report(struct buffer *out, const struct report *report);

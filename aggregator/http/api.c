@@ -132,6 +132,7 @@ static void serve_metrics(struct api *api, struct httpd_request *request)
 	}
 	if (api->ingest != NULL) {
 		options.self.counts = ingest_counts(api->ingest);
+		options.self.owners = ingest_owners(api->ingest);
 	}
 	if (api->identities != NULL) {
 		options.self.identities = identities_count(api->identities);

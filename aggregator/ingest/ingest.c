@@ -4,6 +4,7 @@
 #include "aggregator/ingest/batch_order.h"
 #include "aggregator/ingest/stored_late.h"
 #include "aggregator/ingest/long_poll.h"
+#include "aggregator/ingest/node_owner.h"
 #include "aggregator/query/profile_cache.h"
 #include "aggregator/ingest/snapshot.h"
 #include "lib/clock.h"
@@ -39,6 +40,7 @@ struct ingest {
 	struct live *live;
 	struct store *store; /* NULL once stopped */
 	struct wire_auth *auth;
+	struct node_owners *owners;
 	struct pending_list pending; /* not answered yet */
 	struct stored_late *stored_late;
 	struct long_poll long_poll;
@@ -294,6 +296,20 @@ static void store_reports(struct ingest *ingest, struct mq_request *request,
 	store_rows(ingest, request, rows, pending);
 }
 
+/* False: another agent reports for the node. batch NULL: the batch does not
+ * show this agent's interval. */
+static bool reports_node(const struct ingest *ingest, const struct hello *hello,
+	const struct batch *batch)
+{
+	const struct node_claim claim = { hello->node, hello->run_id, "", "" };
+	uint32_t interval_ms = batch == NULL || batch->count == 0
+		? 0
+		: batch->reports[0].interval_ms;
+
+	return node_owners_report(ingest->owners, &claim, interval_ms,
+		clock_monotonic_us());
+}
+
 static void on_batch(struct ingest *ingest, struct mq_request *request,
 	const struct batch *batch)
 {
@@ -314,9 +330,13 @@ static void on_batch(struct ingest *ingest, struct mq_request *request,
 		refuse(ingest, request, &error);
 		return;
 	}
-	ingest->counts.reports += batch->count;
 	is_current =
 		memcmp(hello->run_id, batch->run_id, REPORT_RUN_ID_BYTES) == 0;
+	if (!reports_node(ingest, hello, is_current ? batch : NULL)) {
+		reply_ack(request, &(struct ack){ .need_hello = true });
+		return;
+	}
+	ingest->counts.reports += batch->count;
 	if (is_current && batch_order_check(batch, &error) < 0) {
 		refuse(ingest, request, &error);
 		return;
@@ -431,7 +451,8 @@ struct ingest *ingest_new(uv_loop_t *loop, struct live *live,
 	ingest->store = store;
 	ingest->profiles = profiles;
 	TAILQ_INIT(&ingest->pending);
-	ingest->auth = wire_auth_new(review);
+	ingest->owners = node_owners_new();
+	ingest->auth = wire_auth_new(review, ingest->owners);
 	ingest->stored_late = stored_late_new();
 	ingest->ack_timer = timer_new(loop, on_ack_timer, ingest);
 	ingest->snapshot_timer = timer_new(loop, serve_long_polls, ingest);
@@ -441,6 +462,11 @@ struct ingest *ingest_new(uv_loop_t *loop, struct live *live,
 struct ingest_counts ingest_counts(const struct ingest *ingest)
 {
 	return ingest->counts;
+}
+
+const struct node_owners *ingest_owners(const struct ingest *ingest)
+{
+	return ingest->owners;
 }
 
 void ingest_stop(struct ingest *ingest)
@@ -454,6 +480,7 @@ void ingest_close(struct ingest *ingest)
 		timer_close(ingest->ack_timer);
 		timer_close(ingest->snapshot_timer);
 		wire_auth_free(ingest->auth);
+		node_owners_free(ingest->owners);
 		stored_late_free(ingest->stored_late);
 		free(ingest);
 	}

@@ -182,7 +182,7 @@ static void begin_coverage(struct live_node *node, const struct report *before,
 	clear_vms(&node->backlog);
 }
 
-/* A sample of another run or boot, or after a gap, has no rates. */
+/* A sample of another boot, or after a gap, has no rates. */
 static void add_newest(struct live_node *node, const struct live_sample *sample)
 {
 	const struct report *after = sample->report;
@@ -190,7 +190,8 @@ static void add_newest(struct live_node *node, const struct live_sample *sample)
 	bool is_boot_continued = node->revision > 0 &&
 		same_boot(node, sample) &&
 		after->monotonic_us > before->monotonic_us;
-	bool is_run_continued = is_boot_continued && same_run(node, sample);
+	bool is_run_continued = is_boot_continued &&
+		(same_run(node, sample) || rates_cross_runs(before, after));
 	bool is_continued = is_run_continued && !is_gap(before, after);
 	struct report nothing, kept;
 	scoped_free struct vm_rates *vms =

@@ -12,6 +12,8 @@ from harness import (Aggregator, Machine, agent,  # noqa: E402
                      eventually, mark)
 from identity_test import World  # noqa: E402
 from kube_api import path_of, token_kubeconfig  # noqa: E402
+from stored import stored_seqs  # noqa: E402
+from wall_clock import HOUR_S, WallClock  # noqa: E402
 
 # As in docs/security.md.
 WATCHES_NODES = [{"apiGroups": [""], "resources": ["pods", "nodes"],
@@ -74,6 +76,25 @@ class NodeRemoval(ClusterCase):
             'cannot watch Nodes: those that leave the cluster are lost until '
             '--forget-lost-after.*why="[^"]*forbidden')
         self.assertEqual(aggregator.log().count("cannot watch Nodes"), 1)
+
+    def test_a_restart_brings_no_forgotten_node_back(self):
+        clock = WallClock(self.folder.path / "clock", -2 * HOUR_S)
+        aggregator = self.folder.add(
+            Aggregator(self.folder.path, "restarted"))
+        clock.start(aggregator)
+        old = self.start_agent("old-node", aggregator)
+        eventually("its reports are stored", lambda: sum(map(
+            len, stored_seqs(aggregator.db).values())) >= 3)
+        old.kill()
+        aggregator.kill()
+        clock.set(0)
+        aggregator.start()
+        aggregator.wait_log("stored nodes that are lost are not live.*nodes=1")
+        self.assertIsNone(aggregator.node("old-node"))
+        eventually("its history is there", lambda: any(
+            row[1] for row in aggregator.json(
+                "/v1/nodes/old-node/history?fields=memory.total_bytes&"
+                "from=1&step=1h")["rows"][-4:]))
 
 
 if __name__ == "__main__":

@@ -126,6 +126,13 @@ static void makes_shown_texts_printable_and_cuts_them(void **state)
 	wire_pack_refused(&bytes, "not now");
 	assert_int_equal(unpack_reply(&got, &bytes, NULL), 0);
 	assert_string_equal(got.refused, "not now");
+	assert_int_equal(got.retry_ms, 0);
+	wire_reply_fini(&got);
+
+	buffer_clear(&bytes);
+	wire_pack_refused_for(&bytes, "later", 1000);
+	assert_int_equal(unpack_reply(&got, &bytes, NULL), 0);
+	assert_int_equal(got.retry_ms, 1000);
 	wire_reply_fini(&got);
 }
 
