@@ -165,7 +165,7 @@ void wire_pack_snapshot(struct buffer *out, const struct snapshot *snapshot)
 	wire_snapshot_append(out, snapshot);
 }
 
-void wire_pack_refused_for(struct buffer *out, const char *reason,
+void wire_pack_refused(struct buffer *out, const char *reason,
 	uint32_t retry_ms)
 {
 	Plimsoll__Reply reply = PLIMSOLL__REPLY__INIT;
@@ -178,11 +178,6 @@ void wire_pack_refused_for(struct buffer *out, const char *reason,
 	reply.kind_case = PLIMSOLL__REPLY__KIND_REFUSED;
 	reply.refused = &wire;
 	wire_append(out, &reply.base);
-}
-
-void wire_pack_refused(struct buffer *out, const char *reason)
-{
-	wire_pack_refused_for(out, reason, 0);
 }
 
 /* ---- wire to ours ---- */

@@ -1,9 +1,7 @@
 /* Packing and unpacking of the messages of plimsoll.proto. No other room uses
- * protobuf-c.
- *
- * Unpacking refuses broken bytes, missing identities, impossible numbers and
- * lists that are too long with -EBADMSG and a sentence that may be sent to the
- * peer. Unknown fields are skipped. */
+ * protobuf-c. Unpacking refuses broken bytes, missing identities, impossible
+ * numbers and lists that are too long with -EBADMSG and a sentence that may be
+ * sent to the peer. Unknown fields are skipped. */
 #pragma once
 
 #include "lib/buffer.h"
@@ -146,9 +144,7 @@ void wire_pack_decisions(struct buffer *out,
 void wire_pack_welcome(struct buffer *out, const char *version);
 void wire_pack_ack(struct buffer *out, const struct ack *ack);
 void wire_pack_snapshot(struct buffer *out, const struct snapshot *snapshot);
-void wire_pack_refused(struct buffer *out, const char *reason);
-/* The same of a request that may be repeated after this time. */
-void wire_pack_refused_for(struct buffer *out, const char *reason,
+void wire_pack_refused(struct buffer *out, const char *reason,
 	uint32_t retry_ms);
 
 /* A single report or decision, as the store keeps it. The same checks. */

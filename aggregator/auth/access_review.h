@@ -65,9 +65,9 @@ struct access_review *access_review_new(uv_loop_t *loop,
 void access_review_start(struct access_review *review,
 	const struct access_review_request *request);
 
-/* Asks whether a pod has ended or is being deleted. done is called exactly once,
- * maybe before this returns; false: it runs on, or that is not known. This needs
- * the right to list pods. */
+/* Asks whether a pod has ended or is being deleted. done is called exactly
+ * once, maybe before this returns; false: it runs on, or that is not known.
+ * This needs the right to list pods. */
 void access_review_pod_leaves(struct access_review *review,
 	const struct access_review_pod *pod,
 	void (*done)(void *owner, bool leaves), void *owner);

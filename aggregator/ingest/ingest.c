@@ -72,7 +72,7 @@ static void refuse(struct ingest *ingest, struct mq_request *request,
 	uint64_t suppressed = 0;
 
 	ingest->counts.refused++;
-	wire_pack_refused(&out, why->text);
+	wire_pack_refused(&out, why->text, 0);
 	reply_buffer(request, &out);
 	if (log_allow_topic(&ingest->log_limits, clock_monotonic_us(),
 		    log_interval_us, why->text, &suppressed)) {

@@ -42,8 +42,8 @@ void node_owners_free(struct node_owners *owners); /* NULL is fine */
 bool node_owners_claim(struct node_owners *owners,
 	const struct node_claim *claim, uint64_t now_us);
 
-/* An agent sends a batch; interval_ms is that of its newest report, or 0. False:
- * another agent reports for the node; this one has to say Hello. */
+/* An agent sends a batch; interval_ms is that of its newest report, or 0.
+ * False: another agent reports for the node; this one has to say Hello. */
 bool node_owners_report(struct node_owners *owners,
 	const struct node_claim *claim, uint32_t interval_ms, uint64_t now_us);
 

@@ -37,7 +37,7 @@ static void refuse(struct mq_request *request, const struct error *why)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(1024);
 
-	wire_pack_refused(&out, why->text);
+	wire_pack_refused(&out, why->text, 0);
 	mq_reply(request, (const uint8_t *)out.data, out.len);
 }
 
@@ -61,7 +61,7 @@ static void refuse_rival(const struct wire_auth *auth,
 		"another agent reports for node '%.100s': this one waits until "
 		"that one ends or is silent",
 		hello->node);
-	wire_pack_refused_for(&out, why.text, WIRE_AUTH_RETRY_MS);
+	wire_pack_refused(&out, why.text, WIRE_AUTH_RETRY_MS);
 	mq_reply(request, (const uint8_t *)out.data, out.len);
 	if (node_owners_may_log(auth->owners, hello->node,
 		    clock_monotonic_us())) {

@@ -131,7 +131,7 @@ static enum delivery_event reply_refusal(struct fixture *f)
 	struct buffer reply = BUFFER_MAX(4096);
 	enum delivery_event event;
 
-	wire_pack_refused(&reply, "no");
+	wire_pack_refused(&reply, "no", 0);
 	event = send_reply(f, &reply);
 	buffer_fini(&reply);
 	return event;
@@ -142,7 +142,7 @@ static enum delivery_event reply_wait(struct fixture *f, uint32_t retry_ms)
 	struct buffer reply = BUFFER_MAX(4096);
 	enum delivery_event event;
 
-	wire_pack_refused_for(&reply, "later", retry_ms);
+	wire_pack_refused(&reply, "later", retry_ms);
 	event = send_reply(f, &reply);
 	buffer_fini(&reply);
 	return event;
