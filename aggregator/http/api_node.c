@@ -16,7 +16,10 @@ void api_node_delete(struct api *api, struct httpd_request *request)
 	const char *name = httpd_path(request) + sizeof("/v1/nodes/") - 1;
 	const struct live_node *node = live_find(api->live, name);
 
-	if (!api->may_delete) {
+	if (strchr(name, '/') != NULL) {
+		httpd_reply_error(request, 405,
+			"only GET and HEAD are supported here");
+	} else if (!api->may_delete) {
 		httpd_reply_error(request, 403,
 			"without --http-auth kubernetes anybody could remove "
 			"a node: lost nodes are removed after "

@@ -3,6 +3,7 @@
 
 #include "aggregator/http/context.h"
 
-/* The path begins with /v1/nodes/. 403 without authentication, 409 while the
- * node is fresh, 404 if it is not among the live nodes. */
+/* The path begins with /v1/nodes/. 405 for what is below a node, 403 without
+ * authentication, 409 while the node is fresh, 404 if it is not among the live
+ * nodes. */
 void api_node_delete(struct api *api, struct httpd_request *request);
