@@ -296,20 +296,6 @@ static void store_reports(struct ingest *ingest, struct mq_request *request,
 	store_rows(ingest, request, rows, pending);
 }
 
-/* False: another agent reports for the node. batch NULL: the batch does not
- * show this agent's interval. */
-static bool reports_node(const struct ingest *ingest, const struct hello *hello,
-	const struct batch *batch)
-{
-	const struct node_claim claim = { hello->node, hello->run_id, "", "" };
-	uint32_t interval_ms = batch == NULL || batch->count == 0
-		? 0
-		: batch->reports[0].interval_ms;
-
-	return node_owners_report(ingest->owners, &claim, interval_ms,
-		clock_monotonic_us());
-}
-
 static void on_batch(struct ingest *ingest, struct mq_request *request,
 	const struct batch *batch)
 {
@@ -332,7 +318,10 @@ static void on_batch(struct ingest *ingest, struct mq_request *request,
 	}
 	is_current =
 		memcmp(hello->run_id, batch->run_id, REPORT_RUN_ID_BYTES) == 0;
-	if (!reports_node(ingest, hello, is_current ? batch : NULL)) {
+	if (!wire_auth_reports(ingest->auth, hello,
+		    is_current && batch->count > 0
+			    ? batch->reports[0].interval_ms
+			    : 0)) {
 		reply_ack(request, &(struct ack){ .need_hello = true });
 		return;
 	}

@@ -180,6 +180,14 @@ const struct hello *wire_auth_agent(const struct wire_auth *auth,
 	return find(auth, request, HELLO_AGENT);
 }
 
+bool wire_auth_reports(const struct wire_auth *auth, const struct hello *agent,
+	uint32_t interval_ms)
+{
+	return node_owners_report(auth->owners,
+		&(struct node_claim){ agent->node, agent->run_id, "", "" },
+		interval_ms, clock_monotonic_us());
+}
+
 bool wire_auth_allows_scheduler(const struct wire_auth *auth,
 	const struct mq_request *request)
 {
