@@ -34,9 +34,9 @@ void wire_auth_hello(struct wire_auth *auth, struct mq_request *request,
 const struct hello *wire_auth_agent(const struct wire_auth *auth,
 	const struct mq_request *request);
 
-/* The agent sends a batch; interval_ms is that of its newest report, or 0 if the
- * batch has none of its own. False: another agent reports for the node, and a
- * Hello is required. */
+/* The agent sends a batch; interval_ms is that of its newest report, or 0 if
+ * the batch has none of its own. False: another agent reports for the node, and
+ * a Hello is required. */
 bool wire_auth_reports(const struct wire_auth *auth, const struct hello *agent,
 	uint32_t interval_ms);
 
