@@ -199,6 +199,12 @@ bool node_owners_may_log(struct node_owners *owners, const char *node,
 		log_allow(&owner->log, now_us, log_interval_us, NULL);
 }
 
+static bool has_rival(const struct owner *owner, uint64_t now_us)
+{
+	return owner->rival_us != 0 &&
+		now_us - owner->rival_us < NODE_OWNER_RIVAL_US;
+}
+
 size_t node_owners_rivals(const struct node_owners *owners,
 	const char *names[NODE_OWNER_NAMES_MAX], uint64_t now_us)
 {
@@ -207,15 +213,13 @@ size_t node_owners_rivals(const struct node_owners *owners,
 	size_t at = 0, count = 0;
 
 	while (map_next(&owners->by_node, &at, &node, &value)) {
-		const struct owner *owner = value;
-
-		if (owner->rival_us != 0 &&
-			now_us - owner->rival_us < NODE_OWNER_RIVAL_US) {
-			if (count < NODE_OWNER_NAMES_MAX) {
-				names[count] = node;
-			}
-			count++;
+		if (!has_rival(value, now_us)) {
+			continue;
 		}
+		if (count < NODE_OWNER_NAMES_MAX) {
+			names[count] = node;
+		}
+		count++;
 	}
 	return count;
 }

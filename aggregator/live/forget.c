@@ -92,16 +92,15 @@ size_t forget_run(struct forget *forget, struct live *live, uint64_t now_us,
 
 	*first = NULL;
 	while (node != NULL) {
-		const struct live_node *next = live_next(node);
+		const char *name = live_node_name(node);
+		const bool due = is_due(forget, node, now_us);
 
-		if (is_due(forget, node, now_us)) {
-			if (count == 0) {
-				*first = xstrdup(live_node_name(node));
-			}
-			(void)live_remove(live, live_node_name(node));
+		node = live_next(node);
+		if (due) {
+			*first = *first == NULL ? xstrdup(name) : *first;
+			(void)live_remove(live, name);
 			count++;
 		}
-		node = next;
 	}
 	drop_names_not_in(&forget->deleted, live);
 	return count;
