@@ -97,6 +97,9 @@ static void log_event(struct aggregator_client *client,
 				url, LOG_END);
 		}
 		break;
+	case DELIVERY_WAITING:
+		warn_failure(client, "waiting, and keeping reports", why->text);
+		break;
 	case DELIVERY_REFUSED:
 		(void)warn(client, "aggregator refused a request", why->text);
 		break;

@@ -202,15 +202,28 @@ static enum delivery_event handle_spool_refusal(struct delivery *delivery,
 	return DELIVERY_DROPPED;
 }
 
+static enum delivery_event handle_hello_refusal(struct delivery *delivery,
+	uint32_t retry_ms, uint64_t now_us)
+{
+	uint64_t wait_us = retry_ms * UINT64_C(1000);
+
+	if (retry_ms == 0 || wait_us > DELIVERY_HELLO_REFUSED_US) {
+		wait_us = DELIVERY_HELLO_REFUSED_US;
+	} else if (wait_us < DELIVERY_WAIT_MIN_US) {
+		wait_us = DELIVERY_WAIT_MIN_US;
+	}
+	delivery->not_before_us = now_us + wait_us;
+	return retry_ms == 0 ? DELIVERY_REFUSED : DELIVERY_WAITING;
+}
+
 static enum delivery_event handle_refusal(struct delivery *delivery,
-	const char *reason, uint64_t now_us, struct error *why)
+	const struct wire_reply *reply, uint64_t now_us, struct error *why)
 {
 	const struct delivery_options *o = &delivery->options;
 
-	(void)error_set(why, -EACCES, "%s", reason);
+	(void)error_set(why, -EACCES, "%s", reply->refused);
 	if (delivery->session.sent_hello) {
-		delivery->not_before_us = now_us + DELIVERY_HELLO_REFUSED_US;
-		return DELIVERY_REFUSED;
+		return handle_hello_refusal(delivery, reply->retry_ms, now_us);
 	}
 	if (delivery->batch.count == 0) {
 		return handle_spool_refusal(delivery, now_us);
@@ -240,7 +253,7 @@ static enum delivery_event handle_reply(struct delivery *delivery,
 
 	switch (event) {
 	case WIRE_SESSION_REFUSED:
-		return handle_refusal(delivery, reply->refused, now_us, why);
+		return handle_refusal(delivery, reply, now_us, why);
 	case WIRE_SESSION_WELCOMED:
 		return DELIVERY_WELCOMED;
 	case WIRE_SESSION_HELLO_DUE:

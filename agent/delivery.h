@@ -1,7 +1,9 @@
 /* The protocol with one aggregator: what to send next, and how to handle the
  * replies.
  *
- * Hello is sent first, and again whenever the aggregator requests it. Then
+ * Hello is sent first, and again whenever the aggregator requests it. If the
+ * aggregator says when to try again, Hello was in order: another agent reports
+ * for the node, and this one keeps its reports in the meantime. Then
  * batches are sent one at a time, from the ring and from the spool in turn. If
  * the aggregator keeps refusing a batch of the ring, the batch is halved until
  * the one bad report is found, and that report is dropped. A spooled batch that
@@ -21,6 +23,8 @@
 
 /* The wait after a reply before the next request. */
 #define DELIVERY_HELLO_REFUSED_US UINT64_C(10000000)
+/* The limits of the wait that an aggregator may ask for. */
+#define DELIVERY_WAIT_MIN_US UINT64_C(100000)
 #define DELIVERY_BATCH_REFUSED_US UINT64_C(2000000)
 #define DELIVERY_NO_REPLY_US UINT64_C(1000000)
 /* The wait before a spooled batch that was received, but not stored, is sent
@@ -35,6 +39,7 @@ enum delivery_event {
 	DELIVERY_STORED,
 	DELIVERY_RECEIVED,  /* but not stored: the reports are kept */
 	DELIVERY_HELLO_DUE, /* the aggregator requests Hello */
+	DELIVERY_WAITING,   /* another agent reports for this node */
 	DELIVERY_REFUSED,   /* will be sent again */
 	DELIVERY_DROPPED,   /* refused too often: reports are lost */
 	DELIVERY_NO_REPLY,  /* or an invalid one */

@@ -5,9 +5,11 @@
 #include "aggregator/config.h"
 #include "aggregator/http/api.h"
 #include "aggregator/ingest/ingest.h"
+#include "aggregator/live/forget.h"
 #include "aggregator/live/identity.h"
 #include "aggregator/live/launcher_informer.h"
 #include "aggregator/live/live.h"
+#include "aggregator/live/node_informer.h"
 #include "aggregator/live/node_log.h"
 #include "aggregator/live/warm_up.h"
 #include "aggregator/query/profile_cache.h"
@@ -46,6 +48,9 @@ struct aggregator {
 	struct timer *watchdog, *poll;
 	struct identities *identities;
 	struct launcher_informer *informer; /* NULL: no API server */
+	struct forget *forget;
+	struct node_informer *nodes; /* NULL: no API server */
+	size_t not_restored;	     /* nodes of the store */
 	struct live *live;
 	struct node_log *node_log;
 	struct store *store;
@@ -62,6 +67,19 @@ struct aggregator {
 	const char *wire_failure; /* the last one logged */
 	bool is_open, is_stopping, has_failed;
 };
+
+static void forget_nodes(struct aggregator *a)
+{
+	scoped_free char *first = NULL;
+	size_t count =
+		forget_run(a->forget, a->live, clock_monotonic_us(), &first);
+
+	if (count > 0) {
+		log_info("nodes forgotten: lost, or without a Node object",
+			log_int("nodes", (int64_t)count),
+			log_str("first", first), LOG_END);
+	}
+}
 
 /* A peer that fails the TLS handshake never sends a request: it shows up in the
  * listener's counters only. */
@@ -80,6 +98,8 @@ static void on_poll(void *owner)
 	}
 	launcher_informer_poll(a->informer, a->store);
 	node_log_poll(a->node_log, a->live, clock_monotonic_us());
+	node_informer_poll(a->nodes);
+	forget_nodes(a);
 }
 
 /* ---- health ---- */
@@ -163,6 +183,10 @@ static void on_last_report(void *owner, const struct store_row *row)
 		(int64_t)now_us - (int64_t)age_ms * 1000 };
 	struct error error;
 
+	if (forget_is_over(a->forget, age_ms * 1000)) {
+		a->not_restored++;
+		return;
+	}
 	ingest_restore_pods(a->ingest, row->node, row->report, age_ms * 1000);
 	warm_up_add(a->warm_up, row, wall_ms);
 	if (live_add_stored(a->live, &sample, now_us, &error) < 0) {
@@ -197,6 +221,14 @@ static int open_listeners(struct aggregator *a, struct error *err)
 	return r;
 }
 
+static void log_not_restored(const struct aggregator *a)
+{
+	if (a->not_restored > 0) {
+		log_info("stored nodes that are lost are not live",
+			log_int("nodes", (int64_t)a->not_restored), LOG_END);
+	}
+}
+
 static void on_opened(void *owner, const struct error *err)
 {
 	struct aggregator *a = owner;
@@ -215,6 +247,7 @@ static void on_opened(void *owner, const struct error *err)
 			LOG_END);
 		node_log_begin(a->node_log, a->live, clock_monotonic_us());
 		warm_up_start(a->warm_up, a->store);
+		log_not_restored(a);
 		log_listening(a);
 	}
 }
@@ -252,6 +285,7 @@ static void on_stop(void *owner)
 	a->is_open = false;
 	launcher_informer_poll(a->informer, a->store);
 	launcher_informer_close(take_ptr(a->informer));
+	node_informer_close(take_ptr(a->nodes));
 	access_review_stop(a->review);
 	ingest_stop(a->ingest);
 	remote_write_stop(a->remote);
@@ -307,6 +341,7 @@ static void open_store(struct aggregator *a)
 		.identities = a->informer == NULL ? NULL : a->identities,
 		.ingest = a->ingest,
 		.metrics_vms = (size_t)a->config->metrics_vms,
+		.may_delete = a->config->http_auth == AUTH_KUBERNETES,
 	};
 	memcpy(a->api.retention_us, a->config->retention_us,
 		sizeof(a->api.retention_us));
@@ -356,9 +391,9 @@ static int open_review(struct aggregator *a, struct error *err)
 	return r;
 }
 
-/* The aggregator runs without the names of VMs, except if --kubeconfig was
- * given and fails. */
-static int open_informer(struct aggregator *a, struct error *err)
+/* The aggregator runs without the names of VMs and without the list of Nodes,
+ * except if --kubeconfig was given and fails. */
+static int open_informers(struct aggregator *a, struct error *err)
 {
 	const char *named = a->config->kubeconfig;
 	struct kube_config kube;
@@ -371,6 +406,11 @@ static int open_informer(struct aggregator *a, struct error *err)
 	if (r == 0) {
 		a->informer = launcher_informer_new(loop_uv(a->loop), &kube,
 			a->identities);
+		r = kube_config_load(&kube, named, err);
+	}
+	if (r == 0) {
+		a->nodes =
+			node_informer_new(loop_uv(a->loop), &kube, a->forget);
 	} else if (named == NULL) {
 		log_warning("cannot watch VM pods: VMs have no names",
 			log_err(err), LOG_END);
@@ -399,8 +439,9 @@ static int run(const void *arguments, struct error *err)
 	a.identities = identities_new();
 	a.live = live_new(random_epoch(), a.identities);
 	a.node_log = node_log_new();
+	a.forget = forget_new(config->forget_us);
 	r = open_review(&a, err);
-	r = r == 0 ? open_informer(&a, err) : r;
+	r = r == 0 ? open_informers(&a, err) : r;
 	open_store(&a);
 	r = r == 0 ? open_remote(&a, err) : r;
 	if (r == 0) {
@@ -420,6 +461,7 @@ static int run(const void *arguments, struct error *err)
 	profile_cache_free(a.profiles);
 	node_log_free(a.node_log);
 	live_free(a.live);
+	forget_free(a.forget);
 	identities_free(a.identities);
 	return a.has_failed ? PROGRAM_FAILED : 0;
 }

@@ -15,6 +15,9 @@ static const double retention_max_us = 3650.0 * 86400e6;
 static const double compact_min_us = 1e6;
 static const double compact_max_us = 86400e6;
 
+/* Younger nodes are not lost yet (proto/load.h). */
+static const double forget_min_us = 300e6;
+
 /* The queue must hold at least the largest report. */
 static const double queue_min_bytes = 4 << 20;
 
@@ -95,6 +98,11 @@ static const struct option table[] = {
 		.help = "age at which reports are packed from rows into "
 			"chunks",
 		.min = compact_min_us, .max = compact_max_us),
+	ROW(forget_us, "forget-lost-after", OPTION_DURATION, "DURATION",
+		.fallback = "1h",
+		.help = "age of the newest report at which a lost node is "
+			"removed from the live nodes; its history stays",
+		.min = forget_min_us, .max = retention_max_us),
 	ROW(metrics_vms, "metrics-vms", OPTION_INTEGER, "N",
 		.fallback = "10000",
 		.help = "maximum number of VM pods with series in /metrics; "

@@ -20,7 +20,7 @@ struct aggregator_config {
 	const char *kubeconfig;	   /* NULL: see kube/config.h */
 	const char *db;
 	uint64_t retention_us[STORE_TIERS], retention_decisions_us;
-	uint64_t max_db_bytes, compact_us;
+	uint64_t max_db_bytes, compact_us, forget_us;
 	int64_t metrics_vms;
 	struct target_config remote;
 	int log_format, log_level;

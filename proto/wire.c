@@ -165,13 +165,16 @@ void wire_pack_snapshot(struct buffer *out, const struct snapshot *snapshot)
 	wire_snapshot_append(out, snapshot);
 }
 
-void wire_pack_refused(struct buffer *out, const char *reason)
+void wire_pack_refused(struct buffer *out, const char *reason,
+	uint32_t retry_ms)
 {
 	Plimsoll__Reply reply = PLIMSOLL__REPLY__INIT;
 	Plimsoll__Refused wire = PLIMSOLL__REFUSED__INIT;
 	scoped_free char *copy = xstrdup(reason);
 
 	wire.reason = copy;
+	wire.has_retry_ms = retry_ms != 0;
+	wire.retry_ms = retry_ms;
 	reply.kind_case = PLIMSOLL__REPLY__KIND_REFUSED;
 	reply.refused = &wire;
 	wire_append(out, &reply.base);
@@ -388,6 +391,7 @@ static int get_reply(struct wire_reply *out, const Plimsoll__Reply *wire,
 		out->kind = WIRE_REFUSED;
 		wire_get_shown(out->refused, sizeof(out->refused),
 			wire->refused->reason);
+		out->retry_ms = wire->refused->retry_ms;
 		return 0;
 	case PLIMSOLL__REPLY__KIND_PROFILE:
 		out->kind = WIRE_PROFILE;

@@ -1,9 +1,7 @@
 /* Packing and unpacking of the messages of plimsoll.proto. No other room uses
- * protobuf-c.
- *
- * Unpacking refuses broken bytes, missing identities, impossible numbers and
- * lists that are too long with -EBADMSG and a sentence that may be sent to the
- * peer. Unknown fields are skipped. */
+ * protobuf-c. Unpacking refuses broken bytes, missing identities, impossible
+ * numbers and lists that are too long with -EBADMSG and a sentence that may be
+ * sent to the peer. Unknown fields are skipped. */
 #pragma once
 
 #include "lib/buffer.h"
@@ -117,6 +115,7 @@ enum wire_reply_kind {
 
 struct wire_reply {
 	enum wire_reply_kind kind;
+	uint32_t retry_ms; /* of WIRE_REFUSED; 0: not said */
 	union {
 		char welcome_version[64];
 		struct ack ack;
@@ -145,7 +144,8 @@ void wire_pack_welcome(struct buffer *out, const char *version);
 void wire_pack_ack(struct buffer *out, const struct ack *ack);
 void wire_pack_snapshot(struct buffer *out, const struct snapshot *snapshot);
 size_t wire_node_load_bytes(const struct node_load *load); /* at most */
-void wire_pack_refused(struct buffer *out, const char *reason);
+void wire_pack_refused(struct buffer *out, const char *reason,
+	uint32_t retry_ms);
 
 /* A single report or decision, as the store keeps it. The same checks. */
 void wire_pack_report(struct buffer *out, const struct report *report);

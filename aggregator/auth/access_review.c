@@ -9,10 +9,13 @@
 #include "lib/memory.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const uint64_t allowed_us = 60000000;
 static const uint64_t refused_us = 5000000;
+static const uint64_t pod_us = 1000000;
 static const uint64_t log_interval_us = 10000000;
 
 /* A path has at most 32 KiB, the limit of HTTP's headers. */
@@ -31,11 +34,18 @@ struct check {
 	struct account account;
 	access_review_done done;
 	void *owner;
+	struct access_review_pod *pod; /* or NULL */
 };
+
+static bool is_http(enum access_review_right right)
+{
+	return right == ACCESS_REVIEW_HTTP ||
+		right == ACCESS_REVIEW_HTTP_DELETE;
+}
 
 static const char *audience_of(enum access_review_right right)
 {
-	return right == ACCESS_REVIEW_HTTP ? NULL : ACCESS_REVIEW_AUDIENCE;
+	return is_http(right) ? NULL : ACCESS_REVIEW_AUDIENCE;
 }
 
 static const char *path_of(const struct check *check)
@@ -45,13 +55,19 @@ static const char *path_of(const struct check *check)
 		[ACCESS_REVIEW_SNAPSHOT] = "/plimsoll/snapshots",
 	};
 
-	return check->right == ACCESS_REVIEW_HTTP ? check->subject
-						  : paths[check->right];
+	return is_http(check->right) ? check->subject : paths[check->right];
 }
 
 static const char *verb_of(enum access_review_right right)
 {
-	return right == ACCESS_REVIEW_REPORT ? "create" : "get";
+	static const char *const verbs[] = {
+		[ACCESS_REVIEW_REPORT] = "create",
+		[ACCESS_REVIEW_SNAPSHOT] = "get",
+		[ACCESS_REVIEW_HTTP] = "get",
+		[ACCESS_REVIEW_HTTP_DELETE] = "delete",
+	};
+
+	return verbs[right];
 }
 
 static void log_outcome(const struct check *check,
@@ -61,6 +77,7 @@ static void log_outcome(const struct check *check,
 		[ACCESS_REVIEW_REPORT] = "report",
 		[ACCESS_REVIEW_SNAPSHOT] = "snapshot",
 		[ACCESS_REVIEW_HTTP] = "http",
+		[ACCESS_REVIEW_HTTP_DELETE] = "http delete",
 	};
 	uint64_t suppressed = 0;
 
@@ -76,6 +93,21 @@ static void log_outcome(const struct check *check,
 	}
 }
 
+static void fill_pod(const struct check *check)
+{
+	scoped_free char *path = NULL;
+	struct access_review_pod *pod = check->pod;
+
+	*pod = (struct access_review_pod){ 0 };
+	if (access_review_pod_path(&path, &check->account, NULL) == 0 &&
+		strlen(path) < sizeof(pod->path) &&
+		strlen(check->account.pod_uid) < sizeof(pod->uid)) {
+		(void)snprintf(pod->path, sizeof(pod->path), "%s", path);
+		(void)snprintf(pod->uid, sizeof(pod->uid), "%s",
+			check->account.pod_uid);
+	}
+}
+
 static void end(struct check *check, enum access_review_outcome outcome,
 	const struct error *why)
 {
@@ -83,6 +115,9 @@ static void end(struct check *check, enum access_review_outcome outcome,
 
 	if (outcome != ACCESS_REVIEW_ALLOWED) {
 		log_outcome(check, outcome, why);
+	}
+	if (outcome == ACCESS_REVIEW_ALLOWED && check->pod != NULL) {
+		fill_pod(check);
 	}
 	check->done(check->owner, outcome, why == NULL ? &none : why);
 	account_fini(&check->account);
@@ -275,6 +310,7 @@ static struct check *check_new(struct access_review *review,
 	check->subject =
 		request->subject == NULL ? NULL : xstrdup(request->subject);
 	check->done = request->done;
+	check->pod = request->pod;
 	check->owner = request->owner;
 	return check;
 }
@@ -308,6 +344,56 @@ void access_review_start(struct access_review *review,
 			.done = on_account,
 		});
 	access_review_wipe(body);
+}
+
+/* ---- the pod of another agent ---- */
+
+struct leaving {
+	char uid[sizeof(((struct access_review_pod *)NULL)->uid)];
+	void (*done)(void *owner, bool leaves);
+	void *owner;
+};
+
+static uint64_t keep_pods(const struct http_response *answer)
+{
+	return is_success(answer) ? pod_us : 0;
+}
+
+static void on_pods(void *owner, const struct http_response *answer)
+{
+	struct leaving *leaving = owner;
+	bool leaves = false;
+
+	/* An answer that cannot be read says nothing. */
+	if (is_success(answer) &&
+		access_review_read_pods(&leaves, leaving->uid, answer->body,
+			answer->len, NULL) < 0) {
+		leaves = false;
+	}
+	leaving->done(leaving->owner, leaves);
+	free(leaving);
+}
+
+void access_review_pod_leaves(struct access_review *review,
+	const struct access_review_pod *pod,
+	void (*done)(void *owner, bool leaves), void *owner)
+{
+	struct leaving *leaving = xcalloc(1, sizeof(*leaving));
+	const char *slash = strrchr(pod->path, '/');
+	scoped_free char *path =
+		xasprintf("%.*s?fieldSelector=metadata.name%%3D%s",
+			(int)(slash - pod->path), pod->path, slash + 1);
+
+	(void)snprintf(leaving->uid, sizeof(leaving->uid), "%s", pod->uid);
+	leaving->done = done;
+	leaving->owner = owner;
+	review_cache_ask(review->review_cache,
+		&(struct review_cache_question){ .method = "GET",
+			.path = path,
+			.keep = keep_pods,
+			.done = on_pods,
+			.owner = leaving },
+		clock_monotonic_us());
 }
 
 struct access_review *access_review_new(uv_loop_t *loop,

@@ -10,6 +10,7 @@
 
 #include "lib/error.h"
 
+#include <stdbool.h>
 #include <uv.h>
 
 struct kube_config;
@@ -23,6 +24,7 @@ enum access_review_right {
 	ACCESS_REVIEW_REPORT,	/* create /plimsoll/reports, for one node */
 	ACCESS_REVIEW_SNAPSHOT, /* get /plimsoll/snapshots */
 	ACCESS_REVIEW_HTTP, /* get the path; by a token for the API server */
+	ACCESS_REVIEW_HTTP_DELETE, /* delete it; the same token */
 };
 
 enum access_review_outcome {
@@ -40,6 +42,12 @@ enum access_review_outcome {
 typedef void (*access_review_done)(void *owner,
 	enum access_review_outcome outcome, const struct error *why);
 
+/* The pod that a token is bound to; "": not known. */
+struct access_review_pod {
+	char path[600]; /* at the API server */
+	char uid[64];
+};
+
 struct access_review_request {
 	enum access_review_right right;
 	const char *token;   /* borrowed for the call; NULL: none */
@@ -47,6 +55,7 @@ struct access_review_request {
 	/* Called exactly once, maybe before access_review_start() returns. */
 	access_review_done done;
 	void *owner;
+	struct access_review_pod *pod; /* NULL, or filled before done */
 };
 
 /* Takes what config holds and leaves it empty. Never NULL. */
@@ -55,6 +64,13 @@ struct access_review *access_review_new(uv_loop_t *loop,
 
 void access_review_start(struct access_review *review,
 	const struct access_review_request *request);
+
+/* Asks whether a pod has ended or is being deleted. done is called exactly
+ * once, maybe before this returns; false: it runs on, or that is not known.
+ * This needs the right to list pods. */
+void access_review_pod_leaves(struct access_review *review,
+	const struct access_review_pod *pod,
+	void (*done)(void *owner, bool leaves), void *owner);
 
 /* Open requests end now with ACCESS_REVIEW_UNREACHABLE, and so does every later
  * one. NULL is fine. */

@@ -340,3 +340,38 @@ int access_review_check_pod(const struct account *account, const char *node,
 	json_value_free(pod);
 	return r;
 }
+
+static bool is_leaving(const struct json_value *pods, const char *uid)
+{
+	for (const struct json_value *pod = json_value_first(pods); pod != NULL;
+		pod = json_value_next(pod)) {
+		if (strcmp(json_value_text_at(pod, "metadata/uid", ""), uid) ==
+			0) {
+			return json_value_text_at(pod,
+				       "metadata/deletionTimestamp",
+				       NULL) != NULL;
+		}
+	}
+	return true;
+}
+
+int access_review_read_pods(bool *leaves, const char *uid, const char *body,
+	size_t len, struct error *err)
+{
+	struct json_value *answer;
+	const struct json_value *pods;
+	int r = json_value_parse(&answer, body, len, err);
+
+	if (r < 0) {
+		return error_wrap(err, r, "pods");
+	}
+	pods = json_value_get(answer, "items");
+	if (json_value_is_array(pods)) {
+		*leaves = is_leaving(pods, uid);
+	} else {
+		r = error_set(err, -EBADMSG,
+			"the API server's response is not a list of pods");
+	}
+	json_value_free(answer);
+	return r;
+}

@@ -9,6 +9,8 @@
 #include "lib/buffer.h"
 #include "lib/error.h"
 
+#include <stdbool.h>
+
 /* A token's account, from a TokenReview. All owned; NULL: not given. */
 struct account {
 	char *user;
@@ -55,7 +57,13 @@ must_check int access_review_pod_path(char **out, const struct account *account,
 must_check int access_review_check_node(const struct account *account,
 	const char *node, struct error *err);
 
-/* The same by the pod, as the API server returned it. -EPERM: the pod runs on
- * another node, or is another pod of that name; -EBADMSG: body is not a pod. */
+/* From a list of pods: *leaves is true if the pod of that uid is not in it, or
+ * is being deleted. -EBADMSG: body is not a list. */
+must_check int access_review_read_pods(bool *leaves, const char *uid,
+	const char *body, size_t len, struct error *err);
+
+/* The same as access_review_check_node() by the pod, as the API server returned
+ * it. -EPERM: the pod runs on another node, or is another pod of that name;
+ * -EBADMSG: body is not a pod. */
 must_check int access_review_check_pod(const struct account *account,
 	const char *node, const char *body, size_t len, struct error *err);

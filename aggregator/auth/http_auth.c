@@ -66,7 +66,9 @@ void http_auth_serve(void *owner, struct httpd_request *request)
 	pending->request = request;
 	access_review_start(auth->review,
 		&(struct access_review_request){
-			.right = ACCESS_REVIEW_HTTP,
+			.right = strcmp(httpd_method(request), "DELETE") == 0
+				? ACCESS_REVIEW_HTTP_DELETE
+				: ACCESS_REVIEW_HTTP,
 			.token = bearer_token(request),
 			.subject = httpd_path(request),
 			.done = on_reviewed,

@@ -1,7 +1,8 @@
 /* Authentication and authorization of HTTP requests: a request is served only
- * if the account of its bearer token is allowed to get its path. Otherwise the
- * status is 401 without a valid token, 403 if the account is not allowed, and
- * 503 while the API server cannot be asked. */
+ * if the account of its bearer token is allowed to get its path, or with the
+ * method DELETE to delete it. Otherwise the status is 401 without a valid
+ * token, 403 if the account is not allowed, and 503 while the API server cannot
+ * be asked. */
 #pragma once
 
 #include "aggregator/auth/access_review.h"

@@ -3,6 +3,7 @@
 #include "aggregator/http/api_decisions.h"
 #include "aggregator/http/api_history.h"
 #include "aggregator/http/api_list.h"
+#include "aggregator/http/api_node.h"
 #include "aggregator/http/api_vm.h"
 #include "aggregator/http/body.h"
 #include "aggregator/http/load_watcher.h"
@@ -64,13 +65,13 @@ static void serve_node(struct api *api, struct httpd_request *request)
 
 	if (*slash != '\0' && strcmp(slash, "/history") != 0) {
 		httpd_reply_error(request, 404, "no such path");
+	} else if (*slash != '\0') {
+		api_history_serve(api, name, NULL, request);
 	} else if (node == NULL) {
-		httpd_reply_error(request, 404, "no node '%.253s' has reported",
+		httpd_reply_error(request, 404, "no node '%.253s' is live",
 			name);
-	} else if (*slash == '\0') {
-		serve_one_node(node, request);
 	} else {
-		api_history_serve(api, node, NULL, request);
+		serve_one_node(node, request);
 	}
 }
 
@@ -131,6 +132,7 @@ static void serve_metrics(struct api *api, struct httpd_request *request)
 	}
 	if (api->ingest != NULL) {
 		options.self.counts = ingest_counts(api->ingest);
+		options.self.owners = ingest_owners(api->ingest);
 	}
 	if (api->identities != NULL) {
 		options.self.identities = identities_count(api->identities);
@@ -174,18 +176,20 @@ static void serve_watcher_health(struct api *api, struct httpd_request *request)
 struct route {
 	const char *path; /* with a slash at its end: all paths below */
 	void (*serve)(struct api *api, struct httpd_request *request);
+	/* DELETE of a path below; or NULL. */
+	void (*remove)(struct api *api, struct httpd_request *request);
 };
 
 static const struct route routes[] = {
-	{ "/v1/nodes", serve_nodes },
-	{ node_path, serve_node },
-	{ "/v1/decisions", api_decisions_serve },
-	{ "/v1/vms", serve_vms },
-	{ vm_path, serve_vm },
-	{ "/metrics", serve_metrics },
-	{ "/watcher", serve_watcher },
-	{ "//watcher", serve_watcher },
-	{ "/watcher/health", serve_watcher_health },
+	{ "/v1/nodes", serve_nodes, NULL },
+	{ node_path, serve_node, api_node_delete },
+	{ "/v1/decisions", api_decisions_serve, NULL },
+	{ "/v1/vms", serve_vms, NULL },
+	{ vm_path, serve_vm, NULL },
+	{ "/metrics", serve_metrics, NULL },
+	{ "/watcher", serve_watcher, NULL },
+	{ "//watcher", serve_watcher, NULL },
+	{ "/watcher/health", serve_watcher_health, NULL },
 };
 
 static bool is_route(const struct route *route, const char *path)
@@ -208,9 +212,12 @@ void api_serve(void *owner, struct httpd_request *request)
 	}
 	if (route == NULL) {
 		httpd_reply_error(request, 404, "no such path");
+	} else if (strcmp(method, "DELETE") == 0 && route->remove != NULL) {
+		route->remove(api, request);
 	} else if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
 		httpd_reply_error(request, 405,
-			"only GET and HEAD are supported");
+			"only GET and HEAD are supported, and DELETE of "
+			"/v1/nodes/NAME");
 	} else {
 		route->serve(api, request);
 	}

@@ -18,7 +18,7 @@ struct response {
 	struct history *history;
 	char namespace[STORE_NAME_MAX]; /* "": a node */
 	char name[STORE_NAME_MAX];
-	bool is_running; /* the VM has a pod now */
+	bool is_live; /* the node, or a pod of the VM */
 	struct history_text text;
 };
 
@@ -56,15 +56,25 @@ static bool on_next(void *owner, struct buffer *out)
 	return body_write_history(out, &response->text);
 }
 
+static void reply_not_found(const struct response *response)
+{
+	if (response->namespace[0] != '\0') {
+		reply_vm_not_found(response->api, response->request,
+			&(struct api_vm){ response->namespace, response->name,
+				false });
+	} else {
+		httpd_reply_error(response->request, 404,
+			"no node '%.253s' has reported", response->name);
+	}
+}
+
 static void on_done(void *owner, const struct error *err)
 {
 	struct response *response = owner;
 	bool is_vm = response->namespace[0] != '\0';
 
-	if (err != NULL && err->code == -ENOENT && !response->is_running) {
-		reply_vm_not_found(response->api, response->request,
-			&(struct api_vm){ response->namespace, response->name,
-				false });
+	if (err != NULL && err->code == -ENOENT && !response->is_live) {
+		reply_not_found(response);
 		response_free(response);
 		return;
 	}
@@ -143,13 +153,15 @@ static bool read_query(struct history_query *query, const struct api *api,
 	return reply_may_stream(api, request);
 }
 
-void api_history_serve(struct api *api, const struct live_node *node,
+void api_history_serve(struct api *api, const char *node,
 	const struct api_vm *vm, struct httpd_request *request)
 {
 	const uint64_t usual_interval_us = 2000000;
-	uint64_t interval_us = vm != NULL
+	const struct live_node *live =
+		node == NULL ? NULL : live_find(api->live, node);
+	uint64_t interval_us = live == NULL
 		? usual_interval_us
-		: (uint64_t)live_node_interval_ms(node) * 1000;
+		: (uint64_t)live_node_interval_ms(live) * 1000;
 	struct history_query query;
 	struct response *response;
 
@@ -159,10 +171,10 @@ void api_history_serve(struct api *api, const struct live_node *node,
 	response = xcalloc(1, sizeof(*response));
 	response->api = api;
 	response->request = request;
-	response->is_running = vm != NULL && vm->is_running;
+	response->is_live = vm == NULL ? live != NULL : vm->is_running;
 	(void)snprintf(response->namespace, sizeof(response->namespace), "%s",
 		vm == NULL ? "" : vm->namespace);
 	(void)snprintf(response->name, sizeof(response->name), "%s",
-		vm == NULL ? live_node_name(node) : vm->name);
+		vm == NULL ? node : vm->name);
 	start_query(response, &query);
 }

@@ -3,7 +3,8 @@
 
 #include "aggregator/http/context.h"
 
-/* The history of a node, or of a VM over all its pods; the other one is NULL.
- * 404 if the VM has no stored history and is not running. */
-void api_history_serve(struct api *api, const struct live_node *node,
+/* The history of the node of that name, or of a VM over all its pods; the other
+ * one is NULL. 404 if it has no stored history, and the node is not live or the
+ * VM not running. */
+void api_history_serve(struct api *api, const char *node,
 	const struct api_vm *vm, struct httpd_request *request);

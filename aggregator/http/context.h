@@ -10,12 +10,13 @@
 struct profile_cache;
 
 struct api {
-	const struct live *live;
+	struct live *live;
 	struct store *store;
 	struct profile_cache *profiles;
 	const struct identities *identities; /* NULL: no names */
 	const struct ingest *ingest;	     /* NULL: no counters */
 	const struct remote_write *remote;   /* NULL: no --remote-write */
+	bool may_delete;		     /* requests are authorized */
 	size_t metrics_vms;		     /* VMs with series in /metrics */
 	size_t streams;			    /* streamed responses in progress */
 	uint64_t retention_us[STORE_TIERS]; /* the store's */

@@ -1,5 +1,6 @@
 #include "aggregator/http/metrics.h"
 
+#include "aggregator/ingest/node_owner.h"
 #include "aggregator/live/identity.h"
 #include "aggregator/series/metric_names.h"
 #include "lib/buffer.h"
@@ -115,6 +116,23 @@ static void write_remote(struct buffer *out,
 	write_drops(out, remote);
 }
 
+/* Only the first NODE_OWNER_NAMES_MAX, because anybody may invent nodes. */
+static void write_rivals(struct buffer *out, const struct node_owners *owners)
+{
+	static const char name[] = "plimsoll_aggregator_waiting_agents";
+	const char *nodes[NODE_OWNER_NAMES_MAX];
+	size_t count = owners == NULL
+		? 0
+		: node_owners_rivals(owners, nodes, clock_monotonic_us());
+
+	exposition_head(out, name,
+		"1 for each node with a second agent, which waits",
+		EXPOSITION_GAUGE);
+	for (size_t i = 0; i < count && i < NODE_OWNER_NAMES_MAX; i++) {
+		exposition_series(out, name, "node", nodes[i], 1);
+	}
+}
+
 static void write_health(struct buffer *out, const struct metrics *metrics)
 {
 	const struct metrics_self *self = &metrics->options.self;
@@ -140,6 +158,7 @@ static void write_health(struct buffer *out, const struct metrics *metrics)
 	exposition_single(out, "plimsoll_aggregator_wrong_pod_claims_total",
 		"VM pods in reports of another node than the pod's",
 		EXPOSITION_COUNTER, (double)self->counts.wrong_claims);
+	write_rivals(out, self->owners);
 	exposition_single(out, "plimsoll_aggregator_snapshots_total",
 		"Snapshots sent to schedulers", EXPOSITION_COUNTER,
 		(double)self->counts.snapshots);

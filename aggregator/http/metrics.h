@@ -18,6 +18,7 @@ struct metrics_self {
 	size_t identities; /* VM pods with a known name */
 	bool is_remote;	   /* --remote-write is set */
 	struct remote_write_health remote;
+	const struct node_owners *owners; /* or NULL; outlives the stream */
 };
 
 struct metrics_options {

@@ -4,6 +4,7 @@
 #include "aggregator/ingest/batch_order.h"
 #include "aggregator/ingest/stored_late.h"
 #include "aggregator/ingest/long_poll.h"
+#include "aggregator/ingest/node_owner.h"
 #include "aggregator/ingest/pod_filter.h"
 #include "aggregator/query/profile_cache.h"
 #include "aggregator/ingest/snapshot.h"
@@ -41,6 +42,7 @@ struct ingest {
 	struct store *store; /* NULL once stopped */
 	struct wire_auth *auth;
 	struct pod_filter *pod_filter;
+	struct node_owners *owners;
 	struct pending_list pending; /* not answered yet */
 	struct stored_late *stored_late;
 	struct long_poll long_poll;
@@ -72,7 +74,7 @@ static void refuse(struct ingest *ingest, struct mq_request *request,
 	uint64_t suppressed = 0;
 
 	ingest->counts.refused++;
-	wire_pack_refused(&out, why->text);
+	wire_pack_refused(&out, why->text, 0);
 	reply_buffer(request, &out);
 	if (log_allow_topic(&ingest->log_limits, clock_monotonic_us(),
 		    log_interval_us, why->text, &suppressed)) {
@@ -324,9 +326,16 @@ static void on_batch(struct ingest *ingest, struct mq_request *request,
 		refuse(ingest, request, &error);
 		return;
 	}
-	ingest->counts.reports += batch->count;
 	is_current =
 		memcmp(hello->run_id, batch->run_id, REPORT_RUN_ID_BYTES) == 0;
+	if (!wire_auth_reports(ingest->auth, hello,
+		    is_current && batch->count > 0
+			    ? batch->reports[0].interval_ms
+			    : 0)) {
+		reply_ack(request, &(struct ack){ .need_hello = true });
+		return;
+	}
+	ingest->counts.reports += batch->count;
 	if (is_current && batch_order_check(batch, &error) < 0) {
 		refuse(ingest, request, &error);
 		return;
@@ -446,7 +455,8 @@ struct ingest *ingest_new(uv_loop_t *loop, struct live *live,
 	ingest->store = store;
 	ingest->profiles = profiles;
 	TAILQ_INIT(&ingest->pending);
-	ingest->auth = wire_auth_new(review);
+	ingest->owners = node_owners_new();
+	ingest->auth = wire_auth_new(review, ingest->owners);
 	ingest->pod_filter = pod_filter_new(identities);
 	ingest->stored_late = stored_late_new();
 	ingest->ack_timer = timer_new(loop, on_ack_timer, ingest);
@@ -469,6 +479,11 @@ struct ingest_counts ingest_counts(const struct ingest *ingest)
 	return counts;
 }
 
+const struct node_owners *ingest_owners(const struct ingest *ingest)
+{
+	return ingest->owners;
+}
+
 void ingest_stop(struct ingest *ingest)
 {
 	ingest->store = NULL;
@@ -481,6 +496,7 @@ void ingest_close(struct ingest *ingest)
 		timer_close(ingest->snapshot_timer);
 		wire_auth_free(ingest->auth);
 		pod_filter_free(ingest->pod_filter);
+		node_owners_free(ingest->owners);
 		stored_late_free(ingest->stored_late);
 		free(ingest);
 	}

@@ -36,6 +36,7 @@ struct ingest_counts {
 
 struct identities;
 struct ingest;
+struct node_owners;
 struct profile_cache;
 
 /* live, store, review and identities outlive it, but for the store after
@@ -54,6 +55,9 @@ void ingest_serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 	size_t len);
 
 struct ingest_counts ingest_counts(const struct ingest *ingest);
+
+/* Borrowed; see ingest/node_owner.h. */
+const struct node_owners *ingest_owners(const struct ingest *ingest);
 
 /* After this, batches are acknowledged as received and nothing is stored. The
  * batches that the store already has are still answered. */

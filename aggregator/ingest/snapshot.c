@@ -31,6 +31,10 @@ void snapshot_write(struct buffer *out, const struct live *live,
 		snapshot.rev = live_node_revision(node);
 		node = live_next(node);
 	}
+	if (node == NULL) {
+		/* The newest change may be a removal. */
+		snapshot.rev = live_revision(live);
+	}
 	wire_pack_snapshot(out, &snapshot);
 	for (size_t i = 0; i < snapshot.count; i++) {
 		node_load_fini(&snapshot.nodes[i]);

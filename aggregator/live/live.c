@@ -182,7 +182,7 @@ static void begin_coverage(struct live_node *node, const struct report *before,
 	clear_vms(&node->backlog);
 }
 
-/* A sample of another run or boot, or after a gap, has no rates. */
+/* A sample of another boot, or after a gap, has no rates. */
 static void add_newest(struct live_node *node, const struct live_sample *sample)
 {
 	const struct report *after = sample->report;
@@ -190,7 +190,8 @@ static void add_newest(struct live_node *node, const struct live_sample *sample)
 	bool is_boot_continued = node->revision > 0 &&
 		same_boot(node, sample) &&
 		after->monotonic_us > before->monotonic_us;
-	bool is_run_continued = is_boot_continued && same_run(node, sample);
+	bool is_run_continued = is_boot_continued &&
+		(same_run(node, sample) || rates_cross_runs(before, after));
 	bool is_continued = is_run_continued && !is_gap(before, after);
 	struct report nothing, kept;
 	scoped_free struct vm_rates *vms =
@@ -305,6 +306,18 @@ void live_merge_history(struct live *live, const struct live *older,
 	/* Clients of an older revision get the change. */
 	TAILQ_REMOVE(&live->nodes, node, link);
 	append_with_new_revision(live, node);
+}
+
+bool live_remove(struct live *live, const char *name)
+{
+	struct live_node *node = live_find(live, name);
+
+	if (node == NULL) {
+		return false;
+	}
+	remove_node(live, node);
+	live->revision++;
+	return true;
 }
 
 uint64_t live_epoch(const struct live *live)

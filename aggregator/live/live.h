@@ -61,6 +61,10 @@ void live_merge_history(struct live *live, const struct live *older,
 must_check int live_add_stored(struct live *live,
 	const struct live_sample *sample, uint64_t now_us, struct error *err);
 
+/* Removes a node, which changes the revision. False: it is not in the table. A
+ * client that has the node's figures keeps them, and they age. */
+bool live_remove(struct live *live, const char *name);
+
 struct live_node *live_find(const struct live *live, const char *name);
 
 /* Steps through nodes by rising revision: the first one above revision, then

@@ -230,7 +230,8 @@ static uint64_t span_of(const struct history *history, const uint8_t *run_id,
 	uint64_t span_us;
 
 	if (!history->has_previous ||
-		memcmp(history->run_id, run_id, REPORT_RUN_ID_BYTES) != 0) {
+		(memcmp(history->run_id, run_id, REPORT_RUN_ID_BYTES) != 0 &&
+			!rates_cross_runs(&history->previous, report))) {
 		return 0;
 	}
 	span_us = rates_span_us(&history->previous, report);

@@ -2,7 +2,7 @@
  * Pure.
  *
  * Reports are added by rising sample time. An interval between two reports of
- * one run counts for each row by the time that they share, so a row's value is
+ * one boot counts for each row by the time that they share, so a row's value is
  * the exact time-weighted mean. If two reports are so far apart that the node
  * becomes stale, the time between them is a gap, and is never filled in.
  * Minutes and hours count by the time that they cover.

@@ -213,6 +213,13 @@ void rates_over(struct node_rates *out, struct vm_rates *vms,
 	out->contention = node_contention(&sum, out, cores_of(after));
 }
 
+bool rates_cross_runs(const struct report *before, const struct report *after)
+{
+	return after->boot_id[0] != '\0' &&
+		rates_span_us(before, after) >=
+		after->interval_ms * UINT64_C(500);
+}
+
 void rates_between(struct node_rates *out, struct vm_rates *vms,
 	const struct report *before, const struct report *after)
 {

@@ -44,6 +44,12 @@ struct vm_rates {
  * another boot, or `after` is not later. */
 uint64_t rates_span_us(const struct report *before, const struct report *after);
 
+/* True: there are rates between reports of two processes. They count the same
+ * kernel's totals if they are of one boot; a boot without an id is not known to
+ * be one. Below half an interval the totals' resolution, 10 ms of CPU time,
+ * would show. */
+bool rates_cross_runs(const struct report *before, const struct report *after);
+
 /* All rates are NAN if rates_span_us() is 0. vms gets the rates of after->vms,
  * in that order; it may be NULL. */
 void rates_between(struct node_rates *out, struct vm_rates *vms,

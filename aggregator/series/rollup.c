@@ -166,7 +166,8 @@ void rollup_add(struct rollup *rollup, const uint8_t *run_id,
 {
 	uint64_t span_us = rates_span_us(&rollup->previous, report);
 	bool is_gap = !rollup->has_previous || span_us == 0 ||
-		memcmp(rollup->run_id, run_id, REPORT_RUN_ID_BYTES) != 0 ||
+		(memcmp(rollup->run_id, run_id, REPORT_RUN_ID_BYTES) != 0 &&
+			!rates_cross_runs(&rollup->previous, report)) ||
 		load_state(span_us, report->interval_ms) != LOAD_FRESH;
 
 	if (!is_gap) {

@@ -1,10 +1,10 @@
 /* Minutes and hours of a node and its VM pods, computed from reports. Pure.
  *
- * Each interval between two reports of a run counts in the rows it overlaps, by
- * the time of the overlap. mean is weighted by time; max is the greatest figure
- * of an interval; p95 is the least figure that the intervals do not exceed for
- * 95 % of the known time. A figure without an interval is NAN; there is no row
- * without an interval. */
+ * Each interval between two reports of a boot counts in the rows it overlaps,
+ * by the time of the overlap. mean is weighted by time; max is the greatest
+ * figure of an interval; p95 is the least figure that the intervals do not
+ * exceed for 95 % of the known time. A figure without an interval is NAN; there
+ * is no row without an interval. */
 #pragma once
 
 #include "proto/report.h"

@@ -182,8 +182,10 @@ static int run_query(struct reader *reader, const struct store_read *read,
 	bool is_done = false;
 	int r = find_targets(&targets, reader->db, read, err);
 
-	if (r == 0 && targets.count == 0 && read->node[0] == '\0') {
-		r = error_set(err, -ENOENT, "the store has no data of the VM");
+	if (r == 0 && targets.count == 0 &&
+		(read->node[0] == '\0' || read->name[0] == '\0')) {
+		r = error_set(err, -ENOENT, "the store has no data of the %s",
+			read->node[0] == '\0' ? "VM" : "node");
 	}
 	for (size_t i = 0; r == 0 && !is_done && i < targets.count; i++) {
 		r = read_target(reader, &is_done, read, &targets.list[i], err);

@@ -129,7 +129,8 @@ struct store_read {
 	bool (*row)(void *owner, const struct store_row *row);
 	bool (*rollup)(void *owner, const struct store_rollup *rollup);
 	/* On the loop's thread; err is NULL if all rows were delivered.
-	 * -ENOENT: the VM, or the node of its pods, is not known. */
+	 * -ENOENT: the node or VM, or the node of a VM's pods, is not
+	 * known. */
 	void (*done)(void *owner, const struct error *err);
 	void *owner;
 };

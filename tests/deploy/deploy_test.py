@@ -426,7 +426,8 @@ class Installed(InstallationCase):
                       ("GET", "/api/v1/nodes", None),
                       ("GET", "/api/v1/nodes/node-a", None),
                       ("POST", "/plimsoll/snapshots", {})],
-            "aggregator": [("GET", "/api/v1/nodes", None), ("GET", pod, None),
+            "aggregator": [("GET", "/api/v1/nodes/node-a", None),
+                           ("GET", pod, None),
                            ("POST", pod + "/binding", own),
                            ("POST", "/plimsoll/reports", {})],
             "scheduler": [("POST", "/apis/authentication.k8s.io/v1/"

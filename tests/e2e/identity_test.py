@@ -20,7 +20,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from cluster import ClusterCase  # noqa: E402
 from harness import (BIN, Machine, Program, agent,  # noqa: E402
                      eventually, http_get, worker)
-from kube_api import token_kubeconfig  # noqa: E402
+from kube_api import path_of_object, token_kubeconfig  # noqa: E402
 from secure import certs, client_flags  # noqa: E402
 
 AUDIENCE = "plimsoll-aggregator"
@@ -33,7 +33,7 @@ RULES = {
     "reader": [{"nonResourceURLs": ["/v1/*"], "verbs": ["get"]}],
     "stranger": [],
     "aggregator": [{"apiGroups": [""], "resources": ["pods"],
-                    "verbs": ["get"]}],
+                    "verbs": ["get", "list"]}],
 }
 
 
@@ -228,12 +228,13 @@ class Identity(ClusterCase):
     def token_file(self, node):
         return self.folder.path / f"{node}.token"
 
-    def start_agent(self, node, token, aggregator=None):
+    def start_agent(self, node, token, aggregator=None, token_file=None):
         count = sum(p.name.startswith("agent") for p in self.folder.programs)
         program = self.folder.add(agent(
             self.folder.path, node, [(aggregator or self.aggregator).url],
             *self.machine.agent_flags(),
-            *self.peer_flags("agent", token, self.token_file(node))))
+            *self.peer_flags("agent", token,
+                             token_file or self.token_file(node))))
         program.log_path = self.folder.path / f"agent-{count}.log"
         return self.start(program)
 
@@ -291,6 +292,23 @@ class Identity(ClusterCase):
         self.start_agent(self.node, token)
         eventually("its load is served", lambda: self.stored(self.node))
         self.assert_never_logged(token)
+
+    def test_an_agent_whose_pod_is_deleted_gives_way_to_the_next(self):
+        other = self.world.make_pod(f"next-{self.node}", self.node)
+        first = self.start_agent(
+            self.node, self.world.token("agent", self.pod))
+        first.wait_log('"connected"')
+        second = self.start_agent(
+            self.node, self.world.token("agent", other),
+            token_file=self.folder.path / f"{self.node}-next.token")
+        waits = f"another agent reports for node '{self.node}'"
+        second.wait_log(re.escape(waits))
+        self.assertNotIn("connected", second.log())
+        # There is no kubelet: the pod stays, and its agent reports on.
+        self.kube.delete(path_of_object(self.pod))
+        second.wait_log('"connected"')
+        first.wait_log(re.escape(waits))
+        self.assertTrue(self.stored(self.node))
 
     def test_an_agent_may_not_report_another_node(self):
         token = self.world.token("agent", self.pod)

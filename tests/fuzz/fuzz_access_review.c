@@ -54,6 +54,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				0 ||
 			memmem(body, size, "nodeName", 8) != NULL ||
 			memmem(body, size, "\\u", 2) != NULL);
+	} else if (data[0] == 'l') {
+		/* A pod that is not listed is gone. */
+		bool leaves = false;
+
+		assert(access_review_read_pods(&leaves, "1", body, size, NULL) <
+				0 ||
+			leaves || memmem(body, size, "uid", 3) != NULL ||
+			memmem(body, size, "\\u", 2) != NULL);
 	} else if (access_review_read_account(&account, body, size,
 			   data[0] == 't' ? "ours" : NULL, NULL) == 0) {
 		check_account(&account);

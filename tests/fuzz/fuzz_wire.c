@@ -101,7 +101,7 @@ static void pack_reply(struct buffer *out, const struct wire_reply *reply)
 		wire_pack_snapshot(out, &reply->snapshot);
 		break;
 	case WIRE_REFUSED:
-		wire_pack_refused(out, reply->refused);
+		wire_pack_refused(out, reply->refused, reply->retry_ms);
 		break;
 	case WIRE_PROFILE:
 		wire_pack_profile(out, &reply->profile);

@@ -51,7 +51,7 @@ static void serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 	struct wire_request wire;
 
 	if (wire_unpack_request(&wire, bytes, len, NULL) < 0) {
-		wire_pack_refused(&out, "nonsense");
+		wire_pack_refused(&out, "nonsense", 0);
 	} else if (wire.kind == WIRE_HELLO) {
 		wire_pack_welcome(&out, "test");
 		wire_request_fini(&wire);

@@ -131,7 +131,18 @@ static enum delivery_event reply_refusal(struct fixture *f)
 	struct buffer reply = BUFFER_MAX(4096);
 	enum delivery_event event;
 
-	wire_pack_refused(&reply, "no");
+	wire_pack_refused(&reply, "no", 0);
+	event = send_reply(f, &reply);
+	buffer_fini(&reply);
+	return event;
+}
+
+static enum delivery_event reply_wait(struct fixture *f, uint32_t retry_ms)
+{
+	struct buffer reply = BUFFER_MAX(4096);
+	enum delivery_event event;
+
+	wire_pack_refused(&reply, "later", retry_ms);
 	event = send_reply(f, &reply);
 	buffer_fini(&reply);
 	return event;
@@ -261,6 +272,41 @@ static void sends_a_batch_again_after_no_reply(void **state)
 	assert_true(next(f));
 	assert_int_equal(f->request.batch.count, 2);
 	assert_int_equal(delivery_waits_until_us(f->delivery), 0);
+}
+
+/* As long as another agent reports for the node. */
+static void an_agent_that_waits_keeps_its_reports(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 0; i < 3 * DELIVERY_REFUSALS_MAX; i++) {
+		add_report(f);
+		assert_true(next(f));
+		assert_int_equal(f->request.kind, WIRE_HELLO);
+		assert_int_equal(reply_wait(f, 1000), DELIVERY_WAITING);
+		assert_string_equal(f->why.text, "later");
+		assert_false(next(f));
+		f->now_us += 1000000;
+	}
+	welcome(f);
+	assert_true(next(f));
+	assert_int_equal(f->request.batch.count, 3 * DELIVERY_REFUSALS_MAX);
+	assert_int_equal(ring_dropped(f->ring), 0);
+}
+
+static void the_wait_that_an_aggregator_asks_for_has_limits(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_true(next(f));
+	assert_int_equal(reply_wait(f, 1), DELIVERY_WAITING);
+	assert_int_equal(delivery_waits_until_us(f->delivery),
+		f->now_us + DELIVERY_WAIT_MIN_US);
+	f->now_us += DELIVERY_WAIT_MIN_US;
+	assert_true(next(f));
+	assert_int_equal(reply_wait(f, UINT32_MAX), DELIVERY_WAITING);
+	assert_int_equal(delivery_waits_until_us(f->delivery),
+		f->now_us + DELIVERY_HELLO_REFUSED_US);
 }
 
 static void drops_a_report_that_is_refused_three_times(void **state)
@@ -515,6 +561,8 @@ int main(void)
 		TEST(sends_received_reports_again_at_once_when_flushing),
 		TEST(sends_hello_when_requested_and_loses_no_report),
 		TEST(sends_a_batch_again_after_no_reply),
+		TEST(an_agent_that_waits_keeps_its_reports),
+		TEST(the_wait_that_an_aggregator_asks_for_has_limits),
 		TEST(drops_a_report_that_is_refused_three_times),
 		TEST(one_bad_report_costs_no_other_report),
 		TEST(resets_the_refusal_count_after_an_accepted_batch),

@@ -106,7 +106,7 @@ static void makes_shown_texts_printable_and_cuts_them(void **state)
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	memcpy(text, "a\nb\x7f", 4);
-	wire_pack_refused(&bytes, text);
+	wire_pack_refused(&bytes, text, 0);
 	assert_int_equal(unpack_reply(&got, &bytes, NULL), 0);
 	assert_int_equal(got.kind, WIRE_REFUSED);
 	assert_int_equal(strlen(got.refused), sizeof(got.refused) - 1);
@@ -123,9 +123,16 @@ static void makes_shown_texts_printable_and_cuts_them(void **state)
 	wire_reply_fini(&got);
 
 	buffer_clear(&bytes);
-	wire_pack_refused(&bytes, "not now");
+	wire_pack_refused(&bytes, "not now", 0);
 	assert_int_equal(unpack_reply(&got, &bytes, NULL), 0);
 	assert_string_equal(got.refused, "not now");
+	assert_int_equal(got.retry_ms, 0);
+	wire_reply_fini(&got);
+
+	buffer_clear(&bytes);
+	wire_pack_refused(&bytes, "later", 1000);
+	assert_int_equal(unpack_reply(&got, &bytes, NULL), 0);
+	assert_int_equal(got.retry_ms, 1000);
 	wire_reply_fini(&got);
 }
 

@@ -308,10 +308,40 @@ static void compares_the_node_of_a_pod(void **state)
 	}
 }
 
+static void a_pod_leaves_if_it_is_deleted_or_not_listed(void **state)
+{
+	static const struct {
+		const char *body;
+		bool leaves;
+	} cases[] = {
+		{ "{\"items\":[]}", true },
+		{ "{\"items\":[{\"metadata\":{\"uid\":\"u2\"}}]}", true },
+		{ "{\"items\":[{\"metadata\":{\"uid\":\"u1\"}}]}", false },
+		{ "{\"items\":[{\"metadata\":{\"uid\":\"u1\","
+		  "\"deletionTimestamp\":\"2026-01-02T03:04:05Z\"}}]}",
+			true },
+	};
+	bool leaves = false;
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		assert_int_equal(
+			access_review_read_pods(&leaves, "u1", cases[i].body,
+				strlen(cases[i].body), NULL),
+			0);
+		assert_int_equal(leaves, cases[i].leaves);
+	}
+	assert_int_equal(access_review_read_pods(&leaves, "u1", "{}", 2, NULL),
+		-EBADMSG);
+	assert_int_equal(access_review_read_pods(&leaves, "u1", "x", 1, NULL),
+		-EBADMSG);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(accepts_only_the_characters_of_a_token),
+		cmocka_unit_test(a_pod_leaves_if_it_is_deleted_or_not_listed),
 		cmocka_unit_test(
 			writes_a_token_review_with_and_without_audience),
 		cmocka_unit_test(reads_the_account_of_a_token),

@@ -114,6 +114,19 @@ static void an_account_without_the_right_is_403(void **state)
 		"/v1/x");
 }
 
+static void a_removal_needs_a_right_of_its_own(void **state)
+{
+	struct fixture *f = *state;
+
+	blocking_client_send(&f->client, &f->loop, "DELETE", "/v1/nodes/n1",
+		"Authorization: Bearer t\r\n");
+	fake_await(&f->loop);
+	fake_answer(201, FAKE_ACCOUNT(""));
+	fake_expect("POST", FAKE_ACCESS, "\"verb\":\"delete\"");
+	fake_answer(201, FAKE_NO);
+	assert_answer(f, 403, false, "is not allowed to delete /v1/nodes/n1");
+}
+
 static void an_allowed_request_is_served(void **state)
 {
 	struct fixture *f = *state;
@@ -144,6 +157,7 @@ int main(void)
 		test(a_missing_or_malformed_token_is_401),
 		test(a_rejected_token_is_401_with_the_servers_reason),
 		test(an_account_without_the_right_is_403),
+		test(a_removal_needs_a_right_of_its_own),
 		test(an_allowed_request_is_served),
 		test(an_unreachable_api_server_is_503),
 	};

@@ -258,6 +258,52 @@ static void serves_node_history(void **state)
 	assert_has(body, ",1.5],");
 }
 
+static void a_node_is_removed_when_it_is_not_fresh(void **state)
+{
+	struct fixture *f = *state;
+	struct report r = steady_report(1, 100, 1);
+	uint64_t now_us = clock_monotonic_us();
+	struct live_sample sample = { "old", run_a, &r,
+		(int64_t)now_us - 16000000 };
+
+	f->api.may_delete = true;
+	assert_int_equal(live_add(f->live, &sample, now_us, NULL), 0);
+	assert_has(send_request(f, "DELETE", "/v1/nodes/n1", "*/*", 409),
+		"'n1' is fresh");
+	assert_has(send_request(f, "DELETE", "/v1/nodes/n1/x", "*/*", 405),
+		"only GET");
+	(void)send_request(f, "DELETE", "/v1/nodes/old", "*/*", 204);
+	assert_null(live_find(f->live, "old"));
+	assert_has(send_request(f, "DELETE", "/v1/nodes/old", "*/*", 404),
+		"no node 'old'");
+	assert_has(send_request(f, "DELETE", "/v1/nodes", "*/*", 405), "only");
+	assert_null(strstr(send_request(f, "GET", "/metrics", "*/*", 200),
+		"\"old\""));
+}
+
+/* Then anybody who reaches the port could remove it. */
+static void no_node_is_removed_without_authorization(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_has(send_request(f, "DELETE", "/v1/nodes/n1", "*/*", 403),
+		"--http-auth");
+	assert_non_null(live_find(f->live, "n1"));
+}
+
+static void a_removed_node_keeps_its_history(void **state)
+{
+	struct fixture *f = *state;
+	const char *body;
+
+	assert_true(live_remove(f->live, "n1"));
+	(void)send_request(f, "GET", "/v1/nodes/n1", "*/*", 404);
+	body = send_request(f, "GET",
+		"/v1/nodes/n1/history?fields=used_cores&step=60s", "*/*", 200);
+	assert_has(body, "{\"node\":\"n1\"");
+	assert_has(body, ",1.5]");
+}
+
 static void serves_node_history_as_csv(void **state)
 {
 	const char *body = send_request(*state, "GET",
@@ -372,7 +418,6 @@ static void rejects_bad_requests_with_a_reason(void **state)
 		{ "GET", "/watcher?host=n9", 404, "'n9'" },
 		{ "PUT", "/metrics", 405, "only GET" },
 		{ "POST", "/v1/nodes", 405, "only GET" },
-		{ "DELETE", "/v1/nodes/n1", 405, "only GET" },
 		{ "GET", "/v1/nodes/n1/history?from=x", 400, "from: 'x'" },
 		{ "GET", "/v1/nodes/n1/history?from=0&step=1s", 400,
 			"at most 11000" },
@@ -399,6 +444,9 @@ int main(void)
 		test(another_nodes_claim_to_a_pod_has_no_name),
 		test(a_pod_without_a_stated_node_has_no_name),
 		test(serves_node_history),
+		test(a_node_is_removed_when_it_is_not_fresh),
+		test(no_node_is_removed_without_authorization),
+		test(a_removed_node_keeps_its_history),
 		test(serves_node_history_as_csv),
 		test(serves_the_history_of_a_vm_that_no_longer_runs),
 		test(serves_the_profile_of_a_vm_that_no_longer_runs),

@@ -277,6 +277,36 @@ static void refuses_a_batch_that_the_store_does_not_accept(void **state)
 	assert_string_equal(store_last_error(f->s->store), "");
 }
 
+static enum wire_reply_kind second_agent_says_hello(struct fixture *f)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(1000);
+	struct hello second = hello;
+
+	second.run_id[0] = 'b';
+	wire_pack_hello(&out, &second);
+	send_bytes(&f->scheduler, &out);
+	run_until(&f->s->loop, &f->scheduler.is_answered);
+	return f->scheduler.reply.kind;
+}
+
+static void the_agent_that_was_silent_too_long_waits_for_the_second(
+	void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t seqs[] = { 1, 2 };
+
+	reconnect(f, &f->scheduler);
+	send_hello(f);
+	send_batch(f, "n1", 'a', seqs, 1);
+	assert_int_equal(second_agent_says_hello(f), WIRE_REFUSED);
+	ahead_us += 5000000;
+	assert_int_equal(second_agent_says_hello(f), WIRE_WELCOME);
+	send_batch(f, "n1", 'a', &seqs[1], 1);
+	assert_int_equal(f->agent.reply.kind, WIRE_ACK);
+	assert_true(f->agent.reply.ack.need_hello);
+	assert_int_equal(live_revision(f->live), 1);
+}
+
 static void reports_of_an_earlier_process_are_only_stored(void **state)
 {
 	struct fixture *f = *state;
@@ -436,6 +466,7 @@ int main(void)
 		test(a_hello_is_valid_for_its_connection_only),
 		test(refuses_a_batch_of_another_node),
 		test(refuses_a_batch_that_the_store_does_not_accept),
+		test(the_agent_that_was_silent_too_long_waits_for_the_second),
 		test(reports_of_an_earlier_process_are_only_stored),
 		test(refuses_a_report_from_the_future),
 		test(refuses_broken_bytes_with_a_reason),

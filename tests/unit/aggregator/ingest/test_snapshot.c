@@ -10,9 +10,9 @@
 
 static const uint8_t run_a[REPORT_RUN_ID_BYTES] = { 'a' };
 
-static void write_uid(char uid[REPORT_UID_MAX], size_t i)
+static void write_uid(char uid[REPORT_UID_MAX], const char *node, size_t i)
 {
-	(void)snprintf(uid, REPORT_UID_MAX, "00000000-0000-4000-8000-%012zu",
+	(void)snprintf(uid, REPORT_UID_MAX, "%s-0000-4000-8000-%012zu", node,
 		i);
 }
 
@@ -24,7 +24,7 @@ static void add(struct live *live, const char *node, uint64_t seq, size_t vms)
 	char uid[REPORT_UID_MAX];
 
 	for (size_t i = 0; i < vms; i++) {
-		write_uid(uid, i);
+		write_uid(uid, node, i);
 		pods[i] = sample_vm(uid, i + 1);
 	}
 	sample_add_vms(&r, pods, vms);
@@ -135,17 +135,19 @@ static void several_messages_hold_all_nodes(void **state)
 	live_free(live);
 }
 
-/* Names of the greatest length for the pods that add() makes. */
-static struct identities *longest_names(void)
+/* Names of the greatest length for the pods that add() makes of these nodes. */
+static struct identities *longest_names(const char *const *nodes, size_t count)
 {
 	struct identities *identities = identities_new();
 	char name[IDENTITY_TEXT_MAX + 1], uid[REPORT_UID_MAX];
-	const struct identity identity = { name, name, "", "" };
 
 	memset(name, 'x', IDENTITY_TEXT_MAX);
 	name[IDENTITY_TEXT_MAX] = '\0';
-	for (size_t i = 0; i < REPORT_VMS_MAX; i++) {
-		write_uid(uid, i);
+	for (size_t i = 0; i < count * REPORT_VMS_MAX; i++) {
+		const char *node = nodes[i % count];
+		const struct identity identity = { name, name, "", node };
+
+		write_uid(uid, node, i / count);
 		identities_put(identities, uid, &identity);
 	}
 	return identities;
@@ -153,16 +155,15 @@ static struct identities *longest_names(void)
 
 static void long_names_make_more_messages_and_no_larger_ones(void **state)
 {
-	struct identities *identities = longest_names();
+	static const char *const nodes[] = { "a", "b", "c" };
+	struct identities *identities = longest_names(nodes, count_of(nodes));
 	struct live *live = live_new(42, identities);
 	uint64_t epoch = 0;
 	uint64_t rev = 0;
 
 	(void)state;
-	for (uint64_t seq = 1; seq <= 2; seq++) {
-		add(live, "a", seq, REPORT_VMS_MAX);
-		add(live, "b", seq, REPORT_VMS_MAX);
-		add(live, "c", seq, REPORT_VMS_MAX);
+	for (size_t i = 0; i < 2 * count_of(nodes); i++) {
+		add(live, nodes[i % 3], 1 + i / 3, REPORT_VMS_MAX);
 	}
 	for (int i = 0; i < 3; i++) {
 		size_t len;
@@ -183,6 +184,24 @@ static void long_names_make_more_messages_and_no_larger_ones(void **state)
 	identities_free(identities);
 }
 
+/* Else a client of an older revision would be answered again at once. */
+static void has_the_revision_of_a_removal(void **state)
+{
+	struct live *live = live_new(42, NULL);
+	struct snapshot s;
+	size_t len;
+
+	(void)state;
+	add(live, "a", 1, 0);
+	add(live, "b", 1, 0);
+	assert_true(live_remove(live, "b"));
+	s = snapshot_since(live, 0, 0, &len);
+	assert_int_equal(s.count, 1);
+	assert_int_equal(s.rev, live_revision(live));
+	fini(&s);
+	live_free(live);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,6 +210,7 @@ int main(void)
 		cmocka_unit_test(several_messages_hold_all_nodes),
 		cmocka_unit_test(
 			long_names_make_more_messages_and_no_larger_ones),
+		cmocka_unit_test(has_the_revision_of_a_removal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

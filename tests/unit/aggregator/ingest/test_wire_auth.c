@@ -1,5 +1,6 @@
 #include "aggregator/ingest/wire_auth.h"
 
+#include "aggregator/ingest/node_owner.h"
 #include "kube/config.h"
 #include "tests/unit/aggregator/fake_kube.h"
 
@@ -15,6 +16,7 @@ struct fixture {
 	uv_loop_t loop;
 	struct access_review *review;
 	struct wire_auth *auth;
+	struct node_owners *owners;
 	struct mq_server *server;
 	struct peer peer, other;
 };
@@ -72,7 +74,8 @@ static int open_with(void **state, bool has_review)
 	(void)fake_setup(NULL);
 	assert_int_equal(uv_loop_init(&f->loop), 0);
 	f->review = has_review ? access_review_new(&f->loop, &config) : NULL;
-	f->auth = wire_auth_new(f->review);
+	f->owners = node_owners_new();
+	f->auth = wire_auth_new(f->review, f->owners);
 	assert_int_equal(
 		mq_server_new(&f->server, &f->loop,
 			&(struct mq_server_options){ .url = "tcp://127.0.0.1:0",
@@ -108,23 +111,31 @@ static int teardown(void **state)
 	(void)uv_run(&f->loop, UV_RUN_DEFAULT);
 	assert_int_equal(uv_loop_close(&f->loop), 0);
 	wire_auth_free(f->auth);
+	node_owners_free(f->owners);
 	access_review_free(f->review);
 	free(f);
 	return 0;
 }
 
-static void send_hello(struct peer *p, enum hello_role role, const char *token)
+static void send_hello_of(struct peer *p, enum hello_role role,
+	const char *token, uint8_t run)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(1000);
 	scoped_free char *copy = token == NULL ? NULL : xstrdup(token);
 	struct hello hello = { .role = role,
 		.node = "n1",
 		.version = "test",
+		.run_id = { run },
 		.token = copy };
 
 	wire_pack_hello(&out, &hello);
 	p->is_answered = false;
 	mq_client_send(p->mq, (const uint8_t *)out.data, out.len);
+}
+
+static void send_hello(struct peer *p, enum hello_role role, const char *token)
+{
+	send_hello_of(p, role, token, 'a');
 }
 
 static void await(struct fixture *f, struct peer *p, enum wire_reply_kind kind)
@@ -238,6 +249,84 @@ static void without_a_review_every_hello_is_welcome(void **state)
 	assert_int_equal(fake.sent, 0);
 }
 
+#define PODS_OF_NS "/api/v1/namespaces/ns/pods?fieldSelector=metadata.name%3D"
+#define OTHER_POD                                                              \
+	"\"authentication.kubernetes.io/pod-name\":[\"p2\"],"                  \
+	"\"authentication.kubernetes.io/pod-uid\":[\"pu2\"]"
+
+/* The peer's agent in pod p1 reports; the other one's, in p2, comes next. */
+static void let_two_agents_say_hello(struct fixture *f)
+{
+	send_hello_of(&f->peer, HELLO_AGENT, "t1", 'a');
+	fake_await(&f->loop);
+	fake_answer(201, FAKE_ACCOUNT(FAKE_NODE "," FAKE_POD));
+	fake_answer(201, FAKE_YES);
+	await(f, &f->peer, WIRE_WELCOME);
+	send_hello_of(&f->other, HELLO_AGENT, "t2", 'b');
+	fake_await(&f->loop);
+	fake_answer(201, FAKE_ACCOUNT(FAKE_NODE "," OTHER_POD));
+	fake_answer(201, FAKE_YES);
+	fake_expect("GET", PODS_OF_NS "p1", "");
+}
+
+static void a_second_agent_waits_while_the_pod_of_the_first_runs(void **state)
+{
+	struct fixture *f = *state;
+
+	let_two_agents_say_hello(f);
+	fake_answer(200, "{\"items\":[{\"metadata\":{\"uid\":\"pu1\"}}]}");
+	await(f, &f->other, WIRE_REFUSED);
+	assert_non_null(strstr(f->other.reply.refused,
+		"another agent reports for node 'n1'"));
+	assert_int_equal(f->other.reply.retry_ms, WIRE_AUTH_RETRY_MS);
+	assert_true(needs_hello(f, &f->other, true));
+	assert_false(needs_hello(f, &f->peer, true));
+}
+
+static void a_second_agent_takes_over_when_the_first_pod_is_deleted(
+	void **state)
+{
+	struct fixture *f = *state;
+
+	let_two_agents_say_hello(f);
+	fake_answer(200,
+		"{\"items\":[{\"metadata\":{\"uid\":\"pu1\","
+		"\"deletionTimestamp\":\"2026-01-02T03:04:05Z\"}}]}");
+	await(f, &f->other, WIRE_WELCOME);
+	assert_false(needs_hello(f, &f->other, true));
+}
+
+static void a_pod_that_may_not_be_listed_is_taken_to_run(void **state)
+{
+	struct fixture *f = *state;
+
+	let_two_agents_say_hello(f);
+	fake_answer(403, "{}");
+	await(f, &f->other, WIRE_REFUSED);
+}
+
+static void stopping_answers_a_waiting_agent(void **state)
+{
+	struct fixture *f = *state;
+
+	let_two_agents_say_hello(f);
+	access_review_stop(f->review);
+	await(f, &f->other, WIRE_REFUSED);
+}
+
+static void without_a_review_a_second_agent_waits_too(void **state)
+{
+	struct fixture *f = *state;
+
+	send_hello_of(&f->peer, HELLO_AGENT, NULL, 'a');
+	await(f, &f->peer, WIRE_WELCOME);
+	send_hello_of(&f->other, HELLO_AGENT, NULL, 'b');
+	await(f, &f->other, WIRE_REFUSED);
+	assert_int_equal(f->other.reply.retry_ms, WIRE_AUTH_RETRY_MS);
+	send_hello_of(&f->peer, HELLO_AGENT, NULL, 'a');
+	await(f, &f->peer, WIRE_WELCOME);
+}
+
 #define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -248,6 +337,13 @@ int main(void)
 		test(a_refused_peer_gets_a_reason_and_no_session),
 		test(an_authenticated_connection_survives_an_outage),
 		test(stopping_answers_a_waiting_hello),
+		test(a_second_agent_waits_while_the_pod_of_the_first_runs),
+		test(a_second_agent_takes_over_when_the_first_pod_is_deleted),
+		test(a_pod_that_may_not_be_listed_is_taken_to_run),
+		test(stopping_answers_a_waiting_agent),
+		cmocka_unit_test_setup_teardown(
+			without_a_review_a_second_agent_waits_too, setup_open,
+			teardown),
 		cmocka_unit_test_setup_teardown(
 			without_a_review_every_hello_is_welcome, setup_open,
 			teardown),

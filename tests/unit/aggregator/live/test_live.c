@@ -180,20 +180,31 @@ static void ignores_wall_clocks(void **state)
 	assert_near(cores_at(*state, 1002), 2);
 }
 
-static void a_restarted_agent_has_no_rates_but_keeps_windows(void **state)
+/* The kernel counts on. */
+static void a_restarted_agent_continues_rates_and_windows(void **state)
 {
 	struct node_load load;
 
 	add(*state, run_a, steady_report(1, 100, 1), 1000);
 	add(*state, run_a, steady_report(2, 102, 1), 1002);
-	add(*state, run_b, steady_report(1, 104, 2), 1004);
+	add(*state, run_b, steady_report(1, 104, 1), 1004);
 	load = load_at(*state, 1004);
 	assert_int_equal(load.age_us, 0);
-	assert_true(isnan(load.cpu_used_cores));
+	assert_near(load.cpu_used_cores, 1);
 	assert_near(load.cpu_used_cores_5m, 1);
 	node_load_fini(&load);
-	add(*state, run_b, steady_report(2, 106, 2), 1006);
-	assert_near(cores_at(*state, 1006), 2);
+	add(*state, run_b, steady_report(2, 106, 1), 1006);
+	assert_near(cores_at(*state, 1006), 1);
+}
+
+/* CPU time is counted in ticks of 10 ms. */
+static void a_second_agents_report_right_after_the_first_has_no_rates(
+	void **state)
+{
+	add(*state, run_a, steady_report(1, 100, 1), 1000);
+	add(*state, run_a, steady_report(2, 102, 1), 1002);
+	add(*state, run_b, steady_report(1, 102.01, 1), 1002.01);
+	assert_true(isnan(cores_at(*state, 1003)));
 }
 
 /* A reboot of a node without a readable boot id looks the same. */
@@ -539,6 +550,20 @@ static void minutes_count_for_the_percentile_of_a_day(void **state)
 	node_load_fini(&load);
 }
 
+static void a_removed_node_is_a_change(void **state)
+{
+	struct live *live = *state;
+
+	add(live, run_a, steady_report(1, 100, 1), 1000);
+	assert_int_equal(live_revision(live), 1);
+	assert_true(live_remove(live, "n1"));
+	assert_false(live_remove(live, "n1"));
+	assert_int_equal(live_revision(live), 2);
+	assert_int_equal(live_count(live), 0);
+	add(live, run_a, steady_report(2, 102, 1), 1002);
+	assert_true(isnan(cores_at(live, 1002)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -569,8 +594,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(ignores_wall_clocks, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(
-			a_restarted_agent_has_no_rates_but_keeps_windows, setup,
+			a_restarted_agent_continues_rates_and_windows, setup,
 			teardown),
+		cmocka_unit_test_setup_teardown(
+			a_second_agents_report_right_after_the_first_has_no_rates,
+			setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_clock_that_ran_ahead_ends_with_its_process, setup,
 			teardown),
@@ -587,6 +615,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			accepts_a_report_with_a_duplicate_pod, setup, teardown),
 		cmocka_unit_test_setup_teardown(steps_through_nodes_by_revision,
+			setup, teardown),
+		cmocka_unit_test_setup_teardown(a_removed_node_is_a_change,
 			setup, teardown),
 		cmocka_unit_test_setup_teardown(drops_lost_nodes_only, setup,
 			teardown),

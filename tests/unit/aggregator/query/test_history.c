@@ -38,6 +38,19 @@ static void add(struct history *history, const uint8_t *run_id, double at_s,
 	report_fini(&r);
 }
 
+/* The same after a reboot. */
+static void add_of_boot(struct history *history, const char *boot_id,
+	double at_s, double total_core_s)
+{
+	struct report r = sample_report(1, at_s);
+
+	(void)snprintf(r.boot_id, sizeof(r.boot_id), "%s", boot_id);
+	r.cpu.user_us = (uint64_t)(total_core_s * 1e6);
+	history_add(history, run_b, (uint64_t)((at_s + wall_offset_s) * 1e6),
+		&r);
+	report_fini(&r);
+}
+
 static double json_value_at(const struct history *history, size_t row,
 	size_t column)
 {
@@ -124,18 +137,59 @@ static void does_not_fill_a_gap(void **state)
 	history_free(h);
 }
 
-static void there_is_a_gap_between_two_runs(void **state)
+static void there_is_a_gap_between_two_boots(void **state)
 {
 	struct history *h = history_of("1000", "1030", "10");
 
 	(void)state;
 	add(h, run_a, 100, 0);
 	add(h, run_a, 110, 10);
-	add(h, run_b, 120, 20);
-	add(h, run_b, 130, 40);
+	add_of_boot(h, "boot-2", 120, 20);
+	add_of_boot(h, "boot-2", 130, 40);
 	assert_value(h, 0, 1);
 	assert_value(h, 1, NAN);
 	assert_value(h, 2, 2);
+	history_free(h);
+}
+
+/* Two agents of a rolling update: the second one delivers what it measured
+ * before it took over, too. */
+static void two_runs_of_one_boot_have_no_gap(void **state)
+{
+	struct history *h = history_of("1000", "1030", "10");
+
+	(void)state;
+	for (int s = 100; s <= 124; s += 2) {
+		add(h, run_a, s, s - 100);
+		if (s >= 106) {
+			add(h, run_b, s + 1.5, s + 1.5 - 100);
+		}
+	}
+	for (int s = 126; s <= 130; s += 2) {
+		add(h, run_b, s + 1.5, s + 1.5 - 100);
+	}
+	for (size_t row = 0; row < 3; row++) {
+		assert_value(h, row, 1);
+	}
+	history_free(h);
+}
+
+/* CPU time is counted in ticks of 10 ms. */
+static void two_runs_close_to_each_other_have_no_rates(void **state)
+{
+	struct history_query_params params = { "1000", "1010", "10",
+		"used_cores_max" };
+	struct history_query query;
+	struct history *h;
+
+	(void)state;
+	assert_int_equal(history_query_parse(&query, &params, &kept, NULL), 0);
+	h = history_new(&query);
+	add(h, run_a, 100, 0);
+	add(h, run_a, 102, 2);
+	add(h, run_b, 102.01, 2.02);
+	add(h, run_b, 104.01, 4.02);
+	assert_value(h, 0, 1);
 	history_free(h);
 }
 
@@ -226,8 +280,8 @@ static void writes_repeated_and_changed_figures(void **state)
 		add(h, run_a, 110 + 10 * (double)i, total);
 	}
 	/* A gap of one row, then the same value. */
-	add(h, run_b, 220, 0);
-	add(h, run_b, 230, 15);
+	add_of_boot(h, "boot-2", 220, 0);
+	add_of_boot(h, "boot-2", 230, 15);
 	assert_false(body_write_history(&csv,
 		&(struct history_text){ .history = h, .as_csv = true }));
 	assert_string_equal(csv.data,
@@ -482,7 +536,9 @@ int main(void)
 		cmocka_unit_test(an_interval_counts_for_each_row_it_overlaps),
 		cmocka_unit_test(a_lost_report_lowers_the_resolution_only),
 		cmocka_unit_test(does_not_fill_a_gap),
-		cmocka_unit_test(there_is_a_gap_between_two_runs),
+		cmocka_unit_test(there_is_a_gap_between_two_boots),
+		cmocka_unit_test(two_runs_of_one_boot_have_no_gap),
+		cmocka_unit_test(two_runs_close_to_each_other_have_no_rates),
 		cmocka_unit_test(ignores_reports_outside_the_range),
 		cmocka_unit_test(a_maximum_is_that_of_its_row),
 		cmocka_unit_test(reads_a_margin_around_the_range),
