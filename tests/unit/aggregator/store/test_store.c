@@ -307,23 +307,6 @@ static void limits_many_small_batches(void **state)
 	(void)close(lock);
 }
 
-static void deletes_old_reports(void **state)
-{
-	struct scratch *s = *state;
-	uint64_t ms = now_ms();
-
-	scratch_open(s, day_us);
-	assert_true(
-		scratch_write(s, batch_of("n1", run_a, 1, 700, ms - 7200000)));
-	assert_true(scratch_write(s, batch_of("n1", run_a, 701, 5, ms)));
-	assert_true(scratch_write(s, batch_of("n2", run_a, 1, 5, ms)));
-	scratch_close(s);
-	scratch_open(s, day_us / 24); /* two steps, a tenth of a second apart */
-	while (query(s, 0, ms + 1000).count > 5 && now_ms() < ms + 10000) {
-	}
-	assert_int_equal(query(s, 0, ms + 1000).count, 5);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -342,7 +325,6 @@ int main(void)
 		scratch_test(recovers_from_a_full_disk),
 		scratch_test(limits_the_bytes_in_the_queue),
 		scratch_test(limits_many_small_batches),
-		scratch_test(deletes_old_reports),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
