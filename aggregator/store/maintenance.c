@@ -24,6 +24,11 @@ static const uint64_t again_us = 100000; /* if a step left work */
  * much of it, which the clock makes up for. */
 static const uint64_t save_ms = 60000;
 
+/* Deleting runs and pods reads their whole tables. It waits that long after a
+ * start or a jump, too: a run that began while the clock was behind looks old,
+ * and its rows need it until they are packed. */
+static const uint64_t names_every_us = UINT64_C(6) * 3600 * 1000000;
+
 /* A pause of more than this is logged. */
 static const uint64_t pause_ms = 86400000;
 
@@ -37,6 +42,7 @@ struct maintenance {
 	uint64_t newest_ms; /* of the reports that were seen in the head */
 	uint64_t saved_ms;  /* clock.reached_ms in the database */
 	uint64_t due_us;
+	uint64_t names_due_us; /* when runs and pods are deleted next */
 	bool is_pause_logged;
 };
 
@@ -127,6 +133,7 @@ static int update_clock(struct maintenance *maintenance,
 {
 	uint64_t newest_ms = 0;
 	int64_t jump_ms;
+	bool was_started;
 	int r = head_find_newest(&newest_ms, maintenance->db, now->wall_ms,
 		err);
 
@@ -137,9 +144,13 @@ static int update_clock(struct maintenance *maintenance,
 		maintenance->newest_ms > now->wall_ms) {
 		maintenance->newest_ms = newest_ms;
 	}
+	was_started = maintenance->clock.is_started;
 	jump_ms = retention_clock_read(&maintenance->clock,
 		&(struct retention_reading){ now->monotonic_us, now->wall_ms,
 			maintenance->newest_ms });
+	if (!was_started || jump_ms != 0) {
+		maintenance->names_due_us = now->monotonic_us + names_every_us;
+	}
 	log_clock(maintenance, jump_ms, now->wall_ms);
 	return 0;
 }
@@ -217,15 +228,22 @@ static int delete_rows(struct maintenance *maintenance, bool *is_idle,
 				maintenance->options.decisions_kept_us),
 			err);
 	}
-	*is_idle = *is_idle && deleted.rows == 0 && decisions == 0;
+	*is_idle = deleted.rows == 0 && decisions == 0;
 	return r;
 }
 
 /* Deletes the runs and pods that have no data. */
-static int delete_names(struct maintenance *maintenance, struct error *err)
+static int delete_names(struct maintenance *maintenance, uint64_t now_us,
+	struct error *err)
 {
 	uint64_t before_ms = UINT64_MAX;
-	int r = head_delete_runs(maintenance->db,
+	int r;
+
+	if (now_us < maintenance->names_due_us) {
+		return 0;
+	}
+	maintenance->names_due_us = now_us + names_every_us;
+	r = head_delete_runs(maintenance->db,
 		oldest_of_tier_ms(maintenance, STORE_RAW), err);
 
 	for (enum store_tier tier = STORE_RAW; tier < STORE_TIERS; tier++) {
@@ -236,12 +254,14 @@ static int delete_names(struct maintenance *maintenance, struct error *err)
 	return r == 0 ? pod_nodes_delete(maintenance->db, before_ms, err) : r;
 }
 
+/* Blobs of one table. */
 static int drop_partitions(struct maintenance *maintenance, bool *is_idle,
 	struct error *err)
 {
-	struct partition_dropped dropped = { 0 };
+	struct partition_dropped dropped;
 	int r = 0;
 
+	*is_idle = true;
 	for (enum store_tier tier = STORE_RAW;
 		r == 0 && *is_idle && tier < STORE_TIERS; tier++) {
 		struct partition_span span = { 0 };
@@ -255,33 +275,42 @@ static int drop_partitions(struct maintenance *maintenance, bool *is_idle,
 				span.from_ms, UINT64_MAX, err);
 		}
 	}
-	return r == 0 && dropped.is_gone ? delete_names(maintenance, err) : r;
+	return r;
 }
 
 static int delete_by_age(struct maintenance *maintenance, bool *is_idle,
-	struct error *err)
+	uint64_t now_us, struct error *err)
 {
-	int r = delete_rows(maintenance, is_idle, err);
+	bool has_no_rows, has_no_blobs;
+	int r;
 
-	r = r == 0 ? drop_partitions(maintenance, is_idle, err) : r;
-	return r == 0 ? save_clock(maintenance, err) : r;
+	if (maintenance->clock.now_ms == 0) {
+		return 0;
+	}
+	r = delete_rows(maintenance, &has_no_rows, err);
+	r = r == 0 ? drop_partitions(maintenance, &has_no_blobs, err) : r;
+	r = r == 0 ? delete_names(maintenance, now_us, err) : r;
+	r = r == 0 ? save_clock(maintenance, err) : r;
+	*is_idle = r == 0 && has_no_rows && has_no_blobs;
+	return r;
 }
 
 /* ---- the steps ---- */
 
-/* Deletes old data in one transaction. By size only if nothing is too old. */
+/* Deletes old data in one transaction. By size even while there is data that is
+ * too old: late reports may keep coming. */
 static int delete_some(struct maintenance *maintenance, bool *is_idle,
 	uint64_t now_us, struct error *err)
 {
+	bool is_small = true;
 	int r = db_exec(maintenance->db, "BEGIN IMMEDIATE", err);
 
-	if (r == 0 && maintenance->clock.now_ms != 0) {
-		r = delete_by_age(maintenance, is_idle, err);
-	}
-	if (r == 0 && *is_idle) {
-		r = size_limit_step(maintenance->size_limit, is_idle, now_us,
+	r = r == 0 ? delete_by_age(maintenance, is_idle, now_us, err) : r;
+	if (r == 0) {
+		r = size_limit_step(maintenance->size_limit, &is_small, now_us,
 			err);
 	}
+	*is_idle = *is_idle && is_small;
 	return db_end(maintenance->db, r, err);
 }
 

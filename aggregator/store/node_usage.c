@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Groups of slot and node that one step reads, in about 10 ms. */
-enum { STEP_GROUPS = 2000 };
+/* Groups of slot and node that one step reads, with three rows each. */
+enum { STEP_GROUPS = 500 };
 
 /* Other columns of a row of the head. */
 enum { ROW_BYTES = 30 };

@@ -69,7 +69,7 @@ struct partition_span {
 must_check int partition_find_span(struct partition_span *span,
 	struct sqlite3 *db, enum store_tier tier, struct error *err);
 
-/* What a step deleted. */
+/* The blobs that a step deleted. */
 struct partition_dropped {
 	size_t blobs;
 	uint64_t bytes, from_ms; /* the earliest time in them */

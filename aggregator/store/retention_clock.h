@@ -1,7 +1,7 @@
 /* The time by which the store deletes what is too old. A pure function of the
  * readings: it reads no clock.
  *
- * What is deleted by a wrong clock does not come back, so the wall clock alone
+ * Data that a wrong clock deletes does not come back, so the wall clock alone
  * does not decide:
  *
  * - The time is that of the newest stored report that is not after the wall

@@ -34,7 +34,7 @@ static const char *const kind_names[KINDS] = {
 
 static const enum kind kind_of_tier[STORE_TIERS] = { REPORTS, MINUTES, HOURS };
 
-/* What was deleted since the last line in the log. */
+/* Deleted since the last line in the log. */
 struct tally {
 	uint64_t count, from_ms;
 	struct log_limit log;

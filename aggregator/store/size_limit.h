@@ -15,8 +15,8 @@
  *     the oldest on, and the last decision records.
  *
  * A queue of remote write that is on has its own limit, at most half of this
- * one (aggregator/config.c). What was deleted is logged with its count, at once
- * and then each minute. */
+ * one (aggregator/config.c). Each kind of data that was deleted is logged with
+ * its count, at once and then each minute. */
 #pragma once
 
 #include "aggregator/store/store.h"
