@@ -146,6 +146,27 @@ static void reports_dated_back_do_not_move_the_time(void **state)
 	maintained_fini(&m);
 }
 
+static void runs_without_reports_are_deleted(void **state)
+{
+	static const char count[] = "SELECT count(*) FROM run";
+	struct fixture *f = *state;
+	struct store_options options = keeps(day_ms);
+	struct maintained m;
+
+	add_days(f);
+	assert_int_equal(db_exec(f->db,
+				 "INSERT INTO run VALUES (9, 9, 'r', 1000);"
+				 "INSERT INTO seqs VALUES (9, 1, 7)",
+				 NULL),
+		0);
+	maintained_init(&m, f, &options);
+	maintained_run(&m, 300);
+	assert_int_equal(fixture_number(f, count), 2);
+	maintained_run(&m, 100);
+	assert_int_equal(fixture_number(f, count), 1);
+	maintained_fini(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -155,6 +176,7 @@ int main(void)
 		fixture_test(a_clock_that_is_ahead_for_seconds_deletes_nothing),
 		fixture_test(a_clock_that_stays_ahead_deletes_no_day),
 		fixture_test(the_first_start_with_a_clock_ahead_deletes_no_day),
+		fixture_test(runs_without_reports_are_deleted),
 		fixture_test(reports_dated_back_do_not_move_the_time),
 	};
 

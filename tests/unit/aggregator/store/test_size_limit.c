@@ -398,6 +398,30 @@ static void invented_names_change_nothing(void **state)
 	maintained_fini(&m);
 }
 
+/* An agent that keeps sending reports of last month gives each step something
+ * that is too old. */
+static void reports_that_are_too_old_do_not_hold_it_up(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t now_ms = f->now_ms;
+	struct store_options options = limited(0);
+	struct maintained m;
+	int steps = 0;
+
+	fixture_add_at(f, 1, now_ms);
+	options.retention_us[STORE_RAW] = day_ms * 1000;
+	options.max_bytes = used_bytes(f) + 150000;
+	maintained_init(&m, f, &options);
+	maintained_run(&m, 12);
+	add_blobs(f, STORE_RAW, now_ms - 12 * hour_ms, 10, 20000);
+	while (used_bytes(f) > options.max_bytes && steps < 500) {
+		fixture_add_at(f, 2 + (uint64_t)steps++, now_ms - 30 * day_ms);
+		maintained_step(&m);
+	}
+	assert_in_range(steps, 0, 499);
+	maintained_fini(&m);
+}
+
 static void counts_the_blobs_of_an_earlier_version(void **state)
 {
 	struct fixture *f = *state;
@@ -439,6 +463,7 @@ int main(void)
 		fixture_test(a_greedy_node_keeps_its_share),
 		fixture_test(a_greedy_node_loses_its_own_rows),
 		fixture_test(invented_names_change_nothing),
+		fixture_test(reports_that_are_too_old_do_not_hold_it_up),
 		fixture_test(counts_the_blobs_of_an_earlier_version),
 	};
 
