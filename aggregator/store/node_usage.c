@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Groups of slot and node that one step reads, with three rows each. */
-enum { STEP_GROUPS = 500 };
+enum { STEP_GROUPS = 200 };
 
 /* Other columns of a row of the head. */
 enum { ROW_BYTES = 30 };

@@ -99,7 +99,7 @@ static int drop_found(struct partition_dropped *out, const char *name,
 	struct sqlite3_stmt *find, uint64_t most_bytes, struct error *err)
 {
 	struct sqlite3 *db = sqlite3_db_handle(find);
-	struct found_blob found[STEP_BLOBS];
+	struct found_blob found[STEP_BLOBS] = { 0 };
 	int r = 0;
 
 	most_bytes = most_bytes < STEP_BYTES ? most_bytes : STEP_BYTES;
