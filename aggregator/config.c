@@ -89,9 +89,9 @@ static const struct option table[] = {
 		.min = retention_min_us, .max = retention_max_us),
 	ROW(max_db_bytes, "max-db-size", OPTION_BYTES, "SIZE",
 		.fallback = "40GiB",
-		.help = "size limit of the database; above it the oldest day "
-			"of reports is deleted, then of one-minute rollups; "
-			"0: no limit",
+		.help = "size limit of the database; above it the oldest data "
+			"is deleted, first that of a node with far more than "
+			"its share; 0: no limit",
 		.max = 1e18),
 	ROW(compact_us, "compact-after", OPTION_DURATION, "DURATION",
 		.fallback = "1h",

@@ -100,6 +100,28 @@ int db_read_number(int64_t *out, struct sqlite3 *db, const char *sql,
 	return r;
 }
 
+/* By SQLite's file format, section 1.6, for pages without reserved bytes. */
+uint64_t db_row_bytes(size_t payload)
+{
+	enum {
+		PAGE = 4096,
+		HEADER = 8,	     /* of a page */
+		CELL = 12,	     /* pointer, length and rowid */
+		MOST = PAGE - 35,    /* of a payload on the row's page */
+		LEAST = 489,	     /* of a larger payload */
+		OVERFLOW = PAGE - 4, /* of a payload on a further page */
+	};
+	size_t local = payload, pages = 0;
+
+	if (payload > MOST) {
+		local = LEAST + (payload - LEAST) % OVERFLOW;
+		local = local > MOST ? LEAST : local;
+		pages = (payload - local + OVERFLOW - 1) / OVERFLOW;
+	}
+	local = (PAGE - HEADER) / (local + CELL);
+	return pages * PAGE + PAGE / (local > 0 ? local : 1);
+}
+
 void db_rollback(struct sqlite3 *db)
 {
 	/* Some failures have rolled back already. */

@@ -48,6 +48,10 @@ bool db_step(int *r, struct sqlite3_stmt *statement, struct error *err);
 must_check int db_read_number(int64_t *out, struct sqlite3 *db, const char *sql,
 	struct error *err);
 
+/* Bytes of the file that a row of a table takes: its share of a page, and the
+ * pages of its own if it is large. payload: the bytes of all its columns. */
+uint64_t db_row_bytes(size_t payload);
+
 /* Ends a transaction: commits if r is 0, else rolls back. Returns r, or the
  * error of the commit. */
 must_check int db_end(struct sqlite3 *db, int r, struct error *err);

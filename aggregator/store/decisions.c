@@ -1,20 +1,23 @@
 #include "aggregator/store/decisions.h"
 
 #include "aggregator/store/db.h"
-#include "lib/clock.h"
 #include "lib/memory.h"
 #include "proto/wire.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
 
-/* Old records that one new record may delete: each batch stays short, and the
- * table shrinks while it is written. */
-enum { DELETE_FACTOR = 4 };
+/* Limit of a step that deletes; a record has 2 to 10 KB. */
+enum { STEP_ROWS = 200 };
+
+/* Records that are read for an estimate. */
+enum { SAMPLES = 64 };
+
+/* A record's other columns and its entries in two indexes. */
+enum { ROW_BYTES = 250 };
 
 struct decisions {
-	struct sqlite3_stmt *add, *delete_old;
-	uint64_t kept_us;
+	struct sqlite3_stmt *add;
 };
 
 static const char schema[] =
@@ -24,8 +27,7 @@ static const char schema[] =
 	" UNIQUE (namespace, pod, wall_ms, uid));"
 	"CREATE INDEX IF NOT EXISTS decision_age ON decision (wall_ms)";
 
-int decisions_new(struct decisions **out, struct sqlite3 *db, uint64_t kept_us,
-	struct error *err)
+int decisions_new(struct decisions **out, struct sqlite3 *db, struct error *err)
 {
 	struct decisions *decisions = xcalloc(1, sizeof(*decisions));
 	const struct db_statement all[] = {
@@ -33,14 +35,9 @@ int decisions_new(struct decisions **out, struct sqlite3 *db, uint64_t kept_us,
 			"INSERT OR IGNORE INTO decision"
 			" (namespace, pod, uid, wall_ms, body)"
 			" VALUES (?, ?, ?, ?, ?)" },
-		{ &decisions->delete_old,
-			"DELETE FROM decision WHERE id IN (SELECT id"
-			" FROM decision WHERE wall_ms < ?"
-			" ORDER BY wall_ms LIMIT ?)" },
 	};
 	int r = db_exec(db, schema, err);
 
-	decisions->kept_us = kept_us;
 	r = r == 0 ? db_prepare_all(db, all, count_of(all), err) : r;
 	if (r < 0) {
 		decisions_free(decisions);
@@ -54,7 +51,6 @@ void decisions_free(struct decisions *decisions)
 {
 	if (decisions != NULL) {
 		(void)sqlite3_finalize(decisions->add);
-		(void)sqlite3_finalize(decisions->delete_old);
 		free(decisions);
 	}
 }
@@ -83,9 +79,6 @@ static int add(struct decisions *decisions, const uint8_t *body, size_t len,
 int decisions_write(struct decisions *decisions,
 	const struct store_batch *batch, struct error *err)
 {
-	uint64_t now_us = clock_wall_us();
-	uint64_t oldest_us =
-		now_us > decisions->kept_us ? now_us - decisions->kept_us : 0;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < batch->count; i++) {
@@ -95,14 +88,79 @@ int decisions_write(struct decisions *decisions,
 			(const uint8_t *)batch->bodies.data + entry->offset,
 			entry->len, err);
 	}
+	return r;
+}
+
+/* ---- deleting ---- */
+
+int decisions_delete_old(size_t *count, struct sqlite3 *db, uint64_t before_ms,
+	struct error *err)
+{
+	struct sqlite3_stmt *statement = NULL;
+	int r = db_prepare(&statement, db,
+		"DELETE FROM decision WHERE id IN (SELECT id FROM decision"
+		" WHERE wall_ms < ? ORDER BY wall_ms LIMIT ?)",
+		err);
+
+	*count = 0;
 	if (r < 0) {
 		return r;
 	}
-	(void)sqlite3_bind_int64(decisions->delete_old, 1,
-		(int64_t)(oldest_us / 1000));
-	(void)sqlite3_bind_int64(decisions->delete_old, 2,
-		(int64_t)batch->count * DELETE_FACTOR);
-	return db_run(decisions->delete_old, err);
+	(void)sqlite3_bind_int64(statement, 1, (int64_t)before_ms);
+	(void)sqlite3_bind_int(statement, 2, STEP_ROWS);
+	r = db_run(statement, err);
+	*count = r == 0 ? (size_t)sqlite3_changes(db) : 0;
+	(void)sqlite3_finalize(statement);
+	return r;
+}
+
+int decisions_delete_first(size_t *count, uint64_t *bytes, struct sqlite3 *db,
+	struct error *err)
+{
+	scoped_free char *sql = xasprintf(
+		"DELETE FROM decision WHERE id IN (SELECT id FROM decision"
+		" ORDER BY id LIMIT %d)",
+		STEP_ROWS);
+	scoped_free char *sum = xasprintf(
+		"SELECT total(length(body) + %d) FROM (SELECT body"
+		" FROM decision ORDER BY id LIMIT %d)",
+		ROW_BYTES, STEP_ROWS);
+	int64_t deleted = 0;
+	int r = db_read_number(&deleted, db, sum, err);
+
+	r = r == 0 ? db_exec(db, sql, err) : r;
+	*count = r == 0 ? (size_t)sqlite3_changes(db) : 0;
+	*bytes = (uint64_t)deleted;
+	return r;
+}
+
+/* The mean length of records at even distances. */
+static int mean_length(int64_t *mean, struct sqlite3 *db, struct error *err)
+{
+	scoped_free char *sql = xasprintf(
+		"WITH RECURSIVE ends(least, most) AS"
+		" (SELECT min(id), max(id) FROM decision),"
+		" n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n"
+		" WHERE i < %d),"
+		" ids(id) AS (SELECT DISTINCT (SELECT id FROM decision"
+		" WHERE id >= least + (most - least) * i / %d"
+		" ORDER BY id LIMIT 1) FROM n, ends)"
+		" SELECT CAST(avg(length(body)) AS INTEGER) FROM decision"
+		" WHERE id IN ids",
+		SAMPLES, SAMPLES);
+
+	return db_read_number(mean, db, sql, err);
+}
+
+int decisions_bytes(uint64_t *bytes, struct sqlite3 *db, struct error *err)
+{
+	int64_t count = 0, mean = 0;
+	int r = db_read_number(&count, db, "SELECT count(*) FROM decision",
+		err);
+
+	r = r == 0 && count > 0 ? mean_length(&mean, db, err) : r;
+	*bytes = (uint64_t)count * (uint64_t)(mean + ROW_BYTES);
+	return r;
 }
 
 /* ---- reading ---- */

@@ -263,6 +263,114 @@ int head_add(struct head *head, const struct head_report *report,
 	return r < 0 ? r : is_new;
 }
 
+int head_find_newest(uint64_t *sample_ms, struct sqlite3 *db, uint64_t wall_ms,
+	struct error *err)
+{
+	scoped_free char *sql = xasprintf(
+		"SELECT sample_ms FROM tail WHERE id < %lld"
+		" ORDER BY id DESC LIMIT 1",
+		(long long)head_id(wall_ms + HEAD_SLOT_MS, 0));
+	int64_t found = 0;
+	int r = db_read_number(&found, db, sql, err);
+
+	*sample_ms = (uint64_t)found < wall_ms ? (uint64_t)found : wall_ms;
+	return r;
+}
+
+/* ---- deleting ---- */
+
+/* Limits of a step that deletes. */
+enum { DELETE_ROWS = 500, DELETE_BYTES = 2 << 20 };
+
+/* Deletes the first rows with ids in [range[0], range[1]). */
+static int delete_range(struct head_deleted *out, struct sqlite3 *db,
+	const int64_t range[2], uint64_t most_bytes, struct error *err)
+{
+	struct sqlite3_stmt *find = NULL;
+	int64_t last = 0;
+	int r = db_prepare(&find, db,
+		"SELECT id, length(body) FROM tail WHERE id >= ? AND id < ?"
+		" ORDER BY id",
+		err);
+
+	most_bytes = most_bytes < DELETE_BYTES ? most_bytes : DELETE_BYTES;
+	*out = (struct head_deleted){ 0 };
+	if (r == 0) {
+		(void)sqlite3_bind_int64(find, 1, range[0]);
+		(void)sqlite3_bind_int64(find, 2, range[1]);
+	}
+	while (out->rows < DELETE_ROWS && out->bytes < most_bytes &&
+		db_step(&r, find, err)) {
+		last = sqlite3_column_int64(find, 0);
+		out->bytes +=
+			db_row_bytes((size_t)sqlite3_column_int64(find, 1));
+		if (out->rows++ == 0) {
+			out->from_ms = head_slot_ms(last);
+		}
+	}
+	(void)sqlite3_finalize(find);
+	if (r == 0 && out->rows > 0) {
+		scoped_free char *sql = xasprintf(
+			"DELETE FROM tail WHERE id >= %lld AND id <= %lld",
+			(long long)range[0], (long long)last);
+
+		r = db_exec(db, sql, err);
+	}
+	return r;
+}
+
+int head_delete_rows(struct head_deleted *out, struct sqlite3 *db,
+	uint64_t end_ms, uint64_t most_bytes, struct error *err)
+{
+	int64_t end = end_ms == UINT64_MAX ? INT64_MAX : head_id(end_ms, 0);
+
+	return delete_range(out, db, (int64_t[]){ 0, end }, most_bytes, err);
+}
+
+/* The first id of the node's oldest rows, from slot to slot; 0: none. */
+static int find_oldest_of(int64_t *first, struct sqlite3 *db, int64_t node,
+	struct error *err)
+{
+	struct sqlite3_stmt *next = NULL;
+	int64_t at = 0;
+	bool is_there = true;
+	int r = db_prepare(&next, db,
+		"SELECT id FROM tail WHERE id >= ? ORDER BY id LIMIT 1", err);
+
+	*first = 0;
+	while (is_there && *first == 0) {
+		(void)sqlite3_bind_int64(next, 1, at);
+		is_there = db_step(&r, next, err);
+		if (is_there) {
+			int64_t id = sqlite3_column_int64(next, 0);
+			int64_t in_slot = head_id(head_slot_ms(id), node);
+
+			*first = head_node(id) == node ? id : 0;
+			/* The node's rows of this slot, or the next slot. */
+			at = id < in_slot
+				? in_slot
+				: head_id(head_slot_ms(id) + HEAD_SLOT_MS, 0);
+		}
+		(void)sqlite3_reset(next);
+	}
+	(void)sqlite3_finalize(next);
+	return r;
+}
+
+int head_delete_rows_of_node(struct head_deleted *out, struct sqlite3 *db,
+	int64_t node, uint64_t most_bytes, struct error *err)
+{
+	int64_t first = 0;
+	int r = find_oldest_of(&first, db, node, err);
+
+	*out = (struct head_deleted){ 0 };
+	return r < 0 || first == 0
+		? r
+		: delete_range(out, db,
+			  (int64_t[]){ first, head_next_node(first) },
+			  most_bytes, err);
+}
+
 int head_delete_runs(struct sqlite3 *db, uint64_t before_ms, struct error *err)
 {
 	scoped_free char *sql = xasprintf(

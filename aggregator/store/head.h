@@ -48,6 +48,27 @@ struct head_report {
 must_check int head_add(struct head *head, const struct head_report *report,
 	struct error *err);
 
+/* The newest report at or before wall_ms, to the 131 s of a slot; 0: none. */
+must_check int head_find_newest(uint64_t *sample_ms, struct sqlite3 *db,
+	uint64_t wall_ms, struct error *err);
+
+struct head_deleted {
+	size_t rows;
+	uint64_t bytes;	  /* of the file */
+	uint64_t from_ms; /* when the slot of the first one begins */
+};
+
+/* Deletes the oldest rows in slots before that of end_ms (UINT64_MAX: in any),
+ * until it has deleted most_bytes or as many as one step may, but at least
+ * one. *out: nothing if there are none. */
+must_check int head_delete_rows(struct head_deleted *out, struct sqlite3 *db,
+	uint64_t end_ms, uint64_t most_bytes, struct error *err);
+
+/* The same for the rows of one node, whatever their time. */
+must_check int head_delete_rows_of_node(struct head_deleted *out,
+	struct sqlite3 *db, int64_t node, uint64_t most_bytes,
+	struct error *err);
+
 /* Deletes runs whose reports are all older than this, with their seqs. */
 must_check int head_delete_runs(struct sqlite3 *db, uint64_t before_ms,
 	struct error *err);

@@ -1,6 +1,6 @@
 /* Background work on the database: packs rows, rolls up hours, and deletes old
- * data by age and size. On the writer's thread between commits, in steps short
- * enough not to delay them. */
+ * data by age (store/retention_clock.h) and size (store/size_limit.h). On the
+ * writer's thread between commits, in steps short enough not to delay them. */
 #pragma once
 
 #include "aggregator/store/store.h"
@@ -16,6 +16,10 @@ void maintenance_free(struct maintenance *maintenance); /* NULL is fine */
 /* When the next step is due, on the monotonic clock. */
 uint64_t maintenance_due_us(const struct maintenance *maintenance);
 
+struct maintenance_now {
+	uint64_t monotonic_us, wall_ms;
+};
+
 /* Does a step if one is due. */
 must_check int maintenance_step(struct maintenance *maintenance,
-	struct error *err);
+	const struct maintenance_now *now, struct error *err);

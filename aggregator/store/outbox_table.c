@@ -17,8 +17,8 @@ static const char schema[] =
 	" stored_ms INTEGER NOT NULL, end_bytes INTEGER NOT NULL,"
 	" body BLOB NOT NULL)";
 
-/* Estimate for the other columns of a row and its share of pages. */
-enum { ROW_BYTES = 40 };
+/* The other columns of a row. */
+enum { ROW_BYTES = 30 };
 
 /* Limit of one transaction, for a limit that is smaller than before. */
 enum { DROPS_MAX = 1000 };
@@ -37,24 +37,30 @@ struct outbox_table {
 	struct extent now, committed, before_batch;
 };
 
+static uint64_t row_bytes(size_t body)
+{
+	return db_row_bytes(body + ROW_BYTES);
+}
+
 static int read_extent(struct outbox_table *table, struct error *err)
 {
 	struct sqlite3_stmt *find = NULL;
 	int r = db_prepare(&find, table->db,
-		"SELECT a.id, a.end_bytes - length(a.body) - ?1,"
+		"SELECT a.id, a.end_bytes, length(a.body),"
 		" b.id + 1, b.end_bytes FROM outbox a, outbox b"
 		" WHERE a.id = (SELECT min(id) FROM outbox)"
 		" AND b.id = (SELECT max(id) FROM outbox)",
 		err);
 
-	(void)sqlite3_bind_int(find, 1, ROW_BYTES);
 	table->now = (struct extent){ .first = 1, .next = 1 };
 	if (db_step(&r, find, err)) {
 		table->now = (struct extent){
 			.first = (uint64_t)sqlite3_column_int64(find, 0),
-			.begin_bytes = (uint64_t)sqlite3_column_int64(find, 1),
-			.next = (uint64_t)sqlite3_column_int64(find, 2),
-			.end_bytes = (uint64_t)sqlite3_column_int64(find, 3),
+			.begin_bytes = (uint64_t)sqlite3_column_int64(find, 1) -
+				row_bytes(
+					(size_t)sqlite3_column_int64(find, 2)),
+			.next = (uint64_t)sqlite3_column_int64(find, 3),
+			.end_bytes = (uint64_t)sqlite3_column_int64(find, 4),
 		};
 	}
 	(void)sqlite3_finalize(find);
@@ -157,7 +163,7 @@ int outbox_table_add(struct outbox_table *table,
 	const struct head_report *report, struct error *err)
 {
 	struct extent *now = &table->now;
-	uint64_t end_bytes = now->end_bytes + report->len + ROW_BYTES;
+	uint64_t end_bytes = now->end_bytes + row_bytes(report->len);
 	int r;
 
 	if (table->bytes_max == 0) {
@@ -177,6 +183,19 @@ int outbox_table_add(struct outbox_table *table,
 	now->next++;
 	now->end_bytes = end_bytes;
 	return make_room(table, err);
+}
+
+int outbox_table_delete_left(size_t *count, struct sqlite3 *db,
+	struct error *err)
+{
+	scoped_free char *sql = xasprintf(
+		"DELETE FROM outbox WHERE id IN (SELECT id FROM outbox"
+		" ORDER BY id LIMIT %d)",
+		DROPS_MAX);
+	int r = db_exec(db, sql, err);
+
+	*count = r == 0 ? (size_t)sqlite3_changes(db) : 0;
+	return r;
 }
 
 int outbox_table_delete(struct outbox_table *table, uint64_t id,

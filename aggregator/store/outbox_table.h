@@ -25,6 +25,12 @@ must_check int outbox_table_delete(struct outbox_table *table, uint64_t id,
 void outbox_table_begin_batch(struct outbox_table *table);
 void outbox_table_undo_batch(struct outbox_table *table);
 
+/* Deletes the oldest reports that an earlier process left, as many as one step
+ * may, inside the caller's transaction. *count: how many. Only for tables that
+ * were made with bytes_max 0, and the table must exist. */
+must_check int outbox_table_delete_left(size_t *count, struct sqlite3 *db,
+	struct error *err);
+
 /* The transaction has ended. */
 void outbox_table_end(struct outbox_table *table, bool is_committed);
 

@@ -1,10 +1,14 @@
 #include "aggregator/store/partition.h"
 
+#include "aggregator/store/blob_bytes.h"
 #include "aggregator/store/db.h"
 #include "lib/memory.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>
+
+/* Limits of a step that deletes; a blob has 150 KB at 30 VMs a node. */
+enum { STEP_BLOBS = 64, STEP_BYTES = 1 << 20 };
 
 static const char *const names[STORE_TIERS] = { "raw", "m1", "h1" };
 
@@ -66,7 +70,59 @@ int partition_add(struct sqlite3 *db, enum store_tier tier,
 	(void)sqlite3_bind_int64(statement, 3, (int64_t)blob->to_ms);
 	(void)sqlite3_bind_blob64(statement, 4, blob->body, blob->len,
 		SQLITE_STATIC);
+	r = run_once(statement, err);
+	return r < 0 ? r
+		     : blob_bytes_add(db, blob->node, (int64_t)blob->len, err);
+}
+
+static int delete_blob(struct sqlite3 *db, const char *name, int64_t id,
+	struct error *err)
+{
+	scoped_free char *sql = xasprintf("DELETE FROM %s WHERE id = ?", name);
+	struct sqlite3_stmt *statement = NULL;
+	int r = db_prepare(&statement, db, sql, err);
+
+	if (r < 0) {
+		return r;
+	}
+	(void)sqlite3_bind_int64(statement, 1, id);
 	return run_once(statement, err);
+}
+
+struct found_blob {
+	int64_t id, node, bytes;
+};
+
+/* Deletes what find selects: id, node, bytes and time of at most STEP_BLOBS
+ * blobs, up to the limit of a step. Finalizes find. */
+static int drop_found(struct partition_dropped *out, const char *name,
+	struct sqlite3_stmt *find, uint64_t most_bytes, struct error *err)
+{
+	struct sqlite3 *db = sqlite3_db_handle(find);
+	struct found_blob found[STEP_BLOBS] = { 0 };
+	int r = 0;
+
+	most_bytes = most_bytes < STEP_BYTES ? most_bytes : STEP_BYTES;
+	*out = (struct partition_dropped){ .from_ms = UINT64_MAX };
+	while (out->blobs < STEP_BLOBS && out->bytes < most_bytes &&
+		db_step(&r, find, err)) {
+		struct found_blob *blob = &found[out->blobs++];
+		uint64_t from_ms = (uint64_t)sqlite3_column_int64(find, 3);
+
+		blob->id = sqlite3_column_int64(find, 0);
+		blob->node = sqlite3_column_int64(find, 1);
+		blob->bytes = sqlite3_column_int64(find, 2);
+		out->bytes += (uint64_t)blob->bytes;
+		out->from_ms = from_ms < out->from_ms ? from_ms : out->from_ms;
+	}
+	(void)sqlite3_finalize(find);
+	for (size_t i = 0; r == 0 && i < out->blobs; i++) {
+		r = delete_blob(db, name, found[i].id, err);
+		r = r == 0 ? blob_bytes_add(db, found[i].node, -found[i].bytes,
+				     err)
+			   : r;
+	}
+	return r;
 }
 
 /* ?1 to ?3 are the node, the hour and the end of the hour. */
@@ -79,26 +135,35 @@ static void bind_hour(struct sqlite3_stmt *statement, int64_t node,
 		(int64_t)(hour_ms + PARTITION_HOUR_MS));
 }
 
+/* One step's worth of the blobs of a node and hour. */
+static int delete_hour(struct partition_dropped *out, struct sqlite3 *db,
+	const char *name, int64_t node, uint64_t hour_ms, struct error *err)
+{
+	scoped_free char *sql = xasprintf(
+		"SELECT id, node, length(body), from_ms FROM %s WHERE node = ?1"
+		" AND from_ms >= ?2 AND from_ms < ?3 LIMIT %d",
+		name, STEP_BLOBS);
+	struct sqlite3_stmt *find = NULL;
+	int r = db_prepare(&find, db, sql, err);
+
+	if (r < 0) {
+		return r;
+	}
+	bind_hour(find, node, hour_ms);
+	return drop_found(out, name, find, STEP_BYTES, err);
+}
+
 int partition_delete(struct sqlite3 *db, enum store_tier tier, int64_t node,
 	uint64_t hour_ms, struct error *err)
 {
 	scoped_free char *name = name_of(tier, hour_ms);
-	scoped_free char *sql = xasprintf(
-		"DELETE FROM %s WHERE node = ?1 AND from_ms >= ?2"
-		" AND from_ms < ?3",
-		name);
-	struct sqlite3_stmt *statement = NULL;
-	int r;
+	struct partition_dropped dropped = { .blobs = exists(db, name) };
+	int r = 0;
 
-	if (!exists(db, name)) {
-		return 0;
+	while (r == 0 && dropped.blobs > 0) {
+		r = delete_hour(&dropped, db, name, node, hour_ms, err);
 	}
-	r = db_prepare(&statement, db, sql, err);
-	if (r < 0) {
-		return r;
-	}
-	bind_hour(statement, node, hour_ms);
-	return run_once(statement, err);
+	return r;
 }
 
 static int prepare_select(struct partition_reader *reader, struct sqlite3 *db,
@@ -205,17 +270,59 @@ int partition_newest(struct sqlite3_stmt **out, struct sqlite3 *db,
 	return r;
 }
 
-int partition_drop_some(bool *is_gone, struct sqlite3 *db, enum store_tier tier,
-	uint64_t from_ms, int most, struct error *err)
+int partition_drop_some(struct partition_dropped *out, struct sqlite3 *db,
+	enum store_tier tier, uint64_t from_ms, uint64_t most_bytes,
+	struct error *err)
 {
 	scoped_free char *name = name_of(tier, from_ms);
-	scoped_free char *delete_some = xasprintf(
-		"DELETE FROM %s WHERE id IN"
-		" (SELECT id FROM %s ORDER BY id LIMIT %d)",
-		name, name, most);
+	scoped_free char *sql = xasprintf(
+		"SELECT id, node, length(body), from_ms FROM %s ORDER BY id"
+		" LIMIT %d",
+		name, STEP_BLOBS);
 	scoped_free char *drop = xasprintf("DROP TABLE %s", name);
-	int r = db_exec(db, delete_some, err);
+	struct sqlite3_stmt *find = NULL;
+	int r = db_prepare(&find, db, sql, err);
 
-	*is_gone = r == 0 && sqlite3_changes(db) < most;
-	return *is_gone ? db_exec(db, drop, err) : r;
+	r = r == 0 ? drop_found(out, name, find, most_bytes, err) : r;
+	out->is_gone = r == 0 && out->blobs == 0;
+	return out->is_gone ? db_exec(db, drop, err) : r;
+}
+
+/* The node's oldest blobs of one table. */
+static int drop_of_node_in(struct partition_dropped *out, struct sqlite3 *db,
+	const char *name, int64_t node, uint64_t most_bytes, struct error *err)
+{
+	scoped_free char *sql = xasprintf(
+		"SELECT id, node, length(body), from_ms FROM %s"
+		" WHERE node = ? ORDER BY from_ms LIMIT %d",
+		name, STEP_BLOBS);
+	struct sqlite3_stmt *find = NULL;
+	int r = db_prepare(&find, db, sql, err);
+
+	if (r < 0) {
+		return r;
+	}
+	(void)sqlite3_bind_int64(find, 1, node);
+	return drop_found(out, name, find, most_bytes, err);
+}
+
+int partition_drop_of_node(struct partition_dropped *out, struct sqlite3 *db,
+	enum store_tier tier, int64_t node, uint64_t most_bytes,
+	struct error *err)
+{
+	struct partition_span span = { 0 };
+	int r = partition_find_span(&span, db, tier, err);
+
+	*out = (struct partition_dropped){ 0 };
+	for (uint64_t at = span.from_ms;
+		r == 0 && out->blobs == 0 && at < span.end_ms;
+		at += partition_span_ms(tier)) {
+		scoped_free char *name = name_of(tier, at);
+
+		if (exists(db, name)) {
+			r = drop_of_node_in(out, db, name, node, most_bytes,
+				err);
+		}
+	}
+	return r;
 }

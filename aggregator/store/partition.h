@@ -69,7 +69,21 @@ struct partition_span {
 must_check int partition_find_span(struct partition_span *span,
 	struct sqlite3 *db, enum store_tier tier, struct error *err);
 
-/* Deletes up to `most` blobs of the table that begins at from_ms, and the empty
- * table. *is_gone: the table was deleted. */
-must_check int partition_drop_some(bool *is_gone, struct sqlite3 *db,
-	enum store_tier tier, uint64_t from_ms, int most, struct error *err);
+/* The blobs that a step deleted. */
+struct partition_dropped {
+	size_t blobs;
+	uint64_t bytes, from_ms; /* the earliest time in them */
+	bool is_gone;		 /* the table was empty and was deleted */
+};
+
+/* Deletes blobs of the table that begins at from_ms in the order of writing,
+ * until it has deleted most_bytes or as many as one step may, but at least one;
+ * and the table if it is empty. */
+must_check int partition_drop_some(struct partition_dropped *out,
+	struct sqlite3 *db, enum store_tier tier, uint64_t from_ms,
+	uint64_t most_bytes, struct error *err);
+
+/* The same for the oldest blobs of one node in a tier. Tables stay. */
+must_check int partition_drop_of_node(struct partition_dropped *out,
+	struct sqlite3 *db, enum store_tier tier, int64_t node,
+	uint64_t most_bytes, struct error *err);

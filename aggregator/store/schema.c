@@ -1,5 +1,6 @@
 #include "aggregator/store/schema.h"
 
+#include "aggregator/store/blob_bytes.h"
 #include "aggregator/store/db.h"
 #include "aggregator/store/db_file.h"
 #include "aggregator/store/migrate.h"
@@ -123,11 +124,12 @@ int store_schema_prepare(struct sqlite3 *db, const _Atomic bool *stopping,
 			"program supports %d)",
 			(int)version, SCHEMA_VERSION);
 	}
+	r = r == 0 && version < 1 ? create(db, err) : r;
+	r = r == 0 ? set_owner(db, err) : r;
+	r = r == 0 ? blob_bytes_prepare(db, err) : r;
 	if (r == 0 && (version == 1 || version == 2)) {
 		r = migrate_run(db, schema, stopping, err);
 	}
-	r = r == 0 && version < 1 ? create(db, err) : r;
-	r = r == 0 ? set_owner(db, err) : r;
 	return r < 0 ? error_wrap(err, r, "cannot use the database '%s'",
 			       sqlite3_db_filename(db, "main"))
 		     : 0;

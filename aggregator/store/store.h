@@ -50,7 +50,7 @@ struct store_options {
 	/* By enum store_tier. Older data is deleted, in whole days for reports
 	 * and minutes, in 32 days at a time for hours. */
 	uint64_t retention_us[STORE_TIERS];
-	uint64_t max_bytes;  /* 0: no limit; above it old days are deleted */
+	uint64_t max_bytes;  /* 0: no limit (store/size_limit.h) */
 	uint64_t compact_us; /* reports of this age are packed into chunks */
 	/* All on the loop's thread. last_report gets the last report of each
 	 * node; then opened is called once, with NULL if the store is open. */

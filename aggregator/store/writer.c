@@ -70,8 +70,7 @@ static int open_database(struct writer *w, struct store_opening *opening,
 			err);
 	}
 	if (r == 0) {
-		r = decisions_new(&w->decisions, w->db,
-			store->options.decisions_kept_us, err);
+		r = decisions_new(&w->decisions, w->db, err);
 	}
 	return r < 0 ? r
 		     : last_reports_read(&opening->last_reports, w->db, err);
@@ -326,9 +325,11 @@ static void finish_group(struct writer *w, struct store_batch *group)
 
 static void maintain(struct writer *w)
 {
+	const struct maintenance_now now = { clock_monotonic_us(),
+		clock_wall_us() / 1000 };
 	struct error error = { 0 };
 
-	if (maintenance_step(w->maintenance, &error) < 0) {
+	if (maintenance_step(w->maintenance, &now, &error) < 0) {
 		log_failure(w, &error);
 	}
 }

@@ -19,10 +19,21 @@ from harness import (BIN, Aggregator, Folder, Machine, agent,  # noqa: E402
 from stored import assert_complete, chunks, stored_seqs  # noqa: E402
 
 KILLS = 100
+# The tables without a row have 80 KB.
+LIMIT = 128 << 10
 
 
 def count(db):
     return sum(len(seqs) for seqs in stored_seqs(db).values())
+
+
+def used_bytes(db):
+    connection = sqlite3.connect(f"file:{db}?mode=ro", uri=True)
+    pages, free, size = (connection.execute(f"PRAGMA {name}").fetchone()[0]
+                         for name in ("page_count", "freelist_count",
+                                      "page_size"))
+    connection.close()
+    return (pages - free) * size
 
 
 class Base(unittest.TestCase):
@@ -95,6 +106,22 @@ class Store(Base):
         self.assertGreater(chunks(aggregator.db), 0)
         self.assertNotIn("found damage", aggregator.log())
         self.assertIn("database check passed", aggregator.log())
+
+    @mark(slow="the limit is checked each 5 s")
+    def test_the_size_limit_holds_with_reports_that_are_not_packed(self):
+        aggregator = self.start("--max-db-size", f"{LIMIT}")
+        for i in range(5):
+            self.start_agent(f"node-{i}", aggregator)
+        aggregator.wait_log('"database exceeds its size limit, deleted')
+        seqs = list(stored_seqs(aggregator.db).values())
+        self.assertEqual(len(seqs), 5)
+        eventually("newer reports are stored", lambda: all(
+            new[-1] > old[-1] + 5 for new, old in zip(
+                stored_seqs(aggregator.db).values(), seqs)))
+        eventually("the oldest are gone", lambda: all(
+            new[0] > 1 for new in stored_seqs(aggregator.db).values()))
+        eventually("the limit is held",
+                   lambda: used_bytes(aggregator.db) <= LIMIT)
 
     def test_a_torn_wal_loses_only_what_was_not_committed(self):
         aggregator = self.start()

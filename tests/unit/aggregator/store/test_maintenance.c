@@ -1,47 +1,183 @@
 #include "aggregator/store/maintenance.h"
 
-#include "lib/clock.h"
-#include "tests/unit/aggregator/store/count_hours.h"
+#include "tests/unit/aggregator/store/maintained.h"
 
-static void deletes_the_oldest_day_above_the_size_limit(void **state)
+/* Three days of a hundred reports each, packed. */
+static uint64_t add_days(struct fixture *f)
 {
-	struct fixture *f = *state;
-	uint64_t now_ms = clock_wall_us() / 1000;
-	/* Midnight: each range stays within its day at any hour. */
-	uint64_t today_ms = now_ms / (24 * hour_ms) * (24 * hour_ms);
-	struct store_options options = { .compact_us = 1000 * hour_ms,
-		.retention_us = { UINT64_MAX, UINT64_MAX, UINT64_MAX },
-		.max_bytes = 1 };
-	struct maintenance *maintenance;
-	char sql[160];
+	uint64_t today_ms = f->now_ms / day_ms * day_ms;
+	uint64_t now_ms = f->now_ms;
 
 	f->now_ms = now_ms - 2 * hour_ms;
 	for (uint64_t day = 3; day > 0; day--) {
-		fixture_add_range(f, today_ms - day * 24 * hour_ms, 1000 * day,
+		fixture_add_range(f, today_ms - day * day_ms, 1000 * day,
 			1000 * day + 100);
 	}
 	f->now_ms = now_ms;
 	fixture_pack_all(f);
-	assert_int_equal(maintenance_new(&maintenance, f->db, &options, NULL),
-		0);
-	(void)snprintf(sql, sizeof(sql),
-		"SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND "
-		"name GLOB 'raw_*'");
-	assert_int_equal(fixture_number(f, sql), 3);
-	for (int i = 0; i < 100 && fixture_number(f, sql) > 1; i++) {
-		while (clock_monotonic_us() < maintenance_due_us(maintenance)) {
-		}
-		assert_int_equal(maintenance_step(maintenance, NULL), 0);
+	return today_ms;
+}
+
+static size_t count_days(struct fixture *f, uint64_t today_ms)
+{
+	return count_hours(f, today_ms - 3 * day_ms, 72);
+}
+
+static struct store_options keeps(uint64_t ms)
+{
+	return (struct store_options){ .compact_us = hour_ms * 1000,
+		.retention_us = { ms * 1000, ms * 1000, ms * 1000 },
+		.decisions_kept_us = ms * 1000 };
+}
+
+static void deletes_what_is_too_old_once_the_clock_is_steady(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t today_ms = add_days(f);
+	struct store_options options = keeps(36 * hour_ms);
+	struct maintained m;
+
+	maintained_init(&m, f, &options);
+	maintained_run(&m, 9);
+	assert_int_equal(count_days(f, today_ms), 300);
+	maintained_run(&m, 10);
+	assert_in_range(count_days(f, today_ms), 100, 200);
+	maintained_fini(&m);
+}
+
+static void deletes_old_rows_of_the_head(void **state)
+{
+	struct fixture *f = *state;
+	struct store_options options = keeps(hour_ms);
+	struct maintained m;
+
+	options.compact_us = 1000 * hour_ms;
+	fixture_add_range(f, f->now_ms - 3 * hour_ms, 1, 700);
+	fixture_add_at(f, 700, f->now_ms);
+	maintained_init(&m, f, &options);
+	maintained_run(&m, 20);
+	assert_in_range(fixture_number(f, "SELECT count(*) FROM tail"), 20, 25);
+	maintained_fini(&m);
+}
+
+static void deletes_old_decisions(void **state)
+{
+	static const char count[] = "SELECT count(*) FROM decision";
+	struct fixture *f = *state;
+	struct store_options options = keeps(day_ms);
+	struct maintained m;
+
+	maintained_init(&m, f, &options);
+	maintained_add_decisions(&m, 500, m.now.wall_ms - 2 * day_ms);
+	maintained_add_decisions(&m, 10, m.now.wall_ms);
+	maintained_run(&m, 9);
+	assert_int_equal(fixture_number(f, count), 510);
+	maintained_run(&m, 5);
+	assert_int_equal(fixture_number(f, count), 10);
+	maintained_fini(&m);
+}
+
+static void a_clock_that_is_ahead_for_seconds_deletes_nothing(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t today_ms = add_days(f);
+	struct store_options options = keeps(30 * day_ms);
+	struct maintained m;
+
+	maintained_init(&m, f, &options);
+	maintained_run(&m, 20);
+	m.now.wall_ms += 800 * day_ms;
+	maintained_run(&m, 1);
+	m.now.wall_ms -= 800 * day_ms;
+	maintained_run(&m, 20);
+	assert_int_equal(count_days(f, today_ms), 300);
+	maintained_fini(&m);
+}
+
+static void a_clock_that_stays_ahead_deletes_no_day(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t today_ms = add_days(f);
+	struct store_options options = keeps(30 * day_ms);
+	struct maintained m;
+
+	maintained_init(&m, f, &options);
+	maintained_run(&m, 20);
+	m.now.wall_ms += 800 * day_ms;
+	maintained_run(&m, 120);
+	assert_int_equal(count_days(f, today_ms), 300);
+	/* The same after a restart. */
+	maintenance_free(m.maintenance);
+	maintained_open(&m);
+	maintained_run(&m, 60);
+	assert_int_equal(count_days(f, today_ms), 300);
+	maintained_fini(&m);
+}
+
+static void the_first_start_with_a_clock_ahead_deletes_no_day(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t today_ms = add_days(f);
+	struct store_options options = keeps(30 * day_ms);
+	struct maintained m;
+
+	maintained_init(&m, f, &options);
+	m.now.wall_ms += 800 * day_ms;
+	maintained_run(&m, 60);
+	assert_int_equal(count_days(f, today_ms), 300);
+	maintained_fini(&m);
+}
+
+/* A report that an agent dates back has the time that the agent states. */
+static void reports_dated_back_do_not_move_the_time(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t today_ms = add_days(f);
+	struct store_options options = keeps(30 * day_ms);
+	struct maintained m;
+
+	maintained_init(&m, f, &options);
+	m.now.wall_ms += 800 * day_ms;
+	for (uint64_t i = 0; i < 200; i++) {
+		fixture_add_at(f, 2000000 + i, today_ms - i * hour_ms / 10);
+		maintained_step(&m);
 	}
-	assert_int_equal(fixture_number(f, sql), 1);
-	assert_int_equal(count_hours(f, today_ms - 24 * hour_ms, 24), 100);
-	maintenance_free(maintenance);
+	assert_true(count_days(f, today_ms) >= 300);
+	maintained_fini(&m);
+}
+
+static void runs_without_reports_are_deleted(void **state)
+{
+	static const char count[] = "SELECT count(*) FROM run";
+	struct fixture *f = *state;
+	struct store_options options = keeps(day_ms);
+	struct maintained m;
+
+	add_days(f);
+	assert_int_equal(db_exec(f->db,
+				 "INSERT INTO run VALUES (9, 9, 'r', 1000);"
+				 "INSERT INTO seqs VALUES (9, 1, 7)",
+				 NULL),
+		0);
+	maintained_init(&m, f, &options);
+	maintained_run(&m, 300);
+	assert_int_equal(fixture_number(f, count), 2);
+	maintained_run(&m, 100);
+	assert_int_equal(fixture_number(f, count), 1);
+	maintained_fini(&m);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		fixture_test(deletes_the_oldest_day_above_the_size_limit),
+		fixture_test(deletes_what_is_too_old_once_the_clock_is_steady),
+		fixture_test(deletes_old_rows_of_the_head),
+		fixture_test(deletes_old_decisions),
+		fixture_test(a_clock_that_is_ahead_for_seconds_deletes_nothing),
+		fixture_test(a_clock_that_stays_ahead_deletes_no_day),
+		fixture_test(the_first_start_with_a_clock_ahead_deletes_no_day),
+		fixture_test(runs_without_reports_are_deleted),
+		fixture_test(reports_dated_back_do_not_move_the_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

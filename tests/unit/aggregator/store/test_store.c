@@ -406,23 +406,6 @@ static void stops_acknowledging_when_its_log_is_removed(void **state)
 	assert_int_equal(reports, 5);
 }
 
-static void deletes_old_reports(void **state)
-{
-	struct scratch *s = *state;
-	uint64_t ms = now_ms();
-
-	scratch_open(s, day_us);
-	assert_true(
-		scratch_write(s, batch_of("n1", run_a, 1, 700, ms - 7200000)));
-	assert_true(scratch_write(s, batch_of("n1", run_a, 701, 5, ms)));
-	assert_true(scratch_write(s, batch_of("n2", run_a, 1, 5, ms)));
-	scratch_close(s);
-	scratch_open(s, day_us / 24); /* two steps, a tenth of a second apart */
-	while (query(s, 0, ms + 1000).count > 5 && now_ms() < ms + 10000) {
-	}
-	assert_int_equal(query(s, 0, ms + 1000).count, 5);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -443,7 +426,6 @@ int main(void)
 		scratch_test(limits_many_small_batches),
 		scratch_test(a_batch_that_cannot_be_stored_is_refused_alone),
 		scratch_test(stops_acknowledging_when_its_log_is_removed),
-		scratch_test(deletes_old_reports),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,367 @@
+#include "aggregator/store/size_limit.h"
+
+#include "aggregator/store/db.h"
+#include "aggregator/store/decisions.h"
+#include "aggregator/store/head.h"
+#include "aggregator/store/node_usage.h"
+#include "aggregator/store/outbox_table.h"
+#include "aggregator/store/partition.h"
+#include "lib/clock.h"
+#include "lib/log.h"
+#include "lib/memory.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+
+static const uint64_t log_every_us = 60000000;
+
+/* Sizes are counted again after this, while there is something to delete. */
+static const uint64_t count_every_us = 300000000;
+
+/* Part of the limit that decision records may have. */
+enum { DECISIONS_PART = 16 };
+
+enum kind { LEFT, DECISIONS, REPORTS, MINUTES, HOURS, ROWS, KINDS };
+
+static const char *const kind_names[KINDS] = {
+	[LEFT] = "reports waiting for remote write",
+	[DECISIONS] = "decision records",
+	[REPORTS] = "chunks of reports",
+	[MINUTES] = "minutes",
+	[HOURS] = "hours",
+	[ROWS] = "reports that are not packed yet",
+};
+
+static const enum kind kind_of_tier[STORE_TIERS] = { REPORTS, MINUTES, HOURS };
+
+/* Deleted since the last line in the log. */
+struct tally {
+	uint64_t count, from_ms;
+	struct log_limit log;
+};
+
+struct size_limit {
+	struct sqlite3 *db;
+	uint64_t max_bytes, used_bytes;
+	bool has_outbox;
+	struct node_usage *usage;
+	bool is_counted; /* usage and decision_bytes */
+	uint64_t counted_us, decision_bytes;
+	struct tally tallies[KINDS];
+	struct log_limit greedy_log, empty_log;
+};
+
+int size_limit_new(struct size_limit **out, struct sqlite3 *db,
+	const struct store_options *options, struct error *err)
+{
+	struct size_limit *limit = xcalloc(1, sizeof(*limit));
+	int r = node_usage_new(&limit->usage, db, err);
+
+	limit->db = db;
+	limit->max_bytes = options->max_bytes;
+	limit->has_outbox = options->outbox_bytes > 0;
+	if (r < 0) {
+		size_limit_free(limit);
+		return r;
+	}
+	*out = limit;
+	return 0;
+}
+
+/* ---- log ---- */
+
+static void log_tally(const struct size_limit *limit, enum kind kind)
+{
+	const struct tally *tally = &limit->tallies[kind];
+	char from[CLOCK_TEXT_MAX];
+
+	log_warning("database exceeds its size limit, deleted its oldest data",
+		log_str("what", kind_names[kind]),
+		log_int("count", (int64_t)tally->count),
+		log_str("from",
+			tally->from_ms == 0
+				? ""
+				: clock_text(from, tally->from_ms * 1000)),
+		log_int("bytes", (int64_t)limit->used_bytes),
+		log_int("limit", (int64_t)limit->max_bytes), LOG_END);
+}
+
+static void log_tallies(struct size_limit *limit, uint64_t now_us)
+{
+	for (enum kind kind = 0; kind < KINDS; kind++) {
+		struct tally *tally = &limit->tallies[kind];
+
+		if (tally->count > 0 &&
+			log_allow(&tally->log, now_us, log_every_us, NULL)) {
+			log_tally(limit, kind);
+			tally->count = 0;
+		}
+	}
+}
+
+void size_limit_free(struct size_limit *limit)
+{
+	if (limit == NULL) {
+		return;
+	}
+	for (enum kind kind = 0; kind < KINDS; kind++) {
+		if (limit->tallies[kind].count > 0) {
+			log_tally(limit, kind);
+		}
+	}
+	node_usage_free(limit->usage);
+	free(limit);
+}
+
+/* from_ms: the earliest time in what was deleted, or 0. */
+static void note(struct size_limit *limit, enum kind kind, uint64_t count,
+	uint64_t from_ms)
+{
+	struct tally *tally = &limit->tallies[kind];
+
+	if (count > 0 && (tally->count == 0 || from_ms < tally->from_ms)) {
+		tally->from_ms = from_ms;
+	}
+	tally->count += count;
+}
+
+/* ---- counting ---- */
+
+/* The file without its free pages: deleting does not make a file shorter. */
+static int read_used(struct size_limit *limit, struct error *err)
+{
+	int64_t pages = 0, unused = 0, size = 0;
+	int r = db_read_number(&pages, limit->db, "PRAGMA page_count", err);
+
+	if (r == 0) {
+		r = db_read_number(&unused, limit->db, "PRAGMA freelist_count",
+			err);
+	}
+	if (r == 0) {
+		r = db_read_number(&size, limit->db, "PRAGMA page_size", err);
+	}
+	limit->used_bytes = (uint64_t)((pages - unused) * size);
+	return r;
+}
+
+static int count_sizes(struct size_limit *limit, uint64_t now_us,
+	struct error *err)
+{
+	int r = node_usage_step(limit->usage, &limit->is_counted, err);
+
+	limit->counted_us = now_us;
+	if (r == 0 && limit->is_counted) {
+		r = decisions_bytes(&limit->decision_bytes, limit->db, err);
+	}
+	return r;
+}
+
+/* ---- deleting: *count says how much, 0 if there was nothing ---- */
+
+/* No more than is too much. */
+static uint64_t excess(const struct size_limit *limit)
+{
+	return limit->used_bytes - limit->max_bytes;
+}
+
+static int delete_left(struct size_limit *limit, size_t *count,
+	struct error *err)
+{
+	int r;
+
+	if (limit->has_outbox) {
+		return 0;
+	}
+	r = outbox_table_delete_left(count, limit->db, err);
+	note(limit, LEFT, *count, 0);
+	return r;
+}
+
+static int delete_decisions(struct size_limit *limit, size_t *count,
+	struct error *err)
+{
+	uint64_t bytes = 0;
+	int r = decisions_delete_first(count, &bytes, limit->db, err);
+
+	limit->decision_bytes -=
+		bytes < limit->decision_bytes ? bytes : limit->decision_bytes;
+	note(limit, DECISIONS, *count, 0);
+	return r;
+}
+
+static int trim_decisions(struct size_limit *limit, size_t *count,
+	struct error *err)
+{
+	return limit->decision_bytes > limit->max_bytes / DECISIONS_PART
+		? delete_decisions(limit, count, err)
+		: 0;
+}
+
+static int delete_rows_of_node(struct size_limit *limit, size_t *count,
+	int64_t node, struct error *err)
+{
+	struct head_deleted rows = { 0 };
+	int r = head_delete_rows_of_node(&rows, limit->db, node, excess(limit),
+		err);
+
+	*count = rows.rows;
+	node_usage_subtract_head(limit->usage, rows.bytes);
+	/* Without rows the count was wrong. */
+	node_usage_subtract(limit->usage, node,
+		rows.rows > 0 ? rows.bytes : UINT64_MAX);
+	note(limit, ROWS, rows.rows, rows.from_ms);
+	return r;
+}
+
+static int delete_of_node(struct size_limit *limit, size_t *count, int64_t node,
+	struct error *err)
+{
+	int r = 0;
+
+	for (enum store_tier tier = STORE_RAW;
+		r == 0 && *count == 0 && tier < STORE_TIERS; tier++) {
+		struct partition_dropped blobs = { 0 };
+
+		r = partition_drop_of_node(&blobs, limit->db, tier, node,
+			excess(limit), err);
+		*count = blobs.blobs;
+		node_usage_subtract(limit->usage, node, blobs.bytes);
+		note(limit, kind_of_tier[tier], blobs.blobs, blobs.from_ms);
+	}
+	return r == 0 && *count == 0
+		? delete_rows_of_node(limit, count, node, err)
+		: r;
+}
+
+static void log_greedy(struct size_limit *limit,
+	const struct node_usage_excess *node, uint64_t now_us)
+{
+	scoped_free char *sql = xasprintf(
+		"SELECT name FROM node WHERE id = %lld", (long long)node->node);
+	struct sqlite3_stmt *find = NULL;
+
+	if (log_allow(&limit->greedy_log, now_us, log_every_us, NULL) &&
+		db_prepare(&find, limit->db, sql, NULL) == 0 &&
+		sqlite3_step(find) == SQLITE_ROW) {
+		log_warning(
+			"a node has more than its share of the database, "
+			"deleting its oldest data",
+			log_str("node",
+				(const char *)sqlite3_column_text(find, 0)),
+			log_int("bytes", (int64_t)node->bytes),
+			log_int("share", (int64_t)node->share), LOG_END);
+	}
+	(void)sqlite3_finalize(find);
+}
+
+static int trim_greedy(struct size_limit *limit, size_t *count, uint64_t now_us,
+	struct error *err)
+{
+	struct node_usage_excess node;
+
+	if (!node_usage_find_excess(&node, limit->usage, limit->max_bytes)) {
+		return 0;
+	}
+	log_greedy(limit, &node, now_us);
+	return delete_of_node(limit, count, node.node, err);
+}
+
+/* Leaves the newest `kept` tables of the tier. */
+static int delete_blobs(struct size_limit *limit, size_t *count,
+	enum store_tier tier, size_t kept, struct error *err)
+{
+	struct partition_dropped dropped = { 0 };
+	struct partition_span span = { 0 };
+	int r = partition_find_span(&span, limit->db, tier, err);
+
+	if (r < 0 || span.count <= kept) {
+		return r;
+	}
+	r = partition_drop_some(&dropped, limit->db, tier, span.from_ms,
+		excess(limit), err);
+	/* An empty table is progress, too. */
+	*count = dropped.blobs + dropped.is_gone;
+	note(limit, kind_of_tier[tier], dropped.blobs, dropped.from_ms);
+	return r;
+}
+
+static int delete_rows(struct size_limit *limit, size_t *count,
+	struct error *err)
+{
+	struct head_deleted deleted = { 0 };
+	int r = head_delete_rows(&deleted, limit->db, UINT64_MAX, excess(limit),
+		err);
+
+	*count = deleted.rows;
+	node_usage_subtract_head(limit->usage, deleted.bytes);
+	note(limit, ROWS, deleted.rows, deleted.from_ms);
+	return r;
+}
+
+/* Steps 4 to 6. */
+static int delete_oldest(struct size_limit *limit, size_t *count,
+	struct error *err)
+{
+	int r = delete_blobs(limit, count, STORE_RAW, 1, err);
+
+	if (r == 0 && *count == 0) {
+		r = delete_blobs(limit, count, STORE_1M, 1, err);
+	}
+	if (r == 0 && *count == 0 &&
+		node_usage_head_bytes(limit->usage) > limit->max_bytes / 2) {
+		r = delete_rows(limit, count, err);
+	}
+	for (enum store_tier tier = STORE_RAW;
+		r == 0 && *count == 0 && tier < STORE_TIERS; tier++) {
+		r = delete_blobs(limit, count, tier, 0, err);
+	}
+	if (r == 0 && *count == 0) {
+		r = delete_rows(limit, count, err);
+	}
+	return r == 0 && *count == 0 ? delete_decisions(limit, count, err) : r;
+}
+
+static int delete_some(struct size_limit *limit, size_t *count, uint64_t now_us,
+	struct error *err)
+{
+	int r = delete_left(limit, count, err);
+
+	if (r == 0 && *count == 0) {
+		r = trim_decisions(limit, count, err);
+	}
+	if (r == 0 && *count == 0) {
+		r = trim_greedy(limit, count, now_us, err);
+	}
+	return r == 0 && *count == 0 ? delete_oldest(limit, count, err) : r;
+}
+
+int size_limit_step(struct size_limit *limit, bool *is_idle, uint64_t now_us,
+	struct error *err)
+{
+	size_t count = 0;
+	int r = limit->max_bytes == 0 ? 0 : read_used(limit, err);
+
+	*is_idle = r < 0 || limit->used_bytes <= limit->max_bytes;
+	log_tallies(limit, now_us);
+	if (*is_idle) {
+		return r;
+	}
+	if (limit->is_counted && now_us - limit->counted_us >= count_every_us) {
+		limit->is_counted = false;
+		node_usage_restart(limit->usage);
+	}
+	if (!limit->is_counted) {
+		return count_sizes(limit, now_us, err);
+	}
+	r = delete_some(limit, &count, now_us, err);
+	*is_idle = r == 0 && count == 0;
+	if (*is_idle &&
+		log_allow(&limit->empty_log, now_us, log_every_us, NULL)) {
+		log_warning(
+			"database exceeds its size limit, and nothing is "
+			"left to delete",
+			log_int("bytes", (int64_t)limit->used_bytes),
+			log_int("limit", (int64_t)limit->max_bytes), LOG_END);
+	}
+	return r;
+}
