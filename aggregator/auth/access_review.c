@@ -29,6 +29,7 @@ struct check {
 	enum access_review_right right;
 	char *subject; /* NULL: none */
 	struct account account;
+	char **user; /* or NULL */
 	access_review_done done;
 	void *owner;
 };
@@ -83,6 +84,8 @@ static void end(struct check *check, enum access_review_outcome outcome,
 
 	if (outcome != ACCESS_REVIEW_ALLOWED) {
 		log_outcome(check, outcome, why);
+	} else if (check->user != NULL) {
+		*check->user = xstrdup(check->account.user);
 	}
 	check->done(check->owner, outcome, why == NULL ? &none : why);
 	account_fini(&check->account);
@@ -274,6 +277,7 @@ static struct check *check_new(struct access_review *review,
 	check->right = request->right;
 	check->subject =
 		request->subject == NULL ? NULL : xstrdup(request->subject);
+	check->user = request->user;
 	check->done = request->done;
 	check->owner = request->owner;
 	return check;

@@ -17,7 +17,6 @@ struct api {
 	const struct ingest *ingest;	     /* NULL: no counters */
 	const struct remote_write *remote;   /* NULL: no --remote-write */
 	size_t metrics_vms;		     /* VMs with series in /metrics */
-	size_t streams;			    /* streamed responses in progress */
 	uint64_t retention_us[STORE_TIERS]; /* the store's */
 };
 
