@@ -7,6 +7,7 @@
 #include "lib/loop.h"
 #include "lib/memory.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <stdlib.h>
@@ -27,16 +28,23 @@ static void expire(void *owner)
 	clients_expire(&httpd->clients, clock_monotonic_us());
 }
 
-/* Sets the state of the connection's client. */
-static void set_state(struct httpd *httpd, struct MHD_Connection *connection,
-	enum client_state state)
+/* An IPv4 client of an IPv6 socket has its address as ::ffff:1.2.3.4. */
+static void write_address(char out[INET6_ADDRSTRLEN],
+	struct MHD_Connection *connection)
 {
-	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
-		connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	const struct sockaddr *address = MHD_get_connection_info(connection,
+		MHD_CONNECTION_INFO_CLIENT_ADDRESS)
+						 ->client_addr;
+	const struct sockaddr_in *v4 = (const void *)address;
+	const struct sockaddr_in6 *v6 = (const void *)address;
 
-	if (info != NULL && info->socket_context != NULL) {
-		clients_set(&httpd->clients, info->socket_context, state,
-			clock_monotonic_us());
+	out[0] = '\0';
+	if (address != NULL) {
+		(void)inet_ntop(address->sa_family,
+			address->sa_family == AF_INET6
+				? (const void *)&v6->sin6_addr
+				: &v4->sin_addr,
+			out, INET6_ADDRSTRLEN);
 	}
 }
 
@@ -44,32 +52,30 @@ static void on_connection(void *cls, struct MHD_Connection *connection,
 	void **context, enum MHD_ConnectionNotificationCode code)
 {
 	struct httpd *httpd = cls;
+	char address[INET6_ADDRSTRLEN];
 	struct client *client;
 
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
 		client = xcalloc(1, sizeof(*client));
+		write_address(address, connection);
 		clients_add(&httpd->clients, client,
 			MHD_get_connection_info(connection,
 				MHD_CONNECTION_INFO_CONNECTION_FD)
 				->connect_fd,
-			clock_monotonic_us());
+			address, clock_monotonic_us());
 		*context = client;
 	} else if (*context != NULL) {
-		clients_remove(&httpd->clients, *context);
-		free(*context);
+		client = *context;
+		clients_remove(&httpd->clients, client);
+		if (client->has_body_left && !client->is_disconnected) {
+			linger_list_add(httpd->lingers, client->fd);
+		}
+		free(client);
 		*context = NULL;
 	}
 }
 
 /* ---- one request, on libmicrohttpd's thread ---- */
-
-static void release_reply(struct httpd *httpd,
-	const struct httpd_request *request)
-{
-	uv_mutex_lock(&httpd->mutex);
-	httpd->unread -= request->unread;
-	uv_mutex_unlock(&httpd->mutex);
-}
 
 /* The source of a stream belongs to the loop thread. While the server closes,
  * httpd_close() ends the streams. */
@@ -87,19 +93,26 @@ static void end_request(struct httpd *httpd, struct httpd_request *request)
 	uv_mutex_unlock(&httpd->mutex);
 }
 
+/* The next request on this connection has the full time again. */
 static void on_completed(void *cls, struct MHD_Connection *connection,
 	void **context, enum MHD_RequestTerminationCode code)
 {
 	struct httpd *httpd = cls;
+	struct httpd_request *request = *context;
+	struct client *client;
 
+	(void)connection;
 	(void)code;
-	if (*context != NULL) {
-		release_reply(httpd, *context);
-		end_request(httpd, *context);
+	if (request != NULL) {
+		client = request->client;
+		end_request(httpd, request);
 		*context = NULL;
+		clients_give_back(&httpd->clients, client, CLIENT_BODY);
+		clients_give_back(&httpd->clients, client, CLIENT_RESPONSE);
+		clients_give_back(&httpd->clients, client, CLIENT_STREAM);
+		clients_set(&httpd->clients, client, CLIENT_REQUESTING,
+			clock_monotonic_us());
 	}
-	/* The next request on this connection has the full time again. */
-	set_state(httpd, connection, CLIENT_REQUESTING);
 }
 
 /* Hands a request to the loop thread. False: the server is closing. */
@@ -119,12 +132,19 @@ static bool suspend(struct httpd_request *request, enum progress progress)
 	return open;
 }
 
+static void note_progress(struct httpd_request *request, bool is_waiting)
+{
+	clients_moved(&request->httpd->clients, request->client, is_waiting,
+		clock_monotonic_us());
+}
+
 static ssize_t read_stream(void *cls, uint64_t at, char *out, size_t max)
 {
 	struct httpd_request *request = cls;
 	ssize_t r = stream_read(&request->stream, out, max);
 
 	(void)at;
+	note_progress(request, r == STREAM_WANTS_PART);
 	if (r == STREAM_ENDED) {
 		return MHD_CONTENT_READER_END_OF_STREAM;
 	}
@@ -136,14 +156,31 @@ static ssize_t read_stream(void *cls, uint64_t at, char *out, size_t max)
 	return r;
 }
 
+static ssize_t read_reply(void *cls, uint64_t at, char *out, size_t max)
+{
+	struct httpd_request *request = cls;
+	size_t left = request->reply_len - (size_t)at;
+	size_t len = left < max ? left : max;
+
+	note_progress(request, false);
+	memcpy(out, request->reply + at, len);
+	return (ssize_t)len;
+}
+
 static struct MHD_Response *response_of(struct httpd_request *request)
 {
+	size_t len = request->reply_len;
+
 	if (request->is_streamed) {
 		return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN,
 			READ_BYTES, read_stream, request, NULL);
 	}
-	return MHD_create_response_from_buffer(request->reply_len,
-		take_ptr(request->reply), MHD_RESPMEM_MUST_FREE);
+	if (len > READ_BYTES) {
+		return MHD_create_response_from_callback(len, READ_BYTES,
+			read_reply, request, NULL);
+	}
+	return MHD_create_response_from_buffer(len, take_ptr(request->reply),
+		MHD_RESPMEM_MUST_FREE);
 }
 
 static enum MHD_Result queue_reply(struct MHD_Connection *connection,
@@ -152,7 +189,8 @@ static enum MHD_Result queue_reply(struct MHD_Connection *connection,
 	struct MHD_Response *response = response_of(request);
 	enum MHD_Result r;
 
-	set_state(request->httpd, connection, CLIENT_READING);
+	clients_set(&request->httpd->clients, request->client, CLIENT_READING,
+		clock_monotonic_us());
 	(void)MHD_add_response_header(response, "Content-Type", request->type);
 	(void)MHD_add_response_header(response, "Cache-Control", "no-store");
 	(void)MHD_add_response_header(response, "X-Content-Type-Options",
@@ -160,6 +198,10 @@ static enum MHD_Result queue_reply(struct MHD_Connection *connection,
 	if (request->status == MHD_HTTP_UNAUTHORIZED) {
 		(void)MHD_add_response_header(response, "WWW-Authenticate",
 			"Bearer");
+	}
+	if (request->is_body_left) {
+		request->client->has_body_left = true;
+		(void)MHD_add_response_header(response, "Connection", "close");
 	}
 	r = MHD_queue_response(connection, (unsigned int)request->status,
 		response);
@@ -171,17 +213,25 @@ static enum MHD_Result queue_reply(struct MHD_Connection *connection,
 static enum MHD_Result begin_serving(struct httpd *httpd,
 	struct httpd_request *request)
 {
-	set_state(httpd, request->connection, CLIENT_WAITING);
-	if (request->body.overflowed) {
-		httpd_request_set_error(request, 413,
-			"the body is larger than 4 MiB");
-	} else if (suspend(request, PROGRESS_SERVING)) {
+	clients_set(&httpd->clients, request->client, CLIENT_WAITING,
+		clock_monotonic_us());
+	if (suspend(request, PROGRESS_SERVING)) {
 		return MHD_YES;
-	} else {
-		httpd_request_set_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
-			"shutting down");
 	}
+	httpd_request_set_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
+		"shutting down");
 	return queue_reply(request->connection, request);
+}
+
+/* libmicrohttpd does not read the body if the connection is suspended or the
+ * response is queued now. */
+static enum MHD_Result begin_request(struct httpd *httpd,
+	struct httpd_request *request)
+{
+	if (!httpd_request_admit_body(request)) {
+		return queue_reply(request->connection, request);
+	}
+	return request->is_body_left ? begin_serving(httpd, request) : MHD_YES;
 }
 
 /* libmicrohttpd defines the parameters. */
@@ -196,7 +246,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
 	(void)version;
 	if (request == NULL) {
 		*context = httpd_request_new(httpd, connection, url, method);
-		return MHD_YES;
+		return begin_request(httpd, *context);
 	}
 	if (*upload_len > 0) {
 		buffer_append(&request->body, upload, *upload_len);
@@ -276,6 +326,12 @@ static struct MHD_Daemon *start_daemon(struct httpd *httpd, int fd,
 int httpd_new(struct httpd **out, uv_loop_t *loop,
 	const struct httpd_options *options, struct error *err)
 {
+	static const size_t limits[] = {
+		[CLIENT_CONNECTION] = HTTPD_CONNECTIONS_FULL,
+		[CLIENT_BODY] = HTTPD_BODIES_MAX,
+		[CLIENT_RESPONSE] = HTTPD_UNREAD_MAX,
+		[CLIENT_STREAM] = HTTPD_STREAMS,
+	};
 	struct httpd *httpd;
 	int fd = -1;
 	int r = httpd_socket_open(&fd, options->address, err);
@@ -286,12 +342,15 @@ int httpd_new(struct httpd **out, uv_loop_t *loop,
 	httpd = xcalloc(1, sizeof(*httpd));
 	httpd->serve = options->serve;
 	httpd->owner = options->owner;
+	httpd->bodies = options->bodies;
+	httpd->body_count = options->body_count;
 	httpd->port = httpd_socket_port(fd);
 	if (uv_mutex_init(&httpd->mutex) != 0) {
 		abort();
 	}
-	clients_init(&httpd->clients, HTTPD_CONNECTIONS / 4 * 3);
+	clients_init(&httpd->clients, limits);
 	httpd->inbox = inbox_new(loop, deliver, httpd);
+	httpd->lingers = linger_list_new(loop);
 	httpd->expiry = timer_new(loop, expire, httpd);
 	timer_start(httpd->expiry, EXPIRE_MS, EXPIRE_MS);
 	httpd->daemon = start_daemon(httpd, fd, options->tls);
@@ -351,6 +410,7 @@ void httpd_close(struct httpd *httpd)
 	if (httpd->daemon != NULL) {
 		MHD_stop_daemon(httpd->daemon);
 	}
+	linger_list_close(httpd->lingers);
 	while (!LIST_EMPTY(&httpd->open)) {
 		end_stream(LIST_FIRST(&httpd->open));
 	}

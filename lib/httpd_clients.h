@@ -1,15 +1,19 @@
-/* Limits how long the HTTP server's connections may wait for their clients.
+/* Limits what the HTTP server's clients hold, and for how long: connections,
+ * bytes of bodies, bytes of responses, long responses.
  *
  * libmicrohttpd's own timeout covers only silence: it never closes a client
  * that sends or reads a byte a second. Here a client that needs too long for a
- * request or for reading a response is disconnected. Above the eviction limit
- * every new connection evicts the oldest one without a complete request, so
- * that idle connections cannot keep out working clients.
+ * request or for reading a response is disconnected. If a limit is reached, the
+ * client that gives way by the rules of lib/places.h is disconnected; the peers
+ * are the clients' addresses, or names that the server knows better.
  *
  * Disconnecting means shutdown(2): libmicrohttpd then sees the end of the
  * stream and closes. All functions are thread-safe. */
 #pragma once
 
+#include "lib/places.h"
+
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -28,36 +32,62 @@ enum client_state {
 	CLIENT_READING,	   /* reading the response */
 };
 
+enum client_share {
+	CLIENT_CONNECTION, /* one each */
+	CLIENT_BODY,	   /* bytes of the request's body */
+	CLIENT_RESPONSE,   /* bytes of the response */
+	CLIENT_STREAM,	   /* one for a streamed response */
+	CLIENT_SHARES,	   /* the number of shares */
+};
+
 /* One connection. Allocated by the server; its members belong to this
  * module. */
 struct client {
 	TAILQ_ENTRY(client) link;
 	int fd;
+	char address[INET6_ADDRSTRLEN];
+	struct place places[CLIENT_SHARES];
 	enum client_state state;
 	uint64_t due_us;
 	bool has_requested; /* at least one request was complete */
+	bool has_body_left; /* the server's: it may still send a body */
 	bool is_disconnected;
 };
 
 struct clients {
 	uv_mutex_t mutex;
-	TAILQ_HEAD(client_list, client) list; /* longest waiting first */
-	unsigned count; /* without those already disconnected */
-	unsigned evict_limit;
+	TAILQ_HEAD(client_list, client) list;
+	struct places places[CLIENT_SHARES];
 	uint64_t failed; /* see clients_failed_connections() */
 };
 
-/* evict_limit: from this many connections on, a new one evicts the oldest. */
-void clients_init(struct clients *clients, unsigned evict_limit);
+/* limits: the sum that all clients together may hold of each share. */
+void clients_init(struct clients *clients, const size_t limits[CLIENT_SHARES]);
 void clients_fini(struct clients *clients);
 
-/* Adds a new connection, in state CLIENT_REQUESTING. */
+/* Adds a new connection, in state CLIENT_REQUESTING. If there are too many
+ * connections and none gives way, the new one may still be served, except if
+ * its address has the most: then it is disconnected. */
 void clients_add(struct clients *clients, struct client *client, int fd,
-	uint64_t now_us);
+	const char *address, uint64_t now_us);
 
 /* Sets the state, or restarts its time limit if it is the same state. */
 void clients_set(struct clients *clients, struct client *client,
 	enum client_state state, uint64_t now_us);
+
+/* A reading client has read something, or waits for more to read. */
+void clients_moved(struct clients *clients, struct client *client,
+	bool is_waiting, uint64_t now_us);
+
+/* Takes size of a share that the client does not hold yet. peer: the name to
+ * count it for, or NULL for the address. False: nobody gives way. */
+bool clients_take(struct clients *clients, struct client *client,
+	enum client_share share, const char *peer, size_t size,
+	uint64_t now_us);
+
+/* Gives a share back; fine if the client does not hold it. */
+void clients_give_back(struct clients *clients, struct client *client,
+	enum client_share share);
 
 /* Removes a connection that has ended. */
 void clients_remove(struct clients *clients, struct client *client);

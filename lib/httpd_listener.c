@@ -49,6 +49,8 @@ int httpd_listener_new(struct httpd_listener **out, uv_loop_t *loop,
 			&(struct httpd_options){ .address = options->address,
 				.serve = options->serve,
 				.owner = options->owner,
+				.bodies = options->bodies,
+				.body_count = options->body_count,
 				.tls = files->cert == NULL ? NULL : &tls },
 			err);
 	}

@@ -10,7 +10,9 @@ struct httpd_listener_options {
 	const char *address; /* as httpd_options; outlives the listener */
 	const struct tls_files *tls; /* NULL or no cert: plain HTTP */
 	httpd_serve serve;
-	void *owner; /* outlives the listener */
+	void *owner;			 /* outlives the listener */
+	const struct httpd_body *bodies; /* as httpd_options */
+	size_t body_count;
 };
 
 /* Errors as tls_load() and httpd_new(). */

@@ -6,6 +6,7 @@
 #include "lib/buffer.h"
 #include "lib/httpd.h"
 #include "lib/httpd_clients.h"
+#include "lib/httpd_linger.h"
 #include "lib/httpd_stream.h"
 #include "lib/inbox.h"
 
@@ -29,17 +30,19 @@ struct httpd_request {
 	struct inbox_item item;
 	struct httpd *httpd;
 	struct MHD_Connection *connection;
+	struct client *client;
+	char *user; /* NULL: not known */
 	LIST_ENTRY(httpd_request)
 	link; /* in httpd->open (loop thread): not replied to, or streamed */
 	const char *method;
 	char *path;
 	struct buffer body;
+	bool is_body_left; /* the headers announced a body that is not read */
 	enum progress progress;
 	int status;
 	char *type;
 	char *reply;
 	size_t reply_len;
-	size_t unread; /* this request's share of httpd->unread */
 	bool is_streamed;
 	struct stream stream;
 };
@@ -48,18 +51,26 @@ struct httpd {
 	struct MHD_Daemon *daemon;
 	struct inbox *inbox;
 	struct timer *expiry;
+	struct linger_list *lingers;
 	httpd_serve serve;
 	void *owner;
+	const struct httpd_body *bodies;
+	size_t body_count;
 	LIST_HEAD(request_list, httpd_request) open; /* loop thread only */
 	uv_mutex_t mutex;
-	size_t unread; /* guarded by mutex */
-	bool closing;  /* guarded by mutex */
+	bool closing; /* guarded by mutex */
 	struct clients clients;
 	uint16_t port;
 };
 
 struct httpd_request *httpd_request_new(struct httpd *httpd,
 	struct MHD_Connection *connection, const char *url, const char *method);
+
+/* Decides on the headers alone. False: the request is not allowed to send its
+ * body and has an error as its response. True: either the body is to be read,
+ * or is_body_left says that it is not. */
+bool httpd_request_admit_body(struct httpd_request *request);
+
 void httpd_request_free(struct httpd_request *request);
 
 /* Sets the response {"error":"sentence"}. */

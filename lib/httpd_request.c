@@ -1,5 +1,6 @@
 #include "lib/httpd.h"
 
+#include "lib/clock.h"
 #include "lib/httpd_private.h"
 #include "lib/json.h"
 #include "lib/memory.h"
@@ -8,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct httpd_request *httpd_request_new(struct httpd *httpd,
 	struct MHD_Connection *connection, const char *url, const char *method)
@@ -16,9 +18,11 @@ struct httpd_request *httpd_request_new(struct httpd *httpd,
 
 	request->httpd = httpd;
 	request->connection = connection;
+	request->client = MHD_get_connection_info(connection,
+		MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+				  ->socket_context;
 	request->method = method;
 	request->path = xstrdup(url);
-	request->body = BUFFER_MAX(HTTPD_BODY_MAX);
 	return request;
 }
 
@@ -26,6 +30,7 @@ void httpd_request_free(struct httpd_request *request)
 {
 	buffer_fini(&request->body);
 	free(request->path);
+	free(request->user);
 	free(request->type);
 	free(request->reply);
 	free(request);
@@ -54,32 +59,111 @@ void httpd_request_set_error(struct httpd_request *request, int status,
 	set_reply(request, status, "application/json", body.data, body.len);
 }
 
-/* Adds the response to the unread bytes. False: there are too many. */
-static bool count_unread(struct httpd_request *request, size_t len)
-{
-	struct httpd *httpd = request->httpd;
-	bool fits;
+/* ---- bodies ---- */
 
-	uv_mutex_lock(&httpd->mutex);
-	fits = httpd->unread == 0 || httpd->unread + len <= HTTPD_UNREAD_MAX;
-	if (fits) {
-		httpd->unread += len;
-		request->unread = len;
+/* The size of the body that the headers announce; SIZE_MAX: not said before its
+ * end. libmicrohttpd has checked that Content-Length is a number, and ignores
+ * it beside Transfer-Encoding. */
+static size_t announced_size(const struct httpd_request *request)
+{
+	const char *length = httpd_header(request, "Content-Length");
+	size_t size = 0;
+
+	if (httpd_header(request, "Transfer-Encoding") != NULL) {
+		return SIZE_MAX;
 	}
-	uv_mutex_unlock(&httpd->mutex);
-	return fits;
+	for (; length != NULL && *length >= '0' && *length <= '9'; length++) {
+		if (size > SIZE_MAX / 100) {
+			return SIZE_MAX - 1;
+		}
+		size = size * 10 + (size_t)(*length - '0');
+	}
+	return size;
+}
+
+static const struct httpd_body *body_of(const struct httpd_request *request)
+{
+	const struct httpd *httpd = request->httpd;
+
+	for (size_t i = 0; i < httpd->body_count; i++) {
+		if (strcmp(request->method, httpd->bodies[i].method) == 0 &&
+			strcmp(request->path, httpd->bodies[i].path) == 0) {
+			return &httpd->bodies[i];
+		}
+	}
+	return NULL;
+}
+
+/* Takes the share of a client in what the server may hold. */
+static bool take(struct httpd_request *request, enum client_share share,
+	size_t size)
+{
+	return clients_take(&request->httpd->clients, request->client, share,
+		request->user, size, clock_monotonic_us());
+}
+
+bool httpd_request_admit_body(struct httpd_request *request)
+{
+	const struct httpd_body *body = body_of(request);
+	size_t size = announced_size(request);
+	char sentence[100];
+
+	request->is_body_left = size > 0;
+	if (size == 0 || body == NULL) {
+		return true;
+	}
+	if (size == SIZE_MAX) {
+		httpd_request_set_error(request, MHD_HTTP_LENGTH_REQUIRED,
+			"a body needs a Content-Length");
+	} else if (size > body->max) {
+		(void)snprintf(sentence, sizeof(sentence),
+			"the body is larger than %.4g MiB",
+			(double)body->max / (1 << 20));
+		httpd_request_set_error(request, 413, sentence);
+	} else if (!take(request, CLIENT_BODY, size)) {
+		httpd_request_set_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
+			"too many bodies are on their way; try again later");
+	} else {
+		request->is_body_left = false;
+		request->body = BUFFER_MAX(size);
+		(void)buffer_room(&request->body, size);
+	}
+	return !request->is_body_left;
+}
+
+/* ---- responses ---- */
+
+/* The response does not need what the request brought. */
+static void forget_body(struct httpd_request *request)
+{
+	buffer_fini(&request->body);
+	clients_give_back(&request->httpd->clients, request->client,
+		CLIENT_BODY);
 }
 
 static void finish(struct httpd_request *request)
 {
 	LIST_REMOVE(request, link);
+	forget_body(request);
 	/* From here on libmicrohttpd's thread may free the request. */
 	MHD_resume_connection(request->connection);
+}
+
+bool httpd_take_stream(struct httpd_request *request)
+{
+	if (take(request, CLIENT_STREAM, 1)) {
+		return true;
+	}
+	httpd_reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
+		"%d long responses are open already: try again later",
+		HTTPD_STREAMS);
+	return false;
 }
 
 void httpd_reply_stream(struct httpd_request *request, int status,
 	const char *type, const struct httpd_stream *stream)
 {
+	forget_body(request);
 	stream_init(&request->stream, stream);
 	request->is_streamed = true;
 	request->status = status;
@@ -91,7 +175,7 @@ void httpd_reply_stream(struct httpd_request *request, int status,
 void httpd_reply(struct httpd_request *request, int status, const char *type,
 	const char *body, size_t len)
 {
-	if (!count_unread(request, len)) {
+	if (!take(request, CLIENT_RESPONSE, len)) {
 		httpd_reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
 			"too many unread responses; try again later");
 		return;
@@ -139,4 +223,11 @@ const char *httpd_body(const struct httpd_request *request, size_t *len)
 {
 	*len = request->body.len;
 	return request->body.data == NULL ? "" : request->body.data;
+}
+
+void httpd_set_user(struct httpd_request *request, const char *user)
+{
+	/* No address has a space. */
+	free(request->user);
+	request->user = xasprintf("user %s", user);
 }

@@ -44,12 +44,8 @@ static int check_names(const struct json_value *names, struct error *err)
 static int read_args(struct args *out, struct interner *interner,
 	const struct extender_request *request, struct error *err)
 {
-	int r;
+	int r = json_value_parse(&out->root, request->body, request->len, err);
 
-	if (request->len > EXTENDER_BODY_MAX) {
-		return error_set(err, -EFBIG, "the body is larger than 2 MiB");
-	}
-	r = json_value_parse(&out->root, request->body, request->len, err);
 	if (r < 0) {
 		return r;
 	}

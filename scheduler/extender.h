@@ -16,7 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Limit of a request: a pod can be 1.5 MiB, 5,000 names are 0.3 MiB. */
+/* Limit of a request, which the caller holds: a pod can be 1.5 MiB, 5,000 names
+ * are 0.3 MiB. */
 enum { EXTENDER_BODY_MAX = 2 << 20 };
 
 /* Limit of a response: at most six times the request, if each byte is
@@ -50,8 +51,8 @@ struct extender_request {
 	size_t len;
 };
 
-/* Appends the response: an ExtenderFilterResult or a HostPriorityList. -EFBIG:
- * the body is too large; -EBADMSG, -E2BIG: the request is invalid. */
+/* Appends the response: an ExtenderFilterResult or a HostPriorityList.
+ * -EBADMSG, -E2BIG: the request is invalid. */
 must_check int extender_answer(struct buffer *out,
 	enum extender_outcome *outcome, const struct extender_view *view,
 	const struct extender_request *request, struct error *err);

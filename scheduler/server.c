@@ -9,7 +9,6 @@
 #include "scheduler/metrics.h"
 #include "scheduler/schedule.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,8 +68,7 @@ static void extend(struct server *server, struct httpd_request *request,
 	r = extender_answer(&out, &outcome, &view, &ask, &err);
 	metrics_extender_request(sched.metrics, verb, outcome);
 	if (r < 0) {
-		httpd_reply_error(request, r == -EFBIG ? 413 : 400, "%s",
-			err.text);
+		httpd_reply_error(request, 400, "%s", err.text);
 	} else {
 		httpd_reply(request, 200, "application/json", out.data,
 			out.len);
@@ -97,6 +95,12 @@ static const struct route {
 	{ "/metrics", serve_metrics },
 	{ "/extender/filter", serve_filter },
 	{ "/extender/prioritize", serve_prioritize },
+};
+
+/* The routes that take a body. */
+static const struct httpd_body bodies[] = {
+	{ "POST", "/extender/filter", EXTENDER_BODY_MAX },
+	{ "POST", "/extender/prioritize", EXTENDER_BODY_MAX },
 };
 
 static void on_request(void *owner, struct httpd_request *request)
@@ -128,7 +132,9 @@ int server_new(struct server **out, struct loop *loop,
 		&(struct httpd_listener_options){ .address = config->http,
 			.tls = &config->http_tls,
 			.serve = on_request,
-			.owner = server },
+			.owner = server,
+			.bodies = bodies,
+			.body_count = count_of(bodies) },
 		err);
 	if (r < 0) {
 		free(server);

@@ -32,6 +32,7 @@ struct check {
 	enum access_review_right right;
 	char *subject; /* NULL: none */
 	struct account account;
+	char **user; /* or NULL */
 	access_review_done done;
 	void *owner;
 	struct access_review_pod *pod; /* or NULL */
@@ -115,6 +116,8 @@ static void end(struct check *check, enum access_review_outcome outcome,
 
 	if (outcome != ACCESS_REVIEW_ALLOWED) {
 		log_outcome(check, outcome, why);
+	} else if (check->user != NULL) {
+		*check->user = xstrdup(check->account.user);
 	}
 	if (outcome == ACCESS_REVIEW_ALLOWED && check->pod != NULL) {
 		fill_pod(check);
@@ -309,6 +312,7 @@ static struct check *check_new(struct access_review *review,
 	check->right = request->right;
 	check->subject =
 		request->subject == NULL ? NULL : xstrdup(request->subject);
+	check->user = request->user;
 	check->done = request->done;
 	check->pod = request->pod;
 	check->owner = request->owner;

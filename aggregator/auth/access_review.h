@@ -52,6 +52,9 @@ struct access_review_request {
 	enum access_review_right right;
 	const char *token;   /* borrowed for the call; NULL: none */
 	const char *subject; /* copied: the node, the path, or for logs */
+	/* NULL, or becomes the account's name before done() is called with
+	 * ACCESS_REVIEW_ALLOWED; the caller frees it. */
+	char **user;
 	/* Called exactly once, maybe before access_review_start() returns. */
 	access_review_done done;
 	void *owner;

@@ -9,6 +9,7 @@
 struct pending {
 	const struct http_auth *auth;
 	struct httpd_request *request;
+	char *user;
 };
 
 /* The text after "Bearer "; NULL: the request has no token. */
@@ -44,11 +45,13 @@ static void on_reviewed(void *owner, enum access_review_outcome outcome,
 	struct pending *pending = owner;
 
 	if (outcome == ACCESS_REVIEW_ALLOWED) {
+		httpd_set_user(pending->request, pending->user);
 		pending->auth->serve(pending->auth->owner, pending->request);
 	} else {
 		httpd_reply_error(pending->request, status_of(outcome), "%s",
 			why->text);
 	}
+	free(pending->user);
 	free(pending);
 }
 
@@ -71,6 +74,7 @@ void http_auth_serve(void *owner, struct httpd_request *request)
 				: ACCESS_REVIEW_HTTP,
 			.token = bearer_token(request),
 			.subject = httpd_path(request),
+			.user = &pending->user,
 			.done = on_reviewed,
 			.owner = pending,
 		});

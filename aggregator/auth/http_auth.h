@@ -2,7 +2,7 @@
  * if the account of its bearer token is allowed to get its path, or with the
  * method DELETE to delete it. Otherwise the status is 401 without a valid
  * token, 403 if the account is not allowed, and 503 while the API server cannot
- * be asked. */
+ * be asked. A served request counts for its account (httpd_set_user()). */
 #pragma once
 
 #include "aggregator/auth/access_review.h"

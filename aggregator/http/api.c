@@ -27,13 +27,12 @@ static void serve_list(struct api *api, struct httpd_request *request,
 {
 	struct httpd_stream stream;
 
-	if (reply_may_stream(api, request)) {
+	if (httpd_take_stream(request)) {
 		stream = list(&(struct api_list_options){
 			.live = api->live,
 			.identities = api->identities,
 			.now_us = clock_monotonic_us(),
 			.wall_us = clock_wall_us(),
-			.running = &api->streams,
 		});
 		httpd_reply_stream(request, 200, reply_json, &stream);
 	}
@@ -121,13 +120,12 @@ static void serve_metrics(struct api *api, struct httpd_request *request)
 		.live = api->live,
 		.identities = api->identities,
 		.vms_max = api->metrics_vms,
-		.running = &api->streams,
 		.self = { .is_storing =
 				  store_last_error(api->store)[0] == '\0' },
 	};
 	struct httpd_stream stream;
 
-	if (!reply_may_stream(api, request)) {
+	if (!httpd_take_stream(request)) {
 		return;
 	}
 	if (api->ingest != NULL) {

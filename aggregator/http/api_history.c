@@ -26,7 +26,6 @@ static void response_free(void *owner)
 {
 	struct response *response = owner;
 
-	response->api->streams--;
 	history_free(response->history);
 	free(response);
 }
@@ -109,7 +108,6 @@ static void start_query(struct response *response,
 		.owner = response };
 	struct error error;
 
-	response->api->streams++;
 	response->history = history_new(query);
 	response->text.as_csv = wants_csv(response->request);
 	if (query->is_vm) {
@@ -150,7 +148,7 @@ static bool read_query(struct history_query *query, const struct api *api,
 		httpd_reply_error(request, 400, "%s", error.text);
 		return false;
 	}
-	return reply_may_stream(api, request);
+	return httpd_take_stream(request);
 }
 
 void api_history_serve(struct api *api, const char *node,

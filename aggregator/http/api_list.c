@@ -80,7 +80,6 @@ static void done(void *owner)
 		free(list->nodes[i]);
 	}
 	free(list->nodes);
-	*list->options.running -= 1;
 	free(list);
 }
 
@@ -106,7 +105,6 @@ static struct httpd_stream list_new(const struct api_list_options *options,
 		list->nodes[list->count++] = xstrdup(live_node_name(node));
 	}
 	qsort(list->nodes, list->count, sizeof(*list->nodes), by_name);
-	*options->running += 1;
 	return (struct httpd_stream){ next, done, list };
 }
 

@@ -13,7 +13,6 @@ struct api_list_options {
 	const struct live *live;	     /* outlives the stream */
 	const struct identities *identities; /* or NULL */
 	uint64_t now_us, wall_us;
-	size_t *running; /* the number of open streams */
 };
 
 /* {"epoch","rev","now","nodes":[...]}, nodes by name. */

@@ -18,7 +18,6 @@ struct api {
 	const struct remote_write *remote;   /* NULL: no --remote-write */
 	bool may_delete;		     /* requests are authorized */
 	size_t metrics_vms;		     /* VMs with series in /metrics */
-	size_t streams;			    /* streamed responses in progress */
 	uint64_t retention_us[STORE_TIERS]; /* the store's */
 };
 

@@ -429,7 +429,6 @@ static void done(void *owner)
 	for (size_t i = 0; i < metrics->count; i++) {
 		node_load_fini(&metrics->nodes[i].load);
 	}
-	*metrics->options.running -= 1;
 	free(metrics->nodes);
 	free(metrics);
 }
@@ -439,6 +438,5 @@ struct httpd_stream metrics_stream(const struct metrics_options *options)
 	struct metrics *metrics = xcalloc(1, sizeof(*metrics));
 
 	metrics->options = *options;
-	*options->running += 1;
 	return (struct httpd_stream){ next, done, metrics };
 }

@@ -24,8 +24,7 @@ struct metrics_self {
 struct metrics_options {
 	const struct live *live;	     /* both outlive the stream */
 	const struct identities *identities; /* or NULL */
-	size_t vms_max;	 /* VM pods with series; others are counted only */
-	size_t *running; /* the number of open streams */
+	size_t vms_max; /* VM pods with series; others are counted only */
 	struct metrics_self self;
 };
 

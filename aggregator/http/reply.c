@@ -2,9 +2,6 @@
 
 const char reply_json[] = "application/json";
 
-/* Each holds the names of all nodes. */
-enum { STREAMS_MAX = 16 };
-
 void reply_body(struct httpd_request *request, const char *type,
 	const struct buffer *body)
 {
@@ -15,16 +12,6 @@ void reply_body(struct httpd_request *request, const char *type,
 		return;
 	}
 	httpd_reply(request, 200, type, body->data, body->len);
-}
-
-bool reply_may_stream(const struct api *api, struct httpd_request *request)
-{
-	if (api->streams >= STREAMS_MAX) {
-		httpd_reply_error(request, 503,
-			"%d long responses are open already: try again later",
-			STREAMS_MAX);
-	}
-	return api->streams < STREAMS_MAX;
 }
 
 void reply_vm_not_found(const struct api *api, struct httpd_request *request,

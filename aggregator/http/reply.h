@@ -1,4 +1,4 @@
-/* Replies that several routes share: bodies, streams, errors. */
+/* Replies that several routes share: bodies, errors. */
 #pragma once
 
 #include "aggregator/http/context.h"
@@ -13,10 +13,6 @@ extern const char reply_json[]; /* the media type */
  * than REPLY_BODY_MAX. */
 void reply_body(struct httpd_request *request, const char *type,
 	const struct buffer *body);
-
-/* True: the route may begin one more stream. False: too many streams are
- * open, and the request has ended with 503. */
-bool reply_may_stream(const struct api *api, struct httpd_request *request);
 
 /* Ends the request with 404: the VM is unknown, or VMs have no names here. */
 void reply_vm_not_found(const struct api *api, struct httpd_request *request,

@@ -61,7 +61,7 @@ class NoApiServer(unittest.TestCase):
         for body, status, why in (
                 (b"{", 400, "JSON"), (b"{}", 400, "nodeCacheCapable"),
                 (b" " * (3 << 20), 413, "2 MiB"),
-                (b" " * (5 << 20), 413, "4 MiB")):
+                (b" " * (5 << 20), 413, "2 MiB")):
             got, answer = self.post(f"{url}/filter", body)
             self.assertEqual(got, status)
             self.assertIn(why, answer["error"])

@@ -14,11 +14,20 @@
 /* One such response fits, two do not. */
 enum { BIG = HTTPD_UNREAD_MAX / 4 * 3 };
 
+/* As many of these bodies fit. */
+enum { BODY = 2 << 20, BODIES = HTTPD_BODIES_MAX / BODY };
+
+static const struct httpd_body bodies[] = {
+	{ "POST", "/body", BODY },
+	{ "PUT", "/hello", 1 },
+};
+
 struct fixture {
 	uv_loop_t loop;
 	struct httpd *httpd;
 	struct httpd_request *parked;
 	bool hold;
+	int served; /* requests that reached the handler */
 	int fd;
 	uv_poll_t poll;
 	char got[8192];
@@ -35,6 +44,7 @@ static void serve(void *owner, struct httpd_request *request)
 	char body[256];
 	size_t len;
 
+	f->served++;
 	if (f->hold) {
 		f->parked = request;
 		f->complete = true;
@@ -68,6 +78,8 @@ static int start_server(struct httpd **out, struct fixture *f,
 		.address = address,
 		.serve = serve,
 		.owner = f,
+		.bodies = bodies,
+		.body_count = count_of(bodies),
 	};
 
 	return httpd_new(out, &f->loop, &options, err);
@@ -101,15 +113,23 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 	uv_poll_stop(poll);
 }
 
-static int connect_to(const struct fixture *f)
+static int connect_from(const struct fixture *f, const char *address)
 {
+	struct sockaddr_in from = { .sin_family = AF_INET };
 	struct sockaddr_in to = { .sin_family = AF_INET,
 		.sin_port = htons(httpd_port(f->httpd)),
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
+	assert_int_equal(inet_pton(AF_INET, address, &from.sin_addr), 1);
+	assert_int_equal(bind(fd, (struct sockaddr *)&from, sizeof(from)), 0);
 	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
 	return fd;
+}
+
+static int connect_to(const struct fixture *f)
+{
+	return connect_from(f, "127.0.0.1");
 }
 
 static void send_bytes(struct fixture *f, const char *bytes)
@@ -185,9 +205,172 @@ static void errors_are_a_sentence_in_json(void **state)
 static void a_body_reaches_the_handler(void **state)
 {
 	const char *got = ask(*state,
-		"POST / HTTP/1.1\r\n" CLOSE "Content-Length: 5\r\n\r\n12345");
+		"POST /body HTTP/1.1\r\n" CLOSE
+		"Content-Length: 5\r\n\r\n12345");
 
 	assert_non_null(strstr(got, "\r\n\r\n12345"));
+}
+
+/* None of these clients ever sends its body. */
+static void the_headers_decide_about_a_body(void **state)
+{
+	static const struct {
+		const char *request, *status;
+		int served;
+	} cases[] = {
+		{ "POST /body HTTP/1.1\r\nHost: x\r\n"
+		  "Content-Length: 2097153\r\n\r\n",
+			"413", 0 },
+		{ "POST /body HTTP/1.1\r\nHost: x\r\n"
+		  "Content-Length: 18446744073709551615\r\n\r\n",
+			"413", 0 },
+		{ "POST /body HTTP/1.1\r\nHost: x\r\n"
+		  "Transfer-Encoding: chunked\r\n\r\n",
+			"411", 0 },
+		{ "POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n"
+		  "Transfer-Encoding: chunked\r\n\r\n",
+			"411", 0 },
+		{ "PUT /hello HTTP/1.1\r\nHost: x\r\n"
+		  "Content-Length: 2\r\n\r\n",
+			"413", 0 },
+		/* Here the handler decides. */
+		{ "GET /none HTTP/1.1\r\nHost: x\r\n"
+		  "Content-Length: 9\r\n\r\n",
+			"404", 1 },
+		{ "GET /hello HTTP/1.1\r\nHost: x\r\n"
+		  "Transfer-Encoding: chunked\r\n\r\n",
+			"200", 1 },
+		{ "POST /hello HTTP/1.1\r\nHost: x\r\n"
+		  "Content-Length: 9\r\nExpect: 100-continue\r\n\r\n",
+			"200", 1 },
+		{ "POST /bodies HTTP/1.1\r\nHost: x\r\n"
+		  "Content-Length: 9\r\n\r\n",
+			"200", 1 },
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < count_of(cases); i++) {
+		f->served = 0;
+		assert_ptr_equal(strstr(ask(f, cases[i].request), "HTTP/1.1 "),
+			f->got);
+		if (strncmp(f->got + 9, cases[i].status, 3) != 0) {
+			fail_msg("%s: %s", cases[i].request, f->got);
+		}
+		assert_non_null(strstr(f->got, "Connection: close"));
+		assert_int_equal(f->served, cases[i].served);
+		hang_up(f);
+	}
+}
+
+static void a_body_that_is_not_read_is_no_request(void **state)
+{
+	static const char *const methods[] = { "GET", "POST", "PATCH" };
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < count_of(methods); i++) {
+		scoped_free char *text = xasprintf(
+			"%s /hello HTTP/1.1\r\nHost: x\r\n"
+			"Content-Length: 36\r\n\r\n"
+			"GET /hello?who=b HTTP/1.1\r\nHost: x\r\n\r\n",
+			methods[i]);
+
+		f->served = 0;
+		assert_null(strstr(ask(f, text), "hello b"));
+		assert_int_equal(f->served, 1);
+		hang_up(f);
+	}
+}
+
+static void a_client_may_wait_for_100_continue(void **state)
+{
+	struct fixture *f = *state;
+
+	send_bytes(f,
+		"POST /body HTTP/1.1\r\n" CLOSE
+		"Content-Length: 5\r\nExpect: 100-continue\r\n\r\n");
+	while (strstr(f->got, "100 Continue") == NULL) {
+		(void)uv_run(&f->loop, UV_RUN_ONCE);
+	}
+	send_bytes(f, "12345");
+	run_until(&f->loop, &f->complete);
+	assert_non_null(strstr(f->got, "\r\n\r\n12345"));
+}
+
+/* ---- the sum of all bodies ---- */
+
+static const char announce[] =
+	"POST /body HTTP/1.1\r\nHost: x\r\n"
+	"Content-Length: 2097152\r\n\r\n";
+static const char small[] =
+	"POST /body HTTP/1.1\r\n" CLOSE "Content-Length: 5\r\n\r\n12345";
+
+/* A client whose body is admitted: it gets 100 Continue. */
+static int begin_body(struct fixture *f, const char *address)
+{
+	static const char request[] =
+		"POST /body HTTP/1.1\r\nHost: x\r\n"
+		"Content-Length: 2097152\r\nExpect: 100-continue\r\n\r\n";
+	char answer[100];
+	int fd = connect_from(f, address);
+
+	assert_int_equal(send(fd, request, strlen(request), 0),
+		(ssize_t)strlen(request));
+	assert_true(recv(fd, answer, sizeof(answer), 0) > 12);
+	assert_memory_equal(answer, "HTTP/1.1 100", 12);
+	return fd;
+}
+
+static void a_body_beyond_the_sum_is_503(void **state)
+{
+	struct fixture *f = *state;
+	int fds[BODIES];
+
+	for (int i = 0; i < BODIES; i++) {
+		fds[i] = begin_body(f, "127.0.0.1");
+	}
+	assert_non_null(strstr(ask(f, announce), "HTTP/1.1 503"));
+	assert_non_null(strstr(f->got, "too many bodies are on their way"));
+	assert_int_equal(f->served, 0);
+	for (int i = 0; i < BODIES; i++) {
+		(void)close(fds[i]);
+	}
+}
+
+static void one_address_does_not_take_the_room_of_all_bodies(void **state)
+{
+	struct fixture *f = *state;
+	int fds[BODIES];
+	char byte;
+
+	for (int i = 0; i < BODIES; i++) {
+		fds[i] = begin_body(f, "127.0.0.2");
+	}
+	assert_non_null(strstr(ask(f, small), "\r\n\r\n12345"));
+	/* The first one gave way. */
+	assert_int_equal(recv(fds[0], &byte, 1, 0), 0);
+	assert_true(recv(fds[1], &byte, 1, MSG_DONTWAIT) < 0);
+	for (int i = 0; i < BODIES; i++) {
+		(void)close(fds[i]);
+	}
+}
+
+static void a_served_body_takes_no_room(void **state)
+{
+	struct fixture *f = *state;
+	scoped_free char *text = xcalloc(sizeof(announce) + BODY, 1);
+
+	memcpy(text, announce, sizeof(announce) - 1);
+	memset(text + sizeof(announce) - 1, 'x', BODY);
+	for (int i = 0; i < BODIES; i++) {
+		f->hold = true;
+		f->complete = false;
+		send_bytes(f, text);
+		run_until(&f->loop, &f->complete);
+		httpd_reply(f->parked, 200, "text/plain", "", 0);
+	}
+	hang_up(f);
+	f->hold = false;
+	assert_non_null(strstr(ask(f, small), "\r\n\r\n12345"));
 }
 
 static void a_handler_may_reply_later(void **state)
@@ -282,6 +465,12 @@ int main(void)
 		HTTPD_TEST(decodes_the_query),
 		HTTPD_TEST(errors_are_a_sentence_in_json),
 		HTTPD_TEST(a_body_reaches_the_handler),
+		HTTPD_TEST(the_headers_decide_about_a_body),
+		HTTPD_TEST(a_body_that_is_not_read_is_no_request),
+		HTTPD_TEST(a_client_may_wait_for_100_continue),
+		HTTPD_TEST(a_body_beyond_the_sum_is_503),
+		HTTPD_TEST(one_address_does_not_take_the_room_of_all_bodies),
+		HTTPD_TEST(a_served_body_takes_no_room),
 		HTTPD_TEST(a_handler_may_reply_later),
 		HTTPD_TEST(closing_replies_to_open_requests),
 		HTTPD_TEST(

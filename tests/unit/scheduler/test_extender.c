@@ -213,21 +213,6 @@ static void refuses_an_invalid_request_with_a_reason(void **state)
 	scene_fini(&scene);
 }
 
-static void refuses_a_body_above_2_mib(void **state)
-{
-	struct scene scene;
-	(void)state;
-
-	scene_init(&scene);
-	assert_int_equal(
-		extender_answer(&scene.out, &scene.outcome, &scene.view,
-			&(struct extender_request){ EXTENDER_FILTER, NULL,
-				EXTENDER_BODY_MAX + 1 },
-			&scene.err),
-		-EFBIG);
-	scene_fini(&scene);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -238,7 +223,6 @@ int main(void)
 		cmocka_unit_test(has_no_opinion_before_the_caches_are_synced),
 		cmocka_unit_test(accepts_an_empty_list_of_nodes),
 		cmocka_unit_test(refuses_an_invalid_request_with_a_reason),
-		cmocka_unit_test(refuses_a_body_above_2_mib),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -176,6 +176,28 @@ static void reviews_http_by_path_and_without_an_audience(void **state)
 	end(review);
 }
 
+static void names_the_account_that_is_allowed(void **state)
+{
+	struct access_review *review = new_review();
+	scoped_free char *user = NULL;
+	struct verdict v = { 0 };
+
+	(void)state;
+	access_review_start(review,
+		&(struct access_review_request){ .right = ACCESS_REVIEW_HTTP,
+			.token = "t",
+			.subject = "/v1/nodes",
+			.user = &user,
+			.done = on_verdict,
+			.owner = &v });
+	fake_answer(201, FAKE_ACCOUNT(""));
+	assert_null(user);
+	fake_answer(201, FAKE_YES);
+	assert_verdict(&v, ACCESS_REVIEW_ALLOWED, "");
+	assert_string_equal(user, "system:serviceaccount:ns:agent");
+	end(review);
+}
+
 static void neither_allows_nor_refuses_without_an_answer(void **state)
 {
 	static const struct {
@@ -228,6 +250,7 @@ int main(void)
 		test(reads_the_pod_of_a_token_without_a_node),
 		test(distinguishes_a_missing_token_from_a_bad_one),
 		test(reviews_http_by_path_and_without_an_audience),
+		test(names_the_account_that_is_allowed),
 		test(neither_allows_nor_refuses_without_an_answer),
 		test(stopping_ends_open_requests),
 	};
