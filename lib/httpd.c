@@ -373,9 +373,9 @@ uint16_t httpd_port(const struct httpd *httpd)
 	return httpd->port;
 }
 
-uint64_t httpd_failed_connections(struct httpd *httpd)
+struct client_counts httpd_client_counts(struct httpd *httpd)
 {
-	return clients_failed_connections(&httpd->clients);
+	return clients_counts(&httpd->clients);
 }
 
 /* Replies 503 to requests without a response and aborts streams that wait for

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "lib/error.h"
+#include "lib/httpd_clients.h"
 #include "lib/tls.h"
 
 #include <stdbool.h>
@@ -69,10 +70,8 @@ must_check int httpd_new(struct httpd **out, uv_loop_t *loop,
 
 uint16_t httpd_port(const struct httpd *httpd);
 
-/* Returns how many connections have ended since the last call without ever
- * sending a complete request: the client was too slow, or did not speak HTTP or
- * the required TLS. */
-uint64_t httpd_failed_connections(struct httpd *httpd);
+/* Returns the counts since the last call. */
+struct client_counts httpd_client_counts(struct httpd *httpd);
 
 /* Open requests get a 503. Frees itself. NULL is fine. */
 void httpd_close(struct httpd *httpd);

@@ -6,7 +6,7 @@
 
 void clients_init(struct clients *clients, const size_t limits[CLIENT_SHARES])
 {
-	*clients = (struct clients){ .failed = 0 };
+	*clients = (struct clients){ .counts = { 0 } };
 	TAILQ_INIT(&clients->list);
 	for (int i = 0; i < CLIENT_SHARES; i++) {
 		places_init(&clients->places[i], limits[i]);
@@ -63,6 +63,7 @@ static bool make_room(struct clients *clients, enum client_share share,
 		if (victim == NULL) {
 			return false;
 		}
+		clients->counts.displaced++;
 		disconnect(clients, client_of(victim, share));
 	}
 	return true;
@@ -168,7 +169,7 @@ void clients_remove(struct clients *clients, struct client *client)
 	uv_mutex_lock(&clients->mutex);
 	TAILQ_REMOVE(&clients->list, client, link);
 	give_back_all(clients, client);
-	clients->failed += !client->has_requested;
+	clients->counts.failed += !client->has_requested;
 	uv_mutex_unlock(&clients->mutex);
 }
 
@@ -186,13 +187,13 @@ void clients_expire(struct clients *clients, uint64_t now_us)
 	uv_mutex_unlock(&clients->mutex);
 }
 
-uint64_t clients_failed_connections(struct clients *clients)
+struct client_counts clients_counts(struct clients *clients)
 {
-	uint64_t failed;
+	struct client_counts counts;
 
 	uv_mutex_lock(&clients->mutex);
-	failed = clients->failed;
-	clients->failed = 0;
+	counts = clients->counts;
+	clients->counts = (struct client_counts){ 0 };
 	uv_mutex_unlock(&clients->mutex);
-	return failed;
+	return counts;
 }

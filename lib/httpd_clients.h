@@ -40,6 +40,13 @@ enum client_share {
 	CLIENT_SHARES,	   /* the number of shares */
 };
 
+struct client_counts {
+	/* Connections that ended without ever sending a complete request: the
+	 * client was too slow, or did not speak HTTP or the required TLS. */
+	uint64_t failed;
+	uint64_t displaced; /* disconnected because others needed the room */
+};
+
 /* One connection. Allocated by the server; its members belong to this
  * module. */
 struct client {
@@ -58,7 +65,7 @@ struct clients {
 	uv_mutex_t mutex;
 	TAILQ_HEAD(client_list, client) list;
 	struct places places[CLIENT_SHARES];
-	uint64_t failed; /* see clients_failed_connections() */
+	struct client_counts counts; /* see clients_counts() */
 };
 
 /* limits: the sum that all clients together may hold of each share. */
@@ -95,5 +102,5 @@ void clients_remove(struct clients *clients, struct client *client);
 /* Disconnects every client whose time is over. */
 void clients_expire(struct clients *clients, uint64_t now_us);
 
-/* See httpd_failed_connections(). */
-uint64_t clients_failed_connections(struct clients *clients);
+/* Returns the counts since the last call. */
+struct client_counts clients_counts(struct clients *clients);

@@ -15,22 +15,32 @@ struct httpd_listener {
 	struct httpd *httpd;
 	const char *address;
 	struct timer *check;
-	struct log_limit limit;
+	struct log_limit failed, displaced;
 };
 
 static void check(void *owner)
 {
 	struct httpd_listener *listener = owner;
-	uint64_t count = httpd_failed_connections(listener->httpd);
+	struct client_counts counts = httpd_client_counts(listener->httpd);
+	uint64_t now_us = clock_monotonic_us();
 
-	if (count > 0 &&
-		log_allow(&listener->limit, clock_monotonic_us(), LOG_AGAIN_US,
-			NULL)) {
+	if (counts.failed > 0 &&
+		log_allow(&listener->failed, now_us, LOG_AGAIN_US, NULL)) {
 		log_warning(
 			"HTTP connections ended without a request: their "
 			"clients are too slow or speak something else",
 			log_str("listener", listener->address),
-			log_int("connections", (int64_t)count), LOG_END);
+			log_int("connections", (int64_t)counts.failed),
+			LOG_END);
+	}
+	if (counts.displaced > 0 &&
+		log_allow(&listener->displaced, now_us, LOG_AGAIN_US, NULL)) {
+		log_warning(
+			"HTTP connections were closed in favour of others: "
+			"their clients held the most, or were too slow",
+			log_str("listener", listener->address),
+			log_int("connections", (int64_t)counts.displaced),
+			LOG_END);
 	}
 }
 

@@ -1,5 +1,6 @@
 /* An HTTP server as a daemon runs it: TLS from files, and a warning in the log,
- * at most once a minute, when connections end without a complete request. */
+ * at most once a minute, when connections end without a complete request, and
+ * when some are closed in favour of others. */
 #pragma once
 
 #include "lib/httpd.h"

@@ -226,7 +226,7 @@ class SlowReaders(PeersCase):
 
 class IdleConnections(PeersCase):
     def test_one_address_does_not_displace_the_connections_of_others(self):
-        self.start_aggregator()
+        program = self.start_aggregator()
         early = connect(self.port, HONEST)
         self.addCleanup(early.close)
         early.sendall(b"GET /v1/nodes HTTP/1.1\r\n")
@@ -236,6 +236,7 @@ class IdleConnections(PeersCase):
             plugs.append(connect(self.port, STRANGER))
         early.sendall(b"Host: x\r\nConnection: close\r\n\r\n")
         self.assertEqual(answer(early)[0], 200)
+        program.wait_log("HTTP connections were closed in favour of others: ")
 
 
 if __name__ == "__main__":

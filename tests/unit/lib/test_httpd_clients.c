@@ -186,6 +186,9 @@ static void one_address_does_not_evict_the_clients_of_others(void **state)
 	assert_false(is_cut(0));
 	assert_false(is_cut(PLUGS - 1));
 	assert_true(is_cut(PLUGS - CROWD));
+	assert_int_equal(clients_counts(&world.clients).displaced,
+		PLUGS - CROWD);
+	assert_int_equal(clients_counts(&world.clients).displaced, 0);
 }
 
 static void a_reader_that_does_not_read_gives_way_to_a_connection(void **state)
@@ -286,11 +289,11 @@ static void counts_a_client_without_a_request_once(void **state)
 	move(1, CLIENT_WAITING, START);
 	move(1, CLIENT_READING, START);
 	move(1, CLIENT_REQUESTING, START);
-	assert_int_equal(clients_failed_connections(&world.clients), 0);
+	assert_int_equal(clients_counts(&world.clients).failed, 0);
 	leave(0);
 	leave(1);
-	assert_int_equal(clients_failed_connections(&world.clients), 1);
-	assert_int_equal(clients_failed_connections(&world.clients), 0);
+	assert_int_equal(clients_counts(&world.clients).failed, 1);
+	assert_int_equal(clients_counts(&world.clients).failed, 0);
 }
 
 #define CLIENTS_TEST(name)                                                     \

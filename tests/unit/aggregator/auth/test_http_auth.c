@@ -77,6 +77,8 @@ static void a_missing_or_malformed_token_is_401(void **state)
 		"Authorization: Basic dDp0\r\n",
 		"Authorization: Bearer\r\n",
 		"Authorization: t\r\n",
+		/* The body never comes. */
+		"Content-Length: 1000000\r\n",
 	};
 	struct fixture *f = *state;
 
