@@ -280,7 +280,9 @@ static void on_stop(void *owner)
 {
 	struct aggregator *a = owner;
 
-	log_info("stopping", LOG_END);
+	if (!a->has_failed) {
+		log_info("stopping", LOG_END);
+	}
 	a->is_stopping = true;
 	a->is_open = false;
 	launcher_informer_poll(a->informer, a->store);
