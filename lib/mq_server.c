@@ -1,10 +1,12 @@
 #include "lib/mq.h"
 
 #include "lib/clock.h"
+#include "lib/hash.h"
 #include "lib/inbox.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
 #include "lib/mq_nng.h"
+#include "lib/mq_unfinished.h"
 
 #include <nng/protocol/reqrep0/rep.h>
 #include <stdatomic.h>
@@ -18,6 +20,8 @@ enum { LINGER_MS = 100 };
 enum { UNREAD_MS = 1000 };
 /* How often waiting replies are checked. */
 enum { CHECK_MS = 10 };
+/* What REP adds to a request is part of its length: at most eight hops. */
+enum { HOPS_BYTES = 8 * 4 + 4 };
 
 enum { ACCEPT_FAILURES = 3 };
 
@@ -43,7 +47,9 @@ struct mq_server {
 	nng_socket socket;
 	nng_listener listener;
 	struct inbox *inbox;
-	struct timer *linger, *check;
+	struct timer *linger, *check, *unfinished_check;
+	struct mq_unfinished *unfinished;
+	size_t unfinished_closed; /* since mq_server_last_error() */
 	struct mq_request *slots;
 	struct mq_request *waiting; /* with waiting replies */
 	size_t slot_count;
@@ -68,6 +74,8 @@ static void on_slot(void *argument)
 
 	if (r == 0) {
 		slot->msg = nng_aio_get_msg(slot->receiving);
+		mq_unfinished_end(slot->server->unfinished,
+			nng_msg_get_pipe(slot->msg), nng_msg_len(slot->msg));
 		inbox_push(slot->server->inbox, &slot->item);
 	} else if (r != NNG_ECLOSED && r != NNG_ECANCELED &&
 		!atomic_load(&slot->server->closing)) {
@@ -175,7 +183,9 @@ static void server_free(struct mq_server *server)
 	}
 	timer_close(server->linger);
 	timer_close(server->check);
+	timer_close(server->unfinished_check);
 	if (is_closed) {
+		mq_unfinished_free(server->unfinished);
 		free(server->slots);
 		free(server);
 	}
@@ -240,9 +250,33 @@ static void wait_to_reply(struct mq_request *slot)
 	server->waiting = slot;
 }
 
+static void check_unfinished(void *owner)
+{
+	struct mq_server *server = owner;
+
+	server->unfinished_closed +=
+		mq_unfinished_check(server->unfinished, clock_monotonic_us());
+}
+
 static void on_linger(void *owner)
 {
 	server_free(owner);
+}
+
+static int open_server(struct mq_server *server,
+	const struct mq_server_options *options)
+{
+	int r = nng_rep0_open(&server->socket);
+
+	/* Half a message costs only the bytes that came. */
+	memory_return_large_blocks();
+	if (r == 0) {
+		server->unfinished =
+			mq_unfinished_new(server->socket, options->tls != NULL);
+		r = nng_socket_set_size(server->socket, NNG_OPT_RECVMAXSZ,
+			MQ_SEND_MAX + HOPS_BYTES);
+	}
+	return r;
 }
 
 int mq_server_new(struct mq_server **out, uv_loop_t *loop,
@@ -262,11 +296,8 @@ int mq_server_new(struct mq_server **out, uv_loop_t *loop,
 	server->inbox = inbox_new(loop, deliver_request, server);
 	server->linger = timer_new(loop, on_linger, server);
 	server->check = timer_new(loop, check_waiting, server);
-	r = nng_rep0_open(&server->socket);
-	if (r == 0) {
-		r = nng_socket_set_size(server->socket, NNG_OPT_RECVMAXSZ,
-			MQ_RECV_MAX);
-	}
+	server->unfinished_check = timer_new(loop, check_unfinished, server);
+	r = open_server(server, options);
 	for (size_t i = 0; r == 0 && i < server->slot_count; i++) {
 		r = open_slot(server, &server->slots[i]);
 	}
@@ -282,6 +313,9 @@ int mq_server_new(struct mq_server **out, uv_loop_t *loop,
 	for (size_t i = 0; i < server->slot_count; i++) {
 		receive(&server->slots[i]);
 	}
+	mq_unfinished_start(server->unfinished, server->port);
+	timer_start(server->unfinished_check, MQ_UNFINISHED_CHECK_MS,
+		MQ_UNFINISHED_CHECK_MS);
 	*out = server;
 	return 0;
 }
@@ -318,12 +352,29 @@ const char *mq_server_last_error(struct mq_server *server)
 			accept_stats, ACCEPT_FAILURES);
 	}
 	nng_stats_free(all);
+	if (failure < 0 && server->unfinished_closed > 0) {
+		server->unfinished_closed = 0;
+		return "a peer stopped in the middle of a message";
+	}
 	return failure < 0 ? "" : accept_texts[failure];
 }
 
 uint32_t mq_request_pipe(const struct mq_request *request)
 {
 	return (uint32_t)nng_pipe_id(nng_msg_get_pipe(request->msg));
+}
+
+uint64_t mq_request_host(const struct mq_request *request)
+{
+	nng_sockaddr from;
+
+	if (nng_pipe_get_addr(nng_msg_get_pipe(request->msg), NNG_OPT_REMADDR,
+		    &from) != 0) {
+		return 0;
+	}
+	return from.s_family == NNG_AF_INET6
+		? hash_bytes(HASH_SEED, from.s_in6.sa_addr, 16)
+		: hash_bytes(HASH_SEED, &from.s_in.sa_addr, 4);
 }
 
 void mq_reply(struct mq_request *request, const uint8_t *bytes, size_t len)

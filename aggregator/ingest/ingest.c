@@ -87,10 +87,11 @@ static struct snapshot_request current(const struct ingest *ingest)
 		live_revision(ingest->live) };
 }
 
-static void reply_snapshot(struct ingest *ingest, const struct waiter *waiter)
+static void answer_waiter(struct ingest *ingest, const struct waiter *waiter)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(MQ_RECV_MAX);
 
+	ingest->counts.snapshots++;
 	snapshot_write(&out, ingest->live, &waiter->request,
 		clock_monotonic_us());
 	if (out.overflowed) {
@@ -110,8 +111,7 @@ static void serve_long_polls(void *owner)
 	uint64_t wait_us;
 
 	while (long_poll_take_due(&waiter, &ingest->long_poll, &now, now_us)) {
-		ingest->counts.snapshots++;
-		reply_snapshot(ingest, &waiter);
+		answer_waiter(ingest, &waiter);
 	}
 	wait_us = long_poll_wait_us(&ingest->long_poll, &now, now_us);
 	if (wait_us == UINT64_MAX) {
@@ -124,15 +124,13 @@ static void serve_long_polls(void *owner)
 static void on_snapshot_request(struct ingest *ingest,
 	struct mq_request *request, const struct snapshot_request *wanted)
 {
-	struct error error;
+	const struct waiter waiter = { request, *wanted, clock_monotonic_us(),
+		mq_request_pipe(request),
+		wire_auth_peer(ingest->auth, request) };
+	struct waiter displaced;
 
-	if (!long_poll_add(&ingest->long_poll, request, wanted,
-		    clock_monotonic_us())) {
-		(void)error_set(&error, -EBUSY,
-			"%d snapshot requests are waiting already",
-			LONG_POLL_MAX);
-		refuse(ingest, request, &error);
-		return;
+	if (long_poll_add(&ingest->long_poll, &waiter, &displaced)) {
+		answer_waiter(ingest, &displaced);
 	}
 	serve_long_polls(ingest);
 }
@@ -394,13 +392,6 @@ void ingest_serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 	struct wire_request message;
 	struct error error;
 
-	if (len > MQ_SEND_MAX) {
-		(void)error_set(&error, -EMSGSIZE,
-			"the message has %zu bytes, more than the limit of %d",
-			len, MQ_SEND_MAX);
-		refuse(ingest, request, &error);
-		return;
-	}
 	if (wire_unpack_request(&message, bytes, len, &error) < 0) {
 		refuse(ingest, request, &error);
 		return;

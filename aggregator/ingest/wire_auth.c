@@ -2,6 +2,7 @@
 
 #include "aggregator/ingest/wire_sessions.h"
 #include "lib/clock.h"
+#include "lib/hash.h"
 #include "lib/memory.h"
 #include "lib/options.h"
 
@@ -106,6 +107,17 @@ bool wire_auth_allows_scheduler(const struct wire_auth *auth,
 {
 	return auth->review == NULL ||
 		find(auth, request, HELLO_SCHEDULER) != NULL;
+}
+
+uint64_t wire_auth_peer(const struct wire_auth *auth,
+	const struct mq_request *request)
+{
+	const struct hello *hello = wire_sessions_find(auth->sessions,
+		mq_request_pipe(request), clock_monotonic_us());
+
+	return auth->review == NULL || hello == NULL
+		? mq_request_host(request)
+		: hash_text((uint64_t)hello->role, hello->node);
 }
 
 struct wire_auth *wire_auth_new(struct access_review *review)
