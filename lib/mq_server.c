@@ -20,8 +20,8 @@ enum { LINGER_MS = 100 };
 enum { UNREAD_MS = 1000 };
 /* How often waiting replies are checked. */
 enum { CHECK_MS = 10 };
-/* What REP adds to a request is part of its length: at most eight hops. */
-enum { HOPS_BYTES = 8 * 4 + 4 };
+/* The length of a message covers the hops that REQ/REP allows: nine. */
+enum { HOPS_BYTES = 9 * 4 };
 
 enum { ACCEPT_FAILURES = 3 };
 

@@ -238,21 +238,18 @@ static void store_rows(struct ingest *ingest, struct mq_request *request,
 	}
 }
 
-/* Adds the reports to the live table in order. is_current: the process that
- * sent the Hello made them. Reports of an earlier process are only stored: the
- * clock that gives their age may not be the one that stamped them. */
+/* Adds the reports to the live table in order. */
 static int add_to_live(struct ingest *ingest, const struct batch *batch,
-	const struct batch_order_entry *order, bool is_current,
-	struct error *err)
+	const struct batch_order_entry *order, uint64_t peer, struct error *err)
 {
 	uint64_t now_us = clock_monotonic_us();
 	int r = 0;
 
-	for (size_t i = 0; is_current && r == 0 && i < batch->count; i++) {
+	for (size_t i = 0; r == 0 && i < batch->count; i++) {
 		const struct report *report = &batch->reports[order[i].index];
 		uint64_t age = batch_order_age_us(batch, report);
 		struct live_sample sample = { batch->node, batch->run_id,
-			report, (int64_t)now_us - (int64_t)age };
+			report, (int64_t)now_us - (int64_t)age, peer };
 
 		r = live_add(ingest->live, &sample, now_us, err);
 	}
@@ -320,7 +317,12 @@ static void on_batch(struct ingest *ingest, struct mq_request *request,
 		return;
 	}
 	order = batch_order_by_seq(batch);
-	if (add_to_live(ingest, batch, order, is_current, &error) < 0) {
+	/* Reports of an earlier process than the one that sent the Hello are
+	 * only stored: the clock that gives their age may not be the one that
+	 * stamped them. */
+	if (is_current &&
+		add_to_live(ingest, batch, order,
+			wire_auth_peer(ingest->auth, request), &error) < 0) {
 		refuse(ingest, request, &error);
 		return;
 	}

@@ -11,7 +11,7 @@ from flood import FLOOD_S, FloodCase, connect  # noqa: E402
 from harness import Folder  # noqa: E402
 from secure import SecureAggregator, certs, client_flags  # noqa: E402
 
-IDLE, HALF = 1000, 100
+IDLE, HALF = 1000, 200
 
 
 class TlsFloods(FloodCase):
@@ -78,7 +78,7 @@ class TlsFloods(FloodCase):
             flood, self.aggregator.ports[1], self.trust())))
         self.assertGreater(done[0], IDLE // 10)
 
-    def test_100_peers_over_tls_that_stop_in_the_middle_of_a_message(self):
+    def test_200_peers_over_tls_that_stop_in_the_middle_of_a_message(self):
         context = self.trust("agent")
         port = self.aggregator.ports[0]
 

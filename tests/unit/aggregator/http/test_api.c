@@ -30,7 +30,7 @@ static void add_node(struct fixture *f, const char *name, size_t count)
 		struct report r =
 			steady_report(i + 1, 100 + 2 * (double)i, 1.5);
 		struct live_sample sample = { name, run_a, &r,
-			(int64_t)now_us - (int64_t)age_us };
+			(int64_t)now_us - (int64_t)age_us, 0 };
 
 		r.kvm.state = KVM_OK;
 		assert_int_equal(live_add(f->live, &sample, now_us, NULL), 0);
@@ -148,7 +148,7 @@ static void add_pod(struct fixture *f, const char *node, const char *uid,
 		struct report r = sample_report(i + 1, 100 + 2 * (double)i);
 		struct vm_pod vm = sample_vm(uid, 1);
 		struct live_sample sample = { node, run_a, &r,
-			(int64_t)(now_us - (1 - i) * 2000000) };
+			(int64_t)(now_us - (1 - i) * 2000000), 0 };
 
 		vm.cpu_usage_us = (uint64_t)(cores * 2e6) * i;
 		sample_add_vms(&r, &vm, 1);

@@ -360,7 +360,7 @@ static void answers_a_snapshot_request_at_once_or_on_a_change(void **state)
 	struct fixture *f = *state;
 	struct report r = steady_report(1, 100, 1);
 	const uint64_t seqs[] = { 1 };
-	struct live_sample sample = { "n0", hello.run_id, &r, 0 };
+	struct live_sample sample = { "n0", hello.run_id, &r, 0, 0 };
 	const struct snapshot *snapshot = &f->scheduler.reply.snapshot;
 
 	assert_int_equal(live_add(f->live, &sample, 0, NULL), 0);

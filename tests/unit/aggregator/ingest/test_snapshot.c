@@ -11,7 +11,7 @@ static const uint8_t run_a[REPORT_RUN_ID_BYTES] = { 'a' };
 static void add(struct live *live, const char *node, uint64_t seq, size_t vms)
 {
 	struct report r = steady_report(seq, 100 + (double)seq, 1);
-	struct live_sample sample = { node, run_a, &r, 1000000 };
+	struct live_sample sample = { node, run_a, &r, 1000000, 0 };
 	scoped_free struct vm_pod *pods = xcalloc(vms, sizeof(*pods));
 	char uid[REPORT_UID_MAX];
 
