@@ -4,9 +4,11 @@
 #include "aggregator/ingest/batch_order.h"
 #include "aggregator/ingest/stored_late.h"
 #include "aggregator/ingest/long_poll.h"
+#include "aggregator/ingest/rate_limit.h"
 #include "aggregator/query/profile_cache.h"
 #include "aggregator/ingest/snapshot.h"
 #include "lib/clock.h"
+#include "lib/hash.h"
 #include "lib/log.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
@@ -41,6 +43,7 @@ struct ingest {
 	struct wire_auth *auth;
 	struct pending_list pending; /* not answered yet */
 	struct stored_late *stored_late;
+	struct rate_limit *rate_limit;
 	struct long_poll long_poll;
 	struct timer *ack_timer, *snapshot_timer;
 	struct log_topics log_limits;
@@ -289,12 +292,45 @@ static void store_reports(struct ingest *ingest, struct mq_request *request,
 	store_rows(ingest, request, rows, pending);
 }
 
+static size_t packed_bytes(const struct batch *batch)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < batch->count; i++) {
+		bytes += batch->packed[i].len;
+	}
+	return bytes;
+}
+
+/* False: the batch was above the limit, and answered. */
+static bool is_within_limit(struct ingest *ingest, struct mq_request *request,
+	const struct batch *batch, uint64_t peer)
+{
+	uint64_t now_us = clock_monotonic_us();
+	uint64_t suppressed = 0;
+
+	if (rate_limit_take(ingest->rate_limit, hash_text(peer, batch->node),
+		    batch->count, packed_bytes(batch), now_us)) {
+		return true;
+	}
+	ingest->counts.limited++;
+	acknowledge(ingest, request, false);
+	if (log_allow_topic(&ingest->log_limits, now_us, log_interval_us,
+		    "limit", &suppressed)) {
+		log_warning("node sends too many reports, it has to wait",
+			log_str("node", batch->node),
+			log_int("suppressed", (int64_t)suppressed), LOG_END);
+	}
+	return false;
+}
+
 static void on_batch(struct ingest *ingest, struct mq_request *request,
 	const struct batch *batch)
 {
 	scoped_free struct batch_order_entry *order = NULL;
 	const struct hello *hello = wire_auth_agent(ingest->auth, request);
 	struct error error;
+	uint64_t peer;
 	bool is_current;
 
 	if (hello == NULL) {
@@ -309,6 +345,10 @@ static void on_batch(struct ingest *ingest, struct mq_request *request,
 		refuse(ingest, request, &error);
 		return;
 	}
+	peer = wire_auth_peer(ingest->auth, request);
+	if (!is_within_limit(ingest, request, batch, peer)) {
+		return;
+	}
 	ingest->counts.reports += batch->count;
 	is_current =
 		memcmp(hello->run_id, batch->run_id, REPORT_RUN_ID_BYTES) == 0;
@@ -320,9 +360,7 @@ static void on_batch(struct ingest *ingest, struct mq_request *request,
 	/* Reports of an earlier process than the one that sent the Hello are
 	 * only stored: the clock that gives their age may not be the one that
 	 * stamped them. */
-	if (is_current &&
-		add_to_live(ingest, batch, order,
-			wire_auth_peer(ingest->auth, request), &error) < 0) {
+	if (is_current && add_to_live(ingest, batch, order, peer, &error) < 0) {
 		refuse(ingest, request, &error);
 		return;
 	}
@@ -426,6 +464,7 @@ struct ingest *ingest_new(uv_loop_t *loop, struct live *live,
 	TAILQ_INIT(&ingest->pending);
 	ingest->auth = wire_auth_new(review);
 	ingest->stored_late = stored_late_new();
+	ingest->rate_limit = rate_limit_new();
 	ingest->ack_timer = timer_new(loop, on_ack_timer, ingest);
 	ingest->snapshot_timer = timer_new(loop, serve_long_polls, ingest);
 	return ingest;
@@ -448,6 +487,7 @@ void ingest_close(struct ingest *ingest)
 		timer_close(ingest->snapshot_timer);
 		wire_auth_free(ingest->auth);
 		stored_late_free(ingest->stored_late);
+		rate_limit_free(ingest->rate_limit);
 		free(ingest);
 	}
 }
