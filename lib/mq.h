@@ -23,7 +23,7 @@ enum { MQ_RECV_MAX = 4 << 20, MQ_SEND_MAX = 1 << 20 };
 struct mq_server;
 struct mq_request; /* one request that waits for its reply */
 
-/* bytes belong to the request and stay valid until the reply. */
+/* bytes are valid during the call. */
 typedef void (*mq_serve)(void *owner, struct mq_request *request,
 	const uint8_t *bytes, size_t len);
 

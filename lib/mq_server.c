@@ -36,7 +36,7 @@ struct mq_request {
 	struct mq_server *server;
 	nng_ctx ctx;
 	nng_aio *receiving, *replying;
-	nng_msg *msg; /* during mq_serve */
+	nng_msg *msg; /* received, then without bytes for the reply */
 	/* For a reply that waits: */
 	struct mq_request *next;
 	nng_pipe pipe;
@@ -88,11 +88,18 @@ static void deliver_request(void *owner, struct inbox_item *item)
 	struct mq_server *server = owner;
 	struct mq_request *slot = (struct mq_request *)item;
 
+	nng_msg *msg = slot->msg;
+
 	if (atomic_load(&server->closing)) {
 		return; /* freed with the slot */
 	}
-	server->serve(server->owner, slot, nng_msg_body(slot->msg),
-		nng_msg_len(slot->msg));
+	/* A request that waits for its reply does not keep its bytes. */
+	if (nng_msg_alloc(&slot->msg, 0) != 0) {
+		abort(); /* out of memory */
+	}
+	nng_msg_set_pipe(slot->msg, nng_msg_get_pipe(msg));
+	server->serve(server->owner, slot, nng_msg_body(msg), nng_msg_len(msg));
+	nng_msg_free(msg);
 }
 
 static int open_slot(struct mq_server *server, struct mq_request *slot)

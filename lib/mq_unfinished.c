@@ -39,6 +39,7 @@ struct peer {
 	uint64_t seen_messages;
 	size_t unfinished;
 	uint64_t since_us; /* 0: in no message */
+	uint64_t moved_us; /* when bytes of the message came last */
 	bool is_closing;
 };
 
@@ -246,6 +247,7 @@ static uint64_t received_bytes(int fd)
 static void measure(const struct mq_unfinished *u, struct peer *peer,
 	uint64_t now_us)
 {
+	size_t unfinished;
 	uint64_t expected = GREETING_BYTES + peer->bytes;
 	uint64_t received = peer->fd < 0 ? 0 : received_bytes(peer->fd);
 
@@ -253,10 +255,14 @@ static void measure(const struct mq_unfinished *u, struct peer *peer,
 		expected += TLS_HANDSHAKE_BYTES + peer->bytes / TLS_PART +
 			peer->messages * TLS_MESSAGE_BYTES;
 	}
-	peer->unfinished = received > expected && !peer->is_closing
+	unfinished = received > expected && !peer->is_closing
 		? received - expected
 		: 0;
-	if (peer->unfinished == 0) {
+	if (unfinished != peer->unfinished) {
+		peer->moved_us = now_us;
+	}
+	peer->unfinished = unfinished;
+	if (unfinished == 0) {
 		peer->since_us = 0;
 	} else if (peer->since_us == 0 ||
 		peer->seen_messages != peer->messages) {
@@ -265,37 +271,49 @@ static void measure(const struct mq_unfinished *u, struct peer *peer,
 	peer->seen_messages = peer->messages;
 }
 
-/* The message that is unfinished for longest first, then the largest. */
-static int compare_waits(const void *a, const void *b)
+/* The one that has received nothing for longest first, then the largest. */
+static int compare_stalls(const void *a, const void *b)
 {
 	const struct peer *x = *(const struct peer *const *)a;
 	const struct peer *y = *(const struct peer *const *)b;
-	int order = (x->since_us > y->since_us) - (x->since_us < y->since_us);
+	int order = (x->moved_us > y->moved_us) - (x->moved_us < y->moved_us);
 
 	return order != 0 ? order
 			  : (x->unfinished < y->unfinished) -
 			(x->unfinished > y->unfinished);
 }
 
-/* Closes late peers, and more until the rest is small enough. Closing is
- * asynchronous: nng calls on_pipe() later, on its own thread. */
-static size_t close_late(struct peer **peers, size_t count, uint64_t now_us)
+/* Closing is asynchronous: nng calls on_pipe() later, on its own thread. */
+static void close_peer(struct peer *peer)
 {
-	size_t sum = 0;
+	peer->is_closing = true;
+	(void)nng_pipe_close((nng_pipe){ .id = (uint32_t)peer->id });
+}
+
+static bool has_to_go(const struct peer *peer, size_t sum, uint64_t now_us)
+{
+	size_t limit = now_us >= peer->moved_us + MQ_UNFINISHED_STALLED_US
+		? MQ_UNFINISHED_STALLED_BYTES
+		: MQ_UNFINISHED_BYTES;
+
+	return sum > limit || now_us >= peer->since_us + MQ_UNFINISHED_US;
+}
+
+static size_t close_some(struct peer **peers, size_t count, uint64_t now_us)
+{
 	size_t closed = 0;
+	size_t sum = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		sum += peers[i]->unfinished;
 	}
-	qsort(peers, count, sizeof(struct peer *), compare_waits);
-	while (closed < count &&
-		(sum > MQ_UNFINISHED_BYTES ||
-			now_us >= peers[closed]->since_us + MQ_UNFINISHED_US)) {
-		sum -= peers[closed]->unfinished;
-		peers[closed]->is_closing = true;
-		(void)nng_pipe_close(
-			(nng_pipe){ .id = (uint32_t)peers[closed]->id });
-		closed++;
+	qsort(peers, count, sizeof(struct peer *), compare_stalls);
+	for (size_t i = 0; i < count; i++) {
+		if (has_to_go(peers[i], sum, now_us)) {
+			sum -= peers[i]->unfinished;
+			close_peer(peers[i]);
+			closed++;
+		}
 	}
 	return closed;
 }
@@ -350,7 +368,7 @@ size_t mq_unfinished_check(struct mq_unfinished *u, uint64_t now_us)
 	for (size_t i = 0; i < count; i++) {
 		measure(u, list[i], now_us);
 	}
-	closed = close_late(list, collect(u, list, is_unfinished), now_us);
+	closed = close_some(list, collect(u, list, is_unfinished), now_us);
 	(void)pthread_mutex_unlock(&u->mutex);
 	return closed;
 }

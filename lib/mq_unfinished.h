@@ -19,10 +19,16 @@
  * then. */
 #define MQ_UNFINISHED_US UINT64_C(15000000)
 
-/* All unfinished messages together. Above it, the connections whose messages
- * are unfinished for longest are closed. 128 batches of agents, which are at
- * most 256 KiB, fit. */
-enum { MQ_UNFINISHED_BYTES = 32 << 20 };
+/* All unfinished messages together. Above the first limit, connections that
+ * received nothing for a second are closed, and above the second any: always
+ * the one that has received nothing for longest. After an outage, a thousand
+ * agents may send batches of 256 KiB over one slow link, and no other peer has
+ * a reason to come near the first limit. */
+enum {
+	MQ_UNFINISHED_STALLED_BYTES = 32 << 20,
+	MQ_UNFINISHED_BYTES = 96 << 20,
+};
+#define MQ_UNFINISHED_STALLED_US UINT64_C(1000000)
 
 /* How often the caller checks. In between, peers can send more than the limit:
  * 25 MB at 1 Gbit/s. */

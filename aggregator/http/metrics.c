@@ -137,6 +137,9 @@ static void write_health(struct buffer *out, const struct metrics *metrics)
 	exposition_single(out, "plimsoll_aggregator_refused_messages_total",
 		"Messages refused", EXPOSITION_COUNTER,
 		(double)self->counts.refused);
+	exposition_single(out, "plimsoll_aggregator_limited_batches_total",
+		"Batches of a node that sends too many reports",
+		EXPOSITION_COUNTER, (double)self->counts.limited);
 	exposition_single(out, "plimsoll_aggregator_snapshots_total",
 		"Snapshots sent to schedulers", EXPOSITION_COUNTER,
 		(double)self->counts.snapshots);

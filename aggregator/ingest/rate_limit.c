@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What was taken, and has not refilled yet. */
+/* The part that was taken and has not refilled yet. */
 struct bucket {
 	double reports, bytes;
 	uint64_t at_us;

@@ -14,18 +14,19 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { PEERS = 48 };
+enum { PEERS = 48, PEERS_MAX = 128 };
 /* A bit below the largest, because its frame counts too. */
 enum { LONG = MQ_SEND_MAX - 64 };
 
-static _Atomic uint64_t ahead_us; /* of the real clock */
+/* The clock of the server stands still but for the tests' jumps. */
+static _Atomic uint64_t fake_us = 3600000000;
 
 uint64_t __real_clock_monotonic_us(void);
 uint64_t __wrap_clock_monotonic_us(void);
 
 uint64_t __wrap_clock_monotonic_us(void)
 {
-	return __real_clock_monotonic_us() + atomic_load(&ahead_us);
+	return atomic_load(&fake_us);
 }
 
 /* A server, and peers without nng: their bytes are written by hand. */
@@ -33,7 +34,7 @@ struct fixture {
 	uv_loop_t loop;
 	uv_timer_t look;
 	struct mq_server *server;
-	int peers[PEERS];
+	int peers[PEERS_MAX];
 	size_t wanted; /* run until so many peers are disconnected */
 	bool is_reached;
 	size_t served;
@@ -63,7 +64,7 @@ static size_t count_disconnected(const struct fixture *f)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < PEERS; i++) {
+	for (size_t i = 0; i < PEERS_MAX; i++) {
 		count += f->peers[i] >= 0 && is_disconnected(f->peers[i]);
 	}
 	return count;
@@ -99,7 +100,7 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	for (size_t i = 0; i < PEERS; i++) {
+	for (size_t i = 0; i < PEERS_MAX; i++) {
 		if (f->peers[i] >= 0) {
 			(void)close(f->peers[i]);
 		}
@@ -191,7 +192,7 @@ static void a_peer_that_stops_in_a_message_is_disconnected(void **state)
 	await_served(f, 1);
 	run_checks(f);
 	assert_int_equal(count_disconnected(f), 0);
-	ahead_us += MQ_UNFINISHED_US;
+	fake_us += MQ_UNFINISHED_US;
 	await_disconnected(f, 1);
 	assert_true(is_disconnected(f->peers[0]));
 	/* The other one is silent between two messages. */
@@ -210,7 +211,7 @@ static void the_time_of_a_message_begins_with_the_message(void **state)
 	for (size_t i = 1; i <= 2; i++) {
 		send_part(f, 0, 1000, 400);
 		run_checks(f);
-		ahead_us += MQ_UNFINISHED_US - 3000000;
+		fake_us += MQ_UNFINISHED_US - 1;
 		run_checks(f);
 		assert_int_equal(count_disconnected(f), 0);
 		write_all(f->peers[0], (uint8_t[600]){ 0 }, 600);
@@ -218,17 +219,20 @@ static void the_time_of_a_message_begins_with_the_message(void **state)
 	}
 }
 
-static void unfinished_messages_are_bounded_together(void **state)
+static void stalled_messages_are_bounded_together(void **state)
 {
 	struct fixture *f = *state;
-	size_t extra = PEERS - MQ_UNFINISHED_BYTES / MQ_SEND_MAX;
+	size_t extra = PEERS - MQ_UNFINISHED_STALLED_BYTES / MQ_SEND_MAX;
 
 	for (size_t i = 0; i < PEERS; i++) {
 		connect_peer(f, i);
 		send_part(f, i, LONG, LONG - 1);
 	}
+	run_checks(f);
+	assert_int_equal(count_disconnected(f), 0);
+	fake_us += MQ_UNFINISHED_STALLED_US;
 	await_disconnected(f, extra);
-	/* Some others remain, and finish their messages. */
+	/* The others may finish their messages. */
 	run_checks(f);
 	assert_int_equal(count_disconnected(f), extra);
 	for (size_t i = 0; i < PEERS; i++) {
@@ -236,6 +240,24 @@ static void unfinished_messages_are_bounded_together(void **state)
 	}
 	await_served(f, PEERS - extra);
 	assert_int_equal(f->served_bytes, LONG);
+}
+
+/* Each sends another byte before each check. */
+static void messages_that_go_on_are_bounded_together(void **state)
+{
+	struct fixture *f = *state;
+	size_t count = MQ_UNFINISHED_BYTES / MQ_SEND_MAX + 4;
+
+	for (size_t i = 0; i < count; i++) {
+		connect_peer(f, i);
+		send_part(f, i, LONG, LONG - 100);
+	}
+	await_disconnected(f, 4);
+	for (size_t i = 0; i < count; i++) {
+		write_all(f->peers[i], "", 1);
+	}
+	run_checks(f);
+	assert_int_equal(count_disconnected(f), 4);
 }
 
 static void a_message_above_the_limit_is_not_received(void **state)
@@ -255,7 +277,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		MQ_TEST(a_peer_that_stops_in_a_message_is_disconnected),
 		MQ_TEST(the_time_of_a_message_begins_with_the_message),
-		MQ_TEST(unfinished_messages_are_bounded_together),
+		MQ_TEST(stalled_messages_are_bounded_together),
+		MQ_TEST(messages_that_go_on_are_bounded_together),
 		MQ_TEST(a_message_above_the_limit_is_not_received),
 	};
 

@@ -427,6 +427,47 @@ static void answers_a_snapshot_request_at_once_or_on_a_change(void **state)
 	assert_int_equal(snapshot->rev, 2);
 }
 
+static void a_scheduler_gets_a_place_when_all_are_taken(void **state)
+{
+	struct fixture *f = *state;
+	struct client others[LONG_POLL_MAX] = { 0 };
+	const uint64_t seqs[] = { 1, 2 };
+	size_t answered = 0;
+
+	send_hello(f);
+	send_batch(f, "n1", 'a', &seqs[0], 1);
+	for (size_t i = 0; i < LONG_POLL_MAX; i++) {
+		scoped_buffer struct buffer out = BUFFER_MAX(100);
+
+		others[i].reply.kind = WIRE_ACK;
+		reconnect(f, &others[i]);
+		wire_pack_snapshot_request(&out,
+			&(struct snapshot_request){ 42, 1 });
+		send_bytes(&others[i], &out);
+	}
+	/* All of them wait, because the longest that waits is answered. */
+	reconnect(f, &f->scheduler);
+	for (int turn = 0; answered == 0; turn++) {
+		assert_in_range(turn, 0, 100000);
+		(void)uv_run(&f->s->loop, UV_RUN_ONCE);
+		if (!mq_client_busy(f->scheduler.mq)) {
+			request_snapshot(f, 42, 1);
+		}
+		for (size_t i = 0; i < LONG_POLL_MAX; i++) {
+			answered += others[i].is_answered;
+			assert_int_not_equal(others[i].reply.kind,
+				WIRE_REFUSED);
+		}
+	}
+	send_batch(f, "n1", 'a', &seqs[1], 1);
+	run_until(&f->s->loop, &f->scheduler.is_answered);
+	assert_int_equal(f->scheduler.reply.kind, WIRE_SNAPSHOT);
+	for (size_t i = 0; i < LONG_POLL_MAX; i++) {
+		mq_client_close(others[i].mq);
+		wire_reply_fini(&others[i].reply);
+	}
+}
+
 static void acknowledges_decisions_when_they_are_stored(void **state)
 {
 	struct fixture *f = *state;
@@ -467,6 +508,7 @@ int main(void)
 		test(stores_nothing_after_a_stop),
 		test(an_agent_that_reports_too_much_waits),
 		test(answers_a_snapshot_request_at_once_or_on_a_change),
+		test(a_scheduler_gets_a_place_when_all_are_taken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
