@@ -44,6 +44,8 @@ struct mq_request {
 };
 
 struct mq_server {
+	struct inbox_item due; /* a check of unfinished messages */
+	_Atomic bool is_due;   /* pushed, and not delivered yet */
 	nng_socket socket;
 	nng_listener listener;
 	struct inbox *inbox;
@@ -83,16 +85,41 @@ static void on_slot(void *argument)
 	}
 }
 
+static void check_unfinished(void *owner)
+{
+	struct mq_server *server = owner;
+
+	server->unfinished_closed +=
+		mq_unfinished_check(server->unfinished, clock_monotonic_us());
+}
+
+/* On an nng thread. */
+static void on_unfinished_due(void *owner)
+{
+	struct mq_server *server = owner;
+
+	if (!atomic_load(&server->closing) &&
+		!atomic_exchange(&server->is_due, true)) {
+		inbox_push(server->inbox, &server->due);
+	}
+}
+
 static void deliver_request(void *owner, struct inbox_item *item)
 {
 	struct mq_server *server = owner;
 	struct mq_request *slot = (struct mq_request *)item;
 
-	nng_msg *msg = slot->msg;
+	nng_msg *msg;
 
 	if (atomic_load(&server->closing)) {
 		return; /* freed with the slot */
 	}
+	if (item == &server->due) {
+		atomic_store(&server->is_due, false);
+		check_unfinished(server);
+		return;
+	}
+	msg = slot->msg;
 	/* A request that waits for its reply does not keep its bytes. */
 	if (nng_msg_alloc(&slot->msg, 0) != 0) {
 		abort(); /* out of memory */
@@ -257,14 +284,6 @@ static void wait_to_reply(struct mq_request *slot)
 	server->waiting = slot;
 }
 
-static void check_unfinished(void *owner)
-{
-	struct mq_server *server = owner;
-
-	server->unfinished_closed +=
-		mq_unfinished_check(server->unfinished, clock_monotonic_us());
-}
-
 static void on_linger(void *owner)
 {
 	server_free(owner);
@@ -278,8 +297,8 @@ static int open_server(struct mq_server *server,
 	/* Half a message costs only the bytes that came. */
 	memory_return_large_blocks();
 	if (r == 0) {
-		server->unfinished =
-			mq_unfinished_new(server->socket, options->tls != NULL);
+		server->unfinished = mq_unfinished_new(server->socket,
+			options->tls != NULL, on_unfinished_due, server);
 		r = nng_socket_set_size(server->socket, NNG_OPT_RECVMAXSZ,
 			MQ_SEND_MAX + HOPS_BYTES);
 	}

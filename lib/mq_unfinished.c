@@ -49,8 +49,11 @@ struct mq_unfinished {
 	pthread_mutex_t mutex; /* of all below */
 	struct bucket peers[BUCKETS];
 	size_t count;
-	uint16_t port; /* the listener's, in network order; 0: none */
+	size_t new_count; /* since the last check */
+	uint16_t port;	  /* the listener's, in network order; 0: none */
 	bool is_tls;
+	mq_unfinished_due due;
+	void *owner;
 };
 
 static struct bucket *bucket_of(struct mq_unfinished *u, int id)
@@ -100,6 +103,7 @@ static void add(struct mq_unfinished *u, nng_pipe pipe,
 	peer->from = *from;
 	LIST_INSERT_HEAD(bucket_of(u, peer->id), peer, link);
 	u->count++;
+	u->new_count++;
 }
 
 static void remove_peer(struct mq_unfinished *u, struct peer *peer)
@@ -115,6 +119,7 @@ static void on_pipe(nng_pipe pipe, nng_pipe_ev event, void *argument)
 	struct mq_unfinished *u = argument;
 	struct peer *peer;
 	struct address from;
+	bool is_due = false;
 	bool is_new =
 		event == NNG_PIPE_EV_ADD_PRE && address_of_pipe(&from, pipe);
 
@@ -124,8 +129,13 @@ static void on_pipe(nng_pipe pipe, nng_pipe_ev event, void *argument)
 		remove_peer(u, peer);
 	} else if (is_new && peer == NULL) {
 		add(u, pipe, &from);
+		is_due = u->new_count >= MQ_UNFINISHED_NEW &&
+			u->new_count * MQ_UNFINISHED_NEW >= u->count;
 	}
 	(void)pthread_mutex_unlock(&u->mutex);
+	if (is_due) {
+		u->due(u->owner);
+	}
 }
 
 void mq_unfinished_end(struct mq_unfinished *u, nng_pipe pipe, size_t len)
@@ -244,12 +254,25 @@ static uint64_t received_bytes(int fd)
 
 /* ---- the check ---- */
 
+/* Nearly always the number is the expected one, which no other file has that
+ * nng may have opened under this number since. */
+static uint64_t received_of_peer(const struct mq_unfinished *u,
+	struct peer *peer, uint64_t expected)
+{
+	uint64_t received = peer->fd < 0 ? 0 : received_bytes(peer->fd);
+
+	if (received != expected && !has_file(u, peer)) {
+		peer->fd = -1;
+	}
+	return peer->fd < 0 ? 0 : received;
+}
+
 static void measure(const struct mq_unfinished *u, struct peer *peer,
 	uint64_t now_us)
 {
 	size_t unfinished;
 	uint64_t expected = GREETING_BYTES + peer->bytes;
-	uint64_t received = peer->fd < 0 ? 0 : received_bytes(peer->fd);
+	uint64_t received = received_of_peer(u, peer, expected);
 
 	if (u->is_tls) {
 		expected += TLS_HANDSHAKE_BYTES + peer->bytes / TLS_PART +
@@ -337,9 +360,7 @@ static size_t collect(struct mq_unfinished *u, struct peer **list,
 
 static bool needs_file(struct mq_unfinished *u, struct peer *peer)
 {
-	if (!has_file(u, peer)) {
-		peer->fd = -1;
-	}
+	(void)u;
 	return peer->fd < 0;
 }
 
@@ -362,6 +383,7 @@ size_t mq_unfinished_check(struct mq_unfinished *u, uint64_t now_us)
 	size_t count, closed;
 
 	(void)pthread_mutex_lock(&u->mutex);
+	u->new_count = 0;
 	list = xcalloc(u->count + 1, sizeof(struct peer *));
 	find_files(list, collect(u, list, needs_file), u->port);
 	count = collect(u, list, is_any);
@@ -375,10 +397,13 @@ size_t mq_unfinished_check(struct mq_unfinished *u, uint64_t now_us)
 
 /* ---- lifecycle ---- */
 
-struct mq_unfinished *mq_unfinished_new(nng_socket socket, bool is_tls)
+struct mq_unfinished *mq_unfinished_new(nng_socket socket, bool is_tls,
+	mq_unfinished_due due, void *owner)
 {
 	struct mq_unfinished *u = xcalloc(1, sizeof(*u));
 
+	u->due = due;
+	u->owner = owner;
 	if (pthread_mutex_init(&u->mutex, NULL) != 0 ||
 		nng_pipe_notify(socket, NNG_PIPE_EV_ADD_PRE, on_pipe, u) != 0 ||
 		nng_pipe_notify(socket, NNG_PIPE_EV_REM_POST, on_pipe, u) !=
