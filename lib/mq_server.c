@@ -246,7 +246,7 @@ static void end_waiting(struct mq_request *slot)
 		nng_msg_free(unsent);
 	}
 	if (nng_aio_result(slot->replying) == NNG_ETIMEDOUT) {
-		(void)nng_pipe_close(slot->pipe);
+		mq_unfinished_disconnect(slot->server->unfinished, slot->pipe);
 	}
 	receive(slot);
 }

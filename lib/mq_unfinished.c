@@ -306,11 +306,13 @@ static int compare_stalls(const void *a, const void *b)
 			(x->unfinished > y->unfinished);
 }
 
-/* Closing is asynchronous: nng calls on_pipe() later, on its own thread. */
-static void close_peer(struct peer *peer)
+/* nng_pipe_close() of 1.5.2 can wait forever for a receive that goes on at that
+ * moment, and no connection is freed after that. At the end of its input nng
+ * closes the connection itself. */
+static void disconnect(struct peer *peer)
 {
 	peer->is_closing = true;
-	(void)nng_pipe_close((nng_pipe){ .id = (uint32_t)peer->id });
+	(void)shutdown(peer->fd, SHUT_RDWR);
 }
 
 static bool has_to_go(const struct peer *peer, size_t sum, uint64_t now_us)
@@ -334,7 +336,7 @@ static size_t close_some(struct peer **peers, size_t count, uint64_t now_us)
 	for (size_t i = 0; i < count; i++) {
 		if (has_to_go(peers[i], sum, now_us)) {
 			sum -= peers[i]->unfinished;
-			close_peer(peers[i]);
+			disconnect(peers[i]);
 			closed++;
 		}
 	}
@@ -393,6 +395,21 @@ size_t mq_unfinished_check(struct mq_unfinished *u, uint64_t now_us)
 	closed = close_some(list, collect(u, list, is_unfinished), now_us);
 	(void)pthread_mutex_unlock(&u->mutex);
 	return closed;
+}
+
+void mq_unfinished_disconnect(struct mq_unfinished *u, nng_pipe pipe)
+{
+	struct peer *peer;
+
+	(void)pthread_mutex_lock(&u->mutex);
+	peer = find(u, nng_pipe_id(pipe));
+	if (peer != NULL && peer->fd < 0) {
+		find_files(&peer, 1, u->port);
+	}
+	if (peer != NULL && has_file(u, peer)) {
+		disconnect(peer);
+	}
+	(void)pthread_mutex_unlock(&u->mutex);
 }
 
 /* ---- lifecycle ---- */

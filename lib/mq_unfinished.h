@@ -4,7 +4,7 @@
  * and does not say how much has come. The kernel does: a connection is in the
  * middle of a message if it has received more bytes than its complete messages
  * have. nng does not give its sockets away, so they are found among the
- * process's files by their addresses, and only read.
+ * process's files by their addresses.
  *
  * TLS adds an unknown number of bytes, so with TLS up to 32 KiB and some bytes
  * a message do not count. Private to lib/mq*.c. */
@@ -26,7 +26,7 @@
  * a reason to come near the first limit. */
 enum {
 	MQ_UNFINISHED_STALLED_BYTES = 32 << 20,
-	MQ_UNFINISHED_BYTES = 96 << 20,
+	MQ_UNFINISHED_BYTES = 64 << 20,
 };
 #define MQ_UNFINISHED_STALLED_US UINT64_C(1000000)
 
@@ -51,6 +51,9 @@ void mq_unfinished_end(struct mq_unfinished *unfinished, nng_pipe pipe,
 
 /* Returns how many connections were closed. */
 size_t mq_unfinished_check(struct mq_unfinished *unfinished, uint64_t now_us);
+
+/* On the loop thread. */
+void mq_unfinished_disconnect(struct mq_unfinished *unfinished, nng_pipe pipe);
 
 /* After the socket is closed. NULL is fine. */
 void mq_unfinished_free(struct mq_unfinished *unfinished);
