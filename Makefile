@@ -151,6 +151,7 @@ WRAP_test_spool_faults = mkdir open openat flock fdopendir readdir fstatat \
 	pread write ftruncate unlinkat close
 WRAP_test_schedule = clock_monotonic_us
 WRAP_test_node_log = log_write
+WRAP_test_mq_unfinished = clock_monotonic_us
 WRAP_test_ingest = clock_monotonic_us timer_start
 WRAP_test_request_body = store_names_find
 define test_rule

@@ -180,7 +180,7 @@ static void on_last_report(void *owner, const struct store_row *row)
 	uint64_t age_ms =
 		wall_ms > row->sample_ms ? wall_ms - row->sample_ms : 0;
 	struct live_sample sample = { row->node, row->run_id, row->report,
-		(int64_t)now_us - (int64_t)age_ms * 1000 };
+		(int64_t)now_us - (int64_t)age_ms * 1000, 0 };
 	struct error error;
 
 	if (forget_is_over(a->forget, age_ms * 1000)) {

@@ -1,17 +1,26 @@
-/* 64-bit FNV-1a, the hash of Fowler, Noll and Vo:
- * http://www.isthe.com/chongo/tech/comp/fnv/ and IETF draft-eastlake-fnv.
+/* SipHash-2-4, the keyed hash of Aumasson and Bernstein:
+ * https://131002.net/siphash/ and https://github.com/veorq/SipHash.
  *
- * For hash tables and change detection within one process. FNV-1a does not
- * resist keys chosen by an attacker. */
+ * For hash tables and change detection within one process. Each process draws
+ * its own key from the kernel, so nobody outside can choose texts that collide,
+ * and a hash must never be stored or sent. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* FNV's offset basis, the seed of the first call. */
-#define HASH_SEED UINT64_C(14695981039346656037)
+struct hash_key {
+	uint64_t k0, k1;
+};
 
-/* The hash of the bytes that gave seed followed by these. */
+/* The hash of the bytes with a given key. */
+uint64_t hash_with(struct hash_key key, const void *bytes, size_t len);
+
+/* The seed of the first call. */
+#define HASH_SEED UINT64_C(0)
+
+/* The hash of these bytes after what gave seed, with the key of the process.
+ * Any thread may call it. */
 uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t len);
 
 /* The same for text without its NUL. NULL counts as "". */

@@ -10,13 +10,9 @@
 /* Marks a slot whose entry was removed; a search continues past it. */
 static char tombstone[1];
 
-/* Folds in the high bits, because the mask keeps only low ones. Keys are names
- * chosen by cluster administrators. */
 static uint64_t hash(const char *key)
 {
-	uint64_t h = hash_text(HASH_SEED, key);
-
-	return h ^ (h >> 32);
+	return hash_text(HASH_SEED, key);
 }
 
 static bool is_live(const struct map_slot *slot)

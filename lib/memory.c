@@ -1,5 +1,6 @@
 #include "lib/memory.h"
 
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,4 +95,10 @@ void scoped_fd_run(const int *fd)
 	if (*fd >= 0) {
 		(void)close(*fd);
 	}
+}
+
+void memory_return_large_blocks(void)
+{
+	/* glibc's first value; setting it keeps it from growing. */
+	(void)mallopt(M_MMAP_THRESHOLD, 128 << 10);
 }

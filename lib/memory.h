@@ -31,6 +31,10 @@ void xreplace(char **text, const char *value);
 /* Overwrites a key or token, then frees it. NULL is fine. */
 void secret_free(char *text);
 
+/* From now on a freed block of 128 KiB or more goes back to the kernel at once.
+ * Without this, glibc keeps blocks as large as the largest that was freed. */
+void memory_return_large_blocks(void);
+
 void scoped_free_run(void *pointer);
 void scoped_fd_run(const int *fd);
 

@@ -13,16 +13,17 @@
 #include <stdint.h>
 #include <uv.h>
 
-/* The largest message a client sends, and the largest that is received. The
- * server can refuse a size in between with a reason. A peer that sends more is
- * disconnected without a reason: nng 1.5.2 cannot give one. */
+/* The largest reply that a client receives, and the largest request. A peer
+ * that sends more is disconnected without a reason: nng 1.5.2 cannot give one.
+ * The server also disconnects peers that stop in the middle of a message; see
+ * lib/mq_unfinished.h for the limits. */
 enum { MQ_RECV_MAX = 4 << 20, MQ_SEND_MAX = 1 << 20 };
 
 /* --- server --- */
 struct mq_server;
 struct mq_request; /* one request that waits for its reply */
 
-/* bytes belong to the request and stay valid until the reply. */
+/* bytes are valid during the call. */
 typedef void (*mq_serve)(void *owner, struct mq_request *request,
 	const uint8_t *bytes, size_t len);
 
@@ -46,9 +47,9 @@ must_check int mq_server_new(struct mq_server **out, uv_loop_t *loop,
 /* The bound port. */
 uint16_t mq_server_port(const struct mq_server *server);
 
-/* Returns why peers could not connect since the last call, or "". Does not
- * cover messages above MQ_RECV_MAX: nng drops their connection and counts that
- * like any disconnect. Borrowed. */
+/* Returns why peers could not connect, or were disconnected, since the last
+ * call, or "". Does not cover messages above MQ_SEND_MAX: nng drops their
+ * connection and counts that like any disconnect. Borrowed. */
 const char *mq_server_last_error(struct mq_server *server);
 
 /* Replies and ends the request. The bytes are copied. */
@@ -57,6 +58,10 @@ void mq_reply(struct mq_request *request, const uint8_t *bytes, size_t len);
 /* Identifies the request's connection; nng does not reuse the number while the
  * process runs. */
 uint32_t mq_request_pipe(const struct mq_request *request);
+
+/* A number for the host that the request came from, for this process only; 0 if
+ * the connection has ended. */
+uint64_t mq_request_host(const struct mq_request *request);
 
 /* Stops receiving and drops open requests, which must not be replied to after
  * this call. Frees itself. NULL is fine. */

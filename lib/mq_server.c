@@ -1,10 +1,12 @@
 #include "lib/mq.h"
 
 #include "lib/clock.h"
+#include "lib/hash.h"
 #include "lib/inbox.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
 #include "lib/mq_nng.h"
+#include "lib/mq_unfinished.h"
 
 #include <nng/protocol/reqrep0/rep.h>
 #include <stdatomic.h>
@@ -18,6 +20,8 @@ enum { LINGER_MS = 100 };
 enum { UNREAD_MS = 1000 };
 /* How often waiting replies are checked. */
 enum { CHECK_MS = 10 };
+/* The length of a message covers the hops that REQ/REP allows: nine. */
+enum { HOPS_BYTES = 9 * 4 };
 
 enum { ACCEPT_FAILURES = 3 };
 
@@ -32,7 +36,7 @@ struct mq_request {
 	struct mq_server *server;
 	nng_ctx ctx;
 	nng_aio *receiving, *replying;
-	nng_msg *msg; /* during mq_serve */
+	nng_msg *msg; /* received, then without bytes for the reply */
 	/* For a reply that waits: */
 	struct mq_request *next;
 	nng_pipe pipe;
@@ -40,10 +44,14 @@ struct mq_request {
 };
 
 struct mq_server {
+	struct inbox_item due; /* a check of unfinished messages */
+	_Atomic bool is_due;   /* pushed, and not delivered yet */
 	nng_socket socket;
 	nng_listener listener;
 	struct inbox *inbox;
-	struct timer *linger, *check;
+	struct timer *linger, *check, *unfinished_check;
+	struct mq_unfinished *unfinished;
+	size_t unfinished_closed; /* since mq_server_last_error() */
 	struct mq_request *slots;
 	struct mq_request *waiting; /* with waiting replies */
 	size_t slot_count;
@@ -68,10 +76,31 @@ static void on_slot(void *argument)
 
 	if (r == 0) {
 		slot->msg = nng_aio_get_msg(slot->receiving);
+		mq_unfinished_end(slot->server->unfinished,
+			nng_msg_get_pipe(slot->msg), nng_msg_len(slot->msg));
 		inbox_push(slot->server->inbox, &slot->item);
 	} else if (r != NNG_ECLOSED && r != NNG_ECANCELED &&
 		!atomic_load(&slot->server->closing)) {
 		receive(slot);
+	}
+}
+
+static void check_unfinished(void *owner)
+{
+	struct mq_server *server = owner;
+
+	server->unfinished_closed +=
+		mq_unfinished_check(server->unfinished, clock_monotonic_us());
+}
+
+/* On an nng thread. */
+static void on_unfinished_due(void *owner)
+{
+	struct mq_server *server = owner;
+
+	if (!atomic_load(&server->closing) &&
+		!atomic_exchange(&server->is_due, true)) {
+		inbox_push(server->inbox, &server->due);
 	}
 }
 
@@ -80,11 +109,24 @@ static void deliver_request(void *owner, struct inbox_item *item)
 	struct mq_server *server = owner;
 	struct mq_request *slot = (struct mq_request *)item;
 
+	nng_msg *msg;
+
 	if (atomic_load(&server->closing)) {
 		return; /* freed with the slot */
 	}
-	server->serve(server->owner, slot, nng_msg_body(slot->msg),
-		nng_msg_len(slot->msg));
+	if (item == &server->due) {
+		atomic_store(&server->is_due, false);
+		check_unfinished(server);
+		return;
+	}
+	msg = slot->msg;
+	/* A request that waits for its reply does not keep its bytes. */
+	if (nng_msg_alloc(&slot->msg, 0) != 0) {
+		abort(); /* out of memory */
+	}
+	nng_msg_set_pipe(slot->msg, nng_msg_get_pipe(msg));
+	server->serve(server->owner, slot, nng_msg_body(msg), nng_msg_len(msg));
+	nng_msg_free(msg);
 }
 
 static int open_slot(struct mq_server *server, struct mq_request *slot)
@@ -175,7 +217,9 @@ static void server_free(struct mq_server *server)
 	}
 	timer_close(server->linger);
 	timer_close(server->check);
+	timer_close(server->unfinished_check);
 	if (is_closed) {
+		mq_unfinished_free(server->unfinished);
 		free(server->slots);
 		free(server);
 	}
@@ -202,7 +246,7 @@ static void end_waiting(struct mq_request *slot)
 		nng_msg_free(unsent);
 	}
 	if (nng_aio_result(slot->replying) == NNG_ETIMEDOUT) {
-		(void)nng_pipe_close(slot->pipe);
+		mq_unfinished_disconnect(slot->server->unfinished, slot->pipe);
 	}
 	receive(slot);
 }
@@ -245,6 +289,22 @@ static void on_linger(void *owner)
 	server_free(owner);
 }
 
+static int open_server(struct mq_server *server,
+	const struct mq_server_options *options)
+{
+	int r = nng_rep0_open(&server->socket);
+
+	/* Half a message costs only the bytes that came. */
+	memory_return_large_blocks();
+	if (r == 0) {
+		server->unfinished = mq_unfinished_new(server->socket,
+			options->tls != NULL, on_unfinished_due, server);
+		r = nng_socket_set_size(server->socket, NNG_OPT_RECVMAXSZ,
+			MQ_SEND_MAX + HOPS_BYTES);
+	}
+	return r;
+}
+
 int mq_server_new(struct mq_server **out, uv_loop_t *loop,
 	const struct mq_server_options *options, struct error *err)
 {
@@ -262,11 +322,8 @@ int mq_server_new(struct mq_server **out, uv_loop_t *loop,
 	server->inbox = inbox_new(loop, deliver_request, server);
 	server->linger = timer_new(loop, on_linger, server);
 	server->check = timer_new(loop, check_waiting, server);
-	r = nng_rep0_open(&server->socket);
-	if (r == 0) {
-		r = nng_socket_set_size(server->socket, NNG_OPT_RECVMAXSZ,
-			MQ_RECV_MAX);
-	}
+	server->unfinished_check = timer_new(loop, check_unfinished, server);
+	r = open_server(server, options);
 	for (size_t i = 0; r == 0 && i < server->slot_count; i++) {
 		r = open_slot(server, &server->slots[i]);
 	}
@@ -282,6 +339,9 @@ int mq_server_new(struct mq_server **out, uv_loop_t *loop,
 	for (size_t i = 0; i < server->slot_count; i++) {
 		receive(&server->slots[i]);
 	}
+	mq_unfinished_start(server->unfinished, server->port);
+	timer_start(server->unfinished_check, MQ_UNFINISHED_CHECK_MS,
+		MQ_UNFINISHED_CHECK_MS);
 	*out = server;
 	return 0;
 }
@@ -318,12 +378,29 @@ const char *mq_server_last_error(struct mq_server *server)
 			accept_stats, ACCEPT_FAILURES);
 	}
 	nng_stats_free(all);
+	if (failure < 0 && server->unfinished_closed > 0) {
+		server->unfinished_closed = 0;
+		return "a peer stopped in the middle of a message";
+	}
 	return failure < 0 ? "" : accept_texts[failure];
 }
 
 uint32_t mq_request_pipe(const struct mq_request *request)
 {
 	return (uint32_t)nng_pipe_id(nng_msg_get_pipe(request->msg));
+}
+
+uint64_t mq_request_host(const struct mq_request *request)
+{
+	nng_sockaddr from;
+
+	if (nng_pipe_get_addr(nng_msg_get_pipe(request->msg), NNG_OPT_REMADDR,
+		    &from) != 0) {
+		return 0;
+	}
+	return from.s_family == NNG_AF_INET6
+		? hash_bytes(HASH_SEED, from.s_in6.sa_addr, 16)
+		: hash_bytes(HASH_SEED, &from.s_in.sa_addr, 4);
 }
 
 void mq_reply(struct mq_request *request, const uint8_t *bytes, size_t len)

@@ -159,6 +159,9 @@ static void write_health(struct buffer *out, const struct metrics *metrics)
 		"VM pods in reports of another node than the pod's",
 		EXPOSITION_COUNTER, (double)self->counts.wrong_claims);
 	write_rivals(out, self->owners);
+	exposition_single(out, "plimsoll_aggregator_limited_batches_total",
+		"Batches of a node that sends too many reports",
+		EXPOSITION_COUNTER, (double)self->counts.limited);
 	exposition_single(out, "plimsoll_aggregator_snapshots_total",
 		"Snapshots sent to schedulers", EXPOSITION_COUNTER,
 		(double)self->counts.snapshots);

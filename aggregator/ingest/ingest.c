@@ -3,12 +3,14 @@
 #include "aggregator/ingest/wire_auth.h"
 #include "aggregator/ingest/batch_order.h"
 #include "aggregator/ingest/stored_late.h"
-#include "aggregator/ingest/long_poll.h"
 #include "aggregator/ingest/node_owner.h"
 #include "aggregator/ingest/pod_filter.h"
+#include "aggregator/ingest/rate_limit.h"
 #include "aggregator/query/profile_cache.h"
-#include "aggregator/ingest/snapshot.h"
+#include "aggregator/ingest/snapshot_poll.h"
+#include "aggregator/ingest/answer.h"
 #include "lib/clock.h"
+#include "lib/hash.h"
 #include "lib/log.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
@@ -45,8 +47,9 @@ struct ingest {
 	struct node_owners *owners;
 	struct pending_list pending; /* not answered yet */
 	struct stored_late *stored_late;
-	struct long_poll long_poll;
-	struct timer *ack_timer, *snapshot_timer;
+	struct rate_limit *rate_limit;
+	struct snapshot_poll *snapshots;
+	struct timer *ack_timer;
 	struct log_topics log_limits;
 	struct ingest_counts counts;
 	struct profile_cache *profiles; /* or NULL */
@@ -54,95 +57,18 @@ struct ingest {
 
 /* ---- replies ---- */
 
-static void reply_buffer(struct mq_request *request, struct buffer *out)
-{
-	mq_reply(request, (const uint8_t *)out->data, out->len);
-}
-
-static void reply_ack(struct mq_request *request, const struct ack *ack)
-{
-	scoped_buffer struct buffer out = BUFFER_MAX(256);
-
-	wire_pack_ack(&out, ack);
-	reply_buffer(request, &out);
-}
-
 static void refuse(struct ingest *ingest, struct mq_request *request,
 	const struct error *why)
 {
-	scoped_buffer struct buffer out = BUFFER_MAX(1024);
 	uint64_t suppressed = 0;
 
 	ingest->counts.refused++;
-	wire_pack_refused(&out, why->text, 0);
-	reply_buffer(request, &out);
+	answer_refused(request, why, 0);
 	if (log_allow_topic(&ingest->log_limits, clock_monotonic_us(),
 		    log_interval_us, why->text, &suppressed)) {
 		log_warning("message refused", log_err(why),
 			log_int("suppressed", (int64_t)suppressed), LOG_END);
 	}
-}
-
-/* ---- snapshots ---- */
-
-static struct snapshot_request current(const struct ingest *ingest)
-{
-	return (struct snapshot_request){ live_epoch(ingest->live),
-		live_revision(ingest->live) };
-}
-
-static void reply_snapshot(struct ingest *ingest, const struct waiter *waiter)
-{
-	scoped_buffer struct buffer out = BUFFER_MAX(MQ_RECV_MAX);
-
-	snapshot_write(&out, ingest->live, &waiter->request,
-		clock_monotonic_us());
-	if (out.overflowed) {
-		struct error error;
-
-		(void)error_set(&error, -EMSGSIZE,
-			"the snapshot is larger than a message");
-		refuse(ingest, waiter->handle, &error);
-		return;
-	}
-	reply_buffer(waiter->handle, &out);
-}
-
-/* Answers all requests that are due and sets the timer for the next one. */
-static void serve_long_polls(void *owner)
-{
-	struct ingest *ingest = owner;
-	struct snapshot_request now = current(ingest);
-	uint64_t now_us = clock_monotonic_us();
-	struct waiter waiter;
-	uint64_t wait_us;
-
-	while (long_poll_take_due(&waiter, &ingest->long_poll, &now, now_us)) {
-		ingest->counts.snapshots++;
-		reply_snapshot(ingest, &waiter);
-	}
-	wait_us = long_poll_wait_us(&ingest->long_poll, &now, now_us);
-	if (wait_us == UINT64_MAX) {
-		timer_stop(ingest->snapshot_timer);
-	} else {
-		timer_start(ingest->snapshot_timer, wait_us / 1000 + 1, 0);
-	}
-}
-
-static void on_snapshot_request(struct ingest *ingest,
-	struct mq_request *request, const struct snapshot_request *wanted)
-{
-	struct error error;
-
-	if (!long_poll_add(&ingest->long_poll, request, wanted,
-		    clock_monotonic_us())) {
-		(void)error_set(&error, -EBUSY,
-			"%d snapshot requests are waiting already",
-			LONG_POLL_MAX);
-		refuse(ingest, request, &error);
-		return;
-	}
-	serve_long_polls(ingest);
 }
 
 /* ---- batches ---- */
@@ -166,7 +92,7 @@ static void acknowledge(struct ingest *ingest, struct mq_request *request,
 {
 	*(is_stored ? &ingest->counts.batches_stored
 		    : &ingest->counts.batches_received) += 1;
-	reply_ack(request, &(struct ack){ .stored = is_stored });
+	answer_ack(request, &(struct ack){ .stored = is_stored });
 }
 
 static struct mq_request *take_pending(struct pending *pending)
@@ -252,21 +178,18 @@ static void store_rows(struct ingest *ingest, struct mq_request *request,
 	}
 }
 
-/* Adds the reports to the live table in order. is_current: the process that
- * sent the Hello made them. Reports of an earlier process are only stored: the
- * clock that gives their age may not be the one that stamped them. */
+/* Adds the reports to the live table in order. */
 static int add_to_live(struct ingest *ingest, const struct batch *batch,
-	const struct batch_order_entry *order, bool is_current,
-	struct error *err)
+	const struct batch_order_entry *order, uint64_t peer, struct error *err)
 {
 	uint64_t now_us = clock_monotonic_us();
 	int r = 0;
 
-	for (size_t i = 0; is_current && r == 0 && i < batch->count; i++) {
+	for (size_t i = 0; r == 0 && i < batch->count; i++) {
 		const struct report *report = &batch->reports[order[i].index];
 		uint64_t age = batch_order_age_us(batch, report);
 		struct live_sample sample = { batch->node, batch->run_id,
-			report, (int64_t)now_us - (int64_t)age };
+			report, (int64_t)now_us - (int64_t)age, peer };
 
 		r = live_add(ingest->live, &sample, now_us, err);
 	}
@@ -306,16 +229,49 @@ static void store_reports(struct ingest *ingest, struct mq_request *request,
 	store_rows(ingest, request, rows, pending);
 }
 
+static size_t packed_bytes(const struct batch *batch)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < batch->count; i++) {
+		bytes += batch->packed[i].len;
+	}
+	return bytes;
+}
+
+/* False: the batch was above the limit, and answered. */
+static bool is_within_limit(struct ingest *ingest, struct mq_request *request,
+	const struct batch *batch, uint64_t peer)
+{
+	uint64_t now_us = clock_monotonic_us();
+	uint64_t suppressed = 0;
+
+	if (rate_limit_take(ingest->rate_limit, hash_text(peer, batch->node),
+		    batch->count, packed_bytes(batch), now_us)) {
+		return true;
+	}
+	ingest->counts.limited++;
+	acknowledge(ingest, request, false);
+	if (log_allow_topic(&ingest->log_limits, now_us, log_interval_us,
+		    "limit", &suppressed)) {
+		log_warning("node sends too many reports, it has to wait",
+			log_str("node", batch->node),
+			log_int("suppressed", (int64_t)suppressed), LOG_END);
+	}
+	return false;
+}
+
 static void on_batch(struct ingest *ingest, struct mq_request *request,
 	struct batch *batch)
 {
 	scoped_free struct batch_order_entry *order = NULL;
 	const struct hello *hello = wire_auth_agent(ingest->auth, request);
 	struct error error;
+	uint64_t peer;
 	bool is_current;
 
 	if (hello == NULL) {
-		reply_ack(request, &(struct ack){ .need_hello = true });
+		answer_ack(request, &(struct ack){ .need_hello = true });
 		return;
 	}
 	if (strcmp(hello->node, batch->node) != 0) {
@@ -326,13 +282,17 @@ static void on_batch(struct ingest *ingest, struct mq_request *request,
 		refuse(ingest, request, &error);
 		return;
 	}
+	peer = wire_auth_peer(ingest->auth, request);
+	if (!is_within_limit(ingest, request, batch, peer)) {
+		return;
+	}
 	is_current =
 		memcmp(hello->run_id, batch->run_id, REPORT_RUN_ID_BYTES) == 0;
 	if (!wire_auth_reports(ingest->auth, hello,
 		    is_current && batch->count > 0
 			    ? batch->reports[0].interval_ms
 			    : 0)) {
-		reply_ack(request, &(struct ack){ .need_hello = true });
+		answer_ack(request, &(struct ack){ .need_hello = true });
 		return;
 	}
 	ingest->counts.reports += batch->count;
@@ -346,12 +306,15 @@ static void on_batch(struct ingest *ingest, struct mq_request *request,
 		return;
 	}
 	order = batch_order_by_seq(batch);
-	if (add_to_live(ingest, batch, order, is_current, &error) < 0) {
+	/* Reports of an earlier process than the one that sent the Hello are
+	 * only stored: the clock that gives their age may not be the one that
+	 * stamped them. */
+	if (is_current && add_to_live(ingest, batch, order, peer, &error) < 0) {
 		refuse(ingest, request, &error);
 		return;
 	}
 	store_reports(ingest, request, batch, order);
-	serve_long_polls(ingest);
+	snapshot_poll_serve(ingest->snapshots);
 }
 
 /* ---- decisions ---- */
@@ -378,7 +341,7 @@ static void on_profile(void *owner, const struct vm_profile *profile,
 
 	vm_profile_init(&unknown);
 	wire_pack_profile(&out, err == NULL ? profile : &unknown);
-	reply_buffer(owner, &out);
+	answer_bytes(owner, &out);
 }
 
 static void on_profile_request(struct ingest *ingest,
@@ -401,9 +364,11 @@ static void on_scheduler_request(struct ingest *ingest,
 	struct mq_request *request, const struct wire_request *message)
 {
 	if (!wire_auth_allows_scheduler(ingest->auth, request)) {
-		reply_ack(request, &(struct ack){ .need_hello = true });
+		answer_ack(request, &(struct ack){ .need_hello = true });
 	} else if (message->kind == WIRE_SNAPSHOT_REQUEST) {
-		on_snapshot_request(ingest, request, &message->snapshot);
+		snapshot_poll_ask(ingest->snapshots, request,
+			&message->snapshot,
+			wire_auth_peer(ingest->auth, request));
 	} else if (message->kind == WIRE_DECISIONS) {
 		on_decisions(ingest, request, &message->decisions);
 	} else {
@@ -418,13 +383,6 @@ void ingest_serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 	struct wire_request message;
 	struct error error;
 
-	if (len > MQ_SEND_MAX) {
-		(void)error_set(&error, -EMSGSIZE,
-			"the message has %zu bytes, more than the limit of %d",
-			len, MQ_SEND_MAX);
-		refuse(ingest, request, &error);
-		return;
-	}
 	if (wire_unpack_request(&message, bytes, len, &error) < 0) {
 		refuse(ingest, request, &error);
 		return;
@@ -459,8 +417,9 @@ struct ingest *ingest_new(uv_loop_t *loop, struct live *live,
 	ingest->auth = wire_auth_new(review, ingest->owners);
 	ingest->pod_filter = pod_filter_new(identities);
 	ingest->stored_late = stored_late_new();
+	ingest->rate_limit = rate_limit_new();
 	ingest->ack_timer = timer_new(loop, on_ack_timer, ingest);
-	ingest->snapshot_timer = timer_new(loop, serve_long_polls, ingest);
+	ingest->snapshots = snapshot_poll_new(loop, live);
 	return ingest;
 }
 
@@ -493,11 +452,12 @@ void ingest_close(struct ingest *ingest)
 {
 	if (ingest != NULL) {
 		timer_close(ingest->ack_timer);
-		timer_close(ingest->snapshot_timer);
+		snapshot_poll_free(ingest->snapshots);
 		wire_auth_free(ingest->auth);
 		pod_filter_free(ingest->pod_filter);
 		node_owners_free(ingest->owners);
 		stored_late_free(ingest->stored_late);
+		rate_limit_free(ingest->rate_limit);
 		free(ingest);
 	}
 }

@@ -5,8 +5,10 @@
  * INGEST_ACK_US or fails. A batch that the store does not accept is refused
  * with the reason. If a commit finishes after that, its reports are
  * remembered, and acknowledged as stored when the agent sends them again.
- * Nothing is acknowledged as stored that is not on disk. A snapshot request
- * waits until there is something newer. */
+ * Nothing is acknowledged as stored that is not on disk. A batch above the rate
+ * limit is acknowledged as received and ignored: the agent keeps its reports
+ * and sends them again. A snapshot request waits until there is something
+ * newer. */
 #pragma once
 
 #include "aggregator/auth/access_review.h"
@@ -30,6 +32,7 @@ struct ingest_counts {
 	uint64_t batches_stored;   /* acknowledged as stored */
 	uint64_t batches_received; /* acknowledged as received */
 	uint64_t refused;	   /* messages */
+	uint64_t limited;	   /* batches above ingest/rate_limit.h */
 	uint64_t snapshots;	   /* sent */
 	uint64_t wrong_claims;	   /* see ingest/pod_filter.h */
 };

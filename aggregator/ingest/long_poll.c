@@ -1,17 +1,57 @@
 #include "aggregator/ingest/long_poll.h"
 
-bool long_poll_add(struct long_poll *long_poll, void *handle,
-	const struct snapshot_request *request, uint64_t now_us)
+static size_t places_of(const struct long_poll *long_poll, uint64_t peer)
 {
-	if (long_poll->count == LONG_POLL_MAX) {
-		return false;
+	size_t places = 0;
+
+	for (size_t i = 0; i < long_poll->count; i++) {
+		places += long_poll->waiters[i].peer == peer;
 	}
-	long_poll->waiters[long_poll->count++] = (struct waiter){
-		.handle = handle,
-		.request = *request,
-		.since_us = now_us,
-	};
-	return true;
+	return places;
+}
+
+/* The index of the waiter whose place a new one takes; count: a free one. */
+static size_t choose_place(const struct long_poll *long_poll,
+	const struct waiter *waiter)
+{
+	size_t chosen = long_poll->count;
+	size_t most = 0;
+
+	for (size_t i = 0; i < long_poll->count; i++) {
+		const struct waiter *other = &long_poll->waiters[i];
+		size_t places;
+
+		if (other->pipe == waiter->pipe) {
+			return i;
+		}
+		if (long_poll->count < LONG_POLL_MAX) {
+			continue;
+		}
+		places = places_of(long_poll, other->peer);
+		if (places > most ||
+			(places == most &&
+				other->since_us <
+					long_poll->waiters[chosen].since_us)) {
+			chosen = i;
+			most = places;
+		}
+	}
+	return chosen;
+}
+
+bool long_poll_add(struct long_poll *long_poll, const struct waiter *waiter,
+	struct waiter *displaced)
+{
+	size_t place = choose_place(long_poll, waiter);
+	bool is_taken = place < long_poll->count;
+
+	if (is_taken) {
+		*displaced = long_poll->waiters[place];
+	} else {
+		long_poll->count++;
+	}
+	long_poll->waiters[place] = *waiter;
+	return is_taken;
 }
 
 static uint64_t due_us(const struct waiter *waiter,

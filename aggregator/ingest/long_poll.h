@@ -2,9 +2,13 @@
  * request is a pointer that the caller gets back.
  *
  * A client of another epoch is answered at once. Any other waits until there is
- * something newer, but no longer than LONG_POLL_HOLD_US. Each wait
- * takes at least LONG_POLL_COALESCE_US, so that a client gets at most ten
- * answers per second. */
+ * something newer, but no longer than LONG_POLL_HOLD_US. Each wait takes at
+ * least LONG_POLL_COALESCE_US, so that a client gets at most ten answers per
+ * second.
+ *
+ * A new request always gets a place. It takes the one of its own connection, if
+ * that has one. If all places are taken, the peer with the most of them gives
+ * up the request that waits for longest. */
 #pragma once
 
 #include "proto/wire.h"
@@ -19,6 +23,8 @@ struct waiter {
 	void *handle; /* the caller's */
 	struct snapshot_request request;
 	uint64_t since_us;
+	uint32_t pipe; /* the connection */
+	uint64_t peer; /* equal for all connections of a peer */
 };
 
 struct long_poll {
@@ -26,9 +32,9 @@ struct long_poll {
 	size_t count;
 };
 
-/* False: LONG_POLL_MAX requests wait already. */
-bool long_poll_add(struct long_poll *long_poll, void *handle,
-	const struct snapshot_request *request, uint64_t now_us);
+/* True: *displaced had to give way, and is answered now. */
+bool long_poll_add(struct long_poll *long_poll, const struct waiter *waiter,
+	struct waiter *displaced);
 
 /* Removes a waiter that is due; false if none is. current holds the epoch and
  * the newest revision. */

@@ -1,8 +1,10 @@
 #include "aggregator/ingest/wire_auth.h"
 
 #include "aggregator/ingest/node_owner.h"
+#include "aggregator/ingest/answer.h"
 #include "aggregator/ingest/wire_sessions.h"
 #include "lib/clock.h"
+#include "lib/hash.h"
 #include "lib/log.h"
 #include "lib/memory.h"
 #include "lib/options.h"
@@ -30,15 +32,7 @@ static void welcome(struct mq_request *request)
 	scoped_buffer struct buffer out = BUFFER_MAX(256);
 
 	wire_pack_welcome(&out, plimsoll_version);
-	mq_reply(request, (const uint8_t *)out.data, out.len);
-}
-
-static void refuse(struct mq_request *request, const struct error *why)
-{
-	scoped_buffer struct buffer out = BUFFER_MAX(1024);
-
-	wire_pack_refused(&out, why->text, 0);
-	mq_reply(request, (const uint8_t *)out.data, out.len);
+	answer_bytes(request, &out);
 }
 
 static bool claim(const struct wire_auth *auth, const struct hello *hello,
@@ -54,15 +48,13 @@ static bool claim(const struct wire_auth *auth, const struct hello *hello,
 static void refuse_rival(const struct wire_auth *auth,
 	struct mq_request *request, const struct hello *hello)
 {
-	scoped_buffer struct buffer out = BUFFER_MAX(1024);
 	struct error why;
 
 	(void)error_set(&why, -EBUSY,
 		"another agent reports for node '%.100s': this one waits until "
 		"that one ends or is silent",
 		hello->node);
-	wire_pack_refused(&out, why.text, WIRE_AUTH_RETRY_MS);
-	mq_reply(request, (const uint8_t *)out.data, out.len);
+	answer_refused(request, &why, WIRE_AUTH_RETRY_MS);
 	if (node_owners_may_log(auth->owners, hello->node,
 		    clock_monotonic_us())) {
 		log_warning("two agents for one node: the younger one waits",
@@ -133,7 +125,7 @@ static void on_reviewed(void *owner, enum access_review_outcome outcome,
 	if (outcome == ACCESS_REVIEW_ALLOWED || is_extended) {
 		admit_one(pending);
 	} else {
-		refuse(pending->request, why);
+		answer_refused(pending->request, why, 0);
 		free(pending);
 	}
 }
@@ -193,6 +185,17 @@ bool wire_auth_allows_scheduler(const struct wire_auth *auth,
 {
 	return auth->review == NULL ||
 		find(auth, request, HELLO_SCHEDULER) != NULL;
+}
+
+uint64_t wire_auth_peer(const struct wire_auth *auth,
+	const struct mq_request *request)
+{
+	const struct hello *hello = wire_sessions_find(auth->sessions,
+		mq_request_pipe(request), clock_monotonic_us());
+
+	return auth->review == NULL || hello == NULL
+		? mq_request_host(request)
+		: hash_text((uint64_t)hello->role, hello->node);
 }
 
 struct wire_auth *wire_auth_new(struct access_review *review,

@@ -44,4 +44,9 @@ bool wire_auth_reports(const struct wire_auth *auth, const struct hello *agent,
 bool wire_auth_allows_scheduler(const struct wire_auth *auth,
 	const struct mq_request *request);
 
+/* A number for the peer of this request, equal for all of its connections: its
+ * node and role if they are authenticated, else the address of its host. */
+uint64_t wire_auth_peer(const struct wire_auth *auth,
+	const struct mq_request *request);
+
 void wire_auth_free(struct wire_auth *auth); /* NULL is fine */

@@ -1,5 +1,6 @@
 #include "aggregator/live/live.h"
 
+#include "aggregator/live/claims.h"
 #include "aggregator/live/identity.h"
 #include "aggregator/series/node_windows.h"
 #include "aggregator/series/rates.h"
@@ -13,6 +14,7 @@
 #include <sys/queue.h>
 
 struct live_node {
+	struct claim claim; /* first: live_node and claim convert */
 	const struct live *live;
 	char *name;
 	uint64_t revision;
@@ -34,6 +36,7 @@ TAILQ_HEAD(node_list, live_node);
 struct live {
 	uint64_t epoch, revision;
 	struct map by_name;
+	struct claims claims;		     /* to the places */
 	struct node_list nodes;		     /* by revision */
 	const struct identities *identities; /* or NULL */
 };
@@ -61,6 +64,7 @@ static void node_free(struct live_node *node)
 static void remove_node(struct live *live, struct live_node *node)
 {
 	(void)map_remove(&live->by_name, node->name);
+	claims_drop(&live->claims, &node->claim);
 	TAILQ_REMOVE(&live->nodes, node, link);
 	node_free(node);
 }
@@ -74,6 +78,7 @@ void live_free(struct live *live)
 		remove_node(live, TAILQ_FIRST(&live->nodes));
 	}
 	map_fini(&live->by_name);
+	claims_fini(&live->claims);
 	free(live);
 }
 
@@ -103,21 +108,26 @@ uint64_t live_node_age_us(const struct live_node *node, uint64_t now_us)
 	return age > 0 ? (uint64_t)age : 0;
 }
 
-/* Makes room by dropping the node that was silent longest. */
-static int make_room(struct live *live, uint64_t now_us, struct error *err)
+/* Makes room for a new node of the peer. */
+static int make_room(struct live *live, uint64_t peer, uint64_t now_us,
+	struct error *err)
 {
-	struct live_node *oldest = TAILQ_FIRST(&live->nodes);
+	struct live_node *last = TAILQ_FIRST(&live->nodes);
+	struct claim *weakest;
 
 	if (live->by_name.count < LIVE_NODES_MAX) {
 		return 0;
 	}
-	if (load_state(live_node_age_us(oldest, now_us),
-		    oldest->newest.interval_ms) != LOAD_LOST) {
+	weakest = claims_weakest(&live->claims, peer);
+	if (weakest != NULL) {
+		last = (struct live_node *)weakest;
+	} else if (load_state(live_node_age_us(last, now_us),
+			   last->newest.interval_ms) != LOAD_LOST) {
 		return error_set(err, -ENOSPC,
 			"the aggregator has the maximum of %d nodes already",
 			LIVE_NODES_MAX);
 	}
-	remove_node(live, oldest);
+	remove_node(live, last);
 	return 0;
 }
 
@@ -249,7 +259,7 @@ int live_add(struct live *live, const struct live_sample *sample,
 		return 0;
 	}
 	if (node == NULL) {
-		r = make_room(live, now_us, err);
+		r = make_room(live, sample->peer, now_us, err);
 		if (r < 0) {
 			return r;
 		}
@@ -258,6 +268,7 @@ int live_add(struct live *live, const struct live_sample *sample,
 	} else {
 		TAILQ_REMOVE(&live->nodes, node, link);
 	}
+	claims_note(&live->claims, &node->claim, sample->peer);
 	add_newest(node, sample);
 	append_with_new_revision(live, node);
 	return 0;

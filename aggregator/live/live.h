@@ -15,7 +15,8 @@
 #include "proto/load.h"
 #include "proto/report.h"
 
-/* Above it, the node with the oldest change is dropped if it is lost. */
+/* Above it, a new node takes the place of one that live/claims.h names, or else
+ * of the one with the oldest change if that is lost. */
 enum { LIVE_NODES_MAX = 20000 };
 
 struct identities;
@@ -29,6 +30,7 @@ struct live_sample {
 	/* On this machine's monotonic clock; negative: before the machine
 	 * booted. */
 	int64_t at_us;
+	uint64_t peer; /* equal for all that a peer sends; 0: the store */
 };
 
 /* The epoch distinguishes this table's revisions from another process's.
@@ -41,7 +43,7 @@ uint64_t live_revision(const struct live *live); /* 0: no report yet */
 size_t live_count(const struct live *live);
 
 /* Adds a sample; copies of the report what it needs. -ENOSPC: the sample is of
- * another node than the LIVE_NODES_MAX in the table. */
+ * another node than the LIVE_NODES_MAX in the table, and none gives way. */
 must_check int live_add(struct live *live, const struct live_sample *sample,
 	uint64_t now_us, struct error *err);
 

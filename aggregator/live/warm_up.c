@@ -58,7 +58,7 @@ static bool on_row(void *owner, const struct store_row *row)
 {
 	struct warm_up *warm_up = owner;
 	struct live_sample sample = { row->node, row->run_id, row->report,
-		(int64_t)row->sample_ms * 1000 };
+		(int64_t)row->sample_ms * 1000, 0 };
 
 	return live_add(warm_up->history, &sample, row->sample_ms * 1000,
 		       NULL) == 0;

@@ -7,6 +7,7 @@ import pathlib
 import re
 import resource
 import socket
+import struct
 import threading
 import time
 import unittest
@@ -17,6 +18,7 @@ NODES = 5
 FLOOD_S = 15      # no flood lasts longer
 HELD_ROUNDS = 8   # of the watch, while all connections are open
 INTERVAL_S = 0.25
+GREETING = b"\0SP\0\0\x30\0\0"  # of nng's REQ protocol
 # Within this time a report is stored, and the probe is answered.
 STORED_S = 1.0 * SLOWNESS
 PROBED_S = 1.0 * SLOWNESS
@@ -176,6 +178,24 @@ class Flood:
     def hold(self, port, count, first=b""):
         """Keeps all connections open for some rounds of the watch."""
         self.open(port, count, first)
+        self.await_rounds()
+
+    def hold_half_messages(self, count, plug_in):
+        """Sends nearly all of the largest message on each connection."""
+        size = 1 << 20
+        first = (GREETING + struct.pack(">Q", size) + b"\x80\0\0\1"
+                 + bytes(size - 64))
+        for _ in range(count):
+            if self.late():
+                break
+            plug = plug_in()
+            if plug is None:
+                continue
+            self.plugs.append(plug)
+            try:
+                plug.sendall(first)
+            except OSError:
+                pass  # the aggregator has closed the connection
         self.await_rounds()
 
     def await_rounds(self):

@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from flood import Flood, FloodCase, connect  # noqa: E402
 from harness import Aggregator, Folder, eventually  # noqa: E402
 
-SLOW, SHORT, IDLE, BARE = 500, 10000, 1000, 1000
+SLOW, SHORT, IDLE, BARE, HALF = 500, 10000, 1000, 1000, 400
 # The words with which the watch reports a stalled store.
 SEEN = re.compile("no batch was acknowledged as stored for .*"
                   "the newest report in a history was ", re.S)
@@ -67,6 +67,11 @@ class Floods(PlainCase):
     def test_1000_connections_that_send_garbage_to_the_message_port(self):
         self.flood(lambda flood: flood.hold(
             self.aggregator.ports[0], IDLE, b"\x16\x03\x01" + b"\xff" * 97))
+
+
+    def test_400_peers_that_stop_in_the_middle_of_a_message(self):
+        self.flood(lambda flood: flood.hold_half_messages(
+            HALF, lambda: connect(self.aggregator.ports[0])))
 
 
 class StalledStore(PlainCase):

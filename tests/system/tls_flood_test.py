@@ -7,11 +7,11 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from flood import FLOOD_S, FloodCase  # noqa: E402
+from flood import FLOOD_S, FloodCase, connect  # noqa: E402
 from harness import Folder  # noqa: E402
 from secure import SecureAggregator, certs, client_flags  # noqa: E402
 
-IDLE = 1000
+IDLE, HALF = 1000, 200
 
 
 class TlsFloods(FloodCase):
@@ -77,6 +77,16 @@ class TlsFloods(FloodCase):
         self.flood(lambda flood: done.append(self.shake_hands(
             flood, self.aggregator.ports[1], self.trust())))
         self.assertGreater(done[0], IDLE // 10)
+
+    def test_200_peers_over_tls_that_stop_in_the_middle_of_a_message(self):
+        context = self.trust("agent")
+        port = self.aggregator.ports[0]
+
+        def plug_in():
+            plug = connect(port)
+            return plug and context.wrap_socket(
+                plug, server_hostname="localhost")
+        self.flood(lambda flood: flood.hold_half_messages(HALF, plug_in))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ static void add_node(struct fixture *f, const char *name, size_t count)
 		struct report r =
 			steady_report(i + 1, 100 + 2 * (double)i, 1.5);
 		struct live_sample sample = { name, run_a, &r,
-			(int64_t)now_us - (int64_t)age_us };
+			(int64_t)now_us - (int64_t)age_us, 0 };
 
 		r.kvm.state = KVM_OK;
 		assert_int_equal(live_add(f->live, &sample, now_us, NULL), 0);
@@ -148,7 +148,7 @@ static void add_pod(struct fixture *f, const char *node, const char *uid,
 		struct report r = sample_report(i + 1, 100 + 2 * (double)i);
 		struct vm_pod vm = sample_vm(uid, 1);
 		struct live_sample sample = { node, run_a, &r,
-			(int64_t)(now_us - (1 - i) * 2000000) };
+			(int64_t)(now_us - (1 - i) * 2000000), 0 };
 
 		vm.cpu_usage_us = (uint64_t)(cores * 2e6) * i;
 		sample_add_vms(&r, &vm, 1);
@@ -264,7 +264,7 @@ static void a_node_is_removed_when_it_is_not_fresh(void **state)
 	struct report r = steady_report(1, 100, 1);
 	uint64_t now_us = clock_monotonic_us();
 	struct live_sample sample = { "old", run_a, &r,
-		(int64_t)now_us - 16000000 };
+		(int64_t)now_us - 16000000, 0 };
 
 	f->api.may_delete = true;
 	assert_int_equal(live_add(f->live, &sample, now_us, NULL), 0);

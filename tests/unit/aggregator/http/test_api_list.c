@@ -26,7 +26,8 @@ static void add(struct fixture *f, size_t node, uint64_t seq)
 	struct report r = steady_report(seq, 100 + 2 * (double)seq, 1);
 	struct vm_pod vms[VMS];
 	char name[32];
-	struct live_sample sample = { name, run_a, &r, (int64_t)seq * 2000000 };
+	struct live_sample sample = { name, run_a, &r, (int64_t)seq * 2000000,
+		0 };
 
 	(void)snprintf(name, sizeof(name), "node-%04zu", node);
 	for (size_t i = 0; i < VMS; i++) {

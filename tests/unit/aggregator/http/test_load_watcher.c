@@ -41,7 +41,7 @@ static void add_report(struct fixture *f, const char *node,
 	struct report report, uint64_t at_s)
 {
 	struct live_sample sample = { node, run_a, &report,
-		(int64_t)(at_s * second) };
+		(int64_t)(at_s * second), 0 };
 
 	assert_int_equal(live_add(f->live, &sample, at_s * second, NULL), 0);
 }

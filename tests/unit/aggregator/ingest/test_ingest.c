@@ -1,6 +1,7 @@
 #include "aggregator/ingest/ingest.h"
 
 #include "aggregator/ingest/long_poll.h"
+#include "aggregator/ingest/rate_limit.h"
 #include "lib/clock.h"
 #include "lib/loop.h"
 #include "proto/wire.h"
@@ -406,12 +407,56 @@ static void request_snapshot(struct fixture *f, uint64_t epoch, uint64_t rev)
 	send_bytes(&f->scheduler, &out);
 }
 
+/* A full batch of the same report, made at 101 s. */
+static void pack_full_batch(struct buffer *out, uint64_t sent_us)
+{
+	scoped_buffer struct buffer body = BUFFER_MAX(10000);
+	struct report r = steady_report(1, 101, 1);
+	struct packed_report packed[WIRE_REPORTS_MAX];
+	const struct batch_out batch = { "n1", hello.run_id, sent_us, packed,
+		WIRE_REPORTS_MAX };
+
+	wire_pack_report(&body, &r);
+	for (size_t i = 0; i < WIRE_REPORTS_MAX; i++) {
+		packed[i] = (struct packed_report){ (const uint8_t *)body.data,
+			body.len };
+	}
+	wire_pack_batch(out, &batch);
+}
+
+/* The agent keeps what is not stored, and sends it again. */
+static void an_agent_that_reports_too_much_waits(void **state)
+{
+	struct fixture *f = *state;
+	scoped_buffer struct buffer bad = BUFFER_MAX(MQ_SEND_MAX);
+	scoped_buffer struct buffer good = BUFFER_MAX(MQ_SEND_MAX);
+	const uint64_t seqs[] = { 1 };
+	size_t sent = 0;
+
+	pack_full_batch(&bad, 100000000); /* refused: from the future */
+	pack_full_batch(&good, 200000000);
+	send_hello(f);
+	do {
+		send_and_wait(f, &bad);
+		sent++;
+	} while (f->agent.reply.kind == WIRE_REFUSED && sent < 1000);
+	assert_in_range(sent, RATE_LIMIT_REPORTS / WIRE_REPORTS_MAX, 999);
+	send_and_wait(f, &good);
+	assert_int_equal(f->agent.reply.kind, WIRE_ACK);
+	assert_false(f->agent.reply.ack.stored);
+	assert_false(f->agent.reply.ack.need_hello);
+	assert_int_equal(live_count(f->live), 0);
+	assert_int_equal(ingest_counts(f->ingest).limited, 2);
+	ahead_us += 10 * UINT64_C(1000000);
+	send_until_stored(f, 'a', seqs, 1);
+}
+
 static void answers_a_snapshot_request_at_once_or_on_a_change(void **state)
 {
 	struct fixture *f = *state;
 	struct report r = steady_report(1, 100, 1);
 	const uint64_t seqs[] = { 1 };
-	struct live_sample sample = { "n0", hello.run_id, &r, 0 };
+	struct live_sample sample = { "n0", hello.run_id, &r, 0, 0 };
 	const struct snapshot *snapshot = &f->scheduler.reply.snapshot;
 
 	assert_int_equal(live_add(f->live, &sample, 0, NULL), 0);
@@ -431,6 +476,47 @@ static void answers_a_snapshot_request_at_once_or_on_a_change(void **state)
 	assert_int_equal(snapshot->count, 1);
 	assert_string_equal(snapshot->nodes[0].name, "n1");
 	assert_int_equal(snapshot->rev, 2);
+}
+
+static void a_scheduler_gets_a_place_when_all_are_taken(void **state)
+{
+	struct fixture *f = *state;
+	struct client others[LONG_POLL_MAX] = { 0 };
+	const uint64_t seqs[] = { 1, 2 };
+	size_t answered = 0;
+
+	send_hello(f);
+	send_batch(f, "n1", 'a', &seqs[0], 1);
+	for (size_t i = 0; i < LONG_POLL_MAX; i++) {
+		scoped_buffer struct buffer out = BUFFER_MAX(100);
+
+		others[i].reply.kind = WIRE_ACK;
+		reconnect(f, &others[i]);
+		wire_pack_snapshot_request(&out,
+			&(struct snapshot_request){ 42, 1 });
+		send_bytes(&others[i], &out);
+	}
+	/* All of them wait, because the longest that waits is answered. */
+	reconnect(f, &f->scheduler);
+	for (int turn = 0; answered == 0; turn++) {
+		assert_in_range(turn, 0, 100000);
+		(void)uv_run(&f->s->loop, UV_RUN_ONCE);
+		if (!mq_client_busy(f->scheduler.mq)) {
+			request_snapshot(f, 42, 1);
+		}
+		for (size_t i = 0; i < LONG_POLL_MAX; i++) {
+			answered += others[i].is_answered;
+			assert_int_not_equal(others[i].reply.kind,
+				WIRE_REFUSED);
+		}
+	}
+	send_batch(f, "n1", 'a', &seqs[1], 1);
+	run_until(&f->s->loop, &f->scheduler.is_answered);
+	assert_int_equal(f->scheduler.reply.kind, WIRE_SNAPSHOT);
+	for (size_t i = 0; i < LONG_POLL_MAX; i++) {
+		mq_client_close(others[i].mq);
+		wire_reply_fini(&others[i].reply);
+	}
 }
 
 static void acknowledges_decisions_when_they_are_stored(void **state)
@@ -473,7 +559,9 @@ int main(void)
 		test(acknowledges_in_time_with_a_slow_disk),
 		test(acknowledges_a_resent_batch_that_was_stored_late),
 		test(stores_nothing_after_a_stop),
+		test(an_agent_that_reports_too_much_waits),
 		test(answers_a_snapshot_request_at_once_or_on_a_change),
+		test(a_scheduler_gets_a_place_when_all_are_taken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,9 +9,10 @@ static struct long_poll with_waiter(uint64_t epoch, uint64_t rev,
 	uint64_t now_us)
 {
 	struct long_poll long_poll = { 0 };
-	struct snapshot_request request = { epoch, rev };
+	const struct waiter waiter = { handles, { epoch, rev }, now_us, 1, 1 };
+	struct waiter displaced;
 
-	assert_true(long_poll_add(&long_poll, handles, &request, now_us));
+	assert_false(long_poll_add(&long_poll, &waiter, &displaced));
 	return long_poll;
 }
 
@@ -70,18 +71,28 @@ static void without_waiters_nothing_is_due(void **state)
 	assert_false(long_poll_take_due(&waiter, &p, &current, UINT64_MAX));
 }
 
-static void limits_the_number_of_waiters(void **state)
+/* Adds a waiter that is up to date; returns the displaced one's handle, or
+ * NULL. */
+static void *add(struct long_poll *p, size_t handle, uint32_t pipe,
+	uint64_t peer)
 {
-	const struct snapshot_request request = { 42, 10 };
+	const struct waiter waiter = { &handles[handle], current, handle, pipe,
+		peer };
+	struct waiter displaced = { 0 };
+
+	return long_poll_add(p, &waiter, &displaced) ? displaced.handle : NULL;
+}
+
+static void every_waiter_is_taken_once(void **state)
+{
 	struct long_poll p = { 0 };
 	struct waiter waiter;
 	bool seen[LONG_POLL_MAX] = { false };
 
 	(void)state;
-	for (size_t i = 0; i < LONG_POLL_MAX; i++) {
-		assert_true(long_poll_add(&p, &handles[i], &request, i));
+	for (uint32_t i = 0; i < LONG_POLL_MAX; i++) {
+		assert_null(add(&p, i, i, i));
 	}
-	assert_false(long_poll_add(&p, &handles[LONG_POLL_MAX], &request, 0));
 	while (long_poll_take_due(&waiter, &p, &current,
 		LONG_POLL_HOLD_US + 99)) {
 		size_t which = (size_t)((char *)waiter.handle - handles);
@@ -94,13 +105,61 @@ static void limits_the_number_of_waiters(void **state)
 	}
 }
 
+static void a_connection_has_one_place(void **state)
+{
+	struct long_poll p = { 0 };
+
+	(void)state;
+	assert_null(add(&p, 0, 7, 1));
+	assert_null(add(&p, 1, 8, 1));
+	assert_ptr_equal(add(&p, 2, 7, 1), &handles[0]);
+	assert_int_equal(p.count, 2);
+}
+
+/* Schedulers 1 and 2 wait for longest, but the other peer has all the rest. */
+static void the_peer_with_most_places_gives_way(void **state)
+{
+	struct long_poll p = { 0 };
+
+	(void)state;
+	assert_null(add(&p, 0, 0, 1));
+	assert_null(add(&p, 1, 1, 2));
+	for (uint32_t i = 2; i < LONG_POLL_MAX; i++) {
+		assert_null(add(&p, i, i, 666));
+	}
+	for (uint32_t i = 0; i < 100; i++) {
+		char *gone = add(&p, LONG_POLL_MAX, 1000 + i, 666);
+
+		assert_true(gone != &handles[0] && gone != &handles[1]);
+	}
+	assert_non_null(add(&p, LONG_POLL_MAX, 2000, 3));
+	assert_int_equal(p.count, LONG_POLL_MAX);
+	assert_ptr_equal(p.waiters[0].handle, &handles[0]);
+	assert_ptr_equal(p.waiters[1].handle, &handles[1]);
+}
+
+static void among_equal_peers_the_longest_waiting_gives_way(void **state)
+{
+	struct long_poll p = { 0 };
+
+	(void)state;
+	for (uint32_t i = 0; i < LONG_POLL_MAX; i++) {
+		assert_null(add(&p, i, i, i));
+	}
+	assert_ptr_equal(add(&p, LONG_POLL_MAX, 1000, 1000), &handles[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_waiter_is_due_by_its_epoch_and_revision),
 		cmocka_unit_test(a_change_makes_an_up_to_date_waiter_due),
 		cmocka_unit_test(without_waiters_nothing_is_due),
-		cmocka_unit_test(limits_the_number_of_waiters),
+		cmocka_unit_test(every_waiter_is_taken_once),
+		cmocka_unit_test(a_connection_has_one_place),
+		cmocka_unit_test(the_peer_with_most_places_gives_way),
+		cmocka_unit_test(
+			among_equal_peers_the_longest_waiting_gives_way),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

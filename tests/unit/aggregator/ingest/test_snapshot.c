@@ -19,7 +19,7 @@ static void write_uid(char uid[REPORT_UID_MAX], const char *node, size_t i)
 static void add(struct live *live, const char *node, uint64_t seq, size_t vms)
 {
 	struct report r = steady_report(seq, 100 + (double)seq, 1);
-	struct live_sample sample = { node, run_a, &r, 1000000 };
+	struct live_sample sample = { node, run_a, &r, 1000000, 0 };
 	scoped_free struct vm_pod *pods = xcalloc(vms, sizeof(*pods));
 	char uid[REPORT_UID_MAX];
 

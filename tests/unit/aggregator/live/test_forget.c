@@ -17,8 +17,8 @@ struct fixture {
 static void add(struct fixture *f, const char *name, uint64_t at_s)
 {
 	struct report r = steady_report(at_s, (double)at_s, 1);
-	struct live_sample sample = { name, run_a, &r,
-		(int64_t)(at_s * second) };
+	struct live_sample sample = { name, run_a, &r, (int64_t)(at_s * second),
+		0 };
 
 	assert_int_equal(live_add(f->live, &sample, at_s * second, NULL), 0);
 }

@@ -35,7 +35,7 @@ static void add(struct live *live, const uint8_t *run_id, struct report report,
 	double at_s)
 {
 	struct live_sample sample = { "n1", run_id, &report,
-		(int64_t)(at_s * 1e6) };
+		(int64_t)(at_s * 1e6), 0 };
 
 	assert_int_equal(live_add(live, &sample, (uint64_t)(at_s * 1e6), NULL),
 		0);
@@ -355,14 +355,14 @@ static void steps_through_nodes_by_revision(void **state)
 	const struct live_node *node;
 
 	for (size_t i = 0; i < 3; i++) {
-		struct live_sample s = { names[i], run_a, &r, 0 };
+		struct live_sample s = { names[i], run_a, &r, 0, 0 };
 
 		assert_int_equal(live_add(*state, &s, 0, NULL), 0);
 	}
 	r = steady_report(2, 102, 1);
 	assert_int_equal(
-		live_add(*state, &(struct live_sample){ "a", run_a, &r, 0 }, 0,
-			NULL),
+		live_add(*state, &(struct live_sample){ "a", run_a, &r, 0, 0 },
+			0, NULL),
 		0);
 	node = live_after(*state, 1);
 	assert_string_equal(live_node_name(node), "b");
@@ -379,17 +379,40 @@ static void drops_lost_nodes_only(void **state)
 {
 	struct report r = steady_report(1, 100, 1);
 	char name[16];
-	struct live_sample s = { name, run_a, &r, 1000000 };
+	struct live_sample s = { name, run_a, &r, 1000000, 0 };
 
 	for (int i = 0; i < LIVE_NODES_MAX; i++) {
 		(void)snprintf(name, sizeof(name), "n%d", i);
+		s.peer = (uint64_t)i + 1;
 		assert_int_equal(live_add(*state, &s, second, NULL), 0);
 	}
+	s.peer = 0;
 	(void)snprintf(name, sizeof(name), "more");
 	assert_int_equal(live_add(*state, &s, 200 * second, NULL), -ENOSPC);
 	assert_int_equal(live_add(*state, &s, 400 * second, NULL), 0);
 	assert_null(live_find(*state, "n0"));
 	assert_non_null(live_find(*state, "n1"));
+	assert_int_equal(live_count(*state), LIVE_NODES_MAX);
+}
+
+/* The first peer has one node and reports twice. */
+static void invented_names_keep_no_node_out(void **state)
+{
+	struct report r = steady_report(1, 100, 1);
+	char name[16] = "real";
+	struct live_sample s = { name, run_a, &r, 1000000, 1 };
+
+	assert_int_equal(live_add(*state, &s, second, NULL), 0);
+	s.peer = 666;
+	for (int i = 0; i < LIVE_NODES_MAX + 100; i++) {
+		(void)snprintf(name, sizeof(name), "n%d", i);
+		assert_int_equal(live_add(*state, &s, second, NULL), 0);
+	}
+	(void)snprintf(name, sizeof(name), "new");
+	s.peer = 2;
+	assert_int_equal(live_add(*state, &s, second, NULL), 0);
+	assert_non_null(live_find(*state, "real"));
+	assert_non_null(live_find(*state, "new"));
 	assert_int_equal(live_count(*state), LIVE_NODES_MAX);
 }
 
@@ -479,7 +502,7 @@ static void merges_stored_history_under_newer_samples(void **state)
 	struct live *older = live_new(0, NULL);
 	struct report stored = varied_report(STORED);
 	struct live_sample sample = { "n1", run_a, &stored,
-		8000 * (int64_t)second };
+		8000 * (int64_t)second, 0 };
 
 	for (uint64_t i = 0; i <= ALL; i++) {
 		double at_s = 1000 + 10 * (double)i;
@@ -617,6 +640,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(steps_through_nodes_by_revision,
 			setup, teardown),
 		cmocka_unit_test_setup_teardown(a_removed_node_is_a_change,
+			setup, teardown),
+		cmocka_unit_test_setup_teardown(invented_names_keep_no_node_out,
 			setup, teardown),
 		cmocka_unit_test_setup_teardown(drops_lost_nodes_only, setup,
 			teardown),

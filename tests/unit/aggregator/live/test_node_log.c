@@ -57,7 +57,7 @@ static void add(struct live *live, const char *node, uint64_t seq,
 	uint64_t now_us)
 {
 	struct report r = steady_report(seq, 100 + (double)seq, 1);
-	struct live_sample sample = { node, run_a, &r, (int64_t)now_us };
+	struct live_sample sample = { node, run_a, &r, (int64_t)now_us, 0 };
 
 	assert_int_equal(live_add(live, &sample, now_us, NULL), 0);
 	report_fini(&r);

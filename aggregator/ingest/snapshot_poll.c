@@ -1,0 +1,97 @@
+#include "aggregator/ingest/snapshot_poll.h"
+
+#include "aggregator/ingest/answer.h"
+#include "aggregator/ingest/long_poll.h"
+#include "aggregator/ingest/snapshot.h"
+#include "lib/clock.h"
+#include "lib/loop.h"
+#include "lib/memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct snapshot_poll {
+	const struct live *live;
+	struct long_poll long_poll;
+	struct timer *timer;
+	uint64_t count;
+};
+
+static void answer_waiter(struct snapshot_poll *poll,
+	const struct waiter *waiter)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(MQ_RECV_MAX);
+
+	poll->count++;
+	snapshot_write(&out, poll->live, &waiter->request,
+		clock_monotonic_us());
+	if (out.overflowed) {
+		struct error error;
+
+		(void)error_set(&error, -EMSGSIZE,
+			"the snapshot is larger than a message");
+		answer_refused(waiter->handle, &error, 0);
+		return;
+	}
+	answer_bytes(waiter->handle, &out);
+}
+
+void snapshot_poll_serve(struct snapshot_poll *poll)
+{
+	const struct snapshot_request now = { live_epoch(poll->live),
+		live_revision(poll->live) };
+	uint64_t now_us = clock_monotonic_us();
+	struct waiter waiter;
+	uint64_t wait_us;
+
+	while (long_poll_take_due(&waiter, &poll->long_poll, &now, now_us)) {
+		answer_waiter(poll, &waiter);
+	}
+	wait_us = long_poll_wait_us(&poll->long_poll, &now, now_us);
+	if (wait_us == UINT64_MAX) {
+		timer_stop(poll->timer);
+	} else {
+		timer_start(poll->timer, wait_us / 1000 + 1, 0);
+	}
+}
+
+void snapshot_poll_ask(struct snapshot_poll *poll, struct mq_request *request,
+	const struct snapshot_request *wanted, uint64_t peer)
+{
+	const struct waiter waiter = { request, *wanted, clock_monotonic_us(),
+		mq_request_pipe(request), peer };
+	struct waiter displaced;
+
+	if (long_poll_add(&poll->long_poll, &waiter, &displaced)) {
+		answer_waiter(poll, &displaced);
+	}
+	snapshot_poll_serve(poll);
+}
+
+static void on_timer(void *owner)
+{
+	snapshot_poll_serve(owner);
+}
+
+struct snapshot_poll *snapshot_poll_new(uv_loop_t *loop,
+	const struct live *live)
+{
+	struct snapshot_poll *poll = xcalloc(1, sizeof(*poll));
+
+	poll->live = live;
+	poll->timer = timer_new(loop, on_timer, poll);
+	return poll;
+}
+
+void snapshot_poll_free(struct snapshot_poll *poll)
+{
+	if (poll != NULL) {
+		timer_close(poll->timer);
+		free(poll);
+	}
+}
+
+uint64_t snapshot_poll_count(const struct snapshot_poll *poll)
+{
+	return poll->count;
+}
