@@ -137,10 +137,12 @@ static struct vm *find_vm(struct export *export, const char *uid)
 	const char *identity = map_get(&export->identities, uid);
 	const char *key = identity == NULL ? uid : identity;
 	struct vm *vm = map_get(&export->vms, key);
+	size_t figures = export->span.steps > EXPORT_VM_FIGURES
+		? export->span.steps
+		: EXPORT_VM_FIGURES;
 
 	if (vm == NULL &&
-		(export->vms.count + 1) * export->span.steps <=
-			EXPORT_FIGURES_MAX) {
+		(export->vms.count + 1) * figures <= EXPORT_FIGURES_MAX) {
 		vm = new_vm(export, identity, key);
 	}
 	return vm;
