@@ -25,6 +25,7 @@ struct maintenance {
 	struct store_options options;
 	struct compact *compact;
 	struct hour_scan *scan;
+	struct rollups rollups;
 	uint64_t due_us;
 	bool is_dropping; /* the partition below */
 	enum store_tier dropped_tier;
@@ -46,6 +47,9 @@ int maintenance_new(struct maintenance **out, struct sqlite3 *db,
 		maintenance_free(maintenance);
 		return r;
 	}
+	maintenance->rollups = (struct rollups){ .db = db,
+		.scan = maintenance->scan,
+		.age_ms = options->compact_us / 1000 };
 	*out = maintenance;
 	return 0;
 }
@@ -62,6 +66,11 @@ void maintenance_free(struct maintenance *maintenance)
 uint64_t maintenance_due_us(const struct maintenance *maintenance)
 {
 	return maintenance->due_us;
+}
+
+struct left_out maintenance_left_out(const struct maintenance *maintenance)
+{
+	return maintenance->rollups.left_out;
 }
 
 /* Data before this time is too old. */
@@ -234,8 +243,8 @@ int maintenance_step(struct maintenance *maintenance, struct error *err)
 	}
 	/* A step either packs or rolls up. */
 	if (r == 0 && is_packed) {
-		r = rollups_step(maintenance->scan, maintenance->db, &is_rolled,
-			maintenance->options.compact_us / 1000, now_ms, err);
+		r = rollups_step(&maintenance->rollups, &is_rolled, now_ms,
+			err);
 	}
 	is_idle = is_packed && is_deleted && is_rolled;
 	maintenance->due_us =

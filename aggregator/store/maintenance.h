@@ -3,7 +3,7 @@
  * enough not to delay them. */
 #pragma once
 
-#include "aggregator/store/store.h"
+#include "aggregator/store/left_out.h"
 
 struct maintenance;
 struct sqlite3;
@@ -15,6 +15,9 @@ void maintenance_free(struct maintenance *maintenance); /* NULL is fine */
 
 /* When the next step is due, on the monotonic clock. */
 uint64_t maintenance_due_us(const struct maintenance *maintenance);
+
+/* Counts over all steps. */
+struct left_out maintenance_left_out(const struct maintenance *maintenance);
 
 /* Does a step if one is due. */
 must_check int maintenance_step(struct maintenance *maintenance,
