@@ -115,11 +115,8 @@ int open_chunks_need(struct open_chunks *chunks, struct open_chunk *chunk,
 		? open_again(chunks, chunk, err)
 		: 0;
 
-	if (r == 0 && chunk->is_damaged) {
-		r = error_set(err, -EBADMSG, "the chunk is damaged");
-	}
-	if (r < 0) {
-		return r;
+	if (r < 0 || chunk->is_damaged) {
+		return r < 0 ? r : -EBADMSG;
 	}
 	TAILQ_REMOVE(&chunks->open, chunk, entry);
 	TAILQ_INSERT_TAIL(&chunks->open, chunk, entry);

@@ -56,7 +56,8 @@ must_check int open_chunks_look(struct open_chunks *chunks,
 void open_chunks_end_look(struct open_chunks *chunks, struct open_chunk *chunk);
 
 /* Opens a chunk that is not open, and closes others. -EFBIG: more than
- * OPEN_CHUNKS_REPEATED; -EBADMSG: damaged. */
+ * OPEN_CHUNKS_REPEATED; -EBADMSG: damaged, which was logged; *err is not set
+ * then. */
 must_check int open_chunks_need(struct open_chunks *chunks,
 	struct open_chunk *chunk, struct error *err);
 void open_chunks_close(struct open_chunks *chunks, struct open_chunk *chunk);

@@ -52,6 +52,16 @@ static int add_range(struct rollup *rollup, struct hour_scan *scan,
 	return r;
 }
 
+/* Passes an error on. One that was handled must not stay in err: a query whose
+ * error is set has failed. */
+static int pass_error(struct error *err, int r, const struct error *from)
+{
+	if (err != NULL) {
+		*err = *from;
+	}
+	return r;
+}
+
 /* Computes a rollup from the reports of the hour, and from those just outside
  * of it, for the intervals across its ends. A neighbour that is too large is
  * not read. -EFBIG: the hour is too large. */
@@ -66,13 +76,14 @@ static int compute(struct rollup **out, struct hour_scan *scan,
 		{ end_ms, end_ms + ROLLUP_MARGIN_MS },
 	};
 	struct rollup *rollup = rollup_new(hour_ms, has_pods);
+	struct error error = { 0 };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < count_of(ranges); i++) {
 		struct hour_scan_range range = { of->node, of->name,
 			of->pod_uid, ranges[i][0], ranges[i][1], SCHEMA_RATES };
 
-		r = add_range(rollup, scan, &range, err);
+		r = add_range(rollup, scan, &range, &error);
 		if (r == -EFBIG && ranges[i][0] != hour_ms &&
 			!rollup_is_too_large(rollup)) {
 			r = 0;
@@ -80,7 +91,7 @@ static int compute(struct rollup **out, struct hour_scan *scan,
 	}
 	if (r < 0) {
 		rollup_free(rollup);
-		return r;
+		return pass_error(err, r, &error);
 	}
 	*out = rollup;
 	return 0;
@@ -149,10 +160,11 @@ static int read_computed(struct filter *filter, struct hour_scan *scan,
 	struct rollup_row rows[ROLLUP_ROWS];
 	bool has_pods = pod_uid == NULL || *pod_uid != '\0';
 	struct rollup *rollup;
-	int r = compute(&rollup, scan, range, has_pods, err);
+	struct error error = { 0 };
+	int r = compute(&rollup, scan, range, has_pods, &error);
 
 	if (r < 0) {
-		return r == -EFBIG ? 0 : r;
+		return r == -EFBIG ? 0 : pass_error(err, r, &error);
 	}
 	for (size_t s = 0; s < rollup_series_count(rollup); s++) {
 		const char *uid = rollup_series_uid(rollup, s);
@@ -377,7 +389,7 @@ static int step(struct rollups *rollups, const int64_t due[2],
 	const struct hour_scan_range hour = { due[1], name, NULL, hour_ms,
 		hour_ms + PARTITION_HOUR_MS, SCHEMA_RATES };
 	struct error error = { 0 };
-	int r = db_exec(rollups->db, "SAVEPOINT rollup", err);
+	int r = db_exec(rollups->db, "SAVEPOINT rollup", &error);
 
 	r = r == 0 ? roll_up(rollups, &hour, &error) : r;
 	if (r == -EFBIG) {
@@ -387,8 +399,8 @@ static int step(struct rollups *rollups, const int64_t due[2],
 			"minutes and hours",
 			&hour, log_err(&error));
 		r = db_exec(rollups->db, "ROLLBACK TO rollup", err);
-	} else if (r < 0 && err != NULL) {
-		*err = error;
+	} else if (r < 0) {
+		r = pass_error(err, r, &error);
 	}
 	return r == 0 ? db_exec(rollups->db, done, err) : r;
 }

@@ -26,10 +26,12 @@ static struct minutes minutes_of(struct fixture *f, uint64_t from_ms,
 		.owner = &minutes };
 	struct hour_scan_range range = { f->node, "n1", pod_uid, from_ms,
 		from_ms + hour_ms, SCHEMA_ALL };
+	struct error err = { 0 };
 	bool is_done = false;
 
 	assert_int_equal(
-		rollups_read(f->scan, f->db, &is_done, &read, &range, NULL), 0);
+		rollups_read(f->scan, f->db, &is_done, &read, &range, &err), 0);
+	assert_int_equal(err.code, 0);
 	return minutes;
 }
 
@@ -44,12 +46,14 @@ static size_t count_reports(struct fixture *f, uint64_t from_ms)
 {
 	struct hour_scan_range range = { f->node, "n1", NULL, from_ms,
 		from_ms + hour_ms, SCHEMA_ALL };
+	struct error err = { 0 };
 	bool is_done = false;
 	size_t count = 0;
 
 	assert_int_equal(hour_scan_read(f->scan, &is_done, &range, on_report,
-				 &count, NULL),
+				 &count, &err),
 		0);
+	assert_int_equal(err.code, 0);
 	return count;
 }
 
