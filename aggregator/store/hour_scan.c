@@ -26,6 +26,7 @@ struct hour_scan {
 	const struct hour_scan_range *range; /* during a call */
 	struct location *locations;
 	size_t location_count, location_capacity;
+	bool is_full; /* there are more locations than may be listed */
 	struct hour_scan_size size;
 };
 
@@ -81,50 +82,47 @@ void hour_scan_free(struct hour_scan *scan)
 
 /* ---- chunks ---- */
 
-/* False: the list is full. */
-static bool add_location(struct hour_scan *scan, uint64_t sample_ms,
+static void add_location(struct hour_scan *scan, uint64_t sample_ms,
 	size_t chunk, int64_t at)
 {
 	if (scan->location_count == HOUR_SCAN_REPORTS) {
-		return false;
+		scan->is_full = true;
+		return;
 	}
 	scan->locations = xgrow(scan->locations, scan->location_count,
 		&scan->location_capacity, sizeof(*scan->locations));
 	scan->locations[scan->location_count++] =
 		(struct location){ sample_ms, chunk, at };
-	return true;
 }
 
-/* Lists the reports of an open chunk. False: the list is full. */
-static bool list_chunk(struct hour_scan *scan, struct open_chunk *open,
+/* Lists the reports of an open chunk. */
+static void list_chunk(struct hour_scan *scan, struct open_chunk *open,
 	size_t number)
 {
 	const struct hour_scan_range *range = scan->range;
-	bool has_room = true;
 
-	for (size_t i = 0; has_room && i < chunk_count(open->chunk); i++) {
+	for (size_t i = 0; !scan->is_full && i < chunk_count(open->chunk);
+		i++) {
 		uint64_t ms = chunk_sample_ms(open->chunk, i);
 
 		if (ms >= range->from_ms && ms < range->to_ms) {
-			has_room = add_location(scan, ms, number, (int64_t)i);
+			add_location(scan, ms, number, (int64_t)i);
 			open->left++;
 		}
 	}
-	return has_room;
 }
 
-static int list_chunks(struct hour_scan *scan, bool *has_room,
-	struct error *err)
+static int list_chunks(struct hour_scan *scan, struct error *err)
 {
 	struct open_chunks *chunks = &scan->chunks;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && *has_room && i < chunks->count; i++) {
+	for (size_t i = 0; r == 0 && !scan->is_full && i < chunks->count; i++) {
 		struct open_chunk *open = &chunks->list[i];
 
 		r = open_chunks_look(chunks, open, err);
 		if (r == 0 && !open->is_damaged) {
-			*has_room = list_chunk(scan, open, i);
+			list_chunk(scan, open, i);
 			open_chunks_end_look(chunks, open);
 		}
 	}
@@ -175,29 +173,27 @@ static void bind_slot(struct sqlite3_stmt *statement,
 	(void)sqlite3_bind_int64(statement, 4, (int64_t)range->to_ms);
 }
 
-static int list_slot(struct hour_scan *scan, uint64_t slot_ms, bool *has_room,
+static int list_slot(struct hour_scan *scan, uint64_t slot_ms,
 	struct error *err)
 {
 	struct sqlite3_stmt *list = scan->list_rows;
 	int r = 0;
 
 	bind_slot(list, scan->range, slot_ms);
-	while (*has_room && db_step(&r, list, err)) {
-		*has_room = add_location(scan,
-			(uint64_t)sqlite3_column_int64(list, 1), in_row,
-			sqlite3_column_int64(list, 0));
+	while (!scan->is_full && db_step(&r, list, err)) {
+		add_location(scan, (uint64_t)sqlite3_column_int64(list, 1),
+			in_row, sqlite3_column_int64(list, 0));
 	}
 	(void)sqlite3_reset(list);
 	return r;
 }
 
 static int measure_slot(struct hour_scan *scan, uint64_t slot_ms,
-	bool *has_room, struct error *err)
+	struct error *err)
 {
 	struct sqlite3_stmt *measure = scan->measure_rows;
 	int r = 0;
 
-	(void)has_room;
 	bind_slot(measure, scan->range, slot_ms);
 	if (db_step(&r, measure, err)) {
 		scan->size.row_bytes +=
@@ -207,12 +203,12 @@ static int measure_slot(struct hour_scan *scan, uint64_t slot_ms,
 	return r;
 }
 
-/* Calls slot for each slot of the range, if any node has rows in it; most hours
- * have none. *has_room becomes false if slot ends the list. */
+/* Calls slot for each slot of the range, until the list is full, if any node
+ * has rows in it; most hours have none. */
 static int find_rows(struct hour_scan *scan,
-	int (*slot)(struct hour_scan *scan, uint64_t slot_ms, bool *has_room,
+	int (*slot)(struct hour_scan *scan, uint64_t slot_ms,
 		struct error *err),
-	bool *has_room, struct error *err)
+	struct error *err)
 {
 	const struct hour_scan_range *range = scan->range;
 	const uint64_t first_ms = range->from_ms & ~(HEAD_SLOT_MS - 1);
@@ -226,9 +222,9 @@ static int find_rows(struct hour_scan *scan,
 	has_rows = db_step(&r, has, err);
 	(void)sqlite3_reset(has);
 	for (uint64_t at = first_ms;
-		r == 0 && has_rows && *has_room && at < range->to_ms;
+		r == 0 && has_rows && !scan->is_full && at < range->to_ms;
 		at += HEAD_SLOT_MS) {
-		r = slot(scan, at, has_room, err);
+		r = slot(scan, at, err);
 	}
 	return r;
 }
@@ -236,13 +232,13 @@ static int find_rows(struct hour_scan *scan,
 int hour_scan_measure(struct hour_scan_size *out, struct hour_scan *scan,
 	const struct hour_scan_range *range, struct error *err)
 {
-	bool has_room = true;
 	int r;
 
 	scan->range = range;
+	scan->is_full = false;
 	scan->size = (struct hour_scan_size){ 0 };
 	r = find_chunks(scan, measure_chunk, err);
-	r = r == 0 ? find_rows(scan, measure_slot, &has_room, err) : r;
+	r = r == 0 ? find_rows(scan, measure_slot, err) : r;
 	*out = scan->size;
 	return r;
 }
@@ -360,20 +356,20 @@ static int deliver(struct hour_scan *scan, bool *is_done,
 	return r == -EBADMSG ? 0 : r;
 }
 
-/* *has_room: all reports of the range are listed. */
-static int list_all(struct hour_scan *scan, bool *has_room, struct error *err)
+/* Lists the reports of the range, or some if there are too many. */
+static int list_all(struct hour_scan *scan, struct error *err)
 {
 	int r;
 
-	*has_room = true;
 	clear(scan);
+	scan->is_full = false;
 	scan->chunks.node = scan->range->name;
 	scan->chunks.want =
 		(struct chunk_want){ scan->range->parts, scan->range->pod_uid };
 	r = find_chunks(scan, add_chunk, err);
-	r = r == 0 ? list_chunks(scan, has_room, err) : r;
-	r = r == 0 ? find_rows(scan, list_slot, has_room, err) : r;
-	if (r == 0 && *has_room && !is_sorted(scan)) {
+	r = r == 0 ? list_chunks(scan, err) : r;
+	r = r == 0 ? find_rows(scan, list_slot, err) : r;
+	if (r == 0 && !scan->is_full && !is_sorted(scan)) {
 		qsort(scan->locations, scan->location_count,
 			sizeof(*scan->locations), by_time);
 	}
@@ -386,12 +382,11 @@ static int read_part(struct hour_scan *scan, bool *is_done,
 	struct hour_scan_range *range, const struct sink *sink,
 	struct error *err)
 {
-	bool has_room = false;
-	int r = 0;
+	int r;
 
 	scan->range = range;
-	r = list_all(scan, &has_room, err);
-	while (r == 0 && !has_room) {
+	r = list_all(scan, err);
+	while (r == 0 && scan->is_full) {
 		if (range->to_ms - range->from_ms == 1) {
 			r = error_set(err, -EFBIG,
 				"'%s' has more than %d reports of one "
@@ -399,7 +394,7 @@ static int read_part(struct hour_scan *scan, bool *is_done,
 				range->name, HOUR_SCAN_REPORTS);
 		} else {
 			range->to_ms -= (range->to_ms - range->from_ms) / 2;
-			r = list_all(scan, &has_room, err);
+			r = list_all(scan, err);
 		}
 	}
 	for (size_t i = 0; r == 0 && !*is_done && i < scan->location_count;
