@@ -152,6 +152,7 @@ WRAP_test_spool_faults = mkdir open openat flock fdopendir readdir fstatat \
 WRAP_test_schedule = clock_monotonic_us
 WRAP_test_node_log = log_write
 WRAP_test_mq_unfinished = clock_monotonic_us
+WRAP_test_hour_scan = chunk_open chunk_close
 WRAP_test_ingest = clock_monotonic_us timer_start
 WRAP_test_request_body = store_names_find
 define test_rule

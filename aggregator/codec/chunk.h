@@ -43,9 +43,9 @@ struct chunk_report {
 };
 
 /* Appends a chunk of 1 to CHUNK_REPORTS_MAX reports with at most
- * CHUNK_CELLS_MAX pods. */
-void chunk_write(struct buffer *out, const struct chunk_report *reports,
-	size_t count);
+ * CHUNK_CELLS_MAX pods. -EFBIG: the chunk does not fit; out is not usable. */
+must_check int chunk_write(struct buffer *out,
+	const struct chunk_report *reports, size_t count, struct error *err);
 
 struct chunk;
 
@@ -60,6 +60,9 @@ struct chunk_want {
 must_check int chunk_open(struct chunk **out, const void *bytes, size_t len,
 	const struct chunk_want *want, struct error *err);
 void chunk_close(struct chunk *chunk); /* NULL is fine */
+
+/* The memory that the chunk takes. */
+size_t chunk_bytes(const struct chunk *chunk);
 
 size_t chunk_count(const struct chunk *chunk);
 uint64_t chunk_sample_ms(const struct chunk *chunk, size_t at);

@@ -174,7 +174,8 @@ static bool get_pod_headers(struct chunk *chunk, size_t *cells,
 	const char *pod_uid, struct column_bytes *in)
 {
 	/* Each header takes five bytes or more. */
-	if (!get_number(&chunk->pod_count, in, (size_t)(in->end - in->at))) {
+	if (!get_number(&chunk->pod_count, in, CHUNK_CELLS_MAX) ||
+		chunk->pod_count > (size_t)(in->end - in->at) / 5) {
 		return false;
 	}
 	chunk->pods = xcalloc(chunk->pod_count, sizeof(*chunk->pods));
@@ -198,7 +199,9 @@ static bool get_pod_headers(struct chunk *chunk, size_t *cells,
 static bool get_list(struct chunk *chunk, struct pod_list *list,
 	struct column_bytes *in)
 {
-	if (!get_number(&list->count, in, (size_t)(in->end - in->at))) {
+	/* A list is written once for all reports that have it. */
+	if (!get_number(&list->count, in,
+		    CHUNK_CELLS_MAX - chunk->pod_number_count)) {
 		return false;
 	}
 	list->begin = chunk->pod_number_count;
@@ -367,4 +370,36 @@ void chunk_close(struct chunk *chunk)
 	free(chunk->cells);
 	free(chunk->begins);
 	free(chunk);
+}
+
+static size_t pods_bytes(const struct chunk *chunk)
+{
+	size_t bytes = (chunk->count + 1) * sizeof(*chunk->begins) +
+		chunk->list_count * sizeof(*chunk->lists) +
+		chunk->pod_number_capacity * sizeof(*chunk->pod_numbers);
+
+	for (size_t i = 0; i < chunk->pod_count; i++) {
+		const struct chunk_pod *pod = &chunk->pods[i];
+		size_t hugetlb = pod->hugetlb == NULL
+			? 0
+			: pod->sizes * schema_hugetlb.count * sizeof(uint64_t);
+
+		bytes += sizeof(*pod) + pod->columns.bytes +
+			pod->count * (sizeof(struct cell) + hugetlb);
+	}
+	return bytes;
+}
+
+size_t chunk_bytes(const struct chunk *chunk)
+{
+	const size_t elements = chunk->elements == NULL
+		? 0
+		: chunk->sizes * schema_hugepages.count +
+			chunk->numa * schema_numa.count;
+
+	return sizeof(*chunk) + chunk->run_count * sizeof(*chunk->runs) +
+		chunk->boot_count * sizeof(*chunk->boots) +
+		chunk->count * (LEADING + elements) * sizeof(uint64_t) +
+		chunk->columns.bytes +
+		(chunk->pods == NULL ? 0 : pods_bytes(chunk));
 }

@@ -1,11 +1,13 @@
 #include "aggregator/codec/chunk.h"
 
 #include "aggregator/codec/column.h"
+#include "aggregator/codec/numbering.h"
 #include "aggregator/codec/report_schema.h"
 #include "lib/map.h"
 #include "lib/memory.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +15,8 @@
 struct chunk_pod {
 	const struct vm_pod *first;
 	struct chunk_pod *duplicate; /* the same uid and inode again */
+	/* The last duplicate that was looked up, for the pod in by_key. */
+	struct chunk_pod *newest;
 	size_t number;
 	size_t seen; /* number of the last report with the pod, from 1 */
 	size_t count;
@@ -38,60 +42,62 @@ static void put_text(struct buffer *out, const char *text)
 	buffer_append(out, text, len);
 }
 
+static void put_bytes(struct buffer *out, const struct buffer *part)
+{
+	out->overflowed |= part->overflowed;
+	buffer_append(out, part->data, part->len);
+}
+
 /* The length, then the bytes. */
 static void put_part(struct buffer *out, const struct buffer *part)
 {
 	column_put_varint(out, part->len);
-	buffer_append(out, part->data, part->len);
+	put_bytes(out, part);
 }
 
 /* ---- the node ---- */
 
-/* Puts a list of the runs; values get the number of each report's run. */
-static void put_runs(struct buffer *out, struct writer *w)
+static int compare_runs(const void *list, size_t a, size_t b)
 {
-	scoped_free const uint8_t **runs = xcalloc(w->count, sizeof(*runs));
-	size_t count = 0;
+	const struct chunk_report *reports = list;
 
-	for (size_t i = 0; i < w->count; i++) {
-		const uint8_t *run = w->reports[i].run_id;
-		size_t at = 0;
+	return memcmp(reports[a].run_id, reports[b].run_id,
+		REPORT_RUN_ID_BYTES);
+}
 
-		while (at < count &&
-			memcmp(runs[at], run, REPORT_RUN_ID_BYTES) != 0) {
-			at++;
-		}
-		runs[at] = run;
-		count = at == count ? count + 1 : count;
-		w->values[i] = at;
+static int compare_boots(const void *list, size_t a, size_t b)
+{
+	const struct chunk_report *reports = list;
+
+	return strcmp(reports[a].report.boot_id, reports[b].report.boot_id);
+}
+
+/* Puts a list of the runs; numbers get the number of each report's run. */
+static void put_runs(struct buffer *out, uint64_t *numbers,
+	const struct writer *w)
+{
+	struct numbering runs;
+
+	numbering_init(&runs, numbers, w->reports, w->count, compare_runs);
+	column_put_varint(out, runs.count);
+	for (size_t i = 0; i < runs.count; i++) {
+		buffer_append(out, w->reports[runs.firsts[i]].run_id,
+			REPORT_RUN_ID_BYTES);
 	}
-	column_put_varint(out, count);
-	for (size_t i = 0; i < count; i++) {
-		buffer_append(out, runs[i], REPORT_RUN_ID_BYTES);
-	}
+	numbering_fini(&runs);
 }
 
 static void put_boots(struct buffer *out, uint64_t *numbers,
 	const struct writer *w)
 {
-	scoped_free const char **boots = xcalloc(w->count, sizeof(*boots));
-	size_t count = 0;
+	struct numbering boots;
 
-	for (size_t i = 0; i < w->count; i++) {
-		const char *boot = w->reports[i].report.boot_id;
-		size_t at = 0;
-
-		while (at < count && strcmp(boots[at], boot) != 0) {
-			at++;
-		}
-		boots[at] = boot;
-		count = at == count ? count + 1 : count;
-		numbers[i] = at;
+	numbering_init(&boots, numbers, w->reports, w->count, compare_boots);
+	column_put_varint(out, boots.count);
+	for (size_t i = 0; i < boots.count; i++) {
+		put_text(out, w->reports[boots.firsts[i]].report.boot_id);
 	}
-	column_put_varint(out, count);
-	for (size_t i = 0; i < count; i++) {
-		put_text(out, boots[i]);
-	}
+	numbering_fini(&boots);
 }
 
 /* The columns of an array element. at: offset of the array's count in a report,
@@ -152,7 +158,7 @@ static void put_node(struct buffer *out, struct writer *w)
 			? report->numa_hugepages_count
 			: numa;
 	}
-	put_runs(out, w);
+	put_runs(out, w->values, w);
 	put_boots(out, boots, w);
 	column_put_varint(out, sizes);
 	column_put_varint(out, numa);
@@ -196,6 +202,25 @@ static struct chunk_pod *add_pod(struct writer *w, const struct vm_pod *vm)
 	return pod;
 }
 
+/* The next duplicate that the report `report` does not have yet; first was seen
+ * in it. All duplicates up to first->newest were. */
+static struct chunk_pod *next_duplicate(struct writer *w,
+	struct chunk_pod *first, const struct vm_pod *vm, size_t report)
+{
+	struct chunk_pod *pod =
+		first->newest != NULL && first->newest->seen == report
+		? first->newest
+		: first;
+
+	while (pod->seen == report) {
+		pod->duplicate = pod->duplicate == NULL ? add_pod(w, vm)
+							: pod->duplicate;
+		pod = pod->duplicate;
+	}
+	first->newest = pod;
+	return pod;
+}
+
 /* Pods mostly keep their order from report to report: guess is the pod at the
  * same index of the previous report. */
 static struct chunk_pod *find_pod(struct writer *w, const struct vm_pod *vm,
@@ -214,12 +239,7 @@ static struct chunk_pod *find_pod(struct writer *w, const struct vm_pod *vm,
 		pod = add_pod(w, vm);
 		(void)map_put(&w->by_key, key, pod);
 	}
-	while (pod->seen == report) {
-		pod->duplicate = pod->duplicate == NULL ? add_pod(w, vm)
-							: pod->duplicate;
-		pod = pod->duplicate;
-	}
-	return pod;
+	return pod->seen == report ? next_duplicate(w, pod, vm, report) : pod;
 }
 
 static void find_pods(struct writer *w)
@@ -289,7 +309,7 @@ static void put_lists(struct buffer *out, struct writer *w)
 		at += list.count;
 	}
 	column_put_varint(out, count);
-	buffer_append(out, lists.data, lists.len);
+	put_bytes(out, &lists);
 	column_write(&part, &presence, w->values, w->count);
 	put_part(out, &part);
 	column_presence_fini(&presence);
@@ -380,7 +400,7 @@ static void put_pods(struct buffer *out, struct writer *w)
 		column_put_varint(out, parts.len - before);
 	}
 	put_lists(out, w);
-	buffer_append(out, parts.data, parts.len);
+	put_bytes(out, &parts);
 	for (size_t p = 0; p < w->pod_count; p++) {
 		free(w->pods[p]);
 	}
@@ -388,8 +408,8 @@ static void put_pods(struct buffer *out, struct writer *w)
 	map_fini(&w->by_key);
 }
 
-void chunk_write(struct buffer *out, const struct chunk_report *reports,
-	size_t count)
+int chunk_write(struct buffer *out, const struct chunk_report *reports,
+	size_t count, struct error *err)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(CHUNK_BYTES_MAX);
 	struct writer w = { .reports = reports, .count = count };
@@ -407,4 +427,7 @@ void chunk_write(struct buffer *out, const struct chunk_report *reports,
 	column_seal(out, CHUNK_VERSION, &body);
 	free(w.cells);
 	free(w.values);
+	return out->overflowed
+		? error_set(err, -EFBIG, "the chunk is too large")
+		: 0;
 }

@@ -83,7 +83,7 @@ bool column_get_varint(uint64_t *value, struct column_bytes *in);
 const uint8_t *column_get_bytes(struct column_bytes *in, size_t len);
 
 /* A chunk or rollup begins with its version in a byte and the CRC-32 of the
- * rest, lowest byte first. */
+ * rest, lowest byte first. A body that overflowed makes *out overflow, too. */
 enum { COLUMN_SEAL_BYTES = 5 };
 void column_seal(struct buffer *out, uint8_t version,
 	const struct buffer *body);

@@ -249,6 +249,7 @@ void column_seal(struct buffer *out, uint8_t version, const struct buffer *body)
 	for (int i = 0; i < 4; i++) {
 		head[1 + i] = (uint8_t)(crc >> (8 * i));
 	}
+	out->overflowed |= body->overflowed;
 	buffer_append(out, head, sizeof(head));
 	buffer_append(out, body->data, body->len);
 }

@@ -37,6 +37,24 @@ static bool set_pattern(void *pattern, const struct schema_field *field,
 	return true;
 }
 
+/* Allocates for the first member: a chunk may have thousands of pods that are
+ * in one report each, and have none. */
+static uint64_t *add_member(struct columns *out, size_t wanted, size_t rows,
+	const struct schema_field *field)
+{
+	uint64_t *values;
+
+	if (out->list == NULL) {
+		out->list = xcalloc(wanted, sizeof(*out->list));
+		out->values = xrealloc(NULL, wanted * rows, sizeof(uint64_t));
+		out->bytes =
+			wanted * (sizeof(*out->list) + rows * sizeof(uint64_t));
+	}
+	values = out->values + out->count * rows;
+	out->list[out->count++] = (struct column_member){ field, values };
+	return values;
+}
+
 bool columns_read(struct columns *out, void *pattern,
 	struct schema_fields fields, const struct columns_want *want,
 	struct column_presence *presence, struct column_bytes *in)
@@ -47,18 +65,16 @@ bool columns_read(struct columns *out, void *pattern,
 	if (want->rows == 0) {
 		return true;
 	}
-	out->list = xcalloc(wanted, sizeof(*out->list));
-	out->values = xrealloc(NULL, wanted * want->rows, sizeof(uint64_t));
 	for (size_t f = 0; is_good && f < fields.count; f++) {
 		const struct schema_field *field = &fields.list[f];
-		uint64_t *values = out->values + out->count * want->rows;
 
 		if (!is_wanted(field, want->parts)) {
 			is_good = column_skip(want->rows, presence, in);
 		} else if (!set_pattern(pattern, field, in)) {
+			uint64_t *values =
+				add_member(out, wanted, want->rows, field);
+
 			is_good = column_read(values, want->rows, presence, in);
-			out->list[out->count++] =
-				(struct column_member){ field, values };
 		}
 	}
 	return is_good;

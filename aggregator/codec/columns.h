@@ -18,6 +18,7 @@ struct columns {
 	struct column_member *list; /* owned */
 	size_t count;
 	uint64_t *values; /* owned */
+	size_t bytes;	  /* of both */
 };
 
 struct columns_want {

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERSION = 1, BYTES_MAX = 16 << 20 };
+/* ROLLUP_PODS_MAX pods with 60 minutes each of numbers that have no pattern
+ * take 30 MiB. */
+enum { VERSION = 1, BYTES_MAX = 32 << 20 };
 enum { COLUMNS_MAX = 2 + 3 * ROLLUP_FIELDS, SERIES_MAX = 1 << 20 };
 
 static const double cores_unit = 0.001;
@@ -93,7 +95,8 @@ static void put_columns(struct buffer *out, const struct rollup_row *rows,
 	column_presence_fini(&presence);
 }
 
-void rollup_pack(struct buffer *out, const struct rollup *rollup, bool is_hour)
+int rollup_pack(struct buffer *out, const struct rollup *rollup, bool is_hour,
+	struct error *err)
 {
 	scoped_buffer struct buffer headers = BUFFER_MAX(BYTES_MAX);
 	scoped_buffer struct buffer parts = BUFFER_MAX(BYTES_MAX);
@@ -117,7 +120,11 @@ void rollup_pack(struct buffer *out, const struct rollup *rollup, bool is_hour)
 	column_put_varint(&body, rollup_series_count(rollup));
 	buffer_append(&body, headers.data, headers.len);
 	buffer_append(&body, parts.data, parts.len);
+	body.overflowed |= headers.overflowed || parts.overflowed;
 	column_seal(out, VERSION, &body);
+	return out->overflowed
+		? error_set(err, -EFBIG, "the rollup is too large")
+		: 0;
 }
 
 /* ---- reading ---- */
@@ -128,10 +135,11 @@ struct head {
 	size_t rows, bytes;
 };
 
+/* The headers are read twice: to find the columns behind them, and beside the
+ * columns. A list of them would take as much memory as the blob. */
 struct headers {
-	uint64_t hour;
-	struct head *list; /* owned */
-	size_t count, capacity;
+	uint64_t hour, count;
+	struct column_bytes in;
 };
 
 static bool get_header(struct head *header, struct column_bytes *in)
@@ -155,19 +163,18 @@ static bool get_header(struct head *header, struct column_bytes *in)
 
 static bool get_headers(struct headers *headers, struct column_bytes *in)
 {
-	uint64_t series;
+	struct head header;
 
 	if (!column_get_varint(&headers->hour, in) ||
-		!column_get_varint(&series, in) || series > SERIES_MAX) {
+		!column_get_varint(&headers->count, in) ||
+		headers->count > SERIES_MAX) {
 		return false;
 	}
-	for (uint64_t i = 0; i < series; i++) {
-		headers->list = xgrow(headers->list, headers->count,
-			&headers->capacity, sizeof(*headers->list));
-		if (!get_header(&headers->list[headers->count], in)) {
+	headers->in = *in;
+	for (uint64_t i = 0; i < headers->count; i++) {
+		if (!get_header(&header, in)) {
 			return false;
 		}
-		headers->count++;
 	}
 	return true;
 }
@@ -217,27 +224,30 @@ static bool get_rows(struct rollup_row *rows, const struct head *header,
 	return is_good;
 }
 
-static bool give_series(const struct headers *headers, const char *pod_uid,
+static bool give_series(struct headers *headers, const char *pod_uid,
 	struct column_bytes *in, rollup_unpacked unpacked, void *owner)
 {
 	struct rollup_row rows[ROLLUP_ROWS];
 
-	for (size_t i = 0; i < headers->count; i++) {
-		const struct head *header = &headers->list[i];
-		const uint8_t *at = column_get_bytes(in, header->bytes);
+	for (uint64_t i = 0; i < headers->count; i++) {
 		struct column_bytes own;
+		struct head header;
 
-		if (at == NULL) {
+		if (!get_header(&header, &headers->in)) {
 			return false;
 		}
-		own = (struct column_bytes){ at, at + header->bytes };
-		if (pod_uid != NULL && strcmp(header->uid, pod_uid) != 0) {
+		own.at = column_get_bytes(in, header.bytes);
+		own.end = in->at;
+		if (own.at == NULL) {
+			return false;
+		}
+		if (pod_uid != NULL && strcmp(header.uid, pod_uid) != 0) {
 			continue;
 		}
-		if (!get_rows(rows, header, headers->hour, &own)) {
+		if (!get_rows(rows, &header, headers->hour, &own)) {
 			return false;
 		}
-		unpacked(owner, header->uid, rows, header->rows);
+		unpacked(owner, header.uid, rows, header.rows);
 	}
 	return true;
 }
@@ -246,7 +256,7 @@ int rollup_unpack(const void *bytes, size_t len, const char *pod_uid,
 	rollup_unpacked unpacked, void *owner, struct error *err)
 {
 	struct column_bytes in;
-	struct headers headers = { 0 };
+	struct headers headers;
 	int r = column_unseal(&in, bytes, len, VERSION, err);
 
 	if (r == 0 &&
@@ -255,6 +265,5 @@ int rollup_unpack(const void *bytes, size_t len, const char *pod_uid,
 				owner))) {
 		r = error_set(err, -EBADMSG, "cannot read the rollup");
 	}
-	free(headers.list);
 	return r;
 }

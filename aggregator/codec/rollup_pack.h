@@ -15,8 +15,10 @@
 #include "lib/buffer.h"
 #include "lib/error.h"
 
-/* Appends all series, their minutes or their hour. */
-void rollup_pack(struct buffer *out, const struct rollup *rollup, bool is_hour);
+/* Appends all series, their minutes or their hour. -EFBIG: they do not fit; out
+ * is not usable. */
+must_check int rollup_pack(struct buffer *out, const struct rollup *rollup,
+	bool is_hour, struct error *err);
 
 /* Gets the rows of a series, valid during the call; pod_uid "" is the node. */
 typedef void (*rollup_unpacked)(void *owner, const char *pod_uid,

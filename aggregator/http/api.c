@@ -120,8 +120,8 @@ static void serve_metrics(struct api *api, struct httpd_request *request)
 		.live = api->live,
 		.identities = api->identities,
 		.vms_max = api->metrics_vms,
-		.self = { .is_storing =
-				  store_last_error(api->store)[0] == '\0' },
+		.self = { .is_storing = store_last_error(api->store)[0] == '\0',
+			.left_out = left_out_count(api->store) },
 	};
 	struct httpd_stream stream;
 

@@ -171,6 +171,15 @@ static void write_health(struct buffer *out, const struct metrics *metrics)
 	exposition_single(out, "plimsoll_aggregator_storing",
 		"1 while incoming reports are stored, else 0", EXPOSITION_GAUGE,
 		self->is_storing ? 1 : 0);
+	exposition_single(out, "plimsoll_aggregator_rollups_left_out_total",
+		"Hours of a node without minutes and hours, because the node "
+		"sent too much",
+		EXPOSITION_COUNTER, (double)self->left_out.hours);
+	exposition_single(out,
+		"plimsoll_aggregator_rollup_samples_left_out_total",
+		"Intervals of VM pods that minutes and hours leave out, "
+		"because the node named too many pods in an hour",
+		EXPOSITION_COUNTER, (double)self->left_out.samples);
 }
 
 /* ---- nodes and VMs ---- */

@@ -10,11 +10,13 @@
 #include "aggregator/ingest/ingest.h"
 #include "aggregator/live/live.h"
 #include "aggregator/remote_write/remote_write.h"
+#include "aggregator/store/left_out.h"
 #include "lib/httpd.h"
 
 struct metrics_self {
 	struct ingest_counts counts;
 	bool is_storing;
+	struct left_out left_out;
 	size_t identities; /* VM pods with a known name */
 	bool is_remote;	   /* --remote-write is set */
 	struct remote_write_health remote;

@@ -163,10 +163,12 @@ static struct vm *find_vm(struct export *export, const char *node,
 		? xasprintf("/%s/%s", node, uid)
 		: xasprintf("%s/%s", identity->namespace, identity->name);
 	struct vm *vm = map_get(&export->vms, key);
+	size_t figures = export->span.steps > EXPORT_VM_FIGURES
+		? export->span.steps
+		: EXPORT_VM_FIGURES;
 
 	if (vm == NULL &&
-		(export->vms.count + 1) * export->span.steps <=
-			EXPORT_FIGURES_MAX) {
+		(export->vms.count + 1) * figures <= EXPORT_FIGURES_MAX) {
 		vm = new_vm(export, identity, take_ptr(key));
 	}
 	return vm;

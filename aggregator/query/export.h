@@ -12,6 +12,10 @@
 /* The steps of all VMs together: a day of minutes for 23,000 VMs. */
 enum { EXPORT_FIGURES_MAX = 32 << 20, EXPORT_STEPS_MAX = 600000 };
 
+/* The least that a VM counts: its names, pods and places in tables take the
+ * memory of so many steps. */
+enum { EXPORT_VM_FIGURES = 64 };
+
 struct export;
 
 /* Step i covers [from_ms + i * step_ms, from_ms + (i + 1) * step_ms). */

@@ -11,27 +11,37 @@
 static const uint64_t minute_ms = 60000;
 static const uint64_t hour_length_ms = 3600000;
 
-/* The part of an interval in one minute. Field f of sample i is at
- * values[i * fields + f] of its series. */
-struct sample {
-	double weight_ms;
-	uint8_t minute;
+/* The parts of an interval in one minute each. An array that doubles would take
+ * twice the memory of its samples. */
+enum { BLOCK_SAMPLES = 32 };
+
+struct block {
+	struct block *next;
+	size_t count;
+	uint16_t weights_ms[BLOCK_SAMPLES];
+	uint8_t minutes[BLOCK_SAMPLES];
+	double values[]; /* of each sample, by field */
 };
 
 struct series {
 	char uid[REPORT_UID_MAX];
 	size_t fields;
-	struct sample *samples;
-	size_t count, capacity;
-	double *values;
-	size_t value_count, value_capacity;
+	size_t reports; /* number of the last report with the series, from 1 */
+	struct block *first, **next;
+	struct block *last; /* NULL: none */
+	size_t count;	    /* samples */
 };
 
 struct rollup {
 	uint64_t hour_ms;
+	bool has_pods;
 	struct series **series;
 	size_t count, capacity;
 	struct map by_uid;
+	size_t reports;	    /* added so far */
+	size_t pod_samples; /* of all pods */
+	bool is_full;	    /* a pod was left out; there are no new pods */
+	uint64_t left_out;
 	bool has_previous;
 	struct report previous;
 	uint8_t run_id[REPORT_RUN_ID_BYTES]; /* of previous */
@@ -44,17 +54,30 @@ static struct series *add_series(struct rollup *rollup, const char *uid,
 
 	memcpy(series->uid, uid, strnlen(uid, sizeof(series->uid) - 1));
 	series->fields = fields;
+	series->next = &series->first;
 	rollup->series = xgrow(rollup->series, rollup->count, &rollup->capacity,
 		sizeof(struct series *));
 	rollup->series[rollup->count++] = series;
 	return series;
 }
 
-struct rollup *rollup_new(uint64_t hour_ms)
+static void free_series(struct series *series)
+{
+	while (series->first != NULL) {
+		struct block *block = series->first;
+
+		series->first = block->next;
+		free(block);
+	}
+	free(series);
+}
+
+struct rollup *rollup_new(uint64_t hour_ms, bool has_pods)
 {
 	struct rollup *rollup = xcalloc(1, sizeof(*rollup));
 
 	rollup->hour_ms = hour_ms;
+	rollup->has_pods = has_pods;
 	report_init(&rollup->previous);
 	(void)add_series(rollup, "", ROLLUP_FIELDS);
 	return rollup;
@@ -66,9 +89,7 @@ void rollup_free(struct rollup *rollup)
 		return;
 	}
 	for (size_t i = 0; i < rollup->count; i++) {
-		free(rollup->series[i]->samples);
-		free(rollup->series[i]->values);
-		free(rollup->series[i]);
+		free_series(rollup->series[i]);
 	}
 	free(rollup->series);
 	map_fini(&rollup->by_uid);
@@ -78,17 +99,34 @@ void rollup_free(struct rollup *rollup)
 
 /* ---- adding ---- */
 
-static void add_sample(struct series *series, const struct sample *sample,
-	const double *values)
+static void add_block(struct series *series)
 {
-	series->samples = xgrow(series->samples, series->count,
-		&series->capacity, sizeof(*series->samples));
-	series->samples[series->count++] = *sample;
-	for (size_t f = 0; f < series->fields; f++) {
-		series->values = xgrow(series->values, series->value_count,
-			&series->value_capacity, sizeof(double));
-		series->values[series->value_count++] = values[f];
+	struct block *block = xrealloc(NULL, 1,
+		sizeof(*block) +
+			BLOCK_SAMPLES * series->fields * sizeof(double));
+
+	block->next = NULL;
+	block->count = 0;
+	*series->next = block;
+	series->next = &block->next;
+	series->last = block;
+}
+
+static void add_sample(struct series *series, uint64_t minute,
+	uint64_t weight_ms, const double *values)
+{
+	struct block *block;
+
+	if (series->last == NULL || series->last->count == BLOCK_SAMPLES) {
+		add_block(series);
 	}
+	block = series->last;
+	block->weights_ms[block->count] = (uint16_t)weight_ms;
+	block->minutes[block->count] = (uint8_t)minute;
+	memcpy(block->values + block->count * series->fields, values,
+		series->fields * sizeof(double));
+	block->count++;
+	series->count++;
 }
 
 /* Adds the figures of an interval to the minutes that it overlaps. */
@@ -103,24 +141,62 @@ static void add_interval(const struct rollup *rollup, struct series *series,
 	while (at < end_ms) {
 		uint64_t minute = (at - rollup->hour_ms) / minute_ms;
 		uint64_t next = rollup->hour_ms + (minute + 1) * minute_ms;
-		struct sample sample = { .minute = (uint8_t)minute };
 
 		next = next < end_ms ? next : end_ms;
-		sample.weight_ms = (double)(next - at);
-		add_sample(series, &sample, values);
+		add_sample(series, minute, next - at, values);
 		at = next;
 	}
 }
 
+/* Drops the pod that was named last. */
+static void drop_pod(struct rollup *rollup)
+{
+	struct series *series = rollup->series[rollup->count - 1];
+
+	rollup->count--;
+	rollup->is_full = true;
+	rollup->left_out += series->count;
+	rollup->pod_samples -= series->count;
+	(void)map_remove(&rollup->by_uid, series->uid);
+	free_series(series);
+}
+
+/* NULL: the pod is left out. */
 static struct series *find_pod(struct rollup *rollup, const char *uid)
 {
 	struct series *series = map_get(&rollup->by_uid, uid);
 
-	if (series == NULL) {
+	if (series == NULL && rollup->count > ROLLUP_PODS_MAX) {
+		rollup->is_full = true;
+	}
+	if (series == NULL && !rollup->is_full) {
 		series = add_series(rollup, uid, ROLLUP_VM_FIELDS);
 		(void)map_put(&rollup->by_uid, uid, series);
 	}
 	return series;
+}
+
+/* A report counts once for a pod, even if it names the pod twice. */
+static void add_pod(struct rollup *rollup, const char *uid,
+	const uint64_t range_ms[2], const double *values)
+{
+	struct series *series = find_pod(rollup, uid);
+	size_t before;
+
+	if (series == NULL) {
+		rollup->left_out++;
+		return;
+	}
+	if (series->reports == rollup->reports) {
+		return;
+	}
+	before = series->count;
+	add_interval(rollup, series, range_ms, values);
+	series->reports = rollup->reports;
+	rollup->pod_samples += series->count - before;
+	while (rollup->pod_samples > ROLLUP_SAMPLES_MAX) {
+		drop_pod(rollup);
+	}
 }
 
 static void add_pods(struct rollup *rollup, const struct report *report,
@@ -136,8 +212,7 @@ static void add_pods(struct rollup *rollup, const struct report *report,
 				rates_known(vm->working_set_bytes),
 		};
 
-		add_interval(rollup, find_pod(rollup, vm->pod_uid), range_ms,
-			values);
+		add_pod(rollup, vm->pod_uid, range_ms, values);
 	}
 }
 
@@ -158,7 +233,10 @@ static void add_rates(struct rollup *rollup, const struct report *report,
 #undef X
 	};
 	add_interval(rollup, rollup->series[0], range_ms, values);
-	add_pods(rollup, report, vms, range_ms);
+	rollup->reports++;
+	if (rollup->has_pods) {
+		add_pods(rollup, report, vms, range_ms);
+	}
 }
 
 void rollup_add(struct rollup *rollup, const uint8_t *run_id,
@@ -170,7 +248,7 @@ void rollup_add(struct rollup *rollup, const uint8_t *run_id,
 			!rates_cross_runs(&rollup->previous, report)) ||
 		load_state(span_us, report->interval_ms) != LOAD_FRESH;
 
-	if (!is_gap) {
+	if (!is_gap && !rollup_is_too_large(rollup)) {
 		uint64_t span_ms = span_us / 1000;
 
 		add_rates(rollup, report,
@@ -182,6 +260,16 @@ void rollup_add(struct rollup *rollup, const uint8_t *run_id,
 	report_move(&rollup->previous, report);
 	memcpy(rollup->run_id, run_id, REPORT_RUN_ID_BYTES);
 	rollup->has_previous = true;
+}
+
+bool rollup_is_too_large(const struct rollup *rollup)
+{
+	return rollup->series[0]->count > ROLLUP_SERIES_SAMPLES_MAX;
+}
+
+uint64_t rollup_left_out(const struct rollup *rollup)
+{
+	return rollup->left_out;
 }
 
 /* ---- figures ---- */
@@ -241,37 +329,45 @@ static struct rollup_figure figure_of(struct weighed *list, size_t count)
 	return figure;
 }
 
-/* The known values of a field in the samples with the numbers in order. */
-static size_t collect(struct weighed *list, const struct series *series,
-	size_t field, const uint32_t *order, size_t samples)
+/* The samples of a series by minute: those of minute m are from begins[m] to
+ * begins[m + 1]. Field f of sample i is values[i * fields + f]. */
+struct samples {
+	size_t begins[ROLLUP_ROWS + 1];
+	double *weights_ms; /* owned */
+	double *values;	    /* owned */
+	size_t fields;
+};
+
+/* The known values of a field, of the samples from..to. */
+static size_t collect(struct weighed *list, const struct samples *samples,
+	size_t field, size_t from, size_t to)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < samples; i++) {
-		double value =
-			series->values[order[i] * series->fields + field];
+	for (size_t i = from; i < to; i++) {
+		double value = samples->values[i * samples->fields + field];
 
 		if (!isnan(value)) {
 			list[count++] = (struct weighed){ value,
-				series->samples[order[i]].weight_ms };
+				samples->weights_ms[i] };
 		}
 	}
 	return count;
 }
 
-static void fill_row(struct rollup_row *row, const struct series *series,
-	const uint32_t *order, size_t samples)
+static void fill_row(struct rollup_row *row, const struct samples *samples,
+	size_t from, size_t to)
 {
-	scoped_free struct weighed *list = xcalloc(samples, sizeof(*list));
+	scoped_free struct weighed *list = xcalloc(to - from, sizeof(*list));
 	double covered_ms = 0;
 
-	for (size_t i = 0; i < samples; i++) {
-		covered_ms += series->samples[order[i]].weight_ms;
+	for (size_t i = from; i < to; i++) {
+		covered_ms += samples->weights_ms[i];
 	}
 	row->covered_ms = (uint32_t)covered_ms;
 	for (size_t f = 0; f < ROLLUP_FIELDS; f++) {
-		size_t count = f < series->fields
-			? collect(list, series, f, order, samples)
+		size_t count = f < samples->fields
+			? collect(list, samples, f, from, to)
 			: 0;
 
 		row->figures[f] = figure_of(list, count);
@@ -288,52 +384,81 @@ const char *rollup_series_uid(const struct rollup *rollup, size_t series)
 	return rollup->series[series]->uid;
 }
 
-/* Sorts the numbers of the samples by minute: those of minute m are at
- * begins[m] to begins[m + 1]. Samples are out of order if runs overlap. */
-static void sort_samples(uint32_t *order, size_t begins[ROLLUP_ROWS + 1],
+static void find_begins(size_t begins[ROLLUP_ROWS + 1],
 	const struct series *series)
 {
-	size_t at[ROLLUP_ROWS] = { 0 };
-
-	for (size_t i = 0; i < series->count; i++) {
-		begins[series->samples[i].minute + 1]++;
+	for (const struct block *block = series->first; block != NULL;
+		block = block->next) {
+		for (size_t i = 0; i < block->count; i++) {
+			begins[block->minutes[i] + 1]++;
+		}
 	}
 	for (size_t m = 0; m < ROLLUP_ROWS; m++) {
 		begins[m + 1] += begins[m];
-		at[m] = begins[m];
 	}
-	for (size_t i = 0; i < series->count; i++) {
-		uint8_t minute = series->samples[i].minute;
+}
 
-		order[at[minute]] = (uint32_t)i;
-		at[minute]++;
+/* Sorts the samples of a series by minute. They are out of order if runs
+ * overlap. */
+static void sort_samples(struct samples *out, const struct series *series)
+{
+	const size_t fields = series->fields;
+	size_t ends[ROLLUP_ROWS];
+
+	*out = (struct samples){ .fields = fields };
+	out->weights_ms = xrealloc(NULL, series->count, sizeof(double));
+	out->values = xrealloc(NULL, series->count, fields * sizeof(double));
+	find_begins(out->begins, series);
+	memcpy(ends, out->begins, sizeof(ends));
+	for (const struct block *block = series->first; block != NULL;
+		block = block->next) {
+		for (size_t i = 0; i < block->count; i++) {
+			size_t at = ends[block->minutes[i]]++;
+
+			out->weights_ms[at] = block->weights_ms[i];
+			memcpy(out->values + at * fields,
+				block->values + i * fields,
+				fields * sizeof(double));
+		}
 	}
+}
+
+static size_t fill_rows(struct rollup_row rows[ROLLUP_ROWS], uint64_t hour_ms,
+	const struct samples *samples)
+{
+	size_t count = 0;
+
+	for (size_t m = 0; m < ROLLUP_ROWS; m++) {
+		size_t from = samples->begins[m];
+		size_t to = samples->begins[m + 1];
+
+		if (from < to) {
+			rows[count].from_ms = hour_ms + m * minute_ms;
+			fill_row(&rows[count], samples, from, to);
+			count++;
+		}
+	}
+	return count;
 }
 
 size_t rollup_rows(struct rollup_row rows[ROLLUP_ROWS],
 	const struct rollup *rollup, size_t series, bool is_hour)
 {
 	const struct series *from = rollup->series[series];
-	scoped_free uint32_t *order = xcalloc(from->count, sizeof(*order));
-	size_t begins[ROLLUP_ROWS + 1] = { 0 };
-	size_t count = 0;
+	struct samples samples;
+	size_t count = 1;
 
-	sort_samples(order, begins, from);
-	if (is_hour && from->count > 0) {
-		rows[0] = (struct rollup_row){ .from_ms = rollup->hour_ms };
-		fill_row(&rows[0], from, order, from->count);
-		return 1;
+	if (from->count == 0) {
+		return 0;
 	}
-	for (size_t m = 0; m < ROLLUP_ROWS; m++) {
-		if (begins[m + 1] == begins[m]) {
-			continue;
-		}
-		rows[count] = (struct rollup_row){
-			.from_ms = rollup->hour_ms + m * minute_ms,
-		};
-		fill_row(&rows[count], from, order + begins[m],
-			begins[m + 1] - begins[m]);
-		count++;
+	sort_samples(&samples, from);
+	if (is_hour) {
+		rows[0].from_ms = rollup->hour_ms;
+		fill_row(&rows[0], &samples, 0, from->count);
+	} else {
+		count = fill_rows(rows, rollup->hour_ms, &samples);
 	}
+	free(samples.weights_ms);
+	free(samples.values);
 	return count;
 }

@@ -4,7 +4,11 @@
  * by the time of the overlap. mean is weighted by time; max is the greatest
  * figure of an interval; p95 is the least figure that the intervals do not
  * exceed for 95 % of the known time. A figure without an interval is NAN; there
- * is no row without an interval. */
+ * is no row without an interval.
+ *
+ * Agents choose how many pods they name and how often they report, so both are
+ * limited, and with them the memory of a rollup: 76 MiB. The pods that were
+ * named last are left out. A node that reports too often has no rollup. */
 #pragma once
 
 #include "proto/report.h"
@@ -55,8 +59,21 @@ struct rollup_row {
 
 struct rollup;
 
-/* The hour of unix time that begins at hour_ms. Never NULL. */
-struct rollup *rollup_new(uint64_t hour_ms);
+enum {
+	/* Pods of a node in one hour. A kubelet has a few hundred at most, and
+	 * starts less than one a second. */
+	ROLLUP_PODS_MAX = 4096,
+	/* A sample is the part of an interval in one minute, and takes 36
+	 * bytes. The limit is for all pods together: 560 VMs with a report each
+	 * second. */
+	ROLLUP_SAMPLES_MAX = 1 << 21,
+	/* The node has as many, and so has a pod: 18 reports a second. */
+	ROLLUP_SERIES_SAMPLES_MAX = 1 << 16,
+};
+
+/* The hour of unix time that begins at hour_ms; has_pods: with the node's pods.
+ * Never NULL. */
+struct rollup *rollup_new(uint64_t hour_ms, bool has_pods);
 void rollup_free(struct rollup *rollup); /* NULL is fine */
 
 /* Adds a report, which is moved away. Reports come by rising sample time, from
@@ -66,6 +83,13 @@ void rollup_add(struct rollup *rollup, const uint8_t *run_id,
 	uint64_t sample_ms, struct report *report);
 
 enum { ROLLUP_MARGIN_MS = 60000 };
+
+/* True: the node has more than ROLLUP_SERIES_SAMPLES_MAX samples. The rollup is
+ * not complete, and ignores more reports. */
+bool rollup_is_too_large(const struct rollup *rollup);
+
+/* The samples of pods that are left out. */
+uint64_t rollup_left_out(const struct rollup *rollup);
 
 /* Series 0 is the node; the others are its pods. */
 size_t rollup_series_count(const struct rollup *rollup);

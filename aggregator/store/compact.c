@@ -12,8 +12,11 @@
 #include <string.h>
 
 /* Limits of one step: unpacking 1 MiB of reports, making columns and writing
- * takes about 25 ms. */
-enum { STEP_BYTES = 1 << 20, STEP_GROUPS = 2000 };
+ * takes about 25 ms. A pod of a real node has 100 bytes in a report, so 10,000
+ * are in 1 MiB. Pods that have a uid and nothing else are more; their number is
+ * limited, too, because each takes half a kilobyte while a chunk is written or
+ * read. */
+enum { STEP_BYTES = 1 << 20, STEP_CELLS = 1 << 15, STEP_GROUPS = 2000 };
 
 /* Rows wait 1/12 of the age longer, so that a chunk contains late reports and
  * an hour is one chunk unless it is too large. */
@@ -186,7 +189,7 @@ static int add_slot(struct compact *c, bool *is_full, size_t taken[2],
 	while (!*is_full && db_step(&r, c->rows, err)) {
 		add_row(c, &taken[0], &taken[1]);
 		*is_full = taken[0] >= STEP_BYTES ||
-			taken[1] + REPORT_VMS_MAX > CHUNK_CELLS_MAX ||
+			taken[1] + REPORT_VMS_MAX > STEP_CELLS ||
 			c->count == CHUNK_REPORTS_MAX;
 	}
 	(void)sqlite3_reset(c->rows);
@@ -250,12 +253,12 @@ static int add_chunk(struct compact *c, int64_t node, struct error *err)
 	if (count == 0) {
 		return 0;
 	}
-	chunk_write(&body, c->reports, count);
+	r = chunk_write(&body, c->reports, count, err);
 	blob.from_ms = c->reports[0].sample_ms;
 	blob.to_ms = c->reports[count - 1].sample_ms;
 	blob.body = body.data;
 	blob.len = body.len;
-	r = partition_add(c->db, STORE_RAW, &blob, err);
+	r = r == 0 ? partition_add(c->db, STORE_RAW, &blob, err) : r;
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		bool is_last = i + 1 == count ||
 			memcmp(c->reports[i].run_id, c->reports[i + 1].run_id,

@@ -1,9 +1,7 @@
 #include "aggregator/store/hour_scan.h"
 
-#include "aggregator/codec/chunk.h"
 #include "aggregator/store/head.h"
-#include "aggregator/store/partition.h"
-#include "lib/log.h"
+#include "aggregator/store/open_chunks.h"
 #include "lib/memory.h"
 #include "proto/wire.h"
 
@@ -15,18 +13,21 @@
 /* A report in a chunk, or in a row. */
 struct location {
 	uint64_t sample_ms;
-	const struct chunk *chunk; /* NULL: a row */
-	int64_t at;		   /* number in the chunk, or id */
+	size_t chunk; /* number of the chunk, or in_row */
+	int64_t at;   /* number in the chunk, or id */
 };
+
+static const size_t in_row = SIZE_MAX;
 
 struct hour_scan {
 	struct sqlite3 *db;
-	struct sqlite3_stmt *has_rows, *list_rows, *get_row;
-	struct partition_reader partitions;
-	struct chunk **chunks;
-	size_t chunk_count, chunk_capacity;
+	struct sqlite3_stmt *has_rows, *list_rows, *measure_rows, *get_row;
+	struct open_chunks chunks;
+	const struct hour_scan_range *range; /* during a call */
 	struct location *locations;
 	size_t location_count, location_capacity;
+	bool is_full; /* there are more locations than may be listed */
+	struct hour_scan_size size;
 };
 
 int hour_scan_new(struct hour_scan **out, struct sqlite3 *db, struct error *err)
@@ -40,6 +41,10 @@ int hour_scan_new(struct hour_scan **out, struct sqlite3 *db, struct error *err)
 			"SELECT id, sample_ms FROM tail"
 			" WHERE id >= ?1 AND id < ?2"
 			" AND sample_ms >= ?3 AND sample_ms < ?4" },
+		{ &scan->measure_rows,
+			"SELECT sum(length(body)) FROM tail"
+			" WHERE id >= ?1 AND id < ?2"
+			" AND sample_ms >= ?3 AND sample_ms < ?4" },
 		{ &scan->get_row,
 			"SELECT run_id, body FROM tail JOIN run"
 			" ON run.id = tail.run WHERE tail.id = ?" },
@@ -47,7 +52,7 @@ int hour_scan_new(struct hour_scan **out, struct sqlite3 *db, struct error *err)
 	int r = db_prepare_all(db, all, count_of(all), err);
 
 	scan->db = db;
-	scan->partitions.tier = STORE_RAW;
+	open_chunks_init(&scan->chunks, db);
 	if (r < 0) {
 		hour_scan_free(scan);
 		return r;
@@ -58,101 +63,154 @@ int hour_scan_new(struct hour_scan **out, struct sqlite3 *db, struct error *err)
 
 static void clear(struct hour_scan *scan)
 {
-	for (size_t i = 0; i < scan->chunk_count; i++) {
-		chunk_close(scan->chunks[i]);
-	}
-	scan->chunk_count = 0;
+	open_chunks_clear(&scan->chunks);
 	scan->location_count = 0;
 }
 
 void hour_scan_free(struct hour_scan *scan)
 {
 	if (scan != NULL) {
-		clear(scan);
-		partition_reader_fini(&scan->partitions);
+		open_chunks_fini(&scan->chunks);
 		(void)sqlite3_finalize(scan->has_rows);
 		(void)sqlite3_finalize(scan->list_rows);
+		(void)sqlite3_finalize(scan->measure_rows);
 		(void)sqlite3_finalize(scan->get_row);
-		free(scan->chunks);
 		free(scan->locations);
 		free(scan);
 	}
 }
 
-static void add_location(struct hour_scan *scan, struct location location)
-{
-	scan->locations = xgrow(scan->locations, scan->location_count,
-		&scan->location_capacity, sizeof(*scan->locations));
-	scan->locations[scan->location_count++] = location;
-}
+/* ---- chunks ---- */
 
-static void add_chunk(struct hour_scan *scan, struct sqlite3_stmt *statement,
-	const struct hour_scan_range *range)
+static void add_location(struct hour_scan *scan, uint64_t sample_ms,
+	size_t chunk, int64_t at)
 {
-	const struct chunk_want want = { range->parts, range->pod_uid };
-	struct chunk *chunk;
-	struct error error;
-
-	if (chunk_open(&chunk, sqlite3_column_blob(statement, 0),
-		    (size_t)sqlite3_column_bytes(statement, 0), &want,
-		    &error) < 0) {
-		log_error("damaged chunk of reports left out",
-			log_str("node", range->name), log_err(&error), LOG_END);
+	if (scan->location_count == HOUR_SCAN_REPORTS) {
+		scan->is_full = true;
 		return;
 	}
-	scan->chunks = xgrow(scan->chunks, scan->chunk_count,
-		&scan->chunk_capacity, sizeof(struct chunk *));
-	scan->chunks[scan->chunk_count++] = chunk;
-	for (size_t i = 0; i < chunk_count(chunk); i++) {
-		uint64_t ms = chunk_sample_ms(chunk, i);
+	scan->locations = xgrow(scan->locations, scan->location_count,
+		&scan->location_capacity, sizeof(*scan->locations));
+	scan->locations[scan->location_count++] =
+		(struct location){ sample_ms, chunk, at };
+}
+
+/* Lists the reports of an open chunk. */
+static void list_chunk(struct hour_scan *scan, struct open_chunk *open,
+	size_t number)
+{
+	const struct hour_scan_range *range = scan->range;
+
+	for (size_t i = 0; !scan->is_full && i < chunk_count(open->chunk);
+		i++) {
+		uint64_t ms = chunk_sample_ms(open->chunk, i);
 
 		if (ms >= range->from_ms && ms < range->to_ms) {
-			add_location(scan,
-				(struct location){ ms, chunk, (int64_t)i });
+			add_location(scan, ms, number, (int64_t)i);
+			open->left++;
 		}
 	}
 }
 
-static int list_chunks(struct hour_scan *scan,
-	const struct hour_scan_range *range, struct error *err)
+static int list_chunks(struct hour_scan *scan, struct error *err)
 {
-	struct sqlite3_stmt *statement;
-	int r = partition_select(&statement, &scan->partitions, scan->db,
-		range->node, partition_hour(range->from_ms), err);
+	struct open_chunks *chunks = &scan->chunks;
+	int r = 0;
 
-	while (statement != NULL && db_step(&r, statement, err)) {
-		add_chunk(scan, statement, range);
+	for (size_t i = 0; r == 0 && !scan->is_full && i < chunks->count; i++) {
+		struct open_chunk *open = &chunks->list[i];
+
+		r = open_chunks_look(chunks, open, err);
+		if (r == 0 && !open->is_damaged) {
+			list_chunk(scan, open, i);
+			open_chunks_end_look(chunks, open);
+		}
 	}
-	(void)sqlite3_reset(statement);
 	return r;
 }
 
-static int list_slot(struct hour_scan *scan,
-	const struct hour_scan_range *range, uint64_t slot_ms,
+/* Calls found for each chunk that may have reports of the range. */
+static int find_chunks(struct hour_scan *scan,
+	void (*found)(struct hour_scan *scan, struct sqlite3_stmt *row),
 	struct error *err)
 {
-	struct sqlite3_stmt *list = scan->list_rows;
-	int64_t first = head_id(slot_ms, range->node);
-	int r = 0;
+	const struct hour_scan_range *range = scan->range;
+	struct sqlite3_stmt *list;
+	int r = partition_list(&list, &scan->chunks.partitions, scan->db,
+		range->node, partition_hour(range->from_ms), err);
 
-	(void)sqlite3_bind_int64(list, 1, first);
-	(void)sqlite3_bind_int64(list, 2, head_next_node(first));
-	(void)sqlite3_bind_int64(list, 3, (int64_t)range->from_ms);
-	(void)sqlite3_bind_int64(list, 4, (int64_t)range->to_ms);
-	while (db_step(&r, list, err)) {
-		add_location(scan,
-			(struct location){
-				(uint64_t)sqlite3_column_int64(list, 1), NULL,
-				sqlite3_column_int64(list, 0) });
+	while (list != NULL && db_step(&r, list, err)) {
+		if ((uint64_t)sqlite3_column_int64(list, 1) < range->to_ms &&
+			(uint64_t)sqlite3_column_int64(list, 2) >=
+				range->from_ms) {
+			found(scan, list);
+		}
 	}
 	(void)sqlite3_reset(list);
 	return r;
 }
 
-/* The rows of an hour; most hours have none. */
-static int list_rows(struct hour_scan *scan,
-	const struct hour_scan_range *range, struct error *err)
+static void add_chunk(struct hour_scan *scan, struct sqlite3_stmt *row)
 {
+	open_chunks_add(&scan->chunks, sqlite3_column_int64(row, 0));
+}
+
+static void measure_chunk(struct hour_scan *scan, struct sqlite3_stmt *row)
+{
+	scan->size.chunk_bytes += (uint64_t)sqlite3_column_int64(row, 3);
+}
+
+/* ---- rows ---- */
+
+static void bind_slot(struct sqlite3_stmt *statement,
+	const struct hour_scan_range *range, uint64_t slot_ms)
+{
+	int64_t first = head_id(slot_ms, range->node);
+
+	(void)sqlite3_bind_int64(statement, 1, first);
+	(void)sqlite3_bind_int64(statement, 2, head_next_node(first));
+	(void)sqlite3_bind_int64(statement, 3, (int64_t)range->from_ms);
+	(void)sqlite3_bind_int64(statement, 4, (int64_t)range->to_ms);
+}
+
+static int list_slot(struct hour_scan *scan, uint64_t slot_ms,
+	struct error *err)
+{
+	struct sqlite3_stmt *list = scan->list_rows;
+	int r = 0;
+
+	bind_slot(list, scan->range, slot_ms);
+	while (!scan->is_full && db_step(&r, list, err)) {
+		add_location(scan, (uint64_t)sqlite3_column_int64(list, 1),
+			in_row, sqlite3_column_int64(list, 0));
+	}
+	(void)sqlite3_reset(list);
+	return r;
+}
+
+static int measure_slot(struct hour_scan *scan, uint64_t slot_ms,
+	struct error *err)
+{
+	struct sqlite3_stmt *measure = scan->measure_rows;
+	int r = 0;
+
+	bind_slot(measure, scan->range, slot_ms);
+	if (db_step(&r, measure, err)) {
+		scan->size.row_bytes +=
+			(uint64_t)sqlite3_column_int64(measure, 0);
+	}
+	(void)sqlite3_reset(measure);
+	return r;
+}
+
+/* Calls slot for each slot of the range, until the list is full, if any node
+ * has rows in it; most hours have none. */
+static int find_rows(struct hour_scan *scan,
+	int (*slot)(struct hour_scan *scan, uint64_t slot_ms,
+		struct error *err),
+	struct error *err)
+{
+	const struct hour_scan_range *range = scan->range;
 	const uint64_t first_ms = range->from_ms & ~(HEAD_SLOT_MS - 1);
 	struct sqlite3_stmt *has = scan->has_rows;
 	bool has_rows;
@@ -163,15 +221,32 @@ static int list_rows(struct hour_scan *scan,
 		head_id(range->to_ms + HEAD_SLOT_MS - 1, 0));
 	has_rows = db_step(&r, has, err);
 	(void)sqlite3_reset(has);
-	for (uint64_t at = first_ms; r == 0 && has_rows && at < range->to_ms;
+	for (uint64_t at = first_ms;
+		r == 0 && has_rows && !scan->is_full && at < range->to_ms;
 		at += HEAD_SLOT_MS) {
-		r = list_slot(scan, range, at, err);
+		r = slot(scan, at, err);
 	}
 	return r;
 }
 
+int hour_scan_measure(struct hour_scan_size *out, struct hour_scan *scan,
+	const struct hour_scan_range *range, struct error *err)
+{
+	int r;
+
+	scan->range = range;
+	scan->is_full = false;
+	scan->size = (struct hour_scan_size){ 0 };
+	r = find_chunks(scan, measure_chunk, err);
+	r = r == 0 ? find_rows(scan, measure_slot, err) : r;
+	*out = scan->size;
+	return r;
+}
+
+/* ---- reading ---- */
+
 /* Among reports of the same time, rows follow chunks; rows keep their order,
- * and so do the reports of a chunk. */
+ * and so do chunks and the reports of a chunk. */
 static int by_time(const void *a, const void *b)
 {
 	const struct location *x = a;
@@ -181,10 +256,7 @@ static int by_time(const void *a, const void *b)
 		return x->sample_ms < y->sample_ms ? -1 : 1;
 	}
 	if (x->chunk != y->chunk) {
-		return x->chunk == NULL	      ? 1
-			: y->chunk == NULL    ? -1
-			: x->chunk < y->chunk ? -1
-					      : 1;
+		return x->chunk < y->chunk ? -1 : 1;
 	}
 	return (x->at > y->at) - (x->at < y->at);
 }
@@ -214,8 +286,9 @@ static void keep_pod(struct report *report, const char *uid)
 }
 
 static int read_row(struct chunk_report *out, struct hour_scan *scan,
-	const struct location *location, const char *pod_uid, struct error *err)
+	const struct location *location, struct error *err)
 {
+	const char *pod_uid = scan->range->pod_uid;
 	struct sqlite3_stmt *get = scan->get_row;
 	int r = -EBADMSG;
 
@@ -238,25 +311,98 @@ static int read_row(struct chunk_report *out, struct hour_scan *scan,
 	return r;
 }
 
+struct sink {
+	bool (*row)(void *owner, const struct store_row *row);
+	void *owner;
+};
+
+/* -EBADMSG: the report cannot be read. */
+static int read_report(struct chunk_report *out, struct hour_scan *scan,
+	const struct location *location, struct error *err)
+{
+	struct open_chunk *open;
+	int r;
+
+	if (location->chunk == in_row) {
+		return read_row(out, scan, location, NULL) < 0 ? -EBADMSG : 0;
+	}
+	open = &scan->chunks.list[location->chunk];
+	r = open_chunks_need(&scan->chunks, open, err);
+	if (r == 0) {
+		r = chunk_get(out, open->chunk, (size_t)location->at, NULL);
+	}
+	open->left--;
+	if (open->left == 0) {
+		open_chunks_close(&scan->chunks, open);
+	}
+	return r;
+}
+
 /* Leaves out a report that cannot be read. */
-static bool deliver(struct hour_scan *scan, const struct hour_scan_range *range,
-	const struct location *location,
-	bool (*row)(void *owner, const struct store_row *row), void *owner)
+static int deliver(struct hour_scan *scan, bool *is_done,
+	const struct location *location, const struct sink *sink,
+	struct error *err)
 {
 	struct chunk_report got;
-	int r = location->chunk == NULL
-		? read_row(&got, scan, location, range->pod_uid, NULL)
-		: chunk_get(&got, location->chunk, (size_t)location->at, NULL);
-	bool more = true;
+	int r = read_report(&got, scan, location, err);
 
 	if (r == 0) {
-		struct store_row out = { range->name, got.run_id, got.sample_ms,
-			&got.report };
+		struct store_row out = { scan->range->name, got.run_id,
+			got.sample_ms, &got.report };
 
-		more = row(owner, &out);
+		*is_done = !sink->row(sink->owner, &out);
 		report_fini(&got.report);
 	}
-	return more;
+	return r == -EBADMSG ? 0 : r;
+}
+
+/* Lists the reports of the range, or some if there are too many. */
+static int list_all(struct hour_scan *scan, struct error *err)
+{
+	int r;
+
+	clear(scan);
+	scan->is_full = false;
+	scan->chunks.node = scan->range->name;
+	scan->chunks.want =
+		(struct chunk_want){ scan->range->parts, scan->range->pod_uid };
+	r = find_chunks(scan, add_chunk, err);
+	r = r == 0 ? list_chunks(scan, err) : r;
+	r = r == 0 ? find_rows(scan, list_slot, err) : r;
+	if (r == 0 && !scan->is_full && !is_sorted(scan)) {
+		qsort(scan->locations, scan->location_count,
+			sizeof(*scan->locations), by_time);
+	}
+	return r;
+}
+
+/* Reads the range or, if it has too many reports, as much from its beginning as
+ * is possible at once; range->to_ms is then the end of that. */
+static int read_part(struct hour_scan *scan, bool *is_done,
+	struct hour_scan_range *range, const struct sink *sink,
+	struct error *err)
+{
+	int r;
+
+	scan->range = range;
+	r = list_all(scan, err);
+	while (r == 0 && scan->is_full) {
+		if (range->to_ms - range->from_ms == 1) {
+			r = error_set(err, -EFBIG,
+				"'%s' has more than %d reports of one "
+				"millisecond",
+				range->name, HOUR_SCAN_REPORTS);
+		} else {
+			range->to_ms -= (range->to_ms - range->from_ms) / 2;
+			r = list_all(scan, err);
+		}
+	}
+	for (size_t i = 0; r == 0 && !*is_done && i < scan->location_count;
+		i++) {
+		r = deliver(scan, is_done, &scan->locations[i], sink, err);
+	}
+	clear(scan);
+	return r;
 }
 
 int hour_scan_read(struct hour_scan *scan, bool *is_done,
@@ -264,23 +410,20 @@ int hour_scan_read(struct hour_scan *scan, bool *is_done,
 	bool (*row)(void *owner, const struct store_row *row), void *owner,
 	struct error *err)
 {
-	int r;
+	const struct sink sink = { row, owner };
+	struct hour_scan_range part = *range;
+	uint64_t width_ms = range->to_ms - range->from_ms;
+	int r = 0;
 
 	*is_done = false;
-	clear(scan);
-	r = list_chunks(scan, range, err);
-	r = r == 0 ? list_rows(scan, range, err) : r;
-	if (r < 0) {
-		return r;
+	scan->chunks.repeated_bytes = 0;
+	while (r == 0 && !*is_done && part.from_ms < range->to_ms) {
+		part.to_ms = part.from_ms + width_ms < range->to_ms
+			? part.from_ms + width_ms
+			: range->to_ms;
+		r = read_part(scan, is_done, &part, &sink, err);
+		width_ms = part.to_ms - part.from_ms;
+		part.from_ms = part.to_ms;
 	}
-	if (!is_sorted(scan)) {
-		qsort(scan->locations, scan->location_count,
-			sizeof(*scan->locations), by_time);
-	}
-	for (size_t i = 0; !*is_done && i < scan->location_count; i++) {
-		*is_done =
-			!deliver(scan, range, &scan->locations[i], row, owner);
-	}
-	clear(scan);
-	return 0;
+	return r;
 }

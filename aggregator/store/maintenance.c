@@ -41,6 +41,7 @@ struct maintenance {
 	struct retention_clock clock;
 	uint64_t newest_ms; /* of the reports that were seen in the head */
 	uint64_t saved_ms;  /* clock.reached_ms in the database */
+	struct rollups rollups;
 	uint64_t due_us;
 	uint64_t names_due_us; /* when runs and pods are deleted next */
 	bool is_pause_logged;
@@ -176,6 +177,9 @@ int maintenance_new(struct maintenance **out, struct sqlite3 *db,
 		maintenance_free(maintenance);
 		return r;
 	}
+	maintenance->rollups = (struct rollups){ .db = db,
+		.scan = maintenance->scan,
+		.age_ms = options->compact_us / 1000 };
 	*out = maintenance;
 	return 0;
 }
@@ -193,6 +197,11 @@ void maintenance_free(struct maintenance *maintenance)
 uint64_t maintenance_due_us(const struct maintenance *maintenance)
 {
 	return maintenance->due_us;
+}
+
+struct left_out maintenance_left_out(const struct maintenance *maintenance)
+{
+	return maintenance->rollups.left_out;
 }
 
 /* ---- deleting by age ---- */
@@ -335,9 +344,8 @@ int maintenance_step(struct maintenance *maintenance,
 	}
 	/* A step either packs or rolls up. */
 	if (r == 0 && is_packed) {
-		r = rollups_step(maintenance->scan, maintenance->db, &is_rolled,
-			maintenance->options.compact_us / 1000, now->wall_ms,
-			err);
+		r = rollups_step(&maintenance->rollups, &is_rolled,
+			now->wall_ms, err);
 	}
 	is_idle = is_packed && is_deleted && is_rolled;
 	maintenance->due_us =

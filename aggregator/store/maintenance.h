@@ -3,7 +3,7 @@
  * writer's thread between commits, in steps short enough not to delay them. */
 #pragma once
 
-#include "aggregator/store/store.h"
+#include "aggregator/store/left_out.h"
 
 struct maintenance;
 struct sqlite3;
@@ -19,6 +19,9 @@ uint64_t maintenance_due_us(const struct maintenance *maintenance);
 struct maintenance_now {
 	uint64_t monotonic_us, wall_ms;
 };
+
+/* Counts over all steps. */
+struct left_out maintenance_left_out(const struct maintenance *maintenance);
 
 /* Does a step if one is due. */
 must_check int maintenance_step(struct maintenance *maintenance,

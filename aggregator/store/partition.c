@@ -166,44 +166,96 @@ int partition_delete(struct sqlite3 *db, enum store_tier tier, int64_t node,
 	return r;
 }
 
-static int prepare_select(struct partition_reader *reader, struct sqlite3 *db,
-	const char *name, struct error *err)
+/* False: the table of hour_ms does not exist. Statements for another table are
+ * finalized. */
+static bool find_table(struct partition_reader *reader, struct sqlite3 *db,
+	uint64_t hour_ms)
 {
-	scoped_free char *sql = xasprintf(
-		"SELECT body FROM %s WHERE node = ?1 AND from_ms >= ?2"
-		" AND from_ms < ?3 ORDER BY from_ms, id",
-		name);
+	scoped_free char *name = name_of(reader->tier, hour_ms);
+	uint64_t table = hour_ms / partition_span_ms(reader->tier);
 
-	partition_reader_fini(reader);
-	return db_prepare(&reader->statement, db, sql, err);
+	if (reader->table != table) {
+		partition_reader_fini(reader);
+		reader->table = table;
+	}
+	return exists(db, name);
 }
+
+/* Prepares a statement for the reader's table, unless it is already. */
+static int prepare_reader(struct sqlite3_stmt **statement,
+	const struct partition_reader *reader, struct sqlite3 *db,
+	const char *columns, const char *where, struct error *err)
+{
+	scoped_free char *name = name_of(reader->tier,
+		reader->table * partition_span_ms(reader->tier));
+	scoped_free char *sql =
+		xasprintf("SELECT %s FROM %s WHERE %s", columns, name, where);
+
+	return *statement != NULL ? 0 : db_prepare(statement, db, sql, err);
+}
+
+static const char of_hour[] =
+	"node = ?1 AND from_ms >= ?2 AND from_ms < ?3 ORDER BY from_ms, id";
 
 int partition_select(struct sqlite3_stmt **out, struct partition_reader *reader,
 	struct sqlite3 *db, int64_t node, uint64_t hour_ms, struct error *err)
 {
-	scoped_free char *name = name_of(reader->tier, hour_ms);
-	uint64_t table = hour_ms / partition_span_ms(reader->tier);
-	int r = 0;
+	int r;
 
 	*out = NULL;
-	if (!exists(db, name)) {
+	if (!find_table(reader, db, hour_ms)) {
 		return 0;
 	}
-	if (reader->statement == NULL || reader->table != table) {
-		r = prepare_select(reader, db, name, err);
-		reader->table = table;
-	}
+	r = prepare_reader(&reader->select, reader, db, "body", of_hour, err);
 	if (r == 0) {
-		*out = reader->statement;
+		*out = reader->select;
 		bind_hour(*out, node, hour_ms);
 	}
 	return r;
 }
 
+int partition_list(struct sqlite3_stmt **out, struct partition_reader *reader,
+	struct sqlite3 *db, int64_t node, uint64_t hour_ms, struct error *err)
+{
+	int r;
+
+	*out = NULL;
+	if (!find_table(reader, db, hour_ms)) {
+		return 0;
+	}
+	r = prepare_reader(&reader->list, reader, db,
+		"id, from_ms, to_ms, length(body)", of_hour, err);
+	if (r == 0) {
+		*out = reader->list;
+		bind_hour(*out, node, hour_ms);
+	}
+	return r;
+}
+
+int partition_get(struct sqlite3_stmt **out, struct partition_reader *reader,
+	struct sqlite3 *db, int64_t id, struct error *err)
+{
+	int r = prepare_reader(&reader->get, reader, db, "body", "id = ?", err);
+
+	if (r < 0) {
+		return r;
+	}
+	(void)sqlite3_bind_int64(reader->get, 1, id);
+	if (sqlite3_step(reader->get) != SQLITE_ROW) {
+		r = db_error(db, err, "cannot read");
+		(void)sqlite3_reset(reader->get);
+		return r;
+	}
+	*out = reader->get;
+	return 0;
+}
+
 void partition_reader_fini(struct partition_reader *reader)
 {
-	(void)sqlite3_finalize(reader->statement);
-	reader->statement = NULL;
+	(void)sqlite3_finalize(reader->select);
+	(void)sqlite3_finalize(reader->list);
+	(void)sqlite3_finalize(reader->get);
+	reader->select = reader->list = reader->get = NULL;
 }
 
 int partition_find_span(struct partition_span *span, struct sqlite3 *db,

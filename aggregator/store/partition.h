@@ -38,13 +38,13 @@ must_check int partition_add(struct sqlite3 *db, enum store_tier tier,
 must_check int partition_delete(struct sqlite3 *db, enum store_tier tier,
 	int64_t node, uint64_t hour_ms, struct error *err);
 
-/* Reads a tier hour by hour with one statement per table, because preparing a
- * statement takes longer than running it. Zeroed except for the tier at
- * first. */
+/* Reads a tier hour by hour with the same statements for one table, because
+ * preparing a statement takes longer than running it. Zeroed except for the
+ * tier at first. */
 struct partition_reader {
 	enum store_tier tier;
-	struct sqlite3_stmt *statement; /* NULL: none yet */
-	uint64_t table;			/* of the statement, from 1970 on */
+	struct sqlite3_stmt *select, *list, *get; /* NULL: none yet */
+	uint64_t table; /* of the statements, from 1970 on */
 };
 
 /* Gives a statement that selects the bodies of a node's blobs of the hour that
@@ -54,6 +54,18 @@ must_check int partition_select(struct sqlite3_stmt **out,
 	struct partition_reader *reader, struct sqlite3 *db, int64_t node,
 	uint64_t hour_ms, struct error *err);
 void partition_reader_fini(struct partition_reader *reader);
+
+/* The same for a list of these blobs without their bodies: id, from_ms, to_ms,
+ * bytes of the body. */
+must_check int partition_list(struct sqlite3_stmt **out,
+	struct partition_reader *reader, struct sqlite3 *db, int64_t node,
+	uint64_t hour_ms, struct error *err);
+
+/* Gives a statement at the row with the body of a blob of the last list. The
+ * reader owns the statement; the caller resets it. */
+must_check int partition_get(struct sqlite3_stmt **out,
+	struct partition_reader *reader, struct sqlite3 *db, int64_t id,
+	struct error *err);
 
 /* Gives a statement at the row with the body of the node's newest chunk, which
  * the caller finalizes. NULL: the node has no chunk. */

@@ -4,45 +4,94 @@
 #include "aggregator/store/partition.h"
 #include "aggregator/store/pod_nodes.h"
 #include "lib/buffer.h"
-#include "lib/log.h"
+#include "lib/clock.h"
 #include "lib/memory.h"
 
+#include <errno.h>
 #include <sqlite3.h>
 #include <string.h>
 
-enum { BYTES_MAX = 32 << 20 };
+enum { BYTES_MAX = 64 << 20 };
+
+static const uint64_t log_every_us = 60000000;
 
 static bool add_row(void *owner, const struct store_row *row)
 {
 	rollup_add(owner, row->run_id, row->sample_ms, row->report);
-	return true;
+	return !rollup_is_too_large(owner);
+}
+
+/* -EFBIG: the range has too much to read. */
+static int check_size(struct hour_scan *scan,
+	const struct hour_scan_range *range, struct error *err)
+{
+	struct hour_scan_size size;
+	int r = hour_scan_measure(&size, scan, range, err);
+
+	if (r == 0 &&
+		(size.chunk_bytes > ROLLUPS_CHUNK_BYTES ||
+			size.row_bytes > ROLLUPS_ROW_BYTES)) {
+		r = error_set(err, -EFBIG, "%.0f MB of reports",
+			(double)(size.chunk_bytes + size.row_bytes) / 1e6);
+	}
+	return r;
+}
+
+static int add_range(struct rollup *rollup, struct hour_scan *scan,
+	const struct hour_scan_range *range, struct error *err)
+{
+	bool is_done;
+	int r = check_size(scan, range, err);
+
+	r = r == 0 ? hour_scan_read(scan, &is_done, range, add_row, rollup, err)
+		   : r;
+	if (r == 0 && rollup_is_too_large(rollup)) {
+		r = error_set(err, -EFBIG, "more than %d intervals",
+			ROLLUP_SERIES_SAMPLES_MAX);
+	}
+	return r;
+}
+
+/* Passes an error on. One that was handled must not stay in err: a query whose
+ * error is set has failed. */
+static int pass_error(struct error *err, int r, const struct error *from)
+{
+	if (err != NULL) {
+		*err = *from;
+	}
+	return r;
 }
 
 /* Computes a rollup from the reports of the hour, and from those just outside
- * of it, for the intervals across its ends. */
+ * of it, for the intervals across its ends. A neighbour that is too large is
+ * not read. -EFBIG: the hour is too large. */
 static int compute(struct rollup **out, struct hour_scan *scan,
-	const struct hour_scan_range *of, uint64_t hour_ms, struct error *err)
+	const struct hour_scan_range *of, bool has_pods, struct error *err)
 {
+	const uint64_t hour_ms = partition_hour(of->from_ms);
 	const uint64_t end_ms = hour_ms + PARTITION_HOUR_MS;
 	const uint64_t ranges[][2] = {
 		{ hour_ms - ROLLUP_MARGIN_MS, hour_ms },
 		{ hour_ms, end_ms },
 		{ end_ms, end_ms + ROLLUP_MARGIN_MS },
 	};
-	struct rollup *rollup = rollup_new(hour_ms);
+	struct rollup *rollup = rollup_new(hour_ms, has_pods);
+	struct error error = { 0 };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < count_of(ranges); i++) {
 		struct hour_scan_range range = { of->node, of->name,
 			of->pod_uid, ranges[i][0], ranges[i][1], SCHEMA_RATES };
-		bool is_done;
 
-		r = hour_scan_read(scan, &is_done, &range, add_row, rollup,
-			err);
+		r = add_range(rollup, scan, &range, &error);
+		if (r == -EFBIG && ranges[i][0] != hour_ms &&
+			!rollup_is_too_large(rollup)) {
+			r = 0;
+		}
 	}
 	if (r < 0) {
 		rollup_free(rollup);
-		return r;
+		return pass_error(err, r, &error);
 	}
 	*out = rollup;
 	return 0;
@@ -109,12 +158,13 @@ static int read_computed(struct filter *filter, struct hour_scan *scan,
 {
 	const struct hour_scan_range *range = filter->range;
 	struct rollup_row rows[ROLLUP_ROWS];
+	bool has_pods = pod_uid == NULL || *pod_uid != '\0';
 	struct rollup *rollup;
-	int r = compute(&rollup, scan, range, partition_hour(range->from_ms),
-		err);
+	struct error error = { 0 };
+	int r = compute(&rollup, scan, range, has_pods, &error);
 
 	if (r < 0) {
-		return r;
+		return r == -EFBIG ? 0 : pass_error(err, r, &error);
 	}
 	for (size_t s = 0; s < rollup_series_count(rollup); s++) {
 		const char *uid = rollup_series_uid(rollup, s);
@@ -210,18 +260,21 @@ static int note_pod_nodes(const struct rollup *rollup, struct sqlite3 *db,
 }
 
 static int put(const struct rollup *rollup, struct sqlite3 *db,
-	enum store_tier tier, int64_t node, uint64_t hour_ms, struct error *err)
+	enum store_tier tier, const struct hour_scan_range *hour,
+	struct error *err)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(BYTES_MAX);
-	struct partition_blob blob = { .node = node,
-		.from_ms = hour_ms,
-		.to_ms = hour_ms + PARTITION_HOUR_MS };
-	int r = partition_delete(db, tier, node, hour_ms, err);
+	struct partition_blob blob = { .node = hour->node,
+		.from_ms = hour->from_ms,
+		.to_ms = hour->to_ms };
+	int r = rollup_pack(&body, rollup, tier == STORE_1H, err);
 
-	rollup_pack(&body, rollup, tier == STORE_1H);
 	blob.body = body.data;
 	blob.len = body.len;
-	return r < 0 ? r : partition_add(db, tier, &blob, err);
+	if (r == 0) {
+		r = partition_delete(db, tier, hour->node, hour->from_ms, err);
+	}
+	return r == 0 ? partition_add(db, tier, &blob, err) : r;
 }
 
 /* The covered milliseconds of the node's hour. */
@@ -258,40 +311,112 @@ static int covers_less(bool *out, const struct rollup *rollup,
 	return r;
 }
 
-static int roll_up(struct hour_scan *scan, struct sqlite3 *db,
-	const int64_t due[2], struct error *err)
+/* The node's name, for log lines. */
+static char *name_of(struct sqlite3 *db, int64_t node)
 {
-	uint64_t hour_ms = (uint64_t)due[0] * PARTITION_HOUR_MS;
-	struct hour_scan_range range = { due[1], "", NULL, hour_ms,
-		hour_ms + PARTITION_HOUR_MS, SCHEMA_RATES };
 	scoped_free char *sql = xasprintf(
-		"DELETE FROM rollup_due WHERE hour = %lld AND node = %lld",
-		(long long)due[0], (long long)due[1]);
-	struct rollup *rollup = NULL;
-	bool keeps_old = false;
-	int r = compute(&rollup, scan, &range, hour_ms, err);
+		"SELECT name FROM node WHERE id = %lld", (long long)node);
+	struct sqlite3_stmt *find = NULL;
+	char *name = NULL;
 
-	r = r == 0 ? covers_less(&keeps_old, rollup, db, &range, err) : r;
-	if (r == 0 && !keeps_old) {
-		r = put(rollup, db, STORE_1M, due[1], hour_ms, err);
+	if (db_prepare(&find, db, sql, NULL) == 0 &&
+		sqlite3_step(find) == SQLITE_ROW) {
+		name = xstrdup((const char *)sqlite3_column_text(find, 0));
 	}
-	if (r == 0 && !keeps_old) {
-		r = put(rollup, db, STORE_1H, due[1], hour_ms, err);
-	}
-	r = r == 0 ? note_pod_nodes(rollup, db, due[1], hour_ms, err) : r;
-	rollup_free(rollup);
-	return r < 0 ? r : db_exec(db, sql, err);
+	(void)sqlite3_finalize(find);
+	return name == NULL ? xstrdup("") : name;
 }
 
-int rollups_step(struct hour_scan *scan, struct sqlite3 *db, bool *is_idle,
-	uint64_t age_ms, uint64_t now_ms, struct error *err)
+static void log_hour(struct rollups *rollups, const char *message,
+	const struct hour_scan_range *hour, struct log_field why)
+{
+	uint64_t suppressed = 0;
+	char at[CLOCK_TEXT_MAX];
+
+	if (log_allow_topic(&rollups->log_limits, clock_monotonic_us(),
+		    log_every_us, hour->name, &suppressed)) {
+		log_warning(message, log_str("node", hour->name),
+			log_str("hour", clock_text(at, hour->from_ms * 1000)),
+			why, log_int("suppressed", (int64_t)suppressed),
+			LOG_END);
+	}
+}
+
+static int store_rollup(struct rollups *rollups, const struct rollup *rollup,
+	const struct hour_scan_range *hour, struct error *err)
+{
+	bool keeps_old = false;
+	int r = covers_less(&keeps_old, rollup, rollups->db, hour, err);
+
+	if (r == 0 && !keeps_old) {
+		r = put(rollup, rollups->db, STORE_1M, hour, err);
+	}
+	if (r == 0 && !keeps_old) {
+		r = put(rollup, rollups->db, STORE_1H, hour, err);
+	}
+	return r == 0 ? note_pod_nodes(rollup, rollups->db, hour->node,
+				hour->from_ms, err)
+		      : r;
+}
+
+static int roll_up(struct rollups *rollups, const struct hour_scan_range *hour,
+	struct error *err)
+{
+	struct rollup *rollup = NULL;
+	int r = compute(&rollup, rollups->scan, hour, true, err);
+
+	r = r == 0 ? store_rollup(rollups, rollup, hour, err) : r;
+	if (r == 0 && rollup_left_out(rollup) > 0) {
+		rollups->left_out.samples += rollup_left_out(rollup);
+		log_hour(rollups,
+			"node named too many VM pods in an hour, leaving some "
+			"out of its minutes and hours",
+			hour,
+			log_int("samples", (int64_t)rollup_left_out(rollup)));
+	}
+	rollup_free(rollup);
+	return r;
+}
+
+static int step(struct rollups *rollups, const int64_t due[2],
+	struct error *err)
+{
+	scoped_free char *done = xasprintf(
+		"DELETE FROM rollup_due WHERE hour = %lld AND node = %lld",
+		(long long)due[0], (long long)due[1]);
+	scoped_free char *name = name_of(rollups->db, due[1]);
+	uint64_t hour_ms = (uint64_t)due[0] * PARTITION_HOUR_MS;
+	const struct hour_scan_range hour = { due[1], name, NULL, hour_ms,
+		hour_ms + PARTITION_HOUR_MS, SCHEMA_RATES };
+	struct error error = { 0 };
+	int r = db_exec(rollups->db, "SAVEPOINT rollup", &error);
+
+	r = r == 0 ? roll_up(rollups, &hour, &error) : r;
+	if (r == -EFBIG) {
+		rollups->left_out.hours++;
+		log_hour(rollups,
+			"hour of a node is too large, leaving it out of "
+			"minutes and hours",
+			&hour, log_err(&error));
+		r = db_exec(rollups->db, "ROLLBACK TO rollup", err);
+	} else if (r < 0) {
+		r = pass_error(err, r, &error);
+	}
+	return r == 0 ? db_exec(rollups->db, done, err) : r;
+}
+
+int rollups_step(struct rollups *rollups, bool *is_idle, uint64_t now_ms,
+	struct error *err)
 {
 	int64_t due[2] = { 0 };
-	uint64_t ended_ms = now_ms > age_ms ? now_ms - age_ms : 0;
-	int r = db_exec(db, "BEGIN IMMEDIATE", err);
+	uint64_t ended_ms =
+		now_ms > rollups->age_ms ? now_ms - rollups->age_ms : 0;
+	int r = db_exec(rollups->db, "BEGIN IMMEDIATE", err);
 
-	r = r == 0 ? find_due(due, db, ended_ms / PARTITION_HOUR_MS, err) : r;
+	r = r == 0
+		? find_due(due, rollups->db, ended_ms / PARTITION_HOUR_MS, err)
+		: r;
 	*is_idle = r == 0 && due[1] == 0;
-	r = r == 0 && !*is_idle ? roll_up(scan, db, due, err) : r;
-	return db_end(db, r, err);
+	r = r == 0 && !*is_idle ? step(rollups, due, err) : r;
+	return db_end(rollups->db, r, err);
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "aggregator/store/last_reports.h"
+#include "aggregator/store/left_out.h"
 #include "aggregator/store/outbox.h"
 #include "lib/buffer.h"
 #include "lib/inbox.h"
@@ -89,6 +90,7 @@ struct store {
 	uint64_t first_queued_us; /* while there is a first_batch */
 	size_t queued_bytes;	  /* in the queue and in the writer's group */
 	struct outbox_counts outbox;
+	struct left_out left_out;
 	struct store_job *first_job, **last_job;
 	_Atomic bool stopping;	 /* set by the event loop, read by all */
 	_Atomic bool is_damaged; /* set by the thread that finds damage */

@@ -332,6 +332,9 @@ static void maintain(struct writer *w)
 	if (maintenance_step(w->maintenance, &now, &error) < 0) {
 		log_failure(w, &error);
 	}
+	uv_mutex_lock(&w->store->mutex);
+	w->store->left_out = maintenance_left_out(w->maintenance);
+	uv_mutex_unlock(&w->store->mutex);
 }
 
 static uint64_t nanoseconds_until(uint64_t due_us)

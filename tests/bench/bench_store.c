@@ -43,6 +43,7 @@ struct bench {
 	struct head *tail;
 	struct compact *compact;
 	struct hour_scan *scan;
+	struct rollups rollups;
 	struct synthetic synthetic;
 	uint64_t begin_ms, slowest_us;
 	uint64_t reports, packed_bytes;
@@ -108,9 +109,7 @@ static void settle(struct bench *b, uint64_t now_ms)
 		uint64_t begin_us = clock_monotonic_us();
 		double start = cpu_us(RUSAGE_THREAD);
 
-		check(rollups_step(b->scan, b->db, &is_idle, hour_ms, now_ms,
-			      &err),
-			&err);
+		check(rollups_step(&b->rollups, &is_idle, now_ms, &err), &err);
 		b->roll_us += cpu_us(RUSAGE_THREAD) - start;
 		begin_us = clock_monotonic_us() - begin_us;
 		b->slowest_us =
@@ -313,6 +312,9 @@ static void open_all(struct bench *b)
 	check(head_new(&b->tail, b->db, &err), &err);
 	check(compact_new(&b->compact, b->db, hour_ms, &err), &err);
 	check(hour_scan_new(&b->scan, b->db, &err), &err);
+	b->rollups = (struct rollups){ .db = b->db,
+		.scan = b->scan,
+		.age_ms = hour_ms };
 }
 
 static void close_all(struct bench *b)

@@ -109,6 +109,9 @@ class Metrics(OneNode):
         got = samples(self.scrape())
         self.assertEqual(got["plimsoll_aggregator_nodes", 'state="fresh"'], 1)
         self.assertEqual(got["plimsoll_aggregator_storing", ""], 1)
+        self.assertEqual(got["plimsoll_aggregator_rollups_left_out_total", ""], 0)
+        self.assertEqual(
+            got["plimsoll_aggregator_rollup_samples_left_out_total", ""], 0)
         self.assertGreater(got["plimsoll_aggregator_reports_total", ""], 0)
         self.assertGreater(got["process_resident_memory_bytes", ""], 1 << 20)
         self.assertGreater(got["process_cpu_seconds_total", ""], 0)

@@ -121,7 +121,7 @@ static void assert_round_trip(const struct chunk_report *reports, size_t count)
 	struct chunk *chunk;
 	struct chunk_report got;
 
-	chunk_write(&bytes, reports, count);
+	assert_int_equal(chunk_write(&bytes, reports, count, NULL), 0);
 	assert_int_equal(chunk_open(&chunk, bytes.data, bytes.len, &all, NULL),
 		0);
 	assert_int_equal(chunk_count(chunk), count);
@@ -135,6 +135,69 @@ static void assert_round_trip(const struct chunk_report *reports, size_t count)
 		report_fini(&got.report);
 	}
 	chunk_close(chunk);
+}
+
+static void reads_back_reports_of_many_runs_and_boots(void **state)
+{
+	enum { COUNT = 3000 };
+	struct chunk_report *reports = xcalloc(COUNT, sizeof(*reports));
+
+	(void)state;
+	for (size_t i = 0; i < COUNT; i++) {
+		struct report *r = &reports[i].report;
+		uint64_t run = i * 7919 % 1000;
+
+		*r = steady_report(i, 100 + 2 * (double)i, 1);
+		memcpy(reports[i].run_id, &run, sizeof(run));
+		(void)snprintf(r->boot_id, sizeof(r->boot_id), "boot-%zu",
+			i * 6007 % 1500);
+		reports[i].sample_ms = UINT64_C(1790000000000) + i * 2000;
+	}
+	assert_round_trip(reports, COUNT);
+	free(reports);
+}
+
+static void reads_back_a_pod_that_a_report_names_often(void **state)
+{
+	enum { COUNT = 6, TIMES = 2048 };
+	struct chunk_report *reports = xcalloc(COUNT, sizeof(*reports));
+
+	(void)state;
+	for (size_t i = 0; i < COUNT; i++) {
+		struct report *r = &reports[i].report;
+
+		*r = steady_report(i, 100 + 2 * (double)i, 1);
+		r->vms = xcalloc(TIMES, sizeof(*r->vms));
+		r->vm_count = i % 2 == 0 ? TIMES : TIMES / 2 + i;
+		for (size_t v = 0; v < r->vm_count; v++) {
+			r->vms[v] = sample_vm((v + i) % 3 == 0 ? "b" : "a", 1);
+			r->vms[v].cpu_usage_us = i * 1000 + v;
+		}
+		reports[i].sample_ms = UINT64_C(1790000000000) + i * 2000;
+	}
+	assert_round_trip(reports, COUNT);
+	for (size_t i = 0; i < COUNT; i++) {
+		report_fini(&reports[i].report);
+	}
+	free(reports);
+}
+
+static void refuses_a_chunk_that_does_not_fit(void **state)
+{
+	struct chunk_report *reports = odd_reports(7, 64);
+	scoped_buffer struct buffer whole = BUFFER_MAX(CHUNK_BYTES_MAX);
+	struct error err;
+
+	(void)state;
+	assert_int_equal(chunk_write(&whole, reports, 64, NULL), 0);
+	for (size_t most = 1; most < whole.len; most += 101) {
+		scoped_buffer struct buffer bytes = BUFFER_MAX(most);
+
+		assert_int_equal(chunk_write(&bytes, reports, 64, &err),
+			-EFBIG);
+		assert_string_equal(err.text, "the chunk is too large");
+	}
+	free_reports(reports, 64);
 }
 
 static void reads_back_every_report_unchanged(void **state)
@@ -167,7 +230,8 @@ static void reads_back_doubles_to_the_last_bit(void **state)
 			.report = sample_report(i + 1, 100) };
 		reports[i].report.load5 = values[i];
 	}
-	chunk_write(&bytes, reports, count_of(values));
+	assert_int_equal(chunk_write(&bytes, reports, count_of(values), NULL),
+		0);
 	assert_int_equal(chunk_open(&chunk, bytes.data, bytes.len, &all, NULL),
 		0);
 	for (size_t i = 0; i < count_of(values); i++) {
@@ -229,7 +293,7 @@ static void reads_only_the_parts_that_are_asked_for(void **state)
 	struct chunk *chunk;
 
 	(void)state;
-	chunk_write(&bytes, reports, COUNT);
+	assert_int_equal(chunk_write(&bytes, reports, COUNT, NULL), 0);
 	for (unsigned int parts = 0; parts <= SCHEMA_ALL; parts++) {
 		const struct chunk_want want = { parts, NULL };
 
@@ -271,7 +335,7 @@ static void reads_one_pod_alone(void **state)
 	struct chunk *chunk;
 
 	(void)state;
-	chunk_write(&bytes, reports, 100);
+	assert_int_equal(chunk_write(&bytes, reports, 100, NULL), 0);
 	assert_int_equal(chunk_open(&chunk, bytes.data, bytes.len, &want, NULL),
 		0);
 	for (size_t i = 0; i < 100; i++) {
@@ -290,7 +354,7 @@ static void detects_damage(void **state)
 	struct chunk *chunk;
 
 	(void)state;
-	chunk_write(&bytes, reports, 30);
+	assert_int_equal(chunk_write(&bytes, reports, 30, NULL), 0);
 	for (size_t i = 0; i < bytes.len; i += 3) {
 		bytes.data[i] ^= 0x10;
 		assert_int_equal(
@@ -373,7 +437,7 @@ static void the_stored_format_does_not_change(void **state)
 	scoped_buffer struct buffer bytes = BUFFER_MAX(CHUNK_BYTES_MAX);
 
 	(void)state;
-	chunk_write(&bytes, reports, 64);
+	assert_int_equal(chunk_write(&bytes, reports, 64, NULL), 0);
 	assert_int_equal(CHUNK_VERSION, 1);
 	assert_int_equal(crc_add(0, bytes.data, bytes.len), 0x4d55ed77);
 	free_reports(reports, 64);
@@ -391,7 +455,7 @@ static void packs_an_idle_node_into_few_bytes(void **state)
 		reports[i].report =
 			steady_report(i + 1, 100 + 2 * (double)i, 1);
 	}
-	chunk_write(&bytes, reports, COUNT);
+	assert_int_equal(chunk_write(&bytes, reports, COUNT, NULL), 0);
 	assert_in_range(bytes.len, 1, 700);
 	free(reports);
 }
@@ -453,6 +517,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_back_columns_unchanged),
 		cmocka_unit_test(reads_back_every_report_unchanged),
+		cmocka_unit_test(reads_back_reports_of_many_runs_and_boots),
+		cmocka_unit_test(reads_back_a_pod_that_a_report_names_often),
+		cmocka_unit_test(refuses_a_chunk_that_does_not_fit),
 		cmocka_unit_test(reads_back_doubles_to_the_last_bit),
 		cmocka_unit_test(reads_one_pod_alone),
 		cmocka_unit_test(reads_only_the_parts_that_are_asked_for),

@@ -200,6 +200,26 @@ static void rejects_too_many_figures_before_allocating_them(void **state)
 	export_free(export);
 }
 
+static void counts_more_for_a_vm_than_its_steps(void **state)
+{
+	const struct export_span span = { 0, minute_ms, 1 };
+	struct export *export = export_new(&span);
+	struct rollup_row row = minute(0, 60000);
+	size_t vms = 0;
+	int r = 0;
+
+	(void)state;
+	row.from_ms = 0;
+	while (r == 0 && vms <= 1000000) {
+		scoped_free char *uid = xasprintf("u%zu", vms++);
+
+		r = export_add(export, "a", uid, &row, NULL);
+	}
+	assert_int_equal(r, -E2BIG);
+	assert_int_equal(vms - 1, EXPORT_FIGURES_MAX / EXPORT_VM_FIGURES);
+	export_free(export);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +230,7 @@ int main(void)
 		cmocka_unit_test(another_nodes_claim_to_a_pod_adds_nothing),
 		cmocka_unit_test(an_unidentified_pod_adds_to_no_other_nodes_vm),
 		cmocka_unit_test(ignores_minutes_outside_the_span),
+		cmocka_unit_test(counts_more_for_a_vm_than_its_steps),
 		cmocka_unit_test(
 			rejects_too_many_figures_before_allocating_them),
 	};

@@ -429,7 +429,7 @@ static void pack(struct buffer *out, size_t vm_count)
 		sample_add_vms(r, vms, vm_count);
 		reports[i].sample_ms = (uint64_t)(1000 + 2 * i) * 1000;
 	}
-	chunk_write(out, reports, PACKED);
+	assert_int_equal(chunk_write(out, reports, PACKED, NULL), 0);
 	for (int i = 0; i < PACKED; i++) {
 		report_fini(&reports[i].report);
 	}

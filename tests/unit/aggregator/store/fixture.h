@@ -19,6 +19,7 @@ struct fixture {
 	struct head *head;
 	struct compact *compact;
 	struct hour_scan *scan;
+	struct rollups rollups;
 	int64_t node;
 	uint64_t now_ms;
 };
@@ -37,6 +38,9 @@ static inline int fixture_setup(void **state)
 	assert_int_equal(head_new(&f->head, f->db, NULL), 0);
 	assert_int_equal(compact_new(&f->compact, f->db, hour_ms, NULL), 0);
 	assert_int_equal(hour_scan_new(&f->scan, f->db, NULL), 0);
+	f->rollups = (struct rollups){ .db = f->db,
+		.scan = f->scan,
+		.age_ms = hour_ms };
 	assert_int_equal(head_find_node(&f->node, f->head, "n1", NULL), 0);
 	f->now_ms = UINT64_C(1790000000000) / hour_ms * hour_ms + 10 * hour_ms;
 	return r;
@@ -67,22 +71,42 @@ static inline struct report fixture_report(uint64_t seq)
 	return r;
 }
 
-static inline void fixture_add_at(struct fixture *f, uint64_t seq,
+/* Names the pods pod-FIRST to pod-(FIRST + COUNT - 1). */
+static inline void fixture_crowd(struct report *r, size_t first, size_t count)
+{
+	r->vms = xcalloc(count, sizeof(*r->vms));
+	r->vm_count = count;
+	for (size_t i = 0; i < count; i++) {
+		vm_pod_init(&r->vms[i]);
+		(void)snprintf(r->vms[i].pod_uid, sizeof(r->vms[i].pod_uid),
+			"pod-%zu", first + i);
+	}
+}
+
+/* Takes the report. */
+static inline void fixture_add_report(struct fixture *f, struct report *r,
 	uint64_t sample_ms)
 {
-	scoped_buffer struct buffer body = BUFFER_MAX(1 << 16);
-	struct report r = fixture_report(seq);
+	scoped_buffer struct buffer body = BUFFER_MAX(1 << 20);
 	struct head_report row = { .node = f->node,
 		.run_id = run_a,
-		.seq = seq,
+		.seq = r->seq,
 		.sample_ms = sample_ms,
 		.stored_ms = f->now_ms };
 
-	wire_pack_report(&body, &r);
-	report_fini(&r);
+	wire_pack_report(&body, r);
+	report_fini(r);
 	row.body = body.data;
 	row.len = body.len;
 	assert_true(head_add(f->head, &row, NULL) >= 0);
+}
+
+static inline void fixture_add_at(struct fixture *f, uint64_t seq,
+	uint64_t sample_ms)
+{
+	struct report r = fixture_report(seq);
+
+	fixture_add_report(f, &r, sample_ms);
 }
 
 /* Seq s is at base + 0.7 s + 2 s times s, so intervals cross minutes. */
@@ -100,7 +124,7 @@ static inline void fixture_pack_all(struct fixture *f)
 {
 	bool is_idle = false;
 
-	for (int i = 0; !is_idle && i < 1000; i++) {
+	for (int i = 0; !is_idle && i < 10000; i++) {
 		assert_int_equal(
 			compact_step(f->compact, &is_idle, f->now_ms, NULL), 0);
 	}
@@ -112,8 +136,8 @@ static inline void fixture_roll_up_all(struct fixture *f)
 	bool is_idle = false;
 
 	while (!is_idle) {
-		assert_int_equal(rollups_step(f->scan, f->db, &is_idle, hour_ms,
-					 f->now_ms, NULL),
+		assert_int_equal(
+			rollups_step(&f->rollups, &is_idle, f->now_ms, NULL),
 			0);
 	}
 }

@@ -1,5 +1,7 @@
 #include "aggregator/store/compact.h"
 
+#include "aggregator/codec/chunk.h"
+#include "aggregator/store/partition.h"
 #include "tests/unit/aggregator/store/count_hours.h"
 
 static void packed_reports_are_identical(void **state)
@@ -68,6 +70,56 @@ static void packed_reports_are_not_stored_again(void **state)
 	assert_int_equal(count_hours(f, base_ms, 2), 899);
 }
 
+/* Pods of the reports in a chunk, counted in each report. */
+static size_t cells_of(const void *bytes, size_t len)
+{
+	const struct chunk_want want = { SCHEMA_PODS, NULL };
+	struct chunk *chunk;
+	size_t cells = 0;
+
+	assert_int_equal(chunk_open(&chunk, bytes, len, &want, NULL), 0);
+	for (size_t i = 0; i < chunk_count(chunk); i++) {
+		struct chunk_report got;
+
+		assert_int_equal(chunk_get(&got, chunk, i, NULL), 0);
+		cells += got.report.vm_count;
+		report_fini(&got.report);
+	}
+	chunk_close(chunk);
+	return cells;
+}
+
+static void small_pods_do_not_make_a_large_chunk(void **state)
+{
+	enum { REPORTS = 60, PODS_MAX = 1 << 15 };
+	struct fixture *f = *state;
+	uint64_t base_ms = f->now_ms - 4 * hour_ms;
+	struct partition_reader reader = { .tier = STORE_RAW };
+	struct sqlite3_stmt *chunks;
+	size_t cells = 0;
+
+	for (size_t seq = 1; seq <= REPORTS; seq++) {
+		struct report r = steady_report(seq, 2 * (double)seq, 1.5);
+
+		fixture_crowd(&r, seq * REPORT_VMS_MAX, REPORT_VMS_MAX);
+		fixture_add_report(f, &r, base_ms + 2000 * seq);
+	}
+	f->now_ms += 2 * hour_ms;
+	fixture_pack_all(f);
+	assert_int_equal(partition_select(&chunks, &reader, f->db, f->node,
+				 base_ms, NULL),
+		0);
+	while (sqlite3_step(chunks) == SQLITE_ROW) {
+		size_t more = cells_of(sqlite3_column_blob(chunks, 0),
+			(size_t)sqlite3_column_bytes(chunks, 0));
+
+		assert_in_range(more, 1, PODS_MAX);
+		cells += more;
+	}
+	partition_reader_fini(&reader);
+	assert_int_equal(cells, REPORTS * REPORT_VMS_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -75,6 +127,7 @@ int main(void)
 		fixture_test(each_day_is_read_from_its_own_table),
 		fixture_test(the_newest_stay_rows_and_all_are_read_in_order),
 		fixture_test(packed_reports_are_not_stored_again),
+		fixture_test(small_pods_do_not_make_a_large_chunk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 #include "aggregator/store/rollups.h"
 
+#include "aggregator/store/partition.h"
 #include "tests/unit/aggregator/store/fixture.h"
 
 struct minutes {
@@ -25,11 +26,35 @@ static struct minutes minutes_of(struct fixture *f, uint64_t from_ms,
 		.owner = &minutes };
 	struct hour_scan_range range = { f->node, "n1", pod_uid, from_ms,
 		from_ms + hour_ms, SCHEMA_ALL };
+	struct error err = { 0 };
 	bool is_done = false;
 
 	assert_int_equal(
-		rollups_read(f->scan, f->db, &is_done, &read, &range, NULL), 0);
+		rollups_read(f->scan, f->db, &is_done, &read, &range, &err), 0);
+	assert_int_equal(err.code, 0);
 	return minutes;
+}
+
+static bool on_report(void *owner, const struct store_row *row)
+{
+	(void)row;
+	*(size_t *)owner += 1;
+	return true;
+}
+
+static size_t count_reports(struct fixture *f, uint64_t from_ms)
+{
+	struct hour_scan_range range = { f->node, "n1", NULL, from_ms,
+		from_ms + hour_ms, SCHEMA_ALL };
+	struct error err = { 0 };
+	bool is_done = false;
+	size_t count = 0;
+
+	assert_int_equal(hour_scan_read(f->scan, &is_done, &range, on_report,
+				 &count, &err),
+		0);
+	assert_int_equal(err.code, 0);
+	return count;
 }
 
 static void assert_cores(const struct rollup_figure *figure, double cores)
@@ -92,11 +117,99 @@ static void late_reports_are_rolled_up(void **state)
 	assert_hour(f, base_ms);
 }
 
+/* Seconds of reports that each name `count` other pods. */
+static void add_crowds(struct fixture *f, uint64_t base_ms, size_t reports,
+	size_t count)
+{
+	assert_int_equal(db_exec(f->db, "BEGIN", NULL), 0);
+	for (size_t seq = 1; seq <= reports; seq++) {
+		struct report r = steady_report(seq, 2 * (double)seq, 1.5);
+
+		fixture_crowd(&r, seq * count, count);
+		fixture_add_report(f, &r, base_ms + 2000 * seq);
+	}
+	assert_int_equal(db_exec(f->db, "COMMIT", NULL), 0);
+}
+
+static void pods_above_the_limit_of_an_hour_are_left_out(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t base_ms = f->now_ms - 4 * hour_ms;
+
+	add_crowds(f, base_ms, 8, 1000);
+	f->now_ms += 2 * hour_ms;
+	fixture_pack_all(f);
+	fixture_roll_up_all(f);
+	assert_int_equal(f->rollups.left_out.samples, 7000 - ROLLUP_PODS_MAX);
+	assert_int_equal(f->rollups.left_out.hours, 0);
+	assert_int_equal(fixture_number(f, "SELECT count(*) FROM place"),
+		ROLLUP_PODS_MAX);
+	assert_int_equal(minutes_of(f, base_ms, STORE_1M, NULL).count, 1);
+	assert_int_equal(minutes_of(f, base_ms, STORE_1M, "pod-2000").count, 1);
+	assert_int_equal(minutes_of(f, base_ms, STORE_1M, "pod-8000").count, 0);
+}
+
+/* As if many chunks of the node's hour took so many bytes. */
+static void add_large_chunk(struct fixture *f, uint64_t base_ms)
+{
+	scoped_free void *body = xcalloc(ROLLUPS_CHUNK_BYTES, 1);
+	const struct partition_blob blob = { f->node, base_ms + 1,
+		base_ms + hour_ms - 1, body, ROLLUPS_CHUNK_BYTES };
+
+	assert_int_equal(partition_add(f->db, STORE_RAW, &blob, NULL), 0);
+}
+
+static void an_hour_that_is_too_large_is_left_out_and_the_next_is_not(
+	void **state)
+{
+	struct fixture *f = *state;
+	uint64_t base_ms = f->now_ms - 4 * hour_ms;
+
+	fixture_add_range(f, base_ms, 1, 3600);
+	f->now_ms += 2 * hour_ms;
+	fixture_pack_all(f);
+	add_large_chunk(f, base_ms);
+	fixture_roll_up_all(f);
+	assert_int_equal(f->rollups.left_out.hours, 1);
+	assert_int_equal(fixture_number(f, "SELECT count(*) FROM rollup_due"),
+		0);
+	assert_int_equal(minutes_of(f, base_ms, STORE_1M, NULL).count, 0);
+	assert_int_equal(minutes_of(f, base_ms, STORE_1H, "pod-1").count, 0);
+	assert_int_equal(minutes_of(f, base_ms + hour_ms, STORE_1M, NULL).count,
+		60);
+	assert_int_equal(count_reports(f, base_ms), 1799);
+}
+
+static void a_node_that_reports_too_often_has_no_minutes(void **state)
+{
+	enum { REPORTS = 70000 };
+	struct fixture *f = *state;
+	uint64_t base_ms = f->now_ms - 4 * hour_ms;
+
+	assert_int_equal(db_exec(f->db, "BEGIN", NULL), 0);
+	for (size_t seq = 1; seq <= REPORTS; seq++) {
+		struct report r = steady_report(seq, 0.05 * (double)seq, 1.5);
+
+		fixture_add_report(f, &r, base_ms + 50 * seq);
+	}
+	assert_int_equal(db_exec(f->db, "COMMIT", NULL), 0);
+	f->now_ms += 2 * hour_ms;
+	fixture_pack_all(f);
+	fixture_roll_up_all(f);
+	assert_int_equal(f->rollups.left_out.hours, 1);
+	assert_int_equal(minutes_of(f, base_ms, STORE_1M, NULL).count, 0);
+	assert_int_equal(count_reports(f, base_ms), REPORTS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		fixture_test(minutes_are_the_same_computed_and_packed),
 		fixture_test(late_reports_are_rolled_up),
+		fixture_test(pods_above_the_limit_of_an_hour_are_left_out),
+		fixture_test(
+			an_hour_that_is_too_large_is_left_out_and_the_next_is_not),
+		fixture_test(a_node_that_reports_too_often_has_no_minutes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,195 @@
+#include "aggregator/store/hour_scan.h"
+
+#include "aggregator/codec/chunk.h"
+#include "aggregator/store/open_chunks.h"
+#include "tests/unit/aggregator/store/fixture.h"
+
+#include <errno.h>
+
+/* The chunks that are open now. */
+static struct {
+	size_t bytes, most_bytes, largest, opened;
+} memory;
+
+int __real_chunk_open(struct chunk **out, const void *bytes, size_t len,
+	const struct chunk_want *want, struct error *err);
+int __wrap_chunk_open(struct chunk **out, const void *bytes, size_t len,
+	const struct chunk_want *want, struct error *err);
+void __real_chunk_close(struct chunk *chunk);
+void __wrap_chunk_close(struct chunk *chunk);
+
+int __wrap_chunk_open(struct chunk **out, const void *bytes, size_t len,
+	const struct chunk_want *want, struct error *err)
+{
+	int r = __real_chunk_open(out, bytes, len, want, err);
+
+	if (r == 0) {
+		size_t size = chunk_bytes(*out);
+
+		memory.opened++;
+		memory.bytes += size;
+		memory.largest = size > memory.largest ? size : memory.largest;
+		memory.most_bytes = memory.bytes > memory.most_bytes
+			? memory.bytes
+			: memory.most_bytes;
+	}
+	return r;
+}
+
+void __wrap_chunk_close(struct chunk *chunk)
+{
+	memory.bytes -= chunk == NULL ? 0 : chunk_bytes(chunk);
+	__real_chunk_close(chunk);
+}
+
+struct read {
+	size_t reports, pods;
+	uint64_t last_ms;
+	int result;
+};
+
+static bool on_row(void *owner, const struct store_row *row)
+{
+	struct read *read = owner;
+
+	assert_true(row->sample_ms >= read->last_ms);
+	read->reports++;
+	read->pods += row->report->vm_count;
+	read->last_ms = row->sample_ms;
+	return true;
+}
+
+static struct read read_hour(struct fixture *f, uint64_t base_ms)
+{
+	struct hour_scan_range range = { f->node, "n1", NULL, base_ms,
+		base_ms + hour_ms, SCHEMA_ALL };
+	struct read read = { 0 };
+	struct error err = { 0 };
+	bool is_done;
+
+	memset(&memory, 0, sizeof(memory));
+	read.result =
+		hour_scan_read(f->scan, &is_done, &range, on_row, &read, &err);
+	assert_int_equal(memory.bytes, 0);
+	return read;
+}
+
+enum { CROWD = 2048 };
+
+/* Reports from..to, each `step`th. */
+static void add_crowds(struct fixture *f, uint64_t base_ms, size_t from,
+	size_t to, size_t step)
+{
+	assert_int_equal(db_exec(f->db, "BEGIN", NULL), 0);
+	for (size_t seq = from; seq < to; seq += step) {
+		struct report r = steady_report(seq, 2 * (double)seq, 1.5);
+
+		fixture_crowd(&r, seq * CROWD, CROWD);
+		fixture_add_report(f, &r, base_ms + 2000 * seq);
+	}
+	assert_int_equal(db_exec(f->db, "COMMIT", NULL), 0);
+	f->now_ms += 2 * hour_ms;
+	fixture_pack_all(f);
+}
+
+static void few_chunks_of_a_large_hour_are_open_at_a_time(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t base_ms = f->now_ms - 4 * hour_ms;
+	struct read read;
+
+	add_crowds(f, base_ms, 1, 101, 1);
+	read = read_hour(f, base_ms);
+	assert_int_equal(read.result, 0);
+	assert_int_equal(read.reports, 100);
+	assert_int_equal(read.pods, 100 * CROWD);
+	assert_in_range(memory.opened, 6, 20);
+	assert_in_range(memory.most_bytes, 1,
+		OPEN_CHUNKS_MEMORY + memory.largest);
+	assert_in_range(memory.largest, 1, 25000000);
+}
+
+static void chunks_whose_reports_alternate_are_opened_again(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t base_ms = f->now_ms - 4 * hour_ms;
+	struct read read;
+
+	for (size_t i = 1; i <= 5; i++) {
+		add_crowds(f, base_ms, i, 71, 5);
+	}
+	read = read_hour(f, base_ms);
+	assert_int_equal(read.result, 0);
+	assert_int_equal(read.reports, 70);
+	assert_int_equal(read.pods, 70 * CROWD);
+	assert_in_range(memory.opened, 6, 75);
+	assert_in_range(memory.most_bytes, 1,
+		OPEN_CHUNKS_MEMORY + memory.largest);
+}
+
+static void chunks_are_not_opened_again_without_end(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t base_ms = f->now_ms - 4 * hour_ms;
+
+	for (size_t i = 1; i <= 10; i++) {
+		add_crowds(f, base_ms, i, 151, 10);
+	}
+	assert_int_equal(read_hour(f, base_ms).result, -EFBIG);
+	assert_in_range(memory.opened, 50, 150);
+}
+
+/* Reports 1 to count, all within `span_ms`. */
+static void add_many(struct fixture *f, uint64_t base_ms, size_t count,
+	uint64_t span_ms)
+{
+	assert_int_equal(db_exec(f->db, "BEGIN", NULL), 0);
+	for (size_t seq = 1; seq <= count; seq++) {
+		struct report r = steady_report(seq, (double)seq, 1.5);
+
+		fixture_add_report(f, &r, base_ms + seq * span_ms / count);
+	}
+	assert_int_equal(db_exec(f->db, "COMMIT", NULL), 0);
+}
+
+static void more_reports_than_a_list_holds_are_read_in_parts(void **state)
+{
+	enum { COUNT = HOUR_SCAN_REPORTS + 5000 };
+	struct fixture *f = *state;
+	uint64_t base_ms = f->now_ms - 4 * hour_ms;
+	struct read read;
+
+	add_many(f, base_ms, COUNT, hour_ms - 1);
+	read = read_hour(f, base_ms);
+	assert_int_equal(read.result, 0);
+	assert_int_equal(read.reports, COUNT);
+	f->now_ms += 2 * hour_ms;
+	fixture_pack_all(f);
+	read = read_hour(f, base_ms);
+	assert_int_equal(read.result, 0);
+	assert_int_equal(read.reports, COUNT);
+}
+
+static void more_reports_of_one_millisecond_than_a_list_holds_are_an_error(
+	void **state)
+{
+	struct fixture *f = *state;
+	uint64_t base_ms = f->now_ms - 4 * hour_ms;
+
+	add_many(f, base_ms, HOUR_SCAN_REPORTS + 1, 0);
+	assert_int_equal(read_hour(f, base_ms).result, -EFBIG);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		fixture_test(few_chunks_of_a_large_hour_are_open_at_a_time),
+		fixture_test(chunks_whose_reports_alternate_are_opened_again),
+		fixture_test(chunks_are_not_opened_again_without_end),
+		fixture_test(more_reports_than_a_list_holds_are_read_in_parts),
+		fixture_test(
+			more_reports_of_one_millisecond_than_a_list_holds_are_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
