@@ -10,6 +10,7 @@
 #include "scheduler/cache/outage.h"
 #include "scheduler/cache/reservations.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,6 +183,11 @@ static void on_pod(void *owner, const struct reflector_id *id,
 		    &err) < 0) {
 		log_invalid(informers, "ignoring invalid pod", id->name, &err);
 		return;
+	}
+	if (*node != '\0' && pod->unsupported != NULL) {
+		(void)error_set(&err, -EBADMSG, "%s", pod->unsupported);
+		log_invalid(informers, "counting what can be read of pod",
+			id->name, &err);
 	}
 	if (pod_is_terminated(pod)) {
 		remove_pod(informers, pod->uid);
