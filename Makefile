@@ -149,7 +149,8 @@ $(BIN)/plimsoll-%: $$(call objects,$$*) $(ARCHIVES)
 WRAP_test_faults = pread openat readdir inotify_init1
 WRAP_test_spool_faults = mkdir open openat flock fdopendir readdir fstatat \
 	pread write ftruncate unlinkat close
-WRAP_test_schedule = clock_monotonic_us
+WRAP_test_schedule = clock_monotonic_us timer_start
+WRAP_test_binding_cycle = clock_monotonic_us timer_start
 WRAP_test_ingest = clock_monotonic_us timer_start
 define test_rule
 $(OUT)/$(1): $(OUT)/$(1).o $(call daemon_of,$(1).c) $(OUT)/tests/support.a \

@@ -262,6 +262,7 @@ static void on_synced(void *owner)
 		reflector_state(informers->pods).is_synced &&
 		constraint_informers_complete(informers->constraints)) {
 		informers->is_synced = true;
+		cache_set_complete(o->cache);
 		log_info("caches synced",
 			log_int("nodes", (int64_t)o->cache->cluster.count),
 			log_int("pods", (int64_t)o->cache->pods.count),
@@ -327,6 +328,13 @@ bool informers_ready(const struct informers *informers, struct buffer *why,
 	struct reflector_state pods = reflector_state(informers->pods);
 
 	return outage_ready(why, &nodes, &pods, connected, total);
+}
+
+bool informers_are_watching(const struct informers *informers)
+{
+	struct reflector_state pods = reflector_state(informers->pods);
+
+	return pods.is_synced && pods.is_watching;
 }
 
 void informers_close(struct informers *informers)
