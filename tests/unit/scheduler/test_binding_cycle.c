@@ -10,8 +10,9 @@ static int64_t taken_cpus(void)
 	return cache_node(view.cache, "n1")->cpu_milli_requested / 1000;
 }
 
-/* Bindings fail, and nobody may read the pods. Returns the number of reads. */
-static size_t refuse_to_tell(void)
+/* Bindings fail, and so do the reads of the pods, with this status. Returns the
+ * number of reads. */
+static size_t refuse_to_tell(int status)
 {
 	size_t reads = 0;
 
@@ -25,7 +26,7 @@ static size_t refuse_to_tell(void)
 		} else if (strstr(last->path, "/binding") != NULL) {
 			answer_last(500, "");
 		} else if (strcmp(last->call.method, "GET") == 0) {
-			answer_last(403, "");
+			answer_last(status, "");
 			reads++;
 		} else {
 			answer_last(201, "{}");
@@ -48,8 +49,19 @@ static void pods_that_cannot_be_read_do_not_stop_placement(void **state)
 	deliver_node("n1");
 	take_turns();
 	assert_int_equal(world.bindings, 64);
-	assert_int_equal(refuse_to_tell(), 65 * BINDER_REFUSALS_MAX);
+	assert_int_equal(refuse_to_tell(403), 65 * BINDER_REFUSALS_MAX);
 	assert_int_equal(world.bindings, 65);
+}
+
+static void an_api_server_in_trouble_is_asked_for_a_minute(void **state)
+{
+	(void)state;
+	deliver_synced();
+	deliver_node("n1");
+	deliver_pod("p", "1", "x");
+	take_turns();
+	assert_int_equal(refuse_to_tell(503), BINDER_READS_MAX);
+	assert_int_equal(taken_cpus(), 1);
 }
 
 /* p takes one CPU of n1 and is perhaps bound there. */
@@ -59,7 +71,7 @@ static void lose_sight_of_p(void)
 	deliver_synced();
 	deliver_pod("p", "1", "x");
 	take_turns();
-	assert_true(refuse_to_tell() > 0);
+	assert_true(refuse_to_tell(403) > 0);
 	assert_int_equal(world.bindings, 1);
 	assert_int_equal(taken_cpus(), 1);
 }
@@ -129,6 +141,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SCHEDULE_TEST(pods_that_cannot_be_read_do_not_stop_placement),
+		SCHEDULE_TEST(an_api_server_in_trouble_is_asked_for_a_minute),
 		SCHEDULE_TEST(the_watch_settles_a_binding_of_unknown_outcome),
 		SCHEDULE_TEST(
 			a_deleted_pod_leaves_a_binding_of_unknown_outcome),
