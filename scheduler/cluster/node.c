@@ -147,19 +147,25 @@ void node_free(struct node *node)
 	free(node);
 }
 
+static int64_t requested_by(const struct pod *pod, uint32_t resource)
+{
+	const struct resources *r = &pod->requests;
+
+	for (size_t i = 0; i < r->scalar_count; i++) {
+		if (r->scalars[i].resource == resource) {
+			return r->scalars[i].value;
+		}
+	}
+	return 0;
+}
+
 /* The requests of the node's pods for a resource that it did not offer. */
 static int64_t sum_requests(const struct node *node, uint32_t resource)
 {
 	int64_t sum = 0;
 
 	for (size_t i = 0; i < node->pod_count; i++) {
-		const struct resources *r = &node->pods[i].pod->requests;
-
-		for (size_t k = 0; k < r->scalar_count; k++) {
-			if (r->scalars[k].resource == resource) {
-				add_signed(&sum, r->scalars[k].value, 1);
-			}
-		}
+		add_signed(&sum, requested_by(node->pods[i].pod, resource), 1);
 	}
 	return sum;
 }
