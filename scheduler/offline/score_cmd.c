@@ -119,10 +119,10 @@ static int read_one(struct pod **out, struct state *state,
 		return r;
 	}
 	if (depth == POD_SCHEDULED && pod->unsupported != NULL) {
-		r = error_set(err, -EBADMSG, "pod '%.100s/%.100s': %s",
+		(void)error_set(err, -EBADMSG, "pod '%.100s/%.100s': %s",
 			pod->namespace, pod->name, pod->unsupported);
 		pod_free(pod);
-		return r;
+		return -EBADMSG;
 	}
 	profile_json_apply(&state->profiles, pod);
 	*out = pod;
