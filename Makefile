@@ -149,7 +149,8 @@ $(BIN)/plimsoll-%: $$(call objects,$$*) $(ARCHIVES)
 WRAP_test_faults = pread openat readdir inotify_init1
 WRAP_test_spool_faults = mkdir open openat flock fdopendir readdir fstatat \
 	pread write ftruncate unlinkat close
-WRAP_test_schedule = clock_monotonic_us
+WRAP_test_schedule = clock_monotonic_us timer_start
+WRAP_test_binding_cycle = clock_monotonic_us timer_start
 WRAP_test_node_log = log_write
 WRAP_test_mq_unfinished = clock_monotonic_us
 WRAP_test_hour_scan = chunk_open chunk_close

@@ -2,21 +2,35 @@
 
 #include "kube/client.h"
 #include "lib/clock.h"
+#include "lib/log.h"
+#include "lib/map.h"
 #include "lib/memory.h"
 #include "scheduler/bind/binder.h"
 #include "scheduler/bind/prebind.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#define LOG_AGAIN_US UINT64_C(10000000)
 
 enum {
 	BINDINGS_MAX = 64,   /* in flight; each holds some 20 KiB */
 	PREBINDS_MAX = 1024, /* pods that wait for their volumes */
 };
 
+/* A binding of unknown outcome. */
+struct held {
+	char *node;    /* owned; where the pod is assumed */
+	char *message; /* owned; why the outcome is unknown */
+	int64_t until_us;
+};
+
 struct binding_cycle {
 	struct binding_cycle_options options;
 	struct binder *binder;
 	struct prebind *prebind;
+	struct map held; /* uid of a pod -> struct held */
+	struct log_limit limit;
 };
 
 static int64_t now_us(void)
@@ -62,6 +76,85 @@ static void requeue(struct binding_cycle *cycle, const char *uid,
 	queue_wake_all(cycle->options.queue);
 }
 
+static void held_free(struct held *held)
+{
+	if (held != NULL) {
+		free(held->node);
+		free(held->message);
+		free(held);
+	}
+}
+
+/* The pod stays assumed, and its entry of the queue stays as it is. */
+static void hold(struct binding_cycle *cycle, const struct bind_result *result)
+{
+	struct held *held = xcalloc(1, sizeof(*held));
+
+	*held = (struct held){
+		.node = xstrdup(result->node),
+		.message = xasprintf(
+			"it is unknown whether the pod is bound to %s: %s",
+			result->node, result->error),
+		.until_us = now_us() + BINDING_HOLD_US,
+	};
+	held_free(map_put(&cycle->held, result->uid, held));
+	if (log_allow(&cycle->limit, clock_monotonic_us(), LOG_AGAIN_US,
+		    NULL)) {
+		log_warning(
+			"cannot read a pod after its binding; the watch "
+			"decides what became of it",
+			log_str("uid", result->uid),
+			log_str("node", result->node),
+			log_str("err", result->error), LOG_END);
+	}
+}
+
+/* The watch has shown the pod on a node, or its deletion. */
+static void settle(struct binding_cycle *cycle, const char *uid,
+	const struct held *held)
+{
+	const struct binding_cycle_options *o = &cycle->options;
+	const struct pod *bound = cache_pod(o->cache, uid);
+
+	if (bound != NULL && strcmp(bound->node_name, held->node) == 0) {
+		events_scheduled(o->events, bound, held->node, "", now_us());
+	}
+	queue_remove(o->queue, uid);
+}
+
+/* False while the pod is still held. */
+static bool check_held(struct binding_cycle *cycle, const char *uid,
+	struct held *held)
+{
+	const struct binding_cycle_options *o = &cycle->options;
+
+	if (!cache_is_assumed(o->cache, uid)) {
+		settle(cycle, uid, held);
+		return true;
+	}
+	if (!o->is_watching(o->owner)) {
+		held->until_us = now_us() + BINDING_HOLD_US;
+	}
+	if (now_us() < held->until_us) {
+		return false;
+	}
+	requeue(cycle, uid, held->message);
+	return true;
+}
+
+static void poll_held(struct binding_cycle *cycle)
+{
+	size_t at = 0;
+	const char *uid;
+	void *held;
+
+	while (map_next(&cycle->held, &at, &uid, &held)) {
+		if (check_held(cycle, uid, held)) {
+			held_free(map_remove(&cycle->held, uid));
+		}
+	}
+}
+
 static void on_bound(void *owner, const struct bind_result *result)
 {
 	struct binding_cycle *cycle = owner;
@@ -76,7 +169,7 @@ static void on_bound(void *owner, const struct bind_result *result)
 		bound = cache_pod(o->cache, result->uid);
 		if (bound != NULL) {
 			events_scheduled(o->events, bound, result->node,
-				result->why);
+				result->why, now_us());
 		}
 		queue_remove(o->queue, result->uid);
 		break;
@@ -89,6 +182,9 @@ static void on_bound(void *owner, const struct bind_result *result)
 		pod_free(cache_forget(o->cache, result->uid));
 		queue_remove(o->queue, result->uid);
 		queue_wake_all(o->queue);
+		break;
+	case BIND_UNKNOWN:
+		hold(cycle, result);
 		break;
 	case BIND_OUTCOMES:
 		break;
@@ -159,6 +255,7 @@ bool binding_cycle_has_capacity(const struct binding_cycle *cycle)
 void binding_cycle_poll(struct binding_cycle *cycle)
 {
 	prebind_poll(cycle->prebind, now_us());
+	poll_held(cycle);
 }
 
 size_t binding_cycle_drain(struct binding_cycle *cycle)
@@ -184,9 +281,17 @@ struct binding_cycle *binding_cycle_new(
 
 void binding_cycle_close(struct binding_cycle *cycle)
 {
-	if (cycle != NULL) {
-		binder_close(cycle->binder);
-		prebind_close(cycle->prebind);
-		free(cycle);
+	size_t at = 0;
+	void *held;
+
+	if (cycle == NULL) {
+		return;
 	}
+	binder_close(cycle->binder);
+	prebind_close(cycle->prebind);
+	while (map_next(&cycle->held, &at, NULL, &held)) {
+		held_free(held);
+	}
+	map_fini(&cycle->held);
+	free(cycle);
 }

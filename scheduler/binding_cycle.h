@@ -1,7 +1,11 @@
 /* The binding cycle: everything after a decision, until the pod is on its node
  * or back in the queue. The pod is assumed on its node meanwhile. Its volumes
  * are prepared first (bind/prebind.h), then the pod is bound (bind/binder.h).
- */
+ *
+ * If the outcome of a binding is unknown, the pod stays assumed until the watch
+ * shows what became of it. If the watch shows nothing for BINDING_HOLD_US, the
+ * pod goes back to the queue. It cannot be bound twice even then, because the
+ * API server refuses a second binding. */
 #pragma once
 
 #include "scheduler/bind/events.h"
@@ -15,6 +19,10 @@
 struct binding_cycle;
 struct kube_client;
 
+/* The API server ends a request after 60 s and tells its watches at once;
+ * twice that. Counts while the watch of the pods runs. */
+#define BINDING_HOLD_US INT64_C(120000000)
+
 /* All of these outlive the binding cycle. */
 struct binding_cycle_options {
 	struct kube_client *client;
@@ -24,6 +32,8 @@ struct binding_cycle_options {
 	struct metrics *metrics;
 	struct events *events;
 	const struct leader *leader;
+	/* The watch of the pods misses no event. */
+	bool (*is_watching)(void *owner);
 	/* A cycle ended; the number of bindings still in flight. */
 	void (*on_end)(void *owner, size_t bindings);
 	void *owner;
@@ -42,7 +52,8 @@ void binding_cycle_start(struct binding_cycle *cycle, struct queued_pod *queued,
 /* False while the limit of concurrent cycles is reached. */
 bool binding_cycle_has_capacity(const struct binding_cycle *cycle);
 
-/* The cluster changed: checks the volumes that pods wait for. */
+/* To be called when the cluster changed, and every few seconds: checks the
+ * volumes that pods wait for, and the bindings of unknown outcome. */
 void binding_cycle_poll(struct binding_cycle *cycle);
 
 /* Drops the pods that wait for their volumes. Returns the number of bindings in

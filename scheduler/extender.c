@@ -57,8 +57,12 @@ static int read_args(struct args *out, struct interner *interner,
 	if (!json_value_is_object(json_value_get(out->root, "Pod"))) {
 		return error_set(err, -EBADMSG, "'Pod' is not an object");
 	}
-	return pod_new(&out->pod, interner, json_value_get(out->root, "Pod"),
+	r = pod_new(&out->pod, interner, json_value_get(out->root, "Pod"),
 		POD_SCHEDULED, err);
+	if (r == 0 && out->pod->unsupported != NULL) {
+		r = error_set(err, -EBADMSG, "%s", out->pod->unsupported);
+	}
+	return r;
 }
 
 /* ---- filter ---- */

@@ -302,11 +302,13 @@ static void write_bindings(struct buffer *out, const struct metrics *metrics)
 		[BIND_DONE] = "done",
 		[BIND_REFUSED] = "refused",
 		[BIND_GONE] = "gone",
+		[BIND_UNKNOWN] = "unknown",
 	};
 
 	exposition_head(out, bindings,
 		"Bindings by outcome; gone: the pod was deleted, or another "
-		"scheduler bound it",
+		"scheduler bound it; unknown: the API server does not show the "
+		"pod",
 		EXPOSITION_COUNTER);
 	for (int i = 0; i < BIND_OUTCOMES; i++) {
 		exposition_series(out, bindings, "outcome", outcomes[i],
@@ -319,6 +321,24 @@ static void write_bindings(struct buffer *out, const struct metrics *metrics)
 		exposition_series(out, rejections, "reason",
 			rejection_name((enum rejection)i),
 			(double)metrics->rejections[i]);
+	}
+}
+
+static void write_events(struct buffer *out, const struct scheduler_view *now)
+{
+	static const char name[] = "plimsoll_scheduler_events_suppressed_total";
+	static const char *const limits[] = {
+		[EVENTS_OF_POD] = "pod",
+		[EVENTS_OF_ALL] = "total",
+	};
+
+	exposition_head(out, name,
+		"Events that were not sent, by limit; pod: one per pod and "
+		"rejecting plugin in 5 min; total: 30 a second",
+		EXPOSITION_COUNTER);
+	for (int i = 0; i < EVENTS_LIMITS; i++) {
+		exposition_series(out, name, "limit", limits[i],
+			(double)now->suppressed[i]);
 	}
 }
 
@@ -400,6 +420,7 @@ void metrics_write(struct buffer *out, const struct scheduler_view *now,
 	write_queue(out, metrics, now, profile);
 	write_cache(out, now);
 	write_bindings(out, metrics);
+	write_events(out, now);
 	write_load(out, metrics, now);
 	write_extended(out, metrics);
 }

@@ -5,6 +5,7 @@
 
 #include "lib/buffer.h"
 #include "scheduler/bind/binder.h"
+#include "scheduler/bind/events.h"
 #include "scheduler/cache/cache.h"
 #include "scheduler/cache/queue.h"
 #include "scheduler/extender.h"
@@ -65,8 +66,9 @@ struct scheduler_view {
 	const struct cache *cache;
 	const struct queue *queue;
 	struct metrics *metrics;
-	const char *lease; /* NULL: no leader election */
-	bool is_synced;	   /* the caches are synced */
+	const char *lease;		    /* NULL: no leader election */
+	uint64_t suppressed[EVENTS_LIMITS]; /* events */
+	bool is_synced;			    /* the caches are synced */
 	bool leads;
 	size_t connected, aggregators;
 	int64_t now_us;

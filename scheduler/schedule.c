@@ -198,6 +198,13 @@ static void on_cycle_end(void *owner, size_t bindings)
 	}
 }
 
+static bool is_watching(void *owner)
+{
+	const struct schedule *sched = owner;
+
+	return informers_are_watching(sched->informers);
+}
+
 static void on_lead(void *owner, bool leads)
 {
 	if (leads) {
@@ -234,6 +241,7 @@ static void on_poll(void *owner)
 	struct schedule *sched = owner;
 
 	informers_poll(sched->informers);
+	binding_cycle_poll(sched->cycle);
 	profile_client_backfill(sched->aggregators.profile_client);
 }
 
@@ -272,6 +280,7 @@ static void open_parts(struct schedule *sched, struct kube_client *client)
 			.metrics = &sched->metrics,
 			.events = sched->events,
 			.leader = sched->leader,
+			.is_watching = is_watching,
 			.on_end = on_cycle_end,
 			.owner = sched });
 	sched->informers = informers_new(client,
@@ -341,6 +350,10 @@ struct scheduler_view schedule_view(struct schedule *sched)
 		.now_us = now_us(),
 	};
 
+	for (int i = 0; i < EVENTS_LIMITS; i++) {
+		view.suppressed[i] =
+			events_suppressed(sched->events, (enum events_limit)i);
+	}
 	view.leads = leader_leads(sched->leader, (uint64_t)view.now_us);
 	view.connected =
 		loads_connected(sched->aggregators.loads, &view.aggregators);

@@ -20,6 +20,7 @@ struct binding {
 	char *namespace, *name, *uid, *node, *why;
 	struct kube_request *request; /* NULL while the timer runs */
 	struct timer *reread;
+	int reads, refusals; /* reads that failed; those with a 4xx answer */
 };
 
 struct binder {
@@ -94,6 +95,26 @@ static void resolve(struct binding *binding, const struct json_value *pod)
 	}
 }
 
+/* An answer that stays the same until an administrator changes something. */
+static bool is_refusal(int status)
+{
+	return status >= 400 && status < 500 && status != 408 && status != 429;
+}
+
+/* Reads again after a pause, unless that was done often enough. */
+static void read_later(struct binding *binding,
+	const struct http_response *response)
+{
+	binding->reads++;
+	binding->refusals += is_refusal(response->status);
+	if (binding->reads >= BINDER_READS_MAX ||
+		binding->refusals >= BINDER_REFUSALS_MAX) {
+		finish(binding, BIND_UNKNOWN, response->error);
+	} else {
+		timer_start(binding->reread, REREAD_MS, 0);
+	}
+}
+
 static void on_reread(void *owner, const struct http_response *response)
 {
 	struct binding *binding = owner;
@@ -108,7 +129,7 @@ static void on_reread(void *owner, const struct http_response *response)
 		resolve(binding, pod);
 		json_value_free(pod);
 	} else {
-		timer_start(binding->reread, REREAD_MS, 0);
+		read_later(binding, response);
 	}
 }
 
@@ -136,9 +157,7 @@ static void on_bound(void *owner, const struct http_response *response)
 		finish(binding, BIND_DONE, "");
 	} else if (response->status == 404) {
 		finish(binding, BIND_GONE, response->error);
-	} else if (response->status >= 400 && response->status < 500 &&
-		response->status != 408 && response->status != 409 &&
-		response->status != 429) {
+	} else if (is_refusal(response->status) && response->status != 409) {
 		finish(binding, BIND_REFUSED, response->error);
 	} else {
 		/* No response, a conflict or a server error: the pod may be

@@ -2,7 +2,8 @@
  *
  * If the response to a POST is lost, the binding may or may not exist. The
  * binder then reads the pod to find out, so that capacity is never freed too
- * early and no pod is bound twice. */
+ * early and no pod is bound twice. If the API server does not show the pod, the
+ * binder gives up: each binding takes one of few places. */
 #pragma once
 
 #include "scheduler/objects/pod.h"
@@ -18,8 +19,15 @@ enum bind_outcome {
 	BIND_REFUSED, /* the pod has no node; try again */
 	BIND_GONE,    /* the pod was deleted, or another scheduler bound it;
 	               * the informer delivers the rest */
+	BIND_UNKNOWN, /* the API server does not show the pod; the informer
+	               * delivers what became of it */
 	BIND_OUTCOMES,
 };
+
+/* Reads of the pod, one a second: if the API server refuses to show it, and if
+ * the API server is in trouble. A restart of the API server takes up to half a
+ * minute. */
+enum { BINDER_REFUSALS_MAX = 3, BINDER_READS_MAX = 60 };
 
 struct bind_result {
 	const char *uid;

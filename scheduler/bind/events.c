@@ -7,6 +7,7 @@
 #include "lib/memory.h"
 #include "scheduler/bind/manifest.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -30,6 +31,9 @@ struct events {
 	LIST_HEAD(request_list, request) open;
 	size_t pending;
 	struct log_limit limit;
+	double tokens; /* events that may go out now */
+	int64_t filled_us;
+	uint64_t suppressed[EVENTS_LIMITS];
 };
 
 struct events *events_new(struct kube_client *client, const char *name)
@@ -43,6 +47,7 @@ struct events *events_new(struct kube_client *client, const char *name)
 	LIST_INIT(&events->open);
 	events->client = client;
 	events->name = name;
+	events->tokens = EVENTS_BURST;
 	events->instance = xasprintf("%s-%s", name, host);
 	return events;
 }
@@ -133,33 +138,99 @@ static void send_condition(struct events *events, const struct pod *pod,
 	deliver(events, call, &body);
 }
 
-/* The condition and the event. */
-static void report(struct events *events, struct queued_pod *queued,
-	const char *reason, const char *message)
+/* A token bucket. */
+static bool take_token(struct events *events, int64_t now_us)
 {
-	send_condition(events, queued->pod, reason, message);
-	send_event(events, queued->pod, false, message);
+	if (now_us > events->filled_us) {
+		events->tokens = fmin(EVENTS_BURST,
+			events->tokens +
+				(double)(now_us - events->filled_us) *
+					EVENTS_PER_S / 1e6);
+		events->filled_us = now_us;
+	}
+	if (events->tokens < 1) {
+		return false;
+	}
+	events->tokens--;
+	return true;
 }
 
-/* True if the message is new or old enough to be reported again. */
-static bool is_due(const struct queued_pod *queued, const char *message,
+/* The message is new, or old enough to be reported again. */
+static bool is_new(const struct queued_pod *queued, const char *message,
 	int64_t now_us)
 {
 	return queued->message == NULL ||
 		strcmp(queued->message, message) != 0 ||
-		now_us - queued->event_us >= EVENTS_REPEAT_US;
+		now_us - queued->reported_us >= EVENTS_REPEAT_US;
 }
 
-static void remember(struct queued_pod *queued, const char *message,
-	int64_t now_us)
+struct failure {
+	uint32_t reasons;      /* bits of enum queued_reason */
+	const char *condition; /* its reason */
+	const char *message;
+	int64_t now_us;
+	bool is_new;
+};
+
+/* An event told each of the reasons within EVENTS_REPEAT_US. */
+static bool is_told(const struct queued_pod *queued,
+	const struct failure *failure)
 {
-	free(queued->message);
-	queued->message = xstrdup(message);
-	queued->event_us = now_us;
+	for (int i = 0; i < QUEUED_REASONS; i++) {
+		if ((failure->reasons >> i & 1) != 0 &&
+			failure->now_us >= queued->event_allowed_us[i]) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static void tell(struct events *events, struct queued_pod *queued,
+	const struct failure *failure)
+{
+	send_event(events, queued->pod, false, failure->message);
+	for (int i = 0; i < QUEUED_REASONS; i++) {
+		if ((failure->reasons >> i & 1) != 0) {
+			queued->event_allowed_us[i] =
+				failure->now_us + EVENTS_REPEAT_US;
+		}
+	}
+}
+
+/* Sends the event if the limits allow it. */
+static void report_event(struct events *events, struct queued_pod *queued,
+	const struct failure *failure)
+{
+	bool is_too_soon = is_told(queued, failure);
+
+	queued->owes_event = false;
+	if (!is_too_soon && take_token(events, failure->now_us)) {
+		tell(events, queued, failure);
+		return;
+	}
+	queued->owes_event = !is_too_soon;
+	if (failure->is_new) {
+		events->suppressed[is_too_soon ? EVENTS_OF_POD
+					       : EVENTS_OF_ALL]++;
+	}
+}
+
+/* Sends the condition if the failure is new, and the event. */
+static void report(struct events *events, struct queued_pod *queued,
+	const struct failure *failure)
+{
+	if (failure->is_new) {
+		send_condition(events, queued->pod, failure->condition,
+			failure->message);
+		free(queued->message);
+		queued->message = xstrdup(failure->message);
+		queued->reported_us = failure->now_us;
+	}
+	report_event(events, queued, failure);
 }
 
 void events_scheduled(struct events *events, const struct pod *pod,
-	const char *node, const char *why)
+	const char *node, const char *why, int64_t now_us)
 {
 	scoped_free char *note = xasprintf(
 		"Successfully assigned %s/%s to %s%s%s", pod->namespace,
@@ -168,15 +239,27 @@ void events_scheduled(struct events *events, const struct pod *pod,
 	log_info("pod bound", log_str("namespace", pod->namespace),
 		log_str("pod", pod->name), log_str("node", node),
 		log_str("why", why), LOG_END);
-	send_event(events, pod, true, note);
+	if (take_token(events, now_us)) {
+		send_event(events, pod, true, note);
+	} else {
+		events->suppressed[EVENTS_OF_ALL]++;
+	}
 }
 
 bool events_unschedulable(struct events *events, struct queued_pod *queued,
 	const char *message, int64_t now_us)
 {
+	const struct failure failure = {
+		.reasons = queued->plugins != 0 ? queued->plugins
+						: UINT32_C(1) << QUEUED_NO_NODE,
+		.condition = "Unschedulable",
+		.message = message,
+		.now_us = now_us,
+		.is_new = is_new(queued, message, now_us),
+	};
 	const struct pod *pod = queued->pod;
 
-	if (!is_due(queued, message, now_us)) {
+	if (!failure.is_new && !queued->owes_event) {
 		return true;
 	}
 	/* Both requests or none: the caller repeats both. */
@@ -184,25 +267,40 @@ bool events_unschedulable(struct events *events, struct queued_pod *queued,
 		log_failure(events, too_many);
 		return false;
 	}
-	report(events, queued, "Unschedulable", message);
-	log_info("pod unschedulable", log_str("namespace", pod->namespace),
-		log_str("pod", pod->name), log_str("reason", message), LOG_END);
-	remember(queued, message, now_us);
+	if (failure.is_new) {
+		log_info("pod unschedulable",
+			log_str("namespace", pod->namespace),
+			log_str("pod", pod->name), log_str("reason", message),
+			LOG_END);
+	}
+	report(events, queued, &failure);
 	return true;
 }
 
 void events_error(struct events *events, struct queued_pod *queued,
 	const char *message, int64_t now_us)
 {
+	const struct failure failure = {
+		.reasons = UINT32_C(1) << QUEUED_ERROR,
+		.condition = "SchedulerError",
+		.message = message,
+		.now_us = now_us,
+		.is_new = is_new(queued, message, now_us),
+	};
 	const struct pod *pod = queued->pod;
 
-	if (!is_due(queued, message, now_us)) {
-		return;
+	if (failure.is_new) {
+		log_warning("pod not bound",
+			log_str("namespace", pod->namespace),
+			log_str("pod", pod->name), log_str("err", message),
+			LOG_END);
+		report(events, queued, &failure);
 	}
-	log_warning("pod not bound", log_str("namespace", pod->namespace),
-		log_str("pod", pod->name), log_str("err", message), LOG_END);
-	report(events, queued, "SchedulerError", message);
-	remember(queued, message, now_us);
+}
+
+uint64_t events_suppressed(const struct events *events, enum events_limit limit)
+{
+	return events->suppressed[limit];
 }
 
 void events_close(struct events *events)

@@ -2,8 +2,12 @@
  * condition that KubeVirt shows as the VM's state.
  *
  * Best effort and bounded: a request that the API server refuses is logged and
- * not repeated. The same failure of a pod is reported again only after
- * EVENTS_REPEAT_US. */
+ * not repeated. The condition changes with each new failure of a pod, and is
+ * repeated after EVENTS_REPEAT_US. A pod has one event of a reason (enum
+ * queued_reason) in that time, because etcd keeps every event for an hour: the
+ * message changes with each node, the reasons seldom. All pods together have
+ * EVENTS_PER_S. A pod whose event did not go out for the second limit has it at
+ * a later attempt. */
 #pragma once
 
 #include "scheduler/cache/queue.h"
@@ -12,6 +16,17 @@
 #include <stdint.h>
 
 #define EVENTS_REPEAT_US INT64_C(300000000)
+
+/* A fifth of what etcd writes with ease; the burst is ten seconds of it, so
+ * that some hundred VMs that start at once have their events. */
+enum { EVENTS_PER_S = 30, EVENTS_BURST = 300 };
+
+/* The limit for which an event was not sent. */
+enum events_limit {
+	EVENTS_OF_POD, /* of this pod and reason */
+	EVENTS_OF_ALL, /* of all pods */
+	EVENTS_LIMITS,
+};
 
 struct events;
 struct kube_client;
@@ -22,7 +37,7 @@ struct events *events_new(struct kube_client *client, const char *name);
 /* Logs the binding and creates the event Scheduled: "Successfully assigned
  * NS/NAME to NODE: why". */
 void events_scheduled(struct events *events, const struct pod *pod,
-	const char *node, const char *why);
+	const char *node, const char *why, int64_t now_us);
 
 /* No node fits: logs it, creates the event FailedScheduling and sets the
  * condition with reason Unschedulable. False: too many requests are in flight,
@@ -34,6 +49,10 @@ bool events_unschedulable(struct events *events, struct queued_pod *queued,
  * SchedulerError. */
 void events_error(struct events *events, struct queued_pod *queued,
 	const char *message, int64_t now_us);
+
+/* Returns the number of events that were not sent for this limit. */
+uint64_t events_suppressed(const struct events *events,
+	enum events_limit limit);
 
 /* Cancels the requests in flight. To be called before the client is closed.
  * NULL is fine. */

@@ -38,6 +38,14 @@ static void cached_pod_free(struct cached_pod *cached)
 	}
 }
 
+static void cached_load_free(struct cached_load *cached)
+{
+	if (cached != NULL) {
+		node_load_fini(&cached->load);
+		free(cached);
+	}
+}
+
 void cache_init(struct cache *cache)
 {
 	*cache = (struct cache){ .interner = interner_new() };
@@ -55,8 +63,7 @@ void cache_fini(struct cache *cache)
 	}
 	at = 0;
 	while (map_next(&cache->loads, &at, NULL, &value)) {
-		node_load_fini(&((struct cached_load *)value)->load);
-		free(value);
+		cached_load_free(value);
 	}
 	at = 0;
 	while (map_next(&cache->nodes, &at, NULL, &value)) {
@@ -182,8 +189,23 @@ void cache_remove_node(struct cache *cache, const char *name)
 	if (cached == NULL) {
 		return;
 	}
+	cached_load_free(map_remove(&cache->loads, name));
 	cluster_remove_node(&cache->cluster, cached->node);
 	free(cached);
+}
+
+void cache_set_complete(struct cache *cache)
+{
+	size_t at = 0;
+	const char *name;
+	void *load;
+
+	cache->is_complete = true;
+	while (map_next(&cache->loads, &at, &name, &load)) {
+		if (find_node(cache, name) == NULL) {
+			cached_load_free(map_remove(&cache->loads, name));
+		}
+	}
 }
 
 /* ---- pods ---- */
@@ -384,6 +406,10 @@ void cache_put_load(struct cache *cache, bool *changed,
 	struct cached_load *last = map_get(&cache->loads, load->name);
 	struct node *node = find_node(cache, load->name);
 
+	*changed = false;
+	if (node == NULL && cache->is_complete) {
+		return;
+	}
 	*changed = last == NULL || last->load.kvm_state != load->kvm_state;
 	if (last == NULL) {
 		last = xcalloc(1, sizeof(*last));

@@ -25,7 +25,10 @@ struct cache {
 	struct map nodes;	   /* name -> struct cached_node */
 	struct map pods;	   /* uid -> struct cached_pod */
 	struct map nominated_pods; /* uid -> struct pod, owned */
-	struct map loads;	   /* node name -> struct cached_load */
+	/* Node name -> struct cached_load. Once all nodes are known, only nodes
+	 * have a load, whatever names the aggregators list. */
+	struct map loads;
+	bool is_complete; /* all nodes are known */
 	/* Running VMs whose profile no aggregator was asked for. */
 	struct unprofiled unprofiled;
 };
@@ -39,6 +42,8 @@ void cache_fini(struct cache *cache);
 must_check int cache_put_node(struct cache *cache, bool *changed,
 	const struct json_value *object, int64_t now_us, struct error *err);
 void cache_remove_node(struct cache *cache, const char *name);
+/* The first list of the nodes is complete. */
+void cache_set_complete(struct cache *cache);
 
 /* NULL: no such node. */
 const struct node *cache_node(const struct cache *cache, const char *name);

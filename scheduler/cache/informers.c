@@ -10,6 +10,7 @@
 #include "scheduler/cache/outage.h"
 #include "scheduler/cache/reservations.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -183,6 +184,11 @@ static void on_pod(void *owner, const struct reflector_id *id,
 		log_invalid(informers, "ignoring invalid pod", id->name, &err);
 		return;
 	}
+	if (*node != '\0' && pod->unsupported != NULL) {
+		(void)error_set(&err, -EBADMSG, "%s", pod->unsupported);
+		log_invalid(informers, "counting what can be read of pod",
+			id->name, &err);
+	}
 	if (pod_is_terminated(pod)) {
 		remove_pod(informers, pod->uid);
 		pod_free(pod);
@@ -256,6 +262,7 @@ static void on_synced(void *owner)
 		reflector_state(informers->pods).is_synced &&
 		constraint_informers_complete(informers->constraints)) {
 		informers->is_synced = true;
+		cache_set_complete(o->cache);
 		log_info("caches synced",
 			log_int("nodes", (int64_t)o->cache->cluster.count),
 			log_int("pods", (int64_t)o->cache->pods.count),
@@ -321,6 +328,13 @@ bool informers_ready(const struct informers *informers, struct buffer *why,
 	struct reflector_state pods = reflector_state(informers->pods);
 
 	return outage_ready(why, &nodes, &pods, connected, total);
+}
+
+bool informers_are_watching(const struct informers *informers)
+{
+	struct reflector_state pods = reflector_state(informers->pods);
+
+	return pods.is_synced && pods.is_watching;
 }
 
 void informers_close(struct informers *informers)

@@ -41,4 +41,7 @@ void informers_poll(struct informers *informers);
 bool informers_ready(const struct informers *informers, struct buffer *why,
 	size_t connected, size_t total);
 
+/* The watch of the pods misses no event. */
+bool informers_are_watching(const struct informers *informers);
+
 void informers_close(struct informers *informers); /* NULL is fine */

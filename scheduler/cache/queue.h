@@ -25,6 +25,14 @@ enum queued_state {
 	QUEUED_GATED,	      /* has schedulingGates */
 };
 
+/* The reasons that events distinguish: each plugin that rejected the pod on
+ * some node, by its bit, and these. */
+enum queued_reason {
+	QUEUED_NO_NODE = 30, /* no plugin rejected it: there are no nodes */
+	QUEUED_ERROR,	     /* of the scheduler or the API server */
+	QUEUED_REASONS,
+};
+
 struct queued_pod {
 	struct pod *pod; /* owned; NULL while it is bound: the cache has it */
 	enum queued_state state;      /* set by queue_set() alone */
@@ -37,7 +45,10 @@ struct queued_pod {
 	unsigned failures;	      /* consecutive */
 	uint32_t plugins; /* bits of enum filter_plugin: why no node fits */
 	char *message; /* owned; last reason reported by events; NULL: none */
-	int64_t event_us; /* when it was reported */
+	int64_t reported_us; /* when it was reported */
+	/* No event of the reason alone goes out before; 0: none went out. */
+	int64_t event_allowed_us[QUEUED_REASONS];
+	bool owes_event; /* the limit for all pods held it back */
 };
 
 TAILQ_HEAD(queued_list, queued_pod);

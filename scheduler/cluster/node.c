@@ -25,23 +25,6 @@ static struct node_resource *find_scalar(const struct node *node,
 	return NULL;
 }
 
-static struct node_resource *need_scalar(struct node *node, uint32_t resource)
-{
-	struct node_resource *found = find_scalar(node, resource);
-
-	if (found != NULL) {
-		return found;
-	}
-	node->scalars = xgrow(node->scalars, node->scalar_count,
-		&node->scalar_capacity, sizeof(*node->scalars));
-	found = &node->scalars[node->scalar_count++];
-	*found = (struct node_resource){
-		.resource = interner_hold(node->interner,
-			interner_text(node->interner, resource)),
-	};
-	return found;
-}
-
 /* Frees what was read from the Node object. */
 static void release_object(struct node *node)
 {
@@ -65,15 +48,26 @@ static int read_allocatable(struct node *node, const struct json_value *object,
 	if (r < 0) {
 		return r;
 	}
+	if (list.scalar_count > NODE_RESOURCES_MAX) {
+		resources_fini(&list, node->interner);
+		return error_set(err, -E2BIG,
+			"more than %d kinds of extended resources and huge "
+			"pages",
+			NODE_RESOURCES_MAX);
+	}
 	node->cpu_milli = list.cpu_milli;
 	node->memory_bytes = list.memory_bytes;
 	node->ephemeral_bytes = list.ephemeral_bytes;
 	node->max_pods = list.pods;
+	node->scalars = xcalloc(list.scalar_count, sizeof(*node->scalars));
+	node->scalar_count = list.scalar_count;
 	for (size_t i = 0; i < list.scalar_count; i++) {
-		need_scalar(node, list.scalars[i].resource)->allocatable =
-			list.scalars[i].value;
+		node->scalars[i] = (struct node_resource){
+			.resource = list.scalars[i].resource,
+			.allocatable = list.scalars[i].value,
+		};
 	}
-	resources_fini(&list, node->interner);
+	free(list.scalars); /* the node holds the names now */
 	return 0;
 }
 
@@ -115,6 +109,10 @@ static int read_object(struct node *out, struct interner *interner,
 		r = taints_read(&node.taints, interner,
 			json_value_at(object, "spec/taints"), err);
 	}
+	if (r == 0 && node.taints.count > NODE_TAINTS_MAX) {
+		r = error_set(err, -E2BIG, "more than %d taints",
+			NODE_TAINTS_MAX);
+	}
 	r = r < 0 ? r : read_allocatable(&node, object, err);
 	if (r < 0) {
 		r = error_wrap(err, r, "node '%s'", name);
@@ -149,6 +147,29 @@ void node_free(struct node *node)
 	free(node);
 }
 
+static int64_t requested_by(const struct pod *pod, uint32_t resource)
+{
+	const struct resources *r = &pod->requests;
+
+	for (size_t i = 0; i < r->scalar_count; i++) {
+		if (r->scalars[i].resource == resource) {
+			return r->scalars[i].value;
+		}
+	}
+	return 0;
+}
+
+/* The requests of the node's pods for a resource that it did not offer. */
+static int64_t sum_requests(const struct node *node, uint32_t resource)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < node->pod_count; i++) {
+		add_signed(&sum, requested_by(node->pods[i].pod, resource), 1);
+	}
+	return sum;
+}
+
 /* Moves the sums, the pods and the load from the old version to the new one. */
 static void inherit(struct node *fresh, const struct node *old)
 {
@@ -166,13 +187,14 @@ static void inherit(struct node *fresh, const struct node *old)
 	fresh->pods = old->pods;
 	fresh->pod_count = old->pod_count;
 	fresh->pod_capacity = old->pod_capacity;
-	for (size_t i = 0; i < old->scalar_count; i++) {
-		const struct node_resource *scalar = &old->scalars[i];
+	for (size_t i = 0; i < fresh->scalar_count; i++) {
+		struct node_resource *scalar = &fresh->scalars[i];
+		const struct node_resource *before =
+			find_scalar(old, scalar->resource);
 
-		if (scalar->requested != 0) {
-			need_scalar(fresh, scalar->resource)->requested =
-				scalar->requested;
-		}
+		scalar->requested = before != NULL
+			? before->requested
+			: sum_requests(old, scalar->resource);
 	}
 }
 
@@ -208,9 +230,12 @@ static void count_pod(struct node *node, const struct pod *pod, int sign)
 		sign);
 	for (size_t i = 0; i < requests->scalar_count; i++) {
 		const struct amount *amount = &requests->scalars[i];
+		struct node_resource *scalar =
+			find_scalar(node, amount->resource);
 
-		add_signed(&need_scalar(node, amount->resource)->requested,
-			amount->value, sign);
+		if (scalar != NULL) {
+			add_signed(&scalar->requested, amount->value, sign);
+		}
 	}
 	node->nonzero_milli += sign * pod->nonzero.cpu_milli;
 	node->nonzero_bytes += sign * pod->nonzero.memory_bytes;

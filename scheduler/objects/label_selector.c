@@ -48,22 +48,15 @@ static bool read_expressions(struct label_selector *selector,
 	return true;
 }
 
-int label_selector_read(struct label_selector *out, struct interner *interner,
-	const struct json_value *object, struct error *err)
+void label_selector_read(struct label_selector *out, struct interner *interner,
+	const struct json_value *object)
 {
 	const struct json_value *match_labels =
 		json_value_get(object, "matchLabels");
 	const struct json_value *expressions =
 		json_value_get(object, "matchExpressions");
 	struct label_selector selector = { 0 };
-	int r = requirement_check_list(match_labels, "label selector", err);
 
-	if (r == 0) {
-		r = requirement_check_list(expressions, "label selector", err);
-	}
-	if (r < 0) {
-		return r;
-	}
 	if (json_value_is_object(object)) {
 		selector.list = xcalloc(json_value_count(match_labels) +
 				json_value_count(expressions),
@@ -73,7 +66,6 @@ int label_selector_read(struct label_selector *out, struct interner *interner,
 			read_expressions(&selector, interner, expressions);
 	}
 	*out = selector;
-	return 0;
 }
 
 void label_selector_fini(struct label_selector *selector,

@@ -5,7 +5,6 @@
 #pragma once
 
 #include "kube/json_value.h"
-#include "lib/error.h"
 #include "scheduler/objects/labels.h"
 #include "scheduler/objects/interner.h"
 #include "scheduler/objects/requirement.h"
@@ -21,11 +20,9 @@ struct label_selector {
 	bool is_valid; /* false: missing or invalid */
 };
 
-/* Reads a LabelSelector; NULL and null are a missing selector.
- * -E2BIG: too large. */
-must_check int label_selector_read(struct label_selector *out,
-	struct interner *interner, const struct json_value *object,
-	struct error *err);
+/* Reads a LabelSelector; NULL and null are a missing selector. */
+void label_selector_read(struct label_selector *out, struct interner *interner,
+	const struct json_value *object);
 void label_selector_fini(struct label_selector *selector,
 	struct interner *interner);
 

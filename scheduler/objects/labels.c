@@ -54,10 +54,6 @@ int labels_read(struct labels *out, struct interner *interner,
 	if (!json_value_is_object(object)) {
 		return error_set(err, -EBADMSG, "labels are not an object");
 	}
-	if (count > LABELS_MAX) {
-		return error_set(err, -E2BIG, "more than %d labels",
-			LABELS_MAX);
-	}
 	for (v = json_value_first(object); v != NULL; v = json_value_next(v)) {
 		if (json_value_text(v) == NULL) {
 			return error_set(err, -EBADMSG,

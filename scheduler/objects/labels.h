@@ -8,8 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { LABELS_MAX = 4096 };
-
 struct label {
 	uint32_t key, value; /* held; 0: a free slot */
 };
@@ -25,7 +23,7 @@ struct labels {
 
 /* Reads {"key":"value", ...}; NULL is the empty set. The last of two equal keys
  * wins.
- * -EBADMSG: not an object of strings; -E2BIG: more than LABELS_MAX. */
+ * -EBADMSG: not an object of strings. */
 must_check int labels_read(struct labels *out, struct interner *interner,
 	const struct json_value *object, struct error *err);
 void labels_fini(struct labels *labels, struct interner *interner);

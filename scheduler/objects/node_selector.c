@@ -1,6 +1,5 @@
 #include "scheduler/objects/node_selector.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "lib/memory.h"
@@ -27,28 +26,21 @@ static void term_fini(struct node_selector_term *term,
 	free(term->requirements);
 }
 
-static int read_term(struct node_selector_term *out, struct interner *interner,
-	const struct json_value *object, struct error *err)
+static struct node_selector_term read_term(struct interner *interner,
+	const struct json_value *object)
 {
 	const struct json_value *labels =
 		json_value_get(object, "matchExpressions");
 	const struct json_value *fields = json_value_get(object, "matchFields");
-	struct node_selector_term term = { 0 };
-	int r = requirement_check_list(labels, "node selector term", err);
+	struct node_selector_term term = {
+		.requirements = xcalloc(
+			json_value_count(labels) + json_value_count(fields) + 1,
+			sizeof(*term.requirements)),
+	};
 
-	if (r == 0) {
-		r = requirement_check_list(fields, "node selector term", err);
-	}
-	if (r < 0) {
-		return r;
-	}
-	term.requirements =
-		xcalloc(json_value_count(labels) + json_value_count(fields) + 1,
-			sizeof(*term.requirements));
 	read_requirements(&term, interner, labels, false);
 	read_requirements(&term, interner, fields, true);
-	*out = term;
-	return 0;
+	return term;
 }
 
 int32_t node_selector_term_weight(const struct json_value *term)
@@ -62,24 +54,19 @@ int32_t node_selector_term_weight(const struct json_value *term)
 	return (int32_t)weight;
 }
 
-static int append_term(struct node_selector *selector,
+static void append_term(struct node_selector *selector,
 	struct interner *interner, const struct json_value *v,
-	bool is_preferred, struct error *err)
+	bool is_preferred)
 {
-	struct node_selector_term *term = &selector->list[selector->count];
-	int r = read_term(term, interner,
-		is_preferred ? json_value_get(v, "preference") : v, err);
+	struct node_selector_term term = read_term(interner,
+		is_preferred ? json_value_get(v, "preference") : v);
 
-	if (r < 0) {
-		return r;
+	term.weight = is_preferred ? node_selector_term_weight(v) : 0;
+	if (is_preferred && (term.weight == 0 || term.count == 0)) {
+		term_fini(&term, interner);
+		return;
 	}
-	term->weight = is_preferred ? node_selector_term_weight(v) : 0;
-	if (is_preferred && (term->weight == 0 || term->count == 0)) {
-		term_fini(term, interner);
-		return 0;
-	}
-	selector->count++;
-	return 0;
+	selector->list[selector->count++] = term;
 }
 
 static void read_topology(struct node_selector_term *term,
@@ -94,39 +81,25 @@ static void read_topology(struct node_selector_term *term,
 	}
 }
 
-int node_selector_read_topologies(struct node_selector *out,
-	struct interner *interner, const struct json_value *list,
-	struct error *err)
+void node_selector_read_topologies(struct node_selector *out,
+	struct interner *interner, const struct json_value *list)
 {
 	struct node_selector selector = { 0 };
 
-	if (json_value_count(list) > NODE_SELECTOR_TERMS_MAX) {
-		return error_set(err, -E2BIG, "more than %d topologies",
-			NODE_SELECTOR_TERMS_MAX);
-	}
 	selector.list = xcalloc(json_value_count(list), sizeof(*selector.list));
 	for (const struct json_value *v = json_value_first(list); v != NULL;
 		v = json_value_next(v)) {
-		const struct json_value *keys =
-			json_value_get(v, "matchLabelExpressions");
-		int r = requirement_check_list(keys, "node selector term", err);
-
-		if (r < 0) {
-			node_selector_fini(&selector, interner);
-			return r;
-		}
-		read_topology(&selector.list[selector.count++], interner, keys);
+		read_topology(&selector.list[selector.count++], interner,
+			json_value_get(v, "matchLabelExpressions"));
 	}
 	*out = selector;
-	return 0;
 }
 
 int node_selector_read(struct node_selector *out, struct interner *interner,
 	const struct json_value *list, bool is_preferred, struct error *err)
 {
 	struct node_selector selector = { 0 };
-	int r = value_list_check(list, NODE_SELECTOR_TERMS_MAX,
-		"node affinity terms", err);
+	int r = value_list_check(list, "node affinity terms", err);
 
 	if (r < 0) {
 		return r;
@@ -135,11 +108,7 @@ int node_selector_read(struct node_selector *out, struct interner *interner,
 		xcalloc(json_value_count(list) + 1, sizeof(*selector.list));
 	for (const struct json_value *v = json_value_first(list); v != NULL;
 		v = json_value_next(v)) {
-		r = append_term(&selector, interner, v, is_preferred, err);
-		if (r < 0) {
-			node_selector_fini(&selector, interner);
-			return r;
-		}
+		append_term(&selector, interner, v, is_preferred);
 	}
 	*out = selector;
 	return 0;

@@ -15,8 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { NODE_SELECTOR_TERMS_MAX = 1024 };
-
 struct node_selector_term {
 	struct requirement *requirements; /* owned */
 	size_t count;
@@ -31,15 +29,14 @@ struct node_selector {
 
 /* Reads nodeSelectorTerms, or with is_preferred a list of {weight, preference}.
  * Preferences that are empty or have weight 0 are left out. NULL is the empty
- * list. -EBADMSG: not a list; -E2BIG: too large. */
+ * list. -EBADMSG: not a list. */
 must_check int node_selector_read(struct node_selector *out,
 	struct interner *interner, const struct json_value *list,
 	bool is_preferred, struct error *err);
 /* Reads allowedTopologies of a StorageClass, whose expressions have only a key
- * and values. -E2BIG: too large. */
-must_check int node_selector_read_topologies(struct node_selector *out,
-	struct interner *interner, const struct json_value *list,
-	struct error *err);
+ * and values. */
+void node_selector_read_topologies(struct node_selector *out,
+	struct interner *interner, const struct json_value *list);
 /* The weight of a preferred term, for nodes or pods; 0 if it is not from 1 to
  * 100. */
 int32_t node_selector_term_weight(const struct json_value *term);

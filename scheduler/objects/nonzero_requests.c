@@ -60,21 +60,20 @@ static struct amounts read_amounts(const struct json_value *list,
 	return amounts;
 }
 
-/* The list `kind` of the resources of a container or pod. */
-static struct amounts read_resources(const struct json_value *object,
-	const char *kind, struct amounts otherwise)
+/* The limits of a container or pod. */
+static struct amounts read_limits(const struct json_value *object,
+	struct amounts otherwise)
 {
-	return read_amounts(
-		json_value_get(json_value_get(object, "resources"), kind),
+	return read_amounts(json_value_at(object, "resources/limits"),
 		otherwise);
 }
 
-/* max(containers + sidecars, each init container + the sidecars before it) of
- * the list `kind` (requests, limits), as upstream's PodRequests and PodLimits
- * do, replaced by pod-level amounts where set, plus overhead. */
-static struct amounts read_sum(const struct json_value *spec, const char *kind,
-	struct amounts otherwise)
+/* max(containers + sidecars, each init container + the sidecars before it), as
+ * upstream's PodLimits does, replaced by pod-level limits where set, plus
+ * overhead. */
+static struct amounts sum_limits(const struct json_value *spec)
 {
+	const struct amounts none = { 0 };
 	struct amounts sidecars = { 0 };
 	struct amounts init = { 0 };
 	struct amounts total;
@@ -82,8 +81,7 @@ static struct amounts read_sum(const struct json_value *spec, const char *kind,
 	for (const struct json_value *v = json_value_first(
 		     json_value_get(spec, "initContainers"));
 		v != NULL; v = json_value_next(v)) {
-		struct amounts running =
-			plus(sidecars, read_resources(v, kind, otherwise));
+		struct amounts running = plus(sidecars, read_limits(v, none));
 
 		init = larger_of_each(init, running);
 		if (resources_is_sidecar(v)) {
@@ -94,27 +92,22 @@ static struct amounts read_sum(const struct json_value *spec, const char *kind,
 	for (const struct json_value *v =
 			json_value_first(json_value_get(spec, "containers"));
 		v != NULL; v = json_value_next(v)) {
-		total = plus(total, read_resources(v, kind, otherwise));
+		total = plus(total, read_limits(v, none));
 	}
 	total = larger_of_each(total, init);
-	total = read_resources(spec, kind, total);
+	total = read_limits(spec, total);
 	return plus(total,
-		read_amounts(json_value_get(spec, "overhead"),
-			(struct amounts){ 0 }));
+		read_amounts(json_value_get(spec, "overhead"), none));
 }
 
 static void read_containers(struct nonzero_requests *nonzero,
 	const struct json_value *spec)
 {
 	const struct json_value *list = json_value_get(spec, "containers");
-	size_t count = json_value_count(list);
 
-	if (count > NONZERO_CONTAINERS_MAX) {
-		count = NONZERO_CONTAINERS_MAX;
-	}
-	nonzero->containers = xcalloc(count + 1, sizeof(*nonzero->containers));
-	for (const struct json_value *v = json_value_first(list);
-		v != NULL && nonzero->container_count < count;
+	nonzero->containers = xcalloc(json_value_count(list) + 1,
+		sizeof(*nonzero->containers));
+	for (const struct json_value *v = json_value_first(list); v != NULL;
 		v = json_value_next(v)) {
 		const struct json_value *resources =
 			json_value_get(v, "resources");
@@ -131,16 +124,11 @@ static void read_containers(struct nonzero_requests *nonzero,
 void nonzero_read(struct nonzero_requests *out, const struct json_value *spec,
 	const struct resources *requests)
 {
-	const struct amounts defaults = {
-		.milli = NONZERO_DEFAULT_CPU_MILLI,
-		.bytes = NONZERO_DEFAULT_MEMORY_BYTES,
-	};
-	struct amounts nonzero = read_sum(spec, "requests", defaults);
-	struct amounts limits = read_sum(spec, "limits", (struct amounts){ 0 });
+	struct amounts limits = sum_limits(spec);
 
 	*out = (struct nonzero_requests){
-		.cpu_milli = nonzero.milli,
-		.memory_bytes = nonzero.bytes,
+		.cpu_milli = capped(requests->nonzero_milli),
+		.memory_bytes = capped(requests->nonzero_bytes),
 		.limit_milli =
 			larger(limits.milli, capped(requests->cpu_milli)),
 		.limit_bytes =

@@ -8,14 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* kube-scheduler's GetNonzeroRequests: a container without a cpu or memory
- * request is scored as if it requested these. An explicit 0 stays 0. */
-#define NONZERO_DEFAULT_CPU_MILLI INT64_C(100)
-#define NONZERO_DEFAULT_MEMORY_BYTES (INT64_C(200) << 20)
-
-/* The CPU of further containers does not count in scores. */
-enum { NONZERO_CONTAINERS_MAX = 64 };
-
 /* The CPU of one container; 0 where it is left out. */
 struct nonzero_container {
 	int64_t limit_milli, request_milli;

@@ -136,15 +136,24 @@ static bool requests_resource(const struct pod *pod, const char *resource)
 	return false;
 }
 
-static int read_requests(struct pod *pod, const struct json_value *spec,
-	const struct json_value *status, struct error *err)
+/* Keeps the first of the errors of reading the parts of a pod. */
+static void keep_error(struct pod *pod, int r, const struct error *err)
 {
-	int r = resources_read_requests(&pod->requests, pod->interner, spec,
-		status, err);
-
-	if (r < 0) {
-		return r;
+	if (r < 0 && pod->unsupported == NULL) {
+		pod->unsupported =
+			xasprintf("pod cannot be read: %s", err->text);
 	}
+}
+
+static void read_requests(struct pod *pod, const struct json_value *spec,
+	const struct json_value *status)
+{
+	struct error err;
+
+	keep_error(pod,
+		resources_read_requests(&pod->requests, pod->interner, spec,
+			status, &err),
+		&err);
 	nonzero_read(&pod->nonzero, spec, &pod->requests);
 	pod->requests_kvm = requests_resource(pod, "devices.kubevirt.io/kvm");
 	pod->vcpus = pod->is_vm ? forecast_vcpus(spec) : 0;
@@ -153,61 +162,73 @@ static int read_requests(struct pod *pod, const struct json_value *spec,
 		? pod->vcpus * MODEL_SHARE
 		: fmin((double)pod->requests.cpu_milli / 1000,
 			  FORECAST_VCPUS_MAX);
-	return 0;
+}
+
+static void read_labels(struct pod *pod, struct labels *out,
+	const struct json_value *object)
+{
+	struct error err;
+
+	keep_error(pod, labels_read(out, pod->interner, object, &err), &err);
 }
 
 /* The parts that decisions about other pods read. */
-static int read_shared(struct pod *pod, const struct json_value *object,
-	struct error *err)
+static void read_shared(struct pod *pod, const struct json_value *object)
 {
 	const struct json_value *spec = json_value_get(object, "spec");
-	int r = labels_read(&pod->labels, pod->interner,
-		json_value_at(object, "metadata/labels"), err);
+	struct error err;
 
 	pod->namespace_id = interner_hold(pod->interner, pod->namespace);
-	if (r == 0) {
-		r = pod_affinity_read(&pod->affinity, pod->interner,
-			json_value_get(spec, "affinity"), pod->namespace, err);
-	}
-	r = r < 0 ? r : host_ports_read(&pod->ports, pod->interner, spec, err);
-	if (r == 0) {
-		r = pod_volumes_read(&pod->volumes, pod->interner,
-			json_value_get(spec, "volumes"), pod->name, err);
-	}
-	return r;
+	host_ports_read(&pod->ports, pod->interner, spec);
+	pod_volumes_read(&pod->volumes, pod->interner,
+		json_value_get(spec, "volumes"), pod->name);
+	read_labels(pod, &pod->labels,
+		json_value_at(object, "metadata/labels"));
+	keep_error(pod,
+		pod_affinity_read(&pod->affinity, pod->interner,
+			json_value_get(spec, "affinity"), pod->namespace, &err),
+		&err);
 }
 
-static int read_constraints(struct pod *pod, const struct json_value *spec,
-	struct error *err)
+static void read_node_affinity(struct pod *pod, const struct json_value *spec)
 {
 	const struct json_value *node =
 		json_value_at(spec, "affinity/nodeAffinity");
 	const struct json_value *required = json_value_get(node,
 		"requiredDuringSchedulingIgnoredDuringExecution");
-	int r = tolerations_read(&pod->tolerations, pod->interner,
-		json_value_get(spec, "tolerations"), err);
+	struct error err;
 
-	if (r == 0) {
-		r = labels_read(&pod->node_selector, pod->interner,
-			json_value_get(spec, "nodeSelector"), err);
-	}
-	if (r == 0) {
-		r = node_selector_read(&pod->required, pod->interner,
-			json_value_get(required, "nodeSelectorTerms"), false,
-			err);
-	}
-	if (r == 0) {
-		r = node_selector_read(&pod->preferred, pod->interner,
-			json_value_get(node, preferred_key), true, err);
-	}
-	if (r == 0) {
-		r = spread_constraints_read(&pod->spread, pod->interner,
-			json_value_get(spec, "topologySpreadConstraints"),
-			&pod->labels, err);
-	}
 	pod->has_required = required != NULL && !json_value_is_null(required);
-	pod->unsupported = unsupported_constraint(spec);
-	return r;
+	keep_error(pod,
+		node_selector_read(&pod->required, pod->interner,
+			json_value_get(required, "nodeSelectorTerms"), false,
+			&err),
+		&err);
+	keep_error(pod,
+		node_selector_read(&pod->preferred, pod->interner,
+			json_value_get(node, preferred_key), true, &err),
+		&err);
+}
+
+static void read_constraints(struct pod *pod, const struct json_value *spec)
+{
+	struct error err;
+
+	keep_error(pod,
+		tolerations_read(&pod->tolerations, pod->interner,
+			json_value_get(spec, "tolerations"), &err),
+		&err);
+	read_labels(pod, &pod->node_selector,
+		json_value_get(spec, "nodeSelector"));
+	read_node_affinity(pod, spec);
+	keep_error(pod,
+		spread_constraints_read(&pod->spread, pod->interner,
+			json_value_get(spec, "topologySpreadConstraints"),
+			&pod->labels, &err),
+		&err);
+	if (pod->unsupported == NULL) {
+		pod->unsupported = unsupported_constraint(spec, &pod->requests);
+	}
 }
 
 int pod_new(struct pod **out, struct interner *interner,
@@ -216,7 +237,6 @@ int pod_new(struct pod **out, struct interner *interner,
 {
 	const struct json_value *spec = json_value_get(object, "spec");
 	struct pod *pod;
-	int r;
 
 	if (*json_value_text_at(object, "metadata/name", "") == '\0') {
 		return error_set(err, -EBADMSG, "a pod has no name");
@@ -224,19 +244,12 @@ int pod_new(struct pod **out, struct interner *interner,
 	pod = xcalloc(1, sizeof(*pod));
 	pod->interner = interner;
 	read_identity(pod, object);
-	r = read_requests(pod, spec,
+	read_requests(pod, spec,
 		depth == POD_SCHEDULED ? json_value_get(object, "status")
-				       : NULL,
-		err);
-	r = r < 0 ? r : read_shared(pod, object, err);
-	if (r == 0 && depth == POD_UNSCHEDULED) {
-		r = read_constraints(pod, spec, err);
-	}
-	if (r < 0) {
-		r = error_wrap(err, r, "pod '%s/%s'", pod->namespace,
-			pod->name);
-		pod_free(pod);
-		return r;
+				       : NULL);
+	read_shared(pod, object);
+	if (depth == POD_UNSCHEDULED) {
+		read_constraints(pod, spec);
 	}
 	*out = pod;
 	return 0;

@@ -1,7 +1,9 @@
 /* A pod: its identity, requests and scheduling constraints.
  *
- * A pod with an unsupported constraint is refused (`unsupported`) and never
- * scheduled by guess: see objects/unsupported.h. */
+ * A pod on a node counts there with all that can be read of it, however much it
+ * has. A pod to schedule is refused (`unsupported`) and never scheduled by
+ * guess if a part cannot be read, is not supported or is too long: see
+ * objects/unsupported.h. */
 #pragma once
 
 #include "kube/json_value.h"
@@ -76,8 +78,11 @@ struct pod {
 	 * nodes' loads; 0: the pod was not observed. */
 	int64_t observed_us;
 
+	/* Owned; the reason to refuse the pod, or NULL. With POD_SCHEDULED:
+	 * what could not be read. */
+	char *unsupported;
+
 	/* Only with POD_UNSCHEDULED. */
-	char *unsupported; /* owned; the reason to refuse it, or NULL */
 	struct tolerations tolerations;
 	struct labels node_selector;
 	bool has_required; /* required node affinity, even without terms */
@@ -85,7 +90,8 @@ struct pod {
 	struct spread_constraints spread;
 };
 
-/* -EBADMSG, -E2BIG: not a pod that an API server would serve. */
+/* -EBADMSG: the pod has no name. Parts that cannot be read are left out, see
+ * `unsupported`. */
 must_check int pod_new(struct pod **out, struct interner *interner,
 	const struct json_value *object, enum pod_depth depth,
 	struct error *err);

@@ -1,9 +1,9 @@
 #include "scheduler/objects/pod_affinity.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "lib/memory.h"
+#include "scheduler/objects/id_list.h"
 #include "scheduler/objects/value_list.h"
 #include "scheduler/objects/node_selector.h"
 
@@ -34,20 +34,15 @@ static void terms_fini(struct pod_affinity_terms *terms,
 }
 
 /* Without names and a selector, a term is about its owner's namespace. */
-static int read_namespaces(struct pod_affinity_term *term,
+static void read_namespaces(struct pod_affinity_term *term,
 	struct interner *interner, const struct json_value *object,
-	const char *owner, struct error *err)
+	const char *owner)
 {
 	const struct json_value *list = json_value_get(object, "namespaces");
 	const struct json_value *selector =
 		json_value_get(object, "namespaceSelector");
 	size_t count = json_value_count(list);
 
-	if (count > POD_AFFINITY_NAMESPACES_MAX) {
-		return error_set(err, -E2BIG,
-			"a pod affinity term names more than %d namespaces",
-			POD_AFFINITY_NAMESPACES_MAX);
-	}
 	term->namespaces = xcalloc(count + 1, sizeof(*term->namespaces));
 	for (const struct json_value *v = json_value_first(list); v != NULL;
 		v = json_value_next(v)) {
@@ -60,28 +55,22 @@ static int read_namespaces(struct pod_affinity_term *term,
 		term->namespaces[term->namespace_count++] =
 			interner_hold(interner, owner);
 	}
-	return label_selector_read(&term->namespace_selector, interner,
-		selector, err);
+	id_list_sort(term->namespaces, term->namespace_count);
+	label_selector_read(&term->namespace_selector, interner, selector);
 }
 
-static int read_term(struct pod_affinity_term *out, struct interner *interner,
-	const struct json_value *object, const char *owner, struct error *err)
+static struct pod_affinity_term read_term(struct interner *interner,
+	const struct json_value *object, const char *owner)
 {
-	struct pod_affinity_term term = { 0 };
-	int r = read_namespaces(&term, interner, object, owner, err);
+	struct pod_affinity_term term = {
+		.topology_key = interner_hold(interner,
+			json_value_text_at(object, "topologyKey", "")),
+	};
 
-	if (r == 0) {
-		r = label_selector_read(&term.label_selector, interner,
-			json_value_get(object, "labelSelector"), err);
-	}
-	if (r < 0) {
-		term_fini(&term, interner);
-		return r;
-	}
-	term.topology_key = interner_hold(interner,
-		json_value_text_at(object, "topologyKey", ""));
-	*out = term;
-	return 0;
+	read_namespaces(&term, interner, object, owner);
+	label_selector_read(&term.label_selector, interner,
+		json_value_get(object, "labelSelector"));
+	return term;
 }
 
 struct read_context {
@@ -94,8 +83,7 @@ static int read_terms(struct pod_affinity_terms *out,
 	const struct read_context *context, const struct json_value *list,
 	bool are_preferred)
 {
-	int r = value_list_check(list, POD_AFFINITY_TERMS_MAX,
-		"pod affinity terms", context->err);
+	int r = value_list_check(list, "pod affinity terms", context->err);
 
 	if (r < 0) {
 		return r;
@@ -103,17 +91,13 @@ static int read_terms(struct pod_affinity_terms *out,
 	out->list = xcalloc(json_value_count(list) + 1, sizeof(*out->list));
 	for (const struct json_value *v = json_value_first(list); v != NULL;
 		v = json_value_next(v)) {
-		struct pod_affinity_term *term = &out->list[out->count];
+		struct pod_affinity_term *term = &out->list[out->count++];
 
-		r = read_term(term, context->interner,
+		*term = read_term(context->interner,
 			are_preferred ? json_value_get(v, "podAffinityTerm")
 				      : v,
-			context->owner, context->err);
-		if (r < 0) {
-			return r;
-		}
+			context->owner);
 		term->weight = are_preferred ? node_selector_term_weight(v) : 1;
-		out->count++;
 	}
 	return 0;
 }
@@ -177,12 +161,7 @@ bool pod_affinity_has_terms(const struct pod_affinity *affinity)
 static bool has_namespace(const struct pod_affinity_term *term,
 	uint32_t namespace)
 {
-	for (size_t i = 0; i < term->namespace_count; i++) {
-		if (term->namespaces[i] == namespace) {
-			return true;
-		}
-	}
-	return false;
+	return id_list_has(term->namespaces, term->namespace_count, namespace);
 }
 
 bool pod_affinity_existing_matches(const struct pod_affinity_term *term,

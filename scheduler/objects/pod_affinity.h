@@ -15,11 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { POD_AFFINITY_TERMS_MAX = 256, POD_AFFINITY_NAMESPACES_MAX = 4096 };
-
 struct pod_affinity_term {
 	uint32_t topology_key; /* held */
-	uint32_t *namespaces;  /* owned, each held; by name */
+	uint32_t *namespaces;  /* owned, each held; see objects/id_list.h */
 	size_t namespace_count;
 	struct label_selector namespace_selector;
 	struct label_selector label_selector;
@@ -38,7 +36,7 @@ struct pod_affinity {
 };
 
 /* Reads spec.affinity of a pod in this namespace; NULL: none.
- * -EBADMSG: the terms are not a list; -E2BIG: too many terms. */
+ * -EBADMSG: the terms are not a list. */
 must_check int pod_affinity_read(struct pod_affinity *out,
 	struct interner *interner, const struct json_value *affinity,
 	const char *namespace, struct error *err);

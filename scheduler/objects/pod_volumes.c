@@ -1,70 +1,72 @@
 #include "scheduler/objects/pod_volumes.h"
 
-#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/memory.h"
 
-static void disk_fini(struct pod_disk *disk, struct interner *interner)
+static void disk_fini(const struct pod_disk *disk, struct interner *interner)
 {
 	interner_drop(interner, disk->name);
 	interner_drop(interner, disk->pool);
-	for (size_t i = 0; i < disk->monitor_count; i++) {
-		interner_drop(interner, disk->monitors[i]);
-	}
-	free(disk->monitors);
+	interner_drop(interner, disk->monitor);
 }
 
-static int read_rbd(struct pod_disk *disk, struct interner *interner,
-	const struct json_value *source, struct error *err)
+static void append(struct pod_volumes *volumes, const struct pod_disk *disk)
 {
-	const struct json_value *list = json_value_get(source, "monitors");
+	volumes->disks = xgrow(volumes->disks, volumes->disk_count,
+		&volumes->disk_capacity, sizeof(*disk));
+	volumes->disks[volumes->disk_count++] = *disk;
+}
 
-	if (json_value_count(list) > POD_DISK_MONITORS_MAX) {
-		return error_set(err, -E2BIG,
-			"an rbd volume has more than %d monitors",
-			POD_DISK_MONITORS_MAX);
-	}
-	disk->is_rbd = true;
-	disk->name = interner_hold(interner,
-		json_value_text_at(source, "image", ""));
-	disk->pool =
-		interner_hold(interner, json_value_text_at(source, "pool", ""));
-	disk->monitors =
-		xcalloc(json_value_count(list), sizeof(*disk->monitors));
-	for (const struct json_value *v = json_value_first(list); v != NULL;
-		v = json_value_next(v)) {
-		if (json_value_text(v) != NULL) {
-			disk->monitors[disk->monitor_count++] =
-				interner_hold(interner, json_value_text(v));
+static uint32_t hold(struct interner *interner, const struct json_value *source,
+	const char *key)
+{
+	return interner_hold(interner, json_value_text_at(source, key, ""));
+}
+
+static bool is_read_only(const struct json_value *source)
+{
+	return json_value_true(json_value_get(source, "readOnly"));
+}
+
+static void read_rbd(struct pod_volumes *volumes, struct interner *interner,
+	const struct json_value *source)
+{
+	for (const struct json_value *v =
+			json_value_first(json_value_get(source, "monitors"));
+		v != NULL; v = json_value_next(v)) {
+		const char *monitor = json_value_text(v);
+
+		if (monitor != NULL) {
+			append(volumes,
+				&(struct pod_disk){
+					.is_rbd = true,
+					.is_read_only = is_read_only(source),
+					.name = hold(interner, source, "image"),
+					.pool = hold(interner, source, "pool"),
+					.monitor = interner_hold(interner,
+						monitor),
+				});
 		}
 	}
-	return 0;
 }
 
-static int read_disk(struct pod_volumes *volumes, struct interner *interner,
-	const struct json_value *object, struct error *err)
+static void read_disk(struct pod_volumes *volumes, struct interner *interner,
+	const struct json_value *object)
 {
 	const struct json_value *iscsi = json_value_get(object, "iscsi");
 	const struct json_value *rbd = json_value_get(object, "rbd");
-	struct pod_disk *disk = &volumes->disks[volumes->disk_count];
-	int r = 0;
 
-	if (!json_value_is_object(iscsi) && !json_value_is_object(rbd)) {
-		return 0;
-	}
-	disk->is_read_only = json_value_true(json_value_get(
-		json_value_is_object(iscsi) ? iscsi : rbd, "readOnly"));
 	if (json_value_is_object(iscsi)) {
-		disk->name = interner_hold(interner,
-			json_value_text_at(iscsi, "iqn", ""));
-	} else {
-		r = read_rbd(disk, interner, rbd, err);
+		append(volumes,
+			&(struct pod_disk){
+				.is_read_only = is_read_only(iscsi),
+				.name = hold(interner, iscsi, "iqn"),
+			});
+	} else if (json_value_is_object(rbd)) {
+		read_rbd(volumes, interner, rbd);
 	}
-	if (r == 0) {
-		volumes->disk_count++;
-	}
-	return r;
 }
 
 static void read_claim(struct pod_volumes *volumes,
@@ -86,37 +88,66 @@ static void read_claim(struct pod_volumes *volumes,
 	}
 }
 
-int pod_volumes_read(struct pod_volumes *out, struct interner *interner,
-	const struct json_value *list, const char *pod, struct error *err)
+static int compare_ids(uint32_t a, uint32_t b)
 {
-	struct pod_volumes volumes = { 0 };
-	size_t count = json_value_count(list);
+	return (a > b) - (a < b);
+}
 
-	if (count > POD_VOLUMES_MAX) {
-		return error_set(err, -E2BIG, "more than %d volumes",
-			POD_VOLUMES_MAX);
+/* 0: the same disk. */
+static int compare(const void *a, const void *b)
+{
+	const struct pod_disk *x = a;
+	const struct pod_disk *y = b;
+	int order = compare_ids(x->is_rbd, y->is_rbd);
+
+	order = order != 0 ? order : compare_ids(x->name, y->name);
+	order = order != 0 ? order : compare_ids(x->pool, y->pool);
+	return order != 0 ? order : compare_ids(x->monitor, y->monitor);
+}
+
+/* A disk that the pod uses twice is written if either use writes. */
+static void sort_disks(struct pod_volumes *volumes, struct interner *interner)
+{
+	size_t kept = 0;
+
+	if (volumes->disk_count == 0) {
+		return;
 	}
-	volumes.claims = xcalloc(count, sizeof(*volumes.claims));
-	volumes.disks = xcalloc(count, sizeof(*volumes.disks));
+	qsort(volumes->disks, volumes->disk_count, sizeof(*volumes->disks),
+		compare);
+	for (size_t i = 1; i < volumes->disk_count; i++) {
+		struct pod_disk *last = &volumes->disks[kept];
+		const struct pod_disk *disk = &volumes->disks[i];
+
+		if (compare(last, disk) == 0) {
+			last->is_read_only &= disk->is_read_only;
+			disk_fini(disk, interner);
+		} else {
+			volumes->disks[++kept] = *disk;
+		}
+	}
+	volumes->disk_count = kept + 1;
+}
+
+void pod_volumes_read(struct pod_volumes *out, struct interner *interner,
+	const struct json_value *list, const char *pod)
+{
+	struct pod_volumes volumes = {
+		.claims = xcalloc(json_value_count(list),
+			sizeof(*volumes.claims)),
+	};
+
 	for (const struct json_value *v = json_value_first(list); v != NULL;
 		v = json_value_next(v)) {
-		int r = read_disk(&volumes, interner, v, err);
-
-		if (r < 0) {
-			pod_volumes_fini(&volumes, interner);
-			return r;
-		}
+		read_disk(&volumes, interner, v);
 		read_claim(&volumes, v, pod);
 	}
-	/* Saves memory: most pods have neither. */
+	sort_disks(&volumes, interner);
+	/* Saves memory: most pods have no claims. */
 	if (volumes.claim_count == 0) {
 		free(take_ptr(volumes.claims));
 	}
-	if (volumes.disk_count == 0) {
-		free(take_ptr(volumes.disks));
-	}
 	*out = volumes;
-	return 0;
 }
 
 void pod_volumes_fini(struct pod_volumes *volumes, struct interner *interner)
@@ -132,32 +163,19 @@ void pod_volumes_fini(struct pod_volumes *volumes, struct interner *interner)
 	*volumes = (struct pod_volumes){ 0 };
 }
 
-static bool shares_monitor(const struct pod_disk *a, const struct pod_disk *b)
-{
-	for (size_t i = 0; i < a->monitor_count * b->monitor_count; i++) {
-		if (a->monitors[i / b->monitor_count] ==
-			b->monitors[i % b->monitor_count]) {
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool is_same_disk(const struct pod_disk *a, const struct pod_disk *b)
-{
-	return a->is_rbd == b->is_rbd && a->name == b->name &&
-		a->pool == b->pool && (!a->is_rbd || shares_monitor(a, b));
-}
-
+/* Searches for each disk of the shorter list in the longer one. */
 bool pod_disks_conflict(const struct pod_volumes *a,
 	const struct pod_volumes *b)
 {
-	for (size_t i = 0; i < a->disk_count * b->disk_count; i++) {
-		const struct pod_disk *x = &a->disks[i / b->disk_count];
-		const struct pod_disk *y = &b->disks[i % b->disk_count];
+	if (a->disk_count > b->disk_count) {
+		return pod_disks_conflict(b, a);
+	}
+	for (size_t i = 0; i < a->disk_count; i++) {
+		const struct pod_disk *x = &a->disks[i];
+		const struct pod_disk *y = bsearch(x, b->disks, b->disk_count,
+			sizeof(*x), compare);
 
-		if (is_same_disk(x, y) &&
-			!(x->is_read_only && y->is_read_only)) {
+		if (y != NULL && !(x->is_read_only && y->is_read_only)) {
 			return true;
 		}
 	}

@@ -1,10 +1,10 @@
 #include "scheduler/objects/requirement.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/memory.h"
+#include "scheduler/objects/id_list.h"
 
 /* Go's strconv.ParseInt(text, 10, 64). */
 static bool parse_integer(int64_t *out, const char *text)
@@ -50,26 +50,6 @@ static bool parse_operator(enum requirement_operator *out, const char *text)
 	return false;
 }
 
-int requirement_check_list(const struct json_value *list, const char *owner,
-	struct error *err)
-{
-	if (json_value_count(list) > REQUIREMENTS_MAX) {
-		return error_set(err, -E2BIG,
-			"a %s has more than %d requirements", owner,
-			REQUIREMENTS_MAX);
-	}
-	for (const struct json_value *v = json_value_first(list); v != NULL;
-		v = json_value_next(v)) {
-		if (json_value_count(json_value_get(v, "values")) >
-			REQUIREMENT_VALUES_MAX) {
-			return error_set(err, -E2BIG,
-				"a %s has more than %d values", owner,
-				REQUIREMENT_VALUES_MAX);
-		}
-	}
-	return 0;
-}
-
 /* The number of values is one that upstream allows for the operator. */
 static bool has_valid_count(const struct requirement *r)
 {
@@ -113,6 +93,7 @@ static bool read_values(struct requirement *r, struct interner *interner,
 		r->values[r->json_value_count++] =
 			interner_hold(interner, json_value_text(v));
 	}
+	id_list_sort(r->values, r->json_value_count);
 	return true;
 }
 
@@ -150,12 +131,7 @@ bool requirement_read_in(struct requirement *r, struct interner *interner,
 
 bool requirement_has_value(const struct requirement *r, uint32_t value)
 {
-	for (size_t i = 0; i < r->json_value_count; i++) {
-		if (r->values[i] == value) {
-			return true;
-		}
-	}
-	return false;
+	return id_list_has(r->values, r->json_value_count, value);
 }
 
 static bool compare(const struct requirement *r, const char *label)

@@ -3,16 +3,12 @@
 #pragma once
 
 #include "kube/json_value.h"
-#include "lib/error.h"
 #include "scheduler/objects/labels.h"
 #include "scheduler/objects/interner.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Limits of one selector term and of one requirement. */
-enum { REQUIREMENTS_MAX = 1024, REQUIREMENT_VALUES_MAX = 16384 };
 
 enum requirement_operator {
 	REQUIREMENT_IN,
@@ -27,7 +23,7 @@ struct requirement {
 	enum requirement_operator operator;
 	bool is_field;	  /* about the node's name, not a label */
 	uint32_t key;	  /* held; 0 for fields */
-	uint32_t *values; /* owned, each held */
+	uint32_t *values; /* owned, each held; see objects/id_list.h */
 	size_t json_value_count;
 	int64_t number; /* for Gt and Lt */
 };
@@ -39,14 +35,8 @@ struct requirement_subject {
 	uint32_t name; /* of the node; 0: every field requirement matches */
 };
 
-/* Checks the size of a list of requirements. owner names the object with the
- * list in the error. -E2BIG: too large. */
-must_check int requirement_check_list(const struct json_value *list,
-	const char *owner, struct error *err);
-
 /* Reads {key, operator, values}; is_field: of matchFields. False: invalid for
- * upstream. Call requirement_check_list() before, and requirement_fini() in
- * both cases. */
+ * upstream. Call requirement_fini() in both cases. */
 bool requirement_read(struct requirement *out, struct interner *interner,
 	const struct json_value *object, bool is_field);
 /* The same for {key, values} with the operator In. */

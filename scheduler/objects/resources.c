@@ -6,26 +6,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/memory.h"
 #include "kube/quantity.h"
+#include "lib/memory.h"
+#include "scheduler/objects/container_statuses.h"
 
-/* Exact sums by name, rounded only at the end. Names are borrowed. */
-struct tally {
-	struct tally_item {
-		const char *name;
-		struct quantity amount;
-	} items[RESOURCES_NODE_MAX];
-	size_t count;
+/* The part of a pod that requests an amount, in the order of the sum. */
+enum part {
+	PART_INIT,    /* an init container that ends */
+	PART_SIDECAR, /* an init container that keeps running */
+	PART_CONTAINER,
+	PART_POD,	 /* spec.resources, which replaces the containers */
+	PART_POD_STATUS, /* the same after a resize */
+	PART_OVERHEAD,
 };
 
-/* Merges two amounts of the same resource. */
-typedef struct quantity (*tally_merge)(struct quantity a, struct quantity b);
+/* An amount that some part requests. All entries of a pod are sorted by name
+ * and then summed name by name, which takes n log n steps for any pod. Names
+ * are borrowed. */
+struct entry {
+	const char *name;
+	size_t place; /* of the container in the pod; 0 for other parts */
+	enum part part;
+	bool is_default; /* the container does not request the resource */
+	struct quantity amount;
+};
 
-static struct quantity replace(struct quantity a, struct quantity b)
-{
-	(void)a;
-	return b;
-}
+struct entries {
+	struct entry *list; /* owned */
+	size_t count, capacity;
+	size_t place; /* of the container that is read */
+};
 
 static bool has_prefix(const char *text, const char *prefix)
 {
@@ -43,36 +53,6 @@ static bool is_counted(const char *name)
 	}
 	return has_prefix(name, "hugepages-") ||
 		has_prefix(name, "attachable-volumes-");
-}
-
-static int merge_item(struct tally *tally, const struct tally_item *item,
-	tally_merge merge, struct error *err)
-{
-	for (size_t i = 0; i < tally->count; i++) {
-		struct tally_item *found = &tally->items[i];
-
-		if (strcmp(found->name, item->name) == 0) {
-			found->amount = merge(found->amount, item->amount);
-			return 0;
-		}
-	}
-	if (tally->count == RESOURCES_NODE_MAX) {
-		return error_set(err, -E2BIG, "more than %d kinds of resources",
-			RESOURCES_NODE_MAX);
-	}
-	tally->items[tally->count++] = *item;
-	return 0;
-}
-
-static int merge_tally(struct tally *tally, const struct tally *other,
-	tally_merge merge, struct error *err)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < other->count && r == 0; i++) {
-		r = merge_item(tally, &other->items[i], merge, err);
-	}
-	return r;
 }
 
 /* The API serves strings; manifests may have whole numbers. */
@@ -97,124 +77,116 @@ static int read_quantity(struct quantity *out, const struct json_value *v,
 	return r < 0 ? error_wrap(err, r, "resource '%s'", name) : 0;
 }
 
-static int merge_list(struct tally *tally, const struct json_value *list,
-	tally_merge merge, struct error *err)
+static void add_entry(struct entries *entries, const struct entry *entry)
 {
+	entries->list = xgrow(entries->list, entries->count, &entries->capacity,
+		sizeof(*entries->list));
+	entries->list[entries->count] = *entry;
+	entries->list[entries->count++].place = entries->place;
+}
+
+/* Keeps the first error and reads on. */
+static int add_list(struct entries *entries, const struct json_value *list,
+	enum part part, struct error *err)
+{
+	int first = 0;
+
 	if (list != NULL && !json_value_is_object(list) &&
 		!json_value_is_null(list)) {
 		return error_set(err, -EBADMSG, "resources are not an object");
 	}
 	for (const struct json_value *v = json_value_first(list); v != NULL;
 		v = json_value_next(v)) {
-		struct tally_item item = { .name = json_value_key(v) };
-		int r = read_quantity(&item.amount, v, item.name, err);
+		struct entry entry = { .name = json_value_key(v),
+			.part = part };
+		int r = read_quantity(&entry.amount, v, entry.name,
+			first == 0 ? err : NULL);
 
-		r = r < 0 ? r : merge_item(tally, &item, merge, err);
-		if (r < 0) {
-			return r;
+		if (r == 0) {
+			add_entry(entries, &entry);
 		}
+		first = first < 0 ? first : r;
 	}
-	return 0;
+	return first;
 }
 
-/* The resources that the status of a container or pod reports. */
-struct status_resources {
-	const struct json_value *resources; /* NULL: not reported */
-	const struct json_value *allocated;
-	bool is_infeasible; /* the resize to its spec is */
-};
-
-/* Adds the requests of a container or pod. status: NULL without one. */
-static int merge_requests(struct tally *tally, const struct json_value *object,
-	const struct status_resources *status, struct error *err)
+/* By name, then in the order in which they were added. */
+static int compare_entries(const void *a, const void *b)
 {
-	const struct json_value *requested =
-		json_value_at(object, "resources/requests");
-	struct tally sum = { 0 };
-	int r = 0;
+	const struct entry *x = a;
+	const struct entry *y = b;
+	int order = strcmp(x->name, y->name);
 
-	if (status == NULL || !json_value_is_object(status->resources)) {
-		return merge_list(tally, requested, quantity_add, err);
-	}
-	if (!status->is_infeasible) {
-		r = merge_list(&sum, requested, quantity_larger, err);
-	}
-	if (r == 0) {
-		r = merge_list(&sum,
-			json_value_get(status->resources, "requests"),
-			quantity_larger, err);
-	}
-	if (r == 0) {
-		r = merge_list(&sum, status->allocated, quantity_larger, err);
-	}
-	return r < 0 ? r : merge_tally(tally, &sum, quantity_add, err);
+	order = order != 0 ? order
+			   : (x->place > y->place) - (x->place < y->place);
+	return order != 0 ? order : (int)x->part - (int)y->part;
 }
 
 /* Sets a resource that has its own member; false: it has none. */
-static bool set_named(struct resources *out, const struct tally_item *item)
+static bool set_named(struct resources *out, const char *name,
+	struct quantity amount)
 {
-	if (strcmp(item->name, "cpu") == 0) {
-		out->cpu_milli = quantity_milli(item->amount);
-	} else if (strcmp(item->name, "memory") == 0) {
-		out->memory_bytes = quantity_units(item->amount);
-	} else if (strcmp(item->name, "ephemeral-storage") == 0) {
-		out->ephemeral_bytes = quantity_units(item->amount);
-	} else if (strcmp(item->name, "pods") == 0) {
-		out->pods = quantity_units(item->amount);
+	if (strcmp(name, "cpu") == 0) {
+		out->cpu_milli = quantity_milli(amount);
+	} else if (strcmp(name, "memory") == 0) {
+		out->memory_bytes = quantity_units(amount);
+	} else if (strcmp(name, "ephemeral-storage") == 0) {
+		out->ephemeral_bytes = quantity_units(amount);
+	} else if (strcmp(name, "pods") == 0) {
+		out->pods = quantity_units(amount);
 	} else {
 		return false;
 	}
 	return true;
 }
 
-static int compare_items(const void *a, const void *b)
+static void set_amount(struct resources *out, struct interner *interner,
+	const char *name, struct quantity amount)
 {
-	const struct tally_item *x = a;
-	const struct tally_item *y = b;
-
-	return strcmp(x->name, y->name);
-}
-
-static void set_from_tally(struct resources *out, struct interner *interner,
-	struct tally *tally)
-{
-	struct resources read = { 0 };
-
-	qsort(tally->items, tally->count, sizeof(*tally->items), compare_items);
-	read.scalars = xcalloc(tally->count + 1, sizeof(*read.scalars));
-	for (size_t i = 0; i < tally->count; i++) {
-		const struct tally_item *item = &tally->items[i];
-
-		if (set_named(&read, item) || !is_counted(item->name) ||
-			quantity_units(item->amount) == 0) {
-			continue;
-		}
-		read.scalars[read.scalar_count++] = (struct amount){
-			.resource = interner_hold(interner, item->name),
-			.value = quantity_units(item->amount),
+	if (!set_named(out, name, amount) && is_counted(name) &&
+		quantity_units(amount) != 0) {
+		out->scalars[out->scalar_count++] = (struct amount){
+			.resource = interner_hold(interner, name),
+			.value = quantity_units(amount),
 		};
 	}
-	*out = read;
 }
 
 int resources_read(struct resources *out, struct interner *interner,
 	const struct json_value *list, struct error *err)
 {
-	struct tally tally = { 0 };
-	int r = merge_list(&tally, list, replace, err);
+	struct entries entries = { 0 };
+	int r = add_list(&entries, list, PART_CONTAINER, err);
 
 	if (r < 0) {
+		free(entries.list);
 		return r;
 	}
-	set_from_tally(out, interner, &tally);
+	*out = (struct resources){
+		.scalars = xcalloc(entries.count + 1, sizeof(*out->scalars)),
+	};
+	if (entries.count > 0) {
+		qsort(entries.list, entries.count, sizeof(*entries.list),
+			compare_entries);
+	}
+	for (size_t i = 0; i < entries.count; i++) {
+		set_amount(out, interner, entries.list[i].name,
+			entries.list[i].amount);
+	}
+	free(entries.list);
 	return 0;
 }
+
+/* ---- the parts of a pod ---- */
 
 struct pod_source {
 	const struct json_value *spec;
 	const struct json_value *status; /* NULL: an incoming pod */
-	bool is_infeasible;
+	struct container_statuses statuses;
+	bool is_infeasible; /* the resize to its spec is */
+	bool has_pod_level; /* requests that replace those of containers */
 	struct error *err;
+	int error; /* the first, or 0 */
 };
 
 bool resources_is_sidecar(const struct json_value *container)
@@ -238,67 +210,79 @@ static bool is_infeasible(const struct json_value *status)
 	return false;
 }
 
-static const struct json_value *find_status(const struct json_value *list,
-	const char *name)
+static void add(struct entries *entries, struct pod_source *source,
+	const struct json_value *list, enum part part)
 {
-	for (const struct json_value *v = json_value_first(list); v != NULL;
-		v = json_value_next(v)) {
-		if (strcmp(json_value_text_at(v, "name", ""), name) == 0) {
-			return v;
-		}
-	}
-	return NULL;
+	int r = add_list(entries, list, part,
+		source->error == 0 ? source->err : NULL);
+
+	source->error = source->error < 0 ? source->error : r;
 }
 
-/* Upstream reads init containers last, so the status of an init container wins
- * over a container of the same name. */
-static int merge_container(struct tally *tally, const struct pod_source *source,
-	const struct json_value *container)
+/* Adds the requests of a container or pod. status: what reports the resources
+ * that it has, or NULL. */
+static void add_requests(struct entries *entries, struct pod_source *source,
+	const struct json_value *object, const struct json_value *status,
+	enum part part)
 {
-	const char *name = json_value_text_at(container, "name", "");
-	const struct json_value *found = find_status(
-		json_value_get(source->status, "initContainerStatuses"), name);
-	struct status_resources status = { .is_infeasible =
-						   source->is_infeasible };
+	const struct json_value *reported = json_value_get(status, "resources");
+	bool is_reported = json_value_is_object(reported);
 
-	if (found == NULL) {
-		found = find_status(
-			json_value_get(source->status, "containerStatuses"),
-			name);
+	if (!is_reported || !source->is_infeasible) {
+		add(entries, source,
+			json_value_at(object, "resources/requests"), part);
 	}
-	status.resources = json_value_get(found, "resources");
-	status.allocated = json_value_get(found, "allocatedResources");
-	return merge_requests(tally, container, &status, source->err);
+	if (is_reported) {
+		add(entries, source, json_value_get(reported, "requests"),
+			part);
+		add(entries, source,
+			json_value_get(status, "allocatedResources"), part);
+	}
 }
 
-/* The maximum that init containers need while they run one after another, and
- * in *sidecars the sum of the sidecars, which keep running. */
-static int tally_init_containers(struct tally *init_max, struct tally *sidecars,
-	const struct pod_source *source)
+/* The defaults of what the entries from index `first` on lack. */
+static void add_defaults(struct entries *entries, size_t first, enum part part)
 {
-	const struct json_value *list =
-		json_value_get(source->spec, "initContainers");
+	static const struct {
+		const char *name;
+		struct quantity amount;
+	} defaults[] = {
+		{ "cpu", { .nanos = RESOURCES_DEFAULT_CPU_MILLI * 1000000 } },
+		{ "memory", { .units = RESOURCES_DEFAULT_MEMORY_BYTES } },
+	};
+	size_t end = entries->count;
 
-	for (const struct json_value *v = json_value_first(list); v != NULL;
-		v = json_value_next(v)) {
-		bool is_sidecar = resources_is_sidecar(v);
-		struct tally running = *sidecars;
-		int r = is_sidecar
-			? merge_container(&running, source, v)
-			: merge_requests(&running, v, NULL, source->err);
+	for (size_t i = 0; i < count_of(defaults); i++) {
+		size_t at = first;
 
-		if (r == 0) {
-			r = merge_tally(init_max, &running, quantity_larger,
-				source->err);
+		while (at < end &&
+			strcmp(entries->list[at].name, defaults[i].name) != 0) {
+			at++;
 		}
-		if (r < 0) {
-			return r;
-		}
-		if (is_sidecar) {
-			*sidecars = running;
+		if (at == end) {
+			add_entry(entries,
+				&(struct entry){
+					.name = defaults[i].name,
+					.part = part,
+					.is_default = true,
+					.amount = defaults[i].amount,
+				});
 		}
 	}
-	return 0;
+}
+
+static void add_container(struct entries *entries, struct pod_source *source,
+	const struct json_value *container, enum part part)
+{
+	const struct json_value *status = part == PART_INIT
+		? NULL
+		: container_statuses_find(&source->statuses,
+			  json_value_text_at(container, "name", ""));
+	size_t first = entries->count;
+
+	entries->place++;
+	add_requests(entries, source, container, status, part);
+	add_defaults(entries, first, part);
 }
 
 static bool is_pod_level(const char *name)
@@ -307,105 +291,200 @@ static bool is_pod_level(const char *name)
 		has_prefix(name, "hugepages-");
 }
 
-static struct quantity find_quantity(const struct tally *tally,
-	const char *name)
+/* Pod-level requests. The API allows cpu, memory and hugepages there. */
+static void add_pod_level(struct entries *entries, struct pod_source *source)
 {
-	for (size_t i = 0; i < tally->count; i++) {
-		if (strcmp(tally->items[i].name, name) == 0) {
-			return tally->items[i].amount;
+	size_t first = entries->count;
+	size_t kept = first;
+
+	add_requests(entries, source, source->spec, NULL, PART_POD);
+	for (size_t i = first; i < entries->count; i++) {
+		if (is_pod_level(entries->list[i].name)) {
+			entries->list[kept++] = entries->list[i];
 		}
 	}
-	return (struct quantity){ 0 };
+	entries->count = kept;
+	source->has_pod_level = kept > first;
+	if (json_value_is_object(json_value_get(source->status, "resources"))) {
+		add_requests(entries, source, source->spec, source->status,
+			PART_POD_STATUS);
+	}
 }
 
-/* Pod-level requests replace the sums of the containers. The API allows cpu,
- * memory and hugepages there. */
-static int replace_by_pod_level(struct tally *tally,
-	const struct pod_source *source)
+static void add_pod(struct entries *entries, struct pod_source *source)
 {
-	const struct status_resources status = {
-		.resources = json_value_get(source->status, "resources"),
-		.allocated =
-			json_value_get(source->status, "allocatedResources"),
-		.is_infeasible = source->is_infeasible,
+	const struct json_value *v = json_value_first(
+		json_value_get(source->spec, "initContainers"));
+
+	for (; v != NULL; v = json_value_next(v)) {
+		add_container(entries, source, v,
+			resources_is_sidecar(v) ? PART_SIDECAR : PART_INIT);
+	}
+	v = json_value_first(json_value_get(source->spec, "containers"));
+	for (; v != NULL; v = json_value_next(v)) {
+		add_container(entries, source, v, PART_CONTAINER);
+	}
+	entries->place++;
+	add_pod_level(entries, source);
+	entries->place++;
+	add(entries, source, json_value_get(source->spec, "overhead"),
+		PART_OVERHEAD);
+}
+
+/* ---- the sum of one resource ---- */
+
+struct sum {
+	struct quantity running, sidecars, init_max;
+	struct quantity pod, pod_status, overhead;
+	bool is_pod_level;
+};
+
+/* The terms that count in a sum. */
+struct terms {
+	bool has_defaults;  /* of containers */
+	bool has_pod_level; /* requests in place of the containers' */
+	bool has_status;    /* the pod's, in place of its spec */
+};
+
+static void add_to_sum(struct sum *sum, enum part part, struct quantity amount)
+{
+	switch (part) {
+	case PART_INIT:
+		sum->init_max = quantity_larger(sum->init_max,
+			quantity_add(sum->sidecars, amount));
+		break;
+	case PART_SIDECAR:
+		sum->sidecars = quantity_add(sum->sidecars, amount);
+		sum->init_max = quantity_larger(sum->init_max, sum->sidecars);
+		break;
+	case PART_CONTAINER:
+		sum->running = quantity_add(sum->running, amount);
+		break;
+	case PART_POD:
+		sum->is_pod_level = true;
+		sum->pod = amount;
+		break;
+	case PART_POD_STATUS:
+		sum->pod_status = quantity_larger(sum->pod_status, amount);
+		break;
+	case PART_OVERHEAD:
+		sum->overhead = amount;
+		break;
+	}
+}
+
+static struct quantity total_of(const struct sum *sum,
+	const struct terms *terms)
+{
+	struct quantity total = quantity_larger(
+		quantity_add(sum->running, sum->sidecars), sum->init_max);
+
+	if (sum->is_pod_level && terms->has_pod_level) {
+		total = terms->has_status ? sum->pod_status : sum->pod;
+	}
+	return quantity_add(total, sum->overhead);
+}
+
+/* Sums the entries of one name; each part counts its largest entry. */
+static struct quantity sum_entries(const struct entry *list, size_t count,
+	const struct terms *terms)
+{
+	struct sum sum = { 0 };
+	size_t i = 0;
+
+	while (i < count) {
+		const struct entry *first = &list[i];
+		struct quantity amount = { 0 };
+		size_t read = 0;
+
+		for (; i < count && list[i].place == first->place &&
+			list[i].part == first->part;
+			i++) {
+			if (terms->has_defaults || !list[i].is_default) {
+				amount =
+					quantity_larger(amount, list[i].amount);
+				read++;
+			}
+		}
+		if (read > 0) {
+			add_to_sum(&sum, first->part, amount);
+		}
+	}
+	return total_of(&sum, terms);
+}
+
+static bool has_request(const struct entry *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!list[i].is_default && list[i].part != PART_POD_STATUS) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void set_sum(struct resources *out, struct interner *interner,
+	const struct pod_source *source, const struct entry *list, size_t count)
+{
+	bool is_placed = source->status != NULL;
+	struct terms terms = {
+		.has_pod_level = true,
+		.has_status = json_value_is_object(
+			json_value_get(source->status, "resources")),
 	};
-	struct tally requested = { 0 };
-	struct tally allocated_sum = { 0 };
-	int r = merge_requests(&requested, source->spec, NULL, source->err);
+	struct quantity nonzero;
 
-	if (r == 0) {
-		r = merge_requests(&allocated_sum, source->spec, &status,
-			source->err);
+	set_amount(out, interner, list->name, sum_entries(list, count, &terms));
+	/* Upstream has no defaults beside the pod-level requests of a placed
+	 * pod, and LeastAllocated overlooks those of an incoming pod. */
+	terms.has_pod_level = is_placed;
+	terms.has_defaults = !is_placed || !source->has_pod_level ||
+		!has_request(list, count);
+	nonzero = sum_entries(list, count, &terms);
+	if (strcmp(list->name, "cpu") == 0) {
+		out->nonzero_milli = quantity_milli(nonzero);
+	} else if (strcmp(list->name, "memory") == 0) {
+		out->nonzero_bytes = quantity_units(nonzero);
 	}
-	for (size_t i = 0; i < requested.count && r == 0; i++) {
-		struct tally_item item = requested.items[i];
-
-		item.amount = find_quantity(&allocated_sum, item.name);
-		if (is_pod_level(item.name)) {
-			r = merge_item(tally, &item, replace, source->err);
-		}
-	}
-	return r;
-}
-
-static int tally_containers(struct tally *total,
-	const struct pod_source *source)
-{
-	const struct json_value *list =
-		json_value_get(source->spec, "containers");
-	int r = 0;
-
-	for (const struct json_value *v = json_value_first(list);
-		v != NULL && r == 0; v = json_value_next(v)) {
-		r = merge_container(total, source, v);
-	}
-	return r;
-}
-
-static int tally_pod(struct tally *total, const struct pod_source *source)
-{
-	struct tally sidecars = { 0 };
-	struct tally init_max = { 0 };
-	int r = tally_init_containers(&init_max, &sidecars, source);
-
-	if (r == 0) {
-		r = merge_tally(total, &sidecars, quantity_add, source->err);
-	}
-	r = r < 0 ? r : tally_containers(total, source);
-	if (r == 0) {
-		r = merge_tally(total, &init_max, quantity_larger, source->err);
-	}
-	r = r < 0 ? r : replace_by_pod_level(total, source);
-	if (r == 0) {
-		r = merge_list(total, json_value_get(source->spec, "overhead"),
-			quantity_add, source->err);
-	}
-	return r;
 }
 
 int resources_read_requests(struct resources *out, struct interner *interner,
 	const struct json_value *spec, const struct json_value *status,
 	struct error *err)
 {
-	const struct pod_source source = { spec, status, is_infeasible(status),
-		err };
-	struct tally total = { 0 };
-	struct resources read = { 0 };
-	int r = tally_pod(&total, &source);
+	struct pod_source source = {
+		.spec = spec,
+		.status = status,
+		.is_infeasible = is_infeasible(status),
+		.err = err,
+	};
+	struct entries entries = { 0 };
+	size_t end;
 
-	if (r < 0) {
-		return r;
+	container_statuses_read(&source.statuses, status);
+	add_pod(&entries, &source);
+	container_statuses_fini(&source.statuses);
+	*out = (struct resources){
+		.scalars = xcalloc(entries.count + 1, sizeof(*out->scalars)),
+	};
+	if (entries.count > 0) {
+		qsort(entries.list, entries.count, sizeof(*entries.list),
+			compare_entries);
 	}
-	set_from_tally(&read, interner, &total);
-	if (read.scalar_count > RESOURCES_POD_MAX) {
-		resources_fini(&read, interner);
-		return error_set(err, -E2BIG,
-			"the pod requests more than %d kinds of resources",
-			RESOURCES_POD_MAX);
+	for (size_t i = 0; i < entries.count; i = end) {
+		end = i + 1;
+		while (end < entries.count &&
+			strcmp(entries.list[end].name, entries.list[i].name) ==
+				0) {
+			end++;
+		}
+		set_sum(out, interner, &source, &entries.list[i], end - i);
 	}
-	read.pods = 0;
-	*out = read;
-	return 0;
+	out->pods = 0;
+	free(entries.list);
+	out->scalars = xrealloc(out->scalars, out->scalar_count + 1,
+		sizeof(*out->scalars));
+	return source.error;
 }
 
 void resources_fini(struct resources *resources, struct interner *interner)

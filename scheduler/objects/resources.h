@@ -14,9 +14,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The scalar resources of a pod: each has a bit in the reasons of
- * filter/filter.h. */
-enum { RESOURCES_POD_MAX = 32, RESOURCES_NODE_MAX = 256 };
+/* The scalar resources of a pod to schedule: each has a bit in the reasons of
+ * filter/filter.h. A pod that has a node may request more. */
+enum { RESOURCES_POD_MAX = 32 };
+
+/* kube-scheduler's GetNonzeroRequests: a container without a cpu or memory
+ * request is scored as if it requested these. An explicit 0 stays 0. */
+#define RESOURCES_DEFAULT_CPU_MILLI INT64_C(100)
+#define RESOURCES_DEFAULT_MEMORY_BYTES (INT64_C(200) << 20)
 
 struct amount {
 	uint32_t resource; /* held */
@@ -26,13 +31,16 @@ struct amount {
 /* Zeroed: no resources. */
 struct resources {
 	int64_t cpu_milli, memory_bytes, ephemeral_bytes;
-	int64_t pods;		/* of a node; 0 in requests */
+	int64_t pods; /* of a node; 0 in requests */
+	/* NonZeroRequested: the requests with the defaults above; 0 for a
+	 * node. */
+	int64_t nonzero_milli, nonzero_bytes;
 	struct amount *scalars; /* owned; sorted by name, no zeros */
 	size_t scalar_count;
 };
 
-/* Reads a node's status.allocatable; NULL is the empty list.
- * -EBADMSG: not quantities; -E2BIG: over RESOURCES_NODE_MAX names. */
+/* Reads a node's status.allocatable; NULL is the empty list. -EBADMSG: not
+ * quantities. */
 must_check int resources_read(struct resources *out, struct interner *interner,
 	const struct json_value *list, struct error *err);
 
@@ -45,7 +53,10 @@ must_check int resources_read(struct resources *out, struct interner *interner,
  * status: of a bound pod; NULL for an incoming pod. If the status of the pod or
  * of a container has `resources`, the largest of spec, resources and
  * allocatedResources counts. While a resize is Infeasible, the spec does not
- * count. Same errors; -E2BIG: over RESOURCES_POD_MAX names. */
+ * count.
+ *
+ * -EBADMSG: not quantities. Fills out even then, with the amounts that can be
+ * read, because the pod has them on its node. */
 must_check int resources_read_requests(struct resources *out,
 	struct interner *interner, const struct json_value *spec,
 	const struct json_value *status, struct error *err);

@@ -1,6 +1,5 @@
 #include "scheduler/objects/spread_constraints.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,25 +47,12 @@ static void add_label_keys(struct spread_constraint *constraint,
 	}
 }
 
-static int check_keys(const struct json_value *keys, struct error *err)
-{
-	if (json_value_count(keys) > REQUIREMENTS_MAX) {
-		return error_set(err, -E2BIG,
-			"a topology spread constraint has more than %d "
-			"matchLabelKeys",
-			REQUIREMENTS_MAX);
-	}
-	return 0;
-}
-
-static int read_constraint(struct spread_constraint *out,
-	struct interner *interner, const struct json_value *object,
-	const struct labels *labels, struct error *err)
+static struct spread_constraint read_constraint(struct interner *interner,
+	const struct json_value *object, const struct labels *labels)
 {
 	const char *key = json_value_text_at(object, "topologyKey", "");
-	const struct json_value *keys =
-		json_value_get(object, "matchLabelKeys");
 	struct spread_constraint constraint = {
+		.topology_key = interner_hold(interner, key),
 		.is_hostname = strcmp(key, "kubernetes.io/hostname") == 0,
 		.is_hard =
 			!is_text(object, "whenUnsatisfiable", "ScheduleAnyway"),
@@ -76,19 +62,12 @@ static int read_constraint(struct spread_constraint *out,
 		.max_skew = count_at(object, "maxSkew", 1),
 		.min_domains = count_at(object, "minDomains", 1),
 	};
-	int r = check_keys(keys, err);
 
-	if (r == 0) {
-		r = label_selector_read(&constraint.selector, interner,
-			json_value_get(object, "labelSelector"), err);
-	}
-	if (r < 0) {
-		return r;
-	}
-	constraint.topology_key = interner_hold(interner, key);
-	add_label_keys(&constraint, interner, keys, labels);
-	*out = constraint;
-	return 0;
+	label_selector_read(&constraint.selector, interner,
+		json_value_get(object, "labelSelector"));
+	add_label_keys(&constraint, interner,
+		json_value_get(object, "matchLabelKeys"), labels);
+	return constraint;
 }
 
 int spread_constraints_read(struct spread_constraints *out,
@@ -96,8 +75,7 @@ int spread_constraints_read(struct spread_constraints *out,
 	const struct labels *pod_labels, struct error *err)
 {
 	struct spread_constraints constraints = { 0 };
-	int r = value_list_check(list, SPREAD_CONSTRAINTS_MAX,
-		"topology spread constraints", err);
+	int r = value_list_check(list, "topology spread constraints", err);
 
 	if (r < 0) {
 		return r;
@@ -107,14 +85,9 @@ int spread_constraints_read(struct spread_constraints *out,
 	for (const struct json_value *v = json_value_first(list); v != NULL;
 		v = json_value_next(v)) {
 		struct spread_constraint *constraint =
-			&constraints.list[constraints.count];
+			&constraints.list[constraints.count++];
 
-		r = read_constraint(constraint, interner, v, pod_labels, err);
-		if (r < 0) {
-			spread_constraints_fini(&constraints, interner);
-			return r;
-		}
-		constraints.count++;
+		*constraint = read_constraint(interner, v, pod_labels);
 		constraints.hard_count += constraint->is_hard;
 	}
 	*out = constraints;

@@ -11,8 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SPREAD_CONSTRAINTS_MAX = 256 };
-
 struct spread_constraint {
 	uint32_t topology_key; /* held */
 	bool is_hostname;      /* the key is kubernetes.io/hostname */
@@ -30,7 +28,7 @@ struct spread_constraints {
 };
 
 /* pod_labels: of the same pod, for matchLabelKeys. A NULL list is empty.
- * -EBADMSG: not a list; -E2BIG: over SPREAD_CONSTRAINTS_MAX. */
+ * -EBADMSG: not a list. */
 must_check int spread_constraints_read(struct spread_constraints *out,
 	struct interner *interner, const struct json_value *list,
 	const struct labels *pod_labels, struct error *err);

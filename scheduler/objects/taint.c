@@ -61,7 +61,7 @@ int taints_read(struct taints *out, struct interner *interner,
 	const struct json_value *list, struct error *err)
 {
 	struct taints taints = { 0 };
-	int r = value_list_check(list, TAINTS_MAX, "taints", err);
+	int r = value_list_check(list, "taints", err);
 
 	if (r < 0) {
 		return r;
@@ -116,7 +116,7 @@ int tolerations_read(struct tolerations *out, struct interner *interner,
 {
 	struct taint unschedulable = { .effect = TAINT_NO_SCHEDULE };
 	struct tolerations read = { 0 };
-	int r = value_list_check(list, TAINTS_MAX, "tolerations", err);
+	int r = value_list_check(list, "tolerations", err);
 
 	if (r < 0) {
 		return r;

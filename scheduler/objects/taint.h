@@ -9,8 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TAINTS_MAX = 1024 };
-
 enum taint_effect {
 	TAINT_ANY, /* of a toleration: every effect */
 	TAINT_NO_SCHEDULE,
@@ -48,7 +46,7 @@ struct tolerations {
 	bool has_unschedulable;
 };
 
-/* NULL is the empty list. -EBADMSG: not a list; -E2BIG: over TAINTS_MAX. */
+/* NULL is the empty list. -EBADMSG: not a list. */
 must_check int taints_read(struct taints *out, struct interner *interner,
 	const struct json_value *list, struct error *err);
 must_check int tolerations_read(struct tolerations *out,

@@ -65,13 +65,62 @@ static char *unsupported_volume(const struct json_value *volumes)
 	return NULL;
 }
 
-char *unsupported_constraint(const struct json_value *spec)
+/* The values in a list or object and in those within it. */
+static size_t count_values(const struct json_value *value)
 {
-	for (size_t i = 0; i < count_of(fields); i++) {
+	size_t count = 0;
+
+	for (const struct json_value *v = json_value_first(value); v != NULL;
+		v = json_value_next(v)) {
+		count += 1 + count_values(v);
+	}
+	return count;
+}
+
+static char *too_many(int max, const char *what)
+{
+	scoped_free char *text = xasprintf("more than %d %s", max, what);
+
+	return describe(text);
+}
+
+static char *too_long(const struct json_value *spec,
+	const struct resources *requests)
+{
+	static const char *const lists[] = { "affinity", "tolerations",
+		"topologySpreadConstraints" };
+	size_t count = 0;
+
+	for (size_t i = 0; i < count_of(lists); i++) {
+		count += count_values(json_value_get(spec, lists[i]));
+	}
+	if (count > CONSTRAINT_VALUES_MAX) {
+		return too_many(CONSTRAINT_VALUES_MAX,
+			"values in affinity, tolerations and topology spread "
+			"constraints");
+	}
+	if (json_value_count(json_value_get(spec, "volumes")) >
+		CONSTRAINT_VOLUMES_MAX) {
+		return too_many(CONSTRAINT_VOLUMES_MAX, "volumes");
+	}
+	return requests->scalar_count > RESOURCES_POD_MAX
+		? too_many(RESOURCES_POD_MAX,
+			  "kinds of extended resources and huge pages")
+		: NULL;
+}
+
+char *unsupported_constraint(const struct json_value *spec,
+	const struct resources *requests)
+{
+	char *why = too_long(spec, requests);
+
+	for (size_t i = 0; i < count_of(fields) && why == NULL; i++) {
 		if (json_value_first(json_value_at(spec, fields[i].path)) !=
 			NULL) {
-			return describe(fields[i].what);
+			why = describe(fields[i].what);
 		}
 	}
-	return unsupported_volume(json_value_get(spec, "volumes"));
+	return why != NULL
+		? why
+		: unsupported_volume(json_value_get(spec, "volumes"));
 }

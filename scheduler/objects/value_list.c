@@ -3,15 +3,12 @@
 #include <errno.h>
 #include <string.h>
 
-int value_list_check(const struct json_value *list, int max, const char *what,
+int value_list_check(const struct json_value *list, const char *what,
 	struct error *err)
 {
 	if (list != NULL && !json_value_is_null(list) &&
 		!json_value_is_array(list)) {
 		return error_set(err, -EBADMSG, "%s are not a list", what);
-	}
-	if (json_value_count(list) > (size_t)max) {
-		return error_set(err, -E2BIG, "more than %d %s", max, what);
 	}
 	return 0;
 }

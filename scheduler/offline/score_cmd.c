@@ -106,20 +106,38 @@ static int read_now(struct state *state, const struct json_value *input,
 	return 0;
 }
 
+/* A pod of the input, read to this depth. A scheduler leaves out what it cannot
+ * read of a pod that has a node; here a person can correct it. */
+static int read_one(struct pod **out, struct state *state,
+	const struct json_value *object, enum pod_depth depth,
+	struct error *err)
+{
+	struct pod *pod;
+	int r = pod_new(&pod, state->interner, object, depth, err);
+
+	if (r < 0) {
+		return r;
+	}
+	if (depth == POD_SCHEDULED && pod->unsupported != NULL) {
+		(void)error_set(err, -EBADMSG, "pod '%.100s/%.100s': %s",
+			pod->namespace, pod->name, pod->unsupported);
+		pod_free(pod);
+		return -EBADMSG;
+	}
+	profile_json_apply(&state->profiles, pod);
+	*out = pod;
+	return 0;
+}
+
 static int read_pod(struct state *state, const struct json_value *input,
 	struct error *err)
 {
 	const struct json_value *pod = json_value_get(input, "pod");
-	int r;
 
 	if (!json_value_is_object(pod)) {
 		return error_set(err, -EBADMSG, "'pod' is not an object");
 	}
-	r = pod_new(&state->pod, state->interner, pod, POD_UNSCHEDULED, err);
-	if (r == 0) {
-		profile_json_apply(&state->profiles, state->pod);
-	}
-	return r;
+	return read_one(&state->pod, state, pod, POD_UNSCHEDULED, err);
 }
 
 static int read_nodes(struct state *state, const struct json_value *input,
@@ -189,11 +207,10 @@ static int read_pods(struct state *state, const struct json_value *input,
 		v = json_value_next(v)) {
 		struct pod *pod = NULL;
 
-		r = pod_new(&pod, state->interner, v, POD_SCHEDULED, err);
+		r = read_one(&pod, state, v, POD_SCHEDULED, err);
 		if (r < 0) {
 			return r;
 		}
-		profile_json_apply(&state->profiles, pod);
 		add_pod(state, pod);
 	}
 	return 0;

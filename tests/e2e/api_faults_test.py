@@ -13,12 +13,14 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from cluster import ClusterCase  # noqa: E402
 from fault_proxy import (FaultProxy, answer, begin, chunk,  # noqa: E402
-                         is_anything, is_binding, is_list, is_watch)
+                         is_anything, is_binding, is_list, is_read_of,
+                         is_watch)
 from harness import eventually  # noqa: E402
 from kube_api import path_of  # noqa: E402
 from secure import certs  # noqa: E402
 
 PODS = 6
+PLACES = 64  # bindings in flight
 LIMIT_S = 20
 NODES = ("node-a", "node-b")
 SIZE = (64, "256Gi")
@@ -117,6 +119,21 @@ class Network(ClusterCase):
         fault = self.meet(is_binding, act, 3)
         self.assert_all_bound_once(self.burst("done"))
         self.assert_met(fault, 3)
+
+    def test_pods_that_nobody_may_read_do_not_stop_placement(self):
+        def bind_and_fail(handler, _forward):
+            self.proxy.upstream(handler).read()
+            answer(500)(handler, None)
+        reads = self.meet(is_read_of("virt-launcher-unread"),
+                          answer(403, reason="Forbidden"), 10 ** 6)
+        lost = self.meet(is_binding, bind_and_fail, PLACES)
+        pods = self.burst("unread", PLACES)
+        self.assert_met(lost, PLACES)
+        self.assert_all_bound_once(self.burst("readable"))
+        self.assert_all_bound_once(pods)
+        self.assert_met(reads, 3 * PLACES)
+        # The watch showed them bound, and so the events say.
+        self.event(pods[-1])
 
     def test_500_for_every_request_is_repeated(self):
         fault = self.meet(is_anything, answer(500), 10 ** 6)

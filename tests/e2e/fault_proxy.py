@@ -174,5 +174,10 @@ def is_binding(handler):
     return handler.command == "POST" and handler.path.endswith("/binding")
 
 
+def is_read_of(prefix):
+    """GET of a pod whose name has this prefix."""
+    return lambda h: h.command == "GET" and f"/pods/{prefix}" in h.path
+
+
 def is_anything(_handler):
     return True

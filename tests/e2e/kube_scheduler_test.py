@@ -21,7 +21,7 @@ from cluster import Cluster  # noqa: E402
 from harness import eventually  # noqa: E402
 from kube_api import (Kube, Refused, path_of,  # noqa: E402
                       path_of_object)
-from parity import SEED, Driver, ours, theirs  # noqa: E402
+from parity import SEED, Driver, ours, reasons, theirs  # noqa: E402
 from parity_cases import case, refused  # noqa: E402
 from parity_words import BOUND, NAMESPACES  # noqa: E402
 
@@ -72,8 +72,7 @@ def fitted(one, answer):
     """The case as this cluster can hold it; None if it cannot."""
     if refused(one) or "invalid" in answer:
         return None
-    if any(theirs(answer)[n] == [] for n in theirs(answer)) and (
-            needs_a_controller(one)):
+    if not all(reasons(theirs(answer)).values()) and needs_a_controller(one):
         return None
     pods = [one["pod"], *one["pods"]]
     if any("overhead" in p["spec"] or "priority" in p["spec"] for p in pods):
@@ -194,7 +193,7 @@ class KubeScheduler(unittest.TestCase):
             return None
         state = self.state()
         made["spec"].pop("schedulingGates")
-        mine = ours({**state, "pod": made})
+        mine = reasons(ours({**state, "pod": made}))
         self.kube.patch(path_of_object(made),
                         {"spec": {"schedulingGates": None}})
         try:

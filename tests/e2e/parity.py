@@ -4,10 +4,11 @@
 usage: parity.py [--seed N] [--cases N] [--first N] [--keep DIR]
 
 build/parity holds the 1.36 scheduling framework and the API server's
-validation; ours is `plimsoll-scheduler score --in -`. Any difference in a
-node's verdict or reasons fails, shown as the smallest case that has it. Then
-the generator shows its teeth: every filter rejects, and every wrong rule of
-parity_rules.py is seen."""
+validation; ours is `plimsoll-scheduler score --in -` with the policy
+kube-scheduler. Any difference in a node's verdict, reasons or scores by
+resources fails, shown as the smallest case that has it. Then the generator
+shows its teeth: every filter rejects, and every wrong rule of parity_rules.py
+is seen."""
 import argparse
 import collections
 import concurrent.futures
@@ -24,14 +25,17 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from harness import BIN, ROOT  # noqa: E402
 from parity_cases import case, refused  # noqa: E402
-from parity_keep import keep  # noqa: E402
-from parity_rules import RULES  # noqa: E402
+from parity_keep import Judge, keep  # noqa: E402
+from parity_rules import RULES, SCORE_RULES  # noqa: E402
 
 DRIVER = os.environ.get("PARITY", str(ROOT / "build/parity"))
 SHRINK_SECONDS = 120
 WORKERS = os.cpu_count() or 1
 SEED, CASES = 1, 2000
 INVALID_SHARE = 0.02
+SCORES = ("LeastAllocated", "BalancedAllocation")
+Answer = collections.namedtuple("Answer", "reasons scores")
+ALL_RULES = {**RULES, **SCORE_RULES}
 FIRST_SHARE = 0.01
 # Those of the default filters that a pod plimsoll takes can fail.
 FILTERS = ("NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts",
@@ -65,20 +69,45 @@ class Driver:
 
 
 def ours(one):
-    """Our reasons by node; an error of the program is a reason too."""
+    """Our answer for each node, as Answer; an error of the program is a reason
+    too."""
     done = subprocess.run(
         [BIN / "plimsoll-scheduler", "score", "--in", "-"],
-        input=json.dumps(one), capture_output=True, text=True, check=False)
+        input=json.dumps({**one, "policy": "kube-scheduler"}),
+        capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        return {n["metadata"]["name"]: [f"error: {done.stderr.strip()}"]
-                for n in one["nodes"]}
-    return {n["name"]: sorted(n["reasons"])
-            for n in json.loads(done.stdout)["nodes"]}
+        return {n["metadata"]["name"]: Answer(
+            [f"error: {done.stderr.strip()}"], {}) for n in one["nodes"]}
+    return {n["name"]: Answer(sorted(n["reasons"]), {
+        name: score for name, score in n["terms"].items() if name in SCORES
+        and score is not None}) for n in json.loads(done.stdout)["nodes"]}
 
 
 def theirs(answer):
-    return {name: sorted(v["reasons"])
+    return {name: Answer(sorted(v["reasons"]), v.get("scores", {}))
             for name, v in answer["verdicts"].items()}
+
+
+def reasons(answers):
+    return {name: a.reasons for name, a in answers.items()}
+
+
+def scores(answers):
+    return {name: a.scores for name, a in answers.items()}
+
+
+def score_differs(one, other):
+    """A node that fits in both answers has other scores."""
+    return any(a.scores and other[name].scores
+               and a.scores != other[name].scores for name, a in one.items())
+
+
+def shows(name, mine, wrong):
+    """Whether the answer of the wrong rule gives it away: a rule of the filters
+    by a verdict, a rule of the scores by a score."""
+    if name in SCORE_RULES:
+        return score_differs(mine, wrong)
+    return reasons(mine) != reasons(wrong)
 
 
 def differs(driver, one):
@@ -145,10 +174,11 @@ def report(driver, number, one):
     lines = [f"case {number}: a difference",
              json.dumps(one)]
     for name, verdict in sorted(answer["verdicts"].items()):
-        if mine.get(name) != sorted(verdict["reasons"]):
+        if mine.get(name) != theirs(answer)[name]:
             lines.append(f"{name}: kube-scheduler "
                          f"{verdict['plugin'] or 'fits'} "
-                         f"{verdict['reasons']}, plimsoll {mine.get(name)}")
+                         f"{verdict['reasons']} {verdict.get('scores', {})}, "
+                         f"plimsoll {mine.get(name)}")
     return "\n".join(lines)
 
 
@@ -163,7 +193,7 @@ class Tally:
         self.first = collections.Counter()  # pairs by the plugin that rejects
         self.why_invalid = collections.Counter()
         self.different = []  # numbers and cases
-        self.unseen = set(RULES) if with_rules else set()
+        self.unseen = set(ALL_RULES) if with_rules else set()
         self.seen = {}  # the first case that shows a wrong rule
         self.lock = threading.Lock()
 
@@ -176,7 +206,7 @@ class Tally:
         mine, name = ours(answer["case"]), refused(one)
         expected = theirs(answer)
         if name is not None:
-            expected = None if all(mine.values()) else {}
+            expected = None if all(a.reasons for a in mine.values()) else {}
         with self.lock:
             if expected not in (None, mine):
                 self.different.append((number, one))
@@ -193,8 +223,8 @@ class Tally:
         """Asks again by each wrong rule that no case has shown yet."""
         for name in sorted(self.unseen):
             wrong = copy.deepcopy(one)
-            RULES[name](wrong)
-            if wrong != one and ours(wrong) != mine:
+            ALL_RULES[name](wrong)
+            if wrong != one and shows(name, mine, ours(wrong)):
                 with self.lock:
                     self.unseen.discard(name)
                     self.seen.setdefault(name, number)
@@ -274,7 +304,8 @@ def main():
     print("\n".join(wrong))
     if options.keep and not wrong:
         driver = Driver()
-        keep(driver, ours, options.seed, tally.seen, options.keep)
+        keep(Judge(driver.ask, ours, shows, ALL_RULES), options.seed,
+             tally.seen, options.keep)
         driver.close()
     print(f"seed {options.seed}, {time.monotonic() - start:.0f} s")
     return 1 if wrong else 0

@@ -1,11 +1,15 @@
 """Cases worth keeping: for every wrong rule a small one that shows it, with
-the verdicts of kube-scheduler's own filters. tests/system replays them, which
-needs no Go."""
+the verdicts of kube-scheduler's own filters and its scores. tests/system
+replays them, which needs no Go."""
+import collections
 import copy
 import json
 
 from parity_cases import case
-from parity_rules import RULES
+
+# ask(case): kube-scheduler's answer; ours(case): ours; shows(name, right,
+# wrong): the wrong rule changes the answer; rules: by name.
+Judge = collections.namedtuple("Judge", "ask ours shows rules")
 
 # Fields that every object has and no filter reads.
 NOISE = {"terminationMessagePath", "terminationMessagePolicy", "generation",
@@ -34,10 +38,11 @@ def quiet(thing):
 
 
 def shows(judge, one, name):
-    """Whether the wrong rule changes a verdict of this case."""
+    """Whether the wrong rule changes the answer to this case."""
     wrong = copy.deepcopy(one)
-    RULES[name](wrong)
-    return wrong != one and judge(wrong) != judge(one)
+    judge.rules[name](wrong)
+    return wrong != one and judge.shows(name, judge.ours(one),
+                                        judge.ours(wrong))
 
 
 def smaller(judge, one, name):
@@ -53,22 +58,26 @@ def smaller(judge, one, name):
     return one
 
 
-def keep(driver, judge, seed, seen, folder):
-    """Writes files for wrong rules. judge: our reasons by node."""
+def keep(judge, seed, seen, folder):
+    """Writes files for wrong rules. seen: the number of a case, by rule."""
     for name, number in sorted(seen.items()):
-        one = quiet(smaller(judge, driver.ask(case(seed, number))["case"],
+        one = quiet(smaller(judge, judge.ask(case(seed, number))["case"],
                             name))
-        answer = driver.ask(named(one))
+        answer = judge.ask(named(one))
         if "invalid" in answer:
             raise AssertionError(f"'{name}' is kept as no case: "
                                  f"{answer['invalid']}")
-        verdicts = {node: sorted(v["reasons"])
-                    for node, v in sorted(answer["verdicts"].items())}
-        if verdicts != judge(one) or not shows(judge, one, name):
+        verdicts = sorted(answer["verdicts"].items())
+        theirs = {node: (sorted(v["reasons"]), v.get("scores", {}))
+                  for node, v in verdicts}
+        if theirs != judge.ours(one) or not shows(judge, one, name):
             raise AssertionError(f"'{name}' is lost when it is kept")
         path = folder / f"{name.replace(' ', '-')}.json"
         path.write_text(json.dumps({
-            "notices": name, "reasons": verdicts, "case": one}) + "\n")
+            "notices": name,
+            "reasons": {node: found[0] for node, found in theirs.items()},
+            "scores": {node: found[1] for node, found in theirs.items()},
+            "case": one}) + "\n")
 
 
 def named(one):

@@ -6,11 +6,17 @@ count sidecars. So no wrong code is in the product."""
 from parity_words import (BETA_CLASS, BOUND, HUGE, KVM, OLD_ZONE, REQUIRED,
                           ZONE)
 
-RULES = {}
+RULES = {}  # of the filters: seen by a verdict
+SCORE_RULES = {}  # of the scores by resources: seen by a score
 
 
 def rule(function):
     RULES[function.__name__.replace("_", " ")] = function
+    return function
+
+
+def score_rule(function):
+    SCORE_RULES[function.__name__.replace("_", " ")] = function
     return function
 
 
@@ -438,3 +444,23 @@ def disks_read_only_taken_for_writable(case):
             for name in ("iscsi", "rbd"):
                 if name in volume:
                     volume[name].pop("readOnly", None)
+
+
+@score_rule
+def resize_in_place_not_scored(case):
+    resize_in_place_ignored(case)
+
+
+@score_rule
+def default_requests_not_scored(case):
+    for pod in pods(case):
+        for container in containers(pod):
+            requests = container.setdefault("resources", {}).setdefault(
+                "requests", {})
+            requests.setdefault("cpu", "0")
+            requests.setdefault("memory", "0")
+
+
+@score_rule
+def pod_level_requests_not_scored(case):
+    pod_level_requests_ignored(case)

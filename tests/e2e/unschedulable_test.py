@@ -8,7 +8,8 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from cluster import NodesPerTestCase  # noqa: E402
-from harness import Aggregator, Machine, agent, eventually  # noqa: E402
+from harness import (Aggregator, Machine, agent, eventually,  # noqa: E402
+                     reserving)
 from kube_api import path_of, path_of_object  # noqa: E402
 
 AFFINITY = "node(s) didn't match Pod's node affinity/selector"
@@ -114,6 +115,45 @@ class Unschedulable(NodesPerTestCase):
         self.assertIsNone(self.kube.node_of(pod))
         self.kube.patch(path_of_object(pod), {"spec": {"schedulingGates": []}})
         self.assert_bound(pod, "gated-target")
+
+    def test_a_placed_pod_with_257_preferred_terms_takes_its_cpus(self):
+        self.node("crowded")  # 6 CPUs
+        taken = reserving("long", "crowded", cpu="5")
+        taken["spec"]["affinity"] = {"podAntiAffinity": {
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {"weight": 1, "podAffinityTerm": {
+                    "topologyKey": "kubernetes.io/hostname", "labelSelector": {
+                        "matchLabels": {"none": str(i)}}}}
+                for i in range(257)]}}
+        self.make(taken)
+        pod = self.pod("needs-2", cpu="2")
+        self.assert_refused(pod, "Insufficient cpu")
+        self.node("empty")
+        self.assert_bound(pod, "empty")
+
+    def test_a_vm_with_300_spread_constraints_is_placed(self):
+        self.node("anywhere")
+        pod = self.pod("spread", topologySpreadConstraints=[
+            {"topologyKey": f"example.com/k{i}", "maxSkew": 1,
+             "whenUnsatisfiable": "ScheduleAnyway",
+             "labelSelector": {"matchLabels": {"a": "b"}}}
+            for i in range(300)])
+        self.assert_bound(pod, "anywhere")
+
+    def test_a_pod_with_too_many_constraints_gets_the_reason(self):
+        self.node("unasked")
+        pod = self.pod("long", tolerations=[
+            {"key": f"k{i}", "operator": "Exists"} for i in range(6000)])
+        self.assert_refused(pod, "more than 16384 values in affinity, "
+                            "tolerations and topology spread constraints")
+
+    def test_a_pod_with_41_kinds_of_devices_gets_the_reason(self):
+        self.node("without-devices")
+        kinds = {f"example.com/d{i}": "1" for i in range(41)}
+        pod = self.pod("devices", containers=[{
+            "name": "compute", "image": "registry.example/app:1",
+            "resources": {"requests": kinds, "limits": kinds}}])
+        self.assert_refused(pod, "more than 32 kinds of extended resources")
 
 
 if __name__ == "__main__":

@@ -205,13 +205,45 @@ func (f *frameworks) run(g *given) (map[string]verdict, error) {
 	if err != nil {
 		return nil, err
 	}
-	return filter(ctx, fw, g.Pod, infos), nil
+	state := framework.NewCycleState()
+	verdicts := filter(ctx, fw, state, g.Pod, infos)
+	return verdicts, score(ctx, fw, state, g.Pod, infos, verdicts)
+}
+
+// score adds the scores of the nodes where the pod fits. A plugin that skips the
+// pod gives none.
+func score(ctx context.Context, fw framework.Framework, state fwk.CycleState, pod *v1.Pod,
+	infos []fwk.NodeInfo, verdicts map[string]verdict) error {
+	fit := slices.DeleteFunc(slices.Clone(infos), func(info fwk.NodeInfo) bool {
+		return verdicts[info.Node().Name].Plugin != ""
+	})
+	if len(fit) == 0 {
+		return nil
+	}
+	if status := fw.RunPreScorePlugins(ctx, state, pod, fit); !status.IsSuccess() {
+		return status.AsError()
+	}
+	all, status := fw.RunScorePlugins(ctx, state, pod, fit)
+	if !status.IsSuccess() {
+		return status.AsError()
+	}
+	for _, node := range all {
+		judged := verdicts[node.Name]
+		judged.Scores = map[string]int64{}
+		for _, s := range node.Scores {
+			if name, is := scored[s.Name]; is {
+				judged.Scores[name] = s.Score
+			}
+		}
+		verdicts[node.Name] = judged
+	}
+	return nil
 }
 
 // filter judges every node; kube-scheduler itself stops when it has found enough
 // nodes that fit.
-func filter(ctx context.Context, fw framework.Framework, pod *v1.Pod, infos []fwk.NodeInfo) map[string]verdict {
-	state := framework.NewCycleState()
+func filter(ctx context.Context, fw framework.Framework, state fwk.CycleState, pod *v1.Pod,
+	infos []fwk.NodeInfo) map[string]verdict {
 	result, status, by := fw.RunPreFilterPlugins(ctx, state, pod)
 	verdicts := make(map[string]verdict, len(infos))
 	for _, info := range infos {
@@ -221,8 +253,8 @@ func filter(ctx context.Context, fw framework.Framework, pod *v1.Pod, infos []fw
 			verdicts[name] = verdictOf(status)
 		case !result.AllNodes() && !result.NodeNames.Has(name):
 			names := sets.List(by)
-			verdicts[name] = verdict{names[0],
-				[]string{fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", names)}}
+			verdicts[name] = verdict{Plugin: names[0], Reasons: []string{
+				fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", names)}}
 		default:
 			verdicts[name] = verdictOf(
 				fw.RunFilterPluginsWithNominatedPods(ctx, state, pod, info))
@@ -235,5 +267,5 @@ func verdictOf(status *fwk.Status) verdict {
 	if status.IsSuccess() {
 		return verdict{Reasons: []string{}}
 	}
-	return verdict{status.Plugin(), status.Reasons()}
+	return verdict{Plugin: status.Plugin(), Reasons: status.Reasons()}
 }

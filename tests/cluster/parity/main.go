@@ -3,8 +3,9 @@
 // It reads one case a line (the input of `plimsoll-scheduler score --in`, and
 // "edges") and passes every object through the defaulting and validation of the
 // API server. For each case it prints one line: the case after that, and for
-// each node the plugin that rejects it with its reasons. If the case is invalid,
-// as when the API server would refuse an object, the line says why.
+// each node the plugin that rejects it with its reasons, or the scores by
+// resources. If the case is invalid, as when the API server would refuse an
+// object, the line says why.
 package main
 
 import (
@@ -28,11 +29,18 @@ type answer struct {
 	Verdicts map[string]verdict `json:"verdicts"`
 }
 
-// verdict is the result of the filters for one node; without a plugin the pod
-// fits.
+// verdict is the result for one node; without a plugin the pod fits. Scores are
+// those of the plugins in scored, under the names of the scores.
 type verdict struct {
-	Plugin  string   `json:"plugin"`
-	Reasons []string `json:"reasons"`
+	Plugin  string           `json:"plugin"`
+	Reasons []string         `json:"reasons"`
+	Scores  map[string]int64 `json:"scores,omitempty"`
+}
+
+// scored are the plugins whose scores are compared.
+var scored = map[string]string{
+	"NodeResourcesFit":                "LeastAllocated",
+	"NodeResourcesBalancedAllocation": "BalancedAllocation",
 }
 
 func judge(line []byte, f *frameworks) (*answer, error) {

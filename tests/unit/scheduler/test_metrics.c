@@ -73,6 +73,7 @@ static void assert_has_line(struct scene *scene, const char *line)
 			.metrics = &scene->metrics,
 			.lease = "l",
 			.leads = true,
+			.suppressed = { [EVENTS_OF_ALL] = 7 },
 			.connected = 1,
 			.aggregators = 2,
 			.now_us = NOW },
@@ -115,6 +116,9 @@ static void a_bound_pod_counts_from_its_first_attempt(void **state)
 	assert_has_line(&scene, "plimsoll_scheduler_load_age_seconds_count 2");
 	assert_has_line(&scene, "plimsoll_scheduler_load_age_seconds_sum 8");
 	assert_has_line(&scene, "plimsoll_scheduler_without_load_total 0");
+	assert_has_line(&scene,
+		"plimsoll_scheduler_events_suppressed_total{limit=\"total\"} "
+		"7");
 	assert_has_line(&scene, "leader_election_master_status{name=\"l\"} 1");
 	scene_fini(&scene);
 }

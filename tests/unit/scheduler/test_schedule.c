@@ -1,244 +1,8 @@
 #include "scheduler/schedule.h"
 
-#include "kube/client.h"
-#include "kube/reflector.h"
-#include "lib/clock.h"
-#include "scheduler/metrics.h"
-#include "tests/support/cm.h"
-#include "tests/unit/scheduler/given.h"
-
-/* A fake API server: the watches deliver what a test wants, and requests stay
- * open until a test answers them. */
-struct kube_request {
-	struct kube_call call;
-	char *path, *body;
-};
-
-enum { REQUESTS_MAX = 512, MANY_PODS = 200, OTHERS_MAX = 16 };
+#include "tests/unit/scheduler/fake_cluster.h"
 
 #define HOUR_US UINT64_C(3600000000)
-
-struct reflector {
-	const char *path;
-	struct reflector_handler handler;
-};
-
-static struct {
-	uv_loop_t loop;
-	struct scheduler_config config;
-	struct schedule *sched;
-	struct reflector nodes, pods, failed, others[OTHERS_MAX];
-	size_t other_count;
-	uint64_t ahead_us; /* of the real monotonic clock */
-	bool is_synced;
-	struct kube_request *open[REQUESTS_MAX];
-	size_t count;
-	size_t bindings;	 /* requested */
-	size_t conditions;	 /* requested */
-	bool has_all_conditions; /* MANY_PODS conditions */
-} world;
-
-uint64_t __real_clock_monotonic_us(void);
-uint64_t __wrap_clock_monotonic_us(void);
-
-uint64_t __wrap_clock_monotonic_us(void)
-{
-	return __real_clock_monotonic_us() + world.ahead_us;
-}
-
-struct reflector *reflector_new(struct kube_client *client,
-	const struct reflector_options *options,
-	const struct reflector_handler *handler)
-{
-	const char *selector =
-		options->field_selector == NULL ? "" : options->field_selector;
-	bool is_failed = strstr(selector, "phase=Failed") != NULL;
-	bool is_pods = strstr(selector, "phase!=Failed") != NULL;
-	bool is_nodes = strcmp(options->path, "/api/v1/nodes") == 0;
-	struct reflector *r = is_pods ? &world.pods
-		: is_failed	      ? &world.failed
-		: is_nodes	      ? &world.nodes
-				      : &world.others[world.other_count++];
-
-	(void)client;
-	assert_true(world.other_count < OTHERS_MAX);
-	r->path = options->path;
-	r->handler = *handler;
-	return r;
-}
-
-struct reflector_state reflector_state(const struct reflector *reflector)
-{
-	(void)reflector;
-	return (struct reflector_state){
-		.is_synced = world.is_synced,
-		.is_watching = true,
-		.last_error = "",
-	};
-}
-
-void reflector_close(struct reflector *reflector)
-{
-	(void)reflector;
-}
-
-struct kube_request *kube_request_send(struct kube_client *client,
-	const struct kube_call *call)
-{
-	struct kube_request *request = xcalloc(1, sizeof(*request));
-
-	(void)client;
-	assert_true(world.count < REQUESTS_MAX);
-	request->call = *call;
-	request->path = xstrdup(call->path);
-	request->body = xstrdup(call->body == NULL ? "" : call->body);
-	world.open[world.count++] = request;
-	if (strstr(call->path, "/binding") != NULL) {
-		world.bindings++;
-	}
-	if (strcmp(call->method, "PATCH") == 0) {
-		world.conditions++;
-		world.has_all_conditions = world.conditions == MANY_PODS;
-	}
-	return request;
-}
-
-static void request_free(struct kube_request *request)
-{
-	free(request->path);
-	free(request->body);
-	free(request);
-}
-
-void kube_request_cancel(struct kube_request *request)
-{
-	for (size_t i = 0; request != NULL && i < world.count; i++) {
-		if (world.open[i] == request) {
-			world.open[i] = world.open[--world.count];
-			request_free(request);
-			return;
-		}
-	}
-}
-
-uv_loop_t *kube_client_loop(const struct kube_client *client)
-{
-	(void)client;
-	return &world.loop;
-}
-
-const char *kube_client_namespace(const struct kube_client *client)
-{
-	(void)client;
-	return "plimsoll";
-}
-
-/* Answers the newest open request. */
-static void answer_last(int status, const char *body)
-{
-	const struct http_response answer = { .status = status,
-		.body = body,
-		.len = strlen(body),
-		.error = status < 300 ? "" : "no" };
-	struct kube_request *request = world.open[--world.count];
-	http_done on_done = request->call.on_done;
-	void *owner = request->call.owner;
-
-	request_free(request);
-	on_done(owner, &answer);
-}
-
-/* Answers all open requests with success. */
-static void answer_all(void)
-{
-	while (world.count > 0) {
-		answer_last(201, "{}");
-	}
-}
-
-/* ---- watches ---- */
-
-static void deliver(const struct reflector *r, const char *name,
-	const char *text)
-{
-	const struct reflector_id id = { "default", name, name };
-	struct json_value *object = given_json(text);
-
-	r->handler.on_object(r->handler.owner, &id, object);
-	json_value_free(object);
-}
-
-static void deliver_node(const char *name)
-{
-	scoped_free char *text = xasprintf(
-		"{'metadata':{'name':'%s','uid':'%s'},'spec':{},"
-		"'status':{'allocatable':{'cpu':'8','memory':'16Gi',"
-		"'pods':'500'}}}",
-		name, name);
-
-	deliver(&world.nodes, name, text);
-}
-
-static void deliver_pod(const char *name, const char *cpu, const char *label)
-{
-	scoped_free char *text = xasprintf(
-		"{'metadata':{'name':'%s','uid':'%s','namespace':'default',"
-		"'labels':{'a':'%s'}},'spec':{'schedulerName':'s',"
-		"'containers':[{'name':'c','resources':{'requests':"
-		"{'cpu':'%s'}}}]},'status':{'phase':'Pending'}}",
-		name, name, label, cpu);
-
-	deliver(&world.pods, name, text);
-}
-
-/* An object of the kind with this path. */
-static void deliver_other(const char *path, const char *name, const char *text)
-{
-	for (size_t i = 0; i < world.other_count; i++) {
-		if (strcmp(world.others[i].path, path) == 0) {
-			deliver(&world.others[i], name, text);
-			return;
-		}
-	}
-	fail_msg("no watch of %s", path);
-}
-
-static void deliver_synced(void)
-{
-	world.is_synced = true;
-	world.nodes.handler.on_synced(world.nodes.handler.owner);
-	world.pods.handler.on_synced(world.pods.handler.owner);
-	for (size_t i = 0; i < world.other_count; i++) {
-		world.others[i].handler.on_synced(
-			world.others[i].handler.owner);
-	}
-}
-
-/* Enough turns for all timers without a delay. */
-static void take_turns(void)
-{
-	for (int i = 0; i < 50; i++) {
-		(void)uv_run(&world.loop, UV_RUN_NOWAIT);
-	}
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	memset(&world, 0, sizeof(world));
-	world.config.scheduler_name = "s";
-	assert_int_equal(uv_loop_init(&world.loop), 0);
-	return schedule_new(&world.sched, &world.loop, NULL, &world.config,
-		NULL);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	schedule_close(world.sched);
-	(void)uv_run(&world.loop, UV_RUN_DEFAULT);
-	return uv_loop_close(&world.loop);
-}
 
 static void binds_a_pod_once_the_caches_are_synced(void **state)
 {
@@ -501,16 +265,6 @@ static void assert_disk_requested(void)
 	assert_string_equal(world.open[world.count - 1]->path, DISKS "/v");
 }
 
-static bool is_requested(const char *part)
-{
-	for (size_t i = 0; i < world.count; i++) {
-		if (strstr(world.open[i]->body, part) != NULL) {
-			return true;
-		}
-	}
-	return false;
-}
-
 static void requeues_a_pod_whose_volumes_are_not_bound_in_time(void **state)
 {
 	const struct scheduler_view view = schedule_view(world.sched);
@@ -616,13 +370,6 @@ static void fill_node(void)
 	world.ahead_us += QUEUE_BACKOFF_US;
 }
 
-static void deliver_deleted(const struct reflector *r, const char *name)
-{
-	const struct reflector_id id = { "default", name, name };
-
-	r->handler.on_deleted(r->handler.owner, &id);
-}
-
 static void a_failed_pod_wakes_the_queue_before_its_deletion(void **state)
 {
 	(void)state;
@@ -648,9 +395,6 @@ static void a_deleted_pod_wakes_the_queue_before_its_failure(void **state)
 	assert_int_equal(world.bindings, 2);
 	answer_all();
 }
-
-#define SCHEDULE_TEST(name)                                                    \
-	cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 #define ELECTION_TEST(name)                                                    \
 	cmocka_unit_test_setup_teardown(name, setup_election, teardown)

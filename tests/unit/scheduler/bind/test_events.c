@@ -1,6 +1,7 @@
 #include "scheduler/bind/events.h"
 
 #include "kube/client.h"
+#include "scheduler/filter/filter.h"
 #include "tests/support/cm.h"
 #include "tests/unit/scheduler/given.h"
 
@@ -94,9 +95,107 @@ static void reports_the_same_failure_once_in_5_minutes(void **state)
 	assert_int_equal(answer_all(), 0);
 	assert_true(fails_with("a", EVENTS_REPEAT_US));
 	assert_int_equal(answer_all(), 2);
+	events_error(world.events, &world.queued, "a", EVENTS_REPEAT_US);
+	assert_int_equal(answer_all(), 0);
+}
+
+/* The number of open requests with this method. */
+static size_t count_open(const char *method)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < world.count; i++) {
+		count += strcmp(world.open[i]->call.method, method) == 0;
+	}
+	return count;
+}
+
+static void sends_one_event_of_a_reason_in_5_minutes_but_each_condition(
+	void **state)
+{
+	(void)state;
+	assert_true(fails_with("a", 0));
+	assert_true(fails_with("b", 1));
+	assert_true(fails_with("a", 2));
+	assert_int_equal(count_open("PATCH"), 3);
+	assert_int_equal(count_open("POST"), 1);
+	assert_int_equal(events_suppressed(world.events, EVENTS_OF_POD), 2);
+	events_error(world.events, &world.queued, "c", 3);
+	assert_int_equal(count_open("POST"), 2);
 	assert_true(fails_with("b", EVENTS_REPEAT_US));
-	assert_int_equal(answer_all(), 2);
-	events_error(world.events, &world.queued, "b", EVENTS_REPEAT_US);
+	assert_int_equal(count_open("PATCH"), 5);
+	assert_int_equal(count_open("POST"), 3);
+	answer_all();
+}
+
+static void sends_an_event_once_another_plugin_rejects(void **state)
+{
+	(void)state;
+	world.queued.plugins = 1 << PLUGIN_NODE_RESOURCES_FIT;
+	assert_true(fails_with("0/3", 0));
+	assert_true(fails_with("0/4", 1));
+	assert_int_equal(count_open("POST"), 1);
+	world.queued.plugins |= 1 << PLUGIN_TAINT_TOLERATION;
+	assert_true(fails_with("0/5", 2));
+	assert_int_equal(count_open("POST"), 2);
+	world.queued.plugins = 1 << PLUGIN_TAINT_TOLERATION;
+	assert_true(fails_with("0/6", EVENTS_REPEAT_US));
+	assert_int_equal(count_open("POST"), 2);
+	assert_true(fails_with("0/7", EVENTS_REPEAT_US + 2));
+	assert_int_equal(count_open("POST"), 3);
+	answer_all();
+}
+
+/* Another pod fails; it keeps nothing. */
+static void another_fails(int64_t now_us)
+{
+	struct queued_pod other = { .pod = world.queued.pod };
+
+	assert_true(events_unschedulable(world.events, &other, "x", now_us));
+	free(other.message);
+}
+
+static void sends_30_events_a_second_in_total(void **state)
+{
+	const int64_t second = 1000000;
+	size_t sent = 0;
+
+	(void)state;
+	for (int i = 0; i < EVENTS_BURST + 100; i++) {
+		another_fails(0);
+		sent += count_open("POST");
+		answer_all();
+	}
+	assert_int_equal(sent, EVENTS_BURST);
+	assert_int_equal(events_suppressed(world.events, EVENTS_OF_ALL), 100);
+	sent = 0;
+	for (int i = 0; i < 100; i++) {
+		another_fails(second);
+		sent += count_open("POST");
+		answer_all();
+	}
+	assert_int_equal(sent, EVENTS_PER_S);
+}
+
+static void sends_an_event_that_is_owed_once_there_is_room(void **state)
+{
+	const int64_t second = 1000000;
+
+	(void)state;
+	for (int i = 0; i < EVENTS_BURST; i++) {
+		another_fails(0);
+		answer_all();
+	}
+	assert_true(fails_with("a", 0));
+	assert_int_equal(count_open("PATCH"), 1);
+	assert_int_equal(answer_all(), 1);
+	assert_true(fails_with("a", 0));
+	assert_int_equal(answer_all(), 0);
+	assert_int_equal(events_suppressed(world.events, EVENTS_OF_ALL), 1);
+	assert_true(fails_with("a", second));
+	assert_int_equal(count_open("POST"), 1);
+	assert_int_equal(answer_all(), 1);
+	assert_true(fails_with("a", second));
 	assert_int_equal(answer_all(), 0);
 }
 
@@ -116,7 +215,7 @@ static void reports_both_or_nothing_above_the_limit(void **state)
 {
 	(void)state;
 	for (int i = 0; i < PENDING_MAX - 1; i++) {
-		events_scheduled(world.events, world.queued.pod, "n", "");
+		events_scheduled(world.events, world.queued.pod, "n", "", 0);
 	}
 	assert_false(fails_with("a", 0));
 	assert_null(world.queued.message);
@@ -131,6 +230,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(reports_the_same_failure_once_in_5_minutes),
+		CASE(sends_one_event_of_a_reason_in_5_minutes_but_each_condition),
+		CASE(sends_an_event_once_another_plugin_rejects),
+		CASE(sends_30_events_a_second_in_total),
+		CASE(sends_an_event_that_is_owed_once_there_is_room),
 		CASE(names_the_reason_in_condition_and_event),
 		CASE(reports_both_or_nothing_above_the_limit),
 	};

@@ -256,6 +256,25 @@ static void the_newest_load_counts(void **state)
 	assert_int_equal(cache_fresh_loads(&world->cache, 200 * SECOND), 0);
 }
 
+static void only_nodes_have_a_load_once_all_nodes_are_known(void **state)
+{
+	struct world *world = *state;
+	bool changed = true;
+
+	put_load(world, &changed, 1.0, KVM_OK, 90 * SECOND);
+	assert_int_equal(world->cache.loads.count, 1);
+	cache_set_complete(&world->cache);
+	assert_int_equal(world->cache.loads.count, 0);
+	put_load(world, &changed, 1.0, KVM_OK, 91 * SECOND);
+	assert_int_equal(world->cache.loads.count, 0);
+	assert_false(changed);
+	put_node(world, "a", "4", "1");
+	put_load(world, &changed, 1.0, KVM_OK, 92 * SECOND);
+	assert_int_equal(world->cache.loads.count, 1);
+	cache_remove_node(&world->cache, "a");
+	assert_int_equal(world->cache.loads.count, 0);
+}
+
 static void refuses_an_invalid_node_and_changes_nothing(void **state)
 {
 	struct world *world = *state;
@@ -311,6 +330,9 @@ int main(void)
 			teardown),
 		cmocka_unit_test_setup_teardown(
 			a_pod_bound_elsewhere_follows_the_api_server, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			only_nodes_have_a_load_once_all_nodes_are_known, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(the_newest_load_counts, setup,
 			teardown),

@@ -42,7 +42,6 @@ static void sums_requests_as_pods_come_and_go(void **state)
 	assert_true(node->memory_bytes_requested == INT64_C(4) << 30);
 	assert_int_equal(node->ephemeral_bytes_requested, 7);
 	assert_int_equal(requested(node, "devices.kubevirt.io/kvm"), 1);
-	assert_int_equal(requested(node, "x.y/gpu"), 2);
 	assert_int_equal(node->expected_milli, 1000);
 
 	node_remove_pod(node, vm);
@@ -50,12 +49,85 @@ static void sums_requests_as_pods_come_and_go(void **state)
 	assert_int_equal(node->pod_count, 0);
 	assert_int_equal(node->cpu_milli_requested, 0);
 	assert_true(node->memory_bytes_requested == 0);
-	assert_int_equal(requested(node, "x.y/gpu"), 0);
+	assert_int_equal(requested(node, "devices.kubevirt.io/kvm"), 0);
 	assert_int_equal(node->expected_milli, 0);
 	node_free(node);
 	pod_free(vm);
 	pod_free(gpu);
 	interner_free(interner);
+}
+
+static void update(struct node *node, const char *allocatable)
+{
+	scoped_free char *text = xasprintf(
+		"{'metadata':{'name':'n'},"
+		"'status':{'allocatable':{%s}}}",
+		allocatable);
+	struct json_value *object = given_json(text);
+
+	assert_int_equal(node_update(node, object, NULL), 0);
+	json_value_free(object);
+}
+
+static void sums_requests_for_a_resource_while_the_node_offers_it(void **state)
+{
+	struct interner *interner = interner_new();
+	struct node *node = given_plain_node(interner, "n");
+	struct pod *gpu = given_spec(interner,
+		"{'containers':[{'resources':{'requests':{'x.y/gpu':'2'}}}]}");
+
+	(void)state;
+	node_add_pod(node, gpu, TIME_LONG_AGO);
+	assert_int_equal(requested(node, "x.y/gpu"), -1);
+	update(node, "'x.y/gpu':'3'");
+	assert_int_equal(requested(node, "x.y/gpu"), 2);
+	update(node, "'x.y/gpu':'4'");
+	assert_int_equal(requested(node, "x.y/gpu"), 2);
+	update(node, "");
+	node_remove_pod(node, gpu);
+	update(node, "'x.y/gpu':'3'");
+	assert_int_equal(requested(node, "x.y/gpu"), 0);
+	node_free(node);
+	pod_free(gpu);
+	interner_free(interner);
+}
+
+/* Reads a node with this many numbered taints or resources. */
+static int make_long(const char *before, const char *member,
+	const char *closing, int count)
+{
+	scoped_buffer struct buffer text = BUFFER_MAX(1 << 20);
+	struct interner *interner = interner_new();
+	struct json_value *object;
+	struct node *node = NULL;
+	int r;
+
+	buffer_text(&text, before);
+	for (int i = 0; i < count; i++) {
+		buffer_text(&text, i > 0 ? "," : "");
+		buffer_printf(&text, "%s%d%s", member, i, closing);
+	}
+	buffer_text(&text, closing[1] == '}' ? "]}}" : "}}}");
+	object = given_json(text.data);
+	r = node_new(&node, interner, object, NULL);
+	node_free(node);
+	json_value_free(object);
+	interner_free(interner);
+	return r;
+}
+
+static void refuses_a_node_with_too_many_resources_or_taints(void **state)
+{
+	static const char taints[] =
+		"{'metadata':{'name':'n'},'spec':{'taints':[";
+	static const char resources[] =
+		"{'metadata':{'name':'n'},'status':{'allocatable':{";
+
+	(void)state;
+	assert_int_equal(make_long(taints, "{'key':'", "'}", 1024), 0);
+	assert_int_equal(make_long(taints, "{'key':'", "'}", 1025), -E2BIG);
+	assert_int_equal(make_long(resources, "'x.y/", "':'1'", 256), 0);
+	assert_int_equal(make_long(resources, "'x.y/", "':'1'", 257), -E2BIG);
 }
 
 static void keeps_pods_and_load_across_updates(void **state)
@@ -66,7 +138,8 @@ static void keeps_pods_and_load_across_updates(void **state)
 	struct node_load load = given_load(3, 0);
 	struct json_value *newer = given_json(
 		"{'metadata':{'name':'n','labels':{'a':'b'}},'spec':{"
-		"'unschedulable':true},'status':{'allocatable':{'cpu':'8'}}}");
+		"'unschedulable':true},'status':{'allocatable':{'cpu':'8',"
+		"'devices.kubevirt.io/kvm':'1k'}}}");
 	struct json_value *broken = given_json(
 		"{'metadata':{'name':'n'},'status':{'allocatable':"
 		"{'cpu':'x'}}}");
@@ -218,6 +291,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums_requests_as_pods_come_and_go),
+		cmocka_unit_test(
+			sums_requests_for_a_resource_while_the_node_offers_it),
+		cmocka_unit_test(
+			refuses_a_node_with_too_many_resources_or_taints),
 		cmocka_unit_test(keeps_pods_and_load_across_updates),
 		cmocka_unit_test(charges_vms_until_they_are_measured),
 		cmocka_unit_test(observations_determine_the_model_of_a_vm),

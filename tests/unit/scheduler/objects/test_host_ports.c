@@ -1,7 +1,5 @@
 #include "scheduler/objects/host_ports.h"
 
-#include <errno.h>
-
 #include "tests/unit/scheduler/verdicts.h"
 
 #define PORT(port, more) "{'hostPort':" port more "}"
@@ -47,7 +45,7 @@ static struct host_ports ports_of(struct interner *interner, const char *json)
 	struct json_value *spec = given_json(json);
 	struct host_ports ports;
 
-	assert_int_equal(host_ports_read(&ports, interner, spec, NULL), 0);
+	host_ports_read(&ports, interner, spec);
 	json_value_free(spec);
 	return ports;
 }
@@ -83,24 +81,42 @@ static void a_port_conflict_rejects_before_insufficient_cpu(void **state)
 		"ports; b: Insufficient cpu");
 }
 
-static void limits_the_number_of_ports(void **state)
+/* Ports 1 to count at this address. */
+static struct host_ports many_ports(struct interner *interner, int first,
+	int count, const char *address)
 {
-	struct interner *interner = interner_new();
-	struct host_ports ports = { 0 };
 	scoped_buffer struct buffer text = BUFFER_MAX(1 << 20);
-	struct json_value *spec;
-	struct error err;
 
-	(void)state;
-	buffer_text(&text, "{'containers':[{'ports':[{'hostPort':1}");
-	for (int i = 0; i < HOST_PORTS_MAX; i++) {
-		buffer_text(&text, ",{'hostPort':1}");
+	buffer_text(&text, "{'containers':[{'ports':[{'containerPort':1}");
+	for (int i = first; i < first + count; i++) {
+		buffer_printf(&text, ",{'hostPort':%d,'hostIP':'%s'}", i,
+			address);
 	}
 	buffer_text(&text, "]}]}");
-	spec = given_json(text.data);
-	assert_int_equal(host_ports_read(&ports, interner, spec, &err), -E2BIG);
-	assert_int_equal(ports.count, 0);
-	json_value_free(spec);
+	return ports_of(interner, text.data);
+}
+
+static void finds_the_one_conflict_among_thousands_of_ports(void **state)
+{
+	struct interner *interner = interner_new();
+	struct host_ports many = many_ports(interner, 1, 5000, "10.0.0.1");
+	struct host_ports last = many_ports(interner, 5000, 5000, "10.0.0.1");
+	struct host_ports next = many_ports(interner, 5001, 5000, "10.0.0.1");
+	struct host_ports other = many_ports(interner, 1, 5000, "10.0.0.2");
+	struct host_ports any = many_ports(interner, 5000, 1, "0.0.0.0");
+
+	(void)state;
+	assert_int_equal(many.count, 5000);
+	assert_true(host_ports_conflict(&many, &last));
+	assert_false(host_ports_conflict(&many, &next));
+	assert_false(host_ports_conflict(&many, &other));
+	assert_true(host_ports_conflict(&many, &any));
+	assert_true(host_ports_conflict(&any, &other));
+	host_ports_fini(&many, interner);
+	host_ports_fini(&last, interner);
+	host_ports_fini(&next, interner);
+	host_ports_fini(&other, interner);
+	host_ports_fini(&any, interner);
 	interner_free(interner);
 }
 
@@ -110,7 +126,8 @@ int main(void)
 		cmocka_unit_test(conflicts_like_upstream),
 		cmocka_unit_test(
 			a_port_conflict_rejects_before_insufficient_cpu),
-		cmocka_unit_test(limits_the_number_of_ports),
+		cmocka_unit_test(
+			finds_the_one_conflict_among_thousands_of_ports),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -185,27 +185,172 @@ static void reads_phase_deletion_and_gates(void **state)
 	interner_free(interner);
 }
 
-static void names_the_invalid_pod(void **state)
+/* A pod with this part of a spec and one CPU, on a node. */
+static struct pod *placed_pod(struct interner *interner, const char *part)
+{
+	scoped_free char *text = xasprintf(
+		"{'metadata':{'name':'p','namespace':'ns'},'spec':{'nodeName':"
+		"'n','volumes':[{'persistentVolumeClaim':{'claimName':'c'}}],"
+		"'containers':[{'ports':[{'hostPort':80}],'resources':{"
+		"'requests':{'cpu':'1'}}}],%s}}",
+		part);
+	struct json_value *value = given_json(text);
+	struct pod *pod = NULL;
+
+	assert_int_equal(pod_new(&pod, interner, value, POD_SCHEDULED, NULL),
+		0);
+	json_value_free(value);
+	return pod;
+}
+
+static void assert_counted(const struct pod *pod)
+{
+	assert_int_equal(pod->requests.cpu_milli, 1000);
+	assert_int_equal(pod->ports.count, 1);
+	assert_int_equal(pod->volumes.claim_count, 1);
+}
+
+/* count times the same member of a list. The caller frees it. */
+static char *repeated(const char *before, const char *member, int count,
+	const char *after)
+{
+	struct buffer text = BUFFER_MAX(4 << 20);
+
+	buffer_text(&text, before);
+	for (int i = 0; i < count; i++) {
+		buffer_printf(&text, "%s%s", i > 0 ? "," : "", member);
+	}
+	buffer_text(&text, after);
+	assert_false(text.overflowed);
+	return text.data;
+}
+
+#define PREFERENCE                                                             \
+	"{'weight':1,'podAffinityTerm':{'topologyKey':'k','labelSelector':{}}" \
+	"}"
+#define PREFERRED "'preferredDuringSchedulingIgnoredDuringExecution':["
+
+static void a_placed_pod_counts_however_much_it_has(void **state)
 {
 	struct interner *interner = interner_new();
-	struct json_value *value = given_json(
-		"{'metadata':{'name':'p','namespace':'ns'},'spec':{"
-		"'containers':[{'resources':{'requests':{'cpu':'x'}}}]}}");
+	scoped_free char *many =
+		repeated("'affinity':{'podAntiAffinity':{" PREFERRED,
+			PREFERENCE, 20000, "]}}");
+	struct pod *pod = placed_pod(interner, many);
+
+	(void)state;
+	assert_null(pod->unsupported);
+	assert_int_equal(pod->affinity.preferred_anti.count, 20000);
+	assert_counted(pod);
+	pod_free(pod);
+	interner_free(interner);
+}
+
+static void a_placed_pod_counts_with_what_can_be_read(void **state)
+{
+	struct interner *interner = interner_new();
+	struct pod *pod = placed_pod(interner,
+		"'affinity':{'podAffinity':{" PREFERRED
+		"]}},'initContainers':"
+		"[{'resources':{'requests':{'cpu':'x'}}}]");
+
+	(void)state;
+	assert_string_equal(pod->unsupported,
+		"pod cannot be read: resource 'cpu': 'x' is not a quantity "
+		"such as 200m or 4Gi");
+	assert_counted(pod);
+	pod_free(pod);
+	pod = placed_pod(interner,
+		"'affinity':{'podAffinity':{'required"
+		"DuringSchedulingIgnoredDuringExecution':7}}");
+	assert_non_null(pod->unsupported);
+	assert_counted(pod);
+	pod_free(pod);
+	interner_free(interner);
+}
+
+static void refuses_to_place_a_pod_that_cannot_be_read(void **state)
+{
+	struct interner *interner = interner_new();
+	struct pod *pod = given_spec(interner, "{'tolerations':7}");
+
+	(void)state;
+	assert_string_equal(pod->unsupported,
+		"pod cannot be read: tolerations are not a list");
+	pod_free(pod);
+	interner_free(interner);
+}
+
+/* Lengths at which a pod is placed, and at which it is refused. */
+static const struct {
+	const char *before, *member, *after;
+	int allowed, refused;
+	const char *why;
+} long_pods[] = {
+	{ "{'affinity':{'podAffinity':{" PREFERRED, PREFERENCE, "]}}}", 257,
+		3300, "more than 16384 values in affinity" },
+	{ "{'topologySpreadConstraints':[",
+		"{'topologyKey':'k','maxSkew':1,'labelSelector':{}}", "]}", 300,
+		4100, "more than 16384 values in affinity" },
+	{ "{'volumes':[", "{'emptyDir':{}}", "]}", 4096, 4097,
+		"more than 4096 volumes" },
+};
+
+static void refuses_to_place_a_pod_that_is_too_long(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < count_of(long_pods); i++) {
+		struct interner *interner = interner_new();
+		scoped_free char *allowed =
+			repeated(long_pods[i].before, long_pods[i].member,
+				long_pods[i].allowed, long_pods[i].after);
+		scoped_free char *refused =
+			repeated(long_pods[i].before, long_pods[i].member,
+				long_pods[i].refused, long_pods[i].after);
+		struct pod *pod = given_spec(interner, allowed);
+
+		assert_null(pod->unsupported);
+		pod_free(pod);
+		pod = given_spec(interner, refused);
+		given_check(is_about(pod->unsupported, long_pods[i].why),
+			long_pods[i].why);
+		pod_free(pod);
+		interner_free(interner);
+	}
+}
+
+static void refuses_to_place_a_pod_with_33_kinds_of_devices(void **state)
+{
+	struct interner *interner = interner_new();
+	scoped_buffer struct buffer text = BUFFER_MAX(1 << 16);
+	struct pod *pod;
+
+	(void)state;
+	buffer_text(&text,
+		"{'containers':[{'resources':{'requests':{'cpu':'1'");
+	for (int i = 0; i <= RESOURCES_POD_MAX; i++) {
+		buffer_printf(&text, ",'x.y/%d':'1'", i);
+	}
+	buffer_text(&text, "}}}]}");
+	pod = given_spec(interner, text.data);
+	assert_string_equal(pod->unsupported,
+		"pod has more than 32 kinds of extended resources and huge "
+		"pages, which plimsoll-scheduler does not support");
+	pod_free(pod);
+	interner_free(interner);
+}
+
+static void names_no_pod_without_a_name(void **state)
+{
+	struct interner *interner = interner_new();
 	struct json_value *nameless = given_json("{}");
 	struct pod *pod = NULL;
 	struct error err;
 
 	(void)state;
-	assert_int_equal(pod_new(&pod, interner, value, POD_SCHEDULED, &err),
-		-EBADMSG);
-	assert_string_equal(err.text,
-		"pod 'ns/p': resource 'cpu': 'x' is not a quantity such as "
-		"200m or 4Gi");
 	assert_int_equal(pod_new(&pod, interner, nameless, POD_SCHEDULED, &err),
 		-EBADMSG);
 	assert_null(pod);
-	pod_free(pod);
-	json_value_free(value);
 	json_value_free(nameless);
 	interner_free(interner);
 }
@@ -220,7 +365,13 @@ int main(void)
 		cmocka_unit_test(reads_labels_affinity_ports_and_volumes),
 		cmocka_unit_test(reads_the_time_of_binding),
 		cmocka_unit_test(reads_phase_deletion_and_gates),
-		cmocka_unit_test(names_the_invalid_pod),
+		cmocka_unit_test(a_placed_pod_counts_however_much_it_has),
+		cmocka_unit_test(a_placed_pod_counts_with_what_can_be_read),
+		cmocka_unit_test(refuses_to_place_a_pod_that_cannot_be_read),
+		cmocka_unit_test(refuses_to_place_a_pod_that_is_too_long),
+		cmocka_unit_test(
+			refuses_to_place_a_pod_with_33_kinds_of_devices),
+		cmocka_unit_test(names_no_pod_without_a_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

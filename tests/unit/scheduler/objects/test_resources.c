@@ -156,7 +156,7 @@ static void rejects_invalid_quantities(void **state)
 	}
 }
 
-static void limits_the_number_of_resources(void **state)
+static void counts_any_number_of_resources(void **state)
 {
 	struct interner *interner = interner_new();
 	scoped_buffer struct buffer text = BUFFER_MAX(1 << 20);
@@ -165,14 +165,39 @@ static void limits_the_number_of_resources(void **state)
 
 	(void)state;
 	buffer_text(&text, "{'containers':[{'resources':{'requests':{");
-	for (int i = 0; i <= RESOURCES_POD_MAX; i++) {
+	for (int i = 0; i < 20000; i++) {
 		buffer_printf(&text, "%s'x.y/%d':'1'", i > 0 ? "," : "", i);
 	}
 	buffer_text(&text, "}}}]}");
 	spec = given_json(text.data);
 	assert_int_equal(
-		resources_read_requests(&r, interner, spec, NULL, NULL),
-		-E2BIG);
+		resources_read_requests(&r, interner, spec, NULL, NULL), 0);
+	assert_int_equal(r.scalar_count, 20000);
+	assert_int_equal(other(&r, interner, "x.y/19999"), 1);
+	resources_fini(&r, interner);
+	json_value_free(spec);
+	interner_free(interner);
+}
+
+static void counts_what_can_be_read(void **state)
+{
+	struct interner *interner = interner_new();
+	struct json_value *spec = given_json(
+		"{'containers':[{'resources':{'requests':{'cpu':'x',"
+		"'memory':'10'}}},{'resources':[]},{'resources':{'requests':{"
+		"'cpu':'2','x.y/z':{}}}}]}");
+	struct resources r;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(
+		resources_read_requests(&r, interner, spec, NULL, &err),
+		-EBADMSG);
+	assert_string_equal(err.text,
+		"resource 'cpu': 'x' is not a quantity such as 200m or 4Gi");
+	assert_int_equal(r.cpu_milli, 2000);
+	assert_int_equal(r.memory_bytes, 10);
+	resources_fini(&r, interner);
 	json_value_free(spec);
 	interner_free(interner);
 }
@@ -255,6 +280,66 @@ static void a_bound_pod_counts_its_allocated_resources(void **state)
 	}
 }
 
+/* NonZeroRequested of placed pods, from kube-scheduler's
+ * PodInfo.CalculateResource(). */
+static const struct {
+	const char *spec, *status;
+	int64_t cpu_milli, memory_bytes;
+} scored[] = {
+	{ "{'containers':[{},{" REQUEST("0", "10") "}]}", "{}", 100,
+		(INT64_C(200) << 20) + 10 },
+	/* Grown in place; the status wins over the spec. */
+	{ "{'containers':[" C(REQUEST("1", "10")) "]}",
+		"{" GIVEN("containerStatuses", REQUEST("2", "5")) "}", 2000,
+		10 },
+	/* The status reports a request that the spec lacks. */
+	{ "{'containers':[{'name':'c'}]}",
+		"{" GIVEN("containerStatuses", REQUEST("2", "5")) "}", 2000,
+		5 },
+	/* An infeasible resize leaves a container without requests. */
+	{ "{'containers':[" C(REQUEST("4", "10")) "]}",
+		"{" GIVEN("containerStatuses",
+			"'resources':{}") ",'conditions':[{'type':'"
+					  "PodResizePending','reason':"
+					  "'Infeasible'}]}",
+		100, INT64_C(200) << 20 },
+	/* Pod-level requests, and no defaults beside requests. */
+	{ "{'resources':{'requests':{'cpu':'1'}},'containers':[{}],"
+	  "'overhead':{'memory':'7'}}",
+		"{}", 1000, 7 },
+	{ "{'resources':{'requests':{'cpu':'1'}},'containers':[{}]}", "{}",
+		1000, INT64_C(200) << 20 },
+	{ "{'resources':{'requests':{'cpu':'1'}},'containers':[{}]}",
+		"{'resources':{'requests':{'cpu':'2'}}}", 2000,
+		INT64_C(200) << 20 },
+	/* Fractions are rounded once. */
+	{ "{'containers':[{" REQUEST("1", "0.5") "},{" REQUEST("1",
+		  "0.5") "}]}",
+		"{}", 2000, 1 },
+};
+
+static void scores_a_resized_pod_by_its_status(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < count_of(scored); i++) {
+		struct interner *interner = interner_new();
+		struct json_value *spec = given_json(scored[i].spec);
+		struct json_value *status = given_json(scored[i].status);
+		struct resources r;
+
+		assert_int_equal(resources_read_requests(&r, interner, spec,
+					 status, NULL),
+			0);
+		given_check(r.nonzero_milli == scored[i].cpu_milli &&
+				r.nonzero_bytes == scored[i].memory_bytes,
+			scored[i].spec);
+		resources_fini(&r, interner);
+		json_value_free(spec);
+		json_value_free(status);
+		interner_free(interner);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,7 +348,9 @@ int main(void)
 		cmocka_unit_test(counts_the_resources_that_upstream_counts),
 		cmocka_unit_test(reads_allocatable),
 		cmocka_unit_test(rejects_invalid_quantities),
-		cmocka_unit_test(limits_the_number_of_resources),
+		cmocka_unit_test(counts_any_number_of_resources),
+		cmocka_unit_test(counts_what_can_be_read),
+		cmocka_unit_test(scores_a_resized_pod_by_its_status),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,153 @@
+#include "scheduler/binding_cycle.h"
+
+#include "tests/unit/scheduler/fake_cluster.h"
+
+/* The number of CPUs that are taken on n1. */
+static int64_t taken_cpus(void)
+{
+	const struct scheduler_view view = schedule_view(world.sched);
+
+	return cache_node(view.cache, "n1")->cpu_milli_requested / 1000;
+}
+
+/* Bindings fail, and so do the reads of the pods, with this status. Returns the
+ * number of reads. */
+static size_t refuse_to_tell(int status)
+{
+	size_t reads = 0;
+
+	world.is_hasty = true;
+	for (int i = 0; i < 1000; i++) {
+		const struct kube_request *last =
+			world.count > 0 ? world.open[world.count - 1] : NULL;
+
+		if (last == NULL) {
+			take_turns();
+		} else if (strstr(last->path, "/binding") != NULL) {
+			answer_last(500, "");
+		} else if (strcmp(last->call.method, "GET") == 0) {
+			answer_last(status, "");
+			reads++;
+		} else {
+			answer_last(201, "{}");
+		}
+	}
+	world.is_hasty = false;
+	return reads;
+}
+
+static void pods_that_cannot_be_read_do_not_stop_placement(void **state)
+{
+	(void)state;
+	deliver_synced();
+	for (int i = 0; i < 64; i++) {
+		scoped_free char *name = xasprintf("p%d", i);
+
+		deliver_pod(name, "0", "x");
+	}
+	deliver_pod("q", "1", "x");
+	deliver_node("n1");
+	take_turns();
+	assert_int_equal(world.bindings, 64);
+	assert_int_equal(refuse_to_tell(403), 65 * BINDER_REFUSALS_MAX);
+	assert_int_equal(world.bindings, 65);
+}
+
+static void an_api_server_in_trouble_is_asked_for_a_minute(void **state)
+{
+	(void)state;
+	deliver_synced();
+	deliver_node("n1");
+	deliver_pod("p", "1", "x");
+	take_turns();
+	assert_int_equal(refuse_to_tell(503), BINDER_READS_MAX);
+	assert_int_equal(taken_cpus(), 1);
+}
+
+/* p takes one CPU of n1 and is perhaps bound there. */
+static void lose_sight_of_p(void)
+{
+	deliver_node("n1");
+	deliver_synced();
+	deliver_pod("p", "1", "x");
+	take_turns();
+	assert_true(refuse_to_tell(403) > 0);
+	assert_int_equal(world.bindings, 1);
+	assert_int_equal(taken_cpus(), 1);
+}
+
+static void the_watch_settles_a_binding_of_unknown_outcome(void **state)
+{
+	const struct scheduler_view view = schedule_view(world.sched);
+
+	(void)state;
+	lose_sight_of_p();
+	deliver(&world.pods, "p",
+		"{'metadata':{'name':'p','uid':'p','namespace':'default'},"
+		"'spec':{'schedulerName':'s','nodeName':'n1','containers':[{"
+		"'name':'c','resources':{'requests':{'cpu':'1'}}}]},"
+		"'status':{'phase':'Pending'}}");
+	deliver_node("n2");
+	assert_true(is_requested("Successfully assigned default/p to n1"));
+	answer_all();
+	assert_null(queue_find(view.queue, "p"));
+	world.ahead_us += BINDING_HOLD_US;
+	deliver_node("n3");
+	take_turns();
+	assert_int_equal(world.bindings, 1);
+	assert_int_equal(taken_cpus(), 1);
+}
+
+static void a_deleted_pod_leaves_a_binding_of_unknown_outcome(void **state)
+{
+	(void)state;
+	lose_sight_of_p();
+	deliver_deleted(&world.pods, "p");
+	assert_int_equal(taken_cpus(), 0);
+	world.ahead_us += BINDING_HOLD_US;
+	deliver_node("n2");
+	take_turns();
+	assert_int_equal(world.bindings, 1);
+}
+
+static void a_pod_that_no_watch_shows_bound_is_tried_again_in_2_minutes(
+	void **state)
+{
+	(void)state;
+	lose_sight_of_p();
+	world.is_away = true;
+	world.ahead_us += BINDING_HOLD_US;
+	deliver_node("n2");
+	world.is_away = false;
+	world.ahead_us += BINDING_HOLD_US - 1000000;
+	deliver_node("n3");
+	take_turns();
+	assert_int_equal(world.bindings, 1);
+	assert_int_equal(taken_cpus(), 1);
+	world.ahead_us += 2000000;
+	deliver_node("n4");
+	assert_true(
+		is_requested("it is unknown whether the pod is bound to "
+			     "n1: no"));
+	answer_all();
+	world.ahead_us += QUEUE_BACKOFF_US;
+	deliver_node("n5");
+	take_turns();
+	assert_int_equal(world.bindings, 2);
+	answer_all();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SCHEDULE_TEST(pods_that_cannot_be_read_do_not_stop_placement),
+		SCHEDULE_TEST(an_api_server_in_trouble_is_asked_for_a_minute),
+		SCHEDULE_TEST(the_watch_settles_a_binding_of_unknown_outcome),
+		SCHEDULE_TEST(
+			a_deleted_pod_leaves_a_binding_of_unknown_outcome),
+		SCHEDULE_TEST(
+			a_pod_that_no_watch_shows_bound_is_tried_again_in_2_minutes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
