@@ -153,6 +153,7 @@ WRAP_test_schedule = clock_monotonic_us timer_start
 WRAP_test_binding_cycle = clock_monotonic_us timer_start
 WRAP_test_node_log = log_write
 WRAP_test_mq_unfinished = clock_monotonic_us
+WRAP_test_mq = mq_unfinished_end
 WRAP_test_hour_scan = chunk_open chunk_close
 WRAP_test_ingest = clock_monotonic_us timer_start
 WRAP_test_request_body = store_names_find

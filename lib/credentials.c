@@ -83,7 +83,7 @@ static int check_url(const struct credentials *config, const char *url,
 		return error_wrap(err, r, "--aggregator");
 	}
 	return starts_with(url, secure) ? check_secure(config, url, err)
-			 : check_plain(config, url, err);
+					: check_plain(config, url, err);
 }
 
 int credentials_check(const struct credentials *config,

@@ -23,6 +23,10 @@ enum { CHECK_MS = 10 };
 /* The length of a message covers the hops that REQ/REP allows: nine. */
 enum { HOPS_BYTES = 9 * 4 };
 
+/* Slots that receive at a time. Messages that arrive while the loop is busy fill
+ * these at most: 64 MiB. */
+enum { RECEIVING_MAX = 64 };
+
 enum { ACCEPT_FAILURES = 3 };
 
 /* One context: receives, is served on the loop thread, replies, and receives
@@ -37,8 +41,8 @@ struct mq_request {
 	nng_ctx ctx;
 	nng_aio *receiving, *replying;
 	nng_msg *msg; /* received, then without bytes for the reply */
+	struct mq_request *next; /* in server->waiting or ->idle */
 	/* For a reply that waits: */
-	struct mq_request *next;
 	nng_pipe pipe;
 	uint64_t since_us;
 };
@@ -54,6 +58,8 @@ struct mq_server {
 	size_t unfinished_closed; /* since mq_server_last_error() */
 	struct mq_request *slots;
 	struct mq_request *waiting; /* with waiting replies */
+	struct mq_request *idle;    /* neither receiving nor in use */
+	size_t receiving;	    /* slots */
 	size_t slot_count;
 	mq_serve serve;
 	void *owner;
@@ -66,6 +72,25 @@ struct mq_server {
 static void receive(struct mq_request *slot)
 {
 	nng_ctx_recv(slot->ctx, slot->receiving);
+}
+
+/* Keeps RECEIVING_MAX slots ready for a message. */
+static void receive_more(struct mq_server *server)
+{
+	while (server->receiving < RECEIVING_MAX && server->idle != NULL) {
+		struct mq_request *slot = server->idle;
+
+		server->idle = slot->next;
+		server->receiving++;
+		receive(slot);
+	}
+}
+
+static void end_request(struct mq_request *slot)
+{
+	slot->next = slot->server->idle;
+	slot->server->idle = slot;
+	receive_more(slot->server);
 }
 
 /* On an nng thread. */
@@ -119,6 +144,7 @@ static void deliver_request(void *owner, struct inbox_item *item)
 		check_unfinished(server);
 		return;
 	}
+	server->receiving--;
 	msg = slot->msg;
 	/* A request that waits for its reply does not keep its bytes. */
 	if (nng_msg_alloc(&slot->msg, 0) != 0) {
@@ -127,6 +153,7 @@ static void deliver_request(void *owner, struct inbox_item *item)
 	nng_msg_set_pipe(slot->msg, nng_msg_get_pipe(msg));
 	server->serve(server->owner, slot, nng_msg_body(msg), nng_msg_len(msg));
 	nng_msg_free(msg);
+	receive_more(server);
 }
 
 static int open_slot(struct mq_server *server, struct mq_request *slot)
@@ -248,7 +275,7 @@ static void end_waiting(struct mq_request *slot)
 	if (nng_aio_result(slot->replying) == NNG_ETIMEDOUT) {
 		mq_unfinished_disconnect(slot->server->unfinished, slot->pipe);
 	}
-	receive(slot);
+	end_request(slot);
 }
 
 static void check_waiting(void *owner)
@@ -337,7 +364,7 @@ int mq_server_new(struct mq_server **out, uv_loop_t *loop,
 			options->url, nng_strerror(r));
 	}
 	for (size_t i = 0; i < server->slot_count; i++) {
-		receive(&server->slots[i]);
+		end_request(&server->slots[i]);
 	}
 	mq_unfinished_start(server->unfinished, server->port);
 	timer_start(server->unfinished_check, MQ_UNFINISHED_CHECK_MS,
@@ -415,7 +442,7 @@ void mq_reply(struct mq_request *request, const uint8_t *bytes, size_t len)
 	nng_aio_set_msg(request->replying, msg);
 	nng_ctx_send(request->ctx, request->replying);
 	if (nng_aio_get_msg(request->replying) == NULL) {
-		receive(request);
+		end_request(request);
 	} else {
 		wait_to_reply(request);
 	}

@@ -18,7 +18,7 @@ struct api {
 	const struct remote_write *remote;   /* NULL: no --remote-write */
 	bool may_delete;		     /* requests are authorized */
 	size_t metrics_vms;		     /* VMs with series in /metrics */
-	uint64_t retention_us[STORE_TIERS]; /* the store's */
+	uint64_t retention_us[STORE_TIERS];  /* the store's */
 };
 
 /* The VM in /v1/vms/NAMESPACE/NAME. */

@@ -1,10 +1,13 @@
 #include "lib/mq.h"
 
 #include "lib/memory.h"
+#include "lib/mq_unfinished.h"
 #include "tests/support/cm.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +16,21 @@
 
 /* More than the kernel buffers for a peer that does not read. */
 enum { BIG_REPLY = 16 << 20 };
+
+/* Messages that nng has received completely. */
+static _Atomic size_t complete;
+
+void __real_mq_unfinished_end(struct mq_unfinished *unfinished, nng_pipe pipe,
+	size_t len);
+void __wrap_mq_unfinished_end(struct mq_unfinished *unfinished, nng_pipe pipe,
+	size_t len);
+
+void __wrap_mq_unfinished_end(struct mq_unfinished *unfinished, nng_pipe pipe,
+	size_t len)
+{
+	complete++;
+	__real_mq_unfinished_end(unfinished, pipe, len);
+}
 
 struct fixture {
 	uv_loop_t loop;
@@ -23,6 +41,7 @@ struct fixture {
 	bool served, replied, connected;
 	char request[64], reply[64];
 	bool hold;
+	size_t contexts, served_count;
 	uint8_t *big; /* owned; the reply to "big", or NULL */
 };
 
@@ -33,6 +52,7 @@ static void serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 
 	memcpy(f->request, bytes, len);
 	f->served = true;
+	f->served_count++;
 	if (f->hold) {
 		f->parked = request;
 		return;
@@ -60,7 +80,7 @@ static int start_server(struct mq_server **out, struct fixture *f,
 	const char *url, struct error *err)
 {
 	struct mq_server_options options = { .url = url,
-		.contexts = 4,
+		.contexts = f->contexts,
 		.serve = serve,
 		.owner = f };
 
@@ -82,7 +102,7 @@ static int setup(void **state)
 {
 	static struct fixture f;
 
-	f = (struct fixture){ 0 };
+	f = (struct fixture){ .contexts = 4 };
 	assert_int_equal(uv_loop_init(&f.loop), 0);
 	assert_int_equal(start_server(&f.server, &f, "tcp://127.0.0.1:0", NULL),
 		0);
@@ -226,6 +246,34 @@ static void sends_a_reply_that_had_to_wait(void **state)
 	free(take_ptr(f->big));
 }
 
+/* The loop does not run while all peers send, as if it were busy. */
+static void a_burst_of_messages_fills_a_limited_number_of_slots(void **state)
+{
+	enum { PEERS = 100, SLOTS = 64 };
+	struct fixture *f = *state;
+	int peers[PEERS];
+
+	mq_server_close(f->server);
+	f->contexts = 2 * PEERS;
+	assert_int_equal(start_server(&f->server, f, "tcp://127.0.0.1:0", NULL),
+		0);
+	complete = 0;
+	for (size_t i = 0; i < PEERS; i++) {
+		peers[i] = connect_by_hand(f);
+		ask_for_big(peers[i]);
+	}
+	while (atomic_load(&complete) < SLOTS) {
+		(void)sched_yield();
+	}
+	while (f->served_count < PEERS) {
+		assert_true(atomic_load(&complete) <= f->served_count + SLOTS);
+		(void)uv_run(&f->loop, UV_RUN_ONCE);
+	}
+	for (size_t i = 0; i < PEERS; i++) {
+		(void)close(peers[i]);
+	}
+}
+
 static void a_peer_that_never_reads_does_not_block_the_server(void **state)
 {
 	struct fixture *f = *state;
@@ -362,6 +410,7 @@ int main(void)
 		MQ_TEST(a_request_gets_its_reply),
 		MQ_TEST(a_reply_may_come_much_later),
 		MQ_TEST(a_silent_server_gives_a_reply_without_bytes),
+		MQ_TEST(a_burst_of_messages_fills_a_limited_number_of_slots),
 		MQ_TEST(a_peer_that_never_reads_does_not_block_the_server),
 		MQ_TEST(sends_a_reply_that_had_to_wait),
 		MQ_TEST(reports_why_it_is_not_connected),
