@@ -23,8 +23,8 @@ enum { CHECK_MS = 10 };
 /* The length of a message covers the hops that REQ/REP allows: nine. */
 enum { HOPS_BYTES = 9 * 4 };
 
-/* Slots that receive at a time. Messages that arrive while the loop is busy fill
- * these at most: 64 MiB. */
+/* Slots that receive at a time. Messages that arrive while the loop is busy
+ * fill these at most: 64 MiB. */
 enum { RECEIVING_MAX = 64 };
 
 enum { ACCEPT_FAILURES = 3 };
