@@ -17,7 +17,7 @@
 enum { RECONNECT_MIN_MS = 1000, RECONNECT_MAX_MS = 15000 };
 enum { FIRST_DIAL_SPREAD_MS = 500 };
 enum { DIAL_FAILURES = 6 };
-enum { CLOCK_CHECK_MS = 15000, CLOCK_BACK_US = 1000000 };
+enum { CHECK_MS = 15000, CLOCK_BACK_US = 1000000 };
 
 enum dial_kind { DIAL_PLAIN, DIAL_TLS, DIAL_TLS_NO_CERT };
 
@@ -29,8 +29,9 @@ struct mq_client {
 	nng_ctx ctx;
 	nng_aio *aio;
 	struct inbox *inbox;
-	struct timer *first_dial, *clock_check;
+	struct timer *first_dial, *check;
 	int64_t ahead_us; /* wall minus monotonic clock at the last check */
+	bool was_lost;	  /* there was no connection at the last check */
 	nng_msg *reply;	  /* set on nng's thread, read on the loop thread */
 	bool sending;	  /* true: sending; false: receiving */
 	bool busy;	  /* a request is pending; loop thread only */
@@ -172,23 +173,30 @@ static int64_t wall_clock_ahead_us(void)
 	return (int64_t)clock_wall_us() - (int64_t)clock_monotonic_us();
 }
 
-/* Debian's nng times its waits by the wall clock. If that is set back, for
- * example by the first NTP synchronization after boot, a pending wait would
- * last until the clock reaches its old value again. */
-static void check_clock(void *owner)
+/* Dials anew where nng's dialer may wait forever:
+ * - Debian's nng times its waits by the wall clock. If that is set back, for
+ *   example by the first NTP synchronization after boot, a pending wait would
+ *   last until the clock reaches its old value again.
+ * - A dialer of nng 1.5.2 gives up if its peer ends the connection between the
+ *   TLS handshake and nng's own header: the dialer takes that for its own
+ *   close. An aggregator that is killed does that, and so do load balancers.
+ * A dialer that has not given up tries again between two checks. */
+static void check_dialer(void *owner)
 {
 	struct mq_client *client = owner;
 	int64_t ahead_us = wall_clock_ahead_us();
 	bool is_back = ahead_us < client->ahead_us - CLOCK_BACK_US;
+	bool is_lost = !mq_client_connected(client);
 
 	client->ahead_us = ahead_us;
-	if (!is_back) {
-		return;
-	}
-	if (!mq_client_connected(client)) {
+	if (is_lost && (is_back || client->was_lost)) {
 		redial(client);
+		is_lost = false;
 	}
-	nng_aio_cancel(client->aio);
+	client->was_lost = is_lost;
+	if (is_back) {
+		nng_aio_cancel(client->aio);
+	}
 }
 
 static int open_client(struct mq_client *client)
@@ -230,7 +238,7 @@ static void client_free(struct mq_client *client)
 	nng_aio_free(client->aio);
 	inbox_close(client->inbox);
 	timer_close(client->first_dial);
-	timer_close(client->clock_check);
+	timer_close(client->check);
 	if (client->tls != NULL) {
 		nng_tls_config_free(client->tls);
 	}
@@ -262,7 +270,7 @@ int mq_client_new(struct mq_client **out, uv_loop_t *loop,
 		"no response: the host is down or packets are dropped";
 	client->inbox = inbox_new(loop, deliver_reply, client);
 	client->first_dial = timer_new(loop, on_first_dial, client);
-	client->clock_check = timer_new(loop, check_clock, client);
+	client->check = timer_new(loop, check_dialer, client);
 	client->ahead_us = wall_clock_ahead_us();
 	r = open_client(client);
 	if (r != 0) {
@@ -274,7 +282,7 @@ int mq_client_new(struct mq_client **out, uv_loop_t *loop,
 		spread = 0;
 	}
 	timer_start(client->first_dial, spread % FIRST_DIAL_SPREAD_MS, 0);
-	timer_start(client->clock_check, CLOCK_CHECK_MS, CLOCK_CHECK_MS);
+	timer_start(client->check, CHECK_MS, CHECK_MS);
 	*out = client;
 	return 0;
 }
