@@ -17,7 +17,7 @@
 enum { RECONNECT_MIN_MS = 1000, RECONNECT_MAX_MS = 15000 };
 enum { FIRST_DIAL_SPREAD_MS = 500 };
 enum { DIAL_FAILURES = 6 };
-enum { CHECK_MS = 15000, CLOCK_BACK_US = 1000000 };
+enum { CHECK_MS = 15000, CLOCK_BACK_US = 1000000, UNANSWERED_MAX = 2 };
 
 enum dial_kind { DIAL_PLAIN, DIAL_TLS, DIAL_TLS_NO_CERT };
 
@@ -32,9 +32,11 @@ struct mq_client {
 	struct timer *first_dial, *check;
 	int64_t ahead_us; /* wall minus monotonic clock at the last check */
 	bool was_lost;	  /* there was no connection at the last check */
-	nng_msg *reply;	  /* set on nng's thread, read on the loop thread */
-	bool sending;	  /* true: sending; false: receiving */
-	bool busy;	  /* a request is pending; loop thread only */
+	unsigned int unanswered; /* requests that timed out since a reply */
+	nng_msg *reply; /* set on nng's thread, read on the loop thread */
+	bool timed_out; /* the same, for the request that ended */
+	bool sending;	/* true: sending; false: receiving */
+	bool busy;	/* a request is pending; loop thread only */
 	_Atomic int pipes;
 	struct mq_client_options options;
 	char *url; /* for reconnecting */
@@ -59,6 +61,7 @@ static void on_client(void *argument)
 	} else if (r == 0) {
 		client->reply = nng_aio_get_msg(client->aio);
 	}
+	client->timed_out = r == NNG_ETIMEDOUT;
 	inbox_push(client->inbox, &client->item);
 }
 
@@ -69,6 +72,7 @@ static void deliver_reply(void *owner, struct inbox_item *item)
 
 	(void)item;
 	client->busy = false;
+	client->unanswered = client->timed_out ? client->unanswered + 1 : 0;
 	if (client->options.on_reply != NULL) {
 		client->options.on_reply(client->options.owner,
 			msg == NULL ? NULL : nng_msg_body(msg),
@@ -180,7 +184,9 @@ static int64_t wall_clock_ahead_us(void)
  * - A dialer of nng 1.5.2 gives up if its peer ends the connection between the
  *   TLS handshake and nng's own header: the dialer takes that for its own
  *   close. An aggregator that is killed does that, and so do load balancers.
- * A dialer that has not given up tries again between two checks. */
+ *   A dialer that has not given up tries again between two checks.
+ * - A connection over TLS may end without nng's notice, or its host may be gone
+ *   without a word. Then requests time out one after the other. */
 static void check_dialer(void *owner)
 {
 	struct mq_client *client = owner;
@@ -189,8 +195,10 @@ static void check_dialer(void *owner)
 	bool is_lost = !mq_client_connected(client);
 
 	client->ahead_us = ahead_us;
-	if (is_lost && (is_back || client->was_lost)) {
+	if ((is_lost && (is_back || client->was_lost)) ||
+		client->unanswered >= UNANSWERED_MAX) {
 		redial(client);
+		client->unanswered = 0;
 		is_lost = false;
 	}
 	client->was_lost = is_lost;
