@@ -28,7 +28,7 @@ for folder in ("support", "e2e"):
 import checks  # noqa: E402
 from cluster import Cluster, ready  # noqa: E402
 from faults import plan  # noqa: E402
-from fleet import Fleet, is_ready  # noqa: E402
+from fleet import Clockwork, Fleet, is_ready  # noqa: E402
 from run_tests import folder_in_memory  # noqa: E402
 from stored import stored_seqs  # noqa: E402
 
@@ -36,7 +36,7 @@ ROOT = TESTS.parent
 LOGS = ROOT / "build/chaos"
 PROGRESS_S = 10
 # Reports that were only received are sent again after up to 60 s.
-SETTLE_S = 180
+SETTLE_S = 300
 # In its own mount namespace, which ends with the process.
 MARK = "CHAOS_NAMESPACE"
 
@@ -188,8 +188,9 @@ def judge(run):
             fleet.keeper.ended),
         "queries are answered": checks.wrong_answers(
             fleet.queries.statuses, fleet.faults_seen),
-        "the run itself did what it planned": (
-            run.problems + fleet.links.errors)}
+        "the run itself did what it planned": checks.some(
+            run.problems + fleet.links.errors + Clockwork.problems,
+            "problems")}
 
 
 def summary(run, planned):

@@ -170,7 +170,7 @@ def wrong_ends(ends):
     kinds that were on or over."""
     found = []
     for end in ends:
-        fine = {"kill": end.code == -9, "stop": end.code in (0, -15),
+        fine = {"kill": end.code in (-9, 0), "stop": end.code in (0, -15),
                 "": end.code == 1 and end.name == "aggregator"
                 and MAY_NOT_START & end.faults}[end.by]
         if not fine:

@@ -36,11 +36,12 @@ COMPACT_AFTER = "30s"
 DISK_MIB = 192
 SLOW_DISK = ROOT / "build/release/tests/chaos/slow_disk.so"
 SAMPLE_S = 5
-START_S, STOP_S = 60, 60
+START_S, STOP_S = 180, 120
 
 
 class Clockwork(threading.Thread):
     """Calls a function again and again until it is stopped."""
+    problems = []  # of all of them: each is a defect of the run
 
     def __init__(self, function, every_s):
         super().__init__(daemon=True)
@@ -49,7 +50,10 @@ class Clockwork(threading.Thread):
 
     def run(self):
         while not self.stopping.wait(self.every_s):
-            self.function()
+            try:
+                self.function()
+            except Exception as why:  # pylint: disable=broad-except
+                self.problems.append(f"{self.function.__name__}: {why!r}")
 
     def stop(self):
         self.stopping.set()
@@ -98,8 +102,11 @@ class Keeper:
 
     def end(self, program, is_kill):
         """Ends a program, which is started again soon."""
+        pid = program.process.pid
         with self.lock:
-            self.ends[program.process.pid] = "kill" if is_kill else "stop"
+            if pid in self.ends and not is_kill:
+                return  # a second SIGTERM would end it at once
+            self.ends[pid] = "kill" if is_kill else "stop"
             program.process.send_signal(
                 signal.SIGKILL if is_kill else signal.SIGTERM)
 
