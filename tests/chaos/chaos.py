@@ -135,8 +135,10 @@ class Run:
                 break
             self.show_progress()
             time.sleep(0.5)
-        return [f"not within {SETTLE_S} s: {claim}",
-                *(found() if found else ())]
+        late = [f"not within {SETTLE_S} s: {claim}"]
+        with contextlib.suppress(OSError):
+            late += found() if found else ()
+        return late
 
 
 def settle(run):
@@ -248,7 +250,9 @@ def chaos(minutes, seed, logs):
     again = f"make chaos MINUTES={minutes:g} SEED={seed}"
     print(f"{again}: {len(planned)} faults in {seconds:.0f} s", flush=True)
     with contextlib.ExitStack() as closing:
-        cluster = ready(Cluster("--with", "controller-manager"))
+        cluster = ready(Cluster(
+            "--with", "controller-manager", "--time-limit",
+            f"{minutes + 30:.0f}m"))
         closing.callback(cluster.close)
         scratch = closing.enter_context(
             tempfile.TemporaryDirectory(prefix="chaos-"))
