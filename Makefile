@@ -83,7 +83,7 @@ BENCH_BINS := $(BENCH_SRCS:%.c=$(OUT)/%)
 ROOMS = lib proto kube $(PROGRAMS)
 ROOM_SRCS := $(wildcard $(ROOMS:%=%/*.c) $(ROOMS:%=%/*/*.c))
 ALL_SRCS := $(ROOM_SRCS) $(TEST_SRCS) $(wildcard tests/support/*.c \
-	tests/fuzz/*.c tests/bench/*.c tests/e2e/*.c)
+	tests/fuzz/*.c tests/bench/*.c tests/e2e/*.c tests/chaos/*.c)
 ALL_HDRS := $(wildcard $(ROOMS:%=%/*.h) $(ROOMS:%=%/*/*.h) tests/support/*.h \
 	tests/unit/*/*.h tests/unit/*/*/*.h)
 
@@ -260,13 +260,14 @@ test-tsan: packages-test ## the same tests under the thread sanitizer
 	@$(MAKE) -s -j$(JOBS) BUILD=tsan all test-binaries
 	@python3 tests/support/run_tests.py build/tsan
 
-# The seed of parity is the date: each night tries other cases.
+# The seeds are the date: each night tries other cases and other faults.
 .PHONY: nightly
 nightly: ## what takes too long for .ci/run
 	@tests/support/stages.sh \
 		"fuzz: make fuzz SECONDS=300" \
 		"e2e-1.30: make e2e-1.30" \
-		"parity: make e2e-parity CASES=50000 SEED=$(shell date +%Y%m%d)"
+		"parity: make e2e-parity CASES=50000 SEED=$(shell date +%Y%m%d)" \
+		"chaos: make chaos MINUTES=60 SEED=$(shell date +%Y%m%d)"
 
 .PHONY: cluster e2e demo
 cluster: build/kubecluster ## the control plane that tests use (needs Go)
@@ -285,11 +286,19 @@ e2e: packages-test ## end-to-end tests on an API server (needs Go >= 1.26)
 	@$(MAKE) -s build/parity $(CLOCK_SHIFT)
 	@python3 tests/support/run_tests.py --e2e
 
-# Preloaded by tests/e2e/wall_clock.py.
+# Preloaded by tests/e2e/wall_clock.py and tests/chaos/fleet.py.
 CLOCK_SHIFT = build/release/tests/e2e/clock_shift.so
-$(CLOCK_SHIFT): tests/e2e/clock_shift.c $(OUT)/flags
+SLOW_DISK = build/release/tests/chaos/slow_disk.so
+build/release/tests/%.so: tests/%.c tests/support/shared_number.h $(OUT)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -o $@ $<
+
+# The seed gives the faults and their times.
+.PHONY: chaos
+MINUTES ?= 60
+chaos: packages-test ## 25 agents and random faults for MINUTES (60), by SEED
+	@$(MAKE) -s -j$(JOBS) all cluster $(CLOCK_SHIFT) $(SLOW_DISK)
+	@python3 tests/chaos/chaos.py $(MINUTES) $(SEED)
 
 .PHONY: cluster-1.30 e2e-1.30
 cluster-1.30: build/kubecluster-1.30 ## the control plane of Kubernetes 1.30

@@ -87,9 +87,9 @@ struct mq_client_options {
 	void *owner; /* outlives the client */
 };
 
-/* Connects in the background and retries with random delays. If the wall clock
- * is set back, a pending request ends without a reply within 15 s, and the
- * client reconnects.
+/* Connects in the background and retries with random delays, and at least every
+ * 30 s. If the wall clock is set back, a pending request ends without a reply
+ * within 15 s, and the client reconnects.
  * -EINVAL: unsupported URL or unusable TLS material. */
 must_check int mq_client_new(struct mq_client **out, uv_loop_t *loop,
 	const struct mq_client_options *options, struct error *err);

@@ -19,7 +19,7 @@
 enum { RECONNECT_MIN_MS = 1000, RECONNECT_MAX_MS = 15000 };
 enum { FIRST_DIAL_SPREAD_MS = 500 };
 enum { DIAL_FAILURES = 6 };
-enum { CLOCK_CHECK_MS = 15000, CLOCK_BACK_US = 1000000 };
+enum { CHECK_MS = 15000, CLOCK_BACK_US = 1000000, UNANSWERED_MAX = 2 };
 
 enum dial_kind { DIAL_PLAIN, DIAL_TLS, DIAL_TLS_NO_CERT };
 
@@ -31,11 +31,14 @@ struct mq_client {
 	nng_ctx ctx;
 	nng_aio *aio;
 	struct inbox *inbox;
-	struct timer *first_dial, *clock_check;
+	struct timer *first_dial, *check;
 	int64_t ahead_us; /* wall minus monotonic clock at the last check */
-	nng_msg *reply;	  /* set on nng's thread, read on the loop thread */
-	bool sending;	  /* true: sending; false: receiving */
-	bool busy;	  /* a request is pending; loop thread only */
+	bool was_lost;	  /* there was no connection at the last check */
+	unsigned int unanswered; /* requests that timed out since a reply */
+	nng_msg *reply; /* set on nng's thread, read on the loop thread */
+	bool timed_out; /* the same, for the request that ended */
+	bool sending;	/* true: sending; false: receiving */
+	bool busy;	/* a request is pending; loop thread only */
 	_Atomic int pipes;
 	struct mq_client_options options;
 	char *url; /* for reconnecting */
@@ -63,6 +66,7 @@ static void on_client(void *argument)
 	} else if (r == 0) {
 		client->reply = nng_aio_get_msg(client->aio);
 	}
+	client->timed_out = r == NNG_ETIMEDOUT;
 	inbox_push(client->inbox, &client->item);
 }
 
@@ -73,6 +77,7 @@ static void deliver_reply(void *owner, struct inbox_item *item)
 
 	(void)item;
 	client->busy = false;
+	client->unanswered = client->timed_out ? client->unanswered + 1 : 0;
 	if (client->options.on_reply != NULL) {
 		client->options.on_reply(client->options.owner,
 			msg == NULL ? NULL : nng_msg_body(msg),
@@ -177,23 +182,34 @@ static int64_t wall_clock_ahead_us(void)
 	return (int64_t)clock_wall_us() - (int64_t)clock_monotonic_us();
 }
 
-/* Debian's nng times its waits by the wall clock. If that is set back, for
- * example by the first NTP synchronization after boot, a pending wait would
- * last until the clock reaches its old value again. */
-static void check_clock(void *owner)
+/* Dials anew where nng's dialer may wait forever:
+ * - Debian's nng times its waits by the wall clock. If that is set back, for
+ *   example by the first NTP synchronization after boot, a pending wait would
+ *   last until the clock reaches its old value again.
+ * - A dialer of nng 1.5.2 gives up if its peer ends the connection between the
+ *   TLS handshake and nng's own header: the dialer takes that for its own
+ *   close. An aggregator that is killed does that, and so do load balancers.
+ *   A dialer that has not given up tries again between two checks.
+ * - A connection over TLS may end without nng's notice, or its host may be gone
+ *   without a word. Then requests time out one after the other. */
+static void check_dialer(void *owner)
 {
 	struct mq_client *client = owner;
 	int64_t ahead_us = wall_clock_ahead_us();
 	bool is_back = ahead_us < client->ahead_us - CLOCK_BACK_US;
+	bool is_lost = !mq_client_connected(client);
 
 	client->ahead_us = ahead_us;
-	if (!is_back) {
-		return;
-	}
-	if (!mq_client_connected(client)) {
+	if ((is_lost && (is_back || client->was_lost)) ||
+		client->unanswered >= UNANSWERED_MAX) {
 		redial(client);
+		client->unanswered = 0;
+		is_lost = false;
 	}
-	nng_aio_cancel(client->aio);
+	client->was_lost = is_lost;
+	if (is_back) {
+		nng_aio_cancel(client->aio);
+	}
 }
 
 static int open_client(struct mq_client *client)
@@ -235,7 +251,7 @@ static void client_free(struct mq_client *client)
 	nng_aio_free(client->aio);
 	inbox_close(client->inbox);
 	timer_close(client->first_dial);
-	timer_close(client->clock_check);
+	timer_close(client->check);
 	if (client->tls != NULL) {
 		nng_tls_config_free(client->tls);
 	}
@@ -270,7 +286,7 @@ int mq_client_new(struct mq_client **out, uv_loop_t *loop,
 	client->last_failure = -1;
 	client->inbox = inbox_new(loop, deliver_reply, client);
 	client->first_dial = timer_new(loop, on_first_dial, client);
-	client->clock_check = timer_new(loop, check_clock, client);
+	client->check = timer_new(loop, check_dialer, client);
 	client->ahead_us = wall_clock_ahead_us();
 	r = open_client(client);
 	if (r != 0) {
@@ -282,7 +298,7 @@ int mq_client_new(struct mq_client **out, uv_loop_t *loop,
 		spread = 0;
 	}
 	timer_start(client->first_dial, spread % FIRST_DIAL_SPREAD_MS, 0);
-	timer_start(client->clock_check, CLOCK_CHECK_MS, CLOCK_CHECK_MS);
+	timer_start(client->check, CHECK_MS, CHECK_MS);
 	*out = client;
 	return 0;
 }

@@ -2,12 +2,11 @@
  * adds the contents of the file named by CLOCK_SHIFT, microseconds as an
  * int64_t, to each reading of the wall clock. The monotonic clock and the
  * kernel's own waits stay as they are, as with settimeofday(). */
-#include <fcntl.h>
+#include "tests/support/shared_number.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
@@ -25,26 +24,9 @@ int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex,
 
 static const int64_t *shift_us;
 
-/* Other libraries read the time before a constructor of this one could run.
- * Two threads that do so at once map the same file. */
 static int64_t read_shift(void)
 {
-	const char *name = getenv("CLOCK_SHIFT");
-	const int64_t *known = __atomic_load_n(&shift_us, __ATOMIC_ACQUIRE);
-	void *at;
-	int fd;
-
-	if (known == NULL) {
-		fd = name == NULL ? -1 : open(name, O_RDONLY | O_CLOEXEC);
-		at = mmap(NULL, sizeof(*known), PROT_READ, MAP_SHARED, fd, 0);
-		if (at == MAP_FAILED) {
-			abort(); /* without a shift the test shows nothing */
-		}
-		(void)close(fd);
-		known = at;
-		__atomic_store_n(&shift_us, known, __ATOMIC_RELEASE);
-	}
-	return __atomic_load_n(known, __ATOMIC_RELAXED);
+	return shared_number(&shift_us, "CLOCK_SHIFT");
 }
 
 int read_clock(clockid_t id, struct timespec *out)

@@ -87,6 +87,8 @@ class Program:
                 stderr=log, env=self.env)
         return self
 
+    begin = start
+
     def log(self):
         return self.log_path.read_text(errors="replace")
 
@@ -133,15 +135,19 @@ class Aggregator(Program):
         self.more = more
         super().__init__(folder, name, [])
 
-    def start(self):
+    def begin(self):
+        """Starts it and does not wait until it listens."""
         listen, http, health = self.ports or (0, 0, 0)
         self.arguments = [
             str(BIN / "plimsoll-aggregator"),
             "--listen", f"{self.origin}:{listen}",
             "--http", f"127.0.0.1:{http}", "--health", f"127.0.0.1:{health}",
-            "--db", str(self.db), *self.more]
+            "--db", str(self.db), *map(str, self.more)]
+        return super().start()
+
+    def start(self):
         seen = len(self.log()) if self.log_path.exists() else 0
-        super().start()
+        self.begin()
 
         def listening():
             if self.process.poll() is not None:
@@ -301,8 +307,8 @@ class Machine:
 class Driver:
     """A thread that ticks machines until stop()."""
 
-    def __init__(self, machines):
-        self.machines = machines
+    def __init__(self, machines, every_s=0.1):
+        self.machines, self.every_s = machines, every_s
         self.stopping = threading.Event()
         self.lock = threading.Lock()  # held while it writes files
         self.thread = threading.Thread(target=self.run, daemon=True)
@@ -313,7 +319,7 @@ class Driver:
 
     def run(self):
         last = time.monotonic()
-        while not self.stopping.wait(0.1):
+        while not self.stopping.wait(self.every_s):
             now = time.monotonic()
             with self.lock:
                 for machine in self.machines:

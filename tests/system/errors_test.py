@@ -14,11 +14,14 @@ import sys
 import threading
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+for folder in ("support", "chaos"):
+    sys.path.insert(0, str(TESTS / folder))
 
 from harness import (BIN, SLOWNESS, Aggregator, Driver,  # noqa: E402
                      Folder, Machine, Program, agent, eventually,
                      http_get, kubeconfig, mark)
+from link import Links  # noqa: E402
 from secure import SecureAggregator, certs, client_flags  # noqa: E402
 
 WITHIN_S = 10
@@ -102,6 +105,19 @@ class AgentErrors(Errors):
         with listening() as port:
             self.assert_logged(self.start_agent(f"tcp://127.0.0.1:{port}"),
                              "no connection to the aggregator")
+
+    @mark(slow="two requests have to time out first")
+    def test_a_connection_that_goes_silent_is_replaced(self):
+        aggregator = self.start_aggregator()
+        links = Links()
+        self.addCleanup(links.close)
+        link = links.add(aggregator.ports[0])
+        program = self.start_agent(f"tcp://127.0.0.1:{link.port}")
+        eventually("it reports", lambda: aggregator.node("node-a"))
+        links.call(link.stall)
+        program.wait_log("no reply in time")
+        eventually("it reports again on a new connection",
+                   lambda: aggregator.node("node-a")["age_s"] < 3, 90)
 
     def test_an_aggregator_that_speaks_another_protocol(self):
         with listening(b"HTTP/1.1 400 Bad Request\r\n\r\n") as port:

@@ -1,8 +1,12 @@
 """TLS between agents and the aggregator: which peers are accepted, the error of
 each that is refused, and new certificates while agents report."""
+import contextlib
 import pathlib
+import socket
+import ssl
 import subprocess
 import sys
+import threading
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
@@ -41,7 +45,53 @@ class TlsCase(unittest.TestCase):
         self.assertEqual(stored_seqs(aggregator.db), {})
 
 
+class HangsUp:
+    """Ends each connection right after the TLS handshake."""
+
+    def __init__(self, keys):
+        self.count = 0
+        self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.tls.load_cert_chain(keys / "aggregator.crt",
+                                 keys / "aggregator.key")
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def serve(self):
+        while True:
+            try:
+                plug = self.listener.accept()[0]
+            except OSError:
+                return
+            plug.settimeout(5)
+            with contextlib.suppress(OSError):
+                self.tls.wrap_socket(plug, server_side=True).close()
+                self.count += 1
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.thread.join()
+
+
 class Connections(TlsCase):
+    @mark(slow="agents wait before they connect again")
+    def test_agents_whose_peer_hung_up_after_the_handshake_return(self):
+        peer = HangsUp(self.keys)
+        agents = [self.start_agent(
+            f"tls+tcp://127.0.0.1:{peer.port}", *self.flags(),
+            "--tls-server-name", "localhost", name=f"hung-up-{i}")
+            for i in range(10)]
+        eventually("the peer hung up on all", lambda: peer.count >= 10)
+        peer.close()
+        aggregator = self.folder.add(
+            SecureAggregator(self.folder.path, self.keys))
+        aggregator.ports = peer.port, 0, 0
+        aggregator.start()
+        eventually("all agents report", lambda: len(
+            aggregator.json("/v1/nodes")["nodes"]) == len(agents), 90)
+
     def test_reports_over_mutual_tls_are_stored(self):
         aggregator = self.start_aggregator()
         program = self.start_agent(aggregator.url, *self.flags())

@@ -1,0 +1,63 @@
+"""Lines of the logs that faults may cause: the one place to extend when a
+program says something new. A line is matched without its time and place."""
+import re
+
+API = {"api-errors", "api-cut", "api-slow", "kill-api-server", "kill-etcd",
+       "stop-api-server"}
+# The aggregator is not there, is not trusted, or answers late.
+GONE = {"kill-aggregator", "stop-aggregator", "renew-certificates",
+        "wrong-certificate", "wrong-aggregator-certificate",
+        "full-disk-at-start"}
+# A certificate is not valid yet by a clock that was set back.
+CLOCKS = {"clock-aggregator", "clock-agents", "clock-scheduler"}
+AGENTS_CUT = {"cut-agents", "slow-agents", "stop-agents", "stall-agents"}
+SCHEDULER_CUT = {"cut-scheduler", "slow-scheduler", "stop-scheduler",
+                 "stall-scheduler"}
+FULL = {"full-disk", "full-disk-at-start"}
+LATE = FULL | {"slow-disk", "lock-database", "stop-aggregator"}
+
+# No fault of the run: other programs on the machine use the same limits.
+MACHINE = None
+
+# What a warning or error may say -> the kinds of fault that cause it. One of
+# them has to be in the run.
+LINES = {
+    # agents
+    r'"cannot watch for new pods: Too many open files"': MACHINE,
+    r'^"no connection to the aggregator"': GONE | AGENTS_CUT | CLOCKS,
+    r'^"request failed, will retry".*"no reply in time"':
+        GONE | AGENTS_CUT | LATE,
+    r'^"aggregator cannot store reports, keeping them"': LATE,
+    # aggregator
+    r'^"cannot write to the database".*(full|locked)':
+        FULL | {"lock-database"},
+    r'^"cannot start".*(full|locked)': FULL | {"lock-database"},
+    # SQLite's words for a wal-index that finds no space.
+    r'^"cannot start".*disk I/O error': FULL,
+    r'^"peers could not connect"': GONE | CLOCKS | AGENTS_CUT | SCHEDULER_CUT,
+    r'^"cannot watch VM pods: (VMs|new VMs) have no names"': API,
+    # scheduler
+    r'^"no load from the aggregator"': GONE | SCHEDULER_CUT | CLOCKS,
+    r'^"cannot watch the cluster"': API | {"stop-scheduler"},
+    r'^"cannot acquire or renew lease"': API,
+    r'^"lost leader election"': API | {"stop-scheduler"},
+    r'^"pod not bound"': API | {"stop-scheduler"},
+    r'^"cannot write event or condition"': API,
+}
+
+LEVEL = re.compile(r"([DIWEF])\d{4} \S+ +\d+ \S+?\] (.*)")
+
+
+def unexpected(text, kinds):
+    """The lines of a log that are warnings, errors, or no lines of a log, and
+    that none of these kinds of fault explains."""
+    found = []
+    for line in text.splitlines():
+        match = LEVEL.fullmatch(line)
+        if match and match[1] in "DI":
+            continue
+        said = match[2] if match else line
+        if not any(re.search(pattern, said) for pattern, causes in
+                   LINES.items() if causes is MACHINE or causes & kinds):
+            found.append(line)
+    return found
