@@ -24,6 +24,7 @@ enum {
 /* An aggregator that restarts is connected again within this time. The first
  * connection is also made after a random delay. */
 #define LOST_FOR_US UINT64_C(4000000)
+#define WAITING_FOR_US UINT64_C(10000000)
 
 struct aggregator_client {
 	const char *url, *token_file;
@@ -33,9 +34,10 @@ struct aggregator_client {
 	struct log_topics failures;
 	struct log_limit connected, unstored;
 	struct log_limit asked_why; /* passes a question, not a message */
-	bool is_failure_logged;	    /* and no recovery since */
-	bool is_accepted;	    /* the last batch */
-	uint64_t lost_us; /* when the connection was lost; 0: connected */
+	uint64_t waiting_us;	/* since when another agent reports; 0: none */
+	bool is_failure_logged; /* and no recovery since */
+	bool is_accepted;	/* the last batch */
+	uint64_t lost_us;	/* when the connection was lost; 0: connected */
 };
 
 /* Each reason is logged once, and then each minute. */
@@ -70,6 +72,20 @@ static void log_recovery(struct aggregator_client *client)
 	client->is_failure_logged = false;
 }
 
+/* An agent that was restarted waits for some seconds, which is no news. */
+static void log_waiting(struct aggregator_client *client,
+	const struct error *why)
+{
+	uint64_t now_us = clock_monotonic_us();
+
+	if (client->waiting_us == 0) {
+		client->waiting_us = now_us;
+	}
+	if (now_us - client->waiting_us > WAITING_FOR_US) {
+		warn_failure(client, "waiting, and keeping reports", why->text);
+	}
+}
+
 static void log_event(struct aggregator_client *client,
 	enum delivery_event event, const struct error *why)
 {
@@ -77,6 +93,7 @@ static void log_event(struct aggregator_client *client,
 
 	switch (event) {
 	case DELIVERY_WELCOMED:
+		client->waiting_us = 0;
 		if (log_allow(&client->connected, clock_monotonic_us(),
 			    LOG_EVERY_US, NULL)) {
 			log_info("connected", url, LOG_END);
@@ -98,7 +115,7 @@ static void log_event(struct aggregator_client *client,
 		}
 		break;
 	case DELIVERY_WAITING:
-		warn_failure(client, "waiting, and keeping reports", why->text);
+		log_waiting(client, why);
 		break;
 	case DELIVERY_REFUSED:
 		(void)warn(client, "aggregator refused a request", why->text);

@@ -368,12 +368,10 @@ static int open_remote(struct aggregator *a, struct error *err)
 	int r = 0;
 
 	if (a->config->remote.url != NULL) {
+		log_remote(a->config->remote.url);
 		r = remote_write_new(&a->remote, loop_uv(a->loop), a->store,
 			&a->config->remote, err);
 		a->api.remote = a->remote;
-	}
-	if (a->remote != NULL) {
-		log_remote(a->config->remote.url);
 	}
 	return r;
 }

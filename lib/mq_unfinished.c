@@ -63,14 +63,12 @@ static struct bucket *bucket_of(struct mq_unfinished *u, int id)
 
 static struct peer *find(struct mq_unfinished *u, int id)
 {
-	struct peer *peer;
+	struct peer *peer = LIST_FIRST(bucket_of(u, id));
 
-	LIST_FOREACH (peer, bucket_of(u, id), link) {
-		if (peer->id == id) {
-			return peer;
-		}
+	while (peer != NULL && peer->id != id) {
+		peer = LIST_NEXT(peer, link);
 	}
-	return NULL;
+	return peer;
 }
 
 /* ---- on nng's threads ---- */
@@ -172,9 +170,9 @@ static bool address_of(struct address *out, const struct sockaddr_storage *from)
 /* The peer of one of the listener's connections; false: fd is none. */
 static bool address_of_file(struct address *out, int fd, uint16_t port)
 {
-	struct sockaddr_storage name;
+	struct sockaddr_storage name = { 0 };
 	socklen_t len = sizeof(name);
-	struct address ours;
+	struct address ours = { 0 };
 
 	if (getsockname(fd, (struct sockaddr *)&name, &len) != 0 ||
 		!address_of(&ours, &name) || ours.port != port) {
@@ -210,12 +208,12 @@ static bool has_file(const struct mq_unfinished *u, const struct peer *peer)
 
 static void find_file(struct peer **sorted, size_t count, int fd, uint16_t port)
 {
-	struct peer wanted;
-	struct peer *key = &wanted;
+	struct peer wanted = { 0 };
+	struct peer *const key = &wanted;
 	struct peer **found;
 
 	if (address_of_file(&wanted.from, fd, port)) {
-		found = bsearch(&key, sorted, count, sizeof(*sorted),
+		found = bsearch(&key, sorted, count, sizeof(struct peer *),
 			compare_peers);
 		if (found != NULL) {
 			(*found)->fd = fd;
@@ -348,13 +346,13 @@ static size_t collect(struct mq_unfinished *u, struct peer **list,
 	bool (*is_wanted)(struct mq_unfinished *, struct peer *))
 {
 	size_t count = 0;
-	struct peer *peer;
 
 	for (size_t i = 0; i < BUCKETS; i++) {
-		LIST_FOREACH (peer, &u->peers[i], link) {
-			if (is_wanted(u, peer)) {
-				list[count++] = peer;
-			}
+		struct peer *peer = LIST_FIRST(&u->peers[i]);
+
+		for (; peer != NULL; peer = LIST_NEXT(peer, link)) {
+			list[count] = peer;
+			count += is_wanted(u, peer) ? 1 : 0;
 		}
 	}
 	return count;
@@ -442,8 +440,13 @@ void mq_unfinished_free(struct mq_unfinished *u)
 		return;
 	}
 	for (size_t i = 0; i < BUCKETS; i++) {
-		while (!LIST_EMPTY(&u->peers[i])) {
-			remove_peer(u, LIST_FIRST(&u->peers[i]));
+		struct peer *peer = LIST_FIRST(&u->peers[i]);
+
+		while (peer != NULL) {
+			struct peer *next = LIST_NEXT(peer, link);
+
+			free(peer);
+			peer = next;
 		}
 	}
 	(void)pthread_mutex_destroy(&u->mutex);

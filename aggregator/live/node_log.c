@@ -73,12 +73,12 @@ static void log_rest(const struct node_log *nodes)
 	};
 
 	for (int change = 0; change < CHANGES; change++) {
+		struct log_field rest = log_int("nodes",
+			(int64_t)nodes->lines[change] - NODE_LOG_LINES);
+
 		if (nodes->lines[change] > NODE_LOG_LINES) {
-			log_warning(messages[change],
-				log_int("nodes",
-					(int64_t)nodes->lines[change] -
-						NODE_LOG_LINES),
-				LOG_END);
+			LOG_AT(change == LOST ? LOG_WARNING : LOG_INFO,
+				messages[change], rest, LOG_END);
 		}
 	}
 }

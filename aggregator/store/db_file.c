@@ -329,7 +329,7 @@ int db_file_note_ids(struct db_file *file, struct error *err)
 static int check_id(const char *path, const struct db_file_id *id,
 	struct error *err)
 {
-	struct db_file_id now;
+	struct db_file_id now = { 0 };
 	bool is_there = find_id(&now, path, NULL) == 0;
 
 	if (is_there && now.device == id->device && now.inode == id->inode) {

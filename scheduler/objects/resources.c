@@ -385,29 +385,41 @@ static struct quantity total_of(const struct sum *sum,
 	return quantity_add(total, sum->overhead);
 }
 
+/* The largest of count entries; *is_known is false if none counts. */
+static struct quantity largest_entry(bool *is_known, const struct entry *list,
+	size_t count, const struct terms *terms)
+{
+	struct quantity amount = { 0 };
+
+	*is_known = false;
+	for (size_t i = 0; i < count; i++) {
+		if (terms->has_defaults || !list[i].is_default) {
+			amount = quantity_larger(amount, list[i].amount);
+			*is_known = true;
+		}
+	}
+	return amount;
+}
+
 /* Sums the entries of one name; each part counts its largest entry. */
 static struct quantity sum_entries(const struct entry *list, size_t count,
 	const struct terms *terms)
 {
 	struct sum sum = { 0 };
-	size_t i = 0;
+	size_t end;
 
-	while (i < count) {
-		const struct entry *first = &list[i];
-		struct quantity amount = { 0 };
-		size_t read = 0;
+	for (size_t i = 0; i < count; i = end) {
+		struct quantity amount;
+		bool is_known;
 
-		for (; i < count && list[i].place == first->place &&
-			list[i].part == first->part;
-			i++) {
-			if (terms->has_defaults || !list[i].is_default) {
-				amount =
-					quantity_larger(amount, list[i].amount);
-				read++;
-			}
+		end = i + 1;
+		while (end < count && list[end].place == list[i].place &&
+			list[end].part == list[i].part) {
+			end++;
 		}
-		if (read > 0) {
-			add_to_sum(&sum, first->part, amount);
+		amount = largest_entry(&is_known, &list[i], end - i, terms);
+		if (is_known) {
+			add_to_sum(&sum, list[i].part, amount);
 		}
 	}
 	return total_of(&sum, terms);

@@ -29,6 +29,10 @@ LINES = {
         GONE | AGENTS_CUT | LATE,
     r'^"aggregator cannot store reports, keeping them"': LATE,
     # aggregator
+    r'^"two agents for one node: the younger one waits"':
+        {"kill-agents"} | AGENTS_CUT | GONE,
+    r'^"the wall clock (jumped ahead|was set back)':
+        {"clock-aggregator", "stop-aggregator"},
     r'^"cannot write to the database".*(full|locked)':
         FULL | {"lock-database"},
     r'^"cannot start".*(full|locked)': FULL | {"lock-database"},

@@ -212,53 +212,57 @@ static void a_body_reaches_the_handler(void **state)
 }
 
 /* None of these clients ever sends its body. */
+static const struct unread_body {
+	const char *request, *status;
+	int served;
+} unread_bodies[] = {
+	{ "POST /body HTTP/1.1\r\nHost: x\r\n"
+	  "Content-Length: 2097153\r\n\r\n",
+		"413", 0 },
+	{ "POST /body HTTP/1.1\r\nHost: x\r\n"
+	  "Content-Length: 18446744073709551615\r\n\r\n",
+		"413", 0 },
+	{ "POST /body HTTP/1.1\r\nHost: x\r\n"
+	  "Transfer-Encoding: chunked\r\n\r\n",
+		"411", 0 },
+	{ "POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n"
+	  "Transfer-Encoding: chunked\r\n\r\n",
+		"411", 0 },
+	{ "PUT /hello HTTP/1.1\r\nHost: x\r\n"
+	  "Content-Length: 2\r\n\r\n",
+		"413", 0 },
+	/* Here the handler decides. */
+	{ "GET /none HTTP/1.1\r\nHost: x\r\n"
+	  "Content-Length: 9\r\n\r\n",
+		"404", 1 },
+	{ "GET /hello HTTP/1.1\r\nHost: x\r\n"
+	  "Transfer-Encoding: chunked\r\n\r\n",
+		"200", 1 },
+	{ "POST /hello HTTP/1.1\r\nHost: x\r\n"
+	  "Content-Length: 9\r\nExpect: 100-continue\r\n\r\n",
+		"200", 1 },
+	{ "POST /bodies HTTP/1.1\r\nHost: x\r\n"
+	  "Content-Length: 9\r\n\r\n",
+		"200", 1 },
+};
+
+static void check_unread_body(struct fixture *f,
+	const struct unread_body *unread)
+{
+	f->served = 0;
+	assert_ptr_equal(strstr(ask(f, unread->request), "HTTP/1.1 "), f->got);
+	if (strncmp(f->got + 9, unread->status, 3) != 0) {
+		fail_msg("%s: %s", unread->request, f->got);
+	}
+	assert_non_null(strstr(f->got, "Connection: close"));
+	assert_int_equal(f->served, unread->served);
+	hang_up(f);
+}
+
 static void the_headers_decide_about_a_body(void **state)
 {
-	static const struct {
-		const char *request, *status;
-		int served;
-	} cases[] = {
-		{ "POST /body HTTP/1.1\r\nHost: x\r\n"
-		  "Content-Length: 2097153\r\n\r\n",
-			"413", 0 },
-		{ "POST /body HTTP/1.1\r\nHost: x\r\n"
-		  "Content-Length: 18446744073709551615\r\n\r\n",
-			"413", 0 },
-		{ "POST /body HTTP/1.1\r\nHost: x\r\n"
-		  "Transfer-Encoding: chunked\r\n\r\n",
-			"411", 0 },
-		{ "POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n"
-		  "Transfer-Encoding: chunked\r\n\r\n",
-			"411", 0 },
-		{ "PUT /hello HTTP/1.1\r\nHost: x\r\n"
-		  "Content-Length: 2\r\n\r\n",
-			"413", 0 },
-		/* Here the handler decides. */
-		{ "GET /none HTTP/1.1\r\nHost: x\r\n"
-		  "Content-Length: 9\r\n\r\n",
-			"404", 1 },
-		{ "GET /hello HTTP/1.1\r\nHost: x\r\n"
-		  "Transfer-Encoding: chunked\r\n\r\n",
-			"200", 1 },
-		{ "POST /hello HTTP/1.1\r\nHost: x\r\n"
-		  "Content-Length: 9\r\nExpect: 100-continue\r\n\r\n",
-			"200", 1 },
-		{ "POST /bodies HTTP/1.1\r\nHost: x\r\n"
-		  "Content-Length: 9\r\n\r\n",
-			"200", 1 },
-	};
-	struct fixture *f = *state;
-
-	for (size_t i = 0; i < count_of(cases); i++) {
-		f->served = 0;
-		assert_ptr_equal(strstr(ask(f, cases[i].request), "HTTP/1.1 "),
-			f->got);
-		if (strncmp(f->got + 9, cases[i].status, 3) != 0) {
-			fail_msg("%s: %s", cases[i].request, f->got);
-		}
-		assert_non_null(strstr(f->got, "Connection: close"));
-		assert_int_equal(f->served, cases[i].served);
-		hang_up(f);
+	for (size_t i = 0; i < count_of(unread_bodies); i++) {
+		check_unread_body(*state, &unread_bodies[i]);
 	}
 }
 

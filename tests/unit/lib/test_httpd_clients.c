@@ -39,17 +39,21 @@ static int setup(void **state)
 	return 0;
 }
 
+static void unplug(int i)
+{
+	if (!world.is_removed[i]) {
+		clients_remove(&world.clients, &world.client[i]);
+	}
+	(void)close(world.peer[i]);
+	(void)close(world.client[i].fd);
+}
+
 static int teardown(void **state)
 {
 	(void)state;
 	for (int i = 0; i < PLUGS; i++) {
 		if (world.peer[i] >= 0) {
-			if (!world.is_removed[i]) {
-				clients_remove(&world.clients,
-					&world.client[i]);
-			}
-			(void)close(world.peer[i]);
-			(void)close(world.client[i].fd);
+			unplug(i);
 		}
 	}
 	clients_fini(&world.clients);

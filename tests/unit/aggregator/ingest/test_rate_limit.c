@@ -30,7 +30,7 @@ static void an_agent_sends_four_days_after_an_outage(void **state)
 static void the_fastest_agent_reports_without_end(void **state)
 {
 	for (uint64_t s = 0; s < 100000; s++) {
-		assert_true(rate_limit_take(*state, 1, 10, 10 * 100000,
+		assert_true(rate_limit_take(*state, 1, 10, (size_t)10 * 100000,
 			s * second));
 	}
 }

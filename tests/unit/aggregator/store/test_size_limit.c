@@ -151,16 +151,17 @@ static void holds_with_a_single_day(void **state)
 
 static void holds_with_nothing_but_hours(void **state)
 {
+	const size_t hours = 960;
 	struct fixture *f = *state;
 	uint64_t now_ms = f->now_ms;
 	struct store_options options;
 	struct maintained m;
 
-	add_blobs(f, STORE_1H, now_ms - 40 * day_ms, 40 * 24, 2000);
+	add_blobs(f, STORE_1H, now_ms - 40 * day_ms, hours, 2000);
 	options = limited(used_bytes(f) / 2);
 	maintained_init(&m, f, &options);
 	shrink(&m);
-	assert_in_range(count_blobs(f, STORE_1H, now_ms - 40 * day_ms, 40 * 24),
+	assert_in_range(count_blobs(f, STORE_1H, now_ms - 40 * day_ms, hours),
 		300, 500);
 	assert_int_equal(count_blobs(f, STORE_1H, now_ms - 10 * day_ms, 240),
 		240);
