@@ -265,14 +265,18 @@ static bool is_waiting(const struct mq_request *slot, uint64_t now_us)
 static void end_waiting(struct mq_request *slot)
 {
 	nng_msg *unsent;
+	int r;
 
+	/* nng's own timeout waits for the wall clock, which may be set back. */
+	nng_aio_cancel(slot->replying);
 	nng_aio_wait(slot->replying);
+	r = nng_aio_result(slot->replying);
 	unsent = nng_aio_get_msg(slot->replying);
 	nng_aio_set_msg(slot->replying, NULL);
-	if (nng_aio_result(slot->replying) != 0) {
+	if (r != 0) {
 		nng_msg_free(unsent);
 	}
-	if (nng_aio_result(slot->replying) == NNG_ETIMEDOUT) {
+	if (r == NNG_ETIMEDOUT || r == NNG_ECANCELED) {
 		mq_unfinished_disconnect(slot->server->unfinished, slot->pipe);
 	}
 	end_request(slot);

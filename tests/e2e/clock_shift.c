@@ -1,9 +1,10 @@
 /* A machine whose wall clock jumps, without root: preloaded into a program, it
  * adds the contents of the file named by CLOCK_SHIFT, microseconds as an
- * int64_t, to each reading of the wall clock. The monotonic clock and the
- * kernel's own waits stay as they are, as with settimeofday(). */
+ * int64_t, to each reading of the wall clock, and waits for times of it end by
+ * it. The monotonic clock stays as it is, as with settimeofday(). */
 #include "tests/support/shared_number.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,7 +23,15 @@ int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex,
 /* Times of the monotonic clock are below this, those of the wall clock not. */
 #define BOOTED_AT_MOST_S 1000000000
 
+/* How often a wait looks at the shifted clock. */
+#define SLICE_NS 50000000
+
 static const int64_t *shift_us;
+
+static int64_t nanoseconds(const struct timespec *time)
+{
+	return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
+}
 
 static int64_t read_shift(void)
 {
@@ -35,8 +44,7 @@ int read_clock(clockid_t id, struct timespec *out)
 	int64_t ns;
 
 	if (r == 0 && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE)) {
-		ns = (int64_t)out->tv_sec * 1000000000 + out->tv_nsec +
-			read_shift() * 1000;
+		ns = nanoseconds(out) + read_shift() * 1000;
 		out->tv_sec = ns / 1000000000;
 		out->tv_nsec = ns % 1000000000;
 	}
@@ -65,17 +73,39 @@ time_t read_seconds(time_t *out)
 	return now.tv_sec;
 }
 
-/* nng waits for times of the wall clock. A clock that is behind gives times
- * that have passed for the kernel, and the thread would never sleep. */
+static int wait_for(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t ns)
+{
+	struct timespec end;
+
+	(void)syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &end);
+	ns += nanoseconds(&end);
+	end.tv_sec = ns / 1000000000;
+	end.tv_nsec = ns % 1000000000;
+	return pthread_cond_clockwait(cond, mutex, CLOCK_MONOTONIC, &end);
+}
+
+/* nng waits for times of the wall clock, and the kernel ends such a wait when
+ * the clock is set beyond its end. So the shifted clock is read again and
+ * again. */
 int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex,
 	const struct timespec *deadline)
 {
 	bool is_wall_clock = deadline->tv_sec > BOOTED_AT_MOST_S;
-	struct timespec end = *deadline;
+	clockid_t id = is_wall_clock ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+	int64_t end_ns = nanoseconds(deadline);
+	int r = ETIMEDOUT;
 
-	if (is_wall_clock && read_shift() < 0) {
-		end.tv_sec -= read_shift() / 1000000;
+	while (r == ETIMEDOUT) {
+		struct timespec now;
+		int64_t left_ns;
+
+		(void)read_clock(id, &now);
+		left_ns = end_ns - nanoseconds(&now);
+		if (left_ns <= 0) {
+			return ETIMEDOUT;
+		}
+		r = wait_for(cond, mutex,
+			left_ns < SLICE_NS ? left_ns : SLICE_NS);
 	}
-	return pthread_cond_clockwait(cond, mutex,
-		is_wall_clock ? CLOCK_REALTIME : CLOCK_MONOTONIC, &end);
+	return r;
 }
