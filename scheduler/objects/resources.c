@@ -1,7 +1,6 @@
 #include "scheduler/objects/resources.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,33 +8,7 @@
 #include "kube/quantity.h"
 #include "lib/memory.h"
 #include "scheduler/objects/container_statuses.h"
-
-/* The part of a pod that requests an amount, in the order of the sum. */
-enum part {
-	PART_INIT,    /* an init container that ends */
-	PART_SIDECAR, /* an init container that keeps running */
-	PART_CONTAINER,
-	PART_POD,	 /* spec.resources, which replaces the containers */
-	PART_POD_STATUS, /* the same after a resize */
-	PART_OVERHEAD,
-};
-
-/* An amount that some part requests. All entries of a pod are sorted by name
- * and then summed name by name, which takes n log n steps for any pod. Names
- * are borrowed. */
-struct entry {
-	const char *name;
-	size_t place; /* of the container in the pod; 0 for other parts */
-	enum part part;
-	bool is_default; /* the container does not request the resource */
-	struct quantity amount;
-};
-
-struct entries {
-	struct entry *list; /* owned */
-	size_t count, capacity;
-	size_t place; /* of the container that is read */
-};
+#include "scheduler/objects/resource_entries.h"
 
 static bool has_prefix(const char *text, const char *prefix)
 {
@@ -53,73 +26,6 @@ static bool is_counted(const char *name)
 	}
 	return has_prefix(name, "hugepages-") ||
 		has_prefix(name, "attachable-volumes-");
-}
-
-/* The API serves strings; manifests may have whole numbers. */
-static int read_quantity(struct quantity *out, const struct json_value *v,
-	const char *name, struct error *err)
-{
-	const char *text = json_value_text(v);
-	char digits[32];
-	double number;
-	int r;
-
-	if (text == NULL) {
-		if (!json_value_number(&number, v) || number < 0 ||
-			number > 9e15 || floor(number) != number) {
-			return error_set(err, -EBADMSG,
-				"resource '%s' is not a quantity", name);
-		}
-		(void)snprintf(digits, sizeof(digits), "%.0f", number);
-		text = digits;
-	}
-	r = quantity_parse(out, text, err);
-	return r < 0 ? error_wrap(err, r, "resource '%s'", name) : 0;
-}
-
-static void add_entry(struct entries *entries, const struct entry *entry)
-{
-	entries->list = xgrow(entries->list, entries->count, &entries->capacity,
-		sizeof(*entries->list));
-	entries->list[entries->count] = *entry;
-	entries->list[entries->count++].place = entries->place;
-}
-
-/* Keeps the first error and reads on. */
-static int add_list(struct entries *entries, const struct json_value *list,
-	enum part part, struct error *err)
-{
-	int first = 0;
-
-	if (list != NULL && !json_value_is_object(list) &&
-		!json_value_is_null(list)) {
-		return error_set(err, -EBADMSG, "resources are not an object");
-	}
-	for (const struct json_value *v = json_value_first(list); v != NULL;
-		v = json_value_next(v)) {
-		struct entry entry = { .name = json_value_key(v),
-			.part = part };
-		int r = read_quantity(&entry.amount, v, entry.name,
-			first == 0 ? err : NULL);
-
-		if (r == 0) {
-			add_entry(entries, &entry);
-		}
-		first = first < 0 ? first : r;
-	}
-	return first;
-}
-
-/* By name, then in the order in which they were added. */
-static int compare_entries(const void *a, const void *b)
-{
-	const struct entry *x = a;
-	const struct entry *y = b;
-	int order = strcmp(x->name, y->name);
-
-	order = order != 0 ? order
-			   : (x->place > y->place) - (x->place < y->place);
-	return order != 0 ? order : (int)x->part - (int)y->part;
 }
 
 /* Sets a resource that has its own member; false: it has none. */
@@ -155,8 +61,8 @@ static void set_amount(struct resources *out, struct interner *interner,
 int resources_read(struct resources *out, struct interner *interner,
 	const struct json_value *list, struct error *err)
 {
-	struct entries entries = { 0 };
-	int r = add_list(&entries, list, PART_CONTAINER, err);
+	struct resource_entries entries = { 0 };
+	int r = resource_entries_read(&entries, list, PART_CONTAINER, err);
 
 	if (r < 0) {
 		free(entries.list);
@@ -167,7 +73,7 @@ int resources_read(struct resources *out, struct interner *interner,
 	};
 	if (entries.count > 0) {
 		qsort(entries.list, entries.count, sizeof(*entries.list),
-			compare_entries);
+			resource_entries_compare);
 	}
 	for (size_t i = 0; i < entries.count; i++) {
 		set_amount(out, interner, entries.list[i].name,
@@ -210,10 +116,10 @@ static bool is_infeasible(const struct json_value *status)
 	return false;
 }
 
-static void add(struct entries *entries, struct pod_source *source,
-	const struct json_value *list, enum part part)
+static void add(struct resource_entries *entries, struct pod_source *source,
+	const struct json_value *list, enum resource_part part)
 {
-	int r = add_list(entries, list, part,
+	int r = resource_entries_read(entries, list, part,
 		source->error == 0 ? source->err : NULL);
 
 	source->error = source->error < 0 ? source->error : r;
@@ -221,9 +127,9 @@ static void add(struct entries *entries, struct pod_source *source,
 
 /* Adds the requests of a container or pod. status: what reports the resources
  * that it has, or NULL. */
-static void add_requests(struct entries *entries, struct pod_source *source,
-	const struct json_value *object, const struct json_value *status,
-	enum part part)
+static void add_requests(struct resource_entries *entries,
+	struct pod_source *source, const struct json_value *object,
+	const struct json_value *status, enum resource_part part)
 {
 	const struct json_value *reported = json_value_get(status, "resources");
 	bool is_reported = json_value_is_object(reported);
@@ -241,7 +147,8 @@ static void add_requests(struct entries *entries, struct pod_source *source,
 }
 
 /* The defaults of what the entries from index `first` on lack. */
-static void add_defaults(struct entries *entries, size_t first, enum part part)
+static void add_defaults(struct resource_entries *entries, size_t first,
+	enum resource_part part)
 {
 	static const struct {
 		const char *name;
@@ -260,8 +167,8 @@ static void add_defaults(struct entries *entries, size_t first, enum part part)
 			at++;
 		}
 		if (at == end) {
-			add_entry(entries,
-				&(struct entry){
+			resource_entries_add(entries,
+				&(struct resource_entry){
 					.name = defaults[i].name,
 					.part = part,
 					.is_default = true,
@@ -271,8 +178,9 @@ static void add_defaults(struct entries *entries, size_t first, enum part part)
 	}
 }
 
-static void add_container(struct entries *entries, struct pod_source *source,
-	const struct json_value *container, enum part part)
+static void add_container(struct resource_entries *entries,
+	struct pod_source *source, const struct json_value *container,
+	enum resource_part part)
 {
 	const struct json_value *status = part == PART_INIT
 		? NULL
@@ -292,7 +200,8 @@ static bool is_pod_level(const char *name)
 }
 
 /* Pod-level requests. The API allows cpu, memory and hugepages there. */
-static void add_pod_level(struct entries *entries, struct pod_source *source)
+static void add_pod_level(struct resource_entries *entries,
+	struct pod_source *source)
 {
 	size_t first = entries->count;
 	size_t kept = first;
@@ -311,7 +220,7 @@ static void add_pod_level(struct entries *entries, struct pod_source *source)
 	}
 }
 
-static void add_pod(struct entries *entries, struct pod_source *source)
+static void add_pod(struct resource_entries *entries, struct pod_source *source)
 {
 	const struct json_value *v = json_value_first(
 		json_value_get(source->spec, "initContainers"));
@@ -346,7 +255,8 @@ struct terms {
 	bool has_status;    /* the pod's, in place of its spec */
 };
 
-static void add_to_sum(struct sum *sum, enum part part, struct quantity amount)
+static void add_to_sum(struct sum *sum, enum resource_part part,
+	struct quantity amount)
 {
 	switch (part) {
 	case PART_INIT:
@@ -385,47 +295,44 @@ static struct quantity total_of(const struct sum *sum,
 	return quantity_add(total, sum->overhead);
 }
 
-/* The largest of count entries; *is_known is false if none counts. */
-static struct quantity largest_entry(bool *is_known, const struct entry *list,
+/* Adds the largest of the entries of one part, if any of them counts. */
+static void add_largest(struct sum *sum, const struct resource_entry *list,
 	size_t count, const struct terms *terms)
 {
 	struct quantity amount = { 0 };
+	bool is_known = false;
 
-	*is_known = false;
 	for (size_t i = 0; i < count; i++) {
 		if (terms->has_defaults || !list[i].is_default) {
 			amount = quantity_larger(amount, list[i].amount);
-			*is_known = true;
+			is_known = true;
 		}
 	}
-	return amount;
+	if (is_known) {
+		add_to_sum(sum, list->part, amount);
+	}
 }
 
-/* Sums the entries of one name; each part counts its largest entry. */
-static struct quantity sum_entries(const struct entry *list, size_t count,
-	const struct terms *terms)
+/* Sums the entries of one name. */
+static struct quantity sum_entries(const struct resource_entry *list,
+	size_t count, const struct terms *terms)
 {
 	struct sum sum = { 0 };
 	size_t end;
 
 	for (size_t i = 0; i < count; i = end) {
-		struct quantity amount;
-		bool is_known;
-
 		end = i + 1;
-		while (end < count && list[end].place == list[i].place &&
-			list[end].part == list[i].part) {
+		while (end < count &&
+			resource_entries_compare_parts(&list[end], &list[i]) ==
+				0) {
 			end++;
 		}
-		amount = largest_entry(&is_known, &list[i], end - i, terms);
-		if (is_known) {
-			add_to_sum(&sum, list[i].part, amount);
-		}
+		add_largest(&sum, &list[i], end - i, terms);
 	}
 	return total_of(&sum, terms);
 }
 
-static bool has_request(const struct entry *list, size_t count)
+static bool has_request(const struct resource_entry *list, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (!list[i].is_default && list[i].part != PART_POD_STATUS) {
@@ -436,7 +343,8 @@ static bool has_request(const struct entry *list, size_t count)
 }
 
 static void set_sum(struct resources *out, struct interner *interner,
-	const struct pod_source *source, const struct entry *list, size_t count)
+	const struct pod_source *source, const struct resource_entry *list,
+	size_t count)
 {
 	bool is_placed = source->status != NULL;
 	struct terms terms = {
@@ -470,7 +378,7 @@ int resources_read_requests(struct resources *out, struct interner *interner,
 		.is_infeasible = is_infeasible(status),
 		.err = err,
 	};
-	struct entries entries = { 0 };
+	struct resource_entries entries = { 0 };
 	size_t end;
 
 	container_statuses_read(&source.statuses, status);
@@ -481,7 +389,7 @@ int resources_read_requests(struct resources *out, struct interner *interner,
 	};
 	if (entries.count > 0) {
 		qsort(entries.list, entries.count, sizeof(*entries.list),
-			compare_entries);
+			resource_entries_compare);
 	}
 	for (size_t i = 0; i < entries.count; i = end) {
 		end = i + 1;

@@ -174,21 +174,13 @@ class AggregatorErrors(Errors):
         self.assert_logged(aggregator, '"message refused"')
         self.assert_serves(aggregator)
 
-    def test_a_message_that_is_too_large(self):
+    def test_a_message_that_is_too_large_ends_the_connection(self):
         aggregator = self.start_aggregator()
         plug = self.send(aggregator.ports[0], NNG_HEADER + request(2 << 20))
-        self.assert_logged(aggregator, "the message has 2097152 bytes, more "
-                           "than the limit of 1048576")
-        self.assertIn(b"the message has 2097152 bytes", self.answer(plug))
+        with contextlib.suppress(ConnectionResetError):
+            plug.recv(len(NNG_HEADER))
+            self.assertEqual(plug.recv(1), b"")
         self.assert_serves(aggregator)
-
-    def answer(self, plug):
-        got = b""
-        while b"limit of" not in got:
-            more = plug.recv(4096)
-            self.assertTrue(more, got)
-            got += more
-        return got
 
     def test_a_message_of_2_to_the_60_bytes_ends_the_connection(self):
         aggregator = self.start_aggregator()

@@ -142,7 +142,7 @@ class Simulate(unittest.TestCase):
 
     def test_a_wrong_argument_prints_one_sentence(self):
         for flags, given, status, sentence in (
-                (["--policy", "best"], scenario(), 1,
+                (["--policy", "best"], scenario(), 2,
                  "unknown policy 'best'"),
                 ([], {}, 1, "'step_s' is not a number"),
                 (["--placements", "/no/such/folder/x"], scenario(), 1,
