@@ -43,7 +43,9 @@ struct mq_client {
 	struct mq_client_options options;
 	char *url; /* for reconnecting */
 	char *host;
-	struct host_lookup *lookup; /* or NULL */
+	struct host_lookup *lookup; /* or NULL: a numeric address */
+	const char *why_unresolved; /* the last answer; NULL: it is resolved */
+	bool is_looked_up;	    /* there was an answer */
 	char unresolved[320];	    /* an error that names the host */
 	enum dial_kind kind;
 	uint64_t failures[DIAL_FAILURES]; /* nng's counters at the last call */
@@ -365,21 +367,24 @@ static const char *const dial_texts[][DIAL_FAILURES] = {
 		closed, no_cert_unreachable },
 };
 
-/* Explains a failure that nng counts as "other". The next call knows more if
- * the resolver has not answered. */
+/* Explains a failure that nng counts as "other", by the resolver's last
+ * answer. */
 static const char *explain_other(struct mq_client *client)
 {
-	const char *why = host_lookup_error(client->lookup);
-
 	if (host_lookup_is_over(client->lookup)) {
+		client->why_unresolved = host_lookup_error(client->lookup);
+		client->is_looked_up = true;
 		host_lookup_free(client->lookup);
 		client->lookup = host_lookup_start(client->host);
 	}
-	if (why == NULL) {
+	if (client->is_looked_up && client->why_unresolved == NULL) {
 		return dial_texts[client->kind][OTHER_FAILURE];
 	}
 	(void)snprintf(client->unresolved, sizeof(client->unresolved),
-		"the host '%s' cannot be resolved: %s", client->host, why);
+		"the host '%s' %s%s", client->host,
+		client->is_looked_up ? "cannot be resolved: "
+				     : "is being resolved",
+		client->is_looked_up ? client->why_unresolved : "");
 	return client->unresolved;
 }
 

@@ -140,6 +140,7 @@ void places_remove(struct places *places, struct place *place)
 {
 	struct places_peer *peer = place->peer;
 
+	place->kind = PLACE_MOVING;
 	if (peer == NULL) {
 		return;
 	}

@@ -282,10 +282,6 @@ static void on_batch(struct ingest *ingest, struct mq_request *request,
 		refuse(ingest, request, &error);
 		return;
 	}
-	peer = wire_auth_peer(ingest->auth, request);
-	if (!is_within_limit(ingest, request, batch, peer)) {
-		return;
-	}
 	is_current =
 		memcmp(hello->run_id, batch->run_id, REPORT_RUN_ID_BYTES) == 0;
 	if (!wire_auth_reports(ingest->auth, hello,
@@ -293,6 +289,10 @@ static void on_batch(struct ingest *ingest, struct mq_request *request,
 			    ? batch->reports[0].interval_ms
 			    : 0)) {
 		answer_ack(request, &(struct ack){ .need_hello = true });
+		return;
+	}
+	peer = wire_auth_peer(ingest->auth, request);
+	if (!is_within_limit(ingest, request, batch, peer)) {
 		return;
 	}
 	ingest->counts.reports += batch->count;

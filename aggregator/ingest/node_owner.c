@@ -109,12 +109,19 @@ static struct owner *add_owner(struct node_owners *owners, const char *node,
 static void set_owner(struct owner *owner, const struct node_claim *claim,
 	uint64_t now_us)
 {
-	if (memcmp(owner->run_id, claim->run_id, REPORT_RUN_ID_BYTES) != 0) {
+	bool is_new = memcmp(owner->run_id, claim->run_id,
+			      REPORT_RUN_ID_BYTES) != 0 ||
+		owner->pod_uid == NULL;
+
+	if (is_new) {
 		memcpy(owner->run_id, claim->run_id, REPORT_RUN_ID_BYTES);
 		owner->silence_us = usual_silence_us;
 	}
-	xreplace(&owner->pod, claim->pod);
-	xreplace(&owner->pod_uid, claim->pod_uid);
+	/* A session that was extended has no pod, but the process is known. */
+	if (is_new || claim->pod_uid[0] != '\0') {
+		xreplace(&owner->pod, claim->pod);
+		xreplace(&owner->pod_uid, claim->pod_uid);
+	}
 	owner->last_us = now_us;
 	owner->is_dismissed = false;
 }

@@ -294,6 +294,8 @@ static int pack(struct compact *c, const struct group *group, uint64_t now_ms,
 	/* Before the chunk is made, which shifts the reports. */
 	r = r == 0 ? delete_rows(c, err) : r;
 	r = r == 0 ? add_chunk(c, head_node(group->id), err) : r;
+	/* Rows without a run must not hold up those behind them. */
+	c->cursor = c->count == 0 ? head_next_node(group->id) : group->id;
 	for (size_t i = 0; i < c->count; i++) {
 		report_fini(&c->reports[i].report);
 	}
@@ -313,7 +315,6 @@ int compact_step(struct compact *c, bool *is_idle, uint64_t now_ms,
 		return r;
 	}
 	/* The group may have more rows: of this hour or of another one. */
-	c->cursor = group.id;
 	r = db_exec(c->db, "BEGIN IMMEDIATE", err);
 	r = r == 0 ? pack(c, &group, now_ms, err) : r;
 	return db_end(c->db, r, err);

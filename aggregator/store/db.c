@@ -21,10 +21,8 @@ static int errno_of(int sqlite)
 	case SQLITE_READONLY:
 	case SQLITE_PERM:
 		return -EACCES;
-	case SQLITE_CONSTRAINT:
 	case SQLITE_TOOBIG:
-	case SQLITE_MISMATCH:
-		return -EINVAL;
+		return -EDQUOT;
 	default:
 		return -EIO;
 	}

@@ -1,8 +1,8 @@
 /* A connection to SQLite and what every module of the store does with one.
  *
  * Errors are -errno by SQLite's code: -ENOSPC (full), -EBUSY (locked),
- * -EBADMSG (damaged, or not a database), -EACCES (read-only), -EINVAL (the
- * values break a rule of the schema or a limit of SQLite), -EIO (others). */
+ * -EBADMSG (damaged, or not a database), -EACCES (read-only), -EDQUOT (a
+ * value is above a limit of SQLite), -EIO (others). */
 #pragma once
 
 #include "lib/error.h"

@@ -15,12 +15,17 @@ enum {
 
 /* Slots have 25 bits, which last until the year 2109. */
 static const uint64_t sample_max_ms = UINT64_C(1) << (25 + HEAD_SLOT_BITS);
+/* A run is deleted when its last report is too old. */
+static const int64_t touch_every_ms = 600000;
 static const int64_t node_max = (INT64_C(1) << HEAD_NODE_BITS) - 2;
 
 enum {
 	FIND_NODE,
 	ADD_NODE,
 	FIND_RUN,
+	TOUCH_RUN,
+	COUNT_RUNS,
+	COUNT_SEQS,
 	ADD_RUN,
 	FIND_SEQS,
 	ADD_SEQS,
@@ -34,7 +39,11 @@ enum {
 static const char *const sqls[STATEMENTS] = {
 	[FIND_NODE] = "SELECT id FROM node WHERE name = ?",
 	[ADD_NODE] = "INSERT INTO node(name) VALUES (?)",
-	[FIND_RUN] = "SELECT id FROM run WHERE node = ? AND run_id = ?",
+	[FIND_RUN] =
+		"SELECT id, last_ms FROM run WHERE node = ? AND run_id = ?",
+	[TOUCH_RUN] = "UPDATE run SET last_ms = max(last_ms, ?2) WHERE id = ?1",
+	[COUNT_RUNS] = "SELECT count(*) FROM run WHERE node = ?",
+	[COUNT_SEQS] = "SELECT count(*) FROM seqs WHERE run = ?",
 	[ADD_RUN] = "INSERT INTO run(node, run_id, last_ms) VALUES (?, ?, ?)",
 	[FIND_SEQS] =
 		"SELECT first, last FROM seqs WHERE run = ?"
@@ -146,6 +155,19 @@ int head_find_node(int64_t *id, struct head *head, const char *name,
 	return r;
 }
 
+/* -EDQUOT: the owner, a node or run, has `most` rows already. */
+static int check_count(struct head *head, size_t which, int64_t owner,
+	int64_t most, const char *what, struct error *err)
+{
+	int64_t out[2] = { 0 };
+	int r = run(head, which, &owner, 1, out, err);
+
+	return r == 0 && out[0] >= most
+		? error_set(err, -EDQUOT, "more than %lld %s", (long long)most,
+			  what)
+		: r;
+}
+
 static int find_run(int64_t *id, struct head *head,
 	const struct head_report *report, struct error *err)
 {
@@ -156,6 +178,16 @@ static int find_run(int64_t *id, struct head *head,
 	(void)sqlite3_bind_blob(head->statements[FIND_RUN], 2, report->run_id,
 		REPORT_RUN_ID_BYTES, SQLITE_STATIC);
 	r = run(head, FIND_RUN, in, 1, out, err);
+	if (r == 0 && out[0] != 0 &&
+		(int64_t)report->stored_ms > out[1] + touch_every_ms) {
+		r = run(head, TOUCH_RUN,
+			(int64_t[]){ out[0], (int64_t)report->stored_ms }, 2,
+			(int64_t[2]){ 0 }, err);
+	}
+	if (r == 0 && out[0] == 0) {
+		r = check_count(head, COUNT_RUNS, report->node, HEAD_RUNS_MAX,
+			"runs of one node", err);
+	}
 	if (r == 0 && out[0] == 0) {
 		(void)sqlite3_bind_blob(head->statements[ADD_RUN], 2,
 			report->run_id, REPORT_RUN_ID_BYTES, SQLITE_STATIC);
@@ -209,6 +241,9 @@ static int note_seq(bool *is_new, struct head *head, int64_t run_number,
 	}
 	if (before[1] == seq - 1) {
 		first = before[0];
+	} else if (r == 0 && last == seq) {
+		r = check_count(head, COUNT_SEQS, run_number, HEAD_SEQS_MAX,
+			"gaps in the reports of one run", err);
 	}
 	if (r == 0) {
 		r = run(head, first < seq ? EXTEND_SEQS : ADD_SEQS,

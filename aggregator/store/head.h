@@ -14,6 +14,11 @@
 
 enum { HEAD_SLOT_BITS = 17, HEAD_NODE_BITS = 20, HEAD_OWN_BITS = 18 };
 
+/* Runs of one node, and intervals of seq of one run. Both are far above those
+ * of any honest agent, which has a run for each of its processes, and an
+ * interval for each time that it dropped reports. */
+enum { HEAD_RUNS_MAX = 10000, HEAD_SEQS_MAX = 10000 };
+
 #define HEAD_SLOT_MS (UINT64_C(1) << HEAD_SLOT_BITS)
 
 /* The first id of a slot and node. */
@@ -42,7 +47,8 @@ struct head_report {
 };
 
 /* Adds a report. 1: the report is new; 0: it was stored before, and nothing
- * changed. -EDQUOT: the node has too many reports of that time; -ERANGE: the
+ * changed. -EDQUOT: the node has too many reports of that time, or
+ * too many runs or intervals; -ERANGE: the
  * clock is past the year 2109. After an error the caller undoes what this
  * transaction changed. */
 must_check int head_add(struct head *head, const struct head_report *report,

@@ -141,6 +141,9 @@ static int update_clock(struct maintenance *maintenance,
 	if (r < 0) {
 		return r;
 	}
+	if (now->unstored_ms > newest_ms && now->unstored_ms <= now->wall_ms) {
+		newest_ms = now->unstored_ms;
+	}
 	if (newest_ms > maintenance->newest_ms ||
 		maintenance->newest_ms > now->wall_ms) {
 		maintenance->newest_ms = newest_ms;

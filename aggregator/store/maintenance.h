@@ -18,6 +18,8 @@ uint64_t maintenance_due_us(const struct maintenance *maintenance);
 
 struct maintenance_now {
 	uint64_t monotonic_us, wall_ms;
+	/* The newest report that found no space; deleting has to go on. */
+	uint64_t unstored_ms;
 };
 
 /* Counts over all steps. */

@@ -32,7 +32,8 @@ struct writer {
 	struct sqlite3_stmt *begin_batch, *end_batch;
 	struct commit_interval commit_interval;
 	struct log_limit log_limit;
-	bool is_failing; /* the last group was not written */
+	bool is_failing;      /* the last group was not written */
+	uint64_t unstored_ms; /* see struct maintenance_now */
 	bool is_damage_marked;
 };
 
@@ -200,7 +201,7 @@ static int write_batch(struct writer *w, const struct store_batch *batch,
 /* Whether an error concerns only the batch, and not the database. */
 static bool is_refusal(int r)
 {
-	return r == -EDQUOT || r == -EINVAL;
+	return r == -EDQUOT;
 }
 
 /* Writes a batch, or undoes it and sets batch->error to the refusal. An error
@@ -294,6 +295,15 @@ static int check_files(struct writer *w, struct error *err)
 	return r;
 }
 
+static void note_unstored(struct writer *w, const struct store_batch *batch)
+{
+	for (size_t i = 0; i < batch->count; i++) {
+		if (batch->entries[i].sample_ms > w->unstored_ms) {
+			w->unstored_ms = batch->entries[i].sample_ms;
+		}
+	}
+}
+
 static void finish_group(struct writer *w, struct store_batch *group)
 {
 	struct error error = { 0 };
@@ -315,6 +325,9 @@ static void finish_group(struct writer *w, struct store_batch *group)
 	for (struct store_batch *batch = group; batch != NULL;
 		batch = batch->next) {
 		batch->error = r < 0 ? error : batch->error;
+		if (r == -ENOSPC) {
+			note_unstored(w, batch);
+		}
 		bytes += batch->held_bytes;
 	}
 	publish_counts(w, bytes);
@@ -326,10 +339,11 @@ static void finish_group(struct writer *w, struct store_batch *group)
 static void maintain(struct writer *w)
 {
 	const struct maintenance_now now = { clock_monotonic_us(),
-		clock_wall_us() / 1000 };
+		clock_wall_us() / 1000, w->unstored_ms };
 	struct error error = { 0 };
 
-	if (maintenance_step(w->maintenance, &now, &error) < 0) {
+	if (check_files(w, &error) < 0 ||
+		maintenance_step(w->maintenance, &now, &error) < 0) {
 		log_failure(w, &error);
 	}
 	uv_mutex_lock(&w->store->mutex);

@@ -65,6 +65,8 @@ static void on_node(void *owner, const struct reflector_id *id,
 	if (cache_put_node(informers->options.cache, &changed, object, now_us(),
 		    &err) < 0) {
 		log_invalid(informers, "ignoring invalid node", id->name, &err);
+		/* An older version may be less restricted. */
+		cache_remove_node(informers->options.cache, id->name);
 		return;
 	}
 	if (changed) {

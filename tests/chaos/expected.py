@@ -40,6 +40,7 @@ LINES = {
     r'^"cannot start".*disk I/O error': FULL,
     r'^"peers could not connect"': GONE | CLOCKS | AGENTS_CUT | SCHEDULER_CUT,
     r'^"cannot watch VM pods: (VMs|new VMs) have no names"': API,
+    r'^"cannot watch Nodes: those that leave the cluster are lost': API,
     # scheduler
     r'^"no load from the aggregator"': GONE | SCHEDULER_CUT | CLOCKS,
     r'^"cannot watch the cluster"': API | {"stop-scheduler"},

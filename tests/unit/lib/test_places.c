@@ -49,6 +49,16 @@ static int victim(const char *peer, size_t size, uint64_t now_us)
 	return place == NULL ? -1 : (int)(place - world.held);
 }
 
+/* A connection has one place for the bodies of all its requests. */
+static void a_place_that_was_removed_begins_anew(void **state)
+{
+	(void)state;
+	places_move(&world.held[0], PLACE_FIXED, START);
+	places_remove(&world.places, &world.held[0]);
+	places_add(&world.places, &world.held[0], "a", MAX, START);
+	assert_int_equal(victim("b", 1, START + 10 * SECOND), 0);
+}
+
 static void a_single_place_may_be_larger_than_all(void **state)
 {
 	(void)state;
@@ -164,6 +174,7 @@ static void knows_who_holds_the_most(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		test(a_place_that_was_removed_begins_anew),
 		test(a_single_place_may_be_larger_than_all),
 		test(the_peer_with_the_most_gives_way_to_one_with_less),
 		test(no_peer_gets_more_than_the_one_that_gives_way_keeps),

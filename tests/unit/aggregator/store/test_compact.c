@@ -19,6 +19,22 @@ static void packed_reports_are_identical(void **state)
 		3);
 }
 
+static void a_row_without_a_run_does_not_hold_up_the_others(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t base_ms = f->now_ms - 4 * hour_ms;
+
+	fixture_add_range(f, base_ms, 1, 11);
+	assert_int_equal(
+		db_exec(f->db, "UPDATE tail SET run = 99 WHERE seq < 11", NULL),
+		0);
+	fixture_add_range(f, base_ms + hour_ms, 20, 30);
+	f->now_ms += 2 * hour_ms;
+	fixture_pack_all(f);
+	assert_int_equal(fixture_number(f, "SELECT count(*) FROM tail"), 10);
+	assert_int_equal(count_hours(f, base_ms + hour_ms, 1), 10);
+}
+
 static void each_day_is_read_from_its_own_table(void **state)
 {
 	struct fixture *f = *state;
@@ -124,6 +140,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		fixture_test(packed_reports_are_identical),
+		fixture_test(a_row_without_a_run_does_not_hold_up_the_others),
 		fixture_test(each_day_is_read_from_its_own_table),
 		fixture_test(the_newest_stay_rows_and_all_are_read_in_order),
 		fixture_test(packed_reports_are_not_stored_again),
