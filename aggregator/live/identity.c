@@ -202,6 +202,17 @@ bool identities_save(struct identities *identities,
 	return true;
 }
 
+void identities_unsave(struct identities *identities)
+{
+	size_t at = 0;
+	void *entry;
+
+	while (map_next(&identities->by_uid, &at, NULL, &entry)) {
+		((struct entry *)entry)->is_saved = false;
+	}
+	identities->unsaved = identities->by_uid.count;
+}
+
 size_t identities_count(const struct identities *identities)
 {
 	return identities->by_uid.count - identities->removed;

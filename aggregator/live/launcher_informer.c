@@ -7,6 +7,7 @@
 #include "lib/log.h"
 #include "lib/memory.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 struct launcher_informer {
@@ -22,8 +23,17 @@ enum { SAVED_MAX = 4096 };
 
 struct saving {
 	struct store *store;
+	struct identities *identities;
 	size_t left;
 };
+
+/* A record that cannot be written now, as on a full disk, is saved again. */
+static void on_saved(void *owner, const struct error *err)
+{
+	if (err != NULL && err->code != -EDQUOT) {
+		identities_unsave(owner);
+	}
+}
 
 /* The next poll saves what the store does not accept now. */
 static bool save_identity(void *owner, const char *pod_uid,
@@ -37,7 +47,8 @@ static bool save_identity(void *owner, const char *pod_uid,
 		return false;
 	}
 	saving->left--;
-	return store_identify(saving->store, &vm, NULL) == 0;
+	return store_identify(saving->store, &vm, on_saved, saving->identities,
+		       NULL) == 0;
 }
 
 static void on_object(void *owner, const struct reflector_id *id,
@@ -107,9 +118,10 @@ static void log_state(struct launcher_informer *informer)
 void launcher_informer_poll(struct launcher_informer *informer,
 	struct store *store)
 {
-	struct saving saving = { store, SAVED_MAX };
+	struct saving saving = { store, NULL, SAVED_MAX };
 
 	if (informer != NULL) {
+		saving.identities = informer->identities;
 		log_state(informer);
 		(void)identities_save(informer->identities, save_identity,
 			&saving);

@@ -311,7 +311,7 @@ int store_write(struct store *store, struct store_batch *batch,
 }
 
 int store_identify(struct store *store, const struct store_vm *vm,
-	struct error *err)
+	store_written done, void *owner, struct error *err)
 {
 	static const uint8_t no_run[REPORT_RUN_ID_BYTES];
 	struct store_batch *batch = store_batch_new("", no_run);
@@ -325,7 +325,7 @@ int store_identify(struct store *store, const struct store_vm *vm,
 	identity->name = xstrndup(vm->name, STORE_NAME_MAX - 1);
 	identity->vmi_uid = xstrndup(vm->vmi_uid, STORE_NAME_MAX - 1);
 	batch->identity = identity;
-	r = store_write(store, batch, NULL, NULL, err);
+	r = store_write(store, batch, done, owner, err);
 	if (r < 0) {
 		store_batch_free(batch);
 	}

@@ -103,9 +103,9 @@ struct store_vm {
 /* Records which VM and node a pod belongs to; the pods of one namespace and
  * name make one VM. Replaces an earlier record, but for a node that is not
  * known. Texts are copied, cut at STORE_NAME_MAX - 1. Errors are those of
- * store_write(). */
+ * store_write(), whose done may be NULL. */
 must_check int store_identify(struct store *store, const struct store_vm *vm,
-	struct error *err);
+	store_written done, void *owner, struct error *err);
 
 /* One rolled-up minute or hour; valid during a call. */
 struct store_rollup {

@@ -339,8 +339,8 @@ static void store_pod(struct fixture *f, const char *node, const char *uid,
 	run_until(&f->s->loop, &f->s->is_written);
 	assert_int_equal(
 		store_identify(f->s->store,
-			&(struct store_vm){ uid, "ns", "vm", "u1", node },
-			NULL),
+			&(struct store_vm){ uid, "ns", "vm", "u1", node }, NULL,
+			NULL, NULL),
 		0);
 	add_node(f, "n2", 1); /* written after the identity */
 }

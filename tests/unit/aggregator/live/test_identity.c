@@ -147,6 +147,21 @@ static void saves_each_identity_once_and_when_it_changes(void **state)
 	identities_free(all);
 }
 
+static void saves_all_again_after_a_failure(void **state)
+{
+	struct identities *all = identities_new();
+
+	(void)state;
+	identities_put(all, "p1", &(struct identity){ "ns", "a", "u", "n1" });
+	identities_put(all, "p2", &(struct identity){ "ns", "b", "u", "n1" });
+	assert_int_equal(save_all(all), 2);
+	identities_put(all, "p3", &(struct identity){ "ns", "c", "u", "n1" });
+	identities_unsave(all);
+	assert_int_equal(save_all(all), 3);
+	assert_int_equal(save_all(all), 0);
+	identities_free(all);
+}
+
 /* The history of a short-lived VM is found by what is saved. */
 static void saves_a_pod_that_was_removed_before(void **state)
 {
@@ -179,6 +194,7 @@ int main(void)
 		cmocka_unit_test(a_pod_has_its_identity_on_its_own_node_only),
 		cmocka_unit_test(saves_a_pod_that_was_removed_before),
 		cmocka_unit_test(saves_each_identity_once_and_when_it_changes),
+		cmocka_unit_test(saves_all_again_after_a_failure),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

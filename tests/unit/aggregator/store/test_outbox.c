@@ -250,14 +250,14 @@ static void finds_the_vm_of_a_pod(void **state)
 	assert_int_equal(
 		store_identify(s->store,
 			&(struct store_vm){ "uid-1", "space", "vm", "vmi", "" },
-			NULL),
+			NULL, NULL, NULL),
 		0);
 	assert_true(write_seqs(s, 1, 1));
 	assert_false(read_named(s, "uid-1", "n1").is_named);
 	assert_int_equal(store_identify(s->store,
 				 &(struct store_vm){ "uid-1", "space", "vm",
 					 "vmi", "n1" },
-				 NULL),
+				 NULL, NULL, NULL),
 		0);
 	assert_true(write_seqs(s, 2, 1));
 	found = read_named(s, "uid-1", "n1");

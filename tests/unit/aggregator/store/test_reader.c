@@ -79,12 +79,12 @@ static void finds_a_vm_by_its_name(void **state)
 	assert_int_equal(store_identify(s->store,
 				 &(struct store_vm){ "pod-1", "shop", "web",
 					 "u1", "n1" },
-				 NULL),
+				 NULL, NULL, NULL),
 		0);
 	assert_int_equal(
 		store_identify(s->store,
 			&(struct store_vm){ "pod-2", "shop", "db", "u2", "n1" },
-			NULL),
+			NULL, NULL, NULL),
 		0);
 	sample_add_vms(&r, vms, 2);
 	scratch_add(batch, &r, now_ms());
@@ -177,7 +177,7 @@ static void state_pod(struct scratch *s, const char *node)
 {
 	const struct store_vm vm = { "pod-1", "shop", "db", "u", node };
 
-	assert_int_equal(store_identify(s->store, &vm, NULL), 0);
+	assert_int_equal(store_identify(s->store, &vm, NULL, NULL, NULL), 0);
 }
 
 static void a_vm_has_the_reports_of_its_pods_own_node_only(void **state)
