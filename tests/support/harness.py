@@ -222,13 +222,17 @@ class Machine:
         self.tick(0)
 
     def write(self, name, text):
-        data = text.encode()
-        if name not in self.files:
-            path = self.root / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self.files[name] = os.open(path, os.O_RDWR | os.O_CREAT
-                                       | os.O_CLOEXEC, 0o644)
-        os.pwrite(self.files[name], data, 0)
+        if name in self.files:
+            os.pwrite(self.files[name], text.encode(), 0)
+            return
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # The kernel's files are never empty, so this one gets its name last.
+        made = path.with_name(f"{path.name}.new")
+        self.files[name] = os.open(made, os.O_RDWR | os.O_CREAT
+                                   | os.O_CLOEXEC, 0o644)
+        os.pwrite(self.files[name], text.encode(), 0)
+        made.rename(path)
 
     @staticmethod
     def pressure(some_us, full_us=0):
