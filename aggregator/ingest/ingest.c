@@ -434,6 +434,7 @@ struct ingest_counts ingest_counts(const struct ingest *ingest)
 {
 	struct ingest_counts counts = ingest->counts;
 
+	counts.snapshots = snapshot_poll_count(ingest->snapshots);
 	counts.wrong_claims = pod_filter_wrong_claims(ingest->pod_filter);
 	return counts;
 }

@@ -476,6 +476,7 @@ static void answers_a_snapshot_request_at_once_or_on_a_change(void **state)
 	assert_int_equal(snapshot->count, 1);
 	assert_string_equal(snapshot->nodes[0].name, "n1");
 	assert_int_equal(snapshot->rev, 2);
+	assert_int_equal(ingest_counts(f->ingest).snapshots, 2);
 }
 
 static void a_scheduler_gets_a_place_when_all_are_taken(void **state)
