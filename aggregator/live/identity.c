@@ -207,6 +207,9 @@ void identities_unsave(struct identities *identities)
 	size_t at = 0;
 	void *entry;
 
+	if (identities->unsaved == identities->by_uid.count) {
+		return; /* thousands of saves fail together */
+	}
 	while (map_next(&identities->by_uid, &at, NULL, &entry)) {
 		((struct entry *)entry)->is_saved = false;
 	}

@@ -41,11 +41,11 @@ bool identities_save(struct identities *identities,
 		const struct identity *identity),
 	void *owner);
 
-/* A pod that has a node and is not saved yet stays until it is saved, but is
- * not found any more. */
-/* Some save has failed later: identities_save() gives all again. */
+/* A save has failed afterwards: identities_save() gives all again. */
 void identities_unsave(struct identities *identities);
 
+/* A pod that has a node and is not saved yet stays until it is saved, but is
+ * not found any more. */
 void identities_remove(struct identities *identities, const char *pod_uid);
 
 /* The pod's identity on this node. NULL: not known, or not the pod's node.
