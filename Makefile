@@ -151,9 +151,17 @@ WRAP_test_spool_faults = mkdir open openat flock fdopendir readdir fstatat \
 	pread write ftruncate unlinkat close
 WRAP_test_schedule = clock_monotonic_us timer_start
 WRAP_test_binding_cycle = clock_monotonic_us timer_start
+WRAP_test_informers = clock_monotonic_us timer_start
 WRAP_test_node_log = log_write
 WRAP_test_mq_unfinished = clock_monotonic_us
 WRAP_test_mq = mq_unfinished_end
+WRAP_test_mover = clock_monotonic_us clock_wall_us timer_new timer_start \
+	timer_stop timer_close
+WRAP_test_mover_pressure = $(WRAP_test_mover)
+WRAP_test_mover_choice = $(WRAP_test_mover)
+WRAP_test_move_history = clock_monotonic_us
+WRAP_test_mover_flights = $(WRAP_test_mover)
+WRAP_test_mover_terms = $(WRAP_test_mover)
 WRAP_test_hour_scan = chunk_open chunk_close
 WRAP_test_ingest = clock_monotonic_us timer_start
 WRAP_test_request_body = store_names_find
@@ -266,6 +274,7 @@ nightly: ## what takes too long for .ci/run
 	@tests/support/stages.sh \
 		"fuzz: make fuzz SECONDS=300" \
 		"e2e-1.30: make e2e-1.30" \
+		"kubevirt-1.7: make e2e-kubevirt-1.7" \
 		"parity: make e2e-parity CASES=50000 SEED=$(shell date +%Y%m%d)" \
 		"chaos: make chaos MINUTES=60 SEED=$(shell date +%Y%m%d)"
 
@@ -286,7 +295,8 @@ e2e: packages-test ## end-to-end tests on an API server (needs Go >= 1.26)
 	@$(MAKE) -s build/parity $(CLOCK_SHIFT)
 	@python3 tests/support/run_tests.py --e2e
 
-# Preloaded by tests/e2e/wall_clock.py and tests/chaos/fleet.py.
+# Preloaded by tests/e2e/wall_clock.py, tests/chaos/fleet.py and
+# tests/kubevirt/rights_test.py.
 CLOCK_SHIFT = build/release/tests/e2e/clock_shift.so
 SLOW_DISK = build/release/tests/chaos/slow_disk.so
 build/release/tests/%.so: tests/%.c tests/support/shared_number.h $(OUT)/flags
@@ -316,8 +326,31 @@ e2e-1.30: packages-test ## the same tests on Kubernetes 1.30
 	@KUBECLUSTER=$(CURDIR)/build/kubecluster-1.30 \
 		python3 tests/support/run_tests.py --e2e $(E2E_1_30)
 
+.PHONY: kubevirt e2e-kubevirt e2e-kubevirt-1.7
+# build/ci, so that a run of .ci/run builds them once, beside other stages.
+KUBEVIRT = build/ci/kubevirt
+KUBEVIRT_SRCS := $(wildcard tests/kubevirt/*/*.go tests/kubevirt/build.sh)
+kubevirt: $(KUBEVIRT)/virt-api ## virt-controller and virt-api, for tests
+$(KUBEVIRT)/virt-api: $(KUBEVIRT_SRCS) $(wildcard tests/kubevirt/go.*)
+	tests/kubevirt/build.sh $(@D)
+$(KUBEVIRT)-1.7/virt-api: $(KUBEVIRT_SRCS) $(wildcard tests/kubevirt/go-1.7.*)
+	tests/kubevirt/build.sh $(@D) go-1.7.0.mod
+
+e2e-kubevirt: packages-test ## tests with KubeVirt's own controllers (needs Go)
+	@$(MAKE) -s -j$(JOBS) all
+	@[ -x "$${KUBECLUSTER:-}" ] || $(MAKE) -s cluster
+	@$(MAKE) -s kubevirt $(CLOCK_SHIFT)
+	@python3 tests/support/run_tests.py --kubevirt
+
+e2e-kubevirt-1.7: packages-test ## the same tests with KubeVirt 1.7
+	@$(MAKE) -s -j$(JOBS) all cluster
+	@$(MAKE) -s $(KUBEVIRT)-1.7/virt-api $(CLOCK_SHIFT)
+	@KUBEVIRT=$(CURDIR)/$(KUBEVIRT)-1.7 KUBEVIRT_VERSION=v1.7.0 \
+		python3 tests/support/run_tests.py --kubevirt
+
 .PHONY: e2e-deploy
 e2e-deploy: packages-deploy images ## tests of deploy/, as root (needs Go)
+	@$(MAKE) -s -j$(JOBS) all
 	@[ -x "$${KUBECLUSTER:-}" ] || $(MAKE) -s cluster
 	@python3 tests/support/run_tests.py --deploy
 
@@ -393,6 +426,21 @@ bench-placement: packages-test ## what policies leave unserved: TRACES=DIR
 		"(*.csv.gz)"; exit 2; }
 	@$(MAKE) -s -j$(JOBS) all
 	@python3 tests/bench/placement.py $(TRACES)
+
+.PHONY: bench-rebalance bench-rule
+bench-rebalance: packages-test ## what policies of moves leave: TRACES=DIR
+	@[ -n "$(TRACES)" ] || { echo "TRACES=DIR is missing: days of VM CPU use" \
+		"(*.csv.gz)"; exit 2; }
+	@$(MAKE) -s -j$(JOBS) all
+	@python3 tests/bench/rebalance.py $(TRACES) $(SEEDS:%=--seeds=%) \
+		$(VMS:%=--vms=%) $(KINDS:%=--kind=%) $(LOADS:%=--load=%) $(POLICIES:%=--policy=%) \
+		$(RESULTS:%=--results=%)
+
+bench-rule: packages-test ## a round of moves over 1,000 nodes, 30,000 VMs
+	@$(MAKE) -s -j$(JOBS) $(OUT)/tests/bench/bench_rule \
+		$(OUT)/tests/bench/bench_mover
+	@$(OUT)/tests/bench/bench_rule
+	@$(OUT)/tests/bench/bench_mover
 
 .PHONY: compare
 compare: packages-test ## the answers of another checkout's build: OLD=DIR

@@ -21,7 +21,7 @@ enum { SLOW_EVERY = 5, CPU_LIST_MAX = 4096, BOOT_ID_LEN = 36 };
 
 struct sampler {
 	int proc, sys, cgroup;
-	struct kernel_file stat, meminfo, loadavg, irq, ksm;
+	struct kernel_file stat, meminfo, vmstat, loadavg, irq, ksm;
 	struct psi_files pressure;
 	struct hugepages_pools hugepages;
 	struct pods *pods;
@@ -80,6 +80,7 @@ int sampler_new(struct sampler **out, const struct sampler_roots *roots,
 	}
 	kernel_file_init(&s->stat, s->proc, "stat");
 	kernel_file_init(&s->meminfo, s->proc, "meminfo");
+	kernel_file_init(&s->vmstat, s->proc, "vmstat");
 	kernel_file_init(&s->loadavg, s->proc, "loadavg");
 	kernel_file_init(&s->pressure.cpu, s->proc, "pressure/cpu");
 	kernel_file_init(&s->pressure.memory, s->proc, "pressure/memory");
@@ -101,6 +102,7 @@ void sampler_free(struct sampler *sampler)
 	}
 	kernel_file_fini(&sampler->stat);
 	kernel_file_fini(&sampler->meminfo);
+	kernel_file_fini(&sampler->vmstat);
 	kernel_file_fini(&sampler->loadavg);
 	kernel_file_fini(&sampler->irq);
 	kernel_file_fini(&sampler->ksm);
@@ -136,6 +138,7 @@ static void read_memory(struct report *out, struct sampler *sampler,
 	bool with_slow, struct error *err)
 {
 	meminfo_read(&out->memory, &sampler->meminfo, err);
+	meminfo_read_swap_in(&out->memory, &sampler->vmstat, err);
 	reject_shadowed(&out->memory, sampler->machine_bytes, err);
 	if (with_slow) {
 		meminfo_read_ksm(&out->memory, &sampler->ksm, err);

@@ -15,6 +15,7 @@
 #include "aggregator/query/profile_cache.h"
 #include "aggregator/remote_write/remote_write.h"
 #include "aggregator/store/store.h"
+#include "kube/client.h"
 #include "kube/config.h"
 #include "lib/buffer.h"
 #include "lib/clock.h"
@@ -47,10 +48,12 @@ struct aggregator {
 	struct loop *loop;
 	struct timer *watchdog, *poll;
 	struct identities *identities;
-	struct launcher_informer *informer; /* NULL: no API server */
+	/* The watches and their client; NULL: no API server. */
+	struct kube_client *kube;
+	struct launcher_informer *informer;
+	struct node_informer *nodes;
 	struct forget *forget;
-	struct node_informer *nodes; /* NULL: no API server */
-	size_t not_restored;	     /* nodes of the store */
+	size_t not_restored; /* nodes of the store */
 	struct live *live;
 	struct node_log *node_log;
 	struct store *store;
@@ -288,6 +291,7 @@ static void on_stop(void *owner)
 	launcher_informer_poll(a->informer, a->store);
 	launcher_informer_close(take_ptr(a->informer));
 	node_informer_close(take_ptr(a->nodes));
+	kube_client_close(take_ptr(a->kube));
 	access_review_stop(a->review);
 	ingest_stop(a->ingest);
 	remote_write_stop(a->remote);
@@ -396,21 +400,17 @@ static int open_review(struct aggregator *a, struct error *err)
 static int open_informers(struct aggregator *a, struct error *err)
 {
 	const char *named = a->config->kubeconfig;
-	struct kube_config kube;
+	struct kube_config config;
 	int r;
 
 	if (!aggregator_config_has_api(a->config, kube_config_is_in_pod())) {
 		return 0;
 	}
-	r = kube_config_load(&kube, named, err);
+	r = kube_config_load(&config, named, err);
 	if (r == 0) {
-		a->informer = launcher_informer_new(loop_uv(a->loop), &kube,
-			a->identities);
-		r = kube_config_load(&kube, named, err);
-	}
-	if (r == 0) {
-		a->nodes =
-			node_informer_new(loop_uv(a->loop), &kube, a->forget);
+		a->kube = kube_client_new(loop_uv(a->loop), &config);
+		a->informer = launcher_informer_new(a->kube, a->identities);
+		a->nodes = node_informer_new(a->kube, a->forget);
 	} else if (named == NULL) {
 		log_warning("cannot watch VM pods: VMs have no names",
 			log_err(err), LOG_END);

@@ -81,7 +81,7 @@ static const struct option table[] = {
 		.min = retention_min_us, .max = retention_max_us),
 	ROW(retention_decisions_us, "retention-decisions", OPTION_DURATION,
 		"DURATION", .fallback = "720h",
-		.help = "how long decision records are kept",
+		.help = "how long decisions and moves are kept",
 		.min = retention_min_us, .max = retention_max_us),
 	ROW(retention_us[STORE_1H], "retention-1h", OPTION_DURATION, "DURATION",
 		.fallback = "730d",

@@ -2,12 +2,16 @@
  * the figures behind it. Schedulers make records, aggregators store them. */
 #pragma once
 
+#include "lib/buffer.h"
+#include "lib/error.h"
 #include "proto/report.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
+	WIRE_DECISIONS_MAX = 64, /* per batch */
 	DECISION_BEST_MAX = 10,
 	DECISION_TERMS_MAX = 24,
 	DECISION_REASONS_MAX = 64,
@@ -15,6 +19,8 @@ enum {
 	DECISION_WORD_MAX = 32,	 /* a policy's or term's name with its NUL */
 	DECISION_REASON_MAX = 400,
 	DECISION_SENTENCE_MAX = 1024,
+	DECISION_NAMES_MAX = 20,      /* rejected nodes for each reason */
+	DECISION_NAMES_BYTES = 16384, /* of all rejected nodes, with NULs */
 };
 
 struct decision_term {
@@ -26,14 +32,25 @@ struct decision_term {
 #define DECISION_SHARES(X)                                                     \
 	X(trust)	   /* in the node's figures */                         \
 	X(cpu_used)	   /* as measured */                                   \
-	X(cpu_expected)	   /* with this pod */                                 \
+	X(cpu_expected)	   /* with this pod and the next three */              \
+	X(cpu_by_pod)	   /* of these, by this pod */                         \
+	X(cpu_by_starting) /* by VMs that were placed and not measured yet */  \
+	X(cpu_by_growth)   /* by VMs that will use more than now */            \
+	X(cpu_announced)   /* of these, by announcements; see docs/http.md */  \
+	X(cpu_deviation)   /* the standard deviation of cpu_expected */        \
 	X(cpu_by_requests) /* with this pod */                                 \
 	X(memory_by_requests)                                                  \
+	X(memory_expected) /* with this pod; what its points stand for */      \
+	X(memory_pressure)                                                     \
+	X(io_pressure)                                                         \
 	X(contention)
 
 struct decision_candidate {
 	char node[REPORT_NODE_MAX];
 	double score;
+	/* From cpu_expected to all cores, in standard deviations; below 0 if
+	 * more is expected. NAN: not known. */
+	double cpu_room;
 	uint64_t load_age_us; /* REPORT_UNKNOWN: there were no figures */
 	struct decision_term terms[DECISION_TERMS_MAX];
 	size_t term_count;
@@ -45,17 +62,24 @@ struct decision_candidate {
 struct decision_rejection {
 	char reason[DECISION_REASON_MAX];
 	uint32_t nodes; /* how many it excludes */
+	/* Some of these: decision_names() has them. */
+	uint32_t first_name, name_count;
 };
 
 struct decision_record {
 	char namespace[DECISION_NAME_MAX];
 	char pod[DECISION_NAME_MAX];
 	char uid[REPORT_UID_MAX];
+	char vm[DECISION_NAME_MAX]; /* in the same namespace; "": unknown */
 	uint64_t wall_us;
 	char policy[DECISION_WORD_MAX];
 	char chosen[REPORT_NODE_MAX]; /* "": no node */
 	uint32_t nodes, feasible;
 	double margin; /* points ahead of the next best; NAN: there is none */
+	/* The term that counts most against the next best, and its part of the
+	 * margin; "" and NAN: none does. */
+	char decided_by[DECISION_WORD_MAX];
+	double decided_points;
 	/* From the VM's profile: the length of the history that counted and
 	 * its mean; NAN: there was no profile. */
 	double past_seconds, past_cores;
@@ -64,4 +88,33 @@ struct decision_record {
 	size_t best_count;
 	struct decision_rejection rejections[DECISION_REASONS_MAX];
 	size_t rejection_count;
+	/* Names of rejected nodes, each with its NUL. */
+	char names[DECISION_NAMES_BYTES];
+	size_t names_len;
 };
+
+/* Adds the name of a node to the last rejection. False: there is no room. */
+bool decision_add_name(struct decision_record *record, const char *node);
+
+/* The rejection's names, name_count texts each with its NUL. Borrowed. */
+const char *decision_names(const struct decision_record *record,
+	const struct decision_rejection *rejection);
+
+/* A decision as wire_pack_decision() packed it. */
+struct packed_decision {
+	const uint8_t *bytes;
+	size_t len;
+};
+
+struct decision_batch {
+	struct decision_record *records; /* owned */
+	size_t count;
+};
+
+/* As in proto/wire.h. A single decision is packed as the store keeps it. */
+void wire_pack_decisions(struct buffer *out,
+	const struct packed_decision *decisions, size_t count);
+void wire_pack_decision(struct buffer *out,
+	const struct decision_record *record);
+must_check int wire_unpack_decision(struct decision_record *out,
+	const uint8_t *bytes, size_t len, struct error *err);

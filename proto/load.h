@@ -48,14 +48,24 @@
 	X(memory, pressure_full, GAUGE,                                        \
 		"Share of the last interval in which all non-idle tasks "      \
 		"waited for memory")                                           \
+	X(memory, pressure_full_60s, GAUGE,                                    \
+		"Share of the last minute in which all non-idle tasks waited " \
+		"for memory")                                                  \
+	X(memory, swap_in_bytes_60s, GAUGE,                                    \
+		"Bytes a second read back from swap, mean of 60 s")            \
 	X(io, pressure_some, GAUGE,                                            \
 		"Share of the last interval in which some task waited for "    \
 		"I/O")                                                         \
 	X(io, pressure_full, GAUGE,                                            \
 		"Share of the last interval in which all non-idle tasks "      \
-		"waited for I/O")
+		"waited for I/O")                                              \
+	X(io, pressure_full_60s, GAUGE,                                        \
+		"Share of the last minute in which all non-idle tasks waited " \
+		"for I/O")
 
-/* X(field, HELP): metric plimsoll_vm_field. */
+/* X(field, HELP): metric plimsoll_vm_field. The last three are means that fade
+ * with a time constant of 60 s. They are NAN where they are next to 0, because
+ * few of 30,000 VMs wait or swap. */
 #define VM_LOAD_FIELDS(X)                                                      \
 	X(used_cores, "CPUs in use over the last interval")                    \
 	X(used_cores_5m, "CPUs in use, mean of 5 min")                         \
@@ -63,7 +73,14 @@
 		"Anonymous memory, shared memory and huge pages of the VM")    \
 	X(contention,                                                          \
 		"Share of time the VM waited for CPU for another reason than " \
-		"its own limit")
+		"its own limit")                                               \
+	X(memory_pressure,                                                     \
+		"Share of about the last minute in which all tasks of the VM " \
+		"waited for memory")                                           \
+	X(io_pressure,                                                         \
+		"Share of about the last minute in which all tasks of the VM " \
+		"waited for I/O")                                              \
+	X(swap_bytes, "Memory of the VM in swap")
 
 struct vm_load {
 	char pod_uid[REPORT_UID_MAX];

@@ -70,7 +70,10 @@
 	X(of, U64, ksm_saved_bytes, 41, REST, GAUGE,                           \
 		"plimsoll_node_memory_ksm_saved_bytes",                        \
 		"Memory that KSM shares, charged to several pods but present " \
-		"once")
+		"once")                                                        \
+	X(of, U64, swap_in_bytes, 63, MEMORY, COUNTER,                         \
+		"plimsoll_node_memory_swap_in_bytes_total",                    \
+		"Bytes that the node read back from swap")
 
 #define REPORT_LOAD_FIELDS(X, of)                                              \
 	X(of, DOUBLE, load1, 42, REST, GAUGE, "node_load1",                    \

@@ -19,6 +19,8 @@ enum {
 	FIELD_BATCH_REPORTS = 4,
 	FIELD_REQUEST_DECISIONS = 4,
 	FIELD_DECISIONS = 1,
+	FIELD_REQUEST_MOVES = 6,
+	FIELD_MOVES = 1,
 };
 enum { TYPE_VARINT = 0, TYPE_BYTES = 2 };
 
@@ -95,6 +97,21 @@ void wire_pack_decisions(struct buffer *out,
 	for (size_t i = 0; i < count; i++) {
 		put_bytes(out, FIELD_DECISIONS, decisions[i].bytes,
 			decisions[i].len);
+	}
+}
+
+void wire_pack_moves(struct buffer *out, const struct packed_move *moves,
+	size_t count)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size += bytes_size(moves[i].len);
+	}
+	put_varint(out, FIELD_REQUEST_MOVES << 3 | TYPE_BYTES);
+	put_varint(out, size);
+	for (size_t i = 0; i < count; i++) {
+		put_bytes(out, FIELD_MOVES, moves[i].bytes, moves[i].len);
 	}
 }
 
@@ -294,9 +311,9 @@ static int get_batch(struct batch *out, const Plimsoll__Batch *wire,
 	if (r == 0) {
 		r = get_run_id(out->run_id, &wire->run_id, err);
 	}
-	if (r == 0 && wire->sent_monotonic_us > WIRE_TIME_MAX_US) {
-		r = error_set(err, -EBADMSG,
-			"sent_monotonic_us is out of range");
+	if (r == 0) {
+		r = wire_check_time(wire->sent_monotonic_us,
+			"sent_monotonic_us", err);
 	}
 	return r == 0 ? get_reports(out, wire, allocator, err) : r;
 }
@@ -324,6 +341,13 @@ static int get_request(struct wire_request *out, const Plimsoll__Request *wire,
 		out->kind = WIRE_PROFILE_REQUEST;
 		return wire_profile_request_from(&out->profile, wire->profile,
 			err);
+	case PLIMSOLL__REQUEST__KIND_MOVES:
+		out->kind = WIRE_MOVES;
+		return wire_moves_from(&out->moves, wire->moves, err);
+	case PLIMSOLL__REQUEST__KIND_MOVES_REQUEST:
+		out->kind = WIRE_MOVES_REQUEST;
+		return wire_moves_request_from(&out->moves_request,
+			wire->moves_request, err);
 	case PLIMSOLL__REQUEST__KIND__NOT_SET:
 	default:
 		return error_set(err, -EBADMSG, "unknown kind of request");
@@ -363,6 +387,8 @@ void wire_request_fini(struct wire_request *request)
 		free(request->hello.token);
 	} else if (request->kind == WIRE_DECISIONS) {
 		free(request->decisions.records);
+	} else if (request->kind == WIRE_MOVES) {
+		free(request->moves.records);
 	}
 }
 
@@ -396,6 +422,9 @@ static int get_reply(struct wire_reply *out, const Plimsoll__Reply *wire,
 	case PLIMSOLL__REPLY__KIND_PROFILE:
 		out->kind = WIRE_PROFILE;
 		return wire_profile_from(&out->profile, wire->profile, err);
+	case PLIMSOLL__REPLY__KIND_MOVES:
+		out->kind = WIRE_MOVE_LIST;
+		return wire_move_list_from(&out->moves, wire->moves, err);
 	case PLIMSOLL__REPLY__KIND__NOT_SET:
 	default:
 		return error_set(err, -EBADMSG, "unknown kind of reply");
@@ -427,5 +456,7 @@ void wire_reply_fini(struct wire_reply *reply)
 {
 	if (reply->kind == WIRE_SNAPSHOT) {
 		snapshot_fini(&reply->snapshot);
+	} else if (reply->kind == WIRE_MOVE_LIST) {
+		free(reply->moves.records);
 	}
 }

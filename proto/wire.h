@@ -8,12 +8,12 @@
 #include "lib/error.h"
 #include "proto/decision.h"
 #include "proto/load.h"
+#include "proto/move.h"
 #include "proto/profile.h"
 
 enum {
 	WIRE_REPORTS_MAX = 1024, /* per batch */
 	WIRE_NODES_MAX = 16384,	 /* per snapshot */
-	WIRE_DECISIONS_MAX = 64, /* per batch */
 	WIRE_TOKEN_MAX = 16384,	 /* bytes of a ServiceAccount token */
 };
 
@@ -57,19 +57,8 @@ struct batch_out {
 	size_t count;
 };
 
-/* A decision as wire_pack_decision() packed it. */
-struct packed_decision {
-	const uint8_t *bytes;
-	size_t len;
-};
-
 struct snapshot_request {
 	uint64_t epoch, rev;
-};
-
-struct decision_batch {
-	struct decision_record *records; /* owned */
-	size_t count;
 };
 
 enum wire_request_kind {
@@ -78,6 +67,8 @@ enum wire_request_kind {
 	WIRE_SNAPSHOT_REQUEST,
 	WIRE_DECISIONS, /* answered by an ack */
 	WIRE_PROFILE_REQUEST,
+	WIRE_MOVES, /* answered by an ack */
+	WIRE_MOVES_REQUEST,
 };
 
 struct wire_request {
@@ -88,6 +79,8 @@ struct wire_request {
 		struct snapshot_request snapshot;
 		struct decision_batch decisions;
 		struct profile_request profile;
+		struct move_batch moves;
+		struct moves_request moves_request;
 	};
 };
 
@@ -111,6 +104,7 @@ enum wire_reply_kind {
 	WIRE_SNAPSHOT,
 	WIRE_REFUSED,
 	WIRE_PROFILE,
+	WIRE_MOVE_LIST,
 };
 
 struct wire_reply {
@@ -122,6 +116,7 @@ struct wire_reply {
 		struct snapshot snapshot;
 		char refused[256]; /* the reason */
 		struct vm_profile profile;
+		struct move_list moves;
 	};
 };
 
@@ -138,8 +133,6 @@ void wire_pack_hello(struct buffer *out, const struct hello *hello);
 void wire_pack_batch(struct buffer *out, const struct batch_out *batch);
 void wire_pack_snapshot_request(struct buffer *out,
 	const struct snapshot_request *request);
-void wire_pack_decisions(struct buffer *out,
-	const struct packed_decision *decisions, size_t count);
 void wire_pack_welcome(struct buffer *out, const char *version);
 void wire_pack_ack(struct buffer *out, const struct ack *ack);
 void wire_pack_snapshot(struct buffer *out, const struct snapshot *snapshot);
@@ -147,14 +140,10 @@ size_t wire_node_load_bytes(const struct node_load *load); /* at most */
 void wire_pack_refused(struct buffer *out, const char *reason,
 	uint32_t retry_ms);
 
-/* A single report or decision, as the store keeps it. The same checks. */
+/* A single report, as the store keeps it. The same checks. */
 void wire_pack_report(struct buffer *out, const struct report *report);
 must_check int wire_unpack_report(struct report *out, const uint8_t *bytes,
 	size_t len, struct error *err);
-void wire_pack_decision(struct buffer *out,
-	const struct decision_record *record);
-must_check int wire_unpack_decision(struct decision_record *out,
-	const uint8_t *bytes, size_t len, struct error *err);
 
 /* Bytes that a packed report of len bytes adds to a batch. */
 size_t wire_batched_size(size_t len);

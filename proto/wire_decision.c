@@ -12,16 +12,19 @@ static const struct wire_field candidate_fields[] = {
 		field),
 	DECISION_SHARES(X) X(score)
 #undef X
-		WIRE_FIELD(Plimsoll__DecisionCandidate, decision_candidate, U64,
-			load_age_us),
+		WIRE_SIGNED_FIELD(Plimsoll__DecisionCandidate,
+			decision_candidate, cpu_room),
+	WIRE_FIELD(Plimsoll__DecisionCandidate, decision_candidate, U64,
+		load_age_us),
 };
 
 static const struct wire_field term_fields[] = {
-	WIRE_FIELD(Plimsoll__DecisionTerm, decision_term, DOUBLE, points),
+	WIRE_SIGNED_FIELD(Plimsoll__DecisionTerm, decision_term, points),
 };
 
 static const struct wire_field record_fields[] = {
 	WIRE_FIELD(Plimsoll__Decision, decision_record, DOUBLE, margin),
+	WIRE_FIELD(Plimsoll__Decision, decision_record, DOUBLE, decided_points),
 	WIRE_FIELD(Plimsoll__Decision, decision_record, DOUBLE, past_seconds),
 	WIRE_FIELD(Plimsoll__Decision, decision_record, DOUBLE, past_cores),
 };
@@ -39,6 +42,7 @@ struct wire_decision {
 		*term_pointers[DECISION_BEST_MAX][DECISION_TERMS_MAX];
 	Plimsoll__DecisionRejection rejections[DECISION_REASONS_MAX];
 	Plimsoll__DecisionRejection *rejection_pointers[DECISION_REASONS_MAX];
+	char *names[DECISION_REASONS_MAX][DECISION_NAMES_MAX];
 };
 
 static void put_candidate(struct wire_decision *wire, size_t i)
@@ -62,6 +66,19 @@ static void put_candidate(struct wire_decision *wire, size_t i)
 	wire->best_pointers[i] = out;
 }
 
+static void put_names(struct wire_decision *wire, size_t i)
+{
+	const struct decision_rejection *ours = &wire->copy.rejections[i];
+	char *name = wire->copy.names + ours->first_name;
+
+	for (size_t k = 0; k < ours->name_count; k++) {
+		wire->names[i][k] = name;
+		name += strlen(name) + 1;
+	}
+	wire->rejections[i].n_names = ours->name_count;
+	wire->rejections[i].names = wire->names[i];
+}
+
 static void put_rejections(struct wire_decision *wire)
 {
 	for (size_t i = 0; i < wire->copy.rejection_count; i++) {
@@ -71,6 +88,7 @@ static void put_rejections(struct wire_decision *wire)
 		out->reason = wire->copy.rejections[i].reason;
 		out->has_nodes = true;
 		out->nodes = wire->copy.rejections[i].nodes;
+		put_names(wire, i);
 		wire->rejection_pointers[i] = out;
 	}
 	wire->decision.n_rejections = wire->copy.rejection_count;
@@ -88,10 +106,12 @@ static void put_decision(struct wire_decision *wire,
 	out->namespace_ = copy->namespace;
 	out->pod = copy->pod;
 	out->uid = copy->uid;
+	out->vm = copy->vm[0] == '\0' ? NULL : copy->vm;
 	out->has_wall_us = true;
 	out->wall_us = copy->wall_us;
 	out->policy = copy->policy;
 	out->chosen = copy->chosen[0] == '\0' ? NULL : copy->chosen;
+	out->decided_by = copy->decided_by[0] == '\0' ? NULL : copy->decided_by;
 	out->has_nodes = true;
 	out->nodes = copy->nodes;
 	out->has_feasible = true;
@@ -168,9 +188,18 @@ static int get_names(struct decision_record *ours,
 		r = wire_get_name(ours->policy, sizeof(ours->policy),
 			wire->policy, "policy", err);
 	}
-	if (r == 0 && wire->chosen != NULL) {
-		r = wire_get_name(ours->chosen, sizeof(ours->chosen),
+	if (r == 0) {
+		r = wire_get_optional_name(ours->vm, sizeof(ours->vm), wire->vm,
+			"vm", err);
+	}
+	if (r == 0) {
+		r = wire_get_optional_name(ours->chosen, sizeof(ours->chosen),
 			wire->chosen, "chosen", err);
+	}
+	if (r == 0) {
+		r = wire_get_optional_name(ours->decided_by,
+			sizeof(ours->decided_by), wire->decided_by,
+			"decided_by", err);
 	}
 	return r;
 }
@@ -178,8 +207,10 @@ static int get_names(struct decision_record *ours,
 static int get_numbers(struct decision_record *ours,
 	const Plimsoll__Decision *wire, struct error *err)
 {
-	if (wire->wall_us > WIRE_TIME_MAX_US) {
-		return error_set(err, -EBADMSG, "wall_us is out of range");
+	int r = wire_check_time(wire->wall_us, "wall_us", err);
+
+	if (r < 0) {
+		return r;
 	}
 	if (wire->n_best > DECISION_BEST_MAX ||
 		wire->n_rejections > DECISION_REASONS_MAX) {
@@ -191,6 +222,28 @@ static int get_numbers(struct decision_record *ours,
 	ours->nodes = wire->nodes;
 	ours->feasible = wire->feasible;
 	return wire_get_fields(ours, wire, WIRE_TABLE(record_fields), err);
+}
+
+/* The names are checked one by one, and added to the last rejection. */
+static int get_rejection(struct decision_record *ours,
+	const Plimsoll__DecisionRejection *wire, struct error *err)
+{
+	struct decision_rejection *out =
+		&ours->rejections[ours->rejection_count++];
+	char name[REPORT_NODE_MAX];
+	int r = 0;
+
+	wire_get_shown(out->reason, sizeof(out->reason), wire->reason);
+	out->nodes = wire->nodes;
+	for (size_t i = 0; r == 0 && i < wire->n_names; i++) {
+		r = wire_get_name(name, sizeof(name), wire->names[i], "node",
+			err);
+		if (r == 0 && !decision_add_name(ours, name)) {
+			r = error_set(err, -EBADMSG,
+				"a reason names too many nodes");
+		}
+	}
+	return r;
 }
 
 static int decision_from(struct decision_record *ours,
@@ -205,14 +258,9 @@ static int decision_from(struct decision_record *ours,
 		return r;
 	}
 	wire_get_shown(ours->sentence, sizeof(ours->sentence), wire->sentence);
-	for (size_t i = 0; i < wire->n_rejections; i++) {
-		struct decision_rejection *out = &ours->rejections[i];
-
-		wire_get_shown(out->reason, sizeof(out->reason),
-			wire->rejections[i]->reason);
-		out->nodes = wire->rejections[i]->nodes;
+	for (size_t i = 0; r == 0 && i < wire->n_rejections; i++) {
+		r = get_rejection(ours, wire->rejections[i], err);
 	}
-	ours->rejection_count = wire->n_rejections;
 	while (r == 0 && ours->best_count < wire->n_best) {
 		r = get_candidate(&ours->best[ours->best_count],
 			wire->best[ours->best_count], err);

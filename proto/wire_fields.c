@@ -46,16 +46,21 @@ static bool put_u32(void *wire, const void *ours, enum report_kind kind)
 	return value != 0 || kind < REPORT_COUNT || kind > REPORT_EXIT_REASON;
 }
 
-static bool put_other(void *wire, const void *ours, enum report_kind kind)
+static bool is_valid(double value, const struct wire_field *f)
+{
+	return isfinite(value) && (value >= 0 || f->is_signed);
+}
+
+static bool put_other(void *wire, const void *ours, const struct wire_field *f)
 {
 	protobuf_c_boolean *out = wire;
 	double value;
 
-	if (kind == REPORT_BOOL) {
+	if (f->kind == REPORT_BOOL) {
 		*out = *(const bool *)ours;
 		return true;
 	}
-	if (kind == REPORT_KNOWN_BOOL) {
+	if (f->kind == REPORT_KNOWN_BOOL) {
 		*out = *(const enum known_bool *)ours == KNOWN_TRUE;
 		return *(const enum known_bool *)ours != KNOWN_NOT;
 	}
@@ -63,7 +68,7 @@ static bool put_other(void *wire, const void *ours, enum report_kind kind)
 	 * reader takes the rest. */
 	value = *(const double *)ours;
 	*(double *)wire = value;
-	return isfinite(value) && value >= 0;
+	return is_valid(value, f);
 }
 
 void wire_put_fields(void *wire, const void *ours, struct wire_table table)
@@ -76,7 +81,7 @@ void wire_put_fields(void *wire, const void *ours, struct wire_table table)
 		*(protobuf_c_boolean *)at_mutable(wire, f->has) =
 			is_u64(f->kind)	  ? put_u64(to, from, f->kind)
 			: is_u32(f->kind) ? put_u32(to, from, f->kind)
-					  : put_other(to, from, f->kind);
+					  : put_other(to, from, f);
 	}
 }
 
@@ -117,9 +122,9 @@ static int get_other(void *ours, const void *wire, bool has,
 		return 0;
 	}
 	value = has ? *(const double *)wire : NAN;
-	if (has && (!isfinite(value) || value < 0)) {
-		return error_set(err, -EBADMSG, "%s is negative or not finite",
-			f->name);
+	if (has && !is_valid(value, f)) {
+		return error_set(err, -EBADMSG, "%s is %snot finite", f->name,
+			f->is_signed ? "" : "negative or ");
 	}
 	*(double *)ours = value;
 	return 0;
@@ -176,6 +181,13 @@ int wire_get_name(char *out, size_t size, const char *text, const char *what,
 	}
 	memcpy(out, text, len + 1);
 	return 0;
+}
+
+int wire_get_optional_name(char *out, size_t size, const char *text,
+	const char *what, struct error *err)
+{
+	out[0] = '\0';
+	return text == NULL ? 0 : wire_get_name(out, size, text, what, err);
 }
 
 /* Memory that is handed out from its beginning, uninitialized like that of
@@ -264,6 +276,13 @@ int wire_check_enum(int value, int last, const char *what, struct error *err)
 			what, value);
 	}
 	return 0;
+}
+
+int wire_check_time(uint64_t us, const char *what, struct error *err)
+{
+	return us > WIRE_TIME_MAX_US
+		? error_set(err, -EBADMSG, "%s is out of range", what)
+		: 0;
 }
 
 static const struct wire_field hugepages_fields[] = { HUGEPAGES_FIELDS(WIRE_ROW,

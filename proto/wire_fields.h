@@ -15,6 +15,7 @@ struct wire_field {
 	enum report_kind kind;
 	int last; /* of an enum */
 	const char *name;
+	bool is_signed; /* a double that may be negative */
 };
 
 /* The field `name` of the generated struct `pb` and of `struct ours`; kind is
@@ -24,7 +25,14 @@ struct wire_field {
 	{                                                                      \
 		offsetof(pb, has_##name), offsetof(pb, name),                  \
 			offsetof(struct ours, name), REPORT_##kind,            \
-			(int)REPORT_MOST(kind), #ours "." #name                \
+			(int)REPORT_MOST(kind), #ours "." #name, false         \
+	}
+
+#define WIRE_SIGNED_FIELD(pb, ours, name)                                      \
+	{                                                                      \
+		offsetof(pb, has_##name), offsetof(pb, name),                  \
+			offsetof(struct ours, name), REPORT_DOUBLE, 0,         \
+			#ours "." #name, true                                  \
 	}
 
 /* A row of proto/report_fields.h, whose list is given of = (pb, ours). */
@@ -48,13 +56,21 @@ struct wire_table {
 void wire_put_fields(void *wire, const void *ours, struct wire_table table);
 
 /* -EBADMSG names the field: the value of an enum is unknown, or a number is
- * negative or not finite. */
+ * not finite, or negative without is_signed. */
 must_check int wire_get_fields(void *ours, const void *wire,
 	struct wire_table table, struct error *err);
+
+/* -EBADMSG: a time that is above WIRE_TIME_MAX_US. */
+must_check int wire_check_time(uint64_t us, const char *what,
+	struct error *err);
 
 /* Copies a text of 1 to size - 1 printable ASCII bytes without blanks, so that
  * it is safe in logs, URLs and JSON. -EBADMSG names `what`. */
 must_check int wire_get_name(char *out, size_t size, const char *text,
+	const char *what, struct error *err);
+
+/* The same for a text that may be absent, which gives "". */
+must_check int wire_get_optional_name(char *out, size_t size, const char *text,
 	const char *what, struct error *err);
 
 /* Unpacking can turn two bytes into a struct of two hundred, so the memory of
@@ -104,6 +120,14 @@ void wire_get_shown(char *out, size_t size, const char *text);
 /* -EBADMSG. On failure *out needs no release. */
 must_check int wire_decisions_from(struct decision_batch *out,
 	const Plimsoll__DecisionBatch *wire, struct error *err);
+
+/* -EBADMSG. On failure *out needs no release. */
+must_check int wire_moves_from(struct move_batch *out,
+	const Plimsoll__MoveBatch *wire, struct error *err);
+must_check int wire_moves_request_from(struct moves_request *out,
+	const Plimsoll__MovesRequest *wire, struct error *err);
+must_check int wire_move_list_from(struct move_list *out,
+	const Plimsoll__MoveList *wire, struct error *err);
 
 /* -EBADMSG. */
 must_check int wire_profile_request_from(struct profile_request *out,

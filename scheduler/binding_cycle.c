@@ -7,6 +7,7 @@
 #include "lib/memory.h"
 #include "scheduler/bind/binder.h"
 #include "scheduler/bind/prebind.h"
+#include "scheduler/cache/reservations.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,8 +44,8 @@ static bool is_leading(const struct binding_cycle *cycle)
 	return leader_leads(cycle->options.leader, clock_monotonic_us());
 }
 
-/* Removes the pod from its node and returns its entry of the queue; NULL if the
- * pod is no longer queued. */
+/* Removes the pod from its node, where its VM's reservation counts again, and
+ * returns its entry of the queue; NULL if the pod is no longer queued. */
 static struct queued_pod *unassume(struct binding_cycle *cycle, const char *uid)
 {
 	struct queued_pod *queued = queue_find(cycle->options.queue, uid);
@@ -55,6 +56,7 @@ static struct queued_pod *unassume(struct binding_cycle *cycle, const char *uid)
 		queue_remove(cycle->options.queue, uid);
 		return NULL;
 	}
+	reservations_resume(cycle->options.reservations, pod);
 	if (queued == NULL || queued->pod != NULL) {
 		pod_free(pod); /* deleted, or a newer version arrived */
 	} else {
@@ -74,6 +76,20 @@ static void requeue(struct binding_cycle *cycle, const char *uid,
 		queue_failed(cycle->options.queue, queued, false, now_us());
 	}
 	queue_wake_all(cycle->options.queue);
+}
+
+/* The pod does not exist any more, or another scheduler bound it. */
+static void forget(struct binding_cycle *cycle, const char *uid)
+{
+	const struct binding_cycle_options *o = &cycle->options;
+	struct pod *pod = cache_forget(o->cache, uid);
+
+	if (pod != NULL) {
+		reservations_settle(o->reservations, pod);
+		pod_free(pod);
+	}
+	queue_remove(o->queue, uid);
+	queue_wake_all(o->queue);
 }
 
 static void held_free(struct held *held)
@@ -179,9 +195,7 @@ static void on_bound(void *owner, const struct bind_result *result)
 		requeue(cycle, result->uid, message);
 		break;
 	case BIND_GONE:
-		pod_free(cache_forget(o->cache, result->uid));
-		queue_remove(o->queue, result->uid);
-		queue_wake_all(o->queue);
+		forget(cycle, result->uid);
 		break;
 	case BIND_UNKNOWN:
 		hold(cycle, result);

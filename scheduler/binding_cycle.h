@@ -18,6 +18,7 @@
 
 struct binding_cycle;
 struct kube_client;
+struct reservations;
 
 /* The API server ends a request after 60 s and tells its watches at once;
  * twice that. Counts while the watch of the pods runs. */
@@ -28,6 +29,7 @@ struct binding_cycle_options {
 	struct kube_client *client;
 	uv_loop_t *loop;
 	struct cache *cache;
+	struct reservations *reservations;
 	struct queue *queue;
 	struct metrics *metrics;
 	struct events *events;

@@ -1,7 +1,13 @@
 #include "scheduler/config.h"
 
+#include "scheduler/rebalance/budget.h"
+
+#include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define PRICE_MAX 1000.0
 
 #define ROW(member_, ...)                                                      \
 	OPTION_ROW(struct scheduler_config, member_, __VA_ARGS__)
@@ -25,8 +31,8 @@ static const struct option table[] = {
 			"load-variation-risk or low-risk-overcommit"),
 	ROW(http, "http", OPTION_ADDRESS, "HOST:PORT",
 		.fallback = "0.0.0.0:7475",
-		.help = "listener for /healthz, /readyz, /metrics and "
-			"/extender"),
+		.help = "listener for /healthz, /readyz, /metrics, "
+			"/v1/rebalance and /extender"),
 	ROW(http_tls.cert, "http-tls-cert", OPTION_TEXT, "FILE",
 		.help = "certificate of the --http listener, which then "
 			"serves HTTPS only"),
@@ -41,6 +47,22 @@ static const struct option table[] = {
 			"account or kubeconfig"),
 	ROW(lease_name, "leader-elect-resource-name", OPTION_TEXT, "NAME",
 		.help = "name of the Lease; default: --scheduler-name"),
+	ROW(rebalance, "rebalance", OPTION_CHOICE, "MODE",
+		.fallback = "recommend", .choices = "off recommend automatic",
+		.help = "what is done about running VMs whose move to another "
+			"node pays: off, recommend or automatic"),
+	ROW(rebalance_price_text, "rebalance-price", OPTION_TEXT, "CORE-STEPS",
+		.fallback = "0.2",
+		.help = "the expected shortage that a move must save, in cores "
+			"times 5 minutes within an hour"),
+	ROW(rebalance_max_per_hour, "rebalance-max-per-hour", OPTION_INTEGER,
+		"COUNT", .fallback = "0", .min = 0, .max = BUDGET_HOUR_MAX,
+		.help = "moves that may begin within an hour; 0: one for each "
+			"100 VMs, at least 5"),
+	ROW(rebalance_windows_text, "rebalance-windows", OPTION_TEXT, "TIMES",
+		.help = "times of the week, in UTC, at which VMs may be moved, "
+			"such as 'Mon-Fri 22:00-05:00,Sat,Sun'; default: "
+			"always"),
 	OPTIONS_LOG_ROWS(struct scheduler_config, log_format, log_level),
 	{ 0 },
 };
@@ -51,6 +73,38 @@ const struct options_program scheduler_options = {
 	.usage = "[score|simulate] [flags]",
 	.table = table,
 };
+
+/* A plain decimal number. */
+static bool read_price(double *out, const char *text)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)*text) ||
+		text[strspn(text, "0123456789.")] != '\0') {
+		return false;
+	}
+	*out = strtod(text, &end);
+	return *end == '\0' && *out <= PRICE_MAX;
+}
+
+static int check_rebalance(struct scheduler_config *config, struct error *err)
+{
+	const char *price = config->rebalance_price_text;
+	int r;
+
+	if (!read_price(&config->rebalance_price, price)) {
+		return error_set(err, -EINVAL,
+			"--rebalance-price: '%.100s' is not a number from 0 to "
+			"%g",
+			price, PRICE_MAX);
+	}
+	if (config->rebalance_windows_text == NULL) {
+		config->rebalance_windows_text = "";
+	}
+	r = windows_parse(&config->rebalance_windows,
+		config->rebalance_windows_text, err);
+	return r < 0 ? error_wrap(err, r, "--rebalance-windows") : 0;
+}
 
 int scheduler_config_check(struct scheduler_config *config, struct error *err)
 {
@@ -63,6 +117,10 @@ int scheduler_config_check(struct scheduler_config *config, struct error *err)
 		return error_set(err, -EINVAL,
 			"--http-tls-cert and --http-tls-key require each "
 			"other");
+	}
+	r = check_rebalance(config, err);
+	if (r < 0) {
+		return r;
 	}
 	return credentials_check(&config->credentials, &config->aggregators,
 		err);

@@ -3,6 +3,8 @@
 
 #include "lib/credentials.h"
 #include "lib/options.h"
+#include "scheduler/mover/gate.h"
+#include "scheduler/rebalance/windows.h"
 #include "scheduler/score/policy.h"
 
 #include <stdbool.h>
@@ -19,6 +21,12 @@ struct scheduler_config {
 	struct tls_files http_tls; /* of that listener; no CA */
 	bool leader_elect;
 	const char *lease_namespace, *lease_name; /* NULL: see leader.h */
+	int rebalance;				  /* enum mover_mode */
+	const char *rebalance_price_text;
+	double rebalance_price;		    /* from the text */
+	int64_t rebalance_max_per_hour;	    /* 0: see rebalance/budget.h */
+	const char *rebalance_windows_text; /* "": always */
+	struct windows rebalance_windows;   /* from the text */
 	int log_format, log_level;
 };
 

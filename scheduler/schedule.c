@@ -9,6 +9,7 @@
 #include "scheduler/cache/outage.h"
 #include "scheduler/cache/reservations.h"
 #include "scheduler/loads/aggregators.h"
+#include "scheduler/mover/mover.h"
 #include "scheduler/score/decision_record.h"
 
 #include <stdlib.h>
@@ -36,6 +37,7 @@ struct schedule {
 	struct binding_cycle *cycle;
 	struct events *events;
 	struct leader *leader;
+	struct mover *mover; /* NULL with --rebalance off */
 	struct timer *turn, *poll, *drain;
 	struct metrics metrics;
 	int64_t synced_us; /* when the caches were synced; 0: not yet */
@@ -78,6 +80,9 @@ static void fail_unschedulable(struct schedule *sched,
 		upload_record(sched, message.data);
 	}
 	metrics_unschedulable(&sched->metrics, queued, now_us());
+	if (sched->mover != NULL) {
+		mover_unschedulable(sched->mover, queued->pod, message.data);
+	}
 	queue_failed(&sched->queue, queued, true, now);
 	if (!events_unschedulable(sched->events, queued, message.data, now)) {
 		/* Try again without a change, so that it is reported. */
@@ -94,7 +99,7 @@ static void bind_pod(struct schedule *sched, struct queued_pod *queued,
 	decision_sentence(&why, &sched->decision);
 	upload_record(sched, why.data);
 	decision_plan(&sched->decision, &sched->plan);
-	reservations_settle(&sched->reservations, queued->pod);
+	reservations_assume(&sched->reservations, queued->pod);
 	binding_cycle_start(sched->cycle, queued, node->name, why.data,
 		&sched->plan, now);
 }
@@ -220,12 +225,11 @@ static void on_change(void *owner)
 	wake(sched);
 }
 
-static void on_rejected(void *owner, const char *node, enum rejection rejection)
+static void on_rejected(void *owner, enum rejection rejection)
 {
 	struct schedule *sched = owner;
 
 	sched->metrics.rejections[rejection]++;
-	cache_reject(&sched->cache, node, now_us());
 }
 
 static void on_synced(void *owner)
@@ -253,11 +257,70 @@ static void on_load(void *owner, const struct node_load *load,
 	bool changed;
 
 	cache_put_load(&sched->cache, &changed, load, sample_us, now);
+	mover_note_load(sched->mover, load, sample_us);
 	if (changed || now - sched->load_wake_us > LOAD_WAKE_US) {
 		sched->load_wake_us = now;
 		queue_wake_all(&sched->queue);
 	}
 	wake(sched);
+}
+
+/* ---- moves ---- */
+
+static void on_move(void *owner, const struct move_record *record)
+{
+	struct schedule *sched = owner;
+
+	mover_remember(sched->mover, record);
+}
+
+static bool is_synced(void *owner)
+{
+	const struct schedule *sched = owner;
+
+	return sched->synced_us != 0 && !sched->is_draining;
+}
+
+static bool leads(void *owner)
+{
+	const struct schedule *sched = owner;
+
+	return !sched->is_draining &&
+		leader_leads(sched->leader, (uint64_t)now_us());
+}
+
+static void open_mover(struct schedule *sched, struct kube_client *client)
+{
+	const struct scheduler_config *config = sched->config;
+
+	if (config->rebalance == MOVER_OFF) {
+		return;
+	}
+	sched->mover = mover_new(&(struct mover_options){ .loop = sched->loop,
+		.client = client,
+		.cache = &sched->cache,
+		.reservations = &sched->reservations,
+		.upload = sched->aggregators.move_upload,
+		.history = sched->aggregators.move_history,
+		.events = sched->events,
+		.scheduler_name = config->scheduler_name,
+		.mode = (enum mover_mode)config->rebalance,
+		.price = config->rebalance_price,
+		.max_per_hour = (unsigned)config->rebalance_max_per_hour,
+		.windows = &config->rebalance_windows,
+		.windows_text = config->rebalance_windows_text,
+		.is_synced = is_synced,
+		.leads = leads,
+		.owner = sched });
+}
+
+void schedule_describe_moves(struct schedule *sched, struct buffer *out)
+{
+	if (sched->mover == NULL) {
+		mover_describe_off(out);
+	} else {
+		mover_describe(sched->mover, out);
+	}
 }
 
 /* ---- life ---- */
@@ -276,6 +339,7 @@ static void open_parts(struct schedule *sched, struct kube_client *client)
 		&(struct binding_cycle_options){ .client = client,
 			.loop = sched->loop,
 			.cache = &sched->cache,
+			.reservations = &sched->reservations,
 			.queue = &sched->queue,
 			.metrics = &sched->metrics,
 			.events = sched->events,
@@ -288,6 +352,7 @@ static void open_parts(struct schedule *sched, struct kube_client *client)
 			.reservations = &sched->reservations,
 			.queue = &sched->queue,
 			.scheduler_name = name,
+			.has_moves = sched->config->rebalance != MOVER_OFF,
 			.on_change = on_change,
 			.on_rejected = on_rejected,
 			.on_synced = on_synced,
@@ -314,6 +379,8 @@ int schedule_new(struct schedule **out, uv_loop_t *loop,
 			.cache = &sched->cache,
 			.on_node = on_load,
 			.on_profile = wake,
+			.has_moves = config->rebalance != MOVER_OFF,
+			.on_move = on_move,
 			.owner = sched },
 		err);
 	if (r < 0) {
@@ -322,6 +389,7 @@ int schedule_new(struct schedule **out, uv_loop_t *loop,
 		return r;
 	}
 	open_parts(sched, client);
+	open_mover(sched, client);
 	*out = sched;
 	return 0;
 }
@@ -354,6 +422,10 @@ struct scheduler_view schedule_view(struct schedule *sched)
 		view.suppressed[i] =
 			events_suppressed(sched->events, (enum events_limit)i);
 	}
+	if (sched->mover != NULL) {
+		mover_stats(sched->mover, &view.moves);
+		view.has_moves = true;
+	}
 	view.leads = leader_leads(sched->leader, (uint64_t)view.now_us);
 	view.connected =
 		loads_connected(sched->aggregators.loads, &view.aggregators);
@@ -376,6 +448,7 @@ void schedule_close(struct schedule *sched)
 	if (sched == NULL) {
 		return;
 	}
+	mover_close(sched->mover);
 	informers_close(sched->informers);
 	aggregators_close(&sched->aggregators);
 	binding_cycle_close(sched->cycle);

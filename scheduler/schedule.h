@@ -31,6 +31,9 @@ bool schedule_is_ready(const struct schedule *sched, struct buffer *why);
 /* The state as HTTP clients see it. */
 struct scheduler_view schedule_view(struct schedule *sched);
 
+/* Appends the JSON of GET /v1/rebalance. */
+void schedule_describe_moves(struct schedule *sched, struct buffer *out);
+
 /* Makes no more decisions. Calls done once no binding is in flight, or after
  * 3 s. */
 void schedule_drain(struct schedule *sched, void (*done)(void *owner),

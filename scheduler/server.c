@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_MAX = 4096, METRICS_MAX = 1 << 20 };
+enum { TEXT_MAX = 4096, METRICS_MAX = 1 << 20, REBALANCE_MAX = 1 << 20 };
 
 struct server {
 	const struct scheduler_config *config;
@@ -42,6 +42,19 @@ static void serve_metrics(struct server *server, struct httpd_request *request)
 
 	metrics_write(&body, &view, server->config->scheduler_name);
 	httpd_reply(request, 200, exposition_type, body.data, body.len);
+}
+
+static void serve_rebalance(struct server *server,
+	struct httpd_request *request)
+{
+	scoped_buffer struct buffer body = BUFFER_MAX(REBALANCE_MAX);
+
+	if (strcmp(httpd_method(request), "GET") != 0) {
+		httpd_reply_error(request, 405, "method not allowed, use GET");
+		return;
+	}
+	schedule_describe_moves(server->sched, &body);
+	httpd_reply(request, 200, "application/json", body.data, body.len);
 }
 
 static void extend(struct server *server, struct httpd_request *request,
@@ -93,6 +106,7 @@ static const struct route {
 	{ "/healthz", serve_health },
 	{ "/readyz", serve_ready },
 	{ "/metrics", serve_metrics },
+	{ "/v1/rebalance", serve_rebalance },
 	{ "/extender/filter", serve_filter },
 	{ "/extender/prioritize", serve_prioritize },
 };
@@ -115,7 +129,8 @@ static void on_request(void *owner, struct httpd_request *request)
 	}
 	httpd_reply_error(request, 404,
 		"no such path: %s; known paths: /healthz, /readyz, "
-		"/metrics, /extender/filter, /extender/prioritize",
+		"/metrics, /v1/rebalance, /extender/filter, "
+		"/extender/prioritize",
 		path);
 }
 

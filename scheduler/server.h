@@ -1,4 +1,5 @@
-/* The scheduler's HTTP listener: probes, metrics and the extender. */
+/* The scheduler's HTTP listener: probes, metrics, the extender, and the state
+ * of moves. */
 #pragma once
 
 #include "lib/error.h"

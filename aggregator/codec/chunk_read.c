@@ -130,7 +130,8 @@ static const uint64_t *find_monotonic(const struct columns *columns)
 	return NULL;
 }
 
-static bool get_node_columns(struct chunk *chunk, struct stream *stream)
+static bool get_node_columns(struct chunk *chunk, struct schema_fields fields,
+	struct stream *stream)
 {
 	const size_t elements = chunk->sizes * schema_hugepages.count +
 		chunk->numa * schema_numa.count;
@@ -139,7 +140,7 @@ static bool get_node_columns(struct chunk *chunk, struct stream *stream)
 	chunk->leading = xcalloc(LEADING * count, sizeof(*chunk->leading));
 	report_init(&chunk->pattern);
 	if (!get_columns(chunk->leading, LEADING, stream) ||
-		!columns_read(&chunk->columns, &chunk->pattern, schema_report,
+		!columns_read(&chunk->columns, &chunk->pattern, fields,
 			&stream->want, &stream->presence, &stream->in) ||
 		!get_elements(&chunk->elements, elements, SCHEMA_REST,
 			stream)) {
@@ -153,8 +154,8 @@ static bool get_node_columns(struct chunk *chunk, struct stream *stream)
 			chunk->boot_count);
 }
 
-static bool get_node(struct chunk *chunk, unsigned int parts,
-	struct column_bytes *in)
+static bool get_node(struct chunk *chunk, struct schema_fields fields,
+	unsigned int parts, struct column_bytes *in)
 {
 	struct stream stream = { .want = { .parts = parts } };
 	bool is_good;
@@ -165,7 +166,7 @@ static bool get_node(struct chunk *chunk, unsigned int parts,
 		return false;
 	}
 	stream.want.rows = chunk->count;
-	is_good = get_node_columns(chunk, &stream);
+	is_good = get_node_columns(chunk, fields, &stream);
 	column_presence_fini(&stream.presence);
 	return is_good;
 }
@@ -329,18 +330,34 @@ static bool get_pods(struct chunk *chunk, const struct chunk_want *want,
 	return in->at == in->end;
 }
 
+/* The version to expect; one that is not known is refused as damaged. */
+static uint8_t version_of(const void *bytes, size_t len)
+{
+	return len > 0 && *(const uint8_t *)bytes == 1 ? 1 : CHUNK_VERSION;
+}
+
+/* The node's columns in a chunk of that version. */
+static struct schema_fields node_fields(uint8_t version)
+{
+	struct schema_fields fields = schema_report;
+
+	fields.count -= version == 1 ? 1 : 0;
+	return fields;
+}
+
 int chunk_open(struct chunk **out, const void *bytes, size_t len,
 	const struct chunk_want *want, struct error *err)
 {
+	uint8_t version = version_of(bytes, len);
 	struct column_bytes in;
 	struct chunk *chunk;
-	int r = column_unseal(&in, bytes, len, CHUNK_VERSION, err);
+	int r = column_unseal(&in, bytes, len, version, err);
 
 	if (r < 0) {
 		return r;
 	}
 	chunk = xcalloc(1, sizeof(*chunk));
-	if (!get_node(chunk, want->parts, &in) ||
+	if (!get_node(chunk, node_fields(version), want->parts, &in) ||
 		((want->parts & SCHEMA_PODS) != 0 &&
 			!get_pods(chunk, want, &in))) {
 		chunk_close(chunk);

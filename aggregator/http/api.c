@@ -3,6 +3,7 @@
 #include "aggregator/http/api_decisions.h"
 #include "aggregator/http/api_history.h"
 #include "aggregator/http/api_list.h"
+#include "aggregator/http/api_moves.h"
 #include "aggregator/http/api_node.h"
 #include "aggregator/http/api_vm.h"
 #include "aggregator/http/body.h"
@@ -182,6 +183,7 @@ static const struct route routes[] = {
 	{ "/v1/nodes", serve_nodes, NULL },
 	{ node_path, serve_node, api_node_delete },
 	{ "/v1/decisions", api_decisions_serve, NULL },
+	{ "/v1/moves", api_moves_serve, NULL },
 	{ "/v1/vms", serve_vms, NULL },
 	{ vm_path, serve_vm, NULL },
 	{ "/metrics", serve_metrics, NULL },

@@ -1,27 +1,13 @@
 #include "aggregator/http/api_decisions.h"
 
+#include "aggregator/http/api_records.h"
 #include "aggregator/query/history_query.h"
+#include "aggregator/store/records.h"
 #include "lib/clock.h"
 #include "lib/json.h"
-#include "lib/memory.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-enum {
-	LIMIT_DEFAULT = 100,
-	BODY_MAX = 64 << 20, /* a full record is 30 KiB, most are 5 */
-};
-
-/* The body belongs to the reader thread while the query runs. */
-struct response {
-	struct httpd_request *request;
-	struct buffer body;
-	struct json json;
-};
 
 static void write_candidate(struct json *j, const struct decision_candidate *c)
 {
@@ -33,6 +19,7 @@ static void write_candidate(struct json *j, const struct decision_candidate *c)
 	}
 #define X(field) json_number(j, #field, c->field);
 	DECISION_SHARES(X)
+	X(cpu_room)
 #undef X
 	json_object(j, "terms");
 	for (size_t i = 0; i < c->term_count; i++) {
@@ -42,6 +29,19 @@ static void write_candidate(struct json *j, const struct decision_candidate *c)
 	json_object_end(j);
 }
 
+static void write_names(struct json *j, const struct decision_record *r,
+	const struct decision_rejection *rejection)
+{
+	const char *name = decision_names(r, rejection);
+
+	json_array(j, "names");
+	for (size_t i = 0; i < rejection->name_count; i++) {
+		json_string(j, NULL, name);
+		name += strlen(name) + 1;
+	}
+	json_array_end(j);
+}
+
 static void write_rejections(struct json *j, const struct decision_record *r)
 {
 	json_array(j, "rejections");
@@ -49,6 +49,7 @@ static void write_rejections(struct json *j, const struct decision_record *r)
 		json_object(j, NULL);
 		json_string(j, "reason", r->rejections[i].reason);
 		json_unsigned(j, "nodes", r->rejections[i].nodes);
+		write_names(j, r, &r->rejections[i]);
 		json_object_end(j);
 	}
 	json_array_end(j);
@@ -56,24 +57,19 @@ static void write_rejections(struct json *j, const struct decision_record *r)
 
 static void write_record(struct json *j, const struct decision_record *r)
 {
-	char time[32];
-
-	(void)snprintf(time, sizeof(time), "%" PRIu64 ".%03" PRIu64,
-		r->wall_us / 1000000, r->wall_us / 1000 % 1000);
 	json_object(j, NULL);
-	json_raw(j, "time", time);
+	api_records_write_time(j, "time", r->wall_us);
 	json_string(j, "namespace", r->namespace);
 	json_string(j, "pod", r->pod);
 	json_string(j, "uid", r->uid);
+	api_records_write_text(j, "vm", r->vm);
 	json_string(j, "policy", r->policy);
-	if (r->chosen[0] == '\0') {
-		json_null(j, "chosen");
-	} else {
-		json_string(j, "chosen", r->chosen);
-	}
+	api_records_write_text(j, "chosen", r->chosen);
 	json_unsigned(j, "nodes", r->nodes);
 	json_unsigned(j, "feasible", r->feasible);
 	json_number(j, "margin", r->margin);
+	api_records_write_text(j, "decided_by", r->decided_by);
+	json_number(j, "decided_points", r->decided_points);
 	json_number(j, "past_s", r->past_seconds);
 	json_number(j, "past_cores", r->past_cores);
 	json_string(j, "sentence", r->sentence);
@@ -89,74 +85,21 @@ static void write_record(struct json *j, const struct decision_record *r)
 /* On the reader's thread. */
 static bool on_record(void *owner, const struct decision_record *record)
 {
-	struct response *response = owner;
+	struct api_records *records = owner;
 
-	write_record(&response->json, record);
-	return !response->body.overflowed;
+	write_record(&records->json, record);
+	return api_records_has_room(records);
 }
 
 static void on_done(void *owner, const struct error *err)
 {
-	struct response *response = owner;
+	struct api_records *records = owner;
 
-	json_array_end(&response->json);
-	json_object_end(&response->json);
-	if (err != NULL) {
-		httpd_reply_error(response->request, 503, "%s", err->text);
-	} else if (response->body.overflowed) {
-		httpd_reply_error(response->request, 500,
-			"the response is larger than %d MiB: lower the limit",
-			BODY_MAX >> 20);
-	} else {
-		httpd_reply(response->request, 200, "application/json",
-			response->body.data, response->body.len);
-	}
-	buffer_fini(&response->body);
-	free(response);
+	json_array_end(&records->json);
+	api_records_done(records, err);
 }
 
 /* ---- parameters ---- */
-
-static int parse_pod(struct store_decisions_read *out, const char *text,
-	struct error *err)
-{
-	const char *slash = text == NULL ? NULL : strchr(text, '/');
-	size_t len = slash == NULL ? 0 : (size_t)(slash - text);
-
-	if (text == NULL) {
-		return 0;
-	}
-	if (len == 0 || len >= sizeof(out->namespace) || slash[1] == '\0' ||
-		strchr(slash + 1, '/') != NULL ||
-		strlen(slash + 1) >= sizeof(out->pod)) {
-		return error_set(err, -EINVAL,
-			"pod: '%.100s' is not NAMESPACE/NAME", text);
-	}
-	memcpy(out->namespace, text, len);
-	memcpy(out->pod, slash + 1, strlen(slash + 1));
-	return 0;
-}
-
-static int parse_limit(size_t *out, const char *text, struct error *err)
-{
-	const char *at = text;
-	size_t value = 0;
-
-	if (text == NULL) {
-		*out = LIMIT_DEFAULT;
-		return 0;
-	}
-	for (; *at >= '0' && *at <= '9' && value <= STORE_DECISIONS_MAX; at++) {
-		value = value * 10 + (size_t)(*at - '0');
-	}
-	if (*at != '\0' || value == 0 || value > STORE_DECISIONS_MAX) {
-		return error_set(err, -EINVAL,
-			"limit: '%.40s' is not a number from 1 to %d", text,
-			STORE_DECISIONS_MAX);
-	}
-	*out = value;
-	return 0;
-}
 
 static int parse_range(struct store_decisions_read *out,
 	const struct httpd_request *request, struct error *err)
@@ -180,33 +123,48 @@ static int parse_range(struct store_decisions_read *out,
 	return r;
 }
 
+/* One namespace of both, because one index serves the query. */
+static int parse_names(struct store_decisions_read *out,
+	const struct httpd_request *request, struct error *err)
+{
+	char namespace[DECISION_NAME_MAX] = "";
+	int r = api_records_parse_name(out->namespace, out->pod,
+		sizeof(out->pod), request, "pod", err);
+
+	if (r == 0) {
+		r = api_records_parse_name(namespace, out->vm, sizeof(out->vm),
+			request, "vm", err);
+	}
+	if (r == 0 && out->pod[0] != '\0' && out->vm[0] != '\0' &&
+		strcmp(namespace, out->namespace) != 0) {
+		r = error_set(err, -EINVAL,
+			"pod and vm are of different namespaces");
+	}
+	if (r == 0 && out->vm[0] != '\0') {
+		memcpy(out->namespace, namespace, sizeof(namespace));
+	}
+	return r;
+}
+
 void api_decisions_serve(struct api *api, struct httpd_request *request)
 {
 	struct store_decisions_read read = { .record = on_record,
 		.done = on_done };
-	struct response *response;
+	struct api_records *records;
 	struct error error;
-	int r = parse_pod(&read, httpd_query(request, "pod"), &error);
+	int r = parse_names(&read, request, &error);
 
 	if (r == 0) {
-		r = parse_limit(&read.limit, httpd_query(request, "limit"),
-			&error);
+		r = api_records_parse_limit(&read.limit, request, &error);
 	}
 	r = r == 0 ? parse_range(&read, request, &error) : r;
 	if (r < 0) {
 		httpd_reply_error(request, 400, "%s", error.text);
 		return;
 	}
-	response = xcalloc(1, sizeof(*response));
-	response->request = request;
-	response->body = BUFFER_MAX(BODY_MAX);
-	response->json = json_into(&response->body);
-	json_object(&response->json, NULL);
-	json_array(&response->json, "decisions");
-	read.owner = response;
+	records = api_records_new(request, "decisions");
+	read.owner = records;
 	if (store_query_decisions(api->store, &read, &error) < 0) {
-		httpd_reply_error(request, 503, "%s", error.text);
-		buffer_fini(&response->body);
-		free(response);
+		on_done(records, &error);
 	}
 }

@@ -7,8 +7,7 @@
 
 static bool is_fresh(const struct live_node *node)
 {
-	return load_state(live_node_age_us(node, clock_monotonic_us()),
-		       live_node_interval_ms(node)) == LOAD_FRESH;
+	return live_node_state(node, clock_monotonic_us()) == LOAD_FRESH;
 }
 
 void api_node_delete(struct api *api, struct httpd_request *request)

@@ -6,9 +6,11 @@
 #include "aggregator/ingest/node_owner.h"
 #include "aggregator/ingest/pod_filter.h"
 #include "aggregator/ingest/rate_limit.h"
+#include "aggregator/ingest/move_query.h"
 #include "aggregator/query/profile_cache.h"
 #include "aggregator/ingest/snapshot_poll.h"
 #include "aggregator/ingest/answer.h"
+#include "aggregator/store/records.h"
 #include "lib/clock.h"
 #include "lib/hash.h"
 #include "lib/log.h"
@@ -30,7 +32,7 @@ struct pending {
 	struct ingest *ingest;
 	struct mq_request *request; /* NULL: answered already */
 	uint64_t due_us;
-	/* The rest is unused for decision records. */
+	/* The rest is unused for records of schedulers. */
 	char node[REPORT_NODE_MAX];
 	uint8_t run_id[REPORT_RUN_ID_BYTES];
 	size_t count;
@@ -317,7 +319,7 @@ static void on_batch(struct ingest *ingest, struct mq_request *request,
 	snapshot_poll_serve(ingest->snapshots);
 }
 
-/* ---- decisions ---- */
+/* ---- records of schedulers ---- */
 
 static void on_decisions(struct ingest *ingest, struct mq_request *request,
 	const struct decision_batch *batch)
@@ -328,7 +330,19 @@ static void on_decisions(struct ingest *ingest, struct mq_request *request,
 		store_decisions_add(rows, &batch->records[i]);
 	}
 	store_rows(ingest, request, rows,
-		pending_new(ingest, INGEST_DECISIONS_US, 0));
+		pending_new(ingest, INGEST_RECORDS_US, 0));
+}
+
+static void on_moves(struct ingest *ingest, struct mq_request *request,
+	const struct move_batch *batch)
+{
+	struct store_batch *rows = store_moves_new();
+
+	for (size_t i = 0; i < batch->count; i++) {
+		store_moves_add(rows, &batch->records[i]);
+	}
+	store_rows(ingest, request, rows,
+		pending_new(ingest, INGEST_RECORDS_US, 0));
 }
 
 /* ---- profiles ---- */
@@ -371,6 +385,10 @@ static void on_scheduler_request(struct ingest *ingest,
 			wire_auth_peer(ingest->auth, request));
 	} else if (message->kind == WIRE_DECISIONS) {
 		on_decisions(ingest, request, &message->decisions);
+	} else if (message->kind == WIRE_MOVES) {
+		on_moves(ingest, request, &message->moves);
+	} else if (message->kind == WIRE_MOVES_REQUEST) {
+		move_query_ask(ingest->store, request, &message->moves_request);
 	} else {
 		on_profile_request(ingest, request, &message->profile);
 	}
@@ -397,6 +415,8 @@ void ingest_serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 	case WIRE_SNAPSHOT_REQUEST:
 	case WIRE_DECISIONS:
 	case WIRE_PROFILE_REQUEST:
+	case WIRE_MOVES:
+	case WIRE_MOVES_REQUEST:
 		on_scheduler_request(ingest, request, &message);
 		break;
 	}

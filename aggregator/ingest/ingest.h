@@ -22,8 +22,8 @@ enum {
 	/* Batches are answered within 250 ms; this leaves 50 ms for a busy
 	 * event loop. */
 	INGEST_ACK_US = 200000,
-	/* No live data waits for decision records. */
-	INGEST_DECISIONS_US = 5000000,
+	/* No live data waits for records of schedulers. */
+	INGEST_RECORDS_US = 5000000,
 };
 
 /* Counters since the start of the aggregator. */

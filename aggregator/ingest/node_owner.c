@@ -21,7 +21,7 @@ struct owner {
 	uint64_t last_us;
 	uint64_t silence_us; /* after this another agent takes over */
 	uint64_t rival_us;   /* when another agent asked last; 0: never */
-	struct log_limit log;
+	uint64_t logged_us;  /* the last wait; 0: never */
 	bool is_dismissed;
 };
 
@@ -102,6 +102,7 @@ static struct owner *add_owner(struct node_owners *owners, const char *node,
 	owner = xcalloc(1, sizeof(*owner));
 	owner->pod = xstrdup("");
 	owner->pod_uid = xstrdup("");
+	owner->silence_us = usual_silence_us;
 	(void)map_put(&owners->by_node, node, owner);
 	return owner;
 }
@@ -109,9 +110,8 @@ static struct owner *add_owner(struct node_owners *owners, const char *node,
 static void set_owner(struct owner *owner, const struct node_claim *claim,
 	uint64_t now_us)
 {
-	bool is_new = memcmp(owner->run_id, claim->run_id,
-			      REPORT_RUN_ID_BYTES) != 0 ||
-		owner->pod_uid == NULL;
+	bool is_new =
+		memcmp(owner->run_id, claim->run_id, REPORT_RUN_ID_BYTES) != 0;
 
 	if (is_new) {
 		memcpy(owner->run_id, claim->run_id, REPORT_RUN_ID_BYTES);
@@ -199,11 +199,14 @@ bool node_owners_may_log(struct node_owners *owners, const char *node,
 {
 	struct owner *owner = map_get(&owners->by_node, node);
 
-	return owner != NULL &&
-		(owner->log.last_us == 0 ||
-			now_us - owner->log.last_us >= log_interval_us) &&
-		log_allow(&owners->log, now_us, LOG_TOPIC_GAP_US, NULL) &&
-		log_allow(&owner->log, now_us, log_interval_us, NULL);
+	if (owner == NULL ||
+		(owner->logged_us != 0 &&
+			now_us - owner->logged_us < log_interval_us) ||
+		!log_allow(&owners->log, now_us, LOG_TOPIC_GAP_US, NULL)) {
+		return false;
+	}
+	owner->logged_us = now_us;
+	return true;
 }
 
 static bool has_rival(const struct owner *owner, uint64_t now_us)

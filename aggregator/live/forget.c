@@ -58,7 +58,7 @@ static bool is_due(const struct forget *forget, const struct live_node *node,
 {
 	const char *name = live_node_name(node);
 	uint64_t age_us = live_node_age_us(node, now_us);
-	enum load_state state = load_state(age_us, live_node_interval_ms(node));
+	enum load_state state = live_node_state(node, now_us);
 
 	if (forget_is_over(forget, age_us)) {
 		return true;

@@ -1,8 +1,7 @@
 #include "aggregator/live/launcher_informer.h"
 
+#include "aggregator/live/watch_log.h"
 #include "aggregator/store/store.h"
-#include "kube/client.h"
-#include "kube/config.h"
 #include "kube/reflector.h"
 #include "lib/log.h"
 #include "lib/memory.h"
@@ -11,11 +10,9 @@
 #include <stdlib.h>
 
 struct launcher_informer {
-	struct kube_client *client;
 	struct reflector *reflector;
 	struct identities *identities;
-	bool had_error; /* at the last poll */
-	bool has_logged;
+	struct watch_log log;
 };
 
 /* Identities per poll: some MiB until they are written. */
@@ -81,38 +78,18 @@ static void on_synced(void *owner)
 		LOG_END);
 }
 
-struct launcher_informer *launcher_informer_new(uv_loop_t *loop,
-	struct kube_config *config, struct identities *identities)
+struct launcher_informer *launcher_informer_new(struct kube_client *client,
+	struct identities *identities)
 {
 	struct launcher_informer *informer = xcalloc(1, sizeof(*informer));
 
 	informer->identities = identities;
-	informer->client = kube_client_new(loop, config);
-	informer->reflector = reflector_new(informer->client,
+	informer->reflector = reflector_new(client,
 		&(struct reflector_options){ .path = "/api/v1/pods",
 			.label_selector = "kubevirt.io=virt-launcher" },
 		&(struct reflector_handler){ on_object, on_deleted, on_synced,
 			informer });
 	return informer;
-}
-
-/* Watches end and start again all the time: only an error that lasts from one
- * poll to the next is logged. */
-static void log_state(struct launcher_informer *informer)
-{
-	const char *why = reflector_state(informer->reflector).last_error;
-
-	if (*why == '\0') {
-		if (informer->has_logged) {
-			log_info("VM pod watch restored", LOG_END);
-		}
-		informer->has_logged = false;
-	} else if (informer->had_error && !informer->has_logged) {
-		log_warning("cannot watch VM pods: new VMs have no names",
-			log_str("why", why), LOG_END);
-		informer->has_logged = true;
-	}
-	informer->had_error = *why != '\0';
 }
 
 void launcher_informer_poll(struct launcher_informer *informer,
@@ -122,7 +99,9 @@ void launcher_informer_poll(struct launcher_informer *informer,
 
 	if (informer != NULL) {
 		saving.identities = informer->identities;
-		log_state(informer);
+		watch_log_poll(&informer->log, informer->reflector,
+			"cannot watch VM pods: new VMs have no names",
+			"VM pod watch restored");
 		(void)identities_save(informer->identities, save_identity,
 			&saving);
 	}
@@ -132,7 +111,6 @@ void launcher_informer_close(struct launcher_informer *informer)
 {
 	if (informer != NULL) {
 		reflector_close(informer->reflector);
-		kube_client_close(informer->client);
 		free(informer);
 	}
 }

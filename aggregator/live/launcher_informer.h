@@ -8,16 +8,13 @@
 #include "aggregator/live/identity.h"
 #include "lib/error.h"
 
-#include <uv.h>
-
-struct kube_config;
+struct kube_client;
 struct launcher_informer;
 struct store;
 
-/* Takes what config holds and leaves it empty; identities outlives it. Never
- * NULL. */
-struct launcher_informer *launcher_informer_new(uv_loop_t *loop,
-	struct kube_config *config, struct identities *identities);
+/* client and identities outlive it. Never NULL. */
+struct launcher_informer *launcher_informer_new(struct kube_client *client,
+	struct identities *identities);
 
 /* To be called every few seconds while the store is open: logs changes, and
  * stores each pod's identity once. informer NULL is fine. */

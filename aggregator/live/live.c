@@ -108,6 +108,12 @@ uint64_t live_node_age_us(const struct live_node *node, uint64_t now_us)
 	return age > 0 ? (uint64_t)age : 0;
 }
 
+enum load_state live_node_state(const struct live_node *node, uint64_t now_us)
+{
+	return load_state(live_node_age_us(node, now_us),
+		node->newest.interval_ms);
+}
+
 /* Makes room for a new node of the peer. */
 static int make_room(struct live *live, uint64_t peer, uint64_t now_us,
 	struct error *err)
@@ -121,8 +127,7 @@ static int make_room(struct live *live, uint64_t peer, uint64_t now_us,
 	weakest = claims_weakest(&live->claims, peer);
 	if (weakest != NULL) {
 		last = (struct live_node *)weakest;
-	} else if (load_state(live_node_age_us(last, now_us),
-			   last->newest.interval_ms) != LOAD_LOST) {
+	} else if (live_node_state(last, now_us) != LOAD_LOST) {
 		return error_set(err, -ENOSPC,
 			"the aggregator has the maximum of %d nodes already",
 			LIVE_NODES_MAX);

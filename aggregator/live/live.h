@@ -78,6 +78,7 @@ const char *live_node_name(const struct live_node *node);
 uint64_t live_node_revision(const struct live_node *node);
 size_t live_node_vms(const struct live_node *node);
 uint64_t live_node_age_us(const struct live_node *node, uint64_t now_us);
+enum load_state live_node_state(const struct live_node *node, uint64_t now_us);
 uint32_t live_node_interval_ms(const struct live_node *node);
 
 /* The newest report. VM figures that only every fifth report has are those of

@@ -1,8 +1,7 @@
 #include "aggregator/live/node_informer.h"
 
 #include "aggregator/live/forget.h"
-#include "kube/client.h"
-#include "kube/config.h"
+#include "aggregator/live/watch_log.h"
 #include "kube/reflector.h"
 #include "lib/log.h"
 #include "lib/memory.h"
@@ -10,11 +9,9 @@
 #include <stdlib.h>
 
 struct node_informer {
-	struct kube_client *client;
 	struct reflector *reflector;
 	struct forget *forget;
-	bool had_error; /* at the last poll */
-	bool has_logged;
+	struct watch_log log;
 };
 
 static void on_object(void *owner, const struct reflector_id *id,
@@ -41,50 +38,33 @@ static void on_synced(void *owner)
 	log_info("Node cache synced", LOG_END);
 }
 
-struct node_informer *node_informer_new(uv_loop_t *loop,
-	struct kube_config *config, struct forget *forget)
+struct node_informer *node_informer_new(struct kube_client *client,
+	struct forget *forget)
 {
 	struct node_informer *informer = xcalloc(1, sizeof(*informer));
 
 	informer->forget = forget;
-	informer->client = kube_client_new(loop, config);
-	informer->reflector = reflector_new(informer->client,
+	informer->reflector = reflector_new(client,
 		&(struct reflector_options){ .path = "/api/v1/nodes" },
 		&(struct reflector_handler){ on_object, on_deleted, on_synced,
 			informer });
 	return informer;
 }
 
-/* As in the launcher informer: an error that lasts for two polls. */
 void node_informer_poll(struct node_informer *informer)
 {
-	const char *why = informer == NULL
-		? ""
-		: reflector_state(informer->reflector).last_error;
-
-	if (informer == NULL) {
-		return;
-	}
-	if (*why == '\0') {
-		if (informer->has_logged) {
-			log_info("Node watch restored", LOG_END);
-		}
-		informer->has_logged = false;
-	} else if (informer->had_error && !informer->has_logged) {
-		log_warning(
+	if (informer != NULL) {
+		watch_log_poll(&informer->log, informer->reflector,
 			"cannot watch Nodes: those that leave the cluster "
 			"are lost until --forget-lost-after",
-			log_str("why", why), LOG_END);
-		informer->has_logged = true;
+			"Node watch restored");
 	}
-	informer->had_error = *why != '\0';
 }
 
 void node_informer_close(struct node_informer *informer)
 {
 	if (informer != NULL) {
 		reflector_close(informer->reflector);
-		kube_client_close(informer->client);
 		free(informer);
 	}
 }

@@ -5,16 +5,13 @@
  * informer keeps trying and logs each change of its state once. */
 #pragma once
 
-#include <uv.h>
-
 struct forget;
-struct kube_config;
+struct kube_client;
 struct node_informer;
 
-/* Takes what config holds and leaves it empty; forget outlives it. Never
- * NULL. */
-struct node_informer *node_informer_new(uv_loop_t *loop,
-	struct kube_config *config, struct forget *forget);
+/* client and forget outlive it. Never NULL. */
+struct node_informer *node_informer_new(struct kube_client *client,
+	struct forget *forget);
 
 /* To be called every few seconds: logs changes. NULL is fine. */
 void node_informer_poll(struct node_informer *informer);

@@ -88,8 +88,7 @@ static void look_at(struct node_log *nodes, const struct live_node *node,
 {
 	const char *name = live_node_name(node);
 	uint64_t age_us = live_node_age_us(node, now_us);
-	bool is_lost =
-		load_state(age_us, live_node_interval_ms(node)) == LOAD_LOST;
+	bool is_lost = live_node_state(node, now_us) == LOAD_LOST;
 	struct entry *entry = map_get(&nodes->by_name, name);
 
 	if (entry == NULL) {

@@ -82,8 +82,6 @@ void request_body_free(struct request_body *body)
 bool request_body_add(struct request_body *body, const char *node,
 	uint64_t sample_ms, struct report *report)
 {
-	static const struct node_rates no_rates = { NAN, NAN, NAN, NAN, NAN,
-		NAN, NAN };
 	struct entry *entry;
 
 	body->entries = xgrow(body->entries, body->count, &body->capacity,
@@ -95,7 +93,7 @@ bool request_body_add(struct request_body *body, const char *node,
 	entry->report = *report;
 	report_init(report);
 	node_load_init(&entry->load);
-	rates_fill_load(&entry->load, &entry->report, &no_rates);
+	rates_fill_load(&entry->load, &entry->report, &rates_unknown);
 	body->count++;
 	body->weight += NODE_WEIGHT + VM_WEIGHT * entry->report.vm_count;
 	return body->count < REQUEST_REPORTS_MAX &&

@@ -19,6 +19,9 @@ enum { DAY_SLOT_S = 3600, DAY_SLOTS = 25 };
 	X(window, cores_slow, SLOW_S, SLOW_SLOTS)                              \
 	X(window, pressure, MIDDLE_S, MINUTE_SLOTS)                            \
 	X(window, memory_used, MIDDLE_S, MIDDLE_SLOTS)                         \
+	X(window, memory_full, MIDDLE_S, MINUTE_SLOTS)                         \
+	X(window, io_full, MIDDLE_S, MINUTE_SLOTS)                             \
+	X(window, swap_in, MIDDLE_S, MINUTE_SLOTS)                             \
 	X(histogram_window, cores_hour, HOUR_SLOT_S, HOUR_SLOTS)               \
 	X(histogram_window, cores_day, DAY_SLOT_S, DAY_SLOTS)
 
@@ -68,6 +71,9 @@ void node_windows_add(struct node_windows *windows, const struct report *before,
 	window_add(&windows->cores_slow, from_us, to_us, rates->used_cores);
 	window_add(&windows->pressure, from_us, to_us, rates->cpu_some);
 	window_add(&windows->memory_used, from_us, to_us, memory_used(after));
+	window_add(&windows->memory_full, from_us, to_us, rates->memory_full);
+	window_add(&windows->io_full, from_us, to_us, rates->io_full);
+	window_add(&windows->swap_in, from_us, to_us, rates->swap_in_bytes);
 	if (after->cpu.online > 0) {
 		histogram_window_add(&windows->cores_hour, from_us, to_us,
 			rates->used_cores, after->cpu.online);
@@ -96,6 +102,21 @@ void node_windows_merge(struct node_windows *windows,
 #undef X
 }
 
+static void fill_minute(struct node_load *out,
+	const struct node_windows *windows, uint64_t now_us)
+{
+	const uint64_t minute_us = 60 * second_us;
+	double swap_in = window_mean(&windows->swap_in, now_us, minute_us);
+
+	out->cpu_pressure_some_60s =
+		window_mean(&windows->pressure, now_us, minute_us);
+	out->memory_pressure_full_60s =
+		window_mean(&windows->memory_full, now_us, minute_us);
+	out->io_pressure_full_60s =
+		window_mean(&windows->io_full, now_us, minute_us);
+	out->memory_swap_in_bytes_60s = swap_in >= 1 ? swap_in : (double)NAN;
+}
+
 void node_windows_fill(struct node_load *out,
 	const struct node_windows *windows, uint64_t now_us)
 {
@@ -116,8 +137,7 @@ void node_windows_fill(struct node_load *out,
 		now_us, 3600 * second_us, 0.95);
 	out->cpu_p95_cores_1d = histogram_window_read(&windows->cores_day,
 		now_us, 86400 * second_us, 0.95);
-	out->cpu_pressure_some_60s =
-		window_mean(&windows->pressure, now_us, 60 * second_us);
+	fill_minute(out, windows, now_us);
 	of = window_read(&windows->memory_used, now_us, 900 * second_us);
 	out->memory_used_bytes_15m = of.mean;
 	out->memory_stdev_bytes_15m = of.stdev;

@@ -13,6 +13,7 @@
 struct node_windows {
 	struct window cores_fast, cores_middle, cores_slow;
 	struct window pressure, memory_used;
+	struct window memory_full, io_full, swap_in;
 	struct histogram_window cores_hour, cores_day;
 };
 

@@ -9,6 +9,10 @@
 static const uint64_t slot_us = 10000000;
 static const uint64_t five_minutes_us = 300000000;
 enum { SLOTS = 31 };
+static const float fade_us = 60e6F;
+
+/* Less is shown as nothing: a share that no decision uses. */
+static const double pressure_min = 0.001;
 
 void pod_series_fini(struct pod_series *series)
 {
@@ -44,7 +48,11 @@ static struct pod_series_entry take_series(struct pod_series *old,
 	struct vm_cursor *cursor)
 {
 	const struct vm_pod *was = rates_find_vm(before, vm, cursor);
-	struct pod_series_entry taken = { .rates = { NAN, NAN } };
+	struct pod_series_entry taken = {
+		.rates = rates_vm_unknown,
+		.memory_full = NAN,
+		.io_full = NAN,
+	};
 
 	if (was != NULL) {
 		copy_memory(vm, was);
@@ -63,6 +71,30 @@ static struct pod_series_entry take_series(struct pod_series *old,
 	return taken;
 }
 
+/* Most VMs do not wait, and cost no exponential. */
+static void fade(float *mean, double rate, uint64_t span_us)
+{
+	const float nothing = 1e-5F;
+	float value = (float)rate;
+
+	if (isnan(value) || isnan(*mean)) {
+		*mean = value;
+	} else if (value <= 0 && *mean < nothing) {
+		*mean = 0;
+	} else {
+		*mean = value +
+			(*mean - value) * expf(-(float)span_us / fade_us);
+	}
+}
+
+static void add_interval(struct pod_series_entry *vm, uint64_t from_us,
+	uint64_t to_us)
+{
+	window_add(&vm->cores, from_us, to_us, vm->rates.used_cores);
+	fade(&vm->memory_full, vm->rates.memory_full, to_us - from_us);
+	fade(&vm->io_full, vm->rates.io_full, to_us - from_us);
+}
+
 void pod_series_move(struct pod_series *series, const struct report *before,
 	struct report *after, const struct vm_rates *rates, bool is_continued)
 {
@@ -78,8 +110,7 @@ void pod_series_move(struct pod_series *series, const struct report *before,
 			window_clear(&vm->cores);
 		}
 		vm->rates = rates[i];
-		window_add(&vm->cores, before->monotonic_us,
-			after->monotonic_us, vm->rates.used_cores);
+		add_interval(vm, before->monotonic_us, after->monotonic_us);
 	}
 	pod_series_fini(series);
 	*series = moved;
@@ -101,6 +132,11 @@ void pod_series_merge(struct pod_series *series, const struct report *report,
 	}
 }
 
+static double shown(double value, double least)
+{
+	return value >= least ? value : (double)NAN;
+}
+
 void pod_series_fill(struct vm_load *out, const struct pod_series *series,
 	const struct report *report, size_t vm)
 {
@@ -112,6 +148,9 @@ void pod_series_fill(struct vm_load *out, const struct pod_series *series,
 	out->contention = from->rates.contention;
 	out->used_cores_5m = window_mean(&from->cores, report->monotonic_us,
 		five_minutes_us);
+	out->memory_pressure = shown((double)from->memory_full, pressure_min);
+	out->io_pressure = shown((double)from->io_full, pressure_min);
+	out->swap_bytes = shown(rates_known(report->vms[vm].swap_bytes), 1);
 	out->memory_bytes = rates_vm_memory_bytes(&report->vms[vm]);
 	if (isnan(out->memory_bytes)) {
 		out->memory_bytes =

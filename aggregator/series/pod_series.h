@@ -10,6 +10,9 @@
 struct pod_series_entry {
 	struct vm_rates rates;
 	struct window cores;
+	/* Means that fade with a time constant of 60 s; NAN: unknown. A window
+	 * of each would take ten times the memory. */
+	float memory_full, io_full;
 };
 
 struct pod_series {

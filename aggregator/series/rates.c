@@ -7,6 +7,28 @@
  * KubeVirt. */
 static const double busy_share = 0.70;
 
+/* Below this, the node's own pressure shows that nothing waits: it costs a
+ * fifth of the points of contention at most. */
+static const double quiet_share = 0.05;
+
+const struct node_rates rates_unknown = {
+	.used_cores = NAN,
+	.cpu_some = NAN,
+	.memory_some = NAN,
+	.memory_full = NAN,
+	.io_some = NAN,
+	.io_full = NAN,
+	.swap_in_bytes = NAN,
+	.contention = NAN,
+};
+
+const struct vm_rates rates_vm_unknown = {
+	.used_cores = NAN,
+	.contention = NAN,
+	.memory_full = NAN,
+	.io_full = NAN,
+};
+
 static double clamp(double value, double most)
 {
 	if (value < 0) {
@@ -108,6 +130,10 @@ static struct vm_rates vm_rates_between(const struct vm_pod *before,
 				(double)span_us,
 			cores),
 		.contention = vm_contention(before, after, span_us),
+		.memory_full = full_share(&before->pressure.memory,
+			&after->pressure.memory, span_us),
+		.io_full = full_share(&before->pressure.io, &after->pressure.io,
+			span_us),
 	};
 }
 
@@ -130,8 +156,22 @@ static void add_contention(struct contention_sum *sum,
 	}
 }
 
+/* The node's own pressure, where no VM's is known. Between busy and quiet, it
+ * may be of throttled tasks alone. */
+static double contention_without_vms(const struct node_rates *rates,
+	double cores, bool has_vms)
+{
+	if (rates->used_cores > busy_share * cores) {
+		return rates->cpu_some;
+	}
+	return !has_vms && !isnan(rates->used_cores) &&
+			rates->cpu_some < quiet_share
+		? 0
+		: NAN;
+}
+
 static double node_contention(const struct contention_sum *sum,
-	const struct node_rates *rates, double cores)
+	const struct node_rates *rates, double cores, bool has_vms)
 {
 	if (sum->weight > 0) {
 		return sum->weighted / sum->weight;
@@ -139,7 +179,7 @@ static double node_contention(const struct contention_sum *sum,
 	if (sum->count > 0) { /* no VM used CPU */
 		return sum->plain / sum->count;
 	}
-	return rates->used_cores > busy_share * cores ? rates->cpu_some : NAN;
+	return contention_without_vms(rates, cores, has_vms);
 }
 
 uint64_t rates_span_us(const struct report *before, const struct report *after)
@@ -183,6 +223,9 @@ static void fill_node(struct node_rates *out, const struct report *before,
 	out->memory_full = full_share(&was->memory, &is->memory, span_us);
 	out->io_some = some_share(&was->io, &is->io, span_us);
 	out->io_full = full_share(&was->io, &is->io, span_us);
+	out->swap_in_bytes = growth(before->memory.swap_in_bytes,
+				     after->memory.swap_in_bytes) *
+		1e6 / (double)span_us;
 }
 
 void rates_over(struct node_rates *out, struct vm_rates *vms,
@@ -192,12 +235,12 @@ void rates_over(struct node_rates *out, struct vm_rates *vms,
 	struct contention_sum sum = { 0 };
 	struct vm_cursor cursor = { 0 };
 
-	*out = (struct node_rates){ NAN, NAN, NAN, NAN, NAN, NAN, NAN };
+	*out = rates_unknown;
 	if (span_us > 0) {
 		fill_node(out, before, after, span_us);
 	}
 	for (size_t i = 0; i < after->vm_count; i++) {
-		struct vm_rates vm = { NAN, NAN };
+		struct vm_rates vm = rates_vm_unknown;
 		const struct vm_pod *was =
 			rates_find_vm(before, &after->vms[i], &cursor);
 
@@ -210,7 +253,8 @@ void rates_over(struct node_rates *out, struct vm_rates *vms,
 			vms[i] = vm;
 		}
 	}
-	out->contention = node_contention(&sum, out, cores_of(after));
+	out->contention = node_contention(&sum, out, cores_of(after),
+		after->vm_count > 0);
 }
 
 bool rates_cross_runs(const struct report *before, const struct report *after)

@@ -17,7 +17,12 @@
  * Without it the throttled rate is used alone: full is never above some, and a
  * VM that its limit holds back must not make its node look busy. The error is
  * that contention of throttled VMs is missed. A cgroup whose cpu.stat has no
- * throttling lines has no cpu controller, so its throttled rate is 0. */
+ * throttling lines has no cpu controller, so its throttled rate is 0.
+ *
+ * A node's contention is the mean of its VMs', weighted by their use. If that
+ * of no VM is known, it is the node's own pressure while more than 70 % of the
+ * CPUs are used. It is 0 on a node without VM pods and with less than 5 % of
+ * pressure, and otherwise not known: throttling raises pressure, too. */
 #pragma once
 
 #include "proto/load.h"
@@ -29,16 +34,19 @@ struct node_rates {
 	double cpu_some;
 	double memory_some, memory_full;
 	double io_some, io_full;
-	/* Mean of the VM pods, weighted by used cores. If it is unknown for
-	 * all pods: the node's cpu some, but only if more than 70 % of the CPUs
-	 * are used, because throttling raises some, too. */
-	double contention;
+	double swap_in_bytes; /* a second */
+	double contention;    /* see above */
 };
 
 struct vm_rates {
 	double used_cores;
 	double contention;
+	double memory_full, io_full;
 };
+
+/* Every rate is unknown. */
+extern const struct node_rates rates_unknown;
+extern const struct vm_rates rates_vm_unknown;
 
 /* Microseconds between the reports; 0 if there are no rates between them:
  * another boot, or `after` is not later. */

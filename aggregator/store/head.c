@@ -278,6 +278,21 @@ static int add_row(struct head *head, int64_t run_number,
 	return r;
 }
 
+char *head_node_name(struct sqlite3 *db, int64_t node)
+{
+	scoped_free char *sql = xasprintf(
+		"SELECT name FROM node WHERE id = %lld", (long long)node);
+	struct sqlite3_stmt *find = NULL;
+	char *name = NULL;
+
+	if (db_prepare(&find, db, sql, NULL) == 0 &&
+		sqlite3_step(find) == SQLITE_ROW) {
+		name = xstrdup((const char *)sqlite3_column_text(find, 0));
+	}
+	(void)sqlite3_finalize(find);
+	return name == NULL ? xstrdup("") : name;
+}
+
 int head_add(struct head *head, const struct head_report *report,
 	struct error *err)
 {

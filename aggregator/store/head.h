@@ -38,6 +38,9 @@ void head_free(struct head *head); /* NULL is fine */
 must_check int head_find_node(int64_t *id, struct head *head, const char *name,
 	struct error *err);
 
+/* "" if there is no such node, or it cannot be read. The caller frees it. */
+char *head_node_name(struct sqlite3 *db, int64_t node);
+
 struct head_report {
 	int64_t node;
 	const uint8_t *run_id;

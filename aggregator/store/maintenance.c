@@ -4,6 +4,7 @@
 #include "aggregator/store/db.h"
 #include "aggregator/store/decisions.h"
 #include "aggregator/store/head.h"
+#include "aggregator/store/move_table.h"
 #include "aggregator/store/partition.h"
 #include "aggregator/store/pod_nodes.h"
 #include "aggregator/store/retention_clock.h"
@@ -230,17 +231,21 @@ static int delete_rows(struct maintenance *maintenance, bool *is_idle,
 	struct error *err)
 {
 	struct head_deleted deleted = { 0 };
-	size_t decisions = 0;
+	uint64_t records_ms = oldest_kept_ms(maintenance,
+		maintenance->options.decisions_kept_us);
+	size_t decisions = 0, moves = 0;
 	int r = head_delete_rows(&deleted, maintenance->db,
 		oldest_of_tier_ms(maintenance, STORE_RAW), UINT64_MAX, err);
 
 	if (r == 0) {
-		r = decisions_delete_old(&decisions, maintenance->db,
-			oldest_kept_ms(maintenance,
-				maintenance->options.decisions_kept_us),
-			err);
+		r = record_table_delete_old(&decisions, maintenance->db,
+			&decisions_table, records_ms, err);
 	}
-	*is_idle = deleted.rows == 0 && decisions == 0;
+	if (r == 0) {
+		r = record_table_delete_old(&moves, maintenance->db,
+			&move_table_records, records_ms, err);
+	}
+	*is_idle = deleted.rows == 0 && decisions == 0 && moves == 0;
 	return r;
 }
 
@@ -324,6 +329,11 @@ static int delete_some(struct maintenance *maintenance, bool *is_idle,
 	}
 	*is_idle = *is_idle && is_small;
 	return db_end(maintenance->db, r, err);
+}
+
+void maintenance_postpone(struct maintenance *maintenance, uint64_t now_us)
+{
+	maintenance->due_us = now_us + period_us;
 }
 
 int maintenance_step(struct maintenance *maintenance,

@@ -28,3 +28,7 @@ struct left_out maintenance_left_out(const struct maintenance *maintenance);
 /* Does a step if one is due. */
 must_check int maintenance_step(struct maintenance *maintenance,
 	const struct maintenance_now *now, struct error *err);
+
+/* The files cannot be used: the next step is due a period later, or the
+ * writer's thread would try again without a pause. */
+void maintenance_postpone(struct maintenance *maintenance, uint64_t now_us);

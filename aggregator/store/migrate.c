@@ -1,6 +1,7 @@
 #include "aggregator/store/migrate.h"
 
 #include "aggregator/store/db.h"
+#include "aggregator/store/decisions.h"
 #include "aggregator/store/head.h"
 #include "lib/clock.h"
 #include "lib/log.h"
@@ -138,6 +139,40 @@ static int convert_identities(struct sqlite3 *db, struct error *err)
 	return db_end(db, r, err);
 }
 
+/* ---- format 3 ---- */
+
+/* The index reads the whole table once. */
+static int add_vm(struct sqlite3 *db, struct error *err)
+{
+	uint64_t began_us = clock_monotonic_us();
+	int r;
+
+	log_info("converting the decisions from format 3", LOG_END);
+	r = db_exec(db, "ALTER TABLE decision ADD COLUMN vm TEXT", err);
+	r = r == 0 ? db_exec(db, decisions_vm_index, err) : r;
+	if (r == 0) {
+		log_info("decisions converted",
+			log_int("ms",
+				(int64_t)(clock_monotonic_us() - began_us) /
+					1000),
+			LOG_END);
+	}
+	return r;
+}
+
+static int convert_decisions(struct sqlite3 *db, struct error *err)
+{
+	int r = db_exec(db, "BEGIN IMMEDIATE", err);
+
+	/* decisions_new() makes a table that is missing. */
+	if (r == 0 && has_column(db, "decision", NULL) &&
+		!has_column(db, "decision", "vm")) {
+		r = add_vm(db, err);
+	}
+	r = r == 0 ? db_exec(db, "PRAGMA user_version = 4", err) : r;
+	return db_end(db, r, err);
+}
+
 /* ---- all ---- */
 
 int migrate_run(struct sqlite3 *db, const char *schema,
@@ -149,5 +184,8 @@ int migrate_run(struct sqlite3 *db, const char *schema,
 	if (r == 0 && version == 1) {
 		r = convert_reports(db, schema, stopping, err);
 	}
-	return r == 0 ? convert_identities(db, err) : r;
+	if (r == 0 && version <= 2) {
+		r = convert_identities(db, err);
+	}
+	return r == 0 ? convert_decisions(db, err) : r;
 }

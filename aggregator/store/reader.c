@@ -4,6 +4,7 @@
 #include "aggregator/store/decisions.h"
 #include "aggregator/store/head.h"
 #include "aggregator/store/hour_scan.h"
+#include "aggregator/store/move_table.h"
 #include "aggregator/store/outbox_table.h"
 #include "aggregator/store/partition.h"
 #include "aggregator/store/rollups.h"
@@ -211,6 +212,8 @@ static int run_job(struct reader *reader, struct store_job *job)
 	switch (job->kind) {
 	case STORE_JOB_DECISIONS:
 		return decisions_read(reader->db, &job->decisions, &job->error);
+	case STORE_JOB_MOVES:
+		return move_table_read(reader->db, &job->moves, &job->error);
 	case STORE_JOB_OUTBOX:
 		return outbox_table_read(reader->db, &job->outbox, &job->error);
 	default:

@@ -1,6 +1,7 @@
 #include "aggregator/store/rollups.h"
 
 #include "aggregator/codec/rollup_pack.h"
+#include "aggregator/store/head.h"
 #include "aggregator/store/partition.h"
 #include "aggregator/store/pod_nodes.h"
 #include "lib/buffer.h"
@@ -311,22 +312,7 @@ static int covers_less(bool *out, const struct rollup *rollup,
 	return r;
 }
 
-/* The node's name, for log lines. */
-static char *name_of(struct sqlite3 *db, int64_t node)
-{
-	scoped_free char *sql = xasprintf(
-		"SELECT name FROM node WHERE id = %lld", (long long)node);
-	struct sqlite3_stmt *find = NULL;
-	char *name = NULL;
-
-	if (db_prepare(&find, db, sql, NULL) == 0 &&
-		sqlite3_step(find) == SQLITE_ROW) {
-		name = xstrdup((const char *)sqlite3_column_text(find, 0));
-	}
-	(void)sqlite3_finalize(find);
-	return name == NULL ? xstrdup("") : name;
-}
-
+/* Warns about an hour of a node, once in log_every_us for each node. */
 static void log_hour(struct rollups *rollups, const char *message,
 	const struct hour_scan_range *hour, struct log_field why)
 {
@@ -384,7 +370,7 @@ static int step(struct rollups *rollups, const int64_t due[2],
 	scoped_free char *done = xasprintf(
 		"DELETE FROM rollup_due WHERE hour = %lld AND node = %lld",
 		(long long)due[0], (long long)due[1]);
-	scoped_free char *name = name_of(rollups->db, due[1]);
+	scoped_free char *name = head_node_name(rollups->db, due[1]);
 	uint64_t hour_ms = (uint64_t)due[0] * PARTITION_HOUR_MS;
 	const struct hour_scan_range hour = { due[1], name, NULL, hour_ms,
 		hour_ms + PARTITION_HOUR_MS, SCHEMA_RATES };

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* Raised with every change of the tables. */
-enum { SCHEMA_VERSION = 3 };
+enum { SCHEMA_VERSION = 4 };
 
 enum { BUSY_MS = 2000 }; /* as in store/db.c */
 
@@ -37,7 +37,7 @@ static const char schema[] =
 	" NOT NULL, name TEXT NOT NULL, vmi_uid TEXT NOT NULL,"
 	" seen_ms INTEGER NOT NULL, node INTEGER NOT NULL) WITHOUT ROWID;"
 	"CREATE INDEX identity_name ON identity(namespace, name);"
-	"PRAGMA user_version = 3;";
+	"PRAGMA user_version = 4;";
 
 /* Databases had no application id at first. A database without one is the
  * store's if it is empty or has the two tables of that time. */
@@ -127,7 +127,7 @@ int store_schema_prepare(struct sqlite3 *db, const _Atomic bool *stopping,
 	r = r == 0 && version < 1 ? create(db, err) : r;
 	r = r == 0 ? set_owner(db, err) : r;
 	r = r == 0 ? blob_bytes_prepare(db, err) : r;
-	if (r == 0 && (version == 1 || version == 2)) {
+	if (r == 0 && version >= 1 && version < SCHEMA_VERSION) {
 		r = migrate_run(db, schema, stopping, err);
 	}
 	return r < 0 ? error_wrap(err, r, "cannot use the database '%s'",

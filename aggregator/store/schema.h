@@ -14,10 +14,11 @@
  *     rollup_due   hours whose chunks have changed      compact, rollups
  *     outbox       reports for remote write             outbox_table
  *     decision     decision records                     decisions
+ *     move         moves, the last revision of each     move_table
  *     blob_bytes   bytes of each node in partitions     blob_bytes
  *     retention    the time that deletion has reached   maintenance
  *
- * The last four modules create their tables themselves. */
+ * The last five modules create their tables themselves. */
 #pragma once
 
 #include "lib/error.h"

@@ -3,6 +3,7 @@
 #include "aggregator/store/db.h"
 #include "aggregator/store/decisions.h"
 #include "aggregator/store/head.h"
+#include "aggregator/store/move_table.h"
 #include "aggregator/store/node_usage.h"
 #include "aggregator/store/outbox_table.h"
 #include "aggregator/store/partition.h"
@@ -18,18 +19,29 @@ static const uint64_t log_every_us = 60000000;
 /* Sizes are counted again after this, while there is something to delete. */
 static const uint64_t count_every_us = 300000000;
 
-/* Part of the limit that decision records may have. */
-enum { DECISIONS_PART = 16 };
+/* Part of the limit that each table of records may have. */
+enum { RECORDS_PART = 16 };
 
-enum kind { LEFT, DECISIONS, REPORTS, MINUTES, HOURS, ROWS, KINDS };
+enum kind { LEFT, DECISIONS, MOVES, REPORTS, MINUTES, HOURS, ROWS, KINDS };
 
 static const char *const kind_names[KINDS] = {
 	[LEFT] = "reports waiting for remote write",
 	[DECISIONS] = "decision records",
+	[MOVES] = "moves",
 	[REPORTS] = "chunks of reports",
 	[MINUTES] = "minutes",
 	[HOURS] = "hours",
 	[ROWS] = "reports that are not packed yet",
+};
+
+enum { RECORD_TABLES = 2 };
+
+static const struct {
+	const struct record_table *table;
+	enum kind kind;
+} record_tables[RECORD_TABLES] = {
+	{ &decisions_table, DECISIONS },
+	{ &move_table_records, MOVES },
 };
 
 static const enum kind kind_of_tier[STORE_TIERS] = { REPORTS, MINUTES, HOURS };
@@ -45,8 +57,8 @@ struct size_limit {
 	uint64_t max_bytes, used_bytes;
 	bool has_outbox;
 	struct node_usage *usage;
-	bool is_counted; /* usage and decision_bytes */
-	uint64_t counted_us, decision_bytes;
+	bool is_counted; /* usage and record_bytes */
+	uint64_t counted_us, record_bytes[RECORD_TABLES];
 	struct tally tallies[KINDS];
 	struct log_limit greedy_log, empty_log;
 };
@@ -150,8 +162,10 @@ static int count_sizes(struct size_limit *limit, uint64_t now_us,
 	int r = node_usage_step(limit->usage, &limit->is_counted, err);
 
 	limit->counted_us = now_us;
-	if (r == 0 && limit->is_counted) {
-		r = decisions_bytes(&limit->decision_bytes, limit->db, err);
+	for (size_t i = 0; r == 0 && limit->is_counted && i < RECORD_TABLES;
+		i++) {
+		r = record_table_bytes(&limit->record_bytes[i], limit->db,
+			record_tables[i].table, err);
 	}
 	return r;
 }
@@ -177,24 +191,32 @@ static int delete_left(struct size_limit *limit, size_t *count,
 	return r;
 }
 
-static int delete_decisions(struct size_limit *limit, size_t *count,
+static int delete_of_table(struct size_limit *limit, size_t *count, size_t i,
 	struct error *err)
 {
 	uint64_t bytes = 0;
-	int r = decisions_delete_first(count, &bytes, limit->db, err);
+	int r = record_table_delete_first(count, &bytes, limit->db,
+		record_tables[i].table, err);
 
-	limit->decision_bytes -=
-		bytes < limit->decision_bytes ? bytes : limit->decision_bytes;
-	note(limit, DECISIONS, *count, 0);
+	limit->record_bytes[i] -=
+		bytes < limit->record_bytes[i] ? bytes : limit->record_bytes[i];
+	note(limit, record_tables[i].kind, *count, 0);
 	return r;
 }
 
-static int trim_decisions(struct size_limit *limit, size_t *count,
-	struct error *err)
+/* From the first table that has records, or more than its share of them. */
+static int delete_records(struct size_limit *limit, size_t *count,
+	bool above_share, struct error *err)
 {
-	return limit->decision_bytes > limit->max_bytes / DECISIONS_PART
-		? delete_decisions(limit, count, err)
-		: 0;
+	uint64_t share = limit->max_bytes / RECORDS_PART;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && *count == 0 && i < RECORD_TABLES; i++) {
+		if (!above_share || limit->record_bytes[i] > share) {
+			r = delete_of_table(limit, count, i, err);
+		}
+	}
+	return r;
 }
 
 static int delete_rows_of_node(struct size_limit *limit, size_t *count,
@@ -236,22 +258,16 @@ static int delete_of_node(struct size_limit *limit, size_t *count, int64_t node,
 static void log_greedy(struct size_limit *limit,
 	const struct node_usage_excess *node, uint64_t now_us)
 {
-	scoped_free char *sql = xasprintf(
-		"SELECT name FROM node WHERE id = %lld", (long long)node->node);
-	struct sqlite3_stmt *find = NULL;
+	scoped_free char *name = head_node_name(limit->db, node->node);
 
-	if (log_allow(&limit->greedy_log, now_us, log_every_us, NULL) &&
-		db_prepare(&find, limit->db, sql, NULL) == 0 &&
-		sqlite3_step(find) == SQLITE_ROW) {
+	if (log_allow(&limit->greedy_log, now_us, log_every_us, NULL)) {
 		log_warning(
 			"a node has more than its share of the database, "
 			"deleting its oldest data",
-			log_str("node",
-				(const char *)sqlite3_column_text(find, 0)),
+			log_str("node", name),
 			log_int("bytes", (int64_t)node->bytes),
 			log_int("share", (int64_t)node->share), LOG_END);
 	}
-	(void)sqlite3_finalize(find);
 }
 
 static int trim_greedy(struct size_limit *limit, size_t *count, uint64_t now_us,
@@ -318,7 +334,8 @@ static int delete_oldest(struct size_limit *limit, size_t *count,
 	if (r == 0 && *count == 0) {
 		r = delete_rows(limit, count, err);
 	}
-	return r == 0 && *count == 0 ? delete_decisions(limit, count, err) : r;
+	return r == 0 && *count == 0 ? delete_records(limit, count, false, err)
+				     : r;
 }
 
 static int delete_some(struct size_limit *limit, size_t *count, uint64_t now_us,
@@ -327,7 +344,7 @@ static int delete_some(struct size_limit *limit, size_t *count, uint64_t now_us,
 	int r = delete_left(limit, count, err);
 
 	if (r == 0 && *count == 0) {
-		r = trim_decisions(limit, count, err);
+		r = delete_records(limit, count, true, err);
 	}
 	if (r == 0 && *count == 0) {
 		r = trim_greedy(limit, count, now_us, err);

@@ -4,15 +4,15 @@
  *
  *  1. reports that wait for a remote write that is switched off: nobody will
  *     send them, and the history has them, too;
- *  2. decision records above 1/16 of the limit, those that arrived first: they
- *     explain the past, and must not cost the history;
+ *  2. decision records above 1/16 of the limit, and moves likewise, those that
+ *     arrived first: they explain the past, and must not cost the history;
  *  3. the oldest data of the node that has the most, while it has more than its
  *     share (node_usage): one node must not push out the days of the others;
  *  4. the oldest day of reports, then of minutes, while there is another day;
  *  5. the oldest rows of the head above half the limit: more reports an hour
  *     than the limit can hold must not push out all minutes and hours;
  *  6. what is left of reports, of minutes, of hours, then the head, each from
- *     the oldest on, and the last decision records.
+ *     the oldest on, and the last records.
  *
  * A queue of remote write that is on has its own limit, at most half of this
  * one (aggregator/config.c). Each kind of data that was deleted is logged with

@@ -120,6 +120,9 @@ static void on_queried(struct store *store, struct store_job *job)
 	case STORE_JOB_DECISIONS:
 		job->decisions.done(job->decisions.owner, err);
 		break;
+	case STORE_JOB_MOVES:
+		job->moves.done(job->moves.owner, err);
+		break;
 	case STORE_JOB_OUTBOX:
 		job->outbox.done(job->outbox.owner, err);
 		break;
@@ -182,35 +185,27 @@ static void on_item(void *owner, struct inbox_item *inbox_item)
 
 /* ---- requests ---- */
 
-static struct store_batch *new_batch(void)
+struct store_batch *store_batch_of(enum store_batch_kind kind)
 {
 	struct store_batch *batch = xcalloc(1, sizeof(*batch));
 
 	/* The reports of one message pack to about the size of the message. */
 	batch->bodies = BUFFER_MAX((size_t)2 * MQ_RECV_MAX);
 	batch->item.event = STORE_WRITTEN;
+	batch->kind = kind;
 	return batch;
 }
 
 struct store_batch *store_batch_new(const char *node, const uint8_t *run_id)
 {
-	struct store_batch *batch = new_batch();
+	struct store_batch *batch = store_batch_of(STORE_BATCH_REPORTS);
 
 	(void)snprintf(batch->node, sizeof(batch->node), "%s", node);
 	memcpy(batch->run_id, run_id, REPORT_RUN_ID_BYTES);
 	return batch;
 }
 
-struct store_batch *store_decisions_new(void)
-{
-	struct store_batch *batch = new_batch();
-
-	batch->is_decisions = true;
-	return batch;
-}
-
-/* The entry is what bodies hold from entry.offset on. */
-static void add_entry(struct store_batch *batch, struct batch_entry entry)
+void store_batch_entry(struct store_batch *batch, struct batch_entry entry)
 {
 	batch->entries = xgrow(batch->entries, batch->count, &batch->capacity,
 		sizeof(*batch->entries));
@@ -224,19 +219,10 @@ void store_batch_add(struct store_batch *batch, uint64_t seq,
 	size_t offset = batch->bodies.len;
 
 	buffer_append(&batch->bodies, packed->bytes, packed->len);
-	add_entry(batch,
+	store_batch_entry(batch,
 		(struct batch_entry){ .seq = seq,
 			.sample_ms = sample_ms,
 			.offset = offset });
-}
-
-void store_decisions_add(struct store_batch *batch,
-	const struct decision_record *record)
-{
-	size_t offset = batch->bodies.len;
-
-	wire_pack_decision(&batch->bodies, record);
-	add_entry(batch, (struct batch_entry){ .offset = offset });
 }
 
 void store_batch_free(struct store_batch *batch)
@@ -360,13 +346,4 @@ int store_query(struct store *store, const struct store_read *read,
 {
 	return store_submit(store, &(const struct store_job){ .read = *read },
 		err);
-}
-
-int store_query_decisions(struct store *store,
-	const struct store_decisions_read *read, struct error *err)
-{
-	const struct store_job job = { .kind = STORE_JOB_DECISIONS,
-		.decisions = *read };
-
-	return store_submit(store, &job, err);
 }

@@ -12,7 +12,6 @@
 #include "aggregator/codec/report_schema.h"
 #include "aggregator/series/rollup.h"
 #include "lib/error.h"
-#include "proto/decision.h"
 #include "proto/report.h"
 
 #include <uv.h>
@@ -58,7 +57,7 @@ struct store_options {
 	void (*opened)(void *owner, const struct error *err);
 	void (*closed)(void *owner);
 	void *owner;
-	uint64_t decisions_kept_us; /* older decision records are deleted */
+	uint64_t decisions_kept_us; /* older decisions, moves are deleted */
 	uint64_t outbox_bytes;	    /* see store/outbox.h; 0: no outbox */
 };
 
@@ -77,11 +76,6 @@ struct store_batch *store_batch_new(const char *node, const uint8_t *run_id);
 void store_batch_add(struct store_batch *batch, uint64_t seq,
 	uint64_t sample_ms, const struct packed_report *packed);
 void store_batch_free(struct store_batch *batch); /* NULL is fine */
-
-/* A batch of decision records, also for store_write(). */
-struct store_batch *store_decisions_new(void);
-void store_decisions_add(struct store_batch *batch,
-	const struct decision_record *record);
 
 /* Called after the commit, or its failure; err is NULL if the batch is stored.
  * Reports that were stored before count as stored. -EDQUOT: the store refuses
@@ -139,22 +133,3 @@ struct store_read {
  * -EBUSY: too many are waiting; -ESHUTDOWN: not open, or closing. */
 must_check int store_query(struct store *store, const struct store_read *read,
 	struct error *err);
-
-enum { STORE_DECISIONS_MAX = 1000 }; /* delivered by one query */
-
-/* A query for decision records, newest first. */
-struct store_decisions_read {
-	char namespace[DECISION_NAME_MAX];
-	char pod[DECISION_NAME_MAX]; /* "": of all pods */
-	uint64_t from_ms, to_ms;     /* time of the decision; to is exclusive */
-	size_t limit;		     /* up to STORE_DECISIONS_MAX */
-	/* On the reader's thread; false ends the query. */
-	bool (*record)(void *owner, const struct decision_record *record);
-	/* On the loop's thread; err is NULL if all were delivered. */
-	void (*done)(void *owner, const struct error *err);
-	void *owner;
-};
-
-/* Errors are those of store_query(). */
-must_check int store_query_decisions(struct store *store,
-	const struct store_decisions_read *read, struct error *err);

@@ -9,6 +9,7 @@
 #include "aggregator/store/last_reports.h"
 #include "aggregator/store/left_out.h"
 #include "aggregator/store/outbox.h"
+#include "aggregator/store/records.h"
 #include "lib/buffer.h"
 #include "lib/inbox.h"
 
@@ -26,7 +27,7 @@ struct store_item {
 	enum store_event event;
 };
 
-/* A packed report or decision record in store_batch.bodies. */
+/* A packed report or record in store_batch.bodies. */
 struct batch_entry {
 	uint64_t seq, sample_ms; /* of a report */
 	size_t offset, len;
@@ -39,15 +40,22 @@ struct store_identity {
 	char *namespace, *name, *vmi_uid; /* owned */
 };
 
+enum store_batch_kind {
+	STORE_BATCH_REPORTS, /* or an identity, or a number to delete */
+	STORE_BATCH_DECISIONS,
+	STORE_BATCH_MOVES,
+};
+
 struct store_batch {
 	struct store_item item;
+	/* node, run_id, seq and sample_ms are of reports alone. */
+	enum store_batch_kind kind;
 	struct store_batch *next; /* in the queue, or in its group */
 	char node[REPORT_NODE_MAX];
 	uint8_t run_id[REPORT_RUN_ID_BYTES];
 	struct batch_entry *entries;
 	size_t count, capacity;
 	struct buffer bodies;
-	bool is_decisions; /* node, run_id, seq and sample_ms are unused */
 	struct store_identity *identity; /* instead of entries; or NULL */
 	uint64_t forwarded; /* an id for outbox_table_delete(), or 0 */
 	size_t held_bytes;  /* of memory; set when the batch is queued */
@@ -57,7 +65,12 @@ struct store_batch {
 };
 
 enum { STORE_GROUP_BYTES = 8 << 20 }; /* at this size a group is committed */
-enum store_job_kind { STORE_JOB_READ, STORE_JOB_DECISIONS, STORE_JOB_OUTBOX };
+enum store_job_kind {
+	STORE_JOB_READ,
+	STORE_JOB_DECISIONS,
+	STORE_JOB_MOVES,
+	STORE_JOB_OUTBOX,
+};
 
 struct store_job { /* a query */
 	struct store_item item;
@@ -66,6 +79,7 @@ struct store_job { /* a query */
 	union {
 		struct store_read read;
 		struct store_decisions_read decisions;
+		struct store_moves_read moves;
 		struct outbox_read outbox;
 	};
 	struct error error; /* code 0: all rows were delivered */
@@ -100,6 +114,11 @@ struct store {
 	char last_error[320];
 	struct store_item writer_end, reader_end, checker_end;
 };
+
+/* Never NULL. */
+struct store_batch *store_batch_of(enum store_batch_kind kind);
+/* Adds the entry of what bodies hold from entry.offset on. */
+void store_batch_entry(struct store_batch *batch, struct batch_entry entry);
 
 /* Queues a copy of *job. Errors are those of store_query(). */
 must_check int store_submit(struct store *store, const struct store_job *job,

@@ -6,6 +6,7 @@
 #include "aggregator/store/decisions.h"
 #include "aggregator/store/head.h"
 #include "aggregator/store/maintenance.h"
+#include "aggregator/store/move_table.h"
 #include "aggregator/store/outbox_table.h"
 #include "aggregator/store/pod_nodes.h"
 #include "aggregator/store/schema.h"
@@ -29,6 +30,7 @@ struct writer {
 	struct outbox_table *outbox;
 	struct maintenance *maintenance;
 	struct decisions *decisions;
+	struct move_table *moves;
 	struct sqlite3_stmt *begin_batch, *end_batch;
 	struct commit_interval commit_interval;
 	struct log_limit log_limit;
@@ -73,6 +75,9 @@ static int open_database(struct writer *w, struct store_opening *opening,
 	if (r == 0) {
 		r = decisions_new(&w->decisions, w->db, err);
 	}
+	if (r == 0) {
+		r = move_table_new(&w->moves, w->db, err);
+	}
 	return r < 0 ? r
 		     : last_reports_read(&opening->last_reports, w->db, err);
 }
@@ -84,6 +89,7 @@ static void close_database(struct writer *w)
 	outbox_table_free(take_ptr(w->outbox));
 	maintenance_free(take_ptr(w->maintenance));
 	decisions_free(take_ptr(w->decisions));
+	move_table_free(take_ptr(w->moves));
 	(void)sqlite3_finalize(take_ptr(w->begin_batch));
 	(void)sqlite3_finalize(take_ptr(w->end_batch));
 	(void)sqlite3_close(take_ptr(w->db));
@@ -186,8 +192,11 @@ static int write_reports(struct writer *w, const struct store_batch *batch,
 static int write_batch(struct writer *w, const struct store_batch *batch,
 	struct error *err)
 {
-	if (batch->is_decisions) {
+	if (batch->kind == STORE_BATCH_DECISIONS) {
 		return decisions_write(w->decisions, batch, err);
+	}
+	if (batch->kind == STORE_BATCH_MOVES) {
+		return move_table_write(w->moves, batch, err);
 	}
 	if (batch->identity != NULL) {
 		return write_identity(w, batch->identity, err);
@@ -342,8 +351,13 @@ static void maintain(struct writer *w)
 		clock_wall_us() / 1000, w->unstored_ms };
 	struct error error = { 0 };
 
-	if (check_files(w, &error) < 0 ||
-		maintenance_step(w->maintenance, &now, &error) < 0) {
+	if (now.monotonic_us < maintenance_due_us(w->maintenance)) {
+		return;
+	}
+	if (check_files(w, &error) < 0) {
+		maintenance_postpone(w->maintenance, now.monotonic_us);
+		log_failure(w, &error);
+	} else if (maintenance_step(w->maintenance, &now, &error) < 0) {
 		log_failure(w, &error);
 	}
 	uv_mutex_lock(&w->store->mutex);

@@ -13,7 +13,9 @@
 #include <sys/queue.h>
 #include <unistd.h>
 
-enum { BODY_MAX = 65536, PENDING_MAX = 256 };
+/* A launcher pod's VMI has an event of its own while no more than VMI_PENDING
+ * requests are in flight, and half of the burst is left. */
+enum { BODY_MAX = 65536, PENDING_MAX = EVENTS_PENDING, VMI_PENDING = 128 };
 #define LOG_AGAIN_US UINT64_C(10000000)
 
 static const char too_many[] = "too many requests in flight";
@@ -74,7 +76,7 @@ static void on_sent(void *owner, const struct http_response *response)
 	struct request *sent = owner;
 
 	sent->call = NULL;
-	/* 404: the pod was deleted. */
+	/* 404: the pod, or its namespace, was deleted. */
 	if (response->error[0] != '\0' && response->status != 404) {
 		log_failure(sent->events, response->error);
 	}
@@ -87,6 +89,7 @@ static void deliver(struct events *events, struct kube_call call,
 	struct request *sent;
 
 	if (events->pending >= PENDING_MAX) {
+		events->suppressed[EVENTS_IN_FLIGHT]++;
 		log_failure(events, too_many);
 		return;
 	}
@@ -139,7 +142,7 @@ static void send_condition(struct events *events, const struct pod *pod,
 }
 
 /* A token bucket. */
-static bool take_token(struct events *events, int64_t now_us)
+static void fill(struct events *events, int64_t now_us)
 {
 	if (now_us > events->filled_us) {
 		events->tokens = fmin(EVENTS_BURST,
@@ -148,11 +151,78 @@ static bool take_token(struct events *events, int64_t now_us)
 					EVENTS_PER_S / 1e6);
 		events->filled_us = now_us;
 	}
+}
+
+static bool take_token(struct events *events, int64_t now_us)
+{
+	fill(events, now_us);
 	if (events->tokens < 1) {
 		return false;
 	}
 	events->tokens--;
 	return true;
+}
+
+void events_about_vmi(struct events *events, const struct events_vmi *event,
+	int64_t now_us)
+{
+	scoped_buffer struct buffer body = BUFFER_MAX(BODY_MAX);
+	scoped_free char *path = NULL;
+
+	if (!take_token(events, now_us)) {
+		events->suppressed[EVENTS_OF_ALL]++;
+		return;
+	}
+	path = xasprintf("/apis/events.k8s.io/v1/namespaces/%s/events",
+		event->namespace);
+	manifest_vmi_event(&body,
+		&(struct manifest_vmi_event){
+			.namespace = event->namespace,
+			.name = event->name,
+			.uid = event->uid,
+			.controller = events->name,
+			.instance = events->instance,
+			.action = event->action == NULL ? "Moving"
+							: event->action,
+			.reason = event->reason,
+			.note = event->note,
+			.is_warning = event->is_warning,
+			.wall_us = clock_wall_us(),
+		});
+	deliver(events, (struct kube_call){ .method = "POST", .path = path },
+		&body);
+}
+
+/* When many VMs start at once, each pod has its event first. */
+static bool has_room_for_vmi(struct events *events, int64_t now_us)
+{
+	fill(events, now_us);
+	return events->pending < VMI_PENDING &&
+		events->tokens > EVENTS_BURST / 2.0;
+}
+
+/* The event of a launcher pod, about its VMI. */
+static void tell_vmi(struct events *events, const struct pod *pod,
+	bool is_scheduled, const char *note, int64_t now_us)
+{
+	const struct events_vmi event = {
+		.namespace = pod->namespace,
+		.name = pod->vm_name,
+		.uid = pod->vmi_uid,
+		.action = is_scheduled ? "Binding" : "Scheduling",
+		.reason = is_scheduled ? "Scheduled" : "FailedScheduling",
+		.note = note,
+		.is_warning = !is_scheduled,
+	};
+
+	if (!pod->is_vm || *event.name == '\0' || *event.uid == '\0') {
+		return;
+	}
+	if (has_room_for_vmi(events, now_us)) {
+		events_about_vmi(events, &event, now_us);
+	} else {
+		events->suppressed[EVENTS_OF_VMI]++;
+	}
 }
 
 /* The message is new, or old enough to be reported again. */
@@ -189,6 +259,7 @@ static void tell(struct events *events, struct queued_pod *queued,
 	const struct failure *failure)
 {
 	send_event(events, queued->pod, false, failure->message);
+	tell_vmi(events, queued->pod, false, failure->message, failure->now_us);
 	for (int i = 0; i < QUEUED_REASONS; i++) {
 		if ((failure->reasons >> i & 1) != 0) {
 			queued->event_allowed_us[i] =
@@ -232,9 +303,8 @@ static void report(struct events *events, struct queued_pod *queued,
 void events_scheduled(struct events *events, const struct pod *pod,
 	const char *node, const char *why, int64_t now_us)
 {
-	scoped_free char *note = xasprintf(
-		"Successfully assigned %s/%s to %s%s%s", pod->namespace,
-		pod->name, node, *why == '\0' ? "" : ": ", why);
+	scoped_free char *note = xasprintf("Successfully assigned %s/%s to %s",
+		pod->namespace, pod->name, *why == '\0' ? node : why);
 
 	log_info("pod bound", log_str("namespace", pod->namespace),
 		log_str("pod", pod->name), log_str("node", node),
@@ -244,6 +314,7 @@ void events_scheduled(struct events *events, const struct pod *pod,
 	} else {
 		events->suppressed[EVENTS_OF_ALL]++;
 	}
+	tell_vmi(events, pod, true, note, now_us);
 }
 
 bool events_unschedulable(struct events *events, struct queued_pod *queued,
@@ -262,8 +333,8 @@ bool events_unschedulable(struct events *events, struct queued_pod *queued,
 	if (!failure.is_new && !queued->owes_event) {
 		return true;
 	}
-	/* Both requests or none: the caller repeats both. */
-	if (events->pending + 2 > PENDING_MAX) {
+	/* The condition and both events or none: the caller repeats them. */
+	if (events->pending + 3 > PENDING_MAX) {
 		log_failure(events, too_many);
 		return false;
 	}

@@ -7,7 +7,11 @@
  * queued_reason) in that time, because etcd keeps every event for an hour: the
  * message changes with each node, the reasons seldom. All pods together have
  * EVENTS_PER_S. A pod whose event did not go out for the second limit has it at
- * a later attempt. */
+ * a later attempt.
+ *
+ * The VMI of a launcher pod has the same events as the pod, while there is room
+ * to spare: users look at their VMs. Each is an event of its own for the second
+ * limit. */
 #pragma once
 
 #include "scheduler/cache/queue.h"
@@ -21,10 +25,15 @@
  * that some hundred VMs that start at once have their events. */
 enum { EVENTS_PER_S = 30, EVENTS_BURST = 300 };
 
+/* Requests in flight: the burst, and room for conditions. */
+enum { EVENTS_PENDING = 384 };
+
 /* The limit for which an event was not sent. */
 enum events_limit {
-	EVENTS_OF_POD, /* of this pod and reason */
-	EVENTS_OF_ALL, /* of all pods */
+	EVENTS_OF_POD,	  /* of this pod and reason */
+	EVENTS_OF_ALL,	  /* of all pods */
+	EVENTS_OF_VMI,	  /* only pods' events, while there are many */
+	EVENTS_IN_FLIGHT, /* of requests; conditions, too */
 	EVENTS_LIMITS,
 };
 
@@ -34,8 +43,9 @@ struct kube_client;
 /* name: the scheduler's, as events show it; outlives the events. */
 struct events *events_new(struct kube_client *client, const char *name);
 
-/* Logs the binding and creates the event Scheduled: "Successfully assigned
- * NS/NAME to NODE: why". */
+/* Logs the binding and creates the events Scheduled: "Successfully assigned
+ * NS/NAME to WHY". why: decision_sentence(), which begins with the node; "":
+ * only the node. */
 void events_scheduled(struct events *events, const struct pod *pod,
 	const char *node, const char *why, int64_t now_us);
 
@@ -49,6 +59,16 @@ bool events_unschedulable(struct events *events, struct queued_pod *queued,
  * SchedulerError. */
 void events_error(struct events *events, struct queued_pod *queued,
 	const char *message, int64_t now_us);
+
+/* Creates an event about a VMI, within the limit of all events: action such as
+ * "Moving" (NULL: this one), reason such as "MoveOrdered". */
+struct events_vmi {
+	const char *namespace, *name, *uid;
+	const char *action, *reason, *note;
+	bool is_warning;
+};
+void events_about_vmi(struct events *events, const struct events_vmi *event,
+	int64_t now_us);
 
 /* Returns the number of events that were not sent for this limit. */
 uint64_t events_suppressed(const struct events *events,

@@ -139,10 +139,10 @@ void manifest_selected_node(struct buffer *out, const struct claim *claim,
 }
 
 /* Unique as client-go makes them: the pod's name and the time in hex. */
-static char *event_name(const struct manifest_event *event)
+static char *event_name(const char *name, uint64_t wall_us)
 {
-	return xasprintf("%.*s.%llx", NAME_MAX_LEN, event->pod->name,
-		(unsigned long long)event->wall_us * 1000);
+	return xasprintf("%.*s.%llx", NAME_MAX_LEN, name,
+		(unsigned long long)wall_us * 1000);
 }
 
 /* Cuts the note between two UTF-8 characters. */
@@ -160,25 +160,39 @@ static char *cut_note(const char *note)
 	return xasprintf("%.*s ...", (int)len, note);
 }
 
+struct event_head {
+	const char *name, *namespace, *controller, *instance;
+	uint64_t wall_us;
+};
+
+/* The parts that all events have; the object is left open. */
+static void begin_event(struct json *j, const struct event_head *head)
+{
+	scoped_free char *instance = xstrndup(head->instance, INSTANCE_MAX);
+	char when[CLOCK_TEXT_MAX];
+
+	json_object(j, NULL);
+	json_string(j, "apiVersion", "events.k8s.io/v1");
+	json_string(j, "kind", "Event");
+	json_object(j, "metadata");
+	json_string(j, "name", head->name);
+	json_string(j, "namespace", head->namespace);
+	json_object_end(j);
+	json_string(j, "eventTime", clock_text(when, head->wall_us));
+	json_string(j, "reportingController", head->controller);
+	json_string(j, "reportingInstance", instance);
+}
+
 void manifest_event(struct buffer *out, const struct manifest_event *event)
 {
 	const struct pod *pod = event->pod;
 	struct json j = json_into(out);
-	char when[CLOCK_TEXT_MAX];
-	scoped_free char *name = event_name(event);
+	scoped_free char *name = event_name(pod->name, event->wall_us);
 	scoped_free char *note = cut_note(event->note);
-	scoped_free char *instance = xstrndup(event->instance, INSTANCE_MAX);
 
-	json_object(&j, NULL);
-	json_string(&j, "apiVersion", "events.k8s.io/v1");
-	json_string(&j, "kind", "Event");
-	json_object(&j, "metadata");
-	json_string(&j, "name", name);
-	json_string(&j, "namespace", pod->namespace);
-	json_object_end(&j);
-	json_string(&j, "eventTime", clock_text(when, event->wall_us));
-	json_string(&j, "reportingController", event->controller);
-	json_string(&j, "reportingInstance", instance);
+	begin_event(&j,
+		&(struct event_head){ name, pod->namespace, event->controller,
+			event->instance, event->wall_us });
 	json_string(&j, "action",
 		event->is_scheduled ? "Binding" : "Scheduling");
 	json_string(&j, "reason",
@@ -187,6 +201,30 @@ void manifest_event(struct buffer *out, const struct manifest_event *event)
 	put_reference(&j, "regarding",
 		(struct reference){ "Pod", pod->namespace, pod->name, pod->uid,
 			pod->resource_version });
+	json_string(&j, "note", note);
+	json_object_end(&j);
+}
+
+void manifest_vmi_event(struct buffer *out,
+	const struct manifest_vmi_event *event)
+{
+	struct json j = json_into(out);
+	scoped_free char *name = event_name(event->name, event->wall_us);
+	scoped_free char *note = cut_note(event->note);
+
+	begin_event(&j,
+		&(struct event_head){ name, event->namespace, event->controller,
+			event->instance, event->wall_us });
+	json_string(&j, "action", event->action);
+	json_string(&j, "reason", event->reason);
+	json_string(&j, "type", event->is_warning ? "Warning" : "Normal");
+	json_object(&j, "regarding");
+	json_string(&j, "apiVersion", "kubevirt.io/v1");
+	json_string(&j, "kind", "VirtualMachineInstance");
+	json_string(&j, "namespace", event->namespace);
+	json_string(&j, "name", event->name);
+	json_string(&j, "uid", event->uid);
+	json_object_end(&j);
 	json_string(&j, "note", note);
 	json_object_end(&j);
 }

@@ -41,3 +41,15 @@ struct manifest_event {
 
 /* Body of POST /apis/events.k8s.io/v1/namespaces/NS/events. */
 void manifest_event(struct buffer *out, const struct manifest_event *event);
+
+/* The same about a VirtualMachineInstance. */
+struct manifest_vmi_event {
+	const char *namespace, *name, *uid;
+	const char *controller, *instance; /* as above */
+	const char *action;		   /* such as "Moving" */
+	const char *reason, *note;
+	bool is_warning;
+	uint64_t wall_us;
+};
+void manifest_vmi_event(struct buffer *out,
+	const struct manifest_vmi_event *event);

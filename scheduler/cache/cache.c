@@ -1,7 +1,8 @@
 #include "scheduler/cache/cache.h"
 
-#include "lib/hash.h"
+#include "lib/clock.h"
 #include "lib/memory.h"
+#include "scheduler/cache/node_digest.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,7 @@ void cache_fini(struct cache *cache)
 		pod_free(value);
 	}
 	map_fini(&cache->nominated_pods);
+	vm_index_fini(&cache->vms);
 	map_fini(&cache->pods);
 	map_fini(&cache->loads);
 	map_fini(&cache->nodes);
@@ -96,37 +98,6 @@ const struct node *cache_node(const struct cache *cache, const char *name)
 	return find_node(cache, name);
 }
 
-static uint64_t digest_text(uint64_t digest, const char *text)
-{
-	return hash_text(digest, text) * 31 + 1;
-}
-
-static uint64_t digest_value(uint64_t digest, const struct json_value *value)
-{
-	const struct json_value *v;
-
-	digest = digest_text(digest, json_value_text(value));
-	digest = digest * 2 + json_value_true(value);
-	for (v = json_value_first(value); v != NULL; v = json_value_next(v)) {
-		digest = digest_text(digest, json_value_key(v));
-		digest = digest_value(digest, v);
-	}
-	return digest;
-}
-
-/* Covers what may let a pending pod fit. Heartbeats do not change it. */
-static uint64_t digest_node(const struct json_value *object)
-{
-	static const char *const parts[] = { "metadata/labels", "spec/taints",
-		"spec/unschedulable", "status/allocatable" };
-	uint64_t digest = HASH_SEED;
-
-	for (size_t i = 0; i < count_of(parts); i++) {
-		digest = digest_value(digest, json_value_at(object, parts[i]));
-	}
-	return digest;
-}
-
 static void add_pods_of(struct cache *cache, struct node *node)
 {
 	size_t at = 0;
@@ -142,6 +113,12 @@ static void add_pods_of(struct cache *cache, struct node *node)
 	}
 }
 
+/* Announcements name times of the day. Someone may set the wall clock. */
+static int64_t wall_offset_us(void)
+{
+	return (int64_t)clock_wall_us() - (int64_t)clock_monotonic_us();
+}
+
 static void add_node(struct cache *cache, struct node *node, uint64_t digest,
 	int64_t now_us)
 {
@@ -152,6 +129,7 @@ static void add_node(struct cache *cache, struct node *node, uint64_t digest,
 	*cached = (struct cached_node){ node, digest };
 	(void)map_put(&cache->nodes, node->name, cached);
 	add_pods_of(cache, node);
+	node_set_wall_offset(node, wall_offset_us());
 	if (last != NULL) {
 		node_set_load(node, &last->load, last->sample_us, now_us);
 	}
@@ -162,7 +140,7 @@ int cache_put_node(struct cache *cache, bool *changed,
 {
 	const char *name = json_value_text_at(object, "metadata/name", "");
 	struct cached_node *cached = map_get(&cache->nodes, name);
-	uint64_t digest = digest_node(object);
+	uint64_t digest = node_digest(object);
 	struct node *node;
 	int r;
 
@@ -226,6 +204,7 @@ static void add_pod(struct cache *cache, struct cached_pod *cached)
 			last->seen_us);
 	}
 	(void)map_put(&cache->pods, cached->pod->uid, cached);
+	vm_index_add(&cache->vms, cached->pod);
 }
 
 static struct cached_pod *take_out(struct cache *cache, const char *uid)
@@ -236,6 +215,7 @@ static struct cached_pod *take_out(struct cache *cache, const char *uid)
 	if (cached == NULL) {
 		return NULL;
 	}
+	vm_index_remove(&cache->vms, cached->pod);
 	if (cached->is_unprofiled) {
 		TAILQ_REMOVE(&cache->unprofiled, cached, link);
 	}
@@ -423,16 +403,18 @@ void cache_put_load(struct cache *cache, bool *changed,
 	last->sample_us = sample_us;
 	last->seen_us = sample_us < now_us ? sample_us : now_us;
 	if (node != NULL) {
+		node_set_wall_offset(node, wall_offset_us());
 		node_set_load(node, load, sample_us, now_us);
 	}
 }
 
-void cache_reject(struct cache *cache, const char *node, int64_t now_us)
+void cache_reject(struct cache *cache, const char *node, uint32_t vm,
+	int64_t now_us)
 {
 	struct node *found = find_node(cache, node);
 
 	if (found != NULL) {
-		found->rejected_us = now_us;
+		rejections_add(&found->rejections, vm, now_us);
 	}
 }
 
@@ -447,4 +429,48 @@ size_t cache_fresh_loads(const struct cache *cache, int64_t now_us)
 		}
 	}
 	return fresh;
+}
+
+/* ---- migrations ---- */
+
+const struct pod *cache_migration_source(const struct cache *cache,
+	const struct pod *target)
+{
+	return vm_index_source(&cache->vms, target);
+}
+
+struct usage cache_usage(const struct cache *cache, const char *uid)
+{
+	const struct cached_pod *cached = map_get(&cache->pods, uid);
+	const struct model_vm *model = NULL;
+	const struct node *node;
+
+	if (cached == NULL) {
+		return (struct usage){ 0 };
+	}
+	node = find_node(cache, cached->node);
+	if (node != NULL) {
+		model = node_vms_model(&node->vms, uid);
+	}
+	return model != NULL ? model->usage : cached->pod->usage;
+}
+
+bool cache_put_copy(struct cache *cache, const char *uid, const char *copy_uid,
+	const char *node, int64_t now_us)
+{
+	const struct cached_pod *cached = map_get(&cache->pods, uid);
+	struct cached_pod *copy;
+
+	if (cached == NULL) {
+		return false;
+	}
+	cached_pod_free(take_out(cache, copy_uid));
+	copy = xcalloc(1, sizeof(*copy));
+	copy->pod = pod_copy(cached->pod, copy_uid, node);
+	copy->pod->usage = cache_usage(cache, uid);
+	copy->pod->observed_us = 0;
+	copy->node = xstrdup(node);
+	copy->bound_us = now_us;
+	add_pod(cache, copy);
+	return true;
 }

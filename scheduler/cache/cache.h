@@ -8,6 +8,7 @@
 
 #include "lib/error.h"
 #include "lib/map.h"
+#include "scheduler/cache/vm_index.h"
 #include "scheduler/cluster/cluster.h"
 #include "scheduler/cluster/node.h"
 #include "scheduler/objects/pod.h"
@@ -24,6 +25,7 @@ struct cache {
 	struct cluster cluster;
 	struct map nodes;	   /* name -> struct cached_node */
 	struct map pods;	   /* uid -> struct cached_pod */
+	struct vm_index vms;	   /* of these pods */
 	struct map nominated_pods; /* uid -> struct pod, owned */
 	/* Node name -> struct cached_load. Once all nodes are known, only nodes
 	 * have a load, whatever names the aggregators list. */
@@ -96,8 +98,24 @@ void cache_update_profile(struct cache *cache, const char *uid,
 void cache_put_load(struct cache *cache, bool *changed,
 	const struct node_load *load, int64_t sample_us, int64_t now_us);
 
-/* The node's kubelet rejected a pod. */
-void cache_reject(struct cache *cache, const char *node, int64_t now_us);
+/* The node's kubelet rejected a pod. vm: rejection_hash(). */
+void cache_reject(struct cache *cache, const char *node, uint32_t vm,
+	int64_t now_us);
+
+/* ---- migrations ---- */
+
+/* The pod in which the VM of a migration's target pod runs; NULL: none. See
+ * vm_index_source(). */
+const struct pod *cache_migration_source(const struct cache *cache,
+	const struct pod *target);
+
+/* The observed usage of the VM of a pod. Zeroed: no such pod. */
+struct usage cache_usage(const struct cache *cache, const char *uid);
+
+/* Counts a pod on a second node, under a uid of its own, until
+ * cache_remove_pod(). False: there is no such pod. */
+must_check bool cache_put_copy(struct cache *cache, const char *uid,
+	const char *copy_uid, const char *node, int64_t now_us);
 
 /* Returns the number of nodes whose load is fresh. */
 size_t cache_fresh_loads(const struct cache *cache, int64_t now_us);

@@ -7,6 +7,7 @@
 #include "lib/log.h"
 #include "lib/memory.h"
 #include "scheduler/cache/constraint_informers.h"
+#include "scheduler/cache/launcher_outcomes.h"
 #include "scheduler/cache/outage.h"
 #include "scheduler/cache/reservations.h"
 
@@ -93,9 +94,26 @@ static void remove_nominated(struct informers *informers, const char *uid)
 	}
 }
 
+/* The pod in place of a reservation is gone before the API server confirmed its
+ * binding. */
+static void end_reservation(struct informers *informers, const char *uid)
+{
+	const struct informers_options *o = &informers->options;
+	const struct queued_pod *queued = queue_find(o->queue, uid);
+
+	if (cache_is_assumed(o->cache, uid)) {
+		reservations_settle(o->reservations, cache_pod(o->cache, uid));
+	} else if (queued != NULL && queued->pod != NULL &&
+		reservations_target_gone(o->reservations, queued->pod)) {
+		on_change(informers);
+	}
+}
+
 static void remove_pod(struct informers *informers, const char *uid)
 {
 	remove_nominated(informers, uid);
+	end_reservation(informers, uid);
+	launcher_outcomes_left(informers->options.cache, uid, now_us());
 	queue_remove(informers->options.queue, uid);
 	if (!reservations_hold(informers->options.reservations, uid,
 		    now_us()) &&
@@ -142,6 +160,8 @@ static void enqueue(struct informers *informers, struct pod *pod)
 		pod_free(pod);
 		return;
 	}
+	pod->is_move = pod->is_move &&
+		reservations_are_for(informers->options.reservations, pod);
 	queue_put(informers->options.queue, pod, now_us());
 	notify(informers);
 }
@@ -158,10 +178,27 @@ static void add_bound(struct informers *informers, struct pod *pod)
 		queue_remove(o->queue, pod->uid);
 	}
 	reservations_settle(o->reservations, pod);
+	launcher_outcomes_changed(o->cache, pod);
 	cache_put_pod(o->cache, pod, bound_us(informers, pod));
 	if (queue_wake_related(o->queue)) {
 		notify(informers);
 	}
+}
+
+static bool is_launcher(const struct json_value *pod)
+{
+	const char *kind = json_value_text(json_value_get(
+		json_value_at(pod, "metadata/labels"), "kubevirt.io"));
+
+	return kind != NULL && strcmp(kind, "virt-launcher") == 0;
+}
+
+static enum pod_depth depth_of(const struct informers_options *options,
+	const struct json_value *pod, bool is_pending)
+{
+	return is_pending || (options->has_moves && is_launcher(pod))
+		? POD_UNSCHEDULED
+		: POD_SCHEDULED;
 }
 
 static void on_pod(void *owner, const struct reflector_id *id,
@@ -181,8 +218,7 @@ static void on_pod(void *owner, const struct reflector_id *id,
 		return;
 	}
 	if (pod_new(&pod, o->cache->interner, object,
-		    is_ours && *node == '\0' ? POD_UNSCHEDULED : POD_SCHEDULED,
-		    &err) < 0) {
+		    depth_of(o, object, is_ours && *node == '\0'), &err) < 0) {
 		log_invalid(informers, "ignoring invalid pod", id->name, &err);
 		return;
 	}
@@ -205,41 +241,58 @@ static void on_pod(void *owner, const struct reflector_id *id,
 
 /* ---- pods that failed ---- */
 
-/* The watch of running pods drops failed pods without a reason. Pods that
- * failed before this process started do not count, nor do updates. */
-static void on_failed(void *owner, const struct reflector_id *id,
+static void log_rejection(const struct reflector_id *id,
 	const struct json_value *object)
 {
-	struct informers *informers = owner;
-	enum rejection rejection = rejection_of(object);
-	const char *node = json_value_text_at(object, "spec/nodeName", "");
-	const char *vmi = json_value_text(
-		json_value_get(json_value_at(object, "metadata/labels"),
-			"kubevirt.io/created-by"));
-
-	/* Whichever watch delivers first frees the node and wakes the queue. */
-	if (reservations_drop(informers->options.reservations,
-		    vmi == NULL ? "" : vmi, id->uid)) {
-		on_change(informers);
-	}
-	if (map_get(&informers->failed_uids, id->uid) != NULL) {
-		return;
-	}
-	(void)map_put(&informers->failed_uids, id->uid, informers);
-	if (rejection == REJECTION_NONE || *node == '\0' ||
-		!reflector_state(informers->failed).is_synced) {
-		return;
-	}
 	log_warning("kubelet rejected pod",
 		log_str("namespace", id->namespace_name),
-		log_str("pod", id->name), log_str("node", node),
+		log_str("pod", id->name),
+		log_str("node",
+			json_value_text_at(object, "spec/nodeName", "")),
 		log_str("reason",
 			json_value_text_at(object, "status/reason", "")),
 		log_str("message",
 			json_value_text_at(object, "status/message", "")),
 		LOG_END);
-	informers->options.on_rejected(informers->options.owner, node,
-		rejection);
+}
+
+/* Pods that failed before this process started do not count, nor do updates. */
+static void count_failure(struct informers *informers,
+	const struct reflector_id *id, const struct json_value *object)
+{
+	enum rejection rejection = rejection_of(object);
+	const char *node = json_value_text_at(object, "spec/nodeName", "");
+
+	if (map_get(&informers->failed_uids, id->uid) != NULL) {
+		return;
+	}
+	(void)map_put(&informers->failed_uids, id->uid, informers);
+	if (*node == '\0' || !reflector_state(informers->failed).is_synced) {
+		return;
+	}
+	launcher_outcomes_failed(informers->options.cache, object, now_us());
+	if (rejection != REJECTION_NONE) {
+		log_rejection(id, object);
+		informers->options.on_rejected(informers->options.owner,
+			rejection);
+	}
+}
+
+/* The watch of running pods drops failed pods without a reason. */
+static void on_failed(void *owner, const struct reflector_id *id,
+	const struct json_value *object)
+{
+	struct informers *informers = owner;
+	const char *vmi = json_value_text(
+		json_value_get(json_value_at(object, "metadata/labels"),
+			"kubevirt.io/created-by"));
+
+	count_failure(informers, id, object);
+	/* Whichever watch delivers first frees the node and wakes the queue. */
+	if (reservations_drop(informers->options.reservations,
+		    id->namespace_name, vmi == NULL ? "" : vmi, id->uid)) {
+		on_change(informers);
+	}
 }
 
 static void on_failed_deleted(void *owner, const struct reflector_id *id)

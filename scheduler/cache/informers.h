@@ -19,11 +19,13 @@ struct informers_options {
 	struct reservations *reservations;
 	struct queue *queue;
 	const char *scheduler_name; /* of the pods to schedule */
+	/* The pods of running VMs are read with all their constraints, because
+	 * moves choose nodes for them. */
+	bool has_moves;
 	/* The cache or the queue changed. */
 	void (*on_change)(void *owner);
-	/* The kubelet of this node rejected a pod of this scheduler. */
-	void (*on_rejected)(void *owner, const char *node,
-		enum rejection rejection);
+	/* A kubelet rejected a pod of this scheduler. The cache knows it. */
+	void (*on_rejected)(void *owner, enum rejection rejection);
 	/* Called once, when nodes, pods and constraints are synced. */
 	void (*on_synced)(void *owner);
 	void *owner;

@@ -39,8 +39,14 @@ struct queued_pod *queue_find(const struct queue *queue, const char *uid)
 
 static bool goes_before(const struct queued_pod *a, const struct queued_pod *b)
 {
+	if (a->is_move != b->is_move) {
+		return a->is_move;
+	}
 	if (a->pod->priority != b->pod->priority) {
 		return a->pod->priority > b->pod->priority;
+	}
+	if (a->pod->is_target != b->pod->is_target) {
+		return a->pod->is_target;
 	}
 	if (a->since_us != b->since_us) {
 		return a->since_us < b->since_us;
@@ -83,6 +89,15 @@ static void insert_into_list(struct queued_list *list,
 	}
 }
 
+/* Only a pod that may be tried goes before others. */
+static void count_move(struct queue *queue, struct queued_pod *queued)
+{
+	queue->moves -= queued->is_move;
+	queued->is_move = queued->state == QUEUED_READY &&
+		queued->pod->is_move && queue->moves < QUEUE_MOVES_MAX;
+	queue->moves += queued->is_move;
+}
+
 void queue_set(struct queue *queue, struct queued_pod *queued,
 	enum queued_state state)
 {
@@ -90,6 +105,7 @@ void queue_set(struct queue *queue, struct queued_pod *queued,
 
 	remove_from_list(queue, queued);
 	queued->state = state;
+	count_move(queue, queued);
 	list = list_of(queue, queued);
 	if (list != NULL) {
 		insert_into_list(list, queued, list == &queue->ready);
@@ -123,6 +139,9 @@ void queue_put(struct queue *queue, struct pod *pod, int64_t now_us)
 		queue->added++;
 	} else if (is_changed) {
 		wake(queue, queued);
+	} else if (queued->state == QUEUED_READY &&
+		pod->is_move != queued->is_move) {
+		queue_set(queue, queued, QUEUED_READY);
 	}
 }
 
@@ -132,6 +151,7 @@ void queue_remove(struct queue *queue, const char *uid)
 
 	if (queued != NULL) {
 		remove_from_list(queue, queued);
+		queue->moves -= queued->is_move;
 		queued_free(queued);
 	}
 }

@@ -1,6 +1,9 @@
 /* The queue of pending pods: which pod is next, and when.
  *
- * The order is priority, then arrival. A pod that fits no node waits 1, 2, 4,
+ * The targets of moves that plimsoll ordered go first, whatever their priority:
+ * each holds one of KubeVirt's few slots for migrations, bound or not, and
+ * drains wait for these. The other order is priority, then the targets of
+ * migrations, then arrival. A pod that fits no node waits 1, 2, 4,
  * 8, 10, 10 ... seconds (kube-scheduler's back-off) and then until the cluster
  * changes, at most 5 minutes. Pure: the caller gives the time, in monotonic
  * microseconds. */
@@ -17,6 +20,11 @@
 #define QUEUE_BACKOFF_US INT64_C(1000000)
 #define QUEUE_BACKOFF_MAX_US INT64_C(10000000)
 #define QUEUE_FLUSH_US INT64_C(300000000)
+
+/* The pods that may go before others of higher priority at a time: as many as
+ * KubeVirt migrates at once by default. The others wait like all targets, and a
+ * pod that fits no node makes room for another. */
+enum { QUEUE_MOVES_MAX = 5 };
 
 enum queued_state {
 	QUEUED_READY,	      /* once its back-off is over */
@@ -37,6 +45,7 @@ struct queued_pod {
 	struct pod *pod; /* owned; NULL while it is bound: the cache has it */
 	enum queued_state state;      /* set by queue_set() alone */
 	TAILQ_ENTRY(queued_pod) link; /* of its state's list */
+	bool is_move;		      /* goes first */
 	int64_t since_us;	      /* arrival */
 	int64_t not_before_us;	      /* end of the back-off */
 	int64_t attempt_us;	      /* of the last one */
@@ -57,6 +66,7 @@ struct queue {
 	struct map by_uid;		  /* of struct queued_pod */
 	struct queued_list ready;	  /* in order */
 	struct queued_list unschedulable; /* by last attempt */
+	size_t moves;			  /* pods that go first */
 	uint64_t added;			  /* pods that became schedulable */
 	uint64_t woken;			  /* pods woken by a change */
 };

@@ -6,16 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct namespace
+{
+	struct labels labels;
+	enum consent consent;
+};
+
 void cluster_init(struct cluster *cluster, struct interner *interner)
 {
 	*cluster = (struct cluster){ .interner = interner };
 }
 
-static void namespace_free(struct cluster *cluster, struct labels *labels)
+static void namespace_free(struct cluster *cluster, struct namespace *old)
 {
-	if (labels != NULL) {
-		labels_fini(labels, cluster->interner);
-		free(labels);
+	if (old != NULL) {
+		labels_fini(&old->labels, cluster->interner);
+		free(old);
 	}
 }
 
@@ -29,6 +35,7 @@ void cluster_fini(struct cluster *cluster)
 	}
 	map_fini(&cluster->namespaces);
 	storage_fini(&cluster->storage, cluster->interner);
+	vm_failures_fini(&cluster->failures);
 	for (size_t i = 0; i < cluster->count; i++) {
 		node_free(cluster->nodes[i]);
 	}
@@ -153,20 +160,22 @@ static int put_namespace(struct cluster *cluster,
 	const struct json_value *object, struct error *err)
 {
 	const char *name = json_value_text_at(object, "metadata/name", "");
-	struct labels labels = { 0 };
+	struct namespace fresh = { 0 };
 	int r;
 
 	if (*name == '\0') {
 		return error_set(err, -EBADMSG, "a namespace has no name");
 	}
-	r = labels_read(&labels, cluster->interner,
+	r = labels_read(&fresh.labels, cluster->interner,
 		json_value_at(object, "metadata/labels"), err);
 	if (r < 0) {
 		return error_wrap(err, r, "namespace '%.100s'", name);
 	}
+	fresh.consent =
+		consent_read(json_value_at(object, "metadata/annotations"));
 	namespace_free(cluster,
 		map_put(&cluster->namespaces, name,
-			xmemdup(&labels, sizeof(labels))));
+			xmemdup(&fresh, sizeof(fresh))));
 	return 0;
 }
 
@@ -196,5 +205,28 @@ void cluster_remove_object(struct cluster *cluster, enum cluster_kind kind,
 const struct labels *cluster_namespace_labels(const struct cluster *cluster,
 	const char *name)
 {
-	return map_get(&cluster->namespaces, name);
+	const struct namespace *found = map_get(&cluster->namespaces, name);
+
+	return found == NULL ? NULL : &found->labels;
+}
+
+enum consent cluster_namespace_consent(const struct cluster *cluster,
+	const char *name)
+{
+	const struct namespace *found = map_get(&cluster->namespaces, name);
+
+	return found == NULL ? CONSENT_UNSET : found->consent;
+}
+
+const struct node *cluster_node_of_host(const struct cluster *cluster,
+	const char *hostname)
+{
+	for (size_t i = 0; i < cluster->count; i++) {
+		const char *host = node_hostname(cluster->nodes[i]);
+
+		if (host != NULL && strcmp(host, hostname) == 0) {
+			return cluster->nodes[i];
+		}
+	}
+	return NULL;
 }

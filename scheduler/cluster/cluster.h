@@ -14,6 +14,7 @@
 #include "scheduler/cluster/node.h"
 #include "scheduler/objects/pod.h"
 #include "scheduler/cluster/storage.h"
+#include "scheduler/cluster/vm_failures.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,8 +36,9 @@ struct cluster {
 	size_t affinity_pod_count, affinity_pod_capacity;
 	const struct pod **nominated_pods; /* owned; the pods are borrowed */
 	size_t nominated_count, nominated_capacity;
-	struct map namespaces; /* name -> struct labels of the Namespace */
+	struct map namespaces; /* name -> its labels and its consent */
 	struct storage storage;
+	struct vm_failures failures;
 };
 
 void cluster_init(struct cluster *cluster, struct interner *interner);
@@ -85,3 +87,11 @@ void cluster_remove_object(struct cluster *cluster, enum cluster_kind kind,
 /* The labels of the Namespace object; NULL: there is no such object. */
 const struct labels *cluster_namespace_labels(const struct cluster *cluster,
 	const char *name);
+
+/* The word of the Namespace object on moving its VMs. */
+enum consent cluster_namespace_consent(const struct cluster *cluster,
+	const char *name);
+
+/* The node with this label kubernetes.io/hostname; NULL: none. */
+const struct node *cluster_node_of_host(const struct cluster *cluster,
+	const char *hostname);

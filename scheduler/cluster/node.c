@@ -102,6 +102,8 @@ static int read_object(struct node *out, struct interner *interner,
 	node.name_id = interner_hold(interner, name);
 	node.is_unschedulable =
 		json_value_true(json_value_at(object, "spec/unschedulable"));
+	node.consent =
+		consent_read(json_value_at(object, "metadata/annotations"));
 	node.has_zone = has_zone(json_value_at(object, "metadata/labels"));
 	r = labels_read(&node.labels, interner,
 		json_value_at(object, "metadata/labels"), err);
@@ -183,7 +185,7 @@ static void inherit(struct node *fresh, const struct node *old)
 	fresh->limit_bytes = old->limit_bytes;
 	fresh->metrics = old->metrics;
 	fresh->vms = old->vms;
-	fresh->rejected_us = old->rejected_us;
+	fresh->rejections = old->rejections;
 	fresh->pods = old->pods;
 	fresh->pod_count = old->pod_count;
 	fresh->pod_capacity = old->pod_capacity;
@@ -267,6 +269,15 @@ void node_remove_pod(struct node *node, const struct pod *pod)
 	node_vms_remove(&node->vms, pod->uid);
 }
 
+const char *node_hostname(const struct node *node)
+{
+	uint32_t key = interner_hold(node->interner, "kubernetes.io/hostname");
+	uint32_t value = labels_get(&node->labels, key);
+
+	interner_drop(node->interner, key);
+	return value == 0 ? NULL : interner_text(node->interner, value);
+}
+
 bool node_is_selected(const struct node *node, const struct pod *pod)
 {
 	if (!labels_include(&node->labels, &pod->node_selector)) {
@@ -293,10 +304,13 @@ void node_expected_load(const struct node *node, struct model_prior prior,
 	int64_t now_us, double *cores, double *variance)
 {
 	const struct model_sum *seen = &node->vms.seen;
+	const struct node_vms_announced more =
+		node_vms_announced(&node->vms, prior, now_us);
 	double used = node_used_cores(node);
-	double known = used - seen->seen_cores + model_cores(seen, prior);
+	double known =
+		used - seen->seen_cores + model_cores(seen, prior) + more.seen;
 
-	*cores = known > used ? known : used;
+	*cores = (known > used ? known : used) + more.unseen;
 	*variance = model_variance(seen, prior);
 	node_vms_add_expected(&node->vms, prior, now_us, cores, variance);
 }

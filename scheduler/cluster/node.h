@@ -7,11 +7,13 @@
 #include "kube/json_value.h"
 #include "lib/error.h"
 #include "proto/load.h"
+#include "scheduler/objects/consent.h"
 #include "scheduler/objects/labels.h"
 #include "scheduler/cluster/node_metrics.h"
 #include "scheduler/objects/interner.h"
 #include "scheduler/cluster/node_vms.h"
 #include "scheduler/objects/pod.h"
+#include "scheduler/objects/rejection.h"
 #include "scheduler/objects/taint.h"
 
 #include <stdbool.h>
@@ -36,7 +38,9 @@ struct node_pod {
 };
 
 /* Fields that every decision reads are contiguous, from is_unschedulable to
- * metrics.memory_available, to touch few cache lines on thousands of nodes. */
+ * metrics.memory_available, to touch few cache lines on thousands of nodes.
+ * Nodes lie 544 bytes apart on the heap. With 512, the same field of all nodes
+ * would share an eighth of the CPU cache. */
 struct node {
 	struct interner *interner; /* borrowed */
 	char *name;		   /* owned */
@@ -44,11 +48,10 @@ struct node {
 	int64_t nonzero_milli, nonzero_bytes, limit_milli, limit_bytes;
 	struct node_pod *pods; /* owned; in no order */
 	size_t pod_capacity;
-	/* Makes nodes lie 528 bytes apart on the heap. With 512, the same field
-	 * of all nodes would share an eighth of the CPU cache. */
-	uint64_t padding;
 	bool has_zone;	  /* a label with its zone or region */
 	uint32_t name_id; /* held */
+	/* The Node's word on moving its VMs. */
+	enum consent consent;
 
 	bool is_unschedulable;
 	struct labels labels;
@@ -63,7 +66,7 @@ struct node {
 	/* CPU requests of its pods that are not VMs, each up to
 	 * FORECAST_VCPUS_MAX. `vms` has the expected use of VMs. */
 	int64_t expected_milli;
-	int64_t rejected_us; /* the last rejection by its kubelet; 0: none */
+	struct rejections rejections; /* by its kubelet */
 	struct node_vms vms;
 	struct node_metrics metrics;
 };
@@ -87,6 +90,9 @@ void node_add_pod(struct node *node, const struct pod *pod, int64_t bound_us);
 /* Undoes node_add_pod() with the same pointer. */
 void node_remove_pod(struct node *node, const struct pod *pod);
 
+/* The value of the label kubernetes.io/hostname; NULL: there is none. */
+const char *node_hostname(const struct node *node);
+
 /* The pod's nodeSelector and required node affinity admit the node. */
 bool node_is_selected(const struct node *node, const struct pod *pod);
 
@@ -94,6 +100,13 @@ bool node_is_selected(const struct node *node, const struct pod *pod);
  * for the call. A sample from the future counts as one of now. */
 void node_set_load(struct node *node, const struct node_load *load,
 	int64_t sample_us, int64_t now_us);
+
+/* The unix time at 0 of the caller's clock, for announcements. 0: unknown, or
+ * the clock is unix time. */
+static inline void node_set_wall_offset(struct node *node, int64_t offset_us)
+{
+	node->vms.wall_offset_us = offset_us;
+}
 
 /* The shared cores: all cores without the dedicated CPUs of VMs. */
 static inline double node_shared_cores(const struct node *node)
@@ -115,7 +128,7 @@ static inline double node_used_cores(const struct node *node)
 
 /* The expected use of the shared cores, in cores, and its variance, in cores
  * squared: the larger of the measured use, and the measured use with the
- * expected use of each seen VM in place of its measured use; plus the unseen
- * VMs. Only for a node with a load. */
+ * expected or announced use of each seen VM in place of its measured use; plus
+ * the unseen VMs. Only for a node with a load. */
 void node_expected_load(const struct node *node, struct model_prior prior,
 	int64_t now_us, double *cores, double *variance);

@@ -17,9 +17,13 @@ struct node_metrics {
 	double used_cores; /* see node_metrics_used_cores() */
 	double contention, memory_pressure, io_pressure; /* 0 to 1 */
 	double memory_total, memory_available;		 /* bytes */
+	double used_cores_5m;				 /* mean of 5 min */
 	/* For the upstream policies. */
 	double used_cores_latest, used_cores_15m, stdev_cores_15m;
 	double used_bytes_15m, stdev_bytes_15m;
+	/* For rebalance/pressure.h, over the last minute. */
+	double memory_pressure_full, io_pressure_full; /* 0 to 1 */
+	double swap_in_bytes;			       /* a second */
 };
 
 /* sample_us: the time of the load's newest sample, on the clock of the caller's

@@ -27,9 +27,12 @@ static void recompute_sums(struct node_vms *vms)
 	vms->dedicated_cores = 0;
 	vms->dedicated_used = 0;
 	vms->newest_us = TIME_LONG_AGO;
+	vms->announced_count = 0;
+	vms->arriving_count = 0;
 	for (size_t i = 0; i < vms->count; i++) {
 		const struct node_vm *vm = &vms->list[i];
 
+		vms->arriving_count += vm->is_arriving;
 		if (vm->is_dedicated) {
 			vms->dedicated_cores += vm->model.vcpus;
 			vms->dedicated_used +=
@@ -38,6 +41,7 @@ static void recompute_sums(struct node_vms *vms)
 			model_add_sum(
 				vm->charge.is_seen ? &vms->seen : &vms->unseen,
 				&vm->sum);
+			vms->announced_count += vm->announced != NULL;
 		}
 		if (vm->charge.bound_us > vms->newest_us) {
 			vms->newest_us = vm->charge.bound_us;
@@ -65,6 +69,8 @@ void node_vms_add(struct node_vms *vms, const struct pod *pod, int64_t bound_us)
 				: booted_us,
 		},
 		.is_dedicated = pod->is_dedicated,
+		.is_arriving = pod->is_target,
+		.announced = pod->announced,
 		.charge = {
 			.memory_bytes = (double)pod->requests.memory_bytes,
 			.bound_us = bound_us,
@@ -117,8 +123,8 @@ static const struct vm_load *find_load(const struct node_load *load,
 /* After a longer gap, only the last five minutes are known. */
 static const int64_t five_min_us = INT64_C(300) * 1000000;
 
-static void observe(struct node_vm *vm, const struct vm_load *seen,
-	int64_t sample_us)
+static void observe(struct node_vm *vm, const struct node_load *load,
+	const struct vm_load *seen, int64_t sample_us)
 {
 	struct model_vm *model = &vm->model;
 
@@ -131,7 +137,21 @@ static void observe(struct node_vm *vm, const struct vm_load *seen,
 	}
 	model->seen_cores = seen->used_cores;
 	vm->charge.seen_memory_bytes = seen->memory_bytes;
-	model_observe(model, seen->used_cores, seen->used_cores_5m, sample_us);
+	if (vm->is_arriving) {
+		/* The idle copy says nothing about the VM. */
+		if (sample_us > model->observed_us) {
+			model->observed_us = sample_us;
+		}
+		update_sum(vm);
+		return;
+	}
+	model_observe(model,
+		&(struct model_sample){
+			.cores = seen->used_cores,
+			.five_min_mean = seen->used_cores_5m,
+			.contention = load->cpu_contention,
+			.end_us = sample_us,
+		});
 	update_sum(vm);
 }
 
@@ -145,7 +165,7 @@ void node_vms_set_load_of(struct node_vms *vms, const char *uid,
 			find_load(load, vm, &vm->load_index);
 
 		if (seen != NULL) {
-			observe(vm, seen, until_us);
+			observe(vm, load, seen, until_us);
 			recompute_sums(vms);
 		}
 	}
@@ -157,7 +177,8 @@ void node_vms_set_load(struct node_vms *vms, const struct node_load *load,
 	for (size_t i = 0; i < vms->count; i++) {
 		struct node_vm *vm = &vms->list[i];
 
-		observe(vm, find_load(load, vm, &vm->load_index), until_us);
+		observe(vm, load, find_load(load, vm, &vm->load_index),
+			until_us);
 	}
 	recompute_sums(vms);
 }
@@ -168,7 +189,12 @@ void node_vms_update_profile(struct node_vms *vms, const char *uid,
 	struct node_vm *vm = find(vms, uid);
 
 	if (vm != NULL && usage->seconds > vm->model.usage.seconds) {
+		double recent_cores = vm->model.usage.recent_cores;
+		double recent_seconds = vm->model.usage.recent_seconds;
+
 		vm->model.usage = *usage;
+		vm->model.usage.recent_cores = recent_cores;
+		vm->model.usage.recent_seconds = recent_seconds;
 		update_sum(vm);
 		recompute_sums(vms);
 	}
@@ -198,6 +224,54 @@ void node_vms_add_expected(const struct node_vms *vms, struct model_prior prior,
 		*cores += share * model_cores(&vm->sum, prior);
 		*variance += share * model_variance(&vm->sum, prior);
 	}
+}
+
+/* Never above the VM's vCPUs. */
+static double announced_cores(const struct node_vms *vms,
+	const struct node_vm *vm, int64_t now_us)
+{
+	double cores =
+		announcement_cores(vm->announced, now_us + vms->wall_offset_us);
+
+	return cores < vm->model.vcpus ? cores : vm->model.vcpus;
+}
+
+struct node_vms_announced node_vms_sum_announced(const struct node_vms *vms,
+	struct model_prior prior, int64_t now_us)
+{
+	struct node_vms_announced sum = { 0 };
+
+	for (size_t i = 0; i < vms->count; i++) {
+		const struct node_vm *vm = &vms->list[i];
+		double more = 0;
+
+		if (vm->announced != NULL && !vm->is_dedicated) {
+			more = announced_cores(vms, vm, now_us) -
+				model_cores(&vm->sum, prior);
+		}
+		if (more > 0 && vm->charge.is_seen) {
+			sum.seen += more;
+		} else if (more > 0) {
+			sum.unseen +=
+				more * forecast_unseen(&vm->charge, now_us);
+		}
+	}
+	return sum;
+}
+
+bool node_vms_forecast(const struct node_vms *vms, const char *uid,
+	struct model_prior prior, int64_t now_us, struct model_forecast *out)
+{
+	const struct node_vm *vm = find(vms, uid);
+	double announced;
+
+	if (vm == NULL) {
+		return false;
+	}
+	*out = model_forecast(&vm->model, prior);
+	announced = announced_cores(vms, vm, now_us);
+	out->cores = announced > out->cores ? announced : out->cores;
+	return true;
 }
 
 double node_vms_memory(const struct node_vms *vms, int64_t now_us)

@@ -1,12 +1,14 @@
 /* The VMs of a node: a model of each VM, and the sums that decisions read.
  *
- * A VM is "seen" if the node's load lists it. All times are on one clock of the
- * caller. A load is borrowed for the call. Pure. */
+ * A VM is "seen" if the node's load lists it. The launcher of a VM that is on
+ * its way to the node is idle and says nothing of the VM: its use is not
+ * learnt, and the use that its source showed counts. All times are on one clock
+ * of the caller. A load is borrowed for the call. Pure. */
 #pragma once
 
 #include "proto/load.h"
-#include "scheduler/objects/forecast.h"
-#include "scheduler/objects/model.h"
+#include "scheduler/forecast/forecast.h"
+#include "scheduler/forecast/model.h"
 #include "scheduler/objects/pod.h"
 
 #include <stdbool.h>
@@ -19,7 +21,9 @@ struct node_vm {
 	struct model_vm model;
 	struct model_sum sum; /* of this VM alone */
 	bool is_dedicated;    /* dedicated CPUs: not in the sums */
+	bool is_arriving;     /* a migration's target: the VM runs elsewhere */
 	struct forecast_charge charge;
+	const struct announcement *announced; /* borrowed of the pod; or NULL */
 	size_t load_index; /* its position in the last load */
 };
 
@@ -28,6 +32,11 @@ struct node_vms {
 	struct node_vm *list; /* owned; in no order */
 	size_t count, capacity;
 	int64_t newest_us; /* the newest bound_us */
+	/* VMs without dedicated CPUs that announce their use, and the unix time
+	 * at 0 of the clock of all other times. */
+	unsigned announced_count;
+	unsigned arriving_count; /* targets of unfinished migrations */
+	int64_t wall_offset_us;
 	struct model_sum seen, unseen;
 	/* The dedicated CPUs, and their last measured use. */
 	double dedicated_cores, dedicated_used;
@@ -55,6 +64,29 @@ void node_vms_update_profile(struct node_vms *vms, const char *uid,
  * *variance. These VMs start up, or their agent cannot see VMs. */
 void node_vms_add_expected(const struct node_vms *vms, struct model_prior prior,
 	int64_t now_us, double *cores, double *variance);
+
+/* The cores by which announcements raise the expected use of the seen VMs and
+ * of the unseen VMs. Nearly always 0 and 0, and cheap then. */
+struct node_vms_announced {
+	double seen, unseen;
+};
+struct node_vms_announced node_vms_sum_announced(const struct node_vms *vms,
+	struct model_prior prior, int64_t now_us);
+static inline struct node_vms_announced node_vms_announced(
+	const struct node_vms *vms, struct model_prior prior, int64_t now_us)
+{
+	struct node_vms_announced none = { 0 };
+
+	if (vms->announced_count == 0) {
+		return none;
+	}
+	return node_vms_sum_announced(vms, prior, now_us);
+}
+
+/* The forecast of a VM for the choice of moves, with its announcement. False:
+ * no such VM. */
+bool node_vms_forecast(const struct node_vms *vms, const char *uid,
+	struct model_prior prior, int64_t now_us, struct model_forecast *out);
 
 /* Bytes that VMs will use and that the load does not contain yet. */
 double node_vms_memory(const struct node_vms *vms, int64_t now_us);

@@ -121,6 +121,22 @@ static void pass_reply(struct aggregator_client *client,
 	}
 }
 
+static void take_refusal(struct aggregator_client *client,
+	const struct wire_reply *reply)
+{
+	const struct aggregator_client_options *o = &client->options;
+
+	if (client->session.sent_hello) {
+		fail(client, reply->refused, REFUSED_MS);
+	} else if (reply->retry_ms == 0 && o->refused != NULL &&
+		o->refused(o->owner)) {
+		log_failure(client, reply->refused);
+		aggregator_client_send_next(client);
+	} else {
+		fail(client, reply->refused, RETRY_MS);
+	}
+}
+
 static void handle_reply(struct aggregator_client *client,
 	const struct wire_reply *reply)
 {
@@ -133,8 +149,7 @@ static void handle_reply(struct aggregator_client *client,
 		aggregator_client_send_next(client);
 		break;
 	case WIRE_SESSION_REFUSED:
-		fail(client, reply->refused,
-			client->session.sent_hello ? REFUSED_MS : RETRY_MS);
+		take_refusal(client, reply);
 		break;
 	case WIRE_SESSION_HELLO_LOOP:
 		fail(client, "the aggregator asks for Hello again", RETRY_MS);

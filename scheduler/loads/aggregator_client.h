@@ -16,6 +16,7 @@
 
 struct aggregator_client;
 struct cache;
+struct move_record;
 struct node_load;
 struct queue;
 
@@ -32,6 +33,10 @@ struct aggregators_options {
 		int64_t sample_us);
 	/* A pod that waited for its VM's profile can be scheduled now. */
 	void (*on_profile)(void *owner);
+	bool has_moves; /* this scheduler moves VMs, or recommends moves */
+	/* A record of a move, as an earlier leader left it. Borrowed for the
+	 * call. */
+	void (*on_move)(void *owner, const struct move_record *record);
 	void *owner;
 };
 
@@ -51,6 +56,9 @@ struct aggregator_client_options {
 	bool (*next)(void *owner, struct buffer *out);
 	enum aggregator_client_verdict (
 		*reply)(void *owner, const struct wire_reply *reply);
+	/* The aggregator refused the request for good. True: the next request
+	 * is another one, and follows at once. NULL: the same one again. */
+	bool (*refused)(void *owner);
 	void *owner;
 };
 

@@ -1,17 +1,22 @@
-/* The connections to the aggregators: live load, VMs' profiles, and decision
- * records. Each of the three has its own connection to every aggregator, so
- * that a long poll blocks nothing else. */
+/* The connections to the aggregators: live load, VMs' profiles, decision
+ * records, and the records of moves. Each of them has its own connection to
+ * every aggregator, so that a long poll blocks nothing else. */
 #pragma once
 
 #include "scheduler/loads/aggregator_client.h"
 #include "scheduler/loads/decision_upload.h"
 #include "scheduler/loads/loads.h"
+#include "scheduler/loads/move_history.h"
+#include "scheduler/loads/move_upload.h"
 #include "scheduler/loads/profile_client.h"
 
 struct aggregators {
 	struct loads *loads;
 	struct profile_client *profile_client;
-	struct decision_upload *decision_upload;
+	struct record_upload *decision_upload;
+	/* NULL without has_moves. */
+	struct record_upload *move_upload;
+	struct move_history *move_history;
 };
 
 /* Connects in the background. Errors as aggregator_client_new(); *out is then

@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "lib/memory.h"
-#include "scheduler/objects/forecast.h"
-#include "scheduler/objects/model.h"
+#include "scheduler/forecast/forecast.h"
+#include "scheduler/forecast/model.h"
 #include "kube/time.h"
+#include "scheduler/objects/launcher.h"
 #include "scheduler/objects/unsupported.h"
 #include "scheduler/objects/value_list.h"
 
@@ -90,6 +91,17 @@ static int32_t priority_of(const struct json_value *object)
 	return priority < INT32_MIN ? INT32_MIN : (int32_t)priority;
 }
 
+static void read_migration(struct pod *pod, const struct json_value *object)
+{
+	const struct json_value *annotations =
+		json_value_at(object, "metadata/annotations");
+
+	pod->is_target = pod->is_vm && launcher_is_target(object);
+	pod->is_move = pod->is_target &&
+		strncmp(text_in(annotations, "kubevirt.io/migrationJobName"),
+			POD_MOVE_PREFIX, strlen(POD_MOVE_PREFIX)) == 0;
+}
+
 static void read_identity(struct pod *pod, const struct json_value *object)
 {
 	const struct json_value *meta = json_value_get(object, "metadata");
@@ -121,6 +133,9 @@ static void read_identity(struct pod *pod, const struct json_value *object)
 	pod->is_gated = json_value_first(json_value_get(spec,
 				"schedulingGates")) != NULL;
 	pod->bound_wall_us = bound_at(object);
+	pod->started_wall_us =
+		pod->is_vm ? launcher_started_us(object) : TIME_LONG_AGO;
+	read_migration(pod, object);
 }
 
 static bool requests_resource(const struct pod *pod, const char *resource)
@@ -162,6 +177,26 @@ static void read_requests(struct pod *pod, const struct json_value *spec,
 		? pod->vcpus * MODEL_SHARE
 		: fmin((double)pod->requests.cpu_milli / 1000,
 			  FORECAST_VCPUS_MAX);
+}
+
+static void read_announcement(struct pod *pod, const struct json_value *object)
+{
+	const char *text =
+		text_in(json_value_at(object, "metadata/annotations"),
+			ANNOUNCEMENT_KEY);
+	struct announcement announced;
+	struct error err;
+
+	if (!pod->is_vm || *text == '\0') {
+		return;
+	}
+	if (announcement_parse(&announced, text, &err) < 0) {
+		pod->announcement_error = xasprintf(
+			"annotation " ANNOUNCEMENT_KEY " is ignored: %s",
+			err.text);
+		return;
+	}
+	pod->announced = xmemdup(&announced, sizeof(announced));
 }
 
 static void read_labels(struct pod *pod, struct labels *out,
@@ -247,6 +282,7 @@ int pod_new(struct pod **out, struct interner *interner,
 	read_requests(pod, spec,
 		depth == POD_SCHEDULED ? json_value_get(object, "status")
 				       : NULL);
+	read_announcement(pod, object);
 	read_shared(pod, object);
 	if (depth == POD_UNSCHEDULED) {
 		read_constraints(pod, spec);
@@ -255,11 +291,24 @@ int pod_new(struct pod **out, struct interner *interner,
 	return 0;
 }
 
-void pod_free(struct pod *pod)
+/* The texts that each copy has of its own. */
+static void release_identity(struct pod *pod)
 {
-	if (pod == NULL) {
-		return;
-	}
+	free(pod->unsupported);
+	free(pod->namespace);
+	free(pod->name);
+	free(pod->uid);
+	free(pod->resource_version);
+	free(pod->scheduler_name);
+	free(pod->node_name);
+	free(pod->nominated_node);
+	free(pod->vmi_uid);
+	free(pod->vm_name);
+}
+
+/* Everything else belongs to the original. */
+static void release_parts(struct pod *pod)
+{
 	resources_fini(&pod->requests, pod->interner);
 	interner_drop(pod->interner, pod->namespace_id);
 	labels_fini(&pod->labels, pod->interner);
@@ -272,17 +321,53 @@ void pod_free(struct pod *pod)
 	node_selector_fini(&pod->required, pod->interner);
 	node_selector_fini(&pod->preferred, pod->interner);
 	spread_constraints_fini(&pod->spread, pod->interner);
-	free(pod->unsupported);
-	free(pod->namespace);
-	free(pod->name);
-	free(pod->uid);
-	free(pod->resource_version);
-	free(pod->scheduler_name);
-	free(pod->node_name);
-	free(pod->nominated_node);
-	free(pod->vmi_uid);
-	free(pod->vm_name);
+	free(pod->announced);
+	free(pod->announcement_error);
+}
+
+static void free_original(struct pod *pod)
+{
+	if (pod->copies > 0) {
+		pod->copies--; /* a copy still uses the parts */
+		return;
+	}
+	release_parts(pod);
+	release_identity(pod);
 	free(pod);
+}
+
+void pod_free(struct pod *pod)
+{
+	if (pod == NULL) {
+		return;
+	}
+	if (pod->original == NULL) {
+		free_original(pod);
+		return;
+	}
+	free_original(pod->original);
+	release_identity(pod);
+	free(pod);
+}
+
+struct pod *pod_copy(struct pod *pod, const char *uid, const char *node)
+{
+	struct pod *copy = xmemdup(pod, sizeof(*pod));
+
+	copy->original = pod->original != NULL ? pod->original : pod;
+	copy->original->copies++;
+	copy->copies = 0;
+	copy->namespace = xstrdup(pod->namespace);
+	copy->name = xstrdup(pod->name);
+	copy->uid = xstrdup(uid);
+	copy->resource_version = xstrdup(pod->resource_version);
+	copy->scheduler_name = xstrdup(pod->scheduler_name);
+	copy->node_name = xstrdup(node);
+	copy->nominated_node = xstrdup("");
+	copy->vmi_uid = xstrdup(pod->vmi_uid);
+	copy->vm_name = xstrdup(pod->vm_name);
+	copy->unsupported = NULL;
+	return copy;
 }
 
 bool pod_is_terminated(const struct pod *pod)

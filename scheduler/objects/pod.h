@@ -14,7 +14,8 @@
 #include "scheduler/objects/pod_affinity.h"
 #include "scheduler/objects/pod_volumes.h"
 #include "scheduler/objects/host_ports.h"
-#include "scheduler/objects/usage.h"
+#include "scheduler/forecast/announcement.h"
+#include "scheduler/forecast/usage.h"
 #include "scheduler/objects/resources.h"
 #include "scheduler/objects/node_selector.h"
 #include "scheduler/objects/spread_constraints.h"
@@ -22,6 +23,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* The names of the migrations that plimsoll orders begin with this. */
+#define POD_MOVE_PREFIX "plimsoll-"
 
 enum pod_phase {
 	POD_PENDING,
@@ -56,10 +60,25 @@ struct pod {
 	 * cache/reservations.h. */
 	bool is_provisional;
 	bool is_gated; /* spec.schedulingGates: must not be bound */
+	/* The target of a migration (label kubevirt.io/migrationJobUID) until
+	 * the VM runs in it. The label stays on the pod. */
+	bool is_target;
+	/* The target of a migration with a name of POD_MOVE_PREFIX. Anyone who
+	 * creates pods can claim that: the informers clear it unless a move of
+	 * this VM is ordered. */
+	bool is_move;
 
 	/* Unix time at which PodScheduled became true; else startTime; else the
 	 * creation, if the pod has a node; else TIME_LONG_AGO. */
 	int64_t bound_wall_us;
+	/* Unix time at which the container `compute` of a VM started; else
+	 * TIME_LONG_AGO. */
+	int64_t started_wall_us;
+
+	/* A copy shares its parts with the pod it was copied from, its
+	 * original, which lives until the last copy is freed. */
+	struct pod *original; /* NULL: not a copy */
+	unsigned copies;
 
 	uint32_t namespace_id; /* held */
 	struct labels labels;
@@ -74,6 +93,10 @@ struct pod {
 	bool is_dedicated;     /* the vCPUs have CPUs of their own */
 	double expected_cores; /* without any usage of its own */
 	struct usage usage;    /* of this VM; zeroed: unknown */
+	/* Owned; the annotation plimsoll.io/expected-cores of a VM, or the
+	 * sentence why it is ignored. NULL: none. */
+	struct announcement *announced;
+	char *announcement_error;
 	/* The end of the observation of this very pod, on the clock of the
 	 * nodes' loads; 0: the pod was not observed. */
 	int64_t observed_us;
@@ -96,6 +119,9 @@ must_check int pod_new(struct pod **out, struct interner *interner,
 	const struct json_value *object, enum pod_depth depth,
 	struct error *err);
 void pod_free(struct pod *pod); /* NULL is fine */
+
+/* The pod as it would be with another uid on another node. Never NULL. */
+struct pod *pod_copy(struct pod *pod, const char *uid, const char *node);
 
 /* Succeeded or Failed: the pod holds no resources. */
 bool pod_is_terminated(const struct pod *pod);

@@ -77,6 +77,9 @@ static int read_vm(struct vm_load *vm, const struct json_value *object,
 		{ "used_cores_5m", &vm->used_cores_5m },
 		{ "memory_bytes", &vm->memory_bytes },
 		{ "contention", &vm->contention },
+		{ "memory_pressure", &vm->memory_pressure },
+		{ "io_pressure", &vm->io_pressure },
+		{ "swap_bytes", &vm->swap_bytes },
 	};
 	const char *uid = json_value_text_at(object, "pod_uid", "");
 	int r = 0;

@@ -5,7 +5,7 @@
 #include "lib/error.h"
 #include "lib/map.h"
 #include "scheduler/objects/pod.h"
-#include "scheduler/objects/usage.h"
+#include "scheduler/forecast/usage.h"
 
 enum { PROFILE_JSON_MAX = 500000 };
 

@@ -6,6 +6,7 @@
 
 #include "lib/map.h"
 #include "lib/memory.h"
+#include "scheduler/forecast/announcement.h"
 #include "scheduler/offline/json_fields.h"
 
 /* 2^50: sums of half a million fit 64 bits. */
@@ -73,23 +74,22 @@ static int read_nodes(struct scenario *s, const struct json_value *input,
 	return r;
 }
 
-static int read_percents(struct scenario_vm *vm, const struct json_value *v,
-	size_t steps, struct error *err)
+/* Reads a list of percentages, one for each step. */
+static int read_percents(float **out, const struct json_value *v,
+	const char *key, size_t steps, struct error *err)
 {
 	const struct json_value *list = NULL;
 	size_t i = 0;
-	int r = json_fields_list(&list, v, "cpu_percent", steps, err);
+	int r = json_fields_list(&list, v, key, steps, err);
 
 	if (r == 0 && json_value_count(list) != steps) {
-		r = error_set(err, -EBADMSG,
-			"'cpu_percent' holds %zu of %zu "
-			"steps",
+		r = error_set(err, -EBADMSG, "'%s' holds %zu of %zu steps", key,
 			json_value_count(list), steps);
 	}
 	if (r < 0) {
 		return r;
 	}
-	vm->cpu_percent = xcalloc(steps, sizeof(*vm->cpu_percent));
+	*out = xcalloc(steps, sizeof(**out));
 	for (const struct json_value *p = json_value_first(list); p != NULL;
 		p = json_value_next(p)) {
 		double percent = NAN;
@@ -97,10 +97,41 @@ static int read_percents(struct scenario_vm *vm, const struct json_value *v,
 		if (!json_value_number(&percent, p) ||
 			!(percent >= 0 && percent <= percent_max)) {
 			return error_set(err, -EBADMSG,
-				"'cpu_percent' holds an invalid percentage");
+				"'%s' holds an invalid percentage", key);
 		}
-		vm->cpu_percent[i++] = (float)percent;
+		(*out)[i++] = (float)percent;
 	}
+	return 0;
+}
+
+static int read_use(struct scenario_vm *vm, const struct json_value *v,
+	size_t steps, struct error *err)
+{
+	int r = read_percents(&vm->cpu_percent, v, "cpu_percent", steps, err);
+
+	if (r < 0 || json_value_get(v, "memory_percent") == NULL) {
+		return r;
+	}
+	return read_percents(&vm->memory_percent, v, "memory_percent", steps,
+		err);
+}
+
+/* The text of the annotation; an invalid one is an error here. */
+static int read_announcement(struct scenario_vm *vm, const struct json_value *v,
+	struct error *err)
+{
+	const char *text = json_value_text(json_value_get(v, "expected_cores"));
+	struct announcement announced;
+	int r;
+
+	if (text == NULL) {
+		return 0;
+	}
+	r = announcement_parse(&announced, text, err);
+	if (r < 0) {
+		return error_wrap(err, r, "'expected_cores'");
+	}
+	vm->expected_cores = xstrdup(text);
 	return 0;
 }
 
@@ -130,7 +161,8 @@ static int read_vm(struct scenario_vm *vm, const struct json_value *v,
 		r = json_fields_step(&vm->leave_step, v, "leave_step", steps,
 			err);
 	}
-	return r < 0 ? r : read_percents(vm, v, steps, err);
+	r = r < 0 ? r : read_announcement(vm, v, err);
+	return r < 0 ? r : read_use(vm, v, steps, err);
 }
 
 int scenario_open_vms(struct scenario *s, const struct json_value **list,
@@ -159,6 +191,7 @@ static int read_vms(struct scenario *s, const struct json_value *input,
 		struct scenario_vm *vm = &s->vms[s->vm_count++];
 
 		r = read_vm(vm, v, s->steps, err);
+		s->has_memory_use |= vm->memory_percent != NULL;
 		if (r == 0 && s->vm_count > 1 &&
 			vm->arrive_step < vm[-1].arrive_step) {
 			r = error_set(err, -EBADMSG,
@@ -206,7 +239,9 @@ void scenario_fini(struct scenario *scenario)
 	for (size_t i = 0; i < scenario->vm_count; i++) {
 		free(scenario->vms[i].name);
 		free(scenario->vms[i].namespace);
+		free(scenario->vms[i].expected_cores);
 		free(scenario->vms[i].cpu_percent);
+		free(scenario->vms[i].memory_percent);
 	}
 	free(scenario->nodes);
 	free(scenario->vms);
@@ -216,4 +251,11 @@ void scenario_fini(struct scenario *scenario)
 double scenario_demand(const struct scenario_vm *vm, size_t step)
 {
 	return vm->vcpus * (double)vm->cpu_percent[step] / 100;
+}
+
+double scenario_memory(const struct scenario_vm *vm, size_t step)
+{
+	return vm->memory_percent == NULL ? (double)vm->memory_bytes
+					  : (double)vm->memory_bytes *
+			(double)vm->memory_percent[step] / 100;
 }

@@ -7,6 +7,7 @@
 #include "kube/json_value.h"
 #include "lib/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,8 +31,12 @@ struct scenario_vm {
 	char *name, *namespace; /* owned */
 	double vcpus;
 	int64_t memory_bytes, cpu_request_milli;
+	char *expected_cores;		/* owned; its announcement, or NULL */
 	size_t arrive_step, leave_step; /* leave: the first step without it */
 	float *cpu_percent;		/* owned; of its vCPUs, per step */
+	/* Owned; memory in use, of memory_bytes, per step; NULL: 100. Above 100
+	 * where less is requested than the guest has. */
+	float *memory_percent;
 };
 
 struct scenario {
@@ -41,6 +46,7 @@ struct scenario {
 	size_t node_count;
 	struct scenario_vm *vms; /* owned; by arrival */
 	size_t vm_count;
+	bool has_memory_use; /* some VM has memory_percent */
 };
 
 /* -EBADMSG: invalid; -E2BIG, -ERANGE: above the limits. The error names the
@@ -66,3 +72,6 @@ void scenario_fini(struct scenario *scenario); /* zeroed is fine */
 
 /* The cores that the VM demands at a step of its life. */
 double scenario_demand(const struct scenario_vm *vm, size_t step);
+
+/* The bytes that the VM uses at a step of its life. */
+double scenario_memory(const struct scenario_vm *vm, size_t step);

@@ -1,10 +1,12 @@
 /* Runs a scenario in virtual time with the code that schedules real VMs.
  *
- * At each step VMs leave, VMs arrive and are scheduled one by one, then demand
- * is served and observed; docs/simulate.md has the rules. */
+ * At each step VMs leave, VMs arrive and are scheduled one by one, VMs are
+ * ordered to move, then demand is served and observed; docs/simulate.md has the
+ * rules. */
 #pragma once
 
 #include "scheduler/offline/scenario.h"
+#include "scheduler/offline/simulated_moves.h"
 #include "scheduler/score/policy.h"
 
 #include <stddef.h>
@@ -18,7 +20,10 @@ typedef void (*simulate_step)(void *owner, size_t step);
 
 struct simulation_options {
 	const struct policy *policy;
-	simulate_placed on_placed; /* both may be NULL */
+	const struct move_policy *moves; /* NULL: no VM moves */
+	double price;			 /* of a move */
+	simulate_placed on_placed;	 /* may be NULL, as the next two */
+	simulated_move on_moved;
 	simulate_step on_step;
 	void *owner;
 };
@@ -27,7 +32,14 @@ struct simulation_options {
 struct simulation {
 	double demand, unserved;
 	double unserved_pct, overload_pct, cv_mean; /* NAN: no data */
+	/* Share of the nodes' time in which all tasks waited for memory; NAN:
+	 * the scenario has no memory use. */
+	double memory_stalled_pct;
 	size_t placed, unplaced;
+	size_t vm_steps; /* of running VMs */
+	struct simulated_moves_figures moves;
+	double moves_per_vm_day;	    /* NAN: no VM ran */
+	struct simulated_moves_mark *marks; /* owned; of moves.moves moves */
 	double decision_us_p50, decision_us_p99; /* NAN: no decision */
 	float *loads; /* owned; demand / cores by node, then step */
 };

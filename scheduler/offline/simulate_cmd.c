@@ -9,6 +9,7 @@
 #include "lib/clock.h"
 #include "lib/json.h"
 #include "lib/memory.h"
+#include "scheduler/offline/move_policies.h"
 #include "scheduler/offline/scenario_import.h"
 #include "scheduler/offline/simulate.h"
 #include "scheduler/offline/svg.h"
@@ -19,6 +20,11 @@ struct simulate_config {
 	const char *recorded, *objects;		/* NULL: not given */
 	struct option_list policies;		/* none: the default two */
 	struct policy scoring[OPTION_LIST_MAX]; /* from policies */
+	bool rebalance;
+	const char *move_policy_name;
+	const struct move_policy *moves; /* from it; NULL: no moves */
+	const char *price_text;
+	double price;
 	bool json;
 	const char *placements, *svg; /* NULL: none */
 };
@@ -39,6 +45,14 @@ static const struct option table[] = {
 	ROW(policies, "policy", OPTION_LIST, "NAME",
 		.help = "scoring policy; may be repeated; default: real-load "
 			"and kube-scheduler"),
+	ROW(rebalance, "rebalance", OPTION_BOOL, NULL, .fallback = "false",
+		.help = "move running VMs, too"),
+	ROW(move_policy_name, "rebalance-policy", OPTION_TEXT, "NAME",
+		.fallback = "expected-shortage",
+		.help = "how moves are chosen; others are for comparison"),
+	ROW(price_text, "price", OPTION_TEXT, "CORE-STEPS", .fallback = "0.2",
+		.help = "the expected shortage that a move must save, in cores "
+			"times 5 minutes within an hour"),
 	ROW(json, "json", OPTION_BOOL, NULL, .fallback = "false",
 		.help = "print one JSON object instead of a table"),
 	ROW(placements, "placements", OPTION_TEXT, "FILE",
@@ -73,9 +87,9 @@ struct run {
 	uint64_t shown_us;
 };
 
-static void write_placement(void *owner, size_t step, size_t vm, size_t node)
+static void write_line(struct run *run, size_t step, size_t vm, size_t node,
+	const char *kind, const char *reason)
 {
-	struct run *run = owner;
 	const struct scenario *s = &run->scenario;
 	scoped_buffer struct buffer text = BUFFER_MAX(LINE_MAX_BYTES);
 	struct json j = json_into(&text);
@@ -92,9 +106,23 @@ static void write_placement(void *owner, size_t step, size_t vm, size_t node)
 	json_string(&j, "namespace", s->vms[vm].namespace);
 	json_string(&j, "vm", s->vms[vm].name);
 	json_string(&j, "node", s->nodes[node].name);
-	json_string(&j, "kind", "place");
+	json_string(&j, "kind", kind);
+	if (reason != NULL) {
+		json_string(&j, "reason", reason);
+	}
 	json_object_end(&j);
 	(void)fprintf(run->placements, "%s\n", text.data);
+}
+
+static void write_placement(void *owner, size_t step, size_t vm, size_t node)
+{
+	write_line(owner, step, vm, node, "place", NULL);
+}
+
+static void write_move(void *owner, size_t step, size_t vm, size_t node,
+	enum move_reason reason)
+{
+	write_line(owner, step, vm, node, "move", move_reason_name(reason));
 }
 
 static void show_progress(void *owner, size_t step)
@@ -124,7 +152,10 @@ static int simulate_all(struct run *run, struct error *err)
 	for (; run->done < run->config->policies.count && r == 0; run->done++) {
 		const struct simulation_options simulation = {
 			.policy = &run->config->scoring[run->done],
+			.moves = run->config->moves,
+			.price = run->config->price,
 			.on_placed = write_placement,
+			.on_moved = write_move,
 			.on_step = show_progress,
 			.owner = run,
 		};
@@ -144,14 +175,20 @@ static void write_result(struct json *j, const struct run *run, size_t i)
 	json_number(j, "unserved_pct", s->unserved_pct);
 	json_number(j, "overload_pct", s->overload_pct);
 	json_number(j, "cv_mean", s->cv_mean);
-	json_integer(j, "migrations", 0);
-	json_number(j, "migrations_per_vm_day", 0);
+	json_number(j, "memory_stalled_pct", s->memory_stalled_pct);
+	json_unsigned(j, "migrations", s->moves.moves);
+	json_unsigned(j, "migrations_for_memory", s->moves.for_memory);
+	json_number(j, "migrations_per_vm_day", s->moves_per_vm_day);
+	json_unsigned(j, "most_migrations_of_one_vm", s->moves.most_of_one_vm);
+	json_unsigned(j, "back_within_2h", s->moves.back);
+	json_unsigned(j, "worse_in_hindsight", s->moves.worse_in_hindsight);
 	json_unsigned(j, "placed", s->placed);
 	json_unsigned(j, "unplaced", s->unplaced);
 	json_number(j, "decision_us_p50", s->decision_us_p50);
 	json_number(j, "decision_us_p99", s->decision_us_p99);
 	json_number(j, "unserved_core_steps", s->unserved);
 	json_number(j, "demand_core_steps", s->demand);
+	json_unsigned(j, "vm_steps", s->vm_steps);
 	json_object_end(j);
 }
 
@@ -175,17 +212,28 @@ static void write_json(struct buffer *text, const struct run *run)
 
 static void write_table(struct buffer *text, const struct run *run)
 {
-	buffer_printf(text, "%-20s %10s %10s %8s %7s %8s %7s %7s\n", "policy",
+	bool has_moves = run->config->moves != NULL;
+
+	buffer_printf(text, "%-20s %10s %10s %8s %7s %8s %7s %7s", "policy",
 		"unserved %", "overload %", "cv", "placed", "unplaced",
 		"p50 us", "p99 us");
+	buffer_text(text,
+		has_moves ? "   moves  /vm-day  most  back  worse\n" : "\n");
 	for (size_t i = 0; i < run->config->policies.count; i++) {
 		const struct simulation *s = &run->results[i];
 
 		buffer_printf(text,
-			"%-20s %10.4f %10.3f %8.4f %7zu %8zu %7.0f %7.0f\n",
+			"%-20s %10.4f %10.3f %8.4f %7zu %8zu %7.0f %7.0f",
 			run->config->policies.items[i], s->unserved_pct,
 			s->overload_pct, s->cv_mean, s->placed, s->unplaced,
 			s->decision_us_p50, s->decision_us_p99);
+		if (has_moves) {
+			buffer_printf(text, " %7zu %8.4f %5zu %5zu %6zu",
+				s->moves.moves, s->moves_per_vm_day,
+				s->moves.most_of_one_vm, s->moves.back,
+				s->moves.worse_in_hindsight);
+		}
+		buffer_char(text, '\n');
 	}
 }
 
@@ -302,6 +350,33 @@ static int find_policies(struct simulate_config *config, struct error *err)
 	return r < 0 ? error_wrap(err, r, "--policy") : 0;
 }
 
+static bool read_price(double *out, const char *text)
+{
+	char *end = NULL;
+
+	*out = strtod(text, &end);
+	return end != text && *end == '\0' && *out >= 0 && *out <= 1000;
+}
+
+static int find_moves(struct simulate_config *config, struct error *err)
+{
+	scoped_buffer struct buffer names = BUFFER_MAX(LINE_MAX_BYTES);
+
+	if (!read_price(&config->price, config->price_text)) {
+		return error_set(err, -EINVAL,
+			"--price: '%.100s' is not a number from 0 to 1000",
+			config->price_text);
+	}
+	config->moves = move_policies_find(config->move_policy_name);
+	if (config->moves != NULL) {
+		return 0;
+	}
+	move_policies_list(&names);
+	return error_set(err, -EINVAL,
+		"--rebalance-policy: unknown policy '%.100s'; there are %s",
+		config->move_policy_name, names.data);
+}
+
 static int check(void *arguments, struct error *err)
 {
 	struct simulate_config *config = arguments;
@@ -324,6 +399,13 @@ static int check(void *arguments, struct error *err)
 		return error_set(err, -EINVAL,
 			"--recorded and --objects cannot both be standard "
 			"input");
+	}
+	if (config->rebalance) {
+		int r = find_moves(config, err);
+
+		if (r < 0) {
+			return r;
+		}
 	}
 	return find_policies(config, err);
 }

@@ -14,7 +14,7 @@ void simulated_load_begin(struct simulated_load *o)
 }
 
 void simulated_load_vm(struct simulated_load *o, const struct pod *pod,
-	double cores)
+	double cores, double memory_bytes)
 {
 	struct vm_load *vm;
 
@@ -23,9 +23,34 @@ void simulated_load_vm(struct simulated_load *o, const struct pod *pod,
 	vm_load_init(vm);
 	strncpy(vm->pod_uid, pod->uid, sizeof(vm->pod_uid) - 1);
 	vm->used_cores = cores;
-	vm->memory_bytes = (double)pod->requests.memory_bytes;
+	vm->memory_bytes = memory_bytes;
 	o->demand += cores;
 	o->memory_bytes += vm->memory_bytes;
+}
+
+void simulated_load_add_memory(struct simulated_load *o, double bytes)
+{
+	o->memory_bytes += bytes;
+}
+
+/* The share of the memory in use that is in swap. */
+static double swapped_share(const struct simulated_load *o,
+	const struct scenario_node *node)
+{
+	return o->memory_bytes > (double)node->memory_bytes
+		? 1 - (double)node->memory_bytes / o->memory_bytes
+		: 0;
+}
+
+double simulated_load_stalled(const struct simulated_load *o,
+	const struct scenario_node *node)
+{
+	return fmin(10 * swapped_share(o, node), 1);
+}
+
+void simulated_load_add(struct simulated_load *o, double cores)
+{
+	o->demand += cores;
 }
 
 /* The last steps, at least one. */
@@ -90,19 +115,37 @@ static void fill_cpu(struct node_load *load, const struct simulated_load *o,
 	load->cpu_pressure_some_60s = load->cpu_contention;
 }
 
+/* All VMs of the node have the same part of their memory in swap. */
+static void swap_vms(const struct simulated_load *o,
+	const struct scenario_node *node)
+{
+	double swapped = swapped_share(o, node);
+
+	for (size_t i = 0; i < o->vm_count && swapped > 0; i++) {
+		struct vm_load *vm = &o->vms[i];
+
+		vm->swap_bytes = vm->memory_bytes * swapped;
+		vm->memory_bytes -= vm->swap_bytes;
+		vm->memory_pressure = simulated_load_stalled(o, node);
+	}
+}
+
 static void fill_memory(struct node_load *load, const struct simulated_load *o,
 	const struct scenario_node *node)
 {
 	load->memory_total_bytes = (double)node->memory_bytes;
 	load->memory_available_bytes =
 		fmax((double)node->memory_bytes - o->memory_bytes, 0);
-	load->memory_working_set_bytes = o->memory_bytes;
-	load->memory_used_bytes_15m = o->memory_bytes;
+	load->memory_working_set_bytes =
+		fmin(o->memory_bytes, load->memory_total_bytes);
+	load->memory_used_bytes_15m = load->memory_working_set_bytes;
 	load->memory_stdev_bytes_15m = 0;
-	load->memory_pressure_some = 0;
-	load->memory_pressure_full = 0;
+	load->memory_pressure_full = simulated_load_stalled(o, node);
+	load->memory_pressure_full_60s = load->memory_pressure_full;
+	load->memory_pressure_some = load->memory_pressure_full;
 	load->io_pressure_some = 0;
 	load->io_pressure_full = 0;
+	load->io_pressure_full_60s = 0;
 }
 
 void simulated_load_end(struct simulated_load *o, size_t step,
@@ -117,6 +160,7 @@ void simulated_load_end(struct simulated_load *o, size_t step,
 	load->interval_ms = (uint32_t)llround(o->step_s * 1000);
 	fill_cpu(load, o, step + 1);
 	fill_memory(load, o, node);
+	swap_vms(o, node);
 	for (size_t i = 0; i < o->vm_count; i++) {
 		o->vms[i].used_cores *= served;
 		o->vms[i].used_cores_5m = o->vms[i].used_cores;

@@ -24,7 +24,20 @@ struct simulated_load {
 /* Starts a step, without demand. */
 void simulated_load_begin(struct simulated_load *o);
 void simulated_load_vm(struct simulated_load *o, const struct pod *pod,
-	double cores);
+	double cores, double memory_bytes);
+
+/* Adds to the demand, or subtracts from it, what no VM of the list
+ * explains: the work of a copy, and the part of the step that a moving VM
+ * spends elsewhere. */
+void simulated_load_add(struct simulated_load *o, double cores);
+
+/* Adds the memory of a VM that is copied to or from another node. */
+void simulated_load_add_memory(struct simulated_load *o, double bytes);
+
+/* The share of the step in which all tasks wait for memory: ten times the share
+ * of the demand that does not fit, because the least used pages are in swap. */
+double simulated_load_stalled(const struct simulated_load *o,
+	const struct scenario_node *node);
 
 /* Ends the step. Fills load for the next decisions; the caller frees it with
  * node_load_fini(). */

@@ -69,6 +69,21 @@ static void put_row(struct buffer *out, const struct scenario *s,
 	}
 }
 
+/* A line from the source's row to the target's, with a dot at the target. */
+static void put_move(struct buffer *out, const struct scenario *s,
+	const struct simulated_moves_mark *move, size_t top)
+{
+	size_t x = MARGIN + move->step * columns(s) / s->steps * COLUMN +
+		COLUMN / 2;
+	size_t from = top + move->source * ROW + ROW / 2;
+	size_t to = top + move->target * ROW + ROW / 2;
+
+	buffer_printf(out,
+		"<path class=\"move\" d=\"M%zu %zuV%zu\" stroke=\"#080\"/>"
+		"<circle cx=\"%zu\" cy=\"%zu\" r=\"2\" fill=\"#080\"/>\n",
+		x, from, to, x, to);
+}
+
 void svg_policy(struct buffer *out, const struct scenario *scenario,
 	const struct simulation *simulation, const char *name, size_t index)
 {
@@ -76,12 +91,19 @@ void svg_policy(struct buffer *out, const struct scenario *scenario,
 
 	buffer_printf(out,
 		"<text x=\"%d\" y=\"%zu\">%s: %.3f %% of demand unserved, "
-		"%.2f %% of node-steps over 90 %%</text>\n",
+		"%.2f %% of node-steps over 90 %%",
 		MARGIN, top + 14, name, simulation->unserved_pct,
 		simulation->overload_pct);
+	if (simulation->moves.moves > 0) {
+		buffer_printf(out, ", %zu moves", simulation->moves.moves);
+	}
+	buffer_text(out, "</text>\n");
 	for (size_t i = 0; i < scenario->node_count; i++) {
 		put_row(out, scenario, simulation->loads + i * scenario->steps,
 			top + TITLE + i * ROW);
+	}
+	for (size_t i = 0; i < simulation->moves.moves; i++) {
+		put_move(out, scenario, &simulation->marks[i], top + TITLE);
 	}
 }
 

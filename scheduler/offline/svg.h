@@ -1,6 +1,6 @@
 /* A simulated day as a picture: for each policy a row of pixels per node, a
- * column per step, from idle (white) to full (dark blue) to overloaded (red).
- */
+ * column per step, from idle (white) to full (dark blue) to overloaded (red). A
+ * green line with a dot at its end is a move. */
 #pragma once
 
 #include "lib/buffer.h"

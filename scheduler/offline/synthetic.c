@@ -56,6 +56,9 @@ static void put_metadata(struct json *j, const struct scenario_vm *from,
 	json_object_end(j);
 	json_object(j, "annotations");
 	json_string(j, "kubevirt.io/domain", from->name);
+	if (from->expected_cores != NULL) {
+		json_string(j, ANNOUNCEMENT_KEY, from->expected_cores);
+	}
 	json_object_end(j);
 	json_object_end(j);
 }

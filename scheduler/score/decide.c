@@ -8,6 +8,7 @@
 
 #include "lib/memory.h"
 #include "scheduler/filter/nominated_pods.h"
+#include "scheduler/score/sentence.h"
 
 static void reserve(struct decision *d, size_t count)
 {
@@ -108,6 +109,8 @@ void decide_context(struct score_context *out, const struct pod *pod,
 		fmax(fmax(trust_sum, 1),
 			CLUSTER_SHARE_MIN * (double)cluster->count);
 	out->prior = model_prior(&vms);
+	out->failures = vm_failures_of(&cluster->failures, pod->namespace,
+		pod->vm_name);
 	score_begin(out, pod);
 }
 
@@ -334,64 +337,25 @@ void decision_message(struct buffer *out, const struct decision *decision)
 	}
 }
 
-static double percent(double share)
-{
-	return round(share * 100);
-}
-
-static void append_load(struct buffer *out, const struct candidate *c,
-	int64_t now_us)
-{
-	const struct score *s = &c->score;
-
-	if (s->trust <= 0) {
-		buffer_printf(out,
-			"%s: no load data, by requests %.0f %% CPU, %.0f %% "
-			"memory",
-			c->node->name, percent(s->cpu_by_requests),
-			percent(s->memory_by_requests));
-		return;
-	}
-	buffer_printf(out, "%s: ", c->node->name);
-	if (s->trust < 1) {
-		buffer_printf(out, "load data %.0f s old, ",
-			(double)(now_us - c->node->metrics.sample_us) / 1e6);
-	}
-	buffer_printf(out, "%.0f %% CPU used + %.0f %% expected, ",
-		percent(s->cpu_measured), percent(s->cpu_expected));
-	/* The aggregator leaves out contention that is near 0. */
-	if (isnan(s->contention) || percent(s->contention) < 1) {
-		buffer_text(out, "no contention");
-	} else {
-		buffer_printf(out, "contention %.0f %%",
-			percent(s->contention));
-	}
-}
-
 void decision_sentence(struct buffer *out, const struct decision *decision)
 {
 	const struct candidate *best = decision->best;
-	double margin;
 
 	if (decision->best_count == 0) {
 		return;
 	}
+	buffer_printf(out, "%s: ", best[0].node->name);
 	if (decision->policy != NULL && decision->policy->score != NULL) {
-		buffer_printf(out, "%s: %.0f points by %s", best[0].node->name,
-			best[0].score.total, decision->policy->name);
+		buffer_printf(out, "%.0f points by %s", best[0].score.total,
+			decision->policy->name);
 	} else {
-		append_load(out, &best[0], decision->context.now_us);
+		sentence_load(out, &best[0],
+			decision->best_count > 1 ? &best[1] : NULL,
+			&decision->context);
 	}
 	if (decision->best_count == 1) {
 		buffer_text(out, "; the only feasible node");
-		return;
-	}
-	margin = round(best[0].score.total - best[1].score.total);
-	buffer_printf(out, "; next best %s, ", best[1].node->name);
-	if (margin < 1) {
-		buffer_text(out, "less than a point behind");
 	} else {
-		buffer_printf(out, "%.0f point%s behind", margin,
-			margin < 2 ? "" : "s");
+		sentence_margin(out, &best[0].score, &best[1]);
 	}
 }

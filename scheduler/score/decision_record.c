@@ -1,5 +1,7 @@
 #include "scheduler/score/decision_record.h"
 
+#include "scheduler/score/sentence.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -17,6 +19,14 @@ static void add_terms(struct decision_candidate *out, const struct score *s)
 		term->points = s->terms[i];
 		out->term_count++;
 	}
+}
+
+/* The part of the shares with which the sentence begins. */
+static double announced(const struct score *s)
+{
+	return s->trust > 0
+		? s->cpu_announced_by_pod + s->cpu_announced_by_others
+		: s->cpu_announced_by_requests;
 }
 
 static void read_candidate(struct decision_candidate *out,
@@ -37,17 +47,78 @@ static void read_candidate(struct decision_candidate *out,
 		.cpu_by_requests = s->cpu_by_requests,
 		.memory_by_requests = s->memory_by_requests,
 		.contention = s->contention,
+		.cpu_by_pod = s->cpu_by_pod,
+		.cpu_by_starting = s->cpu_by_starting,
+		.cpu_by_growth = s->cpu_by_growth,
+		.cpu_announced = announced(s),
+		.cpu_deviation = s->cpu_deviation,
+		.cpu_room = s->cpu_room,
+		.memory_expected = s->memory_expected,
+		.memory_pressure = m->memory_pressure,
+		.io_pressure = m->io_pressure,
 	};
 	if (isnan(s->cpu_measured)) {
 		out->cpu_expected = NAN;
+		out->memory_pressure = out->io_pressure = NAN;
 	}
 	(void)snprintf(out->node, sizeof(out->node), "%s", c->node->name);
 	add_terms(out, s);
 }
 
+/* Some of the rejected nodes, as indices, for each reason. */
+struct rejected {
+	uint32_t nodes[REASONS_MAX][DECISION_NAMES_MAX];
+	size_t counts[REASONS_MAX];
+};
+
+/* Adds a node for each of its reasons. Returns the reasons that have enough
+ * nodes now. */
+static uint64_t add_rejected(struct rejected *out, size_t node,
+	uint64_t reasons)
+{
+	uint64_t complete = 0;
+
+	for (; reasons != 0; reasons &= reasons - 1) {
+		int reason = __builtin_ctzll(reasons);
+
+		out->nodes[reason][out->counts[reason]++] = (uint32_t)node;
+		if (out->counts[reason] == DECISION_NAMES_MAX) {
+			complete |= UINT64_C(1) << reason;
+		}
+	}
+	return complete;
+}
+
+static void find_rejected(struct rejected *out, const struct decision *d)
+{
+	uint64_t wanted = UINT64_MAX; /* reasons that need more names */
+
+	for (size_t i = 0; i < d->node_count && wanted != 0; i++) {
+		wanted &=
+			~add_rejected(out, i, d->verdicts[i].reasons & wanted);
+	}
+}
+
+static void add_names(struct decision_record *out, const struct decision *d,
+	const struct rejected *rejected, unsigned int reason)
+{
+	for (size_t i = 0; i < rejected->counts[reason]; i++) {
+		uint32_t node = rejected->nodes[reason][i];
+
+		if (!decision_add_name(out, d->nodes[node]->name)) {
+			return;
+		}
+	}
+}
+
 static void add_rejections(struct decision_record *out,
 	const struct decision *d)
 {
+	struct rejected rejected = { 0 };
+
+	if (d->feasible_count < d->node_count) {
+		find_rejected(&rejected, d);
+	}
 	for (unsigned int i = 0; i < REASONS_MAX; i++) {
 		struct decision_rejection *rejection =
 			&out->rejections[out->rejection_count];
@@ -59,7 +130,42 @@ static void add_rejections(struct decision_record *out,
 			sizeof(rejection->reason), &d->prefilter, i);
 		rejection->nodes = (uint32_t)d->counts[i];
 		out->rejection_count++;
+		add_names(out, d, &rejected, i);
 	}
+}
+
+/* With any policy. */
+static void read_margin(struct decision_record *out, const struct decision *d)
+{
+	const struct candidate *best = d->best;
+	enum score_term term;
+
+	if (d->best_count < 2) {
+		return;
+	}
+	out->margin = best[0].score.total - best[1].score.total;
+	term = sentence_decisive_term(&best[0].score, &best[1].score,
+		&out->decided_points);
+	if (term == SCORE_TERMS || !(out->margin > 0)) {
+		out->decided_points = NAN;
+		return;
+	}
+	(void)snprintf(out->decided_by, sizeof(out->decided_by), "%s",
+		score_term_name(term));
+}
+
+/* A user may write anything into the annotation, and a record that aggregators
+ * refuse would be lost. */
+static const char *vm_name_of(const struct pod *pod)
+{
+	const char *name = pod->is_vm ? pod->vm_name : "";
+
+	for (const char *at = name; *at != '\0'; at++) {
+		if (*at <= ' ' || *at > '~') {
+			return "";
+		}
+	}
+	return name;
 }
 
 void decision_record_from(struct decision_record *out,
@@ -71,13 +177,13 @@ void decision_record_from(struct decision_record *out,
 		.wall_us = wall_us,
 		.nodes = (uint32_t)d->node_count,
 		.feasible = (uint32_t)d->feasible_count,
-		.margin = d->best_count < 2
-			? NAN
-			: d->best[0].score.total - d->best[1].score.total,
+		.margin = NAN,
+		.decided_points = NAN,
 		.best_count = d->best_count,
 		.past_seconds = NAN,
 		.past_cores = NAN,
 	};
+	read_margin(out, d);
 	if (d->pod->usage.seconds > 0) {
 		out->past_seconds = d->pod->usage.seconds;
 		out->past_cores = d->pod->usage.mean_cores;
@@ -86,6 +192,7 @@ void decision_record_from(struct decision_record *out,
 		d->pod->namespace);
 	(void)snprintf(out->pod, sizeof(out->pod), "%s", d->pod->name);
 	(void)snprintf(out->uid, sizeof(out->uid), "%s", d->pod->uid);
+	(void)snprintf(out->vm, sizeof(out->vm), "%s", vm_name_of(d->pod));
 	(void)snprintf(out->policy, sizeof(out->policy), "%s",
 		d->policy == NULL ? "real-load" : d->policy->name);
 	(void)snprintf(out->sentence, sizeof(out->sentence), "%s", sentence);

@@ -1,7 +1,5 @@
 #include "scheduler/score/score.h"
 
-#include "scheduler/objects/rejection.h"
-
 #include <math.h>
 #include <stdbool.h>
 
@@ -40,6 +38,13 @@ static double falling(double value, double half)
 	return value > 0 ? half / (half + value) : 1;
 }
 
+double score_counted(double value, double half, double trust)
+{
+	double points = trust * falling(value, half) + 1 - trust;
+
+	return isnan(value) || trust >= 1 ? value : half * (1 / points - 1);
+}
+
 /* Ignores `measured` without trust, because it may be NAN. The first case only
  * saves time: the result is the same to the last bit. */
 static double blend(double trust, double measured, double otherwise)
@@ -55,6 +60,11 @@ static double blend(double trust, double measured, double otherwise)
 static double larger(double a, double b)
 {
 	return a > b ? a : b;
+}
+
+static double room_of(const struct score_cpu *cpu)
+{
+	return model_headroom(cpu->expected, cpu->variance, cpu->cores);
 }
 
 /* Cores that the pod would take from the shared cores. */
@@ -81,18 +91,37 @@ void score_begin(struct score_context *context, const struct pod *pod)
 	}
 }
 
+/* An announcement raises the expected use, up to the VM's vCPUs. */
+static double pod_cores_on(struct score *s, const struct node *node,
+	const struct score_context *context)
+{
+	const struct pod *pod = context->pod;
+	double announced;
+
+	s->announced_by_pod = 0;
+	if (pod->announced == NULL || pod->is_dedicated) {
+		return context->pod_cores;
+	}
+	announced = announcement_cores(pod->announced,
+		context->now_us + node->vms.wall_offset_us);
+	announced = announced < pod->vcpus ? announced : pod->vcpus;
+	if (announced > context->pod_cores) {
+		s->announced_by_pod = announced - context->pod_cores;
+	}
+	return context->pod_cores + s->announced_by_pod;
+}
+
 /* The largest, with this pod, of the pods' requests, the expected use of the
  * node's VMs, and the use of other nodes. VMs request only a tenth of their
  * vCPUs. */
 static double headroom_by_requests(struct score *s, const struct node *node,
-	const struct score_context *context)
+	const struct score_context *context, double pod_cores)
 {
 	const struct pod *pod = context->pod;
 	double dedicated = node->vms.dedicated_cores + dedicated_cores_of(pod);
 	double cores = (double)node->cpu_milli / 1000 - dedicated;
 	double requested = (double)node->cpu_milli_requested / 1000 +
 		(double)pod->requests.cpu_milli / 1000 - dedicated;
-	double pod_cores = context->pod_cores;
 	double variance = context->pod_variance;
 	double expected;
 
@@ -100,11 +129,23 @@ static double headroom_by_requests(struct score *s, const struct node *node,
 		model_variance(&node->vms.unseen, context->prior);
 	expected = pod_cores + (double)node->expected_milli / 1000 +
 		model_cores(&node->vms.seen, context->prior) +
-		model_cores(&node->vms.unseen, context->prior);
+		model_cores(&node->vms.unseen, context->prior) +
+		s->announced_by_others;
 	s->cpu_by_requests =
 		larger(context->cluster_cpu + share(pod_cores, cores),
 			share(larger(requested, expected), cores));
-	return model_headroom(s->cpu_by_requests * cores, variance, cores);
+	s->by_requests = (struct score_cpu){ cores, pod_cores,
+		s->cpu_by_requests * cores, variance };
+	return room_of(&s->by_requests);
+}
+
+static double announced_by_others(const struct node *node,
+	const struct score_context *context)
+{
+	const struct node_vms_announced more =
+		node_vms_announced(&node->vms, context->prior, context->now_us);
+
+	return more.seen + more.unseen;
 }
 
 static double cpu_points(struct score *s, const struct node *node,
@@ -112,22 +153,24 @@ static double cpu_points(struct score *s, const struct node *node,
 {
 	double cores =
 		node_shared_cores(node) - dedicated_cores_of(context->pod);
-	double pod_cores = context->pod_cores;
+	double pod_cores = pod_cores_on(s, node, context);
 	double measured = 0;
 	double by_requests = 0;
 	double load, variance;
 
+	s->announced_by_others = announced_by_others(node, context);
 	if (s->trust > 0) {
 		node_expected_load(node, context->prior, context->now_us, &load,
 			&variance);
 		s->cpu_expected =
 			share(pod_cores + load, cores) - s->cpu_measured;
-		measured = score_headroom(model_headroom(pod_cores + load,
-			context->pod_variance + variance, cores));
+		s->by_load = (struct score_cpu){ cores, pod_cores,
+			pod_cores + load, context->pod_variance + variance };
+		measured = score_headroom(room_of(&s->by_load));
 	}
 	if (s->trust < 1) {
-		by_requests =
-			score_headroom(headroom_by_requests(s, node, context));
+		by_requests = score_headroom(
+			headroom_by_requests(s, node, context, pod_cores));
 	}
 	return SCORE_CPU * blend(s->trust, measured, by_requests);
 }
@@ -146,6 +189,7 @@ static double memory_points(struct score *s, const struct node *node,
 	s->memory_by_requests =
 		share((double)node->memory_bytes_requested + requested,
 			(double)node->memory_bytes);
+	s->memory_expected = larger(used, s->memory_by_requests);
 	return SCORE_MEMORY *
 		blend(is_known ? s->trust : 0,
 			score_memory(larger(used, s->memory_by_requests)),
@@ -219,16 +263,28 @@ static void mix_preferences(struct score *s, const struct node *node,
 	}
 }
 
-/* For some time after the node's kubelet rejected a pod. */
+/* For some time after the node's kubelet rejected pods. */
 static void subtract_rejection(struct score *s, const struct node *node,
 	int64_t now_us)
 {
-	int64_t left = node->rejected_us + REJECTION_FADES_US - now_us;
+	double cost = rejections_cost(&node->rejections, now_us);
 
-	if (node->rejected_us != 0 && left > 0) {
-		s->terms[TERM_REJECTED] = -s->total * REJECTION_COST *
-			(double)left / (double)REJECTION_FADES_US;
+	if (cost > 0) {
+		s->terms[TERM_REJECTED] = -s->total * cost;
 		s->total += s->terms[TERM_REJECTED];
+	}
+}
+
+/* While this VM waits before it tries this node again. Counts after the
+ * preferences, which the node may meet better than any other. */
+static void subtract_failure(struct score *s, const struct node *node,
+	const struct score_context *context)
+{
+	if (context->failures != NULL &&
+		vm_failures_node_until(context->failures, node->name) >
+			context->now_us) {
+		s->terms[TERM_FAILED] = -s->total * SCORE_FAILURE_COST;
+		s->total += s->terms[TERM_FAILED];
 	}
 }
 
@@ -249,6 +305,8 @@ static void read_metrics(struct score *s, const struct node *node,
 	s->cpu_by_requests = NAN;
 	s->memory_by_requests = NAN;
 	s->contention = NAN;
+	s->announced_by_pod = 0;
+	s->announced_by_others = 0;
 	if (s->trust > 0) {
 		s->cpu_measured =
 			share(node_used_cores(node), node_shared_cores(node));
@@ -265,11 +323,10 @@ static bool is_real_load(const struct policy *policy)
 	return policy == NULL || policy->score == NULL;
 }
 
-void score_node(struct score *out, const struct node *node,
+static void score_all(struct score *s, const struct node *node,
 	const struct score_context *context)
 {
 	const struct policy *policy = context->policy;
-	struct score *s = out;
 
 	read_metrics(s, node, context->now_us);
 	for (int i = 0; i < SCORE_TERMS; i++) {
@@ -281,6 +338,115 @@ void score_node(struct score *out, const struct node *node,
 		policy->score(s, context->pod, node, policy);
 	}
 	mix_preferences(s, node, context->preferences);
+	subtract_failure(s, node, context);
+}
+
+/* ---- for explanations ---- */
+
+static double deviation_of(const struct score_cpu *cpu)
+{
+	double uncertainty = MODEL_UNCERTAINTY * cpu->cores;
+
+	return share(sqrt(larger(cpu->variance, 0) + uncertainty * uncertainty),
+		cpu->cores);
+}
+
+/* The inverse of score_headroom(). */
+static double headroom_of(double goodness)
+{
+	double root = 2 * sqrt(larger(goodness * (1 - goodness), 1e-12));
+
+	return SCORE_HEADROOM * (2 * goodness - 1) / root;
+}
+
+/* The inverse of score_memory(). */
+static double memory_of(double goodness)
+{
+	return SCORE_MEMORY_FULL * pow(1 / goodness - 1, 1.0 / 8);
+}
+
+/* The room that gives the points of the term: with figures of half trust,
+ * there are two rooms. */
+static double counted_room(const struct score *s)
+{
+	if (s->trust <= 0 || s->trust >= 1) {
+		return room_of(s->trust > 0 ? &s->by_load : &s->by_requests);
+	}
+	return headroom_of(blend(s->trust, score_headroom(room_of(&s->by_load)),
+		score_headroom(room_of(&s->by_requests))));
+}
+
+static double counted_memory(const struct score *s)
+{
+	if (s->trust <= 0 || s->trust >= 1) {
+		return s->trust > 0 ? s->memory_expected
+				    : s->memory_by_requests;
+	}
+	return memory_of(blend(s->trust, score_memory(s->memory_expected),
+		score_memory(s->memory_by_requests)));
+}
+
+/* The share of cpu_by_requests that there is for announcements alone. */
+static double announced_by_requests(const struct score *s,
+	const struct node *node, const struct score_context *context)
+{
+	struct score without = *s;
+
+	without.announced_by_others = 0;
+	(void)headroom_by_requests(&without, node, context, context->pod_cores);
+	return s->cpu_by_requests - without.cpu_by_requests;
+}
+
+/* A pod with dedicated CPUs uses none of the shared cores, and there are fewer
+ * of them: this raises the share of all use before it. */
+static void split_expected(struct score *s, const struct node *node,
+	double starting)
+{
+	double cores = node_shared_cores(node);
+	double load = s->by_load.expected - s->by_load.by_pod;
+
+	s->cpu_by_pod = share(s->by_load.by_pod, s->by_load.cores) +
+		larger(share(load, s->by_load.cores) - share(load, cores), 0);
+	s->cpu_by_starting = share(starting, cores);
+	s->cpu_by_growth =
+		larger(s->cpu_expected - s->cpu_by_pod - s->cpu_by_starting, 0);
+	s->cpu_announced_by_pod = share(s->announced_by_pod, s->by_load.cores);
+	s->cpu_announced_by_others =
+		fmin(share(s->announced_by_others, cores), s->cpu_by_growth);
+}
+
+static void explain(struct score *s, const struct node *node,
+	const struct score_context *context)
+{
+	double starting = 0, variance = 0;
+
+	s->cpu_room = counted_room(s);
+	s->cpu_deviation = blend(s->trust, deviation_of(&s->by_load),
+		deviation_of(&s->by_requests));
+	s->memory_expected = counted_memory(s);
+	if (s->trust <= 0) {
+		s->cpu_announced_by_requests =
+			announced_by_requests(s, node, context);
+		return;
+	}
+	node_vms_add_expected(&node->vms, context->prior, context->now_us,
+		&starting, &variance);
+	split_expected(s, node, starting);
+}
+
+void score_node(struct score *out, const struct node *node,
+	const struct score_context *context)
+{
+	out->by_load = out->by_requests = (struct score_cpu){ 0 };
+	out->memory_expected = NAN;
+	out->cpu_room = out->cpu_deviation = NAN;
+	out->cpu_by_pod = out->cpu_by_starting = out->cpu_by_growth = NAN;
+	out->cpu_announced_by_pod = out->cpu_announced_by_others = NAN;
+	out->cpu_announced_by_requests = NAN;
+	score_all(out, node, context);
+	if (is_real_load(context->policy)) {
+		explain(out, node, context);
+	}
 }
 
 double score_total(const struct node *node, const struct score_context *context)
@@ -291,8 +457,9 @@ double score_total(const struct node *node, const struct score_context *context)
 	if (is_real_load(context->policy) && context->preferences == NULL) {
 		read_metrics(&score, node, context->now_us);
 		score_real_load(&score, node, context);
+		subtract_failure(&score, node, context);
 	} else {
-		score_node(&score, node, context);
+		score_all(&score, node, context);
 	}
 	return score.total;
 }
@@ -308,6 +475,7 @@ const char *score_term_name(enum score_term term)
 		[TERM_KVM] = "kvm",
 		[TERM_DATA] = "data",
 		[TERM_REJECTED] = "rejected",
+		[TERM_FAILED] = "failed",
 		[TERM_LEAST_ALLOCATED] = "LeastAllocated",
 		[TERM_BALANCED_ALLOCATION] = "BalancedAllocation",
 		[TERM_TARGET_LOAD_PACKING] = "TargetLoadPacking",

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "scheduler/cluster/node.h"
+#include "scheduler/cluster/vm_failures.h"
 #include "scheduler/objects/pod.h"
 #include "scheduler/score/policy.h"
 #include "scheduler/score/preferences.h"
@@ -22,6 +23,7 @@ enum score_term {
 	TERM_KVM,
 	TERM_DATA,     /* the trust in the load data */
 	TERM_REJECTED, /* negative, after a rejection: objects/rejection.h */
+	TERM_FAILED,   /* negative, with any policy: cluster/vm_failures.h */
 	/* The upstream policies: see score/policy.h; NAN with real-load. */
 	TERM_LEAST_ALLOCATED,
 	TERM_BALANCED_ALLOCATION,
@@ -43,6 +45,11 @@ enum score_term {
 #define SCORE_IO_PRESSURE 3.0
 #define SCORE_KVM 3.0
 #define SCORE_DATA 3.0
+
+/* The share of its score that a node loses on which this VM failed. The node
+ * comes after every node with more than one point, in the order of the load,
+ * and gets the VM if nothing else fits. */
+#define SCORE_FAILURE_COST 0.99
 
 /* The scale of score_headroom(), in standard deviations: headroom above this
  * adds less and less. */
@@ -79,6 +86,14 @@ struct score_context {
 	 * counts as at least that busy, so it is never idle and never best. */
 	double cluster_cpu;
 	const struct preferences *preferences; /* NULL: none */
+	const struct vm_failed_nodes
+		*failures; /* of the pod's VM; NULL: none */
+};
+
+/* The shared cores of a node, what the pod adds to their use, and their
+ * expected use with the pod, in cores; its variance in cores squared. */
+struct score_cpu {
+	double cores, by_pod, expected, variance;
 };
 
 struct score {
@@ -92,6 +107,31 @@ struct score {
 	double cpu_by_requests;	   /* with this pod; NAN where trust is 1 */
 	double memory_by_requests; /* with this pod */
 	double contention;	   /* NAN: unknown */
+	/* Inputs of the terms; each is set if trust is above 0, or below 1. */
+	struct score_cpu by_load, by_requests;
+	double memory_expected; /* share, with this pod; see below */
+	/* Set by score_node() alone, for explanations with real-load; NAN: not
+	 * known. Both sources count by trust: the room is that of the points,
+	 * as score_headroom() has them, and so is memory_expected. */
+	double cpu_room;      /* model_headroom() */
+	double cpu_deviation; /* the standard deviation, a share */
+	/* cpu_expected is the sum of: this pod, with the shared CPUs that it
+	 * takes from the others; VMs that were placed and not measured yet; VMs
+	 * that are expected to use more than now. */
+	double cpu_by_pod, cpu_by_starting, cpu_by_growth;
+	/* The shares that announcements add: of cpu_by_pod and cpu_by_growth;
+	 * without trust, of cpu_by_requests. */
+	double cpu_announced_by_pod, cpu_announced_by_others;
+	double cpu_announced_by_requests;
+	/* The cores by which announcements (forecast/announcement.h) raise the
+	 * expected use: of this pod, and of the VMs on the node. */
+	double announced_by_pod, announced_by_others;
+};
+
+/* A node and its score for a pod. */
+struct candidate {
+	const struct node *node; /* borrowed */
+	struct score score;
 };
 
 /* Sets the members about the pod. Set the prior before. */
@@ -111,5 +151,9 @@ double score_headroom(double headroom);
 
 /* 1 / (1 + (x / 0.9)^8), for shares of a node's memory. */
 double score_memory(double share);
+
+/* The contention or pressure that gives the points of a value that counts by
+ * trust, half being its SCORE_HALF_... constant. NAN for NAN. */
+double score_counted(double value, double half, double trust);
 
 const char *score_term_name(enum score_term term);

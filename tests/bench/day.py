@@ -74,13 +74,13 @@ def make_nodes(vms, steps, kind, load):
             for i, c in enumerate(cores)]
 
 
-def make_scenario(day, kind, seed, load):
-    """The scenario as JSON text."""
+def make_scenario(day, kind, seed, load, count=None):
+    """The scenario as JSON text, of all VMs of the day or of so many."""
     rnd = random.Random(seed)
     with gzip.open(day) as lines:
         rows = [[int(x) for x in line.split(b",")] for line in lines]
     rnd.shuffle(rows)
-    vms = make_vms(rows, rnd, kind)
+    vms = make_vms(rows[:count], rnd, kind)
     nodes = make_nodes(vms, len(rows[0]), kind, load)
     return json.dumps({"step_s": 300, "steps": len(rows[0]), "nodes": nodes,
                        "vms": vms}, separators=(",", ":"))

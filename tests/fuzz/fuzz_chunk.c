@@ -100,7 +100,7 @@ static void read_rollup(const uint8_t *bytes, size_t len, const char *pod_uid)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void read_version(uint8_t version, const uint8_t *data, size_t size)
 {
 	static const unsigned int parts[] = { 0, SCHEMA_RATES,
 		SCHEMA_CPU | SCHEMA_POD_MEMORY, SCHEMA_REST | SCHEMA_PRESSURE };
@@ -110,7 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t *bytes;
 
 	buffer_append(&body, data, size);
-	column_seal(&sealed, CHUNK_VERSION, &body);
+	column_seal(&sealed, version, &body);
 	/* An exact copy, so that a sanitizer finds reads past the end. */
 	bytes = xmemdup(sealed.data, sealed.len);
 	for (size_t i = 0; i < count_of(parts); i++) {
@@ -121,5 +121,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	read_rollup(bytes, sealed.len, "pod-1");
 	read_rollup(bytes, sealed.len, NULL);
 	free(bytes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	for (unsigned version = 1; version <= CHUNK_VERSION; version++) {
+		read_version((uint8_t)version, data, size);
+	}
 	return 0;
 }

@@ -59,7 +59,11 @@ static void parse_numa(const char *text)
 static void parse_memory(const char *text)
 {
 	struct memory memory = { 0 };
+	uint64_t swap_in = 0;
 
+	if (meminfo_parse_vmstat(&swap_in, text, NULL) < 0) {
+		assert(swap_in == 0);
+	}
 	if (meminfo_parse(&memory, text, NULL) == 0) {
 		assert(memory.total_bytes != REPORT_UNKNOWN);
 	}

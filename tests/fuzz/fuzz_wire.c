@@ -67,6 +67,25 @@ static void pack_decisions(struct buffer *out,
 	}
 }
 
+static void pack_moves(struct buffer *out, const struct move_batch *batch)
+{
+	scoped_free struct buffer *bytes =
+		xcalloc(batch->count, sizeof(*bytes));
+	scoped_free struct packed_move *packed =
+		xcalloc(batch->count, sizeof(*packed));
+
+	for (size_t i = 0; i < batch->count; i++) {
+		bytes[i] = BUFFER_MAX(PACKED_MAX);
+		wire_pack_move(&bytes[i], &batch->records[i]);
+		packed[i].bytes = bytes_of(&bytes[i]);
+		packed[i].len = bytes[i].len;
+	}
+	wire_pack_moves(out, packed, batch->count);
+	for (size_t i = 0; i < batch->count; i++) {
+		buffer_fini(&bytes[i]);
+	}
+}
+
 static void pack_request(struct buffer *out, const struct wire_request *request)
 {
 	switch (request->kind) {
@@ -84,6 +103,12 @@ static void pack_request(struct buffer *out, const struct wire_request *request)
 		break;
 	case WIRE_PROFILE_REQUEST:
 		wire_pack_profile_request(out, &request->profile);
+		break;
+	case WIRE_MOVES:
+		pack_moves(out, &request->moves);
+		break;
+	case WIRE_MOVES_REQUEST:
+		wire_pack_moves_request(out, &request->moves_request);
 		break;
 	}
 }
@@ -105,6 +130,9 @@ static void pack_reply(struct buffer *out, const struct wire_reply *reply)
 		break;
 	case WIRE_PROFILE:
 		wire_pack_profile(out, &reply->profile);
+		break;
+	case WIRE_MOVE_LIST:
+		wire_pack_move_list(out, &reply->moves);
 		break;
 	}
 }
@@ -158,6 +186,17 @@ static bool repack_decision(struct buffer *out, const uint8_t *data,
 	return true;
 }
 
+static bool repack_move(struct buffer *out, const uint8_t *data, size_t size)
+{
+	struct move_record move;
+
+	if (wire_unpack_move(&move, data, size, NULL) < 0) {
+		return false;
+	}
+	wire_pack_move(out, &move);
+	return true;
+}
+
 static void check(bool (*repack)(struct buffer *, const uint8_t *, size_t),
 	const uint8_t *data, size_t size)
 {
@@ -180,5 +219,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check(repack_reply, data, size);
 	check(repack_report, data, size);
 	check(repack_decision, data, size);
+	check(repack_move, data, size);
 	return 0;
 }

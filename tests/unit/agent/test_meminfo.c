@@ -36,6 +36,55 @@ static void leaves_missing_values_unknown(void **state)
 	assert_true(m.swap_free_bytes == REPORT_UNKNOWN);
 }
 
+static void counts_bytes_that_were_swapped_in(void **state)
+{
+	uint64_t bytes = 7;
+
+	(void)state;
+	assert_int_equal(meminfo_parse_vmstat(&bytes,
+				 "pgpgin 5\npswpin 3\npswpout 9\n", NULL),
+		0);
+	assert_int_equal(bytes, 3 * sysconf(_SC_PAGESIZE));
+	assert_int_equal(meminfo_parse_vmstat(&bytes,
+				 "pswpin 18446744073709551615\n", NULL),
+		0);
+	assert_true(bytes == REPORT_UNKNOWN);
+}
+
+static void rejects_a_vmstat_without_swap(void **state)
+{
+	uint64_t bytes = 7;
+
+	(void)state;
+	assert_int_equal(
+		meminfo_parse_vmstat(&bytes, "pswpout 9\npswpin\n", NULL),
+		-EBADMSG);
+	assert_int_equal(bytes, 7);
+}
+
+/* A node without swap does not pay for the file. */
+static void reads_vmstat_only_where_there_is_swap(void **state)
+{
+	struct tree tree;
+	struct kernel_file file;
+	struct memory m = meminfo_unknown;
+
+	(void)state;
+	tree_make(&tree);
+	tree_put(&tree, "vmstat", "pswpin 2\n");
+	kernel_file_init(&file, tree.fd, "vmstat");
+	meminfo_read_swap_in(&m, &file, NULL);
+	m.swap_total_bytes = 0;
+	meminfo_read_swap_in(&m, &file, NULL);
+	assert_true(m.swap_in_bytes == REPORT_UNKNOWN);
+	assert_false(file.is_open);
+	m.swap_total_bytes = 1;
+	meminfo_read_swap_in(&m, &file, NULL);
+	assert_int_equal(m.swap_in_bytes, 2 * sysconf(_SC_PAGESIZE));
+	kernel_file_fini(&file);
+	tree_fini(&tree);
+}
+
 static void rejects_a_line_without_a_total(void **state)
 {
 	static const char *const texts[] = { "", "MemFree: 1 kB\n",
@@ -81,6 +130,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(converts_kibibytes_to_bytes),
 		cmocka_unit_test(leaves_missing_values_unknown),
+		cmocka_unit_test(counts_bytes_that_were_swapped_in),
+		cmocka_unit_test(rejects_a_vmstat_without_swap),
+		cmocka_unit_test(reads_vmstat_only_where_there_is_swap),
 		cmocka_unit_test(rejects_a_line_without_a_total),
 		cmocka_unit_test(
 			reports_a_missing_file_as_absent_and_bad_text_as_error),

@@ -87,6 +87,7 @@ static void reads_every_value_of_a_pod_on_linux_6_1(void **state)
 	assert_int_equal(r->cpu.online, 4);
 	assert_int_equal(r->cpu.possible, 8);
 	assert_int_equal(r->memory.swap_total_bytes, UINT64_C(2097148) << 10);
+	assert_int_equal(r->memory.swap_in_bytes, 7 * sysconf(_SC_PAGESIZE));
 	assert_true(r->memory.ksm_saved_bytes ==
 		1024 * (uint64_t)sysconf(_SC_PAGESIZE));
 	assert_int_equal(r->hugepages[0].reserved, 1);
@@ -115,6 +116,7 @@ static void reads_irq_pressure_on_a_current_kernel(void **state)
 	assert_int_equal(last_error.code, 0);
 	is_psi(&r->irq, REPORT_UNKNOWN, 4242);
 	assert_int_equal(r->memory.ksm_saved_bytes, 0);
+	assert_true(r->memory.swap_in_bytes == REPORT_UNKNOWN);
 	assert_int_equal(r->vm_count, 2);
 	is_psi(&pod(GUARANTEED)->pressure.cpu, 101, 7);
 }

@@ -17,7 +17,9 @@ static void lists_the_figures_in_their_order(void **state)
 		"memory.available_bytes", "memory.working_set_bytes",
 		"memory.used_bytes_15m", "memory.stdev_bytes_15m",
 		"memory.pressure_some", "memory.pressure_full",
-		"io.pressure_some", "io.pressure_full" };
+		"memory.pressure_full_60s", "memory.swap_in_bytes_60s",
+		"io.pressure_some", "io.pressure_full",
+		"io.pressure_full_60s" };
 
 	(void)state;
 	assert_int_equal(load_field_count, count_of(names));
@@ -61,7 +63,7 @@ static void gives_each_figure_its_own_member(void **state)
 	assert_true(load.cpu_cores == 0);
 	assert_true(load.cpu_contention == 13);
 	assert_true(load.memory_total_bytes == 14);
-	assert_true(load.io_pressure_full == 22);
+	assert_true(load.io_pressure_full == 24);
 	node_load_fini(&load);
 }
 

@@ -28,12 +28,21 @@ static void fill_candidate(struct decision_candidate *c, size_t i)
 	c->cpu_expected = 0.35;
 	c->cpu_by_requests = NAN;
 	c->memory_by_requests = 0.5;
+	c->cpu_by_pod = 0.03;
+	c->cpu_by_starting = 0;
+	c->cpu_by_growth = 0.01;
+	c->cpu_announced = i == 2 ? NAN : 0.02;
+	c->cpu_deviation = 0.1;
+	c->cpu_room = i == 1 ? NAN : 3.5 - (double)i;
+	c->memory_expected = 0.6;
+	c->memory_pressure = 0;
+	c->io_pressure = NAN;
 	c->contention = i % 3 == 0 ? NAN : 0.02;
 	c->term_count = i % (DECISION_TERMS_MAX + 1);
 	for (size_t k = 0; k < c->term_count; k++) {
 		(void)snprintf(c->terms[k].name, sizeof(c->terms[k].name),
 			"term_%zu", k);
-		c->terms[k].points = k == 3 ? NAN : (double)k / 7;
+		c->terms[k].points = k == 3 ? NAN : 1 - (double)k / 7;
 	}
 }
 
@@ -45,12 +54,15 @@ static struct decision_record *full_record(void)
 	(void)snprintf(r->namespace, sizeof(r->namespace), "prod");
 	(void)snprintf(r->pod, sizeof(r->pod), "virt-launcher-a");
 	(void)snprintf(r->uid, sizeof(r->uid), "u-1");
+	(void)snprintf(r->vm, sizeof(r->vm), "a");
 	r->wall_us = 1780000000000000;
 	(void)snprintf(r->policy, sizeof(r->policy), "real-load");
 	(void)snprintf(r->chosen, sizeof(r->chosen), "node-0");
 	r->nodes = 5000;
 	r->feasible = 4000;
 	r->margin = 1.25;
+	(void)snprintf(r->decided_by, sizeof(r->decided_by), "cpu");
+	r->decided_points = 2.5;
 	r->past_seconds = 7200;
 	r->past_cores = 0.25;
 	memset(r->sentence, 'x', sizeof(r->sentence) - 1);
@@ -58,12 +70,15 @@ static struct decision_record *full_record(void)
 	for (size_t i = 0; i < r->best_count; i++) {
 		fill_candidate(&r->best[i], i);
 	}
-	r->rejection_count = DECISION_REASONS_MAX;
-	for (size_t i = 0; i < r->rejection_count; i++) {
+	for (size_t i = 0; i < DECISION_REASONS_MAX; i++) {
+		r->rejection_count++;
 		(void)snprintf(r->rejections[i].reason,
 			sizeof(r->rejections[i].reason),
 			"Insufficient thing-%zu", i);
 		r->rejections[i].nodes = (uint32_t)i + 1;
+		for (size_t k = 0; k < i && k < DECISION_NAMES_MAX; k++) {
+			assert_true(decision_add_name(r, "node-17"));
+		}
 	}
 	return r;
 }
@@ -87,6 +102,7 @@ static void assert_same_candidate(const struct decision_candidate *a,
 	assert_true(isnan(a->field) ? isnan(b->field) : a->field == b->field);
 	DECISION_SHARES(X)
 	X(score)
+	X(cpu_room)
 	for (size_t i = 0; i < a->term_count; i++) {
 		assert_string_equal(a->terms[i].name, b->terms[i].name);
 		X(terms[i].points)
@@ -100,6 +116,7 @@ static void assert_same(const struct decision_record *a,
 	assert_string_equal(a->namespace, b->namespace);
 	assert_string_equal(a->pod, b->pod);
 	assert_string_equal(a->uid, b->uid);
+	assert_string_equal(a->vm, b->vm);
 	assert_true(a->wall_us == b->wall_us);
 	assert_string_equal(a->policy, b->policy);
 	assert_string_equal(a->chosen, b->chosen);
@@ -107,6 +124,10 @@ static void assert_same(const struct decision_record *a,
 	assert_int_equal(a->feasible, b->feasible);
 	assert_true(
 		isnan(a->margin) ? isnan(b->margin) : a->margin == b->margin);
+	assert_string_equal(a->decided_by, b->decided_by);
+	assert_true(isnan(a->decided_points)
+			? isnan(b->decided_points)
+			: a->decided_points == b->decided_points);
 	assert_true(isnan(a->past_seconds)
 			? isnan(b->past_seconds)
 			: a->past_seconds == b->past_seconds &&
@@ -122,7 +143,11 @@ static void assert_same(const struct decision_record *a,
 			b->rejections[i].reason);
 		assert_int_equal(a->rejections[i].nodes,
 			b->rejections[i].nodes);
+		assert_int_equal(a->rejections[i].name_count,
+			b->rejections[i].name_count);
 	}
+	assert_int_equal(a->names_len, b->names_len);
+	assert_memory_equal(a->names, b->names, a->names_len);
 }
 
 static void unpacks_the_decision_that_was_packed(void **state)
@@ -154,6 +179,59 @@ static void keeps_a_missing_node_and_margin_unknown(void **state)
 		wire_unpack_decision(back, bytes_of(&bytes), bytes.len, NULL),
 		0);
 	assert_same(&record, back);
+}
+
+static void names_no_more_nodes_than_there_is_room_for(void **state)
+{
+	scoped_free struct decision_record *r = xcalloc(1, sizeof(*r));
+	char longest[REPORT_NODE_MAX];
+
+	(void)state;
+	memset(longest, 'n', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	for (size_t i = 0; i < 3; i++) {
+		r->rejection_count++;
+		for (size_t k = 0; k < DECISION_NAMES_MAX; k++) {
+			assert_true(decision_add_name(r, longest));
+		}
+		assert_false(decision_add_name(r, "a"));
+	}
+	r->rejection_count++;
+	for (size_t k = 0; k < 4; k++) {
+		assert_true(decision_add_name(r, longest));
+	}
+	assert_false(decision_add_name(r, longest));
+	assert_true(decision_add_name(r, "a"));
+}
+
+static void refuses_too_many_names_of_a_reason(void **state)
+{
+	static char name[] = "n";
+	char *names[DECISION_NAMES_MAX + 1];
+	Plimsoll__DecisionRejection rejection =
+		PLIMSOLL__DECISION_REJECTION__INIT;
+	Plimsoll__DecisionRejection *rejections[] = { &rejection };
+	Plimsoll__Decision wire = PLIMSOLL__DECISION__INIT;
+	scoped_free struct decision_record *back = xcalloc(1, sizeof(*back));
+	uint8_t bytes[1024];
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < count_of(names); i++) {
+		names[i] = name;
+	}
+	wire.namespace_ = wire.pod = wire.uid = wire.policy = name;
+	wire.n_rejections = 1;
+	wire.rejections = rejections;
+	rejection.names = names;
+	for (size_t i = DECISION_NAMES_MAX; i < count_of(names) + 1; i++) {
+		rejection.n_names = i;
+		assert_int_equal(
+			wire_unpack_decision(back, bytes,
+				plimsoll__decision__pack(&wire, bytes), &err),
+			i > DECISION_NAMES_MAX ? -EBADMSG : 0);
+	}
+	assert_string_equal(err.text, "a reason names too many nodes");
 }
 
 static void packs_a_batch_of_decisions_as_generated_code_does(void **state)
@@ -267,6 +345,8 @@ int main(void)
 		cmocka_unit_test(
 			packs_a_batch_of_decisions_as_generated_code_does),
 		cmocka_unit_test(refuses_too_many_decisions_in_a_batch),
+		cmocka_unit_test(names_no_more_nodes_than_there_is_room_for),
+		cmocka_unit_test(refuses_too_many_names_of_a_reason),
 		cmocka_unit_test(refuses_impossible_values),
 	};
 

@@ -137,6 +137,85 @@ static void a_pod_that_no_watch_shows_bound_is_tried_again_in_2_minutes(
 	answer_all();
 }
 
+/* ---- reservations ---- */
+
+/* A pod of one CPU of the VM. */
+static void deliver_vm_pod(const char *name, const char *annotations,
+	const char *spec)
+{
+	scoped_free char *text = xasprintf(
+		"{'metadata':{'name':'%s','uid':'%s','namespace':'default',"
+		"'labels':{'kubevirt.io':'virt-launcher',"
+		"'kubevirt.io/created-by':'vmi'},'annotations':{%s}},'spec':{"
+		"'schedulerName':'s'%s,'containers':[{'name':'compute',"
+		"'resources':{'requests':{'cpu':'1'}}}]},'status':{'phase':"
+		"'Pending'}}",
+		name, name, annotations, spec);
+
+	deliver(&world.pods, name, text);
+}
+
+/* n1 has a CPU reserved for the VM, whose pod is now to be bound there. */
+static void bind_reserved(void)
+{
+	deliver_node("n1");
+	deliver_synced();
+	deliver_vm_pod("temp", "'kubevirt.io/ephemeral-provisioning':'true'",
+		",'nodeName':'n1'");
+	deliver_deleted(&world.pods, "temp");
+	assert_int_equal(taken_cpus(), 1);
+	deliver_vm_pod("real", "", "");
+	take_turns();
+	assert_int_equal(world.bindings, 1);
+	assert_int_equal(taken_cpus(), 1);
+}
+
+static void a_reservation_counts_again_if_the_binding_is_refused(void **state)
+{
+	(void)state;
+	bind_reserved();
+	answer_last(422, "");
+	assert_int_equal(taken_cpus(), 1);
+	answer_all();
+	world.ahead_us += QUEUE_BACKOFF_US;
+	deliver_node("n2");
+	take_turns();
+	assert_int_equal(world.bindings, 2);
+	assert_int_equal(taken_cpus(), 1);
+	answer_all();
+	deliver_vm_pod("real", "", ",'nodeName':'n1'");
+	assert_int_equal(taken_cpus(), 1);
+	deliver_deleted(&world.pods, "real");
+	assert_int_equal(taken_cpus(), 0);
+}
+
+static void a_reservation_ends_with_the_pod_that_took_its_place(void **state)
+{
+	(void)state;
+	bind_reserved();
+	deliver_deleted(&world.pods, "real");
+	assert_int_equal(taken_cpus(), 0);
+	answer_last(404, "");
+	answer_all();
+	/* Another pod of the VM brings back no reservation. */
+	deliver_vm_pod("next", "", ",'nodeSelector':{'a':'b'}");
+	take_turns();
+	assert_int_equal(taken_cpus(), 0);
+	answer_all();
+}
+
+static void a_pod_that_is_gone_ends_its_reservation(void **state)
+{
+	(void)state;
+	bind_reserved();
+	answer_last(404, "");
+	assert_int_equal(taken_cpus(), 0);
+	deliver_vm_pod("next", "", ",'nodeSelector':{'a':'b'}");
+	take_turns();
+	assert_int_equal(taken_cpus(), 0);
+	answer_all();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -147,6 +226,11 @@ int main(void)
 			a_deleted_pod_leaves_a_binding_of_unknown_outcome),
 		SCHEDULE_TEST(
 			a_pod_that_no_watch_shows_bound_is_tried_again_in_2_minutes),
+		SCHEDULE_TEST(
+			a_reservation_counts_again_if_the_binding_is_refused),
+		SCHEDULE_TEST(
+			a_reservation_ends_with_the_pod_that_took_its_place),
+		SCHEDULE_TEST(a_pod_that_is_gone_ends_its_reservation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

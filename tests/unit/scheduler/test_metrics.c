@@ -2,6 +2,8 @@
 
 #include "tests/unit/scheduler/given.h"
 
+#include <math.h>
+
 #define SECOND INT64_C(1000000)
 #define NOW (1000 * SECOND)
 
@@ -215,6 +217,37 @@ static void counts_decisions_without_load(void **state)
 	scene_fini(&scene);
 }
 
+static void moves_are_series_while_the_mover_runs(void **state)
+{
+	static const char *const lines[] = {
+		"plimsoll_scheduler_moves_total{state=\"failed\"} 2",
+		"plimsoll_scheduler_moves_in_flight 1",
+		"plimsoll_scheduler_moves_automatic 1",
+		"plimsoll_scheduler_moves_paused 0",
+	};
+	struct scene scene;
+	(void)state;
+
+	scene_init(&scene, true, "64Gi");
+	metrics_write(&scene.text,
+		&(struct scheduler_view){ .cache = &scene.cache,
+			.queue = &scene.queue,
+			.metrics = &scene.metrics,
+			.has_moves = true,
+			.moves = { .counts = { [MOVE_FAILED] = 2 },
+				.in_flight = 1,
+				.orders = true,
+				.round_s = NAN },
+			.now_us = NOW },
+		"p");
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		given_check(strstr(scene.text.data, lines[i]) != NULL,
+			lines[i]);
+	}
+	buffer_clear(&scene.text);
+	scene_fini(&scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -223,6 +256,7 @@ int main(void)
 		cmocka_unit_test(an_unschedulable_pod_counts_for_each_plugin),
 		cmocka_unit_test(an_unsupported_pod_counts_for_its_plugin),
 		cmocka_unit_test(counts_decisions_without_load),
+		cmocka_unit_test(moves_are_series_while_the_mover_runs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -334,6 +334,12 @@ static void deliver_failed(const char *name, const char *reason)
 	deliver(&world.failed, name, text);
 }
 
+static double rejection_cost(const struct scheduler_view *view)
+{
+	return rejections_cost(&cache_node(view->cache, "n1")->rejections,
+		view->now_us);
+}
+
 static void counts_a_rejection_once_and_marks_the_node(void **state)
 {
 	const struct scheduler_view view = schedule_view(world.sched);
@@ -344,15 +350,15 @@ static void counts_a_rejection_once_and_marks_the_node(void **state)
 	deliver_failed("before", "OutOfcpu");
 	deliver_synced();
 	assert_int_equal(counts[REJECTION_CPU], 0);
-	assert_int_equal(cache_node(view.cache, "n1")->rejected_us, 0);
+	assert_true(rejection_cost(&view) <= 0);
 	deliver_failed("a", "OutOfmemory");
 	deliver_failed("a", "OutOfmemory");
 	deliver_failed("b", "Evicted");
 	assert_int_equal(counts[REJECTION_MEMORY], 1);
-	assert_true(cache_node(view.cache, "n1")->rejected_us > 0);
+	assert_true(rejection_cost(&view) > 0);
 	/* A heartbeat of the node does not change that. */
 	deliver_node("n1");
-	assert_true(cache_node(view.cache, "n1")->rejected_us > 0);
+	assert_true(rejection_cost(&view) > 0);
 }
 
 /* Fills n1, so that p is pending. */
@@ -396,6 +402,111 @@ static void a_deleted_pod_wakes_the_queue_before_its_failure(void **state)
 	answer_all();
 }
 
+/* ---- VMs that failed, and that move ---- */
+
+static void deliver_launcher(const char *name, const char *labels,
+	const char *spec, const char *status)
+{
+	scoped_free char *text = xasprintf(
+		"{'metadata':{'name':'%s','uid':'%s','namespace':'default',"
+		"'labels':{'kubevirt.io':'virt-launcher',"
+		"'kubevirt.io/created-by':'vmi'%s},'annotations':{"
+		"'kubevirt.io/domain':'v','kubevirt.io/migrationJobName':"
+		"'plimsoll-move-1'}},'spec':{'schedulerName':'s'%s,"
+		"'containers':[{'name':'compute','resources':{'requests':{"
+		"'cpu':'1'}}}]},'status':{%s}}",
+		name, name, labels, spec, status);
+
+	deliver(strstr(status, "Failed") != NULL ? &world.failed : &world.pods,
+		name, text);
+}
+
+static bool has_pod(const struct node *node, const struct pod *pod)
+{
+	for (size_t i = 0; i < node->pod_count; i++) {
+		if (node->pods[i].pod == pod) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static const char *node_of(const struct scheduler_view *view, const char *uid)
+{
+	const struct pod *pod = cache_pod(view->cache, uid);
+
+	for (size_t i = 0; i < view->cache->cluster.count; i++) {
+		const struct node *node = view->cache->cluster.nodes[i];
+
+		if (has_pod(node, pod)) {
+			return node->name;
+		}
+	}
+	return "";
+}
+
+static void a_vm_that_failed_on_a_node_starts_on_another(void **state)
+{
+	const struct scheduler_view view = schedule_view(world.sched);
+	(void)state;
+
+	deliver_node("n1");
+	deliver_synced();
+	deliver_launcher("first", "", ",'nodeName':'n1'", "'phase':'Failed'");
+	deliver_node("n2");
+	deliver_pod("busy", "7", "x");
+	take_turns();
+	assert_string_equal(node_of(&view, "busy"), "n1");
+	answer_all();
+	deliver_deleted(&world.pods, "busy");
+	deliver(&world.pods, "busy",
+		"{'metadata':{'name':'busy','uid':'busy'},'spec':{'nodeName':"
+		"'n2','containers':[{'name':'c','resources':{'requests':{"
+		"'cpu':'7'}}}]}}");
+	deliver_launcher("second", "", "", "'phase':'Pending'");
+	take_turns();
+	assert_string_equal(node_of(&view, "second"), "n2");
+	answer_all();
+	/* The node is last, but not excluded. */
+	deliver_launcher("third", "", "", "'phase':'Pending'");
+	take_turns();
+	assert_string_equal(node_of(&view, "third"), "n1");
+	answer_all();
+}
+
+/* The annotation alone is no order. */
+static void a_migration_that_nobody_ordered_does_not_go_first(void **state)
+{
+	const struct scheduler_view view = schedule_view(world.sched);
+	(void)state;
+
+	deliver_node("n1");
+	deliver_synced();
+	deliver_launcher("source", "", ",'nodeName':'n1'", "'phase':'Running'");
+	deliver_launcher("target", ",'kubevirt.io/migrationJobUID':'u'", "",
+		"'phase':'Pending'");
+	assert_non_null(queue_find(view.queue, "target"));
+	assert_int_equal(view.queue->moves, 0);
+}
+
+/* KubeVirt leaves the object in place until the VM ends. */
+static void a_source_that_succeeded_counts_no_more(void **state)
+{
+	const struct scheduler_view view = schedule_view(world.sched);
+	(void)state;
+
+	deliver_node("n1");
+	deliver_synced();
+	deliver_launcher("source", "", ",'nodeName':'n1'", "'phase':'Running'");
+	assert_int_equal(cache_node(view.cache, "n1")->cpu_milli_requested,
+		1000);
+	deliver_launcher("source", "", ",'nodeName':'n1'",
+		"'phase':'Succeeded'");
+	assert_int_equal(cache_node(view.cache, "n1")->cpu_milli_requested, 0);
+	assert_int_equal(cache_node(view.cache, "n1")->vms.count, 0);
+	assert_null(cache_pod(view.cache, "source"));
+}
+
 #define ELECTION_TEST(name)                                                    \
 	cmocka_unit_test_setup_teardown(name, setup_election, teardown)
 
@@ -407,6 +518,10 @@ int main(void)
 		SCHEDULE_TEST(reports_unschedulable_pods_above_the_limit_later),
 		SCHEDULE_TEST(counts_a_rejection_once_and_marks_the_node),
 		SCHEDULE_TEST(a_pod_from_the_watch_was_bound_now),
+		SCHEDULE_TEST(a_vm_that_failed_on_a_node_starts_on_another),
+		SCHEDULE_TEST(
+			a_migration_that_nobody_ordered_does_not_go_first),
+		SCHEDULE_TEST(a_source_that_succeeded_counts_no_more),
 		SCHEDULE_TEST(a_failed_pod_wakes_the_queue_before_its_deletion),
 		SCHEDULE_TEST(a_deleted_pod_wakes_the_queue_before_its_failure),
 		SCHEDULE_TEST(

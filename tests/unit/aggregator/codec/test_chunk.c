@@ -2,12 +2,14 @@
 
 #include "aggregator/codec/column.h"
 #include "lib/crc.h"
+#include "lib/files.h"
 #include "lib/memory.h"
 #include "proto/wire.h"
 #include "tests/unit/aggregator/sample.h"
 #include "tests/unit/proto/report_rows.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 
 static const struct chunk_want all = { SCHEMA_ALL, NULL };
@@ -438,9 +440,38 @@ static void the_stored_format_does_not_change(void **state)
 
 	(void)state;
 	assert_int_equal(chunk_write(&bytes, reports, 64, NULL), 0);
-	assert_int_equal(CHUNK_VERSION, 1);
-	assert_int_equal(crc_add(0, bytes.data, bytes.len), 0x4d55ed77);
+	assert_int_equal(CHUNK_VERSION, 2);
+	assert_int_equal(crc_add(0, bytes.data, bytes.len), 0x53315dab);
 	free_reports(reports, 64);
+}
+
+/* An earlier program wrote it: three steady reports with a pod. */
+static void reads_a_chunk_of_version_1(void **state)
+{
+	char bytes[512];
+	struct vm_pod vm = sample_vm("a", 1);
+	struct chunk_report got;
+	struct chunk *chunk;
+	int len = file_read_at(bytes, sizeof(bytes), AT_FDCWD,
+		"tests/fixtures/chunks/version-1", NULL);
+
+	(void)state;
+	assert_true(len > 0);
+	assert_int_equal(chunk_open(&chunk, bytes, (size_t)len, &all, NULL), 0);
+	assert_int_equal(chunk_count(chunk), 3);
+	for (size_t i = 0; i < 3; i++) {
+		struct report was =
+			steady_report(i + 1, 100 + 2 * (double)i, 1);
+
+		sample_add_vms(&was, &vm, 1);
+		was.own.rss_bytes = i == 1 ? 4096 : REPORT_UNKNOWN;
+		assert_int_equal(chunk_get(&got, chunk, i, NULL), 0);
+		assert_same(&got.report, &was);
+		assert_true(got.report.memory.swap_in_bytes == REPORT_UNKNOWN);
+		report_fini(&got.report);
+		report_fini(&was);
+	}
+	chunk_close(chunk);
 }
 
 static void packs_an_idle_node_into_few_bytes(void **state)
@@ -526,6 +557,7 @@ int main(void)
 		cmocka_unit_test(
 			every_field_has_a_column_and_every_column_a_field),
 		cmocka_unit_test(the_stored_format_does_not_change),
+		cmocka_unit_test(reads_a_chunk_of_version_1),
 		cmocka_unit_test(refuses_columns_that_end_too_early),
 		cmocka_unit_test(detects_damage),
 		cmocka_unit_test(packs_an_idle_node_into_few_bytes),

@@ -541,12 +541,80 @@ static void acknowledges_decisions_when_they_are_stored(void **state)
 	assert_true(f->agent.reply.ack.stored);
 }
 
+static void add_move(struct fixture *f, unsigned id)
+{
+	struct move_record move = { .revision = 1,
+		.namespace = "shop",
+		.vm = "web-1",
+		.source = "n1",
+		.wall_us = clock_wall_us() };
+	scoped_buffer struct buffer packed = BUFFER_MAX(10000);
+	scoped_buffer struct buffer out = BUFFER_MAX(10000);
+	struct packed_move one;
+
+	(void)snprintf(move.id, sizeof(move.id), "id-%u", id);
+	wire_pack_move(&packed, &move);
+	one = (struct packed_move){ (const uint8_t *)packed.data, packed.len };
+	wire_pack_moves(&out, &one, 1);
+	send_and_wait(f, &out);
+	assert_int_equal(f->agent.reply.kind, WIRE_ACK);
+	assert_true(f->agent.reply.ack.stored);
+}
+
+static const struct move_list *request_moves(struct fixture *f, uint64_t after)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(100);
+
+	wire_pack_moves_request(&out, &(struct moves_request){ 0, after });
+	send_and_wait(f, &out);
+	assert_int_equal(f->agent.reply.kind, WIRE_MOVE_LIST);
+	return &f->agent.reply.moves;
+}
+
+static void serves_the_moves_that_it_stored_page_by_page(void **state)
+{
+	struct fixture *f = *state;
+	const struct move_list *list;
+	uint64_t next;
+
+	assert_int_equal(request_moves(f, 0)->count, 0);
+	for (unsigned i = 0; i < WIRE_MOVES_MAX; i++) {
+		add_move(f, i);
+	}
+	list = request_moves(f, 0);
+	assert_int_equal(list->count, WIRE_MOVES_MAX);
+	assert_int_equal(list->next, 0);
+	add_move(f, WIRE_MOVES_MAX);
+	list = request_moves(f, 0);
+	assert_int_equal(list->count, WIRE_MOVES_MAX);
+	next = list->next;
+	assert_int_not_equal(next, 0);
+	list = request_moves(f, next);
+	assert_int_equal(list->count, 1);
+	assert_string_equal(list->records[0].id, "id-64");
+	assert_int_equal(list->next, 0);
+}
+
+static void refuses_to_list_moves_after_a_stop(void **state)
+{
+	struct fixture *f = *state;
+	scoped_buffer struct buffer out = BUFFER_MAX(100);
+
+	ingest_stop(f->ingest);
+	wire_pack_moves_request(&out, &(struct moves_request){ 0, 0 });
+	send_and_wait(f, &out);
+	assert_int_equal(f->agent.reply.kind, WIRE_REFUSED);
+	assert_int_equal(f->agent.reply.retry_ms, 1000);
+}
+
 #define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		test(acknowledges_decisions_when_they_are_stored),
+		test(serves_the_moves_that_it_stored_page_by_page),
+		test(refuses_to_list_moves_after_a_stop),
 		test(a_batch_is_stored_and_live),
 		test(an_overdue_batch_is_acknowledged_at_once),
 		test(rejects_a_batch_without_a_hello),

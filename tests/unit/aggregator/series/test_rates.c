@@ -204,12 +204,37 @@ static void without_vms_pressure_counts_only_on_a_busy_node(void **state)
 
 	(void)state;
 	p.after.pressure.cpu.some_us = 8000000;
-	p.after.cpu.user_us = 27000000;
-	compute(&p);
-	assert_true(isnan(p.rates.contention));
 	p.after.cpu.user_us = 29000000;
 	compute(&p);
 	assert_near(p.rates.contention, 0.8);
+	p.after.cpu.user_us = 27000000;
+	compute(&p);
+	assert_true(isnan(p.rates.contention));
+	p.after.pressure.cpu.some_us = 400000;
+	compute(&p);
+	assert_near(p.rates.contention, 0);
+	p.after.pressure.cpu.some_us = REPORT_UNKNOWN;
+	compute(&p);
+	assert_true(isnan(p.rates.contention));
+}
+
+static void vms_without_pressure_have_an_unknown_contention(void **state)
+{
+	struct pair p = make_pair();
+	struct vm_pod vm = sample_vm("a", 1);
+
+	(void)state;
+	vm.pressure.cpu.state = SOURCE_ABSENT;
+	sample_add_vms(&p.before, &vm, 1);
+	sample_add_vms(&p.after, &vm, 1);
+	compute(&p);
+	assert_near(p.rates.cpu_some, 0);
+	assert_true(isnan(p.rates.contention));
+	p.after.cpu.user_us = 29000000;
+	p.after.pressure.cpu.some_us = 8000000;
+	compute(&p);
+	assert_near(p.rates.contention, 0.8);
+	fini(&p);
 }
 
 static void identifies_pods_by_uid_and_cgroup(void **state)
@@ -312,6 +337,8 @@ int main(void)
 		cmocka_unit_test(weights_contention_by_used_cores),
 		cmocka_unit_test(
 			without_vms_pressure_counts_only_on_a_busy_node),
+		cmocka_unit_test(
+			vms_without_pressure_have_an_unknown_contention),
 		cmocka_unit_test(identifies_pods_by_uid_and_cgroup),
 		cmocka_unit_test(a_missing_working_set_makes_the_sum_unknown),
 		cmocka_unit_test(finds_a_pod_behind_many_new_ones),

@@ -3,14 +3,18 @@
 
 #include "aggregator/store/decisions.h"
 #include "aggregator/store/maintenance.h"
+#include "aggregator/store/move_table.h"
 #include "aggregator/store/outbox_table.h"
 #include "tests/unit/aggregator/store/count_hours.h"
+
+#include <inttypes.h>
 
 static const uint64_t day_ms = 24 * UINT64_C(3600000);
 
 struct maintained {
 	struct fixture *f;
 	struct decisions *decisions;
+	struct move_table *moves;
 	struct outbox_table *outbox;
 	struct maintenance *maintenance;
 	struct store_options options;
@@ -25,6 +29,18 @@ static inline void maintained_open(struct maintained *m)
 		0);
 }
 
+/* Makes the tables, before a test measures the database. */
+static inline void maintained_make_tables(struct fixture *f)
+{
+	struct decisions *decisions;
+	struct move_table *moves;
+
+	assert_int_equal(decisions_new(&decisions, f->db, NULL), 0);
+	assert_int_equal(move_table_new(&moves, f->db, NULL), 0);
+	decisions_free(decisions);
+	move_table_free(moves);
+}
+
 static inline void maintained_init(struct maintained *m, struct fixture *f,
 	const struct store_options *options)
 {
@@ -33,6 +49,7 @@ static inline void maintained_init(struct maintained *m, struct fixture *f,
 		.now = { 1000000000, f->now_ms },
 		.seq = 1000000 };
 	assert_int_equal(decisions_new(&m->decisions, f->db, NULL), 0);
+	assert_int_equal(move_table_new(&m->moves, f->db, NULL), 0);
 	assert_int_equal(outbox_table_new(&m->outbox, f->db,
 				 options->outbox_bytes, NULL),
 		0);
@@ -43,6 +60,7 @@ static inline void maintained_fini(struct maintained *m)
 {
 	maintenance_free(m->maintenance);
 	decisions_free(m->decisions);
+	move_table_free(m->moves);
 	outbox_table_free(m->outbox);
 }
 
@@ -90,6 +108,28 @@ static inline void maintained_add_decisions(struct maintained *m, size_t count,
 	}
 	assert_int_equal(db_exec(m->f->db, "BEGIN", NULL), 0);
 	assert_int_equal(decisions_write(m->decisions, batch, NULL), 0);
+	assert_int_equal(db_exec(m->f->db, "COMMIT", NULL), 0);
+	store_batch_free(batch);
+}
+
+static inline void maintained_add_moves(struct maintained *m, size_t count,
+	uint64_t wall_ms)
+{
+	struct store_batch *batch = store_moves_new();
+	struct move_record move = { .revision = 1,
+		.namespace = "a",
+		.vm = "v",
+		.source = "n1" };
+
+	memset(move.sentence, 'x', 500);
+	for (size_t i = 0; i < count; i++) {
+		move.wall_us = (wall_ms + i) * 1000;
+		(void)snprintf(move.id, sizeof(move.id), "%" PRIu64,
+			move.wall_us);
+		store_moves_add(batch, &move);
+	}
+	assert_int_equal(db_exec(m->f->db, "BEGIN", NULL), 0);
+	assert_int_equal(move_table_write(m->moves, batch, NULL), 0);
 	assert_int_equal(db_exec(m->f->db, "COMMIT", NULL), 0);
 	store_batch_free(batch);
 }

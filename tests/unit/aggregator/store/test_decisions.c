@@ -1,4 +1,4 @@
-#include "aggregator/store/store.h"
+#include "aggregator/store/records.h"
 
 #include "lib/clock.h"
 #include "tests/unit/aggregator/scratch.h"
@@ -18,6 +18,9 @@ static void write_records(struct scratch *s, const char *pod, size_t count,
 		.margin = NAN };
 
 	(void)snprintf(record.pod, sizeof(record.pod), "%s", pod);
+	if (strncmp(pod, "vm-", 3) == 0) {
+		(void)snprintf(record.vm, sizeof(record.vm), "%s", pod + 3);
+	}
 	for (size_t i = 0; i < count; i++) {
 		record.wall_us = last_us - (count - 1 - i) * 1000000;
 		store_decisions_add(batch, &record);
@@ -54,8 +57,8 @@ static void on_done(void *owner, const struct error *err)
 	found->code = err == NULL ? found->code : err->code;
 }
 
-static struct found query(struct scratch *s, const char *pod, uint64_t from_us,
-	size_t limit)
+static struct found query_of(struct scratch *s, const char *pod, const char *vm,
+	uint64_t from_us, size_t limit)
 {
 	struct found found = { 0 };
 	struct store_decisions_read read = { .namespace = "a",
@@ -67,10 +70,17 @@ static struct found query(struct scratch *s, const char *pod, uint64_t from_us,
 		.owner = &found };
 
 	(void)snprintf(read.pod, sizeof(read.pod), "%s", pod);
+	(void)snprintf(read.vm, sizeof(read.vm), "%s", vm);
 	assert_int_equal(store_query_decisions(s->store, &read, NULL), 0);
 	run_until(&s->loop, &found.is_done);
 	assert_int_equal(found.code, 0);
 	return found;
+}
+
+static struct found query(struct scratch *s, const char *pod, uint64_t from_us,
+	size_t limit)
+{
+	return query_of(s, pod, "", from_us, limit);
 }
 
 static void returns_the_records_of_a_pod_newest_first(void **state)
@@ -91,6 +101,23 @@ static void returns_the_records_of_a_pod_newest_first(void **state)
 	assert_int_equal(query(s, "", 0, 100).count, 8);
 	assert_int_equal(query(s, "", 0, 4).count, 4);
 	assert_int_equal(query(s, "vm-1", now - 1000000, 100).count, 2);
+}
+
+static void returns_the_records_of_a_vm_newest_first(void **state)
+{
+	struct scratch *s = *state;
+	uint64_t now = clock_wall_us() / 1000 * 1000;
+
+	scratch_open(s, day_us);
+	write_records(s, "vm-1", 5, now);
+	write_records(s, "vm-2", 3, now - 500000);
+	write_records(s, "other", 2, now);
+	assert_true(query_of(s, "", "1", 0, 100).first_us == now);
+	assert_int_equal(query_of(s, "", "1", 0, 100).count, 5);
+	assert_int_equal(query_of(s, "", "2", now - 1600000, 100).count, 2);
+	assert_int_equal(query_of(s, "", "3", 0, 100).count, 0);
+	assert_int_equal(query_of(s, "vm-1", "1", 0, 100).count, 5);
+	assert_int_equal(query_of(s, "vm-1", "2", 0, 100).count, 0);
 }
 
 static void ignores_a_resend(void **state)
@@ -132,6 +159,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		scratch_test(returns_the_records_of_a_pod_newest_first),
+		scratch_test(returns_the_records_of_a_vm_newest_first),
 		scratch_test(ignores_a_resend),
 		scratch_test(records_survive_a_restart),
 		scratch_test(refuses_queries_while_it_closes),

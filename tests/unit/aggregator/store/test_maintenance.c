@@ -45,6 +45,20 @@ static void deletes_what_is_too_old_once_the_clock_is_steady(void **state)
 	maintained_fini(&m);
 }
 
+static void a_postponed_step_leaves_the_thread_its_sleep(void **state)
+{
+	struct fixture *f = *state;
+	struct store_options options = keeps(hour_ms);
+	struct maintained m;
+
+	maintained_init(&m, f, &options);
+	m.now.monotonic_us = maintenance_due_us(m.maintenance) + 5;
+	maintenance_postpone(m.maintenance, m.now.monotonic_us);
+	assert_true(maintenance_due_us(m.maintenance) >
+		m.now.monotonic_us + 100000);
+	maintained_fini(&m);
+}
+
 static void deletes_old_rows_of_the_head(void **state)
 {
 	struct fixture *f = *state;
@@ -73,6 +87,21 @@ static void deletes_old_decisions(void **state)
 	maintained_run(&m, 9);
 	assert_int_equal(fixture_number(f, count), 510);
 	maintained_run(&m, 5);
+	assert_int_equal(fixture_number(f, count), 10);
+	maintained_fini(&m);
+}
+
+static void deletes_old_moves(void **state)
+{
+	static const char count[] = "SELECT count(*) FROM move";
+	struct fixture *f = *state;
+	struct store_options options = keeps(day_ms);
+	struct maintained m;
+
+	maintained_init(&m, f, &options);
+	maintained_add_moves(&m, 500, m.now.wall_ms - 2 * day_ms);
+	maintained_add_moves(&m, 10, m.now.wall_ms);
+	maintained_run(&m, 14);
 	assert_int_equal(fixture_number(f, count), 10);
 	maintained_fini(&m);
 }
@@ -171,8 +200,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		fixture_test(deletes_what_is_too_old_once_the_clock_is_steady),
+		fixture_test(a_postponed_step_leaves_the_thread_its_sleep),
 		fixture_test(deletes_old_rows_of_the_head),
 		fixture_test(deletes_old_decisions),
+		fixture_test(deletes_old_moves),
 		fixture_test(a_clock_that_is_ahead_for_seconds_deletes_nothing),
 		fixture_test(a_clock_that_stays_ahead_deletes_no_day),
 		fixture_test(the_first_start_with_a_clock_ahead_deletes_no_day),

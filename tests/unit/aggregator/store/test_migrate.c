@@ -1,6 +1,10 @@
 #include "aggregator/store/migrate.h"
 
+#include "aggregator/store/decisions.h"
 #include "tests/unit/aggregator/store/count_hours.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
 
 static void converts_a_database_of_format_1(void **state)
 {
@@ -32,7 +36,7 @@ static void converts_a_database_of_format_1(void **state)
 	assert_int_equal(db_exec(f->db, sql, NULL), 0);
 	assert_int_equal(db_exec(f->db, format_1, NULL), 0);
 	assert_int_equal(store_schema_prepare(f->db, &stopping, NULL), 0);
-	assert_int_equal(fixture_number(f, "PRAGMA user_version"), 3);
+	assert_int_equal(fixture_number(f, "PRAGMA user_version"), 4);
 	assert_int_equal(fixture_number(f, "SELECT count(*) FROM main.tail"),
 		1599);
 	assert_int_equal(fixture_number(f, "SELECT count(*) FROM main.seqs"),
@@ -62,7 +66,7 @@ static void gives_the_pods_of_format_2_their_first_node(void **state)
 
 	assert_int_equal(db_exec(f->db, format_2, NULL), 0);
 	assert_int_equal(store_schema_prepare(f->db, &stopping, NULL), 0);
-	assert_int_equal(fixture_number(f, "PRAGMA user_version"), 3);
+	assert_int_equal(fixture_number(f, "PRAGMA user_version"), 4);
 	assert_int_equal(fixture_number(f, "SELECT count(*) FROM identity"), 2);
 	assert_int_equal(fixture_number(f,
 				 "SELECT node FROM identity"
@@ -76,11 +80,86 @@ static void gives_the_pods_of_format_2_their_first_node(void **state)
 		0);
 }
 
+/* Standard error goes to the file that this returns. */
+static int capture_begin(int *kept)
+{
+	int memory = memfd_create("stderr", MFD_CLOEXEC);
+
+	*kept = dup(STDERR_FILENO);
+	assert_true(memory >= 0 && *kept >= 0);
+	assert_true(dup2(memory, STDERR_FILENO) >= 0);
+	return memory;
+}
+
+static void capture_end(int memory, int kept, char *out, size_t size)
+{
+	assert_true(dup2(kept, STDERR_FILENO) >= 0);
+	assert_true(pread(memory, out, size - 1, 0) >= 0);
+	(void)close(kept);
+	(void)close(memory);
+}
+
+/* A decision keeps its other columns, and has no VM. */
+static void decisions_of_format_3_have_no_vm(void **state)
+{
+	static const char format_3[] =
+		"CREATE TABLE decision (id INTEGER PRIMARY KEY,"
+		" namespace TEXT NOT NULL, pod TEXT NOT NULL, uid TEXT NOT "
+		"NULL,"
+		" wall_ms INTEGER NOT NULL, body BLOB NOT NULL,"
+		" UNIQUE (namespace, pod, wall_ms, uid));"
+		"CREATE INDEX decision_age ON decision (wall_ms);"
+		"INSERT INTO decision VALUES(4, 'ns', 'p', 'u', 5, x'00');"
+		"PRAGMA user_version = 3;";
+	static _Atomic bool stopping;
+	struct fixture *f = *state;
+	struct decisions *decisions = NULL;
+	char text[4096] = "";
+	int captured, kept;
+
+	assert_int_equal(db_exec(f->db, format_3, NULL), 0);
+	/* A conversion that takes long says so before it begins. */
+	captured = capture_begin(&kept);
+	assert_int_equal(store_schema_prepare(f->db, &stopping, NULL), 0);
+	capture_end(captured, kept, text, sizeof(text));
+	assert_non_null(strstr(text, "converting the decisions from format 3"));
+	assert_non_null(strstr(text, "decisions converted"));
+	assert_int_equal(fixture_number(f,
+				 "SELECT count(*) FROM sqlite_schema"
+				 " WHERE name = 'decision_vm'"),
+		1);
+	assert_int_equal(decisions_new(&decisions, f->db, NULL), 0);
+	assert_int_equal(fixture_number(f, "PRAGMA user_version"), 4);
+	assert_int_equal(fixture_number(f,
+				 "SELECT id FROM decision WHERE pod = 'p'"
+				 " AND wall_ms = 5 AND vm IS NULL"),
+		4);
+	assert_int_equal(fixture_number(f,
+				 "SELECT count(*) FROM decision INDEXED BY"
+				 " decision_vm WHERE namespace = 'ns'"
+				 " AND vm = 'v'"),
+		0);
+	decisions_free(decisions);
+}
+
+static void a_database_of_format_3_without_decisions_is_converted(void **state)
+{
+	static _Atomic bool stopping;
+	struct fixture *f = *state;
+
+	assert_int_equal(db_exec(f->db, "PRAGMA user_version = 3", NULL), 0);
+	assert_int_equal(store_schema_prepare(f->db, &stopping, NULL), 0);
+	assert_int_equal(fixture_number(f, "PRAGMA user_version"), 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		fixture_test(converts_a_database_of_format_1),
 		fixture_test(gives_the_pods_of_format_2_their_first_node),
+		fixture_test(decisions_of_format_3_have_no_vm),
+		fixture_test(
+			a_database_of_format_3_without_decisions_is_converted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

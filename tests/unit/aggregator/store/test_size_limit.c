@@ -85,6 +85,7 @@ static void deletes_the_oldest_day_first(void **state)
 	struct store_options options;
 	struct maintained m;
 
+	maintained_make_tables(f);
 	for (uint64_t day = 3; day > 0; day--) {
 		add_blobs(f, STORE_RAW, today_ms - day * day_ms, 24, 20000);
 		add_blobs(f, STORE_1M, today_ms - day * day_ms, 24, 2000);
@@ -135,10 +136,11 @@ static void holds_with_a_single_day(void **state)
 	struct store_options options;
 	struct maintained m;
 
+	maintained_make_tables(f);
 	add_blobs(f, STORE_RAW, today_ms, 10, 20000);
 	add_blobs(f, STORE_1M, today_ms, 10, 2000);
 	fixture_add_at(f, 1, f->now_ms);
-	options = limited(used_bytes(f) * 2 / 3);
+	options = limited(used_bytes(f) * 7 / 10);
 	maintained_init(&m, f, &options);
 	shrink(&m);
 	assert_int_equal(count_blobs(f, STORE_RAW, today_ms, 3), 0);
@@ -200,6 +202,20 @@ static void holds_with_nothing_but_rows_of_the_head(void **state)
 	shrink(&m);
 	assert_in_range(fixture_number(f, count_rows), 1, 1000);
 	assert_int_equal(fixture_number(f, "SELECT max(seq) FROM tail"), 1799);
+	maintained_fini(&m);
+}
+
+static void holds_with_nothing_but_moves(void **state)
+{
+	struct fixture *f = *state;
+	struct store_options options = limited(512 << 10);
+	struct maintained m;
+
+	maintained_init(&m, f, &options);
+	maintained_add_moves(&m, 2000, m.now.wall_ms);
+	shrink(&m);
+	assert_in_range(fixture_number(f, "SELECT count(*) FROM move"), 1,
+		1999);
 	maintained_fini(&m);
 }
 
@@ -455,6 +471,7 @@ int main(void)
 		fixture_test(too_many_rows_do_not_cost_the_minutes),
 		fixture_test(holds_with_nothing_but_rows_of_the_head),
 		fixture_test(holds_with_nothing_but_decisions),
+		fixture_test(holds_with_nothing_but_moves),
 		fixture_test(decisions_above_their_share_go_before_reports),
 		fixture_test(
 			holds_with_nothing_but_the_queue_of_an_earlier_remote_write),

@@ -5,8 +5,7 @@
 #include "tests/support/cm.h"
 #include "tests/unit/scheduler/given.h"
 
-/* events.c allows this many requests in flight. */
-enum { PENDING_MAX = 256 };
+static const int64_t second = 1000000;
 
 /* A fake API server: a request stays open until a test answers it. */
 struct kube_request {
@@ -15,7 +14,7 @@ struct kube_request {
 };
 
 static struct {
-	struct kube_request *open[PENDING_MAX];
+	struct kube_request *open[EVENTS_PENDING];
 	size_t count;
 	struct interner *interner;
 	struct events *events;
@@ -28,7 +27,7 @@ struct kube_request *kube_request_send(struct kube_client *client,
 	struct kube_request *request = xcalloc(1, sizeof(*request));
 
 	(void)client;
-	assert_true(world.count < PENDING_MAX);
+	assert_true(world.count < EVENTS_PENDING);
 	request->call = *call;
 	request->body = xstrndup(call->body, call->len);
 	world.open[world.count++] = request;
@@ -157,7 +156,6 @@ static void another_fails(int64_t now_us)
 
 static void sends_30_events_a_second_in_total(void **state)
 {
-	const int64_t second = 1000000;
 	size_t sent = 0;
 
 	(void)state;
@@ -179,8 +177,6 @@ static void sends_30_events_a_second_in_total(void **state)
 
 static void sends_an_event_that_is_owed_once_there_is_room(void **state)
 {
-	const int64_t second = 1000000;
-
 	(void)state;
 	for (int i = 0; i < EVENTS_BURST; i++) {
 		another_fails(0);
@@ -214,14 +210,116 @@ static void names_the_reason_in_condition_and_event(void **state)
 static void reports_both_or_nothing_above_the_limit(void **state)
 {
 	(void)state;
-	for (int i = 0; i < PENDING_MAX - 1; i++) {
-		events_scheduled(world.events, world.queued.pod, "n", "", 0);
+	for (int i = 0; i < EVENTS_PENDING - 2; i++) {
+		events_scheduled(world.events, world.queued.pod, "n", "",
+			second * i);
 	}
-	assert_false(fails_with("a", 0));
+	assert_false(fails_with("a", second * EVENTS_PENDING));
 	assert_null(world.queued.message);
-	assert_int_equal(answer_all(), PENDING_MAX - 1);
-	assert_true(fails_with("a", 0));
+	assert_int_equal(answer_all(), EVENTS_PENDING - 2);
+	assert_true(fails_with("a", second * EVENTS_PENDING));
 	assert_int_equal(answer_all(), 2);
+}
+
+static struct pod *launcher(void)
+{
+	return given_pod(world.interner,
+		"{'metadata':{'name':'virt-launcher-a-x','namespace':'x',"
+		"'uid':'p','labels':{'kubevirt.io':'virt-launcher',"
+		"'kubevirt.io/created-by':'vmi-1'},"
+		"'annotations':{'kubevirt.io/domain':'a'}}}");
+}
+
+/* The open request about the VMI; NULL: none. */
+static const char *vmi_event(void)
+{
+	for (size_t i = 0; i < world.count; i++) {
+		const char *body = world.open[i]->body;
+
+		if (strstr(body, "\"VirtualMachineInstance\"") != NULL) {
+			return body;
+		}
+	}
+	return NULL;
+}
+
+static void the_vmi_has_the_events_of_its_launcher_pod(void **state)
+{
+	struct pod *pod = launcher();
+	struct queued_pod queued = { .pod = pod };
+
+	(void)state;
+	events_scheduled(world.events, pod, "n", "n: 5 % CPU used", 0);
+	assert_int_equal(count_open("POST"), 2);
+	assert_non_null(strstr(vmi_event(), "\"Scheduled\""));
+	assert_non_null(strstr(vmi_event(), "\"uid\":\"vmi-1\""));
+	assert_non_null(strstr(vmi_event(), "\"name\":\"a\""));
+	assert_non_null(strstr(vmi_event(), "\"kubevirt.io/v1\""));
+	assert_non_null(strstr(vmi_event(),
+		"Successfully assigned x/virt-launcher-a-x to n: 5 % CPU "
+		"used"));
+	answer_all();
+	assert_true(events_unschedulable(world.events, &queued, "no", 0));
+	assert_int_equal(count_open("POST"), 2);
+	assert_non_null(strstr(vmi_event(), "\"FailedScheduling\""));
+	answer_all();
+	assert_true(events_unschedulable(world.events, &queued, "no 2", 1));
+	assert_null(vmi_event());
+	answer_all();
+	free(queued.message);
+	pod_free(pod);
+}
+
+/* The API server is slow: no request is answered. */
+static void each_of_200_vms_that_start_at_once_has_its_pods_event(void **state)
+{
+	struct pod *pod = launcher();
+	size_t pods = 0;
+
+	(void)state;
+	for (int i = 0; i < 200; i++) {
+		events_scheduled(world.events, pod, "n", "", 0);
+	}
+	for (size_t i = 0; i < world.count; i++) {
+		pods += strstr(world.open[i]->body, "\"kind\":\"Pod\"") != NULL;
+	}
+	assert_int_equal(pods, 200);
+	assert_int_equal(
+		world.count + events_suppressed(world.events, EVENTS_OF_VMI),
+		400);
+	assert_int_equal(events_suppressed(world.events, EVENTS_OF_ALL), 0);
+	answer_all();
+	pod_free(pod);
+}
+
+static void counts_what_is_not_sent_while_too_many_are_in_flight(void **state)
+{
+	(void)state;
+	for (int i = 0; i < EVENTS_PENDING + 3; i++) {
+		events_scheduled(world.events, world.queued.pod, "n", "",
+			second * i);
+	}
+	assert_int_equal(events_suppressed(world.events, EVENTS_IN_FLIGHT), 3);
+	assert_int_equal(answer_all(), EVENTS_PENDING);
+}
+
+static void events_about_vmis_count_for_the_limit_of_all(void **state)
+{
+	const struct events_vmi about = { .namespace = "x",
+		.name = "a",
+		.uid = "vmi-1",
+		.reason = "MoveOrdered",
+		.note = "because" };
+
+	(void)state;
+	for (int i = 0; i < EVENTS_BURST; i++) {
+		events_about_vmi(world.events, &about, 0);
+		assert_non_null(strstr(vmi_event(), "\"Moving\""));
+		answer_all();
+	}
+	events_about_vmi(world.events, &about, 0);
+	assert_int_equal(world.count, 0);
+	assert_int_equal(events_suppressed(world.events, EVENTS_OF_ALL), 1);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -236,6 +334,10 @@ int main(void)
 		CASE(sends_an_event_that_is_owed_once_there_is_room),
 		CASE(names_the_reason_in_condition_and_event),
 		CASE(reports_both_or_nothing_above_the_limit),
+		CASE(the_vmi_has_the_events_of_its_launcher_pod),
+		CASE(each_of_200_vms_that_start_at_once_has_its_pods_event),
+		CASE(counts_what_is_not_sent_while_too_many_are_in_flight),
+		CASE(events_about_vmis_count_for_the_limit_of_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,12 @@
 #include "scheduler/cache/cache.h"
 
 #include "kube/json_value.h"
+#include "lib/clock.h"
 #include "lib/memory.h"
 #include "tests/support/cm.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SECOND INT64_C(1000000)
@@ -168,7 +170,9 @@ static void updates_of_a_vms_pod_keep_its_usage(void **state)
 	(void)put_node(world, "a", "8", "");
 	vm->is_vm = true;
 	vm->vcpus = 2;
-	vm->usage = (struct usage){ 600, 1.5, 2.5 };
+	vm->usage = (struct usage){ .seconds = 600,
+		.mean_cores = 1.5,
+		.square_cores = 2.5 };
 	cache_assume(&world->cache, vm, "a", 0);
 	vm = make_pod(world, "u", "a");
 	vm->is_vm = true;
@@ -306,9 +310,33 @@ static void a_nominated_pod_counts_once_until_removed(void **state)
 	assert_string_equal(world->cache.cluster.nominated_pods[0]->uid, "v");
 }
 
+/* Announcements name times of the day. */
+static void a_load_tells_the_node_the_time_of_the_day(void **state)
+{
+	struct world *world = *state;
+	int64_t offset_us =
+		(int64_t)clock_wall_us() - (int64_t)clock_monotonic_us();
+	struct node_load load;
+	struct node *node;
+	bool changed;
+
+	(void)put_node(world, "a", "4", "");
+	node = world->cache.cluster.nodes[0];
+	assert_true(llabs(node->vms.wall_offset_us - offset_us) < SECOND);
+	node_set_wall_offset(node, 0);
+	node_load_init(&load);
+	load.name = xstrdup("a");
+	cache_put_load(&world->cache, &changed, &load, 0, 0);
+	assert_true(llabs(node->vms.wall_offset_us - offset_us) < SECOND);
+	node_load_fini(&load);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			a_load_tells_the_node_the_time_of_the_day, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(
 			updates_of_a_vms_pod_keep_its_usage, setup, teardown),
 		cmocka_unit_test_setup_teardown(

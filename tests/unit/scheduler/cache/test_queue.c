@@ -247,6 +247,100 @@ static void a_gated_pod_waits_until_its_gates_are_removed(void **state)
 	queue_fini(&queue);
 }
 
+static void put_target(struct queue *queue, const char *uid, int32_t priority,
+	bool is_move, int64_t now)
+{
+	struct pod *pod = make_pod(uid, priority, 1);
+
+	pod->is_target = true;
+	pod->is_move = is_move;
+	queue_put(queue, pod, now);
+}
+
+static void targets_of_ordered_moves_go_first_then_other_targets(void **state)
+{
+	static const char *const expected[] = { "move", "high", "drain",
+		"plain" };
+	struct queued_pod *next[4];
+	struct queue queue;
+	(void)state;
+
+	queue_init(&queue);
+	put(&queue, "plain", 0, 1 * SECOND);
+	put(&queue, "high", 7, 2 * SECOND);
+	put_target(&queue, "drain", 0, false, 3 * SECOND);
+	put_target(&queue, "move", 0, true, 4 * SECOND);
+	assert_int_equal(queue_next(&queue, next, 4, 9 * SECOND), 4);
+	for (size_t i = 0; i < 4; i++) {
+		assert_string_equal(next[i]->pod->uid, expected[i]);
+	}
+	queue_fini(&queue);
+}
+
+static void few_pods_at_a_time_go_before_others_of_higher_priority(void **state)
+{
+	struct queued_pod *next[QUEUE_MOVES_MAX + 2];
+	struct queue queue;
+	(void)state;
+
+	queue_init(&queue);
+	put(&queue, "high", 7, 0);
+	for (int i = 0; i <= QUEUE_MOVES_MAX; i++) {
+		scoped_free char *uid = xasprintf("m%d", i);
+
+		put_target(&queue, uid, 0, true, i);
+	}
+	assert_int_equal(queue_next(&queue, next, QUEUE_MOVES_MAX + 2, SECOND),
+		QUEUE_MOVES_MAX + 2);
+	assert_string_equal(next[QUEUE_MOVES_MAX]->pod->uid, "high");
+	queue_remove(&queue, "m0");
+	put_target(&queue, "again", 0, true, SECOND);
+	assert_int_equal(queue_next(&queue, next, QUEUE_MOVES_MAX + 2, SECOND),
+		QUEUE_MOVES_MAX + 2);
+	assert_string_equal(next[QUEUE_MOVES_MAX - 1]->pod->uid, "again");
+	queue_fini(&queue);
+}
+
+static void only_pods_that_may_be_tried_go_first(void **state)
+{
+	struct queued_pod *next[2];
+	struct queue queue;
+	(void)state;
+
+	queue_init(&queue);
+	for (int i = 0; i < QUEUE_MOVES_MAX; i++) {
+		scoped_free char *uid = xasprintf("fake%d", i);
+
+		put_target(&queue, uid, 0, true, i);
+		queue_failed(&queue, queue_find(&queue, uid), true, SECOND);
+	}
+	assert_int_equal(queue.moves, 0);
+	put(&queue, "high", 7, 0);
+	put_target(&queue, "move", 0, true, SECOND);
+	assert_int_equal(queue_next(&queue, next, 2, SECOND), 2);
+	assert_string_equal(next[0]->pod->uid, "move");
+	queue_wake_all(&queue);
+	assert_int_equal(queue.moves, QUEUE_MOVES_MAX);
+	queue_fini(&queue);
+}
+
+static void a_pod_goes_first_once_its_move_is_known(void **state)
+{
+	struct queue queue;
+	(void)state;
+
+	queue_init(&queue);
+	put(&queue, "high", 7, 0);
+	put_target(&queue, "move", 0, false, SECOND);
+	assert_string_equal(next_of(&queue, SECOND)->pod->uid, "high");
+	put_target(&queue, "move", 0, true, SECOND);
+	assert_string_equal(next_of(&queue, SECOND)->pod->uid, "move");
+	put_target(&queue, "move", 0, false, SECOND);
+	assert_string_equal(next_of(&queue, SECOND)->pod->uid, "high");
+	assert_int_equal(queue.moves, 0);
+	queue_fini(&queue);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -264,6 +358,12 @@ int main(void)
 		cmocka_unit_test(does_not_return_a_pod_that_is_being_bound),
 		cmocka_unit_test(a_gated_pod_waits_until_its_gates_are_removed),
 		cmocka_unit_test(returns_several_pods_in_order),
+		cmocka_unit_test(
+			targets_of_ordered_moves_go_first_then_other_targets),
+		cmocka_unit_test(
+			few_pods_at_a_time_go_before_others_of_higher_priority),
+		cmocka_unit_test(only_pods_that_may_be_tried_go_first),
+		cmocka_unit_test(a_pod_goes_first_once_its_move_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

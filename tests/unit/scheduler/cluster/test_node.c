@@ -212,6 +212,56 @@ static void charges_vms_until_they_are_measured(void **state)
 	interner_free(interner);
 }
 
+static struct announcement announce(const char *text)
+{
+	struct announcement announced = { 0 };
+
+	assert_int_equal(announcement_parse(&announced, text, NULL), 0);
+	return announced;
+}
+
+/* Up to the vCPUs, with the clock at 17:00 at 0. */
+static void an_announcement_raises_the_expectation(void **state)
+{
+	const int64_t hour = 3600 * second;
+	struct announcement announced = announce("3 from 19:00 to 20:00");
+	struct announcement less = announce("0.1");
+	struct announcement absurd = announce("400");
+	struct interner *interner = interner_new();
+	struct node *node = given_plain_node(interner, "n");
+	struct pod *vm = given_vm(interner, "vm", 4);
+	struct model_forecast forecast;
+	struct node_load load = given_load(5, 0);
+	struct vm_load seen = given_vm_load(vm, 1);
+	double before;
+
+	(void)state;
+	load.vms = &seen;
+	load.vm_count = 1;
+	vm->announced = &announced;
+	node_set_wall_offset(node, 17 * hour);
+	node_add_pod(node, vm, 0);
+	node_set_load(node, &load, 60 * second, 60 * second);
+	before = expected_at(node, hour - 1);
+	assert_true(is_near(before, 5));
+	assert_true(is_near(expected_at(node, hour), 5 + 2));
+	assert_true(is_near(expected_at(node, 3 * hour), 5));
+	assert_true(node_vms_forecast(&node->vms, vm->uid,
+		(struct model_prior){ 0.25, 0.25 }, hour, &forecast));
+	assert_true(is_near(forecast.cores, 3));
+
+	node->vms.list[0].announced = &less;
+	assert_true(is_near(expected_at(node, hour), 5));
+	node->vms.list[0].announced = &absurd;
+	assert_true(is_near(expected_at(node, hour), 5 + 3));
+	node_remove_pod(node, vm);
+	assert_int_equal(node->vms.announced_count, 0);
+	vm->announced = NULL;
+	node_free(node);
+	pod_free(vm);
+	interner_free(interner);
+}
+
 static void observations_determine_the_model_of_a_vm(void **state)
 {
 	struct interner *interner = interner_new();
@@ -248,6 +298,75 @@ static void observations_determine_the_model_of_a_vm(void **state)
 }
 
 /* Users can create pods with spec.nodeName and absurd requests. */
+/* A profile does not say what happened lately. */
+/* Its launcher is idle until KubeVirt hands the VM over. */
+static void the_target_of_a_migration_teaches_nothing_of_its_vm(void **state)
+{
+	struct interner *interner = interner_new();
+	struct node *node = given_plain_node(interner, "n");
+	struct pod *vm = given_vm(interner, "vm", 4);
+	struct node_load load = given_load(1, 0);
+	struct vm_load seen = given_vm_load(vm, 0.01);
+	const struct usage *usage;
+
+	(void)state;
+	load.vms = &seen;
+	load.vm_count = 1;
+	vm->is_target = true;
+	vm->usage = (struct usage){ .seconds = 3000,
+		.mean_cores = 3,
+		.square_cores = 9,
+		.recent_cores = 3,
+		.recent_seconds = 2700 };
+	node_add_pod(node, vm, -3600 * second);
+	assert_int_equal(node->vms.arriving_count, 1);
+	for (int64_t at = 10; at <= 100; at += 10) {
+		node_set_load(node, &load, at * second, at * second);
+	}
+	usage = &node_vms_model(&node->vms, vm->uid)->usage;
+	assert_true(is_near(usage->recent_cores, 3));
+	assert_true(is_near(usage->seconds, 3000));
+	assert_true(node->vms.seen.own > 2);
+
+	/* Handed over: only what follows is learnt. */
+	node->vms.list[0].is_arriving = false;
+	node_set_load(node, &load, 110 * second, 110 * second);
+	assert_true(usage->seconds > 3000 && usage->seconds <= 3010);
+	node_remove_pod(node, vm);
+	assert_int_equal(node->vms.arriving_count, 0);
+	node_free(node);
+	pod_free(vm);
+	interner_free(interner);
+}
+
+static void a_profile_replaces_the_usage_but_not_recent_demand(void **state)
+{
+	const struct usage profile = { .seconds = 9000,
+		.mean_cores = 3,
+		.square_cores = 9.5 };
+	struct interner *interner = interner_new();
+	struct node *node = given_plain_node(interner, "n");
+	struct pod *vm = given_vm(interner, "vm", 4);
+	struct node_load load = given_load(3, 0);
+	struct vm_load seen = given_vm_load(vm, 1);
+	const struct model_vm *model;
+
+	(void)state;
+	load.vms = &seen;
+	load.vm_count = 1;
+	node_add_pod(node, vm, 0);
+	node_set_load(node, &load, 100 * second, 100 * second);
+	node_vms_update_profile(&node->vms, vm->uid, &profile);
+	model = node_vms_model(&node->vms, vm->uid);
+	assert_true(is_near(model->usage.mean_cores, 3));
+	assert_true(is_near(model->usage.recent_cores, 1));
+	assert_true(is_near(model->usage.recent_seconds, 40));
+	node_remove_pod(node, vm);
+	node_free(node);
+	pod_free(vm);
+	interner_free(interner);
+}
+
 static void survives_sums_beyond_64_bits(void **state)
 {
 	struct interner *interner = interner_new();
@@ -297,7 +416,12 @@ int main(void)
 			refuses_a_node_with_too_many_resources_or_taints),
 		cmocka_unit_test(keeps_pods_and_load_across_updates),
 		cmocka_unit_test(charges_vms_until_they_are_measured),
+		cmocka_unit_test(an_announcement_raises_the_expectation),
 		cmocka_unit_test(observations_determine_the_model_of_a_vm),
+		cmocka_unit_test(
+			the_target_of_a_migration_teaches_nothing_of_its_vm),
+		cmocka_unit_test(
+			a_profile_replaces_the_usage_but_not_recent_demand),
 		cmocka_unit_test(survives_sums_beyond_64_bits),
 		cmocka_unit_test(names_the_invalid_node),
 	};

@@ -5,6 +5,7 @@
 #include "lib/mq.h"
 #include "proto/wire.h"
 #include "scheduler/loads/aggregator_client.h"
+#include "tests/unit/scheduler/loads/fake_aggregator.h"
 #include "tests/support/cm.h"
 
 #include <stdio.h>
@@ -13,16 +14,13 @@
 
 /* A minimal aggregator on the same event loop. */
 struct fixture {
-	uv_loop_t loop;
-	struct mq_server *server;
-	struct decision_upload *upload;
-	char url[64];
-	struct option_list urls;
-	struct credentials credentials;
+	struct fake_aggregator aggregator;
+	struct record_upload *upload;
 	size_t batches, taken;
 	bool is_strict;	    /* requires Hello first */
 	size_t unsaved;	    /* batches that are not stored */
 	uint64_t last_wall; /* of the last record */
+	uint64_t invalid;   /* a batch with this record is refused; 0: none */
 	bool done;
 };
 
@@ -40,6 +38,17 @@ static bool takes(struct fixture *f, const struct decision_batch *batch)
 	return true;
 }
 
+static bool is_invalid(const struct fixture *f,
+	const struct decision_batch *batch)
+{
+	for (size_t i = 0; f->invalid != 0 && i < batch->count; i++) {
+		if (batch->records[i].wall_us == f->invalid) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static void serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 	size_t len)
 {
@@ -52,6 +61,8 @@ static void serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 	if (asked.kind == WIRE_HELLO) {
 		f->is_strict = false;
 		wire_pack_welcome(&out, "test");
+	} else if (is_invalid(f, &asked.decisions)) {
+		wire_pack_refused(&out, "invalid", 0);
 	} else {
 		assert_int_equal(asked.kind, WIRE_DECISIONS);
 		f->batches++;
@@ -63,29 +74,21 @@ static void serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 	wire_request_fini(&asked);
 }
 
-static int open_upload(struct fixture *f, struct decision_upload **out)
+static int open_upload(struct fixture *f, struct record_upload **out)
 {
-	return decision_upload_new(out, &f->loop,
-		&(struct aggregators_options){ .urls = &f->urls,
-			.credentials = &f->credentials },
+	return decision_upload_new(out, &f->aggregator.loop,
+		&(struct aggregators_options){ .urls = &f->aggregator.urls,
+			.credentials = &f->aggregator.credentials },
 		NULL);
 }
 
 static int setup(void **state)
 {
 	static struct fixture f;
-	struct mq_server_options options = { .url = "tcp://127.0.0.1:0",
-		.contexts = 4,
-		.serve = serve,
-		.owner = &f };
 
 	f = (struct fixture){ 0 };
-	log_setup(LOG_TEXT, LOG_ERROR);
-	assert_int_equal(uv_loop_init(&f.loop), 0);
-	assert_int_equal(mq_server_new(&f.server, &f.loop, &options, NULL), 0);
-	(void)snprintf(f.url, sizeof(f.url), "tcp://127.0.0.1:%u",
-		(unsigned)mq_server_port(f.server));
-	f.urls = (struct option_list){ { f.url }, 1 };
+	fake_aggregator_open(&f.aggregator,
+		(struct mq_server_options){ .serve = serve, .owner = &f });
 	assert_int_equal(open_upload(&f, &f.upload), 0);
 	*state = &f;
 	return 0;
@@ -95,10 +98,8 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	decision_upload_close(f->upload);
-	mq_server_close(f->server);
-	(void)uv_run(&f->loop, UV_RUN_DEFAULT);
-	assert_int_equal(uv_loop_close(&f->loop), 0);
+	record_upload_close(f->upload);
+	fake_aggregator_close(&f->aggregator);
 	return 0;
 }
 
@@ -120,7 +121,7 @@ static void poll(uv_timer_t *timer)
 {
 	struct fixture *f = timer->data;
 
-	f->done = decision_upload_pending(f->upload) == 0;
+	f->done = record_upload_pending(f->upload) == 0;
 }
 
 /* Waits for the reply to the last batch too: closing a socket of nng 1.5.2
@@ -130,12 +131,12 @@ static void run_until_taken(struct fixture *f, size_t count)
 	uv_timer_t timer = { 0 };
 
 	f->done = false;
-	assert_int_equal(uv_timer_init(&f->loop, &timer), 0);
+	assert_int_equal(uv_timer_init(&f->aggregator.loop, &timer), 0);
 	timer.data = f;
 	assert_int_equal(uv_timer_start(&timer, poll, 1, 1), 0);
-	run_until(&f->loop, &f->done);
+	run_until(&f->aggregator.loop, &f->done);
 	uv_close((uv_handle_t *)&timer, NULL);
-	(void)uv_run(&f->loop, UV_RUN_NOWAIT);
+	(void)uv_run(&f->aggregator.loop, UV_RUN_NOWAIT);
 	assert_int_equal(f->taken, count);
 }
 
@@ -171,27 +172,37 @@ static void sends_records_again_that_were_not_stored(void **state)
 	assert_int_equal(f->batches, 2);
 }
 
+static void one_refused_record_does_not_hold_back_the_others(void **state)
+{
+	struct fixture *f = *state;
+
+	f->invalid = 37;
+	add(f, 1, 100);
+	run_until_taken(f, 99);
+	assert_int_equal(f->last_wall, 100);
+}
+
 static void drops_the_oldest_records_above_the_limit(void **state)
 {
 	struct fixture *f = *state;
 
 	/* Nothing is sent until the event loop runs, */
-	add(f, 1, DECISION_UPLOAD_MAX + 100);
+	add(f, 1, RECORD_UPLOAD_MAX + 100);
 	/* except for the first record. */
-	run_until_taken(f, DECISION_UPLOAD_MAX + 1);
-	assert_int_equal(f->last_wall, DECISION_UPLOAD_MAX + 100);
+	run_until_taken(f, RECORD_UPLOAD_MAX + 1);
+	assert_int_equal(f->last_wall, RECORD_UPLOAD_MAX + 100);
 }
 
 static void keeps_no_records_without_aggregators(void **state)
 {
 	struct fixture *f = *state;
-	struct decision_upload *upload = NULL;
+	struct record_upload *upload = NULL;
 	struct decision_record record = { .pod = "b" };
 
-	f->urls.count = 0;
+	f->aggregator.urls.count = 0;
 	assert_int_equal(open_upload(f, &upload), 0);
 	decision_upload_add(upload, &record);
-	decision_upload_close(upload);
+	record_upload_close(upload);
 }
 
 #define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -202,6 +213,7 @@ int main(void)
 		test(uploads_each_record_once_and_in_order),
 		test(sends_hello_if_the_aggregator_asks),
 		test(sends_records_again_that_were_not_stored),
+		test(one_refused_record_does_not_hold_back_the_others),
 		test(drops_the_oldest_records_above_the_limit),
 		test(keeps_no_records_without_aggregators),
 	};

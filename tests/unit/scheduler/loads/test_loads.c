@@ -5,6 +5,7 @@
 #include "lib/mq.h"
 #include "proto/wire.h"
 #include "scheduler/loads/aggregator_client.h"
+#include "tests/unit/scheduler/loads/fake_aggregator.h"
 #include "tests/support/cm.h"
 
 #include <stdio.h>
@@ -15,12 +16,8 @@
 /* A minimal aggregator on the same event loop. A strict one requires Hello
  * before it sends snapshots. */
 struct fixture {
-	uv_loop_t loop;
-	struct mq_server *server;
+	struct fake_aggregator aggregator;
 	struct loads *loads;
-	char url[64];
-	struct option_list urls;
-	struct credentials credentials;
 	bool strict, forgetful, has_hello, done;
 	size_t hellos, snapshots, nodes;
 	struct hello hello; /* the last, without the token */
@@ -97,18 +94,10 @@ static void on_node(void *owner, const struct node_load *load,
 static int setup(void **state)
 {
 	static struct fixture f;
-	struct mq_server_options options = { .url = "tcp://127.0.0.1:0",
-		.contexts = 4,
-		.serve = serve,
-		.owner = &f };
 
 	f = (struct fixture){ 0 };
-	log_setup(LOG_TEXT, LOG_ERROR);
-	assert_int_equal(uv_loop_init(&f.loop), 0);
-	assert_int_equal(mq_server_new(&f.server, &f.loop, &options, NULL), 0);
-	(void)snprintf(f.url, sizeof(f.url), "tcp://127.0.0.1:%u",
-		(unsigned)mq_server_port(f.server));
-	f.urls = (struct option_list){ { f.url }, 1 };
+	fake_aggregator_open(&f.aggregator,
+		(struct mq_server_options){ .serve = serve, .owner = &f });
 	*state = &f;
 	return 0;
 }
@@ -118,20 +107,21 @@ static int teardown(void **state)
 	struct fixture *f = *state;
 
 	loads_close(f->loads);
-	mq_server_close(f->server);
-	(void)uv_run(&f->loop, UV_RUN_DEFAULT);
-	assert_int_equal(uv_loop_close(&f->loop), 0);
+	fake_aggregator_close(&f->aggregator);
 	return 0;
 }
 
 static void open_loads(struct fixture *f)
 {
-	const struct aggregators_options options = { .urls = &f->urls,
-		.credentials = &f->credentials,
+	const struct aggregators_options options = {
+		.urls = &f->aggregator.urls,
+		.credentials = &f->aggregator.credentials,
 		.on_node = on_node,
-		.owner = f };
+		.owner = f
+	};
 
-	assert_int_equal(loads_new(&f->loads, &f->loop, &options, NULL), 0);
+	assert_int_equal(
+		loads_new(&f->loads, &f->aggregator.loop, &options, NULL), 0);
 }
 
 static void without_a_token_it_sends_no_hello(void **state)
@@ -139,7 +129,7 @@ static void without_a_token_it_sends_no_hello(void **state)
 	struct fixture *f = *state;
 
 	open_loads(f);
-	run_until(&f->loop, &f->done);
+	run_until(&f->aggregator.loop, &f->done);
 	assert_int_equal(f->hellos, 0);
 	assert_int_equal(f->nodes, 1);
 	assert_true(loads_complete(f->loads));
@@ -156,9 +146,9 @@ static void with_a_token_it_sends_hello_first(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, "abc\n", 4), 4);
 	(void)close(fd);
-	f->credentials.token_file = path;
+	f->aggregator.credentials.token_file = path;
 	open_loads(f);
-	run_until(&f->loop, &f->done);
+	run_until(&f->aggregator.loop, &f->done);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(gethostname(host, sizeof(host) - 1), 0);
 	assert_int_equal(f->hellos, 1);
@@ -176,7 +166,7 @@ static void sends_hello_whenever_it_is_asked(void **state)
 	f->strict = true;
 	f->forgetful = true;
 	open_loads(f);
-	run_until(&f->loop, &f->done);
+	run_until(&f->aggregator.loop, &f->done);
 	assert_int_equal(f->hellos, 2);
 	assert_string_equal(f->token, "");
 	assert_int_equal(f->snapshots, 1);
@@ -185,14 +175,17 @@ static void sends_hello_whenever_it_is_asked(void **state)
 static void reports_a_bad_tls_file(void **state)
 {
 	struct fixture *f = *state;
-	const struct aggregators_options options = { .urls = &f->urls,
-		.credentials = &f->credentials,
+	const struct aggregators_options options = {
+		.urls = &f->aggregator.urls,
+		.credentials = &f->aggregator.credentials,
 		.on_node = on_node,
-		.owner = f };
+		.owner = f
+	};
 	struct error err = { 0 };
 
-	f->credentials.tls.ca = "/nowhere/ca.crt";
-	assert_true(loads_new(&f->loads, &f->loop, &options, &err) < 0);
+	f->aggregator.credentials.tls.ca = "/nowhere/ca.crt";
+	assert_true(
+		loads_new(&f->loads, &f->aggregator.loop, &options, &err) < 0);
 	assert_non_null(strstr(err.text, "/nowhere/ca.crt"));
 	assert_null(f->loads);
 }

@@ -7,6 +7,7 @@
 #include "proto/wire.h"
 #include "scheduler/cache/cache.h"
 #include "scheduler/loads/aggregator_client.h"
+#include "tests/unit/scheduler/loads/fake_aggregator.h"
 #include "tests/support/cm.h"
 
 #include <math.h>
@@ -16,13 +17,9 @@
 
 /* A minimal aggregator on the same event loop, and a queue. */
 struct fixture {
-	uv_loop_t loop;
-	struct mq_server *server;
+	struct fake_aggregator aggregator;
 	struct profile_client *profile_client;
 	struct queue queue;
-	char url[64];
-	struct option_list urls;
-	struct credentials credentials;
 	size_t asked;
 	bool is_mute; /* does not reply */
 	struct mq_request *kept[8];
@@ -75,28 +72,22 @@ static void on_profile(void *owner)
 static int setup(void **state)
 {
 	static struct fixture f;
-	struct mq_server_options options = { .url = "tcp://127.0.0.1:0",
-		.contexts = 4,
-		.serve = serve,
-		.owner = &f };
 
 	f = (struct fixture){ 0 };
 	cache_init(&f.cache);
 	queue_init(&f.queue);
-	log_setup(LOG_TEXT, LOG_ERROR);
-	assert_int_equal(uv_loop_init(&f.loop), 0);
-	assert_int_equal(mq_server_new(&f.server, &f.loop, &options, NULL), 0);
-	(void)snprintf(f.url, sizeof(f.url), "tcp://127.0.0.1:%u",
-		(unsigned)mq_server_port(f.server));
-	f.urls = (struct option_list){ { f.url }, 1 };
-	assert_int_equal(profile_client_new(&f.profile_client, &f.loop,
-				 &(struct aggregators_options){ .urls = &f.urls,
-					 .credentials = &f.credentials,
-					 .on_profile = on_profile,
-					 .owner = &f,
-					 .queue = &f.queue,
-					 .cache = &f.cache },
-				 NULL),
+	fake_aggregator_open(&f.aggregator,
+		(struct mq_server_options){ .serve = serve, .owner = &f });
+	assert_int_equal(
+		profile_client_new(&f.profile_client, &f.aggregator.loop,
+			&(struct aggregators_options){
+				.urls = &f.aggregator.urls,
+				.credentials = &f.aggregator.credentials,
+				.on_profile = on_profile,
+				.owner = &f,
+				.queue = &f.queue,
+				.cache = &f.cache },
+			NULL),
 		0);
 	*state = &f;
 	return 0;
@@ -107,11 +98,9 @@ static int teardown(void **state)
 	struct fixture *f = *state;
 
 	profile_client_close(f->profile_client);
-	mq_server_close(f->server);
 	queue_fini(&f->queue);
 	cache_fini(&f->cache);
-	(void)uv_run(&f->loop, UV_RUN_DEFAULT);
-	assert_int_equal(uv_loop_close(&f->loop), 0);
+	fake_aggregator_close(&f->aggregator);
 	return 0;
 }
 
@@ -123,6 +112,7 @@ static struct pod *make_pod(const char *uid, const char *vm)
 	pod->namespace = xstrdup("ns");
 	pod->name = xstrdup(uid);
 	pod->vm_name = xstrdup(vm);
+	pod->vmi_uid = xstrdup("");
 	pod->is_vm = true;
 	return pod;
 }
@@ -141,12 +131,12 @@ static void await_connection(struct fixture *f)
 
 	while (profile_client_may_schedule(f->profile_client, first,
 		(int64_t)clock_monotonic_us())) {
-		(void)uv_run(&f->loop, UV_RUN_NOWAIT);
+		(void)uv_run(&f->aggregator.loop, UV_RUN_NOWAIT);
 		if (f->asked > 0) {
 			break;
 		}
 	}
-	run_until(&f->loop, &f->is_answered);
+	run_until(&f->aggregator.loop, &f->is_answered);
 	f->is_answered = false;
 	queue_remove(&f->queue, "first");
 }
@@ -162,7 +152,7 @@ static void a_pod_waits_for_its_vms_profile(void **state)
 	now = (int64_t)clock_monotonic_us();
 	assert_false(profile_client_may_schedule(f->profile_client, pod, now));
 	assert_int_equal(pod->not_before_us, now + PROFILE_CLIENT_WAIT_US);
-	run_until(&f->loop, &f->is_answered);
+	run_until(&f->aggregator.loop, &f->is_answered);
 	assert_int_equal(pod->not_before_us, 0);
 	assert_true(profile_client_may_schedule(f->profile_client, pod, now));
 	assert_true(fabs(pod->pod->usage.mean_cores - 3) < 1e-9);
@@ -184,7 +174,7 @@ static void an_unknown_vm_waits_only_for_the_reply(void **state)
 	pod = put(f, "u1", "new");
 	now = (int64_t)clock_monotonic_us();
 	assert_false(profile_client_may_schedule(f->profile_client, pod, now));
-	run_until(&f->loop, &f->is_answered);
+	run_until(&f->aggregator.loop, &f->is_answered);
 	assert_true(profile_client_may_schedule(f->profile_client, pod, now));
 	assert_true(pod->pod->usage.seconds <= 0);
 }
@@ -265,7 +255,7 @@ static void asks_once_for_each_running_vm(void **state)
 	profile_client_backfill(f->profile_client);
 	until_us = clock_monotonic_us() + 10000000;
 	while (known_cores(f, "u2") <= 0 && clock_monotonic_us() < until_us) {
-		(void)uv_run(&f->loop, UV_RUN_NOWAIT);
+		(void)uv_run(&f->aggregator.loop, UV_RUN_NOWAIT);
 	}
 	assert_true(fabs(known_cores(f, "u2") - 3) < 1e-9);
 	assert_true(known_cores(f, "u1") <= 0);
@@ -296,7 +286,9 @@ static void unknown_values_make_no_usage(void **state)
 	assert_true(profile_client_usage(&profile).seconds <= 0);
 	profile.mean_cores = 2;
 	assert_true(profile_client_usage(&profile).seconds > 59);
-	assert_true(usage_variance(&(struct usage){ 60, 2, 4 }) <= 0);
+	assert_true(usage_variance(&(struct usage){ .seconds = 60,
+			    .mean_cores = 2,
+			    .square_cores = 4 }) <= 0);
 }
 
 #define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -40,6 +40,42 @@ static void reads_a_launcher_pod(void **state)
 	interner_free(interner);
 }
 
+static struct pod *announcing(struct interner *interner, const char *label,
+	const char *text)
+{
+	scoped_free char *json = xasprintf(
+		"{'metadata':{'name':'p','labels':{'kubevirt.io':'%s'},"
+		"'annotations':{'plimsoll.io/expected-cores':'%s'}},"
+		"'spec':{}}",
+		label, text);
+
+	return given_pod(interner, json);
+}
+
+static void an_announcement_is_read_or_the_reason_is_kept(void **state)
+{
+	struct interner *interner = interner_new();
+	struct pod *good =
+		announcing(interner, "virt-launcher", "6 from 18:00 to 23:00");
+	struct pod *bad = announcing(interner, "virt-launcher", "many");
+	struct pod *other = announcing(interner, "no", "6");
+
+	(void)state;
+	assert_int_equal(good->announced->count, 1);
+	assert_null(good->announcement_error);
+	assert_null(bad->announced);
+	assert_string_equal(bad->announcement_error,
+		"annotation plimsoll.io/expected-cores is ignored: a number of "
+		"cores above 0 is expected at 'many'");
+	assert_null(bad->unsupported);
+	assert_null(other->announced);
+	assert_null(other->announcement_error);
+	pod_free(good);
+	pod_free(bad);
+	pod_free(other);
+	interner_free(interner);
+}
+
 /* compute has 200m and 4392Mi, the sidecar 5m and 35M. */
 static void adds_the_sidecar_of_a_launcher_pod(void **state)
 {
@@ -359,6 +395,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_a_launcher_pod),
+		cmocka_unit_test(an_announcement_is_read_or_the_reason_is_kept),
 		cmocka_unit_test(adds_the_sidecar_of_a_launcher_pod),
 		cmocka_unit_test(adds_the_sidecar_to_dedicated_cpus),
 		cmocka_unit_test(reports_unsupported_constraints),

@@ -76,6 +76,13 @@ static void names_the_error_and_its_place(void **state)
 			"VM 1: 'cpu_percent' holds an invalid percentage",
 			-EBADMSG },
 		{ "{'step_s':300,'steps':1," NODES
+		  ",'vms':[" VM("0", "1", "1],'memory_percent':[1,2") "]}",
+			"VM 1: 'memory_percent' holds more than 1", -E2BIG },
+		{ "{'step_s':300,'steps':1," NODES
+		  ",'vms':[" VM("0", "1", "1],'memory_percent':[-1") "]}",
+			"VM 1: 'memory_percent' holds an invalid percentage",
+			-EBADMSG },
+		{ "{'step_s':300,'steps':1," NODES
 		  ",'vms':[" VM("0", "2", "1") "]}",
 			"VM 1: 'leave_step' is 2, not between 0 and 1",
 			-ERANGE },
@@ -93,6 +100,28 @@ static void names_the_error_and_its_place(void **state)
 		assert_int_equal(parse(&s, cases[i].text, &err), cases[i].code);
 		assert_string_equal(err.text, cases[i].error);
 	}
+}
+
+#define ANNOUNCING(text)                                                       \
+	"{'step_s':300,'steps':1," NODES                                       \
+	",'vms':[{'name':'v','namespace':'n','vcpus':2,'memory_bytes':1,"      \
+	"'cpu_request_millicores':1,'arrive_step':0,'leave_step':1,"           \
+	"'expected_cores':'" text "','cpu_percent':[1]}]}"
+
+static void keeps_an_announcement_and_refuses_an_invalid_one(void **state)
+{
+	struct scenario s;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(parse(&s, ANNOUNCING("1 from 01:00 to 02:00"), &err),
+		0);
+	assert_string_equal(s.vms[0].expected_cores, "1 from 01:00 to 02:00");
+	scenario_fini(&s);
+	assert_int_equal(parse(&s, ANNOUNCING("all"), &err), -EINVAL);
+	assert_string_equal(err.text,
+		"VM 1: 'expected_cores': a number of cores above 0 is expected "
+		"at 'all'");
 }
 
 static void refuses_two_nodes_of_one_name(void **state)
@@ -116,6 +145,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_nodes_and_vms),
 		cmocka_unit_test(names_the_error_and_its_place),
+		cmocka_unit_test(
+			keeps_an_announcement_and_refuses_an_invalid_one),
 		cmocka_unit_test(refuses_two_nodes_of_one_name),
 	};
 

@@ -81,8 +81,9 @@ static void chooses_the_least_loaded_node(void **state)
 	assert_int_equal(s.decision.best_count, NODES);
 	assert_string_equal(s.decision.best[2].node->name, "node-1");
 	assert_sentence(&s,
-		"node-2: 13 % CPU used + 6 % expected, no contention; next "
-		"best node-3, 1 point behind");
+		"node-2: 13 % CPU used + 6 % by this VM; 9.7 standard "
+		"deviations of room (each 8 %) against 7.5 (each 8 %) on "
+		"node-3; 1 point ahead of node-3, mostly CPU (1)");
 	pod_free(vm);
 	setting_fini(&s);
 }
@@ -98,8 +99,8 @@ static void breaks_ties_by_name(void **state)
 	s.nodes[2] = swap;
 	assert_string_equal(chosen(&s, vm), "node-1");
 	assert_sentence(&s,
-		"node-1: 25 % CPU used + 6 % expected, no contention; next "
-		"best node-2, less than a point behind");
+		"node-1: 25 % CPU used + 6 % by this VM; as good as node-2, "
+		"and first by name");
 	pod_free(vm);
 	setting_fini(&s);
 }
@@ -199,8 +200,9 @@ static void spreads_by_requests_without_data(void **state)
 	node_add_pod(s.nodes[1], a, TIME_LONG_AGO);
 	assert_string_equal(chosen(&s, b), "node-3");
 	assert_sentence(&s,
-		"node-3: no load data, by requests 6 % CPU, 6 % memory; next "
-		"best node-1, 1 point behind");
+		"node-3: no load data, by requests 6 % CPU, 6 % memory; 11.2 "
+		"standard deviations of room (each 8 %) against 8.1 (each 11 "
+		"%) on node-1; 1 point ahead of node-1, mostly CPU (1)");
 	pod_free(a);
 	pod_free(b);
 	setting_fini(&s);
@@ -243,8 +245,8 @@ static void the_sentence_has_contention_age_and_the_only_node(void **state)
 	node_set_load(s.nodes[1], &load, now - 95000000, now);
 	assert_string_equal(chosen(&s, vm), "node-2");
 	assert_sentence(&s,
-		"node-2: load data 95 s old, 25 % CPU used + 10 % expected, "
-		"contention 12 %; the only feasible node");
+		"node-2: load data 95 s old, 25 % CPU used + 10 % by this "
+		"pod; contention 12 %; the only feasible node");
 	pod_free(vm);
 	setting_fini(&s);
 }

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "proto/wire.h"
 #include "tests/unit/scheduler/given.h"
 
 static const int64_t now = 1000 * INT64_C(1000000);
@@ -34,6 +35,8 @@ static int setup(void **state)
 		}
 	}
 	s->vm = given_vm(s->interner, "vm", 4);
+	free(s->vm->vm_name);
+	s->vm->vm_name = xstrdup("vm");
 	*state = s;
 	return 0;
 }
@@ -95,7 +98,49 @@ static void holds_the_best_with_their_terms_and_inputs(void **state)
 	assert_true(fabs(sum_of_terms(best) - best->score) < 1e-9);
 	assert_true(fabs(best->cpu_used - 2.0 / 16) < 1e-9);
 	assert_true(best->cpu_expected > best->cpu_used);
+	assert_true(
+		fabs(best->cpu_used + best->cpu_by_pod + best->cpu_by_starting +
+			best->cpu_by_growth - best->cpu_expected) < 1e-9);
+	assert_true(fabs((1 - best->cpu_expected) / best->cpu_deviation -
+			    best->cpu_room) < 1e-9);
+	assert_string_equal(r->vm, "vm");
 	assert_int_equal(r->rejection_count, 0);
+}
+
+static void names_the_term_that_decided(void **state)
+{
+	const struct decision_record *r = record_of(*state, NODES, "");
+
+	assert_string_equal(r->decided_by, "cpu");
+	assert_true(r->decided_points > 0);
+	assert_true(fabs(r->decided_points -
+			    (r->best[0].terms[0].points -
+				    r->best[1].terms[0].points)) < 1e-9);
+}
+
+static void no_term_decides_between_equals(void **state)
+{
+	struct setting *s = *state;
+	struct node_load load = given_load(8, 0);
+	const struct decision_record *r;
+
+	node_set_load(s->nodes[1], &load, now - 3000000, now);
+	r = record_of(s, 2, "");
+	assert_string_equal(r->decided_by, "");
+	assert_true(isnan(r->decided_points));
+	assert_true(fabs(r->margin) < 1e-9);
+}
+
+static void has_what_is_announced(void **state)
+{
+	struct setting *s = *state;
+	const struct decision_record *r;
+
+	s->vm->announced = xcalloc(1, sizeof(*s->vm->announced));
+	assert_int_equal(announcement_parse(s->vm->announced, "3", NULL), 0);
+	r = record_of(s, NODES, "");
+	assert_true(fabs(r->best[0].cpu_announced - 2.0 / 16) < 1e-9);
+	assert_true(r->best[0].cpu_announced < r->best[0].cpu_by_pod);
 }
 
 static void a_node_without_figures_has_no_age_and_no_use(void **state)
@@ -114,7 +159,72 @@ static void a_node_without_figures_has_no_age_and_no_use(void **state)
 
 static void one_feasible_node_has_no_margin(void **state)
 {
-	assert_true(isnan(record_of(*state, 1, "")->margin));
+	const struct decision_record *r = record_of(*state, 1, "");
+
+	assert_true(isnan(r->margin));
+	assert_string_equal(r->decided_by, "");
+	assert_true(isnan(r->decided_points));
+}
+
+static void a_vm_name_that_cannot_be_one_is_left_out(void **state)
+{
+	struct setting *s = *state;
+
+	free(s->vm->vm_name);
+	s->vm->vm_name = xstrdup("a b");
+	assert_string_equal(record_of(s, NODES, "")->vm, "");
+}
+
+static void has_the_points_that_a_rejection_costs(void **state)
+{
+	struct setting *s = *state;
+	const struct decision_candidate *best;
+	scoped_buffer struct buffer bytes = BUFFER_MAX(1 << 20);
+	struct decision_record back;
+
+	for (uint32_t vm = 1; vm <= 5; vm++) {
+		rejections_add(&s->nodes[1]->rejections, vm, now);
+	}
+	best = &record_of(s, NODES, "")->best[0];
+	for (size_t i = 0; i < NODES; i++) {
+		best += strcmp(best->node, "node-2") != 0;
+	}
+	assert_string_equal(best->terms[best->term_count - 1].name, "rejected");
+	assert_true(best->terms[best->term_count - 1].points < -10);
+	wire_pack_decision(&bytes, &s->record);
+	assert_int_equal(wire_unpack_decision(&back,
+				 (const uint8_t *)bytes.data, bytes.len, NULL),
+		0);
+	assert_true(fabs(sum_of_terms(&back.best[best - s->record.best]) -
+			    best->score) < 1e-9);
+}
+
+static void names_20_nodes_of_a_reason(void **state)
+{
+	enum { MANY = 25 };
+	struct setting *s = *state;
+	struct node *nodes[MANY];
+	const struct cluster cluster = { .nodes = nodes, .count = MANY };
+	const struct decision_rejection *first = &s->record.rejections[0];
+	const char *name;
+
+	for (int i = 0; i < MANY; i++) {
+		scoped_free char *text = xasprintf("n%02d", i);
+
+		nodes[i] = given_plain_node(s->interner, text);
+		nodes[i]->is_unschedulable = true;
+	}
+	decide(&s->decision, s->vm, &cluster, &defaults, now);
+	decision_record_from(&s->record, &s->decision, "", 17);
+	assert_int_equal(s->record.rejection_count, 1);
+	assert_int_equal(first->nodes, MANY);
+	assert_int_equal(first->name_count, DECISION_NAMES_MAX);
+	name = decision_names(&s->record, first);
+	assert_string_equal(name, "n00");
+	assert_string_equal(name + strlen(name) + 1, "n01");
+	for (int i = 0; i < MANY; i++) {
+		node_free(nodes[i]);
+	}
 }
 
 static void counts_what_nodes_were_left_out_for(void **state)
@@ -134,6 +244,8 @@ static void counts_what_nodes_were_left_out_for(void **state)
 	assert_int_equal(r->rejection_count, 1);
 	assert_string_equal(r->rejections[0].reason, "Insufficient cpu");
 	assert_int_equal(r->rejections[0].nodes, NODES);
+	assert_int_equal(r->rejections[0].name_count, NODES);
+	assert_string_equal(decision_names(r, &r->rejections[0]), "node-1");
 }
 
 #define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -142,8 +254,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		test(holds_the_best_with_their_terms_and_inputs),
+		test(names_the_term_that_decided),
+		test(no_term_decides_between_equals),
+		test(has_what_is_announced),
 		test(a_node_without_figures_has_no_age_and_no_use),
 		test(one_feasible_node_has_no_margin),
+		test(a_vm_name_that_cannot_be_one_is_left_out),
+		test(has_the_points_that_a_rejection_costs),
+		test(names_20_nodes_of_a_reason),
 		test(counts_what_nodes_were_left_out_for),
 	};
 

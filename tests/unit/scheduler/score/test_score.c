@@ -1,7 +1,5 @@
 #include "scheduler/score/score.h"
 
-#include "scheduler/objects/rejection.h"
-
 #include <math.h>
 
 #include "kube/time.h"
@@ -55,7 +53,7 @@ static double score_with(struct setting *s, const struct node_load *load,
 	score_node(&score, s->node, context_of(s));
 	for (int i = 0; i < SCORE_TERMS; i++) {
 		assert_true(isnan(score.terms[i]) || score.terms[i] >= 0 ||
-			i == TERM_REJECTED);
+			i == TERM_REJECTED || i == TERM_FAILED);
 		sum += isnan(score.terms[i]) ? 0 : score.terms[i];
 	}
 	assert_true(fabs(sum - score.total) < 1e-9);
@@ -165,6 +163,35 @@ static void bigger_vms_and_vms_on_their_way_lower_the_score(void **state)
 	node_add_pod(s.node, big, now - second);
 	assert_true(score_with(&s, &load, 0) < small - 1);
 	pod_free(big);
+	setting_fini(&s);
+}
+
+/* Until an hour before, nothing changes. */
+static void an_announced_use_counts_for_the_pod_and_on_the_node(void **state)
+{
+	struct setting s = setting_new();
+	struct announcement announced = { 0 };
+	struct node_load load = given_load(4, 0);
+	struct score score;
+	double before = score_with(&s, &load, 0);
+
+	(void)state;
+	assert_int_equal(
+		announcement_parse(&announced, "3 from 18:00 to 19:00", NULL),
+		0);
+	s.pod->announced = &announced;
+	node_set_wall_offset(s.node, INT64_C(16) * 3600 * second - now);
+	assert_true(fabs(score_with(&s, &load, 0) - before) < 1e-9);
+	node_set_wall_offset(s.node, INT64_C(17) * 3600 * second - now);
+	assert_true(score_with(&s, &load, 0) < before - 0.1);
+	score_node(&score, s.node, context_of(&s));
+	assert_true(fabs(score.announced_by_pod - 2) < 1e-9);
+	assert_true(score.announced_by_others <= 0);
+	node_add_pod(s.node, s.pod, now - second);
+	score_node(&score, s.node, context_of(&s));
+	assert_true(score.announced_by_others > 1.9);
+	node_remove_pod(s.node, s.pod);
+	s.pod->announced = NULL;
 	setting_fini(&s);
 }
 
@@ -410,22 +437,63 @@ static void each_term_has_a_name(void **state)
 			    SCORE_KVM + SCORE_DATA - 100) < 1e-9);
 }
 
-static void a_node_that_rejected_a_pod_gets_its_points_back_slowly(void **state)
+/* The score of the node with this share of 16 cores in use. */
+static double score_at(struct setting *s, double share)
+{
+	struct node_load load = given_load(16 * share, 0);
+
+	return score_with(s, &load, 0);
+}
+
+static void one_rejection_does_not_outweigh_the_load(void **state)
 {
 	struct setting s = setting_new();
-	struct node_load load = given_load(4, 0);
-	double whole = score_with(&s, &load, 0);
+	double busy = score_at(&s, 0.88);
+	double idle = score_at(&s, 0.02);
 	(void)state;
 
-	s.node->rejected_us = now;
-	assert_true(fabs(score_with(&s, &load, 0) -
-			    whole * (1 - REJECTION_COST)) < 1e-9);
-	s.node->rejected_us = now - REJECTION_FADES_US / 2;
-	assert_true(fabs(score_with(&s, &load, 0) -
-			    whole * (1 - REJECTION_COST / 2)) < 1e-9);
-	s.node->rejected_us = now - REJECTION_FADES_US;
-	assert_true(score_with(&s, &load, 0) >= whole);
+	rejections_add(&s.node->rejections, 1, now);
+	assert_true(score_at(&s, 0.02) < idle);
+	assert_true(score_at(&s, 0.02) > busy);
+	/* Nodes with the same load: the other one comes first. */
+	assert_true(score_at(&s, 0.88) < busy);
 	setting_fini(&s);
+}
+
+static void a_node_that_rejects_everything_is_avoided(void **state)
+{
+	struct setting s = setting_new();
+	double busy = score_at(&s, 0.88);
+	(void)state;
+
+	for (uint32_t vm = 0; vm < 99; vm++) {
+		rejections_add(&s.node->rejections, vm, now);
+	}
+	assert_true(score_at(&s, 0.02) < busy);
+	assert_true(score_at(&s, 0.02) > 0);
+	setting_fini(&s);
+}
+
+static void the_node_on_which_this_vm_failed_comes_last(void **state)
+{
+	struct setting s = setting_new();
+	struct vm_failures failures = { 0 };
+	double worst = score_at(&s, 3);
+	double whole = score_at(&s, 0.02);
+	(void)state;
+
+	vm_failures_add(&failures, "d", "vm", "n", now);
+	s.context.failures = vm_failures_of(&failures, "d", "vm");
+	assert_true(score_at(&s, 0.02) < worst);
+	assert_true(score_at(&s, 0.02) > score_at(&s, 0.88));
+	/* Another VM, and the end of the wait. */
+	s.context.failures = vm_failures_of(&failures, "d", "other");
+	assert_true(score_at(&s, 0.02) >= whole);
+	s.context.failures = vm_failures_of(&failures, "d", "vm");
+	s.context.now_us = now + VM_FAILURES_WAIT_US;
+	assert_true(score_total(s.node, context_of(&s)) > worst);
+	setting_fini(&s);
+	vm_failures_fini(&failures);
 }
 
 int main(void)
@@ -437,6 +505,8 @@ int main(void)
 		cmocka_unit_test(an_idle_node_scores_nearly_everything),
 		cmocka_unit_test(
 			bigger_vms_and_vms_on_their_way_lower_the_score),
+		cmocka_unit_test(
+			an_announced_use_counts_for_the_pod_and_on_the_node),
 		cmocka_unit_test(
 			a_vm_with_its_own_cpus_leaves_the_others_the_rest),
 		cmocka_unit_test(stale_data_fades_into_the_score_by_requests),
@@ -451,8 +521,9 @@ int main(void)
 		cmocka_unit_test(intolerable_taints_cost_points),
 		cmocka_unit_test(scores_keep_falling_with_load),
 		cmocka_unit_test(each_term_has_a_name),
-		cmocka_unit_test(
-			a_node_that_rejected_a_pod_gets_its_points_back_slowly),
+		cmocka_unit_test(one_rejection_does_not_outweigh_the_load),
+		cmocka_unit_test(a_node_that_rejects_everything_is_avoided),
+		cmocka_unit_test(the_node_on_which_this_vm_failed_comes_last),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

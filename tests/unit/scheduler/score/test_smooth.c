@@ -26,7 +26,7 @@ static const int64_t now = INT64_C(100000) * 1000000;
 	X(io_pressure, 0, 1)                                                   \
 	X(available_gib, 0, 64)                                                \
 	X(age_s, -5, 320)                                                      \
-	X(rejected_s, 0, 700)                                                  \
+	X(rejected_s, 0, 3500)                                                 \
 	/* a seen VM, an unseen VM, a VM with dedicated CPUs */                \
 	X(seen_cores, 0, 8)                                                    \
 	X(seen_gib, 0, 4)                                                      \
@@ -117,7 +117,9 @@ static int teardown(void **state)
 
 static struct usage usage_of(double seconds, double cores, double stdev)
 {
-	return (struct usage){ seconds, cores, cores * cores + stdev * stdev };
+	return (struct usage){ .seconds = seconds,
+		.mean_cores = cores,
+		.square_cores = cores * cores + stdev * stdev };
 }
 
 static void measure_node(struct setting *s, const struct inputs *in)
@@ -138,7 +140,10 @@ static void measure_node(struct setting *s, const struct inputs *in)
 	load.vms = vms;
 	load.vm_count = count_of(vms);
 	node_set_load(s->node, &load, now - (int64_t)(in->age_s * second), now);
-	s->node->rejected_us = now - (int64_t)(in->rejected_s * second);
+	s->node->rejections = (struct rejections){
+		.count = REJECTION_COUNT_MAX,
+		.at_us = now - (int64_t)(in->rejected_s * second),
+	};
 }
 
 static double score_of(struct setting *s, const struct inputs *in)

@@ -1,0 +1,89 @@
+#include "scheduler/cache/vm_index.h"
+
+#include "lib/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct vm_pods {
+	const struct pod **list; /* owned; in no order */
+	size_t count, capacity;
+};
+
+static void pods_free(struct vm_pods *pods)
+{
+	if (pods != NULL) {
+		free(pods->list);
+		free(pods);
+	}
+}
+
+void vm_index_fini(struct vm_index *index)
+{
+	size_t at = 0;
+	void *value;
+
+	while (map_next(&index->by_vmi, &at, NULL, &value)) {
+		pods_free(value);
+	}
+	map_fini(&index->by_vmi);
+}
+
+static bool is_indexed(const struct pod *pod)
+{
+	return pod->is_vm && *pod->vmi_uid != '\0' && !pod->is_provisional &&
+		pod->original == NULL;
+}
+
+void vm_index_add(struct vm_index *index, const struct pod *pod)
+{
+	struct vm_pods *pods;
+
+	if (!is_indexed(pod)) {
+		return;
+	}
+	pods = map_get(&index->by_vmi, pod->vmi_uid);
+	if (pods == NULL) {
+		pods = xcalloc(1, sizeof(*pods));
+		(void)map_put(&index->by_vmi, pod->vmi_uid, pods);
+	}
+	pods->list = xgrow(pods->list, pods->count, &pods->capacity,
+		sizeof(struct pod *));
+	pods->list[pods->count++] = pod;
+}
+
+void vm_index_remove(struct vm_index *index, const struct pod *pod)
+{
+	struct vm_pods *pods =
+		!is_indexed(pod) ? NULL : map_get(&index->by_vmi, pod->vmi_uid);
+
+	for (size_t i = 0; pods != NULL && i < pods->count; i++) {
+		if (pods->list[i] == pod) {
+			pods->list[i] = pods->list[--pods->count];
+			break;
+		}
+	}
+	if (pods != NULL && pods->count == 0) {
+		pods_free(map_remove(&index->by_vmi, pod->vmi_uid));
+	}
+}
+
+static bool is_source(const struct pod *pod, const struct pod *target)
+{
+	return !pod->is_target && !pod->is_deleting &&
+		pod->phase == POD_RUNNING &&
+		strcmp(pod->namespace, target->namespace) == 0;
+}
+
+const struct pod *vm_index_source(const struct vm_index *index,
+	const struct pod *target)
+{
+	const struct vm_pods *pods = map_get(&index->by_vmi, target->vmi_uid);
+
+	for (size_t i = 0; pods != NULL && i < pods->count; i++) {
+		if (is_source(pods->list[i], target)) {
+			return pods->list[i];
+		}
+	}
+	return NULL;
+}

@@ -1,0 +1,21 @@
+/* The launcher pods of each VMI that count on a node. Pods are borrowed. */
+#pragma once
+
+#include "lib/map.h"
+#include "scheduler/objects/pod.h"
+
+/* Zeroed: none. */
+struct vm_index {
+	struct map by_vmi; /* UID of a VMI -> struct vm_pods */
+};
+
+void vm_index_fini(struct vm_index *index);
+
+/* Pods that are no launcher, temporary pods and copies are left out. */
+void vm_index_add(struct vm_index *index, const struct pod *pod);
+void vm_index_remove(struct vm_index *index, const struct pod *pod);
+
+/* The pod in which the VM of a migration's target pod runs: of the same VMI and
+ * namespace, running, and neither a target nor being deleted. NULL: none. */
+const struct pod *vm_index_source(const struct vm_index *index,
+	const struct pod *target);

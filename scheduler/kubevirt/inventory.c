@@ -1,0 +1,446 @@
+#include "scheduler/kubevirt/inventory.h"
+
+#include "lib/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct tracked {
+	struct migration *migration;
+	uint64_t finished_us; /* 0: not finished */
+	/* Another unfinished one of the same VMI: KubeVirt admits one at a
+	 * time, but a watch may deliver the new one first. */
+	struct tracked *next;
+};
+
+void inventory_init(struct inventory *inventory, const struct cluster *cluster,
+	const struct inventory_handler *handler)
+{
+	*inventory = (struct inventory){
+		.interner = cluster->interner,
+		.cluster = cluster,
+		.handler = *handler,
+	};
+}
+
+static void tracked_free(struct tracked *tracked)
+{
+	if (tracked != NULL) {
+		migration_free(tracked->migration);
+		free(tracked);
+	}
+}
+
+void inventory_fini(struct inventory *inventory)
+{
+	size_t at = 0;
+	void *value;
+
+	while (map_next(&inventory->vmis, &at, NULL, &value)) {
+		vmi_free(value, inventory->interner);
+	}
+	at = 0;
+	while (map_next(&inventory->migrations, &at, NULL, &value)) {
+		tracked_free(value);
+	}
+	map_fini(&inventory->vmis);
+	map_fini(&inventory->vmi_names);
+	map_fini(&inventory->busy);
+	map_fini(&inventory->migrations);
+	map_fini(&inventory->unfinished);
+	node_counters_fini(&inventory->counters);
+}
+
+/* The caller frees it. */
+static char *key_of_vmi(const struct migration *migration)
+{
+	return xasprintf("%s/%s", migration->namespace, migration->vmi_name);
+}
+
+static const struct vmi *vmi_of(const struct inventory *inventory,
+	const struct migration *migration)
+{
+	scoped_free char *key = key_of_vmi(migration);
+
+	return map_get(&inventory->vmi_names, key);
+}
+
+static void tell(struct inventory *inventory, const struct migration *migration)
+{
+	if (inventory->handler.on_migration != NULL) {
+		inventory->handler.on_migration(inventory->handler.owner,
+			migration, vmi_of(inventory, migration));
+	}
+}
+
+/* ---- the nodes of a migration ---- */
+
+static const char *node_of_hostname(const struct inventory *inventory,
+	const char *hostname)
+{
+	const struct node *node =
+		cluster_node_of_host(inventory->cluster, hostname);
+
+	return node == NULL ? hostname : node->name;
+}
+
+static const char *first_of(const char *a, const char *b)
+{
+	return *a != '\0' ? a : b;
+}
+
+/* Sets source and target as far as they can be known: the VMI's state once
+ * KubeVirt hands off, before that the VMI's node and the wanted host. */
+static void find_nodes(struct inventory *inventory, struct migration *migration)
+{
+	const struct vmi *vmi = vmi_of(inventory, migration);
+	bool is_current =
+		vmi != NULL && strcmp(vmi->migration_uid, migration->uid) == 0;
+	const char *source = migration->source, *target = migration->target;
+
+	if (*source == '\0' && vmi != NULL &&
+		!migration_is_finished(migration)) {
+		source = vmi->node;
+	}
+	if (*target == '\0' && *migration->hostname != '\0') {
+		target = node_of_hostname(inventory, migration->hostname);
+	}
+	if (is_current) {
+		source = first_of(vmi->migration_source, source);
+		target = first_of(vmi->migration_target, target);
+	}
+	migration_set_nodes(migration, source, target);
+}
+
+/* ---- migrations ---- */
+
+static struct tracked *tracked_of(const struct inventory *inventory,
+	const char *uid)
+{
+	return map_get(&inventory->migrations, uid);
+}
+
+static void add_unfinished(struct inventory *inventory, struct tracked *tracked)
+{
+	scoped_free char *key = key_of_vmi(tracked->migration);
+
+	if (!migration_is_finished(tracked->migration)) {
+		tracked->next = map_put(&inventory->unfinished, key, tracked);
+	}
+}
+
+static void remove_unfinished(struct inventory *inventory,
+	struct tracked *tracked)
+{
+	scoped_free char *key = key_of_vmi(tracked->migration);
+	struct tracked *before = map_get(&inventory->unfinished, key);
+
+	if (before == tracked && tracked->next == NULL) {
+		(void)map_remove(&inventory->unfinished, key);
+	} else if (before == tracked) {
+		(void)map_put(&inventory->unfinished, key, tracked->next);
+	}
+	while (before != NULL && before->next != tracked) {
+		before = before->next;
+	}
+	if (before != NULL) {
+		before->next = tracked->next;
+	}
+	tracked->next = NULL;
+}
+
+/* A finished migration that was not known to be unfinished: ours may have been
+ * ordered by an earlier leader. Its VMI may still have to tell more. */
+static bool is_worth_tracking(const struct inventory *inventory,
+	const struct migration *migration)
+{
+	const struct vmi *vmi = vmi_of(inventory, migration);
+
+	return migration->is_ours && vmi != NULL && vmi->is_migrating &&
+		strcmp(vmi->migration_uid, migration->uid) == 0;
+}
+
+/* Takes fresh. */
+static void replace(struct inventory *inventory, struct tracked *tracked,
+	struct migration *fresh, uint64_t now_us)
+{
+	struct migration *old = tracked->migration;
+	bool has_changed = old == NULL || old->phase != fresh->phase ||
+		old->is_deleting != fresh->is_deleting;
+
+	if (old != NULL) {
+		migration_set_nodes(fresh, first_of(fresh->source, old->source),
+			first_of(fresh->target, old->target));
+		remove_unfinished(inventory, tracked);
+	}
+	tracked->migration = fresh;
+	find_nodes(inventory, fresh);
+	add_unfinished(inventory, tracked);
+	migration_free(old);
+	if (tracked->finished_us == 0 && migration_is_finished(fresh)) {
+		tracked->finished_us = now_us;
+	}
+	inventory->is_counted = false;
+	if (has_changed) {
+		tell(inventory, fresh);
+	}
+}
+
+int inventory_put_migration(struct inventory *inventory,
+	const struct json_value *object, uint64_t now_us, struct error *err)
+{
+	struct migration *fresh = NULL;
+	struct tracked *tracked;
+	int r = migration_read(&fresh, object, err);
+
+	if (r < 0) {
+		inventory_remove_migration(inventory,
+			json_value_text_at(object, "metadata/uid", ""));
+		return r;
+	}
+	tracked = tracked_of(inventory, fresh->uid);
+	if (tracked == NULL && migration_is_finished(fresh) &&
+		!is_worth_tracking(inventory, fresh)) {
+		if (fresh->is_ours) {
+			find_nodes(inventory, fresh);
+			tell(inventory, fresh);
+		}
+		migration_free(fresh);
+		return 0;
+	}
+	if (tracked == NULL) {
+		tracked = xcalloc(1, sizeof(*tracked));
+		(void)map_put(&inventory->migrations, fresh->uid, tracked);
+	}
+	replace(inventory, tracked, fresh, now_us);
+	return 0;
+}
+
+void inventory_remove_migration(struct inventory *inventory, const char *uid)
+{
+	struct tracked *tracked = map_remove(&inventory->migrations, uid);
+
+	if (tracked == NULL) {
+		return;
+	}
+	remove_unfinished(inventory, tracked);
+	inventory->is_counted = false;
+	if (inventory->handler.on_migration_gone != NULL) {
+		inventory->handler.on_migration_gone(inventory->handler.owner,
+			tracked->migration);
+	}
+	tracked_free(tracked);
+}
+
+void inventory_expire(struct inventory *inventory, uint64_t now_us)
+{
+	size_t at = 0;
+	const char *uid;
+	void *value;
+
+	while (map_next(&inventory->migrations, &at, &uid, &value)) {
+		struct tracked *tracked = value;
+
+		if (tracked->finished_us != 0 &&
+			now_us - tracked->finished_us >= INVENTORY_SETTLE_US) {
+			(void)map_remove(&inventory->migrations, uid);
+			tracked_free(tracked);
+			inventory->is_counted = false;
+		}
+	}
+}
+
+/* ---- VMIs ---- */
+
+/* Removes the VMI from all maps but the first. */
+static void unlink_vmi(struct inventory *inventory, const struct vmi *vmi)
+{
+	scoped_free char *key = xasprintf("%s/%s", vmi->namespace, vmi->name);
+
+	(void)map_remove(&inventory->busy, vmi->uid);
+	if (map_get(&inventory->vmi_names, key) == vmi) {
+		(void)map_remove(&inventory->vmi_names, key);
+	}
+}
+
+static void link_vmi(struct inventory *inventory, struct vmi *vmi)
+{
+	scoped_free char *key = xasprintf("%s/%s", vmi->namespace, vmi->name);
+
+	(void)map_put(&inventory->vmi_names, key, vmi);
+	if (vmi->is_migrating || vmi_is_evacuating(vmi)) {
+		(void)map_put(&inventory->busy, vmi->uid, vmi);
+		inventory->is_counted = false;
+	}
+}
+
+/* The VMI's migration: the one that its state names, and the unfinished one. */
+static void follow_migration(struct inventory *inventory, const struct vmi *vmi,
+	bool has_changed)
+{
+	scoped_free char *key = xasprintf("%s/%s", vmi->namespace, vmi->name);
+	struct tracked *current = tracked_of(inventory, vmi->migration_uid);
+	struct tracked *open = map_get(&inventory->unfinished, key);
+
+	if (open != NULL) {
+		find_nodes(inventory, open->migration);
+		inventory->is_counted = false;
+	}
+	if (current == NULL) {
+		return;
+	}
+	find_nodes(inventory, current->migration);
+	inventory->is_counted = false;
+	if (has_changed) {
+		tell(inventory, current->migration);
+	}
+}
+
+int inventory_put_vmi(struct inventory *inventory,
+	const struct json_value *object, struct error *err)
+{
+	struct vmi *fresh = NULL, *old;
+	bool has_changed;
+	int r = vmi_read(&fresh, inventory->interner, object, err);
+
+	if (r < 0) {
+		inventory_remove_vmi(inventory,
+			json_value_text_at(object, "metadata/uid", ""));
+		return r;
+	}
+	old = map_put(&inventory->vmis, fresh->uid, fresh);
+	has_changed = old == NULL || !vmi_has_same_migration(old, fresh);
+	if (old != NULL) {
+		inventory->is_counted = inventory->is_counted &&
+			map_get(&inventory->busy, old->uid) == NULL;
+		unlink_vmi(inventory, old);
+		vmi_free(old, inventory->interner);
+	}
+	link_vmi(inventory, fresh);
+	follow_migration(inventory, fresh, has_changed);
+	return 0;
+}
+
+void inventory_remove_vmi(struct inventory *inventory, const char *uid)
+{
+	struct vmi *vmi = map_remove(&inventory->vmis, uid);
+	scoped_free char *key = NULL;
+	const struct tracked *open;
+
+	if (vmi == NULL) {
+		return;
+	}
+	unlink_vmi(inventory, vmi);
+	inventory->is_counted = false;
+	key = xasprintf("%s/%s", vmi->namespace, vmi->name);
+	open = map_get(&inventory->unfinished, key);
+	vmi_free(vmi, inventory->interner);
+	if (open != NULL) {
+		tell(inventory, open->migration);
+	}
+}
+
+/* ---- counters ---- */
+
+static void count_migration(struct node_counters *counters,
+	const struct migration *migration)
+{
+	if (migration_is_finished(migration)) {
+		return;
+	}
+	node_counters_add(counters, migration->source, migration->target,
+		migration->is_ours);
+	if (migration->is_evacuation) {
+		node_counters_evict(counters, migration->source);
+	}
+}
+
+static void count_vmi(struct inventory *inventory, const struct vmi *vmi)
+{
+	if (vmi_is_evacuating(vmi)) {
+		node_counters_evict(&inventory->counters, vmi->node);
+	}
+	if (vmi->is_migrating &&
+		tracked_of(inventory, vmi->migration_uid) == NULL) {
+		node_counters_add(&inventory->counters,
+			first_of(vmi->migration_source, vmi->node),
+			vmi->migration_target, false);
+	}
+}
+
+static void count(struct inventory *inventory)
+{
+	size_t at = 0;
+	void *value;
+
+	if (inventory->is_counted) {
+		return;
+	}
+	node_counters_fini(&inventory->counters);
+	while (!node_counters_are_full(&inventory->counters) &&
+		map_next(&inventory->migrations, &at, NULL, &value)) {
+		count_migration(&inventory->counters,
+			((struct tracked *)value)->migration);
+	}
+	at = 0;
+	while (!node_counters_are_full(&inventory->counters) &&
+		map_next(&inventory->busy, &at, NULL, &value)) {
+		count_vmi(inventory, value);
+	}
+	inventory->is_counted = true;
+}
+
+size_t inventory_unfinished(struct inventory *inventory)
+{
+	count(inventory);
+	return inventory->counters.migrations;
+}
+
+struct kubevirt_node inventory_node(struct inventory *inventory,
+	const char *name)
+{
+	count(inventory);
+	return node_counters_get(&inventory->counters, name);
+}
+
+/* ---- look-ups ---- */
+
+const struct vmi *inventory_vmi(const struct inventory *inventory,
+	const char *uid)
+{
+	return map_get(&inventory->vmis, uid);
+}
+
+const struct migration *inventory_migration_of(
+	const struct inventory *inventory, const char *namespace,
+	const char *vmi_name)
+{
+	scoped_free char *key = xasprintf("%s/%s", namespace, vmi_name);
+	const struct tracked *found = map_get(&inventory->unfinished, key);
+
+	return found == NULL ? NULL : found->migration;
+}
+
+const struct migration *inventory_migration_for(
+	const struct inventory *inventory, const char *move_id)
+{
+	size_t at = 0;
+	const struct migration *found;
+
+	while ((found = inventory_next_migration(inventory, &at)) != NULL) {
+		if (found->is_ours && strcmp(found->move_id, move_id) == 0) {
+			return found;
+		}
+	}
+	return NULL;
+}
+
+const struct migration *inventory_next_migration(
+	const struct inventory *inventory, size_t *at)
+{
+	void *value;
+
+	return map_next(&inventory->migrations, at, NULL, &value)
+		? ((struct tracked *)value)->migration
+		: NULL;
+}

@@ -1,0 +1,94 @@
+/* The watches of KubeVirt: the VMIs, their migrations, the limits of
+ * migrations; and the orders to KubeVirt.
+ *
+ * Nothing here decides. The watches run on every replica, orders are given by
+ * the leader alone. A cluster without KubeVirt, or without the right to watch,
+ * is fine: kubevirt_is_ready() says why. */
+#pragma once
+
+#include "lib/buffer.h"
+#include "scheduler/kubevirt/migration.h"
+#include "scheduler/kubevirt/migration_limits.h"
+#include "scheduler/kubevirt/node_counters.h"
+#include "scheduler/kubevirt/orders.h"
+#include "scheduler/kubevirt/vmi.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct cluster;
+struct kube_client;
+struct kubevirt;
+
+struct kubevirt_options {
+	/* Its nodes and namespaces have labels that orders and policies refer
+	 * to. It outlives the watches, as does its interner. NULL: none. */
+	const struct cluster *cluster;
+	/* Any of them may be NULL. None may close the watches.
+	 *
+	 * A migration changed its phase or is being deleted, or its VMI's
+	 * migrationState changed, or the VMI is gone (vmi NULL). Borrowed for
+	 * the call. A finished migration of ours may be told again after an
+	 * interrupted watch, and at the start. */
+	void (*on_migration)(void *owner, const struct migration *migration,
+		const struct vmi *vmi);
+	/* The object of an unfinished migration, or of one that finished within
+	 * the last minute, is gone. */
+	void (*on_migration_gone)(void *owner,
+		const struct migration *migration);
+	/* The answer to kubevirt_order() and kubevirt_cancel(); error "": it
+	 * worked, and name is the migration object's. */
+	void (*on_ordered)(void *owner, const char *move_id, const char *name,
+		const char *error);
+	void *owner;
+};
+
+/* client outlives it. Never NULL. */
+struct kubevirt *kubevirt_new(struct kube_client *client,
+	const struct kubevirt_options *options);
+void kubevirt_close(struct kubevirt *kubevirt); /* NULL is fine */
+
+/* To be called every few seconds: logs changes of the watches once. */
+void kubevirt_poll(struct kubevirt *kubevirt);
+
+/* The state of all VMIs and migrations is known, as of the last poll. False:
+ * appends one sentence why not, such as "virtualmachineinstances are not
+ * watched: " and the API server's words. */
+bool kubevirt_is_ready(const struct kubevirt *kubevirt, struct buffer *why);
+
+/* Orders are possible: KubeVirt is 1.6 or later, Deployed, and not upgrading,
+ * and the account may create and delete migrations (SelfSubjectAccessReviews,
+ * repeated every few minutes). False: appends one sentence why not. */
+bool kubevirt_may_order(const struct kubevirt *kubevirt, struct buffer *why);
+
+const struct vmi *kubevirt_vmi(const struct kubevirt *kubevirt,
+	const char *uid); /* NULL: not known */
+const struct vmi *kubevirt_vmi_named(const struct kubevirt *kubevirt,
+	const char *namespace, const char *name); /* NULL: not known */
+/* The unfinished migration of a VMI; NULL: none. */
+const struct migration *kubevirt_migration_of(const struct kubevirt *kubevirt,
+	const char *namespace, const char *vmi_name);
+/* Walks over the migrations that are unfinished or finished within the last
+ * minute. *at starts at 0; NULL: no more. */
+const struct migration *kubevirt_next_migration(const struct kubevirt *kubevirt,
+	size_t *at);
+/* This count and the next include VMIs that migrate without a known migration.
+ * An order counts once the watch has delivered its migration. */
+size_t kubevirt_unfinished(const struct kubevirt *kubevirt);
+void kubevirt_node(const struct kubevirt *kubevirt, const char *name,
+	struct kubevirt_node *out);
+/* vmi: from kubevirt_vmi(). */
+void kubevirt_limits(const struct kubevirt *kubevirt, const struct vmi *vmi,
+	struct migration_limits *out);
+/* Those of the CR alone, for /v1/rebalance. */
+void kubevirt_cluster_limits(const struct kubevirt *kubevirt,
+	struct migration_limits *out);
+const char *kubevirt_version(const struct kubevirt *kubevirt); /* "": none */
+
+/* Creates the migration object. on_ordered() says later what came of it: after
+ * a request without an answer, up to ORDERS_UNKNOWN_US later. */
+void kubevirt_order(struct kubevirt *kubevirt,
+	const struct kubevirt_order *order);
+/* Deletes our migration object, also one whose order is still open.
+ * on_ordered() says what came of it. */
+void kubevirt_cancel(struct kubevirt *kubevirt, const char *move_id);

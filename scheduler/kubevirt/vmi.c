@@ -1,0 +1,174 @@
+#include "scheduler/kubevirt/vmi.h"
+
+#include "kube/quantity.h"
+#include "kube/time.h"
+#include "lib/memory.h"
+#include "scheduler/kubevirt/conditions.h"
+#include "scheduler/kubevirt/packed_texts.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char not_told[] =
+	"KubeVirt has not said yet whether it can be "
+	"migrated";
+
+static const char *why_not(const struct json_value *condition)
+{
+	const char *message = json_value_text_at(condition, "message", "");
+
+	if (condition == NULL) {
+		return not_told;
+	}
+	if (condition_is_true(condition)) {
+		return "";
+	}
+	return *message != '\0' ? message
+				: json_value_text_at(condition, "reason", "");
+}
+
+static int64_t time_at(const struct json_value *object, const char *key)
+{
+	int64_t wall_us = 0;
+	const char *text = json_value_text_at(object, key, "");
+
+	return *text != '\0' && time_parse(&wall_us, text, NULL) == 0 ? wall_us
+								      : 0;
+}
+
+static bool is_final(const char *phase)
+{
+	return strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
+}
+
+/* status.memory has the memory after hotplug. */
+static double guest_bytes_of(const struct json_value *object)
+{
+	static const char *const paths[] = { "status/memory/guestCurrent",
+		"spec/domain/memory/guest" };
+	struct quantity bytes;
+
+	for (size_t i = 0; i < count_of(paths); i++) {
+		const char *text = json_value_text_at(object, paths[i], "");
+
+		if (*text != '\0' && quantity_parse(&bytes, text, NULL) == 0) {
+			return (double)quantity_units(bytes);
+		}
+	}
+	return 0;
+}
+
+static void read_status(struct vmi *vmi, const struct json_value *status)
+{
+	const char *phase = json_value_text_at(status, "phase", "");
+	const struct json_value *migration =
+		json_value_get(status, "migrationState");
+
+	vmi->is_running = strcmp(phase, "Running") == 0;
+	vmi->is_migratable =
+		condition_is_true(condition_find(status, "LiveMigratable"));
+	vmi->copies_disks =
+		strcmp(json_value_text_at(status, "migrationMethod", ""),
+			"BlockMigration") == 0;
+	vmi->has_failed = json_value_true(json_value_get(migration, "failed"));
+	vmi->is_completed =
+		json_value_true(json_value_get(migration, "completed"));
+	vmi->is_migrating = !is_final(phase) && !vmi->has_failed &&
+		!vmi->is_completed &&
+		*json_value_text_at(migration, "migrationUid", "") != '\0';
+	vmi->started_wall_us = time_at(migration, "startTimestamp");
+	vmi->ended_wall_us = time_at(migration, "endTimestamp");
+}
+
+static struct vmi *with_texts(const struct vmi *vmi,
+	const struct json_value *object)
+{
+	const struct json_value *status = json_value_get(object, "status");
+	const struct json_value *move =
+		json_value_get(status, "migrationState");
+#define TEXT(member, from, path)                                               \
+	{                                                                      \
+		offsetof(struct vmi, member),                                  \
+			json_value_text_at(from, path, "")                     \
+	}
+	const struct packed_text texts[] = {
+		TEXT(namespace, object, "metadata/namespace"),
+		TEXT(name, object, "metadata/name"),
+		TEXT(uid, object, "metadata/uid"),
+		TEXT(node, status, "nodeName"),
+		TEXT(evacuating, status, "evacuationNodeName"),
+		TEXT(migration_uid, move, "migrationUid"),
+		TEXT(failure_reason, move, "failureReason"),
+		TEXT(migration_source, move, "sourceNode"),
+		TEXT(migration_target, move, "targetNode"),
+		{ offsetof(struct vmi, why_not),
+			why_not(condition_find(status, "LiveMigratable")) },
+	};
+#undef TEXT
+
+	return packed_texts_new(vmi, sizeof(*vmi), texts, count_of(texts));
+}
+
+static int read_labels(struct vmi *vmi, struct interner *interner,
+	const struct json_value *labels, struct error *err)
+{
+	if (json_value_count(labels) > VMI_LABELS_MAX) {
+		return error_set(err, -E2BIG, "more than %d labels",
+			VMI_LABELS_MAX);
+	}
+	return labels_read(&vmi->labels, interner, labels, err);
+}
+
+int vmi_read(struct vmi **out, struct interner *interner,
+	const struct json_value *object, struct error *err)
+{
+	const struct json_value *meta = json_value_get(object, "metadata");
+	const char *name = json_value_text_at(meta, "name", "");
+	struct vmi vmi = { 0 };
+	int r;
+
+	if (*name == '\0' || *json_value_text_at(meta, "uid", "") == '\0') {
+		return error_set(err, -EBADMSG, "a VMI has no name or no uid");
+	}
+	r = read_labels(&vmi, interner, json_value_get(meta, "labels"), err);
+	if (r < 0) {
+		return error_wrap(err, r, "VMI '%.100s'", name);
+	}
+	vmi.consent = consent_read(json_value_get(meta, "annotations"));
+	read_status(&vmi, json_value_get(object, "status"));
+	vmi.guest_bytes = guest_bytes_of(object);
+	if (json_value_get(meta, "deletionTimestamp") != NULL) {
+		vmi.is_running = false;
+	}
+	*out = with_texts(&vmi, object);
+	return 0;
+}
+
+void vmi_free(struct vmi *vmi, struct interner *interner)
+{
+	if (vmi != NULL) {
+		labels_fini(&vmi->labels, interner);
+		free(vmi);
+	}
+}
+
+bool vmi_is_evacuating(const struct vmi *vmi)
+{
+	return *vmi->evacuating != '\0' &&
+		strcmp(vmi->evacuating, vmi->node) == 0;
+}
+
+bool vmi_has_same_migration(const struct vmi *a, const struct vmi *b)
+{
+	return a->is_migrating == b->is_migrating &&
+		a->has_failed == b->has_failed &&
+		a->is_completed == b->is_completed &&
+		a->started_wall_us == b->started_wall_us &&
+		a->ended_wall_us == b->ended_wall_us &&
+		strcmp(a->migration_uid, b->migration_uid) == 0 &&
+		strcmp(a->failure_reason, b->failure_reason) == 0 &&
+		strcmp(a->migration_source, b->migration_source) == 0 &&
+		strcmp(a->migration_target, b->migration_target) == 0;
+}

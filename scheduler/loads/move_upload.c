@@ -1,0 +1,44 @@
+#include "scheduler/loads/move_upload.h"
+
+#include "proto/wire.h"
+
+_Static_assert((int)WIRE_MOVES_MAX <= (int)RECORD_UPLOAD_BATCH_MAX,
+	"a batch of moves is a batch");
+
+static void pack(struct buffer *out, const struct packed_record *records,
+	size_t count)
+{
+	struct packed_move batch[WIRE_MOVES_MAX];
+
+	for (size_t i = 0; i < count; i++) {
+		batch[i] = (struct packed_move){ records[i].bytes,
+			records[i].len };
+	}
+	wire_pack_moves(out, batch, count);
+}
+
+int move_upload_new(struct record_upload **out, uv_loop_t *loop,
+	const struct aggregators_options *options, struct error *err)
+{
+	static const struct record_kind kind = {
+		.batch_max = WIRE_MOVES_MAX,
+		.failure = "cannot upload moves",
+		.dropped =
+			"dropped records of moves: not stored by every "
+			"aggregator",
+		.pack = pack,
+	};
+
+	return record_upload_new(out, loop, options, &kind, err);
+}
+
+void move_upload_add(struct record_upload *upload,
+	const struct move_record *record)
+{
+	struct buffer packed = record_upload_buffer();
+
+	if (record_upload_is_needed(upload)) {
+		wire_pack_move(&packed, record);
+		record_upload_add(upload, packed);
+	}
+}

@@ -1,0 +1,28 @@
+/* Our migrations that no record tells of, because the leader that ordered them
+ * ended before an aggregator had stored the record: their records are made
+ * anew. */
+#pragma once
+
+#include "scheduler/kubevirt/kubevirt.h"
+#include "scheduler/mover/journal.h"
+
+#include <stdbool.h>
+
+struct cache;
+
+/* The record's migration: the same id, namespace and VM. */
+bool move_is_of(const struct move_record *record,
+	const struct migration *migration);
+
+/* Zeroed but for the first three, which are borrowed: ready. */
+struct adoption {
+	struct journal *journal;
+	struct kubevirt *kubevirt;
+	const struct cache *cache;
+	int64_t cancel_us; /* the last cancellations */
+};
+
+/* To be called about every second, once the records of earlier leaders, the
+ * migrations and the VMIs are known. Cancels the migrations of moves that have
+ * ended, again and again until they are gone. */
+void adoption_tick(struct adoption *adoption, struct moment now);

@@ -1,0 +1,25 @@
+/* Migrations that somebody else ordered, of VMs that the mover moved. */
+#pragma once
+
+#include "scheduler/kubevirt/kubevirt.h"
+#include "scheduler/mover/duels.h"
+#include "scheduler/mover/journal.h"
+
+struct cache;
+
+/* All borrowed. */
+struct foreign_moves {
+	struct journal *journal;
+	struct kubevirt *kubevirt;
+	const struct cache *cache;
+	struct duels *duels;
+};
+
+/* A VM that is not where the last leader moved it was moved by somebody else.
+ * The migration that did so may be long over. */
+void foreign_moves_restore(struct foreign_moves *foreign, struct moment now);
+
+/* A migration that is not ours changed. vmi: NULL if it is gone. */
+void foreign_moves_observe(struct foreign_moves *foreign,
+	const struct migration *migration, const struct vmi *vmi,
+	struct moment now);

@@ -1,0 +1,65 @@
+#include "scheduler/mover/held_back.h"
+
+#include <stdio.h>
+
+/* NULL: nobody. The order is that of consent_of(). */
+static const char *who_forbids(const struct vmi *vmi, const struct cache *cache)
+{
+	const struct node *node = cache_node(cache, vmi->node);
+
+	if (vmi->consent != CONSENT_UNSET) {
+		return vmi->consent == CONSENT_NEVER
+			? "an annotation of the VMI forbids it"
+			: NULL;
+	}
+	if (cluster_namespace_consent(&cache->cluster, vmi->namespace) ==
+		CONSENT_NEVER) {
+		return "an annotation of the namespace forbids it";
+	}
+	return node != NULL && node->consent == CONSENT_NEVER
+		? "an annotation of the node forbids it"
+		: NULL;
+}
+
+void held_back_note(struct held_back *held, const struct vmi *vmi,
+	const struct cache *cache)
+{
+	struct held_back_vm *vm;
+	const char *why;
+
+	if (vmi == NULL || held->count == HELD_BACK_MAX) {
+		return;
+	}
+	why = who_forbids(vmi, cache);
+	if (why == NULL && vmi->copies_disks) {
+		why = "KubeVirt would copy its disks as well "
+		      "(BlockMigration)";
+	}
+	if (why == NULL && vmi->is_migratable) {
+		return;
+	}
+	vm = &held->list[held->count++];
+	(void)snprintf(vm->namespace, sizeof(vm->namespace), "%s",
+		vmi->namespace);
+	(void)snprintf(vm->vm, sizeof(vm->vm), "%s", vmi->name);
+	(void)snprintf(vm->node, sizeof(vm->node), "%s", vmi->node);
+	(void)snprintf(vm->why, sizeof(vm->why), "%s%s",
+		why != NULL ? why : "KubeVirt cannot migrate it: ",
+		why != NULL			? ""
+			: *vmi->why_not == '\0' ? "it gives no reason"
+						: vmi->why_not);
+}
+
+void held_back_write(struct json *j, const struct held_back *held)
+{
+	json_array(j, "held_back");
+	for (size_t i = 0; i < held->count; i++) {
+		json_object(j, NULL);
+		json_string(j, "namespace", held->list[i].namespace);
+		json_string(j, "vm", held->list[i].vm);
+		json_string(j, "node", held->list[i].node);
+		json_string(j, "why", held->list[i].why);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}

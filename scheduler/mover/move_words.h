@@ -1,0 +1,28 @@
+/* The figures and the sentence of a move. Pure. */
+#pragma once
+
+#include "proto/move.h"
+#include "scheduler/rebalance/fleet.h"
+#include "scheduler/rebalance/pressure.h"
+
+/* Core-minutes in a core-step of 5 minutes, the unit of shortages. */
+#define MOVE_WORDS_MINUTES 5.0
+
+/* A record without figures that were not chosen: all are unknown. */
+void move_words_init(struct move_record *out);
+
+/* Names, figures and sentence; price: what the move costs, in core-steps. The
+ * vm's pod and the nodes have names. */
+void move_words_from(struct move_record *out, const struct fleet *fleet,
+	const struct fleet_move *move, double price);
+
+/* The same for a move away from a node that is short of memory or I/O, or
+ * without KVM. */
+void move_words_from_pressure(struct move_record *out,
+	const struct fleet *fleet, const struct pressure_move *move,
+	double price);
+
+/* The figures and the sentence become those of a later round; id, revision,
+ * state and the time of the recommendation stay. */
+void move_words_update(struct move_record *record,
+	const struct move_record *figures);

@@ -1,0 +1,477 @@
+#include "scheduler/mover/mover.h"
+
+#include "lib/clock.h"
+#include "lib/json.h"
+#include "lib/log.h"
+#include "lib/loop.h"
+#include "lib/memory.h"
+#include "scheduler/loads/move_history.h"
+#include "scheduler/mover/adoption.h"
+#include "scheduler/mover/foreign_moves.h"
+#include "scheduler/mover/foreign_room.h"
+#include "scheduler/mover/measures.h"
+#include "scheduler/mover/mover_status.h"
+#include "scheduler/mover/ordering.h"
+#include "scheduler/mover/round.h"
+#include "scheduler/mover/warnings.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TICK_MS = 1000, WHY_MAX = 1024 };
+#define KUBEVIRT_POLL_US INT64_C(5000000)
+#define MEASURES_US INT64_C(5000000)
+
+/* The last leader's clock may be behind by this, and its last upload late. */
+#define CHANGED_US UINT64_C(300000000)
+
+struct mover {
+	struct mover_options options;
+	struct kubevirt *kubevirt;
+	struct journal journal;
+	struct flights flights;
+	struct adoption adoption;
+	struct foreign_moves foreign;
+	struct ordering ordering;
+	struct proposals proposals;
+	struct duels duels;
+	struct node_watches watches;
+	struct round round;
+	struct timer *tick, *slice;
+	int64_t round_us, poll_us, measures_us; /* the last ones */
+	uint64_t last_round_us;			/* since 1970 */
+	double round_s;
+	bool leads; /* as of the last tick */
+	bool was_paused;
+	bool has_duels;	 /* those of earlier leaders are restored */
+	size_t answered; /* aggregators whose records are taken */
+	/* The result of a round: a move was ordered, or why the first one that
+	 * held was not; "": none held. */
+	bool has_ordered;
+	char refusal[WHY_MAX];
+};
+
+/* The lease may have ended since the last tick. */
+static bool is_leader(const struct mover *mover)
+{
+	return mover->leads && mover->options.leads(mover->options.owner);
+}
+
+/* Keeps the first refusal: the gain of that move is the largest. */
+static bool try_order(struct mover *mover, struct proposal *proposal,
+	struct moment now)
+{
+	scoped_buffer struct buffer why = BUFFER_MAX(WHY_MAX);
+	bool ordered = ordering_try(&mover->ordering, proposal, &why, now);
+
+	mover->has_ordered |= ordered;
+	if (!ordered && *mover->refusal == '\0') {
+		(void)snprintf(mover->refusal, sizeof(mover->refusal), "%s",
+			why.data);
+	}
+	return ordered;
+}
+
+static void finish_round(struct mover *mover, struct moment now)
+{
+	struct proposals *proposals = &mover->proposals;
+
+	mover->last_round_us = now.wall_us;
+	mover->ordering.vms = mover->round.vms;
+	mover->round_s = (double)mover->round.work_us / 1e6;
+	ordering_withdraw(&mover->ordering, &mover->proposals, now);
+	mover->has_ordered = false;
+	*mover->refusal = '\0';
+	for (size_t i = 0; i < proposals->count;) {
+		struct proposal *proposal = &proposals->list[i];
+
+		if (!proposal_holds(proposal)) {
+			i++;
+		} else if (try_order(mover, proposal, now)) {
+			const struct move_record gone = proposal->record;
+
+			proposals_remove(proposals, gone.namespace, gone.vm);
+		} else {
+			ordering_recommend(&mover->ordering, proposal, now);
+			i++;
+		}
+	}
+}
+
+/* ---- time ---- */
+
+static void on_slice(void *owner)
+{
+	struct mover *mover = owner;
+
+	if (mover->round.phase == ROUND_IDLE) {
+		return;
+	}
+	if (!is_leader(mover)) {
+		round_abort(&mover->round);
+		return;
+	}
+	if (round_work(&mover->round)) {
+		finish_round(mover, moment_now());
+	} else {
+		timer_start(mover->slice, 0, 0);
+	}
+}
+
+static void start_round(struct mover *mover, struct moment now)
+{
+	mover->round_us = now.now_us;
+	mover->round.sources.now_us = now.now_us;
+	mover->round.sources.wall_us = now.wall_us;
+	mover->round.copy_pace = move_book_copy_pace(&mover->journal.book);
+	round_begin(&mover->round);
+	timer_start(mover->slice, 0, 0);
+}
+
+static void begin_term(struct mover *mover, struct moment now)
+{
+	move_book_forget_open(&mover->journal.book);
+	mover->ordering.has_history = false;
+	mover->answered = 0;
+	mover->has_duels = false;
+	mover->proposals = (struct proposals){ 0 };
+	move_history_ask(mover->options.history,
+		now.wall_us - MOVE_BOOK_KEPT_US, now.wall_us - CHANGED_US);
+}
+
+static void end_term(struct mover *mover)
+{
+	round_abort(&mover->round);
+	timer_stop(mover->slice);
+	flights_fini(&mover->flights);
+}
+
+/* Once enough of the aggregators have sent their records, and again whenever
+ * another one has: its records may be newer. */
+static void take_history(struct mover *mover, struct moment now)
+{
+	size_t answered = move_history_answered(mover->options.history);
+
+	if ((!mover->ordering.has_history &&
+		    !move_history_is_known(mover->options.history)) ||
+		answered == mover->answered) {
+		return;
+	}
+	mover->answered = answered;
+	mover->ordering.has_history = true;
+	move_book_restore_failures(&mover->journal.book,
+		&mover->options.cache->cluster.failures, now.wall_us,
+		now.now_us);
+	ordering_adopt(&mover->ordering, &mover->proposals, now);
+	log_info("records of moves read",
+		log_int("aggregators", (int64_t)answered),
+		log_int("records", (int64_t)mover->journal.book.by_id.count),
+		log_int("open", (int64_t)flights_count(&mover->flights)),
+		LOG_END);
+}
+
+static void tell_pause(struct mover *mover, struct moment now)
+{
+	unsigned failures;
+	bool is_paused = move_book_paused_until(&mover->journal.book,
+				 &failures) > now.wall_us;
+
+	if (is_paused && !mover->was_paused) {
+		warnings_pause(&mover->journal, failures, now.now_us);
+	} else if (!is_paused && mover->was_paused) {
+		log_info("moves are no longer paused", LOG_END);
+	}
+	mover->was_paused = is_paused;
+}
+
+/* Without the records of earlier leaders the book may be stale. */
+static void follow_moves(struct mover *mover, struct moment now)
+{
+	if (!mover->has_duels) {
+		mover->has_duels = true;
+		foreign_moves_restore(&mover->foreign, now);
+	}
+	adoption_tick(&mover->adoption, now);
+	flights_tick(&mover->flights, now);
+	if (now.now_us - mover->measures_us >= MEASURES_US) {
+		mover->measures_us = now.now_us;
+		measures_take(&mover->journal, mover->options.cache, now);
+		move_book_expire(&mover->journal.book, now.wall_us);
+	}
+}
+
+static void lead(struct mover *mover, struct moment now)
+{
+	scoped_buffer struct buffer why = BUFFER_MAX(WHY_MAX);
+
+	take_history(mover, now);
+	if (!mover->options.is_synced(mover->options.owner) ||
+		!kubevirt_is_ready(mover->kubevirt, &why)) {
+		return;
+	}
+	if (mover->ordering.has_history) {
+		follow_moves(mover, now);
+	}
+	tell_pause(mover, now);
+	if (mover->round.phase == ROUND_IDLE &&
+		now.now_us - mover->round_us >= MOVER_ROUND_US) {
+		start_round(mover, now);
+	}
+}
+
+static void on_tick(void *owner)
+{
+	struct mover *mover = owner;
+	struct moment now = moment_now();
+	bool leads = mover->options.leads(mover->options.owner);
+
+	if (now.now_us - mover->poll_us >= KUBEVIRT_POLL_US) {
+		mover->poll_us = now.now_us;
+		kubevirt_poll(mover->kubevirt);
+		if (mover->round.phase == ROUND_IDLE) {
+			node_watches_expire(&mover->watches,
+				mover->options.cache);
+		}
+	}
+	if (leads && !mover->leads) {
+		begin_term(mover, now);
+	} else if (!leads && mover->leads) {
+		end_term(mover);
+	}
+	mover->leads = leads;
+	if (leads) {
+		lead(mover, now);
+	}
+}
+
+/* ---- KubeVirt ---- */
+
+static void on_migration(void *owner, const struct migration *migration,
+	const struct vmi *vmi)
+{
+	struct mover *mover = owner;
+
+	if (!is_leader(mover)) {
+		return;
+	}
+	if (migration->is_ours) {
+		flights_changed(&mover->flights, migration, vmi, moment_now());
+	} else {
+		foreign_room_keep(mover->options.reservations, migration, vmi,
+			moment_now().now_us);
+		foreign_moves_observe(&mover->foreign, migration, vmi,
+			moment_now());
+	}
+}
+
+static void on_migration_gone(void *owner, const struct migration *migration)
+{
+	struct mover *mover = owner;
+
+	if (is_leader(mover) && migration->is_ours) {
+		flights_gone(&mover->flights, migration, moment_now());
+	}
+}
+
+static void on_ordered(void *owner, const char *move_id, const char *name,
+	const char *error)
+{
+	struct mover *mover = owner;
+
+	if (is_leader(mover)) {
+		flights_answered(&mover->flights, move_id, name, error,
+			moment_now());
+	}
+}
+
+/* ---- others ---- */
+
+void mover_note_load(struct mover *mover, const struct node_load *load,
+	int64_t sample_us)
+{
+	if (mover != NULL) {
+		node_watches_note(&mover->watches, mover->options.cache, load,
+			sample_us);
+	}
+}
+
+/* Nothing that an aggregator says about the future can pause or unpause. */
+void mover_remember(struct mover *mover, const struct move_record *record)
+{
+	uint64_t last_us = moment_now().wall_us + CHANGED_US;
+
+	if (record->wall_us > last_us || record->ordered_us > last_us ||
+		record->ended_us > last_us) {
+		return;
+	}
+	(void)move_book_put(&mover->journal.book, record);
+}
+
+void mover_unschedulable(struct mover *mover, const struct pod *pod,
+	const char *message)
+{
+	flights_unschedulable(&mover->flights, pod, message);
+}
+
+static size_t count_recommendations(const struct proposals *proposals)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < proposals->count; i++) {
+		count += *proposals->list[i].record.id != '\0';
+	}
+	return count;
+}
+
+void mover_stats(struct mover *mover, struct mover_stats *out)
+{
+	struct gate_texts texts;
+	struct gate gate;
+
+	ordering_gate(&mover->ordering, &gate, &texts, moment_now());
+	*out = (struct mover_stats){
+		.recommendations = count_recommendations(&mover->proposals),
+		.in_flight = flights_count(&mover->flights),
+		.is_paused = gate.paused_until_us > gate.wall_us,
+		.orders = !gate_recommends_only(&gate),
+		.round_s = mover->round_s,
+		.longest_slice_s = (double)mover->round.longest_slice_us / 1e6,
+	};
+	memcpy(out->counts, mover->journal.counts, sizeof(out->counts));
+	ordering_gate_fini(&texts);
+}
+
+static void explain(const struct mover *mover, const struct gate *gate,
+	struct buffer *why)
+{
+	if (!gate_is_open(gate, why)) {
+		return;
+	}
+	if (mover->last_round_us == 0) {
+		buffer_text(why, "the first look at the cluster is not done");
+	} else if (mover->has_ordered) {
+		return;
+	} else if (*mover->refusal != '\0') {
+		buffer_text(why, mover->refusal);
+	} else if (mover->proposals.count > 0) {
+		buffer_text(why, "a move must pay in two rounds in a row");
+	} else if (*mover->round.aside != '\0') {
+		buffer_text(why, mover->round.aside);
+	} else {
+		buffer_text(why, "no move saves more than its price");
+	}
+}
+
+void mover_describe(struct mover *mover, struct buffer *out)
+{
+	scoped_buffer struct buffer why = BUFFER_MAX(WHY_MAX);
+	struct gate_texts texts;
+	struct gate gate;
+	struct mover_status status = {
+		.gate = &gate,
+		.kubevirt_version = kubevirt_version(mover->kubevirt),
+		.book = &mover->journal.book,
+		.proposals = &mover->proposals,
+		.duels = &mover->duels,
+		.windows_text = mover->options.windows_text,
+		.price = mover->options.price,
+		.copy_pace = move_book_copy_pace(&mover->journal.book),
+		.last_round_us = mover->last_round_us,
+		.round_s = mover->round_s,
+		.held_back = &mover->round.held_back,
+		.nodes = mover->round.nodes,
+		.vms = mover->round.vms,
+		.movable = mover->round.movable,
+		.left = mover->round.left,
+	};
+
+	ordering_gate(&mover->ordering, &gate, &texts, moment_now());
+	kubevirt_cluster_limits(mover->kubevirt, &status.limits);
+	buffer_text(&why, "");
+	explain(mover, &gate, &why);
+	status.why = why.data;
+	mover_status_write(out, &status);
+	ordering_gate_fini(&texts);
+}
+
+void mover_describe_off(struct buffer *out)
+{
+	struct json j = json_into(out);
+
+	json_object(&j, NULL);
+	json_string(&j, "mode", mover_mode_name(MOVER_OFF));
+	json_string(&j, "effective_mode", mover_mode_name(MOVER_OFF));
+	json_string(&j, "why", "--rebalance is off");
+	json_object_end(&j);
+}
+
+/* ---- life ---- */
+
+static void connect_parts(struct mover *mover)
+{
+	const struct mover_options *o = &mover->options;
+
+	mover->journal.upload = o->upload;
+	mover->journal.events = o->events;
+	mover->flights = (struct flights){ .journal = &mover->journal,
+		.cache = o->cache,
+		.reservations = o->reservations,
+		.kubevirt = mover->kubevirt,
+		.watches = &mover->watches };
+	mover->adoption = (struct adoption){ .journal = &mover->journal,
+		.kubevirt = mover->kubevirt,
+		.cache = o->cache };
+	mover->foreign = (struct foreign_moves){ .journal = &mover->journal,
+		.kubevirt = mover->kubevirt,
+		.cache = o->cache,
+		.duels = &mover->duels };
+	mover->ordering = (struct ordering){ .options = o,
+		.kubevirt = mover->kubevirt,
+		.journal = &mover->journal,
+		.flights = &mover->flights };
+	mover->round.proposals = &mover->proposals;
+	mover->round.price = o->price;
+	mover->round.sources = (struct fleet_sources){ .cache = o->cache,
+		.kubevirt = mover->kubevirt,
+		.book = &mover->journal.book,
+		.duels = &mover->duels,
+		.watches = &mover->watches,
+		.scheduler_name = o->scheduler_name };
+}
+
+struct mover *mover_new(const struct mover_options *options)
+{
+	struct mover *mover = xcalloc(1, sizeof(*mover));
+
+	mover->options = *options;
+	mover->round_s = NAN;
+	mover->kubevirt = kubevirt_new(options->client,
+		&(struct kubevirt_options){ .cluster = &options->cache->cluster,
+			.on_migration = on_migration,
+			.on_migration_gone = on_migration_gone,
+			.on_ordered = on_ordered,
+			.owner = mover });
+	connect_parts(mover);
+	mover->slice = timer_new(options->loop, on_slice, mover);
+	mover->tick = timer_new(options->loop, on_tick, mover);
+	timer_start(mover->tick, TICK_MS, TICK_MS);
+	return mover;
+}
+
+void mover_close(struct mover *mover)
+{
+	if (mover == NULL) {
+		return;
+	}
+	kubevirt_close(mover->kubevirt);
+	timer_close(mover->tick);
+	timer_close(mover->slice);
+	round_fini(&mover->round);
+	flights_fini(&mover->flights);
+	duels_fini(&mover->duels);
+	node_watches_fini(&mover->watches);
+	journal_fini(&mover->journal);
+	free(mover);
+}

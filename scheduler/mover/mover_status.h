@@ -1,0 +1,34 @@
+/* GET /v1/rebalance as JSON. Pure. */
+#pragma once
+
+#include "lib/buffer.h"
+#include "scheduler/kubevirt/kubevirt.h"
+#include "scheduler/mover/duels.h"
+#include "scheduler/mover/gate.h"
+#include "scheduler/mover/held_back.h"
+#include "scheduler/mover/proposals.h"
+#include "scheduler/rebalance/move_book.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* All borrowed. */
+struct mover_status {
+	const struct gate *gate;
+	const char *why; /* nothing is moved now; "": moves are ordered */
+	const char *kubevirt_version;
+	struct migration_limits limits; /* of the KubeVirt CR */
+	const struct move_book *book;
+	const struct proposals *proposals;
+	struct duels *duels;
+	const char *windows_text; /* the flag; "": always */
+	double price;
+	double copy_pace;	/* seconds for each byte; NAN: not known */
+	uint64_t last_round_us; /* since 1970; 0: there was none */
+	double round_s;
+	const struct held_back *held_back;
+	size_t nodes, vms, movable; /* of the last round */
+	double left;		    /* struct round */
+};
+
+void mover_status_write(struct buffer *out, const struct mover_status *status);

@@ -1,0 +1,23 @@
+/* The second-best target of a move, and announcements: what the sentence of a
+ * move says beside its figures. Pure, but for the caller's filter. */
+#pragma once
+
+#include "scheduler/rebalance/fleet.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct next_choice {
+	bool exists;
+	size_t node;	      /* index in the fleet */
+	double before, after; /* its shortage, in core-steps, as of the move */
+};
+
+/* The node where the VM of the move costs least, but for the move's own target;
+ * equal costs: the first by name. */
+struct next_choice next_choice_find(const struct fleet *fleet,
+	const struct fleet_move *move, fleet_may_run may_run, void *owner);
+
+/* Appends to the sentence of the move. */
+void next_choice_tell(char *sentence, size_t size, const struct fleet *fleet,
+	const struct fleet_move *move, const struct next_choice *next);

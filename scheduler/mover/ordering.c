@@ -1,0 +1,310 @@
+#include "scheduler/mover/ordering.h"
+
+#include "lib/memory.h"
+#include "scheduler/loads/move_history.h"
+#include "scheduler/mover/measures.h"
+#include "scheduler/mover/move_words.h"
+#include "scheduler/mover/stand_aside.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { WHY_MAX = 1024 };
+#define HOUR_US UINT64_C(3600000000)
+
+/* ---- whether moves may be ordered ---- */
+
+void ordering_gate_fini(struct gate_texts *texts)
+{
+	buffer_fini(&texts->not_watching);
+	buffer_fini(&texts->not_ordering);
+}
+
+static unsigned count_foreign(const struct kubevirt *kubevirt)
+{
+	const struct migration *migration;
+	unsigned count = 0;
+	size_t at = 0;
+
+	while ((migration = kubevirt_next_migration(kubevirt, &at)) != NULL) {
+		count += !migration->is_ours &&
+			!migration_is_finished(migration);
+	}
+	return count;
+}
+
+/* Orders whose migration the watch has not delivered yet. */
+static unsigned count_unseen(const struct ordering *ordering)
+{
+	const struct move_record *record;
+	unsigned count = 0;
+	size_t at = 0;
+
+	while ((record = move_book_next(&ordering->journal->book, &at)) !=
+		NULL) {
+		count += move_is_open(record) &&
+			kubevirt_migration_of(ordering->kubevirt,
+				record->namespace, record->vm) == NULL;
+	}
+	return count;
+}
+
+static struct budget budget_now(const struct ordering *ordering,
+	uint64_t wall_us)
+{
+	struct migration_limits limits;
+
+	kubevirt_cluster_limits(ordering->kubevirt, &limits);
+	return (struct budget){
+		.per_hour = ordering->options->max_per_hour,
+		.per_cluster = limits.per_cluster,
+		.vms = ordering->vms,
+		.ordered = move_book_ordered(&ordering->journal->book,
+			wall_us - HOUR_US),
+		.unfinished =
+			(unsigned)kubevirt_unfinished(ordering->kubevirt) +
+			count_unseen(ordering),
+		.foreign = count_foreign(ordering->kubevirt),
+	};
+}
+
+void ordering_gate(const struct ordering *ordering, struct gate *gate,
+	struct gate_texts *texts, struct moment now)
+{
+	const struct mover_options *o = ordering->options;
+
+	*texts =
+		(struct gate_texts){ BUFFER_MAX(WHY_MAX), BUFFER_MAX(WHY_MAX) };
+	buffer_text(&texts->not_watching, "");
+	buffer_text(&texts->not_ordering, "");
+	(void)kubevirt_is_ready(ordering->kubevirt, &texts->not_watching);
+	(void)kubevirt_may_order(ordering->kubevirt, &texts->not_ordering);
+	*gate = (struct gate){
+		.mode = o->mode,
+		.is_synced = o->is_synced(o->owner),
+		.leads = o->leads(o->owner),
+		.not_watching = texts->not_watching.data,
+		.not_ordering = texts->not_ordering.data,
+		.has_history = ordering->has_history &&
+			move_history_is_known(o->history),
+		.windows = o->windows,
+		.wall_us = now.wall_us,
+		.budget = budget_now(ordering, now.wall_us),
+	};
+	gate->paused_until_us = move_book_paused_until(&ordering->journal->book,
+		&gate->failures);
+}
+
+/* After the pause moves are tried one by one. */
+static bool is_alone(const struct ordering *ordering, unsigned failures,
+	struct buffer *why)
+{
+	bool is_alone = flights_count(ordering->flights) == 0;
+
+	if (!is_alone) {
+		buffer_printf(why,
+			"%u moves in a row failed, and another one is being "
+			"tried",
+			failures);
+	}
+	return is_alone;
+}
+
+static bool may_order(const struct ordering *ordering, struct buffer *why,
+	struct moment now)
+{
+	struct gate_texts texts;
+	struct gate gate;
+	bool is_open;
+
+	ordering_gate(ordering, &gate, &texts, now);
+	is_open = gate_is_open(&gate, why) &&
+		(gate.failures < MOVE_BOOK_FAILURES ||
+			is_alone(ordering, gate.failures, why));
+	ordering_gate_fini(&texts);
+	return is_open;
+}
+
+/* ---- a move that holds ---- */
+
+static bool may_take_part(const struct ordering *ordering,
+	const struct node *node, struct buffer *why, int64_t now_us)
+{
+	struct kubevirt_node work;
+	const char *aside;
+
+	kubevirt_node(ordering->kubevirt, node->name, &work);
+	aside = stand_aside(node, &work, now_us);
+	if (aside != NULL) {
+		buffer_printf(why, "%s %s", node->name, aside);
+	}
+	return aside == NULL;
+}
+
+/* The limits of the VM's MigrationPolicy, and of both nodes. */
+static bool is_within_limits(const struct ordering *ordering,
+	const struct vmi *vmi, const struct move_record *record,
+	struct buffer *why)
+{
+	struct kubevirt_node source, target;
+	struct migration_limits limits;
+
+	kubevirt_limits(ordering->kubevirt, vmi, &limits);
+	kubevirt_node(ordering->kubevirt, record->source, &source);
+	kubevirt_node(ordering->kubevirt, record->target, &target);
+	if (source.out >= budget_out_of_node(limits.out_of_node)) {
+		buffer_printf(why, "%u migrations leave %s", source.out,
+			record->source);
+		return false;
+	}
+	if (target.in > 0) {
+		buffer_printf(why, "a migration into %s is unfinished",
+			record->target);
+		return false;
+	}
+	return true;
+}
+
+/* The cluster may have changed since the round. */
+static bool is_still_right(const struct ordering *ordering,
+	const struct proposal *proposal, struct buffer *why, struct moment now)
+{
+	const struct move_record *r = &proposal->record;
+	const struct cache *cache = ordering->options->cache;
+	const struct pod *pod = cache_pod(cache, proposal->pod_uid);
+	const struct node *source = cache_node(cache, r->source);
+	const struct node *target = cache_node(cache, r->target);
+	const struct vmi *vmi = kubevirt_vmi(ordering->kubevirt, r->vmi_uid);
+
+	if (pod == NULL || source == NULL || target == NULL || vmi == NULL ||
+		strcmp(pod->node_name, r->source) != 0) {
+		buffer_text(why, "the VM or a node is gone");
+		return false;
+	}
+	/* The pod's annotation names the VM, and people may change it. */
+	if (strcmp(vmi->namespace, r->namespace) != 0 ||
+		strcmp(vmi->name, r->vm) != 0) {
+		buffer_text(why, "the launcher pod names another VM");
+		return false;
+	}
+	if (kubevirt_migration_of(ordering->kubevirt, r->namespace, r->vm) !=
+			NULL ||
+		vmi->is_migrating || *vmi->evacuating != '\0') {
+		buffer_text(why, "the VM is being migrated");
+		return false;
+	}
+	return may_take_part(ordering, source, why, now.now_us) &&
+		may_take_part(ordering, target, why, now.now_us) &&
+		is_within_limits(ordering, vmi, r, why);
+}
+
+/* The book's record of the move; adds it. */
+static struct move_record *record_of(struct ordering *ordering,
+	struct proposal *proposal, struct moment now)
+{
+	struct move_record *record =
+		move_book_find(&ordering->journal->book, proposal->record.id);
+
+	if (record == NULL) {
+		record = journal_add(ordering->journal, &proposal->record, now);
+	}
+	return record;
+}
+
+static void measure_before(const struct ordering *ordering,
+	struct move_record *record, int64_t now_us)
+{
+	record->measured_source_before = measures_share(
+		ordering->options->cache, record->source, now_us);
+	record->measured_target_before = measures_share(
+		ordering->options->cache, record->target, now_us);
+}
+
+/* True: the move was ordered. False: appends why not. */
+bool ordering_try(struct ordering *ordering, struct proposal *proposal,
+	struct buffer *why, struct moment now)
+{
+	const struct node *target =
+		cache_node(ordering->options->cache, proposal->record.target);
+	struct move_record *record;
+	const char *hostname;
+
+	if (proposal->record.is_other_scheduler) {
+		buffer_text(why, "another scheduler places the VM's pods");
+		return false;
+	}
+	if (proposal->record.reason == MOVE_FOR_KVM) {
+		buffer_printf(why,
+			"KVM is broken on %s, and moves away are only "
+			"recommended",
+			proposal->record.source);
+		return false;
+	}
+	if (!may_order(ordering, why, now) ||
+		!is_still_right(ordering, proposal, why, now)) {
+		return false;
+	}
+	hostname = node_hostname(target);
+	if (hostname == NULL) {
+		buffer_printf(why, "%s has no label kubernetes.io/hostname",
+			target->name);
+		return false;
+	}
+	record = record_of(ordering, proposal, now);
+	/* Why the move is ordered now, not why it was recommended. */
+	move_words_update(record, &proposal->record);
+	measure_before(ordering, record, now.now_us);
+	if (!flights_order(ordering->flights, record, proposal->pod_uid,
+		    hostname, now)) {
+		(void)snprintf(proposal->record.id, sizeof(proposal->record.id),
+			"%s", record->id);
+		buffer_text(why, "a node keeps room for the VM already");
+		return false;
+	}
+	return true;
+}
+
+void ordering_recommend(struct ordering *ordering, struct proposal *proposal,
+	struct moment now)
+{
+	struct move_record *record = record_of(ordering, proposal, now);
+
+	if (record->revision > 1) {
+		return; /* it is recommended already */
+	}
+	measure_before(ordering, record, now.now_us);
+	journal_enter(ordering->journal, record, MOVE_RECOMMENDED, now);
+	proposal->record = *record;
+}
+
+void ordering_withdraw(struct ordering *ordering, struct proposals *proposals,
+	struct moment now)
+{
+	struct move_record over;
+
+	while (proposals_take_over(proposals, &over)) {
+		struct move_record *record =
+			move_book_find(&ordering->journal->book, over.id);
+
+		if (record != NULL && record->state == MOVE_RECOMMENDED) {
+			journal_enter(ordering->journal, record, MOVE_WITHDRAWN,
+				now);
+		}
+	}
+}
+
+void ordering_adopt(struct ordering *ordering, struct proposals *proposals,
+	struct moment now)
+{
+	struct move_record *record;
+	size_t at = 0;
+
+	while ((record = move_book_next(&ordering->journal->book, &at)) !=
+		NULL) {
+		if (record->state == MOVE_RECOMMENDED &&
+			!proposals_adopt(proposals, record)) {
+			journal_enter(ordering->journal, record, MOVE_WITHDRAWN,
+				now);
+		}
+	}
+}

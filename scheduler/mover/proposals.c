@@ -1,0 +1,182 @@
+#include "scheduler/mover/proposals.h"
+
+#include "scheduler/mover/move_words.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_of(const struct proposal *proposal, const char *namespace,
+	const char *vm)
+{
+	return strcmp(proposal->record.namespace, namespace) == 0 &&
+		strcmp(proposal->record.vm, vm) == 0;
+}
+
+bool proposal_is_over(const struct proposal *proposal)
+{
+	return proposal->missed >= PROPOSALS_ROUNDS;
+}
+
+/* SIZE_MAX: the VM has none. */
+static size_t index_of(const struct proposals *proposals, const char *namespace,
+	const char *vm)
+{
+	for (size_t i = 0; i < proposals->count; i++) {
+		const struct proposal *proposal = &proposals->list[i];
+
+		if (is_of(proposal, namespace, vm) &&
+			!proposal_is_over(proposal)) {
+			return i;
+		}
+	}
+	return SIZE_MAX;
+}
+
+static struct proposal *find(struct proposals *proposals, const char *namespace,
+	const char *vm)
+{
+	size_t index = index_of(proposals, namespace, vm);
+
+	return index == SIZE_MAX ? NULL : &proposals->list[index];
+}
+
+const struct proposal *proposals_of(const struct proposals *proposals,
+	const char *namespace, const char *vm)
+{
+	size_t index = index_of(proposals, namespace, vm);
+
+	return index == SIZE_MAX ? NULL : &proposals->list[index];
+}
+
+void proposals_begin(struct proposals *proposals)
+{
+	for (size_t i = 0; i < proposals->count; i++) {
+		proposals->list[i].is_found = false;
+	}
+}
+
+static struct proposal *append(struct proposals *proposals)
+{
+	struct proposal *proposal;
+
+	if (proposals->count == PROPOSALS_MAX) {
+		return NULL;
+	}
+	proposal = &proposals->list[proposals->count++];
+	*proposal = (struct proposal){ 0 };
+	return proposal;
+}
+
+static bool goes_the_same_way(const struct proposal *proposal,
+	const struct move_record *record)
+{
+	return strcmp(proposal->record.source, record->source) == 0 &&
+		strcmp(proposal->record.target, record->target) == 0;
+}
+
+void proposals_found(struct proposals *proposals,
+	const struct move_record *record, const char *pod_uid)
+{
+	struct proposal *old = find(proposals, record->namespace, record->vm);
+	struct proposal *proposal = old;
+	unsigned rounds = 0;
+
+	if (old != NULL && !goes_the_same_way(old, record)) {
+		rounds = old->rounds;
+		old->missed = PROPOSALS_ROUNDS;
+		proposal = NULL;
+	}
+	if (proposal == NULL) {
+		proposal = append(proposals);
+		if (proposal == NULL) {
+			return;
+		}
+		proposal->record = *record;
+		proposal->rounds = rounds;
+	} else {
+		move_words_update(&proposal->record, record);
+	}
+	(void)snprintf(proposal->pod_uid, sizeof(proposal->pod_uid), "%s",
+		pod_uid);
+	proposal->rounds++;
+	if (record->reason != MOVE_FOR_CPU) {
+		proposal->rounds = PROPOSALS_ROUNDS;
+	}
+	proposal->missed = 0;
+	proposal->is_found = true;
+}
+
+static bool has_id(const struct proposals *proposals, const char *id)
+{
+	for (size_t i = 0; i < proposals->count; i++) {
+		if (strcmp(proposals->list[i].record.id, id) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool proposals_adopt(struct proposals *proposals,
+	const struct move_record *record)
+{
+	struct proposal *proposal;
+
+	if (has_id(proposals, record->id)) {
+		return true;
+	}
+	if (find(proposals, record->namespace, record->vm) != NULL) {
+		return false;
+	}
+	proposal = append(proposals);
+	if (proposal != NULL) {
+		proposal->record = *record;
+	}
+	return proposal != NULL;
+}
+
+void proposals_end(struct proposals *proposals)
+{
+	for (size_t i = 0; i < proposals->count; i++) {
+		struct proposal *proposal = &proposals->list[i];
+
+		if (!proposal->is_found) {
+			proposal->missed++;
+			proposal->rounds = 0;
+		}
+	}
+}
+
+bool proposal_holds(const struct proposal *proposal)
+{
+	return proposal->is_found && proposal->rounds >= PROPOSALS_ROUNDS &&
+		!proposal_is_over(proposal);
+}
+
+static void remove_at(struct proposals *proposals, size_t index)
+{
+	proposals->count--;
+	memmove(&proposals->list[index], &proposals->list[index + 1],
+		(proposals->count - index) * sizeof(proposals->list[0]));
+}
+
+bool proposals_take_over(struct proposals *proposals, struct move_record *out)
+{
+	for (size_t i = 0; i < proposals->count; i++) {
+		if (proposal_is_over(&proposals->list[i])) {
+			*out = proposals->list[i].record;
+			remove_at(proposals, i);
+			return true;
+		}
+	}
+	return false;
+}
+
+void proposals_remove(struct proposals *proposals, const char *namespace,
+	const char *vm)
+{
+	size_t index = index_of(proposals, namespace, vm);
+
+	if (index != SIZE_MAX) {
+		remove_at(proposals, index);
+	}
+}

@@ -1,0 +1,13 @@
+/* Whether the mover leaves a node alone, for every other thing that happens on
+ * it. Pure. */
+#pragma once
+
+#include "scheduler/cluster/cluster.h"
+#include "scheduler/kubevirt/node_counters.h"
+
+#include <stdint.h>
+
+/* The reason as the end of a sentence that begins with the node's name; NULL:
+ * the node may take part in moves. work: of kubevirt_node(). */
+const char *stand_aside(const struct node *node,
+	const struct kubevirt_node *work, int64_t now_us);

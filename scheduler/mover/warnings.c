@@ -1,0 +1,64 @@
+#include "scheduler/mover/warnings.h"
+
+#include "lib/log.h"
+#include "lib/memory.h"
+#include "scheduler/bind/events.h"
+
+void warnings_duel(struct events *events, const struct migration *migration,
+	const char *source, const struct move_record *last, int64_t now_us)
+{
+	log_warning("somebody else moves a VM that was moved",
+		log_str("namespace", migration->namespace),
+		log_str("vm", migration->vmi_name), log_str("from", source),
+		log_str("to", migration->target), LOG_END);
+	events_about_vmi(events,
+		&(struct events_vmi){
+			.namespace = last->namespace,
+			.name = last->vm,
+			.uid = last->vmi_uid,
+			.reason = "MoveStandsAside",
+			.note = "Somebody else moves this VM within 2 "
+				"hours after it was moved: it is left "
+				"alone for 6 hours",
+			.is_warning = true,
+		},
+		now_us);
+}
+
+static const struct move_record *last_failure(const struct move_book *book)
+{
+	const struct move_record *last = NULL;
+	const struct move_record *record;
+	size_t at = 0;
+
+	while ((record = move_book_next(book, &at)) != NULL) {
+		if (record->state == MOVE_FAILED &&
+			(last == NULL || record->ended_us > last->ended_us)) {
+			last = record;
+		}
+	}
+	return last;
+}
+
+/* The event is about the VM whose move failed last. */
+void warnings_pause(const struct journal *journal, unsigned failures,
+	int64_t now_us)
+{
+	const struct move_record *last = last_failure(&journal->book);
+	scoped_free char *note = xasprintf(
+		"%u moves in a row failed: moves are paused for 30 minutes",
+		failures);
+
+	log_warning("moves are paused after failures",
+		log_int("failures", failures), LOG_END);
+	if (last != NULL) {
+		events_about_vmi(journal->events,
+			&(struct events_vmi){ .namespace = last->namespace,
+				.name = last->vm,
+				.uid = last->vmi_uid,
+				.reason = "MovesPaused",
+				.note = note,
+				.is_warning = true },
+			now_us);
+	}
+}

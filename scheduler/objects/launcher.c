@@ -1,0 +1,75 @@
+#include "scheduler/objects/launcher.h"
+
+#include "kube/time.h"
+
+#include <string.h>
+
+/* NULL: the kubelet has not reported the container. */
+static const struct json_value *state_of(const struct json_value *pod)
+{
+	const struct json_value *list =
+		json_value_at(pod, "status/containerStatuses");
+
+	for (const struct json_value *c = json_value_first(list); c != NULL;
+		c = json_value_next(c)) {
+		if (strcmp(json_value_text_at(c, "name", ""), "compute") == 0) {
+			return json_value_get(c, "state");
+		}
+	}
+	return NULL;
+}
+
+static int64_t time_at(const struct json_value *state, const char *path)
+{
+	int64_t us;
+
+	return time_parse(&us, json_value_text_at(state, path, ""), NULL) == 0
+		? us
+		: TIME_LONG_AGO;
+}
+
+int64_t launcher_started_us(const struct json_value *pod)
+{
+	return time_at(state_of(pod), "running/startedAt");
+}
+
+int64_t launcher_ran_us(const struct json_value *pod)
+{
+	const struct json_value *state = state_of(pod);
+	int64_t from = time_at(state, "terminated/startedAt");
+	int64_t to = time_at(state, "terminated/finishedAt");
+
+	if (json_value_get(state, "running") != NULL) {
+		return LAUNCHER_UNKNOWN;
+	}
+	if (json_value_get(state, "terminated") == NULL) {
+		return 0;
+	}
+	/* A container that could not be created has 1970, or no times. */
+	return from <= 0 || to < from ? 0 : to - from;
+}
+
+/* For keys with dots and slashes, which are not paths. */
+static const char *text_in(const struct json_value *object, const char *key)
+{
+	const char *text = json_value_text(json_value_get(object, key));
+
+	return text != NULL ? text : "";
+}
+
+bool launcher_is_target(const struct json_value *pod)
+{
+	const struct json_value *meta = json_value_get(pod, "metadata");
+	const struct json_value *labels = json_value_get(meta, "labels");
+	const struct json_value *notes = json_value_get(meta, "annotations");
+	const char *node = json_value_text_at(pod, "spec/nodeName", "");
+
+	if (*text_in(labels, "kubevirt.io/migrationJobUID") == '\0' ||
+		*text_in(notes,
+			"kubevirt.io/migration-target-ready-timestamp") !=
+			'\0') {
+		return false;
+	}
+	return *node == '\0' ||
+		strcmp(text_in(labels, "kubevirt.io/nodeName"), node) != 0;
+}

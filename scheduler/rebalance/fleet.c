@@ -1,0 +1,101 @@
+#include "scheduler/rebalance/fleet.h"
+
+#include <stdlib.h>
+
+#include "lib/memory.h"
+#include "scheduler/forecast/model.h"
+#include "scheduler/forecast/shortage.h"
+
+void fleet_clear(struct fleet *fleet)
+{
+	fleet->node_count = 0;
+	fleet->vm_count = 0;
+}
+
+void fleet_fini(struct fleet *fleet)
+{
+	free(fleet->nodes);
+	free(fleet->vms);
+	*fleet = (struct fleet){ 0 };
+}
+
+/* VMs are added node by node, and a round has thousands of them. */
+static void update_shortage(struct fleet_node *node)
+{
+	node->shortage = shortage_expected(node->mean, node->variance,
+		node->third, node->cores);
+}
+
+struct fleet_node *fleet_add_node(struct fleet *fleet, const struct node *node,
+	double cores, double base_cores)
+{
+	double uncertainty = MODEL_UNCERTAINTY * cores;
+	struct fleet_node *added;
+
+	fleet->nodes = xgrow(fleet->nodes, fleet->node_count,
+		&fleet->node_capacity, sizeof(*fleet->nodes));
+	added = &fleet->nodes[fleet->node_count++];
+	*added = (struct fleet_node){
+		.node = node,
+		.cores = cores,
+		.used_cores = base_cores,
+		.mean = base_cores,
+		.variance = uncertainty * uncertainty,
+		.first_vm = fleet->vm_count,
+		.may_give = true,
+		.may_take = true,
+	};
+	update_shortage(added);
+	return added;
+}
+
+/* Adds the VM to the node's sums, or removes it with sign -1. */
+static void count_vm(struct fleet_node *node, const struct fleet_vm *vm,
+	double sign)
+{
+	node->used_cores += sign * vm->used_cores;
+	node->mean += sign * vm->cores;
+	node->variance += sign * vm->variance;
+	node->third += sign * vm->third;
+	update_shortage(node);
+}
+
+struct fleet_vm *fleet_add_vm(struct fleet *fleet, const struct fleet_vm *vm)
+{
+	struct fleet_node *node = &fleet->nodes[fleet->node_count - 1];
+	struct fleet_vm *added;
+
+	fleet->vms = xgrow(fleet->vms, fleet->vm_count, &fleet->vm_capacity,
+		sizeof(*fleet->vms));
+	added = &fleet->vms[fleet->vm_count++];
+	*added = *vm;
+	added->node = fleet->node_count - 1;
+	node->vm_count++;
+	count_vm(node, added, 1);
+	return added;
+}
+
+double fleet_shortage_without(const struct fleet_node *node,
+	const struct fleet_vm *vm)
+{
+	return shortage_expected(node->mean - vm->cores,
+		node->variance - vm->variance, node->third - vm->third,
+		node->cores);
+}
+
+double fleet_shortage_with(const struct fleet_node *node,
+	const struct fleet_vm *vm)
+{
+	return shortage_expected(node->mean + vm->cores,
+		node->variance + vm->variance, node->third + vm->third,
+		node->cores);
+}
+
+void fleet_apply(struct fleet *fleet, const struct fleet_move *move)
+{
+	struct fleet_vm *vm = &fleet->vms[move->vm];
+
+	count_vm(&fleet->nodes[vm->node], vm, -1);
+	count_vm(&fleet->nodes[move->target], vm, 1);
+	vm->may_move = false;
+}

@@ -1,0 +1,340 @@
+#include "scheduler/mover/mover.h"
+
+#include "tests/unit/scheduler/mover/mover_steps.h"
+
+static void a_hot_node_is_named_within_two_minutes(void **state)
+{
+	const struct move_record *record;
+
+	(void)state;
+	start(MOVER_RECOMMEND);
+	run(120, 6);
+	record = last_sent();
+	assert_int_equal(record->state, MOVE_RECOMMENDED);
+	assert_string_equal(record->source, "node-1");
+	assert_string_equal(record->target, "node-2");
+	assert_string_equal(record->namespace, "vms");
+	assert_true(record->gain > 0);
+	assert_true(
+		record->source_shortage_after < record->source_shortage_before);
+	assert_false(record->is_automatic);
+	assert_int_equal(fake_kubevirt.ordered, 0);
+	assert_string_equal(scene.event, "MoveRecommended");
+	assert_says("\"why\":\"--rebalance is recommend\"");
+	assert_says("\"reason\":\"cpu\"");
+	assert_says("\"untried_save_at_most\":0");
+}
+
+static void a_recommendation_that_no_longer_holds_is_withdrawn(void **state)
+{
+	(void)state;
+	start(MOVER_RECOMMEND);
+	run(120, 6);
+	assert_int_equal(last_sent()->state, MOVE_RECOMMENDED);
+	run(3 * 3600, 0.1);
+	assert_int_equal(last_sent()->state, MOVE_WITHDRAWN);
+	assert_string_equal(last_sent()->id, scene.sent[0].id);
+	assert_true(last_sent()->revision > scene.sent[0].revision);
+}
+
+static void a_cool_cluster_is_left_alone(void **state)
+{
+	(void)state;
+	start(MOVER_AUTOMATIC);
+	run(300, 0.5);
+	assert_int_equal(scene.sent_count, 0);
+	assert_says("no move saves more than its price");
+}
+
+static void without_the_records_of_earlier_moves_nothing_is_ordered(
+	void **state)
+{
+	(void)state;
+	scene.has_history = false;
+	start(MOVER_AUTOMATIC);
+	run(120, 6);
+	assert_int_equal(fake_kubevirt.ordered, 0);
+	assert_int_equal(last_sent()->state, MOVE_RECOMMENDED);
+	assert_says("no connected aggregator");
+	assert_says("\"effective_mode\":\"recommend\"");
+	/* Once they are there, the same record is ordered. */
+	scene.has_history = true;
+	run(60, 6);
+	assert_int_equal(fake_kubevirt.ordered, 1);
+	assert_string_equal(last_sent()->id, scene.sent[0].id);
+}
+
+static void without_the_right_to_order_it_recommends_and_says_so(void **state)
+{
+	(void)state;
+	fake_kubevirt.not_ordering = "KubeVirt v1.5.0 is older than 1.6";
+	start(MOVER_AUTOMATIC);
+	run(120, 6);
+	assert_int_equal(last_sent()->state, MOVE_RECOMMENDED);
+	assert_says("KubeVirt v1.5.0 is older than 1.6");
+}
+
+static void vms_of_another_scheduler_are_recommended_and_marked(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < VMS; i++) {
+		put_vm(vm_names[i], "node-1", "default-scheduler");
+	}
+	start(MOVER_AUTOMATIC);
+	run(120, 6);
+	assert_int_equal(fake_kubevirt.ordered, 0);
+	assert_int_equal(last_sent()->state, MOVE_RECOMMENDED);
+	assert_true(last_sent()->is_other_scheduler);
+}
+
+static void a_vm_that_a_migration_placed_may_move_again(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < VMS; i++) {
+		put_migrated(vm_names[i], "node-1");
+	}
+	start(MOVER_AUTOMATIC);
+	run(90, 6);
+	assert_int_equal(fake_kubevirt.ordered, 1);
+	assert_string_equal(fake_kubevirt.hostname, "host-node-2");
+}
+
+static void a_vm_that_says_never_stays(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < VMS; i++) {
+		fake_kubevirt.vmis[i].consent = CONSENT_NEVER;
+	}
+	start(MOVER_AUTOMATIC);
+	run(120, 6);
+	assert_int_equal(scene.sent_count, 0);
+}
+
+static void somebody_elses_migration_on_a_node_keeps_moves_away(void **state)
+{
+	static char foreign[] = "foreign", gone[] = "x";
+	struct migration *migration;
+
+	(void)state;
+	migration = fake_migration(namespace, gone, MIGRATION_RUNNING);
+	migration->is_ours = false;
+	migration->move_id = fake_nothing;
+	migration->uid = foreign;
+	migration->source = node_1;
+	start(MOVER_AUTOMATIC);
+	run(120, 6);
+	assert_int_equal(scene.sent_count, 0);
+	migration->phase = MIGRATION_SUCCEEDED;
+	run(120, 6);
+	assert_int_equal(fake_kubevirt.ordered, 1);
+}
+
+/* KubeVirt names the target only from the handoff on. */
+static void somebody_elses_target_pod_keeps_moves_away(void **state)
+{
+	static char foreign[] = "foreign", gone[] = "x";
+	struct migration *migration;
+
+	(void)state;
+	put_node("node-3");
+	put_vm("x", "node-3", "plimsoll-scheduler");
+	put_target("x", "node-2");
+	migration = fake_migration(namespace, gone, MIGRATION_SCHEDULING);
+	migration->is_ours = false;
+	migration->move_id = fake_nothing;
+	migration->uid = foreign;
+	start(MOVER_AUTOMATIC);
+	run(180, 6);
+	assert_int_equal(fake_kubevirt.ordered, 0);
+	(void)cache_remove_pod(&scene.cache, "target-x");
+	run(120, 6);
+	assert_int_equal(fake_kubevirt.ordered, 1);
+}
+
+static void three_failures_in_a_row_pause_the_mover(void **state)
+{
+	struct move_record record = { .revision = 4,
+		.namespace = "vms",
+		.vm = "x",
+		.source = "node-1",
+		.target = "node-9",
+		.state = MOVE_FAILED };
+
+	(void)state;
+	start(MOVER_AUTOMATIC);
+	for (unsigned i = 0; i < 3; i++) {
+		(void)snprintf(record.id, sizeof(record.id), "id-%u", i);
+		record.ordered_us = clock_wall_us() - 60000000;
+		record.wall_us = record.ordered_us;
+		record.ended_us = clock_wall_us();
+		mover_remember(scene.mover, &record);
+	}
+	run(120, 6);
+	assert_int_equal(fake_kubevirt.ordered, 0);
+	assert_says("3 moves in a row failed, and moves are paused until");
+	assert_string_equal(scene.event, "MoveRecommended");
+	run(1800, 6);
+	assert_int_equal(fake_kubevirt.ordered, 1);
+}
+
+static void records_from_the_future_do_not_pause(void **state)
+{
+	struct move_record record = { .revision = 2,
+		.namespace = "vms",
+		.vm = "a",
+		.state = MOVE_FAILED,
+		.ended_us = UINT64_MAX };
+
+	(void)state;
+	start(MOVER_AUTOMATIC);
+	for (record.id[0] = '1'; record.id[0] <= '3'; record.id[0]++) {
+		mover_remember(scene.mover, &record);
+	}
+	run(5, 0.5);
+	assert_says("\"failures_in_a_row\":0");
+}
+
+static void a_duel_ends_in_standing_aside(void **state)
+{
+	static char foreign[] = "foreign";
+	struct migration *migration;
+	struct vmi *vmi;
+	size_t vm;
+
+	(void)state;
+	migration = order_move(&vm);
+	vmi = &fake_kubevirt.vmis[vm];
+	vmi->node = node_2;
+	migration->phase = MIGRATION_SUCCEEDED;
+	tell(migration, vmi);
+	migration->move_id = fake_nothing;
+	migration->uid = foreign;
+	migration->is_ours = false;
+	migration->phase = MIGRATION_PENDING;
+	tell(migration, vmi);
+	assert_string_equal(scene.event, "MoveSucceeded");
+	migration->created_wall_us = (int64_t)clock_wall_us();
+	tell(migration, vmi);
+	assert_string_equal(scene.event, "MoveStandsAside");
+	assert_says("\"vms_left_to_others\":1");
+}
+
+static void a_vm_of_another_scheduler_does_not_keep_ours_on_a_hot_node(
+	void **state)
+{
+	(void)state;
+	put_vm("a", "node-1", "default-scheduler");
+	put_vm("b", "node-1", "default-scheduler");
+	start(MOVER_AUTOMATIC);
+	run(180, 6);
+	assert_int_equal(fake_kubevirt.ordered, 1);
+	for (size_t i = 0; i < scene.sent_count; i++) {
+		assert_true((scene.sent[i].vm[0] != 'c') ==
+			scene.sent[i].is_other_scheduler);
+	}
+}
+
+static void a_follower_does_nothing(void **state)
+{
+	(void)state;
+	scene.leads = false;
+	start(MOVER_AUTOMATIC);
+	run(120, 6);
+	assert_int_equal(scene.sent_count, 0);
+	assert_says("another replica is leader");
+}
+
+static void after_the_pause_one_move_at_a_time_is_tried(void **state)
+{
+	struct move_record record = { .revision = 4,
+		.namespace = "vms",
+		.vm = "x",
+		.source = "node-8",
+		.target = "node-9",
+		.state = MOVE_FAILED,
+		.ordered_us = WALL_US,
+		.wall_us = WALL_US,
+		.ended_us = WALL_US };
+
+	(void)state;
+	scene.now_us += 2000 * SECOND_US;
+	for (unsigned i = 0; i < 4; i++) {
+		(void)snprintf(record.id, sizeof(record.id), "id-%u", i);
+		record.state = i < 3 ? MOVE_FAILED : MOVE_ORDERED;
+		scene.earlier[scene.earlier_count++] = record;
+	}
+	start(MOVER_AUTOMATIC);
+	run(120, 6);
+	assert_int_equal(fake_kubevirt.ordered, 0);
+	assert_says("3 moves in a row failed, and another one is being tried");
+	run(120, 6);
+	assert_int_equal(fake_kubevirt.ordered, 1);
+}
+
+static void an_order_has_the_figures_of_its_own_round(void **state)
+{
+	double recommended;
+
+	(void)state;
+	scene.has_history = false;
+	start(MOVER_AUTOMATIC);
+	run(120, 6);
+	recommended = scene.sent[0].gain;
+	run(300, 7);
+	scene.has_history = true;
+	run(60, 7);
+	assert_int_equal(fake_kubevirt.ordered, 1);
+	assert_string_equal(last_sent()->id, scene.sent[0].id);
+	assert_true(last_sent()->gain > recommended);
+}
+
+static void after_an_order_there_is_no_why(void **state)
+{
+	size_t vm;
+
+	(void)state;
+	(void)order_move(&vm);
+	assert_says("\"why\":\"\"");
+}
+
+static void a_pod_that_names_another_vm_moves_nothing(void **state)
+{
+	static char other[] = "other";
+
+	(void)state;
+	for (size_t i = 0; i < VMS; i++) {
+		fake_kubevirt.vmis[i].name = other;
+	}
+	start(MOVER_AUTOMATIC);
+	run(120, 6);
+	assert_int_equal(scene.sent_count, 0);
+}
+
+#define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		test(a_hot_node_is_named_within_two_minutes),
+		test(a_recommendation_that_no_longer_holds_is_withdrawn),
+		test(a_cool_cluster_is_left_alone),
+		test(without_the_records_of_earlier_moves_nothing_is_ordered),
+		test(without_the_right_to_order_it_recommends_and_says_so),
+		test(vms_of_another_scheduler_are_recommended_and_marked),
+		test(a_vm_that_a_migration_placed_may_move_again),
+		test(a_vm_that_says_never_stays),
+		test(somebody_elses_migration_on_a_node_keeps_moves_away),
+		test(somebody_elses_target_pod_keeps_moves_away),
+		test(three_failures_in_a_row_pause_the_mover),
+		test(records_from_the_future_do_not_pause),
+		test(a_duel_ends_in_standing_aside),
+		test(a_vm_of_another_scheduler_does_not_keep_ours_on_a_hot_node),
+		test(a_follower_does_nothing),
+		test(after_the_pause_one_move_at_a_time_is_tried),
+		test(an_order_has_the_figures_of_its_own_round),
+		test(after_an_order_there_is_no_why),
+		test(a_pod_that_names_another_vm_moves_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
