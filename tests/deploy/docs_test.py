@@ -71,8 +71,9 @@ class Alerts(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_alerts_use_documented_series(self):
-        ours = set(re.findall(r"^\| `(\w+)` \|",
-                              (ROOT / "docs/http.md").read_text(), re.M))
+        ours = {name for document in ("http.md", "metrics.md")
+                for name in re.findall(r"^\| `(\w+)` \|", (
+                    ROOT / "docs" / document).read_text(), re.M)}
         for rule in self.groups[0]["rules"]:
             names = set(re.findall(r"\bplimsoll_\w+", rule["expr"]))
             self.assertTrue(names)
