@@ -105,7 +105,7 @@ class Run:
             del self.on[i]
 
     def attempt(self, action, fault, before=None):
-        """What fails in here is a defect of the run, which fails for it."""
+        """An exception in here is a defect of the run, which fails for it."""
         try:
             if before:
                 before.result()

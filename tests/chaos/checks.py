@@ -1,5 +1,5 @@
-"""What is checked at the end of a run: functions of data, which return a
-sentence for each thing that is not as it has to be."""
+"""The checks at the end of a run: functions of data. Each returns a sentence
+for each thing that is not as it has to be."""
 import collections
 import pathlib
 import sqlite3

@@ -19,7 +19,7 @@ LATE = FULL | {"slow-disk", "lock-database", "stop-aggregator"}
 # No fault of the run: other programs on the machine use the same limits.
 MACHINE = None
 
-# What a warning or error may say -> the kinds of fault that cause it. One of
+# A pattern of warnings and errors -> the kinds of fault that cause them. One of
 # them has to be in the run.
 LINES = {
     # agents

@@ -114,15 +114,15 @@ class AgentClocks(OfAgents):
             fleet.clock_of[node].set(0)
 
 
-class OfProgram(Fault):
-    """Of "aggregator" or "scheduler", which the class names."""
+class ProgramFault(Fault):
+    """A fault of the aggregator or the scheduler, which the class names."""
     name = ""
 
     def program(self, fleet):
         return getattr(fleet, self.name)
 
 
-class KillAggregator(OfProgram):
+class KillAggregator(ProgramFault):
     kind, name, holds = "kill-aggregator", "aggregator", ("aggregator",)
     ends_programs = True
 
@@ -134,7 +134,7 @@ class KillScheduler(KillAggregator):
     kind, name, holds = "kill-scheduler", "scheduler", ("scheduler",)
 
 
-class StopAggregator(OfProgram):
+class StopAggregator(ProgramFault):
     kind, name, holds = "stop-aggregator", "aggregator", ("aggregator",)
     lasts_s = (2.0, 12.0)
 
@@ -151,7 +151,7 @@ class StopScheduler(StopAggregator):
     lasts_s = (2.0, 20.0)
 
 
-class AggregatorClock(OfProgram):
+class AggregatorClock(ProgramFault):
     kind, name = "clock-aggregator", "aggregator"
     holds = ("clock-aggregator",)
 
@@ -224,15 +224,15 @@ class LockDatabase(Fault):
 
 # ---- connections ----
 
-class OfLinks(Fault):
-    """Of the connections to the aggregator that `names` are."""
+class LinkFault(Fault):
+    """A fault of the connections to the aggregator that `names` are."""
     names = ("recorded", "direct")
 
     def links(self, fleet):
         return [getattr(fleet, name) for name in self.names]
 
 
-class CutAgents(OfLinks):
+class CutAgents(LinkFault):
     kind, holds = "cut-agents", ("links",)
 
     def begin(self, fleet):
@@ -249,7 +249,7 @@ class CutScheduler(CutAgents):
     names = ("to_scheduler",)
 
 
-class StallAgents(OfLinks):
+class StallAgents(LinkFault):
     """Open connections pass nothing any more; new ones do."""
     kind, holds = "stall-agents", ("links",)
     recovers_s = 50  # two requests time out before a new connection
@@ -264,7 +264,7 @@ class StallScheduler(StallAgents):
     names = ("to_scheduler",)
 
 
-class SlowAgents(OfLinks):
+class SlowAgents(LinkFault):
     kind, holds = "slow-agents", ("links",)
 
     def choose(self, rng):

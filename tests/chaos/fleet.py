@@ -160,7 +160,6 @@ class Pods:
         self.made = 0
         self.placed = {}  # uid -> node
         self.moved = []
-        self.api_errors = collections.Counter()
         self.clocks = [Clockwork(self.come_and_go, 1.0),
                        Clockwork(self.look, 1.0)]
 
@@ -168,8 +167,7 @@ class Pods:
         """None if the API server is in trouble."""
         try:
             return function(*arguments)
-        except (OSError, http.client.HTTPException, Refused) as why:
-            self.api_errors[type(why).__name__] += 1
+        except (OSError, http.client.HTTPException, Refused):
             return None
 
     def listed(self):

@@ -11,19 +11,18 @@ HEADER_BYTES = 8
 PIECE_BYTES = 65536
 SEQ_TAG = 0x08  # field 1 of a Report, a varint; field 1 is always first
 BATCH, DECISIONS = 2, 4  # of a Request
-ACK, REFUSED = 2, 4  # of a Reply
+ACK = 2  # of a Reply
 STORED = 1
 
 
 class Acknowledged:
-    """What the aggregator said is stored, as it stood in its replies. The
+    """The reports and decisions that replies of the aggregator call stored. The
     thread of the links writes; all others read."""
 
     def __init__(self):
         self.reports = {}  # (node, run) -> seqs
         self.newest = {}   # (node, run) -> the last seq that was sent
         self.decisions = set()  # (pod uid, ms since 1970)
-        self.refusals = {}  # sentence -> how often
 
     def note_sent(self, batch):
         node, run, seqs = batch
@@ -94,10 +93,6 @@ class Tap:
     def reply(self, piece):
         for number, body in self.replies.feed(piece):
             reply = fields(body)
-            for refused in map(fields, reply.get(REFUSED, [])):
-                why = refused.get(1, [b""])[0].decode()
-                count = self.acknowledged.refusals
-                count[why] = count.get(why, 0) + 1
             kind, content = self.waiting.pop(number, (None, None))
             ack = fields(reply.get(ACK, [b""])[0])
             if ack.get(1) != [STORED] or ack.get(2, [0])[0]:

@@ -46,6 +46,14 @@ func (c *cluster) apiserver() component {
 		"--service-account-signing-key-file="+c.pki.accountKeyFile,
 		"--service-cluster-ip-range=10.96.0.0/16",
 		"--allow-privileged=true",
+		// How extension servers know the user of a request: see pki.
+		"--requestheader-client-ca-file="+c.pki.proxyCAFile,
+		"--requestheader-allowed-names="+proxyName,
+		"--requestheader-username-headers=X-Remote-User",
+		"--requestheader-group-headers=X-Remote-Group",
+		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
+		"--proxy-client-cert-file="+c.pki.proxyFile,
+		"--proxy-client-key-file="+c.pki.proxyKeyFile,
 		// The version that older releases serve instead of v1.
 		"--runtime-config=admissionregistration.k8s.io/v1beta1=true",
 	)

@@ -18,7 +18,7 @@ func (c *cluster) kubeconfigFile(name string) string {
 // writeKubeconfig makes user a certificate and writes it into the kubeconfig
 // called name, whose path it returns.
 func (c *cluster) writeKubeconfig(name, user string, groups ...string) (string, error) {
-	cert, key, err := c.pki.newClient(user, groups...)
+	cert, key, err := c.pki.ca.newClient(user, groups...)
 	if err != nil {
 		return "", err
 	}
@@ -27,7 +27,7 @@ func (c *cluster) writeKubeconfig(name, user string, groups ...string) (string, 
 	config := clientcmdapi.NewConfig()
 	config.Clusters[entry] = &clientcmdapi.Cluster{
 		Server:                   c.url(apiserverName, ""),
-		CertificateAuthorityData: c.pki.caPEM,
+		CertificateAuthorityData: c.pki.ca.pem,
 	}
 	config.AuthInfos[user] = &clientcmdapi.AuthInfo{ClientCertificateData: cert, ClientKeyData: key}
 	config.Contexts[entry] = &clientcmdapi.Context{Cluster: entry, AuthInfo: user}

@@ -17,16 +17,30 @@ import (
 // Longer than any test; the cluster and its certificates go away together.
 const certificateLife = 7 * 24 * time.Hour
 
-// pki is the cluster's own certificate authority and its files.
+// authority signs certificates.
+type authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+	pem  []byte
+}
+
+// pki is the cluster's own certificate authorities and their files.
 type pki struct {
-	caCert *x509.Certificate
-	caKey  *ecdsa.PrivateKey
-	caPEM  []byte
+	ca *authority
 
 	caFile, caKeyFile         string
 	serverFile, serverKeyFile string
 	accountKeyFile            string // signs and checks ServiceAccount tokens
+
+	// kube-apiserver's certificate as the front proxy of extension servers. It
+	// has an authority of its own: an extension server believes what a client
+	// with such a certificate says about users.
+	proxyCAFile, proxyFile, proxyKeyFile string
 }
+
+// proxyName is the only name that extension servers accept in the certificate
+// of a front proxy.
+const proxyName = "front-proxy-client"
 
 // newPKI makes fresh certificates and keys in dir.
 func newPKI(dir string) (*pki, error) {
@@ -39,8 +53,11 @@ func newPKI(dir string) (*pki, error) {
 		serverFile:     filepath.Join(dir, "server.crt"),
 		serverKeyFile:  filepath.Join(dir, "server.key"),
 		accountKeyFile: filepath.Join(dir, "service-account.key"),
+		proxyCAFile:    filepath.Join(dir, "front-proxy-ca.crt"),
+		proxyFile:      filepath.Join(dir, "front-proxy-client.crt"),
+		proxyKeyFile:   filepath.Join(dir, "front-proxy-client.key"),
 	}
-	for _, step := range []func() error{p.makeAuthority, p.makeServer, p.makeAccountKey} {
+	for _, step := range []func() error{p.makeAuthority, p.makeServer, p.makeAccountKey, p.makeProxy} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -48,31 +65,38 @@ func newPKI(dir string) (*pki, error) {
 	return p, nil
 }
 
-func (p *pki) makeAuthority() error {
-	template, err := newTemplate(pkix.Name{CommonName: "kubecluster"})
+// newAuthority makes an authority that calls itself name.
+func newAuthority(name string) (*authority, error) {
+	template, err := newTemplate(pkix.Name{CommonName: name})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	template.IsCA = true
 	template.BasicConstraintsValid = true
 	template.KeyUsage |= x509.KeyUsageCertSign
 
-	if p.caKey, err = newKey(); err != nil {
+	a := &authority{}
+	if a.key, err = newKey(); err != nil {
+		return nil, err
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, a.key.Public(), a.key)
+	if err != nil {
+		return nil, err
+	}
+	a.pem = encodePEM("CERTIFICATE", der)
+	a.cert, err = x509.ParseCertificate(der)
+	return a, err
+}
+
+func (p *pki) makeAuthority() (err error) {
+	if p.ca, err = newAuthority("kubecluster"); err != nil {
 		return err
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, p.caKey.Public(), p.caKey)
+	keyPEM, err := encodeKey(p.ca.key)
 	if err != nil {
 		return err
 	}
-	if p.caCert, err = x509.ParseCertificate(der); err != nil {
-		return err
-	}
-	p.caPEM = encodePEM("CERTIFICATE", der)
-	keyPEM, err := encodeKey(p.caKey)
-	if err != nil {
-		return err
-	}
-	return writePair(p.caFile, p.caPEM, p.caKeyFile, keyPEM)
+	return writePair(p.caFile, p.ca.pem, p.caKeyFile, keyPEM)
 }
 
 // makeServer makes the certificate that all servers of the cluster use.
@@ -85,11 +109,27 @@ func (p *pki) makeServer() error {
 	template.DNSNames = []string{"localhost"}
 	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
 
-	cert, key, err := p.sign(template)
+	cert, key, err := p.ca.sign(template)
 	if err != nil {
 		return err
 	}
 	return writePair(p.serverFile, cert, p.serverKeyFile, key)
+}
+
+// makeProxy makes the front proxy's authority, whose key is not kept.
+func (p *pki) makeProxy() error {
+	ca, err := newAuthority("kubecluster-front-proxy")
+	if err != nil {
+		return err
+	}
+	cert, key, err := ca.newClient(proxyName)
+	if err != nil {
+		return err
+	}
+	if err = os.WriteFile(p.proxyCAFile, ca.pem, 0o644); err != nil {
+		return err
+	}
+	return writePair(p.proxyFile, cert, p.proxyKeyFile, key)
 }
 
 func (p *pki) makeAccountKey() error {
@@ -104,23 +144,23 @@ func (p *pki) makeAccountKey() error {
 	return os.WriteFile(p.accountKeyFile, keyPEM, 0o600)
 }
 
-// newClient returns the PEM certificate and key of a client that the API
-// server authenticates as user, a member of groups.
-func (p *pki) newClient(user string, groups ...string) (cert, key []byte, err error) {
+// newClient returns the PEM certificate and key of a client whose servers know
+// it as user, a member of groups.
+func (a *authority) newClient(user string, groups ...string) (cert, key []byte, err error) {
 	template, err := newTemplate(pkix.Name{CommonName: user, Organization: groups})
 	if err != nil {
 		return nil, nil, err
 	}
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
-	return p.sign(template)
+	return a.sign(template)
 }
 
-func (p *pki) sign(template *x509.Certificate) (cert, key []byte, err error) {
+func (a *authority) sign(template *x509.Certificate) (cert, key []byte, err error) {
 	private, err := newKey()
 	if err != nil {
 		return nil, nil, err
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, p.caCert, private.Public(), p.caKey)
+	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, private.Public(), a.key)
 	if err != nil {
 		return nil, nil, err
 	}

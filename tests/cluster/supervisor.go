@@ -45,7 +45,7 @@ func newSupervisor(c *cluster, restart bool, fail context.CancelCauseFunc) *supe
 	return &supervisor{
 		cluster: c,
 		spawner: newSpawner(),
-		health:  newHealthClient(c.pki.caPEM),
+		health:  newHealthClient(c.pki.ca.pem),
 		restart: restart,
 		fail:    fail,
 		running: map[string]*exec.Cmd{},

@@ -1,13 +1,15 @@
 /* A machine whose wall clock jumps, without root: preloaded into a program, it
  * adds the contents of the file named by CLOCK_SHIFT, microseconds as an
  * int64_t, to each reading of the wall clock, and waits for times of it end by
- * it. The monotonic clock stays as it is, as with settimeofday(). */
+ * it. The monotonic clock stays as it is, as with settimeofday(), unless a test
+ * that waits for a long timeout names a second file with MONOTONIC_SHIFT. */
 #include "tests/support/shared_number.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
@@ -26,25 +28,37 @@ int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex,
 /* How often a wait looks at the shifted clock. */
 #define SLICE_NS 50000000
 
-static const int64_t *shift_us;
+static const int64_t *wall_shift_us, *monotonic_shift_us;
 
 static int64_t nanoseconds(const struct timespec *time)
 {
 	return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
 }
 
-static int64_t read_shift(void)
+static int64_t read_shift(clockid_t id)
 {
-	return shared_number(&shift_us, "CLOCK_SHIFT");
+	switch (id) {
+	case CLOCK_REALTIME:
+	case CLOCK_REALTIME_COARSE:
+		return shared_number(&wall_shift_us, "CLOCK_SHIFT");
+	case CLOCK_MONOTONIC:
+	case CLOCK_MONOTONIC_COARSE:
+		return getenv("MONOTONIC_SHIFT") == NULL
+			? 0
+			: shared_number(&monotonic_shift_us, "MONOTONIC_SHIFT");
+	default:
+		return 0;
+	}
 }
 
 int read_clock(clockid_t id, struct timespec *out)
 {
 	int r = (int)syscall(SYS_clock_gettime, id, out);
+	int64_t shift_us = read_shift(id);
 	int64_t ns;
 
-	if (r == 0 && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE)) {
-		ns = nanoseconds(out) + read_shift() * 1000;
+	if (r == 0 && shift_us != 0) {
+		ns = nanoseconds(out) + shift_us * 1000;
 		out->tv_sec = ns / 1000000000;
 		out->tv_nsec = ns % 1000000000;
 	}

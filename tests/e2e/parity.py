@@ -92,10 +92,6 @@ def reasons(answers):
     return {name: a.reasons for name, a in answers.items()}
 
 
-def scores(answers):
-    return {name: a.scores for name, a in answers.items()}
-
-
 def score_differs(one, other):
     """A node that fits in both answers has other scores."""
     return any(a.scores and other[name].scores

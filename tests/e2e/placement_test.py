@@ -5,6 +5,7 @@ node-reserved: most CPUs are requested, the load is middling
 node-idle:     a good part is requested, there is next to no load
 node-busy:     next to nothing is requested, all CPUs are in use
 """
+import datetime
 import pathlib
 import sys
 import time
@@ -72,6 +73,17 @@ class Placement(ClusterCase):
         self.assertIn("plimsoll.io/decision", now["metadata"]["annotations"])
         self.assertEqual(self.kube.condition(pod)["status"], "True")
         self.assert_recorded(pod["metadata"], event["note"])
+        self.assert_vmi_has_the_event(pod["metadata"], event["note"])
+
+    def assert_vmi_has_the_event(self, meta, note):
+        vmi = {"metadata": {"namespace": meta["namespace"],
+                            "uid": meta["labels"]["kubevirt.io/created-by"]}}
+        event = self.event(vmi)
+        self.assertEqual(event["regarding"]["kind"], "VirtualMachineInstance")
+        self.assertEqual(event["regarding"]["apiVersion"], "kubevirt.io/v1")
+        self.assertEqual(event["regarding"]["name"],
+                         meta["annotations"]["kubevirt.io/domain"])
+        self.assertEqual(event["note"], note)
 
     def assert_recorded(self, meta, note):
         """The aggregator serves the decision and its reasons too."""
@@ -86,10 +98,19 @@ class Placement(ClusterCase):
         self.assertEqual(best["node"], "node-idle")
         self.assertAlmostEqual(record["margin"],
                                best["score"] - other["score"], 5)
+        self.assertEqual(record["decided_by"], "cpu")
+        self.assertAlmostEqual(record["decided_points"],
+                               best["terms"]["cpu"] - other["terms"]["cpu"], 5)
         self.assertAlmostEqual(sum(best["terms"].values()), best["score"], 5)
         self.assertLess(best["cpu_used"], other["cpu_used"])
         self.assertLess(best["load_age_s"], 15)
         self.assertGreater(time.time(), record["time"])
+        self.assertEqual(record["time"], datetime.datetime.fromisoformat(
+            record["time_rfc3339"].replace("Z", "+00:00")).timestamp())
+        vm = meta["annotations"]["kubevirt.io/domain"]
+        self.assertEqual(record["vm"], vm)
+        self.assertEqual([record], self.aggregator.json(
+            f"/v1/decisions?vm=default/{vm}")["decisions"])
 
     def next_vm_goes_to_the_quiet_node(self):
         pod = self.kube.create(launcher("probe"))

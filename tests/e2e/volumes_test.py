@@ -34,7 +34,9 @@ class Volumes(NodesPerTestCase):
                 "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
                 "metadata": {"name": name}, "provisioner": provisioner,
                 "volumeBindingMode": "WaitForFirstConsumer"})
-        cls.program = cls.scheduler(kubeconfig=cls.make_account()).start()
+        # Moves need rights that the base does not give.
+        cls.program = cls.scheduler(
+            "--rebalance", "off", kubeconfig=cls.make_account()).start()
 
     @classmethod
     def make_account(cls):

@@ -72,18 +72,31 @@ class Guest:
     """A running guest. It ends with close() and with this process, even if
     that is killed."""
 
-    def __init__(self, cpus, possible=None, memory="512M", kernel=""):
+    def __init__(self, cpus, possible=None, memory="512M", kernel="",
+                 disk_mib=0):
         self.temporary = tempfile.TemporaryDirectory(prefix="plimsoll-")
         self.folder = pathlib.Path(self.temporary.name)
         self.process = None
         self.unread = b""
         try:
-            self.boot(cpus, possible or cpus, memory, kernel)
+            self.boot(cpus, possible or cpus, memory, kernel, disk_mib)
         except BaseException:
             self.close()
             raise
 
-    def boot(self, cpus, possible, memory, kernel):
+    def disk(self, mib):
+        """Options for an empty disk, /dev/nvme0n1: the driver is in Debian's
+        kernel, while others are modules."""
+        if not mib:
+            return []
+        image = self.folder / "disk"
+        with open(image, "wb") as file:
+            file.truncate(mib << 20)
+        return ["-drive", f"file={image},format=raw,if=none,id=disk,"
+                          "cache=unsafe",
+                "-device", "nvme,drive=disk,serial=disk"]
+
+    def boot(self, cpus, possible, memory, kernel, disk_mib):
         image = self.folder / "initramfs"
         image.write_bytes(initramfs())
         vmlinuz = next(FETCHED.glob(
@@ -97,7 +110,7 @@ class Guest:
              "-nodefaults", "-no-user-config", "-no-reboot",
              "-display", "none", "-serial", f"file:{self.folder}/console",
              "-chardev", "stdio,id=told,signal=off",
-             "-serial", "chardev:told"],
+             "-serial", "chardev:told", *self.disk(disk_mib)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
             bufsize=0)
         errors.close()

@@ -21,6 +21,7 @@ CPUS = 4
 MIB = 1 << 20
 PAGE = 2 * MIB
 POOL_PAGES = 32
+SWAP_MIB = 256
 START_AGENT = "start_agent --interval 1s"
 # Reports that a figure is the median of; the agent sends one a second.
 REPORTS = 6
@@ -78,7 +79,7 @@ class OnARealKernel(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.rows = []
-        cls.guest = Guest(CPUS)
+        cls.guest = Guest(CPUS, disk_mib=SWAP_MIB)
         cls.addClassCleanup(cls.guest.close)
         cls.guest.run(START_AGENT)
 
@@ -197,6 +198,78 @@ class OnARealKernel(unittest.TestCase):
                    lambda: "oom_kill 1" in self.guest.run(
                        f"cat {vm.group}/memory.events"), PATIENCE_S)
         self.assertEqual(self.once(vm.uid)[1]["oom_kills"], 1)
+
+    def kernel_memory(self):
+        """What the kernel's own files say of memory, now."""
+        text = self.guest.run(
+            "cat /proc/uptime; grep pswpin /proc/vmstat;"
+            "grep full /proc/pressure/memory;"
+            "grep MemAvailable /proc/meminfo").splitlines()
+        return {"uptime": float(text[0].split()[0]),
+                "swap_in": int(text[1].split()[1]) * 4096,
+                "full_us": int(text[2].split("total=")[1]),
+                "available": int(text[3].split()[1]) << 10}
+
+    def swapping_node(self, uid):
+        """The node once it swaps and the VM waits for memory. The node waits
+        more than the VM: kswapd's own work counts as waiting."""
+        def probe():
+            node = self.node()
+            vm = vm_of(node, uid) if node else None
+            memory = node["memory"] if node else {}
+            return node if (
+                memory.get("pressure_full_60s", 0) > 0.02
+                and memory.get("swap_in_bytes_60s", 0) > MIB / 4 and vm
+                and "memory_pressure" in vm
+                and vm.get("swap_bytes", 0) > 8 * MIB) else None
+        return eventually("the node swaps", probe, PATIENCE_S, every=0.5)
+
+    def assert_between(self, value, before, after):
+        self.assertLessEqual(before, value)
+        self.assertLessEqual(value, after)
+
+    def test_memory_that_runs_out_shows_on_the_node_and_in_the_vm(self):
+        self.guest.run("mkswap /dev/nvme0n1 && swapon /dev/nvme0n1")
+        # Until then the node had no swap, and the agent read no vmstat.
+        self.addCleanup(self.guest.run, "swapoff /dev/nvme0n1")
+        quiet, greedy = self.pod(), self.pod()
+        quiet.start("sleep 600")
+        room = self.kernel_memory()["available"]
+        # Uses all of its memory again and again, as a guest may.
+        greedy.start(f"dd if=/dev/zero of=/dev/null bs={room + 40 * MIB}"
+                     " count=100000")
+        node = self.swapping_node(greedy.uid)
+        before = self.kernel_memory()
+        report, raw = self.once(greedy.uid)
+        after = self.kernel_memory()
+        self.assert_between(report["memory"]["swap_in_bytes"],
+                            before["swap_in"], after["swap_in"])
+        self.assert_between(report["pressure"]["memory"]["full_us"],
+                            before["full_us"], after["full_us"])
+        self.assertLess(report["memory"]["available_bytes"], 64 * MIB)
+        # The VM that causes it is told apart from the one that does not.
+        self.assertGreater(raw["swap_bytes"], 4 * MIB)
+        self.assertGreater(raw["pressure"]["memory"]["full_us"], 0)
+        self.assertNotIn("memory_pressure", vm_of(node, quiet.uid))
+        self.assertLess(vm_of(node, quiet.uid).get("swap_bytes", 0), MIB)
+        print(f"\nmemory runs out: {node['memory']}"
+              f"\n  {vm_of(node, greedy.uid)}\n  kernel {before}")
+        self.assert_rates_of_a_minute()
+
+    def assert_rates_of_a_minute(self):
+        """The stream's figures are those of the kernel, over the same time."""
+        before = self.kernel_memory()
+        after, nodes = before, []
+        while after["uptime"] - before["uptime"] < 8:
+            nodes.append(self.node())
+            after = self.kernel_memory()
+        seconds = after["uptime"] - before["uptime"]
+        full = (after["full_us"] - before["full_us"]) / 1e6 / seconds
+        shares = [n["memory"]["pressure_full"] for n in nodes if n]
+        print(f"  kernel: full {full:.3f}, swap-in"
+              f" {(after['swap_in'] - before['swap_in']) / seconds / MIB:.1f}"
+              f" MiB/s; stream: full {statistics.mean(shares):.3f}")
+        self.assertAlmostEqual(statistics.mean(shares), full, delta=0.25)
 
     def busy_pod(self):
         """A pod that the stream shows with a busy CPU, and its raw report."""

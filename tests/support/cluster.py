@@ -253,11 +253,11 @@ class ClusterCase(unittest.TestCase):
              "--http", "127.0.0.1:0", *flags]))
 
     @classmethod
-    def start_load(cls, loads, *flags, env=None, agent_flags=None):
+    def start_load(cls, loads, *flags, env=None, agent_flags=None, cores=6):
         """Starts an aggregator with these flags and, for each name of loads,
         an agent on a machine of its own, and waits for their reports. loads:
         name -> the busy share of its CPUs and of the time in which a task
-        waits; agent_flags: name -> more flags."""
+        waits; agent_flags: name -> more flags; cores: of each machine."""
         path, env = cls.folder.path, env or {}
         cls.aggregator = cls.folder.add(
             Aggregator(path, "aggregator", *flags))
@@ -265,7 +265,7 @@ class ClusterCase(unittest.TestCase):
         cls.aggregator.start()
         cls.machines, cls.agents = {}, {}
         for name, (busy, waiting) in loads.items():
-            cls.machines[name] = machine = Machine(path / name)
+            cls.machines[name] = machine = Machine(path / name, cores)
             machine.busy, machine.waiting = busy, waiting
             cls.addClassCleanup(machine.close)
         cls.driver = Driver(cls.machines.values()).start()

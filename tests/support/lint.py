@@ -31,21 +31,41 @@ EDGES = {
     "aggregator": "aggregator/http aggregator/ingest aggregator/remote_write"
                   " aggregator/query aggregator/live aggregator/store"
                   " aggregator/auth kube proto lib",
-    "scheduler/objects": "kube proto lib",
-    "scheduler/cluster": "scheduler/objects kube proto lib",
-    "scheduler/filter": "scheduler/cluster scheduler/objects kube proto lib",
-    "scheduler/cache": "scheduler/cluster scheduler/objects kube proto lib",
+    "scheduler/forecast": "kube proto lib",
+    "scheduler/objects": "scheduler/forecast kube proto lib",
+    "scheduler/cluster":
+        "scheduler/objects scheduler/forecast kube proto lib",
+    "scheduler/filter": "scheduler/cluster scheduler/objects"
+                        " scheduler/forecast kube proto lib",
+    "scheduler/cache": "scheduler/cluster scheduler/objects"
+                       " scheduler/forecast kube proto lib",
+    "scheduler/kubevirt": "scheduler/cluster scheduler/objects"
+                          " scheduler/forecast kube proto lib",
     "scheduler/score": "scheduler/filter scheduler/cluster scheduler/objects"
-                       " kube proto lib",
+                       " scheduler/forecast kube proto lib",
     "scheduler/loads": "scheduler/cache scheduler/cluster scheduler/objects"
-                       " kube proto lib",
+                       " scheduler/forecast kube proto lib",
     "scheduler/bind": "scheduler/cache scheduler/filter scheduler/cluster"
-                      " scheduler/objects kube proto lib",
-    "scheduler/offline": "scheduler/score scheduler/filter scheduler/cluster"
-                         " scheduler/objects kube proto lib",
-    "scheduler": "scheduler/offline scheduler/bind scheduler/loads"
+                      " scheduler/objects scheduler/forecast kube proto lib",
+    "scheduler/rebalance": "scheduler/filter scheduler/cluster"
+                           " scheduler/objects scheduler/forecast kube proto"
+                           " lib",
+    "scheduler/comparators": "scheduler/rebalance scheduler/filter"
+                             " scheduler/cluster scheduler/objects"
+                             " scheduler/forecast kube proto lib",
+    "scheduler/mover": "scheduler/rebalance scheduler/kubevirt scheduler/bind"
+                       " scheduler/loads scheduler/cache scheduler/filter"
+                       " scheduler/cluster scheduler/objects"
+                       " scheduler/forecast kube proto lib",
+    "scheduler/offline": "scheduler/comparators scheduler/rebalance"
+                         " scheduler/score scheduler/filter scheduler/cluster"
+                         " scheduler/objects scheduler/forecast kube proto"
+                         " lib",
+    "scheduler": "scheduler/offline scheduler/mover scheduler/rebalance"
+                 " scheduler/kubevirt scheduler/bind scheduler/loads"
                  " scheduler/score scheduler/cache scheduler/filter"
-                 " scheduler/cluster scheduler/objects kube proto lib",
+                 " scheduler/cluster scheduler/objects scheduler/forecast"
+                 " kube proto lib",
 }
 TOP = ("lib", "proto", "kube", "agent", "aggregator", "scheduler")
 

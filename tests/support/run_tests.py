@@ -34,7 +34,7 @@ import time
 CPUS = os.cpu_count() or 1
 # System tests mostly wait, so more of them run than there are CPUs.
 SYSTEM_WORKERS = 4 * CPUS
-FOLDER_WORKERS = {"e2e": 2, "deploy": 2, "node": 1}
+FOLDER_WORKERS = {"e2e": 2, "deploy": 2, "node": 1, "kubevirt": 2}
 TIMEOUT_S = 600
 MEMORY_FREE = 2 << 30  # the temporary files of one run are smaller than this
 SLOWEST = 10
@@ -263,8 +263,8 @@ def set_sanitizers():
 
 
 def run_folder(runner, name, names):
-    """The stages --e2e, --deploy and --node. A file is one job: its classes may
-    share a cluster."""
+    """The stages --e2e, --deploy, --node and --kubevirt. A file is one job: its
+    classes may share a cluster."""
     jobs = [python_job(path, "") for path in test_files(f"tests/{name}", names)]
     with contextlib.ExitStack() as stack:
         environments = [{}] * min(FOLDER_WORKERS[name], len(jobs))

@@ -5,11 +5,16 @@
 #
 # usage: tests/support/stages.sh [--clean] [--limit=MINUTES] "NAME: COMMAND" ...
 #
-# --clean          each stage starts from a clean checkout; build/ci is kept
-# --limit=MINUTES  fails if all stages together take longer
+# --clean            each stage starts from a clean checkout; build/ci is kept
+# --limit=MINUTES    fails if all stages together take longer
+# --beside=COMMAND   runs beside the stages that follow, for what they leave of
+#                    the CPUs; it may fail, as a stage that needs it repeats it.
+#                    Its output is in build/ci/beside.log, and a stage that
+#                    fails prints the end of it
 set -u
 cd "$(dirname "$0")/../.."
-clean='' limit=0 passed=0 failed=0 skipped=0 status=0 report=''
+beside_log=build/ci/beside.log
+clean='' limit=0 passed=0 failed=0 skipped=0 status=0 runs_beside='' report=''
 
 # Seconds as minutes with one decimal.
 minutes() {
@@ -43,13 +48,29 @@ stage() {
     code=${PIPESTATUS[0]}
     add "$code" "$log"
     rm -f "$log"
+    if [ "$code" != 0 ] && [ -n "$runs_beside" ]; then
+        echo "== $beside_log ends with:"
+        tail -n 40 "$beside_log"
+    fi
     took=$(minutes $((SECONDS - start)))
     report+=$(printf '%7s minutes  %s' "$took" "$name")$'\n'
     printf '== %s: exit %d after %s minutes\n\n' "$name" "$code" "$took"
 }
 
+# In a process group of its own, which ends with this script.
+beside() {
+    echo "== beside: $1"
+    runs_beside=1
+    mkdir -p build/ci
+    set -m
+    nice -n 19 sh -c "$1" >"$beside_log" 2>&1 &
+    set +m
+    trap "kill -- -$! 2>/dev/null" EXIT
+}
+
 for argument in "$@"; do
     case $argument in
+    --beside=*) beside "${argument#*=}" ;;
     --clean) clean=1 ;;
     --limit=*) limit=${argument#*=} ;;
     *) stage "$argument" ;;

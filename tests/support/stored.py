@@ -68,7 +68,7 @@ class Bytes:
 
 def chunk_seqs(body):
     """(run, seq) of each report in a chunk."""
-    assert body[0] == 1
+    assert body[0] in (1, 2)
     assert int.from_bytes(body[1:5], "little") == zlib.crc32(body[5:])
     data = Bytes(body[5:])
     count = data.varint()

@@ -174,6 +174,11 @@ REFUSED = (
     ("/v1/decisions?pod=a/b&limit=99999999999999999999", 400, "limit"),
     ("/v1/decisions?pod=a/b&from=yesterday", 400, "from"),
     ("/v1/decisions?pod=a/b&from=200&to=100", 400, "from"),
+    ("/v1/decisions?vm=nobody", 400, "vm"),
+    ("/v1/decisions?pod=a/b&vm=c/d", 400, "different namespaces"),
+    ("/v1/moves?vm=nobody", 400, "vm"),
+    ("/v1/moves?state=lost", 400, "state"),
+    ("/v1/moves?before=1", 400, "before"),
     (HISTORY + "?from=yesterday", 400, "from"),
     (HISTORY + "?from=", 400, "from"),
     (HISTORY + "?from=-1", 400, "from"),
@@ -223,7 +228,8 @@ class Refusals(OneNode):
 
     def test_only_get_and_head_are_allowed(self):
         for path in ("/v1/nodes", "/v1/nodes/node-a", "/v1/vms", HISTORY,
-                     "/v1/decisions?pod=a/b", "/metrics", "/watcher"):
+                     "/v1/decisions?pod=a/b", "/v1/moves", "/metrics",
+                     "/watcher"):
             for method in ("POST", "PUT", "DELETE", "PATCH"):
                 got = self.ask(f"{method} {path} HTTP/1.1\r\nHost: x\r\n"
                                "Content-Length: 2\r\nConnection: close\r\n"
