@@ -29,12 +29,13 @@ enum move_state {
 	MOVE_STATES,
 };
 
-/* The resource that is short on the source. */
+/* What is short on the source. */
 enum move_reason {
 	MOVE_FOR_CPU,
 	MOVE_FOR_MEMORY,
 	MOVE_FOR_IO,
 	MOVE_FOR_KVM,
+	MOVE_FOR_ROOM, /* another VM needs the source: room_for */
 	MOVE_REASONS,
 };
 
@@ -71,6 +72,10 @@ struct move_record {
 	char source[REPORT_NODE_MAX], target[REPORT_NODE_MAX];
 	enum move_state state;
 	enum move_reason reason;
+	/* Of MOVE_FOR_ROOM: the pod that needs the room, "namespace/name", and
+	 * its uid; else "". */
+	char room_for[2 * DECISION_NAME_MAX];
+	char room_for_uid[REPORT_UID_MAX];
 	/* The launcher pod names another scheduler: recommended only. */
 	bool is_other_scheduler;
 	bool is_automatic;		   /* ordered by the mover */

@@ -38,7 +38,10 @@ struct mover_options {
 	struct move_history *history;
 	struct events *events;
 	const char *scheduler_name;
-	enum mover_mode mode; /* not MOVER_OFF */
+	/* Rounds begin unless it is MOVER_OFF. */
+	enum mover_mode mode;
+	/* Of moves that make room: --make-room. Not MOVER_OFF if mode is. */
+	enum mover_mode room_mode;
 	double price;
 	unsigned max_per_hour; /* 0: the default */
 	const struct windows *windows;
@@ -50,6 +53,17 @@ struct mover_options {
 
 /* Never NULL. */
 struct mover *mover_new(const struct mover_options *options);
+
+/* What else orders and records moves; all borrowed. */
+struct mover_parts {
+	struct kubevirt *kubevirt;
+	struct journal *journal;
+	struct flights *flights;
+	struct ordering *ordering;
+	const struct duels *duels;
+};
+
+struct mover_parts mover_parts(struct mover *mover);
 
 /* The load of a node arrived; see node_watches_note(). mover may be NULL. */
 void mover_note_load(struct mover *mover, const struct node_load *load,

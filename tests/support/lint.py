@@ -57,12 +57,21 @@ EDGES = {
                        " scheduler/loads scheduler/cache scheduler/filter"
                        " scheduler/cluster scheduler/objects"
                        " scheduler/forecast kube proto lib",
-    "scheduler/offline": "scheduler/comparators scheduler/rebalance"
+    "scheduler/plan": "scheduler/filter scheduler/cluster scheduler/objects"
+                      " scheduler/forecast kube proto lib",
+    "scheduler/make_room": "scheduler/mover scheduler/plan"
+                           " scheduler/rebalance scheduler/kubevirt"
+                           " scheduler/bind scheduler/loads scheduler/score"
+                           " scheduler/cache scheduler/filter"
+                           " scheduler/cluster scheduler/objects"
+                           " scheduler/forecast kube proto lib",
+    "scheduler/offline": "scheduler/comparators scheduler/plan"
+                         " scheduler/rebalance scheduler/kubevirt"
                          " scheduler/score scheduler/filter scheduler/cluster"
                          " scheduler/objects scheduler/forecast kube proto"
                          " lib",
-    "scheduler": "scheduler/offline scheduler/mover scheduler/rebalance"
-                 " scheduler/kubevirt scheduler/bind scheduler/loads"
+    "scheduler": "scheduler/offline scheduler/make_room scheduler/mover"
+                 " scheduler/plan scheduler/rebalance scheduler/kubevirt scheduler/bind scheduler/loads"
                  " scheduler/score scheduler/cache scheduler/filter"
                  " scheduler/cluster scheduler/objects scheduler/forecast"
                  " kube proto lib",

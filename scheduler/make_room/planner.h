@@ -1,0 +1,64 @@
+/* Runs searches for plans in a thread, on a copy of the cluster.
+ *
+ * The copy is made and freed in slices on the event loop, which serves
+ * everything else between them. One job runs at a time; others wait in order
+ * of arrival. */
+#pragma once
+
+#include "scheduler/plan/plan.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+struct cache;
+struct duels;
+struct kubevirt;
+struct move_book;
+struct planner;
+
+/* The work of a slice. */
+#define PLANNER_SLICE_US INT64_C(2000)
+
+/* Jobs that wait; further ones are refused. */
+enum { PLANNER_JOBS_MAX = 16 };
+
+/* All outlive the planner. */
+struct planner_options {
+	uv_loop_t *loop;
+	struct cache *cache;
+	const struct kubevirt *kubevirt;
+	const struct move_book *book;
+	const struct duels *duels;
+	const char *scheduler_name; /* only VMs that name it may move */
+};
+
+struct planner_job {
+	/* In the thread. input is ready but for max_moves, which is PLAN_MOVES;
+	 * it may be changed. */
+	void (*work)(void *owner, struct plan_input *input);
+	/* On the event loop. What work() found may be read until it returns.
+	 * is_done false: the planner closes, or the caches or KubeVirt's
+	 * watches are not complete, and work() did not run. */
+	void (*done)(void *owner, const struct plan_input *input, bool is_done);
+	void *owner;
+};
+
+/* Never NULL. */
+struct planner *planner_new(const struct planner_options *options);
+
+/* False: too many jobs wait. done() is called exactly once for each job that
+ * is taken, and never inside this. */
+bool planner_start(struct planner *planner, const struct planner_job *job);
+
+/* The longest slice on the event loop and the duration of the last search. */
+struct planner_stats {
+	uint64_t jobs;
+	double longest_slice_s;
+	double copy_s, search_s; /* of the last job; NAN: none */
+};
+void planner_stats(const struct planner *planner, struct planner_stats *out);
+
+/* Stops a search that runs and waits for its end, at most some 10 ms. NULL is
+ * fine. */
+void planner_close(struct planner *planner);
