@@ -124,7 +124,7 @@ bool proposals_adopt(struct proposals *proposals,
 	if (has_id(proposals, record->id)) {
 		return true;
 	}
-	if (find(proposals, record->namespace, record->vm) != NULL) {
+	if (index_of(proposals, record->namespace, record->vm) != SIZE_MAX) {
 		return false;
 	}
 	proposal = append(proposals);
