@@ -84,6 +84,14 @@ static void recommend(struct proposal *proposal)
 	ordering_recommend(parts.ordering, proposal, moment_now());
 }
 
+static void assert_recommendations(size_t count)
+{
+	struct mover_stats stats;
+
+	mover_stats(scene.mover, &stats);
+	assert_int_equal(stats.recommendations, count);
+}
+
 static void without_rebalancing_no_round_looks_for_moves(void **state)
 {
 	(void)state;
@@ -222,9 +230,11 @@ static void a_recommendation_is_recorded_once_and_can_become_an_order(
 	recommend(&proposal);
 	assert_int_equal(scene.sent_count, 1);
 	assert_says("\"recommendations\":[{\"id\":\"");
+	assert_recommendations(1);
 	assert_ordered(&proposal);
 	assert_string_equal(proposal.record.id, id);
 	assert_says("\"recommendations\":[]");
+	assert_recommendations(0);
 }
 
 static void a_withdrawn_recommendation_gets_a_new_record(void **state)
