@@ -14,7 +14,8 @@
 
 /* All borrowed. */
 struct mover_status {
-	const struct gate *gate;
+	const struct gate *gate; /* of GATE_REBALANCE */
+	enum mover_mode room_mode;
 	const char *why; /* nothing is moved now; "": moves are ordered */
 	const char *kubevirt_version;
 	struct migration_limits limits; /* of the KubeVirt CR */
@@ -30,5 +31,9 @@ struct mover_status {
 	size_t nodes, vms, movable; /* of the last round */
 	double left;		    /* struct round */
 };
+
+/* The number of recommendations that hold now. */
+size_t mover_status_recommendations(const struct move_book *book,
+	const struct proposals *proposals);
 
 void mover_status_write(struct buffer *out, const struct mover_status *status);
