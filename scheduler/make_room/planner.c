@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* With 0, libuv before 1.45 would run all slices at once. */
+enum { PAUSE_MS = 1 };
+
 enum phase { IDLE, COPYING, SEARCHING, FREEING };
 
 struct planner {
@@ -78,7 +81,7 @@ static void on_searched(uv_work_t *work, int status)
 	planner->stats.copy_s = (double)planner->copy_us / 1e6;
 	planner->stats.search_s = (double)planner->search_us / 1e6;
 	planner->phase = FREEING;
-	timer_start(planner->slice, 0, 0);
+	timer_start(planner->slice, PAUSE_MS, 0);
 	tell(planner, true);
 }
 
@@ -139,7 +142,7 @@ static void begin(struct planner *planner)
 		return;
 	}
 	take_job(planner);
-	timer_start(planner->slice, 0, 0);
+	timer_start(planner->slice, PAUSE_MS, 0);
 	if (!is_ready(planner)) {
 		tell(planner, false);
 		return;
@@ -183,7 +186,7 @@ static void on_slice(void *owner)
 		begin(planner);
 		return;
 	}
-	timer_start(planner->slice, 0, 0);
+	timer_start(planner->slice, PAUSE_MS, 0);
 }
 
 struct planner *planner_new(const struct planner_options *options)
@@ -208,7 +211,7 @@ bool planner_start(struct planner *planner, const struct planner_job *job)
 	}
 	planner->waiting[planner->waiting_count++] = *job;
 	if (planner->phase == IDLE) {
-		timer_start(planner->slice, 0, 0);
+		timer_start(planner->slice, PAUSE_MS, 0);
 	}
 	return true;
 }
