@@ -443,6 +443,11 @@ bench-rule: packages-test ## a round of moves over 1,000 nodes, 30,000 VMs
 	@$(OUT)/tests/bench/bench_rule
 	@$(OUT)/tests/bench/bench_mover
 
+.PHONY: bench-copy
+bench-copy: packages-test ## the copy to plan on, of 1,000 nodes, 30,000 VMs
+	@$(MAKE) -s -j$(JOBS) $(OUT)/tests/bench/bench_cluster_copy
+	@$(OUT)/tests/bench/bench_cluster_copy
+
 .PHONY: compare
 compare: packages-test ## the answers of another checkout's build: OLD=DIR
 	@[ -n "$(OLD)" ] || { echo "OLD=DIR is missing: a checkout in which" \
