@@ -58,6 +58,7 @@ static void an_id_may_be_held_again(void **state)
 struct user {
 	struct interner *interner;
 	uint32_t kept;
+	uv_barrier_t *start;
 	unsigned wrong;
 };
 
@@ -68,7 +69,8 @@ static void use(void *arg)
 	uint32_t ids[64];
 	char text[16];
 
-	for (unsigned i = 0; i < 6400; i++) {
+	(void)uv_barrier_wait(user->start);
+	for (unsigned i = 0; i < 64000; i++) {
 		uint32_t *id = &ids[i % 64];
 
 		if (i >= 64) {
@@ -90,13 +92,17 @@ static void two_threads_may_use_it(void **state)
 {
 	struct interner *interner = interner_new();
 	uint32_t kept = interner_hold(interner, "kept");
-	struct user users[2] = { { interner, kept, 0 }, { interner, kept, 0 } };
+	uv_barrier_t both;
+	struct user users[2] = { { interner, kept, &both, 0 },
+		{ interner, kept, &both, 0 } };
 	uv_thread_t thread;
 
 	(void)state;
+	assert_int_equal(uv_barrier_init(&both, 2), 0);
 	assert_int_equal(uv_thread_create(&thread, use, &users[0]), 0);
 	use(&users[1]);
 	assert_int_equal(uv_thread_join(&thread), 0);
+	uv_barrier_destroy(&both);
 	assert_int_equal(users[0].wrong + users[1].wrong, 0);
 	interner_free(interner);
 }
