@@ -36,10 +36,6 @@
 /* services/template.go, ephemeralStorageOverheadSize. */
 #define EPHEMERAL_BYTES (50 * MB)
 
-/* Above all PriorityClasses of users, below those of the system: a pod of any
- * VM may be moved for it. */
-#define PRIORITY (INT32_MAX / 2)
-
 static const struct {
 	const char *name, *pages;
 } kinds[] = {
@@ -95,19 +91,17 @@ static struct amounts amounts_of(enum launcher_kind kind,
 	struct launcher_size size, const struct launcher_settings *settings)
 {
 	int64_t guest = GIB * size.memory_gib;
-	int64_t overhead =
-		launcher_overhead_bytes(kind, size.vcpus, settings);
+	int64_t overhead = launcher_overhead_bytes(kind, size.vcpus, settings);
 	bool has_pages = kinds[kind].pages != NULL;
 	bool is_dedicated = kind == LAUNCHER_DEDICATED;
 
 	return (struct amounts){
-		.micro = is_dedicated
-			? INT64_C(1000000) * size.vcpus
-			: divided(INT64_C(1000000) * size.vcpus,
-				  settings->cpu_allocation_ratio),
-		.bytes = has_pages ? overhead
-				   : guest * 100 / settings->memory_overcommit +
-				overhead,
+		.micro = is_dedicated ? INT64_C(1000000) * size.vcpus
+				      : divided(INT64_C(1000000) * size.vcpus,
+						settings->cpu_allocation_ratio),
+		.bytes = has_pages
+			? overhead
+			: guest * 100 / settings->memory_overcommit + overhead,
 		.page_bytes = has_pages ? guest : 0,
 		.log_micro = is_dedicated ? LOG_LIMIT_MICRO : LOG_MICRO,
 		.log_bytes = is_dedicated ? LOG_LIMIT_BYTES : LOG_BYTES,
@@ -219,7 +213,6 @@ static void write_pod(struct json *j, enum launcher_kind kind,
 	json_object_end(j);
 	json_object_end(j);
 	json_object(j, "spec");
-	json_integer(j, "priority", PRIORITY);
 	write_selector(j, kind);
 	json_raw(j, "affinity", affinity);
 	write_sidecar(j, amounts);

@@ -45,8 +45,8 @@ int64_t launcher_overhead_bytes(enum launcher_kind kind, unsigned vcpus,
 struct launcher_shape {
 	enum launcher_kind kind;
 	struct launcher_settings settings;
-	struct pod *pod;      /* owned; read with POD_UNSCHEDULED */
-	ptrdiff_t pages;      /* index in its requests.scalars; -1: none */
+	struct pod *pod; /* owned; read with POD_UNSCHEDULED */
+	ptrdiff_t pages; /* index in its requests.scalars; -1: none */
 };
 
 /* The pod has this size. It is read from JSON, so that it means what such a pod

@@ -4,8 +4,8 @@
 
 static struct launcher_settings settings_of(const char *configuration)
 {
-	scoped_free char *text = xasprintf(
-		"{'spec':{'configuration':%s}}", configuration);
+	scoped_free char *text =
+		xasprintf("{'spec':{'configuration':%s}}", configuration);
 	struct json_value *object = given_json(text);
 	struct launcher_settings settings;
 

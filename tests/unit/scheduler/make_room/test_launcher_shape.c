@@ -69,8 +69,8 @@ static void requests_what_a_recorded_launcher_pod_requests(void **state)
 
 static void requests_pages_of_two_mebibytes_by_their_name(void **state)
 {
-	struct launcher_shape shape = shape_of(LAUNCHER_HUGE_2MI, 4, 16,
-		&launcher_settings_default);
+	struct launcher_shape shape =
+		shape_of(LAUNCHER_HUGE_2MI, 4, 16, &launcher_settings_default);
 	const struct amount *pages = &shape.pod->requests.scalars[shape.pages];
 
 	(void)state;
@@ -96,8 +96,8 @@ static void a_resized_pod_equals_one_that_is_read(void **state)
 		{ LAUNCHER_VCPUS_MAX, LAUNCHER_GIB_MAX } };
 
 	(void)state;
-	for (size_t i = 0; i < count_of(odd_settings) * LAUNCHER_KINDS *
-			count_of(sizes);
+	for (size_t i = 0;
+		i < count_of(odd_settings) * LAUNCHER_KINDS * count_of(sizes);
 		i++) {
 		const struct launcher_settings *settings =
 			&odd_settings[i % count_of(odd_settings)];
@@ -105,10 +105,9 @@ static void a_resized_pod_equals_one_that_is_read(void **state)
 		enum launcher_kind kind =
 			(enum launcher_kind)(rest % LAUNCHER_KINDS);
 		struct launcher_size size = sizes[rest / LAUNCHER_KINDS];
-		struct launcher_shape resized =
-			shape_of(kind, 2, 4, settings);
-		struct launcher_shape expected = shape_of(kind, size.vcpus,
-			size.memory_gib, settings);
+		struct launcher_shape resized = shape_of(kind, 2, 4, settings);
+		struct launcher_shape expected =
+			shape_of(kind, size.vcpus, size.memory_gib, settings);
 
 		launcher_shape_resize(&resized, size, 1);
 		expect_same_requests(resized.pod, expected.pod);
@@ -119,10 +118,10 @@ static void a_resized_pod_equals_one_that_is_read(void **state)
 
 static void copies_multiply_every_request(void **state)
 {
-	struct launcher_shape shape = shape_of(LAUNCHER_HUGE_1GI, 4, 16,
-		&launcher_settings_default);
-	struct launcher_shape one = shape_of(LAUNCHER_HUGE_1GI, 4, 16,
-		&launcher_settings_default);
+	struct launcher_shape shape =
+		shape_of(LAUNCHER_HUGE_1GI, 4, 16, &launcher_settings_default);
+	struct launcher_shape one =
+		shape_of(LAUNCHER_HUGE_1GI, 4, 16, &launcher_settings_default);
 	const struct resources *many = &shape.pod->requests;
 	const struct resources *single = &one.pod->requests;
 
@@ -160,8 +159,8 @@ static void the_settings_of_kubevirt_change_the_requests(void **state)
 
 static bool may_run(const char *labels, enum launcher_kind kind)
 {
-	scoped_free char *json = xasprintf(
-		"{'metadata':{'name':'n','labels':{%s}}}", labels);
+	scoped_free char *json =
+		xasprintf("{'metadata':{'name':'n','labels':{%s}}}", labels);
 	struct node *node = given_node(interner, json);
 	struct launcher_shape shape =
 		shape_of(kind, 4, 16, &launcher_settings_default);
