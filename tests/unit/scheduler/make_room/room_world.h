@@ -12,7 +12,7 @@
 #define LAUNCHER_BYTES(vcpus) ((280 + 8 * (vcpus)) * MIB + 35000000)
 
 struct room_world {
-	struct interner *interner;
+	struct interner *interner; /* borrowed */
 	struct cluster cluster;
 	struct filter_options filter;
 	struct plan_input input;
@@ -27,11 +27,12 @@ struct room_node {
 	int pods; /* 0: 110 */
 };
 
-static inline void world_init(struct room_world *world)
+static inline void world_init(struct room_world *world,
+	struct interner *interner)
 {
 	*world = (struct room_world){ .filter = FILTER_DEFAULTS };
-	world->interner = interner_new();
-	cluster_init(&world->cluster, world->interner);
+	world->interner = interner;
+	cluster_init(&world->cluster, interner);
 	world->input = (struct plan_input){
 		.cluster = &world->cluster,
 		.filter = &world->filter,
@@ -41,10 +42,10 @@ static inline void world_init(struct room_world *world)
 	};
 }
 
+/* The interner stays. */
 static inline void world_fini(struct room_world *world)
 {
 	cluster_fini(&world->cluster);
-	interner_free(world->interner);
 }
 
 static inline struct node *world_add(struct room_world *world,

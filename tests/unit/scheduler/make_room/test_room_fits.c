@@ -76,12 +76,13 @@ static bool fits_on(struct room_node node, enum launcher_kind kind)
 {
 	bool is_fitting;
 
-	world_init(&world);
+	world_init(&world, interner_new());
 	(void)world_add(&world, node);
 	find();
 	is_fitting = fit_of(kind, 16)->nodes == 1;
 	assert_int_equal(fit_of(kind, 16)->copies, is_fitting);
 	world_fini(&world);
+	interner_free(world.interner);
 	return is_fitting;
 }
 
@@ -498,7 +499,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	memset(&plans, 0, sizeof(plans));
-	world_init(&world);
+	world_init(&world, interner_new());
 	return 0;
 }
 
@@ -506,6 +507,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	world_fini(&world);
+	interner_free(world.interner);
 	return 0;
 }
 
