@@ -10,7 +10,7 @@
  * system, which begin at 2 * 10^9. */
 #define PRIORITY (INT32_MAX / 2)
 
-/* Of a binary search among ROOM_VCPUS_MAX sizes. */
+/* A binary search among ROOM_VCPUS_MAX sizes makes so many. */
 enum { SEARCHES = 8 };
 _Static_assert(ROOM_VCPUS_MAX + 1 <= 1 << SEARCHES, "halved so often");
 
