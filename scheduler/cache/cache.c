@@ -207,6 +207,17 @@ static void add_pod(struct cache *cache, struct cached_pod *cached)
 	vm_index_add(&cache->vms, cached->pod);
 }
 
+/* What was observed of the pod's VM on its node. */
+static void note_model(struct pod *pod, const struct node *node)
+{
+	const struct model_vm *model = node_vms_model(&node->vms, pod->uid);
+
+	if (model != NULL) {
+		pod->usage = model->usage;
+		pod->observed_us = model->observed_us;
+	}
+}
+
 static struct cached_pod *take_out(struct cache *cache, const char *uid)
 {
 	struct cached_pod *cached = map_remove(&cache->pods, uid);
@@ -221,12 +232,7 @@ static struct cached_pod *take_out(struct cache *cache, const char *uid)
 	}
 	node = find_node(cache, cached->node);
 	if (node != NULL) {
-		const struct model_vm *model = node_vms_model(&node->vms, uid);
-
-		if (model != NULL) {
-			cached->pod->usage = model->usage;
-			cached->pod->observed_us = model->observed_us;
-		}
+		note_model(cached->pod, node);
 		cluster_remove_pod(&cache->cluster, node, cached->pod);
 	}
 	return cached;
@@ -367,6 +373,24 @@ const struct pod *cache_pod(const struct cache *cache, const char *uid)
 	const struct cached_pod *cached = map_get(&cache->pods, uid);
 
 	return cached == NULL ? NULL : cached->pod;
+}
+
+struct pod *cache_share_pod(const struct cache *cache, const char *uid)
+{
+	const struct cached_pod *cached = map_get(&cache->pods, uid);
+
+	const struct node *node;
+	struct pod *shared;
+
+	if (cached == NULL) {
+		return NULL;
+	}
+	shared = pod_share(cached->pod);
+	node = find_node(cache, cached->node);
+	if (node != NULL) {
+		note_model(shared, node);
+	}
+	return shared;
 }
 
 struct pod *cache_forget(struct cache *cache, const char *uid)
