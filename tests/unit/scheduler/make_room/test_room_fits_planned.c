@@ -1,4 +1,4 @@
-/* What fits after moves, with real plans. */
+/* The VMs that fit after moves, with real plans. */
 #include "scheduler/make_room/room_fits.h"
 
 #include "tests/unit/scheduler/make_room/room_world.h"
