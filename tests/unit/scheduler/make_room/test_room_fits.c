@@ -193,7 +193,7 @@ static void counts_nodes_and_copies_by_the_scarcest_resource(void **state)
 	(void)state;
 	(void)world_add(&world,
 		(struct room_node){ .name = "two-by-cpu",
-			.cpu_milli = 2 * 405 + 404,
+			.cpu_milli = 405 + 405 + 404,
 			.memory_bytes = 600 * GIB });
 	(void)world_add(&world,
 		(struct room_node){ .name = "three-by-memory",
@@ -220,7 +220,7 @@ static void counts_no_more_than_a_thousand_copies(void **state)
 	for (size_t i = 0; i < count_of(names); i++) {
 		(void)world_add(&world,
 			(struct room_node){ .name = names[i],
-				.cpu_milli = 1000 * 1000,
+				.cpu_milli = 1000000,
 				.memory_bytes = 100000 * GIB,
 				.pods = 700 });
 	}
@@ -272,16 +272,15 @@ static void finds_the_largest_vm_that_fits_now(void **state)
 	(void)world_add(&world,
 		(struct room_node){ .name = "c",
 			.cpu_milli = 64000,
-			.memory_bytes = 37 * 4 * GIB + LAUNCHER_BYTES(37) });
+			.memory_bytes = 148 * GIB + LAUNCHER_BYTES(37) });
 	(void)world_add(&world,
 		(struct room_node){ .name = "b",
 			.cpu_milli = 64000,
-			.memory_bytes = 37 * 4 * GIB + LAUNCHER_BYTES(37) });
+			.memory_bytes = 148 * GIB + LAUNCHER_BYTES(37) });
 	(void)world_add(&world,
 		(struct room_node){ .name = "a",
 			.cpu_milli = 64000,
-			.memory_bytes =
-				37 * 4 * GIB + LAUNCHER_BYTES(37) - 1 });
+			.memory_bytes = 148 * GIB + LAUNCHER_BYTES(37) - 1 });
 	find();
 	assert_int_equal(fits.kinds[LAUNCHER_PLAIN].now.vcpus, 37);
 	assert_string_equal(fits.kinds[LAUNCHER_PLAIN].now.node, "b");
