@@ -78,11 +78,30 @@ const char *recorded_vms_name(const struct pod *pod)
 	return *pod->vm_name != '\0' ? pod->vm_name : pod->name;
 }
 
-/* Without VMIs: what the pod alone tells. */
-static const char *why_not_by_pod(const struct pod *pod)
+static const struct migration *migration_of(const struct recorded_vms *vms,
+	const struct pod *pod)
 {
-	if (pod->is_provisional) {
-		return "is not running";
+	const struct vmi *vmi = inventory_vmi(&vms->inventory, pod->vmi_uid);
+
+	return inventory_migration_of(&vms->inventory, pod->namespace,
+		vmi != NULL ? vmi->name : recorded_vms_name(pod));
+}
+
+/* From the handoff on the VM runs in the target pod, which stays. */
+static bool is_leaving(const struct recorded_vms *vms, const struct pod *pod)
+{
+	const struct migration *migration = migration_of(vms, pod);
+
+	return migration != NULL &&
+		strcmp(migration->target, pod->node_name) != 0;
+}
+
+/* Without VMIs. NULL: nothing forbids it. */
+static const char *why_not_by_pod(const struct recorded_vms *vms,
+	const struct pod *pod)
+{
+	if (migration_of(vms, pod) != NULL) {
+		return "is being migrated";
 	}
 	return pod->is_deleting ? "is being deleted" : NULL;
 }
@@ -93,19 +112,18 @@ static void explain(struct buffer *why, const struct recorded_vms *vms,
 	const struct vmi *vmi = inventory_vmi(&vms->inventory, pod->vmi_uid);
 	const char *words;
 
-	if (inventory_migration_of(&vms->inventory, pod->namespace,
-		    recorded_vms_name(pod)) != NULL) {
-		buffer_text(why, "is being migrated");
+	if (is_leaving(vms, pod)) {
+		buffer_text(why, "is on its way to another node");
 		return;
 	}
 	if (!vms->has_vmis) {
-		words = why_not_by_pod(pod);
+		words = why_not_by_pod(vms, pod);
 		buffer_text(why, words == NULL ? "" : words);
 		return;
 	}
 	if (movability_check(vmi, pod, node, &vms->state->cluster, why) &&
 		strcmp(pod->scheduler_name, vms->scheduler_name) != 0) {
-		buffer_printf(why, "is scheduled by %s", pod->scheduler_name);
+		buffer_text(why, "is placed by another scheduler");
 	}
 }
 
@@ -114,17 +132,15 @@ static char *why_not(const struct recorded_vms *vms, const struct pod *pod,
 {
 	scoped_buffer struct buffer why = BUFFER_MAX(WHY_MAX);
 
-	buffer_text(&why, "");
 	explain(&why, vms, pod, node);
-	return why.len == 0 ? NULL : xstrdup(why.data);
+	return why.len == 0 ? NULL : xstrndup(why.data, why.len);
 }
 
-static bool is_leaving(const struct recorded_vms *vms, const struct pod *pod)
+/* The VM itself: neither the target of its migration, nor the place that is
+ * held for it. */
+static bool runs_vm(const struct pod *pod)
 {
-	const struct migration *migration = inventory_migration_of(
-		&vms->inventory, pod->namespace, recorded_vms_name(pod));
-
-	return migration != NULL && migration->is_ours;
+	return pod->is_vm && !pod->is_target && !pod->is_provisional;
 }
 
 /* A VM's figures are found by its pod's uid. */
@@ -148,7 +164,6 @@ static int check_uids(const struct recorded_state *state, struct error *err)
 	return r;
 }
 
-/* The target of a migration is no VM that runs. */
 static void add_vms(struct recorded_vms *vms)
 {
 	const struct recorded_state *state = vms->state;
@@ -165,7 +180,7 @@ static void add_vms(struct recorded_vms *vms)
 		struct pod *pod = state->pods[i];
 		struct node **slot = map_get(&slots, pod->node_name);
 
-		if (slot == NULL || !pod->is_vm || pod->is_target) {
+		if (slot == NULL || !runs_vm(pod)) {
 			continue;
 		}
 		vms->texts[vms->count] = why_not(vms, pod, *slot);

@@ -201,36 +201,59 @@ static void a_vm_of_another_scheduler_stays_if_there_are_vmis(void **state)
 	assert_int_equal(plan_text(&out, &question, json, strlen(json), NULL),
 		0);
 	assert_non_null(strstr(out.data, "\"found\":false"));
-	assert_non_null(strstr(out.data, "is scheduled by plimsoll-scheduler"));
+	assert_non_null(strstr(out.data, "is placed by another scheduler"));
 	assert_int_equal(
 		plan_text(&without, &question, no_vmis, strlen(no_vmis), NULL),
 		0);
 	assert_non_null(strstr(without.data, "\"found\":true"));
 }
 
-/* A VM that is under way is no VM to move. Its target pod is no VM that
- * runs, but holds its place. */
-static void a_vm_that_is_being_migrated_is_left_alone(void **state)
+#define MOVING(vmis, phase)                                                    \
+	"{'nodes':[" NODE("a", "32Gi") "," NODE("b", "32Gi") "],'pods':[" VM(  \
+		"vm-1", "a", "12Gi",                                           \
+		"") "]" vmis                                                   \
+		    ",'migrations':[{"                                         \
+		    "'metadata':{'name':'theirs','namespace':'vms','uid':'m'}" \
+		    ",'"                                                       \
+		    "spec':{"                                                  \
+		    "'vmiName':'vm-1'},'status':{'phase':'" phase "'}}]}"
+#define ITS_VMI ",'vmis':[" VMI("vm-1", "a", "") "]"
+
+static void a_vm_that_is_being_migrated_leaves_its_node_anyway(void **state)
 {
-#define MOVING(name, labels)                                                   \
-	"{'metadata':{'name':'" name "','namespace':'vms','uid':'m'" labels    \
-	"},'spec':{'vmiName':'vm-1'},'status':{'phase':'Running'}}"
-	struct json_value *answer = answer_to("empty:a",
-		"{'nodes':[" NODE("a", "32Gi") "," NODE("b", "32Gi") "],'pods':"
-		"[" VM("vm-1", "a", "12Gi", "") "],'vmis':[" VMI("vm-1", "a",
-			"") "],'migrations':[" MOVING("theirs", "") "]}");
+	static const char *const inputs[] = {
+		MOVING(ITS_VMI, "Running"),
+		MOVING("", "Running"),
+	};
 
 	(void)state;
-	assert_false(json_value_true(json_value_get(answer, "found")));
-	assert_non_null(strstr(json_value_text_at(answer, "message", ""),
-		"is being migrated"));
-	json_value_free(answer);
-	assert_plan("empty:a",
-		"{'nodes':[" NODE("a", "32Gi") "," NODE("b", "32Gi") "],'pods':"
-		"[" VM("vm-1", "a", "12Gi", "") "],'vmis':[" VMI("vm-1", "a",
-			"") "],'migrations':[" MOVING("plimsoll-x",
-			",'labels':{'plimsoll.io/move-id':'x'}") "]}",
-		"node=-");
+	for (size_t i = 0; i < count_of(inputs); i++) {
+		struct json_value *answer =
+			answer_to("move:vms/vm-1", inputs[i]);
+
+		assert_true(json_value_true(json_value_get(answer, "found")));
+		assert_string_equal(json_value_text_at(answer, "message", ""),
+			"vms/vm-1 leaves a already");
+		json_value_free(answer);
+		assert_plan("empty:a", inputs[i], "node=-");
+	}
+	assert_plan("empty:a", MOVING(ITS_VMI, "Succeeded"),
+		"move vms/vm-1 a>b; node=-");
+}
+
+/* The target comes first, and its node stands aside. */
+static void the_target_pod_of_a_migration_is_no_vm_that_runs(void **state)
+{
+	(void)state;
+	assert_plan("move:vms/vm-1",
+		"{'nodes':[" NODE("a", "32Gi") "," NODE("b", "32Gi") "," NODE(
+			"c", "32Gi") "],'pods':[{'metadata':{'name':'target',"
+		"'namespace':'vms','uid':'t','labels':{'kubevirt.io':"
+		"'virt-launcher','kubevirt.io/created-by':'vmi-vm-1',"
+		"'kubevirt.io/migrationJobUID':'m'},'annotations':{"
+		"'kubevirt.io/domain':'vm-1'}},'spec':{'nodeName':'b'}},"
+		VM("vm-1", "a", "12Gi", "") "]}",
+		"move vms/vm-1 a>c; node=-");
 }
 
 static void lists_may_be_as_kubectl_prints_them(void **state)
@@ -277,6 +300,38 @@ static void a_busy_node_is_no_target(void **state)
 	assert_true(before > 0.05 && before < after && after < 0.5);
 	json_value_free(answer);
 	assert_plan("pod", inputs[1], NULL);
+}
+
+/* c is the only node with room. */
+static void a_node_stands_aside_as_for_the_mover(void **state)
+{
+#define LOADS(c)                                                               \
+	",'load':{'now':1000,'nodes':[" CPU("a", "2") "," CPU("b", "2") c      \
+		"]}"                                                           \
+		"}"
+	static const char head[] = "{" URGENT("24Gi") "," NODES "," PODS;
+	static const struct {
+		const char *rest;
+		bool takes_part;
+	} cases[] = {
+		{ LOADS("," CPU("c", "2")), true },
+		{ LOADS(""), false },
+		{ ",'migrations':[{'metadata':{'name':'m','namespace':'vms',"
+		  "'uid':'m'},'spec':{'vmiName':'x'},'status':{'phase':"
+		  "'Running','migrationState':{'sourceNode':'x',"
+		  "'targetNode':'c'}}}]}",
+			false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		scoped_free char *input =
+			xasprintf("%s%s", head, cases[i].rest);
+
+		assert_plan("pod", input,
+			cases[i].takes_part ? "move vms/vm-1 a>c; node=a"
+					    : NULL);
+	}
 }
 
 static void a_load_that_is_unknown_is_left_out(void **state)
@@ -491,9 +546,13 @@ int main(void)
 		cmocka_unit_test(with_vmis_a_vm_moves_if_it_may),
 		cmocka_unit_test(
 			a_vm_of_another_scheduler_stays_if_there_are_vmis),
-		cmocka_unit_test(a_vm_that_is_being_migrated_is_left_alone),
+		cmocka_unit_test(
+			a_vm_that_is_being_migrated_leaves_its_node_anyway),
+		cmocka_unit_test(
+			the_target_pod_of_a_migration_is_no_vm_that_runs),
 		cmocka_unit_test(lists_may_be_as_kubectl_prints_them),
 		cmocka_unit_test(a_busy_node_is_no_target),
+		cmocka_unit_test(a_node_stands_aside_as_for_the_mover),
 		cmocka_unit_test(a_load_that_is_unknown_is_left_out),
 		cmocka_unit_test(names_the_error_in_one_sentence),
 		cmocka_unit_test(gives_the_plan_that_is_found_over_the_cache),
