@@ -369,6 +369,28 @@ const struct pod *cache_pod(const struct cache *cache, const char *uid)
 	return cached == NULL ? NULL : cached->pod;
 }
 
+const struct pod *cache_newcomer(const struct cache *cache, const char *node,
+	int64_t since_us)
+{
+	const struct pod *found = NULL;
+	size_t at = 0;
+	void *value;
+
+	while (map_next(&cache->pods, &at, NULL, &value)) {
+		const struct cached_pod *cached = value;
+
+		if (cached->bound_us > since_us &&
+			cached->pod->original == NULL &&
+			strcmp(cached->node, node) == 0 &&
+			(found == NULL ||
+				cached->pod->requests.memory_bytes >
+					found->requests.memory_bytes)) {
+			found = cached->pod;
+		}
+	}
+	return found;
+}
+
 struct pod *cache_forget(struct cache *cache, const char *uid)
 {
 	int64_t bound_us;
