@@ -29,7 +29,7 @@ enum move_state {
 	MOVE_STATES,
 };
 
-/* What is short on the source. */
+/* Why the VM should leave its source: the first ones name what is short. */
 enum move_reason {
 	MOVE_FOR_CPU,
 	MOVE_FOR_MEMORY,
@@ -72,8 +72,8 @@ struct move_record {
 	char source[REPORT_NODE_MAX], target[REPORT_NODE_MAX];
 	enum move_state state;
 	enum move_reason reason;
-	/* Of MOVE_FOR_ROOM: the pod that needs the room, "namespace/name", and
-	 * its uid; else "". */
+	/* The pod for which MOVE_FOR_ROOM makes room, "namespace/name", and its
+	 * uid; else "". */
 	char room_for[2 * DECISION_NAME_MAX];
 	char room_for_uid[REPORT_UID_MAX];
 	/* The launcher pod names another scheduler: recommended only. */

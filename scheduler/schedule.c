@@ -37,7 +37,7 @@ struct schedule {
 	struct binding_cycle *cycle;
 	struct events *events;
 	struct leader *leader;
-	struct mover *mover; /* NULL with --rebalance off */
+	struct mover *mover; /* NULL: moves are off */
 	struct timer *turn, *poll, *drain;
 	struct metrics metrics;
 	int64_t synced_us; /* when the caches were synced; 0: not yet */
@@ -293,7 +293,7 @@ static void open_mover(struct schedule *sched, struct kube_client *client)
 {
 	const struct scheduler_config *config = sched->config;
 
-	if (config->rebalance == MOVER_OFF) {
+	if (!scheduler_config_moves(config)) {
 		return;
 	}
 	sched->mover = mover_new(&(struct mover_options){ .loop = sched->loop,
@@ -305,6 +305,7 @@ static void open_mover(struct schedule *sched, struct kube_client *client)
 		.events = sched->events,
 		.scheduler_name = config->scheduler_name,
 		.mode = (enum mover_mode)config->rebalance,
+		.room_mode = (enum mover_mode)config->make_room,
 		.price = config->rebalance_price,
 		.max_per_hour = (unsigned)config->rebalance_max_per_hour,
 		.windows = &config->rebalance_windows,
@@ -352,7 +353,7 @@ static void open_parts(struct schedule *sched, struct kube_client *client)
 			.reservations = &sched->reservations,
 			.queue = &sched->queue,
 			.scheduler_name = name,
-			.has_moves = sched->config->rebalance != MOVER_OFF,
+			.has_moves = scheduler_config_moves(sched->config),
 			.on_change = on_change,
 			.on_rejected = on_rejected,
 			.on_synced = on_synced,
@@ -379,7 +380,7 @@ int schedule_new(struct schedule **out, uv_loop_t *loop,
 			.cache = &sched->cache,
 			.on_node = on_load,
 			.on_profile = wake,
-			.has_moves = config->rebalance != MOVER_OFF,
+			.has_moves = scheduler_config_moves(config),
 			.on_move = on_move,
 			.owner = sched },
 		err);

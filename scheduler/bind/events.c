@@ -66,7 +66,7 @@ static void log_failure(struct events *events, const char *why)
 {
 	if (log_allow(&events->limit, clock_monotonic_us(), LOG_AGAIN_US,
 		    NULL)) {
-		log_warning("cannot write event or condition",
+		log_warning("cannot write event, condition or nomination",
 			log_str("err", why), LOG_END);
 	}
 }
@@ -140,6 +140,23 @@ static void send_condition(struct events *events, const struct pod *pod,
 	};
 
 	manifest_condition(&body, pod, reason, message, clock_wall_us());
+	deliver(events, call, &body);
+}
+
+void events_nominate(struct events *events, const struct pod *pod,
+	const char *node)
+{
+	scoped_buffer struct buffer body = BUFFER_MAX(BODY_MAX);
+	scoped_free char *path =
+		xasprintf("/api/v1/namespaces/%s/pods/%s/status",
+			pod->namespace, pod->name);
+	struct kube_call call = {
+		.method = "PATCH",
+		.path = path,
+		.type = "application/merge-patch+json",
+	};
+
+	manifest_nomination(&body, pod, node);
 	deliver(events, call, &body);
 }
 

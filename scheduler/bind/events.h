@@ -1,5 +1,5 @@
-/* Reports the state of pods to users: events, and the PodScheduled=False
- * condition that KubeVirt shows as the VM's state.
+/* Reports the state of pods to users: events, the PodScheduled=False condition
+ * that KubeVirt shows as the VM's state, and the node that a pod waits for.
  *
  * Best effort and bounded: a request that the API server refuses is logged and
  * not repeated. The condition changes with each new failure of a pod, and is
@@ -77,6 +77,12 @@ struct events_vmi {
 };
 void events_about_vmi(struct events *events, const struct events_vmi *event,
 	int64_t now_us);
+
+/* Writes status.nominatedNodeName of a pod; node "" removes it. Other
+ * schedulers and the cluster autoscaler read there that a place on the node is
+ * held for the pod. */
+void events_nominate(struct events *events, const struct pod *pod,
+	const char *node);
 
 /* Returns the number of events that were not sent for this limit. */
 uint64_t events_suppressed(const struct events *events,

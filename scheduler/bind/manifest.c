@@ -65,6 +65,25 @@ void manifest_condition(struct buffer *out, const struct pod *pod,
 	json_object_end(&j);
 }
 
+void manifest_nomination(struct buffer *out, const struct pod *pod,
+	const char *node)
+{
+	struct json j = json_into(out);
+
+	json_object(&j, NULL);
+	json_object(&j, "metadata");
+	json_string(&j, "uid", pod->uid);
+	json_object_end(&j);
+	json_object(&j, "status");
+	if (*node == '\0') {
+		json_null(&j, "nominatedNodeName");
+	} else {
+		json_string(&j, "nominatedNodeName", node);
+	}
+	json_object_end(&j);
+	json_object_end(&j);
+}
+
 /* metadata of a patch, left open for annotations. */
 static void begin_patch(struct json *j, const char *uid,
 	const char *resource_version)

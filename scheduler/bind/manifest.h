@@ -20,6 +20,11 @@ void manifest_binding(struct buffer *out, const struct pod *pod,
 void manifest_condition(struct buffer *out, const struct pod *pod,
 	const char *reason, const char *message, uint64_t wall_us);
 
+/* Merge patch of pods/NAME/status: status.nominatedNodeName; node "" removes
+ * it. The uid is a precondition. */
+void manifest_nomination(struct buffer *out, const struct pod *pod,
+	const char *node);
+
 /* Merge patch of a PersistentVolume: sets its claimRef. The API server refuses
  * this patch and the next if the object has changed since it was read. */
 void manifest_volume_claim(struct buffer *out, const struct volume *volume,

@@ -2,6 +2,7 @@
 
 #include "lib/memory.h"
 #include "scheduler/forecast/model.h"
+#include "scheduler/kubevirt/movability.h"
 #include "scheduler/mover/stand_aside.h"
 #include "scheduler/rebalance/budget.h"
 #include "scheduler/rebalance/rule.h"
@@ -233,40 +234,18 @@ static struct fleet_vm figures_of(const struct node_vms *vms,
 	return out;
 }
 
-static bool consents(const struct vmi *vmi, const struct cache *cache,
-	const struct pod *pod)
-{
-	const struct node *node = cache_node(cache, pod->node_name);
-
-	return consent_of(vmi->consent,
-		       cluster_namespace_consent(&cache->cluster,
-			       pod->namespace),
-		       node == NULL ? CONSENT_UNSET : node->consent) ==
-		CONSENT_ALLOWED;
-}
-
-/* A pod's annotation names its VM, and people may change it. */
-static bool is_pod_of(const struct pod *pod, const struct vmi *vmi)
-{
-	return strcmp(vmi->namespace, pod->namespace) == 0 &&
-		strcmp(vmi->name, pod->vm_name) == 0;
-}
-
 static bool may_move(const struct node_vm *vm, const struct pod *pod,
-	const struct fleet_sources *sources)
+	const struct node *node, const struct fleet_sources *sources)
 {
 	const struct vmi *vmi = kubevirt_vmi(sources->kubevirt, pod->vmi_uid);
 
-	return vmi != NULL && is_pod_of(pod, vmi) && vmi->is_running &&
-		vmi->is_migratable && !vmi->copies_disks &&
-		!vmi->is_migrating && *vmi->evacuating == '\0' &&
-		strcmp(vmi->node, pod->node_name) == 0 && !pod->is_deleting &&
-		!pod->is_target && !pod->is_provisional &&
-		pod->original == NULL && vm->charge.is_seen &&
+	return pod->original == NULL &&
+		movability_check(vmi, pod, node, &sources->cache->cluster,
+			NULL) &&
+		vm->charge.is_seen &&
 		vm->model.usage.recent_seconds > FLEET_BUILD_SEEN_S &&
 		kubevirt_migration_of(sources->kubevirt, vmi->namespace,
 			vmi->name) == NULL &&
-		consents(vmi, sources->cache, pod) &&
 		move_book_cooling_until(sources->book, vmi->namespace,
 			vmi->name) <= sources->wall_us &&
 		duels_until(sources->duels, vmi->namespace, vmi->name,
@@ -316,7 +295,7 @@ static void find_movable(struct fleet_build *build, struct fleet_node *added,
 			continue;
 		}
 		pod = cache_pod(sources->cache, vm->uid);
-		at->may_move = pod != NULL && may_move(vm, pod, sources);
+		at->may_move = pod != NULL && may_move(vm, pod, node, sources);
 		if (at->may_move) {
 			at->pod = add_stub(build, pod);
 			limit_copy(at,

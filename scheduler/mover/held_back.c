@@ -1,25 +1,8 @@
 #include "scheduler/mover/held_back.h"
 
+#include "scheduler/kubevirt/movability.h"
+
 #include <stdio.h>
-
-/* NULL: nobody. The order is that of consent_of(). */
-static const char *who_forbids(const struct vmi *vmi, const struct cache *cache)
-{
-	const struct node *node = cache_node(cache, vmi->node);
-
-	if (vmi->consent != CONSENT_UNSET) {
-		return vmi->consent == CONSENT_NEVER
-			? "an annotation of the VMI forbids it"
-			: NULL;
-	}
-	if (cluster_namespace_consent(&cache->cluster, vmi->namespace) ==
-		CONSENT_NEVER) {
-		return "an annotation of the namespace forbids it";
-	}
-	return node != NULL && node->consent == CONSENT_NEVER
-		? "an annotation of the node forbids it"
-		: NULL;
-}
 
 void held_back_note(struct held_back *held, const struct vmi *vmi,
 	const struct cache *cache)
@@ -30,7 +13,8 @@ void held_back_note(struct held_back *held, const struct vmi *vmi,
 	if (vmi == NULL || held->count == HELD_BACK_MAX) {
 		return;
 	}
-	why = who_forbids(vmi, cache);
+	why = movability_forbidden(vmi, cache_node(cache, vmi->node),
+		&cache->cluster);
 	if (why == NULL && vmi->copies_disks) {
 		why = "KubeVirt would copy its disks as well "
 		      "(BlockMigration)";

@@ -40,7 +40,8 @@ struct mover_options {
 	const char *scheduler_name;
 	/* Rounds begin unless it is MOVER_OFF. */
 	enum mover_mode mode;
-	/* Of moves that make room: --make-room. Not MOVER_OFF if mode is. */
+	/* For moves that make room: --make-room. If both are off, nobody
+	 * needs a mover. */
 	enum mover_mode room_mode;
 	double price;
 	unsigned max_per_hour; /* 0: the default */
@@ -54,7 +55,8 @@ struct mover_options {
 /* Never NULL. */
 struct mover *mover_new(const struct mover_options *options);
 
-/* What else orders and records moves; all borrowed. */
+/* The parts with which another module orders and records moves; all
+ * borrowed. */
 struct mover_parts {
 	struct kubevirt *kubevirt;
 	struct journal *journal;
@@ -83,7 +85,7 @@ struct mover_stats {
 	size_t recommendations;	      /* that hold now */
 	size_t in_flight;
 	bool is_paused; /* after failures */
-	bool orders;	/* the effective mode is automatic */
+	bool orders;	/* the effective mode of --rebalance is automatic */
 	double round_s; /* work of the last round; NAN: there was none */
 	double longest_slice_s;
 };
