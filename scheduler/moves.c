@@ -147,9 +147,7 @@ void moves_close(struct moves *moves)
 	if (moves == NULL) {
 		return;
 	}
-	while (!LIST_EMPTY(&moves->requests)) {
-		moves_forget_room(moves, LIST_FIRST(&moves->requests)->owner);
-	}
+	moves_forget_rooms(moves);
 	planner_close(moves->planner);
 	room_report_close(moves->report);
 	make_room_close(moves->room);
@@ -315,16 +313,12 @@ void moves_ask_room(struct moves *moves,
 	}
 }
 
-void moves_forget_room(struct moves *moves, void *owner)
+void moves_forget_rooms(struct moves *moves)
 {
-	struct room_request *request;
+	while (!LIST_EMPTY(&moves->requests)) {
+		struct room_request *request = LIST_FIRST(&moves->requests);
 
-	LIST_FOREACH(request, &moves->requests, link)
-	{
-		if (request->owner == owner) {
-			room_report_forget(moves->report, request);
-			end_request(request);
-			return;
-		}
+		room_report_forget(moves->report, request);
+		end_request(request);
 	}
 }

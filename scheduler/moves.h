@@ -68,7 +68,7 @@ void moves_describe(struct moves *moves, struct buffer *out);
 void moves_ask_room(struct moves *moves,
 	void (*done)(void *owner, int status, const struct buffer *body),
 	void *owner);
-/* done is not called any more. */
-void moves_forget_room(struct moves *moves, void *owner);
+/* done is not called any more for those who asked. */
+void moves_forget_rooms(struct moves *moves);
 
 void moves_close(struct moves *moves); /* NULL is fine */
