@@ -207,6 +207,17 @@ static void add_pod(struct cache *cache, struct cached_pod *cached)
 	vm_index_add(&cache->vms, cached->pod);
 }
 
+/* What was observed of the pod's VM on its node. */
+static void note_model(struct pod *pod, const struct node *node)
+{
+	const struct model_vm *model = node_vms_model(&node->vms, pod->uid);
+
+	if (model != NULL) {
+		pod->usage = model->usage;
+		pod->observed_us = model->observed_us;
+	}
+}
+
 static struct cached_pod *take_out(struct cache *cache, const char *uid)
 {
 	struct cached_pod *cached = map_remove(&cache->pods, uid);
@@ -221,12 +232,7 @@ static struct cached_pod *take_out(struct cache *cache, const char *uid)
 	}
 	node = find_node(cache, cached->node);
 	if (node != NULL) {
-		const struct model_vm *model = node_vms_model(&node->vms, uid);
-
-		if (model != NULL) {
-			cached->pod->usage = model->usage;
-			cached->pod->observed_us = model->observed_us;
-		}
+		note_model(cached->pod, node);
 		cluster_remove_pod(&cache->cluster, node, cached->pod);
 	}
 	return cached;
@@ -283,24 +289,6 @@ void cache_update_profile(struct cache *cache, const char *uid,
 	if (node != NULL) {
 		node_vms_update_profile(&node->vms, uid, usage);
 	}
-}
-
-bool cache_remove_nominated(struct cache *cache, const char *uid)
-{
-	struct pod *pod = map_remove(&cache->nominated_pods, uid);
-
-	if (pod != NULL) {
-		cluster_remove_nominated(&cache->cluster, pod);
-		pod_free(pod);
-	}
-	return pod != NULL;
-}
-
-void cache_put_nominated(struct cache *cache, struct pod *pod)
-{
-	(void)cache_remove_nominated(cache, pod->uid);
-	(void)map_put(&cache->nominated_pods, pod->uid, pod);
-	cluster_add_nominated(&cache->cluster, pod);
 }
 
 bool cache_remove_pod(struct cache *cache, const char *uid)
@@ -389,6 +377,24 @@ const struct pod *cache_newcomer(const struct cache *cache, const char *node,
 		}
 	}
 	return found;
+}
+
+struct pod *cache_share_pod(const struct cache *cache, const char *uid)
+{
+	const struct cached_pod *cached = map_get(&cache->pods, uid);
+
+	const struct node *node;
+	struct pod *shared;
+
+	if (cached == NULL) {
+		return NULL;
+	}
+	shared = pod_share(cached->pod);
+	node = find_node(cache, cached->node);
+	if (node != NULL) {
+		note_model(shared, node);
+	}
+	return shared;
 }
 
 struct pod *cache_forget(struct cache *cache, const char *uid)

@@ -90,6 +90,10 @@ const struct pod *cache_pod(const struct cache *cache, const char *uid);
 const struct pod *cache_newcomer(const struct cache *cache, const char *node,
 	int64_t since_us);
 
+/* pod_share() of a pod that counts on a node, with what was observed of its VM
+ * so far. The caller owns it; NULL: no such pod. */
+struct pod *cache_share_pod(const struct cache *cache, const char *uid);
+
 /* Returns the next pod of a running VM that another scheduler, or an earlier
  * process, bound. Returns each once; NULL: no more. The cache owns the pod. */
 const struct pod *cache_next_unprofiled(struct cache *cache);
