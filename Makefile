@@ -160,6 +160,7 @@ WRAP_test_mover = clock_monotonic_us clock_wall_us timer_new timer_start \
 WRAP_test_mover_pressure = $(WRAP_test_mover)
 WRAP_test_mover_choice = $(WRAP_test_mover)
 WRAP_test_move_history = clock_monotonic_us
+WRAP_test_room_report = clock_monotonic_us
 WRAP_test_mover_flights = $(WRAP_test_mover)
 WRAP_test_mover_terms = $(WRAP_test_mover)
 WRAP_test_hour_scan = chunk_open chunk_close
