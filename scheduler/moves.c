@@ -96,7 +96,7 @@ static void open_planner(struct moves *moves)
 			.duels = parts.duels,
 			.scheduler_name = o->config->scheduler_name });
 	moves->report =
-		room_report_new(o->cache, parts.kubevirt, moves->planner);
+		room_report_new(o->loop, o->cache, parts.kubevirt, moves->planner);
 }
 
 static void open_room(struct moves *moves)

@@ -446,19 +446,6 @@ void cache_reject(struct cache *cache, const char *node, uint32_t vm,
 	}
 }
 
-size_t cache_fresh_loads(const struct cache *cache, int64_t now_us)
-{
-	size_t fresh = 0;
-
-	for (size_t i = 0; i < cache->cluster.count; i++) {
-		if (node_metrics_is_fresh(&cache->cluster.nodes[i]->metrics,
-			    now_us)) {
-			fresh++;
-		}
-	}
-	return fresh;
-}
-
 /* ---- migrations ---- */
 
 const struct pod *cache_migration_source(const struct cache *cache,

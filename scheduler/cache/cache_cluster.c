@@ -17,3 +17,16 @@ void cache_put_nominated(struct cache *cache, struct pod *pod)
 	(void)map_put(&cache->nominated_pods, pod->uid, pod);
 	cluster_add_nominated(&cache->cluster, pod);
 }
+
+size_t cache_fresh_loads(const struct cache *cache, int64_t now_us)
+{
+	size_t fresh = 0;
+
+	for (size_t i = 0; i < cache->cluster.count; i++) {
+		if (node_metrics_is_fresh(&cache->cluster.nodes[i]->metrics,
+			    now_us)) {
+			fresh++;
+		}
+	}
+	return fresh;
+}
