@@ -51,13 +51,14 @@ static void insert(struct map *map, char *key, void *value)
 	map->used++;
 }
 
-/* Keeps at least half of the slots free and drops the tombstones. */
-static void rehash(struct map *map)
+/* Keeps at least half of the slots free with this many entries, and drops the
+ * tombstones. */
+static void rehash(struct map *map, size_t count)
 {
 	struct map old = *map;
 
 	map->capacity = 16;
-	while (map->capacity < (old.count + 1) * 4) {
+	while (map->capacity < (count + 1) * 4) {
 		map->capacity *= 2;
 	}
 	map->slots = xcalloc(map->capacity, sizeof(*map->slots));
@@ -92,6 +93,13 @@ void *map_get(const struct map *map, const char *key)
 	return slot == NULL ? NULL : slot->value;
 }
 
+void map_reserve(struct map *map, size_t count)
+{
+	if (count > map->count && (count + 1) * 2 > map->capacity) {
+		rehash(map, count);
+	}
+}
+
 void *map_put(struct map *map, const char *key, void *value)
 {
 	struct map_slot *slot = find(map, key);
@@ -103,7 +111,7 @@ void *map_put(struct map *map, const char *key, void *value)
 		return old;
 	}
 	if ((map->used + 1) * 2 > map->capacity) {
-		rehash(map);
+		rehash(map, map->count);
 	}
 	insert(map, xstrdup(key), value);
 	return NULL;

@@ -26,6 +26,9 @@ void *map_get(const struct map *map, const char *key); /* NULL if missing */
 /* Returns the replaced value, or NULL. value is not NULL. */
 void *map_put(struct map *map, const char *key, void *value);
 
+/* Makes room for this many entries in all, so that adding them moves none. */
+void map_reserve(struct map *map, size_t count);
+
 /* Returns the removed value, or NULL. */
 void *map_remove(struct map *map, const char *key);
 

@@ -18,6 +18,7 @@ static const char *const reason_names[MOVE_REASONS] = {
 	[MOVE_FOR_MEMORY] = "memory",
 	[MOVE_FOR_IO] = "io",
 	[MOVE_FOR_KVM] = "kvm",
+	[MOVE_FOR_ROOM] = "room",
 };
 
 const char *move_state_name(enum move_state state)

@@ -39,6 +39,8 @@ static void put_move(Plimsoll__Move *out, struct move_record *copy)
 	out->migration = text_or_null(copy->migration);
 	out->failure = text_or_null(copy->failure);
 	out->sentence = text_or_null(copy->sentence);
+	out->room_for = text_or_null(copy->room_for);
+	out->room_for_uid = text_or_null(copy->room_for_uid);
 	wire_put_fields(out, copy, WIRE_TABLE(move_fields));
 }
 
@@ -109,6 +111,8 @@ static int get_names(struct move_record *ours, const Plimsoll__Move *wire,
 		NAME(source, false),
 		NAME(target, true),
 		NAME(migration, true),
+		NAME(room_for, true),
+		NAME(room_for_uid, true),
 #undef NAME
 	};
 	int r = 0;

@@ -63,6 +63,14 @@ static const struct option table[] = {
 		.help = "times of the week, in UTC, at which VMs may be moved, "
 			"such as 'Mon-Fri 22:00-05:00,Sat,Sun'; default: "
 			"always"),
+	ROW(make_room, "make-room", OPTION_CHOICE, "MODE",
+		.fallback = "recommend", .choices = "off recommend automatic",
+		.help = "what is done for a pod that would fit if VMs of lower "
+			"priority moved: off, recommend or automatic"),
+	ROW(make_room_timeout_us, "make-room-timeout", OPTION_DURATION,
+		"DURATION", .fallback = "10m", .min = 60000000,
+		.max = INT64_C(86400000000),
+		.help = "room for a pod is made within this time, or not"),
 	OPTIONS_LOG_ROWS(struct scheduler_config, log_format, log_level),
 	{ 0 },
 };
@@ -73,6 +81,11 @@ const struct options_program scheduler_options = {
 	.usage = "[score|simulate] [flags]",
 	.table = table,
 };
+
+bool scheduler_config_moves(const struct scheduler_config *config)
+{
+	return config->rebalance != MOVER_OFF || config->make_room != MOVER_OFF;
+}
 
 /* A plain decimal number. */
 static bool read_price(double *out, const char *text)

@@ -27,10 +27,15 @@ struct scheduler_config {
 	int64_t rebalance_max_per_hour;	    /* 0: see rebalance/budget.h */
 	const char *rebalance_windows_text; /* "": always */
 	struct windows rebalance_windows;   /* from the text */
+	int make_room;			    /* enum mover_mode */
+	uint64_t make_room_timeout_us;
 	int log_format, log_level;
 };
 
 extern const struct options_program scheduler_options;
+
+/* Running VMs may be moved, or their moves recommended. */
+bool scheduler_config_moves(const struct scheduler_config *config);
 
 /* Checks flags against each other and finds the policy. -EINVAL: the error
  * names them. */

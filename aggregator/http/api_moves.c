@@ -33,6 +33,9 @@ static void write_move(struct json *j, const struct move_record *m)
 	api_records_write_text(j, "target", m->target);
 	json_string(j, "state", move_state_name(m->state));
 	json_string(j, "reason", move_reason_name(m->reason));
+	if (*m->room_for != '\0') {
+		json_string(j, "room_for", m->room_for);
+	}
 	json_bool(j, "is_automatic", m->is_automatic);
 	json_bool(j, "is_other_scheduler", m->is_other_scheduler);
 	api_records_write_time(j, "ordered", m->ordered_us);

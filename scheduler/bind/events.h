@@ -1,5 +1,5 @@
-/* Reports the state of pods to users: events, and the PodScheduled=False
- * condition that KubeVirt shows as the VM's state.
+/* Reports the state of pods to users: events, the PodScheduled=False condition
+ * that KubeVirt shows as the VM's state, and the node that a pod waits for.
  *
  * Best effort and bounded: a request that the API server refuses is logged and
  * not repeated. The condition changes with each new failure of a pod, and is
@@ -60,6 +60,14 @@ bool events_unschedulable(struct events *events, struct queued_pod *queued,
 void events_error(struct events *events, struct queued_pod *queued,
 	const char *message, int64_t now_us);
 
+/* Creates an event about a pod, and about the VMI of a launcher pod. */
+struct events_pod {
+	const char *action, *reason, *note;
+	bool is_warning;
+};
+void events_about_pod(struct events *events, const struct pod *pod,
+	const struct events_pod *event, int64_t now_us);
+
 /* Creates an event about a VMI, within the limit of all events: action such as
  * "Moving" (NULL: this one), reason such as "MoveOrdered". */
 struct events_vmi {
@@ -69,6 +77,12 @@ struct events_vmi {
 };
 void events_about_vmi(struct events *events, const struct events_vmi *event,
 	int64_t now_us);
+
+/* Writes status.nominatedNodeName of a pod; node "" removes it. Other
+ * schedulers and the cluster autoscaler read there that a place on the node is
+ * held for the pod. */
+void events_nominate(struct events *events, const struct pod *pod,
+	const char *node);
 
 /* Returns the number of events that were not sent for this limit. */
 uint64_t events_suppressed(const struct events *events,

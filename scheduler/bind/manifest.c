@@ -65,6 +65,25 @@ void manifest_condition(struct buffer *out, const struct pod *pod,
 	json_object_end(&j);
 }
 
+void manifest_nomination(struct buffer *out, const struct pod *pod,
+	const char *node)
+{
+	struct json j = json_into(out);
+
+	json_object(&j, NULL);
+	json_object(&j, "metadata");
+	json_string(&j, "uid", pod->uid);
+	json_object_end(&j);
+	json_object(&j, "status");
+	if (*node == '\0') {
+		json_null(&j, "nominatedNodeName");
+	} else {
+		json_string(&j, "nominatedNodeName", node);
+	}
+	json_object_end(&j);
+	json_object_end(&j);
+}
+
 /* metadata of a patch, left open for annotations. */
 static void begin_patch(struct json *j, const char *uid,
 	const char *resource_version)
@@ -193,11 +212,9 @@ void manifest_event(struct buffer *out, const struct manifest_event *event)
 	begin_event(&j,
 		&(struct event_head){ name, pod->namespace, event->controller,
 			event->instance, event->wall_us });
-	json_string(&j, "action",
-		event->is_scheduled ? "Binding" : "Scheduling");
-	json_string(&j, "reason",
-		event->is_scheduled ? "Scheduled" : "FailedScheduling");
-	json_string(&j, "type", event->is_scheduled ? "Normal" : "Warning");
+	json_string(&j, "action", event->action);
+	json_string(&j, "reason", event->reason);
+	json_string(&j, "type", event->is_warning ? "Warning" : "Normal");
 	put_reference(&j, "regarding",
 		(struct reference){ "Pod", pod->namespace, pod->name, pod->uid,
 			pod->resource_version });

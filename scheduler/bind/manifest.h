@@ -20,6 +20,11 @@ void manifest_binding(struct buffer *out, const struct pod *pod,
 void manifest_condition(struct buffer *out, const struct pod *pod,
 	const char *reason, const char *message, uint64_t wall_us);
 
+/* Merge patch of pods/NAME/status: status.nominatedNodeName; node "" removes
+ * it. The uid is a precondition. */
+void manifest_nomination(struct buffer *out, const struct pod *pod,
+	const char *node);
+
 /* Merge patch of a PersistentVolume: sets its claimRef. The API server refuses
  * this patch and the next if the object has changed since it was read. */
 void manifest_volume_claim(struct buffer *out, const struct volume *volume,
@@ -34,7 +39,9 @@ struct manifest_event {
 	const struct pod *pod;
 	const char *controller; /* the scheduler's name */
 	const char *instance;	/* at most 128 bytes are used */
-	bool is_scheduled;	/* Scheduled; else FailedScheduling */
+	const char *action;	/* such as "Binding" */
+	const char *reason;	/* such as "Scheduled" */
+	bool is_warning;
 	const char *note;	/* cut to MANIFEST_NOTE_MAX */
 	uint64_t wall_us;
 };

@@ -30,7 +30,7 @@ struct job {
 
 struct prebind {
 	struct kube_client *client;
-	const struct cluster *cluster;
+	struct cluster *cluster;
 	struct prebind_handler handler;
 	struct timer *timer;
 	LIST_HEAD(job_list, job) jobs;
@@ -262,7 +262,7 @@ static void on_timer(void *owner)
 /* ---- life ---- */
 
 struct prebind *prebind_new(struct kube_client *client, uv_loop_t *loop,
-	const struct cluster *cluster, const struct prebind_handler *handler)
+	struct cluster *cluster, const struct prebind_handler *handler)
 {
 	struct prebind *prebind = xcalloc(1, sizeof(*prebind));
 

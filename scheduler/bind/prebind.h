@@ -42,7 +42,7 @@ struct prebind_handler {
 
 /* cluster outlives the prebind. Never NULL. */
 struct prebind *prebind_new(struct kube_client *client, uv_loop_t *loop,
-	const struct cluster *cluster, const struct prebind_handler *handler);
+	struct cluster *cluster, const struct prebind_handler *handler);
 
 /* Starts. Calls on_done exactly once and later than this call, unless all is
  * dropped or closed. Empties plan, which later decisions regard as done. */

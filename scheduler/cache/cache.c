@@ -207,6 +207,17 @@ static void add_pod(struct cache *cache, struct cached_pod *cached)
 	vm_index_add(&cache->vms, cached->pod);
 }
 
+/* What was observed of the pod's VM on its node. */
+static void note_model(struct pod *pod, const struct node *node)
+{
+	const struct model_vm *model = node_vms_model(&node->vms, pod->uid);
+
+	if (model != NULL) {
+		pod->usage = model->usage;
+		pod->observed_us = model->observed_us;
+	}
+}
+
 static struct cached_pod *take_out(struct cache *cache, const char *uid)
 {
 	struct cached_pod *cached = map_remove(&cache->pods, uid);
@@ -221,12 +232,7 @@ static struct cached_pod *take_out(struct cache *cache, const char *uid)
 	}
 	node = find_node(cache, cached->node);
 	if (node != NULL) {
-		const struct model_vm *model = node_vms_model(&node->vms, uid);
-
-		if (model != NULL) {
-			cached->pod->usage = model->usage;
-			cached->pod->observed_us = model->observed_us;
-		}
+		note_model(cached->pod, node);
 		cluster_remove_pod(&cache->cluster, node, cached->pod);
 	}
 	return cached;
@@ -283,24 +289,6 @@ void cache_update_profile(struct cache *cache, const char *uid,
 	if (node != NULL) {
 		node_vms_update_profile(&node->vms, uid, usage);
 	}
-}
-
-bool cache_remove_nominated(struct cache *cache, const char *uid)
-{
-	struct pod *pod = map_remove(&cache->nominated_pods, uid);
-
-	if (pod != NULL) {
-		cluster_remove_nominated(&cache->cluster, pod);
-		pod_free(pod);
-	}
-	return pod != NULL;
-}
-
-void cache_put_nominated(struct cache *cache, struct pod *pod)
-{
-	(void)cache_remove_nominated(cache, pod->uid);
-	(void)map_put(&cache->nominated_pods, pod->uid, pod);
-	cluster_add_nominated(&cache->cluster, pod);
 }
 
 bool cache_remove_pod(struct cache *cache, const char *uid)
@@ -369,6 +357,46 @@ const struct pod *cache_pod(const struct cache *cache, const char *uid)
 	return cached == NULL ? NULL : cached->pod;
 }
 
+const struct pod *cache_newcomer(const struct cache *cache, const char *node,
+	int64_t since_us)
+{
+	const struct pod *found = NULL;
+	size_t at = 0;
+	void *value;
+
+	while (map_next(&cache->pods, &at, NULL, &value)) {
+		const struct cached_pod *cached = value;
+
+		if (cached->bound_us > since_us &&
+			cached->pod->original == NULL &&
+			strcmp(cached->node, node) == 0 &&
+			(found == NULL ||
+				cached->pod->requests.memory_bytes >
+					found->requests.memory_bytes)) {
+			found = cached->pod;
+		}
+	}
+	return found;
+}
+
+struct pod *cache_share_pod(const struct cache *cache, const char *uid)
+{
+	const struct cached_pod *cached = map_get(&cache->pods, uid);
+
+	const struct node *node;
+	struct pod *shared;
+
+	if (cached == NULL) {
+		return NULL;
+	}
+	shared = pod_share(cached->pod);
+	node = find_node(cache, cached->node);
+	if (node != NULL) {
+		note_model(shared, node);
+	}
+	return shared;
+}
+
 struct pod *cache_forget(struct cache *cache, const char *uid)
 {
 	int64_t bound_us;
@@ -416,19 +444,6 @@ void cache_reject(struct cache *cache, const char *node, uint32_t vm,
 	if (found != NULL) {
 		rejections_add(&found->rejections, vm, now_us);
 	}
-}
-
-size_t cache_fresh_loads(const struct cache *cache, int64_t now_us)
-{
-	size_t fresh = 0;
-
-	for (size_t i = 0; i < cache->cluster.count; i++) {
-		if (node_metrics_is_fresh(&cache->cluster.nodes[i]->metrics,
-			    now_us)) {
-			fresh++;
-		}
-	}
-	return fresh;
 }
 
 /* ---- migrations ---- */

@@ -10,6 +10,7 @@ struct namespace
 {
 	struct labels labels;
 	enum consent consent;
+	unsigned copies; /* clusters that have it beside the first */
 };
 
 void cluster_init(struct cluster *cluster, struct interner *interner)
@@ -17,23 +18,33 @@ void cluster_init(struct cluster *cluster, struct interner *interner)
 	*cluster = (struct cluster){ .interner = interner };
 }
 
-static void namespace_free(struct cluster *cluster, struct namespace *old)
+static void *share_namespace(void *value)
 {
-	if (old != NULL) {
-		labels_fini(&old->labels, cluster->interner);
+	struct namespace *shared = value;
+
+	shared->copies++;
+	return shared;
+}
+
+static void drop_namespace(void *value, struct interner *interner)
+{
+	struct namespace *old = value;
+
+	if (old != NULL && old->copies > 0) {
+		old->copies--;
+	} else if (old != NULL) {
+		labels_fini(&old->labels, interner);
 		free(old);
 	}
 }
 
+static const struct shared_values namespace_values = { share_namespace,
+	drop_namespace };
+
 void cluster_fini(struct cluster *cluster)
 {
-	size_t at = 0;
-	void *value;
-
-	while (map_next(&cluster->namespaces, &at, NULL, &value)) {
-		namespace_free(cluster, value);
-	}
-	map_fini(&cluster->namespaces);
+	shared_map_fini(&cluster->namespaces, &namespace_values,
+		cluster->interner);
 	storage_fini(&cluster->storage, cluster->interner);
 	vm_failures_fini(&cluster->failures);
 	for (size_t i = 0; i < cluster->count; i++) {
@@ -72,10 +83,9 @@ void cluster_remove_node(struct cluster *cluster, struct node *node)
 	node_free(node);
 }
 
-void cluster_add_pod(struct cluster *cluster, struct node *node,
-	const struct pod *pod, int64_t bound_us)
+static void index_pod(struct cluster *cluster, const struct node *node,
+	const struct pod *pod)
 {
-	node_add_pod(node, pod, bound_us);
 	if (pod_affinity_has_terms(&pod->affinity)) {
 		cluster->affinity_pods = xgrow(cluster->affinity_pods,
 			cluster->affinity_pod_count,
@@ -84,6 +94,20 @@ void cluster_add_pod(struct cluster *cluster, struct node *node,
 		cluster->affinity_pods[cluster->affinity_pod_count++] =
 			(struct pod_on_node){ pod, node };
 	}
+}
+
+void cluster_add_pod(struct cluster *cluster, struct node *node,
+	const struct pod *pod, int64_t bound_us)
+{
+	node_add_pod(node, pod, bound_us);
+	index_pod(cluster, node, pod);
+}
+
+void cluster_add_counted_pod(struct cluster *cluster, struct node *node,
+	const struct pod *pod, int64_t bound_us)
+{
+	node_add_counted_pod(node, pod, bound_us);
+	index_pod(cluster, node, pod);
 }
 
 void cluster_remove_pod(struct cluster *cluster, struct node *node,
@@ -173,9 +197,9 @@ static int put_namespace(struct cluster *cluster,
 	}
 	fresh.consent =
 		consent_read(json_value_at(object, "metadata/annotations"));
-	namespace_free(cluster,
-		map_put(&cluster->namespaces, name,
-			xmemdup(&fresh, sizeof(fresh))));
+	drop_namespace(map_put(&cluster->namespaces, name,
+			       xmemdup(&fresh, sizeof(fresh))),
+		cluster->interner);
 	return 0;
 }
 
@@ -194,7 +218,8 @@ void cluster_remove_object(struct cluster *cluster, enum cluster_kind kind,
 	const char *namespace_name, const char *name)
 {
 	if (kind == CLUSTER_NAMESPACES) {
-		namespace_free(cluster, map_remove(&cluster->namespaces, name));
+		drop_namespace(map_remove(&cluster->namespaces, name),
+			cluster->interner);
 		return;
 	}
 	storage_remove(&cluster->storage,
@@ -229,4 +254,70 @@ const struct node *cluster_node_of_host(const struct cluster *cluster,
 		}
 	}
 	return NULL;
+}
+
+/* ---- copies ---- */
+
+enum { FAILURES = CLUSTER_KINDS, ASSUMED_NODES, ASSUMED_UIDS, MAPS };
+
+struct shared {
+	struct map *map;
+	const struct shared_values *values;
+};
+
+static struct shared shared_of(struct cluster *cluster, unsigned index)
+{
+	struct storage *storage = &cluster->storage;
+
+	switch (index) {
+	case CLUSTER_NAMESPACES:
+		return (struct shared){ &cluster->namespaces,
+			&namespace_values };
+	case FAILURES:
+		return (struct shared){ &cluster->failures.by_vm,
+			&vm_failures_values };
+	case ASSUMED_NODES:
+		return (struct shared){ &storage->assumed_nodes,
+			&storage_text_values };
+	case ASSUMED_UIDS:
+		return (struct shared){ &storage->assumed_uids,
+			&storage_text_values };
+	default:
+		return (struct shared){ &storage->maps[index - CLUSTER_STORAGE],
+			&storage_object_values };
+	}
+}
+
+bool cluster_share_next(struct cluster *out, const struct cluster *from,
+	struct cluster_walk *walk)
+{
+	struct cluster source = *from; /* the same maps */
+	struct shared map;
+
+	if (walk->map == MAPS) {
+		return false;
+	}
+	map = shared_of(out, walk->map);
+	if (!shared_map_copy(map.map, shared_of(&source, walk->map).map,
+		    &walk->walk, map.values, out->interner)) {
+		walk->map++;
+		walk->walk = (struct map_walk){ 0 };
+	}
+	return true;
+}
+
+bool cluster_drop_next(struct cluster *cluster, struct cluster_walk *walk)
+{
+	struct shared map;
+
+	if (walk->map == MAPS) {
+		return false;
+	}
+	map = shared_of(cluster, walk->map);
+	if (!shared_map_free(map.map, &walk->walk.at, map.values,
+		    cluster->interner)) {
+		walk->map++;
+		walk->walk = (struct map_walk){ 0 };
+	}
+	return true;
 }

@@ -56,6 +56,10 @@ void cluster_add_pod(struct cluster *cluster, struct node *node,
 void cluster_remove_pod(struct cluster *cluster, struct node *node,
 	const struct pod *pod);
 
+/* A pod that the sums of a copied node count already. */
+void cluster_add_counted_pod(struct cluster *cluster, struct node *node,
+	const struct pod *pod, int64_t bound_us);
+
 /* A pod that is nominated for a node and not bound: see
  * filter/nominated_pods.h. The caller owns the pod and keeps it until it is
  * removed. */
@@ -95,3 +99,21 @@ enum consent cluster_namespace_consent(const struct cluster *cluster,
 /* The node with this label kubernetes.io/hostname; NULL: none. */
 const struct node *cluster_node_of_host(const struct cluster *cluster,
 	const char *hostname);
+
+/* ---- copies ---- */
+
+/* Zeroed: at the start. */
+struct cluster_walk {
+	unsigned map;
+	struct map_walk walk;
+};
+
+/* Makes out have SHARED_MAP_STEP further objects of from, which may change
+ * between two calls: see cluster/shared_map.h. These are the objects of all
+ * kinds, what is assumed of them, and the failures of VMs. False: out has
+ * all. */
+bool cluster_share_next(struct cluster *out, const struct cluster *from,
+	struct cluster_walk *walk);
+
+/* Frees SHARED_MAP_STEP of these. False: none is left. */
+bool cluster_drop_next(struct cluster *cluster, struct cluster_walk *walk);

@@ -246,12 +246,18 @@ static void count_pod(struct node *node, const struct pod *pod, int sign)
 	node->expected_milli += sign * expected_milli(pod);
 }
 
-void node_add_pod(struct node *node, const struct pod *pod, int64_t bound_us)
+void node_add_counted_pod(struct node *node, const struct pod *pod,
+	int64_t bound_us)
 {
-	count_pod(node, pod, 1);
 	node->pods = xgrow(node->pods, node->pod_count, &node->pod_capacity,
 		sizeof(*node->pods));
 	node->pods[node->pod_count++] = (struct node_pod){ pod, bound_us };
+}
+
+void node_add_pod(struct node *node, const struct pod *pod, int64_t bound_us)
+{
+	count_pod(node, pod, 1);
+	node_add_counted_pod(node, pod, bound_us);
 	if (pod->is_vm) {
 		node_vms_add(&node->vms, pod, bound_us);
 	}

@@ -77,6 +77,11 @@ must_check int node_new(struct node **out, struct interner *interner,
 	const struct json_value *object, struct error *err);
 void node_free(struct node *node); /* NULL is fine */
 
+/* The node with its load, its VMs, and the sums over its pods, but with none of
+ * them: the caller adds pods that share their parts with the original's pods by
+ * node_add_counted_pod(), and keeps them as long as the copy. Never NULL. */
+struct node *node_copy(const struct node *node);
+
 /* Applies a newer version of the Node object; the pods and the load stay. Same
  * errors as node_new(); the node is then unchanged. */
 must_check int node_update(struct node *node, const struct json_value *object,
@@ -87,7 +92,11 @@ must_check int node_update(struct node *node, const struct json_value *object,
  * freed. bound_us may be TIME_LONG_AGO. */
 void node_add_pod(struct node *node, const struct pod *pod, int64_t bound_us);
 
-/* Undoes node_add_pod() with the same pointer. */
+/* The same for a pod that the sums count already, as those of a copy do. */
+void node_add_counted_pod(struct node *node, const struct pod *pod,
+	int64_t bound_us);
+
+/* Undoes either with the same pointer. */
 void node_remove_pod(struct node *node, const struct pod *pod);
 
 /* The value of the label kubernetes.io/hostname; NULL: there is none. */

@@ -16,27 +16,59 @@ static const struct storage_type *const types[] = {
 	[STORAGE_ATTACHMENTS] = &storage_attachment_type,
 };
 
-static void free_object(enum storage_kind kind, void *object,
+static void free_object(struct storage_object *object,
 	struct interner *interner)
 {
-	if (object != NULL && types[kind]->fini != NULL) {
-		types[kind]->fini(object, interner);
+	if (object->type->fini != NULL) {
+		object->type->fini(object, interner);
 	}
 	free(object);
 }
 
+static void *share_object(void *value)
+{
+	struct storage_object *object = value;
+
+	object->copies++;
+	return object;
+}
+
+static void drop_object(void *value, struct interner *interner)
+{
+	struct storage_object *object = value;
+
+	if (object != NULL && object->copies > 0) {
+		object->copies--;
+	} else if (object != NULL) {
+		free_object(object, interner);
+	}
+}
+
+const struct shared_values storage_object_values = { share_object,
+	drop_object };
+
+static void *copy_text(void *value)
+{
+	return xstrdup(value);
+}
+
+static void free_text(void *value, struct interner *interner)
+{
+	(void)interner;
+	free(value);
+}
+
+const struct shared_values storage_text_values = { copy_text, free_text };
+
 void storage_fini(struct storage *storage, struct interner *interner)
 {
 	for (int i = 0; i < STORAGE_KINDS; i++) {
-		size_t at = 0;
-		void *object;
-
-		while (map_next(&storage->maps[i], &at, NULL, &object)) {
-			free_object((enum storage_kind)i, object, interner);
-		}
-		map_fini(&storage->maps[i]);
+		shared_map_fini(&storage->maps[i], &storage_object_values,
+			interner);
 	}
-	*storage = (struct storage){ 0 };
+	shared_map_fini(&storage->assumed_nodes, &storage_text_values,
+		interner);
+	shared_map_fini(&storage->assumed_uids, &storage_text_values, interner);
 }
 
 static char *key_of(const char *namespace_name, const char *name)
@@ -47,19 +79,25 @@ static char *key_of(const char *namespace_name, const char *name)
 }
 
 /* An assumption stays until the API server has a decision. */
-static void inherit_claim(struct claim *fresh, struct claim *old)
+static bool keeps_node(const struct claim *fresh, const struct claim *old)
 {
-	if (strcmp(fresh->uid, old->uid) == 0 && fresh->selected_node == NULL &&
-		!fresh->is_bound) {
-		fresh->assumed_node = take_ptr(old->assumed_node);
-	}
+	return old != NULL && strcmp(fresh->uid, old->uid) == 0 &&
+		fresh->selected_node == NULL && !fresh->is_bound;
 }
 
-static void inherit_volume(struct volume *fresh, struct volume *old)
+static bool keeps_uid(const struct volume *fresh, const struct volume *old)
 {
-	if (strcmp(fresh->uid, old->uid) == 0 &&
-		(fresh->claim_uid == NULL || *fresh->claim_uid == '\0')) {
-		fresh->assumed_uid = take_ptr(old->assumed_uid);
+	return old != NULL && strcmp(fresh->uid, old->uid) == 0 &&
+		(fresh->claim_uid == NULL || *fresh->claim_uid == '\0');
+}
+
+static void inherit(struct storage *storage, enum storage_kind kind,
+	const void *fresh, const void *old)
+{
+	if (kind == STORAGE_CLAIMS && !keeps_node(fresh, old)) {
+		storage_assume_node(storage, fresh, NULL);
+	} else if (kind == STORAGE_VOLUMES && !keeps_uid(fresh, old)) {
+		storage_assume_uid(storage, fresh, NULL);
 	}
 }
 
@@ -70,7 +108,7 @@ int storage_put(struct storage *storage, enum storage_kind kind,
 	const char *name = json_value_text_at(object, "metadata/name", "");
 	scoped_free char *key = key_of(
 		json_value_text_at(object, "metadata/namespace", ""), name);
-	void *fresh;
+	struct storage_object *fresh;
 	void *old;
 	int r;
 
@@ -78,18 +116,15 @@ int storage_put(struct storage *storage, enum storage_kind kind,
 		return error_set(err, -EBADMSG, "an object has no name");
 	}
 	fresh = xcalloc(1, types[kind]->size);
+	fresh->type = types[kind];
 	r = types[kind]->read(fresh, interner, object, err);
 	if (r < 0) {
-		free_object(kind, fresh, interner);
+		free_object(fresh, interner);
 		return error_wrap(err, r, "'%.200s'", key);
 	}
 	old = map_put(&storage->maps[kind], key, fresh);
-	if (old != NULL && kind == STORAGE_CLAIMS) {
-		inherit_claim(fresh, old);
-	} else if (old != NULL && kind == STORAGE_VOLUMES) {
-		inherit_volume(fresh, old);
-	}
-	free_object(kind, old, interner);
+	inherit(storage, kind, fresh, old);
+	drop_object(old, interner);
 	return 0;
 }
 
@@ -98,10 +133,15 @@ void storage_remove(struct storage *storage, enum storage_kind kind,
 {
 	scoped_free char *key = key_of(namespace_name, name);
 
-	free_object(kind, map_remove(&storage->maps[kind], key), interner);
+	if (kind == STORAGE_CLAIMS) {
+		free(map_remove(&storage->assumed_nodes, key));
+	} else if (kind == STORAGE_VOLUMES) {
+		free(map_remove(&storage->assumed_uids, key));
+	}
+	drop_object(map_remove(&storage->maps[kind], key), interner);
 }
 
-struct claim *storage_claim(const struct storage *storage,
+const struct claim *storage_claim(const struct storage *storage,
 	const char *namespace_name, const char *name)
 {
 	scoped_free char *key = key_of(namespace_name, name);
@@ -109,7 +149,8 @@ struct claim *storage_claim(const struct storage *storage,
 	return map_get(&storage->maps[STORAGE_CLAIMS], key);
 }
 
-struct volume *storage_volume(const struct storage *storage, const char *name)
+const struct volume *storage_volume(const struct storage *storage,
+	const char *name)
 {
 	return map_get(&storage->maps[STORAGE_VOLUMES], name);
 }
@@ -150,4 +191,47 @@ bool storage_csi_handle(const struct storage *storage,
 	*driver = class->driver;
 	*handle = claim->placeholder;
 	return true;
+}
+
+/* ---- what is assumed ---- */
+
+static void assume(struct map *assumed, const char *key, const char *text)
+{
+	free(text == NULL ? map_remove(assumed, key)
+			  : map_put(assumed, key, xstrdup(text)));
+}
+
+void storage_assume_node(struct storage *storage, const struct claim *claim,
+	const char *node)
+{
+	scoped_free char *key = key_of(claim->namespace_name, claim->name);
+
+	assume(&storage->assumed_nodes, key, node);
+}
+
+void storage_assume_uid(struct storage *storage, const struct volume *volume,
+	const char *claim_uid)
+{
+	assume(&storage->assumed_uids, volume->name, claim_uid);
+}
+
+/* Nearly always nothing is assumed, and no key is made then. */
+const char *storage_assumed_node(const struct storage *storage,
+	const struct claim *claim)
+{
+	scoped_free char *key = NULL;
+
+	if (storage->assumed_nodes.count == 0) {
+		return NULL;
+	}
+	key = key_of(claim->namespace_name, claim->name);
+	return map_get(&storage->assumed_nodes, key);
+}
+
+const char *storage_assumed_uid(const struct storage *storage,
+	const struct volume *volume)
+{
+	return storage->assumed_uids.count == 0
+		? NULL
+		: map_get(&storage->assumed_uids, volume->name);
 }

@@ -1,14 +1,15 @@
 /* The storage objects of the cluster: claims, volumes, classes and others.
  *
- * Decisions that have not reached the API server yet are kept in the objects
- * (assumed_node, assumed_uid). They survive newer versions of an object until
- * they are forgotten or the API server has the same. */
+ * Decisions that have not reached the API server yet are kept beside the objects
+ * (assumed_nodes, assumed_uids). They survive newer versions of an object until
+ * they are forgotten or the API server has a decision. */
 #pragma once
 
 #include "kube/json_value.h"
 #include "lib/error.h"
 #include "lib/map.h"
 #include "scheduler/objects/interner.h"
+#include "scheduler/cluster/shared_map.h"
 #include "scheduler/cluster/storage_objects.h"
 
 #include <stdbool.h>
@@ -29,7 +30,12 @@ struct storage {
 	/* "name" or "namespace/name" -> struct claim, struct volume and so
 	 * on. */
 	struct map maps[STORAGE_KINDS];
+	struct map assumed_nodes; /* "namespace/name" of a claim -> node name */
+	struct map assumed_uids;  /* name of a volume -> uid of its claim */
 };
+
+/* How copies share the objects, and the values of the last two maps. */
+extern const struct shared_values storage_object_values, storage_text_values;
 
 void storage_fini(struct storage *storage, struct interner *interner);
 
@@ -43,9 +49,10 @@ void storage_remove(struct storage *storage, enum storage_kind kind,
 	const char *name);
 
 /* NULL: there is no such object. */
-struct claim *storage_claim(const struct storage *storage,
+const struct claim *storage_claim(const struct storage *storage,
 	const char *namespace_name, const char *name);
-struct volume *storage_volume(const struct storage *storage, const char *name);
+const struct volume *storage_volume(const struct storage *storage,
+	const char *name);
 const struct storage_class *storage_class(const struct storage *storage,
 	const char *name);
 const struct csi_node *storage_csi_node(const struct storage *storage,
@@ -57,3 +64,15 @@ const struct csi_driver *storage_csi_driver(const struct storage *storage,
  * of its class and a placeholder. False: not a CSI volume. */
 bool storage_csi_handle(const struct storage *storage,
 	const struct claim *claim, uint32_t *driver, uint32_t *handle);
+
+/* The node that was selected for the claim, and the claim for which the volume
+ * was chosen, while the API server does not know; NULL: none. */
+const char *storage_assumed_node(const struct storage *storage,
+	const struct claim *claim);
+const char *storage_assumed_uid(const struct storage *storage,
+	const struct volume *volume);
+/* NULL forgets. */
+void storage_assume_node(struct storage *storage, const struct claim *claim,
+	const char *node);
+void storage_assume_uid(struct storage *storage, const struct volume *volume,
+	const char *claim_uid);

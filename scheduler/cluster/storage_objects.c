@@ -96,7 +96,6 @@ static void claim_fini(void *object, struct interner *interner)
 	free(claim->attributes);
 	free(claim->volume);
 	free(claim->selected_node);
-	free(claim->assumed_node);
 	free(claim->owner_uid);
 	interner_drop(interner, claim->placeholder);
 	label_selector_fini(&claim->selector, interner);

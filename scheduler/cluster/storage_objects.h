@@ -1,8 +1,9 @@
 /* The storage objects that decisions use: claims, volumes, classes and the
  * objects of CSI drivers.
  *
- * Each is read from a Kubernetes object. Strings are owned, and never NULL
- * unless a comment says so. Ids are held. */
+ * Each is read from a Kubernetes object and never changes afterwards, because
+ * copies of the cluster share it: a newer version is another object. Strings
+ * are owned, and never NULL unless a comment says so. Ids are held. */
 #pragma once
 
 #include "kube/json_value.h"
@@ -17,14 +18,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct storage_type;
+
+/* Begins every object. */
+struct storage_object {
+	const struct storage_type *type;
+	/* The storages that have it beside the first. The event loop alone
+	 * reads and writes it. */
+	unsigned copies;
+};
+
 /* A PersistentVolumeClaim. */
 struct claim {
+	struct storage_object object;
 	char *namespace_name, *name, *uid, *resource_version;
 	char *class_name;     /* "": none */
 	char *attributes;     /* VolumeAttributesClass; "": none */
 	char *volume;	      /* spec.volumeName; "": none yet */
 	char *selected_node;  /* NULL: none */
-	char *assumed_node;   /* selected, not at the API server; NULL: none */
 	char *owner_uid;      /* of its controller; "": none */
 	uint32_t placeholder; /* handle of a volume that it will have */
 	bool has_size;
@@ -48,6 +59,7 @@ struct volume_zone {
 
 /* A PersistentVolume. */
 struct volume {
+	struct storage_object object;
 	char *name, *uid, *resource_version;
 	char *class_name, *attributes;
 	struct quantity capacity;
@@ -60,8 +72,7 @@ struct volume {
 	size_t zone_count;
 	char *claim_namespace, *claim_name; /* NULL: no claimRef */
 	char *claim_uid;		    /* of the claimRef; or "" */
-	char *assumed_uid;	 /* of the claim it was chosen for; NULL */
-	uint32_t driver, handle; /* of CSI; both 0: none */
+	uint32_t driver, handle;	    /* of CSI; both 0: none */
 	/* A type that CSI migration rewrites, like awsElasticBlockStore; NULL:
 	 * none. Static. */
 	const char *migrated;
@@ -69,6 +80,7 @@ struct volume {
 
 /* A StorageClass. */
 struct storage_class {
+	struct storage_object object;
 	char *provisioner;
 	bool waits_for_consumer; /* volumeBindingMode is WaitForFirstConsumer */
 	bool has_topologies;
@@ -84,16 +96,19 @@ struct driver_limit {
 };
 
 struct csi_node {
+	struct storage_object object;
 	struct driver_limit *limits; /* owned */
 	size_t count;
 };
 
 struct csi_driver {
+	struct storage_object object;
 	bool has_capacity; /* spec.storageCapacity */
 };
 
 /* A CSIStorageCapacity. */
 struct capacity {
+	struct storage_object object;
 	char *class_name;
 	bool has_limit;
 	struct quantity limit; /* of one volume, if has_limit */
@@ -102,6 +117,7 @@ struct capacity {
 
 /* A VolumeAttachment. */
 struct attachment {
+	struct storage_object object;
 	char *volume; /* its name, or "" */
 	uint32_t node, driver;
 };

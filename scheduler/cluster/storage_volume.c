@@ -183,7 +183,6 @@ static void volume_fini(void *object, struct interner *interner)
 	free(volume->claim_namespace);
 	free(volume->claim_name);
 	free(volume->claim_uid);
-	free(volume->assumed_uid);
 	node_selector_fini(&volume->affinity, interner);
 	labels_fini(&volume->labels, interner);
 	for (size_t i = 0; i < volume->zone_count; i++) {

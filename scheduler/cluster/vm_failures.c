@@ -28,6 +28,25 @@ static void nodes_free(struct vm_failed_nodes *nodes)
 	}
 }
 
+static void *copy_nodes(void *value)
+{
+	struct vm_failed_nodes *copy =
+		xmemdup(value, sizeof(struct vm_failed_nodes));
+
+	for (size_t i = 0; i < copy->count; i++) {
+		copy->list[i].name = xstrdup(copy->list[i].name);
+	}
+	return copy;
+}
+
+static void drop_nodes(void *value, struct interner *interner)
+{
+	(void)interner;
+	nodes_free(value);
+}
+
+const struct shared_values vm_failures_values = { copy_nodes, drop_nodes };
+
 void vm_failures_fini(struct vm_failures *failures)
 {
 	size_t at = 0;

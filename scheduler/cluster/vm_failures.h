@@ -8,6 +8,7 @@
 #pragma once
 
 #include "lib/map.h"
+#include "scheduler/cluster/shared_map.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,6 +28,9 @@ struct vm_failed_nodes;
 struct vm_failures {
 	struct map by_vm; /* "namespace/name" -> struct vm_failed_nodes */
 };
+
+/* How copies have the values of by_vm: each has its own. */
+extern const struct shared_values vm_failures_values;
 
 void vm_failures_fini(struct vm_failures *failures);
 /* The VM failed on the node. Within VM_FAILURES_ONCE_US of the last failure,

@@ -8,10 +8,12 @@
 /* ---- for all nodes ---- */
 
 static bool is_prebound_to(const struct volume *volume,
-	const struct claim *claim)
+	const struct claim *claim, const struct storage *storage)
 {
-	if (volume->assumed_uid != NULL) {
-		return strcmp(volume->assumed_uid, claim->uid) == 0;
+	const char *assumed = storage_assumed_uid(storage, volume);
+
+	if (assumed != NULL) {
+		return strcmp(assumed, claim->uid) == 0;
 	}
 	return volume->claim_name != NULL &&
 		strcmp(volume->claim_name, claim->name) == 0 &&
@@ -20,9 +22,10 @@ static bool is_prebound_to(const struct volume *volume,
 			strcmp(volume->claim_uid, claim->uid) == 0);
 }
 
-static bool is_free(const struct volume *volume)
+static bool is_free(const struct volume *volume, const struct storage *storage)
 {
-	return volume->assumed_uid == NULL && volume->claim_name == NULL;
+	return volume->claim_name == NULL &&
+		storage_assumed_uid(storage, volume) == NULL;
 }
 
 /* Required of every volume, even if prebound. */
@@ -36,15 +39,15 @@ static bool has_matching_spec(const struct volume *volume,
 }
 
 static bool is_candidate(const struct volume *volume, const struct claim *claim,
-	const struct interner *interner)
+	const struct storage *storage, const struct interner *interner)
 {
 	if (!has_matching_spec(volume, claim)) {
 		return false;
 	}
-	if (is_prebound_to(volume, claim)) {
+	if (is_prebound_to(volume, claim, storage)) {
 		return true;
 	}
-	return is_free(volume) && volume->is_available &&
+	return is_free(volume, storage) && volume->is_available &&
 		(claim->modes & ~volume->modes) == 0 &&
 		(!claim->has_selector ||
 			label_selector_matches(&claim->selector, interner,
@@ -61,14 +64,15 @@ static int compare_volumes(const void *a, const void *b)
 }
 
 /* Moves volumes that are prebound to the claim to the front. */
-static void put_prebound_first(struct delayed_claim *delayed)
+static void put_prebound_first(struct delayed_claim *delayed,
+	const struct storage *storage)
 {
 	size_t prebound = 0;
 
 	for (size_t i = 0; i < delayed->count; i++) {
-		struct volume *volume = delayed->candidates[i];
+		const struct volume *volume = delayed->candidates[i];
 
-		if (!is_prebound_to(volume, delayed->claim)) {
+		if (!is_prebound_to(volume, delayed->claim, storage)) {
 			continue;
 		}
 		memmove(&delayed->candidates[prebound + 1],
@@ -152,6 +156,14 @@ static void find_capacities(struct delayed_claim *delayed,
 	}
 }
 
+static const char *selected_node(const struct storage *storage,
+	const struct claim *claim)
+{
+	const char *assumed = storage_assumed_node(storage, claim);
+
+	return assumed != NULL ? assumed : claim->selected_node;
+}
+
 void volume_match_candidates(struct delayed_claim *delayed,
 	const struct storage *storage, const struct interner *interner)
 {
@@ -159,15 +171,16 @@ void volume_match_candidates(struct delayed_claim *delayed,
 	size_t at = 0;
 	void *value;
 
+	delayed->selected = selected_node(storage, delayed->claim);
 	delayed->candidates = xcalloc(map->count, sizeof(struct volume *));
 	while (map_next(map, &at, NULL, &value)) {
-		if (is_candidate(value, delayed->claim, interner)) {
+		if (is_candidate(value, delayed->claim, storage, interner)) {
 			delayed->candidates[delayed->count++] = value;
 		}
 	}
 	qsort(delayed->candidates, delayed->count, sizeof(struct volume *),
 		compare_volumes);
-	put_prebound_first(delayed);
+	put_prebound_first(delayed, storage);
 	index_candidates(delayed);
 	find_capacities(delayed, storage);
 }
@@ -224,13 +237,13 @@ static size_t first_unpinned(const struct volumes *v,
 
 /* A claim with a prebound volume gets no other volume, even if the node does
  * not match. */
-static struct volume *choose(const struct volumes *v,
+static const struct volume *choose(const struct volumes *v,
 	const struct delayed_claim *delayed, const struct node *node)
 {
 	size_t best;
 
 	for (size_t i = 0; i < delayed->prebound; i++) {
-		struct volume *volume = delayed->candidates[i];
+		const struct volume *volume = delayed->candidates[i];
 
 		if (!is_chosen(v, volume)) {
 			return volume_match_node(volume, node) ? volume : NULL;
@@ -289,12 +302,6 @@ static uint32_t provision(const struct delayed_claim *delayed,
 	return 0;
 }
 
-static const char *selected_node(const struct claim *claim)
-{
-	return claim->assumed_node != NULL ? claim->assumed_node
-					   : claim->selected_node;
-}
-
 /* Claims whose node was selected before, in the pod's order. */
 static uint32_t match_selected_nodes(const struct volumes *v,
 	struct volume_plan *plan, const struct node *node)
@@ -302,14 +309,14 @@ static uint32_t match_selected_nodes(const struct volumes *v,
 	uint32_t reasons = 0;
 
 	for (size_t i = 0; i < v->delayed_count; i++) {
-		const char *selected = selected_node(v->delayed[i].claim);
+		const char *selected = v->delayed[i].selected;
 
 		if (selected != NULL && strcmp(selected, node->name) != 0) {
 			return 1U << VOLUMES_NONE;
 		}
 	}
 	for (size_t i = 0; i < v->delayed_count && reasons == 0; i++) {
-		if (selected_node(v->delayed[i].claim) != NULL) {
+		if (v->delayed[i].selected != NULL) {
 			reasons = provision(&v->delayed[i], plan, node);
 		}
 	}
@@ -325,9 +332,9 @@ uint32_t volume_match_delayed(struct volumes *volumes, struct volume_plan *plan,
 	v->chosen_count = 0;
 	for (size_t i = 0; i < v->delayed_count && reasons == 0; i++) {
 		const struct delayed_claim *delayed = v->by_size[i];
-		struct volume *volume;
+		const struct volume *volume;
 
-		if (selected_node(delayed->claim) != NULL) {
+		if (delayed->selected != NULL) {
 			continue;
 		}
 		volume = choose(v, delayed, node);

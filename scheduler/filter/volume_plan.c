@@ -36,10 +36,10 @@ void volume_plan_fini(struct volume_plan *plan)
 	*plan = (struct volume_plan){ 0 };
 }
 
-static struct claim *claim_of(const struct volume_choice *choice,
+static const struct claim *claim_of(const struct volume_choice *choice,
 	const struct storage *storage)
 {
-	struct claim *claim =
+	const struct claim *claim =
 		storage_claim(storage, choice->namespace_name, choice->claim);
 
 	return claim != NULL && strcmp(claim->uid, choice->claim_uid) == 0
@@ -47,52 +47,51 @@ static struct claim *claim_of(const struct volume_choice *choice,
 		: NULL;
 }
 
-static void assume(const struct volume_choice *choice,
-	const struct storage *storage, const char *node)
+static const struct volume *volume_of(const struct volume_choice *choice,
+	const struct storage *storage)
 {
-	struct claim *claim = claim_of(choice, storage);
-	struct volume *volume;
+	return choice->volume != NULL ? storage_volume(storage, choice->volume)
+				      : NULL;
+}
+
+static void assume(const struct volume_choice *choice, struct storage *storage,
+	const char *node)
+{
+	const struct claim *claim = claim_of(choice, storage);
+	const struct volume *volume = volume_of(choice, storage);
 
 	if (choice->volume == NULL && claim != NULL) {
-		free(claim->assumed_node);
-		claim->assumed_node = xstrdup(node);
+		storage_assume_node(storage, claim, node);
 	}
-	volume = choice->volume != NULL
-		? storage_volume(storage, choice->volume)
-		: NULL;
 	if (volume != NULL) {
-		free(volume->assumed_uid);
-		volume->assumed_uid = xstrdup(choice->claim_uid);
+		storage_assume_uid(storage, volume, choice->claim_uid);
 	}
 }
 
-void volume_plan_assume(const struct volume_plan *plan,
-	const struct storage *storage, const char *node)
+void volume_plan_assume(const struct volume_plan *plan, struct storage *storage,
+	const char *node)
 {
 	for (size_t i = 0; i < plan->count; i++) {
 		assume(&plan->list[i], storage, node);
 	}
 }
 
-static void forget(const struct volume_choice *choice,
-	const struct storage *storage)
+static void forget(const struct volume_choice *choice, struct storage *storage)
 {
-	struct claim *claim = claim_of(choice, storage);
-	struct volume *volume = choice->volume != NULL
-		? storage_volume(storage, choice->volume)
-		: NULL;
+	const struct claim *claim = claim_of(choice, storage);
+	const struct volume *volume = volume_of(choice, storage);
+	const char *assumed =
+		volume != NULL ? storage_assumed_uid(storage, volume) : NULL;
 
 	if (choice->volume == NULL && claim != NULL) {
-		free(take_ptr(claim->assumed_node));
+		storage_assume_node(storage, claim, NULL);
 	}
-	if (volume != NULL && volume->assumed_uid != NULL &&
-		strcmp(volume->assumed_uid, choice->claim_uid) == 0) {
-		free(take_ptr(volume->assumed_uid));
+	if (assumed != NULL && strcmp(assumed, choice->claim_uid) == 0) {
+		storage_assume_uid(storage, volume, NULL);
 	}
 }
 
-void volume_plan_forget(const struct volume_plan *plan,
-	const struct storage *storage)
+void volume_plan_forget(const struct volume_plan *plan, struct storage *storage)
 {
 	for (size_t i = 0; i < plan->count; i++) {
 		forget(&plan->list[i], storage);

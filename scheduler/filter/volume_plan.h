@@ -25,7 +25,7 @@ void volume_plan_fini(struct volume_plan *plan); /* zeroed is fine */
 
 /* Later decisions assume that the plan is done on this node; forget undoes
  * that. */
-void volume_plan_assume(const struct volume_plan *plan,
-	const struct storage *storage, const char *node);
+void volume_plan_assume(const struct volume_plan *plan, struct storage *storage,
+	const char *node);
 void volume_plan_forget(const struct volume_plan *plan,
-	const struct storage *storage);
+	struct storage *storage);

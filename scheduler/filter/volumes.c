@@ -58,7 +58,7 @@ static char *unsupported(const char *what, const char *type)
 		what, type);
 }
 
-static struct claim *find(const struct volumes *v,
+static const struct claim *find(const struct volumes *v,
 	const struct pod_claim *claim)
 {
 	return storage_claim(&v->cluster->storage, v->pod->namespace,
@@ -156,7 +156,7 @@ static void add_bound(struct volumes *v, const struct claim *claim)
 	}
 }
 
-static void add_delayed(struct volumes *v, struct claim *claim,
+static void add_delayed(struct volumes *v, const struct claim *claim,
 	const struct storage_class *class)
 {
 	size_t at = v->delayed_count++;
@@ -174,7 +174,7 @@ static void add_delayed(struct volumes *v, struct claim *claim,
 }
 
 /* False: unbound, and not WaitForFirstConsumer. */
-static bool add_claim(struct volumes *v, struct claim *claim)
+static bool add_claim(struct volumes *v, const struct claim *claim)
 {
 	const struct storage_class *class =
 		storage_class(&v->cluster->storage, claim->class_name);

@@ -31,10 +31,12 @@ enum volumes_reason {
 
 /* A claim with WaitForFirstConsumer and without a volume. */
 struct delayed_claim {
-	struct claim *claim; /* borrowed, as is the class */
+	const struct claim *claim; /* borrowed, as is the class */
 	const struct storage_class *class;
+	/* The node that was selected before; NULL: none. Borrowed. */
+	const char *selected;
 	/* Volumes that match on some node; best first. Owned. */
-	struct volume **candidates;
+	const struct volume **candidates;
 	size_t count;
 	size_t prebound; /* candidates at the front */
 	/* Index of the other candidates, because there can be as many local
@@ -75,7 +77,7 @@ struct volumes {
 	struct delayed_claim *delayed;
 	const struct delayed_claim **by_size; /* the same, smallest first */
 	size_t delayed_count;
-	struct volume **chosen; /* on the current node */
+	const struct volume **chosen; /* on the current node */
 	size_t chosen_count;
 	struct csi_volume *new_volumes; /* of the incoming pod */
 	size_t new_count;

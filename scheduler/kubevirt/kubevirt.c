@@ -147,6 +147,7 @@ static void forget_version(struct kubevirt *kubevirt)
 {
 	kubevirt->version = (struct kubevirt_version){
 		.limits = migration_limits_default,
+		.launcher = launcher_settings_default,
 	};
 	xreplace(&kubevirt->version_uid, NULL);
 }
@@ -363,6 +364,12 @@ void kubevirt_cluster_limits(const struct kubevirt *kubevirt,
 	struct migration_limits *out)
 {
 	*out = kubevirt->version.limits;
+}
+
+void kubevirt_launcher_settings(const struct kubevirt *kubevirt,
+	struct launcher_settings *out)
+{
+	*out = kubevirt->version.launcher;
 }
 
 const char *kubevirt_version(const struct kubevirt *kubevirt)

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "lib/buffer.h"
+#include "scheduler/kubevirt/launcher_settings.h"
 #include "scheduler/kubevirt/migration.h"
 #include "scheduler/kubevirt/migration_limits.h"
 #include "scheduler/kubevirt/node_counters.h"
@@ -83,6 +84,9 @@ void kubevirt_limits(const struct kubevirt *kubevirt, const struct vmi *vmi,
 /* Those of the CR alone, for /v1/rebalance. */
 void kubevirt_cluster_limits(const struct kubevirt *kubevirt,
 	struct migration_limits *out);
+/* Those of the CR; KubeVirt's defaults while no CR is known. */
+void kubevirt_launcher_settings(const struct kubevirt *kubevirt,
+	struct launcher_settings *out);
 const char *kubevirt_version(const struct kubevirt *kubevirt); /* "": none */
 
 /* Creates the migration object. on_ordered() says later what came of it: after

@@ -64,6 +64,7 @@ void kubevirt_version_read(struct kubevirt_version *out,
 	copy(out->target, status, "targetKubeVirtVersion");
 	(void)migration_limits_read(&out->limits,
 		json_value_at(object, "spec/configuration/migrations"));
+	launcher_settings_read(&out->launcher, object);
 }
 
 /* Reads digits and moves behind them. False: there are none, or too many. */

@@ -1,9 +1,10 @@
-/* The KubeVirt CR: which KubeVirt runs, whether it is being upgraded, and the
- * limits of migrations in its configuration. */
+/* The KubeVirt CR: which KubeVirt runs, whether it is being upgraded, and from
+ * its configuration the limits of migrations and the settings of launchers. */
 #pragma once
 
 #include "kube/json_value.h"
 #include "lib/buffer.h"
+#include "scheduler/kubevirt/launcher_settings.h"
 #include "scheduler/kubevirt/migration_limits.h"
 
 #include <stdbool.h>
@@ -24,6 +25,7 @@ struct kubevirt_version {
 	 * after batch once the new version is deployed; 0: it does not. */
 	unsigned outdated;
 	struct migration_limits limits;
+	struct launcher_settings launcher;
 };
 
 /* object: a KubeVirt CR. */

@@ -6,14 +6,13 @@
  * ROOM_REPORT_KEPT_US; requests that arrive while it is being made share it. */
 #pragma once
 
-#include "lib/buffer.h"
-
 #include <stdbool.h>
 #include <stdint.h>
+#include <uv.h>
 
+struct cache;
 struct kubevirt;
 struct planner;
-struct cache;
 struct room_report;
 
 #define ROOM_REPORT_KEPT_US INT64_C(10000000)
@@ -21,16 +20,20 @@ struct room_report;
 /* At a time; further ones get 503. */
 enum { ROOM_REPORT_WAITING_MAX = 32 };
 
-/* Never NULL. All outlive it. */
-struct room_report *room_report_new(struct cache *cache,
+/* Never NULL. All outlive it, and the planner calls done() of its jobs before
+ * the cache is freed. kubevirt may be NULL. */
+struct room_report *room_report_new(uv_loop_t *loop, struct cache *cache,
 	const struct kubevirt *kubevirt, struct planner *planner);
 
-/* Calls done later, never inside this: with the JSON of the list "fits", or
- * with NULL and a sentence why there is none. False: too many wait. */
+/* Calls done once, later, never inside this: with the JSON of the object
+ * "fits", borrowed for the call, or with NULL and a sentence why there is none.
+ * done may ask again and forget. False: too many wait, and done is not
+ * called. */
 bool room_report_ask(struct room_report *report,
 	void (*done)(void *owner, const char *fits, const char *error),
 	void *owner);
-/* The owner left before done was called. */
+/* The owner left: done is not called for what it asked. */
 void room_report_forget(struct room_report *report, void *owner);
 
-void room_report_close(struct room_report *report); /* NULL is fine */
+/* Calls no done, and must not be called by one. NULL is fine. */
+void room_report_close(struct room_report *report);

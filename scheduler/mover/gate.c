@@ -13,6 +13,11 @@ const char *mover_mode_name(enum mover_mode mode)
 	return names[mode];
 }
 
+static const char *flag_of(const struct gate *gate)
+{
+	return gate->purpose == GATE_ROOM ? "--make-room" : "--rebalance";
+}
+
 bool gate_recommends_only(const struct gate *gate)
 {
 	return gate->mode != MOVER_AUTOMATIC || *gate->not_watching != '\0' ||
@@ -22,7 +27,7 @@ bool gate_recommends_only(const struct gate *gate)
 static bool is_running(const struct gate *gate, struct buffer *why)
 {
 	if (gate->mode == MOVER_OFF) {
-		buffer_text(why, "--rebalance is off");
+		buffer_printf(why, "%s is off", flag_of(gate));
 	} else if (!gate->is_synced) {
 		buffer_text(why, "the caches are not synced");
 	} else if (!gate->leads) {
@@ -38,7 +43,7 @@ static bool is_running(const struct gate *gate, struct buffer *why)
 static bool is_automatic(const struct gate *gate, struct buffer *why)
 {
 	if (gate->mode != MOVER_AUTOMATIC) {
-		buffer_text(why, "--rebalance is recommend");
+		buffer_printf(why, "%s is recommend", flag_of(gate));
 	} else if (*gate->not_ordering != '\0') {
 		buffer_text(why, gate->not_ordering);
 	} else if (!gate->has_history) {
@@ -69,7 +74,8 @@ bool gate_is_open(const struct gate *gate, struct buffer *why)
 	if (!is_running(gate, why) || !is_automatic(gate, why)) {
 		return false;
 	}
-	if (!windows_is_open(gate->windows, gate->wall_us)) {
+	if (gate->purpose == GATE_REBALANCE &&
+		!windows_is_open(gate->windows, gate->wall_us)) {
 		tell_next_window(gate, why);
 		return false;
 	}

@@ -10,11 +10,18 @@
 
 enum mover_mode { MOVER_OFF, MOVER_RECOMMEND, MOVER_AUTOMATIC };
 
-const char *mover_mode_name(enum mover_mode mode); /* as of --rebalance */
+const char *mover_mode_name(enum mover_mode mode); /* as of the flags */
+
+/* What a move is for: the flag that allows it, and whether it may wait. */
+enum gate_purpose {
+	GATE_REBALANCE, /* --rebalance, within --rebalance-windows */
+	GATE_ROOM,	/* --make-room, at any time */
+};
 
 struct gate {
-	enum mover_mode mode;
-	bool is_synced; /* the caches */
+	enum gate_purpose purpose;
+	enum mover_mode mode; /* of that flag */
+	bool is_synced;	      /* the caches */
 	bool leads;
 	/* Sentences of kubevirt_is_ready() and kubevirt_may_order(); "": the
 	 * answer was yes. */

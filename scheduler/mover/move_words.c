@@ -19,11 +19,9 @@ static double load_of(const struct fleet_node *node, double more_cores)
 	return node->cores > 0 ? (node->mean + more_cores) / node->cores : NAN;
 }
 
-static void write_names(struct move_record *out, const struct fleet_vm *vm,
+static void write_names(struct move_record *out, const struct pod *pod,
 	const char *source, const char *target)
 {
-	const struct pod *pod = vm->pod;
-
 	(void)snprintf(out->namespace, sizeof(out->namespace), "%s",
 		pod->namespace);
 	(void)snprintf(out->vm, sizeof(out->vm), "%s", pod->vm_name);
@@ -54,7 +52,7 @@ static void write_figures(struct move_record *out, const struct fleet *fleet,
 	const struct fleet_node *target = &fleet->nodes[move->target];
 
 	move_words_init(out);
-	write_names(out, vm, source->node->name, target->node->name);
+	write_names(out, vm->pod, source->node->name, target->node->name);
 	out->gain = move->gain;
 	out->price = price;
 	out->source_shortage_before = move->source_before;
@@ -106,6 +104,43 @@ void move_words_from_pressure(struct move_record *out,
 		out->source, move->text, relief, move->copied_bytes / gb,
 		out->target, MOVE_WORDS_MINUTES * out->target_shortage_before,
 		MOVE_WORDS_MINUTES * out->target_shortage_after);
+}
+
+static void write_room_sentence(struct move_record *out,
+	const struct move_words_room *move)
+{
+	size_t used;
+
+	(void)snprintf(out->sentence, sizeof(out->sentence),
+		"makes room for %s on %s, move %zu of %zu", out->room_for,
+		move->node, move->number, move->count);
+	used = strlen(out->sentence);
+	if (!isnan(out->target_load_before) && !isnan(out->target_load_after)) {
+		(void)snprintf(out->sentence + used,
+			sizeof(out->sentence) - used,
+			"; %s is expected to use %.0f %% of its cores, and "
+			"%.0f %% with the VM",
+			out->target, 100 * out->target_load_before,
+			100 * out->target_load_after);
+	}
+}
+
+void move_words_for_room(struct move_record *out,
+	const struct move_words_room *move)
+{
+	move_words_init(out);
+	write_names(out, move->vm, move->source, move->target);
+	out->reason = MOVE_FOR_ROOM;
+	(void)snprintf(out->room_for, sizeof(out->room_for), "%s/%s",
+		move->room_for->namespace, move->room_for->name);
+	(void)snprintf(out->room_for_uid, sizeof(out->room_for_uid), "%s",
+		move->room_for->uid);
+	out->source_load_before = move->source_load_before;
+	out->source_load_after = move->source_load_after;
+	out->target_load_before = move->target_load_before;
+	out->target_load_after = move->target_load_after;
+	out->memory_bytes = move->memory_bytes;
+	write_room_sentence(out, move);
 }
 
 void move_words_update(struct move_record *record,

@@ -5,6 +5,8 @@
 #include "scheduler/rebalance/fleet.h"
 #include "scheduler/rebalance/pressure.h"
 
+#include <stddef.h>
+
 /* Core-minutes in a core-step of 5 minutes, the unit of shortages. */
 #define MOVE_WORDS_MINUTES 5.0
 
@@ -21,6 +23,23 @@ void move_words_from(struct move_record *out, const struct fleet *fleet,
 void move_words_from_pressure(struct move_record *out,
 	const struct fleet *fleet, const struct pressure_move *move,
 	double price);
+
+/* A move that makes room; all borrowed. */
+struct move_words_room {
+	const struct pod *vm; /* its launcher pod */
+	const char *source, *target;
+	const struct pod *room_for; /* fits on node after the last move */
+	const char *node;
+	size_t number, count; /* this move, from 1, and all of the plan */
+	/* Expected shares of the nodes' shared cores; NAN: unknown. */
+	double source_load_before, source_load_after;
+	double target_load_before, target_load_after;
+	double memory_bytes; /* that the copy transfers; NAN: unknown */
+};
+
+/* A record of MOVE_FOR_ROOM without id. */
+void move_words_for_room(struct move_record *out,
+	const struct move_words_room *move);
 
 /* The figures and the sentence become those of a later round; id, revision,
  * state and the time of the recommendation stay. */

@@ -202,6 +202,17 @@ static void follow_moves(struct mover *mover, struct moment now)
 	}
 }
 
+/* A round counts them otherwise. */
+static size_t count_vms(const struct cache *cache)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < cache->cluster.count; i++) {
+		count += cache->cluster.nodes[i]->vms.count;
+	}
+	return count;
+}
+
 static void lead(struct mover *mover, struct moment now)
 {
 	scoped_buffer struct buffer why = BUFFER_MAX(WHY_MAX);
@@ -215,7 +226,9 @@ static void lead(struct mover *mover, struct moment now)
 		follow_moves(mover, now);
 	}
 	tell_pause(mover, now);
-	if (mover->round.phase == ROUND_IDLE &&
+	if (mover->options.mode == MOVER_OFF) {
+		mover->ordering.vms = count_vms(mover->options.cache);
+	} else if (mover->round.phase == ROUND_IDLE &&
 		now.now_us - mover->round_us >= MOVER_ROUND_US) {
 		start_round(mover, now);
 	}
@@ -315,12 +328,19 @@ void mover_unschedulable(struct mover *mover, const struct pod *pod,
 	flights_unschedulable(&mover->flights, pod, message);
 }
 
-static size_t count_recommendations(const struct proposals *proposals)
+static size_t count_recommendations(const struct mover *mover)
 {
+	const struct proposals *proposals = &mover->proposals;
+	const struct move_record *record;
 	size_t count = 0;
+	size_t at = 0;
 
 	for (size_t i = 0; i < proposals->count; i++) {
 		count += *proposals->list[i].record.id != '\0';
+	}
+	while ((record = move_book_next(&mover->journal.book, &at)) != NULL) {
+		count += record->reason == MOVE_FOR_ROOM &&
+			record->state == MOVE_RECOMMENDED;
 	}
 	return count;
 }
@@ -330,9 +350,10 @@ void mover_stats(struct mover *mover, struct mover_stats *out)
 	struct gate_texts texts;
 	struct gate gate;
 
-	ordering_gate(&mover->ordering, &gate, &texts, moment_now());
+	ordering_gate(&mover->ordering, GATE_REBALANCE, &gate, &texts,
+		moment_now());
 	*out = (struct mover_stats){
-		.recommendations = count_recommendations(&mover->proposals),
+		.recommendations = count_recommendations(mover),
 		.in_flight = flights_count(&mover->flights),
 		.is_paused = gate.paused_until_us > gate.wall_us,
 		.orders = !gate_recommends_only(&gate),
@@ -371,6 +392,7 @@ void mover_describe(struct mover *mover, struct buffer *out)
 	struct gate gate;
 	struct mover_status status = {
 		.gate = &gate,
+		.room_mode = mover->options.room_mode,
 		.kubevirt_version = kubevirt_version(mover->kubevirt),
 		.book = &mover->journal.book,
 		.proposals = &mover->proposals,
@@ -387,7 +409,8 @@ void mover_describe(struct mover *mover, struct buffer *out)
 		.left = mover->round.left,
 	};
 
-	ordering_gate(&mover->ordering, &gate, &texts, moment_now());
+	ordering_gate(&mover->ordering, GATE_REBALANCE, &gate, &texts,
+		moment_now());
 	kubevirt_cluster_limits(mover->kubevirt, &status.limits);
 	buffer_text(&why, "");
 	explain(mover, &gate, &why);
@@ -403,6 +426,7 @@ void mover_describe_off(struct buffer *out)
 	json_object(&j, NULL);
 	json_string(&j, "mode", mover_mode_name(MOVER_OFF));
 	json_string(&j, "effective_mode", mover_mode_name(MOVER_OFF));
+	json_string(&j, "make_room", mover_mode_name(MOVER_OFF));
 	json_string(&j, "why", "--rebalance is off");
 	json_object_end(&j);
 }
@@ -430,7 +454,8 @@ static void connect_parts(struct mover *mover)
 	mover->ordering = (struct ordering){ .options = o,
 		.kubevirt = mover->kubevirt,
 		.journal = &mover->journal,
-		.flights = &mover->flights };
+		.flights = &mover->flights,
+		.duels = &mover->duels };
 	mover->round.proposals = &mover->proposals;
 	mover->round.price = o->price;
 	mover->round.sources = (struct fleet_sources){ .cache = o->cache,
@@ -458,6 +483,15 @@ struct mover *mover_new(const struct mover_options *options)
 	mover->tick = timer_new(options->loop, on_tick, mover);
 	timer_start(mover->tick, TICK_MS, TICK_MS);
 	return mover;
+}
+
+struct mover_parts mover_parts(struct mover *mover)
+{
+	return (struct mover_parts){ .kubevirt = mover->kubevirt,
+		.journal = &mover->journal,
+		.flights = &mover->flights,
+		.ordering = &mover->ordering,
+		.duels = &mover->duels };
 }
 
 void mover_close(struct mover *mover)

@@ -85,7 +85,7 @@ struct mover_stats {
 	size_t recommendations;	      /* that hold now */
 	size_t in_flight;
 	bool is_paused; /* after failures */
-	bool orders;	/* the effective mode is automatic */
+	bool orders;	/* the effective mode of --rebalance is automatic */
 	double round_s; /* work of the last round; NAN: there was none */
 	double longest_slice_s;
 };

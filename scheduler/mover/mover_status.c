@@ -27,6 +27,7 @@ static void write_modes(struct json *j, const struct mover_status *status)
 
 	json_string(j, "mode", mover_mode_name(gate->mode));
 	json_string(j, "effective_mode", mover_mode_name(effective));
+	json_string(j, "make_room", mover_mode_name(status->room_mode));
 	json_bool(j, "leads", gate->leads);
 	json_string(j, "why", status->why);
 	json_number(j, "price", status->price);
@@ -94,6 +95,9 @@ static void write_move(struct json *j, const struct move_record *record)
 	json_string(j, "target", record->target);
 	json_string(j, "state", move_state_name(record->state));
 	json_string(j, "reason", move_reason_name(record->reason));
+	if (*record->room_for != '\0') {
+		json_string(j, "room_for", record->room_for);
+	}
 	json_number(j, "gain", record->gain);
 	json_bool(j, "other_scheduler", record->is_other_scheduler);
 	json_string(j, "sentence", record->sentence);
@@ -115,12 +119,22 @@ static void write_in_flight(struct json *j, const struct move_book *book)
 }
 
 static void write_recommendations(struct json *j,
-	const struct proposals *proposals)
+	const struct mover_status *status)
 {
+	const struct proposals *proposals = status->proposals;
+	const struct move_record *record;
+	size_t at = 0;
+
 	json_array(j, "recommendations");
 	for (size_t i = 0; i < proposals->count; i++) {
 		if (*proposals->list[i].record.id != '\0') {
 			write_move(j, &proposals->list[i].record);
+		}
+	}
+	while ((record = move_book_next(status->book, &at)) != NULL) {
+		if (record->reason == MOVE_FOR_ROOM &&
+			record->state == MOVE_RECOMMENDED) {
+			write_move(j, record);
 		}
 	}
 	json_array_end(j);
@@ -151,7 +165,7 @@ void mover_status_write(struct buffer *out, const struct mover_status *status)
 	json_unsigned(&j, "vms_left_to_others",
 		duels_count(status->duels, status->gate->wall_us));
 	write_in_flight(&j, status->book);
-	write_recommendations(&j, status->proposals);
+	write_recommendations(&j, status);
 	held_back_write(&j, status->held_back);
 	write_round(&j, status);
 	json_object_end(&j);

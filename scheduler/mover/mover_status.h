@@ -14,7 +14,8 @@
 
 /* All borrowed. */
 struct mover_status {
-	const struct gate *gate;
+	const struct gate *gate; /* of GATE_REBALANCE */
+	enum mover_mode room_mode;
 	const char *why; /* nothing is moved now; "": moves are ordered */
 	const char *kubevirt_version;
 	struct migration_limits limits; /* of the KubeVirt CR */

@@ -1,6 +1,7 @@
 #include "scheduler/mover/ordering.h"
 
 #include "lib/memory.h"
+#include "scheduler/kubevirt/movability.h"
 #include "scheduler/loads/move_history.h"
 #include "scheduler/mover/measures.h"
 #include "scheduler/mover/move_words.h"
@@ -68,8 +69,8 @@ static struct budget budget_now(const struct ordering *ordering,
 	};
 }
 
-void ordering_gate(const struct ordering *ordering, struct gate *gate,
-	struct gate_texts *texts, struct moment now)
+void ordering_gate(const struct ordering *ordering, enum gate_purpose purpose,
+	struct gate *gate, struct gate_texts *texts, struct moment now)
 {
 	const struct mover_options *o = ordering->options;
 
@@ -80,7 +81,8 @@ void ordering_gate(const struct ordering *ordering, struct gate *gate,
 	(void)kubevirt_is_ready(ordering->kubevirt, &texts->not_watching);
 	(void)kubevirt_may_order(ordering->kubevirt, &texts->not_ordering);
 	*gate = (struct gate){
-		.mode = o->mode,
+		.purpose = purpose,
+		.mode = purpose == GATE_ROOM ? o->room_mode : o->mode,
 		.is_synced = o->is_synced(o->owner),
 		.leads = o->leads(o->owner),
 		.not_watching = texts->not_watching.data,
@@ -110,14 +112,19 @@ static bool is_alone(const struct ordering *ordering, unsigned failures,
 	return is_alone;
 }
 
-static bool may_order(const struct ordering *ordering, struct buffer *why,
-	struct moment now)
+static enum gate_purpose purpose_of(const struct move_record *record)
+{
+	return record->reason == MOVE_FOR_ROOM ? GATE_ROOM : GATE_REBALANCE;
+}
+
+static bool may_order(const struct ordering *ordering,
+	const struct move_record *record, struct buffer *why, struct moment now)
 {
 	struct gate_texts texts;
 	struct gate gate;
 	bool is_open;
 
-	ordering_gate(ordering, &gate, &texts, now);
+	ordering_gate(ordering, purpose_of(record), &gate, &texts, now);
 	is_open = gate_is_open(&gate, why) &&
 		(gate.failures < MOVE_BOOK_FAILURES ||
 			is_alone(ordering, gate.failures, why));
@@ -165,7 +172,30 @@ static bool is_within_limits(const struct ordering *ordering,
 	return true;
 }
 
-/* The cluster may have changed since the round. */
+/* Nobody forbids the move, and the VM does not rest. A round checks that as
+ * well, but a plan waits for its turn. */
+static bool may_leave(const struct ordering *ordering, const struct vmi *vmi,
+	const struct pod *pod, struct buffer *why, struct moment now)
+{
+	const struct cache *cache = ordering->options->cache;
+	scoped_buffer struct buffer words = BUFFER_MAX(WHY_MAX);
+
+	if (!movability_check(vmi, pod, cache_node(cache, pod->node_name),
+		    &cache->cluster, &words)) {
+		buffer_printf(why, "the VM %s", words.data);
+		return false;
+	}
+	if (move_book_cooling_until(&ordering->journal->book, vmi->namespace,
+		    vmi->name) > now.wall_us ||
+		duels_until(ordering->duels, vmi->namespace, vmi->name,
+			now.wall_us) != 0) {
+		buffer_text(why, "the VM was moved lately");
+		return false;
+	}
+	return true;
+}
+
+/* The cluster may have changed since the move was found. */
 static bool is_still_right(const struct ordering *ordering,
 	const struct proposal *proposal, struct buffer *why, struct moment now)
 {
@@ -193,20 +223,28 @@ static bool is_still_right(const struct ordering *ordering,
 		buffer_text(why, "the VM is being migrated");
 		return false;
 	}
-	return may_take_part(ordering, source, why, now.now_us) &&
+	return may_leave(ordering, vmi, pod, why, now) &&
+		may_take_part(ordering, source, why, now.now_us) &&
 		may_take_part(ordering, target, why, now.now_us) &&
 		is_within_limits(ordering, vmi, r, why);
 }
 
-/* The book's record of the move; adds it. */
+static bool is_over(const struct move_record *record)
+{
+	return record->state != MOVE_RECOMMENDED && !move_is_open(record);
+}
+
+/* The book's record of the move; adds it. The proposal gets its id. */
 static struct move_record *record_of(struct ordering *ordering,
 	struct proposal *proposal, struct moment now)
 {
 	struct move_record *record =
 		move_book_find(&ordering->journal->book, proposal->record.id);
 
-	if (record == NULL) {
+	if (record == NULL || is_over(record)) {
 		record = journal_add(ordering->journal, &proposal->record, now);
+		memcpy(proposal->record.id, record->id,
+			sizeof(proposal->record.id));
 	}
 	return record;
 }
@@ -220,7 +258,6 @@ static void measure_before(const struct ordering *ordering,
 		ordering->options->cache, record->target, now_us);
 }
 
-/* True: the move was ordered. False: appends why not. */
 bool ordering_try(struct ordering *ordering, struct proposal *proposal,
 	struct buffer *why, struct moment now)
 {
@@ -240,7 +277,7 @@ bool ordering_try(struct ordering *ordering, struct proposal *proposal,
 			proposal->record.source);
 		return false;
 	}
-	if (!may_order(ordering, why, now) ||
+	if (!may_order(ordering, &proposal->record, why, now) ||
 		!is_still_right(ordering, proposal, why, now)) {
 		return false;
 	}
@@ -256,11 +293,10 @@ bool ordering_try(struct ordering *ordering, struct proposal *proposal,
 	measure_before(ordering, record, now.now_us);
 	if (!flights_order(ordering->flights, record, proposal->pod_uid,
 		    hostname, now)) {
-		(void)snprintf(proposal->record.id, sizeof(proposal->record.id),
-			"%s", record->id);
 		buffer_text(why, "a node keeps room for the VM already");
 		return false;
 	}
+	proposal->record = *record;
 	return true;
 }
 
@@ -277,20 +313,35 @@ void ordering_recommend(struct ordering *ordering, struct proposal *proposal,
 	proposal->record = *record;
 }
 
+void ordering_withdraw_one(struct ordering *ordering, const char *id,
+	struct moment now)
+{
+	struct move_record *record =
+		move_book_find(&ordering->journal->book, id);
+
+	if (record != NULL && record->state == MOVE_RECOMMENDED) {
+		journal_enter(ordering->journal, record, MOVE_WITHDRAWN, now);
+	}
+}
+
 void ordering_withdraw(struct ordering *ordering, struct proposals *proposals,
 	struct moment now)
 {
 	struct move_record over;
 
 	while (proposals_take_over(proposals, &over)) {
-		struct move_record *record =
-			move_book_find(&ordering->journal->book, over.id);
-
-		if (record != NULL && record->state == MOVE_RECOMMENDED) {
-			journal_enter(ordering->journal, record, MOVE_WITHDRAWN,
-				now);
-		}
+		ordering_withdraw_one(ordering, over.id, now);
 	}
+}
+
+static bool is_kept(const struct ordering *ordering,
+	struct proposals *proposals, const struct move_record *record)
+{
+	if (record->reason == MOVE_FOR_ROOM) {
+		return ordering->options->room_mode != MOVER_OFF;
+	}
+	return ordering->options->mode != MOVER_OFF &&
+		proposals_adopt(proposals, record);
 }
 
 void ordering_adopt(struct ordering *ordering, struct proposals *proposals,
@@ -302,7 +353,7 @@ void ordering_adopt(struct ordering *ordering, struct proposals *proposals,
 	while ((record = move_book_next(&ordering->journal->book, &at)) !=
 		NULL) {
 		if (record->state == MOVE_RECOMMENDED &&
-			!proposals_adopt(proposals, record)) {
+			!is_kept(ordering, proposals, record)) {
 			journal_enter(ordering->journal, record, MOVE_WITHDRAWN,
 				now);
 		}

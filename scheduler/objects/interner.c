@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <uv.h>
 
 #include "lib/map.h"
 #include "lib/memory.h"
@@ -20,12 +21,17 @@ struct interner {
 	size_t count, capacity;
 	uint32_t *free_ids; /* below count */
 	size_t free_count, free_capacity;
+	uv_mutex_t *mutex; /* owned; of all this; the texts never change */
 };
 
 struct interner *interner_new(void)
 {
 	struct interner *interner = xcalloc(1, sizeof(*interner));
 
+	interner->mutex = xcalloc(1, sizeof(*interner->mutex));
+	if (uv_mutex_init(interner->mutex) != 0) {
+		abort();
+	}
 	/* 0 is no id. */
 	interner->list = xgrow(interner->list, 0, &interner->capacity,
 		sizeof(struct entry *));
@@ -45,6 +51,8 @@ void interner_free(struct interner *interner)
 	free(interner->list);
 	free(interner->free_ids);
 	map_fini(&interner->by_text);
+	uv_mutex_destroy(interner->mutex);
+	free(interner->mutex);
 	free(interner);
 }
 
@@ -59,21 +67,35 @@ static uint32_t new_id(struct interner *interner)
 	return (uint32_t)interner->count++;
 }
 
-uint32_t interner_hold(struct interner *interner, const char *text)
+static struct entry *new_entry(struct interner *interner, const char *text)
 {
-	struct entry *entry = map_get(&interner->by_text, text);
 	size_t size = strlen(text) + 1;
+	struct entry *entry = xcalloc(1, sizeof(*entry) + size);
 
-	if (entry == NULL) {
-		entry = xcalloc(1, sizeof(*entry) + size);
-		memcpy(entry->text, text, size);
-		entry->id = new_id(interner);
-		interner->list[entry->id] = entry;
-		(void)map_put(&interner->by_text, text, entry);
-	}
+	memcpy(entry->text, text, size);
+	entry->id = new_id(interner);
+	interner->list[entry->id] = entry;
+	(void)map_put(&interner->by_text, text, entry);
+	return entry;
+}
+
+static uint32_t hold(struct entry *entry)
+{
 	assert(entry->holders < UINT32_MAX);
 	entry->holders++;
 	return entry->id;
+}
+
+uint32_t interner_hold(struct interner *interner, const char *text)
+{
+	struct entry *entry;
+	uint32_t id;
+
+	uv_mutex_lock(interner->mutex);
+	entry = map_get(&interner->by_text, text);
+	id = hold(entry != NULL ? entry : new_entry(interner, text));
+	uv_mutex_unlock(interner->mutex);
+	return id;
 }
 
 static struct entry *entry_of(const struct interner *interner, uint32_t id)
@@ -83,14 +105,20 @@ static struct entry *entry_of(const struct interner *interner, uint32_t id)
 	return interner->list[id];
 }
 
-void interner_drop(struct interner *interner, uint32_t id)
+void interner_hold_id(struct interner *interner, uint32_t id)
 {
-	struct entry *dropped;
-
 	if (id == 0) {
 		return;
 	}
-	dropped = entry_of(interner, id);
+	uv_mutex_lock(interner->mutex);
+	(void)hold(entry_of(interner, id));
+	uv_mutex_unlock(interner->mutex);
+}
+
+static void drop(struct interner *interner, struct entry *dropped)
+{
+	uint32_t id = dropped->id;
+
 	if (--dropped->holders > 0) {
 		return;
 	}
@@ -102,7 +130,22 @@ void interner_drop(struct interner *interner, uint32_t id)
 	interner->free_ids[interner->free_count++] = id;
 }
 
+void interner_drop(struct interner *interner, uint32_t id)
+{
+	if (id == 0) {
+		return;
+	}
+	uv_mutex_lock(interner->mutex);
+	drop(interner, entry_of(interner, id));
+	uv_mutex_unlock(interner->mutex);
+}
+
 const char *interner_text(const struct interner *interner, uint32_t id)
 {
-	return entry_of(interner, id)->text;
+	const char *text;
+
+	uv_mutex_lock(interner->mutex);
+	text = entry_of(interner, id)->text;
+	uv_mutex_unlock(interner->mutex);
+	return text;
 }

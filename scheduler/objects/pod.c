@@ -350,7 +350,7 @@ void pod_free(struct pod *pod)
 	free(pod);
 }
 
-struct pod *pod_copy(struct pod *pod, const char *uid, const char *node)
+static struct pod *copy_of(struct pod *pod, const char *uid, const char *node)
 {
 	struct pod *copy = xmemdup(pod, sizeof(*pod));
 
@@ -363,10 +363,27 @@ struct pod *pod_copy(struct pod *pod, const char *uid, const char *node)
 	copy->resource_version = xstrdup(pod->resource_version);
 	copy->scheduler_name = xstrdup(pod->scheduler_name);
 	copy->node_name = xstrdup(node);
-	copy->nominated_node = xstrdup("");
+	copy->nominated_node = NULL;
 	copy->vmi_uid = xstrdup(pod->vmi_uid);
 	copy->vm_name = xstrdup(pod->vm_name);
 	copy->unsupported = NULL;
+	return copy;
+}
+
+struct pod *pod_copy(struct pod *pod, const char *uid, const char *node)
+{
+	struct pod *copy = copy_of(pod, uid, node);
+
+	copy->nominated_node = xstrdup("");
+	return copy;
+}
+
+struct pod *pod_share(struct pod *pod)
+{
+	struct pod *copy = copy_of(pod, pod->uid, pod->node_name);
+
+	copy->nominated_node = xstrdup(pod->nominated_node);
+	xreplace(&copy->unsupported, pod->unsupported);
 	return copy;
 }
 

@@ -76,7 +76,9 @@ struct pod {
 	int64_t started_wall_us;
 
 	/* A copy shares its parts with the pod it was copied from, its
-	 * original, which lives until the last copy is freed. */
+	 * original, which lives until the last copy is freed. The parts never
+	 * change, so that another thread may read a copy. The event loop alone
+	 * makes and frees copies. */
 	struct pod *original; /* NULL: not a copy */
 	unsigned copies;
 
@@ -122,6 +124,9 @@ void pod_free(struct pod *pod); /* NULL is fine */
 
 /* The pod as it would be with another uid on another node. Never NULL. */
 struct pod *pod_copy(struct pod *pod, const char *uid, const char *node);
+
+/* The same pod for another thread, with the same uid and node. Never NULL. */
+struct pod *pod_share(struct pod *pod);
 
 /* Succeeded or Failed: the pod holds no resources. */
 bool pod_is_terminated(const struct pod *pod);

@@ -47,7 +47,7 @@ LINES = {
     r'^"cannot acquire or renew lease"': API,
     r'^"lost leader election"': API | {"stop-scheduler"},
     r'^"pod not bound"': API | {"stop-scheduler"},
-    r'^"cannot write event or condition"': API,
+    r'^"cannot write event, condition or nomination"': API,
 }
 
 LEVEL = re.compile(r"([DIWEF])\d{4} \S+ +\d+ \S+?\] (.*)")

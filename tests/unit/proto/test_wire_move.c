@@ -29,7 +29,9 @@ static struct move_record full_move(void)
 		.source = "node-1",
 		.target = "node-2",
 		.state = MOVE_FAILED,
-		.reason = MOVE_FOR_KVM,
+		.reason = MOVE_FOR_ROOM,
+		.room_for = "shop/virt-launcher-urgent-x7",
+		.room_for_uid = "u-2",
 		.is_other_scheduler = true,
 		.is_automatic = true,
 		.wall_us = 1780000000000000,
@@ -73,6 +75,8 @@ static void assert_same(const struct move_record *a,
 	assert_string_equal(a->target, b->target);
 	assert_int_equal(a->state, b->state);
 	assert_int_equal(a->reason, b->reason);
+	assert_string_equal(a->room_for, b->room_for);
+	assert_string_equal(a->room_for_uid, b->room_for_uid);
 	assert_int_equal(a->is_other_scheduler, b->is_other_scheduler);
 	assert_int_equal(a->is_automatic, b->is_automatic);
 	assert_int_equal(a->wall_us, b->wall_us);
@@ -224,12 +228,12 @@ static void leaves_out_a_figure_that_readers_refuse(void **state)
 
 static void refuses_impossible_moves(void **state)
 {
-	struct move_record moves[8];
+	struct move_record moves[9];
 	static const char *const sentences[] = { "id has 0 bytes",
 		"revision is 0", "vm holds a byte", "source has 0 bytes",
 		"state has the unknown value 6",
-		"reason has the unknown value 4", "ended_us is out of range",
-		"wall_us is out of range" };
+		"reason has the unknown value 5", "ended_us is out of range",
+		"wall_us is out of range", "room_for holds a byte" };
 	struct move_record back;
 	struct error err;
 
@@ -245,6 +249,7 @@ static void refuses_impossible_moves(void **state)
 	moves[5].reason = MOVE_REASONS;
 	moves[6].ended_us = WIRE_TIME_MAX_US + 1;
 	moves[7].wall_us = UINT64_MAX;
+	moves[8].room_for[4] = ' ';
 	for (size_t i = 0; i < count_of(moves); i++) {
 		assert_int_equal(there_and_back(&back, &moves[i], &err),
 			-EBADMSG);
@@ -263,6 +268,7 @@ static void parses_the_names_of_states(void **state)
 	}
 	assert_false(move_state_parse(&got, "done"));
 	assert_string_equal(move_reason_name(MOVE_FOR_MEMORY), "memory");
+	assert_string_equal(move_reason_name(MOVE_FOR_ROOM), "room");
 }
 
 static void a_move_changed_at_its_latest_time(void **state)

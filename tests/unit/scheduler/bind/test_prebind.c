@@ -160,12 +160,12 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct claim *claim(void)
+static const struct claim *claim(void)
 {
 	return storage_claim(&world.cluster.storage, "x", "c");
 }
 
-static struct volume *volume(void)
+static const struct volume *volume(void)
 {
 	return storage_volume(&world.cluster.storage, "v");
 }
@@ -182,12 +182,24 @@ static void start(const char *name)
 	assert_non_null(world.open);
 }
 
+static const char *assumed_node(void)
+{
+	return claim() == NULL
+		? NULL
+		: storage_assumed_node(&world.cluster.storage, claim());
+}
+
+static const char *assumed_uid(void)
+{
+	return storage_assumed_uid(&world.cluster.storage, volume());
+}
+
 static void assert_done(const char *error)
 {
 	assert_non_null(world.error);
 	assert_string_equal(world.error, error);
 	assert_int_equal(prebind_pending(world.prebind), 0);
-	assert_null(claim() != NULL ? claim()->assumed_node : NULL);
+	assert_null(assumed_node());
 }
 
 static void gives_a_volume_its_claim_and_waits(void **state)
@@ -214,7 +226,7 @@ static void selects_a_node_for_a_claim_and_waits(void **state)
 	assert_string_equal(world.open->path,
 		"/api/v1/namespaces/x/persistentvolumeclaims/c");
 	assert_non_null(strstr(world.open->body, "selected-node\":\"n\""));
-	assert_string_equal(claim()->assumed_node, "n");
+	assert_string_equal(assumed_node(), "n");
 	answer(200, "");
 	put("PersistentVolumeClaim", CLAIM(SELECTED("n"), ""));
 	assert_null(world.error);
@@ -322,10 +334,10 @@ static void releases_a_volume_after_the_timeout(void **state)
 	answer(200, "");
 	prebind_poll(world.prebind, START_US + PREBIND_TIMEOUT_US - 1);
 	assert_null(world.error);
-	assert_string_equal(volume()->assumed_uid, "uc");
+	assert_string_equal(assumed_uid(), "uc");
 	prebind_poll(world.prebind, START_US + PREBIND_TIMEOUT_US);
 	assert_done("context deadline exceeded");
-	assert_null(volume()->assumed_uid);
+	assert_null(assumed_uid());
 }
 
 static void releases_a_claim_after_the_timeout(void **state)
@@ -335,7 +347,7 @@ static void releases_a_claim_after_the_timeout(void **state)
 	answer(200, "");
 	prebind_poll(world.prebind, START_US + PREBIND_TIMEOUT_US - 1);
 	assert_null(world.error);
-	assert_string_equal(claim()->assumed_node, "n");
+	assert_string_equal(assumed_node(), "n");
 	prebind_poll(world.prebind, START_US + PREBIND_TIMEOUT_US);
 	assert_done("context deadline exceeded");
 }
@@ -357,7 +369,7 @@ static void dropping_frees_the_choice_without_a_callback(void **state)
 	start(NULL);
 	prebind_drop(world.prebind);
 	assert_null(world.error);
-	assert_null(claim()->assumed_node);
+	assert_null(assumed_node());
 	assert_int_equal(prebind_pending(world.prebind), 0);
 }
 

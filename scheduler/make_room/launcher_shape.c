@@ -1,0 +1,303 @@
+#include "scheduler/make_room/launcher_shape.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "lib/buffer.h"
+#include "lib/json.h"
+#include "scheduler/forecast/forecast.h"
+#include "scheduler/forecast/model.h"
+
+#define MIB (INT64_C(1) << 20)
+#define GIB (INT64_C(1) << 30)
+#define MB INT64_C(1000000)
+
+/* KubeVirt's GetMemoryOverhead(), in 1.9
+ * pkg/hypervisor/kvm/hypervisorbackend.go, before that
+ * pkg/virt-controller/services/renderresources.go: virt-launcher-monitor 25,
+ * virt-launcher 100, virtlogd 25, virtqemud 40, QEMU 50, an I/O thread 8, the
+ * video memory 32. The tag 1.9.0 counts 30 for QEMU, its main branch 50: what
+ * fits with 50 fits with 30. Page tables, 1/512 of the memory, count only for
+ * VMs with spec.domain.resources.requests.memory, which this VM lacks. */
+#define OVERHEAD_BYTES (280 * MIB)
+#define OVERHEAD_VCPU_BYTES (8 * MIB)
+#define OVERHEAD_DEDICATED_BYTES (100 * MIB)
+
+/* The sidecar guest-console-log (services/serialconsolelog.go) in CPU
+ * millionths and bytes. In a pod of class Guaranteed it requests its limits. */
+#define LOG_MICRO INT64_C(5000)
+#define LOG_BYTES (35 * MB)
+#define LOG_LIMIT_MICRO INT64_C(15000)
+#define LOG_LIMIT_BYTES (60 * MB)
+
+/* services/template.go, ephemeralStorageOverheadSize. */
+#define EPHEMERAL_BYTES (50 * MB)
+
+static const struct {
+	const char *name, *pages;
+} kinds[] = {
+	[LAUNCHER_PLAIN] = { "plain", NULL },
+	[LAUNCHER_HUGE_2MI] = { "hugepages-2Mi", "hugepages-2Mi" },
+	[LAUNCHER_HUGE_1GI] = { "hugepages-1Gi", "hugepages-1Gi" },
+	[LAUNCHER_DEDICATED] = { "dedicated-cpus", NULL },
+};
+
+/* What the container `compute` and the sidecar request. */
+struct amounts {
+	int64_t micro, bytes, page_bytes;
+	int64_t log_micro, log_bytes;
+};
+
+const char *launcher_kind_name(enum launcher_kind kind)
+{
+	return kinds[kind].name;
+}
+
+const char *launcher_kind_pages(enum launcher_kind kind)
+{
+	return kinds[kind].pages;
+}
+
+/* Quantity.ScaledValue(Kilo) rounds up; int64(float64) cuts. */
+static int64_t multiplied(int64_t bytes, double ratio)
+{
+	double kilobytes = (double)((bytes + 999) / 1000);
+
+	return bytes + (int64_t)(kilobytes * (ratio - 1)) * 1000;
+}
+
+int64_t launcher_overhead_bytes(enum launcher_kind kind, unsigned vcpus,
+	const struct launcher_settings *settings)
+{
+	int64_t bytes = OVERHEAD_BYTES + OVERHEAD_VCPU_BYTES * vcpus;
+
+	if (kind == LAUNCHER_DEDICATED) {
+		bytes += OVERHEAD_DEDICATED_BYTES;
+	}
+	return multiplied(bytes, settings->overhead_ratio);
+}
+
+static int64_t divided(int64_t dividend, int64_t divisor)
+{
+	return (dividend + divisor - 1) / divisor;
+}
+
+/* Huge pages hold the whole guest: KubeVirt requests fewer of them with a
+ * memoryOvercommit, but QEMU needs them all. */
+static struct amounts amounts_of(enum launcher_kind kind,
+	struct launcher_size size, const struct launcher_settings *settings)
+{
+	int64_t guest = GIB * size.memory_gib;
+	int64_t overhead = launcher_overhead_bytes(kind, size.vcpus, settings);
+	bool has_pages = kinds[kind].pages != NULL;
+	bool is_dedicated = kind == LAUNCHER_DEDICATED;
+
+	return (struct amounts){
+		.micro = is_dedicated ? INT64_C(1000000) * size.vcpus
+				      : divided(INT64_C(1000000) * size.vcpus,
+						settings->cpu_allocation_ratio),
+		.bytes = has_pages
+			? overhead
+			: guest * 100 / settings->memory_overcommit + overhead,
+		.page_bytes = has_pages ? guest : 0,
+		.log_micro = is_dedicated ? LOG_LIMIT_MICRO : LOG_MICRO,
+		.log_bytes = is_dedicated ? LOG_LIMIT_BYTES : LOG_BYTES,
+	};
+}
+
+/* ---- as JSON ---- */
+
+static void write_amount(struct json *j, const char *key, int64_t amount,
+	const char *unit)
+{
+	scoped_buffer struct buffer text = BUFFER_MAX(40);
+
+	buffer_printf(&text, "%" PRId64 "%s", amount, unit);
+	json_string(j, key, text.data);
+}
+
+static void write_devices(struct json *j)
+{
+	json_string(j, "devices.kubevirt.io/kvm", "1");
+	json_string(j, "devices.kubevirt.io/tun", "1");
+	json_string(j, "devices.kubevirt.io/vhost-net", "1");
+}
+
+static void write_requests(struct json *j, enum launcher_kind kind,
+	const struct amounts *amounts)
+{
+	json_object(j, "requests");
+	write_amount(j, "cpu", amounts->micro, "u");
+	write_amount(j, "memory", amounts->bytes, "");
+	write_amount(j, "ephemeral-storage", EPHEMERAL_BYTES, "");
+	if (kinds[kind].pages != NULL) {
+		write_amount(j, kinds[kind].pages, amounts->page_bytes, "");
+	}
+	write_devices(j);
+	json_object_end(j);
+}
+
+static void write_limits(struct json *j, enum launcher_kind kind,
+	const struct amounts *amounts)
+{
+	json_object(j, "limits");
+	if (kind == LAUNCHER_DEDICATED) {
+		write_amount(j, "cpu", amounts->micro, "u");
+		write_amount(j, "memory", amounts->bytes, "");
+	}
+	write_devices(j);
+	json_object_end(j);
+}
+
+static void write_containers(struct json *j, enum launcher_kind kind,
+	const struct amounts *amounts)
+{
+	json_array(j, "containers");
+	json_object(j, NULL);
+	json_string(j, "name", "compute");
+	json_object(j, "resources");
+	write_requests(j, kind, amounts);
+	write_limits(j, kind, amounts);
+	json_object_end(j);
+	json_object_end(j);
+	json_array_end(j);
+}
+
+static void write_sidecar(struct json *j, const struct amounts *amounts)
+{
+	json_array(j, "initContainers");
+	json_object(j, NULL);
+	json_string(j, "name", "guest-console-log");
+	json_string(j, "restartPolicy", "Always");
+	json_object(j, "resources");
+	json_object(j, "requests");
+	write_amount(j, "cpu", amounts->log_micro, "u");
+	write_amount(j, "memory", amounts->log_bytes, "");
+	json_object_end(j);
+	json_object_end(j);
+	json_object_end(j);
+	json_array_end(j);
+}
+
+/* services/nodeselectorrenderer.go. Architecture and machine type are left out:
+ * a VM takes those that the cluster has. */
+static void write_selector(struct json *j, enum launcher_kind kind)
+{
+	json_object(j, "nodeSelector");
+	json_string(j, "kubevirt.io/schedulable", "true");
+	if (kind == LAUNCHER_DEDICATED) {
+		json_string(j, "kubevirt.io/cpumanager", "true");
+	}
+	json_object_end(j);
+}
+
+/* A VM with the CPU model host-model stays away from these nodes. */
+static const char affinity[] =
+	"{\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":"
+	"{\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":"
+	"\"node-labeller.kubevirt.io/obsolete-host-model\","
+	"\"operator\":\"DoesNotExist\"}]}]}}}";
+
+static void write_pod(struct json *j, enum launcher_kind kind,
+	const struct amounts *amounts)
+{
+	json_object(j, NULL);
+	json_object(j, "metadata");
+	json_string(j, "name", launcher_kind_name(kind));
+	json_string(j, "uid", launcher_kind_name(kind));
+	json_object(j, "labels");
+	json_string(j, "kubevirt.io", "virt-launcher");
+	json_object_end(j);
+	json_object_end(j);
+	json_object(j, "spec");
+	write_selector(j, kind);
+	json_raw(j, "affinity", affinity);
+	write_sidecar(j, amounts);
+	write_containers(j, kind, amounts);
+	json_object_end(j);
+	json_object_end(j);
+}
+
+/* ---- as a pod ---- */
+
+static ptrdiff_t find_pages(const struct pod *pod, enum launcher_kind kind)
+{
+	const char *pages = kinds[kind].pages;
+
+	for (size_t i = 0; pages != NULL && i < pod->requests.scalar_count;
+		i++) {
+		if (strcmp(interner_text(pod->interner,
+				   pod->requests.scalars[i].resource),
+			    pages) == 0) {
+			return (ptrdiff_t)i;
+		}
+	}
+	return -1;
+}
+
+/* The text is ours alone, so it can be read. */
+static struct pod *read_pod(struct interner *interner, const char *text,
+	size_t len)
+{
+	struct json_value *object = NULL;
+	struct pod *pod = NULL;
+	struct error err;
+	int r = json_value_parse(&object, text, len, &err);
+
+	assert(r == 0);
+	r = pod_new(&pod, interner, object, POD_UNSCHEDULED, &err);
+	assert(r == 0 && pod->unsupported == NULL);
+	json_value_free(object);
+	return pod;
+}
+
+void launcher_shape_init(struct launcher_shape *shape,
+	struct interner *interner, enum launcher_kind kind,
+	struct launcher_size size, const struct launcher_settings *settings)
+{
+	struct amounts amounts = amounts_of(kind, size, settings);
+	scoped_buffer struct buffer text = BUFFER_MAX(1 << 14);
+	struct json j = json_into(&text);
+
+	write_pod(&j, kind, &amounts);
+	*shape = (struct launcher_shape){
+		.kind = kind,
+		.settings = *settings,
+		.pod = read_pod(interner, text.data, text.len),
+	};
+	shape->pages = find_pages(shape->pod, kind);
+}
+
+void launcher_shape_fini(struct launcher_shape *shape)
+{
+	pod_free(shape->pod);
+	*shape = (struct launcher_shape){ 0 };
+}
+
+void launcher_shape_resize(struct launcher_shape *shape,
+	struct launcher_size size, unsigned copies)
+{
+	struct amounts amounts =
+		amounts_of(shape->kind, size, &shape->settings);
+	struct resources *requests = &shape->pod->requests;
+	double vcpus = shape->kind == LAUNCHER_DEDICATED
+		? size.vcpus
+		: round((double)amounts.micro / 1e6 * FORECAST_VCPUS_PER_CPU);
+
+	requests->cpu_milli =
+		divided(amounts.micro + amounts.log_micro, 1000) * copies;
+	requests->memory_bytes = (amounts.bytes + amounts.log_bytes) * copies;
+	requests->nonzero_milli = requests->cpu_milli;
+	requests->nonzero_bytes = requests->memory_bytes;
+	requests->ephemeral_bytes = EPHEMERAL_BYTES * copies;
+	for (size_t i = 0; i < requests->scalar_count; i++) {
+		requests->scalars[i].value = (ptrdiff_t)i == shape->pages
+			? amounts.page_bytes * copies
+			: copies;
+	}
+	shape->pod->vcpus = fmax(vcpus, 1) * copies;
+	shape->pod->expected_cores = shape->pod->vcpus * MODEL_SHARE;
+}
