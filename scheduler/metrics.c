@@ -2,8 +2,7 @@
 
 #include "lib/exposition.h"
 #include "scheduler/filter/filter.h"
-
-#include <math.h>
+#include "scheduler/moves_metrics.h"
 
 /* kube-scheduler 1.36, pkg/scheduler/metrics/metrics.go. */
 static const struct histogram_shape attempt_shape = { 0.001, 2, 15 };
@@ -413,38 +412,6 @@ static void write_extended(struct buffer *out, const struct metrics *metrics)
 	}
 }
 
-static void write_moves(struct buffer *out, const struct mover_stats *moves)
-{
-	static const char name[] = "plimsoll_scheduler_moves_total";
-
-	exposition_head(out, name,
-		"Records of moves of running VMs that came into this state",
-		EXPOSITION_COUNTER);
-	for (int i = 0; i < MOVE_STATES; i++) {
-		exposition_series(out, name, "state",
-			move_state_name((enum move_state)i),
-			(double)moves->counts[i]);
-	}
-	exposition_single(out, "plimsoll_scheduler_move_recommendations",
-		"Recommended moves that hold now", EXPOSITION_GAUGE,
-		(double)moves->recommendations);
-	exposition_single(out, "plimsoll_scheduler_moves_in_flight",
-		"Ordered moves that have not ended", EXPOSITION_GAUGE,
-		(double)moves->in_flight);
-	exposition_single(out, "plimsoll_scheduler_moves_automatic",
-		"1 while moves are ordered, 0 while they are only recommended",
-		EXPOSITION_GAUGE, moves->orders);
-	exposition_single(out, "plimsoll_scheduler_moves_paused",
-		"1 while moves are paused after failures in a row",
-		EXPOSITION_GAUGE, moves->is_paused);
-	exposition_single(out, "plimsoll_scheduler_move_round_seconds",
-		"Work of the last look at the cluster for moves",
-		EXPOSITION_GAUGE, isnan(moves->round_s) ? 0 : moves->round_s);
-	exposition_single(out, "plimsoll_scheduler_move_slice_max_seconds",
-		"The longest time for which such a look held the event loop",
-		EXPOSITION_GAUGE, moves->longest_slice_s);
-}
-
 void metrics_write(struct buffer *out, const struct scheduler_view *now,
 	const char *profile)
 {
@@ -460,7 +427,7 @@ void metrics_write(struct buffer *out, const struct scheduler_view *now,
 	write_events(out, now);
 	write_load(out, metrics, now);
 	write_extended(out, metrics);
-	if (now->has_moves) {
-		write_moves(out, &now->moves);
+	if (now->moves.has_moves) {
+		moves_metrics_write(out, &now->moves);
 	}
 }

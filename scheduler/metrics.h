@@ -10,7 +10,7 @@
 #include "scheduler/cache/queue.h"
 #include "scheduler/extender.h"
 #include "scheduler/histogram.h"
-#include "scheduler/mover/mover.h"
+#include "scheduler/moves.h"
 #include "scheduler/objects/rejection.h"
 #include "scheduler/score/decide.h"
 
@@ -72,8 +72,7 @@ struct scheduler_view {
 	bool is_synced;			    /* the caches are synced */
 	bool leads;
 	size_t connected, aggregators;
-	bool has_moves; /* --rebalance is not off */
-	struct mover_stats moves;
+	struct moves_stats moves;
 	int64_t now_us;
 };
 

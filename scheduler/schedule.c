@@ -9,7 +9,7 @@
 #include "scheduler/cache/outage.h"
 #include "scheduler/cache/reservations.h"
 #include "scheduler/loads/aggregators.h"
-#include "scheduler/mover/mover.h"
+#include "scheduler/moves.h"
 #include "scheduler/score/decision_record.h"
 
 #include <stdlib.h>
@@ -37,7 +37,7 @@ struct schedule {
 	struct binding_cycle *cycle;
 	struct events *events;
 	struct leader *leader;
-	struct mover *mover; /* NULL: moves are off */
+	struct moves *moves;
 	struct timer *turn, *poll, *drain;
 	struct metrics metrics;
 	int64_t synced_us; /* when the caches were synced; 0: not yet */
@@ -75,14 +75,12 @@ static void fail_unschedulable(struct schedule *sched,
 	scoped_buffer struct buffer message = BUFFER_MAX(MESSAGE_MAX);
 
 	decision_message(&message, &sched->decision);
+	moves_unschedulable(sched->moves, queued, &sched->decision, &message);
 	if (queued->message == NULL ||
 		strcmp(queued->message, message.data) != 0) {
 		upload_record(sched, message.data);
 	}
 	metrics_unschedulable(&sched->metrics, queued, now_us());
-	if (sched->mover != NULL) {
-		mover_unschedulable(sched->mover, queued->pod, message.data);
-	}
 	queue_failed(&sched->queue, queued, true, now);
 	if (!events_unschedulable(sched->events, queued, message.data, now)) {
 		/* Try again without a change, so that it is reported. */
@@ -100,6 +98,7 @@ static void bind_pod(struct schedule *sched, struct queued_pod *queued,
 	upload_record(sched, why.data);
 	decision_plan(&sched->decision, &sched->plan);
 	reservations_assume(&sched->reservations, queued->pod);
+	moves_placed(sched->moves, queued->pod);
 	binding_cycle_start(sched->cycle, queued, node->name, why.data,
 		&sched->plan, now);
 }
@@ -257,7 +256,7 @@ static void on_load(void *owner, const struct node_load *load,
 	bool changed;
 
 	cache_put_load(&sched->cache, &changed, load, sample_us, now);
-	mover_note_load(sched->mover, load, sample_us);
+	moves_note_load(sched->moves, load, sample_us);
 	if (changed || now - sched->load_wake_us > LOAD_WAKE_US) {
 		sched->load_wake_us = now;
 		queue_wake_all(&sched->queue);
@@ -271,7 +270,7 @@ static void on_move(void *owner, const struct move_record *record)
 {
 	struct schedule *sched = owner;
 
-	mover_remember(sched->mover, record);
+	moves_remember(sched->moves, record);
 }
 
 static bool is_synced(void *owner)
@@ -289,39 +288,25 @@ static bool leads(void *owner)
 		leader_leads(sched->leader, (uint64_t)now_us());
 }
 
-static void open_mover(struct schedule *sched, struct kube_client *client)
+static void open_moves(struct schedule *sched, struct kube_client *client)
 {
-	const struct scheduler_config *config = sched->config;
-
-	if (!scheduler_config_moves(config)) {
-		return;
-	}
-	sched->mover = mover_new(&(struct mover_options){ .loop = sched->loop,
+	sched->moves = moves_new(&(struct moves_options){ .loop = sched->loop,
 		.client = client,
+		.config = sched->config,
 		.cache = &sched->cache,
 		.reservations = &sched->reservations,
-		.upload = sched->aggregators.move_upload,
-		.history = sched->aggregators.move_history,
+		.queue = &sched->queue,
+		.aggregators = &sched->aggregators,
 		.events = sched->events,
-		.scheduler_name = config->scheduler_name,
-		.mode = (enum mover_mode)config->rebalance,
-		.room_mode = (enum mover_mode)config->make_room,
-		.price = config->rebalance_price,
-		.max_per_hour = (unsigned)config->rebalance_max_per_hour,
-		.windows = &config->rebalance_windows,
-		.windows_text = config->rebalance_windows_text,
 		.is_synced = is_synced,
 		.leads = leads,
+		.wake = wake,
 		.owner = sched });
 }
 
-void schedule_describe_moves(struct schedule *sched, struct buffer *out)
+struct moves *schedule_moves(struct schedule *sched)
 {
-	if (sched->mover == NULL) {
-		mover_describe_off(out);
-	} else {
-		mover_describe(sched->mover, out);
-	}
+	return sched->moves;
 }
 
 /* ---- life ---- */
@@ -390,7 +375,7 @@ int schedule_new(struct schedule **out, uv_loop_t *loop,
 		return r;
 	}
 	open_parts(sched, client);
-	open_mover(sched, client);
+	open_moves(sched, client);
 	*out = sched;
 	return 0;
 }
@@ -423,10 +408,7 @@ struct scheduler_view schedule_view(struct schedule *sched)
 		view.suppressed[i] =
 			events_suppressed(sched->events, (enum events_limit)i);
 	}
-	if (sched->mover != NULL) {
-		mover_stats(sched->mover, &view.moves);
-		view.has_moves = true;
-	}
+	moves_stats(sched->moves, &view.moves);
 	view.leads = leader_leads(sched->leader, (uint64_t)view.now_us);
 	view.connected =
 		loads_connected(sched->aggregators.loads, &view.aggregators);
@@ -449,7 +431,7 @@ void schedule_close(struct schedule *sched)
 	if (sched == NULL) {
 		return;
 	}
-	mover_close(sched->mover);
+	moves_close(sched->moves);
 	informers_close(sched->informers);
 	aggregators_close(&sched->aggregators);
 	binding_cycle_close(sched->cycle);

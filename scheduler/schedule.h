@@ -17,6 +17,7 @@
 
 struct schedule;
 struct kube_client;
+struct moves;
 
 /* client and config outlive the scheduling loop. -EINVAL: an aggregator's URL
  * or a TLS file is invalid; otherwise the error of reading the files. */
@@ -31,8 +32,8 @@ bool schedule_is_ready(const struct schedule *sched, struct buffer *why);
 /* The state as HTTP clients see it. */
 struct scheduler_view schedule_view(struct schedule *sched);
 
-/* Appends the JSON of GET /v1/rebalance. */
-void schedule_describe_moves(struct schedule *sched, struct buffer *out);
+/* Borrowed. */
+struct moves *schedule_moves(struct schedule *sched);
 
 /* Makes no more decisions. Calls done once no binding is in flight, or after
  * 3 s. */

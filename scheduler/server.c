@@ -7,6 +7,7 @@
 #include "lib/memory.h"
 #include "scheduler/extender.h"
 #include "scheduler/metrics.h"
+#include "scheduler/moves.h"
 #include "scheduler/schedule.h"
 
 #include <stdlib.h>
@@ -53,8 +54,23 @@ static void serve_rebalance(struct server *server,
 		httpd_reply_error(request, 405, "method not allowed, use GET");
 		return;
 	}
-	schedule_describe_moves(server->sched, &body);
+	moves_describe(schedule_moves(server->sched), &body);
 	httpd_reply(request, 200, "application/json", body.data, body.len);
+}
+
+static void on_room(void *owner, int status, const struct buffer *body)
+{
+	httpd_reply(owner, status, "application/json", body->data, body->len);
+}
+
+/* The answer comes when plans were searched for. */
+static void serve_room(struct server *server, struct httpd_request *request)
+{
+	if (strcmp(httpd_method(request), "GET") != 0) {
+		httpd_reply_error(request, 405, "method not allowed, use GET");
+		return;
+	}
+	moves_ask_room(schedule_moves(server->sched), on_room, request);
 }
 
 static void extend(struct server *server, struct httpd_request *request,
@@ -107,6 +123,7 @@ static const struct route {
 	{ "/readyz", serve_ready },
 	{ "/metrics", serve_metrics },
 	{ "/v1/rebalance", serve_rebalance },
+	{ "/v1/room", serve_room },
 	{ "/extender/filter", serve_filter },
 	{ "/extender/prioritize", serve_prioritize },
 };
@@ -129,7 +146,7 @@ static void on_request(void *owner, struct httpd_request *request)
 	}
 	httpd_reply_error(request, 404,
 		"no such path: %s; known paths: /healthz, /readyz, "
-		"/metrics, /v1/rebalance, /extender/filter, "
+		"/metrics, /v1/rebalance, /v1/room, /extender/filter, "
 		"/extender/prioritize",
 		path);
 }
@@ -167,6 +184,7 @@ uint16_t server_port(const struct server *server)
 void server_close(struct server *server)
 {
 	if (server != NULL) {
+		moves_forget_rooms(schedule_moves(server->sched));
 		httpd_listener_close(server->listener);
 		free(server);
 	}

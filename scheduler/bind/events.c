@@ -105,7 +105,7 @@ static void deliver(struct events *events, struct kube_call call,
 }
 
 static void send_event(struct events *events, const struct pod *pod,
-	bool is_scheduled, const char *note)
+	const struct events_pod *about)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(BODY_MAX);
 	scoped_free char *path = xasprintf(
@@ -114,8 +114,10 @@ static void send_event(struct events *events, const struct pod *pod,
 		.pod = pod,
 		.controller = events->name,
 		.instance = events->instance,
-		.is_scheduled = is_scheduled,
-		.note = note,
+		.action = about->action,
+		.reason = about->reason,
+		.is_warning = about->is_warning,
+		.note = about->note,
 		.wall_us = clock_wall_us(),
 	};
 
@@ -220,16 +222,16 @@ static bool has_room_for_vmi(struct events *events, int64_t now_us)
 
 /* The event of a launcher pod, about its VMI. */
 static void tell_vmi(struct events *events, const struct pod *pod,
-	bool is_scheduled, const char *note, int64_t now_us)
+	const struct events_pod *about, int64_t now_us)
 {
 	const struct events_vmi event = {
 		.namespace = pod->namespace,
 		.name = pod->vm_name,
 		.uid = pod->vmi_uid,
-		.action = is_scheduled ? "Binding" : "Scheduling",
-		.reason = is_scheduled ? "Scheduled" : "FailedScheduling",
-		.note = note,
-		.is_warning = !is_scheduled,
+		.action = about->action,
+		.reason = about->reason,
+		.note = about->note,
+		.is_warning = about->is_warning,
 	};
 
 	if (!pod->is_vm || *event.name == '\0' || *event.uid == '\0') {
@@ -240,6 +242,17 @@ static void tell_vmi(struct events *events, const struct pod *pod,
 	} else {
 		events->suppressed[EVENTS_OF_VMI]++;
 	}
+}
+
+void events_about_pod(struct events *events, const struct pod *pod,
+	const struct events_pod *event, int64_t now_us)
+{
+	if (take_token(events, now_us)) {
+		send_event(events, pod, event);
+	} else {
+		events->suppressed[EVENTS_OF_ALL]++;
+	}
+	tell_vmi(events, pod, event, now_us);
 }
 
 /* The message is new, or old enough to be reported again. */
@@ -275,8 +288,11 @@ static bool is_told(const struct queued_pod *queued,
 static void tell(struct events *events, struct queued_pod *queued,
 	const struct failure *failure)
 {
-	send_event(events, queued->pod, false, failure->message);
-	tell_vmi(events, queued->pod, false, failure->message, failure->now_us);
+	const struct events_pod about = { "Scheduling", "FailedScheduling",
+		failure->message, true };
+
+	send_event(events, queued->pod, &about);
+	tell_vmi(events, queued->pod, &about, failure->now_us);
 	for (int i = 0; i < QUEUED_REASONS; i++) {
 		if ((failure->reasons >> i & 1) != 0) {
 			queued->event_allowed_us[i] =
@@ -322,16 +338,12 @@ void events_scheduled(struct events *events, const struct pod *pod,
 {
 	scoped_free char *note = xasprintf("Successfully assigned %s/%s to %s",
 		pod->namespace, pod->name, *why == '\0' ? node : why);
+	const struct events_pod about = { "Binding", "Scheduled", note, false };
 
 	log_info("pod bound", log_str("namespace", pod->namespace),
 		log_str("pod", pod->name), log_str("node", node),
 		log_str("why", why), LOG_END);
-	if (take_token(events, now_us)) {
-		send_event(events, pod, true, note);
-	} else {
-		events->suppressed[EVENTS_OF_ALL]++;
-	}
-	tell_vmi(events, pod, true, note, now_us);
+	events_about_pod(events, pod, &about, now_us);
 }
 
 bool events_unschedulable(struct events *events, struct queued_pod *queued,

@@ -60,6 +60,14 @@ bool events_unschedulable(struct events *events, struct queued_pod *queued,
 void events_error(struct events *events, struct queued_pod *queued,
 	const char *message, int64_t now_us);
 
+/* Creates an event about a pod, and about the VMI of a launcher pod. */
+struct events_pod {
+	const char *action, *reason, *note;
+	bool is_warning;
+};
+void events_about_pod(struct events *events, const struct pod *pod,
+	const struct events_pod *event, int64_t now_us);
+
 /* Creates an event about a VMI, within the limit of all events: action such as
  * "Moving" (NULL: this one), reason such as "MoveOrdered". */
 struct events_vmi {

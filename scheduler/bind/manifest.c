@@ -212,11 +212,9 @@ void manifest_event(struct buffer *out, const struct manifest_event *event)
 	begin_event(&j,
 		&(struct event_head){ name, pod->namespace, event->controller,
 			event->instance, event->wall_us });
-	json_string(&j, "action",
-		event->is_scheduled ? "Binding" : "Scheduling");
-	json_string(&j, "reason",
-		event->is_scheduled ? "Scheduled" : "FailedScheduling");
-	json_string(&j, "type", event->is_scheduled ? "Normal" : "Warning");
+	json_string(&j, "action", event->action);
+	json_string(&j, "reason", event->reason);
+	json_string(&j, "type", event->is_warning ? "Warning" : "Normal");
 	put_reference(&j, "regarding",
 		(struct reference){ "Pod", pod->namespace, pod->name, pod->uid,
 			pod->resource_version });

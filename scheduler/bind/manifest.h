@@ -39,7 +39,9 @@ struct manifest_event {
 	const struct pod *pod;
 	const char *controller; /* the scheduler's name */
 	const char *instance;	/* at most 128 bytes are used */
-	bool is_scheduled;	/* Scheduled; else FailedScheduling */
+	const char *action;	/* such as "Binding" */
+	const char *reason;	/* such as "Scheduled" */
+	bool is_warning;
 	const char *note;	/* cut to MANIFEST_NOTE_MAX */
 	uint64_t wall_us;
 };

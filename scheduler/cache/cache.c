@@ -291,24 +291,6 @@ void cache_update_profile(struct cache *cache, const char *uid,
 	}
 }
 
-bool cache_remove_nominated(struct cache *cache, const char *uid)
-{
-	struct pod *pod = map_remove(&cache->nominated_pods, uid);
-
-	if (pod != NULL) {
-		cluster_remove_nominated(&cache->cluster, pod);
-		pod_free(pod);
-	}
-	return pod != NULL;
-}
-
-void cache_put_nominated(struct cache *cache, struct pod *pod)
-{
-	(void)cache_remove_nominated(cache, pod->uid);
-	(void)map_put(&cache->nominated_pods, pod->uid, pod);
-	cluster_add_nominated(&cache->cluster, pod);
-}
-
 bool cache_remove_pod(struct cache *cache, const char *uid)
 {
 	struct cached_pod *cached = take_out(cache, uid);
@@ -373,6 +355,28 @@ const struct pod *cache_pod(const struct cache *cache, const char *uid)
 	const struct cached_pod *cached = map_get(&cache->pods, uid);
 
 	return cached == NULL ? NULL : cached->pod;
+}
+
+const struct pod *cache_newcomer(const struct cache *cache, const char *node,
+	int64_t since_us)
+{
+	const struct pod *found = NULL;
+	size_t at = 0;
+	void *value;
+
+	while (map_next(&cache->pods, &at, NULL, &value)) {
+		const struct cached_pod *cached = value;
+
+		if (cached->bound_us > since_us &&
+			cached->pod->original == NULL &&
+			strcmp(cached->node, node) == 0 &&
+			(found == NULL ||
+				cached->pod->requests.memory_bytes >
+					found->requests.memory_bytes)) {
+			found = cached->pod;
+		}
+	}
+	return found;
 }
 
 struct pod *cache_share_pod(const struct cache *cache, const char *uid)
@@ -440,19 +444,6 @@ void cache_reject(struct cache *cache, const char *node, uint32_t vm,
 	if (found != NULL) {
 		rejections_add(&found->rejections, vm, now_us);
 	}
-}
-
-size_t cache_fresh_loads(const struct cache *cache, int64_t now_us)
-{
-	size_t fresh = 0;
-
-	for (size_t i = 0; i < cache->cluster.count; i++) {
-		if (node_metrics_is_fresh(&cache->cluster.nodes[i]->metrics,
-			    now_us)) {
-			fresh++;
-		}
-	}
-	return fresh;
 }
 
 /* ---- migrations ---- */

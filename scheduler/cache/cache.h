@@ -85,6 +85,11 @@ size_t cache_assumed(const struct cache *cache);
 /* NULL: no such pod counts on a node. */
 const struct pod *cache_pod(const struct cache *cache, const char *uid);
 
+/* The pod with the largest memory request of those that came to the node after
+ * since_us; copies do not count. NULL: none. Walks over all pods. */
+const struct pod *cache_newcomer(const struct cache *cache, const char *node,
+	int64_t since_us);
+
 /* pod_share() of a pod that counts on a node, with what was observed of its VM
  * so far. The caller owns it; NULL: no such pod. */
 struct pod *cache_share_pod(const struct cache *cache, const char *uid);

@@ -219,6 +219,21 @@ void queue_failed(struct queue *queue, struct queued_pod *queued,
 		is_unschedulable ? QUEUED_UNSCHEDULABLE : QUEUED_READY);
 }
 
+void queue_hurry(struct queue *queue, const char *uid)
+{
+	struct queued_pod *queued = queue_find(queue, uid);
+
+	if (queued == NULL ||
+		(queued->state != QUEUED_UNSCHEDULABLE &&
+			queued->state != QUEUED_READY)) {
+		return;
+	}
+	queued->not_before_us = 0;
+	if (queued->state == QUEUED_UNSCHEDULABLE) {
+		wake(queue, queued);
+	}
+}
+
 void queue_wake_all(struct queue *queue)
 {
 	while (!TAILQ_EMPTY(&queue->unschedulable)) {

@@ -99,6 +99,10 @@ int64_t queue_wake_us(const struct queue *queue);
 void queue_failed(struct queue *queue, struct queued_pod *queued,
 	bool is_unschedulable, int64_t now_us);
 
+/* The pod may be tried at once, without a change and whatever its back-off. No
+ * effect on a pod that is being bound or gated, or is not there. */
+void queue_hurry(struct queue *queue, const char *uid);
+
 /* The cluster changed: all unschedulable pods are ready once their back-off is
  * over. */
 void queue_wake_all(struct queue *queue);

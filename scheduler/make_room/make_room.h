@@ -50,6 +50,8 @@ struct make_room_options {
 	bool (*leads)(void *owner);
 	/* The pod may fit now, or its message changed: try it again. */
 	void (*wake)(void *owner, const char *pod_uid);
+	/* Writes status.nominatedNodeName; "": none. */
+	void (*nominate)(void *owner, const struct pod *pod, const char *node);
 	void *owner;
 };
 
@@ -62,9 +64,9 @@ void make_room_unschedulable(struct make_room *room,
 	const struct queued_pod *queued, const struct decision *decision,
 	struct buffer *message);
 
-/* The pod was assumed on a node, or left the queue. */
-void make_room_placed(struct make_room *room, const struct pod *pod,
-	const char *node);
+/* The pod is being assumed on a node: it counts there, and the place is held no
+ * longer. */
+void make_room_placed(struct make_room *room, const struct pod *pod);
 
 /* For /metrics. */
 struct make_room_stats {
@@ -73,7 +75,7 @@ struct make_room_stats {
 };
 void make_room_stats(const struct make_room *room, struct make_room_stats *out);
 
-/* Appends the list "making" of GET /v1/room. */
+/* Writes the list "making" of GET /v1/room. */
 struct json;
 void make_room_describe(const struct make_room *room, struct json *j);
 

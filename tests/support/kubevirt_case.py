@@ -111,10 +111,11 @@ class KubeVirtCase(ClusterCase):
 
     @classmethod
     def begin_kubevirt(cls, nodes, cores=6, memory="16Gi",
-                       configuration=None):
+                       configuration=None, components="controller-manager"):
         """A cluster with KubeVirt and these nodes, for this class alone.
-        configuration: that of the KubeVirt CR."""
-        cls.begin_alone("--with", "controller-manager")
+        configuration: that of the KubeVirt CR. components: what kubecluster
+        starts beside the API server."""
+        cls.begin_alone("--with", components)
         cls.kubevirt = KubeVirt(cls.cluster, cls.folder, configuration)
         try:
             cls.kubevirt.start()

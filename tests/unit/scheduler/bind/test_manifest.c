@@ -144,7 +144,8 @@ static void an_event_has_all_fields_of_events_k8s_io(void **state)
 		.pod = &pod,
 		.controller = "plimsoll-scheduler",
 		.instance = instance,
-		.is_scheduled = true,
+		.action = "Binding",
+		.reason = "Scheduled",
 		.note = "Successfully assigned",
 		.wall_us = WALL,
 	};
@@ -177,6 +178,9 @@ static void a_long_note_is_cut_between_characters(void **state)
 		.pod = &pod,
 		.controller = "s",
 		.instance = "i",
+		.action = "Scheduling",
+		.reason = "FailedScheduling",
+		.is_warning = true,
 		.note = note,
 		.wall_us = WALL,
 	};

@@ -1,0 +1,112 @@
+/* One pod for which room is made or recommended, and the list of them.
+ *
+ * Everything in it can be computed anew from the pod, the cluster and the
+ * records of moves: a new leader has no efforts and continues all the same. */
+#pragma once
+
+#include "proto/decision.h"
+#include "proto/report.h"
+#include "scheduler/make_room/make_room.h"
+#include "scheduler/mover/proposals.h"
+#include "scheduler/objects/pod.h"
+#include "scheduler/plan/plan.h"
+#include "scheduler/rebalance/move_book.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct effort_search;
+struct make_room;
+
+/* Moves of a plan, and those that an earlier plan ordered. */
+enum { EFFORT_MOVES_MAX = 8, EFFORT_WHY_MAX = 1024 };
+
+enum effort_state {
+	EFFORT_PLANNING,     /* the first search is not done */
+	EFFORT_WITHOUT_PLAN, /* the sentence says what came closest */
+	EFFORT_RECOMMENDED,
+	EFFORT_MOVING,	/* moves are ordered one after the other */
+	EFFORT_WAITING, /* the moves are done; the place is held */
+	EFFORT_BINDING,
+	EFFORT_STATES,
+};
+
+struct effort {
+	struct make_room *room; /* of the list */
+	char uid[REPORT_UID_MAX];
+	char namespace[DECISION_NAME_MAX], name[DECISION_NAME_MAX];
+	int32_t priority;
+	int64_t generation; /* of the pod's spec */
+	enum effort_state state;
+	uint64_t wall_us; /* when it began, since 1970 */
+	/* The first order of the pod's moves; 0: none yet. */
+	int64_t began_us;
+	struct effort_search *search; /* under way; NULL: none */
+	int64_t planned_us;	      /* the end of the last search; 0: none */
+
+	/* The plan; node is "" without one. */
+	char node[REPORT_NODE_MAX];
+	char sentence[PLAN_SENTENCE_MAX];
+	struct proposal moves[EFFORT_MOVES_MAX];
+	size_t move_count;
+	bool is_counted; /* in plans */
+	unsigned plans;	 /* whose moves were ordered */
+
+	bool is_holding; /* the pod's copy is in the cache */
+	int64_t held_us;
+	/* What was written to status.nominatedNodeName; "": nothing. */
+	char nominated[REPORT_NODE_MAX];
+	int64_t freed_us; /* all moves are done; 0: not yet */
+	int64_t woken_us; /* the last time */
+	bool wants_wake;  /* the message changed, or the pod may fit */
+	/* No node fitted at this time, after freed_us; 0: that did not happen.
+	 * refusal: the reasons of `node`. */
+	int64_t refused_us;
+	uint64_t refusal;
+	/* Nothing is ordered now; "": moves are, or need not be. */
+	char why[EFFORT_WHY_MAX];
+};
+
+const char *effort_state_name(enum effort_state state);
+
+bool effort_has_plan(const struct effort *effort);
+
+/* A move of the effort was ordered and has not ended. */
+bool effort_is_moving(const struct effort *effort);
+
+/* A move that was ordered ended without success; NULL: none. */
+const struct move_record *effort_failed_move(const struct effort *effort);
+
+/* All moves succeeded. False without moves. */
+bool effort_is_done(const struct effort *effort);
+
+/* There is a plan, and none of its moves that have not ended leads to its
+ * node. */
+bool effort_may_hold(const struct effort *effort);
+
+/* Forgets the moves that have ended or were not ordered. */
+void effort_keep_open(struct effort *effort);
+
+/* The moves' records become those of the book. A recommendation that the book
+ * has forgotten loses its id, and an order becomes withdrawn. */
+void effort_sync(struct effort *effort, const struct move_book *book);
+
+/* ---- the list ---- */
+
+/* Zeroed: empty. The most urgent pod first, then the oldest effort. */
+struct efforts {
+	struct effort *list[MAKE_ROOM_EFFORTS_MAX]; /* owned */
+	size_t count;
+};
+
+struct effort *efforts_find(const struct efforts *efforts, const char *uid);
+
+/* NULL: the list is full of efforts that are more urgent or whose moves were
+ * ordered. *displaced: the effort that left for this one, now the caller's;
+ * NULL: none. */
+struct effort *efforts_add(struct efforts *efforts, const struct pod *pod,
+	struct effort **displaced);
+
+/* The effort becomes the caller's. */
+void efforts_take(struct efforts *efforts, const struct effort *effort);

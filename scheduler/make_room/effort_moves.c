@@ -1,0 +1,216 @@
+#include "scheduler/make_room/effort_moves.h"
+
+#include "scheduler/mover/live_filter.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_for(const struct move_record *record, const char *pod_uid)
+{
+	return record->reason == MOVE_FOR_ROOM &&
+		strcmp(record->room_for_uid, pod_uid) == 0;
+}
+
+static bool has_record(const struct effort *effort, const char *id)
+{
+	for (size_t i = 0; i < effort->move_count; i++) {
+		if (strcmp(effort->moves[i].record.id, id) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- a new plan ---- */
+
+static bool is_same_move(const struct move_record *a,
+	const struct move_record *b)
+{
+	return strcmp(a->vmi_uid, b->vmi_uid) == 0 &&
+		strcmp(a->source, b->source) == 0 &&
+		strcmp(a->target, b->target) == 0;
+}
+
+/* The recommendation of the same move, also an earlier leader's. */
+static const struct move_record *recommended(const struct move_book *book,
+	const struct move_record *move)
+{
+	const struct move_record *record;
+	size_t at = 0;
+
+	while ((record = move_book_next(book, &at)) != NULL) {
+		if (record->state == MOVE_RECOMMENDED &&
+			is_for(record, move->room_for_uid) &&
+			is_same_move(record, move)) {
+			return record;
+		}
+	}
+	return NULL;
+}
+
+static void add_move(struct effort *effort, const struct move_book *book,
+	const struct proposal *found)
+{
+	const struct move_record *record = recommended(book, &found->record);
+	struct proposal *move;
+
+	if (effort->move_count == EFFORT_MOVES_MAX) {
+		return;
+	}
+	move = &effort->moves[effort->move_count++];
+	*move = *found;
+	if (record != NULL) {
+		(void)snprintf(move->record.id, sizeof(move->record.id), "%s",
+			record->id);
+	}
+}
+
+void effort_moves_take(struct effort *effort,
+	const struct effort_context *context, const struct found_plan *found)
+{
+	const struct move_book *book = &context->parts.journal->book;
+
+	effort_keep_open(effort);
+	(void)snprintf(effort->node, sizeof(effort->node), "%s",
+		found->is_found ? found->node : "");
+	(void)snprintf(effort->sentence, sizeof(effort->sentence), "%s",
+		found->sentence);
+	for (size_t i = 0; found->is_found && i < found->move_count; i++) {
+		add_move(effort, book, &found->moves[i]);
+	}
+}
+
+void effort_moves_adopt(struct effort *effort, const struct move_book *book)
+{
+	const struct move_record *record;
+	size_t at = 0;
+
+	while ((record = move_book_next(book, &at)) != NULL &&
+		effort->move_count < EFFORT_MOVES_MAX) {
+		if (move_is_open(record) && is_for(record, effort->uid) &&
+			!has_record(effort, record->id)) {
+			effort->moves[effort->move_count++] =
+				(struct proposal){ .record = *record };
+		}
+	}
+}
+
+/* ---- records and orders ---- */
+
+bool effort_moves_recommend(struct effort *effort,
+	const struct effort_context *context)
+{
+	bool is_new = false;
+
+	for (size_t i = 0; i < effort->move_count; i++) {
+		struct proposal *move = &effort->moves[i];
+
+		if (move->record.ordered_us == 0) {
+			is_new |= *move->record.id == '\0';
+			ordering_recommend(context->parts.ordering, move,
+				context->now);
+		}
+	}
+	return is_new;
+}
+
+/* The filters of the target, as the cluster is now. */
+static bool has_target(const struct effort_context *context,
+	const struct proposal *move, struct buffer *why)
+{
+	const struct cache *cache = context->cache;
+	struct live_filter filter = { .cache = cache };
+	const struct fleet_vm vm = { .pod = cache_pod(cache, move->pod_uid) };
+	const struct fleet_node target = { .node = cache_node(cache,
+						   move->record.target) };
+	bool is_admitted;
+
+	if (vm.pod == NULL || target.node == NULL) {
+		buffer_printf(why, "%s/%s or %s is gone",
+			move->record.namespace, move->record.vm,
+			move->record.target);
+		return false;
+	}
+	live_filter_begin(&filter, context->now.now_us);
+	is_admitted = live_filter_may_run(&filter, &vm, &target);
+	live_filter_fini(&filter);
+	if (!is_admitted) {
+		buffer_printf(why, "%s/%s does not fit on %s yet",
+			move->record.namespace, move->record.vm,
+			move->record.target);
+	}
+	return is_admitted;
+}
+
+bool effort_moves_order(struct effort *effort,
+	const struct effort_context *context)
+{
+	scoped_buffer struct buffer why = BUFFER_MAX(EFFORT_WHY_MAX);
+	bool has_ordered = false;
+
+	buffer_text(&why, "");
+	for (size_t i = 0; i < effort->move_count; i++) {
+		struct proposal *move = &effort->moves[i];
+
+		if (move->record.ordered_us != 0) {
+			continue;
+		}
+		if (!has_target(context, move, &why) ||
+			!ordering_try(context->parts.ordering, move, &why,
+				context->now)) {
+			break;
+		}
+		has_ordered = true;
+	}
+	(void)snprintf(effort->why, sizeof(effort->why), "%s", why.data);
+	return has_ordered;
+}
+
+/* ---- the ends ---- */
+
+static bool is_on(const struct cache *cache, const char *name,
+	const char *vmi_uid)
+{
+	const struct node *node = cache_node(cache, name);
+
+	for (size_t i = 0; node != NULL && i < node->vms.count; i++) {
+		const struct pod *pod = cache_pod(cache, node->vms.list[i].uid);
+
+		if (pod != NULL && strcmp(pod->vmi_uid, vmi_uid) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool effort_moves_have_left(const struct effort *effort,
+	const struct effort_context *context)
+{
+	for (size_t i = 0; i < effort->move_count; i++) {
+		const struct move_record *record = &effort->moves[i].record;
+
+		if (is_on(context->cache, record->source, record->vmi_uid)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+void effort_moves_withdraw(const struct effort_context *context,
+	const char *pod_uid, const struct effort *effort, const char *why)
+{
+	struct journal *journal = context->parts.journal;
+	struct move_record *record;
+	size_t at = 0;
+
+	while ((record = move_book_next(&journal->book, &at)) != NULL) {
+		if (record->state != MOVE_RECOMMENDED ||
+			!is_for(record, pod_uid) ||
+			(effort != NULL && has_record(effort, record->id))) {
+			continue;
+		}
+		(void)snprintf(record->failure, sizeof(record->failure), "%s",
+			why);
+		journal_enter(journal, record, MOVE_WITHDRAWN, context->now);
+	}
+}

@@ -1,0 +1,43 @@
+/* Orders and recommends the moves of an effort, through the mover's parts. */
+#pragma once
+
+#include "scheduler/cache/cache.h"
+#include "scheduler/make_room/effort.h"
+#include "scheduler/make_room/effort_search.h"
+#include "scheduler/mover/mover.h"
+#include "scheduler/mover/ordering.h"
+
+#include <stdbool.h>
+
+struct effort_context {
+	struct mover_parts parts;
+	struct cache *cache;
+	struct moment now;
+};
+
+/* Takes the plan over. Moves that an earlier plan ordered and that have not
+ * ended stay, and so do the records of moves that are the same. */
+void effort_moves_take(struct effort *effort,
+	const struct effort_context *context, const struct found_plan *found);
+
+/* Adds the open moves of the pod's records that the effort does not have: those
+ * of an earlier leader. */
+void effort_moves_adopt(struct effort *effort, const struct move_book *book);
+
+/* Records the moves as recommended. True: one was not recorded before. */
+bool effort_moves_recommend(struct effort *effort,
+	const struct effort_context *context);
+
+/* Orders the next moves, as far as everything allows it. True: one was ordered.
+ * effort->why says why the next one waits; "": none does. */
+bool effort_moves_order(struct effort *effort,
+	const struct effort_context *context);
+
+/* The pods of the moved VMs have left their sources. */
+bool effort_moves_have_left(const struct effort *effort,
+	const struct effort_context *context);
+
+/* Withdraws the pod's recommendations but for those in the effort; effort NULL:
+ * all. why: the records' failure. */
+void effort_moves_withdraw(const struct effort_context *context,
+	const char *pod_uid, const struct effort *effort, const char *why);

@@ -1,0 +1,17 @@
+/* The place that is held for a pod: a copy of the pod is nominated for the
+ * node, so that only pods of higher priority get the place. */
+#pragma once
+
+#include "scheduler/cache/cache.h"
+#include "scheduler/make_room/effort.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Holds the effort's node for the pod, which waits in the queue. No effect if
+ * it is held already. */
+void hold_put(struct effort *effort, struct cache *cache, struct pod *pod,
+	int64_t now_us);
+
+/* True: a place is free again, and other pods may fit. */
+bool hold_release(struct effort *effort, struct cache *cache);

@@ -1,0 +1,44 @@
+#include "scheduler/make_room/room_pods.h"
+
+#include <string.h>
+
+#define BIT(reason) (UINT64_C(1) << (reason))
+
+bool room_pods_may_fit(uint64_t reasons)
+{
+	const uint64_t removable = BIT(REASON_PORTS) | BIT(REASON_PODS) |
+		BIT(REASON_CPU) | BIT(REASON_MEMORY) | BIT(REASON_EPHEMERAL) |
+		BIT(REASON_SPREAD) | BIT(REASON_POD_ANTI_AFFINITY) |
+		BIT(REASON_EXISTING_ANTI_AFFINITY) | BIT(REASON_MEMORY_USED) |
+		~(BIT(REASON_SCALAR) - 1);
+
+	return reasons != 0 && (reasons & ~removable) == 0;
+}
+
+bool room_pods_qualifies(const struct decision *decision)
+{
+	if (decision->pod->is_move || decision->pod->is_target) {
+		return false;
+	}
+	for (size_t i = 0; i < decision->node_count; i++) {
+		if (room_pods_may_fit(decision->verdicts[i].reasons)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+uint64_t room_pods_reasons(const struct decision *decision, const char *node)
+{
+	for (size_t i = 0; i < decision->node_count; i++) {
+		if (strcmp(decision->nodes[i]->name, node) == 0) {
+			return decision->verdicts[i].reasons;
+		}
+	}
+	return 0;
+}
+
+bool room_pods_waits_for_data(uint64_t reasons)
+{
+	return reasons == BIT(REASON_MEMORY_USED);
+}

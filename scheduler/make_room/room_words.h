@@ -1,0 +1,20 @@
+/* The sentences about making room for a pod. Pure. */
+#pragma once
+
+#include "lib/buffer.h"
+#include "scheduler/make_room/effort.h"
+#include "scheduler/make_room/given_up.h"
+#include "scheduler/objects/pod.h"
+
+/* Appends what the pod's FailedScheduling message says; nothing while the first
+ * plan is searched. The text changes only with the plan and the state. */
+void room_words_message(struct buffer *out, const struct effort *effort);
+void room_words_given_up(struct buffer *out, const struct given_up_pod *pod);
+
+/* Appends who took the place: "ns/pod of scheduler X took the place held for
+ * ns/urgent on node-a". */
+void room_words_taken(struct buffer *out, const struct effort *effort,
+	const struct pod *taker);
+
+/* Appends why a move ended without success. */
+void room_words_failed(struct buffer *out, const struct move_record *record);

@@ -1,0 +1,74 @@
+/* What moves running VMs: the mover, and what makes room for pods. Nothing of
+ * it runs with --rebalance off and --make-room off. */
+#pragma once
+
+#include "lib/buffer.h"
+#include "proto/move.h"
+#include "scheduler/config.h"
+#include "scheduler/make_room/make_room.h"
+#include "scheduler/make_room/planner.h"
+#include "scheduler/mover/mover.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+struct aggregators;
+struct decision;
+struct moves;
+struct queued_pod;
+
+/* All outlive the moves. */
+struct moves_options {
+	uv_loop_t *loop;
+	struct kube_client *client;
+	const struct scheduler_config *config;
+	struct cache *cache;
+	struct reservations *reservations;
+	struct queue *queue;
+	struct aggregators *aggregators;
+	struct events *events;
+	bool (*is_synced)(void *owner);
+	bool (*leads)(void *owner);
+	/* The queue changed. */
+	void (*wake)(void *owner);
+	void *owner;
+};
+
+/* Never NULL. */
+struct moves *moves_new(const struct moves_options *options);
+
+/* See mover_note_load() and mover_remember(). */
+void moves_note_load(struct moves *moves, const struct node_load *load,
+	int64_t sample_us);
+void moves_remember(struct moves *moves, const struct move_record *record);
+
+/* No node fits the pod, for this reason. Appends to the message what would make
+ * room for it. */
+void moves_unschedulable(struct moves *moves, const struct queued_pod *queued,
+	const struct decision *decision, struct buffer *message);
+
+/* The pod is being assumed on a node. */
+void moves_placed(struct moves *moves, const struct pod *pod);
+
+/* For /metrics. */
+struct moves_stats {
+	bool has_moves; /* the others are valid */
+	struct mover_stats mover;
+	struct make_room_stats room; /* zeros with --make-room off */
+	struct planner_stats planner;
+};
+void moves_stats(struct moves *moves, struct moves_stats *out);
+
+/* Appends the JSON of GET /v1/rebalance. */
+void moves_describe(struct moves *moves, struct buffer *out);
+
+/* Calls done exactly once, maybe before this returns: with the status and the
+ * body of GET /v1/room. */
+void moves_ask_room(struct moves *moves,
+	void (*done)(void *owner, int status, const struct buffer *body),
+	void *owner);
+/* done is not called any more for those who asked. */
+void moves_forget_rooms(struct moves *moves);
+
+void moves_close(struct moves *moves); /* NULL is fine */
