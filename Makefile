@@ -442,6 +442,11 @@ bench-rule: packages-test ## a round of moves over 1,000 nodes, 30,000 VMs
 	@$(OUT)/tests/bench/bench_rule
 	@$(OUT)/tests/bench/bench_mover
 
+.PHONY: bench-plan
+bench-plan: packages-test ## plans that make room: 1,000 nodes, 30,000 VMs
+	@$(MAKE) -s -j$(JOBS) $(OUT)/tests/bench/bench_plan
+	@$(OUT)/tests/bench/bench_plan
+
 .PHONY: compare
 compare: packages-test ## the answers of another checkout's build: OLD=DIR
 	@[ -n "$(OLD)" ] || { echo "OLD=DIR is missing: a checkout in which" \
