@@ -507,45 +507,56 @@ static size_t pushes_of(struct search *s, size_t vm, size_t most)
 	return most + 1;
 }
 
-static bool has_target(struct search *s, size_t vm, size_t pushes)
+/* The most that VMs of the node free with some number of moves, for each amount
+ * that is short. */
+struct relief {
+	double most[SHORTFALL_MAX][PLAN_MOVES_MAX + 1];
+};
+
+static void add_relief(struct relief *relief, const struct shortfall *shortfall,
+	const struct state_vm *vm, size_t cost, size_t moves)
 {
-	return pushes_of(s, vm, pushes) <= pushes;
+	for (size_t i = 0; i < shortfall->count; i++) {
+		double share = shortfall_share(shortfall, i, vm);
+		double *most = relief->most[i];
+
+		for (size_t k = moves; k >= cost; k--) {
+			if (most[k - cost] + share > most[k]) {
+				most[k] = most[k - cost] + share;
+			}
+		}
+	}
 }
 
-/* `count` VMs of the node that may leave, and the VM `with`, free enough. */
+/* The VM `with` and, by `moves` moves, VMs from a position on free enough. */
 static bool can_suffice(struct search *s, const struct want *want,
-	const struct shortfall *shortfall, size_t with, size_t count)
+	const struct shortfall *shortfall, size_t with, size_t moves)
 {
 	const struct state_node *at = &s->state->nodes[want->node];
+	struct relief relief;
 
 	for (size_t i = 0; i < shortfall->count; i++) {
-		double most[PLAN_MOVES_MAX + 1] = { 0 };
-		double sum = with == STATE_NONE
+		memset(relief.most[i], 0, (moves + 1) * sizeof(double));
+	}
+	for (size_t k = want->first; k < at->vm_count && moves > 0; k++) {
+		size_t vm = at->vm_list[k];
+		size_t pushes;
+
+		if (vm == with || !search_may_leave(s, vm)) {
+			continue;
+		}
+		pushes = pushes_of(s, vm, moves - 1);
+		if (pushes < moves) {
+			add_relief(&relief, shortfall, &s->state->vms[vm],
+				pushes + 1, moves);
+		}
+	}
+	for (size_t i = 0; i < shortfall->count; i++) {
+		double own = with == STATE_NONE
 			? 0
 			: shortfall_share(shortfall, i, &s->state->vms[with]);
 
-		for (size_t k = want->first; k < at->vm_count && count > 0;
-			k++) {
-			size_t vm = at->vm_list[k];
-			double share;
-			size_t place = count;
-
-			if (vm == with || !search_may_leave(s, vm) ||
-				!has_target(s, vm, count - 1)) {
-				continue;
-			}
-			share = shortfall_share(shortfall, i,
-				&s->state->vms[vm]);
-			while (place > 0 && share > most[place - 1]) {
-				most[place] = most[place - 1];
-				place--;
-			}
-			most[place] = share;
-		}
-		for (size_t k = 0; k < count; k++) {
-			sum += most[k];
-		}
-		if (sum < shortfall->list[i].amount) {
+		if (own + relief.most[i][moves] < shortfall->list[i].amount) {
 			return false;
 		}
 	}
@@ -684,12 +695,12 @@ static bool try_vm(struct search *s, struct want *want, size_t position,
 		return false;
 	}
 	pushes = pushes_of(s, vm, spare);
+	next.first = position + 1;
 	if (pushes > spare ||
-		!can_suffice(s, want, shortfall, vm, spare - pushes) ||
+		!can_suffice(s, &next, shortfall, vm, spare - pushes) ||
 		(spare == 0 && !suffices(s, want, vm))) {
 		return false;
 	}
-	next.first = position + 1;
 	return depart(&departure);
 }
 
