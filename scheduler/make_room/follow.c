@@ -284,7 +284,7 @@ static void judge_place(struct make_room *room, struct effort *effort,
 	scoped_buffer struct buffer why = BUFFER_MAX(EFFORT_WHY_MAX);
 	const struct pod *taker = NULL;
 
-	if (effort->refused_us > effort->freed_us &&
+	if (effort->refused_us >= effort->freed_us &&
 		!room_pods_waits_for_data(effort->refusal)) {
 		taker = cache_newcomer(room->options.cache, effort->node,
 			effort->held_us);
