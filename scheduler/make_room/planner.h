@@ -34,12 +34,14 @@ struct planner_options {
 };
 
 struct planner_job {
-	/* In the thread. input is ready but for max_moves, which is PLAN_MOVES;
-	 * it may be changed. */
+	/* In the thread. input is ready; it may be changed, as may its
+	 * cluster. It must end soon once input->stop is true, and neither makes
+	 * nor frees copies of pods: see cache/cluster_copy.h. */
 	void (*work)(void *owner, struct plan_input *input);
 	/* On the event loop. What work() found may be read until it returns.
-	 * is_done false: the planner closes, or the caches or KubeVirt's
-	 * watches are not complete, and work() did not run. */
+	 * is_done false: the caches or KubeVirt's watches are not complete, and
+	 * work() did not run; or the planner closes, and what work() found, if
+	 * it ran, may be cut off. It must not close the planner. */
 	void (*done)(void *owner, const struct plan_input *input, bool is_done);
 	void *owner;
 };
@@ -47,15 +49,15 @@ struct planner_job {
 /* Never NULL. */
 struct planner *planner_new(const struct planner_options *options);
 
-/* False: too many jobs wait. done() is called exactly once for each job that
+/* False: too many jobs wait, or the planner closes. done() is called exactly once for each job that
  * is taken, and never inside this. */
 bool planner_start(struct planner *planner, const struct planner_job *job);
 
-/* The longest slice on the event loop and the duration of the last search. */
 struct planner_stats {
-	uint64_t jobs;
-	double longest_slice_s;
-	double copy_s, search_s; /* of the last job; NAN: none */
+	uint64_t jobs;		/* whose search ended */
+	double longest_slice_s; /* on the event loop */
+	/* Of the last job; NAN: none. The first one sums the slices. */
+	double copy_s, search_s;
 };
 void planner_stats(const struct planner *planner, struct planner_stats *out);
 
