@@ -45,7 +45,7 @@ static const struct {
 	[LAUNCHER_DEDICATED] = { "dedicated-cpus", NULL },
 };
 
-/* What the container `compute` and the sidecar request. */
+/* Requests of the container `compute`, and of the sidecar. */
 struct amounts {
 	int64_t micro, bytes, page_bytes;
 	int64_t log_micro, log_bytes;

@@ -10,7 +10,7 @@
  * system, which begin at 2 * 10^9. */
 #define PRIORITY (INT32_MAX / 2)
 
-/* Of a binary search among ROOM_VCPUS_MAX sizes. */
+/* A binary search among ROOM_VCPUS_MAX sizes makes so many. */
 enum { SEARCHES = 8 };
 _Static_assert(ROOM_VCPUS_MAX + 1 <= 1 << SEARCHES, "halved so often");
 
@@ -28,6 +28,11 @@ struct search {
 static struct launcher_size size_of(unsigned vcpus)
 {
 	return (struct launcher_size){ vcpus, vcpus * ROOM_VCPU_GIB };
+}
+
+static bool is_stopped(const struct plan_input *input)
+{
+	return input->stop != NULL && atomic_load(input->stop);
 }
 
 /* ---- what a node offers ---- */
@@ -153,7 +158,7 @@ static void count_fits(struct search *s, struct room_fit *fit)
 	const struct cluster *cluster = s->input->cluster;
 
 	launcher_shape_resize(&s->kind->shape, fit->size, 1);
-	for (size_t i = 0; i < cluster->count; i++) {
+	for (size_t i = 0; i < cluster->count && !is_stopped(s->input); i++) {
 		struct node *node = cluster->nodes[i];
 		unsigned left = ROOM_COPIES_MAX - fit->copies;
 
@@ -180,7 +185,7 @@ static const struct node *first_fit(struct search *s)
 	const struct cluster *cluster = s->input->cluster;
 	const struct node *first = NULL;
 
-	for (size_t i = 0; i < cluster->count; i++) {
+	for (size_t i = 0; i < cluster->count && !is_stopped(s->input); i++) {
 		struct node *node = cluster->nodes[i];
 
 		if ((first == NULL || strcmp(node->name, first->name) < 0) &&
@@ -229,11 +234,6 @@ static void find_now(struct search *s)
 }
 
 /* ---- after moves ---- */
-
-static bool is_stopped(const struct plan_input *input)
-{
-	return input->stop != NULL && atomic_load(input->stop);
-}
 
 /* Searches for a plan for the kind's pod with its share of the work. */
 static void search_plan(struct search *s, struct plan *plan,

@@ -64,11 +64,12 @@ struct room_fits {
 void room_fits_init(struct room_fits *fits, struct interner *interner,
 	const struct launcher_settings *settings);
 
-/* Once, in any thread. The input is the same afterwards. */
+/* Once, in any thread. The input is the same afterwards. Ends soon after
+ * input->stop is set, with an answer that says too little. */
 void room_fits_find(struct room_fits *fits, const struct plan_input *input);
 
-/* Appends the members of an object, from "nodes" to "kinds". Possible also after
- * room_fits_fini(). */
+/* Appends the members of an object, from "nodes" to "kinds". Works after
+ * room_fits_fini(), too. */
 void room_fits_write(const struct room_fits *fits, struct json *j);
 
 /* Frees the pods. Zeroed is fine. */

@@ -1,33 +1,21 @@
-/* Whether a node may take a running VM now: the filters of a decision, also
- * with nominated pods, the failures of this VM on this node, and the pods that
- * its kubelet rejected.
+/* Whether a node may take a running VM now: filter/move_filter.h on the cache.
  *
  * A fleet outlives changes of the cache, so its pods and nodes are only names:
  * this looks both up. */
 #pragma once
 
 #include "scheduler/cache/cache.h"
-#include "scheduler/filter/prefilter.h"
+#include "scheduler/filter/move_filter.h"
 #include "scheduler/rebalance/fleet.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* rejections_cost() of a node from which VMs stay away: its kubelet rejected
- * more than one VM lately. One alone may be a race and costs .016. */
-#define LIVE_FILTER_REJECTIONS 0.02
-
 /* Zeroed but for the cache: ready. */
 struct live_filter {
 	const struct cache *cache;
-	struct prefilter prefilter; /* of `pod` */
-	struct pod pod;		    /* as its target pod will be */
-	char uid[REPORT_UID_MAX];   /* "": no pod is prepared */
-	/* The target pod of a migration may require the host name of the node
-	 * that the migration chose. The VM does not: its next target pod will
-	 * require another. A copy of the selector's slots, owned, and the host
-	 * name's among them; NULL: it is not required. */
-	struct label *slots, *hostname;
+	struct move_filter filter;
+	char uid[REPORT_UID_MAX]; /* of the prepared pod; "": none */
 	int64_t now_us;
 };
 

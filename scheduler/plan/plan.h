@@ -96,8 +96,8 @@ struct plan {
 	size_t count, moves;	 /* moves: those of kind PLAN_MOVE */
 	/* Index of the node for the goal's pod; PLAN_NOWHERE: other goals. */
 	ptrdiff_t node;
-	/* What the plan does; without a plan, what came closest and why that
-	 * fails. */
+	/* Says what the plan does; without a plan, what came closest and why
+	 * that fails. */
 	char sentence[PLAN_SENTENCE_MAX];
 	uint64_t work;	 /* filters that were computed */
 	bool is_cut_off; /* the search ended at a limit */

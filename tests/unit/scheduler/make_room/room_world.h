@@ -8,7 +8,7 @@
 #define GIB (INT64_C(1) << 30)
 #define MIB (INT64_C(1) << 20)
 
-/* What the launcher pod of a VM without pages needs beside the guest. */
+/* The memory of a launcher pod without huge pages beside the guest. */
 #define LAUNCHER_BYTES(vcpus) ((280 + 8 * (vcpus)) * MIB + 35000000)
 
 struct room_world {
@@ -18,7 +18,7 @@ struct room_world {
 	struct plan_input input;
 };
 
-/* What a node offers. */
+/* A node's allocatable. */
 struct room_node {
 	const char *name;
 	int64_t cpu_milli, memory_bytes;

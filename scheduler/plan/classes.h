@@ -1,0 +1,45 @@
+/* VMs that need the same of a node: equal requests, node selectors,
+ * tolerations and priority.
+ *
+ * A class has the nodes that have this room before any move. Relations to other
+ * pods, host ports and volumes are left out, so the list may be too long for a
+ * VM and never misses a node. */
+#pragma once
+
+#include "scheduler/filter/move_filter.h"
+#include "scheduler/plan/state.h"
+
+#include <stddef.h>
+
+enum { CLASSES_PUSHES = 2 };
+
+/* Nodes in the order of their loads. */
+struct class_nodes {
+	size_t *list; /* owned */
+	size_t count;
+	bool is_known;
+};
+
+struct class
+{
+	size_t vm;	/* one of its VMs */
+	struct pod pod; /* what the class needs; borrows of the VM's */
+	struct class_nodes direct; /* room is there */
+	/* [n]: n + 1 moves make room there. */
+	struct class_nodes pushed[CLASSES_PUSHES];
+};
+
+struct classes {
+	struct class *list; /* owned */
+	size_t count, capacity;
+	size_t *slots; /* owned; a hash table of indices + 1 */
+	size_t slot_count;
+	struct cluster plain; /* the cluster without relations of pods */
+};
+
+/* Sets the class of each VM. */
+void classes_begin(struct classes *classes, struct state *state);
+void classes_end(struct classes *classes);
+
+/* The VM can be told from another one of its class only by its use. */
+bool classes_is_plain(const struct state *state, const struct pod *pod);

@@ -1,0 +1,127 @@
+/* The core of all plans: the moves after which a pod fits on a node.
+ *
+ * A want says that a pod is to get to a node. If the node does not admit it,
+ * each VM there that may leave becomes a want of its own, on top. Wants form a
+ * stack; a want is done when its turn comes and the node admits its pod. Each
+ * VM moves once. The state is the same after each search. */
+#pragma once
+
+#include "scheduler/filter/move_filter.h"
+#include "scheduler/plan/classes.h"
+#include "scheduler/plan/shortfall.h"
+#include "scheduler/plan/state.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	SEARCH_DEPTH_MAX = 128,
+	/* With more nodes, a VM's targets come from its class's lists. */
+	SEARCH_SMALL = 16,
+	/* Targets that are tried for a VM. */
+	SEARCH_TARGETS = 8,
+	/* Targets out of which another VM must move first. */
+	SEARCH_PUSHES = 16,
+};
+
+/* Beside the bits of filter/filter.h: reasons of the search. */
+#define SEARCH_ASIDE (UINT64_C(1) << 63)
+#define SEARCH_LOAD (UINT64_C(1) << 62)
+
+/* Reasons that do not end when VMs leave the node. */
+#define SEARCH_HOPELESS                                                        \
+	((UINT64_C(1) << (REASON_REFUSED)) |                                   \
+		(UINT64_C(1) << (REASON_PINNED)) |                             \
+		(UINT64_C(1) << (REASON_UNSCHEDULABLE)) |                      \
+		(UINT64_C(1) << (REASON_NODE_NAME)) |                          \
+		(UINT64_C(1) << (REASON_TAINT)) |                              \
+		(UINT64_C(1) << (REASON_AFFINITY)) |                           \
+		(UINT64_C(1) << (REASON_SPREAD_LABEL)) |                       \
+		(UINT64_C(1) << (REASON_VOLUMES + VOLUMES_AFFINITY)) |         \
+		(UINT64_C(1) << (REASON_VOLUMES + VOLUMES_NONE)) |             \
+		(UINT64_C(1) << (REASON_VOLUMES + VOLUMES_SPACE)) |            \
+		(UINT64_C(1) << (REASON_VOLUMES + VOLUMES_MISSING)) |          \
+		(UINT64_C(1) << (REASON_VOLUMES + VOLUMES_ZONE)) |             \
+		(UINT64_C(1) << (REASON_KVM_MISSING)) |                        \
+		(UINT64_C(1) << (REASON_KVM_API_MISMATCH)) |                   \
+		(UINT64_C(1) << (REASON_KVM_CREATE_FAILED)) |                  \
+		(UINT64_C(1) << (REASON_KVM_RUN_FAILED)) | SEARCH_ASIDE)
+
+enum want_kind {
+	WANT_MOVE,
+	WANT_START,
+	WANT_POD,   /* the goal's pod */
+	WANT_CLASS, /* room for a class */
+};
+
+struct want {
+	enum want_kind kind;
+	size_t vm; /* of the first two kinds */
+	const struct pod *pod;
+	size_t node;
+	size_t first;	    /* VMs of the node before this were tried */
+	struct want *below; /* done next; NULL: none */
+};
+
+/* A plan that was found. */
+struct found {
+	bool is_found;
+	size_t *vms, *targets;	    /* owned */
+	enum plan_step_kind *kinds; /* owned */
+	size_t count, capacity;
+	size_t moves;
+	double memory;
+	long load;   /* of the fullest target, in 1/10,000 */
+	size_t node; /* of the goal's pod */
+};
+
+/* A filter that is ready for a pod at a version of the state. */
+struct ready {
+	struct move_filter filter;
+	const struct pod *pod;
+	enum want_kind kind;
+	uint64_t version;
+};
+
+struct search {
+	struct state *state; /* borrowed */
+	struct classes classes;
+	struct filter_options options;
+	struct ready *ready; /* owned; by depth */
+	unsigned depth;
+	uint64_t work, limit;
+	const struct pod *goal; /* only lower priorities move; NULL: all */
+	size_t closed;		/* no VM moves to this node; STATE_NONE */
+	size_t open;		/* VMs leave it although it stands aside */
+	bool ends_at_first, is_probing, has_reached;
+	bool is_cut;
+	struct found best;
+};
+
+void search_begin(struct search *s, struct state *state,
+	const struct plan_goal *goal);
+void search_end(struct search *s);
+
+/* The search must end: the limit, or the caller's flag. */
+bool search_is_over(struct search *s);
+
+/* Whether the node admits the pod now: reasons, 0: it does. */
+uint64_t search_admits(struct search *s, const struct want *want);
+
+/* Another node admits the VM now. */
+bool search_has_room(struct search *s, size_t vm);
+
+/* The VM may be moved for this goal. */
+bool search_may_leave(const struct search *s, size_t vm);
+
+/* Looks for plans of `moves` moves that end with the want, and keeps the best
+ * in s->best. */
+void search_want(struct search *s, struct want *want, size_t moves);
+
+/* The same for a VM that is to run on any other node. */
+void search_leave(struct search *s, size_t vm, enum want_kind kind,
+	size_t moves);
+
+/* Makes the steps of s->best and forgets it. */
+void search_keep(struct search *s);

@@ -1,0 +1,301 @@
+#include "scheduler/plan/vm_goals.h"
+
+#include "lib/memory.h"
+#include "scheduler/plan/words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Other VMs that may be pushed for one VM of many. */
+enum { PUSHES_MAX = 2 };
+
+/* Orders of the VMs that are tried: a VM that found no room comes first in the
+ * next one. */
+enum { ROUNDS_MAX = 8 };
+
+static size_t moves_left(const struct search *s)
+{
+	size_t most = s->state->input->max_moves;
+
+	return s->state->moves < most ? most - s->state->moves : 0;
+}
+
+/* The VM goes to another node with as few moves as possible. */
+static bool place(struct search *s, size_t vm, enum want_kind kind, size_t most)
+{
+	size_t own = kind == WANT_MOVE ? 1 : 0;
+
+	for (size_t i = own; i <= most && !search_is_over(s); i++) {
+		search_leave(s, vm, kind, i);
+		if (s->best.is_found) {
+			search_keep(s);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- a VM ---- */
+
+static size_t find_vm(const struct state *state, const struct pod *pod)
+{
+	size_t i = 0;
+
+	while (i < state->vm_count &&
+		strcmp(state->vms[i].vm->pod->uid, pod->uid) != 0) {
+		i++;
+	}
+	return i;
+}
+
+bool vm_goals_elsewhere(struct search *s, const struct plan_goal *goal,
+	struct buffer *words)
+{
+	const struct state *state = s->state;
+	size_t vm = find_vm(state, goal->pod);
+
+	if (vm == state->vm_count) {
+		words_pod(words, goal->pod);
+		buffer_text(words, " does not run");
+		return false;
+	}
+	s->open = state->vms[vm].vm->node;
+	if (state->vms[vm].vm->is_leaving) {
+		words_pod(words, goal->pod);
+		buffer_printf(words, " leaves %s already",
+			state->nodes[s->open].node->name);
+		return true;
+	}
+	if (!search_may_leave(s, vm)) {
+		words_fixed(words, s, vm);
+		return false;
+	}
+	if (place(s, vm, WANT_MOVE, state->input->max_moves)) {
+		words_pod(words, goal->pod);
+		buffer_printf(words, " leaves %s",
+			state->nodes[s->open].node->name);
+		words_steps(words, state);
+		return true;
+	}
+	buffer_text(words, "no plan of ");
+	words_moves(words, state->input->max_moves);
+	buffer_text(words, " moves ");
+	words_pod(words, goal->pod);
+	buffer_text(words, " elsewhere: ");
+	words_no_target(words, s, vm, WANT_MOVE);
+	return false;
+}
+
+/* ---- a list of VMs ---- */
+
+struct vm_list {
+	size_t *vms; /* owned */
+	size_t count;
+	size_t failed; /* the first of them that found no room */
+};
+
+static int compare_sizes(const struct state *state, size_t a, size_t b)
+{
+	const struct pod *left = state->vms[a].vm->pod;
+	const struct pod *right = state->vms[b].vm->pod;
+	int r;
+
+	if (left->requests.memory_bytes != right->requests.memory_bytes) {
+		return left->requests.memory_bytes >
+				right->requests.memory_bytes
+			? -1
+			: 1;
+	}
+	if (left->requests.cpu_milli != right->requests.cpu_milli) {
+		return left->requests.cpu_milli > right->requests.cpu_milli ? -1
+									    : 1;
+	}
+	r = strcmp(left->namespace, right->namespace);
+	r = r != 0 ? r : strcmp(left->name, right->name);
+	return r != 0 ? r : strcmp(left->uid, right->uid);
+}
+
+static int by_size(const void *a, const void *b, void *owner)
+{
+	return compare_sizes(owner, *(const size_t *)a, *(const size_t *)b);
+}
+
+static int by_priority(const void *a, const void *b, void *owner)
+{
+	const struct state *state = owner;
+	int32_t left = state->vms[*(const size_t *)a].vm->pod->priority;
+	int32_t right = state->vms[*(const size_t *)b].vm->pod->priority;
+
+	return left != right ? (left < right) - (left > right)
+			     : by_size(a, b, owner);
+}
+
+static void undo_all(struct search *s)
+{
+	while (s->state->step_count > 0) {
+		state_undo_step(s->state);
+	}
+}
+
+/* Moves the VM at a position to the front. */
+static void put_first(struct vm_list *list, size_t position)
+{
+	size_t vm = list->vms[position];
+
+	memmove(&list->vms[1], &list->vms[0], position * sizeof(size_t));
+	list->vms[0] = vm;
+}
+
+/* ---- a node ---- */
+
+/* Leaves moves for the VMs behind. */
+static size_t moves_for(const struct search *s, const struct vm_list *list,
+	size_t position)
+{
+	size_t behind = list->count - position - 1;
+	size_t left = moves_left(s);
+	size_t most = left > behind ? left - behind : 0;
+
+	return most > PUSHES_MAX + 1 ? PUSHES_MAX + 1 : most;
+}
+
+/* All VMs of the list leave, in its order. */
+static bool leave_all(struct search *s, struct vm_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (!place(s, list->vms[i], WANT_MOVE, moves_for(s, list, i))) {
+			list->failed = i;
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool list_leaving(struct search *s, size_t node, struct vm_list *out,
+	struct buffer *words)
+{
+	const struct state_node *at = &s->state->nodes[node];
+
+	out->vms = xcalloc(at->vm_count + 1, sizeof(size_t));
+	for (size_t i = 0; i < at->vm_count; i++) {
+		size_t vm = at->vm_list[i];
+
+		if (s->state->vms[vm].node == STATE_NONE) {
+			continue;
+		}
+		if (!search_may_leave(s, vm)) {
+			buffer_printf(words,
+				"%s cannot be emptied: ", at->node->name);
+			words_fixed(words, s, vm);
+			return false;
+		}
+		out->vms[out->count++] = vm;
+	}
+	qsort_r(out->vms, out->count, sizeof(size_t), by_size, s->state);
+	return true;
+}
+
+static bool empty(struct search *s, struct vm_list *list, size_t node,
+	struct buffer *words)
+{
+	const struct state *state = s->state;
+	const char *name = state->nodes[node].node->name;
+
+	if (list->count > state->input->max_moves) {
+		buffer_printf(words, "%s has %zu VMs, and a plan has ", name,
+			list->count);
+		words_moves(words, state->input->max_moves);
+		buffer_text(words, " at most");
+		return false;
+	}
+	for (size_t i = 0; i < ROUNDS_MAX && !search_is_over(s); i++) {
+		size_t vm;
+
+		if (leave_all(s, list)) {
+			buffer_printf(words, "%s is empty", name);
+			words_steps(words, state);
+			return true;
+		}
+		vm = list->vms[list->failed];
+		if (i + 1 == ROUNDS_MAX || list->failed == 0) {
+			buffer_printf(words, "no plan of ");
+			words_moves(words, state->input->max_moves);
+			buffer_printf(words, " empties %s: after ", name);
+			words_moves(words, state->moves);
+			buffer_text(words, ", ");
+			words_no_target(words, s, vm, WANT_MOVE);
+			undo_all(s);
+			return false;
+		}
+		undo_all(s);
+		put_first(list, list->failed);
+	}
+	buffer_printf(words, "%s cannot be emptied in time", name);
+	return false;
+}
+
+bool vm_goals_empty(struct search *s, const struct plan_goal *goal,
+	struct buffer *words)
+{
+	struct vm_list list = { 0 };
+	size_t node = goal->nodes[0];
+	bool is_empty;
+
+	s->closed = node;
+	s->open = node;
+	s->ends_at_first = true;
+	is_empty = list_leaving(s, node, &list, words) &&
+		empty(s, &list, node, words);
+	free(list.vms);
+	return is_empty;
+}
+
+/* ---- nodes that are gone ---- */
+
+static void list_starting(const struct state *state, struct vm_list *out)
+{
+	out->vms = xcalloc(state->vm_count + 1, sizeof(size_t));
+	for (size_t i = 0; i < state->vm_count; i++) {
+		const struct plan_vm *vm = state->vms[i].vm;
+
+		if (state->nodes[vm->node].is_gone && !vm->is_leaving) {
+			out->vms[out->count++] = i;
+		}
+	}
+	qsort_r(out->vms, out->count, sizeof(size_t), by_priority,
+		(void *)(uintptr_t)state);
+}
+
+bool vm_goals_gone(struct search *s, const struct plan_goal *goal,
+	struct buffer *words)
+{
+	const struct state *state = s->state;
+	struct vm_list list = { 0 };
+	size_t started = 0;
+	size_t failed = STATE_NONE;
+
+	s->ends_at_first = true;
+	list_starting(state, &list);
+	for (size_t i = 0; i < list.count; i++) {
+		size_t most = moves_left(s);
+
+		if (place(s, list.vms[i], WANT_START,
+			    most < PUSHES_MAX + 1 ? most : PUSHES_MAX + 1)) {
+			started++;
+		} else if (failed == STATE_NONE) {
+			failed = list.vms[i];
+		}
+	}
+	if (started == list.count) {
+		buffer_printf(words,
+			"all %zu VMs of %zu node%s start elsewhere", list.count,
+			goal->node_count, goal->node_count == 1 ? "" : "s");
+		words_steps(words, state);
+	} else {
+		buffer_printf(words, "%zu of %zu VMs cannot start elsewhere: ",
+			list.count - started, list.count);
+		words_no_target(words, s, failed, WANT_START);
+	}
+	free(list.vms);
+	return started == list.count;
+}

@@ -1,0 +1,38 @@
+/* The sentences of plans. */
+#pragma once
+
+#include "lib/buffer.h"
+#include "scheduler/plan/search.h"
+#include "scheduler/plan/state.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Names of VMs in a sentence; further ones are counted. */
+enum { WORDS_NAMES_MAX = 10 };
+
+/* "namespace/name", of the VM if the pod is one of a VM. */
+void words_pod(struct buffer *out, const struct pod *pod);
+
+/* "1 move", "2 moves". */
+void words_moves(struct buffer *out, size_t moves);
+
+/* " after 2 moves: ns/vm-1 to node-c, ns/vm-2 to node-b"; nothing without
+ * moves. */
+void words_steps(struct buffer *out, const struct state *state);
+
+/* "Insufficient cpu, Insufficient memory", in the filters' words. */
+void words_reasons(struct buffer *out, struct search *s, const struct pod *pod,
+	uint64_t reasons);
+
+/* Why the VM does not move: "ns/vm cannot be migrated: ..."; the VM must be one
+ * for which search_may_leave() is false. */
+void words_fixed(struct buffer *out, const struct search *s, size_t vm);
+
+/* Why no other node takes the VM now: "no node takes ns/vm: 3 times
+ * Insufficient memory". */
+void words_no_target(struct buffer *out, struct search *s, size_t vm,
+	enum want_kind kind);
+
+/* Which node comes closest to the pod, and why it fails there. */
+void words_closest(struct buffer *out, struct search *s, const struct pod *pod);
