@@ -198,7 +198,7 @@ static inline void finish_move(size_t vm, enum migration_phase phase,
 	fake_kubevirt.migration_count = 0;
 	migration = fake_migration(namespace, names[vm], MIGRATION_RUNNING);
 	fake_kubevirt.options.on_ordered(fake_kubevirt.options.owner,
-		fake_kubevirt.move_id, "plimsoll-x", "");
+		fake_kubevirt.move_id, migration->name, "");
 	tell(migration, &fake_kubevirt.vmis[vm]);
 	migration->phase = phase;
 	if (phase == MIGRATION_SUCCEEDED) {

@@ -96,7 +96,7 @@ static void orders_the_moves_in_turn_and_holds_the_place(void **state)
 	plan_two();
 	put_pending("urgent", 1000, "15900m");
 	pass(5);
-	/* KubeVirt's limit out of a node admits one. */
+	/* Until KubeVirt shows the first migration, there is no second. */
 	assert_int_equal(fake_kubevirt.ordered, 1);
 	assert_string_equal(fake_kubevirt.hostname, "host-node-2");
 	assert_true(is_held("urgent"));
