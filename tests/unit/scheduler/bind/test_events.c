@@ -322,6 +322,20 @@ static void events_about_vmis_count_for_the_limit_of_all(void **state)
 	assert_int_equal(events_suppressed(world.events, EVENTS_OF_ALL), 1);
 }
 
+static void an_event_about_a_pod_has_its_own_reason(void **state)
+{
+	const struct events_pod about = { "MakingRoom", "RoomLost", "because",
+		true };
+
+	(void)state;
+	events_about_pod(world.events, world.queued.pod, &about, 0);
+	assert_int_equal(world.count, 1);
+	assert_non_null(strstr(world.open[0]->body, "\"RoomLost\""));
+	assert_non_null(strstr(world.open[0]->body, "\"MakingRoom\""));
+	assert_non_null(strstr(world.open[0]->body, "\"Warning\""));
+	answer_all();
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -338,6 +352,7 @@ int main(void)
 		CASE(each_of_200_vms_that_start_at_once_has_its_pods_event),
 		CASE(counts_what_is_not_sent_while_too_many_are_in_flight),
 		CASE(events_about_vmis_count_for_the_limit_of_all),
+		CASE(an_event_about_a_pod_has_its_own_reason),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
