@@ -167,6 +167,7 @@ WRAP_test_make_room = $(WRAP_test_mover)
 WRAP_test_make_room_ends = $(WRAP_test_mover)
 WRAP_test_make_room_leaders = $(WRAP_test_mover)
 WRAP_test_planner = clock_monotonic_us
+WRAP_test_mover_room = $(WRAP_test_mover)
 WRAP_test_hour_scan = chunk_open chunk_close
 WRAP_test_ingest = clock_monotonic_us timer_start
 WRAP_test_request_body = store_names_find
