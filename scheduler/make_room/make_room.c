@@ -1,9 +1,10 @@
-#include "scheduler/make_room/make_room_private.h"
+#include "scheduler/make_room/make_room.h"
 
 #include "lib/loop.h"
 #include "lib/memory.h"
 #include "scheduler/cache/queue.h"
 #include "scheduler/make_room/hold.h"
+#include "scheduler/make_room/make_room_private.h"
 #include "scheduler/make_room/room_pods.h"
 #include "scheduler/make_room/room_status.h"
 #include "scheduler/make_room/room_words.h"

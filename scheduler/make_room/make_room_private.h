@@ -1,4 +1,4 @@
-/* What the modules of make_room.h share: its state, and one look at one
+/* Shared by the modules of make_room.h: the state, and one look at one
  * effort. */
 #pragma once
 

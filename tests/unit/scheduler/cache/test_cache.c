@@ -336,7 +336,7 @@ static void the_newcomer_is_the_largest_pod_since_then(void **state)
 	struct world *world = *state;
 	struct pod *large = make_pod(world, "large", "a");
 
-	large->requests.memory_bytes = 4096;
+	large->requests.memory_bytes = INT64_C(4) << 30;
 	put_node(world, "a", "4", "1");
 	cache_put_pod(&world->cache, make_pod(world, "old", "a"), 5 * SECOND);
 	cache_put_pod(&world->cache, make_pod(world, "far", "b"), 9 * SECOND);
