@@ -206,7 +206,7 @@ static void write_pod(struct json *j, enum launcher_kind kind,
 {
 	json_object(j, NULL);
 	json_object(j, "metadata");
-	json_string(j, "name", launcher_kind_name(kind));
+	json_string(j, "name", LAUNCHER_NAME);
 	json_string(j, "uid", launcher_kind_name(kind));
 	json_object(j, "labels");
 	json_string(j, "kubevirt.io", "virt-launcher");
