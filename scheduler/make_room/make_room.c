@@ -102,8 +102,7 @@ static void restore(struct make_room *room, struct effort *effort,
 		}
 	}
 	if (first < now.wall_us) {
-		effort->began_us =
-			now.now_us - (int64_t)(now.wall_us - first);
+		effort->began_us = now.now_us - (int64_t)(now.wall_us - first);
 		(void)snprintf(effort->nominated, sizeof(effort->nominated),
 			"%s", pod->nominated_node);
 	}

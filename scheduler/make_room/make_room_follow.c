@@ -207,8 +207,8 @@ static bool is_due(const struct effort *effort, int64_t now_us)
 			!effort_is_moving(effort));
 
 	return effort->planned_us == 0 ||
-		(may_change && now_us - effort->planned_us >=
-				MAKE_ROOM_AGAIN_US);
+		(may_change &&
+			now_us - effort->planned_us >= MAKE_ROOM_AGAIN_US);
 }
 
 static void search(struct make_room *room, struct effort *effort,
@@ -222,12 +222,11 @@ static void search(struct make_room *room, struct effort *effort,
 			room->not_watching);
 		return;
 	}
-	effort->search = effort_search_start(
-		&(struct effort_search_options){ .planner =
-							room->options.planner,
-			.pod = pod,
-			.done = on_found,
-			.owner = effort });
+	effort->search = effort_search_start(&(
+		struct effort_search_options){ .planner = room->options.planner,
+		.pod = pod,
+		.done = on_found,
+		.owner = effort });
 }
 
 /* ---- the moves ---- */

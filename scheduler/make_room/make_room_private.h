@@ -16,7 +16,7 @@ struct make_room {
 	struct efforts efforts;
 	struct given_up given_up;
 	struct timer *tick;
-	bool leads; /* as of the last tick */
+	bool leads;	/* as of the last tick */
 	int64_t led_us; /* since then */
 	/* As of the last tick: moves are ordered, and KubeVirt is watched; ""
 	 * or why it is not. */

@@ -344,8 +344,8 @@ static void the_newcomer_is_the_largest_pod_since_then(void **state)
 	cache_put_pod(&world->cache, make_pod(world, "small", "a"), 7 * SECOND);
 	cache_put_pod(&world->cache, large, 6 * SECOND);
 	assert_ptr_equal(cache_newcomer(&world->cache, "a", 5 * SECOND), large);
-	assert_string_equal(
-		cache_newcomer(&world->cache, "a", 6 * SECOND)->uid, "small");
+	assert_string_equal(cache_newcomer(&world->cache, "a", 6 * SECOND)->uid,
+		"small");
 	/* A reservation is no pod. */
 	assert_true(cache_put_copy(&world->cache, "large", "copy", "c",
 		9 * SECOND));

@@ -67,10 +67,10 @@ void plan_find(struct plan *out, const struct plan_input *input,
 
 		out->steps[i] = (struct plan_step){
 			.pod = cache_pod(&scene.cache, uid),
-			.source = fake_index(input->cluster,
-				p->steps[i].source),
-			.target = fake_index(input->cluster,
-				p->steps[i].target),
+			.source =
+				fake_index(input->cluster, p->steps[i].source),
+			.target =
+				fake_index(input->cluster, p->steps[i].target),
 			.source_load_before = NAN,
 			.source_load_after = NAN,
 			.target_load_before = NAN,

@@ -82,8 +82,7 @@ static void pods_that_no_move_can_help_have_no_effort(void **state)
 	room_start(MOVER_RECOMMEND);
 	plan_two();
 	put_pending("target", 1000, "15900m")->pod->is_target = true;
-	put_pending_with("picky", 1000, "1",
-		"'nodeSelector':{'disk':'fast'},");
+	put_pending_with("picky", 1000, "1", "'nodeSelector':{'disk':'fast'},");
 	pass(5);
 	assert_int_equal(fake_planner.searches, 0);
 	assert_int_equal(stats().efforts, 0);

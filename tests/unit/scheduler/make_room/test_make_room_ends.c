@@ -114,8 +114,9 @@ static void a_failed_move_costs_a_plan(void **state)
 	pass(6);
 	assert_int_equal(stats().given_up, 1);
 	assert_int_equal(stats().lost, 0);
-	assert_in(room.message, "the move of vms/c from node-2 to node-3 "
-				"failed");
+	assert_in(room.message,
+		"the move of vms/c from node-2 to node-3 "
+		"failed");
 }
 
 static void a_withdrawn_order_costs_a_plan(void **state)
