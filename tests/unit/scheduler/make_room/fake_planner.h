@@ -18,8 +18,7 @@ struct planner {
 	size_t count;
 	unsigned searches;
 	bool is_full;
-	/* The next plan. */
-	const char *node; /* NULL: there is none */
+	const char *node; /* of the next plan; NULL: there is none */
 	const char *sentence;
 	struct fake_step steps[PLAN_MOVES];
 	size_t step_count;
