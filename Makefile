@@ -454,6 +454,7 @@ bench-rule: packages-test ## a round of moves over 1,000 nodes, 30,000 VMs
 bench-copy: packages-test ## the copy to plan on, of 1,000 nodes, 30,000 VMs
 	@$(MAKE) -s -j$(JOBS) $(OUT)/tests/bench/bench_cluster_copy
 	@$(OUT)/tests/bench/bench_cluster_copy
+
 .PHONY: bench-plan
 bench-plan: packages-test ## plans that make room: 1,000 nodes, 30,000 VMs
 	@$(MAKE) -s -j$(JOBS) $(OUT)/tests/bench/bench_plan
