@@ -24,7 +24,6 @@ static inline void room_start(enum mover_mode mode)
 	room.room = make_room_new(&(struct make_room_options){
 		.cache = &scene.cache,
 		.queue = &room.queue,
-		.reservations = &scene.reservations,
 		.mover = scene.mover,
 		.planner = &fake_planner,
 		.mode = mode,
