@@ -324,6 +324,20 @@ static void events_about_vmis_count_for_the_limit_of_all(void **state)
 	assert_int_equal(events_suppressed(world.events, EVENTS_OF_ALL), 1);
 }
 
+static void an_event_about_a_pod_has_its_own_reason(void **state)
+{
+	const struct events_pod about = { "MakingRoom", "RoomLost", "because",
+		true };
+
+	(void)state;
+	events_about_pod(world.events, world.queued.pod, &about, 0);
+	assert_int_equal(world.count, 1);
+	assert_non_null(strstr(world.open[0]->body, "\"RoomLost\""));
+	assert_non_null(strstr(world.open[0]->body, "\"MakingRoom\""));
+	assert_non_null(strstr(world.open[0]->body, "\"Warning\""));
+	answer_all();
+}
+
 static void writes_and_removes_the_nominated_node(void **state)
 {
 	(void)state;
@@ -371,6 +385,7 @@ int main(void)
 		CASE(each_of_200_vms_that_start_at_once_has_its_pods_event),
 		CASE(counts_what_is_not_sent_while_too_many_are_in_flight),
 		CASE(events_about_vmis_count_for_the_limit_of_all),
+		CASE(an_event_about_a_pod_has_its_own_reason),
 		CASE(writes_and_removes_the_nominated_node),
 		CASE(nominations_in_flight_are_bounded),
 	};
