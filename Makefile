@@ -163,7 +163,12 @@ WRAP_test_move_history = clock_monotonic_us
 WRAP_test_room_report = clock_monotonic_us
 WRAP_test_mover_flights = $(WRAP_test_mover)
 WRAP_test_mover_terms = $(WRAP_test_mover)
+WRAP_test_make_room = $(WRAP_test_mover)
+WRAP_test_make_room_ends = $(WRAP_test_mover)
+WRAP_test_make_room_leaders = $(WRAP_test_mover)
 WRAP_test_planner = clock_monotonic_us
+WRAP_test_mover_room = $(WRAP_test_mover)
+WRAP_bench_cluster_copy = clock_monotonic_us
 WRAP_test_hour_scan = chunk_open chunk_close
 WRAP_test_ingest = clock_monotonic_us timer_start
 WRAP_test_request_body = store_names_find
@@ -443,6 +448,11 @@ bench-rule: packages-test ## a round of moves over 1,000 nodes, 30,000 VMs
 		$(OUT)/tests/bench/bench_mover
 	@$(OUT)/tests/bench/bench_rule
 	@$(OUT)/tests/bench/bench_mover
+
+.PHONY: bench-copy
+bench-copy: packages-test ## the copy to plan on, of 1,000 nodes, 30,000 VMs
+	@$(MAKE) -s -j$(JOBS) $(OUT)/tests/bench/bench_cluster_copy
+	@$(OUT)/tests/bench/bench_cluster_copy
 
 .PHONY: compare
 compare: packages-test ## the answers of another checkout's build: OLD=DIR

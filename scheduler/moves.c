@@ -88,15 +88,14 @@ static void open_planner(struct moves *moves)
 	const struct moves_options *o = &moves->options;
 	struct mover_parts parts = mover_parts(moves->mover);
 
-	moves->planner =
-		planner_new(&(struct planner_options){ .loop = o->loop,
-			.cache = o->cache,
-			.kubevirt = parts.kubevirt,
-			.book = &parts.journal->book,
-			.duels = parts.duels,
-			.scheduler_name = o->config->scheduler_name });
-	moves->report =
-		room_report_new(o->loop, o->cache, parts.kubevirt, moves->planner);
+	moves->planner = planner_new(&(struct planner_options){ .loop = o->loop,
+		.cache = o->cache,
+		.kubevirt = parts.kubevirt,
+		.book = &parts.journal->book,
+		.duels = parts.duels,
+		.scheduler_name = o->config->scheduler_name });
+	moves->report = room_report_new(o->loop, o->cache, parts.kubevirt,
+		moves->planner);
 }
 
 static void open_room(struct moves *moves)
@@ -106,20 +105,20 @@ static void open_room(struct moves *moves)
 	if (o->config->make_room == MOVER_OFF) {
 		return;
 	}
-	moves->room = make_room_new(&(struct make_room_options){
-		.loop = o->loop,
-		.cache = o->cache,
-		.queue = o->queue,
-		.reservations = o->reservations,
-		.events = o->events,
-		.mover = moves->mover,
-		.planner = moves->planner,
-		.mode = (enum mover_mode)o->config->make_room,
-		.timeout_us = (int64_t)o->config->make_room_timeout_us,
-		.leads = leads,
-		.wake = on_wake,
-		.nominate = on_nominate,
-		.owner = moves });
+	moves->room =
+		make_room_new(&(struct make_room_options){ .loop = o->loop,
+			.cache = o->cache,
+			.queue = o->queue,
+			.reservations = o->reservations,
+			.events = o->events,
+			.mover = moves->mover,
+			.planner = moves->planner,
+			.mode = (enum mover_mode)o->config->make_room,
+			.timeout_us = (int64_t)o->config->make_room_timeout_us,
+			.leads = leads,
+			.wake = on_wake,
+			.nominate = on_nominate,
+			.owner = moves });
 }
 
 struct moves *moves_new(const struct moves_options *options)
@@ -216,7 +215,8 @@ static void write_mode(struct json *j, const struct moves *moves)
 {
 	scoped_buffer struct buffer why = BUFFER_MAX(WHY_MAX);
 	const struct mover_parts parts = mover_parts(moves->mover);
-	enum mover_mode mode = (enum mover_mode)moves->options.config->make_room;
+	enum mover_mode mode =
+		(enum mover_mode)moves->options.config->make_room;
 	struct gate_texts texts;
 	struct gate gate;
 
@@ -225,8 +225,8 @@ static void write_mode(struct json *j, const struct moves *moves)
 	(void)gate_is_open(&gate, &why);
 	json_string(j, "mode", mover_mode_name(mode));
 	json_string(j, "effective_mode",
-		mover_mode_name(mode == MOVER_AUTOMATIC &&
-					gate_recommends_only(&gate)
+		mover_mode_name(
+			mode == MOVER_AUTOMATIC && gate_recommends_only(&gate)
 				? MOVER_RECOMMEND
 				: mode));
 	json_string(j, "why", why.data);

@@ -1,5 +1,5 @@
-/* What moves running VMs: the mover, and what makes room for pods. Nothing of
- * it runs with --rebalance off and --make-room off. */
+/* Moves of running VMs: the mover, and the module that makes room for pods.
+ * Nothing of it runs with --rebalance off and --make-room off. */
 #pragma once
 
 #include "lib/buffer.h"

@@ -42,7 +42,7 @@ struct manifest_event {
 	const char *action;	/* such as "Binding" */
 	const char *reason;	/* such as "Scheduled" */
 	bool is_warning;
-	const char *note;	/* cut to MANIFEST_NOTE_MAX */
+	const char *note; /* cut to MANIFEST_NOTE_MAX */
 	uint64_t wall_us;
 };
 

@@ -207,7 +207,7 @@ static void add_pod(struct cache *cache, struct cached_pod *cached)
 	vm_index_add(&cache->vms, cached->pod);
 }
 
-/* What was observed of the pod's VM on its node. */
+/* Gives the pod what its node observed of its VM. */
 static void note_model(struct pod *pod, const struct node *node)
 {
 	const struct model_vm *model = node_vms_model(&node->vms, pod->uid);

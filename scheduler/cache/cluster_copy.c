@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* A step of freeing. */
-enum { PODS_STEP = 64, NODES_STEP = 8 };
+enum { PODS_STEP = 32, NODES_STEP = 8, LARGE_BLOCK = 4096 };
 
 static void *share_pod(void *value)
 {
@@ -118,11 +118,20 @@ static bool free_nodes(struct cluster *cluster)
 	return cluster->count > 0;
 }
 
+/* glibc sets small blocks aside when they are freed, and joins them all at the
+ * next request for a large block: 10 ms for the blocks of a whole copy. Such a
+ * request at each step makes it join those of one step. */
+static void join_free_blocks(void)
+{
+	free(xcalloc(1, LARGE_BLOCK));
+}
+
 bool cluster_copy_free_next(struct cluster_copy *copy)
 {
 	if (copy->cache == NULL) {
 		return false;
 	}
+	join_free_blocks();
 	if (!copy->is_freeing) {
 		begin_free(copy);
 		return true;

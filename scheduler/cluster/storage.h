@@ -1,8 +1,8 @@
 /* The storage objects of the cluster: claims, volumes, classes and others.
  *
- * Decisions that have not reached the API server yet are kept beside the objects
- * (assumed_nodes, assumed_uids). They survive newer versions of an object until
- * they are forgotten or the API server has a decision. */
+ * Decisions that have not reached the API server yet are kept beside the
+ * objects (assumed_nodes, assumed_uids). They survive newer versions of an
+ * object until they are forgotten or the API server has a decision. */
 #pragma once
 
 #include "kube/json_value.h"

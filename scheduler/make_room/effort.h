@@ -55,7 +55,7 @@ struct effort {
 
 	bool is_holding; /* the pod's copy is in the cache */
 	int64_t held_us;
-	/* What was written to status.nominatedNodeName; "": nothing. */
+	/* Written to status.nominatedNodeName; "": nothing was. */
 	char nominated[REPORT_NODE_MAX];
 	int64_t freed_us; /* all moves are done; 0: not yet */
 	int64_t woken_us; /* the last time */

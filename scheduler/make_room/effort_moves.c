@@ -1,5 +1,6 @@
 #include "scheduler/make_room/effort_moves.h"
 
+#include "scheduler/kubevirt/kubevirt.h"
 #include "scheduler/mover/live_filter.h"
 
 #include <stdio.h>
@@ -142,28 +143,44 @@ static bool has_target(const struct effort_context *context,
 	return is_admitted;
 }
 
+/* KubeVirt has not shown the migration of the last order. Until it does, the
+ * limits of nodes do not count it. */
+static bool is_unseen(const struct effort *effort,
+	const struct effort_context *context)
+{
+	for (size_t i = 0; i < effort->move_count; i++) {
+		const struct move_record *record = &effort->moves[i].record;
+
+		if (move_is_open(record) &&
+			kubevirt_migration_of(context->parts.kubevirt,
+				record->namespace, record->vm) == NULL) {
+			return true;
+		}
+	}
+	return false;
+}
+
 bool effort_moves_order(struct effort *effort,
 	const struct effort_context *context)
 {
 	scoped_buffer struct buffer why = BUFFER_MAX(EFFORT_WHY_MAX);
-	bool has_ordered = false;
+	struct proposal *next = NULL;
+	bool is_ordered;
 
-	buffer_text(&why, "");
-	for (size_t i = 0; i < effort->move_count; i++) {
-		struct proposal *move = &effort->moves[i];
-
-		if (move->record.ordered_us != 0) {
-			continue;
+	effort->why[0] = '\0';
+	for (size_t i = 0; i < effort->move_count && next == NULL; i++) {
+		if (effort->moves[i].record.ordered_us == 0) {
+			next = &effort->moves[i];
 		}
-		if (!has_target(context, move, &why) ||
-			!ordering_try(context->parts.ordering, move, &why,
-				context->now)) {
-			break;
-		}
-		has_ordered = true;
 	}
+	if (next == NULL || is_unseen(effort, context)) {
+		return false;
+	}
+	buffer_text(&why, "");
+	is_ordered = has_target(context, next, &why) &&
+		ordering_try(context->parts.ordering, next, &why, context->now);
 	(void)snprintf(effort->why, sizeof(effort->why), "%s", why.data);
-	return has_ordered;
+	return is_ordered;
 }
 
 /* ---- the ends ---- */

@@ -28,8 +28,8 @@ void effort_moves_adopt(struct effort *effort, const struct move_book *book);
 bool effort_moves_recommend(struct effort *effort,
 	const struct effort_context *context);
 
-/* Orders the next moves, as far as everything allows it. True: one was ordered.
- * effort->why says why the next one waits; "": none does. */
+/* Orders the next move if everything allows it. True: it was ordered.
+ * effort->why says why it waits; "": it does not, or there is none. */
 bool effort_moves_order(struct effort *effort,
 	const struct effort_context *context);
 

@@ -12,12 +12,12 @@ struct cache;
 struct effort_search;
 struct planner;
 
-/* What a search found, as names: the cluster that it read is gone. */
+/* The result of a search, as names: the cluster that it read is gone. */
 struct found_plan {
 	bool is_found;
 	char node[REPORT_NODE_MAX]; /* for the pod; "" unless is_found */
 	char sentence[PLAN_SENTENCE_MAX];
-	/* Of the steps; the ids are "". */
+	/* The steps; the records' ids are "". */
 	struct proposal moves[PLAN_MOVES];
 	size_t move_count;
 };

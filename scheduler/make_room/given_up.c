@@ -41,9 +41,8 @@ void given_up_add(struct given_up *given_up, const struct given_up_pod *pod)
 		given_up->list = xrealloc(given_up->list, given_up->capacity,
 			sizeof(given_up->list[0]));
 	}
-	for (i = given_up->count; i > 0 &&
-		given_up->list[i - 1].until_us > pod->until_us;
-		i--) {
+	for (i = given_up->count;
+		i > 0 && given_up->list[i - 1].until_us > pod->until_us; i--) {
 		given_up->list[i] = given_up->list[i - 1];
 	}
 	given_up->list[i] = *pod;

@@ -16,7 +16,7 @@ struct given_up_pod {
 	char namespace[DECISION_NAME_MAX], name[DECISION_NAME_MAX];
 	int32_t priority;
 	int64_t until_us; /* monotonic */
-	uint64_t wall_us;	/* when it was given up */
+	uint64_t wall_us; /* when it was given up */
 	char why[GIVEN_UP_WHY_MAX];
 };
 

@@ -45,7 +45,7 @@ static const struct {
 	[LAUNCHER_DEDICATED] = { "dedicated-cpus", NULL },
 };
 
-/* What the container `compute` and the sidecar request. */
+/* Requests of the container `compute`, and of the sidecar. */
 struct amounts {
 	int64_t micro, bytes, page_bytes;
 	int64_t log_micro, log_bytes;
@@ -206,7 +206,7 @@ static void write_pod(struct json *j, enum launcher_kind kind,
 {
 	json_object(j, NULL);
 	json_object(j, "metadata");
-	json_string(j, "name", launcher_kind_name(kind));
+	json_string(j, "name", LAUNCHER_NAME);
 	json_string(j, "uid", launcher_kind_name(kind));
 	json_object(j, "labels");
 	json_string(j, "kubevirt.io", "virt-launcher");

@@ -30,6 +30,9 @@ const char *launcher_kind_name(enum launcher_kind kind);
 /* The resource of its pages; NULL: ordinary memory. */
 const char *launcher_kind_pages(enum launcher_kind kind);
 
+/* The name of the pod, which is in no namespace. No object has this name. */
+#define LAUNCHER_NAME "~"
+
 /* Larger ones are not asked for. */
 enum { LAUNCHER_VCPUS_MAX = 512, LAUNCHER_GIB_MAX = 16384 };
 

@@ -1,9 +1,10 @@
-#include "scheduler/make_room/make_room_private.h"
+#include "scheduler/make_room/make_room.h"
 
 #include "lib/loop.h"
 #include "lib/memory.h"
 #include "scheduler/cache/queue.h"
 #include "scheduler/make_room/hold.h"
+#include "scheduler/make_room/make_room_private.h"
 #include "scheduler/make_room/room_pods.h"
 #include "scheduler/make_room/room_status.h"
 #include "scheduler/make_room/room_words.h"
@@ -101,8 +102,7 @@ static void restore(struct make_room *room, struct effort *effort,
 		}
 	}
 	if (first < now.wall_us) {
-		effort->began_us =
-			now.now_us - (int64_t)(now.wall_us - first);
+		effort->began_us = now.now_us - (int64_t)(now.wall_us - first);
 		(void)snprintf(effort->nominated, sizeof(effort->nominated),
 			"%s", pod->nominated_node);
 	}

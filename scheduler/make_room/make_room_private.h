@@ -1,4 +1,4 @@
-/* What the modules of make_room.h share: its state, and one look at one
+/* Shared by the modules of make_room.h: the state, and one look at one
  * effort. */
 #pragma once
 
@@ -16,7 +16,7 @@ struct make_room {
 	struct efforts efforts;
 	struct given_up given_up;
 	struct timer *tick;
-	bool leads; /* as of the last tick */
+	bool leads;	/* as of the last tick */
 	int64_t led_us; /* since then */
 	/* As of the last tick: moves are ordered, and KubeVirt is watched; ""
 	 * or why it is not. */

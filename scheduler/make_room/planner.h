@@ -38,10 +38,10 @@ struct planner_job {
 	 * cluster. It must end soon once input->stop is true, and neither makes
 	 * nor frees copies of pods: see cache/cluster_copy.h. */
 	void (*work)(void *owner, struct plan_input *input);
-	/* On the event loop. What work() found may be read until it returns.
-	 * is_done false: the caches or KubeVirt's watches are not complete, and
-	 * work() did not run; or the planner closes, and what work() found, if
-	 * it ran, may be cut off. It must not close the planner. */
+	/* On the event loop. The results of work() may be read until it
+	 * returns. is_done false: the caches or KubeVirt's watches are not
+	 * complete, and work() did not run; or the planner closes, and a result
+	 * of work() may be cut off. It must not close the planner. */
 	void (*done)(void *owner, const struct plan_input *input, bool is_done);
 	void *owner;
 };
@@ -49,14 +49,14 @@ struct planner_job {
 /* Never NULL. */
 struct planner *planner_new(const struct planner_options *options);
 
-/* False: too many jobs wait, or the planner closes. done() is called exactly once for each job that
- * is taken, and never inside this. */
+/* False: too many jobs wait, or the planner closes. done() is called exactly
+ * once for each job that is taken, and never inside this. */
 bool planner_start(struct planner *planner, const struct planner_job *job);
 
 struct planner_stats {
 	uint64_t jobs;		/* whose search ended */
 	double longest_slice_s; /* on the event loop */
-	/* Of the last job; NAN: none. The first one sums the slices. */
+	/* For the last job; NAN: none. copy_s sums its slices. */
 	double copy_s, search_s;
 };
 void planner_stats(const struct planner *planner, struct planner_stats *out);

@@ -10,9 +10,9 @@
  * system, which begin at 2 * 10^9. */
 #define PRIORITY (INT32_MAX / 2)
 
-/* Of a binary search among ROOM_VCPUS_MAX sizes. */
-enum { SEARCHES = 8 };
-_Static_assert(ROOM_VCPUS_MAX + 1 <= 1 << SEARCHES, "halved so often");
+/* Searches for the largest VM of a kind: the shapes leave few sizes. There may
+ * be more if the largest shape fits. */
+enum { SEARCHES = 3 };
 
 static const struct launcher_size shapes[ROOM_SHAPES] = { { 4, 16 }, { 8, 32 },
 	{ 16, 64 } };
@@ -22,12 +22,18 @@ struct search {
 	struct room_kind *kind;
 	struct prefilter prefilter; /* of the kind's pod, in every size */
 	uint64_t work_left;
-	unsigned searches_left;
+	/* As far as can be foreseen: of this kind, and of the later ones. */
+	unsigned searches, later_searches;
 };
 
 static struct launcher_size size_of(unsigned vcpus)
 {
 	return (struct launcher_size){ vcpus, vcpus * ROOM_VCPU_GIB };
+}
+
+static bool is_stopped(const struct plan_input *input)
+{
+	return input->stop != NULL && atomic_load(input->stop);
 }
 
 /* ---- what a node offers ---- */
@@ -153,7 +159,7 @@ static void count_fits(struct search *s, struct room_fit *fit)
 	const struct cluster *cluster = s->input->cluster;
 
 	launcher_shape_resize(&s->kind->shape, fit->size, 1);
-	for (size_t i = 0; i < cluster->count; i++) {
+	for (size_t i = 0; i < cluster->count && !is_stopped(s->input); i++) {
 		struct node *node = cluster->nodes[i];
 		unsigned left = ROOM_COPIES_MAX - fit->copies;
 
@@ -180,7 +186,7 @@ static const struct node *first_fit(struct search *s)
 	const struct cluster *cluster = s->input->cluster;
 	const struct node *first = NULL;
 
-	for (size_t i = 0; i < cluster->count; i++) {
+	for (size_t i = 0; i < cluster->count && !is_stopped(s->input); i++) {
 		struct node *node = cluster->nodes[i];
 
 		if ((first == NULL || strcmp(node->name, first->name) < 0) &&
@@ -230,9 +236,13 @@ static void find_now(struct search *s)
 
 /* ---- after moves ---- */
 
-static bool is_stopped(const struct plan_input *input)
+/* Never all that is left: there may be more searches than foreseen. */
+static uint64_t take_share(struct search *s)
 {
-	return input->stop != NULL && atomic_load(input->stop);
+	unsigned searches = s->searches > SEARCHES ? s->searches : SEARCHES + 1;
+
+	s->searches -= s->searches > 0;
+	return s->work_left / (searches + s->later_searches);
 }
 
 /* Searches for a plan for the kind's pod with its share of the work. */
@@ -244,10 +254,9 @@ static void search_plan(struct search *s, struct plan *plan,
 		.kind = PLAN_POD_FITS,
 		.pod = s->kind->shape.pod,
 	};
-	uint64_t share = s->work_left / s->searches_left;
+	uint64_t share = take_share(s);
 
 	*plan = (struct plan){ .is_cut_off = true, .node = PLAN_NOWHERE };
-	s->searches_left--;
 	if (share == 0 || is_stopped(s->input)) {
 		return;
 	}
@@ -255,6 +264,24 @@ static void search_plan(struct search *s, struct plan *plan,
 	input.max_work = share;
 	plan_find(plan, &input, &goal);
 	s->work_left -= plan->work < share ? plan->work : share;
+}
+
+/* The planner's sentence with other words for the pod. */
+static void tell(struct room_fit *fit, const char *sentence)
+{
+	static const char name[] = "/" LAUNCHER_NAME;
+	const char *at = strstr(sentence, name);
+
+	if (*sentence == '\0') {
+		sentence = "there was no time to look for moves";
+	}
+	if (at == NULL) {
+		(void)snprintf(fit->message, sizeof(fit->message), "%s",
+			sentence);
+		return;
+	}
+	(void)snprintf(fit->message, sizeof(fit->message), "%.*sthe VM%s",
+		(int)(at - sentence), sentence, at + strlen(name));
 }
 
 static const char *node_of(const struct search *s, const struct plan *plan)
@@ -275,9 +302,7 @@ static bool try_moves(struct search *s, struct room_fit *fit)
 	fit->fits_after_moves = plan.is_found;
 	fit->moves = plan.moves;
 	fit->is_cut_off = plan.is_cut_off && !plan.is_found;
-	(void)snprintf(fit->message, sizeof(fit->message), "%s",
-		*plan.sentence != '\0' ? plan.sentence
-				       : "there was no time to look for moves");
+	tell(fit, plan.sentence);
 	if (plan.is_found && fit->size.vcpus > largest->vcpus) {
 		set_largest(largest, fit->size.vcpus, plan.moves,
 			node_of(s, &plan));
@@ -320,9 +345,9 @@ static void find_largest_after_moves(struct search *s)
 	for (size_t i = 0; i < ROOM_SHAPES; i++) {
 		const struct room_fit *fit = &kind->fits[i];
 
-		if (!fit->fits_after_moves && !fit->is_cut_off &&
-			fit->size.vcpus < fails) {
+		if (!fit->fits_after_moves && fit->size.vcpus < fails) {
 			fails = fit->size.vcpus;
+			kind->is_cut_off = fit->is_cut_off;
 		}
 	}
 	while (fails > kind->after_moves.vcpus + 1) {
@@ -348,20 +373,22 @@ static unsigned searches_of(const struct room_kind *kind)
 	return *kind->message == '\0' ? searches : 0;
 }
 
+/* Begins with the largest shape: if no node could hold it, its search is short
+ * and leaves more work to the others. */
 static void find_after_moves(struct search *s)
 {
 	struct room_kind *kind = s->kind;
-	unsigned left = s->searches_left - searches_of(kind);
 
+	s->searches = searches_of(kind);
+	s->later_searches -= s->searches;
 	kind->shape.pod->priority = PRIORITY;
 	kind->after_moves = kind->now;
-	for (size_t i = 0; i < ROOM_SHAPES; i++) {
+	for (size_t i = ROOM_SHAPES; i-- > 0;) {
 		if (kind->fits[i].nodes == 0) {
 			(void)try_moves(s, &kind->fits[i]);
 		}
 	}
 	find_largest_after_moves(s);
-	s->searches_left = left;
 }
 
 /* ---- all of it ---- */
@@ -390,7 +417,7 @@ void room_fits_find(struct room_fits *fits, const struct plan_input *input)
 		if (*s.kind->message == '\0') {
 			find_now(&s);
 		}
-		s.searches_left += searches_of(s.kind);
+		s.later_searches += searches_of(s.kind);
 	}
 	for (size_t i = 0; i < LAUNCHER_KINDS; i++) {
 		s.kind = &fits->kinds[i];
@@ -406,76 +433,4 @@ void room_fits_fini(struct room_fits *fits)
 	for (size_t i = 0; i < LAUNCHER_KINDS; i++) {
 		launcher_shape_fini(&fits->kinds[i].shape);
 	}
-}
-
-/* ---- as JSON ---- */
-
-static void write_fit(const struct room_fit *fit, struct json *j)
-{
-	json_object(j, NULL);
-	json_unsigned(j, "vcpus", fit->size.vcpus);
-	json_unsigned(j, "memory_gib", fit->size.memory_gib);
-	json_bool(j, "fits_now", fit->nodes > 0);
-	json_unsigned(j, "nodes", fit->nodes);
-	json_unsigned(j, "copies", fit->copies);
-	json_bool(j, "fits_after_moves", fit->fits_after_moves);
-	if (fit->fits_after_moves) {
-		json_unsigned(j, "moves", fit->moves);
-	} else {
-		json_null(j, "moves");
-	}
-	json_bool(j, "cut_off", fit->is_cut_off);
-	json_string(j, "message", fit->message);
-	json_object_end(j);
-}
-
-static void write_largest(const struct room_largest *largest, struct json *j,
-	const char *key)
-{
-	if (largest->vcpus == 0) {
-		json_null(j, key);
-		return;
-	}
-	json_object(j, key);
-	json_unsigned(j, "vcpus", largest->vcpus);
-	json_unsigned(j, "memory_gib", size_of(largest->vcpus).memory_gib);
-	json_string(j, "node", largest->node);
-	json_unsigned(j, "moves", largest->moves);
-	json_object_end(j);
-}
-
-static void write_kind(const struct room_kind *kind, const char *name,
-	struct json *j)
-{
-	bool is_offered = *kind->message == '\0';
-
-	json_object(j, NULL);
-	json_string(j, "kind", name);
-	json_bool(j, "offered", is_offered);
-	json_string(j, "message", kind->message);
-	json_array(j, "shapes");
-	for (size_t i = 0; is_offered && i < ROOM_SHAPES; i++) {
-		write_fit(&kind->fits[i], j);
-	}
-	json_array_end(j);
-	write_largest(&kind->now, j, "largest_now");
-	write_largest(&kind->after_moves, j, "largest_after_moves");
-	json_bool(j, "cut_off", kind->is_cut_off);
-	json_object_end(j);
-}
-
-void room_fits_write(const struct room_fits *fits, struct json *j)
-{
-	json_unsigned(j, "nodes", fits->nodes);
-	json_unsigned(j, "vms", fits->vms);
-	json_unsigned(j, "max_moves", fits->max_moves);
-	json_unsigned(j, "cpu_allocation_ratio",
-		fits->settings.cpu_allocation_ratio);
-	json_unsigned(j, "memory_overcommit", fits->settings.memory_overcommit);
-	json_array(j, "kinds");
-	for (size_t i = 0; i < LAUNCHER_KINDS; i++) {
-		write_kind(&fits->kinds[i],
-			launcher_kind_name((enum launcher_kind)i), j);
-	}
-	json_array_end(j);
 }

@@ -18,5 +18,6 @@ bool room_pods_qualifies(const struct decision *decision);
 /* The reasons of the node of this name; 0: it is not known, or fits. */
 uint64_t room_pods_reasons(const struct decision *decision, const char *node);
 
-/* Only measured memory rejects: agents measure a VM's leaving a little later. */
+/* Only measured memory rejects. Agents measure a little later that a VM
+ * left. */
 bool room_pods_waits_for_data(uint64_t reasons);

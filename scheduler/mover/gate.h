@@ -12,7 +12,7 @@ enum mover_mode { MOVER_OFF, MOVER_RECOMMEND, MOVER_AUTOMATIC };
 
 const char *mover_mode_name(enum mover_mode mode); /* as of the flags */
 
-/* What a move is for: the flag that allows it, and whether it may wait. */
+/* The purpose of a move decides which flag allows it, and whether it waits. */
 enum gate_purpose {
 	GATE_REBALANCE, /* --rebalance, within --rebalance-windows */
 	GATE_ROOM,	/* --make-room, at any time */

@@ -328,23 +328,6 @@ void mover_unschedulable(struct mover *mover, const struct pod *pod,
 	flights_unschedulable(&mover->flights, pod, message);
 }
 
-static size_t count_recommendations(const struct mover *mover)
-{
-	const struct proposals *proposals = &mover->proposals;
-	const struct move_record *record;
-	size_t count = 0;
-	size_t at = 0;
-
-	for (size_t i = 0; i < proposals->count; i++) {
-		count += *proposals->list[i].record.id != '\0';
-	}
-	while ((record = move_book_next(&mover->journal.book, &at)) != NULL) {
-		count += record->reason == MOVE_FOR_ROOM &&
-			record->state == MOVE_RECOMMENDED;
-	}
-	return count;
-}
-
 void mover_stats(struct mover *mover, struct mover_stats *out)
 {
 	struct gate_texts texts;
@@ -353,7 +336,8 @@ void mover_stats(struct mover *mover, struct mover_stats *out)
 	ordering_gate(&mover->ordering, GATE_REBALANCE, &gate, &texts,
 		moment_now());
 	*out = (struct mover_stats){
-		.recommendations = count_recommendations(mover),
+		.recommendations = mover_status_recommendations(
+			&mover->journal.book, &mover->proposals),
 		.in_flight = flights_count(&mover->flights),
 		.is_paused = gate.paused_until_us > gate.wall_us,
 		.orders = !gate_recommends_only(&gate),

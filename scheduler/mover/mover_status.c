@@ -118,6 +118,37 @@ static void write_in_flight(struct json *j, const struct move_book *book)
 	json_array_end(j);
 }
 
+/* The next move that would make room; NULL: no more. Those of the rounds are
+ * proposals. */
+static const struct move_record *next_for_room(const struct move_book *book,
+	size_t *at)
+{
+	const struct move_record *record;
+
+	while ((record = move_book_next(book, at)) != NULL) {
+		if (record->reason == MOVE_FOR_ROOM &&
+			record->state == MOVE_RECOMMENDED) {
+			return record;
+		}
+	}
+	return NULL;
+}
+
+size_t mover_status_recommendations(const struct move_book *book,
+	const struct proposals *proposals)
+{
+	size_t count = 0;
+	size_t at = 0;
+
+	for (size_t i = 0; i < proposals->count; i++) {
+		count += *proposals->list[i].record.id != '\0';
+	}
+	while (next_for_room(book, &at) != NULL) {
+		count++;
+	}
+	return count;
+}
+
 static void write_recommendations(struct json *j,
 	const struct mover_status *status)
 {
@@ -131,11 +162,8 @@ static void write_recommendations(struct json *j,
 			write_move(j, &proposals->list[i].record);
 		}
 	}
-	while ((record = move_book_next(status->book, &at)) != NULL) {
-		if (record->reason == MOVE_FOR_ROOM &&
-			record->state == MOVE_RECOMMENDED) {
-			write_move(j, record);
-		}
+	while ((record = next_for_room(status->book, &at)) != NULL) {
+		write_move(j, record);
 	}
 	json_array_end(j);
 }

@@ -32,4 +32,8 @@ struct mover_status {
 	double left;		    /* struct round */
 };
 
+/* The number of recommendations that hold now. */
+size_t mover_status_recommendations(const struct move_book *book,
+	const struct proposals *proposals);
+
 void mover_status_write(struct buffer *out, const struct mover_status *status);

@@ -189,7 +189,7 @@ static bool may_leave(const struct ordering *ordering, const struct vmi *vmi,
 		    vmi->name) > now.wall_us ||
 		duels_until(ordering->duels, vmi->namespace, vmi->name,
 			now.wall_us) != 0) {
-		buffer_text(why, "the VM was moved lately");
+		buffer_text(why, "the VM rests after its last move");
 		return false;
 	}
 	return true;

@@ -32,8 +32,8 @@ struct gate_texts {
 	struct buffer not_watching, not_ordering;
 };
 
-/* Whether moves for this purpose may be ordered now. texts holds the gate's sentences, until
- * ordering_gate_fini(). */
+/* Whether moves for this purpose may be ordered now. texts holds the gate's
+ * sentences, until ordering_gate_fini(). */
 void ordering_gate(const struct ordering *ordering, enum gate_purpose purpose,
 	struct gate *gate, struct gate_texts *texts, struct moment now);
 void ordering_gate_fini(struct gate_texts *texts);
@@ -44,7 +44,8 @@ void ordering_gate_fini(struct gate_texts *texts);
 bool ordering_try(struct ordering *ordering, struct proposal *proposal,
 	struct buffer *why, struct moment now);
 
-/* Records the move as recommended, once. The proposal gets the record's id. */
+/* Records the move as recommended, once. The proposal gets the record's id and
+ * state. */
 void ordering_recommend(struct ordering *ordering, struct proposal *proposal,
 	struct moment now);
 

@@ -36,7 +36,8 @@ class Volumes(NodesPerTestCase):
                 "volumeBindingMode": "WaitForFirstConsumer"})
         # Moves need rights that the base does not give.
         cls.program = cls.scheduler(
-            "--rebalance", "off", kubeconfig=cls.make_account()).start()
+            "--rebalance", "off", "--make-room", "off",
+            kubeconfig=cls.make_account()).start()
 
     @classmethod
     def make_account(cls):

@@ -76,11 +76,11 @@ class Moves(unittest.TestCase):
         self.peer = WirePeer(self.aggregator.url, "scheduler")
         self.addCleanup(self.peer.close)
 
-    def send(self, number, state=0, revision=1):
+    def send(self, number, state=0, revision=1, reason=1, more=()):
         move = pack((1, f"id-{number}"), (2, revision), (3, "shop"),
                     (4, f"web-{number}"), (6, "n1"), (7, "n2"), (8, state),
-                    (9, 1), (12, 1780000000000000 + number * 1500000),
-                    (17, "n1 is short of memory"))
+                    (9, reason), (12, 1780000000000000 + number * 1500000),
+                    (17, "n1 is short of memory"), *more)
         self.assertIn(2, self.peer.request((6, pack((1, move)))))
 
     def test_a_move_is_listed_with_its_last_state_and_both_times(self):
@@ -96,6 +96,13 @@ class Moves(unittest.TestCase):
         self.assertEqual((move["state"], move["reason"], move["revision"]),
                          ("failed", "memory", 2))
         self.assertIsNone(move["gain"])
+        self.assertNotIn("room_for", move)
+
+    def test_a_move_that_makes_room_says_for_which_pod(self):
+        self.send(1, reason=4, more=((38, "shop/urgent"), (39, "u-2")))
+        move, = self.aggregator.json("/v1/moves")["moves"]
+        self.assertEqual((move["reason"], move["room_for"]),
+                         ("room", "shop/urgent"))
 
     def test_next_continues_the_list(self):
         for number in range(5):

@@ -168,6 +168,25 @@ static void finds_keys_behind_a_removed_one(void **state)
 	}
 }
 
+static void reserved_entries_do_not_move(void **state)
+{
+	struct map map = { 0 };
+	const struct map_slot *slots;
+	char name[32];
+
+	(void)state;
+	(void)map_put(&map, "a", &map);
+	map_reserve(&map, 1000);
+	slots = map.slots;
+	for (size_t i = 0; i < 999; i++) {
+		(void)map_put(&map, key_name(name, sizeof(name), i), &map);
+	}
+	map_reserve(&map, 10);
+	assert_ptr_equal(map.slots, slots);
+	assert_ptr_equal(map_get(&map, "a"), &map);
+	map_fini(&map);
+}
+
 static void the_current_entry_may_be_removed(void **state)
 {
 	struct map map = { 0 };
@@ -213,6 +232,7 @@ int main(void)
 		cmocka_unit_test(works_when_empty),
 		cmocka_unit_test(does_not_grow_when_keys_come_and_go),
 		cmocka_unit_test(finds_keys_behind_a_removed_one),
+		cmocka_unit_test(reserved_entries_do_not_move),
 		cmocka_unit_test(the_current_entry_may_be_removed),
 	};
 

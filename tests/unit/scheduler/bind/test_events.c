@@ -10,7 +10,7 @@ static const int64_t second = 1000000;
 /* A fake API server: a request stays open until a test answers it. */
 struct kube_request {
 	struct kube_call call;
-	char *body;
+	char *body, *path;
 };
 
 static struct {
@@ -30,6 +30,7 @@ struct kube_request *kube_request_send(struct kube_client *client,
 	assert_true(world.count < EVENTS_PENDING);
 	request->call = *call;
 	request->body = xstrndup(call->body, call->len);
+	request->path = xstrdup(call->path);
 	world.open[world.count++] = request;
 	return request;
 }
@@ -38,6 +39,7 @@ void kube_request_cancel(struct kube_request *request)
 {
 	if (request != NULL) {
 		free(request->body);
+		free(request->path);
 		free(request);
 	}
 }
@@ -322,6 +324,51 @@ static void events_about_vmis_count_for_the_limit_of_all(void **state)
 	assert_int_equal(events_suppressed(world.events, EVENTS_OF_ALL), 1);
 }
 
+static void an_event_about_a_pod_has_its_own_reason(void **state)
+{
+	const struct events_pod about = { "MakingRoom", "RoomLost", "because",
+		true };
+
+	(void)state;
+	events_about_pod(world.events, world.queued.pod, &about, 0);
+	assert_int_equal(world.count, 1);
+	assert_non_null(strstr(world.open[0]->body, "\"RoomLost\""));
+	assert_non_null(strstr(world.open[0]->body, "\"MakingRoom\""));
+	assert_non_null(strstr(world.open[0]->body, "\"Warning\""));
+	answer_all();
+}
+
+static void writes_and_removes_the_nominated_node(void **state)
+{
+	(void)state;
+	events_nominate(world.events, world.queued.pod, "node-1");
+	assert_int_equal(world.count, 1);
+	assert_string_equal(world.open[0]->call.method, "PATCH");
+	assert_string_equal(world.open[0]->call.type,
+		"application/merge-patch+json");
+	assert_string_equal(world.open[0]->path,
+		"/api/v1/namespaces/x/pods/p/status");
+	assert_string_equal(world.open[0]->body,
+		"{\"metadata\":{\"uid\":\"p\"},"
+		"\"status\":{\"nominatedNodeName\":\"node-1\"}}");
+	answer_all();
+	events_nominate(world.events, world.queued.pod, "");
+	assert_string_equal(world.open[0]->body,
+		"{\"metadata\":{\"uid\":\"p\"},"
+		"\"status\":{\"nominatedNodeName\":null}}");
+	answer_all();
+}
+
+static void nominations_in_flight_are_bounded(void **state)
+{
+	(void)state;
+	for (int i = 0; i < EVENTS_PENDING + 1; i++) {
+		events_nominate(world.events, world.queued.pod, "node-1");
+	}
+	assert_int_equal(events_suppressed(world.events, EVENTS_IN_FLIGHT), 1);
+	assert_int_equal(answer_all(), EVENTS_PENDING);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -338,6 +385,9 @@ int main(void)
 		CASE(each_of_200_vms_that_start_at_once_has_its_pods_event),
 		CASE(counts_what_is_not_sent_while_too_many_are_in_flight),
 		CASE(events_about_vmis_count_for_the_limit_of_all),
+		CASE(an_event_about_a_pod_has_its_own_reason),
+		CASE(writes_and_removes_the_nominated_node),
+		CASE(nominations_in_flight_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -331,6 +331,27 @@ static void a_load_tells_the_node_the_time_of_the_day(void **state)
 	node_load_fini(&load);
 }
 
+static void the_newcomer_is_the_largest_pod_since_then(void **state)
+{
+	struct world *world = *state;
+	struct pod *large = make_pod(world, "large", "a");
+
+	large->requests.memory_bytes = INT64_C(4) << 30;
+	put_node(world, "a", "4", "1");
+	cache_put_pod(&world->cache, make_pod(world, "old", "a"), 5 * SECOND);
+	cache_put_pod(&world->cache, make_pod(world, "far", "b"), 9 * SECOND);
+	assert_null(cache_newcomer(&world->cache, "a", 5 * SECOND));
+	cache_put_pod(&world->cache, make_pod(world, "small", "a"), 7 * SECOND);
+	cache_put_pod(&world->cache, large, 6 * SECOND);
+	assert_ptr_equal(cache_newcomer(&world->cache, "a", 5 * SECOND), large);
+	assert_string_equal(cache_newcomer(&world->cache, "a", 6 * SECOND)->uid,
+		"small");
+	/* A reservation is no pod. */
+	assert_true(cache_put_copy(&world->cache, "large", "copy", "c",
+		9 * SECOND));
+	assert_null(cache_newcomer(&world->cache, "c", 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -361,6 +382,9 @@ int main(void)
 			teardown),
 		cmocka_unit_test_setup_teardown(
 			only_nodes_have_a_load_once_all_nodes_are_known, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			the_newcomer_is_the_largest_pod_since_then, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(the_newest_load_counts, setup,
 			teardown),

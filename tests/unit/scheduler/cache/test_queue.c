@@ -341,6 +341,30 @@ static void a_pod_goes_first_once_its_move_is_known(void **state)
 	queue_fini(&queue);
 }
 
+static void a_pod_may_be_tried_at_once_whatever_its_backoff(void **state)
+{
+	struct queued_pod *queued;
+	struct queue queue;
+	(void)state;
+
+	queue_init(&queue);
+	queued = put(&queue, "a", 0, SECOND);
+	queue_failed(&queue, queued, true, SECOND);
+	assert_null(next_of(&queue, SECOND));
+	queue_hurry(&queue, "a");
+	assert_ptr_equal(next_of(&queue, SECOND), queued);
+	/* It is ready, and waits for its back-off. */
+	queue_failed(&queue, queued, false, SECOND);
+	assert_null(next_of(&queue, SECOND));
+	queue_hurry(&queue, "a");
+	assert_ptr_equal(next_of(&queue, SECOND), queued);
+	queue_set(&queue, queued, QUEUED_BINDING);
+	queue_hurry(&queue, "a");
+	assert_null(next_of(&queue, SECOND));
+	queue_hurry(&queue, "nobody");
+	queue_fini(&queue);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -364,6 +388,8 @@ int main(void)
 			few_pods_at_a_time_go_before_others_of_higher_priority),
 		cmocka_unit_test(only_pods_that_may_be_tried_go_first),
 		cmocka_unit_test(a_pod_goes_first_once_its_move_is_known),
+		cmocka_unit_test(
+			a_pod_may_be_tried_at_once_whatever_its_backoff),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,7 +123,8 @@ static void deliver(const char *path, const char *type, const char *object)
 	"'kubernetes.io/hostname':'n2'}},'status':{'phase':'" phase "'}}"
 #define CR                                                                     \
 	"{'metadata':{'namespace':'kubevirt','name':'kubevirt','uid':'uk',"    \
-	"'resourceVersion':'4'},'spec':{'configuration':{'migrations':{"       \
+	"'resourceVersion':'4'},'spec':{'configuration':{"                     \
+	"'developerConfiguration':{'cpuAllocationRatio':16},'migrations':{"    \
 	"'parallelMigrationsPerCluster':3,'bandwidthPerMigration':'1Gi'}}},"   \
 	"'status':{'phase':'Deployed','observedKubeVirtVersion':'v1.9.0',"     \
 	"'targetKubeVirtVersion':'v1.9.0'}}"
@@ -253,6 +254,24 @@ static void has_the_limits_of_the_cr_and_of_a_policy(void **state)
 	expect_state("", "KubeVirt is not known to be installed");
 }
 
+static unsigned cpu_allocation_ratio(void)
+{
+	struct launcher_settings settings;
+
+	kubevirt_launcher_settings(world.kubevirt, &settings);
+	return settings.cpu_allocation_ratio;
+}
+
+static void has_the_settings_of_launchers_of_the_cr(void **state)
+{
+	(void)state;
+	assert_int_equal(cpu_allocation_ratio(), 10);
+	sync_all();
+	assert_int_equal(cpu_allocation_ratio(), 16);
+	deliver(KUBEVIRTS, "DELETED", CR);
+	assert_int_equal(cpu_allocation_ratio(), 10);
+}
+
 static const struct kubevirt_order order = { "id1", "vms", "a", "n2",
 	KUBEVIRT_UNSCHEDULABLE_S, KUBEVIRT_PENDING_S };
 
@@ -371,6 +390,7 @@ int main(void)
 		CASE(without_kubevirt_it_says_so_and_sends_no_order),
 		CASE(goes_on_without_migration_policies),
 		CASE(has_the_limits_of_the_cr_and_of_a_policy),
+		CASE(has_the_settings_of_launchers_of_the_cr),
 		CASE(orders_a_move_and_follows_it_to_its_end),
 		CASE(finds_an_order_by_the_watch_if_nobody_answers),
 		CASE(cancels_by_the_id_of_the_move),

@@ -1,71 +1,51 @@
-/* A cluster for tests of what fits. */
+/* The scene of tests of making room: an urgent pod in a cluster of three nodes
+ * with 16 CPUs each. VMs a and b run on node-1, c on node-2 and d on node-3.
+ * The pod needs a whole node. */
 #pragma once
 
-#include "scheduler/cluster/cluster.h"
-#include "scheduler/plan/plan.h"
-#include "tests/unit/scheduler/given.h"
+#include "scheduler/cache/queue.h"
+#include "scheduler/make_room/make_room.h"
+#include "scheduler/mover/journal.h"
+#include "scheduler/score/decide.h"
+#include "tests/unit/scheduler/make_room/fake_planner.h"
 
-#define GIB (INT64_C(1) << 30)
-#define MIB (INT64_C(1) << 20)
+enum { ROOM_TIMEOUT_S = 600 };
 
-/* What the launcher pod of a VM without pages needs beside the guest. */
-#define LAUNCHER_BYTES(vcpus) ((280 + 8 * (vcpus)) * MIB + 35000000)
+static struct room_scene {
+	struct queue queue;
+	struct decision decision;
+	struct make_room *room;
+	unsigned wakes;
+	char nominated[64]; /* the last one; "-": none was written */
+	unsigned nominations;
+	char reason[64], event[1024]; /* the last event of a pod */
+	char message[8192];	      /* of the last attempt */
+} room;
 
-struct room_world {
-	struct interner *interner; /* borrowed */
-	struct cluster cluster;
-	struct filter_options filter;
-	struct plan_input input;
-};
+static const char *const homes[] = { "node-1", "node-1", "node-2", "node-3" };
 
-/* What a node offers. */
-struct room_node {
-	const char *name;
-	int64_t cpu_milli, memory_bytes;
-	int64_t pages_2mi, pages_1gi; /* bytes */
-	bool is_for_dedicated, is_not_for_vms;
-	int pods; /* 0: 110 */
-};
-
-static inline void world_init(struct room_world *world,
-	struct interner *interner)
+void events_about_pod(struct events *events, const struct pod *pod,
+	const struct events_pod *event, int64_t now_us)
 {
-	*world = (struct room_world){ .filter = FILTER_DEFAULTS };
-	world->interner = interner;
-	cluster_init(&world->cluster, interner);
-	world->input = (struct plan_input){
-		.cluster = &world->cluster,
-		.filter = &world->filter,
-		.now_us = 1000000,
-		.max_moves = PLAN_MOVES,
-		.max_load = PLAN_LOAD_MAX,
-	};
+	(void)events;
+	(void)pod;
+	(void)now_us;
+	(void)snprintf(room.reason, sizeof(room.reason), "%s", event->reason);
+	(void)snprintf(room.event, sizeof(room.event), "%s", event->note);
 }
 
-/* The interner stays. */
-static inline void world_fini(struct room_world *world)
+static inline void on_wake(void *owner, const char *pod_uid)
 {
-	cluster_fini(&world->cluster);
+	(void)owner;
+	room.wakes++;
+	queue_hurry(&room.queue, pod_uid);
 }
 
-static inline struct node *world_add(struct room_world *world,
-	struct room_node node)
+static inline void on_nominate(void *owner, const struct pod *pod,
+	const char *node)
 {
-	scoped_free char *json = xasprintf(
-		"{'metadata':{'name':'%s','labels':{"
-		"'kubernetes.io/hostname':'%s','kubevirt.io/schedulable':'%s',"
-		"'kubevirt.io/cpumanager':'%s'}},'status':{'allocatable':{"
-		"'cpu':'%lldm','memory':'%lld','ephemeral-storage':'1Ti',"
-		"'hugepages-2Mi':'%lld','hugepages-1Gi':'%lld','pods':'%d',"
-		"'devices.kubevirt.io/kvm':'1k','devices.kubevirt.io/tun':"
-		"'1k','devices.kubevirt.io/vhost-net':'1k'}}}",
-		node.name, node.name, node.is_not_for_vms ? "false" : "true",
-		node.is_for_dedicated ? "true" : "false",
-		(long long)node.cpu_milli, (long long)node.memory_bytes,
-		(long long)node.pages_2mi, (long long)node.pages_1gi,
-		node.pods != 0 ? node.pods : 110);
-	struct node *added = given_node(world->interner, json);
-
-	cluster_add_node(&world->cluster, added);
-	return added;
+	(void)owner;
+	(void)pod;
+	room.nominations++;
+	(void)snprintf(room.nominated, sizeof(room.nominated), "%s", node);
 }

@@ -26,11 +26,11 @@ struct timer {
 	bool is_armed, repeats;
 };
 
-enum { RECORDS_MAX = 64, VMS = 3, VMS_MAX = 6 };
+enum { RECORDS_MAX = 64, VMS = 3, VMS_MAX = 6, TIMERS_MAX = 4 };
 
 static struct scene {
 	int64_t now_us;
-	struct timer timers[2];
+	struct timer timers[TIMERS_MAX];
 	size_t timer_count;
 	struct cache cache;
 	struct reservations reservations;
@@ -69,6 +69,7 @@ struct timer *__wrap_timer_new(uv_loop_t *loop, timer_fire fire, void *owner)
 {
 	struct timer *timer = &scene.timers[scene.timer_count++];
 
+	assert_true(scene.timer_count <= TIMERS_MAX);
 	(void)loop;
 	*timer = (struct timer){ .fire = fire, .owner = owner };
 	return timer;

@@ -56,6 +56,20 @@ static void the_first_reason_is_named(void **state)
 	assert_refuses(&gate, "the caches are not synced");
 }
 
+static void the_flag_of_the_purpose_is_named(void **state)
+{
+	struct gate gate = given_gate();
+
+	(void)state;
+	gate.purpose = GATE_ROOM;
+	gate.mode = MOVER_RECOMMEND;
+	assert_refuses(&gate, "--make-room is recommend");
+	gate.mode = MOVER_OFF;
+	assert_refuses(&gate, "--make-room is off");
+	gate.purpose = GATE_REBALANCE;
+	assert_refuses(&gate, "--rebalance is off");
+}
+
 static void times_are_named(void **state)
 {
 	struct gate gate = given_gate();
@@ -92,6 +106,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_open_gate_says_nothing),
 		cmocka_unit_test(the_first_reason_is_named),
+		cmocka_unit_test(the_flag_of_the_purpose_is_named),
 		cmocka_unit_test(times_are_named),
 		cmocka_unit_test(budgets_come_last),
 	};

@@ -207,8 +207,8 @@ static bool is_due(const struct effort *effort, int64_t now_us)
 			!effort_is_moving(effort));
 
 	return effort->planned_us == 0 ||
-		(may_change && now_us - effort->planned_us >=
-				MAKE_ROOM_AGAIN_US);
+		(may_change &&
+			now_us - effort->planned_us >= MAKE_ROOM_AGAIN_US);
 }
 
 static void search(struct make_room *room, struct effort *effort,
@@ -222,12 +222,11 @@ static void search(struct make_room *room, struct effort *effort,
 			room->not_watching);
 		return;
 	}
-	effort->search = effort_search_start(
-		&(struct effort_search_options){ .planner =
-							room->options.planner,
-			.pod = pod,
-			.done = on_found,
-			.owner = effort });
+	effort->search = effort_search_start(&(
+		struct effort_search_options){ .planner = room->options.planner,
+		.pod = pod,
+		.done = on_found,
+		.owner = effort });
 }
 
 /* ---- the moves ---- */
@@ -284,7 +283,7 @@ static void judge_place(struct make_room *room, struct effort *effort,
 	scoped_buffer struct buffer why = BUFFER_MAX(EFFORT_WHY_MAX);
 	const struct pod *taker = NULL;
 
-	if (effort->refused_us > effort->freed_us &&
+	if (effort->refused_us >= effort->freed_us &&
 		!room_pods_waits_for_data(effort->refusal)) {
 		taker = cache_newcomer(room->options.cache, effort->node,
 			effort->held_us);

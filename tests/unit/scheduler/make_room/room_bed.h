@@ -1,0 +1,138 @@
+/* The bed of tests of making room: its begin and end, and what can be seen. */
+#pragma once
+
+#include "lib/json.h"
+#include "tests/unit/scheduler/make_room/room_steps.h"
+
+static inline void room_start(enum mover_mode mode)
+{
+	scene.timer_count = 0;
+	scene.mover = mover_new(&(struct mover_options){
+		.cache = &scene.cache,
+		.reservations = &scene.reservations,
+		.upload = (struct record_upload *)&scene,
+		.events = (struct events *)&scene,
+		.scheduler_name = "plimsoll-scheduler",
+		.mode = MOVER_OFF,
+		.room_mode = mode,
+		.price = 0.2,
+		.windows = &scene.windows,
+		.windows_text = "",
+		.is_synced = always,
+		.leads = leads,
+	});
+	room.room = make_room_new(&(struct make_room_options){
+		.cache = &scene.cache,
+		.queue = &room.queue,
+		.reservations = &scene.reservations,
+		.mover = scene.mover,
+		.planner = &fake_planner,
+		.mode = mode,
+		.timeout_us = ROOM_TIMEOUT_S * SECOND_US,
+		.leads = leads,
+		.wake = on_wake,
+		.nominate = on_nominate,
+	});
+}
+
+static inline void room_stop(void)
+{
+	fake_search(false);
+	make_room_close(room.room);
+	mover_close(scene.mover);
+}
+
+static inline int room_setup(void **state)
+{
+	char *const nodes[] = { node_1, node_1, node_2, node_3 };
+
+	(void)state;
+	log_setup(LOG_TEXT, LOG_ERROR);
+	fake_reset();
+	scene = (struct scene){ .now_us = 1000 * SECOND_US,
+		.has_history = true,
+		.leads = true };
+	room = (struct room_scene){ .nominated = "-" };
+	fake_planner = (struct planner){ .sentence = "" };
+	queue_init(&room.queue);
+	cache_init(&scene.cache);
+	reservations_init(&scene.reservations, &scene.cache);
+	assert_int_equal(windows_parse(&scene.windows, "", NULL), 0);
+	put_node("node-1");
+	put_node("node-2");
+	put_node("node-3");
+	for (size_t i = 0; i < count_of(homes); i++) {
+		put_vm_on(names[i], names[i], homes[i]);
+		fake_vmi(names[i], uids[i], nodes[i])->namespace = namespace;
+	}
+	room_loads();
+	return 0;
+}
+
+static inline int room_teardown(void **state)
+{
+	(void)state;
+	room_stop();
+	decision_fini(&room.decision);
+	queue_fini(&room.queue);
+	reservations_fini(&scene.reservations);
+	cache_fini(&scene.cache);
+	return 0;
+}
+
+/* Two steps after which node-1 is empty. */
+static inline void plan_two(void)
+{
+	plan_for("node-1", "moving vms/a and vms/b");
+	plan_step("a", "node-1", "node-2");
+	plan_step("b", "node-1", "node-3");
+}
+
+/* ---- what can be seen ---- */
+
+static inline struct make_room_stats stats(void)
+{
+	struct make_room_stats out;
+
+	make_room_stats(room.room, &out);
+	return out;
+}
+
+static inline void assert_in(const char *text, const char *part)
+{
+	given_check(strstr(text, part) != NULL, text);
+}
+
+static inline void assert_not_in(const char *text, const char *part)
+{
+	given_check(strstr(text, part) == NULL, text);
+}
+
+static inline void assert_listed(const char *part)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(1 << 16);
+	struct json j = json_into(&out);
+
+	json_object(&j, NULL);
+	make_room_describe(room.room, &j);
+	json_object_end(&j);
+	assert_in(out.data, part);
+}
+
+static inline size_t count_records(enum move_state state)
+{
+	const struct move_book *book = &mover_parts(scene.mover).journal->book;
+	const struct move_record *record;
+	size_t count = 0;
+	size_t at = 0;
+
+	while ((record = move_book_next(book, &at)) != NULL) {
+		count += record->state == state;
+	}
+	return count;
+}
+
+static inline bool is_held(const char *uid)
+{
+	return map_get(&scene.cache.nominated_pods, uid) != NULL;
+}

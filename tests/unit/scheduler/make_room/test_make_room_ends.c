@@ -1,0 +1,284 @@
+#include "scheduler/make_room/make_room.h"
+
+#include "tests/unit/scheduler/make_room/room_bed.h"
+
+/* Both moves of the plan are ordered and copied. */
+static void make_the_moves(void)
+{
+	pass(5);
+	finish_move(0, MIGRATION_SUCCEEDED, node_2);
+	pass(3);
+	finish_move(1, MIGRATION_SUCCEEDED, node_3);
+}
+
+static void start_urgent(void)
+{
+	room_start(MOVER_AUTOMATIC);
+	plan_two();
+	put_pending("urgent", 1000, "15900m");
+}
+
+static void tells_who_took_the_place_and_plans_anew_once(void **state)
+{
+	(void)state;
+	start_urgent();
+	make_the_moves();
+	put_stranger("thief", "node-1", "4");
+	plan_for("node-2", "moving vms/c");
+	plan_step("c", "node-2", "node-3");
+	pass_idly();
+	assert_null(attempt("urgent"));
+	pass(1);
+	assert_int_equal(stats().lost, 1);
+	assert_string_equal(room.reason, "RoomLost");
+	assert_in(room.event,
+		"other/thief of scheduler default-scheduler took the place "
+		"held for ns/urgent on node-1");
+	pass(3);
+	assert_string_equal(room.nominated, "node-2");
+	assert_int_equal(fake_kubevirt.ordered, 3);
+	/* The second place is taken as well. */
+	finish_move(2, MIGRATION_SUCCEEDED, node_3);
+	put_stranger("brother", "node-2", "4");
+	pass(3);
+	assert_int_equal(stats().lost, 2);
+	assert_int_equal(stats().given_up, 1);
+	assert_int_equal(stats().efforts, 0);
+	assert_string_equal(room.reason, "RoomGivenUp");
+	assert_in(room.event, "other/brother");
+	assert_string_equal(room.nominated, "");
+	assert_false(is_held("urgent"));
+	assert_in(room.message, " plimsoll gave up making room: other/brother");
+	assert_listed("\"state\":\"given_up\"");
+}
+
+static void a_pod_that_was_given_up_rests_for_an_hour(void **state)
+{
+	unsigned searches;
+
+	(void)state;
+	start_urgent();
+	pass(ROOM_TIMEOUT_S + 10);
+	assert_int_equal(stats().given_up, 1);
+	searches = fake_planner.searches;
+	scene.now_us += 3000 * SECOND_US;
+	assert_null(attempt("urgent"));
+	pass(5);
+	assert_int_equal(fake_planner.searches, searches);
+	assert_int_equal(stats().efforts, 0);
+	scene.now_us += 600 * SECOND_US;
+	assert_null(attempt("urgent"));
+	assert_int_equal(stats().efforts, 1);
+}
+
+static void gives_up_after_the_timeout_without_cancelling(void **state)
+{
+	struct migration *migration;
+
+	(void)state;
+	start_urgent();
+	pass(5);
+	migration = fake_migration(namespace, names[0], MIGRATION_RUNNING);
+	migration->source = node_1;
+	fake_kubevirt.options.on_ordered(fake_kubevirt.options.owner,
+		fake_kubevirt.move_id, migration->name, "");
+	tell(migration, &fake_kubevirt.vmis[0]);
+	pass(ROOM_TIMEOUT_S - 10);
+	assert_int_equal(stats().given_up, 0);
+	pass(20);
+	assert_int_equal(stats().given_up, 1);
+	assert_in(room.message,
+		"did not start within 600 s: 1 migrations leave node-1");
+	assert_int_equal(fake_kubevirt.cancelled, 0);
+	assert_int_equal(count_records(MOVE_RUNNING), 1);
+	assert_int_equal(fake_kubevirt.ordered, 1);
+	assert_false(is_held("urgent"));
+	assert_string_equal(room.nominated, "");
+}
+
+static void a_failed_move_costs_a_plan(void **state)
+{
+	(void)state;
+	start_urgent();
+	pass(5);
+	fake_kubevirt.vmis[0].failure_reason = uids[0];
+	fake_kubevirt.vmis[0].migration_uid = fake_nothing;
+	finish_move(0, MIGRATION_FAILED, node_1);
+	plan_for("node-2", "moving vms/c");
+	plan_step("c", "node-2", "node-3");
+	pass(6);
+	assert_int_equal(count_records(MOVE_FAILED), 1);
+	assert_int_equal(fake_kubevirt.ordered, 2);
+	assert_string_equal(room.nominated, "node-2");
+	finish_move(2, MIGRATION_FAILED, node_2);
+	pass(6);
+	assert_int_equal(stats().given_up, 1);
+	assert_int_equal(stats().lost, 0);
+	assert_in(room.message,
+		"the move of vms/c from node-2 to node-3 "
+		"failed");
+}
+
+static void a_withdrawn_order_costs_a_plan(void **state)
+{
+	(void)state;
+	start_urgent();
+	pass(5);
+	fake_kubevirt.options.on_ordered(fake_kubevirt.options.owner,
+		fake_kubevirt.move_id, "", "the webhook refuses");
+	pass(1);
+	assert_string_equal(room.reason, "RoomLost");
+	assert_in(room.event, "was withdrawn: the webhook refuses");
+	assert_int_equal(stats().efforts, 1);
+}
+
+/* Agents measure a little later that a VM has left. */
+static void measure_full(const char *node)
+{
+	struct node_load load = given_load(0, 60.0 * (1 << 30));
+	scoped_free char *name = xstrdup(node);
+	bool changed;
+
+	load.name = name;
+	cache_put_load(&scene.cache, &changed, &load, scene.now_us,
+		scene.now_us);
+}
+
+static void memory_that_is_not_measured_free_yet_is_awaited(void **state)
+{
+	(void)state;
+	room_start(MOVER_AUTOMATIC);
+	plan_two();
+	put_pending_with("urgent", 1000, "15900m",
+		"'overhead':{'memory':'16Gi'},");
+	make_the_moves();
+	/* A small pod came meanwhile, and is not why. */
+	put_stranger("daemon", "node-1", "10m");
+	measure_full("node-1");
+	pass_idly();
+	measure_full("node-1");
+	assert_null(attempt("urgent"));
+	pass_idly();
+	assert_int_equal(stats().lost, 0);
+	assert_true(is_held("urgent"));
+	room_loads();
+	pass(6);
+	assert_true(cache_is_assumed(&scene.cache, "urgent"));
+}
+
+static void a_place_that_stays_full_costs_a_plan(void **state)
+{
+	(void)state;
+	start_urgent();
+	make_the_moves();
+	put_vm_on("e", "e", "node-1");
+	plan_nothing("nothing fits.");
+	pass(40);
+	assert_int_equal(stats().lost, 1);
+	assert_in(room.event, "vms/launcher-e");
+}
+
+static void a_deleted_pod_ends_its_effort(void **state)
+{
+	(void)state;
+	start_urgent();
+	pass(5);
+	assert_true(is_held("urgent"));
+	queue_remove(&room.queue, "urgent");
+	pass(1);
+	assert_false(is_held("urgent"));
+	assert_int_equal(stats().efforts, 0);
+	/* The move that was ordered goes on. */
+	assert_int_equal(count_records(MOVE_ORDERED), 1);
+	assert_int_equal(fake_kubevirt.cancelled, 0);
+}
+
+static void a_pod_deleted_during_a_search_does_no_harm(void **state)
+{
+	(void)state;
+	start_urgent();
+	scene.now_us += SECOND_US;
+	assert_null(attempt("urgent"));
+	pass_idly();
+	assert_int_equal(fake_planner.count, 1);
+	queue_remove(&room.queue, "urgent");
+	pass_idly();
+	fake_search(true);
+	assert_int_equal(stats().efforts, 0);
+	assert_int_equal(scene.sent_count, 0);
+}
+
+static void a_changed_pod_begins_anew(void **state)
+{
+	(void)state;
+	start_urgent();
+	pass(5);
+	queue_find(&room.queue, "urgent")->pod->generation++;
+	pass_idly();
+	assert_int_equal(stats().efforts, 0);
+	assert_false(is_held("urgent"));
+}
+
+static void a_more_urgent_pod_takes_the_place_of_the_least_urgent(void **state)
+{
+	(void)state;
+	room_start(MOVER_RECOMMEND);
+	plan_nothing("nothing fits.");
+	for (int i = 0; i < MAKE_ROOM_EFFORTS_MAX; i++) {
+		scoped_free char *name = xasprintf("p%d", i);
+
+		put_pending(name, 100 + i, "15900m");
+		assert_null(attempt(name));
+	}
+	put_pending("low", 50, "15900m");
+	assert_null(attempt("low"));
+	assert_int_equal(stats().efforts, MAKE_ROOM_EFFORTS_MAX);
+	put_pending("high", 5000, "15900m");
+	assert_null(attempt("high"));
+	assert_int_equal(stats().efforts, MAKE_ROOM_EFFORTS_MAX);
+	assert_listed("\"pod\":\"high\"");
+	{
+		scoped_buffer struct buffer out = BUFFER_MAX(1 << 16);
+		struct json j = json_into(&out);
+
+		json_object(&j, NULL);
+		make_room_describe(room.room, &j);
+		json_object_end(&j);
+		assert_not_in(out.data, "\"pod\":\"p0\"");
+		assert_not_in(out.data, "\"pod\":\"low\"");
+	}
+}
+
+static void a_full_planner_is_asked_again(void **state)
+{
+	(void)state;
+	start_urgent();
+	fake_planner.is_full = true;
+	pass(5);
+	assert_int_equal(fake_planner.searches, 0);
+	fake_planner.is_full = false;
+	pass(2);
+	assert_int_equal(fake_planner.searches, 1);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, room_setup, room_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(tells_who_took_the_place_and_plans_anew_once),
+		TEST(a_pod_that_was_given_up_rests_for_an_hour),
+		TEST(gives_up_after_the_timeout_without_cancelling),
+		TEST(a_failed_move_costs_a_plan),
+		TEST(a_withdrawn_order_costs_a_plan),
+		TEST(memory_that_is_not_measured_free_yet_is_awaited),
+		TEST(a_place_that_stays_full_costs_a_plan),
+		TEST(a_deleted_pod_ends_its_effort),
+		TEST(a_pod_deleted_during_a_search_does_no_harm),
+		TEST(a_changed_pod_begins_anew),
+		TEST(a_more_urgent_pod_takes_the_place_of_the_least_urgent),
+		TEST(a_full_planner_is_asked_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
