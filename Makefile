@@ -166,6 +166,7 @@ WRAP_test_mover_terms = $(WRAP_test_mover)
 WRAP_test_make_room = $(WRAP_test_mover)
 WRAP_test_make_room_ends = $(WRAP_test_mover)
 WRAP_test_make_room_leaders = $(WRAP_test_mover)
+WRAP_test_make_room_plans = $(WRAP_test_mover)
 WRAP_test_planner = clock_monotonic_us
 WRAP_test_mover_room = $(WRAP_test_mover)
 WRAP_bench_cluster_copy = clock_monotonic_us
@@ -453,6 +454,11 @@ bench-rule: packages-test ## a round of moves over 1,000 nodes, 30,000 VMs
 bench-copy: packages-test ## the copy to plan on, of 1,000 nodes, 30,000 VMs
 	@$(MAKE) -s -j$(JOBS) $(OUT)/tests/bench/bench_cluster_copy
 	@$(OUT)/tests/bench/bench_cluster_copy
+
+.PHONY: bench-plan
+bench-plan: packages-test ## plans that make room: 1,000 nodes, 30,000 VMs
+	@$(MAKE) -s -j$(JOBS) $(OUT)/tests/bench/bench_plan
+	@$(OUT)/tests/bench/bench_plan
 
 .PHONY: compare
 compare: packages-test ## the answers of another checkout's build: OLD=DIR

@@ -109,7 +109,6 @@ static void open_room(struct moves *moves)
 		make_room_new(&(struct make_room_options){ .loop = o->loop,
 			.cache = o->cache,
 			.queue = o->queue,
-			.reservations = o->reservations,
 			.events = o->events,
 			.mover = moves->mover,
 			.planner = moves->planner,

@@ -40,8 +40,10 @@ struct effort {
 	int64_t generation; /* of the pod's spec */
 	enum effort_state state;
 	uint64_t wall_us; /* when it began, since 1970 */
-	/* The first order of the pod's moves; 0: none yet. */
+	/* When the pod's first move was ordered, or its place was held; 0: not
+	 * yet. */
 	int64_t began_us;
+	bool has_orders;
 	struct effort_search *search; /* under way; NULL: none */
 	int64_t planned_us;	      /* the end of the last search; 0: none */
 

@@ -64,9 +64,9 @@ const char *launcher_kind_pages(enum launcher_kind kind)
 /* Quantity.ScaledValue(Kilo) rounds up; int64(float64) cuts. */
 static int64_t multiplied(int64_t bytes, double ratio)
 {
-	double kilobytes = (double)((bytes + 999) / 1000);
+	int64_t kilobytes = (bytes + 999) / 1000;
 
-	return bytes + (int64_t)(kilobytes * (ratio - 1)) * 1000;
+	return bytes + (int64_t)((double)kilobytes * (ratio - 1)) * 1000;
 }
 
 int64_t launcher_overhead_bytes(enum launcher_kind kind, unsigned vcpus,

@@ -102,6 +102,7 @@ static void restore(struct make_room *room, struct effort *effort,
 		}
 	}
 	if (first < now.wall_us) {
+		effort->has_orders = true;
 		effort->began_us = now.now_us - (int64_t)(now.wall_us - first);
 		(void)snprintf(effort->nominated, sizeof(effort->nominated),
 			"%s", pod->nominated_node);

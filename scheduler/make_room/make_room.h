@@ -41,7 +41,6 @@ struct make_room_options {
 	uv_loop_t *loop;
 	struct cache *cache;
 	struct queue *queue;
-	struct reservations *reservations;
 	struct events *events;
 	struct mover *mover; /* its parts order and record the moves */
 	struct planner *planner;

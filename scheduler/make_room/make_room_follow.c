@@ -99,7 +99,7 @@ static void end_with_queue(struct make_room *room, struct effort *effort,
 		end(room, effort, "the pod is gone", now);
 		return;
 	}
-	if (effort->began_us != 0) {
+	if (effort->has_orders) {
 		room->made++;
 		log_info("room was made", log_str("namespace", pod->namespace),
 			log_str("pod", pod->name),
@@ -237,6 +237,8 @@ static void recommend(struct make_room *room, struct effort *effort,
 	struct effort_context context = make_room_context(room, now);
 
 	set_state(effort, EFFORT_RECOMMENDED);
+	release(room, effort);
+	nominate(room, effort, pod);
 	if (effort_moves_recommend(effort, &context)) {
 		tell(room, pod,
 			&(struct events_pod){ "MakingRoom", "RoomRecommended",
@@ -263,9 +265,7 @@ static void order(struct make_room *room, struct effort *effort,
 	if (!effort_moves_order(effort, &context)) {
 		return;
 	}
-	if (effort->began_us == 0) {
-		effort->began_us = now.now_us;
-	}
+	effort->has_orders = true;
 	if (!effort->is_counted) {
 		effort->is_counted = true;
 		effort->plans++;
@@ -318,6 +318,10 @@ static void move(struct make_room *room, struct effort *effort, struct pod *pod,
 	if (effort_may_hold(effort)) {
 		hold_put(effort, room->options.cache, pod, now.now_us);
 	}
+	if (effort->began_us == 0 &&
+		(effort->is_holding || effort->has_orders)) {
+		effort->began_us = now.now_us;
+	}
 	nominate(room, effort, pod);
 	if (effort->move_count > 0 && !effort_is_done(effort)) {
 		set_state(effort, EFFORT_MOVING);
@@ -352,8 +356,17 @@ static void stay_without_plan(struct make_room *room, struct effort *effort,
 static bool is_too_late(const struct make_room *room,
 	const struct effort *effort, int64_t now_us)
 {
-	return effort->began_us != 0 &&
+	return effort->began_us != 0 && room->options.mode == MOVER_AUTOMATIC &&
 		now_us - effort->began_us > room->options.timeout_us;
+}
+
+/* A begun effort goes on, also while orders are refused for a while. */
+static bool makes_room(const struct make_room *room,
+	const struct effort *effort)
+{
+	return room->is_automatic ||
+		(effort->began_us != 0 &&
+			room->options.mode == MOVER_AUTOMATIC);
 }
 
 static void tell_timeout(struct make_room *room, struct effort *effort,
@@ -375,7 +388,7 @@ static void follow(struct make_room *room, struct effort *effort,
 	const struct move_record *failed;
 
 	effort_sync(effort, book);
-	if (room->is_automatic || effort->began_us != 0) {
+	if (makes_room(room, effort)) {
 		effort_moves_adopt(effort, book);
 	}
 	failed = effort_failed_move(effort);
@@ -386,7 +399,7 @@ static void follow(struct make_room *room, struct effort *effort,
 		lose_plan(room, effort, pod, why.data, now);
 	} else if (!effort_has_plan(effort)) {
 		stay_without_plan(room, effort, pod);
-	} else if (room->is_automatic || effort->began_us != 0) {
+	} else if (makes_room(room, effort)) {
 		move(room, effort, pod, now);
 	} else {
 		recommend(room, effort, pod, now);

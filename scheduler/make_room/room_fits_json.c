@@ -29,7 +29,8 @@ static void write_largest(const struct room_largest *largest, struct json *j,
 	}
 	json_object(j, key);
 	json_unsigned(j, "vcpus", largest->vcpus);
-	json_unsigned(j, "memory_gib", largest->vcpus * ROOM_VCPU_GIB);
+	json_unsigned(j, "memory_gib",
+		(uint64_t)largest->vcpus * ROOM_VCPU_GIB);
 	json_string(j, "node", largest->node);
 	json_unsigned(j, "moves", largest->moves);
 	json_object_end(j);

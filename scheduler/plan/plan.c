@@ -29,6 +29,10 @@ static size_t find_node(struct search *s, const struct pod *pod)
 /* With more moves than this, the first plan is taken. */
 enum { THOROUGH_MOVES = 3 };
 
+/* No node takes more than this part of the work that is left, unless that is
+ * less than a little. */
+enum { NODE_PART = 20, NODE_LEAST = 20000 };
+
 static void find_moves(struct search *s, const struct pod *pod, size_t moves)
 {
 	s->ends_at_first = moves > THOROUGH_MOVES;
@@ -38,6 +42,7 @@ static void find_moves(struct search *s, const struct pod *pod, size_t moves)
 			.pod = pod,
 			.node = s->state->by_name[i] };
 
+		search_limit(s, NODE_PART, NODE_LEAST);
 		search_want(s, &want, moves);
 		if (s->is_cut || (s->ends_at_first && s->best.is_found)) {
 			return;
@@ -86,7 +91,7 @@ static void copy_plan(struct plan *out, struct search *s)
 	out->steps = xmemdup(state->steps,
 		(state->step_count + 1) * sizeof(*state->steps));
 	out->work = s->work;
-	out->is_cut_off = s->is_cut && !out->is_found;
+	out->is_cut_off = (s->is_cut || s->was_short) && !out->is_found;
 }
 
 static void copy_words(struct plan *out, struct buffer *words)

@@ -19,6 +19,7 @@ void search_begin(struct search *s, struct state *state,
 	*s = (struct search){ .state = state,
 		.options = *input->filter,
 		.limit = input->max_work == 0 ? PLAN_WORK : input->max_work,
+		.quota = UINT64_MAX,
 		.goal = goal->kind == PLAN_POD_FITS ? goal->pod : NULL,
 		.closed = STATE_NONE,
 		.open = STATE_NONE };
@@ -47,6 +48,24 @@ bool search_is_over(struct search *s)
 		(stop != NULL &&
 			atomic_load_explicit(stop, memory_order_relaxed));
 	return s->is_cut;
+}
+
+void search_limit(struct search *s, uint64_t part, uint64_t least)
+{
+	uint64_t left = s->limit > s->work ? s->limit - s->work : 0;
+	uint64_t share = left / part > least ? left / part : least;
+
+	s->quota = s->work + share;
+}
+
+/* This search ends; further ones may follow. */
+static bool must_end(struct search *s)
+{
+	if (search_is_over(s)) {
+		return true;
+	}
+	s->was_short |= s->work >= s->quota;
+	return s->work >= s->quota;
 }
 
 /* ---- filters ---- */
@@ -293,44 +312,6 @@ static bool do_want(struct search *s, struct want *want, size_t left,
 	return is_over;
 }
 
-/* `count` VMs of the node that may leave, and the VM `with`, free enough. */
-static bool can_suffice(const struct search *s, const struct want *want,
-	const struct shortfall *shortfall, size_t with, size_t count)
-{
-	const struct state_node *at = &s->state->nodes[want->node];
-
-	for (size_t i = 0; i < shortfall->count; i++) {
-		double most[PLAN_MOVES_MAX + 1] = { 0 };
-		double sum = with == STATE_NONE
-			? 0
-			: shortfall_share(shortfall, i, &s->state->vms[with]);
-
-		for (size_t k = want->first; k < at->vm_count; k++) {
-			size_t vm = at->vm_list[k];
-			double share;
-			size_t place = count;
-
-			if (vm == with || !search_may_leave(s, vm)) {
-				continue;
-			}
-			share = shortfall_share(shortfall, i,
-				&s->state->vms[vm]);
-			while (place > 0 && share > most[place - 1]) {
-				most[place] = most[place - 1];
-				place--;
-			}
-			most[place] = share;
-		}
-		for (size_t k = 0; k < count; k++) {
-			sum += most[k];
-		}
-		if (sum < shortfall->list[i].amount) {
-			return false;
-		}
-	}
-	return true;
-}
-
 /* The node admits the want's pod without this VM. */
 static bool suffices(struct search *s, const struct want *want, size_t vm)
 {
@@ -382,6 +363,7 @@ struct rewound {
 	bool *busy;
 	size_t count;
 	bool was_probing, had_reached;
+	uint64_t quota;
 };
 
 static void rewind_state(struct search *s, struct rewound *out)
@@ -390,7 +372,8 @@ static void rewind_state(struct search *s, struct rewound *out)
 
 	*out = (struct rewound){ .count = state->step_count,
 		.was_probing = s->is_probing,
-		.had_reached = s->has_reached };
+		.had_reached = s->has_reached,
+		.quota = s->quota };
 	out->vms = xcalloc(out->count + 1, sizeof(size_t));
 	out->targets = xcalloc(out->count + 1, sizeof(size_t));
 	out->kinds = xcalloc(out->count + 1, sizeof(*out->kinds));
@@ -408,6 +391,7 @@ static void rewind_state(struct search *s, struct rewound *out)
 		state->vms[i].is_busy = false;
 	}
 	s->is_probing = true;
+	s->quota = UINT64_MAX;
 }
 
 static void go_forward(struct search *s, struct rewound *from)
@@ -423,6 +407,7 @@ static void go_forward(struct search *s, struct rewound *from)
 	}
 	s->is_probing = from->was_probing;
 	s->has_reached = from->had_reached;
+	s->quota = from->quota;
 	free(from->vms);
 	free(from->targets);
 	free(from->kinds);
@@ -478,22 +463,104 @@ static const struct class_nodes *class_list(struct search *s, size_t vm,
 	return list;
 }
 
-/* Some target may be there, with `pushes` moves of other VMs. */
-static bool has_target(struct search *s, size_t vm, size_t pushes)
+static bool is_only(const struct class_nodes *list, size_t node)
 {
-	if (s->state->node_count <= SEARCH_SMALL || s->state->step_count > 0) {
-		return true;
+	return list->count == 1 && list->list[0] == node;
+}
+
+/* A node that a VM has left may take this one. */
+static bool has_touched(struct search *s, size_t vm)
+{
+	struct want want = { .kind = WANT_MOVE,
+		.vm = vm,
+		.pod = s->state->vms[vm].vm->pod };
+	bool has = false;
+
+	s->depth++;
+	for (size_t i = 0; i < s->state->step_count && !has; i++) {
+		want.node = s->state->steps[i].source;
+		has = want.node != s->state->vms[vm].vm->node &&
+			search_admits(s, &want) == 0;
 	}
-	for (size_t i = 0; i <= pushes && i <= CLASSES_PUSHES; i++) {
+	s->depth--;
+	return has;
+}
+
+/* The fewest moves of other VMs that may give the VM a target; more than
+ * `most`: none do. */
+static size_t pushes_of(struct search *s, size_t vm, size_t most)
+{
+	if (s->state->node_count <= SEARCH_SMALL) {
+		return 0;
+	}
+	for (size_t i = 0; i <= most && i <= CLASSES_PUSHES; i++) {
 		const struct class_nodes *list = class_list(s, vm, i);
 
-		if (list->count > 1 ||
-			(list->count == 1 &&
-				list->list[0] != s->state->vms[vm].node)) {
-			return true;
+		if (list->count > 0 &&
+			!is_only(list, s->state->vms[vm].vm->node)) {
+			return i;
+		}
+		if (i == 0 && s->state->step_count > 0 && has_touched(s, vm)) {
+			return 0;
 		}
 	}
-	return false;
+	return most + 1;
+}
+
+/* The most that VMs of the node free with some number of moves, for each amount
+ * that is short. */
+struct relief {
+	double most[SHORTFALL_MAX][PLAN_MOVES_MAX + 1];
+};
+
+static void add_relief(struct relief *relief, const struct shortfall *shortfall,
+	const struct state_vm *vm, size_t cost, size_t moves)
+{
+	for (size_t i = 0; i < shortfall->count; i++) {
+		double share = shortfall_share(shortfall, i, vm);
+		double *most = relief->most[i];
+
+		for (size_t k = moves; k >= cost; k--) {
+			if (most[k - cost] + share > most[k]) {
+				most[k] = most[k - cost] + share;
+			}
+		}
+	}
+}
+
+/* The VM `with` and, by `moves` moves, VMs from a position on free enough. */
+static bool can_suffice(struct search *s, const struct want *want,
+	const struct shortfall *shortfall, size_t with, size_t moves)
+{
+	const struct state_node *at = &s->state->nodes[want->node];
+	struct relief relief;
+
+	for (size_t i = 0; i < shortfall->count; i++) {
+		memset(relief.most[i], 0, (moves + 1) * sizeof(double));
+	}
+	for (size_t k = want->first; k < at->vm_count && moves > 0; k++) {
+		size_t vm = at->vm_list[k];
+		size_t pushes;
+
+		if (vm == with || !search_may_leave(s, vm)) {
+			continue;
+		}
+		pushes = pushes_of(s, vm, moves - 1);
+		if (pushes < moves) {
+			add_relief(&relief, shortfall, &s->state->vms[vm],
+				pushes + 1, moves);
+		}
+	}
+	for (size_t i = 0; i < shortfall->count; i++) {
+		double own = with == STATE_NONE
+			? 0
+			: shortfall_share(shortfall, i, &s->state->vms[with]);
+
+		if (own + relief.most[i][moves] < shortfall->list[i].amount) {
+			return false;
+		}
+	}
+	return true;
 }
 
 /* A VM that is to leave, with the moves for all wants below and for it. */
@@ -613,6 +680,7 @@ static bool try_vm(struct search *s, struct want *want, size_t position,
 {
 	size_t vm = s->state->nodes[want->node].vm_list[position];
 	size_t spare = left - pending(want) - 1;
+	size_t pushes;
 	struct want next = *want;
 	struct departure departure = { .search = s,
 		.want = { .kind = WANT_MOVE,
@@ -623,14 +691,48 @@ static bool try_vm(struct search *s, struct want *want, size_t position,
 		.goal_node = node,
 		.pushes = spare };
 
-	if (!search_may_leave(s, vm) || is_too_big(s, vm) ||
-		!can_suffice(s, want, shortfall, vm, spare) ||
-		(spare == 0 && !suffices(s, want, vm)) ||
-		!has_target(s, vm, spare)) {
+	if (!search_may_leave(s, vm) || is_too_big(s, vm)) {
 		return false;
 	}
+	pushes = pushes_of(s, vm, spare);
 	next.first = position + 1;
+	if (pushes > spare ||
+		!can_suffice(s, &next, shortfall, vm, spare - pushes) ||
+		(spare == 0 && !suffices(s, want, vm))) {
+		return false;
+	}
 	return depart(&departure);
+}
+
+/* VMs without which there was no plan. */
+struct failed {
+	const struct state_vm *list[16];
+	size_t count;
+};
+
+/* A VM of the same needs failed that was easier to place. */
+static bool is_hopeless(const struct search *s, const struct failed *failed,
+	const struct state_vm *vm)
+{
+	for (size_t i = 0; i < failed->count; i++) {
+		const struct state_vm *other = failed->list[i];
+
+		if (other->class == vm->class && other->cores <= vm->cores &&
+			other->memory <= vm->memory &&
+			vm->memory < 1.1 * other->memory &&
+			classes_is_plain(s->state, vm->vm->pod) &&
+			classes_is_plain(s->state, other->vm->pod)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void note_failure(struct failed *failed, const struct state_vm *vm)
+{
+	if (failed->count < count_of(failed->list)) {
+		failed->list[failed->count++] = vm;
+	}
 }
 
 /* Another VM leaves the want's node. */
@@ -640,6 +742,7 @@ static bool make_room(struct search *s, struct want *want, size_t left,
 	const struct state_node *at = &s->state->nodes[want->node];
 	size_t spare = left - pending(want);
 	struct shortfall shortfall;
+	struct failed failed = { .count = 0 };
 
 	shortfall_of(&shortfall, want->pod, at->node, &s->options,
 		s->state->input->now_us);
@@ -649,8 +752,18 @@ static bool make_room(struct search *s, struct want *want, size_t left,
 		return false;
 	}
 	for (size_t i = want->first; i < at->vm_count; i++) {
+		const struct state_vm *vm = &s->state->vms[at->vm_list[i]];
+		bool had_best = s->best.is_found;
+
+		if (is_hopeless(s, &failed, vm) ||
+			!search_may_leave(s, at->vm_list[i])) {
+			continue;
+		}
 		if (try_vm(s, want, i, &shortfall, left, node)) {
 			return true;
+		}
+		if (!had_best && !s->best.is_found) {
+			note_failure(&failed, vm);
 		}
 	}
 	return false;
@@ -665,8 +778,8 @@ static bool reach(struct search *s, struct want *want, size_t left, size_t node)
 	if (want == NULL) {
 		return arrive(s, node);
 	}
-	if (search_is_over(s) || s->depth + 2 >= SEARCH_DEPTH_MAX) {
-		return s->is_cut;
+	if (must_end(s) || s->depth + 2 >= SEARCH_DEPTH_MAX) {
+		return true;
 	}
 	reasons = search_admits(s, want);
 	s->depth++;

@@ -90,7 +90,9 @@ struct search {
 	struct filter_options options;
 	struct ready *ready; /* owned; by depth */
 	unsigned depth;
-	uint64_t work, limit;
+	uint64_t work, limit;	/* the limit of all searches */
+	uint64_t quota;		/* work at which this search ends */
+	bool was_short;		/* a search ended at its quota */
 	const struct pod *goal; /* only lower priorities move; NULL: all */
 	size_t closed;		/* no VM moves to this node; STATE_NONE */
 	size_t open;		/* VMs leave it although it stands aside */
@@ -114,6 +116,10 @@ bool search_has_room(struct search *s, size_t vm);
 
 /* The VM may be moved for this goal. */
 bool search_may_leave(const struct search *s, size_t vm);
+
+/* The next searches end after a part of the work that is left, but have the
+ * work `least`. */
+void search_limit(struct search *s, uint64_t part, uint64_t least);
 
 /* Looks for plans of `moves` moves that end with the want, and keeps the best
  * in s->best. */

@@ -9,6 +9,9 @@
 /* Other VMs that may be pushed for one VM of many. */
 enum { PUSHES_MAX = 2 };
 
+/* No VM takes more than this part of the work that is left. */
+enum { VM_PART = 4, VM_LEAST = 20000 };
+
 /* Orders of the VMs that are tried: a VM that found no room comes first in the
  * next one. */
 enum { ROUNDS_MAX = 8 };
@@ -26,6 +29,7 @@ static bool place(struct search *s, size_t vm, enum want_kind kind, size_t most)
 	size_t own = kind == WANT_MOVE ? 1 : 0;
 
 	for (size_t i = own; i <= most && !search_is_over(s); i++) {
+		search_limit(s, VM_PART, VM_LEAST);
 		search_leave(s, vm, kind, i);
 		if (s->best.is_found) {
 			search_keep(s);

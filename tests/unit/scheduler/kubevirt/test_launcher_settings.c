@@ -59,6 +59,7 @@ static void values_that_kubevirt_refuses_leave_the_defaults(void **state)
 		"{'developerConfiguration':[],"
 		"'additionalGuestMemoryOverheadRatio':1.5}",
 		"{'additionalGuestMemoryOverheadRatio':'1e18'}",
+		"{'additionalGuestMemoryOverheadRatio':'0.5'}",
 		"'text'",
 	};
 

@@ -1,8 +1,11 @@
-/* A planner whose plans a test writes: the functions of make_room/planner.h and
- * plan/plan.h. Include it in one file of a test. */
+/* A planner without a thread, whose plans a test writes: the functions of
+ * make_room/planner.h and plan/plan.h. With FAKE_REAL_PLANS the search is the
+ * real one. Include it in one file of a test. */
 #pragma once
 
+#include "scheduler/make_room/plan_world.h"
 #include "scheduler/make_room/planner.h"
+#include "scheduler/mover/journal.h"
 #include "tests/unit/scheduler/mover/mover_bed.h"
 
 struct fake_step {
@@ -15,16 +18,13 @@ struct planner {
 	size_t count;
 	unsigned searches;
 	bool is_full;
-	/* The next plan. */
-	const char *node; /* NULL: there is none */
+	const char *node; /* of the next plan; NULL: there is none */
 	const char *sentence;
 	struct fake_step steps[PLAN_MOVES];
 	size_t step_count;
-	const char *pod; /* the name of the last goal's pod */
 };
 
 static struct planner fake_planner;
-static char fake_pod_name[64];
 
 bool planner_start(struct planner *planner, const struct planner_job *job)
 {
@@ -36,6 +36,7 @@ bool planner_start(struct planner *planner, const struct planner_job *job)
 	return true;
 }
 
+#ifndef FAKE_REAL_PLANS
 static inline size_t fake_index(const struct cluster *cluster, const char *name)
 {
 	size_t i = 0;
@@ -47,6 +48,17 @@ static inline size_t fake_index(const struct cluster *cluster, const char *name)
 	return i;
 }
 
+static inline const struct pod *fake_vm(const struct plan_input *input,
+	const char *uid)
+{
+	for (size_t i = 0; i < input->vm_count; i++) {
+		if (strcmp(input->vms[i].pod->uid, uid) == 0) {
+			return input->vms[i].pod;
+		}
+	}
+	return NULL;
+}
+
 void plan_find(struct plan *out, const struct plan_input *input,
 	const struct plan_goal *goal)
 {
@@ -54,8 +66,7 @@ void plan_find(struct plan *out, const struct plan_input *input,
 
 	*out = (struct plan){ .is_found = p->node != NULL,
 		.node = PLAN_NOWHERE };
-	(void)snprintf(fake_pod_name, sizeof(fake_pod_name), "%s",
-		goal->pod->name);
+	(void)goal;
 	(void)snprintf(out->sentence, sizeof(out->sentence), "%s", p->sentence);
 	if (p->node == NULL) {
 		return;
@@ -66,7 +77,7 @@ void plan_find(struct plan *out, const struct plan_input *input,
 		scoped_free char *uid = xasprintf("pod-%s", p->steps[i].vm);
 
 		out->steps[i] = (struct plan_step){
-			.pod = cache_pod(&scene.cache, uid),
+			.pod = fake_vm(input, uid),
 			.source =
 				fake_index(input->cluster, p->steps[i].source),
 			.target =
@@ -87,21 +98,41 @@ void plan_fini(struct plan *plan)
 	free(plan->steps);
 	*plan = (struct plan){ 0 };
 }
+#endif
+
+static inline void fake_job(const struct planner_job *job, bool is_done)
+{
+	struct mover_parts parts = mover_parts(scene.mover);
+	const struct planner_options options = { .cache = &scene.cache,
+		.kubevirt = parts.kubevirt,
+		.book = &parts.journal->book,
+		.duels = parts.duels,
+		.scheduler_name = "plimsoll-scheduler" };
+	struct plan_world world = { 0 };
+	struct plan_input input;
+
+	plan_world_begin(&world, &options, scene.now_us,
+		WALL_US + (uint64_t)scene.now_us);
+	while (plan_world_next(&world)) {
+	}
+	input = plan_world_input(&world);
+	if (is_done) {
+		job->work(job->owner, &input);
+	}
+	job->done(job->owner, &input, is_done);
+	while (plan_world_free_next(&world)) {
+	}
+}
 
 /* The jobs that wait run and end. */
 static inline void fake_search(bool is_done)
 {
-	struct planner_job job;
-
 	while (fake_planner.count > 0) {
-		struct plan_input input = { .cluster = &scene.cache.cluster };
+		struct planner_job job =
+			fake_planner.jobs[--fake_planner.count];
 
-		job = fake_planner.jobs[--fake_planner.count];
 		fake_planner.searches += is_done;
-		if (is_done) {
-			job.work(job.owner, &input);
-		}
-		job.done(job.owner, &input, is_done);
+		fake_job(&job, is_done);
 	}
 }
 

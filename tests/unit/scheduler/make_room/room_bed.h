@@ -24,7 +24,6 @@ static inline void room_start(enum mover_mode mode)
 	room.room = make_room_new(&(struct make_room_options){
 		.cache = &scene.cache,
 		.queue = &room.queue,
-		.reservations = &scene.reservations,
 		.mover = scene.mover,
 		.planner = &fake_planner,
 		.mode = mode,
@@ -61,9 +60,8 @@ static inline int room_setup(void **state)
 	put_node("node-1");
 	put_node("node-2");
 	put_node("node-3");
-	for (size_t i = 0; i < count_of(homes); i++) {
-		put_vm_on(names[i], names[i], homes[i]);
-		fake_vmi(names[i], uids[i], nodes[i])->namespace = namespace;
+	for (size_t i = 0; i < count_of(nodes); i++) {
+		put_old_vm(i, nodes[i]);
 	}
 	room_loads();
 	return 0;

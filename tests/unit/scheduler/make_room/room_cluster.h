@@ -4,7 +4,8 @@
 #include "tests/unit/scheduler/make_room/room_world.h"
 
 /* The VM of this letter runs on the node in the pod pod-NAME. */
-static inline void put_vm_on(const char *vm, const char *name, const char *node)
+static inline void put_vm_since(const char *vm, const char *name,
+	const char *node, int64_t bound_us)
 {
 	scoped_free char *json = xasprintf(
 		"{'metadata':{'name':'launcher-%s','namespace':'vms',"
@@ -18,7 +19,19 @@ static inline void put_vm_on(const char *vm, const char *name, const char *node)
 		name, name, vm, vm, node);
 
 	cache_put_pod(&scene.cache, given_pod(scene.cache.interner, json),
-		scene.now_us);
+		bound_us);
+}
+
+static inline void put_vm_on(const char *vm, const char *name, const char *node)
+{
+	put_vm_since(vm, name, node, scene.now_us);
+}
+
+/* The VM has run for long. */
+static inline void put_old_vm(size_t vm, char *node)
+{
+	put_vm_since(names[vm], names[vm], node, -3600 * SECOND_US);
+	fake_vmi(names[vm], uids[vm], node)->namespace = namespace;
 }
 
 /* A pod on a node, of another scheduler. */
@@ -36,11 +49,28 @@ static inline void put_stranger(const char *name, const char *node,
 		scene.now_us);
 }
 
+/* Agents see the VMs of pods called pod-NAME. */
+static inline void room_load(const char *name)
+{
+	const struct node *node = cache_node(&scene.cache, name);
+	const char *vms[VMS_MAX];
+	size_t count = 0;
+
+	for (size_t i = 0; i < node->vms.count && count < VMS_MAX; i++) {
+		const char *uid = node->vms.list[i].uid;
+
+		if (strncmp(uid, "pod-", 4) == 0) {
+			vms[count++] = uid + 4;
+		}
+	}
+	put_load(name, vms, count, 0.1);
+}
+
 static inline void room_loads(void)
 {
-	put_load("node-1", NULL, 0, 0);
-	put_load("node-2", NULL, 0, 0);
-	put_load("node-3", NULL, 0, 0);
+	room_load("node-1");
+	room_load("node-2");
+	room_load("node-3");
 }
 
 /* A pod that waits for a node; more: of its spec. */

@@ -22,8 +22,6 @@ static struct room_scene {
 	char message[8192];	      /* of the last attempt */
 } room;
 
-static const char *const homes[] = { "node-1", "node-1", "node-2", "node-3" };
-
 void events_about_pod(struct events *events, const struct pod *pod,
 	const struct events_pod *event, int64_t now_us)
 {

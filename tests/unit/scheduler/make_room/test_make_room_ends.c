@@ -96,6 +96,19 @@ static void gives_up_after_the_timeout_without_cancelling(void **state)
 	assert_string_equal(room.nominated, "");
 }
 
+static void a_place_is_not_held_for_longer_than_the_timeout(void **state)
+{
+	(void)state;
+	room_start(MOVER_AUTOMATIC);
+	plan_for("node-1", "VMs that are leaving make room");
+	put_pending("urgent", 1000, "15900m");
+	pass(5);
+	assert_true(is_held("urgent"));
+	pass(ROOM_TIMEOUT_S + 10);
+	assert_int_equal(stats().given_up, 1);
+	assert_false(is_held("urgent"));
+}
+
 static void a_failed_move_costs_a_plan(void **state)
 {
 	(void)state;
@@ -269,6 +282,7 @@ int main(void)
 		TEST(tells_who_took_the_place_and_plans_anew_once),
 		TEST(a_pod_that_was_given_up_rests_for_an_hour),
 		TEST(gives_up_after_the_timeout_without_cancelling),
+		TEST(a_place_is_not_held_for_longer_than_the_timeout),
 		TEST(a_failed_move_costs_a_plan),
 		TEST(a_withdrawn_order_costs_a_plan),
 		TEST(memory_that_is_not_measured_free_yet_is_awaited),

@@ -109,6 +109,28 @@ static void a_new_leader_withdraws_recommendations_for_nobody(void **state)
 	assert_int_equal(count_records(MOVE_WITHDRAWN), 2);
 }
 
+static void orders_of_an_earlier_mode_are_not_continued(void **state)
+{
+	(void)state;
+	room_start(MOVER_AUTOMATIC);
+	plan_two();
+	put_pending("urgent", 1000, "15900m");
+	pass(5);
+	change_leader(MOVER_RECOMMEND);
+	/* The last leader wrote it. */
+	xreplace(&queue_find(&room.queue, "urgent")->pod->nominated_node,
+		"node-1");
+	plan_for("node-2", "moving vms/c");
+	plan_step("c", "node-2", "node-3");
+	pass(2);
+	queue_hurry(&room.queue, "urgent");
+	pass(5);
+	assert_int_equal(fake_kubevirt.ordered, 1);
+	assert_listed("\"state\":\"recommended\"");
+	assert_false(is_held("urgent"));
+	assert_string_equal(room.nominated, "");
+}
+
 static void without_the_lease_holds_nothing(void **state)
 {
 	(void)state;
@@ -144,6 +166,7 @@ int main(void)
 		TEST(the_timeout_counts_from_the_first_order),
 		TEST(a_new_leader_keeps_recommendations_that_hold),
 		TEST(a_new_leader_withdraws_recommendations_for_nobody),
+		TEST(orders_of_an_earlier_mode_are_not_continued),
 		TEST(without_the_lease_holds_nothing),
 		TEST(a_nomination_that_somebody_else_wrote_stays),
 	};

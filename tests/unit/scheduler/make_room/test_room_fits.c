@@ -10,7 +10,8 @@ enum { CALLS_MAX = 64 };
 static struct {
 	unsigned fits_up_to; /* vCPUs; 0: nothing fits after moves */
 	bool is_cut_off;
-	uint64_t spends; /* of each search's max_work; 0: all of it */
+	unsigned cut_off_at; /* vCPUs; 0: none */
+	uint64_t spends;     /* of each search's max_work; 0: all of it */
 	unsigned calls;
 	int64_t milli[CALLS_MAX];
 	uint64_t max_work[CALLS_MAX];
@@ -39,7 +40,7 @@ void plan_find(struct plan *out, const struct plan_input *input,
 		.moves = 2,
 		.node = (ptrdiff_t)input->cluster->count - 1,
 		.work = plans.spends != 0 ? plans.spends : input->max_work,
-		.is_cut_off = plans.is_cut_off,
+		.is_cut_off = plans.is_cut_off || vcpus == plans.cut_off_at,
 	};
 	(void)snprintf(out->sentence, sizeof(out->sentence),
 		"/~ has a plan with %u vCPUs", vcpus);
@@ -192,7 +193,7 @@ static void counts_nodes_and_copies_by_the_scarcest_resource(void **state)
 	(void)state;
 	(void)world_add(&world,
 		(struct room_node){ .name = "two-by-cpu",
-			.cpu_milli = 2 * 405 + 404,
+			.cpu_milli = 405 + 405 + 404,
 			.memory_bytes = 600 * GIB });
 	(void)world_add(&world,
 		(struct room_node){ .name = "three-by-memory",
@@ -219,7 +220,7 @@ static void counts_no_more_than_a_thousand_copies(void **state)
 	for (size_t i = 0; i < count_of(names); i++) {
 		(void)world_add(&world,
 			(struct room_node){ .name = names[i],
-				.cpu_milli = 1000 * 1000,
+				.cpu_milli = 1000000,
 				.memory_bytes = 100000 * GIB,
 				.pods = 700 });
 	}
@@ -271,16 +272,15 @@ static void finds_the_largest_vm_that_fits_now(void **state)
 	(void)world_add(&world,
 		(struct room_node){ .name = "c",
 			.cpu_milli = 64000,
-			.memory_bytes = 37 * 4 * GIB + LAUNCHER_BYTES(37) });
+			.memory_bytes = 148 * GIB + LAUNCHER_BYTES(37) });
 	(void)world_add(&world,
 		(struct room_node){ .name = "b",
 			.cpu_milli = 64000,
-			.memory_bytes = 37 * 4 * GIB + LAUNCHER_BYTES(37) });
+			.memory_bytes = 148 * GIB + LAUNCHER_BYTES(37) });
 	(void)world_add(&world,
 		(struct room_node){ .name = "a",
 			.cpu_milli = 64000,
-			.memory_bytes =
-				37 * 4 * GIB + LAUNCHER_BYTES(37) - 1 });
+			.memory_bytes = 148 * GIB + LAUNCHER_BYTES(37) - 1 });
 	find();
 	assert_int_equal(fits.kinds[LAUNCHER_PLAIN].now.vcpus, 37);
 	assert_string_equal(fits.kinds[LAUNCHER_PLAIN].now.node, "b");
@@ -352,8 +352,8 @@ static void finds_the_largest_vm_after_moves(void **state)
 		assert_string_equal(fits.kinds[LAUNCHER_PLAIN].after_moves.node,
 			"full");
 		assert_false(fits.kinds[LAUNCHER_PLAIN].is_cut_off);
-		/* Two shapes, and halves of 31 sizes at most. */
-		assert_true(plans.calls <= 2 + 5);
+		/* Two shapes, and the sizes between two of 8, 16 and 32. */
+		assert_true(plans.calls <= 2 + 4);
 	}
 	pod_free(filler);
 }
@@ -389,6 +389,55 @@ static void tells_that_searches_were_cut_off(void **state)
 	find();
 	assert_false(fit_of(LAUNCHER_PLAIN, 16)->is_cut_off);
 	assert_false(fits.kinds[LAUNCHER_PLAIN].is_cut_off);
+	pod_free(filler);
+}
+
+static void a_smaller_vm_whose_search_was_cut_off_counts(void **state)
+{
+	static const struct {
+		unsigned fits_up_to, cut_off_at;
+		bool is_cut_off;
+	} cases[] = {
+		{ 7, 8, true },	  /* of the shapes, and no other search fails */
+		{ 6, 7, true },	  /* of the sizes between them */
+		{ 7, 16, false }, /* 8 is known not to fit */
+		{ 7, 9, false },
+	};
+	struct pod *filler;
+
+	(void)state;
+	given_full_node("100Gi", &filler);
+	for (size_t i = 0; i < count_of(cases); i++) {
+		plans.calls = 0;
+		plans.fits_up_to = cases[i].fits_up_to;
+		plans.cut_off_at = cases[i].cut_off_at;
+		find();
+		assert_int_equal(fits.kinds[LAUNCHER_PLAIN].after_moves.vcpus,
+			cases[i].fits_up_to);
+		assert_int_equal(fits.kinds[LAUNCHER_PLAIN].is_cut_off,
+			cases[i].is_cut_off);
+	}
+	pod_free(filler);
+}
+
+static void looks_for_no_plan_for_more_pages_than_a_node_has(void **state)
+{
+	struct pod *filler = given_pod(world.interner,
+		"{'metadata':{'name':'f','namespace':'ns','uid':'f'},'spec':{"
+		"'containers':[{'name':'c','resources':{'requests':{"
+		"'hugepages-2Mi':'40Gi','memory':'1'}}}]}}");
+	struct node *node = world_add(&world,
+		(struct room_node){ .name = "n",
+			.cpu_milli = 64000,
+			.memory_bytes = 600 * GIB,
+			.pages_2mi = 40 * GIB });
+
+	(void)state;
+	cluster_add_pod(&world.cluster, node, filler, 0);
+	plans.fits_up_to = 15;
+	find();
+	assert_int_equal(fits.kinds[LAUNCHER_HUGE_2MI].now.vcpus, 0);
+	assert_int_equal(fits.kinds[LAUNCHER_HUGE_2MI].after_moves.vcpus, 10);
 	pod_free(filler);
 }
 
@@ -543,6 +592,8 @@ int main(void)
 		TEST(finds_the_largest_vm_after_moves),
 		TEST(looks_for_no_plan_for_what_no_empty_node_holds),
 		TEST(tells_that_searches_were_cut_off),
+		TEST(a_smaller_vm_whose_search_was_cut_off_counts),
+		TEST(looks_for_no_plan_for_more_pages_than_a_node_has),
 		TEST(all_searches_together_stay_within_the_work),
 		TEST(a_search_that_is_stopped_looks_for_no_plan),
 		TEST(the_answer_has_fields_in_a_stable_order),

@@ -94,11 +94,19 @@ static void expect_no_move(void)
 
 static void a_vm_that_may_not_move_stays(void **state)
 {
+	scoped_buffer struct buffer text = BUFFER_MAX(1 << 16);
+	struct json j = json_into(&text);
+
 	(void)state;
 	given_two_nodes("0");
 	vms[0].why_not = "cannot be migrated: it has a local disk";
 	expect_no_move();
 	assert_true(*plain()->fits[2].message != '\0');
+	json_object(&j, NULL);
+	room_fits_write(&fits, &j);
+	json_object_end(&j);
+	assert_non_null(strstr(text.data,
+		"\"fits_after_moves\":false,\"moves\":null,"));
 }
 
 static void a_vm_of_the_systems_priority_stays(void **state)

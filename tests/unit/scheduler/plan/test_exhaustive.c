@@ -68,10 +68,12 @@ static void compare(struct world *w, struct judge *j,
 	assert_true(plan->moves <= PLAN_MOVES);
 	check_steps(j, plan, seed);
 	put_back(j->world);
-	tally->possible++;
-	tally->found++;
-	tally->fewest +=
-		plan->moves == 0 || !judge_finds(j, (int)plan->moves - 1);
+	tally->moves[plan->moves]++;
+	if (plan->moves > 0) {
+		tally->possible++;
+		tally->found++;
+		tally->fewest += !judge_finds(j, (int)plan->moves - 1);
+	}
 }
 
 static void run_case(enum plan_goal_kind kind, uint64_t seed,
