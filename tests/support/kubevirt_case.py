@@ -29,7 +29,9 @@ their test. Load that is set stays until it is set again; a VM's is forgotten wi
 the VM."""
 import collections
 import copy
+import datetime
 import threading
+import time
 
 import kubevirt
 from cluster import ClusterCase
@@ -225,6 +227,13 @@ class KubeVirtCase(ClusterCase):
         for name in names:
             self.wait(f"{name} runs", lambda name=name: (
                 self.phase(name) == "Running"), seconds)
+
+    def age_s(self, name):
+        """For how long the VM has run."""
+        began = next(t["phaseTransitionTimestamp"] for t in self.vmi(name)[
+            "status"]["phaseTransitionTimestamps"] if t["phase"] == "Running")
+        return time.time() - datetime.datetime.fromisoformat(
+            began.replace("Z", "+00:00")).timestamp()
 
     def make_hot(self, node, cores):
         """So many cores of the node are busy with other things, for this test;

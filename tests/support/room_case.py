@@ -7,20 +7,24 @@ VM of 24 GB fits once two of the VMs of one node have left it.
         def setUpClass(cls):
             cls.begin_room(scene=3)             # nodes of the scene
             cls.start_vm_load()
-            cls.room_maker("--make-room", "automatic").start()
+            cls.clock = WallClock(cls.folder.path / "clock", AHEAD_S)
+            cls.maker = cls.room_maker("--make-room", "automatic")
 
         def test_...(self):
+            self.work_alone(self.maker)
             self.make_urgent("scene")           # the VM urgent-scene
             self.assert_nobody_was_hurt("scene")
 
-The VMs start with the first test, and serve all tests of the class. What has
-become of them is asked of a history: of all versions of all VMIs and pods since
-they ran."""
+The VMs start with the first test, and serve all tests of the class. A VM moves
+when its first minute is over, and the clock of room makers is ahead by more, so
+that no test has to wait for it. What has become of the VMs is asked of a
+history: of all versions of all VMIs and pods since they ran."""
+import contextlib
 import json
 
 import kubevirt
 from kubevirt import path_of
-from mover_case import MoverCase, WIDE
+from mover_case import MoverCase, OURS, WIDE
 from virt_handler import FAULT, Watch, name_of, phase_of, state_of
 
 CORES, MEMORY, MEMORY_KIB = 6, "32Gi", 32 << 20
@@ -32,6 +36,8 @@ PODS = "/api/v1/namespaces/default/pods"
 A_NODE, VM, URGENT_VM = 3, "5000Mi", "24Gi"
 # Copies have no end until end_copies().
 HANGS = {FAULT: "migration-hangs"}
+# The first minute of a VM, the 10 s after it, and some more.
+AHEAD_S = 90
 # Two moves, one after the other, on a busy machine.
 MADE_S = 120
 
@@ -113,22 +119,35 @@ class RoomCase(MoverCase):
             machine.memory = MEMORY_KIB
 
     @classmethod
-    def room_maker(cls, *flags, **options):
-        """A scheduler that moves VMs for room alone, not started."""
+    def room_maker(cls, *flags, clock=None):
+        """A scheduler that moves VMs for room alone, not started. clock: a
+        WallClock; default: cls.clock."""
         program = cls.scheduler(
             "--aggregator", cls.aggregator.url, "--rebalance", "off",
-            "--http", f"127.0.0.1:{kubevirt.free_port()}", *flags, **options)
+            "--http", f"127.0.0.1:{kubevirt.free_port()}", *flags)
+        program.env.update((clock or cls.clock).env)
         cls.programs.append(program)
         return program
+
+    def work_alone(self, program):
+        """This scheduler works during the test, and no other one."""
+        program.start()
+        self.addCleanup(program.stop)
+        self.wait("it leads", lambda: self.leads(program))
 
     # ---- the VMs ----
 
     def setUp(self):
-        if not self.running:
+        if self.running:
+            return
+        with contextlib.ExitStack() as stack:
+            if hasattr(self, "clock"):
+                filler = self.scheduler("--rebalance", "off").start()
+                stack.callback(filler.stop)
             for scene in self.scenes:
                 self.fill(scene)
             self.open_scenes()
-            type(self).running = True
+        type(self).running = True
 
     def fill(self, scene):
         """Starts the VMs of each node there."""
@@ -186,6 +205,13 @@ class RoomCase(MoverCase):
         """The launcher pod of a VM that starts."""
         return self.wait(f"{name} has a launcher", lambda: next(iter(
             self.launchers(name)), None))
+
+    def jobs(self, scene):
+        """The migrations of the scene's VMs that a scheduler ordered."""
+        names = self.vms_of(scene)
+        return [job for job in self.migrations()
+                if OURS in job["metadata"].get("labels", {})
+                and job["spec"]["vmiName"] in names]
 
     def place_by_hand(self, pod, node):
         """Binds a pod as another scheduler does."""
@@ -253,9 +279,11 @@ class RoomCase(MoverCase):
 
     # ---- what the scheduler says ----
 
-    def room(self, program):
-        """GET /v1/room."""
-        return json.loads(self.ask(program, "/v1/room"))
+    def effort(self, program, pod):
+        """What GET /v1/room says of this pod, or None."""
+        making = json.loads(self.ask(program, "/v1/room"))["making"]
+        return next((effort for effort in making
+                     if effort["pod"] == name_of(pod)), None)
 
     def room_moves(self, pod, *states):
         """The records of the moves that make room for this pod, newest first;

@@ -1,8 +1,6 @@
 """A test case whose tests are scenes with nodes of their own, side by side."""
-import datetime
 import json
 import re
-import time
 
 import kubevirt
 from harness import http_get
@@ -51,13 +49,6 @@ class SceneCase(KubeVirtCase):
         """The VMs of a scene may go to all of its nodes now."""
         for node in self.scenes[scene][1:]:
             self.open_node(node)
-
-    def age_s(self, name):
-        """For how long the VM has run."""
-        began = next(t["phaseTransitionTimestamp"] for t in self.vmi(name)[
-            "status"]["phaseTransitionTimestamps"] if t["phase"] == "Running")
-        return time.time() - datetime.datetime.fromisoformat(
-            began.replace("Z", "+00:00")).timestamp()
 
     # ---- what the mover says ----
 
