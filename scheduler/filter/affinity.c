@@ -142,6 +142,34 @@ static void add_others(struct affinity *a, const struct cluster *cluster)
 	}
 }
 
+static void clear(struct affinity *a, const struct pod *pod,
+	const struct pod_affinity_subject *subject)
+{
+	a->pod = pod;
+	topology_counts_clear(&a->existing_anti);
+	topology_counts_clear(&a->affine);
+	topology_counts_clear(&a->anti);
+	topology_counts_clear(&a->scores);
+	a->matches_itself = matches_all(&pod->affinity.required, subject);
+}
+
+void affinity_settle(struct affinity *affinity)
+{
+	const struct pod_affinity *has = &affinity->pod->affinity;
+
+	affinity->is_skipped = affinity->existing_anti.used == 0 &&
+		has->required.count == 0 && has->required_anti.count == 0;
+}
+
+void affinity_begin(struct affinity *affinity, const struct pod *pod,
+	const struct cluster *cluster)
+{
+	const struct pod_affinity_subject subject =
+		subject_of(pod, cluster, true);
+
+	clear(affinity, pod, &subject);
+}
+
 void affinity_prepare(struct affinity *affinity, const struct pod *pod,
 	const struct cluster *cluster)
 {
@@ -149,21 +177,14 @@ void affinity_prepare(struct affinity *affinity, const struct pod *pod,
 		subject_of(pod, cluster, true);
 	struct affinity *a = affinity;
 
-	a->pod = pod;
-	topology_counts_clear(&a->existing_anti);
-	topology_counts_clear(&a->affine);
-	topology_counts_clear(&a->anti);
-	topology_counts_clear(&a->scores);
+	clear(a, pod, &subject);
 	for (size_t i = 0; i < cluster->affinity_pod_count; i++) {
 		add_existing(a, &cluster->affinity_pods[i], &subject);
 	}
 	if (pod_affinity_has_terms(&pod->affinity)) {
 		add_others(a, cluster);
 	}
-	a->matches_itself = matches_all(&pod->affinity.required, &subject);
-	a->is_skipped = a->existing_anti.used == 0 &&
-		pod->affinity.required.count == 0 &&
-		pod->affinity.required_anti.count == 0;
+	affinity_settle(a);
 }
 
 void affinity_count_pod(struct affinity *affinity,

@@ -42,6 +42,13 @@ void affinity_prepare(struct affinity *affinity, const struct pod *pod,
 	const struct cluster *cluster);
 void affinity_fini(struct affinity *affinity); /* zeroed is fine */
 
+/* Instead of affinity_prepare(), for the filter alone: begins without any pod.
+ * The caller counts each pod that may matter with affinity_count_pod(), then
+ * settles. There are no scores. */
+void affinity_begin(struct affinity *affinity, const struct pod *pod,
+	const struct cluster *cluster);
+void affinity_settle(struct affinity *affinity);
+
 /* Adds a pod on a node to the counts of the filter, or removes it with sign -1.
  * Skipped affinity stays skipped. */
 void affinity_count_pod(struct affinity *affinity,

@@ -39,9 +39,8 @@ static void free_hostname(struct move_filter *filter)
 	filter->hostname = labels_slot(selector, filter->hostname_key);
 }
 
-void move_filter_prepare(struct move_filter *filter,
-	const struct cluster *cluster, const struct pod *pod,
-	enum move_filter_kind kind)
+static void prepare(struct move_filter *filter, const struct cluster *cluster,
+	const struct pod *pod, enum move_filter_kind kind)
 {
 	static char nowhere[1];
 
@@ -59,7 +58,47 @@ void move_filter_prepare(struct move_filter *filter,
 		filter->failed = vm_failures_of(&cluster->failures,
 			pod->namespace, pod->vm_name);
 	}
+}
+
+void move_filter_prepare(struct move_filter *filter,
+	const struct cluster *cluster, const struct pod *pod,
+	enum move_filter_kind kind)
+{
+	prepare(filter, cluster, pod, kind);
 	prefilter_run(&filter->prefilter, &filter->pod, cluster);
+}
+
+void move_filter_prepare_plain(struct move_filter *filter,
+	const struct cluster *plain, const struct pod *pod,
+	enum move_filter_kind kind)
+{
+	prepare(filter, plain, pod, kind);
+	/* Its terms would be matched against all pods. */
+	filter->pod.affinity = (struct pod_affinity){ 0 };
+	prefilter_run(&filter->prefilter, &filter->pod, plain);
+	filter->pod.affinity = pod->affinity;
+}
+
+void move_filter_begin_counts(struct move_filter *filter)
+{
+	affinity_begin(&filter->prefilter.affinity, &filter->pod,
+		filter->cluster);
+}
+
+void move_filter_count(struct move_filter *filter,
+	const struct pod_on_node *existing)
+{
+	affinity_count_pod(&filter->prefilter.affinity, filter->cluster,
+		existing, 1);
+}
+
+void move_filter_settle(struct move_filter *filter)
+{
+	struct prefilter *p = &filter->prefilter;
+
+	affinity_settle(&p->affinity);
+	p->is_plain = p->volumes.is_skipped && p->affinity.is_skipped &&
+		p->spread.hard_count == 0;
 }
 
 bool move_filter_is_avoided(const struct move_filter *filter,

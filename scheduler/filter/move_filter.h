@@ -48,6 +48,17 @@ void move_filter_prepare(struct move_filter *filter,
 	const struct cluster *cluster, const struct pod *pod,
 	enum move_filter_kind kind);
 
+/* The same without affinity, for a caller that knows the pods that may matter:
+ * it begins the counts again whenever these pods moved, counts each of them,
+ * and settles. plain: the cluster without affinity_pods. */
+void move_filter_prepare_plain(struct move_filter *filter,
+	const struct cluster *plain, const struct pod *pod,
+	enum move_filter_kind kind);
+void move_filter_begin_counts(struct move_filter *filter);
+void move_filter_count(struct move_filter *filter,
+	const struct pod_on_node *existing);
+void move_filter_settle(struct move_filter *filter);
+
 /* Past failures keep the VM, or every VM, away from the node. Always false for
  * other kinds than MOVE_FILTER_MOVE. */
 bool move_filter_is_avoided(const struct move_filter *filter,

@@ -40,7 +40,7 @@ static bool suffices(struct search *s, const struct want *want, size_t vm)
 {
 	bool is_enough;
 
-	s->work += 1 + s->state->cluster->affinity_pod_count / 512;
+	s->work++;
 	state_take_off(s->state, vm);
 	is_enough = search_admits(s, want) == 0;
 	state_put_back(s->state, vm);
@@ -61,7 +61,7 @@ static bool is_possible(struct search *s, const struct want *want)
 			state_take_off(s->state, at->vm_list[i]);
 		}
 	}
-	s->work += taken * (1 + s->state->cluster->affinity_pod_count / 512);
+	s->work += taken;
 	is_enough = search_admits(s, want) == 0;
 	while (taken > 0) {
 		state_put_back(s->state, vms[--taken]);

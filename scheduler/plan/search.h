@@ -8,6 +8,7 @@
 
 #include "scheduler/filter/move_filter.h"
 #include "scheduler/plan/classes.h"
+#include "scheduler/plan/relations.h"
 #include "scheduler/plan/shortfall.h"
 #include "scheduler/plan/state.h"
 
@@ -92,6 +93,7 @@ struct ready {
 struct search {
 	struct state *state; /* borrowed */
 	struct classes classes;
+	struct relations relations; /* made when it is needed */
 	struct filter_options options;
 	struct ready *ready; /* owned; by depth */
 	unsigned depth;

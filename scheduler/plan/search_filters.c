@@ -34,6 +34,7 @@ void search_end(struct search *s)
 	free(s->best.vms);
 	free(s->best.targets);
 	free(s->best.kinds);
+	relations_end(&s->relations);
 	classes_end(&s->classes);
 	*s = (struct search){ 0 };
 }
@@ -68,32 +69,23 @@ bool search_must_end(struct search *s)
 
 /* ---- filters ---- */
 
-static bool is_current(const struct search *s, const struct ready *ready,
+/* The pod's counts hold, but for those of relations between pods. */
+static bool is_prepared(const struct search *s, const struct ready *ready,
 	const struct want *want)
 {
+	const struct prefilter *p = &ready->filter.prefilter;
+
 	return ready->pod == want->pod && ready->kind == want->kind &&
 		(ready->version == s->state->version ||
-			(!s->state->has_relations &&
-				!ready->filter.prefilter.volumes.counts_users));
+			(p->spread.hard_count == 0 &&
+				!p->volumes.counts_users));
 }
 
-/* The counts of a pod's relations cost about this many filters. */
-static uint64_t cost_of(const struct search *s, const struct want *want)
-{
-	const struct cluster *cluster = s->state->cluster;
+/* Pods that are read at the cost of one filter. */
+enum { PODS_PER_WORK = 4 };
 
-	if (want->kind == WANT_CLASS) {
-		return 2;
-	}
-	return 2 + cluster->affinity_pod_count / 8 +
-		(want->pod->spread.hard_count > 0 ||
-					pod_affinity_has_terms(
-						&want->pod->affinity)
-				? s->state->vm_count / 4
-				: 0);
-}
-
-static struct move_filter *ready_for(struct search *s, const struct want *want)
+static void prepare(struct search *s, struct ready *ready,
+	const struct want *want)
 {
 	static const enum move_filter_kind kinds[] = {
 		[WANT_MOVE] = MOVE_FILTER_MOVE,
@@ -101,18 +93,41 @@ static struct move_filter *ready_for(struct search *s, const struct want *want)
 		[WANT_POD] = MOVE_FILTER_POD,
 		[WANT_CLASS] = MOVE_FILTER_START,
 	};
-	struct ready *ready = &s->ready[s->depth];
+	const struct prefilter *p = &ready->filter.prefilter;
 
-	if (!is_current(s, ready, want)) {
-		move_filter_prepare(&ready->filter,
-			want->kind == WANT_CLASS ? &s->classes.plain
-						 : s->state->cluster,
-			want->pod, kinds[want->kind]);
-		ready->pod = want->pod;
-		ready->kind = want->kind;
-		ready->version = s->state->version;
-		s->work += cost_of(s, want);
+	move_filter_prepare_plain(&ready->filter, &s->classes.plain, want->pod,
+		kinds[want->kind]);
+	ready->pod = want->pod;
+	ready->kind = want->kind;
+	s->work += 2 + want->pod->volumes.claim_count;
+	if (p->spread.hard_count > 0 || p->volumes.counts_users) {
+		s->work += s->state->vm_count / PODS_PER_WORK;
 	}
+}
+
+static void count_relations(struct search *s, struct ready *ready)
+{
+	if (s->relations.state == NULL) {
+		relations_begin(&s->relations, s->state, s->goal);
+		s->work += s->state->vm_count / PODS_PER_WORK;
+	}
+	s->work += 1 +
+		relations_count(&s->relations, &ready->filter) / PODS_PER_WORK;
+}
+
+static struct move_filter *ready_for(struct search *s, const struct want *want)
+{
+	struct ready *ready = &s->ready[s->depth];
+	bool is_prepared_now = is_prepared(s, ready, want);
+
+	if (!is_prepared_now) {
+		prepare(s, ready, want);
+	}
+	if ((!is_prepared_now || ready->version != s->state->version) &&
+		s->state->has_relations && want->kind != WANT_CLASS) {
+		count_relations(s, ready);
+	}
+	ready->version = s->state->version;
 	return &ready->filter;
 }
 

@@ -41,34 +41,10 @@ static size_t find_pod(const struct node *node, const struct pod *pod)
 	return i;
 }
 
-static size_t find_affinity(const struct cluster *cluster,
-	const struct pod *pod)
-{
-	size_t i = 0;
-
-	while (i < cluster->affinity_pod_count &&
-		cluster->affinity_pods[i].pod != pod) {
-		i++;
-	}
-	return i;
-}
-
-/* The index of pods with terms is long where VMs were migrated: it is read only
- * for these. */
-static void take(struct state *s, struct node *node, const struct pod *pod)
-{
-	if (pod_affinity_has_terms(&pod->affinity)) {
-		cluster_remove_pod(s->cluster, node, pod);
-	} else {
-		node_remove_pod(node, pod);
-	}
-}
-
 /* Nobody reads the models of VMs now, and their sums take long. */
-static void put(struct state *s, struct node *node, const struct pod *pod,
-	int64_t bound_us)
+static void put(struct node *node, const struct pod *pod, int64_t bound_us)
 {
-	cluster_add_pod(s->cluster, node, pod, bound_us);
+	node_add_pod(node, pod, bound_us);
 	node->vms.count = 0;
 }
 
@@ -82,38 +58,24 @@ static void remove_pod(struct state *s, const struct pod *pod, size_t at)
 	change->is_removal = true;
 	change->position = position;
 	change->bound_us = node->pods[position].bound_us;
-	if (pod_affinity_has_terms(&pod->affinity)) {
-		change->affinity_position = find_affinity(s->cluster, pod);
-	}
-	take(s, node, pod);
+	node_remove_pod(node, pod);
 }
 
 static void add_pod(struct state *s, const struct pod *pod, size_t at)
 {
 	(void)log_change(s, pod, at);
-	put(s, s->nodes[at].node, pod, s->input->now_us);
+	put(s->nodes[at].node, pod, s->input->now_us);
 }
 
-/* The last ones go back to where they were. */
+/* The last one goes back to where it was. */
 static void restore_order(struct state *s, const struct state_change *change)
 {
 	struct node *node = s->nodes[change->node].node;
-	struct cluster *cluster = s->cluster;
 	struct node_pod *last = &node->pods[node->pod_count - 1];
 	struct node_pod moved = node->pods[change->position];
 
 	node->pods[change->position] = *last;
 	*last = moved;
-	if (pod_affinity_has_terms(&change->pod->affinity)) {
-		struct pod_on_node *end =
-			&cluster->affinity_pods[cluster->affinity_pod_count -
-				1];
-		struct pod_on_node other =
-			cluster->affinity_pods[change->affinity_position];
-
-		cluster->affinity_pods[change->affinity_position] = *end;
-		*end = other;
-	}
 }
 
 static void undo_change(struct state *s)
@@ -122,10 +84,10 @@ static void undo_change(struct state *s)
 	struct state_node *at = &s->nodes[change->node];
 
 	if (change->is_removal) {
-		put(s, at->node, change->pod, change->bound_us);
+		put(at->node, change->pod, change->bound_us);
 		restore_order(s, change);
 	} else {
-		take(s, at->node, change->pod);
+		node_remove_pod(at->node, change->pod);
 	}
 	at->node->metrics.memory_available = change->memory_before;
 	at->used = change->used_before;

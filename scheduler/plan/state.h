@@ -1,7 +1,8 @@
 /* The cluster while a search moves VMs in it: each change can be undone in
  * reverse order, and then everything is exactly as before.
  *
- * The VMs' models are set aside meanwhile. Loads and measured memory follow
+ * The cluster's index of pods with affinity stays as it was; plan/relations.h
+ * knows them. The VMs' models are set aside meanwhile. Loads and measured memory follow
  * the moves. Nodes keep the indices of the input; orders that matter are by
  * name, so the order of the input does not. */
 #pragma once
@@ -42,7 +43,7 @@ struct state_change {
 	size_t node;
 	bool is_removal;
 	int64_t bound_us;
-	size_t position, affinity_position; /* before a removal */
+	size_t position; /* before a removal */
 	double memory_before, used_before, shared_before;
 	uint64_t version_before;
 };

@@ -7,21 +7,22 @@
 #include "tests/unit/scheduler/given.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
-enum { NODES = 1000, VMS = 30, PODS = 200 };
+enum { NODES = 1000, VMS = 30, PLANS = 200, PLANS_MAX = 1000 };
 
 static struct interner *interner;
 static struct cluster cluster;
 static struct pod *pods[NODES * VMS];
 static struct plan_vm vms[NODES * VMS];
-static double took_ms[PODS];
+static int plans = PLANS; /* of a situation */
 
-static double now_ms(void)
+static double now_ms(clockid_t clock)
 {
 	struct timespec now;
 
-	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	(void)clock_gettime(clock, &now);
 	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
@@ -149,6 +150,24 @@ static void end(void)
 
 /* ---- plans ---- */
 
+/* CPU of the searches, and time on a clock, which others on the machine
+ * prolong. */
+struct times {
+	double cpu_ms[PLANS_MAX], wall_ms[PLANS_MAX];
+	size_t count;
+};
+
+struct tally {
+	const char *what;
+	struct times times;
+	size_t found, moves, cut;
+	uint64_t work;
+	char sentence[160];
+};
+
+/* Of a kind of goal, and of all kinds. */
+static struct tally kind, all;
+
 static int compare(const void *a, const void *b)
 {
 	double left = *(const double *)a;
@@ -157,15 +176,28 @@ static int compare(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-struct tally {
-	const char *what;
-	size_t count, found, moves, cut;
-	uint64_t work;
-	char sentence[160];
-};
+static void add_time(struct times *times, double cpu_ms, double wall_ms)
+{
+	if (times->count < PLANS_MAX) {
+		times->cpu_ms[times->count] = cpu_ms;
+		times->wall_ms[times->count] = wall_ms;
+		times->count++;
+	}
+}
 
-static void search(struct tally *t, const struct plan_goal *goal,
-	unsigned max_moves)
+static void add(struct tally *t, const struct plan *plan, double cpu_ms,
+	double wall_ms)
+{
+	add_time(&t->times, cpu_ms, wall_ms);
+	t->found += plan->is_found;
+	t->moves += plan->moves;
+	t->cut += plan->is_cut_off;
+	t->work += plan->work;
+	(void)snprintf(t->sentence, sizeof(t->sentence), "%.150s",
+		plan->sentence);
+}
+
+static void search(const struct plan_goal *goal, unsigned max_moves)
 {
 	static const struct filter_options filter = FILTER_DEFAULTS;
 	const struct plan_input input = { .cluster = &cluster,
@@ -176,63 +208,100 @@ static void search(struct tally *t, const struct plan_goal *goal,
 		.max_moves = max_moves,
 		.max_load = PLAN_LOAD_MAX };
 	struct plan plan;
-	double began = now_ms();
+	double wall_ms = now_ms(CLOCK_MONOTONIC);
+	double cpu_ms = now_ms(CLOCK_THREAD_CPUTIME_ID);
 
 	plan_find(&plan, &input, goal);
-	took_ms[t->count++] = now_ms() - began;
-	t->found += plan.is_found;
-	t->moves += plan.moves;
-	t->cut += plan.is_cut_off;
-	t->work += plan.work;
-	(void)snprintf(t->sentence, sizeof(t->sentence), "%.150s",
-		plan.sentence);
+	cpu_ms = now_ms(CLOCK_THREAD_CPUTIME_ID) - cpu_ms;
+	wall_ms = now_ms(CLOCK_MONOTONIC) - wall_ms;
+	add(&kind, &plan, cpu_ms, wall_ms);
+	add(&all, &plan, cpu_ms, wall_ms);
 	plan_fini(&plan);
+}
+
+static void print_times(double *ms, size_t count)
+{
+	qsort(ms, count, sizeof(*ms), compare);
+	(void)printf("p50 %5.0f p99 %5.0f max %5.0f ms", ms[count / 2],
+		ms[(count * 99 - 1) / 100], ms[count - 1]);
+}
+
+static double total_ms(const struct tally *t)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < t->times.count; i++) {
+		sum += t->times.cpu_ms[i];
+	}
+	return sum;
 }
 
 static void print(struct tally *t)
 {
-	qsort(took_ms, t->count, sizeof(*took_ms), compare);
+	size_t count = t->times.count;
+
+	(void)printf("plan: %-20s cpu ", t->what);
+	print_times(t->times.cpu_ms, count);
+	(void)printf("; wall ");
+	print_times(t->times.wall_ms, count);
 	(void)printf(
-		"plan: %-22s p50 %6.0f  p99 %6.0f  max %6.0f ms; "
-		"%zu of %zu found, %.1f moves, %zu cut off, %.2f M "
-		"filters\n      %s\n",
-		t->what, took_ms[t->count / 2],
-		took_ms[(t->count * 99 - 1) / 100], took_ms[t->count - 1],
-		t->found, t->count,
+		"\n      %zu of %zu found, %.1f moves, %zu cut off, "
+		"%.2f M work, %.2f us each\n",
+		t->found, count,
 		t->found == 0 ? 0 : (double)t->moves / (double)t->found, t->cut,
-		(double)t->work / 1e6 / (double)t->count, t->sentence);
+		(double)t->work / 1e6 / (double)count,
+		t->work == 0 ? 0 : total_ms(t) * 1e3 / (double)t->work);
+	if (t != &all) {
+		(void)printf("      %s\n", t->sentence);
+	}
 }
 
-/* Pods of `least` GiB and up to a quarter more. */
-static void fit(const char *what, int count, int least, const char *requests,
-	const char *spec)
+static void begin_kind(struct tally *t, const char *what)
 {
-	struct tally t = { .what = what };
+	*t = (struct tally){ .what = what };
+}
 
+struct kind {
+	const char *what;
+	int part;  /* of the plans of a cluster, in 20 */
+	int least; /* GiB; up to a quarter more */
+	unsigned max_moves;
+	const char *requests, *spec; /* JSON */
+};
+
+static struct pod *pod_of(const struct kind *k, int i, int count)
+{
+	scoped_free char *json = xasprintf(
+		"{'metadata':{'name':'urgent-%d','namespace':'vms',"
+		"'uid':'u-%d','labels':{'app':'urgent',"
+		"'kubevirt.io':'virt-launcher'}},'spec':{"
+		"'priority':50,%s'containers':[{'name':'compute',"
+		"'resources':{'requests':{%s'cpu':'%dm','memory':'%dMi'}}}]}}",
+		i, i, k->spec == NULL ? "" : k->spec,
+		k->requests == NULL ? "" : k->requests, 500 + 100 * (i % 8),
+		k->least * 1024 + i * k->least * 256 / count);
+
+	return given_pod(interner, json);
+}
+
+static void fit(const struct kind *k)
+{
+	int count = plans * k->part / 20;
+
+	begin_kind(&kind, k->what);
 	for (int i = 0; i < count; i++) {
-		scoped_free char *json = xasprintf(
-			"{'metadata':{'name':'urgent-%d','namespace':'ns',"
-			"'uid':'u-%d','labels':{'app':'urgent'}},'spec':{"
-			"'priority':50,%s'containers':[{'name':'compute',"
-			"'resources':{'requests':{%s'cpu':'%dm','memory':"
-			"'%dMi'}}}]}}",
-			i, i, spec, requests, 500 + 100 * (i % 8),
-			least * 1024 + i * least * 256 / count);
-		struct pod *pod = given_pod(interner, json);
+		struct pod *pod = pod_of(k, i, count);
 
-		search(&t,
-			&(struct plan_goal){ .kind = PLAN_POD_FITS,
-				.pod = pod },
-			PLAN_MOVES);
+		search(&(struct plan_goal){ .kind = PLAN_POD_FITS, .pod = pod },
+			k->max_moves);
 		pod_free(pod);
 	}
-	print(&t);
+	print(&kind);
 }
 
 static void empty(const char *what, int count)
 {
-	struct tally t = { .what = what };
-
+	begin_kind(&kind, what);
 	for (int i = 0; i < count; i++) {
 		size_t node = (size_t)(i * 37 % NODES);
 		const char *why[VMS];
@@ -241,17 +310,38 @@ static void empty(const char *what, int count)
 			why[v] = vms[node * VMS + v].why_not;
 			vms[node * VMS + v].why_not = NULL;
 		}
-		search(&t,
-			&(struct plan_goal){ .kind = PLAN_NODE_EMPTY,
-				.nodes = &node,
-				.node_count = 1 },
+		search(&(struct plan_goal){ .kind = PLAN_NODE_EMPTY,
+			       .nodes = &node,
+			       .node_count = 1 },
 			PLAN_MOVES_MAX);
 		for (size_t v = 0; v < VMS; v++) {
 			vms[node * VMS + v].why_not = why[v];
 		}
 	}
-	print(&t);
+	print(&kind);
 }
+
+#define TERM_ZONE                                                              \
+	"'nodeSelector':{'zone':'1'},'affinity':{'podAntiAffinity':{"          \
+	"'requiredDuringSchedulingIgnoredDuringExecution':[{"                  \
+	"'labelSelector':{'matchLabels':{'app':'urgent'}},"                    \
+	"'topologyKey':'kubernetes.io/hostname'}]}},"
+
+#define TERM_SPREAD                                                            \
+	"'topologySpreadConstraints':[{'maxSkew':900,'topologyKey':'zone',"    \
+	"'whenUnsatisfiable':'DoNotSchedule','labelSelector':{'matchLabels':{" \
+	"'kubevirt.io':'virt-launcher'}}}],"
+
+static const struct kind kinds[] = {
+	{ "16 GiB", 3, 16, PLAN_MOVES, NULL, NULL },
+	{ "24 GiB", 3, 24, PLAN_MOVES, NULL, NULL },
+	{ "32 GiB", 2, 32, PLAN_MOVES, NULL, NULL },
+	{ "32 GiB, 50 moves", 2, 32, PLAN_MOVES_MAX, NULL, NULL },
+	{ "64 GiB: impossible", 1, 64, PLAN_MOVES, NULL, NULL },
+	{ "hugepages", 1, 2, PLAN_MOVES, "'hugepages-1Gi':'8Gi',", NULL },
+	{ "zone, anti-affinity", 2, 16, PLAN_MOVES, NULL, TERM_ZONE },
+	{ "spread over zones", 1, 16, PLAN_MOVES, NULL, TERM_SPREAD },
+};
 
 static void measure(int tightness, int migrated)
 {
@@ -260,41 +350,37 @@ static void measure(int tightness, int migrated)
 		"the VMs migrated before\n",
 		NODES, NODES * VMS, tightness - 1, migrated);
 	begin(tightness, migrated);
-	fit("some fit at once", PODS / 5, tightness - 4, "", "");
-	fit("16 GiB", PODS / 5, 16, "", "");
-	fit("24 GiB", PODS / 5, 24, "", "");
-	fit("32 GiB", PODS / 5, 32, "", "");
-	fit("64 GiB: impossible", PODS / 10, 64, "", "");
-	fit("hugepages", PODS / 10, 2, "'hugepages-1Gi':'8Gi',", "");
-	fit("zone, anti-affinity", PODS / 10, 16, "",
-		"'nodeSelector':{'zone':'1'},'affinity':{'podAntiAffinity':{"
-		"'requiredDuringSchedulingIgnoredDuringExecution':[{"
-		"'labelSelector':{'matchLabels':{'app':'urgent'}},"
-		"'topologyKey':'kubernetes.io/hostname'}]}},");
-	empty("a node of 30 VMs", PODS / 10);
+	begin_kind(&all, "all of this cluster");
+	fit(&(struct kind){ "some fit at once", 3,
+		tightness > 5 ? tightness - 4 : 1, PLAN_MOVES, NULL, NULL });
+	for (size_t i = 0; i < count_of(kinds); i++) {
+		fit(&kinds[i]);
+	}
+	empty("a node of 30 VMs", plans / 10);
+	print(&all);
 	end();
 }
 
+/* The most GiB free on a node, and the VMs in 100 that were migrated. */
+static const struct {
+	int tightness, migrated;
+} situations[] = { { 16, 0 }, { 6, 0 }, { 2, 0 }, { 16, 30 }, { 6, 30 },
+	{ 2, 30 } };
+
+/* [SITUATION [PLANS]]: one situation alone, fewer plans. */
 int main(int argc, char **argv)
 {
-	int only = argc > 1 ? argv[1][0] - 48 : -1;
+	int only = argc > 1 ? atoi(argv[1]) : -1;
 
+	if (argc > 2 && atoi(argv[2]) >= 20 && atoi(argv[2]) <= PLANS_MAX) {
+		plans = atoi(argv[2]);
+	}
 	(void)setvbuf(stdout, NULL, _IOLBF, 0);
-
-	if (only < 0 || only == 0) {
-		measure(16, 0);
-	}
-	if (only < 0 || only == 1) {
-		measure(6, 0);
-	}
-	if (only < 0 || only == 2) {
-		measure(2, 0);
-	}
-	if (only < 0 || only == 3) {
-		measure(16, 30);
-	}
-	if (only < 0 || only == 4) {
-		measure(6, 30);
+	for (int i = 0; i < (int)count_of(situations); i++) {
+		if (only < 0 || only == i) {
+			measure(situations[i].tightness,
+				situations[i].migrated);
+		}
 	}
 	return 0;
 }
