@@ -93,6 +93,9 @@ static void add_relief(struct relief *relief, const struct shortfall *shortfall,
 	}
 }
 
+/* VMs that are read at the cost of one filter. */
+enum { VMS_PER_WORK = 8 };
+
 /* The VM `with` and, by `moves` moves, VMs from a position on free enough. */
 static bool can_suffice(struct search *s, const struct want *want,
 	const struct shortfall *shortfall, size_t with, size_t moves)
@@ -100,6 +103,7 @@ static bool can_suffice(struct search *s, const struct want *want,
 	const struct state_node *at = &s->state->nodes[want->node];
 	struct relief relief;
 
+	s->work += 1 + (at->vm_count - want->first) / VMS_PER_WORK;
 	for (size_t i = 0; i < shortfall->count; i++) {
 		memset(relief.most[i], 0, (moves + 1) * sizeof(double));
 	}
@@ -311,7 +315,7 @@ static bool make_room(struct search *s, struct want *want, size_t left,
 
 	shortfall_of(&shortfall, want->pod, at->node, &s->options,
 		s->state->input->now_us);
-	s->work += 1 + at->vm_count / 8;
+	s->work++;
 	if (!can_suffice(s, want, &shortfall, STATE_NONE, spare) ||
 		(spare > 1 && !is_possible(s, want))) {
 		return false;

@@ -9,6 +9,12 @@ _Static_assert(REASON_SCALAR + RESOURCES_POD_MAX <= 62,
 
 /* ---- begin and end ---- */
 
+static bool stays(const struct search *s, const struct plan_vm *vm)
+{
+	return vm->why_not != NULL ||
+		(s->goal != NULL && vm->pod->priority >= s->goal->priority);
+}
+
 void search_begin(struct search *s, struct state *state,
 	const struct plan_goal *goal)
 {
@@ -21,6 +27,9 @@ void search_begin(struct search *s, struct state *state,
 		.goal = goal->kind == PLAN_POD_FITS ? goal->pod : NULL,
 		.closed = STATE_NONE,
 		.open = STATE_NONE };
+	for (size_t i = 0; i < state->vm_count; i++) {
+		state->vms[i].stays = stays(s, state->vms[i].vm);
+	}
 	classes_begin(&s->classes, state);
 	s->ready = xcalloc(SEARCH_DEPTH_MAX, sizeof(*s->ready));
 }
@@ -180,9 +189,8 @@ bool search_may_leave(const struct search *s, size_t index)
 {
 	const struct state_vm *vm = &s->state->vms[index];
 
-	return vm->vm->why_not == NULL && !vm->has_moved && !vm->is_busy &&
+	return !vm->stays && !vm->has_moved && !vm->is_busy &&
 		vm->node != STATE_NONE &&
 		(s->state->nodes[vm->node].aside == NULL ||
-			vm->node == s->open) &&
-		(s->goal == NULL || vm->vm->pod->priority < s->goal->priority);
+			vm->node == s->open);
 }

@@ -23,6 +23,7 @@ struct state_vm {
 	double memory;		  /* bytes that a move copies */
 	size_t node;		  /* where it is now; STATE_NONE: nowhere */
 	size_t class;		  /* see plan/classes.h */
+	bool stays;		  /* the search may not move it at all */
 	bool has_moved;
 	bool is_busy; /* it is about to move */
 };

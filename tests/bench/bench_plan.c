@@ -17,6 +17,7 @@ static struct cluster cluster;
 static struct pod *pods[NODES * VMS];
 static struct plan_vm vms[NODES * VMS];
 static int plans = PLANS; /* of a situation */
+static int shapes;	  /* different CPU requests of VMs of equal size */
 
 static double now_ms(clockid_t clock)
 {
@@ -105,8 +106,8 @@ static void add_vm(int n, int v, bool was_migrated)
 		i, i, i,
 		was_migrated ? ",'kubevirt.io/migrationJobUID':'x'" : "", i,
 		was_migrated ? affinity : "", v % 15 == 0 ? 100 : 0, n,
-		100 * (1 + v % 4), has_pages ? "'hugepages-1Gi':'4Gi'," : "",
-		size_of(v));
+		100 * (1 + v % 4) + i * 7 % shapes,
+		has_pages ? "'hugepages-1Gi':'4Gi'," : "", size_of(v));
 
 	pods[i] = given_pod(interner, json);
 	pods[i]->node_name[0] = '\0';
@@ -347,8 +348,8 @@ static void measure(int tightness, int migrated)
 {
 	(void)printf(
 		"%d nodes, %d VMs, up to %d GiB free on a node, %d %% of "
-		"the VMs migrated before\n",
-		NODES, NODES * VMS, tightness - 1, migrated);
+		"the VMs migrated before, %d CPU requests\n",
+		NODES, NODES * VMS, tightness - 1, migrated, 4 * shapes);
 	begin(tightness, migrated);
 	begin_kind(&all, "all of this cluster");
 	fit(&(struct kind){ "some fit at once", 3,
@@ -361,11 +362,18 @@ static void measure(int tightness, int migrated)
 	end();
 }
 
-/* The most GiB free on a node, and the VMs in 100 that were migrated. */
+/* The most GiB free on a node, the VMs in 100 that were migrated, and shapes. */
 static const struct {
-	int tightness, migrated;
-} situations[] = { { 16, 0 }, { 6, 0 }, { 2, 0 }, { 16, 30 }, { 6, 30 },
-	{ 2, 30 } };
+	int tightness, migrated, shapes;
+} situations[] = {
+	{ 16, 0, 1 },
+	{ 6, 0, 1 },
+	{ 2, 0, 1 },
+	{ 16, 30, 1 },
+	{ 6, 30, 1 },
+	{ 2, 30, 1 },
+	{ 6, 30, 90 },
+};
 
 /* [SITUATION [PLANS]]: one situation alone, fewer plans. */
 int main(int argc, char **argv)
@@ -378,6 +386,7 @@ int main(int argc, char **argv)
 	(void)setvbuf(stdout, NULL, _IOLBF, 0);
 	for (int i = 0; i < (int)count_of(situations); i++) {
 		if (only < 0 || only == i) {
+			shapes = situations[i].shapes;
 			measure(situations[i].tightness,
 				situations[i].migrated);
 		}
