@@ -226,10 +226,12 @@ static bool depart(struct departure *d)
 	bool is_over;
 
 	*is_busy = true;
+	s->busy[s->busy_count++] = d->want.vm;
 	s->depth++;
 	is_over = s->state->node_count <= SEARCH_SMALL ? try_small(d)
 						       : try_listed(d);
 	s->depth--;
+	s->busy_count--;
 	*is_busy = false;
 	return is_over;
 }

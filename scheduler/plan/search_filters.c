@@ -91,7 +91,7 @@ static bool is_prepared(const struct search *s, const struct ready *ready,
 }
 
 /* Pods that are read at the cost of one filter. */
-enum { PODS_PER_WORK = 4 };
+enum { PODS_PER_WORK = 4, COUNTS_PER_WORK = 2 };
 
 static void prepare(struct search *s, struct ready *ready,
 	const struct want *want)
@@ -110,7 +110,7 @@ static void prepare(struct search *s, struct ready *ready,
 	ready->kind = want->kind;
 	s->work += 2 + want->pod->volumes.claim_count;
 	if (p->spread.hard_count > 0 || p->volumes.counts_users) {
-		s->work += s->state->vm_count / PODS_PER_WORK;
+		s->work += s->state->vm_count / COUNTS_PER_WORK;
 	}
 }
 

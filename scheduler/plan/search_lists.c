@@ -16,11 +16,17 @@ static void list_node(struct class_nodes *nodes, size_t node, size_t most)
 struct rewound {
 	size_t *vms, *targets;
 	enum plan_step_kind *kinds;
-	bool *busy;
 	size_t count;
 	bool was_probing, had_reached;
 	uint64_t quota;
 };
+
+static void mark_busy(struct search *s, bool is_busy)
+{
+	for (size_t i = 0; i < s->busy_count; i++) {
+		s->state->vms[s->busy[i]].is_busy = is_busy;
+	}
+}
 
 static void rewind_state(struct search *s, struct rewound *out)
 {
@@ -33,7 +39,6 @@ static void rewind_state(struct search *s, struct rewound *out)
 	out->vms = xcalloc(out->count + 1, sizeof(size_t));
 	out->targets = xcalloc(out->count + 1, sizeof(size_t));
 	out->kinds = xcalloc(out->count + 1, sizeof(*out->kinds));
-	out->busy = xcalloc(state->vm_count + 1, sizeof(bool));
 	for (size_t i = 0; i < out->count; i++) {
 		out->vms[i] = state->step_vms[i];
 		out->targets[i] = state->steps[i].target;
@@ -42,10 +47,7 @@ static void rewind_state(struct search *s, struct rewound *out)
 	while (state->step_count > 0) {
 		state_undo_step(state);
 	}
-	for (size_t i = 0; i < state->vm_count; i++) {
-		out->busy[i] = state->vms[i].is_busy;
-		state->vms[i].is_busy = false;
-	}
+	mark_busy(s, false);
 	s->is_probing = true;
 	s->quota = UINT64_MAX;
 }
@@ -54,9 +56,7 @@ static void go_forward(struct search *s, struct rewound *from)
 {
 	struct state *state = s->state;
 
-	for (size_t i = 0; i < state->vm_count; i++) {
-		state->vms[i].is_busy = from->busy[i];
-	}
+	mark_busy(s, true);
 	for (size_t i = 0; i < from->count; i++) {
 		state_step(state, from->vms[i], from->targets[i],
 			from->kinds[i]);
@@ -67,7 +67,6 @@ static void go_forward(struct search *s, struct rewound *from)
 	free(from->vms);
 	free(from->targets);
 	free(from->kinds);
-	free(from->busy);
 }
 
 static bool probe(struct search *s, const struct class *class, size_t node,
