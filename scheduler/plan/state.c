@@ -285,11 +285,12 @@ static int compare_vms(const void *a, const void *b, void *owner)
 	const struct state *s = owner;
 	const struct state_vm *left = &s->vms[*(const size_t *)a];
 	const struct state_vm *right = &s->vms[*(const size_t *)b];
-	int r = strcmp(left->vm->pod->namespace, right->vm->pod->namespace);
+	int r;
 
 	if (left->memory != right->memory) {
 		return left->memory > right->memory ? 1 : -1;
 	}
+	r = strcmp(left->vm->pod->namespace, right->vm->pod->namespace);
 	r = r != 0 ? r : strcmp(left->vm->pod->name, right->vm->pod->name);
 	return r != 0 ? r : strcmp(left->vm->pod->uid, right->vm->pod->uid);
 }
