@@ -166,7 +166,7 @@ struct tally {
 	char sentence[160];
 };
 
-/* Of a kind of goal, and of all kinds. */
+/* One kind of goal, and all kinds. */
 static struct tally kind, all;
 
 static int compare(const void *a, const void *b)
@@ -362,7 +362,7 @@ static void measure(int tightness, int migrated)
 	end();
 }
 
-/* The most GiB free on a node, the VMs in 100 that were migrated, and shapes. */
+/* The most GiB free on a node, the VMs in 100 that were migrated, `shapes`. */
 static const struct {
 	int tightness, migrated, shapes;
 } situations[] = {
