@@ -74,7 +74,7 @@ struct plan_input {
 };
 
 /* About 1 s of work. */
-#define PLAN_WORK UINT64_C(8000000)
+#define PLAN_WORK UINT64_C(3000000)
 
 enum plan_step_kind {
 	PLAN_MOVE,

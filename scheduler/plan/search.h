@@ -3,7 +3,7 @@
  * A want says that a pod is to get to a node. If the node does not admit it,
  * each VM there that may leave becomes a want of its own, on top. Wants form a
  * stack; a want is done when its turn comes and the node admits its pod. Each
- * VM moves once. The state is the same after each search. */
+ * VM moves once. Searches leave the state as it was. */
 #pragma once
 
 #include "scheduler/filter/move_filter.h"
@@ -64,6 +64,11 @@ struct want {
 	struct want *below; /* done next; NULL: none */
 };
 
+static inline bool want_has_vm(const struct want *want)
+{
+	return want->kind == WANT_MOVE || want->kind == WANT_START;
+}
+
 /* A plan that was found. */
 struct found {
 	bool is_found;
@@ -104,7 +109,6 @@ struct search {
 void search_begin(struct search *s, struct state *state,
 	const struct plan_goal *goal);
 void search_end(struct search *s);
-
 /* The search must end: the limit, or the caller's flag. */
 bool search_is_over(struct search *s);
 
@@ -131,3 +135,25 @@ void search_leave(struct search *s, size_t vm, enum want_kind kind,
 
 /* Makes the steps of s->best and forgets it. */
 void search_keep(struct search *s);
+/* ---- between its files ---- */
+
+/* The search, or its quota, is over. */
+bool search_must_end(struct search *s);
+
+/* Bytes that the moves of the state copy. */
+double search_memory(const struct state *state);
+
+/* All wants are done; node: of the goal's pod. True: the search ends. */
+bool search_arrive(struct search *s, size_t node);
+
+/* Does all wants with at most `left` moves. True: the search ends. */
+bool search_reach(struct search *s, struct want *want, size_t left,
+	size_t node);
+
+/* Nodes where the VM's class has room after this many moves of others. */
+const struct class_nodes *search_list(struct search *s, size_t vm,
+	size_t moves);
+
+/* The fewest moves of other VMs that may give the VM a target; more than
+ * `most`: none do. */
+size_t search_pushes(struct search *s, size_t vm, size_t most);

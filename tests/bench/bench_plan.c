@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { NODES = 1000, VMS = 30, PODS = 20 };
+enum { NODES = 1000, VMS = 30, PODS = 200 };
 
 static struct interner *interner;
 static struct cluster cluster;
@@ -36,7 +36,7 @@ static unsigned mix(unsigned n)
 
 /* ---- the cluster ---- */
 
-/* GiB of VM v of node n: 160 GiB in all, in a node of 168 to 184 GiB. */
+/* GiB of VM v of a node. The node has as much memory, and what is free. */
 static int size_of(int v)
 {
 	static const int sizes[] = { 2, 2, 4, 4, 4, 4, 4, 8, 8, 16 };

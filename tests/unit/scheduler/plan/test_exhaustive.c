@@ -1,6 +1,6 @@
 #include "scheduler/plan/plan.h"
 
-#include "tests/unit/scheduler/plan/exhaustive.h"
+#include "tests/unit/scheduler/plan/random_world.h"
 
 /* Cases of one goal. Those in which no move is needed do not count. */
 struct tally {
@@ -119,7 +119,7 @@ static void finds_98_of_100_plans_that_make_a_pod_fit(void **state)
 		run_case(PLAN_POD_FITS, seed, &tally);
 	}
 	report("a pod fits", &tally);
-	assert_true(tally.possible > 300 && tally.impossible > 100);
+	assert_true(tally.possible > 150 && tally.impossible > 100);
 	assert_true(tally.found * 100 >= tally.possible * 98);
 	assert_true(tally.fewest * 100 >= tally.found * 98);
 }
@@ -133,7 +133,7 @@ static void finds_98_of_100_plans_that_empty_a_node(void **state)
 		run_case(PLAN_NODE_EMPTY, seed, &tally);
 	}
 	report("a node is empty", &tally);
-	assert_true(tally.possible > 50 && tally.impossible > 50);
+	assert_true(tally.possible > 100 && tally.impossible > 50);
 	assert_true(tally.found * 100 >= tally.possible * 98);
 	assert_true(tally.fewest * 100 >= tally.found * 95);
 }
@@ -147,7 +147,7 @@ static void finds_98_of_100_plans_that_move_a_vm(void **state)
 		run_case(PLAN_VM_ELSEWHERE, seed, &tally);
 	}
 	report("a VM is elsewhere", &tally);
-	assert_true(tally.possible > 50 && tally.impossible > 20);
+	assert_true(tally.possible > 100 && tally.impossible > 50);
 	assert_true(tally.found * 100 >= tally.possible * 98);
 	assert_true(tally.fewest * 100 >= tally.found * 98);
 }

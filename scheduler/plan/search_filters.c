@@ -1,0 +1,173 @@
+#include "scheduler/plan/search.h"
+
+#include "lib/memory.h"
+
+#include <stdlib.h>
+
+_Static_assert(REASON_SCALAR + RESOURCES_POD_MAX <= 62,
+	"the search has two reasons of its own");
+
+/* ---- begin and end ---- */
+
+void search_begin(struct search *s, struct state *state,
+	const struct plan_goal *goal)
+{
+	const struct plan_input *input = state->input;
+
+	*s = (struct search){ .state = state,
+		.options = *input->filter,
+		.limit = input->max_work == 0 ? PLAN_WORK : input->max_work,
+		.quota = UINT64_MAX,
+		.goal = goal->kind == PLAN_POD_FITS ? goal->pod : NULL,
+		.closed = STATE_NONE,
+		.open = STATE_NONE };
+	classes_begin(&s->classes, state);
+	s->ready = xcalloc(SEARCH_DEPTH_MAX, sizeof(*s->ready));
+}
+
+void search_end(struct search *s)
+{
+	for (size_t i = 0; i < SEARCH_DEPTH_MAX; i++) {
+		move_filter_fini(&s->ready[i].filter);
+	}
+	free(s->ready);
+	free(s->best.vms);
+	free(s->best.targets);
+	free(s->best.kinds);
+	classes_end(&s->classes);
+	*s = (struct search){ 0 };
+}
+
+bool search_is_over(struct search *s)
+{
+	const atomic_bool *stop = s->state->input->stop;
+
+	s->is_cut |= s->work >= s->limit ||
+		(stop != NULL &&
+			atomic_load_explicit(stop, memory_order_relaxed));
+	return s->is_cut;
+}
+
+void search_limit(struct search *s, uint64_t part, uint64_t least)
+{
+	uint64_t left = s->limit > s->work ? s->limit - s->work : 0;
+	uint64_t share = left / part > least ? left / part : least;
+
+	s->quota = s->work + share;
+}
+
+/* This search ends; further ones may follow. */
+bool search_must_end(struct search *s)
+{
+	if (search_is_over(s)) {
+		return true;
+	}
+	s->was_short |= s->work >= s->quota;
+	return s->work >= s->quota;
+}
+
+/* ---- filters ---- */
+
+static bool is_current(const struct search *s, const struct ready *ready,
+	const struct want *want)
+{
+	return ready->pod == want->pod && ready->kind == want->kind &&
+		(ready->version == s->state->version ||
+			(!s->state->has_relations &&
+				!ready->filter.prefilter.volumes.counts_users));
+}
+
+/* The counts of a pod's relations cost about this many filters. */
+static uint64_t cost_of(const struct search *s, const struct want *want)
+{
+	const struct cluster *cluster = s->state->cluster;
+
+	if (want->kind == WANT_CLASS) {
+		return 2;
+	}
+	return 2 + cluster->affinity_pod_count / 8 +
+		(want->pod->spread.hard_count > 0 ||
+					pod_affinity_has_terms(
+						&want->pod->affinity)
+				? s->state->vm_count / 4
+				: 0);
+}
+
+static struct move_filter *ready_for(struct search *s, const struct want *want)
+{
+	static const enum move_filter_kind kinds[] = {
+		[WANT_MOVE] = MOVE_FILTER_MOVE,
+		[WANT_START] = MOVE_FILTER_START,
+		[WANT_POD] = MOVE_FILTER_POD,
+		[WANT_CLASS] = MOVE_FILTER_START,
+	};
+	struct ready *ready = &s->ready[s->depth];
+
+	if (!is_current(s, ready, want)) {
+		move_filter_prepare(&ready->filter,
+			want->kind == WANT_CLASS ? &s->classes.plain
+						 : s->state->cluster,
+			want->pod, kinds[want->kind]);
+		ready->pod = want->pod;
+		ready->kind = want->kind;
+		ready->version = s->state->version;
+		s->work += cost_of(s, want);
+	}
+	return &ready->filter;
+}
+
+static bool is_overloaded(const struct search *s, const struct want *want)
+{
+	return state_load(s->state, want->node, &s->state->vms[want->vm]) >
+		s->state->input->max_load;
+}
+
+uint64_t search_admits(struct search *s, const struct want *want)
+{
+	const struct state_node *at = &s->state->nodes[want->node];
+	int64_t now_us = s->state->input->now_us;
+	struct move_filter *filter;
+	uint64_t reasons;
+
+	if (at->is_gone || want->node == s->closed ||
+		(want_has_vm(want) && at->aside != NULL)) {
+		return SEARCH_ASIDE;
+	}
+	filter = ready_for(s, want);
+	s->work++;
+	if (move_filter_is_avoided(filter, at->node, now_us)) {
+		return SEARCH_ASIDE;
+	}
+	reasons = move_filter_node(filter, at->node, &s->options, now_us);
+	if (reasons == 0 && want_has_vm(want) && is_overloaded(s, want)) {
+		return SEARCH_LOAD;
+	}
+	return reasons;
+}
+
+bool search_has_room(struct search *s, size_t vm)
+{
+	struct want want = { .kind = WANT_MOVE,
+		.vm = vm,
+		.pod = s->state->vms[vm].vm->pod };
+
+	for (size_t i = 0; i < s->state->node_count; i++) {
+		want.node = i;
+		if (i != s->state->vms[vm].vm->node &&
+			search_admits(s, &want) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool search_may_leave(const struct search *s, size_t index)
+{
+	const struct state_vm *vm = &s->state->vms[index];
+
+	return vm->vm->why_not == NULL && !vm->has_moved && !vm->is_busy &&
+		vm->node != STATE_NONE &&
+		(s->state->nodes[vm->node].aside == NULL ||
+			vm->node == s->open) &&
+		(s->goal == NULL || vm->vm->pod->priority < s->goal->priority);
+}
