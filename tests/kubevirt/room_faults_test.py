@@ -54,12 +54,12 @@ class RoomFaults(RoomCase):
     # ---- killed ----
 
     def test_room_is_made_although_the_scheduler_is_killed_at_every_step(self):
-        urgent, pod = self.begin_unopened("killed")
-        with suspended(self.kubevirt.virt_api):
-            # Which has to admit each migration: no order goes through.
-            self.open_for_urgent("killed")
-            self.wait("the first move is to be ordered",
-                      lambda: self.room_moves(pod))
+        with self.upgrading():  # nothing is ordered meanwhile
+            urgent = self.make_urgent("killed")
+            pod = self.launcher_of(urgent)
+            self.wait("there is a plan", lambda: len(
+                self.room_moves(pod, "recommended")) == 2, MADE_S)
+            self.assertEqual(self.jobs("killed"), [])
             killed = self.kill_leader()
         self.follow(killed)
         first = self.await_job()
@@ -75,16 +75,16 @@ class RoomFaults(RoomCase):
         self.await_running(urgent, seconds=MADE_S)
         self.assert_made(urgent, pod, (first, second))
 
-    def begin_unopened(self, scene):
-        """An urgent VM for which no node is open yet, and its pod."""
-        urgent = self.make_urgent(scene, nodeSelector={"open": scene})
-        pod = self.launcher_of(urgent)
-        self.assert_unschedulable(pod, "node affinity/selector")
-        return urgent, pod
+    @contextlib.contextmanager
+    def upgrading(self):
+        """KubeVirt says that it is being upgraded."""
+        self.set_target("v1.99.0")
+        yield
+        self.set_target(self.kubevirt.version())
 
-    def open_for_urgent(self, scene):
-        for node in self.scenes[scene]:
-            self.label(node, open=scene)
+    def set_target(self, version):
+        self.kubevirt.patch_cr(
+            {"status": {"targetKubeVirtVersion": version}}, "/status")
 
     def leader(self):
         return self.wait("a replica leads", lambda: next(
