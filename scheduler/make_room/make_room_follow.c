@@ -162,6 +162,9 @@ static void note_search(struct make_room *room, struct effort *effort,
 	if (!found->is_found && effort->state != EFFORT_WITHOUT_PLAN) {
 		room->without_plan++;
 	}
+	if (found->is_found && effort->state == EFFORT_WITHOUT_PLAN) {
+		effort->state = EFFORT_PLANNING; /* until the next tick */
+	}
 	/* A plan without moves waits for VMs that are leaving. */
 	effort->wants_wake |= strcmp(found->sentence, effort->sentence) != 0 ||
 		(found->is_found && found->move_count == 0);

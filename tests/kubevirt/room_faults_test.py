@@ -39,7 +39,7 @@ class RoomFaults(RoomCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.begin_room(killed=2, taken=3, late=2)
+        cls.begin_room(killed=2, taken=4, late=2)
         cls.start_vm_load()
         cls.clock = WallClock(cls.folder.path / "clock", AHEAD_S)
         for _ in range(2):
@@ -169,8 +169,7 @@ class RoomFaults(RoomCase):
         taker = self.make(launcher(f"taker-of-{node}", scheduler="other",
                                    memory=TAKER_MEMORY))
         self.place_by_hand(taker, node)
-        self.end_copies(*(one["vm"] for one in self.room_moves(
-            pod, "ordered", "running") if one["source"] == node))
+        self.end_copies(*self.vms_on(node))
         self.assert_event(pod, f"{name_of(taker)} of scheduler other took "
                           "the place")
         return node

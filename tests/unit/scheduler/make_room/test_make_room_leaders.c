@@ -77,6 +77,37 @@ static void the_timeout_counts_from_the_first_order(void **state)
 	assert_int_equal(stats().given_up, 1);
 }
 
+static void the_timeout_counts_also_if_the_records_come_after_the_pod(
+	void **state)
+{
+	struct migration *migration;
+	size_t earlier;
+
+	(void)state;
+	room_start(MOVER_AUTOMATIC);
+	plan_two();
+	put_pending("urgent", 1000, "15900m");
+	pass(5);
+	migration = fake_migration(namespace, names[0], MIGRATION_RUNNING);
+	tell(migration, &fake_kubevirt.vmis[0]);
+	pass(300);
+	change_leader(MOVER_AUTOMATIC);
+	earlier = scene.earlier_count;
+	scene.earlier_count = 0;
+	scene.has_history = false;
+	queue_hurry(&room.queue, "urgent");
+	pass(2);
+	assert_int_equal(stats().efforts, 1);
+	scene.has_history = true;
+	for (size_t i = 0; i < earlier; i++) {
+		mover_remember(scene.mover, &scene.earlier[i]);
+	}
+	pass(ROOM_TIMEOUT_S - 330);
+	assert_int_equal(stats().given_up, 0);
+	pass(60);
+	assert_int_equal(stats().given_up, 1);
+}
+
 static void a_new_leader_keeps_recommendations_that_hold(void **state)
 {
 	size_t sent;
@@ -164,6 +195,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_new_leader_waits_for_the_moves_of_the_last_one),
 		TEST(the_timeout_counts_from_the_first_order),
+		TEST(the_timeout_counts_also_if_the_records_come_after_the_pod),
 		TEST(a_new_leader_keeps_recommendations_that_hold),
 		TEST(a_new_leader_withdraws_recommendations_for_nobody),
 		TEST(orders_of_an_earlier_mode_are_not_continued),
