@@ -20,6 +20,7 @@ struct timer {
 	uv_timer_t uv;
 	timer_fire fire;
 	void *owner;
+	bool is_firing;
 };
 
 static void on_signal(uv_signal_t *handle, int number)
@@ -106,7 +107,9 @@ static void on_timer(uv_timer_t *handle)
 {
 	struct timer *timer = handle->data;
 
+	timer->is_firing = true;
 	timer->fire(timer->owner);
+	timer->is_firing = false;
 }
 
 struct timer *timer_new(uv_loop_t *loop, timer_fire fire, void *owner)
@@ -122,7 +125,12 @@ struct timer *timer_new(uv_loop_t *loop, timer_fire fire, void *owner)
 
 void timer_start(struct timer *timer, uint64_t first_ms, uint64_t repeat_ms)
 {
-	(void)uv_timer_start(&timer->uv, on_timer, first_ms, repeat_ms);
+	/* libuv before 1.45 runs a timer of 0 ms again and again, and nothing
+	 * else. */
+	uint64_t least_ms = timer->is_firing ? 1 : 0;
+
+	(void)uv_timer_start(&timer->uv, on_timer,
+		first_ms > least_ms ? first_ms : least_ms, repeat_ms);
 }
 
 void timer_stop(struct timer *timer)

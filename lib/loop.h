@@ -34,7 +34,8 @@ typedef void (*timer_fire)(void *owner);
 struct timer *timer_new(uv_loop_t *loop, timer_fire fire, void *owner);
 
 /* Fires after first_ms and then every repeat_ms (0: once). Starting a timer
- * again replaces its times. */
+ * again replaces its times. A timer that starts itself with 0 lets the loop
+ * serve everything else in between. */
 void timer_start(struct timer *timer, uint64_t first_ms, uint64_t repeat_ms);
 void timer_stop(struct timer *timer);
 void timer_close(struct timer *timer); /* frees itself; NULL is fine */

@@ -1,5 +1,6 @@
 /* plimsoll-scheduler: the daemon and its subcommands. */
 #include "lib/memory.h"
+#include "scheduler/offline/plan_cmd.h"
 #include "scheduler/offline/score_cmd.h"
 #include "scheduler/offline/simulate_cmd.h"
 #include "scheduler/scheduler.h"
@@ -7,6 +8,7 @@
 static const struct program *const programs[] = {
 	&scheduler_program,
 	&score_program,
+	&plan_program,
 	&simulate_program,
 };
 

@@ -32,14 +32,6 @@ static size_t index_of(const struct proposals *proposals, const char *namespace,
 	return SIZE_MAX;
 }
 
-static struct proposal *find(struct proposals *proposals, const char *namespace,
-	const char *vm)
-{
-	size_t index = index_of(proposals, namespace, vm);
-
-	return index == SIZE_MAX ? NULL : &proposals->list[index];
-}
-
 const struct proposal *proposals_of(const struct proposals *proposals,
 	const char *namespace, const char *vm)
 {
@@ -77,24 +69,27 @@ static bool goes_the_same_way(const struct proposal *proposal,
 void proposals_found(struct proposals *proposals,
 	const struct move_record *record, const char *pod_uid)
 {
-	struct proposal *old = find(proposals, record->namespace, record->vm);
-	struct proposal *proposal = old;
+	size_t old = index_of(proposals, record->namespace, record->vm);
+	struct proposal *proposal = NULL;
 	unsigned rounds = 0;
 
-	if (old != NULL && !goes_the_same_way(old, record)) {
-		rounds = old->rounds;
-		old->missed = PROPOSALS_ROUNDS;
-		proposal = NULL;
+	if (old != SIZE_MAX) {
+		proposal = &proposals->list[old];
 	}
-	if (proposal == NULL) {
+	if (old != SIZE_MAX && !goes_the_same_way(proposal, record)) {
+		rounds = proposal->rounds;
+		proposal->missed = PROPOSALS_ROUNDS;
+		old = SIZE_MAX;
+	}
+	if (old != SIZE_MAX) {
+		move_words_update(&proposal->record, record);
+	} else {
 		proposal = append(proposals);
 		if (proposal == NULL) {
 			return;
 		}
 		proposal->record = *record;
 		proposal->rounds = rounds;
-	} else {
-		move_words_update(&proposal->record, record);
 	}
 	(void)snprintf(proposal->pod_uid, sizeof(proposal->pod_uid), "%s",
 		pod_uid);
@@ -124,7 +119,7 @@ bool proposals_adopt(struct proposals *proposals,
 	if (has_id(proposals, record->id)) {
 		return true;
 	}
-	if (find(proposals, record->namespace, record->vm) != NULL) {
+	if (index_of(proposals, record->namespace, record->vm) != SIZE_MAX) {
 		return false;
 	}
 	proposal = append(proposals);

@@ -6,6 +6,12 @@ const char *stand_aside(const struct node *node,
 	if (!node_metrics_is_fresh(&node->metrics, now_us)) {
 		return "has no fresh data";
 	}
+	return stand_aside_for_work(node, work);
+}
+
+const char *stand_aside_for_work(const struct node *node,
+	const struct kubevirt_node *work)
+{
 	if (node->is_unschedulable) {
 		return "is cordoned";
 	}

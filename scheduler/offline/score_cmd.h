@@ -11,8 +11,6 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define SCORE_INPUT_MAX ((size_t)256 << 20)
-
 extern const struct program score_program;
 
 /* Reads path ("-": standard input) and prints the result to out. Errors as

@@ -65,7 +65,7 @@ EDGES = {
                            " scheduler/cache scheduler/filter"
                            " scheduler/cluster scheduler/objects"
                            " scheduler/forecast kube proto lib",
-    "scheduler/offline": "scheduler/comparators scheduler/plan"
+    "scheduler/offline": "scheduler/comparators scheduler/mover scheduler/plan"
                          " scheduler/rebalance scheduler/kubevirt"
                          " scheduler/score scheduler/filter scheduler/cluster"
                          " scheduler/objects scheduler/forecast kube proto"

@@ -16,6 +16,7 @@ PROGRAMS = {
     "plimsoll-agent": [], "plimsoll-aggregator": [], "plimsoll-scheduler": [],
     "plimsoll-aggregator backup": ["backup"],
     "plimsoll-aggregator export": ["export"],
+    "plimsoll-scheduler plan": ["plan"],
     "plimsoll-scheduler score": ["score"],
     "plimsoll-scheduler simulate": ["simulate"],
 }

@@ -84,6 +84,51 @@ static void a_repeating_timer_fires_until_stopped(void **state)
 	assert_int_equal(f->stopped, 1);
 }
 
+/* Counts the passes of the loop, and restarts a timer in each of its firings.
+ */
+struct passes {
+	uv_prepare_t prepare;
+	struct timer *timer;
+	unsigned fired, fired_in_a_pass, most_in_a_pass;
+};
+
+static void on_pass(uv_prepare_t *prepare)
+{
+	struct passes *p = prepare->data;
+
+	p->fired_in_a_pass = 0;
+}
+
+static void on_restart(void *owner)
+{
+	struct passes *p = owner;
+
+	if (++p->fired_in_a_pass > p->most_in_a_pass) {
+		p->most_in_a_pass = p->fired_in_a_pass;
+	}
+	if (++p->fired < 5) {
+		timer_start(p->timer, 0, 0);
+	} else {
+		uv_close((uv_handle_t *)&p->prepare, NULL);
+	}
+}
+
+static void a_timer_that_starts_itself_lets_the_loop_go_on(void **state)
+{
+	struct fixture *f = *state;
+	struct passes p = { .timer = timer_new(loop_uv(f->loop), on_restart,
+				    &p) };
+
+	assert_int_equal(uv_prepare_init(loop_uv(f->loop), &p.prepare), 0);
+	p.prepare.data = &p;
+	assert_int_equal(uv_prepare_start(&p.prepare, on_pass), 0);
+	timer_start(p.timer, 0, 0);
+	loop_run(f->loop);
+	assert_int_equal(p.fired, 5);
+	assert_int_equal(p.most_in_a_pass, 1);
+	timer_close(p.timer);
+}
+
 static void a_stopped_timer_can_start_again(void **state)
 {
 	struct fixture *f = *state;
@@ -220,6 +265,7 @@ int main(void)
 		cmocka_unit_test(a_second_signal_ends_the_process_at_once),
 		LOOP_TEST(a_timer_without_repeat_fires_once),
 		LOOP_TEST(a_repeating_timer_fires_until_stopped),
+		LOOP_TEST(a_timer_that_starts_itself_lets_the_loop_go_on),
 		LOOP_TEST(a_stopped_timer_can_start_again),
 		LOOP_TEST(starting_again_replaces_the_times),
 		LOOP_TEST(a_closed_timer_does_not_fire),

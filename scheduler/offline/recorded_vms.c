@@ -1,0 +1,236 @@
+#include "scheduler/offline/recorded_vms.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/memory.h"
+#include "scheduler/kubevirt/movability.h"
+#include "scheduler/mover/stand_aside.h"
+
+enum { WHY_MAX = 2048 };
+
+void recorded_vms_fini(struct recorded_vms *vms)
+{
+	for (size_t i = 0; i < vms->count; i++) {
+		free(vms->texts[i]);
+	}
+	free(vms->texts);
+	free(vms->list);
+	free(vms->asides);
+	inventory_fini(&vms->inventory);
+	*vms = (struct recorded_vms){ 0 };
+}
+
+/* ---- what KubeVirt says ---- */
+
+static int read_vmis(struct recorded_vms *vms, const struct json_value *input,
+	struct error *err)
+{
+	const struct json_value *list = NULL;
+	size_t number = 0;
+	int r = recorded_state_list(&list, input, "vmis", err);
+
+	vms->has_vmis = list != NULL;
+	for (const struct json_value *v = json_value_first(list);
+		v != NULL && r == 0; v = json_value_next(v)) {
+		number++;
+		r = inventory_put_vmi(&vms->inventory, v, err);
+	}
+	return r < 0 && number > 0
+		? error_wrap(err, r, "VMI %zu of 'vmis'", number)
+		: r;
+}
+
+static int read_migrations(struct recorded_vms *vms,
+	const struct json_value *input, struct error *err)
+{
+	const struct json_value *list = NULL;
+	size_t number = 0;
+	int r = recorded_state_list(&list, input, "migrations", err);
+
+	for (const struct json_value *v = json_value_first(list);
+		v != NULL && r == 0; v = json_value_next(v)) {
+		number++;
+		r = inventory_put_migration(&vms->inventory, v, 0, err);
+	}
+	return r < 0 && number > 0
+		? error_wrap(err, r, "migration %zu of 'migrations'", number)
+		: r;
+}
+
+/* ---- VMs ---- */
+
+ptrdiff_t recorded_vms_node(const struct recorded_vms *vms, const char *name)
+{
+	const struct cluster *cluster = &vms->state->cluster;
+
+	for (size_t i = 0; i < cluster->count; i++) {
+		if (strcmp(cluster->nodes[i]->name, name) == 0) {
+			return (ptrdiff_t)i;
+		}
+	}
+	return PLAN_NOWHERE;
+}
+
+const char *recorded_vms_name(const struct pod *pod)
+{
+	return *pod->vm_name != '\0' ? pod->vm_name : pod->name;
+}
+
+static const struct migration *migration_of(const struct recorded_vms *vms,
+	const struct pod *pod)
+{
+	const struct vmi *vmi = inventory_vmi(&vms->inventory, pod->vmi_uid);
+
+	return inventory_migration_of(&vms->inventory, pod->namespace,
+		vmi != NULL ? vmi->name : recorded_vms_name(pod));
+}
+
+/* From the handoff on the VM runs in the target pod, which stays. */
+static bool is_leaving(const struct recorded_vms *vms, const struct pod *pod)
+{
+	const struct migration *migration = migration_of(vms, pod);
+
+	return migration != NULL &&
+		strcmp(migration->target, pod->node_name) != 0;
+}
+
+/* Without VMIs. NULL: nothing forbids it. */
+static const char *why_not_by_pod(const struct recorded_vms *vms,
+	const struct pod *pod)
+{
+	if (migration_of(vms, pod) != NULL) {
+		return "is being migrated";
+	}
+	return pod->is_deleting ? "is being deleted" : NULL;
+}
+
+static void explain(struct buffer *why, const struct recorded_vms *vms,
+	const struct pod *pod, const struct node *node)
+{
+	const struct vmi *vmi = inventory_vmi(&vms->inventory, pod->vmi_uid);
+	const char *words;
+
+	if (is_leaving(vms, pod)) {
+		buffer_text(why, "is on its way to another node");
+		return;
+	}
+	if (!vms->has_vmis) {
+		words = why_not_by_pod(vms, pod);
+		buffer_text(why, words == NULL ? "" : words);
+		return;
+	}
+	if (movability_check(vmi, pod, node, &vms->state->cluster, why) &&
+		strcmp(pod->scheduler_name, vms->scheduler_name) != 0) {
+		buffer_text(why, "is placed by another scheduler");
+	}
+}
+
+static char *why_not(const struct recorded_vms *vms, const struct pod *pod,
+	const struct node *node)
+{
+	scoped_buffer struct buffer why = BUFFER_MAX(WHY_MAX);
+
+	explain(&why, vms, pod, node);
+	return why.len == 0 ? NULL : xstrndup(why.data, why.len);
+}
+
+/* The VM itself: neither the target of its migration, nor the place that is
+ * held for it. */
+static bool runs_vm(const struct pod *pod)
+{
+	return pod->is_vm && !pod->is_target && !pod->is_provisional;
+}
+
+/* A VM's figures are found by its pod's uid. */
+static int check_uids(const struct recorded_state *state, struct error *err)
+{
+	struct map seen = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; i < state->pod_count && r == 0; i++) {
+		struct pod *pod = state->pods[i];
+
+		if (pod->is_vm &&
+			(*pod->uid == '\0' ||
+				map_put(&seen, pod->uid, pod) != NULL)) {
+			r = error_set(err, -EBADMSG,
+				"pod '%.100s/%.100s' has no uid of its own",
+				pod->namespace, pod->name);
+		}
+	}
+	map_fini(&seen);
+	return r;
+}
+
+static void add_vms(struct recorded_vms *vms)
+{
+	const struct recorded_state *state = vms->state;
+	struct map slots = { 0 };
+
+	for (size_t i = 0; i < state->cluster.count; i++) {
+		struct node **slot = &state->cluster.nodes[i];
+
+		(void)map_put(&slots, (*slot)->name, slot);
+	}
+	vms->list = xcalloc(state->pod_count + 1, sizeof(*vms->list));
+	vms->texts = xcalloc(state->pod_count + 1, sizeof(*vms->texts));
+	for (size_t i = 0; i < state->pod_count; i++) {
+		struct pod *pod = state->pods[i];
+		struct node **slot = map_get(&slots, pod->node_name);
+
+		if (slot == NULL || !runs_vm(pod)) {
+			continue;
+		}
+		vms->texts[vms->count] = why_not(vms, pod, *slot);
+		vms->list[vms->count] = (struct plan_vm){
+			.pod = pod,
+			.node = (size_t)(slot - state->cluster.nodes),
+			.why_not = vms->texts[vms->count],
+			.is_leaving = is_leaving(vms, pod),
+		};
+		vms->count++;
+	}
+	map_fini(&slots);
+}
+
+/* ---- nodes ---- */
+
+static void add_asides(struct recorded_vms *vms)
+{
+	const struct cluster *cluster = &vms->state->cluster;
+
+	vms->asides = xcalloc(cluster->count + 1, sizeof(*vms->asides));
+	for (size_t i = 0; i < cluster->count; i++) {
+		const struct node *node = cluster->nodes[i];
+		struct kubevirt_node work =
+			inventory_node(&vms->inventory, node->name);
+
+		vms->asides[i] = vms->state->has_load
+			? stand_aside(node, &work, vms->state->now_us)
+			: stand_aside_for_work(node, &work);
+	}
+}
+
+int recorded_vms_read(struct recorded_vms *out,
+	const struct recorded_state *state, const struct json_value *input,
+	const char *scheduler_name, struct error *err)
+{
+	static const struct inventory_handler nobody = { 0 };
+	int r;
+
+	*out = (struct recorded_vms){
+		.state = state,
+		.scheduler_name = scheduler_name,
+	};
+	inventory_init(&out->inventory, &state->cluster, &nobody);
+	r = read_vmis(out, input, err);
+	r = r < 0 ? r : read_migrations(out, input, err);
+	r = r < 0 ? r : check_uids(state, err);
+	if (r == 0) {
+		add_vms(out);
+		add_asides(out);
+	}
+	return r;
+}

@@ -1,0 +1,74 @@
+"""`plimsoll-scheduler plan` over the recorded state of a live cluster names the
+moves that the live scheduler recommends."""
+import json
+import pathlib
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from harness import BIN  # noqa: E402
+from kubevirt import path_of  # noqa: E402
+from room_case import RoomCase  # noqa: E402
+
+# A VM's first minute says nothing of its load.
+WATCHED_S, PLAN_S = 180, 120
+
+
+def step_of(thing):
+    """Of a record, and of a step of a plan."""
+    return thing["vm"], thing["source"], thing["target"]
+
+
+class PlanOfRecordedState(RoomCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.begin_room(scene=3)
+        cls.start_vm_load()
+        cls.room_maker().start()
+
+    def test_it_names_the_moves_that_the_live_scheduler_recommends(self):
+        self.wait("the VMs were watched for long enough", lambda: (
+            "was watched for less" not in str(
+                self.room(self.programs[0])["fits"])), WATCHED_S)
+        # One node alone: which of several equal ones is best may change from
+        # second to second with what was measured.
+        node = self.scenes["scene"][0]
+        urgent = self.make_urgent(
+            "scene", nodeSelector={"kubernetes.io/hostname": node})
+        pod = self.launcher_of(urgent)
+        moves = self.wait("two moves are recommended", lambda: (
+            len(now := self.room_moves(pod, "recommended")) == 2 and now),
+            PLAN_S)
+        answer = self.plan(self.state(pod))
+        self.assertTrue(answer["found"], answer["message"])
+        self.assertEqual((answer["node"], answer["moves"]), (node, 2))
+        self.assertEqual(set(map(step_of, moves)),
+                         set(map(step_of, answer["steps"])))
+
+    def state(self, pod):
+        """What docs/plan.md records."""
+        return {
+            "pod": pod,
+            "nodes": self.kube.get("/api/v1/nodes"),
+            "pods": self.kube.get("/api/v1/pods"),
+            "vmis": self.kube.get(path_of("VirtualMachineInstance",
+                                          "default")),
+            "migrations": self.kube.get(path_of(
+                "VirtualMachineInstanceMigration", "default")),
+            "objects": [{**one, "kind": "Namespace"} for one in self.kube.get(
+                "/api/v1/namespaces")["items"]],
+            "load": self.aggregator.json("/v1/nodes")}
+
+    def plan(self, state):
+        done = subprocess.run(
+            [BIN / "plimsoll-scheduler", "plan", "--goal", "pod", "--in", "-"],
+            input=json.dumps(state), capture_output=True, text=True,
+            timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return json.loads(done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
