@@ -165,7 +165,7 @@ class RoomFaults(RoomCase):
         self.end_copies(move["vm"])
         self.wait("the move is done", lambda: any(
             done["id"] == move["id"] for done in self.room_moves(
-                pod, "succeeded")))
+                pod, "succeeded")), MADE_S)
         taker = self.make(launcher(f"taker-of-{node}", scheduler="other",
                                    memory=TAKER_MEMORY))
         self.place_by_hand(taker, node)
