@@ -285,6 +285,7 @@ nightly: ## what takes too long for .ci/run
 		"fuzz: make fuzz SECONDS=300" \
 		"e2e-1.30: make e2e-1.30" \
 		"kubevirt-1.7: make e2e-kubevirt-1.7" \
+		"kubevirt-nightly: make e2e-kubevirt KUBEVIRT_TESTS='$(KUBEVIRT_NIGHTLY)'" \
 		"parity: make e2e-parity CASES=50000 SEED=$(shell date +%Y%m%d)" \
 		"chaos: make chaos MINUTES=60 SEED=$(shell date +%Y%m%d)"
 
@@ -346,17 +347,21 @@ $(KUBEVIRT)/virt-api: $(KUBEVIRT_SRCS) $(wildcard tests/kubevirt/go.*)
 $(KUBEVIRT)-1.7/virt-api: $(KUBEVIRT_SRCS) $(wildcard tests/kubevirt/go-1.7.*)
 	tests/kubevirt/build.sh $(@D) go-1.7.0.mod
 
+# make nightly runs the others, which take minutes.
+KUBEVIRT_NIGHTLY = plan
+KUBEVIRT_TESTS = $(filter-out $(KUBEVIRT_NIGHTLY),$(patsubst \
+	tests/kubevirt/%_test.py,%,$(sort $(wildcard tests/kubevirt/*_test.py))))
 e2e-kubevirt: packages-test ## tests with KubeVirt's own controllers (needs Go)
 	@$(MAKE) -s -j$(JOBS) all
 	@[ -x "$${KUBECLUSTER:-}" ] || $(MAKE) -s cluster
 	@$(MAKE) -s kubevirt $(CLOCK_SHIFT)
-	@python3 tests/support/run_tests.py --kubevirt
+	@python3 tests/support/run_tests.py --kubevirt $(KUBEVIRT_TESTS)
 
 e2e-kubevirt-1.7: packages-test ## the same tests with KubeVirt 1.7
 	@$(MAKE) -s -j$(JOBS) all cluster
 	@$(MAKE) -s $(KUBEVIRT)-1.7/virt-api $(CLOCK_SHIFT)
 	@KUBEVIRT=$(CURDIR)/$(KUBEVIRT)-1.7 KUBEVIRT_VERSION=v1.7.0 \
-		python3 tests/support/run_tests.py --kubevirt
+		python3 tests/support/run_tests.py --kubevirt $(KUBEVIRT_TESTS)
 
 .PHONY: e2e-deploy
 e2e-deploy: packages-deploy images ## tests of deploy/, as root (needs Go)

@@ -72,8 +72,9 @@ struct move_record {
 	char source[REPORT_NODE_MAX], target[REPORT_NODE_MAX];
 	enum move_state state;
 	enum move_reason reason;
-	/* The pod for which MOVE_FOR_ROOM makes room, "namespace/name", and its
-	 * uid; else "". */
+	/* The pod for which MOVE_FOR_ROOM makes room, "namespace/name", never
+	 * "" then, and its uid; else "". On the wire room_for alone tells this
+	 * reason: see plimsoll.proto. */
 	char room_for[2 * DECISION_NAME_MAX];
 	char room_for_uid[REPORT_UID_MAX];
 	/* The launcher pod names another scheduler: recommended only. */

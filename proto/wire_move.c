@@ -22,6 +22,15 @@ static char *text_or_null(char *text)
 	return text[0] == '\0' ? NULL : text;
 }
 
+/* A peer that knows fewer reasons reads a move that makes room as one of
+ * these. */
+static Plimsoll__MoveReason packed_reason(const struct move_record *move)
+{
+	return move->reason == MOVE_FOR_ROOM
+		? PLIMSOLL__MOVE_REASON__MOVE_FOR_MEMORY
+		: (Plimsoll__MoveReason)move->reason;
+}
+
 /* *out points into *copy. */
 static void put_move(Plimsoll__Move *out, struct move_record *copy)
 {
@@ -35,7 +44,7 @@ static void put_move(Plimsoll__Move *out, struct move_record *copy)
 	out->has_state = true;
 	out->state = (Plimsoll__MoveState)copy->state;
 	out->has_reason = true;
-	out->reason = (Plimsoll__MoveReason)copy->reason;
+	out->reason = packed_reason(copy);
 	out->migration = text_or_null(copy->migration);
 	out->failure = text_or_null(copy->failure);
 	out->sentence = text_or_null(copy->sentence);
@@ -159,7 +168,8 @@ static int move_from(struct move_record *ours, const Plimsoll__Move *wire,
 		return r;
 	}
 	ours->state = (enum move_state)wire->state;
-	ours->reason = (enum move_reason)wire->reason;
+	ours->reason = *ours->room_for != '\0' ? MOVE_FOR_ROOM
+					       : (enum move_reason)wire->reason;
 	wire_get_shown(ours->failure, sizeof(ours->failure), wire->failure);
 	wire_get_shown(ours->sentence, sizeof(ours->sentence), wire->sentence);
 	return check_numbers(ours, err);

@@ -142,5 +142,6 @@ void effort_search_forget(struct effort_search *search)
 {
 	if (search != NULL) {
 		search->options.done = NULL;
+		planner_cancel(search->options.planner, search);
 	}
 }

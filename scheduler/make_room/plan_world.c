@@ -62,21 +62,38 @@ static struct subject subject_of(const struct plan_world *world,
 		.name = vmi != NULL ? vmi->name : pod->vm_name };
 }
 
-/* From the handoff on the VM runs in the target pod, which stays. */
-static bool is_leaving(const struct plan_world *world, const struct subject *vm)
+enum stay { STAYS, IS_MIGRATED, LEAVES };
+
+static bool has_open_move(const struct plan_world *world,
+	const struct subject *vm)
 {
-	const struct migration *migration = kubevirt_migration_of(
-		world->options->kubevirt, vm->namespace, vm->name);
 	scoped_free char *key = NULL;
 
-	if (migration != NULL) {
-		return strcmp(migration->target, vm->node->name) != 0;
-	}
 	if (world->leaving.count == 0) {
 		return false;
 	}
 	key = xasprintf("%s/%s %s", vm->namespace, vm->name, vm->node->name);
 	return map_get(&world->leaving, key) != NULL;
+}
+
+/* A VM leaves if something counts on its target: the target pod, or the
+ * reservation of our order. From the handoff on it runs in the target pod,
+ * which stays. */
+static enum stay stay_of(const struct plan_world *world,
+	const struct subject *vm)
+{
+	const struct migration *migration = kubevirt_migration_of(
+		world->options->kubevirt, vm->namespace, vm->name);
+
+	if (migration != NULL && *migration->target != '\0') {
+		return strcmp(migration->target, vm->node->name) == 0
+			? IS_MIGRATED
+			: LEAVES;
+	}
+	if (has_open_move(world, vm)) {
+		return LEAVES;
+	}
+	return migration != NULL ? IS_MIGRATED : STAYS;
 }
 
 static bool was_watched(const struct subject *vm)
@@ -112,12 +129,14 @@ _Static_assert((int)FLEET_BUILD_SEEN_S == 10, "the words say 10 s");
 
 /* Appends nothing: the VM may be moved. */
 static void judge(const struct plan_world *world, const struct subject *vm,
-	bool leaves, struct buffer *why)
+	enum stay stay, struct buffer *why)
 {
 	const char *words;
 
-	if (leaves) {
-		buffer_text(why, "is on its way to another node");
+	if (stay != STAYS) {
+		buffer_text(why,
+			stay == LEAVES ? "is on its way to another node"
+				       : "is being migrated");
 		return;
 	}
 	if (!movability_check(vm->vmi, vm->pod, vm->node,
@@ -159,15 +178,15 @@ static void add_vm(struct plan_world *world, struct pod *pod, size_t node)
 	scoped_buffer struct buffer why = BUFFER_MAX(WORDS_MAX);
 	struct subject vm =
 		subject_of(world, pod, world->copy.cluster.nodes[node]);
-	bool leaves = is_leaving(world, &vm);
+	enum stay stay = stay_of(world, &vm);
 
-	judge(world, &vm, leaves, &why);
+	judge(world, &vm, stay, &why);
 	world->vms = xgrow(world->vms, world->vm_count, &world->vm_capacity,
 		sizeof(*world->vms));
 	world->vms[world->vm_count++] = (struct plan_vm){ .pod = pod,
 		.node = node,
 		.why_not = keep_words(world, &why),
-		.is_leaving = leaves };
+		.is_leaving = stay == LEAVES };
 }
 
 /* ---- a node ---- */

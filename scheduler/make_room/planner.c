@@ -31,6 +31,7 @@ struct planner {
 	uv_sem_t searched; /* posted by the thread at the end of a search */
 	atomic_bool stop;
 	int64_t search_us; /* the thread's until then */
+	bool is_cancelled; /* the job whose search runs */
 	bool is_closed;	   /* and freed when the loop is told of the end */
 };
 
@@ -82,12 +83,14 @@ static void on_searched(uv_work_t *work, int status)
 	planner->stats.search_s = (double)planner->search_us / 1e6;
 	planner->phase = FREEING;
 	timer_start(planner->slice, PAUSE_MS, 0);
-	tell(planner, true);
+	tell(planner, !planner->is_cancelled);
 }
 
 static void search(struct planner *planner)
 {
 	planner->phase = SEARCHING;
+	planner->is_cancelled = false;
+	atomic_store(&planner->stop, false);
 	planner->input = plan_world_input(&planner->world);
 	planner->input.now_us = now_us();
 	planner->input.stop = &planner->stop;
@@ -107,12 +110,19 @@ static bool is_ready(const struct planner *planner)
 		kubevirt_is_ready(planner->options.kubevirt, &why);
 }
 
+static struct planner_job take_waiting(struct planner *planner, size_t index)
+{
+	struct planner_job job = planner->waiting[index];
+
+	planner->waiting_count--;
+	memmove(&planner->waiting[index], &planner->waiting[index + 1],
+		(planner->waiting_count - index) * sizeof(job));
+	return job;
+}
+
 static void take_job(struct planner *planner)
 {
-	planner->job = planner->waiting[0];
-	planner->waiting_count--;
-	memmove(&planner->waiting[0], &planner->waiting[1],
-		planner->waiting_count * sizeof(planner->waiting[0]));
+	planner->job = take_waiting(planner, 0);
 }
 
 static void note_slice(struct planner *planner, int64_t begun_us)
@@ -204,16 +214,65 @@ struct planner *planner_new(const struct planner_options *options)
 	return planner;
 }
 
+/* Before the reports, unless it is one. */
+static void add_waiting(struct planner *planner, const struct planner_job *job)
+{
+	size_t at = planner->waiting_count++;
+
+	while (at > 0 && !job->is_report &&
+		planner->waiting[at - 1].is_report) {
+		planner->waiting[at] = planner->waiting[at - 1];
+		at--;
+	}
+	planner->waiting[at] = *job;
+}
+
 bool planner_start(struct planner *planner, const struct planner_job *job)
 {
 	if (planner->is_closed || planner->waiting_count == PLANNER_JOBS_MAX) {
 		return false;
 	}
-	planner->waiting[planner->waiting_count++] = *job;
+	add_waiting(planner, job);
 	if (planner->phase == IDLE) {
 		timer_start(planner->slice, PAUSE_MS, 0);
 	}
 	return true;
+}
+
+/* ---- jobs that nobody wants any more ---- */
+
+static void cancel_waiting(struct planner *planner, const void *owner)
+{
+	static const struct plan_input none = { 0 };
+
+	for (size_t i = 0; i < planner->waiting_count; i++) {
+		if (planner->waiting[i].owner == owner) {
+			struct planner_job job = take_waiting(planner, i);
+
+			job.done(job.owner, &none, false);
+			return;
+		}
+	}
+}
+
+static void cancel_current(struct planner *planner)
+{
+	if (planner->phase == SEARCHING) {
+		planner->is_cancelled = true;
+		atomic_store(&planner->stop, true);
+		return;
+	}
+	planner->phase = FREEING; /* the copy, from the next slice on */
+	tell(planner, false);
+}
+
+void planner_cancel(struct planner *planner, const void *owner)
+{
+	if (planner->job.done != NULL && planner->job.owner == owner) {
+		cancel_current(planner);
+	} else {
+		cancel_waiting(planner, owner);
+	}
 }
 
 void planner_stats(const struct planner *planner, struct planner_stats *out)

@@ -2,7 +2,7 @@
  *
  * The copy is made and freed in slices on the event loop, which serves
  * everything else between them. One job runs at a time; others wait in order
- * of arrival. */
+ * of arrival, reports after the rest. */
 #pragma once
 
 #include "scheduler/plan/plan.h"
@@ -40,10 +40,12 @@ struct planner_job {
 	void (*work)(void *owner, struct plan_input *input);
 	/* On the event loop. The results of work() may be read until it
 	 * returns. is_done false: the caches or KubeVirt's watches are not
-	 * complete, and work() did not run; or the planner closes, and a result
-	 * of work() may be cut off. It must not close the planner. */
+	 * complete, and work() did not run; or the job was cancelled or the
+	 * planner closes, and a result of work() may be cut off. It must not
+	 * close the planner. */
 	void (*done)(void *owner, const struct plan_input *input, bool is_done);
-	void *owner;
+	void *owner;	/* of this job alone */
+	bool is_report; /* for people: all other jobs go before it */
 };
 
 /* Never NULL. */
@@ -52,6 +54,11 @@ struct planner *planner_new(const struct planner_options *options);
 /* False: too many jobs wait, or the planner closes. done() is called exactly
  * once for each job that is taken, and never inside this. */
 bool planner_start(struct planner *planner, const struct planner_job *job);
+
+/* The owner no longer wants its job. If its search runs, input->stop is set,
+ * and done() is called when it has ended; else the job is over at once, and
+ * done() is called inside this. Nothing happens if the owner has no job. */
+void planner_cancel(struct planner *planner, const void *owner);
 
 struct planner_stats {
 	uint64_t jobs;		/* whose search ended */

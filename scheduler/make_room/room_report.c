@@ -23,10 +23,10 @@ struct waiting {
 	uint64_t turn;
 };
 
-/* A search, which the thread of the planner owns between planner_start() and
- * done(). It may outlive the report. */
+/* A search, which the planner owns between planner_start() and done(). It may
+ * outlive the report. */
 struct job {
-	struct room_report *report; /* NULL: it is closed */
+	struct room_report *report; /* NULL: nobody wants it any more */
 	struct room_fits fits;
 };
 
@@ -175,13 +175,28 @@ static bool start(struct room_report *report)
 	struct job *job = job_new(report);
 
 	if (!planner_start(report->planner,
-		    &(struct planner_job){ work, on_done, job })) {
+		    &(struct planner_job){ .work = work,
+			    .done = on_done,
+			    .owner = job,
+			    .is_report = true })) {
 		room_fits_fini(&job->fits);
 		free(job);
 		return false;
 	}
 	report->job = job;
 	return true;
+}
+
+/* Whoever asks from now on begins another search. */
+static void drop_job(struct room_report *report)
+{
+	struct job *job = report->job;
+
+	if (job != NULL) {
+		report->job = NULL;
+		job->report = NULL;
+		planner_cancel(report->planner, job);
+	}
 }
 
 /* ---- what others call ---- */
@@ -223,6 +238,9 @@ void room_report_forget(struct room_report *report, void *owner)
 		}
 	}
 	report->count = kept;
+	if (kept == 0) {
+		drop_job(report);
+	}
 }
 
 void room_report_close(struct room_report *report)
@@ -230,9 +248,7 @@ void room_report_close(struct room_report *report)
 	if (report == NULL) {
 		return;
 	}
-	if (report->job != NULL) {
-		report->job->report = NULL;
-	}
+	drop_job(report);
 	timer_close(report->timer);
 	free(report->kept);
 	free(report);

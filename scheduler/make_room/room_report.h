@@ -32,7 +32,8 @@ struct room_report *room_report_new(uv_loop_t *loop, struct cache *cache,
 bool room_report_ask(struct room_report *report,
 	void (*done)(void *owner, const char *fits, const char *error),
 	void *owner);
-/* The owner left: done is not called for what it asked. */
+/* The owner left: done is not called for what it asked. A search that nobody
+ * waits for any more is stopped. */
 void room_report_forget(struct room_report *report, void *owner);
 
 /* Calls no done, and must not be called by one. NULL is fine. */

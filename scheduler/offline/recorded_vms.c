@@ -87,37 +87,36 @@ static const struct migration *migration_of(const struct recorded_vms *vms,
 		vmi != NULL ? vmi->name : recorded_vms_name(pod));
 }
 
-/* From the handoff on the VM runs in the target pod, which stays. */
+/* The place of the VM is counted on the target. From the handoff on the VM runs
+ * in the target pod, which stays. */
 static bool is_leaving(const struct recorded_vms *vms, const struct pod *pod)
 {
 	const struct migration *migration = migration_of(vms, pod);
 
-	return migration != NULL &&
+	return migration != NULL && *migration->target != '\0' &&
 		strcmp(migration->target, pod->node_name) != 0;
 }
 
-/* Without VMIs. NULL: nothing forbids it. */
+/* NULL: nothing forbids it, as far as migrations and pods say. */
 static const char *why_not_by_pod(const struct recorded_vms *vms,
 	const struct pod *pod)
 {
+	if (is_leaving(vms, pod)) {
+		return "is on its way to another node";
+	}
 	if (migration_of(vms, pod) != NULL) {
 		return "is being migrated";
 	}
-	return pod->is_deleting ? "is being deleted" : NULL;
+	return !vms->has_vmis && pod->is_deleting ? "is being deleted" : NULL;
 }
 
 static void explain(struct buffer *why, const struct recorded_vms *vms,
 	const struct pod *pod, const struct node *node)
 {
 	const struct vmi *vmi = inventory_vmi(&vms->inventory, pod->vmi_uid);
-	const char *words;
+	const char *words = why_not_by_pod(vms, pod);
 
-	if (is_leaving(vms, pod)) {
-		buffer_text(why, "is on its way to another node");
-		return;
-	}
-	if (!vms->has_vmis) {
-		words = why_not_by_pod(vms, pod);
+	if (words != NULL || !vms->has_vmis) {
 		buffer_text(why, words == NULL ? "" : words);
 		return;
 	}

@@ -17,7 +17,7 @@ WATCHED_S, PLAN_S = 180, 120
 
 
 def step_of(thing):
-    """Of a record, and of a step of a plan."""
+    """Of a move, and of a step of a plan."""
     return thing["vm"], thing["source"], thing["target"]
 
 
@@ -26,26 +26,31 @@ class PlanOfRecordedState(RoomCase):
     def setUpClass(cls):
         cls.begin_room(scene=3)
         cls.start_vm_load()
-        cls.room_maker().start()
+        cls.maker = cls.room_maker()
+        cls.maker.start()
 
     def test_it_names_the_moves_that_the_live_scheduler_recommends(self):
-        self.wait("the VMs were watched for long enough", lambda: (
-            "was watched for less" not in str(
-                self.room(self.programs[0])["fits"])), WATCHED_S)
+        self.wait("the VMs were watched for long enough",
+                  self.all_were_watched, WATCHED_S)
         # One node alone: which of several equal ones is best may change from
         # second to second with what was measured.
         node = self.scenes["scene"][0]
         urgent = self.make_urgent(
             "scene", nodeSelector={"kubernetes.io/hostname": node})
         pod = self.launcher_of(urgent)
-        moves = self.wait("two moves are recommended", lambda: (
-            len(now := self.room_moves(pod, "recommended")) == 2 and now),
-            PLAN_S)
+        effort = self.wait("two moves are recommended", lambda: (
+            (now := self.effort(self.maker, pod))
+            and now["state"] == "recommended" and len(now["moves"]) == 2
+            and now), PLAN_S)
         answer = self.plan(self.state(pod))
         self.assertTrue(answer["found"], answer["message"])
         self.assertEqual((answer["node"], answer["moves"]), (node, 2))
-        self.assertEqual(set(map(step_of, moves)),
-                         set(map(step_of, answer["steps"])))
+        self.assertEqual(list(map(step_of, effort["moves"])),
+                         list(map(step_of, answer["steps"])))
+
+    def all_were_watched(self):
+        fits = json.loads(self.ask(self.maker, "/v1/room")).get("fits")
+        return fits and "was watched for less" not in str(fits)
 
     def state(self, pod):
         """What docs/plan.md records."""

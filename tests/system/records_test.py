@@ -99,7 +99,8 @@ class Moves(unittest.TestCase):
         self.assertNotIn("room_for", move)
 
     def test_a_move_that_makes_room_says_for_which_pod(self):
-        self.send(1, reason=4, more=((38, "shop/urgent"), (39, "u-2")))
+        # On the wire its reason is one that older programs know.
+        self.send(1, reason=1, more=((38, "shop/urgent"), (39, "u-2")))
         move, = self.aggregator.json("/v1/moves")["moves"]
         self.assertEqual((move["reason"], move["room_for"]),
                          ("room", "shop/urgent"))

@@ -113,6 +113,36 @@ static void unpacks_the_move_that_was_packed(void **state)
 	}
 }
 
+/* Older programs refuse a message with a reason that they do not know. */
+static void an_older_peer_can_read_a_move_that_makes_room(void **state)
+{
+	const struct move_record move = full_move();
+	scoped_buffer struct buffer bytes = BUFFER_MAX(BYTES_MAX);
+	Plimsoll__Move *wire;
+
+	(void)state;
+	assert_int_equal(move.reason, MOVE_FOR_ROOM);
+	wire_pack_move(&bytes, &move);
+	wire = plimsoll__move__unpack(NULL, bytes.len, bytes_of(&bytes));
+	assert_non_null(wire);
+	assert_true(wire->has_reason);
+	assert_int_equal(wire->reason, MOVE_FOR_MEMORY);
+	plimsoll__move__free_unpacked(wire, NULL);
+}
+
+static void a_move_that_names_no_pod_keeps_its_reason(void **state)
+{
+	struct move_record move = least_move();
+	struct move_record back;
+
+	(void)state;
+	for (int reason = 0; reason < MOVE_FOR_ROOM; reason++) {
+		move.reason = (enum move_reason)reason;
+		assert_int_equal(there_and_back(&back, &move, NULL), 0);
+		assert_int_equal(back.reason, reason);
+	}
+}
+
 static int batch_of(struct wire_request *request, size_t count,
 	struct error *err)
 {
@@ -288,6 +318,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(unpacks_the_move_that_was_packed),
+		cmocka_unit_test(an_older_peer_can_read_a_move_that_makes_room),
+		cmocka_unit_test(a_move_that_names_no_pod_keeps_its_reason),
 		cmocka_unit_test(packs_a_batch_of_moves_as_generated_code_does),
 		cmocka_unit_test(refuses_too_many_moves_and_none),
 		cmocka_unit_test(unpacks_the_request_for_moves_that_was_packed),

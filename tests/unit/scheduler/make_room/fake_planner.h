@@ -36,6 +36,21 @@ bool planner_start(struct planner *planner, const struct planner_job *job)
 	return true;
 }
 
+void planner_cancel(struct planner *planner, const void *owner)
+{
+	static const struct plan_input none = { 0 };
+
+	for (size_t i = 0; i < planner->count; i++) {
+		if (planner->jobs[i].owner == owner) {
+			struct planner_job job = planner->jobs[i];
+
+			planner->jobs[i] = planner->jobs[--planner->count];
+			job.done(job.owner, &none, false);
+			return;
+		}
+	}
+}
+
 #ifndef FAKE_REAL_PLANS
 static inline size_t fake_index(const struct cluster *cluster, const char *name)
 {

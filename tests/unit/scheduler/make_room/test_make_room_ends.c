@@ -236,6 +236,7 @@ static void a_pod_deleted_during_a_search_does_no_harm(void **state)
 	assert_int_equal(fake_planner.count, 1);
 	queue_remove(&room.queue, "urgent");
 	pass_idly();
+	assert_int_equal(fake_planner.count, 0);
 	fake_search(true);
 	assert_int_equal(stats().efforts, 0);
 	assert_int_equal(scene.sent_count, 0);

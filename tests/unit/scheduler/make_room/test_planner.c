@@ -39,6 +39,7 @@ struct job {
 	unsigned worked_at;    /* its place in the order */
 	bool is_done;
 	bool waits; /* works until it is stopped */
+	bool is_report;
 	atomic_bool is_working, was_stopped, changed;
 	struct plan_input input; /* as work() saw it */
 	char seen[2048];	 /* the VMs */
@@ -179,7 +180,8 @@ static bool start(struct bed *bed, struct job *job)
 	return planner_start(bed->planner,
 		&(struct planner_job){ .work = work,
 			.done = done,
-			.owner = job });
+			.owner = job,
+			.is_report = job->is_report });
 }
 
 static void run(struct bed *bed)
@@ -244,6 +246,92 @@ static void more_jobs_than_may_wait_are_refused(void **state)
 	}
 	assert_int_equal(jobs[PLANNER_JOBS_MAX].done, 0);
 	run_job(bed, &jobs[PLANNER_JOBS_MAX]);
+}
+
+static void reports_go_after_the_other_jobs(void **state)
+{
+	struct bed *bed = *state;
+	struct job jobs[5] = { [1].is_report = true, [2].is_report = true };
+	static const unsigned order[5] = { 0, 3, 4, 1, 2 };
+
+	for (int i = 0; i < 5; i++) {
+		assert_true(start(bed, &jobs[i]));
+	}
+	run(bed);
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(jobs[i].worked_at, order[i]);
+		assert_int_equal(jobs[i].done, 1);
+	}
+}
+
+static void a_cancelled_job_that_waits_is_over_at_once(void **state)
+{
+	struct bed *bed = *state;
+	struct job jobs[3] = { 0 };
+
+	for (int i = 0; i < 3; i++) {
+		assert_true(start(bed, &jobs[i]));
+	}
+	planner_cancel(bed->planner, &jobs[1]);
+	assert_int_equal(jobs[1].done, 1);
+	assert_false(jobs[1].is_done);
+	planner_cancel(bed->planner, &jobs[1]); /* it has no job */
+	run(bed);
+	assert_int_equal(jobs[1].done, 1);
+	assert_int_equal(jobs[1].worked, 0);
+	assert_true(jobs[0].is_done && jobs[2].is_done);
+	assert_int_equal(jobs[2].worked_at, 1);
+}
+
+static void a_cancelled_search_stops_and_the_next_one_runs_to_its_end(
+	void **state)
+{
+	struct bed *bed = *state;
+	struct job jobs[2] = { { .waits = true } };
+
+	assert_true(start(bed, &jobs[0]));
+	assert_true(start(bed, &jobs[1]));
+	run_until_working(bed, &jobs[0]);
+	planner_cancel(bed->planner, &jobs[0]);
+	assert_int_equal(jobs[0].done, 0);
+	run(bed);
+	assert_true(jobs[0].was_stopped);
+	assert_int_equal(jobs[0].done, 1);
+	assert_false(jobs[0].is_done);
+	assert_false(jobs[1].was_stopped);
+	assert_true(jobs[1].is_done);
+}
+
+static void a_cancelled_copy_is_not_finished(void **state)
+{
+	struct bed *bed = *state;
+	struct job job = { 0 };
+	struct job next = { 0 };
+
+	step_us = PLANNER_SLICE_US;
+	assert_true(start(bed, &job));
+	(void)uv_run(&bed->loop, UV_RUN_ONCE);
+	(void)uv_run(&bed->loop, UV_RUN_ONCE);
+	planner_cancel(bed->planner, &job);
+	assert_int_equal(job.done, 1);
+	assert_false(job.is_done);
+	run(bed);
+	assert_int_equal(job.worked, 0);
+	run_job(bed, &next);
+	assert_int_equal(job.done, 1);
+}
+
+static void a_cancelled_search_may_end_with_the_planner(void **state)
+{
+	struct bed *bed = *state;
+	struct job job = { .waits = true };
+
+	assert_true(start(bed, &job));
+	run_until_working(bed, &job);
+	planner_cancel(bed->planner, &job);
+	close_planner(bed);
+	assert_int_equal(job.done, 1);
+	assert_false(job.is_done);
 }
 
 static void the_input_has_the_defaults(void **state)
@@ -395,7 +483,7 @@ static void the_cluster_may_change_during_a_search(void **state)
 	assert_non_null(strstr(job.seen, "v2 on n3"));
 }
 
-static char texts[8][2][8], n3[] = "n3";
+static char texts[8][2][8], n3[] = "n3", n4[] = "n4";
 
 static struct vmi *put_vm(struct bed *bed, int i, const char *scheduler)
 {
@@ -471,18 +559,36 @@ static void a_vm_on_its_way_is_leaving(void **state)
 	(void)put_vm(bed, 0, "ours");
 	put_record(bed, "v0", MOVE_ORDERED);
 	(void)put_vm(bed, 1, "ours");
-	(void)fake_migration(fake_nothing, texts[1][0], MIGRATION_SCHEDULING);
-	/* After the handoff: the VM runs in the migration's target here. */
-	(void)put_vm(bed, 2, "ours");
 	migration =
-		fake_migration(fake_nothing, texts[2][0], MIGRATION_RUNNING);
+		fake_migration(fake_nothing, texts[1][0], MIGRATION_SCHEDULING);
+	migration->target = n4;
+	/* Our order, whose target KubeVirt has not shown yet. */
+	(void)put_vm(bed, 2, "ours");
+	put_record(bed, "v2", MOVE_RUNNING);
+	(void)fake_migration(fake_nothing, texts[2][0], MIGRATION_PENDING);
+	run_job(bed, &job);
+	assert_string_equal(job.seen,
+		"v0 on n3 for now is on its way to another node; "
+		"v1 on n3 for now is on its way to another node; "
+		"v2 on n3 for now is on its way to another node; ");
+}
+
+static void a_vm_whose_migration_takes_it_nowhere_yet_stays(void **state)
+{
+	struct bed *bed = *state;
+	struct job job = { 0 };
+	struct migration *migration;
+
+	(void)put_vm(bed, 0, "ours");
+	(void)fake_migration(fake_nothing, texts[0][0], MIGRATION_PENDING);
+	/* After the handoff: the VM runs in the migration's target here. */
+	(void)put_vm(bed, 1, "ours");
+	migration =
+		fake_migration(fake_nothing, texts[1][0], MIGRATION_RUNNING);
 	migration->target = n3;
 	run_job(bed, &job);
-	assert_non_null(strstr(job.seen,
-		"v0 on n3 for now is on its way to another node; "));
-	assert_non_null(strstr(job.seen,
-		"v1 on n3 for now is on its way to another node; "));
-	assert_non_null(strstr(job.seen, "v2 on n3 may move; "));
+	assert_string_equal(job.seen,
+		"v0 on n3 is being migrated; v1 on n3 is being migrated; ");
 }
 
 static void room_that_is_kept_is_no_vm(void **state)
@@ -543,6 +649,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(jobs_run_one_after_the_other_in_order),
 		CASE(more_jobs_than_may_wait_are_refused),
+		CASE(reports_go_after_the_other_jobs),
+		CASE(a_cancelled_job_that_waits_is_over_at_once),
+		CASE(a_cancelled_search_stops_and_the_next_one_runs_to_its_end),
+		CASE(a_cancelled_copy_is_not_finished),
+		CASE(a_cancelled_search_may_end_with_the_planner),
 		CASE(the_input_has_the_defaults),
 		CASE(closing_ends_a_search_and_tells_every_job_once),
 		CASE(closing_ends_a_copy_that_is_being_made),
@@ -552,6 +663,7 @@ int main(void)
 		CASE(each_vm_has_the_reason_why_it_stays),
 		CASE(a_vm_that_nobody_watched_for_long_stays),
 		CASE(a_vm_on_its_way_is_leaving),
+		CASE(a_vm_whose_migration_takes_it_nowhere_yet_stays),
 		CASE(room_that_is_kept_is_no_vm),
 		CASE(a_cordoned_node_stands_aside),
 	};

@@ -22,7 +22,8 @@ static struct scene {
 	struct room_report *report;
 	struct planner_job job; /* that waits or runs */
 	bool has_job, refuses;
-	unsigned jobs;
+	bool is_working; /* a cancelled job ends later */
+	unsigned jobs, cancelled;
 	int64_t now_us;
 	struct asker askers[OWNERS];
 } scene;
@@ -47,6 +48,18 @@ bool planner_start(struct planner *planner, const struct planner_job *job)
 	scene.has_job = true;
 	scene.job = *job;
 	return true;
+}
+
+void planner_cancel(struct planner *planner, const void *owner)
+{
+	(void)planner;
+	assert_true(scene.has_job);
+	assert_ptr_equal(owner, scene.job.owner);
+	scene.cancelled++;
+	scene.has_job = false;
+	if (!scene.is_working) {
+		scene.job.done(scene.job.owner, NULL, false);
+	}
 }
 
 void plan_find(struct plan *out, const struct plan_input *input,
@@ -262,10 +275,56 @@ static void a_search_may_end_after_the_report_is_closed(void **state)
 {
 	(void)state;
 	assert_true(ask(0));
+	scene.is_working = true;
 	room_report_close(scene.report);
 	scene.report = NULL;
+	assert_int_equal(scene.cancelled, 1);
+	scene.job.work(scene.job.owner, &scene.world.input);
+	scene.job.done(scene.job.owner, &scene.world.input, false);
+	assert_int_equal(scene.askers[0].answers, 0);
+}
+
+static void a_search_goes_after_those_for_waiting_pods(void **state)
+{
+	(void)state;
+	assert_true(ask(0));
+	assert_true(scene.job.is_report);
+	end_job(scene.now_us, true);
+}
+
+static void a_search_that_nobody_waits_for_is_cancelled(void **state)
+{
+	(void)state;
+	assert_true(ask(0));
+	assert_true(ask(1));
+	room_report_forget(scene.report, &scene.askers[0]);
+	assert_int_equal(scene.cancelled, 0);
+	room_report_forget(scene.report, &scene.askers[1]);
+	assert_int_equal(scene.cancelled, 1);
+	room_report_forget(scene.report, &scene.askers[1]);
+	assert_int_equal(scene.cancelled, 1);
+	assert_int_equal(scene.askers[0].answers, 0);
+	assert_int_equal(scene.askers[1].answers, 0);
+}
+
+/* What the stopped search found is cut off, and no answer for anybody. */
+static void who_asks_after_that_begins_a_search(void **state)
+{
+	struct planner_job stopped;
+
+	(void)state;
+	assert_true(ask(0));
+	stopped = scene.job;
+	scene.is_working = true;
+	room_report_forget(scene.report, &scene.askers[0]);
+	assert_true(ask(1));
+	assert_int_equal(scene.jobs, 2);
+	stopped.done(stopped.owner, &scene.world.input, false);
+	assert_int_equal(scene.askers[1].answers, 0);
 	end_job(scene.now_us, true);
 	assert_int_equal(scene.askers[0].answers, 0);
+	assert_int_equal(scene.askers[1].answers, 1);
+	assert_non_null(scene.askers[1].fits);
 }
 
 static int set_up(void **state)
@@ -317,6 +376,9 @@ int main(void)
 		TEST(who_was_refused_shares_a_search_that_begins_meanwhile),
 		TEST(a_search_that_did_not_run_gives_a_sentence),
 		TEST(a_search_may_end_after_the_report_is_closed),
+		TEST(a_search_goes_after_those_for_waiting_pods),
+		TEST(a_search_that_nobody_waits_for_is_cancelled),
+		TEST(who_asks_after_that_begins_a_search),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

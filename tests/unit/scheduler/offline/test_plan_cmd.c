@@ -210,22 +210,22 @@ static void a_vm_of_another_scheduler_stays_if_there_are_vmis(void **state)
 	assert_non_null(strstr(without.data, "\"found\":true"));
 }
 
-#define MOVING(vmis, phase)                                                    \
-	"{'nodes':[" NODE("a", "32Gi") "," NODE("b", "32Gi") "],'pods':[" VM(  \
-		"vm-1", "a", "12Gi",                                           \
+#define MOVING(vmis, phase, target)                                            \
+	"{" URGENT("24Gi") ",'nodes':[" NODE("a", "32Gi") "," NODE("b",        \
+		"16Gi") "],'pods':[" VM("vm-1", "a", "12Gi",                   \
 		"") "]" vmis                                                   \
-		    ",'migrations':[{"                                         \
-		    "'metadata':{'name':'theirs','namespace':'vms','uid':'m'}" \
-		    ",'"                                                       \
-		    "spec':{"                                                  \
-		    "'vmiName':'vm-1'},'status':{'phase':'" phase "'}}]}"
+		    ",'migrations':[{'metadata':{'name':'theirs',"             \
+		    "'namespace':'vms','uid':'m'},'spec':{'vmiName':'vm-1'},"  \
+		    "'status':{'phase':'" phase                                \
+		    "','migrationState':{"                                     \
+		    "'sourceNode':'a','targetNode':'" target "'}}}]}"
 #define ITS_VMI ",'vmis':[" VMI("vm-1", "a", "") "]"
 
 static void a_vm_that_is_being_migrated_leaves_its_node_anyway(void **state)
 {
 	static const char *const inputs[] = {
-		MOVING(ITS_VMI, "Running"),
-		MOVING("", "Running"),
+		MOVING(ITS_VMI, "Running", "b"),
+		MOVING("", "Running", "b"),
 	};
 
 	(void)state;
@@ -239,8 +239,28 @@ static void a_vm_that_is_being_migrated_leaves_its_node_anyway(void **state)
 		json_value_free(answer);
 		assert_plan("empty:a", inputs[i], "node=-");
 	}
-	assert_plan("empty:a", MOVING(ITS_VMI, "Succeeded"),
+	assert_plan("empty:a", MOVING(ITS_VMI, "Succeeded", "b"),
 		"move vms/vm-1 a>b; node=-");
+}
+
+static void a_migration_without_target_frees_no_room(void **state)
+{
+	static const char *const inputs[] = {
+		MOVING(ITS_VMI, "Pending", ""),
+		MOVING("", "Pending", ""),
+	};
+
+	(void)state;
+	for (size_t i = 0; i < count_of(inputs); i++) {
+		struct json_value *answer = answer_to("empty:a", inputs[i]);
+
+		assert_false(json_value_true(json_value_get(answer, "found")));
+		assert_non_null(
+			strstr(json_value_text_at(answer, "message", ""),
+				"is being migrated"));
+		json_value_free(answer);
+		assert_plan("pod", inputs[i], NULL);
+	}
 }
 
 /* The target comes first, and its node stands aside. */
@@ -550,6 +570,7 @@ int main(void)
 			a_vm_of_another_scheduler_stays_if_there_are_vmis),
 		cmocka_unit_test(
 			a_vm_that_is_being_migrated_leaves_its_node_anyway),
+		cmocka_unit_test(a_migration_without_target_frees_no_room),
 		cmocka_unit_test(
 			the_target_pod_of_a_migration_is_no_vm_that_runs),
 		cmocka_unit_test(lists_may_be_as_kubectl_prints_them),
