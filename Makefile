@@ -169,6 +169,8 @@ WRAP_test_make_room_leaders = $(WRAP_test_mover)
 WRAP_test_make_room_plans = $(WRAP_test_mover)
 WRAP_test_make_room_search = $(WRAP_test_mover)
 WRAP_test_make_room_place = $(WRAP_test_mover)
+WRAP_test_moves = mover_new mover_parts planner_new room_report_new \
+	room_report_ask room_report_close
 WRAP_test_planner = clock_monotonic_us
 WRAP_test_mover_room = $(WRAP_test_mover)
 WRAP_bench_cluster_copy = clock_monotonic_us

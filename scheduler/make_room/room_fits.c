@@ -266,22 +266,37 @@ static void search_plan(struct search *s, struct plan *plan,
 	s->work_left -= plan->work < share ? plan->work : share;
 }
 
+static void name_vm(struct buffer *out, enum launcher_kind kind,
+	struct launcher_size size)
+{
+	buffer_printf(out, "a%s VM of %u vCPUs and %u GiB",
+		kind == LAUNCHER_PLAIN ? " plain" : "", size.vcpus,
+		size.memory_gib);
+	if (kind != LAUNCHER_PLAIN) {
+		buffer_printf(out, " with %s",
+			kind == LAUNCHER_DEDICATED ? "dedicated CPUs"
+						   : launcher_kind_name(kind));
+	}
+}
+
 /* The planner's sentence with other words for the pod. */
-static void tell(struct room_fit *fit, const char *sentence)
+static void tell(struct room_fit *fit, enum launcher_kind kind,
+	const char *sentence)
 {
 	static const char name[] = "/" LAUNCHER_NAME;
-	const char *at = strstr(sentence, name);
+	scoped_buffer struct buffer out = BUFFER_MAX(4 * PLAN_SENTENCE_MAX);
+	const char *at;
 
 	if (*sentence == '\0') {
 		sentence = "there was no time to look for moves";
 	}
-	if (at == NULL) {
-		(void)snprintf(fit->message, sizeof(fit->message), "%s",
-			sentence);
-		return;
+	while ((at = strstr(sentence, name)) != NULL) {
+		buffer_append(&out, sentence, (size_t)(at - sentence));
+		name_vm(&out, kind, fit->size);
+		sentence = at + strlen(name);
 	}
-	(void)snprintf(fit->message, sizeof(fit->message), "%.*sthe VM%s",
-		(int)(at - sentence), sentence, at + strlen(name));
+	buffer_text(&out, sentence);
+	(void)snprintf(fit->message, sizeof(fit->message), "%s", out.data);
 }
 
 static const char *node_of(const struct search *s, const struct plan *plan)
@@ -302,7 +317,7 @@ static bool try_moves(struct search *s, struct room_fit *fit)
 	fit->fits_after_moves = plan.is_found;
 	fit->moves = plan.moves;
 	fit->is_cut_off = plan.is_cut_off && !plan.is_found;
-	tell(fit, plan.sentence);
+	tell(fit, s->kind->shape.kind, plan.sentence);
 	if (plan.is_found && fit->size.vcpus > largest->vcpus) {
 		set_largest(largest, fit->size.vcpus, plan.moves,
 			node_of(s, &plan));

@@ -187,7 +187,7 @@ static bool start(struct room_report *report)
 	return true;
 }
 
-/* Whoever asks from now on begins another search. */
+/* The next one who asks begins another search. */
 static void drop_job(struct room_report *report)
 {
 	struct job *job = report->job;

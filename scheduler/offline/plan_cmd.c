@@ -71,6 +71,7 @@ static void search(struct buffer *out, const struct plan_question *question,
 		.now_us = state->now_us,
 		.max_moves = (unsigned)question->max_moves,
 		.max_load = question->max_load,
+		.max_work = question->max_work,
 	};
 	struct plan plan = { .node = PLAN_NOWHERE };
 

@@ -20,6 +20,7 @@ struct plan_question {
 	struct goal_words goal;
 	int64_t max_moves; /* 1 to PLAN_MOVES_MAX */
 	double max_load;   /* see struct plan_input */
+	uint64_t max_work; /* likewise; 0: PLAN_WORK */
 	const char *scheduler_name;
 };
 

@@ -188,7 +188,9 @@ static void measure_planner(const struct planner_options *options)
 
 	for (int i = 0; i < ROUNDS; i++) {
 		assert_true(planner_start(planner,
-			&(struct planner_job){ do_nothing, note_done, &vms }));
+			&(struct planner_job){ .work = do_nothing,
+				.done = note_done,
+				.owner = &vms }));
 	}
 	(void)uv_run(options->loop, UV_RUN_DEFAULT);
 	planner_stats(planner, &stats);

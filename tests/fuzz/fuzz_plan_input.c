@@ -7,6 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* More takes so long that an input looks like a hang. */
+enum { MAX_WORK = 2000 };
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -17,6 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct plan_question question = {
 		.max_moves = 3,
 		.max_load = PLAN_LOAD_MAX,
+		.max_work = MAX_WORK,
 		.scheduler_name = "plimsoll-scheduler",
 	};
 	struct error err;

@@ -6,11 +6,13 @@ import subprocess
 import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path += [str(TESTS / "support"), str(TESTS / "e2e")]
 
 from harness import BIN  # noqa: E402
 from kubevirt import path_of  # noqa: E402
-from room_case import RoomCase  # noqa: E402
+from room_case import AHEAD_S, RoomCase  # noqa: E402
+from wall_clock import WallClock  # noqa: E402
 
 # A VM's first minute says nothing of its load.
 WATCHED_S, PLAN_S = 180, 120
@@ -26,6 +28,7 @@ class PlanOfRecordedState(RoomCase):
     def setUpClass(cls):
         cls.begin_room(scene=3)
         cls.start_vm_load()
+        cls.clock = WallClock(cls.folder.path / "clock", AHEAD_S)
         cls.maker = cls.room_maker()
         cls.maker.start()
 

@@ -1,6 +1,8 @@
 """The scheduler without an API server."""
 import json
 import pathlib
+import signal
+import socket
 import subprocess
 import sys
 import unittest
@@ -67,6 +69,66 @@ class NoApiServer(unittest.TestCase):
             self.assertIn(why, answer["error"])
         self.assertEqual(http_get(f"{url}/filter")[0], 405)
         self.assertEqual(scheduler.stop(), 0)
+
+    def start(self, *flags):
+        """A scheduler and the port of its HTTP listener."""
+        scheduler = self.folder.add(Program(self.folder.path, "scheduler", [
+            BIN / "plimsoll-scheduler", "--kubeconfig",
+            kubeconfig(self.folder.path), "--http", "127.0.0.1:0",
+            *flags])).start()
+        return scheduler, int(scheduler.wait_log(r"http=(\d+)").group(1))
+
+    def test_room_is_answered_with_the_reason_why_nothing_is_known(self):
+        scheduler, port = self.start("--make-room-timeout", "3m")
+        url = f"http://127.0.0.1:{port}/v1/room"
+        status, headers, text = http_get(url)
+        self.assertEqual((status, headers["Content-Type"]),
+                         (200, "application/json"))
+        answer = json.loads(text)
+        self.assertEqual(set(answer), {
+            "now", "timeout_s", "mode", "effective_mode", "why", "making",
+            "fits_error"})
+        self.assertEqual((answer["timeout_s"], answer["mode"],
+                          answer["making"]), (180, "recommend", []))
+        self.assertIn("not", answer["fits_error"])
+        status, answer = self.post(url, b"")
+        self.assertEqual((status, answer["error"]),
+                         (405, "method not allowed, use GET"))
+        self.assertEqual(scheduler.stop(), 0)
+
+    def test_without_moves_room_is_not_made_and_the_answer_says_so(self):
+        scheduler, port = self.start("--rebalance", "off", "--make-room",
+                                     "off")
+        status, _, text = http_get(f"http://127.0.0.1:{port}/v1/room")
+        self.assertEqual(status, 200)
+        answer = json.loads(text)
+        self.assertEqual((answer["mode"], answer["effective_mode"]),
+                         ("off", "off"))
+        self.assertIn("--make-room off", answer["fits_error"])
+        self.assertEqual(scheduler.stop(), 0)
+
+    def test_it_ends_cleanly_while_clients_wait_for_room(self):
+        scheduler, port = self.start()
+        scheduler.process.send_signal(signal.SIGSTOP)  # all come at once
+        clients = [socket.create_connection(("127.0.0.1", port), timeout=10)
+                   for _ in range(48)]
+        for client in clients:
+            self.addCleanup(client.close)
+            client.sendall(b"GET /v1/room HTTP/1.1\r\nHost: x\r\n\r\n")
+        scheduler.process.send_signal(signal.SIGTERM)
+        scheduler.process.send_signal(signal.SIGCONT)
+        self.assertEqual(scheduler.process.wait(10), 0)
+        for client in clients:
+            self.assertIn(self.status_of(client), (None, "200", "503"))
+
+    @staticmethod
+    def status_of(client):
+        """None: the connection ended without an answer."""
+        try:
+            words = client.recv(64).decode().split()
+        except ConnectionError:
+            return None
+        return words[1] if words else None
 
     def assert_metrics(self, url):
         status, headers, text = http_get(f"{url}/metrics")

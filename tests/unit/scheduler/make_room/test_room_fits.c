@@ -321,10 +321,10 @@ static void a_shape_that_fits_after_moves_has_the_plan_in_words(void **state)
 	assert_true(fit_of(LAUNCHER_PLAIN, 8)->fits_after_moves);
 	assert_int_equal(fit_of(LAUNCHER_PLAIN, 8)->moves, 2);
 	assert_string_equal(fit_of(LAUNCHER_PLAIN, 8)->message,
-		"the VM has a plan with 8 vCPUs");
+		"a plain VM of 8 vCPUs and 32 GiB has a plan with 8 vCPUs");
 	assert_false(fit_of(LAUNCHER_PLAIN, 16)->fits_after_moves);
 	assert_string_equal(fit_of(LAUNCHER_PLAIN, 16)->message,
-		"the VM has a plan with 16 vCPUs");
+		"a plain VM of 16 vCPUs and 64 GiB has a plan with 16 vCPUs");
 	/* No search for what fits now. */
 	for (unsigned i = 0; i < plans.calls; i++) {
 		assert_true(plans.milli[i] > 6 * 100 + 5);

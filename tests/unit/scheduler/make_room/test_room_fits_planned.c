@@ -65,7 +65,8 @@ static void a_vm_fits_after_a_move_that_the_message_names(void **state)
 	assert_true(fit->fits_after_moves);
 	assert_int_equal(fit->moves, 1);
 	assert_string_equal(fit->message,
-		"the VM fits on large after 1 move: vms/old to small");
+		"a plain VM of 16 vCPUs and 64 GiB fits on large after 1 move: "
+		"vms/old to small");
 }
 
 static void the_largest_vm_after_a_move_fills_the_node(void **state)

@@ -307,7 +307,7 @@ static void a_search_that_nobody_waits_for_is_cancelled(void **state)
 	assert_int_equal(scene.askers[1].answers, 0);
 }
 
-/* What the stopped search found is cut off, and no answer for anybody. */
+/* The results of the stopped search are cut off, and answer nobody. */
 static void who_asks_after_that_begins_a_search(void **state)
 {
 	struct planner_job stopped;

@@ -210,6 +210,22 @@ static void a_vm_of_another_scheduler_stays_if_there_are_vmis(void **state)
 	assert_non_null(strstr(without.data, "\"found\":true"));
 }
 
+static void a_question_may_limit_the_work(void **state)
+{
+	static const char input[] = "{" URGENT("24Gi") "," NODES "," PODS "}";
+	struct plan_question question = question_of("pod");
+	scoped_free char *json = given_quotes(input);
+	scoped_buffer struct buffer out = BUFFER_MAX(1 << 20);
+
+	(void)state;
+	assert_plan("pod", input, "move vms/vm-1 a>c; node=a");
+	question.max_work = 1;
+	assert_int_equal(plan_text(&out, &question, json, strlen(json), NULL),
+		0);
+	assert_non_null(strstr(out.data, "\"found\":false"));
+	assert_non_null(strstr(out.data, "\"cut_off\":true"));
+}
+
 #define MOVING(vmis, phase, target)                                            \
 	"{" URGENT("24Gi") ",'nodes':[" NODE("a", "32Gi") "," NODE("b",        \
 		"16Gi") "],'pods':[" VM("vm-1", "a", "12Gi",                   \
@@ -570,6 +586,7 @@ int main(void)
 			a_vm_of_another_scheduler_stays_if_there_are_vmis),
 		cmocka_unit_test(
 			a_vm_that_is_being_migrated_leaves_its_node_anyway),
+		cmocka_unit_test(a_question_may_limit_the_work),
 		cmocka_unit_test(a_migration_without_target_frees_no_room),
 		cmocka_unit_test(
 			the_target_pod_of_a_migration_is_no_vm_that_runs),
