@@ -406,7 +406,9 @@ void state_begin(struct state *s, const struct plan_input *input,
 	list_vms(s);
 	s->has_relations = has_relations(s, goal);
 	for (size_t i = 0; i < s->vm_count; i++) {
-		if (input->vms[i].is_leaving) {
+		/* A migration dies with its source, or with its target. */
+		if (input->vms[i].is_leaving &&
+			goal->kind != PLAN_NODES_GONE) {
 			leave(s, i);
 		}
 	}

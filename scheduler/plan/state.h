@@ -69,8 +69,9 @@ struct state {
 	bool has_relations;
 };
 
-/* Takes VMs off their nodes that are leaving, and the gone nodes with all their
- * pods. The input outlives it. */
+/* Takes VMs off their nodes that are leaving, or the gone nodes with all their
+ * pods: then no VM leaves, because a migration may not end. The input outlives
+ * it. */
 void state_begin(struct state *s, const struct plan_input *input,
 	const struct plan_goal *goal);
 /* Restores the cluster. */

@@ -262,7 +262,7 @@ static void list_starting(const struct state *state, struct vm_list *out)
 	for (size_t i = 0; i < state->vm_count; i++) {
 		const struct plan_vm *vm = state->vms[i].vm;
 
-		if (state->nodes[vm->node].is_gone && !vm->is_leaving) {
+		if (state->nodes[vm->node].is_gone) {
 			out->vms[out->count++] = i;
 		}
 	}

@@ -268,6 +268,50 @@ static void others_move_so_that_a_vm_of_a_gone_node_starts(void **state)
 	world_end(&w);
 }
 
+static const struct plan *without(struct world *w, size_t node)
+{
+	return world_plan(w,
+		&(struct plan_goal){ .kind = PLAN_NODES_GONE,
+			.nodes = &node,
+			.node_count = 1 });
+}
+
+static void a_vm_that_leaves_a_gone_node_starts_again(void **state)
+{
+	const struct plan *plan;
+	WORLD(w);
+
+	world_node(&w, "a", 16);
+	world_node(&w, "b", 16);
+	world_vm(&w, "vm-1", "a", 12)->is_leaving = true;
+	plan = without(&w, 0);
+	assert_true(plan->is_found);
+	assert_int_equal(plan->count, 1);
+	assert_ptr_equal(plan->steps[0].pod, w.vms[0].pod);
+	world_says(plan, "all 1 VMs of 1 node start elsewhere");
+	world_end(&w);
+}
+
+static void a_vm_that_leaves_another_node_stays_there(void **state)
+{
+	const struct plan *plan;
+	WORLD(w);
+
+	world_node(&w, "a", 16);
+	world_node(&w, "b", 16);
+	world_node(&w, "c", 8);
+	(void)world_vm(&w, "vm-1", "a", 12);
+	world_vm(&w, "vm-2", "b", 6)->is_leaving = true;
+	plan = without(&w, 0);
+	assert_false(plan->is_found);
+	world_says(plan,
+		"1 of 1 VMs cannot start elsewhere: no node takes "
+		"ns/vm-1: 2 Insufficient memory");
+	w.vms[1].is_leaving = false;
+	assert_int_equal(without(&w, 0)->moves, 1);
+	world_end(&w);
+}
+
 /* ---- loads ---- */
 
 static void set_load(struct world *w, const char *node, double cores,
@@ -501,6 +545,8 @@ int main(void)
 		cmocka_unit_test(vms_of_nodes_that_are_gone_start_by_priority),
 		cmocka_unit_test(
 			others_move_so_that_a_vm_of_a_gone_node_starts),
+		cmocka_unit_test(a_vm_that_leaves_a_gone_node_starts_again),
+		cmocka_unit_test(a_vm_that_leaves_another_node_stays_there),
 		cmocka_unit_test(no_target_becomes_busier_than_the_bound),
 		cmocka_unit_test(measured_memory_follows_the_vm),
 		cmocka_unit_test(the_cluster_is_exactly_as_before),
