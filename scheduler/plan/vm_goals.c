@@ -175,10 +175,54 @@ static bool leave_all(struct search *s, struct vm_list *list)
 	return true;
 }
 
+static bool is_listed(const struct state *state, const struct state_node *at,
+	const struct pod *pod)
+{
+	for (size_t i = 0; i < at->vm_count; i++) {
+		if (state->vms[at->vm_list[i]].vm->pod == pod) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static int compare_pods(const struct pod *a, const struct pod *b)
+{
+	int r = strcmp(a->namespace, b->namespace);
+
+	return r != 0 ? r : strcmp(a->name, b->name);
+}
+
+/* The first by name of the pods there in which a VM is about to run: targets of
+ * migrations, and places that are held. NULL: none. */
+static const struct pod *find_arriving(const struct state *state,
+	const struct state_node *at)
+{
+	const struct pod *first = NULL;
+
+	for (size_t i = 0; i < at->node->pod_count; i++) {
+		const struct pod *pod = at->node->pods[i].pod;
+
+		if (pod->is_vm && !is_listed(state, at, pod) &&
+			(first == NULL || compare_pods(pod, first) < 0)) {
+			first = pod;
+		}
+	}
+	return first;
+}
+
 static bool list_leaving(struct search *s, size_t node, struct vm_list *out,
 	struct buffer *words)
 {
 	const struct state_node *at = &s->state->nodes[node];
+	const struct pod *arriving = find_arriving(s->state, at);
+
+	if (arriving != NULL) {
+		buffer_printf(words, "%s cannot be emptied: ", at->node->name);
+		words_pod(words, arriving);
+		buffer_printf(words, " is on its way to %s", at->node->name);
+		return false;
+	}
 
 	out->vms = xcalloc(at->vm_count + 1, sizeof(size_t));
 	for (size_t i = 0; i < at->vm_count; i++) {

@@ -195,6 +195,28 @@ static void a_node_is_emptied_even_if_it_stands_aside(void **state)
 	world_end(&w);
 }
 
+static void a_node_to_which_a_vm_is_on_its_way_is_not_emptied(void **state)
+{
+	const struct plan *plan;
+	struct pod *pod;
+	WORLD(w);
+
+	world_node(&w, "a", 32);
+	world_node(&w, "b", 32);
+	(void)world_vm(&w, "vm-1", "a", 4);
+	assert_true(empty(&w, "a")->is_found);
+	pod = world_pod(&w, "vm-2", 4, "", "", "");
+	pod->is_target = true;
+	cluster_add_pod(&w.cluster, w.cluster.nodes[0], pod, 0);
+	plan = empty(&w, "a");
+	assert_false(plan->is_found);
+	assert_int_equal(plan->count, 0);
+	world_says(plan, "a cannot be emptied: ns/vm-2 is on its way to a");
+	pod->is_vm = false;
+	assert_true(empty(&w, "a")->is_found);
+	world_end(&w);
+}
+
 static void fifty_vms_leave_a_node(void **state)
 {
 	const struct plan *plan;
@@ -541,6 +563,8 @@ int main(void)
 		cmocka_unit_test(
 			a_node_that_stands_aside_neither_gives_nor_takes),
 		cmocka_unit_test(a_node_is_emptied_even_if_it_stands_aside),
+		cmocka_unit_test(
+			a_node_to_which_a_vm_is_on_its_way_is_not_emptied),
 		cmocka_unit_test(fifty_vms_leave_a_node),
 		cmocka_unit_test(vms_of_nodes_that_are_gone_start_by_priority),
 		cmocka_unit_test(
