@@ -535,6 +535,33 @@ static void a_search_ends_at_its_limit_and_says_so(void **state)
 	world_end(&w);
 }
 
+static void the_words_of_a_search_at_its_limit_are_found_soon(void **state)
+{
+	static const char apart[] =
+		"'affinity':{'podAntiAffinity':{"
+		"'requiredDuringSchedulingIgnoredDuringExecution':[{"
+		"'labelSelector':{'matchLabels':{'app':'x'}},"
+		"'topologyKey':'kubernetes.io/hostname'}]}},'priority':10,";
+	const struct plan *plan;
+	WORLD(w);
+
+	world_node(&w, "a", 200);
+	world_node(&w, "b", 1);
+	for (int i = 0; i < 60; i++) {
+		scoped_free char *name = xasprintf("vm-%d", i);
+
+		(void)world_run(&w,
+			world_pod(&w, name, 1, "'app':'x'", "", ""), "a");
+	}
+	w.input.max_work = 1;
+	w.input.max_moves = 50;
+	plan = world_fit(&w, world_pod(&w, "urgent", 2, "", apart, ""));
+	assert_false(plan->is_found);
+	assert_true(plan->work < 1500);
+	assert_non_null(strstr(plan->sentence, "a comes closest"));
+	world_end(&w);
+}
+
 static void a_search_stops_when_it_is_told_to(void **state)
 {
 	atomic_bool stop = true;
@@ -545,6 +572,11 @@ static void a_search_stops_when_it_is_told_to(void **state)
 	(void)world_vm(&w, "vm-1", "a", 8);
 	w.input.stop = &stop;
 	assert_true(world_fit(&w, world_urgent(&w, 16))->is_cut_off);
+	assert_true(w.plan.work < 10);
+	world_says(&w.plan,
+		"no plan of 3 moves makes ns/urgent fit: there was no "
+		"time to look for the closest node; the search ended at its "
+		"limit");
 	atomic_store(&stop, false);
 	assert_true(world_fit(&w, w.pods[1])->is_found);
 	world_end(&w);
@@ -576,6 +608,8 @@ int main(void)
 		cmocka_unit_test(the_cluster_is_exactly_as_before),
 		cmocka_unit_test(the_order_of_the_input_does_not_matter),
 		cmocka_unit_test(a_search_ends_at_its_limit_and_says_so),
+		cmocka_unit_test(
+			the_words_of_a_search_at_its_limit_are_found_soon),
 		cmocka_unit_test(a_search_stops_when_it_is_told_to),
 	};
 
