@@ -349,7 +349,11 @@ bool search_reach(struct search *s, struct want *want, size_t left, size_t node)
 	if (want == NULL) {
 		return search_arrive(s, node);
 	}
-	if (search_must_end(s) || s->depth + 2 >= SEARCH_DEPTH_MAX) {
+	if (s->depth + 2 >= SEARCH_DEPTH_MAX) {
+		s->was_short = true;
+		return true;
+	}
+	if (search_must_end(s)) {
 		return true;
 	}
 	reasons = search_admits(s, want);

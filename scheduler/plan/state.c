@@ -184,6 +184,15 @@ void state_put_back(struct state *s, size_t vm)
 	s->vms[vm].node = s->vms[vm].vm->node;
 }
 
+void state_bring_back(struct state *s, size_t index)
+{
+	struct state_vm *vm = &s->vms[index];
+
+	add_pod(s, vm->vm->pod, vm->vm->node);
+	count_load(&s->nodes[vm->vm->node], vm, 1);
+	vm->node = vm->vm->node;
+}
+
 /* ---- begin ---- */
 
 static const struct node_vm *model_of(const struct node_vms *vms,

@@ -91,3 +91,5 @@ void state_undo_step(struct state *s);
  * before any other change is undone. */
 void state_take_off(struct state *s, size_t vm);
 void state_put_back(struct state *s, size_t vm);
+/* A VM that is leaving is on its node again, until the state ends. */
+void state_bring_back(struct state *s, size_t vm);

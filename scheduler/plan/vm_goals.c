@@ -83,7 +83,7 @@ bool vm_goals_elsewhere(struct search *s, const struct plan_goal *goal,
 	}
 	buffer_text(words, "no plan of ");
 	words_moves(words, state->input->max_moves);
-	buffer_text(words, " moves ");
+	buffer_text(words, " was found that moves ");
 	words_pod(words, goal->pod);
 	buffer_text(words, " elsewhere: ");
 	words_no_target(words, s, vm, WANT_MOVE);
@@ -96,6 +96,7 @@ struct vm_list {
 	size_t *vms; /* owned */
 	size_t count;
 	size_t failed; /* the first of them that found no room */
+	bool was_tried; /* it had its turn */
 };
 
 static int compare_sizes(const struct state *state, size_t a, size_t b)
@@ -141,6 +142,19 @@ static void undo_all(struct search *s)
 	}
 }
 
+/* Says why the VM that failed did so. */
+static void tell_failed(struct buffer *words, struct search *s,
+	const struct vm_list *list, enum want_kind kind)
+{
+	size_t vm = list->vms[list->failed];
+
+	if (list->was_tried) {
+		words_no_target(words, s, vm, kind);
+	} else {
+		words_not_tried(words, s, vm);
+	}
+}
+
 /* Moves the VM at a position to the front. */
 static void put_first(struct vm_list *list, size_t position)
 {
@@ -167,6 +181,7 @@ static size_t moves_for(const struct search *s, const struct vm_list *list,
 static bool leave_all(struct search *s, struct vm_list *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
+		list->was_tried = !search_is_over(s);
 		if (!place(s, list->vms[i], WANT_MOVE, moves_for(s, list, i))) {
 			list->failed = i;
 			return false;
@@ -257,21 +272,22 @@ static bool empty(struct search *s, struct vm_list *list, size_t node,
 		return false;
 	}
 	for (size_t i = 0; i < ROUNDS_MAX && !search_is_over(s); i++) {
-		size_t vm;
-
 		if (leave_all(s, list)) {
 			buffer_printf(words, "%s is empty", name);
+			if (state->moves == 0) {
+				words_once_empty(words, s, node);
+			}
 			words_steps(words, state);
 			return true;
 		}
-		vm = list->vms[list->failed];
 		if (i + 1 == ROUNDS_MAX || list->failed == 0) {
 			buffer_printf(words, "no plan of ");
 			words_moves(words, state->input->max_moves);
-			buffer_printf(words, " empties %s: after ", name);
+			buffer_printf(words,
+				" was found that empties %s: after ", name);
 			words_moves(words, state->moves);
 			buffer_text(words, ", ");
-			words_no_target(words, s, vm, WANT_MOVE);
+			tell_failed(words, s, list, WANT_MOVE);
 			undo_all(s);
 			return false;
 		}
@@ -320,18 +336,19 @@ bool vm_goals_gone(struct search *s, const struct plan_goal *goal,
 	const struct state *state = s->state;
 	struct vm_list list = { 0 };
 	size_t started = 0;
-	size_t failed = STATE_NONE;
 
 	s->ends_at_first = true;
 	list_starting(state, &list);
 	for (size_t i = 0; i < list.count; i++) {
 		size_t most = moves_left(s);
+		bool is_tried = !search_is_over(s);
 
 		if (place(s, list.vms[i], WANT_START,
 			    most < PUSHES_MAX + 1 ? most : PUSHES_MAX + 1)) {
 			started++;
-		} else if (failed == STATE_NONE) {
-			failed = list.vms[i];
+		} else if (started == i) {
+			list.failed = i;
+			list.was_tried = is_tried;
 		}
 	}
 	if (started == list.count) {
@@ -340,9 +357,9 @@ bool vm_goals_gone(struct search *s, const struct plan_goal *goal,
 			goal->node_count, goal->node_count == 1 ? "" : "s");
 		words_steps(words, state);
 	} else {
-		buffer_printf(words, "%zu of %zu VMs cannot start elsewhere: ",
+		buffer_printf(words, "%zu of %zu VMs found no place: ",
 			list.count - started, list.count);
-		words_no_target(words, s, failed, WANT_START);
+		tell_failed(words, s, &list, WANT_START);
 	}
 	free(list.vms);
 	return started == list.count;

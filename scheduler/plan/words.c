@@ -48,6 +48,79 @@ void words_steps(struct buffer *out, const struct state *state)
 	}
 }
 
+static bool is_stopped(const struct search *s)
+{
+	const atomic_bool *stop = s->state->input->stop;
+
+	return stop != NULL && atomic_load_explicit(stop, memory_order_relaxed);
+}
+
+/* ---- VMs that are leaving ---- */
+
+static void tell_leaving(struct buffer *out, const struct search *s, size_t vm,
+	size_t *told)
+{
+	if (*told < WORDS_NAMES_MAX) {
+		buffer_text(out, *told == 0 ? " once " : ", ");
+		words_pod(out, s->state->vms[vm].vm->pod);
+	}
+	(*told)++;
+}
+
+static void tell_left(struct buffer *out, size_t told)
+{
+	if (told > WORDS_NAMES_MAX) {
+		buffer_printf(out, " and %zu more", told - WORDS_NAMES_MAX);
+	}
+	buffer_text(out, told == 0 ? "" : told == 1 ? " has left" : " have left");
+}
+
+/* VMs come back one by one, and stay if the node still admits the pod. */
+static void bring_back(struct buffer *out, struct search *s,
+	const struct want *want, size_t node, size_t *told)
+{
+	const struct state_node *at = &s->state->nodes[node];
+
+	for (size_t i = 0; i < at->vm_count; i++) {
+		size_t vm = at->vm_list[i];
+
+		if (!s->state->vms[vm].vm->is_leaving) {
+			continue;
+		}
+		state_bring_back(s->state, vm);
+		if (search_admits(s, want) != 0) {
+			state_take_off(s->state, vm);
+			tell_leaving(out, s, vm, told);
+		}
+	}
+}
+
+void words_once_left(struct buffer *out, struct search *s,
+	const struct want *want)
+{
+	size_t told = 0;
+
+	for (size_t i = 0; i < s->state->node_count && !is_stopped(s); i++) {
+		bring_back(out, s, want, s->state->by_name[i], &told);
+	}
+	tell_left(out, told);
+}
+
+void words_once_empty(struct buffer *out, const struct search *s, size_t node)
+{
+	const struct state_node *at = &s->state->nodes[node];
+	size_t told = 0;
+
+	for (size_t i = 0; i < at->vm_count; i++) {
+		if (s->state->vms[at->vm_list[i]].vm->is_leaving) {
+			tell_leaving(out, s, at->vm_list[i], &told);
+		}
+	}
+	tell_left(out, told);
+}
+
+/* ---- reasons ---- */
+
 void words_reasons(struct buffer *out, struct search *s, const struct pod *pod,
 	uint64_t reasons)
 {
@@ -92,36 +165,52 @@ void words_fixed(struct buffer *out, const struct search *s, size_t index)
 	}
 }
 
-static bool is_stopped(const struct search *s)
-{
-	const atomic_bool *stop = s->state->input->stop;
+/* ---- no target ---- */
 
-	return stop != NULL && atomic_load_explicit(stop, memory_order_relaxed);
+void words_not_tried(struct buffer *out, const struct search *s, size_t vm)
+{
+	words_pod(out, s->state->vms[vm].vm->pod);
+	buffer_text(out, " was not tried in time");
 }
 
-/* ---- no target ---- */
+/* Counts the nodes by their reasons. False: a node takes the VM, or nobody
+ * knows. */
+static bool count_reasons(struct search *s, struct want *want,
+	size_t counts[static 64])
+{
+	const struct state *state = s->state;
+
+	for (size_t i = 0; i < state->node_count; i++) {
+		uint64_t reasons;
+
+		want->node = i;
+		if (state->nodes[i].is_gone ||
+			i == state->vms[want->vm].vm->node) {
+			continue;
+		}
+		reasons = search_admits(s, want);
+		if (reasons == 0 || is_stopped(s)) {
+			return false;
+		}
+		for (unsigned k = 0; k < 64; k++) {
+			counts[k] += reasons >> k & 1;
+		}
+	}
+	return true;
+}
 
 void words_no_target(struct buffer *out, struct search *s, size_t vm,
 	enum want_kind kind)
 {
-	const struct state *state = s->state;
 	struct want want = { .kind = kind,
 		.vm = vm,
-		.pod = state->vms[vm].vm->pod };
+		.pod = s->state->vms[vm].vm->pod };
 	size_t counts[64] = { 0 };
 	const char *comma = ": ";
 
-	for (size_t i = 0; i < state->node_count && !is_stopped(s); i++) {
-		uint64_t reasons;
-
-		want.node = i;
-		if (state->nodes[i].is_gone || i == state->vms[vm].vm->node) {
-			continue;
-		}
-		reasons = search_admits(s, &want);
-		for (unsigned k = 0; k < 64; k++) {
-			counts[k] += reasons >> k & 1;
-		}
+	if (!count_reasons(s, &want, counts)) {
+		words_not_tried(out, s, vm);
+		return;
 	}
 	buffer_text(out, "no node takes ");
 	words_pod(out, want.pod);

@@ -97,7 +97,7 @@ static void a_vm_of_equal_priority_does_not_move(void **state)
 	assert_int_equal(plan->count, 0);
 	assert_int_equal(plan->node, PLAN_NOWHERE);
 	world_says(plan,
-		"no plan of 3 moves makes ns/urgent fit: a comes closest, "
+		"no plan of 3 moves was found that makes ns/urgent fit: a comes closest, "
 		"where 0 moves leave Insufficient memory; ns/vm-1 has no "
 		"lower priority");
 	w.vms[0].pod->priority = 9;
@@ -131,7 +131,7 @@ static void a_leaving_vms_room_counts(void **state)
 	plan = world_fit(&w, world_urgent(&w, 16));
 	assert_true(plan->is_found);
 	assert_int_equal(plan->count, 0);
-	world_says(plan, "ns/urgent fits on a");
+	world_says(plan, "ns/urgent fits on a once ns/vm-1 has left");
 	w.vms[0].is_leaving = false;
 	assert_int_equal(world_fit(&w, w.pods[1])->count, 1);
 	world_end(&w);
@@ -192,6 +192,30 @@ static void a_node_is_emptied_even_if_it_stands_aside(void **state)
 	assert_false(plan->is_found);
 	world_says(plan,
 		"a cannot be emptied: ns/vm-1 cannot be migrated: RWO");
+	world_end(&w);
+}
+
+static void only_vms_that_must_have_left_are_named(void **state)
+{
+	struct pod *urgent;
+	WORLD(w);
+
+	world_node(&w, "a", 30);
+	world_node(&w, "b", 12);
+	world_vm(&w, "vm-1", "a", 8)->is_leaving = true;
+	world_vm(&w, "vm-2", "a", 10)->is_leaving = true;
+	world_vm(&w, "vm-3", "b", 10)->is_leaving = true;
+	urgent = world_urgent(&w, 14);
+	world_says(world_fit(&w, urgent),
+		"ns/urgent fits on a once ns/vm-2 has left");
+	urgent->requests.memory_bytes *= 2;
+	world_says(world_fit(&w, urgent),
+		"ns/urgent fits on a once ns/vm-1, ns/vm-2 have left");
+	urgent->requests.memory_bytes /= 4;
+	world_says(world_fit(&w, urgent), "ns/urgent fits on a");
+	world_says(empty(&w, "a"),
+		"a is empty once ns/vm-1, ns/vm-2 have left");
+	assert_int_equal(w.plan.count, 0);
 	world_end(&w);
 }
 
@@ -261,7 +285,7 @@ static void vms_of_nodes_that_are_gone_start_by_priority(void **state)
 	assert_ptr_equal(plan->steps[0].pod, w.vms[1].pod);
 	assert_int_equal(plan->steps[0].target, 1);
 	world_says(plan,
-		"1 of 3 VMs cannot start elsewhere: no node takes "
+		"1 of 3 VMs found no place: no node takes "
 		"ns/vm-1: 1 Insufficient memory");
 	world_end(&w);
 }
@@ -327,7 +351,7 @@ static void a_vm_that_leaves_another_node_stays_there(void **state)
 	plan = without(&w, 0);
 	assert_false(plan->is_found);
 	world_says(plan,
-		"1 of 1 VMs cannot start elsewhere: no node takes "
+		"1 of 1 VMs found no place: no node takes "
 		"ns/vm-1: 2 Insufficient memory");
 	w.vms[1].is_leaving = false;
 	assert_int_equal(without(&w, 0)->moves, 1);
@@ -535,6 +559,35 @@ static void a_search_ends_at_its_limit_and_says_so(void **state)
 	world_end(&w);
 }
 
+static void a_vm_that_was_not_tried_is_not_said_to_have_no_node(void **state)
+{
+	const struct plan *plan;
+	WORLD(w);
+
+	world_node(&w, "a", 32);
+	world_node(&w, "b", 12);
+	(void)world_vm(&w, "vm-1", "a", 12);
+	(void)world_vm(&w, "vm-2", "a", 10);
+	w.input.max_work = 1;
+	plan = without(&w, 0);
+	assert_int_equal(plan->count, 0);
+	world_says(plan,
+		"2 of 2 VMs found no place: ns/vm-1 was not tried in time; "
+		"the search ended at its limit");
+	/* No node takes it, but that was not asked. */
+	while (without(&w, 0)->count == 0) {
+		assert_true(++w.input.max_work < 100);
+	}
+	world_says(&w.plan,
+		"1 of 2 VMs found no place: ns/vm-2 was not tried in time; "
+		"the search ended at its limit");
+	w.input.max_work = 0;
+	world_says(without(&w, 0),
+		"1 of 2 VMs found no place: no node takes ns/vm-2: 1 "
+		"Insufficient memory");
+	world_end(&w);
+}
+
 static void the_words_of_a_search_at_its_limit_are_found_soon(void **state)
 {
 	static const char apart[] =
@@ -574,7 +627,7 @@ static void a_search_stops_when_it_is_told_to(void **state)
 	assert_true(world_fit(&w, world_urgent(&w, 16))->is_cut_off);
 	assert_true(w.plan.work < 10);
 	world_says(&w.plan,
-		"no plan of 3 moves makes ns/urgent fit: there was no "
+		"no plan of 3 moves was found that makes ns/urgent fit: there was no "
 		"time to look for the closest node; the search ended at its "
 		"limit");
 	atomic_store(&stop, false);
@@ -595,6 +648,7 @@ int main(void)
 		cmocka_unit_test(
 			a_node_that_stands_aside_neither_gives_nor_takes),
 		cmocka_unit_test(a_node_is_emptied_even_if_it_stands_aside),
+		cmocka_unit_test(only_vms_that_must_have_left_are_named),
 		cmocka_unit_test(
 			a_node_to_which_a_vm_is_on_its_way_is_not_emptied),
 		cmocka_unit_test(fifty_vms_leave_a_node),
@@ -608,6 +662,8 @@ int main(void)
 		cmocka_unit_test(the_cluster_is_exactly_as_before),
 		cmocka_unit_test(the_order_of_the_input_does_not_matter),
 		cmocka_unit_test(a_search_ends_at_its_limit_and_says_so),
+		cmocka_unit_test(
+			a_vm_that_was_not_tried_is_not_said_to_have_no_node),
 		cmocka_unit_test(
 			the_words_of_a_search_at_its_limit_are_found_soon),
 		cmocka_unit_test(a_search_stops_when_it_is_told_to),
