@@ -290,6 +290,7 @@ static bool is_hopeless(const struct search *s, const struct failed *failed,
 
 		if (other->class == vm->class && other->cores <= vm->cores &&
 			other->memory <= vm->memory &&
+			vm->measured <= 1.1 * other->measured &&
 			vm->memory < 1.1 * other->memory &&
 			classes_is_plain(s->state, vm->vm->pod) &&
 			classes_is_plain(s->state, other->vm->pod)) {

@@ -21,6 +21,7 @@ struct state_vm {
 	double cores;		  /* expected; 0 with dedicated CPUs */
 	double dedicated;	  /* CPUs of its own */
 	double memory;		  /* bytes that a move copies */
+	double measured;	  /* of them; 0: nobody knows what it uses */
 	size_t node;		  /* where it is now; STATE_NONE: nowhere */
 	size_t class;		  /* see plan/classes.h */
 	bool stays;		  /* the search may not move it at all */

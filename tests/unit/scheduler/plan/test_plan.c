@@ -360,6 +360,13 @@ static void a_vm_that_leaves_another_node_stays_there(void **state)
 
 /* ---- loads ---- */
 
+static const struct plan *elsewhere(struct world *w, size_t vm)
+{
+	return world_plan(w,
+		&(struct plan_goal){ .kind = PLAN_VM_ELSEWHERE,
+			.pod = w->vms[vm].pod });
+}
+
 static void set_load(struct world *w, const char *node, double cores,
 	double used_gib)
 {
@@ -418,6 +425,33 @@ static void measured_memory_follows_the_vm(void **state)
 	/* 19 GiB are available on a, 25 without the VM. */
 	assert_int_equal(world_fit(&w, world_urgent(&w, 24))->moves, 1);
 	assert_false(world_fit(&w, world_urgent(&w, 26))->is_found);
+	world_end(&w);
+}
+
+static void a_vm_that_was_not_measured_frees_no_measured_memory(void **state)
+{
+	struct node_load load = given_load(5, 45.0 * (1 << 30));
+	struct pod *urgent;
+	WORLD(w);
+
+	world_node(&w, "a", 64);
+	world_node(&w, "b", 64);
+	(void)world_vm(&w, "vm-1", "a", 20);
+	world_vm(&w, "vm-2", "b", 1)->why_not = "cannot be migrated: RWO";
+	node_set_load(w.cluster.nodes[0], &load, w.input.now_us - 1000000,
+		w.input.now_us);
+	set_load(&w, "b", 5, 42);
+	urgent = world_urgent(&w, 30);
+	/* 19 GiB are available on a, whatever its VM uses. */
+	assert_false(world_fit(&w, urgent)->is_found);
+	urgent->requests.memory_bytes = INT64_C(22) << 30;
+	assert_true(world_fit(&w, urgent)->is_found);
+	assert_int_equal(w.plan.node, 1);
+	/* On its target it counts with all that it requests. */
+	world_says(elsewhere(&w, 0), "ns/vm-1 leaves a after 1 move: "
+				     "ns/vm-1 to b");
+	set_load(&w, "b", 5, 45);
+	assert_false(elsewhere(&w, 0)->is_found);
 	world_end(&w);
 }
 
@@ -659,6 +693,8 @@ int main(void)
 		cmocka_unit_test(a_vm_that_leaves_another_node_stays_there),
 		cmocka_unit_test(no_target_becomes_busier_than_the_bound),
 		cmocka_unit_test(measured_memory_follows_the_vm),
+		cmocka_unit_test(
+			a_vm_that_was_not_measured_frees_no_measured_memory),
 		cmocka_unit_test(the_cluster_is_exactly_as_before),
 		cmocka_unit_test(the_order_of_the_input_does_not_matter),
 		cmocka_unit_test(a_search_ends_at_its_limit_and_says_so),
