@@ -32,7 +32,7 @@ static const struct option table[] = {
 	ROW(http, "http", OPTION_ADDRESS, "HOST:PORT",
 		.fallback = "0.0.0.0:7475",
 		.help = "listener for /healthz, /readyz, /metrics, "
-			"/v1/rebalance and /extender"),
+			"/v1/rebalance, /v1/room and /extender"),
 	ROW(http_tls.cert, "http-tls-cert", OPTION_TEXT, "FILE",
 		.help = "certificate of the --http listener, which then "
 			"serves HTTPS only"),

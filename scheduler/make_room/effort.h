@@ -44,7 +44,9 @@ struct effort {
 	 * yet. */
 	int64_t began_us;
 	bool has_orders;
+	bool is_over;		      /* to be dropped */
 	struct effort_search *search; /* under way; NULL: none */
+	int64_t searched_us;	      /* the begin of the last search */
 	int64_t planned_us;	      /* the end of the last search; 0: none */
 
 	/* The plan; node is "" without one. */
@@ -56,6 +58,9 @@ struct effort {
 	unsigned plans;	 /* whose moves were ordered */
 
 	bool is_holding; /* the pod's copy is in the cache */
+	/* Of the place that is or was held; "": none was. */
+	char held_node[REPORT_NODE_MAX];
+	/* Pods that came to the node since may have taken the place. */
 	int64_t held_us;
 	/* Written to status.nominatedNodeName; "": nothing was. */
 	char nominated[REPORT_NODE_MAX];

@@ -49,13 +49,29 @@ static const struct move_record *recommended(const struct move_book *book,
 	return NULL;
 }
 
+/* The VM was ordered to another node after the search had begun. */
+static bool is_moved(const struct move_book *book, const char *vmi_uid)
+{
+	const struct move_record *record;
+	size_t at = 0;
+
+	while ((record = move_book_next(book, &at)) != NULL) {
+		if (move_is_open(record) &&
+			strcmp(record->vmi_uid, vmi_uid) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static void add_move(struct effort *effort, const struct move_book *book,
 	const struct proposal *found)
 {
 	const struct move_record *record = recommended(book, &found->record);
 	struct proposal *move;
 
-	if (effort->move_count == EFFORT_MOVES_MAX) {
+	if (effort->move_count == EFFORT_MOVES_MAX ||
+		is_moved(book, found->record.vmi_uid)) {
 		return;
 	}
 	move = &effort->moves[effort->move_count++];

@@ -2,6 +2,8 @@
 
 #include "lib/memory.h"
 
+#include <stdio.h>
+
 void hold_put(struct effort *effort, struct cache *cache, struct pod *pod,
 	int64_t now_us)
 {
@@ -10,8 +12,10 @@ void hold_put(struct effort *effort, struct cache *cache, struct pod *pod,
 	if (effort->is_holding) {
 		return;
 	}
+	(void)snprintf(effort->held_node, sizeof(effort->held_node), "%s",
+		effort->node);
 	copy = pod_copy(pod, pod->uid, "");
-	xreplace(&copy->nominated_node, effort->node);
+	xreplace(&copy->nominated_node, effort->held_node);
 	cache_put_nominated(cache, copy);
 	effort->is_holding = true;
 	effort->held_us = now_us;

@@ -59,30 +59,6 @@ static void drop_all(struct make_room *room)
 	}
 }
 
-static void on_tick(void *owner)
-{
-	struct make_room *room = owner;
-	struct moment now = moment_now();
-	bool leads = room->options.leads(room->options.owner);
-
-	if (leads && !room->leads) {
-		room->led_us = now.now_us;
-	}
-	room->leads = leads;
-	if (!leads) {
-		drop_all(room);
-		return;
-	}
-	look(room, now);
-	/* An effort that ends leaves the list. */
-	for (size_t i = room->efforts.count; i > 0; i--) {
-		make_room_follow(room, room->efforts.list[i - 1], now);
-	}
-	withdraw_orphans(room, now);
-}
-
-/* ---- others ---- */
-
 /* An earlier leader may have begun. The pod of a rest that is over may not:
  * its orders are older. */
 static void restore(struct make_room *room, struct effort *effort,
@@ -108,6 +84,43 @@ static void restore(struct make_room *room, struct effort *effort,
 			"%s", pod->nominated_node);
 	}
 }
+
+/* The pod may have been tried before the records of earlier leaders came. */
+static void restore_late(struct make_room *room, struct effort *effort,
+	struct moment now)
+{
+	const struct queued_pod *queued =
+		queue_find(room->options.queue, effort->uid);
+
+	if (!effort->has_orders && queued != NULL && queued->pod != NULL) {
+		restore(room, effort, queued->pod, now);
+	}
+}
+
+static void on_tick(void *owner)
+{
+	struct make_room *room = owner;
+	struct moment now = moment_now();
+	bool leads = room->options.leads(room->options.owner);
+
+	if (leads && !room->leads) {
+		room->led_us = now.now_us;
+	}
+	room->leads = leads;
+	if (!leads) {
+		drop_all(room);
+		return;
+	}
+	look(room, now);
+	/* An effort that ends leaves the list. */
+	for (size_t i = room->efforts.count; i > 0; i--) {
+		restore_late(room, room->efforts.list[i - 1], now);
+		make_room_follow(room, room->efforts.list[i - 1], now);
+	}
+	withdraw_orphans(room, now);
+}
+
+/* ---- others ---- */
 
 static struct effort *begin(struct make_room *room, const struct pod *pod,
 	struct moment now)

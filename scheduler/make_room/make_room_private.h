@@ -28,9 +28,52 @@ struct make_room {
 struct effort_context make_room_context(const struct make_room *room,
 	struct moment now);
 
+struct events_pod;
+
+/* ---- make_room_ends.c: what people are told, and the ends ---- */
+
+/* Logs the event and creates it on the pod. */
+void make_room_tell(struct make_room *room, const struct pod *pod,
+	const struct events_pod *event, struct moment now);
+
+/* The pod is tried again soon. */
+void make_room_wake(struct make_room *room, struct effort *effort,
+	int64_t now_us);
+
+/* The place is held no longer: others may take what the pod does not get. */
+void make_room_release(struct make_room *room, struct effort *effort);
+
+/* Brings status.nominatedNodeName level with what is held. A name that somebody
+ * else wrote stays. */
+void make_room_nominate(struct make_room *room, struct effort *effort,
+	const struct pod *pod);
+
 /* The effort leaves the list and is freed; the place is no longer held. */
 void make_room_drop(struct make_room *room, struct effort *effort);
 
-/* The next step of an effort. May end it. */
+/* The next three set effort->is_over: who called them first drops it. */
+
+/* The pod is placed, or gone. Ordered moves go on. */
+void make_room_end(struct make_room *room, struct effort *effort,
+	const char *why, struct moment now);
+
+/* No more room is made for the pod for MAKE_ROOM_REST_US. */
+void make_room_give_up(struct make_room *room, struct effort *effort,
+	const struct pod *pod, const char *why, struct moment now);
+
+/* The plan does not lead to its end. Another one may; the last one that may be
+ * is given up. */
+void make_room_lose_plan(struct make_room *room, struct effort *effort,
+	const struct pod *pod, const char *why, struct moment now);
+
+/* ---- make_room_search.c ---- */
+
+/* Begins a search if one is due and none is under way. */
+void make_room_search(struct make_room *room, struct effort *effort,
+	struct pod *pod, struct moment now);
+
+/* ---- make_room_follow.c ---- */
+
+/* The next step of an effort. May end and free it. */
 void make_room_follow(struct make_room *room, struct effort *effort,
 	struct moment now);

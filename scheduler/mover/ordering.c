@@ -35,17 +35,27 @@ static unsigned count_foreign(const struct kubevirt *kubevirt)
 }
 
 /* Orders whose migration the watch has not delivered yet. */
-static unsigned count_unseen(const struct ordering *ordering)
+struct unseen {
+	unsigned total, out, in; /* out of and into the two nodes */
+};
+
+static struct unseen count_unseen(const struct ordering *ordering,
+	const char *source, const char *target)
 {
 	const struct move_record *record;
-	unsigned count = 0;
+	struct unseen count = { 0 };
 	size_t at = 0;
 
 	while ((record = move_book_next(&ordering->journal->book, &at)) !=
 		NULL) {
-		count += move_is_open(record) &&
+		if (!move_is_open(record) ||
 			kubevirt_migration_of(ordering->kubevirt,
-				record->namespace, record->vm) == NULL;
+				record->namespace, record->vm) != NULL) {
+			continue;
+		}
+		count.total++;
+		count.out += strcmp(record->source, source) == 0;
+		count.in += strcmp(record->target, target) == 0;
 	}
 	return count;
 }
@@ -64,7 +74,7 @@ static struct budget budget_now(const struct ordering *ordering,
 			wall_us - HOUR_US),
 		.unfinished =
 			(unsigned)kubevirt_unfinished(ordering->kubevirt) +
-			count_unseen(ordering),
+			count_unseen(ordering, "", "").total,
 		.foreign = count_foreign(ordering->kubevirt),
 	};
 }
@@ -153,18 +163,20 @@ static bool is_within_limits(const struct ordering *ordering,
 	const struct vmi *vmi, const struct move_record *record,
 	struct buffer *why)
 {
+	const struct unseen unseen =
+		count_unseen(ordering, record->source, record->target);
 	struct kubevirt_node source, target;
 	struct migration_limits limits;
 
 	kubevirt_limits(ordering->kubevirt, vmi, &limits);
 	kubevirt_node(ordering->kubevirt, record->source, &source);
 	kubevirt_node(ordering->kubevirt, record->target, &target);
-	if (source.out >= budget_out_of_node(limits.out_of_node)) {
-		buffer_printf(why, "%u migrations leave %s", source.out,
-			record->source);
+	if (source.out + unseen.out >= budget_out_of_node(limits.out_of_node)) {
+		buffer_printf(why, "%u migrations leave %s",
+			source.out + unseen.out, record->source);
 		return false;
 	}
-	if (target.in > 0) {
+	if (target.in + unseen.in > 0) {
 		buffer_printf(why, "a migration into %s is unfinished",
 			record->target);
 		return false;

@@ -240,13 +240,10 @@ static void find(struct relations *r, size_t pod)
 	}
 }
 
-static void find_label(struct relations *r, const struct relation_table *t,
-	uint32_t key, uint32_t value)
+static void find_linked(struct relations *r, const struct relation_table *t,
+	const struct relation_slot *slot)
 {
-	const struct relation_slot *slot = find_slot(t, key, value);
-
-	for (size_t i = slot == NULL ? 0 : slot->first; i != 0;
-		i = t->links[i].next) {
+	for (size_t i = slot->first; i != 0; i = t->links[i].next) {
 		find(r, t->links[i].pod);
 	}
 }
@@ -256,9 +253,12 @@ static void find_owners(struct relations *r, const struct pod *pod)
 {
 	for (size_t i = 0; i < slots_of(&pod->labels); i++) {
 		const struct label *label = &pod->labels.slots[i];
+		const struct relation_slot *slot = label->key == 0
+			? NULL
+			: find_slot(&r->terms, label->key, label->value);
 
-		if (label->key != 0) {
-			find_label(r, &r->terms, label->key, label->value);
+		if (slot != NULL) {
+			find_linked(r, &r->terms, slot);
 		}
 	}
 	for (size_t i = 0; i < r->open_count; i++) {
@@ -266,19 +266,30 @@ static void find_owners(struct relations *r, const struct pod *pod)
 	}
 }
 
-/* Pods that the terms may be about. */
+/* Pods that the term may be about: all, if it requires no label that the index
+ * knows. */
+static void find_subjects_of(struct relations *r,
+	const struct pod_affinity_term *term)
+{
+	const struct requirement *label = label_of(term);
+	const struct relation_slot *slot = label == NULL
+		? NULL
+		: find_slot(&r->labels, label->key, label->values[0]);
+
+	if (slot != NULL) {
+		find_linked(r, &r->labels, slot);
+		return;
+	}
+	for (size_t i = 0; i < r->count; i++) {
+		find(r, i);
+	}
+}
+
 static void find_subjects(struct relations *r,
 	const struct pod_affinity_terms *terms)
 {
 	for (size_t i = 0; i < terms->count; i++) {
-		const struct requirement *label = label_of(&terms->list[i]);
-
-		for (size_t k = 0; k < r->count && label == NULL; k++) {
-			find(r, k);
-		}
-		if (label != NULL) {
-			find_label(r, &r->labels, label->key, label->values[0]);
-		}
+		find_subjects_of(r, &terms->list[i]);
 	}
 }
 

@@ -45,7 +45,7 @@ struct relations {
 	size_t found_count;
 	/* Pods by a label that their own anti-affinity requires. */
 	struct relation_table terms;
-	/* Pods by their labels, of those that terms require. */
+	/* Pods by their labels, of those that terms of VMs require. */
 	struct relation_table labels;
 	size_t *open; /* owned; pods with anti-affinity without such a label */
 	size_t open_count, open_capacity;

@@ -6,14 +6,11 @@
  * VM moves once. Searches leave the state as it was. */
 #pragma once
 
-#include "scheduler/filter/move_filter.h"
 #include "scheduler/plan/classes.h"
 #include "scheduler/plan/relations.h"
 #include "scheduler/plan/shortfall.h"
-#include "scheduler/plan/state.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 enum {

@@ -1,10 +1,10 @@
 /* The cluster while a search moves VMs in it: each change can be undone in
  * reverse order, and then everything is exactly as before.
  *
- * The cluster's index of pods with affinity stays as it was; plan/relations.h
- * knows them. The VMs' models are set aside meanwhile. Loads and measured memory follow
- * the moves. Nodes keep the indices of the input; orders that matter are by
- * name, so the order of the input does not. */
+ * The cluster's index of pods with affinity stays as it was: plan/relations.h
+ * knows where they are. The VMs' models are set aside. Loads and measured
+ * memory follow the moves. Nodes keep the indices of the input; orders that
+ * matter are by name, so the order of the input does not. */
 #pragma once
 
 #include "scheduler/plan/plan.h"

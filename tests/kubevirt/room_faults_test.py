@@ -39,7 +39,7 @@ class RoomFaults(RoomCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.begin_room(killed=2, taken=3, late=2)
+        cls.begin_room(killed=2, taken=4, late=2)
         cls.start_vm_load()
         cls.clock = WallClock(cls.folder.path / "clock", AHEAD_S)
         for _ in range(2):
@@ -54,12 +54,12 @@ class RoomFaults(RoomCase):
     # ---- killed ----
 
     def test_room_is_made_although_the_scheduler_is_killed_at_every_step(self):
-        urgent, pod = self.begin_unopened("killed")
-        with suspended(self.kubevirt.virt_api):
-            # Which has to admit each migration: no order goes through.
-            self.open_for_urgent("killed")
-            self.wait("the first move is to be ordered",
-                      lambda: self.room_moves(pod))
+        with self.upgrading():  # nothing is ordered meanwhile
+            urgent = self.make_urgent("killed")
+            pod = self.launcher_of(urgent)
+            self.wait("there is a plan", lambda: len(
+                self.room_moves(pod, "recommended")) == 2, MADE_S)
+            self.assertEqual(self.jobs("killed"), [])
             killed = self.kill_leader()
         self.follow(killed)
         first = self.await_job()
@@ -75,16 +75,16 @@ class RoomFaults(RoomCase):
         self.await_running(urgent, seconds=MADE_S)
         self.assert_made(urgent, pod, (first, second))
 
-    def begin_unopened(self, scene):
-        """An urgent VM for which no node is open yet, and its pod."""
-        urgent = self.make_urgent(scene, nodeSelector={"open": scene})
-        pod = self.launcher_of(urgent)
-        self.assert_unschedulable(pod, "node affinity/selector")
-        return urgent, pod
+    @contextlib.contextmanager
+    def upgrading(self):
+        """KubeVirt says that it is being upgraded."""
+        self.set_target("v1.99.0")
+        yield
+        self.set_target(self.kubevirt.version())
 
-    def open_for_urgent(self, scene):
-        for node in self.scenes[scene]:
-            self.label(node, open=scene)
+    def set_target(self, version):
+        self.kubevirt.patch_cr(
+            {"status": {"targetKubeVirtVersion": version}}, "/status")
 
     def leader(self):
         return self.wait("a replica leads", lambda: next(
@@ -165,12 +165,11 @@ class RoomFaults(RoomCase):
         self.end_copies(move["vm"])
         self.wait("the move is done", lambda: any(
             done["id"] == move["id"] for done in self.room_moves(
-                pod, "succeeded")))
+                pod, "succeeded")), MADE_S)
         taker = self.make(launcher(f"taker-of-{node}", scheduler="other",
                                    memory=TAKER_MEMORY))
         self.place_by_hand(taker, node)
-        self.end_copies(*(one["vm"] for one in self.room_moves(
-            pod, "ordered", "running") if one["source"] == node))
+        self.end_copies(*self.vms_on(node))
         self.assert_event(pod, f"{name_of(taker)} of scheduler other took "
                           "the place")
         return node

@@ -55,7 +55,7 @@ class Room(RoomCase):
         """The scheduler says for which pod it makes room."""
         effort = self.wait("room is being made", lambda: (
             (now := self.effort(self.maker, pod))
-            and now["state"] == "moving" and now))
+            and now["state"] == "moving" and now), MADE_S)
         self.assertEqual(len(effort["moves"]), 2)
         self.assertIn(f"fits on {effort['node']} after 2 moves",
                       effort["plan"])
@@ -97,7 +97,8 @@ class Room(RoomCase):
         urgent = self.make_urgent("kept")
         pod = self.launcher_of(urgent)
         moves = self.wait("two moves are recommended", lambda: (
-            len(now := self.room_moves(pod, "recommended")) == 2 and now))
+            len(now := self.room_moves(pod, "recommended")) == 2 and now),
+                          MADE_S)
         node, = {move["source"] for move in moves}
         self.assert_said(pod, urgent, moves)
         self.assertEqual(self.jobs("kept"), [])

@@ -117,6 +117,23 @@ static inline void assert_listed(const char *part)
 	assert_in(out.data, part);
 }
 
+static inline size_t count_listed(const char *part)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(1 << 16);
+	struct json j = json_into(&out);
+	const char *at;
+	size_t count = 0;
+
+	json_object(&j, NULL);
+	make_room_describe(room.room, &j);
+	json_object_end(&j);
+	for (at = strstr(out.data, part); at != NULL;
+		at = strstr(at + 1, part)) {
+		count++;
+	}
+	return count;
+}
+
 static inline size_t count_records(enum move_state state)
 {
 	const struct move_book *book = &mover_parts(scene.mover).journal->book;

@@ -52,6 +52,26 @@ static void tells_who_took_the_place_and_plans_anew_once(void **state)
 	assert_listed("\"state\":\"given_up\"");
 }
 
+static void a_new_plan_for_the_same_place_does_not_free_it(void **state)
+{
+	(void)state;
+	start_urgent();
+	make_the_moves();
+	put_stranger("thief", "node-1", "4");
+	plan_for("node-1", "the VMs that are leaving make room");
+	pass_idly();
+	assert_null(attempt("urgent"));
+	pass_idly();
+	assert_int_equal(stats().lost, 1);
+	assert_true(is_held("urgent"));
+	fake_search(true);
+	assert_true(is_held("urgent"));
+	pass(2);
+	/* It is the thief's no more: the plan knows of it. */
+	assert_int_equal(stats().lost, 1);
+	assert_int_equal(room.nominations, 1);
+}
+
 static void a_pod_that_was_given_up_rests_for_an_hour(void **state)
 {
 	unsigned searches;
@@ -280,6 +300,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(tells_who_took_the_place_and_plans_anew_once),
+		TEST(a_new_plan_for_the_same_place_does_not_free_it),
 		TEST(a_pod_that_was_given_up_rests_for_an_hour),
 		TEST(gives_up_after_the_timeout_without_cancelling),
 		TEST(a_place_is_not_held_for_longer_than_the_timeout),

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "tests/unit/scheduler/make_room/room_world.h"
+#include "tests/unit/scheduler/make_room/fits_world.h"
 
 enum { CALLS_MAX = 64 };
 

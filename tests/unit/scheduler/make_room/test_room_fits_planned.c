@@ -1,7 +1,7 @@
 /* The VMs that fit after moves, with real plans. */
 #include "scheduler/make_room/room_fits.h"
 
-#include "tests/unit/scheduler/make_room/room_world.h"
+#include "tests/unit/scheduler/make_room/fits_world.h"
 
 enum { VMS_MAX = 8 };
 

@@ -4,7 +4,7 @@
 #include "lib/clock.h"
 #include "scheduler/cache/cache.h"
 #include "scheduler/make_room/planner.h"
-#include "tests/unit/scheduler/make_room/room_world.h"
+#include "tests/unit/scheduler/make_room/fits_world.h"
 
 enum { OWNERS = ROOM_REPORT_WAITING_MAX + 2 };
 

@@ -27,17 +27,17 @@ static void start_with(enum mover_mode mode, enum mover_mode room_mode)
 	run(3, 0.5);
 }
 
-/* The move of VM a to node-2. */
-static struct proposal given_proposal(void)
+/* The move of the pod's VM to node-2. */
+static struct proposal given_proposal_of(const char *pod_uid)
 {
 	struct pod *urgent = given_pod(scene.cache.interner,
 		"{'metadata':{'name':'urgent','namespace':'vms',"
 		"'uid':'pod-urgent'}}");
-	struct proposal proposal = { .pod_uid = "pod-a" };
+	struct proposal proposal = { 0 };
 
 	move_words_for_room(&proposal.record,
 		&(struct move_words_room){
-			.vm = cache_pod(&scene.cache, "pod-a"),
+			.vm = cache_pod(&scene.cache, pod_uid),
 			.source = "node-1",
 			.target = "node-2",
 			.room_for = urgent,
@@ -51,7 +51,14 @@ static struct proposal given_proposal(void)
 			.memory_bytes = 4e9,
 		});
 	pod_free(urgent);
+	(void)snprintf(proposal.pod_uid, sizeof(proposal.pod_uid), "%s",
+		pod_uid);
 	return proposal;
+}
+
+static struct proposal given_proposal(void)
+{
+	return given_proposal_of("pod-a");
 }
 
 static bool try_move(struct proposal *proposal, struct buffer *why)
@@ -158,6 +165,22 @@ static void kubevirts_limits_hold_for_room_as_well(void **state)
 	assert_refused(
 		"1 migrations are unfinished, and moves stay below "
 		"KubeVirt's limit of 1");
+}
+
+static void an_order_that_kubevirt_has_not_shown_counts_on_its_nodes(
+	void **state)
+{
+	scoped_buffer struct buffer why = BUFFER_MAX(1024);
+	struct proposal first, second;
+
+	(void)state;
+	start_with(MOVER_OFF, MOVER_AUTOMATIC);
+	first = given_proposal();
+	second = given_proposal_of("pod-b");
+	assert_ordered(&first);
+	assert_false(try_move(&second, &why));
+	assert_string_equal(why.data, "1 migrations leave node-1");
+	assert_int_equal(fake_kubevirt.ordered, 1);
 }
 
 static void the_pause_after_failures_holds_for_room_as_well(void **state)
@@ -322,6 +345,7 @@ int main(void)
 		test(room_is_made_outside_the_windows),
 		test(the_flag_of_making_room_decides),
 		test(kubevirts_limits_hold_for_room_as_well),
+		test(an_order_that_kubevirt_has_not_shown_counts_on_its_nodes),
 		test(the_pause_after_failures_holds_for_room_as_well),
 		test(a_vm_that_must_stay_is_not_moved_by_an_older_plan),
 		test(a_vm_that_moved_lately_rests),

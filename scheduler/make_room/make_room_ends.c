@@ -1,0 +1,121 @@
+#include "scheduler/make_room/make_room_private.h"
+
+#include "lib/log.h"
+#include "lib/memory.h"
+#include "scheduler/bind/events.h"
+#include "scheduler/cache/queue.h"
+#include "scheduler/make_room/effort_search.h"
+#include "scheduler/make_room/hold.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct effort_context make_room_context(const struct make_room *room,
+	struct moment now)
+{
+	return (struct effort_context){ room->parts, room->options.cache, now };
+}
+
+/* ---- what people are told ---- */
+
+void make_room_tell(struct make_room *room, const struct pod *pod,
+	const struct events_pod *event, struct moment now)
+{
+	log_info("making room", log_str("event", event->reason),
+		log_str("namespace", pod->namespace), log_str("pod", pod->name),
+		log_str("note", event->note), LOG_END);
+	events_about_pod(room->options.events, pod, event, now.now_us);
+}
+
+void make_room_wake(struct make_room *room, struct effort *effort,
+	int64_t now_us)
+{
+	effort->wants_wake = false;
+	effort->woken_us = now_us;
+	room->options.wake(room->options.owner, effort->uid);
+}
+
+void make_room_release(struct make_room *room, struct effort *effort)
+{
+	if (hold_release(effort, room->options.cache)) {
+		queue_wake_all(room->options.queue);
+	}
+}
+
+void make_room_nominate(struct make_room *room, struct effort *effort,
+	const struct pod *pod)
+{
+	const char *node = effort->is_holding ? effort->held_node : "";
+
+	if (strcmp(node, effort->nominated) != 0) {
+		(void)snprintf(effort->nominated, sizeof(effort->nominated),
+			"%s", node);
+		room->options.nominate(room->options.owner, pod, node);
+	}
+}
+
+/* ---- the ends ---- */
+
+void make_room_drop(struct make_room *room, struct effort *effort)
+{
+	efforts_take(&room->efforts, effort);
+	effort_search_forget(effort->search);
+	(void)hold_release(effort, room->options.cache);
+	free(effort);
+}
+
+void make_room_end(struct make_room *room, struct effort *effort,
+	const char *why, struct moment now)
+{
+	struct effort_context context = make_room_context(room, now);
+
+	effort_moves_withdraw(&context, effort->uid, NULL, why);
+	make_room_release(room, effort);
+	effort->is_over = true;
+}
+
+void make_room_give_up(struct make_room *room, struct effort *effort,
+	const struct pod *pod, const char *why, struct moment now)
+{
+	scoped_free char *text = xasprintf("gave up: %s", why);
+	struct given_up_pod rests = { .priority = pod->priority,
+		.until_us = now.now_us + MAKE_ROOM_REST_US,
+		.wall_us = now.wall_us };
+
+	(void)snprintf(rests.uid, sizeof(rests.uid), "%s", pod->uid);
+	(void)snprintf(rests.namespace, sizeof(rests.namespace), "%s",
+		pod->namespace);
+	(void)snprintf(rests.name, sizeof(rests.name), "%s", pod->name);
+	(void)snprintf(rests.why, sizeof(rests.why), "%s", why);
+	given_up_add(&room->given_up, &rests);
+	room->given_up_count++;
+	make_room_tell(room, pod,
+		&(struct events_pod){ "MakingRoom", "RoomGivenUp", why, true },
+		now);
+	make_room_release(room, effort);
+	make_room_nominate(room, effort, pod);
+	make_room_wake(room, effort, now.now_us);
+	make_room_end(room, effort, text, now);
+}
+
+void make_room_lose_plan(struct make_room *room, struct effort *effort,
+	const struct pod *pod, const char *why, struct moment now)
+{
+	scoped_free char *text = NULL;
+
+	if (effort->plans >= MAKE_ROOM_PLANS) {
+		make_room_give_up(room, effort, pod, why, now);
+		return;
+	}
+	text = xasprintf("%s; another plan is being made", why);
+	make_room_tell(room, pod,
+		&(struct events_pod){ "MakingRoom", "RoomLost", text, true },
+		now);
+	effort_keep_open(effort);
+	effort->node[0] = '\0';
+	effort->planned_us = 0;
+	effort->freed_us = 0;
+	effort->refused_us = 0;
+	(void)snprintf(effort->why, sizeof(effort->why), "%s", why);
+}
