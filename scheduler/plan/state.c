@@ -420,8 +420,7 @@ void state_begin(struct state *s, const struct plan_input *input,
 	s->has_relations = has_relations(s, goal);
 	for (size_t i = 0; i < s->vm_count; i++) {
 		/* A migration dies with its source, or with its target. */
-		if (input->vms[i].is_leaving &&
-			goal->kind != PLAN_NODES_GONE) {
+		if (input->vms[i].is_leaving && goal->kind != PLAN_NODES_GONE) {
 			leave(s, i);
 		}
 	}

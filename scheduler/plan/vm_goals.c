@@ -95,7 +95,7 @@ bool vm_goals_elsewhere(struct search *s, const struct plan_goal *goal,
 struct vm_list {
 	size_t *vms; /* owned */
 	size_t count;
-	size_t failed; /* the first of them that found no room */
+	size_t failed;	/* the first of them that found no room */
 	bool was_tried; /* it had its turn */
 };
 
@@ -357,8 +357,9 @@ bool vm_goals_gone(struct search *s, const struct plan_goal *goal,
 			goal->node_count, goal->node_count == 1 ? "" : "s");
 		words_steps(words, state);
 	} else {
-		buffer_printf(words, "%zu of %zu VMs found no place: ",
-			list.count - started, list.count);
+		buffer_printf(words,
+			"%zu of %zu VMs found no place: ", list.count - started,
+			list.count);
 		tell_failed(words, s, &list, WANT_START);
 	}
 	free(list.vms);

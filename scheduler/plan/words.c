@@ -72,7 +72,10 @@ static void tell_left(struct buffer *out, size_t told)
 	if (told > WORDS_NAMES_MAX) {
 		buffer_printf(out, " and %zu more", told - WORDS_NAMES_MAX);
 	}
-	buffer_text(out, told == 0 ? "" : told == 1 ? " has left" : " have left");
+	buffer_text(out,
+		told == 0	    ? ""
+			: told == 1 ? " has left"
+				    : " have left");
 }
 
 /* VMs come back one by one, and stay if the node still admits the pod. */
@@ -410,7 +413,8 @@ void words_closest(struct buffer *out, struct search *s, const struct pod *pod)
 	limit_words(s);
 	find_closest(s, pod, &closest);
 	if (!closest.is_known) {
-		buffer_text(out, s->state->node_count == 0
+		buffer_text(out,
+			s->state->node_count == 0
 				? "there is no node"
 				: "there was no time to look for the closest "
 				  "node");

@@ -135,7 +135,8 @@ static inline void random_nominated(struct world *w, struct dice *d,
 	cluster_add_nominated(&w->cluster, pod);
 }
 
-/* The same seed gives the same cluster, half of them large. Returns a pod that waits. */
+/* The same seed gives the same cluster; half are large. Returns a pod that
+ * waits. */
 static inline struct pod *random_world(struct world *w, uint64_t seed)
 {
 	struct dice d = { .state = seed * 7919 + 17 };
@@ -143,9 +144,6 @@ static inline struct pod *random_world(struct world *w, uint64_t seed)
 	int vms = nodes == 3 ? 5 + dice_below(&d, 6) : 6 + dice_below(&d, 3);
 	struct traits t = { 0 };
 
-	for (int i = 0; i < 3; i++) {
-		dice_below(&d, 2);
-	}
 	t = (struct traits){ dice_is(&d, 40), dice_is(&d, 25), dice_is(&d, 25),
 		dice_is(&d, 25), dice_is(&d, 25), dice_is(&d, 20),
 		dice_is(&d, 20), dice_is(&d, 50) };

@@ -4,11 +4,6 @@
 
 #include <stdio.h>
 
-#define WORLD(name)                                                            \
-	struct world name;                                                     \
-	(void)state;                                                           \
-	world_begin(&name)
-
 static void a_pod_that_fits_needs_no_move(void **state)
 {
 	const struct plan *plan;
@@ -97,7 +92,8 @@ static void a_vm_of_equal_priority_does_not_move(void **state)
 	assert_int_equal(plan->count, 0);
 	assert_int_equal(plan->node, PLAN_NOWHERE);
 	world_says(plan,
-		"no plan of 3 moves was found that makes ns/urgent fit: a comes closest, "
+		"no plan of 3 moves was found that makes ns/urgent fit: a "
+		"comes closest, "
 		"where 0 moves leave Insufficient memory; ns/vm-1 has no "
 		"lower priority");
 	w.vms[0].pod->priority = 9;
@@ -314,14 +310,6 @@ static void others_move_so_that_a_vm_of_a_gone_node_starts(void **state)
 	world_end(&w);
 }
 
-static const struct plan *without(struct world *w, size_t node)
-{
-	return world_plan(w,
-		&(struct plan_goal){ .kind = PLAN_NODES_GONE,
-			.nodes = &node,
-			.node_count = 1 });
-}
-
 static void a_vm_that_leaves_a_gone_node_starts_again(void **state)
 {
 	const struct plan *plan;
@@ -330,7 +318,7 @@ static void a_vm_that_leaves_a_gone_node_starts_again(void **state)
 	world_node(&w, "a", 16);
 	world_node(&w, "b", 16);
 	world_vm(&w, "vm-1", "a", 12)->is_leaving = true;
-	plan = without(&w, 0);
+	plan = world_without(&w, 0);
 	assert_true(plan->is_found);
 	assert_int_equal(plan->count, 1);
 	assert_ptr_equal(plan->steps[0].pod, w.vms[0].pod);
@@ -348,13 +336,13 @@ static void a_vm_that_leaves_another_node_stays_there(void **state)
 	world_node(&w, "c", 8);
 	(void)world_vm(&w, "vm-1", "a", 12);
 	world_vm(&w, "vm-2", "b", 6)->is_leaving = true;
-	plan = without(&w, 0);
+	plan = world_without(&w, 0);
 	assert_false(plan->is_found);
 	world_says(plan,
 		"1 of 1 VMs found no place: no node takes "
 		"ns/vm-1: 2 Insufficient memory");
 	w.vms[1].is_leaving = false;
-	assert_int_equal(without(&w, 0)->moves, 1);
+	assert_int_equal(world_without(&w, 0)->moves, 1);
 	world_end(&w);
 }
 
@@ -448,8 +436,9 @@ static void a_vm_that_was_not_measured_frees_no_measured_memory(void **state)
 	assert_true(world_fit(&w, urgent)->is_found);
 	assert_int_equal(w.plan.node, 1);
 	/* On its target it counts with all that it requests. */
-	world_says(elsewhere(&w, 0), "ns/vm-1 leaves a after 1 move: "
-				     "ns/vm-1 to b");
+	world_says(elsewhere(&w, 0),
+		"ns/vm-1 leaves a after 1 move: "
+		"ns/vm-1 to b");
 	set_load(&w, "b", 5, 45);
 	assert_false(elsewhere(&w, 0)->is_found);
 	world_end(&w);
@@ -570,105 +559,6 @@ static void the_order_of_the_input_does_not_matter(void **state)
 	}
 }
 
-/* ---- limits ---- */
-
-static void a_search_ends_at_its_limit_and_says_so(void **state)
-{
-	const struct plan *plan;
-	WORLD(w);
-
-	world_node(&w, "a", 16);
-	world_node(&w, "b", 12);
-	(void)world_vm(&w, "vm-1", "a", 8);
-	w.input.max_work = 3;
-	plan = world_fit(&w, world_urgent(&w, 16));
-	assert_false(plan->is_found);
-	assert_true(plan->is_cut_off);
-	assert_non_null(
-		strstr(plan->sentence, "the search ended at its limit"));
-	w.input.max_work = 1000;
-	plan = world_fit(&w, w.pods[1]);
-	assert_true(plan->is_found && !plan->is_cut_off);
-	assert_true(plan->work > 3 && plan->work < 1000);
-	world_end(&w);
-}
-
-static void a_vm_that_was_not_tried_is_not_said_to_have_no_node(void **state)
-{
-	const struct plan *plan;
-	WORLD(w);
-
-	world_node(&w, "a", 32);
-	world_node(&w, "b", 12);
-	(void)world_vm(&w, "vm-1", "a", 12);
-	(void)world_vm(&w, "vm-2", "a", 10);
-	w.input.max_work = 1;
-	plan = without(&w, 0);
-	assert_int_equal(plan->count, 0);
-	world_says(plan,
-		"2 of 2 VMs found no place: ns/vm-1 was not tried in time; "
-		"the search ended at its limit");
-	/* No node takes it, but that was not asked. */
-	while (without(&w, 0)->count == 0) {
-		assert_true(++w.input.max_work < 100);
-	}
-	world_says(&w.plan,
-		"1 of 2 VMs found no place: ns/vm-2 was not tried in time; "
-		"the search ended at its limit");
-	w.input.max_work = 0;
-	world_says(without(&w, 0),
-		"1 of 2 VMs found no place: no node takes ns/vm-2: 1 "
-		"Insufficient memory");
-	world_end(&w);
-}
-
-static void the_words_of_a_search_at_its_limit_are_found_soon(void **state)
-{
-	static const char apart[] =
-		"'affinity':{'podAntiAffinity':{"
-		"'requiredDuringSchedulingIgnoredDuringExecution':[{"
-		"'labelSelector':{'matchLabels':{'app':'x'}},"
-		"'topologyKey':'kubernetes.io/hostname'}]}},'priority':10,";
-	const struct plan *plan;
-	WORLD(w);
-
-	world_node(&w, "a", 200);
-	world_node(&w, "b", 1);
-	for (int i = 0; i < 60; i++) {
-		scoped_free char *name = xasprintf("vm-%d", i);
-
-		(void)world_run(&w,
-			world_pod(&w, name, 1, "'app':'x'", "", ""), "a");
-	}
-	w.input.max_work = 1;
-	w.input.max_moves = 50;
-	plan = world_fit(&w, world_pod(&w, "urgent", 2, "", apart, ""));
-	assert_false(plan->is_found);
-	assert_true(plan->work < 1500);
-	assert_non_null(strstr(plan->sentence, "a comes closest"));
-	world_end(&w);
-}
-
-static void a_search_stops_when_it_is_told_to(void **state)
-{
-	atomic_bool stop = true;
-	WORLD(w);
-
-	world_node(&w, "a", 16);
-	world_node(&w, "b", 12);
-	(void)world_vm(&w, "vm-1", "a", 8);
-	w.input.stop = &stop;
-	assert_true(world_fit(&w, world_urgent(&w, 16))->is_cut_off);
-	assert_true(w.plan.work < 10);
-	world_says(&w.plan,
-		"no plan of 3 moves was found that makes ns/urgent fit: there was no "
-		"time to look for the closest node; the search ended at its "
-		"limit");
-	atomic_store(&stop, false);
-	assert_true(world_fit(&w, w.pods[1])->is_found);
-	world_end(&w);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -697,12 +587,6 @@ int main(void)
 			a_vm_that_was_not_measured_frees_no_measured_memory),
 		cmocka_unit_test(the_cluster_is_exactly_as_before),
 		cmocka_unit_test(the_order_of_the_input_does_not_matter),
-		cmocka_unit_test(a_search_ends_at_its_limit_and_says_so),
-		cmocka_unit_test(
-			a_vm_that_was_not_tried_is_not_said_to_have_no_node),
-		cmocka_unit_test(
-			the_words_of_a_search_at_its_limit_are_found_soon),
-		cmocka_unit_test(a_search_stops_when_it_is_told_to),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
