@@ -50,6 +50,19 @@ static void find_moves(struct search *s, const struct pod *pod, size_t moves)
 	}
 }
 
+static void tell_node(struct buffer *words, struct search *s,
+	const struct pod *pod, size_t node)
+{
+	struct want want = { .kind = WANT_POD, .pod = pod, .node = node };
+
+	words_pod(words, pod);
+	buffer_printf(words, " fits on %s", s->state->nodes[node].node->name);
+	if (s->state->moves == 0) {
+		words_once_left(words, s, &want);
+	}
+	words_steps(words, s->state);
+}
+
 static void find_pod(struct plan *out, struct search *s,
 	const struct plan_goal *goal, struct buffer *words)
 {
@@ -66,15 +79,12 @@ static void find_pod(struct plan *out, struct search *s,
 	out->is_found = node != STATE_NONE;
 	if (out->is_found) {
 		out->node = (ptrdiff_t)node;
-		words_pod(words, goal->pod);
-		buffer_printf(words, " fits on %s",
-			s->state->nodes[node].node->name);
-		words_steps(words, s->state);
+		tell_node(words, s, goal->pod, node);
 		return;
 	}
 	buffer_text(words, "no plan of ");
 	words_moves(words, most);
-	buffer_text(words, " makes ");
+	buffer_text(words, " was found that makes ");
 	words_pod(words, goal->pod);
 	buffer_text(words, " fit: ");
 	words_closest(words, s, goal->pod);

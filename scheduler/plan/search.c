@@ -290,6 +290,7 @@ static bool is_hopeless(const struct search *s, const struct failed *failed,
 
 		if (other->class == vm->class && other->cores <= vm->cores &&
 			other->memory <= vm->memory &&
+			vm->measured <= 1.1 * other->measured &&
 			vm->memory < 1.1 * other->memory &&
 			classes_is_plain(s->state, vm->vm->pod) &&
 			classes_is_plain(s->state, other->vm->pod)) {
@@ -349,7 +350,11 @@ bool search_reach(struct search *s, struct want *want, size_t left, size_t node)
 	if (want == NULL) {
 		return search_arrive(s, node);
 	}
-	if (search_must_end(s) || s->depth + 2 >= SEARCH_DEPTH_MAX) {
+	if (s->depth + 2 >= SEARCH_DEPTH_MAX) {
+		s->was_short = true;
+		return true;
+	}
+	if (search_must_end(s)) {
 		return true;
 	}
 	reasons = search_admits(s, want);

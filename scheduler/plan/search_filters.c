@@ -11,7 +11,7 @@ _Static_assert(REASON_SCALAR + RESOURCES_POD_MAX <= 62,
 
 static bool stays(const struct search *s, const struct plan_vm *vm)
 {
-	return vm->why_not != NULL ||
+	return vm->why_not != NULL || vm->is_leaving ||
 		(s->goal != NULL && vm->pod->priority >= s->goal->priority);
 }
 

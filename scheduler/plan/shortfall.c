@@ -98,7 +98,7 @@ double shortfall_share(const struct shortfall *shortfall, size_t i,
 	case SHORTFALL_EPHEMERAL:
 		return (double)r->ephemeral_bytes;
 	case SHORTFALL_USED:
-		return vm->memory;
+		return vm->measured;
 	default:
 		return scalar_share(r, shortfall->list[i].resource);
 	}

@@ -101,7 +101,6 @@ static void undo_change(struct state *s)
 static void count_load(struct state_node *at, const struct state_vm *vm,
 	int sign)
 {
-	at->node->metrics.memory_available -= sign * vm->memory;
 	at->used += sign * vm->cores;
 	at->shared -= sign * vm->dedicated;
 }
@@ -113,6 +112,8 @@ static void leave(struct state *s, size_t index)
 	if (vm->node != STATE_NONE) {
 		remove_pod(s, vm->vm->pod, vm->node);
 		count_load(&s->nodes[vm->node], vm, -1);
+		s->nodes[vm->node].node->metrics.memory_available +=
+			vm->measured;
 	}
 	vm->node = STATE_NONE;
 }
@@ -150,6 +151,7 @@ void state_step(struct state *s, size_t index, size_t target,
 	leave(s, index);
 	add_pod(s, vm->vm->pod, target);
 	count_load(&s->nodes[target], vm, 1);
+	s->nodes[target].node->metrics.memory_available -= vm->memory;
 	vm->node = target;
 	vm->has_moved = true;
 	step->source_load_after = state_load(s, source, NULL);
@@ -182,6 +184,16 @@ void state_put_back(struct state *s, size_t vm)
 {
 	undo_change(s);
 	s->vms[vm].node = s->vms[vm].vm->node;
+}
+
+void state_bring_back(struct state *s, size_t index)
+{
+	struct state_vm *vm = &s->vms[index];
+
+	add_pod(s, vm->vm->pod, vm->vm->node);
+	count_load(&s->nodes[vm->vm->node], vm, 1);
+	s->nodes[vm->vm->node].node->metrics.memory_available -= vm->measured;
+	vm->node = vm->vm->node;
 }
 
 /* ---- begin ---- */
@@ -221,6 +233,7 @@ static void read_vm(struct state_vm *out, const struct plan_vm *vm,
 	if (model != NULL && model->charge.is_seen &&
 		model->charge.seen_memory_bytes > 0) {
 		out->memory = model->charge.seen_memory_bytes;
+		out->measured = out->memory;
 	}
 }
 
@@ -406,7 +419,8 @@ void state_begin(struct state *s, const struct plan_input *input,
 	list_vms(s);
 	s->has_relations = has_relations(s, goal);
 	for (size_t i = 0; i < s->vm_count; i++) {
-		if (input->vms[i].is_leaving) {
+		/* A migration dies with its source, or with its target. */
+		if (input->vms[i].is_leaving && goal->kind != PLAN_NODES_GONE) {
 			leave(s, i);
 		}
 	}

@@ -21,6 +21,7 @@ struct state_vm {
 	double cores;		  /* expected; 0 with dedicated CPUs */
 	double dedicated;	  /* CPUs of its own */
 	double memory;		  /* bytes that a move copies */
+	double measured;	  /* of them; 0: nobody knows what it uses */
 	size_t node;		  /* where it is now; STATE_NONE: nowhere */
 	size_t class;		  /* see plan/classes.h */
 	bool stays;		  /* the search may not move it at all */
@@ -69,8 +70,9 @@ struct state {
 	bool has_relations;
 };
 
-/* Takes VMs off their nodes that are leaving, and the gone nodes with all their
- * pods. The input outlives it. */
+/* Takes VMs off their nodes that are leaving, or the gone nodes with all their
+ * pods: then no VM leaves, because a migration may not end. The input outlives
+ * it. */
 void state_begin(struct state *s, const struct plan_input *input,
 	const struct plan_goal *goal);
 /* Restores the cluster. */
@@ -90,3 +92,5 @@ void state_undo_step(struct state *s);
  * before any other change is undone. */
 void state_take_off(struct state *s, size_t vm);
 void state_put_back(struct state *s, size_t vm);
+/* A VM that is leaving is on its node again, until the state ends. */
+void state_bring_back(struct state *s, size_t vm);

@@ -83,7 +83,7 @@ bool vm_goals_elsewhere(struct search *s, const struct plan_goal *goal,
 	}
 	buffer_text(words, "no plan of ");
 	words_moves(words, state->input->max_moves);
-	buffer_text(words, " moves ");
+	buffer_text(words, " was found that moves ");
 	words_pod(words, goal->pod);
 	buffer_text(words, " elsewhere: ");
 	words_no_target(words, s, vm, WANT_MOVE);
@@ -95,7 +95,8 @@ bool vm_goals_elsewhere(struct search *s, const struct plan_goal *goal,
 struct vm_list {
 	size_t *vms; /* owned */
 	size_t count;
-	size_t failed; /* the first of them that found no room */
+	size_t failed;	/* the first of them that found no room */
+	bool was_tried; /* it had its turn */
 };
 
 static int compare_sizes(const struct state *state, size_t a, size_t b)
@@ -141,6 +142,19 @@ static void undo_all(struct search *s)
 	}
 }
 
+/* Says why the VM that failed did so. */
+static void tell_failed(struct buffer *words, struct search *s,
+	const struct vm_list *list, enum want_kind kind)
+{
+	size_t vm = list->vms[list->failed];
+
+	if (list->was_tried) {
+		words_no_target(words, s, vm, kind);
+	} else {
+		words_not_tried(words, s, vm);
+	}
+}
+
 /* Moves the VM at a position to the front. */
 static void put_first(struct vm_list *list, size_t position)
 {
@@ -167,6 +181,7 @@ static size_t moves_for(const struct search *s, const struct vm_list *list,
 static bool leave_all(struct search *s, struct vm_list *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
+		list->was_tried = !search_is_over(s);
 		if (!place(s, list->vms[i], WANT_MOVE, moves_for(s, list, i))) {
 			list->failed = i;
 			return false;
@@ -175,10 +190,54 @@ static bool leave_all(struct search *s, struct vm_list *list)
 	return true;
 }
 
+static bool is_listed(const struct state *state, const struct state_node *at,
+	const struct pod *pod)
+{
+	for (size_t i = 0; i < at->vm_count; i++) {
+		if (state->vms[at->vm_list[i]].vm->pod == pod) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static int compare_pods(const struct pod *a, const struct pod *b)
+{
+	int r = strcmp(a->namespace, b->namespace);
+
+	return r != 0 ? r : strcmp(a->name, b->name);
+}
+
+/* The first by name of the pods there in which a VM is about to run: targets of
+ * migrations, and places that are held. NULL: none. */
+static const struct pod *find_arriving(const struct state *state,
+	const struct state_node *at)
+{
+	const struct pod *first = NULL;
+
+	for (size_t i = 0; i < at->node->pod_count; i++) {
+		const struct pod *pod = at->node->pods[i].pod;
+
+		if (pod->is_vm && !is_listed(state, at, pod) &&
+			(first == NULL || compare_pods(pod, first) < 0)) {
+			first = pod;
+		}
+	}
+	return first;
+}
+
 static bool list_leaving(struct search *s, size_t node, struct vm_list *out,
 	struct buffer *words)
 {
 	const struct state_node *at = &s->state->nodes[node];
+	const struct pod *arriving = find_arriving(s->state, at);
+
+	if (arriving != NULL) {
+		buffer_printf(words, "%s cannot be emptied: ", at->node->name);
+		words_pod(words, arriving);
+		buffer_printf(words, " is on its way to %s", at->node->name);
+		return false;
+	}
 
 	out->vms = xcalloc(at->vm_count + 1, sizeof(size_t));
 	for (size_t i = 0; i < at->vm_count; i++) {
@@ -213,21 +272,22 @@ static bool empty(struct search *s, struct vm_list *list, size_t node,
 		return false;
 	}
 	for (size_t i = 0; i < ROUNDS_MAX && !search_is_over(s); i++) {
-		size_t vm;
-
 		if (leave_all(s, list)) {
 			buffer_printf(words, "%s is empty", name);
+			if (state->moves == 0) {
+				words_once_empty(words, s, node);
+			}
 			words_steps(words, state);
 			return true;
 		}
-		vm = list->vms[list->failed];
 		if (i + 1 == ROUNDS_MAX || list->failed == 0) {
 			buffer_printf(words, "no plan of ");
 			words_moves(words, state->input->max_moves);
-			buffer_printf(words, " empties %s: after ", name);
+			buffer_printf(words,
+				" was found that empties %s: after ", name);
 			words_moves(words, state->moves);
 			buffer_text(words, ", ");
-			words_no_target(words, s, vm, WANT_MOVE);
+			tell_failed(words, s, list, WANT_MOVE);
 			undo_all(s);
 			return false;
 		}
@@ -262,7 +322,7 @@ static void list_starting(const struct state *state, struct vm_list *out)
 	for (size_t i = 0; i < state->vm_count; i++) {
 		const struct plan_vm *vm = state->vms[i].vm;
 
-		if (state->nodes[vm->node].is_gone && !vm->is_leaving) {
+		if (state->nodes[vm->node].is_gone) {
 			out->vms[out->count++] = i;
 		}
 	}
@@ -276,18 +336,19 @@ bool vm_goals_gone(struct search *s, const struct plan_goal *goal,
 	const struct state *state = s->state;
 	struct vm_list list = { 0 };
 	size_t started = 0;
-	size_t failed = STATE_NONE;
 
 	s->ends_at_first = true;
 	list_starting(state, &list);
 	for (size_t i = 0; i < list.count; i++) {
 		size_t most = moves_left(s);
+		bool is_tried = !search_is_over(s);
 
 		if (place(s, list.vms[i], WANT_START,
 			    most < PUSHES_MAX + 1 ? most : PUSHES_MAX + 1)) {
 			started++;
-		} else if (failed == STATE_NONE) {
-			failed = list.vms[i];
+		} else if (started == i) {
+			list.failed = i;
+			list.was_tried = is_tried;
 		}
 	}
 	if (started == list.count) {
@@ -296,9 +357,10 @@ bool vm_goals_gone(struct search *s, const struct plan_goal *goal,
 			goal->node_count, goal->node_count == 1 ? "" : "s");
 		words_steps(words, state);
 	} else {
-		buffer_printf(words, "%zu of %zu VMs cannot start elsewhere: ",
-			list.count - started, list.count);
-		words_no_target(words, s, failed, WANT_START);
+		buffer_printf(words,
+			"%zu of %zu VMs found no place: ", list.count - started,
+			list.count);
+		tell_failed(words, s, &list, WANT_START);
 	}
 	free(list.vms);
 	return started == list.count;

@@ -5,8 +5,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Filters that are computed to find the closest node. */
-enum { CLOSEST_WORK = 100000 };
+/* Filters that are computed to find the closest node: a part of the search's
+ * limit, but no more and no fewer than these. */
+enum { CLOSEST_PART = 20, CLOSEST_LEAST = 1000, CLOSEST_MOST = 100000 };
+
+/* VMs that are read at the cost of one filter. */
+enum { VMS_PER_WORK = 8 };
 
 void words_pod(struct buffer *out, const struct pod *pod)
 {
@@ -43,6 +47,82 @@ void words_steps(struct buffer *out, const struct state *state)
 		buffer_printf(out, " and %zu more", state->moves - told);
 	}
 }
+
+static bool is_stopped(const struct search *s)
+{
+	const atomic_bool *stop = s->state->input->stop;
+
+	return stop != NULL && atomic_load_explicit(stop, memory_order_relaxed);
+}
+
+/* ---- VMs that are leaving ---- */
+
+static void tell_leaving(struct buffer *out, const struct search *s, size_t vm,
+	size_t *told)
+{
+	if (*told < WORDS_NAMES_MAX) {
+		buffer_text(out, *told == 0 ? " once " : ", ");
+		words_pod(out, s->state->vms[vm].vm->pod);
+	}
+	(*told)++;
+}
+
+static void tell_left(struct buffer *out, size_t told)
+{
+	if (told > WORDS_NAMES_MAX) {
+		buffer_printf(out, " and %zu more", told - WORDS_NAMES_MAX);
+	}
+	buffer_text(out,
+		told == 0	    ? ""
+			: told == 1 ? " has left"
+				    : " have left");
+}
+
+/* VMs come back one by one, and stay if the node still admits the pod. */
+static void bring_back(struct buffer *out, struct search *s,
+	const struct want *want, size_t node, size_t *told)
+{
+	const struct state_node *at = &s->state->nodes[node];
+
+	for (size_t i = 0; i < at->vm_count; i++) {
+		size_t vm = at->vm_list[i];
+
+		if (!s->state->vms[vm].vm->is_leaving) {
+			continue;
+		}
+		state_bring_back(s->state, vm);
+		if (search_admits(s, want) != 0) {
+			state_take_off(s->state, vm);
+			tell_leaving(out, s, vm, told);
+		}
+	}
+}
+
+void words_once_left(struct buffer *out, struct search *s,
+	const struct want *want)
+{
+	size_t told = 0;
+
+	for (size_t i = 0; i < s->state->node_count && !is_stopped(s); i++) {
+		bring_back(out, s, want, s->state->by_name[i], &told);
+	}
+	tell_left(out, told);
+}
+
+void words_once_empty(struct buffer *out, const struct search *s, size_t node)
+{
+	const struct state_node *at = &s->state->nodes[node];
+	size_t told = 0;
+
+	for (size_t i = 0; i < at->vm_count; i++) {
+		if (s->state->vms[at->vm_list[i]].vm->is_leaving) {
+			tell_leaving(out, s, at->vm_list[i], &told);
+		}
+	}
+	tell_left(out, told);
+}
+
+/* ---- reasons ---- */
 
 void words_reasons(struct buffer *out, struct search *s, const struct pod *pod,
 	uint64_t reasons)
@@ -90,27 +170,50 @@ void words_fixed(struct buffer *out, const struct search *s, size_t index)
 
 /* ---- no target ---- */
 
-void words_no_target(struct buffer *out, struct search *s, size_t vm,
-	enum want_kind kind)
+void words_not_tried(struct buffer *out, const struct search *s, size_t vm)
+{
+	words_pod(out, s->state->vms[vm].vm->pod);
+	buffer_text(out, " was not tried in time");
+}
+
+/* Counts the nodes by their reasons. False: a node takes the VM, or nobody
+ * knows. */
+static bool count_reasons(struct search *s, struct want *want,
+	size_t counts[static 64])
 {
 	const struct state *state = s->state;
-	struct want want = { .kind = kind,
-		.vm = vm,
-		.pod = state->vms[vm].vm->pod };
-	size_t counts[64] = { 0 };
-	const char *comma = ": ";
 
 	for (size_t i = 0; i < state->node_count; i++) {
 		uint64_t reasons;
 
-		want.node = i;
-		if (state->nodes[i].is_gone || i == state->vms[vm].vm->node) {
+		want->node = i;
+		if (state->nodes[i].is_gone ||
+			i == state->vms[want->vm].vm->node) {
 			continue;
 		}
-		reasons = search_admits(s, &want);
+		reasons = search_admits(s, want);
+		if (reasons == 0 || is_stopped(s)) {
+			return false;
+		}
 		for (unsigned k = 0; k < 64; k++) {
 			counts[k] += reasons >> k & 1;
 		}
+	}
+	return true;
+}
+
+void words_no_target(struct buffer *out, struct search *s, size_t vm,
+	enum want_kind kind)
+{
+	struct want want = { .kind = kind,
+		.vm = vm,
+		.pod = s->state->vms[vm].vm->pod };
+	size_t counts[64] = { 0 };
+	const char *comma = ": ";
+
+	if (!count_reasons(s, &want, counts)) {
+		words_not_tried(out, s, vm);
+		return;
 	}
 	buffer_text(out, "no node takes ");
 	words_pod(out, want.pod);
@@ -134,6 +237,20 @@ struct closest {
 	uint64_t reasons;
 	double distance; /* shares of the amounts that are short; 0: it fits */
 };
+
+/* The words have no time left. */
+static bool must_end(const struct search *s)
+{
+	return is_stopped(s) || s->work >= s->quota;
+}
+
+static void limit_words(struct search *s)
+{
+	uint64_t work = s->limit / CLOSEST_PART;
+
+	work = work < CLOSEST_LEAST ? CLOSEST_LEAST : work;
+	s->quota = s->work + (work > CLOSEST_MOST ? CLOSEST_MOST : work);
+}
 
 static double distance_of(struct search *s, const struct want *want,
 	uint64_t reasons, struct shortfall *shortfall)
@@ -173,7 +290,8 @@ static size_t best_help(struct search *s, const struct want *want,
 	size_t best = STATE_NONE;
 	double most = -1;
 
-	for (size_t i = 0; i < at->vm_count; i++) {
+	s->work += at->vm_count / VMS_PER_WORK;
+	for (size_t i = 0; i < at->vm_count && !must_end(s); i++) {
 		size_t vm = at->vm_list[i];
 		double help;
 
@@ -206,7 +324,7 @@ static void look_at(struct search *s, struct want *want, struct closest *out)
 		out->distance += 1e6;
 		return;
 	}
-	while (out->reasons != 0 && out->count < most) {
+	while (out->reasons != 0 && out->count < most && !must_end(s)) {
 		size_t vm = best_help(s, want, &shortfall);
 
 		if (vm == STATE_NONE) {
@@ -226,10 +344,8 @@ static void look_at(struct search *s, struct want *want, struct closest *out)
 static void find_closest(struct search *s, const struct pod *pod,
 	struct closest *out)
 {
-	uint64_t until = s->work + CLOSEST_WORK;
-
 	*out = (struct closest){ 0 };
-	for (size_t i = 0; i < s->state->node_count && s->work < until; i++) {
+	for (size_t i = 0; i < s->state->node_count && !must_end(s); i++) {
 		struct want want = { .kind = WANT_POD,
 			.pod = pod,
 			.node = s->state->by_name[i] };
@@ -278,6 +394,10 @@ static void tell_targets(struct buffer *out, struct search *s,
 	}
 	buffer_text(out, ", but ");
 	for (size_t i = 0; i < closest->count; i++) {
+		if (must_end(s)) {
+			buffer_text(out, "there was no time to find them room");
+			return;
+		}
 		if (!search_has_room(s, closest->vms[i])) {
 			words_no_target(out, s, closest->vms[i], WANT_MOVE);
 			return;
@@ -290,9 +410,14 @@ void words_closest(struct buffer *out, struct search *s, const struct pod *pod)
 {
 	struct closest closest;
 
+	limit_words(s);
 	find_closest(s, pod, &closest);
 	if (!closest.is_known) {
-		buffer_text(out, "there is no node");
+		buffer_text(out,
+			s->state->node_count == 0
+				? "there is no node"
+				: "there was no time to look for the closest "
+				  "node");
 		return;
 	}
 	buffer_printf(out, "%s comes closest, where ",

@@ -25,12 +25,25 @@ void words_steps(struct buffer *out, const struct state *state);
 void words_reasons(struct buffer *out, struct search *s, const struct pod *pod,
 	uint64_t reasons);
 
+/* " once ns/vm-3 has left": VMs that are leaving, without whose leaving the
+ * node does not admit the pod; nothing if there are none. The others are back
+ * on their nodes from now on. */
+void words_once_left(struct buffer *out, struct search *s,
+	const struct want *want);
+
+/* The same for all VMs that are leaving the node. */
+void words_once_empty(struct buffer *out, const struct search *s, size_t node);
+
 /* Why the VM does not move: "ns/vm cannot be migrated: ..."; the VM must be one
  * for which search_may_leave() is false. */
 void words_fixed(struct buffer *out, const struct search *s, size_t vm);
 
-/* Why no other node takes the VM now: "no node takes ns/vm: 3 times
- * Insufficient memory". */
+/* The search ended before the VM's turn: "ns/vm was not tried in time". */
+void words_not_tried(struct buffer *out, const struct search *s, size_t vm);
+
+/* Why no other node takes the VM now: "no node takes ns/vm: 3 Insufficient
+ * memory". The same as above if one takes it, or if the search is told to
+ * stop. */
 void words_no_target(struct buffer *out, struct search *s, size_t vm,
 	enum want_kind kind);
 

@@ -11,6 +11,9 @@ THEMES = ("ports", "taints", "nodes", "between", "between", "between",
           "nominated")
 URGENT, LOW = 100, 0
 VM_SHARE = 0.85
+# Nodes that nothing can use: with more than 16, a search takes its targets from
+# lists.
+CORDONED = 14
 
 
 def memory_of(pod):
@@ -24,6 +27,7 @@ class PlanCase(Case):
 
     def __init__(self, seed, number):
         super().__init__(f"plan/{seed}", number)
+        self.number = number
         d = self.dice
         self.themes = {"resources"}
         while d.maybe(0.6):
@@ -96,6 +100,13 @@ class PlanCase(Case):
             "cpu": "500m", "memory": d.pick("4Gi", "5Gi", "6Gi", "7Gi")}}
         return made
 
+    def cordoned(self, i):
+        """Too small for a pod that tolerates the taint."""
+        return {"metadata": {"name": f"z{i}", "labels": {HOST: f"z{i}"}},
+                "spec": {"unschedulable": True},
+                "status": {"allocatable": {
+                    "cpu": "1", "memory": "64Mi", "pods": "110"}}}
+
     def make(self):
         d = self.dice
         made = {"pod": self.incoming(),
@@ -105,6 +116,8 @@ class PlanCase(Case):
                 "objects": [{"kind": "Namespace", "metadata": {
                     "name": n, "labels": self.labels()}} for n in "xyz"]}
         self.tighten(made)
+        if self.number % 8 >= 4:
+            made["nodes"] += [self.cordoned(i) for i in range(CORDONED)]
         if self.has("storage") or self.has("disks"):
             made["objects"] += self.storage()
         return made

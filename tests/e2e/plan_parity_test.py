@@ -130,6 +130,8 @@ class Tally:
         self.counts["steps"] += len(answer["steps"])
         self.counts[f"{kind} planned"] += bool(answer["steps"])
         self.check_goal(judge, kind, goal, one, answer)
+        if kind == "gone":
+            self.check_started(gone, case, goal, answer)
         self.counts.update(judge.refusals)
         return answer
 
@@ -142,6 +144,16 @@ class Tally:
                 self.note(f"the pod does not fit: {why}", case, goal, answer)
         elif kind == "empty" and goal.split(":")[1] in left:
             self.note("a VM is left", case, goal, answer)
+
+    def check_started(self, gone, case, goal, answer):
+        """Each VM of the nodes that are gone starts once, and no other one."""
+        lost = [(p["metadata"]["namespace"],
+                 p["metadata"]["annotations"]["kubevirt.io/domain"])
+                for p in gone if "annotations" in p["metadata"]]
+        started = [(s["namespace"], s["vm"]) for s in answer["steps"]
+                   if s["kind"] == "start"]
+        if sorted(lost) != sorted(started):
+            self.note(f"the nodes had {lost}", case, goal, answer)
 
 
 def judge_case(tally, driver, number):

@@ -62,12 +62,25 @@ static inline bool judge_reached(const struct judge *j)
 	}
 }
 
+/* Nodes that VMs may be on: cordoned ones come last. */
+static inline size_t judge_nodes(const struct world *w)
+{
+	size_t count = 0;
+
+	while (count < w->cluster.count &&
+		!w->cluster.nodes[count]->is_unschedulable) {
+		count++;
+	}
+	return count;
+}
+
 static inline size_t judge_code(const struct world *w)
 {
+	size_t nodes = judge_nodes(w);
 	size_t code = 0;
 
 	for (size_t i = 0; i < w->vm_count; i++) {
-		code = code * w->cluster.count + w->vms[i].node;
+		code = code * nodes + w->vms[i].node;
 	}
 	return code;
 }
@@ -130,7 +143,7 @@ static inline bool judge_finds(struct judge *j, int moves)
 	bool found;
 
 	for (size_t i = 0; i < j->world->vm_count; i++) {
-		size *= j->world->cluster.count;
+		size *= judge_nodes(j->world);
 	}
 	j->seen = xcalloc(size, 1);
 	found = judge_search(j, moves);

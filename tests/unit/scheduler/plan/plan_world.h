@@ -10,6 +10,12 @@
 
 enum { WORLD_VMS = 64 };
 
+/* The world of a test. */
+#define WORLD(name)                                                            \
+	struct world name;                                                     \
+	(void)state;                                                           \
+	world_begin(&name)
+
 struct world {
 	struct interner *interner;
 	struct cluster cluster;
@@ -133,6 +139,15 @@ static inline const struct plan *world_fit(struct world *w, struct pod *pod)
 {
 	return world_plan(w,
 		&(struct plan_goal){ .kind = PLAN_POD_FITS, .pod = pod });
+}
+
+/* The plan for a node that is gone. */
+static inline const struct plan *world_without(struct world *w, size_t node)
+{
+	return world_plan(w,
+		&(struct plan_goal){ .kind = PLAN_NODES_GONE,
+			.nodes = &node,
+			.node_count = 1 });
 }
 
 static inline void world_says(const struct plan *plan, const char *sentence)

@@ -78,6 +78,24 @@ static inline void random_nodes(struct world *w, struct dice *d,
 	}
 }
 
+/* Cordoned nodes that are empty: no plan uses one, but a search among so many
+ * takes its targets from lists. */
+enum { RANDOM_CORDONED = 14 };
+
+static inline void random_cordoned(struct world *w)
+{
+	for (int i = 0; i < RANDOM_CORDONED; i++) {
+		scoped_free char *json = xasprintf(
+			"{'metadata':{'name':'z%d','labels':{"
+			"'kubernetes.io/hostname':'z%d'}},'spec':{"
+			"'unschedulable':true},'status':{'allocatable':{"
+			"'cpu':'16','memory':'64Gi','pods':'110'}}}",
+			i, i);
+
+		cluster_add_node(&w->cluster, given_node(w->interner, json));
+	}
+}
+
 static inline void random_vm(struct world *w, struct dice *d,
 	const struct traits *t, int number)
 {
@@ -117,7 +135,8 @@ static inline void random_nominated(struct world *w, struct dice *d,
 	cluster_add_nominated(&w->cluster, pod);
 }
 
-/* The same seed gives the same cluster. Returns a pod that waits. */
+/* The same seed gives the same cluster; half are large. Returns a pod that
+ * waits. */
 static inline struct pod *random_world(struct world *w, uint64_t seed)
 {
 	struct dice d = { .state = seed * 7919 + 17 };
@@ -125,9 +144,6 @@ static inline struct pod *random_world(struct world *w, uint64_t seed)
 	int vms = nodes == 3 ? 5 + dice_below(&d, 6) : 6 + dice_below(&d, 3);
 	struct traits t = { 0 };
 
-	for (int i = 0; i < 3; i++) {
-		dice_below(&d, 2);
-	}
 	t = (struct traits){ dice_is(&d, 40), dice_is(&d, 25), dice_is(&d, 25),
 		dice_is(&d, 25), dice_is(&d, 25), dice_is(&d, 20),
 		dice_is(&d, 20), dice_is(&d, 50) };
@@ -137,5 +153,8 @@ static inline struct pod *random_world(struct world *w, uint64_t seed)
 		random_vm(w, &d, &t, i);
 	}
 	random_nominated(w, &d, &t);
+	if (seed % 8 >= 4) {
+		random_cordoned(w);
+	}
 	return random_pod(w, &d, &t, "urgent", 8 + 2 * dice_below(&d, 6), 10);
 }

@@ -1,0 +1,115 @@
+#include "scheduler/plan/plan.h"
+
+#include "tests/unit/scheduler/plan/plan_world.h"
+
+static void a_search_ends_at_its_limit_and_says_so(void **state)
+{
+	const struct plan *plan;
+	WORLD(w);
+
+	world_node(&w, "a", 16);
+	world_node(&w, "b", 12);
+	(void)world_vm(&w, "vm-1", "a", 8);
+	w.input.max_work = 3;
+	plan = world_fit(&w, world_urgent(&w, 16));
+	assert_false(plan->is_found);
+	assert_true(plan->is_cut_off);
+	assert_non_null(
+		strstr(plan->sentence, "the search ended at its limit"));
+	w.input.max_work = 1000;
+	plan = world_fit(&w, w.pods[1]);
+	assert_true(plan->is_found && !plan->is_cut_off);
+	assert_true(plan->work > 3 && plan->work < 1000);
+	world_end(&w);
+}
+
+static void a_vm_that_was_not_tried_is_not_said_to_have_no_node(void **state)
+{
+	const struct plan *plan;
+	WORLD(w);
+
+	world_node(&w, "a", 32);
+	world_node(&w, "b", 12);
+	(void)world_vm(&w, "vm-1", "a", 12);
+	(void)world_vm(&w, "vm-2", "a", 10);
+	w.input.max_work = 1;
+	plan = world_without(&w, 0);
+	assert_int_equal(plan->count, 0);
+	world_says(plan,
+		"2 of 2 VMs found no place: ns/vm-1 was not tried in time; "
+		"the search ended at its limit");
+	/* No node takes it, but that was not asked. */
+	while (world_without(&w, 0)->count == 0) {
+		assert_true(++w.input.max_work < 100);
+	}
+	world_says(&w.plan,
+		"1 of 2 VMs found no place: ns/vm-2 was not tried in time; "
+		"the search ended at its limit");
+	w.input.max_work = 0;
+	world_says(world_without(&w, 0),
+		"1 of 2 VMs found no place: no node takes ns/vm-2: 1 "
+		"Insufficient memory");
+	world_end(&w);
+}
+
+static void the_words_of_a_search_at_its_limit_are_found_soon(void **state)
+{
+	static const char apart[] =
+		"'affinity':{'podAntiAffinity':{"
+		"'requiredDuringSchedulingIgnoredDuringExecution':[{"
+		"'labelSelector':{'matchLabels':{'app':'x'}},"
+		"'topologyKey':'kubernetes.io/hostname'}]}},'priority':10,";
+	const struct plan *plan;
+	WORLD(w);
+
+	world_node(&w, "a", 200);
+	world_node(&w, "b", 1);
+	for (int i = 0; i < 60; i++) {
+		scoped_free char *name = xasprintf("vm-%d", i);
+
+		(void)world_run(&w, world_pod(&w, name, 1, "'app':'x'", "", ""),
+			"a");
+	}
+	w.input.max_work = 1;
+	w.input.max_moves = 50;
+	plan = world_fit(&w, world_pod(&w, "urgent", 2, "", apart, ""));
+	assert_false(plan->is_found);
+	assert_true(plan->work < 1500);
+	assert_non_null(strstr(plan->sentence, "a comes closest"));
+	world_end(&w);
+}
+
+static void a_search_stops_when_it_is_told_to(void **state)
+{
+	atomic_bool stop = true;
+	WORLD(w);
+
+	world_node(&w, "a", 16);
+	world_node(&w, "b", 12);
+	(void)world_vm(&w, "vm-1", "a", 8);
+	w.input.stop = &stop;
+	assert_true(world_fit(&w, world_urgent(&w, 16))->is_cut_off);
+	assert_true(w.plan.work < 10);
+	world_says(&w.plan,
+		"no plan of 3 moves was found that makes ns/urgent fit: there "
+		"was no "
+		"time to look for the closest node; the search ended at its "
+		"limit");
+	atomic_store(&stop, false);
+	assert_true(world_fit(&w, w.pods[1])->is_found);
+	world_end(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_search_ends_at_its_limit_and_says_so),
+		cmocka_unit_test(
+			a_vm_that_was_not_tried_is_not_said_to_have_no_node),
+		cmocka_unit_test(
+			the_words_of_a_search_at_its_limit_are_found_soon),
+		cmocka_unit_test(a_search_stops_when_it_is_told_to),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
