@@ -71,6 +71,7 @@ void make_room_placed(struct make_room *room, const struct pod *pod);
 struct make_room_stats {
 	size_t efforts; /* pods for which room is being made or recommended */
 	uint64_t made, lost, given_up, without_plan;
+	bool orders; /* the effective mode of --make-room is automatic */
 };
 void make_room_stats(const struct make_room *room, struct make_room_stats *out);
 
