@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A nomination that is not seen is written again after this. */
+#define NOMINATE_AGAIN_US INT64_C(5000000)
+
 struct effort_context make_room_context(const struct make_room *room,
 	struct moment now)
 {
@@ -43,16 +46,35 @@ void make_room_release(struct make_room *room, struct effort *effort)
 	}
 }
 
+/* The API server still says something else, some time after the write. */
+static bool is_nomination_lost(const struct effort *effort,
+	const struct pod *pod, const char *node, int64_t now_us)
+{
+	if (*effort->wrote == '\0' ||
+		now_us - effort->nominated_us < NOMINATE_AGAIN_US) {
+		return false;
+	}
+	return *node == '\0' ? strcmp(pod->nominated_node, effort->wrote) == 0
+			     : strcmp(pod->nominated_node, node) != 0;
+}
+
 void make_room_nominate(struct make_room *room, struct effort *effort,
-	const struct pod *pod)
+	const struct pod *pod, struct moment now)
 {
 	const char *node = effort->is_holding ? effort->held_node : "";
 
-	if (strcmp(node, effort->nominated) != 0) {
-		(void)snprintf(effort->nominated, sizeof(effort->nominated),
-			"%s", node);
-		room->options.nominate(room->options.owner, pod, node);
+	if (strcmp(node, effort->nominated) == 0 &&
+		!is_nomination_lost(effort, pod, node, now.now_us)) {
+		return;
 	}
+	(void)snprintf(effort->nominated, sizeof(effort->nominated), "%s",
+		node);
+	if (*node != '\0') {
+		(void)snprintf(effort->wrote, sizeof(effort->wrote), "%s",
+			node);
+	}
+	effort->nominated_us = now.now_us;
+	room->options.nominate(room->options.owner, pod, node);
 }
 
 /* ---- the ends ---- */
@@ -94,7 +116,7 @@ void make_room_give_up(struct make_room *room, struct effort *effort,
 		&(struct events_pod){ "MakingRoom", "RoomGivenUp", why, true },
 		now);
 	make_room_release(room, effort);
-	make_room_nominate(room, effort, pod);
+	make_room_nominate(room, effort, pod, now);
 	make_room_wake(room, effort, now.now_us);
 	make_room_end(room, effort, text, now);
 }

@@ -28,7 +28,7 @@ static void recommend(struct make_room *room, struct effort *effort,
 
 	set_state(effort, EFFORT_RECOMMENDED);
 	make_room_release(room, effort);
-	make_room_nominate(room, effort, pod);
+	make_room_nominate(room, effort, pod, now);
 	if (effort_moves_recommend(effort, &context)) {
 		make_room_tell(room, pod,
 			&(struct events_pod){ "MakingRoom", "RoomRecommended",
@@ -107,14 +107,17 @@ static void move(struct make_room *room, struct effort *effort, struct pod *pod,
 		return;
 	}
 	order(room, effort, pod, now);
-	if (effort_may_hold(effort)) {
-		hold_put(effort, room->options.cache, pod, now.now_us);
+	/* As long as nothing may be ordered, others may use the place. */
+	if (effort_may_hold(effort) &&
+		(effort->has_orders || effort->move_count == 0)) {
+		hold_put(effort, room->options.cache, pod, effort->node,
+			now.now_us);
 	}
 	if (effort->began_us == 0 &&
 		(effort->is_holding || effort->has_orders)) {
 		effort->began_us = now.now_us;
 	}
-	make_room_nominate(room, effort, pod);
+	make_room_nominate(room, effort, pod, now);
 	if (effort->move_count > 0 && !effort_is_done(effort)) {
 		set_state(effort, EFFORT_MOVING);
 		return;
@@ -152,11 +155,11 @@ static void end_with_queue(struct make_room *room, struct effort *effort,
 }
 
 static void stay_without_plan(struct make_room *room, struct effort *effort,
-	const struct pod *pod)
+	const struct pod *pod, struct moment now)
 {
 	if (effort->planned_us != 0) {
 		make_room_release(room, effort);
-		make_room_nominate(room, effort, pod);
+		make_room_nominate(room, effort, pod, now);
 		set_state(effort, EFFORT_WITHOUT_PLAN);
 	} else {
 		set_state(effort, EFFORT_PLANNING);
@@ -208,7 +211,7 @@ static void follow(struct make_room *room, struct effort *effort,
 		room_words_failed(&why, failed);
 		make_room_lose_plan(room, effort, pod, why.data, now);
 	} else if (!effort_has_plan(effort)) {
-		stay_without_plan(room, effort, pod);
+		stay_without_plan(room, effort, pod, now);
 	} else if (makes_room(room, effort)) {
 		move(room, effort, pod, now);
 	} else {
@@ -222,6 +225,7 @@ static void follow_waiting(struct make_room *room, struct effort *effort,
 {
 	if (pod->generation != effort->generation) {
 		make_room_end(room, effort, "the pod was changed", now);
+		make_room_nominate(room, effort, pod, now);
 		return;
 	}
 	follow(room, effort, pod, now);

@@ -176,6 +176,35 @@ static void a_refused_order_waits_and_says_why(void **state)
 	assert_int_equal(fake_kubevirt.ordered, 1);
 }
 
+static void no_place_is_held_while_nothing_may_be_ordered(void **state)
+{
+	(void)state;
+	room_start(MOVER_AUTOMATIC);
+	plan_two();
+	put_stranger("large", "node-2", "15");
+	put_pending("urgent", 1000, "15900m");
+	pass(ROOM_TIMEOUT_S + 20);
+	assert_false(is_held("urgent"));
+	assert_string_equal(room.nominated, "-");
+	assert_int_equal(stats().given_up, 0);
+	(void)cache_remove_pod(&scene.cache, "large");
+	pass(2);
+	assert_true(is_held("urgent"));
+}
+
+static void the_most_urgent_pod_is_first(void **state)
+{
+	(void)state;
+	room_start(MOVER_AUTOMATIC);
+	plan_two();
+	put_pending("usual", 10, "15900m");
+	put_pending("urgent", 1000, "15900m");
+	pass(5);
+	assert_string_equal(scene.sent[0].room_for, "ns/urgent");
+	assert_true(is_held("urgent"));
+	assert_false(is_held("usual"));
+}
+
 static void a_move_waits_until_its_target_admits_the_vm(void **state)
 {
 	(void)state;
@@ -221,6 +250,8 @@ int main(void)
 		TEST(a_held_place_is_for_pods_of_higher_priority_alone),
 		TEST(a_refused_binding_holds_the_place_again),
 		TEST(a_refused_order_waits_and_says_why),
+		TEST(no_place_is_held_while_nothing_may_be_ordered),
+		TEST(the_most_urgent_pod_is_first),
 		TEST(a_move_waits_until_its_target_admits_the_vm),
 		TEST(only_recommends_while_kubevirt_refuses_orders),
 	};

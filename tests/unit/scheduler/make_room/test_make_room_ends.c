@@ -250,6 +250,7 @@ static void a_changed_pod_begins_anew(void **state)
 	pass_idly();
 	assert_int_equal(stats().efforts, 0);
 	assert_false(is_held("urgent"));
+	assert_string_equal(room.nominated, "");
 }
 
 static void a_more_urgent_pod_takes_the_place_of_the_least_urgent(void **state)
@@ -282,6 +283,36 @@ static void a_more_urgent_pod_takes_the_place_of_the_least_urgent(void **state)
 	}
 }
 
+static void pods_that_nothing_helps_give_way_after_a_minute(void **state)
+{
+	(void)state;
+	room_start(MOVER_AUTOMATIC);
+	plan_nothing("nothing fits.");
+	for (int i = 0; i < MAKE_ROOM_EFFORTS_MAX; i++) {
+		scoped_free char *name = xasprintf("p%d", i);
+
+		put_pending(name, 100, "15900m");
+		assert_null(attempt(name));
+		pass_idly();
+		fake_search(true);
+	}
+	put_pending("late", 100, "15900m");
+	assert_null(attempt("late"));
+	assert_int_equal(count_listed("\"pod\":\"late\""), 0);
+	for (int i = 0; i < 60; i++) {
+		pass_idly();
+		fake_search(true);
+	}
+	assert_null(attempt("late"));
+	assert_listed("\"pod\":\"late\"");
+	assert_int_equal(count_listed("\"pod\":\"p0\""), 0);
+	assert_int_equal(stats().efforts, MAKE_ROOM_EFFORTS_MAX);
+	/* Less urgent pods never get the place. */
+	put_pending("low", 99, "15900m");
+	assert_null(attempt("low"));
+	assert_int_equal(count_listed("\"pod\":\"low\""), 0);
+}
+
 static void a_full_planner_is_asked_again(void **state)
 {
 	(void)state;
@@ -312,6 +343,7 @@ int main(void)
 		TEST(a_pod_deleted_during_a_search_does_no_harm),
 		TEST(a_changed_pod_begins_anew),
 		TEST(a_more_urgent_pod_takes_the_place_of_the_least_urgent),
+		TEST(pods_that_nothing_helps_give_way_after_a_minute),
 		TEST(a_full_planner_is_asked_again),
 	};
 
