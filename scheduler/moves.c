@@ -179,10 +179,10 @@ void moves_unschedulable(struct moves *moves, const struct queued_pod *queued,
 	}
 }
 
-void moves_placed(struct moves *moves, const struct pod *pod)
+void moves_placed(struct moves *moves, const struct pod *pod, const char *node)
 {
 	if (moves->room != NULL) {
-		make_room_placed(moves->room, pod);
+		make_room_placed(moves->room, pod, node);
 	}
 }
 

@@ -52,7 +52,9 @@ struct effort {
 	bool is_over;	  /* to be dropped */
 	struct effort_search *search; /* under way; NULL: none */
 	int64_t searched_us;	      /* the begin of the last search */
-	int64_t planned_us;	      /* the end of the last search; 0: none */
+	unsigned fruitless;	      /* searches in a row without a plan */
+	bool is_doubted;    /* a pod came to the place: a search is due */
+	int64_t planned_us; /* the end of the last search; 0: none */
 
 	/* The plan; node is "" without one. */
 	char node[REPORT_NODE_MAX];
@@ -63,8 +65,9 @@ struct effort {
 	unsigned plans;	 /* whose moves were ordered */
 
 	bool is_holding; /* the pod's copy is in the cache */
-	/* Of the place that is or was held; "": none was. */
+	/* The place that is or was held; "": none was. */
 	char held_node[REPORT_NODE_MAX];
+	char placed_on[REPORT_NODE_MAX]; /* by the last decision */
 	/* Pods that came to the node since may have taken the place. */
 	int64_t held_us;
 	/* Written to status.nominatedNodeName; "": nothing was, or it was

@@ -143,6 +143,18 @@ static void follow_all(struct make_room *room, struct moment now)
 	}
 }
 
+/* Pods that were placed or deleted rest no longer. */
+static void forget_given_up(struct make_room *room)
+{
+	for (size_t i = room->given_up.count; i > 0; i--) {
+		const char *uid = room->given_up.list[i - 1].uid;
+
+		if (queue_find(room->options.queue, uid) == NULL) {
+			given_up_remove(&room->given_up, uid);
+		}
+	}
+}
+
 static void on_tick(void *owner)
 {
 	struct make_room *room = owner;
@@ -160,6 +172,7 @@ static void on_tick(void *owner)
 	}
 	look(room, now);
 	follow_all(room, now);
+	forget_given_up(room);
 	withdraw_orphans(room, now);
 }
 
@@ -210,13 +223,16 @@ void make_room_unschedulable(struct make_room *room,
 	}
 }
 
-void make_room_placed(struct make_room *room, const struct pod *pod)
+void make_room_placed(struct make_room *room, const struct pod *pod,
+	const char *node)
 {
 	struct effort *effort = efforts_find(&room->efforts, pod->uid);
 
 	if (effort != NULL) {
 		(void)hold_release(effort, room->options.cache);
 		effort->state = EFFORT_BINDING;
+		(void)snprintf(effort->placed_on, sizeof(effort->placed_on),
+			"%s", node);
 	}
 }
 

@@ -6,6 +6,7 @@
 #include "scheduler/cache/queue.h"
 #include "scheduler/make_room/effort_search.h"
 #include "scheduler/make_room/hold.h"
+#include "scheduler/make_room/room_words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,9 +136,57 @@ void make_room_lose_plan(struct make_room *room, struct effort *effort,
 		&(struct events_pod){ "MakingRoom", "RoomLost", text, true },
 		now);
 	effort_keep_open(effort);
+	effort->is_doubted = false;
 	effort->node[0] = '\0';
 	effort->planned_us = 0;
 	effort->freed_us = 0;
 	effort->refused_us = 0;
 	(void)snprintf(effort->why, sizeof(effort->why), "%s", why);
+}
+
+/* ---- the place is taken ---- */
+
+/* Amounts that the pod lacks on the held node once the VMs of the plan have
+ * left. */
+struct shortage {
+	int64_t cpu_milli, memory_bytes;
+};
+
+static struct shortage shortage_of(const struct make_room *room,
+	const struct effort *effort, const struct pod *pod)
+{
+	const struct cache *cache = room->options.cache;
+	const struct node *node = cache_node(cache, effort->held_node);
+	struct shortage lacks = { 0 };
+
+	if (node == NULL) {
+		return lacks;
+	}
+	lacks.cpu_milli = pod->requests.cpu_milli + node->cpu_milli_requested -
+		node->cpu_milli;
+	lacks.memory_bytes = pod->requests.memory_bytes +
+		node->memory_bytes_requested - node->memory_bytes;
+	for (size_t i = 0; i < effort->move_count; i++) {
+		const struct pod *vm =
+			cache_pod(cache, effort->moves[i].pod_uid);
+
+		if (vm != NULL && strcmp(vm->node_name, node->name) == 0) {
+			lacks.cpu_milli -= vm->requests.cpu_milli;
+			lacks.memory_bytes -= vm->requests.memory_bytes;
+		}
+	}
+	return lacks;
+}
+
+void make_room_lose_place(struct make_room *room, struct effort *effort,
+	const struct pod *pod, const struct pod *taker, struct moment now)
+{
+	scoped_buffer struct buffer why = BUFFER_MAX(EFFORT_WHY_MAX);
+	const struct shortage lacks = shortage_of(room, effort, pod);
+
+	room->lost++;
+	room_words_taken(&why, effort, taker,
+		taker->requests.cpu_milli >= lacks.cpu_milli &&
+			taker->requests.memory_bytes >= lacks.memory_bytes);
+	make_room_lose_plan(room, effort, pod, why.data, now);
 }

@@ -52,7 +52,7 @@ void make_room_nominate(struct make_room *room, struct effort *effort,
 /* The effort leaves the list and is freed; the place is no longer held. */
 void make_room_drop(struct make_room *room, struct effort *effort);
 
-/* The next three set effort->is_over: who called them first drops it. */
+/* The next four set effort->is_over: who called them first drops it. */
 
 /* The pod is placed, or gone. Ordered moves go on. */
 void make_room_end(struct make_room *room, struct effort *effort,
@@ -66,6 +66,10 @@ void make_room_give_up(struct make_room *room, struct effort *effort,
  * is given up. */
 void make_room_lose_plan(struct make_room *room, struct effort *effort,
 	const struct pod *pod, const char *why, struct moment now);
+
+/* The same: another pod took the held place. */
+void make_room_lose_place(struct make_room *room, struct effort *effort,
+	const struct pod *pod, const struct pod *taker, struct moment now);
 
 /* ---- make_room_search.c ---- */
 

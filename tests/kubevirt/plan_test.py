@@ -30,7 +30,7 @@ class PlanOfRecordedState(RoomCase):
 
     def test_it_names_the_moves_that_the_live_scheduler_recommends(self):
         self.wait("the VMs were watched for long enough", lambda: (
-            "was watched for less" not in str(
+            "has run here for less" not in str(
                 self.room(self.programs[0])["fits"])), WATCHED_S)
         # One node alone: which of several equal ones is best may change from
         # second to second with what was measured.

@@ -1,5 +1,6 @@
 #include "scheduler/make_room/make_room.h"
 
+#include "scheduler/make_room/room_pods.h"
 #include "tests/unit/scheduler/make_room/room_bed.h"
 
 static void recommends_each_move_once_and_says_so(void **state)
@@ -86,6 +87,18 @@ static void pods_that_no_move_can_help_have_no_effort(void **state)
 	pass(5);
 	assert_int_equal(fake_planner.searches, 0);
 	assert_int_equal(stats().efforts, 0);
+}
+
+static void volumes_that_a_vm_takes_along_qualify(void **state)
+{
+	const uint64_t one = UINT64_C(1) << REASON_VOLUMES;
+
+	(void)state;
+	assert_true(room_pods_may_fit(one << VOLUMES_DISK));
+	assert_true(room_pods_may_fit(one << VOLUMES_IN_USE));
+	assert_true(room_pods_may_fit(one << VOLUMES_COUNT));
+	assert_false(room_pods_may_fit(one << VOLUMES_AFFINITY));
+	assert_false(room_pods_may_fit(one << VOLUMES_ZONE));
 }
 
 static void orders_the_moves_in_turn_and_holds_the_place(void **state)
@@ -246,6 +259,7 @@ int main(void)
 		TEST(a_pod_that_is_placed_needs_no_recommendations),
 		TEST(without_a_plan_says_what_came_closest),
 		TEST(pods_that_no_move_can_help_have_no_effort),
+		TEST(volumes_that_a_vm_takes_along_qualify),
 		TEST(orders_the_moves_in_turn_and_holds_the_place),
 		TEST(a_held_place_is_for_pods_of_higher_priority_alone),
 		TEST(a_refused_binding_holds_the_place_again),
