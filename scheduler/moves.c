@@ -196,6 +196,7 @@ void moves_stats(struct moves *moves, struct moves_stats *out)
 	planner_stats(moves->planner, &out->planner);
 	if (moves->room != NULL) {
 		make_room_stats(moves->room, &out->room);
+		/* Either flag orders moves. */
 		out->mover.orders |= out->room.orders;
 	}
 }

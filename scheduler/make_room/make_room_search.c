@@ -111,6 +111,7 @@ static void on_found(void *owner, const struct found_plan *found)
 	}
 	if (keeps_plan(room, effort, found, now)) {
 		effort->planned_us = now.now_us;
+		effort->why[0] = '\0';
 		return;
 	}
 	if (has_lost_place(effort, found)) {

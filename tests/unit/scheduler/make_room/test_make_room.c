@@ -128,6 +128,7 @@ static void orders_the_moves_in_turn_and_holds_the_place(void **state)
 	assert_int_equal(stats().made, 1);
 	assert_int_equal(stats().efforts, 0);
 	assert_int_equal(room.nominations, 1);
+	assert_true(stats().orders);
 	assert_int_equal(count_records(MOVE_SUCCEEDED), 2);
 }
 
@@ -242,6 +243,7 @@ static void only_recommends_while_kubevirt_refuses_orders(void **state)
 	put_pending("urgent", 1000, "15900m");
 	pass(5);
 	assert_int_equal(count_records(MOVE_RECOMMENDED), 2);
+	assert_false(stats().orders);
 	fake_kubevirt.not_ordering = NULL;
 	pass(2);
 	assert_int_equal(fake_kubevirt.ordered, 1);
