@@ -168,7 +168,6 @@ WRAP_test_make_room_ends = $(WRAP_test_mover)
 WRAP_test_make_room_leaders = $(WRAP_test_mover)
 WRAP_test_make_room_plans = $(WRAP_test_mover)
 WRAP_test_make_room_search = $(WRAP_test_mover)
-WRAP_test_make_room_place = $(WRAP_test_mover)
 WRAP_test_planner = clock_monotonic_us
 WRAP_test_mover_room = $(WRAP_test_mover)
 WRAP_bench_cluster_copy = clock_monotonic_us
