@@ -179,10 +179,10 @@ void moves_unschedulable(struct moves *moves, const struct queued_pod *queued,
 	}
 }
 
-void moves_placed(struct moves *moves, const struct pod *pod)
+void moves_placed(struct moves *moves, const struct pod *pod, const char *node)
 {
 	if (moves->room != NULL) {
-		make_room_placed(moves->room, pod);
+		make_room_placed(moves->room, pod, node);
 	}
 }
 
@@ -196,6 +196,8 @@ void moves_stats(struct moves *moves, struct moves_stats *out)
 	planner_stats(moves->planner, &out->planner);
 	if (moves->room != NULL) {
 		make_room_stats(moves->room, &out->room);
+		/* Either flag orders moves. */
+		out->mover.orders |= out->room.orders;
 	}
 }
 
@@ -267,6 +269,19 @@ static void end_body(struct json *j, const char *fits, const char *error)
 	json_object_end(j);
 }
 
+static void answer(struct room_request *request, int status,
+	struct buffer *body)
+{
+	if (body->overflowed) {
+		buffer_clear(body);
+		buffer_text(body,
+			"{\"fits_error\":\"the answer is too long\"}");
+		status = 500;
+	}
+	request->done(request->owner, status, body);
+	end_request(request);
+}
+
 static void on_report(void *owner, const char *fits, const char *error)
 {
 	struct room_request *request = owner;
@@ -275,8 +290,7 @@ static void on_report(void *owner, const char *fits, const char *error)
 
 	begin_body(&j, request->moves);
 	end_body(&j, fits, error);
-	request->done(request->owner, 200, &body);
-	end_request(request);
+	answer(request, 200, &body);
 }
 
 /* Without the report. */
@@ -288,8 +302,7 @@ static void answer_now(const struct moves *moves, int status, const char *why,
 
 	begin_body(&j, moves);
 	end_body(&j, NULL, why);
-	request->done(request->owner, status, &body);
-	end_request(request);
+	answer(request, status, &body);
 }
 
 void moves_ask_room(struct moves *moves,
@@ -314,10 +327,14 @@ void moves_ask_room(struct moves *moves,
 
 void moves_forget_rooms(struct moves *moves)
 {
-	while (!LIST_EMPTY(&moves->requests)) {
-		struct room_request *request = LIST_FIRST(&moves->requests);
+	struct room_request *request = LIST_FIRST(&moves->requests);
+
+	LIST_INIT(&moves->requests);
+	while (request != NULL) {
+		struct room_request *next = LIST_NEXT(request, link);
 
 		room_report_forget(moves->report, request);
-		end_request(request);
+		free(request);
+		request = next;
 	}
 }

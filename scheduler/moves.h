@@ -48,8 +48,8 @@ void moves_remember(struct moves *moves, const struct move_record *record);
 void moves_unschedulable(struct moves *moves, const struct queued_pod *queued,
 	const struct decision *decision, struct buffer *message);
 
-/* The pod is being assumed on a node. */
-void moves_placed(struct moves *moves, const struct pod *pod);
+/* The pod is being assumed on the node. */
+void moves_placed(struct moves *moves, const struct pod *pod, const char *node);
 
 /* For /metrics. */
 struct moves_stats {

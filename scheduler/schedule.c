@@ -98,7 +98,7 @@ static void bind_pod(struct schedule *sched, struct queued_pod *queued,
 	upload_record(sched, why.data);
 	decision_plan(&sched->decision, &sched->plan);
 	reservations_assume(&sched->reservations, queued->pod);
-	moves_placed(sched->moves, queued->pod);
+	moves_placed(sched->moves, queued->pod, node->name);
 	binding_cycle_start(sched->cycle, queued, node->name, why.data,
 		&sched->plan, now);
 }

@@ -132,21 +132,35 @@ void efforts_take(struct efforts *efforts, const struct effort *effort)
 	}
 }
 
-/* The least urgent effort without orders; NULL: none is less urgent. */
-static struct effort *displaceable(const struct efforts *efforts,
-	int32_t priority)
+static bool gives_way(const struct effort *effort, int32_t priority,
+	int64_t now_us)
 {
+	if (effort->began_us != 0 || effort->priority > priority) {
+		return false;
+	}
+	return effort->priority < priority ||
+		(effort->planned_us != 0 &&
+			effort->state != EFFORT_RECOMMENDED &&
+			now_us - effort->since_us >= EFFORT_TURN_US);
+}
+
+/* The oldest of the least urgent efforts that give way; NULL: none does. */
+static struct effort *displaceable(const struct efforts *efforts,
+	int32_t priority, int64_t now_us)
+{
+	struct effort *found = NULL;
+
 	for (size_t i = efforts->count; i > 0; i--) {
 		struct effort *effort = efforts->list[i - 1];
 
-		if (effort->priority >= priority) {
-			return NULL;
+		if (found != NULL && effort->priority > found->priority) {
+			break;
 		}
-		if (effort->began_us == 0) {
-			return effort;
+		if (gives_way(effort, priority, now_us)) {
+			found = effort;
 		}
 	}
-	return NULL;
+	return found;
 }
 
 static void insert(struct efforts *efforts, struct effort *effort)
@@ -161,13 +175,13 @@ static void insert(struct efforts *efforts, struct effort *effort)
 }
 
 struct effort *efforts_add(struct efforts *efforts, const struct pod *pod,
-	struct effort **displaced)
+	int64_t now_us, struct effort **displaced)
 {
 	struct effort *effort;
 
 	*displaced = NULL;
 	if (efforts->count == MAKE_ROOM_EFFORTS_MAX) {
-		*displaced = displaceable(efforts, pod->priority);
+		*displaced = displaceable(efforts, pod->priority, now_us);
 		if (*displaced == NULL) {
 			return NULL;
 		}
@@ -178,6 +192,7 @@ struct effort *efforts_add(struct efforts *efforts, const struct pod *pod,
 	(void)snprintf(effort->namespace, sizeof(effort->namespace), "%s",
 		pod->namespace);
 	(void)snprintf(effort->name, sizeof(effort->name), "%s", pod->name);
+	effort->since_us = now_us;
 	effort->priority = pod->priority;
 	effort->generation = pod->generation;
 	insert(efforts, effort);

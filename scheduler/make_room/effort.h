@@ -22,6 +22,9 @@ struct make_room;
 /* Moves of a plan, and those that an earlier plan ordered. */
 enum { EFFORT_MOVES_MAX = 8, EFFORT_WHY_MAX = 1024 };
 
+/* Pods of the same priority take turns of at least this. */
+#define EFFORT_TURN_US INT64_C(60000000)
+
 enum effort_state {
 	EFFORT_PLANNING,     /* the first search is not done */
 	EFFORT_WITHOUT_PLAN, /* the sentence says what came closest */
@@ -39,15 +42,19 @@ struct effort {
 	int32_t priority;
 	int64_t generation; /* of the pod's spec */
 	enum effort_state state;
-	uint64_t wall_us; /* when it began, since 1970 */
+	int64_t since_us; /* when it came to the list */
+	uint64_t wall_us; /* the same moment, since 1970 */
 	/* When the pod's first move was ordered, or its place was held; 0: not
 	 * yet. */
 	int64_t began_us;
 	bool has_orders;
-	bool is_over;		      /* to be dropped */
+	bool is_restored; /* the records of earlier leaders were there */
+	bool is_over;	  /* to be dropped */
 	struct effort_search *search; /* under way; NULL: none */
 	int64_t searched_us;	      /* the begin of the last search */
-	int64_t planned_us;	      /* the end of the last search; 0: none */
+	unsigned fruitless;	      /* searches in a row without a plan */
+	bool is_doubted;    /* a pod came to the place: a search is due */
+	int64_t planned_us; /* the end of the last search; 0: none */
 
 	/* The plan; node is "" without one. */
 	char node[REPORT_NODE_MAX];
@@ -58,12 +65,15 @@ struct effort {
 	unsigned plans;	 /* whose moves were ordered */
 
 	bool is_holding; /* the pod's copy is in the cache */
-	/* Of the place that is or was held; "": none was. */
+	/* The place that is or was held; "": none was. */
 	char held_node[REPORT_NODE_MAX];
+	char placed_on[REPORT_NODE_MAX]; /* by the last decision */
 	/* Pods that came to the node since may have taken the place. */
 	int64_t held_us;
-	/* Written to status.nominatedNodeName; "": nothing was. */
-	char nominated[REPORT_NODE_MAX];
+	/* Written to status.nominatedNodeName; "": nothing was, or it was
+	 * removed. wrote: the last node. */
+	char nominated[REPORT_NODE_MAX], wrote[REPORT_NODE_MAX];
+	int64_t nominated_us;
 	int64_t freed_us; /* all moves are done; 0: not yet */
 	int64_t woken_us; /* the last time */
 	bool wants_wake;  /* the message changed, or the pod may fit */
@@ -109,11 +119,14 @@ struct efforts {
 
 struct effort *efforts_find(const struct efforts *efforts, const char *uid);
 
-/* NULL: the list is full of efforts that are more urgent or whose moves were
- * ordered. *displaced: the effort that left for this one, now the caller's;
- * NULL: none. */
+/* NULL: the list is full, and none gives way. An effort gives way as long as
+ * nothing was ordered or held for it: to a more urgent pod, and to one of the
+ * same priority if a search has ended, nothing is recommended, and it has been
+ * in the list for EFFORT_TURN_US. The least urgent goes first, then the oldest.
+ * *displaced: the effort that left for this one, now the caller's; NULL:
+ * none. */
 struct effort *efforts_add(struct efforts *efforts, const struct pod *pod,
-	struct effort **displaced);
+	int64_t now_us, struct effort **displaced);
 
 /* The effort becomes the caller's. */
 void efforts_take(struct efforts *efforts, const struct effort *effort);

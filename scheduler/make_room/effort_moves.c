@@ -159,6 +159,29 @@ static bool has_target(const struct effort_context *context,
 	return is_admitted;
 }
 
+static bool is_at_source(const struct cache *cache, const struct proposal *move)
+{
+	const struct pod *pod = cache_pod(cache, move->pod_uid);
+
+	return pod != NULL && strcmp(pod->node_name, move->record.source) == 0;
+}
+
+bool effort_moves_could_begin(const struct effort *effort,
+	const struct effort_context *context)
+{
+	for (size_t i = 0; i < effort->move_count; i++) {
+		const struct proposal *move = &effort->moves[i];
+		scoped_buffer struct buffer why = BUFFER_MAX(EFFORT_WHY_MAX);
+
+		if (move->record.ordered_us != 0 ||
+			!is_at_source(context->cache, move) ||
+			!has_target(context, move, &why)) {
+			return false;
+		}
+	}
+	return true;
+}
+
 /* KubeVirt has not shown the migration of the last order. Until it does, the
  * limits of nodes do not count it. */
 static bool is_unseen(const struct effort *effort,

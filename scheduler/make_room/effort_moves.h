@@ -33,6 +33,11 @@ bool effort_moves_recommend(struct effort *effort,
 bool effort_moves_order(struct effort *effort,
 	const struct effort_context *context);
 
+/* None of the moves is ordered, and each could be, as far as the VMs and the
+ * filters of the targets are concerned. */
+bool effort_moves_could_begin(const struct effort *effort,
+	const struct effort_context *context);
+
 /* The pods of the moved VMs have left their sources. */
 bool effort_moves_have_left(const struct effort *effort,
 	const struct effort_context *context);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 void hold_put(struct effort *effort, struct cache *cache, struct pod *pod,
-	int64_t now_us)
+	const char *node, int64_t now_us)
 {
 	struct pod *copy;
 
@@ -13,7 +13,7 @@ void hold_put(struct effort *effort, struct cache *cache, struct pod *pod,
 		return;
 	}
 	(void)snprintf(effort->held_node, sizeof(effort->held_node), "%s",
-		effort->node);
+		node);
 	copy = pod_copy(pod, pod->uid, "");
 	xreplace(&copy->nominated_node, effort->held_node);
 	cache_put_nominated(cache, copy);

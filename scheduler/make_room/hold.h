@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Holds the effort's node for the pod, which waits in the queue. No effect if
- * it is held already. */
+/* Holds the node for the pod, which waits in the queue. No effect if a place is
+ * held already. */
 void hold_put(struct effort *effort, struct cache *cache, struct pod *pod,
-	int64_t now_us);
+	const char *node, int64_t now_us);
 
 /* True: a place is free again, and other pods may fit. */
 bool hold_release(struct effort *effort, struct cache *cache);

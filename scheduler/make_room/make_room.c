@@ -24,6 +24,7 @@ static void look(struct make_room *room, struct moment now)
 
 	ordering_gate(room->parts.ordering, GATE_ROOM, &gate, &texts, now);
 	room->is_automatic = !gate_recommends_only(&gate);
+	room->has_history = gate.has_history;
 	(void)snprintf(room->not_watching, sizeof(room->not_watching), "%s",
 		gate.not_watching);
 	ordering_gate_fini(&texts);
@@ -59,41 +60,98 @@ static void drop_all(struct make_room *room)
 	}
 }
 
-/* An earlier leader may have begun. The pod of a rest that is over may not:
- * its orders are older. */
-static void restore(struct make_room *room, struct effort *effort,
-	const struct pod *pod, struct moment now)
+/* 0: nothing was ordered for the pod since its last rest. */
+static uint64_t first_order(const struct make_room *room, const char *pod_uid,
+	uint64_t wall_us)
 {
 	const struct move_record *record;
-	uint64_t first = now.wall_us;
+	uint64_t first = wall_us;
 	size_t at = 0;
 
 	while ((record = move_book_next(&room->parts.journal->book, &at)) !=
 		NULL) {
 		if (record->reason == MOVE_FOR_ROOM &&
-			record->ordered_us + MAKE_ROOM_REST_US > now.wall_us &&
+			record->ordered_us + MAKE_ROOM_REST_US > wall_us &&
 			record->ordered_us < first &&
-			strcmp(record->room_for_uid, pod->uid) == 0) {
+			strcmp(record->room_for_uid, pod_uid) == 0) {
 			first = record->ordered_us;
 		}
 	}
-	if (first < now.wall_us) {
-		effort->has_orders = true;
-		effort->began_us = now.now_us - (int64_t)(now.wall_us - first);
-		(void)snprintf(effort->nominated, sizeof(effort->nominated),
-			"%s", pod->nominated_node);
+	return first == wall_us ? 0 : first;
+}
+
+/* The earlier leader's word holds until there is a plan. */
+static void take_over_place(struct make_room *room, struct effort *effort,
+	struct pod *pod, struct moment now)
+{
+	(void)snprintf(effort->nominated, sizeof(effort->nominated), "%s",
+		pod->nominated_node);
+	(void)snprintf(effort->wrote, sizeof(effort->wrote), "%s",
+		pod->nominated_node);
+	if (room->options.mode == MOVER_AUTOMATIC &&
+		cache_node(room->options.cache, pod->nominated_node) != NULL) {
+		hold_put(effort, room->options.cache, pod, pod->nominated_node,
+			now.now_us);
 	}
 }
 
-/* The pod may have been tried before the records of earlier leaders came. */
+/* An earlier leader may have begun. Its records come one after the other, and
+ * maybe after the pod. */
+static void restore(struct make_room *room, struct effort *effort,
+	struct pod *pod, struct moment now)
+{
+	uint64_t first = first_order(room, pod->uid, now.wall_us);
+
+	effort->is_restored = room->has_history;
+	if (first == 0) {
+		return;
+	}
+	effort->began_us = now.now_us - (int64_t)(now.wall_us - first);
+	if (!effort->has_orders) {
+		effort->has_orders = true;
+		take_over_place(room, effort, pod, now);
+	}
+}
+
 static void restore_late(struct make_room *room, struct effort *effort,
 	struct moment now)
 {
-	const struct queued_pod *queued =
+	struct queued_pod *queued =
 		queue_find(room->options.queue, effort->uid);
 
-	if (!effort->has_orders && queued != NULL && queued->pod != NULL) {
+	if (!effort->is_restored && queued != NULL && queued->pod != NULL) {
 		restore(room, effort, queued->pod, now);
+	}
+}
+
+/* The most urgent one first. An effort that ends leaves the list. */
+static void follow_all(struct make_room *room, struct moment now)
+{
+	char uids[MAKE_ROOM_EFFORTS_MAX][REPORT_UID_MAX];
+	size_t count = room->efforts.count;
+
+	for (size_t i = 0; i < count; i++) {
+		memcpy(uids[i], room->efforts.list[i]->uid, sizeof(uids[i]));
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct effort *effort = efforts_find(&room->efforts, uids[i]);
+
+		if (effort != NULL) {
+			restore_late(room, effort, now);
+			make_room_follow(room, effort, now);
+		}
+	}
+}
+
+/* Pods that were placed or deleted rest no longer. */
+static void forget_given_up(struct make_room *room)
+{
+	for (size_t i = room->given_up.count; i > 0; i--) {
+		const char *uid = room->given_up.list[i - 1].uid;
+
+		if (queue_find(room->options.queue, uid) == NULL) {
+			given_up_remove(&room->given_up, uid);
+		}
 	}
 }
 
@@ -108,30 +166,29 @@ static void on_tick(void *owner)
 	}
 	room->leads = leads;
 	if (!leads) {
+		room->has_history = false;
 		drop_all(room);
 		return;
 	}
 	look(room, now);
-	/* An effort that ends leaves the list. */
-	for (size_t i = room->efforts.count; i > 0; i--) {
-		restore_late(room, room->efforts.list[i - 1], now);
-		make_room_follow(room, room->efforts.list[i - 1], now);
-	}
+	follow_all(room, now);
+	forget_given_up(room);
 	withdraw_orphans(room, now);
 }
 
 /* ---- others ---- */
 
-static struct effort *begin(struct make_room *room, const struct pod *pod,
+static struct effort *begin(struct make_room *room, struct pod *pod,
 	struct moment now)
 {
 	struct effort *displaced;
-	struct effort *effort = efforts_add(&room->efforts, pod, &displaced);
+	struct effort *effort =
+		efforts_add(&room->efforts, pod, now.now_us, &displaced);
 	struct effort_context context = make_room_context(room, now);
 
 	if (displaced != NULL) {
 		effort_moves_withdraw(&context, displaced->uid, NULL,
-			"room is made for more urgent pods");
+			"room is made for other pods");
 		make_room_drop(room, displaced);
 	}
 	if (effort != NULL) {
@@ -147,7 +204,7 @@ void make_room_unschedulable(struct make_room *room,
 	struct buffer *message)
 {
 	struct moment now = moment_now();
-	const struct pod *pod = queued->pod;
+	struct pod *pod = queued->pod;
 	const struct given_up_pod *rests =
 		given_up_find(&room->given_up, pod->uid, now.now_us);
 	struct effort *effort = efforts_find(&room->efforts, pod->uid);
@@ -166,13 +223,16 @@ void make_room_unschedulable(struct make_room *room,
 	}
 }
 
-void make_room_placed(struct make_room *room, const struct pod *pod)
+void make_room_placed(struct make_room *room, const struct pod *pod,
+	const char *node)
 {
 	struct effort *effort = efforts_find(&room->efforts, pod->uid);
 
 	if (effort != NULL) {
 		(void)hold_release(effort, room->options.cache);
 		effort->state = EFFORT_BINDING;
+		(void)snprintf(effort->placed_on, sizeof(effort->placed_on),
+			"%s", node);
 	}
 }
 
@@ -182,7 +242,8 @@ void make_room_stats(const struct make_room *room, struct make_room_stats *out)
 		.made = room->made,
 		.lost = room->lost,
 		.given_up = room->given_up_count,
-		.without_plan = room->without_plan };
+		.without_plan = room->without_plan,
+		.orders = room->leads && room->is_automatic };
 }
 
 void make_room_describe(const struct make_room *room, struct json *j)

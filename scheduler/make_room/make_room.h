@@ -63,14 +63,16 @@ void make_room_unschedulable(struct make_room *room,
 	const struct queued_pod *queued, const struct decision *decision,
 	struct buffer *message);
 
-/* The pod is being assumed on a node: it counts there, and the place is held no
- * longer. */
-void make_room_placed(struct make_room *room, const struct pod *pod);
+/* The pod is being assumed on the node: it counts there, and the place is held
+ * no longer. */
+void make_room_placed(struct make_room *room, const struct pod *pod,
+	const char *node);
 
 /* For /metrics. */
 struct make_room_stats {
 	size_t efforts; /* pods for which room is being made or recommended */
 	uint64_t made, lost, given_up, without_plan;
+	bool orders; /* the effective mode of --make-room is automatic */
 };
 void make_room_stats(const struct make_room *room, struct make_room_stats *out);
 

@@ -6,10 +6,14 @@
 #include "scheduler/cache/queue.h"
 #include "scheduler/make_room/effort_search.h"
 #include "scheduler/make_room/hold.h"
+#include "scheduler/make_room/room_words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A nomination that is not seen is written again after this. */
+#define NOMINATE_AGAIN_US INT64_C(5000000)
 
 struct effort_context make_room_context(const struct make_room *room,
 	struct moment now)
@@ -43,16 +47,35 @@ void make_room_release(struct make_room *room, struct effort *effort)
 	}
 }
 
+/* The API server still says something else, some time after the write. */
+static bool is_nomination_lost(const struct effort *effort,
+	const struct pod *pod, const char *node, int64_t now_us)
+{
+	if (*effort->wrote == '\0' ||
+		now_us - effort->nominated_us < NOMINATE_AGAIN_US) {
+		return false;
+	}
+	return *node == '\0' ? strcmp(pod->nominated_node, effort->wrote) == 0
+			     : strcmp(pod->nominated_node, node) != 0;
+}
+
 void make_room_nominate(struct make_room *room, struct effort *effort,
-	const struct pod *pod)
+	const struct pod *pod, struct moment now)
 {
 	const char *node = effort->is_holding ? effort->held_node : "";
 
-	if (strcmp(node, effort->nominated) != 0) {
-		(void)snprintf(effort->nominated, sizeof(effort->nominated),
-			"%s", node);
-		room->options.nominate(room->options.owner, pod, node);
+	if (strcmp(node, effort->nominated) == 0 &&
+		!is_nomination_lost(effort, pod, node, now.now_us)) {
+		return;
 	}
+	(void)snprintf(effort->nominated, sizeof(effort->nominated), "%s",
+		node);
+	if (*node != '\0') {
+		(void)snprintf(effort->wrote, sizeof(effort->wrote), "%s",
+			node);
+	}
+	effort->nominated_us = now.now_us;
+	room->options.nominate(room->options.owner, pod, node);
 }
 
 /* ---- the ends ---- */
@@ -94,7 +117,7 @@ void make_room_give_up(struct make_room *room, struct effort *effort,
 		&(struct events_pod){ "MakingRoom", "RoomGivenUp", why, true },
 		now);
 	make_room_release(room, effort);
-	make_room_nominate(room, effort, pod);
+	make_room_nominate(room, effort, pod, now);
 	make_room_wake(room, effort, now.now_us);
 	make_room_end(room, effort, text, now);
 }
@@ -113,9 +136,57 @@ void make_room_lose_plan(struct make_room *room, struct effort *effort,
 		&(struct events_pod){ "MakingRoom", "RoomLost", text, true },
 		now);
 	effort_keep_open(effort);
+	effort->is_doubted = false;
 	effort->node[0] = '\0';
 	effort->planned_us = 0;
 	effort->freed_us = 0;
 	effort->refused_us = 0;
 	(void)snprintf(effort->why, sizeof(effort->why), "%s", why);
+}
+
+/* ---- the place is taken ---- */
+
+/* Amounts that the pod lacks on the held node once the VMs of the plan have
+ * left. */
+struct shortage {
+	int64_t cpu_milli, memory_bytes;
+};
+
+static struct shortage shortage_of(const struct make_room *room,
+	const struct effort *effort, const struct pod *pod)
+{
+	const struct cache *cache = room->options.cache;
+	const struct node *node = cache_node(cache, effort->held_node);
+	struct shortage lacks = { 0 };
+
+	if (node == NULL) {
+		return lacks;
+	}
+	lacks.cpu_milli = pod->requests.cpu_milli + node->cpu_milli_requested -
+		node->cpu_milli;
+	lacks.memory_bytes = pod->requests.memory_bytes +
+		node->memory_bytes_requested - node->memory_bytes;
+	for (size_t i = 0; i < effort->move_count; i++) {
+		const struct pod *vm =
+			cache_pod(cache, effort->moves[i].pod_uid);
+
+		if (vm != NULL && strcmp(vm->node_name, node->name) == 0) {
+			lacks.cpu_milli -= vm->requests.cpu_milli;
+			lacks.memory_bytes -= vm->requests.memory_bytes;
+		}
+	}
+	return lacks;
+}
+
+void make_room_lose_place(struct make_room *room, struct effort *effort,
+	const struct pod *pod, const struct pod *taker, struct moment now)
+{
+	scoped_buffer struct buffer why = BUFFER_MAX(EFFORT_WHY_MAX);
+	const struct shortage lacks = shortage_of(room, effort, pod);
+
+	room->lost++;
+	room_words_taken(&why, effort, taker,
+		taker->requests.cpu_milli >= lacks.cpu_milli &&
+			taker->requests.memory_bytes >= lacks.memory_bytes);
+	make_room_lose_plan(room, effort, pod, why.data, now);
 }

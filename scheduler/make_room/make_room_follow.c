@@ -8,10 +8,16 @@
 #include "scheduler/make_room/room_pods.h"
 #include "scheduler/make_room/room_words.h"
 
+#include <string.h>
+
 /* A pod that still does not fit is tried again this often, because the room of
  * a VM that left is measured a little later, and this long. */
 #define TRY_AGAIN_US INT64_C(5000000)
 #define PLACE_US INT64_C(30000000)
+
+/* A plan is not doubted for this long, so that pods that come all the time do
+ * not hold up its moves. */
+#define DOUBT_US INT64_C(2000000)
 
 static void set_state(struct effort *effort, enum effort_state state)
 {
@@ -28,7 +34,7 @@ static void recommend(struct make_room *room, struct effort *effort,
 
 	set_state(effort, EFFORT_RECOMMENDED);
 	make_room_release(room, effort);
-	make_room_nominate(room, effort, pod);
+	make_room_nominate(room, effort, pod, now);
 	if (effort_moves_recommend(effort, &context)) {
 		make_room_tell(room, pod,
 			&(struct events_pod){ "MakingRoom", "RoomRecommended",
@@ -47,13 +53,28 @@ static bool has_more(const struct effort *effort)
 	return false;
 }
 
+/* Another pod came to the place since the plan was made. A search says whether
+ * the plan still leads there, before more is done for it. */
+static void doubt(const struct make_room *room, struct effort *effort,
+	int64_t now_us)
+{
+	bool may_be_lost = effort->is_holding &&
+		(effort->move_count == 0 || has_more(effort)) &&
+		now_us - effort->planned_us >= DOUBT_US;
+
+	effort->is_doubted |= may_be_lost &&
+		cache_newcomer(room->options.cache, effort->held_node,
+			effort->held_us) != NULL;
+}
+
 static void order(struct make_room *room, struct effort *effort,
 	const struct pod *pod, struct moment now)
 {
 	struct effort_context context = make_room_context(room, now);
 
 	/* The search may find another use for the VM. */
-	if (effort->search != NULL || !effort_moves_order(effort, &context)) {
+	if (effort->search != NULL || effort->is_doubted ||
+		!effort_moves_order(effort, &context)) {
 		return;
 	}
 	effort->has_orders = true;
@@ -80,9 +101,10 @@ static void judge_place(struct make_room *room, struct effort *effort,
 			effort->held_us);
 	}
 	if (taker != NULL) {
-		room->lost++;
-		room_words_taken(&why, effort, taker);
-	} else if (effort->refused_us > effort->freed_us + PLACE_US) {
+		make_room_lose_place(room, effort, pod, taker, now);
+		return;
+	}
+	if (effort->refused_us > effort->freed_us + PLACE_US) {
 		buffer_printf(&why,
 			"the moves are done, and the pod does not fit on %s",
 			effort->node);
@@ -106,15 +128,19 @@ static void move(struct make_room *room, struct effort *effort, struct pod *pod,
 			"two plans did not make room", now);
 		return;
 	}
+	doubt(room, effort, now.now_us);
 	order(room, effort, pod, now);
-	if (effort_may_hold(effort)) {
-		hold_put(effort, room->options.cache, pod, now.now_us);
+	/* As long as nothing may be ordered, others may use the place. */
+	if (effort_may_hold(effort) &&
+		(effort->has_orders || effort->move_count == 0)) {
+		hold_put(effort, room->options.cache, pod, effort->node,
+			now.now_us);
 	}
 	if (effort->began_us == 0 &&
 		(effort->is_holding || effort->has_orders)) {
 		effort->began_us = now.now_us;
 	}
-	make_room_nominate(room, effort, pod);
+	make_room_nominate(room, effort, pod, now);
 	if (effort->move_count > 0 && !effort_is_done(effort)) {
 		set_state(effort, EFFORT_MOVING);
 		return;
@@ -142,21 +168,22 @@ static void end_with_queue(struct make_room *room, struct effort *effort,
 		make_room_end(room, effort, "the pod is gone", now);
 		return;
 	}
-	if (effort->has_orders) {
+	if (effort->has_orders &&
+		strcmp(effort->placed_on, effort->held_node) == 0) {
 		room->made++;
 		log_info("room was made", log_str("namespace", pod->namespace),
 			log_str("pod", pod->name),
-			log_str("node", pod->node_name), LOG_END);
+			log_str("node", effort->placed_on), LOG_END);
 	}
 	make_room_end(room, effort, "the pod is placed", now);
 }
 
 static void stay_without_plan(struct make_room *room, struct effort *effort,
-	const struct pod *pod)
+	const struct pod *pod, struct moment now)
 {
 	if (effort->planned_us != 0) {
 		make_room_release(room, effort);
-		make_room_nominate(room, effort, pod);
+		make_room_nominate(room, effort, pod, now);
 		set_state(effort, EFFORT_WITHOUT_PLAN);
 	} else {
 		set_state(effort, EFFORT_PLANNING);
@@ -208,7 +235,7 @@ static void follow(struct make_room *room, struct effort *effort,
 		room_words_failed(&why, failed);
 		make_room_lose_plan(room, effort, pod, why.data, now);
 	} else if (!effort_has_plan(effort)) {
-		stay_without_plan(room, effort, pod);
+		stay_without_plan(room, effort, pod, now);
 	} else if (makes_room(room, effort)) {
 		move(room, effort, pod, now);
 	} else {
@@ -222,6 +249,7 @@ static void follow_waiting(struct make_room *room, struct effort *effort,
 {
 	if (pod->generation != effort->generation) {
 		make_room_end(room, effort, "the pod was changed", now);
+		make_room_nominate(room, effort, pod, now);
 		return;
 	}
 	follow(room, effort, pod, now);

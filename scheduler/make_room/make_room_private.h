@@ -21,6 +21,7 @@ struct make_room {
 	/* As of the last tick: moves are ordered, and KubeVirt is watched; ""
 	 * or why it is not. */
 	bool is_automatic;
+	bool has_history; /* the records of earlier leaders are there */
 	char not_watching[EFFORT_WHY_MAX];
 	uint64_t made, lost, given_up_count, without_plan;
 };
@@ -43,15 +44,15 @@ void make_room_wake(struct make_room *room, struct effort *effort,
 /* The place is held no longer: others may take what the pod does not get. */
 void make_room_release(struct make_room *room, struct effort *effort);
 
-/* Brings status.nominatedNodeName level with what is held. A name that somebody
- * else wrote stays. */
+/* Brings status.nominatedNodeName level with what is held, again if it was
+ * lost. A name that somebody else wrote stays while nothing is held. */
 void make_room_nominate(struct make_room *room, struct effort *effort,
-	const struct pod *pod);
+	const struct pod *pod, struct moment now);
 
 /* The effort leaves the list and is freed; the place is no longer held. */
 void make_room_drop(struct make_room *room, struct effort *effort);
 
-/* The next three set effort->is_over: who called them first drops it. */
+/* The next four set effort->is_over: who called them first drops it. */
 
 /* The pod is placed, or gone. Ordered moves go on. */
 void make_room_end(struct make_room *room, struct effort *effort,
@@ -65,6 +66,10 @@ void make_room_give_up(struct make_room *room, struct effort *effort,
  * is given up. */
 void make_room_lose_plan(struct make_room *room, struct effort *effort,
 	const struct pod *pod, const char *why, struct moment now);
+
+/* The same: another pod took the held place. */
+void make_room_lose_place(struct make_room *room, struct effort *effort,
+	const struct pod *pod, const struct pod *taker, struct moment now);
 
 /* ---- make_room_search.c ---- */
 

@@ -122,10 +122,13 @@ static const char *why_not_by_us(const struct plan_world *world,
 		0) {
 		return "rests, because somebody else moved it after us";
 	}
-	return was_watched(vm) ? NULL : "was watched for less than 10 s";
+	return was_watched(vm) ? NULL
+			       : "has run here for less than about a minute, "
+				 "so its use is not known yet";
 }
 
-_Static_assert((int)FLEET_BUILD_SEEN_S == 10, "the words say 10 s");
+/* The samples of a VM count from its boot on, a minute after its binding. */
+_Static_assert((int)FLEET_BUILD_SEEN_S <= 10, "the words say a minute");
 
 /* Appends nothing: the VM may be moved. */
 static void judge(const struct plan_world *world, const struct subject *vm,

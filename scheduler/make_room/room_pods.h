@@ -8,7 +8,8 @@
 #include <stdint.h>
 
 /* Moving VMs away may remove all these reasons: resources, host ports, spread,
- * anti-affinity, measured memory. False for 0. */
+ * anti-affinity, measured memory, volumes that a pod there uses, and the
+ * number of volumes. False for 0. */
 bool room_pods_may_fit(uint64_t reasons);
 
 /* No node fits the pod, and at least one may after moves. The targets of

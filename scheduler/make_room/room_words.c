@@ -32,12 +32,13 @@ void room_words_given_up(struct buffer *out, const struct given_up_pod *pod)
 }
 
 void room_words_taken(struct buffer *out, const struct effort *effort,
-	const struct pod *taker)
+	const struct pod *taker, bool is_alone)
 {
 	buffer_printf(out,
-		"%s/%s of scheduler %s took the place held for %s/%s on %s",
+		"%s/%s of scheduler %s%s took the place held for %s/%s on %s",
 		taker->namespace, taker->name, taker->scheduler_name,
-		effort->namespace, effort->name, effort->node);
+		is_alone ? "" : " and other pods", effort->namespace,
+		effort->name, effort->held_node);
 }
 
 void room_words_failed(struct buffer *out, const struct move_record *record)

@@ -12,9 +12,10 @@ void room_words_message(struct buffer *out, const struct effort *effort);
 void room_words_given_up(struct buffer *out, const struct given_up_pod *pod);
 
 /* Appends who took the place: "ns/pod of scheduler X took the place held for
- * ns/urgent on node-a". */
+ * ns/urgent on node-a". is_alone false: "ns/pod of scheduler X and other pods
+ * took ...". */
 void room_words_taken(struct buffer *out, const struct effort *effort,
-	const struct pod *taker);
+	const struct pod *taker, bool is_alone);
 
 /* Appends why a move ended without success. */
 void room_words_failed(struct buffer *out, const struct move_record *record);

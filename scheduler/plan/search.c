@@ -78,18 +78,22 @@ struct relief {
 	double most[SHORTFALL_MAX][PLAN_MOVES_MAX + 1];
 };
 
+/* The VM frees its share for `cost` of at most `moves` moves. */
+static void add_share(double *most, double share, size_t cost, size_t moves)
+{
+	for (size_t k = moves; k >= cost; k--) {
+		if (most[k - cost] + share > most[k]) {
+			most[k] = most[k - cost] + share;
+		}
+	}
+}
+
 static void add_relief(struct relief *relief, const struct shortfall *shortfall,
 	const struct state_vm *vm, size_t cost, size_t moves)
 {
 	for (size_t i = 0; i < shortfall->count; i++) {
-		double share = shortfall_share(shortfall, i, vm);
-		double *most = relief->most[i];
-
-		for (size_t k = moves; k >= cost; k--) {
-			if (most[k - cost] + share > most[k]) {
-				most[k] = most[k - cost] + share;
-			}
-		}
+		add_share(relief->most[i], shortfall_share(shortfall, i, vm),
+			cost, moves);
 	}
 }
 

@@ -84,7 +84,7 @@ double state_load(const struct state *s, size_t node,
 	const struct state_vm *vm);
 
 /* Makes a step; at most PLAN_MOVES_MAX moves and all VMs as starts. */
-void state_step(struct state *s, size_t vm, size_t target,
+void state_step(struct state *s, size_t index, size_t target,
 	enum plan_step_kind kind);
 void state_undo_step(struct state *s);
 

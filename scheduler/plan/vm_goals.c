@@ -316,7 +316,7 @@ bool vm_goals_empty(struct search *s, const struct plan_goal *goal,
 
 /* ---- nodes that are gone ---- */
 
-static void list_starting(const struct state *state, struct vm_list *out)
+static void list_starting(struct state *state, struct vm_list *out)
 {
 	out->vms = xcalloc(state->vm_count + 1, sizeof(size_t));
 	for (size_t i = 0; i < state->vm_count; i++) {
@@ -327,13 +327,13 @@ static void list_starting(const struct state *state, struct vm_list *out)
 		}
 	}
 	qsort_r(out->vms, out->count, sizeof(size_t), by_priority,
-		(void *)(uintptr_t)state);
+		state);
 }
 
 bool vm_goals_gone(struct search *s, const struct plan_goal *goal,
 	struct buffer *words)
 {
-	const struct state *state = s->state;
+	struct state *state = s->state;
 	struct vm_list list = { 0 };
 	size_t started = 0;
 

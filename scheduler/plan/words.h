@@ -36,7 +36,7 @@ void words_once_empty(struct buffer *out, const struct search *s, size_t node);
 
 /* Why the VM does not move: "ns/vm cannot be migrated: ..."; the VM must be one
  * for which search_may_leave() is false. */
-void words_fixed(struct buffer *out, const struct search *s, size_t vm);
+void words_fixed(struct buffer *out, const struct search *s, size_t index);
 
 /* The search ended before the VM's turn: "ns/vm was not tried in time". */
 void words_not_tried(struct buffer *out, const struct search *s, size_t vm);

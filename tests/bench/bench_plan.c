@@ -380,10 +380,11 @@ static const struct {
 /* [SITUATION [PLANS]]: one situation alone, fewer plans. */
 int main(int argc, char **argv)
 {
-	int only = argc > 1 ? atoi(argv[1]) : -1;
+	long only = argc > 1 ? strtol(argv[1], NULL, 10) : -1;
+	long wanted = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
 
-	if (argc > 2 && atoi(argv[2]) >= 20 && atoi(argv[2]) <= PLANS_MAX) {
-		plans = atoi(argv[2]);
+	if (wanted >= 20 && wanted <= PLANS_MAX) {
+		plans = (int)wanted;
 	}
 	(void)setvbuf(stdout, NULL, _IOLBF, 0);
 	for (int i = 0; i < (int)count_of(situations); i++) {

@@ -53,7 +53,7 @@ class PlanOfRecordedState(RoomCase):
 
     def all_were_watched(self):
         fits = json.loads(self.ask(self.maker, "/v1/room")).get("fits")
-        return fits and "was watched for less" not in str(fits)
+        return fits and "has run here for less" not in str(fits)
 
     def state(self, pod):
         """What docs/plan.md records."""

@@ -210,14 +210,21 @@ static void judge(struct verdicts *out, const struct cluster *cluster,
 }
 
 /* Each probe fits somewhere, and something keeps it from another node. */
+static int count_fitting(const struct verdicts *verdicts, int probe)
+{
+	int fitting = 0;
+
+	for (int n = 0; n < NODES; n++) {
+		fitting += verdicts->of[probe][n] == 0;
+	}
+	return fitting;
+}
+
 static void assert_telling(const struct verdicts *verdicts)
 {
 	for (int i = 0; i < PROBES; i++) {
-		int fitting = 0;
+		int fitting = count_fitting(verdicts, i);
 
-		for (int n = 0; n < NODES; n++) {
-			fitting += verdicts->of[i][n] == 0;
-		}
 		if (fitting == 0 || fitting >= NODES - (i > 0)) {
 			fail_msg("probe %d fits on %d nodes", i, fitting);
 		}

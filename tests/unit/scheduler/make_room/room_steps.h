@@ -18,7 +18,7 @@ static inline const char *attempt(const char *uid)
 		&(struct filter_options)FILTER_DEFAULTS, scene.now_us);
 	node = decision_chosen(&room.decision);
 	if (node != NULL) {
-		make_room_placed(room.room, queued->pod);
+		make_room_placed(room.room, queued->pod, node->name);
 		queue_set(&room.queue, queued, QUEUED_BINDING);
 		cache_assume(&scene.cache, take_ptr(queued->pod), node->name,
 			scene.now_us);

@@ -18,6 +18,7 @@ static struct room_scene {
 	unsigned wakes;
 	char nominated[64]; /* the last one; "-": none was written */
 	unsigned nominations;
+	bool loses_nominations;	      /* the API server does not get them */
 	char reason[64], event[1024]; /* the last event of a pod */
 	char message[8192];	      /* of the last attempt */
 } room;
@@ -42,8 +43,12 @@ static inline void on_wake(void *owner, const char *pod_uid)
 static inline void on_nominate(void *owner, const struct pod *pod,
 	const char *node)
 {
+	struct queued_pod *queued = queue_find(&room.queue, pod->uid);
+
 	(void)owner;
-	(void)pod;
 	room.nominations++;
 	(void)snprintf(room.nominated, sizeof(room.nominated), "%s", node);
+	if (queued != NULL && queued->pod != NULL && !room.loses_nominations) {
+		xreplace(&queued->pod->nominated_node, node);
+	}
 }

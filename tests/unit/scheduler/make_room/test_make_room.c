@@ -1,5 +1,6 @@
 #include "scheduler/make_room/make_room.h"
 
+#include "scheduler/make_room/room_pods.h"
 #include "tests/unit/scheduler/make_room/room_bed.h"
 
 static void recommends_each_move_once_and_says_so(void **state)
@@ -88,6 +89,18 @@ static void pods_that_no_move_can_help_have_no_effort(void **state)
 	assert_int_equal(stats().efforts, 0);
 }
 
+static void volumes_that_a_vm_takes_along_qualify(void **state)
+{
+	const uint64_t one = UINT64_C(1) << REASON_VOLUMES;
+
+	(void)state;
+	assert_true(room_pods_may_fit(one << VOLUMES_DISK));
+	assert_true(room_pods_may_fit(one << VOLUMES_IN_USE));
+	assert_true(room_pods_may_fit(one << VOLUMES_COUNT));
+	assert_false(room_pods_may_fit(one << VOLUMES_AFFINITY));
+	assert_false(room_pods_may_fit(one << VOLUMES_ZONE));
+}
+
 static void orders_the_moves_in_turn_and_holds_the_place(void **state)
 {
 	(void)state;
@@ -115,6 +128,7 @@ static void orders_the_moves_in_turn_and_holds_the_place(void **state)
 	assert_int_equal(stats().made, 1);
 	assert_int_equal(stats().efforts, 0);
 	assert_int_equal(room.nominations, 1);
+	assert_true(stats().orders);
 	assert_int_equal(count_records(MOVE_SUCCEEDED), 2);
 }
 
@@ -176,6 +190,35 @@ static void a_refused_order_waits_and_says_why(void **state)
 	assert_int_equal(fake_kubevirt.ordered, 1);
 }
 
+static void no_place_is_held_while_nothing_may_be_ordered(void **state)
+{
+	(void)state;
+	room_start(MOVER_AUTOMATIC);
+	plan_two();
+	put_stranger("large", "node-2", "15");
+	put_pending("urgent", 1000, "15900m");
+	pass(ROOM_TIMEOUT_S + 20);
+	assert_false(is_held("urgent"));
+	assert_string_equal(room.nominated, "-");
+	assert_int_equal(stats().given_up, 0);
+	(void)cache_remove_pod(&scene.cache, "large");
+	pass(2);
+	assert_true(is_held("urgent"));
+}
+
+static void the_most_urgent_pod_is_first(void **state)
+{
+	(void)state;
+	room_start(MOVER_AUTOMATIC);
+	plan_two();
+	put_pending("usual", 10, "15900m");
+	put_pending("urgent", 1000, "15900m");
+	pass(5);
+	assert_string_equal(scene.sent[0].room_for, "ns/urgent");
+	assert_true(is_held("urgent"));
+	assert_false(is_held("usual"));
+}
+
 static void a_move_waits_until_its_target_admits_the_vm(void **state)
 {
 	(void)state;
@@ -200,6 +243,7 @@ static void only_recommends_while_kubevirt_refuses_orders(void **state)
 	put_pending("urgent", 1000, "15900m");
 	pass(5);
 	assert_int_equal(count_records(MOVE_RECOMMENDED), 2);
+	assert_false(stats().orders);
 	fake_kubevirt.not_ordering = NULL;
 	pass(2);
 	assert_int_equal(fake_kubevirt.ordered, 1);
@@ -217,10 +261,13 @@ int main(void)
 		TEST(a_pod_that_is_placed_needs_no_recommendations),
 		TEST(without_a_plan_says_what_came_closest),
 		TEST(pods_that_no_move_can_help_have_no_effort),
+		TEST(volumes_that_a_vm_takes_along_qualify),
 		TEST(orders_the_moves_in_turn_and_holds_the_place),
 		TEST(a_held_place_is_for_pods_of_higher_priority_alone),
 		TEST(a_refused_binding_holds_the_place_again),
 		TEST(a_refused_order_waits_and_says_why),
+		TEST(no_place_is_held_while_nothing_may_be_ordered),
+		TEST(the_most_urgent_pod_is_first),
 		TEST(a_move_waits_until_its_target_admits_the_vm),
 		TEST(only_recommends_while_kubevirt_refuses_orders),
 	};

@@ -251,6 +251,7 @@ static void a_changed_pod_begins_anew(void **state)
 	pass_idly();
 	assert_int_equal(stats().efforts, 0);
 	assert_false(is_held("urgent"));
+	assert_string_equal(room.nominated, "");
 }
 
 static void a_more_urgent_pod_takes_the_place_of_the_least_urgent(void **state)
@@ -283,6 +284,77 @@ static void a_more_urgent_pod_takes_the_place_of_the_least_urgent(void **state)
 	}
 }
 
+static void pods_that_nothing_helps_give_way_after_a_minute(void **state)
+{
+	(void)state;
+	room_start(MOVER_AUTOMATIC);
+	plan_nothing("nothing fits.");
+	for (int i = 0; i < MAKE_ROOM_EFFORTS_MAX; i++) {
+		scoped_free char *name = xasprintf("p%d", i);
+
+		put_pending(name, 100, "15900m");
+		assert_null(attempt(name));
+		pass_idly();
+		fake_search(true);
+	}
+	put_pending("late", 100, "15900m");
+	assert_null(attempt("late"));
+	assert_int_equal(count_listed("\"pod\":\"late\""), 0);
+	for (int i = 0; i < 60; i++) {
+		pass_idly();
+		fake_search(true);
+	}
+	assert_null(attempt("late"));
+	assert_listed("\"pod\":\"late\"");
+	assert_int_equal(count_listed("\"pod\":\"p0\""), 0);
+	assert_int_equal(stats().efforts, MAKE_ROOM_EFFORTS_MAX);
+	/* Less urgent pods never get the place. */
+	put_pending("low", 99, "15900m");
+	assert_null(attempt("low"));
+	assert_int_equal(count_listed("\"pod\":\"low\""), 0);
+}
+
+static void several_pods_that_took_the_place_share_the_blame(void **state)
+{
+	(void)state;
+	start_urgent();
+	make_the_moves();
+	put_stranger("one", "node-1", "2");
+	put_stranger("two", "node-1", "2");
+	pass_idly();
+	assert_null(attempt("urgent"));
+	pass_idly();
+	assert_int_equal(stats().lost, 1);
+	assert_in(room.event,
+		" of scheduler default-scheduler and other pods took the place "
+		"held for ns/urgent on node-1");
+}
+
+static void a_pod_that_was_given_up_and_deleted_is_forgotten(void **state)
+{
+	(void)state;
+	start_urgent();
+	pass(ROOM_TIMEOUT_S + 10);
+	assert_listed("\"state\":\"given_up\"");
+	queue_remove(&room.queue, "urgent");
+	pass_idly();
+	assert_int_equal(count_listed("\"pod\""), 0);
+}
+
+static void a_pod_that_found_another_place_counts_as_no_room_made(void **state)
+{
+	(void)state;
+	start_urgent();
+	pass(5);
+	assert_true(is_held("urgent"));
+	(void)cache_remove_pod(&scene.cache, "pod-d");
+	assert_string_equal(attempt("urgent"), "node-3");
+	confirm("urgent");
+	pass_idly();
+	assert_int_equal(stats().efforts, 0);
+	assert_int_equal(stats().made, 0);
+}
+
 static void a_full_planner_is_asked_again(void **state)
 {
 	(void)state;
@@ -313,6 +385,10 @@ int main(void)
 		TEST(a_pod_deleted_during_a_search_does_no_harm),
 		TEST(a_changed_pod_begins_anew),
 		TEST(a_more_urgent_pod_takes_the_place_of_the_least_urgent),
+		TEST(pods_that_nothing_helps_give_way_after_a_minute),
+		TEST(several_pods_that_took_the_place_share_the_blame),
+		TEST(a_pod_that_was_given_up_and_deleted_is_forgotten),
+		TEST(a_pod_that_found_another_place_counts_as_no_room_made),
 		TEST(a_full_planner_is_asked_again),
 	};
 

@@ -143,6 +143,65 @@ static void the_timeout_counts_also_if_the_records_come_after_the_pod(
 	assert_int_equal(stats().given_up, 1);
 }
 
+static void a_new_leader_holds_the_place_before_it_has_a_plan(void **state)
+{
+	size_t earlier;
+
+	(void)state;
+	room_start(MOVER_AUTOMATIC);
+	plan_two();
+	put_pending("urgent", 1000, "15900m");
+	pass(5);
+	change_leader(MOVER_AUTOMATIC);
+	hide_history(&earlier);
+	assert_null(attempt("urgent"));
+	pass_idly();
+	assert_false(is_held("urgent"));
+	show_history(earlier);
+	pass_idly();
+	assert_int_equal(fake_planner.count, 1);
+	assert_true(is_held("urgent"));
+	assert_listed("\"holds_the_place\":true");
+	/* The same place stays held, and is not written again. */
+	fake_search(true);
+	pass(3);
+	assert_true(is_held("urgent"));
+	assert_int_equal(room.nominations, 0);
+}
+
+static void a_new_leader_without_a_plan_takes_the_name_back(void **state)
+{
+	(void)state;
+	room_start(MOVER_AUTOMATIC);
+	plan_two();
+	put_pending("urgent", 1000, "15900m");
+	pass(5);
+	change_leader(MOVER_AUTOMATIC);
+	assert_null(attempt("urgent"));
+	pass_idly();
+	assert_true(is_held("urgent"));
+	plan_nothing("nothing fits.");
+	pass(3);
+	assert_false(is_held("urgent"));
+	assert_string_equal(room.nominated, "");
+}
+
+static void a_lost_nomination_is_written_again(void **state)
+{
+	(void)state;
+	room_start(MOVER_AUTOMATIC);
+	room.loses_nominations = true;
+	plan_two();
+	put_pending("urgent", 1000, "15900m");
+	pass(15);
+	assert_true(room.nominations >= 2);
+	room.loses_nominations = false;
+	pass(6);
+	room.nominations = 0;
+	pass(15);
+	assert_int_equal(room.nominations, 0);
+}
+
 static void a_new_leader_keeps_recommendations_that_hold(void **state)
 {
 	size_t sent;
@@ -183,9 +242,6 @@ static void orders_of_an_earlier_mode_are_not_continued(void **state)
 	put_pending("urgent", 1000, "15900m");
 	pass(5);
 	change_leader(MOVER_RECOMMEND);
-	/* The last leader wrote it. */
-	xreplace(&queue_find(&room.queue, "urgent")->pod->nominated_node,
-		"node-1");
 	plan_for("node-2", "moving vms/c");
 	plan_step("c", "node-2", "node-3");
 	pass(2);
@@ -232,6 +288,9 @@ int main(void)
 		TEST(a_vm_that_is_on_its_way_is_not_moved_twice),
 		TEST(the_timeout_counts_from_the_first_order),
 		TEST(the_timeout_counts_also_if_the_records_come_after_the_pod),
+		TEST(a_new_leader_holds_the_place_before_it_has_a_plan),
+		TEST(a_new_leader_without_a_plan_takes_the_name_back),
+		TEST(a_lost_nomination_is_written_again),
 		TEST(a_new_leader_keeps_recommendations_that_hold),
 		TEST(a_new_leader_withdraws_recommendations_for_nobody),
 		TEST(orders_of_an_earlier_mode_are_not_continued),
