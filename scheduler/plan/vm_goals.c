@@ -326,8 +326,7 @@ static void list_starting(struct state *state, struct vm_list *out)
 			out->vms[out->count++] = i;
 		}
 	}
-	qsort_r(out->vms, out->count, sizeof(size_t), by_priority,
-		state);
+	qsort_r(out->vms, out->count, sizeof(size_t), by_priority, state);
 }
 
 bool vm_goals_gone(struct search *s, const struct plan_goal *goal,
