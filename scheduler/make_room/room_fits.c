@@ -284,7 +284,8 @@ static void tell(struct room_fit *fit, enum launcher_kind kind,
 	const char *sentence)
 {
 	static const char name[] = "/" LAUNCHER_NAME;
-	scoped_buffer struct buffer out = BUFFER_MAX(4 * PLAN_SENTENCE_MAX);
+	scoped_buffer struct buffer out =
+		BUFFER_MAX((size_t)4 * PLAN_SENTENCE_MAX);
 	const char *at;
 
 	if (*sentence == '\0') {

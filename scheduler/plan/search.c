@@ -78,6 +78,14 @@ struct relief {
 	double most[SHORTFALL_MAX][PLAN_MOVES_MAX + 1];
 };
 
+/* As much of it as the amounts and moves need. */
+static void clear_relief(struct relief *relief, size_t amounts, size_t moves)
+{
+	for (size_t i = 0; i < amounts; i++) {
+		memset(relief->most[i], 0, (moves + 1) * sizeof(double));
+	}
+}
+
 /* The VM frees its share for `cost` of at most `moves` moves. */
 static void add_share(double *most, double share, size_t cost, size_t moves)
 {
@@ -108,9 +116,7 @@ static bool can_suffice(struct search *s, const struct want *want,
 	struct relief relief;
 
 	s->work += 1 + (at->vm_count - want->first) / VMS_PER_WORK;
-	for (size_t i = 0; i < shortfall->count; i++) {
-		memset(relief.most[i], 0, (moves + 1) * sizeof(double));
-	}
+	clear_relief(&relief, shortfall->count, moves);
 	for (size_t k = want->first; k < at->vm_count && moves > 0; k++) {
 		size_t vm = at->vm_list[k];
 		size_t pushes;

@@ -93,4 +93,4 @@ void state_undo_step(struct state *s);
 void state_take_off(struct state *s, size_t vm);
 void state_put_back(struct state *s, size_t vm);
 /* A VM that is leaving is on its node again, until the state ends. */
-void state_bring_back(struct state *s, size_t vm);
+void state_bring_back(struct state *s, size_t index);

@@ -258,6 +258,28 @@ static bool list_leaving(struct search *s, size_t node, struct vm_list *out,
 	return true;
 }
 
+static void tell_empty(struct buffer *words, struct search *s, size_t node)
+{
+	buffer_printf(words, "%s is empty", s->state->nodes[node].node->name);
+	if (s->state->moves == 0) {
+		words_once_empty(words, s, node);
+	}
+	words_steps(words, s->state);
+}
+
+static void tell_not_empty(struct buffer *words, struct search *s,
+	const struct vm_list *list, const char *name)
+{
+	const struct state *state = s->state;
+
+	buffer_text(words, "no plan of ");
+	words_moves(words, state->input->max_moves);
+	buffer_printf(words, " was found that empties %s: after ", name);
+	words_moves(words, state->moves);
+	buffer_text(words, ", ");
+	tell_failed(words, s, list, WANT_MOVE);
+}
+
 static bool empty(struct search *s, struct vm_list *list, size_t node,
 	struct buffer *words)
 {
@@ -273,21 +295,11 @@ static bool empty(struct search *s, struct vm_list *list, size_t node,
 	}
 	for (size_t i = 0; i < ROUNDS_MAX && !search_is_over(s); i++) {
 		if (leave_all(s, list)) {
-			buffer_printf(words, "%s is empty", name);
-			if (state->moves == 0) {
-				words_once_empty(words, s, node);
-			}
-			words_steps(words, state);
+			tell_empty(words, s, node);
 			return true;
 		}
 		if (i + 1 == ROUNDS_MAX || list->failed == 0) {
-			buffer_printf(words, "no plan of ");
-			words_moves(words, state->input->max_moves);
-			buffer_printf(words,
-				" was found that empties %s: after ", name);
-			words_moves(words, state->moves);
-			buffer_text(words, ", ");
-			tell_failed(words, s, list, WANT_MOVE);
+			tell_not_empty(words, s, list, name);
 			undo_all(s);
 			return false;
 		}

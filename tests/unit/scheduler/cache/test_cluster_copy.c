@@ -209,7 +209,6 @@ static void judge(struct verdicts *out, const struct cluster *cluster,
 	prefilter_fini(&prefilter);
 }
 
-/* Each probe fits somewhere, and something keeps it from another node. */
 static int count_fitting(const struct verdicts *verdicts, int probe)
 {
 	int fitting = 0;
@@ -220,14 +219,13 @@ static int count_fitting(const struct verdicts *verdicts, int probe)
 	return fitting;
 }
 
+/* Each probe fits somewhere, and something keeps it from another node. */
 static void assert_telling(const struct verdicts *verdicts)
 {
 	for (int i = 0; i < PROBES; i++) {
 		int fitting = count_fitting(verdicts, i);
 
-		if (fitting == 0 || fitting >= NODES - (i > 0)) {
-			fail_msg("probe %d fits on %d nodes", i, fitting);
-		}
+		assert_in_range(fitting, 1, NODES - 1 - (i > 0));
 	}
 }
 

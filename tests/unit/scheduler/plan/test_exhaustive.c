@@ -18,31 +18,37 @@ static size_t find_vm(const struct world *w, const char *uid)
 	return i;
 }
 
+static bool is_legal(const struct judge *j, const struct plan_step *step,
+	size_t vm)
+{
+	struct world *w = j->world;
+
+	return step->kind == PLAN_MOVE && w->vms[vm].node == step->source &&
+		step->target != step->source && judge_may_move(j, vm) &&
+		judge_admits(w, w->vms[vm].pod, step->target);
+}
+
 /* Plays the plan on the judge's own cluster. */
 static void check_steps(struct judge *j, const struct plan *plan, uint64_t seed)
 {
+	scoped_free char *text = xasprintf(
+		"case %d: a step is not legal, or the goal is not "
+		"reached: %s",
+		(int)seed, plan->sentence);
 	struct world *w = j->world;
 
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct plan_step *step = &plan->steps[i];
 		size_t vm = find_vm(w, step->pod->uid);
 
-		if (step->kind != PLAN_MOVE ||
-			w->vms[vm].node != step->source ||
-			step->target == step->source ||
-			!judge_may_move(j, vm) ||
-			!judge_admits(w, w->vms[vm].pod, step->target)) {
-			fail_msg("case %d: step %zu of '%s' is not legal",
-				(int)seed, i, plan->sentence);
-		}
+		given_check(is_legal(j, step, vm), text);
 		judge_move(w, vm, step->target);
 	}
-	if (!judge_reached(j) ||
-		(j->goal->kind == PLAN_POD_FITS &&
-			!judge_admits(w, j->goal->pod, (size_t)plan->node))) {
-		fail_msg("case %d: '%s' does not reach the goal", (int)seed,
-			plan->sentence);
-	}
+	given_check(judge_reached(j) &&
+			(j->goal->kind != PLAN_POD_FITS ||
+				judge_admits(w, j->goal->pod,
+					(size_t)plan->node)),
+		text);
 }
 
 static void put_back(struct world *w)
