@@ -135,7 +135,7 @@ static const struct option table[] = {
 	ROW(question.goal_text, "goal", OPTION_TEXT, "GOAL",
 		.help = "pod: the file's pod fits; empty:NODE: no VM is left "
 			"there; move:NAMESPACE/VM: it runs elsewhere; "
-			"gone:NODE[,NODE...]: what if"),
+			"gone:NODE[,NODE...]: what if these fail"),
 	ROW(input, "in", OPTION_TEXT, "FILE",
 		.help = "nodes, pods, VMIs and load as JSON; - is standard "
 			"input"),
