@@ -85,6 +85,7 @@ struct ready {
 	const struct pod *pod;
 	enum want_kind kind;
 	uint64_t version;
+	uint64_t node_work; /* of the filters of one node */
 };
 
 struct search {

@@ -90,8 +90,37 @@ static bool is_prepared(const struct search *s, const struct ready *ready,
 				!p->volumes.counts_users));
 }
 
-/* Pods that are read at the cost of one filter. */
-enum { PODS_PER_WORK = 4, COUNTS_PER_WORK = 2 };
+/* Pods, volumes and nominated pods that are read at the cost of one filter. */
+enum {
+	PODS_PER_WORK = 4,
+	COUNTS_PER_WORK = 2,
+	VOLUMES_PER_WORK = 8,
+	NOMINATED_PER_WORK = 64,
+};
+
+static uint64_t work_of_volumes(const struct volumes *volumes)
+{
+	uint64_t count = volumes->bound_count + volumes->zoned_count +
+		volumes->new_count;
+
+	for (size_t i = 0; i < volumes->delayed_count; i++) {
+		const struct delayed_claim *claim = &volumes->delayed[i];
+
+		count += 1 + claim->prebound + claim->unpinned_count +
+			claim->capacity_count;
+	}
+	return count / VOLUMES_PER_WORK;
+}
+
+/* Each claim without a volume was compared with all volumes. */
+static uint64_t work_of_matching(const struct search *s,
+	const struct volumes *volumes)
+{
+	const struct storage *storage = &s->state->input->cluster->storage;
+
+	return volumes->delayed_count *
+		(1 + storage->maps[STORAGE_VOLUMES].count / VOLUMES_PER_WORK);
+}
 
 static void prepare(struct search *s, struct ready *ready,
 	const struct want *want)
@@ -108,7 +137,10 @@ static void prepare(struct search *s, struct ready *ready,
 		kinds[want->kind]);
 	ready->pod = want->pod;
 	ready->kind = want->kind;
-	s->work += 2 + want->pod->volumes.claim_count;
+	ready->node_work = 1 + work_of_volumes(&p->volumes) +
+		s->state->input->cluster->nominated_count / NOMINATED_PER_WORK;
+	s->work += 2 + want->pod->volumes.claim_count +
+		work_of_matching(s, &p->volumes);
 	if (p->spread.hard_count > 0 || p->volumes.counts_users) {
 		s->work += s->state->vm_count / COUNTS_PER_WORK;
 	}
@@ -158,7 +190,7 @@ uint64_t search_admits(struct search *s, const struct want *want)
 		return SEARCH_ASIDE;
 	}
 	filter = ready_for(s, want);
-	s->work++;
+	s->work += s->ready[s->depth].node_work;
 	if (move_filter_is_avoided(filter, at->node, now_us)) {
 		return SEARCH_ASIDE;
 	}

@@ -100,6 +100,85 @@ static void a_search_stops_when_it_is_told_to(void **state)
 	world_end(&w);
 }
 
+static void put_object(struct world *w, const char *kind, const char *text)
+{
+	struct json_value *object = given_json(text);
+	enum cluster_kind found;
+	struct error err;
+
+	assert_true(cluster_kind_find(&found, kind));
+	assert_int_equal(cluster_put_object(&w->cluster, found, object, &err),
+		0);
+	json_value_free(object);
+}
+
+/* A class whose volumes are made by hand, and as many of them. */
+static void put_volumes(struct world *w, int count)
+{
+	put_object(w, "StorageClass",
+		"{'metadata':{'name':'local'},'volumeBindingMode':"
+		"'WaitForFirstConsumer','provisioner':"
+		"'kubernetes.io/no-provisioner'}");
+	put_object(w, "PersistentVolumeClaim",
+		"{'metadata':{'namespace':'ns','name':'c','uid':'u-c'},"
+		"'spec':{'storageClassName':'local','accessModes':"
+		"['ReadWriteOnce'],'resources':{'requests':{'storage':'1Gi'}}}"
+		"}");
+	for (int i = 0; i < count; i++) {
+		scoped_free char *text = xasprintf(
+			"{'metadata':{'name':'pv-%d','uid':'u-%d'},'spec':{"
+			"'storageClassName':'local','accessModes':"
+			"['ReadWriteOnce'],'capacity':{'storage':'1Gi'}},"
+			"'status':{'phase':'Available'}}",
+			i, i);
+
+		put_object(w, "PersistentVolume", text);
+	}
+}
+
+static uint64_t work_with_volumes(int count)
+{
+	static const char claim[] =
+		"'priority':10,'volumes':[{'name':'v',"
+		"'persistentVolumeClaim':{'claimName':'c'}}],";
+	uint64_t work;
+	struct world w;
+
+	world_begin(&w);
+	world_node(&w, "a", 8);
+	put_volumes(&w, count);
+	work = world_fit(&w, world_pod(&w, "urgent", 1, "", claim, ""))->work;
+	assert_true(w.plan.is_found);
+	world_end(&w);
+	return work;
+}
+
+static void volumes_that_are_compared_count_as_work(void **state)
+{
+	(void)state;
+	assert_true(work_with_volumes(400) > work_with_volumes(1) + 90);
+}
+
+static void nominated_pods_that_are_read_count_as_work(void **state)
+{
+	struct pod *urgent, *nominated;
+	uint64_t before;
+	WORLD(w);
+
+	world_node(&w, "a", 8);
+	urgent = world_urgent(&w, 1);
+	nominated = world_urgent(&w, 1);
+	before = world_fit(&w, urgent)->work;
+	for (int i = 0; i < 640; i++) {
+		cluster_add_nominated(&w.cluster, nominated);
+	}
+	assert_true(world_fit(&w, urgent)->work >= before + 10);
+	for (int i = 0; i < 640; i++) {
+		cluster_remove_nominated(&w.cluster, nominated);
+	}
+	world_end(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -109,6 +188,8 @@ int main(void)
 		cmocka_unit_test(
 			the_words_of_a_search_at_its_limit_are_found_soon),
 		cmocka_unit_test(a_search_stops_when_it_is_told_to),
+		cmocka_unit_test(volumes_that_are_compared_count_as_work),
+		cmocka_unit_test(nominated_pods_that_are_read_count_as_work),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
