@@ -74,11 +74,21 @@ class VmProfile(ClusterCase):
         self.assertEqual(len(vm["profile"]["mean_cores_by_hour"]), 24)
         self.assert_history()
         self.assert_scored(pod, vm["profile"])
-        again, _ = self.place()
-        record = self.record(again)
+        record = eventually("the VM is placed by its profile",
+                            self.placed_by_profile, 60)
         self.assertAlmostEqual(record["past_cores"], CORES, delta=0.5)
         # The seconds are weighed by their age: a little less than covered.
         self.assertGreater(record["past_s"], 4)
+
+    def placed_by_profile(self):
+        """The decision, if the profile came in time: a scheduler waits for
+        0.3 s, and on a busy machine that may be too short."""
+        pod, _ = self.place()
+        record = self.record(pod)
+        if "past_s" in record:
+            return record
+        self.kube.remove(pod)
+        return None
 
     def assert_history(self):
         rows = self.aggregator.json(f"{VM}/history?fields=used_cores")["rows"]
