@@ -126,38 +126,38 @@ static void send_event(struct events *events, const struct pod *pod,
 		&body);
 }
 
+/* type: a literal. */
+static void patch_status(struct events *events, const struct pod *pod,
+	const char *type, struct buffer *body)
+{
+	scoped_free char *path =
+		xasprintf("/api/v1/namespaces/%s/pods/%s/status",
+			pod->namespace, pod->name);
+
+	deliver(events,
+		(struct kube_call){ .method = "PATCH",
+			.path = path,
+			.type = type },
+		body);
+}
+
 static void send_condition(struct events *events, const struct pod *pod,
 	const char *reason, const char *message)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(BODY_MAX);
-	scoped_free char *path =
-		xasprintf("/api/v1/namespaces/%s/pods/%s/status",
-			pod->namespace, pod->name);
-	struct kube_call call = {
-		.method = "PATCH",
-		.path = path,
-		.type = "application/strategic-merge-patch+json",
-	};
 
 	manifest_condition(&body, pod, reason, message, clock_wall_us());
-	deliver(events, call, &body);
+	patch_status(events, pod, "application/strategic-merge-patch+json",
+		&body);
 }
 
 void events_nominate(struct events *events, const struct pod *pod,
 	const char *node)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(BODY_MAX);
-	scoped_free char *path =
-		xasprintf("/api/v1/namespaces/%s/pods/%s/status",
-			pod->namespace, pod->name);
-	struct kube_call call = {
-		.method = "PATCH",
-		.path = path,
-		.type = "application/merge-patch+json",
-	};
 
 	manifest_nomination(&body, pod, node);
-	deliver(events, call, &body);
+	patch_status(events, pod, "application/merge-patch+json", &body);
 }
 
 /* A token bucket. */

@@ -7,20 +7,7 @@
 static inline void room_start(enum mover_mode mode)
 {
 	scene.timer_count = 0;
-	scene.mover = mover_new(&(struct mover_options){
-		.cache = &scene.cache,
-		.reservations = &scene.reservations,
-		.upload = (struct record_upload *)&scene,
-		.events = (struct events *)&scene,
-		.scheduler_name = "plimsoll-scheduler",
-		.mode = MOVER_OFF,
-		.room_mode = mode,
-		.price = 0.2,
-		.windows = &scene.windows,
-		.windows_text = "",
-		.is_synced = always,
-		.leads = leads,
-	});
+	start_mover(MOVER_OFF, mode);
 	room.room = make_room_new(&(struct make_room_options){
 		.cache = &scene.cache,
 		.queue = &room.queue,

@@ -29,7 +29,7 @@ static inline void run(unsigned seconds, double cores)
 	}
 }
 
-static inline void start(enum mover_mode mode)
+static inline void start_mover(enum mover_mode mode, enum mover_mode room_mode)
 {
 	scene.mover = mover_new(&(struct mover_options){
 		.cache = &scene.cache,
@@ -38,12 +38,18 @@ static inline void start(enum mover_mode mode)
 		.events = (struct events *)&scene,
 		.scheduler_name = "plimsoll-scheduler",
 		.mode = mode,
+		.room_mode = room_mode,
 		.price = 0.2,
 		.windows = &scene.windows,
 		.windows_text = "",
 		.is_synced = always,
 		.leads = leads,
 	});
+}
+
+static inline void start(enum mover_mode mode)
+{
+	start_mover(mode, MOVER_OFF);
 }
 
 static char namespace[] = "vms";

@@ -9,20 +9,7 @@ static struct mover_parts parts;
 
 static void start_with(enum mover_mode mode, enum mover_mode room_mode)
 {
-	scene.mover = mover_new(&(struct mover_options){
-		.cache = &scene.cache,
-		.reservations = &scene.reservations,
-		.upload = (struct record_upload *)&scene,
-		.events = (struct events *)&scene,
-		.scheduler_name = "plimsoll-scheduler",
-		.mode = mode,
-		.room_mode = room_mode,
-		.price = 0.2,
-		.windows = &scene.windows,
-		.windows_text = "",
-		.is_synced = always,
-		.leads = leads,
-	});
+	start_mover(mode, room_mode);
 	parts = mover_parts(scene.mover);
 	run(3, 0.5);
 }
