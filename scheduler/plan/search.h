@@ -84,8 +84,7 @@ struct ready {
 	struct move_filter filter;
 	const struct pod *pod;
 	enum want_kind kind;
-	uint64_t version;
-	uint64_t node_work; /* of the filters of one node */
+	uint64_t version, node_work; /* work of the filters of one node */
 };
 
 struct search {
