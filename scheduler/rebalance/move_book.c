@@ -2,6 +2,7 @@
 
 #include "lib/memory.h"
 #include "scheduler/cluster/vm_failures.h"
+#include "scheduler/rebalance/rule.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -209,23 +210,22 @@ static bool has_moved(const struct move_record *record)
 static uint64_t cooling_until(const struct book_entry *entry)
 {
 	uint64_t last_us = 0;
-	uint64_t cool_us = MOVE_BOOK_COOL_US;
+	unsigned moves = 0; /* within a day before the last one, and that */
 
 	for (; entry != NULL; entry = entry->older) {
+		uint64_t at_us = newest_time(&entry->record);
+
 		if (!has_moved(&entry->record)) {
 			continue;
 		}
 		if (last_us == 0) {
-			last_us = newest_time(&entry->record);
-		} else if (newest_time(&entry->record) + MOVE_BOOK_KEPT_US >
-			last_us) {
-			cool_us *= cool_us < MOVE_BOOK_COOL_MAX_US ? 2 : 1;
+			last_us = at_us;
 		}
+		moves += at_us + MOVE_BOOK_KEPT_US > last_us;
 	}
-	if (cool_us > MOVE_BOOK_COOL_MAX_US) {
-		cool_us = MOVE_BOOK_COOL_MAX_US;
-	}
-	return last_us == 0 ? 0 : last_us + cool_us;
+	return last_us == 0
+		? 0
+		: last_us + (uint64_t)(rule_cooldown_s(moves) * 1e6);
 }
 
 /* KubeVirt refused the order, or the VM could not be copied. Another target

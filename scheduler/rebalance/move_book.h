@@ -26,12 +26,10 @@ enum {
 
 #define MOVE_BOOK_KEPT_US UINT64_C(86400000000)
 
-/* A VM that moved cools down for this time, doubled for each earlier move
- * within a day, and never for longer than the second. A VM whose copy failed,
- * or whose order KubeVirt refused, rests as a failed target does
- * (cluster/vm_failures.h). A VM whose migration somebody else ended rests for
- * the second. */
-#define MOVE_BOOK_COOL_US UINT64_C(3600000000)
+/* A VM that moved cools down for rule_cooldown_s() of its moves within a day. A
+ * VM whose copy failed, or whose order KubeVirt refused, rests as a failed
+ * target does (cluster/vm_failures.h). A VM whose migration somebody else ended
+ * rests for this time. */
 #define MOVE_BOOK_COOL_MAX_US UINT64_C(21600000000)
 
 /* The pause after MOVE_BOOK_FAILURES. Then one move at a time is tried until

@@ -94,7 +94,8 @@ def filling(node):
 
 
 class RoomCase(MoverCase):
-    # Who places the pods, and the annotations of a scene's VMIs.
+    # The scheduler that places the pods, and the annotations of a scene's
+    # VMIs.
     placer = "plimsoll-scheduler"
     annotations = {}
 
