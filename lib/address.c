@@ -38,6 +38,22 @@ bool address_split(char host[ADDRESS_HOST_MAX], const char *address)
 	return inet_pton(AF_INET, host, &ip) == 1;
 }
 
+bool address_is_loopback(const char *address)
+{
+	char host[ADDRESS_HOST_MAX];
+	struct in_addr v4;
+	struct in6_addr v6;
+
+	if (!address_split(host, address)) {
+		return false;
+	}
+	if (inet_pton(AF_INET6, host, &v6) == 1) {
+		return IN6_IS_ADDR_LOOPBACK(&v6);
+	}
+	return inet_pton(AF_INET, host, &v4) == 1 &&
+		ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
 int address_check_url(const char *url, bool needs_host, struct error *err)
 {
 	const char *scheme = strncmp(url, "tls+", 4) == 0 ? url + 4 : url;

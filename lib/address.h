@@ -10,6 +10,9 @@
 enum { ADDRESS_HOST_MAX = 64 };
 bool address_split(char host[ADDRESS_HOST_MAX], const char *address);
 
+/* True: the host of HOST:PORT is an address of this machine alone. */
+bool address_is_loopback(const char *address);
+
 /* -EINVAL: not tcp://HOST:PORT or tls+tcp://HOST:PORT. Without needs_host the
  * host may be empty. */
 must_check int address_check_url(const char *url, bool needs_host,

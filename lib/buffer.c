@@ -8,21 +8,46 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Does nothing unless the buffer is secret. Only the bytes up to len were ever
+ * written. */
+static void overwrite(const struct buffer *b, char *at, size_t len)
+{
+	if (b->is_secret && len > 0) {
+		explicit_bzero(at, len);
+	}
+}
+
 void buffer_fini(struct buffer *b)
 {
 	if (b != NULL) {
+		overwrite(b, b->data, b->len);
 		free(b->data);
-		*b = (struct buffer){ .max = b->max };
+		*b = (struct buffer){ .max = b->max,
+			.is_secret = b->is_secret };
 	}
 }
 
 void buffer_clear(struct buffer *b)
 {
+	overwrite(b, b->data, b->len);
 	b->len = 0;
 	b->overflowed = false;
 	if (b->data != NULL) {
 		b->data[0] = '\0';
 	}
+}
+
+/* realloc() would free the old bytes as they are. */
+static char *move_secret(struct buffer *b)
+{
+	char *moved = xrealloc(NULL, b->capacity, 1);
+
+	if (b->data != NULL) {
+		memcpy(moved, b->data, b->len + 1);
+		explicit_bzero(b->data, b->len);
+		free(b->data);
+	}
+	return moved;
 }
 
 /* Makes room for len more bytes and the NUL. False: that exceeds the
@@ -41,7 +66,8 @@ static bool reserve(struct buffer *b, size_t len)
 
 		b->capacity = need > twice ? need : twice;
 		b->capacity = b->capacity < 64 ? 64 : b->capacity;
-		b->data = xrealloc(b->data, b->capacity, 1);
+		b->data = b->is_secret ? move_secret(b)
+				       : xrealloc(b->data, b->capacity, 1);
 	}
 	return true;
 }
@@ -106,6 +132,7 @@ void buffer_consume(struct buffer *b, size_t len)
 	}
 	b->len -= len;
 	memmove(b->data, b->data + len, b->len);
+	overwrite(b, b->data + b->len, len);
 	b->data[b->len] = '\0';
 }
 

@@ -3,7 +3,11 @@
  * The maximum is set once. An append that would exceed it adds nothing and sets
  * overflowed, which stays set, so a writer appends without checks and tests the
  * flag at the end. The bytes are always followed by a NUL that is not
- * counted. */
+ * counted.
+ *
+ * A secret buffer overwrites bytes before it frees them or moves them. Bytes
+ * that buffer_take() returned belong to the caller, as all others do that the
+ * caller copied. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,12 +19,19 @@ struct buffer {
 	size_t capacity;
 	size_t max; /* len never exceeds this */
 	bool overflowed;
+	bool is_secret; /* set once, as max */
 };
 
 #define BUFFER_MAX(bytes)                                                      \
 	(struct buffer)                                                        \
 	{                                                                      \
 		.max = (bytes)                                                 \
+	}
+
+#define BUFFER_SECRET(bytes)                                                   \
+	(struct buffer)                                                        \
+	{                                                                      \
+		.max = (bytes), .is_secret = true                              \
 	}
 
 void buffer_fini(struct buffer *b); /* NULL and zeroed are fine */

@@ -21,6 +21,11 @@ uint64_t clock_wall_us(void)
 	return read_us(CLOCK_REALTIME);
 }
 
+uint64_t clock_thread_cpu_us(void)
+{
+	return read_us(CLOCK_THREAD_CPUTIME_ID);
+}
+
 char *clock_text(char *out, uint64_t wall_us)
 {
 	time_t seconds = (time_t)(wall_us / 1000000);

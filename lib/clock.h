@@ -1,4 +1,4 @@
-/* The only two clocks. All other code takes a time as an argument. */
+/* The only clocks. All other code takes a time as an argument. */
 #pragma once
 
 #include <stddef.h>
@@ -11,6 +11,9 @@ uint64_t clock_monotonic_us(void);
 /* Microseconds since 1970. For people and for storage keys; never compared
  * across machines. */
 uint64_t clock_wall_us(void);
+
+/* Microseconds of CPU time of the calling thread, user and system. */
+uint64_t clock_thread_cpu_us(void);
 
 enum { CLOCK_TEXT_MAX = 32 };
 

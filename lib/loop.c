@@ -149,3 +149,8 @@ void timer_close(struct timer *timer)
 		uv_close((uv_handle_t *)&timer->uv, on_timer_closed);
 	}
 }
+
+const char *loop_library_version(void)
+{
+	return uv_version_string();
+}

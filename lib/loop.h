@@ -39,3 +39,6 @@ struct timer *timer_new(uv_loop_t *loop, timer_fire fire, void *owner);
 void timer_start(struct timer *timer, uint64_t first_ms, uint64_t repeat_ms);
 void timer_stop(struct timer *timer);
 void timer_close(struct timer *timer); /* frees itself; NULL is fine */
+
+/* The version of libuv that the program runs with. */
+const char *loop_library_version(void);

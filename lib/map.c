@@ -39,26 +39,29 @@ static struct map_slot *find(const struct map *map, const char *key)
 	}
 }
 
+/* Takes the first tombstone on its way. A key that is put and removed again and
+ * again would otherwise leave a row of tombstones, which searches of other keys
+ * walk over, too. */
 static void insert(struct map *map, char *key, void *value)
 {
 	size_t i = hash(key) & (map->capacity - 1);
 
-	while (map->slots[i].key != NULL) {
+	while (is_live(&map->slots[i])) {
 		i = (i + 1) & (map->capacity - 1);
 	}
+	map->used += map->slots[i].key == NULL;
 	map->slots[i] = (struct map_slot){ key, value };
 	map->count++;
-	map->used++;
 }
 
-/* Keeps at least half of the slots free with this many entries, and drops the
- * tombstones. */
+/* Keeps at least two thirds of the slots free with this many entries, so that
+ * half as many can be added before the next call, and drops the tombstones. */
 static void rehash(struct map *map, size_t count)
 {
 	struct map old = *map;
 
 	map->capacity = 16;
-	while (map->capacity < (count + 1) * 4) {
+	while (map->capacity < (count + 1) * 3) {
 		map->capacity *= 2;
 	}
 	map->slots = xcalloc(map->capacity, sizeof(*map->slots));
@@ -117,6 +120,21 @@ void *map_put(struct map *map, const char *key, void *value)
 	return NULL;
 }
 
+/* Frees the tombstones up to slot i that have a free slot behind them: every
+ * search ends there anyway. */
+static void free_tombstones(struct map *map, size_t i)
+{
+	size_t mask = map->capacity - 1;
+
+	if (map->slots[(i + 1) & mask].key != NULL) {
+		return;
+	}
+	for (; map->slots[i].key == tombstone; i = (i - 1) & mask) {
+		map->slots[i].key = NULL;
+		map->used--;
+	}
+}
+
 void *map_remove(struct map *map, const char *key)
 {
 	struct map_slot *slot = find(map, key);
@@ -129,6 +147,7 @@ void *map_remove(struct map *map, const char *key)
 	free(slot->key);
 	*slot = (struct map_slot){ tombstone, NULL };
 	map->count--;
+	free_tombstones(map, (size_t)(slot - map->slots));
 	return old;
 }
 

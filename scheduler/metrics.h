@@ -4,12 +4,12 @@
 #pragma once
 
 #include "lib/buffer.h"
+#include "lib/histogram.h"
 #include "scheduler/bind/binder.h"
 #include "scheduler/bind/events.h"
 #include "scheduler/cache/cache.h"
 #include "scheduler/cache/queue.h"
 #include "scheduler/extender.h"
-#include "scheduler/histogram.h"
 #include "scheduler/moves.h"
 #include "scheduler/objects/rejection.h"
 #include "scheduler/score/decide.h"

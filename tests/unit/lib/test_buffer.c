@@ -190,6 +190,28 @@ static void releasing_keeps_the_maximum(void **state)
 	buffer_fini(NULL);
 }
 
+static void a_secret_buffer_overwrites_what_it_removes(void **state)
+{
+	static const char zeros[64];
+	scoped_buffer struct buffer b = BUFFER_SECRET(1000);
+
+	(void)state;
+	buffer_text(&b, "old key, new key");
+	buffer_consume(&b, 9);
+	assert_string_equal(b.data, "new key");
+	assert_memory_equal(b.data + b.len, zeros, 9);
+	buffer_clear(&b);
+	assert_memory_equal(b.data, zeros, 16);
+	buffer_text(&b, "key");
+	for (size_t i = 0; i < 100; i++) {
+		buffer_text(&b, "12345");
+	}
+	assert_int_equal(b.len, 503);
+	assert_memory_equal(b.data, "key12345", 8);
+	buffer_fini(&b);
+	assert_true(b.is_secret);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -204,6 +226,7 @@ int main(void)
 		cmocka_unit_test(taking_leaves_a_usable_empty_buffer),
 		cmocka_unit_test(room_is_written_to_in_place),
 		cmocka_unit_test(releasing_keeps_the_maximum),
+		cmocka_unit_test(a_secret_buffer_overwrites_what_it_removes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

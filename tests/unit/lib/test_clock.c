@@ -68,6 +68,18 @@ static void both_clocks_count_microseconds(void **state)
 		0, 5000000);
 }
 
+static void a_thread_that_works_uses_cpu_time(void **state)
+{
+	uint64_t before = clock_thread_cpu_us();
+	uint64_t now = before;
+
+	(void)state;
+	while (now - before < 1000) {
+		now = clock_thread_cpu_us();
+		assert_true(now >= before);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -75,6 +87,7 @@ int main(void)
 		cmocka_unit_test(any_time_fits_the_buffer),
 		cmocka_unit_test(the_monotonic_clock_never_goes_back),
 		cmocka_unit_test(both_clocks_count_microseconds),
+		cmocka_unit_test(a_thread_that_works_uses_cpu_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,6 +84,55 @@ static void random_operations_agree_with_a_simple_model(void **state)
 	map_fini(&map);
 }
 
+static void add_keys(struct map *map, void *value)
+{
+	char name[32];
+
+	for (size_t i = 0; i < KEYS; i++) {
+		assert_null(
+			map_put(map, key_name(name, sizeof(name), i), value));
+	}
+}
+
+/* Or else the searches of other keys would walk over its tombstones. The slot
+ * behind that of some of these keys is free, and that of others is not. */
+static void a_key_that_comes_and_goes_takes_no_more_slots(void **state)
+{
+	char guest[32];
+	int value = 1;
+
+	(void)state;
+	for (size_t i = 0; i < 50; i++) {
+		struct map map = { 0 };
+
+		add_keys(&map, &value);
+		(void)snprintf(guest, sizeof(guest), "guest-%zu", i);
+		for (size_t j = 0; j < 3; j++) {
+			assert_null(map_put(&map, guest, &value));
+			assert_int_equal(map.used, KEYS + 1);
+			assert_ptr_equal(map_remove(&map, guest), &value);
+		}
+		map_fini(&map);
+	}
+}
+
+static void a_map_that_was_emptied_has_no_tombstones(void **state)
+{
+	struct map map = { 0 };
+	char name[32];
+	int value = 1;
+
+	(void)state;
+	add_keys(&map, &value);
+	for (size_t i = 0; i < KEYS; i++) {
+		assert_ptr_equal(
+			map_remove(&map, key_name(name, sizeof(name), i)),
+			&value);
+	}
+	assert_int_equal(map.used, 0);
+	map_fini(&map);
+}
+
 static void keys_are_copied_and_values_are_not(void **state)
 {
 	struct map map = { 0 };
@@ -228,6 +277,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_operations_agree_with_a_simple_model),
+		cmocka_unit_test(a_key_that_comes_and_goes_takes_no_more_slots),
+		cmocka_unit_test(a_map_that_was_emptied_has_no_tombstones),
 		cmocka_unit_test(keys_are_copied_and_values_are_not),
 		cmocka_unit_test(works_when_empty),
 		cmocka_unit_test(does_not_grow_when_keys_come_and_go),

@@ -1,4 +1,4 @@
-#include "scheduler/histogram.h"
+#include "lib/histogram.h"
 
 #include "tests/support/cm.h"
 
