@@ -17,7 +17,7 @@ PKGS = libuv libprotobuf-c libcurl libcjson sqlite3 libmicrohttpd yaml-0.1
 PACKAGES_BUILD = gcc make pkg-config git ca-certificates \
 	libuv1-dev libnng-dev libprotobuf-c-dev protobuf-c-compiler \
 	libcurl4-openssl-dev libcjson-dev libsqlite3-dev libmicrohttpd-dev \
-	libyaml-dev libsnappy-dev
+	libyaml-dev libsnappy-dev libmbedtls-dev
 PACKAGES_RUN = python3
 PACKAGES_TEST = libcmocka-dev python3 procps openssl
 PACKAGES_LINT = clang-14 clang-format-14 clang-tidy-14 cppcheck python3 \
@@ -66,8 +66,8 @@ room_of = $(firstword $(shell grep -ohE '"(agent|aggregator|scheduler)/' $(1) \
 # The archive of that daemon, without its main: a test links what it calls.
 daemon_of = $(foreach room,$(room_of),$(OUT)/$(room)/daemon.a)
 ARCHIVES = $(OUT)/kube.a $(OUT)/proto.a $(OUT)/lib.a
-LIBS = -lcurl -lcjson -lyaml -lprotobuf-c -lnng -lmicrohttpd -lsqlite3 -lsnappy \
-	-luv -lm -lpthread
+LIBS = -lcurl -lcjson -lyaml -lprotobuf-c -lnng -lmbedtls -lmbedx509 -lmbedcrypto \
+	-lmicrohttpd -lsqlite3 -lsnappy -luv -lm -lpthread
 
 # The files that protoc-c generates from proto/*.proto.
 WIRE := $(patsubst proto/%.proto,%,$(wildcard proto/*.proto))
