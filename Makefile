@@ -153,8 +153,10 @@ WRAP_test_schedule = clock_monotonic_us timer_start
 WRAP_test_binding_cycle = clock_monotonic_us timer_start
 WRAP_test_informers = clock_monotonic_us timer_start
 WRAP_test_node_log = log_write
-WRAP_test_mq_unfinished = clock_monotonic_us
+WRAP_test_mq_unfinished = clock_monotonic_us getsockopt
 WRAP_test_mq = mq_unfinished_end
+WRAP_test_mq_tls = clock_monotonic_us mq_file_end
+WRAP_test_tls_watch = clock_wall_us clock_monotonic_us log_write
 WRAP_test_mover = clock_monotonic_us clock_wall_us timer_new timer_start \
 	timer_stop timer_close
 WRAP_test_mover_pressure = $(WRAP_test_mover)

@@ -44,6 +44,17 @@ struct mq_server_options {
 must_check int mq_server_new(struct mq_server **out, uv_loop_t *loop,
 	const struct mq_server_options *options, struct error *err);
 
+/* Uses other TLS material from the next connection on; requests go on. If the
+ * ca changed, connections made before, or within 15 s, may have a certificate
+ * that is trusted no more. Clients get new files too and connect again by
+ * themselves. The server ends those that do not, from MQ_RETIRE_MS on, one
+ * after the other within a minute: nng 1.5.2 may notice such an end only by
+ * timeouts.
+ * -EINVAL: a server without TLS, or unusable material; the old one stays. */
+enum { MQ_RETIRE_MS = 300000, MQ_RETIRE_SPREAD_MS = 60000 };
+must_check int mq_server_set_tls(struct mq_server *server,
+	const struct tls_material *tls, struct error *err);
+
 /* The bound port. */
 uint16_t mq_server_port(const struct mq_server *server);
 
@@ -94,6 +105,14 @@ struct mq_client_options {
 must_check int mq_client_new(struct mq_client **out, uv_loop_t *loop,
 	const struct mq_client_options *options, struct error *err);
 
+/* Uses other TLS material: connects again within MQ_RENEW_MS, at a random
+ * moment at which no request is pending. The next request waits for the new
+ * connection, so none is lost.
+ * -EINVAL: a client without TLS, or unusable material; the old one stays. */
+enum { MQ_RENEW_MS = 10000 };
+must_check int mq_client_set_tls(struct mq_client *client,
+	const struct tls_material *tls, struct error *err);
+
 /* Sends one request, at most MQ_SEND_MAX bytes, copied. Exactly one call of
  * on_reply follows. Only one request may be pending: see mq_client_busy(). */
 void mq_client_send(struct mq_client *client, const uint8_t *bytes, size_t len);
@@ -106,3 +125,6 @@ const char *mq_client_last_error(struct mq_client *client);
 
 /* on_reply is not called after this. Frees itself. NULL is fine. */
 void mq_client_close(struct mq_client *client);
+
+/* The version of nng that the program runs with. */
+const char *mq_library_version(void);

@@ -1,10 +1,11 @@
 #include "lib/mq.h"
 
 #include "lib/clock.h"
-#include "lib/host_lookup.h"
 #include "lib/inbox.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
+#include "lib/mq_dial_error.h"
+#include "lib/mq_file.h"
 #include "lib/mq_nng.h"
 
 #include <errno.h>
@@ -18,38 +19,34 @@
  * second value, so the clients of a fleet do not all return at once. */
 enum { RECONNECT_MIN_MS = 1000, RECONNECT_MAX_MS = 15000 };
 enum { FIRST_DIAL_SPREAD_MS = 500 };
-enum { DIAL_FAILURES = 6 };
+enum { HELD_LOOK_MS = 10 };
 enum { CHECK_MS = 15000, CLOCK_BACK_US = 1000000, UNANSWERED_MAX = 2 };
-
-enum dial_kind { DIAL_PLAIN, DIAL_TLS, DIAL_TLS_NO_CERT };
 
 struct mq_client {
 	struct inbox_item item;
 	nng_socket socket;
 	nng_dialer dialer;
-	nng_tls_config *tls; /* NULL without TLS */
+	struct mq_tls tls; /* zeroed without TLS */
 	nng_ctx ctx;
 	nng_aio *aio;
 	struct inbox *inbox;
-	struct timer *first_dial, *check;
+	struct timer *first_dial, *check, *renewal, *held_look;
 	int64_t ahead_us; /* wall minus monotonic clock at the last check */
 	bool was_lost;	  /* there was no connection at the last check */
 	unsigned int unanswered; /* requests that timed out since a reply */
-	nng_msg *reply; /* set on nng's thread, read on the loop thread */
-	bool timed_out; /* the same, for the request that ended */
-	bool sending;	/* true: sending; false: receiving */
-	bool busy;	/* a request is pending; loop thread only */
+	nng_msg *held;	   /* waits for the end of the connection; or NULL */
+	nng_msg *reply;	   /* set on nng's thread, read on the loop thread */
+	bool timed_out;	   /* the same, for the request that ended */
+	bool sending;	   /* true: sending; false: receiving */
+	bool busy;	   /* a request is pending; loop thread only */
+	bool has_to_renew; /* connect again when the request has ended */
 	_Atomic int pipes;
+	_Atomic int pipe_id; /* of the newest connection */
+	int ended_id;	     /* of the connection that the client ended */
 	struct mq_client_options options;
 	char *url; /* for reconnecting */
 	char *host;
-	struct host_lookup *lookup; /* or NULL: a numeric address */
-	const char *why_unresolved; /* the last answer; NULL: it is resolved */
-	bool is_looked_up;	    /* there was an answer */
-	char unresolved[320];	    /* an error that names the host */
-	enum dial_kind kind;
-	uint64_t failures[DIAL_FAILURES]; /* nng's counters at the last call */
-	int last_failure; /* an index of dial_texts; -1: none so far */
+	struct mq_dial_errors errors;
 };
 
 /* On an nng thread: after sending, receives; otherwise wakes the loop. */
@@ -72,6 +69,8 @@ static void on_client(void *argument)
 	inbox_push(client->inbox, &client->item);
 }
 
+static void renew(struct mq_client *client);
+
 static void deliver_reply(void *owner, struct inbox_item *item)
 {
 	struct mq_client *client = owner;
@@ -80,6 +79,9 @@ static void deliver_reply(void *owner, struct inbox_item *item)
 	(void)item;
 	client->busy = false;
 	client->unanswered = client->timed_out ? client->unanswered + 1 : 0;
+	if (client->has_to_renew) {
+		renew(client);
+	}
 	if (client->options.on_reply != NULL) {
 		client->options.on_reply(client->options.owner,
 			msg == NULL ? NULL : nng_msg_body(msg),
@@ -88,11 +90,72 @@ static void deliver_reply(void *owner, struct inbox_item *item)
 	nng_msg_free(msg);
 }
 
+/* ---- sending ---- */
+
+/* The client has ended the connection, and nng has not noticed yet. A request
+ * that is sent now would be lost with it. */
+static bool is_ending(const struct mq_client *client)
+{
+	return atomic_load(&client->pipes) > 0 &&
+		atomic_load(&client->pipe_id) == client->ended_id;
+}
+
+/* nng waits for a connection if there is none. */
+static void start_send(struct mq_client *client, nng_msg *msg)
+{
+	client->sending = true;
+	nng_aio_set_msg(client->aio, msg);
+	nng_ctx_send(client->ctx, client->aio);
+}
+
+static void release_held(struct mq_client *client)
+{
+	if (client->held != NULL) {
+		timer_stop(client->held_look);
+		start_send(client, take_ptr(client->held));
+	}
+}
+
+static void on_held_look(void *owner)
+{
+	struct mq_client *client = owner;
+
+	if (!is_ending(client)) {
+		release_held(client);
+	}
+}
+
+void mq_client_send(struct mq_client *client, const uint8_t *bytes, size_t len)
+{
+	nng_msg *msg;
+
+	if (nng_msg_alloc(&msg, 0) != 0 ||
+		nng_msg_append(msg, bytes, len) != 0) {
+		abort();
+	}
+	client->busy = true;
+	if (is_ending(client)) {
+		client->held = msg;
+		timer_start(client->held_look, HELD_LOOK_MS, HELD_LOOK_MS);
+	} else {
+		start_send(client, msg);
+	}
+}
+
+bool mq_client_busy(const struct mq_client *client)
+{
+	return client->busy;
+}
+
+/* ---- connections ---- */
+
 static void on_pipe(nng_pipe pipe, nng_pipe_ev event, void *argument)
 {
 	struct mq_client *client = argument;
 
-	(void)pipe;
+	if (event == NNG_PIPE_EV_ADD_POST) {
+		atomic_store(&client->pipe_id, nng_pipe_id(pipe));
+	}
 	(void)atomic_fetch_add(&client->pipes,
 		event == NNG_PIPE_EV_ADD_POST ? 1 : -1);
 }
@@ -106,50 +169,76 @@ static void on_first_dial(void *owner)
 
 static int set_client_options(struct mq_client *client)
 {
-	int r;
+	nng_socket socket = client->socket;
+	int r = nng_socket_set_size(socket, NNG_OPT_RECVMAXSZ, MQ_RECV_MAX);
 
-	r = nng_socket_set_size(client->socket, NNG_OPT_RECVMAXSZ, MQ_RECV_MAX);
 	if (r == 0) {
-		r = nng_socket_set_ms(client->socket, NNG_OPT_RECONNMINT,
+		r = nng_socket_set_ms(socket, NNG_OPT_RECONNMINT,
 			RECONNECT_MIN_MS);
 	}
 	if (r == 0) {
-		r = nng_socket_set_ms(client->socket, NNG_OPT_RECONNMAXT,
+		r = nng_socket_set_ms(socket, NNG_OPT_RECONNMAXT,
 			RECONNECT_MAX_MS);
 	}
 	if (r == 0) {
 		/* With resending off, a lost connection ends the request at
 		 * once. A request that was sent again would hold an outdated
 		 * report and time. */
-		r = nng_socket_set_ms(client->socket, NNG_OPT_REQ_RESENDTIME,
+		r = nng_socket_set_ms(socket, NNG_OPT_REQ_RESENDTIME,
 			NNG_DURATION_INFINITE);
 	}
 	if (r == 0) {
-		r = nng_pipe_notify(client->socket, NNG_PIPE_EV_ADD_POST,
-			on_pipe, client);
+		r = nng_pipe_notify(socket, NNG_PIPE_EV_ADD_POST, on_pipe,
+			client);
 	}
 	if (r == 0) {
-		r = nng_pipe_notify(client->socket, NNG_PIPE_EV_REM_POST,
-			on_pipe, client);
+		r = nng_pipe_notify(socket, NNG_PIPE_EV_REM_POST, on_pipe,
+			client);
 	}
 	return r;
 }
 
-static int make_client_tls(struct mq_client *client)
+static int make_client_tls(nng_tls_config **config,
+	const struct mq_client *client, const struct tls_material *tls)
 {
 	const struct mq_client_options *options = &client->options;
 	scoped_free char *name = options->server_name == NULL
 		? xstrdup(client->host)
 		: xstrdup(options->server_name);
-	int r = mq_tls_config(&client->tls, NNG_TLS_MODE_CLIENT, options->tls);
+	int r = mq_tls_config(config, NNG_TLS_MODE_CLIENT, tls);
 
 	if (r == 0) {
-		r = nng_tls_config_auth_mode(client->tls,
+		r = nng_tls_config_auth_mode(*config,
 			NNG_TLS_AUTH_MODE_REQUIRED);
 	}
 	if (r == 0) {
 		/* Without a name nng accepts any certificate of the CA. */
-		r = nng_tls_config_server_name(client->tls, name);
+		r = nng_tls_config_server_name(*config, name);
+	}
+	return r;
+}
+
+/* Uses the material for all later connections. dialer: NULL for the first. */
+static int use_tls(struct mq_client *client, const struct tls_material *tls,
+	const nng_dialer *dialer)
+{
+	nng_tls_config *config = NULL;
+	int r = make_client_tls(&config, client, tls);
+
+	if (r == 0 && dialer != NULL) {
+		size_t unused;
+
+		r = nng_dialer_set_ptr(*dialer, NNG_OPT_TLS_CONFIG, config);
+		/* A dialer of nng 1.5.2 takes its configuration under the
+		 * endpoint's lock only; reading this option takes that lock. */
+		(void)nng_dialer_get_size(*dialer, NNG_OPT_RECVMAXSZ, &unused);
+	}
+	if (r == 0) {
+		mq_tls_replace(&client->tls, config);
+		client->errors.kind =
+			tls->cert == NULL ? MQ_DIAL_TLS_NO_CERT : MQ_DIAL_TLS;
+	} else if (config != NULL) {
+		nng_tls_config_free(config);
 	}
 	return r;
 }
@@ -158,9 +247,9 @@ static int make_dialer(struct mq_client *client, nng_dialer *dialer)
 {
 	int r = nng_dialer_create(dialer, client->socket, client->url);
 
-	if (r == 0 && client->tls != NULL) {
+	if (r == 0 && client->tls.now != NULL) {
 		r = nng_dialer_set_ptr(*dialer, NNG_OPT_TLS_CONFIG,
-			client->tls);
+			client->tls.now);
 	}
 	return r;
 }
@@ -175,9 +264,93 @@ static void redial(struct mq_client *client)
 	}
 	(void)nng_dialer_close(client->dialer);
 	client->dialer = dialer;
-	memset(client->failures, 0, sizeof(client->failures));
+	mq_dial_errors_restart(&client->errors);
 	(void)nng_dialer_start(dialer, NNG_FLAG_NONBLOCK);
 }
+
+/* ---- other certificates ---- */
+
+struct own_file {
+	struct mq_address peer;
+	uint16_t port;
+	bool is_ended;
+};
+
+static void end_own_file(void *owner, int fd)
+{
+	struct own_file *own = owner;
+	struct mq_address peer;
+
+	if (mq_address_of_file(&peer, fd, own->port) &&
+		mq_address_compare(&peer, &own->peer) == 0) {
+		mq_file_end(fd);
+		own->is_ended = true;
+	}
+}
+
+/* Ends the connection; nng's dialer makes another within RECONNECT_MIN_MS.
+ * Closing an endpoint of nng 1.5.2 may use freed memory, ending the connection
+ * from outside does not. */
+static void renew(struct mq_client *client)
+{
+	int id = atomic_load(&client->pipe_id);
+	nng_pipe pipe = { .id = (uint32_t)id };
+	struct mq_address local = { .port = 0 };
+	struct own_file own = { .is_ended = false };
+
+	client->has_to_renew = false;
+	if (!mq_client_connected(client) ||
+		!mq_address_of_pipe(&local, pipe, NNG_OPT_LOCADDR) ||
+		!mq_address_of_pipe(&own.peer, pipe, NNG_OPT_REMADDR)) {
+		return; /* it is connecting again already */
+	}
+	own.port = local.port;
+	mq_files_visit(end_own_file, &own);
+	if (own.is_ended) {
+		client->ended_id = id;
+	} else {
+		redial(client); /* there is no /proc */
+	}
+}
+
+static void on_renewal(void *owner)
+{
+	struct mq_client *client = owner;
+
+	if (client->busy) {
+		client->has_to_renew = true;
+	} else {
+		renew(client);
+	}
+}
+
+/* A random number, so that the clients of a fleet differ. */
+static uint64_t spread(unsigned int below)
+{
+	unsigned int number = 0;
+
+	if (uv_random(NULL, NULL, &number, sizeof(number), 0, NULL) != 0) {
+		number = 0;
+	}
+	return number % below;
+}
+
+int mq_client_set_tls(struct mq_client *client, const struct tls_material *tls,
+	struct error *err)
+{
+	int r = client->tls.now == NULL ? NNG_ENOTSUP
+					: use_tls(client, tls, &client->dialer);
+
+	if (r != 0) {
+		return error_set(err, -EINVAL,
+			"cannot use the certificates for '%s': %s", client->url,
+			nng_strerror(r));
+	}
+	timer_start(client->renewal, spread(MQ_RENEW_MS), 0);
+	return 0;
+}
+
+/* ---- the clock, and dialers that give up ---- */
 
 static int64_t wall_clock_ahead_us(void)
 {
@@ -205,6 +378,7 @@ static void check_dialer(void *owner)
 	if ((is_lost && (is_back || client->was_lost)) ||
 		client->unanswered >= UNANSWERED_MAX) {
 		redial(client);
+		release_held(client);
 		client->unanswered = 0;
 		is_lost = false;
 	}
@@ -232,7 +406,7 @@ static int open_client(struct mq_client *client)
 			(nng_duration)client->options.timeout_ms);
 	}
 	if (r == 0 && client->options.tls != NULL) {
-		r = make_client_tls(client);
+		r = use_tls(client, client->options.tls, NULL);
 	}
 	client->options.tls = NULL; /* it was only borrowed */
 	if (r == 0) {
@@ -251,13 +425,14 @@ static void client_free(struct mq_client *client)
 	}
 	is_closed = mq_close_socket(client->socket, client);
 	nng_aio_free(client->aio);
+	nng_msg_free(client->held);
 	inbox_close(client->inbox);
+	timer_close(client->held_look);
 	timer_close(client->first_dial);
 	timer_close(client->check);
-	if (client->tls != NULL) {
-		nng_tls_config_free(client->tls);
-	}
-	host_lookup_free(client->lookup);
+	timer_close(client->renewal);
+	mq_tls_fini(&client->tls);
+	mq_dial_errors_fini(&client->errors);
 	free(client->host);
 	free(client->url);
 	if (is_closed) {
@@ -269,7 +444,6 @@ int mq_client_new(struct mq_client **out, uv_loop_t *loop,
 	const struct mq_client_options *options, struct error *err)
 {
 	struct mq_client *client;
-	unsigned int spread = 0;
 	int r = mq_check_url(options->url, options->tls, err);
 
 	if (r < 0) {
@@ -280,15 +454,12 @@ int mq_client_new(struct mq_client **out, uv_loop_t *loop,
 	client->url = xstrdup(options->url);
 	client->options.url = client->url;
 	client->host = mq_host(options->url);
-	client->lookup = host_lookup_start(client->host);
-	if (options->tls != NULL) {
-		client->kind = options->tls->cert == NULL ? DIAL_TLS_NO_CERT
-							  : DIAL_TLS;
-	}
-	client->last_failure = -1;
+	mq_dial_errors_init(&client->errors, client->host);
 	client->inbox = inbox_new(loop, deliver_reply, client);
 	client->first_dial = timer_new(loop, on_first_dial, client);
 	client->check = timer_new(loop, check_dialer, client);
+	client->renewal = timer_new(loop, on_renewal, client);
+	client->held_look = timer_new(loop, on_held_look, client);
 	client->ahead_us = wall_clock_ahead_us();
 	r = open_client(client);
 	if (r != 0) {
@@ -296,124 +467,23 @@ int mq_client_new(struct mq_client **out, uv_loop_t *loop,
 		return error_set(err, -EINVAL, "cannot connect to '%s': %s",
 			options->url, nng_strerror(r));
 	}
-	if (uv_random(NULL, NULL, &spread, sizeof(spread), 0, NULL) != 0) {
-		spread = 0;
-	}
-	timer_start(client->first_dial, spread % FIRST_DIAL_SPREAD_MS, 0);
+	timer_start(client->first_dial, spread(FIRST_DIAL_SPREAD_MS), 0);
 	timer_start(client->check, CHECK_MS, CHECK_MS);
 	*out = client;
 	return 0;
 }
 
-void mq_client_send(struct mq_client *client, const uint8_t *bytes, size_t len)
-{
-	nng_msg *msg;
-
-	if (nng_msg_alloc(&msg, 0) != 0 ||
-		nng_msg_append(msg, bytes, len) != 0) {
-		abort();
-	}
-	client->busy = true;
-	client->sending = true;
-	nng_aio_set_msg(client->aio, msg);
-	nng_ctx_send(client->ctx, client->aio);
-}
-
-bool mq_client_busy(const struct mq_client *client)
-{
-	return client->busy;
-}
-
 bool mq_client_connected(const struct mq_client *client)
 {
-	return atomic_load(&client->pipes) > 0;
-}
-
-static const char *const dial_stats[DIAL_FAILURES] = { "auth", "proto",
-	"refused", "timeout", "disconnect", "other" };
-
-static const char other_protocol[] =
-	"the peer does not speak plimsoll's protocol";
-static const char refused[] = "the connection was refused";
-static const char no_response[] =
-	"no response: the host is down or packets are dropped";
-static const char timed_out[] = "the connection timed out";
-static const char closed[] = "the peer closed the connection";
-
-static const char handshake[] =
-	"the TLS handshake failed: the peer's certificate is not trusted or "
-	"has another name, the peer rejects the client certificate, or it does "
-	"not speak TLS";
-static const char plain_unreachable[] =
-	"the peer closed the connection (it may require TLS), or the address "
-	"cannot be reached";
-static const char no_cert_unreachable[] =
-	"the peer closed the connection (it may require a client certificate), "
-	"or the address cannot be reached";
-static const char unreachable[] =
-	"the peer closed the connection, or the address cannot be reached";
-
-/* How nng 1.5.2 counts on a dialer: "auth" is any failed TLS handshake. "other"
- * is a connection that the peer closed during setup, as a TLS server does if
- * the client has no certificate or speaks no TLS, an address without a route,
- * or a host name that cannot be resolved; a lookup of our own tells. */
-enum { OTHER_FAILURE = DIAL_FAILURES - 1 };
-static const char *const dial_texts[][DIAL_FAILURES] = {
-	[DIAL_PLAIN] = { other_protocol, other_protocol, refused, timed_out,
-		closed, plain_unreachable },
-	[DIAL_TLS] = { handshake, other_protocol, refused, timed_out, closed,
-		unreachable },
-	[DIAL_TLS_NO_CERT] = { handshake, other_protocol, refused, timed_out,
-		closed, no_cert_unreachable },
-};
-
-/* Explains a failure that nng counts as "other", by the resolver's last
- * answer. */
-static const char *explain_other(struct mq_client *client)
-{
-	if (host_lookup_is_over(client->lookup)) {
-		client->why_unresolved = host_lookup_error(client->lookup);
-		client->is_looked_up = true;
-		host_lookup_free(client->lookup);
-		client->lookup = host_lookup_start(client->host);
-	}
-	if (client->is_looked_up && client->why_unresolved == NULL) {
-		return dial_texts[client->kind][OTHER_FAILURE];
-	}
-	(void)snprintf(client->unresolved, sizeof(client->unresolved),
-		"the host '%s' %s%s", client->host,
-		client->is_looked_up ? "cannot be resolved: "
-				     : "is being resolved",
-		client->is_looked_up ? client->why_unresolved : "");
-	return client->unresolved;
+	return atomic_load(&client->pipes) > 0 &&
+		atomic_load(&client->pipe_id) != client->ended_id;
 }
 
 const char *mq_client_last_error(struct mq_client *client)
 {
-	int failure = -1;
-	nng_stat *all = NULL;
-	nng_stat *dialer;
-
-	if (mq_client_connected(client)) {
-		return "";
-	}
-	if (nng_stats_get(&all) == 0) {
-		dialer = nng_stat_find_dialer(all, client->dialer);
-		if (dialer != NULL) {
-			failure = mq_failure_since(client->failures, dialer,
-				dial_stats, DIAL_FAILURES);
-		}
-		nng_stats_free(all);
-	}
-	if (failure >= 0) {
-		client->last_failure = failure;
-	}
-	if (client->last_failure == OTHER_FAILURE) {
-		return explain_other(client);
-	}
-	return client->last_failure < 0
-		? no_response
-		: dial_texts[client->kind][client->last_failure];
+	return mq_client_connected(client)
+		? ""
+		: mq_dial_error(&client->errors, client->dialer);
 }
 
 void mq_client_close(struct mq_client *client)
@@ -421,4 +491,9 @@ void mq_client_close(struct mq_client *client)
 	if (client != NULL) {
 		client_free(client);
 	}
+}
+
+const char *mq_library_version(void)
+{
+	return nng_version();
 }

@@ -90,6 +90,26 @@ int mq_tls_config(nng_tls_config **config, nng_tls_mode mode,
 	return r;
 }
 
+static void config_free(nng_tls_config *config)
+{
+	if (config != NULL) {
+		nng_tls_config_free(config);
+	}
+}
+
+void mq_tls_replace(struct mq_tls *tls, nng_tls_config *config)
+{
+	config_free(tls->before);
+	tls->before = tls->now;
+	tls->now = config;
+}
+
+void mq_tls_fini(struct mq_tls *tls)
+{
+	config_free(take_ptr(tls->before));
+	config_free(take_ptr(tls->now));
+}
+
 char *mq_host(const char *url)
 {
 	const char *host = strstr(url, "://") + 3;

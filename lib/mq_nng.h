@@ -32,6 +32,18 @@ char *mq_host(const char *url);
 must_check int mq_tls_config(nng_tls_config **config, nng_tls_mode mode,
 	const struct tls_material *tls);
 
+/* The configurations of an endpoint. nng takes the current one for each new
+ * connection, without a lock, so the one before must live a little longer: it
+ * lives until the next change. */
+struct mq_tls {
+	nng_tls_config *now, *before; /* or NULL */
+};
+
+/* Takes over a configuration that the endpoint uses from now on. */
+void mq_tls_replace(struct mq_tls *tls, nng_tls_config *config);
+
+void mq_tls_fini(struct mq_tls *tls); /* zeroed is fine */
+
 /* Closes a socket and waits up to MQ_CLOSE_MS: a message that arrives just then
  * can block nng 1.5.2 in nng_close() (nanomsg/nng pull request 1636, fixed in
  * 1.6). False: the socket is still closing, and `owner`, which its callbacks

@@ -5,9 +5,11 @@
 #include "lib/inbox.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
+#include "lib/mq_file.h"
 #include "lib/mq_nng.h"
 #include "lib/mq_unfinished.h"
 
+#include <errno.h>
 #include <nng/protocol/reqrep0/rep.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -52,6 +54,8 @@ struct mq_server {
 	_Atomic bool is_due;   /* pushed, and not delivered yet */
 	nng_socket socket;
 	nng_listener listener;
+	struct mq_tls tls; /* zeroed without TLS */
+	uint64_t ca_hash;  /* of tls.now */
 	struct inbox *inbox;
 	struct timer *linger, *check, *unfinished_check;
 	struct mq_unfinished *unfinished;
@@ -175,7 +179,7 @@ static int open_slot(struct mq_server *server, struct mq_request *slot)
 	return r;
 }
 
-static int set_server_tls(nng_listener listener, const struct tls_material *tls)
+static int set_tls(struct mq_server *server, const struct tls_material *tls)
 {
 	nng_tls_config *config = NULL;
 	int r = mq_tls_config(&config, NNG_TLS_MODE_SERVER, tls);
@@ -186,10 +190,36 @@ static int set_server_tls(nng_listener listener, const struct tls_material *tls)
 					: NNG_TLS_AUTH_MODE_REQUIRED);
 	}
 	if (r == 0) {
-		r = nng_listener_set_ptr(listener, NNG_OPT_TLS_CONFIG, config);
+		r = nng_listener_set_ptr(server->listener, NNG_OPT_TLS_CONFIG,
+			config);
 	}
-	nng_tls_config_free(config); /* the listener holds a reference */
+	if (r == 0) {
+		mq_tls_replace(&server->tls, config);
+		server->ca_hash = hash_text(HASH_SEED, tls->ca);
+	} else if (config != NULL) {
+		nng_tls_config_free(config);
+	}
 	return r;
+}
+
+int mq_server_set_tls(struct mq_server *server, const struct tls_material *tls,
+	struct error *err)
+{
+	uint64_t ca_hash = server->ca_hash;
+	int r = server->tls.now == NULL ? NNG_ENOTSUP : set_tls(server, tls);
+
+	if (r != 0) {
+		return error_set(err, -EINVAL,
+			"cannot use the certificates for the listener: %s",
+			nng_strerror(r));
+	}
+	mq_touch(server->listener);
+	if (ca_hash != server->ca_hash) {
+		mq_unfinished_retire(server->unfinished,
+			clock_monotonic_us() + MQ_RETIRE_MS * UINT64_C(1000),
+			MQ_RETIRE_SPREAD_MS * UINT64_C(1000));
+	}
+	return 0;
 }
 
 static int start_listener(struct mq_server *server,
@@ -200,7 +230,7 @@ static int start_listener(struct mq_server *server,
 		options->url);
 
 	if (r == 0 && options->tls != NULL) {
-		r = set_server_tls(server->listener, options->tls);
+		r = set_tls(server, options->tls);
 	}
 	if (r == 0) {
 		r = nng_listener_start(server->listener, 0);
@@ -239,6 +269,7 @@ static void server_free(struct mq_server *server)
 		nng_aio_free(server->slots[i].replying);
 	}
 	inbox_close(server->inbox);
+	mq_tls_fini(&server->tls);
 	for (size_t i = 0; i < server->slot_count; i++) {
 		nng_msg_free(server->slots[i].msg);
 	}

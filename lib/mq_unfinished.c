@@ -1,9 +1,11 @@
 #include "lib/mq_unfinished.h"
 
+#include "lib/clock.h"
 #include "lib/memory.h"
+#include "lib/mq_activity.h"
+#include "lib/mq_file.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <linux/tcp.h> /* glibc has a shorter struct tcp_info */
 #include <pthread.h>
 #include <stdlib.h>
@@ -21,34 +23,42 @@ enum {
 	TLS_MESSAGE_BYTES = 128,
 	TLS_PART = 256,
 	BUCKETS = 4096, /* nng numbers pipes in sequence */
+	RETIRE_PARTS = 64,
 };
 
-/* A peer's address as bytes, the same from nng and from the kernel. */
-struct address {
-	uint8_t host[16];
-	uint16_t port;
-};
+/* nng ends a handshake after 10 s, and lists a connection after it. */
+#define HANDSHAKE_US UINT64_C(15000000)
 
 struct peer {
 	LIST_ENTRY(peer) link;
 	int id; /* of the pipe */
 	int fd; /* nng's; negative: not found yet */
-	struct address from;
+	struct mq_address from;
 	uint64_t messages; /* complete ones */
 	uint64_t expected; /* bytes of them and of the greeting */
 	/* At the last check: */
 	uint64_t seen_messages;
 	size_t unfinished;
-	uint64_t since_us; /* 0: in no message */
-	uint64_t moved_us; /* when bytes of the message came last */
+	uint64_t since_us;  /* 0: in no message */
+	uint64_t moved_us;  /* when bytes of the message came last */
+	uint64_t retire_us; /* when to end it; 0: not */
 	bool is_closing;
+	bool is_watched, is_active; /* see lib/mq_activity.h */
 };
 
 LIST_HEAD(bucket, peer);
 
+/* Which peers are ended, and when. Zeroed: none. */
+struct retirement {
+	uint64_t until_us; /* peers that are listed before */
+	uint64_t from_us, within_us;
+};
+
 struct mq_unfinished {
 	pthread_mutex_t mutex; /* of all below */
+	struct retirement retirement;
 	struct bucket peers[BUCKETS];
+	struct mq_activity activity; /* under the ids of pipes */
 	size_t count;
 	size_t new_count; /* since the last check */
 	uint16_t port;	  /* the listener's, in network order; 0: none */
@@ -74,32 +84,27 @@ static struct peer *find(struct mq_unfinished *u, int id)
 
 /* ---- on nng's threads ---- */
 
-static bool address_of_pipe(struct address *out, nng_pipe pipe)
+/* A handshake that is going on at the retirement may end with what was trusted
+ * before. */
+static uint64_t retire_time(const struct retirement *retirement, int id)
 {
-	nng_sockaddr from;
-
-	*out = (struct address){ 0 };
-	if (nng_pipe_get_addr(pipe, NNG_OPT_REMADDR, &from) != 0) {
-		return false;
+	if (clock_monotonic_us() >= retirement->until_us) {
+		return 0;
 	}
-	if (from.s_family == NNG_AF_INET) {
-		memcpy(out->host, &from.s_in.sa_addr, 4);
-		out->port = from.s_in.sa_port;
-	} else if (from.s_family == NNG_AF_INET6) {
-		memcpy(out->host, from.s_in6.sa_addr, 16);
-		out->port = from.s_in6.sa_port;
-	}
-	return out->port != 0;
+	return retirement->from_us +
+		(unsigned)id % RETIRE_PARTS * retirement->within_us /
+		RETIRE_PARTS;
 }
 
 static void add(struct mq_unfinished *u, nng_pipe pipe,
-	const struct address *from)
+	const struct mq_address *from)
 {
 	struct peer *peer = xcalloc(1, sizeof(*peer));
 
 	peer->id = nng_pipe_id(pipe);
 	peer->fd = -1;
 	peer->from = *from;
+	peer->retire_us = retire_time(&u->retirement, peer->id);
 	peer->expected = GREETING_BYTES + (u->is_tls ? TLS_HANDSHAKE_BYTES : 0);
 	LIST_INSERT_HEAD(bucket_of(u, peer->id), peer, link);
 	u->count++;
@@ -118,10 +123,10 @@ static void on_pipe(nng_pipe pipe, nng_pipe_ev event, void *argument)
 {
 	struct mq_unfinished *u = argument;
 	struct peer *peer;
-	struct address from;
+	struct mq_address from;
 	bool is_due = false;
-	bool is_new =
-		event == NNG_PIPE_EV_ADD_PRE && address_of_pipe(&from, pipe);
+	bool is_new = event == NNG_PIPE_EV_ADD_PRE &&
+		mq_address_of_pipe(&from, pipe, NNG_OPT_REMADDR);
 
 	(void)pthread_mutex_lock(&u->mutex);
 	peer = find(u, nng_pipe_id(pipe));
@@ -140,70 +145,39 @@ static void on_pipe(nng_pipe pipe, nng_pipe_ev event, void *argument)
 
 /* ---- sockets ---- */
 
-static bool address_of(struct address *out, const struct sockaddr_storage *from)
-{
-	const struct sockaddr_in *v4 = (const struct sockaddr_in *)from;
-	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)from;
-
-	*out = (struct address){ 0 };
-	if (from->ss_family == AF_INET) {
-		memcpy(out->host, &v4->sin_addr, 4);
-		out->port = v4->sin_port;
-	} else if (from->ss_family == AF_INET6) {
-		memcpy(out->host, &v6->sin6_addr, 16);
-		out->port = v6->sin6_port;
-	}
-	return out->port != 0;
-}
-
-/* The peer of one of the listener's connections; false: fd is none. */
-static bool address_of_file(struct address *out, int fd, uint16_t port)
-{
-	struct sockaddr_storage name = { 0 };
-	socklen_t len = sizeof(name);
-	struct address ours = { 0 };
-
-	if (getsockname(fd, (struct sockaddr *)&name, &len) != 0 ||
-		!address_of(&ours, &name) || ours.port != port) {
-		return false;
-	}
-	len = sizeof(name);
-	return getpeername(fd, (struct sockaddr *)&name, &len) == 0 &&
-		address_of(out, &name);
-}
-
-static int compare_addresses(const struct address *a, const struct address *b)
-{
-	int order = memcmp(a->host, b->host, sizeof(a->host));
-
-	return order != 0 ? order : (a->port > b->port) - (a->port < b->port);
-}
-
 static int compare_peers(const void *a, const void *b)
 {
 	const struct peer *const *x = a;
 	const struct peer *const *y = b;
 
-	return compare_addresses(&(*x)->from, &(*y)->from);
+	return mq_address_compare(&(*x)->from, &(*y)->from);
 }
 
 static bool has_file(const struct mq_unfinished *u, const struct peer *peer)
 {
-	struct address from;
+	struct mq_address from;
 
-	return peer->fd >= 0 && address_of_file(&from, peer->fd, u->port) &&
-		compare_addresses(&from, &peer->from) == 0;
+	return peer->fd >= 0 && mq_address_of_file(&from, peer->fd, u->port) &&
+		mq_address_compare(&from, &peer->from) == 0;
 }
 
-static void find_file(struct peer **sorted, size_t count, int fd, uint16_t port)
+/* Peers whose files are looked for, sorted by address. */
+struct wanted {
+	struct peer **peers;
+	size_t count;
+	uint16_t port;
+};
+
+static void find_file(void *owner, int fd)
 {
-	struct peer wanted = { 0 };
-	struct peer *const key = &wanted;
+	const struct wanted *wanted = owner;
+	struct peer like = { 0 };
+	struct peer *const key = &like;
 	struct peer **found;
 
-	if (address_of_file(&wanted.from, fd, port)) {
-		found = bsearch(&key, sorted, count, sizeof(struct peer *),
-			compare_peers);
+	if (mq_address_of_file(&like.from, fd, wanted->port)) {
+		found = bsearch(&key, wanted->peers, wanted->count,
+			sizeof(struct peer *), compare_peers);
 		if (found != NULL) {
 			(*found)->fd = fd;
 		}
@@ -213,20 +187,12 @@ static void find_file(struct peer **sorted, size_t count, int fd, uint16_t port)
 /* Looks through the process's files for those of the peers. */
 static void find_files(struct peer **peers, size_t count, uint16_t port)
 {
-	DIR *files = count == 0 ? NULL : opendir("/proc/self/fd");
-	const struct dirent *entry;
+	struct wanted wanted = { peers, count, port };
 
-	if (files == NULL) {
-		return;
+	if (count > 0) {
+		qsort(peers, count, sizeof(struct peer *), compare_peers);
+		mq_files_visit(find_file, &wanted);
 	}
-	qsort(peers, count, sizeof(struct peer *), compare_peers);
-	for (entry = readdir(files); entry != NULL; entry = readdir(files)) {
-		if (entry->d_name[0] != '.') {
-			find_file(peers, count,
-				(int)strtoul(entry->d_name, NULL, 10), port);
-		}
-	}
-	(void)closedir(files);
 }
 
 static uint64_t received_bytes(int fd)
@@ -325,13 +291,10 @@ static int compare_stalls(const void *a, const void *b)
 			(x->unfinished > y->unfinished);
 }
 
-/* nng_pipe_close() of 1.5.2 can wait forever for a receive that goes on at that
- * moment, and no connection is freed after that. At the end of its input nng
- * closes the connection itself. */
 static void disconnect(struct peer *peer)
 {
 	peer->is_closing = true;
-	(void)shutdown(peer->fd, SHUT_RDWR);
+	mq_file_end(peer->fd);
 }
 
 static bool has_to_go(const struct peer *peer, size_t sum, uint64_t now_us)
@@ -392,26 +355,86 @@ static bool is_any(struct mq_unfinished *u, struct peer *peer)
 	return true;
 }
 
-static bool is_unfinished(struct mq_unfinished *u, struct peer *peer)
+/* The others received nothing since they were between two messages. */
+static bool is_due(struct mq_unfinished *u, struct peer *peer)
 {
 	(void)u;
-	return peer->since_us != 0;
+	return peer->is_active || peer->since_us != 0 || peer->retire_us != 0 ||
+		!peer->is_watched;
+}
+
+void mq_unfinished_retire(struct mq_unfinished *u, uint64_t from_us,
+	uint64_t within_us)
+{
+	scoped_free struct peer **list = NULL;
+	size_t count;
+
+	(void)pthread_mutex_lock(&u->mutex);
+	u->retirement = (struct retirement){
+		.until_us = clock_monotonic_us() + HANDSHAKE_US,
+		.from_us = from_us,
+		.within_us = within_us,
+	};
+	list = xcalloc(u->count + 1, sizeof(struct peer *));
+	count = collect(u, list, is_any);
+	for (size_t i = 0; i < count; i++) {
+		if (list[i]->retire_us == 0) {
+			list[i]->retire_us = from_us + i * within_us / count;
+		}
+	}
+	(void)pthread_mutex_unlock(&u->mutex);
+}
+
+static void end_retired(const struct mq_unfinished *u, struct peer *peer,
+	uint64_t now_us)
+{
+	if (peer->retire_us != 0 && now_us >= peer->retire_us &&
+		!peer->is_closing && has_file(u, peer)) {
+		disconnect(peer);
+	}
+}
+
+/* Finds the files of new peers, and watches them. */
+static void watch_new(struct mq_unfinished *u, struct peer **list)
+{
+	size_t count = collect(u, list, needs_file);
+
+	find_files(list, count, u->port);
+	for (size_t i = 0; i < count; i++) {
+		list[i]->is_watched = list[i]->fd >= 0 &&
+			mq_activity_watch(&u->activity, list[i]->fd,
+				list[i]->id);
+	}
+}
+
+static void mark_active(void *owner, int id)
+{
+	struct peer *peer = find(owner, id);
+
+	if (peer != NULL) {
+		peer->is_active = true;
+	}
 }
 
 size_t mq_unfinished_check(struct mq_unfinished *u, uint64_t now_us)
 {
 	scoped_free struct peer **list = NULL;
-	size_t count, closed;
+	size_t count, unfinished = 0, closed;
 
 	(void)pthread_mutex_lock(&u->mutex);
 	u->new_count = 0;
 	list = xcalloc(u->count + 1, sizeof(struct peer *));
-	find_files(list, collect(u, list, needs_file), u->port);
-	count = collect(u, list, is_any);
+	watch_new(u, list);
+	mq_activity_visit(&u->activity, mark_active, u);
+	count = collect(u, list, is_due);
 	for (size_t i = 0; i < count; i++) {
+		list[i]->is_active = false;
 		measure(u, list[i], now_us);
+		end_retired(u, list[i], now_us);
+		list[unfinished] = list[i];
+		unfinished += list[i]->since_us != 0 ? 1 : 0;
 	}
-	closed = close_some(list, collect(u, list, is_unfinished), now_us);
+	closed = close_some(list, unfinished, now_us);
 	(void)pthread_mutex_unlock(&u->mutex);
 	return closed;
 }
@@ -440,6 +463,7 @@ struct mq_unfinished *mq_unfinished_new(nng_socket socket, bool is_tls,
 
 	u->due = due;
 	u->owner = owner;
+	u->activity = mq_activity_new();
 	if (pthread_mutex_init(&u->mutex, NULL) != 0 ||
 		nng_pipe_notify(socket, NNG_PIPE_EV_ADD_PRE, on_pipe, u) != 0 ||
 		nng_pipe_notify(socket, NNG_PIPE_EV_REM_POST, on_pipe, u) !=
@@ -470,6 +494,7 @@ void mq_unfinished_free(struct mq_unfinished *u)
 			peer = next;
 		}
 	}
+	mq_activity_close(&u->activity);
 	(void)pthread_mutex_destroy(&u->mutex);
 	free(u);
 }

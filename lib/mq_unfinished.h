@@ -1,10 +1,10 @@
-/* Ends connections whose peer stops in the middle of a message.
+/* Ends connections whose peer stops in the middle of a message, and those that
+ * the server replaces.
  *
  * nng reserves a message's whole length, waits for the rest without a limit,
  * and does not say how much has come. The kernel does: a connection is in the
  * middle of a message if it has received more bytes than its complete messages
- * have. nng does not give its sockets away, so they are found among the
- * process's files by their addresses.
+ * have.
  *
  * TLS adds an unknown number of bytes, so with TLS up to 32 KiB and some bytes
  * a message do not count. Private to lib/mq*.c. */
@@ -32,7 +32,8 @@ enum {
 
 /* When the caller checks: regularly, and when there are so many new connections
  * and they are one in so many of all. In between, older connections can send
- * more than the limit: 60 MB at 1 Gbit/s. A check costs 2 us a connection. */
+ * more than the limit: 60 MB at 1 Gbit/s. A check costs 2 us for each
+ * connection that received bytes since the last one. */
 enum { MQ_UNFINISHED_CHECK_MS = 500, MQ_UNFINISHED_NEW = 16 };
 
 /* On an nng thread: a check is due now. */
@@ -49,8 +50,14 @@ void mq_unfinished_start(struct mq_unfinished *unfinished, uint16_t port);
 void mq_unfinished_end(struct mq_unfinished *unfinished, nng_pipe pipe,
 	size_t len);
 
-/* Returns how many connections were closed. */
+/* Returns how many connections were closed because of unfinished messages. */
 size_t mq_unfinished_check(struct mq_unfinished *unfinished, uint64_t now_us);
+
+/* Checks end all present connections, the first at from_us and the others
+ * evenly within the time; those of an earlier call at their time. Connections
+ * of the next 15 s are ended too: their handshakes may have begun before. */
+void mq_unfinished_retire(struct mq_unfinished *unfinished, uint64_t from_us,
+	uint64_t within_us);
 
 /* On the loop thread. */
 void mq_unfinished_disconnect(struct mq_unfinished *unfinished, nng_pipe pipe);

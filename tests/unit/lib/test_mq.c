@@ -327,7 +327,7 @@ static void a_lost_connection_ends_only_its_request(void **state)
 	struct mq_server *second;
 
 	f->hold = true;
-	start_client(f, 9000);
+	start_client(f, 45000);
 	mq_client_send(f->client, (const uint8_t *)"ping", 5);
 	run_until(&f->loop, &f->served);
 	mq_server_close(f->server);

@@ -7,6 +7,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,18 @@ uint64_t __wrap_clock_monotonic_us(void);
 uint64_t __wrap_clock_monotonic_us(void)
 {
 	return atomic_load(&fake_us);
+}
+
+/* How often the server asked the kernel about a connection's bytes. */
+static _Atomic size_t looks;
+
+int __real_getsockopt(int fd, int level, int name, void *value, socklen_t *len);
+int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *len);
+
+int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *len)
+{
+	atomic_fetch_add(&looks, level == IPPROTO_TCP && name == TCP_INFO);
+	return __real_getsockopt(fd, level, name, value, len);
 }
 
 /* A server, and peers without nng: their bytes are written by hand. */
@@ -260,6 +273,31 @@ static void messages_that_go_on_are_bounded_together(void **state)
 	assert_int_equal(count_disconnected(f), 4);
 }
 
+static void a_check_asks_only_about_connections_that_received(void **state)
+{
+	struct fixture *f = *state;
+
+	connect_peer(f, 0);
+	connect_peer(f, 1);
+	send_part(f, 0, 100, 100);
+	send_part(f, 1, 100, 100);
+	await_served(f, 2);
+	run_checks(f);
+	run_checks(f);
+	atomic_store(&looks, 0);
+	run_checks(f);
+	run_checks(f);
+	assert_int_equal(atomic_load(&looks), 0);
+	/* After that silence, part of a message is noticed. */
+	send_part(f, 1, 1000, 10);
+	run_checks(f);
+	run_checks(f);
+	assert_true(atomic_load(&looks) > 0);
+	fake_us += MQ_UNFINISHED_US;
+	await_disconnected(f, 1);
+	assert_true(is_disconnected(f->peers[1]));
+}
+
 static void a_message_above_the_limit_is_not_received(void **state)
 {
 	struct fixture *f = *state;
@@ -279,6 +317,7 @@ int main(void)
 		MQ_TEST(the_time_of_a_message_begins_with_the_message),
 		MQ_TEST(stalled_messages_are_bounded_together),
 		MQ_TEST(messages_that_go_on_are_bounded_together),
+		MQ_TEST(a_check_asks_only_about_connections_that_received),
 		MQ_TEST(a_message_above_the_limit_is_not_received),
 	};
 
