@@ -12,12 +12,13 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DEFAULT_GOAL := all
 
 CC = $(if $(filter fuzz,$(BUILD)),clang-14,gcc)
-PKGS = libuv libprotobuf-c libcurl libcjson sqlite3 libmicrohttpd yaml-0.1
+PKGS = libuv libprotobuf-c libcurl libcjson sqlite3 libmicrohttpd gnutls yaml-0.1 \
+	zlib
 
 PACKAGES_BUILD = gcc make pkg-config git ca-certificates \
 	libuv1-dev libnng-dev libprotobuf-c-dev protobuf-c-compiler \
 	libcurl4-openssl-dev libcjson-dev libsqlite3-dev libmicrohttpd-dev \
-	libyaml-dev libsnappy-dev libmbedtls-dev
+	libyaml-dev libsnappy-dev libmbedtls-dev libgnutls28-dev zlib1g-dev
 PACKAGES_RUN = python3
 PACKAGES_TEST = libcmocka-dev python3 procps openssl
 PACKAGES_LINT = clang-14 clang-format-14 clang-tidy-14 cppcheck python3 \
@@ -67,7 +68,7 @@ room_of = $(firstword $(shell grep -ohE '"(agent|aggregator|scheduler)/' $(1) \
 daemon_of = $(foreach room,$(room_of),$(OUT)/$(room)/daemon.a)
 ARCHIVES = $(OUT)/kube.a $(OUT)/proto.a $(OUT)/lib.a
 LIBS = -lcurl -lcjson -lyaml -lprotobuf-c -lnng -lmbedtls -lmbedx509 -lmbedcrypto \
-	-lmicrohttpd -lsqlite3 -lsnappy -luv -lm -lpthread
+	-lmicrohttpd -lgnutls -lsqlite3 -lsnappy -lz -luv -lm -lpthread
 
 # The files that protoc-c generates from proto/*.proto.
 WIRE := $(patsubst proto/%.proto,%,$(wildcard proto/*.proto))

@@ -17,7 +17,7 @@
 
 enum { IDLE_TIMEOUT_S = 15, HEADERS_MAX = 32 << 10 };
 
-enum { EXPIRE_MS = 500, READ_BYTES = 64 << 10 };
+enum { EXPIRE_MS = 500 };
 
 /* ---- connections ---- */
 
@@ -53,24 +53,29 @@ static void on_connection(void *cls, struct MHD_Connection *connection,
 {
 	struct httpd *httpd = cls;
 	char address[INET6_ADDRSTRLEN];
+	struct httpd_connection *own = *context;
 	struct client *client;
 
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		client = xcalloc(1, sizeof(*client));
+		own = xcalloc(1, sizeof(*own));
+		own->tls.tls = httpd->tls;
+		if (httpd->trust != NULL) {
+			httpd_trust_ask(connection);
+		}
 		write_address(address, connection);
-		clients_add(&httpd->clients, client,
+		clients_add(&httpd->clients, &own->client,
 			MHD_get_connection_info(connection,
 				MHD_CONNECTION_INFO_CONNECTION_FD)
 				->connect_fd,
 			address, clock_monotonic_us());
-		*context = client;
-	} else if (*context != NULL) {
-		client = *context;
+		*context = own;
+	} else if (own != NULL) {
+		client = &own->client;
 		clients_remove(&httpd->clients, client);
 		if (client->has_body_left && !client->is_disconnected) {
 			linger_list_add(httpd->lingers, client->fd);
 		}
-		free(client);
+		free(own);
 		*context = NULL;
 	}
 }
@@ -115,8 +120,8 @@ static void on_completed(void *cls, struct MHD_Connection *connection,
 	}
 }
 
-/* Hands a request to the loop thread. False: the server is closing. */
-static bool suspend(struct httpd_request *request, enum progress progress)
+bool httpd_request_suspend(struct httpd_request *request,
+	enum progress progress)
 {
 	struct httpd *httpd = request->httpd;
 	bool open;
@@ -132,81 +137,9 @@ static bool suspend(struct httpd_request *request, enum progress progress)
 	return open;
 }
 
-static void note_progress(struct httpd_request *request, bool is_waiting)
+static enum MHD_Result queue_reply(struct httpd_request *request)
 {
-	clients_moved(&request->httpd->clients, request->client, is_waiting,
-		clock_monotonic_us());
-}
-
-static ssize_t read_stream(void *cls, uint64_t at, char *out, size_t max)
-{
-	struct httpd_request *request = cls;
-	ssize_t r = stream_read(&request->stream, out, max);
-
-	(void)at;
-	note_progress(request, r == STREAM_WANTS_PART);
-	if (r == STREAM_ENDED) {
-		return MHD_CONTENT_READER_END_OF_STREAM;
-	}
-	if (r == STREAM_BROKEN ||
-		(r == STREAM_WANTS_PART &&
-			!suspend(request, PROGRESS_AWAITING_PART))) {
-		return MHD_CONTENT_READER_END_WITH_ERROR;
-	}
-	return r;
-}
-
-static ssize_t read_reply(void *cls, uint64_t at, char *out, size_t max)
-{
-	struct httpd_request *request = cls;
-	size_t left = request->reply_len - (size_t)at;
-	size_t len = left < max ? left : max;
-
-	note_progress(request, false);
-	memcpy(out, request->reply + at, len);
-	return (ssize_t)len;
-}
-
-static struct MHD_Response *response_of(struct httpd_request *request)
-{
-	size_t len = request->reply_len;
-
-	if (request->is_streamed) {
-		return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN,
-			READ_BYTES, read_stream, request, NULL);
-	}
-	if (len > READ_BYTES) {
-		return MHD_create_response_from_callback(len, READ_BYTES,
-			read_reply, request, NULL);
-	}
-	return MHD_create_response_from_buffer(len, take_ptr(request->reply),
-		MHD_RESPMEM_MUST_FREE);
-}
-
-static enum MHD_Result queue_reply(struct MHD_Connection *connection,
-	struct httpd_request *request)
-{
-	struct MHD_Response *response = response_of(request);
-	enum MHD_Result r;
-
-	clients_set(&request->httpd->clients, request->client, CLIENT_READING,
-		clock_monotonic_us());
-	(void)MHD_add_response_header(response, "Content-Type", request->type);
-	(void)MHD_add_response_header(response, "Cache-Control", "no-store");
-	(void)MHD_add_response_header(response, "X-Content-Type-Options",
-		"nosniff");
-	if (request->status == MHD_HTTP_UNAUTHORIZED) {
-		(void)MHD_add_response_header(response, "WWW-Authenticate",
-			"Bearer");
-	}
-	if (request->is_body_left) {
-		request->client->has_body_left = true;
-		(void)MHD_add_response_header(response, "Connection", "close");
-	}
-	r = MHD_queue_response(connection, (unsigned int)request->status,
-		response);
-	MHD_destroy_response(response);
-	return r;
+	return httpd_request_queue(request) ? MHD_YES : MHD_NO;
 }
 
 /* The request may not be used after it was handed to the loop thread. */
@@ -215,12 +148,12 @@ static enum MHD_Result begin_serving(struct httpd *httpd,
 {
 	clients_set(&httpd->clients, request->client, CLIENT_WAITING,
 		clock_monotonic_us());
-	if (suspend(request, PROGRESS_SERVING)) {
+	if (httpd_request_suspend(request, PROGRESS_SERVING)) {
 		return MHD_YES;
 	}
 	httpd_request_set_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
 		"shutting down");
-	return queue_reply(request->connection, request);
+	return queue_reply(request);
 }
 
 /* libmicrohttpd does not read the body if the connection is suspended or the
@@ -229,7 +162,7 @@ static enum MHD_Result begin_request(struct httpd *httpd,
 	struct httpd_request *request)
 {
 	if (!httpd_request_admit_body(request)) {
-		return queue_reply(request->connection, request);
+		return queue_reply(request);
 	}
 	return request->is_body_left ? begin_serving(httpd, request) : MHD_YES;
 }
@@ -254,10 +187,12 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
 		return MHD_YES;
 	}
 	if (request->progress == PROGRESS_READING) {
-		return begin_serving(httpd, request);
+		return httpd_request_end_body(request)
+			? begin_serving(httpd, request)
+			: queue_reply(request);
 	}
 	if (request->progress == PROGRESS_REPLIED) {
-		return queue_reply(connection, request);
+		return queue_reply(request);
 	}
 	return MHD_YES;
 }
@@ -298,29 +233,27 @@ static void deliver(void *owner, struct inbox_item *item)
 
 /* poll instead of epoll: with epoll libmicrohttpd misses a FIN after an
  * incomplete request until the timeout. */
-static struct MHD_Daemon *start_daemon(struct httpd *httpd, int fd,
-	const struct tls_material *tls)
+static struct MHD_Daemon *start_daemon(struct httpd *httpd, int fd)
 {
+	bool is_tls = httpd->tls != NULL;
 	unsigned int flags =
 		MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
 	struct MHD_OptionItem plain[] = { { MHD_OPTION_END, 0, NULL } };
 	struct MHD_OptionItem secure[] = {
-		{ MHD_OPTION_HTTPS_MEM_KEY, 0, tls == NULL ? NULL : tls->key },
-		{ MHD_OPTION_HTTPS_MEM_CERT, 0,
-			tls == NULL ? NULL : tls->cert },
+		httpd_tls_option(),
 		{ MHD_OPTION_HTTPS_PRIORITIES, 0,
 			(void *)"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2" },
 		{ MHD_OPTION_END, 0, NULL },
 	};
 
-	return MHD_start_daemon(flags | (tls == NULL ? 0 : MHD_USE_TLS), 0,
-		NULL, NULL, on_request, httpd, MHD_OPTION_LISTEN_SOCKET, fd,
+	return MHD_start_daemon(flags | (is_tls ? MHD_USE_TLS : 0), 0, NULL,
+		NULL, on_request, httpd, MHD_OPTION_LISTEN_SOCKET, fd,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)HTTPD_CONNECTIONS,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)IDLE_TIMEOUT_S,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADERS_MAX,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, httpd,
 		MHD_OPTION_NOTIFY_COMPLETED, on_completed, httpd,
-		MHD_OPTION_ARRAY, tls == NULL ? plain : secure, MHD_OPTION_END);
+		MHD_OPTION_ARRAY, is_tls ? secure : plain, MHD_OPTION_END);
 }
 
 int httpd_new(struct httpd **out, uv_loop_t *loop,
@@ -333,13 +266,26 @@ int httpd_new(struct httpd **out, uv_loop_t *loop,
 		[CLIENT_STREAM] = HTTPD_STREAMS,
 	};
 	struct httpd *httpd;
+	struct httpd_tls *tls = NULL;
 	int fd = -1;
-	int r = httpd_socket_open(&fd, options->address, err);
+	int r = options->tls == NULL ? 0
+				     : httpd_tls_new(&tls, options->tls, err);
 
 	if (r < 0) {
+		return error_wrap(err, r, "cannot serve HTTP on '%s'",
+			options->address);
+	}
+	r = httpd_socket_open(&fd, options->address, err);
+	if (r < 0) {
+		httpd_tls_free(tls);
 		return r;
 	}
 	httpd = xcalloc(1, sizeof(*httpd));
+	httpd->tls = tls;
+	httpd->trust = options->asks_certificates && tls != NULL
+		? httpd_trust_new()
+		: NULL;
+	httpd->write_error = options->write_error;
 	httpd->serve = options->serve;
 	httpd->owner = options->owner;
 	httpd->bodies = options->bodies;
@@ -353,19 +299,33 @@ int httpd_new(struct httpd **out, uv_loop_t *loop,
 	httpd->lingers = linger_list_new(loop);
 	httpd->expiry = timer_new(loop, expire, httpd);
 	timer_start(httpd->expiry, EXPIRE_MS, EXPIRE_MS);
-	httpd->daemon = start_daemon(httpd, fd, options->tls);
+	httpd->daemon = start_daemon(httpd, fd);
 	if (httpd->daemon == NULL) {
 		(void)close(fd);
 		httpd_close(httpd);
-		return error_set(err, -EINVAL, "cannot serve HTTP on '%s'%s",
-			options->address,
-			options->tls == NULL
-				? ""
-				: ": certificate and key do not match or are "
-				  "not PEM");
+		return error_set(err, -EINVAL, "cannot serve HTTP on '%s'",
+			options->address);
 	}
 	*out = httpd;
 	return 0;
+}
+
+int httpd_set_tls(struct httpd *httpd, const struct tls_material *tls,
+	struct error *err)
+{
+	if (httpd->tls == NULL) {
+		return error_set(err, -EINVAL, "the HTTP server has no TLS");
+	}
+	return httpd_tls_set(httpd->tls, tls, err);
+}
+
+int httpd_set_client_ca(struct httpd *httpd, const char *pem, struct error *err)
+{
+	if (httpd->trust == NULL) {
+		return error_set(err, -EINVAL,
+			"the HTTP server asks for no client certificates");
+	}
+	return httpd_trust_set(httpd->trust, pem, err);
 }
 
 uint16_t httpd_port(const struct httpd *httpd)
@@ -415,6 +375,13 @@ void httpd_close(struct httpd *httpd)
 		end_stream(LIST_FIRST(&httpd->open));
 	}
 	clients_fini(&httpd->clients);
+	httpd_tls_free(httpd->tls);
+	httpd_trust_free(httpd->trust);
 	uv_mutex_destroy(&httpd->mutex);
 	free(httpd);
+}
+
+const char *httpd_library_version(void)
+{
+	return MHD_get_version();
 }

@@ -26,15 +26,14 @@ enum {
 	HTTPD_CONNECTIONS = 200,
 	/* From here on each new connection displaces another one. */
 	HTTPD_CONNECTIONS_FULL = 150,
-	/* Bytes of all bodies that are received or served, by the length that
-	 * the clients announce: eight of the largest that a program accepts,
-	 * and small beside the memory that a program has. */
+	/* Bytes of all bodies, as announced: four of the largest possible. */
 	HTTPD_BODIES_MAX = 16 << 20,
 	/* Bytes of all responses that clients have not read yet. A single
 	 * response may be larger. */
 	HTTPD_UNREAD_MAX = 128 << 20,
 	HTTPD_STREAMS = 16,	  /* streamed responses at a time */
 	HTTPD_PART_MAX = 4 << 20, /* one part of a streamed response */
+	HTTPD_CLIENT_NAME_MAX = 256,
 };
 
 struct buffer;
@@ -44,12 +43,17 @@ struct httpd_request;
 /* Receives each complete request and must reply to it exactly once. */
 typedef void (*httpd_serve)(void *owner, struct httpd_request *request);
 
-/* A kind of request whose body is read. Its length must be known from the
- * headers, or the response is a 411; a larger body is a 413, and one that
- * HTTPD_BODIES_MAX does not admit a 503. */
+/* Writes an error as the body of a response to a path. False: the usual one. */
+typedef bool (*httpd_write_error)(struct buffer *out, const char *path,
+	int status, const char *sentence);
+
+/* A kind of request whose body is read. A larger body is a 413, and one that
+ * HTTPD_BODIES_MAX does not admit a 503. A body in chunks, without a length in
+ * the headers, is a 411, or counts as max until it is complete. */
 struct httpd_body {
-	const char *method, *path; /* as httpd_method(), httpd_path() */
+	const char *method, *path; /* an asterisk in path is one segment */
 	size_t max;		   /* bytes */
+	bool takes_chunks;
 };
 
 struct httpd_options {
@@ -58,15 +62,31 @@ struct httpd_options {
 	void *owner;			 /* outlives the server */
 	const struct httpd_body *bodies; /* outlives the server */
 	size_t body_count;
-	/* NULL: plain HTTP; otherwise cert and key for HTTPS with TLS 1.2 or
-	 * 1.3. Borrowed for the call. Clients authenticate by token, not by
-	 * certificate. */
+	/* NULL: plain HTTP; else cert and key for TLS 1.2 or 1.3. Borrowed. */
 	const struct tls_material *tls;
+	/* Handshakes ask for a client certificate: httpd_client_name(). Else
+	 * clients authenticate by token. */
+	bool asks_certificates;
+	/* NULL, or writes the body of an error instead of
+	 * {"error":"sentence"}, as JSON and on any thread. */
+	httpd_write_error write_error;
 };
 
 /* -EINVAL: not an address, or unusable TLS material; -EADDRINUSE, -EACCES. */
 must_check int httpd_new(struct httpd **out, uv_loop_t *loop,
 	const struct httpd_options *options, struct error *err);
+
+/* Uses another certificate and key from the next connection on; the present
+ * ones go on. Borrowed for the call.
+ * -EINVAL: a server without TLS, or unusable material; the old one stays. */
+must_check int httpd_set_tls(struct httpd *httpd,
+	const struct tls_material *tls, struct error *err);
+
+/* Replaces the authorities of client certificates, PEM, for all requests from
+ * now on; at first there are none. For a server that asks for certificates.
+ * -EINVAL: no certificates; the old ones stay. */
+must_check int httpd_set_client_ca(struct httpd *httpd, const char *pem,
+	struct error *err);
 
 uint16_t httpd_port(const struct httpd *httpd);
 
@@ -84,9 +104,25 @@ const char *httpd_header(const struct httpd_request *request, const char *name);
 const char *httpd_query(const struct httpd_request *request, const char *name);
 const char *httpd_body(const struct httpd_request *request, size_t *len);
 
+/* The client has hung up, at least its side. Nothing else tells of it. */
+bool httpd_is_abandoned(const struct httpd_request *request);
+
+/* Calls each() for every header, also for each of several with one name. Name
+ * and value are borrowed. */
+void httpd_each_header(const struct httpd_request *request,
+	void (*each)(void *owner, const char *name, const char *value),
+	void *owner);
+
+/* Copies the common name of the client's certificate, HTTPD_CLIENT_NAME_MAX
+ * bytes at most. -EACCES: the client has no certificate for clients of an
+ * authority of httpd_set_client_ca(), or the server does not ask for one. */
+must_check int httpd_client_name(char *out, const struct httpd_request *request,
+	struct error *err);
+
 /* Names the authenticated user: from now on the request counts for that name
- * and no longer for the client's address. */
+ * and no longer for the client's address. httpd_peer() says which it is. */
 void httpd_set_user(struct httpd_request *request, const char *user);
+const char *httpd_peer(const struct httpd_request *request);
 
 /* Takes one of the HTTPD_STREAMS places for this request until it ends. False:
  * there is none, and the request has ended with 503. */
@@ -116,6 +152,9 @@ struct httpd_stream {
 void httpd_reply_stream(struct httpd_request *request, int status,
 	const char *type, const struct httpd_stream *stream);
 
-/* Ends the request with {"error":"sentence"}. */
+/* Ends the request with {"error":"sentence"}, or as write_error writes it. */
 void httpd_reply_error(struct httpd_request *request, int status,
 	const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* The version of libmicrohttpd that the program runs with. */
+const char *httpd_library_version(void);

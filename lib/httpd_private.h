@@ -1,13 +1,18 @@
 /* Shared by the files of the HTTP server. lib/httpd.c has the server and all
- * code on libmicrohttpd's thread; lib/httpd_request.c has the functions that
- * handlers call on the loop thread. */
+ * code on libmicrohttpd's thread but for lib/httpd_response.c, which sends the
+ * responses; lib/httpd_request.c has the functions that handlers call on the
+ * loop thread. */
 #pragma once
 
 #include "lib/buffer.h"
 #include "lib/httpd.h"
 #include "lib/httpd_clients.h"
+#include "lib/httpd_gzip.h"
 #include "lib/httpd_linger.h"
+#include "lib/httpd_responses.h"
 #include "lib/httpd_stream.h"
+#include "lib/httpd_tls.h"
+#include "lib/httpd_trust.h"
 #include "lib/inbox.h"
 
 #include <stdbool.h>
@@ -26,6 +31,29 @@ enum progress {
 	PROGRESS_ENDED, /* the connection is closed; the stream is not */
 };
 
+/* The context of a connection in libmicrohttpd. */
+struct httpd_connection {
+	struct httpd_tls_context tls; /* must be first */
+	struct client client;
+};
+
+struct httpd_header {
+	const char *name, *value;
+};
+
+/* A response of bytes that outlive the server, and so do the headers. They come
+ * beside Content-Type and X-Content-Type-Options, and say whether the response
+ * may be kept. */
+struct httpd_fixed {
+	int status;
+	const char *type;
+	const unsigned char *bytes; /* NULL: none */
+	size_t len;
+	const char *tag; /* ETag; copied */
+	const struct httpd_header *headers;
+	size_t header_count;
+};
+
 struct httpd_request {
 	struct inbox_item item;
 	struct httpd *httpd;
@@ -38,17 +66,27 @@ struct httpd_request {
 	char *path;
 	struct buffer body;
 	bool is_body_left; /* the headers announced a body that is not read */
+	bool is_chunked;   /* the body has no length before its end */
 	enum progress progress;
 	int status;
 	char *type;
 	char *reply;
 	size_t reply_len;
+	size_t reply_at;	  /* bytes that were compressed */
+	struct httpd_gzip *gzip;  /* of the reply; NULL: not compressed */
+	char *tag;		  /* or NULL */
+	const char *header_name;  /* of httpd_headers_set(), or NULL */
+	char *header_value;	  /* owned */
+	struct httpd_fixed fixed; /* without a status: not of this kind */
 	bool is_streamed;
 	struct stream stream;
 };
 
 struct httpd {
 	struct MHD_Daemon *daemon;
+	struct httpd_tls *tls;	       /* NULL: plain HTTP */
+	struct httpd_trust *trust;     /* NULL: no client certificates */
+	httpd_write_error write_error; /* or NULL */
 	struct inbox *inbox;
 	struct timer *expiry;
 	struct linger_list *lingers;
@@ -60,6 +98,7 @@ struct httpd {
 	uv_mutex_t mutex;
 	bool closing; /* guarded by mutex */
 	struct clients clients;
+	struct httpd_responses responses;
 	uint16_t port;
 };
 
@@ -71,8 +110,23 @@ struct httpd_request *httpd_request_new(struct httpd *httpd,
  * or is_body_left says that it is not. */
 bool httpd_request_admit_body(struct httpd_request *request);
 
+/* The body is complete. False: it is too large, and has an error as its
+ * response. */
+bool httpd_request_end_body(struct httpd_request *request);
+
 void httpd_request_free(struct httpd_request *request);
 
-/* Sets the response {"error":"sentence"}. */
+/* Hands a request to the loop thread. False: the server is closing. */
+bool httpd_request_suspend(struct httpd_request *request,
+	enum progress progress);
+
+/* Queues the response of a request. False: libmicrohttpd does not take it. */
+bool httpd_request_queue(struct httpd_request *request);
+
+/* Sets an error as the response. */
 void httpd_request_set_error(struct httpd_request *request, int status,
 	const char *sentence);
+
+/* Ends the request. Works on the loop thread. */
+void httpd_request_reply_fixed(struct httpd_request *request,
+	const struct httpd_fixed *fixed);

@@ -6,6 +6,7 @@
 #include "lib/memory.h"
 
 #include <microhttpd.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,12 +16,14 @@ struct httpd_request *httpd_request_new(struct httpd *httpd,
 	struct MHD_Connection *connection, const char *url, const char *method)
 {
 	struct httpd_request *request = xcalloc(1, sizeof(*request));
+	struct httpd_connection *own;
 
 	request->httpd = httpd;
 	request->connection = connection;
-	request->client = MHD_get_connection_info(connection,
+	own = MHD_get_connection_info(connection,
 		MHD_CONNECTION_INFO_SOCKET_CONTEXT)
-				  ->socket_context;
+		      ->socket_context;
+	request->client = &own->client;
 	request->method = method;
 	request->path = xstrdup(url);
 	return request;
@@ -32,7 +35,10 @@ void httpd_request_free(struct httpd_request *request)
 	free(request->path);
 	free(request->user);
 	free(request->type);
+	free(request->tag);
+	free(request->header_value);
 	free(request->reply);
+	httpd_gzip_free(request->gzip);
 	free(request);
 }
 
@@ -46,15 +52,24 @@ static void set_reply(struct httpd_request *request, int status,
 	request->progress = PROGRESS_REPLIED;
 }
 
-void httpd_request_set_error(struct httpd_request *request, int status,
-	const char *sentence)
+static void write_error(struct buffer *out, const char *sentence)
 {
-	scoped_buffer struct buffer body = BUFFER_MAX(4096);
-	struct json j = json_into(&body);
+	struct json j = json_into(out);
 
 	json_object(&j, NULL);
 	json_string(&j, "error", sentence);
 	json_object_end(&j);
+}
+
+void httpd_request_set_error(struct httpd_request *request, int status,
+	const char *sentence)
+{
+	scoped_buffer struct buffer body = BUFFER_MAX(16384);
+	httpd_write_error write = request->httpd->write_error;
+
+	if (write == NULL || !write(&body, request->path, status, sentence)) {
+		write_error(&body, sentence);
+	}
 	buffer_char(&body, '\n');
 	set_reply(request, status, "application/json", body.data, body.len);
 }
@@ -81,13 +96,28 @@ static size_t announced_size(const struct httpd_request *request)
 	return size;
 }
 
+/* An asterisk in the pattern is one segment of the path. */
+static bool is_path_of(const char *path, const char *pattern)
+{
+	while (*pattern != '\0' && (*pattern == '*' || *pattern == *path)) {
+		size_t len = *pattern == '*' ? strcspn(path, "/") : 1;
+
+		if (len == 0) {
+			return false;
+		}
+		path += len;
+		pattern++;
+	}
+	return *pattern == '\0' && *path == '\0';
+}
+
 static const struct httpd_body *body_of(const struct httpd_request *request)
 {
 	const struct httpd *httpd = request->httpd;
 
 	for (size_t i = 0; i < httpd->body_count; i++) {
 		if (strcmp(request->method, httpd->bodies[i].method) == 0 &&
-			strcmp(request->path, httpd->bodies[i].path) == 0) {
+			is_path_of(request->path, httpd->bodies[i].path)) {
 			return &httpd->bodies[i];
 		}
 	}
@@ -102,33 +132,71 @@ static bool take(struct httpd_request *request, enum client_share share,
 		request->user, size, clock_monotonic_us());
 }
 
+static void refuse_large(struct httpd_request *request, size_t max)
+{
+	char sentence[100];
+
+	(void)snprintf(sentence, sizeof(sentence),
+		"the body is larger than %.4g MiB", (double)max / (1 << 20));
+	httpd_request_set_error(request, 413, sentence);
+}
+
 bool httpd_request_admit_body(struct httpd_request *request)
 {
 	const struct httpd_body *body = body_of(request);
 	size_t size = announced_size(request);
-	char sentence[100];
 
 	request->is_body_left = size > 0;
 	if (size == 0 || body == NULL) {
 		return true;
 	}
+	if (size == SIZE_MAX && body->takes_chunks) {
+		request->is_chunked = true;
+		size = body->max;
+	}
 	if (size == SIZE_MAX) {
 		httpd_request_set_error(request, MHD_HTTP_LENGTH_REQUIRED,
 			"a body needs a Content-Length");
 	} else if (size > body->max) {
-		(void)snprintf(sentence, sizeof(sentence),
-			"the body is larger than %.4g MiB",
-			(double)body->max / (1 << 20));
-		httpd_request_set_error(request, 413, sentence);
+		refuse_large(request, body->max);
 	} else if (!take(request, CLIENT_BODY, size)) {
 		httpd_request_set_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
 			"too many bodies are on their way; try again later");
 	} else {
 		request->is_body_left = false;
 		request->body = BUFFER_MAX(size);
-		(void)buffer_room(&request->body, size);
+		if (!request->is_chunked) {
+			(void)buffer_room(&request->body, size);
+		}
 	}
 	return !request->is_body_left;
+}
+
+bool httpd_request_end_body(struct httpd_request *request)
+{
+	struct clients *clients = &request->httpd->clients;
+
+	if (!request->is_chunked) {
+		return true;
+	}
+	clients_give_back(clients, request->client, CLIENT_BODY);
+	if (request->body.overflowed) {
+		refuse_large(request, request->body.max);
+		return false;
+	}
+	/* Less than before, unless somebody took the rest since: the body is
+	 * in memory, and is served either way. */
+	(void)take(request, CLIENT_BODY, request->body.len);
+	return true;
+}
+
+bool httpd_is_abandoned(const struct httpd_request *request)
+{
+	/* libmicrohttpd does not close a connection that is suspended. */
+	struct pollfd polled = { .fd = request->client->fd,
+		.events = POLLRDHUP };
+
+	return poll(&polled, 1, 0) > 0;
 }
 
 /* ---- responses ---- */
@@ -184,6 +252,19 @@ void httpd_reply(struct httpd_request *request, int status, const char *type,
 	finish(request);
 }
 
+void httpd_request_reply_fixed(struct httpd_request *request,
+	const struct httpd_fixed *fixed)
+{
+	request->fixed = *fixed;
+	request->status = fixed->status;
+	request->type = xstrdup(fixed->type);
+	request->tag = xstrdup(fixed->tag);
+	request->fixed.tag = request->tag;
+	request->reply_len = fixed->len;
+	request->progress = PROGRESS_REPLIED;
+	finish(request);
+}
+
 void httpd_reply_error(struct httpd_request *request, int status,
 	const char *format, ...)
 {
@@ -213,6 +294,44 @@ const char *httpd_header(const struct httpd_request *request, const char *name)
 		name);
 }
 
+struct header_visit {
+	void (*each)(void *owner, const char *name, const char *value);
+	void *owner;
+};
+
+static enum MHD_Result visit_header(void *cls, enum MHD_ValueKind kind,
+	const char *name, const char *value)
+{
+	const struct header_visit *visit = cls;
+
+	(void)kind;
+	visit->each(visit->owner, name, value == NULL ? "" : value);
+	return MHD_YES;
+}
+
+void httpd_each_header(const struct httpd_request *request,
+	void (*each)(void *owner, const char *name, const char *value),
+	void *owner)
+{
+	struct header_visit visit = { each, owner };
+
+	(void)MHD_get_connection_values(request->connection, MHD_HEADER_KIND,
+		visit_header, &visit);
+}
+
+int httpd_client_name(char *out, const struct httpd_request *request,
+	struct error *err)
+{
+	const struct httpd_trust *trust = request->httpd->trust;
+
+	if (trust == NULL) {
+		return error_set(err, -EACCES,
+			"client certificates are not asked for");
+	}
+	return httpd_trust_name(trust, out, HTTPD_CLIENT_NAME_MAX,
+		request->connection, err);
+}
+
 const char *httpd_query(const struct httpd_request *request, const char *name)
 {
 	return MHD_lookup_connection_value(request->connection,
@@ -230,4 +349,9 @@ void httpd_set_user(struct httpd_request *request, const char *user)
 	/* No address has a space. */
 	free(request->user);
 	request->user = xasprintf("user %s", user);
+}
+
+const char *httpd_peer(const struct httpd_request *request)
+{
+	return request->user == NULL ? request->client->address : request->user;
 }

@@ -23,6 +23,22 @@ bool stream_fill(struct stream *stream)
 	return stream->part.len > 0 || stream->is_last || stream->is_aborted;
 }
 
+static ssize_t read_gzip(struct stream *stream, char *out, size_t max)
+{
+	struct httpd_gzip_text text = {
+		.at = stream->part.data + stream->at,
+		.len = stream->part.len - stream->at,
+		.is_last = stream->is_last,
+	};
+	size_t len = httpd_gzip_write(stream->gzip, &text, out, max);
+
+	stream->at = stream->part.len - text.len;
+	if (len > 0) {
+		return (ssize_t)len;
+	}
+	return stream->is_last ? STREAM_ENDED : STREAM_WANTS_PART;
+}
+
 ssize_t stream_read(struct stream *stream, char *out, size_t max)
 {
 	size_t left = stream->part.len - stream->at;
@@ -30,6 +46,9 @@ ssize_t stream_read(struct stream *stream, char *out, size_t max)
 
 	if (stream->is_aborted) {
 		return STREAM_BROKEN;
+	}
+	if (stream->gzip != NULL) {
+		return read_gzip(stream, out, max);
 	}
 	if (len == 0) {
 		return stream->is_last ? STREAM_ENDED : STREAM_WANTS_PART;
@@ -43,4 +62,5 @@ void stream_fini(struct stream *stream)
 {
 	stream->source.done(stream->source.owner);
 	buffer_fini(&stream->part);
+	httpd_gzip_free(stream->gzip);
 }

@@ -7,6 +7,7 @@
 
 #include "lib/buffer.h"
 #include "lib/httpd.h"
+#include "lib/httpd_gzip.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,9 +16,10 @@
 struct stream {
 	struct httpd_stream source;
 	struct buffer part;
-	size_t at;	 /* bytes of the part that have been read */
-	bool is_last;	 /* no part follows */
-	bool is_aborted; /* the rest of the part must not be read */
+	size_t at;		 /* bytes of the part that have been read */
+	bool is_last;		 /* no part follows */
+	bool is_aborted;	 /* the rest of the part must not be read */
+	struct httpd_gzip *gzip; /* owned; NULL: it is read as it is */
 };
 
 enum { STREAM_WANTS_PART = 0, STREAM_ENDED = -1, STREAM_BROKEN = -2 };

@@ -130,8 +130,8 @@ static const struct route {
 
 /* The routes that take a body. */
 static const struct httpd_body bodies[] = {
-	{ "POST", "/extender/filter", EXTENDER_BODY_MAX },
-	{ "POST", "/extender/prioritize", EXTENDER_BODY_MAX },
+	{ "POST", "/extender/filter", EXTENDER_BODY_MAX, false },
+	{ "POST", "/extender/prioritize", EXTENDER_BODY_MAX, false },
 };
 
 static void on_request(void *owner, struct httpd_request *request)

@@ -1,5 +1,6 @@
 #include "lib/httpd.h"
 
+#include "lib/httpd_responses.h"
 #include "lib/memory.h"
 #include "tests/support/cm.h"
 
@@ -17,9 +18,13 @@ enum { BIG = HTTPD_UNREAD_MAX / 4 * 3 };
 /* As many of these bodies fit. */
 enum { BODY = 2 << 20, BODIES = HTTPD_BODIES_MAX / BODY };
 
+enum { CHUNKED = 8 };
+
 static const struct httpd_body bodies[] = {
-	{ "POST", "/body", BODY },
-	{ "PUT", "/hello", 1 },
+	{ "POST", "/body", BODY, false },
+	{ "PUT", "/hello", 1, false },
+	{ "POST", "/of/*/chunks", CHUNKED, true },
+	{ "POST", "/large", BODY, true },
 };
 
 struct fixture {
@@ -202,6 +207,20 @@ static void errors_are_a_sentence_in_json(void **state)
 	assert_non_null(strstr(got, "{\"error\":\"there is no /\\\"x\"}"));
 }
 
+static void counts_responses_by_the_class_of_their_status(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t counts[HTTPD_CLASSES];
+
+	(void)ask(f, "GET /hello HTTP/1.1\r\n" CLOSE "\r\n");
+	hang_up(f);
+	(void)ask(f, "GET /x HTTP/1.1\r\n" CLOSE "\r\n");
+	httpd_responses_read(f->httpd, counts);
+	assert_int_equal(counts[2], 1);
+	assert_int_equal(counts[4], 1);
+	assert_int_equal(counts[5], 0);
+}
+
 static void a_body_reaches_the_handler(void **state)
 {
 	const char *got = ask(*state,
@@ -209,6 +228,58 @@ static void a_body_reaches_the_handler(void **state)
 		"Content-Length: 5\r\n\r\n12345");
 
 	assert_non_null(strstr(got, "\r\n\r\n12345"));
+}
+
+#define CHUNKS "Transfer-Encoding: chunked\r\n\r\n"
+
+static void a_body_may_come_in_chunks(void **state)
+{
+	const char *got = ask(*state,
+		"POST /of/a/chunks HTTP/1.1\r\n" CLOSE CHUNKS
+		"3\r\n123\r\n5\r\n45678\r\n0\r\n\r\n");
+
+	assert_non_null(strstr(got, "\r\n\r\n12345678"));
+}
+
+static void more_chunks_than_the_maximum_are_413(void **state)
+{
+	struct fixture *f = *state;
+
+	(void)ask(f,
+		"POST /of/a/chunks HTTP/1.1\r\n" CLOSE CHUNKS
+		"3\r\n123\r\n6\r\n456789\r\n1\r\n0\r\n0\r\n\r\n");
+	assert_non_null(strstr(f->got, "HTTP/1.1 413"));
+	assert_int_equal(f->served, 0);
+}
+
+static void an_asterisk_is_one_segment(void **state)
+{
+	static const char *const others[] = { "/of//chunks", "/of/a/b/chunks",
+		"/of/a/chunksx", "/of/a/chunk", "/of/a" };
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < count_of(others); i++) {
+		scoped_free char *text = xasprintf("POST %s HTTP/1.1\r\n" CLOSE
+						   "Content-Length: 2\r\n\r\n"
+						   "ab",
+			others[i]);
+
+		assert_null(strstr(ask(f, text), "\r\n\r\nab"));
+		hang_up(f);
+	}
+}
+
+static void a_client_that_hangs_up_has_abandoned_its_request(void **state)
+{
+	struct fixture *f = *state;
+
+	f->hold = true;
+	send_bytes(f, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
+	run_until(&f->loop, &f->complete);
+	assert_false(httpd_is_abandoned(f->parked));
+	assert_int_equal(shutdown(f->fd, SHUT_RDWR), 0);
+	assert_true(httpd_is_abandoned(f->parked));
+	httpd_reply(f->parked, 200, "text/plain", "", 0);
 }
 
 /* None of these clients ever sends its body. */
@@ -309,11 +380,8 @@ static const char small[] =
 	"POST /body HTTP/1.1\r\n" CLOSE "Content-Length: 5\r\n\r\n12345";
 
 /* A client whose body is admitted: it gets 100 Continue. */
-static int begin_body(struct fixture *f, const char *address)
+static int begin(struct fixture *f, const char *address, const char *request)
 {
-	static const char request[] =
-		"POST /body HTTP/1.1\r\nHost: x\r\n"
-		"Content-Length: 2097152\r\nExpect: 100-continue\r\n\r\n";
 	char answer[100];
 	int fd = connect_from(f, address);
 
@@ -322,6 +390,13 @@ static int begin_body(struct fixture *f, const char *address)
 	assert_true(recv(fd, answer, sizeof(answer), 0) > 12);
 	assert_memory_equal(answer, "HTTP/1.1 100", 12);
 	return fd;
+}
+
+static int begin_body(struct fixture *f, const char *address)
+{
+	return begin(f, address,
+		"POST /body HTTP/1.1\r\nHost: x\r\n"
+		"Content-Length: 2097152\r\nExpect: 100-continue\r\n\r\n");
 }
 
 static void a_body_beyond_the_sum_is_503(void **state)
@@ -336,6 +411,33 @@ static void a_body_beyond_the_sum_is_503(void **state)
 	assert_non_null(strstr(f->got, "too many bodies are on their way"));
 	assert_int_equal(f->served, 0);
 	for (int i = 0; i < BODIES; i++) {
+		(void)close(fds[i]);
+	}
+}
+
+/* A large maximum, and one byte of it is sent. */
+static void chunks_count_as_the_maximum_until_they_are_complete(void **state)
+{
+	struct fixture *f = *state;
+	int fds[BODIES - 1];
+	int half;
+
+	for (int i = 0; i < BODIES - 1; i++) {
+		fds[i] = begin_body(f, "127.0.0.1");
+	}
+	half = begin(f, "127.0.0.1",
+		"POST /large HTTP/1.1\r\nHost: x\r\n"
+		"Expect: 100-continue\r\n" CHUNKS);
+	assert_non_null(strstr(ask(f, small), "HTTP/1.1 503"));
+	hang_up(f);
+	f->hold = true;
+	assert_int_equal(send(half, "1\r\na\r\n0\r\n\r\n", 11, 0), 11);
+	run_until(&f->loop, &f->complete);
+	f->hold = f->complete = false;
+	assert_non_null(strstr(ask(f, small), "\r\n\r\n12345"));
+	httpd_reply(f->parked, 200, "text/plain", "", 0);
+	(void)close(half);
+	for (int i = 0; i < BODIES - 1; i++) {
 		(void)close(fds[i]);
 	}
 }
@@ -468,11 +570,17 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		HTTPD_TEST(decodes_the_query),
 		HTTPD_TEST(errors_are_a_sentence_in_json),
+		HTTPD_TEST(counts_responses_by_the_class_of_their_status),
 		HTTPD_TEST(a_body_reaches_the_handler),
+		HTTPD_TEST(a_body_may_come_in_chunks),
+		HTTPD_TEST(more_chunks_than_the_maximum_are_413),
+		HTTPD_TEST(an_asterisk_is_one_segment),
+		HTTPD_TEST(a_client_that_hangs_up_has_abandoned_its_request),
 		HTTPD_TEST(the_headers_decide_about_a_body),
 		HTTPD_TEST(a_body_that_is_not_read_is_no_request),
 		HTTPD_TEST(a_client_may_wait_for_100_continue),
 		HTTPD_TEST(a_body_beyond_the_sum_is_503),
+		HTTPD_TEST(chunks_count_as_the_maximum_until_they_are_complete),
 		HTTPD_TEST(one_address_does_not_take_the_room_of_all_bodies),
 		HTTPD_TEST(a_served_body_takes_no_room),
 		HTTPD_TEST(a_handler_may_reply_later),
