@@ -346,6 +346,7 @@ static void open_store(struct aggregator *a)
 		.store = a->store,
 		.identities = a->informer == NULL ? NULL : a->identities,
 		.ingest = a->ingest,
+		.started_us = clock_wall_us(),
 		.metrics_vms = (size_t)a->config->metrics_vms,
 		.may_delete = a->config->http_auth == AUTH_KUBERNETES,
 	};

@@ -5,6 +5,7 @@
 #include "lib/options.h"
 #include "lib/utf8.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdbool.h>
@@ -105,7 +106,77 @@ static double resident_bytes(void)
 		: strtod(space, NULL) * (double)sysconf(_SC_PAGESIZE);
 }
 
-void exposition_process(struct buffer *out)
+void exposition_certificates(struct buffer *out, const char *name,
+	const struct exposition_certificate *certificates, size_t count)
+{
+	bool has_head = false;
+
+	for (size_t i = 0; i < count; i++) {
+		if (certificates[i].expiry_s == 0) {
+			continue;
+		}
+		if (!has_head) {
+			exposition_head(out, name,
+				"Unix time at which the certificate expires",
+				EXPOSITION_GAUGE);
+			has_head = true;
+		}
+		exposition_series(out, name, "use", certificates[i].use,
+			(double)certificates[i].expiry_s);
+	}
+}
+
+static void write_responses(struct buffer *out, const char *name,
+	const struct exposition_responses *responses)
+{
+	for (int n = 2; n < 6; n++) {
+		buffer_printf(out, "%s{", name);
+		exposition_label(out, "listener", responses->listener);
+		buffer_printf(out, ",code=\"%dxx\"}", n);
+		exposition_value(out, (double)responses->classes[n]);
+	}
+}
+
+void exposition_responses(struct buffer *out, const char *name,
+	const struct exposition_responses *listeners, size_t count)
+{
+	exposition_head(out, name,
+		"HTTP requests that were answered, by listener and status",
+		EXPOSITION_COUNTER);
+	for (size_t i = 0; i < count; i++) {
+		if (listeners[i].listener != NULL) {
+			write_responses(out, name, &listeners[i]);
+		}
+	}
+}
+
+static double open_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	double count = 0;
+
+	if (dir == NULL) {
+		return NAN;
+	}
+	for (const struct dirent *entry = readdir(dir); entry != NULL;
+		entry = readdir(dir)) {
+		count += entry->d_name[0] != '.';
+	}
+	(void)closedir(dir);
+	return count - 1; /* that of the directory itself */
+}
+
+static double max_fds(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
+			limit.rlim_cur == RLIM_INFINITY
+		? NAN
+		: (double)limit.rlim_cur;
+}
+
+void exposition_process(struct buffer *out, uint64_t started_us)
 {
 	static const char info[] = "plimsoll_build_info";
 
@@ -114,6 +185,13 @@ void exposition_process(struct buffer *out)
 	exposition_series(out, info, "version", plimsoll_version, 1);
 	exposition_single(out, "process_cpu_seconds_total",
 		"CPU time of this process", EXPOSITION_COUNTER, cpu_seconds());
+	exposition_single(out, "process_start_time_seconds",
+		"Unix time at which this process started", EXPOSITION_GAUGE,
+		(double)started_us / 1e6);
+	exposition_single(out, "process_open_fds", "Open file descriptors",
+		EXPOSITION_GAUGE, open_fds());
+	exposition_single(out, "process_max_fds",
+		"Limit of open file descriptors", EXPOSITION_GAUGE, max_fds());
 	exposition_single(out, "process_resident_memory_bytes",
 		"Resident memory of this process", EXPOSITION_GAUGE,
 		resident_bytes());

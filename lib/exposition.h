@@ -7,6 +7,9 @@
 
 #include "lib/buffer.h"
 
+#include <stddef.h>
+#include <stdint.h>
+
 extern const char exposition_type[]; /* the Content-Type */
 
 enum exposition_kind {
@@ -34,5 +37,30 @@ void exposition_series(struct buffer *out, const char *name, const char *key,
 void exposition_single(struct buffer *out, const char *name, const char *help,
 	enum exposition_kind kind, double value);
 
-/* Writes the program's version, CPU time and resident memory. */
-void exposition_process(struct buffer *out);
+/* The use of a certificate, and when it expires, in seconds since 1970; 0:
+ * there is none, and no series. */
+struct exposition_certificate {
+	const char *use;
+	int64_t expiry_s;
+};
+
+/* Writes a gauge with a label "use"; nothing if there is no certificate. */
+void exposition_certificates(struct buffer *out, const char *name,
+	const struct exposition_certificate *certificates, size_t count);
+
+/* The responses of a listener by the first digit of their status, as of
+ * httpd_responses_read(). listener NULL: there is none, and no series. */
+struct exposition_responses {
+	const char *listener;
+	uint64_t classes[6];
+};
+
+/* Writes a counter with the labels "listener" and "code", which is 2xx to 5xx.
+ * All of them are there from the start, so that a rate sees the first error. */
+void exposition_responses(struct buffer *out, const char *name,
+	const struct exposition_responses *listeners, size_t count);
+
+/* Writes the program's version, and the process under the names of Prometheus'
+ * clients: start, CPU time, resident memory and file descriptors. started_us:
+ * wall clock at the start, in microseconds since 1970. */
+void exposition_process(struct buffer *out, uint64_t started_us);

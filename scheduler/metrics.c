@@ -417,7 +417,7 @@ void metrics_write(struct buffer *out, const struct scheduler_view *now,
 {
 	const struct metrics *metrics = now->metrics;
 
-	exposition_process(out);
+	exposition_process(out, now->started_us);
 	write_leader(out, now);
 	write_attempts(out, metrics, profile);
 	write_pods(out, metrics);

@@ -74,6 +74,7 @@ struct scheduler_view {
 	size_t connected, aggregators;
 	struct moves_stats moves;
 	int64_t now_us;
+	uint64_t started_us; /* set by the server: wall clock */
 };
 
 /* Appends all series. profile: the value of --scheduler-name. */

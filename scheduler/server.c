@@ -1,6 +1,7 @@
 #include "scheduler/server.h"
 
 #include "lib/buffer.h"
+#include "lib/clock.h"
 #include "lib/exposition.h"
 #include "lib/httpd_listener.h"
 #include "lib/loop.h"
@@ -19,6 +20,7 @@ struct server {
 	const struct scheduler_config *config;
 	struct schedule *sched;
 	struct httpd_listener *listener;
+	uint64_t started_us; /* wall clock */
 };
 
 static void serve_health(struct server *server, struct httpd_request *request)
@@ -41,6 +43,7 @@ static void serve_metrics(struct server *server, struct httpd_request *request)
 	scoped_buffer struct buffer body = BUFFER_MAX(METRICS_MAX);
 	struct scheduler_view view = schedule_view(server->sched);
 
+	view.started_us = server->started_us;
 	metrics_write(&body, &view, server->config->scheduler_name);
 	httpd_reply(request, 200, exposition_type, body.data, body.len);
 }
@@ -160,6 +163,7 @@ int server_new(struct server **out, struct loop *loop,
 
 	server->config = config;
 	server->sched = sched;
+	server->started_us = clock_wall_us();
 	r = httpd_listener_new(&server->listener, loop_uv(loop),
 		&(struct httpd_listener_options){ .address = config->http,
 			.tls = &config->http_tls,

@@ -122,6 +122,7 @@ static void serve_metrics(struct api *api, struct httpd_request *request)
 		.identities = api->identities,
 		.vms_max = api->metrics_vms,
 		.self = { .is_storing = store_last_error(api->store)[0] == '\0',
+			.started_us = api->started_us,
 			.left_out = left_out_count(api->store) },
 	};
 	struct httpd_stream stream;

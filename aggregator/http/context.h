@@ -17,6 +17,7 @@ struct api {
 	const struct ingest *ingest;	     /* NULL: no counters */
 	const struct remote_write *remote;   /* NULL: no --remote-write */
 	bool may_delete;		     /* requests are authorized */
+	uint64_t started_us;		     /* wall clock */
 	size_t metrics_vms;		     /* VMs with series in /metrics */
 	uint64_t retention_us[STORE_TIERS];  /* the store's */
 };

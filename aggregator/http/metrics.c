@@ -137,7 +137,7 @@ static void write_health(struct buffer *out, const struct metrics *metrics)
 {
 	const struct metrics_self *self = &metrics->options.self;
 
-	exposition_process(out);
+	exposition_process(out, metrics->options.self.started_us);
 	write_states(out, metrics);
 	exposition_single(out, "plimsoll_aggregator_vms",
 		"VM pods on fresh nodes", EXPOSITION_GAUGE,

@@ -14,6 +14,7 @@
 #include "lib/httpd.h"
 
 struct metrics_self {
+	uint64_t started_us; /* as exposition_process() */
 	struct ingest_counts counts;
 	bool is_storing;
 	struct left_out left_out;
