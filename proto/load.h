@@ -8,10 +8,10 @@
 #include "proto/report.h"
 
 /* X(group, field, metric): member group_field, JSON "group":{"field"}, metric
- * plimsoll_node_group_field if `metric` is GAUGE and its HELP sentence. NONE:
- * the report itself has the metric. Means, deviations and percentiles are
- * weighted with time; memory in use is MemTotal less MemAvailable. Shares and
- * the contention are 0 to 1. */
+ * plimsoll_node_group_field if `metric` is GAUGE and its HELP sentence. RATIO:
+ * the metric's name ends in _ratio. NONE: the report itself has the metric.
+ * Means, deviations and percentiles are weighted with time; memory in use is
+ * MemTotal less MemAvailable. Shares and the contention are 0 to 1. */
 #define LOAD_FIELDS(X)                                                         \
 	X(cpu, cores, GAUGE, "CPUs online")                                    \
 	X(cpu, used_cores, GAUGE, "CPUs in use over the last interval")        \
@@ -27,60 +27,61 @@
 		"Standard deviation of the CPUs in use, 1 h")                  \
 	X(cpu, p95_cores_1h, GAUGE, "95th percentile of the CPUs in use, 1 h") \
 	X(cpu, p95_cores_1d, GAUGE, "95th percentile of the CPUs in use, 1 d") \
-	X(cpu, pressure_some, GAUGE,                                           \
+	X(cpu, pressure_some, RATIO,                                           \
 		"Share of the last interval in which some task waited for "    \
 		"CPU")                                                         \
-	X(cpu, pressure_some_60s, GAUGE,                                       \
+	X(cpu, pressure_some_60s, RATIO,                                       \
 		"Share of the last minute in which some task waited for CPU")  \
-	X(cpu, contention, GAUGE,                                              \
+	X(cpu, contention, RATIO,                                              \
 		"Share of time the VMs waited for CPU for another reason "     \
 		"than their own limits")                                       \
-	X(memory, total_bytes, NONE)                                           \
-	X(memory, available_bytes, NONE)                                       \
+	X(memory, total_bytes, NONE, "Usable memory of the node (MemTotal)")   \
+	X(memory, available_bytes, NONE,                                       \
+		"Memory for new work without swapping (MemAvailable)")         \
 	X(memory, working_set_bytes, GAUGE, "Working set of all VM pods")      \
 	X(memory, used_bytes_15m, GAUGE,                                       \
 		"MemTotal less MemAvailable, mean of 15 min")                  \
 	X(memory, stdev_bytes_15m, GAUGE,                                      \
 		"Standard deviation of the memory in use, 15 min")             \
-	X(memory, pressure_some, GAUGE,                                        \
+	X(memory, pressure_some, RATIO,                                        \
 		"Share of the last interval in which some task waited for "    \
 		"memory")                                                      \
-	X(memory, pressure_full, GAUGE,                                        \
+	X(memory, pressure_full, RATIO,                                        \
 		"Share of the last interval in which all non-idle tasks "      \
 		"waited for memory")                                           \
-	X(memory, pressure_full_60s, GAUGE,                                    \
+	X(memory, pressure_full_60s, RATIO,                                    \
 		"Share of the last minute in which all non-idle tasks waited " \
 		"for memory")                                                  \
 	X(memory, swap_in_bytes_60s, GAUGE,                                    \
 		"Bytes a second read back from swap, mean of 60 s")            \
-	X(io, pressure_some, GAUGE,                                            \
+	X(io, pressure_some, RATIO,                                            \
 		"Share of the last interval in which some task waited for "    \
 		"I/O")                                                         \
-	X(io, pressure_full, GAUGE,                                            \
+	X(io, pressure_full, RATIO,                                            \
 		"Share of the last interval in which all non-idle tasks "      \
 		"waited for I/O")                                              \
-	X(io, pressure_full_60s, GAUGE,                                        \
+	X(io, pressure_full_60s, RATIO,                                        \
 		"Share of the last minute in which all non-idle tasks waited " \
 		"for I/O")
 
-/* X(field, HELP): metric plimsoll_vm_field. The last three are means that fade
- * with a time constant of 60 s. They are NAN where they are next to 0, because
- * few of 30,000 VMs wait or swap. */
+/* X(field, metric, HELP): metric plimsoll_vm_field, as above. The last three
+ * are means that fade with a time constant of 60 s. They are NAN where they are
+ * next to 0, because few of 30,000 VMs wait or swap. */
 #define VM_LOAD_FIELDS(X)                                                      \
-	X(used_cores, "CPUs in use over the last interval")                    \
-	X(used_cores_5m, "CPUs in use, mean of 5 min")                         \
-	X(memory_bytes,                                                        \
+	X(used_cores, GAUGE, "CPUs in use over the last interval")             \
+	X(used_cores_5m, GAUGE, "CPUs in use, mean of 5 min")                  \
+	X(memory_bytes, GAUGE,                                                 \
 		"Anonymous memory, shared memory and huge pages of the VM")    \
-	X(contention,                                                          \
+	X(contention, RATIO,                                                   \
 		"Share of time the VM waited for CPU for another reason than " \
 		"its own limit")                                               \
-	X(memory_pressure,                                                     \
+	X(memory_pressure, RATIO,                                              \
 		"Share of about the last minute in which all tasks of the VM " \
 		"waited for memory")                                           \
-	X(io_pressure,                                                         \
+	X(io_pressure, RATIO,                                                  \
 		"Share of about the last minute in which all tasks of the VM " \
 		"waited for I/O")                                              \
-	X(swap_bytes, "Memory of the VM in swap")
+	X(swap_bytes, GAUGE, "Memory of the VM in swap")
 
 struct vm_load {
 	char pod_uid[REPORT_UID_MAX];
@@ -133,3 +134,17 @@ void node_load_init(struct node_load *load); /* all figures unknown */
 void node_load_fini(struct node_load *load); /* NULL and zeroed are fine */
 void node_load_copy(struct node_load *out, const struct node_load *from);
 void vm_load_init(struct vm_load *vm);
+
+/* ---- on the wire, as in proto/wire.h ---- */
+
+struct snapshot_request {
+	uint64_t epoch, rev;
+};
+
+struct snapshot {
+	uint64_t epoch, rev;
+	bool full;		 /* forget nodes of earlier snapshots */
+	struct node_load *nodes; /* owned */
+	size_t count;
+};
+void snapshot_fini(struct snapshot *snapshot); /* NULL, zeroed are fine */

@@ -17,6 +17,7 @@ enum {
 	FIELD_BATCH_RUN_ID = 2,
 	FIELD_BATCH_SENT = 3,
 	FIELD_BATCH_REPORTS = 4,
+	FIELD_BATCH_EXPIRY = 5,
 	FIELD_REQUEST_DECISIONS = 4,
 	FIELD_DECISIONS = 1,
 	FIELD_REQUEST_MOVES = 6,
@@ -68,7 +69,9 @@ void wire_pack_batch(struct buffer *out, const struct batch_out *batch)
 	size_t size = bytes_size(strlen(batch->node)) +
 		bytes_size(REPORT_RUN_ID_BYTES) + 1 +
 		varint_size(batch->sent_monotonic_us);
+	bool has_expiry = batch->certificate_expiry_s != 0;
 
+	size += has_expiry ? 1 + varint_size(batch->certificate_expiry_s) : 0;
 	for (size_t i = 0; i < batch->count; i++) {
 		size += bytes_size(batch->reports[i].len);
 	}
@@ -81,6 +84,10 @@ void wire_pack_batch(struct buffer *out, const struct batch_out *batch)
 	for (size_t i = 0; i < batch->count; i++) {
 		put_bytes(out, FIELD_BATCH_REPORTS, batch->reports[i].bytes,
 			batch->reports[i].len);
+	}
+	if (has_expiry) {
+		put_varint(out, FIELD_BATCH_EXPIRY << 3 | TYPE_VARINT);
+		put_varint(out, batch->certificate_expiry_s);
 	}
 }
 
@@ -305,7 +312,8 @@ static int get_batch(struct batch *out, const Plimsoll__Batch *wire,
 {
 	int r;
 
-	*out = (struct batch){ .sent_monotonic_us = wire->sent_monotonic_us };
+	*out = (struct batch){ .sent_monotonic_us = wire->sent_monotonic_us,
+		.certificate_expiry_s = wire->certificate_expiry_s };
 	r = wire_get_name(out->node, sizeof(out->node), wire->node, "node",
 		err);
 	if (r == 0) {
@@ -348,6 +356,13 @@ static int get_request(struct wire_request *out, const Plimsoll__Request *wire,
 		out->kind = WIRE_MOVES_REQUEST;
 		return wire_moves_request_from(&out->moves_request,
 			wire->moves_request, err);
+	case PLIMSOLL__REQUEST__KIND_QUESTION_REQUEST:
+		out->kind = WIRE_QUESTION_REQUEST;
+		return wire_question_request_from(&out->question_request,
+			wire->question_request, err);
+	case PLIMSOLL__REQUEST__KIND_ANSWER:
+		out->kind = WIRE_ANSWER;
+		return wire_answer_from(&out->answer, wire->answer, err);
 	case PLIMSOLL__REQUEST__KIND__NOT_SET:
 	default:
 		return error_set(err, -EBADMSG, "unknown kind of request");
@@ -389,6 +404,8 @@ void wire_request_fini(struct wire_request *request)
 		free(request->decisions.records);
 	} else if (request->kind == WIRE_MOVES) {
 		free(request->moves.records);
+	} else if (request->kind == WIRE_ANSWER) {
+		free(request->answer.body);
 	}
 }
 
@@ -425,6 +442,13 @@ static int get_reply(struct wire_reply *out, const Plimsoll__Reply *wire,
 	case PLIMSOLL__REPLY__KIND_MOVES:
 		out->kind = WIRE_MOVE_LIST;
 		return wire_move_list_from(&out->moves, wire->moves, err);
+	case PLIMSOLL__REPLY__KIND_QUESTION:
+		out->kind = WIRE_QUESTION;
+		return wire_question_from(&out->question, wire->question, err);
+	case PLIMSOLL__REPLY__KIND_ANSWER_ACK:
+		out->kind = WIRE_ANSWER_ACK;
+		out->answer_ack.is_wanted = wire->answer_ack->is_wanted != 0;
+		return 0;
 	case PLIMSOLL__REPLY__KIND__NOT_SET:
 	default:
 		return error_set(err, -EBADMSG, "unknown kind of reply");
@@ -458,5 +482,7 @@ void wire_reply_fini(struct wire_reply *reply)
 		snapshot_fini(&reply->snapshot);
 	} else if (reply->kind == WIRE_MOVE_LIST) {
 		free(reply->moves.records);
+	} else if (reply->kind == WIRE_QUESTION) {
+		free(reply->question.body);
 	}
 }

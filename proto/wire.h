@@ -10,6 +10,7 @@
 #include "proto/load.h"
 #include "proto/move.h"
 #include "proto/profile.h"
+#include "proto/question.h"
 
 enum {
 	WIRE_REPORTS_MAX = 1024, /* per batch */
@@ -43,8 +44,9 @@ struct batch {
 	char node[REPORT_NODE_MAX];
 	uint8_t run_id[REPORT_RUN_ID_BYTES];
 	uint64_t sent_monotonic_us;
-	struct report *reports;	      /* owned */
-	struct packed_report *packed; /* owned: the same, as received */
+	uint64_t certificate_expiry_s; /* since 1970; 0: not known */
+	struct report *reports;	       /* owned */
+	struct packed_report *packed;  /* owned: the same, as received */
 	size_t count;
 };
 
@@ -55,10 +57,7 @@ struct batch_out {
 	uint64_t sent_monotonic_us;
 	const struct packed_report *reports;
 	size_t count;
-};
-
-struct snapshot_request {
-	uint64_t epoch, rev;
+	uint64_t certificate_expiry_s; /* since 1970; 0: without */
 };
 
 enum wire_request_kind {
@@ -69,6 +68,8 @@ enum wire_request_kind {
 	WIRE_PROFILE_REQUEST,
 	WIRE_MOVES, /* answered by an ack */
 	WIRE_MOVES_REQUEST,
+	WIRE_QUESTION_REQUEST,
+	WIRE_ANSWER,
 };
 
 struct wire_request {
@@ -81,6 +82,8 @@ struct wire_request {
 		struct profile_request profile;
 		struct move_batch moves;
 		struct moves_request moves_request;
+		struct question_request question_request;
+		struct answer_part answer;
 	};
 };
 
@@ -90,14 +93,6 @@ struct ack {
 	uint32_t interval_hint_ms; /* 0: none */
 };
 
-struct snapshot {
-	uint64_t epoch, rev;
-	bool full;		 /* forget nodes of earlier snapshots */
-	struct node_load *nodes; /* owned */
-	size_t count;
-};
-void snapshot_fini(struct snapshot *snapshot); /* NULL, zeroed are fine */
-
 enum wire_reply_kind {
 	WIRE_WELCOME,
 	WIRE_ACK,
@@ -105,6 +100,8 @@ enum wire_reply_kind {
 	WIRE_REFUSED,
 	WIRE_PROFILE,
 	WIRE_MOVE_LIST,
+	WIRE_QUESTION,
+	WIRE_ANSWER_ACK,
 };
 
 struct wire_reply {
@@ -117,6 +114,8 @@ struct wire_reply {
 		char refused[256]; /* the reason */
 		struct vm_profile profile;
 		struct move_list moves;
+		struct question question;
+		struct answer_ack answer_ack;
 	};
 };
 
@@ -147,3 +146,6 @@ must_check int wire_unpack_report(struct report *out, const uint8_t *bytes,
 
 /* Bytes that a packed report of len bytes adds to a batch. */
 size_t wire_batched_size(size_t len);
+
+/* The version of protobuf-c that the program runs with. */
+const char *wire_library_version(void);

@@ -31,10 +31,11 @@ static const struct wire_field record_fields[] = {
 
 /* ---- ours to wire ---- */
 
-/* A record, and everything its message points to. */
+/* Everything that the message of a record points to. Only the parts that the
+ * message has are initialised. */
 struct wire_decision {
 	Plimsoll__Decision decision;
-	struct decision_record copy;
+	const struct decision_record *record;
 	Plimsoll__DecisionCandidate best[DECISION_BEST_MAX];
 	Plimsoll__DecisionCandidate *best_pointers[DECISION_BEST_MAX];
 	Plimsoll__DecisionTerm terms[DECISION_BEST_MAX][DECISION_TERMS_MAX];
@@ -45,19 +46,35 @@ struct wire_decision {
 	char *names[DECISION_REASONS_MAX][DECISION_NAMES_MAX];
 };
 
+/* Messages have texts that may change, but packing only reads them. */
+static char *unchanged(const char *text)
+{
+	union {
+		const char *in;
+		char *out;
+	} pointer = { .in = text };
+
+	return pointer.out;
+}
+
+static char *unless_empty(const char *text)
+{
+	return text[0] == '\0' ? NULL : unchanged(text);
+}
+
 static void put_candidate(struct wire_decision *wire, size_t i)
 {
-	struct decision_candidate *ours = &wire->copy.best[i];
+	const struct decision_candidate *ours = &wire->record->best[i];
 	Plimsoll__DecisionCandidate *out = &wire->best[i];
 
 	plimsoll__decision_candidate__init(out);
-	out->node = ours->node;
+	out->node = unchanged(ours->node);
 	wire_put_fields(out, ours, WIRE_TABLE(candidate_fields));
 	for (size_t k = 0; k < ours->term_count; k++) {
 		Plimsoll__DecisionTerm *term = &wire->terms[i][k];
 
 		plimsoll__decision_term__init(term);
-		term->name = ours->terms[k].name;
+		term->name = unchanged(ours->terms[k].name);
 		wire_put_fields(term, &ours->terms[k], WIRE_TABLE(term_fields));
 		wire->term_pointers[i][k] = term;
 	}
@@ -68,11 +85,11 @@ static void put_candidate(struct wire_decision *wire, size_t i)
 
 static void put_names(struct wire_decision *wire, size_t i)
 {
-	const struct decision_rejection *ours = &wire->copy.rejections[i];
-	char *name = wire->copy.names + ours->first_name;
+	const struct decision_rejection *ours = &wire->record->rejections[i];
+	const char *name = wire->record->names + ours->first_name;
 
 	for (size_t k = 0; k < ours->name_count; k++) {
-		wire->names[i][k] = name;
+		wire->names[i][k] = unchanged(name);
 		name += strlen(name) + 1;
 	}
 	wire->rejections[i].n_names = ours->name_count;
@@ -81,17 +98,19 @@ static void put_names(struct wire_decision *wire, size_t i)
 
 static void put_rejections(struct wire_decision *wire)
 {
-	for (size_t i = 0; i < wire->copy.rejection_count; i++) {
+	for (size_t i = 0; i < wire->record->rejection_count; i++) {
+		const struct decision_rejection *ours =
+			&wire->record->rejections[i];
 		Plimsoll__DecisionRejection *out = &wire->rejections[i];
 
 		plimsoll__decision_rejection__init(out);
-		out->reason = wire->copy.rejections[i].reason;
+		out->reason = unchanged(ours->reason);
 		out->has_nodes = true;
-		out->nodes = wire->copy.rejections[i].nodes;
+		out->nodes = ours->nodes;
 		put_names(wire, i);
 		wire->rejection_pointers[i] = out;
 	}
-	wire->decision.n_rejections = wire->copy.rejection_count;
+	wire->decision.n_rejections = wire->record->rejection_count;
 	wire->decision.rejections = wire->rejection_pointers;
 }
 
@@ -99,29 +118,28 @@ static void put_decision(struct wire_decision *wire,
 	const struct decision_record *ours)
 {
 	Plimsoll__Decision *out = &wire->decision;
-	struct decision_record *copy = &wire->copy;
 
-	*copy = *ours;
+	wire->record = ours;
 	plimsoll__decision__init(out);
-	out->namespace_ = copy->namespace;
-	out->pod = copy->pod;
-	out->uid = copy->uid;
-	out->vm = copy->vm[0] == '\0' ? NULL : copy->vm;
+	out->namespace_ = unchanged(ours->namespace);
+	out->pod = unchanged(ours->pod);
+	out->uid = unchanged(ours->uid);
+	out->vm = unless_empty(ours->vm);
 	out->has_wall_us = true;
-	out->wall_us = copy->wall_us;
-	out->policy = copy->policy;
-	out->chosen = copy->chosen[0] == '\0' ? NULL : copy->chosen;
-	out->decided_by = copy->decided_by[0] == '\0' ? NULL : copy->decided_by;
+	out->wall_us = ours->wall_us;
+	out->policy = unchanged(ours->policy);
+	out->chosen = unless_empty(ours->chosen);
+	out->decided_by = unless_empty(ours->decided_by);
 	out->has_nodes = true;
-	out->nodes = copy->nodes;
+	out->nodes = ours->nodes;
 	out->has_feasible = true;
-	out->feasible = copy->feasible;
-	out->sentence = copy->sentence;
-	wire_put_fields(out, copy, WIRE_TABLE(record_fields));
-	for (size_t i = 0; i < copy->best_count; i++) {
+	out->feasible = ours->feasible;
+	out->sentence = unchanged(ours->sentence);
+	wire_put_fields(out, ours, WIRE_TABLE(record_fields));
+	for (size_t i = 0; i < ours->best_count; i++) {
 		put_candidate(wire, i);
 	}
-	out->n_best = copy->best_count;
+	out->n_best = ours->best_count;
 	out->best = wire->best_pointers;
 	put_rejections(wire);
 }
@@ -129,7 +147,8 @@ static void put_decision(struct wire_decision *wire,
 void wire_pack_decision(struct buffer *out,
 	const struct decision_record *record)
 {
-	scoped_free struct wire_decision *wire = xcalloc(1, sizeof(*wire));
+	scoped_free struct wire_decision *wire =
+		xrealloc(NULL, 1, sizeof(*wire));
 
 	put_decision(wire, record);
 	wire_append(out, &wire->decision.base);

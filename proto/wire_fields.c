@@ -315,3 +315,8 @@ int wire_hugepages_get(struct hugepages *ours, size_t *count,
 	*count = wire_count;
 	return r;
 }
+
+const char *wire_library_version(void)
+{
+	return protobuf_c_version();
+}

@@ -135,6 +135,14 @@ must_check int wire_profile_request_from(struct profile_request *out,
 must_check int wire_profile_from(struct vm_profile *out,
 	const Plimsoll__ProfileReply *wire, struct error *err);
 
+/* -EBADMSG. On failure *out needs no release. */
+must_check int wire_question_request_from(struct question_request *out,
+	const Plimsoll__QuestionRequest *wire, struct error *err);
+must_check int wire_question_from(struct question *out,
+	const Plimsoll__Question *wire, struct error *err);
+must_check int wire_answer_from(struct answer_part *out,
+	const Plimsoll__Answer *wire, struct error *err);
+
 /* The snapshot message inside a Reply. */
 void wire_snapshot_append(struct buffer *out, const struct snapshot *snapshot);
 must_check int wire_snapshot_from(struct snapshot *out,

@@ -419,6 +419,11 @@ void ingest_serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 	case WIRE_MOVES_REQUEST:
 		on_scheduler_request(ingest, request, &message);
 		break;
+	case WIRE_QUESTION_REQUEST:
+	case WIRE_ANSWER:
+		(void)error_set(&error, -EBADMSG, "there are no questions");
+		refuse(ingest, request, &error);
+		break;
 	}
 	wire_request_fini(&message);
 }

@@ -41,7 +41,7 @@
 #define ROW_WORD(kind, type, member, known_with, called, text, ...)            \
 	METRIC(called, text, false, METRIC_KVM, type, member, known_with)
 #define ROW_CPU_MODE(kind, type, member, known_with, mode, ...)                \
-	{ .name = "node_cpu_seconds_total",                                    \
+	{ .name = "plimsoll_node_cpu_seconds_total",                           \
 		.help = "Seconds the CPUs spent in each mode",                 \
 		.is_counter = true,                                            \
 		.from = METRIC_US,                                             \
@@ -113,10 +113,12 @@ static_assert(REPORT_HUGEPAGE_SIZES == 4 && REPORT_NUMA_HUGEPAGES == 32,
 	LOAD(struct node_load, group##_##field,                                \
 		"plimsoll_node_" #group "_" #field, __VA_ARGS__, )
 #define OF_VM_LOAD(field, ...)                                                 \
-	LOAD(struct vm_load, field, "plimsoll_vm_" #field, GAUGE, __VA_ARGS__, )
+	LOAD(struct vm_load, field, "plimsoll_vm_" #field, __VA_ARGS__, )
 #define LOAD(type, member, called, shape, ...)                                 \
 	LOAD_##shape(type, member, called, __VA_ARGS__)
 #define LOAD_NONE(...)
+#define LOAD_RATIO(type, member, called, text, ...)                            \
+	METRIC(called "_ratio", text, false, METRIC_LOAD, type, member, 0)
 #define LOAD_GAUGE(type, member, called, text, ...)                            \
 	METRIC(called, text, false, METRIC_LOAD, type, member, 0)
 

@@ -32,7 +32,8 @@ static void pack_batch(struct buffer *out, const struct batch *batch)
 		xcalloc(batch->count, sizeof(*packed));
 	scoped_free size_t *ends = xcalloc(batch->count, sizeof(*ends));
 	struct batch_out envelope = { batch->node, batch->run_id,
-		batch->sent_monotonic_us, packed, batch->count };
+		batch->sent_monotonic_us, packed, batch->count,
+		batch->certificate_expiry_s };
 
 	for (size_t i = 0; i < batch->count; i++) {
 		wire_pack_report(&bytes, &batch->reports[i]);
@@ -110,6 +111,12 @@ static void pack_request(struct buffer *out, const struct wire_request *request)
 	case WIRE_MOVES_REQUEST:
 		wire_pack_moves_request(out, &request->moves_request);
 		break;
+	case WIRE_QUESTION_REQUEST:
+		wire_pack_question_request(out, &request->question_request);
+		break;
+	case WIRE_ANSWER:
+		wire_pack_answer(out, &request->answer);
+		break;
 	}
 }
 
@@ -133,6 +140,12 @@ static void pack_reply(struct buffer *out, const struct wire_reply *reply)
 		break;
 	case WIRE_MOVE_LIST:
 		wire_pack_move_list(out, &reply->moves);
+		break;
+	case WIRE_QUESTION:
+		wire_pack_question(out, &reply->question);
+		break;
+	case WIRE_ANSWER_ACK:
+		wire_pack_answer_ack(out, &reply->answer_ack);
 		break;
 	}
 }

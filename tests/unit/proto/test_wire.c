@@ -354,7 +354,8 @@ static void refuses_messages_of_unknown_kind(void **state)
 
 	(void)state;
 	for (size_t len = 0; len <= 3; len += 3) {
-		const uint8_t *bytes = (const uint8_t *)"\x4a\x01\x00";
+		/* Field 1000, an empty message. */
+		const uint8_t *bytes = (const uint8_t *)"\xc2\x3e\x00";
 
 		assert_int_equal(
 			wire_unpack_request(&request, bytes, len, &err),
@@ -422,7 +423,7 @@ static void refuses_a_message_cut_at_any_length(void **state)
 	scoped_buffer struct buffer report = BUFFER_MAX(BYTES_MAX);
 	struct hello hello = { .node = "worker-1", .version = "v1" };
 	struct packed_report reports[2];
-	struct batch_out out = { "worker-1", run_id, 1, reports, 2 };
+	struct batch_out out = { "worker-1", run_id, 1, reports, 2, 3 };
 	struct ack ack = { true, true, 5000 };
 	struct node_load load;
 
@@ -465,7 +466,8 @@ static void a_small_message_cannot_allocate_without_limit(void **state)
 	}
 	packed = (struct packed_report){ bytes_of(&report), report.len };
 	wire_pack_batch(&bytes,
-		&(const struct batch_out){ "worker-1", run_id, 1, &packed, 1 });
+		&(const struct batch_out){ "worker-1", run_id, 1, &packed, 1,
+			0 });
 	assert_int_equal(unpack_request(&got, &bytes, &err), -EBADMSG);
 	assert_string_equal(err.text, "cannot unpack the report");
 }

@@ -92,7 +92,7 @@ static void unpacks_the_batch_that_was_packed(void **state)
 	const struct packed *p = *state;
 	scoped_buffer struct buffer bytes = BUFFER_MAX(BYTES_MAX);
 	struct batch_out out = { "worker-1", run_id, 123456789012, p->reports,
-		BATCH_REPORTS };
+		BATCH_REPORTS, 1795000000 };
 	struct wire_request got;
 
 	wire_pack_batch(&bytes, &out);
@@ -101,6 +101,7 @@ static void unpacks_the_batch_that_was_packed(void **state)
 	assert_string_equal(got.batch.node, "worker-1");
 	assert_memory_equal(got.batch.run_id, run_id, sizeof(run_id));
 	assert_int_equal(got.batch.sent_monotonic_us, 123456789012);
+	assert_int_equal(got.batch.certificate_expiry_s, 1795000000);
 	assert_int_equal(got.batch.count, BATCH_REPORTS);
 	for (size_t i = 0; i < BATCH_REPORTS; i++) {
 		const struct report *report = &got.batch.reports[i];
@@ -145,9 +146,12 @@ static void packs_a_batch_as_generated_code_does(void **state)
 		scoped_buffer struct buffer ours = BUFFER_MAX(BYTES_MAX);
 		scoped_buffer struct buffer theirs = BUFFER_MAX(BYTES_MAX);
 		struct batch_out out = { "worker-1", run_id, times[i],
-			p->reports, i + 1 };
+			p->reports, i + 1, times[i] };
 
 		batch.sent_monotonic_us = times[i];
+		/* Absent without a certificate, as from older agents. */
+		batch.has_certificate_expiry_s = times[i] != 0;
+		batch.certificate_expiry_s = times[i];
 		batch.n_reports = i + 1;
 		wire_pack_batch(&ours, &out);
 		pack_generated(&theirs, &request.base);
@@ -184,7 +188,7 @@ static void knows_the_exact_size_a_report_adds(void **state)
 		scoped_buffer struct buffer without = BUFFER_MAX(BYTES_MAX);
 		struct packed_report reports[] = { { zeros, 3 },
 			{ zeros, sizes[i] } };
-		struct batch_out out = { "n", run_id, 1, reports, 1 };
+		struct batch_out out = { "n", run_id, 1, reports, 1, 0 };
 
 		wire_pack_batch(&without, &out);
 		out.count = 2;
@@ -199,7 +203,7 @@ static void marks_a_batch_that_does_not_fit(void **state)
 	const struct packed *p = *state;
 	scoped_buffer struct buffer bytes = BUFFER_MAX(200);
 	struct batch_out out = { "worker-1", run_id, 1, p->reports,
-		BATCH_REPORTS };
+		BATCH_REPORTS, 0 };
 
 	wire_pack_batch(&bytes, &out);
 	assert_true(bytes.overflowed);

@@ -72,6 +72,12 @@ static void metrics_of_one_name_follow_each_other(void **state)
 	}
 }
 
+static bool is_share(const char *field)
+{
+	return strncmp(field, "pressure_", strlen("pressure_")) == 0 ||
+		strcmp(field, "contention") == 0;
+}
+
 static void every_load_figure_has_a_metric(void **state)
 {
 	(void)state;
@@ -84,8 +90,9 @@ static void every_load_figure_has_a_metric(void **state)
 			strcmp(field->name, "available_bytes") == 0) {
 			continue;
 		}
-		(void)snprintf(name, sizeof(name), "plimsoll_node_%s_%s",
-			field->group, field->name);
+		(void)snprintf(name, sizeof(name), "plimsoll_node_%s_%s%s",
+			field->group, field->name,
+			is_share(field->name) ? "_ratio" : "");
 		assert_int_equal(find(metric_node_at, name, NULL, 0)->offset,
 			field->offset);
 	}
@@ -100,8 +107,9 @@ static void exports_times_in_seconds(void **state)
 	r.cpu.user_us = 1500000;
 	r.pressure.cpu.some_us = 250000;
 	assert_true(metric_node_sample(&s,
-		find(metric_node_at, "node_cpu_seconds_total", "user", 0), &r,
-		NULL));
+		find(metric_node_at, "plimsoll_node_cpu_seconds_total", "user",
+			0),
+		&r, NULL));
 	assert_true(s.value == 1.5);
 	assert_int_equal(s.label_count, 1);
 	assert_string_equal(s.labels[0].key, "mode");
@@ -189,8 +197,8 @@ static void exports_raw_and_derived_figures_of_vms(void **state)
 		&load));
 	assert_true(s.value == 1.25);
 	assert_false(metric_vm_sample(&s,
-		find(metric_vm_at, "plimsoll_vm_contention", NULL, 0), &vm,
-		&load));
+		find(metric_vm_at, "plimsoll_vm_contention_ratio", NULL, 0),
+		&vm, &load));
 	assert_true(metric_vm_sample(&s,
 		find(metric_vm_at, "container_hugetlb_usage_bytes", NULL, 0),
 		&vm, &load));
