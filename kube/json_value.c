@@ -1,14 +1,21 @@
 #include "kube/json_value.h"
 
+#include "kube/json_memory.h"
 #include "kube/json_value_build.h"
 
 #include <assert.h>
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <pthread.h>
 #include <string.h>
+
+/* An object of the API has a value in some 30 bytes, and cJSON allocates each
+ * value and each text: so many bytes for a byte of text. */
+enum { MEMORY_PER_BYTE = 4, MEMORY_MORE = 512 };
+
+/* Where cJSON's allocations of this thread come from. */
+static _Thread_local struct json_memory *current;
 
 /* A struct json_value is a cJSON; only this file knows that. */
 static const cJSON *json_of(const struct json_value *value)
@@ -21,14 +28,30 @@ static const struct json_value *value_of(const cJSON *json)
 	return (const struct json_value *)json;
 }
 
-/* cJSON returns NULL without memory; abort as lib/memory.h does. */
-static struct json_value *checked(cJSON *json)
+static void *take(size_t size)
 {
-	if (json == NULL) {
-		(void)fputs("out of memory\n", stderr);
-		abort();
-	}
-	return (struct json_value *)json;
+	return json_memory_take(current, size);
+}
+
+/* Pieces are freed with their tree. */
+static void keep(void *piece)
+{
+	(void)piece;
+}
+
+static void set_hooks(void)
+{
+	cJSON_Hooks hooks = { .malloc_fn = take, .free_fn = keep };
+
+	cJSON_InitHooks(&hooks);
+}
+
+void json_value_build_in(struct json_memory *memory)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	(void)pthread_once(&once, set_hooks);
+	current = memory;
 }
 
 static bool is_blank(const char *at, const char *end)
@@ -39,29 +62,87 @@ static bool is_blank(const char *at, const char *end)
 	return at == end;
 }
 
+static int check_end(const char *end, const char *text, size_t len,
+	bool is_read, struct error *err)
+{
+	size_t at = len > 0 ? (size_t)(end - text) : 0;
+
+	if (!is_read) {
+		return error_set(err, -EBADMSG, "invalid JSON at byte %zu", at);
+	}
+	if (!is_blank(end, text + len)) {
+		return error_set(err, -EBADMSG,
+			"more than one JSON value at byte %zu", at);
+	}
+	return 0;
+}
+
 int json_value_parse(struct json_value **out, const char *text, size_t len,
 	struct error *err)
 {
+	struct json_memory *memory =
+		json_memory_new(MEMORY_PER_BYTE * len + MEMORY_MORE);
 	const char *end = text;
-	cJSON *json = cJSON_ParseWithLengthOpts(text, len, &end, false);
+	cJSON *json;
+	int r;
 
-	if (json == NULL) {
-		return error_set(err, -EBADMSG, "invalid JSON at byte %zu",
-			len > 0 ? (size_t)(end - text) : 0);
+	json_value_build_in(memory);
+	json = cJSON_ParseWithLengthOpts(text, len, &end, false);
+	json_value_build_in(NULL);
+	r = check_end(end, text, len, json != NULL, err);
+	if (r < 0) {
+		json_memory_free(memory);
+		return r;
 	}
-	if (!is_blank(end, text + len)) {
-		cJSON_Delete(json);
-		return error_set(err, -EBADMSG,
-			"more than one JSON value at byte %zu",
-			(size_t)(end - text));
-	}
+	assert(json_memory_of_first(json) == memory);
 	*out = (struct json_value *)json;
 	return 0;
 }
 
+/* No fewer than the text holds: one, one after each comma, and the first one of
+ * each container. */
+static size_t count_values(const char *text, size_t len)
+{
+	bool is_in_text = false;
+	size_t count = 1;
+
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '"') {
+			is_in_text = !is_in_text;
+		} else if (is_in_text) {
+			i += text[i] == '\\';
+		} else {
+			count += text[i] == ',' || text[i] == '[' ||
+				text[i] == '{';
+		}
+	}
+	return count;
+}
+
+int json_value_parse_bounded(struct json_value **out, const char *text,
+	size_t len, struct error *err)
+{
+	if (count_values(text, len) > JSON_VALUES_MAX) {
+		return error_set(err, -E2BIG, "more than %d JSON values",
+			JSON_VALUES_MAX);
+	}
+	return json_value_parse(out, text, len, err);
+}
+
+/* cJSON allocates the root first. */
 void json_value_free(struct json_value *value)
 {
-	cJSON_Delete((cJSON *)value);
+	if (value != NULL) {
+		json_memory_free(json_memory_of_first(value));
+	}
+}
+
+void json_value_free_secret(struct json_value *value)
+{
+	if (value != NULL) {
+		json_memory_overwrite(json_memory_of_first(value));
+		json_value_free(value);
+	}
 }
 
 static const struct json_value *find(const struct json_value *object,
@@ -168,32 +249,32 @@ const char *json_value_key(const struct json_value *value)
 
 struct json_value *json_value_new_object(void)
 {
-	return checked(cJSON_CreateObject());
+	return (struct json_value *)cJSON_CreateObject();
 }
 
 struct json_value *json_value_new_array(void)
 {
-	return checked(cJSON_CreateArray());
+	return (struct json_value *)cJSON_CreateArray();
 }
 
 struct json_value *json_value_new_text(const char *text)
 {
-	return checked(cJSON_CreateString(text));
+	return (struct json_value *)cJSON_CreateString(text);
 }
 
 struct json_value *json_value_new_number(double number)
 {
-	return checked(cJSON_CreateNumber(number));
+	return (struct json_value *)cJSON_CreateNumber(number);
 }
 
 struct json_value *json_value_new_bool(bool is_true)
 {
-	return checked(cJSON_CreateBool(is_true));
+	return (struct json_value *)cJSON_CreateBool(is_true);
 }
 
 struct json_value *json_value_new_null(void)
 {
-	return checked(cJSON_CreateNull());
+	return (struct json_value *)cJSON_CreateNull();
 }
 
 void json_value_add(struct json_value *container, const char *key,
@@ -206,4 +287,9 @@ void json_value_add(struct json_value *container, const char *key,
 
 	assert(ok);
 	(void)ok;
+}
+
+const char *json_value_library_version(void)
+{
+	return cJSON_Version();
 }

@@ -11,12 +11,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Some 15 MiB as a tree. A pod with 5,000 names of nodes has 10,000. */
+enum { JSON_VALUES_MAX = 100000 };
+
 struct json_value; /* one JSON value; the root owns its children */
 
 /* -EBADMSG: not JSON; the sentence names the byte. */
 must_check int json_value_parse(struct json_value **out, const char *text,
 	size_t len, struct error *err);
+/* The same for text that anyone may send: 2 bytes of text can cost 80 bytes of
+ * memory. -E2BIG: it may hold more than JSON_VALUES_MAX values. */
+must_check int json_value_parse_bounded(struct json_value **out,
+	const char *text, size_t len, struct error *err);
 void json_value_free(struct json_value *value); /* a root; NULL is fine */
+
+/* The same, but overwrites all texts first. */
+void json_value_free_secret(struct json_value *value);
 
 /* A member by key, or NULL. */
 const struct json_value *json_value_get(const struct json_value *object,
@@ -54,3 +64,6 @@ size_t json_value_count(const struct json_value *container);
 
 /* The key of a member of an object; NULL for elements of arrays. */
 const char *json_value_key(const struct json_value *value);
+
+/* The version of cJSON that the program runs with. */
+const char *json_value_library_version(void);

@@ -1,11 +1,14 @@
-/* Builds trees of struct json_value, for kube/yaml.c.
- *
- * The caller owns every returned value until it is added to a container. */
+/* Builds trees of struct json_value, for kube/yaml.c. */
 #pragma once
 
 #include <stdbool.h>
 
+struct json_memory;
 struct json_value;
+
+/* The values that this thread makes from now on are in this memory, and the
+ * first of them is the root, which owns the memory. NULL: the tree is done. */
+void json_value_build_in(struct json_memory *memory);
 
 struct json_value *json_value_new_object(void);
 struct json_value *json_value_new_array(void);

@@ -3,55 +3,12 @@
 #include "kube/config.h"
 #include "kube/json_value.h"
 #include "kube/yaml.h"
+#include "lib/base64.h"
 #include "lib/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The value of a base64 digit, or -1. */
-static int digit_of(char c)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-		"abcdefghijklmnopqrstuvwxyz0123456789+/";
-	const char *at = c != '\0' ? strchr(digits, c) : NULL;
-
-	return at != NULL ? (int)(at - digits) : -1;
-}
-
-/* NULL if text is not the base64 of a text. Line breaks are ignored. */
-static char *base64_decode(const char *text)
-{
-	scoped_free char *out = xcalloc(strlen(text) / 4 * 3 + 4, 1);
-	size_t len = 0;
-	unsigned bits = 0;
-	unsigned held = 0;
-
-	for (; *text != '\0' && *text != '='; text++) {
-		int digit = digit_of(*text);
-
-		if (digit < 0 && strchr(" \t\r\n", *text) == NULL) {
-			return NULL;
-		}
-		if (digit < 0) {
-			continue;
-		}
-		bits = (bits << 6 | (unsigned)digit) & 0xffff;
-		held += 6;
-		if (held >= 8) {
-			held -= 8;
-			out[len++] = (char)(bits >> held & 0xff);
-		}
-	}
-	text += strspn(text, "= \t\r\n");
-	/* Fewer bits than a digit may remain, and a PEM holds no NUL. */
-	if (*text != '\0' || held >= 6 || len == 0 || strlen(out) != len) {
-		explicit_bzero(out, len);
-		return NULL;
-	}
-	return take_ptr(out);
-}
 
 /* Reads a string member; NULL if it is missing, null or "". */
 static int read_text(const char **out, const struct json_value *object,
@@ -91,7 +48,7 @@ static int read_pem(struct kube_config_item *out,
 		return result;
 	}
 	if (data != NULL) {
-		out->text = base64_decode(data);
+		out->text = base64_decode_text(data);
 		if (out->text == NULL) {
 			return error_set(err, -EBADMSG,
 				"'%s' is not base64 of text", data_key);

@@ -1,5 +1,6 @@
 #include "kube/yaml.h"
 
+#include "kube/json_memory.h"
 #include "kube/json_value.h"
 #include "kube/json_value_build.h"
 #include "lib/map.h"
@@ -10,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
+
+enum { TREE_BYTES = 4096 }; /* of a kubeconfig file, nearly always */
 
 /* A mapping or sequence that has not ended yet. */
 struct frame {
@@ -226,22 +229,34 @@ int yaml_parse(struct json_value **out, const char *text, size_t len,
 	struct error *err)
 {
 	struct reader r = { .err = err };
+	struct json_memory *memory;
 	yaml_parser_t parser;
 	int result;
 
 	if (yaml_parser_initialize(&parser) == 0) {
 		return error_set(err, -ENOMEM, "out of memory");
 	}
+	memory = json_memory_new(TREE_BYTES);
+	json_value_build_in(memory);
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
 	result = read_stream(&r, &parser);
+	if (r.root == NULL) {
+		r.root = json_value_new_null();
+	}
+	json_value_build_in(NULL);
 	yaml_parser_delete(&parser);
 	while (r.depth > 0) {
 		frame_fini(&r.frames[--r.depth]);
 	}
 	if (result < 0) {
-		json_value_free(r.root);
+		json_memory_free(memory);
 		return result;
 	}
-	*out = r.root != NULL ? r.root : json_value_new_null();
+	*out = r.root;
 	return 0;
+}
+
+const char *yaml_library_version(void)
+{
+	return yaml_get_version_string();
 }

@@ -19,3 +19,6 @@ enum { YAML_DEPTH_MAX = 32, YAML_NODES_MAX = 100000 };
  * -EBADMSG: the sentence names the line; -E2BIG: above a limit. */
 must_check int yaml_parse(struct json_value **out, const char *text, size_t len,
 	struct error *err);
+
+/* The version of libyaml that the program runs with. */
+const char *yaml_library_version(void);

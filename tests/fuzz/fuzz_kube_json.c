@@ -7,6 +7,7 @@
 #include "kube/watch_event.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -102,6 +103,33 @@ static void check_rest(const char *text, size_t size)
 	}
 }
 
+static size_t count_all(const struct json_value *value)
+{
+	size_t count = 1;
+
+	for (const struct json_value *v = json_value_first(value); v != NULL;
+		v = json_value_next(v)) {
+		count += count_all(v);
+	}
+	return count;
+}
+
+/* The bound refuses no text but a large one, and no large one passes. */
+static void check_bound(const char *text, size_t size)
+{
+	struct json_value *value = NULL;
+	struct json_value *bounded = NULL;
+	int r = json_value_parse_bounded(&bounded, text, size, NULL);
+
+	if (r == 0) {
+		assert(count_all(bounded) <= JSON_VALUES_MAX);
+	} else if (json_value_parse(&value, text, size, NULL) == 0) {
+		assert(r == -E2BIG && size > JSON_VALUES_MAX);
+	}
+	json_value_free(value);
+	json_value_free(bounded);
+}
+
 static void check_event(const char *text, size_t size)
 {
 	struct watch_event event;
@@ -152,5 +180,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_list(text, size);
 	check_event(text, size);
 	check_rest(text, size);
+	check_bound(text, size);
 	return 0;
 }

@@ -148,6 +148,63 @@ static void limits_nesting(void **state)
 		-EBADMSG);
 }
 
+/* "[0,0,...]" with this many zeros. */
+static char *zeros(size_t count)
+{
+	char *text = xcalloc(2 * count + 2, 1);
+
+	for (size_t i = 0; i < count; i++) {
+		text[2 * i] = i == 0 ? '[' : ',';
+		text[2 * i + 1] = '0';
+	}
+	text[2 * count] = ']';
+	return text;
+}
+
+static int parse_bounded(const char *text, struct error *err)
+{
+	struct json_value *value = NULL;
+	int r = json_value_parse_bounded(&value, text, strlen(text), err);
+
+	json_value_free(value);
+	return r;
+}
+
+static void a_bounded_text_has_no_more_values_than_allowed(void **state)
+{
+	scoped_free char *most = zeros(JSON_VALUES_MAX - 1);
+	scoped_free char *more = zeros(JSON_VALUES_MAX);
+	scoped_free char *nested = zeros(JSON_VALUES_MAX);
+	struct error err;
+
+	(void)state;
+	assert_int_equal(parse_bounded(most, NULL), 0);
+	assert_int_equal(parse_bounded(more, &err), -E2BIG);
+	assert_string_equal(err.text, "more than 100000 JSON values");
+	/* Containers count as well, and need no end. */
+	memset(nested, '{', JSON_VALUES_MAX);
+	assert_int_equal(parse_bounded(nested, NULL), -E2BIG);
+	memset(nested, '[', JSON_VALUES_MAX);
+	assert_int_equal(parse_bounded(nested, NULL), -E2BIG);
+	assert_int_equal(parse_bounded("[0", NULL), -EBADMSG);
+}
+
+static void commas_in_a_text_are_no_values(void **state)
+{
+	scoped_free char *text = xcalloc(JSON_VALUES_MAX + 3, 1);
+
+	(void)state;
+	memset(text, ',', JSON_VALUES_MAX + 2);
+	text[0] = '"';
+	text[1] = '\\';
+	text[2] = '"';
+	text[JSON_VALUES_MAX + 1] = '"';
+	assert_int_equal(parse_bounded(text, NULL), 0);
+	text[2] = '\\';
+	text[3] = '"';
+	assert_int_equal(parse_bounded(text, NULL), -EBADMSG);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +215,9 @@ int main(void)
 		cmocka_unit_test(reads_no_byte_beyond_the_length),
 		cmocka_unit_test(refuses_anything_but_one_json_value),
 		cmocka_unit_test(limits_nesting),
+		cmocka_unit_test(
+			a_bounded_text_has_no_more_values_than_allowed),
+		cmocka_unit_test(commas_in_a_text_are_no_values),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
