@@ -161,6 +161,7 @@ static void start(struct kube_request *request)
 			.body = call->body,
 			.len = call->len,
 			.tls = &tls,
+			.priority = call->priority,
 			.timeout_ms = call->timeout_ms,
 			.max = call->max,
 			.on_chunk = call->on_chunk != NULL ? on_chunk : NULL,

@@ -33,6 +33,7 @@ struct kube_call {
 	const char *type;   /* of the body, a literal; NULL: application/json */
 	const char *body;   /* copied; NULL: none */
 	size_t len;
+	enum http_priority priority;
 	uint64_t timeout_ms; /* of the whole request; 0: KUBE_TIMEOUT_MS */
 	size_t max;	     /* of the response; 0: KUBE_RESPONSE_MAX */
 	http_chunk on_chunk; /* NULL: the body is collected */

@@ -1,15 +1,20 @@
 #include "kube/http.h"
 
+#include "kube/http_places.h"
+#include "kube/http_sockets.h"
 #include "kube/http_transfer.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { IDLE_HANDLES = 8, WATCHDOG_MS = 1000 };
-
-TAILQ_HEAD(transfers, http_transfer);
+enum {
+	IDLE_HANDLES = HTTP_REQUESTS,
+	IDLE_CONNECTIONS = 48, /* all that are kept, those of streams, too */
+	WATCHDOG_MS = 1000,
+};
 
 /* curl must not be called inside its own callbacks, so only deliver_all() calls
  * the owners, after curl has returned. Until then a transfer with a due
@@ -18,22 +23,17 @@ struct http_client {
 	uv_loop_t *loop;
 	char *agent;
 	CURLM *multi;
+	struct http_sockets sockets;
 	struct timer *timer;	/* set by curl */
 	struct timer *watchdog; /* see on_watchdog() */
-	struct transfers all;
-	struct transfers ready; /* FIFO */
-	/* Handles keep connections and memory, so they are reused. */
-	CURL *idle[IDLE_HANDLES];
+	struct http_transfers all;
+	struct http_transfers ready; /* FIFO */
+	struct http_places places;
+	struct http_setup *setup; /* of the last request */
+	struct http_handle idle[IDLE_HANDLES];
 	size_t idle_count;
 	bool is_delivering;
 	bool is_closed;
-};
-
-/* A socket that curl watches. */
-struct socket_watch {
-	uv_poll_t poll;
-	struct http_client *client;
-	curl_socket_t fd;
 };
 
 static void mark_ready(struct http_transfer *t)
@@ -52,22 +52,64 @@ static void unmark_ready(struct http_transfer *t)
 	}
 }
 
-static CURL *acquire_handle(struct http_client *client)
-{
-	CURL *easy = client->idle_count > 0 ? client->idle[--client->idle_count]
-					    : curl_easy_init();
+/* ---- places ---- */
 
-	assert(easy != NULL);
-	return easy;
+static struct http_handle acquire_handle(struct http_client *client,
+	struct http_setup *setup)
+{
+	struct http_handle handle = { 0 };
+
+	if (client->idle_count > 0) {
+		handle = client->idle[--client->idle_count];
+	}
+	http_handle_set_up(&handle, setup);
+	http_sockets_set_up(&client->sockets, handle.easy);
+	return handle;
 }
 
-static void release_handle(struct http_client *client, CURL *easy)
+static void release_handle(struct http_client *client,
+	struct http_handle *handle)
 {
 	if (client->idle_count < IDLE_HANDLES) {
-		curl_easy_reset(easy);
-		client->idle[client->idle_count++] = easy;
+		http_handle_clear(handle);
+		client->idle[client->idle_count++] = *handle;
 	} else {
-		curl_easy_cleanup(easy);
+		http_handle_fini(handle);
+	}
+}
+
+static void begin(struct http_transfer *t)
+{
+	struct http_client *client = t->client;
+	uint64_t now_ms = uv_now(client->loop);
+
+	http_transfer_prepare(t, acquire_handle(client, t->setup),
+		t->deadline_ms > now_ms ? t->deadline_ms - now_ms : 1);
+	(void)curl_multi_add_handle(client->multi, t->handle.easy);
+}
+
+static void begin_waiting(struct http_client *client)
+{
+	struct http_transfer *t;
+
+	while ((t = http_places_next(&client->places, uv_now(client->loop))) !=
+		NULL) {
+		begin(t);
+	}
+}
+
+/* Ends those whose time is over before they had a place. */
+static void end_waiting(struct http_client *client)
+{
+	static const char reason[] = "it waited for other requests";
+	struct http_transfer *t;
+
+	while ((t = http_places_expired(&client->places,
+			uv_now(client->loop))) != NULL) {
+		t->result = CURLE_OPERATION_TIMEDOUT;
+		(void)memcpy(t->reason, reason, sizeof(reason));
+		t->is_over = true;
+		mark_ready(t);
 	}
 }
 
@@ -76,12 +118,15 @@ static void end_transfer(struct http_transfer *t)
 	struct http_client *client = t->client;
 
 	unmark_ready(t);
+	http_places_leave(&client->places, t);
 	TAILQ_REMOVE(&client->all, t, all);
 	if (TAILQ_EMPTY(&client->all)) {
 		timer_stop(client->watchdog);
 	}
-	(void)curl_multi_remove_handle(client->multi, t->easy);
-	release_handle(client, t->easy);
+	if (t->handle.easy != NULL) {
+		(void)curl_multi_remove_handle(client->multi, t->handle.easy);
+		release_handle(client, &t->handle);
+	}
 	http_transfer_free(t);
 }
 
@@ -96,8 +141,11 @@ static void deliver_end(struct http_transfer *t)
 	http_done on_done = t->on_done;
 	void *owner = t->owner;
 
+	struct http_client *client = t->client;
+
 	t->received = (struct buffer){ 0 };
 	end_transfer(t);
+	begin_waiting(client);
 	on_done(owner, &response);
 	buffer_fini(&body);
 }
@@ -112,7 +160,7 @@ static void deliver(struct http_transfer *t)
 	} else if (http_transfer_streams(t) && t->received.len > 0) {
 		scoped_buffer struct buffer bytes = t->received;
 
-		t->received = BUFFER_MAX(bytes.max);
+		t->received = BUFFER_SECRET(bytes.max);
 		t->received.overflowed = bytes.overflowed;
 		mark_ready(t);
 		t->on_chunk(t->owner, bytes.data, bytes.len);
@@ -133,7 +181,7 @@ static void collect_ends(struct http_client *client)
 			&t);
 		t->result = message->data.result;
 		t->is_over = true;
-		(void)curl_multi_remove_handle(client->multi, t->easy);
+		(void)curl_multi_remove_handle(client->multi, t->handle.easy);
 		mark_ready(t);
 	}
 }
@@ -141,9 +189,11 @@ static void collect_ends(struct http_client *client)
 static void client_free(struct http_client *client)
 {
 	while (client->idle_count > 0) {
-		curl_easy_cleanup(client->idle[--client->idle_count]);
+		http_handle_fini(&client->idle[--client->idle_count]);
 	}
+	http_setup_release(client->setup);
 	(void)curl_multi_cleanup(client->multi);
+	http_sockets_fini(&client->sockets);
 	timer_close(client->timer);
 	timer_close(client->watchdog);
 	free(client->agent);
@@ -169,22 +219,13 @@ static void deliver_all(struct http_client *client)
 
 /* ---- curl on libuv ---- */
 
-static void act(struct http_client *client, curl_socket_t fd, int events)
+static void act(void *owner, curl_socket_t fd, int events)
 {
+	struct http_client *client = owner;
 	int running;
 
 	(void)curl_multi_socket_action(client->multi, fd, events, &running);
 	deliver_all(client);
-}
-
-static void on_poll(uv_poll_t *poll, int status, int events)
-{
-	const struct socket_watch *watch = poll->data;
-	int flags = status < 0 ? CURL_CSELECT_ERR : 0;
-
-	flags |= (events & UV_READABLE) != 0 ? CURL_CSELECT_IN : 0;
-	flags |= (events & UV_WRITABLE) != 0 ? CURL_CSELECT_OUT : 0;
-	act(watch->client, watch->fd, flags);
 }
 
 static void on_timer(void *owner)
@@ -196,6 +237,10 @@ static void on_timer(void *owner)
  * during requests costs nothing and recovers from that. */
 static void on_watchdog(void *owner)
 {
+	struct http_client *client = owner;
+
+	end_waiting(client);
+	begin_waiting(client);
 	act(owner, CURL_SOCKET_TIMEOUT, 0);
 }
 
@@ -212,70 +257,50 @@ static int set_timer(CURLM *multi, long timeout_ms, void *owner)
 	return 0;
 }
 
-static void on_watch_closed(uv_handle_t *handle)
+static struct http_setup *setup_of(struct http_client *client,
+	const struct http_call *call)
 {
-	free(handle->data);
-}
-
-static struct socket_watch *watch_new(struct http_client *client,
-	curl_socket_t fd)
-{
-	struct socket_watch *watch = xcalloc(1, sizeof(*watch));
-	int result = uv_poll_init_socket(client->loop, &watch->poll, fd);
-
-	/* fd is a socket, and nothing else watches it. */
-	assert(result == 0);
-	(void)result;
-	watch->poll.data = watch;
-	watch->client = client;
-	watch->fd = fd;
-	return watch;
-}
-
-static int set_socket(CURL *easy, curl_socket_t fd, int what, void *owner,
-	void *assigned)
-{
-	struct http_client *client = owner;
-	struct socket_watch *watch = assigned;
-	int events = 0;
-
-	(void)easy;
-	if (what == CURL_POLL_REMOVE) {
-		if (watch != NULL) {
-			(void)curl_multi_assign(client->multi, fd, NULL);
-			uv_close((uv_handle_t *)&watch->poll, on_watch_closed);
-		}
-		return 0;
+	if (client->setup == NULL || !http_setup_serves(client->setup, call)) {
+		http_setup_release(client->setup);
+		client->setup = http_setup_new(client->agent, call);
 	}
-	if (watch == NULL) {
-		watch = watch_new(client, fd);
-		(void)curl_multi_assign(client->multi, fd, watch);
-	}
-	events |= (what & CURL_POLL_IN) != 0 ? UV_READABLE : 0;
-	events |= (what & CURL_POLL_OUT) != 0 ? UV_WRITABLE : 0;
-	(void)uv_poll_start(&watch->poll, events, on_poll);
-	return 0;
+	return client->setup;
 }
 
 struct http_transfer *http_send(struct http_client *client,
 	const struct http_call *call)
 {
 	struct http_transfer *t =
-		http_transfer_new(acquire_handle(client), client->agent, call);
+		http_transfer_new(setup_of(client, call), call);
 
 	t->client = client;
 	t->on_ready = mark_ready;
+	t->deadline_ms = uv_now(client->loop) + call->timeout_ms;
+	t->priority = call->on_chunk != NULL ? HTTP_AT_ONCE : call->priority;
 	if (TAILQ_EMPTY(&client->all)) {
 		timer_start(client->watchdog, WATCHDOG_MS, WATCHDOG_MS);
 	}
 	TAILQ_INSERT_TAIL(&client->all, t, all);
-	(void)curl_multi_add_handle(client->multi, t->easy);
+	if (t->priority == HTTP_AT_ONCE) {
+		begin(t);
+	} else {
+		http_places_wait(&client->places, t, uv_now(client->loop));
+		begin_waiting(client);
+	}
 	return t;
 }
 
 void http_cancel(struct http_transfer *transfer)
 {
+	struct http_client *client = transfer->client;
+
 	end_transfer(transfer);
+	begin_waiting(client);
+}
+
+const char *http_system_ca(void)
+{
+	return curl_version_info(CURLVERSION_NOW)->cainfo;
 }
 
 struct http_client *http_client_new(uv_loop_t *loop, const char *agent)
@@ -293,14 +318,12 @@ struct http_client *http_client_new(uv_loop_t *loop, const char *agent)
 	client->watchdog = timer_new(loop, on_watchdog, client);
 	TAILQ_INIT(&client->all);
 	TAILQ_INIT(&client->ready);
-	(void)curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, set_socket);
-	(void)curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, client);
+	http_places_init(&client->places);
+	http_sockets_init(&client->sockets, loop, multi, act, client);
 	(void)curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, set_timer);
 	(void)curl_multi_setopt(multi, CURLMOPT_TIMERDATA, client);
-	(void)curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS,
-		(long)HTTP_CONNECTIONS);
 	(void)curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS,
-		(long)HTTP_CONNECTIONS);
+		(long)IDLE_CONNECTIONS);
 	return client;
 }
 
@@ -320,4 +343,9 @@ void http_client_close(struct http_client *client)
 	if (!client->is_delivering) {
 		client_free(client);
 	}
+}
+
+const char *http_library_version(void)
+{
+	return curl_version_info(CURLVERSION_NOW)->version;
 }

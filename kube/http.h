@@ -2,7 +2,8 @@
  *
  * Only kube/http*.c include curl. HTTP/1.1 with persistent connections; the
  * server's certificate and name are always verified; no redirects, no proxy, no
- * .netrc. No callback runs inside curl or inside the call that started the
+ * .netrc. Responses are overwritten before they are freed; curl's own buffers
+ * are not. No callback runs inside curl or inside the call that started the
  * request, so every callback may call every function here. */
 #pragma once
 
@@ -11,9 +12,20 @@
 #include <stdint.h>
 #include <uv.h>
 
-/* Connections to one host; further requests wait. A stream occupies one while
- * it lasts. */
-enum { HTTP_CONNECTIONS = 48 };
+/* Requests in flight, each on a connection of its own; further ones wait. A
+ * connection costs a handshake, which takes as much CPU as some twenty requests
+ * on a connection that is there. Only a server that answers slowly gets more
+ * of them. */
+enum { HTTP_REQUESTS = 8, HTTP_REQUESTS_MAX = 16 };
+
+enum http_priority {
+	HTTP_NORMAL,
+	/* Waits while others do; see kube/http_places.h. */
+	HTTP_BACKGROUND,
+	/* Neither waits nor counts. For few requests that are always in time,
+	 * such as a lease's. Streams are like that, too. */
+	HTTP_AT_ONCE,
+};
 
 struct http_client;
 struct http_transfer; /* one pending request */
@@ -43,19 +55,25 @@ typedef void (*http_done)(void *owner, const struct http_response *response);
 typedef void (*http_chunk)(void *owner, const char *bytes, size_t len);
 
 struct http_call {
-	const char *method;
+	const char *method; /* a literal */
 	const char *url;
 	const char *const *headers; /* "Name: value", NULL ends; or NULL */
 	const char *body; /* borrowed until the request ends; or NULL */
 	size_t len;	  /* of body */
 	const struct http_tls *tls; /* borrowed for the call; or NULL */
 	bool allows_plain;	    /* allow http:// as well */
-	uint64_t timeout_ms;	    /* of the whole request; at least 1 */
-	size_t max;		    /* of the response, in bytes */
-	http_chunk on_chunk;	    /* NULL: the body is collected */
+	enum http_priority priority;
+	uint64_t
+		timeout_ms; /* of the whole request with its wait; at least 1 */
+	size_t max;	    /* of the response, in bytes */
+	http_chunk on_chunk; /* NULL: the body is collected */
 	http_done on_done;
 	void *owner; /* outlives the transfer */
 };
+
+/* The file with the system's CAs, which may not exist. NULL: curl was built
+ * without one. Never freed. */
+const char *http_system_ca(void);
 
 /* agent is the User-Agent. Never NULL. */
 struct http_client *http_client_new(uv_loop_t *loop, const char *agent);
@@ -69,3 +87,6 @@ struct http_transfer *http_send(struct http_client *client,
 
 /* Cancels a request before its on_done: none of its callbacks runs any more. */
 void http_cancel(struct http_transfer *transfer);
+
+/* The version of libcurl that the program runs with. */
+const char *http_library_version(void);

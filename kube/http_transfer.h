@@ -3,22 +3,34 @@
 #pragma once
 
 #include "kube/http.h"
+#include "kube/http_handle.h"
 #include "lib/buffer.h"
 
 #include <curl/curl.h>
 #include <stdbool.h>
 #include <sys/queue.h>
 
+/* HTTP_NO_PLACE: it needs none, or left. */
+enum http_place { HTTP_NO_PLACE, HTTP_WAITS, HTTP_HAS_PLACE };
+
 struct http_transfer {
 	TAILQ_ENTRY(http_transfer) all;
 	TAILQ_ENTRY(http_transfer) ready;
+	TAILQ_ENTRY(http_transfer) waiting;
 	struct http_client *client;
 	/* Called inside curl: a callback of the owner is due. */
 	void (*on_ready)(struct http_transfer *transfer);
-	CURL *easy;
+	struct http_setup *setup;
+	struct http_handle handle; /* zeroed while the transfer waits */
+	const char *method, *body; /* borrowed */
+	size_t body_len;
+	char *url;
+	uint64_t deadline_ms; /* of the loop's clock */
+	uint64_t since_ms;    /* of its wait for a place */
+	enum http_priority priority;
+	enum http_place place;
 	struct curl_slist *headers;
 	struct buffer received;
-	char *origin; /* https://HOST:PORT, for errors */
 	http_chunk on_chunk;
 	http_done on_done;
 	void *owner;
@@ -30,12 +42,17 @@ struct http_transfer {
 	char reason[CURL_ERROR_SIZE];
 };
 
-/* Sets all members except the list entries, client and on_ready. easy is a new
- * or reset handle. Never NULL. */
-struct http_transfer *http_transfer_new(CURL *easy, const char *agent,
+/* Sets all members but the list entries, client, on_ready, deadline and
+ * priority. Never NULL. */
+struct http_transfer *http_transfer_new(struct http_setup *setup,
 	const struct http_call *call);
 
-/* Frees everything but the easy handle, which must not be in use. */
+/* Takes the handle, which has the setup's options, and gives it the request's
+ * own. timeout_ms is at least 1. */
+void http_transfer_prepare(struct http_transfer *transfer,
+	struct http_handle handle, uint64_t timeout_ms);
+
+/* Frees everything but the handle, which must not be in use. */
 void http_transfer_free(struct http_transfer *transfer);
 
 /* Whether received holds bytes of a stream. False: it collects a response. */

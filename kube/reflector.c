@@ -2,11 +2,10 @@
 
 #include "kube/backoff.h"
 #include "kube/client.h"
-#include "kube/object_set.h"
+#include "kube/object_reports.h"
 #include "kube/line_reader.h"
 #include "kube/list_page.h"
 #include "kube/url_query.h"
-#include "kube/json_value.h"
 #include "kube/watch_event.h"
 #include "lib/clock.h"
 #include "lib/error.h"
@@ -26,6 +25,9 @@ enum {
 	LINE_MAX_BYTES = 4 << 20, /* etcd accepts objects of up to 1.5 MiB */
 	CHUNK_MAX = 32 << 20,
 	LIST_TIMEOUT_MS = 60000,
+	/* Without a byte of the initial events, which begin with a pause while
+	 * a server fills its cache. */
+	STALL_MS = 30000,
 	RETRY_AFTER_MAX_MS = 60000,
 };
 
@@ -41,6 +43,7 @@ enum {
 	STATUS_BAD_REQUEST = 400,
 	STATUS_NOT_FOUND = 404,
 	STATUS_GONE = 410,
+	STATUS_INVALID = 422,
 	STATUS_BAD_GATEWAY = 502,
 	STATUS_UNAVAILABLE = 503,
 	STATUS_GATEWAY_TIMEOUT = 504,
@@ -48,27 +51,27 @@ enum {
 
 struct reflector {
 	struct kube_client *client;
-	struct reflector_handler handler;
+	struct object_reports reports;
 	char *path;
 	char *field_selector;
 	char *label_selector;
 	struct timer *timer;
 	struct kube_request *request;
-	struct object_set objects;
 	struct line_reader line_reader;
 	char *version; /* resourceVersion to watch from; NULL: list first */
 	char *next;    /* continue token of a list in progress, or NULL */
+	bool has_no_stream; /* the server does not send initial events */
+	bool is_initial;    /* the open watch still sends initial events */
 	uint64_t opened_us; /* start of the open watch; 0: none is open */
 	uint64_t contact_us;
 	unsigned failures; /* consecutive */
 	unsigned page;	   /* objects per page */
 	struct error last_error;
-	bool is_synced;
 	bool is_busy; /* a handler may be running */
-	bool is_closed;
 };
 
 static void start(void *owner);
+static void list_instead(struct reflector *r);
 
 /* In [0, 1). */
 static double random_share(void)
@@ -82,7 +85,7 @@ static double random_share(void)
 
 static void reflector_free(struct reflector *r)
 {
-	object_set_fini(&r->objects);
+	object_reports_fini(&r->reports);
 	line_reader_fini(&r->line_reader);
 	free(r->path);
 	free(r->field_selector);
@@ -96,7 +99,7 @@ static void reflector_free(struct reflector *r)
 static bool end_handlers(struct reflector *r)
 {
 	r->is_busy = false;
-	if (r->is_closed) {
+	if (r->reports.is_closed) {
 		reflector_free(r);
 		return false;
 	}
@@ -107,8 +110,16 @@ static bool end_handlers(struct reflector *r)
 
 static bool had_good_watch(const struct reflector *r)
 {
-	return r->opened_us != 0 &&
+	return r->opened_us != 0 && !r->is_initial &&
 		clock_monotonic_us() - r->opened_us >= GOOD_WATCH_US;
+}
+
+static void end_watch(struct reflector *r)
+{
+	r->opened_us = 0;
+	r->is_initial = false;
+	line_reader_fini(&r->line_reader);
+	line_reader_init(&r->line_reader, LINE_MAX_BYTES);
 }
 
 /* Retries: at once after a good watch, otherwise with backoff. */
@@ -124,9 +135,7 @@ static void retry(struct reflector *r, uint64_t least_ms)
 	if (least_ms > RETRY_AFTER_MAX_MS) {
 		least_ms = RETRY_AFTER_MAX_MS;
 	}
-	r->opened_us = 0;
-	line_reader_fini(&r->line_reader);
-	line_reader_init(&r->line_reader, LINE_MAX_BYTES);
+	end_watch(r);
 	timer_start(r->timer, wait_ms > least_ms ? wait_ms : least_ms, 0);
 }
 
@@ -138,8 +147,7 @@ static void list_again(struct reflector *r)
 
 static void abort_watch(struct reflector *r)
 {
-	kube_request_cancel(r->request);
-	r->request = NULL;
+	kube_request_cancel(take_ptr(r->request));
 	retry(r, 0);
 }
 
@@ -159,70 +167,35 @@ static void on_failure(struct reflector *r, const char *what,
 	retry(r, response->retry_after_ms);
 }
 
-/* ---- objects ---- */
-
-/* NULL without a name or uid; otherwise the caller frees it. */
-static char *read_id(struct reflector_id *id, const struct json_value *object)
+static bool end_list(struct reflector *r, const char *version)
 {
-	const struct json_value *metadata = json_value_get(object, "metadata");
-
-	id->namespace_name = json_value_text_at(metadata, "namespace", "");
-	id->name = json_value_text_at(metadata, "name", "");
-	id->uid = json_value_text_at(metadata, "uid", "");
-	if (id->name[0] == '\0' || id->uid[0] == '\0') {
-		return NULL;
-	}
-	return xasprintf("%s/%s", id->namespace_name, id->name);
-}
-
-static bool report_gone(void *owner, const char *key, const char *uid)
-{
-	struct reflector *r = owner;
-	const char *slash = strchr(key, '/');
-	scoped_free char *ns = xstrndup(key, (size_t)(slash - key));
-	struct reflector_id id = {
-		.namespace_name = ns,
-		.name = slash + 1,
-		.uid = uid,
-	};
-
-	r->handler.on_deleted(r->handler.owner, &id);
-	return !r->is_closed;
-}
-
-static bool report_object(struct reflector *r, const struct json_value *object)
-{
-	struct reflector_id id;
-	scoped_free char *key = read_id(&id, object);
-	scoped_free char *other = NULL;
-
-	if (key == NULL) {
-		return true;
-	}
-	other = object_set_add(&r->objects, key, id.uid);
-	if (other != NULL && !report_gone(r, key, other)) {
-		return false;
-	}
-	r->handler.on_object(r->handler.owner, &id, object);
-	return !r->is_closed;
+	xreplace(&r->version, version);
+	xreplace(&r->next, NULL);
+	r->page = PAGE_OBJECTS;
+	return object_reports_end_all(&r->reports);
 }
 
 /* ---- watch ---- */
 
+static bool on_bookmark(struct reflector *r, const struct watch_event *event)
+{
+	if (!r->is_initial || !event->ends_initial) {
+		return true;
+	}
+	r->is_initial = false;
+	timer_stop(r->timer);
+	return end_list(r, event->resource_version);
+}
+
 static bool on_event(struct reflector *r, const struct watch_event *event)
 {
-	struct reflector_id id;
-	scoped_free char *key = NULL;
-
 	switch (event->type) {
 	case WATCH_CHANGED:
-		return report_object(r, event->object);
+		return object_reports_add(&r->reports, event->object);
 	case WATCH_DELETED:
-		key = read_id(&id, event->object);
-		return key == NULL || !object_set_remove(&r->objects, key) ||
-			report_gone(r, key, id.uid);
+		return object_reports_remove(&r->reports, event->object);
 	case WATCH_BOOKMARK:
-		return true;
+		return on_bookmark(r, event);
 	case WATCH_EXPIRED:
 		list_again(r);
 		break;
@@ -248,7 +221,7 @@ static bool on_line(void *owner, const char *line, size_t len)
 		return false;
 	}
 	continues = on_event(r, &event);
-	if (continues) {
+	if (continues && !r->is_initial) {
 		r->failures = 0;
 		xreplace(&r->version, event.resource_version);
 	}
@@ -264,6 +237,9 @@ static void on_watch_chunk(void *owner, const char *bytes, size_t len)
 	if (r->opened_us == 0) {
 		r->opened_us = r->contact_us;
 		r->last_error = (struct error){ 0 };
+	}
+	if (r->is_initial) {
+		timer_start(r->timer, STALL_MS, 0);
 	}
 	r->is_busy = true;
 	if (line_reader_feed(&r->line_reader, bytes, len, on_line, r,
@@ -328,6 +304,31 @@ static void get(struct reflector *r, struct buffer *path,
 	r->request = kube_request_send(r->client, call);
 }
 
+/* The end of a watch that began with initial events. */
+static void on_stream_done(void *owner, const struct http_response *response)
+{
+	struct reflector *r = owner;
+
+	if (!r->is_initial) {
+		on_watch_done(r, response);
+		return;
+	}
+	r->request = NULL;
+	if (response->status == STATUS_OK) {
+		(void)error_set(&r->last_error, 0,
+			"the initial events of %s ended too early", r->path);
+		retry(r, 0);
+	} else if (response->status == STATUS_BAD_REQUEST ||
+		response->status == STATUS_INVALID) {
+		list_instead(r);
+	} else {
+		on_failure(r, "list", response);
+	}
+}
+
+/* version NULL: the watch begins with an event for each object that exists, and
+ * a bookmark after them. A list in pages would cost the server more with each
+ * object: for each page, it walks over all objects behind it. */
 static void watch(struct reflector *r)
 {
 	scoped_buffer struct buffer path = BUFFER_MAX(PATH_MAX_BYTES);
@@ -340,13 +341,20 @@ static void watch(struct reflector *r)
 	url_query_add(&path, "allowWatchBookmarks", "true");
 	url_query_add(&path, "resourceVersion", r->version);
 	url_query_add(&path, "timeoutSeconds", timeout);
+	if (r->version == NULL) {
+		url_query_add(&path, "sendInitialEvents", "true");
+		url_query_add(&path, "resourceVersionMatch", "NotOlderThan");
+		r->is_initial = true;
+		object_reports_begin_all(&r->reports);
+		timer_start(r->timer, STALL_MS, 0);
+	}
 	get(r, &path,
 		&(struct kube_call){
 			.timeout_ms =
 				1000 * (uint64_t)(seconds + WATCH_GRACE_S),
 			.max = CHUNK_MAX,
 			.on_chunk = on_watch_chunk,
-			.on_done = on_watch_done,
+			.on_done = on_stream_done,
 		});
 }
 
@@ -354,24 +362,9 @@ static void watch(struct reflector *r)
 
 static bool on_item(void *owner, const struct json_value *item)
 {
-	return report_object(owner, item);
-}
+	struct reflector *r = owner;
 
-static void end_list(struct reflector *r, const char *version)
-{
-	bool was_synced = r->is_synced;
-
-	object_set_sweep(&r->objects, report_gone, r);
-	if (r->is_closed) {
-		return;
-	}
-	xreplace(&r->version, version);
-	xreplace(&r->next, NULL);
-	r->page = PAGE_OBJECTS;
-	r->is_synced = true;
-	if (!was_synced) {
-		r->handler.on_synced(r->handler.owner);
-	}
+	return object_reports_add(&r->reports, item);
 }
 
 static void on_page(struct reflector *r, const struct http_response *response)
@@ -386,7 +379,7 @@ static void on_page(struct reflector *r, const struct http_response *response)
 		if (page.next[0] != '\0') {
 			xreplace(&r->next, page.next);
 		} else {
-			end_list(r, page.resource_version);
+			(void)end_list(r, page.resource_version);
 		}
 		list_page_fini(&page);
 	}
@@ -426,7 +419,7 @@ static void list(struct reflector *r)
 	scoped_free char *limit = xasprintf("%u", r->page);
 
 	if (r->next == NULL) {
-		object_set_begin(&r->objects);
+		object_reports_begin_all(&r->reports);
 	}
 	buffer_text(&path, r->path);
 	url_query_add(&path, "limit", limit);
@@ -439,11 +432,23 @@ static void list(struct reflector *r)
 		});
 }
 
+static void list_instead(struct reflector *r)
+{
+	r->has_no_stream = true;
+	end_watch(r);
+	timer_stop(r->timer);
+	start(r);
+}
+
+/* Also called by the timer, between requests or when initial events stall. */
 static void start(void *owner)
 {
 	struct reflector *r = owner;
 
-	if (r->version != NULL) {
+	if (r->is_initial) {
+		kube_request_cancel(take_ptr(r->request));
+		list_instead(r);
+	} else if (r->version != NULL || !r->has_no_stream) {
 		watch(r);
 	} else {
 		list(r);
@@ -459,7 +464,7 @@ struct reflector *reflector_new(struct kube_client *client,
 	struct reflector *r = xcalloc(1, sizeof(*r));
 
 	r->client = client;
-	r->handler = *handler;
+	r->reports.handler = *handler;
 	xreplace(&r->path, options->path);
 	xreplace(&r->field_selector, options->field_selector);
 	xreplace(&r->label_selector, options->label_selector);
@@ -473,8 +478,8 @@ struct reflector *reflector_new(struct kube_client *client,
 struct reflector_state reflector_state(const struct reflector *r)
 {
 	return (struct reflector_state){
-		.is_synced = r->is_synced,
-		.is_watching = r->opened_us != 0,
+		.is_synced = r->reports.is_synced,
+		.is_watching = r->opened_us != 0 && !r->is_initial,
 		.contact_us = r->contact_us,
 		.last_error = r->last_error.text,
 		.is_refused = r->last_error.code > 0,
@@ -486,10 +491,9 @@ void reflector_close(struct reflector *r)
 	if (r == NULL) {
 		return;
 	}
-	kube_request_cancel(r->request);
-	r->request = NULL;
+	kube_request_cancel(take_ptr(r->request));
 	timer_close(r->timer);
-	r->is_closed = true;
+	r->reports.is_closed = true;
 	if (!r->is_busy) {
 		reflector_free(r);
 	}

@@ -1,4 +1,6 @@
-/* Follows all objects of one kind on the API server: list, then watch.
+/* Follows all objects of one kind on the API server: a watch that begins with
+ * an event for each object; or, where the server does not send these, a list in
+ * pages and then a watch.
  *
  * Handles every failure of the server itself (restarts, 410 Gone, silence,
  * throttling, an etcd restored to an earlier revision) and waits 1 to 30 s
@@ -22,15 +24,15 @@ struct reflector_id {
 
 struct reflector_handler {
 	/* The object exists in this state. After a gap this is also called for
-	 * unchanged objects. object is borrowed for the call; in lists it has
-	 * no kind and apiVersion. */
+	 * unchanged objects. object is borrowed for the call; from a
+	 * list it has no kind and apiVersion. */
 	void (*on_object)(void *owner, const struct reflector_id *id,
 		const struct json_value *object);
 	/* The object was deleted or no longer matches the selector. If an
 	 * object was recreated under its name, its old uid is reported
 	 * first. */
 	void (*on_deleted)(void *owner, const struct reflector_id *id);
-	/* The first list is complete; called once. */
+	/* All objects have been reported; called once. */
 	void (*on_synced)(void *owner);
 	void *owner; /* outlives the reflector */
 };
@@ -42,7 +44,7 @@ struct reflector_options {
 };
 
 struct reflector_state {
-	bool is_synced;	  /* the first list is complete */
+	bool is_synced;	  /* all objects have been reported once */
 	bool is_watching; /* no events are being missed */
 	/* Monotonic time of the last bytes from the server, or 0. Bookmarks
 	 * arrive once a minute even if nothing changes. */

@@ -56,6 +56,11 @@ void timer_start(struct timer *timer, uint64_t first_ms, uint64_t repeat_ms)
 	timer->wait_ms = first_ms;
 }
 
+void timer_stop(struct timer *timer)
+{
+	timer->is_set = false;
+}
+
 void timer_close(struct timer *timer)
 {
 	timer->is_set = false;

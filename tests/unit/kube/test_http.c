@@ -6,12 +6,63 @@
 #include "lib/memory.h"
 #include "tests/support/cm.h"
 
+#include <malloc.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- memory ---- */
+
+static const char secret[] = "the-key-of-an-authority";
+static size_t secrets_freed;
+
+void __real_free(void *block);
+void __wrap_free(void *block);
+void *__real_realloc(void *block, size_t size);
+void *__wrap_realloc(void *block, size_t size);
+
+static void look_into(void *block)
+{
+	if (block != NULL &&
+		memmem(block, malloc_usable_size(block), secret,
+			strlen(secret)) != NULL) {
+		secrets_freed++;
+	}
+}
+
+void __wrap_free(void *block)
+{
+	look_into(block);
+	__real_free(block);
+}
+
+void *__wrap_realloc(void *block, size_t size)
+{
+	look_into(block); /* its bytes stay where they were if it moves */
+	return __real_realloc(block, size);
+}
+
+/* ---- how many sockets begin to be watched ---- */
+
+static unsigned watches;
+
+int __real_uv_poll_init_socket(uv_loop_t *loop, uv_poll_t *poll,
+	uv_os_sock_t fd);
+int __wrap_uv_poll_init_socket(uv_loop_t *loop, uv_poll_t *poll,
+	uv_os_sock_t fd);
+
+int __wrap_uv_poll_init_socket(uv_loop_t *loop, uv_poll_t *poll,
+	uv_os_sock_t fd)
+{
+	watches++;
+	return __real_uv_poll_init_socket(loop, poll, fd);
+}
+
 /* ---- the server ---- */
+
+static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 struct server {
 	uv_loop_t loop;
@@ -21,15 +72,17 @@ struct server {
 	const char *script;	/* the response to each request; NULL: none */
 	struct buffer received; /* the received requests */
 	unsigned accepted;
+	unsigned requests; /* each arrives in one read */
 	struct http_client *client;
 };
 
 static void send_text(uv_stream_t *peer, const char *text)
 {
-	scoped_free char *copy = xstrdup(text);
+	char *copy = xstrdup(text);
 	uv_buf_t bytes = uv_buf_init(copy, (unsigned)strlen(copy));
 
 	assert_int_equal(uv_try_write(peer, &bytes, 1), strlen(text));
+	secret_free(copy);
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -49,6 +102,7 @@ static void on_read(uv_stream_t *peer, ssize_t len, const uv_buf_t *bytes)
 
 	if (len > 0) {
 		buffer_append(&s->received, bytes->base, (size_t)len);
+		s->requests++;
 	}
 	free(bytes->base);
 	if (len < 0) {
@@ -82,12 +136,13 @@ static int set_up(void **state)
 	assert_int_equal(uv_loop_init(&s->loop), 0);
 	assert_int_equal(uv_tcp_init(&s->loop, &s->listener), 0);
 	s->listener.data = s;
-	s->received = BUFFER_MAX(10000);
+	s->received = BUFFER_MAX(20000);
 	assert_int_equal(uv_ip4_addr("127.0.0.1", 0, &address), 0);
 	assert_int_equal(
 		uv_tcp_bind(&s->listener, (const struct sockaddr *)&address, 0),
 		0);
-	assert_int_equal(uv_listen((uv_stream_t *)&s->listener, 8, on_peer), 0);
+	assert_int_equal(uv_listen((uv_stream_t *)&s->listener, 64, on_peer),
+		0);
 	assert_int_equal(uv_tcp_getsockname(&s->listener,
 				 (struct sockaddr *)&address, &len),
 		0);
@@ -234,6 +289,49 @@ static void keeps_a_connection_for_the_next_request(void **state)
 	assert_int_equal(s->accepted, 1);
 	assert_non_null(strstr(s->received.data, "GET /a/../b HTTP/1.1\r\n"));
 	assert_non_null(strstr(s->received.data, "User-Agent: tester/1\r\n"));
+}
+
+static void watches_a_connection_once(void **state)
+{
+	struct server *s = *state;
+
+	s->script = answer;
+	watches = 0;
+	for (int i = 0; i < 3; i++) {
+		struct result result = { 0 };
+
+		buffer_clear(&s->received);
+		get(s, &result);
+		assert_int_equal(result.status, 200);
+		assert_int_equal(watches, 1);
+	}
+}
+
+static bool has_events(struct server *s)
+{
+	struct pollfd loop = { uv_backend_fd(&s->loop), POLLIN, 0 };
+
+	return poll(&loop, 1, 0) > 0;
+}
+
+static void an_idle_connection_may_end(void **state)
+{
+	struct server *s = *state;
+	struct result first = { 0 };
+	struct result second = { 0 };
+
+	s->script = answer;
+	get(s, &first);
+	uv_close((uv_handle_t *)s->peer, on_closed);
+	for (int i = 0; i < 10; i++) {
+		(void)uv_run(&s->loop, UV_RUN_NOWAIT);
+	}
+	/* The end is not reported again and again. */
+	assert_false(has_events(s));
+	buffer_clear(&s->received);
+	get(s, &second);
+	assert_int_equal(second.status, 200);
+	assert_int_equal(s->accepted, 2);
 }
 
 static void sends_method_headers_and_body(void **state)
@@ -422,6 +520,143 @@ static void may_be_closed_from_its_callbacks(void **state)
 	assert_null(s->client);
 }
 
+/* The second chunk does not fit where the first one is. */
+static void overwrites_what_it_received_before_it_is_freed(void **state)
+{
+	struct server *s = *state;
+	struct result whole = { 0 }, stream = { 0 };
+
+	s->script =
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+		"17\r\nthe-key-of-an-authority\r\n"
+		"3c\r\nxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+		"xxxx\r\n0\r\n\r\n";
+	secrets_freed = 0;
+	get(s, &whole);
+	assert_int_equal(strlen(whole.body), 83);
+	assert_int_equal(secrets_freed, 0);
+	start_stream(s, &stream);
+	run_until(&s->loop, &stream.is_over);
+	assert_int_equal(strlen(stream.body), 83);
+	assert_int_equal(secrets_freed, 0);
+}
+
+/* ---- places ---- */
+
+/* Sends count requests that the server leaves unanswered. */
+static void hold(struct server *s, struct result *results, size_t count)
+{
+	const char *script = take_ptr(s->script);
+
+	for (size_t i = 0; i < count; i++) {
+		struct http_call call = call_of(s, &results[i]);
+
+		start(s, &call);
+	}
+	while (s->requests < count) {
+		assert_int_not_equal(uv_run(&s->loop, UV_RUN_ONCE), 0);
+	}
+	s->script = script;
+}
+
+static void start_with(struct server *s, struct result *result,
+	enum http_priority priority)
+{
+	struct http_call call = call_of(s, result);
+
+	call.priority = priority;
+	start(s, &call);
+}
+
+static void sends_many_requests_over_few_connections(void **state)
+{
+	struct server *s = *state;
+	struct result results[2 * HTTP_REQUESTS_MAX] = { 0 };
+
+	s->script = answer;
+	for (size_t i = 0; i < count_of(results); i++) {
+		start_with(s, &results[i], HTTP_NORMAL);
+	}
+	for (size_t i = 0; i < count_of(results); i++) {
+		run_until(&s->loop, &results[i].is_over);
+		assert_int_equal(results[i].status, 200);
+	}
+	/* More only if this machine was too slow for HTTP_PATIENCE_MS. */
+	assert_in_range(s->accepted, HTTP_REQUESTS, HTTP_REQUESTS_MAX);
+}
+
+static void sends_at_once_what_must_be_in_time(void **state)
+{
+	struct server *s = *state;
+	struct result held[HTTP_REQUESTS] = { 0 };
+	struct result urgent = { 0 }, stream = { 0 };
+
+	hold(s, held, HTTP_REQUESTS);
+	s->script = answer;
+	start_with(s, &urgent, HTTP_AT_ONCE);
+	run_until(&s->loop, &urgent.is_over);
+	assert_int_equal(urgent.status, 200);
+	start_stream(s, &stream);
+	run_until(&s->loop, &stream.is_over);
+	assert_int_equal(stream.status, 200);
+}
+
+static void opens_more_connections_to_a_slow_server(void **state)
+{
+	struct server *s = *state;
+	struct result held[HTTP_REQUESTS] = { 0 };
+	struct result patient = { 0 };
+
+	hold(s, held, HTTP_REQUESTS);
+	s->script = answer;
+	start_with(s, &patient, HTTP_NORMAL);
+	run_until(&s->loop, &patient.is_over);
+	assert_int_equal(patient.status, 200);
+	assert_int_equal(s->accepted, HTTP_REQUESTS + 1);
+}
+
+static void ends_a_request_that_waited_too_long(void **state)
+{
+	struct server *s = *state;
+	struct result held[HTTP_REQUESTS] = { 0 };
+	struct result late = { 0 }, cancelled = { 0 };
+	struct http_call call = call_of(s, &late);
+
+	hold(s, held, HTTP_REQUESTS);
+	call.timeout_ms = 1;
+	start(s, &call);
+	start_with(s, &cancelled, HTTP_BACKGROUND);
+	http_cancel(cancelled.transfer);
+	run_until(&s->loop, &late.is_over);
+	assert_int_equal(late.status, 0);
+	assert_non_null(strstr(late.error, "no response from"));
+	assert_non_null(strstr(late.error, "waited for other requests"));
+	assert_false(cancelled.is_over);
+	assert_int_equal(s->requests, HTTP_REQUESTS);
+}
+
+static void forgets_the_request_before(void **state)
+{
+	static const char *const headers[] = { "X-Other: 1", NULL };
+	struct server *s = *state;
+	struct result first = { 0 }, second = { 0 };
+	struct http_call call = call_of(s, &first);
+
+	s->script = answer;
+	call.method = "POST";
+	call.headers = headers;
+	call.body = "body";
+	call.len = 4;
+	run(s, &call);
+	buffer_clear(&s->received);
+	get(s, &second);
+	assert_int_equal(second.status, 200);
+	assert_int_equal(strncmp(s->received.data, "GET ", 4), 0);
+	assert_null(strstr(s->received.data, "X-Other"));
+	assert_null(strstr(s->received.data, "Content-Length"));
+	assert_null(strstr(s->received.data, "\r\n\r\nbody"));
+}
+
 #define with_server(test)                                                      \
 	cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
@@ -429,6 +664,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_server(keeps_a_connection_for_the_next_request),
+		with_server(watches_a_connection_once),
+		with_server(an_idle_connection_may_end),
 		with_server(sends_method_headers_and_body),
 		with_server(reports_status_body_and_retry_after),
 		with_server(does_not_follow_a_redirect),
@@ -441,6 +678,12 @@ int main(void)
 		with_server(collects_error_responses_to_streams),
 		with_server(makes_no_callback_after_cancel),
 		with_server(may_be_closed_from_its_callbacks),
+		with_server(overwrites_what_it_received_before_it_is_freed),
+		with_server(sends_many_requests_over_few_connections),
+		with_server(sends_at_once_what_must_be_in_time),
+		with_server(opens_more_connections_to_a_slow_server),
+		with_server(ends_a_request_that_waited_too_long),
+		with_server(forgets_the_request_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

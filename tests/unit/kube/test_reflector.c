@@ -123,7 +123,7 @@ static void expect_path(const char *part)
 	}
 }
 
-static int set_up(void **state)
+static int set_up_stream(void **state)
 {
 	(void)state;
 	memset(&world, 0, sizeof(world));
@@ -140,6 +140,14 @@ static int set_up(void **state)
 			.on_synced = on_synced,
 			.owner = &world,
 		});
+	return 0;
+}
+
+/* A server that sends no initial events, as Kubernetes 1.30 does. */
+static int set_up(void **state)
+{
+	(void)set_up_stream(state);
+	respond(422, "sendInitialEvents is forbidden");
 	return 0;
 }
 
@@ -163,6 +171,125 @@ static void begin_watch(void)
 
 #define with_world(test)                                                       \
 	cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+#define with_stream(test)                                                      \
+	cmocka_unit_test_setup_teardown(test, set_up_stream, tear_down)
+
+/* ---- initial events ---- */
+
+#define BOOKMARK(version, annotations)                                         \
+	"{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{"                    \
+	"\"resourceVersion\":\"" version "\",\"annotations\":{" annotations    \
+	"}}}}\n"
+#define INITIAL_END(version)                                                   \
+	BOOKMARK(version, "\"k8s.io/initial-events-end\":\"true\"")
+
+static void begins_with_the_events_of_all_objects(void **state)
+{
+	struct reflector_state now;
+
+	(void)state;
+	expect_path(
+		"/api/v1/pods?watch=1&allowWatchBookmarks=true"
+		"&timeoutSeconds=");
+	expect_path(
+		"&sendInitialEvents=true"
+		"&resourceVersionMatch=NotOlderThan"
+		"&fieldSelector=a%21%3Db");
+	stream("");
+	stream(EVENT("ADDED", "x", "1", "7") EVENT("ADDED", "y", "2", "3"));
+	stream(BOOKMARK("8", ""));
+	expect_calls("o:a/x=1 o:a/y=2 ");
+	now = reflector_state(world.reflector);
+	assert_false(now.is_synced);
+	assert_false(now.is_watching);
+	stream(INITIAL_END("9"));
+	expect_calls("synced ");
+	now = reflector_state(world.reflector);
+	assert_true(now.is_synced);
+	assert_true(now.is_watching);
+	stream(EVENT("MODIFIED", "x", "1", "10"));
+	expect_calls("o:a/x=1 ");
+	assert_int_equal(world.sent, 1);
+	assert_false(world.timer.is_set);
+	pass(2000000);
+	respond(200, "");
+	fire();
+	expect_path("&resourceVersion=10&");
+}
+
+static void initial_events_that_end_early_begin_again(void **state)
+{
+	(void)state;
+	stream("");
+	pass(2000000);
+	stream(EVENT("ADDED", "x", "1", "7") EVENT("ADDED", "y", "2", "3"));
+	respond(200, "");
+	expect_calls("o:a/x=1 o:a/y=2 ");
+	assert_true(world.timer.wait_ms > 0);
+	fire();
+	expect_path("&sendInitialEvents=true");
+	stream(EVENT("ADDED", "x", "1", "7") INITIAL_END("9"));
+	expect_calls("o:a/x=1 g:a/y=2 synced ");
+}
+
+static void an_expired_watch_begins_again_with_all_objects(void **state)
+{
+	(void)state;
+	stream(EVENT("ADDED", "x", "1", "7") EVENT("ADDED", "y", "2", "3")
+			INITIAL_END("9"));
+	expect_calls("o:a/x=1 o:a/y=2 synced ");
+	pass(2000000);
+	stream(FAILURE("410", "too old"));
+	fire();
+	expect_path("&sendInitialEvents=true");
+	stream(EVENT("ADDED", "y", "2", "3") INITIAL_END("12"));
+	expect_calls("o:a/y=2 g:a/x=1 ");
+}
+
+static void lists_where_initial_events_stall(void **state)
+{
+	(void)state;
+	stream("");
+	stream("{\"type\":\"ADD");
+	fire();
+	expect_path("?limit=500");
+	respond_page(X1, "10", "");
+	expect_calls("o:a/x=1 synced ");
+	stream(EVENT("ADDED", "y", "2", "11"));
+	expect_calls("o:a/y=2 ");
+}
+
+static void lists_where_initial_events_are_refused(void **state)
+{
+	(void)state;
+	respond(400, "unknown parameter");
+	expect_path("?limit=500");
+	respond_page(X1, "10", "");
+	pass(2000000);
+	stream(FAILURE("410", "too old"));
+	fire();
+	expect_path("?limit=500");
+}
+
+static void asks_for_initial_events_again_after_a_failure(void **state)
+{
+	(void)state;
+	respond(500, "no leader");
+	assert_string_equal(reflector_state(world.reflector).last_error,
+		"cannot list /api/v1/pods: no leader");
+	fire();
+	expect_path("&sendInitialEvents=true");
+}
+
+static void closes_at_the_end_of_initial_events(void **state)
+{
+	(void)state;
+	world.close_on = 's';
+	stream(EVENT("ADDED", "x", "1", "7") INITIAL_END("9")
+			EVENT("ADDED", "y", "2", "10"));
+	expect_calls("o:a/x=1 synced ");
+}
 
 /* ---- without failures ---- */
 
@@ -503,6 +630,13 @@ static void refuses_an_endless_token(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		with_stream(begins_with_the_events_of_all_objects),
+		with_stream(initial_events_that_end_early_begin_again),
+		with_stream(an_expired_watch_begins_again_with_all_objects),
+		with_stream(lists_where_initial_events_stall),
+		with_stream(lists_where_initial_events_are_refused),
+		with_stream(asks_for_initial_events_again_after_a_failure),
+		with_stream(closes_at_the_end_of_initial_events),
 		with_world(lists_by_pages_then_watches),
 		with_world(lists_large_objects_in_smaller_pages),
 		with_world(continues_a_watch_where_it_ended),
