@@ -36,6 +36,7 @@ FETCHED_DEPLOY = containerd docker-registry
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
 	-Wmissing-prototypes -Wvla -Wcast-qual -Wformat=2 -Wundef -Werror
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+COMMIT := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 CPPFLAGS = -D_GNU_SOURCE -I. -isystem $(GEN) $(shell pkg-config --cflags $(PKGS))
 CFLAGS_release = -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
 LDFLAGS_release = -pie -Wl,-z,relro,-z,now
@@ -110,10 +111,11 @@ $(OUT)/flags: FORCE
 FORCE:
 
 # Written anew only when it says something else.
+VERSION_H = \#define PLIMSOLL_VERSION "$(VERSION)"\n\#define PLIMSOLL_COMMIT \
+	"$(COMMIT)"\n
 $(GEN)/version.h: FORCE
 	@mkdir -p $(@D)
-	@echo '#define PLIMSOLL_VERSION "$(VERSION)"' | cmp -s - $@ || \
-		echo '#define PLIMSOLL_VERSION "$(VERSION)"' > $@
+	@printf '$(VERSION_H)' | cmp -s - $@ || printf '$(VERSION_H)' > $@
 
 $(GEN)/%.pb-c.c: proto/%.proto
 	@mkdir -p $(@D)

@@ -1,11 +1,23 @@
 /* plimsoll-agent. */
 #include "agent/agent.h"
+#include "lib/certificate_version.h"
+#include "lib/loop.h"
 #include "lib/memory.h"
+#include "lib/mq.h"
+#include "proto/wire.h"
 
 static const struct program *const programs[] = { &agent_program };
+
+static const struct program_library libraries[] = {
+	{ "libuv", loop_library_version },
+	{ "nng", mq_library_version },
+	{ "mbedTLS", certificate_library_version },
+	{ "protobuf-c", wire_library_version },
+	{ NULL, NULL },
+};
 
 int main(int argc, char **argv)
 {
 	(void)argc;
-	return program_main(argv, programs, count_of(programs));
+	return program_main(argv, programs, count_of(programs), libraries);
 }

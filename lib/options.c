@@ -440,9 +440,7 @@ int options_parse(void *config, enum options_outcome *outcome,
 			return 0;
 		}
 		if (strcmp(argv[i], "--version") == 0) {
-			(void)printf("%s %s\n", program->name,
-				plimsoll_version);
-			*outcome = OPTIONS_EXIT;
+			*outcome = OPTIONS_VERSION;
 			return 0;
 		}
 		if (strncmp(argv[i], "--", 2) == 0 && argv[i][2] != '\0') {
@@ -481,5 +479,6 @@ void options_help(const struct options_program *program, FILE *out)
 	}
 	(void)fprintf(out,
 		"  --help\n        print this help\n"
-		"  --version\n        print the version\n");
+		"  --version\n        print the version, the commit and the "
+		"versions of libraries\n");
 }

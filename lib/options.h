@@ -55,8 +55,9 @@ struct options_program {
 };
 
 enum options_outcome {
-	OPTIONS_RUN,  /* config is filled in */
-	OPTIONS_EXIT, /* --help or --version was printed: exit 0 */
+	OPTIONS_RUN,	 /* config is filled in */
+	OPTIONS_EXIT,	 /* --help was printed: exit 0 */
+	OPTIONS_VERSION, /* --version was given: print it and exit 0 */
 };
 
 /* Fills in config, whose members the table names, from defaults, environment
@@ -75,8 +76,9 @@ void options_help(const struct options_program *program, FILE *out);
 must_check int options_duration(uint64_t *us, const char *text,
 	struct error *err);
 
-/* The version all programs report. */
+/* The version all programs report, such as 0.2.0, and its commit. */
 extern const char *const plimsoll_version;
+extern const char *const plimsoll_commit;
 
 /* A row of a table: the struct and its member, the flag, its type, its
  * placeholder, and designated initialisers for the rest. */

@@ -29,8 +29,20 @@ static const struct program *find(char ***argv,
 	return programs[0];
 }
 
+/* docs/configuration.md has the format. */
+static void print_version(const struct program *program,
+	const struct program_library *libraries)
+{
+	(void)fprintf(stdout, "%s %s\ncommit %s\n", program->options->name,
+		plimsoll_version, plimsoll_commit);
+	for (; libraries->name != NULL; libraries++) {
+		(void)fprintf(stdout, "%s %s\n", libraries->name,
+			libraries->version());
+	}
+}
+
 int program_main(char **argv, const struct program *const *programs,
-	size_t count)
+	size_t count, const struct program_library *libraries)
 {
 	const struct program *program = find(&argv, programs, count);
 	scoped_free void *config = xcalloc(1, program->config_size);
@@ -42,7 +54,10 @@ int program_main(char **argv, const struct program *const *programs,
 		    &err) < 0) {
 		return fail(program, PROGRAM_USAGE, &err);
 	}
-	if (outcome == OPTIONS_EXIT) {
+	if (outcome == OPTIONS_VERSION) {
+		print_version(program, libraries);
+	}
+	if (outcome != OPTIONS_RUN) {
 		return 0;
 	}
 	if (program->check != NULL && program->check(config, &err) < 0) {

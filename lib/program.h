@@ -23,8 +23,14 @@ struct program {
 	int (*run)(const void *config, struct error *err);
 };
 
+/* A library that a program runs with; --version names it. */
+struct program_library {
+	const char *name; /* NULL ends a list */
+	const char *(*version)(void);
+};
+
 /* Runs the subcommand that argv[1] names, or else programs[0]. Prints a failure
  * as one sentence on standard error, after the program's name. Returns the exit
  * status. */
 int program_main(char **argv, const struct program *const *programs,
-	size_t count);
+	size_t count, const struct program_library *libraries);

@@ -10,6 +10,7 @@
 #include "proto/wire.h"
 
 #include <errno.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -346,4 +347,9 @@ int store_query(struct store *store, const struct store_read *read,
 {
 	return store_submit(store, &(const struct store_job){ .read = *read },
 		err);
+}
+
+const char *store_library_version(void)
+{
+	return sqlite3_libversion();
 }

@@ -133,3 +133,6 @@ struct store_read {
  * -EBUSY: too many are waiting; -ESHUTDOWN: not open, or closing. */
 must_check int store_query(struct store *store, const struct store_read *read,
 	struct error *err);
+
+/* The version of SQLite that the program runs with. */
+const char *store_library_version(void);

@@ -1,9 +1,13 @@
 #include "lib/program.h"
 
+#include "lib/memory.h"
 #include "tests/support/cm.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 struct config {
 	const char *name;
@@ -63,13 +67,23 @@ static const struct program second = {
 
 static const struct program *const programs[] = { &first, &second };
 
+static const char *library_version(void)
+{
+	return "1.2.3";
+}
+
+static const struct program_library libraries[] = {
+	{ "libtest", library_version },
+	{ NULL, NULL },
+};
+
 static void a_subcommand_runs_with_its_flags(void **state)
 {
 	char *argv[] = { (char[]){ "test" }, (char[]){ "sub" },
 		(char[]){ "--name=x" }, NULL };
 
 	(void)state;
-	assert_int_equal(program_main(argv, programs, 2), 0);
+	assert_int_equal(program_main(argv, programs, 2, libraries), 0);
 	assert_string_equal(ran, "x");
 }
 
@@ -79,10 +93,12 @@ static void the_first_program_runs_without_a_subcommand(void **state)
 	char *none[] = { NULL };
 
 	(void)state;
-	assert_int_equal(program_main(argv, programs, 2), PROGRAM_FAILED);
+	assert_int_equal(program_main(argv, programs, 2, libraries),
+		PROGRAM_FAILED);
 	assert_string_equal(ran, "first");
 	ran = NULL;
-	assert_int_equal(program_main(none, programs, 2), PROGRAM_FAILED);
+	assert_int_equal(program_main(none, programs, 2, libraries),
+		PROGRAM_FAILED);
 	assert_string_equal(ran, "first");
 }
 
@@ -93,8 +109,10 @@ static void a_wrong_command_line_ends_with_2(void **state)
 
 	(void)state;
 	ran = NULL;
-	assert_int_equal(program_main(unknown, programs, 2), PROGRAM_USAGE);
-	assert_int_equal(program_main(missing, programs, 2), PROGRAM_USAGE);
+	assert_int_equal(program_main(unknown, programs, 2, libraries),
+		PROGRAM_USAGE);
+	assert_int_equal(program_main(missing, programs, 2, libraries),
+		PROGRAM_USAGE);
 	assert_null(ran);
 }
 
@@ -105,7 +123,30 @@ static void help_runs_nothing(void **state)
 
 	(void)state;
 	ran = NULL;
-	assert_int_equal(program_main(argv, programs, 2), 0);
+	assert_int_equal(program_main(argv, programs, 2, libraries), 0);
+	assert_null(ran);
+}
+
+static void version_names_the_commit_and_the_libraries(void **state)
+{
+	char *argv[] = { (char[]){ "test" }, (char[]){ "sub" },
+		(char[]){ "--version" }, NULL };
+	scoped_fd int memory = memfd_create("stdout", MFD_CLOEXEC);
+	scoped_fd int before = dup(STDOUT_FILENO);
+	scoped_free char *expected =
+		xasprintf("test sub %s\ncommit %s\nlibtest 1.2.3\n",
+			plimsoll_version, plimsoll_commit);
+	char text[512] = "";
+
+	(void)state;
+	ran = NULL;
+	(void)fflush(stdout);
+	assert_true(dup2(memory, STDOUT_FILENO) >= 0);
+	assert_int_equal(program_main(argv, programs, 2, libraries), 0);
+	(void)fflush(stdout);
+	assert_true(dup2(before, STDOUT_FILENO) >= 0);
+	assert_true(pread(memory, text, sizeof(text) - 1, 0) > 0);
+	assert_string_equal(text, expected);
 	assert_null(ran);
 }
 
@@ -116,6 +157,7 @@ int main(void)
 		cmocka_unit_test(the_first_program_runs_without_a_subcommand),
 		cmocka_unit_test(a_wrong_command_line_ends_with_2),
 		cmocka_unit_test(help_runs_nothing),
+		cmocka_unit_test(version_names_the_commit_and_the_libraries),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
