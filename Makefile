@@ -11,7 +11,26 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DEFAULT_GOAL := all
 
+# CROSS=arm64 compiles for it into build/release-arm64, against the packages that
+# `make sysroot CROSS=arm64` unpacks.
+CROSS ?=
+TRIPLET_arm64 = aarch64-linux-gnu
+ifneq ($(CROSS),)
+TRIPLET := $(TRIPLET_$(CROSS))
+ifeq ($(TRIPLET),)
+$(error CROSS is '$(CROSS)'; it can be arm64)
+endif
+OUT := build/$(BUILD)-$(CROSS)
+SYSROOT := $(CURDIR)/build/ci/sysroot-$(CROSS)
+IN_SYSROOT := --sysroot=$(SYSROOT)
+PKG_CONFIG := env PKG_CONFIG_SYSROOT_DIR=$(SYSROOT) \
+	PKG_CONFIG_LIBDIR=$(SYSROOT)/usr/lib/$(TRIPLET)/pkgconfig pkg-config
+CC = $(TRIPLET)-gcc
+AR = $(TRIPLET)-ar
+else
+PKG_CONFIG := pkg-config
 CC = $(if $(filter fuzz,$(BUILD)),clang-14,gcc)
+endif
 PKGS = libuv libprotobuf-c libcurl libcjson sqlite3 libmicrohttpd gnutls yaml-0.1 \
 	zlib
 
@@ -22,11 +41,12 @@ PACKAGES_BUILD = gcc make pkg-config git ca-certificates \
 PACKAGES_RUN = python3
 PACKAGES_TEST = libcmocka-dev python3 procps openssl
 PACKAGES_LINT = clang-14 clang-format-14 clang-tidy-14 cppcheck python3 \
-	libcmocka-dev
+	libcmocka-dev libc6-dev-arm64-cross
 PACKAGES_FUZZ = clang-14 libclang-rt-14-dev
 PACKAGES_IMAGES = mmdebstrap git python3
 PACKAGES_DEPLOY = skopeo
 PACKAGES_NODE = qemu-system-x86 python3
+PACKAGES_CROSS_arm64 = gcc-aarch64-linux-gnu libc6-dev-arm64-cross mmdebstrap
 # Unpacked below build/, not installed.
 FETCHED_NODE = linux-image-cloud-amd64 busybox-static
 FETCHED_BENCH = prometheus-node-exporter
@@ -37,7 +57,8 @@ WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
 	-Wmissing-prototypes -Wvla -Wcast-qual -Wformat=2 -Wundef -Werror
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
-CPPFLAGS = -D_GNU_SOURCE -I. -isystem $(GEN) $(shell pkg-config --cflags $(PKGS))
+CPPFLAGS = $(IN_SYSROOT) -D_GNU_SOURCE -I. -isystem $(GEN) \
+	$(shell $(PKG_CONFIG) --cflags $(PKGS))
 CFLAGS_release = -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
 LDFLAGS_release = -pie -Wl,-z,relro,-z,now
 CFLAGS_asan = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
@@ -53,12 +74,12 @@ ifeq ($(CFLAGS_$(BUILD)),)
 $(error BUILD is '$(BUILD)'; it can be release, asan or tsan)
 endif
 CFLAGS = -std=c17 $(CFLAGS_$(BUILD)) $(WARN)
-LDFLAGS = $(LDFLAGS_$(BUILD)) -Wl,--as-needed
+LDFLAGS = $(IN_SYSROOT) $(LDFLAGS_$(BUILD)) -Wl,--as-needed
 
 PROGRAMS = agent aggregator scheduler
 BINS = $(PROGRAMS:%=$(BIN)/plimsoll-%)
 # bin/ is what people run: the release build. Other builds keep to themselves.
-BIN = $(if $(filter release,$(BUILD)),bin,$(OUT)/bin)
+BIN = $(if $(filter build/release,$(OUT)),bin,$(OUT)/bin)
 
 # A room's own files, and those of the rooms inside it.
 objects = $(patsubst %.c,$(OUT)/%.o,$(wildcard $(1)/*.c $(1)/*/*.c))
@@ -150,6 +171,7 @@ $(BIN)/plimsoll-%: $$(call objects,$$*) $(ARCHIVES)
 # A test links the daemon it is about, without main.c, and the rooms below.
 # WRAP_test_x names the functions that it stands in for (ld's --wrap).
 WRAP_test_faults = pread openat readdir inotify_init1
+WRAP_test_kvm_faults = ioctl kvm_guest_is_known kvm_guest_run
 WRAP_test_spool_faults = mkdir open openat flock fdopendir readdir fstatat \
 	pread write ftruncate unlinkat close
 WRAP_test_schedule = clock_monotonic_us timer_start
@@ -240,6 +262,13 @@ packages-deploy: packages-test
 packages-node:
 	$(call need,$(PACKAGES_BUILD) $(PACKAGES_NODE))
 	@tests/support/fetch.sh build/ci/debian $(FETCHED_NODE)
+
+.PHONY: sysroot
+sysroot: packages-build ## what CROSS=arm64 needs to compile, below build/ci
+	@[ -n "$(CROSS)" ] || { echo "CROSS=arm64 is missing"; exit 2; }
+	$(call need,$(PACKAGES_CROSS_$(CROSS)))
+	@tests/support/sysroot.sh $(CROSS) $(SYSROOT) libc6-dev \
+		$(filter %-dev,$(PACKAGES_BUILD))
 
 # ---- running --------------------------------------------------------------
 
@@ -490,6 +519,9 @@ harvester: packages-test ## a published pile-up recomputed, and real-load
 # ---- looking after the code -----------------------------------------------
 
 TIDY = clang-tidy-14 --quiet
+# A file that is for arm64 alone is read as arm64 code.
+tidy_flags = $(if $(filter %_arm64.c,$(1)),--target=$(TRIPLET_arm64) \
+	-isystem /usr/$(TRIPLET_arm64)/include -D_GNU_SOURCE -I.,$(CPPFLAGS))
 TIDY_DONE := $(ALL_SRCS:%=build/tidy/%)
 
 .PHONY: lint format
@@ -508,7 +540,8 @@ lint: packages-lint ## format, clang-tidy, cppcheck, layers, banned calls
 tidy: $(TIDY_DONE)
 build/tidy/%: % .clang-tidy | $(WIRE_HDRS) $(GEN)/version.h
 	@mkdir -p $(@D)
-	@$(TIDY) $< -- -std=c17 $(CPPFLAGS) 2> $@.err || { cat $@.err; exit 1; }
+	@$(TIDY) $< -- -std=c17 $(call tidy_flags,$<) 2> $@.err \
+		|| { cat $@.err; exit 1; }
 	@touch $@
 
 format: ## lay out all C files as clang-format says

@@ -82,14 +82,18 @@ static void fail(struct kvm *out, enum kvm_step step)
 
 static void probe_guest(struct kvm *out, int kvm, int vm)
 {
-	uint32_t exit_reason = 0;
+	struct kvm_guest_exit guest;
 
-	if (kvm_guest_run(&exit_reason, kvm, vm) < 0) {
+	if (!kvm_guest_is_known()) {
+		out->state = KVM_UNVERIFIED;
+		return;
+	}
+	if (kvm_guest_run(&guest, kvm, vm) < 0) {
 		fail(out, KVM_STEP_RUN);
 		return;
 	}
-	out->exit_reason = exit_reason;
-	if (exit_reason != KVM_EXIT_HLT) {
+	out->exit_reason = guest.reason;
+	if (!guest.is_expected) {
 		out->state = KVM_RUN_FAILED;
 		return;
 	}
@@ -98,14 +102,14 @@ static void probe_guest(struct kvm *out, int kvm, int vm)
 
 static void probe_vm(struct kvm *out, int kvm, const struct kvm_plan *plan)
 {
-	scoped_fd int vm = ioctl(kvm, KVM_CREATE_VM, 0);
+	scoped_fd int vm = ioctl(kvm, KVM_CREATE_VM, kvm_guest_vm_type(kvm));
 
 	if (vm < 0) {
 		fail(out, KVM_STEP_CREATE);
 		return;
 	}
 	out->level = KVM_LEVEL_VM;
-	if (plan->level >= KVM_LEVEL_RUN && kvm_guest_is_known()) {
+	if (plan->level >= KVM_LEVEL_RUN) {
 		probe_guest(out, kvm, vm);
 	}
 }

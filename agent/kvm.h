@@ -2,7 +2,8 @@
  *
  * A device file is no proof: another hypervisor may use the CPU's extensions,
  * or the module may be loaded incompletely. So the probe creates a virtual
- * machine that executes one instruction. A failure that concerns only the agent
+ * machine that executes one instruction. Without a guest for this architecture
+ * (kvm_guest.h) the state is unverified. A failure that concerns only the agent
  * (no permission, no descriptors, no memory) does not count against the node.
  * The kernel may block the probe forever: see kvm_prober.h. */
 #pragma once

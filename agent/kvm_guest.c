@@ -1,67 +1,65 @@
 #include "agent/kvm_guest.h"
 
 #include <errno.h>
-
-#if defined(__x86_64__)
-
 #include <linux/kvm.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include "agent/kvm_guest_arch.h"
 #include "lib/memory.h"
 
-enum {
-	PAGE_BYTES = 4096,
-	CODE_AT = 0x1000, /* address of the instruction in the guest */
-	HLT = 0xf4,
-	RFLAGS_RESERVED = 0x2, /* always set */
-	EINTR_MAX = 16,
-};
+enum { EINTR_MAX = 16 };
 
-/* Three pages below 4 GiB that real mode needs on Intel CPUs; the address that
- * QEMU uses. */
-#define TSS_ADDRESS 0xfffbd000UL
+/* The guest's memory: one page of the host. */
+struct page {
+	void *at;
+	size_t bytes;
+};
 
 bool kvm_guest_is_known(void)
 {
-	return true;
+	return kvm_guest_arch() != NULL;
 }
 
-static int add_memory(int vm, void *page)
+unsigned long kvm_guest_vm_type(int kvm)
+{
+	const struct kvm_guest_arch *arch = kvm_guest_arch();
+
+	return arch != NULL ? arch->vm_type(kvm) : 0;
+}
+
+static int add_memory(int vm, uint64_t at, const struct page *page)
 {
 	struct kvm_userspace_memory_region region = {
-		.guest_phys_addr = CODE_AT,
-		.memory_size = PAGE_BYTES,
-		.userspace_addr = (uintptr_t)page,
+		.guest_phys_addr = at,
+		.memory_size = page->bytes,
+		.userspace_addr = (uintptr_t)page->at,
 	};
 
 	return ioctl(vm, KVM_SET_USER_MEMORY_REGION, &region);
 }
 
-static int set_registers(int vcpu)
+static int run_vcpu(int vcpu)
 {
-	struct kvm_regs regs = { .rip = CODE_AT, .rflags = RFLAGS_RESERVED };
-	struct kvm_sregs sregs;
+	int r = -1;
 
-	if (ioctl(vcpu, KVM_GET_SREGS, &sregs) < 0) {
-		return -1;
+	for (int i = 0; r < 0 && i < EINTR_MAX; i++) {
+		r = ioctl(vcpu, KVM_RUN, 0);
+		if (r < 0 && errno != EINTR) {
+			break;
+		}
 	}
-	/* After a reset cs points at the top of memory. */
-	sregs.cs.base = 0;
-	sregs.cs.selector = 0;
-	if (ioctl(vcpu, KVM_SET_SREGS, &sregs) < 0) {
-		return -1;
-	}
-	return ioctl(vcpu, KVM_SET_REGS, &regs);
+	return r;
 }
 
-static int run(uint32_t *exit_reason, int kvm, int vcpu)
+static int run(struct kvm_guest_exit *out, const struct kvm_guest_arch *arch,
+	int kvm, int vcpu)
 {
 	int size = ioctl(kvm, KVM_GET_VCPU_MMAP_SIZE, 0);
 	struct kvm_run *state;
-	int r = -1;
+	int error_number;
+	int r;
 
 	if (size < 0) {
 		return -1;
@@ -71,64 +69,52 @@ static int run(uint32_t *exit_reason, int kvm, int vcpu)
 	if (state == MAP_FAILED) {
 		return -1;
 	}
-	for (int i = 0; r < 0 && i < EINTR_MAX; i++) {
-		r = ioctl(vcpu, KVM_RUN, 0);
-		if (r < 0 && errno != EINTR) {
-			break;
-		}
-	}
+	r = run_vcpu(vcpu);
+	error_number = errno;
 	if (r == 0) {
-		*exit_reason = state->exit_reason;
+		out->reason = state->exit_reason;
+		out->is_expected = arch->is_expected(state);
 	}
 	(void)munmap(state, (size_t)size);
+	errno = error_number;
 	return r;
 }
 
-static int run_page(uint32_t *exit_reason, int kvm, int vm, void *page)
+static int run_page(struct kvm_guest_exit *out,
+	const struct kvm_guest_arch *arch, int kvm, int vm,
+	const struct page *page)
 {
-	if (ioctl(vm, KVM_SET_TSS_ADDR, TSS_ADDRESS) < 0 ||
-		add_memory(vm, page) < 0) {
+	if (arch->prepare_vm(vm) < 0 ||
+		add_memory(vm, arch->page_at, page) < 0) {
 		return -1;
 	}
 	scoped_fd int vcpu = ioctl(vm, KVM_CREATE_VCPU, 0);
-	if (vcpu < 0 || set_registers(vcpu) < 0) {
+	if (vcpu < 0 || arch->prepare_vcpu(vm, vcpu) < 0) {
 		return -1;
 	}
-	return run(exit_reason, kvm, vcpu);
+	return run(out, arch, kvm, vcpu);
 }
 
-int kvm_guest_run(uint32_t *exit_reason, int kvm, int vm)
+int kvm_guest_run(struct kvm_guest_exit *out, int kvm, int vm)
 {
-	void *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const struct kvm_guest_arch *arch = kvm_guest_arch();
+	struct page page = { .bytes = (size_t)sysconf(_SC_PAGESIZE) };
 	int error_number;
 	int r;
 
-	if (page == MAP_FAILED) {
+	if (arch == NULL) {
+		errno = ENOSYS;
 		return -errno;
 	}
-	memset(page, HLT, PAGE_BYTES);
-	r = run_page(exit_reason, kvm, vm, page);
+	page.at = mmap(NULL, page.bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page.at == MAP_FAILED) {
+		return -errno;
+	}
+	arch->write_code(page.at, page.bytes);
+	r = run_page(out, arch, kvm, vm, &page);
 	error_number = errno;
-	(void)munmap(page, PAGE_BYTES);
+	(void)munmap(page.at, page.bytes);
 	errno = error_number;
 	return r < 0 ? -error_number : 0;
 }
-
-#else
-
-bool kvm_guest_is_known(void)
-{
-	return false;
-}
-
-int kvm_guest_run(uint32_t *exit_reason, int kvm, int vm)
-{
-	(void)exit_reason;
-	(void)kvm;
-	(void)vm;
-	errno = ENOSYS;
-	return -errno;
-}
-
-#endif
