@@ -21,6 +21,7 @@
 #include "lib/loop.h"
 #include "lib/memory.h"
 #include "lib/mq.h"
+#include "lib/tls_watch.h"
 
 enum {
 	RING_BYTES_MAX = 64 << 20,
@@ -49,6 +50,7 @@ struct agent {
 	uint64_t sampled_us; /* time of the newest report */
 	struct aggregator_client *clients[OPTION_LIST_MAX];
 	size_t client_count;
+	struct tls_watch *tls; /* or NULL */
 	struct timer *sample, *drain;
 	uint64_t interval_us; /* current: an aggregator may lengthen it */
 	uint64_t drain_until_us;
@@ -194,6 +196,7 @@ static void close_all(struct agent *agent)
 		aggregator_client_close(agent->clients[i]);
 	}
 	agent->client_count = 0;
+	tls_watch_close(take_ptr(agent->tls));
 	node_close(take_ptr(agent->node));
 	check_close(take_ptr(agent->check));
 }
@@ -255,14 +258,17 @@ static int open_spool(struct agent *agent, struct error *err)
 static int open_clients(struct agent *agent, struct error *err)
 {
 	const struct agent_config *config = agent->config;
-	struct tls_material tls = { 0 };
-	int r = tls_load(&tls, &config->credentials.tls, err);
+	int r = 0;
 
+	if (credentials_use_tls(&config->credentials)) {
+		r = tls_watch_new(&agent->tls, loop_uv(agent->loop),
+			&config->credentials.tls, TLS_READER_NNG, "aggregator",
+			err);
+	}
 	for (size_t i = 0; r == 0 && i < config->aggregators.count; i++) {
 		const struct aggregator_client_options options = {
 			.url = config->aggregators.items[i],
-			.tls = credentials_use_tls(&config->credentials) ? &tls
-									 : NULL,
+			.tls = agent->tls,
 			.server_name = config->credentials.server_name,
 			.token_file = config->credentials.token_file,
 			.delivery = { .node = config->node_name,
@@ -271,14 +277,14 @@ static int open_clients(struct agent *agent, struct error *err)
 				.version = plimsoll_version,
 				.ring = agent->ring,
 				.spool = agent->spool,
-				.consumer = i },
+				.consumer = i,
+				.tls = agent->tls },
 		};
 
 		r = aggregator_client_new(&agent->clients[i],
 			loop_uv(agent->loop), &options, err);
 		agent->client_count += r == 0;
 	}
-	tls_fini(&tls);
 	return r;
 }
 

@@ -25,10 +25,14 @@ enum {
  * connection is also made after a random delay. */
 #define LOST_FOR_US UINT64_C(4000000)
 #define WAITING_FOR_US UINT64_C(10000000)
+/* An aggregator that takes a new certificate ends all connections, and nng
+ * dials again within a second (RECONNECT_MIN_MS in lib/mq_client.c). */
+#define RETURNS_WITHIN_US UINT64_C(2000000)
 
 struct aggregator_client {
 	const char *url, *token_file;
 	struct mq_client *mq;
+	struct tls_watcher on_tls;
 	struct delivery *delivery;
 	struct timer *retry;
 	struct log_topics failures;
@@ -148,13 +152,21 @@ static void on_retry(void *owner)
 	aggregator_client_wake(owner);
 }
 
+static int set_tls(void *owner, const struct tls_material *tls,
+	struct error *err)
+{
+	struct aggregator_client *client = owner;
+
+	return mq_client_set_tls(client->mq, tls, err);
+}
+
 int aggregator_client_new(struct aggregator_client **out, uv_loop_t *loop,
 	const struct aggregator_client_options *options, struct error *err)
 {
 	struct aggregator_client *client = xcalloc(1, sizeof(*client));
 	const struct mq_client_options mq_options = {
 		.url = options->url,
-		.tls = options->tls,
+		.tls = tls_watch_material(options->tls),
 		.server_name = options->server_name,
 		.timeout_ms = REPLY_MS,
 		.on_reply = on_reply,
@@ -170,6 +182,11 @@ int aggregator_client_new(struct aggregator_client **out, uv_loop_t *loop,
 	client->token_file = options->token_file;
 	client->delivery = delivery_new(&options->delivery);
 	client->retry = timer_new(loop, on_retry, client);
+	client->on_tls.set = set_tls;
+	client->on_tls.owner = client;
+	if (options->tls != NULL) {
+		tls_watch_add(options->tls, &client->on_tls);
+	}
 	*out = client;
 	return 0;
 }
@@ -245,15 +262,24 @@ void aggregator_client_wake(struct aggregator_client *client)
 	send_next(client, clock_monotonic_us());
 }
 
+/* Whether a connection that was lost a moment ago may come back yet. */
+static bool may_return(struct aggregator_client *client)
+{
+	await_connection(client);
+	return clock_monotonic_us() - client->lost_us < RETURNS_WITHIN_US;
+}
+
 bool aggregator_client_drain(struct aggregator_client *client)
 {
+	bool has_unsent = delivery_flush(client->delivery);
+
 	if (!mq_client_connected(client->mq)) {
-		return true;
+		return !has_unsent || !may_return(client);
 	}
 	if (mq_client_busy(client->mq)) {
 		return false;
 	}
-	if (!delivery_flush(client->delivery)) {
+	if (!has_unsent) {
 		return true;
 	}
 	aggregator_client_wake(client);
@@ -276,6 +302,7 @@ void aggregator_client_close(struct aggregator_client *client)
 	if (client == NULL) {
 		return;
 	}
+	tls_watch_remove(&client->on_tls);
 	mq_client_close(client->mq);
 	timer_close(client->retry);
 	delivery_free(client->delivery);

@@ -4,7 +4,7 @@
 
 #include "agent/delivery.h"
 #include "lib/error.h"
-#include "lib/tls.h"
+#include "lib/tls_watch.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,10 +13,10 @@
 struct aggregator_client;
 
 struct aggregator_client_options {
-	const char *url;		/* outlives the client */
-	const struct tls_material *tls; /* borrowed for the call; NULL: tcp */
-	const char *server_name;	/* see lib/mq.h */
-	const char *token_file;		/* outlives the client; NULL: none */
+	const char *url;	 /* outlives the client */
+	struct tls_watch *tls;	 /* outlives the client; NULL: tcp */
+	const char *server_name; /* see lib/mq.h */
+	const char *token_file;	 /* outlives the client; NULL: none */
 	struct delivery_options delivery;
 };
 
@@ -31,7 +31,7 @@ void aggregator_client_wake(struct aggregator_client *client);
 
 /* Call this repeatedly before the end: sends the remaining reports without
  * waiting for retries. True: no report would be lost with the process, or the
- * aggregator cannot be reached. */
+ * aggregator has not been reached for two seconds. */
 bool aggregator_client_drain(struct aggregator_client *client);
 
 /* True: the aggregator accepted the last batch. */

@@ -129,7 +129,11 @@ static bool next_of_ring(struct delivery *delivery, struct batch_out *out,
 bool delivery_next(struct delivery *delivery, struct buffer *out, char *token,
 	uint64_t now_us)
 {
-	struct batch_out batch = { .node = delivery->options.node };
+	struct batch_out batch = {
+		.node = delivery->options.node,
+		.certificate_expiry_s =
+			(uint64_t)tls_watch_expiry_s(delivery->options.tls),
+	};
 
 	if (now_us < delivery->not_before_us) {
 		return false;

@@ -15,6 +15,7 @@
 #include "agent/spool.h"
 #include "lib/buffer.h"
 #include "lib/error.h"
+#include "lib/tls_watch.h"
 #include "proto/wire.h"
 
 #include <stdbool.h>
@@ -53,8 +54,9 @@ struct delivery_options {
 	const char *boot_id;   /* of this boot; "" until it is known */
 	const char *version;
 	struct ring *ring;
-	struct spool *spool; /* or NULL */
-	size_t consumer;     /* in the ring and in the spool */
+	struct spool *spool;	     /* or NULL */
+	size_t consumer;	     /* in the ring and in the spool */
+	const struct tls_watch *tls; /* of the connection; NULL: tcp */
 };
 
 /* Never NULL. */

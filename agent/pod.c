@@ -94,7 +94,6 @@ static int read_cpu(struct vm_pod *out, struct pod *pod, struct error *err)
 
 int pod_read(struct vm_pod *out, struct pod *pod, struct error *err)
 {
-	struct error why = { 0 };
 	int r;
 
 	vm_pod_init(out);
@@ -104,10 +103,7 @@ int pod_read(struct vm_pod *out, struct pod *pod, struct error *err)
 	if (r < 0) {
 		return r;
 	}
-	psi_files_read(&out->pressure, &pod->pressure, err);
-	r = kernel_file_number(&out->memory_current_bytes, &pod->memory_current,
-		&why);
-	note_error(err, r, pod, &why);
+	psi_read(&out->pressure.cpu, &pod->pressure.cpu, err);
 	return 0;
 }
 
@@ -131,6 +127,16 @@ static void read_fields(const struct pod *pod, const char *name,
 	if (r >= 0) {
 		(void)scan_keyed(text, fields, count);
 	}
+}
+
+static void read_memory_current(struct vm_pod *out, struct pod *pod,
+	struct error *err)
+{
+	struct error why = { 0 };
+	int r = kernel_file_number(&out->memory_current_bytes,
+		&pod->memory_current, &why);
+
+	note_error(err, r, pod, &why);
 }
 
 static void read_memory_stat(struct vm_pod *out, const struct pod *pod,
@@ -190,11 +196,14 @@ static void read_hugetlb(struct vm_pod *out, const struct pod *pod,
 	}
 }
 
-void pod_read_memory(struct vm_pod *out, const struct pod *pod,
+void pod_read_slow(struct vm_pod *out, struct pod *pod,
 	const struct report *node, struct error *err)
 {
 	const struct scan_field oom_kills = { "oom_kill", &out->oom_kills };
 
+	psi_read(&out->pressure.memory, &pod->pressure.memory, err);
+	psi_read(&out->pressure.io, &pod->pressure.io, err);
+	read_memory_current(out, pod, err);
 	read_memory_stat(out, pod, err);
 	read_number(&out->swap_bytes, pod, "memory.swap.current", err);
 	read_fields(pod, "memory.events", &oom_kills, 1, err);

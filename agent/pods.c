@@ -25,6 +25,8 @@ struct pods {
 	struct psi_files kubepods_files;
 	struct pod **items; /* sorted by path; owned, and so is each */
 	size_t count;
+	uint64_t reports; /* so far */
+	uint64_t opened;  /* pods so far */
 };
 
 struct pods *pods_new(int root)
@@ -95,6 +97,18 @@ static void update_kubepods(struct pods *pods, const char *path,
 	psi_files_init(&pods->kubepods_files, dir);
 }
 
+/* Turns go round, so that each has as many pods as the others. */
+static struct pod *open_pod(struct pods *pods, const struct cgroup_pod *found,
+	struct error *err)
+{
+	struct pod *pod = pod_open(pods->tree, found, err);
+
+	if (pod != NULL) {
+		pod->turn = pods->opened++ % PODS_SLOW_EVERY;
+	}
+	return pod;
+}
+
 /* Both lists are sorted by path. A pod that is in both stays open. */
 static void merge(struct pods *pods, const struct cgroup_pods *found,
 	struct error *err)
@@ -114,7 +128,7 @@ static void merge(struct pods *pods, const struct cgroup_pods *found,
 		if (old < pods->count && pod_is(pods->items[old], want)) {
 			pod = pods->items[old++];
 		} else {
-			pod = pod_open(pods->tree, want, err);
+			pod = open_pod(pods, want, err);
 		}
 		if (pod != NULL) {
 			items[count++] = pod;
@@ -223,13 +237,28 @@ static void report_skipped(struct report *out, const struct pods *pods,
 	}
 }
 
-void pods_read(struct report *out, struct pods *pods, uint64_t now_us,
-	bool with_memory, struct error *err)
+static int read_pod(struct vm_pod *out, struct pod *pod, uint64_t turn,
+	const struct report *node, struct error *err)
 {
+	int r = pod_read(out, pod, err);
+
+	if (r == 0 && (!pod->is_known || pod->turn == turn)) {
+		pod_read_slow(out, pod, node, err);
+		pod->is_known = true;
+	}
+	return r;
+}
+
+void pods_read(struct report *out, struct pods *pods, uint64_t now_us,
+	struct error *err)
+{
+	const uint64_t turn = pods->reports++ % PODS_SLOW_EVERY;
+
 	if (search_is_due(pods, now_us)) {
 		update(pods, now_us, err);
 	}
 	out->cgroup_mode = pods->mode;
+	out->slow_every = PODS_SLOW_EVERY;
 	report_skipped(out, pods, err);
 	if (pods->kubepods_dir >= 0) {
 		psi_files_read(&out->kubepods, &pods->kubepods_files, err);
@@ -241,12 +270,9 @@ void pods_read(struct report *out, struct pods *pods, uint64_t now_us,
 	for (size_t i = 0; i < pods->count;) {
 		struct vm_pod *vm = &out->vms[out->vm_count];
 
-		if (pod_read(vm, pods->items[i], err) == -ENODEV) {
+		if (read_pod(vm, pods->items[i], turn, out, err) == -ENODEV) {
 			forget_pod(pods, i);
 			continue;
-		}
-		if (with_memory) {
-			pod_read_memory(vm, pods->items[i], out, err);
 		}
 		out->vm_count++;
 		i++;

@@ -26,11 +26,15 @@ struct pods;
 struct pods *pods_new(int root);
 void pods_free(struct pods *pods); /* NULL is fine */
 
-/* Fills out->cgroup_mode, kubepods, vms, vm_count and vms_skipped, and searches
- * for pods if something changed or a search is due at now_us. with_memory also
- * reads the slow values: working set, swap, huge pages (of the sizes in
- * out->hugepages) and OOM kills. err is set if a file or directory exists but
- * cannot be read or parsed; a search that failed is repeated at the next
- * call. */
+/* The pods take turns with their slow values (pod_read_slow()): a pod's are in
+ * its first report and then in every fifth one. So none is older than this many
+ * reports, and each report costs the same. */
+enum { PODS_SLOW_EVERY = 5 };
+
+/* Fills out->cgroup_mode, kubepods, vms, vm_count, vms_skipped and slow_every,
+ * and searches for pods if something changed or a search is due at now_us.
+ * out->hugepages has the sizes of huge pages. err is set if a file or directory
+ * exists but cannot be read or parsed; a search that failed is repeated at the
+ * next call. */
 void pods_read(struct report *out, struct pods *pods, uint64_t now_us,
-	bool with_memory, struct error *err);
+	struct error *err);

@@ -162,7 +162,7 @@ void sampler_read(struct report *out, struct sampler *sampler, uint64_t now_us)
 	read_memory(out, sampler, with_slow, err);
 	loadavg_read(out, &sampler->loadavg, err);
 	hugepages_read(out, &sampler->hugepages, err);
-	pods_read(out, sampler->pods, now_us, with_slow, err);
+	pods_read(out, sampler->pods, now_us, err);
 	sampler->count++;
 }
 

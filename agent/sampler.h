@@ -23,7 +23,9 @@ void sampler_free(struct sampler *sampler); /* NULL is fine */
 
 /* Fills *out, which report_fini() releases. now_us decides when to search for
  * pods. The state of a source that cannot be read is in the report. The first
- * report and every fifth after it include the values that are slow to read. */
+ * report and every fifth after it include the node's slow values: what KSM
+ * saves, and huge pages by NUMA node. agent/pods.h says which reports have the
+ * slow values of a pod. */
 void sampler_read(struct report *out, struct sampler *sampler, uint64_t now_us);
 
 /* Why a source of the last report has the state error; code 0: none has. */

@@ -2,9 +2,8 @@
  * proto/report.h and proto/kvm.h, the wire (proto/wire_report.c), the stored
  * columns (aggregator/codec/report_schema.c), the JSON of `plimsoll-agent
  * --once` (agent/report_json.c) and the metrics
- * (aggregator/series/metric_names.c). The table is in proto/ because the agent
- * and the aggregator share no other room that knows reports. It holds plain
- * data only: a metric's name is a string here.
+ * (aggregator/series/metric_names.c). The table is in proto/ because agent and
+ * aggregator share no other room that knows reports. It holds plain data.
  *
  * A list has one row per field, X(of, kind, name, column, part, metric...):
  *   of      the second argument of the list, for the user of the row
@@ -15,7 +14,7 @@
  *   part    of a chunk that holds it: SCHEMA_<part> of codec/report_schema.h
  *   metric  NONE, or GAUGE, COUNTER, SECONDS (a counter of microseconds) or
  *           WORD (1, with the state as a label), the name and the HELP
- *           sentence; or CPU_MODE and the mode of node_cpu_seconds_total
+ *           sentence; or CPU_MODE and the mode, a label of CPU time
  *
  * To add a field:
  *   1. Add its row where JSON and /metrics are to show it. Take the next
@@ -23,8 +22,8 @@
  *   2. Add its line with a new number to the message in plimsoll.proto.
  *   3. Set it in the agent, which measures it, and describe it in
  *      docs/metrics.md and its metric in docs/http.md.
- *   4. Raise CHUNK_VERSION (aggregator/codec/chunk.h), and let chunk_open()
- *      read the shorter column lists of chunks of earlier versions.
+ *   4. Raise CHUNK_VERSION (aggregator/codec/chunk.h), and the format in
+ *      aggregator/store/schema.c: older programs cannot read the chunks.
  * The keys boot_id, pod_uid and cgroup_inode and the lengths of lists have no
  * rows. A new struct or list also needs code in each file named above. */
 #pragma once
@@ -100,10 +99,11 @@
 	X(of, BOOL, has_vhost_vsock, 54, REST, NONE)                           \
 	X(of, BOOL, has_sev, 55, REST, NONE)
 
-/* VM pods that did not fit in the report. */
+/* VM pods that did not fit; which reports have a pod's slow values. */
 #define REPORT_VMS_FIELDS(X, of)                                               \
 	X(of, U64, vms_skipped, 56, REST, GAUGE, "plimsoll_node_vms_skipped",  \
-		"VM pods that did not fit in the report")
+		"VM pods that did not fit in the report")                      \
+	X(of, COUNT, slow_every, 64, REST, NONE)
 
 /* Reports that this run of the agent has lost from its ring so far. */
 #define REPORT_RUN_FIELDS(X, of)                                               \

@@ -14,8 +14,9 @@
 		"container_cpu_cfs_throttled_seconds_total",                   \
 		"Seconds in which the CPU limit throttled the VM pod")
 
-/* working_set_bytes to oom_kills are in every fifth report and unknown in the
- * others. */
+/* These are slow values, as are huge pages and the pressures of memory and io:
+ * each is in one of slow_every reports in a row (proto/plimsoll.proto), all of
+ * a pod's in the same one. */
 #define VM_POD_MEMORY_FIELDS(X, of)                                            \
 	X(of, U64, memory_current_bytes, 12, POD_REST, GAUGE,                  \
 		"container_memory_usage_bytes",                                \

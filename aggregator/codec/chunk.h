@@ -1,7 +1,7 @@
 /* Many reports of one node as columns: exact, small, quick to read. Pure.
  *
  * Reports come out exactly as they went in: states, unknown values, texts, the
- * order of pods. The format, version 2; columns and varints are those of
+ * order of pods. The format, version 3; columns and varints are those of
  * codec/column.h, numbers without a width are varints, and a text is its length
  * and its bytes:
  *
@@ -22,7 +22,8 @@
  *         fields of schema_vm, then for each huge page size those of
  *         schema_hugetlb
  *
- * Version 1 has no column memory.swap_in_bytes, the last of schema_report. */
+ * Version 2 has no column slow_every, the last of schema_report. Version 1 has
+ * no column memory.swap_in_bytes, the last but one, either. */
 #pragma once
 
 #include "aggregator/codec/report_schema.h"
@@ -31,7 +32,7 @@
 #include "proto/report.h"
 
 enum {
-	CHUNK_VERSION = 2,
+	CHUNK_VERSION = 3,
 	CHUNK_REPORTS_MAX = 8192,
 	/* Pods of all reports, counted in each report. */
 	CHUNK_CELLS_MAX = 1 << 18,

@@ -333,15 +333,17 @@ static bool get_pods(struct chunk *chunk, const struct chunk_want *want,
 /* The version to expect; one that is not known is refused as damaged. */
 static uint8_t version_of(const void *bytes, size_t len)
 {
-	return len > 0 && *(const uint8_t *)bytes == 1 ? 1 : CHUNK_VERSION;
+	uint8_t version = len > 0 ? *(const uint8_t *)bytes : 0;
+
+	return version > 0 && version < CHUNK_VERSION ? version : CHUNK_VERSION;
 }
 
-/* The node's columns in a chunk of that version. */
+/* The node's columns in a chunk of that version: each added one. */
 static struct schema_fields node_fields(uint8_t version)
 {
 	struct schema_fields fields = schema_report;
 
-	fields.count -= version == 1 ? 1 : 0;
+	fields.count -= CHUNK_VERSION - version;
 	return fields;
 }
 

@@ -20,7 +20,7 @@ struct fixture {
 	const char *token_file;
 	char token[64]; /* of the last Hello */
 	size_t hellos, batches, reports;
-	bool all_stored;
+	bool is_reached;
 	bool requests_hello; /* requests Hello once */
 };
 
@@ -78,6 +78,17 @@ static void add_report(struct fixture *f)
 	report_fini(&report);
 }
 
+static void open_server(struct fixture *f, const char *url)
+{
+	assert_int_equal(mq_server_new(&f->server, &f->loop,
+				 &(struct mq_server_options){ .url = url,
+					 .contexts = 4,
+					 .serve = serve,
+					 .owner = f },
+				 NULL),
+		0);
+}
+
 static int setup(void **state)
 {
 	static struct fixture f;
@@ -85,14 +96,7 @@ static int setup(void **state)
 	f = (struct fixture){ .ring = ring_new(10, 1 << 20, 1) };
 	log_setup(LOG_TEXT, LOG_ERROR);
 	assert_int_equal(uv_loop_init(&f.loop), 0);
-	assert_int_equal(
-		mq_server_new(&f.server, &f.loop,
-			&(struct mq_server_options){ .url = "tcp://127.0.0.1:0",
-				.contexts = 4,
-				.serve = serve,
-				.owner = &f },
-			NULL),
-		0);
+	open_server(&f, "tcp://127.0.0.1:0");
 	(void)snprintf(f.url, sizeof(f.url), "tcp://127.0.0.1:%u",
 		(unsigned)mq_server_port(f.server));
 	*state = &f;
@@ -131,20 +135,26 @@ static void check_stored(uv_timer_t *timer)
 {
 	struct fixture *f = timer->data;
 
-	f->all_stored = ring_count(f->ring) == 0;
+	f->is_reached = ring_count(f->ring) == 0;
 }
 
-static void run_until_stored(struct fixture *f)
+/* Runs the loop until check, called each millisecond, sets is_reached. */
+static void run_to(struct fixture *f, void (*check)(uv_timer_t *timer))
 {
 	uv_timer_t timer;
 
 	assert_int_equal(uv_timer_init(&f->loop, &timer), 0);
 	timer.data = f;
-	f->all_stored = false;
-	assert_int_equal(uv_timer_start(&timer, check_stored, 1, 1), 0);
-	run_until(&f->loop, &f->all_stored);
+	f->is_reached = false;
+	assert_int_equal(uv_timer_start(&timer, check, 1, 1), 0);
+	run_until(&f->loop, &f->is_reached);
 	uv_close((uv_handle_t *)&timer, NULL);
 	(void)uv_run(&f->loop, UV_RUN_NOWAIT);
+}
+
+static void run_until_stored(struct fixture *f)
+{
+	run_to(f, check_stored);
 }
 
 static void delivers_reports_made_before_the_connection(void **state)
@@ -231,6 +241,31 @@ static void sends_one_batch_at_a_time(void **state)
 	assert_int_equal(f->reports, 6);
 }
 
+static void check_undelivering(uv_timer_t *timer)
+{
+	struct fixture *f = timer->data;
+
+	f->is_reached = !aggregator_client_is_delivering(f->aggregator_client);
+}
+
+static void drains_what_a_connection_that_was_just_lost_left(void **state)
+{
+	struct fixture *f = *state;
+
+	open_uplink(f);
+	add_report(f);
+	aggregator_client_wake(f->aggregator_client);
+	run_until_stored(f);
+	mq_server_close(f->server);
+	add_report(f);
+	run_to(f, check_undelivering);
+	assert_false(aggregator_client_drain(f->aggregator_client));
+	open_server(f, f->url);
+	run_until_stored(f);
+	assert_int_equal(f->reports, 2);
+	assert_true(aggregator_client_drain(f->aggregator_client));
+}
+
 static void rejects_an_invalid_address(void **state)
 {
 	struct fixture *f = *state;
@@ -253,6 +288,7 @@ int main(void)
 		TEST(sends_again_after_the_aggregator_requests_hello),
 		TEST(reads_the_token_for_each_hello),
 		TEST(sends_one_batch_at_a_time),
+		TEST(drains_what_a_connection_that_was_just_lost_left),
 		TEST(rejects_an_invalid_address),
 	};
 

@@ -163,14 +163,14 @@ static void omits_a_removed_cgroup_without_an_error(void **state)
 	tree_put(&tree, POD "/cpu.stat", "usage_usec 1\n");
 	pods = pods_new(tree.fd);
 	report_init(&report);
-	pods_read(&report, pods, 1000, true, &err);
+	pods_read(&report, pods, 1000, &err);
 	assert_int_equal(report.vm_count, 1);
 	report_fini(&report);
 	tree_remove(&tree, POD "/cpu.stat");
 	fault.read_errno = ENODEV;
 	fault.reads = 1;
 	report_init(&report);
-	pods_read(&report, pods, 2000, true, &err);
+	pods_read(&report, pods, 2000, &err);
 	assert_int_equal(report.vm_count, 0);
 	assert_int_equal(err.code, 0);
 	report_fini(&report);
@@ -189,13 +189,13 @@ static void finds_pods_periodically_without_watches(void **state)
 	tree_dir(&tree, "kubepods");
 	pods = pods_new(tree.fd);
 	report_init(&report);
-	pods_read(&report, pods, 1000, false, &err);
+	pods_read(&report, pods, 1000, &err);
 	assert_int_equal(err.code, -EMFILE);
 	assert_non_null(strstr(err.text, "cannot watch for new pods"));
 	tree_dir(&tree, POD);
-	pods_read(&report, pods, 1000 + PODS_SEARCH_US - 1, false, &err);
+	pods_read(&report, pods, 1000 + PODS_SEARCH_US - 1, &err);
 	assert_int_equal(report.vm_count, 0);
-	pods_read(&report, pods, 1000 + PODS_SEARCH_US, false, &err);
+	pods_read(&report, pods, 1000 + PODS_SEARCH_US, &err);
 	assert_int_equal(report.vm_count, 1);
 	report_fini(&report);
 	pods_free(pods);
@@ -213,7 +213,7 @@ static void expect_no_pod_lost(int *fault_errno)
 	pods = pods_new(tree.fd);
 	for (int sample = 0; sample < 3; sample++) {
 		report_init(&report);
-		pods_read(&report, pods, 1000, false, &err);
+		pods_read(&report, pods, 1000, &err);
 		assert_int_equal(report.vm_count, sample < 2 ? 1 : 2);
 		assert_int_equal(err.code, sample == 1 ? -EMFILE : 0);
 		report_fini(&report);

@@ -124,12 +124,15 @@ static void reads_slow_files_in_every_fifth_report(void **state)
 	struct fixture *f = *state;
 
 	put_node(&f->tree);
+	tree_put(&f->tree, "sys/kernel/mm/ksm/pages_sharing", "3\n");
 	assert_int_equal(open_sampler(f, NULL), 0);
 	for (int i = 0; i < 11; i++) {
 		bool known;
 
 		read_sample(f);
 		known = f->report.vms[0].working_set_bytes != REPORT_UNKNOWN;
+		assert_int_equal(known, i % 5 == 0);
+		known = f->report.memory.ksm_saved_bytes != REPORT_UNKNOWN;
 		assert_int_equal(known, i % 5 == 0);
 	}
 }

@@ -440,38 +440,47 @@ static void the_stored_format_does_not_change(void **state)
 
 	(void)state;
 	assert_int_equal(chunk_write(&bytes, reports, 64, NULL), 0);
-	assert_int_equal(CHUNK_VERSION, 2);
-	assert_int_equal(crc_add(0, bytes.data, bytes.len), 0x53315dab);
+	assert_int_equal(CHUNK_VERSION, 3);
+	assert_int_equal(crc_add(0, bytes.data, bytes.len), 0xa24efc16);
 	free_reports(reports, 64);
 }
 
-/* An earlier program wrote it: three steady reports with a pod. */
-static void reads_a_chunk_of_version_1(void **state)
+/* Earlier programs wrote them: three steady reports with a pod. */
+static void reads_chunks_of_earlier_versions(void **state)
 {
-	char bytes[512];
+	static const char *const names[] = { "tests/fixtures/chunks/version-1",
+		"tests/fixtures/chunks/version-2" };
 	struct vm_pod vm = sample_vm("a", 1);
-	struct chunk_report got;
-	struct chunk *chunk;
-	int len = file_read_at(bytes, sizeof(bytes), AT_FDCWD,
-		"tests/fixtures/chunks/version-1", NULL);
 
 	(void)state;
-	assert_true(len > 0);
-	assert_int_equal(chunk_open(&chunk, bytes, (size_t)len, &all, NULL), 0);
-	assert_int_equal(chunk_count(chunk), 3);
-	for (size_t i = 0; i < 3; i++) {
-		struct report was =
-			steady_report(i + 1, 100 + 2 * (double)i, 1);
+	for (size_t n = 0; n < count_of(names); n++) {
+		char bytes[512];
+		struct chunk *chunk;
+		int len = file_read_at(bytes, sizeof(bytes), AT_FDCWD, names[n],
+			NULL);
 
-		sample_add_vms(&was, &vm, 1);
-		was.own.rss_bytes = i == 1 ? 4096 : REPORT_UNKNOWN;
-		assert_int_equal(chunk_get(&got, chunk, i, NULL), 0);
-		assert_same(&got.report, &was);
-		assert_true(got.report.memory.swap_in_bytes == REPORT_UNKNOWN);
-		report_fini(&got.report);
-		report_fini(&was);
+		assert_true(len > 0);
+		assert_int_equal(bytes[0], n + 1);
+		assert_int_equal(
+			chunk_open(&chunk, bytes, (size_t)len, &all, NULL), 0);
+		assert_int_equal(chunk_count(chunk), 3);
+		for (size_t i = 0; i < 3; i++) {
+			struct report was =
+				steady_report(i + 1, 100 + 2 * (double)i, 1);
+			struct chunk_report got;
+
+			sample_add_vms(&was, &vm, 1);
+			was.own.rss_bytes = i == 1 ? 4096 : REPORT_UNKNOWN;
+			was.memory.swap_in_bytes =
+				n == 0 ? REPORT_UNKNOWN : 4096 * i;
+			assert_int_equal(chunk_get(&got, chunk, i, NULL), 0);
+			assert_same(&got.report, &was);
+			assert_int_equal(got.report.slow_every, 0);
+			report_fini(&got.report);
+			report_fini(&was);
+		}
+		chunk_close(chunk);
 	}
-	chunk_close(chunk);
 }
 
 static void packs_an_idle_node_into_few_bytes(void **state)
@@ -557,7 +566,7 @@ int main(void)
 		cmocka_unit_test(
 			every_field_has_a_column_and_every_column_a_field),
 		cmocka_unit_test(the_stored_format_does_not_change),
-		cmocka_unit_test(reads_a_chunk_of_version_1),
+		cmocka_unit_test(reads_chunks_of_earlier_versions),
 		cmocka_unit_test(refuses_columns_that_end_too_early),
 		cmocka_unit_test(detects_damage),
 		cmocka_unit_test(packs_an_idle_node_into_few_bytes),
