@@ -1,5 +1,6 @@
 #include "aggregator/series/pod_series.h"
 
+#include "aggregator/series/slow_values.h"
 #include "lib/memory.h"
 
 #include <stdlib.h>
@@ -26,37 +27,17 @@ void pod_series_fini(struct pod_series *series)
 	*series = (struct pod_series){ 0 };
 }
 
-/* A report has all of these figures or none. */
-static void copy_memory(struct vm_pod *pod, const struct vm_pod *was)
-{
-	if (pod->working_set_bytes != REPORT_UNKNOWN ||
-		pod->anon_shmem_bytes != REPORT_UNKNOWN ||
-		pod->hugetlb_count > 0) {
-		return;
-	}
-	pod->working_set_bytes = was->working_set_bytes;
-	pod->anon_shmem_bytes = was->anon_shmem_bytes;
-	pod->swap_bytes = was->swap_bytes;
-	pod->oom_kills = was->oom_kills;
-	pod->hugetlb_count = was->hugetlb_count;
-	memcpy(pod->hugetlb, was->hugetlb, sizeof(pod->hugetlb));
-}
-
-/* Takes the series of a pod from the old list, or begins one. */
+/* Takes the series of a pod, which was `was` in the report before, from the old
+ * list, or begins one. */
 static struct pod_series_entry take_series(struct pod_series *old,
-	const struct report *before, struct vm_pod *vm,
-	struct vm_cursor *cursor)
+	const struct report *before, const struct vm_pod *was)
 {
-	const struct vm_pod *was = rates_find_vm(before, vm, cursor);
 	struct pod_series_entry taken = {
 		.rates = rates_vm_unknown,
 		.memory_full = NAN,
 		.io_full = NAN,
 	};
 
-	if (was != NULL) {
-		copy_memory(vm, was);
-	}
 	if (was != NULL && (size_t)(was - before->vms) < old->count) {
 		struct pod_series_entry *from = &old->vms[was - before->vms];
 
@@ -69,6 +50,13 @@ static struct pod_series_entry take_series(struct pod_series *old,
 	}
 	window_init(&taken.cores, slot_us, SLOTS);
 	return taken;
+}
+
+static void forget_pressures(struct pod_series_entry *vm)
+{
+	vm->pressures_us = 0;
+	vm->memory_full = NAN;
+	vm->io_full = NAN;
 }
 
 /* Most VMs do not wait, and cost no exponential. */
@@ -87,12 +75,42 @@ static void fade(float *mean, double rate, uint64_t span_us)
 	}
 }
 
-static void add_interval(struct pod_series_entry *vm, uint64_t from_us,
-	uint64_t to_us)
+/* The totals grew since they were read last, so that is the span. */
+static void add_pressures(struct pod_series_entry *vm,
+	const struct pressure *was, const struct pressure *is, uint64_t span_us)
 {
-	window_add(&vm->cores, from_us, to_us, vm->rates.used_cores);
-	fade(&vm->memory_full, vm->rates.memory_full, to_us - from_us);
-	fade(&vm->io_full, vm->rates.io_full, to_us - from_us);
+	fade(&vm->memory_full,
+		rates_full_share(&was->memory, &is->memory, span_us), span_us);
+	fade(&vm->io_full, rates_full_share(&was->io, &is->io, span_us),
+		span_us);
+}
+
+/* An entry with a time has a pod in the report before. */
+static void move_pressures(struct pod_series_entry *vm,
+	const struct vm_pod *was, struct vm_pod *pod,
+	const struct report *report)
+{
+	if (slow_values_has_pressures(pod)) {
+		if (vm->pressures_us > 0) {
+			add_pressures(vm, &was->pressure, &pod->pressure,
+				report->monotonic_us - vm->pressures_us);
+		}
+		vm->pressures_us = report->monotonic_us;
+	} else if (slow_values_are_current(report, vm->pressures_us)) {
+		slow_values_copy_pressures(pod, was);
+	} else {
+		forget_pressures(vm);
+	}
+}
+
+static void move_memory(struct pod_series_entry *vm, const struct vm_pod *was,
+	struct vm_pod *pod, const struct report *report)
+{
+	if (slow_values_has_memory(report, pod)) {
+		vm->memory_us = report->monotonic_us;
+	} else if (slow_values_are_current(report, vm->memory_us)) {
+		slow_values_copy_memory(pod, was);
+	}
 }
 
 void pod_series_move(struct pod_series *series, const struct report *before,
@@ -104,13 +122,21 @@ void pod_series_move(struct pod_series *series, const struct report *before,
 	moved.vms = xcalloc(moved.count, sizeof(*moved.vms));
 	for (size_t i = 0; i < moved.count; i++) {
 		struct pod_series_entry *vm = &moved.vms[i];
+		struct vm_pod *pod = &after->vms[i];
+		const struct vm_pod *was = rates_find_vm(before, pod, &cursor);
 
-		*vm = take_series(series, before, &after->vms[i], &cursor);
+		*vm = take_series(series, before, was);
 		if (!is_continued) {
 			window_clear(&vm->cores);
+			forget_pressures(vm);
+			vm->memory_us = 0;
 		}
 		vm->rates = rates[i];
-		add_interval(vm, before->monotonic_us, after->monotonic_us);
+		window_add(&vm->cores, before->monotonic_us,
+			after->monotonic_us, vm->rates.used_cores);
+		/* First: pressures that are completed look as if read. */
+		move_memory(vm, was, pod, after);
+		move_pressures(vm, was, pod, after);
 	}
 	pod_series_fini(series);
 	*series = moved;

@@ -10,6 +10,9 @@
 struct pod_series_entry {
 	struct vm_rates rates;
 	struct window cores;
+	/* When the values that agents read in turn were read last, on the
+	 * agent's clock (series/slow_values.h); 0: never. */
+	uint64_t pressures_us, memory_us;
 	/* Means that fade with a time constant of 60 s; NAN: unknown. A window
 	 * of each would take ten times the memory. */
 	float memory_full, io_full;
@@ -24,8 +27,8 @@ void pod_series_fini(struct pod_series *series); /* NULL and zeroed are fine */
 
 /* Moves on from the report `before` to the report `after`. rates are the rates
  * between them, by the pods of after. Unless is_continued, windows are cleared.
- * Memory figures, which only every fifth report has, are copied from before if
- * after does not have them. */
+ * Slow values that after does not have are copied from before while they are
+ * current; the mean of a pressure stays as it is until a report has it. */
 void pod_series_move(struct pod_series *series, const struct report *before,
 	struct report *after, const struct vm_rates *rates, bool is_continued);
 

@@ -25,8 +25,6 @@ const struct node_rates rates_unknown = {
 const struct vm_rates rates_vm_unknown = {
 	.used_cores = NAN,
 	.contention = NAN,
-	.memory_full = NAN,
-	.io_full = NAN,
 };
 
 static double clamp(double value, double most)
@@ -65,7 +63,7 @@ static double some_share(const struct psi *before, const struct psi *after,
 		: NAN;
 }
 
-static double full_share(const struct psi *before, const struct psi *after,
+double rates_full_share(const struct psi *before, const struct psi *after,
 	uint64_t span_us)
 {
 	return both_present(before, after)
@@ -109,7 +107,7 @@ static double vm_contention(const struct vm_pod *before,
 	const struct psi *was = &before->pressure.cpu;
 	const struct psi *is = &after->pressure.cpu;
 	double some = some_share(was, is, span_us);
-	double full = full_share(was, is, span_us);
+	double full = rates_full_share(was, is, span_us);
 	double held = throttled_rate(before, after, span_us);
 
 	if (isnan(held)) {
@@ -130,10 +128,6 @@ static struct vm_rates vm_rates_between(const struct vm_pod *before,
 				(double)span_us,
 			cores),
 		.contention = vm_contention(before, after, span_us),
-		.memory_full = full_share(&before->pressure.memory,
-			&after->pressure.memory, span_us),
-		.io_full = full_share(&before->pressure.io, &after->pressure.io,
-			span_us),
 	};
 }
 
@@ -220,9 +214,9 @@ static void fill_node(struct node_rates *out, const struct report *before,
 	out->used_cores = clamp(busy / (double)span_us, cores_of(after));
 	out->cpu_some = some_share(&was->cpu, &is->cpu, span_us);
 	out->memory_some = some_share(&was->memory, &is->memory, span_us);
-	out->memory_full = full_share(&was->memory, &is->memory, span_us);
+	out->memory_full = rates_full_share(&was->memory, &is->memory, span_us);
 	out->io_some = some_share(&was->io, &is->io, span_us);
-	out->io_full = full_share(&was->io, &is->io, span_us);
+	out->io_full = rates_full_share(&was->io, &is->io, span_us);
 	out->swap_in_bytes = growth(before->memory.swap_in_bytes,
 				     after->memory.swap_in_bytes) *
 		1e6 / (double)span_us;

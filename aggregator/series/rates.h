@@ -41,7 +41,6 @@ struct node_rates {
 struct vm_rates {
 	double used_cores;
 	double contention;
-	double memory_full, io_full;
 };
 
 /* Every rate is unknown. */
@@ -66,6 +65,10 @@ void rates_between(struct node_rates *out, struct vm_rates *vms,
 /* The same with a span from rates_span_us(). */
 void rates_over(struct node_rates *out, struct vm_rates *vms,
 	const struct report *before, const struct report *after,
+	uint64_t span_us);
+
+/* The share of a span in which everything waited; NAN if it is not known. */
+double rates_full_share(const struct psi *before, const struct psi *after,
 	uint64_t span_us);
 
 /* The start of the next search, and the cost so far; zeroed at first. */

@@ -1,6 +1,7 @@
 #include "aggregator/series/rollup.h"
 
 #include "aggregator/series/rates.h"
+#include "aggregator/series/slow_values.h"
 #include "lib/map.h"
 #include "lib/memory.h"
 #include "proto/load.h"
@@ -251,6 +252,7 @@ void rollup_add(struct rollup *rollup, const uint8_t *run_id,
 	if (!is_gap && !rollup_is_too_large(rollup)) {
 		uint64_t span_ms = span_us / 1000;
 
+		slow_values_carry_memory(report, &rollup->previous);
 		add_rates(rollup, report,
 			(uint64_t[]){ sample_ms > span_ms ? sample_ms - span_ms
 							  : 0,

@@ -125,6 +125,49 @@ static void a_rollup_of_a_node_alone_holds_no_pods(void **state)
 	rollup_free(rollup);
 }
 
+/* Adds five pods, of which this one has its memory. */
+static void add_five_vms(struct report *r, size_t with_memory)
+{
+	struct vm_pod vms[5];
+
+	r->slow_every = 5;
+	for (size_t p = 0; p < 5; p++) {
+		char uid[REPORT_UID_MAX];
+
+		(void)snprintf(uid, sizeof(uid), "pod-%zu", p);
+		vms[p] = sample_vm(uid, 1);
+		if (p == with_memory) {
+			vms[p].working_set_bytes = 100;
+			vms[p].anon_shmem_bytes = 10;
+		}
+	}
+	sample_add_vms(r, vms, 5);
+}
+
+/* Each report has the memory of one of five pods. */
+static void memory_that_pods_report_in_turn_is_known_all_the_time(void **state)
+{
+	struct rollup *rollup = rollup_new(hour_ms, true);
+	struct rollup_row rows[ROLLUP_ROWS];
+
+	(void)state;
+	for (size_t i = 0; i <= 10; i++) {
+		struct report r = steady_report(i + 1, 2 * (double)i, 1);
+
+		add_five_vms(&r, i % 5);
+		rollup_add(rollup, run, hour_ms + 2000 * i, &r);
+		report_fini(&r);
+	}
+	assert_int_equal(rollup_rows(rows, rollup, 0, true), 1);
+	assert_float_equal(
+		rows[0].figures[ROLLUP_memory_working_set_bytes].mean, 500,
+		1e-9);
+	assert_int_equal(rollup_rows(rows, rollup, 1, true), 1);
+	assert_float_equal(rows[0].figures[ROLLUP_VM_MEMORY_BYTES].mean, 10,
+		1e-9);
+	rollup_free(rollup);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -134,6 +177,8 @@ int main(void)
 		cmocka_unit_test(a_node_that_reports_too_often_has_no_rollup),
 		cmocka_unit_test(a_report_counts_once_for_a_pod),
 		cmocka_unit_test(a_rollup_of_a_node_alone_holds_no_pods),
+		cmocka_unit_test(
+			memory_that_pods_report_in_turn_is_known_all_the_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
