@@ -26,7 +26,9 @@ static const char schema[] =
 	" namespace TEXT NOT NULL, pod TEXT NOT NULL, uid TEXT NOT NULL,"
 	" wall_ms INTEGER NOT NULL, body BLOB NOT NULL,"
 	" vm TEXT, UNIQUE (namespace, pod, wall_ms, uid));"
-	"CREATE INDEX IF NOT EXISTS decision_age ON decision (wall_ms)";
+	"CREATE INDEX IF NOT EXISTS decision_age ON decision (wall_ms);"
+	"CREATE INDEX IF NOT EXISTS decision_namespace ON decision"
+	" (namespace, wall_ms)";
 
 int decisions_new(struct decisions **out, struct sqlite3 *db, struct error *err)
 {
@@ -98,26 +100,44 @@ static bool deliver(struct sqlite3_stmt *statement,
 		    (size_t)sqlite3_column_bytes(statement, 0), NULL) < 0) {
 		return true; /* a record that cannot be read is left out */
 	}
+	if (read->row != NULL) {
+		*read->row = (uint64_t)sqlite3_column_int64(statement, 1);
+	}
 	return read->record(read->owner, record);
 }
+
+#define PLACE " AND (?8 = 0 OR (wall_ms, id) < (?7, ?8))"
+#define NEWEST_FIRST " ORDER BY wall_ms DESC, id DESC LIMIT ?5"
 
 static const char *query_of(const struct store_decisions_read *read)
 {
 	static const char of_pod[] =
-		"SELECT body FROM decision WHERE namespace = ?1 AND pod = ?2"
-		" AND wall_ms >= ?3 AND wall_ms < ?4"
-		" AND (?6 = '' OR vm = ?6) ORDER BY wall_ms DESC, uid LIMIT ?5";
+		"SELECT body, id FROM decision WHERE namespace = ?1"
+		" AND pod = ?2 AND wall_ms >= ?3 AND wall_ms < ?4"
+		" AND (?6 = '' OR vm = ?6)" PLACE NEWEST_FIRST;
 	static const char of_vm[] =
-		"SELECT body FROM decision WHERE namespace = ?1 AND vm = ?6"
-		" AND wall_ms >= ?3 AND wall_ms < ?4"
-		" ORDER BY wall_ms DESC, id DESC LIMIT ?5";
+		"SELECT body, id FROM decision WHERE namespace = ?1 AND vm = ?6"
+		" AND wall_ms >= ?3 AND wall_ms < ?4" PLACE NEWEST_FIRST;
+	static const char of_namespace[] =
+		"SELECT body, id FROM decision WHERE namespace = ?1"
+		" AND wall_ms >= ?3 AND wall_ms < ?4" PLACE NEWEST_FIRST;
 	static const char of_all[] =
-		"SELECT body FROM decision WHERE wall_ms >= ?3 AND wall_ms < ?4"
-		" ORDER BY wall_ms DESC, id DESC LIMIT ?5";
+		"SELECT body, id FROM decision WHERE wall_ms >= ?3"
+		" AND wall_ms < ?4" PLACE NEWEST_FIRST;
 
-	return read->pod[0] != '\0'   ? of_pod
-		: read->vm[0] != '\0' ? of_vm
-				      : of_all;
+	return read->pod[0] != '\0'	     ? of_pod
+		: read->vm[0] != '\0'	     ? of_vm
+		: read->namespace[0] != '\0' ? of_namespace
+					     : of_all;
+}
+
+/* The exclusive end: a list that goes on begins in the last one's
+ * millisecond. */
+static uint64_t end_of(const struct store_decisions_read *read)
+{
+	return read->before_row != 0 && read->before_ms < read->to_ms
+		? read->before_ms + 1
+		: read->to_ms;
 }
 
 int decisions_read(struct sqlite3 *db, const struct store_decisions_read *read,
@@ -133,9 +153,11 @@ int decisions_read(struct sqlite3 *db, const struct store_decisions_read *read,
 		SQLITE_STATIC);
 	(void)sqlite3_bind_text(statement, 2, read->pod, -1, SQLITE_STATIC);
 	(void)sqlite3_bind_int64(statement, 3, (int64_t)read->from_ms);
-	(void)sqlite3_bind_int64(statement, 4, (int64_t)read->to_ms);
+	(void)sqlite3_bind_int64(statement, 4, (int64_t)end_of(read));
 	(void)sqlite3_bind_int64(statement, 5, (int64_t)read->limit);
 	(void)sqlite3_bind_text(statement, 6, read->vm, -1, SQLITE_STATIC);
+	(void)sqlite3_bind_int64(statement, 7, (int64_t)read->before_ms);
+	(void)sqlite3_bind_int64(statement, 8, (int64_t)read->before_row);
 	while (db_step(&r, statement, err) && deliver(statement, read)) {
 	}
 	(void)sqlite3_finalize(statement);

@@ -208,6 +208,11 @@ struct left_out maintenance_left_out(const struct maintenance *maintenance)
 	return maintenance->rollups.left_out;
 }
 
+uint64_t maintenance_used_bytes(const struct maintenance *maintenance)
+{
+	return size_limit_used_bytes(maintenance->size_limit);
+}
+
 /* ---- deleting by age ---- */
 
 /* Data before this time is too old; 0: none is. */

@@ -25,6 +25,9 @@ struct maintenance_now {
 /* Counts over all steps. */
 struct left_out maintenance_left_out(const struct maintenance *maintenance);
 
+/* See size_limit_used_bytes(). */
+uint64_t maintenance_used_bytes(const struct maintenance *maintenance);
+
 /* Does a step if one is due. */
 must_check int maintenance_step(struct maintenance *maintenance,
 	const struct maintenance_now *now, struct error *err);

@@ -25,6 +25,8 @@ static const char schema[] =
 	" wall_ms INTEGER NOT NULL, changed_ms INTEGER NOT NULL,"
 	" body BLOB NOT NULL);"
 	"CREATE INDEX IF NOT EXISTS move_vm ON move (namespace, vm, wall_ms);"
+	"CREATE INDEX IF NOT EXISTS move_namespace ON move"
+	" (namespace, wall_ms);"
 	"CREATE INDEX IF NOT EXISTS move_source ON move (source, wall_ms);"
 	"CREATE INDEX IF NOT EXISTS move_target ON move (target, wall_ms);"
 	"CREATE INDEX IF NOT EXISTS move_state ON move (state, wall_ms);"
@@ -130,12 +132,16 @@ static const char *order_of(const struct store_moves_read *read)
 static char *filter_of(const struct store_moves_read *read)
 {
 	bool is_of_vm = read->vm[0] != '\0';
-	const char *plus = is_of_vm || read->node[0] != '\0' ? "+" : "";
+	bool is_of_namespace = !is_of_vm && read->namespace[0] != '\0';
+	const char *plus =
+		read->namespace[0] != '\0' || read->node[0] != '\0' ? "+" : "";
 
 	return xasprintf(
 		"SELECT body, id, wall_ms FROM move WHERE"
-		" changed_ms >= ?1%s%s%s%s",
+		" changed_ms >= ?1%s%s%s%s%s%s",
 		is_of_vm ? " AND namespace = ?2 AND vm = ?3" : "",
+		is_of_namespace ? " AND namespace = ?2" : "",
+		read->id[0] != '\0' ? " AND move_id = ?9" : "",
 		read->has_state ? " AND " : "", read->has_state ? plus : "",
 		read->has_state ? "state = ?5" : "");
 }
@@ -184,6 +190,10 @@ int move_table_read(struct sqlite3 *db, const struct store_moves_read *read,
 		at_most(read->is_by_row ? read->after : read->before_row));
 	(void)sqlite3_bind_int64(statement, 7, at_most(read->before_ms));
 	(void)sqlite3_bind_int64(statement, 8, (int64_t)read->limit);
+	if (read->id[0] != '\0') {
+		(void)sqlite3_bind_text(statement, 9, read->id, -1,
+			SQLITE_STATIC);
+	}
 	while (db_step(&r, statement, err) && deliver(statement, read)) {
 	}
 	(void)sqlite3_finalize(statement);

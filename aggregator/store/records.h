@@ -19,11 +19,16 @@ void store_moves_add(struct store_batch *batch, const struct move_record *move);
 
 /* A query for decision records, newest first. */
 struct store_decisions_read {
-	char namespace[DECISION_NAME_MAX];
-	char pod[DECISION_NAME_MAX]; /* "": of all pods */
-	char vm[DECISION_NAME_MAX];  /* "": of all VMs */
-	uint64_t from_ms, to_ms;     /* time of the decision; to is exclusive */
-	size_t limit;		     /* up to STORE_RECORDS_MAX */
+	char namespace[DECISION_NAME_MAX]; /* "": of all namespaces */
+	char pod[DECISION_NAME_MAX];	   /* "": of all pods */
+	char vm[DECISION_NAME_MAX];	   /* "": of all VMs */
+	uint64_t from_ms, to_ms; /* time of the decision; to is exclusive */
+	/* Only decisions before this place of an earlier list; before_row 0:
+	 * from the newest on. */
+	uint64_t before_ms, before_row;
+	/* NULL, or gets the row of each decision before record(). */
+	uint64_t *row;
+	size_t limit; /* up to STORE_RECORDS_MAX */
 	/* On the reader's thread; false ends the query. */
 	bool (*record)(void *owner, const struct decision_record *record);
 	/* On the loop's thread; err is NULL if all were delivered. */
@@ -43,10 +48,11 @@ struct store_move {
 
 /* A query for moves: newest first, or by rising row. */
 struct store_moves_read {
-	char namespace[DECISION_NAME_MAX];
-	char vm[DECISION_NAME_MAX]; /* "": of all VMs */
-	char node[REPORT_NODE_MAX]; /* source or target; "": any */
-	bool has_state;		    /* else in any state */
+	char namespace[DECISION_NAME_MAX]; /* "": of all */
+	char vm[DECISION_NAME_MAX];	   /* "": of all VMs */
+	char id[MOVE_ID_MAX];		   /* "": any */
+	char node[REPORT_NODE_MAX];	   /* source or target; "": any */
+	bool has_state;			   /* else in any state */
 	enum move_state state;
 	uint64_t since_ms; /* that changed at this time or later */
 	bool is_by_row;

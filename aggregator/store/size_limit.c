@@ -152,7 +152,9 @@ static int read_used(struct size_limit *limit, struct error *err)
 	if (r == 0) {
 		r = db_read_number(&size, limit->db, "PRAGMA page_size", err);
 	}
-	limit->used_bytes = (uint64_t)((pages - unused) * size);
+	if (r == 0) {
+		limit->used_bytes = (uint64_t)((pages - unused) * size);
+	}
 	return r;
 }
 
@@ -356,9 +358,10 @@ int size_limit_step(struct size_limit *limit, bool *is_idle, uint64_t now_us,
 	struct error *err)
 {
 	size_t count = 0;
-	int r = limit->max_bytes == 0 ? 0 : read_used(limit, err);
+	int r = read_used(limit, err);
 
-	*is_idle = r < 0 || limit->used_bytes <= limit->max_bytes;
+	*is_idle = r < 0 || limit->max_bytes == 0 ||
+		limit->used_bytes <= limit->max_bytes;
 	log_tallies(limit, now_us);
 	if (*is_idle) {
 		return r;
@@ -381,4 +384,9 @@ int size_limit_step(struct size_limit *limit, bool *is_idle, uint64_t now_us,
 			log_int("limit", (int64_t)limit->max_bytes), LOG_END);
 	}
 	return r;
+}
+
+uint64_t size_limit_used_bytes(const struct size_limit *limit)
+{
+	return limit->used_bytes;
 }

@@ -34,3 +34,7 @@ void size_limit_free(struct size_limit *limit);
  * is nothing left. Inside the caller's transaction; now_us is monotonic. */
 must_check int size_limit_step(struct size_limit *limit, bool *is_idle,
 	uint64_t now_us, struct error *err);
+
+/* The size that --max-db-size limits, which is known without a limit as well:
+ * the bytes of the pages in use, as of the last step; 0: there was none. */
+uint64_t size_limit_used_bytes(const struct size_limit *limit);

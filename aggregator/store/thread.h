@@ -11,6 +11,7 @@
 #include "aggregator/store/outbox.h"
 #include "aggregator/store/records.h"
 #include "lib/buffer.h"
+#include "lib/histogram.h"
 #include "lib/inbox.h"
 
 #include <stdatomic.h>
@@ -105,6 +106,8 @@ struct store {
 	size_t queued_bytes;	  /* in the queue and in the writer's group */
 	struct outbox_counts outbox;
 	struct left_out left_out;
+	uint64_t used_bytes;	  /* of the database; 0: not counted yet */
+	struct histogram commits; /* store/commits.h */
 	struct store_job *first_job, **last_job;
 	_Atomic bool stopping;	 /* set by the event loop, read by all */
 	_Atomic bool is_damaged; /* set by the thread that finds damage */

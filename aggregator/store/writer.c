@@ -1,6 +1,7 @@
 #include "aggregator/store/writer.h"
 
 #include "aggregator/store/commit_interval.h"
+#include "aggregator/store/commits.h"
 #include "aggregator/store/db.h"
 #include "aggregator/store/db_file.h"
 #include "aggregator/store/decisions.h"
@@ -313,6 +314,15 @@ static void note_unstored(struct writer *w, const struct store_batch *batch)
 	}
 }
 
+static void note_commit(struct writer *w, uint64_t commit_us)
+{
+	commit_interval_note(&w->commit_interval, commit_us);
+	uv_mutex_lock(&w->store->mutex);
+	histogram_observe(&w->store->commits, &commits_shape,
+		(double)commit_us / 1e6);
+	uv_mutex_unlock(&w->store->mutex);
+}
+
 static void finish_group(struct writer *w, struct store_batch *group)
 {
 	struct error error = { 0 };
@@ -320,8 +330,7 @@ static void finish_group(struct writer *w, struct store_batch *group)
 	uint64_t start_us = clock_monotonic_us();
 	int r = write_group(w, group, &error);
 
-	commit_interval_note(&w->commit_interval,
-		clock_monotonic_us() - start_us);
+	note_commit(w, clock_monotonic_us() - start_us);
 	r = r == 0 ? check_files(w, &error) : r;
 	note_damage(w, &error);
 	if (r < 0) {
@@ -362,6 +371,7 @@ static void maintain(struct writer *w)
 	}
 	uv_mutex_lock(&w->store->mutex);
 	w->store->left_out = maintenance_left_out(w->maintenance);
+	w->store->used_bytes = maintenance_used_bytes(w->maintenance);
 	uv_mutex_unlock(&w->store->mutex);
 }
 

@@ -120,6 +120,57 @@ static void returns_the_records_of_a_vm_newest_first(void **state)
 	assert_int_equal(query_of(s, "vm-1", "2", 0, 100).count, 0);
 }
 
+/* Two records of one millisecond follow each other by their rows. */
+static void a_list_goes_on_where_the_last_one_ended(void **state)
+{
+	struct scratch *s = *state;
+	uint64_t now = clock_wall_us() / 1000 * 1000;
+	uint64_t row = 0;
+	struct found found = { 0 };
+	struct store_decisions_read read = { .namespace = "a",
+		.to_ms = INT64_MAX,
+		.limit = 1,
+		.row = &row,
+		.record = on_record,
+		.done = on_done,
+		.owner = &found };
+
+	scratch_open(s, day_us);
+	write_records(s, "vm-1", 3, now);
+	write_records(s, "vm-2", 3, now);
+	for (size_t i = 1; i <= 6; i++) {
+		assert_int_equal(store_query_decisions(s->store, &read, NULL),
+			0);
+		run_until(&s->loop, &found.is_done);
+		assert_int_equal(found.count, i);
+		assert_int_equal(found.code, 0);
+		found.is_done = false;
+		read.before_ms = found.last_us / 1000;
+		read.before_row = row;
+	}
+	assert_int_equal(store_query_decisions(s->store, &read, NULL), 0);
+	run_until(&s->loop, &found.is_done);
+	assert_int_equal(found.count, 6);
+}
+
+static void a_namespace_has_its_own_records(void **state)
+{
+	struct scratch *s = *state;
+	struct found found = { 0 };
+	struct store_decisions_read read = { .namespace = "b",
+		.to_ms = INT64_MAX,
+		.limit = 100,
+		.record = on_record,
+		.done = on_done,
+		.owner = &found };
+
+	scratch_open(s, day_us);
+	write_records(s, "vm-1", 3, clock_wall_us());
+	assert_int_equal(store_query_decisions(s->store, &read, NULL), 0);
+	run_until(&s->loop, &found.is_done);
+	assert_int_equal(found.count, 0);
+}
+
 static void ignores_a_resend(void **state)
 {
 	struct scratch *s = *state;
@@ -160,6 +211,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		scratch_test(returns_the_records_of_a_pod_newest_first),
 		scratch_test(returns_the_records_of_a_vm_newest_first),
+		scratch_test(a_list_goes_on_where_the_last_one_ended),
+		scratch_test(a_namespace_has_its_own_records),
 		scratch_test(ignores_a_resend),
 		scratch_test(records_survive_a_restart),
 		scratch_test(refuses_queries_while_it_closes),

@@ -70,7 +70,7 @@ static void deletes_old_rows_of_the_head(void **state)
 	fixture_add_at(f, 700, f->now_ms);
 	maintained_init(&m, f, &options);
 	maintained_run(&m, 20);
-	assert_in_range(fixture_number(f, "SELECT count(*) FROM tail"), 20, 25);
+	assert_in_range(fixture_number(f, "SELECT count(*) FROM head"), 20, 25);
 	maintained_fini(&m);
 }
 

@@ -106,6 +106,10 @@ static void lists_moves_newest_first_by_each_filter(void **state)
 	assert_string_equal(newest(.limit = 100), " 4 3 2 1");
 	assert_string_equal(newest(.namespace = "shop", .vm = "web-2"), " 2");
 	assert_string_equal(newest(.namespace = "prod", .vm = "web-2"), "");
+	assert_string_equal(newest(.namespace = "shop"), " 4 3 2 1");
+	assert_string_equal(newest(.namespace = "prod"), "");
+	assert_string_equal(newest(.namespace = "shop", .id = "id-2"), " 2");
+	assert_string_equal(newest(.namespace = "prod", .id = "id-2"), "");
 	assert_string_equal(newest(.node = "node-3"), " 3 2");
 	assert_string_equal(
 		newest(.has_state = true, .state = MOVE_RECOMMENDED), " 4 2 1");

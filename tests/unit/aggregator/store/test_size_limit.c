@@ -3,9 +3,9 @@
 #include "aggregator/store/partition.h"
 #include "tests/unit/aggregator/store/maintained.h"
 
-static const char count_rows[] = "SELECT count(*) FROM tail";
+static const char count_rows[] = "SELECT count(*) FROM head";
 static const char count_decisions[] = "SELECT count(*) FROM decision";
-static const char count_outbox[] = "SELECT count(*) FROM outbox";
+static const char count_outbox[] = "SELECT count(*) FROM outbox_shard";
 
 /* Without deletion by age. */
 static struct store_options limited(uint64_t max_bytes)
@@ -201,7 +201,7 @@ static void holds_with_nothing_but_rows_of_the_head(void **state)
 	maintained_init(&m, f, &options);
 	shrink(&m);
 	assert_in_range(fixture_number(f, count_rows), 1, 1000);
-	assert_int_equal(fixture_number(f, "SELECT max(seq) FROM tail"), 1799);
+	assert_int_equal(fixture_number(f, "SELECT max(seq) FROM head"), 1799);
 	maintained_fini(&m);
 }
 
@@ -300,6 +300,7 @@ static void the_queue_of_remote_write_takes_no_more_than_its_limit(void **state)
 		assert_int_equal(db_exec(f->db, "BEGIN", NULL), 0);
 		for (size_t i = 0; i < (2 << 20) / sizes[s]; i++) {
 			report.len = sizes[s];
+			report.node = (int64_t)i;
 			assert_int_equal(
 				outbox_table_add(outbox, &report, NULL), 0);
 		}
@@ -390,8 +391,8 @@ static void a_greedy_node_loses_its_own_rows(void **state)
 	shrink(&m);
 	/* Honest reports are of the first ten minutes: the oldest. */
 	assert_int_equal(fixture_number(f,
-				 "SELECT count(*) FROM tail JOIN run ON"
-				 " run.id = tail.run WHERE node > 1"),
+				 "SELECT count(*) FROM head JOIN run ON"
+				 " run.id = head.run WHERE node > 1"),
 		2700);
 	assert_in_range(fixture_number(f, count_rows), 5000, 15000);
 	maintained_fini(&m);
@@ -461,6 +462,26 @@ static void counts_the_blobs_of_an_earlier_version(void **state)
 		bytes);
 }
 
+static void without_a_limit_the_size_is_known_and_nothing_is_deleted(
+	void **state)
+{
+	struct fixture *f = *state;
+	const struct store_options options = limited(0);
+	uint64_t from_ms = f->now_ms - 12 * hour_ms;
+	struct maintained m;
+
+	add_blobs(f, STORE_RAW, from_ms, 10, 20000);
+	maintained_init(&m, f, &options);
+	assert_int_equal(maintenance_used_bytes(m.maintenance), 0);
+	for (int i = 0; i < 20; i++) {
+		maintained_step(&m);
+		assert_int_equal(maintenance_used_bytes(m.maintenance),
+			used_bytes(f));
+	}
+	assert_int_equal(count_blobs(f, STORE_RAW, from_ms, 10), 10);
+	maintained_fini(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -483,6 +504,8 @@ int main(void)
 		fixture_test(invented_names_change_nothing),
 		fixture_test(reports_that_are_too_old_do_not_hold_it_up),
 		fixture_test(counts_the_blobs_of_an_earlier_version),
+		fixture_test(
+			without_a_limit_the_size_is_known_and_nothing_is_deleted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
