@@ -36,15 +36,15 @@ static int prepare_all(struct compact *c, struct error *err)
 {
 	const struct db_statement all[] = {
 		{ &c->next,
-			"SELECT id, sample_ms, stored_ms FROM tail"
+			"SELECT id, sample_ms, stored_ms FROM head"
 			" WHERE id >= ? ORDER BY id LIMIT 1" },
 		{ &c->rows,
-			"SELECT tail.id, run_id, sample_ms, body FROM tail"
-			" JOIN run ON run.id = tail.run"
-			" WHERE tail.id >= ? AND tail.id < ?"
+			"SELECT head.id, run_id, sample_ms, body FROM head"
+			" JOIN run ON run.id = head.run"
+			" WHERE head.id >= ? AND head.id < ?"
 			" AND sample_ms >= ? AND sample_ms < ?"
-			" ORDER BY sample_ms, tail.id" },
-		{ &c->delete_row, "DELETE FROM tail WHERE id = ?" },
+			" ORDER BY sample_ms, head.id" },
+		{ &c->delete_row, "DELETE FROM head WHERE id = ?" },
 		{ &c->touch_run,
 			"UPDATE run SET last_ms = max(last_ms, ?3)"
 			" WHERE node = ?1 AND run_id = ?2" },
@@ -111,6 +111,11 @@ static int next_group(struct compact *c, bool *is_found, struct group *group,
 	return r;
 }
 
+static uint64_t due_age_ms(const struct compact *c)
+{
+	return c->age_ms + c->age_ms / GRACE_DIVISOR;
+}
+
 /* Counts from when the report was stored, so late reports wait for more of
  * their hour. After the clock was set back, rows from the future must not wait
  * for that time to come. */
@@ -121,7 +126,7 @@ static bool is_due(const struct compact *c, const struct group *group,
 		? now_ms - group->stored_ms
 		: group->stored_ms - now_ms;
 
-	return waited_ms >= c->age_ms + c->age_ms / GRACE_DIVISOR;
+	return waited_ms >= due_age_ms(c);
 }
 
 /* *is_found: the rows of the group are due. Checks some groups a step; the next
@@ -137,7 +142,7 @@ static int find_due(struct compact *c, bool *is_found, struct group *group,
 
 		r = next_group(c, &is_there, group, err);
 		if (r < 0 || !is_there ||
-			head_slot_ms(group->id) + c->age_ms > now_ms) {
+			head_slot_ms(group->id) + due_age_ms(c) > now_ms) {
 			c->cursor = 0;
 			return r;
 		}

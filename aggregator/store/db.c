@@ -1,5 +1,7 @@
 #include "aggregator/store/db.h"
 
+#include "lib/memory.h"
+
 #include <errno.h>
 #include <sqlite3.h>
 
@@ -126,6 +128,39 @@ void db_rollback(struct sqlite3 *db)
 	if (sqlite3_get_autocommit(db) == 0) {
 		(void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
 	}
+}
+
+bool db_has_column(struct sqlite3 *db, const char *table, const char *column)
+{
+	return sqlite3_table_column_metadata(db, "main", table, column, NULL,
+		       NULL, NULL, NULL, NULL) == SQLITE_OK;
+}
+
+int db_move_rows(int64_t *moved, struct sqlite3 *db,
+	const struct db_old_rows *old, void *owner, struct error *err)
+{
+	scoped_free char *select =
+		xasprintf("SELECT id, %s FROM %s ORDER BY id LIMIT %d",
+			old->columns, old->table, DB_MOVED_ROWS);
+	struct sqlite3_stmt *rows = NULL;
+	int64_t last = 0;
+	int r = db_prepare(&rows, db, select, err);
+
+	*moved = 0;
+	while (db_step(&r, rows, err)) {
+		last = sqlite3_column_int64(rows, 0);
+		(*moved)++;
+		r = old->row(owner, rows, err);
+	}
+	(void)sqlite3_finalize(rows);
+	if (r == 0) {
+		scoped_free char *delete =
+			xasprintf("DELETE FROM %s WHERE id <= %lld", old->table,
+				(long long)last);
+
+		r = db_exec(db, delete, err);
+	}
+	return r;
 }
 
 int db_end(struct sqlite3 *db, int r, struct error *err)

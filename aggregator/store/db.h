@@ -48,6 +48,25 @@ bool db_step(int *r, struct sqlite3_stmt *statement, struct error *err);
 must_check int db_read_number(int64_t *out, struct sqlite3 *db, const char *sql,
 	struct error *err);
 
+/* column NULL: whether there is the table. */
+bool db_has_column(struct sqlite3 *db, const char *table, const char *column);
+
+/* Rows of one transaction; its fsync may take a second. */
+enum { DB_MOVED_ROWS = 5000 };
+
+/* Rows to take out of a table, which is converted. */
+struct db_old_rows {
+	const char *table;
+	const char *columns; /* that follow the id, which is column 0 */
+	int (*row)(void *owner, struct sqlite3_stmt *row, struct error *err);
+};
+
+/* Passes up to DB_MOVED_ROWS to old->row, by rising id, and deletes them.
+ * *moved: their number. The error may be one of old->row. Inside the caller's
+ * transaction. */
+must_check int db_move_rows(int64_t *moved, struct sqlite3 *db,
+	const struct db_old_rows *old, void *owner, struct error *err);
+
 /* Bytes of the file that a row of a table takes: its share of a page, and the
  * pages of its own if it is large. payload: the bytes of all its columns. */
 uint64_t db_row_bytes(size_t payload);

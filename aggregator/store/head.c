@@ -13,8 +13,8 @@ enum {
 	SLOT_SHIFT = HEAD_OWN_BITS + HEAD_NODE_BITS
 };
 
-/* Slots have 25 bits, which last until the year 2109. */
-static const uint64_t sample_max_ms = UINT64_C(1) << (25 + HEAD_SLOT_BITS);
+/* Slots have 29 bits, which last until the year 2109. */
+static const uint64_t sample_max_ms = UINT64_C(1) << (29 + HEAD_SLOT_BITS);
 /* A run is deleted when its last report is too old. */
 static const int64_t touch_every_ms = 600000;
 static const int64_t node_max = (INT64_C(1) << HEAD_NODE_BITS) - 2;
@@ -53,9 +53,9 @@ static const char *const sqls[STATEMENTS] = {
 		"UPDATE seqs SET last = ?3 WHERE run = ?1"
 		" AND first = ?2",
 	[DELETE_SEQS] = "DELETE FROM seqs WHERE run = ? AND first = ?",
-	[LAST_ID] = "SELECT max(id) FROM tail WHERE id >= ? AND id < ?",
+	[LAST_ID] = "SELECT max(id) FROM head WHERE id >= ? AND id < ?",
 	[ADD_REPORT] =
-		"INSERT INTO tail(id, run, seq, sample_ms, stored_ms,"
+		"INSERT INTO head(id, run, seq, sample_ms, stored_ms,"
 		" body) VALUES (?, ?, ?, ?, ?, ?)",
 };
 
@@ -252,6 +252,13 @@ static int note_seq(bool *is_new, struct head *head, int64_t run_number,
 	return r;
 }
 
+static int check_time(const struct head_report *report, struct error *err)
+{
+	return report->sample_ms < sample_max_ms
+		? 0
+		: error_set(err, -ERANGE, "the clock is past the year 2109");
+}
+
 static int add_row(struct head *head, int64_t run_number,
 	const struct head_report *report, struct error *err)
 {
@@ -278,6 +285,14 @@ static int add_row(struct head *head, int64_t run_number,
 	return r;
 }
 
+int head_put(struct head *head, int64_t run_number,
+	const struct head_report *report, struct error *err)
+{
+	int r = check_time(report, err);
+
+	return r == 0 ? add_row(head, run_number, report, err) : r;
+}
+
 char *head_node_name(struct sqlite3 *db, int64_t node)
 {
 	scoped_free char *sql = xasprintf(
@@ -298,13 +313,9 @@ int head_add(struct head *head, const struct head_report *report,
 {
 	int64_t run_number;
 	bool is_new = false;
-	int r;
+	int r = check_time(report, err);
 
-	if (report->sample_ms >= sample_max_ms) {
-		return error_set(err, -ERANGE,
-			"the clock is past the year 2109");
-	}
-	r = find_run(&run_number, head, report, err);
+	r = r == 0 ? find_run(&run_number, head, report, err) : r;
 	if (r == 0) {
 		r = note_seq(&is_new, head, run_number, (int64_t)report->seq,
 			err);
@@ -317,7 +328,7 @@ int head_find_newest(uint64_t *sample_ms, struct sqlite3 *db, uint64_t wall_ms,
 	struct error *err)
 {
 	scoped_free char *sql = xasprintf(
-		"SELECT sample_ms FROM tail WHERE id < %lld"
+		"SELECT sample_ms FROM head WHERE id < %lld"
 		" ORDER BY id DESC LIMIT 1",
 		(long long)head_id(wall_ms + HEAD_SLOT_MS, 0));
 	int64_t found = 0;
@@ -330,7 +341,7 @@ int head_find_newest(uint64_t *sample_ms, struct sqlite3 *db, uint64_t wall_ms,
 /* ---- deleting ---- */
 
 /* Limits of a step that deletes. */
-enum { DELETE_ROWS = 500, DELETE_BYTES = 2 << 20 };
+enum { DELETE_ROWS = 500, DELETE_BYTES = 2 << 20, DELETE_GROUPS = 16 };
 
 /* Deletes the first rows with ids in [range[0], range[1]). */
 static int delete_range(struct head_deleted *out, struct sqlite3 *db,
@@ -339,7 +350,7 @@ static int delete_range(struct head_deleted *out, struct sqlite3 *db,
 	struct sqlite3_stmt *find = NULL;
 	int64_t last = 0;
 	int r = db_prepare(&find, db,
-		"SELECT id, length(body) FROM tail WHERE id >= ? AND id < ?"
+		"SELECT id, length(body) FROM head WHERE id >= ? AND id < ?"
 		" ORDER BY id",
 		err);
 
@@ -361,7 +372,7 @@ static int delete_range(struct head_deleted *out, struct sqlite3 *db,
 	(void)sqlite3_finalize(find);
 	if (r == 0 && out->rows > 0) {
 		scoped_free char *sql = xasprintf(
-			"DELETE FROM tail WHERE id >= %lld AND id <= %lld",
+			"DELETE FROM head WHERE id >= %lld AND id <= %lld",
 			(long long)range[0], (long long)last);
 
 		r = db_exec(db, sql, err);
@@ -377,15 +388,15 @@ int head_delete_rows(struct head_deleted *out, struct sqlite3 *db,
 	return delete_range(out, db, (int64_t[]){ 0, end }, most_bytes, err);
 }
 
-/* The first id of the node's oldest rows, from slot to slot; 0: none. */
+/* The first id of the node's oldest rows from id `at` on, from slot to slot; 0:
+ * none. */
 static int find_oldest_of(int64_t *first, struct sqlite3 *db, int64_t node,
-	struct error *err)
+	int64_t at, struct error *err)
 {
 	struct sqlite3_stmt *next = NULL;
-	int64_t at = 0;
 	bool is_there = true;
 	int r = db_prepare(&next, db,
-		"SELECT id FROM tail WHERE id >= ? ORDER BY id LIMIT 1", err);
+		"SELECT id FROM head WHERE id >= ? ORDER BY id LIMIT 1", err);
 
 	*first = 0;
 	while (is_there && *first == 0) {
@@ -411,14 +422,23 @@ int head_delete_rows_of_node(struct head_deleted *out, struct sqlite3 *db,
 	int64_t node, uint64_t most_bytes, struct error *err)
 {
 	int64_t first = 0;
-	int r = find_oldest_of(&first, db, node, err);
+	int r = find_oldest_of(&first, db, node, 0, err);
 
-	*out = (struct head_deleted){ 0 };
-	return r < 0 || first == 0
-		? r
-		: delete_range(out, db,
-			  (int64_t[]){ first, head_next_node(first) },
-			  most_bytes, err);
+	most_bytes = most_bytes < DELETE_BYTES ? most_bytes : DELETE_BYTES;
+	*out = (struct head_deleted){ .from_ms = head_slot_ms(first) };
+	for (int i = 0; r == 0 && first != 0 && i < DELETE_GROUPS &&
+		out->rows < DELETE_ROWS && out->bytes < most_bytes;
+		i++) {
+		struct head_deleted some;
+
+		r = delete_range(&some, db,
+			(int64_t[]){ first, head_next_node(first) },
+			most_bytes - out->bytes, err);
+		out->rows += some.rows;
+		out->bytes += some.bytes;
+		r = r == 0 ? find_oldest_of(&first, db, node, first, err) : r;
+	}
+	return r;
 }
 
 int head_delete_runs(struct sqlite3 *db, uint64_t before_ms, struct error *err)

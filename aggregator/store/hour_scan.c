@@ -35,19 +35,19 @@ int hour_scan_new(struct hour_scan **out, struct sqlite3 *db, struct error *err)
 	struct hour_scan *scan = xcalloc(1, sizeof(*scan));
 	const struct db_statement all[] = {
 		{ &scan->has_rows,
-			"SELECT 1 FROM tail WHERE id >= ?1 AND id < ?2"
+			"SELECT 1 FROM head WHERE id >= ?1 AND id < ?2"
 			" LIMIT 1" },
 		{ &scan->list_rows,
-			"SELECT id, sample_ms FROM tail"
+			"SELECT id, sample_ms FROM head"
 			" WHERE id >= ?1 AND id < ?2"
 			" AND sample_ms >= ?3 AND sample_ms < ?4" },
 		{ &scan->measure_rows,
-			"SELECT sum(length(body)) FROM tail"
+			"SELECT sum(length(body)) FROM head"
 			" WHERE id >= ?1 AND id < ?2"
 			" AND sample_ms >= ?3 AND sample_ms < ?4" },
 		{ &scan->get_row,
-			"SELECT run_id, body FROM tail JOIN run"
-			" ON run.id = tail.run WHERE tail.id = ?" },
+			"SELECT run_id, body FROM head JOIN run"
+			" ON run.id = head.run WHERE head.id = ?" },
 	};
 	int r = db_prepare_all(db, all, count_of(all), err);
 

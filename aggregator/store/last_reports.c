@@ -92,13 +92,13 @@ static int read_rows(struct last_reports *out, struct sqlite3 *db,
 	struct sqlite3_stmt *before = NULL, *newest = NULL;
 	const struct db_statement all[] = {
 		{ &before,
-			"SELECT id FROM tail WHERE id < ?"
+			"SELECT id FROM head WHERE id < ?"
 			" ORDER BY id DESC LIMIT 1" },
 		{ &newest,
-			"SELECT run_id, sample_ms, body FROM tail"
-			" JOIN run ON run.id = tail.run"
-			" WHERE tail.id >= ? AND tail.id < ?"
-			" ORDER BY sample_ms DESC, tail.id DESC LIMIT 1" },
+			"SELECT run_id, sample_ms, body FROM head"
+			" JOIN run ON run.id = head.run"
+			" WHERE head.id >= ? AND head.id < ?"
+			" ORDER BY sample_ms DESC, head.id DESC LIMIT 1" },
 	};
 	int r = db_prepare_all(db, all, count_of(all), err);
 

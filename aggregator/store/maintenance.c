@@ -69,7 +69,7 @@ static int read_clock(struct maintenance *maintenance, struct error *err)
 	}
 	if (r == 0 && reached == 0) {
 		r = db_read_number(&newest, maintenance->db,
-			"SELECT sample_ms FROM tail ORDER BY id DESC LIMIT 1",
+			"SELECT sample_ms FROM head ORDER BY id DESC LIMIT 1",
 			err);
 	}
 	if (r == 0 && reached == 0 && newest == 0) {

@@ -5,113 +5,95 @@
 #include "aggregator/store/head.h"
 #include "lib/clock.h"
 #include "lib/log.h"
-#include "lib/memory.h"
 #include "proto/report.h"
 
 #include <errno.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
 
-/* Reports of one transaction; its fsync may take a second. */
-enum { STEP_ROWS = 5000 };
-
-/* column NULL: whether there is the table. */
-static bool has_column(struct sqlite3 *db, const char *table,
-	const char *column)
+static int create_head(struct sqlite3 *db, struct error *err)
 {
-	return sqlite3_table_column_metadata(db, "main", table, column, NULL,
-		       NULL, NULL, NULL, NULL) == SQLITE_OK;
+	return db_exec(db, "CREATE TABLE IF NOT EXISTS head" HEAD_COLUMNS, err);
 }
 
 /* The old table keeps its name until it is empty. The first step creates the
- * new tables. */
+ * new tables, unless an earlier version began the conversion. */
 static int begin(struct sqlite3 *db, const char *schema, struct error *err)
 {
-	int r = 0;
+	int r = db_has_column(db, "run", NULL) ? create_head(db, err)
+					       : db_exec(db, schema, err);
 
-	if (!has_column(db, "tail", NULL)) {
-		r = db_exec(db, schema, err);
-	}
 	/* Format 1 until the last step is done. */
 	return r < 0 ? r : db_exec(db, "PRAGMA user_version = 1", err);
 }
 
-static int move_some(struct sqlite3 *db, struct head *head, int *moved,
-	struct error *err)
+static int move_report(void *owner, struct sqlite3_stmt *old, struct error *err)
 {
-	struct sqlite3_stmt *old = NULL;
-	int r = db_prepare(&old, db,
-		"SELECT node, run_id, seq, sample_ms, body, id FROM report"
-		" ORDER BY id LIMIT ?",
-		err);
-	int64_t last = 0;
+	const struct head_report report = {
+		.node = sqlite3_column_int64(old, 1),
+		.run_id = sqlite3_column_blob(old, 2),
+		.seq = (uint64_t)sqlite3_column_int64(old, 3),
+		.sample_ms = (uint64_t)sqlite3_column_int64(old, 4),
+		.stored_ms = clock_wall_us() / 1000,
+		.body = sqlite3_column_blob(old, 5),
+		.len = (size_t)sqlite3_column_bytes(old, 5),
+	};
+	int r = 0;
 
-	*moved = 0;
-	(void)sqlite3_bind_int(old, 1, STEP_ROWS);
-	while (db_step(&r, old, err)) {
-		const struct head_report report = {
-			.node = sqlite3_column_int64(old, 0),
-			.run_id = sqlite3_column_blob(old, 1),
-			.seq = (uint64_t)sqlite3_column_int64(old, 2),
-			.sample_ms = (uint64_t)sqlite3_column_int64(old, 3),
-			.stored_ms = clock_wall_us() / 1000,
-			.body = sqlite3_column_blob(old, 4),
-			.len = (size_t)sqlite3_column_bytes(old, 4),
-		};
-
-		last = sqlite3_column_int64(old, 5);
-		(*moved)++;
-		if (sqlite3_column_bytes(old, 1) == REPORT_RUN_ID_BYTES) {
-			r = head_add(head, &report, err);
-		}
+	if (sqlite3_column_bytes(old, 2) == REPORT_RUN_ID_BYTES) {
+		r = head_add(owner, &report, err);
 	}
-	(void)sqlite3_finalize(old);
-	if (r >= 0) {
-		scoped_free char *sql = xasprintf(
-			"DELETE FROM report WHERE id <= %lld", (long long)last);
-
-		r = db_exec(db, sql, err);
-	}
-	return r;
+	return r < 0 ? r : 0;
 }
 
-static int step(struct sqlite3 *db, const char *schema, int *moved,
-	struct error *err)
+/* How a table of reports becomes the head, some rows at a time. */
+struct conversion {
+	int from; /* the format */
+	int (*begin)(struct sqlite3 *db, const char *schema, struct error *err);
+	struct db_old_rows old; /* the owner is the head */
+	const char *end;	/* when the table is empty */
+};
+
+static int step(const struct conversion *conversion, struct sqlite3 *db,
+	const char *schema, int64_t *moved, struct error *err)
 {
 	struct head *head = NULL;
 	int r = db_exec(db, "BEGIN IMMEDIATE", err);
 
-	r = r == 0 ? begin(db, schema, err) : r;
+	r = r == 0 ? conversion->begin(db, schema, err) : r;
 	r = r == 0 ? head_new(&head, db, err) : r;
-	r = r == 0 ? move_some(db, head, moved, err) : r;
+	r = r == 0 ? db_move_rows(moved, db, &conversion->old, head, err) : r;
 	head_free(head);
 	if (r == 0 && *moved == 0) {
-		r = db_exec(db, "DROP TABLE report; PRAGMA user_version = 2",
-			err);
+		r = db_exec(db, conversion->end, err);
 	}
 	return db_end(db, r, err);
 }
 
-static int convert_reports(struct sqlite3 *db, const char *schema,
-	const _Atomic bool *stopping, struct error *err)
+static int convert_rows(const struct conversion *conversion, struct sqlite3 *db,
+	const char *schema, const _Atomic bool *stopping, struct error *err)
 {
 	int64_t all = 0;
-	int moved = 1;
+	int64_t moved = 1;
 	int r = 0;
 
-	log_info("converting the database from format 1", LOG_END);
+	log_info("converting the reports of an earlier format",
+		log_int("format", conversion->from), LOG_END);
 	while (r == 0 && moved > 0) {
 		r = atomic_load(stopping)
 			? error_set(err, -ECANCELED, "shutting down")
-			: step(db, schema, &moved, err);
+			: step(conversion, db, schema, &moved, err);
 		all += moved;
 	}
 	if (r == 0) {
-		log_info("database converted", log_int("reports", all),
-			LOG_END);
+		log_info("reports converted", log_int("reports", all), LOG_END);
 	}
 	return r;
 }
+
+static const struct conversion reports_of_1 = { 1, begin,
+	{ "report", "node, run_id, seq, sample_ms, body", move_report },
+	"DROP TABLE report; PRAGMA user_version = 2" };
 
 /* ---- format 2 ---- */
 
@@ -132,7 +114,7 @@ static int convert_identities(struct sqlite3 *db, struct error *err)
 	int r = db_exec(db, "BEGIN IMMEDIATE", err);
 
 	/* A conversion from format 1 may have made the new table. */
-	if (r == 0 && !has_column(db, "identity", "node")) {
+	if (r == 0 && !db_has_column(db, "identity", "node")) {
 		r = db_exec(db, convert, err);
 	}
 	r = r == 0 ? db_exec(db, "PRAGMA user_version = 3", err) : r;
@@ -165,12 +147,67 @@ static int convert_decisions(struct sqlite3 *db, struct error *err)
 	int r = db_exec(db, "BEGIN IMMEDIATE", err);
 
 	/* decisions_new() makes a table that is missing. */
-	if (r == 0 && has_column(db, "decision", NULL) &&
-		!has_column(db, "decision", "vm")) {
+	if (r == 0 && db_has_column(db, "decision", NULL) &&
+		!db_has_column(db, "decision", "vm")) {
 		r = add_vm(db, err);
 	}
 	r = r == 0 ? db_exec(db, "PRAGMA user_version = 4", err) : r;
 	return db_end(db, r, err);
+}
+
+/* ---- format 5 ---- */
+
+/* Until format 5, the head was called tail and had slots of 131 s. */
+enum { TAIL_NODE_SHIFT = 18 };
+
+static int begin_head(struct sqlite3 *db, const char *schema, struct error *err)
+{
+	(void)schema;
+	return create_head(db, err);
+}
+
+/* The row's run and seq are marked already. */
+static int move_row(void *owner, struct sqlite3_stmt *old, struct error *err)
+{
+	int64_t node = sqlite3_column_int64(old, 0) >> TAIL_NODE_SHIFT &
+		((INT64_C(1) << HEAD_NODE_BITS) - 1);
+	const struct head_report report = {
+		.node = node,
+		.seq = (uint64_t)sqlite3_column_int64(old, 2),
+		.sample_ms = (uint64_t)sqlite3_column_int64(old, 3),
+		.stored_ms = (uint64_t)sqlite3_column_int64(old, 4),
+		.body = sqlite3_column_blob(old, 5),
+		.len = (size_t)sqlite3_column_bytes(old, 5),
+	};
+	struct error why = { 0 };
+	int r = head_put(owner, sqlite3_column_int64(old, 1), &report, &why);
+
+	if (r == -EDQUOT || r == -ERANGE) {
+		/* Not an agent's: 2,000 reports a second. */
+		log_error("cannot convert a stored report, dropping it",
+			log_err(&why), LOG_END);
+		return 0;
+	}
+	if (r < 0) {
+		*err = why;
+	}
+	return r;
+}
+
+static const struct conversion tail_of_5 = { 5, begin_head,
+	{ "tail", "run, seq, sample_ms, stored_ms, body", move_row },
+	"DROP TABLE tail; PRAGMA user_version = 6" };
+
+/* A conversion from format 1 made no tail, unless an earlier version began it.
+ * Until the end, the format is 5. An earlier program that opens the file then
+ * reads the rest of tail and adds to it; the next conversion moves that, too.
+ */
+static int convert_tail(struct sqlite3 *db, const _Atomic bool *stopping,
+	struct error *err)
+{
+	return db_has_column(db, "tail", NULL)
+		? convert_rows(&tail_of_5, db, NULL, stopping, err)
+		: db_exec(db, "PRAGMA user_version = 6", err);
 }
 
 /* ---- all ---- */
@@ -182,10 +219,15 @@ int migrate_run(struct sqlite3 *db, const char *schema,
 	int r = db_read_number(&version, db, "PRAGMA user_version", err);
 
 	if (r == 0 && version == 1) {
-		r = convert_reports(db, schema, stopping, err);
+		r = convert_rows(&reports_of_1, db, schema, stopping, err);
 	}
 	if (r == 0 && version <= 2) {
 		r = convert_identities(db, err);
 	}
-	return r == 0 ? convert_decisions(db, err) : r;
+	r = r == 0 && version <= 3 ? convert_decisions(db, err) : r;
+	/* Format 5 has chunks that programs of format 4 cannot read. */
+	if (r == 0 && version <= 4) {
+		r = db_exec(db, "PRAGMA user_version = 5", err);
+	}
+	return r == 0 ? convert_tail(db, stopping, err) : r;
 }

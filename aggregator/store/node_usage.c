@@ -11,6 +11,11 @@
 /* Groups of slot and node that one step reads, with three rows each. */
 enum { STEP_GROUPS = 200 };
 
+/* Up to ALL_GROUPS groups are all counted. If there are more, one slot of each
+ * span of slots counts for the others. Chance picks it, because the sender
+ * chooses the times. */
+enum { ALL_GROUPS = 20000, SPAN_SLOTS_MAX = 16 };
+
 /* Other columns of a row of the head. */
 enum { ROW_BYTES = 30 };
 
@@ -22,6 +27,8 @@ struct node_usage {
 	uint64_t head_bytes;
 	bool has_blobs;
 	int64_t cursor; /* groups before this are counted */
+	uint64_t span_slots;
+	uint64_t picked_ms; /* the slot that is counted of this span */
 };
 
 int node_usage_new(struct node_usage **out, struct sqlite3 *db,
@@ -30,10 +37,10 @@ int node_usage_new(struct node_usage **out, struct sqlite3 *db,
 	struct node_usage *usage = xcalloc(1, sizeof(*usage));
 	const struct db_statement all[] = {
 		{ &usage->next,
-			"SELECT id, length(body) FROM tail WHERE id >= ?"
+			"SELECT id, length(body) FROM head WHERE id >= ?"
 			" ORDER BY id LIMIT 1" },
 		{ &usage->last,
-			"SELECT id, length(body) FROM tail WHERE id < ?"
+			"SELECT id, length(body) FROM head WHERE id < ?"
 			" ORDER BY id DESC LIMIT 1" },
 	};
 	int r = db_prepare_all(db, all, count_of(all), err);
@@ -101,6 +108,14 @@ static int read_row(bool *is_there, struct row *row,
 	return r;
 }
 
+static uint64_t random_below(uint64_t end)
+{
+	uint64_t random = 0;
+
+	sqlite3_randomness(sizeof(random), &random);
+	return random % end;
+}
+
 /* Counts the group that begins with this row: from a row that chance picks, as
  * the sender chooses the sizes, and from the last one. */
 static int add_group(struct node_usage *usage, const struct row *first,
@@ -109,18 +124,17 @@ static int add_group(struct node_usage *usage, const struct row *first,
 	int64_t node = head_node(first->id);
 	struct row last = *first, some = *first;
 	bool is_there;
-	uint64_t random = 0, rows;
+	uint64_t rows;
 	int r = read_row(&is_there, &last, usage->last,
 		head_next_node(first->id), err);
 
 	rows = (uint64_t)(last.id - first->id) + 1;
-	sqlite3_randomness(sizeof(random), &random);
 	if (r == 0 && rows > 1) {
 		r = read_row(&is_there, &some, usage->next,
-			first->id + (int64_t)(random % rows), err);
+			first->id + (int64_t)random_below(rows), err);
 	}
 	if (r == 0) {
-		uint64_t bytes = rows *
+		uint64_t bytes = usage->span_slots * rows *
 			(db_row_bytes(last.bytes + ROW_BYTES) +
 				db_row_bytes(some.bytes + ROW_BYTES)) /
 			2;
@@ -131,6 +145,53 @@ static int add_group(struct node_usage *usage, const struct row *first,
 	return r;
 }
 
+/* Chooses the length of spans by the slots and nodes there are. */
+static int begin_head(struct node_usage *usage, struct error *err)
+{
+	int64_t first = 0, last = 0, nodes = 0;
+	uint64_t groups;
+	int r = db_read_number(&first, usage->db, "SELECT min(id) FROM head",
+		err);
+
+	if (r == 0) {
+		r = db_read_number(&last, usage->db, "SELECT max(id) FROM head",
+			err);
+	}
+	if (r == 0) {
+		r = db_read_number(&nodes, usage->db,
+			"SELECT count(*) FROM node", err);
+	}
+	groups = ((head_slot_ms(last) - head_slot_ms(first)) / HEAD_SLOT_MS +
+			 1) *
+		(uint64_t)nodes;
+	usage->span_slots = 1 + groups / ALL_GROUPS;
+	if (usage->span_slots > SPAN_SLOTS_MAX) {
+		usage->span_slots = SPAN_SLOTS_MAX;
+	}
+	usage->picked_ms = 0;
+	return r;
+}
+
+/* Whether the group is in the slot of its span that is counted; if not, the
+ * cursor moves on to that slot, or to the next span. */
+static bool is_picked(struct node_usage *usage, int64_t id)
+{
+	uint64_t span_ms = usage->span_slots * HEAD_SLOT_MS;
+	uint64_t slot_ms = head_slot_ms(id);
+	uint64_t begin_ms = slot_ms / span_ms * span_ms;
+
+	if (usage->picked_ms < begin_ms) {
+		usage->picked_ms = begin_ms +
+			random_below(usage->span_slots) * HEAD_SLOT_MS;
+	}
+	if (slot_ms < usage->picked_ms) {
+		usage->cursor = head_id(usage->picked_ms, 0);
+	} else if (slot_ms > usage->picked_ms) {
+		usage->cursor = head_id(begin_ms + span_ms, 0);
+	}
+	return slot_ms == usage->picked_ms;
+}
+
 int node_usage_step(struct node_usage *usage, bool *is_done, struct error *err)
 {
 	int r = 0;
@@ -138,7 +199,8 @@ int node_usage_step(struct node_usage *usage, bool *is_done, struct error *err)
 	*is_done = false;
 	if (!usage->has_blobs) {
 		usage->has_blobs = true;
-		return blob_bytes_read(usage->db, add, usage, err);
+		r = begin_head(usage, err);
+		return r == 0 ? blob_bytes_read(usage->db, add, usage, err) : r;
 	}
 	for (int i = 0; r == 0 && !*is_done && i < STEP_GROUPS; i++) {
 		struct row first = { 0 };
@@ -147,7 +209,7 @@ int node_usage_step(struct node_usage *usage, bool *is_done, struct error *err)
 		r = read_row(&is_there, &first, usage->next, usage->cursor,
 			err);
 		*is_done = r == 0 && !is_there;
-		if (r == 0 && is_there) {
+		if (r == 0 && is_there && is_picked(usage, first.id)) {
 			r = add_group(usage, &first, err);
 			usage->cursor = head_next_node(first.id);
 		}

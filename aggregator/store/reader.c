@@ -102,7 +102,7 @@ static int cut_range(uint64_t range_ms[2], struct sqlite3 *db,
 	struct sqlite3_stmt *rows = NULL;
 	uint64_t from_ms = UINT64_MAX, end_ms = 0;
 	int r = db_prepare(&rows, db,
-		"SELECT (SELECT min(id) FROM tail), (SELECT max(id) FROM tail)",
+		"SELECT (SELECT min(id) FROM head), (SELECT max(id) FROM head)",
 		err);
 
 	if (r == 0 && sqlite3_step(rows) == SQLITE_ROW &&

@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Agents report at least once a minute; the head sorts by 131 s. */
+/* Agents report at least once a minute; the head sorts by 8 s. */
 #define RETENTION_AGREES_MS UINT64_C(300000)
 
 /* A daemon that sets the clock does so within the first minutes. */

@@ -3,6 +3,7 @@
 #include "aggregator/store/blob_bytes.h"
 #include "aggregator/store/db.h"
 #include "aggregator/store/db_file.h"
+#include "aggregator/store/head.h"
 #include "aggregator/store/migrate.h"
 #include "lib/memory.h"
 
@@ -10,8 +11,8 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-/* Raised with every change of the tables. */
-enum { SCHEMA_VERSION = 4 };
+/* Raised with every change of the tables, and with CHUNK_VERSION. */
+enum { SCHEMA_VERSION = 6 };
 
 enum { BUSY_MS = 2000 }; /* as in store/db.c */
 
@@ -25,9 +26,8 @@ static const char schema[] =
 	" UNIQUE(node, run_id));"
 	"CREATE TABLE seqs(run INTEGER NOT NULL, first INTEGER NOT NULL,"
 	" last INTEGER NOT NULL, PRIMARY KEY(run, first)) WITHOUT ROWID;"
-	"CREATE TABLE tail(id INTEGER PRIMARY KEY, run INTEGER NOT NULL,"
-	" seq INTEGER NOT NULL, sample_ms INTEGER NOT NULL,"
-	" stored_ms INTEGER NOT NULL, body BLOB NOT NULL);"
+	"CREATE TABLE head" HEAD_COLUMNS
+	";"
 	"CREATE TABLE rollup_due(hour INTEGER NOT NULL, node INTEGER NOT NULL,"
 	" PRIMARY KEY(hour, node)) WITHOUT ROWID;"
 	"CREATE TABLE place(pod_uid TEXT NOT NULL, node INTEGER NOT NULL,"
@@ -37,7 +37,7 @@ static const char schema[] =
 	" NOT NULL, name TEXT NOT NULL, vmi_uid TEXT NOT NULL,"
 	" seen_ms INTEGER NOT NULL, node INTEGER NOT NULL) WITHOUT ROWID;"
 	"CREATE INDEX identity_name ON identity(namespace, name);"
-	"PRAGMA user_version = 4;";
+	"PRAGMA user_version = 6;";
 
 /* Databases had no application id at first. A database without one is the
  * store's if it is empty or has the two tables of that time. */

@@ -1,9 +1,9 @@
 /* The tables of the database, their version, and whose database a file is.
  *
- * On disk, tables and columns keep the names of their first version:
+ * On disk, most tables and columns keep the names of their first version:
  *
  *     table        in the code                          module
- *     tail         the head: one row a report           head
+ *     head         one row a report                     head
  *     seqs         intervals of the seqs of a run       head
  *     node, run    nodes, and the runs of their agents  head
  *     place        pod_nodes: a pod's nodes, and when   pod_nodes
@@ -12,7 +12,7 @@
  *     m1_DAY       partition of STORE_1M: minutes       partition, rollups
  *     h1_32DAYS    partition of STORE_1H: hours         partition, rollups
  *     rollup_due   hours whose chunks have changed      compact, rollups
- *     outbox       reports for remote write             outbox_table
+ *     outbox_shard reports for remote write             outbox_table
  *     decision     decision records                     decisions
  *     move         moves, the last revision of each     move_table
  *     blob_bytes   bytes of each node in partitions     blob_bytes

@@ -7,13 +7,13 @@
 
 #include <sqlite3.h>
 
-/* Takes the last id of the node and time, as 262,144 reports would. The store
+/* Takes the last id of the node and time, as 16,384 reports would. The store
  * holds a report already. */
 static inline void fill_slot(struct scratch *s, int64_t node,
 	uint64_t sample_ms)
 {
 	scoped_free char *sql = xasprintf(
-		"INSERT INTO tail(id, run, seq, sample_ms, stored_ms, body)"
+		"INSERT INTO head(id, run, seq, sample_ms, stored_ms, body)"
 		" VALUES (%lld, 1, 1000000, %lld, 0, x'')",
 		(long long)head_next_node(head_id(sample_ms, node)) - 1,
 		(long long)sample_ms);

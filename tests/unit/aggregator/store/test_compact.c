@@ -13,7 +13,7 @@ static void packed_reports_are_identical(void **state)
 	assert_int_equal(count_hours(f, base_ms, 3), 4000);
 	f->now_ms += 2 * hour_ms;
 	fixture_pack_all(f);
-	assert_int_equal(fixture_number(f, "SELECT count(*) FROM tail"), 0);
+	assert_int_equal(fixture_number(f, "SELECT count(*) FROM head"), 0);
 	assert_int_equal(count_hours(f, base_ms, 3), 4000);
 	assert_int_equal(fixture_number(f, "SELECT count(*) FROM rollup_due"),
 		3);
@@ -26,12 +26,12 @@ static void a_row_without_a_run_does_not_hold_up_the_others(void **state)
 
 	fixture_add_range(f, base_ms, 1, 11);
 	assert_int_equal(
-		db_exec(f->db, "UPDATE tail SET run = 99 WHERE seq < 11", NULL),
+		db_exec(f->db, "UPDATE head SET run = 99 WHERE seq < 11", NULL),
 		0);
 	fixture_add_range(f, base_ms + hour_ms, 20, 30);
 	f->now_ms += 2 * hour_ms;
 	fixture_pack_all(f);
-	assert_int_equal(fixture_number(f, "SELECT count(*) FROM tail"), 10);
+	assert_int_equal(fixture_number(f, "SELECT count(*) FROM head"), 10);
 	assert_int_equal(count_hours(f, base_ms + hour_ms, 1), 10);
 }
 
@@ -45,7 +45,7 @@ static void each_day_is_read_from_its_own_table(void **state)
 	fixture_add_range(f, today_ms, 200, 250);
 	f->now_ms += 2 * hour_ms;
 	fixture_pack_all(f);
-	assert_int_equal(fixture_number(f, "SELECT count(*) FROM tail"), 0);
+	assert_int_equal(fixture_number(f, "SELECT count(*) FROM head"), 0);
 	assert_int_equal(count_hours(f, before_ms, 1), 99);
 	assert_int_equal(count_hours(f, today_ms, 1), 50);
 	assert_int_equal(count_hours(f, before_ms, 25), 149);
@@ -61,7 +61,7 @@ static void the_newest_stay_rows_and_all_are_read_in_order(void **state)
 	fixture_add_range(f, base_ms, 1800, 1900);
 	f->now_ms = base_ms + hour_ms / 2 + hour_ms * 3 / 4;
 	fixture_pack_all(f);
-	assert_in_range(fixture_number(f, "SELECT count(*) FROM tail"), 90,
+	assert_in_range(fixture_number(f, "SELECT count(*) FROM head"), 90,
 		110);
 	assert_int_equal(count_hours(f, base_ms, 2), 1899);
 }
@@ -77,12 +77,12 @@ static void packed_reports_are_not_stored_again(void **state)
 	fixture_pack_all(f);
 	/* The same reports with another delay, and the missing ones. */
 	fixture_add_range(f, base_ms + 3, 1, 900);
-	assert_int_equal(fixture_number(f, "SELECT count(*) FROM tail"), 200);
+	assert_int_equal(fixture_number(f, "SELECT count(*) FROM head"), 200);
 	assert_int_equal(fixture_number(f, "SELECT count(*) FROM seqs"), 1);
 	assert_int_equal(count_hours(f, base_ms, 2), 899);
 	f->now_ms += 2 * hour_ms;
 	fixture_pack_all(f);
-	assert_int_equal(fixture_number(f, "SELECT count(*) FROM tail"), 0);
+	assert_int_equal(fixture_number(f, "SELECT count(*) FROM head"), 0);
 	assert_int_equal(count_hours(f, base_ms, 2), 899);
 }
 

@@ -15,7 +15,7 @@ static void each_seq_is_stored_once_in_any_order(void **state)
 			fixture_add_at(f, seq + 1, f->now_ms);
 		}
 	}
-	assert_int_equal(fixture_number(f, "SELECT count(*) FROM tail"), 101);
+	assert_int_equal(fixture_number(f, "SELECT count(*) FROM head"), 101);
 	assert_int_equal(fixture_number(f, "SELECT count(*) FROM seqs"), 1);
 	assert_int_equal(fixture_number(f, "SELECT last FROM seqs"), 101);
 }

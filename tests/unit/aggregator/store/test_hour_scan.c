@@ -139,12 +139,12 @@ static void chunks_are_not_opened_again_without_end(void **state)
 	assert_in_range(memory.opened, 50, 150);
 }
 
-/* Reports 1 to count, all within `span_ms`. */
-static void add_many(struct fixture *f, uint64_t base_ms, size_t count,
-	uint64_t span_ms)
+/* Reports before + 1 to count. With a span, they are spread over it. */
+static void add_many(struct fixture *f, uint64_t base_ms, size_t before,
+	size_t count, uint64_t span_ms)
 {
 	assert_int_equal(db_exec(f->db, "BEGIN", NULL), 0);
-	for (size_t seq = 1; seq <= count; seq++) {
+	for (size_t seq = before + 1; seq <= count; seq++) {
 		struct report r = steady_report(seq, (double)seq, 1.5);
 
 		fixture_add_report(f, &r, base_ms + seq * span_ms / count);
@@ -159,7 +159,7 @@ static void more_reports_than_a_list_holds_are_read_in_parts(void **state)
 	uint64_t base_ms = f->now_ms - 4 * hour_ms;
 	struct read read;
 
-	add_many(f, base_ms, COUNT, hour_ms - 1);
+	add_many(f, base_ms, 0, COUNT, hour_ms - 1);
 	read = read_hour(f, base_ms);
 	assert_int_equal(read.result, 0);
 	assert_int_equal(read.reports, COUNT);
@@ -170,13 +170,21 @@ static void more_reports_than_a_list_holds_are_read_in_parts(void **state)
 	assert_int_equal(read.reports, COUNT);
 }
 
+/* The head holds fewer of one time than a list does; chunks hold the rest. */
 static void more_reports_of_one_millisecond_than_a_list_holds_are_an_error(
 	void **state)
 {
 	struct fixture *f = *state;
 	uint64_t base_ms = f->now_ms - 4 * hour_ms;
+	size_t most = 1 << HEAD_OWN_BITS;
+	size_t count = 0;
 
-	add_many(f, base_ms, HOUR_SCAN_REPORTS + 1, 0);
+	for (; count < HOUR_SCAN_REPORTS; count += most) {
+		add_many(f, base_ms, count, count + most, 0);
+		f->now_ms += 2 * hour_ms;
+		fixture_pack_all(f);
+	}
+	add_many(f, base_ms, count, count + 1, 0);
 	assert_int_equal(read_hour(f, base_ms).result, -EFBIG);
 }
 

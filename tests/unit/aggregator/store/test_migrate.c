@@ -3,6 +3,7 @@
 #include "aggregator/store/decisions.h"
 #include "tests/unit/aggregator/store/count_hours.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -18,9 +19,9 @@ static void converts_a_database_of_format_1(void **state)
 		"CREATE INDEX report_time ON report(node, sample_ms);"
 		"PRAGMA user_version = 1;"
 		"INSERT INTO node SELECT * FROM old.node;"
-		"INSERT INTO report SELECT tail.id, node, run_id, seq,"
-		" sample_ms, body FROM old.tail JOIN old.run"
-		" ON run.id = tail.run;";
+		"INSERT INTO report SELECT head.id, node, run_id, seq,"
+		" sample_ms, body FROM old.head JOIN old.run"
+		" ON run.id = head.run;";
 	struct fixture *f = *state;
 	uint64_t base_ms = f->now_ms - 4 * hour_ms;
 	static _Atomic bool stopping;
@@ -36,8 +37,8 @@ static void converts_a_database_of_format_1(void **state)
 	assert_int_equal(db_exec(f->db, sql, NULL), 0);
 	assert_int_equal(db_exec(f->db, format_1, NULL), 0);
 	assert_int_equal(store_schema_prepare(f->db, &stopping, NULL), 0);
-	assert_int_equal(fixture_number(f, "PRAGMA user_version"), 4);
-	assert_int_equal(fixture_number(f, "SELECT count(*) FROM main.tail"),
+	assert_int_equal(fixture_number(f, "PRAGMA user_version"), 6);
+	assert_int_equal(fixture_number(f, "SELECT count(*) FROM main.head"),
 		1599);
 	assert_int_equal(fixture_number(f, "SELECT count(*) FROM main.seqs"),
 		1);
@@ -66,7 +67,7 @@ static void gives_the_pods_of_format_2_their_first_node(void **state)
 
 	assert_int_equal(db_exec(f->db, format_2, NULL), 0);
 	assert_int_equal(store_schema_prepare(f->db, &stopping, NULL), 0);
-	assert_int_equal(fixture_number(f, "PRAGMA user_version"), 4);
+	assert_int_equal(fixture_number(f, "PRAGMA user_version"), 6);
 	assert_int_equal(fixture_number(f, "SELECT count(*) FROM identity"), 2);
 	assert_int_equal(fixture_number(f,
 				 "SELECT node FROM identity"
@@ -129,7 +130,7 @@ static void decisions_of_format_3_have_no_vm(void **state)
 				 " WHERE name = 'decision_vm'"),
 		1);
 	assert_int_equal(decisions_new(&decisions, f->db, NULL), 0);
-	assert_int_equal(fixture_number(f, "PRAGMA user_version"), 4);
+	assert_int_equal(fixture_number(f, "PRAGMA user_version"), 6);
 	assert_int_equal(fixture_number(f,
 				 "SELECT id FROM decision WHERE pod = 'p'"
 				 " AND wall_ms = 5 AND vm IS NULL"),
@@ -149,7 +150,87 @@ static void a_database_of_format_3_without_decisions_is_converted(void **state)
 
 	assert_int_equal(db_exec(f->db, "PRAGMA user_version = 3", NULL), 0);
 	assert_int_equal(store_schema_prepare(f->db, &stopping, NULL), 0);
-	assert_int_equal(fixture_number(f, "PRAGMA user_version"), 4);
+	assert_int_equal(fixture_number(f, "PRAGMA user_version"), 6);
+}
+
+/* Gives the head of a new database the ids and the name of format 5. */
+static const char as_format_5[] =
+	"CREATE TABLE kept AS SELECT * FROM head ORDER BY run, seq;"
+	"CREATE TABLE tail(id INTEGER PRIMARY KEY, run INTEGER NOT NULL,"
+	" seq INTEGER NOT NULL, sample_ms INTEGER NOT NULL,"
+	" stored_ms INTEGER NOT NULL, body BLOB NOT NULL);"
+	"INSERT INTO tail SELECT ((sample_ms >> 17) << 38) | (node << 18)"
+	" | (row_number() OVER (PARTITION BY node, sample_ms >> 17"
+	" ORDER BY sample_ms) - 1), run, seq, sample_ms, stored_ms, body"
+	" FROM head JOIN run ON run.id = head.run;"
+	"PRAGMA user_version = 5;";
+
+static const char changed_rows[] =
+	"SELECT count(*) FROM (SELECT run, seq, sample_ms, stored_ms, body"
+	" FROM head EXCEPT SELECT run, seq, sample_ms, stored_ms, body"
+	" FROM kept)";
+
+/* Two nodes with more rows than one transaction moves. */
+static void fill_format_5(struct fixture *f, uint64_t base_ms)
+{
+	assert_int_equal(head_find_node(&f->node, f->head, "n2", NULL), 0);
+	fixture_add_range(f, base_ms, 1, 1600);
+	assert_int_equal(head_find_node(&f->node, f->head, "n1", NULL), 0);
+	fixture_add_range(f, base_ms, 1, 5400);
+	head_free(take_ptr(f->head));
+	assert_int_equal(db_exec(f->db, as_format_5, NULL), 0);
+}
+
+static void check_format_6(struct fixture *f, uint64_t base_ms)
+{
+	assert_int_equal(fixture_number(f, "PRAGMA user_version"), 6);
+	assert_int_equal(fixture_number(f,
+				 "SELECT count(*) FROM sqlite_schema"
+				 " WHERE name = 'tail'"),
+		0);
+	assert_int_equal(fixture_number(f, "SELECT count(*) FROM head"),
+		1599 + 5399);
+	assert_int_equal(fixture_number(f, changed_rows), 0);
+	assert_int_equal(count_hours(f, base_ms, 4), 5399);
+	assert_int_equal(head_new(&f->head, f->db, NULL), 0);
+	assert_int_equal(head_find_node(&f->node, f->head, "n2", NULL), 0);
+	assert_int_equal(count_hours(f, base_ms, 4), 1599);
+}
+
+static void rows_of_format_5_move_into_shorter_slots(void **state)
+{
+	static _Atomic bool stopping;
+	struct fixture *f = *state;
+	uint64_t base_ms = f->now_ms - 4 * hour_ms;
+
+	fill_format_5(f, base_ms);
+	assert_int_equal(db_exec(f->db, "DROP TABLE head", NULL), 0);
+	assert_int_equal(store_schema_prepare(f->db, &stopping, NULL), 0);
+	check_format_6(f, base_ms);
+	/* A report that comes again is known. */
+	fixture_add_range(f, base_ms, 1, 1600);
+	assert_int_equal(fixture_number(f, "SELECT count(*) FROM head"),
+		1599 + 5399);
+}
+
+static void a_conversion_that_was_interrupted_goes_on(void **state)
+{
+	static _Atomic bool stopping = true;
+	struct fixture *f = *state;
+	uint64_t base_ms = f->now_ms - 4 * hour_ms;
+
+	fill_format_5(f, base_ms);
+	assert_int_equal(db_exec(f->db,
+				 "DELETE FROM head WHERE seq > 800;"
+				 "DELETE FROM tail WHERE seq <= 800",
+				 NULL),
+		0);
+	assert_int_equal(store_schema_prepare(f->db, &stopping, NULL),
+		-ECANCELED);
+	assert_int_equal(fixture_number(f, "PRAGMA user_version"), 5);
+	stopping = false;
+	assert_int_equal(store_schema_prepare(f->db, &stopping, NULL), 0);
+	check_format_6(f, base_ms);
 }
 
 int main(void)
@@ -160,6 +241,8 @@ int main(void)
 		fixture_test(decisions_of_format_3_have_no_vm),
 		fixture_test(
 			a_database_of_format_3_without_decisions_is_converted),
+		fixture_test(rows_of_format_5_move_into_shorter_slots),
+		fixture_test(a_conversion_that_was_interrupted_goes_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

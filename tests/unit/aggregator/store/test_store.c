@@ -1,5 +1,7 @@
 #include "aggregator/store/store.h"
 
+#include "aggregator/store/database_size.h"
+#include "aggregator/store/commits.h"
 #include "aggregator/store/outbox.h"
 #include "tests/unit/aggregator/store/full_slot.h"
 #include "tests/unit/aggregator/store/queries.h"
@@ -26,6 +28,21 @@ static void returns_written_reports(void **state)
 	assert_memory_equal(rows.run_id, run_a, REPORT_RUN_ID_BYTES);
 	assert_int_equal(query(s, ms + 5, ms + 99).count, 0);
 	assert_string_equal(store_last_error(s->store), "");
+}
+
+static void measures_each_commit(void **state)
+{
+	struct scratch *s = *state;
+	struct histogram before, after;
+
+	scratch_open(s, day_us);
+	before = commits_seconds(s->store);
+	assert_int_equal(before.count, 0);
+	assert_true(scratch_write(s, batch_of("n1", run_a, 1, 5, now_ms())));
+	assert_true(scratch_write(s, batch_of("n1", run_a, 6, 5, now_ms())));
+	after = commits_seconds(s->store);
+	assert_int_equal(after.count, 2);
+	assert_true(after.sum > 0 && after.sum < 60);
 }
 
 static void ignores_a_resend(void **state)
@@ -399,17 +416,50 @@ static void stops_acknowledging_when_its_log_is_removed(void **state)
 	assert_int_equal(db_open(&db, copy, NULL), 0);
 	assert_int_equal(
 		db_read_number(&reports, db,
-			"SELECT count(*) FROM tail WHERE seq <= 5", NULL),
+			"SELECT count(*) FROM head WHERE seq <= 5", NULL),
 		0);
 	(void)sqlite3_close(db);
 	assert_int_equal(unlink(copy), 0);
 	assert_int_equal(reports, 5);
 }
 
+static void an_open_store_tells_the_size_of_its_database(void **state)
+{
+	struct scratch *s = *state;
+	struct database_size size;
+	uint64_t seq = 1;
+
+	s->max_bytes = 1 << 30;
+	scratch_open(s, day_us);
+	/* Its thread counts after a commit. */
+	while (database_size(s->store).bytes == REPORT_UNKNOWN) {
+		assert_true(
+			scratch_write(s, batch_of("n1", run_a, seq++, 1, 7)));
+	}
+	size = database_size(s->store);
+	assert_in_range(size.bytes, 4096, 1 << 20);
+	assert_int_equal(size.max_bytes, 1 << 30);
+}
+
+static void a_store_that_did_not_open_has_no_size_and_maybe_no_limit(
+	void **state)
+{
+	struct scratch *s = *state;
+	struct database_size size;
+
+	(void)snprintf(s->db, sizeof(s->db), "%s/missing/x.db", s->dir);
+	scratch_open(s, day_us);
+	assert_int_not_equal(s->opening.code, 0);
+	size = database_size(s->store);
+	assert_true(size.bytes == REPORT_UNKNOWN);
+	assert_true(size.max_bytes == REPORT_UNKNOWN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		scratch_test(returns_written_reports),
+		scratch_test(measures_each_commit),
 		scratch_test(ignores_a_resend),
 		scratch_test(stores_each_report_once_in_any_order),
 		scratch_test(reopening_delivers_the_last_report),
@@ -426,6 +476,9 @@ int main(void)
 		scratch_test(limits_many_small_batches),
 		scratch_test(a_batch_that_cannot_be_stored_is_refused_alone),
 		scratch_test(stops_acknowledging_when_its_log_is_removed),
+		scratch_test(an_open_store_tells_the_size_of_its_database),
+		scratch_test(
+			a_store_that_did_not_open_has_no_size_and_maybe_no_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
