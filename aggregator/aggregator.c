@@ -322,7 +322,7 @@ static void open_store(struct aggregator *a)
 		.decisions_kept_us = a->config->retention_decisions_us,
 		.max_bytes = a->config->max_db_bytes,
 		.compact_us = a->config->compact_us,
-		.outbox_bytes = a->config->remote.url == NULL
+		.outbox_bytes = a->config->remote.http.url == NULL
 			? 0
 			: a->config->remote.queue_bytes,
 		.last_report = on_last_report,
@@ -372,8 +372,8 @@ static int open_remote(struct aggregator *a, struct error *err)
 {
 	int r = 0;
 
-	if (a->config->remote.url != NULL) {
-		log_remote(a->config->remote.url);
+	if (a->config->remote.http.url != NULL) {
+		log_remote(a->config->remote.http.url);
 		r = remote_write_new(&a->remote, loop_uv(a->loop), a->store,
 			&a->config->remote, err);
 		a->api.remote = a->remote;

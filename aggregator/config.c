@@ -29,6 +29,25 @@ static const char secure[] = "tls+tcp://";
 #define ROW(member_, ...)                                                      \
 	OPTION_ROW(struct aggregator_config, member_, __VA_ARGS__)
 
+/* The flags of a struct http_target_config, without its URL. */
+#define TARGET_ROWS(target_, flag_, words_)                                    \
+	ROW(target_.ca, flag_ "-ca", OPTION_TEXT, "FILE",                      \
+		.help = "CA bundle (PEM) that verifies the " words_            \
+			" server; default: the system's"),                     \
+		ROW(target_.token_file, flag_ "-token-file", OPTION_TEXT,      \
+			"FILE",                                                \
+			.help = "file with the bearer token, or with the "     \
+				"password of "                                 \
+				"--" flag_                                     \
+				"-user; read again every minute; needs "       \
+				"https:// or a loopback address"),             \
+		ROW(target_.user, flag_ "-user", OPTION_TEXT, "NAME",          \
+			.help = "user name for basic authentication"),         \
+		ROW(target_.headers, flag_ "-header", OPTION_LIST, "HEADER",   \
+			.help = "header of each " words_                       \
+				" request, as 'NAME: "                         \
+				"VALUE'; may be repeated")
+
 static const struct option table[] = {
 	ROW(listen, "listen", OPTION_TEXT, "URL",
 		.fallback = "tcp://0.0.0.0:7473",
@@ -108,7 +127,7 @@ static const struct option table[] = {
 		.help = "maximum number of VM pods with series in /metrics; "
 			"0: none",
 		.max = 1e6),
-	ROW(remote.url, "remote-write", OPTION_TEXT, "URL",
+	ROW(remote.http.url, "remote-write", OPTION_TEXT, "URL",
 		.help = "URL that receives every stored report as Prometheus "
 			"remote write 1.0: https://HOST/PATH"),
 	ROW(remote.queue_bytes, "remote-write-queue", OPTION_BYTES, "SIZE",
@@ -117,18 +136,7 @@ static const struct option table[] = {
 			"database; above it the oldest reports are dropped "
 			"and counted",
 		.min = queue_min_bytes, .max = 1e18),
-	ROW(remote.ca, "remote-write-ca", OPTION_TEXT, "FILE",
-		.help = "CA bundle (PEM) that verifies the remote write "
-			"server; default: the system's"),
-	ROW(remote.token_file, "remote-write-token-file", OPTION_TEXT, "FILE",
-		.help = "file with the bearer token, or with the password of "
-			"--remote-write-user; read again every minute; needs "
-			"https:// or a loopback address"),
-	ROW(remote.user, "remote-write-user", OPTION_TEXT, "NAME",
-		.help = "user name for basic authentication"),
-	ROW(remote.headers, "remote-write-header", OPTION_LIST, "HEADER",
-		.help = "header of each remote write request, as 'NAME: "
-			"VALUE'; may be repeated"),
+	TARGET_ROWS(remote.http, "remote-write", "remote write"),
 	ROW(remote.labels, "remote-write-label", OPTION_LIST, "LABEL",
 		.help = "label of every series that is sent, as NAME=VALUE; "
 			"may be repeated"),
@@ -231,7 +239,7 @@ static int check_http(const struct aggregator_config *config, struct error *err)
 static int check_remote(const struct aggregator_config *config,
 	struct error *err)
 {
-	if (config->remote.url != NULL && config->max_db_bytes != 0 &&
+	if (config->remote.http.url != NULL && config->max_db_bytes != 0 &&
 		config->remote.queue_bytes > config->max_db_bytes / 2) {
 		return error_set(err, -EINVAL,
 			"--remote-write-queue: more than half of "

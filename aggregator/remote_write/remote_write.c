@@ -1,12 +1,15 @@
 #include "aggregator/remote_write/remote_write.h"
 
+#include "aggregator/remote_write/batch.h"
 #include "aggregator/remote_write/retry_rules.h"
+#include "aggregator/remote_write/shard.h"
 #include "kube/http.h"
 #include "lib/clock.h"
 #include "lib/log.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
 #include "lib/options.h"
+#include "lib/tls_watch.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,237 +20,267 @@ enum {
 	TICK_MS = 1000,	    /* the reports of a second share their labels */
 	TIMEOUT_MS = 30000, /* of a request; Prometheus' default */
 	ANSWER_MAX = 64 << 10,
-	TOKEN_US = 60000000, /* a token is read again after this */
-	LAG_S = 60,	     /* above it, /readyz is degraded */
+	LAG_S = 60, /* above it, /readyz is degraded */
 	LOG_AGAIN_US = 600000000,
 };
 
-enum state {
-	REMOTE_IDLE,
-	REMOTE_READING,
-	REMOTE_SENDING,
-	REMOTE_WAITING, /* to send the same request again */
-};
-
-/* One request. Belongs to the reader thread while it reads. */
-struct batch {
+/* The request of a shard. */
+struct sender {
 	struct remote_write *remote;
-	struct request_body *body;
-	uint64_t last_id, count; /* of its reports */
-	uint64_t stored_ms;	 /* when the first of them was stored */
-	bool is_full;		 /* the queue has more */
+	struct shard shard;
+	struct batch *batch; /* NULL while the reader has it */
+	uint64_t deleted_id; /* the store was told to delete up to it */
 };
 
 struct remote_write {
 	struct store *store; /* NULL once stopped */
 	const struct target_config *config;
 	struct target target;
+	struct tls_files files; /* the CA */
+	struct tls_watch *ca;
 	struct http_client *http;
 	struct timer *tick;
-	enum state state;
-	struct batch *batch; /* NULL while the reader has it */
-	uint64_t sent_id;    /* all reports up to it are done */
-	uint64_t oldest_ms; /* when the oldest queued report was stored, or 0 */
-	uint64_t limit;	    /* reports in the next request */
-	unsigned failures;  /* in a row */
-	uint64_t due_us;    /* of the next attempt */
-	uint64_t token_us;  /* when the token was read */
+	struct sender senders[OUTBOX_SHARDS];
+	bool is_reading;  /* for one shard at a time */
+	size_t last_read; /* the shard */
 	struct remote_write_health health;
-	struct log_limit refusals, drops;
-	char why[320];	  /* of the last failure, "" after a success */
+	struct log_limit refusals, drops, left_out;
 	char logged[320]; /* the last failure in the log */
 	char last_error[400];
 };
 
-static void batch_free(struct batch *batch)
+static size_t number_of(const struct sender *sender)
 {
-	if (batch != NULL) {
-		request_body_free(batch->body);
-		free(batch);
-	}
+	return (size_t)(sender - sender->remote->senders);
 }
 
 /* ---- the log ---- */
 
-/* A failure is logged when it starts and when its reason changes. */
-static void log_failure(struct remote_write *remote)
+/* A failure is logged when it starts and when its reason changes. Shards that
+ * fail for the same reason are logged once. */
+static void fail(struct sender *sender, const char *why)
 {
-	if (strcmp(remote->why, remote->logged) != 0) {
-		log_warning("remote write is failing",
-			log_str("why", remote->why), LOG_END);
-		memcpy(remote->logged, remote->why, sizeof(remote->logged));
+	struct remote_write *remote = sender->remote;
+	char *own = sender->shard.why;
+
+	if (strcmp(own, why) != 0 && strcmp(remote->logged, why) != 0) {
+		log_warning("remote write is failing", log_str("why", why),
+			LOG_END);
+		(void)snprintf(remote->logged, sizeof(remote->logged), "%s",
+			why);
 	}
+	(void)snprintf(own, sizeof(sender->shard.why), "%s", why);
 }
 
-static void log_recovery(struct remote_write *remote)
+static size_t failing_shards(const struct remote_write *remote)
 {
-	if (remote->logged[0] != '\0') {
+	size_t count = 0;
+
+	for (size_t i = 0; i < OUTBOX_SHARDS; i++) {
+		count += remote->senders[i].shard.why[0] != '\0';
+	}
+	return count;
+}
+
+/* Recovery is logged when no shard fails any more. */
+static void recover(struct sender *sender)
+{
+	struct remote_write *remote = sender->remote;
+
+	sender->shard.why[0] = '\0';
+	if (remote->logged[0] != '\0' && failing_shards(remote) == 0) {
 		log_info("remote write recovered",
-			log_str("to", remote->target.origin), LOG_END);
+			log_str("to", remote->target.http.origin), LOG_END);
+		remote->logged[0] = '\0';
 	}
-	remote->why[0] = '\0';
-	remote->logged[0] = '\0';
 }
 
+/* answer NULL: the report is too large for a request. */
 static void log_refusal(struct remote_write *remote,
 	const struct http_response *answer)
 {
 	uint64_t suppressed = 0;
-	char text[200];
+	char text[200] = "the report is too large for a request";
 
-	if (log_allow(&remote->refusals, clock_monotonic_us(), LOG_AGAIN_US,
+	if (!log_allow(&remote->refusals, clock_monotonic_us(), LOG_AGAIN_US,
 		    &suppressed)) {
+		return;
+	}
+	if (answer != NULL) {
 		(void)snprintf(text, sizeof(text), "%.*s",
 			(int)strcspn(answer->body, "\r\n"), answer->body);
-		log_warning("dropped a report that the engine refused",
-			log_str("to", remote->target.origin),
-			log_int("status", answer->status),
-			log_str("answer", text),
-			log_int("suppressed", (int64_t)suppressed), LOG_END);
 	}
+	log_warning("dropped a report that the engine refused",
+		log_str("to", remote->target.http.origin),
+		log_int("status", answer != NULL ? answer->status : 0),
+		log_str("answer", text),
+		log_int("suppressed", (int64_t)suppressed), LOG_END);
 }
 
-static void log_drops(struct remote_write *remote)
+static void log_drops(struct remote_write *remote,
+	const struct outbox_counts *queue)
 {
-	uint64_t dropped = outbox_count(remote->store).dropped;
-
-	if (dropped > remote->health.queue.dropped &&
+	if (queue->dropped > remote->health.queue.dropped &&
 		log_allow(&remote->drops, clock_monotonic_us(), LOG_AGAIN_US,
 			NULL)) {
 		log_warning(
 			"remote write queue is full, dropping the oldest "
 			"reports",
-			log_int("reports", (int64_t)dropped),
-			log_str("why", remote->why), LOG_END);
+			log_int("reports", (int64_t)queue->dropped),
+			log_str("why", remote->logged), LOG_END);
 	}
-	remote->health.queue.dropped = dropped;
+	remote->health.queue.dropped = queue->dropped;
+}
+
+/* Reports of a batch that no request has. */
+static void note_left_out(struct remote_write *remote,
+	const struct batch *batch)
+{
+	struct remote_write_health *health = &remote->health;
+	uint64_t same_time = request_body_same_time(batch->body);
+
+	health->unreadable += batch->unreadable;
+	health->same_time += same_time;
+	if (batch->unreadable + same_time > 0 &&
+		log_allow(&remote->left_out, clock_monotonic_us(), LOG_AGAIN_US,
+			NULL)) {
+		log_warning("remote write left out reports",
+			log_int("unreadable", (int64_t)health->unreadable),
+			log_int("same_time", (int64_t)health->same_time),
+			LOG_END);
+	}
 }
 
 /* ---- reading ---- */
 
-static bool on_row(void *owner, const struct outbox_row *row)
-{
-	struct batch *batch = owner;
+static void send_batch(struct sender *sender);
+static void drop_or_split(struct sender *sender,
+	const struct http_response *answer);
+static void read_next(struct remote_write *remote);
 
-	if (batch->count == 0) {
-		batch->stored_ms = row->stored_ms;
+/* If the store is busy, the next tick tries again. */
+static void forget_sent(struct sender *sender)
+{
+	uint64_t sent_id = sender->shard.sent_id;
+
+	if (sender->deleted_id < sent_id &&
+		outbox_delete(sender->remote->store, sent_id, NULL) == 0) {
+		sender->deleted_id = sent_id;
 	}
-	batch->last_id = row->id;
-	batch->count++;
-	batch->is_full = row->report != NULL &&
-		!request_body_add(batch->body, row->node, row->sample_ms,
-			row->report);
-	return !batch->is_full;
 }
 
-static void on_end(void *owner, const struct store_names *names)
+/* The batch is sent or dropped. */
+static void advance(struct sender *sender)
 {
-	struct batch *batch = owner;
+	struct batch *batch = take_ptr(sender->batch);
 
-	request_body_pack(batch->body, names);
+	note_left_out(sender->remote, batch);
+	shard_advance(&sender->shard, batch->last_id, batch->is_full);
+	batch_free(batch);
+	forget_sent(sender);
+	read_next(sender->remote);
 }
 
-static void send_batch(struct remote_write *remote);
-static void advance(struct remote_write *remote);
-static void retry_with_less(struct remote_write *remote);
-
-static void on_read(void *owner, const struct error *err)
+static void take_batch(struct sender *sender)
 {
-	struct batch *batch = owner;
-	struct remote_write *remote = batch->remote;
 	size_t len = 0;
 
-	remote->state = REMOTE_IDLE;
-	if (err != NULL || remote->store == NULL || batch->count == 0) {
-		if (err != NULL && remote->store != NULL) {
-			(void)snprintf(remote->why, sizeof(remote->why), "%s",
-				err->text);
-			log_failure(remote);
-		}
+	(void)request_body_bytes(sender->batch->body, &len);
+	if (len > 0) {
+		send_batch(sender);
+	} else if (request_body_samples(sender->batch->body) > 0) {
+		drop_or_split(sender, NULL);
+	} else {
+		advance(sender);
+	}
+}
+
+static void on_batch(void *owner, struct batch *batch, const struct error *err)
+{
+	struct sender *sender = owner;
+	struct remote_write *remote = sender->remote;
+
+	remote->is_reading = false;
+	sender->shard.state = SHARD_IDLE;
+	if (remote->store == NULL) {
 		batch_free(batch);
 		return;
 	}
-	batch->is_full = batch->is_full || batch->count == remote->limit;
-	remote->batch = batch;
-	remote->oldest_ms = batch->stored_ms;
-	(void)request_body_bytes(batch->body, &len);
-	if (len > 0) {
-		send_batch(remote);
-	} else if (request_body_samples(batch->body) > 0) {
-		retry_with_less(remote);
+	if (err != NULL || batch->count == 0) {
+		if (err != NULL) {
+			fail(sender, err->text);
+		}
+		sender->shard.is_due = false; /* until the next tick */
+		batch_free(batch);
 	} else {
-		advance(remote);
+		sender->batch = batch;
+		take_batch(sender);
 	}
+	read_next(remote);
 }
 
-static void read_batch(struct remote_write *remote)
+/* Reads for the next shard in turn. Only one read at a time is in the store's
+ * queue, so that others wait for one request to be packed at most. */
+static void read_next(struct remote_write *remote)
 {
-	struct batch *batch = xcalloc(1, sizeof(*batch));
-	struct outbox_read read = {
-		.after = remote->sent_id,
-		.most = (size_t)remote->limit,
-		.row = on_row,
-		.end = on_end,
-		.done = on_read,
-		.owner = batch,
-	};
+	struct batch_source source = { .extra = &remote->target.extra,
+		.done = on_batch };
+	struct sender *sender = NULL;
 
-	batch->remote = remote;
-	batch->body = request_body_new(&remote->target.extra);
-	remote->state = REMOTE_READING;
+	for (size_t i = 1; sender == NULL && i <= OUTBOX_SHARDS; i++) {
+		size_t shard = (remote->last_read + i) % OUTBOX_SHARDS;
+
+		if (shard_may_read(&remote->senders[shard].shard)) {
+			sender = &remote->senders[shard];
+		}
+	}
+	if (remote->is_reading || sender == NULL) {
+		return;
+	}
+	source.shard = number_of(sender);
+	source.after = sender->shard.sent_id;
+	source.limit = sender->shard.limit;
+	source.owner = sender;
 	/* The store is not open or is busy: the next tick tries again. */
-	if (outbox_read(remote->store, &read, NULL) < 0) {
-		remote->state = REMOTE_IDLE;
-		batch_free(batch);
+	if (batch_read(remote->store, &source, NULL) == 0) {
+		sender->shard.state = SHARD_READING;
+		remote->is_reading = true;
+		remote->last_read = source.shard;
 	}
 }
 
 /* ---- sending ---- */
 
-/* The batch is sent or dropped. */
-static void advance(struct remote_write *remote)
-{
-	struct batch *batch = take_ptr(remote->batch);
-	bool is_full = batch->is_full;
-
-	remote->sent_id = batch->last_id;
-	remote->state = REMOTE_IDLE;
-	remote->oldest_ms = is_full ? remote->oldest_ms : 0;
-	batch_free(batch);
-	/* If the store is busy, the next call removes these too. */
-	(void)(outbox_delete(remote->store, remote->sent_id, NULL) < 0);
-	if (is_full) {
-		read_batch(remote);
-	}
-}
-
 /* Splits a refused batch, or drops it if it is a single report. */
-static void retry_with_less(struct remote_write *remote)
+static void drop_or_split(struct sender *sender,
+	const struct http_response *answer)
 {
-	struct batch *batch = take_ptr(remote->batch);
+	uint64_t count = sender->batch->count;
 
-	if (batch->count > 1) {
-		remote->limit = retry_shrink(batch->count);
-		batch_free(batch);
-		read_batch(remote);
+	if (count > 1) {
+		batch_free(take_ptr(sender->batch));
+		shard_split(&sender->shard, count);
+		read_next(sender->remote);
 		return;
 	}
-	remote->health.refused++;
-	batch->is_full = true;
-	remote->batch = batch;
-	advance(remote);
+	log_refusal(sender->remote, answer);
+	sender->remote->health.refused++;
+	sender->batch->is_full = true;
+	advance(sender);
 }
 
-static void on_accepted(struct remote_write *remote)
+static void on_accepted(struct sender *sender)
 {
-	const struct batch *batch = remote->batch;
+	struct remote_write_health *health = &sender->remote->health;
+	const struct batch *batch = sender->batch;
 
-	remote->health.sent_requests++;
-	remote->health.sent_reports += batch->count;
-	remote->health.sent_samples += request_body_samples(batch->body);
-	remote->health.last_success_s = (double)clock_wall_us() / 1e6;
-	remote->limit = retry_grow(remote->limit, REQUEST_REPORTS_MAX);
-	advance(remote);
+	health->sent_requests++;
+	health->sent_reports += batch->count - batch->unreadable -
+		request_body_same_time(batch->body);
+	health->sent_samples += request_body_samples(batch->body);
+	health->last_success_s = (double)clock_wall_us() / 1e6;
+	shard_grow(&sender->shard);
+	advance(sender);
 }
 
 static double random_share(void)
@@ -258,95 +291,85 @@ static double random_share(void)
 	return (double)random / 4294967296.0;
 }
 
-static void send_later(struct remote_write *remote,
+static void send_later(struct sender *sender,
 	const struct http_response *answer)
 {
-	uint64_t ms;
+	char why[sizeof(sender->shard.why)];
 
 	if (answer->status == 0) {
-		(void)snprintf(remote->why, sizeof(remote->why), "%s",
-			answer->error);
+		(void)snprintf(why, sizeof(why), "%s", answer->error);
 	} else {
-		(void)snprintf(remote->why, sizeof(remote->why),
-			"'%s' returned status %d", remote->target.origin,
-			answer->status);
+		(void)snprintf(why, sizeof(why), "'%s' returned status %d",
+			sender->remote->target.http.origin, answer->status);
 	}
-	remote->failures++;
-	ms = retry_wait_ms(remote->failures, answer->retry_after_ms,
+	fail(sender, why);
+	shard_wait(&sender->shard, clock_monotonic_us(), answer->retry_after_ms,
 		random_share());
-	remote->due_us = clock_monotonic_us() + ms * 1000;
-	remote->state = REMOTE_WAITING;
-	remote->token_us = 0; /* the token may be the cause */
-	log_failure(remote);
+	http_target_distrust(&sender->remote->target.http);
 }
 
 static void on_answer(void *owner, const struct http_response *answer)
 {
-	struct remote_write *remote = owner;
+	struct sender *sender = owner;
 	enum retry_verdict verdict = retry_judge(answer->status);
 
 	if (verdict == RETRY_AGAIN) {
-		send_later(remote, answer);
+		send_later(sender, answer);
 		return;
 	}
-	remote->failures = 0;
-	log_recovery(remote);
+	sender->shard.failures = 0;
+	recover(sender);
 	if (verdict == RETRY_SENT) {
-		on_accepted(remote);
-		return;
-	}
-	if (remote->batch->count == 1) {
-		log_refusal(remote, answer);
-	}
-	retry_with_less(remote);
-}
-
-static void refresh_token(struct remote_write *remote)
-{
-	uint64_t now_us = clock_monotonic_us();
-
-	if (remote->token_us == 0 || now_us - remote->token_us > TOKEN_US) {
-		remote->token_us = now_us;
-		target_refresh(&remote->target);
+		on_accepted(sender);
+	} else {
+		drop_or_split(sender, answer);
 	}
 }
 
-static void send_batch(struct remote_write *remote)
+static void send_batch(struct sender *sender)
 {
-	const char *headers[TARGET_HEADERS_MAX];
-	const struct http_tls tls = { .ca = remote->target.ca };
+	struct remote_write *remote = sender->remote;
+	const char *headers[HTTP_TARGET_HEADERS_MAX];
+	const struct http_tls tls = {
+		.ca = tls_watch_material(remote->ca)->ca
+	};
 	struct http_call call = {
 		.method = "POST",
-		.url = remote->config->url,
+		.url = remote->config->http.url,
 		.headers = headers,
 		.tls = &tls,
 		.allows_plain = true,
 		.timeout_ms = TIMEOUT_MS,
 		.max = ANSWER_MAX,
 		.on_done = on_answer,
-		.owner = remote,
+		.owner = sender,
 	};
 
-	refresh_token(remote);
+	http_target_refresh(&remote->target.http);
 	target_headers(headers, &remote->target);
-	call.body = request_body_bytes(remote->batch->body, &call.len);
-	remote->state = REMOTE_SENDING;
+	call.body = request_body_bytes(sender->batch->body, &call.len);
+	sender->shard.state = SHARD_SENDING;
 	(void)http_send(remote->http, &call);
 }
 
 static void on_tick(void *owner)
 {
 	struct remote_write *remote = owner;
+	struct outbox_counts queue = outbox_count(remote->store);
+	uint64_t now_us = clock_monotonic_us();
 
-	log_drops(remote);
-	if (remote->state == REMOTE_IDLE &&
-		outbox_count(remote->store).reports > 0) {
-		read_batch(remote);
-	} else if (remote->state == REMOTE_WAITING &&
-		clock_monotonic_us() >= remote->due_us) {
-		remote->health.retries++;
-		send_batch(remote);
+	log_drops(remote, &queue);
+	for (size_t i = 0; i < OUTBOX_SHARDS; i++) {
+		struct sender *sender = &remote->senders[i];
+
+		shard_note_queue(&sender->shard, queue.shards[i].last_id);
+		forget_sent(sender);
+		if (shard_is_retry_due(&sender->shard, now_us)) {
+			remote->health.retries++;
+			send_batch(sender);
+		}
 	}
+	read_next(remote);
 }
 
 /* ---- all ---- */
@@ -359,14 +382,22 @@ int remote_write_new(struct remote_write **out, uv_loop_t *loop,
 	scoped_free char *agent = xasprintf("plimsoll/%s", plimsoll_version);
 	int r = target_init(&remote->target, config, err);
 
+	remote->files.ca = config->http.ca;
+	if (r == 0) {
+		r = tls_watch_new(&remote->ca, loop, &remote->files,
+			TLS_READER_OTHER, "remote-write", err);
+	}
 	if (r < 0) {
+		target_fini(&remote->target);
 		free(remote);
 		return error_wrap(err, r, "--remote-write");
 	}
 	remote->store = store;
 	remote->config = config;
-	remote->limit = REQUEST_REPORTS_MAX;
-	remote->token_us = clock_monotonic_us();
+	for (size_t i = 0; i < OUTBOX_SHARDS; i++) {
+		remote->senders[i].remote = remote;
+		shard_init(&remote->senders[i].shard);
+	}
 	remote->health.last_success_s = NAN;
 	remote->http = http_client_new(loop, agent);
 	remote->tick = timer_new(loop, on_tick, remote);
@@ -381,16 +412,39 @@ void remote_write_stop(struct remote_write *remote)
 		remote->store = NULL;
 		timer_close(take_ptr(remote->tick));
 		http_client_close(take_ptr(remote->http));
+		tls_watch_close(take_ptr(remote->ca));
 	}
 }
 
 void remote_write_free(struct remote_write *remote)
 {
 	if (remote != NULL) {
-		batch_free(remote->batch);
+		for (size_t i = 0; i < OUTBOX_SHARDS; i++) {
+			batch_free(remote->senders[i].batch);
+		}
 		target_fini(&remote->target);
 		free(remote);
 	}
+}
+
+/* The shard with the oldest report that is not sent; NULL: there is none. */
+static const struct sender *find_oldest(const struct remote_write *remote,
+	const struct outbox_counts *queue)
+{
+	uint64_t oldest_ms = UINT64_MAX;
+	const struct sender *oldest = NULL;
+
+	for (size_t i = 0; i < OUTBOX_SHARDS; i++) {
+		const struct outbox_shard_counts *counts = &queue->shards[i];
+		const struct sender *sender = &remote->senders[i];
+
+		if (counts->last_id > sender->shard.sent_id &&
+			counts->oldest_ms < oldest_ms) {
+			oldest_ms = counts->oldest_ms;
+			oldest = sender;
+		}
+	}
+	return oldest;
 }
 
 struct remote_write_health remote_write_health(
@@ -398,26 +452,33 @@ struct remote_write_health remote_write_health(
 {
 	struct remote_write_health health = remote->health;
 	double now_s = (double)clock_wall_us() / 1e6;
+	const struct sender *oldest;
 
-	if (remote->store != NULL) {
-		health.queue = outbox_count(remote->store);
+	health.failing_shards = failing_shards(remote);
+	if (remote->store == NULL) {
+		return health;
 	}
-	if (remote->oldest_ms != 0) {
-		health.lag_s = fmax(0, now_s - (double)remote->oldest_ms / 1e3);
+	health.queue = outbox_count(remote->store);
+	oldest = find_oldest(remote, &health.queue);
+	if (oldest != NULL) {
+		uint64_t ms = health.queue.shards[number_of(oldest)].oldest_ms;
+
+		health.lag_s = fmax(0, now_s - (double)ms / 1e3);
 	}
 	return health;
 }
 
 const char *remote_write_last_error(struct remote_write *remote)
 {
-	double lag_s = remote_write_health(remote).lag_s;
+	const struct remote_write_health health = remote_write_health(remote);
+	const struct sender *oldest = find_oldest(remote, &health.queue);
 
 	remote->last_error[0] = '\0';
-	if (lag_s > LAG_S) {
+	if (oldest != NULL && health.lag_s > LAG_S) {
 		(void)snprintf(remote->last_error, sizeof(remote->last_error),
-			"remote write is %.0f s behind: %s", lag_s,
-			remote->why[0] != '\0'
-				? remote->why
+			"remote write is %.0f s behind: %s", health.lag_s,
+			oldest->shard.why[0] != '\0'
+				? oldest->shard.why
 				: "the engine accepts reports too slowly");
 	}
 	return remote->last_error;

@@ -1,9 +1,9 @@
 #include "aggregator/remote_write/request_body.h"
 
+#include "aggregator/series/label_flags.h"
 #include "aggregator/series/metric_names.h"
 #include "aggregator/series/rates.h"
 #include "lib/memory.h"
-#include "lib/utf8.h"
 
 #include <snappy-c.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ struct request_body {
 	size_t vm_capacity;
 	struct buffer raw;
 	char *bytes;
-	size_t len, samples;
+	size_t len, samples, same_time;
 	/* The labels of the current node or VM. */
 	struct remote_label base[REMOTE_LABELS_MAX];
 	size_t base_count;
@@ -126,24 +126,11 @@ static void add_label(struct remote_label *labels, size_t *count,
 	*count += 1;
 }
 
-bool request_body_is_label_value(const char *text)
-{
-	while (*text != '\0') {
-		size_t len = utf8_length(text);
-
-		if (len == 0) {
-			return false;
-		}
-		text += len;
-	}
-	return true;
-}
-
 static void add_base(struct request_body *body, const char *name,
 	const char *value)
 {
 	/* A label without a value is the same as none. */
-	if (value[0] != '\0' && request_body_is_label_value(value)) {
+	if (value[0] != '\0' && label_flags_is_value(value)) {
 		add_label(body->base, &body->base_count, name, value);
 	}
 }
@@ -383,6 +370,7 @@ static void drop_earlier(struct request_body *body)
 			body->entries[kept++] = *entry;
 		}
 	}
+	body->same_time = body->count - kept;
 	body->count = kept;
 }
 
@@ -435,4 +423,9 @@ const char *request_body_bytes(const struct request_body *body, size_t *len)
 size_t request_body_samples(const struct request_body *body)
 {
 	return body->samples;
+}
+
+size_t request_body_same_time(const struct request_body *body)
+{
+	return body->same_time;
 }

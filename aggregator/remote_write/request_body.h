@@ -25,9 +25,6 @@ struct request_labels {
 
 struct request_body;
 
-/* True: valid UTF-8, or empty. */
-bool request_body_is_label_value(const char *text);
-
 /* extra outlives it: labels of all series that have no label of that name
  * themselves. Never NULL. */
 struct request_body *request_body_new(const struct request_labels *extra);
@@ -44,3 +41,7 @@ void request_body_pack(struct request_body *body,
 /* The packed body, borrowed. len 0: it has no sample, or is too large. */
 const char *request_body_bytes(const struct request_body *body, size_t *len);
 size_t request_body_samples(const struct request_body *body);
+
+/* Reports that were not packed, because a later one of the node has the same
+ * millisecond. */
+size_t request_body_same_time(const struct request_body *body);

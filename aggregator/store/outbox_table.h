@@ -7,17 +7,22 @@
 struct outbox_table;
 
 /* Creates the table if it does not exist. With bytes_max 0 no reports are
- * added, and those of an earlier process stay. */
+ * queued, and those of an earlier process stay. */
 must_check int outbox_table_new(struct outbox_table **out, struct sqlite3 *db,
 	uint64_t bytes_max, struct error *err);
 void outbox_table_free(struct outbox_table *table); /* NULL is fine */
 
-/* Appends a report and deletes the oldest ones above the limit. Inside the
- * caller's transaction. */
+/* Queues a report and deletes the oldest ones above the limit. Inside the
+ * caller's transaction. run_id and seq of the report are not used. */
 must_check int outbox_table_add(struct outbox_table *table,
 	const struct head_report *report, struct error *err);
 
-/* Deletes reports up to this id. Inside the caller's transaction. */
+/* Appends a report, whatever the limit is. Inside the caller's transaction. */
+must_check int outbox_table_append(struct outbox_table *table,
+	const struct head_report *report, struct error *err);
+
+/* Deletes reports of the id's shard up to this id. Inside the caller's
+ * transaction. */
 must_check int outbox_table_delete(struct outbox_table *table, uint64_t id,
 	struct error *err);
 
@@ -25,9 +30,9 @@ must_check int outbox_table_delete(struct outbox_table *table, uint64_t id,
 void outbox_table_begin_batch(struct outbox_table *table);
 void outbox_table_undo_batch(struct outbox_table *table);
 
-/* Deletes the oldest reports that an earlier process left, as many as one step
- * may, inside the caller's transaction. *count: how many. Only for tables that
- * were made with bytes_max 0, and the table must exist. */
+/* Deletes reports that an earlier process left, as many as one step may,
+ * inside the caller's transaction. *count: how many. Only for tables that were
+ * made with bytes_max 0, and the table must exist. */
 must_check int outbox_table_delete_left(size_t *count, struct sqlite3 *db,
 	struct error *err);
 

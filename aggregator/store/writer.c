@@ -8,7 +8,7 @@
 #include "aggregator/store/head.h"
 #include "aggregator/store/maintenance.h"
 #include "aggregator/store/move_table.h"
-#include "aggregator/store/outbox_table.h"
+#include "aggregator/store/outbox_convert.h"
 #include "aggregator/store/pod_nodes.h"
 #include "aggregator/store/schema.h"
 #include "aggregator/store/thread.h"
@@ -68,6 +68,9 @@ static int open_database(struct writer *w, struct store_opening *opening,
 	if (r == 0) {
 		r = outbox_table_new(&w->outbox, w->db,
 			store->options.outbox_bytes, err);
+	}
+	if (r == 0) {
+		r = outbox_convert(w->outbox, w->db, &store->stopping, err);
 	}
 	if (r == 0) {
 		r = maintenance_new(&w->maintenance, w->db, &store->options,

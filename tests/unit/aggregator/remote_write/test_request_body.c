@@ -141,7 +141,7 @@ static void sorts_the_samples_of_a_series_by_time(void **state)
 	add(f, "n1", 2000, 2);
 	pack(f);
 	assert_in_order(f);
-	series = find(f, "node_cpu_seconds_total", "node", "n1", 0);
+	series = find(f, "plimsoll_node_cpu_seconds_total", "node", "n1", 0);
 	assert_non_null(series);
 	assert_string_equal(label_of(series, "mode"), "user");
 	assert_int_equal(series->n_labels, 3);
@@ -150,7 +150,7 @@ static void sorts_the_samples_of_a_series_by_time(void **state)
 	assert_true(series->samples[0]->value == 1.5);
 	assert_true(series->samples[1]->value == 2);
 	assert_true(series->samples[2]->value == 3);
-	series = find(f, "node_cpu_seconds_total", "node", "n2", 0);
+	series = find(f, "plimsoll_node_cpu_seconds_total", "node", "n2", 0);
 	assert_int_equal(series->n_samples, 1);
 	assert_true(series->samples[0]->value == 7);
 	/* A figure that one report has. */
@@ -170,11 +170,12 @@ static void sends_the_later_of_two_reports_of_one_millisecond(void **state)
 	add(f, "n2", 1000, 5);
 	add(f, "n1", 2000, 3);
 	pack(f);
-	series = find(f, "node_cpu_seconds_total", "node", "n1", 0);
+	assert_int_equal(request_body_same_time(f->body), 1);
+	series = find(f, "plimsoll_node_cpu_seconds_total", "node", "n1", 0);
 	assert_int_equal(series->n_samples, 2);
 	assert_true(series->samples[0]->value == 2);
 	assert_true(series->samples[1]->value == 3);
-	series = find(f, "node_cpu_seconds_total", "node", "n2", 0);
+	series = find(f, "plimsoll_node_cpu_seconds_total", "node", "n2", 0);
 	assert_int_equal(series->n_samples, 1);
 }
 

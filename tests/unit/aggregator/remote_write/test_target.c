@@ -23,51 +23,65 @@ static void assert_checked(const struct check *check)
 	if (is_accepted != (r == 0) ||
 		(!is_accepted && strstr(err.text, check->word) == NULL) ||
 		strstr(err.text, "s3cret") != NULL) {
-		fail_msg("%s: %d '%s'", check->config.url, r, err.text);
+		fail_msg("%s: %d '%s'", check->config.http.url, r, err.text);
 	}
 }
 
 static const struct check checks[] = {
-	{ { .url = NULL }, NULL },
-	{ { .url = "http://a/b" }, NULL },
-	{ { .url = "https://a:1/b?c=d@e" }, NULL },
-	{ { .url = "HTTPS://[::1]:1/" }, NULL },
-	{ { .url = "a:9090" }, "URL" },
-	{ { .url = "ftp://a/" }, "URL" },
-	{ { .url = "http:///x" }, "URL" },
-	{ { .url = "http://a/b c" }, "URL" },
-	{ { .url = "http://a/\x01" }, "URL" },
-	{ { .url = "https://user:s3cret@a/b" }, "password" },
-	{ { .ca = "f" }, "missing" },
-	{ { .token_file = "f" }, "missing" },
+	{ { .http.url = NULL }, NULL },
+	{ { .http.url = "http://a/b" }, NULL },
+	{ { .http.url = "https://a:1/b?c=d@e" }, NULL },
+	{ { .http.url = "HTTPS://[::1]:1/" }, NULL },
+	{ { .http.url = "a:9090" }, "URL" },
+	{ { .http.url = "ftp://a/" }, "URL" },
+	{ { .http.url = "http:///x" }, "URL" },
+	{ { .http.url = "http://a/b c" }, "URL" },
+	{ { .http.url = "http://a/\x01" }, "URL" },
+	{ { .http.url = "https://user:s3cret@a/b" }, "password" },
+	{ { .http.ca = "f" }, "missing" },
+	{ { .http.token_file = "f" }, "missing" },
 	{ { .labels = { { "a=b" }, 1 } }, "missing" },
-	{ { .url = "https://a/", .token_file = "f" }, NULL },
-	{ { .url = "https://a/", .token_file = "f", .user = "u" }, NULL },
-	{ { .url = "https://a/", .user = "u" }, "password" },
-	{ { .url = "https://a/", .token_file = "f", .user = "u:v" }, "name" },
-	{ { .url = "http://a/", .token_file = "f" }, "TLS" },
-	{ { .url = "http://127.0.0.1:9090/x", .token_file = "f" }, NULL },
-	{ { .url = "http://[::1]:9090/x", .token_file = "f" }, NULL },
-	{ { .url = "http://localhost", .token_file = "f" }, NULL },
-	{ { .url = "http://localhost.evil/", .token_file = "f" }, "TLS" },
-	{ { .url = "http://127.0.0.1.evil/", .token_file = "f" }, "TLS" },
-	{ { .url = "http://a/", .headers = { { "X-A: b" }, 1 } }, NULL },
-	{ { .url = "http://a/", .headers = { { "X-A" }, 1 } }, "header" },
-	{ { .url = "http://a/", .headers = { { "X A: b" }, 1 } }, "header" },
-	{ { .url = "http://a/", .headers = { { "X: a\r\nY: b" }, 1 } },
+	{ { .http.url = "https://a/", .http.token_file = "f" }, NULL },
+	{ { .http.url = "https://a/",
+		  .http.token_file = "f",
+		  .http.user = "u" },
+		NULL },
+	{ { .http.url = "https://a/", .http.user = "u" }, "password" },
+	{ { .http.url = "https://a/",
+		  .http.token_file = "f",
+		  .http.user = "u:v" },
+		"name" },
+	{ { .http.url = "http://a/", .http.token_file = "f" }, "TLS" },
+	{ { .http.url = "http://127.0.0.1:9090/x", .http.token_file = "f" },
+		NULL },
+	{ { .http.url = "http://[::1]:9090/x", .http.token_file = "f" }, NULL },
+	{ { .http.url = "http://localhost", .http.token_file = "f" }, NULL },
+	{ { .http.url = "http://localhost.evil/", .http.token_file = "f" },
+		"TLS" },
+	{ { .http.url = "http://127.0.0.1.evil/", .http.token_file = "f" },
+		"TLS" },
+	{ { .http.url = "http://a/", .http.headers = { { "X-A: b" }, 1 } },
+		NULL },
+	{ { .http.url = "http://a/", .http.headers = { { "X-A" }, 1 } },
 		"header" },
-	{ { .url = "http://a/",
-		  .headers = { { "Authorization: Bearer t" }, 1 } },
+	{ { .http.url = "http://a/", .http.headers = { { "X A: b" }, 1 } },
 		"header" },
-	{ { .url = "http://a/", .headers = { { "content-type: x" }, 1 } },
+	{ { .http.url = "http://a/",
+		  .http.headers = { { "X: a\r\nY: b" }, 1 } },
 		"header" },
-	{ { .url = "http://a/", .labels = { { "a_1=b=c" }, 1 } }, NULL },
-	{ { .url = "http://a/", .labels = { { "a" }, 1 } }, "label" },
-	{ { .url = "http://a/", .labels = { { "a=" }, 1 } }, "label" },
-	{ { .url = "http://a/", .labels = { { "1a=b" }, 1 } }, "label" },
-	{ { .url = "http://a/", .labels = { { "__a=b" }, 1 } }, "label" },
-	{ { .url = "http://a/", .labels = { { "a-b=c" }, 1 } }, "label" },
-	{ { .url = "http://a/", .labels = { { "a=\xff" }, 1 } }, "label" },
+	{ { .http.url = "http://a/",
+		  .http.headers = { { "Authorization: Bearer t" }, 1 } },
+		"header" },
+	{ { .http.url = "http://a/",
+		  .http.headers = { { "content-type: x" }, 1 } },
+		"header" },
+	{ { .http.url = "http://a/", .labels = { { "a_1=b=c" }, 1 } }, NULL },
+	{ { .http.url = "http://a/", .labels = { { "a" }, 1 } }, "label" },
+	{ { .http.url = "http://a/", .labels = { { "a=" }, 1 } }, "label" },
+	{ { .http.url = "http://a/", .labels = { { "1a=b" }, 1 } }, "label" },
+	{ { .http.url = "http://a/", .labels = { { "__a=b" }, 1 } }, "label" },
+	{ { .http.url = "http://a/", .labels = { { "a-b=c" }, 1 } }, "label" },
+	{ { .http.url = "http://a/", .labels = { { "a=\xff" }, 1 } }, "label" },
 };
 
 static void accepts_or_rejects_flags(void **state)
@@ -94,7 +108,7 @@ static void write_file(char *path, size_t size, const char *text)
 
 static const char *header_of(const struct target *target, const char *prefix)
 {
-	const char *headers[TARGET_HEADERS_MAX];
+	const char *headers[HTTP_TARGET_HEADERS_MAX];
 
 	target_headers(headers, target);
 	for (size_t i = 0; headers[i] != NULL; i++) {
@@ -107,17 +121,17 @@ static const char *header_of(const struct target *target, const char *prefix)
 
 static void requests_have_all_headers(void **state)
 {
-	struct target_config config = { .url = "https://a:1/b",
-		.headers = { { "X-Scope-OrgID: fleet" }, 1 },
+	struct target_config config = { .http.url = "https://a:1/b",
+		.http.headers = { { "X-Scope-OrgID: fleet" }, 1 },
 		.labels = { { "cluster=berlin" }, 1 } };
 	struct target target;
 	char path[128];
 
 	(void)state;
 	write_file(path, sizeof(path), "abc\n");
-	config.token_file = path;
+	config.http.token_file = path;
 	assert_int_equal(target_init(&target, &config, NULL), 0);
-	assert_string_equal(target.origin, "https://a:1");
+	assert_string_equal(target.http.origin, "https://a:1");
 	assert_string_equal(header_of(&target, "Authorization: "),
 		"Bearer abc");
 	assert_string_equal(header_of(&target, "Content-Encoding: "), "snappy");
@@ -147,13 +161,13 @@ static void encodes_user_and_password(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < count_of(cases); i++) {
-		struct target_config config = { .url = "https://a/",
-			.user = cases[i][0] };
+		struct target_config config = { .http.url = "https://a/",
+			.http.user = cases[i][0] };
 		struct target target;
 		char path[128];
 
 		write_file(path, sizeof(path), cases[i][1]);
-		config.token_file = path;
+		config.http.token_file = path;
 		assert_int_equal(target_init(&target, &config, NULL), 0);
 		assert_string_equal(header_of(&target, "Authorization: "),
 			cases[i][2]);
@@ -164,21 +178,23 @@ static void encodes_user_and_password(void **state)
 
 static void reads_the_token_again_and_keeps_it_on_failure(void **state)
 {
-	struct target_config config = { .url = "https://a/" };
+	struct target_config config = { .http.url = "https://a/" };
 	struct target target;
 	char first[128], second[128];
 
 	(void)state;
 	write_file(first, sizeof(first), "one");
 	write_file(second, sizeof(second), "two");
-	config.token_file = first;
+	config.http.token_file = first;
 	assert_int_equal(target_init(&target, &config, NULL), 0);
 	assert_int_equal(rename(second, first), 0);
-	target_refresh(&target);
+	http_target_distrust(&target.http);
+	http_target_refresh(&target.http);
 	assert_string_equal(header_of(&target, "Authorization: "),
 		"Bearer two");
 	assert_int_equal(unlink(first), 0);
-	target_refresh(&target);
+	http_target_distrust(&target.http);
+	http_target_refresh(&target.http);
 	assert_string_equal(header_of(&target, "Authorization: "),
 		"Bearer two");
 	target_fini(&target);
@@ -190,18 +206,15 @@ static void names_a_bad_file(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < count_of(texts); i++) {
-		struct target_config config = { .url = "https://a/" };
+		struct target_config config = { .http.url = "https://a/" };
 		struct target target;
 		struct error err = { 0 };
 		char path[128];
 
 		write_file(path, sizeof(path), texts[i]);
-		config.token_file = path;
+		config.http.token_file = path;
 		assert_int_equal(target_init(&target, &config, &err), -EINVAL);
 		assert_non_null(strstr(err.text, path));
-		config.token_file = NULL;
-		config.ca = path;
-		assert_int_equal(target_init(&target, &config, &err), -EINVAL);
 		assert_int_equal(unlink(path), 0);
 		assert_int_equal(target_init(&target, &config, &err), -ENOENT);
 	}
