@@ -1,7 +1,7 @@
 # plimsoll: one plain Makefile, no recursion, no file lists.
 #
-# Rooms are found by wildcard. lib, proto and kube become archives, so that a
-# program carries only the objects (and the libraries) it really uses.
+# Rooms are found by wildcard. lib, proto, kube and auth become archives, so that
+# a program carries only the objects (and the libraries) it really uses.
 
 BUILD ?= release
 OUT := build/$(BUILD)
@@ -88,7 +88,7 @@ room_of = $(firstword $(shell grep -ohE '"(agent|aggregator|scheduler)/' $(1) \
 	| tr -d '"/'))
 # The archive of that daemon, without its main: a test links what it calls.
 daemon_of = $(foreach room,$(room_of),$(OUT)/$(room)/daemon.a)
-ARCHIVES = $(OUT)/kube.a $(OUT)/proto.a $(OUT)/lib.a
+ARCHIVES = $(OUT)/auth.a $(OUT)/kube.a $(OUT)/proto.a $(OUT)/lib.a
 LIBS = -lcurl -lcjson -lyaml -lprotobuf-c -lnng -lmbedtls -lmbedx509 -lmbedcrypto \
 	-lmicrohttpd -lgnutls -lsqlite3 -lsnappy -lz -luv -lm -lpthread
 
@@ -103,7 +103,7 @@ FUZZ_NAMES := $(FUZZ_SRCS:tests/fuzz/fuzz_%.c=%)
 REPLAYS := $(FUZZ_NAMES:%=$(OUT)/tests/fuzz/replay_%)
 BENCH_SRCS := $(wildcard tests/bench/bench_*.c)
 BENCH_BINS := $(BENCH_SRCS:%.c=$(OUT)/%)
-ROOMS = lib proto kube $(PROGRAMS)
+ROOMS = lib proto kube auth kubectl $(PROGRAMS)
 ROOM_SRCS := $(wildcard $(ROOMS:%=%/*.c) $(ROOMS:%=%/*/*.c))
 ALL_SRCS := $(ROOM_SRCS) $(TEST_SRCS) $(wildcard tests/support/*.c \
 	tests/fuzz/*.c tests/bench/*.c tests/e2e/*.c tests/chaos/*.c)

@@ -1,7 +1,7 @@
 #include "aggregator/aggregator.h"
 
-#include "aggregator/auth/access_review.h"
-#include "aggregator/auth/http_auth.h"
+#include "auth/access_review.h"
+#include "auth/http_auth.h"
 #include "aggregator/config.h"
 #include "aggregator/http/api.h"
 #include "aggregator/ingest/ingest.h"
@@ -355,8 +355,7 @@ static void open_store(struct aggregator *a)
 	a->http_auth = (struct http_auth){
 		.review = a->config->http_auth == AUTH_KUBERNETES ? a->review
 								  : NULL,
-		.serve = api_serve,
-		.owner = &a->api,
+		.routes = api_routes(&a->api),
 	};
 }
 

@@ -2,7 +2,6 @@
 
 #include "lib/address.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -20,9 +19,6 @@ static const double forget_min_us = 300e6;
 
 /* The queue must hold at least the largest report. */
 static const double queue_min_bytes = 4 << 20;
-
-/* In the order of enum auth_mode. */
-static const char auth_choices[] = "none kubernetes";
 
 static const char secure[] = "tls+tcp://";
 
@@ -65,7 +61,7 @@ static const struct option table[] = {
 		.help = "how agents and schedulers are authenticated: none, "
 			"or kubernetes (by ServiceAccount token; needs "
 			"tls+tcp://)",
-		.choices = auth_choices),
+		.choices = auth_mode_choices),
 	ROW(http, "http", OPTION_ADDRESS, "HOST:PORT",
 		.fallback = "0.0.0.0:7474", .help = "listener of the HTTP API"),
 	ROW(http_tls.cert, "http-tls-cert", OPTION_TEXT, "FILE",
@@ -77,7 +73,7 @@ static const struct option table[] = {
 		.help = "how HTTP requests are authenticated: none, or "
 			"kubernetes (by bearer token; needs --http-tls-cert "
 			"or a loopback address)",
-		.choices = auth_choices),
+		.choices = auth_mode_choices),
 	ROW(kubeconfig, "kubeconfig", OPTION_TEXT, "FILE",
 		.help = "kubeconfig of the API server that names VMs and "
 			"checks tokens; default: the pod's service account, "
@@ -153,35 +149,6 @@ const struct options_program aggregator_options = {
 
 /* ---- checks ---- */
 
-static bool is_loopback(const char *address)
-{
-	static const char v6[] = "[::1]:";
-	const char *colon = strrchr(address, ':');
-	char host[INET_ADDRSTRLEN] = "";
-	struct in_addr v4;
-
-	if (strncmp(address, v6, sizeof(v6) - 1) == 0) {
-		return true;
-	}
-	if (colon == NULL || (size_t)(colon - address) >= sizeof(host)) {
-		return false;
-	}
-	memcpy(host, address, (size_t)(colon - address));
-	return inet_pton(AF_INET, host, &v4) == 1 &&
-		ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
-}
-
-static int check_pair(const struct tls_files *files, const char *prefix,
-	struct error *err)
-{
-	if ((files->cert == NULL) != (files->key == NULL)) {
-		return error_set(err, -EINVAL,
-			"--%stls-cert and --%stls-key require each other",
-			prefix, prefix);
-	}
-	return 0;
-}
-
 static int check_wire(const struct aggregator_config *config, struct error *err)
 {
 	const struct tls_files *files = &config->tls;
@@ -192,9 +159,9 @@ static int check_wire(const struct aggregator_config *config, struct error *err)
 	if (r < 0) {
 		return error_wrap(err, r, "--listen");
 	}
-	r = check_pair(files, "", err);
-	if (r < 0) {
-		return r;
+	if ((files->cert == NULL) != (files->key == NULL)) {
+		return error_set(err, -EINVAL,
+			"--tls-cert and --tls-key require each other");
 	}
 	if (is_secure && files->cert == NULL) {
 		return error_set(err, -EINVAL,
@@ -212,24 +179,6 @@ static int check_wire(const struct aggregator_config *config, struct error *err)
 			"--wire-auth: tokens require TLS, but --listen '%s' "
 			"does not use it; use tls+tcp://",
 			config->listen);
-	}
-	return 0;
-}
-
-static int check_http(const struct aggregator_config *config, struct error *err)
-{
-	int r = check_pair(&config->http_tls, "http-", err);
-
-	if (r < 0) {
-		return r;
-	}
-	if (config->http_auth == AUTH_KUBERNETES &&
-		config->http_tls.cert == NULL && !is_loopback(config->http)) {
-		return error_set(err, -EINVAL,
-			"--http-auth: tokens require TLS, but --http '%s' does "
-			"not use it; set --http-tls-cert and --http-tls-key, "
-			"or use a loopback address",
-			config->http);
 	}
 	return 0;
 }
@@ -254,7 +203,8 @@ int aggregator_config_check(const struct aggregator_config *config,
 	int r = check_wire(config, err);
 
 	if (r == 0) {
-		r = check_http(config, err);
+		r = auth_mode_check_http(config->http, &config->http_tls,
+			config->http_auth, err);
 	}
 	return r < 0 ? r : check_remote(config, err);
 }

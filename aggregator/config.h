@@ -3,14 +3,12 @@
 
 #include "aggregator/remote_write/target.h"
 #include "aggregator/store/store.h"
+#include "auth/auth_mode.h"
 #include "lib/options.h"
 #include "lib/tls.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-/* How a client is authenticated and authorized. */
-enum auth_mode { AUTH_NONE, AUTH_KUBERNETES };
 
 struct aggregator_config {
 	const char *listen, *http, *health;

@@ -39,9 +39,9 @@ static void serve_list(struct api *api, struct httpd_request *request,
 	}
 }
 
-static void serve_nodes(struct api *api, struct httpd_request *request)
+static void serve_nodes(void *owner, struct httpd_request *request)
 {
-	serve_list(api, request, api_list_nodes);
+	serve_list(owner, request, api_list_nodes);
 }
 
 static void serve_one_node(const struct live_node *node,
@@ -56,8 +56,9 @@ static void serve_one_node(const struct live_node *node,
 }
 
 /* "NAME" or "NAME/history". */
-static void serve_node(struct api *api, struct httpd_request *request)
+static void serve_node(void *owner, struct httpd_request *request)
 {
+	struct api *api = owner;
 	const char *rest = httpd_path(request) + sizeof(node_path) - 1;
 	const char *slash = strchrnul(rest, '/');
 	scoped_free char *name = xstrndup(rest, (size_t)(slash - rest));
@@ -77,14 +78,15 @@ static void serve_node(struct api *api, struct httpd_request *request)
 
 /* ---- VMs ---- */
 
-static void serve_vms(struct api *api, struct httpd_request *request)
+static void serve_vms(void *owner, struct httpd_request *request)
 {
-	serve_list(api, request, api_list_vms);
+	serve_list(owner, request, api_list_vms);
 }
 
 /* "NAMESPACE/NAME" or "NAMESPACE/NAME/history". */
-static void serve_vm(struct api *api, struct httpd_request *request)
+static void serve_vm(void *owner, struct httpd_request *request)
 {
+	struct api *api = owner;
 	const char *rest = httpd_path(request) + sizeof(vm_path) - 1;
 	const char *slash = strchrnul(rest, '/');
 	const char *name = *slash == '\0' ? slash : slash + 1;
@@ -115,8 +117,9 @@ static void serve_vm(struct api *api, struct httpd_request *request)
 
 /* ---- for other systems ---- */
 
-static void serve_metrics(struct api *api, struct httpd_request *request)
+static void serve_metrics(void *owner, struct httpd_request *request)
 {
+	struct api *api = owner;
 	struct metrics_options options = {
 		.live = api->live,
 		.identities = api->identities,
@@ -147,8 +150,9 @@ static void serve_metrics(struct api *api, struct httpd_request *request)
 
 /* A client that appends the path to an address with a slash at its end requests
  * //watcher. */
-static void serve_watcher(struct api *api, struct httpd_request *request)
+static void serve_watcher(void *owner, struct httpd_request *request)
 {
+	struct api *api = owner;
 	scoped_buffer struct buffer body = BUFFER_MAX(REPLY_BODY_MAX);
 	const char *host = httpd_query(request, "host");
 
@@ -162,8 +166,10 @@ static void serve_watcher(struct api *api, struct httpd_request *request)
 }
 
 /* As in load-watcher: 503 without any node. */
-static void serve_watcher_health(struct api *api, struct httpd_request *request)
+static void serve_watcher_health(void *owner, struct httpd_request *request)
 {
+	const struct api *api = owner;
+
 	if (live_count(api->live) == 0) {
 		httpd_reply_error(request, 503, "no node has reported yet");
 		return;
@@ -173,53 +179,25 @@ static void serve_watcher_health(struct api *api, struct httpd_request *request)
 
 /* ---- routes ---- */
 
-struct route {
-	const char *path; /* with a slash at its end: all paths below */
-	void (*serve)(struct api *api, struct httpd_request *request);
-	/* DELETE of a path below; or NULL. */
-	void (*remove)(struct api *api, struct httpd_request *request);
+static const struct httpd_route routes[] = {
+	{ "/metrics", .get = serve_metrics },
+	{ "/v1/decisions", .get = api_decisions_serve },
+	{ "/v1/moves", .get = api_moves_serve },
+	{ "/v1/nodes", .get = serve_nodes },
+	{ node_path, .get = serve_node, .remove = api_node_delete,
+		.shown = { "/v1/nodes/NAME", "/v1/nodes/NAME/history" } },
+	{ "/v1/vms", .get = serve_vms },
+	{ vm_path, .get = serve_vm,
+		.shown = { "/v1/vms/NAMESPACE/NAME",
+			"/v1/vms/NAMESPACE/NAME/history" } },
+	{ "/watcher", .get = serve_watcher },
+	{ "//watcher", .get = serve_watcher, .is_hidden = true },
+	{ "/watcher/health", .get = serve_watcher_health },
 };
 
-static const struct route routes[] = {
-	{ "/v1/nodes", serve_nodes, NULL },
-	{ node_path, serve_node, api_node_delete },
-	{ "/v1/decisions", api_decisions_serve, NULL },
-	{ "/v1/moves", api_moves_serve, NULL },
-	{ "/v1/vms", serve_vms, NULL },
-	{ vm_path, serve_vm, NULL },
-	{ "/metrics", serve_metrics, NULL },
-	{ "/watcher", serve_watcher, NULL },
-	{ "//watcher", serve_watcher, NULL },
-	{ "/watcher/health", serve_watcher_health, NULL },
-};
-
-static bool is_route(const struct route *route, const char *path)
+struct httpd_routes api_routes(struct api *api)
 {
-	size_t len = strlen(route->path);
-
-	return strncmp(path, route->path, len) == 0 &&
-		(route->path[len - 1] == '/' || path[len] == '\0');
-}
-
-void api_serve(void *owner, struct httpd_request *request)
-{
-	struct api *api = owner;
-	const char *method = httpd_method(request);
-	const char *path = httpd_path(request);
-	const struct route *route = NULL;
-
-	for (size_t i = 0; i < count_of(routes) && route == NULL; i++) {
-		route = is_route(&routes[i], path) ? &routes[i] : NULL;
-	}
-	if (route == NULL) {
-		httpd_reply_error(request, 404, "no such path");
-	} else if (strcmp(method, "DELETE") == 0 && route->remove != NULL) {
-		route->remove(api, request);
-	} else if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
-		httpd_reply_error(request, 405,
-			"only GET and HEAD are supported, and DELETE of "
-			"/v1/nodes/NAME");
-	} else {
-		route->serve(api, request);
-	}
+	return (struct httpd_routes){ .routes = routes,
+		.count = count_of(routes),
+		.owner = api };
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "aggregator/http/context.h"
+#include "lib/httpd_routes.h"
 
-/* An httpd_serve; owner is the struct api. */
-void api_serve(void *owner, struct httpd_request *request);
+/* Borrows api. */
+struct httpd_routes api_routes(struct api *api);

@@ -146,8 +146,9 @@ static int parse_names(struct store_decisions_read *out,
 	return r;
 }
 
-void api_decisions_serve(struct api *api, struct httpd_request *request)
+void api_decisions_serve(void *owner, struct httpd_request *request)
 {
+	struct api *api = owner;
 	struct store_decisions_read read = { .record = on_record,
 		.done = on_done };
 	struct api_records *records;

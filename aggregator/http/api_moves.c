@@ -147,8 +147,9 @@ static int parse(struct store_moves_read *out,
 	return r == 0 ? api_records_parse_limit(&out->limit, request, err) : r;
 }
 
-void api_moves_serve(struct api *api, struct httpd_request *request)
+void api_moves_serve(void *owner, struct httpd_request *request)
 {
+	struct api *api = owner;
 	struct store_moves_read read = { .move = on_move, .done = on_done };
 	struct moves *moves;
 	struct error error;

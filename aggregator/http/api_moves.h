@@ -4,4 +4,4 @@
 #include "aggregator/http/context.h"
 
 /* Answers now or after a query of the store. */
-void api_moves_serve(struct api *api, struct httpd_request *request);
+void api_moves_serve(void *owner, struct httpd_request *request);

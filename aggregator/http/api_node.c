@@ -10,8 +10,9 @@ static bool is_fresh(const struct live_node *node)
 	return live_node_state(node, clock_monotonic_us()) == LOAD_FRESH;
 }
 
-void api_node_delete(struct api *api, struct httpd_request *request)
+void api_node_delete(void *owner, struct httpd_request *request)
 {
+	struct api *api = owner;
 	const char *name = httpd_path(request) + sizeof("/v1/nodes/") - 1;
 	const struct live_node *node = live_find(api->live, name);
 

@@ -11,7 +11,7 @@
  * newer. */
 #pragma once
 
-#include "aggregator/auth/access_review.h"
+#include "auth/access_review.h"
 #include "aggregator/live/live.h"
 #include "aggregator/store/store.h"
 #include "lib/mq.h"

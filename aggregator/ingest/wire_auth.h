@@ -9,7 +9,7 @@
  * with the same Hello; see ingest/wire_sessions.h for the limit. */
 #pragma once
 
-#include "aggregator/auth/access_review.h"
+#include "auth/access_review.h"
 #include "lib/mq.h"
 #include "proto/wire.h"
 

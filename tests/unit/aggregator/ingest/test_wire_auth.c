@@ -2,7 +2,7 @@
 
 #include "aggregator/ingest/node_owner.h"
 #include "kube/config.h"
-#include "tests/unit/aggregator/fake_kube.h"
+#include "tests/unit/auth/fake_kube.h"
 
 struct peer {
 	struct mq_client *mq;

@@ -1,7 +1,7 @@
-#include "aggregator/auth/review_cache.h"
+#include "auth/review_cache.h"
 
 #include "lib/clock.h"
-#include "tests/unit/aggregator/fake_kube.h"
+#include "tests/unit/auth/fake_kube.h"
 
 struct heard {
 	size_t count;

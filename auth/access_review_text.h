@@ -1,27 +1,14 @@
-/* The JSON of reviews: requests to the API server and its responses. Pure.
+/* The JSON of TokenReviews (authentication.k8s.io/v1), which name the account
+ * of a token, and of the token's pod. Pure.
  *
- * A TokenReview (authentication.k8s.io/v1) names the account of a token, a
- * SubjectAccessReview (authorization.k8s.io/v1) says what that account may do.
  * A token that is bound to a pod names the pod and, since Kubernetes 1.30, its
  * node; before that, the pod itself has to be read for its node. */
 #pragma once
 
-#include "lib/buffer.h"
+#include "auth/account.h"
 #include "lib/error.h"
 
 #include <stdbool.h>
-
-/* A token's account, from a TokenReview. All owned; NULL: not given. */
-struct account {
-	char *user;
-	char *uid;
-	char *groups; /* a JSON array */
-	char *extra;  /* a JSON object */
-	char *node;   /* the node that the token's pod is bound to */
-	char *pod, *pod_uid;
-};
-
-void account_fini(struct account *account); /* NULL, zeroed are fine */
 
 /* True: all characters are allowed in a token (RFC 6750, b64token). */
 bool access_review_is_token(const char *token);
@@ -37,16 +24,6 @@ void access_review_wipe(char *text);
  * is not a TokenReview. audience as in the request. */
 must_check int access_review_read_account(struct account *out, const char *body,
 	size_t len, const char *audience, struct error *err);
-
-/* Appends the body of a SubjectAccessReview for a non-resource path. */
-void access_review_write_access(struct buffer *out,
-	const struct account *account, const char *path, const char *verb);
-
-/* -EACCES: the account is not allowed to; -EBADMSG: body is not a
- * SubjectAccessReview. */
-must_check int access_review_read_access(const struct account *account,
-	const char *path, const char *verb, const char *body, size_t len,
-	struct error *err);
 
 /* The path of the token's pod at the API server; the caller frees it. -EPERM:
  * the token is not bound to a pod. */

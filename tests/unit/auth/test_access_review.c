@@ -1,7 +1,9 @@
-#include "aggregator/auth/access_review.h"
+#include "auth/access_review.h"
 
+#include "auth/account.h"
+#include "auth/subject_access.h"
 #include "kube/config.h"
-#include "tests/unit/aggregator/fake_kube.h"
+#include "tests/unit/auth/fake_kube.h"
 
 struct verdict {
 	size_t count;
@@ -226,6 +228,65 @@ static void neither_allows_nor_refuses_without_an_answer(void **state)
 	end(review);
 }
 
+static void ask_resource(struct access_review *review, struct verdict *verdict,
+	const char *group, const char *resource)
+{
+	struct account account;
+
+	*verdict = (struct verdict){ 0 };
+	assert_int_equal(account_make(&account,
+				 &(struct account_names){ .user = "jane",
+					 .groups = &group,
+					 .group_count = 1 },
+				 NULL),
+		0);
+	access_review_resource(review,
+		&(struct access_review_resource_request){ .account = &account,
+			.access = &(struct subject_access){ .verb = "list",
+				.group = "load.plimsoll.io",
+				.resource = resource,
+				.namespace = "ns" },
+			.done = on_verdict,
+			.owner = verdict });
+	account_fini(&account);
+}
+
+static void reviews_a_named_account_without_a_token(void **state)
+{
+	struct access_review *review = new_review();
+	struct verdict v;
+
+	(void)state;
+	ask_resource(review, &v, "staff", "vmloads");
+	fake_expect("POST", FAKE_ACCESS,
+		"\"resourceAttributes\":{\"namespace\":\"ns\",\"verb\":"
+		"\"list\","
+		"\"group\":\"load.plimsoll.io\",\"resource\":\"vmloads\"},"
+		"\"user\":\"jane\",\"groups\":[\"staff\"]");
+	fake_answer(201, FAKE_YES);
+	assert_verdict(&v, ACCESS_REVIEW_ALLOWED, "");
+	ask_resource(review, &v, "staff", "vmloads");
+	assert_verdict(&v, ACCESS_REVIEW_ALLOWED, "");
+	assert_int_equal(fake.sent, 1);
+	/* Another resource, and other groups, need reviews of their own. */
+	ask_resource(review, &v, "staff", "moves");
+	fake_answer(201, FAKE_NO);
+	assert_verdict(&v, ACCESS_REVIEW_FORBIDDEN,
+		"User \"jane\" cannot list resource \"moves\" in API group "
+		"\"load.plimsoll.io\" in the namespace \"ns\"");
+	ask_resource(review, &v, "staff", "moves");
+	assert_verdict(&v, ACCESS_REVIEW_FORBIDDEN, "\"moves\"");
+	assert_int_equal(fake.sent, 2);
+	ask_resource(review, &v, "guests", "vmloads");
+	fake_answer(500, "{}");
+	assert_verdict(&v, ACCESS_REVIEW_UNREACHABLE,
+		"cannot review the access, try again");
+	ask_resource(review, &v, "guests", "vmloads");
+	fake_answer(201, "{}");
+	assert_verdict(&v, ACCESS_REVIEW_UNREACHABLE, "try again");
+	end(review);
+}
+
 static void stopping_ends_open_requests(void **state)
 {
 	struct access_review *review = new_review();
@@ -252,6 +313,7 @@ int main(void)
 		test(reviews_http_by_path_and_without_an_audience),
 		test(names_the_account_that_is_allowed),
 		test(neither_allows_nor_refuses_without_an_answer),
+		test(reviews_a_named_account_without_a_token),
 		test(stopping_ends_open_requests),
 	};
 

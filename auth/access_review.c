@@ -1,7 +1,8 @@
-#include "aggregator/auth/access_review.h"
+#include "auth/access_review.h"
 
-#include "aggregator/auth/review_cache.h"
-#include "aggregator/auth/access_review_text.h"
+#include "auth/review_cache.h"
+#include "auth/access_review_text.h"
+#include "auth/subject_access.h"
 #include "kube/client.h"
 #include "kube/config.h"
 #include "lib/clock.h"
@@ -29,10 +30,12 @@ struct access_review {
 /* A request while it passes through the steps. */
 struct check {
 	struct access_review *review;
+	bool is_named; /* the account was given: no token, no right */
 	enum access_review_right right;
 	char *subject; /* NULL: none */
 	struct account account;
-	char **user; /* or NULL */
+	struct error refusal; /* of what was asked last */
+	char **user;	      /* or NULL */
 	access_review_done done;
 	void *owner;
 	struct access_review_pod *pod; /* or NULL */
@@ -41,6 +44,7 @@ struct check {
 static bool is_http(enum access_review_right right)
 {
 	return right == ACCESS_REVIEW_HTTP ||
+		right == ACCESS_REVIEW_HTTP_POST ||
 		right == ACCESS_REVIEW_HTTP_DELETE;
 }
 
@@ -65,30 +69,40 @@ static const char *verb_of(enum access_review_right right)
 		[ACCESS_REVIEW_REPORT] = "create",
 		[ACCESS_REVIEW_SNAPSHOT] = "get",
 		[ACCESS_REVIEW_HTTP] = "get",
+		[ACCESS_REVIEW_HTTP_POST] = "post",
 		[ACCESS_REVIEW_HTTP_DELETE] = "delete",
 	};
 
 	return verbs[right];
 }
 
-static void log_outcome(const struct check *check,
-	enum access_review_outcome outcome, const struct error *why)
+static const char *log_name(const struct check *check)
 {
 	static const char *const rights[] = {
 		[ACCESS_REVIEW_REPORT] = "report",
 		[ACCESS_REVIEW_SNAPSHOT] = "snapshot",
 		[ACCESS_REVIEW_HTTP] = "http",
+		[ACCESS_REVIEW_HTTP_POST] = "http post",
 		[ACCESS_REVIEW_HTTP_DELETE] = "http delete",
 	};
+
+	return check->is_named ? "resource" : rights[check->right];
+}
+
+static void log_outcome(const struct check *check,
+	enum access_review_outcome outcome, const struct error *why)
+{
+	const char *message = "peer refused";
 	uint64_t suppressed = 0;
 
+	if (outcome == ACCESS_REVIEW_UNREACHABLE) {
+		message = check->is_named ? "cannot review access"
+					  : "cannot review a token";
+	}
 	if (log_allow_topic(&check->review->log_limits[outcome],
 		    clock_monotonic_us(), log_interval_us, why->text,
 		    &suppressed)) {
-		log_warning(outcome == ACCESS_REVIEW_UNREACHABLE
-				? "cannot review a token"
-				: "peer refused",
-			log_str("right", rights[check->right]),
+		log_warning(message, log_str("right", log_name(check)),
 			log_str("subject", check->subject), log_err(why),
 			log_int("suppressed", (int64_t)suppressed), LOG_END);
 	}
@@ -109,12 +123,13 @@ static void fill_pod(const struct check *check)
 	}
 }
 
+/* why is NULL with ACCESS_REVIEW_ALLOWED alone. */
 static void end(struct check *check, enum access_review_outcome outcome,
 	const struct error *why)
 {
 	static const struct error none;
 
-	if (outcome != ACCESS_REVIEW_ALLOWED) {
+	if (why != NULL) {
 		log_outcome(check, outcome, why);
 	} else if (check->user != NULL) {
 		*check->user = xstrdup(check->account.user);
@@ -133,8 +148,8 @@ static void end_unreachable(struct check *check, const char *reason)
 	struct error why;
 
 	(void)error_set(&why, -EAGAIN,
-		"the API server cannot review the token, try again: %.200s",
-		reason);
+		"the API server cannot review the %s, try again: %.200s",
+		check->is_named ? "access" : "token", reason);
 	end(check, ACCESS_REVIEW_UNREACHABLE, &why);
 }
 
@@ -221,13 +236,14 @@ static void check_node(struct check *check)
 
 static uint64_t keep_access(const struct http_response *answer)
 {
-	static const struct account any = { .user = "" };
+	bool is_allowed = false;
 
 	if (!is_success(answer)) {
 		return 0;
 	}
-	return access_review_read_access(&any, "", "", answer->body,
-		       answer->len, NULL) == 0
+	return subject_access_read(&is_allowed, answer->body, answer->len,
+		       NULL) == 0 &&
+			is_allowed
 		? allowed_us
 		: refused_us;
 }
@@ -235,27 +251,30 @@ static uint64_t keep_access(const struct http_response *answer)
 static void on_access(void *owner, const struct http_response *answer)
 {
 	struct check *check = owner;
+	bool is_allowed = false;
 	struct error why;
 
 	if (!is_success(answer)) {
 		end_unreachable(check, answer->error);
-	} else if (access_review_read_access(&check->account, path_of(check),
-			   verb_of(check->right), answer->body, answer->len,
+	} else if (subject_access_read(&is_allowed, answer->body, answer->len,
 			   &why) < 0) {
 		end_rejected(check, ACCESS_REVIEW_FORBIDDEN, &why);
-	} else if (check->right == ACCESS_REVIEW_REPORT) {
+	} else if (!is_allowed) {
+		end(check, ACCESS_REVIEW_FORBIDDEN, &check->refusal);
+	} else if (!check->is_named && check->right == ACCESS_REVIEW_REPORT) {
 		check_node(check);
 	} else {
 		end(check, ACCESS_REVIEW_ALLOWED, NULL);
 	}
 }
 
-static void check_access(struct check *check)
+static void check_access(struct check *check, const struct account *account,
+	const struct subject_access *access)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(ACCESS_BYTES_MAX);
 
-	access_review_write_access(&body, &check->account, path_of(check),
-		verb_of(check->right));
+	subject_access_refuse(&check->refusal, account, access);
+	subject_access_write(&body, account, access);
 	if (body.overflowed) {
 		end_unreachable(check, "the account is too large");
 		return;
@@ -269,6 +288,19 @@ static void check_access(struct check *check)
 			.keep = keep_access,
 			.done = on_access,
 		});
+}
+
+void access_review_resource(struct access_review *review,
+	const struct access_review_resource_request *request)
+{
+	struct check *check = xcalloc(1, sizeof(*check));
+
+	check->review = review;
+	check->is_named = true;
+	check->subject = xstrdup(request->access->resource);
+	check->done = request->done;
+	check->owner = request->owner;
+	check_access(check, request->account, request->access);
 }
 
 /* ---- step one: the token's account ---- */
@@ -299,7 +331,11 @@ static void on_account(void *owner, const struct http_response *answer)
 			   answer->len, audience_of(check->right), &why) < 0) {
 		end_rejected(check, ACCESS_REVIEW_BAD_TOKEN, &why);
 	} else {
-		check_access(check);
+		check_access(check, &check->account,
+			&(struct subject_access){
+				.verb = verb_of(check->right),
+				.path = path_of(check),
+			});
 	}
 }
 

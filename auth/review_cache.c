@@ -1,4 +1,4 @@
-#include "aggregator/auth/review_cache.h"
+#include "auth/review_cache.h"
 
 #include "lib/clock.h"
 #include "lib/memory.h"

@@ -1,8 +1,8 @@
-#include "aggregator/auth/http_auth.h"
+#include "auth/http_auth.h"
 
 #include "kube/config.h"
-#include "tests/unit/aggregator/fake_kube.h"
-#include "tests/unit/aggregator/blocking_client.h"
+#include "tests/unit/auth/fake_kube.h"
+#include "tests/support/blocking_client.h"
 
 /* A protected interface on a real socket. */
 struct fixture {
@@ -18,6 +18,13 @@ static void serve_protected(void *owner, struct httpd_request *request)
 	httpd_reply(request, 200, "text/plain", "inside", 6);
 }
 
+static const struct httpd_route routes[] = {
+	{ "/probe", .get = serve_protected, .is_open = true },
+	{ "/v1/", .get = serve_protected, .post = serve_protected,
+		.remove = serve_protected },
+	{ "/apis/group/", .get = serve_protected },
+};
+
 static int setup(void **state)
 {
 	struct fixture *f = xcalloc(1, sizeof(*f));
@@ -26,7 +33,10 @@ static int setup(void **state)
 	(void)fake_setup(NULL);
 	assert_int_equal(uv_loop_init(&f->loop), 0);
 	f->auth = (struct http_auth){ access_review_new(&f->loop, &config),
-		serve_protected, f };
+		{ .routes = routes,
+			.count = count_of(routes),
+			.owner = f,
+			.page = serve_protected } };
 	assert_int_equal(
 		httpd_new(&f->httpd, &f->loop,
 			&(struct httpd_options){ .address = "127.0.0.1:0",
@@ -116,17 +126,73 @@ static void an_account_without_the_right_is_403(void **state)
 		"/v1/x");
 }
 
-static void a_removal_needs_a_right_of_its_own(void **state)
+/* system:discovery opens /apis/ of the API server to everybody. */
+static void an_object_needs_more_than_the_right_to_discovery(void **state)
 {
 	struct fixture *f = *state;
 
-	blocking_client_send(&f->client, &f->loop, "DELETE", "/v1/nodes/n1",
+	blocking_client_send(&f->client, &f->loop, "GET", "/apis/group/x",
 		"Authorization: Bearer t\r\n");
 	fake_await(&f->loop);
 	fake_answer(201, FAKE_ACCOUNT(""));
-	fake_expect("POST", FAKE_ACCESS, "\"verb\":\"delete\"");
+	fake_expect("POST", FAKE_ACCESS, "\"path\":\"/group/x\"");
 	fake_answer(201, FAKE_NO);
-	assert_answer(f, 403, false, "is not allowed to delete /v1/nodes/n1");
+	assert_answer(f, 403, false, "is not allowed to get /group/x");
+}
+
+static void another_method_needs_a_right_of_its_own(void **state)
+{
+	static const struct {
+		const char *method, *verb;
+	} cases[] = { { "DELETE", "delete" }, { "POST", "post" } };
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < count_of(cases); i++) {
+		scoped_free char *verb =
+			xasprintf("\"verb\":\"%s\"", cases[i].verb);
+		scoped_free char *why =
+			xasprintf("is not allowed to %s /v1/x", cases[i].verb);
+
+		blocking_client_send(&f->client, &f->loop, cases[i].method,
+			"/v1/x", "Authorization: Bearer t\r\n");
+		fake_await(&f->loop);
+		if (i == 0) {
+			fake_answer(201, FAKE_ACCOUNT(""));
+		}
+		fake_expect("POST", FAKE_ACCESS, verb);
+		fake_answer(201, FAKE_NO);
+		assert_answer(f, 403, false, why);
+	}
+}
+
+static void a_probe_needs_no_token(void **state)
+{
+	struct fixture *f = *state;
+
+	blocking_client_send(&f->client, &f->loop, "GET", "/probe", "");
+	assert_answer(f, 200, false, "\r\n\r\ninside");
+	/* The list of paths, and paths that do not exist, are no probes. */
+	blocking_client_send(&f->client, &f->loop, "GET", "/", "");
+	assert_answer(f, 401, true, "a bearer token is required");
+	blocking_client_send(&f->client, &f->loop, "GET", "/probe/x", "");
+	assert_answer(f, 401, true, "a bearer token is required");
+	assert_int_equal(fake.sent, 0);
+}
+
+static void a_page_needs_no_token_and_the_paths_beside_it_do(void **state)
+{
+	struct fixture *f = *state;
+
+	blocking_client_send(&f->client, &f->loop, "GET", "/",
+		"Accept: text/html\r\n");
+	assert_answer(f, 200, false, "\r\n\r\ninside");
+	blocking_client_send(&f->client, &f->loop, "POST", "/",
+		"Accept: text/html\r\n");
+	assert_answer(f, 401, true, "a bearer token is required");
+	blocking_client_send(&f->client, &f->loop, "GET", "/v1/x",
+		"Accept: text/html\r\n");
+	assert_answer(f, 401, true, "a bearer token is required");
+	assert_int_equal(fake.sent, 0);
 }
 
 static void an_allowed_request_is_served(void **state)
@@ -159,7 +225,10 @@ int main(void)
 		test(a_missing_or_malformed_token_is_401),
 		test(a_rejected_token_is_401_with_the_servers_reason),
 		test(an_account_without_the_right_is_403),
-		test(a_removal_needs_a_right_of_its_own),
+		test(an_object_needs_more_than_the_right_to_discovery),
+		test(another_method_needs_a_right_of_its_own),
+		test(a_probe_needs_no_token),
+		test(a_page_needs_no_token_and_the_paths_beside_it_do),
 		test(an_allowed_request_is_served),
 		test(an_unreachable_api_server_is_503),
 	};

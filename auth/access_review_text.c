@@ -1,6 +1,7 @@
-#include "aggregator/auth/access_review_text.h"
+#include "auth/access_review_text.h"
 
 #include "kube/json_value.h"
+#include "lib/buffer.h"
 #include "lib/json.h"
 #include "lib/memory.h"
 
@@ -9,27 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each SubjectAccessReview repeats the account's groups and extra. */
-enum { GROUPS_MAX = 256, EXTRA_MAX = 64, ACCOUNT_BYTES_MAX = 65536 };
-
 static const char alphanumeric[] =
 	"abcdefghijklmnopqrstuvwxyz"
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-
-void account_fini(struct account *account)
-{
-	if (account == NULL) {
-		return;
-	}
-	free(account->user);
-	free(account->uid);
-	free(account->groups);
-	free(account->extra);
-	free(account->node);
-	free(account->pod);
-	free(account->pod_uid);
-	*account = (struct account){ 0 };
-}
 
 /* ---- TokenReview ---- */
 
@@ -94,8 +77,9 @@ static int copy_account(struct account *out, const struct json_value *user,
 	bool has_extra = json_value_is_object(given);
 	struct json j = json_into(&groups);
 
-	if (json_value_count(json_value_get(user, "groups")) > GROUPS_MAX ||
-		json_value_count(given) > EXTRA_MAX) {
+	if (json_value_count(json_value_get(user, "groups")) >
+			ACCOUNT_GROUPS_MAX ||
+		json_value_count(given) > ACCOUNT_EXTRA_MAX) {
 		return error_set(err, -EBADMSG,
 			"the account has too many groups or attributes");
 	}
@@ -200,55 +184,6 @@ int access_review_read_account(struct account *out, const char *body,
 	}
 	*out = account;
 	return 0;
-}
-
-/* ---- SubjectAccessReview ---- */
-
-void access_review_write_access(struct buffer *out,
-	const struct account *account, const char *path, const char *verb)
-{
-	struct json j = json_into(out);
-
-	json_object(&j, NULL);
-	json_string(&j, "apiVersion", "authorization.k8s.io/v1");
-	json_string(&j, "kind", "SubjectAccessReview");
-	json_object(&j, "spec");
-	json_object(&j, "nonResourceAttributes");
-	json_string(&j, "path", path);
-	json_string(&j, "verb", verb);
-	json_object_end(&j);
-	json_string(&j, "user", account->user);
-	if (account->uid != NULL) {
-		json_string(&j, "uid", account->uid);
-	}
-	json_raw(&j, "groups", account->groups);
-	json_raw(&j, "extra", account->extra);
-	json_object_end(&j);
-	json_object_end(&j);
-}
-
-int access_review_read_access(const struct account *account, const char *path,
-	const char *verb, const char *body, size_t len, struct error *err)
-{
-	struct json_value *answer;
-	bool is_answer, may;
-	int r = json_value_parse(&answer, body, len, err);
-
-	if (r < 0) {
-		return error_wrap(err, r, "SubjectAccessReview");
-	}
-	is_answer = json_value_is_object(json_value_get(answer, "status"));
-	may = json_value_true(json_value_at(answer, "status/allowed")) &&
-		!json_value_true(json_value_at(answer, "status/denied"));
-	json_value_free(answer);
-	if (!is_answer) {
-		return error_set(err, -EBADMSG,
-			"the API server's response is not a "
-			"SubjectAccessReview");
-	}
-	return may ? 0
-		   : error_set(err, -EACCES, "'%.120s' is not allowed to %s %s",
-			     account->user, verb, path);
 }
 
 /* ---- the node ---- */

@@ -1,5 +1,5 @@
-/* Asks the API server which account a token belongs to, what that account may
- * do, and whether an agent runs on the node that it reports for.
+/* Asks the API server which account a token belongs to, what an account may do,
+ * and whether an agent runs on the node that it reports for.
  *
  * Positive answers are cached for a minute, refusals for 5 s. While the API
  * server cannot be asked, nobody is allowed and nobody is refused: the outcome
@@ -13,7 +13,9 @@
 #include <stdbool.h>
 #include <uv.h>
 
+struct account;
 struct kube_config;
+struct subject_access;
 
 /* The audience of the tokens of agents and schedulers. */
 #define ACCESS_REVIEW_AUDIENCE "plimsoll-aggregator"
@@ -24,6 +26,7 @@ enum access_review_right {
 	ACCESS_REVIEW_REPORT,	/* create /plimsoll/reports, for one node */
 	ACCESS_REVIEW_SNAPSHOT, /* get /plimsoll/snapshots */
 	ACCESS_REVIEW_HTTP, /* get the path; by a token for the API server */
+	ACCESS_REVIEW_HTTP_POST,   /* post to it; the same token */
 	ACCESS_REVIEW_HTTP_DELETE, /* delete it; the same token */
 };
 
@@ -67,6 +70,20 @@ struct access_review *access_review_new(uv_loop_t *loop,
 
 void access_review_start(struct access_review *review,
 	const struct access_review_request *request);
+
+/* May an account act on a resource? Somebody else has authenticated it, as a
+ * front proxy does. The outcome is one of ACCESS_REVIEW_ALLOWED, _FORBIDDEN and
+ * _UNREACHABLE; why is worded as kube-apiserver words it. */
+struct access_review_resource_request {
+	const struct account *account; /* borrowed for the call, as access */
+	const struct subject_access *access; /* its path is NULL */
+	/* Called exactly once, maybe before the function returns. */
+	access_review_done done;
+	void *owner;
+};
+
+void access_review_resource(struct access_review *review,
+	const struct access_review_resource_request *request);
 
 /* Asks whether a pod has ended or is being deleted. done is called exactly
  * once, maybe before this returns; false: it runs on, or that is not known.

@@ -1,4 +1,4 @@
-#include "aggregator/auth/http_auth.h"
+#include "auth/http_auth.h"
 
 #include "lib/memory.h"
 
@@ -7,7 +7,7 @@
 
 /* A request whose token is being reviewed. */
 struct pending {
-	const struct http_auth *auth;
+	struct http_auth *auth;
 	struct httpd_request *request;
 	char *user;
 };
@@ -46,7 +46,7 @@ static void on_reviewed(void *owner, enum access_review_outcome outcome,
 
 	if (outcome == ACCESS_REVIEW_ALLOWED) {
 		httpd_set_user(pending->request, pending->user);
-		pending->auth->serve(pending->auth->owner, pending->request);
+		httpd_routes_serve(&pending->auth->routes, pending->request);
 	} else {
 		httpd_reply_error(pending->request, status_of(outcome), "%s",
 			why->text);
@@ -55,13 +55,37 @@ static void on_reviewed(void *owner, enum access_review_outcome outcome,
 	free(pending);
 }
 
+static enum access_review_right right_of(const struct httpd_request *request)
+{
+	const char *method = httpd_method(request);
+
+	if (strcmp(method, "POST") == 0) {
+		return ACCESS_REVIEW_HTTP_POST;
+	}
+	return strcmp(method, "DELETE") == 0 ? ACCESS_REVIEW_HTTP_DELETE
+					     : ACCESS_REVIEW_HTTP;
+}
+
+/* The ClusterRole system:discovery lets every user get /apis/ and all below, of
+ * kube-apiserver. Here that is no right to objects. */
+static const char *reviewed_path(const struct httpd_request *request)
+{
+	static const char prefix[] = "/apis";
+	const char *path = httpd_path(request);
+	size_t len = sizeof(prefix) - 1;
+
+	return strncmp(path, prefix, len) == 0 && path[len] == '/' ? path + len
+								   : path;
+}
+
 void http_auth_serve(void *owner, struct httpd_request *request)
 {
-	const struct http_auth *auth = owner;
+	struct http_auth *auth = owner;
 	struct pending *pending;
 
-	if (auth->review == NULL) {
-		auth->serve(auth->owner, request);
+	if (auth->review == NULL ||
+		httpd_routes_is_open(&auth->routes, request)) {
+		httpd_routes_serve(&auth->routes, request);
 		return;
 	}
 	pending = xcalloc(1, sizeof(*pending));
@@ -69,11 +93,9 @@ void http_auth_serve(void *owner, struct httpd_request *request)
 	pending->request = request;
 	access_review_start(auth->review,
 		&(struct access_review_request){
-			.right = strcmp(httpd_method(request), "DELETE") == 0
-				? ACCESS_REVIEW_HTTP_DELETE
-				: ACCESS_REVIEW_HTTP,
+			.right = right_of(request),
 			.token = bearer_token(request),
-			.subject = httpd_path(request),
+			.subject = reviewed_path(request),
 			.user = &pending->user,
 			.done = on_reviewed,
 			.owner = pending,

@@ -1,5 +1,5 @@
 /* A fake API server for tests: it records requests and the test answers them.
- * It replaces all of kube/client.h that the aggregator links. */
+ * It replaces all of kube/client.h that a test links. */
 #pragma once
 
 #include "kube/client.h"
