@@ -409,8 +409,8 @@ static int open_informers(struct aggregator *a, struct error *err)
 	r = kube_config_load(&config, named, err);
 	if (r == 0) {
 		a->kube = kube_client_new(loop_uv(a->loop), &config);
-		a->informer = launcher_informer_new(a->kube, a->identities);
-		a->nodes = node_informer_new(a->kube, a->forget);
+		a->informer = launcher_informer_new(a->kube, a->identities, NULL);
+		a->nodes = node_informer_new(a->kube, a->forget, NULL);
 	} else if (named == NULL) {
 		log_warning("cannot watch VM pods: VMs have no names",
 			log_err(err), LOG_END);

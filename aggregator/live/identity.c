@@ -8,26 +8,40 @@
 #include <string.h>
 
 struct identities {
-	struct map by_uid; /* -> struct entry */
-	size_t unsaved, removed;
+	struct map by_uid; /* -> struct identity_ref */
+	size_t known, unsaved, removed;
 };
 
-struct entry {
-	struct identity identity;
-	char *namespace, *name, *vmi_uid, *node; /* owned; of identity */
+struct identity_ref {
+	char *texts;		  /* owned; NULL: not known, and held */
+	struct identity identity; /* in texts */
+	unsigned int holders;
 	bool is_saved;
 	bool is_removed; /* waits to be saved */
 };
 
-static void entry_free(struct entry *entry)
+/* Copies text to *at, behind which it moves *at. */
+static const char *put_text(char **at, const char *text)
 {
-	if (entry != NULL) {
-		free(entry->namespace);
-		free(entry->name);
-		free(entry->vmi_uid);
-		free(entry->node);
-		free(entry);
-	}
+	char *copy = *at;
+	size_t size = strlen(text) + 1;
+
+	memcpy(copy, text, size);
+	*at += size;
+	return copy;
+}
+
+static void fill(struct identity_ref *entry, const struct identity *identity)
+{
+	char *at = xcalloc(1,
+		strlen(identity->namespace) + strlen(identity->name) +
+			strlen(identity->vmi_uid) + strlen(identity->node) + 4);
+
+	entry->texts = at;
+	entry->identity.namespace = put_text(&at, identity->namespace);
+	entry->identity.name = put_text(&at, identity->name);
+	entry->identity.vmi_uid = put_text(&at, identity->vmi_uid);
+	entry->identity.node = put_text(&at, identity->node);
 }
 
 struct identities *identities_new(void)
@@ -44,7 +58,8 @@ void identities_free(struct identities *identities)
 		return;
 	}
 	while (map_next(&identities->by_uid, &at, NULL, &entry)) {
-		entry_free(entry);
+		free(((struct identity_ref *)entry)->texts);
+		free(entry);
 	}
 	map_fini(&identities->by_uid);
 	free(identities);
@@ -98,63 +113,121 @@ static bool is_same(const struct identity *a, const struct identity *b)
 		strcmp(a->node, b->node) == 0;
 }
 
-/* Frees an entry that is not in the table any more; NULL is fine. */
-static void drop(struct identities *identities, struct entry *entry)
+static struct identity_ref *get_or_add(struct identities *identities,
+	const char *pod_uid)
 {
+	struct identity_ref *entry = map_get(&identities->by_uid, pod_uid);
+
 	if (entry == NULL) {
+		entry = xcalloc(1, sizeof(*entry));
+		(void)map_put(&identities->by_uid, pod_uid, entry);
+	}
+	return entry;
+}
+
+/* The entry's identity is not known any more. */
+static void forget(struct identities *identities, struct identity_ref *entry)
+{
+	if (entry->texts == NULL) {
 		return;
 	}
+	identities->known--;
 	identities->unsaved -= !entry->is_saved;
 	identities->removed -= entry->is_removed;
-	entry_free(entry);
+	free(entry->texts);
+	*entry = (struct identity_ref){ .holders = entry->holders };
+}
+
+/* Frees the entry if nobody needs it. */
+static void tidy(struct identities *identities, const char *pod_uid,
+	struct identity_ref *entry)
+{
+	if (entry->texts == NULL && entry->holders == 0) {
+		(void)map_remove(&identities->by_uid, pod_uid);
+		free(entry);
+	}
 }
 
 void identities_put(struct identities *identities, const char *pod_uid,
 	const struct identity *identity)
 {
-	struct entry *entry = map_get(&identities->by_uid, pod_uid);
+	struct identity_ref *entry = get_or_add(identities, pod_uid);
 
-	if (entry != NULL && !entry->is_removed &&
+	if (entry->texts != NULL && !entry->is_removed &&
 		is_same(&entry->identity, identity)) {
 		return;
 	}
-	entry = xcalloc(1, sizeof(*entry));
-	entry->namespace = xstrdup(identity->namespace);
-	entry->name = xstrdup(identity->name);
-	entry->vmi_uid = xstrdup(identity->vmi_uid);
-	entry->node = xstrdup(identity->node);
-	entry->identity = (struct identity){ entry->namespace, entry->name,
-		entry->vmi_uid, entry->node };
+	forget(identities, entry);
+	fill(entry, identity);
+	identities->known++;
 	identities->unsaved++;
-	drop(identities, map_put(&identities->by_uid, pod_uid, entry));
 }
 
 void identities_remove(struct identities *identities, const char *pod_uid)
 {
-	struct entry *entry = map_get(&identities->by_uid, pod_uid);
+	struct identity_ref *entry = map_get(&identities->by_uid, pod_uid);
 
-	if (entry == NULL || entry->is_removed) {
+	if (entry == NULL || entry->texts == NULL || entry->is_removed) {
 		return;
 	}
-	if (entry->is_saved || entry->node[0] == '\0') {
-		drop(identities, map_remove(&identities->by_uid, pod_uid));
+	if (entry->is_saved || entry->identity.node[0] == '\0') {
+		forget(identities, entry);
+		tidy(identities, pod_uid, entry);
 	} else {
 		entry->is_removed = true;
 		identities->removed++;
 	}
 }
 
+struct identity_ref *identities_hold(struct identities *identities,
+	const char *pod_uid)
+{
+	struct identity_ref *entry = get_or_add(identities, pod_uid);
+
+	entry->holders++;
+	return entry;
+}
+
+void identities_release(struct identities *identities, const char *pod_uid,
+	struct identity_ref *ref)
+{
+	if (ref != NULL) {
+		ref->holders--;
+		tidy(identities, pod_uid, ref);
+	}
+}
+
 /* NULL: not known, or without a node. */
+static const struct identity *known(const struct identity_ref *entry)
+{
+	return entry == NULL || entry->texts == NULL || entry->is_removed ||
+			entry->identity.node[0] == '\0'
+		? NULL
+		: &entry->identity;
+}
+
 static const struct identity *find(const struct identities *identities,
 	const char *pod_uid)
 {
-	const struct entry *entry = identities == NULL
+	return identities == NULL
 		? NULL
-		: map_get(&identities->by_uid, pod_uid);
+		: known(map_get(&identities->by_uid, pod_uid));
+}
 
-	return entry == NULL || entry->is_removed || entry->node[0] == '\0'
-		? NULL
-		: &entry->identity;
+const struct identity *identity_ref_get(const struct identity_ref *ref,
+	const char *node)
+{
+	const struct identity *identity = known(ref);
+
+	return identity == NULL || strcmp(identity->node, node) != 0 ? NULL
+								     : identity;
+}
+
+const char *identity_ref_node(const struct identity_ref *ref)
+{
+	const struct identity *identity = known(ref);
+
+	return identity == NULL ? NULL : identity->node;
 }
 
 const struct identity *identities_find(const struct identities *identities,
@@ -185,9 +258,9 @@ bool identities_save(struct identities *identities,
 
 	while (identities->unsaved > 0 &&
 		map_next(&identities->by_uid, &at, &uid, &value)) {
-		struct entry *entry = value;
+		struct identity_ref *entry = value;
 
-		if (entry->is_saved) {
+		if (entry->texts == NULL || entry->is_saved) {
 			continue;
 		}
 		if (!save(owner, uid, &entry->identity)) {
@@ -196,7 +269,8 @@ bool identities_save(struct identities *identities,
 		entry->is_saved = true;
 		identities->unsaved--;
 		if (entry->is_removed) {
-			drop(identities, map_remove(&identities->by_uid, uid));
+			forget(identities, entry);
+			tidy(identities, uid, entry);
 		}
 	}
 	return true;
@@ -207,16 +281,21 @@ void identities_unsave(struct identities *identities)
 	size_t at = 0;
 	void *entry;
 
-	if (identities->unsaved == identities->by_uid.count) {
+	if (identities->unsaved == identities->known) {
 		return; /* thousands of saves fail together */
 	}
 	while (map_next(&identities->by_uid, &at, NULL, &entry)) {
-		((struct entry *)entry)->is_saved = false;
+		((struct identity_ref *)entry)->is_saved = false;
 	}
-	identities->unsaved = identities->by_uid.count;
+	identities->unsaved = identities->known;
 }
 
 size_t identities_count(const struct identities *identities)
 {
-	return identities->by_uid.count - identities->removed;
+	return identities->known - identities->removed;
+}
+
+size_t identities_entries(const struct identities *identities)
+{
+	return identities->by_uid.count;
 }

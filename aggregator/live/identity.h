@@ -13,6 +13,7 @@
 enum { IDENTITY_TEXT_MAX = 253 }; /* bytes of each text below */
 
 struct identities;
+struct identity_ref;
 struct json_value;
 
 struct identity {
@@ -53,8 +54,23 @@ void identities_remove(struct identities *identities, const char *pod_uid);
 const struct identity *identities_find(const struct identities *identities,
 	const char *pod_uid, const char *node);
 
+/* Holds a pod, known or not, whose identity is then found without a search.
+ * Never NULL. Each is released once, with the same uid; NULL is fine. */
+struct identity_ref *identities_hold(struct identities *identities,
+	const char *pod_uid);
+void identities_release(struct identities *identities, const char *pod_uid,
+	struct identity_ref *ref);
+
+/* As identities_find() and identities_node(). */
+const struct identity *identity_ref_get(const struct identity_ref *ref,
+	const char *node);
+const char *identity_ref_node(const struct identity_ref *ref);
+
 /* The pod's node; NULL: not known. Borrowed as above. */
 const char *identities_node(const struct identities *identities,
 	const char *pod_uid);
 
 size_t identities_count(const struct identities *identities);
+
+/* The same with those that are held and not known, or wait to be saved. */
+size_t identities_entries(const struct identities *identities);

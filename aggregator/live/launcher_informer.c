@@ -12,6 +12,7 @@
 struct launcher_informer {
 	struct reflector *reflector;
 	struct identities *identities;
+	struct object_labels *labels; /* or NULL */
 	struct watch_log log;
 };
 
@@ -56,8 +57,10 @@ static void on_object(void *owner, const struct reflector_id *id,
 
 	if (identity_read(&identity, pod)) {
 		identities_put(informer->identities, id->uid, &identity);
+		object_labels_put(informer->labels, id->uid, pod);
 	} else {
 		identities_remove(informer->identities, id->uid);
+		object_labels_remove(informer->labels, id->uid);
 	}
 }
 
@@ -66,6 +69,7 @@ static void on_deleted(void *owner, const struct reflector_id *id)
 	struct launcher_informer *informer = owner;
 
 	identities_remove(informer->identities, id->uid);
+	object_labels_remove(informer->labels, id->uid);
 }
 
 static void on_synced(void *owner)
@@ -79,11 +83,12 @@ static void on_synced(void *owner)
 }
 
 struct launcher_informer *launcher_informer_new(struct kube_client *client,
-	struct identities *identities)
+	struct identities *identities, struct object_labels *labels)
 {
 	struct launcher_informer *informer = xcalloc(1, sizeof(*informer));
 
 	informer->identities = identities;
+	informer->labels = labels;
 	informer->reflector = reflector_new(client,
 		&(struct reflector_options){ .path = "/api/v1/pods",
 			.label_selector = "kubevirt.io=virt-launcher" },

@@ -6,15 +6,17 @@
 #pragma once
 
 #include "aggregator/live/identity.h"
+#include "aggregator/live/object_labels.h"
 #include "lib/error.h"
 
 struct kube_client;
 struct launcher_informer;
 struct store;
 
-/* client and identities outlive it. Never NULL. */
+/* client, identities and labels outlive it; labels NULL: they are not kept.
+ * Never NULL. */
 struct launcher_informer *launcher_informer_new(struct kube_client *client,
-	struct identities *identities);
+	struct identities *identities, struct object_labels *labels);
 
 /* To be called every few seconds while the store is open: logs changes, and
  * stores each pod's identity once. informer NULL is fine. */

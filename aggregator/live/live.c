@@ -2,6 +2,7 @@
 
 #include "aggregator/live/claims.h"
 #include "aggregator/live/identity.h"
+#include "aggregator/live/pod_refs.h"
 #include "aggregator/series/node_windows.h"
 #include "aggregator/series/rates.h"
 #include "aggregator/series/pod_series.h"
@@ -24,11 +25,13 @@ struct live_node {
 	int64_t at_us; /* of newest, on this machine's clock */
 	struct node_rates rates;
 	struct pod_series series;
+	struct pod_refs pods; /* of newest */
 	struct node_windows windows;
 	/* The windows are complete for this run from here to the newest
 	 * sample; a backlog may fill the time before. */
 	uint64_t covered_from_us;
 	struct report backlog; /* the last one added, without VMs */
+	uint64_t certificate_expiry_s;
 };
 
 TAILQ_HEAD(node_list, live_node);
@@ -36,12 +39,12 @@ TAILQ_HEAD(node_list, live_node);
 struct live {
 	uint64_t epoch, revision;
 	struct map by_name;
-	struct claims claims;		     /* to the places */
-	struct node_list nodes;		     /* by revision */
-	const struct identities *identities; /* or NULL */
+	struct claims claims;	       /* to the places */
+	struct node_list nodes;	       /* by revision */
+	struct identities *identities; /* or NULL */
 };
 
-struct live *live_new(uint64_t epoch, const struct identities *identities)
+struct live *live_new(uint64_t epoch, struct identities *identities)
 {
 	struct live *live = xcalloc(1, sizeof(*live));
 
@@ -53,6 +56,7 @@ struct live *live_new(uint64_t epoch, const struct identities *identities)
 
 static void node_free(struct live_node *node)
 {
+	pod_refs_fini(&node->pods, node->live->identities, &node->newest);
 	report_fini(&node->newest);
 	report_fini(&node->backlog);
 	pod_series_fini(&node->series);
@@ -221,6 +225,7 @@ static void add_newest(struct live_node *node, const struct live_sample *sample)
 	rates_between(&node->rates, vms, is_continued ? before : &nothing,
 		&kept);
 	pod_series_move(&node->series, before, &kept, vms, is_boot_continued);
+	pod_refs_move(&node->pods, node->live->identities, before, &kept);
 	if (is_continued) {
 		node_windows_add(&node->windows, before, after, &node->rates);
 	} else {
@@ -398,6 +403,17 @@ const struct report *live_node_report(const struct live_node *node)
 	return &node->newest;
 }
 
+const char *live_node_of_pod(const struct live *live,
+	const struct live_node *node, const char *pod_uid, size_t *at)
+{
+	struct identity_ref *ref = node == NULL
+		? NULL
+		: pod_refs_find(&node->pods, &node->newest, pod_uid, at);
+
+	return ref == NULL ? identities_node(live->identities, pod_uid)
+			   : identity_ref_node(ref);
+}
+
 void live_node_figures(struct node_load *out, const struct live_node *node,
 	uint64_t now_us)
 {
@@ -420,10 +436,11 @@ void live_node_vm(struct vm_load *out, const struct live_node *node, size_t i)
 	pod_series_fill(out, &node->series, &node->newest, i);
 }
 
-static void name_vm(struct vm_load *vm, const struct live_node *node)
+static void name_vm(struct vm_load *vm, const struct live_node *node, size_t i)
 {
-	const struct identity *identity = identities_find(
-		node->live->identities, vm->pod_uid, node->name);
+	const struct identity *identity = node->pods.count == 0
+		? NULL
+		: identity_ref_get(node->pods.list[i], node->name);
 
 	if (identity != NULL) {
 		vm->namespace = xstrdup(identity->namespace);
@@ -439,6 +456,21 @@ void live_node_load(struct node_load *out, const struct live_node *node,
 	out->vms = xcalloc(out->vm_count, sizeof(*out->vms));
 	for (size_t i = 0; i < out->vm_count; i++) {
 		live_node_vm(&out->vms[i], node, i);
-		name_vm(&out->vms[i], node);
+		name_vm(&out->vms[i], node, i);
 	}
+}
+
+void live_set_certificate_expiry(struct live *live, const char *name,
+	uint64_t expiry_s)
+{
+	struct live_node *node = live_find(live, name);
+
+	if (node != NULL) {
+		node->certificate_expiry_s = expiry_s;
+	}
+}
+
+uint64_t live_node_certificate_expiry_s(const struct live_node *node)
+{
+	return node->certificate_expiry_s;
 }

@@ -34,8 +34,9 @@ struct live_sample {
 };
 
 /* The epoch distinguishes this table's revisions from another process's.
- * identities outlives the table; NULL: VMs have pod uids only. */
-struct live *live_new(uint64_t epoch, const struct identities *identities);
+ * identities outlives the table, which holds its nodes' pods there
+ * (live/pod_refs.h); NULL: VMs have pod uids only. */
+struct live *live_new(uint64_t epoch, struct identities *identities);
 void live_free(struct live *live); /* NULL is fine */
 
 uint64_t live_epoch(const struct live *live);
@@ -69,6 +70,12 @@ bool live_remove(struct live *live, const char *name);
 
 struct live_node *live_find(const struct live *live, const char *name);
 
+/* When the certificate of a node's agent expires, in seconds since 1970; 0: not
+ * known. Setting it for a node that is not in the table does nothing. */
+void live_set_certificate_expiry(struct live *live, const char *name,
+	uint64_t expiry_s);
+uint64_t live_node_certificate_expiry_s(const struct live_node *node);
+
 /* Steps through nodes by rising revision: the first one above revision, then
  * the next; NULL at the end. */
 const struct live_node *live_after(const struct live *live, uint64_t revision);
@@ -84,6 +91,13 @@ uint32_t live_node_interval_ms(const struct live_node *node);
 /* The newest report. VM figures that only every fifth report has are those of
  * the last report that had them. Borrowed until the next live_add(). */
 const struct report *live_node_report(const struct live_node *node);
+
+/* The node that the API server states for a pod that this node reports; NULL:
+ * it states none. node NULL: the table does not have it. *at is 0 for the first
+ * pod of a report, and left alone between its pods: pods in the order of the
+ * newest report need no search. Borrowed as from identities_node(). */
+const char *live_node_of_pod(const struct live *live,
+	const struct live_node *node, const char *pod_uid, size_t *at);
 
 /* All figures of the node with its age at now_us; release with
  * node_load_fini(). */

@@ -1,6 +1,7 @@
 #include "aggregator/live/node_informer.h"
 
 #include "aggregator/live/forget.h"
+#include "aggregator/live/object_labels.h"
 #include "aggregator/live/watch_log.h"
 #include "kube/reflector.h"
 #include "lib/log.h"
@@ -11,6 +12,7 @@
 struct node_informer {
 	struct reflector *reflector;
 	struct forget *forget;
+	struct object_labels *labels; /* or NULL */
 	struct watch_log log;
 };
 
@@ -19,8 +21,8 @@ static void on_object(void *owner, const struct reflector_id *id,
 {
 	const struct node_informer *informer = owner;
 
-	(void)node;
 	forget_object_exists(informer->forget, id->name);
+	object_labels_put(informer->labels, id->name, node);
 }
 
 static void on_deleted(void *owner, const struct reflector_id *id)
@@ -28,6 +30,7 @@ static void on_deleted(void *owner, const struct reflector_id *id)
 	const struct node_informer *informer = owner;
 
 	forget_object_deleted(informer->forget, id->name);
+	object_labels_remove(informer->labels, id->name);
 }
 
 static void on_synced(void *owner)
@@ -39,11 +42,12 @@ static void on_synced(void *owner)
 }
 
 struct node_informer *node_informer_new(struct kube_client *client,
-	struct forget *forget)
+	struct forget *forget, struct object_labels *labels)
 {
 	struct node_informer *informer = xcalloc(1, sizeof(*informer));
 
 	informer->forget = forget;
+	informer->labels = labels;
 	informer->reflector = reflector_new(client,
 		&(struct reflector_options){ .path = "/api/v1/nodes" },
 		&(struct reflector_handler){ on_object, on_deleted, on_synced,

@@ -7,11 +7,13 @@
 
 struct forget;
 struct kube_client;
+struct object_labels;
 struct node_informer;
 
-/* client and forget outlive it. Never NULL. */
+/* client, forget and labels outlive it; labels NULL: they are not kept. Never
+ * NULL. */
 struct node_informer *node_informer_new(struct kube_client *client,
-	struct forget *forget);
+	struct forget *forget, struct object_labels *labels);
 
 /* To be called every few seconds: logs changes. NULL is fine. */
 void node_informer_poll(struct node_informer *informer);

@@ -185,6 +185,61 @@ static void saves_a_pod_that_was_removed_before(void **state)
 	identities_free(all);
 }
 
+static void a_held_pod_has_the_identity_that_is_put_later(void **state)
+{
+	struct identities *all = identities_new();
+	struct identity_ref *ref = identities_hold(all, "p1");
+	struct identity_ref *same = identities_hold(all, "p1");
+
+	(void)state;
+	assert_ptr_equal(ref, same);
+	assert_null(identity_ref_get(ref, "n1"));
+	assert_null(identity_ref_node(ref));
+	assert_null(identities_find(all, "p1", "n1"));
+	assert_int_equal(identities_count(all), 0);
+	assert_int_equal(save_all(all), 0);
+	identities_put(all, "p1", &(struct identity){ "ns", "a", "u", "n1" });
+	assert_string_equal(identity_ref_get(ref, "n1")->name, "a");
+	assert_null(identity_ref_get(ref, "n2"));
+	identities_put(all, "p1", &(struct identity){ "ns", "b", "u", "n2" });
+	assert_string_equal(identity_ref_get(ref, "n2")->name, "b");
+	assert_string_equal(identity_ref_node(ref), "n2");
+	assert_int_equal(identities_count(all), 1);
+	assert_int_equal(save_all(all), 1);
+	identities_release(all, "p1", same);
+	identities_remove(all, "p1");
+	assert_null(identity_ref_get(ref, "n2"));
+	assert_int_equal(identities_count(all), 0);
+	identities_unsave(all);
+	assert_int_equal(save_all(all), 0);
+	identities_put(all, "p1", &(struct identity){ "ns", "c", "u", "n1" });
+	assert_string_equal(identity_ref_get(ref, "n1")->name, "c");
+	identities_release(all, "p1", ref);
+	identities_release(all, "p9", NULL);
+	assert_string_equal(identities_find(all, "p1", "n1")->name, "c");
+	identities_free(all);
+}
+
+/* It is saved before, and stays in the table for those that hold it. */
+static void a_held_pod_may_be_removed_before_it_is_saved(void **state)
+{
+	struct identities *all = identities_new();
+	struct identity_ref *ref = identities_hold(all, "p1");
+
+	(void)state;
+	identities_put(all, "p1", &(struct identity){ "ns", "a", "u", "n1" });
+	identities_remove(all, "p1");
+	assert_null(identity_ref_get(ref, "n1"));
+	assert_int_equal(save_all(all), 1);
+	assert_int_equal(identities_count(all), 0);
+	assert_null(identity_ref_get(ref, "n1"));
+	assert_ptr_equal(identities_hold(all, "p1"), ref);
+	identities_release(all, "p1", ref);
+	identities_release(all, "p1", ref);
+	assert_null(identities_find(all, "p1", "n1"));
+	identities_free(all);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -195,6 +250,8 @@ int main(void)
 		cmocka_unit_test(saves_a_pod_that_was_removed_before),
 		cmocka_unit_test(saves_each_identity_once_and_when_it_changes),
 		cmocka_unit_test(saves_all_again_after_a_failure),
+		cmocka_unit_test(a_held_pod_has_the_identity_that_is_put_later),
+		cmocka_unit_test(a_held_pod_may_be_removed_before_it_is_saved),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

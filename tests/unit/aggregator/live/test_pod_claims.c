@@ -1,5 +1,6 @@
 #include "aggregator/live/pod_claims.h"
 
+#include "lib/memory.h"
 #include "tests/support/cm.h"
 
 #include <stdio.h>
@@ -118,6 +119,48 @@ static void all_nodes_hold_a_limited_number_of_pods(void **state)
 	pod_claims_free(claims);
 }
 
+/* The order of a node's pods is only a guess where to search. */
+static void pods_may_come_in_any_order(void **state)
+{
+	static const char *const orders[] = { "1234", "1234", "4321", "2413",
+		"14", "3123" };
+	struct pod_claims *claims = pod_claims_new();
+	int s = 1;
+
+	(void)state;
+	for (size_t i = 0; i < count_of(orders); i++) {
+		for (const char *at = orders[i]; *at != '\0'; at++) {
+			const char ours[] = { 'p', *at, '\0' };
+			const char theirs[] = { 'q', *at, '\0' };
+
+			assert_null(claim_at(claims, ours, "a", s));
+			assert_null(claim_at(claims, theirs, "b", s));
+			assert_string_equal(claim_at(claims, ours, "b", s),
+				"a");
+			assert_string_equal(claim_at(claims, theirs, "a", s),
+				"b");
+		}
+		s += 10;
+	}
+	assert_int_equal(pod_claims_count(claims), 8);
+	pod_claims_free(claims);
+}
+
+static void a_claim_that_was_removed_is_not_found(void **state)
+{
+	struct pod_claims *claims = pod_claims_new();
+
+	(void)state;
+	assert_null(claim_at(claims, "p1", "a", 1));
+	assert_null(claim_at(claims, "p2", "a", 1));
+	/* p2 is expected next, and is silent for too long. */
+	assert_null(claim_at(claims, "p1", "a", 200));
+	assert_null(claim_at(claims, "p2", "b", 302));
+	assert_string_equal(claim_at(claims, "p2", "a", 302), "b");
+	assert_int_equal(pod_claims_count(claims), 2);
+	pod_claims_free(claims);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -125,6 +168,8 @@ int main(void)
 		cmocka_unit_test(a_pod_is_free_after_five_minutes_of_silence),
 		cmocka_unit_test(claims_of_the_past_count_by_their_time),
 		cmocka_unit_test(silent_claims_are_removed),
+		cmocka_unit_test(pods_may_come_in_any_order),
+		cmocka_unit_test(a_claim_that_was_removed_is_not_found),
 		cmocka_unit_test(a_node_holds_a_limited_number_of_pods),
 		cmocka_unit_test(all_nodes_hold_a_limited_number_of_pods),
 	};
