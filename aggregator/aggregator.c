@@ -336,7 +336,7 @@ static void open_store(struct aggregator *a)
 		sizeof(options.retention_us));
 	a->warm_up = warm_up_new(uv, a->live);
 	a->store = store_new(uv, &options);
-	a->profiles = profile_cache_new(a->store);
+	a->profiles = profile_cache_new(a->store, NULL);
 	a->ingest = ingest_new(uv, a->live, a->store,
 		a->config->wire_auth == AUTH_KUBERNETES ? a->review : NULL,
 		a->profiles, a->informer == NULL ? NULL : a->identities);

@@ -20,8 +20,9 @@ struct response {
 };
 
 static void reply(const struct response *response,
-	const struct vm_profile *profile)
+	const struct profile_answer *answer)
 {
+	const struct vm_profile *profile = &answer->profile;
 	scoped_buffer struct buffer body = BUFFER_MAX(REPLY_BODY_MAX);
 	const struct vm_pods_view view = { response->api->live,
 		response->api->identities, clock_monotonic_us() };
@@ -33,7 +34,7 @@ static void reply(const struct response *response,
 	json_array(&j, "pods");
 	vm_pods_write_vm(&j, &view, response->vm.namespace, response->vm.name);
 	json_array_end(&j);
-	if (profile != NULL && !isnan(profile->seconds)) {
+	if (!isnan(profile->seconds)) {
 		body_write_profile(&j, "profile", &response->vm, profile);
 	}
 	json_object_end(&j);
@@ -42,13 +43,13 @@ static void reply(const struct response *response,
 }
 
 /* A running VM is shown even without a profile. */
-static void on_profile(void *owner, const struct vm_profile *profile,
+static void on_profile(void *owner, const struct profile_answer *answer,
 	const struct error *err)
 {
 	struct response *response = owner;
 
 	if (err == NULL || response->is_running) {
-		reply(response, profile);
+		reply(response, answer);
 	} else if (err->code == -ENOENT) {
 		reply_vm_not_found(response->api, response->request,
 			&(struct api_vm){ response->vm.namespace,

@@ -8,6 +8,7 @@
 #include "aggregator/ingest/rate_limit.h"
 #include "aggregator/ingest/move_query.h"
 #include "aggregator/query/profile_cache.h"
+#include "aggregator/ingest/questions.h"
 #include "aggregator/ingest/snapshot_poll.h"
 #include "aggregator/ingest/answer.h"
 #include "aggregator/store/records.h"
@@ -51,6 +52,7 @@ struct ingest {
 	struct stored_late *stored_late;
 	struct rate_limit *rate_limit;
 	struct snapshot_poll *snapshots;
+	struct questions *questions;
 	struct timer *ack_timer;
 	struct log_topics log_limits;
 	struct ingest_counts counts;
@@ -195,6 +197,8 @@ static int add_to_live(struct ingest *ingest, const struct batch *batch,
 
 		r = live_add(ingest->live, &sample, now_us, err);
 	}
+	live_set_certificate_expiry(ingest->live, batch->node,
+		batch->certificate_expiry_s);
 	return r;
 }
 
@@ -347,14 +351,13 @@ static void on_moves(struct ingest *ingest, struct mq_request *request,
 
 /* ---- profiles ---- */
 
-static void on_profile(void *owner, const struct vm_profile *profile,
+static void on_profile(void *owner, const struct profile_answer *answer,
 	const struct error *err)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(4096);
-	struct vm_profile unknown;
 
-	vm_profile_init(&unknown);
-	wire_pack_profile(&out, err == NULL ? profile : &unknown);
+	(void)err; /* the profile is unknown then */
+	wire_pack_profile(&out, &answer->profile);
 	answer_bytes(owner, &out);
 }
 
@@ -389,8 +392,10 @@ static void on_scheduler_request(struct ingest *ingest,
 		on_moves(ingest, request, &message->moves);
 	} else if (message->kind == WIRE_MOVES_REQUEST) {
 		move_query_ask(ingest->store, request, &message->moves_request);
-	} else {
+	} else if (message->kind == WIRE_PROFILE_REQUEST) {
 		on_profile_request(ingest, request, &message->profile);
+	} else {
+		questions_serve(ingest->questions, request, message);
 	}
 }
 
@@ -417,12 +422,9 @@ void ingest_serve(void *owner, struct mq_request *request, const uint8_t *bytes,
 	case WIRE_PROFILE_REQUEST:
 	case WIRE_MOVES:
 	case WIRE_MOVES_REQUEST:
-		on_scheduler_request(ingest, request, &message);
-		break;
 	case WIRE_QUESTION_REQUEST:
 	case WIRE_ANSWER:
-		(void)error_set(&error, -EBADMSG, "there are no questions");
-		refuse(ingest, request, &error);
+		on_scheduler_request(ingest, request, &message);
 		break;
 	}
 	wire_request_fini(&message);
@@ -440,11 +442,12 @@ struct ingest *ingest_new(uv_loop_t *loop, struct live *live,
 	TAILQ_INIT(&ingest->pending);
 	ingest->owners = node_owners_new();
 	ingest->auth = wire_auth_new(review, ingest->owners);
-	ingest->pod_filter = pod_filter_new(identities);
+	ingest->pod_filter = pod_filter_new(live, identities);
 	ingest->stored_late = stored_late_new();
 	ingest->rate_limit = rate_limit_new();
 	ingest->ack_timer = timer_new(loop, on_ack_timer, ingest);
 	ingest->snapshots = snapshot_poll_new(loop, live);
+	ingest->questions = questions_new(loop);
 	return ingest;
 }
 
@@ -469,6 +472,11 @@ const struct node_owners *ingest_owners(const struct ingest *ingest)
 	return ingest->owners;
 }
 
+struct questions *ingest_questions(const struct ingest *ingest)
+{
+	return ingest->questions;
+}
+
 void ingest_stop(struct ingest *ingest)
 {
 	ingest->store = NULL;
@@ -479,6 +487,7 @@ void ingest_close(struct ingest *ingest)
 	if (ingest != NULL) {
 		timer_close(ingest->ack_timer);
 		snapshot_poll_free(ingest->snapshots);
+		questions_free(ingest->questions);
 		wire_auth_free(ingest->auth);
 		pod_filter_free(ingest->pod_filter);
 		node_owners_free(ingest->owners);

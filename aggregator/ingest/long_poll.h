@@ -2,9 +2,9 @@
  * request is a pointer that the caller gets back.
  *
  * A client of another epoch is answered at once. Any other waits until there is
- * something newer, but no longer than LONG_POLL_HOLD_US. Each wait takes at
- * least LONG_POLL_COALESCE_US, so that a client gets at most ten answers per
- * second.
+ * something newer, but no longer than LONG_POLL_HOLD_US. A wait takes
+ * LONG_POLL_COALESCE_US, so that a client gets about ten answers per second; or
+ * half of it at least, if another client is answered then.
  *
  * A new request always gets a place. It takes the one of its own connection, if
  * that has one. If all places are taken, the peer with the most of them gives

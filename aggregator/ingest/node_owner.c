@@ -171,6 +171,17 @@ bool node_owners_report(struct node_owners *owners,
 	return true;
 }
 
+size_t node_owners_connected(const struct node_owners *owners, uint64_t now_us)
+{
+	void *owner;
+	size_t at = 0, count = 0;
+
+	while (map_next(&owners->by_node, &at, NULL, &owner)) {
+		count += !is_silent(owner, now_us);
+	}
+	return count;
+}
+
 bool node_owners_pod(const struct node_owners *owners, const char *node,
 	char *pod, char *uid)
 {

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A faster agent may be silent for so long: an Ack alone takes 200 ms. */
+/* A faster agent may be silent for so long: an Ack alone takes 230 ms. */
 #define NODE_OWNER_SILENT_MIN_US UINT64_C(2000000)
 /* A slower agent may not: the longest --interval is a minute. */
 #define NODE_OWNER_SILENT_MAX_US UINT64_C(120000000)
@@ -46,6 +46,10 @@ bool node_owners_claim(struct node_owners *owners,
  * False: another agent reports for the node; this one has to say Hello. */
 bool node_owners_report(struct node_owners *owners,
 	const struct node_claim *claim, uint32_t interval_ms, uint64_t now_us);
+
+/* The nodes whose agent has reported within two of its intervals, or has just
+ * said Hello. nng does not say which connections are open. */
+size_t node_owners_connected(const struct node_owners *owners, uint64_t now_us);
 
 /* The pod of the agent that reports; false: there is none, or its pod is not
  * known. pod has room for NODE_OWNER_POD_MAX and uid for NODE_OWNER_UID_MAX. */

@@ -1,6 +1,7 @@
 #include "aggregator/ingest/pod_filter.h"
 
 #include "aggregator/live/identity.h"
+#include "aggregator/live/live.h"
 #include "aggregator/live/pod_claims.h"
 #include "lib/log.h"
 #include "lib/memory.h"
@@ -13,6 +14,7 @@
 static const uint64_t log_every_us = 60000000;
 
 struct pod_filter {
+	const struct live *live;
 	const struct identities *identities; /* or NULL */
 	struct pod_claims *claims;
 	struct buffer packed; /* the reports that the last call changed */
@@ -20,10 +22,12 @@ struct pod_filter {
 	struct log_topics log_limits;
 };
 
-struct pod_filter *pod_filter_new(const struct identities *identities)
+struct pod_filter *pod_filter_new(const struct live *live,
+	const struct identities *identities)
 {
 	struct pod_filter *filter = xcalloc(1, sizeof(*filter));
 
+	filter->live = live;
 	filter->identities = identities;
 	filter->claims = pod_claims_new();
 	return filter;
@@ -53,17 +57,28 @@ void pod_filter_restore(struct pod_filter *filter, const char *node,
 	}
 }
 
-/* The node that has the pod. NULL: this node, or nobody knows. */
+/* The reporting node, and where the search for its pods is. */
+struct reporter {
+	const char *node;
+	const struct live_node *live; /* or NULL */
+	size_t at;
+	uint64_t now_us;
+};
+
+/* The node that has the pod. NULL: the reporting node, or nobody knows. */
 static const char *other_node(const struct pod_filter *filter,
-	const char *pod_uid, const char *node, uint64_t now_us)
+	const char *pod_uid, struct reporter *reporter)
 {
 	const char *other;
 
 	if (filter->identities == NULL) {
-		return pod_claims_claim(filter->claims, pod_uid, node, now_us);
+		return pod_claims_claim(filter->claims, pod_uid, reporter->node,
+			reporter->now_us);
 	}
-	other = identities_node(filter->identities, pod_uid);
-	return other == NULL || strcmp(other, node) == 0 ? NULL : other;
+	other = live_node_of_pod(filter->live, reporter->live, pod_uid,
+		&reporter->at);
+	return other == NULL || strcmp(other, reporter->node) == 0 ? NULL
+								   : other;
 }
 
 static void note_wrong_claim(struct pod_filter *filter, const char *pod_uid,
@@ -86,12 +101,14 @@ static void note_wrong_claim(struct pod_filter *filter, const char *pod_uid,
 static bool filter_report(struct pod_filter *filter, struct report *report,
 	const char *node, uint64_t now_us)
 {
+	struct reporter reporter = { .node = node,
+		.live = live_find(filter->live, node),
+		.now_us = now_us };
 	size_t kept = 0, count = report->vm_count;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct vm_pod *vm = &report->vms[i];
-		const char *other =
-			other_node(filter, vm->pod_uid, node, now_us);
+		const char *other = other_node(filter, vm->pod_uid, &reporter);
 
 		if (other != NULL) {
 			note_wrong_claim(filter, vm->pod_uid, node, other,

@@ -14,10 +14,13 @@
 #include "proto/wire.h"
 
 struct identities;
+struct live;
 struct pod_filter;
 
-/* identities outlives the filter; NULL: there is no API server. */
-struct pod_filter *pod_filter_new(const struct identities *identities);
+/* Both outlive the filter. identities are those of the live table, which gets
+ * the reports afterwards; NULL: there is no API server. */
+struct pod_filter *pod_filter_new(const struct live *live,
+	const struct identities *identities);
 void pod_filter_free(struct pod_filter *filter); /* NULL is fine */
 
 /* Before this process began, the node held the pods of this report, which is

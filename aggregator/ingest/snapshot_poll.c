@@ -17,15 +17,25 @@ struct snapshot_poll {
 	uint64_t count;
 };
 
-static void answer_waiter(struct snapshot_poll *poll,
-	const struct waiter *waiter)
-{
-	scoped_buffer struct buffer out = BUFFER_MAX(MQ_RECV_MAX);
+/* The last answer of this turn of the loop. */
+struct answer {
+	struct snapshot_request request;
+	struct buffer bytes; /* empty: there is none */
+};
 
+static void answer_waiter(struct snapshot_poll *poll,
+	const struct waiter *waiter, struct answer *last)
+{
 	poll->count++;
-	snapshot_write(&out, poll->live, &waiter->request,
-		clock_monotonic_us());
-	if (out.overflowed) {
+	if (last->bytes.len == 0 ||
+		last->request.epoch != waiter->request.epoch ||
+		last->request.rev != waiter->request.rev) {
+		buffer_clear(&last->bytes);
+		last->request = waiter->request;
+		snapshot_write(&last->bytes, poll->live, &waiter->request,
+			clock_monotonic_us());
+	}
+	if (last->bytes.overflowed) {
 		struct error error;
 
 		(void)error_set(&error, -EMSGSIZE,
@@ -33,20 +43,26 @@ static void answer_waiter(struct snapshot_poll *poll,
 		answer_refused(waiter->handle, &error, 0);
 		return;
 	}
-	answer_bytes(waiter->handle, &out);
+	answer_bytes(waiter->handle, &last->bytes);
 }
 
 void snapshot_poll_serve(struct snapshot_poll *poll)
 {
 	const struct snapshot_request now = { live_epoch(poll->live),
 		live_revision(poll->live) };
+	struct answer last = { .bytes = BUFFER_MAX(MQ_RECV_MAX) };
 	uint64_t now_us = clock_monotonic_us();
+	uint64_t due_us = now_us;
 	struct waiter waiter;
 	uint64_t wait_us;
 
-	while (long_poll_take_due(&waiter, &poll->long_poll, &now, now_us)) {
-		answer_waiter(poll, &waiter);
+	while (long_poll_take_due(&waiter, &poll->long_poll, &now, due_us)) {
+		answer_waiter(poll, &waiter, &last);
+		/* Those that are nearly due go along. From then on they ask
+		 * for the same at the same time. */
+		due_us = now_us + LONG_POLL_COALESCE_US / 2;
 	}
+	buffer_fini(&last.bytes);
 	wait_us = long_poll_wait_us(&poll->long_poll, &now, now_us);
 	if (wait_us == UINT64_MAX) {
 		timer_stop(poll->timer);
@@ -60,11 +76,13 @@ void snapshot_poll_ask(struct snapshot_poll *poll, struct mq_request *request,
 {
 	const struct waiter waiter = { request, *wanted, clock_monotonic_us(),
 		mq_request_pipe(request), peer };
+	struct answer last = { .bytes = BUFFER_MAX(MQ_RECV_MAX) };
 	struct waiter displaced;
 
 	if (long_poll_add(&poll->long_poll, &waiter, &displaced)) {
-		answer_waiter(poll, &displaced);
+		answer_waiter(poll, &displaced, &last);
 	}
+	buffer_fini(&last.bytes);
 	snapshot_poll_serve(poll);
 }
 

@@ -1,8 +1,10 @@
 #include "aggregator/query/history.h"
 
 #include "aggregator/series/rates.h"
+#include "aggregator/series/slow_values.h"
 #include "lib/memory.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,13 +23,17 @@ struct history {
 	struct cell *cells;    /* rows times fields */
 	size_t begun;	       /* rows whose cells are initialized */
 	size_t row;	       /* in which the last interval ended */
-	bool means_only;       /* all fields are means, the usual case */
+	double *joined;	       /* of the first rows; NULL: none */
+	size_t joined_rows;
+	bool means_only; /* all fields are means, the usual case */
 	bool has_previous;
 	struct report previous;
 	uint8_t run_id[REPORT_RUN_ID_BYTES]; /* of previous */
-	/* Only every fifth report of a VM's pod has these; they are valid until
-	 * the next. */
+	/* Not every report of a VM's pod has these; they are valid until the
+	 * next that does. */
 	double memory_bytes, working_set_bytes;
+	/* The same for the pods of a node, of which each report has some. */
+	bool carries_memory;
 };
 
 static bool has_means_only(const struct history_query *query)
@@ -40,12 +46,24 @@ static bool has_means_only(const struct history_query *query)
 	return true;
 }
 
+static bool has_working_set(const struct history_query *query)
+{
+	for (size_t i = 0; !query->is_vm && i < query->field_count; i++) {
+		if (query->fields[i].figure ==
+			ROLLUP_memory_working_set_bytes) {
+			return true;
+		}
+	}
+	return false;
+}
+
 struct history *history_new(const struct history_query *query)
 {
 	struct history *history = xcalloc(1, sizeof(*history));
 
 	history->query = *query;
 	history->means_only = has_means_only(query);
+	history->carries_memory = has_working_set(query);
 	history->cells = xrealloc(NULL,
 		history_query_row_count(query) * query->field_count,
 		sizeof(*history->cells));
@@ -59,6 +77,7 @@ void history_free(struct history *history)
 	if (history != NULL) {
 		report_fini(&history->previous);
 		free(history->cells);
+		free(history->joined);
 		free(history);
 	}
 }
@@ -313,6 +332,8 @@ void history_add(struct history *history, const uint8_t *run_id,
 
 	if (is_vm) {
 		update_memory(history, report, span_us == 0);
+	} else if (history->carries_memory && span_us > 0) {
+		slow_values_carry_memory(report, &history->previous);
 	}
 	if (span_us > 0 && (!is_vm || lists_pod(history, report))) {
 		struct cell units[HISTORY_QUERY_FIELDS_MAX];
@@ -396,7 +417,8 @@ static void divide(double *values, const struct cell *cells, size_t count)
 	}
 }
 
-void history_row(double *values, const struct history *history, size_t row)
+static void stored_row(double *values, const struct history *history,
+	size_t row)
 {
 	static const struct cell none[HISTORY_QUERY_FIELDS_MAX];
 	const struct history_query *query = &history->query;
@@ -411,5 +433,57 @@ void history_row(double *values, const struct history *history, size_t row)
 	for (size_t i = 0; i < query->field_count; i++) {
 		values[i] =
 			value_of(history, row, &query->fields[i], &cells[i]);
+	}
+}
+
+/* ---- rows of elsewhere ---- */
+
+/* The seconds of the row that are known, of the field that is known best. */
+static double known_s(const struct history *history, size_t row)
+{
+	const size_t fields = history->query.field_count;
+	double most = 0;
+
+	for (size_t i = 0; row < history->begun && i < fields; i++) {
+		most = fmax(most, history->cells[row * fields + i].weight_s);
+	}
+	return most;
+}
+
+size_t history_missing_rows(const struct history *history)
+{
+	const struct history_query *query = &history->query;
+	const double enough = 0.9;
+	uint64_t range_us = query->to_us - query->from_us;
+	size_t whole = (size_t)(range_us / query->step_us);
+	size_t row = 0;
+
+	while (row < whole && !(known_s(history, row) > 0)) {
+		row++;
+	}
+	if (row < whole && known_s(history, row) < enough * row_s(query, row)) {
+		row++;
+	}
+	return row;
+}
+
+void history_join(struct history *history, double *values, size_t rows)
+{
+	free(history->joined);
+	history->joined = values;
+	history->joined_rows = rows;
+}
+
+void history_row(double *values, const struct history *history, size_t row)
+{
+	const size_t fields = history->query.field_count;
+
+	stored_row(values, history, row);
+	for (size_t i = 0; row < history->joined_rows && i < fields; i++) {
+		double joined = history->joined[row * fields + i];
+
+		if (isfinite(joined)) {
+			values[i] = joined;
+		}
 	}
 }

@@ -40,5 +40,15 @@ void history_add(struct history *history, const uint8_t *run_id,
 /* Adds a minute or an hour, by the query's tier. */
 void history_add_rollup(struct history *history, const struct rollup_row *from);
 
+/* How many rows at the beginning are not known, or the last of them to less
+ * than nine tenths: those before the first report or rollup. Only whole rows
+ * count. */
+size_t history_missing_rows(const struct history *history);
+
+/* Puts values of elsewhere over the first rows, which history_missing_rows()
+ * counted: rows times fields, row after row. The history keeps its own value
+ * where theirs is NAN. Takes values. */
+void history_join(struct history *history, double *values, size_t rows);
+
 /* The row's values by field; NAN: a gap. */
 void history_row(double *values, const struct history *history, size_t row);

@@ -44,6 +44,17 @@ uint64_t profile_builder_from_ms(const struct profile_builder *builder)
 				      : 0;
 }
 
+uint64_t profile_builder_first_ms(const struct profile_builder *builder)
+{
+	size_t i = 0;
+
+	while (i < MINUTES && !(builder->minutes[i].cores.ms > 0) &&
+		!(builder->minutes[i].bytes.ms > 0)) {
+		i++;
+	}
+	return (builder->end + i - MINUTES) * minute_ms;
+}
+
 static void add_amount(struct amount *amount, double *most,
 	const struct rollup_figure *figure, double ms)
 {

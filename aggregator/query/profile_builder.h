@@ -21,6 +21,10 @@ void profile_builder_free(struct profile_builder *builder); /* NULL is fine */
 /* The start of the range to read; its end is now. */
 uint64_t profile_builder_from_ms(const struct profile_builder *builder);
 
+/* The start of the first minute that is known; the end of the last one, if none
+ * is. */
+uint64_t profile_builder_first_ms(const struct profile_builder *builder);
+
 /* Adds a minute of one of the VM's pods, in any order. */
 void profile_builder_add(struct profile_builder *builder,
 	const struct rollup_row *minute);

@@ -149,7 +149,7 @@ static void pack_batch(struct buffer *out, const char *node, uint8_t run,
 	struct buffer bodies[4] = { 0 };
 	struct packed_report packed[4];
 	const uint8_t run_id[REPORT_RUN_ID_BYTES] = { run };
-	struct batch_out batch = { node, run_id, 200000000, packed, count };
+	struct batch_out batch = { node, run_id, 200000000, packed, count, 0 };
 
 	for (size_t i = 0; i < count; i++) {
 		struct report r =
@@ -414,7 +414,7 @@ static void pack_full_batch(struct buffer *out, uint64_t sent_us)
 	struct report r = steady_report(1, 101, 1);
 	struct packed_report packed[WIRE_REPORTS_MAX];
 	const struct batch_out batch = { "n1", hello.run_id, sent_us, packed,
-		WIRE_REPORTS_MAX };
+		WIRE_REPORTS_MAX, 0 };
 
 	wire_pack_report(&body, &r);
 	for (size_t i = 0; i < WIRE_REPORTS_MAX; i++) {

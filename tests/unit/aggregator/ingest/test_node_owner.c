@@ -133,6 +133,19 @@ static void names_nodes_with_two_agents_until_one_is_gone(void **state)
 	assert_int_equal(rivals(*state, 131 * second), 0);
 }
 
+static void counts_nodes_whose_agent_reports(void **state)
+{
+	const struct node_claim other = { "n2", run_b, "", "" };
+
+	assert_int_equal(node_owners_connected(*state, 100 * second), 0);
+	assert_true(node_owners_claim(*state, &a, 100 * second));
+	assert_true(node_owners_claim(*state, &other, 100 * second));
+	assert_int_equal(node_owners_connected(*state, 101 * second), 2);
+	assert_true(node_owners_report(*state, &a, 2000, 103 * second));
+	assert_int_equal(node_owners_connected(*state, 105 * second), 1);
+	assert_int_equal(node_owners_connected(*state, 108 * second), 0);
+}
+
 /* Invented nodes cost a bounded table, and keep nobody out. */
 static void a_full_table_lets_everybody_report(void **state)
 {
@@ -164,6 +177,7 @@ int main(void)
 		test(an_agent_whose_pod_is_deleted_is_dismissed),
 		test(nodes_are_independent),
 		test(names_nodes_with_two_agents_until_one_is_gone),
+		test(counts_nodes_whose_agent_reports),
 		test(a_full_table_lets_everybody_report),
 	};
 

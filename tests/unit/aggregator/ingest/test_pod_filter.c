@@ -1,6 +1,7 @@
 #include "aggregator/ingest/pod_filter.h"
 
 #include "aggregator/live/identity.h"
+#include "aggregator/live/live.h"
 #include "lib/memory.h"
 #include "tests/unit/aggregator/sample.h"
 
@@ -84,7 +85,8 @@ static void apply(struct made *made, struct pod_filter *filter,
 
 static void without_an_api_server_the_first_node_holds_a_pod(void **state)
 {
-	struct pod_filter *filter = pod_filter_new(NULL);
+	struct live *live = live_new(42, NULL);
+	struct pod_filter *filter = pod_filter_new(live, NULL);
 	struct made made;
 
 	(void)state;
@@ -106,12 +108,14 @@ static void without_an_api_server_the_first_node_holds_a_pod(void **state)
 	assert_int_equal(pod_filter_wrong_claims(filter), 6);
 	clear(&made);
 	pod_filter_free(filter);
+	live_free(live);
 	pod_filter_free(NULL);
 }
 
 static void after_a_restart_the_stored_reports_hold_their_pods(void **state)
 {
-	struct pod_filter *filter = pod_filter_new(NULL);
+	struct live *live = live_new(42, NULL);
+	struct pod_filter *filter = pod_filter_new(live, NULL);
 	struct made made;
 
 	(void)state;
@@ -130,13 +134,15 @@ static void after_a_restart_the_stored_reports_hold_their_pods(void **state)
 	assert_int_equal(pod_filter_wrong_claims(filter), 4);
 	clear(&made);
 	pod_filter_free(filter);
+	live_free(live);
 }
 
 /* Names and histories wait for the statement, and nothing is lost. */
 static void with_an_api_server_wrong_claims_are_counted_only(void **state)
 {
 	struct identities *identities = identities_new();
-	struct pod_filter *filter = pod_filter_new(identities);
+	struct live *live = live_new(42, identities);
+	struct pod_filter *filter = pod_filter_new(live, identities);
 	struct made made;
 
 	(void)state;
@@ -157,6 +163,48 @@ static void with_an_api_server_wrong_claims_are_counted_only(void **state)
 	assert_pods(&made, "p1", "p3");
 	clear(&made);
 	pod_filter_free(filter);
+	live_free(live);
+	identities_free(identities);
+}
+
+/* Adds the last report of the batch to the live table, as ingest does. */
+static void add_to_live(struct live *live, const struct made *made)
+{
+	const struct live_sample sample = { .node = made->batch.node,
+		.run_id = made->batch.run_id,
+		.report = &made->batch.reports[1],
+		.at_us = 1 };
+
+	assert_int_equal(live_add(live, &sample, 1, NULL), 0);
+}
+
+/* The identity that the live table holds follows the API server. */
+static void claims_to_pods_in_the_live_table_are_counted_as_well(void **state)
+{
+	struct identities *identities = identities_new();
+	struct live *live = live_new(42, identities);
+	struct pod_filter *filter = pod_filter_new(live, identities);
+	struct made made;
+
+	(void)state;
+	make(&made, "a", "p1", "p2");
+	apply(&made, filter, "a", 1);
+	add_to_live(live, &made);
+	identities_put(identities, "p2",
+		&(struct identity){ "ns", "vm", "u", "b" });
+	apply(&made, filter, "a", 2);
+	assert_int_equal(pod_filter_wrong_claims(filter), 2);
+	identities_put(identities, "p2",
+		&(struct identity){ "ns", "vm", "u", "a" });
+	apply(&made, filter, "a", 3);
+	assert_int_equal(pod_filter_wrong_claims(filter), 2);
+	identities_remove(identities, "p2");
+	apply(&made, filter, "a", 4);
+	assert_int_equal(pod_filter_wrong_claims(filter), 2);
+	assert_pods(&made, "p1", "p2");
+	clear(&made);
+	pod_filter_free(filter);
+	live_free(live);
 	identities_free(identities);
 }
 
@@ -169,6 +217,8 @@ int main(void)
 			after_a_restart_the_stored_reports_hold_their_pods),
 		cmocka_unit_test(
 			with_an_api_server_wrong_claims_are_counted_only),
+		cmocka_unit_test(
+			claims_to_pods_in_the_live_table_are_counted_as_well),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

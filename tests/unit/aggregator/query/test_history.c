@@ -5,6 +5,7 @@
 #include "lib/memory.h"
 #include "tests/unit/aggregator/sample.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 static const uint8_t run_a[REPORT_RUN_ID_BYTES] = { 'a' };
@@ -325,6 +326,50 @@ static void weights_rollups_by_the_time_they_cover(void **state)
 	history_free(h);
 }
 
+static struct history *node_history(const char *to, const char *fields)
+{
+	struct history_query_params params = { "1000", to, "10", fields };
+	struct history_query query;
+
+	assert_int_equal(history_query_parse(&query, &params, &kept, NULL), 0);
+	return history_new(&query);
+}
+
+/* A report of two pods, of which one had its turn, or none. */
+static void add_turn(struct history *h, double at_s, size_t turn)
+{
+	struct report r = sample_report(1, at_s);
+	struct vm_pod vms[2] = { sample_vm("p1", 1), sample_vm("p2", 2) };
+
+	r.slow_every = 5;
+	if (turn < 2) {
+		vms[turn].working_set_bytes = 100 * (turn + 1);
+	}
+	sample_add_vms(&r, vms, 2);
+	history_add(h, run_a, (uint64_t)((at_s + wall_offset_s) * 1e6), &r);
+	report_fini(&r);
+}
+
+static void adds_up_memory_that_pods_report_in_turn(void **state)
+{
+	struct history *h = node_history("1050", "memory.working_set_bytes");
+
+	(void)state;
+	for (size_t i = 0; i <= 10; i++) {
+		add_turn(h, 100 + 2 * (double)i, i % 5);
+	}
+	assert_value(h, 0, 300);
+	assert_value(h, 1, 300);
+	/* After a gap it is not known until each pod had its turn. */
+	add_turn(h, 140, 2);
+	add_turn(h, 142, 0);
+	add_turn(h, 148, 2);
+	assert_value(h, 4, NAN);
+	add_turn(h, 150, 1);
+	assert_value(h, 4, 300);
+	history_free(h);
+}
+
 static struct history *vm_history(const char *to)
 {
 	struct history_query_params params = { "1000", to, "10",
@@ -529,6 +574,87 @@ static void writes_a_long_history_in_parts(void **state)
 	history_free(h);
 }
 
+/* ---- rows of elsewhere ---- */
+
+static void rows_before_the_first_report_are_missing(void **state)
+{
+	struct history *h = history_of("1000", "1055", "10");
+
+	(void)state;
+	assert_int_equal(history_missing_rows(h), 5); /* of 5.5 */
+	for (int i = 0; i <= 10; i++) {
+		add(h, run_a, 120 + 2 * i, 2 * i);
+	}
+	assert_int_equal(history_missing_rows(h), 2);
+	history_free(h);
+}
+
+static void a_row_that_is_known_in_part_is_missing_too(void **state)
+{
+	struct history *h = history_of("1000", "1050", "10");
+
+	(void)state;
+	for (int i = 0; i <= 10; i++) {
+		add(h, run_a, 124 + 2 * i, 2 * i);
+	}
+	assert_int_equal(history_missing_rows(h), 3);
+	history_free(h);
+}
+
+static void a_history_from_its_first_row_on_misses_nothing(void **state)
+{
+	struct history *h = history_of("1000", "1050", "10");
+
+	(void)state;
+	add(h, run_a, 98, 0);
+	add(h, run_a, 110, 12);
+	assert_int_equal(history_missing_rows(h), 0);
+	history_free(h);
+}
+
+static void joined_rows_cover_the_first_ones_where_they_are_known(void **state)
+{
+	struct history *h = history_of("1000", "1040", "10");
+	double *values = xcalloc((size_t)2 * 2, sizeof(*values));
+
+	(void)state;
+	for (int i = 0; i <= 15; i++) {
+		add(h, run_a, 104 + 2 * i, 2 * i);
+	}
+	values[0] = 5;
+	values[1] = NAN;
+	values[2] = NAN;
+	values[3] = 7;
+	history_join(h, values, 2);
+	assert_value(h, 0, 5);
+	assert_float_equal(json_value_at(h, 0, 1), 600, 1e-9);
+	assert_value(h, 1, 1);
+	assert_float_equal(json_value_at(h, 1, 1), 7, 0);
+	assert_value(h, 2, 1);
+	history_free(h);
+}
+
+static void an_answer_names_its_sources(void **state)
+{
+	struct history *h = history_of("1000", "1020", "10");
+	struct history_text text = { .history = h,
+		.name = "n1",
+		.sources = { .is_known = true,
+			.from_us = 1000000000,
+			.joined_us = 1010500000,
+			.to_us = 1020000000 } };
+	scoped_buffer struct buffer out = BUFFER_MAX(1 << 16);
+
+	(void)state;
+	(void)error_set(&text.sources.error, -EIO, "no \"answer\"");
+	(void)body_write_history(&out, &text);
+	assert_non_null(strstr(out.data,
+		"\"sources\":[{\"source\":\"remote\",\"from\":1000,"
+		"\"to\":1010.5,\"error\":\"no \\\"answer\\\"\"},"
+		"{\"source\":\"local\",\"from\":1010.5,\"to\":1020}],"));
+	history_free(h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -543,12 +669,20 @@ int main(void)
 		cmocka_unit_test(a_maximum_is_that_of_its_row),
 		cmocka_unit_test(reads_a_margin_around_the_range),
 		cmocka_unit_test(weights_rollups_by_the_time_they_cover),
+		cmocka_unit_test(adds_up_memory_that_pods_report_in_turn),
 		cmocka_unit_test(adds_up_the_pods_of_a_vm_that_migrates),
 		cmocka_unit_test(does_not_add_up_pods_one_after_the_other),
 		cmocka_unit_test(each_figure_needs_only_its_own_parts),
 		cmocka_unit_test(writes_a_long_history_in_parts),
 		cmocka_unit_test(writes_json_and_csv),
 		cmocka_unit_test(writes_repeated_and_changed_figures),
+		cmocka_unit_test(rows_before_the_first_report_are_missing),
+		cmocka_unit_test(a_row_that_is_known_in_part_is_missing_too),
+		cmocka_unit_test(
+			a_history_from_its_first_row_on_misses_nothing),
+		cmocka_unit_test(
+			joined_rows_cover_the_first_ones_where_they_are_known),
+		cmocka_unit_test(an_answer_names_its_sources),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
