@@ -13,7 +13,9 @@
 #include "aggregator/live/node_log.h"
 #include "aggregator/live/warm_up.h"
 #include "aggregator/query/profile_cache.h"
+#include "aggregator/remote_read/remote_read.h"
 #include "aggregator/remote_write/remote_write.h"
+#include "aggregator/remotes.h"
 #include "aggregator/store/store.h"
 #include "kube/client.h"
 #include "kube/config.h"
@@ -60,7 +62,8 @@ struct aggregator {
 	struct access_review *review; /* NULL: no authentication */
 	struct profile_cache *profiles;
 	struct warm_up *warm_up;
-	struct remote_write *remote; /* NULL: no --remote-write */
+	struct remote_write *remote;	 /* NULL: no --remote-write */
+	struct remote_read *remote_read; /* NULL: no --remote-read */
 	struct ingest *ingest;
 	struct mq_server *mq;
 	struct httpd_listener *http, *health;
@@ -295,6 +298,7 @@ static void on_stop(void *owner)
 	access_review_stop(a->review);
 	ingest_stop(a->ingest);
 	remote_write_stop(a->remote);
+	remote_read_stop(a->remote_read);
 	timer_start(a->watchdog, STOP_MS, 0);
 	store_close(a->store);
 }
@@ -336,7 +340,7 @@ static void open_store(struct aggregator *a)
 		sizeof(options.retention_us));
 	a->warm_up = warm_up_new(uv, a->live);
 	a->store = store_new(uv, &options);
-	a->profiles = profile_cache_new(a->store, NULL);
+	a->profiles = remotes_profiles_new(a->remote_read, a->store);
 	a->ingest = ingest_new(uv, a->live, a->store,
 		a->config->wire_auth == AUTH_KUBERNETES ? a->review : NULL,
 		a->profiles, a->informer == NULL ? NULL : a->identities);
@@ -346,6 +350,7 @@ static void open_store(struct aggregator *a)
 		.store = a->store,
 		.identities = a->informer == NULL ? NULL : a->identities,
 		.ingest = a->ingest,
+		.remote_read = a->remote_read,
 		.started_us = clock_wall_us(),
 		.metrics_vms = (size_t)a->config->metrics_vms,
 		.may_delete = a->config->http_auth == AUTH_KUBERNETES,
@@ -359,24 +364,12 @@ static void open_store(struct aggregator *a)
 	};
 }
 
-/* The query of the URL may hold a secret. */
-static void log_remote(const char *url)
+static int open_remote_write(struct aggregator *a, struct error *err)
 {
-	scoped_free char *shown = xstrndup(url, strcspn(url, "?"));
+	int r = remotes_open_write(&a->remote, loop_uv(a->loop), a->store,
+		&a->config->remote, err);
 
-	log_info("remote write is on", log_str("url", shown), LOG_END);
-}
-
-static int open_remote(struct aggregator *a, struct error *err)
-{
-	int r = 0;
-
-	if (a->config->remote.http.url != NULL) {
-		log_remote(a->config->remote.http.url);
-		r = remote_write_new(&a->remote, loop_uv(a->loop), a->store,
-			&a->config->remote, err);
-		a->api.remote = a->remote;
-	}
+	a->api.remote = a->remote;
 	return r;
 }
 
@@ -442,8 +435,12 @@ static int run(const void *arguments, struct error *err)
 	a.forget = forget_new(config->forget_us);
 	r = open_review(&a, err);
 	r = r == 0 ? open_informers(&a, err) : r;
+	if (r == 0) {
+		r = remotes_open_read(&a.remote_read, loop_uv(a.loop), config,
+			err);
+	}
 	open_store(&a);
-	r = r == 0 ? open_remote(&a, err) : r;
+	r = r == 0 ? open_remote_write(&a, err) : r;
 	if (r == 0) {
 		r = httpd_listener_new(&a.health, loop_uv(a.loop),
 			&(struct httpd_listener_options){
@@ -459,6 +456,7 @@ static int run(const void *arguments, struct error *err)
 	loop_free(a.loop);
 	access_review_free(a.review);
 	profile_cache_free(a.profiles);
+	remote_read_free(a.remote_read);
 	node_log_free(a.node_log);
 	live_free(a.live);
 	forget_free(a.forget);

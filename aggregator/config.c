@@ -136,6 +136,15 @@ static const struct option table[] = {
 	ROW(remote.labels, "remote-write-label", OPTION_LIST, "LABEL",
 		.help = "label of every series that is sent, as NAME=VALUE; "
 			"may be repeated"),
+	ROW(remote_read.http.url, "remote-read", OPTION_TEXT, "URL",
+		.help = "URL of an engine whose PromQL API answers for what "
+			"the database does not have, without "
+			"/api/v1/query_range"),
+	TARGET_ROWS(remote_read.http, "remote-read", "remote read"),
+	ROW(remote_read.labels, "remote-read-label", OPTION_LIST, "LABEL",
+		.help = "label of every series that is read, as NAME=VALUE; "
+			"may be repeated; default: those of "
+			"--remote-write-label"),
 	OPTIONS_LOG_ROWS(struct aggregator_config, log_format, log_level),
 	{ 0 },
 };
@@ -188,13 +197,16 @@ static int check_wire(const struct aggregator_config *config, struct error *err)
 static int check_remote(const struct aggregator_config *config,
 	struct error *err)
 {
+	int r;
+
 	if (config->remote.http.url != NULL && config->max_db_bytes != 0 &&
 		config->remote.queue_bytes > config->max_db_bytes / 2) {
 		return error_set(err, -EINVAL,
 			"--remote-write-queue: more than half of "
 			"--max-db-size");
 	}
-	return target_check(&config->remote, err);
+	r = target_check(&config->remote, err);
+	return r < 0 ? r : remote_read_check(&config->remote_read, err);
 }
 
 int aggregator_config_check(const struct aggregator_config *config,

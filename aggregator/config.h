@@ -1,6 +1,7 @@
 /* The aggregator's flags. A test compares docs/configuration.md with them. */
 #pragma once
 
+#include "aggregator/remote_read/remote_read_config.h"
 #include "aggregator/remote_write/target.h"
 #include "aggregator/store/store.h"
 #include "auth/auth_mode.h"
@@ -21,6 +22,7 @@ struct aggregator_config {
 	uint64_t max_db_bytes, compact_us, forget_us;
 	int64_t metrics_vms;
 	struct target_config remote;
+	struct remote_read_config remote_read;
 	int log_format, log_level;
 };
 

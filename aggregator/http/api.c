@@ -67,7 +67,8 @@ static void serve_node(void *owner, struct httpd_request *request)
 	if (*slash != '\0' && strcmp(slash, "/history") != 0) {
 		httpd_reply_error(request, 404, "no such path");
 	} else if (*slash != '\0') {
-		api_history_serve(api, name, NULL, request);
+		api_history_serve(api, &(struct api_history){ .node = name },
+			request);
 	} else if (node == NULL) {
 		httpd_reply_error(request, 404, "no node '%.253s' is live",
 			name);
@@ -111,7 +112,8 @@ static void serve_vm(void *owner, struct httpd_request *request)
 	if (*end == '\0') {
 		api_vm_serve(api, &vm, request);
 	} else {
-		api_history_serve(api, NULL, &vm, request);
+		api_history_serve(api, &(struct api_history){ .vm = &vm },
+			request);
 	}
 }
 

@@ -2,6 +2,7 @@
 
 #include "aggregator/http/body.h"
 #include "aggregator/http/vm_pods.h"
+#include "aggregator/http/time_text.h"
 #include "lib/memory.h"
 
 #include <stdlib.h>
@@ -27,7 +28,7 @@ static void write_head(struct list *list)
 	json_object(j, NULL);
 	json_unsigned(j, "epoch", live_epoch(list->options.live));
 	json_unsigned(j, "rev", live_revision(list->options.live));
-	body_write_time(j, "now", list->options.wall_us);
+	time_text_write(j, "now", list->options.wall_us);
 	json_array(j, list->has_vms ? "vms" : "nodes");
 }
 

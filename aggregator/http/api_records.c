@@ -1,6 +1,7 @@
 #include "aggregator/http/api_records.h"
 
 #include "aggregator/http/body.h"
+#include "aggregator/http/time_text.h"
 #include "aggregator/store/records.h"
 #include "lib/clock.h"
 #include "lib/memory.h"
@@ -60,7 +61,7 @@ void api_records_write_time(struct json *j, const char *key, uint64_t us)
 		json_null(j, text_key);
 		return;
 	}
-	body_write_time(j, key, us);
+	time_text_write(j, key, us);
 	json_string(j, text_key, clock_text(text, us));
 }
 

@@ -2,6 +2,7 @@
 
 #include "aggregator/http/body.h"
 #include "aggregator/http/reply.h"
+#include "aggregator/http/sources_text.h"
 #include "aggregator/http/vm_pods.h"
 #include "aggregator/query/profile_cache.h"
 #include "lib/clock.h"
@@ -37,8 +38,10 @@ static void reply(const struct response *response,
 	if (!isnan(profile->seconds)) {
 		body_write_profile(&j, "profile", &response->vm, profile);
 	}
+	sources_write(&j, &answer->sources);
 	json_object_end(&j);
 	buffer_char(&body, '\n');
+	sources_set_header(response->request, &answer->sources);
 	reply_body(response->request, reply_json, &body);
 }
 

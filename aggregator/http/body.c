@@ -1,5 +1,7 @@
 #include "aggregator/http/body.h"
 
+#include "aggregator/http/sources_text.h"
+#include "aggregator/http/time_text.h"
 #include "aggregator/query/profile_builder.h"
 #include "lib/memory.h"
 
@@ -7,36 +9,11 @@
 #include <string.h>
 
 enum {
-	TIME_TEXT_MAX = DECIMAL_MAX + 8,
 	CELL_MAX = DECIMAL_MAX + 1, /* with a comma or bracket */
 };
 
 /* The size of a part of a history, which takes half a millisecond to write. */
 enum { PART_BYTES = 128 << 10 };
-
-/* Returns the length. */
-static size_t put_seconds(char *out, uint64_t us)
-{
-	size_t len = decimal_unsigned(out, us / 1000000);
-	uint32_t rest = (uint32_t)(us % 1000000);
-
-	if (rest > 0) {
-		out[len++] = '.';
-	}
-	for (; rest > 0; rest = rest % 100000 * 10) {
-		out[len++] = (char)('0' + rest / 100000);
-	}
-	out[len] = '\0';
-	return len;
-}
-
-void body_write_time(struct json *j, const char *key, uint64_t us)
-{
-	char text[TIME_TEXT_MAX];
-
-	(void)put_seconds(text, us);
-	json_raw(j, key, text);
-}
 
 /* Ends the open group, if any, and begins the next. */
 static void change_group(struct json *j, const char *from, const char *to)
@@ -162,7 +139,7 @@ void body_write_profile(struct json *j, const char *key,
 	json_object_end(j);
 }
 
-static void write_fields(struct json *j, const struct history_query *query)
+void body_write_fields(struct json *j, const struct history_query *query)
 {
 	json_array(j, "fields");
 	for (size_t i = 0; i < query->field_count; i++) {
@@ -177,6 +154,11 @@ static void write_history_head(struct buffer *out, struct history_text *text)
 	struct json *j = &text->json;
 
 	*j = json_into(out);
+	if (text->begin != NULL) {
+		text->begin(j, text);
+		json_array(j, "rows");
+		return;
+	}
 	json_object(j, NULL);
 	if (text->namespace == NULL) {
 		json_string(j, "node", text->name);
@@ -184,10 +166,11 @@ static void write_history_head(struct buffer *out, struct history_text *text)
 		json_string(j, "namespace", text->namespace);
 		json_string(j, "name", text->name);
 	}
-	body_write_time(j, "step_s", query->step_us);
-	body_write_time(j, "from", query->from_us);
-	body_write_time(j, "to", query->to_us);
-	write_fields(j, query);
+	time_text_write(j, "step_s", query->step_us);
+	time_text_write(j, "from", query->from_us);
+	time_text_write(j, "to", query->to_us);
+	sources_write(j, &text->sources);
+	body_write_fields(j, query);
 	json_array(j, "rows");
 }
 
@@ -238,7 +221,7 @@ static void write_row(struct buffer *out, struct history_text *text)
 	if (!as_csv) {
 		*at++ = '[';
 	}
-	at += put_seconds(at, query->from_us + text->row * query->step_us);
+	at += time_text_put(at, query->from_us + text->row * query->step_us);
 	history_row(values, text->history, text->row);
 	decimal_round(figures, values, query->field_count);
 	for (size_t i = 0; i < query->field_count; i++) {

@@ -2,14 +2,12 @@
 #pragma once
 
 #include "aggregator/query/history.h"
+#include "aggregator/query/sources.h"
 #include "aggregator/live/live.h"
 #include "lib/buffer.h"
 #include "lib/decimal.h"
 #include "lib/json.h"
 #include "proto/profile.h"
-
-/* Unix seconds, with up to six decimals as needed. */
-void body_write_time(struct json *j, const char *key, uint64_t us);
 
 /* One node as in /v1/nodes, with its age at now_us. */
 void body_write_node(struct json *j, const struct live_node *node,
@@ -36,7 +34,10 @@ struct history_text {
 	const struct history *history;
 	/* The node, or the VM: namespace is NULL for a node. */
 	const char *namespace, *name;
+	struct sources sources; /* in JSON, if they are known */
 	bool as_csv;
+	/* NULL, or begins the object in another form: all but "rows". */
+	void (*begin)(struct json *j, const struct history_text *text);
 	/* Zeroed by the caller. */
 	struct json json;
 	size_t row;
@@ -44,8 +45,12 @@ struct history_text {
 	struct history_cell cells[HISTORY_QUERY_FIELDS_MAX];
 };
 
+/* The names of the figures, as "fields" of the open object. */
+void body_write_fields(struct json *j, const struct history_query *query);
+
 /* Appends the next part, some KiB, of
- *     {"node","step_s","from","to","fields":[],"rows":[[time, value or null]]}
+ *     {"node","step_s","from","to","sources","fields":[],
+ *      "rows":[[time, value or null]]}
  * with "namespace" and "name" instead of "node" for a VM; or the same as CSV:
  * time,field,... and an empty cell for a gap. False: that was the last part. */
 bool body_write_history(struct buffer *out, struct history_text *text);

@@ -3,6 +3,7 @@
 
 #include "aggregator/ingest/ingest.h"
 #include "aggregator/live/live.h"
+#include "aggregator/remote_read/remote_read.h"
 #include "aggregator/remote_write/remote_write.h"
 #include "aggregator/store/store.h"
 #include "lib/httpd.h"
@@ -16,6 +17,7 @@ struct api {
 	const struct identities *identities; /* NULL: no names */
 	const struct ingest *ingest;	     /* NULL: no counters */
 	const struct remote_write *remote;   /* NULL: no --remote-write */
+	struct remote_read *remote_read;     /* NULL: no --remote-read */
 	bool may_delete;		     /* requests are authorized */
 	uint64_t started_us;		     /* wall clock */
 	size_t metrics_vms;		     /* VMs with series in /metrics */
