@@ -3,7 +3,9 @@
 #include "auth/access_review.h"
 #include "auth/http_auth.h"
 #include "aggregator/config.h"
+#include "aggregator/epoch.h"
 #include "aggregator/http/api.h"
+#include "aggregator/http/health.h"
 #include "aggregator/ingest/ingest.h"
 #include "aggregator/live/forget.h"
 #include "aggregator/live/identity.h"
@@ -11,6 +13,7 @@
 #include "aggregator/live/live.h"
 #include "aggregator/live/node_informer.h"
 #include "aggregator/live/node_log.h"
+#include "aggregator/live/object_labels.h"
 #include "aggregator/live/warm_up.h"
 #include "aggregator/query/profile_cache.h"
 #include "aggregator/remote_read/remote_read.h"
@@ -19,14 +22,13 @@
 #include "aggregator/store/store.h"
 #include "kube/client.h"
 #include "kube/config.h"
-#include "lib/buffer.h"
 #include "lib/clock.h"
 #include "lib/httpd_listener.h"
 #include "lib/log.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
 #include "lib/mq.h"
-#include "lib/tls.h"
+#include "lib/tls_watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +57,7 @@ struct aggregator {
 	struct launcher_informer *informer;
 	struct node_informer *nodes;
 	struct forget *forget;
+	struct object_labels *node_labels, *pod_labels;
 	size_t not_restored; /* nodes of the store */
 	struct live *live;
 	struct node_log *node_log;
@@ -65,13 +68,17 @@ struct aggregator {
 	struct remote_write *remote;	 /* NULL: no --remote-write */
 	struct remote_read *remote_read; /* NULL: no --remote-read */
 	struct ingest *ingest;
+	struct tls_watch *tls; /* of mq; NULL: tcp */
+	struct tls_watcher on_tls;
 	struct mq_server *mq;
 	struct httpd_listener *http, *health;
 	struct api api;
 	struct http_auth http_auth; /* serves the api */
+	struct health probes;
+	struct httpd_routes probe_routes;
 	struct log_limit wire_failures;
 	const char *wire_failure; /* the last one logged */
-	bool is_open, is_stopping, has_failed;
+	bool is_stopping, has_failed;
 };
 
 static void forget_nodes(struct aggregator *a)
@@ -106,43 +113,6 @@ static void on_poll(void *owner)
 	node_log_poll(a->node_log, a->live, clock_monotonic_us());
 	node_informer_poll(a->nodes);
 	forget_nodes(a);
-}
-
-/* ---- health ---- */
-
-static void serve_ready(const struct aggregator *a,
-	struct httpd_request *request)
-{
-	scoped_buffer struct buffer body = BUFFER_MAX(2048);
-	const char *store, *remote;
-
-	if (!a->is_open) {
-		httpd_reply_error(request, 503, "the store is not open");
-		return;
-	}
-	store = store_last_error(a->store);
-	remote = a->remote == NULL ? "" : remote_write_last_error(a->remote);
-	if (store[0] == '\0' && remote[0] == '\0') {
-		buffer_text(&body, "ok\n");
-	} else {
-		buffer_printf(&body, "degraded: %s%s%s\n", store,
-			store[0] != '\0' && remote[0] != '\0' ? "; " : "",
-			remote);
-	}
-	httpd_reply(request, 200, "text/plain", body.data, body.len);
-}
-
-static void serve_health(void *owner, struct httpd_request *request)
-{
-	const char *path = httpd_path(request);
-
-	if (strcmp(path, "/healthz") == 0) {
-		httpd_reply(request, 200, "text/plain", "ok\n", 3);
-	} else if (strcmp(path, "/readyz") == 0) {
-		serve_ready(owner, request);
-	} else {
-		httpd_reply_error(request, 404, "no such path");
-	}
 }
 
 /* ---- start ---- */
@@ -201,29 +171,53 @@ static void on_last_report(void *owner, const struct store_row *row)
 	}
 }
 
+static int set_tls(void *owner, const struct tls_material *tls,
+	struct error *err)
+{
+	struct aggregator *a = owner;
+
+	return mq_server_set_tls(a->mq, tls, err);
+}
+
+static int open_wire(struct aggregator *a, struct error *err)
+{
+	const struct aggregator_config *config = a->config;
+	struct mq_server_options options = { config->listen, NULL, CONTEXTS,
+		ingest_serve, a->ingest };
+	int r = config->tls.cert == NULL
+		? 0
+		: tls_watch_new(&a->tls, loop_uv(a->loop), &config->tls,
+			  TLS_READER_NNG, "wire", err);
+
+	if (r == 0) {
+		options.tls = tls_watch_material(a->tls);
+		r = mq_server_new(&a->mq, loop_uv(a->loop), &options, err);
+	}
+	if (r == 0 && a->tls != NULL) {
+		a->on_tls.set = set_tls;
+		a->on_tls.owner = a;
+		tls_watch_add(a->tls, &a->on_tls);
+	}
+	return r;
+}
+
 static int open_listeners(struct aggregator *a, struct error *err)
 {
 	const struct aggregator_config *config = a->config;
-	struct tls_material tls = { 0 };
-	struct mq_server_options mq_options = { .url = config->listen,
-		.tls = config->tls.cert == NULL ? NULL : &tls,
-		.contexts = CONTEXTS,
-		.serve = ingest_serve,
-		.owner = a->ingest };
 	struct httpd_listener_options http_options = { .address = config->http,
 		.tls = &config->http_tls,
+		.use = "https",
 		.serve = http_auth_serve,
 		.owner = &a->http_auth };
-	int r = tls_load(&tls, &config->tls, err);
+	int r = open_wire(a, err);
 
-	if (r == 0) {
-		r = mq_server_new(&a->mq, loop_uv(a->loop), &mq_options, err);
-	}
 	if (r == 0) {
 		r = httpd_listener_new(&a->http, loop_uv(a->loop),
 			&http_options, err);
 	}
-	tls_fini(&tls);
+	a->api.wire_tls = a->tls;
+	a->api.http = a->http;
+	a->api.health = a->health;
 	return r;
 }
 
@@ -247,7 +241,7 @@ static void on_opened(void *owner, const struct error *err)
 	} else if (open_listeners(a, &error) < 0) {
 		fail(a, &error);
 	} else {
-		a->is_open = true;
+		a->probes.is_open = true;
 		log_info("database opened", log_str("database", a->config->db),
 			log_int("nodes", (int64_t)live_count(a->live)),
 			LOG_END);
@@ -276,6 +270,7 @@ static void on_store_closed(void *owner)
 	mq_server_close(a->mq);
 	httpd_listener_close(a->http);
 	httpd_listener_close(a->health);
+	tls_watch_close(a->tls);
 	ingest_close(a->ingest);
 	warm_up_close(a->warm_up);
 	remote_write_free(take_ptr(a->remote));
@@ -290,7 +285,7 @@ static void on_stop(void *owner)
 		log_info("stopping", LOG_END);
 	}
 	a->is_stopping = true;
-	a->is_open = false;
+	a->probes.is_open = false;
 	launcher_informer_poll(a->informer, a->store);
 	launcher_informer_close(take_ptr(a->informer));
 	node_informer_close(take_ptr(a->nodes));
@@ -304,20 +299,6 @@ static void on_stop(void *owner)
 }
 
 /* ---- all ---- */
-
-/* Random, so that no client mistakes another process's revisions for this
- * one's; below 2^53, the largest exact JSON number; not 0, which new clients
- * send. */
-static uint64_t random_epoch(void)
-{
-	uint64_t epoch = 0;
-
-	if (uv_random(NULL, NULL, &epoch, sizeof(epoch), 0, NULL) != 0) {
-		epoch = clock_wall_us();
-	}
-	epoch &= (UINT64_C(1) << 53) - 1;
-	return epoch == 0 ? 1 : epoch;
-}
 
 static void open_store(struct aggregator *a)
 {
@@ -340,6 +321,7 @@ static void open_store(struct aggregator *a)
 		sizeof(options.retention_us));
 	a->warm_up = warm_up_new(uv, a->live);
 	a->store = store_new(uv, &options);
+	a->probes.store = a->store;
 	a->profiles = remotes_profiles_new(a->remote_read, a->store);
 	a->ingest = ingest_new(uv, a->live, a->store,
 		a->config->wire_auth == AUTH_KUBERNETES ? a->review : NULL,
@@ -351,12 +333,16 @@ static void open_store(struct aggregator *a)
 		.identities = a->informer == NULL ? NULL : a->identities,
 		.ingest = a->ingest,
 		.remote_read = a->remote_read,
-		.started_us = clock_wall_us(),
 		.metrics_vms = (size_t)a->config->metrics_vms,
+		.started_us = clock_wall_us(),
 		.may_delete = a->config->http_auth == AUTH_KUBERNETES,
 	};
 	memcpy(a->api.retention_us, a->config->retention_us,
 		sizeof(a->api.retention_us));
+}
+
+static void make_routes(struct aggregator *a)
+{
 	a->http_auth = (struct http_auth){
 		.review = a->config->http_auth == AUTH_KUBERNETES ? a->review
 								  : NULL,
@@ -370,6 +356,7 @@ static int open_remote_write(struct aggregator *a, struct error *err)
 		&a->config->remote, err);
 
 	a->api.remote = a->remote;
+	a->probes.remote = a->remote;
 	return r;
 }
 
@@ -402,8 +389,10 @@ static int open_informers(struct aggregator *a, struct error *err)
 	r = kube_config_load(&config, named, err);
 	if (r == 0) {
 		a->kube = kube_client_new(loop_uv(a->loop), &config);
-		a->informer = launcher_informer_new(a->kube, a->identities, NULL);
-		a->nodes = node_informer_new(a->kube, a->forget, NULL);
+		a->informer = launcher_informer_new(a->kube, a->identities,
+			a->pod_labels);
+		a->nodes =
+			node_informer_new(a->kube, a->forget, a->node_labels);
 	} else if (named == NULL) {
 		log_warning("cannot watch VM pods: VMs have no names",
 			log_err(err), LOG_END);
@@ -430,9 +419,12 @@ static int run(const void *arguments, struct error *err)
 	a.poll = timer_new(loop_uv(a.loop), on_poll, &a);
 	timer_start(a.poll, POLL_MS, POLL_MS);
 	a.identities = identities_new();
-	a.live = live_new(random_epoch(), a.identities);
+	a.live = live_new(epoch_random(), a.identities);
 	a.node_log = node_log_new();
 	a.forget = forget_new(config->forget_us);
+	a.probe_routes = health_routes(&a.probes);
+	a.node_labels = object_labels_new();
+	a.pod_labels = object_labels_new();
 	r = open_review(&a, err);
 	r = r == 0 ? open_informers(&a, err) : r;
 	if (r == 0) {
@@ -445,10 +437,11 @@ static int run(const void *arguments, struct error *err)
 		r = httpd_listener_new(&a.health, loop_uv(a.loop),
 			&(struct httpd_listener_options){
 				.address = config->health,
-				.serve = serve_health,
-				.owner = &a },
+				.serve = httpd_routes_serve,
+				.owner = &a.probe_routes },
 			err);
 	}
+	make_routes(&a);
 	if (r < 0) {
 		fail(&a, err);
 	}
@@ -461,6 +454,8 @@ static int run(const void *arguments, struct error *err)
 	live_free(a.live);
 	forget_free(a.forget);
 	identities_free(a.identities);
+	object_labels_free(a.node_labels);
+	object_labels_free(a.pod_labels);
 	return a.has_failed ? PROGRAM_FAILED : 0;
 }
 

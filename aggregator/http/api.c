@@ -12,9 +12,12 @@
 #include "aggregator/http/reply.h"
 #include "aggregator/http/vm_pods.h"
 #include "aggregator/live/identity.h"
+#include "aggregator/store/commits.h"
 #include "lib/clock.h"
 #include "lib/exposition.h"
+#include "lib/httpd_listener.h"
 #include "lib/memory.h"
+#include "lib/tls_watch.h"
 
 #include <string.h>
 
@@ -119,6 +122,19 @@ static void serve_vm(void *owner, struct httpd_request *request)
 
 /* ---- for other systems ---- */
 
+static void count_responses(const struct api *api,
+	struct exposition_responses out[3])
+{
+	const struct httpd_listener *const listeners[] = { api->http,
+		api->health, api->kubernetes };
+	static const char *const names[] = { "http", "health", "api" };
+
+	for (size_t i = 0; i < count_of(listeners); i++) {
+		out[i].listener = listeners[i] == NULL ? NULL : names[i];
+		httpd_listener_responses(listeners[i], out[i].classes);
+	}
+}
+
 static void serve_metrics(void *owner, struct httpd_request *request)
 {
 	struct api *api = owner;
@@ -128,13 +144,22 @@ static void serve_metrics(void *owner, struct httpd_request *request)
 		.vms_max = api->metrics_vms,
 		.self = { .is_storing = store_last_error(api->store)[0] == '\0',
 			.started_us = api->started_us,
-			.left_out = left_out_count(api->store) },
+			.left_out = left_out_count(api->store),
+			.size = database_size(api->store),
+			.commits = commits_seconds(api->store),
+			.certificates = { { "wire",
+						  tls_watch_expiry_s(
+							  api->wire_tls) },
+				{ "https",
+					httpd_listener_expiry_s(
+						api->http) } } },
 	};
 	struct httpd_stream stream;
 
 	if (!httpd_take_stream(request)) {
 		return;
 	}
+	count_responses(api, options.self.responses);
 	if (api->ingest != NULL) {
 		options.self.counts = ingest_counts(api->ingest);
 		options.self.owners = ingest_owners(api->ingest);
@@ -145,6 +170,10 @@ static void serve_metrics(void *owner, struct httpd_request *request)
 	if (api->remote != NULL) {
 		options.self.is_remote = true;
 		options.self.remote = remote_write_health(api->remote);
+	}
+	if (api->remote_read != NULL) {
+		options.self.is_remote_read = true;
+		options.self.remote_read = remote_read_health(api->remote_read);
 	}
 	stream = metrics_stream(&options);
 	httpd_reply_stream(request, 200, exposition_type, &stream);

@@ -1,6 +1,5 @@
 #include "aggregator/http/metrics.h"
 
-#include "aggregator/ingest/node_owner.h"
 #include "aggregator/live/identity.h"
 #include "aggregator/series/metric_names.h"
 #include "lib/buffer.h"
@@ -19,11 +18,19 @@ enum { TURN_NODES = 512, TURN_SAMPLES = 2048 };
 enum { WRITTEN_MAX = 4096 };
 
 struct metrics_node {
-	struct node_load load; /* without VMs */
-	size_t vms;	       /* VM pods with series */
+	struct node_load load;	       /* without VMs */
+	size_t vms;		       /* VM pods with series */
+	uint64_t certificate_expiry_s; /* 0: not known */
 };
 
-enum stage { STAGE_GATHER, STAGE_SELF, STAGE_AGES, STAGE_NODES, STAGE_VMS };
+enum stage {
+	STAGE_GATHER,
+	STAGE_SELF,
+	STAGE_AGES,
+	STAGE_CERTIFICATES,
+	STAGE_NODES,
+	STAGE_VMS
+};
 
 struct metrics {
 	struct metrics_options options;
@@ -37,20 +44,6 @@ struct metrics {
 };
 
 /* ---- this process ---- */
-
-static void write_acks(struct buffer *out, const struct ingest_counts *counts)
-{
-	static const char name[] = "plimsoll_aggregator_acks_total";
-
-	exposition_head(out, name,
-		"Batches acknowledged as stored, or as received and not on "
-		"disk yet",
-		EXPOSITION_COUNTER);
-	exposition_series(out, name, "state", "stored",
-		(double)counts->batches_stored);
-	exposition_series(out, name, "state", "received",
-		(double)counts->batches_received);
-}
 
 static void write_states(struct buffer *out, const struct metrics *metrics)
 {
@@ -70,73 +63,8 @@ static void write_states(struct buffer *out, const struct metrics *metrics)
 	}
 }
 
-static void write_drops(struct buffer *out,
-	const struct remote_write_health *remote)
-{
-	static const char name[] =
-		"plimsoll_remote_write_dropped_reports_total";
-
-	exposition_head(out, name,
-		"Reports that were not sent: queue_full, or refused by the "
-		"engine",
-		EXPOSITION_COUNTER);
-	exposition_series(out, name, "reason", "queue_full",
-		(double)remote->queue.dropped);
-	exposition_series(out, name, "reason", "refused",
-		(double)remote->refused);
-}
-
-static void write_remote(struct buffer *out,
-	const struct remote_write_health *remote)
-{
-	exposition_single(out, "plimsoll_remote_write_pending_reports",
-		"Stored reports that wait to be sent", EXPOSITION_GAUGE,
-		(double)remote->queue.reports);
-	exposition_single(out, "plimsoll_remote_write_pending_bytes",
-		"Size of these reports in the database", EXPOSITION_GAUGE,
-		(double)remote->queue.bytes);
-	exposition_single(out, "plimsoll_remote_write_lag_seconds",
-		"Time since the oldest of these reports was stored",
-		EXPOSITION_GAUGE, remote->lag_s);
-	exposition_single(out, "plimsoll_remote_write_sent_requests_total",
-		"Requests that the engine accepted", EXPOSITION_COUNTER,
-		(double)remote->sent_requests);
-	exposition_single(out, "plimsoll_remote_write_sent_reports_total",
-		"Reports in these requests", EXPOSITION_COUNTER,
-		(double)remote->sent_reports);
-	exposition_single(out, "plimsoll_remote_write_sent_samples_total",
-		"Samples in these requests", EXPOSITION_COUNTER,
-		(double)remote->sent_samples);
-	exposition_single(out, "plimsoll_remote_write_retries_total",
-		"Requests that were sent again", EXPOSITION_COUNTER,
-		(double)remote->retries);
-	exposition_single(out, "plimsoll_remote_write_last_success_seconds",
-		"Unix time of the last request that the engine accepted",
-		EXPOSITION_GAUGE, remote->last_success_s);
-	write_drops(out, remote);
-}
-
-/* Only the first NODE_OWNER_NAMES_MAX, because anybody may invent nodes. */
-static void write_rivals(struct buffer *out, const struct node_owners *owners)
-{
-	static const char name[] = "plimsoll_aggregator_waiting_agents";
-	const char *nodes[NODE_OWNER_NAMES_MAX];
-	size_t count = owners == NULL
-		? 0
-		: node_owners_rivals(owners, nodes, clock_monotonic_us());
-
-	exposition_head(out, name,
-		"1 for each node with a second agent, which waits",
-		EXPOSITION_GAUGE);
-	for (size_t i = 0; i < count && i < NODE_OWNER_NAMES_MAX; i++) {
-		exposition_series(out, name, "node", nodes[i], 1);
-	}
-}
-
 static void write_health(struct buffer *out, const struct metrics *metrics)
 {
-	const struct metrics_self *self = &metrics->options.self;
-
 	exposition_process(out, metrics->options.self.started_us);
 	write_states(out, metrics);
 	exposition_single(out, "plimsoll_aggregator_vms",
@@ -145,41 +73,7 @@ static void write_health(struct buffer *out, const struct metrics *metrics)
 	exposition_single(out, "plimsoll_aggregator_vms_left_out",
 		"VM pods omitted by --metrics-vms", EXPOSITION_GAUGE,
 		(double)metrics->vms_left_out);
-	exposition_single(out, "plimsoll_aggregator_identities",
-		"VM pods whose namespace and name are known", EXPOSITION_GAUGE,
-		(double)self->identities);
-	exposition_single(out, "plimsoll_aggregator_reports_total",
-		"Reports accepted, including replays", EXPOSITION_COUNTER,
-		(double)self->counts.reports);
-	write_acks(out, &self->counts);
-	exposition_single(out, "plimsoll_aggregator_refused_messages_total",
-		"Messages refused", EXPOSITION_COUNTER,
-		(double)self->counts.refused);
-	exposition_single(out, "plimsoll_aggregator_wrong_pod_claims_total",
-		"VM pods in reports of another node than the pod's",
-		EXPOSITION_COUNTER, (double)self->counts.wrong_claims);
-	write_rivals(out, self->owners);
-	exposition_single(out, "plimsoll_aggregator_limited_batches_total",
-		"Batches of a node that sends too many reports",
-		EXPOSITION_COUNTER, (double)self->counts.limited);
-	exposition_single(out, "plimsoll_aggregator_snapshots_total",
-		"Snapshots sent to schedulers", EXPOSITION_COUNTER,
-		(double)self->counts.snapshots);
-	if (self->is_remote) {
-		write_remote(out, &self->remote);
-	}
-	exposition_single(out, "plimsoll_aggregator_storing",
-		"1 while incoming reports are stored, else 0", EXPOSITION_GAUGE,
-		self->is_storing ? 1 : 0);
-	exposition_single(out, "plimsoll_aggregator_rollups_left_out_total",
-		"Hours of a node without minutes and hours, because the node "
-		"sent too much",
-		EXPOSITION_COUNTER, (double)self->left_out.hours);
-	exposition_single(out,
-		"plimsoll_aggregator_rollup_samples_left_out_total",
-		"Intervals of VM pods that minutes and hours leave out, "
-		"because the node named too many pods in an hour",
-		EXPOSITION_COUNTER, (double)self->left_out.samples);
+	metrics_self_write(out, &metrics->options.self);
 }
 
 /* ---- nodes and VMs ---- */
@@ -218,6 +112,7 @@ static void gather_figures(struct metrics *metrics, struct metrics_node *node)
 	}
 	node_load_fini(&node->load);
 	live_node_figures(&node->load, live, clock_monotonic_us());
+	node->certificate_expiry_s = live_node_certificate_expiry_s(live);
 	if (is_fresh(node)) {
 		vms = live_node_vms(live);
 		node->vms = vms < left ? vms : left;
@@ -367,7 +262,7 @@ static bool step_age(struct metrics *metrics, struct buffer *out)
 	static const struct metric age = {
 		.name = "plimsoll_node_age_seconds",
 		.help = "Age of the newest sample; a node that is not fresh "
-			"has no other series",
+			"has no other series but its certificate's",
 	};
 	const struct node_load *load;
 
@@ -382,6 +277,28 @@ static bool step_age(struct metrics *metrics, struct buffer *out)
 	begin_sample(metrics, out, &age, load->name);
 	buffer_char(out, '}');
 	exposition_value(out, (double)load->age_us / 1e6);
+	return true;
+}
+
+/* Lost nodes too: an expired certificate may be why they are lost. */
+static bool step_certificate(struct metrics *metrics, struct buffer *out)
+{
+	static const struct metric expiry = {
+		.name = "plimsoll_node_certificate_expiry_timestamp_seconds",
+		.help = "Unix time at which the certificate of the node's "
+			"agent expires",
+	};
+	const struct metrics_node *node = &metrics->nodes[metrics->node];
+
+	if (metrics->node >= metrics->count) {
+		return false;
+	}
+	metrics->node++;
+	if (node->certificate_expiry_s != 0) {
+		begin_sample(metrics, out, &expiry, node->load.name);
+		buffer_char(out, '}');
+		exposition_value(out, (double)node->certificate_expiry_s);
+	}
 	return true;
 }
 
@@ -412,6 +329,8 @@ static bool work(struct metrics *metrics, struct buffer *out)
 		return false;
 	case STAGE_AGES:
 		return run_stage(metrics, out, step_age);
+	case STAGE_CERTIFICATES:
+		return run_stage(metrics, out, step_certificate);
 	case STAGE_NODES:
 		return run_stage(metrics, out, step_node);
 	default:

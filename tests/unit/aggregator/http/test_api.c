@@ -3,7 +3,7 @@
 #include "aggregator/live/identity.h"
 #include "aggregator/query/profile_cache.h"
 #include "lib/clock.h"
-#include "tests/unit/aggregator/blocking_client.h"
+#include "tests/support/blocking_client.h"
 #include "tests/unit/aggregator/scratch.h"
 
 /* The interface on a real socket. */
@@ -12,6 +12,7 @@ struct fixture {
 	struct identities *identities;
 	struct live *live;
 	struct api api;
+	struct httpd_routes routes;
 	struct httpd *httpd;
 	struct blocking_client client;
 };
@@ -54,16 +55,17 @@ static int setup(void **state)
 	f->identities = identities_new();
 	f->live = live_new(42, f->identities);
 	f->api = (struct api){ .live = f->live,
-		.profiles = profile_cache_new(f->s->store),
+		.profiles = profile_cache_new(f->s->store, NULL),
 		.store = f->s->store,
 		.identities = f->identities,
 		.metrics_vms = 100,
 		.retention_us = { day_us, day_us, day_us } };
+	f->routes = api_routes(&f->api);
 	assert_int_equal(
 		httpd_new(&f->httpd, &f->s->loop,
 			&(struct httpd_options){ .address = "127.0.0.1:0",
-				.serve = api_serve,
-				.owner = &f->api },
+				.serve = httpd_routes_serve,
+				.owner = &f->routes },
 			NULL),
 		0);
 	f->client.port = httpd_port(f->httpd);
@@ -276,7 +278,8 @@ static void a_node_is_removed_when_it_is_not_fresh(void **state)
 	assert_null(live_find(f->live, "old"));
 	assert_has(send_request(f, "DELETE", "/v1/nodes/old", "*/*", 404),
 		"no node 'old'");
-	assert_has(send_request(f, "DELETE", "/v1/nodes", "*/*", 405), "only");
+	assert_has(send_request(f, "DELETE", "/v1/nodes", "*/*", 405),
+		"use GET");
 	assert_null(strstr(send_request(f, "GET", "/metrics", "*/*", 200),
 		"\"old\""));
 }
@@ -399,7 +402,8 @@ static void rejects_bad_requests_with_a_reason(void **state)
 		int status;
 		const char *reason;
 	} cases[] = {
-		{ "GET", "/", 404, "no such path" },
+		{ "POST", "/", 405, "use GET" },
+		{ "GET", "/x", 404, "known paths: /metrics, /ui/FILE, " },
 		{ "GET", "/v1/nodesX", 404, "no such path" },
 		{ "GET", "/v1/nodes/", 404, "no node ''" },
 		{ "GET", "/v1/nodes/n3", 404, "no node 'n3'" },
@@ -415,8 +419,9 @@ static void rejects_bad_requests_with_a_reason(void **state)
 			"no field 'cores'" },
 		{ "GET", "/metricsX", 404, "no such path" },
 		{ "GET", "/watcher?host=n9", 404, "'n9'" },
-		{ "PUT", "/metrics", 405, "only GET" },
-		{ "POST", "/v1/nodes", 405, "only GET" },
+		{ "PUT", "/metrics", 405, "use GET" },
+		{ "POST", "/v1/nodes", 405, "use GET" },
+		{ "POST", "/v1/nodes/n1", 405, "use GET or DELETE" },
 		{ "GET", "/v1/nodes/n1/history?from=x", 400, "from: 'x'" },
 		{ "GET", "/v1/nodes/n1/history?from=0&step=1s", 400,
 			"at most 11000" },

@@ -1,0 +1,135 @@
+#include "aggregator/http/metrics_self.h"
+
+#include "aggregator/http/remote_metrics.h"
+#include "aggregator/ingest/node_owner.h"
+#include "aggregator/store/commits.h"
+#include "lib/clock.h"
+#include "lib/memory.h"
+
+static void write_acks(struct buffer *out, const struct ingest_counts *counts)
+{
+	static const char name[] = "plimsoll_aggregator_acks_total";
+
+	exposition_head(out, name,
+		"Batches acknowledged as stored, or as received and not on "
+		"disk yet",
+		EXPOSITION_COUNTER);
+	exposition_series(out, name, "state", "stored",
+		(double)counts->batches_stored);
+	exposition_series(out, name, "state", "received",
+		(double)counts->batches_received);
+}
+
+static void write_size(struct buffer *out, const struct database_size *size)
+{
+	if (size->bytes != REPORT_UNKNOWN) {
+		exposition_single(out, "plimsoll_aggregator_database_bytes",
+			"Size of the database without free pages",
+			EXPOSITION_GAUGE, (double)size->bytes);
+	}
+	if (size->max_bytes != REPORT_UNKNOWN) {
+		exposition_single(out,
+			"plimsoll_aggregator_database_limit_bytes",
+			"Size limit of the database", EXPOSITION_GAUGE,
+			(double)size->max_bytes);
+	}
+}
+
+/* Only the first NODE_OWNER_NAMES_MAX, because anybody may invent nodes. */
+static void write_rivals(struct buffer *out, const struct node_owners *owners)
+{
+	static const char name[] = "plimsoll_aggregator_waiting_agents";
+	const char *nodes[NODE_OWNER_NAMES_MAX];
+	size_t count = owners == NULL
+		? 0
+		: node_owners_rivals(owners, nodes, clock_monotonic_us());
+
+	exposition_head(out, name,
+		"1 for each node with a second agent, which waits",
+		EXPOSITION_GAUGE);
+	for (size_t i = 0; i < count && i < NODE_OWNER_NAMES_MAX; i++) {
+		exposition_series(out, name, "node", nodes[i], 1);
+	}
+}
+
+static void write_certificates(struct buffer *out,
+	const struct metrics_self *self)
+{
+	static const char name[] =
+		"plimsoll_aggregator_certificate_expiry_timestamp_seconds";
+
+	exposition_certificates(out, name, self->certificates,
+		count_of(self->certificates));
+}
+
+/* Agents, and messages of agents and schedulers. */
+static void write_ingest(struct buffer *out, const struct metrics_self *self)
+{
+	uint64_t now_us = clock_monotonic_us();
+
+	exposition_single(out, "plimsoll_aggregator_agents_connected",
+		"Nodes whose agent reports", EXPOSITION_GAUGE,
+		self->owners == NULL
+			? 0
+			: (double)node_owners_connected(self->owners, now_us));
+	exposition_single(out, "plimsoll_aggregator_reports_total",
+		"Reports accepted, including replays", EXPOSITION_COUNTER,
+		(double)self->counts.reports);
+	write_acks(out, &self->counts);
+	exposition_single(out, "plimsoll_aggregator_refused_messages_total",
+		"Messages refused", EXPOSITION_COUNTER,
+		(double)self->counts.refused);
+	exposition_single(out, "plimsoll_aggregator_wrong_pod_claims_total",
+		"VM pods in reports of another node than the pod's",
+		EXPOSITION_COUNTER, (double)self->counts.wrong_claims);
+	write_rivals(out, self->owners);
+	exposition_single(out, "plimsoll_aggregator_limited_batches_total",
+		"Batches of a node that sends too many reports",
+		EXPOSITION_COUNTER, (double)self->counts.limited);
+	exposition_single(out, "plimsoll_aggregator_snapshots_total",
+		"Snapshots sent to schedulers", EXPOSITION_COUNTER,
+		(double)self->counts.snapshots);
+}
+
+static void write_store(struct buffer *out, const struct metrics_self *self)
+{
+	static const char commits[] =
+		"plimsoll_aggregator_commit_duration_seconds";
+
+	exposition_head(out, commits,
+		"Duration of a commit, which writes the reports of about a "
+		"tenth of a second",
+		EXPOSITION_HISTOGRAM);
+	histogram_write(out, commits, "", &self->commits, &commits_shape);
+	exposition_single(out, "plimsoll_aggregator_storing",
+		"1 while incoming reports are stored, else 0", EXPOSITION_GAUGE,
+		self->is_storing ? 1 : 0);
+	write_size(out, &self->size);
+	exposition_single(out, "plimsoll_aggregator_rollups_left_out_total",
+		"Hours of a node without minutes and hours, because the node "
+		"sent too much",
+		EXPOSITION_COUNTER, (double)self->left_out.hours);
+	exposition_single(out,
+		"plimsoll_aggregator_rollup_samples_left_out_total",
+		"Intervals of VM pods that minutes and hours leave out, "
+		"because the node named too many pods in an hour",
+		EXPOSITION_COUNTER, (double)self->left_out.samples);
+}
+
+void metrics_self_write(struct buffer *out, const struct metrics_self *self)
+{
+	exposition_single(out, "plimsoll_aggregator_identities",
+		"VM pods whose namespace and name are known", EXPOSITION_GAUGE,
+		(double)self->identities);
+	write_ingest(out, self);
+	write_certificates(out, self);
+	exposition_responses(out, "plimsoll_aggregator_http_requests_total",
+		self->responses, count_of(self->responses));
+	if (self->is_remote) {
+		remote_metrics_write(out, &self->remote);
+	}
+	if (self->is_remote_read) {
+		remote_metrics_write_read(out, &self->remote_read);
+	}
+	write_store(out, self);
+}
