@@ -37,7 +37,8 @@ PKGS = libuv libprotobuf-c libcurl libcjson sqlite3 libmicrohttpd gnutls yaml-0.
 PACKAGES_BUILD = gcc make pkg-config git ca-certificates \
 	libuv1-dev libnng-dev libprotobuf-c-dev protobuf-c-compiler \
 	libcurl4-openssl-dev libcjson-dev libsqlite3-dev libmicrohttpd-dev \
-	libyaml-dev libsnappy-dev libmbedtls-dev libgnutls28-dev zlib1g-dev
+	libyaml-dev libsnappy-dev libmbedtls-dev libgnutls28-dev zlib1g-dev \
+	libjs-dygraphs
 PACKAGES_RUN = python3
 PACKAGES_TEST = libcmocka-dev python3 procps openssl
 PACKAGES_LINT = clang-14 clang-format-14 clang-tidy-14 cppcheck python3 \
@@ -82,7 +83,8 @@ BINS = $(PROGRAMS:%=$(BIN)/plimsoll-%)
 BIN = $(if $(filter build/release,$(OUT)),bin,$(OUT)/bin)
 
 # A room's own files, and those of the rooms inside it.
-objects = $(patsubst %.c,$(OUT)/%.o,$(wildcard $(1)/*.c $(1)/*/*.c))
+objects = $(patsubst %.c,$(OUT)/%.o,$(wildcard $(1)/*.c $(1)/*/*.c)) \
+	$(if $(filter aggregator,$(1)),$(OUT)/gen/page_files.o)
 # The daemon whose headers a test includes: it links that one.
 room_of = $(firstword $(shell grep -ohE '"(agent|aggregator|scheduler)/' $(1) \
 	| tr -d '"/'))
@@ -142,6 +144,21 @@ $(GEN)/%.pb-c.c: proto/%.proto
 	@mkdir -p $(@D)
 	protoc-c --proto_path=proto --c_out=$(GEN) $<
 $(GEN)/%.pb-c.h: $(GEN)/%.pb-c.c ;
+
+# The files of the page, which plimsoll-aggregator serves. Those of dygraphs lose
+# the names of files that are not served.
+DYGRAPHS = /usr/share/javascript/dygraphs
+PAGE_FILES := $(wildcard page/*.html page/*.css page/*.js page/*.svg) \
+	$(GEN)/page/dygraph.js $(GEN)/page/dygraph.css
+$(GEN)/page/dygraph.%: $(DYGRAPHS)/dygraph.min.%
+	@mkdir -p $(@D)
+	@sed '/sourceMappingURL=/d' $< > $@
+$(GEN)/page_files.c: $(PAGE_FILES) page lib/embed_files.sh
+	@lib/embed_files.sh page_files $(PAGE_FILES) > $@.new
+	@mv $@.new $@
+$(OUT)/gen/page_files.o: $(GEN)/page_files.c $(OUT)/flags
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -std=c17 $(CFLAGS_$(BUILD)) -c -o $@ $<
 
 $(OUT)/%.o: %.c $(OUT)/flags | $(WIRE_HDRS) $(GEN)/version.h
 	@mkdir -p $(@D)

@@ -9,6 +9,7 @@
 #include "aggregator/http/body.h"
 #include "aggregator/http/load_watcher.h"
 #include "aggregator/http/metrics.h"
+#include "aggregator/http/page.h"
 #include "aggregator/http/reply.h"
 #include "aggregator/http/vm_pods.h"
 #include "aggregator/live/identity.h"
@@ -23,6 +24,7 @@
 
 static const char node_path[] = "/v1/nodes/";
 static const char vm_path[] = "/v1/vms/";
+static const char page_path[] = "/ui/";
 
 /* ---- nodes ---- */
 
@@ -208,10 +210,20 @@ static void serve_watcher_health(void *owner, struct httpd_request *request)
 	httpd_reply(request, 200, "text/plain", "ok\n", 3);
 }
 
+/* ---- the page ---- */
+
+static void serve_page_file(void *owner, struct httpd_request *request)
+{
+	(void)owner;
+	page_serve_file(request, httpd_path(request) + sizeof(page_path) - 1);
+}
+
 /* ---- routes ---- */
 
 static const struct httpd_route routes[] = {
 	{ "/metrics", .get = serve_metrics },
+	{ page_path, .get = serve_page_file, .shown = { "/ui/FILE" },
+		.is_open = true },
 	{ "/v1/decisions", .get = api_decisions_serve },
 	{ "/v1/moves", .get = api_moves_serve },
 	{ "/v1/nodes", .get = serve_nodes },
@@ -230,5 +242,6 @@ struct httpd_routes api_routes(struct api *api)
 {
 	return (struct httpd_routes){ .routes = routes,
 		.count = count_of(routes),
-		.owner = api };
+		.owner = api,
+		.page = page_serve };
 }
