@@ -1,0 +1,58 @@
+/* Which NodeLoads and VmLoads a request selects, in the order of their keys. */
+#pragma once
+
+#include "aggregator/apiserver/api_types.h"
+#include "aggregator/apiserver/page_token.h"
+#include "aggregator/apiserver/selector.h"
+
+struct field_cells;
+struct identities;
+struct live;
+
+/* The state that is listed; outlives the streams. */
+struct load_view {
+	const struct live *live;
+	const struct identities *identities; /* or NULL: no VMs */
+	const struct object_labels *nodes;   /* by name; or NULL */
+	const struct object_labels *pods;    /* by uid; or NULL */
+};
+
+struct load_query {
+	enum api_kind kind;    /* API_NODE_LOADS or API_VM_LOADS */
+	const char *namespace; /* "": all */
+	const char *name;      /* "": all; else the only one */
+	struct selector labels, fields;
+	/* Only what follows this key: NAME, or NAMESPACE/NAME. */
+	char after[PAGE_KEY_MAX];
+	size_t limit; /* 0: no limit */
+	enum accept_form form;
+	enum api_include include;
+	struct field_cells *cells; /* of a Table; NULL: those of the kind */
+};
+
+/* Words for selector_check_keys(). */
+extern const char load_node_fields[], load_vm_fields[];
+
+/* A selected object: its key, NAME or NAMESPACE/NAME, and for a VM the node and
+ * uid of each pod, the source of a move first, each text with its NUL. */
+struct load_chosen {
+	size_t texts; /* where they begin in the texts of the selection */
+	uint16_t pods;
+	/* The first pod was there in the report of its node. */
+	uint16_t index;
+};
+
+struct load_selection {
+	struct buffer texts;
+	struct load_chosen *items; /* owned */
+	size_t count;
+	size_t remaining; /* beyond the limit */
+};
+
+const char *load_selection_texts(const struct load_selection *selection,
+	size_t at);
+
+/* Keeps nothing of the query. */
+void load_select(struct load_selection *out, const struct load_view *view,
+	const struct load_query *query);
+void load_selection_fini(struct load_selection *selection);

@@ -1,0 +1,185 @@
+#include "aggregator/apiserver/load_wait.h"
+
+#include "lib/clock.h"
+#include "lib/loop.h"
+#include "lib/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+enum { LOOK_MS = 500 };
+
+struct waiting {
+	TAILQ_ENTRY(waiting) link;
+	struct load_wait_request asked;
+	char *peer; /* owned */
+	uint64_t due_us;
+};
+
+struct load_wait {
+	const struct live *live;
+	struct timer *timer;
+	TAILQ_HEAD(waiting_list, waiting) list; /* the longest wait first */
+	size_t count;
+	bool is_stopped;
+};
+
+static struct load_wait_request take(struct load_wait *waits,
+	struct waiting *waiting)
+{
+	struct load_wait_request asked = waiting->asked;
+
+	TAILQ_REMOVE(&waits->list, waiting, link);
+	waits->count--;
+	if (waits->count == 0) {
+		timer_stop(waits->timer);
+	}
+	free(waiting->peer);
+	free(waiting);
+	return asked;
+}
+
+static void resume(const struct load_wait_request *asked)
+{
+	asked->resume(asked->owner, asked->request);
+	free(asked->owner);
+}
+
+static void end(const struct load_wait_request *asked, const char *why)
+{
+	httpd_reply_error(asked->request, 503, "%s", why);
+	free(asked->owner);
+}
+
+static void look(void *owner)
+{
+	struct load_wait *waits = owner;
+	uint64_t now_us = clock_monotonic_us();
+	uint64_t revision = live_revision(waits->live);
+	struct waiting *next;
+
+	for (struct waiting *w = TAILQ_FIRST(&waits->list); w != NULL;
+		w = next) {
+		struct load_wait_request asked;
+
+		next = TAILQ_NEXT(w, link);
+		if (httpd_is_abandoned(w->asked.request)) {
+			asked = take(waits, w);
+			end(&asked, "the client has hung up");
+		} else if (w->asked.after != revision || w->due_us <= now_us) {
+			asked = take(waits, w);
+			resume(&asked);
+		}
+	}
+}
+
+struct load_wait *load_wait_new(uv_loop_t *loop, const struct live *live)
+{
+	struct load_wait *waits = xcalloc(1, sizeof(*waits));
+
+	waits->live = live;
+	waits->timer = timer_new(loop, look, waits);
+	TAILQ_INIT(&waits->list);
+	return waits;
+}
+
+static size_t places_of(const struct load_wait *waits, const char *peer)
+{
+	const struct waiting *w = NULL;
+	size_t count = 0;
+
+	TAILQ_FOREACH(w, &waits->list, link)
+	{
+		count += strcmp(w->peer, peer) == 0;
+	}
+	return count;
+}
+
+/* The longest wait of the peer, or of the peer with the most places if peer is
+ * NULL. */
+static struct waiting *victim(const struct load_wait *waits, const char *peer)
+{
+	struct waiting *w = NULL, *chosen = NULL;
+	size_t most = 0;
+
+	TAILQ_FOREACH(w, &waits->list, link)
+	{
+		size_t places = peer == NULL ? places_of(waits, w->peer)
+					     : strcmp(w->peer, peer) == 0;
+
+		if (places > most) {
+			chosen = w;
+			most = places;
+		}
+	}
+	return chosen;
+}
+
+static void make_room(struct load_wait *waits, const char *peer)
+{
+	struct waiting *chosen = NULL;
+
+	if (places_of(waits, peer) >= LOAD_WAIT_OF_PEER) {
+		chosen = victim(waits, peer);
+	} else if (waits->count >= LOAD_WAIT_MAX) {
+		chosen = victim(waits, NULL);
+	}
+	if (chosen != NULL) {
+		struct load_wait_request asked = take(waits, chosen);
+
+		resume(&asked);
+	}
+}
+
+void load_wait_add(struct load_wait *waits,
+	const struct load_wait_request *request)
+{
+	const char *peer = httpd_peer(request->request);
+	struct waiting *waiting;
+
+	if (waits->is_stopped || live_revision(waits->live) != request->after) {
+		resume(request);
+		return;
+	}
+	make_room(waits, peer);
+	if (waits->count == 0) {
+		timer_start(waits->timer, LOOK_MS, LOOK_MS);
+	}
+	waiting = xcalloc(1, sizeof(*waiting));
+	waiting->asked = *request;
+	waiting->peer = xstrdup(peer);
+	waiting->due_us =
+		clock_monotonic_us() + (uint64_t)request->seconds * 1000000;
+	TAILQ_INSERT_TAIL(&waits->list, waiting, link);
+	waits->count++;
+}
+
+size_t load_wait_count(const struct load_wait *waits)
+{
+	return waits->count;
+}
+
+void load_wait_stop(struct load_wait *waits)
+{
+	struct waiting *next;
+
+	if (waits == NULL || waits->is_stopped) {
+		return;
+	}
+	waits->is_stopped = true;
+	for (struct waiting *w = TAILQ_FIRST(&waits->list); w != NULL;
+		w = next) {
+		struct load_wait_request asked;
+
+		next = TAILQ_NEXT(w, link);
+		asked = take(waits, w);
+		end(&asked, "shutting down");
+	}
+	timer_close(take_ptr(waits->timer));
+}
+
+void load_wait_free(struct load_wait *waits)
+{
+	free(waits);
+}

@@ -1,0 +1,50 @@
+/* PlimsollStatus: how the aggregator that answers is. */
+#pragma once
+
+#include "aggregator/apiserver/model.h"
+
+struct store_object {
+	const char *state;  /* "Opening", "Storing", "Degraded" */
+	const char *reason; /* NULL: none */
+	uint64_t retention_raw_seconds, retention_1m_seconds,
+		retention_1h_seconds;
+	/* store/database_size.h */
+	uint64_t database_bytes, database_max_bytes;
+};
+
+struct agents_object {
+	uint32_t fresh, stale, lost;
+};
+
+struct certificates_object {
+	uint64_t wire_us, https_us, api_us; /* ends; 0: none */
+};
+
+struct remote_write_object {
+	bool is_on;
+	const char *reason; /* why reports wait; NULL: none */
+	uint64_t queued_reports;
+};
+
+struct scheduler_object {
+	bool is_connected;
+};
+
+struct rebalance_object {
+	const char *mode; /* NULL: no scheduler told it */
+	const char *why;
+};
+
+struct status_object {
+	const char *version, *commit;
+	uint64_t time_us;
+	struct store_object store;
+	struct agents_object agents;
+	struct certificates_object certificates;
+	struct remote_write_object remote_write;
+	struct scheduler_object scheduler;
+	struct rebalance_object rebalance;
+	uint64_t vm_identities;
+};
+
+extern const struct model status_model;
