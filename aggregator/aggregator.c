@@ -2,11 +2,17 @@
 
 #include "auth/access_review.h"
 #include "auth/http_auth.h"
+#include "aggregator/apiserver/api_mount.h"
+#include "aggregator/apiserver/api_outlook.h"
+#include "aggregator/apiserver/api_status.h"
+#include "aggregator/apiserver/apiserver.h"
+#include "aggregator/apiserver/load_wait.h"
 #include "aggregator/config.h"
 #include "aggregator/epoch.h"
 #include "aggregator/http/api.h"
 #include "aggregator/http/health.h"
 #include "aggregator/ingest/ingest.h"
+#include "aggregator/listening.h"
 #include "aggregator/live/forget.h"
 #include "aggregator/live/identity.h"
 #include "aggregator/live/launcher_informer.h"
@@ -72,7 +78,11 @@ struct aggregator {
 	struct tls_watcher on_tls;
 	struct mq_server *mq;
 	struct httpd_listener *http, *health;
+	struct apiserver *apiserver; /* NULL: no --api */
 	struct api api;
+	struct api_sources objects; /* of the Kubernetes API on http */
+	struct load_wait *waits;
+	struct httpd_routes objects_routes;
 	struct http_auth http_auth; /* serves the api */
 	struct health probes;
 	struct httpd_routes probe_routes;
@@ -112,32 +122,11 @@ static void on_poll(void *owner)
 	launcher_informer_poll(a->informer, a->store);
 	node_log_poll(a->node_log, a->live, clock_monotonic_us());
 	node_informer_poll(a->nodes);
+	apiserver_poll(a->apiserver);
 	forget_nodes(a);
 }
 
 /* ---- start ---- */
-
-/* The configured address with the bound port; the caller frees it. */
-static char *with_port(const char *address, uint16_t port)
-{
-	const char *colon = strrchr(address, ':');
-
-	return xasprintf("%.*s:%d", (int)(colon - address), address, port);
-}
-
-static void log_listening(const struct aggregator *a)
-{
-	scoped_free char *listen =
-		with_port(a->config->listen, mq_server_port(a->mq));
-	scoped_free char *http =
-		with_port(a->config->http, httpd_listener_port(a->http));
-	scoped_free char *health =
-		with_port(a->config->health, httpd_listener_port(a->health));
-
-	log_info("listening", log_str("listen", listen), log_str("http", http),
-		log_str("health", health), log_str("version", plimsoll_version),
-		LOG_END);
-}
 
 static void fail(struct aggregator *a, const struct error *err)
 {
@@ -207,6 +196,7 @@ static int open_listeners(struct aggregator *a, struct error *err)
 	struct httpd_listener_options http_options = { .address = config->http,
 		.tls = &config->http_tls,
 		.use = "https",
+		.write_error = api_status_write_below,
 		.serve = http_auth_serve,
 		.owner = &a->http_auth };
 	int r = open_wire(a, err);
@@ -242,13 +232,18 @@ static void on_opened(void *owner, const struct error *err)
 		fail(a, &error);
 	} else {
 		a->probes.is_open = true;
+		apiserver_set_open(a->apiserver);
 		log_info("database opened", log_str("database", a->config->db),
 			log_int("nodes", (int64_t)live_count(a->live)),
 			LOG_END);
 		node_log_begin(a->node_log, a->live, clock_monotonic_us());
 		warm_up_start(a->warm_up, a->store);
 		log_not_restored(a);
-		log_listening(a);
+		listening_log(a->config,
+			&(struct listening_ports){
+				.listen = mq_server_port(a->mq),
+				.http = httpd_listener_port(a->http),
+				.health = httpd_listener_port(a->health) });
 	}
 }
 
@@ -270,6 +265,8 @@ static void on_store_closed(void *owner)
 	mq_server_close(a->mq);
 	httpd_listener_close(a->http);
 	httpd_listener_close(a->health);
+	apiserver_close(a->apiserver);
+	api_outlook_free(a->api.outlook);
 	tls_watch_close(a->tls);
 	ingest_close(a->ingest);
 	warm_up_close(a->warm_up);
@@ -286,6 +283,9 @@ static void on_stop(void *owner)
 	}
 	a->is_stopping = true;
 	a->probes.is_open = false;
+	load_wait_stop(a->waits);
+	apiserver_stop(a->apiserver);
+	api_outlook_stop(a->api.outlook);
 	launcher_informer_poll(a->informer, a->store);
 	launcher_informer_close(take_ptr(a->informer));
 	node_informer_close(take_ptr(a->nodes));
@@ -333,6 +333,7 @@ static void open_store(struct aggregator *a)
 		.identities = a->informer == NULL ? NULL : a->identities,
 		.ingest = a->ingest,
 		.remote_read = a->remote_read,
+		.outlook = api_outlook_new(ingest_questions(a->ingest)),
 		.metrics_vms = (size_t)a->config->metrics_vms,
 		.started_us = clock_wall_us(),
 		.may_delete = a->config->http_auth == AUTH_KUBERNETES,
@@ -341,13 +342,22 @@ static void open_store(struct aggregator *a)
 		sizeof(a->api.retention_us));
 }
 
+/* Needs the listener of the Kubernetes API, if there is one. */
 static void make_routes(struct aggregator *a)
 {
+	a->objects = (struct api_sources){ .api = &a->api,
+		.nodes = a->node_labels,
+		.pods = a->pod_labels,
+		.listener = apiserver_listener(a->apiserver),
+		.waits = a->waits,
+		.is_open = true };
+	a->objects_routes = api_mount_routes(&a->objects);
 	a->http_auth = (struct http_auth){
 		.review = a->config->http_auth == AUTH_KUBERNETES ? a->review
 								  : NULL,
 		.routes = api_routes(&a->api),
 	};
+	a->http_auth.routes.mounted = &a->objects_routes;
 }
 
 static int open_remote_write(struct aggregator *a, struct error *err)
@@ -401,6 +411,23 @@ static int open_informers(struct aggregator *a, struct error *err)
 	return r;
 }
 
+/* Documents are served before the store is open. */
+static int open_api(struct aggregator *a, struct error *err)
+{
+	const struct apiserver_options options = { .address = a->config->api,
+		.tls = &a->config->api_tls,
+		.api = &a->api,
+		.review = a->review,
+		.kube = a->kube,
+		.nodes = a->node_labels,
+		.pods = a->pod_labels,
+		.waits = a->waits };
+
+	return options.address == NULL
+		? 0
+		: apiserver_new(&a->apiserver, loop_uv(a->loop), &options, err);
+}
+
 static int check(void *config, struct error *err)
 {
 	return aggregator_config_check(config, err);
@@ -420,6 +447,7 @@ static int run(const void *arguments, struct error *err)
 	timer_start(a.poll, POLL_MS, POLL_MS);
 	a.identities = identities_new();
 	a.live = live_new(epoch_random(), a.identities);
+	a.waits = load_wait_new(loop_uv(a.loop), a.live);
 	a.node_log = node_log_new();
 	a.forget = forget_new(config->forget_us);
 	a.probe_routes = health_routes(&a.probes);
@@ -441,6 +469,7 @@ static int run(const void *arguments, struct error *err)
 				.owner = &a.probe_routes },
 			err);
 	}
+	r = r == 0 ? open_api(&a, err) : r;
 	make_routes(&a);
 	if (r < 0) {
 		fail(&a, err);
@@ -451,6 +480,7 @@ static int run(const void *arguments, struct error *err)
 	profile_cache_free(a.profiles);
 	remote_read_free(a.remote_read);
 	node_log_free(a.node_log);
+	load_wait_free(a.waits);
 	live_free(a.live);
 	forget_free(a.forget);
 	identities_free(a.identities);

@@ -74,14 +74,21 @@ static const struct option table[] = {
 			"kubernetes (by bearer token; needs --http-tls-cert "
 			"or a loopback address)",
 		.choices = auth_mode_choices),
+	ROW(api, "api", OPTION_ADDRESS, "HOST:PORT",
+		.help = "listener of the Kubernetes API load.plimsoll.io, for "
+			"kube-apiserver as its front proxy; default: off"),
+	ROW(api_tls.cert, "api-tls-cert", OPTION_TEXT, "FILE",
+		.help = "server certificate of --api (PEM)"),
+	ROW(api_tls.key, "api-tls-key", OPTION_TEXT, "FILE",
+		.help = "private key of --api-tls-cert (PEM)"),
 	ROW(kubeconfig, "kubeconfig", OPTION_TEXT, "FILE",
 		.help = "kubeconfig of the API server that names VMs and "
 			"checks tokens; default: the pod's service account, "
-			"and with --wire-auth or --http-auth also $KUBECONFIG "
-			"and ~/.kube/config"),
+			"and with --wire-auth, --http-auth or --api also "
+			"$KUBECONFIG and ~/.kube/config"),
 	ROW(health, "health", OPTION_ADDRESS, "HOST:PORT",
 		.fallback = "0.0.0.0:7476",
-		.help = "listener of /healthz and /readyz"),
+		.help = "listener of /healthz, /livez and /readyz"),
 	ROW(db, "db", OPTION_TEXT, "FILE", .fallback = "plimsoll.db",
 		.help = "database file; created if it does not exist"),
 	ROW(retention_us[STORE_RAW], "retention-raw", OPTION_DURATION,
@@ -192,6 +199,22 @@ static int check_wire(const struct aggregator_config *config, struct error *err)
 	return 0;
 }
 
+static int check_api(const struct aggregator_config *config, struct error *err)
+{
+	const struct tls_files *tls = &config->api_tls;
+
+	if (config->api != NULL && (tls->cert == NULL || tls->key == NULL)) {
+		return error_set(err, -EINVAL,
+			"--api: '%s' requires --api-tls-cert and --api-tls-key",
+			config->api);
+	}
+	if (config->api == NULL && (tls->cert != NULL || tls->key != NULL)) {
+		return error_set(err, -EINVAL,
+			"--api-tls-cert and --api-tls-key require --api");
+	}
+	return 0;
+}
+
 /* The queue is in the database. If it could fill the database, an outage of the
  * engine would cost the history. */
 static int check_remote(const struct aggregator_config *config,
@@ -218,13 +241,14 @@ int aggregator_config_check(const struct aggregator_config *config,
 		r = auth_mode_check_http(config->http, &config->http_tls,
 			config->http_auth, err);
 	}
+	r = r == 0 ? check_api(config, err) : r;
 	return r < 0 ? r : check_remote(config, err);
 }
 
 bool aggregator_config_needs_api(const struct aggregator_config *config)
 {
 	return config->wire_auth == AUTH_KUBERNETES ||
-		config->http_auth == AUTH_KUBERNETES;
+		config->http_auth == AUTH_KUBERNETES || config->api != NULL;
 }
 
 bool aggregator_config_has_api(const struct aggregator_config *config,

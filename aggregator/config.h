@@ -15,6 +15,8 @@ struct aggregator_config {
 	const char *listen, *http, *health;
 	struct tls_files tls;	   /* of listen */
 	struct tls_files http_tls; /* of http; without a ca */
+	const char *api;	   /* NULL: off */
+	struct tls_files api_tls;  /* of api; without a ca */
 	int wire_auth, http_auth;  /* enum auth_mode */
 	const char *kubeconfig;	   /* NULL: see kube/config.h */
 	const char *db;
@@ -32,7 +34,8 @@ extern const struct options_program aggregator_options;
 must_check int aggregator_config_check(const struct aggregator_config *config,
 	struct error *err);
 
-/* True: the aggregator authenticates clients at the API server. */
+/* True: the aggregator authenticates or authorizes clients at the API
+ * server. */
 bool aggregator_config_needs_api(const struct aggregator_config *config);
 
 /* True: the aggregator reads the names of VMs from the API server. A kubeconfig

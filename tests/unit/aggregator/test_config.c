@@ -56,6 +56,8 @@ static void accepts_valid_combinations_of_flags(void **state)
 		{ "--http=127.0.0.1:7474", "--http-auth=kubernetes", NULL },
 		{ "--http=127.9.9.9:7474", "--http-auth=kubernetes", NULL },
 		{ "--http=[::1]:7474", "--http-auth=kubernetes", NULL },
+		{ "--api=0.0.0.0:7478", "--api-tls-cert=c", "--api-tls-key=k",
+			NULL },
 	};
 
 	(void)state;
@@ -102,7 +104,7 @@ static void rejects_invalid_combinations_of_flags(void **state)
 	}
 }
 
-static void needs_the_api_server_for_tokens_only(void **state)
+static void needs_the_api_server_for_access_reviews_only(void **state)
 {
 	struct aggregator_config config = { 0 };
 
@@ -113,6 +115,23 @@ static void needs_the_api_server_for_tokens_only(void **state)
 	config.wire_auth = AUTH_NONE;
 	config.http_auth = AUTH_KUBERNETES;
 	assert_true(aggregator_config_needs_api(&config));
+	config.http_auth = AUTH_NONE;
+	config.api = "127.0.0.1:7478";
+	assert_true(aggregator_config_needs_api(&config));
+}
+
+static void the_kubernetes_api_needs_a_certificate(void **state)
+{
+	static const char *const without[] = { "--api=:7478", NULL };
+	static const char *const half[] = { "--api=:7478", "--api-tls-cert=c",
+		NULL };
+	static const char *const alone[] = { "--api-tls-cert=c",
+		"--api-tls-key=k", NULL };
+
+	(void)state;
+	assert_checked(without, -EINVAL, "requires --api-tls-cert");
+	assert_checked(half, -EINVAL, "requires --api-tls-cert");
+	assert_checked(alone, -EINVAL, "require --api");
 }
 
 int main(void)
@@ -120,7 +139,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(accepts_valid_combinations_of_flags),
 		cmocka_unit_test(rejects_invalid_combinations_of_flags),
-		cmocka_unit_test(needs_the_api_server_for_tokens_only),
+		cmocka_unit_test(needs_the_api_server_for_access_reviews_only),
+		cmocka_unit_test(the_kubernetes_api_needs_a_certificate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,25 @@
+/* Answers requests for objects, once they are allowed. */
+#pragma once
+
+#include "aggregator/apiserver/rest_path.h"
+#include "aggregator/http/context.h"
+
+struct load_wait;
+struct object_labels;
+
+/* The sources of the answers; all outlive the requests. */
+struct api_sources {
+	struct api *api; /* without store and live figures until it is open */
+	const struct object_labels *nodes, *pods;
+	const struct httpd_listener *listener; /* this API's own; or NULL */
+	struct load_wait *waits;	       /* of the listeners together */
+	bool is_open;			       /* the database */
+};
+
+/* 0, or the HTTP status of an error in err: the request can be refused before
+ * anybody is asked whether it is allowed. */
+must_check int api_objects_check(const struct httpd_request *request,
+	struct error *err);
+
+void api_objects_serve(const struct api_sources *sources,
+	const struct rest_path *path, struct httpd_request *request);
