@@ -44,7 +44,8 @@ static int check_names(const struct json_value *names, struct error *err)
 static int read_args(struct args *out, struct interner *interner,
 	const struct extender_request *request, struct error *err)
 {
-	int r = json_value_parse(&out->root, request->body, request->len, err);
+	int r = json_value_parse_bounded(&out->root, request->body,
+		request->len, err);
 
 	if (r < 0) {
 		return r;

@@ -97,6 +97,7 @@ static void deliver(struct events *events, struct kube_call call,
 	sent->events = events;
 	LIST_INSERT_HEAD(&events->open, sent, link);
 	events->pending++;
+	call.priority = HTTP_BACKGROUND; /* after the bindings */
 	call.body = body->data;
 	call.len = body->len;
 	call.on_done = on_sent;

@@ -68,6 +68,14 @@ void vm_index_remove(struct vm_index *index, const struct pod *pod)
 	}
 }
 
+const struct pod *vm_index_pod(const struct vm_index *index,
+	const char *vmi_uid, size_t i)
+{
+	const struct vm_pods *pods = map_get(&index->by_vmi, vmi_uid);
+
+	return pods == NULL || i >= pods->count ? NULL : pods->list[i];
+}
+
 static bool is_source(const struct pod *pod, const struct pod *target)
 {
 	return !pod->is_target && !pod->is_deleting &&

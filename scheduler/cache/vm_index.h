@@ -15,6 +15,10 @@ void vm_index_fini(struct vm_index *index);
 void vm_index_add(struct vm_index *index, const struct pod *pod);
 void vm_index_remove(struct vm_index *index, const struct pod *pod);
 
+/* The pods of a VMI, from i = 0 on, in no order. NULL: no more. */
+const struct pod *vm_index_pod(const struct vm_index *index,
+	const char *vmi_uid, size_t i);
+
 /* The pod in which the VM of a migration's target pod runs: of the same VMI and
  * namespace, running, and neither a target nor being deleted. NULL: none. */
 const struct pod *vm_index_source(const struct vm_index *index,

@@ -243,6 +243,18 @@ enum consent cluster_namespace_consent(const struct cluster *cluster,
 	return found == NULL ? CONSENT_UNSET : found->consent;
 }
 
+bool cluster_next_namespace(const struct cluster *cluster, size_t *at,
+	const char **name, const struct labels **labels)
+{
+	void *value;
+
+	if (!map_next(&cluster->namespaces, at, name, &value)) {
+		return false;
+	}
+	*labels = &((const struct namespace *)value)->labels;
+	return true;
+}
+
 const struct node *cluster_node_of_host(const struct cluster *cluster,
 	const char *hostname)
 {

@@ -96,6 +96,10 @@ const struct labels *cluster_namespace_labels(const struct cluster *cluster,
 enum consent cluster_namespace_consent(const struct cluster *cluster,
 	const char *name);
 
+/* Iterates over the Namespace objects as map_next(). */
+bool cluster_next_namespace(const struct cluster *cluster, size_t *at,
+	const char **name, const struct labels **labels);
+
 /* The node with this label kubernetes.io/hostname; NULL: none. */
 const struct node *cluster_node_of_host(const struct cluster *cluster,
 	const char *hostname);

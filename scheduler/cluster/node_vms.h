@@ -17,12 +17,14 @@
 
 /* A VM's pod on the node. */
 struct node_vm {
-	char uid[REPORT_UID_MAX];
-	struct model_vm model;
-	struct model_sum sum; /* of this VM alone */
+	/* A decision reads the members before the model, of all VMs that
+	 * start: they share cache lines. */
+	struct forecast_charge charge;
 	bool is_dedicated;    /* dedicated CPUs: not in the sums */
 	bool is_arriving;     /* a migration's target: the VM runs elsewhere */
-	struct forecast_charge charge;
+	struct model_sum sum; /* of this VM alone */
+	struct model_vm model;
+	char uid[REPORT_UID_MAX];
 	const struct announcement *announced; /* borrowed of the pod; or NULL */
 	size_t load_index; /* its position in the last load */
 };

@@ -177,7 +177,9 @@ static void replace(struct inventory *inventory, struct tracked *tracked,
 	find_nodes(inventory, fresh);
 	add_unfinished(inventory, tracked);
 	migration_free(old);
-	if (tracked->finished_us == 0 && migration_is_finished(fresh)) {
+	if (!migration_is_finished(fresh)) {
+		tracked->finished_us = 0; /* again, after a restored backup */
+	} else if (tracked->finished_us == 0) {
 		tracked->finished_us = now_us;
 	}
 	inventory->is_counted = false;

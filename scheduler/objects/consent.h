@@ -5,7 +5,13 @@
  * The VMI's word is the most specific and wins over the others. Between
  * namespace and node, never wins. The descheduler's annotation
  * descheduler.alpha.kubernetes.io/prefer-no-eviction on the VMI counts as
- * never. Without a word from any of them a VM may be moved. Pure. */
+ * never. Without a word from any of them a VM may be moved.
+ *
+ * The descheduler's opt-in, descheduler.alpha.kubernetes.io/evict, is not read:
+ * it lifts protections of the descheduler that plimsoll does not have, and must
+ * not lift a never of the namespace or the node. request-evict-only and
+ * eviction-in-progress are KubeVirt's words on launcher pods, not a person's:
+ * struct vmi has an eviction under way as `evacuating`. Pure. */
 #pragma once
 
 #include "kube/json_value.h"

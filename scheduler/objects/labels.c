@@ -79,6 +79,21 @@ void labels_fini(struct labels *labels, struct interner *interner)
 	*labels = (struct labels){ 0 };
 }
 
+struct labels labels_without(const struct labels *labels, uint32_t key)
+{
+	struct labels out = table_for(labels->count + 1);
+
+	for (size_t i = 0; i < slot_count(labels); i++) {
+		const struct label *label = &labels->slots[i];
+
+		if (label->key != 0 && label->key != key) {
+			*labels_slot(&out, label->key) = *label;
+			out.count++;
+		}
+	}
+	return out;
+}
+
 bool labels_include(const struct labels *labels, const struct labels *wanted)
 {
 	size_t count = slot_count(wanted);

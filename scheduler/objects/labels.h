@@ -51,5 +51,9 @@ static inline uint32_t labels_get(const struct labels *labels, uint32_t key)
 	return labels->shift == 0 ? 0 : labels_slot(labels, key)->value;
 }
 
+/* The same without a key. Holds no ids: it is valid as long as the original.
+ * The caller frees its slots. */
+struct labels labels_without(const struct labels *labels, uint32_t key);
+
 /* labels has every label of wanted. */
 bool labels_include(const struct labels *labels, const struct labels *wanted);

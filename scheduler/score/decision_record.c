@@ -3,7 +3,18 @@
 #include "scheduler/score/sentence.h"
 
 #include <math.h>
-#include <stdio.h>
+#include <string.h>
+
+/* Cuts a text that is too long. NULL is "". */
+static void put(char *out, size_t size, const char *text)
+{
+	size_t len = text != NULL ? strnlen(text, size - 1) : 0;
+
+	if (len > 0) {
+		(void)memcpy(out, text, len);
+	}
+	out[len] = '\0';
+}
 
 static void add_terms(struct decision_candidate *out, const struct score *s)
 {
@@ -14,7 +25,7 @@ static void add_terms(struct decision_candidate *out, const struct score *s)
 			out->term_count == DECISION_TERMS_MAX) {
 			continue;
 		}
-		(void)snprintf(term->name, sizeof(term->name), "%s",
+		put(term->name, sizeof(term->name),
 			score_term_name((enum score_term)i));
 		term->points = s->terms[i];
 		out->term_count++;
@@ -61,7 +72,7 @@ static void read_candidate(struct decision_candidate *out,
 		out->cpu_expected = NAN;
 		out->memory_pressure = out->io_pressure = NAN;
 	}
-	(void)snprintf(out->node, sizeof(out->node), "%s", c->node->name);
+	put(out->node, sizeof(out->node), c->node->name);
 	add_terms(out, s);
 }
 
@@ -126,6 +137,7 @@ static void add_rejections(struct decision_record *out,
 		if (d->counts[i] == 0) {
 			continue;
 		}
+		*rejection = (struct decision_rejection){ 0 };
 		(void)filter_reason_text(rejection->reason,
 			sizeof(rejection->reason), &d->prefilter, i);
 		rejection->nodes = (uint32_t)d->counts[i];
@@ -150,8 +162,7 @@ static void read_margin(struct decision_record *out, const struct decision *d)
 		out->decided_points = NAN;
 		return;
 	}
-	(void)snprintf(out->decided_by, sizeof(out->decided_by), "%s",
-		score_term_name(term));
+	put(out->decided_by, sizeof(out->decided_by), score_term_name(term));
 }
 
 /* A user may write anything into the annotation, and a record that aggregators
@@ -168,40 +179,47 @@ static const char *vm_name_of(const struct pod *pod)
 	return name;
 }
 
+/* Without its lists, which have no elements yet: they are most of a record, and
+ * few decisions need much of them. */
+static void begin_record(struct decision_record *out)
+{
+	(void)memset(out, 0, offsetof(struct decision_record, best));
+	out->margin = NAN;
+	out->decided_points = NAN;
+	out->past_seconds = NAN;
+	out->past_cores = NAN;
+	out->best_count = 0;
+	out->rejection_count = 0;
+	out->names_len = 0;
+}
+
 void decision_record_from(struct decision_record *out,
 	const struct decision *decision, const char *sentence, uint64_t wall_us)
 {
 	const struct decision *d = decision;
 
-	*out = (struct decision_record){
-		.wall_us = wall_us,
-		.nodes = (uint32_t)d->node_count,
-		.feasible = (uint32_t)d->feasible_count,
-		.margin = NAN,
-		.decided_points = NAN,
-		.best_count = d->best_count,
-		.past_seconds = NAN,
-		.past_cores = NAN,
-	};
+	begin_record(out);
+	out->wall_us = wall_us;
+	out->nodes = (uint32_t)d->node_count;
+	out->feasible = (uint32_t)d->feasible_count;
+	out->best_count = d->best_count;
 	read_margin(out, d);
 	if (d->pod->usage.seconds > 0) {
 		out->past_seconds = d->pod->usage.seconds;
 		out->past_cores = d->pod->usage.mean_cores;
 	}
-	(void)snprintf(out->namespace, sizeof(out->namespace), "%s",
-		d->pod->namespace);
-	(void)snprintf(out->pod, sizeof(out->pod), "%s", d->pod->name);
-	(void)snprintf(out->uid, sizeof(out->uid), "%s", d->pod->uid);
-	(void)snprintf(out->vm, sizeof(out->vm), "%s", vm_name_of(d->pod));
-	(void)snprintf(out->policy, sizeof(out->policy), "%s",
+	put(out->namespace, sizeof(out->namespace), d->pod->namespace);
+	put(out->pod, sizeof(out->pod), d->pod->name);
+	put(out->uid, sizeof(out->uid), d->pod->uid);
+	put(out->vm, sizeof(out->vm), vm_name_of(d->pod));
+	put(out->policy, sizeof(out->policy),
 		d->policy == NULL ? "real-load" : d->policy->name);
-	(void)snprintf(out->sentence, sizeof(out->sentence), "%s", sentence);
+	put(out->sentence, sizeof(out->sentence), sentence);
 	for (size_t i = 0; i < d->best_count; i++) {
 		read_candidate(&out->best[i], &d->best[i], d->context.now_us);
 	}
 	if (d->best_count > 0) {
-		(void)snprintf(out->chosen, sizeof(out->chosen), "%s",
-			d->best[0].node->name);
+		put(out->chosen, sizeof(out->chosen), d->best[0].node->name);
 	}
 	add_rejections(out, d);
 }

@@ -7,7 +7,8 @@
 #include <stdint.h>
 
 /* sentence: the reason for the chosen node, or for none; truncated to fit.
- * wall_us is the time of the decision. */
+ * wall_us is the time of the decision. Elements of lists behind their counts
+ * are not initialised. */
 void decision_record_from(struct decision_record *out,
 	const struct decision *decision, const char *sentence,
 	uint64_t wall_us);

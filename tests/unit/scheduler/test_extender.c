@@ -179,6 +179,20 @@ static void accepts_an_empty_list_of_nodes(void **state)
 	scene_fini(&scene);
 }
 
+static void refuses_more_values_than_a_request_can_have(void **state)
+{
+	scoped_free char *text = xcalloc(JSON_VALUES_MAX + 1, 1);
+	struct scene scene;
+
+	(void)state;
+	scene_init(&scene);
+	memset(text, ',', JSON_VALUES_MAX);
+	assert_int_equal(ask(&scene, EXTENDER_FILTER, text), -E2BIG);
+	assert_int_equal(scene.outcome, EXTENDER_REFUSED);
+	assert_string_equal(scene.err.text, "more than 100000 JSON values");
+	scene_fini(&scene);
+}
+
 static void refuses_an_invalid_request_with_a_reason(void **state)
 {
 	static const struct {
@@ -222,6 +236,7 @@ int main(void)
 		cmocka_unit_test(without_data_all_nodes_pass_and_are_equal),
 		cmocka_unit_test(has_no_opinion_before_the_caches_are_synced),
 		cmocka_unit_test(accepts_an_empty_list_of_nodes),
+		cmocka_unit_test(refuses_more_values_than_a_request_can_have),
 		cmocka_unit_test(refuses_an_invalid_request_with_a_reason),
 	};
 

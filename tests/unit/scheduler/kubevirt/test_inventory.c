@@ -198,6 +198,21 @@ static void forgets_a_finished_migration_after_a_minute(void **state)
 	expect_calls("");
 }
 
+/* A watch that begins again after etcd was restored may show it so. */
+static void keeps_a_migration_that_is_unfinished_again(void **state)
+{
+	(void)state;
+	put_vmi("a", "n1", "");
+	put_migration("m", "a", "", "", "Pending");
+	put_migration("m", "a", "", "", "Failed");
+	put_migration("m", "a", "", "", "Running");
+	expect_calls("m pending n1->;m failed n1->;m running n1->;");
+	inventory_expire(&world.inventory, 1 + INVENTORY_SETTLE_US);
+	assert_non_null(inventory_migration_of(&world.inventory, "vms", "a"));
+	inventory_remove_migration(&world.inventory, "m");
+	assert_null(inventory_migration_of(&world.inventory, "vms", "a"));
+}
+
 static void holds_no_migration_that_was_finished_before(void **state)
 {
 	size_t at = 0;
@@ -379,6 +394,7 @@ int main(void)
 		CASE(follows_a_recorded_migration),
 		CASE(tells_the_reason_that_comes_after_the_phase),
 		CASE(forgets_a_finished_migration_after_a_minute),
+		CASE(keeps_a_migration_that_is_unfinished_again),
 		CASE(holds_no_migration_that_was_finished_before),
 		CASE(waits_for_the_reason_of_one_that_failed_before),
 		CASE(finds_the_target_by_its_hostname),

@@ -83,8 +83,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Answers a list and begins the watch that follows. items: with single
- * quotes. */
+/* Refuses to send initial events, answers the list that follows, and begins the
+ * watch. items: with single quotes. */
 static void answer_list(const char *path, const char *items)
 {
 	scoped_free char *quoted = given_quotes(items);
@@ -93,6 +93,10 @@ static void answer_list(const char *path, const char *items)
 		quoted);
 	struct kube_request *request = fake_find("GET", path);
 
+	assert_non_null(request);
+	assert_non_null(strstr(request->path, "sendInitialEvents=true"));
+	fake_answer(request, 422, "{}", "");
+	request = fake_find("GET", path);
 	assert_non_null(request);
 	fake_answer(request, 200, page, "");
 	request = fake_find("GET", path);

@@ -44,6 +44,32 @@ static void counts_the_deschedulers_annotation_as_never(void **state)
 		CONSENT_NEVER);
 }
 
+#define EVICT "'descheduler.alpha.kubernetes.io/evict':'true'"
+
+/* The descheduler would evict a pod with both of its annotations. */
+static void an_opt_in_for_the_descheduler_opens_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(read_of("{" EVICT "}"), CONSENT_UNSET);
+	assert_int_equal(consent_of(read_of("{" EVICT "}"), CONSENT_NEVER,
+				 CONSENT_UNSET),
+		CONSENT_NEVER);
+	assert_int_equal(read_of("{" EVICT "," NO_EVICTION "}"), CONSENT_NEVER);
+	assert_int_equal(read_of("{" EVICT ",'plimsoll.io/move':'never'}"),
+		CONSENT_NEVER);
+}
+
+/* KubeVirt puts them on launcher pods, nobody on a VMI. */
+static void what_kubevirt_tells_the_descheduler_is_nobodys_word(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		read_of("{'descheduler.alpha.kubernetes.io/request-evict-only':"
+			"'','descheduler.alpha.kubernetes.io/"
+			"eviction-in-progress':'true'}"),
+		CONSENT_UNSET);
+}
+
 static void the_vmi_wins_and_never_wins_between_the_others(void **state)
 {
 	const enum consent unset = CONSENT_UNSET, yes = CONSENT_ALLOWED,
@@ -95,6 +121,9 @@ int main(void)
 		cmocka_unit_test(reads_the_annotation),
 		cmocka_unit_test(takes_an_unknown_word_for_never),
 		cmocka_unit_test(counts_the_deschedulers_annotation_as_never),
+		cmocka_unit_test(an_opt_in_for_the_descheduler_opens_nothing),
+		cmocka_unit_test(
+			what_kubevirt_tells_the_descheduler_is_nobodys_word),
 		cmocka_unit_test(
 			the_vmi_wins_and_never_wins_between_the_others),
 		cmocka_unit_test(is_kept_of_nodes_and_namespaces),

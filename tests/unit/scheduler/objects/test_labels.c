@@ -130,6 +130,36 @@ static void uses_the_last_of_two_equal_keys(void **state)
 	interner_free(interner);
 }
 
+static void a_set_without_a_key_has_all_others(void **state)
+{
+	struct interner *interner = interner_new();
+	struct labels labels = { 0 };
+	struct labels less;
+	struct json_value *object =
+		given_json("{'a':'1','b':'2','c':'3','d':'4','e':'5'}");
+	uint32_t b = interner_hold(interner, "b");
+	uint32_t other = interner_hold(interner, "other");
+
+	(void)state;
+	assert_int_equal(labels_read(&labels, interner, object, NULL), 0);
+	less = labels_without(&labels, b);
+	assert_int_equal(less.count, 4);
+	assert_int_equal(labels_get(&less, b), 0);
+	assert_string_equal(text_of(&less, interner, "a"), "1");
+	assert_string_equal(text_of(&less, interner, "e"), "5");
+	assert_true(labels_include(&labels, &less));
+	assert_false(labels_include(&less, &labels));
+	free(less.slots);
+	less = labels_without(&labels, other);
+	assert_int_equal(less.count, 5);
+	free(less.slots);
+	interner_drop(interner, b);
+	interner_drop(interner, other);
+	labels_fini(&labels, interner);
+	json_value_free(object);
+	interner_free(interner);
+}
+
 static void rejects_invalid_labels(void **state)
 {
 	static const char *const wrong[] = { "[]", "'a'", "{'a':1}",
@@ -156,6 +186,7 @@ int main(void)
 			finds_each_of_any_number_of_labels_and_no_other),
 		cmocka_unit_test(includes_a_set_with_the_same_labels),
 		cmocka_unit_test(uses_the_last_of_two_equal_keys),
+		cmocka_unit_test(a_set_without_a_key_has_all_others),
 		cmocka_unit_test(rejects_invalid_labels),
 	};
 

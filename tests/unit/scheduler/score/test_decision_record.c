@@ -65,6 +65,34 @@ static const struct decision_record *record_of(struct setting *s, size_t nodes,
 	return &s->record;
 }
 
+/* Packs the record of the same decision, made in the place of another one. */
+static void pack_over(struct setting *s, struct buffer *out, size_t nodes,
+	int old)
+{
+	memset(&s->record, old, sizeof(s->record));
+	wire_pack_decision(out, record_of(s, nodes, "why"));
+}
+
+static void keeps_nothing_of_the_record_before(void **state)
+{
+	struct setting *s = *state;
+	scoped_buffer struct buffer clean = BUFFER_MAX(1 << 20);
+	scoped_buffer struct buffer used = BUFFER_MAX(1 << 20);
+
+	s->nodes[0]->is_unschedulable = true;
+	pack_over(s, &clean, NODES, 0);
+	pack_over(s, &used, NODES, 'x');
+	assert_int_equal(clean.len, used.len);
+	assert_memory_equal(clean.data, used.data, clean.len);
+	buffer_clear(&clean);
+	buffer_clear(&used);
+	/* No node is feasible. */
+	pack_over(s, &clean, 1, 0);
+	pack_over(s, &used, 1, 'x');
+	assert_int_equal(clean.len, used.len);
+	assert_memory_equal(clean.data, used.data, clean.len);
+}
+
 static double sum_of_terms(const struct decision_candidate *c)
 {
 	double sum = 0;
@@ -253,6 +281,7 @@ static void counts_what_nodes_were_left_out_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		test(keeps_nothing_of_the_record_before),
 		test(holds_the_best_with_their_terms_and_inputs),
 		test(names_the_term_that_decided),
 		test(no_term_decides_between_equals),
