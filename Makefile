@@ -192,6 +192,7 @@ WRAP_test_kvm_faults = ioctl kvm_guest_is_known kvm_guest_run
 WRAP_test_spool_faults = mkdir open openat flock fdopendir readdir fstatat \
 	pread write ftruncate unlinkat close
 WRAP_test_schedule = clock_monotonic_us timer_start
+WRAP_test_question_client = clock_monotonic_us
 WRAP_test_binding_cycle = clock_monotonic_us timer_start
 WRAP_test_informers = clock_monotonic_us timer_start
 WRAP_test_node_log = log_write

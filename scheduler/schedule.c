@@ -422,6 +422,7 @@ void schedule_drain(struct schedule *sched, void (*done)(void *owner),
 	sched->drained = done;
 	sched->drained_owner = owner;
 	timer_stop(sched->turn);
+	record_upload_send(sched->aggregators.decision_upload);
 	timer_start(sched->drain,
 		binding_cycle_drain(sched->cycle) == 0 ? 0 : DRAIN_MS, 0);
 }

@@ -27,6 +27,7 @@ static const char unexpected[] = "the reply does not fit the request";
 struct aggregator_client {
 	struct aggregator_client_options options;
 	struct mq_client *mq;
+	struct tls_watcher on_tls;
 	struct timer *retry;
 	struct log_topics failures;
 	struct hello hello; /* without the token */
@@ -79,7 +80,7 @@ static bool pack_hello(struct aggregator_client *client, struct buffer *request)
 void aggregator_client_send_next(struct aggregator_client *client)
 {
 	const struct aggregator_client_options *o = &client->options;
-	scoped_buffer struct buffer request = BUFFER_MAX(
+	scoped_buffer struct buffer request = BUFFER_SECRET(
 		o->request_max > HELLO_MAX ? o->request_max : HELLO_MAX);
 
 	if (mq_client_busy(client->mq) || client->is_waiting) {
@@ -94,7 +95,6 @@ void aggregator_client_send_next(struct aggregator_client *client)
 		return;
 	}
 	mq_client_send(client->mq, (const uint8_t *)request.data, request.len);
-	explicit_bzero(request.data, request.capacity);
 }
 
 static void on_retry(void *owner)
@@ -196,27 +196,37 @@ static int make_hello(struct hello *out, struct error *err)
 	return 0;
 }
 
+static int set_tls(void *owner, const struct tls_material *tls,
+	struct error *err)
+{
+	struct aggregator_client *client = owner;
+
+	return mq_client_set_tls(client->mq, tls, err);
+}
+
 static int connect_to(struct aggregator_client *client, uv_loop_t *loop,
 	struct error *err)
 {
-	const struct credentials *credentials = client->options.credentials;
-	struct tls_material tls = { 0 };
+	struct tls_watch *tls = client->options.tls;
 	const struct mq_client_options options = {
 		.url = client->options.url,
-		.tls = credentials_use_tls(credentials) ? &tls : NULL,
-		.server_name = credentials->server_name,
+		.tls = tls_watch_material(tls),
+		.server_name = client->options.credentials->server_name,
 		.timeout_ms = REPLY_MS,
 		.on_reply = on_reply,
 		.owner = client,
 	};
-	int r = tls_load(&tls, &credentials->tls, err);
+	int r = mq_client_new(&client->mq, loop, &options, err);
 
-	if (r == 0) {
-		r = mq_client_new(&client->mq, loop, &options, err);
-		r = r < 0 ? error_wrap(err, r, "--aggregator") : 0;
+	if (r < 0) {
+		return error_wrap(err, r, "--aggregator");
 	}
-	tls_fini(&tls);
-	return r;
+	client->on_tls.set = set_tls;
+	client->on_tls.owner = client;
+	if (tls != NULL) {
+		tls_watch_add(tls, &client->on_tls);
+	}
+	return 0;
 }
 
 int aggregator_client_new(struct aggregator_client **out, uv_loop_t *loop,
@@ -252,6 +262,7 @@ void aggregator_client_log_failure(struct aggregator_client *client)
 void aggregator_client_close(struct aggregator_client *client)
 {
 	if (client != NULL) {
+		tls_watch_remove(&client->on_tls);
 		mq_client_close(client->mq);
 		timer_close(client->retry);
 		free(client);

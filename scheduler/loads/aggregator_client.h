@@ -7,6 +7,7 @@
 #include "lib/credentials.h"
 #include "lib/error.h"
 #include "lib/options.h"
+#include "lib/tls_watch.h"
 #include "proto/wire.h"
 
 #include <stdbool.h>
@@ -25,8 +26,9 @@ struct queue;
 struct aggregators_options {
 	const struct option_list *urls;
 	const struct credentials *credentials;
-	struct queue *queue; /* pods that wait for profiles */
-	struct cache *cache; /* running pods */
+	struct tls_watch *tls; /* set by aggregators_open(); NULL: tcp */
+	struct queue *queue;   /* pods that wait for profiles */
+	struct cache *cache;   /* running pods */
 	/* sample_us: when the node's newest sample was taken, on the local
 	 * monotonic clock. load is borrowed for the call. */
 	void (*on_node)(void *owner, const struct node_load *load,
@@ -49,8 +51,9 @@ enum aggregator_client_verdict {
 struct aggregator_client_options {
 	const char *url; /* these two outlive the client */
 	const struct credentials *credentials;
-	size_t request_max;  /* bytes of the largest request */
-	const char *failure; /* the log message of every failure */
+	struct tls_watch *tls; /* outlives the client; NULL: tcp */
+	size_t request_max;    /* bytes of the largest request */
+	const char *failure;   /* the log message of every failure */
 	/* Appends the next request. False: there is none until the next call of
 	 * aggregator_client_send_next(). */
 	bool (*next)(void *owner, struct buffer *out);
@@ -62,8 +65,8 @@ struct aggregator_client_options {
 	void *owner;
 };
 
-/* Connects in the background. -EINVAL: the URL or a TLS file is invalid; else
- * what reading the files returned. */
+/* Connects in the background. -EINVAL: the URL or the TLS material is
+ * invalid. */
 must_check int aggregator_client_new(struct aggregator_client **out,
 	uv_loop_t *loop, const struct aggregator_client_options *options,
 	struct error *err);

@@ -9,13 +9,11 @@ static int open_moves(struct aggregators *out, uv_loop_t *loop,
 		     : move_history_new(&out->move_history, loop, options, err);
 }
 
-int aggregators_open(struct aggregators *out, uv_loop_t *loop,
+static int open_all(struct aggregators *out, uv_loop_t *loop,
 	const struct aggregators_options *options, struct error *err)
 {
-	int r;
+	int r = loads_new(&out->loads, loop, options, err);
 
-	*out = (struct aggregators){ 0 };
-	r = loads_new(&out->loads, loop, options, err);
 	if (r == 0) {
 		r = decision_upload_new(&out->decision_upload, loop, options,
 			err);
@@ -24,9 +22,29 @@ int aggregators_open(struct aggregators *out, uv_loop_t *loop,
 		r = profile_client_new(&out->profile_client, loop, options,
 			err);
 	}
+	if (r == 0) {
+		r = question_client_new(&out->questions, loop, options, err);
+	}
 	if (r == 0 && options->has_moves) {
 		r = open_moves(out, loop, options, err);
 	}
+	return r;
+}
+
+int aggregators_open(struct aggregators *out, uv_loop_t *loop,
+	const struct aggregators_options *options, struct error *err)
+{
+	struct aggregators_options all = *options;
+	int r = 0;
+
+	*out = (struct aggregators){ 0 };
+	if (options->urls->count > 0 &&
+		credentials_use_tls(options->credentials)) {
+		r = tls_watch_new(&out->tls, loop, &options->credentials->tls,
+			TLS_READER_NNG, "aggregator", err);
+	}
+	all.tls = out->tls;
+	r = r < 0 ? r : open_all(out, loop, &all, err);
 	if (r < 0) {
 		aggregators_close(out);
 	}
@@ -38,7 +56,9 @@ void aggregators_close(struct aggregators *aggregators)
 	loads_close(aggregators->loads);
 	profile_client_close(aggregators->profile_client);
 	record_upload_close(aggregators->decision_upload);
+	question_client_close(aggregators->questions);
 	move_history_close(aggregators->move_history);
 	record_upload_close(aggregators->move_upload);
+	tls_watch_close(aggregators->tls);
 	*aggregators = (struct aggregators){ 0 };
 }

@@ -22,6 +22,7 @@ int decision_upload_new(struct record_upload **out, uv_loop_t *loop,
 {
 	static const struct record_kind kind = {
 		.batch_max = WIRE_DECISIONS_MAX,
+		.gather_ms = DECISION_UPLOAD_GATHER_MS,
 		.failure = "cannot upload decisions",
 		.dropped =
 			"dropped decision records: not stored by every "

@@ -7,6 +7,9 @@
 
 #include <uv.h>
 
+/* A scheduler that is killed loses the records of this time. */
+enum { DECISION_UPLOAD_GATHER_MS = 250 };
+
 /* As record_upload_new(). */
 must_check int decision_upload_new(struct record_upload **out, uv_loop_t *loop,
 	const struct aggregators_options *options, struct error *err);

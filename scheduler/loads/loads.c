@@ -89,6 +89,7 @@ static int open_sources(struct loads *loads, uv_loop_t *loop,
 			&(const struct aggregator_client_options){
 				.url = source->url,
 				.credentials = options->credentials,
+				.tls = options->tls,
 				.request_max = REQUEST_MAX,
 				.failure = "no load from the aggregator",
 				.next = pack_next,

@@ -97,6 +97,7 @@ int move_history_new(struct move_history **out, uv_loop_t *loop,
 			&(const struct aggregator_client_options){
 				.url = options->urls->items[history->count],
 				.credentials = options->credentials,
+				.tls = options->tls,
 				.request_max = REQUEST_MAX,
 				.failure = "cannot get the records of moves",
 				.next = pack_next,

@@ -20,6 +20,8 @@ static void pack(struct buffer *out, const struct packed_record *records,
 int move_upload_new(struct record_upload **out, uv_loop_t *loop,
 	const struct aggregators_options *options, struct error *err)
 {
+	/* The next leader follows a move by its record, which therefore does
+	 * not wait for others. */
 	static const struct record_kind kind = {
 		.batch_max = WIRE_MOVES_MAX,
 		.failure = "cannot upload moves",

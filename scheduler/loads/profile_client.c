@@ -3,7 +3,6 @@
 #include "lib/clock.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
-#include "lib/query_cache.h"
 #include "proto/wire.h"
 #include "scheduler/cache/cache.h"
 #include "scheduler/loads/aggregator_client.h"
@@ -22,6 +21,8 @@ struct request {
 	struct query *query;
 	uint32_t sent, answered; /* a bit for each aggregator */
 	bool is_backfill;
+	char **uids; /* of pods that wait; owned */
+	size_t count, capacity;
 };
 
 TAILQ_HEAD(requests, request);
@@ -42,6 +43,8 @@ struct profile_client {
 	struct requests requests;    /* oldest first */
 	struct timer *backfill;
 	char *backfill_uid; /* the pod whose VM is asked about */
+	uint64_t backfill_asked_us;
+	uint64_t backfill_after_us; /* the pause ends */
 	bool is_backfilling;
 };
 
@@ -157,20 +160,29 @@ static void on_start(void *owner, struct query *query)
 	}
 }
 
-/* Pods of the VM that wait for its profile are ready. */
+/* The pods that wait for the profile are ready. */
 static void release(struct profile_client *client,
-	const struct profile_request *vm)
+	const struct request *request)
 {
-	struct queued_pod *queued = TAILQ_FIRST(&client->options.queue->ready);
+	for (size_t i = 0; i < request->count; i++) {
+		struct queued_pod *queued =
+			queue_find(client->options.queue, request->uids[i]);
 
-	for (; queued != NULL; queued = TAILQ_NEXT(queued, link)) {
-		if (queued->failures == 0 && queued->not_before_us != 0 &&
-			strcmp(queued->pod->vm_name, vm->name) == 0 &&
-			strcmp(queued->pod->namespace, vm->namespace) == 0) {
+		if (queued != NULL && queued->state == QUEUED_READY &&
+			queued->failures == 0) {
 			queued->not_before_us = 0;
 		}
 	}
 	client->options.on_profile(client->options.owner);
+}
+
+static void request_free(struct request *request)
+{
+	for (size_t i = 0; i < request->count; i++) {
+		free(request->uids[i]);
+	}
+	free(request->uids);
+	free(request);
 }
 
 static void on_ended(void *owner, struct query *query)
@@ -186,9 +198,9 @@ static void on_ended(void *owner, struct query *query)
 	TAILQ_REMOVE(&client->requests, request, link);
 	query_set_data(query, NULL);
 	if (!request->is_backfill) {
-		release(client, query_question(query));
+		release(client, request);
 	}
-	free(request);
+	request_free(request);
 }
 
 static struct profile_request question_about(const struct pod *pod)
@@ -214,6 +226,13 @@ static bool awaits_reply(const struct profile_client *client,
 	}
 	request->is_backfill = false;
 	return true;
+}
+
+static void wait_for(struct request *request, const char *uid)
+{
+	request->uids = xgrow(request->uids, request->count, &request->capacity,
+		sizeof(*request->uids));
+	request->uids[request->count++] = xstrdup(uid);
 }
 
 static struct query *find_or_ask(struct profile_client *client,
@@ -252,6 +271,7 @@ bool profile_client_may_schedule(struct profile_client *client,
 		if (queued->failures == 0 && now_us < until_us &&
 			awaits_reply(client, query)) {
 			queued->not_before_us = until_us;
+			wait_for(query_data(query), pod->uid);
 			return false;
 		}
 		usage = query_answer(query);
@@ -263,15 +283,38 @@ bool profile_client_may_schedule(struct profile_client *client,
 	return true;
 }
 
+void profile_client_ask(struct profile_client *client,
+	const struct profile_request *vm, query_done done, void *owner)
+{
+	if (client->count == 0) {
+		done(owner, NULL, "there is no aggregator");
+		return;
+	}
+	query_cache_ask(client->queries, vm, sizeof(*vm), done, owner,
+		clock_monotonic_us());
+}
+
 /* ---- running VMs ---- */
+
+uint64_t profile_client_pause_us(uint64_t took_us)
+{
+	uint64_t pause_us = PROFILE_CLIENT_PAUSES * took_us;
+
+	return pause_us < PROFILE_CLIENT_PAUSE_MAX_US
+		? pause_us
+		: PROFILE_CLIENT_PAUSE_MAX_US;
+}
 
 static void on_backfilled(void *owner, const void *answer, const char *why)
 {
 	struct profile_client *client = owner;
 	const struct usage *usage = answer;
 	scoped_free char *uid = take_ptr(client->backfill_uid);
+	uint64_t now_us = clock_monotonic_us();
 
 	(void)why;
+	client->backfill_after_us = now_us +
+		profile_client_pause_us(now_us - client->backfill_asked_us);
 	if (usage != NULL && usage->seconds > 0) {
 		cache_update_profile(client->options.cache, uid, usage);
 	}
@@ -285,6 +328,7 @@ static void backfill(struct profile_client *client, const struct pod *pod,
 	struct request *request;
 
 	client->backfill_uid = xstrdup(pod->uid);
+	client->backfill_asked_us = now_us;
 	query_cache_ask(client->queries, &question, sizeof(question),
 		on_backfilled, client, now_us);
 	query = query_cache_find(client->queries, &question, sizeof(question),
@@ -302,7 +346,8 @@ static void on_backfill_timer(void *owner)
 	const struct pod *pod;
 
 	query_cache_expire(client->queries, now_us);
-	if (connected(client) == 0 || client->backfill_uid != NULL) {
+	if (connected(client) == 0 || client->backfill_uid != NULL ||
+		now_us < client->backfill_after_us) {
 		return;
 	}
 	pod = cache_next_unprofiled(client->options.cache);
@@ -331,6 +376,7 @@ static int open_source(struct profile_client *client, uv_loop_t *loop,
 	const struct aggregator_client_options options = {
 		.url = client->options.urls->items[client->count],
 		.credentials = client->options.credentials,
+		.tls = client->options.tls,
 		.request_max = REQUEST_MAX,
 		.failure = "cannot get VM profiles",
 		.next = pack_next,

@@ -4,12 +4,17 @@
  *
  * A pod waits for its VM's profile for PROFILE_CLIENT_WAIT_US at most, and not
  * at all while no aggregator is connected. The scheduler then treats the VM as
- * a new one. Answers are shared and remembered: see lib/query_cache.h. In the
- * background, the client asks about one VM every PROFILE_CLIENT_BACKFILL_MS,
- * because an aggregator reads a week of minutes for each profile. */
+ * a new one. Answers are shared and remembered: see lib/query_cache.h.
+ *
+ * An aggregator reads a week of minutes for each profile, and the reports of
+ * the last hour one by one. In the background, the client therefore asks about
+ * one VM at a time, every PROFILE_CLIENT_BACKFILL_MS at most, and pauses for
+ * PROFILE_CLIENT_PAUSES times as long as the answer took: an aggregator that is
+ * slow or busy spends a tenth of its reader's time on it. */
 #pragma once
 
 #include "lib/error.h"
+#include "lib/query_cache.h"
 #include "proto/profile.h"
 #include "scheduler/cache/queue.h"
 
@@ -17,7 +22,12 @@
 #include <stdint.h>
 #include <uv.h>
 
-enum { PROFILE_CLIENT_MAX = 4096, PROFILE_CLIENT_BACKFILL_MS = 50 };
+enum {
+	PROFILE_CLIENT_MAX = 4096,
+	PROFILE_CLIENT_BACKFILL_MS = 50,
+	PROFILE_CLIENT_PAUSES = 9,
+};
+#define PROFILE_CLIENT_PAUSE_MAX_US UINT64_C(5000000)
 #define PROFILE_CLIENT_WAIT_US INT64_C(300000)
 /* How long a profile is remembered, and how long an unknown VM. A request
  * without a reply ends after the second time too. */
@@ -36,8 +46,17 @@ must_check int profile_client_new(struct profile_client **out, uv_loop_t *loop,
 bool profile_client_may_schedule(struct profile_client *client,
 	struct queued_pod *queued, int64_t now_us);
 
+/* Asks for a VM's profile that a user wants to know. Calls done exactly once,
+ * maybe before this returns, or long after an aggregator lost the request: with
+ * a struct usage, whose seconds are 0 if nothing is known, or with NULL. */
+void profile_client_ask(struct profile_client *client,
+	const struct profile_request *vm, query_done done, void *owner);
+
 /* Starts asking for the cache's unprofiled VMs. Cheap if there is none. */
 void profile_client_backfill(struct profile_client *client);
+
+/* The pause after an answer in the background that took so long. Pure. */
+uint64_t profile_client_pause_us(uint64_t took_us);
 
 /* The part of a profile that scoring uses; zeroed if nothing is known. */
 struct usage profile_client_usage(const struct vm_profile *profile);

@@ -2,6 +2,7 @@
 
 #include "lib/clock.h"
 #include "lib/log.h"
+#include "lib/loop.h"
 #include "lib/memory.h"
 #include "scheduler/loads/aggregator_client.h"
 
@@ -27,6 +28,8 @@ struct record_upload {
 	/* Record n is at n % RECORD_UPLOAD_MAX while oldest <= n < next. */
 	struct buffer pending[RECORD_UPLOAD_MAX];
 	uint64_t oldest, next;
+	uint64_t due;	      /* all records before this one may be sent */
+	struct timer *gather; /* runs while some are not due */
 	size_t bytes;
 	uint64_t dropped;
 	struct log_limit limit;
@@ -90,7 +93,7 @@ static bool pack_next(void *owner, struct buffer *out)
 	if (sender->stored < upload->oldest) {
 		sender->stored = upload->oldest;
 	}
-	while (count < sender->batch && sender->stored + count < upload->next) {
+	while (count < sender->batch && sender->stored + count < upload->due) {
 		const struct buffer *one = at(upload, sender->stored + count);
 
 		bytes += one->len + ENVELOPE_BYTES;
@@ -144,6 +147,20 @@ static bool on_refused(void *owner)
 	return true;
 }
 
+void record_upload_send(struct record_upload *upload)
+{
+	timer_stop(upload->gather);
+	upload->due = upload->next;
+	for (size_t i = 0; i < upload->count; i++) {
+		aggregator_client_send_next(upload->senders[i].client);
+	}
+}
+
+static void on_gathered(void *owner)
+{
+	record_upload_send(owner);
+}
+
 int record_upload_new(struct record_upload **out, uv_loop_t *loop,
 	const struct aggregators_options *options,
 	const struct record_kind *kind, struct error *err)
@@ -152,6 +169,7 @@ int record_upload_new(struct record_upload **out, uv_loop_t *loop,
 	int r = 0;
 
 	upload->kind = *kind;
+	upload->gather = timer_new(loop, on_gathered, upload);
 	while (r == 0 && upload->count < options->urls->count) {
 		struct sender *sender = &upload->senders[upload->count];
 
@@ -161,6 +179,7 @@ int record_upload_new(struct record_upload **out, uv_loop_t *loop,
 			&(const struct aggregator_client_options){
 				.url = options->urls->items[upload->count],
 				.credentials = options->credentials,
+				.tls = options->tls,
 				.request_max = RECORD_UPLOAD_REQUEST_MAX,
 				.failure = kind->failure,
 				.next = pack_next,
@@ -203,8 +222,11 @@ void record_upload_add(struct record_upload *upload, struct buffer packed)
 	*at(upload, upload->next) = packed;
 	upload->bytes += packed.len;
 	upload->next++;
-	for (size_t i = 0; i < upload->count; i++) {
-		aggregator_client_send_next(upload->senders[i].client);
+	if (upload->kind.gather_ms == 0 ||
+		upload->next - upload->due >= upload->kind.batch_max) {
+		record_upload_send(upload);
+	} else if (upload->next == upload->due + 1) {
+		timer_start(upload->gather, upload->kind.gather_ms, 0);
 	}
 }
 
@@ -224,5 +246,6 @@ void record_upload_close(struct record_upload *upload)
 	while (upload->oldest < upload->next) {
 		free_oldest(upload);
 	}
+	timer_close(upload->gather);
 	free(upload);
 }

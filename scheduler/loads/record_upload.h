@@ -3,7 +3,10 @@
  *
  * Best effort and bounded: records are kept until every aggregator has stored
  * them; above the limits the oldest are dropped. An aggregator does not get a
- * record again that it refused. Never blocks. */
+ * record again that it refused. Never blocks.
+ *
+ * A request wakes several threads of the scheduler, and costs the aggregator a
+ * commit. Records of a kind that can be lost therefore wait for others. */
 #pragma once
 
 #include "lib/buffer.h"
@@ -32,6 +35,7 @@ struct packed_record {
 
 struct record_kind {
 	size_t batch_max;    /* at most RECORD_UPLOAD_BATCH_MAX */
+	uint64_t gather_ms;  /* how long a record waits for others; 0: not */
 	const char *failure; /* the log message of every failure */
 	const char *dropped; /* the log message for dropped records */
 	/* Appends a request that holds the records. */
@@ -51,8 +55,12 @@ bool record_upload_is_needed(const struct record_upload *upload);
 /* An empty buffer for one packed record. */
 struct buffer record_upload_buffer(void);
 
-/* Queues the record for every aggregator. Takes the buffer. */
+/* Queues the record for every aggregator, which gets it with those that follow
+ * within kind.gather_ms. Takes the buffer. */
 void record_upload_add(struct record_upload *upload, struct buffer packed);
+
+/* Sends what is queued without waiting for more: the program ends soon. */
+void record_upload_send(struct record_upload *upload);
 
 /* Returns the number of records that some aggregator has not stored. */
 size_t record_upload_pending(const struct record_upload *upload);

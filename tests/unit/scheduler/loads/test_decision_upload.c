@@ -146,11 +146,35 @@ static void uploads_each_record_once_and_in_order(void **state)
 
 	add(f, 1, 200);
 	run_until_taken(f, 200);
-	/* The first record alone, the others after its reply. */
-	assert_int_equal(f->batches, 5);
+	/* 64, 64, 64 and 8. */
+	assert_int_equal(f->batches, 4);
 	add(f, 201, 202);
 	run_until_taken(f, 202);
 	assert_int_equal(f->last_wall, 202);
+}
+
+static void a_record_waits_for_those_that_follow_soon(void **state)
+{
+	struct fixture *f = *state;
+
+	add(f, 1, 1);
+	(void)uv_run(&f->aggregator.loop, UV_RUN_NOWAIT);
+	add(f, 2, 3);
+	run_until_taken(f, 3);
+	assert_int_equal(f->batches, 1);
+}
+
+static void sends_at_once_when_told_to(void **state)
+{
+	struct fixture *f = *state;
+
+	add(f, 1, 3);
+	record_upload_send(f->upload);
+	/* The request above is not over yet. */
+	add(f, 4, 4);
+	record_upload_send(f->upload);
+	run_until_taken(f, 4);
+	assert_int_equal(f->batches, 2);
 }
 
 static void sends_hello_if_the_aggregator_asks(void **state)
@@ -188,8 +212,8 @@ static void drops_the_oldest_records_above_the_limit(void **state)
 
 	/* Nothing is sent until the event loop runs, */
 	add(f, 1, RECORD_UPLOAD_MAX + 100);
-	/* except for the first record. */
-	run_until_taken(f, RECORD_UPLOAD_MAX + 1);
+	/* except for the first batch. */
+	run_until_taken(f, RECORD_UPLOAD_MAX + WIRE_DECISIONS_MAX);
 	assert_int_equal(f->last_wall, RECORD_UPLOAD_MAX + 100);
 }
 
@@ -211,6 +235,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		test(uploads_each_record_once_and_in_order),
+		test(a_record_waits_for_those_that_follow_soon),
+		test(sends_at_once_when_told_to),
 		test(sends_hello_if_the_aggregator_asks),
 		test(sends_records_again_that_were_not_stored),
 		test(one_refused_record_does_not_hold_back_the_others),

@@ -1,3 +1,4 @@
+#include "scheduler/loads/aggregators.h"
 #include "scheduler/loads/loads.h"
 
 #include "lib/log.h"
@@ -181,13 +182,14 @@ static void reports_a_bad_tls_file(void **state)
 		.on_node = on_node,
 		.owner = f
 	};
+	struct aggregators all;
 	struct error err = { 0 };
 
 	f->aggregator.credentials.tls.ca = "/nowhere/ca.crt";
-	assert_true(
-		loads_new(&f->loads, &f->aggregator.loop, &options, &err) < 0);
+	assert_true(aggregators_open(&all, &f->aggregator.loop, &options,
+			    &err) < 0);
 	assert_non_null(strstr(err.text, "/nowhere/ca.crt"));
-	assert_null(f->loads);
+	assert_null(all.loads);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

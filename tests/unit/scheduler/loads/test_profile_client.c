@@ -275,6 +275,16 @@ static void asks_once_for_each_running_vm(void **state)
 	assert_null(cache_next_unprofiled(&f->cache));
 }
 
+/* In the background, the reader of an aggregator is free nine tenths of the
+ * time. */
+static void pauses_in_proportion_to_the_last_answer(void **state)
+{
+	(void)state;
+	assert_int_equal(profile_client_pause_us(0), 0);
+	assert_int_equal(profile_client_pause_us(2000), 18000);
+	assert_int_equal(profile_client_pause_us(UINT64_C(60000000)), 5000000);
+}
+
 static void unknown_values_make_no_usage(void **state)
 {
 	struct vm_profile profile;
@@ -298,6 +308,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		test(a_pod_waits_for_its_vms_profile),
 		test(an_unknown_vm_waits_only_for_the_reply),
+		test(pauses_in_proportion_to_the_last_answer),
 		test(a_pod_waits_for_a_limited_time),
 		test(without_a_connection_no_pod_waits),
 		test(asks_once_for_each_running_vm),
