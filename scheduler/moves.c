@@ -7,6 +7,7 @@
 #include "scheduler/cache/queue.h"
 #include "scheduler/loads/aggregators.h"
 #include "scheduler/make_room/room_report.h"
+#include "scheduler/mover/mover_status.h"
 #include "scheduler/mover/ordering.h"
 
 #include <math.h>
@@ -204,7 +205,7 @@ void moves_stats(struct moves *moves, struct moves_stats *out)
 void moves_describe(struct moves *moves, struct buffer *out)
 {
 	if (moves->mover == NULL) {
-		mover_describe_off(out);
+		mover_status_write_off(out);
 	} else {
 		mover_describe(moves->mover, out);
 	}

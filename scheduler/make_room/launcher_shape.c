@@ -10,31 +10,9 @@
 #include "lib/json.h"
 #include "scheduler/forecast/forecast.h"
 #include "scheduler/forecast/model.h"
+#include "scheduler/make_room/launcher_amounts.h"
 
-#define MIB (INT64_C(1) << 20)
 #define GIB (INT64_C(1) << 30)
-#define MB INT64_C(1000000)
-
-/* KubeVirt's GetMemoryOverhead(), in 1.9
- * pkg/hypervisor/kvm/hypervisorbackend.go, before that
- * pkg/virt-controller/services/renderresources.go: virt-launcher-monitor 25,
- * virt-launcher 100, virtlogd 25, virtqemud 40, QEMU 50, an I/O thread 8, the
- * video memory 32. The tag 1.9.0 counts 30 for QEMU, its main branch 50: what
- * fits with 50 fits with 30. Page tables, 1/512 of the memory, count only for
- * VMs with spec.domain.resources.requests.memory, which this VM lacks. */
-#define OVERHEAD_BYTES (280 * MIB)
-#define OVERHEAD_VCPU_BYTES (8 * MIB)
-#define OVERHEAD_DEDICATED_BYTES (100 * MIB)
-
-/* The sidecar guest-console-log (services/serialconsolelog.go) in CPU
- * millionths and bytes. In a pod of class Guaranteed it requests its limits. */
-#define LOG_MICRO INT64_C(5000)
-#define LOG_BYTES (35 * MB)
-#define LOG_LIMIT_MICRO INT64_C(15000)
-#define LOG_LIMIT_BYTES (60 * MB)
-
-/* services/template.go, ephemeralStorageOverheadSize. */
-#define EPHEMERAL_BYTES (50 * MB)
 
 static const struct {
 	const char *name, *pages;
@@ -43,12 +21,6 @@ static const struct {
 	[LAUNCHER_HUGE_2MI] = { "hugepages-2Mi", "hugepages-2Mi" },
 	[LAUNCHER_HUGE_1GI] = { "hugepages-1Gi", "hugepages-1Gi" },
 	[LAUNCHER_DEDICATED] = { "dedicated-cpus", NULL },
-};
-
-/* Requests of the container `compute`, and of the sidecar. */
-struct amounts {
-	int64_t micro, bytes, page_bytes;
-	int64_t log_micro, log_bytes;
 };
 
 const char *launcher_kind_name(enum launcher_kind kind)
@@ -61,51 +33,34 @@ const char *launcher_kind_pages(enum launcher_kind kind)
 	return kinds[kind].pages;
 }
 
-/* Quantity.ScaledValue(Kilo) rounds up; int64(float64) cuts. */
-static int64_t multiplied(int64_t bytes, double ratio)
+static struct launcher_needs needs_of(enum launcher_kind kind,
+	struct launcher_size size)
 {
-	int64_t kilobytes = (bytes + 999) / 1000;
-
-	return bytes + (int64_t)((double)kilobytes * (ratio - 1)) * 1000;
+	return (struct launcher_needs){
+		.vcpus = size.vcpus,
+		.guest_bytes = GIB * size.memory_gib,
+		.has_pages = kinds[kind].pages != NULL,
+		.is_dedicated = kind == LAUNCHER_DEDICATED,
+		.has_graphics = true,
+		.has_log = true,
+	};
 }
 
 int64_t launcher_overhead_bytes(enum launcher_kind kind, unsigned vcpus,
 	const struct launcher_settings *settings)
 {
-	int64_t bytes = OVERHEAD_BYTES + OVERHEAD_VCPU_BYTES * vcpus;
+	const struct launcher_needs needs =
+		needs_of(kind, (struct launcher_size){ .vcpus = vcpus });
 
-	if (kind == LAUNCHER_DEDICATED) {
-		bytes += OVERHEAD_DEDICATED_BYTES;
-	}
-	return multiplied(bytes, settings->overhead_ratio);
+	return launcher_amounts_overhead(&needs, settings);
 }
 
-static int64_t divided(int64_t dividend, int64_t divisor)
-{
-	return (dividend + divisor - 1) / divisor;
-}
-
-/* Huge pages hold the whole guest: KubeVirt requests fewer of them with a
- * memoryOvercommit, but QEMU needs them all. */
-static struct amounts amounts_of(enum launcher_kind kind,
+static struct launcher_amounts amounts_of(enum launcher_kind kind,
 	struct launcher_size size, const struct launcher_settings *settings)
 {
-	int64_t guest = GIB * size.memory_gib;
-	int64_t overhead = launcher_overhead_bytes(kind, size.vcpus, settings);
-	bool has_pages = kinds[kind].pages != NULL;
-	bool is_dedicated = kind == LAUNCHER_DEDICATED;
+	const struct launcher_needs needs = needs_of(kind, size);
 
-	return (struct amounts){
-		.micro = is_dedicated ? INT64_C(1000000) * size.vcpus
-				      : divided(INT64_C(1000000) * size.vcpus,
-						settings->cpu_allocation_ratio),
-		.bytes = has_pages
-			? overhead
-			: guest * 100 / settings->memory_overcommit + overhead,
-		.page_bytes = has_pages ? guest : 0,
-		.log_micro = is_dedicated ? LOG_LIMIT_MICRO : LOG_MICRO,
-		.log_bytes = is_dedicated ? LOG_LIMIT_BYTES : LOG_BYTES,
-	};
+	return launcher_amounts_of(&needs, settings);
 }
 
 /* ---- as JSON ---- */
@@ -127,12 +82,12 @@ static void write_devices(struct json *j)
 }
 
 static void write_requests(struct json *j, enum launcher_kind kind,
-	const struct amounts *amounts)
+	const struct launcher_amounts *amounts)
 {
 	json_object(j, "requests");
 	write_amount(j, "cpu", amounts->micro, "u");
 	write_amount(j, "memory", amounts->bytes, "");
-	write_amount(j, "ephemeral-storage", EPHEMERAL_BYTES, "");
+	write_amount(j, "ephemeral-storage", LAUNCHER_EPHEMERAL_BYTES, "");
 	if (kinds[kind].pages != NULL) {
 		write_amount(j, kinds[kind].pages, amounts->page_bytes, "");
 	}
@@ -141,7 +96,7 @@ static void write_requests(struct json *j, enum launcher_kind kind,
 }
 
 static void write_limits(struct json *j, enum launcher_kind kind,
-	const struct amounts *amounts)
+	const struct launcher_amounts *amounts)
 {
 	json_object(j, "limits");
 	if (kind == LAUNCHER_DEDICATED) {
@@ -153,7 +108,7 @@ static void write_limits(struct json *j, enum launcher_kind kind,
 }
 
 static void write_containers(struct json *j, enum launcher_kind kind,
-	const struct amounts *amounts)
+	const struct launcher_amounts *amounts)
 {
 	json_array(j, "containers");
 	json_object(j, NULL);
@@ -166,7 +121,8 @@ static void write_containers(struct json *j, enum launcher_kind kind,
 	json_array_end(j);
 }
 
-static void write_sidecar(struct json *j, const struct amounts *amounts)
+static void write_sidecar(struct json *j,
+	const struct launcher_amounts *amounts)
 {
 	json_array(j, "initContainers");
 	json_object(j, NULL);
@@ -202,7 +158,7 @@ static const char affinity[] =
 	"\"operator\":\"DoesNotExist\"}]}]}}}";
 
 static void write_pod(struct json *j, enum launcher_kind kind,
-	const struct amounts *amounts)
+	const struct launcher_amounts *amounts)
 {
 	json_object(j, NULL);
 	json_object(j, "metadata");
@@ -258,7 +214,7 @@ void launcher_shape_init(struct launcher_shape *shape,
 	struct interner *interner, enum launcher_kind kind,
 	struct launcher_size size, const struct launcher_settings *settings)
 {
-	struct amounts amounts = amounts_of(kind, size, settings);
+	struct launcher_amounts amounts = amounts_of(kind, size, settings);
 	scoped_buffer struct buffer text = BUFFER_MAX(1 << 14);
 	struct json j = json_into(&text);
 
@@ -280,7 +236,7 @@ void launcher_shape_fini(struct launcher_shape *shape)
 void launcher_shape_resize(struct launcher_shape *shape,
 	struct launcher_size size, unsigned copies)
 {
-	struct amounts amounts =
+	struct launcher_amounts amounts =
 		amounts_of(shape->kind, size, &shape->settings);
 	struct resources *requests = &shape->pod->requests;
 	double vcpus = shape->kind == LAUNCHER_DEDICATED
@@ -288,11 +244,11 @@ void launcher_shape_resize(struct launcher_shape *shape,
 		: round((double)amounts.micro / 1e6 * FORECAST_VCPUS_PER_CPU);
 
 	requests->cpu_milli =
-		divided(amounts.micro + amounts.log_micro, 1000) * copies;
+		(amounts.micro + amounts.log_micro + 999) / 1000 * copies;
 	requests->memory_bytes = (amounts.bytes + amounts.log_bytes) * copies;
 	requests->nonzero_milli = requests->cpu_milli;
 	requests->nonzero_bytes = requests->memory_bytes;
-	requests->ephemeral_bytes = EPHEMERAL_BYTES * copies;
+	requests->ephemeral_bytes = LAUNCHER_EPHEMERAL_BYTES * copies;
 	for (size_t i = 0; i < requests->scalar_count; i++) {
 		requests->scalars[i].value = (ptrdiff_t)i == shape->pages
 			? amounts.page_bytes * copies

@@ -22,7 +22,7 @@ static void note_move(struct plan_world *world,
 	(void)map_put(&world->leaving, key, world);
 }
 
-void plan_world_begin(struct plan_world *world,
+static void begin(struct plan_world *world,
 	const struct planner_options *options, int64_t now_us, uint64_t wall_us)
 {
 	const struct move_record *record;
@@ -36,6 +36,12 @@ void plan_world_begin(struct plan_world *world,
 			note_move(world, record);
 		}
 	}
+}
+
+void plan_world_begin(struct plan_world *world,
+	const struct planner_options *options, int64_t now_us, uint64_t wall_us)
+{
+	begin(world, options, now_us, wall_us);
 	cluster_copy_begin(&world->copy, options->cache);
 }
 
@@ -146,10 +152,25 @@ static void judge(const struct plan_world *world, const struct subject *vm,
 		    &world->options->cache->cluster, why)) {
 		return;
 	}
-	words = why_not_by_us(world, vm);
+	words = world->is_asked ? NULL : why_not_by_us(world, vm);
 	if (words != NULL) {
 		buffer_text(why, words);
 	}
+}
+
+bool plan_world_may_move(const struct planner_options *options,
+	const struct pod_on_node *pod, int64_t now_us, uint64_t wall_us,
+	struct buffer *why)
+{
+	size_t before = why->len;
+	struct plan_world world;
+	struct subject vm;
+
+	begin(&world, options, now_us, wall_us);
+	vm = subject_of(&world, pod->pod, pod->node);
+	judge(&world, &vm, stay_of(&world, &vm), why);
+	map_fini(&world.leaving);
+	return why->len == before;
 }
 
 static const char *keep_words(struct plan_world *world,

@@ -26,11 +26,21 @@ struct plan_world {
 	struct map leaving; /* "namespace/vm node" of our open moves */
 	int64_t now_us;
 	uint64_t wall_us; /* the same moment since 1970 */
+	/* Set after plan_world_begin(). People ask for the moves: what only
+	 * keeps this scheduler from moving a VM by itself does not count, such
+	 * as a rest after a move. */
+	bool is_asked;
 };
 
 void plan_world_begin(struct plan_world *world,
 	const struct planner_options *options, int64_t now_us,
 	uint64_t wall_us);
+
+/* Such a world would let the VM in a pod of the cache move. False: appends why
+ * not, as movability_check() does. */
+bool plan_world_may_move(const struct planner_options *options,
+	const struct pod_on_node *pod, int64_t now_us, uint64_t wall_us,
+	struct buffer *why);
 
 /* A step of cluster_copy_next(). False: all is copied. */
 bool plan_world_next(struct plan_world *world);

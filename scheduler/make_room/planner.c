@@ -142,6 +142,7 @@ static void begin_copy(struct planner *planner)
 	planner->copy_us = 0;
 	plan_world_begin(&planner->world, &planner->options, begun_us,
 		clock_wall_us());
+	planner->world.is_asked = planner->job.is_asked;
 	note_slice(planner, begun_us);
 }
 
@@ -273,6 +274,14 @@ void planner_cancel(struct planner *planner, const void *owner)
 	} else {
 		cancel_waiting(planner, owner);
 	}
+}
+
+bool planner_may_move(const struct planner *planner, const struct pod *pod,
+	const struct node *node, struct buffer *why)
+{
+	return plan_world_may_move(&planner->options,
+		&(const struct pod_on_node){ pod, node }, now_us(),
+		clock_wall_us(), why);
 }
 
 void planner_stats(const struct planner *planner, struct planner_stats *out)

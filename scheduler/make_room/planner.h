@@ -5,6 +5,7 @@
  * of arrival, reports after the rest. */
 #pragma once
 
+#include "lib/buffer.h"
 #include "scheduler/plan/plan.h"
 
 #include <stdbool.h>
@@ -46,6 +47,7 @@ struct planner_job {
 	void (*done)(void *owner, const struct plan_input *input, bool is_done);
 	void *owner;	/* of this job alone */
 	bool is_report; /* for people: all other jobs go before it */
+	bool is_asked;	/* see make_room/plan_world.h */
 };
 
 /* Never NULL. */
@@ -59,6 +61,12 @@ bool planner_start(struct planner *planner, const struct planner_job *job);
  * and done() is called when it has ended; else the job is over at once, and
  * done() is called inside this. Nothing happens if the owner has no job. */
 void planner_cancel(struct planner *planner, const void *owner);
+
+/* Whether the VM that runs in this pod, on node, may be moved: by KubeVirt, by
+ * people and by this scheduler. False: appends the words that follow the VM's
+ * name, such as "cannot be migrated: ...". KubeVirt's watches are ready. */
+bool planner_may_move(const struct planner *planner, const struct pod *pod,
+	const struct node *node, struct buffer *why);
 
 struct planner_stats {
 	uint64_t jobs;		/* whose search ended */

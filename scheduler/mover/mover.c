@@ -1,7 +1,6 @@
 #include "scheduler/mover/mover.h"
 
 #include "lib/clock.h"
-#include "lib/json.h"
 #include "lib/log.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
@@ -369,6 +368,17 @@ static void explain(const struct mover *mover, const struct gate *gate,
 	}
 }
 
+void mover_explain(const struct mover *mover, struct buffer *why)
+{
+	struct gate_texts texts;
+	struct gate gate;
+
+	ordering_gate(&mover->ordering, GATE_REBALANCE, &gate, &texts,
+		moment_now());
+	explain(mover, &gate, why);
+	ordering_gate_fini(&texts);
+}
+
 void mover_describe(struct mover *mover, struct buffer *out)
 {
 	scoped_buffer struct buffer why = BUFFER_MAX(WHY_MAX);
@@ -401,18 +411,6 @@ void mover_describe(struct mover *mover, struct buffer *out)
 	status.why = why.data;
 	mover_status_write(out, &status);
 	ordering_gate_fini(&texts);
-}
-
-void mover_describe_off(struct buffer *out)
-{
-	struct json j = json_into(out);
-
-	json_object(&j, NULL);
-	json_string(&j, "mode", mover_mode_name(MOVER_OFF));
-	json_string(&j, "effective_mode", mover_mode_name(MOVER_OFF));
-	json_string(&j, "make_room", mover_mode_name(MOVER_OFF));
-	json_string(&j, "why", "--rebalance is off");
-	json_object_end(&j);
 }
 
 /* ---- life ---- */

@@ -95,7 +95,9 @@ void mover_stats(struct mover *mover, struct mover_stats *out);
 /* Appends the JSON of GET /v1/rebalance. */
 void mover_describe(struct mover *mover, struct buffer *out);
 
-/* The same without a mover. */
-void mover_describe_off(struct buffer *out);
+/* Appends its "why": one sentence why nothing is moved now, and nothing while
+ * moves are ordered. The sentence names nodes and no VM, and has no text of a
+ * VM's owner. */
+void mover_explain(const struct mover *mover, struct buffer *why);
 
 void mover_close(struct mover *mover); /* NULL is fine */

@@ -198,3 +198,15 @@ void mover_status_write(struct buffer *out, const struct mover_status *status)
 	write_round(&j, status);
 	json_object_end(&j);
 }
+
+void mover_status_write_off(struct buffer *out)
+{
+	struct json j = json_into(out);
+
+	json_object(&j, NULL);
+	json_string(&j, "mode", mover_mode_name(MOVER_OFF));
+	json_string(&j, "effective_mode", mover_mode_name(MOVER_OFF));
+	json_string(&j, "make_room", mover_mode_name(MOVER_OFF));
+	json_string(&j, "why", "--rebalance is off");
+	json_object_end(&j);
+}

@@ -37,3 +37,6 @@ size_t mover_status_recommendations(const struct move_book *book,
 	const struct proposals *proposals);
 
 void mover_status_write(struct buffer *out, const struct mover_status *status);
+
+/* The same without a mover. */
+void mover_status_write_off(struct buffer *out);

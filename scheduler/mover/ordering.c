@@ -184,17 +184,29 @@ static bool is_within_limits(const struct ordering *ordering,
 	return true;
 }
 
+/* KubeVirt's reason may name the VM's volumes, and why a round orders no move
+ * is told to all who may read the cluster's status. */
+static const char *words_of(const struct vmi *vmi, enum gate_purpose purpose,
+	const char *words)
+{
+	return purpose == GATE_REBALANCE && !vmi->is_migratable
+		? "cannot be migrated"
+		: words;
+}
+
 /* Nobody forbids the move, and the VM does not rest. A round checks that as
  * well, but a plan waits for its turn. */
 static bool may_leave(const struct ordering *ordering, const struct vmi *vmi,
-	const struct pod *pod, struct buffer *why, struct moment now)
+	const struct pod *pod, enum gate_purpose purpose, struct buffer *why,
+	struct moment now)
 {
 	const struct cache *cache = ordering->options->cache;
 	scoped_buffer struct buffer words = BUFFER_MAX(WHY_MAX);
 
 	if (!movability_check(vmi, pod, cache_node(cache, pod->node_name),
 		    &cache->cluster, &words)) {
-		buffer_printf(why, "the VM %s", words.data);
+		buffer_printf(why, "the VM %s",
+			words_of(vmi, purpose, words.data));
 		return false;
 	}
 	if (move_book_cooling_until(&ordering->journal->book, vmi->namespace,
@@ -235,7 +247,7 @@ static bool is_still_right(const struct ordering *ordering,
 		buffer_text(why, "the VM is being migrated");
 		return false;
 	}
-	return may_leave(ordering, vmi, pod, why, now) &&
+	return may_leave(ordering, vmi, pod, purpose_of(r), why, now) &&
 		may_take_part(ordering, source, why, now.now_us) &&
 		may_take_part(ordering, target, why, now.now_us) &&
 		is_within_limits(ordering, vmi, r, why);

@@ -36,6 +36,7 @@ static bool are_names(enum plan_goal_kind kind, const char *names)
 {
 	switch (kind) {
 	case PLAN_POD_FITS:
+	case PLAN_NODE_DRAINED:
 		break;
 	case PLAN_NODE_EMPTY:
 		return names_nodes(names) && strchr(names, ',') == NULL;

@@ -135,7 +135,8 @@ void classes_begin(struct classes *classes, struct state *state)
 {
 	size_t slots = 16;
 
-	*classes = (struct classes){ .plain = *state->cluster };
+	*classes = (struct classes){ .plain = *state->cluster,
+		.order = state->version };
 	classes->plain.affinity_pods = NULL;
 	classes->plain.affinity_pod_count = 0;
 	while (slots < 2 * state->vm_count) {
@@ -161,6 +162,14 @@ void classes_end(struct classes *classes)
 	free(classes->list);
 	free(classes->slots);
 	*classes = (struct classes){ 0 };
+}
+
+void classes_order(struct classes *classes, struct state *state)
+{
+	if (classes->order != state->version) {
+		state_order_by_load(state);
+		classes->order = state->version;
+	}
 }
 
 bool classes_is_plain(const struct state *state, const struct pod *pod)

@@ -10,6 +10,7 @@
 #include "scheduler/plan/state.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum { CLASSES_PUSHES = 2 };
 
@@ -17,6 +18,7 @@ enum { CLASSES_PUSHES = 2 };
 struct class_nodes {
 	size_t *list; /* owned */
 	size_t count;
+	uint64_t order; /* as that of struct classes */
 	bool is_known;
 };
 
@@ -34,12 +36,17 @@ struct classes {
 	size_t count, capacity;
 	size_t *slots; /* owned; a hash table of indices + 1 */
 	size_t slot_count;
+	uint64_t order; /* the state's version by which nodes are sorted */
 	struct cluster plain; /* the cluster without relations of pods */
 };
 
 /* Sets the class of each VM. */
 void classes_begin(struct classes *classes, struct state *state);
 void classes_end(struct classes *classes);
+
+/* From now on targets are tried in the order of their loads with the steps so
+ * far. Not within a search, whose order stays. */
+void classes_order(struct classes *classes, struct state *state);
 
 /* The VM can be told from another one of its class only by its use. */
 bool classes_is_plain(const struct state *state, const struct pod *pod);

@@ -94,12 +94,15 @@ static void find_pod(struct plan *out, struct search *s,
 
 static void copy_plan(struct plan *out, struct search *s)
 {
-	const struct state *state = s->state;
+	struct state *state = s->state;
 
 	out->count = state->step_count;
 	out->moves = state->moves;
 	out->steps = xmemdup(state->steps,
 		(state->step_count + 1) * sizeof(*state->steps));
+	out->left = take_ptr(state->left);
+	out->left_count = state->left_count;
+	state->left_count = 0;
 	out->work = s->work;
 	out->is_cut_off = (s->is_cut || s->was_short) && !out->is_found;
 }
@@ -130,6 +133,9 @@ void plan_find(struct plan *out, const struct plan_input *input,
 	case PLAN_NODE_EMPTY:
 		out->is_found = vm_goals_empty(&search, goal, &words);
 		break;
+	case PLAN_NODE_DRAINED:
+		out->is_found = vm_goals_drained(&search, goal, &words);
+		break;
 	case PLAN_VM_ELSEWHERE:
 		out->is_found = vm_goals_elsewhere(&search, goal, &words);
 		break;
@@ -145,6 +151,10 @@ void plan_find(struct plan *out, const struct plan_input *input,
 
 void plan_fini(struct plan *plan)
 {
+	for (size_t i = 0; i < plan->left_count; i++) {
+		free(plan->left[i].why);
+	}
+	free(plan->left);
 	free(plan->steps);
 	*plan = (struct plan){ 0 };
 }

@@ -31,6 +31,7 @@ enum {
 enum plan_goal_kind {
 	PLAN_POD_FITS,	   /* the pod can be bound */
 	PLAN_NODE_EMPTY,   /* no VM runs on the node */
+	PLAN_NODE_DRAINED, /* the same, but VMs that can leave do anyway */
 	PLAN_VM_ELSEWHERE, /* the VM runs on another node */
 	PLAN_NODES_GONE,   /* what if: their VMs start on other nodes */
 };
@@ -40,7 +41,7 @@ struct plan_goal {
 	/* PLAN_POD_FITS: read with POD_UNSCHEDULED, on no node. Only VMs of
 	 * lower priority move. PLAN_VM_ELSEWHERE: the VM's launcher pod. */
 	struct pod *pod;
-	const size_t *nodes; /* the last goal: all; PLAN_NODE_EMPTY: one */
+	const size_t *nodes; /* the last goal: all; those of one node: it */
 	size_t node_count;
 };
 
@@ -90,10 +91,22 @@ struct plan_step {
 	double target_load_before, target_load_after;
 };
 
+/* A VM for which the plan does nothing, although the goal asks for it. */
+struct plan_left {
+	const struct pod *pod; /* of the input, or of its cluster */
+	size_t node;	       /* where it is */
+	/* Owned; follows the VM's name and names no other VM: "cannot be
+	 * migrated: ...", "finds no node: 3 Insufficient memory". */
+	char *why;
+};
+
 struct plan {
 	bool is_found;
 	struct plan_step *steps; /* owned; in the order of their turns */
 	size_t count, moves;	 /* moves: those of kind PLAN_MOVE */
+	/* Owned; only with PLAN_NODE_DRAINED and PLAN_NODES_GONE. */
+	struct plan_left *left;
+	size_t left_count;
 	/* Index of the node for the goal's pod; PLAN_NOWHERE: other goals. */
 	ptrdiff_t node;
 	/* Says what the plan does; without a plan, what came closest and why

@@ -91,6 +91,7 @@ static void fill_list(struct search *s, const struct class *class,
 
 	rewind_state(s, &rewound);
 	out->is_known = true;
+	out->order = s->classes.order;
 	for (size_t i = 0; i < s->state->node_count && out->count < most &&
 		!search_is_over(s);
 		i++) {
@@ -113,6 +114,9 @@ const struct class_nodes *search_list(struct search *s, size_t vm, size_t moves)
 
 	if (!list->is_known) {
 		fill_list(s, &s->classes.list[class], list, moves);
+	} else if (list->order != s->classes.order) {
+		state_sort(s->state, list->list, list->count);
+		list->order = s->classes.order;
 	}
 	return list;
 }

@@ -175,6 +175,13 @@ void state_undo_step(struct state *s)
 	}
 }
 
+void state_leave_out(struct state *s, const struct plan_left *left)
+{
+	s->left = xgrow(s->left, s->left_count, &s->left_capacity,
+		sizeof(*s->left));
+	s->left[s->left_count++] = *left;
+}
+
 void state_take_off(struct state *s, size_t vm)
 {
 	leave(s, vm);
@@ -265,34 +272,6 @@ static void read_node(struct state_node *out, struct node *node,
 
 /* ---- orders ---- */
 
-static int compare_names(const void *a, const void *b, void *owner)
-{
-	const struct state *s = owner;
-	size_t left = *(const size_t *)a;
-	size_t right = *(const size_t *)b;
-
-	return strcmp(s->nodes[left].node->name, s->nodes[right].node->name);
-}
-
-/* Rounded, because sums of doubles depend on their order. Nodes without a load
- * come last. */
-static long load_rank(const struct state *s, size_t node)
-{
-	double load = state_load(s, node, NULL);
-
-	return isnan(load) || load > 1000 ? 1000000000 : lround(load * 1e4);
-}
-
-static int compare_loads(const void *a, const void *b, void *owner)
-{
-	const struct state *s = owner;
-	long left = load_rank(s, *(const size_t *)a);
-	long right = load_rank(s, *(const size_t *)b);
-
-	return left != right ? (left > right) - (left < right)
-			     : compare_names(a, b, owner);
-}
-
 static int compare_vms(const void *a, const void *b, void *owner)
 {
 	const struct state *s = owner;
@@ -327,17 +306,6 @@ static void list_vms(struct state *s)
 		qsort_r(s->nodes[i].vm_list, s->nodes[i].vm_count,
 			sizeof(size_t), compare_vms, s);
 	}
-}
-
-static void order_nodes(struct state *s)
-{
-	s->by_name = xcalloc(s->node_count + 1, sizeof(size_t));
-	for (size_t i = 0; i < s->node_count; i++) {
-		s->by_name[i] = i;
-	}
-	s->by_load = xmemdup(s->by_name, (s->node_count + 1) * sizeof(size_t));
-	qsort_r(s->by_name, s->node_count, sizeof(size_t), compare_names, s);
-	qsort_r(s->by_load, s->node_count, sizeof(size_t), compare_loads, s);
 }
 
 /* ---- what is gone ---- */
@@ -427,7 +395,7 @@ void state_begin(struct state *s, const struct plan_input *input,
 	if (goal->kind == PLAN_NODES_GONE) {
 		remove_nodes(s, goal);
 	}
-	order_nodes(s);
+	state_order_nodes(s);
 }
 
 void state_end(struct state *s)
@@ -450,6 +418,10 @@ void state_end(struct state *s)
 	}
 	free(s->nodes);
 	free(s->vms);
+	for (size_t i = 0; i < s->left_count; i++) {
+		free(s->left[i].why);
+	}
+	free(s->left);
 	free(s->steps);
 	free(s->step_vms);
 	free(s->by_name);

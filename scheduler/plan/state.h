@@ -38,6 +38,7 @@ struct state_node {
 	size_t *vm_list;     /* owned; its VMs at first: least memory first */
 	size_t vm_count;
 	unsigned touched; /* changes that count now */
+	size_t place;	  /* in by_load */
 };
 
 struct state_change {
@@ -58,12 +59,15 @@ struct state {
 	struct state_node *nodes; /* owned, as are the next ones */
 	struct state_vm *vms;
 	size_t *by_name; /* nodes */
-	size_t *by_load; /* nodes: the least load at first, then by name */
+	size_t *by_load; /* nodes; sorted by state_begin() and later */
 	struct state_change *changes;
 	size_t change_count, change_capacity;
 	struct plan_step *steps; /* made now; `pod` is set at the end */
 	size_t *step_vms;
 	size_t step_count, moves;
+	struct plan_left
+		*left; /* owned, as their words, until they are taken */
+	size_t left_count, left_capacity;
 	/* Names the content: equal after an undo, else different. */
 	uint64_t version, last_version;
 	/* Labels of VMs matter to other pods. */
@@ -83,10 +87,20 @@ void state_end(struct state *s);
 double state_load(const struct state *s, size_t node,
 	const struct state_vm *vm);
 
+/* Makes by_name and by_load; of state_begin(). */
+void state_order_nodes(struct state *s);
+/* Sorts by_load again: the least load of now at first, then by name. */
+void state_order_by_load(struct state *s);
+/* Sorts again some nodes that were in the order of by_load. */
+void state_sort(struct state *s, size_t *nodes, size_t count);
+
 /* Makes a step; at most PLAN_MOVES_MAX moves and all VMs as starts. */
 void state_step(struct state *s, size_t index, size_t target,
 	enum plan_step_kind kind);
 void state_undo_step(struct state *s);
+
+/* The goal asks for this VM in vain. Takes its words. */
+void state_leave_out(struct state *s, const struct plan_left *left);
 
 /* Takes a VM off its node for a look, without a step. state_put_back() comes
  * before any other change is undone. */

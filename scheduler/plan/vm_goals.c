@@ -28,6 +28,7 @@ static bool place(struct search *s, size_t vm, enum want_kind kind, size_t most)
 {
 	size_t own = kind == WANT_MOVE ? 1 : 0;
 
+	classes_order(&s->classes, s->state);
 	for (size_t i = own; i <= most && !search_is_over(s); i++) {
 		search_limit(s, VM_PART, VM_LEAST);
 		search_leave(s, vm, kind, i);
@@ -326,6 +327,121 @@ bool vm_goals_empty(struct search *s, const struct plan_goal *goal,
 	return is_empty;
 }
 
+/* ---- a node, as far as it can be emptied ---- */
+
+/* Further VMs that find no node are not told why: it takes a filter for each
+ * node. */
+enum { LEFT_EXPLAINED_MAX = 100, WHY_MAX = 2048 };
+
+static void add_left(struct search *s, size_t vm, const char *why)
+{
+	const struct plan_vm *at = s->state->vms[vm].vm;
+
+	state_leave_out(s->state,
+		&(const struct plan_left){ at->pod, at->node, xstrdup(why) });
+}
+
+static void leave_out(struct search *s, size_t vm, enum want_kind kind,
+	bool is_tried)
+{
+	scoped_buffer struct buffer why = BUFFER_MAX(WHY_MAX);
+	const struct state *state = s->state;
+
+	if (!is_tried) {
+		buffer_text(&why, "was not tried in time");
+	} else if (state->left_count >= LEFT_EXPLAINED_MAX) {
+		buffer_text(&why, "finds no node");
+	} else {
+		words_why_no_target(&why, s, vm, kind);
+	}
+	add_left(s, vm, why.data);
+}
+
+static void leave_out_fixed(struct search *s, size_t vm)
+{
+	scoped_buffer struct buffer why = BUFFER_MAX(WHY_MAX);
+
+	buffer_text(&why, "");
+	words_why_fixed(&why, s, vm);
+	add_left(s, vm, why.data);
+}
+
+/* Lists the VMs that may leave; the others are left out. */
+static void list_drained(struct search *s, size_t node, struct vm_list *out)
+{
+	const struct state_node *at = &s->state->nodes[node];
+	const struct pod *arriving = find_arriving(s->state, at);
+
+	out->vms = xcalloc(at->vm_count + 1, sizeof(size_t));
+	for (size_t i = 0; i < at->vm_count; i++) {
+		size_t vm = at->vm_list[i];
+
+		if (s->state->vms[vm].node == STATE_NONE) {
+			continue;
+		}
+		if (search_may_leave(s, vm)) {
+			out->vms[out->count++] = vm;
+		} else {
+			leave_out_fixed(s, vm);
+		}
+	}
+	if (arriving != NULL) {
+		state_leave_out(s->state,
+			&(const struct plan_left){ arriving, node,
+				xstrdup("is on its way to this node") });
+	}
+	qsort_r(out->vms, out->count, sizeof(size_t), by_size, s->state);
+}
+
+static void leave_one(struct search *s, const struct vm_list *list,
+	size_t position)
+{
+	size_t most = moves_for(s, list, position);
+	size_t vm = list->vms[position];
+	bool is_tried;
+
+	/* With more VMs than moves, the first ones get the moves. */
+	most = most == 0 && moves_left(s) > 0 ? 1 : most;
+	is_tried = most > 0 && !search_is_over(s);
+	if (most == 0) {
+		add_left(s, vm, "has its turn in the next plan");
+	} else if (!place(s, vm, WANT_MOVE, most)) {
+		leave_out(s, vm, WANT_MOVE, is_tried);
+	}
+}
+
+bool vm_goals_drained(struct search *s, const struct plan_goal *goal,
+	struct buffer *words)
+{
+	const struct state *state = s->state;
+	struct vm_list list = { 0 };
+	size_t node = goal->nodes[0];
+
+	s->closed = node;
+	s->open = node;
+	s->ends_at_first = true;
+	list_drained(s, node, &list);
+	for (size_t i = 0; i < list.count; i++) {
+		leave_one(s, &list, i);
+	}
+	free(list.vms);
+	if (state->left_count == 0) {
+		tell_empty(words, s, node);
+		return true;
+	}
+	buffer_printf(words, "%zu VM%s of %s stay%s: ", state->left_count,
+		state->left_count == 1 ? "" : "s",
+		state->nodes[node].node->name,
+		state->left_count == 1 ? "s" : "");
+	words_pod(words, state->left[0].pod);
+	buffer_printf(words, " %s", state->left[0].why);
+	if (state->moves > 0) {
+		buffer_text(words, "; the others leave");
+		words_steps(words, state);
+	}
+	return false;
+}
+
 /* ---- nodes that are gone ---- */
 
 static void list_starting(struct state *state, struct vm_list *out)
@@ -357,7 +473,10 @@ bool vm_goals_gone(struct search *s, const struct plan_goal *goal,
 		if (place(s, list.vms[i], WANT_START,
 			    most < PUSHES_MAX + 1 ? most : PUSHES_MAX + 1)) {
 			started++;
-		} else if (started == i) {
+			continue;
+		}
+		leave_out(s, list.vms[i], WANT_START, is_tried);
+		if (started == i) {
 			list.failed = i;
 			list.was_tried = is_tried;
 		}

@@ -12,5 +12,9 @@ bool vm_goals_elsewhere(struct search *s, const struct plan_goal *goal,
 	struct buffer *words);
 bool vm_goals_empty(struct search *s, const struct plan_goal *goal,
 	struct buffer *words);
+/* VMs that cannot leave are in the state's list `left`, as are those that
+ * vm_goals_gone() finds no place for. */
+bool vm_goals_drained(struct search *s, const struct plan_goal *goal,
+	struct buffer *words);
 bool vm_goals_gone(struct search *s, const struct plan_goal *goal,
 	struct buffer *words);

@@ -150,22 +150,28 @@ void words_reasons(struct buffer *out, struct search *s, const struct pod *pod,
 	}
 }
 
-void words_fixed(struct buffer *out, const struct search *s, size_t index)
+void words_why_fixed(struct buffer *out, const struct search *s, size_t index)
 {
 	const struct state_vm *vm = &s->state->vms[index];
 	const char *aside = s->state->nodes[vm->vm->node].aside;
 
-	words_pod(out, vm->vm->pod);
 	if (vm->vm->why_not != NULL) {
-		buffer_printf(out, " %s", vm->vm->why_not);
+		buffer_text(out, vm->vm->why_not);
 	} else if (s->goal != NULL &&
 		vm->vm->pod->priority >= s->goal->priority) {
-		buffer_text(out, " has no lower priority");
+		buffer_text(out, "has no lower priority");
 	} else if (aside != NULL) {
-		buffer_printf(out, " runs on a node that %s", aside);
+		buffer_printf(out, "runs on a node that %s", aside);
 	} else {
-		buffer_text(out, " moves already");
+		buffer_text(out, "moves already");
 	}
+}
+
+void words_fixed(struct buffer *out, const struct search *s, size_t index)
+{
+	words_pod(out, s->state->vms[index].vm->pod);
+	buffer_char(out, ' ');
+	words_why_fixed(out, s, index);
 }
 
 /* ---- no target ---- */
@@ -202,6 +208,20 @@ static bool count_reasons(struct search *s, struct want *want,
 	return true;
 }
 
+static void tell_counts(struct buffer *out, struct search *s,
+	const struct pod *pod, const size_t counts[static 64])
+{
+	const char *comma = ": ";
+
+	for (unsigned k = 0; k < 64; k++) {
+		if (counts[k] > 0) {
+			buffer_printf(out, "%s%zu ", comma, counts[k]);
+			words_reasons(out, s, pod, UINT64_C(1) << k);
+			comma = ", ";
+		}
+	}
+}
+
 void words_no_target(struct buffer *out, struct search *s, size_t vm,
 	enum want_kind kind)
 {
@@ -209,7 +229,6 @@ void words_no_target(struct buffer *out, struct search *s, size_t vm,
 		.vm = vm,
 		.pod = s->state->vms[vm].vm->pod };
 	size_t counts[64] = { 0 };
-	const char *comma = ": ";
 
 	if (!count_reasons(s, &want, counts)) {
 		words_not_tried(out, s, vm);
@@ -217,13 +236,23 @@ void words_no_target(struct buffer *out, struct search *s, size_t vm,
 	}
 	buffer_text(out, "no node takes ");
 	words_pod(out, want.pod);
-	for (unsigned k = 0; k < 64; k++) {
-		if (counts[k] > 0) {
-			buffer_printf(out, "%s%zu ", comma, counts[k]);
-			words_reasons(out, s, want.pod, UINT64_C(1) << k);
-			comma = ", ";
-		}
+	tell_counts(out, s, want.pod, counts);
+}
+
+void words_why_no_target(struct buffer *out, struct search *s, size_t vm,
+	enum want_kind kind)
+{
+	struct want want = { .kind = kind,
+		.vm = vm,
+		.pod = s->state->vms[vm].vm->pod };
+	size_t counts[64] = { 0 };
+
+	if (!count_reasons(s, &want, counts)) {
+		buffer_text(out, "was not tried in time");
+		return;
 	}
+	buffer_text(out, "finds no node");
+	tell_counts(out, s, want.pod, counts);
 }
 
 /* ---- the closest node ---- */

@@ -38,6 +38,9 @@ void words_once_empty(struct buffer *out, const struct search *s, size_t node);
  * for which search_may_leave() is false. */
 void words_fixed(struct buffer *out, const struct search *s, size_t index);
 
+/* The words behind the VM's name, which name no other VM. */
+void words_why_fixed(struct buffer *out, const struct search *s, size_t index);
+
 /* The search ended before the VM's turn: "ns/vm was not tried in time". */
 void words_not_tried(struct buffer *out, const struct search *s, size_t vm);
 
@@ -45,6 +48,11 @@ void words_not_tried(struct buffer *out, const struct search *s, size_t vm);
  * memory". The same as above if one takes it, or if the search is told to
  * stop. */
 void words_no_target(struct buffer *out, struct search *s, size_t vm,
+	enum want_kind kind);
+
+/* The same as words behind the VM's name, which name no other VM: "finds no
+ * node: 3 Insufficient memory". */
+void words_why_no_target(struct buffer *out, struct search *s, size_t vm,
 	enum want_kind kind);
 
 /* Which node comes closest to the pod, and why it fails there. */

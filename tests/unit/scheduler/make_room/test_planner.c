@@ -39,7 +39,7 @@ struct job {
 	unsigned worked_at;    /* its place in the order */
 	bool is_done;
 	bool waits; /* works until it is stopped */
-	bool is_report;
+	bool is_report, is_asked;
 	atomic_bool is_working, was_stopped, changed;
 	struct plan_input input; /* as work() saw it */
 	char seen[2048];	 /* the VMs */
@@ -181,7 +181,8 @@ static bool start(struct bed *bed, struct job *job)
 		&(struct planner_job){ .work = work,
 			.done = done,
 			.owner = job,
-			.is_report = job->is_report });
+			.is_report = job->is_report,
+			.is_asked = job->is_asked });
 }
 
 static void run(struct bed *bed)
@@ -538,6 +539,21 @@ static void each_vm_has_the_reason_why_it_stays(void **state)
 		"v5 on n3 rests, because somebody else moved it after us; "));
 }
 
+static void a_vm_rests_only_from_moves_that_nobody_asked_for(void **state)
+{
+	struct bed *bed = *state;
+	struct job job = { .is_asked = true };
+
+	(void)put_vm(bed, 1, "other");
+	put_vm(bed, 2, "ours")->is_migratable = false;
+	(void)put_vm(bed, 3, "ours");
+	put_record(bed, "v3", MOVE_SUCCEEDED);
+	run_job(bed, &job);
+	assert_non_null(strstr(job.seen, "v1 on n3 may move; "));
+	assert_non_null(strstr(job.seen, "v2 on n3 cannot be migrated"));
+	assert_non_null(strstr(job.seen, "v3 on n3 may move; "));
+}
+
 static void a_vm_that_nobody_watched_for_long_stays(void **state)
 {
 	struct bed *bed = *state;
@@ -553,12 +569,19 @@ static void a_vm_that_nobody_watched_for_long_stays(void **state)
 
 static void a_vm_on_its_way_is_leaving(void **state)
 {
+	scoped_buffer struct buffer why = BUFFER_MAX(256);
 	struct bed *bed = *state;
+	const struct node *node = bed->cache.cluster.nodes[3];
 	struct job job = { 0 };
 	struct migration *migration;
 
 	(void)put_vm(bed, 0, "ours");
+	assert_true(
+		planner_may_move(bed->planner, node->pods[0].pod, node, &why));
 	put_record(bed, "v0", MOVE_ORDERED);
+	assert_false(
+		planner_may_move(bed->planner, node->pods[0].pod, node, &why));
+	assert_string_equal(why.data, "is on its way to another node");
 	(void)put_vm(bed, 1, "ours");
 	migration =
 		fake_migration(fake_nothing, texts[1][0], MIGRATION_SCHEDULING);
@@ -662,6 +685,7 @@ int main(void)
 		CASE(a_slice_ends_when_its_time_is_over),
 		CASE(the_cluster_may_change_during_a_search),
 		CASE(each_vm_has_the_reason_why_it_stays),
+		CASE(a_vm_rests_only_from_moves_that_nobody_asked_for),
 		CASE(a_vm_that_nobody_watched_for_long_stays),
 		CASE(a_vm_on_its_way_is_leaving),
 		CASE(a_vm_whose_migration_takes_it_nowhere_yet_stays),

@@ -288,6 +288,15 @@ static void an_order_has_the_figures_of_its_own_round(void **state)
 	assert_true(last_sent()->gain > recommended);
 }
 
+static void assert_explained(const char *sentence)
+{
+	scoped_buffer struct buffer why = BUFFER_MAX(1024);
+
+	buffer_text(&why, "");
+	mover_explain(scene.mover, &why);
+	assert_string_equal(why.data, sentence);
+}
+
 static void after_an_order_there_is_no_why(void **state)
 {
 	size_t vm;
@@ -295,6 +304,18 @@ static void after_an_order_there_is_no_why(void **state)
 	(void)state;
 	(void)order_move(&vm);
 	assert_says("\"why\":\"\"");
+	assert_explained("");
+}
+
+static void the_reason_alone_is_that_of_the_whole_answer(void **state)
+{
+	(void)state;
+	start(MOVER_AUTOMATIC);
+	run(120, 0.1);
+	assert_says("\"why\":\"no move saves more than its price\"");
+	assert_explained("no move saves more than its price");
+	scene.leads = false;
+	assert_explained("another replica is leader");
 }
 
 static void a_pod_that_names_another_vm_moves_nothing(void **state)
@@ -333,6 +354,7 @@ int main(void)
 		test(after_the_pause_one_move_at_a_time_is_tried),
 		test(an_order_has_the_figures_of_its_own_round),
 		test(after_an_order_there_is_no_why),
+		test(the_reason_alone_is_that_of_the_whole_answer),
 		test(a_pod_that_names_another_vm_moves_nothing),
 	};
 

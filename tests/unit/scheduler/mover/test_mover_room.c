@@ -206,6 +206,25 @@ static void a_vm_that_must_stay_is_not_moved_by_an_older_plan(void **state)
 		"forbids it");
 }
 
+/* KubeVirt's reason may name volumes, and /v1/rebalance tells why to all. */
+static void why_a_round_orders_nothing_leaves_out_kubevirts_reason(void **state)
+{
+	static char reason[] = "PVC vault-data is not shared";
+	scoped_buffer struct buffer why = BUFFER_MAX(1024);
+	struct proposal proposal;
+
+	(void)state;
+	start_with(MOVER_AUTOMATIC, MOVER_AUTOMATIC);
+	fake_kubevirt.vmis[0].is_migratable = false;
+	fake_kubevirt.vmis[0].why_not = reason;
+	assert_refused(
+		"the VM cannot be migrated: PVC vault-data is not shared");
+	proposal = given_proposal();
+	proposal.record.reason = MOVE_FOR_CPU;
+	assert_false(try_move(&proposal, &why));
+	assert_string_equal(why.data, "the VM cannot be migrated");
+}
+
 static void a_vm_that_moved_lately_rests(void **state)
 {
 	(void)state;
@@ -335,6 +354,7 @@ int main(void)
 		test(an_order_that_kubevirt_has_not_shown_counts_on_its_nodes),
 		test(the_pause_after_failures_holds_for_room_as_well),
 		test(a_vm_that_must_stay_is_not_moved_by_an_older_plan),
+		test(why_a_round_orders_nothing_leaves_out_kubevirts_reason),
 		test(a_vm_that_moved_lately_rests),
 		test(a_recommendation_is_recorded_once_and_can_become_an_order),
 		test(a_withdrawn_recommendation_gets_a_new_record),

@@ -1,5 +1,6 @@
 #include "scheduler/plan/plan.h"
 
+#include "tests/unit/scheduler/plan/load_world.h"
 #include "tests/unit/scheduler/plan/random_world.h"
 
 #include <stdio.h>
@@ -191,6 +192,68 @@ static void a_node_is_emptied_even_if_it_stands_aside(void **state)
 	world_end(&w);
 }
 
+static const struct plan *drain(struct world *w, const char *node)
+{
+	size_t at = world_index(w, node);
+
+	return world_plan(w,
+		&(struct plan_goal){ .kind = PLAN_NODE_DRAINED,
+			.nodes = &at,
+			.node_count = 1 });
+}
+
+static void a_drained_node_keeps_only_vms_that_cannot_leave(void **state)
+{
+	const struct plan *plan;
+	WORLD(w);
+
+	world_node(&w, "a", 60);
+	world_node(&w, "b", 16);
+	(void)world_vm(&w, "vm-1", "a", 4);
+	(void)world_vm(&w, "vm-2", "a", 20);
+	world_vm(&w, "vm-3", "a", 8)->why_not = "cannot be migrated: RWO";
+	w.asides[0] = "is cordoned";
+	plan = drain(&w, "a");
+	assert_false(plan->is_found);
+	assert_int_equal(plan->moves, 1);
+	assert_string_equal(plan->steps[0].pod->name, "vm-1");
+	assert_int_equal(plan->left_count, 2);
+	assert_string_equal(plan->left[0].pod->name, "vm-3");
+	assert_string_equal(plan->left[0].why, "cannot be migrated: RWO");
+	assert_string_equal(plan->left[1].pod->name, "vm-2");
+	assert_string_equal(plan->left[1].why,
+		"finds no node: 1 Insufficient memory");
+	world_says(plan,
+		"2 VMs of a stay: ns/vm-3 cannot be migrated: RWO; the others "
+		"leave after 1 move: ns/vm-1 to b");
+	w.vms[2].why_not = NULL;
+	world_node(&w, "c", 60);
+	plan = drain(&w, "a");
+	assert_true(plan->is_found);
+	assert_int_equal(plan->left_count, 0);
+	assert_int_equal(plan->moves, 3);
+	world_end(&w);
+}
+
+static void a_plan_has_room_for_the_first_vms_of_a_drained_node(void **state)
+{
+	const struct plan *plan;
+	WORLD(w);
+
+	world_node(&w, "a", 60);
+	world_node(&w, "b", 60);
+	(void)world_vm(&w, "vm-1", "a", 4);
+	(void)world_vm(&w, "vm-2", "a", 6);
+	w.input.max_moves = 1;
+	plan = drain(&w, "a");
+	assert_false(plan->is_found);
+	assert_int_equal(plan->moves, 1);
+	assert_string_equal(plan->steps[0].pod->name, "vm-2");
+	assert_int_equal(plan->left_count, 1);
+	assert_string_equal(plan->left[0].why, "has its turn in the next plan");
+	world_end(&w);
+}
+
 static void only_vms_that_must_have_left_are_named(void **state)
 {
 	struct pod *urgent;
@@ -307,6 +370,14 @@ static void others_move_so_that_a_vm_of_a_gone_node_starts(void **state)
 	world_says(plan,
 		"all 1 VMs of 1 node start elsewhere after 1 move: "
 		"ns/vm-2 to c");
+	assert_int_equal(plan->left_count, 0);
+	(void)world_vm(&w, "vm-3", "a", 17);
+	plan = world_without(&w, 0);
+	assert_false(plan->is_found);
+	assert_int_equal(plan->left_count, 1);
+	assert_string_equal(plan->left[0].pod->name, "vm-3");
+	assert_string_equal(plan->left[0].why,
+		"finds no node: 2 Insufficient memory");
 	world_end(&w);
 }
 
@@ -355,22 +426,6 @@ static const struct plan *elsewhere(struct world *w, size_t vm)
 			.pod = w->vms[vm].pod });
 }
 
-static void set_load(struct world *w, const char *node, double cores,
-	double used_gib)
-{
-	struct node_load load = given_load(cores, used_gib * (1 << 30));
-	struct node *at = w->cluster.nodes[world_index(w, node)];
-	struct vm_load vms[8];
-
-	load.vms = vms;
-	load.vm_count = 0;
-	for (size_t i = 0; i < at->pod_count; i++) {
-		vms[load.vm_count] = given_vm_load(at->pods[i].pod, 4);
-		vms[load.vm_count++].memory_bytes = 6.0 * (1 << 30);
-	}
-	node_set_load(at, &load, w->input.now_us - 1000000, w->input.now_us);
-}
-
 static void no_target_becomes_busier_than_the_bound(void **state)
 {
 	const struct plan *plan;
@@ -382,9 +437,9 @@ static void no_target_becomes_busier_than_the_bound(void **state)
 	(void)world_vm(&w, "vm-1", "a", 16);
 	(void)world_vm(&w, "vm-2", "b", 1);
 	(void)world_vm(&w, "vm-3", "c", 1);
-	set_load(&w, "a", 5, 10);
-	set_load(&w, "b", 14.5, 10);
-	set_load(&w, "c", 4, 10);
+	world_load(&w, "a", 5, 10);
+	world_load(&w, "b", 14.5, 10);
+	world_load(&w, "c", 4, 10);
 	plan = world_fit(&w, world_urgent(&w, 50));
 	assert_true(plan->is_found);
 	assert_int_equal(plan->steps[0].target, 2);
@@ -393,7 +448,7 @@ static void no_target_becomes_busier_than_the_bound(void **state)
 		plan->steps[0].target_load_before);
 	assert_true(plan->steps[0].source_load_after <
 		plan->steps[0].source_load_before);
-	set_load(&w, "c", 14.5, 10);
+	world_load(&w, "c", 14.5, 10);
 	assert_false(world_fit(&w, w.pods[3])->is_found);
 	w.input.max_load = 2;
 	assert_true(world_fit(&w, w.pods[3])->is_found);
@@ -408,8 +463,8 @@ static void measured_memory_follows_the_vm(void **state)
 	world_node(&w, "b", 64);
 	(void)world_vm(&w, "vm-1", "a", 1);
 	world_vm(&w, "vm-2", "b", 1)->why_not = "cannot be migrated: RWO";
-	set_load(&w, "a", 5, 45);
-	set_load(&w, "b", 5, 55);
+	world_load(&w, "a", 5, 45);
+	world_load(&w, "b", 5, 55);
 	/* 19 GiB are available on a, 25 without the VM. */
 	assert_int_equal(world_fit(&w, world_urgent(&w, 24))->moves, 1);
 	assert_false(world_fit(&w, world_urgent(&w, 26))->is_found);
@@ -428,7 +483,7 @@ static void a_vm_that_was_not_measured_frees_no_measured_memory(void **state)
 	world_vm(&w, "vm-2", "b", 1)->why_not = "cannot be migrated: RWO";
 	node_set_load(w.cluster.nodes[0], &load, w.input.now_us - 1000000,
 		w.input.now_us);
-	set_load(&w, "b", 5, 42);
+	world_load(&w, "b", 5, 42);
 	urgent = world_urgent(&w, 30);
 	/* 19 GiB are available on a, whatever its VM uses. */
 	assert_false(world_fit(&w, urgent)->is_found);
@@ -439,7 +494,7 @@ static void a_vm_that_was_not_measured_frees_no_measured_memory(void **state)
 	world_says(elsewhere(&w, 0),
 		"ns/vm-1 leaves a after 1 move: "
 		"ns/vm-1 to b");
-	set_load(&w, "b", 5, 45);
+	world_load(&w, "b", 5, 45);
 	assert_false(elsewhere(&w, 0)->is_found);
 	world_end(&w);
 }
@@ -503,7 +558,7 @@ static void the_cluster_is_exactly_as_before(void **state)
 			goal.pod = w.vms[0].pod;
 		}
 		w.vms[1].is_leaving = true;
-		set_load(&w, w.cluster.nodes[1]->name, 5, 10);
+		world_load(&w, w.cluster.nodes[1]->name, 5, 10);
 		before = hash_cluster(&w.cluster);
 		(void)world_plan(&w, &goal);
 		assert_true(before == hash_cluster(&w.cluster));
@@ -572,6 +627,10 @@ int main(void)
 		cmocka_unit_test(
 			a_node_that_stands_aside_neither_gives_nor_takes),
 		cmocka_unit_test(a_node_is_emptied_even_if_it_stands_aside),
+		cmocka_unit_test(
+			a_drained_node_keeps_only_vms_that_cannot_leave),
+		cmocka_unit_test(
+			a_plan_has_room_for_the_first_vms_of_a_drained_node),
 		cmocka_unit_test(only_vms_that_must_have_left_are_named),
 		cmocka_unit_test(
 			a_node_to_which_a_vm_is_on_its_way_is_not_emptied),

@@ -1,0 +1,96 @@
+#include "scheduler/make_room/launcher_amounts.h"
+
+#define MIB (INT64_C(1) << 20)
+#define MB INT64_C(1000000)
+
+/* KubeVirt's GetMemoryOverhead(), in 1.9
+ * pkg/hypervisor/kvm/hypervisorbackend.go, before that
+ * pkg/virt-controller/services/renderresources.go: virt-launcher-monitor 25,
+ * virt-launcher 100, virtlogd 25, virtqemud 40, QEMU 50, an I/O thread 8, the
+ * video memory 32. The tag 1.9.0 counts 30 for QEMU, its main branch 50: what
+ * fits with 50 fits with 30. Page tables, 1/512 of the memory, count only for
+ * VMs with spec.domain.resources.requests.memory. */
+#define OVERHEAD_BYTES (280 * MIB)
+#define OVERHEAD_VCPU_BYTES (8 * MIB)
+#define OVERHEAD_GUARANTEED_BYTES (100 * MIB)
+#define VIDEO_BYTES (32 * MIB) /* of the above */
+
+/* The sidecar guest-console-log (services/serialconsolelog.go) in CPU
+ * millionths and bytes. In a pod of class Guaranteed it requests its limits. */
+#define LOG_MICRO INT64_C(5000)
+#define LOG_BYTES (35 * MB)
+#define LOG_LIMIT_MICRO INT64_C(15000)
+#define LOG_LIMIT_BYTES (60 * MB)
+
+/* Quantity.ScaledValue(Kilo) rounds up; int64(float64) cuts. */
+static int64_t multiplied(int64_t bytes, double ratio)
+{
+	int64_t kilobytes = (bytes + 999) / 1000;
+
+	return bytes + (int64_t)((double)kilobytes * (ratio - 1)) * 1000;
+}
+
+static int64_t divided(int64_t dividend, int64_t divisor)
+{
+	return (dividend + divisor - 1) / divisor;
+}
+
+static bool is_guaranteed(const struct launcher_needs *needs)
+{
+	return needs->is_dedicated || needs->is_guaranteed;
+}
+
+/* Page tables: KubeVirt rounds the memory up to kilobytes before. */
+static int64_t pages_of(int64_t bytes)
+{
+	return divided(bytes, 1000) * 1000 / 512;
+}
+
+int64_t launcher_amounts_overhead(const struct launcher_needs *needs,
+	const struct launcher_settings *settings)
+{
+	int64_t bytes = OVERHEAD_BYTES + OVERHEAD_VCPU_BYTES * needs->vcpus;
+
+	bytes += pages_of(needs->requested_bytes);
+	bytes += is_guaranteed(needs) ? OVERHEAD_GUARANTEED_BYTES : 0;
+	bytes -= needs->has_graphics ? 0 : VIDEO_BYTES;
+	return multiplied(bytes, settings->overhead_ratio);
+}
+
+static int64_t micro_of(const struct launcher_needs *needs,
+	const struct launcher_settings *settings)
+{
+	if (needs->is_dedicated) {
+		return INT64_C(1000000) *
+			(needs->vcpus + needs->isolates_emulator);
+	}
+	return needs->requested_micro > 0
+		? needs->requested_micro
+		: divided(INT64_C(1000000) * needs->vcpus,
+			  settings->cpu_allocation_ratio);
+}
+
+/* Huge pages hold the whole guest: KubeVirt requests fewer of them with a
+ * memoryOvercommit, but QEMU needs them all. */
+struct launcher_amounts launcher_amounts_of(const struct launcher_needs *needs,
+	const struct launcher_settings *settings)
+{
+	int64_t overhead = launcher_amounts_overhead(needs, settings);
+	int64_t guest = needs->requested_bytes > 0 ? needs->requested_bytes
+		: needs->limit_bytes > 0
+		? needs->limit_bytes
+		: needs->guest_bytes * 100 / settings->memory_overcommit;
+	struct launcher_amounts amounts = {
+		.micro = micro_of(needs, settings),
+		.bytes = needs->has_pages ? overhead : guest + overhead,
+		.page_bytes = needs->has_pages ? needs->guest_bytes : 0,
+	};
+
+	if (needs->has_log) {
+		amounts.log_micro =
+			is_guaranteed(needs) ? LOG_LIMIT_MICRO : LOG_MICRO;
+		amounts.log_bytes =
+			is_guaranteed(needs) ? LOG_LIMIT_BYTES : LOG_BYTES;
+	}
+	return amounts;
+}

@@ -1,0 +1,42 @@
+/* The requests of a VM's launcher pod, as virt-controller of KubeVirt 1.9
+ * computes them. Pure. */
+#pragma once
+
+#include "scheduler/kubevirt/launcher_settings.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* services/template.go, ephemeralStorageOverheadSize. */
+#define LAUNCHER_EPHEMERAL_BYTES INT64_C(50000000)
+
+struct launcher_needs {
+	unsigned vcpus;
+	int64_t guest_bytes; /* memory of the guest */
+	/* spec.domain.resources.requests of the VM, which take the place of
+	 * what is computed; 0: none. */
+	int64_t requested_micro, requested_bytes;
+	/* spec.domain.resources.limits.memory, which counts where nothing is
+	 * requested; 0: none. */
+	int64_t limit_bytes;
+	bool is_guaranteed;	/* requests are limits; so with is_dedicated */
+	bool has_pages;		/* the guest's memory is huge pages */
+	bool is_dedicated;	/* its CPUs are its own */
+	bool isolates_emulator; /* one more dedicated CPU */
+	bool has_graphics;
+	bool has_log; /* the sidecar that logs the serial console */
+};
+
+/* Requests of the container `compute`, and of the sidecar: CPU millionths and
+ * bytes. */
+struct launcher_amounts {
+	int64_t micro, bytes, page_bytes;
+	int64_t log_micro, log_bytes;
+};
+
+struct launcher_amounts launcher_amounts_of(const struct launcher_needs *needs,
+	const struct launcher_settings *settings);
+
+/* The part of the bytes that is not the guest's. */
+int64_t launcher_amounts_overhead(const struct launcher_needs *needs,
+	const struct launcher_settings *settings);
