@@ -218,6 +218,7 @@ WRAP_test_make_room_place = $(WRAP_test_mover)
 WRAP_test_moves = mover_new mover_parts planner_new room_report_new \
 	room_report_ask room_report_close
 WRAP_test_planner = clock_monotonic_us
+WRAP_test_answers = timer_start
 WRAP_test_api_outlook = clock_monotonic_us questions_ask questions_cancel \
 	httpd_reply httpd_reply_error
 WRAP_test_mover_room = $(WRAP_test_mover)

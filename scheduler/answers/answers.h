@@ -1,0 +1,61 @@
+/* Answers questions of users, which aggregators pass on: where a VM would be
+ * placed, which moves a plan has, and outlooks (outlooks.h).
+ *
+ * A placement is answered at once, by the scheduler's own cache with its
+ * reservations, loads and policy; that of a VM's manifest once the VM's profile
+ * came, or after ANSWERS_PROFILE_MS. A plan is searched for in the planner's
+ * thread, behind the searches for urgent pods. */
+#pragma once
+
+#include <stdbool.h>
+#include <uv.h>
+
+struct buffer;
+
+enum { ANSWERS_PROFILE_MS = 1000 };
+
+struct answers;
+struct cache;
+struct kubevirt;
+struct planner;
+struct policy;
+struct profile_client;
+struct question_client;
+struct queue;
+struct reservations;
+
+/* moves_ask_room() and moves_forget_room(). */
+struct answers_room {
+	void (*ask)(void *moves,
+		void (*done)(void *owner, int status,
+			const struct buffer *body),
+		void *owner);
+	void (*forget)(void *moves, void *owner);
+	void *moves;
+};
+
+/* All outlive the answers. */
+struct answers_options {
+	struct cache *cache;
+	struct reservations *reservations;
+	struct queue *queue;
+	const struct policy *policy;
+	struct question_client *questions;
+	struct profile_client *profiles; /* of VMs that do not run */
+	uv_loop_t *loop;
+	/* NULL: nothing watches KubeVirt; so is the next, and the scheduler
+	 * keeps no constraints of running pods. */
+	struct planner *planner;
+	const struct kubevirt *kubevirt;
+	struct answers_room room; /* not used without a planner */
+	bool (*is_synced)(void *owner);
+	bool (*leads)(void *owner);
+	void *owner;
+};
+
+/* Listens to the question client. Never NULL. */
+struct answers *answers_new(const struct answers_options *options);
+
+/* Before the planner and the clients are closed. No question comes after
+ * it. NULL is fine. */
+void answers_close(struct answers *answers);

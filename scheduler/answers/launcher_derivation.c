@@ -1,0 +1,31 @@
+#include "scheduler/answers/launcher_derivation.h"
+
+#include "scheduler/answers/value_json.h"
+
+void derivation_note(struct derivation *d, const char *words)
+{
+	for (size_t i = 0; i < d->note_count; i++) {
+		if (d->notes[i] == words) {
+			return;
+		}
+	}
+	if (d->note_count < DERIVATION_NOTES_MAX) {
+		d->notes[d->note_count++] = words;
+	}
+}
+
+void derivation_copy(struct derivation *d, struct json *j, const char *key,
+	const struct json_value *value)
+{
+	if (d->is_whole && value != NULL && !json_value_is_null(value)) {
+		d->is_whole = value_json_write(j, key, value);
+	}
+}
+
+void derivation_copy_members(struct derivation *d, struct json *j,
+	const struct json_value *object)
+{
+	if (d->is_whole) {
+		d->is_whole = value_json_write_members(j, object);
+	}
+}

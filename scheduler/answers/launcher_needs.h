@@ -1,0 +1,21 @@
+/* The needs of a VM, read from its spec: the input of
+ * make_room/launcher_amounts.h. Pure. */
+#pragma once
+
+#include "kube/json_value.h"
+#include "lib/error.h"
+#include "scheduler/make_room/launcher_amounts.h"
+
+#include <stdbool.h>
+
+struct launcher_reading {
+	struct launcher_needs needs;
+	const char *pages; /* "2Mi" or "1Gi", borrowed; NULL: ordinary memory */
+	bool has_network;  /* needs /dev/net/tun and vhost-net */
+	bool is_host_model; /* of CPU */
+};
+
+/* spec: of a VirtualMachineInstance. -EINVAL: it has no memory, or amounts that
+ * no VM has. */
+must_check int launcher_needs_read(struct launcher_reading *out,
+	const struct json_value *spec, struct error *err);

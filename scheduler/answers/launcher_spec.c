@@ -1,0 +1,363 @@
+#include "scheduler/answers/launcher_spec.h"
+
+#include "lib/memory.h"
+#include "scheduler/answers/launcher_constraints.h"
+#include "scheduler/answers/launcher_derivation.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	POD_MAX = 2 << 20,
+	DEVICES_MAX = 16, /* kinds of GPUs and host devices */
+};
+
+/* ---- metadata ---- */
+
+static void write_meta(struct derivation *d, struct json *j, const char *prefix)
+{
+	scoped_free char *name = xasprintf("%s%s", prefix, d->name);
+	bool is_pod = d->spec->kind == PLACEMENT_POD_OBJECT;
+
+	json_object(j, "metadata");
+	json_string(j, "name", name);
+	json_string(j, "namespace", d->spec->namespace);
+	json_string(j, "uid", "~asked");
+	json_object(j, "labels");
+	derivation_copy_members(d, j, json_value_get(d->meta, "labels"));
+	if (!is_pod) {
+		json_string(j, "kubevirt.io", "virt-launcher");
+	}
+	json_object_end(j);
+	json_object(j, "annotations");
+	derivation_copy_members(d, j, json_value_get(d->meta, "annotations"));
+	if (!is_pod) {
+		json_string(j, "kubevirt.io/domain", d->name);
+	}
+	json_object_end(j);
+	json_object_end(j);
+}
+
+/* ---- containers ---- */
+
+static void write_amount(struct json *j, const char *key, int64_t amount,
+	const char *unit)
+{
+	char text[40];
+
+	(void)snprintf(text, sizeof(text), "%" PRId64 "%s", amount, unit);
+	json_string(j, key, text);
+}
+
+/* GPUs and host devices, counted by the name of their resource. */
+static void write_host_devices(struct derivation *d, struct json *j,
+	const char *kind)
+{
+	const struct json_value *list =
+		json_value_get(json_value_at(d->vmi, "domain/devices"), kind);
+	const char *names[DEVICES_MAX];
+	int64_t counts[DEVICES_MAX] = { 0 };
+	size_t count = 0;
+
+	for (const struct json_value *v = json_value_first(list); v != NULL;
+		v = json_value_next(v)) {
+		const char *name = json_value_text_at(v, "deviceName", "");
+		size_t i = 0;
+
+		while (i < count && strcmp(names[i], name) != 0) {
+			i++;
+		}
+		if (*name == '\0' || i == DEVICES_MAX) {
+			d->is_whole &= *name == '\0';
+			continue;
+		}
+		names[i] = name;
+		counts[i]++;
+		count += i == count;
+	}
+	for (size_t i = 0; i < count; i++) {
+		write_amount(j, names[i], counts[i], "");
+	}
+}
+
+static void write_devices(struct derivation *d, struct json *j)
+{
+	json_string(j, "devices.kubevirt.io/kvm", "1");
+	if (d->reading.has_network) {
+		json_string(j, "devices.kubevirt.io/tun", "1");
+		json_string(j, "devices.kubevirt.io/vhost-net", "1");
+	}
+	write_host_devices(d, j, "gpus");
+	write_host_devices(d, j, "hostDevices");
+}
+
+static void write_requests(struct derivation *d, struct json *j)
+{
+	json_object(j, "requests");
+	write_amount(j, "cpu", d->amounts.micro, "u");
+	write_amount(j, "memory", d->amounts.bytes, "");
+	write_amount(j, "ephemeral-storage", LAUNCHER_EPHEMERAL_BYTES, "");
+	if (d->reading.pages != NULL) {
+		char key[32];
+
+		(void)snprintf(key, sizeof(key), "hugepages-%s",
+			d->reading.pages);
+		write_amount(j, key, d->amounts.page_bytes, "");
+	}
+	write_devices(d, j);
+	json_object_end(j);
+}
+
+/* The number of vCPUs is read from the limit, where there is one. */
+static void write_limits(struct derivation *d, struct json *j)
+{
+	json_object(j, "limits");
+	if (d->reading.needs.is_dedicated) {
+		write_amount(j, "cpu", d->amounts.micro, "u");
+	} else {
+		derivation_copy(d, j, "cpu",
+			json_value_at(d->vmi, "domain/resources/limits/cpu"));
+	}
+	json_object_end(j);
+}
+
+static void write_containers(struct derivation *d, struct json *j)
+{
+	json_array(j, "containers");
+	json_object(j, NULL);
+	json_string(j, "name", "compute");
+	json_object(j, "resources");
+	write_requests(d, j);
+	write_limits(d, j);
+	json_object_end(j);
+	json_object_end(j);
+	json_array_end(j);
+}
+
+static void write_sidecar(struct derivation *d, struct json *j)
+{
+	json_array(j, "initContainers");
+	if (d->reading.needs.has_log) {
+		json_object(j, NULL);
+		json_string(j, "name", "guest-console-log");
+		json_string(j, "restartPolicy", "Always");
+		json_object(j, "resources");
+		json_object(j, "requests");
+		write_amount(j, "cpu", d->amounts.log_micro, "u");
+		write_amount(j, "memory", d->amounts.log_bytes, "");
+		json_object_end(j);
+		json_object_end(j);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+/* ---- claims ---- */
+
+static bool is_made_with_vm(const struct derivation *d, const char *claim)
+{
+	for (const struct json_value *v = json_value_first(d->claims);
+		v != NULL; v = json_value_next(v)) {
+		if (strcmp(json_value_text_at(v, "metadata/name", ""), claim) ==
+			0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A DataVolume's claim has its name. */
+static void write_volumes(struct derivation *d, struct json *j)
+{
+	const struct json_value *volumes = json_value_get(d->vmi, "volumes");
+
+	json_array(j, "volumes");
+	for (const struct json_value *v = json_value_first(volumes); v != NULL;
+		v = json_value_next(v)) {
+		const char *claim = json_value_text_at(v, "dataVolume/name",
+			json_value_text_at(v, "persistentVolumeClaim/claimName",
+				""));
+
+		if (*claim == '\0') {
+			continue;
+		}
+		if (is_made_with_vm(d, claim)) {
+			derivation_note(d,
+				"claims of dataVolumeTemplates are left out");
+			continue;
+		}
+		json_object(j, NULL);
+		json_string(j, "name", json_value_text_at(v, "name", "volume"));
+		json_object(j, "persistentVolumeClaim");
+		json_string(j, "claimName", claim);
+		json_object_end(j);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+/* ---- the pod ---- */
+
+static void write_launcher(struct derivation *d, struct json *j)
+{
+	json_object(j, NULL);
+	write_meta(d, j, "virt-launcher-");
+	json_object(j, "spec");
+	derivation_copy(d, j, "schedulerName",
+		json_value_get(d->vmi, "schedulerName"));
+	launcher_constraints_write(d, j);
+	write_volumes(d, j);
+	write_sidecar(d, j);
+	write_containers(d, j);
+	json_object_end(j);
+	json_object_end(j);
+}
+
+static void write_pod(struct derivation *d, struct json *j)
+{
+	json_object(j, NULL);
+	write_meta(d, j, "");
+	derivation_copy(d, j, "spec", d->vmi);
+	json_object_end(j);
+}
+
+static int read_pod(struct pod **out, struct derivation *d, struct error *err)
+{
+	scoped_buffer struct buffer text = BUFFER_MAX(POD_MAX);
+	struct json j = json_into(&text);
+	struct json_value *object = NULL;
+	int r;
+
+	if (d->spec->kind == PLACEMENT_POD_OBJECT) {
+		write_pod(d, &j);
+	} else {
+		write_launcher(d, &j);
+	}
+	if (!d->is_whole || text.overflowed) {
+		return error_set(err, -EINVAL,
+			"the manifest is nested too deeply or too long");
+	}
+	r = json_value_parse_bounded(&object, text.data, text.len, err);
+	r = r < 0
+		? r
+		: pod_new(out, d->spec->interner, object, POD_UNSCHEDULED, err);
+	json_value_free(object);
+	return r < 0 ? error_wrap(err, -EINVAL, "the manifest makes no pod")
+		     : 0;
+}
+
+/* ---- the manifest ---- */
+
+static int read_names(struct derivation *d, struct error *err)
+{
+	const struct json_value *meta =
+		json_value_get(d->spec->object, "metadata");
+	const char *namespace = json_value_text_at(meta, "namespace", "");
+
+	if (*namespace != '\0' && strcmp(namespace, d->spec->namespace) != 0) {
+		return error_set(err, -EINVAL,
+			"the manifest is of namespace %.253s, and the question "
+			"of %.253s",
+			namespace, d->spec->namespace);
+	}
+	d->name = json_value_text_at(meta, "name",
+		json_value_text_at(meta, "generateName", "unnamed"));
+	return 0;
+}
+
+/* The parts of the VMI, of which a VirtualMachine has a template. */
+static int find_parts(struct derivation *d, struct error *err)
+{
+	const struct json_value *object = d->spec->object;
+	const struct json_value *spec = json_value_get(object, "spec");
+
+	d->from = json_value_text_at(object, "kind", "");
+	d->meta = json_value_get(object, "metadata");
+	d->vmi = spec;
+	if (d->spec->kind == PLACEMENT_VM_OBJECT) {
+		if (json_value_is_object(
+			    json_value_get(spec, "instancetype"))) {
+			return error_set(err, -EINVAL,
+				"the VM names an instancetype, which the "
+				"scheduler does not read; ask with the "
+				"VirtualMachineInstance");
+		}
+		if (json_value_is_object(json_value_get(spec, "preference"))) {
+			derivation_note(d, "the preference is not read");
+		}
+		d->meta = json_value_at(spec, "template/metadata");
+		d->vmi = json_value_at(spec, "template/spec");
+		d->claims = json_value_get(spec, "dataVolumeTemplates");
+	}
+	if (!json_value_is_object(d->vmi)) {
+		return error_set(err, -EINVAL, "the manifest has no %s",
+			d->spec->kind == PLACEMENT_VM_OBJECT
+				? "spec.template.spec"
+				: "spec");
+	}
+	return 0;
+}
+
+static void write_derivation(struct buffer *out, const struct derivation *d)
+{
+	const struct launcher_settings *settings = d->spec->settings;
+	struct json j = json_into(out);
+
+	json_object(&j, NULL);
+	json_string(&j, "from", d->from);
+	json_string(&j, "rules", "virt-controller of KubeVirt 1.9");
+	json_unsigned(&j, "cpuAllocationRatio", settings->cpu_allocation_ratio);
+	json_unsigned(&j, "memoryOvercommitPercent",
+		settings->memory_overcommit);
+	json_unsigned(&j, "vcpus", d->reading.needs.vcpus);
+	json_integer(&j, "guestBytes", d->reading.needs.guest_bytes);
+	json_integer(&j, "overheadBytes",
+		launcher_amounts_overhead(&d->reading.needs, settings));
+	json_number(&j, "cpuRequestedCores",
+		(double)(d->amounts.micro + d->amounts.log_micro) / 1e6);
+	json_integer(&j, "memoryRequestedBytes",
+		d->amounts.bytes + d->amounts.log_bytes);
+	json_array(&j, "notes");
+	for (size_t i = 0; i < d->note_count; i++) {
+		json_string(&j, NULL, d->notes[i]);
+	}
+	json_array_end(&j);
+	json_object_end(&j);
+}
+
+static int derive(struct pod **out, struct buffer *derivation,
+	struct derivation *d, struct error *err)
+{
+	int r = launcher_needs_read(&d->reading, d->vmi, err);
+
+	if (r < 0) {
+		return r;
+	}
+	d->amounts = launcher_amounts_of(&d->reading.needs, d->spec->settings);
+	if (json_value_get(d->vmi, "priorityClassName") != NULL) {
+		derivation_note(d,
+			"the priority class is not read: priority 0");
+	}
+	r = read_pod(out, d, err);
+	if (r == 0) {
+		write_derivation(derivation, d);
+	}
+	return r;
+}
+
+int launcher_spec_pod(struct pod **out, struct buffer *derivation,
+	const struct launcher_spec *spec, struct error *err)
+{
+	struct derivation d = { .spec = spec, .is_whole = true };
+	int r = read_names(&d, err);
+
+	r = r < 0 ? r : find_parts(&d, err);
+	if (r < 0) {
+		return r;
+	}
+	return spec->kind == PLACEMENT_POD_OBJECT
+		? read_pod(out, &d, err)
+		: derive(out, derivation, &d, err);
+}

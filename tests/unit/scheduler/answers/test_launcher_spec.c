@@ -1,0 +1,268 @@
+/* Launcher pods that are derived from recorded VMs, compared with the pods that
+ * KubeVirt's virt-controller made of the same VMs. */
+#include "scheduler/answers/launcher_spec.h"
+
+#include "tests/unit/scheduler/given.h"
+
+#include <errno.h>
+
+static struct interner *interner;
+
+static struct pod *derive(enum placement_kind kind,
+	const struct json_value *object, const char *namespace)
+{
+	scoped_buffer struct buffer derivation = BUFFER_MAX(4096);
+	struct pod *pod = NULL;
+	struct error err;
+
+	if (launcher_spec_pod(&pod, &derivation,
+		    &(const struct launcher_spec){ .kind = kind,
+			    .object = object,
+			    .namespace = namespace,
+			    .interner = interner,
+			    .settings = &launcher_settings_default },
+		    &err) < 0) {
+		fail_msg("%s", err.text);
+	}
+	return pod;
+}
+
+static void expect_same_requests(const struct pod *pod,
+	const struct pod *expected, const char *what)
+{
+	const struct resources *a = &pod->requests, *b = &expected->requests;
+
+	given_check(a->cpu_milli == b->cpu_milli, what);
+	given_check(a->memory_bytes == b->memory_bytes, what);
+	given_check(a->ephemeral_bytes == b->ephemeral_bytes, what);
+	given_check(a->scalar_count == b->scalar_count, what);
+	for (size_t i = 0; i < a->scalar_count; i++) {
+		given_check(a->scalars[i].resource == b->scalars[i].resource,
+			what);
+		given_check(a->scalars[i].value == b->scalars[i].value, what);
+	}
+	given_check(pod->vcpus == expected->vcpus, what);
+	given_check(pod->is_dedicated == expected->is_dedicated, what);
+	given_check(pod->requests_kvm == expected->requests_kvm, what);
+}
+
+/* The machine type and the architecture of the cluster are not in a VM's
+ * manifest, and tolerations that the API server adds are for running pods. */
+static void expect_same_constraints(const struct pod *pod,
+	const struct pod *expected, const char *what)
+{
+	given_check(pod->is_vm, what);
+	given_check(strcmp(pod->vm_name, expected->vm_name) == 0, what);
+	given_check(strcmp(pod->namespace, expected->namespace) == 0, what);
+	given_check(
+		labels_include(&expected->node_selector, &pod->node_selector),
+		what);
+	given_check(pod->has_required == expected->has_required, what);
+	given_check(pod->required.count == expected->required.count, what);
+	for (size_t i = 0; i < pod->required.count; i++) {
+		given_check(pod->required.list[i].count ==
+				expected->required.list[i].count,
+			what);
+	}
+	given_check(pod->preferred.count == expected->preferred.count, what);
+	given_check(pod->spread.hard_count == expected->spread.hard_count,
+		what);
+	given_check(pod_affinity_has_terms(&pod->affinity) ==
+			pod_affinity_has_terms(&expected->affinity),
+		what);
+	given_check(pod->tolerations.count <= expected->tolerations.count,
+		what);
+	/* The API server names the default one. */
+	given_check(*pod->scheduler_name == '\0' ||
+			strcmp(pod->scheduler_name, expected->scheduler_name) ==
+				0,
+		what);
+}
+
+static void compare(const struct json_value *record, const char *member,
+	enum placement_kind kind)
+{
+	const char *what = json_value_text_at(record, "what", "");
+	const struct json_value *manifest = json_value_get(record, member);
+	struct pod *expected = NULL;
+	struct pod *pod;
+
+	if (manifest == NULL) {
+		return;
+	}
+	assert_int_equal(
+		pod_new(&expected, interner, json_value_get(record, "pod"),
+			POD_UNSCHEDULED, NULL),
+		0);
+	pod = derive(kind, manifest, expected->namespace);
+	expect_same_requests(pod, expected, what);
+	expect_same_constraints(pod, expected, what);
+	assert_null(pod->unsupported);
+	pod_free(pod);
+	pod_free(expected);
+}
+
+static void derives_the_pods_that_virt_controller_made(void **state)
+{
+	struct json_value *records = given_file(GIVEN_DIR "derived-pods.json");
+	size_t count = 0;
+
+	(void)state;
+	for (const struct json_value *v = json_value_first(records); v != NULL;
+		v = json_value_next(v)) {
+		compare(v, "vmi", PLACEMENT_VMI_OBJECT);
+		compare(v, "vm", PLACEMENT_VM_OBJECT);
+		count++;
+	}
+	assert_int_equal(count, 10);
+	json_value_free(records);
+}
+
+static void a_pod_is_taken_as_it_is(void **state)
+{
+	struct json_value *object = given_json(
+		"{'kind':'Pod','metadata':{'name':'p','labels':{'app':'x'}},"
+		"'spec':{'containers':[{'name':'c','resources':{'requests':{"
+		"'cpu':'2','memory':'1Gi'}}}],'nodeSelector':{'a':'b'}}}");
+	struct pod *pod = derive(PLACEMENT_POD_OBJECT, object, "shop");
+
+	(void)state;
+	assert_string_equal(pod->namespace, "shop");
+	assert_string_equal(pod->name, "p");
+	assert_false(pod->is_vm);
+	assert_int_equal(pod->requests.cpu_milli, 2000);
+	assert_int_equal(pod->labels.count, 1);
+	assert_int_equal(pod->node_selector.count, 1);
+	pod_free(pod);
+	json_value_free(object);
+}
+
+static void what_the_manifest_lacks_is_said(void **state)
+{
+	scoped_buffer struct buffer derivation = BUFFER_MAX(4096);
+	struct json_value *object = given_json(
+		"{'kind':'VirtualMachine','metadata':{'name':'web','namespace':"
+		"'shop'},'spec':{'preference':{'name':'x'},"
+		"'dataVolumeTemplates':[{'metadata':{'name':'new'}}],"
+		"'template':{'spec':{'priorityClassName':'high','domain':{"
+		"'cpu':{'cores':2,'model':'Haswell','features':[{'name':'aes'},"
+		"{'name':'vmx','policy':'forbid'}]},'memory':{'guest':'2Gi'},"
+		"'devices':{'gpus':[{'name':'g','deviceName':'nvidia.com/T4'},"
+		"{'name':'h','deviceName':'nvidia.com/T4'}],"
+		"'autoattachGraphicsDevice':false}},'volumes':[{'name':'a',"
+		"'dataVolume':{'name':'new'}},{'name':'b','dataVolume':{'name':"
+		"'old'}}]}}}}");
+	struct pod *pod = NULL;
+
+	(void)state;
+	assert_int_equal(
+		launcher_spec_pod(&pod, &derivation,
+			&(const struct launcher_spec){
+				.kind = PLACEMENT_VM_OBJECT,
+				.object = object,
+				.namespace = "shop",
+				.interner = interner,
+				.settings = &launcher_settings_default },
+			NULL),
+		0);
+	assert_string_equal(derivation.data,
+		"{\"from\":\"VirtualMachine\",\"rules\":\"virt-controller of "
+		"KubeVirt 1.9\",\"cpuAllocationRatio\":10,"
+		"\"memoryOvercommitPercent\":100,\"vcpus\":2,"
+		"\"guestBytes\":2147483648,\"overheadBytes\":276824064,"
+		"\"cpuRequestedCores\":0.205,"
+		"\"memoryRequestedBytes\":2459307712,\"notes\":["
+		"\"the preference is not read\","
+		"\"the priority class is not read: priority 0\","
+		"\"claims of dataVolumeTemplates are left out\"]}");
+	assert_int_equal(pod->volumes.claim_count, 1);
+	assert_false(pod->has_required);
+	/* schedulable, the CPU model and the feature that is required */
+	assert_int_equal(pod->node_selector.count, 3);
+	/* kvm, tun, vhost-net and the GPU */
+	assert_int_equal(pod->requests.scalar_count, 4);
+	pod_free(pod);
+	json_value_free(object);
+}
+
+static void expect_refused(enum placement_kind kind, const char *json,
+	const char *why)
+{
+	scoped_buffer struct buffer derivation = BUFFER_MAX(4096);
+	struct json_value *object = given_json(json);
+	struct pod *pod = NULL;
+	struct error err;
+
+	assert_int_equal(
+		launcher_spec_pod(&pod, &derivation,
+			&(const struct launcher_spec){ .kind = kind,
+				.object = object,
+				.namespace = "shop",
+				.interner = interner,
+				.settings = &launcher_settings_default },
+			&err),
+		-EINVAL);
+	given_check(strstr(err.text, why) != NULL, err.text);
+	json_value_free(object);
+}
+
+static void refuses_a_manifest_that_says_too_little(void **state)
+{
+	(void)state;
+	expect_refused(PLACEMENT_VM_OBJECT,
+		"{'kind':'VirtualMachine','metadata':{'namespace':'other'}}",
+		"the manifest is of namespace other, and the question of shop");
+	expect_refused(PLACEMENT_VM_OBJECT, "{'kind':'VirtualMachine'}",
+		"the manifest has no spec.template.spec");
+	expect_refused(PLACEMENT_VM_OBJECT,
+		"{'kind':'VirtualMachine','spec':{'instancetype':{'name':'a'},"
+		"'template':{'spec':{}}}}",
+		"the VM names an instancetype");
+	expect_refused(PLACEMENT_VMI_OBJECT, "{'spec':{'domain':{}}}",
+		"the VM has no memory");
+	expect_refused(PLACEMENT_VMI_OBJECT,
+		"{'spec':{'domain':{'memory':{'guest':'99999Ti'}}}}",
+		"domain/memory/guest is not 1 byte to 16384 GiB");
+	expect_refused(PLACEMENT_VMI_OBJECT,
+		"{'spec':{'domain':{'memory':{'guest':'1Gi'},'cpu':{'cores':64,"
+		"'sockets':64}}}}",
+		"the VM has more than 512 vCPUs");
+	expect_refused(PLACEMENT_VMI_OBJECT,
+		"{'spec':{'domain':{'memory':{'guest':'1Gi'},'cpu':{'cores':"
+		"0.5}}}}",
+		"domain/cpu/cores is not 1 to 512");
+	expect_refused(PLACEMENT_VMI_OBJECT,
+		"{'spec':{'domain':{'memory':{'guest':'1Gi','hugepages':{"
+		"'pageSize':'4Ki'}}}}}",
+		"pageSize is neither 2Mi nor 1Gi");
+	expect_refused(PLACEMENT_VMI_OBJECT,
+		"{'spec':{'domain':{'memory':{'guest':'1Gi'}},'tolerations':"
+		"[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]}}",
+		"nested too deeply");
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	interner = interner_new();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	interner_free(interner);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(derives_the_pods_that_virt_controller_made),
+		cmocka_unit_test(a_pod_is_taken_as_it_is),
+		cmocka_unit_test(what_the_manifest_lacks_is_said),
+		cmocka_unit_test(refuses_a_manifest_that_says_too_little),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
