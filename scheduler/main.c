@@ -10,6 +10,7 @@
 #include "lib/memory.h"
 #include "lib/mq.h"
 #include "proto/wire.h"
+#include "scheduler/certificates/certificates_cmd.h"
 #include "scheduler/offline/plan_cmd.h"
 #include "scheduler/offline/score_cmd.h"
 #include "scheduler/offline/simulate_cmd.h"
@@ -20,6 +21,7 @@ static const struct program *const programs[] = {
 	&score_program,
 	&plan_program,
 	&simulate_program,
+	&certificates_program,
 };
 
 static const struct program_library libraries[] = {

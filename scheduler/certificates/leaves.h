@@ -1,0 +1,33 @@
+/* The certificates of plimsoll's programs: the Secret of each, its names and
+ * its authority. Pure. */
+#pragma once
+
+#include "lib/buffer.h"
+#include "lib/certificate_issue.h"
+#include "lib/error.h"
+#include "scheduler/certificates/authorities.h"
+#include "scheduler/certificates/config.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct leaf {
+	const char *secret;
+	const char *name; /* of the Service; for a client its only DNS name */
+	enum certificate_use use;
+	bool is_of_agents; /* the Secret is in the agents' namespace */
+};
+
+enum { LEAVES = 4 };
+extern const struct leaf leaves[LEAVES];
+
+const char *leaf_namespace(const struct leaf *leaf,
+	const struct certificates_config *config);
+
+/* Signs a certificate with a new key and appends the merge patch that stores
+ * both in the Secret, with the authority that its owner has to trust. For the
+ * codes see certificate_sign(). */
+must_check int leaf_write(struct buffer *out, const struct leaf *leaf,
+	const struct certificates_config *config,
+	const struct authorities *authorities,
+	const struct certificate_validity *validity, struct error *err);
