@@ -197,6 +197,8 @@ WRAP_test_binding_cycle = clock_monotonic_us timer_start
 WRAP_test_informers = clock_monotonic_us timer_start
 WRAP_test_node_log = log_write
 WRAP_test_http = free realloc uv_poll_init_socket
+WRAP_test_admission_check = timer_new timer_start timer_close log_write \
+	webhook_certificate
 WRAP_test_issuer = timer_new timer_start timer_close clock_monotonic_us
 WRAP_test_mq_unfinished = clock_monotonic_us getsockopt
 WRAP_test_mq = mq_unfinished_end
