@@ -219,7 +219,8 @@ WRAP_test_make_room_plans = $(WRAP_test_mover)
 WRAP_test_make_room_search = $(WRAP_test_mover)
 WRAP_test_make_room_place = $(WRAP_test_mover)
 WRAP_test_moves = mover_new mover_parts planner_new room_report_new \
-	room_report_ask room_report_close
+	room_report_ask room_report_close question_client_tell \
+	room_report_forget
 WRAP_test_planner = clock_monotonic_us
 WRAP_test_answers = timer_start
 WRAP_test_api_outlook = clock_monotonic_us questions_ask questions_cancel \

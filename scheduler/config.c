@@ -8,6 +8,8 @@
 #include <string.h>
 
 #define PRICE_MAX 1000.0
+/* A DNS subdomain, as names of schedulers are. */
+enum { NAME_MAX_BYTES = 253 };
 
 #define ROW(member_, ...)                                                      \
 	OPTION_ROW(struct scheduler_config, member_, __VA_ARGS__)
@@ -31,13 +33,31 @@ static const struct option table[] = {
 			"load-variation-risk or low-risk-overcommit"),
 	ROW(http, "http", OPTION_ADDRESS, "HOST:PORT",
 		.fallback = "0.0.0.0:7475",
-		.help = "listener for /healthz, /readyz, /metrics, "
+		.help = "listener for /healthz, /livez, /readyz, /metrics, "
 			"/v1/rebalance, /v1/room and /extender"),
 	ROW(http_tls.cert, "http-tls-cert", OPTION_TEXT, "FILE",
 		.help = "certificate of the --http listener, which then "
 			"serves HTTPS only"),
 	ROW(http_tls.key, "http-tls-key", OPTION_TEXT, "FILE",
 		.help = "private key of --http-tls-cert"),
+	ROW(http_auth, "http-auth", OPTION_CHOICE, "MODE", .fallback = "none",
+		.help = "how HTTP requests are authenticated: none, or "
+			"kubernetes (by bearer token; needs --http-tls-cert "
+			"or a loopback address); /healthz, /livez and /readyz "
+			"need none",
+		.choices = auth_mode_choices),
+	ROW(webhook, "webhook", OPTION_ADDRESS, "HOST:PORT",
+		.help = "HTTPS listener that the API server asks for the "
+			"scheduler's name of new VMs, at /mutate-pods; "
+			"default: none"),
+	ROW(webhook_tls.cert, "webhook-tls-cert", OPTION_TEXT, "FILE",
+		.help = "certificate of the --webhook listener"),
+	ROW(webhook_tls.key, "webhook-tls-key", OPTION_TEXT, "FILE",
+		.help = "private key of --webhook-tls-cert"),
+	ROW(webhook_scheduler_name, "webhook-scheduler-name", OPTION_TEXT,
+		"NAME",
+		.help = "the name that the webhook sets; default: "
+			"--scheduler-name"),
 	ROW(leader_elect, "leader-elect", OPTION_BOOL, NULL, .fallback = "true",
 		.help = "schedule pods only while holding a Lease, so that "
 			"only one replica is active"),
@@ -119,6 +139,35 @@ static int check_rebalance(struct scheduler_config *config, struct error *err)
 	return r < 0 ? error_wrap(err, r, "--rebalance-windows") : 0;
 }
 
+/* The API server calls no webhook without TLS. */
+static int check_webhook(struct scheduler_config *config, struct error *err)
+{
+	const struct tls_files *tls = &config->webhook_tls;
+
+	if (config->webhook != NULL &&
+		(tls->cert == NULL || tls->key == NULL)) {
+		return error_set(err, -EINVAL,
+			"--webhook requires --webhook-tls-cert and "
+			"--webhook-tls-key");
+	}
+	if (config->webhook == NULL &&
+		(tls->cert != NULL || tls->key != NULL)) {
+		return error_set(err, -EINVAL,
+			"--webhook-tls-cert and --webhook-tls-key require "
+			"--webhook");
+	}
+	if (config->webhook_scheduler_name == NULL) {
+		config->webhook_scheduler_name = config->scheduler_name;
+	}
+	if (strlen(config->webhook_scheduler_name) > NAME_MAX_BYTES) {
+		return error_set(err, -EINVAL,
+			"the name that the webhook sets has more than %d "
+			"characters",
+			NAME_MAX_BYTES);
+	}
+	return 0;
+}
+
 int scheduler_config_check(struct scheduler_config *config, struct error *err)
 {
 	int r = policy_find(&config->scoring, config->policy, NULL, err);
@@ -126,12 +175,14 @@ int scheduler_config_check(struct scheduler_config *config, struct error *err)
 	if (r < 0) {
 		return error_wrap(err, r, "--policy");
 	}
-	if ((config->http_tls.cert == NULL) != (config->http_tls.key == NULL)) {
-		return error_set(err, -EINVAL,
-			"--http-tls-cert and --http-tls-key require each "
-			"other");
+	r = auth_mode_check_http(config->http, &config->http_tls,
+		config->http_auth, err);
+	if (r == 0) {
+		r = check_webhook(config, err);
 	}
-	r = check_rebalance(config, err);
+	if (r == 0) {
+		r = check_rebalance(config, err);
+	}
 	if (r < 0) {
 		return r;
 	}

@@ -1,6 +1,7 @@
 /* The scheduler's flags. A test compares docs/configuration.md with them. */
 #pragma once
 
+#include "auth/auth_mode.h"
 #include "lib/credentials.h"
 #include "lib/options.h"
 #include "scheduler/mover/gate.h"
@@ -19,6 +20,10 @@ struct scheduler_config {
 	struct policy scoring;	   /* from policy; zeroed is real-load */
 	const char *http;	   /* NULL: no listener */
 	struct tls_files http_tls; /* of that listener; no CA */
+	int http_auth;		   /* enum auth_mode; of that listener */
+	const char *webhook;	   /* NULL: no webhook */
+	struct tls_files webhook_tls;
+	const char *webhook_scheduler_name; /* NULL only before the check */
 	bool leader_elect;
 	const char *lease_namespace, *lease_name; /* NULL: see leader.h */
 	int rebalance;				  /* enum mover_mode */

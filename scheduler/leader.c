@@ -12,8 +12,12 @@
 enum { HOST_MAX = 256 };
 
 struct leader {
-	struct elector *elector; /* NULL: always leader */
-	const char *lease;	 /* borrowed from the configuration, or NULL */
+	struct kube_client *client;
+	/* NULL: it does not stand for election, or has no lease to hold. */
+	struct elector *elector;
+	const char *namespace, *lease; /* borrowed; lease NULL: always leader */
+	void (*on_change)(void *owner, bool leads);
+	void *owner;
 };
 
 /* Like client-go's: the host's name for people, and a random part so that a
@@ -38,23 +42,39 @@ struct leader *leader_new(struct kube_client *client,
 {
 	const char *namespace = config->lease_namespace;
 	const char *name = config->lease_name;
-	scoped_free char *identity = make_identity();
 	struct leader *leader = xcalloc(1, sizeof(*leader));
-	struct elector_options options = {
-		.name = name != NULL ? name : config->scheduler_name,
-		.identity = identity,
-		.on_change = on_change,
-		.owner = owner,
-	};
 
+	leader->client = client;
+	leader->on_change = on_change;
+	leader->owner = owner;
 	if (config->leader_elect) {
-		options.namespace = namespace != NULL
+		leader->lease = name != NULL ? name : config->scheduler_name;
+		leader->namespace = namespace != NULL
 			? namespace
 			: kube_client_namespace(client);
-		leader->lease = options.name;
-		leader->elector = elector_new(client, &options);
 	}
 	return leader;
+}
+
+static void elect(struct leader *leader)
+{
+	scoped_free char *identity = make_identity();
+
+	leader->elector = elector_new(leader->client,
+		&(struct elector_options){ .namespace = leader->namespace,
+			.name = leader->lease,
+			.identity = identity,
+			.on_change = leader->on_change,
+			.owner = leader->owner });
+}
+
+void leader_stand(struct leader *leader)
+{
+	if (leader->lease == NULL) {
+		leader->on_change(leader->owner, true);
+	} else if (leader->elector == NULL) {
+		elect(leader);
+	}
 }
 
 const char *leader_lease(const struct leader *leader)
@@ -64,14 +84,15 @@ const char *leader_lease(const struct leader *leader)
 
 bool leader_leads(const struct leader *leader, uint64_t now_us)
 {
-	return leader->elector == NULL ||
-		elector_leads(leader->elector, now_us);
+	return leader->lease == NULL ||
+		(leader->elector != NULL &&
+			elector_leads(leader->elector, now_us));
 }
 
 void leader_describe(const struct leader *leader, struct buffer *out,
 	uint64_t now_us)
 {
-	if (!leader_leads(leader, now_us)) {
+	if (leader->elector != NULL && !leader_leads(leader, now_us)) {
 		elector_describe(leader->elector, out, now_us);
 	}
 }

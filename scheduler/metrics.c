@@ -1,6 +1,6 @@
 #include "scheduler/metrics.h"
 
-#include "lib/exposition.h"
+#include "lib/memory.h"
 #include "scheduler/filter/filter.h"
 #include "scheduler/moves_metrics.h"
 
@@ -11,6 +11,9 @@ static const struct histogram_shape pod_attempts_shape = { 1, 2, 5 };
 /* From a report's interval to the age at which a node is lost. */
 static const struct histogram_shape age_shape = { 0.25, 2, 11 };
 
+/* 5 ms, the goal, is one of the bounds. */
+static const struct histogram_shape decision_cpu_shape = { 0.0003125, 2, 12 };
+
 static double seconds(int64_t us)
 {
 	return (double)(us > 0 ? us : 0) / 1e6;
@@ -19,7 +22,7 @@ static double seconds(int64_t us)
 /* ---- events ---- */
 
 void metrics_begin(struct metrics *metrics, struct queued_pod *queued,
-	int64_t now_us)
+	int64_t now_us, uint64_t cpu_us)
 {
 	if (queued->state == QUEUED_UNSCHEDULABLE) {
 		metrics->flushed++;
@@ -29,6 +32,7 @@ void metrics_begin(struct metrics *metrics, struct queued_pod *queued,
 	}
 	queued->attempts++;
 	queued->attempt_us = now_us;
+	metrics->began_cpu_us = cpu_us;
 }
 
 /* One plugin refuses a pod for its own spec, on every node. */
@@ -58,12 +62,14 @@ static uint32_t rejecting_plugins(const struct decision *decision)
 }
 
 void metrics_decided(struct metrics *metrics, struct queued_pod *queued,
-	const struct decision *decision, int64_t now_us)
+	const struct decision *decision, int64_t now_us, uint64_t cpu_us)
 {
 	const struct node *chosen = decision_chosen(decision);
 
 	histogram_observe(&metrics->algorithm, &attempt_shape,
 		seconds(now_us - queued->attempt_us));
+	histogram_observe(&metrics->decision_cpu, &decision_cpu_shape,
+		seconds((int64_t)(cpu_us - metrics->began_cpu_us)));
 	if (chosen == NULL) {
 		queued->plugins = rejecting_plugins(decision);
 	} else if (decision->best[0].score.trust > 0) {
@@ -167,6 +173,7 @@ static void write_pods(struct buffer *out, const struct metrics *metrics)
 {
 	static const char algorithm[] =
 		"scheduler_scheduling_algorithm_duration_seconds";
+	static const char cpu[] = "plimsoll_scheduler_decision_cpu_seconds";
 	static const char sli[] =
 		"scheduler_pod_scheduling_sli_duration_seconds";
 	static const char attempts[] = "scheduler_pod_scheduling_attempts";
@@ -175,6 +182,10 @@ static void write_pods(struct buffer *out, const struct metrics *metrics)
 		EXPOSITION_HISTOGRAM);
 	histogram_write(out, algorithm, "", &metrics->algorithm,
 		&attempt_shape);
+	exposition_head(out, cpu, "CPU time of a decision",
+		EXPOSITION_HISTOGRAM);
+	histogram_write(out, cpu, "", &metrics->decision_cpu,
+		&decision_cpu_shape);
 	exposition_head(out, sli,
 		"Time from a pod's first attempt to its binding, by number of "
 		"attempts",
@@ -412,12 +423,29 @@ static void write_extended(struct buffer *out, const struct metrics *metrics)
 	}
 }
 
+static void write_certificates(struct buffer *out,
+	const struct scheduler_view *now)
+{
+	const struct exposition_certificate certificates[] = {
+		{ "aggregator", now->aggregator_expiry_s },
+		{ "http", now->http_expiry_s },
+		{ "webhook", now->webhook_expiry_s },
+	};
+
+	exposition_certificates(out,
+		"plimsoll_scheduler_certificate_expiry_timestamp_seconds",
+		certificates, count_of(certificates));
+}
+
 void metrics_write(struct buffer *out, const struct scheduler_view *now,
 	const char *profile)
 {
 	const struct metrics *metrics = now->metrics;
 
 	exposition_process(out, now->started_us);
+	exposition_responses(out, "plimsoll_scheduler_http_requests_total",
+		now->responses, count_of(now->responses));
+	write_certificates(out, now);
 	write_leader(out, now);
 	write_attempts(out, metrics, profile);
 	write_pods(out, metrics);

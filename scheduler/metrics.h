@@ -4,6 +4,7 @@
 #pragma once
 
 #include "lib/buffer.h"
+#include "lib/exposition.h"
 #include "lib/histogram.h"
 #include "scheduler/bind/binder.h"
 #include "scheduler/bind/events.h"
@@ -33,6 +34,8 @@ struct metrics {
 	struct histogram
 		attempts[ATTEMPT_RESULTS]; /* from the decision to the end */
 	struct histogram algorithm;	   /* the decision alone */
+	struct histogram decision_cpu;	   /* its CPU time */
+	uint64_t began_cpu_us;		   /* of the decision under way */
 	struct histogram sli[METRICS_ATTEMPTS_MAX]; /* by attempts less 1 */
 	struct histogram pod_attempts;
 	struct histogram load_age; /* of the chosen node's newest sample */
@@ -44,12 +47,12 @@ struct metrics {
 	uint64_t extender_requests[EXTENDER_VERBS][EXTENDER_OUTCOMES];
 };
 
-/* Before the decision. */
+/* Before the decision. cpu_us is the CPU time of the thread that decides. */
 void metrics_begin(struct metrics *metrics, struct queued_pod *queued,
-	int64_t now_us);
+	int64_t now_us, uint64_t cpu_us);
 /* After the decision. */
 void metrics_decided(struct metrics *metrics, struct queued_pod *queued,
-	const struct decision *decision, int64_t now_us);
+	const struct decision *decision, int64_t now_us, uint64_t cpu_us);
 /* No node fits. */
 void metrics_unschedulable(struct metrics *metrics,
 	const struct queued_pod *queued, int64_t now_us);
@@ -74,7 +77,13 @@ struct scheduler_view {
 	size_t connected, aggregators;
 	struct moves_stats moves;
 	int64_t now_us;
-	uint64_t started_us; /* set by the server: wall clock */
+	/* When the certificates expire, in seconds since 1970; 0: none. Those
+	 * of the listeners are set by their server. */
+	int64_t aggregator_expiry_s, http_expiry_s, webhook_expiry_s;
+	/* Set by the server: when it started, in microseconds since 1970, and
+	 * what its listeners answered. */
+	uint64_t started_us;
+	struct exposition_responses responses[2];
 };
 
 /* Appends all series. profile: the value of --scheduler-name. */

@@ -11,6 +11,7 @@
 #include "scheduler/mover/ordering.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/queue.h>
 
@@ -56,6 +57,34 @@ static bool leads(void *owner)
 
 	return moves->options.is_synced(moves->options.owner) &&
 		moves->options.leads(moves->options.owner);
+}
+
+/* ---- what aggregators tell of the moves ---- */
+
+static void tell_rebalance(void *owner, struct rebalance_state *out)
+{
+	static const char *const modes[] = {
+		[MOVER_OFF] = "Off",
+		[MOVER_RECOMMEND] = "Recommend",
+		[MOVER_AUTOMATIC] = "Automatic",
+	};
+	const struct moves *moves = owner;
+	scoped_buffer struct buffer why = BUFFER_MAX(WHY_MAX);
+
+	buffer_text(&why, "");
+	if (moves->mover == NULL) {
+		buffer_text(&why, "--rebalance is off");
+	} else {
+		mover_explain(moves->mover, &why);
+	}
+	(void)snprintf(out->mode, sizeof(out->mode), "%s",
+		modes[moves->options.config->rebalance]);
+	(void)snprintf(out->why, sizeof(out->why), "%s", why.data);
+}
+
+static void set_teller(struct moves *moves, const struct rebalance_teller *to)
+{
+	question_client_tell(moves->options.aggregators->questions, to);
 }
 
 /* ---- life ---- */
@@ -132,6 +161,8 @@ struct moves *moves_new(const struct moves_options *options)
 		open_planner(moves);
 		open_room(moves);
 	}
+	set_teller(moves,
+		&(const struct rebalance_teller){ tell_rebalance, moves });
 	return moves;
 }
 
@@ -146,6 +177,7 @@ void moves_close(struct moves *moves)
 	if (moves == NULL) {
 		return;
 	}
+	set_teller(moves, &(const struct rebalance_teller){ 0 });
 	moves_forget_rooms(moves);
 	planner_close(moves->planner);
 	room_report_close(moves->report);
@@ -209,6 +241,16 @@ void moves_describe(struct moves *moves, struct buffer *out)
 	} else {
 		mover_describe(moves->mover, out);
 	}
+}
+
+struct planner *moves_planner(const struct moves *moves)
+{
+	return moves->planner;
+}
+
+const struct kubevirt *moves_kubevirt(const struct moves *moves)
+{
+	return moves->mover == NULL ? NULL : mover_parts(moves->mover).kubevirt;
 }
 
 /* ---- GET /v1/room ---- */
@@ -338,4 +380,35 @@ void moves_forget_rooms(struct moves *moves)
 		free(request);
 		request = next;
 	}
+}
+
+void moves_forget_room(struct moves *moves, const void *owner)
+{
+	struct room_request *request, *next;
+
+	for (request = LIST_FIRST(&moves->requests); request != NULL;
+		request = next) {
+		next = LIST_NEXT(request, link);
+		if (request->owner == owner) {
+			room_report_forget(moves->report, request);
+			end_request(request);
+		}
+	}
+}
+
+static void ask_room(void *moves,
+	void (*done)(void *owner, int status, const struct buffer *body),
+	void *owner)
+{
+	moves_ask_room(moves, done, owner);
+}
+
+static void forget_room(void *moves, void *owner)
+{
+	moves_forget_room(moves, owner);
+}
+
+struct answers_room moves_room(struct moves *moves)
+{
+	return (struct answers_room){ ask_room, forget_room, moves };
 }

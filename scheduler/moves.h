@@ -4,6 +4,7 @@
 
 #include "lib/buffer.h"
 #include "proto/move.h"
+#include "scheduler/answers/answers.h"
 #include "scheduler/config.h"
 #include "scheduler/make_room/make_room.h"
 #include "scheduler/make_room/planner.h"
@@ -15,6 +16,7 @@
 
 struct aggregators;
 struct decision;
+struct kubevirt;
 struct moves;
 struct queued_pod;
 
@@ -63,12 +65,19 @@ void moves_stats(struct moves *moves, struct moves_stats *out);
 /* Appends the JSON of GET /v1/rebalance. */
 void moves_describe(struct moves *moves, struct buffer *out);
 
+/* For questions of users; NULL: nothing watches KubeVirt. Borrowed. */
+struct planner *moves_planner(const struct moves *moves);
+const struct kubevirt *moves_kubevirt(const struct moves *moves);
+
 /* Calls done exactly once, maybe before this returns: with the status and the
  * body of GET /v1/room. */
 void moves_ask_room(struct moves *moves,
 	void (*done)(void *owner, int status, const struct buffer *body),
 	void *owner);
-/* done is not called any more for those who asked. */
+/* done is not called any more for those who asked, or for this owner. */
 void moves_forget_rooms(struct moves *moves);
+void moves_forget_room(struct moves *moves, const void *owner);
+/* The same for questions of users. */
+struct answers_room moves_room(struct moves *moves);
 
 void moves_close(struct moves *moves); /* NULL is fine */

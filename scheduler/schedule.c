@@ -4,6 +4,8 @@
 #include "lib/clock.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
+#include "scheduler/admission/admission_check.h"
+#include "scheduler/answers/answers.h"
 #include "scheduler/binding_cycle.h"
 #include "scheduler/cache/informers.h"
 #include "scheduler/cache/outage.h"
@@ -38,6 +40,8 @@ struct schedule {
 	struct events *events;
 	struct leader *leader;
 	struct moves *moves;
+	struct answers *answers;
+	struct admission_check *admission;
 	struct timer *turn, *poll, *drain;
 	struct metrics metrics;
 	int64_t synced_us; /* when the caches were synced; 0: not yet */
@@ -59,8 +63,6 @@ static bool may_decide(const struct schedule *sched, int64_t now)
 		(loads_complete(sched->aggregators.loads) ||
 			now - sched->synced_us > LOAD_WAIT_US);
 }
-
-/* ---- one decision ---- */
 
 static void upload_record(struct schedule *sched, const char *sentence)
 {
@@ -112,11 +114,12 @@ static void schedule_pod(struct schedule *sched, struct queued_pod *queued,
 		    queued, now)) {
 		return; /* the pod waits for its VM's profile */
 	}
-	metrics_begin(&sched->metrics, queued, now_us());
+	metrics_begin(&sched->metrics, queued, now_us(), clock_thread_cpu_us());
 	reservations_suspend(&sched->reservations, queued->pod);
 	decide(&sched->decision, queued->pod, &sched->cache.cluster,
 		&(struct filter_options)FILTER_DEFAULTS, now);
-	metrics_decided(&sched->metrics, queued, &sched->decision, now_us());
+	metrics_decided(&sched->metrics, queued, &sched->decision, now_us(),
+		clock_thread_cpu_us());
 	chosen = decision_chosen(&sched->decision);
 	if (chosen == NULL) {
 		reservations_resume(&sched->reservations, queued->pod);
@@ -231,12 +234,28 @@ static void on_rejected(void *owner, enum rejection rejection)
 	sched->metrics.rejections[rejection]++;
 }
 
+static void on_launcher(void *owner, const struct reflector_id *id,
+	const struct json_value *pod, bool is_new)
+{
+	struct schedule *sched = owner;
+
+	admission_check_pod(sched->admission, id, pod, is_new);
+}
+
+static void on_pod_gone(void *owner, const char *uid)
+{
+	struct schedule *sched = owner;
+
+	admission_check_pod_gone(sched->admission, uid);
+}
+
 static void on_synced(void *owner)
 {
 	struct schedule *sched = owner;
 
 	sched->synced_us = now_us();
-	wake(sched);
+	admission_check_start(sched->admission);
+	leader_stand(sched->leader);
 }
 
 static void on_poll(void *owner)
@@ -302,11 +321,30 @@ static void open_moves(struct schedule *sched, struct kube_client *client)
 		.leads = leads,
 		.wake = wake,
 		.owner = sched });
+	sched->answers =
+		answers_new(&(struct answers_options){ .cache = &sched->cache,
+			.reservations = &sched->reservations,
+			.queue = &sched->queue,
+			.policy = &sched->config->scoring,
+			.questions = sched->aggregators.questions,
+			.profiles = sched->aggregators.profile_client,
+			.loop = sched->loop,
+			.planner = moves_planner(sched->moves),
+			.kubevirt = moves_kubevirt(sched->moves),
+			.room = moves_room(sched->moves),
+			.is_synced = is_synced,
+			.leads = leads,
+			.owner = sched });
 }
 
 struct moves *schedule_moves(struct schedule *sched)
 {
 	return sched->moves;
+}
+
+struct admission_check *schedule_admission(const struct schedule *sched)
+{
+	return sched->admission;
 }
 
 /* ---- life ---- */
@@ -333,6 +371,13 @@ static void open_parts(struct schedule *sched, struct kube_client *client)
 			.is_watching = is_watching,
 			.on_end = on_cycle_end,
 			.owner = sched });
+	sched->admission = admission_check_new(&(
+		struct admission_check_options){ .loop = sched->loop,
+		.client = client,
+		.cluster = &sched->cache.cluster,
+		.scheduler_name = sched->config->webhook_scheduler_name != NULL
+			? sched->config->webhook_scheduler_name
+			: name });
 	sched->informers = informers_new(client,
 		&(struct informers_options){ .cache = &sched->cache,
 			.reservations = &sched->reservations,
@@ -340,6 +385,8 @@ static void open_parts(struct schedule *sched, struct kube_client *client)
 			.scheduler_name = name,
 			.has_moves = scheduler_config_moves(sched->config),
 			.on_change = on_change,
+			.on_launcher = on_launcher,
+			.on_pod_gone = on_pod_gone,
 			.on_rejected = on_rejected,
 			.on_synced = on_synced,
 			.owner = sched });
@@ -410,6 +457,7 @@ struct scheduler_view schedule_view(struct schedule *sched)
 	}
 	moves_stats(sched->moves, &view.moves);
 	view.leads = leader_leads(sched->leader, (uint64_t)view.now_us);
+	view.aggregator_expiry_s = tls_watch_expiry_s(sched->aggregators.tls);
 	view.connected =
 		loads_connected(sched->aggregators.loads, &view.aggregators);
 	return view;
@@ -432,8 +480,10 @@ void schedule_close(struct schedule *sched)
 	if (sched == NULL) {
 		return;
 	}
+	answers_close(sched->answers);
 	moves_close(sched->moves);
 	informers_close(sched->informers);
+	admission_check_close(sched->admission);
 	aggregators_close(&sched->aggregators);
 	binding_cycle_close(sched->cycle);
 	volume_plan_fini(&sched->plan);

@@ -18,6 +18,7 @@
 struct schedule;
 struct kube_client;
 struct moves;
+struct admission_check;
 
 /* client and config outlive the scheduling loop. -EINVAL: an aggregator's URL
  * or a TLS file is invalid; otherwise the error of reading the files. */
@@ -34,6 +35,7 @@ struct scheduler_view schedule_view(struct schedule *sched);
 
 /* Borrowed. */
 struct moves *schedule_moves(struct schedule *sched);
+struct admission_check *schedule_admission(const struct schedule *sched);
 
 /* Makes no more decisions. Calls done once no binding is in flight, or after
  * 3 s. */

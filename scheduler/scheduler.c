@@ -1,5 +1,6 @@
 #include "scheduler/scheduler.h"
 
+#include "auth/access_review.h"
 #include "kube/client.h"
 #include "kube/config.h"
 #include "lib/log.h"
@@ -13,6 +14,7 @@ struct scheduler {
 	struct loop *loop;
 	struct kube_client *client;
 	struct schedule *sched;
+	struct access_review *review; /* NULL: no authentication */
 	struct server *server;
 };
 
@@ -20,6 +22,7 @@ static void close_all(void *owner)
 {
 	struct scheduler *scheduler = owner;
 
+	access_review_stop(scheduler->review);
 	server_close(scheduler->server);
 	schedule_close(scheduler->sched);
 	kube_client_close(scheduler->client);
@@ -31,6 +34,22 @@ static void on_stop(void *owner)
 	struct scheduler *scheduler = owner;
 
 	schedule_drain(scheduler->sched, close_all, scheduler);
+}
+
+static int open_review(struct scheduler *scheduler, struct error *err)
+{
+	struct kube_config kube;
+	int r;
+
+	if (scheduler->config.http_auth == AUTH_NONE) {
+		return 0;
+	}
+	r = kube_config_load(&kube, scheduler->config.kubeconfig, err);
+	if (r == 0) {
+		scheduler->review =
+			access_review_new(loop_uv(scheduler->loop), &kube);
+	}
+	return r;
 }
 
 static int start(struct scheduler *scheduler, struct error *err)
@@ -47,8 +66,15 @@ static int start(struct scheduler *scheduler, struct error *err)
 	r = schedule_new(&scheduler->sched, loop, scheduler->client,
 		&scheduler->config, err);
 	if (r == 0) {
-		r = server_new(&scheduler->server, scheduler->loop, config,
-			scheduler->sched, err);
+		r = open_review(scheduler, err);
+	}
+	if (r == 0) {
+		r = server_new(&scheduler->server,
+			&(struct server_options){ .loop = scheduler->loop,
+				.config = config,
+				.sched = scheduler->sched,
+				.review = scheduler->review },
+			err);
 	}
 	if (r == 0) {
 		log_info("scheduler started",
@@ -57,6 +83,8 @@ static int start(struct scheduler *scheduler, struct error *err)
 			log_str("server",
 				kube_client_server(scheduler->client)),
 			log_int("http", server_port(scheduler->server)),
+			log_int("webhook",
+				server_webhook_port(scheduler->server)),
 			log_str("version", plimsoll_version), LOG_END);
 	}
 	return r;
@@ -82,6 +110,7 @@ static int run(const void *config, struct error *err)
 	}
 	loop_run(scheduler.loop);
 	loop_free(scheduler.loop);
+	access_review_free(scheduler.review);
 	return 0;
 }
 

@@ -1,11 +1,14 @@
 #include "scheduler/server.h"
 
+#include "auth/http_auth.h"
 #include "lib/buffer.h"
 #include "lib/clock.h"
 #include "lib/exposition.h"
 #include "lib/httpd_listener.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
+#include "scheduler/admission/admission_metrics.h"
+#include "scheduler/admission/webhook.h"
 #include "scheduler/extender.h"
 #include "scheduler/metrics.h"
 #include "scheduler/moves.h"
@@ -14,49 +17,75 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_MAX = 4096, METRICS_MAX = 1 << 20, REBALANCE_MAX = 1 << 20 };
+enum { TEXT_MAX = 8192, METRICS_MAX = 1 << 20, REBALANCE_MAX = 1 << 20 };
 
 struct server {
 	const struct scheduler_config *config;
 	struct schedule *sched;
+	struct http_auth auth; /* serves the routes */
 	struct httpd_listener *listener;
-	uint64_t started_us; /* wall clock */
+	struct webhook *webhook; /* NULL: none */
+	uint64_t started_us;	 /* wall clock */
 };
 
-static void serve_health(struct server *server, struct httpd_request *request)
+static void serve_live(void *owner, struct httpd_request *request)
 {
-	(void)server;
+	(void)owner;
 	httpd_reply(request, 200, "text/plain", "ok\n", strlen("ok\n"));
 }
 
-static void serve_ready(struct server *server, struct httpd_request *request)
+/* A VM that nobody schedules is no reason to stop those that are. */
+static void describe_admission(const struct server *server, struct buffer *body)
 {
+	scoped_buffer struct buffer text = BUFFER_MAX(TEXT_MAX);
+
+	admission_check_describe(schedule_admission(server->sched), &text);
+	if (text.len > 0) {
+		buffer_text(body, body->len == 0 ? "ready; " : "\n");
+		buffer_text(body, text.data);
+	}
+}
+
+static void serve_ready(void *owner, struct httpd_request *request)
+{
+	const struct server *server = owner;
 	scoped_buffer struct buffer body = BUFFER_MAX(TEXT_MAX);
 	int status = schedule_is_ready(server->sched, &body) ? 200 : 503;
 
+	if (status == 200) {
+		describe_admission(server, &body);
+	}
 	buffer_text(&body, body.len == 0 ? "ok\n" : "\n");
 	httpd_reply(request, status, "text/plain", body.data, body.len);
 }
 
-static void serve_metrics(struct server *server, struct httpd_request *request)
+static void serve_metrics(void *owner, struct httpd_request *request)
 {
+	const struct server *server = owner;
 	scoped_buffer struct buffer body = BUFFER_MAX(METRICS_MAX);
 	struct scheduler_view view = schedule_view(server->sched);
 
+	view.http_expiry_s = httpd_listener_expiry_s(server->listener);
+	view.webhook_expiry_s =
+		server->webhook == NULL ? 0 : webhook_expiry_s(server->webhook);
 	view.started_us = server->started_us;
+	view.responses[0].listener = "http";
+	httpd_listener_responses(server->listener, view.responses[0].classes);
+	if (server->webhook != NULL) {
+		view.responses[1].listener = "webhook";
+		webhook_responses(server->webhook, view.responses[1].classes);
+	}
 	metrics_write(&body, &view, server->config->scheduler_name);
+	admission_metrics_write(&body, schedule_admission(server->sched),
+		server->webhook);
 	httpd_reply(request, 200, exposition_type, body.data, body.len);
 }
 
-static void serve_rebalance(struct server *server,
-	struct httpd_request *request)
+static void serve_rebalance(void *owner, struct httpd_request *request)
 {
+	const struct server *server = owner;
 	scoped_buffer struct buffer body = BUFFER_MAX(REBALANCE_MAX);
 
-	if (strcmp(httpd_method(request), "GET") != 0) {
-		httpd_reply_error(request, 405, "method not allowed, use GET");
-		return;
-	}
 	moves_describe(schedule_moves(server->sched), &body);
 	httpd_reply(request, 200, "application/json", body.data, body.len);
 }
@@ -67,16 +96,14 @@ static void on_room(void *owner, int status, const struct buffer *body)
 }
 
 /* The answer comes when plans were searched for. */
-static void serve_room(struct server *server, struct httpd_request *request)
+static void serve_room(void *owner, struct httpd_request *request)
 {
-	if (strcmp(httpd_method(request), "GET") != 0) {
-		httpd_reply_error(request, 405, "method not allowed, use GET");
-		return;
-	}
+	const struct server *server = owner;
+
 	moves_ask_room(schedule_moves(server->sched), on_room, request);
 }
 
-static void extend(struct server *server, struct httpd_request *request,
+static void extend(const struct server *server, struct httpd_request *request,
 	enum extender_verb verb)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(EXTENDER_ANSWER_MAX);
@@ -92,10 +119,6 @@ static void extend(struct server *server, struct httpd_request *request,
 	struct error err;
 	int r;
 
-	if (strcmp(httpd_method(request), "POST") != 0) {
-		httpd_reply_error(request, 405, "method not allowed, use POST");
-		return;
-	}
 	ask.body = httpd_body(request, &ask.len);
 	r = extender_answer(&out, &outcome, &view, &ask, &err);
 	metrics_extender_request(sched.metrics, verb, outcome);
@@ -107,28 +130,25 @@ static void extend(struct server *server, struct httpd_request *request,
 	}
 }
 
-static void serve_filter(struct server *server, struct httpd_request *request)
+static void serve_filter(void *owner, struct httpd_request *request)
 {
-	extend(server, request, EXTENDER_FILTER);
+	extend(owner, request, EXTENDER_FILTER);
 }
 
-static void serve_prioritize(struct server *server,
-	struct httpd_request *request)
+static void serve_prioritize(void *owner, struct httpd_request *request)
 {
-	extend(server, request, EXTENDER_PRIORITIZE);
+	extend(owner, request, EXTENDER_PRIORITIZE);
 }
 
-static const struct route {
-	const char *path;
-	void (*serve)(struct server *server, struct httpd_request *request);
-} routes[] = {
-	{ "/healthz", serve_health },
-	{ "/readyz", serve_ready },
-	{ "/metrics", serve_metrics },
-	{ "/v1/rebalance", serve_rebalance },
-	{ "/v1/room", serve_room },
-	{ "/extender/filter", serve_filter },
-	{ "/extender/prioritize", serve_prioritize },
+static const struct httpd_route routes[] = {
+	{ "/extender/filter", .post = serve_filter },
+	{ "/extender/prioritize", .post = serve_prioritize },
+	{ "/healthz", .get = serve_live, .is_open = true },
+	{ "/livez", .get = serve_live, .is_open = true },
+	{ "/metrics", .get = serve_metrics },
+	{ "/readyz", .get = serve_ready, .is_open = true },
+	{ "/v1/rebalance", .get = serve_rebalance },
+	{ "/v1/room", .get = serve_room },
 };
 
 /* The routes that take a body. */
@@ -137,45 +157,50 @@ static const struct httpd_body bodies[] = {
 	{ "POST", "/extender/prioritize", EXTENDER_BODY_MAX, false },
 };
 
-static void on_request(void *owner, struct httpd_request *request)
+static int open_listeners(struct server *server, uv_loop_t *loop,
+	struct error *err)
 {
-	const char *path = httpd_path(request);
+	const struct scheduler_config *config = server->config;
+	int r = httpd_listener_new(&server->listener, loop,
+		&(struct httpd_listener_options){ .address = config->http,
+			.tls = &config->http_tls,
+			.serve = http_auth_serve,
+			.owner = &server->auth,
+			.bodies = bodies,
+			.body_count = count_of(bodies) },
+		err);
 
-	for (size_t i = 0; i < count_of(routes); i++) {
-		if (strcmp(path, routes[i].path) == 0) {
-			routes[i].serve(owner, request);
-			return;
-		}
+	if (r < 0 || config->webhook == NULL) {
+		return r;
 	}
-	httpd_reply_error(request, 404,
-		"no such path: %s; known paths: /healthz, /readyz, "
-		"/metrics, /v1/rebalance, /v1/room, /extender/filter, "
-		"/extender/prioritize",
-		path);
+	return webhook_new(&server->webhook, loop,
+		&(struct webhook_options){ .address = config->webhook,
+			.tls = &config->webhook_tls,
+			.scheduler_name = config->webhook_scheduler_name },
+		err);
 }
 
-int server_new(struct server **out, struct loop *loop,
-	const struct scheduler_config *config, struct schedule *sched,
+int server_new(struct server **out, const struct server_options *options,
 	struct error *err)
 {
 	struct server *server = xcalloc(1, sizeof(*server));
 	int r;
 
-	server->config = config;
-	server->sched = sched;
+	server->config = options->config;
+	server->sched = options->sched;
 	server->started_us = clock_wall_us();
-	r = httpd_listener_new(&server->listener, loop_uv(loop),
-		&(struct httpd_listener_options){ .address = config->http,
-			.tls = &config->http_tls,
-			.serve = on_request,
-			.owner = server,
-			.bodies = bodies,
-			.body_count = count_of(bodies) },
-		err);
+	server->auth = (struct http_auth){
+		options->review,
+		{ .routes = routes, .count = count_of(routes), .owner = server }
+	};
+	r = open_listeners(server, loop_uv(options->loop), err);
 	if (r < 0) {
+		httpd_listener_close(server->listener);
 		free(server);
 		return r;
 	}
+	admission_check_set_webhook(schedule_admission(server->sched),
+		server->webhook);
 	*out = server;
 	return 0;
 }
@@ -185,10 +210,18 @@ uint16_t server_port(const struct server *server)
 	return httpd_listener_port(server->listener);
 }
 
+uint16_t server_webhook_port(const struct server *server)
+{
+	return server->webhook == NULL ? 0 : webhook_port(server->webhook);
+}
+
 void server_close(struct server *server)
 {
 	if (server != NULL) {
 		moves_forget_rooms(schedule_moves(server->sched));
+		admission_check_set_webhook(schedule_admission(server->sched),
+			NULL);
+		webhook_close(server->webhook);
 		httpd_listener_close(server->listener);
 		free(server);
 	}

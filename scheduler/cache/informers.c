@@ -124,6 +124,9 @@ static void remove_pod(struct informers *informers, const char *uid)
 
 static void on_pod_deleted(void *owner, const struct reflector_id *id)
 {
+	const struct informers *informers = owner;
+
+	informers->options.on_pod_gone(informers->options.owner, id->uid);
 	remove_pod(owner, id->uid);
 }
 
@@ -213,6 +216,9 @@ static void on_pod(void *owner, const struct reflector_id *id,
 	struct pod *pod;
 	struct error err;
 
+	if (is_launcher(object)) {
+		o->on_launcher(o->owner, id, object, informers->is_synced);
+	}
 	if (*node == '\0' && !is_ours && !is_nominated(object)) {
 		remove_nominated(informers, id->uid);
 		return;

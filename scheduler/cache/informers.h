@@ -2,6 +2,7 @@
  * date. */
 #pragma once
 
+#include "kube/reflector.h"
 #include "lib/buffer.h"
 #include "scheduler/cache/cache.h"
 #include "scheduler/cache/queue.h"
@@ -24,6 +25,11 @@ struct informers_options {
 	bool has_moves;
 	/* The cache or the queue changed. */
 	void (*on_change)(void *owner);
+	/* A VM's pod of any scheduler exists, or is gone; is_new: not before
+	 * the caches were synced. Both are called for known pods, too. */
+	void (*on_launcher)(void *owner, const struct reflector_id *id,
+		const struct json_value *pod, bool is_new);
+	void (*on_pod_gone)(void *owner, const char *uid);
 	/* A kubelet rejected a pod of this scheduler. The cache knows it. */
 	void (*on_rejected)(void *owner, enum rejection rejection);
 	/* Called once, when nodes, pods and constraints are synced. */

@@ -56,11 +56,11 @@ static void scene_fini(struct scene *scene)
 
 static void decide_at(struct scene *scene, int64_t at, int64_t took_us)
 {
-	metrics_begin(&scene->metrics, scene->queued, at);
+	metrics_begin(&scene->metrics, scene->queued, at, 7000);
 	decide(&scene->decision, scene->queued->pod, &scene->cache.cluster,
 		&(struct filter_options)FILTER_DEFAULTS, at);
 	metrics_decided(&scene->metrics, scene->queued, &scene->decision,
-		at + took_us);
+		at + took_us, 7000 + (uint64_t)took_us / 2);
 }
 
 /* Fails unless the metrics contain the line. */
@@ -122,6 +122,28 @@ static void a_bound_pod_counts_from_its_first_attempt(void **state)
 		"plimsoll_scheduler_events_suppressed_total{limit=\"total\"} "
 		"7");
 	assert_has_line(&scene, "leader_election_master_status{name=\"l\"} 1");
+	scene_fini(&scene);
+}
+
+static void a_decision_counts_by_its_cpu_time(void **state)
+{
+	static const char *const lines[] = {
+		"plimsoll_scheduler_decision_cpu_seconds_bucket{"
+		"le=\"0.0025\"} 1",
+		"plimsoll_scheduler_decision_cpu_seconds_bucket{"
+		"le=\"0.005\"} 2",
+		"plimsoll_scheduler_decision_cpu_seconds_sum 0.0075",
+		"plimsoll_scheduler_decision_cpu_seconds_count 2",
+	};
+	struct scene scene;
+	(void)state;
+
+	scene_init(&scene, true, "64Gi");
+	decide_at(&scene, NOW, 5000);
+	decide_at(&scene, NOW, 10000);
+	for (size_t i = 0; i < count_of(lines); i++) {
+		assert_has_line(&scene, lines[i]);
+	}
 	scene_fini(&scene);
 }
 
@@ -270,6 +292,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_bound_pod_counts_from_its_first_attempt),
+		cmocka_unit_test(a_decision_counts_by_its_cpu_time),
 		cmocka_unit_test(bounds_are_those_of_kube_scheduler),
 		cmocka_unit_test(an_unschedulable_pod_counts_for_each_plugin),
 		cmocka_unit_test(an_unsupported_pod_counts_for_its_plugin),

@@ -13,6 +13,16 @@
 
 /* ---- stand-ins: a report for which too many wait ---- */
 
+enum { WAITING_MAX = 2 };
+
+/* Those who wait for the report, if it takes any. */
+static struct {
+	void (*done)(void *owner, const char *fits, const char *error);
+	void *owner;
+} waiting[WAITING_MAX];
+static size_t waiting_count;
+static bool report_takes;
+
 struct mover *__wrap_mover_new(const struct mover_options *options);
 struct mover *__wrap_mover_new(const struct mover_options *options)
 {
@@ -58,9 +68,26 @@ bool __wrap_room_report_ask(struct room_report *report,
 	void *owner)
 {
 	(void)report;
-	(void)done;
-	(void)owner;
-	return false;
+	if (!report_takes) {
+		return false;
+	}
+	assert_true(waiting_count < WAITING_MAX);
+	waiting[waiting_count].done = done;
+	waiting[waiting_count++].owner = owner;
+	return true;
+}
+
+void __wrap_room_report_forget(struct room_report *report, void *owner);
+void __wrap_room_report_forget(struct room_report *report, void *owner)
+{
+	(void)report;
+	for (size_t i = 0; i < waiting_count; i++) {
+		if (waiting[i].owner == owner) {
+			waiting[i] = waiting[--waiting_count];
+			return;
+		}
+	}
+	fail();
 }
 
 void __wrap_room_report_close(struct room_report *report);
@@ -69,7 +96,20 @@ void __wrap_room_report_close(struct room_report *report)
 	(void)report;
 }
 
+static struct rebalance_teller teller;
+
+void __wrap_question_client_tell(struct question_client *client,
+	const struct rebalance_teller *to);
+void __wrap_question_client_tell(struct question_client *client,
+	const struct rebalance_teller *to)
+{
+	(void)client;
+	teller = *to;
+}
+
 /* ---- the tests ---- */
+
+static struct aggregators aggregators;
 
 struct answer {
 	unsigned count;
@@ -92,7 +132,8 @@ static void without_moves_the_room_is_answered_at_once(void **state)
 	const struct scheduler_config config = { .make_room_timeout_us =
 							 60000000 };
 	struct moves *moves =
-		moves_new(&(struct moves_options){ .config = &config });
+		moves_new(&(struct moves_options){ .config = &config,
+			.aggregators = &aggregators });
 	struct answer answer = { 0 };
 	struct moves_stats stats;
 	(void)state;
@@ -113,7 +154,6 @@ static void without_moves_the_room_is_answered_at_once(void **state)
 
 static void more_than_may_wait_for_room_get_503_at_once(void **state)
 {
-	static struct aggregators aggregators;
 	const struct scheduler_config config = { .rebalance = MOVER_RECOMMEND };
 	struct moves *moves =
 		moves_new(&(struct moves_options){ .config = &config,
@@ -129,11 +169,54 @@ static void more_than_may_wait_for_room_get_503_at_once(void **state)
 	moves_close(moves);
 }
 
+static void one_who_left_is_not_told_of_the_room(void **state)
+{
+	const struct scheduler_config config = { .rebalance = MOVER_RECOMMEND };
+	struct moves *moves =
+		moves_new(&(struct moves_options){ .config = &config,
+			.aggregators = &aggregators });
+	const struct answers_room room = moves_room(moves);
+	struct answer stays = { 0 }, leaves = { 0 };
+	(void)state;
+
+	report_takes = true;
+	room.ask(room.moves, on_room, &leaves);
+	room.ask(room.moves, on_room, &stays);
+	room.forget(room.moves, &leaves);
+	assert_int_equal(waiting_count, 1);
+	waiting[0].done(waiting[0].owner, "{}", NULL);
+	assert_int_equal(stays.count, 1);
+	assert_non_null(strstr(stays.body, "\"fits\":{}"));
+	assert_int_equal(leaves.count, 0);
+	waiting_count = 0;
+	report_takes = false;
+	moves_close(moves);
+}
+
+static void without_moves_aggregators_are_told_that_they_are_off(void **state)
+{
+	const struct scheduler_config config = { 0 };
+	struct moves *moves =
+		moves_new(&(struct moves_options){ .config = &config,
+			.aggregators = &aggregators });
+	struct rebalance_state told = { 0 };
+	(void)state;
+
+	teller.tell(teller.owner, &told);
+	assert_string_equal(told.mode, "Off");
+	assert_string_equal(told.why, "--rebalance is off");
+	moves_close(moves);
+	assert_null(teller.tell);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_moves_the_room_is_answered_at_once),
 		cmocka_unit_test(more_than_may_wait_for_room_get_503_at_once),
+		cmocka_unit_test(one_who_left_is_not_told_of_the_room),
+		cmocka_unit_test(
+			without_moves_aggregators_are_told_that_they_are_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,12 +147,29 @@ static void count_call(void *owner)
 	++*(unsigned *)owner;
 }
 
+/* Until then, another replica may be able to decide. */
+static void stands_for_election_once_the_caches_are_synced(void **state)
+{
+	unsigned drained = 0;
+
+	(void)state;
+	deliver_node("n1");
+	take_turns();
+	for (size_t i = 0; i < world.count; i++) {
+		assert_null(strstr(world.open[i]->path, "/leases"));
+	}
+	schedule_drain(world.sched, count_call, &drained);
+	take_turns();
+	assert_int_equal(drained, 1); /* there is no Lease to release */
+}
+
 static void releases_the_lease_when_it_stops(void **state)
 {
 	scoped_free char *back = NULL;
 	unsigned drained = 0;
 
 	(void)state;
+	deliver_synced();
 	take_turns();
 	lead();
 	schedule_drain(world.sched, count_call, &drained);
@@ -306,6 +323,7 @@ static void binds_nothing_if_the_lease_is_lost_before_volumes_are_bound(
 	const struct scheduler_view view = schedule_view(world.sched);
 
 	(void)state;
+	deliver_synced();
 	take_turns();
 	lead();
 	deliver_pod_with_disk();
@@ -528,6 +546,7 @@ int main(void)
 			requeues_a_pod_whose_volumes_are_not_bound_in_time),
 		ELECTION_TEST(
 			binds_nothing_if_the_lease_is_lost_before_volumes_are_bound),
+		ELECTION_TEST(stands_for_election_once_the_caches_are_synced),
 		ELECTION_TEST(binds_nothing_before_holding_the_lease),
 		ELECTION_TEST(binds_nothing_while_another_replica_leads),
 		ELECTION_TEST(releases_the_lease_when_it_stops),

@@ -8,6 +8,7 @@ static struct {
 	struct reservations reservations;
 	struct queue queue;
 	struct informers *informers;
+	unsigned launchers, new_launchers, gone;
 } scene;
 
 static void ignore(void *owner)
@@ -15,10 +16,28 @@ static void ignore(void *owner)
 	(void)owner;
 }
 
+static void count_launcher(void *owner, const struct reflector_id *id,
+	const struct json_value *pod, bool is_new)
+{
+	(void)owner;
+	(void)id;
+	(void)pod;
+	scene.launchers++;
+	scene.new_launchers += is_new;
+}
+
+static void count_gone(void *owner, const char *uid)
+{
+	(void)owner;
+	(void)uid;
+	scene.gone++;
+}
+
 static int begin(void **state)
 {
 	(void)state;
 	memset(&world, 0, sizeof(world));
+	memset(&scene, 0, sizeof(scene));
 	cache_init(&scene.cache);
 	reservations_init(&scene.reservations, &scene.cache);
 	queue_init(&scene.queue);
@@ -28,6 +47,8 @@ static int begin(void **state)
 			.queue = &scene.queue,
 			.scheduler_name = "s",
 			.on_change = ignore,
+			.on_launcher = count_launcher,
+			.on_pod_gone = count_gone,
 			.on_synced = ignore });
 	return 0;
 }
@@ -105,12 +126,29 @@ static void a_pod_of_another_namespace_ends_no_order(void **state)
 	assert_int_equal(reserved(), 0);
 }
 
+static void pods_of_vms_are_told_and_new_once_the_caches_are_synced(
+	void **state)
+{
+	(void)state;
+	deliver_launcher("old", "default", "", "", "Pending");
+	assert_int_equal(scene.launchers, 1);
+	assert_int_equal(scene.new_launchers, 0);
+	deliver_synced();
+	deliver_launcher("bound", "default", "", ",'nodeName':'n1'", "Running");
+	assert_int_equal(scene.new_launchers, 1);
+	deliver_pod("no-vm", "1", "x");
+	assert_int_equal(scene.launchers, 2);
+	deliver_deleted(&world.pods, "bound");
+	assert_int_equal(scene.gone, 1);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 		TEST(only_the_target_of_an_ordered_move_goes_first),
 		TEST(a_pod_of_another_namespace_ends_no_order),
+		TEST(pods_of_vms_are_told_and_new_once_the_caches_are_synced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
