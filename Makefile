@@ -78,7 +78,8 @@ CFLAGS = -std=c17 $(CFLAGS_$(BUILD)) $(WARN)
 LDFLAGS = $(IN_SYSROOT) $(LDFLAGS_$(BUILD)) -Wl,--as-needed
 
 PROGRAMS = agent aggregator scheduler
-BINS = $(PROGRAMS:%=$(BIN)/plimsoll-%)
+PLUGIN = $(BIN)/kubectl-plimsoll
+BINS = $(PROGRAMS:%=$(BIN)/plimsoll-%) $(PLUGIN)
 # bin/ is what people run: the release build. Other builds keep to themselves.
 BIN = $(if $(filter build/release,$(OUT)),bin,$(OUT)/bin)
 
@@ -86,7 +87,7 @@ BIN = $(if $(filter build/release,$(OUT)),bin,$(OUT)/bin)
 objects = $(patsubst %.c,$(OUT)/%.o,$(wildcard $(1)/*.c $(1)/*/*.c)) \
 	$(if $(filter aggregator,$(1)),$(OUT)/gen/page_files.o)
 # The daemon whose headers a test includes: it links that one.
-room_of = $(firstword $(shell grep -ohE '"(agent|aggregator|scheduler)/' $(1) \
+room_of = $(firstword $(shell grep -ohE '"(agent|aggregator|scheduler|kubectl)/' $(1) \
 	| tr -d '"/'))
 # The archive of that daemon, without its main: a test links what it calls.
 daemon_of = $(foreach room,$(room_of),$(OUT)/$(room)/daemon.a)
@@ -123,7 +124,7 @@ help: ## what can be made
 # ---- building -------------------------------------------------------------
 
 .PHONY: all
-all: $(BINS) ## build the three programs into bin/
+all: $(BINS) ## build the programs into bin/
 
 # Rebuilds everything when the flags change.
 FLAGS = $(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(LIBS)
@@ -144,6 +145,14 @@ $(GEN)/%.pb-c.c: proto/%.proto
 	@mkdir -p $(@D)
 	protoc-c --proto_path=proto --c_out=$(GEN) $<
 $(GEN)/%.pb-c.h: $(GEN)/%.pb-c.c ;
+
+# deploy/preflight.sh as bytes: kubectl plimsoll preflight runs it.
+$(GEN)/preflight_script.h: deploy/preflight.sh
+	@mkdir -p $(@D)
+	@(echo 'static const char preflight_script[] = {'; \
+		od -An -v -tx1 $< | sed 's/ \(..\)/0x\1,/g'; \
+		echo '0};') > $@
+$(OUT)/kubectl/preflight.o: $(GEN)/preflight_script.h
 
 # The files of the page, which plimsoll-aggregator serves. Those of dygraphs lose
 # the names of files that are not served.
@@ -179,9 +188,13 @@ $(OUT)/$(1)/daemon.a: $(filter-out %/main.o,$(call objects,$(1)))
 	@rm -f $$@
 	$(AR) crs $$@ $$^
 endef
-$(foreach program,$(PROGRAMS),$(eval $(call daemon_rule,$(program))))
+$(foreach program,$(PROGRAMS) kubectl,$(eval $(call daemon_rule,$(program))))
 
 $(BIN)/plimsoll-%: $$(call objects,$$*) $(ARCHIVES)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(PLUGIN): $(call objects,kubectl) $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -551,7 +564,8 @@ TIDY_DONE := $(ALL_SRCS:%=build/tidy/%)
 
 .PHONY: lint format
 lint: packages-lint ## format, clang-tidy, cppcheck, layers, banned calls
-	@$(MAKE) -s -j$(JOBS) $(WIRE_HDRS) $(GEN)/version.h
+	@$(MAKE) -s -j$(JOBS) $(WIRE_HDRS) $(GEN)/version.h \
+		$(GEN)/preflight_script.h
 	@clang-format-14 --dry-run -Werror $(ALL_SRCS) $(ALL_HDRS)
 	@python3 tests/support/lint.py
 	@cppcheck --quiet --error-exitcode=1 --std=c11 -j$(JOBS) \
@@ -563,7 +577,8 @@ lint: packages-lint ## format, clang-tidy, cppcheck, layers, banned calls
 
 .PHONY: tidy
 tidy: $(TIDY_DONE)
-build/tidy/%: % .clang-tidy | $(WIRE_HDRS) $(GEN)/version.h
+build/tidy/%: % .clang-tidy | $(WIRE_HDRS) $(GEN)/version.h \
+		$(GEN)/preflight_script.h
 	@mkdir -p $(@D)
 	@$(TIDY) $< -- -std=c17 $(call tidy_flags,$<) 2> $@.err \
 		|| { cat $@.err; exit 1; }

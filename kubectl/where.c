@@ -1,0 +1,154 @@
+/* kubectl plimsoll where VM | -f FILE */
+#include "kube/json_value.h"
+#include "kubectl/cluster.h"
+#include "kubectl/command.h"
+#include "kubectl/fields.h"
+#include "kubectl/flags.h"
+#include "kubectl/manifest.h"
+#include "kubectl/output.h"
+#include "kubectl/placement.h"
+#include "kubectl/terminal.h"
+#include "lib/buffer.h"
+#include "lib/memory.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum { TEXT_MAX = 16 << 20 };
+
+/* kubectl's rule about a namespace in a file, and -n. */
+static int check_namespace(struct cluster *cluster,
+	const struct json_value *object, struct error *err)
+{
+	const char *inside =
+		json_value_text_at(object, "metadata/namespace", "");
+
+	if (*inside == '\0' ||
+		strcmp(inside, cluster_namespace(cluster)) == 0) {
+		return 0;
+	}
+	if (cluster->flags->namespace == NULL && flags_is_name(inside)) {
+		cluster_use_namespace(cluster, inside);
+		return 0;
+	}
+	return error_set(err, -EBADMSG,
+		"the namespace from the provided object \"%.63s\" does not "
+		"match the namespace \"%.63s\". You must pass "
+		"'--namespace=%.63s' to perform this operation.",
+		inside, cluster_namespace(cluster), inside);
+}
+
+static int check_kind(const struct json_value *object, struct error *err)
+{
+	static const char *const kinds[] = { "VirtualMachine",
+		"VirtualMachineInstance", "Pod" };
+	const char *kind = json_value_text_at(object, "kind", "");
+
+	for (size_t i = 0; i < count_of(kinds); i++) {
+		if (strcmp(kind, kinds[i]) == 0) {
+			return 0;
+		}
+	}
+	return error_set(err, -EBADMSG,
+		"a VirtualMachine, VirtualMachineInstance or Pod can be placed "
+		"and not a \"%.60s\"",
+		kind);
+}
+
+static int ask_file(struct json_value **out, struct cluster *cluster,
+	struct error *err)
+{
+	struct json_value *object = NULL;
+	int r = manifest_read(&object, cluster->flags->values[FLAG_FILENAME],
+		err);
+
+	if (r == 0) {
+		r = check_kind(object, err);
+	}
+	if (r == 0) {
+		r = check_namespace(cluster, object, err);
+	}
+	if (r == 0) {
+		r = placement_ask_object(out, cluster, object, err);
+	}
+	json_value_free(object);
+	return r;
+}
+
+static int ask_name(struct json_value **out, struct cluster *cluster,
+	struct error *err)
+{
+	const char *name = cluster->flags->names[0];
+	bool is_pod = strncmp(name, "pod/", 4) == 0;
+
+	if (is_pod) {
+		name += 4;
+	} else if (strncmp(name, "vm/", 3) == 0) {
+		name += 3;
+	}
+	if (!flags_is_name(name)) {
+		return error_set(err, COMMAND_USAGE,
+			"'%.100s' is neither the name of a VM nor of a pod",
+			cluster->flags->names[0]);
+	}
+	return is_pod ? placement_ask_pod(out, cluster, name, err)
+		      : placement_ask_vm(out, cluster, name, err);
+}
+
+static void show(const struct json_value *placement, enum output output)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(TEXT_MAX);
+	scoped_free char *chosen = field_text(placement, "status/chosen", "");
+
+	if (output == OUTPUT_JSON || output == OUTPUT_YAML) {
+		output_object(output, placement);
+	} else if (output == OUTPUT_NAME) {
+		buffer_printf(&out, *chosen == '\0' ? "%s" : "node/%s\n",
+			chosen);
+	} else {
+		placement_put(&out, placement, output == OUTPUT_WIDE);
+	}
+	terminal_print(&out);
+}
+
+static int where_run(struct cluster *cluster, struct error *err)
+{
+	const struct flags *flags = cluster->flags;
+	bool has_file = flags->values[FLAG_FILENAME] != NULL;
+	struct json_value *placement = NULL;
+	enum output output;
+	int r;
+
+	if (output_of(&output, flags, err) < 0) {
+		return COMMAND_USAGE;
+	}
+	if (flags->name_count + has_file != 1) {
+		return error_set(err, COMMAND_USAGE,
+			"You must name one VM or pod, or a file with -f");
+	}
+	r = has_file ? ask_file(&placement, cluster, err)
+		     : ask_name(&placement, cluster, err);
+	if (r == 0) {
+		show(placement, output);
+		json_value_free(placement);
+	}
+	return r;
+}
+
+const struct command where_command = {
+	.name = "where",
+	.usage = "where (VM | pod/POD | -f FILE) [options]",
+	.summary = "Show where a VM or pod would be placed now",
+	.text = " The leading scheduler answers, with its reservations and its "
+		"policy, node by node:\n the score of each feasible node, and "
+		"why the others are not feasible. Nothing is\n created. With "
+		"-o name only the chosen node is printed, or nothing.",
+	.examples =
+		"  # Where would this VM go?\n"
+		"  kubectl plimsoll where -f vm.yaml\n\n"
+		"  # Where would a VM go if it were started again?\n"
+		"  kubectl plimsoll where web-1 -n shop -o wide",
+	.flags = FLAG_BIT(FLAG_FILENAME) | FLAG_BIT(FLAG_OUTPUT),
+	.run = where_run,
+	.completes = "vm",
+};

@@ -1,0 +1,194 @@
+/* kubectl plimsoll why VM|POD */
+#include "kube/json_value.h"
+#include "kube/url_query.h"
+#include "kubectl/cluster.h"
+#include "kubectl/command.h"
+#include "kubectl/decision_list.h"
+#include "kubectl/flags.h"
+#include "kubectl/pending.h"
+#include "kubectl/terminal.h"
+#include "lib/buffer.h"
+#include "lib/memory.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum { PATH_MAX_BYTES = 4 << 10, TEXT_MAX = 4 << 20 };
+
+/* The VM or pod in question. */
+struct subject {
+	const char *name;
+	bool is_pod;
+	bool is_certain; /* the user said whether it is a pod */
+};
+
+static int read_subject(struct subject *out, const struct flags *flags,
+	struct error *err)
+{
+	static const struct {
+		const char *prefix;
+		bool is_pod;
+	} kinds[] = {
+		{ "vm/", false },
+		{ "vmi/", false },
+		{ "virtualmachine/", false },
+		{ "virtualmachineinstance/", false },
+		{ "pod/", true },
+		{ "pods/", true },
+		{ "po/", true },
+	};
+
+	if (flags->name_count != 1 || *flags->names[0] == '\0') {
+		return error_set(err, COMMAND_USAGE,
+			"You must name one VM or pod");
+	}
+	out->name = flags->names[0];
+	for (size_t i = 0; i < count_of(kinds); i++) {
+		size_t len = strlen(kinds[i].prefix);
+
+		if (strncmp(out->name, kinds[i].prefix, len) == 0) {
+			out->name += len;
+			out->is_pod = kinds[i].is_pod;
+			out->is_certain = true;
+			break;
+		}
+	}
+	if (!flags_is_name(out->name)) {
+		return error_set(err, COMMAND_USAGE,
+			"'%.100s' is neither the name of a VM nor of a pod",
+			flags->names[0]);
+	}
+	return 0;
+}
+
+static void add(void *owner, const struct json_value *object)
+{
+	decision_list_add(owner, object);
+}
+
+static int get_decisions(struct decision_list *list, struct cluster *cluster,
+	const struct subject *subject, struct error *err)
+{
+	scoped_buffer struct buffer path = BUFFER_MAX(PATH_MAX_BYTES);
+	scoped_free char *fields = xasprintf("spec.%s=%s",
+		subject->is_pod ? "podName" : "vmName", subject->name);
+
+	buffer_printf(&path, "%s/namespaces/%s/decisions", CLUSTER_API,
+		cluster_namespace(cluster));
+	url_query_add(&path, "fieldSelector", fields);
+	if (path.overflowed) {
+		return error_set(err, COMMAND_USAGE, "the name is too long");
+	}
+	return cluster_list(cluster, path.data, add, list, err);
+}
+
+/* Finds out whether a bare name is that of a VM, and writes its state. */
+static int put_state(struct buffer *out, struct cluster *cluster,
+	struct subject *subject, struct error *err)
+{
+	int r;
+
+	if (!subject->is_pod) {
+		r = pending_vm(out, cluster, subject->name, err);
+		if (r != -ENOENT || subject->is_certain) {
+			return r;
+		}
+		subject->is_pod = true;
+	}
+	return pending_pod(out, cluster, subject->name, err);
+}
+
+static void put_decisions(struct buffer *out, struct decision_list *list,
+	const struct subject *subject)
+{
+	if (list->count == 0) {
+		buffer_printf(out,
+			"\nplimsoll has recorded no decision about this %s.\n",
+			subject->is_pod ? "pod" : "VM");
+		return;
+	}
+	buffer_text(out, "\n");
+	decision_list_write(out, list);
+}
+
+static int explain(struct decision_list *list, struct cluster *cluster,
+	struct subject *subject, struct error *err)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(TEXT_MAX);
+	int state = put_state(&out, cluster, subject, err);
+	int r;
+
+	/* Decisions outlive their pods. */
+	if (state < 0 && state != -ENOENT) {
+		return state;
+	}
+	if (state < 0 && !subject->is_certain) {
+		subject->is_pod = false;
+	}
+	r = get_decisions(list, cluster, subject, err);
+	if (r == 0 && list->count == 0 && state < 0 && !subject->is_certain) {
+		subject->is_pod = true;
+		r = get_decisions(list, cluster, subject, err);
+	}
+	if (r < 0) {
+		return r;
+	}
+	if (list->count == 0 && state < 0) {
+		return error_set(err, -ENOENT,
+			"there is no VM or pod \"%.100s\" in namespace "
+			"\"%.100s\", and no decision about one",
+			subject->name, cluster_namespace(cluster));
+	}
+	if (state < 0) {
+		buffer_printf(&out, "%s %s/%s is gone.\n",
+			subject->is_pod ? "Pod" : "VM",
+			cluster_namespace(cluster), subject->name);
+	}
+	if (output_is_table(list->output)) {
+		put_decisions(&out, list, subject);
+	} else {
+		buffer_clear(&out);
+		decision_list_write(&out, list);
+	}
+	terminal_print(&out);
+	return 0;
+}
+
+static int why_run(struct cluster *cluster, struct error *err)
+{
+	static const unsigned limit[] = { 1, DECISION_LIST_MAX };
+	struct decision_list list = { 0 };
+	struct subject subject = { 0 };
+	unsigned max;
+	int r;
+
+	if (read_subject(&subject, cluster->flags, err) < 0 ||
+		output_of(&list.output, cluster->flags, err) < 0 ||
+		flags_number(&max, cluster->flags, FLAG_LIMIT, limit, err) <
+			0) {
+		return COMMAND_USAGE;
+	}
+	list.max = max;
+	r = explain(&list, cluster, &subject, err);
+	decision_list_fini(&list);
+	return r;
+}
+
+const struct command why_command = {
+	.name = "why",
+	.usage = "why (VM | POD | vm/VM | pod/POD) [options]",
+	.summary = "Explain where a VM or pod was placed, or why it waits",
+	.text = " Shows the state of the VM or pod and the scheduler's last "
+		"decisions about it in\n words: the chosen node, the reason, "
+		"and the nodes that were not feasible. With -o wide\n also the "
+		"scores of the best nodes.",
+	.examples =
+		"  # Why is this VM where it is, or why is it pending?\n"
+		"  kubectl plimsoll why web-1 -n shop\n\n"
+		"  # The last ten decisions about a pod, with scores\n"
+		"  kubectl plimsoll why pod/virt-launcher-web-1-x7k2p "
+		"--limit=10 -o wide",
+	.flags = FLAG_BIT(FLAG_LIMIT) | FLAG_BIT(FLAG_OUTPUT),
+	.run = why_run,
+	.completes = "vm",
+};

@@ -1,0 +1,102 @@
+#include "kubectl/load_rows.h"
+
+#include "kube/json_value.h"
+#include "lib/buffer.h"
+#include "lib/memory.h"
+#include "tests/support/cm.h"
+
+#include <string.h>
+
+static void add(struct load_rows *rows, const char *text)
+{
+	scoped_free char *json = xstrdup(text);
+	struct json_value *object = NULL;
+
+	for (char *at = json; *at != '\0'; at++) {
+		*at = (char)(*at == '\'' ? '"' : *at);
+	}
+	assert_int_equal(json_value_parse(&object, json, strlen(json), NULL),
+		0);
+	load_rows_add(rows, object);
+	json_value_free(object);
+}
+
+static void a_vms_hottest_resource_is_what_it_waits_for(void **state)
+{
+	static const struct {
+		const char *status, *hottest;
+	} cases[] = {
+		{ "{}", "-" },
+		{ "{'contention':0.009,'ioPressure':0.005}", "-" },
+		{ "{'contention':0.2,'ioPressure':0.1}", "cpu" },
+		{ "{'contention':0.2,'memoryPressure':0.3}", "memory" },
+		{ "{'contention':0.2,'memoryPressure':0.3,'ioPressure':0.4}",
+			"io" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		scoped_free char *text =
+			xasprintf("{'status':%s}", cases[i].status);
+		struct load_rows rows = { 0 };
+
+		add(&rows, text);
+		assert_string_equal(rows.rows[0].hottest, cases[i].hottest);
+		load_rows_fini(&rows);
+	}
+}
+
+static void a_moving_vm_has_a_target(void **state)
+{
+	struct load_rows rows = { 0 };
+
+	(void)state;
+	add(&rows,
+		"{'spec':{'nodeName':'a'},'status':{'pods':["
+		"{'nodeName':'a'},{'nodeName':'b'}]}}");
+	add(&rows,
+		"{'spec':{'nodeName':'a'},'status':{'pods':["
+		"{'nodeName':'a'}]}}");
+	assert_string_equal(rows.rows[0].target, "b");
+	assert_string_equal(rows.rows[1].target, "");
+	load_rows_fini(&rows);
+}
+
+static void unknown_figures_sort_last_and_equals_by_name(void **state)
+{
+	static const enum load_sort sorts[] = { SORT_HEAT, SORT_CPU,
+		SORT_MEMORY, SORT_CONTENTION, SORT_IO };
+	struct load_rows rows = { 0 };
+
+	(void)state;
+	add(&rows, "{'metadata':{'name':'unknown'},'status':{}}");
+	for (int i = 0; i < 3; i++) {
+		scoped_free char *text = xasprintf(
+			"{'metadata':{'name':'%c'},'status':{'usedCores':%d,"
+			"'memoryBytes':%d,'contention':%d,'ioPressure':%d}}",
+			"bac"[i], i / 2, i / 2, i / 2, i / 2);
+
+		add(&rows, text);
+	}
+	for (size_t i = 0; i < count_of(sorts); i++) {
+		load_rows_sort(&rows, SORT_NAME);
+		assert_string_equal(rows.rows[3].name, "unknown");
+		load_rows_sort(&rows, sorts[i]);
+		assert_string_equal(rows.rows[0].name, "c");
+		assert_string_equal(rows.rows[1].name, "a");
+		assert_string_equal(rows.rows[2].name, "b");
+		assert_string_equal(rows.rows[3].name, "unknown");
+	}
+	load_rows_fini(&rows);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_vms_hottest_resource_is_what_it_waits_for),
+		cmocka_unit_test(a_moving_vm_has_a_target),
+		cmocka_unit_test(unknown_figures_sort_last_and_equals_by_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
