@@ -20,7 +20,8 @@
 #   agent.crt, agent.key             --tls-cert, --tls-key of agents
 #   scheduler.crt, scheduler.key     --tls-cert, --tls-key of schedulers
 #   scheduler-server.crt, scheduler-server.key   --http-tls-cert, --http-tls-key
-#                                    of schedulers that serve as an extender
+#                                    of schedulers that serve as an extender,
+#                                    --webhook-tls-cert, --webhook-tls-key
 # Keep servers-ca.key and clients-ca.key out of the cluster. docs/security.md
 # explains how to replace certificates without an interruption.
 set -eu
