@@ -53,13 +53,16 @@ FETCHED_NODE = linux-image-cloud-amd64 busybox-static
 FETCHED_BENCH = prometheus-node-exporter
 FETCHED_TEST = prometheus victoria-metrics
 FETCHED_DEPLOY = containerd docker-registry
+FETCHED_ARM64 = qemu-user-static
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
 	-Wmissing-prototypes -Wvla -Wcast-qual -Wformat=2 -Wundef -Werror
+# make release gives its own: the version of the release without a v.
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 CPPFLAGS = $(IN_SYSROOT) -D_GNU_SOURCE -I. -isystem $(GEN) \
-	$(shell $(PKG_CONFIG) --cflags $(PKGS))
+	$(shell $(PKG_CONFIG) --cflags $(PKGS)) \
+	$(if $(SOURCE_DATE_EPOCH),-ffile-prefix-map=$(CURDIR)=.)
 CFLAGS_release = -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
 LDFLAGS_release = -pie -Wl,-z,relro,-z,now
 CFLAGS_asan = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
@@ -320,6 +323,47 @@ run: packages-run ## start it all on this machine and show it live
 .PHONY: images
 images: packages-images ## OCI archives of the programs, as root (SUITE, TAG)
 	@deploy/images.py $(SUITE:%=--suite=%) $(TAG:%=--tag=%)
+
+# ---- releases -------------------------------------------------------------
+
+# The newest section of CHANGELOG.md, for tests.
+LAST_RELEASE = $(shell sed -n 's/^\#\# \[\([0-9][^]]*\)\].*/\1/p' CHANGELOG.md \
+	| head -n 1)
+# Where a release says that its images are.
+REGISTRY ?= registry.example.com/plimsoll
+# And where its files are, for krew; VERSION in it becomes the version.
+DOWNLOADS ?= https://downloads.example.com/plimsoll/VERSION
+RELEASE = deploy/release.py $(VERSION) --registry=$(REGISTRY) \
+	--downloads=$(DOWNLOADS) \
+	$(SUITE:%=--suite=%) $(RELEASE_OPTIONS)
+
+# kustomize, as kubectl has it, and helm.
+KUSTOMIZE_CLI = sigs.k8s.io/kustomize/kustomize/v5
+HELM_CLI = helm.sh/helm/v3/cmd/helm
+build/kustomize: $(wildcard deploy/tools/go.*)
+	@mkdir -p $(@D)
+	deploy/tools/build.sh $@ $(KUSTOMIZE_CLI)
+build/helm: $(wildcard deploy/tools/go.*)
+	@mkdir -p $(@D)
+	deploy/tools/build.sh $@ $(HELM_CLI)
+
+.PHONY: release release-twice release-arm64
+release: packages-images build/kustomize ## dist/VERSION, as root (needs Go)
+	@$(RELEASE)
+
+# The second build makes its own chroots. dist/.again is its result.
+release-twice: release ## a second build of VERSION has the same bytes
+	@rm -rf build/ci/images-again
+	@$(RELEASE) --cache=build/ci/images-again --out=dist/.again
+	@diff -r dist/$(VERSION) dist/.again/$(VERSION) && rm -rf dist/.again
+	@echo "release-twice: the same bytes"
+
+release-arm64: packages-test ## the arm64 programs of dist/VERSION in QEMU
+	@[ -f "dist/$(VERSION)/SHA256SUMS" ] || { echo "there is no release in \
+	dist/$(VERSION); make one with: make release VERSION=..." >&2; exit 2; }
+	@tests/support/fetch.sh build/ci/debian $(FETCHED_ARM64)
+	@env -u MAKEFLAGS $(MAKE) -s -j$(JOBS) all
+	@python3 tests/deploy/arm64_qemu.py dist/$(VERSION)
 
 # ---- testing --------------------------------------------------------------
 

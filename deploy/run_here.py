@@ -205,6 +205,8 @@ def scored_decision(load):
 
 def show_urls(http, health, node):
     say("Open:")
+    say(f"  http://{http}/                 the page, in a browser")
+    say(f"  http://{http}/#/nodes/{node}")
     say(f"  http://{http}/v1/nodes")
     say(f"  http://{http}/v1/nodes/{node}/history?fields=cpu.used_cores")
     say(f"  http://{health}/readyz")
@@ -253,6 +255,7 @@ def run(processes):
     RUN.mkdir(parents=True, exist_ok=True)
     aggregator, (listen, http, health) = start_aggregator()
     processes.append(aggregator)
+    say(f"The page: http://{http}/")
     start_rest(listen, processes)
     say("Waiting for this machine's reports ...")
 
