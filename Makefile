@@ -40,7 +40,8 @@ PACKAGES_BUILD = gcc make pkg-config git ca-certificates \
 	libyaml-dev libsnappy-dev libmbedtls-dev libgnutls28-dev zlib1g-dev \
 	libjs-dygraphs
 PACKAGES_RUN = python3
-PACKAGES_TEST = libcmocka-dev python3 procps openssl
+PACKAGES_TEST = libcmocka-dev python3 python3-yaml python3-jsonschema procps \
+	openssl zsh
 PACKAGES_LINT = clang-14 clang-format-14 clang-tidy-14 cppcheck python3 \
 	libcmocka-dev libc6-dev-arm64-cross
 PACKAGES_FUZZ = clang-14 libclang-rt-14-dev

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,9 @@ import (
 type cluster struct {
 	dir               string
 	auditLog          string // empty: no audit log
+	etcdData          string
+	nodeAuthorizer    bool
+	localServices     bool
 	controllerManager bool
 	scheduler         bool
 
@@ -31,6 +35,9 @@ func newCluster(o *options) (*cluster, error) {
 	c := &cluster{
 		dir:               o.dir,
 		auditLog:          o.auditLog,
+		etcdData:          cmp.Or(o.etcdData, filepath.Join(o.dir, "etcd")),
+		nodeAuthorizer:    o.nodeAuthorizer,
+		localServices:     o.localServices,
 		controllerManager: o.has(controllerManagerName),
 		scheduler:         o.has(schedulerName),
 		ports:             map[string]int{},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 
 	"k8s.io/component-base/version"
 )
@@ -24,7 +23,7 @@ func (c *cluster) etcd() component {
 	return component{
 		name: etcdName,
 		args: []string{
-			"--data-dir=" + filepath.Join(c.dir, "etcd"),
+			"--data-dir=" + c.etcdData,
 			fmt.Sprintf("--port=%d", c.ports[etcdName]),
 		},
 		health: c.url(etcdName, "/health"),
@@ -39,12 +38,9 @@ func (c *cluster) apiserver() component {
 		"--endpoint-reconciler-type=none",
 		"--etcd-servers="+c.url(etcdName, ""),
 		"--client-ca-file="+c.pki.caFile,
-		"--authorization-mode=Node,RBAC",
-		"--enable-admission-plugins=NodeRestriction",
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
 		"--service-account-key-file="+c.pki.accountKeyFile,
 		"--service-account-signing-key-file="+c.pki.accountKeyFile,
-		"--service-cluster-ip-range=10.96.0.0/16",
 		"--allow-privileged=true",
 		// How extension servers know the user of a request: see pki.
 		"--requestheader-client-ca-file="+c.pki.proxyCAFile,
@@ -57,6 +53,12 @@ func (c *cluster) apiserver() component {
 		// The version that older releases serve instead of v1.
 		"--runtime-config=admissionregistration.k8s.io/v1beta1=true",
 	)
+	args = append(args, c.serviceArgs()...)
+	if c.nodeAuthorizer {
+		args = append(args, "--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction")
+	} else {
+		args = append(args, "--authorization-mode=RBAC")
+	}
 	if c.auditLog != "" {
 		args = append(args,
 			"--audit-log-path="+c.auditLog,
@@ -64,6 +66,17 @@ func (c *cluster) apiserver() component {
 		)
 	}
 	return component{name: apiserverName, args: args, health: c.url(apiserverName, "/readyz")}
+}
+
+// serviceArgs say where kube-apiserver finds extensions: at the addresses of
+// their pods, as nothing here serves the addresses of Services, or with
+// --local-services at the address of the Service, which a program of a test can
+// listen on.
+func (c *cluster) serviceArgs() []string {
+	if c.localServices {
+		return []string{"--service-cluster-ip-range=127.96.0.0/16"}
+	}
+	return []string{"--service-cluster-ip-range=10.96.0.0/16", "--enable-aggregator-routing=true"}
 }
 
 func (c *cluster) controllerManagerComponent() component {

@@ -11,6 +11,10 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
+// quotaBytes is what etcd's documentation names as the most; the default of
+// 2 GiB is too little for tests of large clusters.
+const quotaBytes = 8 << 30
+
 // newEtcdCommand runs an etcd of one member, with plain HTTP on the loopback.
 func newEtcdCommand() *cobra.Command {
 	var dataDir string
@@ -37,6 +41,7 @@ func etcdConfig(dataDir string, port int) *embed.Config {
 	config.LogLevel = "warn"
 	// The page cache outlives a killed etcd; only a machine crash loses data.
 	config.UnsafeNoFsync = true
+	config.QuotaBackendBytes = quotaBytes
 
 	client := loopback(port)
 	config.ListenClientUrls = []url.URL{client}

@@ -47,7 +47,7 @@ func runOwnCommand() int {
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	root.AddCommand(newUpCommand(), newKillCommand())
+	root.AddCommand(newUpCommand(), newKillCommand(), newFillCommand(), newChurnCommand())
 
 	err := root.Execute()
 	if err == nil {

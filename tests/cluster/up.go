@@ -34,6 +34,9 @@ type options struct {
 	with            []string
 	timeLimit       time.Duration
 	auditLog        string
+	etcdData        string
+	nodeAuthorizer  bool
+	localServices   bool
 	schedulerConfig string
 	restart         bool
 	outliveParent   bool
@@ -64,6 +67,11 @@ Every Node is kept Ready without a kubelet, except those with the annotation
 	flags.StringSliceVar(&o.with, "with", nil, "also run these: controller-manager, scheduler")
 	flags.DurationVar(&o.timeLimit, "time-limit", defaultTimeLimit, "end by itself after this long; 0: never")
 	flags.StringVar(&o.auditLog, "audit-log", "", "file for kube-apiserver's audit log")
+	flags.StringVar(&o.etcdData, "etcd-data", "", "data folder of etcd, as fill makes it; default: a new one in DIR")
+	flags.BoolVar(&o.nodeAuthorizer, "node-authorizer", true,
+		"restrict kubelets to their own objects; kube-apiserver then keeps a second copy of all pods")
+	flags.BoolVar(&o.localServices, "local-services", false,
+		"addresses of Services are on this machine's loopback, and kube-apiserver calls extensions there")
 	flags.StringVar(&o.schedulerConfig, "scheduler-config", "", "KubeSchedulerConfiguration file for kube-scheduler")
 	flags.BoolVar(&o.restart, "restart", true, "start a child again that ended")
 	flags.BoolVar(&o.outliveParent, "outlive-parent", false, "stay when the process that started this one ends")
@@ -94,7 +102,7 @@ func (o *options) check() error {
 }
 
 func (o *options) makePathsAbsolute() error {
-	for _, path := range []*string{&o.dir, &o.auditLog} {
+	for _, path := range []*string{&o.dir, &o.auditLog, &o.etcdData} {
 		if *path == "" {
 			continue
 		}

@@ -69,13 +69,36 @@ class Prometheus(Engine):
     package = binary = "prometheus"
     write_path, ready_path = "/api/v1/write", "/-/ready"
 
+    def __init__(self, folder, scrapes=None, is_strict=False):
+        """scrapes: HOST:PORT whose /metrics are read each second, or {job:
+        HOST:PORT}. is_strict: it refuses samples that are out of order."""
+        self.scrapes, self.is_strict = scrapes, is_strict
+        super().__init__(folder)
+
     def flags(self, folder):
         config = folder / "prometheus.yml"
         # As docs/operations.md recommends.
-        config.write_text("storage: {tsdb: {out_of_order_time_window: 1d}}")
+        settings = {} if self.is_strict else {
+            "storage": {"tsdb": {"out_of_order_time_window": "1d"}}}
+        if self.scrapes:
+            jobs = (self.scrapes if isinstance(self.scrapes, dict)
+                    else {"plimsoll": self.scrapes})
+            settings["scrape_configs"] = [{
+                "job_name": job, "scrape_interval": "1s",
+                "scrape_timeout": "1s", "honor_labels": True,
+                "static_configs": [{"targets": [target]}]}
+                for job, target in jobs.items()]
+        config.write_text(json.dumps(settings))
         return [f"--config.file={config}", f"--storage.tsdb.path={self.data}",
                 f"--web.listen-address=127.0.0.1:{self.port}",
                 "--web.enable-remote-write-receiver"]
+
+    def ask(self, path, **query):
+        """The data of an answer of the API, below /api/v1."""
+        status, _, text = http_get(f"{self.url}/api/v1/{path}?"
+                                   + urllib.parse.urlencode(query))
+        assert status == 200, text
+        return json.loads(text)["data"]
 
     def series(self):
         """{labels: {ms: value}} of the last hour."""

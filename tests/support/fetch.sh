@@ -2,19 +2,44 @@
 # Unpacks Debian packages into a folder without installing them: no kernel gets
 # into /boot, no service starts, no package is replaced. A kernel's modules are
 # left out.
-# usage: tests/support/fetch.sh FOLDER PACKAGE...
+# usage: tests/support/fetch.sh [--architecture=NAME] FOLDER PACKAGE...
+#
+# The architecture is this machine's if no other is named. For another one, apt
+# gets its own lists, in FOLDER/apt, so that it still knows only one.
 #
 # A package that is there already is not fetched again. For a package that only
 # depends on another one (linux-image-cloud-amd64 depends on the current kernel)
 # the other one is fetched.
 set -eu
 
+architecture=
+case $1 in
+--architecture=*)
+	architecture=${1#*=}
+	shift
+	;;
+esac
 folder=$1
 shift
 
+if [ -n "$architecture" ]; then
+	mkdir -p "$folder/apt/lists/partial"
+	apt=$(realpath "$folder")/apt
+	: > "$apt/status"
+	cat > "$apt/config" <<-END
+		APT::Architecture "$architecture";
+		APT::Architectures { "$architecture"; };
+		APT::Sandbox::User "";
+		Dir::State "$apt";
+		Dir::State::status "$apt/status";
+		Dir::Cache "$apt";
+	END
+	export APT_CONFIG="$apt/config"
+fi
+
 # Without package lists, or with old ones, the first download fails.
 update() {
-	sudo=$([ "$(id -u)" = 0 ] || echo sudo)
+	sudo=$([ -n "$architecture" ] || [ "$(id -u)" = 0 ] || echo sudo)
 	$sudo apt-get update -q >&2
 }
 

@@ -55,6 +55,7 @@ class Watch:
     def __init__(self, aggregator):
         self.aggregator = aggregator
         self.rounds = 0
+        self.began = time.time()
         self.probed_s = self.unstored_s = self.history_s = 0.0
         self.not_ready = None  # the last answer of /readyz that was not "ok"
         self.stored, self.stored_at = 0, time.monotonic()
@@ -102,8 +103,9 @@ class Watch:
         if text:
             ends = [start + 1 for start, value in json.loads(text)["rows"]
                     if value is not None]
-            # The newest report of a row is somewhere in its second.
-            age = now - max(ends, default=now - 60)
+            # The newest report of a row is somewhere in its second. A node
+            # may have no row yet when the watch begins.
+            age = now - max(ends, default=self.began)
             self.history_s = max(self.history_s, age)
 
     def complaints(self):

@@ -128,6 +128,7 @@ class Aggregator(Program):
     """An aggregator on free ports, which stay the same over restarts."""
 
     origin = "tcp://127.0.0.1"  # --listen without the port
+    wrapper = ()  # a program, with its arguments, that executes this one
 
     def __init__(self, folder, name="aggregator", *more, db=None):
         self.db = db or pathlib.Path(folder, f"{name}.db")
@@ -139,7 +140,7 @@ class Aggregator(Program):
         """Starts it and does not wait until it listens."""
         listen, http, health = self.ports or (0, 0, 0)
         self.arguments = [
-            str(BIN / "plimsoll-aggregator"),
+            *self.wrapper, str(BIN / "plimsoll-aggregator"),
             "--listen", f"{self.origin}:{listen}",
             "--http", f"127.0.0.1:{http}", "--health", f"127.0.0.1:{health}",
             "--db", str(self.db), *map(str, self.more)]
@@ -166,6 +167,12 @@ class Aggregator(Program):
     def get(self, path, accept=None):
         """Status, headers and text of a GET on the --http listener."""
         return http_get(f"http://127.0.0.1:{self.ports[1]}{path}", accept)
+
+    def metric(self, series):
+        """The value of the first series of /metrics that begins so."""
+        return float(next(line.rsplit(" ", 1)[1] for line in
+                          self.get("/metrics")[2].splitlines()
+                          if line.startswith(series)))
 
     def json(self, path):
         status, _, text = self.get(path)
@@ -210,7 +217,7 @@ class Machine:
         self.busy = 0.0        # share of the cores in use
         self.waiting = 0.0     # share of time some task waits for a CPU
         self.used_memory = 0.2
-        self.pods = {}         # uid -> dict(cores=, waiting=)
+        self.pods = {}         # uid -> what run_pod() says, and its totals
         self.totals = {"user": 1000.0, "idle": 1000.0, "cpu_some": 0.0}
         self.files = {}
         (self.root / "dev").mkdir(parents=True)
@@ -266,6 +273,7 @@ class Machine:
         for uid, pod in list(self.pods.items()):
             pod["usage"] += pod["cores"] * seconds * 1e6
             pod["some"] += pod["waiting"] * seconds * 1e6
+            pod["memory_full"] += pod["memory_waiting"] * seconds * 1e6
             self.write_pod(uid, pod)
 
     def pod_dir(self, uid):
@@ -279,14 +287,18 @@ class Machine:
                    "system_usec 0\nnr_periods 0\nnr_throttled 0\n"
                    "throttled_usec 0\n")
         self.write(f"{base}/cpu.pressure", self.pressure(pod["some"]))
-        self.write(f"{base}/memory.pressure", self.pressure(0))
+        self.write(f"{base}/memory.pressure", self.pressure(
+            pod["memory_full"], pod["memory_full"]))
         self.write(f"{base}/io.pressure", self.pressure(0))
         self.write(f"{base}/memory.current", f"{pod['memory']:016d}\n")
 
-    def run_pod(self, uid, cores=0.0, waiting=0.0, memory=1 << 30):
+    def run_pod(self, uid, cores=0.0, waiting=0.0, memory=1 << 30,
+                memory_waiting=0.0):
         """Creates a pod's cgroup, or changes how much the pod uses."""
-        self.pods.setdefault(uid, {"usage": 0.0, "some": 0.0, "memory": memory})
-        self.pods[uid].update(cores=cores, waiting=waiting)
+        self.pods.setdefault(uid, {"usage": 0.0, "some": 0.0,
+                                   "memory_full": 0.0, "memory": memory})
+        self.pods[uid].update(cores=cores, waiting=waiting,
+                              memory_waiting=memory_waiting)
         self.write_pod(uid, self.pods[uid])
 
     def end_pod(self, uid):

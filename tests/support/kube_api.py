@@ -34,7 +34,20 @@ KINDS = {
     "VolumeAttachment": (STORAGE, "volumeattachments", False),
     "ClusterRole": (RBAC, "clusterroles", False),
     "ClusterRoleBinding": (RBAC, "clusterrolebindings", False),
+    "MutatingWebhookConfiguration": (
+        "/apis/admissionregistration.k8s.io/v1",
+        "mutatingwebhookconfigurations", False),
+    "Job": ("/apis/batch/v1", "jobs", True),
     "Lease": ("/apis/coordination.k8s.io/v1", "leases", True),
+}
+# Those that the cluster itself makes in every namespace.
+COMMON_KINDS = {
+    "ConfigMap": ("/api/v1", "configmaps", True),
+    "Secret": ("/api/v1", "secrets", True),
+}
+# What a cluster serves only once its CustomResourceDefinition is there.
+CUSTOM_KINDS = {
+    "Certificate": ("/apis/cert-manager.io/v1", "certificates", True),
 }
 # The cluster makes and removes objects here at any time.
 SYSTEM_NAMESPACES = ("kube-system", "kube-node-lease", "kube-public")
@@ -43,7 +56,8 @@ SYSTEM_NAMESPACES = ("kube-system", "kube-node-lease", "kube-public")
 def path_of(kind, namespace=None, name=None):
     """The path of one object, or without a name of a list; without a
     namespace the list of all namespaces."""
-    base, plural, is_namespaced = KINDS[kind]
+    base, plural, is_namespaced = (
+        KINDS | COMMON_KINDS | CUSTOM_KINDS)[kind]
     path = base
     if is_namespaced and namespace:
         path += f"/namespaces/{namespace}"

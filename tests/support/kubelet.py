@@ -4,10 +4,9 @@ tokens of the pod's account, the user and the read-only root that the manifest
 asks for, probes, and status.
 
 Every container is a process in a mount namespace of its own. All share one
-network, where each pod has an address of 127.0.0.0/8: a program that listens
+network, where each pod has an address of POD_NETWORK: a program that listens
 on 0.0.0.0 by its manifest listens on the pod's address here, and /etc/hosts of
 the container holds the names of services. Needs root."""
-import base64
 import ctypes
 import fcntl
 import io
@@ -21,35 +20,54 @@ import struct
 import subprocess
 import tarfile
 import threading
+import time
 import urllib.error
 import urllib.request
 
 from harness import Program, eventually
 from kube_api import Refused
+from pod_volumes import NotYet, Volumes, field
 
 CLONE_NEWNET = 0x40000000
-SERVICES = {"plimsoll-aggregator": "127.0.1.1",
-            "plimsoll-scheduler": "127.0.1.2"}
-ADDRESSES = [f"127.0.2.{i}" for i in range(1, 250)]
-SIOCSIFFLAGS, IFF_UP = 0x8914, 1
+# Not of 127.0.0.0/8, which the API server refuses in an EndpointSlice.
+POD_NETWORK, POD_NETMASK = "10.77.0.1", "255.255.0.0"
+SERVICES = {"plimsoll-aggregator": "10.77.1.1",
+            "plimsoll-scheduler": "10.77.1.2"}
+ADDRESSES = [f"10.77.2.{i}" for i in range(1, 250)]
+SIOCSIFFLAGS, SIOCSIFADDR, SIOCSIFNETMASK = 0x8914, 0x8916, 0x891C
+IFF_UP = 1
 STRATEGIC = "application/strategic-merge-patch+json"
+SECRETS_PERIOD_S = 1
+RESTART_AFTER_S = 1
 
 
 def own_network():
     """Gives this process and its children a loopback device of their own, so
-    that the ports of the manifests are free."""
+    that the ports of the manifests and the addresses of pods are free."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNET) != 0:
         raise OSError(ctypes.get_errno(), "unshare: is this root?")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        fcntl.ioctl(any_socket, SIOCSIFFLAGS,
-                    struct.pack("16sh14x", b"lo", IFF_UP))
+        def call(number, packed):
+            fcntl.ioctl(any_socket, number, packed)
+
+        def address(text):
+            return struct.pack("16sHH4s8x", b"lo:pods", socket.AF_INET, 0,
+                               socket.inet_aton(text))
+        call(SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
+        # A loopback device takes every address of its network.
+        call(SIOCSIFADDR, address(POD_NETWORK))
+        call(SIOCSIFNETMASK, address(POD_NETMASK))
+
+
+# This machine in an index of images for several architectures.
+ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}[os.uname().machine]
 
 
 class Image:
-    """An OCI archive as `make images` writes it."""
+    """An OCI archive of an image, or of an index of images."""
 
-    def __init__(self, path):
+    def __init__(self, path, architecture=ARCHITECTURE):
         with tarfile.open(path) as archive:
             def read(name):
                 return archive.extractfile(name).read()
@@ -59,9 +77,17 @@ class Image:
             manifest = json.loads(read("index.json"))["manifests"][0]
             self.name = manifest["annotations"]["io.containerd.image.name"]
             self.digest = manifest["digest"]
+            if "index" in manifest["mediaType"]:
+                manifest, = [
+                    m for m in json.loads(blob(manifest))["manifests"]
+                    if m["platform"]["architecture"] == architecture]
             self.manifest = json.loads(blob(manifest))
             self.config = json.loads(blob(self.manifest["config"]))
             self.layers = [blob(layer) for layer in self.manifest["layers"]]
+
+    def references(self):
+        """What a manifest may call it."""
+        return self.name, f"{self.name}@{self.digest}"
 
     @property
     def labels(self):
@@ -82,15 +108,11 @@ class StandIn:
         self.name = name
         self.config = {"config": {"User": "0:0", "Entrypoint": entrypoint}}
 
+    def references(self):
+        return [self.name]
+
     def unpack(self, folder):
         folder.mkdir(parents=True)
-
-
-def field(pod, path):
-    value = pod
-    for part in path.split("."):
-        value = value[part]
-    return value
 
 
 class Container:
@@ -117,8 +139,12 @@ class Container:
         image.unpack(self.root)
         self.mounts = []  # (source, path in the container, read-only)
         self.write_hosts()
+        self.volumes = Volumes(kubelet, pod, self.home / "volumes", self.group)
         self.mount_volumes()
+        self.told = None  # the status that the API server has
         self.ready = False
+        self.restarts = 0
+        self.ended_at = None
         self.program = None
 
     def write_hosts(self):
@@ -142,7 +168,7 @@ class Container:
     def mount_volumes(self):
         volumes = {v["name"]: v for v in self.pod["spec"]["volumes"]}
         for mount in self.spec["volumeMounts"]:
-            where = self.kubelet.folder_of(self, volumes[mount["name"]])
+            where = self.volumes.folder_of(volumes[mount["name"]])
             self.add_mount(where, mount["mountPath"],
                            mount.get("readOnly", False))
         for path, where in self.kubelet.mounts(self).items():
@@ -151,78 +177,6 @@ class Container:
     def add_mount(self, what, where, is_read_only):
         (self.root / where.lstrip("/")).mkdir(parents=True, exist_ok=True)
         self.mounts.append((what, where, is_read_only))
-
-    def put(self, folder, name, data, mode):
-        """Writes a file as kubelet does, owned by root and the pod's
-        group."""
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        new = path.with_name(path.name + ".new")
-        new.write_bytes(data)
-        os.chown(new, 0, self.group or 0)
-        new.chmod(mode)
-        new.rename(path)
-
-    def open_folder(self, name):
-        folder = self.home / "volumes" / name
-        folder.mkdir(parents=True)
-        folder.chmod(0o755)
-        return folder
-
-    def project_secret(self, volume):
-        folder = self.open_folder(volume["name"])
-        namespace = self.pod["metadata"]["namespace"]
-        secret = self.kubelet.kube.get(
-            f"/api/v1/namespaces/{namespace}/secrets/"
-            f"{volume['secret']['secretName']}")
-        for name, data in self.chosen(secret["data"],
-                                      volume["secret"]).items():
-            self.put(folder, name, base64.b64decode(data),
-                     volume["secret"]["defaultMode"])
-        return folder
-
-    def project(self, volume):
-        folder = self.open_folder(volume["name"])
-        projected = volume["projected"]
-        for source in projected["sources"]:
-            for name, text in self.source(source).items():
-                self.put(folder, name, text.encode(),
-                         projected.get("defaultMode", 0o644))
-        return folder
-
-    def source(self, source):
-        """The files of one source of a projected volume: name -> text."""
-        namespace = self.pod["metadata"]["namespace"]
-        if "serviceAccountToken" in source:
-            ask = source["serviceAccountToken"]
-            return {ask["path"]: self.token(ask)}
-        if "configMap" in source:
-            data = self.kubelet.kube.get(
-                f"/api/v1/namespaces/{namespace}/configmaps/"
-                f"{source['configMap']['name']}")["data"]
-            return self.chosen(data, source["configMap"])
-        return {i["path"]: field(self.pod, i["fieldRef"]["fieldPath"])
-                for i in source["downwardAPI"]["items"]}
-
-    @staticmethod
-    def chosen(data, volume):
-        """The keys that the volume selects, by the file names it gives
-        them."""
-        if "items" not in volume:
-            return data
-        return {i["path"]: data[i["key"]] for i in volume["items"]}
-
-    def token(self, ask):
-        meta = self.pod["metadata"]
-        spec = {"expirationSeconds": ask.get("expirationSeconds", 3600),
-                "boundObjectRef": {"kind": "Pod", "apiVersion": "v1",
-                                   "name": meta["name"], "uid": meta["uid"]}}
-        if "audience" in ask:
-            spec["audiences"] = [ask["audience"]]
-        return self.kubelet.kube.request(
-            "POST", f"/api/v1/namespaces/{meta['namespace']}/serviceaccounts/"
-            f"{self.pod['spec']['serviceAccountName']}/token",
-            {"spec": spec})["status"]["token"]
 
     # ---- running ----
 
@@ -280,26 +234,52 @@ class Container:
         except (urllib.error.URLError, OSError):
             return False
 
-    def report(self):
-        """Writes the status of the pod when it has changed."""
-        ready = self.program.running() and self.probe("readinessProbe")
-        if ready == self.ready:
+    # ---- status ----
+
+    def tend(self):
+        """Starts a program that has ended again, as its pod's restartPolicy
+        asks, and writes the status of the pod when it has changed."""
+        if self.program.running():
+            self.tell("Running", {"running": {}},
+                      self.probe("readinessProbe")
+                      if "readinessProbe" in self.spec else True)
             return
+        code = self.program.process.returncode
+        policy = self.pod["spec"]["restartPolicy"]
+        if policy == "Never" or (policy == "OnFailure" and code == 0):
+            self.tell("Succeeded" if code == 0 else "Failed", {
+                "terminated": {"exitCode": code & 255}}, False)
+            return
+        self.tell("Running", {"waiting": {"reason": "CrashLoopBackOff"}},
+                  False)
+        if self.ended_at is None:
+            self.ended_at = time.monotonic()
+        elif time.monotonic() > self.ended_at + RESTART_AFTER_S:
+            self.restarts += 1
+            self.ended_at = None
+            self.program.start()
+
+    def tell(self, phase, state, ready):
         self.ready = ready
+        if self.told == (phase, *state, ready, self.restarts):
+            return
         word = "True" if ready else "False"
         meta = self.pod["metadata"]
         self.kubelet.kube.request(
             "PATCH", f"/api/v1/namespaces/{meta['namespace']}/pods/"
             f"{meta['name']}/status", {"status": {
-                "phase": "Running", "podIP": self.address,
+                "phase": phase, "podIP": self.address,
                 "podIPs": [{"ip": self.address}],
                 "conditions": [{"type": kind, "status": word} for kind in (
                     "Initialized", "Ready", "ContainersReady")],
                 "containerStatuses": [{
                     "name": self.spec["name"], "ready": ready,
-                    "started": True, "restartCount": 0,
+                    "started": True, "restartCount": self.restarts,
                     "image": self.spec["image"], "imageID": "",
-                    "state": {"running": {}}}]}}, STRATEGIC)
+                    "state": {**dict.fromkeys((
+                        "running", "waiting", "terminated")), **state}}]}},
+            STRATEGIC)
+        self.told = (phase, *state, ready, self.restarts)
 
 
 class Kubelet:
@@ -309,11 +289,15 @@ class Kubelet:
 
     def __init__(self, kube, folder, images, namespaces, hosts, has):
         self.kube, self.folder, self.namespaces = kube, folder, namespaces
-        self.images = {image.name: image for image in images}
+        self.images = {name: image for image in images
+                       for name in image.references()}
         self.hosts, self.has = hosts, has
         self.containers = {}
         self.last_error = None
         self.services = SERVICES
+        self.secrets = {}  # (namespace, name) -> data
+        self.secrets_at = 0
+        self.more_names = {}  # of others' services, to their addresses
         # kubelet checks no certificate when it probes.
         trusting = ssl.create_default_context()
         trusting.check_hostname = False
@@ -327,35 +311,11 @@ class Kubelet:
     def names(self):
         """Name of a service -> the address of its pod, which is known before
         there is a pod."""
-        return {f"{name}.plimsoll.svc": address
-                for name, address in self.services.items()}
+        return {f"{name}.plimsoll.svc": address for name, address in
+                self.services.items()} | self.more_names
 
     def mounts(self, container):
         return self.has(container.node, container.spec["name"])
-
-    def folder_of(self, container, volume):
-        """The folder with the files of a volume."""
-        if "secret" in volume:
-            return container.project_secret(volume)
-        if "projected" in volume:
-            return container.project(volume)
-        if "configMap" in volume:
-            folder = container.open_folder(volume["name"])
-            for name, text in container.source(volume).items():
-                container.put(folder, name, text.encode(), 0o644)
-            return folder
-        if "emptyDir" in volume:
-            folder = container.open_folder(volume["name"])
-            folder.chmod(0o1777)
-            return folder
-        if "hostPath" in volume:
-            return self.hosts(container.node)[volume["hostPath"]["path"]]
-        claim = volume["persistentVolumeClaim"]["claimName"]
-        folder = self.folder / "claims" / claim
-        folder.mkdir(parents=True, exist_ok=True)
-        os.chown(folder, 0, container.group)
-        folder.chmod(0o2770)
-        return folder
 
     def start(self):
         self.thread.start()
@@ -365,7 +325,18 @@ class Kubelet:
         while not self.stopping.wait(0.2):
             self.turn()
 
+    def read_secrets(self):
+        """What kubelet knows of Secrets: it looks now and then."""
+        if time.monotonic() < self.secrets_at + SECRETS_PERIOD_S:
+            return
+        self.secrets_at = time.monotonic()
+        self.secrets = {
+            (namespace, item["metadata"]["name"]): item.get("data", {})
+            for namespace in self.namespaces for item in self.kube.get(
+                f"/api/v1/namespaces/{namespace}/secrets")["items"]}
+
     def turn(self):
+        self.read_secrets()
         seen = set()
         for namespace in self.namespaces:
             for pod in self.kube.get(
@@ -381,6 +352,8 @@ class Kubelet:
         pod that is gone."""
         try:
             self.tend(pod)
+        except NotYet as no:
+            self.last_error = no
         except Refused as no:
             if no.status not in (404, 409) and (
                     "is being terminated" not in no.message):
@@ -394,8 +367,9 @@ class Kubelet:
                 self.containers.pop(uid).program.stop()
             self.kube.remove({"kind": "Pod", **pod})
         elif uid in self.containers:
-            self.containers[uid].report()
-        else:
+            self.containers[uid].volumes.refresh()
+            self.containers[uid].tend()
+        elif pod["status"].get("phase") not in ("Succeeded", "Failed"):
             self.containers[uid] = self.make(pod).start()
 
     def make(self, pod):

@@ -3,7 +3,8 @@ virt-operator would install them, and the objects that tests give them.
 
 virt-api is reached as in any cluster: through an APIService and webhooks that
 name the Service kubevirt/virt-api, with the certificate of that name. The
-Service has the type ExternalName and leads to this machine. Nodes, kubelets and
+Service has the type ExternalName and leads to this machine, which kube-apiserver
+follows only with `kubecluster up --local-services`. Nodes, kubelets and
 virt-handlers are played: see virt_handler.py. kubevirt_case.py has a test case
 with all of it."""
 import base64

@@ -117,7 +117,7 @@ class KubeVirtCase(ClusterCase):
         """A cluster with KubeVirt and these nodes, for this class alone.
         configuration: that of the KubeVirt CR. components: what kubecluster
         starts beside the API server."""
-        cls.begin_alone("--with", components)
+        cls.begin_alone("--with", components, "--local-services")
         cls.kubevirt = KubeVirt(cls.cluster, cls.folder, configuration)
         try:
             cls.kubevirt.start()

@@ -2,6 +2,7 @@
 """House rules that no compiler checks: which room includes which, circles of
 calls, homes of dependencies, banned calls, headers, file sizes, prose. Prints
 each violation and exits 1."""
+import itertools
 import pathlib
 import re
 import sys
@@ -12,9 +13,10 @@ EDGES = {
     "lib": "",
     "proto": "lib",
     "kube": "lib",
+    "auth": "kube lib",
+    "kubectl": "kube lib",
     "agent": "proto lib",
     "aggregator/series": "proto lib",
-    "aggregator/auth": "kube proto lib",
     "aggregator/codec": "aggregator/series proto lib",
     "aggregator/store": "aggregator/codec aggregator/series proto lib",
     "aggregator/live":
@@ -23,14 +25,23 @@ EDGES = {
                         " proto lib",
     "aggregator/remote_write":
         "aggregator/store aggregator/series kube proto lib",
+    "aggregator/remote_read":
+        "aggregator/query aggregator/store aggregator/series kube proto lib",
     "aggregator/ingest": "aggregator/query aggregator/live aggregator/store"
-                         " aggregator/auth proto lib",
-    "aggregator/http": "aggregator/ingest aggregator/remote_write"
+                         " auth proto lib",
+    "aggregator/http": "aggregator/ingest aggregator/remote_read"
+                       " aggregator/remote_write"
                        " aggregator/query aggregator/live aggregator/store"
-                       " aggregator/auth aggregator/series proto lib",
-    "aggregator": "aggregator/http aggregator/ingest aggregator/remote_write"
+                       " auth aggregator/series proto lib",
+    "aggregator/apiserver": "aggregator/http aggregator/ingest"
+                            " aggregator/remote_read"
+                            " aggregator/remote_write aggregator/query"
+                            " aggregator/live aggregator/store auth kube"
+                            " proto lib",
+    "aggregator": "aggregator/apiserver aggregator/http aggregator/ingest"
+                  " aggregator/remote_read aggregator/remote_write"
                   " aggregator/query aggregator/live aggregator/store"
-                  " aggregator/auth kube proto lib",
+                  " auth kube proto lib",
     "scheduler/forecast": "kube proto lib",
     "scheduler/objects": "scheduler/forecast kube proto lib",
     "scheduler/cluster":
@@ -41,6 +52,8 @@ EDGES = {
                        " scheduler/forecast kube proto lib",
     "scheduler/kubevirt": "scheduler/cluster scheduler/objects"
                           " scheduler/forecast kube proto lib",
+    "scheduler/admission": "scheduler/cluster scheduler/objects"
+                           " scheduler/forecast kube proto lib",
     "scheduler/score": "scheduler/filter scheduler/cluster scheduler/objects"
                        " scheduler/forecast kube proto lib",
     "scheduler/loads": "scheduler/cache scheduler/cluster scheduler/objects"
@@ -65,28 +78,41 @@ EDGES = {
                            " scheduler/cache scheduler/filter"
                            " scheduler/cluster scheduler/objects"
                            " scheduler/forecast kube proto lib",
+    "scheduler/answers": "scheduler/make_room scheduler/mover scheduler/plan"
+                         " scheduler/rebalance scheduler/kubevirt"
+                         " scheduler/bind scheduler/loads scheduler/score"
+                         " scheduler/cache scheduler/filter"
+                         " scheduler/cluster scheduler/objects"
+                         " scheduler/forecast kube proto lib",
     "scheduler/offline": "scheduler/comparators scheduler/mover scheduler/plan"
                          " scheduler/rebalance scheduler/kubevirt"
                          " scheduler/score scheduler/filter scheduler/cluster"
                          " scheduler/objects scheduler/forecast kube proto"
                          " lib",
-    "scheduler": "scheduler/offline scheduler/make_room scheduler/mover"
+    "scheduler/certificates": "kube proto lib",
+    "scheduler": "scheduler/certificates scheduler/offline"
+                 " scheduler/answers"
+                 " scheduler/make_room scheduler/mover"
                  " scheduler/plan scheduler/rebalance scheduler/kubevirt scheduler/bind scheduler/loads"
+                 " scheduler/admission"
                  " scheduler/score scheduler/cache scheduler/filter"
                  " scheduler/cluster scheduler/objects scheduler/forecast"
-                 " kube proto lib",
+                 " auth kube proto lib",
 }
-TOP = ("lib", "proto", "kube", "agent", "aggregator", "scheduler")
+TOP = ("lib", "proto", "kube", "auth", "kubectl", "agent", "aggregator",
+       "scheduler")
 
 # One home per dependency: the files that may include it.
 HOMES = {
     r"<nng/": r"lib/mq\w*\.[ch]",
-    r"<microhttpd\.h>": r"lib/httpd\w*\.c",
+    r"<mbedtls/": r"lib/certificate\w*\.[ch]",
+    r"<(microhttpd\.h|gnutls/)": r"lib/httpd\w*\.c",
     r"<sqlite3\.h>": r"aggregator/store/\w+\.[ch]",
     r"<curl/": r"kube/http\w*\.[ch]",
     r"<(cjson/)?cJSON\.h>": r"kube/json_value\.c",
     r"<snappy-c\.h>": r"aggregator/remote_write/request_body\.c",
     r"<yaml\.h>": r"kube/yaml\.c",
+    r"<zlib\.h>": r"lib/httpd_gzip\.c",
     r"<[\w/]*\.pb-c\.h>": r"proto/\w+\.[ch]",
     r"<protobuf-c/": r"proto/\w+\.[ch]",
     r"<linux/kvm\.h>": r"agent/kvm\w*\.c",
@@ -285,8 +311,8 @@ def prose_of(text):
             paragraph.append(re.sub(r"^\s*([-*]|\d+\.) (\*\*)?", "", line))
 
 
-NAMED_FILE = re.compile(r"\b(?:lib|proto|kube|agent|aggregator|scheduler|tests|"
-                        r"deploy|docs)/[\w./-]+\.(?:c|h|py|go|md|proto|yaml)\b")
+NAMED_FILE = re.compile(r"\b(?:lib|proto|kubectl|kube|auth|agent|aggregator|scheduler"
+                        r"|tests|deploy|docs)/[\w./-]+\.(?:c|h|py|go|md|proto|yaml)\b")
 
 
 def check_named_files(file, say):
@@ -298,8 +324,9 @@ def check_named_files(file, say):
 
 
 def check_docs(say):
-    for file in sorted(pathlib.Path("docs").glob("*.md")) + [
-            pathlib.Path("README.md"), pathlib.Path("CONTRIBUTING.md")]:
+    for file in sorted(itertools.chain.from_iterable(
+            pathlib.Path(folder).glob("*.md")
+            for folder in (".", "docs", ".github"))):
         check_named_files(file, say)
         for number, paragraph in prose_of(file.read_text()):
             for at, line in enumerate(paragraph, number):

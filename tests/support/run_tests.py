@@ -6,6 +6,10 @@ usage: run_tests.py [OPTION ...] BUILD_DIR ...   unit and system tests, corpora
        run_tests.py --e2e [NAME ...]             tests/e2e, on an API server
        run_tests.py --deploy [NAME ...]          tests/deploy
        run_tests.py --node [NAME ...]            tests/node, in QEMU
+       run_tests.py --page [NAME ...]            tests/page, in Chromium
+       run_tests.py --kubevirt [NAME ...]        tests/kubevirt
+       run_tests.py --descheduler [NAME ...]     tests/descheduler
+       run_tests.py --certmanager [NAME ...]     tests/certmanager
 
 --quick      leaves out the system tests that are marked slow
 --match=WORD runs the tests whose path or name contains WORD, and no others
@@ -34,7 +38,8 @@ import time
 CPUS = os.cpu_count() or 1
 # System tests mostly wait, so more of them run than there are CPUs.
 SYSTEM_WORKERS = 4 * CPUS
-FOLDER_WORKERS = {"e2e": 2, "deploy": 2, "node": 1, "kubevirt": 2}
+FOLDER_WORKERS = {"e2e": 2, "deploy": 2, "node": 1, "page": 2,
+                  "kubevirt": 2, "descheduler": 1, "certmanager": 1}
 TIMEOUT_S = 600
 MEMORY_FREE = 2 << 30  # the temporary files of one run are smaller than this
 SLOWEST = 10
@@ -263,7 +268,7 @@ def set_sanitizers():
 
 
 def run_folder(runner, name, names):
-    """The stages --e2e, --deploy, --node and --kubevirt. A file is one job: its
+    """The stages of tests on a cluster and in QEMU. A file is one job: its
     classes may share a cluster."""
     jobs = [python_job(path, "") for path in test_files(f"tests/{name}", names)]
     with contextlib.ExitStack() as stack:

@@ -68,7 +68,7 @@ class Bytes:
 
 def chunk_seqs(body):
     """(run, seq) of each report in a chunk."""
-    assert body[0] in (1, 2)
+    assert body[0] in (1, 2, 3)
     assert int.from_bytes(body[1:5], "little") == zlib.crc32(body[5:])
     data = Bytes(body[5:])
     count = data.varint()
@@ -90,8 +90,8 @@ def stored_seqs(db):
     connection = sqlite3.connect(f"file:{db}?mode=ro", uri=True)
     connection.execute("BEGIN")  # the aggregator turns rows into chunks
     for name, run, seq in connection.execute(
-            "SELECT name, hex(run_id), seq FROM tail"
-            " JOIN run ON run.id = tail.run JOIN node ON node.id = run.node"):
+            "SELECT name, hex(run_id), seq FROM head"
+            " JOIN run ON run.id = head.run JOIN node ON node.id = run.node"):
         found.setdefault((name, run.lower()), []).append(seq)
     tables = connection.execute(
         "SELECT name FROM sqlite_schema WHERE type = 'table'"
@@ -141,7 +141,7 @@ def assert_complete(case, aggregator, agents):
 def waiting(db):
     """How many reports wait to be sent by remote write."""
     connection = sqlite3.connect(f"file:{db}?mode=ro", uri=True)
-    count, = connection.execute("SELECT count(*) FROM outbox").fetchone()
+    count, = connection.execute("SELECT count(*) FROM outbox_shard").fetchone()
     connection.close()
     return count
 
@@ -157,12 +157,12 @@ def stored_samples(db):
 
     connection = sqlite3.connect(f"file:{db}?mode=ro", uri=True)
     for node, at, body in connection.execute(
-            "SELECT name, sample_ms, body FROM tail"
-            " JOIN run ON run.id = tail.run JOIN node ON node.id = run.node"):
+            "SELECT name, sample_ms, body FROM head"
+            " JOIN run ON run.id = head.run JOIN node ON node.id = run.node"):
         report = fields(body)
         cpu, memory = fields(report[6][0]), fields(report[9][0])
         for mode, number in (("user", 4), ("idle", 7)):
-            put("node_cpu_seconds_total", at, cpu[number][0] / 1e6,
+            put("plimsoll_node_cpu_seconds_total", at, cpu[number][0] / 1e6,
                 node=node, mode=mode)
         put("node_memory_MemAvailable_bytes", at, memory[3][0], node=node)
         put("plimsoll_node_cpu_cores", at, cpu[2][0], node=node)
@@ -170,6 +170,7 @@ def stored_samples(db):
             labels = {"node": node, "pod_uid": pod[1][0].decode()}
             put("container_cpu_usage_seconds_total", at, pod[3][0] / 1e6,
                 **labels)
-            put("container_memory_usage_bytes", at, pod[7][0], **labels)
+            if 7 in pod:  # not in every report
+                put("container_memory_usage_bytes", at, pod[7][0], **labels)
     connection.close()
     return found

@@ -10,6 +10,7 @@ from protobuf import fields
 
 GREETING = b"\0SP\0\0\x30\0\0"  # of protocol REQ
 REQUEST_ID = b"\x80\0\0\1"
+STORED = 1  # Ack.state in proto/plimsoll.proto
 
 
 def varint(value):
@@ -41,13 +42,16 @@ def report(seq, at_us, pods):
 
 
 class WirePeer:
-    def __init__(self, url, node):
+    """role: as in proto/plimsoll.proto, 0 for an agent."""
+
+    def __init__(self, url, node, role=0):
         at = urllib.parse.urlsplit(url)
         self.node, self.run = node, os.urandom(16)
         self.plug = socket.create_connection((at.hostname, at.port), 20)
         self.plug.sendall(GREETING)
         self.take(len(GREETING))
-        self.request((1, pack((1, node), (2, "test"), (3, self.run))))
+        self.request((1, pack((1, node), (2, "test"), (3, self.run),
+                              (5, role))))
 
     def take(self, size):
         data = b""
@@ -67,7 +71,15 @@ class WirePeer:
     def send(self, now_us, reports):
         """A batch, sent when the node's clock shows now_us. Whether it is
         acknowledged."""
-        return 2 in self.request((2, pack(
+        return 2 in self.batch(now_us, reports)
+
+    def store(self, now_us, reports):
+        """The same, again until it is on disk, as an agent does it."""
+        while fields(self.batch(now_us, reports)[2][0]).get(1) != [STORED]:
+            pass
+
+    def batch(self, now_us, reports):
+        return self.request((2, pack(
             (1, self.node), (2, self.run), (3, now_us),
             *((4, one) for one in reports))))
 

@@ -1,0 +1,119 @@
+"""A stand-in for the API server of a cluster: it lists pods that a test
+chooses, also with names that Kubernetes does not accept, and reviews tokens
+and rights. Everything else gets a 404."""
+import http.server
+import json
+import threading
+import urllib.parse
+
+from secure import certs
+from tls_server import serve_tls, write_kubeconfig
+
+
+def pod_of_vm(uid, namespace, name, node):
+    """What the aggregator reads of a launcher pod."""
+    return {"metadata": {
+        "name": f"virt-launcher-{uid}", "namespace": namespace, "uid": uid,
+        "resourceVersion": "1", "labels": {
+            "kubevirt.io": "virt-launcher", "kubevirt.io/created-by": uid},
+        "annotations": {"kubevirt.io/domain": name}},
+        "spec": {"nodeName": node}, "status": {"phase": "Running"}}
+
+
+class ApiStandIn:
+    """pods: objects. tokens: those that are accepted, token -> user name; a
+    user may do everything."""
+
+    def __init__(self, folder, pods=(), tokens=None):
+        self.tokens, self.reviewed = tokens or {}, []
+        self.lists = {
+            "/api/v1/pods": ("PodList", list(pods)),
+            "/api/v1/nodes": ("NodeList", [
+                {"metadata": {"name": name, "uid": f"uid-of-{name}",
+                              "resourceVersion": "1"}, "spec": {}}
+                for name in sorted({p["spec"]["nodeName"] for p in pods})])}
+        self.is_closed = threading.Event()
+        keys = folder / "api-keys"
+        certs("new", keys)
+        self.server = serve_tls(self.handler_class(), keys)
+        self.kubeconfig = write_kubeconfig(
+            folder / "stand-in.kubeconfig", self.server, keys, "aggregator")
+
+    def close(self):
+        self.is_closed.set()
+        self.server.shutdown()
+        self.server.server_close()
+
+    def handler_class(stand_in):  # the handler has a self of its own
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def handle(self):
+                try:
+                    super().handle()
+                except OSError:
+                    pass  # the aggregator ended
+
+            def do_GET(self):
+                path, _, query = self.path.partition("?")
+                query = urllib.parse.parse_qs(query)
+                if path not in stand_in.lists:
+                    self.answer(404, {"kind": "Status", "code": 404})
+                elif "sendInitialEvents" in query:
+                    # As Kubernetes 1.30 does; the list is in pages then.
+                    self.answer(422, {"kind": "Status", "code": 422})
+                elif query.get("watch", ["0"])[0] in ("1", "true"):
+                    self.hold()
+                else:
+                    self.answer(200, self.page_of(
+                        *stand_in.lists[path],
+                        int(query.get("limit", ["0"])[0]),
+                        int(query.get("continue", ["0"])[0])))
+
+            @staticmethod
+            def page_of(kind, items, limit, begin):
+                end = begin + limit if limit else len(items)
+                more = {"continue": str(end)} if end < len(items) else {}
+                return {"kind": kind, "apiVersion": "v1",
+                        "metadata": {"resourceVersion": "1", **more},
+                        "items": items[begin:end]}
+
+            def do_POST(self):
+                size = int(self.headers.get("Content-Length", 0))
+                review = json.loads(self.rfile.read(size))
+                if self.path.endswith("/tokenreviews"):
+                    user = stand_in.tokens.get(review["spec"]["token"])
+                    review["status"] = {
+                        "authenticated": user is not None,
+                        **({"user": {"username": user, "uid": user,
+                                     "groups": ["system:authenticated"]},
+                            "audiences": review["spec"].get("audiences", [])}
+                           if user else {})}
+                elif self.path.endswith("/subjectaccessreviews"):
+                    stand_in.reviewed.append(review["spec"])
+                    review["status"] = {"allowed": True}
+                else:
+                    self.answer(404, {"kind": "Status", "code": 404})
+                    return
+                self.answer(201, review)
+
+            def hold(self):
+                """A watch without events."""
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Transfer-Encoding", "chunked")
+                self.end_headers()
+                stand_in.is_closed.wait(600)
+                self.close_connection = True
+
+            def answer(self, status, body):
+                text = json.dumps(body).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            def log_message(self, *_):
+                """Nothing."""
+        return Handler
