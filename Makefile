@@ -423,7 +423,7 @@ build/parity: $(wildcard tests/cluster/parity/*.go tests/cluster/go.*)
 e2e: packages-test ## end-to-end tests on an API server (needs Go >= 1.26)
 	@$(MAKE) -s -j$(JOBS) all
 	@[ -n "$${E2E_KUBECONFIG:-}" ] || $(MAKE) -s cluster
-	@$(MAKE) -s build/parity $(CLOCK_SHIFT)
+	@$(MAKE) -s build/parity $(CLOCK_SHIFT) $(SLOW_DISK)
 	@python3 tests/support/run_tests.py --e2e
 
 # Preloaded by tests/e2e/wall_clock.py, tests/chaos/fleet.py and
@@ -450,7 +450,8 @@ build/kubecluster-1.30: $(wildcard tests/cluster/*.go tests/cluster/go-1.30.*)
 # The other files compare with the filters of 1.36 (parity), need a field that
 # 1.30 drops (resourceClaims, in unschedulable), or test faults and the test
 # cluster, which do not depend on the version.
-E2E_1_30 = placement vm_names volumes affinity identity kubelet vm_profile
+E2E_1_30 = placement vm_names volumes affinity identity kubelet vm_profile \
+	webhook certificates questions kubectl_api kubectl_plugin
 e2e-1.30: packages-test ## the same tests on Kubernetes 1.30
 	@$(MAKE) -s -j$(JOBS) all
 	@$(MAKE) -s cluster-1.30
@@ -501,8 +502,12 @@ e2e-node: packages-node ## the agent in a virtual machine (QEMU, no KVM)
 	@$(MAKE) -s -j$(JOBS) all
 	@python3 tests/support/run_tests.py --node
 
-demo: packages-test ## the scheduler at work, shown step by step (needs Go)
-	@$(MAKE) -s -j$(JOBS) all cluster
+# KUBECLUSTER=FILE is a control plane that was built before: Go is not needed.
+demo: ## the scheduler at work, shown step by step (needs Go)
+	@tests/e2e/announce_demo.sh
+	@$(MAKE) -s packages-run
+	@$(MAKE) -s -j$(JOBS) all
+	@[ -n "$${KUBECLUSTER:-}" ] || $(MAKE) -s cluster
 	@python3 tests/e2e/demo.py
 
 .PHONY: fuzz

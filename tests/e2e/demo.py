@@ -3,8 +3,9 @@
 
 There are a real API server with the stock scheduler, three synthetic nodes, and
 VMs that arrive one by one. For each VM the demo prints the node that the stock
-scheduler would choose, the node that plimsoll chooses, and why. DEMO_PACE=0
-leaves out the pauses."""
+scheduler would choose, the node that plimsoll chooses, and why, with links to
+the aggregator's page. DEMO_PACE=0 leaves out the pauses. On a terminal the page
+stays until Enter is pressed. Ctrl-C ends all programs."""
 import os
 import pathlib
 import signal
@@ -54,7 +55,9 @@ class Demo(ClusterCase):
     def start_plimsoll(self):
         say("Starting plimsoll: an aggregator, an agent for each node, the "
             "scheduler ...")
-        self.start_load({name: load for name, _, *load in NODES})
+        self.start_load({name: load for name, _, *load in NODES},
+                        "--kubeconfig", self.cluster.kubeconfig())
+        self.page = f"http://127.0.0.1:{self.aggregator.ports[1]}/"
         self.scheduler("--aggregator", self.aggregator.url).start().wait_log(
             "receiving load")
 
@@ -82,6 +85,7 @@ class Demo(ClusterCase):
         say(f"  {name}: the stock scheduler chooses {stock}, plimsoll "
             f"{node}")
         say(f"        because {why}")
+        say(f"        {self.page}#/vms/default/{name}")
         self.requested[node] += 0.205
         with self.driver.lock:
             self.machines[node].run_pod(pod["metadata"]["uid"], cores=cores)
@@ -91,14 +95,19 @@ class Demo(ClusterCase):
     def play(self):
         self.start_cluster()
         self.start_plimsoll()
+        say(f"The page: {self.page}")
+        say("It shows live what follows, and needs no more than a browser.")
         say("\nThree nodes. By requests node-busy is empty; in truth all its "
             "CPUs are busy.")
         pause(3)
         self.show_nodes()
+        say(f"The same, live: {self.page}#/nodes")
         for i in range(3):
             self.vm_arrives(f"vm-{i + 1}", cores=0.7)
         self.show_nodes()
+        say(f"Why each VM is where it is: {self.page}#/decisions")
         say("Now the load on node-busy ends.")
+        say(f"Its last minutes: {self.page}#/nodes/node-busy")
         with self.driver.lock:
             self.machines["node-busy"].busy = 0.02
             self.machines["node-busy"].waiting = 0.0
@@ -108,7 +117,15 @@ class Demo(ClusterCase):
         self.vm_arrives("vm-4", cores=0.7)
         self.vm_arrives("vm-5", cores=0.7)
         self.show_nodes()
+        say(f"Which VMs would still fit: {self.page}#/room")
+        self.keep_the_page()
         say("This was the demo. The same as tests: make e2e")
+
+    def keep_the_page(self):
+        """Until a person has seen enough of it."""
+        if PACE and sys.stdin.isatty() and sys.stdout.isatty():
+            say("The page stays until you press Enter.")
+            sys.stdin.readline()
 
 
 def main():
@@ -122,6 +139,8 @@ def main():
         say("\nStopping.")
         return 130
     finally:
+        # A second Ctrl-C must not leave programs behind.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         demo.doClassCleanups()
     return 0
 

@@ -6,6 +6,9 @@ import json
 import socket
 import ssl
 import threading
+import urllib.parse
+
+from tls_server import serve_tls, write_kubeconfig
 
 
 class Fault:
@@ -23,32 +26,12 @@ class FaultProxy:
     def __init__(self, kube, keys, folder):
         self.kube, self.faults = kube, []
         self.watching = set()  # the sockets of open watches
+        self.cuts = 0
         self.lock = threading.Lock()
-        self.server = http.server.ThreadingHTTPServer(
-            ("127.0.0.1", 0), self.handler_class())
-        self.server.daemon_threads = True
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(keys / "aggregator.crt",
-                                keys / "aggregator.key")
-        self.server.socket = context.wrap_socket(
-            self.server.socket, server_side=True,
-            do_handshake_on_connect=False)
-        threading.Thread(target=self.server.serve_forever,
-                         daemon=True).start()
-        self.kubeconfig = self.write_kubeconfig(keys, folder)
-
-    def write_kubeconfig(self, keys, folder):
-        port = self.server.server_address[1]
-        path = folder / f"proxy-{port}.kubeconfig"
-        path.write_text(json.dumps({
-            "apiVersion": "v1", "kind": "Config", "current-context": "c",
-            "contexts": [{"name": "c",
-                          "context": {"cluster": "c", "user": "u"}}],
-            "clusters": [{"name": "c", "cluster": {
-                "server": f"https://localhost:{port}",
-                "certificate-authority": str(keys / "servers-ca.crt")}}],
-            "users": [{"name": "u", "user": {"token": "any"}}]}))
-        return path
+        self.server = serve_tls(self.handler_class(), keys)
+        self.kubeconfig = write_kubeconfig(
+            folder / f"proxy-{self.server.server_port}.kubeconfig",
+            self.server, keys, "any")
 
     def handler_class(proxy):  # the handler has a self of its own
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -67,7 +50,7 @@ class FaultProxy:
             def serve(self):
                 length = int(self.headers.get("Content-Length") or 0)
                 self.body = self.rfile.read(length)
-                fault = proxy.find(self)
+                self.cuts, fault = proxy.find(self)
                 try:
                     if fault is None:
                         proxy.forward(self)
@@ -80,12 +63,13 @@ class FaultProxy:
         return Handler
 
     def find(self, handler):
+        """How often streams were cut before this request, and its fault."""
         with self.lock:
             for fault in self.faults:
                 if fault.met < fault.times and fault.is_met(handler):
                     fault.met += 1
-                    return fault
-        return None
+                    return self.cuts, fault
+            return self.cuts, None
 
     def add(self, is_met, act, times=1):
         fault = Fault(is_met, act, times)
@@ -109,8 +93,9 @@ class FaultProxy:
         """Forwards the answer piece by piece. change(bytes) returns what to
         send in place of a piece, and whether the connection continues."""
         answer = self.upstream(handler)
-        if "watch=1" in handler.path:
-            self.watching.add(handler.connection)
+        if "watch=1" in handler.path and not self.opens(handler):
+            handler.close_connection = True
+            return
         begin(handler, answer.status, answer.headers["Content-Type"],
               answer.headers["Retry-After"])
         while True:
@@ -127,11 +112,23 @@ class FaultProxy:
                 chunk(handler, piece)
         handler.wfile.write(b"0\r\n\r\n")
 
+    def opens(self, handler):
+        """False for a watch whose request came before the latest cut: its
+        faults are of that time, so it must not outlive the cut."""
+        with self.lock:
+            if handler.cuts != self.cuts:
+                return False
+            self.watching.add(handler.connection)
+            return True
+
     def cut_streams(self):
         """Ends the open watches, as a load balancer does that restarts."""
-        while self.watching:
+        with self.lock:
+            self.cuts += 1
+            watching, self.watching = self.watching, set()
+        for connection in watching:
             try:
-                self.watching.pop().shutdown(socket.SHUT_RDWR)
+                connection.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass  # the watch has ended by itself
 
@@ -167,14 +164,27 @@ def answer(status, retry_after=None, **more):
     return act
 
 
-def is_watch(resource):
-    return lambda h: (h.path.startswith(f"/api/v1/{resource}?")
-                      and "watch=1" in h.path)
+def selects(handler, resource, fields):
+    """A list or watch of all namespaces with this field selector."""
+    url = urllib.parse.urlsplit(handler.path)
+    query = urllib.parse.parse_qs(url.query)
+    return url.path == f"/api/v1/{resource}" and (
+        query.get("fieldSelector") == [fields])
 
 
-def is_list(resource):
-    return lambda h: (h.path.startswith(f"/api/v1/{resource}?")
-                      and "watch=1" not in h.path)
+def begins_with_all(handler):
+    """A watch that replaces a list: it sends all objects first."""
+    return "sendInitialEvents=true" in handler.path
+
+
+def is_watch(resource, fields):
+    return lambda h: (selects(h, resource, fields) and "watch=1" in h.path
+                      and not begins_with_all(h))
+
+
+def is_list(resource, fields):
+    return lambda h: selects(h, resource, fields) and (
+        begins_with_all(h) or "watch=1" not in h.path)
 
 
 def is_binding(handler):

@@ -1,5 +1,6 @@
-"""Authentication and authorization at the aggregator by a real API server:
-tokens of ServiceAccounts over TLS, bound to pods that are bound to nodes."""
+"""Authentication and authorization by a real API server: tokens of
+ServiceAccounts over TLS. Those of agents are bound to pods that are bound to
+nodes."""
 import base64
 import itertools
 import json
@@ -30,7 +31,8 @@ RULES = {
     "agent": [{"nonResourceURLs": ["/plimsoll/reports"], "verbs": ["create"]}],
     "scheduler": [{"nonResourceURLs": ["/plimsoll/snapshots"],
                    "verbs": ["get"]}],
-    "reader": [{"nonResourceURLs": ["/v1/*"], "verbs": ["get"]}],
+    "reader": [{"nonResourceURLs": ["/", "/v1/*"], "verbs": ["get"]}],
+    "caller": [{"nonResourceURLs": ["/extender/*"], "verbs": ["post"]}],
     "stranger": [],
     "aggregator": [{"apiGroups": [""], "resources": ["pods"],
                     "verbs": ["get", "list"]}],
@@ -181,6 +183,22 @@ class Identity(ClusterCase):
         cls.machine = Machine(cls.folder.path / "m")
         cls.addClassCleanup(cls.machine.close)
         cls.aggregator = cls.start_aggregator("aggregator", None)
+        cls.readable = cls.start_readable_scheduler()
+        # A path that a reader may get, by the program that serves it.
+        cls.served = {"/v1/nodes": cls.aggregator,
+                      "/v1/rebalance": cls.readable}
+
+    @classmethod
+    def start_readable_scheduler(cls):
+        """A scheduler that takes tokens over HTTPS."""
+        program = cls.scheduler(
+            "--http-tls-cert", cls.certs / "scheduler-server.crt",
+            "--http-tls-key", cls.certs / "scheduler-server.key",
+            "--http-auth", "kubernetes",
+            name=f"readable-{cls.world.namespace}").start()
+        port = program.wait_log(r'"scheduler started".* http=(\d+)')[1]
+        program.http = f"https://localhost:{port}"
+        return program
 
     @classmethod
     def start_aggregator(cls, name, server):
@@ -245,10 +263,11 @@ class Identity(ClusterCase):
             *self.peer_flags("scheduler", token, self.token_file(name)),
             name=name))
 
-    def get(self, path, token=None, aggregator=None):
-        """Status, headers and JSON of a GET over HTTPS."""
+    def get(self, path, token=None, program=None, body=None):
+        """Status, headers and JSON of a GET over HTTPS, or with a body of a
+        POST."""
         request = urllib.request.Request(
-            (aggregator or self.aggregator).http + path)
+            (program or self.aggregator).http + path, data=body)
         if token:
             request.add_header("Authorization", f"Bearer {token}")
         opener = urllib.request.build_opener(
@@ -374,7 +393,7 @@ class Identity(ClusterCase):
         good = self.world.token("agent", pod)
         old = expired(good, key)
         program = self.start_agent(node, old)
-        program.wait_log("the token is not accepted: .*expired", 10)
+        program.wait_log("the token is not accepted: .*expired")
         self.assertFalse(self.stored(node))
         self.assertEqual(program.log().count("the token is not accepted"), 1)
         self.renew(node, good)
@@ -399,30 +418,51 @@ class Identity(ClusterCase):
     def test_http_needs_a_valid_token(self):
         for token in (None, "garbage", "not~a token",
                       self.world.token("reader")):
-            with self.subTest(token and token[:12]):
-                status, headers, body = self.get("/v1/nodes", token)
-                self.assertEqual(status, 401)
-                self.assertEqual(headers["WWW-Authenticate"], "Bearer")
-                self.assertIn("token", body["error"])
+            for path, program in self.served.items():
+                with self.subTest(path=path, token=token and token[:12]):
+                    status, headers, body = self.get(path, token, program)
+                    self.assertEqual(status, 401)
+                    self.assertEqual(headers["WWW-Authenticate"], "Bearer")
+                    self.assertIn("token", body["error"])
 
     def test_http_names_the_account_that_is_not_allowed(self):
         token = self.world.api_token("stranger")
-        status, headers, body = self.get("/v1/nodes/x", token)
-        self.assertEqual(status, 403)
-        self.assertIsNone(headers["WWW-Authenticate"])
-        self.assertEqual(
-            body["error"], "'system:serviceaccount:"
-            f"{self.world.namespace}:stranger' is not allowed to get /v1/nodes/x")
+        for path, program in self.served.items():
+            for asked in (path + "/x", "/"):
+                with self.subTest(program=program.name, path=asked):
+                    status, headers, body = self.get(asked, token, program)
+                    self.assertEqual(status, 403)
+                    self.assertIsNone(headers["WWW-Authenticate"])
+                    self.assertEqual(
+                        body["error"], "'system:serviceaccount:"
+                        f"{self.world.namespace}:stranger' is not allowed to "
+                        f"get {asked}")
 
     def test_http_answers_an_account_that_is_allowed(self):
         token = self.world.api_token("reader")
-        self.assertEqual(self.get("/v1/nodes", token)[0], 200)
-        self.assertEqual(self.get("/v1/nodes/nobody", token)[0], 404)
-        self.assertEqual(self.get("/elsewhere", token)[0], 403)
+        for path, program in self.served.items():
+            with self.subTest(path):
+                self.assertEqual(self.get(path, token, program)[0], 200)
+                self.assertEqual(self.get("/v1/nothing", token, program)[0],
+                                 404)
+                self.assertEqual(self.get("/elsewhere", token, program)[0],
+                                 403)
+                self.assertIn(path, self.get("/", token, program)[2]["paths"])
         self.assert_never_logged(token)
 
-    def test_health_needs_no_token(self):
+    def test_the_extender_takes_posts_of_those_who_may_post(self):
+        for account, status in ((None, 401), ("reader", 403), ("caller", 400)):
+            with self.subTest(account):
+                token = account and self.world.api_token(account)
+                self.assertEqual(self.get("/extender/filter", token,
+                                          self.readable, b"{}")[0], status)
+
+    def test_probes_need_no_token(self):
         self.assertEqual(http_get(f"{self.aggregator.health}/readyz")[0], 200)
+        for path in ("/healthz", "/livez", "/readyz"):
+            with self.subTest(path):
+                eventually("the scheduler is healthy", lambda p=path: http_get(
+                    self.readable.http + p, trust=self.tls)[0] == 200)
 
     # ---- without the API server ----
 

@@ -68,26 +68,26 @@ class Reports(unittest.TestCase):
         self.assertEqual(checks.damage(self.db), [])
 
     def test_a_row_that_is_gone_is_missing(self):
-        db = self.change("DELETE FROM tail WHERE seq = 4")
+        db = self.change("DELETE FROM head WHERE seq = 4")
         (sentence,) = self.missing(db)
         self.assertRegex(sentence, r"^1 of \d+ reports of node-00 .*\[4\]$")
 
     def test_a_run_that_is_gone_is_missing(self):
-        (sentence,) = self.missing(self.change("DELETE FROM tail"))
+        (sentence,) = self.missing(self.change("DELETE FROM head"))
         self.assertIn("are missing", sentence)
 
     def test_a_report_that_the_agent_knew_as_stored_is_missing(self):
         logs = {"node-00": self.sender.log()}
         self.assertEqual(
             checks.missing_at_stop(logs, stored_seqs(self.db)), [])
-        db = self.change("DELETE FROM tail WHERE seq = 4")
+        db = self.change("DELETE FROM head WHERE seq = 4")
         (sentence,) = checks.missing_at_stop(logs, stored_seqs(db))
         self.assertIn("[4]", sentence)
 
     def test_a_row_that_is_there_twice_is_noticed(self):
         db = self.change(
-            "INSERT INTO tail(run, seq, sample_ms, stored_ms, body) SELECT"
-            " run, seq, sample_ms, stored_ms, body FROM tail WHERE seq = 4")
+            "INSERT INTO head(run, seq, sample_ms, stored_ms, body) SELECT"
+            " run, seq, sample_ms, stored_ms, body FROM head WHERE seq = 4")
         (sentence,) = checks.stored_twice(stored_seqs(db))
         self.assertIn("[4]", sentence)
 

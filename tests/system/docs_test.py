@@ -1,6 +1,7 @@
 """The reference documents agree with the programs: docs/configuration.md lists
 every option with its variables and default, docs/metrics.md every field of a
-report, docs/http.md every route and every Prometheus series."""
+report, docs/http.md every route and every Prometheus series, and
+docs/descheduler.md the query of the example."""
 import pathlib
 import re
 import shlex
@@ -19,6 +20,7 @@ PROGRAMS = {
     "plimsoll-scheduler plan": ["plan"],
     "plimsoll-scheduler score": ["score"],
     "plimsoll-scheduler simulate": ["simulate"],
+    "plimsoll-scheduler certificates": ["certificates"],
 }
 
 
@@ -112,18 +114,71 @@ class Http(unittest.TestCase):
     def test_each_series_is_documented_once(self):
         pattern = r"(?:node|container|plimsoll|process)_\w+"
         names = set(re.findall(f'"({pattern})"', sources("lib") + preprocessed(
-            ROOT.glob("aggregator/*/metric*.c"))))
+            ROOT.glob("aggregator/*/*metric*.c"))))
         rows = re.findall(rf"^\| `({pattern})` \|",
                           (ROOT / "docs/http.md").read_text(), re.M)
         self.assertEqual(sorted(rows), sorted(names))
 
     def test_each_route_is_documented(self):
-        text = (ROOT / "docs/http.md").read_text()
-        routes = re.findall(r'^\t\{ "/(/?[^"]+)", \w+',
-                            sources("aggregator"), re.M)
-        self.assertGreater(len(routes), 5)
+        text = "".join((ROOT / "docs" / name).read_text()
+                       for name in ("http.md", "extender.md", "metrics.md"))
+        routes = re.findall(r'^\t\{ "/(/?[^"]+)",\s+\.(?:get|post)',
+                            sources("aggregator", "scheduler"), re.M)
+        self.assertGreater(len(routes), 15)
         for route in routes:
-            self.assertIn("`/" + route.strip("/"), text)
+            self.assertTrue(re.search(
+                rf"`(?:GET |POST )?/{re.escape(route.strip('/'))}", text),
+                route)
+
+
+# A linked library -> its name in --version. libc and libsnappy
+# are not named: no function of libsnappy tells its version.
+LIBRARIES = {"uv": "libuv", "nng": "nng", "protobuf-c": "protobuf-c",
+             "mbedtls": "mbedTLS", "mbedx509": "mbedTLS",
+             "mbedcrypto": "mbedTLS",
+             "microhttpd": "libmicrohttpd", "gnutls": "GnuTLS",
+             "curl": "libcurl",
+             "cjson": "cJSON", "yaml": "libyaml", "yaml-0": "libyaml",
+             "sqlite3": "SQLite", "z": "zlib"}
+UNNAMED = {"c", "m", "snappy", "pthread", "asan", "ubsan", "tsan"}
+
+
+class Version(unittest.TestCase):
+    def test_version_names_the_commit_and_each_library(self):
+        for name in ("agent", "aggregator", "scheduler"):
+            program = BIN / f"plimsoll-{name}"
+            first, commit, *rest = subprocess.run(
+                [program, "--version"], check=True, capture_output=True,
+                text=True, timeout=20).stdout.splitlines()
+            self.assertRegex(first, rf"^plimsoll-{name} \S+$")
+            self.assertRegex(commit, "^commit (unknown|[0-9a-f]{40})$")
+            for line in rest:
+                self.assertRegex(line, r"^[\w-]+ \d+(\.\d+)+$")
+            needed = set(re.findall(
+                r"\(NEEDED\).*\[lib([\w+-]+)\.", subprocess.run(
+                    ["readelf", "-d", program], check=True, timeout=20,
+                    capture_output=True, text=True).stdout)) - UNNAMED
+            self.assertEqual({line.split()[0] for line in rest},
+                             {LIBRARIES[library] for library in needed})
+
+
+class DeschedulerPolicy(unittest.TestCase):
+    """tests/descheduler runs the descheduler with this policy."""
+
+    def setUp(self):
+        text = (ROOT / "deploy/examples/descheduler-policy.yaml").read_text()
+        self.query = re.search(r"query: >-\n((?: {12}.*\n)+)", text).group(1)
+
+    def test_the_document_has_the_query(self):
+        text = (ROOT / "docs/descheduler.md").read_text()
+        self.assertIn("".join(self.query.split()), "".join(text.split()))
+
+    def test_each_series_of_the_query_is_documented(self):
+        text = (ROOT / "docs/http.md").read_text()
+        series = set(re.findall(r"plimsoll_\w+", self.query))
+        self.assertGreater(len(series), 1)
+        for name in series:
+            self.assertIn(f"| `{name}` |", text)
 
 
 class Configuration(unittest.TestCase):

@@ -94,7 +94,7 @@ class Errors(unittest.TestCase):
         return plug
 
     def assert_logged(self, program, sentence, at_most=1):
-        program.wait_log(sentence, WITHIN_S)
+        program.wait_log(sentence)
         lines = [line for line in program.log().splitlines()
                  if sentence in line]
         self.assertLessEqual(len(lines), at_most, lines)
@@ -176,8 +176,10 @@ class AggregatorErrors(Errors):
 
     def test_a_message_that_is_too_large_ends_the_connection(self):
         aggregator = self.start_aggregator()
-        plug = self.send(aggregator.ports[0], NNG_HEADER + request(2 << 20))
-        with contextlib.suppress(ConnectionResetError):
+        # The length alone ends the connection, maybe while the rest is sent.
+        with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+            plug = self.send(aggregator.ports[0],
+                             NNG_HEADER + request(2 << 20))
             plug.recv(len(NNG_HEADER))
             self.assertEqual(plug.recv(1), b"")
         self.assert_serves(aggregator)
@@ -276,7 +278,8 @@ class DiskErrors(Errors):
                            "aggregator cannot store reports, keeping them")
         status, _, text = aggregator.health("/readyz")
         self.assertEqual((status, text[:9]), (200, "degraded:"))
-        self.assertLess(aggregator.node("node-a")["age_s"], 2)
+        eventually("the node is fresh",
+                   lambda: aggregator.node("node-a")["age_s"] < 2)
         self.assertEqual(
             aggregator.log().count("cannot write to the database"), 1)
         self.mount("-o", "remount,size=64m")

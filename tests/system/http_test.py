@@ -32,7 +32,9 @@ def samples(text):
             continue
         series, value = line.rsplit(" ", 1)
         name, _, labels = series.partition("{")
-        assert name == block, line
+        # A histogram's series have the name of its block and these endings.
+        assert name in (block, f"{block}_bucket", f"{block}_sum",
+                        f"{block}_count"), line
         assert series not in found, f"{series} occurs twice"
         found[name, labels.rstrip("}")] = float(value)
     return found
@@ -76,13 +78,31 @@ class Metrics(OneNode):
                 if CAMEL_CASE not in line]
         self.assertEqual(output, [])
 
+    def test_its_own_process_requests_commits_and_agents_are_in_it(self):
+        eventually("a commit is counted", lambda: samples(self.scrape())[
+            "plimsoll_aggregator_commit_duration_seconds_count", ""] > 0)
+        got = samples(self.scrape())
+        self.assertEqual(got["plimsoll_aggregator_agents_connected", ""], 1)
+        self.assertGreater(
+            got["plimsoll_aggregator_commit_duration_seconds_sum", ""], 0)
+        ok = ("plimsoll_aggregator_http_requests_total",
+              'listener="http",code="2xx"')
+        self.assertGreater(samples(self.scrape())[ok], got[ok])
+        self.assertEqual(got[ok[0], 'listener="health",code="5xx"'], 0)
+        proc = pathlib.Path(f"/proc/{self.aggregator.process.pid}")
+        self.assertAlmostEqual(got["process_start_time_seconds", ""],
+                               proc.stat().st_mtime, delta=5)
+        self.assertGreater(got["process_open_fds", ""], 5)
+        self.assertGreaterEqual(got["process_max_fds", ""],
+                                got["process_open_fds", ""])
+
     def test_totals_have_the_names_that_node_exporter_and_cadvisor_use(self):
         first = samples(self.scrape())
         waiting = ("node_pressure_cpu_waiting_seconds_total", 'node="node-a"')
         self.assertIn(waiting, first)
         self.assertEqual(first["node_memory_MemTotal_bytes",
                                'node="node-a"'], 16 << 30)
-        used = ("node_cpu_seconds_total", 'node="node-a",mode="user"')
+        used = ("plimsoll_node_cpu_seconds_total", 'node="node-a",mode="user"')
         eventually("CPU time grows", lambda: (
             samples(self.scrape())[used] > first[used]))
         pod = [labels for name, labels in first
@@ -112,6 +132,11 @@ class Metrics(OneNode):
         self.assertEqual(got["plimsoll_aggregator_rollups_left_out_total", ""], 0)
         self.assertEqual(
             got["plimsoll_aggregator_rollup_samples_left_out_total", ""], 0)
+        self.assertEqual(
+            got["plimsoll_aggregator_database_limit_bytes", ""], 40 << 30)
+        eventually("the size of the database is known", lambda: samples(
+            self.scrape()).get(
+                ("plimsoll_aggregator_database_bytes", ""), 0) > 4096)
         self.assertGreater(got["plimsoll_aggregator_reports_total", ""], 0)
         self.assertGreater(got["process_resident_memory_bytes", ""], 1 << 20)
         self.assertGreater(got["process_cpu_seconds_total", ""], 0)
@@ -150,8 +175,7 @@ FIELDS = ",".join(["cpu.used_cores"] * 33)
 
 # (path, status, part of the sentence)
 REFUSED = (
-    ("/", 404, "no such path"),
-    ("/v1", 404, "no such path"),
+    ("/v1", 404, "no such path: /v1; known paths: /apis/"),
     ("/v1/nodes/", 404, "no node ''"),
     ("/v1/nodes/nobody", 404, "no node 'nobody'"),
     ("/v1/nodes/nobody/history", 404, "no node 'nobody'"),

@@ -83,6 +83,11 @@ class Lint(unittest.TestCase):
         self.write("docs/a.md", "x" * 130 + "\n")
         self.assert_found("docs/a.md:1: a line of more than 120 columns")
 
+    def test_documents_beside_readme_are_checked_as_well(self):
+        for name in ("SECURITY.md", ".github/A_TEMPLATE.md"):
+            self.write(name, "x" * 130 + "\n")
+            self.assert_found(f"{name}:1: a line of more than 120 columns")
+
     def test_docs_name_files_that_exist(self):
         self.write("docs/a.md", "See `lib/gone.h`.\n")
         self.assert_found("docs/a.md:1: there is no file lib/gone.h")

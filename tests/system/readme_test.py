@@ -1,4 +1,5 @@
-"""Runs README's commands that query running programs, as they are written
+"""README: its order, its number, its requirements and its picture are those of
+the project. Its commands that query running programs are run as they are written
 there.
 
 CI runs the `make` targets, or they have a test of their own
@@ -11,6 +12,7 @@ import shlex
 import subprocess
 import sys
 import unittest
+import xml.etree.ElementTree as ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
@@ -18,10 +20,113 @@ from harness import (BIN, ROOT, Aggregator, Folder, Program,  # noqa: E402
                      eventually)
 
 
+README = (ROOT / "README.md").read_text()
+HEADINGS = ["Do you need it", "How it works", "A number", "Try it",
+            "Install it", "Documentation"]
+# Read in about a minute: all before "Try it", with the picture's text.
+WORDS_MAX = 330
+
+
 def commands():
     return [shlex.split(line) for line in re.findall(
-        r"^ {4}((?:curl|bin/plimsoll-).+)$", (ROOT / "README.md").read_text(),
-        re.M)]
+        r"^ {4}((?:curl|bin/plimsoll-).+)$", README, re.M)]
+
+
+def section(heading, level="##"):
+    """The text below a heading, up to the next one of its level."""
+    found = re.search(rf"^{level} {heading}\n(.*?)(?=^{level} |\Z)", README,
+                      re.M | re.S)
+    return found.group(1)
+
+
+# (words, file) of each.
+PICTURES = re.findall(r"!\[([^]]+)\]\(([^)]+)\)", README)
+
+
+class Text(unittest.TestCase):
+    def test_the_sections_are_in_the_order_of_a_readers_questions(self):
+        self.assertEqual(re.findall("^## (.*)$", README, re.M), HEADINGS)
+
+    def test_a_reader_decides_within_a_minute(self):
+        self.assertLess(len(README.partition("## Try it")[0].split()),
+                        WORDS_MAX)
+
+    def test_the_number_is_that_of_the_benchmarks(self):
+        text = (ROOT / "docs/benchmarks.md").read_text()
+        shares = [re.search(rf"^\| {policy} \| \**([\d.]+)", text,
+                            re.M).group(1)
+                  for policy in ("no moves", "`expected-shortage`")]
+        moves = re.search(r"^\| `expected-shortage` \| \S+ \| \**([\d.]+)",
+                          text, re.M).group(1)
+        number = section("A number")
+        self.assertEqual(re.findall(r"([\d.]+) %", number)[:2],
+                         [f"{float(share) * 100:.1f}" for share in shares])
+        self.assertIn(f"{moves} moves per VM and day", number)
+        [command] = re.findall(r"make bench-\w+", " ".join(number.split()))
+        self.assertIn(command, text)
+
+    def test_each_way_to_install_names_a_file_of_the_tree_or_a_release(self):
+        ways = re.findall(r"^ {4}(.+)$", section("Install it"), re.M)
+        self.assertEqual(ways, [
+            "kubectl apply -f install.yaml",
+            "helm install plimsoll plimsoll-VERSION.tgz --namespace default",
+            "kubectl apply -k deploy/"])
+        self.assertTrue((ROOT / "deploy/kustomization.yaml").exists())
+
+    def test_the_picture_is_described_and_fits_light_and_dark_pages(self):
+        [(words, path)] = [p for p in PICTURES if p[1].endswith(".svg")]
+        self.assertIn("Agents report", words.replace("\n", " "))
+        picture = (ROOT / path).read_text()
+        root = ElementTree.fromstring(picture)
+        name = "{http://www.w3.org/2000/svg}"
+        self.assertTrue(root.find(f"{name}title").text)
+        self.assertTrue(root.find(f"{name}desc").text)
+        self.assertIn("prefers-color-scheme: dark", picture)
+        for who in ("agent", "aggregator", "scheduler", "placement"):
+            self.assertIn(f">{who}", picture)
+        self.assertLessEqual(float(root.get("width")), 800)
+        self.assertLess(len(picture), 8192)
+
+
+    def test_the_picture_of_the_page_is_described_and_small(self):
+        [(words, path)] = [p for p in PICTURES if p[1].endswith(".png")]
+        self.assertGreater(len(words.split()), 8)
+        self.assertLess((ROOT / path).stat().st_size, 100 << 10)
+
+
+class Requirements(unittest.TestCase):
+    """The table has what the tests run and the programs ask for."""
+
+    def setUp(self):
+        self.rows = dict(re.findall(r"^\| ([^|]+) \| (.+) \|$", section(
+            "Requirements", "###"), re.M))
+
+    def minors(self, folder, module):
+        """The minor versions of a module in the go.mod files of a folder."""
+        return {re.search(rf"{module} v(1\.\d+)", path.read_text()).group(1)
+                for path in (ROOT / folder).glob("go*.mod")}
+
+    def test_each_requirement_has_its_row(self):
+        self.assertEqual(list(self.rows), [
+            "Kubernetes", "KubeVirt", "nodes", "pressure (PSI)", "storage",
+            "rights", "privileged pods", "architecture"])
+
+    def test_the_versions_are_those_that_tests_run(self):
+        tested = self.minors("tests/cluster", "k8s.io/kubernetes")
+        self.assertEqual(tested, set(re.findall(
+            r"1\.\d+", self.rows["Kubernetes"])))
+        tested = self.minors("tests/kubevirt", "kubevirt.io/kubevirt")
+        row, _, moves = self.rows["KubeVirt"].partition("Automatic moves")
+        self.assertEqual(tested, set(re.findall(r"1\.\d+", row)))
+        minor = re.search(r"KUBEVIRT_MINOR_MIN = (\d+)", (
+            ROOT / "scheduler/kubevirt/kubevirt_version.h").read_text())
+        self.assertIn(f"1.{minor.group(1)} or newer", moves)
+
+    def test_the_volume_has_the_size_of_the_manifest(self):
+        [size] = {size for path in (ROOT / "deploy/base").rglob("*.yaml")
+                  for size in re.findall(r"storage: (\d+)Gi",
+                                         path.read_text())}
+        self.assertIn(f"{size} GiB", self.rows["storage"])
 
 
 class Ask(unittest.TestCase):
@@ -58,7 +163,7 @@ class Ask(unittest.TestCase):
             with self.subTest(words):
                 text = self.ask(words)
                 if "metrics" in words[-1]:
-                    self.assertIn("node_cpu_seconds_total", text)
+                    self.assertIn("plimsoll_node_cpu_seconds_total", text)
                 else:
                     self.assertTrue(json.loads(text))
 

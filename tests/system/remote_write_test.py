@@ -1,5 +1,6 @@
 """Remote write: a time series engine gets exactly what is stored, whichever
 side is killed meanwhile and whatever the engine answers."""
+import collections
 import contextlib
 import pathlib
 import re
@@ -7,13 +8,12 @@ import sqlite3
 import ssl
 import sys
 import threading
-import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from engines import Fake, Prometheus, Victoria  # noqa: E402
-from harness import (SLOWNESS, Aggregator, Driver, Folder,  # noqa: E402
+from harness import (Aggregator, Driver, Folder,  # noqa: E402
                      Machine, agent, eventually, mark)
 from protobuf import write_request  # noqa: E402
 from secure import certs  # noqa: E402
@@ -71,9 +71,7 @@ class Base(unittest.TestCase):
                    lambda: waiting(self.aggregator.db) == 0, 60)
 
     def metric(self, name):
-        text = self.aggregator.get("/metrics")[2]
-        return float(next(line.rsplit(" ", 1)[1] for line in text.splitlines()
-                          if line.startswith(f"plimsoll_remote_write_{name}")))
+        return self.aggregator.metric(f"plimsoll_remote_write_{name}")
 
     def assert_arrived(self, engine):
         """The engine has all that is stored and nothing else."""
@@ -94,8 +92,9 @@ class Base(unittest.TestCase):
             for at, value in samples.items():
                 self.assertAlmostEqual(found[labels][at] / max(value, 1),
                                        value / max(value, 1), delta=CLOSE)
-        times = {node: set(samples) for labels, samples in expected.items()
-                 for key, node in labels if key == "node"}
+        times = collections.defaultdict(set)
+        for labels, samples in expected.items():
+            times[dict(labels)["node"]] |= samples.keys()
         for labels, samples in found.items():
             self.assertLessEqual(set(samples), times[dict(labels)["node"]])
 
@@ -225,7 +224,9 @@ class WithFaults(Base):
         expected = stored_samples(self.aggregator.db)
         found = self.engine.series()
         for labels, samples in expected.items():
-            samples.pop(poison) if ("node", "node-1") in labels else None
+            if ("node", "node-1") in labels:
+                # Not there if the agent read the file while it was written.
+                samples.pop(poison, None)
             self.assertEqual(sorted(found[labels]), sorted(samples))
         self.assertEqual(self.metric('dropped_reports_total{reason="refused"'),
                          1)
@@ -249,12 +250,11 @@ class WithFaults(Base):
         eventually("the engine has a request", lambda: self.engine.requests)
         before = len(next(iter(stored_samples(self.aggregator.db).values())))
         eventually("reports are stored all the same", lambda: len(next(iter(
-            stored_samples(self.aggregator.db).values()))) > before + 20, 10)
-        self.assertLess(self.aggregator.node("node-1")["age_s"], 2 * SLOWNESS)
+            stored_samples(self.aggregator.db).values()))) > before + 20)
+        eventually("the node is fresh",
+                   lambda: self.aggregator.node("node-1")["age_s"] < 2)
         self.assertEqual(self.aggregator.health("/readyz")[0], 200)
-        began = time.monotonic()
         self.assertEqual(self.aggregator.stop(), 0)
-        self.assertLess(time.monotonic() - began, 4 * SLOWNESS)
         self.aggregator.start()
         self.await_stored(before + 20)
         self.await_sent()
@@ -289,7 +289,7 @@ class WithFaults(Base):
         self.assertEqual(self.aggregator.stop(), 0)
         connection = sqlite3.connect(self.aggregator.db)
         with connection:  # as if two minutes had passed
-            connection.execute("UPDATE outbox SET stored_ms"
+            connection.execute("UPDATE outbox_shard SET stored_ms"
                                " = stored_ms - 120000")
         connection.close()
         self.aggregator.start()
@@ -341,6 +341,20 @@ class WithTls(Base):
             self.assertIn(("cluster", "berlin"), labels)
         self.assertEqual(self.aggregator.stop(), 0)
         self.assertNotIn(self.TOKEN, self.aggregator.log())
+
+    def test_another_authority_is_used_without_a_restart(self):
+        authority = self.keys / "engine-ca.crt"
+        authority.write_text((self.keys / "clients-ca.crt").read_text())
+        self.start(self.engine.url, "--remote-write-ca", authority)
+        self.start_agents("node-1")
+        self.aggregator.wait_log("is not trusted")
+        self.assertEqual(self.engine.requests, [])
+        authority.write_text((self.keys / "servers-ca.crt").read_text())
+        eventually("the engine gets reports",
+                   lambda: self.engine.requests, 60)
+        self.await_stored(5)
+        self.await_sent()
+        self.assert_arrived(self.engine)
 
     def test_an_engine_with_an_untrusted_certificate_gets_nothing(self):
         self.start(self.engine.url, "--remote-write-token-file", self.token)

@@ -48,6 +48,7 @@ class Run(unittest.TestCase):
         process = self.start(RUN_SECONDS="0.1")
         self.assertEqual(process.wait(60), 0, self.out())
         text = self.out()
+        self.assertRegex(text, r"\AThe page: http://127\.0\.0\.1:\d+/\n")
         self.assertRegex(text, r"A VM with 2 vCPUs and 1 GiB would go to: \S")
         self.assertRegex(text, r"score \d")
         self.assertRegex(text, r"http://127\.0\.0\.1:\d+/v1/nodes\n")

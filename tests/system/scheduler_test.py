@@ -1,10 +1,14 @@
 """The scheduler without an API server."""
 import json
+import os
 import pathlib
+import re
 import signal
 import socket
+import ssl
 import subprocess
 import sys
+import time
 import unittest
 import urllib.error
 import urllib.request
@@ -12,7 +16,8 @@ import urllib.request
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from harness import (BIN, NOBODY, ROOT, Folder, Program,  # noqa: E402
-                     http_get, kubeconfig, launcher)
+                     eventually, http_get, kubeconfig, launcher)
+from secure import certs, client_flags  # noqa: E402
 
 PROMTOOL = ROOT / "build/ci/debian/prometheus/usr/bin/promtool"
 
@@ -26,7 +31,7 @@ class NoApiServer(unittest.TestCase):
         scheduler = self.folder.add(Program(self.folder.path, "scheduler", [
             BIN / "plimsoll-scheduler", "--kubeconfig",
             kubeconfig(self.folder.path), "--http", "127.0.0.1:0"])).start()
-        scheduler.wait_log(r'cannot watch the cluster.*127\.0\.0\.1:1', 10)
+        scheduler.wait_log(r'cannot watch the cluster.*127\.0\.0\.1:1')
         port = scheduler.wait_log(r"http=(\d+)").group(1)
         status, _, text = http_get(f"http://127.0.0.1:{port}/readyz")
         self.assertEqual(status, 503)
@@ -120,6 +125,40 @@ class NoApiServer(unittest.TestCase):
         self.assertEqual(scheduler.process.wait(10), 0)
         for client in clients:
             self.assertIn(self.status_of(client), (None, "200", "503"))
+
+    def test_the_expiry_of_each_certificate_is_a_metric_and_in_the_log(self):
+        keys = self.folder.path / "keys"
+        os.environ["DAYS"] = "20"
+        self.addCleanup(os.environ.pop, "DAYS", None)
+        certs("new", keys)
+        scheduler = self.folder.add(Program(self.folder.path, "scheduler", [
+            BIN / "plimsoll-scheduler", "--kubeconfig",
+            kubeconfig(self.folder.path), "--http", "127.0.0.1:0",
+            "--http-tls-cert", keys / "scheduler-server.crt",
+            "--http-tls-key", keys / "scheduler-server.key",
+            "--aggregator", "tls+tcp://localhost:1",
+            *client_flags(keys, "scheduler")])).start()
+        port = scheduler.wait_log(r" http=(\d+)")[1]
+        trust = ssl.create_default_context(cafile=keys / "servers-ca.crt")
+
+        def expiries():
+            text = http_get(f"https://localhost:{port}/metrics",
+                            trust=trust)[2]
+            return {use: int(at) for use, at in re.findall(
+                r"^plimsoll_scheduler_certificate_expiry_timestamp_seconds"
+                r'\{use="(\w+)"\} (\d+)$', text, re.M)}
+        found = expiries()
+        self.assertEqual(set(found), {"aggregator", "http"})
+        for at in found.values():
+            self.assertAlmostEqual(at - time.time(), 20 * 86400, delta=600)
+        for file in ("scheduler", "scheduler-server"):
+            scheduler.wait_log('"the certificate expires soon".*'
+                               f'file="[^"]*/{file}.crt".*days=(19|20)')
+        os.environ["DAYS"] = "100"
+        certs("renew", keys)
+        eventually("the new certificates are in use", lambda: all(
+            expiries().get(use, 0) - at > 79 * 86400
+            for use, at in found.items()), 30)
 
     @staticmethod
     def status_of(client):

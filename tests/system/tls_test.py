@@ -1,7 +1,9 @@
 """TLS between agents and the aggregator: which peers are accepted, the error of
 each that is refused, and new certificates while agents report."""
 import contextlib
+import os
 import pathlib
+import re
 import socket
 import ssl
 import subprocess
@@ -11,7 +13,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from harness import (BIN, Aggregator, Driver, Folder, Machine,  # noqa: E402
+from harness import (BIN, ROOT, Aggregator, Driver, Folder, Machine,  # noqa: E402
                      Program, agent, eventually, mark)
 from secure import SecureAggregator, certs, client_flags  # noqa: E402
 from stored import assert_complete, stored_seqs  # noqa: E402
@@ -39,8 +41,7 @@ class TlsCase(unittest.TestCase):
         return client_flags(self.keys)
 
     def assert_refused(self, aggregator, program, why):
-        program.wait_log(f'no connection to the aggregator.* err="[^"]*{why}',
-                         10)
+        program.wait_log(f'no connection to the aggregator.* err="[^"]*{why}')
         self.assertNotIn('"connected"', program.log())
         self.assertEqual(stored_seqs(aggregator.db), {})
 
@@ -127,7 +128,7 @@ class Connections(TlsCase):
             f"127.0.0.1:{aggregator.ports[0]}",
             "-cert", self.keys / "agent.crt", "-key", self.keys / "agent.key"])
             ).start()
-        impostor.wait_log("ACCEPT", 10)
+        impostor.wait_log("ACCEPT")
         self.assert_refused(
             aggregator, self.start_agent(aggregator.url, *self.flags()),
             "certificate is not trusted")
@@ -154,7 +155,7 @@ class Connections(TlsCase):
         self.assert_refused(
             aggregator, self.start_agent(aggregator.url, *flags),
             "rejects the client certificate")
-        aggregator.wait_log("peers could not connect.*TLS handshake", 15)
+        aggregator.wait_log("peers could not connect.*TLS handshake")
 
     def test_an_agent_without_tls_is_refused_by_an_aggregator_with_tls(self):
         aggregator = self.start_aggregator()
@@ -181,7 +182,7 @@ class Connections(TlsCase):
         token = self.folder.path / "token"
         program = self.start_agent(aggregator.url, *self.flags(),
                                    "--token-file", token)
-        program.wait_log(f"cannot read the token.*'{token}'", 10)
+        program.wait_log(f"cannot read the token.*'{token}'")
         self.assertEqual(stored_seqs(aggregator.db), {})
         token.write_text("abc.def\n")
         eventually("a report is stored", lambda: stored_seqs(aggregator.db))
@@ -200,7 +201,9 @@ class Flags(unittest.TestCase):
                  "requires --tls-ca"),
                 ("scheduler", "--aggregator=tcp://a:1", "--token-file=x",
                  "requires tls+tcp://"),
-                ("scheduler", "--http-tls-key=x", "--http-tls-cert")):
+                ("scheduler", "--http-tls-key=x", "--http-tls-cert"),
+                *((program, "--http-auth=kubernetes", "tokens require TLS")
+                  for program in ("aggregator", "scheduler"))):
             with self.subTest(f"{program} {flags}"):
                 done = subprocess.run(
                     [BIN / f"plimsoll-{program}", *flags], timeout=20,
@@ -211,11 +214,13 @@ class Flags(unittest.TestCase):
 
 
 class Rotation(TlsCase):
-    def await_three_more(self, aggregator):
+    def await_three_more(self, aggregator, agents):
         before = {key: len(seqs) for key, seqs
                   in stored_seqs(aggregator.db).items()}
 
         def all_grew():
+            for program in (aggregator, *agents):
+                self.assertTrue(program.running(), program.log()[-5000:])
             now, names = stored_seqs(aggregator.db), {}
             for key, seqs in now.items():
                 names[key[0]] = names.get(key[0], 0) + len(
@@ -223,33 +228,121 @@ class Rotation(TlsCase):
             return len(names) == 5 and min(names.values()) >= 3
         eventually("three more reports of all five are stored", all_grew, 60)
 
-    @mark(slow="six programs restart three times")
-    def test_new_authorities_and_certificates_lose_no_report(self):
-        """As in docs/security.md, one program after the other."""
+    def changes(self, programs):
+        return [program.log().count("TLS files changed and are in use")
+                for program in programs]
+
+    def run_certs(self, command, programs):
+        """Waits until each program uses what the script wrote."""
+        before = self.changes(programs)
+        certs(command, self.keys)
+        eventually(f"all use the files of {command}", lambda: all(
+            now > old for now, old in zip(self.changes(programs), before)), 60)
+
+    def served_certificate(self, port):
+        """The certificate that a new connection gets."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        context.load_cert_chain(self.keys / "agent.crt",
+                                self.keys / "agent.key")
+        with socket.create_connection(("127.0.0.1", port), 10) as plug:
+            with context.wrap_socket(plug) as stream:
+                return ssl.DER_cert_to_PEM_cert(stream.getpeercert(True))
+
+    def start_all(self, count=5):
         driver = Driver([self.machine]).start()
         self.addCleanup(driver.stop)
-        aggregator = self.start_aggregator()
-        agents = [self.start_agent(aggregator.url, *self.flags(),
-                                   name=f"node-{i}") for i in range(5)]
-        self.await_three_more(aggregator)
+        aggregator = self.folder.add(SecureAggregator(
+            self.folder.path, self.keys, "aggregator",
+            "--http-tls-cert", self.keys / "aggregator.crt",
+            "--http-tls-key", self.keys / "aggregator.key"))
+        aggregator.trust = ssl.create_default_context(
+            cafile=self.keys / "servers-ca.crt")
+        aggregator.start()
+        return aggregator, [self.start_agent(
+            aggregator.url, *self.flags(), name=f"node-{i}")
+            for i in range(count)]
+
+    @mark(slow="the programs look at their files every five seconds")
+    def test_new_authorities_and_certificates_lose_no_report(self):
+        """As in docs/security.md, and no program restarts."""
+        aggregator, agents = self.start_all()
+        pids = [program.process.pid for program in [aggregator, *agents]]
+        self.await_three_more(aggregator, agents)
         first = (self.keys / "aggregator.crt").read_text()
         for command in ("rotate", "renew", "retire"):
-            certs(command, self.keys)
-            for program in [aggregator, *agents]:
-                self.assertEqual(program.stop(), 0)
-                program.start()
-                if program is aggregator:
-                    # Reports in an agent's memory end with the agent, so it
-                    # restarts when it is connected again.
-                    self.await_three_more(aggregator)
-            self.await_three_more(aggregator)
-        self.assertNotEqual((self.keys / "aggregator.crt").read_text(), first)
+            self.run_certs(command, [aggregator, *agents])
+            self.await_three_more(aggregator, agents)
+        now = (self.keys / "aggregator.crt").read_text()
+        self.assertNotEqual(now, first)
         self.assertEqual((self.keys / "servers-ca.crt").read_text().count(
             "BEGIN CERTIFICATE"), 1)
+        for port in aggregator.ports[:2]:
+            self.assertEqual(self.served_certificate(port), now)
+        eventually("reports of all nodes come", lambda: all(
+            node["state"] == "fresh"
+            for node in self.https_nodes(aggregator)), 60)
+        self.assertEqual(pids, [program.process.pid
+                                for program in [aggregator, *agents]])
+        self.await_three_more(aggregator, agents)
         for program in agents:
             self.assertEqual(program.stop(), 0)
         self.assertEqual(aggregator.stop(), 0)
         assert_complete(self, aggregator, agents)
+
+    def https_nodes(self, aggregator):
+        aggregator.trust = ssl.create_default_context(
+            cafile=self.keys / "servers-ca.crt")
+        return aggregator.json("/v1/nodes")["nodes"]
+
+    @mark(slow="the programs look at their files every five seconds")
+    def test_a_broken_file_keeps_the_old_certificate_and_is_logged_once(self):
+        aggregator, agents = self.start_all(1)
+        first = (self.keys / "aggregator.crt").read_text()
+        (self.keys / "aggregator.crt").write_text(first[:len(first) // 2])
+        aggregator.wait_log("cannot use the changed TLS files.*use=\"wire\""
+                            ".*aggregator.crt", 30)
+        for port in aggregator.ports[:2]:
+            self.assertEqual(self.served_certificate(port), first)
+        self.run_certs("renew", agents)
+        self.assertEqual(aggregator.log().count(
+            'cannot use the changed TLS files, keeping the old ones" '
+            'use="wire"'), 1)
+        now = (self.keys / "aggregator.crt").read_text()
+        for port in aggregator.ports[:2]:
+            eventually("the new certificate is served",
+                       lambda: self.served_certificate(port) == now, 30)
+
+    def test_the_expiry_of_each_certificate_is_a_metric_and_in_the_log(self):
+        subprocess.run(
+            ["sh", ROOT / "deploy/certs.sh", "renew", self.keys], check=True,
+            env={**os.environ, "DAYS": "20"}, capture_output=True, timeout=30)
+        aggregator, agents = self.start_all(1)
+        end = subprocess.run(
+            ["openssl", "x509", "-noout", "-enddate", "-in",
+             self.keys / "agent.crt"], check=True, capture_output=True,
+            text=True, timeout=30).stdout.strip().partition("=")[2]
+        seconds = ssl.cert_time_to_seconds(end)
+
+        def expiries():
+            found = re.findall(
+                r"^(plimsoll_\w+_certificate_expiry_timestamp_seconds)"
+                r'\{(\w+)="([\w-]+)"\} (\d+)$', aggregator.get(
+                    "/metrics")[2], re.M)
+            return {(name, label): int(value)
+                    for name, _, label, value in found}
+        name = "plimsoll_node_certificate_expiry_timestamp_seconds"
+        eventually("the agent's expiry is known",
+                   lambda: (name, "node-0") in expiries())
+        self.assertEqual(expiries()[name, "node-0"], seconds)
+        for use in ("wire", "https"):
+            at = expiries()["plimsoll_aggregator_certificate_expiry_"
+                            "timestamp_seconds", use]
+            self.assertAlmostEqual(at, seconds, delta=120)
+        for program in (aggregator, *agents):
+            program.wait_log(
+                '"the certificate expires soon".*days=(19|20)\n')
 
 
 if __name__ == "__main__":

@@ -1,0 +1,212 @@
+"""The webhook's listener without an API server: what it refuses, and clients
+that harm only themselves. Loopback has many addresses, so one machine can be
+several clients."""
+import base64
+import json
+import os
+import pathlib
+import re
+import socket
+import ssl
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from harness import (BIN, SLOWNESS, Folder, Program,  # noqa: E402
+                     eventually, http_get, kubeconfig, launcher)
+from secure import certs  # noqa: E402
+
+STRANGER, HONEST = "127.0.0.2", "127.0.0.3"
+CONNECTIONS, UPLOADS = 1000, 40
+BODY_MAX = 4 << 20
+# Allowed: 16 MiB of bodies, as much of TLS records and of the parsed pod, and
+# 64 KiB for each of 200 connections. The sanitizers need memory of their own.
+GROWTH_KB = (60 if SLOWNESS == 1 else 400) << 10
+
+
+def review(size=0):
+    """The review of a VM's pod with this many bytes more."""
+    pod = launcher("a", scheduler="default-scheduler")
+    pod["metadata"]["annotations"]["more"] = "x" * size
+    return json.dumps({
+        "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+        "request": {"uid": "u-1", "operation": "CREATE", "resource": {
+            "group": "", "version": "v1", "resource": "pods"},
+                    "object": pod}}).encode()
+
+
+class Hostile(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Folder()
+        cls.addClassCleanup(cls.folder.close)
+        cls.keys = keys = cls.folder.path / "keys"
+        certs("new", keys)
+        cls.trust = ssl.create_default_context(cafile=keys / "servers-ca.crt")
+        cls.program = cls.folder.add(Program(cls.folder.path, "scheduler", [
+            BIN / "plimsoll-scheduler", "--kubeconfig",
+            kubeconfig(cls.folder.path), "--http", "127.0.0.1:0",
+            "--webhook", "127.0.0.1:0",
+            "--webhook-tls-cert", keys / "scheduler-server.crt",
+            "--webhook-tls-key", keys / "scheduler-server.key"])).start()
+        cls.port = int(cls.program.wait_log(r"webhook=(\d+)")[1])
+
+    def cpu_s(self):
+        """The CPU time of the scheduler."""
+        stat = pathlib.Path("/proc", str(self.program.process.pid),
+                            "stat").read_text().rpartition(")")[2].split()
+        return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
+
+    def memory_kb(self):
+        text = pathlib.Path("/proc", str(self.program.process.pid),
+                            "status").read_text()
+        return int(re.search(r"VmHWM:\s*(\d+)", text)[1])
+
+    def connect(self, source, tls=True):
+        plug = socket.socket()
+        self.addCleanup(plug.close)
+        plug.settimeout(10 * SLOWNESS)
+        plug.bind((source, 0))
+        plug.connect(("127.0.0.1", self.port))
+        if not tls:
+            return plug
+        wrapped = self.trust.wrap_socket(plug, server_hostname="localhost")
+        self.addCleanup(wrapped.close)
+        return wrapped
+
+    def ask(self, body, method="POST", path="/mutate-pods", length=None):
+        """(status, the answer's JSON) for an honest client."""
+        with self.connect(HONEST) as plug:
+            plug.sendall(
+                f"{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                f"Content-Length: {length or len(body)}\r\n\r\n".encode()
+                + body)
+            got = b""
+            while part := plug.recv(65536):
+                got += part
+        head, _, text = got.partition(b"\r\n\r\n")
+        return int(head.split()[1]), json.loads(text)
+
+    def assert_answers(self, size=0):
+        status, answer = self.ask(review(size))
+        self.assertEqual(status, 200)
+        self.assertEqual(answer["response"]["uid"], "u-1")
+        self.assertIs(answer["response"]["allowed"], True)
+        self.assertEqual(
+            json.loads(base64.b64decode(answer["response"]["patch"])),
+            [{"op": "add", "path": "/spec/schedulerName",
+              "value": "plimsoll-scheduler"}])
+
+    def test_what_is_no_review_gets_one_sentence(self):
+        for words, status, sentence in (
+                ({"body": b"{"}, 400, "invalid JSON at byte 0"),
+                ({"body": b""}, 400, "invalid JSON at byte 0"),
+                ({"body": b"[]"}, 400, "the body is not an AdmissionReview of "
+                                       "admission.k8s.io/v1"),
+                ({"body": b"", "method": "GET"}, 405,
+                 "method not allowed, use POST"),
+                ({"body": b"", "path": "/x"}, 404,
+                 "no such path: /x; known paths: /mutate-pods")):
+            with self.subTest(sentence=sentence):
+                got, answer = self.ask(**words)
+                self.assertEqual((got, answer["error"]), (status, sentence))
+
+    def test_the_largest_pod_is_answered_and_a_larger_body_refused(self):
+        self.assert_answers(3 << 20)
+        status, _ = self.ask(b"", length=BODY_MAX + 1)
+        self.assertEqual(status, 413)
+
+    def test_a_thousand_connections_keep_no_review_out(self):
+        before, plugs = self.memory_kb(), []
+        for i in range(CONNECTIONS):
+            try:
+                # Every tenth ends its handshake and then says nothing.
+                plugs.append(self.connect(STRANGER, tls=i % 10 == 0))
+            except OSError:
+                pass  # the server closed it
+            if i % 100 == 99:
+                self.assert_answers()
+        self.assertGreater(len(plugs), CONNECTIONS / 2)
+        self.assertLess(self.memory_kb() - before, GROWTH_KB)
+
+    def test_half_sent_pods_are_bounded_and_keep_no_review_out(self):
+        before, plugs = self.memory_kb(), []
+        for i in range(UPLOADS):
+            plug = self.connect(STRANGER)
+            plugs.append(plug)
+            plug.settimeout(0.2)
+            try:
+                plug.sendall(b"POST /mutate-pods HTTP/1.1\r\nHost: x\r\n"
+                             + f"Content-Length: {BODY_MAX}\r\n\r\n".encode())
+                plug.sendall(b" " * (BODY_MAX - 1))
+            except OSError:
+                pass  # the server takes no more
+            if i % 8 == 7:
+                self.assert_answers()
+        self.assertLess(self.memory_kb() - before, GROWTH_KB)
+
+    def test_a_body_of_many_small_values_costs_little(self):
+        before = self.memory_kb()
+        for body in (b"[" + b"0," * (BODY_MAX // 2 - 2) + b"0]",
+                     b"[[" + b"[]," * (BODY_MAX // 3 - 2) + b"0]]",
+                     b'{"request":{"object":{'
+                     + b'"":0,' * (BODY_MAX // 5 - 9) + b'"":0}}}'):
+            began = self.cpu_s()
+            status, answer = self.ask(body)
+            self.assertEqual((status, answer["error"]),
+                             (400, "more than 100000 JSON values"))
+            self.assertLess(self.cpu_s() - began, SLOWNESS)
+        self.assert_answers()
+        self.assertLess(self.memory_kb() - before, GROWTH_KB)
+
+    def test_a_new_certificate_is_used_without_a_restart(self):
+        def served():
+            with self.connect(HONEST) as plug:
+                return plug.getpeercert(True)
+
+        def expiry():
+            port = self.program.wait_log(r" http=(\d+)")[1]
+            _, _, text = http_get(f"http://127.0.0.1:{port}/metrics")
+            return float(re.search(
+                r'^plimsoll_scheduler_certificate_expiry_timestamp_seconds'
+                r'\{use="webhook"\} (.*)$', text, re.M)[1])
+        old, old_expiry = served(), expiry()
+        os.environ["DAYS"] = "100"
+        self.addCleanup(os.environ.pop, "DAYS")
+        certs("renew", self.keys)
+        eventually("the new certificate is served", lambda: served() != old)
+        self.assert_answers()
+        self.assertAlmostEqual(old_expiry - expiry(), 265 * 86400, delta=600)
+
+    def test_plain_http_is_not_served(self):
+        plug = self.connect(HONEST, tls=False)
+        plug.sendall(b"GET /mutate-pods HTTP/1.1\r\nHost: x\r\n\r\n")
+        try:
+            self.assertNotIn(b"HTTP/1.1", plug.recv(4096))
+        except ConnectionResetError:
+            pass
+
+
+class Flags(unittest.TestCase):
+    def test_a_webhook_without_a_certificate_is_refused(self):
+        folder = Folder()
+        self.addCleanup(folder.close)
+        for flags, sentence in (
+                (["--webhook", "127.0.0.1:0"],
+                 "--webhook requires --webhook-tls-cert and "
+                 "--webhook-tls-key"),
+                (["--webhook-tls-cert", "x"],
+                 "--webhook-tls-cert and --webhook-tls-key require --webhook"),
+                (["--webhook-scheduler-name", "x" * 254],
+                 "the name that the webhook sets has more than 253")):
+            with self.subTest(flags=flags):
+                program = folder.add(Program(
+                    folder.path, "scheduler",
+                    [BIN / "plimsoll-scheduler", *flags])).start()
+                self.assertEqual(program.process.wait(10), 2)
+                self.assertIn(sentence, program.log())
+
+
+if __name__ == "__main__":
+    unittest.main()
