@@ -48,9 +48,11 @@ PACKAGES_FUZZ = clang-14 libclang-rt-14-dev
 PACKAGES_IMAGES = mmdebstrap git python3
 PACKAGES_DEPLOY = skopeo
 PACKAGES_NODE = qemu-system-x86 python3
+PACKAGES_NODE_ARM64 = qemu-system-arm qemu-user python3
 PACKAGES_CROSS_arm64 = gcc-aarch64-linux-gnu libc6-dev-arm64-cross mmdebstrap
 # Unpacked below build/, not installed.
 FETCHED_NODE = linux-image-cloud-amd64 busybox-static
+FETCHED_NODE_ARM64 = linux-image-cloud-arm64 busybox-static
 FETCHED_BENCH = prometheus-node-exporter
 FETCHED_TEST = prometheus victoria-metrics
 FETCHED_DEPLOY = containerd docker-registry
@@ -284,7 +286,7 @@ need = @missing=$$(for p in $(1); do dpkg-query -W -f '$${Status}' $$p \
 	fi
 
 .PHONY: packages-build packages-test packages-lint packages-fuzz packages-run \
-	packages-node packages-images packages-deploy
+	packages-node packages-node-arm64 packages-images packages-deploy
 packages-build:
 	$(call need,$(PACKAGES_BUILD))
 packages-run:
@@ -304,6 +306,10 @@ packages-deploy: packages-test
 packages-node:
 	$(call need,$(PACKAGES_BUILD) $(PACKAGES_NODE))
 	@tests/support/fetch.sh build/ci/debian $(FETCHED_NODE)
+packages-node-arm64:
+	$(call need,$(PACKAGES_NODE_ARM64))
+	@tests/support/fetch.sh --architecture=arm64 build/ci/debian-arm64 \
+		$(FETCHED_NODE_ARM64)
 
 .PHONY: sysroot
 sysroot: packages-build ## what CROSS=arm64 needs to compile, below build/ci
@@ -404,8 +410,14 @@ nightly: ## what takes too long for .ci/run
 	@tests/support/stages.sh \
 		"fuzz: make fuzz SECONDS=300" \
 		"e2e-1.30: make e2e-1.30" \
+		"deploy-1.30: make e2e-deploy-1.30" \
+		"node-arm64: make e2e-node-arm64" \
 		"kubevirt-1.7: make e2e-kubevirt-1.7" \
+		"descheduler: make e2e-descheduler" \
+		"cert-manager: make e2e-cert-manager" \
 		"kubevirt-nightly: make e2e-kubevirt KUBEVIRT_TESTS='$(KUBEVIRT_NIGHTLY)'" \
+		"release-twice: make release-twice VERSION=$(LAST_RELEASE)" \
+		"release-arm64: make release-arm64 VERSION=$(LAST_RELEASE)" \
 		"parity: make e2e-parity CASES=50000 SEED=$(shell date +%Y%m%d)" \
 		"chaos: make chaos MINUTES=60 SEED=$(shell date +%Y%m%d)"
 
@@ -469,7 +481,7 @@ $(KUBEVIRT)-1.7/virt-api: $(KUBEVIRT_SRCS) $(wildcard tests/kubevirt/go-1.7.*)
 	tests/kubevirt/build.sh $(@D) go-1.7.0.mod
 
 # make nightly runs the others, which take minutes.
-KUBEVIRT_NIGHTLY = plan
+KUBEVIRT_NIGHTLY = evacuate plan
 KUBEVIRT_TESTS = $(filter-out $(KUBEVIRT_NIGHTLY),$(patsubst \
 	tests/kubevirt/%_test.py,%,$(sort $(wildcard tests/kubevirt/*_test.py))))
 e2e-kubevirt: packages-test ## tests with KubeVirt's own controllers (needs Go)
@@ -484,11 +496,51 @@ e2e-kubevirt-1.7: packages-test ## the same tests with KubeVirt 1.7
 	@KUBEVIRT=$(CURDIR)/$(KUBEVIRT)-1.7 KUBEVIRT_VERSION=v1.7.0 \
 		python3 tests/support/run_tests.py --kubevirt $(KUBEVIRT_TESTS)
 
-.PHONY: e2e-deploy
-e2e-deploy: packages-deploy images ## tests of deploy/, as root (needs Go)
+# For this machine alone; of a checkout that may have changes.
+.PHONY: release-test
+RELEASE_TEST = $(LAST_RELEASE) --registry=registry.example.com/plimsoll --dirty \
+	--architecture=$(shell dpkg --print-architecture)
+release-test: packages-images build/kustomize build/helm
+	@deploy/release.py $(RELEASE_TEST) --out=build/release-test
+
+.PHONY: e2e-descheduler
+# A cold build takes too long for .ci/run: make nightly runs it.
+DESCHEDULER = build/ci/descheduler
+$(DESCHEDULER)/descheduler: $(wildcard tests/descheduler/*.go \
+		tests/descheduler/go.* tests/descheduler/build.sh)
+	tests/descheduler/build.sh $(@D)
+e2e-descheduler: packages-test ## the descheduler beside plimsoll (needs Go)
+	@$(MAKE) -s -j$(JOBS) all
+	@[ -x "$${KUBECLUSTER:-}" ] || $(MAKE) -s cluster
+	@$(MAKE) -s kubevirt $(DESCHEDULER)/descheduler
+	@tests/support/fetch.sh build/ci/debian prometheus
+	@python3 tests/support/run_tests.py --descheduler
+
+.PHONY: e2e-cert-manager
+# As the descheduler: a cold build takes too long for .ci/run.
+CERTMANAGER = build/ci/certmanager
+$(CERTMANAGER)/certmanager: $(wildcard tests/certmanager/*.go \
+		tests/certmanager/go.* tests/certmanager/build.sh)
+	tests/certmanager/build.sh $(@D)
+e2e-cert-manager: packages-deploy images ## cert-manager's controllers (needs Go)
+	@$(MAKE) -s -j$(JOBS) all
+	@[ -x "$${KUBECLUSTER:-}" ] || $(MAKE) -s cluster
+	@$(MAKE) -s $(CERTMANAGER)/certmanager
+	@python3 tests/support/run_tests.py --certmanager
+
+.PHONY: e2e-deploy e2e-deploy-1.30
+e2e-deploy: packages-deploy images release-test ## tests of deploy/, as root (needs Go)
 	@$(MAKE) -s -j$(JOBS) all
 	@[ -x "$${KUBECLUSTER:-}" ] || $(MAKE) -s cluster
 	@python3 tests/support/run_tests.py --deploy
+
+# The other files test overlays, images and documents.
+DEPLOY_1_30 = installed upgrade release
+e2e-deploy-1.30: packages-deploy images release-test ## the installation on Kubernetes 1.30
+	@$(MAKE) -s -j$(JOBS) all
+	@$(MAKE) -s cluster-1.30
+	@KUBECLUSTER=$(CURDIR)/build/kubecluster-1.30 \
+		python3 tests/support/run_tests.py --deploy $(DEPLOY_1_30)
 
 .PHONY: e2e-parity
 SEED ?= 1
@@ -500,7 +552,13 @@ e2e-parity: packages-test ## CASES random pods through both schedulers' filters
 .PHONY: e2e-node
 e2e-node: packages-node ## the agent in a virtual machine (QEMU, no KVM)
 	@$(MAKE) -s -j$(JOBS) all
-	@python3 tests/support/run_tests.py --node
+	@python3 tests/support/run_tests.py --node node
+
+.PHONY: e2e-node-arm64
+e2e-node-arm64: packages-node-arm64 ## the same for arm64, and its KVM probe
+	@$(MAKE) -s sysroot CROSS=arm64
+	@$(MAKE) -s -j$(JOBS) all CROSS=arm64
+	@python3 tests/support/run_tests.py --node arm64
 
 # KUBECLUSTER=FILE is a control plane that was built before: Go is not needed.
 demo: ## the scheduler at work, shown step by step (needs Go)

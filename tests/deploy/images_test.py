@@ -1,6 +1,6 @@
 """The images of `make images`: small, for an ordinary user, with no file that
 their labels do not name, and reproducible from the same packages. In
-deploy_test.py the programs run with these files alone."""
+installed_test.py the programs run with these files alone."""
 import hashlib
 import io
 import json
@@ -18,7 +18,7 @@ from harness import ROOT  # noqa: E402
 
 sys.path.insert(0, str(ROOT / "deploy"))
 
-from images import build_packages  # noqa: E402
+from roots import build_packages  # noqa: E402
 from kubelet import Image  # noqa: E402
 
 IMAGES = ROOT / "build/images"

@@ -16,6 +16,8 @@ IMAGES = ROOT / "build/images"
 NODES = ("node-a", "node-b", "node-c")
 NAMESPACES = ("plimsoll", "plimsoll-agents")
 PROGRAMS = ("agent", "aggregator", "scheduler")
+PART_OF = "app.kubernetes.io/part-of=plimsoll"
+FOREIGN = ROOT / "tests/deploy/foreign"
 DISK = path_of("PersistentVolume", name="disk")
 # The cluster makes and removes these at any time.
 PASSING = {"events", "events.events.k8s.io", "leases.coordination.k8s.io",
@@ -43,8 +45,7 @@ class Shell:
 
     def __init__(self, folder, kubeconfig):
         self.folder = folder
-        shutil.copytree(ROOT / "deploy", folder / "deploy",
-                        ignore=shutil.ignore_patterns("*.crt", "*.key"))
+        shutil.copytree(ROOT / "deploy", folder / "deploy")
         (folder / "bin").mkdir()
         kubectl = folder / "bin/kubectl"
         kubectl.write_text(f"#!/bin/sh\nexec '{KUBECLUSTER}' kubectl \"$@\"\n")
@@ -56,7 +57,7 @@ class Shell:
     def try_(self, line):
         return subprocess.run(
             ["bash", "-eu", "-c", line], cwd=self.folder, env=self.env,
-            check=False, text=True, capture_output=True, timeout=120)
+            check=False, text=True, capture_output=True, timeout=300)
 
     def follow(self, document, kind="sh", heading=""):
         """Runs the blocks of this kind of a document, unchanged: those below
@@ -79,9 +80,10 @@ class Shell:
 
 class World:
     """A cluster of three nodes with the machines and the kubelet of each. The
-    node that kube-scheduler finds fullest is the idlest."""
+    node that kube-scheduler finds fullest is the idlest. images: the folder of
+    the archives that the nodes can run."""
 
-    def __init__(self, cleanup):
+    def __init__(self, cleanup, images=IMAGES):
         self.folder = Folder()
         cleanup(self.folder.close)
         self.path = self.folder.path
@@ -107,11 +109,25 @@ class World:
         cleanup(self.driver.stop)
         self.kubelet = Kubelet(
             self.kube, self.path,
-            [Image(IMAGES / f"plimsoll-{name}.tar") for name in PROGRAMS]
-            + [StandIn("registry.k8s.io/kube-scheduler:v1.36.2",
+            [Image(images / f"plimsoll-{name}.tar") for name in PROGRAMS]
+            + [StandIn("registry.k8s.io/kube-scheduler:v1.36.3",
                        ["/cluster/kubecluster", "kube-scheduler"])],
             NAMESPACES, self.hosts, self.has).start()
         cleanup(self.kubelet.close)
+
+    def make_namespaces(self, *names):
+        for name in names:
+            self.shell.run(f"kubectl create namespace {name}")
+            self.kube.await_account(name)
+
+    def apply_crds(self, name, kind):
+        """Applies another project's CRDs and waits until the kind is
+        served."""
+        self.shell.run(f"kubectl apply -f {FOREIGN}/{name}")
+        self.shell.run("kubectl wait --for=condition=Established crd "
+                       "-l plimsoll.io/foreign --timeout=30s")
+        eventually(f"{kind} is served", lambda: self.shell.try_(
+            f"kubectl get {kind} -A").returncode == 0)
 
     def make_volume(self):
         """A volume for the aggregator's claim: there is no provisioner."""
@@ -145,6 +161,10 @@ class World:
         kinds = self.shell.run(
             f"kubectl api-resources --verbs={verb} -o name").split()
         return ",".join(sorted(set(kinds) - PASSING - set(without)))
+
+    def serves(self, kind):
+        return bool(re.search(rf"^{kind}\b", self.shell.run(
+            "kubectl api-resources -o name"), re.M))
 
     def objects(self):
         """The names of all objects, without those of PASSING."""

@@ -6,30 +6,16 @@
 # The first build takes 3 to 7 minutes on 2 cores, later ones take seconds.
 set -eu
 
-die() {
-	echo "build.sh: $*" >&2
-	exit 1
-}
+. "$(dirname "$0")/../../deploy/tools/go.sh"
 
 [ $# -ge 1 ] && [ $# -le 2 ] || die "name the folder, as in: tests/kubevirt/build.sh build/ci/kubevirt"
 modfile=${2:-go.mod}
-case $1 in
-/*) out=$1 ;;
-*) out=$PWD/$1 ;;
-esac
 tags=
 [ "$modfile" = go.mod ] || tags=kubevirt_1_7
 
-# As in tests/cluster/build.sh, which explains them.
-export GOTOOLCHAIN=local
-version=$(go env GOVERSION 2>/dev/null || true)
-case $version in
-go1.2[6-9]* | go1.[3-9][0-9]* | go[2-9]*) ;;
-*) die "building KubeVirt needs go 1.26 or newer on the PATH, found ${version:-none}" ;;
-esac
+prepare_go KubeVirt "$1"
 cd "$(dirname "$0")"
 export GOFLAGS="-mod=readonly -modfile=$modfile"
-export CGO_ENABLED=0 GOGC=off GOMEMLIMIT=2GiB
 
 # One build at a time: .ci/run starts it beside the stages before its own.
 mkdir -p "$out.new"

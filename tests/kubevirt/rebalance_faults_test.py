@@ -185,7 +185,7 @@ class Interrupted(MoverCase):
         watching.stop()
 
     def make_account(self):
-        text = (ROOT / "deploy/base/accounts.yaml").read_text()
+        text = (ROOT / "deploy/base/scheduler/account.yaml").read_text()
         kept = [thing for thing in yaml.safe_load_all(text)
                 if thing["metadata"]["name"] == "plimsoll-scheduler"]
         for thing in kept:

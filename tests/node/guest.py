@@ -1,8 +1,9 @@
 """A virtual machine in QEMU with Debian's kernel, a full cgroup v2 tree, PSI.
 
-TCG executes it: no KVM is needed, and everything takes eight to ten times
-longer than outside. The programs under test and their libraries are in the
+TCG executes it, for x86-64 and arm64: no KVM is needed, and everything takes
+eight to ten times longer than outside. The programs under test and their libraries are in the
 initramfs; the commands of a test run in the guest's shell (tests/node/init)."""
+import dataclasses
 import os
 import pathlib
 import re
@@ -18,8 +19,41 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from harness import BIN, ROOT  # noqa: E402
 
 FETCHED = ROOT / "build" / "ci" / "debian"
-BOOT_S = 120
+BOOT_S = 240
 COMMAND_S = 60
+
+
+@dataclasses.dataclass(frozen=True)
+class Architecture:
+    """How QEMU emulates it, and where the files of its guest are."""
+    qemu: tuple  # the program and its machine
+    triplet: str
+    kernel: str  # the package
+    fetched: pathlib.Path  # by tests/support/fetch.sh
+    root: pathlib.Path  # of the libraries
+    programs: pathlib.Path
+    console: str
+    commands: str  # the serial line on which a test gives commands
+    commands_device: tuple
+
+
+X86 = Architecture(
+    qemu=("qemu-system-x86_64",), triplet="x86_64-linux-gnu",
+    kernel="linux-image-cloud-amd64", fetched=FETCHED,
+    root=pathlib.Path("/"), programs=BIN, console="ttyS0", commands="ttyS1",
+    commands_device=("-serial", "chardev:told"))
+# A CPU without pointer authentication, which TCG executes slowly.
+ARM64 = Architecture(
+    qemu=("qemu-system-aarch64", "-cpu", "neoverse-n1", "-machine",
+          "virt,gic-version=3"), triplet="aarch64-linux-gnu",
+    kernel="linux-image-cloud-arm64", fetched=ROOT / "build/ci/debian-arm64",
+    root=ROOT / "build/ci/sysroot-arm64",
+    programs=ROOT / "build/release-arm64/bin", console="ttyAMA0",
+    commands="ttyS0",
+    commands_device=("-device", "pci-serial,chardev=told"))
+# The CPUs begin in EL2, so Linux offers KVM.
+ARM64_KVM = dataclasses.replace(ARM64, qemu=(
+    *ARM64.qemu[:-1], f"{ARM64.qemu[-1]},virtualization=on"))
 
 
 def newc(files):
@@ -36,25 +70,38 @@ def newc(files):
     return bytes(out)
 
 
-def libraries(program):
-    """The shared objects of a program, with its loader."""
-    text = subprocess.run(["ldd", program], check=True, text=True,
+def dynamic(program):
+    """The names of the libraries and of the loader in a program's header."""
+    text = subprocess.run(["readelf", "-dl", program], check=True, text=True,
                           stdout=subprocess.PIPE).stdout
-    return set(re.findall(r"(/\S+) \(0x", text))
+    return re.findall(r"(?:NEEDED.*\[|interpreter: )([^\]]+)\]", text)
 
 
-def initramfs():
+def libraries(program, machine):
+    """The shared objects of a program, with its loader: path in the guest ->
+    file."""
+    folders = [f"{base}/{machine.triplet}" for base in ("lib", "usr/lib")]
+    found, rest = {}, dynamic(program)
+    while rest:
+        name = rest.pop()
+        paths = [name.lstrip("/")] if "/" in name else [
+            f"{folder}/{name}" for folder in folders]
+        path = next(p for p in paths if (machine.root / p).exists())
+        if path not in found:
+            found[path] = machine.root / path
+            rest += dynamic(found[path])
+    return found
+
+
+def initramfs(machine):
     """Busybox, the agent and the aggregator with their libraries."""
-    busybox = FETCHED / "busybox-static/bin/busybox"
     here = pathlib.Path(__file__).parent
-    contents = {"init": here / "init", "bin/busybox": busybox}
+    contents = {"init": here / "init", "bin/busybox":
+                machine.fetched / "busybox-static/bin/busybox"}
     for name in ("plimsoll-agent", "plimsoll-aggregator"):
-        program = BIN / name
+        program = machine.programs / name
         contents[f"bin/{name}"] = program
-        for library in libraries(program):
-            contents[library.lstrip("/")] = pathlib.Path(library)
-    applets = subprocess.run([busybox, "--list"], check=True, text=True,
-                             stdout=subprocess.PIPE).stdout.split()
+        contents |= libraries(program, machine)
     files = {}
     for name in ("proc", "sys", "dev"):
         files[name] = (stat.S_IFDIR | 0o755, b"")
@@ -62,9 +109,7 @@ def initramfs():
         for parent in reversed(pathlib.PurePath(path).parents[:-1]):
             files[str(parent)] = (stat.S_IFDIR | 0o755, b"")
         files[path] = (stat.S_IFREG | 0o755, source.read_bytes())
-    for name in applets:
-        if name != "busybox":
-            files[f"bin/{name}"] = (stat.S_IFLNK | 0o777, b"busybox")
+    files["bin/sh"] = (stat.S_IFLNK | 0o777, b"busybox")
     return newc(files)
 
 
@@ -72,14 +117,13 @@ class Guest:
     """A running guest. It ends with close() and with this process, even if
     that is killed."""
 
-    def __init__(self, cpus, possible=None, memory="512M", kernel="",
-                 disk_mib=0):
+    def __init__(self, cpus, possible=None, disk_mib=0, machine=X86):
         self.temporary = tempfile.TemporaryDirectory(prefix="plimsoll-")
         self.folder = pathlib.Path(self.temporary.name)
         self.process = None
         self.unread = b""
         try:
-            self.boot(cpus, possible or cpus, memory, kernel, disk_mib)
+            self.boot(cpus, possible or cpus, disk_mib, machine)
         except BaseException:
             self.close()
             raise
@@ -96,21 +140,22 @@ class Guest:
                           "cache=unsafe",
                 "-device", "nvme,drive=disk,serial=disk"]
 
-    def boot(self, cpus, possible, memory, kernel, disk_mib):
+    def boot(self, cpus, possible, disk_mib, machine):
         image = self.folder / "initramfs"
-        image.write_bytes(initramfs())
-        vmlinuz = next(FETCHED.glob(
-            "linux-image-cloud-amd64/boot/vmlinuz-*"))
+        image.write_bytes(initramfs(machine))
+        vmlinuz = next(machine.fetched.glob(f"{machine.kernel}/boot/vmlinuz-*"))
         errors = open(self.folder / "qemu", "wb")
+        # The kernel passes the words in capitals on to /init.
         self.process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64",
+            ["setpriv", "--pdeathsig", "KILL", *machine.qemu,
              "-accel", "tcg", "-smp", f"{cpus},maxcpus={possible}",
-             "-m", memory, "-kernel", vmlinuz, "-initrd", image,
-             "-append", f"console=ttyS0 quiet panic=-1 {kernel}",
+             "-m", "512M", "-kernel", vmlinuz, "-initrd", image,
+             "-append", f"console={machine.console} quiet panic=-1"
+             f" CONSOLE={machine.console} COMMANDS={machine.commands}",
              "-nodefaults", "-no-user-config", "-no-reboot",
              "-display", "none", "-serial", f"file:{self.folder}/console",
              "-chardev", "stdio,id=told,signal=off",
-             "-serial", "chardev:told", *self.disk(disk_mib)],
+             *machine.commands_device, *self.disk(disk_mib)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
             bufsize=0)
         errors.close()

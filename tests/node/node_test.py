@@ -1,7 +1,8 @@
 """The agent on a real kernel with a full cgroup v2 tree: the figures at the
 aggregator are right even where the node's own pressure misleads.
 
-One guest with four CPUs runs an aggregator and an agent. Each test makes
+One guest with four CPUs runs an aggregator and an agent. arm64_test.py runs the
+same tests on arm64. Each test makes
 cgroups as a kubelet would, runs a load in them, and reads the stream
 (/v1/nodes) or one raw report (--once). The figures are printed beside those of
 the kernel's files for the same time."""
@@ -14,7 +15,7 @@ import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from guest import Guest  # noqa: E402
+from guest import X86, Guest  # noqa: E402
 from harness import eventually  # noqa: E402
 
 CPUS = 4
@@ -75,11 +76,30 @@ def vm_of(node, uid):
     return next((v for v in node["vms"] if v["pod_uid"] == uid), None)
 
 
+def cpu_of(text):
+    """The modes of the line `cpu` of /proc/stat, in us."""
+    modes = ("user", "nice", "system", "idle", "iowait", "irq", "softirq",
+             "steal")
+    ticks = next(line for line in text.splitlines()
+                 if line.startswith("cpu ")).split()[1:]
+    return {f"{mode}_us": int(t) * 10000 for mode, t in zip(modes, ticks)}
+
+
+def totals_of(text):
+    """The totals of a file with pressure."""
+    return {f"{line.split()[0]}_us": int(line.split("total=")[1])
+            for line in text.splitlines() if "total=" in line}
+
+
 class OnARealKernel(unittest.TestCase):
+    machine = X86
+    # The share of the CPUs that is idle beside a VM that is throttled.
+    idle = 0.75
+
     @classmethod
     def setUpClass(cls):
         cls.rows = []
-        cls.guest = Guest(CPUS, disk_mib=SWAP_MIB)
+        cls.guest = Guest(CPUS, disk_mib=SWAP_MIB, machine=cls.machine)
         cls.addClassCleanup(cls.guest.close)
         cls.guest.run(START_AGENT)
 
@@ -141,7 +161,7 @@ class OnARealKernel(unittest.TestCase):
             answer = self.nodes()
             seen[answer["rev"]] = answer["nodes"][0]
             return len(seen) > REPORTS
-        eventually(f"{REPORTS} reports arrive", enough, PATIENCE_S, every=0.3)
+        eventually(f"{REPORTS} reports arrive", enough, PATIENCE_S, every=0.6)
         # The first of them is older than `before`.
         nodes = list(seen.values())[1:]
         measured = Measured(nodes, uids, before, self.kernel())
@@ -155,7 +175,7 @@ class OnARealKernel(unittest.TestCase):
         # The node is idle, but its pressure suggests contention.
         self.assertGreater(m.raw_some, 0.3)
         self.assertGreater(m.some, 0.3)
-        self.assertGreater(m.raw_idle, 0.75)
+        self.assertGreater(m.raw_idle, self.idle)
         self.assertAlmostEqual(m.pods_used[0], 0.2, delta=0.1)
         self.assertLess(m.pods[0], 0.1)
         self.assertLess(m.contention, 0.1)
@@ -170,6 +190,10 @@ class OnARealKernel(unittest.TestCase):
             self.assertAlmostEqual(used, 0.5, delta=0.2)
         self.assertGreater(m.contention, 0.3)
 
+    @staticmethod
+    def pool(node):
+        return next(p for p in node["hugepages"] if p["size_bytes"] == PAGE)
+
     def test_huge_pages_of_a_vm_are_reported(self):
         self.guest.run(f"echo {POOL_PAGES} > /proc/sys/vm/nr_hugepages")
         self.addCleanup(self.guest.run, "echo 0 > /proc/sys/vm/nr_hugepages")
@@ -180,11 +204,11 @@ class OnARealKernel(unittest.TestCase):
         seen = self.vm(vm.uid, "the stream has the VM's huge pages",
                        lambda v: v.get("memory_bytes", 0) >= 24 * MIB)
         self.assertLess(seen["memory_bytes"], 25 * MIB)
-        pool = self.node()["hugepages"][0]
-        self.assertEqual((pool["size_bytes"], pool["total"], pool["free"]),
-                         (PAGE, POOL_PAGES, POOL_PAGES - 12))
+        pool = self.pool(self.node())
+        self.assertEqual((pool["total"], pool["free"]),
+                         (POOL_PAGES, POOL_PAGES - 12))
         report, raw = self.once(vm.uid)
-        self.assertEqual(report["hugepages"][0]["free"], POOL_PAGES - 12)
+        self.assertEqual(self.pool(report)["free"], POOL_PAGES - 12)
         self.assertEqual(raw["hugetlb"],
                          [{"size_bytes": PAGE, "used_bytes": 24 * MIB}])
         # No memory.* file counts them.
@@ -198,6 +222,49 @@ class OnARealKernel(unittest.TestCase):
                    lambda: "oom_kill 1" in self.guest.run(
                        f"cat {vm.group}/memory.events"), PATIENCE_S)
         self.assertEqual(self.once(vm.uid)[1]["oom_kills"], 1)
+
+    def files(self, group):
+        """What the kernel's files say: of the node, and of a pod."""
+        def read(path):
+            return self.guest.run(f"cat {path}")
+        return {
+            "cpu": cpu_of(read("/proc/stat")),
+            "pressure": {name: totals_of(read(f"/proc/pressure/{name}"))
+                         for name in ("cpu", "memory", "io")},
+            "pod cpu": {"cpu_usage_us": int(
+                read(f"{group}/cpu.stat").split("usage_usec ")[1].split()[0])},
+            "pod pressure": totals_of(read(f"{group}/cpu.pressure"))}
+
+    def test_once_says_what_the_kernel_says(self):
+        vm = self.pod(cpuset_cpus="1")
+        vm.keep_busy()
+        vm.start("sleep 600")
+        before = self.files(vm.group)
+        report, raw = self.once(vm.uid)
+        after = self.files(vm.group)
+        seen = {"cpu": report["cpu"], "pod cpu": raw,
+                "pod pressure": raw["pressure"]["cpu"]}
+        for part, figures in seen.items():
+            for name, low in before[part].items():
+                with self.subTest(part=part, figure=name):
+                    self.assert_between(figures[name], low, after[part][name])
+        for name, low in before["pressure"].items():
+            for kind, total in low.items():
+                with self.subTest(pressure=name, kind=kind):
+                    self.assert_between(report["pressure"][name][kind], total,
+                                        after["pressure"][name][kind])
+        total, boot, sizes = self.guest.run(
+            "grep MemTotal /proc/meminfo; cat /proc/sys/kernel/random/boot_id;"
+            "echo /sys/kernel/mm/hugepages/*").strip().splitlines()
+        self.assertEqual(report["memory"]["total_bytes"],
+                         int(total.split()[1]) << 10)
+        self.assertEqual(report["boot_id"], boot)
+        self.assertEqual((report["cpu"]["online"], report["cpu"]["possible"]),
+                         (CPUS, CPUS))
+        self.assertEqual(
+            [pool["size_bytes"] for pool in report["hugepages"]],
+            sorted(int(size.rpartition("-")[2].removesuffix("kB")) << 10
+                   for size in sizes.split()))
 
     def kernel_memory(self):
         """What the kernel's own files say of memory, now."""
