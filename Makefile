@@ -49,6 +49,9 @@ PACKAGES_IMAGES = mmdebstrap git python3
 PACKAGES_DEPLOY = skopeo
 PACKAGES_NODE = qemu-system-x86 python3
 PACKAGES_NODE_ARM64 = qemu-system-arm qemu-user python3
+# npm comes with Node.js, or as a package of its own.
+PACKAGES_PAGE = chromium chromium-driver openssl \
+	$(if $(shell command -v npm),,npm)
 PACKAGES_CROSS_arm64 = gcc-aarch64-linux-gnu libc6-dev-arm64-cross mmdebstrap
 # Unpacked below build/, not installed.
 FETCHED_NODE = linux-image-cloud-amd64 busybox-static
@@ -286,7 +289,8 @@ need = @missing=$$(for p in $(1); do dpkg-query -W -f '$${Status}' $$p \
 	fi
 
 .PHONY: packages-build packages-test packages-lint packages-fuzz packages-run \
-	packages-node packages-node-arm64 packages-images packages-deploy
+	packages-node packages-node-arm64 packages-images packages-deploy \
+	packages-page
 packages-build:
 	$(call need,$(PACKAGES_BUILD))
 packages-run:
@@ -303,6 +307,8 @@ packages-images:
 packages-deploy: packages-test
 	$(call need,$(PACKAGES_DEPLOY))
 	@tests/support/fetch.sh build/ci/debian $(FETCHED_DEPLOY)
+packages-page: packages-test
+	$(call need,$(PACKAGES_PAGE))
 packages-node:
 	$(call need,$(PACKAGES_BUILD) $(PACKAGES_NODE))
 	@tests/support/fetch.sh build/ci/debian $(FETCHED_NODE)
@@ -388,7 +394,7 @@ test: packages-test
 	@python3 tests/support/run_tests.py --match='$(T)' $(OUT)
 else
 test: packages-test ## unit and system tests, release and ASan (T=WORD: some)
-	@$(MAKE) -s -j$(JOBS) BUILD=release all test-binaries
+	@$(MAKE) -s -j$(JOBS) BUILD=release all test-binaries bench-binaries
 	@$(MAKE) -s -j$(JOBS) BUILD=asan all test-binaries
 	@python3 tests/support/run_tests.py build/release build/asan
 endif
@@ -405,6 +411,8 @@ test-tsan: packages-test ## the same tests under the thread sanitizer
 	@python3 tests/support/run_tests.py build/tsan
 
 # The seeds are the date: each night tries other cases and other faults.
+SCALE_NIGHTLY = --nodes 100 --vms 10 --pods-per-minute 300 --stay 20 \
+	--minutes 1 --aggregators 2
 .PHONY: nightly
 nightly: ## what takes too long for .ci/run
 	@tests/support/stages.sh \
@@ -418,6 +426,7 @@ nightly: ## what takes too long for .ci/run
 		"kubevirt-nightly: make e2e-kubevirt KUBEVIRT_TESTS='$(KUBEVIRT_NIGHTLY)'" \
 		"release-twice: make release-twice VERSION=$(LAST_RELEASE)" \
 		"release-arm64: make release-arm64 VERSION=$(LAST_RELEASE)" \
+		"scale: make bench-scale SCALE='$(SCALE_NIGHTLY)'" \
 		"parity: make e2e-parity CASES=50000 SEED=$(shell date +%Y%m%d)" \
 		"chaos: make chaos MINUTES=60 SEED=$(shell date +%Y%m%d)"
 
@@ -560,6 +569,26 @@ e2e-node-arm64: packages-node-arm64 ## the same for arm64, and its KVM probe
 	@$(MAKE) -s -j$(JOBS) all CROSS=arm64
 	@python3 tests/support/run_tests.py --node arm64
 
+# axe-core, which finds what is not accessible; in build/ci, so that a run of
+# .ci/run fetches it once.
+AXE = build/ci/page/node_modules/axe-core/axe.min.js
+$(AXE): $(wildcard tests/page/package*.json) tests/page/.npmrc
+	@mkdir -p build/ci/page
+	@cp $^ build/ci/page
+	@cd build/ci/page && npm ci --silent
+	@touch $@
+
+.PHONY: e2e-page
+e2e-page: packages-page ## the page in Chromium (needs npm)
+	@$(MAKE) -s -j$(JOBS) all $(FLEET) $(AXE)
+	@python3 tests/support/run_tests.py --page
+
+.PHONY: pictures
+pictures: packages-page ## docs/images/page-*.png, of the demo (needs Go)
+	@$(MAKE) -s -j$(JOBS) all
+	@[ -n "$${KUBECLUSTER:-}" ] || $(MAKE) -s cluster
+	@python3 tests/page/pictures.py
+
 # KUBECLUSTER=FILE is a control plane that was built before: Go is not needed.
 demo: ## the scheduler at work, shown step by step (needs Go)
 	@tests/e2e/announce_demo.sh
@@ -598,12 +627,19 @@ STORE_LINES = $(OUT)/tests/bench/store_lines
 $(STORE_LINES): $(OUT)/tests/bench/store_lines_main.o \
 	$$(call daemon_of,tests/bench/store_lines_main.c) $(ARCHIVES)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+bench-binaries: $(FLEET) $(STORE_LINES)
 
 .PHONY: bench-aggregator
 bench-aggregator: packages-node ## the aggregator beside Prometheus and others
 	@tests/support/fetch.sh build/ci/debian $(FETCHED_TEST)
 	@$(MAKE) -s -j$(JOBS) all $(FLEET) $(OUT)/tests/bench/bench_transport
 	@python3 tests/bench/aggregator_bench.py
+
+.PHONY: bench-remote-write
+bench-remote-write: packages-node ## a backlog into victoria-metrics, prometheus
+	@tests/support/fetch.sh build/ci/debian $(FETCHED_TEST)
+	@$(MAKE) -s -j$(JOBS) all $(FLEET)
+	@python3 tests/bench/remote_write_bench.py
 
 .PHONY: bench-store
 bench-store: packages-node ## bytes and reading, beside victoria-metrics
@@ -617,6 +653,16 @@ bench-scheduler: packages-test ## the scheduler beside kube-scheduler (needs Go)
 		$(OUT)/tests/bench/bench_decide
 	@python3 tests/bench/scheduler_bench.py
 	@$(OUT)/tests/bench/bench_decide
+
+.PHONY: bench-scale
+bench-scale: packages-test ## an hour of 5,000 nodes, 150,000 VMs (needs Go)
+	@$(MAKE) -s -j$(JOBS) all cluster $(FLEET)
+	@python3 tests/bench/scale_bench.py $(SCALE)
+
+.PHONY: bench-webhook
+bench-webhook: packages-test ## what a review of a new pod takes
+	@$(MAKE) -s -j$(JOBS) all
+	@python3 tests/bench/webhook_bench.py
 
 .PHONY: bench-placement
 bench-placement: packages-test ## what policies leave unserved: TRACES=DIR
@@ -639,6 +685,16 @@ bench-rule: packages-test ## a round of moves over 1,000 nodes, 30,000 VMs
 		$(OUT)/tests/bench/bench_mover
 	@$(OUT)/tests/bench/bench_rule
 	@$(OUT)/tests/bench/bench_mover
+
+.PHONY: bench-api
+bench-api: packages-test ## lists of load.plimsoll.io, of 1,000 nodes, 30,000 VMs
+	@$(MAKE) -s -j$(JOBS) $(OUT)/tests/bench/bench_load_list
+	@$(OUT)/tests/bench/bench_load_list
+
+.PHONY: bench-page
+bench-page: packages-page ## the page before 1,000 nodes, 30,000 VMs
+	@$(MAKE) -s -j$(JOBS) all $(FLEET)
+	@python3 tests/bench/page_bench.py
 
 .PHONY: bench-copy
 bench-copy: packages-test ## the copy to plan on, of 1,000 nodes, 30,000 VMs

@@ -382,7 +382,7 @@ static void pack(const char *path)
 	b.reports =
 		(uint64_t)number(&b, "SELECT sum(last - first + 1) FROM seqs");
 	b.packed_bytes =
-		(uint64_t)number(&b, "SELECT sum(length(body)) FROM tail");
+		(uint64_t)number(&b, "SELECT sum(length(body)) FROM head");
 	settle(&b, clock_wall_us() / 1000 + 3 * hour_ms);
 	(void)printf("store: %llu reports\n", (unsigned long long)b.reports);
 	report_sizes(&b);

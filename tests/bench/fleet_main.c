@@ -1,14 +1,15 @@
 /* Plays a fleet of agents, or shows the same fleet to a scraper.
  *
- * usage: fleet send URL NODES VMS INTERVAL_MS SECONDS
+ * usage: fleet send URL NODES VMS INTERVAL_MS SECONDS [steady]
  *        fleet serve HOST:PORT VMS
  *
  * send: each agent has its own connection and sends a report each interval, as
  * the real agent does; one more client follows the snapshots. Every second the
  * load of one node rises by FLEET_STEP_CORES at a random moment of its
  * interval, and the program measures when a snapshot shows the rise. The
- * program ends with one line of JSON on standard output. serve: prints its
- * port; GET /metrics/N shows the present metrics of node N. */
+ * program ends with one line of JSON on standard output. With `steady`, no load
+ * rises and no client follows the snapshots. serve: prints its port; GET
+ * /metrics/N shows the present metrics of node N. */
 #include "lib/buffer.h"
 #include "lib/clock.h"
 #include "lib/httpd.h"
@@ -32,6 +33,8 @@ enum {
 	SETTLE_S = 25,	  /* before anything is measured */
 	LATENCIES_MAX = 1 << 21,
 	PAGE_MAX = 64 << 20,
+	/* A prime: agents report in another order than that of their names. */
+	PHASE_STEP = 7919,
 };
 
 /* Above the noise of a mean, and below a hundredth of a step. */
@@ -88,6 +91,7 @@ struct show {
 	struct player *players;
 	struct mq_client *watcher;
 	struct snapshot_request seen;
+	bool is_steady;
 	uint64_t start_us, end_us, step_due_us;
 	size_t next_step;
 	size_t reports, stored, received, lost;
@@ -127,7 +131,7 @@ static void say(struct player *p)
 		p->sent = p->count;
 		wire_pack_batch(&out,
 			&(const struct batch_out){ hello.node, hello.run_id,
-				p->sent_us, packed, p->count });
+				p->sent_us, packed, p->count, 0 });
 	}
 	mq_client_send(p->client, (const uint8_t *)out.data, out.len);
 }
@@ -282,7 +286,7 @@ static void on_tick(void *owner)
 			say(p);
 		}
 	}
-	if (show->step_due_us <= now_us) {
+	if (!show->is_steady && show->step_due_us <= now_us) {
 		step(show, now_us);
 	}
 	/* Hands over the rest. */
@@ -321,13 +325,17 @@ static void open_players(struct show *show, const char *url)
 
 		p->show = show;
 		p->node = i;
-		p->due_us =
-			show->start_us + interval_us * i / show->fleet.nodes;
+		p->due_us = show->start_us +
+			interval_us * (i * PHASE_STEP % show->fleet.nodes) /
+				show->fleet.nodes;
 		options.on_reply = on_answer;
 		options.owner = p;
 		(void)check(mq_client_new(&p->client, loop_uv(show->loop),
 				    &options, &err),
 			&err);
+	}
+	if (show->is_steady) {
+		return;
 	}
 	options.on_reply = on_snapshot;
 	options.owner = show;
@@ -398,14 +406,17 @@ static void on_stop(void *owner)
 static int send_all(char **argv)
 {
 	struct show show = { .fleet = { number(argv[3]), number(argv[4]),
-				     (uint32_t)number(argv[5]) } };
+				     (uint32_t)number(argv[5]) },
+		.is_steady = argv[7] != NULL };
 
 	show.loop = loop_new(on_stop, &show);
 	show.start_us = clock_monotonic_us() + 500000;
 	show.end_us = show.start_us + number(argv[6]) * 1000000;
 	show.players = xcalloc(show.fleet.nodes, sizeof(*show.players));
 	open_players(&show, argv[2]);
-	ask(&show);
+	if (!show.is_steady) {
+		ask(&show);
+	}
 	show.tick = timer_new(loop_uv(show.loop), on_tick, &show);
 	timer_start(show.tick, TICK_MS, TICK_MS);
 	loop_run(show.loop);
@@ -480,7 +491,8 @@ static int serve_all(char **argv)
 int main(int argc, char **argv)
 {
 	log_setup(LOG_TEXT, LOG_ERROR);
-	if (argc == 7 && strcmp(argv[1], "send") == 0 && number(argv[3]) > 0 &&
+	if ((argc == 7 || (argc == 8 && strcmp(argv[7], "steady") == 0)) &&
+		strcmp(argv[1], "send") == 0 && number(argv[3]) > 0 &&
 		number(argv[5]) > 0) {
 		return send_all(argv);
 	}
@@ -488,7 +500,7 @@ int main(int argc, char **argv)
 		return serve_all(argv);
 	}
 	(void)fputs(
-		"usage: fleet send URL NODES VMS INTERVAL_MS SECONDS\n"
+		"usage: fleet send URL NODES VMS INTERVAL_MS SECONDS [steady]\n"
 		"       fleet serve HOST:PORT VMS\n",
 		stderr);
 	return 2;

@@ -105,22 +105,34 @@ def settle(pid):
         last = now
 
 
-class Ours:
-    name = "plimsoll-scheduler"
-    profile = "plimsoll-scheduler"
+class Fleet:
+    """An aggregator with the load of every node."""
 
-    def __init__(self, folder, cluster, nodes):
-        self.folder, self.cluster = folder, cluster
+    def __init__(self, folder, nodes):
         self.aggregator = folder.add(Aggregator(folder.path)).start()
-        self.fleet = subprocess.Popen(
+        self.sender = subprocess.Popen(
             [FLEET, "send", self.aggregator.url, str(nodes), "0", "10000",
              str(LIMIT_S)], stdout=subprocess.DEVNULL)
         eventually("all nodes report", lambda: len(self.aggregator.json(
             "/v1/nodes")["nodes"]) == nodes, 120, 1)
 
+    def close(self):
+        self.sender.kill()
+        self.sender.wait()
+
+
+class Ours:
+    profile = "plimsoll-scheduler"
+
+    def __init__(self, folder, cluster, fleet, binaries=None):
+        self.name = "plimsoll-scheduler" + (" (beside)" if binaries else "")
+        self.program = (binaries or BIN) / "plimsoll-scheduler"
+        self.folder, self.cluster = folder, cluster
+        self.aggregator = fleet.aggregator
+
     def start(self):
         return self.folder.add(Program(self.folder.path, "ours", [
-            BIN / "plimsoll-scheduler", "--kubeconfig",
+            self.program, "--kubeconfig",
             self.cluster.kubeconfig(), "--leader-elect=false", "--http",
             "127.0.0.1:0", "--aggregator", self.aggregator.url])).start()
 
@@ -135,10 +147,6 @@ class Ours:
         print(f"  ours: a decision took {mean * 1e3:.2f} ms in the mean; "
               f"{of('plimsoll_scheduler_without_load_total'):.0f} decisions "
               "without load data")
-
-    def close(self):
-        self.fleet.kill()
-        self.fleet.wait()
 
 
 class Theirs:
@@ -162,9 +170,6 @@ class Theirs:
 
     def tell(self, program):
         """Its listener is off."""
-
-    def close(self):
-        """Only the program was started."""
 
 
 def turn(wire, scheduler, prefix, pods):
@@ -201,11 +206,13 @@ def turn(wire, scheduler, prefix, pods):
             "rss": rss}
 
 
-def measure(nodes, running, pods, rounds, only):
+def measure(options):
+    nodes = options.nodes
     folder = Folder()
     cluster = Cluster("--time-limit", "0")
     found = {}
     schedulers = []
+    fleet = None
     try:
         cluster.await_ready()
         kube = cluster.kube()
@@ -214,18 +221,22 @@ def measure(nodes, running, pods, rounds, only):
             "apiVersion": "v1", "kind": "ServiceAccount",
             "metadata": {"name": "default"}})
         create_nodes(wire, nodes)
-        wire.all(lambda i: create_running(wire, i, nodes), range(running))
-        if only != "theirs":
-            schedulers.append(Ours(folder, cluster, nodes))
-        if only != "ours":
+        wire.all(lambda i: create_running(wire, i, nodes),
+                 range(options.running))
+        if options.only != "theirs":
+            fleet = Fleet(folder, nodes)
+            schedulers.append(Ours(folder, cluster, fleet))
+        if options.beside:
+            schedulers.append(Ours(folder, cluster, fleet, options.beside))
+        if options.only != "ours":
             schedulers.append(Theirs(folder, cluster))
-        for i in range(rounds):
-            for scheduler in schedulers:
+        for i in range(options.rounds):
+            for at, scheduler in enumerate(schedulers):
                 found.setdefault(scheduler.name, []).append(
-                    turn(wire, scheduler, f"{scheduler.profile}-{i}", pods))
+                    turn(wire, scheduler, f"turn-{i}-{at}", options.pods))
     finally:
-        for scheduler in schedulers:
-            scheduler.close()
+        if fleet:
+            fleet.close()
         folder.close()
         cluster.close()
     return found
@@ -256,9 +267,10 @@ def main():
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--only", choices=("ours", "theirs"),
                         help="to look at one with a profiler")
+    parser.add_argument("--beside", type=pathlib.Path, metavar="DIR",
+                        help="with the plimsoll-scheduler of another build")
     options = parser.parse_args()
-    found = measure(options.nodes, options.running, options.pods,
-                    options.rounds, options.only)
+    found = measure(options)
     print(f"{options.nodes} nodes, {options.running} pods there, "
           f"{options.pods} wait; medians of {options.rounds}")
     print(f"{'':22}{'pods/s':>8}{'CPU a pod':>12}{'with start':>12}"
@@ -271,11 +283,14 @@ def main():
               f"{median(turns, 'rss'):8.1f} MB")
     if options.only:
         return
-    ours, theirs = found[Ours.name], found[Theirs.name]
+    ours, theirs = found["plimsoll-scheduler"], found[Theirs.name]
     cpu = median(ours, "pod_us") / median(theirs, "pod_us")
     rss = median(ours, "rss") / median(theirs, "rss")
+    rate = median(ours, "per_s") / median(theirs, "per_s")
     print(f"{verdict(cpu <= 1 / 6)}: CPU a bound pod {cpu:.3f} of theirs "
           "(budget 0.167)")
+    print(f"{verdict(rate >= 1.5)}: pods a second {rate:.2f} of theirs "
+          "(budget 1.5)")
     print(f"{verdict(rss <= 1 / 4)}: peak RSS {rss:.3f} of theirs "
           "(budget 0.25)")
 

@@ -52,8 +52,9 @@ void synthetic_start(struct synthetic *m, struct report *r)
 		1, 0 };
 	start_pressure(&r->pressure);
 	start_pressure(&r->kubepods);
-	r->memory = (struct memory){ SOURCE_PRESENT, UINT64_C(1) << 39,
-		UINT64_C(1) << 38, 0, 0, 0 };
+	r->memory = (struct memory){ .state = SOURCE_PRESENT,
+		.total_bytes = UINT64_C(1) << 39,
+		.available_bytes = UINT64_C(1) << 38 };
 	r->load1 = r->load5 = r->load15 = 20;
 	r->cgroup_mode = CGROUP_V2;
 	r->kvm.state = KVM_OK;
