@@ -20,9 +20,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "support"), str(HERE)]
 
 from agent_bench import cpu_us, peak_rss_mb, verdict  # noqa: E402
-from engines import free_port  # noqa: E402
 from harness import (ROOT, Aggregator, Folder, Program,  # noqa: E402
                      eventually, http_get)
+from ports import free_port  # noqa: E402
 
 FLEET = ROOT / "build/release/tests/bench/fleet"
 DEBIAN = ROOT / "build/ci/debian"

@@ -22,9 +22,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "support"), str(HERE)]
 
 from agent_bench import cpu_us, peak_rss_mb, verdict  # noqa: E402
-from engines import Prometheus, Victoria, free_port  # noqa: E402
+from engines import Prometheus, Victoria  # noqa: E402
 from harness import (ROOT, Aggregator, Folder,  # noqa: E402
                      eventually)
+from ports import free_port  # noqa: E402
 
 FLEET = ROOT / "build/release/tests/bench/fleet"
 QUEUE = ["--remote-write-queue", "4GiB"]

@@ -16,10 +16,10 @@ sys.path[:0] = [str(HERE.parent / "support"), str(HERE)]
 
 from agent_bench import cpu_us, peak_rss_mb  # noqa: E402
 from cluster import LocalCluster  # noqa: E402
-from engines import free_port  # noqa: E402
 from harness import (BIN, FIXTURES, ROOT, Aggregator, Program,  # noqa: E402
                      http_get)
 from kube_api import KUBECLUSTER  # noqa: E402
+from ports import free_port  # noqa: E402
 from protobuf import fields  # noqa: E402
 from wire_peer import WirePeer, pack  # noqa: E402
 
@@ -38,14 +38,9 @@ class BoundProgram(Program):
 
 
 class BoundAggregator(Aggregator):
-    """An aggregator that ends with this process, at ports that are known
-    before it starts: its agents call it from the beginning."""
+    """An aggregator that ends with this process."""
 
     wrapper = BOUND_TO_PARENT
-
-    def __init__(self, folder, name, *more):
-        super().__init__(folder, name, *more)
-        self.ports = tuple(free_port() for _ in range(3))
 
     def disk_mb(self):
         return size_mb(self.db.parent.glob(self.db.name + "*"))

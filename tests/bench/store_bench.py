@@ -20,9 +20,9 @@ sys.path[:0] = [str(HERE.parent / "support"), str(HERE)]
 
 from agent_bench import cpu_us, verdict  # noqa: E402
 from aggregator_bench import VICTORIA, answers, counter, size_of  # noqa: E402
-from engines import free_port  # noqa: E402
 from harness import (BIN, ROOT, Aggregator, Folder,  # noqa: E402
                      Program, eventually, http_get)
+from ports import free_port  # noqa: E402
 
 STORE = ROOT / "build/release/tests/bench/bench_store"
 LINES = ROOT / "build/release/tests/bench/store_lines"

@@ -2,7 +2,6 @@
 real load, and are still placed when plimsoll has no load data or is gone."""
 import json
 import pathlib
-import socket
 import ssl
 import sys
 import unittest
@@ -13,17 +12,12 @@ from cluster import ClusterCase  # noqa: E402
 from harness import (Program, eventually, http_get,  # noqa: E402
                      launcher, reserving)
 from kube_api import KUBECLUSTER  # noqa: E402
+from ports import free_port  # noqa: E402
 from secure import certs  # noqa: E402
 
 LOADS = {"node-idle": (0.05, 0.0), "node-busy": (0.97, 0.6),
          "node-broken": (0.01, 0.0)}
 EXTENDED = "extended-scheduler"
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def scheduler_config(kubeconfig, url, authority):

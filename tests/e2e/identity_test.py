@@ -22,6 +22,7 @@ from cluster import ClusterCase  # noqa: E402
 from harness import (BIN, Machine, Program, agent,  # noqa: E402
                      eventually, http_get, worker)
 from kube_api import path_of_object, token_kubeconfig  # noqa: E402
+from ports import free_port  # noqa: E402
 from secure import certs, client_flags  # noqa: E402
 
 AUDIENCE = "plimsoll-aggregator"
@@ -75,8 +76,7 @@ class Relay:
         self.server = server  # (host, port)
         self.listener = None
         self.open = []
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = free_port()
 
     def mend(self):
         self.listener = socket.create_server(("127.0.0.1", self.port))

@@ -3,7 +3,6 @@ the scheduler that says when nothing does."""
 import base64
 import pathlib
 import re
-import socket
 import sys
 import unittest
 
@@ -12,6 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from cluster import ClusterCase  # noqa: E402
 from harness import eventually, http_get, launcher  # noqa: E402
 from kube_api import path_of  # noqa: E402
+from ports import free_port  # noqa: E402
 from secure import certs  # noqa: E402
 
 NAME = "plimsoll-scheduler-name"
@@ -22,12 +22,6 @@ CONDITIONS = [
      "expression": f'object.spec.schedulerName == "{STOCK}"'},
     {"name": "no-node-was-chosen",
      "expression": "!has(object.spec.nodeName)"}]
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def configuration(url, authority, conditions):

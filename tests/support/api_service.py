@@ -18,7 +18,6 @@ import contextlib
 import http.client
 import json
 import re
-import socket
 import ssl
 import subprocess
 
@@ -27,6 +26,7 @@ import yaml
 from cluster import ClusterCase
 from harness import BIN, ROOT, eventually
 from kube_api import KUBECLUSTER, RBAC, token_kubeconfig
+from ports import free_port
 
 APISERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
 COMPONENT = ROOT / "deploy/components/kubectl"
@@ -44,9 +44,7 @@ class ApiServiceCase(ClusterCase):
     def begin_api(cls):
         """Everything but the aggregator, which needs cls.api_flags()."""
         cls.users = {"admin": cls.cluster.kubeconfig()}
-        with socket.socket() as probe:
-            probe.bind((cls.HOST, 0))
-            cls.port = probe.getsockname()[1]
+        cls.port = free_port()
         for name in ("plimsoll", "plimsoll-agents"):
             cls.kube.request("POST", "/api/v1/namespaces",
                              cls.namespace(name))

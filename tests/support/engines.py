@@ -4,21 +4,15 @@ import collections
 import http.server
 import json
 import pathlib
-import socket
 import threading
 import time
 import urllib.parse
 
 from harness import ROOT, Program, eventually, http_get
+from ports import free_port
 from protobuf import write_request
 
 DEBIAN = ROOT / "build/ci/debian"
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Engine(Program):

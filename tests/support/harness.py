@@ -14,6 +14,7 @@ import urllib.error
 import urllib.request
 import uuid
 
+from ports import free_port
 from thread_errors import thread_errors
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -132,13 +133,13 @@ class Aggregator(Program):
 
     def __init__(self, folder, name="aggregator", *more, db=None):
         self.db = db or pathlib.Path(folder, f"{name}.db")
-        self.ports = None
+        self.ports = tuple(free_port() for _ in range(3))
         self.more = more
         super().__init__(folder, name, [])
 
     def begin(self):
         """Starts it and does not wait until it listens."""
-        listen, http, health = self.ports or (0, 0, 0)
+        listen, http, health = self.ports
         self.arguments = [
             *self.wrapper, str(BIN / "plimsoll-aggregator"),
             "--listen", f"{self.origin}:{listen}",

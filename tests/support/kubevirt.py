@@ -9,18 +9,16 @@ virt-handlers are played: see virt_handler.py. kubevirt_case.py has a test case
 with all of it."""
 import base64
 import concurrent.futures
-import contextlib
 import http.client
 import json
 import os
 import pathlib
-import random
-import socket
 import ssl
 import subprocess
 
 from harness import ROOT, Program, eventually, worker
 from kube_api import RBAC, Refused, token_kubeconfig
+from ports import free_port
 
 # The folder with virt-controller and virt-api (tests/kubevirt/build.sh).
 PROGRAMS = pathlib.Path(os.environ.get(
@@ -31,7 +29,6 @@ SUBRESOURCES = "/apis/subresources.kubevirt.io/v1"
 READY_S = 120  # 18 on an idle machine
 TOKEN_S = 7200
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
-claims = []  # the sockets of free_port()
 
 # Kind -> where its API is, and its plural.
 KINDS = {
@@ -79,22 +76,6 @@ def path_of(kind, namespace=None, name=None):
     if namespace:
         base += f"/namespaces/{namespace}"
     return f"{base}/{plural}" + (f"/{name}" if name else "")
-
-
-def free_port():
-    """A port below those of outgoing connections: none of them can have the
-    port of a killed program when that program starts again. No test gets the
-    port again while this process runs, as it holds the UDP port of the same
-    number."""
-    while True:
-        port = random.randrange(10000, 32000)
-        claim = socket.socket(type=socket.SOCK_DGRAM)
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            claim.bind(("127.0.0.1", port))
-            probe.bind(("127.0.0.1", port))
-            claims.append(claim)
-            return port
-        claim.close()
 
 
 def create(kube, thing):

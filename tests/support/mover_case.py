@@ -4,8 +4,9 @@ import json
 import re
 
 from harness import http_get
-from kubevirt import create, free_port, virtual_machine
+from kubevirt import create, virtual_machine
 from kubevirt_case import KubeVirtCase
+from ports import free_port
 
 NODES = tuple(f"node-{letter}" for letter in "abcdefghi")
 CORES = 6

@@ -25,6 +25,7 @@ import json
 import kubevirt
 from kubevirt import path_of
 from mover_case import MoverCase, OURS, WIDE
+from ports import free_port
 from virt_handler import FAULT, Watch, name_of, phase_of, state_of
 
 CORES, MEMORY, MEMORY_KIB = 6, "32Gi", 32 << 20
@@ -125,7 +126,7 @@ class RoomCase(MoverCase):
         WallClock; default: cls.clock."""
         program = cls.scheduler(
             "--aggregator", cls.aggregator.url, "--rebalance", "off",
-            "--http", f"127.0.0.1:{kubevirt.free_port()}", *flags)
+            "--http", f"127.0.0.1:{free_port()}", *flags)
         program.env.update((clock or cls.clock).env)
         cls.programs.append(program)
         return program

@@ -16,7 +16,7 @@ import unittest.mock
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from harness import ROOT, http_get, mark, marks_of  # noqa: E402
-from kubevirt import free_port  # noqa: E402
+from ports import free_port  # noqa: E402
 
 RUN_TESTS = ROOT / "tests/support/run_tests.py"
 

@@ -10,8 +10,9 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from engines import ACCEPTED, Fake, Prometheus, Victoria, free_port  # noqa: E402
+from engines import ACCEPTED, Fake, Prometheus, Victoria  # noqa: E402
 from harness import Aggregator, Folder, eventually  # noqa: E402
+from ports import free_port  # noqa: E402
 from protobuf import write_request  # noqa: E402
 from stored import waiting  # noqa: E402
 from wire_peer import WirePeer, report  # noqa: E402

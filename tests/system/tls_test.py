@@ -15,6 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from harness import (BIN, ROOT, Aggregator, Driver, Folder, Machine,  # noqa: E402
                      Program, agent, eventually, mark)
+from ports import free_port  # noqa: E402
 from secure import SecureAggregator, certs, client_flags  # noqa: E402
 from stored import assert_complete, stored_seqs  # noqa: E402
 
@@ -54,8 +55,8 @@ class HangsUp:
         self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.tls.load_cert_chain(keys / "aggregator.crt",
                                  keys / "aggregator.key")
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
+        self.port = free_port()
+        self.listener = socket.create_server(("127.0.0.1", self.port))
         self.thread = threading.Thread(target=self.serve, daemon=True)
         self.thread.start()
 
