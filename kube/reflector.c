@@ -4,7 +4,7 @@
 #include "kube/client.h"
 #include "kube/object_reports.h"
 #include "kube/line_reader.h"
-#include "kube/list_page.h"
+#include "kube/list_reader.h"
 #include "kube/url_query.h"
 #include "kube/watch_event.h"
 #include "lib/clock.h"
@@ -18,16 +18,14 @@
 #include <uv.h>
 
 enum {
-	PATH_MAX_BYTES = 64 << 10, /* continue tokens: some hundreds */
-	PAGE_MAX = 64 << 20,	   /* 500 objects of up to 128 KB */
-	PAGE_OBJECTS = 500,
-	PAGE_SHRINKS = 4,	  /* for larger objects: 125, 31, 7, 1 */
-	LINE_MAX_BYTES = 4 << 20, /* etcd accepts objects of up to 1.5 MiB */
+	PATH_MAX_BYTES = 64 << 10,
+	OBJECT_MAX = 4 << 20, /* etcd accepts objects of up to 1.5 MiB */
 	CHUNK_MAX = 32 << 20,
-	LIST_TIMEOUT_MS = 60000,
-	/* Without a byte of the initial events, which begin with a pause while
-	 * a server fills its cache. */
-	STALL_MS = 30000,
+	/* The longest pause in a list. A server that fills its cache or encodes
+	 * the whole list first sends nothing for a while; kube-apiserver itself
+	 * gives such a request 60 s. */
+	STALL_MS = 60000,
+	LIST_TIMEOUT_MS = 600000,
 	RETRY_AFTER_MAX_MS = 60000,
 };
 
@@ -43,7 +41,6 @@ enum {
 	STATUS_BAD_REQUEST = 400,
 	STATUS_NOT_FOUND = 404,
 	STATUS_GONE = 410,
-	STATUS_INVALID = 422,
 	STATUS_BAD_GATEWAY = 502,
 	STATUS_UNAVAILABLE = 503,
 	STATUS_GATEWAY_TIMEOUT = 504,
@@ -57,21 +54,17 @@ struct reflector {
 	char *label_selector;
 	struct timer *timer;
 	struct kube_request *request;
-	struct line_reader line_reader;
+	struct line_reader line_reader; /* of the watch */
+	struct list_reader list_reader;
 	char *version; /* resourceVersion to watch from; NULL: list first */
-	char *next;    /* continue token of a list in progress, or NULL */
-	bool has_no_stream; /* the server does not send initial events */
-	bool is_initial;    /* the open watch still sends initial events */
 	uint64_t opened_us; /* start of the open watch; 0: none is open */
 	uint64_t contact_us;
 	unsigned failures; /* consecutive */
-	unsigned page;	   /* objects per page */
 	struct error last_error;
 	bool is_busy; /* a handler may be running */
 };
 
 static void start(void *owner);
-static void list_instead(struct reflector *r);
 
 /* In [0, 1). */
 static double random_share(void)
@@ -87,11 +80,11 @@ static void reflector_free(struct reflector *r)
 {
 	object_reports_fini(&r->reports);
 	line_reader_fini(&r->line_reader);
+	list_reader_fini(&r->list_reader);
 	free(r->path);
 	free(r->field_selector);
 	free(r->label_selector);
 	free(r->version);
-	free(r->next);
 	free(r);
 }
 
@@ -110,16 +103,15 @@ static bool end_handlers(struct reflector *r)
 
 static bool had_good_watch(const struct reflector *r)
 {
-	return r->opened_us != 0 && !r->is_initial &&
+	return r->opened_us != 0 &&
 		clock_monotonic_us() - r->opened_us >= GOOD_WATCH_US;
 }
 
 static void end_watch(struct reflector *r)
 {
 	r->opened_us = 0;
-	r->is_initial = false;
 	line_reader_fini(&r->line_reader);
-	line_reader_init(&r->line_reader, LINE_MAX_BYTES);
+	line_reader_init(&r->line_reader, OBJECT_MAX);
 }
 
 /* Retries: at once after a good watch, otherwise with backoff. */
@@ -142,18 +134,16 @@ static void retry(struct reflector *r, uint64_t least_ms)
 static void list_again(struct reflector *r)
 {
 	xreplace(&r->version, NULL);
-	xreplace(&r->next, NULL);
 }
 
-static void abort_watch(struct reflector *r)
+static void abort_request(struct reflector *r)
 {
 	kube_request_cancel(take_ptr(r->request));
 	retry(r, 0);
 }
 
-/* A 410 means that the resourceVersion or continue token is too old, a 400 or
- * 404 that it is invalid. After any other failure the same request may succeed
- * later. */
+/* A 410 means that the resourceVersion is too old, a 400 or 404 that it is
+ * invalid. After any other failure the same request may succeed later. */
 static void on_failure(struct reflector *r, const char *what,
 	const struct http_response *response)
 {
@@ -167,25 +157,7 @@ static void on_failure(struct reflector *r, const char *what,
 	retry(r, response->retry_after_ms);
 }
 
-static bool end_list(struct reflector *r, const char *version)
-{
-	xreplace(&r->version, version);
-	xreplace(&r->next, NULL);
-	r->page = PAGE_OBJECTS;
-	return object_reports_end_all(&r->reports);
-}
-
 /* ---- watch ---- */
-
-static bool on_bookmark(struct reflector *r, const struct watch_event *event)
-{
-	if (!r->is_initial || !event->ends_initial) {
-		return true;
-	}
-	r->is_initial = false;
-	timer_stop(r->timer);
-	return end_list(r, event->resource_version);
-}
 
 static bool on_event(struct reflector *r, const struct watch_event *event)
 {
@@ -195,7 +167,7 @@ static bool on_event(struct reflector *r, const struct watch_event *event)
 	case WATCH_DELETED:
 		return object_reports_remove(&r->reports, event->object);
 	case WATCH_BOOKMARK:
-		return on_bookmark(r, event);
+		return true;
 	case WATCH_EXPIRED:
 		list_again(r);
 		break;
@@ -204,7 +176,7 @@ static bool on_event(struct reflector *r, const struct watch_event *event)
 	}
 	(void)error_set(&r->last_error, 0, "watch of %s ended: %s", r->path,
 		event->message);
-	abort_watch(r);
+	abort_request(r);
 	return false;
 }
 
@@ -217,11 +189,11 @@ static bool on_line(void *owner, const char *line, size_t len)
 	if (watch_event_parse(&event, line, len, &r->last_error) < 0) {
 		(void)error_wrap(&r->last_error, 0, "watch of %s", r->path);
 		list_again(r);
-		abort_watch(r);
+		abort_request(r);
 		return false;
 	}
 	continues = on_event(r, &event);
-	if (continues && !r->is_initial) {
+	if (continues) {
 		r->failures = 0;
 		xreplace(&r->version, event.resource_version);
 	}
@@ -238,15 +210,12 @@ static void on_watch_chunk(void *owner, const char *bytes, size_t len)
 		r->opened_us = r->contact_us;
 		r->last_error = (struct error){ 0 };
 	}
-	if (r->is_initial) {
-		timer_start(r->timer, STALL_MS, 0);
-	}
 	r->is_busy = true;
 	if (line_reader_feed(&r->line_reader, bytes, len, on_line, r,
 		    &r->last_error) < 0) {
 		(void)error_wrap(&r->last_error, 0, "watch of %s", r->path);
 		list_again(r);
-		abort_watch(r);
+		abort_request(r);
 	}
 	(void)end_handlers(r);
 }
@@ -292,7 +261,7 @@ static void get(struct reflector *r, struct buffer *path,
 	url_query_add(path, "labelSelector", r->label_selector);
 	if (path->overflowed) {
 		(void)error_set(&r->last_error, 0,
-			"cannot list %s: its continue token is too long",
+			"cannot watch %s: its resourceVersion is too long",
 			r->path);
 		list_again(r);
 		retry(r, 0);
@@ -304,31 +273,6 @@ static void get(struct reflector *r, struct buffer *path,
 	r->request = kube_request_send(r->client, call);
 }
 
-/* The end of a watch that began with initial events. */
-static void on_stream_done(void *owner, const struct http_response *response)
-{
-	struct reflector *r = owner;
-
-	if (!r->is_initial) {
-		on_watch_done(r, response);
-		return;
-	}
-	r->request = NULL;
-	if (response->status == STATUS_OK) {
-		(void)error_set(&r->last_error, 0,
-			"the initial events of %s ended too early", r->path);
-		retry(r, 0);
-	} else if (response->status == STATUS_BAD_REQUEST ||
-		response->status == STATUS_INVALID) {
-		list_instead(r);
-	} else {
-		on_failure(r, "list", response);
-	}
-}
-
-/* version NULL: the watch begins with an event for each object that exists, and
- * a bookmark after them. A list in pages would cost the server more with each
- * object: for each page, it walks over all objects behind it. */
 static void watch(struct reflector *r)
 {
 	scoped_buffer struct buffer path = BUFFER_MAX(PATH_MAX_BYTES);
@@ -341,20 +285,13 @@ static void watch(struct reflector *r)
 	url_query_add(&path, "allowWatchBookmarks", "true");
 	url_query_add(&path, "resourceVersion", r->version);
 	url_query_add(&path, "timeoutSeconds", timeout);
-	if (r->version == NULL) {
-		url_query_add(&path, "sendInitialEvents", "true");
-		url_query_add(&path, "resourceVersionMatch", "NotOlderThan");
-		r->is_initial = true;
-		object_reports_begin_all(&r->reports);
-		timer_start(r->timer, STALL_MS, 0);
-	}
 	get(r, &path,
 		&(struct kube_call){
 			.timeout_ms =
 				1000 * (uint64_t)(seconds + WATCH_GRACE_S),
 			.max = CHUNK_MAX,
 			.on_chunk = on_watch_chunk,
-			.on_done = on_stream_done,
+			.on_done = on_watch_done,
 		});
 }
 
@@ -367,32 +304,40 @@ static bool on_item(void *owner, const struct json_value *item)
 	return object_reports_add(&r->reports, item);
 }
 
-static void on_page(struct reflector *r, const struct http_response *response)
+static void on_list_chunk(void *owner, const char *bytes, size_t len)
 {
-	struct list_page page;
+	struct reflector *r = owner;
 	int result;
 
+	r->contact_us = clock_monotonic_us();
+	timer_start(r->timer, STALL_MS, 0);
 	r->is_busy = true;
-	result = list_page_read(&page, response->body, response->len, on_item,
-		r, &r->last_error);
-	if (result == 0) {
-		if (page.next[0] != '\0') {
-			xreplace(&r->next, page.next);
-		} else {
-			(void)end_list(r, page.resource_version);
-		}
-		list_page_fini(&page);
-	}
-	if (!end_handlers(r)) {
+	result = list_reader_feed(&r->list_reader, bytes, len, on_item, r,
+		&r->last_error);
+	if (!end_handlers(r) || result == 0) {
 		return;
 	}
+	(void)error_wrap(&r->last_error, result, "list of %s", r->path);
+	abort_request(r);
+}
+
+/* Reports what is gone, and watches. */
+static void end_list(struct reflector *r)
+{
+	int result = list_reader_end(&r->list_reader, &r->last_error);
+
 	if (result < 0) {
 		(void)error_wrap(&r->last_error, result, "list of %s", r->path);
-		list_again(r);
 		retry(r, 0);
 		return;
 	}
-	start(r);
+	xreplace(&r->version, r->list_reader.resource_version);
+	list_reader_fini(&r->list_reader);
+	r->is_busy = true;
+	(void)object_reports_end_all(&r->reports);
+	if (end_handlers(r)) {
+		start(r);
+	}
 }
 
 static void on_list_done(void *owner, const struct http_response *response)
@@ -400,55 +345,47 @@ static void on_list_done(void *owner, const struct http_response *response)
 	struct reflector *r = owner;
 
 	r->request = NULL;
+	timer_stop(r->timer);
 	if (response->status == STATUS_OK) {
-		r->contact_us = clock_monotonic_us();
-		on_page(r, response);
-		return;
+		end_list(r);
+	} else {
+		on_failure(r, "list", response);
 	}
-	if (response->is_too_large && r->page > 1) {
-		r->page = r->page > PAGE_SHRINKS ? r->page / PAGE_SHRINKS : 1;
-		start(r);
-		return;
-	}
-	on_failure(r, "list", response);
 }
 
+/* One request for all objects, as other clients of kube-apiserver begin. A list
+ * in pages costs the server the square of the number of pages. A watch that
+ * sends all objects first costs it twice the CPU time, and the server ends it
+ * when more changes come meanwhile than it keeps for a watch. */
 static void list(struct reflector *r)
 {
 	scoped_buffer struct buffer path = BUFFER_MAX(PATH_MAX_BYTES);
-	scoped_free char *limit = xasprintf("%u", r->page);
 
-	if (r->next == NULL) {
-		object_reports_begin_all(&r->reports);
-	}
+	list_reader_fini(&r->list_reader);
+	list_reader_init(&r->list_reader, OBJECT_MAX);
+	object_reports_begin_all(&r->reports);
 	buffer_text(&path, r->path);
-	url_query_add(&path, "limit", limit);
-	url_query_add(&path, "continue", r->next);
+	timer_start(r->timer, STALL_MS, 0);
 	get(r, &path,
 		&(struct kube_call){
 			.timeout_ms = LIST_TIMEOUT_MS,
-			.max = PAGE_MAX,
+			.max = CHUNK_MAX,
+			.on_chunk = on_list_chunk,
 			.on_done = on_list_done,
 		});
 }
 
-static void list_instead(struct reflector *r)
-{
-	r->has_no_stream = true;
-	end_watch(r);
-	timer_stop(r->timer);
-	start(r);
-}
-
-/* Also called by the timer, between requests or when initial events stall. */
+/* Also called by the timer, between requests or when a list stalls. */
 static void start(void *owner)
 {
 	struct reflector *r = owner;
 
-	if (r->is_initial) {
-		kube_request_cancel(take_ptr(r->request));
-		list_instead(r);
-	} else if (r->version != NULL || !r->has_no_stream) {
+	if (r->request != NULL) {
+		(void)error_set(&r->last_error, 0,
+			"the list of %s stopped for %d s", r->path,
+			STALL_MS / 1000);
+		abort_request(r);
+	} else if (r->version != NULL) {
 		watch(r);
 	} else {
 		list(r);
@@ -469,8 +406,7 @@ struct reflector *reflector_new(struct kube_client *client,
 	xreplace(&r->field_selector, options->field_selector);
 	xreplace(&r->label_selector, options->label_selector);
 	r->timer = timer_new(kube_client_loop(client), start, r);
-	line_reader_init(&r->line_reader, LINE_MAX_BYTES);
-	r->page = PAGE_OBJECTS;
+	line_reader_init(&r->line_reader, OBJECT_MAX);
 	start(r);
 	return r;
 }
@@ -479,7 +415,7 @@ struct reflector_state reflector_state(const struct reflector *r)
 {
 	return (struct reflector_state){
 		.is_synced = r->reports.is_synced,
-		.is_watching = r->opened_us != 0 && !r->is_initial,
+		.is_watching = r->opened_us != 0,
 		.contact_us = r->contact_us,
 		.last_error = r->last_error.text,
 		.is_refused = r->last_error.code > 0,

@@ -1,6 +1,5 @@
-/* Follows all objects of one kind on the API server: a watch that begins with
- * an event for each object; or, where the server does not send these, a list in
- * pages and then a watch.
+/* Follows all objects of one kind on the API server: one list, which is read
+ * while it arrives, and then a watch.
  *
  * Handles every failure of the server itself (restarts, 410 Gone, silence,
  * throttling, an etcd restored to an earlier revision) and waits 1 to 30 s

@@ -19,16 +19,6 @@ static void read_status(struct watch_event *event)
 		"the API server gave no reason");
 }
 
-/* metav1.InitialEventsAnnotationKey. */
-static bool ends_initial(const struct json_value *object)
-{
-	const char *word = json_value_text(
-		json_value_get(json_value_at(object, "metadata/annotations"),
-			"k8s.io/initial-events-end"));
-
-	return word != NULL && strcmp(word, "true") == 0;
-}
-
 static int read_type(struct watch_event *event, const char *type,
 	struct error *err)
 {
@@ -38,7 +28,6 @@ static int read_type(struct watch_event *event, const char *type,
 		event->type = WATCH_DELETED;
 	} else if (strcmp(type, "BOOKMARK") == 0) {
 		event->type = WATCH_BOOKMARK;
-		event->ends_initial = ends_initial(event->object);
 	} else if (strcmp(type, "ERROR") == 0) {
 		read_status(event);
 		return 0;

@@ -22,9 +22,6 @@ struct watch_event {
 	const struct json_value *object;
 	const char *resource_version; /* opaque; "" for errors */
 	const char *message;	      /* "" unless an error */
-	/* A bookmark behind the events of all objects that existed when the
-	 * watch began. */
-	bool ends_initial;
 };
 
 /* The caller calls watch_event_fini() on success.

@@ -359,14 +359,8 @@ class Rebalance(ClusterCase):
             kubeconfig=self.folder.path / "stolen").start()
         self.addCleanup(scheduler.kill)
         reads = {g for g in self.granted() if g[0] in ("list", "watch")}
-
-        def used():
-            """Older API servers need a list before a watch."""
-            found = self.used("plimsoll")
-            return found | {("list", kind) for verb, kind in found
-                            if verb == "watch"}
         eventually("all of KubeVirt's kinds are watched",
-                   lambda: used() == reads)
+                   lambda: self.used("plimsoll") == reads)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ WEBHOOKS = ("/apis/admissionregistration.k8s.io/v1/"
             "validatingwebhookconfigurations")
 # Without components/rebalance the scheduler asks for KubeVirt's objects in vain,
 # and any account may review its own rights.
-IN_VAIN = {("forbidden watch", group, resource) for group, resource in (
+IN_VAIN = {("forbidden list", group, resource) for group, resource in (
     ("kubevirt.io", "virtualmachineinstances"),
     ("kubevirt.io", "virtualmachineinstancemigrations"),
     ("kubevirt.io", "kubevirts"),
@@ -79,8 +79,7 @@ class RightsCase(InstallationCase):
 
     def used(self):
         """Program -> (verb, group, resource) of each request that it made
-        under its account; the verb of a 403 begins with "forbidden". A watch
-        counts as a list, too: older API servers need a list before it."""
+        under its account; the verb of a 403 begins with "forbidden"."""
         found = collections.defaultdict(set)
         for line in self.world.audit.read_text().splitlines():
             event = json.loads(line)
@@ -92,8 +91,6 @@ class RightsCase(InstallationCase):
                         and "plimsoll" in event.get("userAgent", "")):
                     verb, *thing = self.request_of(event)
                     found[program].add((verb, *thing))
-                    if verb == "watch":
-                        found[program].add(("list", *thing))
         return found
 
     @staticmethod

@@ -172,19 +172,12 @@ def selects(handler, resource, fields):
         query.get("fieldSelector") == [fields])
 
 
-def begins_with_all(handler):
-    """A watch that replaces a list: it sends all objects first."""
-    return "sendInitialEvents=true" in handler.path
-
-
 def is_watch(resource, fields):
-    return lambda h: (selects(h, resource, fields) and "watch=1" in h.path
-                      and not begins_with_all(h))
+    return lambda h: selects(h, resource, fields) and "watch=1" in h.path
 
 
 def is_list(resource, fields):
-    return lambda h: selects(h, resource, fields) and (
-        begins_with_all(h) or "watch=1" not in h.path)
+    return lambda h: selects(h, resource, fields) and "watch=1" not in h.path
 
 
 def is_binding(handler):

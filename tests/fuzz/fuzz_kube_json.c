@@ -1,7 +1,7 @@
 /* Text from the API server: values, lists, watch events and lines. Each input
  * is parsed as all of them. */
 #include "kube/line_reader.h"
-#include "kube/list_page.h"
+#include "kube/list_reader.h"
 #include "kube/json_scan.h"
 #include "kube/json_value.h"
 #include "kube/watch_event.h"
@@ -38,18 +38,40 @@ static size_t count_members(const struct json_value *object, const char *key)
 	return count;
 }
 
-/* list_page_read() finds the same items as cJSON in the whole text. */
+/* The result does not depend on where the text is cut: 0 or a failure. */
+static int read_list(struct tally *tally, const char *text, size_t size,
+	size_t piece)
+{
+	struct list_reader reader;
+	int result = 0;
+
+	list_reader_init(&reader, 1 << 20);
+	while (result == 0 && size > 0) {
+		size_t len = size < piece ? size : piece;
+
+		result = list_reader_feed(&reader, text, len, count_item, tally,
+			NULL);
+		text += len;
+		size -= len;
+	}
+	if (result == 0) {
+		result = list_reader_end(&reader, NULL);
+	}
+	list_reader_fini(&reader);
+	return result;
+}
+
+/* The reader finds the same items as cJSON in the whole text. */
 static void check_list(const char *text, size_t size)
 {
 	struct tally tally = { 0 };
-	struct list_page page;
+	struct tally cut = { 0 };
 	struct json_value *root = NULL;
+	int result = read_list(&tally, text, size, size);
 
-	if (list_page_read(&page, text, size, count_item, &tally, NULL) < 0) {
-		return;
-	}
-	list_page_fini(&page);
-	if (json_value_parse(&root, text, size, NULL) < 0) {
+	assert(read_list(&cut, text, size, 7) == result);
+	assert(cut.count == tally.count);
+	if (result < 0 || json_value_parse(&root, text, size, NULL) < 0) {
 		return;
 	}
 	if (count_members(root, "items") == 1) {

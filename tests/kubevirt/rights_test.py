@@ -78,16 +78,13 @@ class Rights(KubeVirtCase):
 
     def used(self):
         """(verb, group, resource) of each request of the account -> the
-        status codes of the answers. A watch counts as a list, too: older API
-        servers need a list before it."""
+        status codes of the answers."""
         found = collections.defaultdict(set)
         for line in self.cluster.audit.read_text().splitlines():
             event = json.loads(line)
             if event["user"].get("username") == ACCOUNT:
-                verb, *thing = self.request_of(event)
-                for one in (verb, "list") if verb == "watch" else (verb,):
-                    found[(one, *thing)].add(
-                        event.get("responseStatus", {}).get("code"))
+                found[self.request_of(event)].add(
+                    event.get("responseStatus", {}).get("code"))
         return found
 
     @staticmethod

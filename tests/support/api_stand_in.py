@@ -59,24 +59,14 @@ class ApiStandIn:
                 query = urllib.parse.parse_qs(query)
                 if path not in stand_in.lists:
                     self.answer(404, {"kind": "Status", "code": 404})
-                elif "sendInitialEvents" in query:
-                    # As Kubernetes 1.30 does; the list is in pages then.
-                    self.answer(422, {"kind": "Status", "code": 422})
                 elif query.get("watch", ["0"])[0] in ("1", "true"):
                     self.hold()
                 else:
-                    self.answer(200, self.page_of(
-                        *stand_in.lists[path],
-                        int(query.get("limit", ["0"])[0]),
-                        int(query.get("continue", ["0"])[0])))
-
-            @staticmethod
-            def page_of(kind, items, limit, begin):
-                end = begin + limit if limit else len(items)
-                more = {"continue": str(end)} if end < len(items) else {}
-                return {"kind": kind, "apiVersion": "v1",
-                        "metadata": {"resourceVersion": "1", **more},
-                        "items": items[begin:end]}
+                    kind, items = stand_in.lists[path]
+                    self.answer(200, {
+                        "kind": kind, "apiVersion": "v1",
+                        "metadata": {"resourceVersion": "1"},
+                        "items": items})
 
             def do_POST(self):
                 size = int(self.headers.get("Content-Length", 0))

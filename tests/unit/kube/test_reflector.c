@@ -34,28 +34,35 @@ static void respond(int status, const char *error)
 	});
 }
 
-static void respond_page(const char *items, const char *version,
-	const char *next)
-{
-	scoped_free char *body = xasprintf(
-		"{\"metadata\":{\"resourceVersion\":\"%s\",\"continue\":"
-		"\"%s\"},\"items\":[%s]}",
-		version, next, items);
-
-	respond_fully(&(struct http_response){
-		.status = 200,
-		.body = body,
-		.len = strlen(body),
-		.error = "",
-	});
-}
-
 static void stream(const char *bytes)
 {
 	assert_non_null(world.request);
 	assert_non_null(world.request->call.on_chunk);
 	world.request->call.on_chunk(world.request->call.owner, bytes,
 		strlen(bytes));
+}
+
+/* Sends a list in two pieces, without its end. */
+static void stream_list(const char *items, const char *version)
+{
+	scoped_free char *begin = xasprintf(
+		"{\"metadata\":{\"resourceVersion\":\"%s\"},\"items\":[",
+		version);
+
+	stream("");
+	stream(begin);
+	if (world.request != NULL) {
+		stream(items);
+	}
+}
+
+static void respond_list(const char *items, const char *version)
+{
+	stream_list(items, version);
+	if (world.request != NULL) {
+		stream("]}");
+		respond(200, "");
+	}
 }
 
 static void pass(uint64_t us)
@@ -123,7 +130,14 @@ static void expect_path(const char *part)
 	}
 }
 
-static int set_up_stream(void **state)
+static void expect_list(void)
+{
+	assert_non_null(world.request);
+	assert_string_equal(world.request->path,
+		"/api/v1/pods?fieldSelector=a%21%3Db");
+}
+
+static int set_up(void **state)
 {
 	(void)state;
 	memset(&world, 0, sizeof(world));
@@ -143,14 +157,6 @@ static int set_up_stream(void **state)
 	return 0;
 }
 
-/* A server that sends no initial events, as Kubernetes 1.30 does. */
-static int set_up(void **state)
-{
-	(void)set_up_stream(state);
-	respond(422, "sendInitialEvents is forbidden");
-	return 0;
-}
-
 static int tear_down(void **state)
 {
 	(void)state;
@@ -164,7 +170,7 @@ static int tear_down(void **state)
 /* Opens a watch from version 10 with a/x=1 and a/y=2. */
 static void begin_watch(void)
 {
-	respond_page(X1 "," Y2, "10", "");
+	respond_list(X1 "," Y2, "10");
 	stream("");
 	expect_calls("o:a/x=1 o:a/y=2 synced ");
 }
@@ -172,141 +178,21 @@ static void begin_watch(void)
 #define with_world(test)                                                       \
 	cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
-#define with_stream(test)                                                      \
-	cmocka_unit_test_setup_teardown(test, set_up_stream, tear_down)
+/* ---- without failures ---- */
 
-/* ---- initial events ---- */
-
-#define BOOKMARK(version, annotations)                                         \
-	"{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{"                    \
-	"\"resourceVersion\":\"" version "\",\"annotations\":{" annotations    \
-	"}}}}\n"
-#define INITIAL_END(version)                                                   \
-	BOOKMARK(version, "\"k8s.io/initial-events-end\":\"true\"")
-
-static void begins_with_the_events_of_all_objects(void **state)
+static void lists_then_watches(void **state)
 {
 	struct reflector_state now;
 
 	(void)state;
-	expect_path(
-		"/api/v1/pods?watch=1&allowWatchBookmarks=true"
-		"&timeoutSeconds=");
-	expect_path(
-		"&sendInitialEvents=true"
-		"&resourceVersionMatch=NotOlderThan"
-		"&fieldSelector=a%21%3Db");
-	stream("");
-	stream(EVENT("ADDED", "x", "1", "7") EVENT("ADDED", "y", "2", "3"));
-	stream(BOOKMARK("8", ""));
+	expect_list();
+	stream_list(X1 "," Y2 ",", "10");
 	expect_calls("o:a/x=1 o:a/y=2 ");
 	now = reflector_state(world.reflector);
 	assert_false(now.is_synced);
 	assert_false(now.is_watching);
-	stream(INITIAL_END("9"));
-	expect_calls("synced ");
-	now = reflector_state(world.reflector);
-	assert_true(now.is_synced);
-	assert_true(now.is_watching);
-	stream(EVENT("MODIFIED", "x", "1", "10"));
-	expect_calls("o:a/x=1 ");
-	assert_int_equal(world.sent, 1);
-	assert_false(world.timer.is_set);
-	pass(2000000);
+	stream(META("", "node", "3", "1") "]}");
 	respond(200, "");
-	fire();
-	expect_path("&resourceVersion=10&");
-}
-
-static void initial_events_that_end_early_begin_again(void **state)
-{
-	(void)state;
-	stream("");
-	pass(2000000);
-	stream(EVENT("ADDED", "x", "1", "7") EVENT("ADDED", "y", "2", "3"));
-	respond(200, "");
-	expect_calls("o:a/x=1 o:a/y=2 ");
-	assert_true(world.timer.wait_ms > 0);
-	fire();
-	expect_path("&sendInitialEvents=true");
-	stream(EVENT("ADDED", "x", "1", "7") INITIAL_END("9"));
-	expect_calls("o:a/x=1 g:a/y=2 synced ");
-}
-
-static void an_expired_watch_begins_again_with_all_objects(void **state)
-{
-	(void)state;
-	stream(EVENT("ADDED", "x", "1", "7") EVENT("ADDED", "y", "2", "3")
-			INITIAL_END("9"));
-	expect_calls("o:a/x=1 o:a/y=2 synced ");
-	pass(2000000);
-	stream(FAILURE("410", "too old"));
-	fire();
-	expect_path("&sendInitialEvents=true");
-	stream(EVENT("ADDED", "y", "2", "3") INITIAL_END("12"));
-	expect_calls("o:a/y=2 g:a/x=1 ");
-}
-
-static void lists_where_initial_events_stall(void **state)
-{
-	(void)state;
-	stream("");
-	stream("{\"type\":\"ADD");
-	fire();
-	expect_path("?limit=500");
-	respond_page(X1, "10", "");
-	expect_calls("o:a/x=1 synced ");
-	stream(EVENT("ADDED", "y", "2", "11"));
-	expect_calls("o:a/y=2 ");
-}
-
-static void lists_where_initial_events_are_refused(void **state)
-{
-	(void)state;
-	respond(400, "unknown parameter");
-	expect_path("?limit=500");
-	respond_page(X1, "10", "");
-	pass(2000000);
-	stream(FAILURE("410", "too old"));
-	fire();
-	expect_path("?limit=500");
-}
-
-static void asks_for_initial_events_again_after_a_failure(void **state)
-{
-	(void)state;
-	respond(500, "no leader");
-	assert_string_equal(reflector_state(world.reflector).last_error,
-		"cannot list /api/v1/pods: no leader");
-	fire();
-	expect_path("&sendInitialEvents=true");
-}
-
-static void closes_at_the_end_of_initial_events(void **state)
-{
-	(void)state;
-	world.close_on = 's';
-	stream(EVENT("ADDED", "x", "1", "7") INITIAL_END("9")
-			EVENT("ADDED", "y", "2", "10"));
-	expect_calls("o:a/x=1 synced ");
-}
-
-/* ---- without failures ---- */
-
-static void lists_by_pages_then_watches(void **state)
-{
-	struct reflector_state now;
-
-	(void)state;
-	assert_string_equal(world.request->path,
-		"/api/v1/pods?limit=500&fieldSelector=a%21%3Db");
-	respond_page(X1 "," Y2, "10", "tok=1");
-	expect_calls("o:a/x=1 o:a/y=2 ");
-	assert_false(reflector_state(world.reflector).is_synced);
-	assert_string_equal(world.request->path,
-		"/api/v1/pods?limit=500&continue=tok%3D1"
-		"&fieldSelector=a%21%3Db");
-	respond_page(META("", "node", "3", "1"), "10", "");
 	expect_calls("o:/node=3 synced ");
 	expect_path(
 		"/api/v1/pods?watch=1&allowWatchBookmarks=true"
@@ -316,42 +202,13 @@ static void lists_by_pages_then_watches(void **state)
 	assert_true(now.is_synced);
 	assert_false(now.is_watching);
 	assert_int_equal(now.contact_us, 1000000000);
+	assert_false(world.timer.is_set);
 	pass(5);
 	stream("");
 	now = reflector_state(world.reflector);
 	assert_true(now.is_watching);
 	assert_int_equal(now.contact_us, 1000000005);
 	assert_string_equal(now.last_error, "");
-}
-
-static void lists_large_objects_in_smaller_pages(void **state)
-{
-	const struct http_response too_large = {
-		.body = "",
-		.is_too_large = true,
-		.error = "the response is larger than 67108864 bytes",
-	};
-
-	(void)state;
-	expect_path("limit=500");
-	respond_page(X1, "10", "token");
-	respond_fully(&too_large);
-	expect_path("limit=125");
-	expect_path("continue=token");
-	respond_fully(&too_large);
-	expect_path("limit=31");
-	respond_fully(&too_large);
-	respond_fully(&too_large);
-	expect_path("limit=1&");
-	respond_fully(&too_large);
-	assert_null(world.request);
-	fire();
-	expect_path("limit=1&");
-	respond_page(Y2, "10", "");
-	expect_calls("o:a/x=1 o:a/y=2 synced ");
-	respond(410, "too old");
-	fire();
-	expect_path("limit=500");
 }
 
 static void continues_a_watch_where_it_ended(void **state)
@@ -395,9 +252,9 @@ static void reports_objects_deleted_during_a_gap(void **state)
 		"watch of /api/v1/pods ended: too old");
 	assert_int_equal(world.timer.wait_ms, 0);
 	fire();
-	expect_path("?limit=500&field");
-	respond_page(META("a", "y", "4", "1") "," META("a", "z", "3", "1"),
-		"30", "");
+	expect_list();
+	respond_list(META("a", "y", "4", "1") "," META("a", "z", "3", "1"),
+		"30");
 	expect_calls("g:a/y=2 o:a/y=4 o:a/z=3 g:a/x=1 ");
 	expect_path("resourceVersion=30&");
 	stream("");
@@ -422,14 +279,14 @@ static void may_be_closed_from_every_handler(void **state)
 {
 	(void)state;
 	world.close_on = 'o';
-	respond_page(X1 "," Y2, "10", "");
+	respond_list(X1 "," Y2, "10");
 	expect_calls("o:a/x=1 ");
 	assert_null(world.request);
 
 	(void)tear_down(state);
 	(void)set_up(state);
 	world.close_on = 's';
-	respond_page(X1, "10", "");
+	respond_list(X1, "10");
 	expect_calls("o:a/x=1 synced ");
 
 	(void)tear_down(state);
@@ -446,7 +303,7 @@ static void may_be_closed_from_every_handler(void **state)
 	respond(410, "too old");
 	fire();
 	world.close_on = 'g';
-	respond_page("", "20", "");
+	respond_list("", "20");
 	assert_null(world.request);
 	assert_null(world.reflector);
 }
@@ -465,29 +322,47 @@ static void lists_again_when_the_watch_is_refused_as_too_old(void **state)
 		"cannot watch /api/v1/pods: too old resource version");
 	assert_true(reflector_state(world.reflector).is_refused);
 	fire();
-	expect_path("?limit=500");
+	expect_list();
 }
 
-static void restarts_a_list_when_its_token_expired(void **state)
+/* An object that only the first list had is gone. */
+static void begins_a_list_again_that_ends_early(void **state)
 {
 	(void)state;
-	respond_page(X1 "," Y2, "10", "tok");
-	respond(410, "the continue token expired");
+	stream_list(X1 "," Y2, "10");
+	respond(0, "reset");
+	expect_calls("o:a/x=1 o:a/y=2 ");
+	assert_string_equal(reflector_state(world.reflector).last_error,
+		"cannot list /api/v1/pods: reset");
+	assert_in_range(world.timer.wait_ms, 1000, 2000);
 	fire();
-	assert_null(strstr(world.request->path, "continue"));
-	respond_page(X1, "20", "");
-	expect_calls("o:a/x=1 o:a/y=2 o:a/x=1 g:a/y=2 synced ");
+	expect_list();
+	stream_list(X1, "20");
+	respond(200, "");
+	assert_string_equal(reflector_state(world.reflector).last_error,
+		"list of /api/v1/pods: the list is not complete");
+	fire();
+	expect_list();
+	respond_list(X1, "30");
+	expect_calls("o:a/x=1 o:a/x=1 g:a/y=2 synced ");
 }
 
-static void continues_a_list_after_a_temporary_failure(void **state)
+static void begins_a_list_again_that_stalls(void **state)
 {
 	(void)state;
-	respond_page(X1, "10", "tok");
-	respond(503, "busy");
+	assert_int_equal(world.timer.wait_ms, 60000);
+	stream_list(X1, "10");
+	pass(59000000);
+	stream(",");
+	assert_int_equal(world.timer.wait_ms, 60000);
 	fire();
-	expect_path("continue=tok");
-	respond_page(Y2, "10", "");
-	expect_calls("o:a/x=1 o:a/y=2 synced ");
+	assert_null(world.request);
+	assert_string_equal(reflector_state(world.reflector).last_error,
+		"the list of /api/v1/pods stopped for 60 s");
+	fire();
+	expect_list();
+	respond_list(X1, "10");
+	expect_calls("o:a/x=1 o:a/x=1 synced ");
 }
 
 static void waits_longer_with_each_failure(void **state)
@@ -569,8 +444,8 @@ static void lists_again_after_the_server_was_unreachable(void **state)
 		assert_int_equal(reflector_state(world.reflector).is_refused,
 			statuses[i] != 0);
 		fire();
-		expect_path("?limit=500");
-		respond_page(X1, "5", "");
+		expect_list();
+		respond_list(X1, "5");
 		expect_calls(i == 0 ? "o:a/x=1 g:a/y=2 " : "o:a/x=1 ");
 		expect_path("resourceVersion=5&");
 		stream("");
@@ -580,12 +455,8 @@ static void lists_again_after_the_server_was_unreachable(void **state)
 static void lists_again_after_an_invalid_line(void **state)
 {
 	(void)state;
-	respond_fully(&(struct http_response){
-		.status = 200,
-		.body = "<html>",
-		.len = 6,
-		.error = "",
-	});
+	stream("<html>");
+	assert_null(world.request);
 	assert_string_equal(reflector_state(world.reflector).last_error,
 		"list of /api/v1/pods: not a list: byte 0");
 	fire();
@@ -594,7 +465,7 @@ static void lists_again_after_an_invalid_line(void **state)
 	assert_non_null(strstr(reflector_state(world.reflector).last_error,
 		"watch of /api/v1/pods: cannot read a watch event"));
 	fire();
-	expect_path("?limit=500");
+	expect_list();
 }
 
 static void lists_again_after_an_endless_line(void **state)
@@ -609,44 +480,36 @@ static void lists_again_after_an_endless_line(void **state)
 	assert_string_equal(reflector_state(world.reflector).last_error,
 		"watch of /api/v1/pods: a line is longer than 4194304 bytes");
 	fire();
-	expect_path("?limit=500");
+	expect_list();
 }
 
-static void refuses_an_endless_token(void **state)
+static void refuses_an_endless_version(void **state)
 {
-	char *token = xcalloc(70000, 1);
+	char *version = xcalloc(70000, 1);
 
 	(void)state;
-	memset(token, 'x', 69999);
-	respond_page(X1, "10", token);
-	free(token);
+	memset(version, 'x', 69999);
+	respond_list(X1, version);
+	free(version);
 	assert_null(world.request);
-	assert_non_null(strstr(reflector_state(world.reflector).last_error,
-		"continue token is too long"));
+	assert_string_equal(reflector_state(world.reflector).last_error,
+		"cannot watch /api/v1/pods: its resourceVersion is too long");
 	fire();
-	expect_path("?limit=500");
+	expect_list();
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_stream(begins_with_the_events_of_all_objects),
-		with_stream(initial_events_that_end_early_begin_again),
-		with_stream(an_expired_watch_begins_again_with_all_objects),
-		with_stream(lists_where_initial_events_stall),
-		with_stream(lists_where_initial_events_are_refused),
-		with_stream(asks_for_initial_events_again_after_a_failure),
-		with_stream(closes_at_the_end_of_initial_events),
-		with_world(lists_by_pages_then_watches),
-		with_world(lists_large_objects_in_smaller_pages),
+		with_world(lists_then_watches),
 		with_world(continues_a_watch_where_it_ended),
 		with_world(joins_lines_from_several_chunks),
 		with_world(reports_objects_deleted_during_a_gap),
 		with_world(ignores_objects_without_a_name),
 		with_world(may_be_closed_from_every_handler),
 		with_world(lists_again_when_the_watch_is_refused_as_too_old),
-		with_world(restarts_a_list_when_its_token_expired),
-		with_world(continues_a_list_after_a_temporary_failure),
+		with_world(begins_a_list_again_that_ends_early),
+		with_world(begins_a_list_again_that_stalls),
 		with_world(waits_longer_with_each_failure),
 		with_world(waits_when_watches_end_immediately),
 		with_world(respects_retry_after),
@@ -654,7 +517,7 @@ int main(void)
 		with_world(lists_again_after_the_server_was_unreachable),
 		with_world(lists_again_after_an_invalid_line),
 		with_world(lists_again_after_an_endless_line),
-		with_world(refuses_an_endless_token),
+		with_world(refuses_an_endless_version),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

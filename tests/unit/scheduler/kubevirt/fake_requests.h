@@ -63,13 +63,17 @@ uv_loop_t *kube_client_loop(const struct kube_client *client)
 	return &fake.loop;
 }
 
-/* The oldest open request of this method whose path begins so; NULL: none. */
+/* The oldest open request of this method for this path, with whatever follows;
+ * NULL: none. */
 static inline struct kube_request *fake_find(const char *method,
 	const char *path)
 {
+	size_t len = strlen(path);
+
 	for (size_t i = 0; i < fake.count; i++) {
 		if (strcmp(fake.open[i]->call.method, method) == 0 &&
-			strncmp(fake.open[i]->path, path, strlen(path)) == 0) {
+			strncmp(fake.open[i]->path, path, len) == 0 &&
+			strchr("?/", fake.open[i]->path[len]) != NULL) {
 			return fake.open[i];
 		}
 	}

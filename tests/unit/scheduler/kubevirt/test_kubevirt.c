@@ -6,10 +6,10 @@
 #include "tests/unit/scheduler/kubevirt/fake_requests.h"
 
 #define GROUP "/apis/kubevirt.io/v1/"
-#define VMIS GROUP "virtualmachineinstances?"
-#define MIGRATIONS GROUP "virtualmachineinstancemigrations?"
-#define KUBEVIRTS GROUP "kubevirts?"
-#define POLICIES "/apis/migrations.kubevirt.io/v1alpha1/migrationpolicies?"
+#define VMIS GROUP "virtualmachineinstances"
+#define MIGRATIONS GROUP "virtualmachineinstancemigrations"
+#define KUBEVIRTS GROUP "kubevirts"
+#define POLICIES "/apis/migrations.kubevirt.io/v1alpha1/migrationpolicies"
 #define REVIEWS "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 #define ORDERS GROUP "namespaces/vms/virtualmachineinstancemigrations"
 #define YES "{\"status\":{\"allowed\":true}}"
@@ -83,8 +83,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Refuses to send initial events, answers the list that follows, and begins the
- * watch. items: with single quotes. */
+/* Answers the list, and begins the watch. items: with single quotes. */
 static void answer_list(const char *path, const char *items)
 {
 	scoped_free char *quoted = given_quotes(items);
@@ -94,11 +93,8 @@ static void answer_list(const char *path, const char *items)
 	struct kube_request *request = fake_find("GET", path);
 
 	assert_non_null(request);
-	assert_non_null(strstr(request->path, "sendInitialEvents=true"));
-	fake_answer(request, 422, "{}", "");
-	request = fake_find("GET", path);
-	assert_non_null(request);
-	fake_answer(request, 200, page, "");
+	request->call.on_chunk(request->call.owner, page, strlen(page));
+	fake_answer(request, 200, "", "");
 	request = fake_find("GET", path);
 	assert_non_null(request);
 	request->call.on_chunk(request->call.owner, "", 0);
