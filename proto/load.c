@@ -68,30 +68,57 @@ void node_load_fini(struct node_load *load)
 	if (load == NULL) {
 		return;
 	}
-	for (size_t i = 0; i < load->vm_count; i++) {
-		free(load->vms[i].namespace);
-		free(load->vms[i].name);
-	}
 	free(load->vms);
+	free(load->names);
 	free(load->name);
 	*load = (struct node_load){ 0 };
 }
 
-static char *copy_or_null(const char *text)
+static size_t size_of(const char *text)
 {
-	return text == NULL ? NULL : xstrdup(text);
+	return text == NULL ? 0 : strlen(text) + 1;
+}
+
+/* Copies a text to *at, behind which it moves *at. */
+static char *put_text(char **at, const char *text)
+{
+	size_t size = size_of(text);
+	char *copy = size == 0 ? NULL : memcpy(*at, text, size);
+
+	*at += size;
+	return copy;
+}
+
+void node_load_name_vms(struct node_load *load, const struct vm_name *names)
+{
+	size_t size = 0;
+	char *at;
+
+	for (size_t i = 0; i < load->vm_count; i++) {
+		size += size_of(names[i].namespace) + size_of(names[i].name);
+	}
+	at = xcalloc(size, 1);
+	load->names = at;
+	for (size_t i = 0; i < load->vm_count; i++) {
+		load->vms[i].namespace = put_text(&at, names[i].namespace);
+		load->vms[i].name = put_text(&at, names[i].name);
+	}
 }
 
 void node_load_copy(struct node_load *out, const struct node_load *from)
 {
+	scoped_free struct vm_name *names =
+		xcalloc(from->vm_count, sizeof(*names));
+
 	*out = *from;
-	out->name = copy_or_null(from->name);
+	out->name = from->name == NULL ? NULL : xstrdup(from->name);
 	out->vms = xcalloc(from->vm_count, sizeof(*out->vms));
 	for (size_t i = 0; i < from->vm_count; i++) {
 		out->vms[i] = from->vms[i];
-		out->vms[i].namespace = copy_or_null(from->vms[i].namespace);
-		out->vms[i].name = copy_or_null(from->vms[i].name);
+		names[i] = (struct vm_name){ from->vms[i].namespace,
+			from->vms[i].name };
 	}
+	node_load_name_vms(out, names);
 }
 
 void vm_load_init(struct vm_load *vm)

@@ -85,8 +85,8 @@
 
 struct vm_load {
 	char pod_uid[REPORT_UID_MAX];
-	char *namespace; /* owned; NULL while unknown */
-	char *name;	 /* owned; of the VM, NULL while unknown */
+	char *namespace; /* in the node's `names`; NULL while unknown */
+	char *name;	 /* of the VM; in the node's `names`, or NULL */
 #define X(field, ...) double field;
 	VM_LOAD_FIELDS(X)
 #undef X
@@ -104,6 +104,7 @@ struct node_load {
 	size_t hugepages_count;
 	struct vm_load *vms; /* owned */
 	size_t vm_count;
+	char *names; /* owned; the texts that the VMs point to */
 #define X(group, field, ...) double group##_##field;
 	LOAD_FIELDS(X)
 #undef X
@@ -133,6 +134,14 @@ const char *load_state_name(enum load_state state);
 void node_load_init(struct node_load *load); /* all figures unknown */
 void node_load_fini(struct node_load *load); /* NULL and zeroed are fine */
 void node_load_copy(struct node_load *out, const struct node_load *from);
+
+struct vm_name {
+	const char *namespace; /* NULL: unknown, as name */
+	const char *name;
+};
+
+/* Copies the names of all VMs, in order. Call it once. */
+void node_load_name_vms(struct node_load *load, const struct vm_name *names);
 void vm_load_init(struct vm_load *vm);
 
 /* ---- on the wire, as in proto/wire.h ---- */

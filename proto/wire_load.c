@@ -137,8 +137,8 @@ void wire_snapshot_append(struct buffer *out, const struct snapshot *snapshot)
 }
 
 /* As wire_get_name(), but the name may be missing. */
-static int get_optional_name(char **out, const char *text, const char *what,
-	struct error *err)
+static int get_optional_name(const char **out, const char *text,
+	const char *what, struct error *err)
 {
 	char name[REPORT_NODE_MAX];
 	int r;
@@ -147,14 +147,12 @@ static int get_optional_name(char **out, const char *text, const char *what,
 		return 0;
 	}
 	r = wire_get_name(name, sizeof(name), text, what, err);
-	if (r == 0) {
-		*out = xstrdup(name);
-	}
+	*out = r == 0 ? text : NULL;
 	return r;
 }
 
-static int get_vm(struct vm_load *ours, const Plimsoll__VmLoad *wire,
-	struct error *err)
+static int get_vm(struct vm_load *ours, struct vm_name *vm_name,
+	const Plimsoll__VmLoad *wire, struct error *err)
 {
 	int r;
 
@@ -162,11 +160,11 @@ static int get_vm(struct vm_load *ours, const Plimsoll__VmLoad *wire,
 	r = wire_get_name(ours->pod_uid, sizeof(ours->pod_uid), wire->pod_uid,
 		"pod_uid", err);
 	if (r == 0) {
-		r = get_optional_name(&ours->namespace, wire->namespace_,
+		r = get_optional_name(&vm_name->namespace, wire->namespace_,
 			"namespace", err);
 	}
 	if (r == 0) {
-		r = get_optional_name(&ours->name, wire->name, "name", err);
+		r = get_optional_name(&vm_name->name, wire->name, "name", err);
 	}
 	return r == 0
 		? wire_get_fields(ours, wire, WIRE_TABLE(vm_load_fields), err)
@@ -176,17 +174,20 @@ static int get_vm(struct vm_load *ours, const Plimsoll__VmLoad *wire,
 static int get_vms(struct node_load *ours, const Plimsoll__NodeLoad *wire,
 	struct error *err)
 {
+	scoped_free struct vm_name *names = NULL;
 	int r = 0;
 
 	if (wire->n_vms > REPORT_VMS_MAX) {
 		return error_set(err, -EBADMSG,
 			"%zu VMs on a node are too many", wire->n_vms);
 	}
+	names = xcalloc(wire->n_vms, sizeof(*names));
 	ours->vms = xcalloc(wire->n_vms, sizeof(*ours->vms));
 	ours->vm_count = wire->n_vms;
 	for (size_t i = 0; r == 0 && i < wire->n_vms; i++) {
-		r = get_vm(&ours->vms[i], wire->vms[i], err);
+		r = get_vm(&ours->vms[i], &names[i], wire->vms[i], err);
 	}
+	node_load_name_vms(ours, names);
 	return r;
 }
 

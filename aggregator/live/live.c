@@ -436,28 +436,31 @@ void live_node_vm(struct vm_load *out, const struct live_node *node, size_t i)
 	pod_series_fill(out, &node->series, &node->newest, i);
 }
 
-static void name_vm(struct vm_load *vm, const struct live_node *node, size_t i)
+static struct vm_name name_of(const struct live_node *node, size_t i)
 {
 	const struct identity *identity = node->pods.count == 0
 		? NULL
 		: identity_ref_get(node->pods.list[i], node->name);
 
-	if (identity != NULL) {
-		vm->namespace = xstrdup(identity->namespace);
-		vm->name = xstrdup(identity->name);
-	}
+	return identity == NULL
+		? (struct vm_name){ NULL, NULL }
+		: (struct vm_name){ identity->namespace, identity->name };
 }
 
 void live_node_load(struct node_load *out, const struct live_node *node,
 	uint64_t now_us)
 {
+	size_t count = node->newest.vm_count;
+	scoped_free struct vm_name *names = xcalloc(count, sizeof(*names));
+
 	live_node_figures(out, node, now_us);
-	out->vm_count = node->newest.vm_count;
-	out->vms = xcalloc(out->vm_count, sizeof(*out->vms));
-	for (size_t i = 0; i < out->vm_count; i++) {
+	out->vm_count = count;
+	out->vms = xcalloc(count, sizeof(*out->vms));
+	for (size_t i = 0; i < count; i++) {
 		live_node_vm(&out->vms[i], node, i);
-		name_vm(&out->vms[i], node, i);
+		names[i] = name_of(node, i);
 	}
+	node_load_name_vms(out, names);
 }
 
 void live_set_certificate_expiry(struct live *live, const char *name,

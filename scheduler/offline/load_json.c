@@ -59,13 +59,6 @@ static void read_kvm(struct node_load *load, const struct json_value *kvm)
 		sizeof(load->kvm_detail) - 1);
 }
 
-static char *text_or_null(const struct json_value *object, const char *key)
-{
-	const char *text = json_value_text(json_value_get(object, key));
-
-	return text != NULL ? xstrdup(text) : NULL;
-}
-
 static int read_vm(struct vm_load *vm, const struct json_value *object,
 	struct error *err)
 {
@@ -94,8 +87,6 @@ static int read_vm(struct vm_load *vm, const struct json_value *object,
 			json_value_get(object, figures[i].key), figures[i].key,
 			err);
 	}
-	vm->namespace = text_or_null(object, "namespace");
-	vm->name = text_or_null(object, "name");
 	return r;
 }
 
@@ -105,12 +96,19 @@ static int read_vms(struct node_load *load, const struct json_value *object,
 	const struct json_value *list = NULL;
 	int r = json_fields_optional_list(&list, object, "vms",
 		LOAD_JSON_VMS_MAX, err);
+	scoped_free struct vm_name *names =
+		xcalloc(json_value_count(list), sizeof(*names));
 
-	load->vms = xcalloc(json_value_count(list) + 1, sizeof(*load->vms));
+	load->vms = xcalloc(json_value_count(list), sizeof(*load->vms));
 	for (const struct json_value *v = json_value_first(list);
 		v != NULL && r == 0; v = json_value_next(v)) {
+		names[load->vm_count] = (struct vm_name){
+			json_value_text(json_value_get(v, "namespace")),
+			json_value_text(json_value_get(v, "name")),
+		};
 		r = read_vm(&load->vms[load->vm_count++], v, err);
 	}
+	node_load_name_vms(load, names);
 	return r;
 }
 

@@ -137,8 +137,8 @@ static void a_copy_is_deep(void **state)
 	from.vms = xcalloc(2, sizeof(*from.vms));
 	vm_load_init(&from.vms[0]);
 	vm_load_init(&from.vms[1]);
-	from.vms[1].namespace = xstrdup("prod");
-	from.vms[1].name = xstrdup("web");
+	node_load_name_vms(&from,
+		(struct vm_name[]){ { NULL, NULL }, { "prod", "web" } });
 	from.vms[1].used_cores = 1.5;
 
 	node_load_copy(&copy, &from);

@@ -40,13 +40,28 @@ static void fill_vm(struct vm_load *vm, uint64_t *seed)
 	vm_load_init(vm);
 	(void)snprintf(vm->pod_uid, sizeof(vm->pod_uid), "uid-%u",
 		random_pick(seed, 1000000));
-	if (random_pick(seed, 2) == 0) {
-		vm->namespace = xasprintf("ns-%u", random_pick(seed, 1000));
-		vm->name = xasprintf("vm-%u", random_pick(seed, 1000));
-	}
 #define X(field, ...) vm->field = some_figure(seed);
 	VM_LOAD_FIELDS(X)
 #undef X
+}
+
+enum { LOAD_VMS = 8 };
+
+static void name_vms(struct node_load *load, uint64_t *seed)
+{
+	char texts[LOAD_VMS][2][16];
+	struct vm_name names[LOAD_VMS] = { { NULL, NULL } };
+
+	for (size_t i = 0; i < load->vm_count; i++) {
+		if (random_pick(seed, 2) == 0) {
+			(void)snprintf(texts[i][0], sizeof(texts[i][0]),
+				"ns-%u", random_pick(seed, 1000));
+			(void)snprintf(texts[i][1], sizeof(texts[i][1]),
+				"vm-%u", random_pick(seed, 1000));
+			names[i] = (struct vm_name){ texts[i][0], texts[i][1] };
+		}
+	}
+	node_load_name_vms(load, names);
 }
 
 static void fill_load(struct node_load *load, uint64_t *seed)
@@ -68,11 +83,12 @@ static void fill_load(struct node_load *load, uint64_t *seed)
 	for (size_t i = 0; i < load_field_count; i++) {
 		*load_field_of(load, &load_fields[i]) = some_figure(seed);
 	}
-	load->vm_count = random_pick(seed, 8);
+	load->vm_count = random_pick(seed, LOAD_VMS);
 	load->vms = xcalloc(load->vm_count, sizeof(*load->vms));
 	for (size_t i = 0; i < load->vm_count; i++) {
 		fill_vm(&load->vms[i], seed);
 	}
+	name_vms(load, seed);
 }
 
 static void fill_snapshot(struct snapshot *s, uint64_t *seed)
