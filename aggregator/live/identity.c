@@ -8,15 +8,15 @@
 #include <string.h>
 
 struct identities {
-	struct map by_uid; /* -> struct identity_ref */
-	size_t known, unsaved, removed;
+	struct map by_uid;			/* -> struct identity_ref */
+	size_t known, placed, unsaved, removed; /* placed: with a node */
 };
 
 struct identity_ref {
 	char *texts;		  /* owned; NULL: not known, and held */
 	struct identity identity; /* in texts */
 	unsigned int holders;
-	bool is_saved;
+	bool is_saved;	 /* or has no node: then there is nothing to find */
 	bool is_removed; /* waits to be saved */
 };
 
@@ -38,6 +38,7 @@ static void fill(struct identity_ref *entry, const struct identity *identity)
 			strlen(identity->vmi_uid) + strlen(identity->node) + 4);
 
 	entry->texts = at;
+	entry->is_saved = identity->node[0] == '\0';
 	entry->identity.namespace = put_text(&at, identity->namespace);
 	entry->identity.name = put_text(&at, identity->name);
 	entry->identity.vmi_uid = put_text(&at, identity->vmi_uid);
@@ -132,6 +133,7 @@ static void forget(struct identities *identities, struct identity_ref *entry)
 		return;
 	}
 	identities->known--;
+	identities->placed -= entry->identity.node[0] != '\0';
 	identities->unsaved -= !entry->is_saved;
 	identities->removed -= entry->is_removed;
 	free(entry->texts);
@@ -160,7 +162,8 @@ void identities_put(struct identities *identities, const char *pod_uid,
 	forget(identities, entry);
 	fill(entry, identity);
 	identities->known++;
-	identities->unsaved++;
+	identities->placed += !entry->is_saved;
+	identities->unsaved += !entry->is_saved;
 }
 
 void identities_remove(struct identities *identities, const char *pod_uid)
@@ -170,7 +173,7 @@ void identities_remove(struct identities *identities, const char *pod_uid)
 	if (entry == NULL || entry->texts == NULL || entry->is_removed) {
 		return;
 	}
-	if (entry->is_saved || entry->identity.node[0] == '\0') {
+	if (entry->is_saved) {
 		forget(identities, entry);
 		tidy(identities, pod_uid, entry);
 	} else {
@@ -279,15 +282,18 @@ bool identities_save(struct identities *identities,
 void identities_unsave(struct identities *identities)
 {
 	size_t at = 0;
-	void *entry;
+	void *value;
 
-	if (identities->unsaved == identities->known) {
+	if (identities->unsaved == identities->placed) {
 		return; /* thousands of saves fail together */
 	}
-	while (map_next(&identities->by_uid, &at, NULL, &entry)) {
-		((struct identity_ref *)entry)->is_saved = false;
+	while (map_next(&identities->by_uid, &at, NULL, &value)) {
+		struct identity_ref *entry = value;
+
+		entry->is_saved =
+			entry->texts == NULL || entry->identity.node[0] == '\0';
 	}
-	identities->unsaved = identities->known;
+	identities->unsaved = identities->placed;
 }
 
 size_t identities_count(const struct identities *identities)

@@ -35,8 +35,9 @@ bool identity_read(struct identity *out, const struct json_value *pod);
 void identities_put(struct identities *identities, const char *pod_uid,
 	const struct identity *identity);
 
-/* Calls save for each identity that is new or has changed since it was saved,
- * until save returns false. False: some are not saved. */
+/* Calls save for each identity with a node that is new or has changed since it
+ * was saved, until save returns false. False: some are not saved. The history
+ * of a VM is that of its pods' nodes, so a pod without a node has none. */
 bool identities_save(struct identities *identities,
 	bool (*save)(void *owner, const char *pod_uid,
 		const struct identity *identity),

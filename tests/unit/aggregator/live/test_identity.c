@@ -131,18 +131,35 @@ static void saves_each_identity_once_and_when_it_changes(void **state)
 
 	(void)state;
 	assert_int_equal(save_all(all), 0);
-	identities_put(all, "p1", &(struct identity){ "ns", "a", "u", "" });
-	identities_put(all, "p2", &(struct identity){ "ns", "b", "u", "" });
-	identities_put(all, "p3", &(struct identity){ "ns", "c", "u", "" });
+	identities_put(all, "p1", &(struct identity){ "ns", "a", "u", "n1" });
+	identities_put(all, "p2", &(struct identity){ "ns", "b", "u", "n1" });
+	identities_put(all, "p3", &(struct identity){ "ns", "c", "u", "n1" });
 	assert_false(identities_save(all, count_saved, &left));
 	assert_int_equal(save_all(all), 1);
+	identities_put(all, "p1", &(struct identity){ "ns", "a", "u", "n1" });
+	assert_int_equal(save_all(all), 0);
+	identities_put(all, "p1", &(struct identity){ "ns", "b", "u", "n1" });
+	assert_int_equal(save_all(all), 1);
+	identities_remove(all, "p1");
+	assert_int_equal(save_all(all), 0);
+	identities_free(all);
+}
+
+static void saves_a_pod_when_it_has_a_node(void **state)
+{
+	struct identities *all = identities_new();
+
+	(void)state;
 	identities_put(all, "p1", &(struct identity){ "ns", "a", "u", "" });
+	identities_put(all, "p2", &(struct identity){ "ns", "b", "u", "" });
 	assert_int_equal(save_all(all), 0);
 	identities_put(all, "p1", &(struct identity){ "ns", "a", "u", "n1" });
 	assert_int_equal(save_all(all), 1);
-	identities_put(all, "p4", &(struct identity){ "ns", "d", "", "" });
-	identities_remove(all, "p4");
+	identities_unsave(all);
+	assert_int_equal(save_all(all), 1);
+	identities_remove(all, "p2");
 	identities_remove(all, "p1");
+	assert_int_equal(identities_entries(all), 0);
 	assert_int_equal(save_all(all), 0);
 	identities_free(all);
 }
@@ -249,6 +266,7 @@ int main(void)
 		cmocka_unit_test(a_pod_has_its_identity_on_its_own_node_only),
 		cmocka_unit_test(saves_a_pod_that_was_removed_before),
 		cmocka_unit_test(saves_each_identity_once_and_when_it_changes),
+		cmocka_unit_test(saves_a_pod_when_it_has_a_node),
 		cmocka_unit_test(saves_all_again_after_a_failure),
 		cmocka_unit_test(a_held_pod_has_the_identity_that_is_put_later),
 		cmocka_unit_test(a_held_pod_may_be_removed_before_it_is_saved),
