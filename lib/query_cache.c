@@ -39,16 +39,19 @@ struct query_cache {
 	struct query **buckets;
 	size_t bucket_count; /* a power of two */
 	size_t count, running;
-	uint64_t next_expiry_us; /* no answer is forgotten before */
+	uint64_t swept_us; /* when old answers were forgotten */
 	bool is_stopped;
 };
+
+/* There may be thousands of answers, and questions come many a second, so old
+ * answers are not searched for at each of them. None is given, though. */
+static const uint64_t sweep_us = 1000000;
 
 struct query_cache *query_cache_new(const struct query_cache_options *options)
 {
 	struct query_cache *cache = xcalloc(1, sizeof(*cache));
 
 	cache->options = *options;
-	cache->next_expiry_us = UINT64_MAX;
 	cache->bucket_count = 16;
 	while (cache->bucket_count < options->queries_max) {
 		cache->bucket_count *= 2;
@@ -94,13 +97,6 @@ static void forget(struct query *query)
 	free(query);
 }
 
-static void note_expiry(const struct query *query)
-{
-	if (query->until_us < query->cache->next_expiry_us) {
-		query->cache->next_expiry_us = query->until_us;
-	}
-}
-
 /* Calls the callers, who may ask more, and remembers the answer if there is a
  * time for it. */
 static void end(struct query *query, const char *why, uint64_t until_us)
@@ -126,7 +122,6 @@ static void end(struct query *query, const char *why, uint64_t until_us)
 	} else {
 		query->until_us = until_us;
 		set_state(query, SETTLED);
-		note_expiry(query);
 	}
 }
 
@@ -179,27 +174,28 @@ static void forget_expired(struct query_cache *cache, uint64_t now_us)
 {
 	struct query *query = TAILQ_FIRST(&cache->lists[SETTLED]);
 
-	cache->next_expiry_us = UINT64_MAX;
+	cache->swept_us = now_us;
 	while (query != NULL) {
 		struct query *next = TAILQ_NEXT(query, link);
 
 		if (query->until_us <= now_us) {
 			forget(query);
-		} else {
-			note_expiry(query);
 		}
 		query = next;
 	}
 }
 
-void query_cache_expire(struct query_cache *cache, uint64_t now_us)
+static void end_all_expired(struct query_cache *cache, uint64_t now_us)
 {
-	if (cache->next_expiry_us <= now_us) {
-		forget_expired(cache, now_us);
-	}
 	end_expired(cache, RUNNING, now_us);
 	end_expired(cache, WAITING, now_us);
 	run_waiting(cache);
+}
+
+void query_cache_expire(struct query_cache *cache, uint64_t now_us)
+{
+	forget_expired(cache, now_us);
+	end_all_expired(cache, now_us);
 }
 
 static struct query *find(const struct query_cache *cache, const void *question,
@@ -280,8 +276,16 @@ void query_cache_ask(struct query_cache *cache, const void *question,
 		call(owner, NULL, "shutting down");
 		return;
 	}
-	query_cache_expire(cache, now_us);
+	if (now_us - cache->swept_us >= sweep_us) {
+		forget_expired(cache, now_us);
+	}
+	end_all_expired(cache, now_us);
 	query = find(cache, question, len, hash);
+	if (query != NULL && query->state == SETTLED &&
+		is_expired(query, now_us)) {
+		forget(query);
+		query = NULL;
+	}
 	if (query != NULL && query->state >= ENDING) {
 		call(owner, query->answer, query->why);
 		return;

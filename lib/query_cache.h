@@ -47,8 +47,8 @@ void query_cache_ask(struct query_cache *cache, const void *question,
 struct query *query_cache_find(const struct query_cache *cache,
 	const void *question, size_t len, uint64_t now_us);
 
-/* Ends queries that timed out and forgets old answers; query_cache_ask() does
- * the same. */
+/* Ends queries that timed out and forgets old answers. query_cache_ask() ends
+ * them too, gives no old answer, and forgets all old ones each second. */
 void query_cache_expire(struct query_cache *cache, uint64_t now_us);
 
 /* Ends all queries without an answer, and every further one at once. */
