@@ -16,6 +16,8 @@ struct delivery {
 	bool ring_was_last; /* so it is the spool's turn */
 	unsigned refusals, spool_refusals;
 	uint64_t not_before_us, spool_not_before_us;
+	uint64_t sent_us;  /* the pending request */
+	size_t batch_most; /* bytes of the next batch */
 	uint32_t hint_ms;
 	struct ring_batch batch;    /* current, or refused */
 	struct spool_batch spooled; /* the same if batch.count is 0 */
@@ -27,6 +29,7 @@ struct delivery *delivery_new(const struct delivery_options *options)
 
 	delivery->options = *options;
 	delivery->session.needs_hello = true;
+	delivery->batch_most = DELIVERY_BATCH_LEAST;
 	return delivery;
 }
 
@@ -92,7 +95,7 @@ static bool next_spooled(struct delivery *delivery, struct batch_out *out,
 
 	batch->count = 0;
 	if (o->spool != NULL && now_us >= delivery->spool_not_before_us) {
-		spool_pick(batch, o->spool, o->consumer);
+		spool_pick(batch, o->spool, o->consumer, delivery->batch_most);
 	}
 	if (batch->count == 0) {
 		return false;
@@ -117,7 +120,8 @@ static bool next_of_ring(struct delivery *delivery, struct batch_out *out,
 	if (!delivery->is_retry || batch->count == 0) {
 		delivery->is_retry = false;
 		delivery->refusals = 0;
-		ring_pick(batch, o->ring, o->consumer, now_us);
+		ring_pick(batch, o->ring, o->consumer, delivery->batch_most,
+			now_us);
 	}
 	out->run_id = o->run_id;
 	out->sent_monotonic_us = now_us;
@@ -139,6 +143,7 @@ bool delivery_next(struct delivery *delivery, struct buffer *out, char *token,
 		return false;
 	}
 	delivery->not_before_us = 0;
+	delivery->sent_us = now_us;
 	if (wire_session_begin(&delivery->session)) {
 		pack_hello(delivery, out, token);
 		return true;
@@ -280,12 +285,23 @@ static enum delivery_event handle_reply(struct delivery *delivery,
 	return DELIVERY_NO_REPLY;
 }
 
+static void note_speed(struct delivery *delivery, bool is_answered,
+	uint64_t now_us)
+{
+	if (!is_answered || now_us - delivery->sent_us > DELIVERY_SLOW_US) {
+		delivery->batch_most = DELIVERY_BATCH_LEAST;
+	} else if (delivery->batch_most < RING_BATCH_BYTES) {
+		delivery->batch_most *= 2;
+	}
+}
+
 enum delivery_event delivery_reply(struct delivery *delivery,
 	const uint8_t *bytes, size_t len, uint64_t now_us, struct error *why)
 {
 	struct wire_reply reply;
 	enum delivery_event event;
 
+	note_speed(delivery, bytes != NULL, now_us);
 	if (bytes == NULL) {
 		delivery->not_before_us = now_us + DELIVERY_NO_REPLY_US;
 		(void)error_set(why, -ETIMEDOUT, "no reply in time");

@@ -8,7 +8,11 @@
  * the aggregator keeps refusing a batch of the ring, the batch is halved until
  * the one bad report is found, and that report is dropped. A spooled batch that
  * is refused as often is dropped as a whole. aggregator_client.c sends the
- * bytes. */
+ * bytes.
+ *
+ * Batches are small at first, and while the aggregator is slow. Otherwise 5,000
+ * agents that come back with a backlog each would send 1.3 GB at once, which
+ * nng holds at the aggregator. */
 #pragma once
 
 #include "agent/ring.h"
@@ -31,6 +35,13 @@
 /* The wait before a spooled batch that was received, but not stored, is sent
  * again. */
 #define DELIVERY_SPOOL_RETRY_US UINT64_C(5000000)
+
+/* The most bytes of the first batch, and of the batch after a reply that took
+ * longer than DELIVERY_SLOW_US or did not come. Each other reply doubles them,
+ * up to RING_BATCH_BYTES. An Ack takes up to INGEST_ACK_US, 0.23 s, at an
+ * aggregator that is not slow. */
+enum { DELIVERY_BATCH_LEAST = 16 << 10 };
+#define DELIVERY_SLOW_US UINT64_C(1000000)
 
 /* A batch is halved, or dropped, after this many refusals. */
 enum { DELIVERY_REFUSALS_MAX = 3 };

@@ -238,7 +238,7 @@ static void put(struct ring_batch *out, const struct slot *slot, uint64_t seq)
 }
 
 void ring_pick(struct ring_batch *out, const struct ring *ring, size_t consumer,
-	uint64_t now_us)
+	size_t max_bytes, uint64_t now_us)
 {
 	struct choice choice = choose(ring, consumer, now_us);
 	size_t bytes;
@@ -256,8 +256,7 @@ void ring_pick(struct ring_batch *out, const struct ring *ring, size_t consumer,
 			continue;
 		}
 		bytes += wire_batched_size(slot->len);
-		if (bytes > RING_BATCH_BYTES ||
-			out->count == WIRE_REPORTS_MAX - 1) {
+		if (bytes > max_bytes || out->count == WIRE_REPORTS_MAX - 1) {
 			break;
 		}
 		put(out, slot, seq);

@@ -15,8 +15,7 @@
 
 enum {
 	RING_CONSUMERS_MAX = 16,
-	/* The maximum of a batch, far below MQ_SEND_MAX. A single report that
-	 * is larger is sent alone. */
+	/* The maximum of a batch, far below MQ_SEND_MAX. */
 	RING_BATCH_BYTES = 256 << 10,
 };
 
@@ -56,11 +55,12 @@ void ring_skip(struct ring *ring);
 
 /* Chooses the reports to send to a consumer now; count 0: none. If there are
  * unsent reports, the batch is the newest of them and then the oldest, up to
- * RING_BATCH_BYTES and WIRE_REPORTS_MAX. Otherwise the same is done with the
- * reports that the consumer received but did not store. If unsent reports never
- * run out, the two kinds alternate. Does not change the ring. */
+ * max_bytes and WIRE_REPORTS_MAX; a single report may be larger. Otherwise the
+ * same is done with the reports that the consumer received but did not store.
+ * If unsent reports never run out, the two kinds alternate. Does not change the
+ * ring. */
 void ring_pick(struct ring_batch *out, const struct ring *ring, size_t consumer,
-	uint64_t now_us);
+	size_t max_bytes, uint64_t now_us);
 
 /* Picks the numbers in *out again, to repeat a batch unchanged. Omits reports
  * that are not in the ring any more or are stored. */

@@ -321,7 +321,7 @@ static void cut_damaged(struct spool *spool, struct file *file, size_t consumer)
 /* Fills *out from the first len of the consumer's bytes. False: they do not
  * begin with a sound record. */
 static bool fill_batch(struct spool_batch *out, const struct spool *spool,
-	struct pick *pick, size_t len)
+	struct pick *pick, size_t len, size_t max_bytes)
 {
 	uint64_t held = pick->file->is_ours
 		? ring_oldest_seq(spool->options.ring)
@@ -336,7 +336,7 @@ static bool fill_batch(struct spool_batch *out, const struct spool *spool,
 		is_sound = true;
 		size += wire_batched_size(record.len);
 		if (record.seq >= held ||
-			(out->count > 0 && size > SPOOL_BATCH_BYTES)) {
+			(out->count > 0 && size > max_bytes)) {
 			break;
 		}
 		out->reports[out->count++] = (struct packed_report){
@@ -355,7 +355,7 @@ static bool fill_batch(struct spool_batch *out, const struct spool *spool,
 /* Fills *out with what the consumer lacks of the file. out->count stays 0 if
  * the consumer lacks nothing. After an error the file has to be read again. */
 static int pick_from(struct spool_batch *out, struct spool *spool,
-	struct file *file, size_t consumer)
+	struct file *file, size_t consumer, size_t max_bytes)
 {
 	struct pick *pick = &spool->picks[consumer];
 	uint64_t offset = file->done[consumer].offset;
@@ -369,13 +369,14 @@ static int pick_from(struct spool_batch *out, struct spool *spool,
 	}
 	pick->file = file;
 	pick->end = offset;
-	if (!fill_batch(out, spool, pick, (size_t)len) && left > 0) {
+	if (!fill_batch(out, spool, pick, (size_t)len, max_bytes) && left > 0) {
 		cut_damaged(spool, file, consumer);
 	}
 	return 0;
 }
 
-void spool_pick(struct spool_batch *out, struct spool *spool, size_t consumer)
+void spool_pick(struct spool_batch *out, struct spool *spool, size_t consumer,
+	size_t max_bytes)
 {
 	uint32_t bit = UINT32_C(1) << consumer;
 	struct pick *pick = &spool->picks[consumer];
@@ -389,7 +390,7 @@ void spool_pick(struct spool_batch *out, struct spool *spool, size_t consumer)
 
 		if ((f->pending & bit) == 0 ||
 			(!f->is_identified && identify(spool, f) < 0) ||
-			pick_from(out, spool, f, consumer) < 0) {
+			pick_from(out, spool, f, consumer, max_bytes) < 0) {
 			continue;
 		}
 		if (out->count > 0) {

@@ -73,9 +73,11 @@ void spool_after_add(struct spool *spool);
 /* Appends every unacknowledged report; for shutdown. */
 void spool_write_all(struct spool *spool);
 
-/* Chooses what to send to a consumer for which the ring has nothing to send.
- * count 0: nothing. */
-void spool_pick(struct spool_batch *out, struct spool *spool, size_t consumer);
+/* Chooses what to send to a consumer for which the ring has nothing to send, up
+ * to max_bytes, which is at most SPOOL_BATCH_BYTES; a single report may be
+ * larger. count 0: nothing. */
+void spool_pick(struct spool_batch *out, struct spool *spool, size_t consumer,
+	size_t max_bytes);
 
 /* The consumer stored what it picked last. */
 void spool_advance(struct spool *spool, size_t consumer);

@@ -274,6 +274,41 @@ static void sends_a_batch_again_after_no_reply(void **state)
 	assert_int_equal(delivery_waits_until_us(f->delivery), 0);
 }
 
+enum { LARGE = 8000 };
+
+/* The number of large reports in the next batch. */
+static size_t next_of_large(struct fixture *f)
+{
+	buffer_clear(&f->sent);
+	assert_true(delivery_next(f->delivery, &f->sent, NULL, f->now_us));
+	return f->sent.len / LARGE;
+}
+
+static void a_slow_aggregator_gets_small_batches(void **state)
+{
+	static const uint8_t large[LARGE];
+	struct fixture *f = *state;
+
+	for (int i = 0; i < 10; i++) {
+		ring_add(f->ring, large, sizeof(large));
+	}
+	welcome(f);
+	assert_int_equal(next_of_large(f), 4);
+	assert_int_equal(
+		delivery_reply(f->delivery, NULL, 0, f->now_us, &f->why),
+		DELIVERY_NO_REPLY);
+	f->now_us += DELIVERY_NO_REPLY_US;
+	assert_int_equal(next_of_large(f), 2);
+	f->now_us += DELIVERY_SLOW_US + 1;
+	(void)reply_ack(f, (struct ack){ .stored = true });
+	assert_int_equal(next_of_large(f), 2);
+	f->now_us += DELIVERY_SLOW_US;
+	(void)reply_ack(f, (struct ack){ .stored = true });
+	assert_int_equal(next_of_large(f), 4);
+	(void)reply_ack(f, (struct ack){ .stored = true });
+	assert_int_equal(next_of_large(f), 2); /* all that are left */
+}
+
 /* As long as another agent reports for the node. */
 static void an_agent_that_waits_keeps_its_reports(void **state)
 {
@@ -561,6 +596,7 @@ int main(void)
 		TEST(sends_received_reports_again_at_once_when_flushing),
 		TEST(sends_hello_when_requested_and_loses_no_report),
 		TEST(sends_a_batch_again_after_no_reply),
+		TEST(a_slow_aggregator_gets_small_batches),
 		TEST(an_agent_that_waits_keeps_its_reports),
 		TEST(the_wait_that_an_aggregator_asks_for_has_limits),
 		TEST(drops_a_report_that_is_refused_three_times),

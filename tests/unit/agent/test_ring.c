@@ -32,7 +32,7 @@ static struct ring_batch *pick(const struct ring *ring, size_t consumer,
 {
 	static struct ring_batch batch;
 
-	ring_pick(&batch, ring, consumer, now_us);
+	ring_pick(&batch, ring, consumer, RING_BATCH_BYTES, now_us);
 	for (size_t i = 0; i < batch.count; i++) {
 		assert_int_equal(batch.reports[i].bytes[0],
 			(uint8_t)batch.seqs[i]);

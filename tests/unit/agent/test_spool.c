@@ -128,7 +128,7 @@ static void store(size_t consumer, uint64_t seq)
 /* Returns how many reports are picked; the first must have this number. */
 static size_t pick(size_t consumer, uint8_t first)
 {
-	spool_pick(&world.batch, world.spool, consumer);
+	spool_pick(&world.batch, world.spool, consumer, SPOOL_BATCH_BYTES);
 	for (size_t i = 0; i < world.batch.count; i++) {
 		assert_int_equal(world.batch.reports[i].bytes[0], first + i);
 	}
@@ -275,7 +275,7 @@ static void drops_the_oldest_segment_at_the_size_limit(void **state)
 	assert_true(
 		spool_stats(world.spool)->dropped >= 60 - 41 - RING_REPORTS);
 	assert_int_equal(ring_dropped(world.ring), 0);
-	spool_pick(&world.batch, world.spool, 0);
+	spool_pick(&world.batch, world.spool, 0, SPOOL_BATCH_BYTES);
 	assert_int_equal(world.batch.reports[0].bytes[0],
 		spool_stats(world.spool)->dropped + 1);
 }

@@ -240,7 +240,7 @@ static bool send_spooled(void)
 {
 	static struct spool_batch batch;
 
-	spool_pick(&batch, agent.spool, 0);
+	spool_pick(&batch, agent.spool, 0, SPOOL_BATCH_BYTES);
 	note_error();
 	for (size_t i = 0; i < batch.count; i++) {
 		const uint8_t *body = batch.reports[i].bytes;
