@@ -21,7 +21,7 @@ static const size_t in_row = SIZE_MAX;
 
 struct hour_scan {
 	struct sqlite3 *db;
-	struct sqlite3_stmt *has_rows, *list_rows, *measure_rows, *get_row;
+	struct sqlite3_stmt *first_row, *list_rows, *measure_rows, *get_row;
 	struct open_chunks chunks;
 	const struct hour_scan_range *range; /* during a call */
 	struct location *locations;
@@ -34,9 +34,9 @@ int hour_scan_new(struct hour_scan **out, struct sqlite3 *db, struct error *err)
 {
 	struct hour_scan *scan = xcalloc(1, sizeof(*scan));
 	const struct db_statement all[] = {
-		{ &scan->has_rows,
-			"SELECT 1 FROM head WHERE id >= ?1 AND id < ?2"
-			" LIMIT 1" },
+		{ &scan->first_row,
+			"SELECT id FROM head WHERE id >= ?1 AND id < ?2"
+			" ORDER BY id LIMIT 1" },
 		{ &scan->list_rows,
 			"SELECT id, sample_ms FROM head"
 			" WHERE id >= ?1 AND id < ?2"
@@ -71,7 +71,7 @@ void hour_scan_free(struct hour_scan *scan)
 {
 	if (scan != NULL) {
 		open_chunks_fini(&scan->chunks);
-		(void)sqlite3_finalize(scan->has_rows);
+		(void)sqlite3_finalize(scan->first_row);
 		(void)sqlite3_finalize(scan->list_rows);
 		(void)sqlite3_finalize(scan->measure_rows);
 		(void)sqlite3_finalize(scan->get_row);
@@ -203,26 +203,27 @@ static int measure_slot(struct hour_scan *scan, uint64_t slot_ms,
 	return r;
 }
 
-/* Calls slot for each slot of the range, until the list is full, if any node
- * has rows in it; most hours have none. */
+/* Calls slot for each slot of the range, until the list is full, from the first
+ * one on in which any node has rows. Most hours have none, and the newest ones
+ * have none before the rows that are to be packed next. */
 static int find_rows(struct hour_scan *scan,
 	int (*slot)(struct hour_scan *scan, uint64_t slot_ms,
 		struct error *err),
 	struct error *err)
 {
 	const struct hour_scan_range *range = scan->range;
-	const uint64_t first_ms = range->from_ms & ~(HEAD_SLOT_MS - 1);
-	struct sqlite3_stmt *has = scan->has_rows;
-	bool has_rows;
+	struct sqlite3_stmt *first = scan->first_row;
+	uint64_t at = range->to_ms;
 	int r = 0;
 
-	(void)sqlite3_bind_int64(has, 1, head_id(first_ms, 0));
-	(void)sqlite3_bind_int64(has, 2,
+	(void)sqlite3_bind_int64(first, 1, head_id(range->from_ms, 0));
+	(void)sqlite3_bind_int64(first, 2,
 		head_id(range->to_ms + HEAD_SLOT_MS - 1, 0));
-	has_rows = db_step(&r, has, err);
-	(void)sqlite3_reset(has);
-	for (uint64_t at = first_ms;
-		r == 0 && has_rows && !scan->is_full && at < range->to_ms;
+	if (db_step(&r, first, err)) {
+		at = head_slot_ms(sqlite3_column_int64(first, 0));
+	}
+	(void)sqlite3_reset(first);
+	for (; r == 0 && !scan->is_full && at < range->to_ms;
 		at += HEAD_SLOT_MS) {
 		r = slot(scan, at, err);
 	}
