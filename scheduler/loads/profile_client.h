@@ -10,7 +10,7 @@
  * the last hour one by one. In the background, the client therefore asks about
  * one VM at a time, every PROFILE_CLIENT_BACKFILL_MS at most, and pauses for
  * PROFILE_CLIENT_PAUSES times as long as the answer took: an aggregator that is
- * slow or busy spends a tenth of its reader's time on it. */
+ * slow or busy spends a twentieth of its reader's time on it. */
 #pragma once
 
 #include "lib/error.h"
@@ -25,7 +25,7 @@
 enum {
 	PROFILE_CLIENT_MAX = 4096,
 	PROFILE_CLIENT_BACKFILL_MS = 50,
-	PROFILE_CLIENT_PAUSES = 9,
+	PROFILE_CLIENT_PAUSES = 19,
 };
 #define PROFILE_CLIENT_PAUSE_MAX_US UINT64_C(5000000)
 #define PROFILE_CLIENT_WAIT_US INT64_C(300000)

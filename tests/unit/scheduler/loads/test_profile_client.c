@@ -281,7 +281,7 @@ static void pauses_in_proportion_to_the_last_answer(void **state)
 {
 	(void)state;
 	assert_int_equal(profile_client_pause_us(0), 0);
-	assert_int_equal(profile_client_pause_us(2000), 18000);
+	assert_int_equal(profile_client_pause_us(2000), 38000);
 	assert_int_equal(profile_client_pause_us(UINT64_C(60000000)), 5000000);
 }
 
