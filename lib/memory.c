@@ -77,6 +77,17 @@ void xreplace(char **text, const char *value)
 	*text = value == NULL ? NULL : xstrdup(value);
 }
 
+char *place_text(char **at, const char *text)
+{
+	char *copy = *at;
+
+	if (text == NULL) {
+		return NULL;
+	}
+	*at = stpcpy(copy, text) + 1;
+	return copy;
+}
+
 void secret_free(char *text)
 {
 	if (text != NULL) {

@@ -79,16 +79,6 @@ static size_t size_of(const char *text)
 	return text == NULL ? 0 : strlen(text) + 1;
 }
 
-/* Copies a text to *at, behind which it moves *at. */
-static char *put_text(char **at, const char *text)
-{
-	size_t size = size_of(text);
-	char *copy = size == 0 ? NULL : memcpy(*at, text, size);
-
-	*at += size;
-	return copy;
-}
-
 void node_load_name_vms(struct node_load *load, const struct vm_name *names)
 {
 	size_t size = 0;
@@ -100,8 +90,8 @@ void node_load_name_vms(struct node_load *load, const struct vm_name *names)
 	at = xcalloc(size, 1);
 	load->names = at;
 	for (size_t i = 0; i < load->vm_count; i++) {
-		load->vms[i].namespace = put_text(&at, names[i].namespace);
-		load->vms[i].name = put_text(&at, names[i].name);
+		load->vms[i].namespace = place_text(&at, names[i].namespace);
+		load->vms[i].name = place_text(&at, names[i].name);
 	}
 }
 

@@ -132,6 +132,20 @@ static void aborts_without_memory(void **state)
 	assert_false(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+static void texts_are_placed_one_after_the_other(void **state)
+{
+	char room[8];
+	char *at = room;
+
+	(void)state;
+	assert_ptr_equal(place_text(&at, "ab"), room);
+	assert_null(place_text(&at, NULL));
+	assert_ptr_equal(place_text(&at, ""), room + 3);
+	assert_ptr_equal(place_text(&at, "cde"), room + 4);
+	assert_ptr_equal(at, room + 8);
+	assert_memory_equal(room, "ab\0\0cde", 8);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +153,7 @@ int main(void)
 		cmocka_unit_test(does_not_grow_while_there_is_room),
 		cmocka_unit_test(fresh_memory_is_zeroed_and_never_null),
 		cmocka_unit_test(duplicates_have_their_own_memory),
+		cmocka_unit_test(texts_are_placed_one_after_the_other),
 		cmocka_unit_test(a_taken_pointer_is_not_freed_by_its_scope),
 		cmocka_unit_test(a_scope_closes_its_descriptor),
 		cmocka_unit_test(aborts_without_memory),
