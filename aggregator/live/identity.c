@@ -12,37 +12,60 @@ struct identities {
 	size_t known, placed, unsaved, removed; /* placed: with a node */
 };
 
+/* Each report and each snapshot asks for thousands, and none is in the CPU's
+ * cache: so the texts, the node's first, are next to what tells of them. */
 struct identity_ref {
-	char *texts;		  /* owned; NULL: not known, and held */
-	struct identity identity; /* in texts */
 	unsigned int holders;
+	unsigned int room; /* bytes in texts */
+	bool is_known;	   /* or only held */
+	bool has_node;
 	bool is_saved;	 /* or has no node: then there is nothing to find */
 	bool is_removed; /* waits to be saved */
+	char *longer;	 /* owned; the texts, if they need more room; or NULL */
+	struct identity identity; /* in texts, or in longer */
+	char texts[];
 };
 
-/* Copies text to *at, behind which it moves *at. */
-static const char *put_text(char **at, const char *text)
-{
-	char *copy = *at;
-	size_t size = strlen(text) + 1;
+/* Room for most identities of pods that are held before they are known. */
+enum { ROOM_LEAST = 72 };
 
-	memcpy(copy, text, size);
-	*at += size;
-	return copy;
+static size_t size_of(const struct identity *identity)
+{
+	return strlen(identity->namespace) + strlen(identity->name) +
+		strlen(identity->vmi_uid) + strlen(identity->node) + 4;
+}
+
+static struct identity_ref *entry_new(size_t size)
+{
+	size_t room = size > ROOM_LEAST ? size : ROOM_LEAST;
+	struct identity_ref *entry =
+		xcalloc(1, offsetof(struct identity_ref, texts) + room);
+
+	entry->room = (unsigned int)room;
+	return entry;
+}
+
+static void entry_free(struct identity_ref *entry)
+{
+	free(entry->longer);
+	free(entry);
 }
 
 static void fill(struct identity_ref *entry, const struct identity *identity)
 {
-	char *at = xcalloc(1,
-		strlen(identity->namespace) + strlen(identity->name) +
-			strlen(identity->vmi_uid) + strlen(identity->node) + 4);
+	size_t size = size_of(identity);
+	char *at = entry->texts;
 
-	entry->texts = at;
-	entry->is_saved = identity->node[0] == '\0';
-	entry->identity.namespace = put_text(&at, identity->namespace);
-	entry->identity.name = put_text(&at, identity->name);
-	entry->identity.vmi_uid = put_text(&at, identity->vmi_uid);
-	entry->identity.node = put_text(&at, identity->node);
+	if (size > entry->room) {
+		at = entry->longer = xcalloc(1, size);
+	}
+	entry->is_known = true;
+	entry->has_node = identity->node[0] != '\0';
+	entry->is_saved = !entry->has_node;
+	entry->identity.node = place_text(&at, identity->node);
+	entry->identity.namespace = place_text(&at, identity->namespace);
+	entry->identity.name = place_text(&at, identity->name);
+	entry->identity.vmi_uid = place_text(&at, identity->vmi_uid);
 }
 
 struct identities *identities_new(void)
@@ -59,8 +82,7 @@ void identities_free(struct identities *identities)
 		return;
 	}
 	while (map_next(&identities->by_uid, &at, NULL, &entry)) {
-		free(((struct identity_ref *)entry)->texts);
-		free(entry);
+		entry_free(entry);
 	}
 	map_fini(&identities->by_uid);
 	free(identities);
@@ -114,13 +136,14 @@ static bool is_same(const struct identity *a, const struct identity *b)
 		strcmp(a->node, b->node) == 0;
 }
 
+/* size: of the texts, if they are known. */
 static struct identity_ref *get_or_add(struct identities *identities,
-	const char *pod_uid)
+	const char *pod_uid, size_t size)
 {
 	struct identity_ref *entry = map_get(&identities->by_uid, pod_uid);
 
 	if (entry == NULL) {
-		entry = xcalloc(1, sizeof(*entry));
+		entry = entry_new(size);
 		(void)map_put(&identities->by_uid, pod_uid, entry);
 	}
 	return entry;
@@ -129,40 +152,41 @@ static struct identity_ref *get_or_add(struct identities *identities,
 /* The entry's identity is not known any more. */
 static void forget(struct identities *identities, struct identity_ref *entry)
 {
-	if (entry->texts == NULL) {
+	if (!entry->is_known) {
 		return;
 	}
 	identities->known--;
-	identities->placed -= entry->identity.node[0] != '\0';
+	identities->placed -= entry->has_node;
 	identities->unsaved -= !entry->is_saved;
 	identities->removed -= entry->is_removed;
-	free(entry->texts);
-	*entry = (struct identity_ref){ .holders = entry->holders };
+	free(take_ptr(entry->longer));
+	entry->is_known = entry->is_removed = false;
 }
 
 /* Frees the entry if nobody needs it. */
 static void tidy(struct identities *identities, const char *pod_uid,
 	struct identity_ref *entry)
 {
-	if (entry->texts == NULL && entry->holders == 0) {
+	if (!entry->is_known && entry->holders == 0) {
 		(void)map_remove(&identities->by_uid, pod_uid);
-		free(entry);
+		entry_free(entry);
 	}
 }
 
 void identities_put(struct identities *identities, const char *pod_uid,
 	const struct identity *identity)
 {
-	struct identity_ref *entry = get_or_add(identities, pod_uid);
+	struct identity_ref *entry =
+		get_or_add(identities, pod_uid, size_of(identity));
 
-	if (entry->texts != NULL && !entry->is_removed &&
+	if (entry->is_known && !entry->is_removed &&
 		is_same(&entry->identity, identity)) {
 		return;
 	}
 	forget(identities, entry);
 	fill(entry, identity);
 	identities->known++;
-	identities->placed += !entry->is_saved;
+	identities->placed += entry->has_node;
 	identities->unsaved += !entry->is_saved;
 }
 
@@ -170,7 +194,7 @@ void identities_remove(struct identities *identities, const char *pod_uid)
 {
 	struct identity_ref *entry = map_get(&identities->by_uid, pod_uid);
 
-	if (entry == NULL || entry->texts == NULL || entry->is_removed) {
+	if (entry == NULL || !entry->is_known || entry->is_removed) {
 		return;
 	}
 	if (entry->is_saved) {
@@ -185,7 +209,7 @@ void identities_remove(struct identities *identities, const char *pod_uid)
 struct identity_ref *identities_hold(struct identities *identities,
 	const char *pod_uid)
 {
-	struct identity_ref *entry = get_or_add(identities, pod_uid);
+	struct identity_ref *entry = get_or_add(identities, pod_uid, 0);
 
 	entry->holders++;
 	return entry;
@@ -203,8 +227,8 @@ void identities_release(struct identities *identities, const char *pod_uid,
 /* NULL: not known, or without a node. */
 static const struct identity *known(const struct identity_ref *entry)
 {
-	return entry == NULL || entry->texts == NULL || entry->is_removed ||
-			entry->identity.node[0] == '\0'
+	return entry == NULL || !entry->is_known || entry->is_removed ||
+			!entry->has_node
 		? NULL
 		: &entry->identity;
 }
@@ -263,7 +287,7 @@ bool identities_save(struct identities *identities,
 		map_next(&identities->by_uid, &at, &uid, &value)) {
 		struct identity_ref *entry = value;
 
-		if (entry->texts == NULL || entry->is_saved) {
+		if (!entry->is_known || entry->is_saved) {
 			continue;
 		}
 		if (!save(owner, uid, &entry->identity)) {
@@ -290,8 +314,7 @@ void identities_unsave(struct identities *identities)
 	while (map_next(&identities->by_uid, &at, NULL, &value)) {
 		struct identity_ref *entry = value;
 
-		entry->is_saved =
-			entry->texts == NULL || entry->identity.node[0] == '\0';
+		entry->is_saved = !entry->is_known || !entry->has_node;
 	}
 	identities->unsaved = identities->placed;
 }

@@ -237,6 +237,37 @@ static void a_held_pod_has_the_identity_that_is_put_later(void **state)
 	identities_free(all);
 }
 
+static void texts_may_be_longer_or_shorter_than_those_before(void **state)
+{
+	struct identities *all = identities_new();
+	struct identity_ref *ref = identities_hold(all, "p1");
+	char longest[IDENTITY_TEXT_MAX + 1];
+
+	(void)state;
+	memset(longest, 'x', IDENTITY_TEXT_MAX);
+	longest[IDENTITY_TEXT_MAX] = '\0';
+	for (int i = 0; i < 2; i++) {
+		const struct identity *found;
+
+		identities_put(all, "p1",
+			&(struct identity){ longest, longest, longest, "n1" });
+		found = identity_ref_get(ref, "n1");
+		assert_string_equal(found->namespace, longest);
+		assert_string_equal(found->name, longest);
+		assert_string_equal(found->vmi_uid, longest);
+		identities_put(all, "p1",
+			&(struct identity){ "ns", "a", "", longest });
+		found = identity_ref_get(ref, longest);
+		assert_string_equal(found->name, "a");
+		assert_string_equal(found->vmi_uid, "");
+		identities_put(all, "p1",
+			&(struct identity){ "ns", "a", "u", "n1" });
+		assert_string_equal(identity_ref_get(ref, "n1")->vmi_uid, "u");
+	}
+	identities_release(all, "p1", ref);
+	identities_free(all);
+}
+
 /* It is saved before, and stays in the table for those that hold it. */
 static void a_held_pod_may_be_removed_before_it_is_saved(void **state)
 {
@@ -269,6 +300,8 @@ int main(void)
 		cmocka_unit_test(saves_a_pod_when_it_has_a_node),
 		cmocka_unit_test(saves_all_again_after_a_failure),
 		cmocka_unit_test(a_held_pod_has_the_identity_that_is_put_later),
+		cmocka_unit_test(
+			texts_may_be_longer_or_shorter_than_those_before),
 		cmocka_unit_test(a_held_pod_may_be_removed_before_it_is_saved),
 	};
 
