@@ -11,6 +11,17 @@ void commit_interval_note(struct commit_interval *interval, uint64_t commit_us)
 	}
 }
 
+void commit_interval_note_step(struct commit_interval *interval,
+	uint64_t step_us)
+{
+	if (step_us > COMMIT_INTERVAL_MOST_US) {
+		step_us = COMMIT_INTERVAL_MOST_US;
+	}
+	if (step_us > interval->slow_us) {
+		interval->slow_us = step_us;
+	}
+}
+
 uint64_t commit_interval_us(const struct commit_interval *interval)
 {
 	return interval->slow_us >

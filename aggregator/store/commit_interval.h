@@ -3,8 +3,9 @@
  * About half of the cost of a commit of three reports does not depend on their
  * number, so a longer wait is cheaper: 300 nodes that report every 10 s send
  * three in 100 ms. But an Ack is due INGEST_ACK_US after its batch arrived. A
- * commit may take 50 ms longer than the recent ones before an Ack comes without
- * it, and the wait is short while commits are slow. */
+ * commit, or a step of maintenance that begins before it, may take 50 ms longer
+ * than the recent ones before an Ack comes without it, and the wait is short
+ * while they are slow. */
 #pragma once
 
 #include <stdint.h>
@@ -12,9 +13,12 @@
 enum { COMMIT_INTERVAL_LEAST_US = 50000, COMMIT_INTERVAL_MOST_US = 180000 };
 
 struct commit_interval {  /* zeroed: no commit was noted */
-	uint64_t slow_us; /* the slowest recent commit */
+	uint64_t slow_us; /* the slowest recent commit or step */
 };
 
 void commit_interval_note(struct commit_interval *interval, uint64_t commit_us);
+/* A step of maintenance has ended. */
+void commit_interval_note_step(struct commit_interval *interval,
+	uint64_t step_us);
 
 uint64_t commit_interval_us(const struct commit_interval *interval);

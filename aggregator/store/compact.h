@@ -11,7 +11,7 @@ must_check int compact_new(struct compact **out, struct sqlite3 *db,
 	uint64_t age_ms, struct error *err);
 void compact_free(struct compact *compact); /* NULL is fine */
 
-/* Packs rows of one node and hour, up to the limit of a step, if rows are due.
- * *is_idle: none were due. In a transaction of its own. */
+/* Packs rows of nodes' hours, up to the limit of a step, if rows are due.
+ * *is_idle: no more are due. In a transaction of its own. */
 must_check int compact_step(struct compact *compact, bool *is_idle,
 	uint64_t now_ms, struct error *err);

@@ -378,6 +378,8 @@ static void maintain(struct writer *w)
 	} else if (maintenance_step(w->maintenance, &now, &error) < 0) {
 		log_failure(w, &error);
 	}
+	commit_interval_note(&w->commit_interval,
+		clock_monotonic_us() - now.monotonic_us);
 	uv_mutex_lock(&w->store->mutex);
 	w->store->left_out = maintenance_left_out(w->maintenance);
 	w->store->used_bytes = maintenance_used_bytes(w->maintenance);

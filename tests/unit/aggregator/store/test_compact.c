@@ -35,6 +35,78 @@ static void a_row_without_a_run_does_not_hold_up_the_others(void **state)
 	assert_int_equal(count_hours(f, base_ms + hour_ms, 1), 10);
 }
 
+static void one_step_packs_several_nodes(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t base_ms = f->now_ms - 4 * hour_ms;
+	int64_t first = f->node;
+	bool is_idle = false;
+
+	fixture_add_range(f, base_ms, 1, 11);
+	assert_int_equal(head_find_node(&f->node, f->head, "n2", NULL), 0);
+	fixture_add_range(f, base_ms, 1, 21);
+	f->now_ms += 2 * hour_ms;
+	assert_int_equal(compact_step(f->compact, &is_idle, f->now_ms, NULL),
+		0);
+	assert_true(is_idle);
+	assert_int_equal(fixture_number(f, "SELECT count(*) FROM head"), 0);
+	assert_int_equal(count_hours(f, base_ms, 1), 20);
+	f->node = first;
+	assert_int_equal(count_hours(f, base_ms, 1), 10);
+}
+
+static void steps_leave_no_node_out(void **state)
+{
+	enum { NODES = 50 };
+	struct fixture *f = *state;
+	uint64_t base_ms = f->now_ms - 4 * hour_ms;
+	bool is_idle = false;
+	int steps = 0;
+
+	for (int i = 0; i < NODES; i++) {
+		char name[REPORT_NODE_MAX];
+
+		(void)snprintf(name, sizeof(name), "many-%d", i);
+		assert_int_equal(head_find_node(&f->node, f->head, name, NULL),
+			0);
+		fixture_add_range(f, base_ms, 1, 3);
+	}
+	f->now_ms += 2 * hour_ms;
+	for (; !is_idle; steps++) {
+		assert_int_equal(
+			compact_step(f->compact, &is_idle, f->now_ms, NULL), 0);
+	}
+	assert_int_equal(fixture_number(f, "SELECT count(*) FROM head"), 0);
+	assert_int_equal(fixture_number(f, "SELECT count(*) FROM rollup_due"),
+		NODES);
+	assert_in_range(steps, 2, 6); /* a step has a limit */
+}
+
+static void a_step_that_fails_is_done_again(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t base_ms = f->now_ms - 4 * hour_ms;
+	bool is_idle = true;
+
+	fixture_add_range(f, base_ms, 1, 11);
+	assert_int_equal(head_find_node(&f->node, f->head, "n2", NULL), 0);
+	fixture_add_range(f, base_ms, 1, 21);
+	f->now_ms += 2 * hour_ms;
+	/* A row of the second node cannot be deleted. */
+	assert_int_equal(db_exec(f->db,
+				 "CREATE TRIGGER refuse BEFORE DELETE ON head"
+				 " WHEN old.seq = 20"
+				 " BEGIN SELECT raise(FAIL, 'refused'); END",
+				 NULL),
+		0);
+	assert_true(compact_step(f->compact, &is_idle, f->now_ms, NULL) < 0);
+	assert_int_equal(fixture_number(f, "SELECT count(*) FROM head"), 30);
+	assert_int_equal(db_exec(f->db, "DROP TRIGGER refuse", NULL), 0);
+	fixture_pack_all(f);
+	assert_int_equal(fixture_number(f, "SELECT count(*) FROM head"), 0);
+	assert_int_equal(count_hours(f, base_ms, 1), 20);
+}
+
 static void each_day_is_read_from_its_own_table(void **state)
 {
 	struct fixture *f = *state;
@@ -141,6 +213,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		fixture_test(packed_reports_are_identical),
 		fixture_test(a_row_without_a_run_does_not_hold_up_the_others),
+		fixture_test(one_step_packs_several_nodes),
+		fixture_test(steps_leave_no_node_out),
+		fixture_test(a_step_that_fails_is_done_again),
 		fixture_test(each_day_is_read_from_its_own_table),
 		fixture_test(the_newest_stay_rows_and_all_are_read_in_order),
 		fixture_test(packed_reports_are_not_stored_again),
