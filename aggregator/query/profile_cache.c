@@ -91,6 +91,7 @@ static void read_store(struct reading *reading,
 	struct store_read read = { .tier = STORE_1M,
 		.from_ms = profile_builder_from_ms(reading->builder),
 		.to_ms = reading->now_ms + 1,
+		.may_be_kept = true,
 		.rollup = on_minute,
 		.done = done,
 		.owner = reading };

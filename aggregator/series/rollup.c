@@ -100,11 +100,15 @@ void rollup_free(struct rollup *rollup)
 
 /* ---- adding ---- */
 
+static size_t block_bytes(const struct series *series)
+{
+	return sizeof(struct block) +
+		BLOCK_SAMPLES * series->fields * sizeof(double);
+}
+
 static void add_block(struct series *series)
 {
-	struct block *block = xrealloc(NULL, 1,
-		sizeof(*block) +
-			BLOCK_SAMPLES * series->fields * sizeof(double));
+	struct block *block = xrealloc(NULL, 1, block_bytes(series));
 
 	block->next = NULL;
 	block->count = 0;
@@ -272,6 +276,20 @@ bool rollup_is_too_large(const struct rollup *rollup)
 uint64_t rollup_left_out(const struct rollup *rollup)
 {
 	return rollup->left_out;
+}
+
+size_t rollup_bytes(const struct rollup *rollup)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < rollup->count; i++) {
+		const struct series *series = rollup->series[i];
+		size_t blocks =
+			(series->count + BLOCK_SAMPLES - 1) / BLOCK_SAMPLES;
+
+		bytes += sizeof(*series) + blocks * block_bytes(series);
+	}
+	return bytes;
 }
 
 /* ---- figures ---- */

@@ -91,6 +91,9 @@ bool rollup_is_too_large(const struct rollup *rollup);
 /* The samples of pods that are left out. */
 uint64_t rollup_left_out(const struct rollup *rollup);
 
+/* The memory that the rollup takes, nearly. */
+size_t rollup_bytes(const struct rollup *rollup);
+
 /* Series 0 is the node; the others are its pods. */
 size_t rollup_series_count(const struct rollup *rollup);
 const char *rollup_series_uid(const struct rollup *rollup, size_t series);

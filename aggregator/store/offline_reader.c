@@ -86,6 +86,8 @@ static int read_node(struct reading *reading, bool *is_done,
 		.rollup = reader->minute,
 		.owner = reader->owner,
 	};
+	const struct rollups_source source = { reading->db, reading->scan, NULL,
+		0 };
 	int r = 0;
 
 	for (uint64_t at = reader->from_ms;
@@ -98,8 +100,8 @@ static int read_node(struct reading *reading, bool *is_done,
 
 		r = db_exec(reading->db, "BEGIN", err);
 		if (r == 0) {
-			r = rollups_read_all(reading->scan, reading->db,
-				is_done, &read, &range, err);
+			r = rollups_read_all(&source, is_done, &read, &range,
+				err);
 		}
 		db_rollback(reading->db);
 		at = end_ms;

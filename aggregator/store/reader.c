@@ -9,6 +9,7 @@
 #include "aggregator/store/partition.h"
 #include "aggregator/store/rollups.h"
 #include "aggregator/store/thread.h"
+#include "lib/clock.h"
 #include "lib/memory.h"
 
 #include <errno.h>
@@ -36,6 +37,7 @@ struct reader {
 	struct store *store;
 	struct sqlite3 *db;
 	struct hour_scan *scan;
+	struct computed_hours *computed;
 };
 
 static void targets_fini(struct targets *targets)
@@ -135,14 +137,15 @@ static int read_hour(struct reader *reader, bool *is_done,
 	const struct store_read *read, const struct hour_scan_range *range,
 	struct error *err)
 {
+	const struct rollups_source source = { reader->db, reader->scan,
+		reader->computed, clock_monotonic_us() };
 	int r = db_exec(reader->db, "BEGIN", err);
 
 	if (r == 0) {
 		r = read->tier == STORE_RAW
 			? hour_scan_read(reader->scan, is_done, range,
 				  read->row, read->owner, err)
-			: rollups_read(reader->scan, reader->db, is_done, read,
-				  range, err);
+			: rollups_read(&source, is_done, read, range, err);
 	}
 	db_rollback(reader->db);
 	return r;
@@ -243,7 +246,8 @@ static struct store_job *take_job(struct store *store)
 void reader_run(void *argument)
 {
 	struct store *store = argument;
-	struct reader reader = { .store = store };
+	struct reader reader = { .store = store,
+		.computed = computed_hours_new() };
 	struct store_job *job;
 
 	while ((job = take_job(store)) != NULL) {
@@ -256,6 +260,7 @@ void reader_run(void *argument)
 		}
 		inbox_push(store->inbox, &job->item.inbox);
 	}
+	computed_hours_free(reader.computed);
 	hour_scan_free(reader.scan);
 	(void)sqlite3_close(reader.db);
 	inbox_push(store->inbox, &store->reader_end.inbox);

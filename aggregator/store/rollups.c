@@ -154,19 +154,12 @@ static int read_packed(bool *is_packed, struct filter *filter,
 	return r;
 }
 
-static int read_computed(struct filter *filter, struct hour_scan *scan,
-	const char *pod_uid, struct error *err)
+/* The series of pod_uid; NULL: all. */
+static void deliver_series(struct filter *filter, const struct rollup *rollup,
+	const char *pod_uid)
 {
-	const struct hour_scan_range *range = filter->range;
 	struct rollup_row rows[ROLLUP_ROWS];
-	bool has_pods = pod_uid == NULL || *pod_uid != '\0';
-	struct rollup *rollup;
-	struct error error = { 0 };
-	int r = compute(&rollup, scan, range, has_pods, &error);
 
-	if (r < 0) {
-		return r == -EFBIG ? 0 : pass_error(err, r, &error);
-	}
 	for (size_t s = 0; s < rollup_series_count(rollup); s++) {
 		const char *uid = rollup_series_uid(rollup, s);
 
@@ -176,44 +169,111 @@ static int read_computed(struct filter *filter, struct hour_scan *scan,
 					filter->read->tier == STORE_1H));
 		}
 	}
+}
+
+static int read_computed(struct filter *filter, struct hour_scan *scan,
+	const char *pod_uid, struct error *err)
+{
+	bool has_pods = pod_uid == NULL || *pod_uid != '\0';
+	struct rollup *rollup;
+	struct error error = { 0 };
+	int r = compute(&rollup, scan, filter->range, has_pods, &error);
+
+	if (r < 0) {
+		return r == -EFBIG ? 0 : pass_error(err, r, &error);
+	}
+	deliver_series(filter, rollup, pod_uid);
 	rollup_free(rollup);
 	return 0;
 }
 
-/* The series of pod_uid; "": the node; NULL: all. */
-static int read_hour(struct filter *filter, struct hour_scan *scan,
-	struct sqlite3 *db, bool *is_done, const char *pod_uid,
+/* Computes the hour with all pods and keeps it. */
+static int keep_computed(const struct rollups_source *source,
+	const struct computed_hour *hour, const struct hour_scan_range *of,
 	struct error *err)
 {
-	bool is_packed;
-	int r = read_packed(&is_packed, filter, db, pod_uid, err);
+	struct hour_scan_range range = *of;
+	struct rollup *rollup = NULL;
+	struct error error = { 0 };
+	int r;
+
+	range.pod_uid = NULL;
+	r = compute(&rollup, source->scan, &range, true, &error);
+	if (r < 0 && r != -EFBIG) {
+		return pass_error(err, r, &error);
+	}
+	computed_hours_put(source->computed, hour, rollup, source->now_us);
+	return 0;
+}
+
+/* From a rollup that is kept, if the reader may get such; *is_read: there was
+ * one. */
+static int read_kept(bool *is_read, struct filter *filter,
+	const struct rollups_source *source, const char *pod_uid,
+	struct error *err)
+{
+	const struct hour_scan_range *range = filter->range;
+	const struct computed_hour hour = { range->node,
+		partition_hour(range->from_ms) };
+	const struct rollup *kept;
+	int r = 0;
+
+	*is_read = false;
+	if (source->computed == NULL || !filter->read->may_be_kept ||
+		range->pod_uid == NULL) {
+		return 0;
+	}
+	kept = computed_hours_find(source->computed, &hour, source->now_us);
+	if (kept == NULL &&
+		computed_hours_ask(source->computed, &hour, source->now_us)) {
+		r = keep_computed(source, &hour, range, err);
+		kept = computed_hours_find(source->computed, &hour,
+			source->now_us);
+	}
+	if (r == 0 && kept != NULL) {
+		deliver_series(filter, kept, pod_uid);
+		*is_read = true;
+	}
+	return r;
+}
+
+/* The series of pod_uid; "": the node; NULL: all. */
+static int read_hour(struct filter *filter, const struct rollups_source *source,
+	bool *is_done, const char *pod_uid, struct error *err)
+{
+	bool is_read;
+	int r = read_packed(&is_read, filter, source->db, pod_uid, err);
 
 	/* If the damage is behind rows that were delivered, the rest is lost:
 	 * computing the hour would deliver those rows twice. */
-	if (r == 0 && !is_packed && filter->delivered == 0) {
-		r = read_computed(filter, scan, pod_uid, err);
+	is_read |= filter->delivered > 0;
+	if (r == 0 && !is_read) {
+		r = read_kept(&is_read, filter, source, pod_uid, err);
+	}
+	if (r == 0 && !is_read) {
+		r = read_computed(filter, source->scan, pod_uid, err);
 	}
 	*is_done |= filter->is_done;
 	return r;
 }
 
-int rollups_read(struct hour_scan *scan, struct sqlite3 *db, bool *is_done,
+int rollups_read(const struct rollups_source *source, bool *is_done,
 	const struct store_read *read, const struct hour_scan_range *range,
 	struct error *err)
 {
 	struct filter filter = { .read = read, .range = range };
 
-	return read_hour(&filter, scan, db, is_done,
+	return read_hour(&filter, source, is_done,
 		range->pod_uid == NULL ? "" : range->pod_uid, err);
 }
 
-int rollups_read_all(struct hour_scan *scan, struct sqlite3 *db, bool *is_done,
+int rollups_read_all(const struct rollups_source *source, bool *is_done,
 	const struct store_read *read, const struct hour_scan_range *range,
 	struct error *err)
 {
 	struct filter filter = { .read = read, .range = range };
 
-	return read_hour(&filter, scan, db, is_done, NULL, err);
+	return read_hour(&filter, source, is_done, NULL, err);
 }
 
 /* ---- rolling up ---- */

@@ -8,6 +8,7 @@
  * does not fit into its blob. Its reports stay readable. */
 #pragma once
 
+#include "aggregator/store/computed_hours.h"
 #include "aggregator/store/hour_scan.h"
 #include "aggregator/store/left_out.h"
 #include "lib/log.h"
@@ -32,13 +33,21 @@ struct rollups {
 must_check int rollups_step(struct rollups *rollups, bool *is_idle,
 	uint64_t now_ms, struct error *err);
 
+/* What a reader reads with. All are borrowed. */
+struct rollups_source {
+	struct sqlite3 *db;
+	struct hour_scan *scan;
+	struct computed_hours *computed; /* NULL: none are kept */
+	uint64_t now_us;		 /* monotonic, for these */
+};
+
 /* Passes the minutes or the hour of the range, by read->tier, to read->rollup.
  * *is_done: the callback ended the query. Inside the caller's transaction. */
-must_check int rollups_read(struct hour_scan *scan, struct sqlite3 *db,
-	bool *is_done, const struct store_read *read,
-	const struct hour_scan_range *range, struct error *err);
+must_check int rollups_read(const struct rollups_source *source, bool *is_done,
+	const struct store_read *read, const struct hour_scan_range *range,
+	struct error *err);
 
 /* The same for a node and all its pods; range->pod_uid is NULL. */
-must_check int rollups_read_all(struct hour_scan *scan, struct sqlite3 *db,
+must_check int rollups_read_all(const struct rollups_source *source,
 	bool *is_done, const struct store_read *read,
 	const struct hour_scan_range *range, struct error *err);

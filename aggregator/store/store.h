@@ -116,6 +116,9 @@ struct store_read {
 	enum store_tier tier;
 	unsigned int parts;	 /* enum schema_part: what reports must hold */
 	uint64_t from_ms, to_ms; /* sample times; to is exclusive */
+	/* What is computed from reports may have been so a moment ago: see
+	 * store/computed_hours.h. */
+	bool may_be_kept;
 	/* On the reader's thread, by rising time; false ends the query. row
 	 * gets STORE_RAW: all reports of the node; if a VM was asked for, vms
 	 * holds only its pod. rollup gets the other tiers, also of hours that

@@ -198,6 +198,8 @@ static void read_back(struct bench *b)
 			struct hour_scan_range range = { 1, "node", NULL,
 				b->begin_ms + h * hour_ms,
 				b->begin_ms + (h + 1) * hour_ms, SCHEMA_ALL };
+			const struct rollups_source source = { b->db, b->scan,
+				NULL, 0 };
 			bool is_done = false;
 			struct error err;
 
@@ -205,8 +207,8 @@ static void read_back(struct bench *b)
 					? hour_scan_read(b->scan, &is_done,
 						  &range, count_row, &count,
 						  &err)
-					: rollups_read(b->scan, b->db, &is_done,
-						  &read, &range, &err),
+					: rollups_read(&source, &is_done, &read,
+						  &range, &err),
 				&err);
 		}
 		(void)printf("  %llu h of one node, %llu %s: %.2f ms\n",

@@ -17,11 +17,14 @@ static bool on_rollup(void *owner, const struct store_rollup *rollup)
 	return true;
 }
 
-static struct minutes minutes_of(struct fixture *f, uint64_t from_ms,
-	enum store_tier tier, const char *pod_uid)
+static struct minutes minutes_from(struct fixture *f,
+	struct computed_hours *computed, uint64_t from_ms, enum store_tier tier,
+	const char *pod_uid)
 {
+	const struct rollups_source source = { f->db, f->scan, computed, 1 };
 	struct minutes minutes = { 0 };
 	struct store_read read = { .tier = tier,
+		.may_be_kept = computed != NULL,
 		.rollup = on_rollup,
 		.owner = &minutes };
 	struct hour_scan_range range = { f->node, "n1", pod_uid, from_ms,
@@ -29,10 +32,16 @@ static struct minutes minutes_of(struct fixture *f, uint64_t from_ms,
 	struct error err = { 0 };
 	bool is_done = false;
 
-	assert_int_equal(
-		rollups_read(f->scan, f->db, &is_done, &read, &range, &err), 0);
+	assert_int_equal(rollups_read(&source, &is_done, &read, &range, &err),
+		0);
 	assert_int_equal(err.code, 0);
 	return minutes;
+}
+
+static struct minutes minutes_of(struct fixture *f, uint64_t from_ms,
+	enum store_tier tier, const char *pod_uid)
+{
+	return minutes_from(f, NULL, from_ms, tier, pod_uid);
 }
 
 static bool on_report(void *owner, const struct store_row *row)
@@ -98,6 +107,32 @@ static void minutes_are_the_same_computed_and_packed(void **state)
 		0);
 	assert_int_equal(fixture_number(f, "SELECT count(*) FROM place"), 2);
 	assert_hour(f, base_ms);
+}
+
+static void a_reader_who_may_gets_kept_minutes_from_the_second_time_on(
+	void **state)
+{
+	struct fixture *f = *state;
+	struct computed_hours *computed = computed_hours_new();
+	uint64_t base_ms = f->now_ms - 4 * hour_ms;
+	struct minutes one, two;
+
+	fixture_add_range(f, base_ms, 1, 900);
+	one = minutes_from(f, computed, base_ms, STORE_1M, "pod-1");
+	two = minutes_from(f, computed, base_ms, STORE_1M, "pod-2");
+	assert_int_equal(one.count, 30);
+	assert_int_equal(two.count, 30);
+	fixture_add_range(f, base_ms, 900, 1800);
+	assert_int_equal(minutes_of(f, base_ms, STORE_1M, "pod-1").count, 60);
+	one = minutes_from(f, computed, base_ms, STORE_1M, "pod-1");
+	assert_int_equal(one.count, 30);
+	assert_cores(&one.rows[20].figures[ROLLUP_VM_USED_CORES], 0.5);
+	assert_int_equal(
+		minutes_from(f, computed, base_ms, STORE_1M, "pod-9").count, 0);
+	/* The node's own minutes are always new. */
+	assert_int_equal(
+		minutes_from(f, computed, base_ms, STORE_1M, NULL).count, 60);
+	computed_hours_free(computed);
 }
 
 static void late_reports_are_rolled_up(void **state)
@@ -205,6 +240,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		fixture_test(minutes_are_the_same_computed_and_packed),
+		fixture_test(
+			a_reader_who_may_gets_kept_minutes_from_the_second_time_on),
 		fixture_test(late_reports_are_rolled_up),
 		fixture_test(pods_above_the_limit_of_an_hour_are_left_out),
 		fixture_test(
