@@ -15,7 +15,7 @@ struct cached_pod {
 	int64_t bound_us;
 	bool is_assumed;
 	bool is_unprofiled; /* in the cache's list */
-	TAILQ_ENTRY(cached_pod) link;
+	struct unprofiled_pod unprofiled;
 };
 
 struct cached_node {
@@ -51,7 +51,7 @@ void cache_init(struct cache *cache)
 {
 	*cache = (struct cache){ .interner = interner_new() };
 	cluster_init(&cache->cluster, cache->interner);
-	TAILQ_INIT(&cache->unprofiled);
+	unprofiled_init(&cache->unprofiled);
 }
 
 void cache_fini(struct cache *cache)
@@ -77,6 +77,7 @@ void cache_fini(struct cache *cache)
 	}
 	map_fini(&cache->nominated_pods);
 	vm_index_fini(&cache->vms);
+	unprofiled_fini(&cache->unprofiled);
 	map_fini(&cache->pods);
 	map_fini(&cache->loads);
 	map_fini(&cache->nodes);
@@ -228,7 +229,7 @@ static struct cached_pod *take_out(struct cache *cache, const char *uid)
 	}
 	vm_index_remove(&cache->vms, cached->pod);
 	if (cached->is_unprofiled) {
-		TAILQ_REMOVE(&cache->unprofiled, cached, link);
+		unprofiled_remove(&cache->unprofiled, &cached->unprofiled);
 	}
 	node = find_node(cache, cached->node);
 	if (node != NULL) {
@@ -262,19 +263,20 @@ void cache_put_pod(struct cache *cache, struct pod *pod, int64_t bound_us)
 		.is_unprofiled = is_unprofiled,
 	};
 	if (is_unprofiled) {
-		TAILQ_INSERT_TAIL(&cache->unprofiled, cached, link);
+		cached->unprofiled.node = cached->node;
+		cached->unprofiled.pod = cached;
+		unprofiled_add(&cache->unprofiled, &cached->unprofiled);
 	}
 	add_pod(cache, cached);
 }
 
 const struct pod *cache_next_unprofiled(struct cache *cache)
 {
-	struct cached_pod *cached = TAILQ_FIRST(&cache->unprofiled);
+	struct cached_pod *cached = unprofiled_take(&cache->unprofiled);
 
 	if (cached == NULL) {
 		return NULL;
 	}
-	TAILQ_REMOVE(&cache->unprofiled, cached, link);
 	cached->is_unprofiled = false;
 	return cached->pod;
 }

@@ -8,6 +8,7 @@
 
 #include "lib/error.h"
 #include "lib/map.h"
+#include "scheduler/cache/unprofiled.h"
 #include "scheduler/cache/vm_index.h"
 #include "scheduler/cluster/cluster.h"
 #include "scheduler/cluster/node.h"
@@ -15,10 +16,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/queue.h>
-
-struct cached_pod;
-TAILQ_HEAD(unprofiled, cached_pod);
 
 struct cache {
 	struct interner *interner; /* owned */
@@ -31,7 +28,6 @@ struct cache {
 	 * have a load, whatever names the aggregators list. */
 	struct map loads;
 	bool is_complete; /* all nodes are known */
-	/* Running VMs whose profile no aggregator was asked for. */
 	struct unprofiled unprofiled;
 };
 
@@ -95,7 +91,8 @@ const struct pod *cache_newcomer(const struct cache *cache, const char *node,
 struct pod *cache_share_pod(const struct cache *cache, const char *uid);
 
 /* Returns the next pod of a running VM that another scheduler, or an earlier
- * process, bound. Returns each once; NULL: no more. The cache owns the pod. */
+ * process, bound. Returns each once, those of a node one after the other;
+ * NULL: no more. The cache owns the pod. */
 const struct pod *cache_next_unprofiled(struct cache *cache);
 
 /* Sets the profile of a VM's pod. No effect without such a pod. */

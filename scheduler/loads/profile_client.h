@@ -6,11 +6,13 @@
  * at all while no aggregator is connected. The scheduler then treats the VM as
  * a new one. Answers are shared and remembered: see lib/query_cache.h.
  *
- * An aggregator reads a week of minutes for each profile, and the reports of
- * the last hour one by one. In the background, the client therefore asks about
- * one VM at a time, every PROFILE_CLIENT_BACKFILL_MS at most, and pauses for
- * PROFILE_CLIENT_PAUSES times as long as the answer took: an aggregator that is
- * slow or busy spends a twentieth of its reader's time on it. */
+ * An aggregator reads a week of minutes for each profile, and for the first two
+ * VMs of a node all reports of the last hour. In the background, the client
+ * therefore asks about one VM at a time, every PROFILE_CLIENT_BACKFILL_MS at
+ * most, and pauses for PROFILE_CLIENT_PAUSES times as long as the answer took:
+ * an aggregator that is slow or busy spends a sixtieth of its reader's time on
+ * it. The VMs of a node come one after the other: see
+ * aggregator/store/computed_hours.h. */
 #pragma once
 
 #include "lib/error.h"
@@ -25,7 +27,7 @@
 enum {
 	PROFILE_CLIENT_MAX = 4096,
 	PROFILE_CLIENT_BACKFILL_MS = 50,
-	PROFILE_CLIENT_PAUSES = 19,
+	PROFILE_CLIENT_PAUSES = 59,
 };
 #define PROFILE_CLIENT_PAUSE_MAX_US UINT64_C(5000000)
 #define PROFILE_CLIENT_WAIT_US INT64_C(300000)
