@@ -3,7 +3,7 @@
  *
  * A client of another epoch is answered at once. Any other waits until there is
  * something newer, but no longer than LONG_POLL_HOLD_US. A wait takes
- * LONG_POLL_COALESCE_US, so that a client gets about ten answers per second; or
+ * LONG_POLL_COALESCE_US, so that a client gets about five answers a second; or
  * half of it at least, if another client is answered then.
  *
  * A new request always gets a place. It takes the one of its own connection, if
@@ -15,7 +15,7 @@
 
 enum {
 	LONG_POLL_MAX = 64,
-	LONG_POLL_COALESCE_US = 100000,
+	LONG_POLL_COALESCE_US = 200000,
 	LONG_POLL_HOLD_US = 10000000,
 };
 
