@@ -21,6 +21,7 @@
 #include <stdlib.h>
 
 static const uint64_t log_every_us = 60000000;
+static const uint64_t savepoints_us = 60000000;
 
 /* 8 MB, taken as needed. Pods come and go anywhere in the tables of identities
  * and places; with 150,000 pods and SQLite's 2 MB for these and the head, the
@@ -37,26 +38,15 @@ struct writer {
 	struct maintenance *maintenance;
 	struct decisions *decisions;
 	struct move_table *moves;
-	struct sqlite3_stmt *begin_batch, *end_batch;
 	struct commit_interval commit_interval;
 	struct log_limit log_limit;
-	bool is_failing;      /* the last group was not written */
+	bool is_failing; /* the last group was not written */
+	uint64_t savepoints_until_us;
 	uint64_t unstored_ms; /* see struct maintenance_now */
 	bool is_damage_marked;
 };
 
 /* ---- opening ---- */
-
-/* A savepoint for each batch: a batch that cannot be stored is undone alone. */
-static int prepare_savepoints(struct writer *w, struct error *err)
-{
-	const struct db_statement all[] = {
-		{ &w->begin_batch, "SAVEPOINT batch" },
-		{ &w->end_batch, "RELEASE batch" },
-	};
-
-	return db_prepare_all(w->db, all, count_of(all), err);
-}
 
 static int open_database(struct writer *w, struct store_opening *opening,
 	struct error *err)
@@ -68,7 +58,6 @@ static int open_database(struct writer *w, struct store_opening *opening,
 	r = r == 0 ? db_open(&w->db, store->path, err) : r;
 	r = r == 0 ? db_exec(w->db, cache_size, err) : r;
 	r = r == 0 ? store_schema_prepare(w->db, &store->stopping, err) : r;
-	r = r == 0 ? prepare_savepoints(w, err) : r;
 	r = r == 0 ? pod_nodes_new(&w->pod_nodes, w->db, err) : r;
 	r = r == 0 ? head_new(&w->head, w->db, err) : r;
 	if (r == 0) {
@@ -100,8 +89,6 @@ static void close_database(struct writer *w)
 	maintenance_free(take_ptr(w->maintenance));
 	decisions_free(take_ptr(w->decisions));
 	move_table_free(take_ptr(w->moves));
-	(void)sqlite3_finalize(take_ptr(w->begin_batch));
-	(void)sqlite3_finalize(take_ptr(w->end_batch));
 	(void)sqlite3_close(take_ptr(w->db));
 }
 
@@ -199,7 +186,7 @@ static int write_reports(struct writer *w, const struct store_batch *batch,
 	return r;
 }
 
-static int write_batch(struct writer *w, const struct store_batch *batch,
+static int write_batch(struct writer *w, struct store_batch *batch,
 	struct error *err)
 {
 	if (batch->kind == STORE_BATCH_DECISIONS) {
@@ -229,7 +216,7 @@ static int write_or_refuse(struct writer *w, struct store_batch *batch,
 	struct error *err)
 {
 	struct error why = { 0 };
-	int r = db_run(w->begin_batch, err);
+	int r = db_exec(w->db, "SAVEPOINT batch", err);
 
 	if (r < 0) {
 		return r;
@@ -243,19 +230,43 @@ static int write_or_refuse(struct writer *w, struct store_batch *batch,
 	} else if (r < 0) {
 		*err = why;
 	}
-	return r == 0 ? db_run(w->end_batch, err) : r;
+	return r == 0 ? db_exec(w->db, "RELEASE batch", err) : r;
 }
 
-static int write_group(struct writer *w, struct store_batch *batch,
+static int write_all(struct writer *w, struct store_batch *batch,
+	int (*write)(struct writer *w, struct store_batch *batch,
+		struct error *err),
 	struct error *err)
 {
 	int r = db_exec(w->db, "BEGIN IMMEDIATE", err);
 
 	for (; r == 0 && batch != NULL; batch = batch->next) {
-		r = write_or_refuse(w, batch, err);
+		r = write(w, batch, err);
 	}
 	r = db_end(w->db, r, err);
 	outbox_table_end(w->outbox, r == 0);
+	return r;
+}
+
+/* A savepoint for each batch takes two statements and a copy of each page that
+ * the batch changes, and few batches are refused. After one was, groups have
+ * savepoints for a while: without them, the group is undone and written once
+ * more. */
+static int write_group(struct writer *w, struct store_batch *group,
+	struct error *err)
+{
+	uint64_t now_us = clock_monotonic_us();
+	int r;
+
+	if (now_us < w->savepoints_until_us) {
+		return write_all(w, group, write_or_refuse, err);
+	}
+	r = write_all(w, group, write_batch, err);
+	if (is_refusal(r)) {
+		w->savepoints_until_us = now_us + savepoints_us;
+		*err = (struct error){ 0 };
+		r = write_all(w, group, write_or_refuse, err);
+	}
 	return r;
 }
 
@@ -378,7 +389,7 @@ static void maintain(struct writer *w)
 	} else if (maintenance_step(w->maintenance, &now, &error) < 0) {
 		log_failure(w, &error);
 	}
-	commit_interval_note(&w->commit_interval,
+	commit_interval_note_step(&w->commit_interval,
 		clock_monotonic_us() - now.monotonic_us);
 	uv_mutex_lock(&w->store->mutex);
 	w->store->left_out = maintenance_left_out(w->maintenance);
