@@ -1,5 +1,7 @@
 #include "lib/inbox.h"
 
+#include "lib/clock.h"
+#include "lib/loop.h"
 #include "lib/memory.h"
 
 #include <errno.h>
@@ -9,10 +11,13 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+/* So many items at a time keep the loop busy. */
+enum { MANY = 32 };
+
 /* Uses an own eventfd instead of uv_async_t: with uv_async_t the loop spins
  * until the sender returns from its system call, which took 50 us whenever the
  * loop preempted that thread. fd is readable from the first item until the loop
- * takes all items. */
+ * takes all items. The loop does not wait for it while the inbox rests. */
 struct inbox {
 	uv_poll_t wake;
 	int fd;
@@ -21,6 +26,9 @@ struct inbox {
 	struct inbox_item **last; /* guarded by mutex */
 	inbox_deliver deliver;
 	void *owner;
+	struct timer *rest;
+	uint64_t rest_ms;
+	uint64_t looked_us; /* the last look began; 0: there was none */
 };
 
 static struct inbox_item *take_all(struct inbox *inbox)
@@ -35,30 +43,73 @@ static struct inbox_item *take_all(struct inbox *inbox)
 	return items;
 }
 
-static void drain(struct inbox *inbox)
+/* Returns the number of items. */
+static size_t drain(struct inbox *inbox)
 {
 	struct inbox_item *item = take_all(inbox);
+	size_t count = 0;
 
 	while (item != NULL) {
 		struct inbox_item *next = item->next;
 
 		inbox->deliver(inbox->owner, item);
 		item = next;
+		count++;
+	}
+	return count;
+}
+
+static void start_poll(struct inbox *inbox);
+
+/* Waits for fd, or rests. A timer's time counts from the begin of the loop's
+ * turn, which is when the look began. */
+static void wait_for_more(struct inbox *inbox, bool rests)
+{
+	if (uv_is_closing((uv_handle_t *)&inbox->wake) != 0) {
+		return;
+	}
+	if (rests) {
+		(void)uv_poll_stop(&inbox->wake);
+		timer_start(inbox->rest, inbox->rest_ms, 0);
+	} else if (uv_is_active((uv_handle_t *)&inbox->wake) == 0) {
+		start_poll(inbox);
 	}
 }
 
 /* Reads before it takes the items: a later push writes again. */
-static void on_wake(uv_poll_t *wake, int status, int events)
+static void look(struct inbox *inbox)
 {
-	struct inbox *inbox = wake->data;
-	uint64_t count;
+	uint64_t begin_us = clock_monotonic_us();
+	bool is_often = inbox->looked_us != 0 &&
+		begin_us - inbox->looked_us < 2000 * inbox->rest_ms;
+	uint64_t written;
+	size_t count;
 
-	(void)status;
-	(void)events;
-	if (read(inbox->fd, &count, sizeof(count)) < 0 && errno != EAGAIN) {
+	if (read(inbox->fd, &written, sizeof(written)) < 0 && errno != EAGAIN) {
 		abort();
 	}
-	drain(inbox);
+	inbox->looked_us = begin_us;
+	count = drain(inbox);
+	wait_for_more(inbox, is_often && count > 0 && count < MANY);
+}
+
+static void on_wake(uv_poll_t *wake, int status, int events)
+{
+	(void)status;
+	(void)events;
+	look(wake->data);
+}
+
+static void on_rested(void *owner)
+{
+	look(owner);
+}
+
+static void start_poll(struct inbox *inbox)
+{
+	if (uv_poll_start(&inbox->wake, UV_READABLE, on_wake) != 0) {
+		abort(); /* fd is open */
+	}
 }
 
 struct inbox *inbox_new(uv_loop_t *loop, inbox_deliver deliver, void *owner)
@@ -71,12 +122,18 @@ struct inbox *inbox_new(uv_loop_t *loop, inbox_deliver deliver, void *owner)
 	inbox->wake.data = inbox;
 	inbox->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (inbox->fd < 0 || uv_mutex_init(&inbox->mutex) != 0 ||
-		uv_poll_init(loop, &inbox->wake, inbox->fd) != 0 ||
-		uv_poll_start(&inbox->wake, UV_READABLE, on_wake) != 0) {
+		uv_poll_init(loop, &inbox->wake, inbox->fd) != 0) {
 		/* Fails only without memory or file descriptors. */
 		abort();
 	}
+	inbox->rest = timer_new(loop, on_rested, inbox);
+	start_poll(inbox);
 	return inbox;
+}
+
+void inbox_rest(struct inbox *inbox, uint64_t ms)
+{
+	inbox->rest_ms = ms;
 }
 
 /* Writes only once until the loop wakes up. */
@@ -110,6 +167,7 @@ void inbox_close(struct inbox *inbox)
 	if (inbox == NULL) {
 		return;
 	}
-	drain(inbox);
+	(void)drain(inbox);
+	timer_close(inbox->rest);
 	uv_close((uv_handle_t *)&inbox->wake, on_closed);
 }

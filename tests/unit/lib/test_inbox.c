@@ -106,6 +106,43 @@ static void delivers_all_items_in_the_order_of_each_thread(void **state)
 	assert_true(f->at_home);
 }
 
+static void items_that_come_often_wait_for_the_end_of_the_rest(void **state)
+{
+	struct fixture *f = *state;
+
+	inbox_rest(f->inbox, 1000000);
+	for (size_t i = 0; i < 2; i++) {
+		push(f->inbox, 0, i);
+		f->expected = i + 1;
+		f->all = false;
+		run_until(&f->loop, &f->all);
+	}
+	push(f->inbox, 0, 2);
+	for (int i = 0; i < 10; i++) {
+		(void)uv_run(&f->loop, UV_RUN_NOWAIT);
+	}
+	assert_int_equal(f->delivered, 2);
+	push(f->inbox, 0, 3);
+	inbox_close(take_ptr(f->inbox));
+	assert_int_equal(f->delivered, 4);
+	assert_true(f->in_order);
+}
+
+static void delivers_all_items_that_came_during_rests(void **state)
+{
+	struct fixture *f = *state;
+	struct pusher pusher = { .inbox = f->inbox };
+
+	inbox_rest(f->inbox, 2);
+	f->expected = ITEMS;
+	assert_int_equal(uv_thread_create(&pusher.thread, push_many, &pusher),
+		0);
+	run_until(&f->loop, &f->all);
+	assert_int_equal(uv_thread_join(&pusher.thread), 0);
+	assert_true(f->in_order);
+	assert_true(f->at_home);
+}
+
 static void delivers_nothing_before_the_loop_runs(void **state)
 {
 	struct fixture *f = *state;
@@ -145,6 +182,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		INBOX_TEST(delivers_all_items_in_the_order_of_each_thread),
+		INBOX_TEST(items_that_come_often_wait_for_the_end_of_the_rest),
+		INBOX_TEST(delivers_all_items_that_came_during_rests),
 		INBOX_TEST(delivers_nothing_before_the_loop_runs),
 		INBOX_TEST(closing_delivers_the_remaining_items),
 	};
