@@ -28,8 +28,8 @@ void *xgrow(void *array, size_t count, size_t *capacity, size_t size);
 /* Replaces *text, which is owned, by a copy of value; NULL stays NULL. */
 void xreplace(char **text, const char *value);
 
-/* Copies text to *at, where there is room, and moves *at behind its NUL. Returns
- * the copy; NULL gives NULL. */
+/* Copies text to *at, where there is room, and moves *at behind its NUL.
+ * Returns the copy; NULL gives NULL. */
 char *place_text(char **at, const char *text);
 
 /* Overwrites a key or token, then frees it. NULL is fine. */

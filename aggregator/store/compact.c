@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limits of one chunk. A pod of a real node has 100 bytes in a report, so 10,000
- * are in 1 MiB. Pods that have a uid and nothing else are more; their number is
- * limited, too, because each takes half a kilobyte while a chunk is written or
- * read. */
+/* Limits of one chunk. A pod of a real node has 100 bytes in a report, so
+ * 10,000 are in 1 MiB. Pods that have a uid and nothing else are more; their
+ * number is limited, too, because each takes half a kilobyte while a chunk is
+ * written or read. */
 enum { CHUNK_ROWS_BYTES = 1 << 20, CHUNK_CELLS = 1 << 15 };
 
 /* Limits of one step. It ends behind the chunk with which it has STEP_BYTES;

@@ -33,7 +33,7 @@ struct rollups {
 must_check int rollups_step(struct rollups *rollups, bool *is_idle,
 	uint64_t now_ms, struct error *err);
 
-/* What a reader reads with. All are borrowed. */
+/* A reader's means. All are borrowed. */
 struct rollups_source {
 	struct sqlite3 *db;
 	struct hour_scan *scan;

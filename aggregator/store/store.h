@@ -116,7 +116,7 @@ struct store_read {
 	enum store_tier tier;
 	unsigned int parts;	 /* enum schema_part: what reports must hold */
 	uint64_t from_ms, to_ms; /* sample times; to is exclusive */
-	/* What is computed from reports may have been so a moment ago: see
+	/* Minutes and hours may have been computed a moment ago: see
 	 * store/computed_hours.h. */
 	bool may_be_kept;
 	/* On the reader's thread, by rising time; false ends the query. row
