@@ -61,12 +61,14 @@ static void read_row(struct last_report *last, struct sqlite3_stmt *newest,
 	(void)sqlite3_reset(newest);
 }
 
-/* Goes back from the newest slot by groups of slot and node. The first group
- * of a node holds its newest report. */
+/* Goes back from the newest slot by groups of slot and node, until each node
+ * has a report. The first group of a node holds its newest one. */
 static void read_groups(struct last_reports *out, struct sqlite3_stmt *before,
 	struct sqlite3_stmt *newest)
 {
-	for (int64_t end = INT64_MAX; end > 0;) {
+	size_t missing = out->count;
+
+	for (int64_t end = INT64_MAX; end > 0 && missing > 0;) {
 		struct last_report *last;
 		int64_t id = 0, node;
 
@@ -81,6 +83,7 @@ static void read_groups(struct last_reports *out, struct sqlite3_stmt *before,
 						 sizeof(*out->list), by_number);
 		if (id > 0 && last != NULL && last->sample_ms == UINT64_MAX) {
 			read_row(last, newest, id);
+			missing -= last->sample_ms != UINT64_MAX;
 		}
 		end = id == 0 ? 0 : head_id(head_slot_ms(id), node);
 	}
