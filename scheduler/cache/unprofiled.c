@@ -29,12 +29,12 @@ void unprofiled_remove(struct unprofiled *unprofiled,
 	struct unprofiled_pod *pod)
 {
 	struct unprofiled_pod *before = TAILQ_PREV(pod, unprofiled_list, link);
+	bool is_last = map_get(&unprofiled->last, pod->node) == pod;
 
-	if (map_get(&unprofiled->last, pod->node) == pod) {
+	if (is_last && before != NULL && strcmp(before->node, pod->node) == 0) {
+		(void)map_put(&unprofiled->last, pod->node, before);
+	} else if (is_last) {
 		(void)map_remove(&unprofiled->last, pod->node);
-		if (before != NULL && strcmp(before->node, pod->node) == 0) {
-			(void)map_put(&unprofiled->last, pod->node, before);
-		}
 	}
 	TAILQ_REMOVE(&unprofiled->list, pod, link);
 }
