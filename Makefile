@@ -84,6 +84,8 @@ ifeq ($(CFLAGS_$(BUILD)),)
 $(error BUILD is '$(BUILD)'; it can be release, asan or tsan)
 endif
 CFLAGS = -std=c17 $(CFLAGS_$(BUILD)) $(WARN)
+# Code of unit tests is compiled for the speed of compiling, and for a debugger.
+CFLAGS_UNIT = $(patsubst -O%,-O0,$(filter-out -D_FORTIFY_SOURCE=%,$(CFLAGS)))
 LDFLAGS = $(IN_SYSROOT) $(LDFLAGS_$(BUILD)) -Wl,--as-needed
 
 PROGRAMS = agent aggregator scheduler
@@ -135,11 +137,11 @@ help: ## what can be made
 .PHONY: all
 all: $(BINS) ## build the programs into bin/
 
-# Rebuilds everything when the flags change.
+# Rebuilds everything when the flags change. The + makes `make -n` look as well.
 FLAGS = $(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(LIBS)
 $(OUT)/flags: FORCE
-	@mkdir -p $(@D)
-	@echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' > $@
+	+@mkdir -p $(@D)
+	+@echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' > $@
 .PHONY: FORCE
 FORCE:
 
@@ -180,7 +182,16 @@ $(OUT)/gen/page_files.o: $(GEN)/page_files.c $(OUT)/flags
 
 $(OUT)/%.o: %.c $(OUT)/flags | $(WIRE_HDRS) $(GEN)/version.h
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(CC) $(CPPFLAGS) $(if $(filter tests/unit/%,$<),$(CFLAGS_UNIT),$(CFLAGS)) \
+		-MMD -MP -c -o $@ $<
+	$(if $(PROGRESS),@echo $@ >&2)
+
+# $(call built,TARGETS): builds them with all CPUs and says how far it is. With
+# PROGRESS=1 a rule prints the name of the file that it has compiled.
+built = @n=$$($(MAKE) -n $(1) PROGRESS=1 | grep -c '^echo .* >&2$$' || :); \
+	deploy/tools/progress.py --of=$$n \
+	$(or $(patsubst BUILD=%,%,$(filter BUILD=%,$(1))),$(BUILD)) \
+	$(MAKE) -s -j$(JOBS) $(1) PROGRESS=1
 
 $(OUT)/gen/%.pb-c.o: $(GEN)/%.pb-c.c $(OUT)/flags
 	@mkdir -p $(@D)
@@ -328,7 +339,7 @@ sysroot: packages-build ## what CROSS=arm64 needs to compile, below build/ci
 
 .PHONY: run
 run: packages-run ## start it all on this machine and show it live
-	@$(MAKE) -s all
+	$(call built,all)
 	@python3 deploy/run_here.py
 
 # ---- images ---------------------------------------------------------------
@@ -394,21 +405,26 @@ test: packages-test
 	@python3 tests/support/run_tests.py --match='$(T)' $(OUT)
 else
 test: packages-test ## unit and system tests, release and ASan (T=WORD: some)
-	@$(MAKE) -s -j$(JOBS) BUILD=release all test-binaries bench-binaries
-	@$(MAKE) -s -j$(JOBS) BUILD=asan all test-binaries
+	$(call built,all test-binaries bench-binaries BUILD=release)
+	$(call built,all test-binaries BUILD=asan)
 	@python3 tests/support/run_tests.py build/release build/asan
 endif
 
 check: packages-test ## release build, unit tests and the quick system tests
-	@$(MAKE) -s -j$(JOBS) BUILD=release all test-binaries
+	$(call built,all test-binaries BUILD=release)
 	@python3 tests/support/run_tests.py --quick build/release
 
 test-binaries: $(TEST_BINS) $(REPLAYS)
 
 .PHONY: test-tsan
 test-tsan: packages-test ## the same tests under the thread sanitizer
-	@$(MAKE) -s -j$(JOBS) BUILD=tsan all test-binaries
+	$(call built,all test-binaries BUILD=tsan)
 	@python3 tests/support/run_tests.py build/tsan
+
+.PHONY: stress
+stress: packages-test ## test (three times) and e2e beside 16 busy loops
+	@tests/support/busy.py 16 tests/support/stages.sh "test-1: make test" \
+		"test-2: make test" "test-3: make test" "e2e: make e2e"
 
 # The seeds are the date: each night tries other cases and other faults.
 SCALE_NIGHTLY = --nodes 100 --vms 10 --pods-per-minute 300 --stay 20 \
@@ -416,6 +432,7 @@ SCALE_NIGHTLY = --nodes 100 --vms 10 --pods-per-minute 300 --stay 20 \
 .PHONY: nightly
 nightly: ## what takes too long for .ci/run
 	@tests/support/stages.sh \
+		"stress: make stress" \
 		"fuzz: make fuzz SECONDS=300" \
 		"e2e-1.30: make e2e-1.30" \
 		"deploy-1.30: make e2e-deploy-1.30" \
@@ -591,9 +608,9 @@ pictures: packages-page ## docs/images/page-*.png, of the demo (needs Go)
 
 # KUBECLUSTER=FILE is a control plane that was built before: Go is not needed.
 demo: ## the scheduler at work, shown step by step (needs Go)
-	@tests/e2e/announce_demo.sh
+	@tests/e2e/announce_demo.py
 	@$(MAKE) -s packages-run
-	@$(MAKE) -s -j$(JOBS) all
+	$(call built,all)
 	@[ -n "$${KUBECLUSTER:-}" ] || $(MAKE) -s cluster
 	@python3 tests/e2e/demo.py
 

@@ -26,7 +26,7 @@ BARS = "▁▂▃▄▅▆▇█"
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 BIN = ROOT / os.environ.get("PLIMSOLL_BIN", "bin")
-START_S, REPORT_S = 20, 30
+PATIENCE_S = 120  # for what takes 5 s on a quiet machine
 
 
 class Ended(Exception):
@@ -66,15 +66,15 @@ def check(processes):
                              f"{process.returncode}:\n  " + "\n  ".join(last))
 
 
-def wait_for(what, probe, seconds, processes):
-    deadline = time.monotonic() + seconds
+def wait_for(what, probe, processes):
+    deadline = time.monotonic() + PATIENCE_S
     while True:
         check(processes)
         value = probe()
         if value:
             return value
         if time.monotonic() > deadline:
-            raise SystemExit(f"no {what} within {seconds} s; "
+            raise SystemExit(f"no {what} within {PATIENCE_S} s; "
                              f"see {RUN}/*.log")
         time.sleep(0.2)
 
@@ -101,7 +101,7 @@ def start_aggregator():
                 return "taken"
             return re.search(r'listen="([^"]+)" http="([^"]+)" '
                              r'health="([^"]+)"', log_of("aggregator"))
-        deadline = time.monotonic() + START_S
+        deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
             found = listening()
             if found == "taken":
@@ -147,14 +147,23 @@ def sparkline(values, top):
     return "".join(bar(v) for v in values)
 
 
-def history_line(http, node, cores):
+def last_minute(http, node):
+    """The cores used in steps of two seconds; None where they are unknown."""
     answer = fetch(f"http://{http}/v1/nodes/{node}/history?step=2"
                    f"&from={time.time() - 60:.3f}&fields=cpu.used_cores")
-    values = [row[1] for row in answer["rows"]]
-    known = [v for v in values if v is not None]
-    most = max(known) if known else 0
+    return [row[1] for row in answer["rows"]]
+
+
+def is_known(values):
+    return any(value is not None for value in values)
+
+
+def history_line(http, node, cores):
+    values = last_minute(http, node)
+    most = max((v for v in values if v is not None), default=None)
     return (f"CPU, last minute  |{sparkline(values, cores)}|  "
-            f"maximum {most:.2f} of {cores:.0f} cores")
+            + ("not known" if most is None
+               else f"maximum {most:.2f} of {cores:.0f} cores"))
 
 
 def example_vm():
@@ -262,9 +271,10 @@ def run(processes):
     def reported():
         load = fetch(f"http://{http}/v1/nodes")
         known = [n for n in load["nodes"] if n["state"] == "fresh"
-                 and n["cpu"].get("used_cores") is not None]
+                 and n["cpu"].get("used_cores") is not None
+                 and is_known(last_minute(http, n["name"]))]
         return load if known else None
-    load = wait_for("report", reported, REPORT_S, processes)
+    load = wait_for("report", reported, processes)
     say()
     scored_decision(load)
     say()

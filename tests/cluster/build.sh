@@ -28,7 +28,7 @@ done
 
 mkdir -p "$(dirname "$out")"
 # Renamed into place, so that a running cluster keeps the file it started from.
-./progress.py "$(basename "$out")" \
+../../deploy/tools/progress.py "$(basename "$out")" \
 	go build -v -trimpath -buildvcs=false -gcflags=all=-dwarf=false \
 	-ldflags "-s -w $stamp" -o "$out.new" "$package"
 mv "$out.new" "$out"

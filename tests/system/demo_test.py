@@ -3,64 +3,63 @@ runs the demo."""
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from harness import ROOT  # noqa: E402
 
-PROGRESS = ROOT / "tests/cluster/progress.py"
+sys.path.insert(0, str(ROOT / "tests/e2e"))
+import announce_demo  # noqa: E402
+
+PROGRESS = ROOT / "deploy/tools/progress.py"
 
 
 class Announcement(unittest.TestCase):
-    """tests/e2e/announce_demo.sh in a tree of its own."""
-
-    def setUp(self):
-        temporary = tempfile.TemporaryDirectory(prefix="plimsoll-demo-")
-        self.addCleanup(temporary.cleanup)
-        self.root = pathlib.Path(temporary.name)
-        (self.root / "tests/e2e").mkdir(parents=True)
-        self.script = shutil.copy(ROOT / "tests/e2e/announce_demo.sh",
-                                  self.root / "tests/e2e")
-
-    def program(self, name):
-        path = self.root / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text("#!/bin/sh\n")
-        path.chmod(0o755)
-        return str(path)
-
-    def run_script(self, kubecluster=None):
-        env = {k: v for k, v in os.environ.items() if k != "KUBECLUSTER"}
-        if kubecluster:
-            env["KUBECLUSTER"] = kubecluster
-        return subprocess.run([self.script], env=env, capture_output=True,
-                              text=True, timeout=20, check=False)
+    def said(self, *arguments, **options):
+        return "\n".join(announce_demo.announcement(*arguments, **options))
 
     def test_a_fresh_checkout_hears_how_long_both_builds_take(self):
-        text = self.run_script().stdout
-        self.assertRegex(text, r"C programs are built: about \d+ minute")
-        self.assertRegex(text, r"2,700 Go packages: [\d to]+ minutes")
+        text = self.said(555, 2700, 2, 0.0, is_fetched=False)
+        self.assertIn("555 C files are compiled: about 1 minute on 2 CPUs.",
+                      text)
+        self.assertIn("2,700 Go packages of Kubernetes are compiled: about 5"
+                      " minutes on 2 CPUs, and the time to fetch", text)
+
+    def test_the_time_follows_the_packages_that_are_left_and_the_cpus(self):
+        for packages, cpus, minutes in ((2700, 1, "9 minutes on 1 CPU."),
+                                        (1350, 2, "3 minutes on 2 CPUs."),
+                                        (2700, 16, "1 minute on 16 CPUs.")):
+            self.assertIn(f"about {minutes}", self.said(0, packages, cpus, 0))
+
+    def test_other_work_is_part_of_the_time(self):
+        self.assertIn("about 50 minutes on 2 CPUs that have other work (load"
+                      " 20).", self.said(0, 2700, 2, 20.0))
 
     def test_nothing_is_announced_that_is_built_already(self):
-        self.program("bin/plimsoll-scheduler")
-        self.program("build/kubecluster")
-        self.assertEqual(self.run_script().stdout,
-                         "The demo itself takes 2 minutes.\n")
+        self.assertEqual(self.said(0, 0, 2, 0.0),
+                         "The demo itself takes 2 minutes.")
 
     def test_with_kubecluster_nothing_is_built_with_go(self):
-        self.program("bin/plimsoll-scheduler")
-        text = self.run_script(self.program("elsewhere")).stdout
+        text = self.said(0, None, 2, 0.0)
         self.assertIn("Nothing is built with Go", text)
         self.assertNotIn("packages", text)
 
+    def test_without_go_all_packages_count_as_left(self):
+        with unittest.mock.patch.object(announce_demo, "run",
+                                        return_value=None):
+            self.assertEqual(announce_demo.packages_left(), (2700, False))
+
     def test_a_kubecluster_that_is_no_program_is_refused_at_once(self):
-        for wrong in ("/nowhere/kubecluster", str(self.root)):
-            done = self.run_script(wrong)
+        for wrong in ("/nowhere/kubecluster", str(ROOT)):
+            done = subprocess.run(
+                [ROOT / "tests/e2e/announce_demo.py"], capture_output=True,
+                env=dict(os.environ, KUBECLUSTER=wrong), text=True,
+                check=False)
             self.assertEqual(done.returncode, 2)
             self.assertEqual(
                 done.stderr, f"make demo: KUBECLUSTER is '{wrong}', which is"
@@ -77,7 +76,7 @@ class Recipe(unittest.TestCase):
 
     def test_it_announces_first_and_fetches_no_test_tools(self):
         lines = self.recipe().splitlines()
-        self.assertIn("announce_demo.sh", lines[0])
+        self.assertIn("announce_demo.py", lines[0])
         self.assertIn("packages-run", lines[1])
         self.assertNotIn("packages-test", self.recipe())
 
@@ -94,21 +93,52 @@ class Recipe(unittest.TestCase):
 
 
 class Progress(unittest.TestCase):
-    def run_it(self, script):
-        short = "import progress, sys; progress.PERIOD_S = 0.05; " \
-            "sys.exit(progress.main('kubecluster', *sys.argv[1:]))"
-        return subprocess.run(
-            [sys.executable, "-c", short, "sh", "-c", script],
-            cwd=PROGRESS.parent, capture_output=True, text=True, timeout=20,
-            check=False)
+    def command(self, script, *options):
+        """Runs it in PROGRESS.parent and lets it print often."""
+        often = "import progress, sys; progress.PERIOD_S = 0.01; " \
+            "sys.exit(progress.main(*sys.argv[1:]))"
+        return [sys.executable, "-c", often, *options, "kubecluster", "sh",
+                "-c", script]
+
+    def run_it(self, script, *options):
+        return subprocess.run(self.command(script, *options),
+                              cwd=PROGRESS.parent, capture_output=True,
+                              text=True, check=False)
+
+    def run_until(self, said, script, *options):
+        """The build ends when `said` was printed."""
+        with tempfile.TemporaryDirectory() as folder:
+            # The build waits for a pipe, which this thread closes.
+            os.mkfifo(f"{folder}/end")
+            process = subprocess.Popen(
+                self.command(f"{script}; read _ <{folder}/end", *options),
+                cwd=PROGRESS.parent, stdout=subprocess.PIPE, text=True)
+            lines = []
+            for line in process.stdout:
+                lines.append(line)
+                if re.search(said, line):
+                    with open(f"{folder}/end", "w") as end:
+                        end.write("\n")
+                    break
+            process.stdout.read()
+            process.stdout.close()
+            self.assertEqual(process.wait(), 0)
+            self.assertRegex(lines[-1], said)
+            return lines
 
     def test_it_counts_packages_while_the_build_runs(self):
-        done = self.run_it(
-            "echo k8s.io/api/core/v1 >&2; echo internal/abi >&2; sleep 0.5")
-        self.assertEqual(done.returncode, 0)
-        self.assertEqual(done.stderr, "")
-        self.assertRegex(
-            done.stdout, r"kubecluster: 2 packages compiled after \d+ s\n")
+        self.run_until(
+            r"kubecluster: 2 packages compiled after \d+ s\n",
+            "echo k8s.io/api/core/v1 >&2; echo internal/abi >&2")
+
+    def test_it_counts_files_beside_their_total(self):
+        lines = self.run_until(
+            r"kubecluster: compiling 1 of 312 files, on \d+ CPUs?\n",
+            "echo build/release/lib/map.o >&2", "--of=312")
+        self.assertIn("compiling 0 of 312 files", lines[0])
+
+    def test_a_build_with_nothing_to_compile_is_silent(self):
+        self.assertEqual(self.run_it("true", "--of=0").stdout, "")
 
     def test_errors_of_the_build_are_passed_on_with_its_status(self):
         done = self.run_it("echo '# k8s.io/api' >&2;"
