@@ -205,8 +205,7 @@ class Flood:
         eventually("the watch looked on", lambda: self.watch.rounds >= until)
 
 
-@mark(timed="a report is stored within a second",
-      slow="thousands of connections")
+@mark(slow="thousands of connections")
 class FloodCase(unittest.TestCase):
     """Agents report to cls.aggregator, which begin() is given."""
 

@@ -37,10 +37,10 @@ thread_errors.install()
 
 def mark(**marks):
     """Marks a test class or one test for run_tests.py, with a reason as the
-    value. timed: the test has limits of time, so it runs when the others have
-    ended, one on each CPU. slow: the test takes more than about ten seconds;
-    `make check` leaves it out."""
-    if not marks.keys() <= {"timed", "slow"}:
+    value. slow: the test takes more than about ten seconds; `make check`
+    leaves it out. steady: the test guards data, so it gets no second chance
+    if it fails."""
+    if not marks.keys() <= {"slow", "steady"}:
         raise ValueError(f"no such marks: {marks}")
 
     def apply(test):

@@ -5,7 +5,8 @@ usage: run_case.py --list FILE ...   one line of JSON for each part
        run_case.py FILE PART         the tests of one part, or with "" all
 
 A part is a test class, or one method of a class that has no setUpClass. After
-the report of unittest comes a line "seconds: TEST SECONDS" for each test."""
+the report of unittest comes a line "seconds: TEST SECONDS" for each test, and
+"steady: TEST" for each that failed and is marked steady."""
 import importlib.util
 import json
 import pathlib
@@ -85,6 +86,15 @@ class Result(unittest.TextTestResult):
         self.lap(f"{type(test).__name__}.{test._testMethodName}")
 
 
+def steady_failures(result):
+    """The names of the tests that failed and are marked steady."""
+    for test, _ in result.failures + result.errors:
+        test = getattr(test, "test_case", test)  # a subtest's test
+        name = getattr(test, "_testMethodName", None)  # none: a fixture
+        if name and "steady" in harness.marks_of(type(test), name):
+            yield f"{type(test).__name__}.{name}"
+
+
 def run(path, part):
     module = load(path)
     loader = unittest.defaultTestLoader
@@ -96,6 +106,8 @@ def run(path, part):
     for name, seconds in result.seconds:
         if seconds >= 0.01:
             print(f"seconds: {name} {seconds:.2f}")
+    for name in sorted(set(steady_failures(result))):
+        print(f"steady: {name}")
     return 0 if result.wasSuccessful() else 1
 
 

@@ -15,10 +15,14 @@ usage: run_tests.py [OPTION ...] BUILD_DIR ...   unit and system tests, corpora
 --match=WORD runs the tests whose path or name contains WORD, and no others
 
 A NAME selects a file: "--e2e placement" runs tests/e2e/placement_test.py. Tests
-run side by side; those marked timed run last, one for each CPU. A program that
-dies without a summary counts as one failed test. A run without a passed test
-fails. The output of a failed test is printed; --node prints all output, because
-the output contains measurements."""
+run side by side. A program that dies without a summary counts as one failed
+test, and so does a program whose sanitizer reports something. A run without a
+passed test fails. The output of a failed test is printed; --node prints all
+output, because the output contains measurements.
+
+A test that fails runs again, alone, when all others have ended, but for those
+that second_chance.py names. If it passes then, it counts as passed, and a line
+"unsteady: TEST ..." before the last one names it."""
 import concurrent.futures
 import contextlib
 import json
@@ -35,12 +39,14 @@ import tempfile
 import threading
 import time
 
+import second_chance
+
 CPUS = os.cpu_count() or 1
 # System tests mostly wait, so more of them run than there are CPUs.
 SYSTEM_WORKERS = 4 * CPUS
 FOLDER_WORKERS = {"e2e": 2, "deploy": 2, "node": 1, "page": 2,
                   "kubevirt": 2, "descheduler": 1, "certmanager": 1}
-TIMEOUT_S = 600
+TIMEOUT_S = 1800  # a test that hangs; the busiest machine ends all others
 MEMORY_FREE = 2 << 30  # the temporary files of one run are smaller than this
 SLOWEST = 10
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -49,15 +55,33 @@ RUN_CASE = SUPPORT / "run_case.py"
 
 
 class Job:
-    """A command that runs one or more tests. where: the build, for printing."""
+    """A command that runs one or more tests. where: the build, for printing;
+    source: its file, if that is C code."""
 
-    def __init__(self, name, command, count, where="", env=None, marks=()):
+    def __init__(self, name, command, count, where="", env=None, marks=(),
+                 source=None):
         self.name, self.command, self.count = name, command, count
-        self.where, self.marks = where, marks
+        self.where, self.marks, self.source = where, marks, source
         self.env = os.environ | (env or {})
 
     def title(self, test=""):
         return " ".join(filter(None, (test or self.name, self.where)))
+
+
+class Outcome:
+    """What one run of a job came to."""
+
+    def __init__(self, job, code, output, seconds):
+        self.job, self.code, self.output = job, code, output
+        self.seconds = seconds
+        self.passed, self.failed, self.skipped = job.count(code, output)
+
+    def line(self):
+        mark = "FAIL" if self.failed else "ok"
+        return (f"{mark:5}{self.job.title()}  ({self.passed} passed"
+                + (f", {self.failed} failed" if self.failed else "")
+                + (f", {self.skipped} skipped" if self.skipped else "")
+                + f", {self.seconds:.1f} s)")
 
 
 class Tally:
@@ -66,23 +90,52 @@ class Tally:
     def __init__(self, shows_all=False):
         self.passed = self.failed = self.skipped = 0
         self.shows_all = shows_all
-        self.seconds = []  # (seconds, test)
+        self.failures = []  # the first outcome of each job that failed
+        self.unsteady = []  # lines
+        self.seconds = []   # (seconds, test)
         self.lock = threading.Lock()
 
-    def add(self, job, code, output, seconds):
-        passed, failed, skipped = job.count(code, output)
-        mark = "FAIL" if failed else "ok"
+    def count(self, outcome, sign=1):
+        self.passed += sign * outcome.passed
+        self.failed += sign * outcome.failed
+        self.skipped += sign * outcome.skipped
+
+    def add(self, outcome):
+        job = outcome.job
         with self.lock:
-            self.passed += passed
-            self.failed += failed
-            self.skipped += skipped
-            self.seconds += self.times(job, output) or [(seconds, job.title())]
-            print(f"{mark:5}{job.title()}  ({passed} passed"
-                  + (f", {failed} failed" if failed else "")
-                  + (f", {skipped} skipped" if skipped else "")
-                  + f", {seconds:.1f} s)", flush=True)
-            if failed or self.shows_all:
-                print(output, flush=True)
+            self.count(outcome)
+            self.seconds += (self.times(job, outcome.output)
+                             or [(outcome.seconds, job.title())])
+            print(outcome.line(), flush=True)
+            if outcome.failed:
+                self.failures.append(outcome)
+            if outcome.failed or self.shows_all:
+                print(outcome.output, flush=True)
+
+    def second_chances(self):
+        """The failures that may run again; says why others may not."""
+        if self.failed > second_chance.MOST:
+            print(f"{self.failed} tests failed: none gets a second chance")
+            return
+        for first in self.failures:
+            reason = second_chance.final_reason(
+                first.code, first.output, first.job.source)
+            if reason:
+                print(f"{first.job.title()} gets no second chance: {reason}")
+            else:
+                yield first
+
+    def add_second(self, first, second):
+        """The job of `first`, which failed, ran again."""
+        print("again, alone:", second.line(), flush=True)
+        if second.failed:
+            print(second.output, flush=True)
+            return
+        self.count(first, -1)
+        self.count(second)
+        kept = second_chance.keep_output(first.job.title(), first.output)
+        self.unsteady.append(f"unsteady: {first.job.title()} failed and passed"
+                             f" when it ran again alone; see {kept}")
 
     @staticmethod
     def times(job, output):
@@ -136,7 +189,8 @@ def unit_jobs(build):
     for source in sorted(pathlib.Path("tests/unit").rglob("test_*.c")):
         path = str(source.with_suffix(""))
         if os.access(f"{build}/{path}", os.X_OK):
-            yield Job(path, [f"{build}/{path}"], cmocka_counts, build)
+            yield Job(path, [f"{build}/{path}"], cmocka_counts, build,
+                      source=source)
     for corpus in sorted(pathlib.Path("tests/fuzz/corpus").iterdir()):
         path = f"tests/fuzz/replay_{corpus.name}"
         if os.access(f"{build}/{path}", os.X_OK):
@@ -182,27 +236,43 @@ class Runner:
         self.stopped = threading.Event()
 
     def run(self, job, env=None):
-        """Runs one job in a process group of its own, bounded in time."""
+        """Runs one job; adds what came of it."""
+        outcome = self.outcome(job, env)
+        if outcome:
+            self.tally.add(outcome)
+
+    def run_again(self, env=None):
+        """Gives the jobs that failed a second chance, one after the other."""
+        for first in self.tally.second_chances():
+            second = self.outcome(first.job, env)
+            if second:
+                self.tally.add_second(first, second)
+
+    def outcome(self, job, env=None):
+        """Runs one job in a process group of its own, bounded in time. None
+        if the runner was stopped."""
         if self.stopped.is_set():
-            return
+            return None
         start = time.monotonic()
-        with tempfile.TemporaryFile() as output:
+        with (tempfile.TemporaryFile() as output,
+              sanitizer_reports() as reports):
             process = subprocess.Popen(
-                job.command, env=job.env | (env or {}), stdout=output,
-                stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT,
-                start_new_session=True)
+                job.command, env=job.env | reports.env | (env or {}),
+                stdout=output, stdin=subprocess.DEVNULL,
+                stderr=subprocess.STDOUT, start_new_session=True)
             self.running.add(process)
             try:
                 code, note = process.wait(TIMEOUT_S), ""
             except subprocess.TimeoutExpired:
-                code, note = -1, f"\nstopped after {TIMEOUT_S} s\n"
+                code, note = 1, f"\nstopped after {TIMEOUT_S} s\n"
             self.end(process)
             output.seek(0)
             text = output.read().decode(errors="replace")
+            note += reports.text()
         if self.stopped.is_set():
-            return
-        self.tally.add(job, code, ANSI.sub("", text) + note,
-                       time.monotonic() - start)
+            return None
+        return Outcome(job, code or (1 if note else 0), ANSI.sub("", text)
+                       + note, time.monotonic() - start)
 
     def end(self, process):
         """Kills the process group: a test that died leaves its programs."""
@@ -260,6 +330,31 @@ def folder_in_memory():
         yield
 
 
+class Reports:
+    """Files into which the sanitizers of a job's programs write. A report is
+    seen also if the test does not look at the program."""
+
+    OPTIONS = ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS")
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.folder.chmod(0o1777)  # some tests run as another user
+        path = f"log_path={folder}/report"
+        self.env = {name: ":".join(filter(None, (os.environ.get(name), path)))
+                    for name in self.OPTIONS}
+
+    def text(self):
+        return "".join(f"\n--- {file.name}\n"
+                       + file.read_text(errors="replace")
+                       for file in sorted(self.folder.iterdir()))
+
+
+@contextlib.contextmanager
+def sanitizer_reports():
+    with tempfile.TemporaryDirectory(prefix="plimsoll-reports-") as folder:
+        yield Reports(folder)
+
+
 def set_sanitizers():
     os.environ.setdefault("ASAN_OPTIONS", "abort_on_error=0")
     os.environ.setdefault("LSAN_OPTIONS", "print_suppressions=0:suppressions="
@@ -279,6 +374,7 @@ def run_folder(runner, name, names):
             environments = stack.enter_context(
                 shared_cluster(len(environments)))
         runner.run_in(jobs, environments)
+        runner.run_again(environments[0])
 
 
 def run_builds(runner, builds, options):
@@ -295,12 +391,11 @@ def run_builds(runner, builds, options):
         print(f"no test matches '{word}'")
     # A slow test that begins last would run alone at the end.
     system.sort(key=lambda job: "slow" not in job.marks)
-    waiting = [job for job in system if "timed" not in job.marks]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for done in (pool.submit(runner.run_all, unit, CPUS),
-                     pool.submit(runner.run_all, waiting, SYSTEM_WORKERS)):
+                     pool.submit(runner.run_all, system, SYSTEM_WORKERS)):
             done.result()
-    runner.run_all([job for job in system if "timed" in job.marks], CPUS)
+    runner.run_again()
 
 
 def cpu_minutes():
@@ -326,6 +421,8 @@ def main(arguments):
     tally.print_slowest()
     print(f"took {(time.monotonic() - start) / 60:.1f} minutes, "
           f"{cpu_minutes():.1f} of CPU")
+    for line in tally.unsteady:
+        print(line)
     print(f"tests: {tally.passed} passed, {tally.failed} failed, "
           f"{tally.skipped} skipped", flush=True)
     return 1 if tally.failed or not tally.passed else 0

@@ -141,7 +141,7 @@ class Threads(unittest.TestCase):
 
 class Marks(unittest.TestCase):
     def test_a_test_has_the_marks_of_its_class_and_its_own(self):
-        @mark(timed="a")
+        @mark(steady="a")
         class Case:
             @mark(slow="b")
             def test_a(self):
@@ -149,8 +149,8 @@ class Marks(unittest.TestCase):
 
             def test_b(self):
                 """Has the mark of the class."""
-        self.assertEqual(marks_of(Case, "test_a"), {"timed": "a", "slow": "b"})
-        self.assertEqual(marks_of(Case, "test_b"), {"timed": "a"})
+        self.assertEqual(marks_of(Case, "test_a"), {"steady": "a", "slow": "b"})
+        self.assertEqual(marks_of(Case, "test_b"), {"steady": "a"})
 
     def test_a_mark_that_does_not_exist_is_refused(self):
         with self.assertRaises(ValueError):

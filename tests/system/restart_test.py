@@ -101,7 +101,6 @@ class Restarts(unittest.TestCase):
         eventually("the sample gets older", lambda: (
             aggregator.node("node-a")["age_s"] > first + 0.5))
 
-    @mark(timed="reports that come late are not in all live windows")
     def test_after_a_kill_the_windows_have_the_same_values(self):
         driver = Driver([self.machine]).start()
         self.addCleanup(driver.stop)
