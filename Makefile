@@ -758,7 +758,7 @@ lint: packages-lint ## format, clang-tidy, cppcheck, layers, banned calls
 
 .PHONY: tidy
 tidy: $(TIDY_DONE)
-build/tidy/%: % .clang-tidy | $(WIRE_HDRS) $(GEN)/version.h \
+build/tidy/%: % .clang-tidy tests/.clang-tidy | $(WIRE_HDRS) $(GEN)/version.h \
 		$(GEN)/preflight_script.h
 	@mkdir -p $(@D)
 	@$(TIDY) $< -- -std=c17 $(call tidy_flags,$<) 2> $@.err \

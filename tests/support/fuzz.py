@@ -15,7 +15,7 @@ import sys
 import time
 
 MAX_INPUT_BYTES = 65536
-INPUT_TIMEOUT_S = 10
+INPUT_TIMEOUT_S = 60
 MEMORY_MB = 2048
 # On top of SECONDS: for loading the corpus and for the last input.
 GRACE_S = 300
