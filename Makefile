@@ -263,6 +263,12 @@ WRAP_bench_cluster_copy = clock_monotonic_us
 WRAP_test_hour_scan = chunk_open chunk_close
 WRAP_test_ingest = clock_monotonic_us timer_start
 WRAP_test_request_body = store_names_find
+WRAP_fake_kubectl = clock_monotonic_us clock_wall_us call_run terminal_say \
+	terminal_lines_to_error terminal_confirm getrandom poll
+WRAP_test_cluster = $(WRAP_fake_kubectl) file_read_at
+WRAP_test_flights = $(WRAP_fake_kubectl)
+WRAP_test_waves_run = $(WRAP_fake_kubectl) flights_run
+WRAP_test_call = uv_timer_start terminal_lines_to_error
 define test_rule
 $(OUT)/$(1): $(OUT)/$(1).o $(call daemon_of,$(1).c) $(OUT)/tests/support.a \
 		$(ARCHIVES)
