@@ -383,16 +383,18 @@ static void an_order_that_a_signal_cut_off_may_have_been_given(void **state)
 
 static void a_name_without_random_numbers_is_of_time_and_process(void **state)
 {
-	scoped_free char *name = xasprintf("kubectl-plimsoll-%016" PRIx64,
-		fake_clock.wall_us ^ (uint64_t)getpid() << 48);
-	scoped_free char *order = xstrdup(ORDER("1", "x"));
+	static const char named[] = ORDER("1", "x");
+	const char *name = strstr(named, NAME);
+	scoped_free char *order = xasprintf(
+		"%.*skubectl-plimsoll-%016" PRIx64 "%s", (int)(name - named),
+		named, fake_clock.wall_us ^ (uint64_t)getpid() << 48,
+		name + strlen(NAME "1"));
 	const struct exchange calls[] = {
 		{ .call = order, .complaint = NOT_FOUND, .status = 1 },
 	};
 	struct error err;
 
 	(void)state;
-	memcpy(strstr(order, NAME), name, strlen(name));
 	plugin.has_no_random = true;
 	add("x", NULL, NULL);
 	given(calls);
