@@ -208,6 +208,43 @@ static void small_pods_do_not_make_a_large_chunk(void **state)
 	assert_int_equal(cells, REPORTS * REPORT_VMS_MAX);
 }
 
+/* The clock was set back by this, after the reports were stored. */
+static void rows_wait(struct fixture *f, uint64_t back_ms, int64_t left)
+{
+	uint64_t before_ms = f->now_ms;
+
+	f->now_ms -= back_ms;
+	fixture_pack_all(f);
+	f->now_ms = before_ms;
+	assert_int_equal(fixture_number(f, "SELECT count(*) FROM head"), left);
+}
+
+static void rows_stored_in_the_future_wait_as_long_as_others(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t due_ms = hour_ms + hour_ms / 12;
+
+	fixture_add_range(f, f->now_ms - 8 * hour_ms, 1, 11);
+	rows_wait(f, 0, 10);
+	rows_wait(f, 1, 10);
+	rows_wait(f, due_ms - 1, 10);
+	rows_wait(f, due_ms, 0);
+}
+
+static void rows_sampled_in_the_future_wait_for_that_time(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t base_ms = f->now_ms + 8 * hour_ms;
+
+	fixture_add_range(f, base_ms, 1, 11);
+	f->now_ms = base_ms;
+	rows_wait(f, 0, 10);
+	f->now_ms = base_ms + hour_ms;
+	rows_wait(f, 0, 10);
+	f->now_ms = base_ms + 2 * hour_ms;
+	rows_wait(f, 0, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +256,8 @@ int main(void)
 		fixture_test(each_day_is_read_from_its_own_table),
 		fixture_test(the_newest_stay_rows_and_all_are_read_in_order),
 		fixture_test(packed_reports_are_not_stored_again),
+		fixture_test(rows_stored_in_the_future_wait_as_long_as_others),
+		fixture_test(rows_sampled_in_the_future_wait_for_that_time),
 		fixture_test(small_pods_do_not_make_a_large_chunk),
 	};
 
