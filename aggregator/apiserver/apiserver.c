@@ -62,32 +62,24 @@ static void add_header(void *owner, const char *name, const char *value)
 	}
 }
 
-static int read_account(struct account *out, const struct front_proxy *proxy,
+/* The user whom the front proxy names. */
+static int identify(struct account *out, const struct front_proxy *proxy,
 	const struct httpd_request *request, struct error *err)
 {
 	scoped_free struct headers *headers = xcalloc(1, sizeof(*headers));
+	char certificate[HTTPD_CLIENT_NAME_MAX];
+	int r = httpd_client_name(certificate, request, err);
 
+	if (r < 0) {
+		return r;
+	}
 	httpd_each_header(request, add_header, headers);
 	if (headers->is_full) {
 		return error_set(err, -E2BIG, "more than %d headers",
 			HEADERS_MAX);
 	}
-	return front_proxy_account(out, proxy, headers->items, headers->count,
-		err);
-}
-
-/* The user whom the front proxy names, or an error: only the front proxy's
- * certificate makes its headers worth reading. */
-static int identify(struct account *out, const struct front_proxy *proxy,
-	const struct httpd_request *request, struct error *err)
-{
-	char name[HTTPD_CLIENT_NAME_MAX];
-	int r = httpd_client_name(name, request, err);
-
-	if (r == 0) {
-		r = front_proxy_check_name(proxy, name, err);
-	}
-	return r == 0 ? read_account(out, proxy, request, err) : r;
+	return front_proxy_account(out, proxy, certificate, headers->items,
+		headers->count, err);
 }
 
 /* ---- documents ---- */

@@ -139,7 +139,7 @@ int front_proxy_read(struct front_proxy **out,
 
 /* ---- a request ---- */
 
-int front_proxy_check_name(const struct front_proxy *proxy, const char *name,
+static int check_name(const struct front_proxy *proxy, const char *name,
 	struct error *err)
 {
 	for (size_t i = 0; i < proxy->allowed.count; i++) {
@@ -274,8 +274,8 @@ static void find(struct found *found, const struct front_proxy *proxy,
 }
 
 int front_proxy_account(struct account *out, const struct front_proxy *proxy,
-	const struct front_proxy_header *headers, size_t count,
-	struct error *err)
+	const char *certificate, const struct front_proxy_header *headers,
+	size_t count, struct error *err)
 {
 	const struct request request = { headers, count };
 	struct found found = { 0 };
@@ -283,8 +283,11 @@ int front_proxy_account(struct account *out, const struct front_proxy *proxy,
 		.user = first_value(&request, &proxy->user),
 		.uid = first_value(&request, &proxy->uid),
 	};
-	int r;
+	int r = check_name(proxy, certificate, err);
 
+	if (r < 0) {
+		return r;
+	}
 	if (names.user == NULL) {
 		return error_set(err, -EACCES, "the front proxy names no user");
 	}

@@ -29,13 +29,11 @@ void front_proxy_free(struct front_proxy *proxy); /* NULL is fine */
 /* The authorities of the proxy's certificate, PEM. Borrowed. */
 const char *front_proxy_ca(const struct front_proxy *proxy);
 
-/* The name of a verified certificate. -EACCES: it is not the proxy's. */
-must_check int front_proxy_check_name(const struct front_proxy *proxy,
-	const char *name, struct error *err);
-
-/* The user whom the proxy's headers name; the caller calls account_fini().
- * -EACCES: they name none; -E2BIG: with too many groups or attributes. */
+/* The user whom the headers name, if the verified certificate with this name is
+ * the proxy's; the caller calls account_fini().
+ * -EACCES: it is not, or the headers name no user; -E2BIG: with too many groups
+ * or attributes. */
 must_check int front_proxy_account(struct account *out,
-	const struct front_proxy *proxy,
+	const struct front_proxy *proxy, const char *certificate,
 	const struct front_proxy_header *headers, size_t count,
 	struct error *err);

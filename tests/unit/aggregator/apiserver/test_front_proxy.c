@@ -37,6 +37,23 @@ static struct front_proxy *usual(void)
 	return proxy;
 }
 
+/* Reads a header that names anna, with a certificate of this name. */
+static int ask(const struct front_proxy *proxy, const char *certificate,
+	struct error *err)
+{
+	static const struct front_proxy_header header = { "X-Remote-User",
+		"anna" };
+	struct account account;
+	int r = front_proxy_account(&account, proxy, certificate, &header, 1,
+		err);
+
+	if (r == 0) {
+		assert_string_equal(account.user, "anna");
+		account_fini(&account);
+	}
+	return r;
+}
+
 static void only_the_named_certificates_are_the_proxys(void **state)
 {
 	struct front_proxy *proxy = usual();
@@ -44,10 +61,12 @@ static void only_the_named_certificates_are_the_proxys(void **state)
 
 	(void)state;
 	assert_string_equal(front_proxy_ca(proxy), "PEM");
-	assert_int_equal(front_proxy_check_name(proxy, "proxy", NULL), 0);
-	assert_int_equal(front_proxy_check_name(proxy, "b", NULL), 0);
-	assert_int_equal(front_proxy_check_name(proxy, "Proxy", &err), -EACCES);
-	assert_int_equal(front_proxy_check_name(proxy, "", &err), -EACCES);
+	assert_int_equal(ask(proxy, "proxy", NULL), 0);
+	assert_int_equal(ask(proxy, "b", NULL), 0);
+	assert_int_equal(ask(proxy, "Proxy", &err), -EACCES);
+	assert_string_equal(err.text,
+		"'Proxy' is not the name of a front proxy");
+	assert_int_equal(ask(proxy, "", &err), -EACCES);
 	front_proxy_free(proxy);
 }
 
@@ -60,8 +79,7 @@ static void an_empty_list_of_names_admits_nobody(void **state)
 	(void)state;
 	for (size_t i = 0; i < count_of(empty); i++) {
 		assert_int_equal(read(&proxy, empty[i]), 0);
-		assert_int_equal(front_proxy_check_name(proxy, "x", &err),
-			-EACCES);
+		assert_int_equal(ask(proxy, "x", &err), -EACCES);
 		assert_non_null(strstr(err.text, "empty list"));
 		front_proxy_free(proxy);
 	}
@@ -101,7 +119,7 @@ static void headers_name_the_user_with_groups_uid_and_extra(void **state)
 	struct account account;
 
 	(void)state;
-	assert_int_equal(front_proxy_account(&account, proxy, headers,
+	assert_int_equal(front_proxy_account(&account, proxy, "proxy", headers,
 				 count_of(headers), NULL),
 		0);
 	assert_string_equal(account.user, "anna");
@@ -125,7 +143,7 @@ static void without_a_user_nobody_asks(void **state)
 	struct error err;
 
 	(void)state;
-	assert_int_equal(front_proxy_account(&account, proxy, headers,
+	assert_int_equal(front_proxy_account(&account, proxy, "proxy", headers,
 				 count_of(headers), &err),
 		-EACCES);
 	assert_string_equal(err.text, "the front proxy names no user");
@@ -145,7 +163,7 @@ static void too_many_groups_are_refused(void **state)
 		headers[i] =
 			(struct front_proxy_header){ "X-Remote-Group", "g" };
 	}
-	assert_int_equal(front_proxy_account(&account, proxy, headers,
+	assert_int_equal(front_proxy_account(&account, proxy, "proxy", headers,
 				 count_of(headers), NULL),
 		-E2BIG);
 	front_proxy_free(proxy);
