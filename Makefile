@@ -224,7 +224,7 @@ WRAP_test_faults = pread openat readdir inotify_init1
 WRAP_test_kvm_faults = ioctl kvm_guest_is_known kvm_guest_run
 WRAP_test_spool_faults = mkdir open openat flock fdopendir readdir fstatat \
 	pread write ftruncate unlinkat close
-WRAP_test_schedule = clock_monotonic_us timer_start
+WRAP_test_schedule = clock_monotonic_us timer_start aggregators_open
 WRAP_test_question_client = clock_monotonic_us
 WRAP_test_binding_cycle = clock_monotonic_us timer_start
 WRAP_test_informers = clock_monotonic_us timer_start
@@ -263,6 +263,7 @@ WRAP_bench_cluster_copy = clock_monotonic_us
 WRAP_test_hour_scan = chunk_open chunk_close
 WRAP_test_ingest = clock_monotonic_us timer_start
 WRAP_test_request_body = store_names_find
+WRAP_test_decision_upload = log_allow log_write
 WRAP_fake_kubectl = clock_monotonic_us clock_wall_us call_run terminal_say \
 	terminal_lines_to_error terminal_confirm getrandom poll
 WRAP_test_cluster = $(WRAP_fake_kubectl) file_read_at

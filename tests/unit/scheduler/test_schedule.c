@@ -1,6 +1,8 @@
 #include "scheduler/schedule.h"
 
+#include "scheduler/loads/aggregators.h"
 #include "tests/unit/scheduler/fake_cluster.h"
+#include "tests/unit/scheduler/given_load.h"
 
 #define HOUR_US UINT64_C(3600000000)
 
@@ -420,6 +422,60 @@ static void a_deleted_pod_wakes_the_queue_before_its_failure(void **state)
 	answer_all();
 }
 
+/* ---- loads ---- */
+
+/* How the scheduler receives the load of a node. */
+static struct aggregators_options receiver;
+
+int __real_aggregators_open(struct aggregators *out, uv_loop_t *loop,
+	const struct aggregators_options *options, struct error *err);
+int __wrap_aggregators_open(struct aggregators *out, uv_loop_t *loop,
+	const struct aggregators_options *options, struct error *err);
+int __wrap_aggregators_open(struct aggregators *out, uv_loop_t *loop,
+	const struct aggregators_options *options, struct error *err)
+{
+	receiver = *options;
+	return __real_aggregators_open(out, loop, options, err);
+}
+
+static void deliver_load(enum kvm_state kvm_state)
+{
+	struct node_load load = given_load(1, 0);
+	char name[] = "n1";
+
+	load.name = name;
+	load.kvm_state = kvm_state;
+	receiver.on_node(receiver.owner, &load, (int64_t)clock_monotonic_us());
+}
+
+/* Whether a load of n1 wakes p, which then is tried again in vain. */
+static bool wakes_p(enum kvm_state kvm_state)
+{
+	const struct scheduler_view view = schedule_view(world.sched);
+	const struct queued_pod *p = queue_find(view.queue, "p");
+	bool is_woken;
+
+	assert_int_equal(p->state, QUEUED_UNSCHEDULABLE);
+	deliver_load(kvm_state);
+	is_woken = p->state == QUEUED_READY;
+	world.ahead_us += QUEUE_BACKOFF_US;
+	take_turns();
+	answer_all();
+	return is_woken;
+}
+
+/* But not each report of a node wakes them. */
+static void new_load_wakes_unschedulable_pods(void **state)
+{
+	(void)state;
+	fill_node();
+	assert_true(wakes_p(KVM_OK)); /* the first load of n1 */
+	assert_false(wakes_p(KVM_OK));
+	assert_true(wakes_p(KVM_MISSING));
+	world.ahead_us += 10000000;
+	assert_true(wakes_p(KVM_MISSING));
+}
+
 /* ---- VMs that failed, and that move ---- */
 
 static void deliver_launcher(const char *name, const char *labels,
@@ -542,6 +598,7 @@ int main(void)
 		SCHEDULE_TEST(a_source_that_succeeded_counts_no_more),
 		SCHEDULE_TEST(a_failed_pod_wakes_the_queue_before_its_deletion),
 		SCHEDULE_TEST(a_deleted_pod_wakes_the_queue_before_its_failure),
+		SCHEDULE_TEST(new_load_wakes_unschedulable_pods),
 		SCHEDULE_TEST(
 			requeues_a_pod_whose_volumes_are_not_bound_in_time),
 		ELECTION_TEST(

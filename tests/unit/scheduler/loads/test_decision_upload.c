@@ -12,6 +12,41 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The lines of the log about dropped records. */
+static struct {
+	unsigned lines;
+	uint64_t dropped; /* by the last line */
+} logged;
+
+bool __wrap_log_allow(struct log_limit *limit, uint64_t now_us,
+	uint64_t interval_us, uint64_t *suppressed);
+bool __wrap_log_allow(struct log_limit *limit, uint64_t now_us,
+	uint64_t interval_us, uint64_t *suppressed)
+{
+	(void)limit;
+	(void)now_us;
+	(void)interval_us;
+	if (suppressed != NULL) {
+		*suppressed = 0;
+	}
+	return true;
+}
+
+void __wrap_log_write(enum log_level level, const char *file, int line,
+	const char *message, const struct log_field *fields);
+void __wrap_log_write(enum log_level level, const char *file, int line,
+	const char *message, const struct log_field *fields)
+{
+	(void)level;
+	(void)file;
+	(void)line;
+	(void)message;
+	if (fields->key != NULL && strcmp(fields->key, "dropped") == 0) {
+		logged.lines++;
+		logged.dropped = (uint64_t)fields->number;
+	}
+}
+
 /* A minimal aggregator on the same event loop. */
 struct fixture {
 	struct fake_aggregator aggregator;
@@ -87,6 +122,7 @@ static int setup(void **state)
 	static struct fixture f;
 
 	f = (struct fixture){ 0 };
+	memset(&logged, 0, sizeof(logged));
 	fake_aggregator_open(&f.aggregator,
 		(struct mq_server_options){ .serve = serve, .owner = &f });
 	assert_int_equal(open_upload(&f, &f.upload), 0);
@@ -194,6 +230,7 @@ static void sends_records_again_that_were_not_stored(void **state)
 	add(f, 1, 1);
 	run_until_taken(f, 1);
 	assert_int_equal(f->batches, 2);
+	assert_int_equal(logged.lines, 0);
 }
 
 static void one_refused_record_does_not_hold_back_the_others(void **state)
@@ -206,6 +243,23 @@ static void one_refused_record_does_not_hold_back_the_others(void **state)
 	assert_int_equal(f->last_wall, 100);
 }
 
+/* And not the batches of others in which it was refused. */
+static void a_refused_record_counts_as_dropped(void **state)
+{
+	struct fixture *f = *state;
+
+	f->invalid = 37;
+	add(f, 1, 100);
+	run_until_taken(f, 99);
+	assert_int_equal(logged.lines, 1);
+	assert_int_equal(logged.dropped, 1);
+	f->invalid = 101;
+	add(f, 101, 102);
+	run_until_taken(f, 100);
+	assert_int_equal(logged.lines, 2);
+	assert_int_equal(logged.dropped, 2);
+}
+
 static void drops_the_oldest_records_above_the_limit(void **state)
 {
 	struct fixture *f = *state;
@@ -215,6 +269,8 @@ static void drops_the_oldest_records_above_the_limit(void **state)
 	/* except for the first batch. */
 	run_until_taken(f, RECORD_UPLOAD_MAX + WIRE_DECISIONS_MAX);
 	assert_int_equal(f->last_wall, RECORD_UPLOAD_MAX + 100);
+	/* Nobody knows yet that the first batch arrives. */
+	assert_int_equal(logged.dropped, 100);
 }
 
 static void keeps_no_records_without_aggregators(void **state)
@@ -240,6 +296,7 @@ int main(void)
 		test(sends_hello_if_the_aggregator_asks),
 		test(sends_records_again_that_were_not_stored),
 		test(one_refused_record_does_not_hold_back_the_others),
+		test(a_refused_record_counts_as_dropped),
 		test(drops_the_oldest_records_above_the_limit),
 		test(keeps_no_records_without_aggregators),
 	};
