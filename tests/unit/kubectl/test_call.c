@@ -45,6 +45,17 @@ int __wrap_uv_timer_start(uv_timer_t *timer, uv_timer_cb fire, uint64_t first,
 	return 0;
 }
 
+/* A call closes all that it opened. */
+int __real_uv_loop_close(uv_loop_t *loop);
+int __wrap_uv_loop_close(uv_loop_t *loop);
+int __wrap_uv_loop_close(uv_loop_t *loop)
+{
+	int r = __real_uv_loop_close(loop);
+
+	assert_int_equal(r, 0);
+	return r;
+}
+
 void __wrap_terminal_lines_to_error(const char *lines, size_t len);
 void __wrap_terminal_lines_to_error(const char *lines, size_t len)
 {

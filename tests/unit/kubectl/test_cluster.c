@@ -259,6 +259,7 @@ static void warnings_of_a_success_are_shown(void **state)
 	static const char *const get[] = { "get", NULL };
 	static const struct exchange calls[] = {
 		{ .call = "get", .complaint = "Warning: old\n" },
+		{ .call = "get", .complaint = "!" },
 	};
 
 	(void)state;
@@ -266,6 +267,9 @@ static void warnings_of_a_success_are_shown(void **state)
 	assert_int_equal(cluster_run(NULL, &plugin.cluster, get, NULL, NULL),
 		0);
 	assert_said("! Warning: old\n");
+	assert_int_equal(cluster_run(NULL, &plugin.cluster, get, NULL, NULL),
+		0);
+	assert_said("! !");
 	assert_complaint("");
 }
 
