@@ -269,6 +269,8 @@ WRAP_fake_kubectl = clock_monotonic_us clock_wall_us call_run terminal_say \
 WRAP_test_cluster = $(WRAP_fake_kubectl) file_read_at
 WRAP_test_flights = $(WRAP_fake_kubectl)
 WRAP_test_waves_run = $(WRAP_fake_kubectl) flights_run
+WRAP_test_node_vms = $(WRAP_fake_kubectl)
+WRAP_test_plan_view = $(WRAP_fake_kubectl)
 WRAP_test_call = uv_timer_start uv_loop_close terminal_lines_to_error
 define test_rule
 $(OUT)/$(1): $(OUT)/$(1).o $(call daemon_of,$(1).c) $(OUT)/tests/support.a \
