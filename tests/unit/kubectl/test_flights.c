@@ -540,8 +540,8 @@ static void a_right_that_is_missing_ends_the_run_at_once(void **state)
 /* Two that move, one that then has arrived, one that waits. */
 static void add_four(void)
 {
-	add("v", NULL, NAME "l");
 	add("x", NULL, NAME "m");
+	add("v", NULL, NAME "l");
 	add("y", NULL, NAME "n");
 	add("z", NULL, NULL);
 	plugin.ctrl_c_wait = 1;
@@ -549,13 +549,13 @@ static void add_four(void)
 
 /* The look at them, and what it says. */
 #define FOUR_LOOKS                                                             \
-	{ .call = LOOK("l"), .out = MOVED("n2") },                             \
-		{ .call = LOOK("m"), .out = PHASE("Running") },                \
+	{ .call = LOOK("m"), .out = PHASE("Running") },                        \
+		{ .call = LOOK("l"), .out = MOVED("n2") },                     \
 	{                                                                      \
 		.call = LOOK("n"), .out = PHASE("Running")                     \
 	}
 #define FOUR_SAID                                                              \
-	"a/v: moved to n2 after 0s\na/x: Running\na/y: Running\n"              \
+	"a/x: Running\na/v: moved to n2 after 0s\na/y: Running\n"              \
 	"? \nCancel 2 migrations that move now?\n"
 
 static void ctrl_c_leaves_migrations_if_the_user_says_no(void **state)
