@@ -1,6 +1,7 @@
 #include "kubectl/cluster.h"
 
 #include "kube/json_value.h"
+#include "kubectl/call.h"
 #include "lib/files.h"
 #include "tests/support/fake_kubectl.h"
 
@@ -306,6 +307,27 @@ static void an_api_that_is_not_served_is_explained(void **state)
 	explains(CLUSTER_KUBEVIRT "/x", NO_RESOURCE, no_kubevirt);
 }
 
+static void the_longest_complaint_leaves_room_for_the_explanation(void **state)
+{
+	scoped_free char *complaint = xcalloc(CALL_COMPLAINT_MAX + 1, 1);
+	const struct exchange calls[] = {
+		{ .call = "get --raw " CLUSTER_API "/nodes",
+			.complaint = complaint,
+			.status = 1 },
+	};
+	struct json_value *out = NULL;
+	const struct buffer *text = &plugin.cluster.complaint;
+
+	(void)state;
+	memset(complaint, 'x', CALL_COMPLAINT_MAX);
+	memcpy(complaint, NO_SERVICE, sizeof(NO_SERVICE) - 1);
+	given(calls);
+	assert_true(cluster_get(&out, &plugin.cluster, CLUSTER_API "/nodes",
+			    NULL) < 0);
+	assert_true(text->len > CALL_COMPLAINT_MAX);
+	assert_non_null(strstr(text->data, "is registered"));
+}
+
 static void other_failures_are_left_as_kubectl_told_them(void **state)
 {
 	(void)state;
@@ -541,6 +563,8 @@ int main(void)
 		cluster_test(shown_calls_that_succeed_told_nothing),
 		cluster_test(warnings_of_a_success_are_shown),
 		cluster_test(an_api_that_is_not_served_is_explained),
+		cluster_test(
+			the_longest_complaint_leaves_room_for_the_explanation),
 		cluster_test(other_failures_are_left_as_kubectl_told_them),
 		cluster_test(a_list_has_the_objects_of_all_pages),
 		cluster_test(a_list_keeps_the_query_of_its_path),
