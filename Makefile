@@ -264,14 +264,17 @@ WRAP_test_hour_scan = chunk_open chunk_close
 WRAP_test_ingest = clock_monotonic_us timer_start
 WRAP_test_request_body = store_names_find
 WRAP_test_decision_upload = log_allow log_write
-WRAP_fake_kubectl = clock_monotonic_us clock_wall_us call_run terminal_say \
-	terminal_lines_to_error terminal_confirm getrandom poll
+WRAP_live_blocks = calloc reallocarray strdup strndup vasprintf __vasprintf_chk \
+	free
+WRAP_fake_kubectl = $(WRAP_live_blocks) clock_monotonic_us clock_wall_us \
+	call_run terminal_say terminal_lines_to_error terminal_confirm getrandom \
+	poll
 WRAP_test_cluster = $(WRAP_fake_kubectl) file_read_at
 WRAP_test_flights = $(WRAP_fake_kubectl)
 WRAP_test_waves_run = $(WRAP_fake_kubectl) flights_run
 WRAP_test_node_vms = $(WRAP_fake_kubectl)
 WRAP_test_plan_view = $(WRAP_fake_kubectl)
-WRAP_test_call = uv_timer_start uv_loop_close terminal_lines_to_error
+WRAP_test_call = $(WRAP_live_blocks) uv_timer_start uv_loop_close terminal_lines_to_error
 define test_rule
 $(OUT)/$(1): $(OUT)/$(1).o $(call daemon_of,$(1).c) $(OUT)/tests/support.a \
 		$(ARCHIVES)

@@ -3,6 +3,7 @@
 #include "kubectl/call.h"
 #include "kubectl/terminal.h"
 #include "lib/clock.h"
+#include "tests/support/live_blocks.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -67,6 +68,7 @@ int plugin_setup(void **state)
 {
 	(void)state;
 	memset(&plugin, 0, sizeof(plugin));
+	plugin.blocks = live_blocks();
 	plugin.said = BUFFER_MAX(64 << 10);
 	cluster_init(&plugin.cluster, &plugin.flags);
 	return 0;
@@ -80,6 +82,7 @@ int plugin_teardown(void **state)
 	assert_false(is_ctrl_c_blocked());
 	cluster_fini(&plugin.cluster);
 	buffer_fini(&plugin.said);
+	assert_int_equal(live_blocks(), plugin.blocks);
 	return 0;
 }
 

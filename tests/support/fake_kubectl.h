@@ -32,6 +32,7 @@ extern struct plugin {
 	unsigned waits, ctrl_c_wait; /* Ctrl-C comes in that wait; 0: never */
 	unsigned char numbers;	     /* random ones that were given */
 	bool has_no_random;
+	size_t blocks; /* of memory, when the test began */
 } plugin;
 
 /* It stands still until somebody moves it. */
@@ -55,6 +56,6 @@ void assert_said(const char *text);
 void assert_complaint(const char *text);
 
 /* The teardown also checks that all calls came, that all that was said was
- * checked, and that Ctrl-C ends the plugin again. */
+ * checked, that Ctrl-C ends the plugin again and that all memory is free. */
 int plugin_setup(void **state);
 int plugin_teardown(void **state);

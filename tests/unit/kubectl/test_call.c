@@ -2,6 +2,7 @@
 
 #include "lib/memory.h"
 #include "tests/support/cm.h"
+#include "tests/support/live_blocks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +19,7 @@ static struct {
 	unsigned starts; /* of the timer */
 	char told[64];	 /* what was shown at its end */
 	int answer_fd;	 /* where the user answers; -1: nowhere */
+	size_t blocks;	 /* of memory, when the test began */
 } quiet;
 
 static void answer(void)
@@ -71,6 +73,14 @@ static int setup(void **state)
 	(void)state;
 	memset(&quiet, 0, sizeof(quiet));
 	quiet.answer_fd = -1;
+	quiet.blocks = live_blocks();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	assert_int_equal(live_blocks(), quiet.blocks);
 	return 0;
 }
 
@@ -356,7 +366,7 @@ static void arguments_beyond_the_maximum_are_left_out(void **state)
 	call_argv_free(argv);
 }
 
-#define call_test(test) cmocka_unit_test_setup(test, setup)
+#define call_test(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
 {

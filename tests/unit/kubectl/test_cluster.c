@@ -524,6 +524,7 @@ static void in_a_pod_the_namespace_is_the_pods(void **state)
 		{ "pod", "account", "pod" },
 		{ "no name", "account", "account" },
 		{ NULL, "account", "account" },
+		{ NULL, "a", "a" },
 		{ NULL, "no name", "default" },
 		{ NULL, "", "default" },
 		{ NULL, NULL, "default" },
