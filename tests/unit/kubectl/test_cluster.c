@@ -114,11 +114,13 @@ static void objects_are_got_and_posted_at_a_path(void **state)
 			.out = "{\"b\":3}" },
 	};
 	struct json_value *got = NULL, *posted = NULL;
+	struct error err = { 0 };
 	double number = 0;
 
 	(void)state;
 	given(calls);
-	assert_int_equal(cluster_get(&got, &plugin.cluster, NODES, NULL), 0);
+	assert_int_equal(cluster_get(&got, &plugin.cluster, NODES, &err), 0);
+	assert_string_equal(err.text, "");
 	assert_true(json_value_number(&number, json_value_get(got, "a")));
 	assert_true(number == 1);
 	assert_int_equal(cluster_post(&posted, &plugin.cluster, NODES,
