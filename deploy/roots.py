@@ -4,7 +4,6 @@ libraries that they need. Needs mmdebstrap and root.
 A chroot is of this machine's architecture. Programs for another one are
 compiled there by a cross compiler; their libraries are in a sysroot inside the
 chroot, in which nothing is run."""
-import filecmp
 import hashlib
 import os
 import pathlib
@@ -109,26 +108,15 @@ class Builder:
         return have + self.query("-W", "-f", lines) * self.is_cross
 
     def copy_sources(self):
-        """Copies the tracked files as they are in this checkout. A file that
-        is the same keeps its time, so that make compiles only the others."""
+        """Copies the tracked files as they are in this checkout."""
         tree = self.chroot / TREE
-        names = {name for name in git(
-            "ls-files", "-z", "Makefile", "deploy", "lib", "proto", "kube",
-            "auth", "page", PLUGIN, *PROGRAMS).split("\0")
-            if name and (ROOT / name).is_file()}
-        for root in tree.glob("build/root-*"):
-            shutil.rmtree(root) if root.is_dir() else root.unlink()
-        for old in tree.rglob("*"):
-            name = str(old.relative_to(tree))
-            if (old.is_file() and name not in names
-                    and not name.startswith(("build/", "bin/"))):
-                old.unlink()
-        for name in names:
-            new = tree / name
-            if new.exists() and filecmp.cmp(ROOT / name, new, shallow=False):
-                continue
-            new.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, new)
+        shutil.rmtree(tree, ignore_errors=True)
+        for name in git("ls-files", "-z", "Makefile", "deploy", "lib", "proto",
+                        "kube", "auth", "page", PLUGIN,
+                        *PROGRAMS).split("\0"):
+            if name and (ROOT / name).is_file():
+                (tree / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / name, tree / name)
 
     def compile(self, names, facts):
         self.copy_sources()
