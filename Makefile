@@ -219,32 +219,33 @@ $(PLUGIN): $(call objects,kubectl) $(ARCHIVES)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # A test links the daemon it is about, without main.c, and the rooms below.
-# WRAP_test_x names the functions that it stands in for (ld's --wrap).
+# WRAP_test_x names the functions that it stands in for (ld's --wrap). The clock
+# of a unit test is tests/support/fake_clock.h.
+FAKE_CLOCK = clock_monotonic_us clock_wall_us uv_now uv_cond_timedwait
+FAKE_TIMERS = timer_new timer_start timer_stop timer_close
 WRAP_test_faults = pread openat readdir inotify_init1
 WRAP_test_kvm_faults = ioctl kvm_guest_is_known kvm_guest_run
 WRAP_test_spool_faults = mkdir open openat flock fdopendir readdir fstatat \
 	pread write ftruncate unlinkat close
-WRAP_test_schedule = clock_monotonic_us timer_start aggregators_open
-WRAP_test_question_client = clock_monotonic_us
-WRAP_test_binding_cycle = clock_monotonic_us timer_start
-WRAP_test_informers = clock_monotonic_us timer_start
+WRAP_test_schedule = $(FAKE_TIMERS) aggregators_open
+WRAP_test_binding_cycle = $(FAKE_TIMERS)
+WRAP_test_informers = $(FAKE_TIMERS)
 WRAP_test_node_log = log_write
 WRAP_test_http = free realloc uv_poll_init_socket
 WRAP_test_admission_check = timer_new timer_start timer_close log_write \
 	webhook_certificate
-WRAP_test_issuer = timer_new timer_start timer_close clock_monotonic_us
-WRAP_test_mq_unfinished = clock_monotonic_us getsockopt
+WRAP_test_issuer = timer_new timer_start timer_close
+WRAP_test_mq_unfinished = getsockopt mq_unfinished_check
 WRAP_test_mq = mq_unfinished_end
-WRAP_test_mq_tls = clock_monotonic_us mq_file_end
-WRAP_test_tls_watch = clock_wall_us clock_monotonic_us log_write
-WRAP_test_mover = clock_monotonic_us clock_wall_us timer_new timer_start \
-	timer_stop timer_close
+WRAP_test_httpd_linger = $(FAKE_TIMERS)
+WRAP_test_mq_tls = mq_file_end
+WRAP_test_tls_watch = log_write
+WRAP_test_mover = $(FAKE_TIMERS)
 WRAP_test_mover_pressure = $(WRAP_test_mover)
 WRAP_test_mover_choice = $(WRAP_test_mover)
-WRAP_test_move_history = clock_monotonic_us
-WRAP_test_room_report = clock_monotonic_us
 WRAP_test_mover_flights = $(WRAP_test_mover)
 WRAP_test_mover_terms = $(WRAP_test_mover)
+WRAP_test_mover_room = $(WRAP_test_mover)
 WRAP_test_make_room = $(WRAP_test_mover)
 WRAP_test_make_room_ends = $(WRAP_test_mover)
 WRAP_test_make_room_leaders = $(WRAP_test_mover)
@@ -254,37 +255,39 @@ WRAP_test_make_room_place = $(WRAP_test_mover)
 WRAP_test_moves = mover_new mover_parts planner_new room_report_new \
 	room_report_ask room_report_close question_client_tell \
 	room_report_forget
-WRAP_test_planner = clock_monotonic_us
-WRAP_test_answers = timer_start
-WRAP_test_api_outlook = clock_monotonic_us questions_ask questions_cancel \
-	httpd_reply httpd_reply_error
-WRAP_test_mover_room = $(WRAP_test_mover)
+WRAP_test_answers = $(FAKE_TIMERS)
+WRAP_test_api_outlook = questions_ask questions_cancel httpd_reply \
+	httpd_reply_error
 WRAP_bench_cluster_copy = clock_monotonic_us
 WRAP_test_hour_scan = chunk_open chunk_close
-WRAP_test_ingest = clock_monotonic_us timer_start
+WRAP_test_ingest = timer_start commit_interval_us sqlite3_busy_timeout
 WRAP_test_request_body = store_names_find
 WRAP_test_decision_upload = log_allow log_write
 WRAP_live_blocks = calloc reallocarray strdup strndup vasprintf __vasprintf_chk \
 	free
-WRAP_fake_kubectl = $(WRAP_live_blocks) clock_monotonic_us clock_wall_us \
-	call_run terminal_say terminal_lines_to_error terminal_confirm getrandom \
-	poll
+WRAP_fake_kubectl = $(WRAP_live_blocks) call_run terminal_say \
+	terminal_lines_to_error terminal_confirm getrandom poll
 WRAP_test_cluster = $(WRAP_fake_kubectl) file_read_at
 WRAP_test_flights = $(WRAP_fake_kubectl)
 WRAP_test_waves_run = $(WRAP_fake_kubectl) flights_run
 WRAP_test_node_vms = $(WRAP_fake_kubectl)
 WRAP_test_plan_view = $(WRAP_fake_kubectl)
 WRAP_test_call = $(WRAP_live_blocks) uv_timer_start uv_loop_close terminal_lines_to_error
+# $(call test_rule,PROGRAM,OBJECTS,FUNCTIONS): the objects stand in for these
+# functions as well.
 define test_rule
-$(OUT)/$(1): $(OUT)/$(1).o $(call daemon_of,$(1).c) $(OUT)/tests/support.a \
+$(OUT)/$(1): $(OUT)/$(1).o $(2) $(call daemon_of,$(1).c) $(OUT)/tests/support.a \
 		$(ARCHIVES)
-	$$(CC) $(LDFLAGS) $(WRAP_$(notdir $(1)):%=-Wl,--wrap=%) -o $$@ \
+	$$(CC) $(LDFLAGS) $(WRAP_$(notdir $(1)):%=-Wl,--wrap=%) \
+		$(foreach name,$(3),-Wl,--wrap=$(name)) -o $$@ \
 		$$(filter %.o %.a,$$^) -lcmocka $(LIBS)
 endef
 $(OUT)/tests/support.a: $(call objects,tests/support)
 	@rm -f $@
 	$(AR) crs $@ $^
-$(foreach src,$(TEST_SRCS) $(BENCH_SRCS),$(eval $(call test_rule,$(src:%.c=%))))
+$(foreach src,$(TEST_SRCS),$(eval $(call test_rule,$(src:%.c=%), \
+	$(OUT)/tests/support/fake_clock.o,$(FAKE_CLOCK))))
+$(foreach src,$(BENCH_SRCS),$(eval $(call test_rule,$(src:%.c=%))))
 
 # A fuzz target without the fuzzer: it replays its corpus and what it is given.
 define replay_rule

@@ -3,12 +3,14 @@
 #include "lib/files.h"
 #include "lib/memory.h"
 #include "tests/support/cm.h"
+#include "tests/support/fake_clock.h"
 
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,13 +44,6 @@ void certs_run(const struct certs *certs, const char *command, int days)
 		NULL });
 }
 
-void certs_new(struct certs *certs, int days)
-{
-	(void)snprintf(certs->dir, sizeof(certs->dir), "/tmp/certs.XXXXXX");
-	assert_non_null(mkdtemp(certs->dir));
-	certs_run(certs, "new", days);
-}
-
 char *certs_path(const struct certs *certs, const char *name)
 {
 	return xasprintf("%s/%s", certs->dir, name);
@@ -61,6 +56,25 @@ char *certs_text(const struct certs *certs, const char *name)
 
 	assert_int_equal(file_read(&text, path, NULL), 0);
 	return buffer_take(&text, NULL);
+}
+
+/* The TLS libraries compare certificates with the machine's clock, so these are
+ * of today. The test's clock shows when they were made. */
+static void show_issue(const struct certs *certs)
+{
+	scoped_free char *path = certs_path(certs, "aggregator.crt");
+	struct stat found;
+
+	assert_int_equal(stat(path, &found), 0);
+	fake_clock.wall_us = (uint64_t)found.st_mtim.tv_sec * 1000000;
+}
+
+void certs_new(struct certs *certs, int days)
+{
+	(void)snprintf(certs->dir, sizeof(certs->dir), "/tmp/certs.XXXXXX");
+	assert_non_null(mkdtemp(certs->dir));
+	certs_run(certs, "new", days);
+	show_issue(certs);
 }
 
 void certs_write(const struct certs *certs, const char *name, const char *text)

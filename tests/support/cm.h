@@ -13,6 +13,16 @@
  * (tests/support/second_chance.py). */
 #define STEADY(reason) _Static_assert(sizeof(reason) > 1, reason)
 
-/* Runs the loop until *flag is true; fails the test after a minute. */
 struct uv_loop_s;
+
+/* The limit of each wait for a condition. After it, the condition will not come
+ * on any machine. */
+enum { PATIENCE_S = 300 };
+
+/* Runs the loop until is_true(owner), which is asked in each turn and after a
+ * millisecond without an event. Fails the test after PATIENCE_S. */
+void run_until_true(struct uv_loop_s *loop, bool (*is_true)(void *owner),
+	void *owner);
+
+/* Runs the loop until *flag is true. */
 void run_until(struct uv_loop_s *loop, const bool *flag);

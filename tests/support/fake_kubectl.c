@@ -2,7 +2,7 @@
 
 #include "kubectl/call.h"
 #include "kubectl/terminal.h"
-#include "lib/clock.h"
+#include "tests/support/fake_clock.h"
 #include "tests/support/live_blocks.h"
 
 #include <errno.h>
@@ -13,28 +13,6 @@
 #include <sys/random.h>
 
 struct plugin plugin;
-
-uint64_t __wrap_clock_monotonic_us(void);
-uint64_t __wrap_clock_wall_us(void);
-
-struct fake_clock fake_clock = { UINT64_C(864000000000),
-	UINT64_C(1767323045678901) };
-
-void fake_clock_move(uint64_t us)
-{
-	fake_clock.monotonic_us += us;
-	fake_clock.wall_us += us;
-}
-
-uint64_t __wrap_clock_monotonic_us(void)
-{
-	return fake_clock.monotonic_us;
-}
-
-uint64_t __wrap_clock_wall_us(void)
-{
-	return fake_clock.wall_us;
-}
 
 void given_calls(const struct exchange *exchanges, size_t count)
 {

@@ -9,6 +9,7 @@
 #include "lib/buffer.h"
 #include "lib/memory.h"
 #include "tests/support/cm.h"
+#include "tests/support/fake_clock.h"
 
 #include <stdint.h>
 
@@ -34,13 +35,6 @@ extern struct plugin {
 	bool has_no_random;
 	size_t blocks; /* of memory, when the test began */
 } plugin;
-
-/* It stands still until somebody moves it. */
-extern struct fake_clock {
-	uint64_t monotonic_us, wall_us;
-} fake_clock;
-
-void fake_clock_move(uint64_t us);
 
 #define NOT_FOUND "Error from server (NotFound): it is not there\n"
 #define FORBIDDEN "Error from server (Forbidden): you may not\n"

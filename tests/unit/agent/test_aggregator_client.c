@@ -20,7 +20,6 @@ struct fixture {
 	const char *token_file;
 	char token[64]; /* of the last Hello */
 	size_t hellos, batches, reports;
-	bool is_reached;
 	bool requests_hello; /* requests Hello once */
 };
 
@@ -131,30 +130,16 @@ static void open_uplink(struct fixture *f)
 		0);
 }
 
-static void check_stored(uv_timer_t *timer)
+static bool is_stored(void *owner)
 {
-	struct fixture *f = timer->data;
+	const struct fixture *f = owner;
 
-	f->is_reached = ring_count(f->ring) == 0;
-}
-
-/* Runs the loop until check, called each millisecond, sets is_reached. */
-static void run_to(struct fixture *f, void (*check)(uv_timer_t *timer))
-{
-	uv_timer_t timer;
-
-	assert_int_equal(uv_timer_init(&f->loop, &timer), 0);
-	timer.data = f;
-	f->is_reached = false;
-	assert_int_equal(uv_timer_start(&timer, check, 1, 1), 0);
-	run_until(&f->loop, &f->is_reached);
-	uv_close((uv_handle_t *)&timer, NULL);
-	(void)uv_run(&f->loop, UV_RUN_NOWAIT);
+	return ring_count(f->ring) == 0;
 }
 
 static void run_until_stored(struct fixture *f)
 {
-	run_to(f, check_stored);
+	run_until_true(&f->loop, is_stored, f);
 }
 
 static void delivers_reports_made_before_the_connection(void **state)
@@ -241,11 +226,11 @@ static void sends_one_batch_at_a_time(void **state)
 	assert_int_equal(f->reports, 6);
 }
 
-static void check_undelivering(uv_timer_t *timer)
+static bool is_undelivering(void *owner)
 {
-	struct fixture *f = timer->data;
+	const struct fixture *f = owner;
 
-	f->is_reached = !aggregator_client_is_delivering(f->aggregator_client);
+	return !aggregator_client_is_delivering(f->aggregator_client);
 }
 
 static void drains_what_a_connection_that_was_just_lost_left(void **state)
@@ -258,7 +243,7 @@ static void drains_what_a_connection_that_was_just_lost_left(void **state)
 	run_until_stored(f);
 	mq_server_close(f->server);
 	add_report(f);
-	run_to(f, check_undelivering);
+	run_until_true(&f->loop, is_undelivering, f);
 	assert_false(aggregator_client_drain(f->aggregator_client));
 	open_server(f, f->url);
 	run_until_stored(f);

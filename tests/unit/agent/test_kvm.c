@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "agent/kvm_guest.h"
+#include "tests/support/fake_clock.h"
 #include "tests/unit/agent/fixture.h"
 
 struct fixture {
@@ -136,6 +137,7 @@ static void runs_a_guest_if_the_machine_has_kvm(void **state)
 		skip();
 	}
 	f->plan.dev = dev;
+	fake_clock.step_us = 7;
 	for (int level = KVM_LEVEL_OPEN; level <= KVM_LEVEL_RUN; level++) {
 		f->plan.level = (enum kvm_level)level;
 		kvm_probe(&f->kvm, &f->plan);
@@ -143,8 +145,9 @@ static void runs_a_guest_if_the_machine_has_kvm(void **state)
 			level < KVM_LEVEL_RUN || kvm_guest_is_known()
 				? KVM_OK
 				: KVM_UNVERIFIED);
-		assert_true(f->kvm.latency_us > 0);
+		assert_int_equal(f->kvm.latency_us, 7);
 	}
+	fake_clock.step_us = 0;
 #if defined(__x86_64__)
 	assert_int_equal(f->kvm.level, KVM_LEVEL_RUN);
 	assert_int_equal(f->kvm.exit_reason, 5); /* KVM_EXIT_HLT */

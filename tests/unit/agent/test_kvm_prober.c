@@ -89,7 +89,7 @@ static void probes_periodically(void **state)
 {
 	struct fixture *f = *state;
 
-	probe_with(f, no_permission, 5000);
+	probe_with(f, no_permission, PATIENCE_S * UINT64_C(1000));
 	run_until(&f->loop, &f->got_two);
 	assert_int_equal(f->last.state, KVM_UNVERIFIED);
 	assert_int_equal(f->last.level, KVM_LEVEL_OPEN);
@@ -134,7 +134,7 @@ static void can_be_closed_in_its_callback(void **state)
 	struct fixture *f = *state;
 
 	f->close_at_once = true;
-	probe_with(f, no_permission, 5000);
+	probe_with(f, no_permission, PATIENCE_S * UINT64_C(1000));
 	(void)uv_run(&f->loop, UV_RUN_DEFAULT);
 	assert_int_equal(f->count, 1);
 }
@@ -144,7 +144,7 @@ static void closes_without_a_callback_right_after_the_start(void **state)
 	struct fixture *f = *state;
 
 	for (int i = 0; i < 20; i++) {
-		probe_with(f, no_permission, 5000);
+		probe_with(f, no_permission, PATIENCE_S * UINT64_C(1000));
 		(void)uv_run(&f->loop, UV_RUN_NOWAIT);
 		kvm_prober_close(f->prober);
 		f->prober = NULL;

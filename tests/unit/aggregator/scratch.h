@@ -1,13 +1,14 @@
 /* A store in a temporary directory with an event loop, for tests. */
 #pragma once
 
+#include "aggregator/store/commit_interval.h"
 #include "aggregator/store/store.h"
 #include "lib/memory.h"
 #include "lib/mq.h"
 #include "proto/wire.h"
+#include "tests/support/fake_clock.h"
 #include "tests/unit/aggregator/sample.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -71,12 +72,19 @@ static inline void scratch_written(void *owner, const struct error *err)
 	s->is_stored = err == NULL;
 }
 
+/* The next commit is due. */
+static inline void scratch_commit(void)
+{
+	fake_clock_move(COMMIT_INTERVAL_MOST_US);
+}
+
 /* Writes a batch and waits; whether it was stored. */
 static inline bool scratch_write(struct scratch *s, struct store_batch *batch)
 {
 	s->is_written = false;
 	assert_int_equal(store_write(s->store, batch, scratch_written, s, NULL),
 		0);
+	scratch_commit();
 	run_until(&s->loop, &s->is_written);
 	return s->is_stored;
 }
@@ -140,20 +148,6 @@ static inline int scratch_teardown(void **state)
 	assert_int_equal(rmdir(s->dir), 0);
 	free(s);
 	return 0;
-}
-
-/* Waits for the write lock of the write-ahead log (SQLite's wal.c,
- * WAL_LOCK_OFFSET) and takes it as another process would: SQLite does not share
- * the lock of an open file description. Closing the descriptor releases it. */
-static inline int scratch_block_writes(const struct scratch *s)
-{
-	struct flock lock = { .l_type = F_WRLCK, .l_start = 120, .l_len = 1 };
-	scoped_free char *path = xasprintf("%s-shm", s->db);
-	int fd = open(path, O_RDWR | O_CLOEXEC);
-
-	assert_true(fd >= 0);
-	assert_int_equal(fcntl(fd, F_OFD_SETLKW, &lock), 0);
-	return fd;
 }
 
 #define scratch_test(name)                                                     \

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "kube/client.h"
-#include "lib/clock.h"
 #include "lib/memory.h"
 #include "tests/support/cm.h"
 
@@ -125,13 +124,14 @@ static inline int fake_setup(void **state)
 #define FAKE_BAD_TOKEN                                                         \
 	"{\"status\":{\"user\":{},\"error\":\"token has expired\"}}"
 
+static inline bool fake_is_asked(void *owner)
+{
+	(void)owner;
+	return fake.count > 0;
+}
+
 /* Runs the loop until a request is open. */
 static inline void fake_await(uv_loop_t *loop)
 {
-	uint64_t end_us = clock_monotonic_us() + 10000000;
-
-	while (fake.count == 0 && clock_monotonic_us() < end_us) {
-		(void)uv_run(loop, UV_RUN_NOWAIT);
-	}
-	assert_true(fake.count > 0);
+	run_until_true(loop, fake_is_asked, NULL);
 }

@@ -1,4 +1,4 @@
-/* Fakes of the client, the timer and the clock, so that a test controls the
+/* Fakes of the client and the timer, so that a test controls the
  * order of all events around the reflector. */
 #pragma once
 
@@ -27,7 +27,6 @@ struct kube_request {
 };
 
 static struct {
-	uint64_t now_us;
 	struct timer timer;
 	struct kube_request *request;
 	unsigned sent;
@@ -36,11 +35,6 @@ static struct {
 	char close_on; /* closes the reflector in that call: o, g or s */
 	bool timer_is_closed;
 } world;
-
-uint64_t clock_monotonic_us(void)
-{
-	return world.now_us;
-}
 
 struct timer *timer_new(uv_loop_t *loop, timer_fire fire, void *owner)
 {

@@ -1,6 +1,9 @@
 #include "kube/reflector.h"
 
+#include "tests/support/fake_clock.h"
 #include "tests/unit/kube/reflector_world.h"
+
+#define NOW_US UINT64_C(1000000000)
 
 /* ---- the server ---- */
 
@@ -67,7 +70,7 @@ static void respond_list(const char *items, const char *version)
 
 static void pass(uint64_t us)
 {
-	world.now_us += us;
+	fake_clock_move(us);
 }
 
 /* Fires the timer, which must be set. */
@@ -141,7 +144,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	memset(&world, 0, sizeof(world));
-	world.now_us = 1000000000;
+	fake_clock_set(NOW_US, 0);
 	world.calls = BUFFER_MAX(10000);
 	world.reflector = reflector_new(NULL,
 		&(struct reflector_options){
@@ -201,13 +204,13 @@ static void lists_then_watches(void **state)
 	now = reflector_state(world.reflector);
 	assert_true(now.is_synced);
 	assert_false(now.is_watching);
-	assert_int_equal(now.contact_us, 1000000000);
+	assert_int_equal(now.contact_us, NOW_US);
 	assert_false(world.timer.is_set);
 	pass(5);
 	stream("");
 	now = reflector_state(world.reflector);
 	assert_true(now.is_watching);
-	assert_int_equal(now.contact_us, 1000000005);
+	assert_int_equal(now.contact_us, NOW_US + 5);
 	assert_string_equal(now.last_error, "");
 }
 

@@ -37,14 +37,18 @@ static void any_time_fits_the_buffer(void **state)
 	assert_int_equal(text[strlen(text) - 1], 'Z');
 }
 
+/* The machine's clock, and not the tests' one. */
+uint64_t __real_clock_monotonic_us(void);
+uint64_t __real_clock_wall_us(void);
+
 static void the_monotonic_clock_never_goes_back(void **state)
 {
-	uint64_t before = clock_monotonic_us();
+	uint64_t before = __real_clock_monotonic_us();
 	uint64_t first = before;
 
 	(void)state;
 	while (before - first < 1000) {
-		uint64_t now = clock_monotonic_us();
+		uint64_t now = __real_clock_monotonic_us();
 
 		assert_true(now >= before);
 		before = now;
@@ -55,12 +59,12 @@ static void the_monotonic_clock_never_goes_back(void **state)
 static void both_clocks_count_microseconds(void **state)
 {
 	uint64_t before = uv_hrtime() / 1000;
-	uint64_t now = clock_monotonic_us();
+	uint64_t now = __real_clock_monotonic_us();
 	uv_timeval64_t wall;
 
 	(void)state;
 	assert_in_range(now, before, uv_hrtime() / 1000);
-	now = clock_wall_us();
+	now = __real_clock_wall_us();
 	assert_int_equal(uv_gettimeofday(&wall), 0);
 	/* The wall clock may be set, but hardly between the two reads. */
 	assert_in_range(

@@ -2,6 +2,7 @@
 
 #include "lib/memory.h"
 #include "tests/support/cm.h"
+#include "tests/support/fake_timers.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +15,6 @@ struct fixture {
 	uv_loop_t loop;
 	struct linger_list *list;
 	int client, server;
-	bool is_over;
 };
 
 static int setup(void **state)
@@ -91,24 +91,39 @@ static void a_client_that_sends_without_end_is_cut_off(void **state)
 	assert_false(send_more(f, (size_t)4 * LINGER_BYTES));
 }
 
-static void mark_over(uv_timer_t *timer)
+static void pass(struct fixture *f, uint64_t us)
 {
-	struct fixture *f = timer->data;
+	fake_clock_move(us);
+	for (int i = 0; i < 10; i++) {
+		(void)uv_run(&f->loop, UV_RUN_NOWAIT);
+	}
+}
 
-	f->is_over = send(f->client, "x", 1, MSG_NOSIGNAL) < 0;
+static bool is_response_over(void *owner)
+{
+	const struct fixture *f = owner;
+	char byte;
+
+	return recv(f->client, &byte, 1, 0) == 0;
+}
+
+static bool is_cut_off(void *owner)
+{
+	const struct fixture *f = owner;
+
+	return send(f->client, "x", 1, MSG_NOSIGNAL) < 0;
 }
 
 static void a_client_that_neither_sends_nor_closes_is_cut_off(void **state)
 {
 	struct fixture *f = *state;
-	uv_timer_t timer = { .data = f };
-
 	leave(f);
-	assert_int_equal(uv_timer_init(&f->loop, &timer), 0);
-	assert_int_equal(uv_timer_start(&timer, mark_over, 100, 100), 0);
-	run_until(&f->loop, &f->is_over);
-	uv_close((uv_handle_t *)&timer, NULL);
-	(void)uv_run(&f->loop, UV_RUN_NOWAIT);
+	run_until_true(&f->loop, is_response_over, f);
+	assert_false(is_cut_off(f));
+	pass(f, LINGER_MS * UINT64_C(1000));
+	assert_false(is_cut_off(f));
+	pass(f, UINT64_C(1000000));
+	run_until_true(&f->loop, is_cut_off, f);
 }
 
 /* Nothing is kept of those above the limit; closing ends the others. */

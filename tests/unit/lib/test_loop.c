@@ -221,7 +221,7 @@ static void a_second_signal_ends_the_process_at_once(void **state)
 		struct timer *late =
 			timer_new(loop_uv(loop), on_wrong_fire, NULL);
 
-		timer_start(late, 8000, 0);
+		timer_start(late, PATIENCE_S * UINT64_C(1000), 0);
 		(void)raise(SIGTERM);
 		loop_run(loop);
 		_exit(0);

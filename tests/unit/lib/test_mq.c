@@ -3,6 +3,7 @@
 #include "lib/memory.h"
 #include "lib/mq_unfinished.h"
 #include "tests/support/cm.h"
+#include "tests/support/fake_clock.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -38,7 +39,8 @@ struct fixture {
 	struct mq_client *client;
 	char url[128];
 	struct mq_request *parked;
-	bool served, replied, connected;
+	bool served, replied;
+	const char *why; /* the client says, or the server said */
 	char request[64], reply[64];
 	bool hold;
 	size_t contexts, served_count;
@@ -87,7 +89,7 @@ static int start_server(struct mq_server **out, struct fixture *f,
 	return mq_server_new(out, &f->loop, &options, err);
 }
 
-static void start_client(struct fixture *f, uint64_t timeout_ms)
+static void start_client_for(struct fixture *f, uint64_t timeout_ms)
 {
 	struct mq_client_options options = { .url = f->url,
 		.timeout_ms = timeout_ms,
@@ -96,6 +98,11 @@ static void start_client(struct fixture *f, uint64_t timeout_ms)
 
 	assert_int_equal(mq_client_new(&f->client, &f->loop, &options, NULL),
 		0);
+}
+
+static void start_client(struct fixture *f)
+{
+	start_client_for(f, PATIENCE_S * UINT64_C(1000));
 }
 
 static int setup(void **state)
@@ -123,30 +130,23 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void on_look(uv_timer_t *timer)
+static bool is_connected(void *owner)
 {
-	struct fixture *f = timer->data;
+	const struct fixture *f = owner;
 
-	f->connected = mq_client_connected(f->client);
+	return mq_client_connected(f->client);
 }
 
 static void run_until_connected(struct fixture *f)
 {
-	uv_timer_t look = { 0 };
-
-	assert_int_equal(uv_timer_init(&f->loop, &look), 0);
-	look.data = f;
-	assert_int_equal(uv_timer_start(&look, on_look, 0, 1), 0);
-	run_until(&f->loop, &f->connected);
-	uv_close((uv_handle_t *)&look, NULL);
-	(void)uv_run(&f->loop, UV_RUN_NOWAIT);
+	run_until_true(&f->loop, is_connected, f);
 }
 
 static void a_request_gets_its_reply(void **state)
 {
 	struct fixture *f = *state;
 
-	start_client(f, 5000);
+	start_client(f);
 	mq_client_send(f->client, (const uint8_t *)"ping", 5);
 	assert_true(mq_client_busy(f->client));
 	run_until(&f->loop, &f->replied);
@@ -163,7 +163,7 @@ static void a_reply_may_come_much_later(void **state)
 	struct fixture *f = *state;
 
 	f->hold = true;
-	start_client(f, 5000);
+	start_client(f);
 	mq_client_send(f->client, (const uint8_t *)"ping", 5);
 	run_until(&f->loop, &f->served);
 	assert_false(f->replied);
@@ -177,7 +177,7 @@ static void a_silent_server_gives_a_reply_without_bytes(void **state)
 	struct fixture *f = *state;
 
 	f->hold = true;
-	start_client(f, 700);
+	start_client_for(f, 700);
 	mq_client_send(f->client, (const uint8_t *)"ping", 5);
 	run_until(&f->loop, &f->replied);
 	assert_string_equal(f->reply, "");
@@ -190,7 +190,7 @@ static int connect_by_hand(const struct fixture *f)
 	struct sockaddr_in to = { .sin_family = AF_INET,
 		.sin_port = htons(mq_server_port(f->server)),
 		.sin_addr = { htonl(INADDR_LOOPBACK) } };
-	static const struct timeval patience = { .tv_sec = 20 };
+	static const struct timeval patience = { .tv_sec = PATIENCE_S };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	assert_true(fd >= 0);
@@ -285,53 +285,58 @@ static void a_peer_that_never_reads_does_not_block_the_server(void **state)
 		ask_for_big(fd);
 	}
 	run_until(&f->loop, &f->served);
-	start_client(f, 5000);
+	start_client(f);
 	mq_client_send(f->client, (const uint8_t *)"ping", 5);
+	fake_clock.step_us = 100000;
 	run_until(&f->loop, &f->replied);
+	fake_clock.step_us = 0;
 	free(take_ptr(f->big));
 	assert_string_equal(f->reply, "pong");
+}
+
+static bool is_said(void *owner)
+{
+	const struct fixture *f = owner;
+
+	return strstr(mq_client_last_error(f->client), f->why) != NULL;
 }
 
 static void reports_why_it_is_not_connected(void **state)
 {
 	struct fixture *f = *state;
-	const char *why = "";
 
 	(void)snprintf(f->url, sizeof(f->url), "tcp://127.0.0.1:1");
-	start_client(f, 1500);
-	mq_client_send(f->client, (const uint8_t *)"ping", 5);
-	run_until(&f->loop, &f->replied);
+	f->why = "the connection was refused";
+	start_client(f);
+	run_until_true(&f->loop, is_said, f);
 	assert_false(mq_client_connected(f->client));
-	/* A busy machine may not have dialed yet. */
-	for (int i = 0; i < 1000000 && *why == '\0'; i++) {
-		why = mq_client_last_error(f->client);
-	}
-	assert_string_equal(why, "the connection was refused");
 }
 
 /* A label above 63 characters: the resolver asks nobody (RFC 1035, 2.3.4). */
 static void reports_that_the_host_cannot_be_resolved(void **state)
 {
 	struct fixture *f = *state;
-	const char *why = "";
 
 	(void)snprintf(f->url, sizeof(f->url), "tcp://x%064d:7473", 0);
-	start_client(f, 1500);
-	mq_client_send(f->client, (const uint8_t *)"ping", 5);
-	run_until(&f->loop, &f->replied);
-	for (int i = 0; i < 1000000 && strstr(why, "resolved") == NULL; i++) {
-		why = mq_client_last_error(f->client);
-	}
-	assert_non_null(strstr(why, "' cannot be resolved: "));
+	f->why = "' cannot be resolved: ";
+	start_client(f);
+	run_until_true(&f->loop, is_said, f);
+}
+
+/* The port is free once the old listener is closed. */
+static bool has_started_server(void *owner)
+{
+	struct fixture *f = owner;
+
+	return start_server(&f->server, f, f->url, NULL) == 0;
 }
 
 static void a_lost_connection_ends_only_its_request(void **state)
 {
 	struct fixture *f = *state;
-	struct mq_server *second;
 
 	f->hold = true;
-	start_client(f, 45000);
+	start_client(f);
 	mq_client_send(f->client, (const uint8_t *)"ping", 5);
 	run_until(&f->loop, &f->served);
 	mq_server_close(f->server);
@@ -340,11 +345,7 @@ static void a_lost_connection_ends_only_its_request(void **state)
 	assert_string_equal(f->reply, "");
 	f->replied = false;
 	f->hold = false;
-	/* The port is free once the old listener is closed. */
-	while (start_server(&second, f, f->url, NULL) < 0) {
-		(void)uv_run(&f->loop, UV_RUN_ONCE);
-	}
-	f->server = second;
+	run_until_true(&f->loop, has_started_server, f);
 	mq_client_send(f->client, (const uint8_t *)"ping", 5);
 	run_until(&f->loop, &f->replied);
 	assert_string_equal(f->reply, "pong");
@@ -381,9 +382,16 @@ static void refuses_urls_that_are_not_tcp(void **state)
 	}
 }
 
+static bool has_refused(void *owner)
+{
+	struct fixture *f = owner;
+
+	f->why = mq_server_last_error(f->server);
+	return *f->why != '\0';
+}
+
 static void the_server_reports_why_peers_failed(void **state)
 {
-	const char *last_error = "";
 	struct fixture *f = *state;
 	struct sockaddr_in to = { .sin_family = AF_INET,
 		.sin_port = htons(mq_server_port(f->server)),
@@ -398,11 +406,8 @@ static void the_server_reports_why_peers_failed(void **state)
 	while (read(fd, bytes, sizeof(bytes)) > 0) {
 	}
 	/* nng's thread may count after the peer saw the end. */
-	for (int i = 0; *last_error == '\0' && i < 1000000; i++) {
-		last_error = mq_server_last_error(f->server);
-	}
-	assert_non_null(
-		strstr(last_error, "does not speak plimsoll's protocol"));
+	run_until_true(&f->loop, has_refused, f);
+	assert_non_null(strstr(f->why, "does not speak plimsoll's protocol"));
 	assert_string_equal(mq_server_last_error(f->server), "");
 }
 

@@ -1,35 +1,22 @@
 #include "lib/mq.h"
 
-#include "lib/clock.h"
 #include "lib/memory.h"
 #include "lib/mq_file.h"
 #include "tests/support/certs.h"
 #include "tests/support/cm.h"
+#include "tests/support/fake_clock.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <gnutls/gnutls.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* The clock of the server jumps at the tests' will. */
-static _Atomic uint64_t ahead_us;
-
-uint64_t __real_clock_monotonic_us(void);
-uint64_t __wrap_clock_monotonic_us(void);
-
-uint64_t __wrap_clock_monotonic_us(void)
-{
-	return __real_clock_monotonic_us() + atomic_load(&ahead_us);
-}
-
 /* The end of a connection comes later than the client asks for it. */
 enum { LATE_LOOKS = 10 };
-enum { LOOKS_MAX = 6000 }; /* a minute */
 static int late_fd = -1, looks_left;
 static bool ends_late;
 
@@ -138,7 +125,7 @@ static void start_client_with(struct fixture *f, const struct tls_material *tls)
 {
 	struct mq_client_options options = { .url = f->url,
 		.tls = tls,
-		.timeout_ms = 15000,
+		.timeout_ms = PATIENCE_S * UINT64_C(1000),
 		.on_reply = on_reply,
 		.owner = f };
 
@@ -176,7 +163,6 @@ static int setup(void **state)
 		.serve = serve,
 		.owner = f };
 
-	atomic_store(&ahead_us, 0);
 	assert_int_equal(uv_loop_init(&f->loop), 0);
 	certs_new(&f->certs, 10);
 	load_server(&tls, &f->certs);
@@ -368,7 +354,7 @@ static void connections_of_before_end_if_the_authorities_changed(void **state)
 	use_server(f);
 	await_replies(f, 3);
 	assert_int_equal(f->pipe, f->first_pipe);
-	atomic_store(&ahead_us, MQ_RETIRE_MS * UINT64_C(1000));
+	fake_clock_move(MQ_RETIRE_MS * UINT64_C(1000));
 	f->is_disconnected = false;
 	await_another_connection(f);
 }
@@ -435,8 +421,9 @@ static void peer_handshake(const struct peer *peer)
 	}
 }
 
-static bool peer_is_ended(const struct peer *peer)
+static bool peer_is_ended(void *owner)
 {
+	const struct peer *peer = owner;
 	uint8_t bytes[64];
 	ssize_t got = recv(peer->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 
@@ -469,12 +456,8 @@ static void a_handshake_of_before_ends_with_the_removed_authorities(
 	peer_handshake(&peer);
 	await_another_connection(f);
 	assert_false(peer_is_ended(&peer));
-	atomic_store(&ahead_us,
-		(MQ_RETIRE_MS + MQ_RETIRE_SPREAD_MS) * UINT64_C(1000));
-	for (int i = 0; i < LOOKS_MAX && !peer_is_ended(&peer); i++) {
-		(void)uv_run(&f->loop, UV_RUN_ONCE);
-	}
-	assert_true(peer_is_ended(&peer));
+	fake_clock_move((MQ_RETIRE_MS + MQ_RETIRE_SPREAD_MS) * UINT64_C(1000));
+	run_until_true(&f->loop, peer_is_ended, &peer);
 	peer_close(&peer);
 }
 

@@ -1,34 +1,25 @@
 #include "lib/mq.h"
 
-#include "lib/clock.h"
 #include "lib/memory.h"
 #include "lib/mq_unfinished.h"
 #include "tests/support/cm.h"
+#include "tests/support/fake_clock.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum { PEERS = 48, PEERS_MAX = 128 };
 /* A bit below the largest, because its frame counts too. */
 enum { LONG = MQ_SEND_MAX - 64 };
-
-/* The clock of the server stands still but for the tests' jumps. */
-static _Atomic uint64_t fake_us = 3600000000;
-
-uint64_t __real_clock_monotonic_us(void);
-uint64_t __wrap_clock_monotonic_us(void);
-
-uint64_t __wrap_clock_monotonic_us(void)
-{
-	return atomic_load(&fake_us);
-}
 
 /* How often the server asked the kernel about a connection's bytes. */
 static _Atomic size_t looks;
@@ -42,14 +33,29 @@ int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 	return __real_getsockopt(fd, level, name, value, len);
 }
 
+/* How often the server has checked its connections. */
+static size_t checks;
+
+size_t __real_mq_unfinished_check(struct mq_unfinished *unfinished,
+	uint64_t now_us);
+size_t __wrap_mq_unfinished_check(struct mq_unfinished *unfinished,
+	uint64_t now_us);
+
+size_t __wrap_mq_unfinished_check(struct mq_unfinished *unfinished,
+	uint64_t now_us)
+{
+	size_t closed = __real_mq_unfinished_check(unfinished, now_us);
+
+	checks++;
+	return closed;
+}
+
 /* A server, and peers without nng: their bytes are written by hand. */
 struct fixture {
 	uv_loop_t loop;
-	uv_timer_t look;
 	struct mq_server *server;
 	int peers[PEERS_MAX];
-	size_t wanted; /* run until so many peers are disconnected */
-	bool is_reached;
+	size_t wanted; /* run until so many peers are disconnected, or served */
 	size_t served;
 	size_t served_bytes;
 };
@@ -83,11 +89,11 @@ static size_t count_disconnected(const struct fixture *f)
 	return count;
 }
 
-static void on_look(uv_timer_t *timer)
+static bool are_disconnected(void *owner)
 {
-	struct fixture *f = timer->data;
+	const struct fixture *f = owner;
 
-	f->is_reached = count_disconnected(f) >= f->wanted;
+	return count_disconnected(f) >= f->wanted;
 }
 
 static int setup(void **state)
@@ -101,9 +107,6 @@ static int setup(void **state)
 	f = (struct fixture){ 0 };
 	memset(f.peers, -1, sizeof(f.peers));
 	assert_int_equal(uv_loop_init(&f.loop), 0);
-	assert_int_equal(uv_timer_init(&f.loop, &f.look), 0);
-	f.look.data = &f;
-	assert_int_equal(uv_timer_start(&f.look, on_look, 0, 10), 0);
 	assert_int_equal(mq_server_new(&f.server, &f.loop, &options, NULL), 0);
 	*state = &f;
 	return 0;
@@ -119,7 +122,6 @@ static int teardown(void **state)
 		}
 	}
 	mq_server_close(f->server);
-	uv_close((uv_handle_t *)&f->look, NULL);
 	(void)uv_run(&f->loop, UV_RUN_DEFAULT);
 	assert_int_equal(uv_loop_close(&f->loop), 0);
 	return 0;
@@ -128,19 +130,38 @@ static int teardown(void **state)
 static void await_disconnected(struct fixture *f, size_t count)
 {
 	f->wanted = count;
-	f->is_reached = false;
-	run_until(&f->loop, &f->is_reached);
+	run_until_true(&f->loop, are_disconnected, f);
 }
 
-/* Runs the loop for a check of the server at least. */
-static void run_checks(struct fixture *f)
+static bool are_received(void *owner)
 {
-	uint64_t end_us =
-		__real_clock_monotonic_us() + 1200ULL * MQ_UNFINISHED_CHECK_MS;
+	const struct fixture *f = owner;
+	int waiting = 0;
 
-	while (__real_clock_monotonic_us() < end_us) {
-		(void)uv_run(&f->loop, UV_RUN_ONCE);
+	for (size_t i = 0; i < PEERS_MAX && waiting == 0; i++) {
+		if (f->peers[i] >= 0 && !is_disconnected(f->peers[i])) {
+			assert_int_equal(ioctl(f->peers[i], SIOCOUTQ, &waiting),
+				0);
+		}
 	}
+	return waiting == 0;
+}
+
+static bool has_checked(void *owner)
+{
+	const size_t *before = owner;
+
+	return checks > *before;
+}
+
+/* Until a check of the server has seen all that the peers sent. */
+static void run_check(struct fixture *f)
+{
+	size_t before;
+
+	run_until_true(&f->loop, are_received, f);
+	before = checks;
+	run_until_true(&f->loop, has_checked, &before);
 }
 
 static void write_all(int fd, const void *bytes, size_t len)
@@ -187,11 +208,17 @@ static void send_part(struct fixture *f, size_t i, size_t len, size_t sent)
 	write_all(f->peers[i], body, sent);
 }
 
+static bool are_served(void *owner)
+{
+	const struct fixture *f = owner;
+
+	return f->served >= f->wanted;
+}
+
 static void await_served(struct fixture *f, size_t count)
 {
-	while (f->served < count) {
-		(void)uv_run(&f->loop, UV_RUN_ONCE);
-	}
+	f->wanted = count;
+	run_until_true(&f->loop, are_served, f);
 }
 
 static void a_peer_that_stops_in_a_message_is_disconnected(void **state)
@@ -203,9 +230,9 @@ static void a_peer_that_stops_in_a_message_is_disconnected(void **state)
 	send_part(f, 0, 1000, 10);
 	send_part(f, 1, 100, 100);
 	await_served(f, 1);
-	run_checks(f);
+	run_check(f);
 	assert_int_equal(count_disconnected(f), 0);
-	fake_us += MQ_UNFINISHED_US;
+	fake_clock_move(MQ_UNFINISHED_US);
 	await_disconnected(f, 1);
 	assert_true(is_disconnected(f->peers[0]));
 	/* The other one is silent between two messages. */
@@ -223,9 +250,9 @@ static void the_time_of_a_message_begins_with_the_message(void **state)
 	connect_peer(f, 0);
 	for (size_t i = 1; i <= 2; i++) {
 		send_part(f, 0, 1000, 400);
-		run_checks(f);
-		fake_us += MQ_UNFINISHED_US - 1;
-		run_checks(f);
+		run_check(f);
+		fake_clock_move(MQ_UNFINISHED_US - 1);
+		run_check(f);
 		assert_int_equal(count_disconnected(f), 0);
 		write_all(f->peers[0], (uint8_t[600]){ 0 }, 600);
 		await_served(f, i);
@@ -241,12 +268,12 @@ static void stalled_messages_are_bounded_together(void **state)
 		connect_peer(f, i);
 		send_part(f, i, LONG, LONG - 1);
 	}
-	run_checks(f);
+	run_check(f);
 	assert_int_equal(count_disconnected(f), 0);
-	fake_us += MQ_UNFINISHED_STALLED_US;
+	fake_clock_move(MQ_UNFINISHED_STALLED_US);
 	await_disconnected(f, extra);
 	/* The others may finish their messages. */
-	run_checks(f);
+	run_check(f);
 	assert_int_equal(count_disconnected(f), extra);
 	for (size_t i = 0; i < PEERS; i++) {
 		write_all(f->peers[i], "", 1);
@@ -269,7 +296,7 @@ static void messages_that_go_on_are_bounded_together(void **state)
 	for (size_t i = 0; i < count; i++) {
 		write_all(f->peers[i], "", 1);
 	}
-	run_checks(f);
+	run_check(f);
 	assert_int_equal(count_disconnected(f), 4);
 }
 
@@ -282,18 +309,18 @@ static void a_check_asks_only_about_connections_that_received(void **state)
 	send_part(f, 0, 100, 100);
 	send_part(f, 1, 100, 100);
 	await_served(f, 2);
-	run_checks(f);
-	run_checks(f);
+	run_check(f);
+	run_check(f);
 	atomic_store(&looks, 0);
-	run_checks(f);
-	run_checks(f);
+	run_check(f);
+	run_check(f);
 	assert_int_equal(atomic_load(&looks), 0);
 	/* After that silence, part of a message is noticed. */
 	send_part(f, 1, 1000, 10);
-	run_checks(f);
-	run_checks(f);
+	run_check(f);
+	run_check(f);
 	assert_true(atomic_load(&looks) > 0);
-	fake_us += MQ_UNFINISHED_US;
+	fake_clock_move(MQ_UNFINISHED_US);
 	await_disconnected(f, 1);
 	assert_true(is_disconnected(f->peers[1]));
 }

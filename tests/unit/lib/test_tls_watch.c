@@ -5,6 +5,7 @@
 #include "lib/memory.h"
 #include "tests/support/certs.h"
 #include "tests/support/cm.h"
+#include "tests/support/fake_clock.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -27,27 +28,12 @@ struct fixture {
 	char *cert; /* of the last call */
 };
 
-/* The log's messages, and clocks that the tests move. */
+/* The log's messages. */
 static int warnings, errors;
 static char last_err[512];
-static uint64_t ahead_us;
 
-uint64_t __real_clock_wall_us(void);
-uint64_t __wrap_clock_wall_us(void);
-uint64_t __real_clock_monotonic_us(void);
-uint64_t __wrap_clock_monotonic_us(void);
 void __wrap_log_write(enum log_level level, const char *file, int line,
 	const char *message, const struct log_field *fields);
-
-uint64_t __wrap_clock_wall_us(void)
-{
-	return __real_clock_wall_us() + ahead_us;
-}
-
-uint64_t __wrap_clock_monotonic_us(void)
-{
-	return __real_clock_monotonic_us() + ahead_us;
-}
 
 void __wrap_log_write(enum log_level level, const char *file, int line,
 	const char *message, const struct log_field *fields)
@@ -102,7 +88,6 @@ static int setup(void **state)
 
 	warnings = errors = 0;
 	last_err[0] = '\0';
-	ahead_us = 0;
 	assert_int_equal(uv_loop_init(&f->loop), 0);
 	*state = f;
 	return 0;
@@ -361,13 +346,13 @@ static void a_certificate_that_expires_soon_is_logged_once_a_day(void **state)
 	assert_int_equal(warnings, 1);
 	look(f, 5);
 	assert_int_equal(warnings, 1);
-	ahead_us = DAY_US + 1;
+	fake_clock_move(DAY_US + 1);
 	look(f, 5);
 	assert_int_equal(warnings, 2);
-	ahead_us = 20 * DAY_US + 1; /* just expired */
+	fake_clock_move(19 * DAY_US); /* just expired */
 	look(f, 5);
 	assert_int_equal(errors, 1);
-	ahead_us += 1000000;
+	fake_clock_move(1000000);
 	look(f, 1);
 	assert_int_equal(errors, 1);
 	certs_run(&f->certs, "renew", DAYS);

@@ -9,6 +9,7 @@
 #include "scheduler/metrics.h"
 #include "scheduler/schedule.h"
 #include "tests/support/cm.h"
+#include "tests/support/fake_timers.h"
 #include "tests/unit/scheduler/given.h"
 
 struct kube_request {
@@ -29,36 +30,13 @@ static struct {
 	struct schedule *sched;
 	struct reflector nodes, pods, failed, others[OTHERS_MAX];
 	size_t other_count;
-	uint64_t ahead_us; /* of the real monotonic clock */
 	bool is_synced;
-	bool is_away;  /* the watches are interrupted */
-	bool is_hasty; /* timers that fire once fire at once */
+	bool is_away; /* the watches are interrupted */
 	struct kube_request *open[REQUESTS_MAX];
 	size_t count;
-	size_t bindings;	 /* requested */
-	size_t conditions;	 /* requested */
-	bool has_all_conditions; /* MANY_PODS conditions */
+	size_t bindings;   /* requested */
+	size_t conditions; /* requested */
 } world;
-
-uint64_t __real_clock_monotonic_us(void);
-uint64_t __wrap_clock_monotonic_us(void);
-
-uint64_t __wrap_clock_monotonic_us(void)
-{
-	return __real_clock_monotonic_us() + world.ahead_us;
-}
-
-void __real_timer_start(struct timer *timer, uint64_t first_ms,
-	uint64_t repeat_ms);
-void __wrap_timer_start(struct timer *timer, uint64_t first_ms,
-	uint64_t repeat_ms);
-
-void __wrap_timer_start(struct timer *timer, uint64_t first_ms,
-	uint64_t repeat_ms)
-{
-	__real_timer_start(timer,
-		world.is_hasty && repeat_ms == 0 ? 0 : first_ms, repeat_ms);
-}
 
 struct reflector *reflector_new(struct kube_client *client,
 	const struct reflector_options *options,
@@ -112,7 +90,6 @@ struct kube_request *kube_request_send(struct kube_client *client,
 	}
 	if (strcmp(call->method, "PATCH") == 0) {
 		world.conditions++;
-		world.has_all_conditions = world.conditions == MANY_PODS;
 	}
 	return request;
 }

@@ -34,6 +34,14 @@ static void a_late_watch_event_causes_no_second_binding(void **state)
 	assert_int_equal(world.bindings, 1);
 }
 
+/* Time passes meanwhile. */
+static bool has_all_conditions(void *owner)
+{
+	(void)owner;
+	fake_clock_move(10000);
+	return world.conditions >= MANY_PODS;
+}
+
 static void reports_unschedulable_pods_above_the_limit_later(void **state)
 {
 	(void)state;
@@ -47,7 +55,7 @@ static void reports_unschedulable_pods_above_the_limit_later(void **state)
 	take_turns();
 	assert_true(world.conditions < MANY_PODS);
 	answer_all();
-	run_until(&world.loop, &world.has_all_conditions);
+	run_until_true(&world.loop, has_all_conditions, NULL);
 	assert_int_equal(world.conditions, MANY_PODS);
 }
 
@@ -293,10 +301,10 @@ static void requeues_a_pod_whose_volumes_are_not_bound_in_time(void **state)
 	take_turns();
 	assert_disk_requested();
 	answer_last(200, "{}");
-	world.ahead_us += 599000000;
+	fake_clock_move(599000000);
 	deliver_disk(REFERENCE);
 	assert_true(cache_is_assumed(view.cache, "p"));
-	world.ahead_us += 1000000;
+	fake_clock_move(1000000);
 	deliver_disk(REFERENCE);
 	assert_true(
 		is_requested("running PreBind plugin \\\"VolumeBinding\\\": "
@@ -304,11 +312,12 @@ static void requeues_a_pod_whose_volumes_are_not_bound_in_time(void **state)
 	assert_int_equal(world.bindings, 0);
 	assert_false(cache_is_assumed(view.cache, "p"));
 	assert_int_equal(cache_node(view.cache, "n1")->cpu_milli_requested, 0);
+	take_turns();
 	answer_all();
 	take_turns();
 	assert_int_equal(world.count, 0);
 	/* After its back-off, the pod continues with what is written. */
-	world.ahead_us += QUEUE_BACKOFF_US;
+	fake_clock_move(QUEUE_BACKOFF_US);
 	deliver_disk(REFERENCE);
 	take_turns();
 	assert_true(cache_is_assumed(view.cache, "p"));
@@ -332,7 +341,7 @@ static void binds_nothing_if_the_lease_is_lost_before_volumes_are_bound(
 	take_turns();
 	assert_disk_requested();
 	/* The lease was not renewed for 10 s. */
-	world.ahead_us += 10000000;
+	fake_clock_move(10000000);
 	answer_last(200, "{}");
 	deliver_disk(REFERENCE);
 	deliver_claim_bound();
@@ -393,7 +402,7 @@ static void fill_node(void)
 	take_turns();
 	answer_all();
 	assert_int_equal(world.bindings, 1);
-	world.ahead_us += QUEUE_BACKOFF_US;
+	fake_clock_move(QUEUE_BACKOFF_US);
 }
 
 static void a_failed_pod_wakes_the_queue_before_its_deletion(void **state)

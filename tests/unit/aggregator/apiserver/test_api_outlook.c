@@ -5,6 +5,7 @@
 #include "aggregator/ingest/questions.h"
 #include "lib/memory.h"
 #include "tests/support/cm.h"
+#include "tests/support/fake_clock.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +14,6 @@
 enum { ASKED_MAX = 8, BODY_MAX = 512 };
 
 static struct scene {
-	uint64_t now_us;
 	bool has_no_leader;
 	/* The questions that are open, the oldest first. */
 	struct {
@@ -33,12 +33,6 @@ struct httpd_request {
 };
 
 /* ---- stand-ins ---- */
-
-uint64_t __wrap_clock_monotonic_us(void);
-uint64_t __wrap_clock_monotonic_us(void)
-{
-	return scene.now_us;
-}
 
 int __wrap_questions_ask(struct questions *questions, const struct asked *asked,
 	question_done done, void *owner, struct error *err);
@@ -102,7 +96,7 @@ void __wrap_httpd_reply_error(struct httpd_request *request, int status,
 static int setup(void **state)
 {
 	(void)state;
-	scene = (struct scene){ .now_us = 1000000 };
+	scene = (struct scene){ 0 };
 	scene.all = api_outlook_new(NULL);
 	return 0;
 }
@@ -180,11 +174,11 @@ static void all_who_ask_share_one_answer_for_ten_seconds(void **state)
 	answer(200, "{\"nodes\":[]}", 12);
 	expect(&requests[0], 200, CLUSTER);
 	expect(&requests[1], 200, CLUSTER);
-	scene.now_us += OUTLOOK_KEPT_US - 1;
+	fake_clock_move(OUTLOOK_KEPT_US - 1);
 	want_cluster(&requests[2]);
 	expect(&requests[2], 200, CLUSTER);
 	assert_int_equal(scene.asked, 1);
-	scene.now_us++;
+	fake_clock_move(1);
 	want_cluster(&requests[3]);
 	assert_int_equal(requests[3].replies, 0);
 	assert_int_equal(scene.asked, 2);
@@ -199,11 +193,11 @@ static void an_error_is_remembered_for_two_seconds(void **state)
 	want_cluster(&request);
 	expect(&request, 503, "no scheduler leads now");
 	scene.has_no_leader = false;
-	scene.now_us += OUTLOOK_ERROR_KEPT_US - 1;
+	fake_clock_move(OUTLOOK_ERROR_KEPT_US - 1);
 	want_cluster(&request);
 	expect(&request, 503, "no scheduler leads now");
 	assert_int_equal(scene.asked, 1);
-	scene.now_us++;
+	fake_clock_move(1);
 	want_cluster(&request);
 	assert_int_equal(scene.asked, 2);
 	answer(503, "ask again", 9);
@@ -251,7 +245,7 @@ static void a_vm_is_asked_for_by_its_name(void **state)
 	expect(&other, 404, "the scheduler knows no VM shop/other");
 	assert_string_equal(scene.open[1].body, "{\"vmName\":\"third\"}");
 	assert_int_equal(third.replies, 0);
-	scene.now_us += OUTLOOK_VM_KEPT_US;
+	fake_clock_move(OUTLOOK_VM_KEPT_US);
 	want_vm(&web, "web");
 	assert_int_equal(web.replies, 0);
 }

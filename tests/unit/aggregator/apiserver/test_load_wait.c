@@ -3,6 +3,7 @@
 #include "lib/clock.h"
 #include "lib/memory.h"
 #include "tests/support/cm.h"
+#include "tests/support/fake_clock.h"
 #include "tests/unit/aggregator/sample.h"
 
 #include <arpa/inet.h>
@@ -25,7 +26,7 @@ struct fixture {
 	struct load_wait *waits;
 	unsigned seconds;
 	uint64_t behind; /* by so much is what requests know too old */
-	size_t arrived, resumed;
+	size_t arrived, wanted, resumed;
 	char last[64]; /* the path of the last one that was resumed */
 	int fds[CLIENTS];
 	size_t clients;
@@ -108,6 +109,13 @@ static int teardown(void **state)
 	return 0;
 }
 
+static bool has_arrived(void *owner)
+{
+	const struct fixture *f = owner;
+
+	return f->arrived == f->wanted;
+}
+
 /* Returns when the request has reached the server. */
 static int ask(struct fixture *f, const char *user)
 {
@@ -117,22 +125,25 @@ static int ask(struct fixture *f, const char *user)
 	scoped_free char *text =
 		xasprintf("GET /%s HTTP/1.1\r\nHost: x\r\n\r\n", user);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	size_t arrived = f->arrived;
 
 	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	f->fds[f->clients++] = fd;
-	while (f->arrived == arrived) {
-		(void)uv_run(&f->loop, UV_RUN_ONCE);
-	}
+	f->wanted = f->arrived + 1;
+	run_until_true(&f->loop, has_arrived, f);
 	return fd;
 }
 
-static void await_count(struct fixture *f, size_t count)
+static bool is_nobody_waiting(void *owner)
 {
-	while (load_wait_count(f->waits) != count) {
-		(void)uv_run(&f->loop, UV_RUN_ONCE);
-	}
+	const struct fixture *f = owner;
+
+	return load_wait_count(f->waits) == 0;
+}
+
+static void await_nobody(struct fixture *f)
+{
+	run_until_true(&f->loop, is_nobody_waiting, f);
 }
 
 static void assert_answer(int fd, const char *status, const char *end)
@@ -155,7 +166,7 @@ static void a_request_waits_for_another_revision(void **state)
 
 	assert_int_equal(load_wait_count(f->waits), 1);
 	report(f);
-	await_count(f, 0);
+	await_nobody(f);
 	assert_int_equal(f->resumed, 1);
 	assert_answer(fd, "200", "resumed");
 }
@@ -177,7 +188,8 @@ static void a_wait_ends_after_its_seconds(void **state)
 
 	f->seconds = 1;
 	fd = ask(f, "a");
-	await_count(f, 0);
+	fake_clock_move(1000000);
+	await_nobody(f);
 	assert_answer(fd, "200", "resumed");
 }
 
@@ -187,7 +199,7 @@ static void a_client_that_hangs_up_waits_no_more(void **state)
 	int fd = ask(f, "a");
 
 	assert_int_equal(shutdown(fd, SHUT_WR), 0);
-	await_count(f, 0);
+	await_nobody(f);
 	assert_int_equal(f->resumed, 0);
 }
 

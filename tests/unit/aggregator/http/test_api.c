@@ -37,11 +37,7 @@ static void add_node(struct fixture *f, const char *name, size_t count)
 		assert_int_equal(live_add(f->live, &sample, now_us, NULL), 0);
 		scratch_add(batch, &r, now_ms - age_us / 1000);
 	}
-	f->s->is_written = false;
-	assert_int_equal(
-		store_write(f->s->store, batch, scratch_written, f->s, NULL),
-		0);
-	run_until(&f->s->loop, &f->s->is_written);
+	assert_true(scratch_write(f->s, batch));
 }
 
 static int setup(void **state)
@@ -335,11 +331,7 @@ static void store_pod(struct fixture *f, const char *node, const char *uid,
 		scratch_add(batch, &r, now_ms - (2 - i) * 2000);
 		report_fini(&r);
 	}
-	f->s->is_written = false;
-	assert_int_equal(
-		store_write(f->s->store, batch, scratch_written, f->s, NULL),
-		0);
-	run_until(&f->s->loop, &f->s->is_written);
+	assert_true(scratch_write(f->s, batch));
 	assert_int_equal(
 		store_identify(f->s->store,
 			&(struct store_vm){ uid, "ns", "vm", "u1", node }, NULL,

@@ -57,12 +57,13 @@ static void connect_peer(struct fixture *f, size_t n)
 	struct peer *peer = &f->peers[n];
 
 	peer->reply.kind = WIRE_ACK;
-	assert_int_equal(mq_client_new(&peer->mq, &f->loop,
-				 &(struct mq_client_options){ .url = f->url,
-					 .timeout_ms = 30000,
-					 .on_reply = on_reply,
-					 .owner = peer },
-				 NULL),
+	assert_int_equal(
+		mq_client_new(&peer->mq, &f->loop,
+			&(struct mq_client_options){ .url = f->url,
+				.timeout_ms = PATIENCE_S * UINT64_C(1000),
+				.on_reply = on_reply,
+				.owner = peer },
+			NULL),
 		0);
 }
 

@@ -59,7 +59,7 @@ static void connect_peer(struct fixture *f, struct peer *p)
 	scoped_free char *url =
 		xasprintf("tcp://127.0.0.1:%d", mq_server_port(f->server));
 	struct mq_client_options options = { .url = url,
-		.timeout_ms = 20000,
+		.timeout_ms = PATIENCE_S * UINT64_C(1000),
 		.on_reply = on_answer,
 		.owner = p };
 

@@ -4,6 +4,7 @@
 #include "aggregator/store/commits.h"
 #include "aggregator/store/outbox.h"
 #include "tests/unit/aggregator/store/full_slot.h"
+#include "tests/unit/aggregator/blocked_writes.h"
 #include "tests/unit/aggregator/store/queries.h"
 
 #include <errno.h>
@@ -36,10 +37,12 @@ static void measures_each_commit(void **state)
 	struct histogram before, after;
 
 	scratch_open(s, day_us);
+	fake_clock.step_us = 1000;
 	before = commits_seconds(s->store);
 	assert_int_equal(before.count, 0);
 	assert_true(scratch_write(s, batch_of("n1", run_a, 1, 5, now_ms())));
 	assert_true(scratch_write(s, batch_of("n1", run_a, 6, 5, now_ms())));
+	fake_clock.step_us = 0;
 	after = commits_seconds(s->store);
 	assert_int_equal(after.count, 2);
 	assert_true(after.sum > 0 && after.sum < 60);
@@ -369,6 +372,7 @@ static void a_batch_that_cannot_be_stored_is_refused_alone(void **state)
 					 &outcomes[i], NULL),
 			0);
 	}
+	scratch_commit();
 	run_until(&s->loop, &outcomes[2].is_over);
 	assert_int_equal(outcomes[0].code, 0);
 	assert_int_equal(outcomes[1].code, -EDQUOT);

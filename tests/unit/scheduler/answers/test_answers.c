@@ -4,12 +4,14 @@
 
 #include "lib/clock.h"
 #include "lib/loop.h"
+#include "scheduler/answers/outlooks.h"
 #include "scheduler/cache/queue.h"
 #include "scheduler/cache/reservations.h"
 #include "scheduler/kubevirt/kubevirt.h"
 #include "scheduler/loads/profile_client.h"
 #include "scheduler/loads/question_client.h"
 #include "scheduler/make_room/planner.h"
+#include "tests/support/fake_timers.h"
 #include "tests/unit/scheduler/plan/plan_world.h"
 
 #include <stdio.h>
@@ -40,17 +42,6 @@ static struct scene {
 } scene;
 
 /* ---- stand-ins ---- */
-
-/* Nobody waits for a timer here. */
-void __real_timer_start(struct timer *timer, uint64_t first_ms,
-	uint64_t repeat_ms);
-void __wrap_timer_start(struct timer *timer, uint64_t first_ms,
-	uint64_t repeat_ms);
-void __wrap_timer_start(struct timer *timer, uint64_t first_ms,
-	uint64_t repeat_ms)
-{
-	__real_timer_start(timer, first_ms == 0 ? 0 : 1, repeat_ms);
-}
 
 void question_client_listen(struct question_client *client,
 	const struct question_listener *listener)
@@ -364,12 +355,20 @@ static void the_profile_of_a_stopped_vm_counts(void **state)
 	assert_non_null(strstr(without, "+ 6 % by this VM"));
 }
 
+static void pass_ms(uint64_t ms)
+{
+	fake_clock_move(ms * 1000);
+	(void)uv_run(&scene.loop, UV_RUN_DEFAULT);
+}
+
 static void a_profile_that_does_not_come_is_not_waited_for(void **state)
 {
 	(void)state;
 	put_node();
 	ask(QUESTION_PLACEMENT, stopped, 5);
-	(void)uv_run(&scene.loop, UV_RUN_DEFAULT);
+	pass_ms(ANSWERS_PROFILE_MS - 1);
+	assert_int_equal(scene.answered, 0);
+	pass_ms(1);
 	assert_int_equal(scene.answered, 1);
 	expect(200, "\"chosen\":\"a\"");
 	end_profile(NULL);
@@ -490,7 +489,9 @@ static void a_room_that_does_not_come_is_not_waited_for(void **state)
 	(void)state;
 	put_node();
 	ask_in("", QUESTION_OUTLOOK, "{}", 5);
-	(void)uv_run(&scene.loop, UV_RUN_DEFAULT);
+	pass_ms(OUTLOOKS_ROOM_MS - 1);
+	assert_non_null(scene.room);
+	pass_ms(1);
 	assert_null(scene.room);
 	assert_int_equal(scene.answered, 1);
 	expect(200, "\"room\":{\"fitsError\":\"the search for what fits");

@@ -56,7 +56,6 @@ struct fixture {
 	size_t unsaved;	    /* batches that are not stored */
 	uint64_t last_wall; /* of the last record */
 	uint64_t invalid;   /* a batch with this record is refused; 0: none */
-	bool done;
 };
 
 static bool takes(struct fixture *f, const struct decision_batch *batch)
@@ -153,26 +152,18 @@ static void add(struct fixture *f, uint64_t from, uint64_t to)
 	}
 }
 
-static void poll(uv_timer_t *timer)
+static bool is_taken(void *owner)
 {
-	struct fixture *f = timer->data;
+	const struct fixture *f = owner;
 
-	f->done = record_upload_pending(f->upload) == 0;
+	return record_upload_pending(f->upload) == 0;
 }
 
 /* Waits for the reply to the last batch too: closing a socket of nng 1.5.2
  * while a reply arrives can hang (nanomsg/nng pull request 1636). */
 static void run_until_taken(struct fixture *f, size_t count)
 {
-	uv_timer_t timer = { 0 };
-
-	f->done = false;
-	assert_int_equal(uv_timer_init(&f->aggregator.loop, &timer), 0);
-	timer.data = f;
-	assert_int_equal(uv_timer_start(&timer, poll, 1, 1), 0);
-	run_until(&f->aggregator.loop, &f->done);
-	uv_close((uv_handle_t *)&timer, NULL);
-	(void)uv_run(&f->aggregator.loop, UV_RUN_NOWAIT);
+	run_until_true(&f->aggregator.loop, is_taken, f);
 	assert_int_equal(f->taken, count);
 }
 

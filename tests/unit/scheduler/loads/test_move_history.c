@@ -7,6 +7,7 @@
 #include "scheduler/loads/aggregator_client.h"
 #include "tests/unit/scheduler/loads/fake_aggregator.h"
 #include "tests/support/cm.h"
+#include "tests/support/fake_clock.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,18 +21,7 @@ struct fixture {
 	uint64_t first_since_us, since_us;
 	char last_id[MOVE_ID_MAX];
 	bool is_stuck; /* its pages never advance */
-	bool done;
 };
-
-static int64_t later_us; /* the clock is ahead by this */
-
-uint64_t __real_clock_monotonic_us(void);
-uint64_t __wrap_clock_monotonic_us(void);
-
-uint64_t __wrap_clock_monotonic_us(void)
-{
-	return __real_clock_monotonic_us() + (uint64_t)later_us;
-}
 
 static struct move_record record_of(uint64_t number)
 {
@@ -115,7 +105,6 @@ static int setup(void **state)
 	f = (struct fixture){ 0 };
 	fake_aggregator_open(&f.aggregator,
 		(struct mq_server_options){ .serve = serve, .owner = &f });
-	later_us = 0;
 	open_history(&f);
 	*state = &f;
 	return 0;
@@ -130,24 +119,16 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void poll(uv_timer_t *timer)
+static bool is_answered(void *owner)
 {
-	struct fixture *f = timer->data;
+	const struct fixture *f = owner;
 
-	f->done = move_history_answered(f->history) > 0;
+	return move_history_answered(f->history) > 0;
 }
 
 static void run_until_answered(struct fixture *f)
 {
-	uv_timer_t timer = { 0 };
-
-	f->done = false;
-	assert_int_equal(uv_timer_init(&f->aggregator.loop, &timer), 0);
-	timer.data = f;
-	assert_int_equal(uv_timer_start(&timer, poll, 1, 1), 0);
-	run_until(&f->aggregator.loop, &f->done);
-	uv_close((uv_handle_t *)&timer, NULL);
-	(void)uv_run(&f->aggregator.loop, UV_RUN_NOWAIT);
+	run_until_true(&f->aggregator.loop, is_answered, f);
 }
 
 static void run_until_known(struct fixture *f)
@@ -217,7 +198,7 @@ static void one_empty_aggregator_is_not_all_of_history(void **state)
 	move_history_ask(f->history, 77, 80);
 	run_until_answered(f);
 	assert_false(move_history_is_known(f->history));
-	later_us = MOVE_HISTORY_WAIT_US;
+	fake_clock_move(MOVE_HISTORY_WAIT_US);
 	assert_true(move_history_is_known(f->history));
 }
 

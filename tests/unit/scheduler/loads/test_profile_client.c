@@ -124,18 +124,24 @@ static struct queued_pod *put(struct fixture *f, const char *uid,
 	return queue_find(&f->queue, uid);
 }
 
+static bool may_schedule(const struct fixture *f, struct queued_pod *pod)
+{
+	return profile_client_may_schedule(f->profile_client, pod,
+		(int64_t)clock_monotonic_us());
+}
+
+static bool is_first_asked(void *owner)
+{
+	struct fixture *f = owner;
+
+	return !may_schedule(f, queue_find(&f->queue, "first"));
+}
+
 /* Asks for another VM until the client is connected. */
 static void await_connection(struct fixture *f)
 {
-	struct queued_pod *first = put(f, "first", "first");
-
-	while (profile_client_may_schedule(f->profile_client, first,
-		(int64_t)clock_monotonic_us())) {
-		(void)uv_run(&f->aggregator.loop, UV_RUN_NOWAIT);
-		if (f->asked > 0) {
-			break;
-		}
-	}
+	(void)put(f, "first", "first");
+	run_until_true(&f->aggregator.loop, is_first_asked, f);
 	run_until(&f->aggregator.loop, &f->is_answered);
 	f->is_answered = false;
 	queue_remove(&f->queue, "first");
@@ -150,17 +156,17 @@ static void a_pod_waits_for_its_vms_profile(void **state)
 	await_connection(f);
 	pod = put(f, "u1", "busy");
 	now = (int64_t)clock_monotonic_us();
-	assert_false(profile_client_may_schedule(f->profile_client, pod, now));
+	assert_false(may_schedule(f, pod));
 	assert_int_equal(pod->not_before_us, now + PROFILE_CLIENT_WAIT_US);
 	run_until(&f->aggregator.loop, &f->is_answered);
 	assert_int_equal(pod->not_before_us, 0);
-	assert_true(profile_client_may_schedule(f->profile_client, pod, now));
+	assert_true(may_schedule(f, pod));
 	assert_true(fabs(pod->pod->usage.mean_cores - 3) < 1e-9);
 	assert_true(fabs(usage_variance(&pod->pod->usage) - 1) < 1e-9);
 	assert_true(pod->pod->usage.seconds <= USAGE_MEMORY_S);
 	/* The next pod of the VM uses the same profile. */
 	pod = put(f, "u2", "busy");
-	assert_true(profile_client_may_schedule(f->profile_client, pod, now));
+	assert_true(may_schedule(f, pod));
 	assert_int_equal(f->asked, 2);
 }
 
@@ -168,14 +174,12 @@ static void an_unknown_vm_waits_only_for_the_reply(void **state)
 {
 	struct fixture *f = *state;
 	struct queued_pod *pod;
-	int64_t now;
 
 	await_connection(f);
 	pod = put(f, "u1", "new");
-	now = (int64_t)clock_monotonic_us();
-	assert_false(profile_client_may_schedule(f->profile_client, pod, now));
+	assert_false(may_schedule(f, pod));
 	run_until(&f->aggregator.loop, &f->is_answered);
-	assert_true(profile_client_may_schedule(f->profile_client, pod, now));
+	assert_true(may_schedule(f, pod));
 	assert_true(pod->pod->usage.seconds <= 0);
 }
 
@@ -189,7 +193,7 @@ static void a_pod_waits_for_a_limited_time(void **state)
 	f->is_mute = true;
 	pod = put(f, "u1", "busy");
 	now = (int64_t)clock_monotonic_us();
-	assert_false(profile_client_may_schedule(f->profile_client, pod, now));
+	assert_false(may_schedule(f, pod));
 	assert_false(profile_client_may_schedule(f->profile_client, pod,
 		now + PROFILE_CLIENT_WAIT_US - 1));
 	assert_true(profile_client_may_schedule(f->profile_client, pod,
@@ -197,10 +201,10 @@ static void a_pod_waits_for_a_limited_time(void **state)
 	/* A pod that was tried before does not wait, nor one that is no VM. */
 	pod = put(f, "u2", "other");
 	pod->failures = 1;
-	assert_true(profile_client_may_schedule(f->profile_client, pod, now));
+	assert_true(may_schedule(f, pod));
 	pod = put(f, "u3", "third");
 	pod->pod->is_vm = false;
-	assert_true(profile_client_may_schedule(f->profile_client, pod, now));
+	assert_true(may_schedule(f, pod));
 }
 
 static void without_a_connection_no_pod_waits(void **state)
@@ -208,8 +212,7 @@ static void without_a_connection_no_pod_waits(void **state)
 	struct fixture *f = *state;
 	struct queued_pod *pod = put(f, "u1", "busy");
 
-	assert_true(profile_client_may_schedule(f->profile_client, pod,
-		(int64_t)clock_monotonic_us()));
+	assert_true(may_schedule(f, pod));
 	assert_true(pod->pod->usage.seconds <= 0);
 }
 
@@ -243,20 +246,21 @@ static void put_node(struct fixture *f)
 	json_value_free(object);
 }
 
+static bool is_u2_known(void *owner)
+{
+	return known_cores(owner, "u2") > 0;
+}
+
 static void asks_once_for_each_running_vm(void **state)
 {
 	struct fixture *f = *state;
-	uint64_t until_us;
 
 	put_node(f);
 	run_vm(f, "u1", "new");
 	run_vm(f, "u2", "busy");
 	run_vm(f, "u3", "");
 	profile_client_backfill(f->profile_client);
-	until_us = clock_monotonic_us() + 10000000;
-	while (known_cores(f, "u2") <= 0 && clock_monotonic_us() < until_us) {
-		(void)uv_run(&f->aggregator.loop, UV_RUN_NOWAIT);
-	}
+	run_until_true(&f->aggregator.loop, is_u2_known, f);
 	assert_true(fabs(known_cores(f, "u2") - 3) < 1e-9);
 	assert_true(known_cores(f, "u1") <= 0);
 	assert_int_equal(f->asked, 2);

@@ -1,9 +1,9 @@
 #include "scheduler/loads/question_client.h"
 
-#include "lib/clock.h"
 #include "lib/memory.h"
 #include "proto/wire.h"
 #include "scheduler/loads/aggregator_client.h"
+#include "tests/support/fake_clock.h"
 #include "tests/unit/scheduler/loads/fake_aggregator.h"
 
 #include <stdlib.h>
@@ -29,16 +29,6 @@ struct fixture {
 	struct question_ref ref;
 	bool is_asked;
 };
-
-static int64_t later_us; /* the clock is ahead by this */
-
-uint64_t __real_clock_monotonic_us(void);
-uint64_t __wrap_clock_monotonic_us(void);
-
-uint64_t __wrap_clock_monotonic_us(void)
-{
-	return __real_clock_monotonic_us() + (uint64_t)later_us;
-}
 
 static void take_part(struct fixture *f, const struct answer_part *part)
 {
@@ -100,7 +90,6 @@ static int setup(void **state)
 {
 	struct fixture *f = xcalloc(1, sizeof(*f));
 
-	later_us = 0;
 	f->leads = true;
 	f->answer = BUFFER_MAX(ANSWER_BODY_MAX);
 	fake_aggregator_open(&f->aggregator,
@@ -305,7 +294,7 @@ static void an_aggregator_that_is_too_old_is_left_alone(void **state)
 	}
 	assert_int_equal(f->refused, 1);
 	f->is_too_old = false;
-	later_us = (int64_t)QUESTION_CLIENT_OLD_US;
+	fake_clock_move(QUESTION_CLIENT_OLD_US);
 	await_parked(f);
 }
 

@@ -126,8 +126,8 @@ static inline void fake_job(const struct planner_job *job, bool is_done)
 	struct plan_world world = { 0 };
 	struct plan_input input;
 
-	plan_world_begin(&world, &options, scene.now_us,
-		WALL_US + (uint64_t)scene.now_us);
+	plan_world_begin(&world, &options, now_us(),
+		WALL_US + (uint64_t)now_us());
 	while (plan_world_next(&world)) {
 	}
 	input = plan_world_input(&world);

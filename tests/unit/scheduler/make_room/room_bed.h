@@ -35,9 +35,8 @@ static inline int room_setup(void **state)
 	(void)state;
 	log_setup(LOG_TEXT, LOG_ERROR);
 	fake_reset();
-	scene = (struct scene){ .now_us = 1000 * SECOND_US,
-		.has_history = true,
-		.leads = true };
+	fake_clock_set(1000 * SECOND_US, WALL_US + 1000 * SECOND_US);
+	scene = (struct scene){ .has_history = true, .leads = true };
 	room = (struct room_scene){ .nominated = "-" };
 	fake_planner = (struct planner){ .sentence = "" };
 	queue_init(&room.queue);

@@ -24,7 +24,7 @@ static inline void put_vm_since(const char *vm, const char *name,
 
 static inline void put_vm_on(const char *vm, const char *name, const char *node)
 {
-	put_vm_since(vm, name, node, scene.now_us);
+	put_vm_since(vm, name, node, now_us());
 }
 
 /* The VM has run for long. */
@@ -46,7 +46,7 @@ static inline void put_stranger(const char *name, const char *node,
 		name, name, node, cpu);
 
 	cache_put_pod(&scene.cache, given_pod(scene.cache.interner, json),
-		scene.now_us);
+		now_us());
 }
 
 /* Agents see the VMs of pods called pod-NAME. */
@@ -84,8 +84,7 @@ static inline struct queued_pod *put_pending_with(const char *name,
 		"'%s'}}}]},'status':{'phase':'Pending'}}",
 		name, name, more, priority, cpu);
 
-	queue_put(&room.queue, given_pod(scene.cache.interner, json),
-		scene.now_us);
+	queue_put(&room.queue, given_pod(scene.cache.interner, json), now_us());
 	return queue_find(&room.queue, name);
 }
 

@@ -15,18 +15,18 @@ static inline const char *attempt(const char *uid)
 
 	assert_non_null(queued);
 	decide(&room.decision, queued->pod, &scene.cache.cluster,
-		&(struct filter_options)FILTER_DEFAULTS, scene.now_us);
+		&(struct filter_options)FILTER_DEFAULTS, now_us());
 	node = decision_chosen(&room.decision);
 	if (node != NULL) {
 		make_room_placed(room.room, queued->pod, node->name);
 		queue_set(&room.queue, queued, QUEUED_BINDING);
 		cache_assume(&scene.cache, take_ptr(queued->pod), node->name,
-			scene.now_us);
+			now_us());
 		return node->name;
 	}
 	decision_message(&message, &room.decision);
 	make_room_unschedulable(room.room, queued, &room.decision, &message);
-	queue_failed(&room.queue, queued, true, scene.now_us);
+	queue_failed(&room.queue, queued, true, now_us());
 	(void)snprintf(room.message, sizeof(room.message), "%s", message.data);
 	return NULL;
 }
@@ -47,8 +47,8 @@ static inline void confirm(const char *uid)
 /* A second passes, and nothing is decided. */
 static inline void pass_idly(void)
 {
-	scene.now_us += SECOND_US;
-	if (scene.now_us / SECOND_US % 5 == 0) {
+	fake_clock_move(SECOND_US);
+	if (now_us() / SECOND_US % 5 == 0) {
 		room_loads();
 	}
 	for (size_t t = 0; t < scene.timer_count; t++) {
@@ -65,7 +65,7 @@ static inline void pass(unsigned seconds)
 
 		pass_idly();
 		fake_search(true);
-		count = queue_next(&room.queue, next, 8, scene.now_us);
+		count = queue_next(&room.queue, next, 8, now_us());
 		for (size_t k = 0; k < count; k++) {
 			(void)attempt(next[k]->pod->uid);
 		}

@@ -164,7 +164,7 @@ static void a_refused_binding_holds_the_place_again(void **state)
 	assert_false(is_held("urgent"));
 	queued = queue_find(&room.queue, "urgent");
 	queued->pod = cache_forget(&scene.cache, "urgent");
-	queue_failed(&room.queue, queued, false, scene.now_us);
+	queue_failed(&room.queue, queued, false, now_us());
 	pass_idly();
 	assert_true(is_held("urgent"));
 	assert_int_equal(stats().efforts, 1);

@@ -81,12 +81,12 @@ static void a_pod_that_was_given_up_rests_for_an_hour(void **state)
 	pass(ROOM_TIMEOUT_S + 10);
 	assert_int_equal(stats().given_up, 1);
 	searches = fake_planner.searches;
-	scene.now_us += 3000 * SECOND_US;
+	fake_clock_move(3000 * SECOND_US);
 	assert_null(attempt("urgent"));
 	pass(5);
 	assert_int_equal(fake_planner.searches, searches);
 	assert_int_equal(stats().efforts, 0);
-	scene.now_us += 600 * SECOND_US;
+	fake_clock_move(600 * SECOND_US);
 	assert_null(attempt("urgent"));
 	assert_int_equal(stats().efforts, 1);
 }
@@ -173,8 +173,7 @@ static void measure_full(const char *node)
 	bool changed;
 
 	load.name = name;
-	cache_put_load(&scene.cache, &changed, &load, scene.now_us,
-		scene.now_us);
+	cache_put_load(&scene.cache, &changed, &load, now_us(), now_us());
 }
 
 static void memory_that_is_not_measured_free_yet_is_awaited(void **state)
@@ -230,7 +229,7 @@ static void a_pod_deleted_during_a_search_does_no_harm(void **state)
 {
 	(void)state;
 	start_urgent();
-	scene.now_us += SECOND_US;
+	fake_clock_move(SECOND_US);
 	assert_null(attempt("urgent"));
 	pass_idly();
 	assert_int_equal(fake_planner.count, 1);

@@ -4,6 +4,7 @@
 #include "scheduler/cache/cache.h"
 #include "scheduler/mover/duels.h"
 #include "scheduler/rebalance/move_book.h"
+#include "tests/support/fake_clock.h"
 #include "tests/unit/scheduler/given.h"
 #include "tests/unit/scheduler/mover/fake_objects.h"
 
@@ -13,15 +14,8 @@
 
 enum { NODES = 12, JOBS = PLANNER_JOBS_MAX + 1 };
 
-/* The clock of both threads: each look at it takes step_us. */
-static atomic_int_least64_t clock_us;
-static int64_t step_us;
-
-uint64_t __wrap_clock_monotonic_us(void);
-uint64_t __wrap_clock_monotonic_us(void)
-{
-	return (uint64_t)(atomic_fetch_add(&clock_us, step_us) + step_us);
-}
+#define NOW_US INT64_C(1000000000)
+#define WALL_US UINT64_C(1800000000000000)
 
 struct bed {
 	uv_loop_t loop;
@@ -59,12 +53,11 @@ static void put_node(struct bed *bed, const char *name, const char *spec)
 	bool changed;
 
 	assert_int_equal(
-		cache_put_node(&bed->cache, &changed, object, clock_us, NULL),
-		0);
+		cache_put_node(&bed->cache, &changed, object, NOW_US, NULL), 0);
 	json_value_free(object);
 	(void)snprintf(copy, sizeof(copy), "%s", name);
 	load.name = copy;
-	cache_put_load(&bed->cache, &changed, &load, clock_us, clock_us);
+	cache_put_load(&bed->cache, &changed, &load, NOW_US, NOW_US);
 }
 
 static struct pod *put_pod(struct bed *bed, const char *name, const char *node,
@@ -81,7 +74,7 @@ static struct pod *put_pod(struct bed *bed, const char *name, const char *node,
 	struct pod *pod = given_pod(bed->cache.interner, json);
 
 	pod->usage.recent_seconds = 60;
-	cache_put_pod(&bed->cache, pod, clock_us - INT64_C(3600000000));
+	cache_put_pod(&bed->cache, pod, NOW_US - INT64_C(3600000000));
 	return pod;
 }
 
@@ -90,8 +83,8 @@ static int setup(void **state)
 	struct bed *bed = xcalloc(1, sizeof(*bed));
 
 	fake_reset();
-	atomic_store(&clock_us, INT64_C(1000000000));
-	step_us = 1;
+	fake_clock_set(NOW_US, WALL_US);
+	fake_clock.step_us = 1;
 	assert_int_equal(uv_loop_init(&bed->loop), 0);
 	cache_init(&bed->cache);
 	for (int n = 0; n < NODES; n++) {
@@ -309,7 +302,7 @@ static void a_cancelled_copy_is_not_finished(void **state)
 	struct job job = { 0 };
 	struct job next = { 0 };
 
-	step_us = PLANNER_SLICE_US;
+	fake_clock.step_us = PLANNER_SLICE_US;
 	assert_true(start(bed, &job));
 	(void)uv_run(&bed->loop, UV_RUN_ONCE);
 	(void)uv_run(&bed->loop, UV_RUN_ONCE);
@@ -343,7 +336,7 @@ static void the_input_has_the_defaults(void **state)
 	assert_int_equal(job.input.max_moves, PLAN_MOVES);
 	assert_true(job.input.max_load == PLAN_LOAD_MAX);
 	assert_true(job.input.filter->has_memory_limit);
-	assert_true(job.input.now_us > INT64_C(1000000000));
+	assert_true(job.input.now_us > NOW_US);
 	assert_int_equal(job.input.vm_count, 0);
 }
 
@@ -371,7 +364,7 @@ static void closing_ends_a_copy_that_is_being_made(void **state)
 	struct bed *bed = *state;
 	struct job job = { 0 };
 
-	step_us = PLANNER_SLICE_US;
+	fake_clock.step_us = PLANNER_SLICE_US;
 	assert_true(start(bed, &job));
 	(void)uv_run(&bed->loop, UV_RUN_ONCE);
 	(void)uv_run(&bed->loop, UV_RUN_ONCE);
@@ -412,7 +405,7 @@ static void a_slice_ends_when_its_time_is_over(void **state)
 	struct planner_stats stats;
 	int turns = 0;
 
-	step_us = PLANNER_SLICE_US / 2;
+	fake_clock.step_us = PLANNER_SLICE_US / 2;
 	assert_true(start(bed, &job));
 	for (; !atomic_load(&job.is_working); turns++) {
 		(void)uv_run(&bed->loop, UV_RUN_ONCE);
@@ -500,7 +493,7 @@ static void put_record(struct bed *bed, const char *vm, enum move_state move)
 {
 	struct move_record record = { .revision = 1, .state = move };
 
-	record.wall_us = clock_wall_us();
+	record.wall_us = WALL_US;
 	record.ordered_us = record.wall_us;
 	(void)snprintf(record.id, sizeof(record.id), "id-%s", vm);
 	(void)snprintf(record.vm, sizeof(record.vm), "%s", vm);
@@ -517,7 +510,7 @@ static void each_vm_has_the_reason_why_it_stays(void **state)
 	struct vmi *vmi;
 	const struct move_record last = { .vm = "v5",
 		.target = "n3",
-		.ended_us = clock_wall_us() };
+		.ended_us = WALL_US };
 
 	(void)put_vm(bed, 0, "ours");
 	(void)put_vm(bed, 1, "other");
@@ -527,7 +520,7 @@ static void each_vm_has_the_reason_why_it_stays(void **state)
 	(void)put_vm(bed, 3, "ours");
 	put_record(bed, "v3", MOVE_SUCCEEDED);
 	(void)put_vm(bed, 5, "ours");
-	assert_true(duels_observe(&bed->duels, &last, "n3", clock_wall_us()));
+	assert_true(duels_observe(&bed->duels, &last, "n3", WALL_US));
 	run_job(bed, &job);
 	assert_non_null(strstr(job.seen, "v0 on n3 may move; "));
 	assert_non_null(
@@ -625,7 +618,7 @@ static void room_that_is_kept_is_no_vm(void **state)
 		",'kubevirt.io/migrationJobUID':'x'");
 	put_pod(bed, "temp", "n5", "ours", "")->is_provisional = true;
 	assert_true(
-		cache_put_copy(&bed->cache, "pod-v0", "copy", "n6", clock_us));
+		cache_put_copy(&bed->cache, "pod-v0", "copy", "n6", NOW_US));
 	run_job(bed, &job);
 	assert_string_equal(job.seen, "v0 on n3 may move; ");
 }

@@ -4,6 +4,7 @@
 #include "lib/clock.h"
 #include "scheduler/cache/cache.h"
 #include "scheduler/make_room/planner.h"
+#include "tests/support/fake_clock.h"
 #include "tests/unit/scheduler/make_room/fits_world.h"
 
 enum { OWNERS = ROOM_REPORT_WAITING_MAX + 2 };
@@ -24,15 +25,12 @@ static struct scene {
 	bool has_job, refuses;
 	bool is_working; /* a cancelled job ends later */
 	unsigned jobs, cancelled;
-	int64_t now_us;
 	struct asker askers[OWNERS];
 } scene;
 
-uint64_t __wrap_clock_monotonic_us(void);
-
-uint64_t __wrap_clock_monotonic_us(void)
+static int64_t now_us(void)
 {
-	return (uint64_t)scene.now_us;
+	return (int64_t)clock_monotonic_us();
 }
 
 /* ---- stand-ins ---- */
@@ -132,7 +130,7 @@ static void those_who_ask_meanwhile_share_a_search(void **state)
 	assert_true(ask(1));
 	turn_loop();
 	assert_int_equal(scene.askers[0].answers, 0);
-	end_job(scene.now_us - 250000, true);
+	end_job(now_us() - 250000, true);
 	assert_int_equal(scene.jobs, 1);
 	assert_int_equal(scene.askers[0].answers, 1);
 	assert_int_equal(scene.askers[1].answers, 1);
@@ -145,9 +143,9 @@ static void an_answer_is_kept_for_a_while(void **state)
 {
 	(void)state;
 	assert_true(ask(0));
-	end_job(scene.now_us, true);
+	end_job(now_us(), true);
 
-	scene.now_us += ROOM_REPORT_KEPT_US - 1;
+	fake_clock_move(ROOM_REPORT_KEPT_US - 1);
 	assert_true(ask(1));
 	turn_loop();
 	assert_int_equal(scene.jobs, 1);
@@ -155,12 +153,12 @@ static void an_answer_is_kept_for_a_while(void **state)
 	assert_non_null(
 		strstr(scene.askers[1].fits, "{\"age_s\":9.999999,\"nodes\""));
 
-	scene.now_us++;
+	fake_clock_move(1);
 	assert_true(ask(2));
 	turn_loop();
 	assert_int_equal(scene.jobs, 2);
 	assert_int_equal(scene.askers[2].answers, 0);
-	end_job(scene.now_us, true);
+	end_job(now_us(), true);
 	assert_int_equal(scene.askers[2].answers, 1);
 	assert_int_equal(scene.askers[0].answers, 1);
 }
@@ -169,11 +167,11 @@ static void the_kept_answer_is_the_newest(void **state)
 {
 	(void)state;
 	assert_true(ask(0));
-	end_job(scene.now_us, true);
+	end_job(now_us(), true);
 	(void)world_add(&scene.world, (struct room_node){ .name = "second" });
-	scene.now_us += ROOM_REPORT_KEPT_US;
+	fake_clock_move(ROOM_REPORT_KEPT_US);
 	assert_true(ask(0));
-	end_job(scene.now_us, true);
+	end_job(now_us(), true);
 	assert_non_null(strstr(scene.askers[0].fits, "\"nodes\":2,\"vms\""));
 	assert_true(ask(1));
 	turn_loop();
@@ -187,7 +185,7 @@ static void only_so_many_wait(void **state)
 		assert_true(ask(i));
 	}
 	assert_false(ask(ROOM_REPORT_WAITING_MAX));
-	end_job(scene.now_us, true);
+	end_job(now_us(), true);
 	for (size_t i = 0; i < ROOM_REPORT_WAITING_MAX; i++) {
 		assert_int_equal(scene.askers[i].answers, 1);
 	}
@@ -204,7 +202,7 @@ static void who_left_is_not_answered(void **state)
 	room_report_forget(scene.report, &scene.askers[1]);
 	/* The first one's end takes the last one along. */
 	scene.askers[0].forgets = &scene.askers[2];
-	end_job(scene.now_us, true);
+	end_job(now_us(), true);
 	assert_int_equal(scene.askers[0].answers, 1);
 	assert_int_equal(scene.askers[1].answers, 0);
 	assert_int_equal(scene.askers[2].answers, 0);
@@ -221,7 +219,7 @@ static void who_asks_again_when_answered_waits_for_the_next_turn(void **state)
 	(void)state;
 	scene.askers[0].asks_again = true;
 	assert_true(ask(0));
-	end_job(scene.now_us, true);
+	end_job(now_us(), true);
 	assert_int_equal(scene.askers[0].answers, 1);
 	turn_loop();
 	assert_int_equal(scene.askers[0].answers, 2);
@@ -239,7 +237,7 @@ static void a_planner_that_refuses_gives_a_sentence(void **state)
 
 	scene.refuses = false;
 	assert_true(ask(0));
-	end_job(scene.now_us, true);
+	end_job(now_us(), true);
 	assert_non_null(scene.askers[0].fits);
 }
 
@@ -252,7 +250,7 @@ static void who_was_refused_shares_a_search_that_begins_meanwhile(void **state)
 	assert_true(ask(1));
 	turn_loop();
 	assert_int_equal(scene.askers[0].answers, 0);
-	end_job(scene.now_us, true);
+	end_job(now_us(), true);
 	assert_non_null(scene.askers[0].fits);
 	assert_non_null(scene.askers[1].fits);
 }
@@ -261,13 +259,13 @@ static void a_search_that_did_not_run_gives_a_sentence(void **state)
 {
 	(void)state;
 	assert_true(ask(0));
-	end_job(scene.now_us, false);
+	end_job(now_us(), false);
 	assert_string_equal(scene.askers[0].error,
 		"not all nodes and pods are known, or the scheduler stops");
 	/* It is not kept. */
 	assert_true(ask(0));
 	assert_int_equal(scene.jobs, 2);
-	end_job(scene.now_us, true);
+	end_job(now_us(), true);
 	assert_non_null(scene.askers[0].fits);
 }
 
@@ -289,7 +287,7 @@ static void a_search_goes_after_those_for_waiting_pods(void **state)
 	(void)state;
 	assert_true(ask(0));
 	assert_true(scene.job.is_report);
-	end_job(scene.now_us, true);
+	end_job(now_us(), true);
 }
 
 static void a_search_that_nobody_waits_for_is_cancelled(void **state)
@@ -321,7 +319,7 @@ static void who_asks_after_that_begins_a_search(void **state)
 	assert_int_equal(scene.jobs, 2);
 	stopped.done(stopped.owner, &scene.world.input, false);
 	assert_int_equal(scene.askers[1].answers, 0);
-	end_job(scene.now_us, true);
+	end_job(now_us(), true);
 	assert_int_equal(scene.askers[0].answers, 0);
 	assert_int_equal(scene.askers[1].answers, 1);
 	assert_non_null(scene.askers[1].fits);
@@ -331,7 +329,6 @@ static int set_up(void **state)
 {
 	(void)state;
 	memset(&scene, 0, sizeof(scene));
-	scene.now_us = 1000000000;
 	(void)uv_loop_init(&scene.loop);
 	cache_init(&scene.cache);
 	world_init(&scene.world, scene.cache.interner);
@@ -348,7 +345,7 @@ static int tear_down(void **state)
 	(void)state;
 	room_report_close(scene.report);
 	if (scene.has_job) {
-		end_job(scene.now_us, false);
+		end_job(now_us(), false);
 	}
 	(void)uv_run(&scene.loop, UV_RUN_DEFAULT);
 	assert_int_equal(uv_loop_close(&scene.loop), 0);

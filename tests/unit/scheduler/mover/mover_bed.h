@@ -19,7 +19,7 @@ static inline void fire(struct timer *timer)
 static inline void run(unsigned seconds, double cores)
 {
 	for (unsigned i = 0; i < seconds; i++) {
-		scene.now_us += SECOND_US;
+		fake_clock_move(SECOND_US);
 		if (i % 5 == 0) {
 			put_loads(cores);
 		}
@@ -72,9 +72,8 @@ static inline int setup(void **state)
 	(void)state;
 	log_setup(LOG_TEXT, LOG_ERROR);
 	fake_reset();
-	scene = (struct scene){ .now_us = 1000 * SECOND_US,
-		.has_history = true,
-		.leads = true };
+	fake_clock_set(1000 * SECOND_US, WALL_US + 1000 * SECOND_US);
+	scene = (struct scene){ .has_history = true, .leads = true };
 	cache_init(&scene.cache);
 	reservations_init(&scene.reservations, &scene.cache);
 	assert_int_equal(windows_parse(&scene.windows, "", NULL), 0);

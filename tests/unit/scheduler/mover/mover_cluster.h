@@ -13,8 +13,8 @@ static inline void put_node(const char *name)
 	struct json_value *object = given_json(json);
 	bool changed;
 
-	assert_int_equal(cache_put_node(&scene.cache, &changed, object,
-				 scene.now_us, NULL),
+	assert_int_equal(
+		cache_put_node(&scene.cache, &changed, object, now_us(), NULL),
 		0);
 	json_value_free(object);
 }
@@ -58,7 +58,7 @@ static inline void put_target(const char *name, const char *node)
 		name, name, name, name, node);
 
 	cache_put_pod(&scene.cache, given_pod(scene.cache.interner, json),
-		scene.now_us);
+		now_us());
 }
 
 /* The same VM in the target pod of an earlier migration to the node. */

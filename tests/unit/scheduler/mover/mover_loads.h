@@ -47,9 +47,8 @@ static inline void put_load(const char *node, const char *const *vms,
 	load.name = name;
 	load.vms = list;
 	load.vm_count = count;
-	cache_put_load(&scene.cache, &changed, &load, scene.now_us,
-		scene.now_us);
-	mover_note_load(scene.mover, &load, scene.now_us);
+	cache_put_load(&scene.cache, &changed, &load, now_us(), now_us());
+	mover_note_load(scene.mover, &load, now_us());
 }
 
 static const char *const vm_names[VMS_MAX] = { "a", "b", "c", "d", "e", "f" };

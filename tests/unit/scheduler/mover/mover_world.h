@@ -1,4 +1,4 @@
-/* The clock, the timers and the aggregators that a mover meets in tests. */
+/* The timers and the aggregators that a mover meets in tests. */
 #pragma once
 
 #include "scheduler/mover/mover.h"
@@ -12,6 +12,7 @@
 #include "scheduler/loads/move_history.h"
 #include "scheduler/loads/move_upload.h"
 #include "scheduler/rebalance/move_book.h"
+#include "tests/support/fake_clock.h"
 #include "tests/unit/scheduler/given.h"
 #include "tests/unit/scheduler/mover/fake_objects.h"
 
@@ -29,7 +30,6 @@ struct timer {
 enum { RECORDS_MAX = 64, VMS = 3, VMS_MAX = 6, TIMERS_MAX = 4 };
 
 static struct scene {
-	int64_t now_us;
 	struct timer timers[TIMERS_MAX];
 	size_t timer_count;
 	struct cache cache;
@@ -48,21 +48,14 @@ static struct scene {
 	enum move_reason trouble; /* of node-1; MOVE_FOR_CPU: none */
 } scene;
 
-uint64_t __wrap_clock_monotonic_us(void);
-uint64_t __wrap_clock_wall_us(void);
 struct timer *__wrap_timer_new(uv_loop_t *loop, timer_fire fire, void *owner);
 void __wrap_timer_start(struct timer *timer, uint64_t first, uint64_t repeat);
 void __wrap_timer_stop(struct timer *timer);
 void __wrap_timer_close(struct timer *timer);
 
-uint64_t __wrap_clock_monotonic_us(void)
+static inline int64_t now_us(void)
 {
-	return (uint64_t)scene.now_us;
-}
-
-uint64_t __wrap_clock_wall_us(void)
-{
-	return WALL_US + (uint64_t)scene.now_us;
+	return (int64_t)clock_monotonic_us();
 }
 
 struct timer *__wrap_timer_new(uv_loop_t *loop, timer_fire fire, void *owner)

@@ -257,7 +257,7 @@ static void after_the_pause_one_move_at_a_time_is_tried(void **state)
 		.ended_us = WALL_US };
 
 	(void)state;
-	scene.now_us += 2000 * SECOND_US;
+	fake_clock_move(2000 * SECOND_US);
 	for (unsigned i = 0; i < 4; i++) {
 		(void)snprintf(record.id, sizeof(record.id), "id-%u", i);
 		record.state = i < 3 ? MOVE_FAILED : MOVE_ORDERED;

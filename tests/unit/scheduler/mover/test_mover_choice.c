@@ -38,7 +38,7 @@ static void a_stored_profile_is_not_an_observation(void **state)
 
 		(void)cache_remove_pod(&scene.cache, uid);
 		put_new_vm(vm_names[i], "node-1", "plimsoll-scheduler",
-			scene.now_us);
+			now_us());
 		cache_update_profile(&scene.cache, uid, &profile);
 	}
 	start(MOVER_AUTOMATIC);
@@ -51,8 +51,8 @@ static void a_stored_profile_is_not_an_observation(void **state)
 static void a_node_that_rejects_vms_takes_none(void **state)
 {
 	(void)state;
-	cache_reject(&scene.cache, "node-2", 1, scene.now_us);
-	cache_reject(&scene.cache, "node-2", 2, scene.now_us);
+	cache_reject(&scene.cache, "node-2", 1, now_us());
+	cache_reject(&scene.cache, "node-2", 2, now_us());
 	start(MOVER_AUTOMATIC);
 	run(300, 6);
 	assert_int_equal(scene.sent_count, 0);

@@ -51,7 +51,7 @@ static void a_failure_says_why_in_the_schedulers_words(void **state)
 	assert_string_equal(scene.event, "MoveFailed");
 	assert_false(is_reserved());
 	assert_true(vm_failures_until(&scene.cache.cluster.failures, "vms",
-			    names[vm], "node-2") > scene.now_us);
+			    names[vm], "node-2") > now_us());
 }
 
 static void kubevirts_reason_may_come_later_than_the_phase(void **state)
@@ -270,7 +270,7 @@ static void an_order_that_kubevirt_queues_keeps_its_room(void **state)
 	answer("");
 	for (int i = 0; i < 500; i++) {
 		run(1, 6);
-		(void)reservations_expire(&scene.reservations, scene.now_us);
+		(void)reservations_expire(&scene.reservations, now_us());
 		assert_true(is_reserved());
 	}
 }

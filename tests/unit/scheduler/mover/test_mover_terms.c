@@ -151,7 +151,7 @@ static void a_round_ends_with_the_lease(void **state)
 	start(MOVER_AUTOMATIC);
 	run(30, 6);
 	for (int i = 0; i < 120; i++) {
-		scene.now_us += SECOND_US;
+		fake_clock_move(SECOND_US);
 		put_loads(6);
 		fire(&scene.timers[1]);
 		scene.leads = false;
