@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """House rules that no compiler checks: which room includes which, circles of
-calls, homes of dependencies, banned calls, headers, file sizes, prose. Prints
-each violation and exits 1."""
+calls, homes of dependencies, banned calls, the real clock in unit tests, headers,
+file sizes, prose. Prints each violation and exits 1."""
 import itertools
 import pathlib
 import re
 import sys
+
+import lint_clock
 
 # Which rooms a room may include beside itself: the arrows of
 # docs/architecture.md. A room inside a room is named with its parent.
@@ -357,6 +359,7 @@ def main():
                 check_banned(path, code, say)
             check_shape(path, text, code, say)
     check_circles(ours, say)
+    lint_clock.check(strip, say)
     check_docs(say)
     print("\n".join(problems) if problems else "house rules: kept")
     return 1 if problems else 0

@@ -73,6 +73,33 @@ class Lint(unittest.TestCase):
         self.header("scheduler/a.h", "#include <sqlite3.h>")
         self.assert_found("sqlite3.h belongs in")
 
+    def test_a_unit_test_does_not_use_the_machines_clock(self):
+        name = "tests/unit/lib/test_a.c"
+        self.write(name, "static uint64_t now(void)\n{\n"
+                   "\treturn uv_hrtime();\n}\n")
+        self.assert_found(f"{name}:3: uv_hrtime reads the real clock")
+        self.write("tests/support/real_clock.txt",
+                   f"# a comment\n{name} uv_hrtime a reason\n")
+        self.assertEqual(self.lint()[0], 0)
+
+    def test_a_place_that_no_longer_uses_the_machines_clock_is_named(self):
+        self.write("tests/support/real_clock.txt",
+                   "tests/unit/lib/test_a.c uv_hrtime a reason\n")
+        self.assert_found("tests/support/real_clock.txt:1: "
+                          "tests/unit/lib/test_a.c does not use uv_hrtime")
+
+    def test_each_way_to_wait_in_real_time_is_found(self):
+        for call in ("clock_gettime(CLOCK_MONOTONIC, &t);", "x = time(NULL);",
+                     "nanosleep(&t, NULL);", "poll(&fd, 1, 500);",
+                     "__real_clock_wall_us();", "timer_start(timer, 1, 0);",
+                     "uv_timer_start(&timer, on_late, 9, 0);",
+                     "setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, n);"):
+            self.write("tests/unit/lib/test_a.c", f"\t{call}\n")
+            self.assert_found("tests/unit/lib/test_a.c:1: ")
+        self.write("tests/unit/lib/test_a.c", "\tpoll(&fd, 1, 0);\n"
+                   "\tclock_wall_us();\nvoid timer_start(int x)\n")
+        self.assertEqual(self.lint()[0], 0)
+
     def test_comments_stay_within_80_columns(self):
         self.header("lib/a.h", "/* " + "x" * 80 + " */")
         self.assert_found("a comment of more than 80 columns")
