@@ -226,7 +226,7 @@ FAKE_TIMERS = timer_new timer_start timer_stop timer_close
 WRAP_test_faults = pread openat readdir inotify_init1
 WRAP_test_kvm_faults = ioctl kvm_guest_is_known kvm_guest_run
 WRAP_test_spool_faults = mkdir open openat flock fdopendir readdir fstatat \
-	pread write ftruncate unlinkat close
+	pread write ftruncate unlinkat close crc_add
 WRAP_test_schedule = $(FAKE_TIMERS) aggregators_open
 WRAP_test_binding_cycle = $(FAKE_TIMERS)
 WRAP_test_informers = $(FAKE_TIMERS)
@@ -259,7 +259,7 @@ WRAP_test_answers = $(FAKE_TIMERS)
 WRAP_test_api_outlook = questions_ask questions_cancel httpd_reply \
 	httpd_reply_error
 WRAP_bench_cluster_copy = clock_monotonic_us
-WRAP_test_hour_scan = chunk_open chunk_close
+WRAP_test_hour_scan = chunk_open chunk_close chunk_bytes
 WRAP_test_ingest = timer_start commit_interval_us sqlite3_busy_timeout
 WRAP_test_request_body = store_names_find
 WRAP_test_decision_upload = log_allow log_write
