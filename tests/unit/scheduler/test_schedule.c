@@ -467,7 +467,7 @@ static bool wakes_p(enum kvm_state kvm_state)
 	assert_int_equal(p->state, QUEUED_UNSCHEDULABLE);
 	deliver_load(kvm_state);
 	is_woken = p->state == QUEUED_READY;
-	world.ahead_us += QUEUE_BACKOFF_US;
+	fake_clock_move(QUEUE_BACKOFF_US);
 	take_turns();
 	answer_all();
 	return is_woken;
@@ -481,7 +481,7 @@ static void new_load_wakes_unschedulable_pods(void **state)
 	assert_true(wakes_p(KVM_OK)); /* the first load of n1 */
 	assert_false(wakes_p(KVM_OK));
 	assert_true(wakes_p(KVM_MISSING));
-	world.ahead_us += 10000000;
+	fake_clock_move(10000000);
 	assert_true(wakes_p(KVM_MISSING));
 }
 

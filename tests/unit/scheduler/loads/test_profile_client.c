@@ -130,18 +130,23 @@ static bool may_schedule(const struct fixture *f, struct queued_pod *pod)
 		(int64_t)clock_monotonic_us());
 }
 
+/* The client notices its connection before or after the first request is
+ * served. */
 static bool is_first_asked(void *owner)
 {
 	struct fixture *f = owner;
 
-	return !may_schedule(f, queue_find(&f->queue, "first"));
+	return !may_schedule(f, queue_find(&f->queue, "first")) && f->asked > 0;
 }
 
-/* Asks for another VM until the client is connected. */
+/* Asks for another VM, which is answered when the client is connected. */
 static void await_connection(struct fixture *f)
 {
+	f->is_mute = true;
 	(void)put(f, "first", "first");
 	run_until_true(&f->aggregator.loop, is_first_asked, f);
+	f->is_mute = false;
+	answer(f, f->kept[0], "first");
 	run_until(&f->aggregator.loop, &f->is_answered);
 	f->is_answered = false;
 	queue_remove(&f->queue, "first");
