@@ -1,9 +1,21 @@
-/* A disk that takes no writes for a while, for tests. */
+/* A disk that takes no writes for as long as the test wants. For a test program
+ * with WRAP_test_x = sqlite3_busy_timeout in the Makefile. */
 #pragma once
 
 #include "tests/unit/aggregator/scratch.h"
 
 #include <fcntl.h>
+#include <sqlite3.h>
+
+int __real_sqlite3_busy_timeout(struct sqlite3 *db, int ms);
+int __wrap_sqlite3_busy_timeout(struct sqlite3 *db, int ms);
+
+/* Nobody gives up meanwhile. */
+int __wrap_sqlite3_busy_timeout(struct sqlite3 *db, int ms)
+{
+	(void)ms;
+	return __real_sqlite3_busy_timeout(db, PATIENCE_S * 1000);
+}
 
 /* Waits for the write lock of the write-ahead log (SQLite's wal.c,
  * WAL_LOCK_OFFSET) and takes it as another process would: SQLite does not share

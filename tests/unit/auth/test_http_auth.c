@@ -3,6 +3,7 @@
 #include "kube/config.h"
 #include "tests/unit/auth/fake_kube.h"
 #include "tests/support/blocking_client.h"
+#include "tests/support/idle_clients.h"
 
 /* A protected interface on a real socket. */
 struct fixture {

@@ -4,6 +4,7 @@
 #include "lib/httpd.h"
 #include "lib/memory.h"
 #include "tests/support/cm.h"
+#include "tests/support/idle_clients.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>

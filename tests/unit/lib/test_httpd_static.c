@@ -1,6 +1,7 @@
 #include "lib/httpd_static.h"
 
 #include "tests/support/blocking_client.h"
+#include "tests/support/idle_clients.h"
 
 #include <stdlib.h>
 

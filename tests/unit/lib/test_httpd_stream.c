@@ -2,6 +2,7 @@
 
 #include "lib/memory.h"
 #include "tests/support/cm.h"
+#include "tests/support/idle_clients.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
 #include "lib/memory.h"
 #include "tests/support/certs.h"
 #include "tests/support/cm.h"
+#include "tests/support/idle_clients.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

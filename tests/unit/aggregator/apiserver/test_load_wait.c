@@ -4,6 +4,7 @@
 #include "lib/memory.h"
 #include "tests/support/cm.h"
 #include "tests/support/fake_clock.h"
+#include "tests/support/idle_clients.h"
 #include "tests/unit/aggregator/sample.h"
 
 #include <arpa/inet.h>

@@ -4,6 +4,7 @@
 #include "aggregator/query/profile_cache.h"
 #include "lib/clock.h"
 #include "tests/support/blocking_client.h"
+#include "tests/support/idle_clients.h"
 #include "tests/unit/aggregator/scratch.h"
 
 /* The interface on a real socket. */

@@ -13,8 +13,6 @@ static uint64_t shortest_timer_ms, longest_timer_ms;
 
 void __real_timer_start(struct timer *timer, uint64_t ms, uint64_t repeat_ms);
 void __wrap_timer_start(struct timer *timer, uint64_t ms, uint64_t repeat_ms);
-int __real_sqlite3_busy_timeout(struct sqlite3 *db, int ms);
-int __wrap_sqlite3_busy_timeout(struct sqlite3 *db, int ms);
 uint64_t __wrap_commit_interval_us(const struct commit_interval *interval);
 
 /* All timers fire soon, and what they do looks at the clock. */
@@ -23,13 +21,6 @@ void __wrap_timer_start(struct timer *timer, uint64_t ms, uint64_t repeat_ms)
 	shortest_timer_ms = ms < shortest_timer_ms ? ms : shortest_timer_ms;
 	longest_timer_ms = ms > longest_timer_ms ? ms : longest_timer_ms;
 	__real_timer_start(timer, ms > 0 ? 1 : 0, repeat_ms);
-}
-
-/* The disk is slow for as long as the test wants. */
-int __wrap_sqlite3_busy_timeout(struct sqlite3 *db, int ms)
-{
-	(void)ms;
-	return __real_sqlite3_busy_timeout(db, PATIENCE_S * 1000);
 }
 
 /* The store commits at once. */
