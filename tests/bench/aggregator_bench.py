@@ -70,7 +70,7 @@ def ours(nodes, vms, interval_s, seconds):
         # The aggregator counts reports, not values.
         found.us_per_value /= told["values"]
         found.values *= told["values"]
-        aggregator.stop(60)
+        aggregator.stop()
         found.bytes_per_30 = (size_of_db(aggregator.db) * 30
                               / (told["stored"] * told["values"]))
         found.told = told
@@ -138,11 +138,11 @@ def peer(name, nodes, vms, interval_s, seconds):
                 f"-httpListenAddr={listen}"])).start()
             metric = "vm_rows_inserted_total"
         url = f"http://{listen}"
-        eventually(f"{name} scrapes", lambda: answers(url, metric), 60)
+        eventually(f"{name} scrapes", lambda: answers(url, metric))
         found = Measured(program.process.pid,
                          lambda: counter(url, metric), seconds)
         total = counter(url, metric)
-        program.stop(60)
+        program.stop()
         found.bytes_per_30 = size_of(data) * 30 / total
         return found
     finally:

@@ -198,7 +198,7 @@ def compare_live(comparison, builds, folder):
         counts = [re.findall(r"^plimsoll_aggregator_reports_total (\d+)",
                              a.get("/metrics")[2], re.M) for a in running]
         return all(c and int(c[0]) > 60 for c in counts)
-    eventually("both have windows", taken, 60)
+    eventually("both have windows", taken)
     driver.stop()
     for agent in agents:
         agent.stop()

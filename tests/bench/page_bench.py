@@ -140,7 +140,7 @@ class Measuring:
 
     def await_update(self):
         count = self.lists()
-        eventually("an update came", lambda: self.lists() > count, 60)
+        eventually("an update came", lambda: self.lists() > count)
 
     def lists(self):
         return self.browser.run(

@@ -30,7 +30,6 @@ from ports import free_port  # noqa: E402
 FLEET = ROOT / "build/release/tests/bench/fleet"
 QUEUE = ["--remote-write-queue", "4GiB"]
 GOAL = 200000  # samples a second
-WAIT_S = 240
 
 
 class Instant:
@@ -92,7 +91,7 @@ def fill(folder, options):
                    check=True, stdout=subprocess.DEVNULL)
     reports = metric(aggregator, "pending_reports")
     size = metric(aggregator, "pending_bytes")
-    aggregator.stop(60)
+    aggregator.stop()
     print(f"backlog: {reports:.0f} reports of {options.nodes} nodes with "
           f"{options.vms} VMs each, {size / 2**20:.0f} MiB", flush=True)
     return aggregator.db
@@ -112,13 +111,13 @@ class Drain:
         pid = aggregator.process.pid
         eventually("the backlog drains", lambda: metric(
             aggregator, "sent_samples_total") > 0 and metric(
-            aggregator, "pending_reports") == 0, WAIT_S, 0.1)
+            aggregator, "pending_reports") == 0, every=0.1)
         self.seconds = time.monotonic() - began
         self.ours_us, self.theirs_us = cpu_us(pid), cpu_us(theirs) - before
         self.samples = metric(aggregator, "sent_samples_total")
         self.requests = metric(aggregator, "sent_requests_total")
         self.rss_mb = peak_rss_mb(pid)
-        aggregator.stop(60)
+        aggregator.stop()
         assert "refused" not in aggregator.log(), aggregator.log()[-2000:]
         db.unlink()
 
@@ -152,7 +151,7 @@ def measure(options):
                   f"{found.used():7.0%}"
                   f"{found.samples / found.requests:11,.0f}"
                   f"{found.rss_mb:7.0f} MB{found.seconds:9.1f}", flush=True)
-            engine.stop(60)
+            engine.stop()
         return rates
     finally:
         folder.close()

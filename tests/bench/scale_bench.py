@@ -40,7 +40,6 @@ DECISION_MS, COLD_START_S = 5, 30
 DECISION = "scheduler_scheduling_algorithm_duration_seconds"
 DECISION_CPU = "plimsoll_scheduler_decision_cpu_seconds"
 FIRST_PODS = 20     # that wait when the schedulers start
-PATIENCE_S = 600
 # The watch tells of the killed leader's bindings a moment later, while its Lease
 # lasts.
 LATE_EVENTS_S = 3
@@ -80,8 +79,7 @@ class Run:
             self.start_fleet(i, limit)
         self.churn = Churn(self.folder, self.cluster,
                            self.o.pods_per_minute, self.o.stay)
-        eventually("pods wait", lambda: self.churn.waiting() >= FIRST_PODS,
-                   PATIENCE_S)
+        eventually("pods wait", lambda: self.churn.waiting() >= FIRST_PODS)
         self.schedulers = [
             Scheduler(self.folder, f"scheduler-{i + 1}", self.cluster,
                       self.aggregators) for i in range(2)]
@@ -104,13 +102,12 @@ class Run:
         self.look()
         first = eventually(
             "a pod is bound",
-            lambda: self.churn.first_bound_after(self.began), PATIENCE_S)
+            lambda: self.churn.first_bound_after(self.began))
         self.note("first_decision_s", first - self.began)
         eventually("no pods wait", lambda: self.churn.waiting() < max(
-            FIRST_PODS, self.o.pods_per_minute / 60), PATIENCE_S, 0.5)
+            FIRST_PODS, self.o.pods_per_minute / 60), every=0.5)
         self.note("backlog_over_s", time.time() - self.began)
-        eventually("the load of all nodes is known", self.all_fresh,
-                   PATIENCE_S, 0.5)
+        eventually("the load of all nodes is known", self.all_fresh, every=0.5)
         self.note("all_fresh_s", time.time() - self.began)
         usage = self.look()
         self.facts["cold_start_usage"] = usage
@@ -222,20 +219,19 @@ class Run:
         leader.kill()
         first = eventually("the other scheduler binds a pod",
                            lambda: self.churn.first_bound_after(
-                               at + LATE_EVENTS_S), PATIENCE_S)
+                               at + LATE_EVENTS_S))
         self.note("take_over_s", first - at)
 
     def restart(self):
         aggregator = self.aggregators[0]
         at = time.time()
-        aggregator.stop(60)
+        aggregator.stop()
         self.note("aggregator_stop_s", time.time() - at)
         at = time.time()
         aggregator.start()
         self.note("aggregator_listens_s", time.time() - at)
         eventually("all nodes are fresh",
-                   lambda: fresh_nodes(aggregator) == self.o.nodes,
-                   PATIENCE_S, 1)
+                   lambda: fresh_nodes(aggregator) == self.o.nodes, every=1)
         self.note("aggregator_fresh_s", time.time() - at)
 
     def close(self):

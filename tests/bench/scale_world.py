@@ -25,7 +25,6 @@ from wire_peer import WirePeer, pack  # noqa: E402
 
 FLEET = ROOT / "build/release/tests/bench/fleet"
 LAUNCHER = FIXTURES / "pod-plain.json"
-START_S = 180
 # Ends a child with this process, even by kill -9.
 BOUND_TO_PARENT = ["setpriv", "--pdeathsig", "KILL"]
 
@@ -64,7 +63,7 @@ class FullCluster(LocalCluster):
         self.program = folder.add(BoundProgram(folder.path, "kubecluster", [
             KUBECLUSTER, "up", "--dir", self.dir, "--etcd-data", self.etcd,
             "--node-authorizer=false", "--time-limit", f"{minutes}m"])).start()
-        self.program.wait_log("kubeconfig: ", START_S)
+        self.program.wait_log("kubeconfig: ")
 
     def etcd_mb(self):
         return size_mb(self.etcd.rglob("*"))

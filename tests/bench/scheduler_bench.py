@@ -114,7 +114,7 @@ class Fleet:
             [FLEET, "send", self.aggregator.url, str(nodes), "0", "10000",
              str(LIMIT_S)], stdout=subprocess.DEVNULL)
         eventually("all nodes report", lambda: len(self.aggregator.json(
-            "/v1/nodes")["nodes"]) == nodes, 120, 1)
+            "/v1/nodes")["nodes"]) == nodes, every=1)
 
     def close(self):
         self.sender.kill()

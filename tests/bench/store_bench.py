@@ -47,7 +47,7 @@ class Peer:
             VICTORIA, f"-storageDataPath={self.data}", "-retentionPeriod=5y",
             f"-httpListenAddr=127.0.0.1:{self.port}"])).start()
         eventually("victoria-metrics answers",
-                   lambda: answers(self.url, "vm_app_uptime_seconds"), 60)
+                   lambda: answers(self.url, "vm_app_uptime_seconds"))
         start = cpu_us(self.program.process.pid)
         self.values = self.take(db)
         self.import_us = cpu_us(self.program.process.pid) - start
@@ -76,8 +76,8 @@ class Peer:
         for path in ("/internal/force_flush", "/internal/force_merge"):
             assert http_get(self.url + path)[0] == 200, path
         eventually("all rows are there",
-                   lambda: counter(self.url, "vm_rows") >= self.values, 120)
-        self.own_bytes = eventually("merges end", self.own_figure, 120)
+                   lambda: counter(self.url, "vm_rows") >= self.values)
+        self.own_bytes = eventually("merges end", self.own_figure)
 
     def own_figure(self):
         before = counter(self.url, "vm_data_size_bytes")
@@ -97,7 +97,7 @@ class Peer:
         return (cpu_us(pid) - start) / READS
 
     def stop(self):
-        self.program.stop(60)
+        self.program.stop()
         self.disk_bytes = size_of(self.data)
 
 
@@ -120,7 +120,7 @@ def history_us(folder, db, hours):
     aggregator = folder.add(Aggregator(folder.path, db.stem, *ages,
                                        db=db)).start()
     eventually("the past is there",
-               lambda: aggregator.get("/v1/nodes/node-0")[0] == 200, 60)
+               lambda: aggregator.get("/v1/nodes/node-0")[0] == 200)
     time.sleep(2)
     pid = aggregator.process.pid
     used = []
@@ -130,7 +130,7 @@ def history_us(folder, db, hours):
                    for _ in range(READS))
         used.append((cpu_us(pid) - start) / READS)
         assert rows == READS * hours * 720, rows
-    aggregator.stop(60)
+    aggregator.stop()
     return used
 
 
@@ -192,8 +192,8 @@ def recorded(seconds):
             BIN / "plimsoll-agent", "--node-name=node-0", "--interval=100ms",
             f"--aggregator={aggregator.url}", "--kvm-probe=off"])).start()
         time.sleep(seconds)
-        agent.stop(30)
-        aggregator.stop(60)
+        agent.stop()
+        aggregator.stop()
         text = run("pack", aggregator.db)
         reports = int(re.search(r"store: (\d+) reports", text).group(1))
         # A file of a few minutes is mostly empty pages of SQLite.

@@ -86,7 +86,7 @@ class CertManager(InstallationCase):
         for which, found in before.items():
             eventually(f"{which[1]} is renewed", lambda w=which, f=found:
                        self.certificate(w)["status"]["revision"]
-                       > f["status"]["revision"], 40)
+                       > f["status"]["revision"])
 
     def in_use(self):
         """Container -> how often it took changed files."""
@@ -101,10 +101,10 @@ class CertManager(InstallationCase):
                  if which.startswith(f"plimsoll-{name}")}
         users = [c.uid for name in names for c in self.kubelet.of(name)]
         eventually("the programs use the new files", lambda: all(
-            self.in_use()[user] > before[user] for user in users), 60)
+            self.in_use()[user] > before[user] for user in users))
         if set(SERVERS) <= set(all_):
             eventually("every server presents its new certificate",
-                       lambda: not set(self.served()) & set(old), 40)
+                       lambda: not set(self.served()) & set(old))
 
     # ---- the tests ----
 
@@ -132,7 +132,7 @@ class CertManager(InstallationCase):
             bundle = self.kube.get(path)["spec"].get("caBundle", "")
             return base64.b64decode(bundle).decode() == self.secret(
                 "plimsoll-aggregator-tls", r"ca\.crt")
-        eventually("cert-manager injects it", has_the_authority, 40)
+        eventually("cert-manager injects it", has_the_authority)
         self.assertIn("unchanged", self.shell.run(
             "kubectl apply -f with-kubectl/service.json"))
         self.assertTrue(has_the_authority())
@@ -171,7 +171,7 @@ class CertManager(InstallationCase):
         have the load."""
         since = int(time.time())
         eventually("a report of after that", lambda: self.history(
-            since, int(time.time()) + 2, self.reader), 40)
+            since, int(time.time()) + 2, self.reader))
         eventually("all nodes are fresh", lambda: self.fresh_nodes(
             self.reader) == set(NODES))
         self.await_idlest()

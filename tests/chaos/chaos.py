@@ -29,6 +29,7 @@ import checks  # noqa: E402
 from cluster import Cluster, ready  # noqa: E402
 from faults import plan  # noqa: E402
 from fleet import Clockwork, Fleet, is_ready  # noqa: E402
+from harness import PATIENCE_S  # noqa: E402
 from run_tests import folder_in_memory  # noqa: E402
 from stored import stored_seqs  # noqa: E402
 
@@ -36,7 +37,6 @@ ROOT = TESTS.parent
 LOGS = ROOT / "build/chaos"
 PROGRESS_S = 10
 # Reports that were only received are sent again after up to 60 s.
-SETTLE_S = 300
 # In its own mount namespace, which ends with the process.
 MARK = "CHAOS_NAMESPACE"
 
@@ -135,7 +135,7 @@ class Run:
                 break
             self.show_progress()
             time.sleep(0.5)
-        late = [f"not within {SETTLE_S} s: {claim}"]
+        late = [f"not within {PATIENCE_S} s: {claim}"]
         with contextlib.suppress(OSError):
             late += found() if found else ()
         return late
@@ -145,7 +145,7 @@ def settle(run):
     """{check: sentences} of what has to come true when the faults are over."""
     fleet = run.fleet
     run.say("the faults are over")
-    run.settled = run.now() + SETTLE_S
+    run.settled = run.now() + PATIENCE_S
     fleet.end_pods()
     result = {"both programs are ready": run.until(
         "both programs are ready", lambda: is_ready(fleet)),

@@ -8,6 +8,7 @@ import time
 
 from fault_proxy import answer, is_anything
 from fleet import AGENTS, lock_database
+from harness import PATIENCE_S
 from secure import certs
 
 # Seconds between the starts of two faults; how many are on at once.
@@ -192,7 +193,7 @@ class FullDiskAtStart(FullDisk):
 
     def begin(self, fleet):
         fleet.keeper.end(fleet.aggregator, is_kill=False)
-        fleet.aggregator.process.wait(10)
+        fleet.aggregator.process.wait(PATIENCE_S)
         fleet.disk.fill()
 
 

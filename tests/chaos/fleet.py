@@ -16,8 +16,8 @@ import threading
 import time
 
 from fault_proxy import FaultProxy
-from harness import (BIN, ROOT, Driver, Machine, Program, agent, eventually,
-                     http_get, launcher, worker)
+from harness import (BIN, PATIENCE_S, ROOT, Driver, Machine, Program, agent,
+                     eventually, http_get, launcher, worker)
 from kube_api import Refused, path_of
 from link import (Acknowledged, Links, client_context, load,
                   server_context)
@@ -36,7 +36,6 @@ COMPACT_AFTER = "30s"
 DISK_MIB = 192
 SLOW_DISK = ROOT / "build/release/tests/chaos/slow_disk.so"
 SAMPLE_S = 5
-START_S, STOP_S = 180, 120
 
 
 class Clockwork(threading.Thread):
@@ -258,8 +257,8 @@ class Fleet:
         self.start_aggregator()
         self.start_agents()
         self.start_scheduler()
-        eventually("all nodes are fresh", self.all_fresh, START_S)
-        self.scheduler.wait_log('"became leader"', START_S)
+        eventually("all nodes are fresh", self.all_fresh)
+        self.scheduler.wait_log('"became leader"')
         self.keeper.start()
         for clock in self.clocks:
             clock.start()
@@ -385,10 +384,10 @@ class Fleet:
     @staticmethod
     def await_end(program):
         try:
-            code = program.process.wait(STOP_S)
+            code = program.process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
             program.kill()
-            return [f"{program.name} did not stop within {STOP_S} s"]
+            return [f"{program.name} did not stop within {PATIENCE_S} s"]
         return [f"{program.name} stopped with {code}"] if code else []
 
     def logs_of_programs(self):

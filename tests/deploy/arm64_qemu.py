@@ -16,7 +16,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from harness import ROOT  # noqa: E402
+from harness import PATIENCE_S, ROOT  # noqa: E402
 from kubelet import Image  # noqa: E402
 
 QEMU = (ROOT / "build/ci/debian/qemu-user-static/usr/bin/qemu-aarch64-static")
@@ -46,7 +46,7 @@ class Arm64(unittest.TestCase):
     def run_program(self, name, *arguments):
         done = subprocess.run(
             [self.bin / f"plimsoll-{name}", *arguments], check=False,
-            capture_output=True, text=True, timeout=60)
+            capture_output=True, text=True, timeout=PATIENCE_S)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
@@ -72,7 +72,7 @@ class Arm64(unittest.TestCase):
             done = subprocess.run(
                 [QEMU, loader, "--library-path", f"{store}/lib",
                  f"{store}/lib/kubectl-plimsoll", "version"], check=False,
-                capture_output=True, text=True, timeout=60)
+                capture_output=True, text=True, timeout=PATIENCE_S)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(f"kubectl-plimsoll {release.name}\n", done.stdout)
 
@@ -98,7 +98,7 @@ class Arm64(unittest.TestCase):
             [sys.executable, ROOT / "tests/support/run_case.py",
              ROOT / "tests/system/smoke_test.py", "Smoke"],
             env={"PATH": "/usr/bin:/bin", "PLIMSOLL_BIN": str(self.bin)},
-            check=False, capture_output=True, text=True, timeout=300)
+            check=False, capture_output=True, text=True, timeout=PATIENCE_S)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 

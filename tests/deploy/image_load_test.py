@@ -12,7 +12,8 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from engines import DEBIAN, Engine  # noqa: E402
-from harness import ROOT, Folder, Program, eventually, http_get  # noqa: E402
+from harness import (PATIENCE_S, ROOT, Folder, Program,  # noqa: E402
+                     eventually, http_get)
 from kubelet import Image  # noqa: E402
 
 IMAGES = ROOT / "build/images"
@@ -56,7 +57,7 @@ class ImageLoad(unittest.TestCase):
     def run_words(self, command, **env):
         done = subprocess.run(
             command.split(), env=dict(os.environ, **env), cwd=ROOT,
-            capture_output=True, text=True, check=False, timeout=120)
+            capture_output=True, text=True, check=False, timeout=PATIENCE_S)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 

@@ -7,8 +7,8 @@ import shutil
 import subprocess
 
 from cluster import Cluster
-from harness import (ROOT, Driver, Folder, Machine, eventually, launcher,
-                     reserving, worker)
+from harness import (PATIENCE_S, ROOT, Driver, Folder, Machine, eventually,
+                     launcher, reserving, worker)
 from kube_api import KUBECLUSTER, path_of
 from kubelet import Image, Kubelet, StandIn
 
@@ -57,7 +57,7 @@ class Shell:
     def try_(self, line):
         return subprocess.run(
             ["bash", "-eu", "-c", line], cwd=self.folder, env=self.env,
-            check=False, text=True, capture_output=True, timeout=300)
+            check=False, text=True, capture_output=True, timeout=PATIENCE_S)
 
     def follow(self, document, kind="sh", heading=""):
         """Runs the blocks of this kind of a document, unchanged: those below

@@ -8,7 +8,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-from harness import ROOT, eventually, launcher
+from harness import PATIENCE_S, ROOT, eventually, launcher
 from installation import (DISK, NAMESPACES, NODES, PART_OF, World,
                           vm_pod)
 from kube_api import path_of
@@ -124,7 +124,7 @@ class InstallationCase(unittest.TestCase):
             cls.kubelet.await_ready(name.replace("_", "-"), count)
         eventually("the Job is complete", lambda: all(
             cls.is_complete(job) for job in cls.kube.get(
-                path_of("Job", "plimsoll"))["items"]), 60)
+                path_of("Job", "plimsoll"))["items"]))
 
     @staticmethod
     def is_complete(job):
@@ -188,7 +188,7 @@ class InstallationCase(unittest.TestCase):
                     pod)) == "node-c"
             finally:
                 cls.kube.remove(pod)
-        eventually("a VM goes to the idlest node", placed, 40, every=0.3)
+        eventually("a VM goes to the idlest node", placed, every=0.3)
 
     # ---- VMs ----
 
@@ -269,7 +269,7 @@ class InstallationCase(unittest.TestCase):
             urllib.request.ProxyHandler({}),
             urllib.request.HTTPSHandler(context=trust or cls.trust()))
         try:
-            with opener.open(request, timeout=10) as answer:
+            with opener.open(request, timeout=PATIENCE_S) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as no:
             return no.code, no.read().decode()

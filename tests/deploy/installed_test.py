@@ -185,7 +185,7 @@ class Installed(rights_case.RightsCase):
         leader = self.kubelet.of("scheduler")[0]
         said = eventually("/readyz says so", lambda: (
             lambda text: text if "caBundle" in text else None)(
-                self.ready_answer(leader)), 60)
+                self.ready_answer(leader)))
         self.assertIn("vms", said)
 
 

@@ -96,7 +96,7 @@ class Overlays(InstallationCase):
         reader = self.let_read()
         eventually("the schedulers know", lambda: all(
             'plimsoll_scheduler_admission_state{state="policy"} 1' in text
-            for text in self.ask_schedulers("/metrics", reader)), 60)
+            for text in self.ask_schedulers("/metrics", reader)))
         for resource in ("mutatingadmissionpolicies",
                          "mutatingadmissionpolicybindings"):
             self.assertTrue(any(
@@ -117,7 +117,7 @@ class Overlays(InstallationCase):
         no node here has."""
         pod = self.make(launcher("no-kvm", "vms", scheduler))
         eventually("an event says why the pod waits", lambda: any(
-            "KVM missing" in e["note"] for e in self.kube.events(pod)), 40)
+            "KVM missing" in e["note"] for e in self.kube.events(pod)))
         self.assertIsNone(self.kube.node_of(pod))
 
     # ---- users ----
@@ -182,7 +182,7 @@ patches:
         pids, served = self.pids(), self.served()
         self.play_cert_manager(keys)
         eventually("every server presents its new certificate",
-                   lambda: not set(self.served()) & set(served), 40)
+                   lambda: not set(self.served()) & set(served))
         for agent in self.kubelet.of("agent"):
             agent.program.wait_log("connected")
         self.await_idlest()

@@ -10,7 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from cluster import ClusterCase  # noqa: E402
-from harness import ROOT, eventually  # noqa: E402
+from harness import PATIENCE_S, ROOT, eventually  # noqa: E402
 from installation import FOREIGN, Shell  # noqa: E402
 from kube_api import token_kubeconfig  # noqa: E402
 
@@ -54,7 +54,7 @@ EOF""")
         """The exit status, and the lines without notes."""
         done = subprocess.run(["sh", SCRIPT], env=cls.shell.env | env,
                               capture_output=True, text=True, check=False,
-                              timeout=60)
+                              timeout=PATIENCE_S)
         cls.notes = [line for line in done.stdout.splitlines()
                      if line.startswith("note: ")]
         return done.returncode, [line for line in done.stdout.splitlines()

@@ -14,7 +14,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from harness import ROOT  # noqa: E402
+from harness import PATIENCE_S, ROOT  # noqa: E402
 from kubelet import ARCHITECTURE, Image  # noqa: E402
 from released import (CHART, HELM, REGISTRY, RELEASE,  # noqa: E402
                       VERSION, helm, objects)
@@ -154,7 +154,7 @@ class Refusals(unittest.TestCase):
     def refusal(self, version, *options):
         done = subprocess.run(
             [ROOT / "deploy/release.py", version, "--out=/nowhere", *options],
-            check=False, capture_output=True, text=True, timeout=20)
+            check=False, capture_output=True, text=True, timeout=PATIENCE_S)
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         return done.stderr

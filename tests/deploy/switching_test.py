@@ -264,7 +264,7 @@ class Switching(ClusterCase):
                 self.remove_rest(before)
                 wanted = named(rendered(self.shell, overlay))
                 eventually("the old objects are gone", lambda w=wanted:
-                           installed(self.shell) == w, 20, every=1)
+                           installed(self.shell) == w, every=1)
                 second_apply_changes_nothing(self.shell, f"-k {overlay}")
                 self.shell.run("kubectl get -f theirs.yaml")
             before = overlay

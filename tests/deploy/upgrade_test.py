@@ -46,7 +46,7 @@ class Upgraded(InstallationCase):
         cls.install_old()
         cls.reader = cls.let_read()
         eventually("a history begins", lambda: len(cls.history(
-            cls.began, int(time.time()), cls.reader)) > 5, 60)
+            cls.began, int(time.time()), cls.reader)) > 5)
         cls.ended = int(time.time())
         cls.before = cls.history(cls.began, cls.ended, cls.reader)
         cls.old_containers = cls.pids()
@@ -121,7 +121,7 @@ class Upgraded(InstallationCase):
             old = self.served()
             self.shell.follow("upgrade.md", heading="New certificates")
             eventually("every server presents its new certificate",
-                       lambda old=old: not set(self.served()) & set(old), 40)
+                       lambda old=old: not set(self.served()) & set(old))
             eventually("the API server trusts the webhook", lambda:
                        self.name_given() == "plimsoll-scheduler")
         eventually("agents report after that", lambda: self.fresh_nodes(

@@ -67,7 +67,7 @@ class Network(ClusterCase):
         return fault
 
     def assert_met(self, fault, times=1):
-        eventually("the fault was met", lambda: fault.met >= times, LIMIT_S)
+        eventually("the fault was met", lambda: fault.met >= times)
 
     def test_pods_are_bound_though_a_resource_is_not_served(self):
         self.partial.wait_log(
@@ -164,7 +164,7 @@ class Network(ClusterCase):
         self.proxy.cut_streams()
         self.assert_met(again)
         self.assert_met(listed)
-        eventually("the scheduler hangs up", lambda: hung_up, LIMIT_S)
+        eventually("the scheduler hangs up", lambda: hung_up)
         self.assert_all_bound_once(self.burst("endless"))
 
     def test_a_list_of_broken_json_is_repeated(self):
@@ -204,7 +204,7 @@ class Load(ClusterCase):
             pod, = self.make_burst(f"seeing-{time.monotonic_ns()}", 1)
             return self.bound(pod) == "node-b" and (
                 "% CPU used" in self.why(pod))
-        eventually("VMs go by load again", by_load, LIMIT_S)
+        eventually("VMs go by load again", by_load)
 
 
 class Restored(ClusterCase):

@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import unittest  # noqa: E402
 
 from cluster import ClusterCase  # noqa: E402
-from harness import BIN, ROOT, Program, eventually  # noqa: E402
+from harness import BIN, PATIENCE_S, ROOT, Program, eventually  # noqa: E402
 from kube_api import MERGE, Kube, Refused, token_kubeconfig  # noqa: E402
 
 JOB = "plimsoll-certificates-dev"
@@ -146,7 +146,7 @@ class CertificatesCase(ClusterCase):
     def issue(cls, *flags, **options):
         """Runs the program to its end; its log."""
         program = cls.program(*flags, **options).start()
-        status = program.process.wait(60)
+        status = program.process.wait(PATIENCE_S)
         if status != 0:
             raise AssertionError(f"{status}: {program.log()}")
         return program.log()
@@ -337,7 +337,8 @@ class WhileTheJobRuns(CertificatesCase):
             self.kube.patch(CA, {"data": None})
             runs = [self.program(name=f"run-{number}-{i}").start()
                     for i in range(3)]
-            self.assertEqual([run.process.wait(60) for run in runs], [0] * 3)
+            self.assertEqual([run.process.wait(PATIENCE_S) for run in runs],
+                             [0] * 3)
             self.assertEqual(sum("made new authorities" in run.log()
                                  for run in runs), 1)
             self.assert_consistent()
@@ -371,7 +372,7 @@ class WhileTheJobRuns(CertificatesCase):
         before = {name: self.secret(name)
                   for name in ("plimsoll/plimsoll-ca", *LEAVES)}
         program = self.program(*flags, name=self.own_name()).start()
-        self.assertEqual(program.process.wait(60), 1)
+        self.assertEqual(program.process.wait(PATIENCE_S), 1)
         last = program.log().splitlines()[-1]
         self.assertTrue(last.startswith("E"), last)
         self.assertIn(sentence, last)

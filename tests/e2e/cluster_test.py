@@ -14,7 +14,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from cluster import START_SECONDS, Cluster as AnyCluster  # noqa: E402
-from harness import eventually  # noqa: E402
+from harness import PATIENCE_S, eventually  # noqa: E402
 from kube_api import KUBECLUSTER  # noqa: E402
 
 NOT_READY_TAINTS = {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}
@@ -65,7 +65,8 @@ class Cluster(AnyCluster):
         return self.ready_condition(node)["status"] == "True" and not self.taints(node)
 
     def await_ready_node(self, node):
-        eventually(f"{node} is ready and untainted", lambda: self.is_ready(node), 10)
+        eventually(f"{node} is ready and untainted",
+                   lambda: self.is_ready(node))
 
 
 class WholeClusterTest(unittest.TestCase):
@@ -101,7 +102,6 @@ class WholeClusterTest(unittest.TestCase):
         eventually(
             "the silent node is tainted",
             lambda: self.cluster.taints("silent") & NOT_READY_TAINTS,
-            45,
         )
         # The kept node has had the same time.
         self.assertTrue(self.cluster.is_ready("kept"))
@@ -122,7 +122,6 @@ class WholeClusterTest(unittest.TestCase):
         eventually(
             "the namespace has its ServiceAccount",
             lambda: self.cluster.get("serviceaccount", "default", "-n", "fresh"),
-            10,
         )
 
     def test_the_stock_scheduler_binds_a_pod(self):
@@ -131,7 +130,6 @@ class WholeClusterTest(unittest.TestCase):
         eventually(
             "the pod is bound",
             lambda: self.cluster.get("pod", "pause")["spec"].get("nodeName"),
-            20,
         )
 
     def test_a_killed_apiserver_comes_back_with_its_data(self):
@@ -176,7 +174,6 @@ class EndOfAClusterTest(unittest.TestCase):
         eventually(
             "every child has ended",
             lambda: not any(is_running(pid) for pid in pids),
-            seconds,
         )
 
     def test_sigterm_ends_every_child(self):
@@ -197,12 +194,12 @@ class EndOfAClusterTest(unittest.TestCase):
         cluster.await_ready()
         pids = cluster.pids()
         cluster.process.kill()
-        cluster.process.wait(5)
+        cluster.process.wait(PATIENCE_S)
         self.assert_all_end(pids, 5)
 
     def test_the_time_limit_ends_it_with_124(self):
         cluster = self.start("--time-limit", "2s")
-        self.assertEqual(cluster.process.wait(10), 124)
+        self.assertEqual(cluster.process.wait(PATIENCE_S), 124)
         self.assertEqual(cluster.err(), "kubecluster: the time limit is over (2s)\n")
 
     def test_the_end_of_its_starter_ends_it(self):
@@ -212,7 +209,7 @@ class EndOfAClusterTest(unittest.TestCase):
             with subprocess.Popen(
                 ["sh", "-c", command, KUBECLUSTER, base], stdin=subprocess.PIPE
             ) as shell:
-                eventually("a child runs", state.exists, 30)
+                eventually("a child runs", state.exists)
                 pids = [json.loads(state.read_text())["supervisor"]]
             # Leaving the block closed the shell's input, which ends it.
             self.assertEqual(shell.returncode, 1)
@@ -232,7 +229,8 @@ class EndOfAClusterTest(unittest.TestCase):
 class MistakeTest(unittest.TestCase):
     def assert_refused(self, arguments, sentence):
         done = subprocess.run(
-            [KUBECLUSTER, *arguments], capture_output=True, text=True, timeout=30, check=False
+            [KUBECLUSTER, *arguments], capture_output=True, text=True,
+            timeout=PATIENCE_S, check=False
         )
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stderr, f"kubecluster: {sentence}\n")

@@ -25,8 +25,8 @@ import urllib.request
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from cluster import ClusterCase  # noqa: E402
-from harness import (BIN, Aggregator, Driver, Folder, Machine,  # noqa: E402
-                     Program, agent, eventually, launcher)
+from harness import (BIN, PATIENCE_S, Aggregator, Driver, Folder,  # noqa: E402
+                     Machine, Program, agent, eventually, launcher)
 
 PROGRAM = BIN / "plimsoll-scheduler"
 NODES = ("node-0", "node-1", "node-2")
@@ -55,7 +55,7 @@ def scenario(percents):
 
 def run(*arguments, given):
     done = subprocess.run([PROGRAM, *arguments], input=json.dumps(given),
-                          capture_output=True, text=True, timeout=60,
+                          capture_output=True, text=True, timeout=PATIENCE_S,
                           check=False)
     if done.returncode != 0:
         raise AssertionError(done.stderr)
@@ -83,7 +83,8 @@ def pod_of(vm, **spec):
 def post(url, body):
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(urllib.request.Request(
-            url, data=json.dumps(body).encode()), timeout=10) as answer:
+            url, data=json.dumps(body).encode()),
+            timeout=PATIENCE_S) as answer:
         return json.load(answer)
 
 

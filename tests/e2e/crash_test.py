@@ -73,7 +73,7 @@ class Crash(ClusterCase):
         server = self.cluster.state()["children"]["kube-apiserver"]["pid"]
         os.kill(server, signal.SIGSTOP)
         try:
-            self.assertEqual(self.program.stop(5), 0)
+            self.assertEqual(self.program.stop(), 0)
         finally:
             os.kill(server, signal.SIGCONT)
         # It could not give its Lease back.
@@ -83,7 +83,7 @@ class Crash(ClusterCase):
 
     def test_it_stops_at_once_when_asked(self):
         self.start()
-        self.assertEqual(self.program.stop(5), 0)
+        self.assertEqual(self.program.stop(), 0)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from harness import ROOT, eventually  # noqa: E402
+from harness import PATIENCE_S, ROOT, eventually  # noqa: E402
 
 END_S = 60
 
@@ -57,7 +57,7 @@ class Demo(unittest.TestCase):
 
     def test_it_shows_that_plimsoll_avoids_the_busy_node(self):
         process = self.start("0")
-        self.assertEqual(process.wait(3 * END_S), 0, self.out())
+        self.assertEqual(process.wait(PATIENCE_S), 0, self.out())
         self.assertIn("the stock scheduler chooses node-busy", self.out())
         page = re.search(r"^The page: (http://127\.0\.0\.1:\d+/)$", self.out(),
                          re.M).group(1)
@@ -71,10 +71,10 @@ class Demo(unittest.TestCase):
         for moment in ("Starting etcd", "  vm-1: "):
             with self.subTest(moment):
                 process = self.start("1")
-                eventually(moment, lambda: moment in self.out(), 3 * END_S)
+                eventually(moment, lambda: moment in self.out())
                 # A terminal interrupts all programs of the group.
                 os.killpg(process.pid, signal.SIGINT)
-                self.assertEqual(process.wait(END_S), 130, self.out())
+                self.assertEqual(process.wait(PATIENCE_S), 130, self.out())
                 self.assertTrue(self.out().endswith("\nStopping.\n"))
                 self.assertEqual(self.left_running(), [])
                 self.assertEqual(os.listdir(self.folder), ["out"])

@@ -81,7 +81,7 @@ class FaultProxy:
         """The answer of the API server; its body is not read yet."""
         link = http.client.HTTPSConnection(
             self.kube.server.hostname, self.kube.server.port,
-            context=self.kube.tls, timeout=700)
+            context=self.kube.tls, timeout=PATIENCE_S)
         headers = {name: handler.headers[name]
                    for name in ("Content-Type", "Accept")
                    if handler.headers[name]}

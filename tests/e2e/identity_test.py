@@ -19,7 +19,7 @@ import uuid
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from cluster import ClusterCase  # noqa: E402
-from harness import (BIN, Machine, Program, agent,  # noqa: E402
+from harness import (BIN, PATIENCE_S, Machine, Program, agent,  # noqa: E402
                      eventually, http_get, worker)
 from kube_api import path_of_object, token_kubeconfig  # noqa: E402
 from ports import free_port  # noqa: E402
@@ -274,7 +274,7 @@ class Identity(ClusterCase):
             urllib.request.ProxyHandler({}),
             urllib.request.HTTPSHandler(context=self.tls))
         try:
-            with opener.open(request, timeout=20) as answer:
+            with opener.open(request, timeout=PATIENCE_S) as answer:
                 return answer.status, answer.headers, json.load(answer)
         except urllib.error.HTTPError as no:
             return no.code, no.headers, json.load(no)
@@ -337,7 +337,7 @@ class Identity(ClusterCase):
         refused = f"belongs to node '{self.node}', not '{other}'"
         program = self.start_agent(other, token)
         program.wait_log(re.escape(refused))
-        self.aggregator.wait_log(re.escape(refused), 60)
+        self.aggregator.wait_log(re.escape(refused))
         program.kill()
         self.assertFalse(self.stored(other))
         self.assert_never_logged(token)
@@ -369,7 +369,7 @@ class Identity(ClusterCase):
         new = self.token_file(node).with_suffix(".new")
         new.write_text(token)
         new.replace(self.token_file(node))
-        eventually("its load is served", lambda: self.stored(node), 40)
+        eventually("its load is served", lambda: self.stored(node))
 
     def test_a_refused_agent_is_accepted_once_its_token_file_is_renewed(self):
         self.side_by_side({
@@ -486,7 +486,7 @@ class Identity(ClusterCase):
             self.skipTest("the API server's certificate is not for us")
         relay.mend()
         first = eventually("the agent's reports are accepted",
-                           lambda: self.revision(alone, token), 40)
+                           lambda: self.revision(alone, token))
         relay.cut()
         self.assertEqual(self.get("/v1/nodes", self.world.api_token(
             "reader"), alone)[0], 503)

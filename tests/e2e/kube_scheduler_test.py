@@ -18,7 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from cluster import Cluster  # noqa: E402
-from harness import eventually  # noqa: E402
+from harness import PATIENCE_S, eventually  # noqa: E402
 from kube_api import (Kube, Refused, path_of,  # noqa: E402
                       path_of_object)
 from parity import SEED, Driver, ours, reasons, theirs  # noqa: E402
@@ -42,7 +42,7 @@ class KeptKube(Kube):
         if self.connection is None:
             self.connection = http.client.HTTPSConnection(
                 self.server.hostname, self.server.port, context=self.tls,
-                timeout=30)
+                timeout=PATIENCE_S)
         self.connection.request(
             method, path, body=None if body is None else json.dumps(body),
             headers=dict(self.headers, **{"Content-Type": kind}))
@@ -198,7 +198,7 @@ class KubeScheduler(unittest.TestCase):
                         {"spec": {"schedulingGates": None}})
         try:
             # Its informers may lag behind; then it tries again.
-            eventually("both agree", lambda: self.agrees(made, mine), 15)
+            eventually("both agree", lambda: self.agrees(made, mine))
         except AssertionError:
             return f"{self.verdict(made)} but {mine}: {json.dumps(one)}"
         return "fits" if self.verdict(made)[0] else "fits nowhere"

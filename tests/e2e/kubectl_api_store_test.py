@@ -12,7 +12,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from api_service import ApiServiceCase  # noqa: E402
-from harness import ROOT, Aggregator, eventually  # noqa: E402
+from harness import PATIENCE_S, ROOT, Aggregator, eventually  # noqa: E402
 from kube_api import KUBECLUSTER, Refused  # noqa: E402
 from protobuf import fields  # noqa: E402
 from question_peer import ANSWER, ANSWER_ACK, PARK, QUESTION  # noqa: E402
@@ -193,7 +193,7 @@ class Outages(ApiServiceCase):
         asker = eventually("the next question has a slot", next_question)
         self.assertFalse(leader.answer("vm-0", {"chosen": "node-a"}))
         self.assertTrue(leader.answer("next", {"chosen": "node-b"}))
-        out, err = asker.communicate(timeout=30)
+        out, err = asker.communicate(timeout=PATIENCE_S)
         self.assertEqual(json.loads(out)["status"], {"chosen": "node-b"}, err)
         self.assertTrue(leader.answer("vm-1", {"chosen": "node-c"}))
 

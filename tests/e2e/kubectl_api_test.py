@@ -117,7 +117,7 @@ class KubectlApi(ApiCase):
                                     "nodeloads.status.cpu")
             return done.stdout if done.returncode == 0 else None
         # kube-apiserver fetches the document in the background.
-        text = eventually("kubectl explains nodeloads", explained, 90)
+        text = eventually("kubectl explains nodeloads", explained)
         self.assertRegex(text, r"usedCores5m\s+<number>")
         self.assertIn("CPUs in use, mean of 5 min", text)
 
@@ -338,10 +338,10 @@ class KubectlApi(ApiCase):
         try:
             eventually("kubectl says that the API is away", lambda: (
                 "ServiceUnavailable" in self.run_kubectl(
-                    "admin", "get", "nodeloads").stderr), 60)
+                    "admin", "get", "nodeloads").stderr))
             self.assertIn("shop", self.kubectl("admin", "get", "namespaces"))
             eventually("discovery says so", lambda: (
-                self.freshness() == "Stale"), 90)
+                self.freshness() == "Stale"))
             self.kube.request("DELETE", "/api/v1/namespaces/leaving")
 
             def stuck():
@@ -350,12 +350,12 @@ class KubectlApi(ApiCase):
                         "conditions", [])
                 return any(c["type"] == "NamespaceDeletionDiscoveryFailure"
                            and c["status"] == "True" for c in conditions)
-            eventually("the namespace says what it waits for", stuck, 60)
+            eventually("the namespace says what it waits for", stuck)
         finally:
             self.aggregator.start()
         self.await_available()
         eventually("the namespace is gone", lambda: self.kube.find(
-            "/api/v1/namespaces/leaving") is None, 120)
+            "/api/v1/namespaces/leaving") is None)
 
 
 if __name__ == "__main__":

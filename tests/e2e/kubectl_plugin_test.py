@@ -13,7 +13,8 @@ import yaml
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from api_case import GROUP, ApiCase  # noqa: E402
-from harness import BIN, ROOT, eventually, http_get, launcher  # noqa: E402
+from harness import (BIN, PATIENCE_S, ROOT, eventually, http_get,  # noqa: E402
+                     launcher)
 from kube_api import KUBECLUSTER, Refused, path_of_object  # noqa: E402
 from kubevirt_objects import (create_running_vmi,  # noqa: E402
                               serve_kubevirt_objects)
@@ -60,7 +61,7 @@ class KubectlPlugin(ApiCase):
                     raise
                 return False
             return plan["status"]["found"]
-        eventually("the scheduler answers", knows, 60)
+        eventually("the scheduler answers", knows)
 
     @classmethod
     def ask(cls, plural, spec):
@@ -76,7 +77,8 @@ class KubectlPlugin(ApiCase):
 
     def run_plugin(self, user, *arguments, text=None):
         return subprocess.run(
-            [BIN / "kubectl-plimsoll", *arguments], text=True, timeout=60,
+            [BIN / "kubectl-plimsoll", *arguments], text=True,
+            timeout=PATIENCE_S,
             capture_output=True, check=False, input=text or "",
             env=self.environment(user))
 
@@ -134,7 +136,7 @@ class KubectlPlugin(ApiCase):
         asked = urllib.request.Request(
             f"{origin}{GROUP}/namespaces/shop/plans", b"{}", method="POST")
         with self.assertRaises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(asked, timeout=10)
+            urllib.request.urlopen(asked, timeout=PATIENCE_S)
         self.assertEqual(refused.exception.code, 403)
         refused.exception.close()
 
@@ -214,7 +216,7 @@ class KubectlPlugin(ApiCase):
 
     def test_the_leaders_mode_and_why_nothing_is_moved(self):
         eventually("the leader tells it", lambda: self.plugin(
-            "admin", "rebalance", "-A").startswith(self.RECOMMENDS), 30)
+            "admin", "rebalance", "-A").startswith(self.RECOMMENDS))
         self.assertEqual(self.rebalance(), {
             "mode": "Recommend", "why": "--rebalance is recommend"})
         done = self.run_plugin("viewer", "rebalance", "-n", "shop")
@@ -276,7 +278,7 @@ class KubectlPlugin(ApiCase):
         def explained():
             done = self.run_kubectl("admin", "explain", "plans.status.steps")
             return done.stdout if done.returncode == 0 else None
-        text = eventually("kubectl explains plans", explained, 90)
+        text = eventually("kubectl explains plans", explained)
         self.assertRegex(text, r"targetNode\s+<string>")
         self.assertRegex(self.kubectl("admin", "explain", "placements.spec"),
                          r"object\s+<Object>")

@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from cluster import ClusterCase  # noqa: E402
 from fault_proxy import (FaultProxy, answer, begin, chunk,  # noqa: E402
                          is_binding)
-from harness import eventually, launcher  # noqa: E402
+from harness import PATIENCE_S, eventually, launcher  # noqa: E402
 from kube_api import path_of  # noqa: E402
 from secure import certs  # noqa: E402
 
@@ -76,9 +76,8 @@ class Leader(ClusterCase):
     def stop(self):
         first, second = self.start_replicas("stops")
         pods = self.make_burst("stops", PODS, "stops")
-        self.assertEqual(first.stop(5), 0)
-        eventually("the other leads", lambda: self.leads("stops", second),
-                   GIVEN_BACK_S)
+        self.assertEqual(first.stop(), 0)
+        eventually("the other leads", lambda: self.leads("stops", second))
         self.assert_bound_once(pods, 5)
 
     def kill(self):
@@ -143,7 +142,7 @@ class Leader(ClusterCase):
             done = proxy.upstream(handler)
             text = done.read()
             held.set()
-            released.wait(2 * GIVEN_UP_S)
+            released.wait(PATIENCE_S)
             begin(handler, done.status)
             chunk(handler, text)
             handler.wfile.write(b"0\r\n\r\n")
@@ -157,10 +156,10 @@ class Leader(ClusterCase):
         pod["spec"]["volumes"].append(
             {"name": "disk", "persistentVolumeClaim": {"claimName": "disk"}})
         pod = self.make(pod)
-        self.assertTrue(held.wait(LIMIT_S), "the volume gets its claim")
+        self.assertTrue(held.wait(PATIENCE_S), "the volume gets its claim")
         proxy.add(lambda handler: LEASES in handler.path, answer(503),
                   10 ** 6)
-        first.wait_log(LOST, GIVEN_UP_S + 3)
+        first.wait_log(LOST)
         self.assertIsNone(self.kube.node_of(pod))
         released.set()
         self.assert_bound_once([pod], TAKEN_OVER_S)

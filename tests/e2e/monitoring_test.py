@@ -44,7 +44,7 @@ class Monitoring(ClusterCase):
         cls.start_programs()
         # Pods whose load is known: of VMs that the scheduler has placed.
         cls.vm = cls.make_for_class(launcher("vm"))
-        eventually("the VM has a node", lambda: cls.kube.node_of(cls.vm), 60)
+        eventually("the VM has a node", lambda: cls.kube.node_of(cls.vm))
         cls.run_vm(cls.machines["works"], cls.vm["metadata"]["uid"])
         cls.make_for_class(launcher("large", cpu="100"))
 
@@ -105,7 +105,7 @@ class Monitoring(ClusterCase):
                     del missing[what]
             return not missing
         try:
-            eventually("each query has data", all_have_data, 60, 0.5)
+            eventually("each query has data", all_have_data, every=0.5)
         except AssertionError:
             self.fail("no data: " + "\n".join(
                 f"{what}: {query}" for what, query in missing.items()))
@@ -128,7 +128,7 @@ class Monitoring(ClusterCase):
                 ).groups()
                 eventually(f"{variable['name']} has values", lambda m=metric,
                            at=label: self.prometheus.ask(
-                               f"label/{at}/values", **{"match[]": m}), 60)
+                               f"label/{at}/values", **{"match[]": m}))
                 count += 1
         self.assertEqual(count, 3)
 

@@ -60,7 +60,7 @@ class NodeRemoval(ClusterCase):
             self.start_agent(node, aggregator).kill()
         self.kube.delete(path_of("Node", None, gone))
         eventually("the node is removed",
-                   lambda: aggregator.node(gone) is None, 40)
+                   lambda: aggregator.node(gone) is None)
         aggregator.wait_log(f'nodes forgotten.*first="{gone}"')
         self.assertIsNotNone(aggregator.node(stays))
         self.assertIsNotNone(aggregator.node(beside))

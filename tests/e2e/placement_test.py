@@ -54,7 +54,7 @@ class Placement(ClusterCase):
                 self.machines["node-busy"].busy = 0.02
                 self.machines["node-busy"].waiting = 0.0
             eventually("the quiet node is chosen",
-                       self.next_vm_goes_to_the_quiet_node, QUIET_S)
+                       self.next_vm_goes_to_the_quiet_node)
 
     def place_on_the_idle_node(self):
         for i in range(3):

@@ -276,7 +276,7 @@ class Outlooks(ApiCase):
             one = self.look("admin", "status/plimsoll")
             return one if one and "fits" in one["room"] and all(
                 "usedCores" in node["cpu"] for node in one["nodes"]) else None
-        one = eventually("the outlook is complete", complete, 60)
+        one = eventually("the outlook is complete", complete)
         nodes = {node["name"]: node for node in one["nodes"]}
         self.assertEqual(sorted(nodes), ["cold", "hot"])
         self.assertEqual(one["nodesLeftOut"], 0)
@@ -302,7 +302,7 @@ class Outlooks(ApiCase):
         def known(user, path):
             one = self.look(user, path)
             return one if one and "isMovable" in one else None
-        one = eventually("it is known", lambda: known("viewer", pet), 60)
+        one = eventually("it is known", lambda: known("viewer", pet))
         self.assertEqual(
             (one["nodeName"], one["isMovable"], one["reason"]),
             ("cold", False, "cannot be migrated: its disk is local"))
@@ -328,7 +328,7 @@ class Outlooks(ApiCase):
                                     f"{GROUP}/status/plimsoll/outlook")
             return done.stderr if done.returncode else None
         self.assertIn("no scheduler leads now",
-                      eventually("it is refused", why, 60))
+                      eventually("it is refused", why))
 
 
 if __name__ == "__main__":

@@ -140,7 +140,7 @@ class VmNames(ClusterCase):
     def assert_no_figures_of_the_liar(self, aggregator, path):
         profiled, recorded = eventually(
             "the VM has a profile and a history",
-            lambda: self.recorded(aggregator, path), 40)
+            lambda: self.recorded(aggregator, path))
         self.assertLess(profiled, 2)
         self.assertLess(recorded, 2)
 
@@ -178,7 +178,7 @@ class VmNames(ClusterCase):
         self.assertEqual(aggregator.stop(), 0)
         aggregator.start()
         eventually("the claim is shown again", lambda: self.shown(
-            aggregator, pod).get(self.other, (None, None))[1], 40)
+            aggregator, pod).get(self.other, (None, None))[1])
         self.assert_no_figures_of_the_liar(aggregator, path)
 
     def test_a_history_waits_for_the_statement_of_the_pods_node(self):
@@ -234,7 +234,7 @@ class VmNames(ClusterCase):
                     "SELECT 1 FROM place JOIN node ON node.id = place.node"
                     " WHERE pod_uid = ? AND node.name = ?",
                     (uid, self.other)).fetchone()
-        eventually("the reports are rolled up", rolled_up, 60)
+        eventually("the reports are rolled up", rolled_up)
         self.assert_no_figures_of_the_liar(aggregator, path)
         rows = aggregator.json(
             f"{path}/history?step=1m&fields=used_cores_max"
@@ -258,13 +258,13 @@ class VmNames(ClusterCase):
                    lambda: aggregator.get(f"{path}/known")[0] == 200)
         relay.cut()
         unknown = self.make_vm("unknown")
-        aggregator.wait_log("cannot watch VM pods: new VMs have no names", 40)
+        aggregator.wait_log("cannot watch VM pods: new VMs have no names")
         self.assertEqual(self.shown(aggregator, known)[self.node][0], "known")
         self.assertIsNone(self.shown(aggregator, unknown)[self.node][0])
         self.assertEqual(aggregator.get(f"{path}/unknown/history")[0], 404)
         relay.mend()
         eventually("the other VM has a name", lambda: (
-            self.recorded(aggregator, f"{path}/unknown")), 60)
+            self.recorded(aggregator, f"{path}/unknown")))
 
 
 if __name__ == "__main__":

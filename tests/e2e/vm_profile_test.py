@@ -52,7 +52,7 @@ class VmProfile(ClusterCase):
             self.machines[node].run_pod(uid, cores=CORES)
             self.machines[node].busy = CORES / 6
         eventually("the VM has a profile", lambda: self.vm().get(
-            "profile", {}).get("covered_s", 0) > 5, 60)
+            "profile", {}).get("covered_s", 0) > 5)
 
     def end_vm(self, pod, node):
         uid = pod["metadata"]["uid"]
@@ -75,7 +75,7 @@ class VmProfile(ClusterCase):
         self.assert_history()
         self.assert_scored(pod, vm["profile"])
         record = eventually("the VM is placed by its profile",
-                            self.placed_by_profile, 60)
+                            self.placed_by_profile)
         self.assertAlmostEqual(record["past_cores"], CORES, delta=0.5)
         # The seconds are weighed by their age: a little less than covered.
         self.assertGreater(record["past_s"], 4)

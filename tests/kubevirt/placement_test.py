@@ -75,7 +75,7 @@ class Placement(KubeVirtCase):
     def status_of_virt_api(self, tls):
         """Asked past kube-apiserver, in the name of the administrator."""
         link = http.client.HTTPSConnection(
-            "localhost", self.kubevirt.ports["virt-api"], timeout=10,
+            "localhost", self.kubevirt.ports["virt-api"], timeout=PATIENCE_S,
             context=tls)
         self.addCleanup(link.close)
         link.request(

@@ -9,7 +9,7 @@ import unittest
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path += [str(TESTS / "support"), str(TESTS / "e2e")]
 
-from harness import BIN  # noqa: E402
+from harness import BIN, PATIENCE_S  # noqa: E402
 from kubevirt import path_of  # noqa: E402
 from room_case import AHEAD_S, RoomCase  # noqa: E402
 from wall_clock import WallClock  # noqa: E402
@@ -73,7 +73,7 @@ class PlanOfRecordedState(RoomCase):
         done = subprocess.run(
             [BIN / "plimsoll-scheduler", "plan", "--goal", "pod", "--in", "-"],
             input=json.dumps(state), capture_output=True, text=True,
-            timeout=60, check=False)
+            timeout=PATIENCE_S, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return json.loads(done.stdout)
 

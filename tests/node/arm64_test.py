@@ -64,7 +64,7 @@ class UnderQemuUser(unittest.TestCase):
         return subprocess.run(
             ["qemu-aarch64", "-L", ARM64.root,
              ARM64.programs / f"plimsoll-{name}", *arguments], check=True,
-            text=True, capture_output=True, timeout=60).stdout
+            text=True, capture_output=True, timeout=PATIENCE_S).stdout
 
     def test_every_program_tells_its_version_and_its_flags(self):
         for name in ("agent", "aggregator", "scheduler"):

@@ -132,7 +132,7 @@ class OnARealKernel(unittest.TestCase):
             node = self.node()
             vm = vm_of(node, uid) if node else None
             return vm if vm and holds(vm) else None
-        return eventually(claim, probe, PATIENCE_S, every=0.3)
+        return eventually(claim, probe, every=0.3)
 
     def once(self, uid):
         """One raw report of the agent, and the pod in it."""
@@ -161,7 +161,7 @@ class OnARealKernel(unittest.TestCase):
             answer = self.nodes()
             seen[answer["rev"]] = answer["nodes"][0]
             return len(seen) > REPORTS
-        eventually(f"{REPORTS} reports arrive", enough, PATIENCE_S, every=0.6)
+        eventually(f"{REPORTS} reports arrive", enough, every=0.6)
         # The first of them is older than `before`.
         nodes = list(seen.values())[1:]
         measured = Measured(nodes, uids, before, self.kernel())
@@ -220,7 +220,7 @@ class OnARealKernel(unittest.TestCase):
         vm.start("tail /dev/zero")  # looks for a line's end in memory
         eventually("the kernel kills the task",
                    lambda: "oom_kill 1" in self.guest.run(
-                       f"cat {vm.group}/memory.events"), PATIENCE_S)
+                       f"cat {vm.group}/memory.events"))
         self.assertEqual(self.once(vm.uid)[1]["oom_kills"], 1)
 
     def files(self, group):
@@ -289,7 +289,7 @@ class OnARealKernel(unittest.TestCase):
                 and memory.get("swap_in_bytes_60s", 0) > MIB / 4 and vm
                 and "memory_pressure" in vm
                 and vm.get("swap_bytes", 0) > 8 * MIB) else None
-        return eventually("the node swaps", probe, PATIENCE_S, every=0.5)
+        return eventually("the node swaps", probe, every=0.5)
 
     def assert_between(self, value, before, after):
         self.assertLessEqual(before, value)

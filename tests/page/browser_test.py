@@ -105,17 +105,17 @@ class Notices(unittest.TestCase):
                 def told(said=said, words=words):
                     said += self.browser.complaints()
                     return any(words in one for one in said)
-                eventually(f"{path} complains of {words}", told, 10)
+                eventually(f"{path} complains of {words}", told)
 
     def test_requests_to_other_hosts_are_seen(self):
         self.browser.open(f"{self.site.url}/without-policy")
         eventually("the request is noted", lambda: any(
-            "127.0.0.9" in url for url in self.browser.requested()), 10)
-        eventually("its failure is told", self.browser.complaints, 10)
+            "127.0.0.9" in url for url in self.browser.requested()))
+        eventually("its failure is told", self.browser.complaints)
 
     def test_long_tasks_are_measured(self):
         self.browser.open(f"{self.site.url}/busy")
-        tasks = eventually("the task is told", self.browser.long_tasks, 10)
+        tasks = eventually("the task is told", self.browser.long_tasks)
         self.assertGreaterEqual(max(ms for _, ms in tasks), 119)
         self.assertGreater(self.browser.heap_bytes(), 100_000)
 
@@ -148,7 +148,7 @@ class Ends(unittest.TestCase):
         browser.driver.process.send_signal(signal.SIGKILL)
         browser.close()
         eventually("the browser is gone",
-                   lambda: not browser.left_running(), 10)
+                   lambda: not browser.left_running())
 
     def test_it_is_in_the_process_group_of_the_test(self):
         """run_tests.py kills that group."""
@@ -162,7 +162,7 @@ class Ends(unittest.TestCase):
             groups = {group_of(pid) for pid in self.left_running()}
             self.assertEqual(groups, {process.pid})
             self.end(process)
-        eventually("all are gone", lambda: not self.left_running(), 10)
+        eventually("all are gone", lambda: not self.left_running())
 
     def left_running(self):
         found = []

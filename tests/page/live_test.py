@@ -32,7 +32,7 @@ class Live(PageCase):
         with self.fleet.lock:
             node.busy = 0.954
         self.addCleanup(setattr, node, "busy", 0.153)
-        eventually("the row shows the load", lambda: cpu() == "95 %", 60)
+        eventually("the row shows the load", lambda: cpu() == "95 %")
         self.assertEqual(self.browser.run("return window.marker"), 1)
 
     def test_a_waiting_page_asks_the_api_with_what_it_knows(self):
@@ -42,7 +42,7 @@ class Live(PageCase):
             return any("nodeloads" in url and "after=" in url
                        and "timeoutSeconds=" in url
                        for url in self.browser.requested())
-        eventually("a long poll is sent", waits, 30)
+        eventually("a long poll is sent", waits)
 
     def test_nothing_is_asked_while_the_page_is_paused(self):
         self.show("#/nodes")

@@ -24,7 +24,7 @@ import subprocess
 import yaml
 
 from cluster import ClusterCase
-from harness import BIN, ROOT, eventually
+from harness import BIN, PATIENCE_S, ROOT, eventually
 from kube_api import KUBECLUSTER, RBAC, token_kubeconfig
 from ports import free_port
 
@@ -125,7 +125,7 @@ class ApiServiceCase(ClusterCase):
                         "kind"] == "Job")
         done = subprocess.run(
             [BIN / "plimsoll-scheduler", "certificates", "--kubeconfig",
-             cls.users["admin"], flag], check=False, timeout=60,
+             cls.users["admin"], flag], check=False, timeout=PATIENCE_S,
             capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         secret = cls.kube.get("/api/v1/namespaces/plimsoll/secrets/"
@@ -152,7 +152,7 @@ class ApiServiceCase(ClusterCase):
                 f"{APISERVICES}/v1alpha1.load.plimsoll.io").get("status", {})
             return any(c["type"] == "Available" and c["status"] == "True"
                        for c in status.get("conditions", []))
-        eventually("the APIService is available", available, 60)
+        eventually("the APIService is available", available)
 
     @classmethod
     def user_environment(cls, user):
@@ -162,7 +162,8 @@ class ApiServiceCase(ClusterCase):
 
     def run_kubectl(self, user, *arguments):
         return subprocess.run(
-            [KUBECLUSTER, "kubectl", *arguments], text=True, timeout=60,
+            [KUBECLUSTER, "kubectl", *arguments], text=True,
+            timeout=PATIENCE_S,
             capture_output=True, check=False, env=self.user_environment(user))
 
     # ---- past kube-apiserver ----
@@ -175,7 +176,7 @@ class ApiServiceCase(ClusterCase):
             trust.load_cert_chain(*cert)
         with contextlib.closing(http.client.HTTPSConnection(
                 self.HOST, self.port, context=trust,
-                timeout=30)) as connection:
+                timeout=PATIENCE_S)) as connection:
             connection.request("GET", path, headers=headers or {})
             answer = connection.getresponse()
             return answer.status, json.loads(answer.read())

@@ -6,6 +6,7 @@ import json
 import threading
 import urllib.parse
 
+from harness import PATIENCE_S
 from secure import certs
 from tls_server import serve_tls, write_kubeconfig
 
@@ -93,7 +94,7 @@ class ApiStandIn:
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Transfer-Encoding", "chunked")
                 self.end_headers()
-                stand_in.is_closed.wait(600)
+                stand_in.is_closed.wait(PATIENCE_S)
                 self.close_connection = True
 
             def answer(self, status, body):

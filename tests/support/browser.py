@@ -123,7 +123,8 @@ class Browser:
         """Ends the browser and its driver, also a browser that hangs."""
         if self.session:
             with contextlib.suppress(OSError, WebDriverError):
-                self.call("DELETE", f"/session/{self.session}", timeout=10)
+                self.call("DELETE", f"/session/{self.session}",
+                          timeout=PATIENCE_S)
         self.session = None
         self.driver.kill()
         for pid in self.left_running():
@@ -221,21 +222,20 @@ class Browser:
 
     def await_element(self, selector, seconds=PATIENCE_S):
         eventually(f"the page has {selector}",
-                   lambda: self.count(selector), seconds)
+                   lambda: self.count(selector))
 
     def await_text(self, selector, pattern, seconds=PATIENCE_S):
         """Waits until the text of the elements matches; the match."""
         try:
             return eventually(
                 f"{selector} says {pattern}",
-                lambda: re.search(pattern, self.text(selector)), seconds)
+                lambda: re.search(pattern, self.text(selector)))
         except AssertionError as no:
             raise AssertionError(
                 f"{no}; it says {self.text(selector)[:500]!r}") from None
 
     def await_true(self, claim, script, *arguments, seconds=PATIENCE_S):
-        return eventually(claim, lambda: self.run(script, *arguments),
-                          seconds)
+        return eventually(claim, lambda: self.run(script, *arguments))
 
     def click(self, selector):
         """As a person does: the element is scrolled into view and must not be
@@ -245,7 +245,7 @@ class Browser:
                 self.do(f"element/{self.find(selector)}/click")
                 return True
             return False
-        eventually(f"{selector} can be clicked", clicked, 10)
+        eventually(f"{selector} can be clicked", clicked)
 
     def type(self, selector, text):
         """Replaces what an input holds."""
@@ -286,7 +286,7 @@ class Browser:
                      if f.suffix != ".crdownload"
                      and not f.name.startswith(".")]
             return files if len(files) == 1 else None
-        [file] = eventually(f"{pattern} is downloaded", complete, 20)
+        [file] = eventually(f"{pattern} is downloaded", complete)
         text = file.read_text()
         file.unlink()
         return text

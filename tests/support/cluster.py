@@ -13,8 +13,8 @@ import tempfile
 import time
 import unittest
 
-from harness import (BIN, Aggregator, Driver, Folder, Machine, Program, agent,
-                     eventually, launcher, worker)
+from harness import (BIN, PATIENCE_S, Aggregator, Driver, Folder, Machine,
+                     Program, agent, eventually, launcher, worker)
 from kube_api import KUBECLUSTER, Kube, path_of
 
 START_SECONDS = 120  # 6 on an idle machine
@@ -55,7 +55,7 @@ class LocalCluster:
             "HOME": str(self.base), "KUBECONFIG": str(self.kubeconfig())}
         return subprocess.run(
             [KUBECLUSTER, *arguments], env=environment, capture_output=True,
-            text=True, timeout=90, check=False, **options)
+            text=True, timeout=PATIENCE_S, check=False, **options)
 
     def kubectl(self, *arguments, **options):
         done = self.run("kubectl", *arguments, **options)
@@ -72,7 +72,7 @@ class SharedCluster(LocalCluster):
     def __init__(self):
         folders = os.environ[SHARED].split(os.pathsep)
         base, self.lock = eventually("a shared cluster is free", lambda: next(
-            filter(None, map(self.take, folders)), None), FREE_S)
+            filter(None, map(self.take, folders)), None))
         super().__init__(base)
 
     @staticmethod
@@ -120,7 +120,7 @@ class Cluster(LocalCluster):
             return (self.out().endswith("\n")
                     or self.process.poll() is not None)
 
-        eventually("the cluster is up", ready_or_ended, START_SECONDS)
+        eventually("the cluster is up", ready_or_ended)
         if self.process.poll() is not None:
             raise AssertionError(f"kubecluster up ended: {self.err()}")
 
@@ -217,7 +217,7 @@ class ClusterCase(unittest.TestCase):
     def assert_nothing_left(cls, before):
         try:
             eventually("the cluster is as the class found it",
-                       lambda: cls.kube.objects() == before, CLEAN_UP_S)
+                       lambda: cls.kube.objects() == before)
         except AssertionError:
             after = cls.kube.objects()
             raise AssertionError(
@@ -318,7 +318,7 @@ class ClusterCase(unittest.TestCase):
     def bound(self, pod, seconds=30):
         """The node of the pod, once it is bound."""
         return eventually(f"{pod['metadata']['name']} is bound",
-                          lambda: self.kube.node_of(pod), seconds)
+                          lambda: self.kube.node_of(pod))
 
     def event(self, pod, reason="Scheduled"):
         """The first event of the pod with this reason."""

@@ -50,7 +50,7 @@ class Engine(Program):
                 return http_get(self.url + self.ready_path)[0] == 200
             except OSError:
                 return False
-        eventually(f"{self.name} is ready", is_ready, 60)
+        eventually(f"{self.name} is ready", is_ready)
         return self
 
     def end(self):
@@ -115,7 +115,7 @@ class Victoria(Engine):
 
     def end(self):
         """This engine answers before the samples are on disk."""
-        self.stop(30)
+        self.stop()
 
     def series(self):
         http_get(f"{self.url}/internal/force_flush")

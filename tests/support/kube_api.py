@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import urllib.parse
 
-from harness import ROOT, eventually
+from harness import PATIENCE_S, ROOT, eventually
 
 KUBECLUSTER = os.environ.get("KUBECLUSTER", str(ROOT / "build/kubecluster"))
 
@@ -132,7 +132,7 @@ class Kube:
     def request(self, method, path, body=None, kind="application/json"):
         connection = http.client.HTTPSConnection(
             self.server.hostname, self.server.port, context=self.tls,
-            timeout=30)
+            timeout=PATIENCE_S)
         try:
             connection.request(
                 method, self.server.path.rstrip("/") + path,

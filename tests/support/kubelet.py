@@ -24,7 +24,7 @@ import time
 import urllib.error
 import urllib.request
 
-from harness import Program, eventually
+from harness import PATIENCE_S, Program, eventually
 from kube_api import Refused
 from pod_volumes import NotYet, Volumes, field
 
@@ -214,7 +214,8 @@ class Container:
     def run(self, *arguments):
         """Exit status and output of another process in the container."""
         done = subprocess.run(
-            self.command(arguments), check=False, text=True, timeout=30,
+            self.command(arguments), check=False, text=True,
+            timeout=PATIENCE_S,
             capture_output=True,
             env={"PATH": os.environ["PATH"], **self.environment()})
         return done.returncode, done.stdout + done.stderr
@@ -229,7 +230,7 @@ class Container:
         url = (f"{ask.get('scheme', 'HTTP').lower()}://{self.address}:"
                f"{ports[ask['port']]}{ask['path']}")
         try:
-            with self.kubelet.opener.open(url, timeout=5) as answer:
+            with self.kubelet.opener.open(url, timeout=PATIENCE_S) as answer:
                 return answer.status < 400
         except (urllib.error.URLError, OSError):
             return False
@@ -394,7 +395,7 @@ class Kubelet:
                 raise AssertionError("the kubelet has ended")
             return sum(c.ready for c in self.of(name)) == count
         try:
-            eventually(f"{count} of {name} are ready", ready, 60)
+            eventually(f"{count} of {name} are ready", ready)
         except AssertionError:
             raise AssertionError(
                 f"not {count} of {name} became ready; {self.last_error!r}\n"

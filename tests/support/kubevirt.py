@@ -16,7 +16,7 @@ import pathlib
 import ssl
 import subprocess
 
-from harness import ROOT, Program, eventually, worker
+from harness import PATIENCE_S, ROOT, Program, eventually, worker
 from kube_api import RBAC, Refused, token_kubeconfig
 from ports import free_port
 
@@ -94,7 +94,7 @@ def sign(folder, ca, ca_key, *names):
         ["openssl", "req", "-x509", "-config", config, "-CA", ca, "-CAkey",
          ca_key, "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
          "-nodes", "-days", "7", "-out", cert, "-keyout", key],
-        check=True, capture_output=True, timeout=30)
+        check=True, capture_output=True, timeout=PATIENCE_S)
     return cert, key
 
 
@@ -186,7 +186,7 @@ class KubeVirt:
         """Installs and starts everything; returns when it works."""
         self.manifests = json.loads(subprocess.run(
             [PROGRAMS / "virt-controller", "manifests"], check=True,
-            capture_output=True, timeout=30).stdout)
+            capture_output=True, timeout=PATIENCE_S).stdout)
         self.create_definitions()
         self.create_service()
         self.begin_programs()
@@ -279,7 +279,7 @@ class KubeVirt:
             thing["spec"]["caBundle"] = self.bundle()
             thing["spec"]["service"]["port"] = self.ports["virt-api"]
             self.create(thing)
-        eventually("virt-api answers", self.virt_api_answers, READY_S)
+        eventually("virt-api answers", self.virt_api_answers)
         for thing in self.manifests["webhooks"]:
             for hook in thing["webhooks"]:
                 hook["clientConfig"]["caBundle"] = self.bundle()
@@ -308,7 +308,7 @@ class KubeVirt:
     def virt_controller_leads(self):
         self.check(self.virt_controller)
         link = http.client.HTTPSConnection(
-            "localhost", self.ports["virt-controller"], timeout=5,
+            "localhost", self.ports["virt-controller"], timeout=PATIENCE_S,
             context=ssl.create_default_context(cadata=self.ca))
         try:
             link.request("GET", "/leader")
@@ -320,6 +320,5 @@ class KubeVirt:
 
     def await_ready(self):
         """Waits until both work, also after a crash."""
-        eventually("virt-api answers", self.virt_api_answers, READY_S)
-        eventually("virt-controller leads", self.virt_controller_leads,
-                   READY_S)
+        eventually("virt-api answers", self.virt_api_answers)
+        eventually("virt-controller leads", self.virt_controller_leads)

@@ -172,7 +172,7 @@ class KubeVirtCase(ClusterCase):
         def checked():
             self.handlers.check()
             return probe()
-        return eventually(claim, checked, seconds)
+        return eventually(claim, checked)
 
     # ---- VMs ----
 

@@ -40,13 +40,13 @@ class LargeFleet:
             folder.path, "aggregator", "--kubeconfig",
             self.api_server.kubeconfig, *flags)).start()
         self.aggregator.wait_log(
-            rf'"VM pod cache synced" pods={nodes * vms}', 60)
+            rf'"VM pod cache synced" pods={nodes * vms}')
         self.player = folder.add(Program(folder.path, "fleet", [
             PLAYER, "send", self.aggregator.url, nodes, vms,
             INTERVAL_S * 1000, 3600])).start()
         # A rate needs two reports.
-        eventually("all VMs have figures", lambda: self.known() == nodes * vms,
-                   60, 1)
+        eventually("all VMs have figures",
+                   lambda: self.known() == nodes * vms, every=1)
 
     def known(self):
         return len(re.findall(r'"used_cores":', self.aggregator.get(

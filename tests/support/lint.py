@@ -8,6 +8,7 @@ import re
 import sys
 
 import lint_clock
+from lint_waits import check_waits
 
 # Which rooms a room may include beside itself: the arrows of
 # docs/architecture.md. A room inside a room is named with its parent.
@@ -361,6 +362,7 @@ def main():
     check_circles(ours, say)
     lint_clock.check(strip, say)
     check_docs(say)
+    check_waits(say)
     print("\n".join(problems) if problems else "house rules: kept")
     return 1 if problems else 0
 

@@ -168,7 +168,7 @@ class PageBrowserCase(unittest.TestCase):
             rows = self.rows(table)
             return rows if rows and holds(rows) else None
         try:
-            return eventually(claim, probe, 15)
+            return eventually(claim, probe)
         except AssertionError as no:
             raise AssertionError(f"{no}: {self.rows(table)[:3]}") from None
 

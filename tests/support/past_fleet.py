@@ -1,6 +1,6 @@
 """A node with a VM and a past: reports of earlier hours, sent over the wire as
-an agent sends what its spool holds. The load changes each 4 min, so that a row
-of the wrong time shows, and never at the border of two minutes."""
+an agent sends what its spool holds. The load usually changes each 4 min, so
+that a row of the wrong time shows, and never at the border of two minutes."""
 import math
 import time
 
@@ -14,38 +14,41 @@ def psi(some_us, full_us):
     return pack((1, PRESENT), (2, int(some_us)), (3, int(full_us)))
 
 
-def wave(at_s, least, most):
-    """A load that changes each 240 s."""
-    turn = (at_s - 97) // 240
-    return least + (most - least) * (0.5 + 0.5 * math.sin(turn))
-
-
 class PastNode:
-    """Reports each `every_s` seconds. gap: (begin, end) in Unix time without
-    reports."""
+    """Reports each `every_s` seconds. interval_s: what the reports say of
+    that. The load changes each turn_s seconds."""
 
-    def __init__(self, name, uid, scale=1.0, every_s=5):
+    def __init__(self, name, uid, scale=1.0, every_s=5, interval_s=None,
+                 turn_s=240):
         self.name, self.uid, self.scale, self.every_s = (name, uid, scale,
                                                          every_s)
+        self.turn_s = turn_s
+        self.interval_s = interval_s or every_s
         self.seq = 0
         self.totals = dict.fromkeys(
             ("user", "idle", "some", "full", "vm", "vm_some", "vm_full"), 0.0)
         self.at_s = None
         self.peer = None
 
+    def wave(self, at_s, least, most):
+        turn = (at_s - 97) // self.turn_s
+        return least + (most - least) * (0.5 + 0.5 * math.sin(turn))
+
     def cores(self, at_s):
-        return self.scale * wave(at_s, 0.5, 2.5)
+        return self.scale * self.wave(at_s, 0.5, 2.5)
 
     def memory(self, at_s):
-        return int(self.scale * wave(at_s, 1, 3) * GIB)
+        return int(self.scale * self.wave(at_s, 1, 3) * GIB)
 
     def advance(self, at_s):
         since_us = 0 if self.at_s is None else (at_s - self.at_s) * 1e6
-        shares = {"user": wave(at_s, 2, 9) * self.scale,
-                  "idle": CORES - wave(at_s, 2, 9) * self.scale,
-                  "some": wave(at_s, 0.05, 0.3), "full": wave(at_s, 0, 0.1),
-                  "vm": self.cores(at_s), "vm_some": wave(at_s, 0.02, 0.2),
-                  "vm_full": wave(at_s, 0, 0.02)}
+        shares = {"user": self.wave(at_s, 2, 9) * self.scale,
+                  "idle": CORES - self.wave(at_s, 2, 9) * self.scale,
+                  "some": self.wave(at_s, 0.05, 0.3),
+                  "full": self.wave(at_s, 0, 0.1),
+                  "vm": self.cores(at_s),
+                  "vm_some": self.wave(at_s, 0.02, 0.2),
+                  "vm_full": self.wave(at_s, 0, 0.02)}
         for name, share in shares.items():
             self.totals[name] += share * since_us
         self.at_s = at_s
@@ -62,7 +65,7 @@ class PastNode:
                   (7, memory), (8, memory), (9, memory), (10, 0), (11, 0))
         return pack(
             (1, self.seq), (2, "boot"), (3, self.clock_us(at_s, now_s)),
-            (4, int(at_s * 1e6)), (5, int(self.every_s * 1000)),
+            (4, int(at_s * 1e6)), (5, int(self.interval_s * 1000)),
             (6, pack((1, PRESENT), (2, CORES), (3, CORES),
                      (4, int(t["user"])), (5, 0), (6, 0),
                      (7, int(t["idle"])), (8, 0), (9, 0), (10, 0), (11, 0))),
@@ -77,7 +80,8 @@ class PastNode:
         return int((100 * 86400 + at_s - now_s) * 1e6)
 
     def send(self, url, begin_s, end_s, gap=(0, 0)):
-        """The reports of [begin_s, end_s) in Unix time."""
+        """The reports of [begin_s, end_s) in Unix time, without those of the
+        gap."""
         peer = WirePeer(url, self.name)
         times = [begin_s + i * self.every_s
                  for i in range(int((end_s - begin_s) / self.every_s))]

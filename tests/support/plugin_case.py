@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import BIN, SLOWNESS
+from harness import BIN, PATIENCE_S
 
 PLUGIN = BIN / "kubectl-plimsoll"
 STAND_IN = pathlib.Path(__file__).resolve().with_name("fake_kubectl.py")
@@ -69,7 +69,7 @@ class PluginCase(unittest.TestCase):
             used.unlink()
         return subprocess.run(
             [PLUGIN, *arguments], input=stdin, text=True, check=False,
-            capture_output=True, timeout=60 * SLOWNESS,
+            capture_output=True, timeout=PATIENCE_S,
             env=self.environment())
 
     def says(self, *arguments, **options):

@@ -8,6 +8,7 @@ import socket
 import struct
 import threading
 
+from harness import PATIENCE_S
 from protobuf import fields
 from wire_peer import pack, varint
 
@@ -130,7 +131,7 @@ class QuestionPeer:
             self.answered.notify_all()
         return pack((ANSWER_ACK, pack((1, 1))))
 
-    def ask(self, kind, spec, namespace="default", is_visible=True, seconds=20):
+    def ask(self, kind, spec, namespace="default", is_visible=True):
         """The status that answers the spec. Raises Answer for others."""
         with self.answered:
             self.count += 1
@@ -140,7 +141,7 @@ class QuestionPeer:
             (4, int(is_visible)), (5, json.dumps(spec))))
         with self.answered:
             if not self.answered.wait_for(
-                    lambda: self.answers.get(number, (0,))[0], seconds):
+                    lambda: self.answers.get(number, (0,))[0], PATIENCE_S):
                 raise NoAnswer(f"nobody answers {spec}")
             status, body = self.answers[number]
         if status != 200:

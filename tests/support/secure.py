@@ -1,13 +1,22 @@
 """An aggregator with TLS. deploy/certs.sh makes the certificates, as for an
 operator."""
+import ssl
 import subprocess
 
-from harness import ROOT, Aggregator, http_get
+from harness import PATIENCE_S, ROOT, Aggregator, http_get
 
 
 def certs(command, folder, *names):
     subprocess.run(["sh", ROOT / "deploy/certs.sh", command, folder, *names],
-                   check=True, capture_output=True, timeout=30)
+                   check=True, capture_output=True, timeout=PATIENCE_S)
+
+
+def expiry_of(certificate):
+    """When a certificate file expires, in Unix time."""
+    end = subprocess.run(
+        ["openssl", "x509", "-noout", "-enddate", "-in", certificate],
+        check=True, capture_output=True, text=True, timeout=PATIENCE_S).stdout
+    return ssl.cert_time_to_seconds(end.strip().partition("=")[2])
 
 
 def client_flags(keys, who="agent", trusts=None):

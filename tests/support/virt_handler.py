@@ -107,7 +107,7 @@ class Watch:
         """Until the watch ends, which it does every minute."""
         link = http.client.HTTPSConnection(
             self.kube.server.hostname, self.kube.server.port,
-            context=self.kube.tls, timeout=90)
+            context=self.kube.tls, timeout=PATIENCE_S)
         mark = "&" if "?" in self.path else "?"
         try:
             link.request("GET", f"{self.path}{mark}watch=1&timeoutSeconds=60"

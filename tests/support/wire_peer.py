@@ -6,6 +6,7 @@ import socket
 import struct
 import urllib.parse
 
+from harness import PATIENCE_S
 from protobuf import fields
 
 GREETING = b"\0SP\0\0\x30\0\0"  # of protocol REQ
@@ -47,7 +48,8 @@ class WirePeer:
     def __init__(self, url, node, role=0):
         at = urllib.parse.urlsplit(url)
         self.node, self.run = node, os.urandom(16)
-        self.plug = socket.create_connection((at.hostname, at.port), 20)
+        self.plug = socket.create_connection((at.hostname, at.port),
+                                             PATIENCE_S)
         self.plug.sendall(GREETING)
         self.take(len(GREETING))
         self.request((1, pack((1, node), (2, "test"), (3, self.run),

@@ -11,7 +11,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from harness import BIN, ROOT  # noqa: E402
+from harness import BIN, PATIENCE_S, ROOT  # noqa: E402
 
 PROGRAMS = {
     "plimsoll-agent": [], "plimsoll-aggregator": [], "plimsoll-scheduler": [],
@@ -28,7 +28,7 @@ def options_of(program, arguments):
     """{flag: (variables, default)} from the output of --help."""
     text = subprocess.run(
         [BIN / program.split()[0], *arguments, "--help"], check=True,
-        capture_output=True, text=True, timeout=20).stdout
+        capture_output=True, text=True, timeout=PATIENCE_S).stdout
     found = {}
     for flag, body in re.findall(r"^  --([\w-]+)[^\n]*\n((?:        .*\n)+)",
                                  text, re.M):
@@ -149,14 +149,14 @@ class Version(unittest.TestCase):
             program = BIN / f"plimsoll-{name}"
             first, commit, *rest = subprocess.run(
                 [program, "--version"], check=True, capture_output=True,
-                text=True, timeout=20).stdout.splitlines()
+                text=True, timeout=PATIENCE_S).stdout.splitlines()
             self.assertRegex(first, rf"^plimsoll-{name} \S+$")
             self.assertRegex(commit, "^commit (unknown|[0-9a-f]{40})$")
             for line in rest:
                 self.assertRegex(line, r"^[\w-]+ \d+(\.\d+)+$")
             needed = set(re.findall(
                 r"\(NEEDED\).*\[lib([\w+-]+)\.", subprocess.run(
-                    ["readelf", "-d", program], check=True, timeout=20,
+                    ["readelf", "-d", program], check=True, timeout=PATIENCE_S,
                     capture_output=True, text=True).stdout)) - UNNAMED
             self.assertEqual({line.split()[0] for line in rest},
                              {LIBRARIES[library] for library in needed})
@@ -199,7 +199,7 @@ class Configuration(unittest.TestCase):
                 with self.subTest(f"{program} {wrong}"):
                     done = subprocess.run(
                         [BIN / program.split()[0], *arguments, *wrong],
-                        capture_output=True, text=True, timeout=20,
+                        capture_output=True, text=True, timeout=PATIENCE_S,
                         check=False)
                     self.assertEqual(done.returncode, 2)
                     self.assertEqual(done.stdout, "")

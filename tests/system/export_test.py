@@ -1,4 +1,4 @@
-"""The recorded load of a cluster under other policies: agents report, the
+"""The recorded load of a cluster under other policies: nodes report, the
 aggregator exports what it recorded, and simulate replays the export."""
 import json
 import pathlib
@@ -10,10 +10,10 @@ import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from harness import (BIN, Aggregator, Driver, Folder, Machine,  # noqa: E402
-                     agent, eventually, launcher, worker)
+from harness import (BIN, PATIENCE_S, Aggregator, Folder,  # noqa: E402
+                     eventually, launcher, worker)
+from page_fleet import CORES, GIB, MEMORY, FleetNode, FleetVm  # noqa: E402
 
-CORES = 4
 # {node: {VM: cores that it uses}}
 USED = {"node-a": {"web": 1.0, "db": 0.5}, "node-b": {"batch": 2.0}}
 UIDS = {name: str(uuid.uuid4()) for vms in USED.values() for name in vms}
@@ -28,7 +28,7 @@ def objects(*names):
         pod["metadata"]["uid"] = UIDS[name]
         pods.append({"apiVersion": "v1", "kind": "Pod", **pod})
     return {"kind": "List", "items": [
-        *(worker(name, CORES) for name in USED), *pods]}
+        *(worker(name, CORES, f"{MEMORY >> 30}Gi") for name in USED), *pods]}
 
 
 class Export(unittest.TestCase):
@@ -38,18 +38,13 @@ class Export(unittest.TestCase):
         cls.addClassCleanup(cls.folder.close)
         path = cls.folder.path
         cls.aggregator = cls.folder.add(Aggregator(path)).start()
-        machines = {name: Machine(path / name, CORES) for name in USED}
-        for name, machine in machines.items():
-            for vm, cores in USED[name].items():
-                machine.run_pod(UIDS[vm], cores=cores)
-            machine.busy = sum(USED[name].values()) / CORES
         cls.began = int(time.time())
-        driver = Driver(machines.values()).start()
-        cls.addClassCleanup(driver.stop)
-        for name, machine in machines.items():
-            cls.folder.add(agent(path, name, [cls.aggregator.url],
-                                 *machine.agent_flags(),
-                                 interval="200ms")).start()
+        for name, vms in USED.items():
+            node = FleetNode(name, [
+                FleetVm(UIDS[vm], "", vm, cores, GIB)
+                for vm, cores in vms.items()], sum(vms.values()) / CORES)
+            cls.addClassCleanup(node.close)
+            node.send(cls.aggregator.url, 10)  # of the last 20 s
         cls.record = eventually("the use of each VM is recorded",
                                 cls.complete_record)
 
@@ -57,14 +52,14 @@ class Export(unittest.TestCase):
     def export(cls, *arguments):
         return subprocess.run(
             [BIN / "plimsoll-aggregator", "export", *arguments],
-            capture_output=True, text=True, timeout=60, check=False)
+            capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
     @classmethod
     def complete_record(cls):
         """The export, once it has each VM's use to a tenth. The aggregator
         keeps running."""
         done = cls.export("--db", cls.aggregator.db, "--from",
-                          str(cls.began - 60), "--to", str(cls.began + 600))
+                          str(cls.began - 90), "--to", str(cls.began + 570))
         if done.returncode != 0:
             raise AssertionError(done.stderr)
         record = json.loads(done.stdout)
@@ -84,7 +79,7 @@ class Export(unittest.TestCase):
         return subprocess.run(
             [BIN / "plimsoll-scheduler", "simulate", "--recorded", "-",
              "--objects", path, *arguments], input=json.dumps(self.record),
-            capture_output=True, text=True, timeout=60, check=False)
+            capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
     def test_the_record_contains_what_was_measured_and_nothing_else(self):
         record = self.record
@@ -93,7 +88,7 @@ class Export(unittest.TestCase):
         self.assertEqual([n["name"] for n in record["nodes"]], sorted(USED))
         for node in record["nodes"]:
             self.assertEqual(node["cpu_cores"], CORES)
-            self.assertEqual(node["memory_bytes"], 16 << 30)
+            self.assertEqual(node["memory_bytes"], MEMORY)
         for vm in record["vms"]:
             # Without an API server the pods have no names.
             self.assertEqual(set(vm), {"pod_uids", "arrive_step",
@@ -147,7 +142,8 @@ class Export(unittest.TestCase):
             with self.subTest(sentence):
                 done = subprocess.run(
                     [BIN / "plimsoll-scheduler", "simulate", *arguments],
-                    capture_output=True, text=True, timeout=20, check=False)
+                    capture_output=True, text=True, timeout=PATIENCE_S,
+                    check=False)
                 self.assertEqual(done.returncode, 2)
                 self.assertIn(sentence, done.stderr)
 

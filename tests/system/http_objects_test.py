@@ -9,8 +9,8 @@ import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from harness import (Aggregator, Driver, Folder, Machine, agent,  # noqa: E402
-                     eventually, http_get, kubeconfig)
+from harness import (PATIENCE_S, Aggregator, Driver, Folder,  # noqa: E402
+                     Machine, agent, eventually, http_get, kubeconfig)
 
 BASE = "/apis/load.plimsoll.io/v1alpha1"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
@@ -34,6 +34,11 @@ class Objects(unittest.TestCase):
         eventually("the nodes have rates", lambda: all(
             (cls.aggregator.node(name) or {"cpu": {}})["cpu"].get(
                 "used_cores_10s") for name in ("node-a", "node-b")))
+
+    def setUp(self):
+        eventually("both nodes are fresh", lambda: {
+            self.aggregator.node(name)["state"]
+            for name in ("node-a", "node-b")} == {"fresh"})
 
     def ask(self, path, accept=None):
         """The status and what the JSON says."""
@@ -135,7 +140,8 @@ class Objects(unittest.TestCase):
                 asked = urllib.request.Request(
                     f"http://127.0.0.1:{self.aggregator.ports[1]}{path}",
                     headers={"Accept-Encoding": "gzip"})
-                with urllib.request.urlopen(asked, timeout=10) as answer:
+                with urllib.request.urlopen(asked,
+                                            timeout=PATIENCE_S) as answer:
                     self.assertEqual(answer.headers["Content-Encoding"],
                                      "gzip")
                     self.assertEqual(answer.headers["Vary"],

@@ -11,7 +11,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from harness import eventually  # noqa: E402
+from harness import PATIENCE_S, eventually  # noqa: E402
 from plugin_case import (KUBEVIRT, PLUGIN, PluginCase,  # noqa: E402
                          listed, node_load, vm_load)
 
@@ -213,7 +213,7 @@ class Migrate(ActCase):
         child, log = self.begin(of_plugin)
         eventually("it asks", lambda: "[y/N]" in log.read_text())
         os.write(terminal, b"y\n")
-        self.assertEqual(child.wait(60), 130)
+        self.assertEqual(child.wait(PATIENCE_S), 130)
         self.assertIn("Cancel 1 migration that moves now? [y/N]",
                       log.read_text())
         self.assertIn("shop/web: cancelled after", log.read_text())
@@ -224,7 +224,7 @@ class Migrate(ActCase):
 
     def test_ctrl_c_without_a_terminal_lets_the_move_go_on(self):
         child, log = self.begin(subprocess.DEVNULL)
-        self.assertEqual(child.wait(60), 130)
+        self.assertEqual(child.wait(PATIENCE_S), 130)
         self.assertIn("interrupted; 1 migration goes on", log.read_text())
         self.assertEqual(self.lines_of_calls("delete"), [])
 

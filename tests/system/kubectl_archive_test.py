@@ -13,7 +13,7 @@ import yaml
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from harness import ROOT, SLOWNESS  # noqa: E402
+from harness import IS_SANITIZED, ROOT  # noqa: E402
 from plugin_case import PLUGIN, PluginCase, listed, node_load  # noqa: E402
 
 sys.path.insert(0, str(ROOT / "deploy"))
@@ -24,7 +24,7 @@ from plugin import archive_name, krew_manifest, write_archive  # noqa: E402
 MTIME = 1_700_000_000
 
 
-@unittest.skipIf(SLOWNESS > 1, "a sanitizer wants to be loaded first")
+@unittest.skipIf(IS_SANITIZED, "a sanitizer wants to be loaded first")
 class Archive(PluginCase):
     def setUp(self):
         super().setUp()

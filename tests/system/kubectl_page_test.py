@@ -10,7 +10,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from harness import SLOWNESS, eventually  # noqa: E402
+from harness import PATIENCE_S, eventually  # noqa: E402
 from plugin_case import API, NOT_SERVED, PLUGIN, PluginCase  # noqa: E402
 
 SERVING = "Starting to serve on 127.0.0.1:4711\n"
@@ -41,7 +41,7 @@ class Page(PluginCase):
             self.addCleanup(child.stdout.close)
             self.assertEqual(child.stdout.readline(), URL + "\n")
             child.send_signal(number)
-            self.assertEqual(child.wait(10 * SLOWNESS), 130)
+            self.assertEqual(child.wait(PATIENCE_S), 130)
             # It has ended: nothing holds the pipe open.
             self.assertEqual(child.stdout.read(), "")
         call, _ = self.calls()[-1]
@@ -89,7 +89,7 @@ class Page(PluginCase):
                     self.assertEqual(opened.read_text(), URL + "\n")
                     opened.unlink()
                 child.send_signal(signal.SIGINT)
-                self.assertEqual(child.wait(10 * SLOWNESS), 130)
+                self.assertEqual(child.wait(PATIENCE_S), 130)
                 self.assertFalse(opened.exists())
                 os.close(terminal)
 

@@ -14,7 +14,7 @@ import yaml
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from harness import eventually  # noqa: E402
+from harness import PATIENCE_S, eventually  # noqa: E402
 from plugin_case import (API, NOT_SERVED, PLUGIN, PluginCase,  # noqa: E402
                          listed, node_load, vm_load)
 
@@ -89,7 +89,7 @@ class CommandLine(PluginCase):
         self.addCleanup(child.kill)
         asked = os.read(child.stderr.fileno(), 100).decode()
         self.assertEqual(asked, "Password: ")
-        _, rest = child.communicate("secret\n", timeout=60)
+        _, rest = child.communicate("secret\n", timeout=PATIENCE_S)
         self.assertIn("heard secret", rest)
 
     def test_a_cluster_without_the_api_is_told_what_to_apply(self):

@@ -8,7 +8,8 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from harness import ROOT, Aggregator, Folder, kubeconfig  # noqa: E402
+from harness import (PATIENCE_S, ROOT, Aggregator, Folder,  # noqa: E402
+                     kubeconfig)
 
 # As Firefox sends it.
 BROWSER = ("text/html,application/xhtml+xml,application/xml;q=0.9,"
@@ -34,7 +35,7 @@ class Page(unittest.TestCase):
     def ask(self, path, method="GET", **headers):
         """The status, the headers and the body."""
         connection = http.client.HTTPConnection(
-            "127.0.0.1", self.aggregator.ports[1], timeout=10)
+            "127.0.0.1", self.aggregator.ports[1], timeout=PATIENCE_S)
         self.addCleanup(connection.close)
         connection.request(method, path, headers={
             name.replace("_", "-"): value for name, value in headers.items()})

@@ -10,7 +10,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from harness import BIN, ROOT  # noqa: E402
+from harness import BIN, PATIENCE_S, ROOT  # noqa: E402
 
 PROGRAM = BIN / "plimsoll-scheduler"
 GOALS = "pod, empty:NODE, move:NAMESPACE/VM or gone:NODE[,NODE...]"
@@ -64,7 +64,7 @@ def state(**more):
 def run(*arguments, given=None):
     text = given if isinstance(given, str) else json.dumps(given)
     return subprocess.run([PROGRAM, "plan", *arguments], input=text,
-                          capture_output=True, text=True, timeout=60,
+                          capture_output=True, text=True, timeout=PATIENCE_S,
                           check=False)
 
 
@@ -185,7 +185,8 @@ class Plan(unittest.TestCase):
             r"^    \$ plimsoll-scheduler plan (.*)\n((?:    .*\n)+)", text,
             re.M).groups()
         done = subprocess.run([PROGRAM, "plan", *command.split()], cwd=ROOT,
-                              capture_output=True, text=True, timeout=60,
+                              capture_output=True, text=True,
+                              timeout=PATIENCE_S,
                               check=True)
         self.assertEqual(done.stdout.strip(), "".join(
             line.removeprefix("    ") for line in shown.splitlines()))

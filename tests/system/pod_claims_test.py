@@ -10,8 +10,8 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from harness import (BIN, Aggregator, Driver, Folder, Machine,  # noqa: E402
-                     agent, eventually, kubeconfig)
+from harness import (BIN, PATIENCE_S, Aggregator, Driver, Folder,  # noqa: E402
+                     Machine, agent, eventually, kubeconfig)
 
 POD = "11111111-2222-3333-4444-555555555555"
 OTHER = "22222222-2222-3333-4444-555555555555"
@@ -20,7 +20,7 @@ WRONG = re.compile(r"^plimsoll_aggregator_wrong_pod_claims_total (\S+)$", re.M)
 
 class PodClaims(unittest.TestCase):
     """node-a runs POD with 1 core; node-b runs OTHER and claims that POD uses
-    4 cores."""
+    400 cores."""
 
     @classmethod
     def setUpClass(cls):
@@ -31,7 +31,7 @@ class PodClaims(unittest.TestCase):
         cls.machines = {name: Machine(path / name) for name in (
             "node-a", "node-b")}
         cls.machines["node-a"].run_pod(POD, cores=1.0)
-        cls.machines["node-b"].run_pod(POD, cores=4.0)
+        cls.machines["node-b"].run_pod(POD, cores=400.0)
         cls.machines["node-b"].run_pod(OTHER, cores=0.5)
         driver = Driver(cls.machines.values()).start()
         cls.addClassCleanup(driver.stop)
@@ -60,7 +60,7 @@ class PodClaims(unittest.TestCase):
         done = subprocess.run(
             [BIN / "plimsoll-aggregator", "export", "--db", self.aggregator.db,
              "--from", str(self.began - 60), "--to", str(self.began + 600)],
-            capture_output=True, text=True, timeout=60, check=True)
+            capture_output=True, text=True, timeout=PATIENCE_S, check=True)
         return {tuple(vm["pod_uids"]): [c for c in vm["used_cores"] if c]
                 for vm in json.loads(done.stdout)["vms"]}
 
@@ -77,9 +77,9 @@ class PodClaims(unittest.TestCase):
         record = eventually("the use of both pods is recorded", lambda: (
             r := self.export()) and all(r.values()) and r)
         self.assertEqual(set(record), {(POD,), (OTHER,)})
-        # A busy machine may play less than one core, and never node-b's four.
+        # A busy machine plays one core unevenly, and never node-b's claim.
         for cores in record[POD,]:
-            self.assertLess(cores, 2.0)
+            self.assertLess(cores, 100.0)
 
     def test_another_nodes_claim_to_a_pod_counts_nowhere(self):
         self.assert_the_first_node_holds_the_pod()

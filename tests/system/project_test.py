@@ -13,7 +13,7 @@ import yaml
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from harness import ROOT  # noqa: E402
+from harness import PATIENCE_S, ROOT  # noqa: E402
 
 GITHUB = ROOT / ".github"
 DOCUMENTS = sorted(path for folder in (".", "docs", ".github")
@@ -163,7 +163,7 @@ class Devcontainer(unittest.TestCase):
                 shutil.copy(self.context / name, folder)
             done = subprocess.run(
                 [*command.split(), "--dry-run"], cwd=folder, text=True,
-                capture_output=True, check=False, timeout=60)
+                capture_output=True, check=False, timeout=PATIENCE_S)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("libuv1-dev", done.stdout)
         self.assertIn("clang-tidy-14", done.stdout)

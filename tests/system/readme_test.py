@@ -16,8 +16,8 @@ import xml.etree.ElementTree as ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from harness import (BIN, ROOT, Aggregator, Folder, Program,  # noqa: E402
-                     eventually)
+from harness import (BIN, PATIENCE_S, ROOT, Aggregator, Folder,  # noqa: E402
+                     Program, eventually)
 
 
 README = (ROOT / "README.md").read_text()
@@ -154,7 +154,7 @@ class Ask(unittest.TestCase):
         program = BIN / pathlib.Path(words[0]).name
         return subprocess.run([program, *words[1:]], cwd=ROOT, check=True,
                               capture_output=True, text=True,
-                              timeout=60).stdout
+                              timeout=PATIENCE_S).stdout
 
     def test_each_command_prints_an_answer(self):
         found = commands()

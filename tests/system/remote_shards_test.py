@@ -11,7 +11,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from engines import ACCEPTED, Fake, Prometheus, Victoria  # noqa: E402
-from harness import Aggregator, Folder, eventually  # noqa: E402
+from harness import PATIENCE_S, Aggregator, Folder, eventually  # noqa: E402
 from ports import free_port  # noqa: E402
 from protobuf import write_request  # noqa: E402
 from stored import waiting  # noqa: E402
@@ -59,7 +59,7 @@ class Base(unittest.TestCase):
             self.assertTrue(peer.send(now_us, reports))
             peer.close()
         eventually("the backlog is stored", lambda: waiting(
-            self.aggregator.db) == NODES * REPORTS, 30)
+            self.aggregator.db) == NODES * REPORTS)
         self.assertEqual(self.aggregator.stop(), 0)
 
     def metric(self, text):
@@ -67,7 +67,7 @@ class Base(unittest.TestCase):
 
     def await_sent(self):
         eventually("all reports are sent",
-                   lambda: waiting(self.aggregator.db) == 0, 60)
+                   lambda: waiting(self.aggregator.db) == 0)
 
     def expected(self):
         """{labels: {ms: value}} of what is stored."""
@@ -142,14 +142,14 @@ class WithFaults(Base):
 
     def await_others(self):
         eventually("all other shards are sent", lambda: waiting(
-            self.aggregator.db) == self.HELD, 60)
+            self.aggregator.db) == self.HELD)
 
     def test_a_request_that_hangs_holds_up_its_shard_alone(self):
         released = threading.Event()
         self.addCleanup(released.set)
 
         def hang(handler):
-            released.wait(60)
+            released.wait(PATIENCE_S)
             handler.send_response(204)
             handler.end_headers()
 
@@ -192,12 +192,12 @@ class WithFaults(Base):
                 accepted.add(shard)
                 return None
             hanging.add(shard)
-            return 503, {}, lambda handler: killed.wait(60)
+            return 503, {}, lambda handler: killed.wait(PATIENCE_S)
 
         self.engine.judge = judge
         self.start(self.engine.url)
         eventually("requests of all shards are under way",
-                   lambda: len(hanging) == SHARDS, 30)
+                   lambda: len(hanging) == SHARDS)
         self.aggregator.kill()
         killed.set()
         self.assertGreater(waiting(self.aggregator.db), 0)

@@ -8,12 +8,13 @@ import sqlite3
 import ssl
 import sys
 import threading
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from engines import Fake, Prometheus, Victoria  # noqa: E402
-from harness import (Aggregator, Driver, Folder,  # noqa: E402
+from harness import (PATIENCE_S, Aggregator, Driver, Folder,  # noqa: E402
                      Machine, agent, eventually, mark)
 from protobuf import write_request  # noqa: E402
 from secure import certs  # noqa: E402
@@ -24,6 +25,7 @@ POD = "11111111-2222-3333-4444-555555555555"
 DERIVED = re.compile(
     r"plimsoll_node_(age|(cpu|memory|io)_(used|stdev|p95|pressure|contention))"
     r"|plimsoll_vm_(used_cores|contention|memory_bytes)")
+LAG_S = 60  # above it, /readyz is degraded
 CLOSE = 1e-9  # relative: values become decimal fractions on the way
 
 
@@ -62,13 +64,13 @@ class Base(unittest.TestCase):
         def enough():
             found = stored_samples(self.aggregator.db)
             return found and all(len(s) >= reports for s in found.values())
-        eventually(f"{reports} reports are stored", enough, 60)
+        eventually(f"{reports} reports are stored", enough)
         for program in self.agents:
             self.assertEqual(program.stop(), 0)
 
     def await_sent(self):
         eventually("all reports are sent",
-                   lambda: waiting(self.aggregator.db) == 0, 60)
+                   lambda: waiting(self.aggregator.db) == 0)
 
     def metric(self, name):
         return self.aggregator.metric(f"plimsoll_remote_write_{name}")
@@ -83,7 +85,7 @@ class Base(unittest.TestCase):
             return all(samples.keys() <= found.get(labels, {}).keys()
                        for labels, samples in expected.items())
         with contextlib.suppress(AssertionError):
-            eventually("the engine shows all", is_shown, 10, 0.5)
+            eventually("the engine shows all", is_shown, every=0.5)
         found = engine.series()
         for labels, samples in expected.items():
             self.assertEqual((set(samples) - set(found[labels]),
@@ -151,7 +153,7 @@ class Engines:
         engine.start()
         for _ in range(6):
             eventually("the engine gets reports again",
-                       lambda: self.metric("sent_requests_total") > 1, 90,
+                       lambda: self.metric("sent_requests_total") > 1,
                        every=0.01)
             self.aggregator.kill()
             self.aggregator.start()
@@ -183,13 +185,14 @@ class WithFaults(Base):
 
     @mark(slow="the aggregator waits 4 s, 2 s, 4 s and 8 s")
     def test_requests_are_repeated_after_errors_that_are_logged_once(self):
-        self.engine.answers = [(429, {"Retry-After": "4"}, b""),
+        asked_s = 4
+        self.engine.answers = [(429, {"Retry-After": str(asked_s)}, b""),
                                (500, {}, b"broken"), (500, {}, b"broken"),
                                (404, {}, b"")]
         self.start(self.engine.url)
         self.start_agents("node-1")
         eventually("a request was accepted", lambda: any(
-            r.status == 204 for r in self.engine.requests), 90)
+            r.status == 204 for r in self.engine.requests))
         self.await_stored(10)
         self.await_sent()
         self.assert_arrived(self.engine)
@@ -197,9 +200,9 @@ class WithFaults(Base):
         self.assertEqual(len({r.body for r in requests[:5]}), 1)
         self.assertEqual([r.status for r in requests[:5]],
                          [429, 500, 500, 404, 204])
-        # Retry-After, then the aggregator's own waits.
-        for before, after, waited in zip(requests, requests[1:], (4, 2, 4)):
-            self.assertGreaterEqual(after.at - before.at, waited)
+        # From before an answer to after the next request: no machine is so
+        # slow that this becomes less.
+        self.assertGreaterEqual(requests[1].at - requests[0].at, asked_s)
         self.assertEqual(self.metric("retries_total"), 4)
         self.assertEqual(self.logged("remote write is failing"), 3)
         self.assertEqual(self.logged("remote write recovered"), 1)
@@ -241,7 +244,7 @@ class WithFaults(Base):
         self.addCleanup(released.set)
 
         def hang(handler):
-            released.wait(60)
+            released.wait(PATIENCE_S)
             handler.close_connection = True
 
         self.engine.answers = [(200, {}, hang)]
@@ -251,8 +254,9 @@ class WithFaults(Base):
         before = len(next(iter(stored_samples(self.aggregator.db).values())))
         eventually("reports are stored all the same", lambda: len(next(iter(
             stored_samples(self.aggregator.db).values()))) > before + 20)
-        eventually("the node is fresh",
-                   lambda: self.aggregator.node("node-1")["age_s"] < 2)
+        since = time.monotonic()
+        eventually("a new report is shown all the same",
+                   lambda: self.aggregator.shows("node-1", since))
         self.assertEqual(self.aggregator.health("/readyz")[0], 200)
         self.assertEqual(self.aggregator.stop(), 0)
         self.aggregator.start()
@@ -285,7 +289,9 @@ class WithFaults(Base):
         self.start_agents("node-1")
         self.await_stored(10)
         self.aggregator.wait_log("remote write is failing")
-        self.assertEqual(self.aggregator.health("/readyz")[2], "ok\n")
+        lag_s = self.metric("lag_seconds")
+        status = self.aggregator.health("/readyz")[2]
+        self.assertTrue(status == "ok\n" or lag_s > LAG_S, status)
         self.assertEqual(self.aggregator.stop(), 0)
         connection = sqlite3.connect(self.aggregator.db)
         with connection:  # as if two minutes had passed
@@ -351,7 +357,7 @@ class WithTls(Base):
         self.assertEqual(self.engine.requests, [])
         authority.write_text((self.keys / "servers-ca.crt").read_text())
         eventually("the engine gets reports",
-                   lambda: self.engine.requests, 60)
+                   lambda: self.engine.requests)
         self.await_stored(5)
         self.await_sent()
         self.assert_arrived(self.engine)

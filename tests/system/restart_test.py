@@ -9,7 +9,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from harness import (Aggregator, Driver, Folder, Machine,  # noqa: E402
                      agent, eventually, mark)
+from past_fleet import PastNode  # noqa: E402
 from stored import assert_complete, runs_of, stored_seqs  # noqa: E402
+
+STALE_S = 15  # of docs/http.md
 
 
 class Restarts(unittest.TestCase):
@@ -43,7 +46,6 @@ class Restarts(unittest.TestCase):
     def test_killing_the_aggregator_of_20_agents_loses_nothing(self):
         driver = Driver([self.machine]).start()
         self.addCleanup(driver.stop)
-        began = time.monotonic()
         aggregator = self.folder.add(Aggregator(self.folder.path)).start()
         agents = [self.start_agent(f"node-{i:02d}", aggregator, "200ms")
                   for i in range(20)]
@@ -57,7 +59,7 @@ class Restarts(unittest.TestCase):
                 return len(now) == 20 and all(
                     len(seqs) >= before.get(key, 0) + 5
                     for key, seqs in now.items())
-            eventually("five more reports of all 20 are stored", all_grew, 60)
+            eventually("five more reports of all 20 are stored", all_grew)
         for _ in range(3):
             await_five_more_of_each()
             aggregator.kill()
@@ -68,9 +70,7 @@ class Restarts(unittest.TestCase):
         for program in agents:
             self.assertEqual(program.stop(), 0)
             # Four connections, but a line a minute.
-            minutes = (time.monotonic() - began) / 60
-            self.assertLessEqual(program.log().count('"connected"'),
-                                 1 + minutes)
+            self.assertEqual(program.most_a_minute('"connected"'), 1)
         self.assertEqual(aggregator.stop(), 0)
         assert_complete(self, aggregator, agents)
 
@@ -79,10 +79,10 @@ class Restarts(unittest.TestCase):
         aggregator = self.folder.add(Aggregator(self.folder.path)).start()
         aggregator.stop()  # now its port is known and free
         program = self.start_agent("node-a", aggregator)
-        program.wait_log("no connection to the aggregator", 30)
+        program.wait_log("no connection to the aggregator")
         aggregator.start()
         eventually("the first report is stored", lambda: 1 in next(
-            iter(stored_seqs(aggregator.db).values()), []), 60)
+            iter(stored_seqs(aggregator.db).values()), []))
         self.assertEqual(program.stop(), 0)
         aggregator.stop()
         assert_complete(self, aggregator, [program])
@@ -96,24 +96,18 @@ class Restarts(unittest.TestCase):
         aggregator.start()
         node = eventually("the node is known",
                           lambda: aggregator.node("node-a"))
-        self.assertEqual(node["state"], "fresh")
-        first = node["age_s"]
+        self.assertEqual(node["state"], "fresh" if node["age_s"] <= STALE_S
+                         else "stale")
         eventually("the sample gets older", lambda: (
-            aggregator.node("node-a")["age_s"] > first + 0.5))
+            aggregator.node("node-a")["age_s"] > node["age_s"]))
 
     def test_after_a_kill_the_windows_have_the_same_values(self):
-        driver = Driver([self.machine]).start()
-        self.addCleanup(driver.stop)
-        self.machine.run_pod("0d3c0fd9-3b5c-4a6f-8a53-1e6f3a0f6a11", cores=1.0)
-        self.machine.busy = 0.5
         aggregator = self.folder.add(Aggregator(self.folder.path)).start()
-        program = self.start_agent("node-a", aggregator)
-        eventually("some seconds are stored", lambda: sum(
-            map(len, stored_seqs(aggregator.db).values())) >= 30)
-        self.machine.busy = 0.1
-        eventually("and some more", lambda: sum(
-            map(len, stored_seqs(aggregator.db).values())) >= 60)
-        program.stop()  # which waits until its reports are stored
+        # Ten minutes. A node with this interval is fresh for three minutes.
+        node = PastNode("node-a", "0d3c0fd9-3b5c-4a6f-8a53-1e6f3a0f6a11",
+                        interval_s=60, turn_s=5)
+        now_s = int(time.time())
+        node.send(aggregator.url, now_s - 600, now_s)
         before = aggregator.node("node-a")
         aggregator.kill()
         aggregator.start()
@@ -124,13 +118,15 @@ class Restarts(unittest.TestCase):
             node = aggregator.node("node-a")
             return node if "used_cores_15m" in node["cpu"] else None
         after = eventually("the windows are filled", filled)
-        # Stored times are in ms; a report that is missing makes 1e-2.
+        # A report that is missing makes 1e-3.
         for name in names:
             self.assertAlmostEqual(before["cpu"][name], after["cpu"][name],
                                    delta=1e-4)
         for name in ("p95_cores_1h", "p95_cores_1d"):
             self.assertAlmostEqual(before["cpu"][name], after["cpu"][name],
                                    delta=before["cpu"]["cores"] / 64)
+        self.assertNotEqual(before["cpu"]["used_cores_5m"],
+                            before["cpu"]["used_cores_15m"])
         self.assertAlmostEqual(before["vms"][0]["used_cores_5m"],
                                after["vms"][0]["used_cores_5m"], delta=1e-4)
         self.assertAlmostEqual(before["memory"]["used_bytes_15m"],

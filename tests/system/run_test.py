@@ -10,7 +10,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from harness import ROOT, eventually, mark  # noqa: E402
+from harness import PATIENCE_S, ROOT, eventually, mark  # noqa: E402
 
 
 def accept_ctrl_c():
@@ -46,7 +46,7 @@ class Run(unittest.TestCase):
     def test_make_run_shows_this_machine_and_ends_after_run_seconds(self):
         # Less than any start takes: the table is shown all the same.
         process = self.start(RUN_SECONDS="0.1")
-        self.assertEqual(process.wait(60), 0, self.out())
+        self.assertEqual(process.wait(PATIENCE_S), 0, self.out())
         text = self.out()
         self.assertRegex(text, r"\AThe page: http://127\.0\.0\.1:\d+/\n")
         self.assertRegex(text, r"A VM with 2 vCPUs and 1 GiB would go to: \S")
@@ -67,7 +67,7 @@ class Run(unittest.TestCase):
             check=True).stdout.split()
         self.assertEqual(len(children), 2)
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(20), 0)
+        self.assertEqual(process.wait(PATIENCE_S), 0)
         for child in children:
             self.assertFalse(pathlib.Path("/proc", child).exists())
         self.assertTrue(re.search(r"Stopping\.", self.out()))
@@ -86,20 +86,20 @@ class Run(unittest.TestCase):
                                      lambda p=process: self.children(p)[:1],
                                      every=0.001)
                 process.send_signal(number)
-                process.wait(20)
+                process.wait(PATIENCE_S)
                 eventually("the child has ended", lambda c=child: not
                            pathlib.Path("/proc", c).exists())
 
     @mark(slow="the script checks its programs every few seconds")
     def test_an_error_is_one_sentence(self):
         process = self.start(RUN_SECONDS="soon")
-        self.assertEqual(process.wait(20), 1)
+        self.assertEqual(process.wait(PATIENCE_S), 1)
         self.assertEqual(self.out(), "RUN_SECONDS is 'soon', not a number\n")
         process = self.start()
         self.await_table()
         aggregator = self.children(process)[0]
         os.kill(int(aggregator), signal.SIGKILL)
-        self.assertEqual(process.wait(30), 1)
+        self.assertEqual(process.wait(PATIENCE_S), 1)
         self.assertIn("plimsoll-aggregator ended with -9", self.out())
         self.assertNotIn("Traceback", self.out())
 

@@ -1,20 +1,20 @@
-"""After SIGTERM each program exits with status 0 within five seconds, whatever
-it is waiting for, and loses nothing that it acknowledged."""
+"""After SIGTERM each program exits with status 0, whatever it is waiting for,
+and loses nothing that it acknowledged. tests/bench/limits_bench.py measures how
+long that takes."""
 import contextlib
 import pathlib
 import signal
 import socket
 import sqlite3
-import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from harness import (BIN, SLOWNESS, Aggregator, Driver,  # noqa: E402
-                     Folder, Machine, Program, agent, eventually, kubeconfig)
+from harness import (BIN, PATIENCE_S, Aggregator,  # noqa: E402
+                     Driver, Folder, Machine, Program, agent, eventually,
+                     kubeconfig)
 
-WITHIN_S = 5
 AGENTS = 20
 
 
@@ -40,7 +40,7 @@ class Shutdown(unittest.TestCase):
         return agents
 
     def assert_stops(self, program):
-        self.assertEqual(program.stop(WITHIN_S), 0, program.log())
+        self.assertEqual(program.stop(), 0, program.log())
 
     def test_an_agent_whose_aggregator_hangs(self):
         aggregator = self.start_aggregator()
@@ -65,19 +65,23 @@ class Shutdown(unittest.TestCase):
         """Without the agent, reports that are received and not stored would be
         lost."""
         aggregator = self.start_aggregator()
-        sender, = self.start_agents(aggregator)
-        with contextlib.closing(sqlite3.connect(
-                aggregator.db, isolation_level=None)) as database:
-            database.execute("PRAGMA busy_timeout = 5000")
-            database.execute("BEGIN IMMEDIATE")
-            sender.wait_log("aggregator cannot store reports")
-            sender.process.send_signal(signal.SIGTERM)
-            sender.wait_log("stopping")
-            with self.assertRaises(subprocess.TimeoutExpired):
-                sender.process.wait(1)
-            database.execute("ROLLBACK")
-        self.assertEqual(sender.process.wait(WITHIN_S * SLOWNESS), 0)
-        self.assertIn("not_stored=0", sender.log())
+
+        def waits():
+            """False if this test was too slow: the agent waits three
+            seconds."""
+            (self.folder.path / "agent-node-0.log").unlink(missing_ok=True)
+            sender, = self.start_agents(aggregator)
+            with contextlib.closing(sqlite3.connect(
+                    aggregator.db, isolation_level=None)) as database:
+                database.execute(f"PRAGMA busy_timeout = {PATIENCE_S * 1000}")
+                database.execute("BEGIN IMMEDIATE")
+                sender.wait_log("aggregator cannot store reports")
+                sender.process.send_signal(signal.SIGTERM)
+                sender.wait_log("stopping")
+                database.execute("ROLLBACK")
+            self.assertEqual(sender.process.wait(PATIENCE_S), 0)
+            return "not_stored=0" in sender.log()
+        eventually("an agent stops with nothing left", waits)
 
     def test_an_aggregator_under_load_leaves_an_empty_wal(self):
         aggregator = self.start_aggregator()
@@ -93,7 +97,7 @@ class Shutdown(unittest.TestCase):
         aggregator = self.start_aggregator()
         self.start_agents(aggregator, 3)
         for port in aggregator.ports * 5:
-            plug = socket.create_connection(("127.0.0.1", port), 5)
+            plug = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
             self.addCleanup(plug.close)
             plug.sendall(b"GET /v1/nodes HTTP/1.1\r\nX: ")
         self.assert_stops(aggregator)

@@ -11,7 +11,7 @@ import xml.dom.minidom
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from harness import BIN  # noqa: E402
+from harness import BIN, PATIENCE_S  # noqa: E402
 
 PROGRAM = BIN / "plimsoll-scheduler"
 POLICIES = ("real-load", "kube-scheduler", "kube-scheduler-1.21",
@@ -41,7 +41,7 @@ def scenario():
 
 def run(*arguments, given):
     return subprocess.run([PROGRAM, *arguments], input=json.dumps(given),
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=PATIENCE_S)
 
 
 def simulate(folder, policy, given):
@@ -335,7 +335,7 @@ class Simulate(unittest.TestCase):
             self.assertIn(sentence, done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1)
         done = subprocess.run([PROGRAM, "simulate"], capture_output=True,
-                              text=True, timeout=20)
+                              text=True, timeout=PATIENCE_S)
         self.assertEqual(done.returncode, 2)
         self.assertIn("--scenario or --recorded is required", done.stderr)
 

@@ -1,30 +1,23 @@
 """The reports that an agent keeps on disk without an aggregator survive kills,
 stops and restarts; and what `plimsoll-agent --check` prints."""
+import contextlib
 import pathlib
 import random
 import re
-import subprocess
 import sys
 import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from harness import (BIN, Aggregator, Driver, Folder, Machine,  # noqa: E402
-                     agent, eventually, mark)
+from harness import (PATIENCE_S, Aggregator, Driver, Folder,  # noqa: E402
+                     Machine, agent, check_agent, eventually, mark,
+                     reports_made)
 from stored import stored_seqs  # noqa: E402
 
 KILLS = 50
 AT_A_TIME = 5
 NOBODY = "tcp://127.0.0.1:1"
-
-
-def check(node):
-    """Exit status and output of `plimsoll-agent --check`."""
-    done = subprocess.run(
-        [BIN / "plimsoll-agent", "--check", "--node-name", node], timeout=20,
-        capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout + done.stderr
 
 
 class WithSpool(unittest.TestCase):
@@ -51,18 +44,12 @@ class WithSpool(unittest.TestCase):
     def files(self, name="agent"):
         return list((self.folder.path / f"spool-{name}").glob("*.spool"))
 
-    def reports(self, node=None):
-        """How many reports the running agent has made; 0 if it does not
-        answer."""
-        found = re.match(r"(\d+) reports", check(node or self.node)[1])
-        return int(found.group(1)) if found else 0
-
     def assert_stored(self, aggregator, run, seqs):
         def probe():
             stored = {key[1]: got for key, got in stored_seqs(
                 aggregator.db).items()}
             return set(range(1, seqs + 1)) <= set(stored.get(run, ()))
-        eventually(f"all {seqs} reports of {run} are stored", probe, 60)
+        eventually(f"all {seqs} reports of {run} are stored", probe)
 
 
 class Spool(WithSpool):
@@ -77,47 +64,60 @@ class Spool(WithSpool):
         run = sender.wait_log(r'run="?([0-9a-f]{32})').group(1)
         sender.wait_log('"connected"')
         aggregator.stop()
-        before = self.reports()
+        before = reports_made(self.node)
         eventually("twelve more reports are made",
-                   lambda: self.reports() > before + 12, 60)
+                   lambda: reports_made(self.node) > before + 12)
         self.assertTrue(self.files())
         aggregator.start()
-        made = self.reports()
+        made = reports_made(self.node)
         self.assert_stored(aggregator, run, made)
-        eventually("no file is left", lambda: not self.files(), 60)
-        self.assertEqual(sender.stop(5), 0)
+        eventually("no file is left", lambda: not self.files())
+        self.assertEqual(sender.stop(), 0)
         self.assertIn("dropped=0", sender.log())
 
     def test_reports_left_by_a_stop_are_sent_by_the_next_run(self):
         sender = self.start_agent(NOBODY)
         run = sender.wait_log(r'run="?([0-9a-f]{32})').group(1)
-        eventually("reports are made", lambda: self.reports() >= 5)
-        self.assertEqual(sender.stop(5), 0)
+        eventually("reports are made", lambda: reports_made(self.node) >= 5)
+        self.assertEqual(sender.stop(), 0)
         made = int(re.search(r"reports=(\d+)", sender.log()).group(1))
         aggregator = self.folder.add(Aggregator(self.folder.path)).start()
+        since = time.monotonic()
         after = self.start_agent(aggregator.url)
         after.wait_log("found reports of earlier runs in the spool")
         self.assert_stored(aggregator, run, made)
         eventually("a new report is shown as live",
-                   lambda: aggregator.node(self.node)["age_s"] < 2)
+                   lambda: aggregator.shows(self.node, since))
+
+    def await_changes(self, name, count):
+        """Waits until the files have changed so many times."""
+        seen = set()
+
+        def enough():
+            with contextlib.suppress(FileNotFoundError):
+                seen.add(tuple(sorted((file.name, file.stat().st_size)
+                                      for file in self.files(name))))
+            return len(seen) > count
+        eventually(f"{count} changes of the files", enough, every=0.001)
 
     def kill_some(self, numbers):
-        """Starts an agent for each number and kills it at a random instant:
-        [(node, run, reports made)]."""
+        """Starts an agent for each number and kills it after a random number
+        of its reports: [(node, run, reports made)]."""
         senders = []
         for number in numbers:
             node = f"{self.node}-{number}"
-            senders.append((node, self.start_agent(
+            senders.append((node, f"kill-{number}", self.start_agent(
                 NOBODY, node=node, name=f"kill-{number}")))
         killed = []
-        for node, sender in senders:
+        for node, name, sender in senders:
             run = sender.wait_log(r'run="?([0-9a-f]{32})').group(1)
             least = random.randint(3, 7)
             eventually("the agent made some reports",
                        lambda node=node, least=least:
-                       self.reports(node) >= least, every=0.001)
-            time.sleep(random.random() / 5)  # two intervals at most
-            made = self.reports(node)
+                       reports_made(node) >= least, every=0.001)
+            made = reports_made(node)
+            # What it makes meanwhile may be there as well.
+            self.await_changes(name, random.randint(0, 2))
             sender.kill()
             killed.append((node, run, made))
         return killed
@@ -142,7 +142,7 @@ class Spool(WithSpool):
                        *self.machine.agent_flags(), "--spool",
                        self.folder.path / "spool-agent")
         self.folder.add(second).start()
-        self.assertEqual(second.process.wait(10), 1)
+        self.assertEqual(second.process.wait(PATIENCE_S), 1)
         self.assertIn("another agent spools into", second.log())
 
     def test_a_spool_that_cannot_be_created_is_one_sentence(self):
@@ -150,29 +150,29 @@ class Spool(WithSpool):
                        *self.machine.agent_flags(), "--spool",
                        "/proc/spool")
         self.folder.add(sender).start()
-        self.assertEqual(sender.process.wait(10), 1)
+        self.assertEqual(sender.process.wait(PATIENCE_S), 1)
         self.assertIn("cannot create '/proc/spool'", sender.log())
 
 
 class Check(WithSpool):
     def test_without_an_agent_the_status_is_1(self):
-        status, text = check(self.node)
+        status, text = check_agent(self.node)
         self.assertEqual(status, 1)
         self.assertIn(f"no agent runs here for node '{self.node}'", text)
 
     def test_an_agent_that_samples_is_status_0_without_an_aggregator(self):
         self.start_agent(NOBODY)
         status, text = eventually("the agent samples", lambda: (
-            (got := check(self.node))[0] == 0 and got))
+            (got := check_agent(self.node))[0] == 0 and got))
         self.assertEqual(status, 0)
         self.assertIn("0 of 1 aggregators accept them", text)
 
     def test_an_agent_that_hangs_is_status_1(self):
         sender = self.start_agent(NOBODY)
-        eventually("the agent samples", lambda: check(self.node)[0] == 0)
+        eventually("the agent samples", lambda: check_agent(self.node)[0] == 0)
         sender.process.send_signal(19)  # SIGSTOP
         try:
-            status, text = check(self.node)
+            status, text = check_agent(self.node)
         finally:
             sender.process.send_signal(18)  # SIGCONT
         self.assertEqual(status, 1)
