@@ -3,7 +3,8 @@
 does nothing else. Prints a table and exits 1 if a limit is exceeded.
 
 While thousands of connections are open, the aggregator stores reports and
-answers its probe within a second. A program stops within five seconds, whatever
+answers its probe within a second. A program stops within five seconds,
+whatever
 it is waiting for."""
 import pathlib
 import sys

@@ -7,20 +7,19 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from harness import Folder, Machine, agent, eventually  # noqa: E402
+from harness import (PATIENCE_S, Folder, Machine, agent,  # noqa: E402
+                     eventually)
 from secure import SecureAggregator, certs, client_flags  # noqa: E402
 from wall_clock import HOUR_S, WallClock  # noqa: E402
 
-LIMIT_S = 20
-# The agent compares its clocks every 15 s; a new dialer waits 1 s at first.
-WAITS_S = 60
 # The greeting of a replier in nng's protocol.
 REPLIER = b"\x00SP\x00\x00\x31\x00\x00"
 
 
 class AgentClock(unittest.TestCase):
     """nng waits by the wall clock: after a jump back it would wait until the
-    clock has caught up. This clock begins an hour ahead."""
+    clock has caught up. This clock begins an hour ahead; no test waits so
+    long."""
 
     def setUp(self):
         self.folder = Folder()
@@ -63,12 +62,12 @@ class AgentClock(unittest.TestCase):
     def begin_to_wait(self):
         """An agent that waits for an answer."""
         with socket.create_server(("127.0.0.1", 0)) as server:
-            server.settimeout(LIMIT_S)
+            server.settimeout(PATIENCE_S)
             clock, program = self.start_agent(
                 "waits", f"tcp://127.0.0.1:{server.getsockname()[1]}")
             peer = server.accept()[0]
         self.addCleanup(peer.close)
-        peer.settimeout(LIMIT_S)
+        peer.settimeout(PATIENCE_S)
         peer.sendall(REPLIER)
         while len(peer.recv(1 << 16)) <= len(REPLIER):
             pass  # its greeting, then a request that gets no answer

@@ -21,7 +21,6 @@ from secure import certs  # noqa: E402
 
 PODS = 6
 PLACES = 64  # bindings in flight
-LIMIT_S = 60  # four failures in a row are repeated after up to 30 s
 NODES = ("node-a", "node-b")
 SIZE = (64, "256Gi")
 UNSERVED = path_of("CSIStorageCapacity")
@@ -59,7 +58,7 @@ class Network(ClusterCase):
         return self.make_burst(prefix, count)
 
     def assert_all_bound_once(self, pods):
-        self.assert_bound_once(pods, LIMIT_S)
+        self.assert_bound_once(pods)
 
     def meet(self, is_met, act, times=1):
         fault = self.proxy.add(is_met, act, times)
@@ -194,7 +193,7 @@ class Load(ClusterCase):
         self.aggregator.kill()
         program = self.scheduler("--aggregator", self.aggregator.url).start()
         blind = self.make_burst("blind", 2)
-        self.assert_bound_once(blind, LIMIT_S)
+        self.assert_bound_once(blind)
         self.assertIn("no load data, by requests", self.why(blind[0]))
         program.wait_log("no load from the aggregator")
         self.aggregator.start()
@@ -223,7 +222,7 @@ class Restored(ClusterCase):
     def test_pods_are_bound_after_etcd_is_restored_to_an_earlier_revision(
             self):
         self.scheduler().start().wait_log(KNOWN)
-        self.assert_bound_once(self.make_burst("before", PODS), LIMIT_S)
+        self.assert_bound_once(self.make_burst("before", PODS))
         data, old = self.cluster.dir / "etcd", self.cluster.dir / "old"
         etcd = self.cluster.state()["children"]["etcd"]["pid"]
         os.kill(etcd, signal.SIGSTOP)
@@ -231,7 +230,7 @@ class Restored(ClusterCase):
         os.kill(etcd, signal.SIGCONT)
         self.write_much()
         lost = self.make_burst("lost", PODS)
-        self.assert_bound_once(lost, LIMIT_S)
+        self.assert_bound_once(lost)
         data.rename(self.cluster.dir / "lost")
         old.rename(data)
         for child in ("etcd", "kube-apiserver"):
@@ -239,7 +238,7 @@ class Restored(ClusterCase):
             self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIsNone(self.kube.pod("default",
                                         lost[0]["metadata"]["name"]))
-        self.assert_bound_once(self.make_burst("after", PODS), LIMIT_S)
+        self.assert_bound_once(self.make_burst("after", PODS))
 
 
 if __name__ == "__main__":

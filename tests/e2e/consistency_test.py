@@ -3,12 +3,10 @@ the live scheduler decide about the same VM, nodes and load.
 
 simulate goes first: it places some VMs, lets them work for a step and places
 one more. The cluster as simulate left it is then built on a real API server,
-with agents on synthetic machines, and the others decide about that last VM.
-The comparison has three limits:
+with reports of its nodes, and the others decide about that last VM. The
+comparison has three limits:
 
-- simulate returns only the node, never the scores. simulate also knows the
-  exact use of each VM, where agents measure it: the scenarios have a margin
-  that is larger than any error of measurement.
+- simulate returns only the node, never the scores.
 - The extender answers in steps of 5 points, with 10 for the best node.
 - score gets the time of the live decision and must return its exact scores.
 """
@@ -25,8 +23,9 @@ import urllib.request
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from cluster import ClusterCase  # noqa: E402
-from harness import (BIN, PATIENCE_S, Aggregator, Driver, Folder,  # noqa: E402
-                     Machine, Program, agent, eventually, launcher)
+from harness import (BIN, PATIENCE_S, Aggregator, Folder,  # noqa: E402
+                     Program, eventually, launcher)
+from page_fleet import FleetNode, FleetVm  # noqa: E402
 
 PROGRAM = BIN / "plimsoll-scheduler"
 NODES = ("node-0", "node-1", "node-2")
@@ -103,10 +102,9 @@ class Case:
 
     def make(self):
         """Builds the cluster as the scenario's first step left it."""
-        self.machines = {n: Machine(self.folder.path / n, CORES)
-                         for n in NODES}
-        for machine in self.machines.values():
-            self.undo.callback(machine.close)
+        # A node that promises a report a minute is fresh for three.
+        self.nodes = {n: FleetNode(n, [], 0.0, 0.0, CORES, 16 * GIB, 60)
+                      for n in NODES}
         *vms, self.next = self.scenario["vms"]
         wanted = collections.Counter()
         for vm in vms:
@@ -115,18 +113,9 @@ class Case:
             self.run_vm(vm, wanted[self.simulated[vm["name"]]])
         self.aggregator = self.folder.add(
             Aggregator(self.folder.path)).start()
-        driver = Driver(self.machines.values()).start()
-        self.undo.callback(driver.stop)
-        agents = [self.folder.add(agent(
-            self.folder.path, n, [self.aggregator.url], *m.agent_flags(),
-            interval="1s")).start() for n, m in self.machines.items()]
-        eventually("all loads are known", lambda: all(
-            self.aggregator.json(f"/v1/nodes/{n}")["cpu"].get(
-                "used_cores_10s") is not None for n in NODES)
-            if all(map(self.aggregator.node, NODES)) else False)
-        # From here on all decide by the same figures.
-        for one in agents:
-            one.stop()
+        for node in self.nodes.values():
+            self.undo.callback(node.close)
+            node.send(self.aggregator.url, 10, 1)
 
     @staticmethod
     def cores(vm):
@@ -142,12 +131,12 @@ class Case:
                  - datetime.timedelta(seconds=STEP_S))
         self.kube.patch_status(
             pod, {"startTime": f"{began:%Y-%m-%dT%H:%M:%SZ}"})
-        machine = self.machines[node]
         served = min(1, CORES / wanted)
-        machine.run_pod(pod["metadata"]["uid"], self.cores(vm) * served,
-                        waiting=1 - served, memory=vm["memory_bytes"])
-        machine.busy += self.cores(vm) * served / CORES
-        machine.waiting = 1 - served
+        self.nodes[node].vms.append(FleetVm(
+            pod["metadata"]["uid"], "", "", self.cores(vm) * served,
+            vm["memory_bytes"], 1 - served))
+        self.nodes[node].busy += self.cores(vm) * served / CORES
+        self.nodes[node].waits = 1 - served
 
     def start_scheduler(self):
         program = self.folder.add(Program(self.folder.path, "scheduler", [

@@ -12,8 +12,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from harness import PATIENCE_S, ROOT, eventually  # noqa: E402
 
-END_S = 60
-
 
 def accept_ctrl_c():
     """A shell without job control lets its background jobs ignore SIGINT."""

@@ -21,7 +21,8 @@ EXTENDED = "extended-scheduler"
 
 
 def scheduler_config(kubeconfig, url, authority):
-    """The extender is configured as in docs/extender.md."""
+    """The extender is configured as in docs/extender.md, but for the time:
+    kube-scheduler does without an answer that takes longer."""
     return {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
@@ -32,7 +33,7 @@ def scheduler_config(kubeconfig, url, authority):
             "urlPrefix": f"{url}/extender", "filterVerb": "filter",
             "prioritizeVerb": "prioritize", "weight": 6,
             "nodeCacheCapable": True, "enableHTTPS": True,
-            "tlsConfig": {"caFile": str(authority)}, "httpTimeout": "1s",
+            "tlsConfig": {"caFile": str(authority)}, "httpTimeout": "60s",
             "ignorable": True, "managedResources": [{
                 "name": "devices.kubevirt.io/kvm",
                 "ignoredByScheduler": False}]}]}

@@ -8,6 +8,7 @@ import ssl
 import threading
 import urllib.parse
 
+from harness import PATIENCE_S
 from tls_server import serve_tls, write_kubeconfig
 
 

@@ -142,7 +142,8 @@ class Monitoring(ClusterCase):
         self.assert_data({name: alerts()[name] for name in firing})
         for name, expression in alerts().items():
             if name not in firing:
-                self.assertEqual(self.values(expression), [], name)
+                eventually(f"{name} does not fire", lambda it=expression: (
+                    self.values(it) == []))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,9 @@ from wire_peer import WirePeer, report  # noqa: E402
 WATCHES_PODS = [{"apiGroups": [""], "resources": ["pods"],
                  "verbs": ["list", "watch"]}]
 
+# So many more than one that no uneven second of a busy machine looks like it.
+LIAR_CORES = 400.0
+
 
 class VmNames(ClusterCase):
     @classmethod
@@ -141,16 +144,16 @@ class VmNames(ClusterCase):
         profiled, recorded = eventually(
             "the VM has a profile and a history",
             lambda: self.recorded(aggregator, path))
-        self.assertLess(profiled, 2)
-        self.assertLess(recorded, 2)
+        self.assertLess(profiled, LIAR_CORES / 4)
+        self.assertLess(recorded, LIAR_CORES / 4)
 
     def test_another_nodes_claim_to_a_pod_adds_nothing_to_the_vm(self):
-        """The other node reports the pod first, with 4 cores, and goes on after
-        the pod and the first process of the aggregator have ended."""
+        """The other node reports the pod first, with many cores, and goes on
+        after the pod and the first process of the aggregator have ended."""
         pod = self.make(launcher("claimed", self.world.namespace,
                                  nodeName=self.node))
         path = f"/v1/vms/{self.world.namespace}/claimed"
-        self.run_pod(self.liar, pod, 4.0)
+        self.run_pod(self.liar, pod, LIAR_CORES)
         aggregator = self.start("claims", "watcher")
         aggregator.wait_log("VM pod cache synced")
         self.start_agent(aggregator, self.other, self.liar)
@@ -159,7 +162,7 @@ class VmNames(ClusterCase):
         self.run_pod(self.machine, pod, 1.0)
         shown = eventually("both nodes are shown", lambda: (
             both := self.shown(aggregator, pod)) and len(both) == 2 and
-            3 < (both[self.other][1] or 0) < 5 and both)
+            (both[self.other][1] or 0) > LIAR_CORES / 2 and both)
         self.assertEqual({node: name for node, (name, _) in shown.items()},
                          {self.node: "claimed", self.other: None})
         self.assertEqual([vm["node"] for vm in
@@ -185,20 +188,19 @@ class VmNames(ClusterCase):
         """The launcher pod is bound after both nodes have reported it."""
         pod = self.make_vm("waiting", scheduler="nobody")
         path = f"/v1/vms/{self.world.namespace}/waiting"
-        self.run_pod(self.liar, pod, 4.0)
+        self.run_pod(self.liar, pod, LIAR_CORES)
         aggregator = self.start("waits", "watcher")
         self.start_agent(aggregator, self.other, self.liar)
         for node in (self.node, self.other):
             eventually(f"{node} reports the pod", lambda node=node: (
                 self.shown(aggregator, pod).get(node, (0, None))[1]))
-        seen = aggregator.json("/v1/vms")["rev"]
+        seen, seen_at = aggregator.json("/v1/vms")["rev"], time.time()
         eventually("both nodes report on", lambda: (
             aggregator.json("/v1/vms")["rev"] > seen + 8))
         self.assertEqual({name for name, _ in self.shown(
             aggregator, pod).values()}, {None})
         for route in (path, f"{path}/history"):
             self.assertEqual(aggregator.get(route)[0], 404)
-        bound_at = time.time()
         meta = pod["metadata"]
         self.kube.request("POST", path_of("Pod", meta["namespace"],
                                           meta["name"]) + "/binding", {
@@ -210,7 +212,7 @@ class VmNames(ClusterCase):
         rows = aggregator.json(f"{path}/history?step=1s&fields=used_cores"
                                )["rows"]
         first = min(start for start, cores in rows if cores is not None)
-        self.assertLess(first, bound_at - 1)
+        self.assertLess(first, seen_at)
 
     def test_reports_of_the_past_do_not_rewrite_a_vms_past(self):
         """An agent dates reports about another node's pod three hours back,
@@ -226,7 +228,7 @@ class VmNames(ClusterCase):
         now_s, ago_s = 100000, 3 * 3600
         self.assertTrue(peer.send(now_s * 1000000, [
             report(i + 1, (now_s - ago_s + 2 * i) * 1000000,
-                   {uid: 8000000 * i}) for i in range(60)]))
+                   {uid: int(2e6 * LIAR_CORES) * i}) for i in range(60)]))
 
         def rolled_up():
             with contextlib.closing(sqlite3.connect(aggregator.db)) as db:

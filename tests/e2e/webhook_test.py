@@ -34,7 +34,7 @@ def configuration(url, authority, conditions):
         "kind": "MutatingWebhookConfiguration", "metadata": {"name": NAME},
         "webhooks": [{
             "name": "scheduler-name.plimsoll.io", "failurePolicy": "Ignore",
-            "reinvocationPolicy": "Never", "timeoutSeconds": 2,
+            "reinvocationPolicy": "Never", "timeoutSeconds": 30,
             "sideEffects": "None", "admissionReviewVersions": ["v1"],
             "clientConfig": client, "matchConditions": conditions,
             "namespaceSelector": {"matchLabels": {KEY: "enabled"}},

@@ -20,8 +20,6 @@ LEFT, OTHERS = "node-a", ("node-b", "node-c", "node-d")
 CORES, MEMORY_GIB = 16, 64
 VMS, PARALLEL = 20, 2  # the default, and KubeVirt's limit of one node
 KILLED_AFTER = 10  # VMs that have moved
-# 4 s for one wave of two VMs on an idle machine.
-EVACUATED_S, MOVED_S = 300, 60
 HANGS = "migration-hangs"
 ROLES = ("view", "plimsoll-load-cluster-reader", "plimsoll-load-ask",
          "kubevirt.io:view", "kubevirt.io:migrate", "cordons")
@@ -71,11 +69,11 @@ class Evacuation(KubeVirtCase, ApiServiceCase):
         self.addCleanup(program.kill)
         return self.folder.add(program).start()
 
-    def ended(self, program, status=0, seconds=MOVED_S):
+    def ended(self, program, status=0):
         """What it has said, once it has ended with this status."""
         try:
             self.wait(f"{program.name} ends",
-                      lambda: not program.running(), seconds)
+                      lambda: not program.running())
         except AssertionError as late:
             raise AssertionError(f"{late}: {program.log()}") from None
         self.assertEqual(program.process.returncode, status, program.log())
@@ -169,7 +167,7 @@ class Evacuation(KubeVirtCase, ApiServiceCase):
             # A whole wave is under way, and another whole one will follow.
             return (len(uids) - len(self.vms_on(LEFT)) >= KILLED_AFTER
                     and len(self.in_flight()) == PARALLEL)
-        self.wait("some have moved", moved, EVACUATED_S)
+        self.wait("some have moved", moved)
         moving = {job["spec"]["vmiName"] for job in self.in_flight().values()}
         for name in self.vms_on(LEFT) - moving:
             self.set_fault(name, HANGS)
@@ -177,19 +175,18 @@ class Evacuation(KubeVirtCase, ApiServiceCase):
             len(now := self.in_flight()) == PARALLEL and all(
                 phase_of(job) == "Running"
                 and job["spec"]["vmiName"] not in moving
-                for job in now.values()) and now), MOVED_S)
+                for job in now.values()) and now))
         first.kill()
         return jobs
 
     def goes_on(self, under_way, uids):
         second = self.plugin("evacuate", LEFT, "--yes", "--parallel", "1")
         self.wait("it follows what moves", lambda: (
-            f"{PARALLEL} VMs of {LEFT} move already." in second.log()),
-            MOVED_S)
+            f"{PARALLEL} VMs of {LEFT} move already." in second.log()))
         self.assertEqual(self.in_flight().keys(), under_way.keys())
         for name in self.vms_on(LEFT):
             self.set_fault(name, None)
-        text = self.ended(second, seconds=EVACUATED_S)
+        text = self.ended(second)
         self.assertIn(f"No VM is on {LEFT} any more", text)
         for job in under_way.values():
             self.assertIn(f"default/{job['spec']['vmiName']}: moved to", text)

@@ -10,6 +10,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
+from harness import PATIENCE_S  # noqa: E402
 from kube_api import Refused  # noqa: E402
 from kubevirt import SUBRESOURCES, KubeVirt  # noqa: E402
 from kubevirt_case import KubeVirtCase  # noqa: E402
@@ -18,8 +19,6 @@ from virt_handler import name_of, phase_of  # noqa: E402
 NODES = ("node-a", "node-b", "node-c", "node-d")
 VMS, MIGRATIONS = 20, 8
 CORES, HOT_CORES = 16, 14.0
-# A scheduler that was killed holds its Lease for 15 s.
-KILLED_S = 60
 # KubeVirt 1.7 gives this reason in an event alone.
 CRASHED = (None if KubeVirt.version().startswith("v1.7.")
            else "Target pod is down")
@@ -146,7 +145,7 @@ class Placement(KubeVirtCase):
         names += self.make_vms("meanwhile", 4)
         for program in killed:
             program.start()
-        self.await_running(*names, seconds=KILLED_S)
+        self.await_running(*names)
         self.assertEqual({self.outcome(job) for job in jobs}, {"Succeeded"})
         self.assert_each_runs_once(names)
         self.assert_no_pod_is_bound_twice()

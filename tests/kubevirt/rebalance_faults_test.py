@@ -10,11 +10,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import yaml  # noqa: E402
 from harness import ROOT  # noqa: E402
 from kube_api import kubectl, token_kubeconfig  # noqa: E402
-from mover_case import MoverCase, NODES, TAKEOVER_S  # noqa: E402
+from mover_case import MoverCase, NODES  # noqa: E402
 from virt_handler import state_of  # noqa: E402
 
 ENDED = ("succeeded", "failed")
-ROUNDS_S = 120  # some rounds of the mover
 LEFT_ALONE = re.compile(
     "^node-. is short of CPU time, but it (is cordoned|has a VM that is being "
     "evicted|has a migration that somebody else ordered)$")
@@ -33,7 +32,7 @@ class Interrupted(MoverCase):
 
     def leader(self):
         return self.wait("a replica leads", lambda: next(
-            filter(self.leads, self.programs), None), TAKEOVER_S)
+            filter(self.leads, self.programs), None))
 
     # ---- killed in the midst; the duel ----
 
@@ -105,8 +104,7 @@ class Interrupted(MoverCase):
         self.assertNotEqual(record["target"], self.vm_node(cordoned))
         # The round that orders a move says nothing, and the next one does.
         self.wait("the mover names a node that it leaves alone", lambda:
-                  LEFT_ALONE.search(self.rebalance(self.leader())["why"]),
-                  ROUNDS_S)
+                  LEFT_ALONE.search(self.rebalance(self.leader())["why"]))
         self.abort(record)
 
     def cordon(self, node):

@@ -9,12 +9,10 @@ TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path += [str(TESTS / "support"), str(TESTS / "e2e")]
 
 from scene_case import (  # noqa: E402
-    CORES, HOT_CORES, RECOMMENDED_S, SceneCase, VM_CORES)
+    CORES, HOT_CORES, SceneCase, VM_CORES)
 from virt_handler import name_of  # noqa: E402
 from wall_clock import HOUR_S, WallClock  # noqa: E402
 
-# A VM that starts is watched for a minute before its load counts.
-MOVED_S = 60 + RECOMMENDED_S
 MEASURED_S = 180  # after the end of a move
 
 
@@ -53,7 +51,7 @@ class Automatic(SceneCase):
                 "target": {"apiVersion": "v1", "kind": "Node", "name": node}})
 
     def moved(self):
-        move = self.await_move("big", "succeeded", MOVED_S)
+        move = self.await_move("big", "succeeded")
         self.assertEqual((move["source"], move["target"]), ("hot-0", "hot-2"))
         self.assertTrue(move["is_automatic"])
         self.assertEqual(self.vm_node("big"), "hot-2")
@@ -96,7 +94,7 @@ class Automatic(SceneCase):
         show that the VM is gone."""
         before = move["measured_source_before"]
         self.wait("the mean falls", lambda: self.aggregator.node("hot-0")[
-            "cpu"]["used_cores_5m"] / CORES < before - 0.1, MEASURED_S)
+            "cpu"]["used_cores_5m"] / CORES < before - 0.1)
         for ahead_s, later in ((MEASURED_S, "3m"), (HOUR_S, "60m")):
             self.clock.set(ahead_s)
             source, target = self.wait(f"{later} later it is measured",
@@ -112,10 +110,10 @@ class Automatic(SceneCase):
         return None if None in figures else figures
 
     def alien_stays(self):
-        move = self.await_move("alien", "recommended", MOVED_S)
+        move = self.await_move("alien", "recommended")
         self.assertEqual((move["target"], move["is_other_scheduler"]),
                          ("alien-1", True))
-        self.await_move("big", "succeeded", MOVED_S)
+        self.await_move("big", "succeeded")
         self.await_why("another scheduler places the VM's pods")
         self.assertEqual(self.vm_node("alien"), "alien-0")
         self.assertEqual(self.migrations("alien"), [])

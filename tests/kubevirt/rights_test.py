@@ -20,8 +20,6 @@ from wall_clock import WallClock  # noqa: E402
 
 CORES = 16
 HOT_CORES, VM_CORES = 12.0, 8
-# A round begins every 30 s, and a move needs two of them.
-ORDERED_S = 120
 # A copy of 1 GiB may take 150 s, and another 10 minutes pass before the
 # scheduler gives the move up.
 HANGS_S = 900
@@ -110,8 +108,7 @@ class Rights(KubeVirtCase):
             self.loads.set_vm(vm, float(VM_CORES))
             self.make_hot(node, HOT_CORES)
         for vm in sources:
-            self.wait(f"{vm} is moved", lambda vm=vm: self.move_of(vm),
-                      ORDERED_S)
+            self.wait(f"{vm} is moved", lambda vm=vm: self.move_of(vm))
         self.assertEqual(self.outcome(self.move_of(moved)), "Succeeded")
         self.assertNotIn(self.vm_node(moved), sources.values())
         job = self.move_of(stuck)

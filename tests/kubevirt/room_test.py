@@ -8,7 +8,7 @@ TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path += [str(TESTS / "support"), str(TESTS / "e2e")]
 
 from harness import launcher  # noqa: E402
-from room_case import AHEAD_S, HANGS, MADE_S, RoomCase  # noqa: E402
+from room_case import AHEAD_S, HANGS, RoomCase  # noqa: E402
 from virt_handler import name_of, phase_of  # noqa: E402
 from wall_clock import WallClock  # noqa: E402
 
@@ -41,7 +41,7 @@ class Room(RoomCase):
         self.assert_unschedulable(taker, "Insufficient memory")
         self.assertEqual(self.phase(urgent), "Scheduling")
         self.end_copies(*self.vms_of("made"))
-        self.await_running(urgent, seconds=MADE_S)
+        self.await_running(urgent)
         node = self.vm_node(urgent)
         self.assertEqual(first["source"], node)
         self.assert_two_moves(pod, node)
@@ -55,7 +55,7 @@ class Room(RoomCase):
         """The scheduler says for which pod it makes room."""
         effort = self.wait("room is being made", lambda: (
             (now := self.effort(self.maker, pod))
-            and now["state"] == "moving" and now), MADE_S)
+            and now["state"] == "moving" and now))
         self.assertEqual(len(effort["moves"]), 2)
         self.assertIn(f"fits on {effort['node']} after 2 moves",
                       effort["plan"])
@@ -65,10 +65,10 @@ class Room(RoomCase):
     def end_first(self, pod):
         """The record of a move, when it is done."""
         running = self.wait("a copy runs", lambda: self.room_moves(
-            pod, "running"), MADE_S)
+            pod, "running"))
         self.end_copies(running[-1]["vm"])
         return self.wait("the first move is done", lambda: next(iter(
-            self.room_moves(pod, "succeeded")), None), MADE_S)
+            self.room_moves(pod, "succeeded")), None))
 
     def assert_two_moves(self, pod, node):
         moves = self.wait("both moves are recorded", lambda: (
@@ -97,8 +97,7 @@ class Room(RoomCase):
         urgent = self.make_urgent("kept")
         pod = self.launcher_of(urgent)
         moves = self.wait("two moves are recommended", lambda: (
-            len(now := self.room_moves(pod, "recommended")) == 2 and now),
-                          MADE_S)
+            len(now := self.room_moves(pod, "recommended")) == 2 and now))
         node, = {move["source"] for move in moves}
         self.assert_said(pod, urgent, moves)
         self.assertEqual(self.jobs("kept"), [])

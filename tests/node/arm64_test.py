@@ -13,6 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import node_test  # noqa: E402
 from guest import ARM64, ARM64_KVM, Guest  # noqa: E402
+from harness import PATIENCE_S  # noqa: E402
 
 
 def probe(guest, level):

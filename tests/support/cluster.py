@@ -10,19 +10,14 @@ import pathlib
 import signal
 import subprocess
 import tempfile
-import time
 import unittest
 
 from harness import (BIN, PATIENCE_S, Aggregator, Driver, Folder, Machine,
                      Program, agent, eventually, launcher, worker)
 from kube_api import KUBECLUSTER, Kube, path_of
 
-START_SECONDS = 120  # 6 on an idle machine
 # The folders of the control planes that shared_cluster.py started.
 SHARED = "E2E_CLUSTERS"
-FREE_S = 500  # until another class is done with one of them
-# Namespaces are emptied, and protected volumes released, by controllers.
-CLEAN_UP_S = 40
 
 
 class LocalCluster:
@@ -124,9 +119,9 @@ class Cluster(LocalCluster):
         if self.process.poll() is not None:
             raise AssertionError(f"kubecluster up ended: {self.err()}")
 
-    def end(self, seconds=10):
+    def end(self):
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(seconds)
+        return self.process.wait(PATIENCE_S)
 
     def close(self):
         if self.process.poll() is None:
@@ -315,7 +310,7 @@ class ClusterCase(unittest.TestCase):
 
     # ---- what has become of a pod ----
 
-    def bound(self, pod, seconds=30):
+    def bound(self, pod):
         """The node of the pod, once it is bound."""
         return eventually(f"{pod['metadata']['name']} is bound",
                           lambda: self.kube.node_of(pod))
@@ -346,13 +341,11 @@ class ClusterCase(unittest.TestCase):
                 count[bound_pod(line)] += 1
         return count
 
-    def assert_bound_once(self, pods, seconds, at_least=1):
-        """All pods are bound within this time, and none of them twice.
-        at_least=0: an API server that was killed may have lost the audit
-        line of a binding."""
-        end = time.monotonic() + seconds
+    def assert_bound_once(self, pods, at_least=1):
+        """All pods are bound, and none of them twice. at_least=0: an API
+        server that was killed may have lost the audit line of a binding."""
         for pod in pods:
-            self.bound(pod, max(1.0, end - time.monotonic()))
+            self.bound(pod)
         names = [pod["metadata"]["name"] for pod in pods]
 
         def counts():

@@ -29,9 +29,7 @@ their test. Load that is set stays until it is set again; a VM's is forgotten wi
 the VM."""
 import collections
 import copy
-import datetime
 import threading
-import time
 
 import kubevirt
 from cluster import ClusterCase
@@ -41,8 +39,6 @@ from kubevirt import KubeVirt, path_of, virt_node
 from virt_handler import (COPY, FAULT, FINAL, VirtHandlers, name_of, phase_of,
                           state_of)
 
-RUNNING_S = 90
-GONE_S = 60
 # A launcher and qemu that wait for a guest use some CPU.
 IDLE_CORES = 0.02
 
@@ -167,7 +163,7 @@ class KubeVirtCase(ClusterCase):
             user.headers["Impersonate-User"] = name
         return user
 
-    def wait(self, claim, probe, seconds=PATIENCE_S):
+    def wait(self, claim, probe):
         """As eventually(), but fails at once if the stand-in has failed."""
         def checked():
             self.handlers.check()
@@ -197,7 +193,7 @@ class KubeVirtCase(ClusterCase):
         if hasattr(self, "loads"):
             self.loads.vms.pop(name, None)
         self.wait(f"{name} is gone", lambda: not (
-            self.kube.find(path) or self.vmi(name)), GONE_S)
+            self.kube.find(path) or self.vmi(name)))
 
     def vmi(self, name):
         """The VMI of now, or None."""
@@ -223,17 +219,10 @@ class KubeVirtCase(ClusterCase):
         return next((p for p in self.launchers(name) if p["spec"].get(
             "nodeName") == node and phase_of(p) == "Running"), None)
 
-    def await_running(self, *names, seconds=RUNNING_S):
+    def await_running(self, *names):
         for name in names:
             self.wait(f"{name} runs", lambda name=name: (
-                self.phase(name) == "Running"), seconds)
-
-    def age_s(self, name):
-        """For how long the VM has run."""
-        began = next(t["phaseTransitionTimestamp"] for t in self.vmi(name)[
-            "status"]["phaseTransitionTimestamps"] if t["phase"] == "Running")
-        return time.time() - datetime.datetime.fromisoformat(
-            began.replace("Z", "+00:00")).timestamp()
+                self.phase(name) == "Running"))
 
     def make_hot(self, node, cores):
         """So many cores of the node are busy with other things, for this test;
@@ -278,7 +267,7 @@ class KubeVirtCase(ClusterCase):
             "VirtualMachineInstanceMigration", "default"))["items"]
                 if name in (None, job["spec"]["vmiName"])]
 
-    def outcome(self, job, seconds=RUNNING_S):
+    def outcome(self, job):
         """The phase with which a VMIM ends: Succeeded, Failed, or "gone"."""
         path = path_of("VirtualMachineInstanceMigration", "default",
                        name_of(job))
@@ -287,7 +276,7 @@ class KubeVirtCase(ClusterCase):
             found = self.kube.find(path)
             phase = phase_of(found) if found else "gone"
             return phase if phase in (*FINAL, "gone") else None
-        return self.wait(f"{name_of(job)} is over", over, seconds)
+        return self.wait(f"{name_of(job)} is over", over)
 
     def failure(self, name):
         """Why the last migration of the VM failed; it comes after the phase
@@ -310,13 +299,13 @@ class KubeVirtCase(ClusterCase):
             return no.status
         return 201
 
-    def drain(self, node, seconds=80):
+    def drain(self, node):
         """kubectl drain of the VMs on the node; returns when it is done. The
         node can be used again after the test."""
         self.addCleanup(self.cluster.kubectl, "uncordon", node)
         return self.cluster.kubectl(
             "drain", node, "--pod-selector=kubevirt.io=virt-launcher",
-            "--delete-emptydir-data", "--force", f"--timeout={seconds}s")
+            "--delete-emptydir-data", "--force", f"--timeout={PATIENCE_S}s")
 
     # ---- what must hold ----
 
@@ -329,4 +318,4 @@ class KubeVirtCase(ClusterCase):
                     if phase_of(p) == "Running"]
                 return (phase_of(vmi or {}) == "Running"
                         and running == [vmi["status"]["nodeName"]])
-            self.wait(f"{name} runs once", settled, RUNNING_S)
+            self.wait(f"{name} runs once", settled)

@@ -1,6 +1,7 @@
 """A house rule for lint.py: no test depends on the speed of the machine.
 
-A test waits for a condition, with harness.PATIENCE_S as its only limit. It does
+A test waits for a condition,
+with harness.PATIENCE_S as its only limit. It does
 not sleep, gives no other limit, and compares no time that it measured with a
 number. Benchmarks and tests/chaos have durations on purpose."""
 import ast

@@ -16,11 +16,6 @@ WANTED, REST = 5.0, 5.0
 BIG = {"cores": 5, "memory": "9Gi", "annotations": {
     "plimsoll.io/expected-cores": f"{WANTED}"}}
 OURS = "plimsoll.io/move-id"
-# The first minute of a VM, then two rounds of the mover, 30 s apart, and as
-# long again on a busy machine.
-ORDER_S = 300
-# A killed leader's Lease lasts 15 s.
-TAKEOVER_S = 120
 # KubeVirt's limits, which must not decide what happens here.
 WIDE = {"migrations": {"parallelMigrationsPerCluster": 20,
                        "parallelOutboundMigrationsPerNode": 5}}
@@ -83,12 +78,12 @@ class MoverCase(KubeVirtCase):
     def records(self, vm):
         return self.aggregator.json(f"/v1/moves?vm=default/{vm}")["moves"]
 
-    def await_record(self, vm, *states, seconds=ORDER_S):
+    def await_record(self, vm, *states):
         """The VM's newest record, once it is in one of these states."""
         def newest():
             found = self.records(vm)
             return found and found[0]["state"] in states and found[0]
-        return self.wait(f"the move of {vm} is {states}", newest, seconds)
+        return self.wait(f"the move of {vm} is {states}", newest)
 
     def event_of(self, vm, reason):
         """The note of an event about the VMI."""
@@ -134,8 +129,8 @@ class MoverCase(KubeVirtCase):
                 if OURS in job["metadata"].get("labels", {})]
 
     def assert_room(self, node):
-        """A pod that does not fit beside a reservation of a big VM is bound
-        at once."""
+        """A pod that does not fit beside a reservation of a big VM is
+        bound."""
         name = f"room-on-{node}"
         pod = self.make({
             "apiVersion": "v1", "kind": "Pod",
@@ -145,5 +140,5 @@ class MoverCase(KubeVirtCase):
                      "containers": [{
                          "name": "main", "image": "registry.example/app:1",
                          "resources": {"requests": {"memory": "10Gi"}}}]}})
-        self.bound(pod, 15)
+        self.bound(pod)
         self.kube.remove(pod)

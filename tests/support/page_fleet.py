@@ -44,34 +44,38 @@ class FleetVm:
 
 class FleetNode:
     """busy: the share of its CPUs that is in use; waits: the share of time in
-    which some task waits for a CPU."""
+    which some task waits for a CPU; interval_s: what its reports say of the
+    time between them."""
 
-    def __init__(self, name, vms, busy=0.25, waits=0.01):
+    def __init__(self, name, vms, busy=0.25, waits=0.01, cores=CORES,
+                 memory=MEMORY, interval_s=INTERVAL_S):
         self.name, self.vms, self.busy, self.waits = name, vms, busy, waits
+        self.cores, self.memory = cores, memory
+        self.interval_s = interval_s
         self.peer, self.seq = None, 0
         self.user_us = self.idle_us = 0.0
         self.at_us = None
 
     def advance(self, at_us):
         since = 1e9 if self.at_us is None else at_us - self.at_us
-        self.user_us += since * CORES * self.busy
-        self.idle_us += since * CORES * (1 - self.busy)
+        self.user_us += since * self.cores * self.busy
+        self.idle_us += since * self.cores * (1 - self.busy)
         self.at_us = at_us
 
     def report(self, at_us):
         self.advance(at_us)
         self.seq += 1
-        used = int(MEMORY * 0.2) + sum(vm.memory for vm in self.vms)
+        used = int(self.memory * 0.2) + sum(vm.memory for vm in self.vms)
         return pack(
             (1, self.seq), (2, "boot"), (3, at_us),
-            (4, int(time.time() * 1e6)), (5, INTERVAL_S * 1000),
-            (6, pack((1, PRESENT), (2, CORES), (3, CORES),
+            (4, int(time.time() * 1e6)), (5, self.interval_s * 1000),
+            (6, pack((1, PRESENT), (2, self.cores), (3, self.cores),
                      (4, int(self.user_us)), (5, 0), (6, 0),
                      (7, int(self.idle_us)), (8, 0), (9, 0), (10, 0),
                      (11, 0))),
             (7, pressure(at_us, self.waits)), (8, pressure(at_us, self.waits)),
-            (9, pack((1, PRESENT), (2, MEMORY), (3, MEMORY - used), (4, 0),
-                     (5, 0))),
+            (9, pack((1, PRESENT), (2, self.memory),
+                     (3, self.memory - used), (4, 0), (5, 0))),
             (14, 1), (15, pack((1, KVM_OK), (2, KVM_LEVEL_RUN))),
             *((16, vm.packed(at_us)) for vm in self.vms))
 

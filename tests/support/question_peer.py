@@ -8,12 +8,13 @@ import socket
 import struct
 import threading
 
-from harness import PATIENCE_S
+from harness import eventually
 from protobuf import fields
 from wire_peer import pack, varint
 
 GREETING = b"\0SP\0\0\x31\0\0"  # of protocol REP
 HOLD_S = 1  # of requests without news
+AGAIN_S = 5  # until a question is asked again
 GIB = 1 << 30
 # Numbers of the kinds in Request and in Reply, by proto/plimsoll.proto.
 HELLO, SNAPSHOT, DECISIONS, PROFILE, MOVES, LIST, PARK, ANSWER = (
@@ -22,11 +23,6 @@ WELCOME, ACK, A_SNAPSHOT, REFUSED, A_PROFILE, A_LIST, QUESTION, ANSWER_ACK = (
     1, 2, 3, 4, 5, 6, 7, 8)
 KINDS = {"placement": 0, "plan": 1}
 KVM_OK = 1
-
-
-class NoAnswer(AssertionError):
-    """Nobody answers in time. A scheduler that ends may have taken the
-    question with it."""
 
 
 class Answer(Exception):
@@ -136,14 +132,18 @@ class QuestionPeer:
         with self.answered:
             self.count += 1
             number = self.count
-        self.questions.put(pack(
+        question = pack(
             (1, number), (2, KINDS[kind]), (3, namespace),
-            (4, int(is_visible)), (5, json.dumps(spec))))
-        with self.answered:
-            if not self.answered.wait_for(
-                    lambda: self.answers.get(number, (0,))[0], PATIENCE_S):
-                raise NoAnswer(f"nobody answers {spec}")
-            status, body = self.answers[number]
+            (4, int(is_visible)), (5, json.dumps(spec)))
+
+        def is_answered():
+            """A scheduler that has ended may have taken the question."""
+            self.questions.put(question)
+            with self.answered:
+                return self.answered.wait_for(
+                    lambda: self.answers.get(number, (0,))[0], AGAIN_S)
+        eventually(f"somebody answers {spec}", is_answered)
+        status, body = self.answers[number]
         if status != 200:
             raise Answer(status, body.decode())
         return json.loads(body)

@@ -39,8 +39,6 @@ A_NODE, VM, URGENT_VM = 3, "5000Mi", "24Gi"
 HANGS = {FAULT: "migration-hangs"}
 # The first minute of a VM, the 10 s after it, and some more.
 AHEAD_S = 90
-# Two moves, one after the other, on a busy machine.
-MADE_S = 120
 
 
 class History(Watch):

@@ -8,9 +8,6 @@ from kubevirt import path_of
 from kubevirt_case import KubeVirtCase
 
 CORES = 6
-# Two rounds of the mover, which come each 30 s, and the first samples are over
-# after two minutes; a busy machine may take twice that.
-RECOMMENDED_S = 240
 # The rest of a node and its big VM fill it.
 HOT_CORES, VM_CORES = 2.4, 3.5
 
@@ -69,20 +66,20 @@ class SceneCase(KubeVirtCase):
         return self.aggregator.json(
             f"/v1/moves?vm={namespace}/{name}{query}")["moves"]
 
-    def await_move(self, name, state, seconds, namespace="default"):
+    def await_move(self, name, state, namespace="default"):
         """The first record of the VM in this state."""
         return self.wait(f"the move of {name} is {state}", lambda: next(iter(
-            self.moves(name, namespace, state=state)), None), seconds)
+            self.moves(name, namespace, state=state)), None))
 
     def await_event(self, name, reason):
         return self.wait(f"{name} has the event {reason}", lambda: next(
             (e for e in self.kube.events(self.vmi(name))
              if e["reason"] == reason), None))
 
-    def await_why(self, text, seconds=RECOMMENDED_S):
+    def await_why(self, text):
         """Until the mover says in its sentence why it moves nothing."""
         return self.wait(f"the mover says {text!r}", lambda: (
-            text in (why := self.rebalance()["why"]) and why), seconds)
+            text in (why := self.rebalance()["why"]) and why))
 
 
 def path_of_node(name):

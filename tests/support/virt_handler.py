@@ -30,6 +30,7 @@ import json
 import threading
 import time
 
+from harness import PATIENCE_S
 from kube_api import Refused
 from kubevirt import NAMESPACE, path_of
 

@@ -1,5 +1,5 @@
 """After SIGTERM each program exits with status 0, whatever it is waiting for,
-and loses nothing that it acknowledged. tests/bench/limits_bench.py measures how
+and loses nothing that it acknowledged. tests/bench/limits_bench.py says how
 long that takes."""
 import contextlib
 import pathlib
