@@ -16,11 +16,9 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from harness import BIN, ROOT  # noqa: E402
+from harness import BIN, PATIENCE_S, ROOT  # noqa: E402
 
 FETCHED = ROOT / "build" / "ci" / "debian"
-BOOT_S = 240
-COMMAND_S = 60
 
 
 @dataclasses.dataclass(frozen=True)
@@ -160,16 +158,16 @@ class Guest:
             bufsize=0)
         errors.close()
         os.set_blocking(self.process.stdout.fileno(), False)
-        self.read_until(rb"ready\r?\n", BOOT_S, "boot")
+        self.read_until(rb"ready\r?\n", "boot")
 
     def why(self):
         said = [(self.folder / n).read_text(errors="replace")[-3000:]
                 for n in ("qemu", "console") if (self.folder / n).exists()]
         return "\n".join(said + [self.unread.decode(errors="replace")[-500:]])
 
-    def read_until(self, pattern, seconds, what):
+    def read_until(self, pattern, what):
         """The output before the pattern, and the match."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + PATIENCE_S
         with selectors.DefaultSelector() as ready:
             ready.register(self.process.stdout, selectors.EVENT_READ)
             while True:
@@ -178,9 +176,8 @@ class Guest:
                     before = self.unread[:found.start()]
                     self.unread = self.unread[found.end():]
                     return before, found
-                left = deadline - time.monotonic()
-                if left <= 0 or not ready.select(left):
-                    raise AssertionError(f"not within {seconds} s: {what}\n"
+                if not ready.select(max(0, deadline - time.monotonic())):
+                    raise AssertionError(f"not within {PATIENCE_S} s: {what}\n"
                                          f"{self.why()}")
                 more = self.process.stdout.read(65536)
                 if not more:
@@ -188,11 +185,10 @@ class Guest:
                                          f"{self.why()}")
                 self.unread += more
 
-    def run(self, command, seconds=COMMAND_S):
+    def run(self, command):
         """The output of the command; AssertionError if it fails."""
         self.process.stdin.write(f"{command}\n.\n".encode())
-        before, found = self.read_until(rb"\nstatus (\d+)\r?\n", seconds,
-                                        command)
+        before, found = self.read_until(rb"\nstatus (\d+)\r?\n", command)
         text = before.decode(errors="replace")
         if found.group(1) != b"0":
             raise AssertionError(f"{command}\n{text}\n{self.why()}")

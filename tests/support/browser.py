@@ -105,6 +105,8 @@ class Browser:
             "perfLoggingPrefs": {"enableNetwork": True, "enablePage": False}}
         made = self.call("POST", "/session", {"capabilities": {"alwaysMatch": {
             "browserName": "chrome", "goog:chromeOptions": options,
+            "timeouts": dict.fromkeys(("script", "pageLoad"),
+                                      PATIENCE_S * 1000),
             "goog:loggingPrefs": {"browser": "ALL",
                                   "performance": "ALL"}}}})
         self.session = made["sessionId"]
@@ -123,8 +125,7 @@ class Browser:
         """Ends the browser and its driver, also a browser that hangs."""
         if self.session:
             with contextlib.suppress(OSError, WebDriverError):
-                self.call("DELETE", f"/session/{self.session}",
-                          timeout=PATIENCE_S)
+                self.call("DELETE", f"/session/{self.session}")
         self.session = None
         self.driver.kill()
         for pid in self.left_running():
@@ -142,14 +143,14 @@ class Browser:
 
     # ---- the protocol ----
 
-    def call(self, method, path, body=None, timeout=60):
+    def call(self, method, path, body=None):
         request = urllib.request.Request(
             self.url + path, method=method,
             data=None if body is None else json.dumps(body).encode(),
             headers={"Content-Type": "application/json"})
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
-            with opener.open(request, timeout=timeout) as answer:
+            with opener.open(request, timeout=PATIENCE_S) as answer:
                 return json.load(answer)["value"]
         except urllib.error.HTTPError as no:
             why = json.load(no)["value"]
@@ -220,11 +221,11 @@ class Browser:
                         "return e && e.getAttribute(arguments[1])",
                         selector, name)
 
-    def await_element(self, selector, seconds=PATIENCE_S):
+    def await_element(self, selector):
         eventually(f"the page has {selector}",
                    lambda: self.count(selector))
 
-    def await_text(self, selector, pattern, seconds=PATIENCE_S):
+    def await_text(self, selector, pattern):
         """Waits until the text of the elements matches; the match."""
         try:
             return eventually(
@@ -234,7 +235,7 @@ class Browser:
             raise AssertionError(
                 f"{no}; it says {self.text(selector)[:500]!r}") from None
 
-    def await_true(self, claim, script, *arguments, seconds=PATIENCE_S):
+    def await_true(self, claim, script, *arguments):
         return eventually(claim, lambda: self.run(script, *arguments))
 
     def click(self, selector):

@@ -19,7 +19,7 @@ from harness import (IS_SANITIZED, PATIENCE_S, Driver, Machine, agent,
 NODES = 5
 HELD_ROUNDS = 8   # of the watch, while all connections are open
 CHECKED = 16      # MQ_UNFINISHED_NEW of lib/mq_unfinished.h
-INTERVAL_S = 0.25
+INTERVAL_S, ROUND_S = 0.25, 0.2
 GREETING = b"\0SP\0\0\x30\0\0"  # of nng's REQ protocol
 # The sanitizers keep freed memory, 256 MiB by default, and need memory of their
 # own in proportion to what the program uses.
@@ -59,11 +59,11 @@ class Watch:
         self.not_ready = None  # the last answer of /readyz that was not "ok"
         self.stored, self.stored_at = 0, time.monotonic()
         self.newest = {}  # node -> the end of the newest row in its history
-        self.stop = threading.Event()
+        self.stopping = threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True)
 
     def run(self):
-        while not self.stop.wait(0.2):
+        while not self.stopping.wait(ROUND_S):
             self.probe()
             self.check_acks()
             self.check_history(f"node-{self.rounds % NODES}")
@@ -130,7 +130,7 @@ class Watch:
         return self
 
     def __exit__(self, *_):
-        self.stop.set()
+        self.stopping.set()
         self.thread.join()
 
 

@@ -37,8 +37,10 @@ ADDRESSES = [f"10.77.2.{i}" for i in range(1, 250)]
 SIOCSIFFLAGS, SIOCSIFADDR, SIOCSIFNETMASK = 0x8914, 0x8916, 0x891C
 IFF_UP = 1
 STRATEGIC = "application/strategic-merge-patch+json"
+TURN_S = 0.2
 SECRETS_PERIOD_S = 1
 RESTART_AFTER_S = 1
+PROBE_S = 5  # until a probe fails
 
 
 def own_network():
@@ -215,8 +217,7 @@ class Container:
         """Exit status and output of another process in the container."""
         done = subprocess.run(
             self.command(arguments), check=False, text=True,
-            timeout=PATIENCE_S,
-            capture_output=True,
+            timeout=PATIENCE_S, capture_output=True,
             env={"PATH": os.environ["PATH"], **self.environment()})
         return done.returncode, done.stdout + done.stderr
 
@@ -230,7 +231,7 @@ class Container:
         url = (f"{ask.get('scheme', 'HTTP').lower()}://{self.address}:"
                f"{ports[ask['port']]}{ask['path']}")
         try:
-            with self.kubelet.opener.open(url, timeout=PATIENCE_S) as answer:
+            with self.kubelet.opener.open(url, timeout=PROBE_S) as answer:
                 return answer.status < 400
         except (urllib.error.URLError, OSError):
             return False
@@ -323,7 +324,7 @@ class Kubelet:
         return self
 
     def play(self):
-        while not self.stopping.wait(0.2):
+        while not self.stopping.wait(TURN_S):
             self.turn()
 
     def read_secrets(self):

@@ -18,6 +18,35 @@ COMPARED = {"assertLess", "assertLessEqual", "assertGreater",
 
 # (file, expression): why it is allowed.
 ALLOWED = {
+    ("tests/support/harness.py", "time.sleep(every)"):
+        "eventually() looks again and again",
+    ("tests/support/run_tests.py", "process.wait(TIMEOUT_S)"):
+        "the runner ends a test that hangs",
+    ("tests/system/harness_test.py",
+     "subprocess.run([self.script, '--beside=echo it cannot be built; echo "
+     ">printed', f'name: sh stage {code}'], capture_output=True, text=True, "
+     "timeout=60, check=False)"):
+        "as PATIENCE_S: a test of the runner itself",
+    ("tests/system/harness_test.py",
+     "subprocess.run([sys.executable, RUN_TESTS, *arguments], cwd=ROOT, "
+     "timeout=60, capture_output=True, text=True, check=False)"):
+        "as PATIENCE_S: a test of the runner itself",
+    ("tests/support/kubelet.py",
+     "self.kubelet.opener.open(url, timeout=PROBE_S)"):
+        "a kubelet that is played gives up a probe and probes again",
+    ("tests/support/question_peer.py", "self.questions.get(timeout=HOLD_S)"):
+        "an aggregator that is played holds a request so long",
+    ("tests/support/question_peer.py",
+     "self.answered.wait_for(lambda: self.answers.get(number, (0,))[0], "
+     "AGAIN_S)"):
+        "a question that somebody may have lost is asked again",
+    ("tests/cluster/progress.py", "self.reader.join(PERIOD_S)"):
+        "no test: a build tells its progress",
+    ("tests/e2e/demo.py", "time.sleep(seconds * PACE)"):
+        "no test: a person reads the demo",
+    ("tests/page/pictures.py",
+     "time.sleep(max(0, began + MINUTES * 60 - time.time()))"):
+        "no test: the pictures show some minutes",
 }
 
 
@@ -76,8 +105,11 @@ def elapsed_names(tree):
 
 
 def is_limited(call, constants):
-    """A call with a number as its limit."""
+    """A call with a number as its limit. A thread that looks whether it has to
+    stop does so at a pace."""
     name = name_of(call.func)
+    if name_of(getattr(call.func, "value", None)) == "stopping":
+        return False
     at = LIMITS.get(name)
     values = [k.value for k in call.keywords
               if k.arg in LIMIT_WORDS and name != "timedelta"]

@@ -139,7 +139,7 @@ class PageBrowserCase(unittest.TestCase):
     def await_view(self, view=None):
         try:
             self.browser.await_element(
-                READY + (f"[data-view='{view}']" if view else ""), 15)
+                READY + (f"[data-view='{view}']" if view else ""))
         except AssertionError as no:
             raise AssertionError(f"{no}: {self.browser.complaints()}; "
                                  f"{self.browser.text('body')[:500]!r}"

@@ -127,6 +127,31 @@ class Lint(unittest.TestCase):
         self.header("lib/a.h", "/* Whoever\n * calls this frees it. */")
         self.assert_found("lib/a.h:4: a sentence begins with its object")
 
+    def test_a_test_waits_for_conditions_with_one_limit(self):
+        for line in ("time.sleep(1)", "child.wait(60)", "child.wait(LATE_S)",
+                     "eventually('x', probe, seconds=60)",
+                     "subprocess.run(['x'], timeout=2 * 30)",
+                     "socket.create_connection(at, 5)",
+                     "assert time.monotonic() - began < 5",
+                     "self.assertLess(took, 5)"):
+            self.write("tests/a.py", "took = time.time() - began\n"
+                       f"LATE_S = 60\n{line}\n")
+            self.assert_found("tests/a.py:3: ")
+        for line in ("child.wait(PATIENCE_S)", "child.wait()",
+                     "self.assertLess(took, other)",
+                     "while not stopping.wait(0.2): pass"):
+            self.write("tests/a.py", "took = time.time() - began\n"
+                       f"{line}\n")
+            self.assertEqual(self.lint()[0], 0, line)
+
+    def test_a_wait_that_is_allowed_is_needed(self):
+        self.write("tests/support/harness.py", "time.sleep(every)\n")
+        self.write("tests/bench/a.py", "time.sleep(1)\n")
+        self.assertEqual(self.lint()[0], 0)
+        self.write("tests/support/harness.py", "")
+        self.assert_found("tests/support/harness.py:1: lint_waits.py has a "
+                          "row that is no longer needed: time.sleep(every)")
+
     def test_a_question_and_a_heading_may_begin_so(self):
         self.write("docs/a.md", "# Who may read\n\nWho may read? Nobody.\n\n"
                    "| What it is | x |\n")
