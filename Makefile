@@ -470,6 +470,7 @@ nightly: ## what takes too long for .ci/run
 		"kubevirt-nightly: make e2e-kubevirt KUBEVIRT_TESTS='$(KUBEVIRT_NIGHTLY)'" \
 		"release-twice: make release-twice VERSION=$(LAST_RELEASE)" \
 		"release-arm64: make release-arm64 VERSION=$(LAST_RELEASE)" \
+		"limits: make bench-limits" \
 		"scale: make bench-scale SCALE='$(SCALE_NIGHTLY)'" \
 		"parity: make e2e-parity CASES=50000 SEED=$(shell date +%Y%m%d)" \
 		"chaos: make chaos MINUTES=60 SEED=$(shell date +%Y%m%d)"
@@ -707,6 +708,11 @@ bench-scale: packages-test ## an hour of 5,000 nodes, 150,000 VMs (needs Go)
 bench-webhook: packages-test ## what a review of a new pod takes
 	@$(MAKE) -s -j$(JOBS) all
 	@python3 tests/bench/webhook_bench.py
+
+.PHONY: bench-limits
+bench-limits: packages-test ## limits of time: while it is flooded, to the end
+	@$(MAKE) -s -j$(JOBS) all
+	@python3 tests/bench/limits_bench.py
 
 .PHONY: bench-placement
 bench-placement: packages-test ## what policies leave unserved: TRACES=DIR

@@ -18,12 +18,7 @@ from harness import (BIN, Folder, Program, kubeconfig,  # noqa: E402
                      launcher)
 from secure import certs  # noqa: E402
 
-CASES = (
-    # name, bytes added to the pod, reviews, a connection for each
-    ("a VM's pod", 0, 5000, False),
-    ("the same, each over a new connection", 0, 500, True),
-    ("a pod of 3 MiB", 3 << 20, 50, False),
-)
+BODY_MAX = 4 << 20
 
 
 def cpu_us(pid):
@@ -41,7 +36,21 @@ def review(size):
                     "object": pod}}).encode()
 
 
-def measure(connect, body, count, anew):
+def cases():
+    """Name, body, reviews, a connection for each, the status of the answer."""
+    yield "a VM's pod", review(0), 5000, False, 200
+    yield "the same, each over a new connection", review(0), 500, True, 200
+    yield "a pod of 3 MiB", review(3 << 20), 50, False, 200
+    for name, begin, value, end in (
+            ("4 MiB of numbers", "[", "0,", "0]"),
+            ("4 MiB of lists", "[[", "[],", "0]]"),
+            ("4 MiB of members", '{"request":{"object":{', '"":0,',
+             '"":0}}}')):
+        count = (BODY_MAX - len(begin + end)) // len(value)
+        yield (name, (begin + value * count + end).encode(), 20, True, 400)
+
+
+def measure(connect, body, count, anew, status):
     """The seconds of each review."""
     link, seconds = connect(), []
     for _ in range(count):
@@ -51,7 +60,8 @@ def measure(connect, body, count, anew):
             link = connect()
         link.request("POST", "/mutate-pods", body)
         answer = link.getresponse()
-        if answer.status != 200 or b'"patch"' not in answer.read():
+        words = b'"patch"' if status == 200 else b"more than 100000 JSON"
+        if answer.status != status or words not in answer.read():
             raise SystemExit(f"the webhook answered {answer.status}")
         seconds.append(time.perf_counter() - began)
     link.close()
@@ -73,11 +83,10 @@ def run(folder):
         return http.client.HTTPSConnection("localhost", port, context=trust)
 
     print(f"{'review of':38} {'p50 ms':>8} {'p99 ms':>8} {'CPU us':>8}")
-    for name, size, count, anew in CASES:
-        body = review(size)
-        measure(connect, body, 10, anew)
+    for name, body, count, anew, status in cases():
+        measure(connect, body, 10, anew, status)
         before = cpu_us(program.process.pid)
-        seconds = measure(connect, body, count, anew)
+        seconds = measure(connect, body, count, anew, status)
         used = (cpu_us(program.process.pid) - before) / count
         print(f"{name:38} {seconds[count // 2] * 1e3:8.2f}"
               f" {seconds[count * 99 // 100] * 1e3:8.2f} {used:8.0f}")
