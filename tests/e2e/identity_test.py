@@ -318,7 +318,7 @@ class Identity(ClusterCase):
         other = self.world.make_pod(f"next-{self.node}", self.node)
         # An agent may be silent for two of its intervals.
         first = self.start_agent(
-            self.node, self.world.token("agent", self.pod), interval="60s")
+            self.node, self.world.token("agent", self.pod), interval="5s")
         eventually("its load is served", lambda: self.stored(self.node))
         second = self.start_agent(
             self.node, self.world.token("agent", other),

@@ -23,8 +23,9 @@ from wire_peer import WirePeer, report  # noqa: E402
 WATCHES_PODS = [{"apiGroups": [""], "resources": ["pods"],
                  "verbs": ["list", "watch"]}]
 
-# So many more than one that no uneven second of a busy machine looks like it.
-LIAR_CORES = 400.0
+# So many more than one that no uneven second of a busy machine looks like it:
+# a pod never uses more cores than its node has.
+LIAR_CORES, LIARS_NODE = 400.0, 512
 
 
 class VmNames(ClusterCase):
@@ -36,8 +37,8 @@ class VmNames(ClusterCase):
         cls.node, _ = cls.world.make_node()
         cls.other, _ = cls.world.make_node()
         # The second one is the machine of a node that claims others' pods.
-        cls.machine, cls.liar = (
-            Machine(cls.folder.path / name) for name in ("m", "liar"))
+        cls.machine = Machine(cls.folder.path / "m")
+        cls.liar = Machine(cls.folder.path / "liar", LIARS_NODE)
         cls.driver = Driver([cls.machine, cls.liar]).start()
         cls.addClassCleanup(cls.machine.close)
         cls.addClassCleanup(cls.liar.close)
