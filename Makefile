@@ -80,6 +80,9 @@ CFLAGS_fuzz = -O1 -g -fno-omit-frame-pointer \
 LDFLAGS_fuzz = -fsanitize=address,undefined
 CFLAGS_tsan = -O1 -g -fno-omit-frame-pointer -fsanitize=thread
 LDFLAGS_tsan = -fsanitize=thread
+# For `make mutate` alone: quick to compile and to link.
+CFLAGS_mutate = -O1 -fsanitize=address -w
+LDFLAGS_mutate = -fsanitize=address
 ifeq ($(CFLAGS_$(BUILD)),)
 $(error BUILD is '$(BUILD)'; it can be release, asan or tsan)
 endif
@@ -453,6 +456,12 @@ stress: packages-test ## test (three times) and e2e beside 16 busy loops
 	@tests/support/busy.py 16 tests/support/stages.sh "test-1: make test" \
 		"test-2: make test" "test-3: make test" "e2e: make e2e"
 
+# Breaks the code and looks whether the unit tests notice; F is a file.
+.PHONY: mutate
+BREAKS ?= 200
+mutate: packages-test ## BREAKS lines broken, one by one: do unit tests fail? (F)
+	@python3 tests/support/mutate.py --seed=$(SEED) --breaks=$(BREAKS) $(F)
+
 # The seeds are the date: each night tries other cases and other faults.
 SCALE_NIGHTLY = --nodes 100 --vms 10 --pods-per-minute 300 --stay 20 \
 	--minutes 1 --aggregators 2
@@ -473,6 +482,7 @@ nightly: ## what takes too long for .ci/run
 		"limits: make bench-limits" \
 		"scale: make bench-scale SCALE='$(SCALE_NIGHTLY)'" \
 		"parity: make e2e-parity CASES=50000 SEED=$(shell date +%Y%m%d)" \
+		"mutate: make mutate SEED=$(shell date +%Y%m%d)" \
 		"chaos: make chaos MINUTES=60 SEED=$(shell date +%Y%m%d)"
 
 .PHONY: cluster e2e demo

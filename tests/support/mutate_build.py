@@ -1,0 +1,217 @@
+"""The copy of the checkout that `make mutate` works in: it is built once and stays
+unbroken. A break is compiled and linked in a folder of its own."""
+import collections
+import contextlib
+import filecmp
+import functools
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+TREE = pathlib.Path("build/mutate")
+CPUS = os.cpu_count() or 1
+MAKE = ["env", "-u", "MAKEFLAGS", "make", "BUILD=mutate"]
+# A broken program may write without end.
+FILE_BLOCKS = 1 << 20
+HOUR_S = 3600
+
+Done = collections.namedtuple("Done", "code output cpu_s wall_s")
+
+
+class Stopped(Exception):
+    """The run ends early: a signal, or an error that was printed."""
+
+
+class Programs:
+    """Runs programs in build/mutate, each in a process group of its own."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.running = set()
+        self.stopped = False
+
+    def run(self, command, cpu_s=0, wall_s=0):
+        limits = (f"ulimit -c 0 -f {FILE_BLOCKS}; ulimit -t {cpu_s}; "
+                  if cpu_s else "")
+        start = time.monotonic()
+        with tempfile.TemporaryFile() as output:
+            with self.lock:
+                if self.stopped:
+                    raise Stopped
+                process = subprocess.Popen(
+                    ["sh", "-c", f'{limits}exec "$@"', "sh", *command],
+                    cwd=TREE, stdin=subprocess.DEVNULL, stdout=output,
+                    stderr=subprocess.STDOUT, start_new_session=True)
+                self.running.add(process.pid)
+                if self.stopped:  # a signal came meanwhile
+                    self.kill(process.pid)
+            timer = threading.Timer(wall_s or 3600, self.kill, [process.pid])
+            timer.start()
+            _, status, used = os.wait4(process.pid, 0)
+            timer.cancel()
+            self.kill(process.pid)
+            with self.lock:
+                self.running.discard(process.pid)
+                process.returncode = os.waitstatus_to_exitcode(status)
+                if self.stopped:
+                    raise Stopped
+            output.seek(0)
+            text = output.read(1 << 20).decode(errors="replace")
+        return Done(process.returncode, text, used.ru_utime + used.ru_stime,
+                    time.monotonic() - start)
+
+    @staticmethod
+    def kill(group):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)
+
+    def end_on_signals(self):
+        ends = (signal.SIGINT, signal.SIGTERM)
+
+        def end(number, _frame):
+            for other in ends:
+                signal.signal(other, signal.SIG_IGN)
+            self.end_all()
+            sys.exit(128 + number)
+        for number in ends:
+            signal.signal(number, end)
+
+    def end_all(self):
+        self.stopped = True
+        for group in list(self.running):
+            self.kill(group)
+
+
+def copy_checkout():
+    """What git knows or would add. A file that is equal keeps its time, so that
+    make compiles only what changed."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-zco", "--exclude-standard"], check=True,
+        stdout=subprocess.PIPE, text=True).stdout.split("\0")
+    files = {name for name in listed if name and os.path.isfile(name)}
+    TREE.mkdir(parents=True, exist_ok=True)
+    for path in list(TREE.rglob("*")):
+        name = str(path.relative_to(TREE))
+        if (path.is_file() and name not in files
+                and not name.startswith("build/")):
+            path.unlink()
+    for name in files:
+        copy = TREE / name
+        if not copy.exists() or not filecmp.cmp(name, copy, shallow=False):
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(name, copy)
+            shutil.copymode(name, copy)
+
+
+class Build:
+    """The unbroken build, and the commands that made it."""
+
+    def __init__(self, programs):
+        copy_checkout()
+        self.programs = programs
+        self.tests = [f"build/mutate/{path.with_suffix('')}" for path in
+                      sorted(pathlib.Path("tests/unit").rglob("test_*.c"))]
+        self.make(f"-sj{CPUS}", *self.tests)
+        self.commands = {}  # {what it makes: the command}
+        self.objects = {}  # {source: object}
+        text = self.make("-nB", *self.tests).replace("\\\n", " ")
+        for words in (line.split() for line in text.splitlines()):
+            if words[:1] == ["gcc"]:
+                made = words[words.index("-o") + 1]
+                self.commands[made] = words
+                if "-c" in words:
+                    self.objects[words[-1]] = made
+            elif words[:1] == ["ar"]:
+                self.commands[words[2]] = words
+
+    def make(self, *arguments):
+        done = self.programs.run([*MAKE, *arguments])
+        if done.code != 0:
+            print(done.output)
+            raise Stopped
+        return done.output
+
+    @functools.lru_cache(maxsize=None)
+    def names(self, file):
+        """The functions that an object or a program contains."""
+        done = self.programs.run(["nm", "--defined-only", file])
+        words = (line.split() for line in done.output.splitlines())
+        return {word[2] for word in words if len(word) == 3
+                and word[1] == "T"}
+
+    @functools.lru_cache(maxsize=None)
+    def tests_of(self, path):
+        """The test programs of the file's room that link it, its own first."""
+        room, _, name = path.removesuffix(".c").rpartition("/")
+        prefix = f"build/mutate/tests/unit/{room}/test_"
+        linking = [test for test in self.tests if "/" not in
+                   test.removeprefix(prefix) and test.startswith(prefix)
+                   and path in self.objects and self.names(test)
+                   >= self.names(self.objects[path])]
+
+        def nearness(test):
+            return (test != prefix + name,
+                    not test.startswith(f"{prefix}{name}_"), test)
+        return sorted(linking, key=nearness)
+
+    @functools.lru_cache(maxsize=None)
+    def unbroken(self, test):
+        """What the test uses. Prints why if it fails. It may fail once: other
+        programs may need the CPUs."""
+        done = self.programs.run([test])
+        if done.code != 0:
+            print(f"{test} fails unbroken:\n{done.output}", flush=True)
+            done = self.programs.run([test])
+        if done.code != 0:
+            raise Stopped
+        return done
+
+
+class Attempt:
+    """One file, broken, in a folder of its own. Everything else is the build's:
+    the commands are the same but for what is made in the folder."""
+
+    def __init__(self, build, path, folder):
+        self.build, self.path = build, path
+        self.object = build.objects[path]
+        self.folder = folder
+        self.made = {}  # {what the build made: what stands for it here}
+
+    def make(self, target, made, source=None):
+        """Runs the command that made the target, to make this one instead."""
+        words = [made if word == target else self.made.get(word, word)
+                 for word in self.build.commands[target]]
+        if source:
+            words[-1] = source
+        return self.build.programs.run(words)
+
+    def compile(self, text):
+        """The bytes of the object, or None if the text does not compile."""
+        source = pathlib.Path(self.folder, pathlib.Path(self.path).name)
+        made = self.made[self.object] = str(source.with_suffix(".o"))
+        source.write_text(text)
+        done = self.make(self.object, made, str(source))
+        return pathlib.Path(made).read_bytes() if done.code == 0 else None
+
+    def run(self, test, cpu_s, wall_s):
+        """Links the test with the broken object, and runs it."""
+        for word in self.build.commands[test]:
+            if (word.endswith(".a") and word not in self.made
+                    and self.object in self.build.commands[word]):
+                archive = f"{self.folder}/{len(self.made)}.a"
+                self.make(word, archive)
+                self.made[word] = archive
+        program = f"{self.folder}/{test.rpartition('/')[2]}"
+        done = self.make(test, program)
+        if done.code != 0:
+            print(done.output)
+            raise Stopped
+        done = self.build.programs.run([program], cpu_s, wall_s)
+        os.unlink(program)
+        return done
