@@ -9,7 +9,8 @@ what a break is. The tests of a file are the programs tests/unit/ROOM/test_*.c
 that link it, those named after it first. A break is killed by the first test
 that fails, or that takes ten times the CPU it takes otherwise. Breaks that do
 not compile, or compile to the same code, do not count. Files that no unit test
-of their room links are left out.
+of their room links, or of which it runs no function, are left out: system tests
+run them.
 
 tests/support/harmless.txt lists breaks that change nothing that anyone can see.
 They do not count either, and a row that fits no break, or a killed one, fails.
@@ -25,7 +26,7 @@ import random
 import sys
 import tempfile
 
-from breaks import breaks_of, draw
+from breaks import breaks_of, draw, with_traps
 from mutate_build import CPUS, Attempt, Build, Programs, Stopped
 from run_tests import folder_in_memory, set_sanitizers
 
@@ -41,28 +42,56 @@ CPU_MORE_S, WALL_MORE_S = 1, 60
 WORKERS = 2 * CPUS
 
 KILLED, LATE, SURVIVED = "killed", "killed by time", "survived"
-REFUSED, SAME, HARMLESS = ("did not compile", "compiled to the same code",
-                           "harmless")
+REFUSED, SAME, HARMLESS, UNRUN = (
+    "did not compile", "compiled to the same code", "harmless",
+    "in files that no unit test runs")
 
 
-def try_break(build, change):
-    """(result, the test that killed it)"""
-    path = change.source.path
-    with tempfile.TemporaryDirectory(prefix="plimsoll-") as folder:
-        attempt = Attempt(build, path, folder)
-        unbroken = attempt.compile(change.source.text)
-        broken = attempt.compile(change.broken())
-        if broken is None or broken == unbroken:
-            return REFUSED if broken is None else SAME, ""
-        for test in build.tests_of(path):
-            usual = build.unbroken(test)
+class Trials:
+    """Tries breaks. run_files: those that a unit test of their room runs."""
+
+    def __init__(self, build):
+        self.build = build
+        self.run_files = set()
+        self.other_files = set()
+
+    def killer(self, attempt):
+        """(KILLED or LATE, the test) of the first test that fails."""
+        for test in self.build.tests_of(attempt.path):
+            usual = self.build.unbroken(test)
             cpu_s = CPU_MORE_S + round(10 * usual.cpu_s + 0.5)
             wall_s = WALL_MORE_S + 10 * usual.wall_s
             done = attempt.run(test, cpu_s, wall_s)
             if done.code != 0:
                 late = done.cpu_s > cpu_s - 0.5 or done.wall_s >= wall_s
                 return LATE if late else KILLED, test.rpartition("/")[2]
-    return SURVIVED, ""
+        return None
+
+    def is_run(self, attempt, text):
+        """Whether a test notices that no function of the file works."""
+        path = attempt.path
+        if path not in self.run_files | self.other_files:
+            attempt.compile(with_traps(text))
+            (self.run_files if self.killer(attempt)
+             else self.other_files).add(path)
+        return path in self.run_files
+
+    def result(self, change):
+        """(result, the test that killed it)"""
+        path, text, _ = change.source
+        if path in self.other_files:
+            return UNRUN, ""
+        with tempfile.TemporaryDirectory(prefix="plimsoll-") as folder:
+            attempt = Attempt(self.build, path, folder)
+            unbroken = attempt.compile(text)
+            broken = attempt.compile(change.broken())
+            if broken is None or broken == unbroken:
+                return REFUSED if broken is None else SAME, ""
+            killer = self.killer(attempt)
+            if killer:
+                self.run_files.add(path)
+                return killer
+            return SURVIVED if self.is_run(attempt, text) else UNRUN, ""
 
 
 class Harmless:
@@ -97,7 +126,7 @@ class Tally:
                 self.harmless.wrong.append(f"{change} (a test notices it)")
         self.counts[result] += 1
         if result in (SURVIVED, LATE):
-            print(f"{result}: line {change.line} of {change}"
+            print(f"{self.counted()}. {result}: line {change.line} of {change}"
                   + (f"  ({test})" if test else ""), flush=True)
 
     def report(self, seed):
@@ -107,21 +136,21 @@ class Tally:
         for row in self.harmless.wrong:
             print(f"{ROWS}: {row}")
         print("not counted: " + ", ".join(
-            f"{counts[r]} {r}" for r in (REFUSED, SAME, HARMLESS)))
+            f"{counts[r]} {r}" for r in (REFUSED, SAME, HARMLESS, UNRUN)))
         print(f"mutate: seed {seed}: {total} breaks, {killed} killed "
               f"({counts[LATE]} by time), {counts[SURVIVED]} survived: "
               f"{100 * killed / max(total, 1):.1f} %", flush=True)
         return 1 if self.harmless.wrong or killed < ENOUGH * total else 0
 
 
-def try_all(build, changes, wanted, tally):
+def try_all(trials, changes, wanted, tally):
     """Several at a time, in order, until as many as wanted count."""
     running = collections.deque()
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
         while True:
             room = min(4 * WORKERS, wanted - tally.counted()) - len(running)
             for change in itertools.islice(changes, max(room, 0)):
-                running.append((change, pool.submit(try_break, build, change)))
+                running.append((change, pool.submit(trials.result, change)))
             if not running:
                 return
             change, future = running.popleft()
@@ -160,7 +189,7 @@ def main(arguments):
             build = Build(programs)
             chosen = choose_files(build, files, only)
             changes = draw(chosen, random.Random(options["seed"]))
-            try_all(build, changes, int(options["breaks"]), tally)
+            try_all(Trials(build), changes, int(options["breaks"]), tally)
         except Stopped:
             programs.end_all()
             return 2

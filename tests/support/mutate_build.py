@@ -194,7 +194,8 @@ class Attempt:
     def compile(self, text):
         """The bytes of the object, or None if the text does not compile."""
         source = pathlib.Path(self.folder, pathlib.Path(self.path).name)
-        made = self.made[self.object] = str(source.with_suffix(".o"))
+        made = str(source.with_suffix(".o"))
+        self.made = {self.object: made}
         source.write_text(text)
         done = self.make(self.object, made, str(source))
         return pathlib.Path(made).read_bytes() if done.code == 0 else None

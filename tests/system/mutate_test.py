@@ -185,7 +185,7 @@ class Runs(unittest.TestCase):
         self.write("tests/unit/lib/test_sum.c", CALLED)
         code, text = self.mutate("--seed=7", "--breaks=5")
         self.assertEqual(code, 1, text)
-        self.assertIn("survived: line 6 of lib/sum.c: sum_limit: "
+        self.assertIn(". survived: line 6 of lib/sum.c: sum_limit: "
                       "return a + b; => return ", text)
         self.assertIn("mutate: seed 7: 5 breaks, 0 killed (0 by time), "
                       "5 survived: 0.0 %\n", text)
@@ -207,7 +207,7 @@ class Runs(unittest.TestCase):
                    "\twhile (a < b) {\n\t\ta++;\n\t}\n\treturn a;\n}\n")
         self.write("tests/unit/lib/test_sum.c", CALLED)
         _, text = self.mutate()
-        self.assertIn("killed by time: line 4 of lib/sum.c: sum_limit: "
+        self.assertIn(". killed by time: line 4 of lib/sum.c: sum_limit: "
                       "a++; => a--;  (test_sum)", text)
 
     def test_a_file_that_no_unit_test_links_is_left_out(self):
@@ -220,13 +220,23 @@ class Runs(unittest.TestCase):
         self.assertEqual(code, 2, text)
         self.assertIn("no unit test links lib/alone.c", text)
 
+    def test_a_file_that_a_unit_test_links_and_does_not_run_is_left_out(self):
+        self.write("tests/unit/lib/test_sum.c", SUM_TEST.replace(
+            "(void)\n{", "(int n, char **names)\n{\n\tint alone(int, int);\n"
+            "\tif (n > 2) {\n\t\treturn alone(*names[0], 2);\n\t}"))
+        self.write("lib/alone.c", SUM.replace("sum_limit", "alone"))
+        code, text = self.mutate()
+        self.assertEqual(code, 0, text)
+        self.assertRegex(text, "[1-9] in files that no unit test runs\n")
+        self.assertIn(" 0 survived", text)
+
     def test_a_harmless_break_does_not_count_and_a_stale_row_fails(self):
         stale = "lib/sum.c: sum_limit: return 99; => return 98;"
         row = "lib/sum.c: sum_limit: return a + b; => return a - b;"
         self.write("tests/unit/lib/test_sum.c", CALLED)
         self.write("tests/support/harmless.txt", f"# why\n{row} -> no\n")
         _, text = self.mutate()
-        self.assertIn("1 harmless\n", text)
+        self.assertIn("1 harmless", text)
         self.assertNotIn(row, text)
         self.write("tests/unit/lib/test_sum.c", SUM_TEST)
         self.write("tests/support/harmless.txt",
