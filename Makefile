@@ -80,9 +80,9 @@ CFLAGS_fuzz = -O1 -g -fno-omit-frame-pointer \
 LDFLAGS_fuzz = -fsanitize=address,undefined
 CFLAGS_tsan = -O1 -g -fno-omit-frame-pointer -fsanitize=thread
 LDFLAGS_tsan = -fsanitize=thread
-# For `make mutate` alone: quick to compile and to link.
-CFLAGS_mutate = -O1 -fsanitize=address -w
-LDFLAGS_mutate = -fsanitize=address
+# For `make mutate` alone.
+CFLAGS_mutate = -O1 -fsanitize=address --coverage -w
+LDFLAGS_mutate = -fsanitize=address --coverage
 ifeq ($(CFLAGS_$(BUILD)),)
 $(error BUILD is '$(BUILD)'; it can be release, asan or tsan)
 endif

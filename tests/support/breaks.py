@@ -137,13 +137,6 @@ def breaks_of(path, text):
     return result
 
 
-def with_traps(text):
-    """The text with functions that all end the program."""
-    for _, start, _ in reversed(list(functions(strip(text)))):
-        text = f"{text[:start + 1]} __builtin_trap();{text[start + 1:]}"
-    return text
-
-
 def draw(files, random):
     """The breaks of all files in the order in which they are tried: one of each
     line, then another one of each line that has one. files: {path: text}"""

@@ -3,7 +3,7 @@ unbroken. A break is compiled and linked in a folder of its own."""
 import collections
 import contextlib
 import filecmp
-import functools
+import json
 import os
 import pathlib
 import shutil
@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+import typing
 
 TREE = pathlib.Path("build/mutate")
 CPUS = os.cpu_count() or 1
@@ -36,7 +37,8 @@ class Programs:
         self.running = set()
         self.stopped = False
 
-    def run(self, command, cpu_s=0, wall_s=0):
+    def run(self, command, data="/dev/null", cpu_s=0, wall_s=0):
+        """data: the folder of the files that gcov reads."""
         limits = (f"ulimit -c 0 -f {FILE_BLOCKS}; ulimit -t {cpu_s}; "
                   if cpu_s else "")
         start = time.monotonic()
@@ -46,7 +48,7 @@ class Programs:
                     raise Stopped
                 process = subprocess.Popen(
                     ["sh", "-c", f'{limits}exec "$@"', "sh", *command],
-                    cwd=TREE, stdin=subprocess.DEVNULL, stdout=output,
+                    cwd=TREE, env=os.environ | {"GCOV_PREFIX": data}, stdin=subprocess.DEVNULL, stdout=output,
                     stderr=subprocess.STDOUT, start_new_session=True)
                 self.running.add(process.pid)
                 if self.stopped:  # a signal came meanwhile
@@ -62,7 +64,7 @@ class Programs:
                 if self.stopped:
                     raise Stopped
             output.seek(0)
-            text = output.read(1 << 20).decode(errors="replace")
+            text = output.read().decode(errors="replace")
         return Done(process.returncode, text, used.ru_utime + used.ru_stime,
                     time.monotonic() - start)
 
@@ -109,6 +111,25 @@ def copy_checkout():
             shutil.copymode(name, copy)
 
 
+def room_of(test):
+    return test.removeprefix("build/mutate/tests/unit/").rpartition("/")[0]
+
+
+class Usual(typing.NamedTuple):
+    """An unbroken test program: what it uses, and which code of its room it
+    runs."""
+    cpu_s: float
+    wall_s: float
+    functions: dict  # {path: names}
+    lines: dict  # {path: {line: whether it is run}}
+
+    def runs(self, change):
+        """A line of which gcov knows nothing is as good as its function."""
+        path = change.source.path
+        return (change.function in self.functions.get(path, ())
+                and self.lines[path].get(str(change.line), True))
+
+
 class Build:
     """The unbroken build, and the commands that made it."""
 
@@ -120,6 +141,7 @@ class Build:
         self.make(f"-sj{CPUS}", *self.tests)
         self.commands = {}  # {what it makes: the command}
         self.objects = {}  # {source: object}
+        self.usual = {}  # {test: Usual}
         text = self.make("-nB", *self.tests).replace("\\\n", " ")
         for words in (line.split() for line in text.splitlines()):
             if words[:1] == ["gcc"]:
@@ -137,40 +159,66 @@ class Build:
             raise Stopped
         return done.output
 
-    @functools.lru_cache(maxsize=None)
-    def names(self, file):
-        """The functions that an object or a program contains."""
-        done = self.programs.run(["nm", "--defined-only", file])
-        words = (line.split() for line in done.output.splitlines())
-        return {word[2] for word in words if len(word) == 3
-                and word[1] == "T"}
+    def run_unbroken(self, rooms, pool):
+        """Runs the tests of the rooms. What an earlier run found out about the
+        same program is kept in a file."""
+        known = TREE / "build/mutate/usual.json"
+        kept = json.loads(known.read_text()) if known.exists() else {}
+        tests = {test: str((TREE / test).stat().st_mtime_ns)
+                 for test in self.tests if room_of(test) in rooms}
+        fresh = [test for test, time_ns in tests.items()
+                 if kept.get(test, [""])[0] != time_ns]
+        for test, usual in zip(fresh, pool.map(self.measure, fresh)):
+            kept[test] = [tests[test], *usual]
+        known.write_text(json.dumps(kept))
+        self.usual = {test: Usual(*kept[test][1:]) for test in tests}
 
-    @functools.lru_cache(maxsize=None)
-    def tests_of(self, path):
-        """The test programs of the file's room that link it, its own first."""
-        room, _, name = path.removesuffix(".c").rpartition("/")
-        prefix = f"build/mutate/tests/unit/{room}/test_"
-        linking = [test for test in self.tests if "/" not in
-                   test.removeprefix(prefix) and test.startswith(prefix)
-                   and path in self.objects and self.names(test)
-                   >= self.names(self.objects[path])]
+    def measure(self, test):
+        """Usual. The test may fail once: other programs may need the CPUs."""
+        with tempfile.TemporaryDirectory(prefix="plimsoll-") as folder:
+            done = self.programs.run([test], folder)
+            if done.code != 0:
+                print(f"{test} fails unbroken:\n{done.output}", flush=True)
+                done = self.programs.run([test], folder)
+            if done.code != 0:
+                raise Stopped
+            return Usual(done.cpu_s, done.wall_s,
+                         *self.coverage(folder, room_of(test)))
 
-        def nearness(test):
-            return (test != prefix + name,
-                    not test.startswith(f"{prefix}{name}_"), test)
-        return sorted(linking, key=nearness)
+    def coverage(self, folder, room):
+        """What gcov says of the room's files, whose data lie in the folder."""
+        objects = TREE.resolve() / "build/mutate" / room
+        functions, lines = {}, {}
+        data = sorted(pathlib.Path(f"{folder}{objects}").glob("*.gcda"))
+        for file in data:
+            shutil.copy(objects / f"{file.stem}.gcno", file.parent)
+        done = self.programs.run(["gcov", "--json-format", "--stdout",
+                                  *map(str, data)])
+        for line in done.output.splitlines() if data else ():
+            for file in json.loads(line)["files"]:
+                functions[file["file"]] = [
+                    f["name"] for f in file["functions"]
+                    if f["execution_count"] > 0]
+                lines[file["file"]] = {
+                    str(found["line_number"]): found["count"] > 0
+                    for found in file["lines"]}
+        return functions, lines
 
-    @functools.lru_cache(maxsize=None)
-    def unbroken(self, test):
-        """What the test uses. Prints why if it fails. It may fail once: other
-        programs may need the CPUs."""
-        done = self.programs.run([test])
-        if done.code != 0:
-            print(f"{test} fails unbroken:\n{done.output}", flush=True)
-            done = self.programs.run([test])
-        if done.code != 0:
-            raise Stopped
-        return done
+    def run_files(self):
+        """The files of which a unit test of their room runs a function."""
+        return {path for usual in self.usual.values()
+                for path, names in usual.functions.items() if names}
+
+    def tests_of(self, change):
+        """The test programs that run the line: its module's, then the
+        quickest."""
+        room, _, name = change.source.path.removesuffix(".c").rpartition("/")
+        prefix = f"build/mutate/tests/unit/{room}/test_{name}"
+        return sorted(
+            (test for test, usual in self.usual.items() if usual.runs(change)),
+            key=lambda test: (test != prefix,
+                              not test.startswith(f"{prefix}_"),
+                              self.usual[test].cpu_s))
 
 
 class Attempt:
@@ -186,7 +234,8 @@ class Attempt:
     def make(self, target, made, source=None):
         """Runs the command that made the target, to make this one instead."""
         words = [made if word == target else self.made.get(word, word)
-                 for word in self.build.commands[target]]
+                 for word in self.build.commands[target]
+                 if word != "--coverage" or not source]
         if source:
             words[-1] = source
         return self.build.programs.run(words)
@@ -213,6 +262,6 @@ class Attempt:
         if done.code != 0:
             print(done.output)
             raise Stopped
-        done = self.build.programs.run([program], cpu_s, wall_s)
+        done = self.build.programs.run([program], self.folder, cpu_s, wall_s)
         os.unlink(program)
         return done

@@ -204,6 +204,58 @@ static void more_reports_of_one_millisecond_than_a_list_holds_are_an_error(
 	assert_int_equal(read_hour(f, base_ms).result, -EFBIG);
 }
 
+static uint64_t stored_bytes(struct fixture *f, const char *column,
+	const char *table)
+{
+	scoped_free char *sql =
+		xasprintf("SELECT sum(length(%s)) FROM %s", column, table);
+	struct sqlite3_stmt *sum;
+	uint64_t bytes;
+
+	assert_int_equal(sqlite3_prepare_v2(f->db, sql, -1, &sum, NULL), 0);
+	assert_int_equal(sqlite3_step(sum), SQLITE_ROW);
+	bytes = (uint64_t)sqlite3_column_int64(sum, 0);
+	(void)sqlite3_finalize(sum);
+	return bytes;
+}
+
+static struct hour_scan_size measure(struct fixture *f, uint64_t from_ms,
+	uint64_t to_ms)
+{
+	struct hour_scan_range range = { f->node, "n1", NULL, from_ms, to_ms,
+		SCHEMA_ALL };
+	struct hour_scan_size size;
+
+	assert_int_equal(hour_scan_measure(&size, f->scan, &range, NULL), 0);
+	return size;
+}
+
+static void the_size_of_an_hour_is_that_of_its_rows_and_chunks(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t base_ms = f->now_ms - 4 * hour_ms;
+	uint64_t end_ms = base_ms + hour_ms;
+	struct hour_scan_size size;
+	uint64_t bytes;
+
+	add_many(f, base_ms, 0, 100, hour_ms - 1);
+	bytes = stored_bytes(f, "body", "head");
+	size = measure(f, base_ms, end_ms);
+	assert_true(bytes > 0);
+	assert_int_equal(size.row_bytes, bytes);
+	assert_int_equal(size.chunk_bytes, 0);
+	assert_int_equal(measure(f, end_ms, end_ms + hour_ms).row_bytes, 0);
+	assert_in_range(measure(f, base_ms, base_ms + hour_ms / 2).row_bytes, 1,
+		bytes - 1);
+
+	f->now_ms += 2 * hour_ms;
+	fixture_pack_all(f);
+	size = measure(f, base_ms, end_ms);
+	assert_int_equal(size.row_bytes, 0);
+	assert_int_equal(size.chunk_bytes, stored_bytes(f, "body", "chunk"));
+	assert_true(size.chunk_bytes > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +263,8 @@ int main(void)
 		fixture_test(chunks_whose_reports_alternate_are_opened_again),
 		fixture_test(chunks_are_not_opened_again_without_end),
 		fixture_test(more_reports_than_a_list_holds_are_read_in_parts),
+		fixture_test(
+			the_size_of_an_hour_is_that_of_its_rows_and_chunks),
 		fixture_test(
 			more_reports_of_one_millisecond_than_a_list_holds_are_an_error),
 	};

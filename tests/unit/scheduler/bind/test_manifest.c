@@ -87,6 +87,22 @@ static void a_condition_is_a_patch_with_one_entry(void **state)
 	json_value_free(root);
 }
 
+static void a_pod_without_a_generation_has_no_observed_one(void **state)
+{
+	struct buffer out = BUFFER_MAX(65536);
+	struct pod old = pod;
+	struct json_value *root;
+	(void)state;
+
+	old.generation = 0;
+	manifest_condition(&out, &old, "Unschedulable", "0/3 nodes", WALL);
+	root = parse(&out);
+	assert_null(json_value_get(
+		json_value_first(json_value_at(root, "status/conditions")),
+		"observedGeneration"));
+	json_value_free(root);
+}
+
 static void patches_volumes_and_claims(void **state)
 {
 	struct buffer out = BUFFER_MAX(65536);
@@ -211,6 +227,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_binding_names_the_pod_its_uid_and_the_node),
 		cmocka_unit_test(a_condition_is_a_patch_with_one_entry),
+		cmocka_unit_test(
+			a_pod_without_a_generation_has_no_observed_one),
 		cmocka_unit_test(patches_volumes_and_claims),
 		cmocka_unit_test(an_event_has_all_fields_of_events_k8s_io),
 		cmocka_unit_test(a_long_note_is_cut_between_characters),
