@@ -128,14 +128,15 @@ def try_all(build, pool, changes, wanted, tally):
         tally.add(change, *future.result())
 
 
-def choose_files(build, files):
-    """Those that unit tests run. Prints how much is left out."""
-    chosen = {path: files[path] for path in files.keys() & build.run_files()}
-    left = files.keys() - chosen.keys()
+def choose(build, files, seed):
+    """The breaks of the files that unit tests run. The others do not change
+    which ones the seed gives. Prints how much is left out."""
+    left = files.keys() - build.run_files()
     lines = sum(len(breaks_of(path, files[path])) for path in left)
     print(f"left out: {lines} lines of {len(left)} files that no unit test of "
           "their room runs", flush=True)
-    return chosen
+    return (change for change in draw(files, random.Random(seed))
+            if change.source.path not in left)
 
 
 def main(arguments):
@@ -157,8 +158,7 @@ def main(arguments):
             build = Build(programs)
             build.run_unbroken({path.rpartition("/")[0] for path in files},
                                pool)
-            changes = draw(choose_files(build, files),
-                           random.Random(options["seed"]))
+            changes = choose(build, files, options["seed"])
             try_all(build, pool, changes, int(options["breaks"]), tally)
         except Stopped:
             programs.end_all()
