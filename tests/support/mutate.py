@@ -6,7 +6,7 @@ usage: mutate.py [--seed=N] [--breaks=N] [FILE]
 
 The seed chooses the lines, in all rooms or in FILE; tests/support/breaks.py says
 what a break is. The unbroken tests are run once, and gcov says which program of
-tests/unit/ROOM runs which lines of ROOM. A break is killed by the first of them
+tests/unit/ROOM runs which lines of ROOM, for the rooms of Makefile. A break is killed by the first of them
 that fails, or that takes ten times the CPU it takes otherwise. Breaks that do
 not compile, or compile to the same code, do not count. Files of which no unit
 test of their room runs a function are left out: system tests run them.
@@ -156,7 +156,7 @@ def main(arguments):
         set_sanitizers()
         try:
             build = Build(programs)
-            build.run_unbroken({path.rpartition("/")[0] for path in files},
+            build.run_unbroken({path.partition("/")[0] for path in files},
                                pool)
             changes = choose(build, files, options["seed"])
             try_all(build, pool, changes, int(options["breaks"]), tally)

@@ -21,6 +21,8 @@ MAKE = ["env", "-u", "MAKEFLAGS", "make", "BUILD=mutate"]
 # A broken program may write without end.
 FILE_BLOCKS = 1 << 20
 HOUR_S = 3600
+POLL_S = 0.02
+OUTPUT_MAX = 1 << 26
 
 Done = collections.namedtuple("Done", "code output cpu_s wall_s")
 
@@ -37,8 +39,9 @@ class Programs:
         self.running = set()
         self.stopped = False
 
-    def run(self, command, data="/dev/null", cpu_s=0, wall_s=0):
-        """data: the folder of the files that gcov reads."""
+    def run(self, command, data="/dev/null", cpu_s=0, wall_s=HOUR_S, until=b""):
+        """data: the folder of the files that gcov reads. The program is killed
+        when it has printed until."""
         limits = (f"ulimit -c 0 -f {FILE_BLOCKS}; ulimit -t {cpu_s}; "
                   if cpu_s else "")
         start = time.monotonic()
@@ -48,25 +51,28 @@ class Programs:
                     raise Stopped
                 process = subprocess.Popen(
                     ["sh", "-c", f'{limits}exec "$@"', "sh", *command],
-                    cwd=TREE, env=os.environ | {"GCOV_PREFIX": data}, stdin=subprocess.DEVNULL, stdout=output,
+                    cwd=TREE, env=os.environ | {"GCOV_PREFIX": data},
+                    stdin=subprocess.DEVNULL, stdout=output,
                     stderr=subprocess.STDOUT, start_new_session=True)
                 self.running.add(process.pid)
                 if self.stopped:  # a signal came meanwhile
                     self.kill(process.pid)
-            timer = threading.Timer(wall_s or 3600, self.kill, [process.pid])
-            timer.start()
-            _, status, used = os.wait4(process.pid, 0)
-            timer.cancel()
-            self.kill(process.pid)
+            done, status, used = 0, 0, None
+            while not done:
+                if (time.monotonic() > start + wall_s or until and until in
+                        os.pread(output.fileno(), OUTPUT_MAX, 0)):
+                    self.kill(process.pid)
+                done, status, used = os.wait4(process.pid, os.WNOHANG)
+                time.sleep(0 if done else POLL_S)
+            self.kill(process.pid)  # what it started
             with self.lock:
                 self.running.discard(process.pid)
                 process.returncode = os.waitstatus_to_exitcode(status)
                 if self.stopped:
                     raise Stopped
-            output.seek(0)
-            text = output.read().decode(errors="replace")
-        return Done(process.returncode, text, used.ru_utime + used.ru_stime,
-                    time.monotonic() - start)
+            text = os.pread(output.fileno(), OUTPUT_MAX, 0)
+        return Done(process.returncode, text.decode(errors="replace"),
+                    used.ru_utime + used.ru_stime, time.monotonic() - start)
 
     @staticmethod
     def kill(group):
@@ -112,7 +118,8 @@ def copy_checkout():
 
 
 def room_of(test):
-    return test.removeprefix("build/mutate/tests/unit/").rpartition("/")[0]
+    """The room with all rooms inside it: "scheduler"."""
+    return test.removeprefix("build/mutate/tests/unit/").partition("/")[0]
 
 
 class Usual(typing.NamedTuple):
@@ -120,14 +127,14 @@ class Usual(typing.NamedTuple):
     runs."""
     cpu_s: float
     wall_s: float
-    functions: dict  # {path: names}
-    lines: dict  # {path: {line: whether it is run}}
+    functions: dict  # {path: those that it runs}
+    idle: dict  # {path: lines that it does not run}
 
     def runs(self, change):
         """A line of which gcov knows nothing is as good as its function."""
         path = change.source.path
         return (change.function in self.functions.get(path, ())
-                and self.lines[path].get(str(change.line), True))
+                and change.line not in self.idle[path])
 
 
 class Build:
@@ -187,37 +194,40 @@ class Build:
 
     def coverage(self, folder, room):
         """What gcov says of the room's files, whose data lie in the folder."""
-        objects = TREE.resolve() / "build/mutate" / room
-        functions, lines = {}, {}
-        data = sorted(pathlib.Path(f"{folder}{objects}").glob("*.gcda"))
+        root = TREE.resolve() / "build/mutate"
+        functions, idle = {}, {}
+        data = sorted(pathlib.Path(f"{folder}{root}", room).rglob("*.gcda"))
         for file in data:
-            shutil.copy(objects / f"{file.stem}.gcno", file.parent)
+            notes = file.relative_to(f"{folder}{root}").with_suffix(".gcno")
+            os.symlink(root / notes, file.with_suffix(".gcno"))
         done = self.programs.run(["gcov", "--json-format", "--stdout",
                                   *map(str, data)])
         for line in done.output.splitlines() if data else ():
             for file in json.loads(line)["files"]:
-                functions[file["file"]] = [
-                    f["name"] for f in file["functions"]
-                    if f["execution_count"] > 0]
-                lines[file["file"]] = {
-                    str(found["line_number"]): found["count"] > 0
-                    for found in file["lines"]}
-        return functions, lines
+                names = [f["name"] for f in file["functions"]
+                         if f["execution_count"] > 0]
+                if names:
+                    functions[file["file"]] = names
+                    idle[file["file"]] = [found["line_number"] for found
+                                          in file["lines"]
+                                          if found["count"] == 0]
+        return functions, idle
 
     def run_files(self):
         """The files of which a unit test of their room runs a function."""
         return {path for usual in self.usual.values()
-                for path, names in usual.functions.items() if names}
+                for path in usual.functions}
 
     def tests_of(self, change):
-        """The test programs that run the line: its module's, then the
-        quickest."""
+        """The test programs that run the line: its module's, those beside it,
+        then the quickest."""
         room, _, name = change.source.path.removesuffix(".c").rpartition("/")
-        prefix = f"build/mutate/tests/unit/{room}/test_{name}"
+        beside = f"build/mutate/tests/unit/{room}/test_"
         return sorted(
             (test for test, usual in self.usual.items() if usual.runs(change)),
-            key=lambda test: (test != prefix,
-                              not test.startswith(f"{prefix}_"),
+            key=lambda test: (test != beside + name,
+                              not test.startswith(f"{beside}{name}_"),
+                              not test.startswith(beside),
                               self.usual[test].cpu_s))
 
 
@@ -262,6 +272,7 @@ class Attempt:
         if done.code != 0:
             print(done.output)
             raise Stopped
-        done = self.build.programs.run([program], self.folder, cpu_s, wall_s)
+        done = self.build.programs.run(
+            [program], self.folder, cpu_s, wall_s, b"[  FAILED  ]")
         os.unlink(program)
         return done

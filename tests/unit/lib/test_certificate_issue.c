@@ -85,6 +85,51 @@ static void each_certificate_has_its_own_key_and_trusts_the_authority(
 	tls_fini(&ca);
 }
 
+/* What stands in the DER of a certificate. */
+static bool contains(const char *pem, const unsigned char *bytes, size_t len)
+{
+	const char *digits = strchr(pem, '\n');
+	unsigned char der[4096];
+	size_t count = 0;
+	unsigned bits = 0, held = 0;
+
+	for (; *digits != '-'; digits++) {
+		static const char all[] =
+			"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			"abcdefghijklmnopqrstuvwxyz"
+			"0123456789+/";
+		const char *digit = strchr(all, *digits);
+
+		if (digit == NULL) {
+			continue;
+		}
+		held = held << 6 | (unsigned)(digit - all);
+		bits += 6;
+		if (bits >= 8) {
+			bits -= 8;
+			assert_true(count < sizeof(der));
+			der[count++] = (unsigned char)(held >> bits);
+		}
+	}
+	return memmem(der, count, bytes, len) != NULL;
+}
+
+static void the_names_are_dns_names(void **state)
+{
+	/* GeneralName of RFC 5280: dNSName has the tag [2]. */
+	static const unsigned char name[] = "\x82\x09localhost";
+	struct tls_material ca = make_authority(100);
+	struct certificate_request request =
+		request_for(CERTIFICATE_FOR_SERVERS);
+	struct tls_material made = { 0 };
+
+	(void)state;
+	assert_int_equal(certificate_sign(&made, &request, &ca, NULL), 0);
+	assert_true(contains(made.cert, name, sizeof(name) - 1));
+	tls_fini(&made);
+	tls_fini(&ca);
+}
+
 static void a_certificate_can_have_many_long_names(void **state)
 {
 	struct tls_material ca = make_authority(100);
@@ -176,6 +221,7 @@ int main(void)
 		cmocka_unit_test(an_authority_signs_what_ends_before_it),
 		cmocka_unit_test(
 			each_certificate_has_its_own_key_and_trusts_the_authority),
+		cmocka_unit_test(the_names_are_dns_names),
 		cmocka_unit_test(a_certificate_can_have_many_long_names),
 		cmocka_unit_test(the_first_of_several_certificates_signs),
 		cmocka_unit_test(what_is_no_authority_signs_nothing),

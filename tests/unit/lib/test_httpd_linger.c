@@ -148,6 +148,28 @@ static void only_some_connections_are_kept(void **state)
 	}
 }
 
+static void a_client_that_has_closed_leaves_its_place(void **state)
+{
+	struct fixture *f = *state;
+	char byte;
+
+	for (int i = 0; i < LINGER_MAX; i++) {
+		int pair[2];
+
+		assert_int_equal(socketpair(AF_UNIX,
+					 SOCK_STREAM | SOCK_NONBLOCK, 0, pair),
+			0);
+		linger_list_add(f->list, pair[1]);
+		(void)close(pair[1]);
+		(void)close(pair[0]);
+	}
+	for (int turn = 0; turn < 4; turn++) {
+		(void)uv_run(&f->loop, UV_RUN_NOWAIT);
+	}
+	leave(f);
+	assert_true(recv(f->client, &byte, 1, 0) < 0);
+}
+
 #define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -157,6 +179,7 @@ int main(void)
 		test(a_client_that_sends_without_end_is_cut_off),
 		test(a_client_that_neither_sends_nor_closes_is_cut_off),
 		test(only_some_connections_are_kept),
+		test(a_client_that_has_closed_leaves_its_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

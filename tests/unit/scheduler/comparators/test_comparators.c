@@ -217,6 +217,29 @@ static void a_node_that_varies_has_a_lower_threshold(void **state)
 	end(policy, observed);
 }
 
+/* Of forty loads the thirty last ones count: the first ten were high. */
+static void only_the_last_loads_of_a_node_count(void **state)
+{
+	const struct move_policy *policy = &interquartile_policy;
+	double cores[40];
+	struct cluster_of_three c;
+	struct fleet_move move;
+	void *observed;
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cores); i++) {
+		cores[i] = i < 10 ? 8 : 2;
+	}
+	init(&c);
+	observed = observe_all(&c, policy, cores, count_of(cores));
+	set_vm(&c, 0, 7, 1e9);
+	set_vm(&c, 1, 0.5, 1e8);
+	set_vm(&c, 2, 0, 1e9);
+	set_vm(&c, 3, 0, 1e9);
+	assert_false(policy->next(observed, &c.fleet, &c.options, &move));
+	end(policy, observed);
+}
+
 static void a_node_that_rises_gives_before_it_is_full(void **state)
 {
 	static const double flat[] = { 8, 8, 8, 8, 8, 8, 8, 8, 8, 8 };
@@ -247,6 +270,7 @@ int main(void)
 		cmocka_unit_test(balanced_nodes_are_left_alone),
 		cmocka_unit_test(imbalance_takes_the_move_that_balances_most),
 		cmocka_unit_test(a_node_that_varies_has_a_lower_threshold),
+		cmocka_unit_test(only_the_last_loads_of_a_node_count),
 		cmocka_unit_test(a_node_that_rises_gives_before_it_is_full),
 	};
 

@@ -36,6 +36,27 @@ static void the_smallest_vm_that_suffices_moves(void **state)
 	world_end(&w);
 }
 
+/* Their UIDs are in the other order. */
+static void the_first_of_equal_vms_by_name_moves(void **state)
+{
+	struct plan_vm *first, *second;
+	char *uid;
+	WORLD(w);
+
+	world_node(&w, "a", 32);
+	world_node(&w, "b", 32);
+	second = world_vm(&w, "vm-2", "a", 8);
+	first = world_vm(&w, "vm-1", "a", 8);
+	(void)world_vm(&w, "vm-3", "b", 16);
+	uid = w.pods[0]->uid;
+	w.pods[0]->uid = w.pods[1]->uid;
+	w.pods[1]->uid = uid;
+	assert_true(strcmp(first->pod->uid, second->pod->uid) > 0);
+	world_says(world_fit(&w, world_urgent(&w, 20)),
+		"ns/urgent fits on a after 1 move: ns/vm-1 to b");
+	world_end(&w);
+}
+
 static void two_vms_leave_for_a_large_pod(void **state)
 {
 	const struct plan *plan;
@@ -448,6 +469,7 @@ static void no_target_becomes_busier_than_the_bound(void **state)
 		plan->steps[0].target_load_before);
 	assert_true(plan->steps[0].source_load_after <
 		plan->steps[0].source_load_before);
+	assert_true(plan->steps[0].source_load_after > 0);
 	world_load(&w, "c", 14.5, 10);
 	assert_false(world_fit(&w, w.pods[3])->is_found);
 	w.input.max_load = 2;
@@ -619,6 +641,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_pod_that_fits_needs_no_move),
 		cmocka_unit_test(the_smallest_vm_that_suffices_moves),
+		cmocka_unit_test(the_first_of_equal_vms_by_name_moves),
 		cmocka_unit_test(two_vms_leave_for_a_large_pod),
 		cmocka_unit_test(a_vm_without_a_target_pushes_another_one_away),
 		cmocka_unit_test(a_vm_of_equal_priority_does_not_move),
