@@ -1,6 +1,8 @@
 #include "agent/psi.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "tests/unit/agent/fixture.h"
 
@@ -102,6 +104,38 @@ static void reports_absent_or_error_but_never_0(void **state)
 	tree_fini(&tree);
 }
 
+static void all_files_are_closed_at_the_end(void **state)
+{
+	struct tree tree;
+	struct psi_files files = { 0 };
+	struct pressure pressure = { 0 };
+	struct error err = { 0 };
+	int first, next;
+
+	(void)state;
+	tree_make(&tree);
+	tree_put(&tree, "cpu.pressure", SOME);
+	tree_put(&tree, "memory.pressure", SOME);
+	tree_put(&tree, "io.pressure", SOME);
+	psi_files_init(&files, tree.fd);
+	first = dup(tree.fd);
+	(void)close(first);
+	psi_files_read(&pressure, &files, &err);
+	psi_files_read(&pressure, &files, &err);
+	for (int i = 0; i < 3; i++) {
+		assert_true(fcntl(first + i, F_GETFD) >= 0);
+	}
+	psi_files_fini(&files);
+	for (int i = 0; i < 3; i++) {
+		assert_true(fcntl(first + i, F_GETFD) < 0);
+	}
+	next = dup(tree.fd);
+	assert_int_equal(next, first);
+	(void)close(next);
+	psi_files_fini(NULL);
+	tree_fini(&tree);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -110,6 +144,7 @@ int main(void)
 		cmocka_unit_test(skips_fields_of_later_kernels),
 		cmocka_unit_test(rejects_text_the_kernel_never_writes),
 		cmocka_unit_test(reports_absent_or_error_but_never_0),
+		cmocka_unit_test(all_files_are_closed_at_the_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include "lib/memory.h"
 #include "tests/support/cm.h"
 
+#include <math.h>
 #include <string.h>
 
 static void add(struct load_rows *rows, const char *text)
@@ -44,6 +45,36 @@ static void a_vms_hottest_resource_is_what_it_waits_for(void **state)
 		assert_string_equal(rows.rows[0].hottest, cases[i].hottest);
 		load_rows_fini(&rows);
 	}
+}
+
+static void the_used_memory_of_a_node_is_what_is_not_available(void **state)
+{
+	struct load_rows rows = { .has_nodes = true };
+
+	(void)state;
+	add(&rows,
+		"{'status':{'memory':{'totalBytes':1000,'availableBytes':250,"
+		"'pressureSome':0.25},'cpu':{'cores':16,'usedCores':4,"
+		"'usedCores5m':5,'contention':0.5},'io':{'pressureSome':0.75},"
+		"'hottest':'memory','heat':0.8,'vmCount':3,"
+		"'kvm':{'state':'ok'}}}");
+	add(&rows, "{'status':{}}");
+	assert_true(rows.rows[0].memory_bytes == 750);
+	assert_true(rows.rows[0].memory_share == 0.75);
+	assert_true(rows.rows[0].memory_pressure == 0.25);
+	assert_true(rows.rows[0].cores == 16);
+	assert_true(rows.rows[0].used_cores == 4);
+	assert_true(rows.rows[0].used_cores_5m == 5);
+	assert_true(rows.rows[0].contention == 0.5);
+	assert_true(rows.rows[0].io_pressure == 0.75);
+	assert_string_equal(rows.rows[0].hottest, "memory");
+	assert_true(rows.rows[0].heat == 0.8);
+	assert_true(rows.rows[0].vms == 3);
+	assert_string_equal(rows.rows[0].kvm, "ok");
+	assert_true(isnan(rows.rows[1].memory_bytes));
+	assert_true(isnan(rows.rows[1].memory_share));
+	assert_string_equal(rows.rows[1].kvm, "-");
+	load_rows_fini(&rows);
 }
 
 static void a_moving_vm_has_a_target(void **state)
@@ -94,6 +125,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_vms_hottest_resource_is_what_it_waits_for),
+		cmocka_unit_test(
+			the_used_memory_of_a_node_is_what_is_not_available),
 		cmocka_unit_test(a_moving_vm_has_a_target),
 		cmocka_unit_test(unknown_figures_sort_last_and_equals_by_name),
 	};

@@ -310,6 +310,23 @@ static void unknown_values_make_no_usage(void **state)
 			    .square_cores = 4 }) <= 0);
 }
 
+static void a_profile_becomes_a_usage_with_its_variance(void **state)
+{
+	struct vm_profile profile;
+	struct usage usage;
+
+	(void)state;
+	vm_profile_init(&profile);
+	profile.seconds = 60;
+	profile.mean_cores = 3;
+	profile.stdev_cores = 2;
+	usage = profile_client_usage(&profile);
+	assert_true(usage.seconds == 60 && usage.mean_cores == 3);
+	assert_true(usage.square_cores == 13);
+	profile.seconds = 1e12;
+	assert_true(profile_client_usage(&profile).seconds == USAGE_MEMORY_S);
+}
+
 #define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -322,6 +339,7 @@ int main(void)
 		test(without_a_connection_no_pod_waits),
 		test(asks_once_for_each_running_vm),
 		cmocka_unit_test(unknown_values_make_no_usage),
+		cmocka_unit_test(a_profile_becomes_a_usage_with_its_variance),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

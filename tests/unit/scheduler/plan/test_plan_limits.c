@@ -179,9 +179,49 @@ static void nominated_pods_that_are_read_count_as_work(void **state)
 	world_end(&w);
 }
 
+static void each_reason_of_the_nodes_is_counted(void **state)
+{
+	const struct plan *plan;
+	WORLD(w);
+
+	world_node_with(&w, "a", 32, "", "'nvidia.com/gpu':'1',");
+	world_node_with(&w, "b", 4, "", "'nvidia.com/gpu':'1',");
+	world_node(&w, "c", 32);
+	(void)world_run(&w,
+		world_pod(&w, "vm-1", 8, "", "", "'nvidia.com/gpu':'1',"), "a");
+	plan = world_plan(&w,
+		&(struct plan_goal){ .kind = PLAN_VM_ELSEWHERE,
+			.pod = w.vms[0].pod });
+	assert_false(plan->is_found);
+	world_says(plan,
+		"no plan of 3 moves was found that moves ns/vm-1 elsewhere: "
+		"no node takes ns/vm-1: 1 Insufficient memory, 1 Insufficient "
+		"nvidia.com/gpu");
+	world_end(&w);
+}
+
+static void a_vm_that_is_leaving_needs_no_plan(void **state)
+{
+	const struct plan *plan;
+	WORLD(w);
+
+	world_node(&w, "a", 32);
+	world_node(&w, "b", 32);
+	world_vm(&w, "vm-1", "a", 8)->is_leaving = true;
+	plan = world_plan(&w,
+		&(struct plan_goal){ .kind = PLAN_VM_ELSEWHERE,
+			.pod = w.vms[0].pod });
+	assert_true(plan->is_found);
+	assert_int_equal(plan->count, 0);
+	world_says(plan, "ns/vm-1 leaves a already");
+	world_end(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_reason_of_the_nodes_is_counted),
+		cmocka_unit_test(a_vm_that_is_leaving_needs_no_plan),
 		cmocka_unit_test(a_search_ends_at_its_limit_and_says_so),
 		cmocka_unit_test(
 			a_vm_that_was_not_tried_is_not_said_to_have_no_node),
