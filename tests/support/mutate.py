@@ -119,7 +119,7 @@ def try_all(build, pool, changes, wanted, tally):
     """Several at a time, in order, until as many as wanted count."""
     running = collections.deque()
     while True:
-        room = min(4 * WORKERS, wanted - tally.counted()) - len(running)
+        room = min(8 * WORKERS, wanted - tally.counted()) - len(running)
         for change in itertools.islice(changes, max(room, 0)):
             running.append((change, pool.submit(try_break, build, change)))
         if not running:

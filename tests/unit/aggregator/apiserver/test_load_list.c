@@ -395,6 +395,39 @@ static void one_object_is_found_by_its_name(void **state)
 	load_list_free(one);
 }
 
+/* vault is the second of three VMs of its node. */
+static void a_vm_has_the_load_of_its_own_pod(void **state)
+{
+	struct fixture *f = *state;
+	struct load_query query = all_of(API_VM_LOADS);
+	const struct json_value *vault =
+		json_value_first(json_value_get(list(f, &query), "items"));
+	const struct json_value *pods = json_value_at(vault, "status/pods");
+
+	assert_int_equal(json_value_count(pods), 1);
+	assert_string_equal(
+		json_value_text_at(json_value_first(pods), "uid", ""),
+		"vault-1");
+}
+
+static void a_node_counts_its_vms_with_and_without_names(void **state)
+{
+	static const double counts[] = { 2, 0, 3 };
+	struct fixture *f = *state;
+	struct load_query query = all_of(API_NODE_LOADS);
+	const struct json_value *node =
+		json_value_first(json_value_get(list(f, &query), "items"));
+
+	for (size_t i = 0; i < count_of(counts); i++) {
+		double count = -1;
+
+		assert_true(json_value_number(&count,
+			json_value_at(node, "status/vmCount")));
+		assert_true(count == counts[i]);
+		node = json_value_next(node);
+	}
+}
+
 #define LIST_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -411,6 +444,8 @@ int main(void)
 		LIST_TEST(what_is_not_known_is_null),
 		LIST_TEST(a_field_that_does_not_exist_is_named),
 		LIST_TEST(one_object_is_found_by_its_name),
+		LIST_TEST(a_vm_has_the_load_of_its_own_pod),
+		LIST_TEST(a_node_counts_its_vms_with_and_without_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

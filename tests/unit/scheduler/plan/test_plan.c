@@ -318,6 +318,11 @@ static void a_node_to_which_a_vm_is_on_its_way_is_not_emptied(void **state)
 	world_says(plan, "a cannot be emptied: ns/vm-2 is on its way to a");
 	pod->is_vm = false;
 	assert_true(empty(&w, "a")->is_found);
+	pod->is_vm = true;
+	plan = drain(&w, "a");
+	assert_int_equal(plan->left_count, 1);
+	assert_ptr_equal(plan->left[0].pod, pod);
+	assert_string_equal(plan->left[0].why, "is on its way to this node");
 	world_end(&w);
 }
 
