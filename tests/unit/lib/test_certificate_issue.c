@@ -85,7 +85,7 @@ static void each_certificate_has_its_own_key_and_trusts_the_authority(
 	tls_fini(&ca);
 }
 
-/* What stands in the DER of a certificate. */
+/* Whether the DER of a certificate has these bytes. */
 static bool contains(const char *pem, const unsigned char *bytes, size_t len)
 {
 	const char *digits = strchr(pem, '\n');

@@ -217,7 +217,7 @@ static void a_node_that_varies_has_a_lower_threshold(void **state)
 	end(policy, observed);
 }
 
-/* Of forty loads the thirty last ones count: the first ten were high. */
+/* The thirty last loads count. The first ten of forty were high. */
 static void only_the_last_loads_of_a_node_count(void **state)
 {
 	const struct move_policy *policy = &interquartile_policy;
