@@ -99,6 +99,21 @@ static void resolves_paths_against_the_kubeconfig(void **state)
 	kube_config_fini(&config);
 }
 
+static void a_kubeconfig_needs_no_credentials(void **state)
+{
+	const char *dir = *state;
+	scoped_free char *path = xasprintf("%s/config", dir);
+	const struct kube_config_sources sources = in_file(path);
+	struct kube_config config;
+
+	put_kubeconfig(dir, "config", "");
+	assert_int_equal(kube_config_load_from(&config, &sources, NULL), 0);
+	assert_null(config.token.text);
+	assert_null(config.cert.text);
+	assert_null(config.key.text);
+	kube_config_fini(&config);
+}
+
 static void prefers_the_flag_then_the_variable_then_the_pod(void **state)
 {
 	const char *dir = *state;
@@ -246,6 +261,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_dir(resolves_paths_against_the_kubeconfig),
+		with_dir(a_kubeconfig_needs_no_credentials),
 		with_dir(prefers_the_flag_then_the_variable_then_the_pod),
 		with_dir(uses_the_service_account_of_the_pod),
 		with_dir(refuses_tokens_that_would_break_a_header),

@@ -387,12 +387,38 @@ static void one_object_is_found_by_its_name(void **state)
 	one = load_list_new(&f->view, &query);
 	assert_int_equal(load_list_count(one), 1);
 	assert_true(load_list_write_one(&j, one));
-	assert_non_null(strstr(out.data, "\"kind\":\"VmLoad\""));
 	load_list_free(one);
+	assert_int_equal(json_value_parse(&f->answer, out.data, out.len, NULL),
+		0);
+	assert_string_equal(json_value_text_at(f->answer, "kind", ""),
+		"VmLoad");
+	assert_null(json_value_get(f->answer, "rows"));
 	query.namespace = "bank";
 	one = load_list_new(&f->view, &query);
 	assert_false(load_list_write_one(&j, one));
 	load_list_free(one);
+}
+
+static void one_object_in_a_table_is_its_only_row(void **state)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(65536);
+	struct fixture *f = *state;
+	struct load_query query = all_of(API_VM_LOADS);
+	struct json j = json_into(&out);
+	struct load_list *one;
+
+	query.namespace = "shop";
+	query.name = "api";
+	query.form = ACCEPT_TABLE;
+	one = load_list_new(&f->view, &query);
+	assert_true(load_list_write_one(&j, one));
+	load_list_free(one);
+	assert_int_equal(json_value_parse(&f->answer, out.data, out.len, NULL),
+		0);
+	assert_string_equal(json_value_text_at(f->answer, "kind", ""), "Table");
+	assert_int_equal(json_value_count(json_value_get(f->answer, "rows")),
+		1);
+	assert_non_null(json_value_get(f->answer, "metadata"));
 }
 
 /* vault is the second of three VMs of its node. */
@@ -444,6 +470,7 @@ int main(void)
 		LIST_TEST(what_is_not_known_is_null),
 		LIST_TEST(a_field_that_does_not_exist_is_named),
 		LIST_TEST(one_object_is_found_by_its_name),
+		LIST_TEST(one_object_in_a_table_is_its_only_row),
 		LIST_TEST(a_vm_has_the_load_of_its_own_pod),
 		LIST_TEST(a_node_counts_its_vms_with_and_without_names),
 	};
