@@ -269,6 +269,7 @@ WRAP_test_make_room_place = $(WRAP_test_mover)
 WRAP_test_moves = mover_new mover_parts planner_new room_report_new \
 	room_report_ask room_report_close question_client_tell \
 	room_report_forget
+WRAP_test_sources_text = httpd_headers_set
 WRAP_test_answers = $(FAKE_TIMERS)
 WRAP_test_api_outlook = questions_ask questions_cancel httpd_reply \
 	httpd_reply_error

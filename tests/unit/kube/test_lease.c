@@ -97,6 +97,10 @@ static void creates_a_missing_lease(void **state)
 	body_says(START, "spec/renewTime", "2026-01-01T00:00:00.000000Z");
 	body_says(START, "spec/acquireTime", "2026-01-01T00:00:00.000000Z");
 	body_says(START, "metadata/resourceVersion", "");
+	body_says(START, "metadata/name", "plimsoll-scheduler");
+	body_says(START, "metadata/namespace", "plimsoll");
+	body_says(START, "apiVersion", "coordination.k8s.io/v1");
+	body_says(START, "kind", "Lease");
 	assert_true(body_number(START, "spec/leaseDurationSeconds") == 15);
 	assert_true(body_number(START, "spec/leaseTransitions") == 0);
 	assert_false(lease_is_held(&lease, START));

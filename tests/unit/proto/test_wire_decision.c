@@ -337,6 +337,46 @@ static void refuses_impossible_values(void **state)
 	}
 }
 
+static void refuses_more_nodes_or_reasons_than_there_is_room_for(void **state)
+{
+	static char name[] = "n";
+	Plimsoll__DecisionCandidate best = PLIMSOLL__DECISION_CANDIDATE__INIT;
+	Plimsoll__DecisionRejection reason = PLIMSOLL__DECISION_REJECTION__INIT;
+	Plimsoll__DecisionCandidate *bests[DECISION_BEST_MAX + 1];
+	Plimsoll__DecisionRejection *reasons[DECISION_REASONS_MAX + 1];
+	Plimsoll__Decision wire = PLIMSOLL__DECISION__INIT;
+
+	(void)state;
+	best.node = name;
+	reason.reason = name;
+	for (size_t i = 0; i < count_of(bests); i++) {
+		bests[i] = &best;
+	}
+	for (size_t i = 0; i < count_of(reasons); i++) {
+		reasons[i] = &reason;
+	}
+	wire.namespace_ = wire.pod = wire.uid = wire.policy = name;
+	wire.has_wall_us = true;
+	wire.wall_us = 1;
+	wire.best = bests;
+	wire.rejections = reasons;
+	for (int i = 0; i < 3; i++) {
+		scoped_free struct decision_record *back =
+			xcalloc(1, sizeof(*back));
+		scoped_free uint8_t *bytes = xcalloc(1, 65536);
+		struct error err = { 0 };
+		size_t len;
+
+		wire.n_best = DECISION_BEST_MAX + (i == 1 ? 1 : 0);
+		wire.n_rejections = DECISION_REASONS_MAX + (i == 2 ? 1 : 0);
+		len = plimsoll__decision__pack(&wire, bytes);
+		assert_int_equal(wire_unpack_decision(back, bytes, len, &err),
+			i == 0 ? 0 : -EBADMSG);
+		assert_int_equal(strstr(err.text, "are too many") != NULL,
+			i != 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -348,6 +388,8 @@ int main(void)
 		cmocka_unit_test(names_no_more_nodes_than_there_is_room_for),
 		cmocka_unit_test(refuses_too_many_names_of_a_reason),
 		cmocka_unit_test(refuses_impossible_values),
+		cmocka_unit_test(
+			refuses_more_nodes_or_reasons_than_there_is_room_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,6 +103,20 @@ static double sum_of_terms(const struct decision_candidate *c)
 	return sum;
 }
 
+static void holds_the_past_use_of_a_vm_that_has_one(void **state)
+{
+	struct setting *s = *state;
+	const struct decision_record *r = record_of(s, NODES, "because");
+
+	assert_false(r->past_seconds > 0);
+	s->vm->usage = (struct usage){ .seconds = 600,
+		.mean_cores = 1.5,
+		.square_cores = 2.5 };
+	r = record_of(s, NODES, "because");
+	assert_true(r->past_seconds == 600);
+	assert_true(r->past_cores == 1.5);
+}
+
 static void holds_the_best_with_their_terms_and_inputs(void **state)
 {
 	struct setting *s = *state;
@@ -282,6 +296,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		test(keeps_nothing_of_the_record_before),
+		test(holds_the_past_use_of_a_vm_that_has_one),
 		test(holds_the_best_with_their_terms_and_inputs),
 		test(names_the_term_that_decided),
 		test(no_term_decides_between_equals),

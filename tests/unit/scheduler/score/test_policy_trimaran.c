@@ -71,6 +71,8 @@ static void packs_up_to_the_target_and_spreads_above(void **state)
 		{ 95, "{}", 0 },
 		{ 50, "{'targetUtilization':70}", 96 },
 		{ 75, "{'targetUtilization':70}", 35 },
+		{ 30, "{'targetUtilization':0}", 100 },
+		{ 20, "{'targetUtilization':-5}", 85 },
 	};
 	struct setting s = setting_new();
 
