@@ -3,22 +3,15 @@
 #include "aggregator/apiserver/load_objects.h"
 #include "aggregator/apiserver/record_objects.h"
 #include "aggregator/apiserver/status_object.h"
-#include "lib/clock.h"
 #include "lib/memory.h"
 #include "tests/support/cm.h"
+#include "tests/support/fake_clock.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #define NOW_US UINT64_C(1790000000000000)
 #define HOUR_US UINT64_C(3600000000)
-
-uint64_t __wrap_clock_wall_us(void);
-
-uint64_t __wrap_clock_wall_us(void)
-{
-	return NOW_US;
-}
 
 static void assert_cells(void (*write)(struct json *j, const void *object),
 	const void *object, const char *cells)
@@ -196,5 +189,6 @@ int main(void)
 		cmocka_unit_test(a_status_counts_the_fresh_agents_of_all),
 	};
 
+	fake_clock_set(NOW_US, NOW_US);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
