@@ -1,7 +1,6 @@
 """A house rule for lint.py: no test depends on the speed of the machine.
 
-A test waits for a condition,
-with harness.PATIENCE_S as its only limit. It does
+A test waits for a condition, with harness.PATIENCE_S as its only limit. It does
 not sleep, gives no other limit, and compares no time that it measured with a
 number. Benchmarks and tests/chaos have durations on purpose."""
 import ast
@@ -22,15 +21,6 @@ ALLOWED = {
         "eventually() looks again and again",
     ("tests/support/run_tests.py", "process.wait(TIMEOUT_S)"):
         "the runner ends a test that hangs",
-    ("tests/system/harness_test.py",
-     "subprocess.run([self.script, '--beside=echo it cannot be built; echo "
-     ">printed', f'name: sh stage {code}'], capture_output=True, text=True, "
-     "timeout=60, check=False)"):
-        "as PATIENCE_S: a test of the runner itself",
-    ("tests/system/harness_test.py",
-     "subprocess.run([sys.executable, RUN_TESTS, *arguments], cwd=ROOT, "
-     "timeout=60, capture_output=True, text=True, check=False)"):
-        "as PATIENCE_S: a test of the runner itself",
     ("tests/support/kubelet.py",
      "self.kubelet.opener.open(url, timeout=PROBE_S)"):
         "a kubelet that is played gives up a probe and probes again",
@@ -40,8 +30,10 @@ ALLOWED = {
      "self.answered.wait_for(lambda: self.answers.get(number, (0,))[0], "
      "AGAIN_S)"):
         "a question that somebody may have lost is asked again",
-    ("tests/cluster/progress.py", "self.reader.join(PERIOD_S)"):
-        "no test: a build tells its progress",
+    ("tests/support/busy.py", "ended.wait(PERIOD_S)"):
+        "no test: the load is printed once a minute",
+    ("tests/support/mutate_build.py", "time.sleep(0 if done else POLL_S)"):
+        "no test: it looks whether one has ended, or uses too much",
     ("tests/e2e/demo.py", "time.sleep(seconds * PACE)"):
         "no test: a person reads the demo",
     ("tests/page/pictures.py",

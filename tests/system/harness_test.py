@@ -15,7 +15,7 @@ import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from harness import ROOT, http_get, mark, marks_of  # noqa: E402
+from harness import PATIENCE_S, ROOT, http_get, mark, marks_of  # noqa: E402
 from ports import free_port  # noqa: E402
 
 RUN_TESTS = ROOT / "tests/support/run_tests.py"
@@ -67,7 +67,7 @@ class Stages(unittest.TestCase):
         done = subprocess.run(
             [self.script, "--beside=echo it cannot be built; echo >printed",
              f"name: sh stage {code}"],
-            capture_output=True, text=True, timeout=60, check=False)
+            capture_output=True, text=True, timeout=PATIENCE_S, check=False)
         return done.returncode, done.stdout
 
     def test_a_stage_that_fails_prints_what_ran_beside_it(self):
@@ -160,7 +160,8 @@ class Marks(unittest.TestCase):
 class Runner(unittest.TestCase):
     def run_tests(self, *arguments):
         done = subprocess.run(
-            [sys.executable, RUN_TESTS, *arguments], cwd=ROOT, timeout=60,
+            [sys.executable, RUN_TESTS, *arguments], cwd=ROOT,
+            timeout=PATIENCE_S,
             capture_output=True, text=True, check=False)
         return done.returncode, done.stdout.splitlines()
 
