@@ -9,7 +9,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from cluster import ClusterCase  # noqa: E402
-from harness import eventually  # noqa: E402
+from harness import eventually, mark  # noqa: E402
 from kube_api import path_of  # noqa: E402
 
 PODS = 60
@@ -43,6 +43,7 @@ class Crash(ClusterCase):
         done = self.cluster.run("kill", child, "--dir", self.cluster.dir)
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    @mark(steady="a pod is bound once")
     def test_an_api_server_that_is_killed_costs_no_pod_its_node(self):
         pods = self.burst("api")
         self.program.start().wait_log(BOUND)
@@ -55,6 +56,7 @@ class Crash(ClusterCase):
         self.kill("etcd")
         self.assert_all_bound_once(pods)
 
+    @mark(steady="a pod is bound once")
     def test_a_scheduler_that_is_killed_continues_where_it_was(self):
         self.start()
         pods = self.burst("scheduler")

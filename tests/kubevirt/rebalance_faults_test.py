@@ -8,7 +8,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 import yaml  # noqa: E402
-from harness import ROOT  # noqa: E402
+from harness import ROOT, mark  # noqa: E402
 from kube_api import kubectl, token_kubeconfig  # noqa: E402
 from mover_case import MoverCase, NODES  # noqa: E402
 from virt_handler import state_of  # noqa: E402
@@ -36,6 +36,7 @@ class Interrupted(MoverCase):
 
     # ---- killed in the midst; the duel ----
 
+    @mark(steady="a move is ordered once")
     def test_a_move_survives_kills_and_another_mover_ends_the_duel(self):
         vm = "killed"
         source = self.vm_node(vm)

@@ -9,7 +9,7 @@ import unittest
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path += [str(TESTS / "support"), str(TESTS / "e2e")]
 
-from harness import launcher  # noqa: E402
+from harness import launcher, mark  # noqa: E402
 from kube_api import path_of  # noqa: E402
 from room_case import AHEAD_S, HANGS, RoomCase  # noqa: E402
 from virt_handler import FINAL, name_of, phase_of  # noqa: E402
@@ -52,6 +52,7 @@ class RoomFaults(RoomCase):
 
     # ---- killed ----
 
+    @mark(steady="a move is ordered once")
     def test_room_is_made_although_the_scheduler_is_killed_at_every_step(self):
         with self.upgrading():  # nothing is ordered meanwhile
             urgent = self.make_urgent("killed")

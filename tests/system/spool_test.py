@@ -122,7 +122,7 @@ class Spool(WithSpool):
             killed.append((node, run, made))
         return killed
 
-    @mark(slow="fifty kills")
+    @mark(slow="fifty kills", steady="a report is kept until it is stored")
     def test_a_kill_at_any_instant_loses_no_report(self):
         random.seed(5)
         killed = []

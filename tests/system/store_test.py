@@ -94,7 +94,8 @@ class Store(Base):
             return len(seen) > count
         eventually(f"{count} writes", enough, every=0.001)
 
-    @mark(slow="a hundred kills")
+    @mark(slow="a hundred kills",
+          steady="an acknowledged report is stored")
     def test_a_hundred_kills_under_load_lose_nothing(self):
         rng = random.Random(7)
         aggregator = self.start("--compact-after", "1s")

@@ -6,6 +6,8 @@
 #include "lib/memory.h"
 #include "tests/support/cm.h"
 
+STEADY("a report that is not acknowledged is kept");
+
 enum {
 	PLENTY = 1 << 30,
 	HUGE = 2 * RING_BATCH_BYTES,

@@ -16,6 +16,8 @@
 #include "lib/memory.h"
 #include "tests/support/cm.h"
 
+STEADY("a report that is not acknowledged is kept");
+
 enum {
 	RING_REPORTS = 4,
 	BODY = 1000,

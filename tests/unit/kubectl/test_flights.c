@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+STEADY("a move is ordered once");
+
 #define VMIS CLUSTER_KUBEVIRT "/namespaces/a/virtualmachineinstances/"
 #define MIGRATIONS                                                             \
 	CLUSTER_KUBEVIRT "/namespaces/a/virtualmachineinstancemigrations"

@@ -2,6 +2,8 @@
 
 #include "tests/unit/scheduler/fake_cluster.h"
 
+STEADY("a pod is bound once");
+
 /* The number of CPUs that are taken on n1. */
 static int64_t taken_cpus(void)
 {

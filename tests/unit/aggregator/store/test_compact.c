@@ -4,6 +4,8 @@
 #include "aggregator/store/partition.h"
 #include "tests/unit/aggregator/store/count_hours.h"
 
+STEADY("a stored report is packed, not lost");
+
 static void packed_reports_are_identical(void **state)
 {
 	struct fixture *f = *state;

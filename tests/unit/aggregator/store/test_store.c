@@ -12,6 +12,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+STEADY("an acknowledged report is stored");
+
 static void returns_written_reports(void **state)
 {
 	struct scratch *s = *state;

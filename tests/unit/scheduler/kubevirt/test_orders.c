@@ -4,6 +4,8 @@
 #include "tests/unit/scheduler/given.h"
 #include "tests/unit/scheduler/kubevirt/fake_requests.h"
 
+STEADY("a move is ordered once");
+
 #define PATH                                                                   \
 	"/apis/kubevirt.io/v1/namespaces/vms/virtualmachineinstancemigrations"
 #define EXISTS "{\"kind\":\"Status\",\"reason\":\"AlreadyExists\"}"

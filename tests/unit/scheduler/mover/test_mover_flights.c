@@ -3,6 +3,8 @@
 
 #include "tests/unit/scheduler/mover/mover_steps.h"
 
+STEADY("moves under way are counted");
+
 static void a_move_is_ordered_and_followed_to_its_end(void **state)
 {
 	struct migration *migration;
