@@ -3,6 +3,7 @@ with `view` in one namespace, and as nobody. And the rules for the front
 proxy."""
 import contextlib
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -182,9 +183,9 @@ class KubectlApi(ApiCase):
             self.kube.get(f"{GROUP}/namespaces/shop/vmloads/none/history")
 
     def test_status(self):
-        self.assertRegex(self.kubectl("admin", "get", "status.load."
-                                      "plimsoll.io"),
-                         r"plimsoll .* Storing +2/2")
+        eventually("both agents are fresh", lambda: re.search(
+            r"plimsoll .* Storing +2/2", self.kubectl(
+                "admin", "get", "status.load.plimsoll.io")))
         store = eventually("the size of the database is known", lambda: (
             one := self.kube.get(f"{GROUP}/status/plimsoll")["status"][
                 "store"]).get("databaseBytes") and one)
