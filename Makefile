@@ -278,7 +278,7 @@ WRAP_test_hour_scan = chunk_open chunk_close chunk_bytes
 WRAP_test_ingest = timer_start commit_interval_us sqlite3_busy_timeout
 WRAP_test_store = sqlite3_busy_timeout
 WRAP_test_request_body = store_names_find
-WRAP_test_decision_upload = log_allow log_write
+WRAP_test_decision_upload = $(FAKE_TIMERS) log_allow log_write
 WRAP_live_blocks = calloc reallocarray strdup strndup vasprintf __vasprintf_chk \
 	free
 WRAP_fake_kubectl = $(WRAP_live_blocks) call_run terminal_say \

@@ -7,6 +7,7 @@
 #include "lib/memory.h"
 #include "tests/support/fake_clock.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/queue.h>
 
@@ -16,6 +17,7 @@ struct fake_timer {
 	timer_fire fire;
 	void *owner;
 	uint64_t due_us, repeat_us;
+	bool is_due; /* it fires in the next turn */
 };
 
 static TAILQ_HEAD(fake_timer_list,
@@ -38,7 +40,8 @@ static inline void fake_timers_look(void)
 
 	TAILQ_FOREACH(t, &fake_timers, link)
 	{
-		if (t->due_us <= fake_clock.monotonic_us) {
+		if (!t->is_due && t->due_us <= fake_clock.monotonic_us) {
+			t->is_due = true;
 			__real_timer_start(t->real, 0, 0);
 		}
 	}
@@ -49,6 +52,7 @@ static inline void fake_timer_fire(void *owner)
 {
 	struct fake_timer *t = owner;
 
+	t->is_due = false;
 	t->due_us = t->repeat_us == 0 ? UINT64_MAX
 				      : fake_clock.monotonic_us + t->repeat_us;
 	t->fire(t->owner);
@@ -74,7 +78,8 @@ void __wrap_timer_start(struct timer *timer, uint64_t first_ms,
 
 	t->due_us = fake_clock.monotonic_us + first_ms * 1000;
 	t->repeat_us = repeat_ms * 1000;
-	if (first_ms == 0) {
+	t->is_due = first_ms == 0;
+	if (t->is_due) {
 		__real_timer_start(t->real, 0, 0);
 	} else {
 		__real_timer_stop(t->real);
@@ -86,6 +91,7 @@ void __wrap_timer_stop(struct timer *timer)
 	struct fake_timer *t = (struct fake_timer *)timer;
 
 	t->due_us = UINT64_MAX;
+	t->is_due = false;
 	__real_timer_stop(t->real);
 }
 

@@ -7,6 +7,7 @@
 #include "scheduler/loads/aggregator_client.h"
 #include "tests/unit/scheduler/loads/fake_aggregator.h"
 #include "tests/support/cm.h"
+#include "tests/support/fake_timers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,10 +153,12 @@ static void add(struct fixture *f, uint64_t from, uint64_t to)
 	}
 }
 
+/* Time passes meanwhile. */
 static bool is_taken(void *owner)
 {
 	const struct fixture *f = owner;
 
+	fake_clock_move(1000);
 	return record_upload_pending(f->upload) == 0;
 }
 
