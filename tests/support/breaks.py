@@ -53,8 +53,10 @@ WORDS = {"true": "false", "false": "true", "++": "--", "--": "++",
 OPERATOR = re.compile(r"(?<=\s)[<>=!&|+\-*/%]{1,2}(?=\s)")
 WORD = re.compile(r"\b(true|false|(continue|break);)(?!\w)|\+\+|--")
 NOT = re.compile(r"(?<=[\s(])!(?=[\w(*])")
-# The whole part of a decimal number: what follows it may be .5, e6 or u.
-NUMBER = re.compile(r"(?<![\w.])\d+(?=(\.\d+)?(e[+-]?\d+)?[uUlLfF]*(?![\w.]))")
+# The whole part of a decimal number: what follows it may be .5, e6 or u. Not in
+# a zeroed struct, and not how much is allocated: more would do as well.
+NUMBER = re.compile(r"(?<![\w.])(?<!xcalloc\()(?!0 \})\d+"
+                    r"(?=(\.\d+)?(e[+-]?\d+)?[uUlLfF]*(?![\w.]))")
 CONDITION = re.compile(r"\b(if|while) (?=\()")
 ELSE = re.compile(r"\} else (?=\{)")
 RETURN = re.compile(r"\breturn ([^;]+)(?=;)")

@@ -106,6 +106,15 @@ class Breaks(unittest.TestCase):
             self.assertIn(";", broken(line), line)
         self.assertEqual(broken("continue;"), {"break;"})
 
+    def test_a_number_is_moved_by_one_unless_more_would_do_as_well(self):
+        self.assertEqual(broken("struct x x = g(7, 0.5, 2u, 0x10);"), {
+            f"struct x x = g({arguments}, 0x10);" for arguments in (
+                "8, 0.5, 2u", "6, 0.5, 2u", "7, 1.5, 2u", "7, 0.5, 3u",
+                "7, 0.5, 1u")})
+        self.assertEqual(broken("struct x x = { 0 };",
+                                "struct x *y = xcalloc(1, sizeof(*y));"),
+                         set())
+
     def test_a_declaration_is_not_removed(self):
         self.assertEqual(broken("struct x *x = g(a);"), set())
 

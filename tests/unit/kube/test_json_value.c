@@ -110,6 +110,22 @@ static void reads_no_byte_beyond_the_length(void **state)
 	}
 }
 
+static void space_around_a_value_is_no_other_value(void **state)
+{
+	static const char *const texts[] = { "{}", "{} ", "{}\n", "{}\r\n\t ",
+		" {} " };
+
+	(void)state;
+	for (size_t i = 0; i < count_of(texts); i++) {
+		struct json_value *value = NULL;
+
+		assert_int_equal(json_value_parse(&value, texts[i],
+					 strlen(texts[i]), NULL),
+			0);
+		json_value_free(value);
+	}
+}
+
 static void refuses_anything_but_one_json_value(void **state)
 {
 	static const struct {
@@ -213,6 +229,7 @@ int main(void)
 		cmocka_unit_test(iterates_in_order),
 		cmocka_unit_test(returns_numbers_only_for_numbers),
 		cmocka_unit_test(reads_no_byte_beyond_the_length),
+		cmocka_unit_test(space_around_a_value_is_no_other_value),
 		cmocka_unit_test(refuses_anything_but_one_json_value),
 		cmocka_unit_test(limits_nesting),
 		cmocka_unit_test(

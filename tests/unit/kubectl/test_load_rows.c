@@ -31,6 +31,8 @@ static void a_vms_hottest_resource_is_what_it_waits_for(void **state)
 		{ "{'contention':0.009,'ioPressure':0.005}", "-" },
 		{ "{'contention':0.2,'ioPressure':0.1}", "cpu" },
 		{ "{'contention':0.2,'memoryPressure':0.3}", "memory" },
+		{ "{'contention':0.2,'memoryPressure':0.3,'ioPressure':0.25}",
+			"memory" },
 		{ "{'contention':0.2,'memoryPressure':0.3,'ioPressure':0.4}",
 			"io" },
 	};

@@ -1,5 +1,6 @@
 #include "aggregator/query/history_query.h"
 
+#include "aggregator/query/history.h"
 #include "lib/memory.h"
 #include "tests/support/cm.h"
 
@@ -298,6 +299,27 @@ static void assert_tier(const struct tier_case *c,
 	assert_int_equal(q.from_us % row_us, 0);
 }
 
+/* The first rate needs the report before. */
+static void reports_are_read_a_minute_around_the_range(void **state)
+{
+	struct history_query query = { .tier = STORE_RAW,
+		.from_us = 100000000,
+		.to_us = 200000000 };
+	uint64_t from_ms, to_ms;
+
+	(void)state;
+	history_range_ms(&from_ms, &to_ms, &query);
+	assert_int_equal(from_ms, 40000);
+	assert_int_equal(to_ms, 260000);
+	query.from_us = 50000000;
+	history_range_ms(&from_ms, &to_ms, &query);
+	assert_int_equal(from_ms, 0);
+	query.tier = STORE_1M;
+	history_range_ms(&from_ms, &to_ms, &query);
+	assert_int_equal(from_ms, 50000);
+	assert_int_equal(to_ms, 200000);
+}
+
 static void picks_the_tier_that_fits_and_reaches_back(void **state)
 {
 	static const struct tier_case cases[] = {
@@ -339,6 +361,7 @@ int main(void)
 		cmocka_unit_test(finds_fields_with_and_without_group),
 		cmocka_unit_test(parses_the_statistic_of_a_field),
 		cmocka_unit_test(a_vm_has_its_own_fields),
+		cmocka_unit_test(reports_are_read_a_minute_around_the_range),
 		cmocka_unit_test(picks_the_tier_that_fits_and_reaches_back),
 		cmocka_unit_test(rejects_bad_parameters_with_a_reason),
 		cmocka_unit_test(accepts_the_maximum_number_of_rows),

@@ -131,6 +131,22 @@ static void a_transaction_with_an_error_is_rolled_back(void **state)
 	assert_int_equal(rows, 1);
 }
 
+static void a_file_that_cannot_be_opened_leaves_nothing_open(void **state)
+{
+	struct sqlite3 *db = NULL;
+
+	(void)state;
+	assert_true(db_open(&db, "/nowhere/plimsoll.db", NULL) < 0);
+	assert_true(db_open_readonly(&db, "/nowhere/plimsoll.db", 0, NULL) < 0);
+	assert_null(db);
+}
+
+static void the_version_is_that_of_the_library(void **state)
+{
+	(void)state;
+	assert_string_equal(store_library_version(), sqlite3_libversion());
+}
+
 static void tables_and_columns_are_found_by_name(void **state)
 {
 	struct fixture *f = *state;
@@ -163,6 +179,9 @@ int main(void)
 		test(a_value_that_is_too_large_is_edquot),
 		test(any_other_error_is_eio),
 		test(a_transaction_with_an_error_is_rolled_back),
+		cmocka_unit_test(
+			a_file_that_cannot_be_opened_leaves_nothing_open),
+		cmocka_unit_test(the_version_is_that_of_the_library),
 		test(tables_and_columns_are_found_by_name),
 		test(a_number_stays_without_a_row),
 	};

@@ -134,6 +134,7 @@ static void keeps_pods_and_load_across_updates(void **state)
 {
 	struct interner *interner = interner_new();
 	struct node *node = given_plain_node(interner, "n");
+	struct node before;
 	struct pod *vm = given_vm(interner, "vm", 4);
 	struct node_load load = given_load(3, 0);
 	struct json_value *newer = given_json(
@@ -147,7 +148,17 @@ static void keeps_pods_and_load_across_updates(void **state)
 	(void)state;
 	node_add_pod(node, vm, 5 * second);
 	node_set_load(node, &load, 6 * second, 6 * second);
+	before = *node;
 	assert_int_equal(node_update(node, newer, NULL), 0);
+	assert_true(before.expected_milli > 0 && before.nonzero_milli > 0);
+	assert_int_equal(node->expected_milli, before.expected_milli);
+	assert_int_equal(node->nonzero_milli, before.nonzero_milli);
+	assert_int_equal(node->nonzero_bytes, before.nonzero_bytes);
+	assert_int_equal(node->limit_milli, before.limit_milli);
+	assert_int_equal(node->limit_bytes, before.limit_bytes);
+	assert_int_equal(node->memory_bytes_requested,
+		before.memory_bytes_requested);
+	assert_int_equal(node->pod_count, 1);
 	assert_true(node->is_unschedulable);
 	assert_int_equal(node->cpu_milli, 8000);
 	assert_int_equal(node->labels.count, 1);

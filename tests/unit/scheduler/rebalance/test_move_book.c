@@ -1,5 +1,6 @@
 #include "scheduler/rebalance/move_book.h"
 
+#include "lib/memory.h"
 #include "scheduler/cluster/vm_failures.h"
 #include "tests/support/cm.h"
 
@@ -45,6 +46,36 @@ static void put(struct move_book *book, struct given given)
 	struct move_record record = record_of(given);
 
 	(void)move_book_put(book, &record);
+}
+
+/* A later round may bring the records of another aggregator. */
+static void the_newest_move_counts_in_whatever_order_they_come(void **state)
+{
+	static const char *const orders[] = { "123", "132", "213", "231", "312",
+		"321" };
+
+	(void)state;
+	for (size_t i = 0; i < count_of(orders); i++) {
+		struct move_book book = { 0 };
+
+		for (const char *at = orders[i]; *at != '\0'; at++) {
+			char id[] = { *at, '\0' };
+			char target[] = { 'n', *at, '\0' };
+			uint64_t hours = (uint64_t)(*at - '0');
+
+			put(&book,
+				(struct given){ id, "web", target,
+					*at == '3' ? MOVE_FAILED
+						   : MOVE_SUCCEEDED,
+					NOW_US + hours * HOUR_US });
+		}
+		assert_string_equal(
+			move_book_last_move(&book, "prod", "web")->id, "2");
+		move_book_find(&book, "2")->state = MOVE_FAILED;
+		assert_string_equal(
+			move_book_last_move(&book, "prod", "web")->id, "1");
+		move_book_fini(&book);
+	}
 }
 
 static void the_highest_revision_counts(void **state)
@@ -337,6 +368,8 @@ static void the_waits_of_failed_targets_come_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			the_newest_move_counts_in_whatever_order_they_come),
 		cmocka_unit_test(the_highest_revision_counts),
 		cmocka_unit_test(
 			a_vm_cools_twice_as_long_for_each_earlier_move),
