@@ -136,6 +136,9 @@ static void keeps_pods_and_load_across_updates(void **state)
 	struct node *node = given_plain_node(interner, "n");
 	struct node before;
 	struct pod *vm = given_vm(interner, "vm", 4);
+	struct pod *plain = given_spec(interner,
+		"{'containers':[{'resources':{'requests':{'cpu':'1'},"
+		"'limits':{'cpu':'2','memory':'1Gi'}}}]}");
 	struct node_load load = given_load(3, 0);
 	struct json_value *newer = given_json(
 		"{'metadata':{'name':'n','labels':{'a':'b'}},'spec':{"
@@ -147,6 +150,7 @@ static void keeps_pods_and_load_across_updates(void **state)
 
 	(void)state;
 	node_add_pod(node, vm, 5 * second);
+	node_add_pod(node, plain, 5 * second);
 	node_set_load(node, &load, 6 * second, 6 * second);
 	before = *node;
 	assert_int_equal(node_update(node, newer, NULL), 0);
@@ -158,11 +162,11 @@ static void keeps_pods_and_load_across_updates(void **state)
 	assert_int_equal(node->limit_bytes, before.limit_bytes);
 	assert_int_equal(node->memory_bytes_requested,
 		before.memory_bytes_requested);
-	assert_int_equal(node->pod_count, 1);
+	assert_int_equal(node->pod_count, 2);
 	assert_true(node->is_unschedulable);
 	assert_int_equal(node->cpu_milli, 8000);
 	assert_int_equal(node->labels.count, 1);
-	assert_int_equal(node->cpu_milli_requested, 400);
+	assert_int_equal(node->cpu_milli_requested, 1400);
 	assert_int_equal(requested(node, "devices.kubevirt.io/kvm"), 1);
 	assert_int_equal(node->vms.count, 1);
 	assert_true(node->metrics.is_known);
@@ -170,6 +174,7 @@ static void keeps_pods_and_load_across_updates(void **state)
 	assert_int_equal(node->cpu_milli, 8000);
 	node_free(node);
 	pod_free(vm);
+	pod_free(plain);
 	json_value_free(newer);
 	json_value_free(broken);
 	interner_free(interner);
