@@ -120,7 +120,7 @@ static void refuses_unsupported_yaml(void **state)
 		{ "a: !!binary aGk=\n", "line 1: tags" },
 		{ "a: !x {b: c}\n", "line 1: tags" },
 		{ "a: \"b\\0c\"\n", "line 1: a string contains NUL" },
-		{ "a: [1\nb: 2\n", "line 2" },
+		{ "a: [1\nb: 2\n", "line 2: did not find expected" },
 		{ "a: b\n\tc: d\n", "line 2" },
 	};
 	struct json_value *root = NULL;
