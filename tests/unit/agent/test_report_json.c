@@ -58,6 +58,8 @@ static void fill(struct report *report)
 	report->pressure.cpu.state = SOURCE_PRESENT;
 	report->pressure.cpu.some_us = 5;
 	report->pressure.memory.state = SOURCE_DISABLED;
+	report->irq.state = SOURCE_PRESENT;
+	report->irq.full_us = 6;
 	report->kvm.state = KVM_OK;
 	report->kvm.level = KVM_LEVEL_RUN;
 	report->kvm.latency_us = 900;
@@ -97,6 +99,7 @@ static void writes_states_as_words(void **state)
 		0);
 	assert_string_equal(at(at(pressure, "memory"), "state")->valuestring,
 		"disabled");
+	assert_float_equal(at(at(root, "irq"), "full_us")->valuedouble, 6, 0);
 	kvm = at(root, "kvm");
 	assert_string_equal(at(kvm, "state")->valuestring, "ok");
 	assert_string_equal(at(kvm, "level")->valuestring, "run");

@@ -99,6 +99,30 @@ static void resolves_paths_against_the_kubeconfig(void **state)
 	kube_config_fini(&config);
 }
 
+static void a_file_that_is_missing_is_named(void **state)
+{
+	static const char *const users[] = {
+		"client-certificate: none, client-key: key",
+		"client-certificate: crt, client-key: none",
+		"client-certificate: crt, client-key: key, tokenFile: none",
+	};
+	const char *dir = *state;
+	scoped_free char *path = xasprintf("%s/config", dir);
+	const struct kube_config_sources sources = in_file(path);
+	struct kube_config config;
+
+	put(dir, "crt", "CERT");
+	put(dir, "key", "KEY");
+	for (size_t i = 0; i < count_of(users); i++) {
+		struct error err;
+
+		put_kubeconfig(dir, "config", users[i]);
+		assert_int_equal(kube_config_load_from(&config, &sources, &err),
+			-ENOENT);
+		assert_non_null(strstr(err.text, "none"));
+	}
+}
+
 static void a_kubeconfig_needs_no_credentials(void **state)
 {
 	const char *dir = *state;
@@ -261,6 +285,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_dir(resolves_paths_against_the_kubeconfig),
+		with_dir(a_file_that_is_missing_is_named),
 		with_dir(a_kubeconfig_needs_no_credentials),
 		with_dir(prefers_the_flag_then_the_variable_then_the_pod),
 		with_dir(uses_the_service_account_of_the_pod),

@@ -140,9 +140,8 @@ static void expect_list(void)
 		"/api/v1/pods?fieldSelector=a%21%3Db");
 }
 
-static int set_up(void **state)
+static int set_up_with(const char *labels)
 {
-	(void)state;
 	memset(&world, 0, sizeof(world));
 	fake_clock_set(NOW_US, 0);
 	world.calls = BUFFER_MAX(10000);
@@ -150,6 +149,7 @@ static int set_up(void **state)
 		&(struct reflector_options){
 			.path = "/api/v1/pods",
 			.field_selector = "a!=b",
+			.label_selector = labels,
 		},
 		&(struct reflector_handler){
 			.on_object = on_object,
@@ -158,6 +158,18 @@ static int set_up(void **state)
 			.owner = &world,
 		});
 	return 0;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	return set_up_with(NULL);
+}
+
+static int set_up_with_labels(void **state)
+{
+	(void)state;
+	return set_up_with("c=d");
 }
 
 static int tear_down(void **state)
@@ -182,6 +194,13 @@ static void begin_watch(void)
 	cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 /* ---- without failures ---- */
+
+static void both_selectors_are_sent(void **state)
+{
+	(void)state;
+	expect_path("fieldSelector=a%21%3Db");
+	expect_path("labelSelector=c%3Dd");
+}
 
 static void lists_then_watches(void **state)
 {
@@ -504,6 +523,8 @@ static void refuses_an_endless_version(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(both_selectors_are_sent,
+			set_up_with_labels, tear_down),
 		with_world(lists_then_watches),
 		with_world(continues_a_watch_where_it_ended),
 		with_world(joins_lines_from_several_chunks),

@@ -5,6 +5,7 @@
 #include "tests/support/cm.h"
 
 #include <errno.h>
+#include <string.h>
 
 static const uint32_t accepted = FLAG_BIT(FLAG_ALL_NAMESPACES) |
 	FLAG_BIT(FLAG_OUTPUT) | FLAG_BIT(FLAG_WATCH) | FLAG_BIT(FLAG_LIMIT);
@@ -124,9 +125,26 @@ static void a_flood_of_arguments_is_refused(void **state)
 	flags_fini(&flags);
 }
 
+static void the_help_names_the_accepted_flags_alone(void **state)
+{
+	scoped_buffer struct buffer none = BUFFER_MAX(65536);
+	scoped_buffer struct buffer all = BUFFER_MAX(65536);
+	scoped_buffer struct buffer out = BUFFER_MAX(65536);
+
+	(void)state;
+	flags_help(&none, 0);
+	assert_string_equal(none.data, "Options:\n");
+	flags_help(&out, FLAG_BIT(FLAG_OUTPUT));
+	assert_non_null(strstr(out.data, "    -o, --output="));
+	assert_null(strstr(out.data, "--limit"));
+	flags_help(&all, UINT32_MAX);
+	assert_non_null(strstr(all.data, "--limit="));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_help_names_the_accepted_flags_alone),
 		cmocka_unit_test(reads_each_form_of_a_flag),
 		cmocka_unit_test(mistakes_have_pflags_words),
 		cmocka_unit_test(numbers_have_bounds),

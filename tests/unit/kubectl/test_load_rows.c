@@ -79,6 +79,75 @@ static void the_used_memory_of_a_node_is_what_is_not_available(void **state)
 	load_rows_fini(&rows);
 }
 
+/* The cells of a line of the table, with single spaces. */
+static void assert_table(const struct load_rows *rows, bool has_namespaces,
+	const char *text)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(4096);
+	char *to;
+
+	load_rows_write(&out, rows, has_namespaces, true);
+	to = out.data;
+	for (const char *at = out.data; *at != '\0'; at++) {
+		if (*at != ' ' || at[1] != ' ') {
+			*to++ = *at;
+		}
+	}
+	*to = '\0';
+	assert_string_equal(out.data, text);
+}
+
+static void a_table_of_vms_has_the_columns_that_were_asked_for(void **state)
+{
+	struct load_rows rows = { 0 };
+
+	(void)state;
+	add(&rows,
+		"{'metadata':{'name':'v','namespace':'shop'},'spec':{"
+		"'nodeName':'a'},'status':{'usedCores':1.5,'usedCores5m':2,"
+		"'memoryBytes':1073741824,'contention':0.25,'state':'Fresh',"
+		"'ageSeconds':3,'memoryPressure':0.125,'ioPressure':0.0625,"
+		"'pods':[{'nodeName':'a'},{'nodeName':'b'}]}}");
+	assert_table(&rows, false,
+		"NAME NODE HOTTEST CPU(cores) CPU(5m) MEMORY(bytes) CONTENTION "
+		"STATE AGE\nv a cpu 1.50 2.00 1.0Gi 25% Fresh 3s\n");
+	assert_table(&rows, true,
+		"NAMESPACE NAME NODE HOTTEST CPU(cores) CPU(5m) MEMORY(bytes) "
+		"CONTENTION STATE AGE\n"
+		"shop v a cpu 1.50 2.00 1.0Gi 25% Fresh 3s\n");
+	rows.output = OUTPUT_WIDE;
+	assert_table(&rows, false,
+		"NAME NODE HOTTEST CPU(cores) CPU(5m) MEMORY(bytes) CONTENTION "
+		"STATE AGE TARGET MEMORY-PRESSURE IO-PRESSURE\n"
+		"v a cpu 1.50 2.00 1.0Gi 25% Fresh 3s b 12% 6%\n");
+	load_rows_fini(&rows);
+}
+
+static void a_table_of_nodes_has_the_columns_that_were_asked_for(void **state)
+{
+	struct load_rows rows = { .has_nodes = true };
+
+	(void)state;
+	add(&rows,
+		"{'metadata':{'name':'n'},'status':{'memory':{'totalBytes':"
+		"4096,"
+		"'availableBytes':1024,'pressureSome':0.25},'cpu':{'cores':16,"
+		"'usedCores':4,'contention':0.5},'io':{'pressureSome':0.125},"
+		"'hottest':'memory','heat':0.75,'vmCount':3,'state':'Fresh',"
+		"'ageSeconds':3,'kvm':{'state':'OK'}}}");
+	assert_table(&rows, false,
+		"NAME HOTTEST HEAT CPU(cores) CPU(%) MEMORY(%) CONTENTION VMS "
+		"STATE AGE\nn memory 75% 4.00 25% 75% 50% 3 Fresh 3s\n");
+	rows.output = OUTPUT_WIDE;
+	assert_table(&rows, false,
+		"NAME HOTTEST HEAT CPU(cores) CPU(%) MEMORY(%) CONTENTION VMS "
+		"STATE AGE CORES MEMORY(bytes) IO-PRESSURE MEMORY-PRESSURE "
+		"KVM\n"
+		"n memory 75% 4.00 25% 75% 50% 3 Fresh 3s 16 3.0Ki 12% 25% "
+		"OK\n");
+	load_rows_fini(&rows);
+}
+
 static void a_moving_vm_has_a_target(void **state)
 {
 	struct load_rows rows = { 0 };
@@ -129,6 +198,10 @@ int main(void)
 		cmocka_unit_test(a_vms_hottest_resource_is_what_it_waits_for),
 		cmocka_unit_test(
 			the_used_memory_of_a_node_is_what_is_not_available),
+		cmocka_unit_test(
+			a_table_of_vms_has_the_columns_that_were_asked_for),
+		cmocka_unit_test(
+			a_table_of_nodes_has_the_columns_that_were_asked_for),
 		cmocka_unit_test(a_moving_vm_has_a_target),
 		cmocka_unit_test(unknown_figures_sort_last_and_equals_by_name),
 	};

@@ -5,6 +5,7 @@
 #include "lib/clock.h"
 #include "lib/memory.h"
 #include "tests/support/cm.h"
+#include "tests/support/pem.h"
 
 #include <errno.h>
 #include <string.h>
@@ -85,35 +86,6 @@ static void each_certificate_has_its_own_key_and_trusts_the_authority(
 	tls_fini(&ca);
 }
 
-/* Whether the DER of a certificate has these bytes. */
-static bool contains(const char *pem, const unsigned char *bytes, size_t len)
-{
-	const char *digits = strchr(pem, '\n');
-	unsigned char der[4096];
-	size_t count = 0;
-	unsigned bits = 0, held = 0;
-
-	for (; *digits != '-'; digits++) {
-		static const char all[] =
-			"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-			"abcdefghijklmnopqrstuvwxyz"
-			"0123456789+/";
-		const char *digit = strchr(all, *digits);
-
-		if (digit == NULL) {
-			continue;
-		}
-		held = held << 6 | (unsigned)(digit - all);
-		bits += 6;
-		if (bits >= 8) {
-			bits -= 8;
-			assert_true(count < sizeof(der));
-			der[count++] = (unsigned char)(held >> bits);
-		}
-	}
-	return memmem(der, count, bytes, len) != NULL;
-}
-
 static void the_names_are_dns_names(void **state)
 {
 	/* GeneralName of RFC 5280: dNSName has the tag [2]. */
@@ -125,7 +97,7 @@ static void the_names_are_dns_names(void **state)
 
 	(void)state;
 	assert_int_equal(certificate_sign(&made, &request, &ca, NULL), 0);
-	assert_true(contains(made.cert, name, sizeof(name) - 1));
+	assert_true(pem_contains(made.cert, name, sizeof(name) - 1));
 	tls_fini(&made);
 	tls_fini(&ca);
 }

@@ -165,6 +165,20 @@ static void a_closed_timer_does_not_fire(void **state)
 	assert_int_equal(f->fired, 1);
 }
 
+static void a_freed_loop_handles_no_signal(void **state)
+{
+	struct sigaction action;
+	struct loop *loop = loop_new(on_stop, NULL);
+
+	(void)state;
+	assert_int_equal(sigaction(SIGTERM, NULL, &action), 0);
+	assert_true(action.sa_handler != SIG_DFL);
+	loop_free(loop);
+	assert_int_equal(sigaction(SIGTERM, NULL, &action), 0);
+	assert_true(action.sa_handler == SIG_DFL);
+	loop_free(NULL);
+}
+
 static void only_the_first_stop_counts(void **state)
 {
 	struct fixture *f = *state;
@@ -269,6 +283,7 @@ int main(void)
 		LOOP_TEST(a_stopped_timer_can_start_again),
 		LOOP_TEST(starting_again_replaces_the_times),
 		LOOP_TEST(a_closed_timer_does_not_fire),
+		cmocka_unit_test(a_freed_loop_handles_no_signal),
 		LOOP_TEST(only_the_first_stop_counts),
 		LOOP_TEST(sigterm_stops_on_the_loop_thread),
 		LOOP_TEST(sigint_stops_on_the_loop_thread),

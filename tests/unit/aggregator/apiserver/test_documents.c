@@ -111,6 +111,17 @@ static void every_document_says_its_kind(void **state)
 	}
 }
 
+static void the_paths_are_listed(void **state)
+{
+	struct json_value *value = document(discovery_paths);
+	const struct json_value *paths = json_value_get(value, "paths");
+
+	(void)state;
+	assert_int_equal(json_value_count(paths), 10);
+	assert_string_equal(json_value_text(json_value_first(paths)), "/apis");
+	json_value_free(value);
+}
+
 static void the_index_names_the_document(void **state)
 {
 	struct json_value *index = document(openapi_index);
@@ -259,6 +270,7 @@ int main(void)
 			discovery_lists_each_kind_with_its_subresources),
 		cmocka_unit_test(questions_can_only_be_created),
 		cmocka_unit_test(every_document_says_its_kind),
+		cmocka_unit_test(the_paths_are_listed),
 		cmocka_unit_test(the_index_names_the_document),
 		cmocka_unit_test(every_field_is_described),
 		cmocka_unit_test(an_outlook_is_described),

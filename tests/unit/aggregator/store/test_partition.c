@@ -89,6 +89,31 @@ static void an_error_of_a_deletion_is_told_and_no_blob_is_uncounted(
 	assert_int_equal(bytes_of(f, 1), 1000);
 }
 
+/* As after a disk error: the table has other columns. */
+static void a_table_that_cannot_be_read_is_an_error(void **state)
+{
+	struct fixture *f = *state;
+	struct partition_reader reader = { .tier = STORE_RAW };
+	struct partition_dropped dropped;
+	struct sqlite3_stmt *rows = NULL;
+	scoped_free char *name = NULL, *drop = NULL, *create = NULL;
+
+	add(f, 1, f->now_ms, 10);
+	name = table(f);
+	drop = xasprintf("DROP TABLE %s", name);
+	create = xasprintf("CREATE TABLE %s(other)", name);
+	assert_int_equal(db_exec(f->db, drop, NULL), 0);
+	assert_int_equal(db_exec(f->db, create, NULL), 0);
+	assert_true(partition_select(&rows, &reader, f->db, 1,
+			    partition_hour(f->now_ms), NULL) < 0);
+	assert_true(partition_list(&rows, &reader, f->db, 1,
+			    partition_hour(f->now_ms), NULL) < 0);
+	assert_true(partition_drop_of_node(&dropped, f->db, STORE_RAW, 1, 1,
+			    NULL) < 0);
+	assert_true(partition_newest(&rows, f->db, 1, NULL) < 0);
+	partition_reader_fini(&reader);
+}
+
 static void an_empty_table_goes_with_the_step_that_finds_it_so(void **state)
 {
 	struct fixture *f = *state;
@@ -148,6 +173,7 @@ int main(void)
 		fixture_test(the_bytes_of_a_node_follow_its_blobs),
 		fixture_test(
 			an_error_of_a_deletion_is_told_and_no_blob_is_uncounted),
+		fixture_test(a_table_that_cannot_be_read_is_an_error),
 		fixture_test(
 			an_empty_table_goes_with_the_step_that_finds_it_so),
 		fixture_test(

@@ -7,6 +7,7 @@
 #include "lib/memory.h"
 #include "tests/support/cm.h"
 #include "tests/support/fake_clock.h"
+#include "tests/support/pem.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -230,6 +231,37 @@ static char *stored_secret(void)
 	return all;
 }
 
+static void assert_named(const char *path, const char *name)
+{
+	scoped_free char *cert = sent_text(path, NULL);
+
+	assert_true(
+		pem_contains(cert, (const unsigned char *)name, strlen(name)));
+}
+
+static void every_certificate_has_its_owners_name(void **state)
+{
+	struct issuer *issuer = issuer_new(NULL, &everything, on_done, NULL);
+	/* A client has one dNSName, with its tag and length. */
+	static const char *const names[] = {
+		"plimsoll-aggregator.plimsoll.svc.cluster.local",
+		"plimsoll-scheduler.plimsoll.svc",
+		"\x82\x12plimsoll-scheduler",
+		"\x82\x0eplimsoll-agent",
+	};
+
+	(void)state;
+	answer(200, "{\"metadata\":{\"resourceVersion\":\"7\"}}");
+	answer(200, "{}");
+	assert_named("stringData/servers-ca.crt", "plimsoll-servers-ca 20");
+	assert_named("stringData/clients-ca.crt", "plimsoll-clients-ca 20");
+	for (size_t i = 0; i < count_of(names); i++) {
+		answer(200, "{}");
+		assert_named("stringData/tls.crt", names[i]);
+	}
+	issuer_close(issuer);
+}
+
 static void authorities_that_exist_are_kept(void **state)
 {
 	struct certificates_config config = everything;
@@ -309,6 +341,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		test(the_authority_of_the_servers_goes_to_all_who_ask),
+		test(every_certificate_has_its_owners_name),
 		test(authorities_that_exist_are_kept),
 		test(an_object_that_is_not_there_yet_is_asked_for_again),
 		test(a_conflict_is_repeated_after_a_wait_and_not_for_ever),

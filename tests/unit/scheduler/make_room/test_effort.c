@@ -80,6 +80,11 @@ static void what_the_book_forgot_is_withdrawn_or_loses_its_id(void **state)
 	assert_int_equal(recommended->state, MOVE_RECOMMENDED);
 	assert_int_equal(ended->state, MOVE_FAILED);
 	assert_string_equal(ended->id, "3");
+	/* Moves of an earlier plan may stand behind the last one. */
+	(void)add_move("4", MOVE_ORDERED, 5);
+	effort.move_count--;
+	effort_sync(&effort, &book);
+	assert_int_equal(effort.moves[3].record.state, MOVE_ORDERED);
 }
 
 static void an_effort_is_done_when_all_its_moves_succeeded(void **state)
