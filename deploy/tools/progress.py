@@ -28,6 +28,8 @@ class Build:
         self.name, self.total = name, total
         self.begins = time.monotonic()
         self.compiled = 0
+        if total:
+            self.tell()
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE,
                                         text=True)
         self.reader = threading.Thread(target=self.read, daemon=True)
@@ -51,8 +53,6 @@ class Build:
 
     def wait(self):
         """The exit status."""
-        if self.total:
-            self.tell()
         while self.reader.is_alive():
             self.reader.join(PERIOD_S)
             if self.reader.is_alive():
