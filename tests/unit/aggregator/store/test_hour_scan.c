@@ -136,7 +136,7 @@ static void chunks_whose_reports_alternate_are_opened_again(void **state)
 	read = read_hour(f, base_ms);
 	assert_int_equal(read.result, 0);
 	assert_int_equal(read.reports, 70);
-	assert_int_equal(read.pods, 70 * CROWD / times);
+	assert_int_equal(read.pods, (size_t)70 * CROWD / times);
 	assert_in_range(memory.opened, 6, 75);
 	assert_in_range(memory.most_bytes, 1,
 		OPEN_CHUNKS_MEMORY + memory.largest);
