@@ -347,6 +347,29 @@ static void lists_again_when_the_watch_is_refused_as_too_old(void **state)
 	expect_list();
 }
 
+static void refuse_the_version(int status)
+{
+	begin_watch();
+	pass(60000000);
+	respond(200, "");
+	fire();
+	respond(status, "invalid resource version");
+	fire();
+	expect_list();
+}
+
+static void lists_again_when_the_version_of_a_watch_is_invalid(void **state)
+{
+	(void)state;
+	refuse_the_version(400);
+}
+
+static void lists_again_when_a_watch_is_not_found(void **state)
+{
+	(void)state;
+	refuse_the_version(404);
+}
+
 /* An object that only the first list had is gone. */
 static void begins_a_list_again_that_ends_early(void **state)
 {
@@ -532,6 +555,8 @@ int main(void)
 		with_world(ignores_objects_without_a_name),
 		with_world(may_be_closed_from_every_handler),
 		with_world(lists_again_when_the_watch_is_refused_as_too_old),
+		with_world(lists_again_when_the_version_of_a_watch_is_invalid),
+		with_world(lists_again_when_a_watch_is_not_found),
 		with_world(begins_a_list_again_that_ends_early),
 		with_world(begins_a_list_again_that_stalls),
 		with_world(waits_longer_with_each_failure),

@@ -139,6 +139,14 @@ static void deviation_places_by_requests_or_by_load(void **state)
 	assert_int_equal(move.target, 1);
 	assert_true(next(&c, &deviation_real_load_policy, &move));
 	assert_int_equal(move.target, 2);
+	/* Half of the memory weighs more than a tenth of the CPU. */
+	c.objects[2].cpu_milli_requested = 1000;
+	c.objects[1].memory_bytes_requested = INT64_C(32) << 30;
+	assert_true(next(&c, &deviation_policy, &move));
+	assert_int_equal(move.target, 2);
+	c.objects[2].cpu_milli_requested = 9000;
+	assert_true(next(&c, &deviation_policy, &move));
+	assert_int_equal(move.target, 1);
 }
 
 static void balanced_nodes_are_left_alone(void **state)
