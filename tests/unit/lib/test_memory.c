@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Sanitizers read these: memory that cannot be had is NULL, as without them, and
- * no report. */
+/* Sanitizers read these: memory that cannot be had is NULL, as without them,
+ * and no report. */
 const char *__asan_default_options(void);
 const char *__tsan_default_options(void);
 
