@@ -4,7 +4,9 @@
 usage: run_case.py --list FILE ...   one line of JSON for each part
        run_case.py FILE PART         the tests of one part, or with "" all
 
-A part is a test class, or one method of a class that has no setUpClass. After
+A part is a test class, or one method of a class that has no setUpClass. The
+tests of a file with USES_PROGRAMS = False are about scripts and documents, and
+are marked tools. After
 the report of unittest comes a line "seconds: TEST SECONDS" for each test, and
 "steady: TEST" for each that failed and is marked steady."""
 import importlib.util
@@ -61,6 +63,8 @@ def describe(path):
         marks = {}
         for method in methods:
             marks |= harness.marks_of(case, method)
+        if not getattr(sys.modules[case.__module__], "USES_PROGRAMS", True):
+            marks["tools"] = "the file says so"
         yield {"file": path, "part": name, "marks": marks}
 
 

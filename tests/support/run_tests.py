@@ -219,6 +219,9 @@ def python_job(path, part, where="", env=None, marks=()):
 
 
 def system_jobs(build, parts):
+    """Tests of tools need no program, so the release build has them alone."""
+    if not build.endswith("release"):
+        parts = [part for part in parts if "tools" not in part["marks"]]
     bins = "bin" if build.endswith("release") else f"{build}/bin"
     for part in parts:
         yield python_job(part["file"], part["part"], build,

@@ -15,6 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from harness import ROOT  # noqa: E402
 
+USES_PROGRAMS = False
 PROMTOOL = ROOT / "build/ci/debian/prometheus/usr/bin/promtool"
 RULES = ROOT / "deploy/components/monitoring/alerts.yaml"
 SCHEDULER = 'instance="s1",job="plimsoll-scheduler"'

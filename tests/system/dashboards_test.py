@@ -13,6 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from harness import ROOT  # noqa: E402
 
+USES_PROGRAMS = False
 FOLDER = ROOT / "deploy/components/monitoring/dashboards"
 SCHEMA = json.loads(pathlib.Path(__file__).with_name(
     "dashboard.schema.json").read_text())

@@ -16,6 +16,7 @@ from harness import ROOT  # noqa: E402
 sys.path.insert(0, str(ROOT / "tests/e2e"))
 import announce_demo  # noqa: E402
 
+USES_PROGRAMS = False
 PROGRESS = ROOT / "deploy/tools/progress.py"
 
 

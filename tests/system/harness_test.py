@@ -18,6 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from harness import PATIENCE_S, ROOT, http_get, mark, marks_of  # noqa: E402
 from ports import free_port  # noqa: E402
 
+USES_PROGRAMS = False
 RUN_TESTS = ROOT / "tests/support/run_tests.py"
 
 
@@ -171,9 +172,13 @@ class Runner(unittest.TestCase):
         self.assertEqual(lines[0], "no test matches 'no-such-test'")
         self.assertEqual(lines[-1], "tests: 0 passed, 0 failed, 0 skipped")
 
+    def test_tests_that_use_no_program_run_with_the_release_build_alone(self):
+        _, lines = self.run_tests("--match=Marks.test_a_test", "none/asan")
+        self.assertEqual(lines[-1], "tests: 0 passed, 0 failed, 0 skipped")
+
     def test_a_word_selects_tests_and_the_slowest_are_listed(self):
         status, lines = self.run_tests("--match=Marks.test_a_test",
-                                       "build/none")
+                                       "none/release")
         self.assertEqual(status, 0, lines)
         self.assertEqual(lines[-1], "tests: 1 passed, 0 failed, 0 skipped")
         self.assertIn("the slowest tests:", lines)

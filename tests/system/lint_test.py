@@ -6,6 +6,7 @@ import sys
 import tempfile
 import unittest
 
+USES_PROGRAMS = False
 LINT = pathlib.Path(__file__).resolve().parents[1] / "support" / "lint.py"
 
 

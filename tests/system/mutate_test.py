@@ -14,6 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from breaks import breaks_of, draw  # noqa: E402
 from harness import ROOT  # noqa: E402
 
+USES_PROGRAMS = False
 MAKEFILE = """\
 OUT = build/mutate
 tests = $(patsubst %.c,$(OUT)/%,$(wildcard tests/unit/*/*.c))

@@ -15,6 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from harness import PATIENCE_S, ROOT  # noqa: E402
 
+USES_PROGRAMS = False
 GITHUB = ROOT / ".github"
 DOCUMENTS = sorted(path for folder in (".", "docs", ".github")
                    for path in (ROOT / folder).glob("*.md"))

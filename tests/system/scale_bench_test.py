@@ -3,6 +3,7 @@ import pathlib
 import sys
 import unittest
 
+USES_PROGRAMS = False
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 for folder in ("support", "bench"):
     sys.path.insert(0, str(TESTS / folder))

@@ -12,6 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from harness import ROOT  # noqa: E402
 
+USES_PROGRAMS = False
 SUPPORT = ROOT / "tests/support"
 HEAD = """\
 import pathlib, threading, unittest
