@@ -237,13 +237,14 @@ class IdleConnections(PeersCase):
                     plug.sendall(b"GET / HTTP/1.1\r\n")
                 for _ in range(400):
                     stack.enter_context(connect(self.port, STRANGER))
+                program.wait_log(
+                    "HTTP connections were closed in favour of others: ")
                 # Nobody displaces the other one, on another listener.
                 if not finishes(other):
                     return False
                 self.assertTrue(finishes(early))
                 return True
         eventually("the early connection is kept", is_kept)
-        program.wait_log("HTTP connections were closed in favour of others: ")
 
 
 if __name__ == "__main__":
