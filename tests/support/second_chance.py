@@ -13,7 +13,7 @@ import re
 MOST = 2
 FOLDER = pathlib.Path("build/ci/unsteady")
 
-# What the output of a failed test shows, and what it is.
+# Each pattern in the output of a failed test, with its name.
 FINAL = (
     (r"LeakSanitizer: ", "a leak"),
     (r"(Address|Thread|UndefinedBehavior)Sanitizer|: runtime error: ",

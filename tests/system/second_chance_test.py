@@ -178,7 +178,7 @@ class SecondChance(unittest.TestCase):
                 self.assert_failed(reason)
 
     def test_a_report_that_no_test_saw_is_a_failure(self):
-        # What a sanitizer does that is told log_path.
+        # A sanitizer that is told log_path does the same.
         self.unit_test("test_a", """
             path=${ASAN_OPTIONS##*log_path=}
             echo 'ERROR: LeakSanitizer: detected memory leaks' >$path.1

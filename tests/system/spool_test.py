@@ -116,7 +116,7 @@ class Spool(WithSpool):
                        lambda node=node, least=least:
                        reports_made(node) >= least, every=0.001)
             made = reports_made(node)
-            # What it makes meanwhile may be there as well.
+            # Files that it makes meanwhile may be there as well.
             self.await_changes(name, random.randint(0, 2))
             sender.kill()
             killed.append((node, run, made))
