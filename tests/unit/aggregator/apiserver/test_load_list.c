@@ -374,47 +374,49 @@ static void a_field_that_does_not_exist_is_named(void **state)
 	assert_string_equal(error.text, "fields: more than 32");
 }
 
+/* Reads the one object that the query names, from its text. */
+static void read_one(struct fixture *f, const struct load_query *query)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(65536);
+	struct json j = json_into(&out);
+	struct load_list *one = load_list_new(&f->view, query);
+
+	assert_int_equal(load_list_count(one), 1);
+	assert_true(load_list_write_one(&j, one));
+	load_list_free(one);
+	assert_int_equal(json_value_parse(&f->answer, out.data, out.len, NULL),
+		0);
+}
+
 static void one_object_is_found_by_its_name(void **state)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(65536);
 	struct fixture *f = *state;
 	struct load_query query = all_of(API_VM_LOADS);
 	struct json j = json_into(&out);
-	struct load_list *one;
+	struct load_list *none;
 
 	query.namespace = "shop";
 	query.name = "web";
-	one = load_list_new(&f->view, &query);
-	assert_int_equal(load_list_count(one), 1);
-	assert_true(load_list_write_one(&j, one));
-	load_list_free(one);
-	assert_int_equal(json_value_parse(&f->answer, out.data, out.len, NULL),
-		0);
+	read_one(f, &query);
 	assert_string_equal(json_value_text_at(f->answer, "kind", ""),
 		"VmLoad");
 	assert_null(json_value_get(f->answer, "rows"));
 	query.namespace = "bank";
-	one = load_list_new(&f->view, &query);
-	assert_false(load_list_write_one(&j, one));
-	load_list_free(one);
+	none = load_list_new(&f->view, &query);
+	assert_false(load_list_write_one(&j, none));
+	load_list_free(none);
 }
 
 static void one_object_in_a_table_is_its_only_row(void **state)
 {
-	scoped_buffer struct buffer out = BUFFER_MAX(65536);
 	struct fixture *f = *state;
 	struct load_query query = all_of(API_VM_LOADS);
-	struct json j = json_into(&out);
-	struct load_list *one;
 
 	query.namespace = "shop";
 	query.name = "api";
 	query.form = ACCEPT_TABLE;
-	one = load_list_new(&f->view, &query);
-	assert_true(load_list_write_one(&j, one));
-	load_list_free(one);
-	assert_int_equal(json_value_parse(&f->answer, out.data, out.len, NULL),
-		0);
+	read_one(f, &query);
 	assert_string_equal(json_value_text_at(f->answer, "kind", ""), "Table");
 	assert_int_equal(json_value_count(json_value_get(f->answer, "rows")),
 		1);
