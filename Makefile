@@ -91,7 +91,7 @@ CFLAGS = -std=c17 $(CFLAGS_$(BUILD)) $(WARN)
 CFLAGS_UNIT = $(patsubst -O%,-O0,$(filter-out -D_FORTIFY_SOURCE=%,$(CFLAGS)))
 LDFLAGS = $(IN_SYSROOT) $(LDFLAGS_$(BUILD)) -Wl,--as-needed
 
-PROGRAMS = agent aggregator scheduler
+PROGRAMS = agent aggregator scheduler simulate
 PLUGIN = $(BIN)/kubectl-plimsoll
 BINS = $(PROGRAMS:%=$(BIN)/plimsoll-%) $(PLUGIN)
 # bin/ is what people run: the release build. Other builds keep to themselves.
@@ -100,11 +100,15 @@ BIN = $(if $(filter build/release,$(OUT)),bin,$(OUT)/bin)
 # A room's own files, and those of the rooms inside it.
 objects = $(patsubst %.c,$(OUT)/%.o,$(wildcard $(1)/*.c $(1)/*/*.c)) \
 	$(if $(filter aggregator,$(1)),$(OUT)/gen/page_files.o)
-# The daemon whose headers a test includes: it links that one.
-room_of = $(firstword $(shell grep -ohE '"(agent|aggregator|scheduler|kubectl)/' $(1) \
-	| tr -d '"/'))
-# The archive of that daemon, without its main: a test links what it calls.
-daemon_of = $(foreach room,$(room_of),$(OUT)/$(room)/daemon.a)
+# The program whose headers a test includes: it links that one.
+program_of = $(firstword $(filter simulate,$(1)) $(1))
+room_of = $(call program_of,$(shell grep -ohE \
+	'"(agent|aggregator|scheduler|kubectl|simulate)/' $(1) | tr -d '"/'))
+# The archive of a program, without its main, and of the one that it builds on. A
+# test links what it calls.
+archives_of = $(addsuffix /daemon.a,$(addprefix $(OUT)/,$(1) $(below_$(1))))
+daemon_of = $(foreach room,$(room_of),$(call archives_of,$(room)))
+below_simulate = scheduler
 ARCHIVES = $(OUT)/auth.a $(OUT)/kube.a $(OUT)/proto.a $(OUT)/lib.a
 LIBS = -lcurl -lcjson -lyaml -lprotobuf-c -lnng -lmbedtls -lmbedx509 -lmbedcrypto \
 	-lmicrohttpd -lgnutls -lsqlite3 -lsnappy -lz -luv -lm -lpthread
@@ -213,7 +217,8 @@ $(OUT)/$(1)/daemon.a: $(filter-out %/main.o,$(call objects,$(1)))
 endef
 $(foreach program,$(PROGRAMS) kubectl,$(eval $(call daemon_rule,$(program))))
 
-$(BIN)/plimsoll-%: $$(call objects,$$*) $(ARCHIVES)
+$(BIN)/plimsoll-%: $$(call objects,$$*) $$(if $$(below_$$*), \
+		$$(call archives_of,$$(below_$$*))) $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 

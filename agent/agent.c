@@ -20,8 +20,8 @@
 #include "lib/log.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
-#include "lib/mq.h"
-#include "lib/tls_watch.h"
+#include "lib/mq/mq.h"
+#include "lib/tls/tls_watch.h"
 
 enum {
 	RING_BYTES_MAX = 64 << 20,

@@ -6,11 +6,11 @@
 
 #include "lib/buffer.h"
 #include "lib/clock.h"
-#include "lib/credentials.h"
 #include "lib/log.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
-#include "lib/mq.h"
+#include "lib/mq/mq.h"
+#include "lib/tls/credentials.h"
 
 enum {
 	REPLY_MS = 15000,
@@ -26,7 +26,7 @@ enum {
 #define LOST_FOR_US UINT64_C(4000000)
 #define WAITING_FOR_US UINT64_C(10000000)
 /* An aggregator that takes a new certificate ends all connections, and nng
- * dials again within a second (RECONNECT_MIN_MS in lib/mq_client.c). */
+ * dials again within a second (RECONNECT_MIN_MS in lib/mq/mq_client.c). */
 #define RETURNS_WITHIN_US UINT64_C(2000000)
 
 struct aggregator_client {

@@ -4,7 +4,7 @@
 
 #include "agent/delivery.h"
 #include "lib/error.h"
-#include "lib/tls_watch.h"
+#include "lib/tls/tls_watch.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@ struct aggregator_client;
 struct aggregator_client_options {
 	const char *url;	 /* outlives the client */
 	struct tls_watch *tls;	 /* outlives the client; NULL: tcp */
-	const char *server_name; /* see lib/mq.h */
+	const char *server_name; /* see lib/mq/mq.h */
 	const char *token_file;	 /* outlives the client; NULL: none */
 	struct delivery_options delivery;
 };

@@ -1,9 +1,9 @@
 /* The agent's configuration from flags and environment variables. */
 #pragma once
 
-#include "lib/credentials.h"
 #include "lib/error.h"
 #include "lib/options.h"
+#include "lib/tls/credentials.h"
 #include "proto/report.h"
 
 #include <stdbool.h>

@@ -19,7 +19,7 @@
 #include "agent/spool.h"
 #include "lib/buffer.h"
 #include "lib/error.h"
-#include "lib/tls_watch.h"
+#include "lib/tls/tls_watch.h"
 #include "proto/wire.h"
 
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 /* plimsoll-agent. */
 #include "agent/agent.h"
-#include "lib/certificate_version.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
-#include "lib/mq.h"
+#include "lib/mq/mq.h"
+#include "lib/tls/certificate_version.h"
 #include "proto/wire.h"
 
 static const struct program *const programs[] = { &agent_program };

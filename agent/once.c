@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "agent/node.h"
-#include "agent/self_metrics.h"
 #include "agent/report_json.h"
+#include "agent/self_metrics.h"
 #include "lib/buffer.h"
 #include "lib/loop.h"
 #include "lib/memory.h"

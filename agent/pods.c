@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 
 #include "agent/cgroup.h"
+#include "agent/cgroup_watch.h"
 #include "agent/directory.h"
 #include "agent/pod.h"
 #include "agent/psi.h"
-#include "agent/cgroup_watch.h"
 #include "lib/memory.h"
 
 struct pods {

@@ -1,7 +1,5 @@
 #include "aggregator/aggregator.h"
 
-#include "auth/access_review.h"
-#include "auth/http_auth.h"
 #include "aggregator/apiserver/api_mount.h"
 #include "aggregator/apiserver/api_outlook.h"
 #include "aggregator/apiserver/api_status.h"
@@ -26,15 +24,17 @@
 #include "aggregator/remote_write/remote_write.h"
 #include "aggregator/remotes.h"
 #include "aggregator/store/store.h"
+#include "auth/access_review.h"
+#include "auth/http_auth.h"
 #include "kube/client.h"
 #include "kube/config.h"
 #include "lib/clock.h"
-#include "lib/httpd_listener.h"
+#include "lib/http/httpd_listener.h"
 #include "lib/log.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
-#include "lib/mq.h"
-#include "lib/tls_watch.h"
+#include "lib/mq/mq.h"
+#include "lib/tls/tls_watch.h"
 
 #include <stdlib.h>
 #include <string.h>

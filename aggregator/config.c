@@ -159,7 +159,7 @@ static const struct option table[] = {
 const struct options_program aggregator_options = {
 	.name = "plimsoll-aggregator",
 	.summary = "collects and stores the load of a cluster's nodes and VMs",
-	.usage = "[flags] | backup --to FILE | export",
+	.usage = "[flags] | SUBCOMMAND [flags]",
 	.table = table,
 };
 

@@ -6,7 +6,7 @@
 #include "aggregator/store/store.h"
 #include "auth/auth_mode.h"
 #include "lib/options.h"
-#include "lib/tls.h"
+#include "lib/tls/tls.h"
 
 #include <stdbool.h>
 #include <stdint.h>

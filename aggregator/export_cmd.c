@@ -43,7 +43,7 @@ static const struct options_program options = {
 	.name = "plimsoll-aggregator export",
 	.summary =
 		"prints what VMs used over time, as JSON for "
-		"plimsoll-scheduler simulate --recorded",
+		"plimsoll-simulate --recorded",
 	.usage = "[flags]",
 	.table = table,
 };

@@ -6,13 +6,13 @@
 #include "kube/http.h"
 #include "kube/json_value.h"
 #include "kube/yaml.h"
-#include "lib/certificate_version.h"
-#include "lib/httpd.h"
-#include "lib/httpd_gzip.h"
-#include "lib/httpd_tls.h"
+#include "lib/http/httpd.h"
+#include "lib/http/httpd_gzip.h"
+#include "lib/http/httpd_tls.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
-#include "lib/mq.h"
+#include "lib/mq/mq.h"
+#include "lib/tls/certificate_version.h"
 #include "proto/wire.h"
 
 static const struct program *const programs[] = {

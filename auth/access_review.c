@@ -1,7 +1,7 @@
 #include "auth/access_review.h"
 
-#include "auth/review_cache.h"
 #include "auth/access_review_text.h"
+#include "auth/review_cache.h"
 #include "auth/subject_access.h"
 #include "kube/client.h"
 #include "kube/config.h"

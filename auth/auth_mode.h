@@ -2,7 +2,7 @@
 #pragma once
 
 #include "lib/error.h"
-#include "lib/tls.h"
+#include "lib/tls/tls.h"
 
 /* How a client is authenticated and authorized. */
 enum auth_mode { AUTH_NONE, AUTH_KUBERNETES };

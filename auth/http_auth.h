@@ -9,7 +9,7 @@
 #pragma once
 
 #include "auth/access_review.h"
-#include "lib/httpd_routes.h"
+#include "lib/http/httpd_routes.h"
 
 struct http_auth {
 	struct access_review *review; /* NULL: every request is served */

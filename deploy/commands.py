@@ -6,6 +6,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PROGRAMS = ("agent", "aggregator", "scheduler")  # those with images
 PLUGIN = "kubectl"
+TOOLS = (PLUGIN, "simulate")  # those with archives
 START = time.monotonic()
 
 

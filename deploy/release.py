@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes a release to dist/VERSION: images for several architectures, the
-plugin for kubectl, SBOMs, manifests with pinned digests, a Helm chart, notes
+"""Writes a release to dist/VERSION: images for several architectures, archives
+of the plugin for kubectl and of plimsoll-simulate, SBOMs, manifests with pinned digests, a Helm chart, notes
 and checksums. It publishes and signs nothing: RELEASE.md explains how.
 
 The same commit and the same packages give the same bytes. Needs mmdebstrap and
@@ -12,12 +12,12 @@ import re
 import shutil
 import sys
 
+from archives import archive_name, krew_manifest, write_archive
 from chart import make_chart, pack
-from commands import PLUGIN, PROGRAMS, ROOT, BuildError, git, say, title
+from commands import PROGRAMS, ROOT, TOOLS, BuildError, git, say, title
 from images import add_options
 from kustomize import copy_extras, pin, render, variants
 from oci import Archive
-from plugin import archive_name, krew_manifest, write_archive
 from roots import Builder, check_size
 from sbom import make_sbom
 
@@ -62,7 +62,7 @@ def write_sbom(builder, name, root, packages, facts, out):
 
 
 def build_images(options, facts, out):
-    """Writes images, the plugin and SBOMs; program -> reference with its digest."""
+    """Writes images, archives and SBOMs; program -> reference with its digest."""
     archives = {name: Archive() for name in PROGRAMS}
     manifests = {name: [] for name in PROGRAMS}
     for architecture in options.architecture or ("amd64", "arm64"):
@@ -70,7 +70,7 @@ def build_images(options, facts, out):
                           pathlib.Path(options.cache).resolve(), architecture)
         of_this = dict(facts, architecture=architecture)
         say(f"compiling for {architecture}")
-        builder.compile((*PROGRAMS, PLUGIN), of_this)
+        builder.compile((*PROGRAMS, *TOOLS), of_this)
         for name in PROGRAMS:
             root, packages = builder.lay_out(name)
             image, size = archives[name].add_image(
@@ -78,10 +78,13 @@ def build_images(options, facts, out):
             check_size(name, size)
             manifests[name].append(image)
             write_sbom(builder, name, root, packages, of_this, out)
-        root, packages = builder.lay_out(PLUGIN)
-        write_archive(root, out / archive_name(facts["version"], architecture),
-                      facts["mtime"])
-        write_sbom(builder, PLUGIN, root, packages, of_this, out)
+        for name in TOOLS:
+            root, packages = builder.lay_out(name)
+            write_archive(
+                title(name), root,
+                out / archive_name(name, facts["version"], architecture),
+                facts["mtime"])
+            write_sbom(builder, name, root, packages, of_this, out)
         (out / f"packages-{architecture}.txt").write_text(builder.packages())
     references = {}
     for name, archive in archives.items():

@@ -10,7 +10,7 @@ import pathlib
 import re
 import shutil
 
-from commands import (ROOT, PLUGIN, PROGRAMS, BuildError, git, run, say,
+from commands import (PROGRAMS, ROOT, TOOLS, BuildError, git, run, say,
                       title)
 
 # The build does not see this process's environment.
@@ -112,7 +112,7 @@ class Builder:
         tree = self.chroot / TREE
         shutil.rmtree(tree, ignore_errors=True)
         for name in git("ls-files", "-z", "Makefile", "deploy", "lib", "proto",
-                        "kube", "auth", "page", PLUGIN,
+                        "kube", "auth", "page", *TOOLS,
                         *PROGRAMS).split("\0"):
             if name and (ROOT / name).is_file():
                 (tree / name).parent.mkdir(parents=True, exist_ok=True)

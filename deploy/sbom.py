@@ -6,7 +6,7 @@ import json
 import re
 import time
 
-from commands import PLUGIN, title as title_of
+from commands import TOOLS, title as title_of
 
 # Short names in Debian's copyright files -> SPDX identifiers.
 SPDX = {"expat": "MIT", "mit": "MIT", "curl": "curl", "zlib": "Zlib",
@@ -71,7 +71,7 @@ def make_sbom(builder, name, root, packages, facts):
     program = hashlib.sha256((root / title).read_bytes()).hexdigest()
     ours = package(
         title, facts["version"], identifier("Package", title),
-        primaryPackagePurpose="ARCHIVE" if name == PLUGIN else "CONTAINER",
+        primaryPackagePurpose="ARCHIVE" if name in TOOLS else "CONTAINER",
         licenseConcluded="Apache-2.0",
         licenseDeclared="Apache-2.0",
         sourceInfo=f"commit {facts['revision']}",

@@ -2,9 +2,9 @@
 
 #include "kube/backoff.h"
 #include "kube/client.h"
-#include "kube/object_reports.h"
 #include "kube/line_reader.h"
 #include "kube/list_reader.h"
+#include "kube/object_reports.h"
 #include "kube/url_query.h"
 #include "kube/watch_event.h"
 #include "lib/clock.h"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes files as C: the table of lib/httpd_static.h, with each file's content
+# Writes files as C: the table of lib/http/httpd_static.h, with each file's content
 # as it is and as gzip.
 #
 # usage: lib/embed_files.sh TABLE FILE... > TABLE.c
@@ -17,7 +17,7 @@ bytes() {
 	echo "};"
 }
 
-echo '#include "lib/httpd_static.h"'
+echo '#include "lib/http/httpd_static.h"'
 number=0
 for file; do
 	bytes "plain_$number" < "$file"

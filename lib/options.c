@@ -436,7 +436,7 @@ int options_parse(void *config, enum options_outcome *outcome,
 		if (strcmp(argv[i], "--help") == 0 ||
 			strcmp(argv[i], "-h") == 0) {
 			options_help(program, stdout);
-			*outcome = OPTIONS_EXIT;
+			*outcome = OPTIONS_HELP;
 			return 0;
 		}
 		if (strcmp(argv[i], "--version") == 0) {

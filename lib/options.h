@@ -56,7 +56,7 @@ struct options_program {
 
 enum options_outcome {
 	OPTIONS_RUN,	 /* config is filled in */
-	OPTIONS_EXIT,	 /* --help was printed: exit 0 */
+	OPTIONS_HELP,	 /* --help was printed: exit 0 */
 	OPTIONS_VERSION, /* --version was given: print it and exit 0 */
 };
 

@@ -21,6 +21,9 @@ struct program {
 	/* 0, or -errno with a sentence, or PROGRAM_FAILED after a failure that
 	 * is in the log. */
 	int (*run)(const void *config, struct error *err);
+	/* The program that does now what this subcommand did. Such a subcommand
+	 * needs options->name alone. NULL: it is still here. */
+	const char *moved_to;
 };
 
 /* A library that a program runs with; --version names it. */
@@ -29,8 +32,8 @@ struct program_library {
 	const char *(*version)(void);
 };
 
-/* Runs the subcommand that argv[1] names, or else programs[0]. Prints a failure
- * as one sentence on standard error, after the program's name. Returns the exit
- * status. */
+/* Runs the subcommand that argv[1] names, or else programs[0]; its --help
+ * lists the subcommands. Prints a failure as one sentence on standard error,
+ * after the program's name. Returns the exit status. */
 int program_main(char **argv, const struct program *const *programs,
 	size_t count, const struct program_library *libraries);

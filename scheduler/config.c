@@ -98,7 +98,7 @@ static const struct option table[] = {
 const struct options_program scheduler_options = {
 	.name = "plimsoll-scheduler",
 	.summary = "schedules virtual machines by the real load of nodes",
-	.usage = "[score|simulate] [flags]",
+	.usage = "[flags] | SUBCOMMAND [flags]",
 	.table = table,
 };
 

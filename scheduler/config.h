@@ -2,8 +2,8 @@
 #pragma once
 
 #include "auth/auth_mode.h"
-#include "lib/credentials.h"
 #include "lib/options.h"
+#include "lib/tls/credentials.h"
 #include "scheduler/mover/gate.h"
 #include "scheduler/rebalance/windows.h"
 #include "scheduler/score/policy.h"

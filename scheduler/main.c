@@ -2,26 +2,33 @@
 #include "kube/http.h"
 #include "kube/json_value.h"
 #include "kube/yaml.h"
-#include "lib/certificate_version.h"
-#include "lib/httpd.h"
-#include "lib/httpd_gzip.h"
-#include "lib/httpd_tls.h"
+#include "lib/http/httpd.h"
+#include "lib/http/httpd_gzip.h"
+#include "lib/http/httpd_tls.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
-#include "lib/mq.h"
+#include "lib/mq/mq.h"
+#include "lib/tls/certificate_version.h"
 #include "proto/wire.h"
 #include "scheduler/certificates/certificates_cmd.h"
 #include "scheduler/offline/plan_cmd.h"
 #include "scheduler/offline/score_cmd.h"
-#include "scheduler/offline/simulate_cmd.h"
 #include "scheduler/scheduler.h"
+
+/* Until version 0.4. */
+static const struct program simulate_moved = {
+	.options =
+		&(const struct options_program){
+			.name = "plimsoll-scheduler simulate" },
+	.moved_to = "plimsoll-simulate",
+};
 
 static const struct program *const programs[] = {
 	&scheduler_program,
 	&score_program,
 	&plan_program,
-	&simulate_program,
 	&certificates_program,
+	&simulate_moved,
 };
 
 static const struct program_library libraries[] = {

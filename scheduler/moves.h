@@ -7,8 +7,8 @@
 #include "scheduler/answers/answers.h"
 #include "scheduler/config.h"
 #include "scheduler/make_room/make_room.h"
-#include "scheduler/make_room/planner.h"
 #include "scheduler/mover/mover.h"
+#include "scheduler/planner/planner.h"
 
 #include <stdbool.h>
 #include <stdint.h>

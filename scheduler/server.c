@@ -4,7 +4,7 @@
 #include "lib/buffer.h"
 #include "lib/clock.h"
 #include "lib/exposition.h"
-#include "lib/httpd_listener.h"
+#include "lib/http/httpd_listener.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
 #include "scheduler/admission/admission_metrics.h"

@@ -1,6 +1,6 @@
 #include "aggregator/apiserver/accept.h"
 
-#include "lib/accept_header.h"
+#include "lib/http/accept_header.h"
 
 #include <stdbool.h>
 #include <stddef.h>

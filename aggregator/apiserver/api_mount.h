@@ -4,7 +4,7 @@
 #pragma once
 
 #include "aggregator/apiserver/api_objects.h"
-#include "lib/httpd_routes.h"
+#include "lib/http/httpd_routes.h"
 
 /* sources outlive the listener, and are open. */
 struct httpd_routes api_mount_routes(struct api_sources *sources);

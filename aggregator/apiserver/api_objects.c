@@ -7,10 +7,10 @@
 #include "aggregator/apiserver/record_list.h"
 #include "aggregator/apiserver/status_source.h"
 #include "aggregator/http/api_history.h"
-#include "aggregator/http/sources_text.h"
 #include "aggregator/http/body.h"
-#include "aggregator/http/vm_pods.h"
+#include "aggregator/http/sources_text.h"
 #include "aggregator/http/time_text.h"
+#include "aggregator/http/vm_pods.h"
 #include "lib/memory.h"
 
 #include <errno.h>

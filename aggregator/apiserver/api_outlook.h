@@ -7,7 +7,7 @@
 #pragma once
 
 #include "aggregator/apiserver/rest_path.h"
-#include "lib/httpd.h"
+#include "lib/http/httpd.h"
 
 #include <stdint.h>
 

@@ -5,7 +5,7 @@
 #include "aggregator/apiserver/api_types.h"
 #include "aggregator/apiserver/page_token.h"
 #include "aggregator/apiserver/selector.h"
-#include "lib/httpd.h"
+#include "lib/http/httpd.h"
 
 struct field_cells;
 

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "aggregator/apiserver/rest_path.h"
-#include "lib/httpd.h"
+#include "lib/http/httpd.h"
 
 struct access_review;
 struct account;

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "aggregator/apiserver/accept.h"
-#include "aggregator/apiserver/rest_path.h"
 #include "aggregator/apiserver/model.h"
+#include "aggregator/apiserver/rest_path.h"
 #include "aggregator/live/object_labels.h"
 
 struct api_column {

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "aggregator/http/context.h"
-#include "lib/httpd_listener.h"
+#include "lib/http/httpd_listener.h"
 
 struct access_review;
 struct apiserver;

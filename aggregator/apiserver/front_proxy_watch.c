@@ -2,7 +2,7 @@
 
 #include "aggregator/live/watch_log.h"
 #include "kube/reflector.h"
-#include "lib/httpd_listener.h"
+#include "lib/http/httpd_listener.h"
 #include "lib/log.h"
 #include "lib/memory.h"
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "aggregator/apiserver/load_select.h"
-#include "lib/httpd.h"
+#include "lib/http/httpd.h"
 
 struct load_list;
 

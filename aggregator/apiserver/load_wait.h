@@ -8,7 +8,7 @@
 #pragma once
 
 #include "aggregator/live/live.h"
-#include "lib/httpd.h"
+#include "lib/http/httpd.h"
 
 #include <uv.h>
 

@@ -2,7 +2,7 @@
 
 #include "aggregator/apiserver/record_objects.h"
 #include "aggregator/store/records.h"
-#include "lib/httpd.h"
+#include "lib/http/httpd.h"
 #include "lib/memory.h"
 
 #include <errno.h>

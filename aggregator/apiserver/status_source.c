@@ -5,9 +5,9 @@
 #include "aggregator/live/identity.h"
 #include "aggregator/store/database_size.h"
 #include "lib/clock.h"
-#include "lib/httpd_listener.h"
+#include "lib/http/httpd_listener.h"
 #include "lib/options.h"
-#include "lib/tls_watch.h"
+#include "lib/tls/tls_watch.h"
 
 static void count_agents(struct agents_object *out, const struct live *live)
 {

@@ -16,9 +16,9 @@
 #include "aggregator/store/commits.h"
 #include "lib/clock.h"
 #include "lib/exposition.h"
-#include "lib/httpd_listener.h"
+#include "lib/http/httpd_listener.h"
 #include "lib/memory.h"
-#include "lib/tls_watch.h"
+#include "lib/tls/tls_watch.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "aggregator/http/context.h"
-#include "lib/httpd_routes.h"
+#include "lib/http/httpd_routes.h"
 
 /* Borrows api. */
 struct httpd_routes api_routes(struct api *api);

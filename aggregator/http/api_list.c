@@ -1,8 +1,8 @@
 #include "aggregator/http/api_list.h"
 
 #include "aggregator/http/body.h"
-#include "aggregator/http/vm_pods.h"
 #include "aggregator/http/time_text.h"
+#include "aggregator/http/vm_pods.h"
 #include "lib/memory.h"
 
 #include <stdlib.h>

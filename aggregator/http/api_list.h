@@ -5,7 +5,7 @@
 #pragma once
 
 #include "aggregator/live/live.h"
-#include "lib/httpd.h"
+#include "lib/http/httpd.h"
 
 struct identities;
 

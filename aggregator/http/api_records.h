@@ -4,7 +4,7 @@
 
 #include "lib/buffer.h"
 #include "lib/error.h"
-#include "lib/httpd.h"
+#include "lib/http/httpd.h"
 #include "lib/json.h"
 
 /* The body belongs to the reader's thread while the query runs. */

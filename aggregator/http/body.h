@@ -1,9 +1,9 @@
 /* Bodies of HTTP responses. Pure: values to text. */
 #pragma once
 
+#include "aggregator/live/live.h"
 #include "aggregator/query/history.h"
 #include "aggregator/query/sources.h"
-#include "aggregator/live/live.h"
 #include "lib/buffer.h"
 #include "lib/decimal.h"
 #include "lib/json.h"

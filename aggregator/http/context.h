@@ -6,7 +6,7 @@
 #include "aggregator/remote_read/remote_read.h"
 #include "aggregator/remote_write/remote_write.h"
 #include "aggregator/store/store.h"
-#include "lib/httpd.h"
+#include "lib/http/httpd.h"
 
 struct api_outlook;
 struct profile_cache;

@@ -3,7 +3,7 @@
 
 #include "aggregator/remote_write/remote_write.h"
 #include "aggregator/store/store.h"
-#include "lib/httpd_routes.h"
+#include "lib/http/httpd_routes.h"
 
 #include <stdbool.h>
 

@@ -9,7 +9,7 @@
 
 #include "aggregator/http/metrics_self.h"
 #include "aggregator/live/live.h"
-#include "lib/httpd.h"
+#include "lib/http/httpd.h"
 
 struct metrics_options {
 	const struct live *live;	     /* both outlive the stream */

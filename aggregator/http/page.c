@@ -1,6 +1,6 @@
 #include "aggregator/http/page.h"
 
-#include "lib/httpd_static.h"
+#include "lib/http/httpd_static.h"
 
 /* build/gen/page_files.c has them. */
 extern const struct httpd_static_file page_files[];

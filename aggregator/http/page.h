@@ -2,7 +2,7 @@
  * package libjs-dygraphs. They hold no data and are served to anybody. */
 #pragma once
 
-#include "lib/httpd.h"
+#include "lib/http/httpd.h"
 
 /* An httpd_serve: the page itself, index.html. */
 void page_serve(void *owner, struct httpd_request *request);

@@ -2,7 +2,7 @@
 
 #include "aggregator/http/time_text.h"
 #include "lib/buffer.h"
-#include "lib/httpd_headers.h"
+#include "lib/http/httpd_headers.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "aggregator/query/sources.h"
-#include "lib/httpd.h"
+#include "lib/http/httpd.h"
 #include "lib/json.h"
 
 /* Writes "sources":[{"source":"remote","from","to","error"},{"source":"local",

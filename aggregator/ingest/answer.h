@@ -2,7 +2,7 @@
 #pragma once
 
 #include "lib/buffer.h"
-#include "lib/mq.h"
+#include "lib/mq/mq.h"
 #include "proto/wire.h"
 
 void answer_bytes(struct mq_request *request, const struct buffer *bytes);

@@ -11,10 +11,10 @@
  * newer. */
 #pragma once
 
-#include "auth/access_review.h"
 #include "aggregator/live/live.h"
 #include "aggregator/store/store.h"
-#include "lib/mq.h"
+#include "auth/access_review.h"
+#include "lib/mq/mq.h"
 
 #include <uv.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "aggregator/store/store.h"
-#include "lib/mq.h"
+#include "lib/mq/mq.h"
 #include "proto/move.h"
 
 /* Answers now or after a query of the store: with a list, or a refusal and when

@@ -5,7 +5,7 @@
 #include "aggregator/live/pod_claims.h"
 #include "lib/log.h"
 #include "lib/memory.h"
-#include "lib/mq.h"
+#include "lib/mq/mq.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "aggregator/ingest/question_book.h"
-#include "lib/mq.h"
+#include "lib/mq/mq.h"
 #include "proto/wire.h"
 
 #include <uv.h>

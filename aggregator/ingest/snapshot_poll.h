@@ -3,7 +3,7 @@
 #pragma once
 
 #include "aggregator/live/live.h"
-#include "lib/mq.h"
+#include "lib/mq/mq.h"
 #include "proto/wire.h"
 
 #include <uv.h>

@@ -1,7 +1,7 @@
 #include "aggregator/ingest/wire_auth.h"
 
-#include "aggregator/ingest/node_owner.h"
 #include "aggregator/ingest/answer.h"
+#include "aggregator/ingest/node_owner.h"
 #include "aggregator/ingest/wire_sessions.h"
 #include "lib/clock.h"
 #include "lib/hash.h"

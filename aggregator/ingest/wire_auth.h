@@ -10,7 +10,7 @@
 #pragma once
 
 #include "auth/access_review.h"
-#include "lib/mq.h"
+#include "lib/mq/mq.h"
 #include "proto/wire.h"
 
 #define WIRE_AUTH_US UINT64_C(600000000)

@@ -4,8 +4,8 @@
 #include "aggregator/live/identity.h"
 #include "aggregator/live/pod_refs.h"
 #include "aggregator/series/node_windows.h"
-#include "aggregator/series/rates.h"
 #include "aggregator/series/pod_series.h"
+#include "aggregator/series/rates.h"
 #include "lib/map.h"
 #include "lib/memory.h"
 

@@ -1,4 +1,4 @@
-/* A cluster's history as the file that `plimsoll-scheduler simulate --recorded`
+/* A cluster's history as the file that `plimsoll-simulate --recorded`
  * reads; docs/simulate.md describes it. Pure.
  *
  * The file holds recorded figures only. Reports do not have the sizes and

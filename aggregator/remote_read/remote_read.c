@@ -8,7 +8,7 @@
 #include "lib/log.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
-#include "lib/tls_watch.h"
+#include "lib/tls/tls_watch.h"
 
 #include <errno.h>
 #include <math.h>

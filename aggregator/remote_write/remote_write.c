@@ -9,7 +9,7 @@
 #include "lib/loop.h"
 #include "lib/memory.h"
 #include "lib/options.h"
-#include "lib/tls_watch.h"
+#include "lib/tls/tls_watch.h"
 
 #include <math.h>
 #include <stdio.h>

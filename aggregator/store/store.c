@@ -6,7 +6,7 @@
 #include "aggregator/store/writer.h"
 #include "lib/clock.h"
 #include "lib/memory.h"
-#include "lib/mq.h"
+#include "lib/mq/mq.h"
 #include "proto/wire.h"
 
 #include <errno.h>

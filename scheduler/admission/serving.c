@@ -2,8 +2,8 @@
 
 #include "kube/json_value.h"
 #include "lib/base64.h"
-#include "lib/certificate_trust.h"
 #include "lib/memory.h"
+#include "lib/tls/certificate_trust.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "scheduler/admission/webhook.h"
 
-#include "lib/httpd_listener.h"
-#include "lib/httpd_routes.h"
+#include "lib/http/httpd_listener.h"
+#include "lib/http/httpd_routes.h"
 #include "lib/memory.h"
 
 #include <stdlib.h>

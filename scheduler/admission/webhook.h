@@ -7,8 +7,8 @@
 #pragma once
 
 #include "lib/error.h"
-#include "lib/httpd_responses.h"
-#include "lib/tls.h"
+#include "lib/http/httpd_responses.h"
+#include "lib/tls/tls.h"
 #include "scheduler/admission/review.h"
 
 #include <stdint.h>

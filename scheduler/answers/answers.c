@@ -15,7 +15,7 @@
 #include "scheduler/kubevirt/kubevirt.h"
 #include "scheduler/loads/profile_client.h"
 #include "scheduler/loads/question_client.h"
-#include "scheduler/make_room/planner.h"
+#include "scheduler/planner/planner.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include "scheduler/answers/outlook.h"
 #include "scheduler/answers/subject.h"
 #include "scheduler/kubevirt/kubevirt.h"
-#include "scheduler/make_room/planner.h"
+#include "scheduler/planner/planner.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,10 +2,10 @@
 
 #include "kube/json_value.h"
 #include "lib/base64.h"
-#include "lib/certificate_issue.h"
 #include "lib/clock.h"
 #include "lib/json.h"
 #include "lib/memory.h"
+#include "lib/tls/certificate_issue.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 
 #include "lib/buffer.h"
 #include "lib/error.h"
-#include "lib/tls.h"
+#include "lib/tls/tls.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "lib/buffer.h"
-#include "lib/certificate_issue.h"
 #include "lib/error.h"
+#include "lib/tls/certificate_issue.h"
 #include "scheduler/certificates/authorities.h"
 #include "scheduler/certificates/config.h"
 

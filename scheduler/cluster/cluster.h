@@ -9,12 +9,12 @@
 #include "kube/json_value.h"
 #include "lib/error.h"
 #include "lib/map.h"
-#include "scheduler/objects/labels.h"
-#include "scheduler/objects/interner.h"
 #include "scheduler/cluster/node.h"
-#include "scheduler/objects/pod.h"
 #include "scheduler/cluster/storage.h"
 #include "scheduler/cluster/vm_failures.h"
+#include "scheduler/objects/interner.h"
+#include "scheduler/objects/labels.h"
+#include "scheduler/objects/pod.h"
 
 #include <stdbool.h>
 #include <stddef.h>

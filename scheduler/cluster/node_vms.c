@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/memory.h"
 #include "kube/time.h"
+#include "lib/memory.h"
 
 void node_vms_fini(struct node_vms *vms)
 {

@@ -8,11 +8,11 @@
 
 #include "kube/json_value.h"
 #include "lib/error.h"
+#include "scheduler/cluster/storage_read.h"
+#include "scheduler/objects/interner.h"
 #include "scheduler/objects/label_selector.h"
 #include "scheduler/objects/labels.h"
-#include "scheduler/objects/interner.h"
 #include "scheduler/objects/node_selector.h"
-#include "scheduler/cluster/storage_read.h"
 
 #include <stdbool.h>
 #include <stddef.h>

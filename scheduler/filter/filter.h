@@ -10,8 +10,8 @@
 #pragma once
 
 #include "scheduler/cluster/node.h"
-#include "scheduler/objects/pod.h"
 #include "scheduler/filter/prefilter.h"
+#include "scheduler/objects/pod.h"
 
 #include <stdbool.h>
 #include <stddef.h>

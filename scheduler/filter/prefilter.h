@@ -3,11 +3,11 @@
  * existing pods have anti-affinity. */
 #pragma once
 
-#include "scheduler/filter/affinity.h"
 #include "scheduler/cluster/cluster.h"
-#include "scheduler/objects/pod.h"
+#include "scheduler/filter/affinity.h"
 #include "scheduler/filter/spread.h"
 #include "scheduler/filter/volumes.h"
+#include "scheduler/objects/pod.h"
 
 #include <stdbool.h>
 

@@ -7,8 +7,8 @@
 
 #include "scheduler/cluster/cluster.h"
 #include "scheduler/cluster/node.h"
-#include "scheduler/objects/topology_counts.h"
 #include "scheduler/objects/pod.h"
+#include "scheduler/objects/topology_counts.h"
 
 #include <stddef.h>
 #include <stdint.h>

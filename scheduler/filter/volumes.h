@@ -8,9 +8,9 @@
 
 #include "scheduler/cluster/cluster.h"
 #include "scheduler/cluster/node.h"
-#include "scheduler/objects/topology_counts.h"
-#include "scheduler/objects/pod.h"
 #include "scheduler/filter/volume_plan.h"
+#include "scheduler/objects/pod.h"
+#include "scheduler/objects/topology_counts.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "lib/memory.h"
 #include "kube/quantity.h"
+#include "lib/memory.h"
 
 /* The container that runs the VM; the first one if none is called that. */
 static const struct json_value *compute_container(const struct json_value *spec)

@@ -4,7 +4,7 @@
 #include "lib/log.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
-#include "lib/mq.h"
+#include "lib/mq/mq.h"
 #include "proto/wire_session.h"
 
 #include <stdio.h>

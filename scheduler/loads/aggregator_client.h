@@ -4,10 +4,10 @@
 #pragma once
 
 #include "lib/buffer.h"
-#include "lib/credentials.h"
 #include "lib/error.h"
 #include "lib/options.h"
-#include "lib/tls_watch.h"
+#include "lib/tls/credentials.h"
+#include "lib/tls/tls_watch.h"
 #include "proto/wire.h"
 
 #include <stdbool.h>

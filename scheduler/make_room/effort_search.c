@@ -1,8 +1,8 @@
 #include "scheduler/make_room/effort_search.h"
 
 #include "lib/memory.h"
-#include "scheduler/make_room/planner.h"
 #include "scheduler/mover/move_words.h"
+#include "scheduler/planner/planner.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -10,8 +10,8 @@
 #include "lib/memory.h"
 #include "scheduler/cache/cache.h"
 #include "scheduler/kubevirt/kubevirt.h"
-#include "scheduler/make_room/planner.h"
 #include "scheduler/make_room/room_fits.h"
+#include "scheduler/planner/planner.h"
 
 /* Four kinds of three shapes, each with a sentence of PLAN_SENTENCE_MAX bytes,
  * which JSON may make six times as long. */

@@ -11,8 +11,8 @@
 #include "scheduler/cache/cache.h"
 #include "scheduler/kubevirt/kubevirt.h"
 #include "scheduler/mover/duels.h"
-#include "scheduler/mover/node_watches.h"
 #include "scheduler/mover/held_back.h"
+#include "scheduler/mover/node_watches.h"
 #include "scheduler/rebalance/fleet.h"
 #include "scheduler/rebalance/move_book.h"
 

@@ -5,8 +5,8 @@
 #pragma once
 
 #include "kube/json_value.h"
-#include "scheduler/objects/labels.h"
 #include "scheduler/objects/interner.h"
+#include "scheduler/objects/labels.h"
 #include "scheduler/objects/requirement.h"
 
 #include <stdbool.h>

@@ -7,8 +7,8 @@
 
 #include "kube/json_value.h"
 #include "lib/error.h"
-#include "scheduler/objects/labels.h"
 #include "scheduler/objects/interner.h"
+#include "scheduler/objects/labels.h"
 #include "scheduler/objects/requirement.h"
 
 #include <stdbool.h>

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/memory.h"
 #include "kube/quantity.h"
+#include "lib/memory.h"
 
 static const int64_t amount_max = INT64_C(1) << 50;
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kube/time.h"
 #include "lib/memory.h"
 #include "scheduler/forecast/forecast.h"
 #include "scheduler/forecast/model.h"
-#include "kube/time.h"
 #include "scheduler/objects/launcher.h"
 #include "scheduler/objects/unsupported.h"
 #include "scheduler/objects/value_list.h"

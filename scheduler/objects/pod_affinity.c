@@ -4,8 +4,8 @@
 
 #include "lib/memory.h"
 #include "scheduler/objects/id_list.h"
-#include "scheduler/objects/value_list.h"
 #include "scheduler/objects/node_selector.h"
+#include "scheduler/objects/value_list.h"
 
 static const char required_key[] =
 	"requiredDuringSchedulingIgnoredDuringExecution";

@@ -7,9 +7,9 @@
 
 #include "kube/json_value.h"
 #include "lib/error.h"
+#include "scheduler/objects/interner.h"
 #include "scheduler/objects/label_selector.h"
 #include "scheduler/objects/labels.h"
-#include "scheduler/objects/interner.h"
 
 #include <stdbool.h>
 #include <stddef.h>

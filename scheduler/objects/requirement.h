@@ -3,8 +3,8 @@
 #pragma once
 
 #include "kube/json_value.h"
-#include "scheduler/objects/labels.h"
 #include "scheduler/objects/interner.h"
+#include "scheduler/objects/labels.h"
 
 #include <stdbool.h>
 #include <stddef.h>

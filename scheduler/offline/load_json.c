@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kube/json_fields.h"
 #include "lib/memory.h"
-#include "scheduler/offline/json_fields.h"
 
 /* NAN: missing, null or negative. */
 static int read_figure(double *out, const struct json_value *v,

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "kube/json_fields.h"
 #include "lib/json.h"
 #include "lib/memory.h"
 #include "scheduler/filter/filter.h"
-#include "scheduler/offline/json_fields.h"
 #include "scheduler/offline/recorded_state.h"
 
 /* A plan names each VM once or twice. */

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "kube/json_fields.h"
 #include "lib/memory.h"
-#include "scheduler/offline/json_fields.h"
 
 /* Ten years, and more cores than any machine has. */
 static const struct json_range seconds_range = { 0, 315360000 };

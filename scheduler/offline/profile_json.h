@@ -4,8 +4,8 @@
 #include "kube/json_value.h"
 #include "lib/error.h"
 #include "lib/map.h"
-#include "scheduler/objects/pod.h"
 #include "scheduler/forecast/usage.h"
+#include "scheduler/objects/pod.h"
 
 enum { PROFILE_JSON_MAX = 500000 };
 

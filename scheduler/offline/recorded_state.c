@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kube/json_fields.h"
 #include "kube/time.h"
 #include "lib/memory.h"
-#include "scheduler/offline/json_fields.h"
 
 void recorded_state_init(struct recorded_state *state,
 	const struct recorded_state_options *options)

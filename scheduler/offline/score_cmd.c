@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kube/json_fields.h"
 #include "kube/json_value.h"
 #include "lib/json.h"
-#include "scheduler/offline/json_fields.h"
 #include "scheduler/offline/recorded_state.h"
 #include "scheduler/score/decide.h"
 

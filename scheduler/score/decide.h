@@ -7,8 +7,8 @@
 
 #include "lib/buffer.h"
 #include "scheduler/cluster/cluster.h"
-#include "scheduler/filter/filter.h"
 #include "scheduler/cluster/node.h"
+#include "scheduler/filter/filter.h"
 #include "scheduler/objects/pod.h"
 #include "scheduler/score/score.h"
 

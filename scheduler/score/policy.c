@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kube/quantity.h"
 #include "lib/buffer.h"
 #include "lib/memory.h"
 #include "scheduler/score/policy_kube.h"
 #include "scheduler/score/policy_trimaran.h"
-#include "kube/quantity.h"
 
 static const struct policy_args defaults = {
 	.target_utilization = 40,

@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "scheduler/score/beta.h"
 #include "scheduler/cluster/node.h"
 #include "scheduler/objects/pod.h"
+#include "scheduler/score/beta.h"
 #include "scheduler/score/score.h"
 
 /* Figures of one resource as upstream's load-watcher serves them: shares of the

@@ -6,10 +6,10 @@
  * weights. */
 #pragma once
 
-#include "scheduler/filter/affinity.h"
 #include "scheduler/cluster/node.h"
-#include "scheduler/objects/pod.h"
+#include "scheduler/filter/affinity.h"
 #include "scheduler/filter/spread.h"
+#include "scheduler/objects/pod.h"
 
 #include <stdbool.h>
 #include <stdint.h>

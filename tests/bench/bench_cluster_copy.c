@@ -1,11 +1,11 @@
 /* The copy of a cluster of 1,000 nodes and 30,000 VMs, each with a claim and a
  * volume, on which a thread plans: its time, its longest step, its memory; and
  * the planner's slices with it. KubeVirt's watches are arrays. No I/O. */
-#include "scheduler/make_room/planner.h"
+#include "scheduler/planner/planner.h"
 
 #include "lib/clock.h"
-#include "scheduler/make_room/plan_world.h"
 #include "scheduler/mover/duels.h"
+#include "scheduler/planner/plan_world.h"
 #include "scheduler/rebalance/move_book.h"
 #include "tests/unit/scheduler/given.h"
 #define FAKE_OWN_VMIS

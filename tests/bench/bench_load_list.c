@@ -8,7 +8,7 @@
 #include "aggregator/live/live.h"
 #include "kube/json_value.h"
 #include "lib/clock.h"
-#include "lib/httpd_gzip.h"
+#include "lib/http/httpd_gzip.h"
 #include "lib/memory.h"
 #include "tests/bench/cpu.h"
 #include "tests/unit/aggregator/sample.h"

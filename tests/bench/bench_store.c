@@ -12,10 +12,10 @@
  * disk's fsync. */
 #include "aggregator/codec/chunk.h"
 #include "aggregator/store/compact.h"
+#include "aggregator/store/head.h"
 #include "aggregator/store/partition.h"
 #include "aggregator/store/rollups.h"
 #include "aggregator/store/schema.h"
-#include "aggregator/store/head.h"
 #include "lib/clock.h"
 #include "lib/crc.h"
 #include "lib/memory.h"

@@ -9,7 +9,7 @@
 #include "lib/clock.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
-#include "lib/mq.h"
+#include "lib/mq/mq.h"
 #include "tests/bench/cpu.h"
 
 #include <signal.h>

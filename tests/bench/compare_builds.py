@@ -63,6 +63,9 @@ class Build:
     def __init__(self, root, name):
         self.root, self.name = pathlib.Path(root).resolve(), name
         self.bin = self.root / "bin"
+        self.simulate = [self.bin / "plimsoll-simulate"]
+        if not self.simulate[0].exists():  # before 0.3
+            self.simulate = [self.bin / "plimsoll-scheduler", "simulate"]
 
     def run(self, *arguments, **options):
         done = subprocess.run(
@@ -237,8 +240,8 @@ def compare_scheduler(comparison, builds, folder):
             placements = folder.path / f"placements-{build.name}"
             svg = folder.path / f"svg-{build.name}"
             text = build.run(
-                build.bin / "plimsoll-scheduler", "simulate", "--scenario",
-                path, "--placements", placements, "--svg", svg, *flags, *more)
+                *build.simulate, "--scenario", path, "--placements",
+                placements, "--svg", svg, *flags, *more)
             outputs.append(plain(text) + placements.read_text() + svg.read_text())
         comparison.check(f"simulate {more}", *outputs)
 

@@ -12,12 +12,12 @@
  * /metrics/N shows the present metrics of node N. */
 #include "lib/buffer.h"
 #include "lib/clock.h"
-#include "lib/httpd.h"
+#include "lib/http/httpd.h"
 #include "lib/json.h"
 #include "lib/log.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
-#include "lib/mq.h"
+#include "lib/mq/mq.h"
 #include "proto/wire.h"
 #include "tests/bench/fleet.h"
 

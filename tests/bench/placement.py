@@ -15,7 +15,7 @@ import sys
 from day import KINDS, make_scenario
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = ROOT / "bin" / "plimsoll-scheduler"
+PROGRAM = ROOT / "bin" / "plimsoll-simulate"
 POLICIES = ("real-load", "kube-scheduler", "kube-scheduler-1.21",
             "target-load-packing", "load-variation-risk",
             "low-risk-overcommit")
@@ -24,7 +24,7 @@ BASE = "kube-scheduler"
 
 def play(problem):
     day, kind, seed, load, policies = problem
-    command = [PROGRAM, "simulate", "--scenario", "-", "--json"]
+    command = [PROGRAM, "--scenario", "-", "--json"]
     for policy in policies:
         command += ["--policy", policy]
     done = subprocess.run(command, input=make_scenario(day, kind, seed, load),

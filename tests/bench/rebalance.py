@@ -22,7 +22,7 @@ import sys
 from day import KINDS, make_scenario
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = ROOT / "bin" / "plimsoll-scheduler"
+PROGRAM = ROOT / "bin" / "plimsoll-simulate"
 BASE, STILL = "kube-scheduler", "no moves"
 STEPS_PER_DAY = 288
 COLUMNS = ("unserved_core_steps", "demand_core_steps", "migrations",
@@ -31,14 +31,14 @@ COLUMNS = ("unserved_core_steps", "demand_core_steps", "migrations",
 
 def move_policies():
     """The names that the program lists when it does not know one."""
-    done = subprocess.run([PROGRAM, "simulate", "--scenario", "-",
+    done = subprocess.run([PROGRAM, "--scenario", "-",
                            "--rebalance", "--rebalance-policy", "?"],
                           capture_output=True, text=True, check=False)
     return done.stderr.rpartition("there are ")[2].strip().split(", ")
 
 
 def simulate(scenario, *flags):
-    done = subprocess.run([PROGRAM, "simulate", "--scenario", "-", "--json",
+    done = subprocess.run([PROGRAM, "--scenario", "-", "--json",
                            *flags], input=scenario, capture_output=True,
                           text=True, check=True)
     return json.loads(done.stdout)

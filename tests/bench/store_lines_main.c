@@ -7,8 +7,8 @@
  * No other process may use the database. The last line of standard error holds
  * the numbers of reports and values. */
 #include "aggregator/series/metric_names.h"
-#include "aggregator/store/partition.h"
 #include "aggregator/store/hour_scan.h"
+#include "aggregator/store/partition.h"
 #include "lib/buffer.h"
 #include "lib/memory.h"
 

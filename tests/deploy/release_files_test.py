@@ -111,23 +111,30 @@ class Files(unittest.TestCase):
             self.assertEqual({r["relatedSpdxElement"]
                               for r in sbom["relationships"]}, set(ids))
 
+    def test_simulate_has_an_archive_and_an_sbom(self):
+        self.check_archive("plimsoll-simulate", "--version")
+
     def test_the_plugin_has_an_archive_an_sbom_and_a_manifest_for_krew(self):
-        path = RELEASE / (f"kubectl-plimsoll-{VERSION}-linux-{ARCHITECTURE}"
-                          ".tar.gz")
+        path = self.check_archive("kubectl-plimsoll", "version")
+        self.assertIn("sha256: \"" + hashlib.sha256(
+            path.read_bytes()).hexdigest(), (
+                RELEASE / "krew.yaml").read_text())
+
+    def check_archive(self, program, version):
+        """The archive's path. version: the argument that prints it."""
+        path = RELEASE / f"{program}-{VERSION}-linux-{ARCHITECTURE}.tar.gz"
         with tarfile.open(path) as tar, tempfile.TemporaryDirectory() as store:
             licences = {name.partition("/")[2] for name in tar.getnames()
                         if name.startswith("licenses/")}
             tar.extractall(store, filter="fully_trusted")
             said = subprocess.run(
-                [f"{store}/kubectl-plimsoll", "version"], check=True,
+                [f"{store}/{program}", version], check=True,
                 capture_output=True, text=True).stdout
-        self.assertTrue(said.startswith(f"kubectl-plimsoll {VERSION}\n"))
-        sbom = json.loads((RELEASE / f"kubectl-plimsoll-{ARCHITECTURE}"
+        self.assertTrue(said.startswith(f"{program} {VERSION}\n"))
+        sbom = json.loads((RELEASE / f"{program}-{ARCHITECTURE}"
                            ".spdx.json").read_text())
         self.assertEqual({p["name"] for p in sbom["packages"][1:]}, licences)
-        self.assertIn("sha256: \"" + hashlib.sha256(
-            path.read_bytes()).hexdigest(), (
-                RELEASE / "krew.yaml").read_text())
+        return path
 
     def test_a_licence_is_named_only_in_words_of_spdx(self):
         for said, spdx in (("BSD-2-clause", "BSD-2-Clause"),

@@ -53,7 +53,7 @@ def scenario(percents):
 
 
 def run(*arguments, given):
-    done = subprocess.run([PROGRAM, *arguments], input=json.dumps(given),
+    done = subprocess.run(arguments, input=json.dumps(given),
                           capture_output=True, text=True, timeout=PATIENCE_S,
                           check=False)
     if done.returncode != 0:
@@ -64,8 +64,8 @@ def run(*arguments, given):
 def simulate(folder, policy, given):
     """VM -> the node where simulate places it."""
     path = folder / "placements"
-    run("simulate", "--scenario", "-", "--policy", policy, "--placements",
-        path, given=given)
+    run(BIN / "plimsoll-simulate", "--scenario", "-", "--policy", policy,
+        "--placements", path, given=given)
     return {p["vm"]: p["node"]
             for p in map(json.loads, path.read_text().splitlines())}
 
@@ -177,7 +177,7 @@ class Case:
         return node, record
 
     def by_score(self, now):
-        return json.loads(run("score", "--in", "-",
+        return json.loads(run(PROGRAM, "score", "--in", "-",
                               given={**self.state, "now": now}))
 
 

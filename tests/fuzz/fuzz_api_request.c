@@ -9,7 +9,7 @@
 #include "aggregator/apiserver/selector.h"
 #include "aggregator/apiserver/tenant_text.h"
 
-#include "lib/accept_header.h"
+#include "lib/http/accept_header.h"
 #include "lib/memory.h"
 
 #include <assert.h>

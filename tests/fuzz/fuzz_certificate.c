@@ -1,8 +1,8 @@
 /* PEM texts: certificates, and keys or authorities beside them. */
-#include "lib/certificate.h"
+#include "lib/tls/certificate.h"
 
-#include "lib/certificate_trust.h"
 #include "lib/memory.h"
+#include "lib/tls/certificate_trust.h"
 
 #include <assert.h>
 #include <stdint.h>

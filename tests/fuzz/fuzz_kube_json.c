@@ -1,9 +1,9 @@
 /* Text from the API server: values, lists, watch events and lines. Each input
  * is parsed as all of them. */
-#include "kube/line_reader.h"
-#include "kube/list_reader.h"
 #include "kube/json_scan.h"
 #include "kube/json_value.h"
+#include "kube/line_reader.h"
+#include "kube/list_reader.h"
 #include "kube/watch_event.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* Scenario files: an accepted one is simulated and gives finite results. */
-#include "scheduler/offline/simulate.h"
+#include "simulate/simulate.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* An export and its objects, the first line and the rest of the input: an
  * accepted pair is a valid scenario. */
-#include "scheduler/offline/scenario_import.h"
+#include "simulate/scenario_import.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
  * blocks on a thread. */
 #pragma once
 
-#include "lib/httpd.h"
+#include "lib/http/httpd.h"
 #include "lib/memory.h"
 #include "tests/support/cm.h"
 

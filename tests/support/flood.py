@@ -18,7 +18,7 @@ from harness import (IS_SANITIZED, PATIENCE_S, Driver, Machine, agent,
 
 NODES = 5
 HELD_ROUNDS = 8   # of the watch, while all connections are open
-CHECKED = 16      # MQ_UNFINISHED_NEW of lib/mq_unfinished.h
+CHECKED = 16      # MQ_UNFINISHED_NEW of lib/mq/mq_unfinished.h
 INTERVAL_S, ROUND_S = 0.25, 0.2
 GREETING = b"\0SP\0\0\x30\0\0"  # of nng's REQ protocol
 # The sanitizers keep freed memory, 256 MiB by default, and need memory of their

@@ -13,7 +13,7 @@ const union MHD_ConnectionInfo *__wrap_MHD_get_connection_info(
 	struct MHD_Connection *connection, enum MHD_ConnectionInfoType type,
 	...);
 
-/* lib/httpd.c asks for the address when a connection begins. */
+/* lib/http/httpd.c asks for the address when a connection begins. */
 const union MHD_ConnectionInfo *__wrap_MHD_get_connection_info(
 	struct MHD_Connection *connection, enum MHD_ConnectionInfoType type,
 	...)

@@ -10,112 +10,72 @@ import sys
 import lint_clock
 from lint_waits import check_waits
 
-# Which rooms a room may include beside itself: the arrows of
-# docs/architecture.md. A room inside a room is named with its parent.
+# Which rooms a room includes: the arrows of docs/architecture.md. It may also
+# include what these include, so a row names no such room. A room inside a room is
+# named with its parent.
 EDGES = {
     "lib": "",
+    "lib/tls": "lib",
+    "lib/mq": "lib/tls",
     "proto": "lib",
+    "agent": "lib/mq proto",
+    "aggregator/series": "proto",
+    "aggregator/codec": "aggregator/series",
+    "aggregator/store": "aggregator/codec lib/mq",
     "kube": "lib",
-    "auth": "kube lib",
-    "kubectl": "kube lib",
-    "agent": "proto lib",
-    "aggregator/series": "proto lib",
-    "aggregator/codec": "aggregator/series proto lib",
-    "aggregator/store": "aggregator/codec aggregator/series proto lib",
-    "aggregator/live":
-        "aggregator/store aggregator/series kube proto lib",
-    "aggregator/query": "aggregator/store aggregator/codec aggregator/series"
-                        " proto lib",
-    "aggregator/remote_write":
-        "aggregator/store aggregator/series kube proto lib",
-    "aggregator/remote_read":
-        "aggregator/query aggregator/store aggregator/series kube proto lib",
-    "aggregator/ingest": "aggregator/query aggregator/live aggregator/store"
-                         " auth proto lib",
-    "aggregator/http": "aggregator/ingest aggregator/remote_read"
-                       " aggregator/remote_write"
-                       " aggregator/query aggregator/live aggregator/store"
-                       " auth aggregator/series proto lib",
-    "aggregator/apiserver": "aggregator/http aggregator/ingest"
-                            " aggregator/remote_read"
-                            " aggregator/remote_write aggregator/query"
-                            " aggregator/live aggregator/store auth kube"
-                            " proto lib",
-    "aggregator": "aggregator/apiserver aggregator/http aggregator/ingest"
-                  " aggregator/remote_read aggregator/remote_write"
-                  " aggregator/query aggregator/live aggregator/store"
-                  " auth kube proto lib",
-    "scheduler/forecast": "kube proto lib",
-    "scheduler/objects": "scheduler/forecast kube proto lib",
-    "scheduler/cluster":
-        "scheduler/objects scheduler/forecast kube proto lib",
-    "scheduler/filter": "scheduler/cluster scheduler/objects"
-                        " scheduler/forecast kube proto lib",
-    "scheduler/cache": "scheduler/cluster scheduler/objects"
-                       " scheduler/forecast kube proto lib",
-    "scheduler/kubevirt": "scheduler/cluster scheduler/objects"
-                          " scheduler/forecast kube proto lib",
-    "scheduler/admission": "scheduler/cluster scheduler/objects"
-                           " scheduler/forecast kube proto lib",
-    "scheduler/score": "scheduler/filter scheduler/cluster scheduler/objects"
-                       " scheduler/forecast kube proto lib",
-    "scheduler/loads": "scheduler/cache scheduler/cluster scheduler/objects"
-                       " scheduler/forecast kube proto lib",
-    "scheduler/bind": "scheduler/cache scheduler/filter scheduler/cluster"
-                      " scheduler/objects scheduler/forecast kube proto lib",
-    "scheduler/rebalance": "scheduler/filter scheduler/cluster"
-                           " scheduler/objects scheduler/forecast kube proto"
-                           " lib",
-    "scheduler/comparators": "scheduler/rebalance scheduler/filter"
-                             " scheduler/cluster scheduler/objects"
-                             " scheduler/forecast kube proto lib",
-    "scheduler/mover": "scheduler/rebalance scheduler/kubevirt scheduler/bind"
-                       " scheduler/loads scheduler/cache scheduler/filter"
-                       " scheduler/cluster scheduler/objects"
-                       " scheduler/forecast kube proto lib",
-    "scheduler/plan": "scheduler/filter scheduler/cluster scheduler/objects"
-                      " scheduler/forecast kube proto lib",
-    "scheduler/make_room": "scheduler/mover scheduler/plan"
-                           " scheduler/rebalance scheduler/kubevirt"
-                           " scheduler/bind scheduler/loads scheduler/score"
-                           " scheduler/cache scheduler/filter"
-                           " scheduler/cluster scheduler/objects"
-                           " scheduler/forecast kube proto lib",
-    "scheduler/answers": "scheduler/make_room scheduler/mover scheduler/plan"
-                         " scheduler/rebalance scheduler/kubevirt"
-                         " scheduler/bind scheduler/loads scheduler/score"
-                         " scheduler/cache scheduler/filter"
-                         " scheduler/cluster scheduler/objects"
-                         " scheduler/forecast kube proto lib",
-    "scheduler/offline": "scheduler/comparators scheduler/mover scheduler/plan"
-                         " scheduler/rebalance scheduler/kubevirt"
-                         " scheduler/score scheduler/filter scheduler/cluster"
-                         " scheduler/objects scheduler/forecast kube proto"
-                         " lib",
-    "scheduler/certificates": "kube proto lib",
-    "scheduler": "scheduler/certificates scheduler/offline"
-                 " scheduler/answers"
-                 " scheduler/make_room scheduler/mover"
-                 " scheduler/plan scheduler/rebalance scheduler/kubevirt scheduler/bind scheduler/loads"
-                 " scheduler/admission"
-                 " scheduler/score scheduler/cache scheduler/filter"
-                 " scheduler/cluster scheduler/objects scheduler/forecast"
-                 " auth kube proto lib",
+    "aggregator/live": "aggregator/store kube",
+    "aggregator/query": "aggregator/store",
+    "lib/http": "lib/tls",
+    "auth": "kube lib/http",
+    "aggregator/ingest": "aggregator/live aggregator/query auth",
+    "aggregator/remote_read": "aggregator/query kube",
+    "aggregator/remote_write": "aggregator/store kube",
+    "aggregator/http":
+        "aggregator/ingest aggregator/remote_read"
+        " aggregator/remote_write",
+    "aggregator/apiserver": "aggregator/http",
+    "aggregator": "aggregator/apiserver",
+    "kubectl": "kube",
+    "scheduler/forecast": "kube",
+    "scheduler/objects": "scheduler/forecast",
+    "scheduler/cluster": "proto scheduler/objects",
+    "scheduler/admission": "lib/http scheduler/cluster",
+    "scheduler/cache": "scheduler/cluster",
+    "scheduler/filter": "scheduler/cluster",
+    "scheduler/bind": "scheduler/cache scheduler/filter",
+    "scheduler/kubevirt": "scheduler/cluster",
+    "scheduler/loads": "lib/mq scheduler/cache",
+    "scheduler/rebalance": "scheduler/cluster",
+    "scheduler/mover":
+        "scheduler/bind scheduler/kubevirt scheduler/loads"
+        " scheduler/rebalance",
+    "scheduler/plan": "scheduler/filter",
+    "scheduler/planner": "scheduler/mover scheduler/plan",
+    "scheduler/score": "scheduler/filter",
+    "scheduler/make_room": "scheduler/planner scheduler/score",
+    "scheduler/answers": "scheduler/make_room",
+    "scheduler/certificates": "kube lib/tls",
+    "scheduler/offline": "scheduler/mover scheduler/plan scheduler/score",
+    "scheduler":
+        "auth scheduler/admission scheduler/answers"
+        " scheduler/certificates scheduler/offline",
+    "simulate/comparators": "scheduler/rebalance",
+    "simulate": "scheduler/score simulate/comparators",
 }
 TOP = ("lib", "proto", "kube", "auth", "kubectl", "agent", "aggregator",
-       "scheduler")
+       "scheduler", "simulate")
 
 # One home per dependency: the files that may include it.
 HOMES = {
-    r"<nng/": r"lib/mq\w*\.[ch]",
-    r"<mbedtls/": r"lib/certificate\w*\.[ch]",
-    r"<(microhttpd\.h|gnutls/)": r"lib/httpd\w*\.c",
+    r"<nng/": r"lib/mq/mq\w*\.[ch]",
+    r"<mbedtls/": r"lib/tls/certificate\w*\.[ch]",
+    r"<(microhttpd\.h|gnutls/)": r"lib/http/httpd\w*\.c",
     r"<sqlite3\.h>": r"aggregator/store/\w+\.[ch]",
     r"<curl/": r"kube/http\w*\.[ch]",
     r"<(cjson/)?cJSON\.h>": r"kube/json_value\.c",
     r"<snappy-c\.h>": r"aggregator/remote_write/request_body\.c",
     r"<yaml\.h>": r"kube/yaml\.c",
-    r"<zlib\.h>": r"lib/httpd_gzip\.c",
+    r"<zlib\.h>": r"lib/http/httpd_gzip\.c",
     r"<[\w/]*\.pb-c\.h>": r"proto/\w+\.[ch]",
     r"<protobuf-c/": r"proto/\w+\.[ch]",
     r"<linux/kvm\.h>": r"agent/kvm\w*\.c",
@@ -149,6 +109,14 @@ def room_of(path):
     return path.rpartition("/")[0]
 
 
+def rooms_below(room):
+    """All rooms that a room may include."""
+    below = set()
+    for other in EDGES[room].split():
+        below |= {other} | rooms_below(other)
+    return below
+
+
 def includes(text):
     for number, line in enumerate(text.splitlines(), 1):
         match = INCLUDE.match(line)
@@ -161,13 +129,29 @@ def check_includes(path, text, say):
     for number, line, is_ours, target in includes(text):
         if is_ours and room in EDGES:
             other = room_of(target)
-            if other != room and other not in EDGES[room].split():
+            if other != room and other not in rooms_below(room):
                 say(path, number, f"room {room} may not include room"
                     f" {other or '(none)'}: {target}")
         for pattern, home in HOMES.items():
             if (re.search(pattern, line) and room in EDGES
                     and not re.fullmatch(home, path)):
                 say(path, number, f"{target} belongs in {home}")
+
+
+def check_edges(texts, say):
+    """An edge is used, and no two others say the same. texts: {path: text}"""
+    used = {(room_of(path), room_of(target)) for path, text in texts.items()
+            for _, _, is_ours, target in includes(text) if is_ours}
+    rooms = {room_of(path) for path in texts}
+    for room, row in EDGES.items():
+        for other in row.split():
+            others = set(row.split()) - {other}
+            if room in rooms and (room, other) not in used:
+                say("tests/support/lint.py", 1,
+                    f"room {room} does not include room {other}")
+            elif any(other in rooms_below(o) for o in others):
+                say("tests/support/lint.py", 1, f"room {room} may include"
+                    f" room {other} without the edge")
 
 
 DEFINITION = re.compile(r"^(?!static|extern|typedef)[a-z_][\w \t*]*?"
@@ -345,7 +329,7 @@ def main():
     def say(path, number, what):
         problems.append(f"{path}:{number}: {what}")
 
-    ours = {}
+    ours, texts = {}, {}
     for room in TOP + ("tests",):
         for file in sorted(pathlib.Path(room).rglob("*.[ch]")):
             path, text = str(file), file.read_text()
@@ -353,12 +337,13 @@ def main():
             check_includes(path, text, say)
             check_comments(path, text, say)
             if room != "tests":
-                ours[path] = code
+                ours[path], texts[path] = code, text
                 if room_of(path) not in EDGES:
                     say(path, 1, f"{room_of(path)} is not a room of EDGES")
                 check_own_header_first(path, text, say)
                 check_banned(path, code, say)
             check_shape(path, text, code, say)
+    check_edges(texts, say)
     check_circles(ours, say)
     lint_clock.check(strip, say)
     check_docs(say)

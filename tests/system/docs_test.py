@@ -15,11 +15,11 @@ from harness import BIN, PATIENCE_S, ROOT  # noqa: E402
 
 PROGRAMS = {
     "plimsoll-agent": [], "plimsoll-aggregator": [], "plimsoll-scheduler": [],
+    "plimsoll-simulate": [],
     "plimsoll-aggregator backup": ["backup"],
     "plimsoll-aggregator export": ["export"],
     "plimsoll-scheduler plan": ["plan"],
     "plimsoll-scheduler score": ["score"],
-    "plimsoll-scheduler simulate": ["simulate"],
     "plimsoll-scheduler certificates": ["certificates"],
 }
 

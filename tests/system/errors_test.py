@@ -316,8 +316,8 @@ class UsageErrors(unittest.TestCase):
     def test_a_wrong_value_or_flag_ends_with_2_and_one_sentence(self):
         for command, sentence in (
                 ("scheduler --policy foo", "unknown policy 'foo'"),
-                ("scheduler simulate --scenario x --policy foo",
-                 "unknown policy 'foo'"),
+                ("simulate --scenario x --policy foo", "unknown policy 'foo'"),
+                ("scheduler simulate --scenario x", "run plimsoll-simulate"),
                 ("scheduler --http 17475", "'17475' is not an IP address"),
                 ("scheduler --aggregator foo", "'foo' is not of the form"),
                 ("aggregator export --from yesterday",

@@ -77,7 +77,7 @@ class Export(unittest.TestCase):
         path = self.folder.path / "objects.json"
         path.write_text(json.dumps(given))
         return subprocess.run(
-            [BIN / "plimsoll-scheduler", "simulate", "--recorded", "-",
+            [BIN / "plimsoll-simulate", "--recorded", "-",
              "--objects", path, *arguments], input=json.dumps(self.record),
             capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
@@ -141,7 +141,7 @@ class Export(unittest.TestCase):
                 (["--recorded", "-", "--objects", "-"], "standard input")):
             with self.subTest(sentence):
                 done = subprocess.run(
-                    [BIN / "plimsoll-scheduler", "simulate", *arguments],
+                    [BIN / "plimsoll-simulate", *arguments],
                     capture_output=True, text=True, timeout=PATIENCE_S,
                     check=False)
                 self.assertEqual(done.returncode, 2)

@@ -18,8 +18,9 @@ from plugin_case import PLUGIN, PluginCase, listed, node_load  # noqa: E402
 
 sys.path.insert(0, str(ROOT / "deploy"))
 
+from archives import (archive_name, krew_manifest,  # noqa: E402
+                      write_archive)
 from commands import BuildError  # noqa: E402
-from plugin import archive_name, krew_manifest, write_archive  # noqa: E402
 
 MTIME = 1_700_000_000
 
@@ -31,8 +32,8 @@ class Archive(PluginCase):
         self.root = self.folder / "root"
         subprocess.run([ROOT / "deploy/closure.sh", PLUGIN, self.root],
                        check=True, capture_output=True)
-        self.path = self.folder / archive_name("1.2.3", "amd64")
-        write_archive(self.root, self.path, MTIME)
+        self.path = self.folder / archive_name("kubectl", "1.2.3", "amd64")
+        write_archive("kubectl-plimsoll", self.root, self.path, MTIME)
 
     def test_it_runs_as_a_plugin_on_path(self):
         store, path = self.folder / "store", self.folder / "bin"
@@ -64,7 +65,7 @@ class Archive(PluginCase):
 
     def test_two_archives_are_equal(self):
         again = self.folder / "again"
-        write_archive(self.root, again, MTIME)
+        write_archive("kubectl-plimsoll", self.root, again, MTIME)
         self.assertEqual(again.read_bytes(), self.path.read_bytes())
 
     def test_the_manifest_is_one_that_krew_accepts(self):

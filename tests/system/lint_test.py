@@ -56,6 +56,20 @@ class Lint(unittest.TestCase):
         self.header("aggregator/b.h")
         self.assert_found("room agent may not include room aggregator")
 
+    def test_a_room_may_include_what_the_rooms_below_it_include(self):
+        self.header("scheduler/filter/a.h", '#include "scheduler/cluster/b.h"',
+                    '#include "lib/c.h"')
+        self.header("scheduler/cluster/b.h")
+        self.header("lib/c.h")
+        _, text = self.lint()
+        self.assertNotIn("scheduler/filter", text)
+
+    def test_an_edge_that_no_include_needs_is_named(self):
+        self.header("scheduler/filter/a.h", '#include "lib/c.h"')
+        self.header("lib/c.h")
+        self.assert_found("room scheduler/filter does not include room "
+                          "scheduler/cluster")
+
     def test_a_room_that_nobody_drew_is_named(self):
         self.header("scheduler/attic/a.h")
         self.assert_found("scheduler/attic is not a room of EDGES")

@@ -13,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from harness import BIN, PATIENCE_S  # noqa: E402
 
-PROGRAM = BIN / "plimsoll-scheduler"
+SIMULATE, SCHEDULER = BIN / "plimsoll-simulate", BIN / "plimsoll-scheduler"
 POLICIES = ("real-load", "kube-scheduler", "kube-scheduler-1.21",
             "target-load-packing", "load-variation-risk",
             "low-risk-overcommit")
@@ -40,13 +40,13 @@ def scenario():
 
 
 def run(*arguments, given):
-    return subprocess.run([PROGRAM, *arguments], input=json.dumps(given),
+    return subprocess.run(arguments, input=json.dumps(given),
                           capture_output=True, text=True, timeout=PATIENCE_S)
 
 
 def simulate(folder, policy, given):
     path = pathlib.Path(folder) / "placements"
-    done = run("simulate", "--scenario", "-", "--policy", policy, "--json",
+    done = run(SIMULATE, "--scenario", "-", "--policy", policy, "--json",
                "--placements", path, given=given)
     assert done.returncode == 0, done.stderr
     return (json.loads(done.stdout),
@@ -196,7 +196,7 @@ class Simulate(unittest.TestCase):
     def rebalance(self, *flags, given=None):
         path = pathlib.Path(self.folder) / "moves"
         given = given or moving_scenario()
-        done = run("simulate", "--scenario", "-", "--policy", "real-load",
+        done = run(SIMULATE, "--scenario", "-", "--policy", "real-load",
                    "--json", "--rebalance", "--placements", path, *flags,
                    given=given)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -249,7 +249,7 @@ class Simulate(unittest.TestCase):
         (folder / "day.json").write_text(json.dumps(as_recorded(given)))
         (folder / "objects.json").write_text(json.dumps(as_objects(given)))
         path = folder / "recorded"
-        done = run("simulate", "--recorded", folder / "day.json", "--objects",
+        done = run(SIMULATE, "--recorded", folder / "day.json", "--objects",
                    folder / "objects.json", "--policy", "real-load", "--json",
                    "--rebalance", "--placements", path, given={})
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -260,7 +260,7 @@ class Simulate(unittest.TestCase):
 
     def test_moves_are_columns_of_the_table_and_marks_in_the_picture(self):
         picture = pathlib.Path(self.folder) / "day.svg"
-        flags = ["simulate", "--scenario", "-", "--policy", "real-load",
+        flags = [SIMULATE, "--scenario", "-", "--policy", "real-load",
                  "--rebalance"]
         table = run(*flags, "--svg", picture, given=moving_scenario())
         self.assertEqual(table.stdout.splitlines()[0].split()[-5:],
@@ -296,14 +296,14 @@ class Simulate(unittest.TestCase):
                 _, placements = simulate(self.folder, policy, given)
                 last = placements[-1]
                 self.assertEqual(last["step"], 1)
-                answer = run("score", "--in", "-",
+                answer = run(SCHEDULER, "score", "--in", "-",
                              given=as_score(policy, given, placements))
                 self.assertEqual(json.loads(answer.stdout)["chosen"],
                                  last["node"])
 
     def test_several_policies_are_printed_as_a_table_as_json_and_as_svg(self):
         picture = pathlib.Path(self.folder) / "day.svg"
-        flags = ["simulate", "--scenario", "-", "--policy", "real-load",
+        flags = [SIMULATE, "--scenario", "-", "--policy", "real-load",
                  "--policy", "kube-scheduler"]
         table = run(*flags, "--svg", picture, given=scenario())
         self.assertEqual([line.split()[0]
@@ -330,11 +330,11 @@ class Simulate(unittest.TestCase):
                  "--price: 'cheap' is not a number"),
                 (["--placements", "/no/such/folder/x"], scenario(), 1,
                  "cannot write '/no/such/folder/x'")):
-            done = run("simulate", "--scenario", "-", *flags, given=given)
+            done = run(SIMULATE, "--scenario", "-", *flags, given=given)
             self.assertEqual((done.returncode, done.stdout), (status, ""))
             self.assertIn(sentence, done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1)
-        done = subprocess.run([PROGRAM, "simulate"], capture_output=True,
+        done = subprocess.run([SIMULATE], capture_output=True,
                               text=True, timeout=PATIENCE_S)
         self.assertEqual(done.returncode, 2)
         self.assertIn("--scenario or --recorded is required", done.stderr)

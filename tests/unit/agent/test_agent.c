@@ -8,7 +8,7 @@
 #include <signal.h>
 
 #include "lib/log.h"
-#include "lib/mq.h"
+#include "lib/mq/mq.h"
 #include "proto/wire.h"
 #include "tests/unit/agent/fixture.h"
 

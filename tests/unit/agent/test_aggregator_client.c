@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "lib/log.h"
-#include "lib/mq.h"
+#include "lib/mq/mq.h"
 #include "tests/support/cm.h"
 
 static const uint8_t run_id[REPORT_RUN_ID_BYTES] = { 9 };

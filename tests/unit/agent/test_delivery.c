@@ -7,7 +7,7 @@
 
 #include "lib/clock.h"
 #include "lib/memory.h"
-#include "lib/mq.h"
+#include "lib/mq/mq.h"
 #include "tests/support/cm.h"
 
 static const uint8_t run_id[REPORT_RUN_ID_BYTES] = { 1, 2, 3, 16 };

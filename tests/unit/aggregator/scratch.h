@@ -4,7 +4,7 @@
 #include "aggregator/store/commit_interval.h"
 #include "aggregator/store/store.h"
 #include "lib/memory.h"
-#include "lib/mq.h"
+#include "lib/mq/mq.h"
 #include "proto/wire.h"
 #include "tests/support/fake_clock.h"
 #include "tests/unit/aggregator/sample.h"

@@ -1,9 +1,9 @@
 #include "auth/http_auth.h"
 
 #include "kube/config.h"
-#include "tests/unit/auth/fake_kube.h"
 #include "tests/support/blocking_client.h"
 #include "tests/support/idle_clients.h"
+#include "tests/unit/auth/fake_kube.h"
 
 /* A protected interface on a real socket. */
 struct fixture {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "kube/client.h"
-#include "kube/reflector.h"
 #include "kube/json_value.h"
+#include "kube/reflector.h"
 #include "lib/buffer.h"
 #include "lib/clock.h"
 #include "lib/loop.h"

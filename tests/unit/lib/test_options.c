@@ -67,7 +67,7 @@ struct outcome {
 
 static void parse_words(struct outcome *out, bool has_rest, char **argv)
 {
-	*out = (struct outcome){ .what = OPTIONS_EXIT };
+	*out = (struct outcome){ .what = OPTIONS_HELP };
 	out->code = options_parse(&out->config, &out->what,
 		has_rest ? &out->rest : NULL, &program, argv, &out->err);
 }
@@ -369,7 +369,7 @@ static void printed_by(char *out, size_t size, char *flag)
 	(void)fflush(stdout);
 	assert_true(dup2(before, STDOUT_FILENO) >= 0);
 	assert_int_equal(outcome.code, 0);
-	assert_int_equal(outcome.what, OPTIONS_EXIT);
+	assert_int_equal(outcome.what, OPTIONS_HELP);
 	len = pread(memory, out, size - 1, 0);
 	assert_true(len >= 0);
 	out[len] = '\0';

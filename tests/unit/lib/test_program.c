@@ -57,7 +57,7 @@ static const struct program first = {
 
 static const struct program second = {
 	.options = &(const struct options_program){ .name = "test sub",
-		.summary = "",
+		.summary = "does the second thing",
 		.usage = "",
 		.table = table },
 	.config_size = sizeof(struct config),
@@ -65,7 +65,12 @@ static const struct program second = {
 	.run = run_second,
 };
 
-static const struct program *const programs[] = { &first, &second };
+static const struct program moved = {
+	.options = &(const struct options_program){ .name = "test old" },
+	.moved_to = "test-new",
+};
+
+static const struct program *const programs[] = { &first, &second, &moved };
 
 static const char *library_version(void)
 {
@@ -116,6 +121,58 @@ static void a_wrong_command_line_ends_with_2(void **state)
 	assert_null(ran);
 }
 
+/* The exit status; *text is what the command printed on fd. */
+static int run_and_read(char **argv, int fd, char *text, size_t size)
+{
+	FILE *stream = fd == STDOUT_FILENO ? stdout : stderr;
+	scoped_fd int memory = memfd_create("output", MFD_CLOEXEC);
+	scoped_fd int before = dup(fd);
+	int status;
+
+	(void)fflush(stream);
+	assert_true(dup2(memory, fd) >= 0);
+	status = program_main(argv, programs, count_of(programs), libraries);
+	(void)fflush(stream);
+	assert_true(dup2(before, fd) >= 0);
+	text[pread(memory, text, size - 1, 0)] = '\0';
+	return status;
+}
+
+static void help_lists_the_subcommands_that_are_here(void **state)
+{
+	char *argv[] = { (char[]){ "test" }, (char[]){ "--help" }, NULL };
+	char *sub[] = { (char[]){ "test" }, (char[]){ "sub" },
+		(char[]){ "--help" }, NULL };
+	char text[2048];
+
+	(void)state;
+	assert_int_equal(run_and_read(argv, STDOUT_FILENO, text, sizeof(text)),
+		0);
+	assert_non_null(strstr(text,
+		"\nsubcommands, each with a --help of its own:\n"
+		"  sub\n        does the second thing\n"));
+	assert_null(strstr(text, "old"));
+	assert_int_equal(run_and_read(sub, STDOUT_FILENO, text, sizeof(text)),
+		0);
+	assert_null(strstr(text, "subcommands"));
+}
+
+static void a_subcommand_that_moved_names_the_program(void **state)
+{
+	char *argv[] = { (char[]){ "test" }, (char[]){ "old" },
+		(char[]){ "--flag" }, NULL };
+	char text[256];
+
+	(void)state;
+	ran = NULL;
+	assert_int_equal(run_and_read(argv, STDERR_FILENO, text, sizeof(text)),
+		PROGRAM_USAGE);
+	assert_string_equal(text,
+		"test old: is a program of its own now; run test-new with the "
+		"same flags\n");
+	assert_null(ran);
+}
+
 static void help_runs_nothing(void **state)
 {
 	char *argv[] = { (char[]){ "test" }, (char[]){ "sub" },
@@ -131,21 +188,15 @@ static void version_names_the_commit_and_the_libraries(void **state)
 {
 	char *argv[] = { (char[]){ "test" }, (char[]){ "sub" },
 		(char[]){ "--version" }, NULL };
-	scoped_fd int memory = memfd_create("stdout", MFD_CLOEXEC);
-	scoped_fd int before = dup(STDOUT_FILENO);
 	scoped_free char *expected =
 		xasprintf("test sub %s\ncommit %s\nlibtest 1.2.3\n",
 			plimsoll_version, plimsoll_commit);
-	char text[512] = "";
+	char text[512];
 
 	(void)state;
 	ran = NULL;
-	(void)fflush(stdout);
-	assert_true(dup2(memory, STDOUT_FILENO) >= 0);
-	assert_int_equal(program_main(argv, programs, 2, libraries), 0);
-	(void)fflush(stdout);
-	assert_true(dup2(before, STDOUT_FILENO) >= 0);
-	assert_true(pread(memory, text, sizeof(text) - 1, 0) > 0);
+	assert_int_equal(run_and_read(argv, STDOUT_FILENO, text, sizeof(text)),
+		0);
 	assert_string_equal(text, expected);
 	assert_null(ran);
 }
@@ -156,6 +207,8 @@ int main(void)
 		cmocka_unit_test(a_subcommand_runs_with_its_flags),
 		cmocka_unit_test(the_first_program_runs_without_a_subcommand),
 		cmocka_unit_test(a_wrong_command_line_ends_with_2),
+		cmocka_unit_test(help_lists_the_subcommands_that_are_here),
+		cmocka_unit_test(a_subcommand_that_moved_names_the_program),
 		cmocka_unit_test(help_runs_nothing),
 		cmocka_unit_test(version_names_the_commit_and_the_libraries),
 	};

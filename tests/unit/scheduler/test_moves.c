@@ -1,10 +1,10 @@
 #include "scheduler/moves.h"
 
 #include "scheduler/loads/aggregators.h"
-#include "scheduler/make_room/planner.h"
 #include "scheduler/make_room/room_report.h"
 #include "scheduler/mover/journal.h"
 #include "scheduler/mover/mover.h"
+#include "scheduler/planner/planner.h"
 #include "tests/support/cm.h"
 
 #include <stddef.h>

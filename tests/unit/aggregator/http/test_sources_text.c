@@ -1,6 +1,6 @@
 #include "aggregator/http/sources_text.h"
 
-#include "lib/httpd_headers.h"
+#include "lib/http/httpd_headers.h"
 #include "lib/memory.h"
 #include "tests/support/cm.h"
 

@@ -2,7 +2,7 @@
 
 #include "aggregator/live/identity.h"
 #include "lib/memory.h"
-#include "lib/mq.h"
+#include "lib/mq/mq.h"
 #include "tests/unit/aggregator/sample.h"
 
 #include <stdlib.h>

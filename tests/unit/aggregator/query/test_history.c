@@ -1,7 +1,7 @@
 #include "aggregator/query/history.h"
 
-#include "aggregator/http/body.h"
 #include "aggregator/codec/chunk.h"
+#include "aggregator/http/body.h"
 #include "lib/memory.h"
 #include "tests/unit/aggregator/sample.h"
 

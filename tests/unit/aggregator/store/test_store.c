@@ -1,10 +1,10 @@
 #include "aggregator/store/store.h"
 
-#include "aggregator/store/database_size.h"
 #include "aggregator/store/commits.h"
+#include "aggregator/store/database_size.h"
 #include "aggregator/store/outbox.h"
-#include "tests/unit/aggregator/store/full_slot.h"
 #include "tests/unit/aggregator/blocked_writes.h"
+#include "tests/unit/aggregator/store/full_slot.h"
 #include "tests/unit/aggregator/store/queries.h"
 
 #include <errno.h>

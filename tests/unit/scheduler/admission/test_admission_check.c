@@ -2,10 +2,10 @@
 
 #include "kube/client.h"
 #include "lib/base64.h"
-#include "lib/certificate_issue.h"
 #include "lib/clock.h"
 #include "lib/log.h"
 #include "lib/loop.h"
+#include "lib/tls/certificate_issue.h"
 #include "scheduler/admission/admission_metrics.h"
 #include "scheduler/admission/webhook.h"
 #include "tests/support/cm.h"

@@ -10,7 +10,7 @@
 #include "scheduler/kubevirt/kubevirt.h"
 #include "scheduler/loads/profile_client.h"
 #include "scheduler/loads/question_client.h"
-#include "scheduler/make_room/planner.h"
+#include "scheduler/planner/planner.h"
 #include "tests/support/fake_timers.h"
 #include "tests/unit/scheduler/plan/plan_world.h"
 

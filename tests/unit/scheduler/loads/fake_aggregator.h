@@ -2,10 +2,10 @@
  * it shares with the client under test. */
 #pragma once
 
-#include "lib/credentials.h"
 #include "lib/log.h"
-#include "lib/mq.h"
+#include "lib/mq/mq.h"
 #include "lib/options.h"
+#include "lib/tls/credentials.h"
 #include "tests/support/cm.h"
 #include "tests/support/fake_clock.h"
 

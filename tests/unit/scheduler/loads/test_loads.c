@@ -3,11 +3,11 @@
 
 #include "lib/log.h"
 #include "lib/memory.h"
-#include "lib/mq.h"
+#include "lib/mq/mq.h"
 #include "proto/wire.h"
 #include "scheduler/loads/aggregator_client.h"
-#include "tests/unit/scheduler/loads/fake_aggregator.h"
 #include "tests/support/cm.h"
+#include "tests/unit/scheduler/loads/fake_aggregator.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,12 +2,12 @@
 
 #include "lib/log.h"
 #include "lib/memory.h"
-#include "lib/mq.h"
+#include "lib/mq/mq.h"
 #include "proto/wire.h"
 #include "scheduler/loads/aggregator_client.h"
-#include "tests/unit/scheduler/loads/fake_aggregator.h"
 #include "tests/support/cm.h"
 #include "tests/support/fake_clock.h"
+#include "tests/unit/scheduler/loads/fake_aggregator.h"
 
 #include <math.h>
 #include <stdio.h>

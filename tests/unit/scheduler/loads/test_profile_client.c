@@ -3,12 +3,12 @@
 #include "lib/clock.h"
 #include "lib/log.h"
 #include "lib/memory.h"
-#include "lib/mq.h"
+#include "lib/mq/mq.h"
 #include "proto/wire.h"
 #include "scheduler/cache/cache.h"
 #include "scheduler/loads/aggregator_client.h"
-#include "tests/unit/scheduler/loads/fake_aggregator.h"
 #include "tests/support/cm.h"
+#include "tests/unit/scheduler/loads/fake_aggregator.h"
 
 #include <math.h>
 #include <stdio.h>

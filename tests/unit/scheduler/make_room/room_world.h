@@ -7,7 +7,7 @@
 #include "scheduler/make_room/make_room.h"
 #include "scheduler/mover/journal.h"
 #include "scheduler/score/decide.h"
-#include "tests/unit/scheduler/make_room/fake_planner.h"
+#include "tests/unit/scheduler/planner/fake_planner.h"
 
 enum { ROOM_TIMEOUT_S = 600 };
 

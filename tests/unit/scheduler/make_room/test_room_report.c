@@ -3,7 +3,7 @@
 #include "lib/buffer.h"
 #include "lib/clock.h"
 #include "scheduler/cache/cache.h"
-#include "scheduler/make_room/planner.h"
+#include "scheduler/planner/planner.h"
 #include "tests/support/fake_clock.h"
 #include "tests/unit/scheduler/make_room/fits_world.h"
 

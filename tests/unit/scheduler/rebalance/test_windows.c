@@ -1,7 +1,7 @@
 #include "scheduler/rebalance/windows.h"
 
-#include "lib/memory.h"
 #include "kube/time.h"
+#include "lib/memory.h"
 #include "tests/support/cm.h"
 
 #include <errno.h>

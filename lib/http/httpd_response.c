@@ -1,0 +1,168 @@
+#include "lib/http/httpd.h"
+
+#include "lib/clock.h"
+#include "lib/http/accept_header.h"
+#include "lib/http/httpd_private.h"
+#include "lib/memory.h"
+
+#include <microhttpd.h>
+#include <string.h>
+
+/* A response shorter than GZIP_MIN is not worth compressing. */
+enum { READ_BYTES = 64 << 10, GZIP_MIN = 4 << 10 };
+
+/* All on libmicrohttpd's thread. */
+
+static void note_progress(struct httpd_request *request, bool is_waiting)
+{
+	clients_moved(&request->httpd->clients, request->client, is_waiting,
+		clock_monotonic_us());
+}
+
+static ssize_t read_stream(void *cls, uint64_t at, char *out, size_t max)
+{
+	struct httpd_request *request = cls;
+	ssize_t r = stream_read(&request->stream, out, max);
+
+	(void)at;
+	note_progress(request, r == STREAM_WANTS_PART);
+	if (r == STREAM_ENDED) {
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	}
+	if (r == STREAM_BROKEN ||
+		(r == STREAM_WANTS_PART &&
+			!httpd_request_suspend(request,
+				PROGRESS_AWAITING_PART))) {
+		return MHD_CONTENT_READER_END_WITH_ERROR;
+	}
+	return r;
+}
+
+static ssize_t read_reply(void *cls, uint64_t at, char *out, size_t max)
+{
+	struct httpd_request *request = cls;
+	size_t left = request->reply_len - (size_t)at;
+	size_t len = left < max ? left : max;
+	const void *bytes = request->fixed.bytes;
+
+	note_progress(request, false);
+	memcpy(out, (const char *)(bytes == NULL ? request->reply : bytes) + at,
+		len);
+	return (ssize_t)len;
+}
+
+static ssize_t read_gzip(void *cls, uint64_t at, char *out, size_t max)
+{
+	struct httpd_request *request = cls;
+	struct httpd_gzip_text text = {
+		.at = request->reply + request->reply_at,
+		.len = request->reply_len - request->reply_at,
+		.is_last = true,
+	};
+	size_t len = httpd_gzip_write(request->gzip, &text, out, max);
+
+	(void)at;
+	note_progress(request, false);
+	request->reply_at = request->reply_len - text.len;
+	return len == 0 ? MHD_CONTENT_READER_END_OF_STREAM : (ssize_t)len;
+}
+
+/* Sets what compresses the response. False: nothing does. */
+static bool begin_gzip(struct httpd_request *request)
+{
+	struct httpd_gzip **gzip =
+		request->is_streamed ? &request->stream.gzip : &request->gzip;
+
+	if (request->fixed.status != 0 ||
+		(!request->is_streamed && request->reply_len <= GZIP_MIN) ||
+		!accept_header_takes_gzip(
+			httpd_header(request, "Accept-Encoding"))) {
+		return false;
+	}
+	*gzip = httpd_gzip_new();
+	return *gzip != NULL;
+}
+
+static struct MHD_Response *response_of(struct httpd_request *request)
+{
+	size_t len = request->reply_len;
+
+	if (request->gzip != NULL) {
+		return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN,
+			READ_BYTES, read_gzip, request, NULL);
+	}
+	if (request->is_streamed) {
+		return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN,
+			READ_BYTES, read_stream, request, NULL);
+	}
+	if (len > READ_BYTES || request->fixed.bytes != NULL) {
+		return MHD_create_response_from_callback(len, READ_BYTES,
+			read_reply, request, NULL);
+	}
+	return MHD_create_response_from_buffer(len, take_ptr(request->reply),
+		MHD_RESPMEM_MUST_FREE);
+}
+
+static void add_headers(struct MHD_Response *response,
+	const struct httpd_request *request)
+{
+	const struct httpd_fixed *fixed = &request->fixed;
+
+	(void)MHD_add_response_header(response, "Content-Type", request->type);
+	(void)MHD_add_response_header(response, "X-Content-Type-Options",
+		"nosniff");
+	if (fixed->status == 0) {
+		(void)MHD_add_response_header(response, "Cache-Control",
+			"no-store");
+		(void)MHD_add_response_header(response, "Vary",
+			"Accept-Encoding");
+	} else {
+		(void)MHD_add_response_header(response, "ETag", request->tag);
+	}
+	if (request->header_name != NULL) {
+		(void)MHD_add_response_header(response, request->header_name,
+			request->header_value);
+	}
+	for (size_t i = 0; i < fixed->header_count; i++) {
+		(void)MHD_add_response_header(response, fixed->headers[i].name,
+			fixed->headers[i].value);
+	}
+}
+
+/* libmicrohttpd 0.9.75 ends the headers of such a response with an empty chunk,
+ * which the next response on the connection would follow. */
+static bool is_unsized_head(const struct httpd_request *request)
+{
+	return strcmp(request->method, "HEAD") == 0 &&
+		(request->is_streamed || request->gzip != NULL);
+}
+
+bool httpd_request_queue(struct httpd_request *request)
+{
+	bool is_gzip = begin_gzip(request);
+	struct MHD_Response *response = response_of(request);
+	enum MHD_Result r;
+
+	clients_set(&request->httpd->clients, request->client, CLIENT_READING,
+		clock_monotonic_us());
+	add_headers(response, request);
+	if (is_gzip) {
+		(void)MHD_add_response_header(response, "Content-Encoding",
+			"gzip");
+	}
+	if (request->status == MHD_HTTP_UNAUTHORIZED) {
+		(void)MHD_add_response_header(response, "WWW-Authenticate",
+			"Bearer");
+	}
+	if (request->is_body_left) {
+		request->client->has_body_left = true;
+	}
+	if (request->is_body_left || is_unsized_head(request)) {
+		(void)MHD_add_response_header(response, "Connection", "close");
+	}
+	httpd_responses_add(&request->httpd->responses, request->status);
+	r = MHD_queue_response(request->connection,
+		(unsigned int)request->status, response);
+	MHD_destroy_response(response);
+	return r == MHD_YES;
+}

@@ -1,0 +1,123 @@
+#include "lib/mq/mq_file.h"
+
+#include "lib/memory.h"
+
+#include <dirent.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+bool mq_address_of_pipe(struct mq_address *out, nng_pipe pipe, const char *name)
+{
+	nng_sockaddr from;
+
+	*out = (struct mq_address){ 0 };
+	if (nng_pipe_get_addr(pipe, name, &from) != 0) {
+		return false;
+	}
+	if (from.s_family == NNG_AF_INET) {
+		memcpy(out->host, &from.s_in.sa_addr, 4);
+		out->port = from.s_in.sa_port;
+	} else if (from.s_family == NNG_AF_INET6) {
+		memcpy(out->host, from.s_in6.sa_addr, 16);
+		out->port = from.s_in6.sa_port;
+	}
+	return out->port != 0;
+}
+
+static bool address_of(struct mq_address *out,
+	const struct sockaddr_storage *from)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)from;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)from;
+
+	*out = (struct mq_address){ 0 };
+	if (from->ss_family == AF_INET) {
+		memcpy(out->host, &v4->sin_addr, 4);
+		out->port = v4->sin_port;
+	} else if (from->ss_family == AF_INET6) {
+		memcpy(out->host, &v6->sin6_addr, 16);
+		out->port = v6->sin6_port;
+	}
+	return out->port != 0;
+}
+
+bool mq_address_of_file(struct mq_address *peer, int fd, uint16_t port)
+{
+	struct sockaddr_storage name = { 0 };
+	socklen_t len = sizeof(name);
+	struct mq_address ours = { 0 };
+
+	if (getsockname(fd, (struct sockaddr *)&name, &len) != 0 ||
+		!address_of(&ours, &name) || ours.port != port) {
+		return false;
+	}
+	len = sizeof(name);
+	return getpeername(fd, (struct sockaddr *)&name, &len) == 0 &&
+		address_of(peer, &name);
+}
+
+int mq_address_compare(const struct mq_address *a, const struct mq_address *b)
+{
+	int order = memcmp(a->host, b->host, sizeof(a->host));
+
+	return order != 0 ? order : (a->port > b->port) - (a->port < b->port);
+}
+
+void mq_files_visit(void (*visit)(void *owner, int fd), void *owner)
+{
+	DIR *files = opendir("/proc/self/fd");
+	const struct dirent *entry;
+
+	if (files == NULL) {
+		return;
+	}
+	for (entry = readdir(files); entry != NULL; entry = readdir(files)) {
+		if (entry->d_name[0] != '.') {
+			visit(owner, (int)strtoul(entry->d_name, NULL, 10));
+		}
+	}
+	(void)closedir(files);
+}
+
+static socklen_t to_kernel(struct sockaddr_storage *out,
+	const nng_sockaddr *address)
+{
+	struct sockaddr_in *v4 = (struct sockaddr_in *)out;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)out;
+
+	if (address->s_family == NNG_AF_INET6) {
+		v6->sin6_family = AF_INET6;
+		v6->sin6_port = address->s_in6.sa_port;
+		memcpy(&v6->sin6_addr, address->s_in6.sa_addr, 16);
+		return sizeof(*v6);
+	}
+	v4->sin_family = AF_INET;
+	v4->sin_port = address->s_in.sa_port;
+	v4->sin_addr.s_addr = address->s_in.sa_addr;
+	return sizeof(*v4);
+}
+
+void mq_touch(nng_listener listener)
+{
+	struct sockaddr_storage to = { 0 };
+	nng_sockaddr address;
+	socklen_t len;
+	scoped_fd int fd = -1;
+
+	if (nng_listener_get_addr(listener, NNG_OPT_LOCADDR, &address) != 0) {
+		return;
+	}
+	len = to_kernel(&to, &address);
+	fd = socket(to.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+		0);
+	if (fd >= 0) {
+		(void)connect(fd, (const struct sockaddr *)&to, len);
+	}
+}
+
+void mq_file_end(int fd)
+{
+	(void)shutdown(fd, SHUT_RDWR);
+}

@@ -1,0 +1,145 @@
+#include "lib/tls/certificate.h"
+
+#include "lib/memory.h"
+#include "lib/tls/certificate_private.h"
+
+#include <errno.h>
+#include <mbedtls/pk.h>
+#include <mbedtls/x509_crt.h>
+#include <string.h>
+#include <time.h>
+
+#define scoped_chain __attribute__((cleanup(mbedtls_x509_crt_free)))
+#define scoped_key __attribute__((cleanup(mbedtls_pk_free)))
+
+/* mbedtls counts the NUL of a PEM text. */
+static const unsigned char *bytes_of(const char *pem, size_t *size)
+{
+	*size = strlen(pem) + 1;
+	return (const unsigned char *)pem;
+}
+
+static size_t count_of_text(const char *pem, const char *text)
+{
+	size_t count = 0;
+
+	for (const char *at = strstr(pem, text); at != NULL;
+		at = strstr(at + 1, text)) {
+		count++;
+	}
+	return count;
+}
+
+bool certificate_is_whole(const char *pem)
+{
+	size_t begun = count_of_text(pem, "-----BEGIN ");
+
+	return begun > 0 && begun == count_of_text(pem, "-----END ");
+}
+
+/* mbedtls ignores a last certificate without an end, as a file has that is
+ * being written. So this counts the beginnings. */
+static size_t count_begun(const char *pem)
+{
+	return count_of_text(pem, "-----BEGIN CERTIFICATE-----");
+}
+
+/* A positive result of mbedtls is the number of certificates that it skipped;
+ * nng refuses the text then. */
+static int read_chain(mbedtls_x509_crt *out, const char *pem, struct error *err)
+{
+	size_t size, count = 0;
+	const unsigned char *bytes = bytes_of(pem, &size);
+	int r;
+
+	mbedtls_x509_crt_init(out);
+	r = mbedtls_x509_crt_parse(out, bytes, size);
+	for (const mbedtls_x509_crt *c = out; r == 0 && c != NULL;
+		c = c->next) {
+		count++;
+	}
+	if (r < 0) {
+		return error_set(err, -EINVAL,
+			"no certificate that can be read: mbedtls error "
+			"-0x%04x",
+			(unsigned)-r);
+	}
+	if (r > 0 || count != count_begun(pem)) {
+		return error_set(err, -EINVAL,
+			"not all certificates can be read");
+	}
+	return 0;
+}
+
+static int64_t seconds_of(const mbedtls_x509_time *at)
+{
+	struct tm tm = { .tm_year = at->year - 1900,
+		.tm_mon = at->mon - 1,
+		.tm_mday = at->day,
+		.tm_hour = at->hour,
+		.tm_min = at->min,
+		.tm_sec = at->sec };
+
+	return timegm(&tm);
+}
+
+int certificate_expiry(int64_t *expiry_s, const char *pem, struct error *err)
+{
+	scoped_chain mbedtls_x509_crt chain;
+	int64_t first_s = INT64_MAX;
+	int r = read_chain(&chain, pem, err);
+
+	if (r < 0) {
+		return r;
+	}
+	for (const mbedtls_x509_crt *c = &chain; c != NULL; c = c->next) {
+		int64_t end_s = seconds_of(&c->valid_to);
+
+		first_s = end_s < first_s ? end_s : first_s;
+	}
+	*expiry_s = first_s;
+	return 0;
+}
+
+int certificate_expiry_of_first(int64_t *expiry_s, const char *pem,
+	struct error *err)
+{
+	static const char mark[] = "-----END CERTIFICATE-----";
+	const char *end = strstr(pem, mark);
+	scoped_free char *first = end == NULL
+		? xstrdup(pem)
+		: xasprintf("%.*s\n", (int)(end - pem + (int)strlen(mark)),
+			  pem);
+
+	return certificate_expiry(expiry_s, first, err);
+}
+
+int certificate_check_pair(const char *cert, const char *key, struct error *err)
+{
+	scoped_chain mbedtls_x509_crt chain;
+	scoped_key mbedtls_pk_context own;
+	int r;
+
+	mbedtls_pk_init(&own);
+	r = read_chain(&chain, cert, err);
+	if (r < 0) {
+		return r;
+	}
+	if (certificate_parse_key(&own, key) != 0) {
+		return error_set(err, -EINVAL,
+			"the key cannot be read: it is neither ECDSA nor RSA, "
+			"has a password, or is damaged");
+	}
+	if (!certificate_is_pair(&chain.pk, &own)) {
+		return error_set(err, -EINVAL,
+			"the key is not that of the certificate");
+	}
+	return 0;
+}
+
+int certificate_check_bundle(const char *pem, struct error *err)
+{
+	scoped_chain mbedtls_x509_crt chain;
+
+	return read_chain(&chain, pem, err);
+}
