@@ -262,7 +262,7 @@ WRAP_test_tls_watch = log_write
 WRAP_test_mover = $(FAKE_TIMERS)
 WRAP_test_mover_pressure = $(WRAP_test_mover)
 WRAP_test_mover_choice = $(WRAP_test_mover)
-WRAP_test_mover_flights = $(WRAP_test_mover)
+WRAP_test_mover_open_moves = $(WRAP_test_mover)
 WRAP_test_mover_terms = $(WRAP_test_mover)
 WRAP_test_mover_room = $(WRAP_test_mover)
 WRAP_test_make_room = $(WRAP_test_mover)
@@ -271,7 +271,7 @@ WRAP_test_make_room_leaders = $(WRAP_test_mover)
 WRAP_test_make_room_plans = $(WRAP_test_mover)
 WRAP_test_make_room_search = $(WRAP_test_mover)
 WRAP_test_make_room_place = $(WRAP_test_mover)
-WRAP_test_moves = mover_new mover_parts planner_new room_report_new \
+WRAP_test_moves = mover_new mover_actions planner_new room_report_new \
 	room_report_ask room_report_close question_client_tell \
 	room_report_forget
 WRAP_test_sources_text = httpd_headers_set

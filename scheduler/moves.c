@@ -7,8 +7,8 @@
 #include "scheduler/cache/queue.h"
 #include "scheduler/loads/aggregators.h"
 #include "scheduler/make_room/room_report.h"
+#include "scheduler/mover/move_actions.h"
 #include "scheduler/mover/mover_status.h"
-#include "scheduler/mover/ordering.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -116,16 +116,16 @@ static void open_mover(struct moves *moves)
 static void open_planner(struct moves *moves)
 {
 	const struct moves_options *o = &moves->options;
-	struct mover_parts parts = mover_parts(moves->mover);
+	const struct move_actions *actions = mover_actions(moves->mover);
 
 	moves->planner = planner_new(&(struct planner_options){ .loop = o->loop,
 		.cache = o->cache,
-		.kubevirt = parts.kubevirt,
-		.book = &parts.journal->book,
-		.duels = parts.duels,
+		.kubevirt = move_actions_kubevirt(actions),
+		.records = move_actions_records(actions),
+		.conflicts = move_actions_conflicts(actions),
 		.scheduler_name = o->config->scheduler_name });
-	moves->report = room_report_new(o->loop, o->cache, parts.kubevirt,
-		moves->planner);
+	moves->report = room_report_new(o->loop, o->cache,
+		move_actions_kubevirt(actions), moves->planner);
 }
 
 static void open_room(struct moves *moves)
@@ -250,7 +250,9 @@ struct planner *moves_planner(const struct moves *moves)
 
 const struct kubevirt *moves_kubevirt(const struct moves *moves)
 {
-	return moves->mover == NULL ? NULL : mover_parts(moves->mover).kubevirt;
+	return moves->mover == NULL
+		? NULL
+		: move_actions_kubevirt(mover_actions(moves->mover));
 }
 
 /* ---- GET /v1/room ---- */
@@ -258,13 +260,13 @@ const struct kubevirt *moves_kubevirt(const struct moves *moves)
 static void write_mode(struct json *j, const struct moves *moves)
 {
 	scoped_buffer struct buffer why = BUFFER_MAX(WHY_MAX);
-	const struct mover_parts parts = mover_parts(moves->mover);
 	enum mover_mode mode =
 		(enum mover_mode)moves->options.config->make_room;
 	struct gate_texts texts;
 	struct gate gate;
 
-	ordering_gate(parts.ordering, GATE_ROOM, &gate, &texts, moment_now());
+	move_actions_gate(mover_actions(moves->mover), GATE_ROOM, &gate, &texts,
+		moment_now());
 	buffer_text(&why, "");
 	(void)gate_is_open(&gate, &why);
 	json_string(j, "mode", mover_mode_name(mode));
@@ -274,7 +276,7 @@ static void write_mode(struct json *j, const struct moves *moves)
 				? MOVER_RECOMMEND
 				: mode));
 	json_string(j, "why", why.data);
-	ordering_gate_fini(&texts);
+	move_actions_gate_fini(&texts);
 }
 
 /* The object is left open. */

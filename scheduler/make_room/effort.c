@@ -88,13 +88,13 @@ void effort_keep_open(struct effort *effort)
 	effort->move_count = kept;
 }
 
-void effort_sync(struct effort *effort, const struct move_book *book)
+void effort_sync(struct effort *effort, const struct move_records *records)
 {
 	for (size_t i = 0; i < effort->move_count; i++) {
 		struct move_record *ours = &effort->moves[i].record;
 		const struct move_record *record = *ours->id == '\0'
 			? NULL
-			: move_book_find(book, ours->id);
+			: move_records_find(records, ours->id);
 
 		if (record != NULL) {
 			*ours = *record;

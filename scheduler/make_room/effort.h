@@ -10,7 +10,7 @@
 #include "scheduler/mover/proposals.h"
 #include "scheduler/objects/pod.h"
 #include "scheduler/plan/plan.h"
-#include "scheduler/rebalance/move_book.h"
+#include "scheduler/rebalance/move_records.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -105,9 +105,9 @@ bool effort_may_hold(const struct effort *effort);
 /* Forgets the moves that have ended or were not ordered. */
 void effort_keep_open(struct effort *effort);
 
-/* The moves' records become those of the book. A recommendation that the book
- * has forgotten loses its id, and an order becomes withdrawn. */
-void effort_sync(struct effort *effort, const struct move_book *book);
+/* Reads the moves' records again. A recommendation that is no longer kept loses
+ * its id, and such an order becomes withdrawn. */
+void effort_sync(struct effort *effort, const struct move_records *records);
 
 /* ---- the list ---- */
 

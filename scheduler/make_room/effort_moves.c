@@ -33,13 +33,13 @@ static bool is_same_move(const struct move_record *a,
 }
 
 /* The recommendation of the same move, also an earlier leader's. */
-static const struct move_record *recommended(const struct move_book *book,
+static const struct move_record *recommended(const struct move_records *records,
 	const struct move_record *move)
 {
 	const struct move_record *record;
 	size_t at = 0;
 
-	while ((record = move_book_next(book, &at)) != NULL) {
+	while ((record = move_records_next(records, &at)) != NULL) {
 		if (record->state == MOVE_RECOMMENDED &&
 			is_for(record, move->room_for_uid) &&
 			is_same_move(record, move)) {
@@ -50,12 +50,12 @@ static const struct move_record *recommended(const struct move_book *book,
 }
 
 /* The VM was ordered to another node after the search had begun. */
-static bool is_moved(const struct move_book *book, const char *vmi_uid)
+static bool is_moved(const struct move_records *records, const char *vmi_uid)
 {
 	const struct move_record *record;
 	size_t at = 0;
 
-	while ((record = move_book_next(book, &at)) != NULL) {
+	while ((record = move_records_next(records, &at)) != NULL) {
 		if (move_is_open(record) &&
 			strcmp(record->vmi_uid, vmi_uid) == 0) {
 			return true;
@@ -64,14 +64,14 @@ static bool is_moved(const struct move_book *book, const char *vmi_uid)
 	return false;
 }
 
-static void add_move(struct effort *effort, const struct move_book *book,
+static void add_move(struct effort *effort, const struct move_records *records,
 	const struct proposal *found)
 {
-	const struct move_record *record = recommended(book, &found->record);
+	const struct move_record *record = recommended(records, &found->record);
 	struct proposal *move;
 
 	if (effort->move_count == EFFORT_MOVES_MAX ||
-		is_moved(book, found->record.vmi_uid)) {
+		is_moved(records, found->record.vmi_uid)) {
 		return;
 	}
 	move = &effort->moves[effort->move_count++];
@@ -85,7 +85,8 @@ static void add_move(struct effort *effort, const struct move_book *book,
 void effort_moves_take(struct effort *effort,
 	const struct effort_context *context, const struct found_plan *found)
 {
-	const struct move_book *book = &context->parts.journal->book;
+	const struct move_records *records =
+		move_actions_records(context->actions);
 
 	effort_keep_open(effort);
 	(void)snprintf(effort->node, sizeof(effort->node), "%s",
@@ -93,16 +94,17 @@ void effort_moves_take(struct effort *effort,
 	(void)snprintf(effort->sentence, sizeof(effort->sentence), "%s",
 		found->sentence);
 	for (size_t i = 0; found->is_found && i < found->move_count; i++) {
-		add_move(effort, book, &found->moves[i]);
+		add_move(effort, records, &found->moves[i]);
 	}
 }
 
-void effort_moves_adopt(struct effort *effort, const struct move_book *book)
+void effort_moves_restore(struct effort *effort,
+	const struct move_records *records)
 {
 	const struct move_record *record;
 	size_t at = 0;
 
-	while ((record = move_book_next(book, &at)) != NULL &&
+	while ((record = move_records_next(records, &at)) != NULL &&
 		effort->move_count < EFFORT_MOVES_MAX) {
 		if (move_is_open(record) && is_for(record, effort->uid) &&
 			!has_record(effort, record->id)) {
@@ -124,7 +126,7 @@ bool effort_moves_recommend(struct effort *effort,
 
 		if (move->record.ordered_us == 0) {
 			is_new |= *move->record.id == '\0';
-			ordering_recommend(context->parts.ordering, move,
+			move_actions_recommend(context->actions, move,
 				context->now);
 		}
 	}
@@ -191,7 +193,8 @@ static bool is_unseen(const struct effort *effort,
 		const struct move_record *record = &effort->moves[i].record;
 
 		if (move_is_open(record) &&
-			kubevirt_migration_of(context->parts.kubevirt,
+			kubevirt_migration_of(
+				move_actions_kubevirt(context->actions),
 				record->namespace, record->vm) == NULL) {
 			return true;
 		}
@@ -217,7 +220,7 @@ bool effort_moves_order(struct effort *effort,
 	}
 	buffer_text(&why, "");
 	is_ordered = has_target(context, next, &why) &&
-		ordering_try(context->parts.ordering, next, &why, context->now);
+		move_actions_order(context->actions, next, &why, context->now);
 	(void)snprintf(effort->why, sizeof(effort->why), "%s", why.data);
 	return is_ordered;
 }
@@ -255,18 +258,16 @@ bool effort_moves_have_left(const struct effort *effort,
 void effort_moves_withdraw(const struct effort_context *context,
 	const char *pod_uid, const struct effort *effort, const char *why)
 {
-	struct journal *journal = context->parts.journal;
-	struct move_record *record;
+	const struct move_records *records =
+		move_actions_records(context->actions);
+	const struct move_record *record;
 	size_t at = 0;
 
-	while ((record = move_book_next(&journal->book, &at)) != NULL) {
-		if (record->state != MOVE_RECOMMENDED ||
-			!is_for(record, pod_uid) ||
-			(effort != NULL && has_record(effort, record->id))) {
-			continue;
+	while ((record = move_records_next(records, &at)) != NULL) {
+		if (is_for(record, pod_uid) &&
+			(effort == NULL || !has_record(effort, record->id))) {
+			move_actions_withdraw(context->actions, record->id, why,
+				context->now);
 		}
-		(void)snprintf(record->failure, sizeof(record->failure), "%s",
-			why);
-		journal_enter(journal, record, MOVE_WITHDRAWN, context->now);
 	}
 }

@@ -1,16 +1,16 @@
-/* Orders and recommends the moves of an effort, through the mover's parts. */
+/* Orders and recommends the moves of an effort, through the mover. */
 #pragma once
 
 #include "scheduler/cache/cache.h"
 #include "scheduler/make_room/effort.h"
 #include "scheduler/make_room/effort_search.h"
+#include "scheduler/mover/move_actions.h"
 #include "scheduler/mover/mover.h"
-#include "scheduler/mover/ordering.h"
 
 #include <stdbool.h>
 
 struct effort_context {
-	struct mover_parts parts;
+	struct move_actions *actions;
 	struct cache *cache;
 	struct moment now;
 };
@@ -22,7 +22,8 @@ void effort_moves_take(struct effort *effort,
 
 /* Adds the open moves of the pod's records that the effort does not have: those
  * of an earlier leader. */
-void effort_moves_adopt(struct effort *effort, const struct move_book *book);
+void effort_moves_restore(struct effort *effort,
+	const struct move_records *records);
 
 /* Records the moves as recommended. True: one was not recorded before. */
 bool effort_moves_recommend(struct effort *effort,

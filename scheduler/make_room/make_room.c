@@ -22,12 +22,12 @@ static void look(struct make_room *room, struct moment now)
 	struct gate_texts texts;
 	struct gate gate;
 
-	ordering_gate(room->parts.ordering, GATE_ROOM, &gate, &texts, now);
+	move_actions_gate(room->actions, GATE_ROOM, &gate, &texts, now);
 	room->is_automatic = !gate_recommends_only(&gate);
 	room->has_history = gate.has_history;
 	(void)snprintf(room->not_watching, sizeof(room->not_watching), "%s",
 		gate.not_watching);
-	ordering_gate_fini(&texts);
+	move_actions_gate_fini(&texts);
 }
 
 /* Recommendations for pods that no longer need them, also of an earlier leader.
@@ -41,8 +41,8 @@ static void withdraw_orphans(struct make_room *room, struct moment now)
 	if (now.now_us - room->led_us < MAKE_ROOM_AGAIN_US) {
 		return;
 	}
-	while ((record = move_book_next(&room->parts.journal->book, &at)) !=
-		NULL) {
+	while ((record = move_records_next(move_actions_records(room->actions),
+			&at)) != NULL) {
 		if (record->state == MOVE_RECOMMENDED &&
 			record->reason == MOVE_FOR_ROOM &&
 			efforts_find(&room->efforts, record->room_for_uid) ==
@@ -68,8 +68,8 @@ static uint64_t first_order(const struct make_room *room, const char *pod_uid,
 	uint64_t first = wall_us;
 	size_t at = 0;
 
-	while ((record = move_book_next(&room->parts.journal->book, &at)) !=
-		NULL) {
+	while ((record = move_records_next(move_actions_records(room->actions),
+			&at)) != NULL) {
 		if (record->reason == MOVE_FOR_ROOM &&
 			record->ordered_us + MAKE_ROOM_REST_US > wall_us &&
 			record->ordered_us < first &&
@@ -258,7 +258,7 @@ struct make_room *make_room_new(const struct make_room_options *options)
 	struct make_room *room = xcalloc(1, sizeof(*room));
 
 	room->options = *options;
-	room->parts = mover_parts(options->mover);
+	room->actions = mover_actions(options->mover);
 	room->tick = timer_new(options->loop, on_tick, room);
 	timer_start(room->tick, TICK_MS, TICK_MS);
 	return room;

@@ -42,7 +42,7 @@ struct make_room_options {
 	struct cache *cache;
 	struct queue *queue;
 	struct events *events;
-	struct mover *mover; /* its parts order and record the moves */
+	struct mover *mover; /* orders and records the moves */
 	struct planner *planner;
 	enum mover_mode mode; /* not MOVER_OFF */
 	int64_t timeout_us;

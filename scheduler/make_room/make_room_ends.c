@@ -18,7 +18,8 @@
 struct effort_context make_room_context(const struct make_room *room,
 	struct moment now)
 {
-	return (struct effort_context){ room->parts, room->options.cache, now };
+	return (struct effort_context){ room->actions, room->options.cache,
+		now };
 }
 
 /* ---- what people are told ---- */

@@ -220,13 +220,14 @@ static void tell_timeout(struct make_room *room, struct effort *effort,
 static void follow(struct make_room *room, struct effort *effort,
 	struct pod *pod, struct moment now)
 {
-	const struct move_book *book = &room->parts.journal->book;
+	const struct move_records *records =
+		move_actions_records(room->actions);
 	scoped_buffer struct buffer why = BUFFER_MAX(EFFORT_WHY_MAX);
 	const struct move_record *failed;
 
-	effort_sync(effort, book);
+	effort_sync(effort, records);
 	if (makes_room(room, effort)) {
-		effort_moves_adopt(effort, book);
+		effort_moves_restore(effort, records);
 	}
 	failed = effort_failed_move(effort);
 	if (is_too_late(room, effort, now.now_us)) {

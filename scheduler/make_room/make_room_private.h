@@ -12,7 +12,7 @@
 
 struct make_room {
 	struct make_room_options options;
-	struct mover_parts parts;
+	struct move_actions *actions;
 	struct efforts efforts;
 	struct given_up given_up;
 	struct timer *tick;

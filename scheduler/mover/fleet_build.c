@@ -3,7 +3,7 @@
 #include "lib/memory.h"
 #include "scheduler/forecast/model.h"
 #include "scheduler/kubevirt/movability.h"
-#include "scheduler/mover/stand_aside.h"
+#include "scheduler/mover/node_exclusion.h"
 #include "scheduler/rebalance/budget.h"
 #include "scheduler/rebalance/rule.h"
 
@@ -88,7 +88,7 @@ static void find_busy(struct fleet_build *build,
 
 	clear_names(&build->taking);
 	clear_names(&build->giving);
-	while ((record = move_book_next(sources->book, &at)) != NULL) {
+	while ((record = move_records_next(sources->records, &at)) != NULL) {
 		if (!move_is_open(record)) {
 			continue;
 		}
@@ -139,8 +139,8 @@ void fleet_build_begin(struct fleet_build *build,
 
 	fleet_build_clear(build);
 	build->next = 0;
-	*build->aside = '\0';
-	build->held_back.count = 0;
+	*build->exclusion = '\0';
+	build->not_movable.count = 0;
 	build->node_count = cluster->count;
 	build->nodes = xcalloc(cluster->count + 1, sizeof(*build->nodes));
 	for (size_t i = 0; i < cluster->count; i++) {
@@ -179,7 +179,7 @@ static void set_permissions(struct fleet_node *added, const struct node *node,
 	bool takes_part;
 
 	kubevirt_node(sources->kubevirt, node->name, &work);
-	takes_part = stand_aside(node, &work, sources->now_us) == NULL;
+	takes_part = node_exclusion(node, &work, sources->now_us) == NULL;
 	added->may_give = takes_part &&
 		map_get(&build->giving, node->name) == NULL &&
 		work.out < budget_out_of_node(build->limits.out_of_node);
@@ -246,9 +246,9 @@ static bool may_move(const struct node_vm *vm, const struct pod *pod,
 		vm->model.usage.recent_seconds > FLEET_BUILD_SEEN_S &&
 		kubevirt_migration_of(sources->kubevirt, vmi->namespace,
 			vmi->name) == NULL &&
-		move_book_cooling_until(sources->book, vmi->namespace,
+		move_records_cooling_until(sources->records, vmi->namespace,
 			vmi->name) <= sources->wall_us &&
-		duels_until(sources->duels, vmi->namespace, vmi->name,
+		conflicts_until(sources->conflicts, vmi->namespace, vmi->name,
 			sources->wall_us) == 0;
 }
 
@@ -301,7 +301,7 @@ static void find_movable(struct fleet_build *build, struct fleet_node *added,
 			limit_copy(at,
 				kubevirt_vmi(sources->kubevirt, pod->vmi_uid));
 		} else if (pod != NULL) {
-			held_back_note(&build->held_back,
+			not_movable_note(&build->not_movable,
 				kubevirt_vmi(sources->kubevirt, pod->vmi_uid),
 				sources->cache);
 		}
@@ -310,18 +310,18 @@ static void find_movable(struct fleet_build *build, struct fleet_node *added,
 }
 
 /* Keeps the first one: one sentence is enough. */
-static void note_aside(struct fleet_build *build, const struct node *node,
+static void note_exclusion(struct fleet_build *build, const struct node *node,
 	const struct fleet_sources *sources)
 {
 	struct kubevirt_node work;
-	const char *aside;
+	const char *exclusion;
 
 	kubevirt_node(sources->kubevirt, node->name, &work);
-	aside = stand_aside(node, &work, sources->now_us);
-	if (aside != NULL && *build->aside == '\0') {
-		(void)snprintf(build->aside, sizeof(build->aside),
+	exclusion = node_exclusion(node, &work, sources->now_us);
+	if (exclusion != NULL && *build->exclusion == '\0') {
+		(void)snprintf(build->exclusion, sizeof(build->exclusion),
 			"%s is short of CPU time, but it %s", node->name,
-			aside);
+			exclusion);
 	}
 }
 
@@ -352,7 +352,7 @@ static void add_node(struct fleet_build *build, struct node *stub,
 	if (added->may_give) {
 		find_movable(build, added, node, sources);
 	} else {
-		note_aside(build, node, sources);
+		note_exclusion(build, node, sources);
 	}
 }
 

@@ -10,11 +10,11 @@
 
 #include "scheduler/cache/cache.h"
 #include "scheduler/kubevirt/kubevirt.h"
-#include "scheduler/mover/duels.h"
-#include "scheduler/mover/held_back.h"
+#include "scheduler/mover/conflicts.h"
 #include "scheduler/mover/node_watches.h"
+#include "scheduler/mover/not_movable.h"
 #include "scheduler/rebalance/fleet.h"
-#include "scheduler/rebalance/move_book.h"
+#include "scheduler/rebalance/move_records.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,14 +26,14 @@
  * for a short time is mostly that of its peers: see forecast/model.h. */
 #define FLEET_BUILD_SEEN_S 10.0
 
-enum { FLEET_BUILD_ASIDE_MAX = 384 };
+enum { FLEET_BUILD_EXCLUSION_MAX = 384 };
 
 /* The sources of a fleet; all borrowed. */
 struct fleet_sources {
 	const struct cache *cache;
 	const struct kubevirt *kubevirt;
-	const struct move_book *book;
-	const struct duels *duels;
+	const struct move_records *records;
+	const struct conflicts *conflicts;
 	const struct node_watches *watches; /* NULL: no node is in trouble */
 	const char *scheduler_name;	    /* ours */
 	double price; /* nodes with less expected shortage give no VM */
@@ -53,11 +53,11 @@ struct fleet_build {
 	/* Names of nodes: targets of our open moves, and sources of those whose
 	 * migration the watch has not delivered yet. */
 	struct map taking, giving;
-	struct held_back held_back; /* on nodes that could give a VM */
+	struct not_movable not_movable; /* on nodes that could give a VM */
 	struct model_prior prior;
 	struct migration_limits limits;
 	/* A short node that is left alone, and why; "": there is none. */
-	char aside[FLEET_BUILD_ASIDE_MAX];
+	char exclusion[FLEET_BUILD_EXCLUSION_MAX];
 };
 
 /* Forgets the last fleet and starts a new one. */

@@ -33,7 +33,7 @@ void foreign_moves_observe(struct foreign_moves *foreign,
 {
 	const char *source = source_of(migration, vmi);
 	const struct move_record *last =
-		move_book_last_move(&foreign->journal->book,
+		move_records_last_move(&foreign->recorder->records,
 			migration->namespace, migration->vmi_name);
 
 	/* Finished migrations are told again after a restart. */
@@ -42,9 +42,10 @@ void foreign_moves_observe(struct foreign_moves *foreign,
 		return;
 	}
 	if (is_choice(foreign, migration, source) &&
-		duels_observe(foreign->duels, last, source, now.wall_us)) {
-		warnings_duel(foreign->journal->events, migration, source, last,
-			now.now_us);
+		conflicts_observe(foreign->conflicts, last, source,
+			now.wall_us)) {
+		warnings_conflict(foreign->recorder->events, migration, source,
+			last, now.now_us);
 	}
 }
 
@@ -53,7 +54,7 @@ void foreign_moves_restore(struct foreign_moves *foreign, struct moment now)
 	const struct move_record *record;
 	size_t at = 0;
 
-	while ((record = move_book_next(&foreign->journal->book, &at)) !=
+	while ((record = move_records_next(&foreign->recorder->records, &at)) !=
 		NULL) {
 		const struct vmi *vmi =
 			kubevirt_vmi(foreign->kubevirt, record->vmi_uid);
@@ -61,9 +62,10 @@ void foreign_moves_restore(struct foreign_moves *foreign, struct moment now)
 		if (vmi != NULL && vmi->is_running && !vmi->is_migrating &&
 			strcmp(vmi->node, record->target) != 0 &&
 			record ==
-				move_book_last_move(&foreign->journal->book,
+				move_records_last_move(
+					&foreign->recorder->records,
 					record->namespace, record->vm)) {
-			(void)duels_observe(foreign->duels, record,
+			(void)conflicts_observe(foreign->conflicts, record,
 				record->target, now.wall_us);
 		}
 	}

@@ -2,17 +2,17 @@
 #pragma once
 
 #include "scheduler/kubevirt/kubevirt.h"
-#include "scheduler/mover/duels.h"
-#include "scheduler/mover/journal.h"
+#include "scheduler/mover/conflicts.h"
+#include "scheduler/mover/recorder.h"
 
 struct cache;
 
 /* All borrowed. */
 struct foreign_moves {
-	struct journal *journal;
+	struct recorder *recorder;
 	struct kubevirt *kubevirt;
 	const struct cache *cache;
-	struct duels *duels;
+	struct conflicts *conflicts;
 };
 
 /* A VM that is not where the last leader moved it was moved by somebody else.

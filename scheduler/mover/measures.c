@@ -57,16 +57,16 @@ static bool take_due(struct move_record *r, const struct cache *cache,
 	return has_taken;
 }
 
-void measures_take(struct journal *journal, const struct cache *cache,
+void measures_take(struct recorder *recorder, const struct cache *cache,
 	struct moment now)
 {
 	struct move_record *record;
 	size_t at = 0;
 
-	while ((record = move_book_next(&journal->book, &at)) != NULL) {
+	while ((record = move_records_next(&recorder->records, &at)) != NULL) {
 		if (record->state == MOVE_SUCCEEDED &&
 			take_due(record, cache, now)) {
-			journal_update(journal, record);
+			recorder_update(recorder, record);
 		}
 	}
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "scheduler/cache/cache.h"
-#include "scheduler/mover/journal.h"
+#include "scheduler/mover/recorder.h"
 
 #define MEASURES_SOON_US UINT64_C(180000000)
 #define MEASURES_LATE_US UINT64_C(3600000000)
@@ -18,5 +18,5 @@ double measures_share(const struct cache *cache, const char *node,
 	int64_t now_us);
 
 /* To be called every few seconds: takes what is due and sends the records. */
-void measures_take(struct journal *journal, const struct cache *cache,
+void measures_take(struct recorder *recorder, const struct cache *cache,
 	struct moment now);

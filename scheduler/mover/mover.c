@@ -5,13 +5,13 @@
 #include "lib/loop.h"
 #include "lib/memory.h"
 #include "scheduler/loads/move_history.h"
-#include "scheduler/mover/adoption.h"
 #include "scheduler/mover/foreign_moves.h"
-#include "scheduler/mover/foreign_room.h"
+#include "scheduler/mover/foreign_reservation.h"
 #include "scheduler/mover/measures.h"
+#include "scheduler/mover/move_actions.h"
 #include "scheduler/mover/mover_status.h"
-#include "scheduler/mover/ordering.h"
 #include "scheduler/mover/round.h"
+#include "scheduler/mover/takeover.h"
 #include "scheduler/mover/warnings.h"
 
 #include <math.h>
@@ -29,13 +29,13 @@ enum { TICK_MS = 1000, WHY_MAX = 1024 };
 struct mover {
 	struct mover_options options;
 	struct kubevirt *kubevirt;
-	struct journal journal;
-	struct flights flights;
-	struct adoption adoption;
+	struct recorder recorder;
+	struct open_moves open_moves;
+	struct takeover takeover;
 	struct foreign_moves foreign;
-	struct ordering ordering;
+	struct move_actions actions;
 	struct proposals proposals;
-	struct duels duels;
+	struct conflicts conflicts;
 	struct node_watches watches;
 	struct round round;
 	struct timer *tick, *slice;
@@ -44,8 +44,8 @@ struct mover {
 	double round_s;
 	bool leads; /* as of the last tick */
 	bool was_paused;
-	bool has_duels;	 /* those of earlier leaders are restored */
-	size_t answered; /* aggregators whose records are taken */
+	bool has_conflicts; /* those of earlier leaders are restored */
+	size_t answered;    /* aggregators whose records are taken */
 	/* The result of a round: a move was ordered, or why the first one that
 	 * held was not; "": none held. */
 	bool has_ordered;
@@ -63,7 +63,7 @@ static bool try_order(struct mover *mover, struct proposal *proposal,
 	struct moment now)
 {
 	scoped_buffer struct buffer why = BUFFER_MAX(WHY_MAX);
-	bool ordered = ordering_try(&mover->ordering, proposal, &why, now);
+	bool ordered = move_actions_order(&mover->actions, proposal, &why, now);
 
 	mover->has_ordered |= ordered;
 	if (!ordered && *mover->refusal == '\0') {
@@ -78,9 +78,9 @@ static void finish_round(struct mover *mover, struct moment now)
 	struct proposals *proposals = &mover->proposals;
 
 	mover->last_round_us = now.wall_us;
-	mover->ordering.vms = mover->round.vms;
+	mover->actions.vms = mover->round.vms;
 	mover->round_s = (double)mover->round.work_us / 1e6;
-	ordering_withdraw(&mover->ordering, &mover->proposals, now);
+	move_actions_withdraw_old(&mover->actions, &mover->proposals, now);
 	mover->has_ordered = false;
 	*mover->refusal = '\0';
 	for (size_t i = 0; i < proposals->count;) {
@@ -93,7 +93,7 @@ static void finish_round(struct mover *mover, struct moment now)
 
 			proposals_remove(proposals, gone.namespace, gone.vm);
 		} else {
-			ordering_recommend(&mover->ordering, proposal, now);
+			move_actions_recommend(&mover->actions, proposal, now);
 			i++;
 		}
 	}
@@ -124,27 +124,28 @@ static void start_round(struct mover *mover, struct moment now)
 	mover->round_us = now.now_us;
 	mover->round.sources.now_us = now.now_us;
 	mover->round.sources.wall_us = now.wall_us;
-	mover->round.copy_pace = move_book_copy_pace(&mover->journal.book);
+	mover->round.copy_pace =
+		move_records_copy_pace(&mover->recorder.records);
 	round_begin(&mover->round);
 	timer_start(mover->slice, 0, 0);
 }
 
 static void begin_term(struct mover *mover, struct moment now)
 {
-	move_book_forget_open(&mover->journal.book);
-	mover->ordering.has_history = false;
+	move_records_forget_open(&mover->recorder.records);
+	mover->actions.has_history = false;
 	mover->answered = 0;
-	mover->has_duels = false;
+	mover->has_conflicts = false;
 	mover->proposals = (struct proposals){ 0 };
 	move_history_ask(mover->options.history,
-		now.wall_us - MOVE_BOOK_KEPT_US, now.wall_us - CHANGED_US);
+		now.wall_us - MOVE_RECORDS_KEPT_US, now.wall_us - CHANGED_US);
 }
 
 static void end_term(struct mover *mover)
 {
 	round_abort(&mover->round);
 	timer_stop(mover->slice);
-	flights_fini(&mover->flights);
+	open_moves_fini(&mover->open_moves);
 }
 
 /* Once enough of the aggregators have sent their records, and again whenever
@@ -153,51 +154,52 @@ static void take_history(struct mover *mover, struct moment now)
 {
 	size_t answered = move_history_answered(mover->options.history);
 
-	if ((!mover->ordering.has_history &&
+	if ((!mover->actions.has_history &&
 		    !move_history_is_known(mover->options.history)) ||
 		answered == mover->answered) {
 		return;
 	}
 	mover->answered = answered;
-	mover->ordering.has_history = true;
-	move_book_restore_failures(&mover->journal.book,
+	mover->actions.has_history = true;
+	move_records_restore_failures(&mover->recorder.records,
 		&mover->options.cache->cluster.failures, now.wall_us,
 		now.now_us);
-	ordering_adopt(&mover->ordering, &mover->proposals, now);
+	move_actions_take_over(&mover->actions, &mover->proposals, now);
 	log_info("records of moves read",
 		log_int("aggregators", (int64_t)answered),
-		log_int("records", (int64_t)mover->journal.book.by_id.count),
-		log_int("open", (int64_t)flights_count(&mover->flights)),
+		log_int("records",
+			(int64_t)mover->recorder.records.by_id.count),
+		log_int("open", (int64_t)open_moves_count(&mover->open_moves)),
 		LOG_END);
 }
 
 static void tell_pause(struct mover *mover, struct moment now)
 {
 	unsigned failures;
-	bool is_paused = move_book_paused_until(&mover->journal.book,
+	bool is_paused = move_records_paused_until(&mover->recorder.records,
 				 &failures) > now.wall_us;
 
 	if (is_paused && !mover->was_paused) {
-		warnings_pause(&mover->journal, failures, now.now_us);
+		warnings_pause(&mover->recorder, failures, now.now_us);
 	} else if (!is_paused && mover->was_paused) {
 		log_info("moves are no longer paused", LOG_END);
 	}
 	mover->was_paused = is_paused;
 }
 
-/* Without the records of earlier leaders the book may be stale. */
+/* Without the records of earlier leaders these records may be stale. */
 static void follow_moves(struct mover *mover, struct moment now)
 {
-	if (!mover->has_duels) {
-		mover->has_duels = true;
+	if (!mover->has_conflicts) {
+		mover->has_conflicts = true;
 		foreign_moves_restore(&mover->foreign, now);
 	}
-	adoption_tick(&mover->adoption, now);
-	flights_tick(&mover->flights, now);
+	takeover_tick(&mover->takeover, now);
+	open_moves_tick(&mover->open_moves, now);
 	if (now.now_us - mover->measures_us >= MEASURES_US) {
 		mover->measures_us = now.now_us;
-		measures_take(&mover->journal, mover->options.cache, now);
-		move_book_expire(&mover->journal.book, now.wall_us);
+		measures_take(&mover->recorder, mover->options.cache, now);
+		move_records_expire(&mover->recorder.records, now.wall_us);
 	}
 }
 
@@ -221,12 +223,12 @@ static void lead(struct mover *mover, struct moment now)
 		!kubevirt_is_ready(mover->kubevirt, &why)) {
 		return;
 	}
-	if (mover->ordering.has_history) {
+	if (mover->actions.has_history) {
 		follow_moves(mover, now);
 	}
 	tell_pause(mover, now);
 	if (mover->options.mode == MOVER_OFF) {
-		mover->ordering.vms = count_vms(mover->options.cache);
+		mover->actions.vms = count_vms(mover->options.cache);
 	} else if (mover->round.phase == ROUND_IDLE &&
 		now.now_us - mover->round_us >= MOVER_ROUND_US) {
 		start_round(mover, now);
@@ -269,10 +271,11 @@ static void on_migration(void *owner, const struct migration *migration,
 		return;
 	}
 	if (migration->is_ours) {
-		flights_changed(&mover->flights, migration, vmi, moment_now());
+		open_moves_changed(&mover->open_moves, migration, vmi,
+			moment_now());
 	} else {
-		foreign_room_keep(mover->options.reservations, migration, vmi,
-			moment_now().now_us);
+		foreign_reservation_keep(mover->options.reservations, migration,
+			vmi, moment_now().now_us);
 		foreign_moves_observe(&mover->foreign, migration, vmi,
 			moment_now());
 	}
@@ -283,7 +286,7 @@ static void on_migration_gone(void *owner, const struct migration *migration)
 	struct mover *mover = owner;
 
 	if (is_leader(mover) && migration->is_ours) {
-		flights_gone(&mover->flights, migration, moment_now());
+		open_moves_gone(&mover->open_moves, migration, moment_now());
 	}
 }
 
@@ -293,7 +296,7 @@ static void on_ordered(void *owner, const char *move_id, const char *name,
 	struct mover *mover = owner;
 
 	if (is_leader(mover)) {
-		flights_answered(&mover->flights, move_id, name, error,
+		open_moves_answered(&mover->open_moves, move_id, name, error,
 			moment_now());
 	}
 }
@@ -318,13 +321,13 @@ void mover_remember(struct mover *mover, const struct move_record *record)
 		record->ended_us > last_us) {
 		return;
 	}
-	(void)move_book_put(&mover->journal.book, record);
+	(void)move_records_put(&mover->recorder.records, record);
 }
 
 void mover_unschedulable(struct mover *mover, const struct pod *pod,
 	const char *message)
 {
-	flights_unschedulable(&mover->flights, pod, message);
+	open_moves_unschedulable(&mover->open_moves, pod, message);
 }
 
 void mover_stats(struct mover *mover, struct mover_stats *out)
@@ -332,19 +335,19 @@ void mover_stats(struct mover *mover, struct mover_stats *out)
 	struct gate_texts texts;
 	struct gate gate;
 
-	ordering_gate(&mover->ordering, GATE_REBALANCE, &gate, &texts,
+	move_actions_gate(&mover->actions, GATE_REBALANCE, &gate, &texts,
 		moment_now());
 	*out = (struct mover_stats){
 		.recommendations = mover_status_recommendations(
-			&mover->journal.book, &mover->proposals),
-		.in_flight = flights_count(&mover->flights),
+			&mover->recorder.records, &mover->proposals),
+		.in_flight = open_moves_count(&mover->open_moves),
 		.is_paused = gate.paused_until_us > gate.wall_us,
 		.orders = !gate_recommends_only(&gate),
 		.round_s = mover->round_s,
 		.longest_slice_s = (double)mover->round.longest_slice_us / 1e6,
 	};
-	memcpy(out->counts, mover->journal.counts, sizeof(out->counts));
-	ordering_gate_fini(&texts);
+	memcpy(out->counts, mover->recorder.counts, sizeof(out->counts));
+	move_actions_gate_fini(&texts);
 }
 
 static void explain(const struct mover *mover, const struct gate *gate,
@@ -361,8 +364,8 @@ static void explain(const struct mover *mover, const struct gate *gate,
 		buffer_text(why, mover->refusal);
 	} else if (mover->proposals.count > 0) {
 		buffer_text(why, "a move must pay in two rounds in a row");
-	} else if (*mover->round.aside != '\0') {
-		buffer_text(why, mover->round.aside);
+	} else if (*mover->round.exclusion != '\0') {
+		buffer_text(why, mover->round.exclusion);
 	} else {
 		buffer_text(why, "no move saves more than its price");
 	}
@@ -373,10 +376,10 @@ void mover_explain(const struct mover *mover, struct buffer *why)
 	struct gate_texts texts;
 	struct gate gate;
 
-	ordering_gate(&mover->ordering, GATE_REBALANCE, &gate, &texts,
+	move_actions_gate(&mover->actions, GATE_REBALANCE, &gate, &texts,
 		moment_now());
 	explain(mover, &gate, why);
-	ordering_gate_fini(&texts);
+	move_actions_gate_fini(&texts);
 }
 
 void mover_describe(struct mover *mover, struct buffer *out)
@@ -388,29 +391,29 @@ void mover_describe(struct mover *mover, struct buffer *out)
 		.gate = &gate,
 		.room_mode = mover->options.room_mode,
 		.kubevirt_version = kubevirt_version(mover->kubevirt),
-		.book = &mover->journal.book,
+		.records = &mover->recorder.records,
 		.proposals = &mover->proposals,
-		.duels = &mover->duels,
+		.conflicts = &mover->conflicts,
 		.windows_text = mover->options.windows_text,
 		.price = mover->options.price,
-		.copy_pace = move_book_copy_pace(&mover->journal.book),
+		.copy_pace = move_records_copy_pace(&mover->recorder.records),
 		.last_round_us = mover->last_round_us,
 		.round_s = mover->round_s,
-		.held_back = &mover->round.held_back,
+		.not_movable = &mover->round.not_movable,
 		.nodes = mover->round.nodes,
 		.vms = mover->round.vms,
 		.movable = mover->round.movable,
 		.left = mover->round.left,
 	};
 
-	ordering_gate(&mover->ordering, GATE_REBALANCE, &gate, &texts,
+	move_actions_gate(&mover->actions, GATE_REBALANCE, &gate, &texts,
 		moment_now());
 	kubevirt_cluster_limits(mover->kubevirt, &status.limits);
 	buffer_text(&why, "");
 	explain(mover, &gate, &why);
 	status.why = why.data;
 	mover_status_write(out, &status);
-	ordering_gate_fini(&texts);
+	move_actions_gate_fini(&texts);
 }
 
 /* ---- life ---- */
@@ -419,31 +422,31 @@ static void connect_parts(struct mover *mover)
 {
 	const struct mover_options *o = &mover->options;
 
-	mover->journal.upload = o->upload;
-	mover->journal.events = o->events;
-	mover->flights = (struct flights){ .journal = &mover->journal,
+	mover->recorder.upload = o->upload;
+	mover->recorder.events = o->events;
+	mover->open_moves = (struct open_moves){ .recorder = &mover->recorder,
 		.cache = o->cache,
 		.reservations = o->reservations,
 		.kubevirt = mover->kubevirt,
 		.watches = &mover->watches };
-	mover->adoption = (struct adoption){ .journal = &mover->journal,
+	mover->takeover = (struct takeover){ .recorder = &mover->recorder,
 		.kubevirt = mover->kubevirt,
 		.cache = o->cache };
-	mover->foreign = (struct foreign_moves){ .journal = &mover->journal,
+	mover->foreign = (struct foreign_moves){ .recorder = &mover->recorder,
 		.kubevirt = mover->kubevirt,
 		.cache = o->cache,
-		.duels = &mover->duels };
-	mover->ordering = (struct ordering){ .options = o,
+		.conflicts = &mover->conflicts };
+	mover->actions = (struct move_actions){ .options = o,
 		.kubevirt = mover->kubevirt,
-		.journal = &mover->journal,
-		.flights = &mover->flights,
-		.duels = &mover->duels };
+		.recorder = &mover->recorder,
+		.open_moves = &mover->open_moves,
+		.conflicts = &mover->conflicts };
 	mover->round.proposals = &mover->proposals;
 	mover->round.price = o->price;
 	mover->round.sources = (struct fleet_sources){ .cache = o->cache,
 		.kubevirt = mover->kubevirt,
-		.book = &mover->journal.book,
-		.duels = &mover->duels,
+		.records = &mover->recorder.records,
+		.conflicts = &mover->conflicts,
 		.watches = &mover->watches,
 		.scheduler_name = o->scheduler_name };
 }
@@ -467,13 +470,9 @@ struct mover *mover_new(const struct mover_options *options)
 	return mover;
 }
 
-struct mover_parts mover_parts(struct mover *mover)
+struct move_actions *mover_actions(struct mover *mover)
 {
-	return (struct mover_parts){ .kubevirt = mover->kubevirt,
-		.journal = &mover->journal,
-		.flights = &mover->flights,
-		.ordering = &mover->ordering,
-		.duels = &mover->duels };
+	return &mover->actions;
 }
 
 void mover_close(struct mover *mover)
@@ -485,9 +484,9 @@ void mover_close(struct mover *mover)
 	timer_close(mover->tick);
 	timer_close(mover->slice);
 	round_fini(&mover->round);
-	flights_fini(&mover->flights);
-	duels_fini(&mover->duels);
+	open_moves_fini(&mover->open_moves);
+	conflicts_fini(&mover->conflicts);
 	node_watches_fini(&mover->watches);
-	journal_fini(&mover->journal);
+	recorder_fini(&mover->recorder);
 	free(mover);
 }

@@ -17,6 +17,7 @@
 struct cache;
 struct events;
 struct kube_client;
+struct move_actions;
 struct move_history;
 struct mover;
 struct node_load;
@@ -55,17 +56,9 @@ struct mover_options {
 /* Never NULL. */
 struct mover *mover_new(const struct mover_options *options);
 
-/* The parts with which another module orders and records moves; all
- * borrowed. */
-struct mover_parts {
-	struct kubevirt *kubevirt;
-	struct journal *journal;
-	struct flights *flights;
-	struct ordering *ordering;
-	const struct duels *duels;
-};
-
-struct mover_parts mover_parts(struct mover *mover);
+/* Borrowed: another module orders and records the moves that make room, and
+ * reads what is known of moves and migrations. */
+struct move_actions *mover_actions(struct mover *mover);
 
 /* The load of a node arrived; see node_watches_note(). mover may be NULL. */
 void mover_note_load(struct mover *mover, const struct node_load *load,

@@ -104,13 +104,13 @@ static void write_move(struct json *j, const struct move_record *record)
 	json_object_end(j);
 }
 
-static void write_in_flight(struct json *j, const struct move_book *book)
+static void write_in_flight(struct json *j, const struct move_records *records)
 {
 	const struct move_record *record;
 	size_t at = 0;
 
 	json_array(j, "in_flight");
-	while ((record = move_book_next(book, &at)) != NULL) {
+	while ((record = move_records_next(records, &at)) != NULL) {
 		if (move_is_open(record)) {
 			write_move(j, record);
 		}
@@ -120,12 +120,12 @@ static void write_in_flight(struct json *j, const struct move_book *book)
 
 /* The next move that would make room; NULL: no more. Those of the rounds are
  * proposals. */
-static const struct move_record *next_for_room(const struct move_book *book,
-	size_t *at)
+static const struct move_record *next_for_room(
+	const struct move_records *records, size_t *at)
 {
 	const struct move_record *record;
 
-	while ((record = move_book_next(book, at)) != NULL) {
+	while ((record = move_records_next(records, at)) != NULL) {
 		if (record->reason == MOVE_FOR_ROOM &&
 			record->state == MOVE_RECOMMENDED) {
 			return record;
@@ -134,7 +134,7 @@ static const struct move_record *next_for_room(const struct move_book *book,
 	return NULL;
 }
 
-size_t mover_status_recommendations(const struct move_book *book,
+size_t mover_status_recommendations(const struct move_records *records,
 	const struct proposals *proposals)
 {
 	size_t count = 0;
@@ -143,7 +143,7 @@ size_t mover_status_recommendations(const struct move_book *book,
 	for (size_t i = 0; i < proposals->count; i++) {
 		count += *proposals->list[i].record.id != '\0';
 	}
-	while (next_for_room(book, &at) != NULL) {
+	while (next_for_room(records, &at) != NULL) {
 		count++;
 	}
 	return count;
@@ -162,7 +162,7 @@ static void write_recommendations(struct json *j,
 			write_move(j, &proposals->list[i].record);
 		}
 	}
-	while ((record = next_for_room(status->book, &at)) != NULL) {
+	while ((record = next_for_room(status->records, &at)) != NULL) {
 		write_move(j, record);
 	}
 	json_array_end(j);
@@ -191,10 +191,10 @@ void mover_status_write(struct buffer *out, const struct mover_status *status)
 	write_kubevirt(&j, status);
 	json_number_or_null(&j, "copy_seconds_per_gb", status->copy_pace * 1e9);
 	json_unsigned(&j, "vms_left_to_others",
-		duels_count(status->duels, status->gate->wall_us));
-	write_in_flight(&j, status->book);
+		conflicts_count(status->conflicts, status->gate->wall_us));
+	write_in_flight(&j, status->records);
 	write_recommendations(&j, status);
-	held_back_write(&j, status->held_back);
+	not_movable_write(&j, status->not_movable);
 	write_round(&j, status);
 	json_object_end(&j);
 }

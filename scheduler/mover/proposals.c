@@ -111,7 +111,7 @@ static bool has_id(const struct proposals *proposals, const char *id)
 	return false;
 }
 
-bool proposals_adopt(struct proposals *proposals,
+bool proposals_restore(struct proposals *proposals,
 	const struct move_record *record)
 {
 	struct proposal *proposal;
@@ -154,7 +154,7 @@ static void remove_at(struct proposals *proposals, size_t index)
 		(proposals->count - index) * sizeof(proposals->list[0]));
 }
 
-bool proposals_take_over(struct proposals *proposals, struct move_record *out)
+bool proposals_remove_over(struct proposals *proposals, struct move_record *out)
 {
 	for (size_t i = 0; i < proposals->count; i++) {
 		if (proposal_is_over(&proposals->list[i])) {

@@ -48,7 +48,7 @@ void proposals_found(struct proposals *proposals,
 
 /* The move was recorded before this process began to search. False: the record
  * is superseded by a move that was found meanwhile, or the list is full. */
-bool proposals_adopt(struct proposals *proposals,
+bool proposals_restore(struct proposals *proposals,
 	const struct move_record *record);
 
 /* The round ends. */
@@ -59,7 +59,8 @@ bool proposal_is_over(const struct proposal *proposal);
 
 /* Removes the first one that is over and copies its record to out. False: there
  * is none. */
-bool proposals_take_over(struct proposals *proposals, struct move_record *out);
+bool proposals_remove_over(struct proposals *proposals,
+	struct move_record *out);
 
 /* The move was ordered, or its VM is gone. */
 void proposals_remove(struct proposals *proposals, const char *namespace,

@@ -2,7 +2,7 @@
 
 #include "lib/clock.h"
 #include "scheduler/mover/move_words.h"
-#include "scheduler/mover/next_choice.h"
+#include "scheduler/mover/second_target.h"
 
 #include <math.h>
 #include <string.h>
@@ -140,14 +140,14 @@ static void note_move(struct round *round, struct fleet_move move)
 	struct fleet *fleet = &round->build.fleet;
 	const struct fleet_vm *vm = &fleet->vms[move.vm];
 	const struct rule_options options = options_of(round);
-	struct next_choice next;
+	struct second_target next;
 	struct move_record record;
 
 	keep_target(round, &move);
 	move_words_from(&record, fleet, &move, rule_price(&options, vm));
-	next = next_choice_find(fleet, &move, may_run, round);
-	next_choice_tell(record.sentence, sizeof(record.sentence), fleet, &move,
-		&next);
+	next = second_target_find(fleet, &move, may_run, round);
+	second_target_describe(record.sentence, sizeof(record.sentence), fleet,
+		&move, &next);
 	record.is_other_scheduler = is_other_scheduler(round, vm);
 	proposals_found(round->proposals, &record, vm->pod->uid);
 	take_move(round, &move, record.is_other_scheduler);
@@ -229,14 +229,15 @@ static void note_pressure_move(struct round *round, struct pressure_move chosen)
 	const struct fleet_vm *vm = &fleet->vms[chosen.move.vm];
 	const struct rule_options options = options_of(round);
 	struct with_room need = { round, chosen.needed_bytes };
-	struct next_choice next;
+	struct second_target next;
 	struct move_record record;
 
 	keep_pressure_target(round, &chosen);
 	move_words_from_pressure(&record, fleet, &chosen,
 		rule_price(&options, vm));
-	next = next_choice_find(fleet, &chosen.move, may_run_with_room, &need);
-	next_choice_tell(record.sentence, sizeof(record.sentence), fleet,
+	next = second_target_find(fleet, &chosen.move, may_run_with_room,
+		&need);
+	second_target_describe(record.sentence, sizeof(record.sentence), fleet,
 		&chosen.move, &next);
 	record.is_other_scheduler = is_other_scheduler(round, vm);
 	proposals_found(round->proposals, &record, vm->pod->uid);
@@ -285,8 +286,9 @@ static void start_search(struct round *round)
 	round->nodes = fleet->node_count;
 	round->vms = fleet->vm_count;
 	round->movable = round->build.pod_count;
-	memcpy(round->aside, round->build.aside, sizeof(round->aside));
-	round->held_back = round->build.held_back;
+	memcpy(round->exclusion, round->build.exclusion,
+		sizeof(round->exclusion));
+	round->not_movable = round->build.not_movable;
 }
 
 /* True: the round is complete. */

@@ -63,8 +63,9 @@ struct round {
 	double left;
 	/* The last round looked at these; work_us sums its slices. */
 	size_t nodes, vms, movable;
-	char aside[FLEET_BUILD_ASIDE_MAX]; /* as of struct fleet_build */
-	struct held_back held_back;
+	char exclusion
+		[FLEET_BUILD_EXCLUSION_MAX]; /* as of struct fleet_build */
+	struct not_movable not_movable;
 	int64_t work_us;
 	int64_t built_us;	  /* work_us when the search began */
 	int64_t longest_slice_us; /* since the start of the process */

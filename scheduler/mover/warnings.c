@@ -4,7 +4,7 @@
 #include "lib/memory.h"
 #include "scheduler/bind/events.h"
 
-void warnings_duel(struct events *events, const struct migration *migration,
+void warnings_conflict(struct events *events, const struct migration *migration,
 	const char *source, const struct move_record *last, int64_t now_us)
 {
 	log_warning("somebody else moves a VM that was moved",
@@ -25,13 +25,14 @@ void warnings_duel(struct events *events, const struct migration *migration,
 		now_us);
 }
 
-static const struct move_record *last_failure(const struct move_book *book)
+static const struct move_record *last_failure(
+	const struct move_records *records)
 {
 	const struct move_record *last = NULL;
 	const struct move_record *record;
 	size_t at = 0;
 
-	while ((record = move_book_next(book, &at)) != NULL) {
+	while ((record = move_records_next(records, &at)) != NULL) {
 		if (record->state == MOVE_FAILED &&
 			(last == NULL || record->ended_us > last->ended_us)) {
 			last = record;
@@ -41,10 +42,10 @@ static const struct move_record *last_failure(const struct move_book *book)
 }
 
 /* The event is about the VM whose move failed last. */
-void warnings_pause(const struct journal *journal, unsigned failures,
+void warnings_pause(const struct recorder *recorder, unsigned failures,
 	int64_t now_us)
 {
-	const struct move_record *last = last_failure(&journal->book);
+	const struct move_record *last = last_failure(&recorder->records);
 	scoped_free char *note = xasprintf(
 		"%u moves in a row failed: moves are paused for 30 minutes",
 		failures);
@@ -52,7 +53,7 @@ void warnings_pause(const struct journal *journal, unsigned failures,
 	log_warning("moves are paused after failures",
 		log_int("failures", failures), LOG_END);
 	if (last != NULL) {
-		events_about_vmi(journal->events,
+		events_about_vmi(recorder->events,
 			&(struct events_vmi){ .namespace = last->namespace,
 				.name = last->vm,
 				.uid = last->vmi_uid,

@@ -1,16 +1,16 @@
-/* Log lines and events that tell people to look: a duel with another mover, and
- * the pause after failures. */
+/* Log lines and events that tell people to look: a conflict with another
+ * mover, and the pause after failures. */
 #pragma once
 
 #include "scheduler/kubevirt/migration.h"
-#include "scheduler/mover/journal.h"
+#include "scheduler/mover/recorder.h"
 
 #include <stdint.h>
 
 /* Somebody else moves a VM away from source, to which the last move took it. */
-void warnings_duel(struct events *events, const struct migration *migration,
+void warnings_conflict(struct events *events, const struct migration *migration,
 	const char *source, const struct move_record *last, int64_t now_us);
 
 /* The event is about the VM whose move failed last. */
-void warnings_pause(const struct journal *journal, unsigned failures,
+void warnings_pause(const struct recorder *recorder, unsigned failures,
 	int64_t now_us);

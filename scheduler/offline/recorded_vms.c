@@ -6,7 +6,7 @@
 
 #include "lib/memory.h"
 #include "scheduler/kubevirt/movability.h"
-#include "scheduler/mover/stand_aside.h"
+#include "scheduler/mover/node_exclusion.h"
 
 enum { WHY_MAX = 2048 };
 
@@ -17,7 +17,7 @@ void recorded_vms_fini(struct recorded_vms *vms)
 	}
 	free(vms->texts);
 	free(vms->list);
-	free(vms->asides);
+	free(vms->exclusions);
 	inventory_fini(&vms->inventory);
 	*vms = (struct recorded_vms){ 0 };
 }
@@ -196,19 +196,19 @@ static void add_vms(struct recorded_vms *vms)
 
 /* ---- nodes ---- */
 
-static void add_asides(struct recorded_vms *vms)
+static void add_exclusions(struct recorded_vms *vms)
 {
 	const struct cluster *cluster = &vms->state->cluster;
 
-	vms->asides = xcalloc(cluster->count + 1, sizeof(*vms->asides));
+	vms->exclusions = xcalloc(cluster->count + 1, sizeof(*vms->exclusions));
 	for (size_t i = 0; i < cluster->count; i++) {
 		const struct node *node = cluster->nodes[i];
 		struct kubevirt_node work =
 			inventory_node(&vms->inventory, node->name);
 
-		vms->asides[i] = vms->state->has_load
-			? stand_aside(node, &work, vms->state->now_us)
-			: stand_aside_for_work(node, &work);
+		vms->exclusions[i] = vms->state->has_load
+			? node_exclusion(node, &work, vms->state->now_us)
+			: node_exclusion_by_work(node, &work);
 	}
 }
 
@@ -229,7 +229,7 @@ int recorded_vms_read(struct recorded_vms *out,
 	r = r < 0 ? r : check_uids(state, err);
 	if (r == 0) {
 		add_vms(out);
-		add_asides(out);
+		add_exclusions(out);
 	}
 	return r;
 }

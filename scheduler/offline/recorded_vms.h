@@ -23,7 +23,7 @@ struct recorded_vms {
 	struct plan_vm *list; /* owned */
 	char **texts;	      /* owned; the list's why_not */
 	size_t count;
-	const char **asides; /* owned; by node, see struct plan_input */
+	const char **exclusions; /* owned; by node, see struct plan_input */
 };
 
 /* Reads "vmis" and "migrations" of the input, whose other members are in state,

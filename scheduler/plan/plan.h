@@ -64,7 +64,7 @@ struct plan_input {
 	/* By node: why VMs neither leave it nor come to it, such as "is
 	 * cordoned"; NULL: they may. The array may be NULL. A goal's own node
 	 * may always give VMs. */
-	const char *const *asides;
+	const char *const *exclusions;
 	int64_t now_us;
 	unsigned max_moves; /* 1 to PLAN_MOVES_MAX */
 	double max_load;    /* PLAN_LOAD_MAX; nodes without a load pass */

@@ -372,7 +372,7 @@ bool search_reach(struct search *s, struct want *want, size_t left, size_t node)
 	if (reasons == 0) {
 		is_over = do_want(s, want, left, node);
 	} else if ((reasons & SEARCH_HOPELESS) == 0 && left > pending(want) &&
-		s->state->nodes[want->node].aside == NULL) {
+		s->state->nodes[want->node].exclusion == NULL) {
 		s->depth--;
 		is_over = make_room(s, want, left, node);
 		s->depth++;

@@ -99,7 +99,7 @@ struct search {
 	bool was_short;		/* a search ended at its quota */
 	const struct pod *goal; /* only lower priorities move; NULL: all */
 	size_t closed;		/* no VM moves to this node; STATE_NONE */
-	size_t open;		/* VMs leave it although it stands aside */
+	size_t open;		/* VMs leave it although it is excluded */
 	size_t busy[SEARCH_DEPTH_MAX]; /* VMs that are about to move */
 	size_t busy_count;
 	bool ends_at_first, is_probing, has_reached;

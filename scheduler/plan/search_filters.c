@@ -186,7 +186,7 @@ uint64_t search_admits(struct search *s, const struct want *want)
 	uint64_t reasons;
 
 	if (at->is_gone || want->node == s->closed ||
-		(want_has_vm(want) && at->aside != NULL)) {
+		(want_has_vm(want) && at->exclusion != NULL)) {
 		return SEARCH_ASIDE;
 	}
 	filter = ready_for(s, want);
@@ -223,6 +223,6 @@ bool search_may_leave(const struct search *s, size_t index)
 
 	return !vm->stays && !vm->has_moved && !vm->is_busy &&
 		vm->node != STATE_NONE &&
-		(s->state->nodes[vm->node].aside == NULL ||
+		(s->state->nodes[vm->node].exclusion == NULL ||
 			vm->node == s->open);
 }

@@ -97,7 +97,7 @@ static void fill_list(struct search *s, const struct class *class,
 		i++) {
 		size_t node = s->state->by_load[i];
 
-		if (s->state->nodes[node].aside == NULL &&
+		if (s->state->nodes[node].exclusion == NULL &&
 			probe(s, class, node, moves)) {
 			list_node(out, node, most);
 		}

@@ -381,8 +381,8 @@ void state_begin(struct state *s, const struct plan_input *input,
 	for (size_t i = 0; i < s->node_count; i++) {
 		read_node(&s->nodes[i], cluster->nodes[i], prior,
 			input->now_us);
-		s->nodes[i].aside =
-			input->asides == NULL ? NULL : input->asides[i];
+		s->nodes[i].exclusion =
+			input->exclusions == NULL ? NULL : input->exclusions[i];
 	}
 	list_vms(s);
 	s->has_relations = has_relations(s, goal);

@@ -30,9 +30,9 @@ struct state_vm {
 };
 
 struct state_node {
-	struct node *node;   /* borrowed */
-	struct node_vms vms; /* set aside */
-	const char *aside;   /* borrowed; NULL: takes part */
+	struct node *node;     /* borrowed */
+	struct node_vms vms;   /* set aside */
+	const char *exclusion; /* borrowed; NULL: takes part */
 	bool has_load, is_gone;
 	double used, shared; /* cores; only with a load */
 	size_t *vm_list;     /* owned; its VMs at first: least memory first */

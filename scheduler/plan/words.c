@@ -153,15 +153,15 @@ void words_reasons(struct buffer *out, struct search *s, const struct pod *pod,
 void words_why_fixed(struct buffer *out, const struct search *s, size_t index)
 {
 	const struct state_vm *vm = &s->state->vms[index];
-	const char *aside = s->state->nodes[vm->vm->node].aside;
+	const char *exclusion = s->state->nodes[vm->vm->node].exclusion;
 
 	if (vm->vm->why_not != NULL) {
 		buffer_text(out, vm->vm->why_not);
 	} else if (s->goal != NULL &&
 		vm->vm->pod->priority >= s->goal->priority) {
 		buffer_text(out, "has no lower priority");
-	} else if (aside != NULL) {
-		buffer_printf(out, "runs on a node that %s", aside);
+	} else if (exclusion != NULL) {
+		buffer_printf(out, "runs on a node that %s", exclusion);
 	} else {
 		buffer_text(out, "moves already");
 	}

@@ -3,10 +3,10 @@
 #include "lib/memory.h"
 #include "scheduler/kubevirt/kubevirt.h"
 #include "scheduler/kubevirt/movability.h"
-#include "scheduler/mover/duels.h"
+#include "scheduler/mover/conflicts.h"
 #include "scheduler/mover/fleet_build.h"
-#include "scheduler/mover/stand_aside.h"
-#include "scheduler/rebalance/move_book.h"
+#include "scheduler/mover/node_exclusion.h"
+#include "scheduler/rebalance/move_records.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static void begin(struct plan_world *world,
 	*world = (struct plan_world){ .options = options,
 		.now_us = now_us,
 		.wall_us = wall_us };
-	while ((record = move_book_next(options->book, &at)) != NULL) {
+	while ((record = move_records_next(options->records, &at)) != NULL) {
 		if (move_is_open(record)) {
 			note_move(world, record);
 		}
@@ -120,12 +120,12 @@ static const char *why_not_by_us(const struct plan_world *world,
 	if (strcmp(vm->pod->scheduler_name, o->scheduler_name) != 0) {
 		return "is placed by another scheduler";
 	}
-	if (move_book_cooling_until(o->book, vm->namespace, vm->name) >
+	if (move_records_cooling_until(o->records, vm->namespace, vm->name) >
 		world->wall_us) {
 		return "rests after a move";
 	}
-	if (duels_until(o->duels, vm->namespace, vm->name, world->wall_us) !=
-		0) {
+	if (conflicts_until(o->conflicts, vm->namespace, vm->name,
+		    world->wall_us) != 0) {
 		return "rests, because somebody else moved it after us";
 	}
 	return was_watched(vm) ? NULL
@@ -215,15 +215,15 @@ static void add_vm(struct plan_world *world, struct pod *pod, size_t node)
 
 /* ---- a node ---- */
 
-static void add_aside(struct plan_world *world, const struct node *node)
+static void add_exclusion(struct plan_world *world, const struct node *node)
 {
 	struct kubevirt_node work;
 
 	kubevirt_node(world->options->kubevirt, node->name, &work);
-	world->asides = xgrow(world->asides, world->aside_count,
-		&world->aside_capacity, sizeof(char *));
-	world->asides[world->aside_count++] =
-		stand_aside(node, &work, world->now_us);
+	world->exclusions = xgrow(world->exclusions, world->exclusion_count,
+		&world->exclusion_capacity, sizeof(char *));
+	world->exclusions[world->exclusion_count++] =
+		node_exclusion(node, &work, world->now_us);
 }
 
 bool plan_world_next(struct plan_world *world)
@@ -238,7 +238,7 @@ bool plan_world_next(struct plan_world *world)
 	if (copy->cluster.count == node) {
 		return true;
 	}
-	add_aside(world, copy->cluster.nodes[node]);
+	add_exclusion(world, copy->cluster.nodes[node]);
 	for (size_t i = first_pod; i < copy->pod_count; i++) {
 		if (runs_vm(world, copy->pods[i])) {
 			add_vm(world, copy->pods[i], node);
@@ -255,7 +255,7 @@ struct plan_input plan_world_input(struct plan_world *world)
 		.filter = &filter,
 		.vms = world->vms,
 		.vm_count = world->vm_count,
-		.asides = world->asides,
+		.exclusions = world->exclusions,
 		.now_us = world->now_us,
 		.max_moves = PLAN_MOVES,
 		.max_load = PLAN_LOAD_MAX };
@@ -276,7 +276,7 @@ bool plan_world_free_next(struct plan_world *world)
 	}
 	free(world->vms);
 	free(world->words);
-	free(world->asides);
+	free(world->exclusions);
 	map_fini(&world->leaving);
 	*world = (struct plan_world){ 0 };
 	return false;

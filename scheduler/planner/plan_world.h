@@ -1,5 +1,5 @@
 /* The input of a search for plans: a copy of the cluster, its running VMs with
- * the reasons why some must not be moved, and the nodes that stand aside.
+ * the reasons why some must not be moved, and the nodes that stand exclusion.
  *
  * Made and freed in steps on the event loop; between them another thread may
  * use it, because everything in it is its own or never changes. */
@@ -21,8 +21,8 @@ struct plan_world {
 	size_t vm_count, vm_capacity;
 	char **words; /* the texts of the VMs */
 	size_t word_count, word_capacity;
-	const char **asides; /* by node; the texts are static */
-	size_t aside_count, aside_capacity;
+	const char **exclusions; /* by node; the texts are static */
+	size_t exclusion_count, exclusion_capacity;
 	struct map leaving; /* "namespace/vm node" of our open moves */
 	int64_t now_us;
 	uint64_t wall_us; /* the same moment since 1970 */

@@ -13,9 +13,9 @@
 #include <uv.h>
 
 struct cache;
-struct duels;
+struct conflicts;
 struct kubevirt;
-struct move_book;
+struct move_records;
 struct planner;
 
 /* The work of a slice. */
@@ -29,8 +29,8 @@ struct planner_options {
 	uv_loop_t *loop;
 	struct cache *cache;
 	const struct kubevirt *kubevirt;
-	const struct move_book *book;
-	const struct duels *duels;
+	const struct move_records *records;
+	const struct conflicts *conflicts;
 	const char *scheduler_name; /* only VMs that name it may move */
 };
 

@@ -1,9 +1,10 @@
+#include "scheduler/mover/move_actions.h"
 #include "scheduler/moves.h"
 
 #include "scheduler/loads/aggregators.h"
 #include "scheduler/make_room/room_report.h"
-#include "scheduler/mover/journal.h"
 #include "scheduler/mover/mover.h"
+#include "scheduler/mover/recorder.h"
 #include "scheduler/planner/planner.h"
 #include "tests/support/cm.h"
 
@@ -30,13 +31,14 @@ struct mover *__wrap_mover_new(const struct mover_options *options)
 	return NULL;
 }
 
-struct mover_parts __wrap_mover_parts(struct mover *mover);
-struct mover_parts __wrap_mover_parts(struct mover *mover)
+struct move_actions *__wrap_mover_actions(struct mover *mover);
+struct move_actions *__wrap_mover_actions(struct mover *mover)
 {
-	static struct journal journal;
+	static struct recorder recorder;
+	static struct move_actions actions = { .recorder = &recorder };
 
 	(void)mover;
-	return (struct mover_parts){ .journal = &journal };
+	return &actions;
 }
 
 struct planner *__wrap_planner_new(const struct planner_options *options);

@@ -463,6 +463,9 @@ static void a_handshake_of_before_ends_with_the_removed_authorities(
 	fake_clock_move((MQ_RETIRE_MS + MQ_RETIRE_SPREAD_MS) * UINT64_C(1000));
 	run_until_true(&f->loop, peer_is_ended, &peer);
 	peer_close(&peer);
+	/* nng 1.5.2 may lose a listener that is closed while a connection of it
+	 * ends. */
+	await_replies(f, 3);
 }
 
 static void unusable_material_keeps_the_old_one(void **state)

@@ -70,7 +70,7 @@ static void knows_which_versions_can_choose_a_node(void **state)
 		"needed");
 }
 
-static void stands_aside_during_an_upgrade(void **state)
+static void orders_nothing_during_an_upgrade(void **state)
 {
 	(void)state;
 	expect_refusal(CR("v1.9.0", ",'targetKubeVirtVersion':'v1.9.1'"),
@@ -99,7 +99,7 @@ static void stands_aside_during_an_upgrade(void **state)
 	"'outdatedVirtualMachineInstanceWorkloads':7}}"
 
 /* They follow in batches, long after the operator is done. */
-static void stands_aside_while_workloads_are_updated(void **state)
+static void orders_nothing_while_workloads_are_updated(void **state)
 {
 	struct kubevirt_version version = version_of(OUTDATED(""));
 
@@ -126,8 +126,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_a_recorded_cr),
 		cmocka_unit_test(knows_which_versions_can_choose_a_node),
-		cmocka_unit_test(stands_aside_during_an_upgrade),
-		cmocka_unit_test(stands_aside_while_workloads_are_updated),
+		cmocka_unit_test(orders_nothing_during_an_upgrade),
+		cmocka_unit_test(orders_nothing_while_workloads_are_updated),
 		cmocka_unit_test(reads_the_limits_of_migrations),
 	};
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lib/json.h"
+#include "scheduler/mover/move_actions.h"
 #include "tests/unit/scheduler/make_room/room_steps.h"
 
 static inline void room_start(enum mover_mode mode)
@@ -122,12 +123,13 @@ static inline size_t count_listed(const char *part)
 
 static inline size_t count_records(enum move_state state)
 {
-	const struct move_book *book = &mover_parts(scene.mover).journal->book;
+	const struct move_records *records =
+		move_actions_records(mover_actions(scene.mover));
 	const struct move_record *record;
 	size_t count = 0;
 	size_t at = 0;
 
-	while ((record = move_book_next(book, &at)) != NULL) {
+	while ((record = move_records_next(records, &at)) != NULL) {
 		count += record->state == state;
 	}
 	return count;

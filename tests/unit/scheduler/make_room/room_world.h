@@ -5,7 +5,7 @@
 
 #include "scheduler/cache/queue.h"
 #include "scheduler/make_room/make_room.h"
-#include "scheduler/mover/journal.h"
+#include "scheduler/mover/recorder.h"
 #include "scheduler/score/decide.h"
 #include "tests/unit/scheduler/planner/fake_planner.h"
 

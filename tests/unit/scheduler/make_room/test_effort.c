@@ -7,13 +7,13 @@
 #include <string.h>
 
 static struct effort effort;
-static struct move_book book;
+static struct move_records records;
 
 static int setup(void **state)
 {
 	(void)state;
 	effort = (struct effort){ 0 };
-	book = (struct move_book){ 0 };
+	records = (struct move_records){ 0 };
 	(void)snprintf(effort.node, sizeof(effort.node), "node-1");
 	return 0;
 }
@@ -21,7 +21,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	move_book_fini(&book);
+	move_records_fini(&records);
 	return 0;
 }
 
@@ -47,7 +47,7 @@ static void put(const struct move_record *record, enum move_state move_state)
 
 	newer.state = move_state;
 	newer.revision++;
-	(void)move_book_put(&book, &newer);
+	(void)move_records_put(&records, &newer);
 }
 
 static void moves_become_those_of_the_book(void **state)
@@ -59,7 +59,7 @@ static void moves_become_those_of_the_book(void **state)
 	(void)state;
 	put(ordered, MOVE_SUCCEEDED);
 	put(recommended, MOVE_RECOMMENDED);
-	effort_sync(&effort, &book);
+	effort_sync(&effort, &records);
 	assert_int_equal(ordered->state, MOVE_SUCCEEDED);
 	assert_int_equal(ordered->revision, 2);
 	assert_string_equal(recommended->id, "2");
@@ -73,7 +73,7 @@ static void what_the_book_forgot_is_withdrawn_or_loses_its_id(void **state)
 	struct move_record *ended = add_move("3", MOVE_FAILED, 5);
 
 	(void)state;
-	effort_sync(&effort, &book);
+	effort_sync(&effort, &records);
 	assert_int_equal(ordered->state, MOVE_WITHDRAWN);
 	assert_string_equal(ordered->id, "1");
 	assert_string_equal(recommended->id, "");
@@ -83,7 +83,7 @@ static void what_the_book_forgot_is_withdrawn_or_loses_its_id(void **state)
 	/* Moves of an earlier plan may stand behind the last one. */
 	(void)add_move("4", MOVE_ORDERED, 5);
 	effort.move_count--;
-	effort_sync(&effort, &book);
+	effort_sync(&effort, &records);
 	assert_int_equal(effort.moves[3].record.state, MOVE_ORDERED);
 }
 

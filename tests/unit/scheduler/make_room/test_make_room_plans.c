@@ -1,17 +1,19 @@
 #include "scheduler/make_room/make_room.h"
 
 #define FAKE_REAL_PLANS
+#include "scheduler/mover/move_actions.h"
 #include "tests/unit/scheduler/make_room/room_bed.h"
 
 /* KubeVirt copies what is ordered. Returns the number of moves. */
 static unsigned copy_all(void)
 {
-	const struct move_book *book = &mover_parts(scene.mover).journal->book;
+	const struct move_records *records =
+		move_actions_records(mover_actions(scene.mover));
 	struct move_record *record;
 	unsigned count = 0;
 	size_t at = 0;
 
-	while ((record = move_book_next(book, &at)) != NULL) {
+	while ((record = move_records_next(records, &at)) != NULL) {
 		if (move_is_open(record)) {
 			char *const nodes[] = { node_1, node_2, node_3 };
 

@@ -11,7 +11,7 @@
 #include "scheduler/cache/reservations.h"
 #include "scheduler/loads/move_history.h"
 #include "scheduler/loads/move_upload.h"
-#include "scheduler/rebalance/move_book.h"
+#include "scheduler/rebalance/move_records.h"
 #include "tests/support/fake_clock.h"
 #include "tests/unit/scheduler/given.h"
 #include "tests/unit/scheduler/mover/fake_objects.h"

@@ -194,7 +194,7 @@ static void records_from_the_future_do_not_pause(void **state)
 	assert_says("\"failures_in_a_row\":0");
 }
 
-static void a_duel_ends_in_standing_aside(void **state)
+static void a_vm_that_others_move_back_is_left_alone(void **state)
 {
 	static char foreign[] = "foreign";
 	struct migration *migration;
@@ -348,7 +348,7 @@ int main(void)
 		test(somebody_elses_target_pod_keeps_moves_away),
 		test(three_failures_in_a_row_pause_the_mover),
 		test(records_from_the_future_do_not_pause),
-		test(a_duel_ends_in_standing_aside),
+		test(a_vm_that_others_move_back_is_left_alone),
 		test(a_vm_of_another_scheduler_does_not_keep_ours_on_a_hot_node),
 		test(a_follower_does_nothing),
 		test(after_the_pause_one_move_at_a_time_is_tried),

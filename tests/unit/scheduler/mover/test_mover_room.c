@@ -1,16 +1,16 @@
 /* Moves that make room for a pod, beside the rounds and without them. */
 #include "scheduler/mover/mover.h"
 
+#include "scheduler/mover/move_actions.h"
 #include "scheduler/mover/move_words.h"
-#include "scheduler/mover/ordering.h"
 #include "tests/unit/scheduler/mover/mover_bed.h"
 
-static struct mover_parts parts;
+static struct move_actions *actions;
 
 static void start_with(enum mover_mode mode, enum mover_mode room_mode)
 {
 	start_mover(mode, room_mode);
-	parts = mover_parts(scene.mover);
+	actions = mover_actions(scene.mover);
 	run(3, 0.5);
 }
 
@@ -50,7 +50,7 @@ static struct proposal given_proposal(void)
 
 static bool try_move(struct proposal *proposal, struct buffer *why)
 {
-	return ordering_try(parts.ordering, proposal, why, moment_now());
+	return move_actions_order(actions, proposal, why, moment_now());
 }
 
 static void assert_refused(const char *sentence)
@@ -75,7 +75,7 @@ static void assert_ordered(struct proposal *proposal)
 
 static void recommend(struct proposal *proposal)
 {
-	ordering_recommend(parts.ordering, proposal, moment_now());
+	move_actions_recommend(actions, proposal, moment_now());
 }
 
 static void assert_recommendations(size_t count)
@@ -276,9 +276,9 @@ static void a_withdrawn_recommendation_gets_a_new_record(void **state)
 	proposal = given_proposal();
 	recommend(&proposal);
 	memcpy(id, proposal.record.id, sizeof(id));
-	ordering_withdraw_one(parts.ordering, id, moment_now());
+	move_actions_withdraw(actions, id, NULL, moment_now());
 	assert_int_equal(last_sent()->state, MOVE_WITHDRAWN);
-	ordering_withdraw_one(parts.ordering, id, moment_now());
+	move_actions_withdraw(actions, id, NULL, moment_now());
 	assert_int_equal(scene.sent_count, 2);
 	recommend(&proposal);
 	assert_int_equal(last_sent()->state, MOVE_RECOMMENDED);

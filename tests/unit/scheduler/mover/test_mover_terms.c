@@ -37,7 +37,7 @@ static void a_new_leader_asks_again_for_what_changed_meanwhile(void **state)
 	(void)state;
 	start(MOVER_AUTOMATIC);
 	run(3, 0.5);
-	assert_int_equal(scene.asked_us[0], began_us - MOVE_BOOK_KEPT_US);
+	assert_int_equal(scene.asked_us[0], began_us - MOVE_RECORDS_KEPT_US);
 	assert_in_range(scene.asked_us[1], began_us - 600 * SECOND_US,
 		began_us - 60 * SECOND_US);
 }

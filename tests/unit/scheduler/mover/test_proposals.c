@@ -60,9 +60,9 @@ static void a_move_is_over_after_two_rounds_without_it(void **state)
 	(void)state;
 	run_round(&proposals, "web", "node-2", 1);
 	run_round(&proposals, NULL, NULL, 0);
-	assert_false(proposals_take_over(&proposals, &over));
+	assert_false(proposals_remove_over(&proposals, &over));
 	run_round(&proposals, NULL, NULL, 0);
-	assert_true(proposals_take_over(&proposals, &over));
+	assert_true(proposals_remove_over(&proposals, &over));
 	assert_string_equal(over.vm, "web");
 	assert_int_equal(proposals.count, 0);
 }
@@ -77,7 +77,7 @@ static void another_target_ends_the_first_and_keeps_its_rounds(void **state)
 	(void)snprintf(proposals.list[0].record.id,
 		sizeof(proposals.list[0].record.id), "old");
 	run_round(&proposals, "web", "node-3", 2);
-	assert_true(proposals_take_over(&proposals, &over));
+	assert_true(proposals_remove_over(&proposals, &over));
 	assert_string_equal(over.id, "old");
 	assert_int_equal(proposals.count, 1);
 	assert_true(proposal_holds(&proposals.list[0]));
@@ -104,7 +104,7 @@ static void a_record_keeps_its_identity(void **state)
 	assert_true(proposals.list[0].record.gain == 3);
 }
 
-static void an_adopted_record_is_over_unless_it_is_found(void **state)
+static void a_restored_record_is_over_unless_it_is_found(void **state)
 {
 	struct proposals proposals = { 0 };
 	struct move_record record = { .id = "abc",
@@ -115,8 +115,8 @@ static void an_adopted_record_is_over_unless_it_is_found(void **state)
 	struct move_record over;
 
 	(void)state;
-	assert_true(proposals_adopt(&proposals, &record));
-	assert_true(proposals_adopt(&proposals, &record));
+	assert_true(proposals_restore(&proposals, &record));
+	assert_true(proposals_restore(&proposals, &record));
 	assert_int_equal(proposals.count, 1);
 	run_round(&proposals, "web", "node-2", 1);
 	run_round(&proposals, "web", "node-2", 1);
@@ -124,11 +124,11 @@ static void an_adopted_record_is_over_unless_it_is_found(void **state)
 	assert_string_equal(proposals.list[0].record.id, "abc");
 	run_round(&proposals, NULL, NULL, 0);
 	run_round(&proposals, NULL, NULL, 0);
-	assert_true(proposals_take_over(&proposals, &over));
+	assert_true(proposals_remove_over(&proposals, &over));
 	assert_string_equal(over.id, "abc");
 }
 
-static void a_record_of_a_move_that_was_found_anew_is_not_adopted(void **state)
+static void a_record_of_a_move_that_was_found_anew_is_not_restored(void **state)
 {
 	struct proposals proposals = { 0 };
 	struct move_record record = { .id = "abc",
@@ -139,7 +139,7 @@ static void a_record_of_a_move_that_was_found_anew_is_not_adopted(void **state)
 
 	(void)state;
 	run_round(&proposals, "web", "node-2", 1);
-	assert_false(proposals_adopt(&proposals, &record));
+	assert_false(proposals_restore(&proposals, &record));
 	assert_int_equal(proposals.count, 1);
 }
 
@@ -170,9 +170,9 @@ int main(void)
 		cmocka_unit_test(
 			another_target_ends_the_first_and_keeps_its_rounds),
 		cmocka_unit_test(a_record_keeps_its_identity),
-		cmocka_unit_test(an_adopted_record_is_over_unless_it_is_found),
+		cmocka_unit_test(a_restored_record_is_over_unless_it_is_found),
 		cmocka_unit_test(
-			a_record_of_a_move_that_was_found_anew_is_not_adopted),
+			a_record_of_a_move_that_was_found_anew_is_not_restored),
 		cmocka_unit_test(a_full_list_ignores_more),
 	};
 

@@ -279,7 +279,7 @@ static void a_migration_without_target_frees_no_room(void **state)
 	}
 }
 
-/* The target comes first, and its node stands aside. */
+/* The target comes first, and its node stands exclusion. */
 static void the_target_pod_of_a_migration_is_no_vm_that_runs(void **state)
 {
 	(void)state;
@@ -341,7 +341,7 @@ static void a_busy_node_is_no_target(void **state)
 }
 
 /* c is the only node with room. */
-static void a_node_stands_aside_as_for_the_mover(void **state)
+static void a_node_is_excluded_as_for_the_mover(void **state)
 {
 #define LOADS(c)                                                               \
 	",'load':{'now':1000,'nodes':[" CPU("a", "2") "," CPU("b", "2") c      \
@@ -592,7 +592,7 @@ int main(void)
 			the_target_pod_of_a_migration_is_no_vm_that_runs),
 		cmocka_unit_test(lists_may_be_as_kubectl_prints_them),
 		cmocka_unit_test(a_busy_node_is_no_target),
-		cmocka_unit_test(a_node_stands_aside_as_for_the_mover),
+		cmocka_unit_test(a_node_is_excluded_as_for_the_mover),
 		cmocka_unit_test(a_load_that_is_unknown_is_left_out),
 		cmocka_unit_test(names_the_error_in_one_sentence),
 		cmocka_unit_test(gives_the_plan_that_is_found_over_the_cache),

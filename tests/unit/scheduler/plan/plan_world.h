@@ -22,7 +22,7 @@ struct world {
 	struct pod *pods[WORLD_VMS]; /* owned; VMs first get plan_vms */
 	struct plan_vm vms[WORLD_VMS];
 	size_t pod_count, vm_count;
-	const char *asides[WORLD_VMS];
+	const char *exclusions[WORLD_VMS];
 	struct filter_options filter;
 	struct plan_input input;
 	struct plan plan;
@@ -36,7 +36,7 @@ static inline void world_begin(struct world *w)
 	w->input = (struct plan_input){ .cluster = &w->cluster,
 		.filter = &w->filter,
 		.vms = w->vms,
-		.asides = w->asides,
+		.exclusions = w->exclusions,
 		.now_us = INT64_C(10000000000),
 		.max_moves = PLAN_MOVES,
 		.max_load = PLAN_LOAD_MAX };

@@ -155,19 +155,19 @@ static void a_leaving_vms_room_counts(void **state)
 	world_end(&w);
 }
 
-static void a_node_that_stands_aside_neither_gives_nor_takes(void **state)
+static void a_node_that_is_excluded_neither_gives_nor_takes(void **state)
 {
 	WORLD(w);
 
 	world_node(&w, "a", 16);
 	world_node(&w, "b", 12);
 	(void)world_vm(&w, "vm-1", "a", 8);
-	w.asides[0] = "is cordoned";
+	w.exclusions[0] = "is cordoned";
 	assert_false(world_fit(&w, world_urgent(&w, 16))->is_found);
-	w.asides[0] = NULL;
-	w.asides[1] = "is cordoned";
+	w.exclusions[0] = NULL;
+	w.exclusions[1] = "is cordoned";
 	assert_false(world_fit(&w, w.pods[1])->is_found);
-	w.asides[1] = NULL;
+	w.exclusions[1] = NULL;
 	assert_true(world_fit(&w, w.pods[1])->is_found);
 	world_end(&w);
 }
@@ -184,7 +184,7 @@ static const struct plan *empty(struct world *w, const char *node)
 			.node_count = 1 });
 }
 
-static void a_node_is_emptied_even_if_it_stands_aside(void **state)
+static void a_node_is_emptied_even_if_it_is_excluded(void **state)
 {
 	const struct plan *plan;
 	WORLD(w);
@@ -194,7 +194,7 @@ static void a_node_is_emptied_even_if_it_stands_aside(void **state)
 	world_node(&w, "c", 16);
 	(void)world_vm(&w, "vm-1", "a", 4);
 	(void)world_vm(&w, "vm-2", "a", 14);
-	w.asides[0] = "is cordoned";
+	w.exclusions[0] = "is cordoned";
 	plan = empty(&w, "a");
 	assert_true(plan->is_found);
 	assert_int_equal(plan->moves, 2);
@@ -233,7 +233,7 @@ static void a_drained_node_keeps_only_vms_that_cannot_leave(void **state)
 	(void)world_vm(&w, "vm-1", "a", 4);
 	(void)world_vm(&w, "vm-2", "a", 20);
 	world_vm(&w, "vm-3", "a", 8)->why_not = "cannot be migrated: RWO";
-	w.asides[0] = "is cordoned";
+	w.exclusions[0] = "is cordoned";
 	plan = drain(&w, "a");
 	assert_false(plan->is_found);
 	assert_int_equal(plan->moves, 1);
@@ -653,8 +653,8 @@ int main(void)
 		cmocka_unit_test(a_vm_that_must_not_move_is_named),
 		cmocka_unit_test(a_leaving_vms_room_counts),
 		cmocka_unit_test(
-			a_node_that_stands_aside_neither_gives_nor_takes),
-		cmocka_unit_test(a_node_is_emptied_even_if_it_stands_aside),
+			a_node_that_is_excluded_neither_gives_nor_takes),
+		cmocka_unit_test(a_node_is_emptied_even_if_it_is_excluded),
 		cmocka_unit_test(
 			a_drained_node_keeps_only_vms_that_cannot_leave),
 		cmocka_unit_test(

@@ -3,7 +3,8 @@
  * real one. Include it in one file of a test. */
 #pragma once
 
-#include "scheduler/mover/journal.h"
+#include "scheduler/mover/move_actions.h"
+#include "scheduler/mover/recorder.h"
 #include "scheduler/planner/plan_world.h"
 #include "scheduler/planner/planner.h"
 #include "tests/unit/scheduler/mover/mover_bed.h"
@@ -117,11 +118,11 @@ void plan_fini(struct plan *plan)
 
 static inline void fake_job(const struct planner_job *job, bool is_done)
 {
-	struct mover_parts parts = mover_parts(scene.mover);
+	const struct move_actions *actions = mover_actions(scene.mover);
 	const struct planner_options options = { .cache = &scene.cache,
-		.kubevirt = parts.kubevirt,
-		.book = &parts.journal->book,
-		.duels = parts.duels,
+		.kubevirt = move_actions_kubevirt(actions),
+		.records = move_actions_records(actions),
+		.conflicts = move_actions_conflicts(actions),
 		.scheduler_name = "plimsoll-scheduler" };
 	struct plan_world world = { 0 };
 	struct plan_input input;

@@ -2,8 +2,8 @@
 
 #include "lib/clock.h"
 #include "scheduler/cache/cache.h"
-#include "scheduler/mover/duels.h"
-#include "scheduler/rebalance/move_book.h"
+#include "scheduler/mover/conflicts.h"
+#include "scheduler/rebalance/move_records.h"
 #include "tests/support/fake_clock.h"
 #include "tests/unit/scheduler/given.h"
 #include "tests/unit/scheduler/mover/fake_objects.h"
@@ -20,8 +20,8 @@ enum { NODES = 12, JOBS = PLANNER_JOBS_MAX + 1 };
 struct bed {
 	uv_loop_t loop;
 	struct cache cache;
-	struct move_book book;
-	struct duels duels;
+	struct move_records records;
+	struct conflicts conflicts;
 	struct planner *planner;
 	unsigned order; /* of what happened to the jobs */
 	atomic_uint active;
@@ -97,8 +97,8 @@ static int setup(void **state)
 		planner_new(&(struct planner_options){ .loop = &bed->loop,
 			.cache = &bed->cache,
 			.kubevirt = &fake_kubevirt,
-			.book = &bed->book,
-			.duels = &bed->duels,
+			.records = &bed->records,
+			.conflicts = &bed->conflicts,
 			.scheduler_name = "ours" });
 	*state = bed;
 	return 0;
@@ -116,8 +116,8 @@ static int teardown(void **state)
 
 	close_planner(bed);
 	assert_int_equal(uv_loop_close(&bed->loop), 0);
-	move_book_fini(&bed->book);
-	duels_fini(&bed->duels);
+	move_records_fini(&bed->records);
+	conflicts_fini(&bed->conflicts);
 	cache_fini(&bed->cache);
 	free(bed);
 	return 0;
@@ -499,7 +499,7 @@ static void put_record(struct bed *bed, const char *vm, enum move_state move)
 	(void)snprintf(record.vm, sizeof(record.vm), "%s", vm);
 	(void)snprintf(record.source, sizeof(record.source), "n3");
 	(void)snprintf(record.target, sizeof(record.target), "n4");
-	(void)move_book_put(&bed->book, &record);
+	(void)move_records_put(&bed->records, &record);
 }
 
 static void each_vm_has_the_reason_why_it_stays(void **state)
@@ -520,7 +520,7 @@ static void each_vm_has_the_reason_why_it_stays(void **state)
 	(void)put_vm(bed, 3, "ours");
 	put_record(bed, "v3", MOVE_SUCCEEDED);
 	(void)put_vm(bed, 5, "ours");
-	assert_true(duels_observe(&bed->duels, &last, "n3", WALL_US));
+	assert_true(conflicts_observe(&bed->conflicts, &last, "n3", WALL_US));
 	run_job(bed, &job);
 	assert_non_null(strstr(job.seen, "v0 on n3 may move; "));
 	assert_non_null(
@@ -623,40 +623,41 @@ static void room_that_is_kept_is_no_vm(void **state)
 	assert_string_equal(job.seen, "v0 on n3 may move; ");
 }
 
-/* ---- asides ---- */
+/* ---- exclusions ---- */
 
-static char aside_of_n5[64], aside_of_n6[64];
+static char exclusion_of_n5[64], exclusion_of_n6[64];
 
-static void work_asides(void *owner, struct plan_input *input)
+static void work_exclusions(void *owner, struct plan_input *input)
 {
 	struct job *job = owner;
 
 	job->input = *input;
 	for (size_t i = 0; i < input->cluster->count; i++) {
 		const char *name = input->cluster->nodes[i]->name;
-		const char *aside = input->asides[i];
+		const char *exclusion = input->exclusions[i];
 
 		if (strcmp(name, "n5") == 0 || strcmp(name, "n6") == 0) {
-			(void)snprintf(
-				name[1] == '5' ? aside_of_n5 : aside_of_n6, 64,
-				"%s", aside == NULL ? "none" : aside);
+			(void)snprintf(name[1] == '5' ? exclusion_of_n5
+						      : exclusion_of_n6,
+				64, "%s",
+				exclusion == NULL ? "none" : exclusion);
 		}
 	}
 }
 
-static void a_cordoned_node_stands_aside(void **state)
+static void a_cordoned_node_is_excluded(void **state)
 {
 	struct bed *bed = *state;
 	struct job job = { .bed = bed };
 
 	put_node(bed, "n6", "'unschedulable':true");
 	assert_true(planner_start(bed->planner,
-		&(struct planner_job){ .work = work_asides,
+		&(struct planner_job){ .work = work_exclusions,
 			.done = done,
 			.owner = &job }));
 	run(bed);
-	assert_string_equal(aside_of_n5, "none");
-	assert_string_equal(aside_of_n6, "is cordoned");
+	assert_string_equal(exclusion_of_n5, "none");
+	assert_string_equal(exclusion_of_n6, "is cordoned");
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -683,7 +684,7 @@ int main(void)
 		CASE(a_vm_on_its_way_is_leaving),
 		CASE(a_vm_whose_migration_takes_it_nowhere_yet_stays),
 		CASE(room_that_is_kept_is_no_vm),
-		CASE(a_cordoned_node_stands_aside),
+		CASE(a_cordoned_node_is_excluded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

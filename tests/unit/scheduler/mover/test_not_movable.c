@@ -1,10 +1,10 @@
-#include "scheduler/mover/held_back.h"
+#include "scheduler/mover/not_movable.h"
 
 #include "lib/buffer.h"
 #include "tests/unit/scheduler/given.h"
 
 static struct cache cache;
-static struct held_back held;
+static struct not_movable held;
 static char nothing[1];
 static char namespace[] = "vms", name[] = "a", node[] = "node-1";
 
@@ -12,7 +12,7 @@ static int setup(void **state)
 {
 	(void)state;
 	cache_init(&cache);
-	held = (struct held_back){ 0 };
+	held = (struct not_movable){ 0 };
 	return 0;
 }
 
@@ -48,7 +48,7 @@ static void put_node(const char *annotations)
 static void assert_why(const struct vmi *vmi, const char *why)
 {
 	held.count = 0;
-	held_back_note(&held, vmi, &cache);
+	not_movable_note(&held, vmi, &cache);
 	assert_int_equal(held.count, 1);
 	assert_string_equal(held.list[0].why, why);
 }
@@ -59,11 +59,11 @@ static void a_vm_that_may_move_is_not_named(void **state)
 
 	(void)state;
 	put_node("{}");
-	held_back_note(&held, &vmi, &cache);
-	held_back_note(&held, NULL, &cache);
+	not_movable_note(&held, &vmi, &cache);
+	not_movable_note(&held, NULL, &cache);
 	put_node("{'plimsoll.io/move':'never'}");
 	vmi.consent = CONSENT_ALLOWED;
-	held_back_note(&held, &vmi, &cache);
+	not_movable_note(&held, &vmi, &cache);
 	assert_int_equal(held.count, 0);
 }
 
@@ -109,18 +109,18 @@ static void the_list_is_bounded(void **state)
 
 	(void)state;
 	vmi.consent = CONSENT_NEVER;
-	held_back_note(&held, &vmi, &cache);
+	not_movable_note(&held, &vmi, &cache);
 	json_object(&j, NULL);
-	held_back_write(&j, &held);
+	not_movable_write(&j, &held);
 	json_object_end(&j);
 	assert_string_equal(out.data,
 		"{\"held_back\":[{\"namespace\":\"vms\",\"vm\":\"a\","
 		"\"node\":\"node-1\",\"why\":\"an annotation of the VMI "
 		"forbids it\"}]}");
-	for (size_t i = 0; i < 2 * (size_t)HELD_BACK_MAX; i++) {
-		held_back_note(&held, &vmi, &cache);
+	for (size_t i = 0; i < 2 * (size_t)NOT_MOVABLE_MAX; i++) {
+		not_movable_note(&held, &vmi, &cache);
 	}
-	assert_int_equal(held.count, HELD_BACK_MAX);
+	assert_int_equal(held.count, NOT_MOVABLE_MAX);
 }
 
 #define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

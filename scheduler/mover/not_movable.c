@@ -1,16 +1,16 @@
-#include "scheduler/mover/held_back.h"
+#include "scheduler/mover/not_movable.h"
 
 #include "scheduler/kubevirt/movability.h"
 
 #include <stdio.h>
 
-void held_back_note(struct held_back *held, const struct vmi *vmi,
+void not_movable_note(struct not_movable *held, const struct vmi *vmi,
 	const struct cache *cache)
 {
-	struct held_back_vm *vm;
+	struct not_movable_vm *vm;
 	const char *why;
 
-	if (vmi == NULL || held->count == HELD_BACK_MAX) {
+	if (vmi == NULL || held->count == NOT_MOVABLE_MAX) {
 		return;
 	}
 	why = movability_forbidden(vmi, cache_node(cache, vmi->node),
@@ -34,7 +34,7 @@ void held_back_note(struct held_back *held, const struct vmi *vmi,
 						: vmi->why_not);
 }
 
-void held_back_write(struct json *j, const struct held_back *held)
+void not_movable_write(struct json *j, const struct not_movable *held)
 {
 	json_array(j, "held_back");
 	for (size_t i = 0; i < held->count; i++) {

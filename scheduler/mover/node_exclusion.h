@@ -9,9 +9,9 @@
 
 /* The reason as the end of a sentence that begins with the node's name; NULL:
  * the node may take part in moves. work: of kubevirt_node(). */
-const char *stand_aside(const struct node *node,
+const char *node_exclusion(const struct node *node,
 	const struct kubevirt_node *work, int64_t now_us);
 
 /* The same without the node's load, where nobody measures one. */
-const char *stand_aside_for_work(const struct node *node,
+const char *node_exclusion_by_work(const struct node *node,
 	const struct kubevirt_node *work);

@@ -10,7 +10,7 @@ struct reservations;
 
 /* A VM and the node it will move to. All borrowed; pods hold the first two
  * without const. */
-struct target_room {
+struct target_reservation {
 	char *namespace, *vmi_uid;
 	const char *node;
 };
@@ -19,6 +19,6 @@ struct target_room {
  * VM counts on its target: KubeVirt may queue a migration for longer than a
  * reservation lasts, and a new leader has no reservations. migration: the
  * move's; NULL: not known. True: the target pod has a node. */
-bool target_room_keep(struct reservations *reservations,
-	const struct target_room *room, const struct migration *migration,
-	int64_t now_us);
+bool target_reservation_keep(struct reservations *reservations,
+	const struct target_reservation *room,
+	const struct migration *migration, int64_t now_us);

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "scheduler/kubevirt/kubevirt.h"
-#include "scheduler/mover/journal.h"
+#include "scheduler/mover/recorder.h"
 
 #include <stdbool.h>
 
@@ -15,8 +15,8 @@ bool move_is_of(const struct move_record *record,
 	const struct migration *migration);
 
 /* Zeroed but for the first three, which are borrowed: ready. */
-struct adoption {
-	struct journal *journal;
+struct takeover {
+	struct recorder *recorder;
 	struct kubevirt *kubevirt;
 	const struct cache *cache;
 	int64_t cancel_us; /* the last cancellations */
@@ -25,4 +25,4 @@ struct adoption {
 /* To be called about every second, once the records of earlier leaders, the
  * migrations and the VMIs are known. Cancels the migrations of moves that have
  * ended, again and again until they are gone. */
-void adoption_tick(struct adoption *adoption, struct moment now);
+void takeover_tick(struct takeover *takeover, struct moment now);

@@ -10,17 +10,21 @@
 
 /* Names of Kubernetes have at most 253 characters. The message of a condition
  * is cut off. */
-enum { HELD_BACK_MAX = 16, HELD_BACK_NAME_MAX = 254, HELD_BACK_WHY_MAX = 256 };
+enum {
+	NOT_MOVABLE_MAX = 16,
+	NOT_MOVABLE_NAME_MAX = 254,
+	NOT_MOVABLE_WHY_MAX = 256
+};
 
-struct held_back_vm {
-	char namespace[HELD_BACK_NAME_MAX], vm[HELD_BACK_NAME_MAX];
-	char node[HELD_BACK_NAME_MAX];
-	char why[HELD_BACK_WHY_MAX];
+struct not_movable_vm {
+	char namespace[NOT_MOVABLE_NAME_MAX], vm[NOT_MOVABLE_NAME_MAX];
+	char node[NOT_MOVABLE_NAME_MAX];
+	char why[NOT_MOVABLE_WHY_MAX];
 };
 
 /* Zeroed: none. */
-struct held_back {
-	struct held_back_vm list[HELD_BACK_MAX];
+struct not_movable {
+	struct not_movable_vm list[NOT_MOVABLE_MAX];
 	size_t count;
 };
 
@@ -29,7 +33,7 @@ struct held_back {
  *
  * No effect if the VM can be moved and nobody forbids it, if the list is full,
  * or if vmi is NULL. */
-void held_back_note(struct held_back *held, const struct vmi *vmi,
+void not_movable_note(struct not_movable *held, const struct vmi *vmi,
 	const struct cache *cache);
 
-void held_back_write(struct json *j, const struct held_back *held);
+void not_movable_write(struct json *j, const struct not_movable *held);

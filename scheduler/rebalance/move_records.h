@@ -17,78 +17,82 @@
 #include <stdint.h>
 
 enum {
-	MOVE_BOOK_MAX = 4096, /* records; 12 MB */
+	MOVE_RECORDS_MAX = 4096, /* records; 12 MB */
 	/* Failures in a row, anywhere, that pause automatic moves. */
-	MOVE_BOOK_FAILURES = 3,
+	MOVE_RECORDS_FAILURES = 3,
 	/* Copies whose duration must be known before the median counts. */
-	MOVE_BOOK_COPIES = 5,
+	MOVE_RECORDS_COPIES = 5,
 };
 
-#define MOVE_BOOK_KEPT_US UINT64_C(86400000000)
+#define MOVE_RECORDS_KEPT_US UINT64_C(86400000000)
 
 /* A VM that moved cools down for rule_cooldown_s() of its moves within a day. A
  * VM whose copy failed, or whose order KubeVirt refused, rests as a failed
  * target does (cluster/vm_failures.h). A VM whose migration somebody else ended
  * rests for this time. */
-#define MOVE_BOOK_COOL_MAX_US UINT64_C(21600000000)
+#define MOVE_RECORDS_COOL_MAX_US UINT64_C(21600000000)
 
-/* The pause after MOVE_BOOK_FAILURES. Then one move at a time is tried until
+/* The pause after MOVE_RECORDS_FAILURES. Then one move at a time is tried until
  * one succeeds, and a further failure pauses again. */
-#define MOVE_BOOK_PAUSE_US UINT64_C(1800000000)
+#define MOVE_RECORDS_PAUSE_US UINT64_C(1800000000)
 
 struct vm_failures;
 
 /* Zeroed: empty. */
-struct move_book {
-	struct map by_id; /* of struct book_entry */
-	struct map by_vm; /* "namespace/name" -> its newest struct book_entry */
+struct move_records {
+	struct map by_id; /* of struct records_entry */
+	struct map
+		by_vm; /* "namespace/name" -> its newest struct records_entry */
 };
 
-void move_book_fini(struct move_book *book);
+void move_records_fini(struct move_records *records);
 
 /* Adds the record, or replaces an older revision of the same id. Returns the
- * book's record, which may be newer. The caller may change it but for its
- * names, and keeps it until the next move_book_put() or _expire(). */
-struct move_record *move_book_put(struct move_book *book,
+ * kept record, which may be newer. The caller may change it but for its
+ * names, and keeps it until the next move_records_put() or _expire(). */
+struct move_record *move_records_put(struct move_records *records,
 	const struct move_record *record);
 
-struct move_record *move_book_find(const struct move_book *book,
+struct move_record *move_records_find(const struct move_records *records,
 	const char *id); /* NULL: not known */
 
 /* Walks over the records in no order. *at starts at 0; NULL: no more. */
-struct move_record *move_book_next(const struct move_book *book, size_t *at);
+struct move_record *move_records_next(const struct move_records *records,
+	size_t *at);
 
 /* Forgets records that are older than a day and neither open nor recommended.
  * Its holder withdraws a recommendation. */
-void move_book_expire(struct move_book *book, uint64_t now_us);
+void move_records_expire(struct move_records *records, uint64_t now_us);
 
 /* Forgets the open records: a later leader may have ended them. */
-void move_book_forget_open(struct move_book *book);
+void move_records_forget_open(struct move_records *records);
 
 /* Ordered, and not ended yet. */
 bool move_is_open(const struct move_record *record);
 
 /* The end of the VM's cool-down or rest; 0: there is none. */
-uint64_t move_book_cooling_until(const struct move_book *book,
+uint64_t move_records_cooling_until(const struct move_records *records,
 	const char *namespace, const char *vm);
 
 /* The newest record of the VM that succeeded; NULL: none. */
-const struct move_record *move_book_last_move(const struct move_book *book,
-	const char *namespace, const char *vm);
+const struct move_record *move_records_last_move(
+	const struct move_records *records, const char *namespace,
+	const char *vm);
 
 /* Returns the number of orders since then. */
-unsigned move_book_ordered(const struct move_book *book, uint64_t since_us);
+unsigned move_records_ordered(const struct move_records *records,
+	uint64_t since_us);
 
 /* The end of the pause after failures in a row; 0: there is none. It may be
  * over. *failures: the failures in a row; may be NULL. */
-uint64_t move_book_paused_until(const struct move_book *book,
+uint64_t move_records_paused_until(const struct move_records *records,
 	unsigned *failures);
 
 /* The median of the seconds that a copy took for each byte; NAN until
- * MOVE_BOOK_COPIES are known. */
-double move_book_copy_pace(const struct move_book *book);
+ * MOVE_RECORDS_COPIES are known. */
+double move_records_copy_pace(const struct move_records *records);
 
 /* Restores the doubling waits of the pairs of a VM and a target. now_us and
  * monotonic_us are the same moment on both clocks. */
-void move_book_restore_failures(const struct move_book *book,
+void move_records_restore_failures(const struct move_records *records,
 	struct vm_failures *failures, uint64_t now_us, int64_t monotonic_us);

@@ -1,11 +1,11 @@
-#include "scheduler/mover/ordering.h"
+#include "scheduler/mover/move_actions.h"
 
 #include "lib/memory.h"
 #include "scheduler/kubevirt/movability.h"
 #include "scheduler/loads/move_history.h"
 #include "scheduler/mover/measures.h"
 #include "scheduler/mover/move_words.h"
-#include "scheduler/mover/stand_aside.h"
+#include "scheduler/mover/node_exclusion.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,9 +13,26 @@
 enum { WHY_MAX = 1024 };
 #define HOUR_US UINT64_C(3600000000)
 
+const struct kubevirt *move_actions_kubevirt(const struct move_actions *actions)
+{
+	return actions->kubevirt;
+}
+
+const struct move_records *move_actions_records(
+	const struct move_actions *actions)
+{
+	return &actions->recorder->records;
+}
+
+const struct conflicts *move_actions_conflicts(
+	const struct move_actions *actions)
+{
+	return actions->conflicts;
+}
+
 /* ---- whether moves may be ordered ---- */
 
-void ordering_gate_fini(struct gate_texts *texts)
+void move_actions_gate_fini(struct gate_texts *texts)
 {
 	buffer_fini(&texts->not_watching);
 	buffer_fini(&texts->not_ordering);
@@ -39,17 +56,17 @@ struct unseen {
 	unsigned total, out, in; /* out of and into the two nodes */
 };
 
-static struct unseen count_unseen(const struct ordering *ordering,
+static struct unseen count_unseen(const struct move_actions *actions,
 	const char *source, const char *target)
 {
 	const struct move_record *record;
 	struct unseen count = { 0 };
 	size_t at = 0;
 
-	while ((record = move_book_next(&ordering->journal->book, &at)) !=
+	while ((record = move_records_next(&actions->recorder->records, &at)) !=
 		NULL) {
 		if (!move_is_open(record) ||
-			kubevirt_migration_of(ordering->kubevirt,
+			kubevirt_migration_of(actions->kubevirt,
 				record->namespace, record->vm) != NULL) {
 			continue;
 		}
@@ -60,36 +77,36 @@ static struct unseen count_unseen(const struct ordering *ordering,
 	return count;
 }
 
-static struct budget budget_now(const struct ordering *ordering,
+static struct budget budget_now(const struct move_actions *actions,
 	uint64_t wall_us)
 {
 	struct migration_limits limits;
 
-	kubevirt_cluster_limits(ordering->kubevirt, &limits);
+	kubevirt_cluster_limits(actions->kubevirt, &limits);
 	return (struct budget){
-		.per_hour = ordering->options->max_per_hour,
+		.per_hour = actions->options->max_per_hour,
 		.per_cluster = limits.per_cluster,
-		.vms = ordering->vms,
-		.ordered = move_book_ordered(&ordering->journal->book,
+		.vms = actions->vms,
+		.ordered = move_records_ordered(&actions->recorder->records,
 			wall_us - HOUR_US),
-		.unfinished =
-			(unsigned)kubevirt_unfinished(ordering->kubevirt) +
-			count_unseen(ordering, "", "").total,
-		.foreign = count_foreign(ordering->kubevirt),
+		.unfinished = (unsigned)kubevirt_unfinished(actions->kubevirt) +
+			count_unseen(actions, "", "").total,
+		.foreign = count_foreign(actions->kubevirt),
 	};
 }
 
-void ordering_gate(const struct ordering *ordering, enum gate_purpose purpose,
-	struct gate *gate, struct gate_texts *texts, struct moment now)
+void move_actions_gate(const struct move_actions *actions,
+	enum gate_purpose purpose, struct gate *gate, struct gate_texts *texts,
+	struct moment now)
 {
-	const struct mover_options *o = ordering->options;
+	const struct mover_options *o = actions->options;
 
 	*texts =
 		(struct gate_texts){ BUFFER_MAX(WHY_MAX), BUFFER_MAX(WHY_MAX) };
 	buffer_text(&texts->not_watching, "");
 	buffer_text(&texts->not_ordering, "");
-	(void)kubevirt_is_ready(ordering->kubevirt, &texts->not_watching);
-	(void)kubevirt_may_order(ordering->kubevirt, &texts->not_ordering);
+	(void)kubevirt_is_ready(actions->kubevirt, &texts->not_watching);
+	(void)kubevirt_may_order(actions->kubevirt, &texts->not_ordering);
 	*gate = (struct gate){
 		.purpose = purpose,
 		.mode = purpose == GATE_ROOM ? o->room_mode : o->mode,
@@ -97,21 +114,21 @@ void ordering_gate(const struct ordering *ordering, enum gate_purpose purpose,
 		.leads = o->leads(o->owner),
 		.not_watching = texts->not_watching.data,
 		.not_ordering = texts->not_ordering.data,
-		.has_history = ordering->has_history &&
+		.has_history = actions->has_history &&
 			move_history_is_known(o->history),
 		.windows = o->windows,
 		.wall_us = now.wall_us,
-		.budget = budget_now(ordering, now.wall_us),
+		.budget = budget_now(actions, now.wall_us),
 	};
-	gate->paused_until_us = move_book_paused_until(&ordering->journal->book,
-		&gate->failures);
+	gate->paused_until_us = move_records_paused_until(
+		&actions->recorder->records, &gate->failures);
 }
 
 /* After the pause moves are tried one by one. */
-static bool is_alone(const struct ordering *ordering, unsigned failures,
+static bool is_alone(const struct move_actions *actions, unsigned failures,
 	struct buffer *why)
 {
-	bool is_alone = flights_count(ordering->flights) == 0;
+	bool is_alone = open_moves_count(actions->open_moves) == 0;
 
 	if (!is_alone) {
 		buffer_printf(why,
@@ -127,50 +144,50 @@ static enum gate_purpose purpose_of(const struct move_record *record)
 	return record->reason == MOVE_FOR_ROOM ? GATE_ROOM : GATE_REBALANCE;
 }
 
-static bool may_order(const struct ordering *ordering,
+static bool may_order(const struct move_actions *actions,
 	const struct move_record *record, struct buffer *why, struct moment now)
 {
 	struct gate_texts texts;
 	struct gate gate;
 	bool is_open;
 
-	ordering_gate(ordering, purpose_of(record), &gate, &texts, now);
+	move_actions_gate(actions, purpose_of(record), &gate, &texts, now);
 	is_open = gate_is_open(&gate, why) &&
-		(gate.failures < MOVE_BOOK_FAILURES ||
-			is_alone(ordering, gate.failures, why));
-	ordering_gate_fini(&texts);
+		(gate.failures < MOVE_RECORDS_FAILURES ||
+			is_alone(actions, gate.failures, why));
+	move_actions_gate_fini(&texts);
 	return is_open;
 }
 
 /* ---- a move that holds ---- */
 
-static bool may_take_part(const struct ordering *ordering,
+static bool may_take_part(const struct move_actions *actions,
 	const struct node *node, struct buffer *why, int64_t now_us)
 {
 	struct kubevirt_node work;
-	const char *aside;
+	const char *exclusion;
 
-	kubevirt_node(ordering->kubevirt, node->name, &work);
-	aside = stand_aside(node, &work, now_us);
-	if (aside != NULL) {
-		buffer_printf(why, "%s %s", node->name, aside);
+	kubevirt_node(actions->kubevirt, node->name, &work);
+	exclusion = node_exclusion(node, &work, now_us);
+	if (exclusion != NULL) {
+		buffer_printf(why, "%s %s", node->name, exclusion);
 	}
-	return aside == NULL;
+	return exclusion == NULL;
 }
 
 /* The limits of the VM's MigrationPolicy, and of both nodes. */
-static bool is_within_limits(const struct ordering *ordering,
+static bool is_within_limits(const struct move_actions *actions,
 	const struct vmi *vmi, const struct move_record *record,
 	struct buffer *why)
 {
 	const struct unseen unseen =
-		count_unseen(ordering, record->source, record->target);
+		count_unseen(actions, record->source, record->target);
 	struct kubevirt_node source, target;
 	struct migration_limits limits;
 
-	kubevirt_limits(ordering->kubevirt, vmi, &limits);
-	kubevirt_node(ordering->kubevirt, record->source, &source);
-	kubevirt_node(ordering->kubevirt, record->target, &target);
+	kubevirt_limits(actions->kubevirt, vmi, &limits);
+	kubevirt_node(actions->kubevirt, record->source, &source);
+	kubevirt_node(actions->kubevirt, record->target, &target);
 	if (source.out + unseen.out >= budget_out_of_node(limits.out_of_node)) {
 		buffer_printf(why, "%u migrations leave %s",
 			source.out + unseen.out, record->source);
@@ -196,11 +213,11 @@ static const char *words_of(const struct vmi *vmi, enum gate_purpose purpose,
 
 /* Nobody forbids the move, and the VM does not rest. A round checks that as
  * well, but a plan waits for its turn. */
-static bool may_leave(const struct ordering *ordering, const struct vmi *vmi,
+static bool may_leave(const struct move_actions *actions, const struct vmi *vmi,
 	const struct pod *pod, enum gate_purpose purpose, struct buffer *why,
 	struct moment now)
 {
-	const struct cache *cache = ordering->options->cache;
+	const struct cache *cache = actions->options->cache;
 	scoped_buffer struct buffer words = BUFFER_MAX(WHY_MAX);
 
 	if (!movability_check(vmi, pod, cache_node(cache, pod->node_name),
@@ -209,9 +226,9 @@ static bool may_leave(const struct ordering *ordering, const struct vmi *vmi,
 			words_of(vmi, purpose, words.data));
 		return false;
 	}
-	if (move_book_cooling_until(&ordering->journal->book, vmi->namespace,
-		    vmi->name) > now.wall_us ||
-		duels_until(ordering->duels, vmi->namespace, vmi->name,
+	if (move_records_cooling_until(&actions->recorder->records,
+		    vmi->namespace, vmi->name) > now.wall_us ||
+		conflicts_until(actions->conflicts, vmi->namespace, vmi->name,
 			now.wall_us) != 0) {
 		buffer_text(why, "the VM rests after its last move");
 		return false;
@@ -220,15 +237,15 @@ static bool may_leave(const struct ordering *ordering, const struct vmi *vmi,
 }
 
 /* The cluster may have changed since the move was found. */
-static bool is_still_right(const struct ordering *ordering,
+static bool is_still_right(const struct move_actions *actions,
 	const struct proposal *proposal, struct buffer *why, struct moment now)
 {
 	const struct move_record *r = &proposal->record;
-	const struct cache *cache = ordering->options->cache;
+	const struct cache *cache = actions->options->cache;
 	const struct pod *pod = cache_pod(cache, proposal->pod_uid);
 	const struct node *source = cache_node(cache, r->source);
 	const struct node *target = cache_node(cache, r->target);
-	const struct vmi *vmi = kubevirt_vmi(ordering->kubevirt, r->vmi_uid);
+	const struct vmi *vmi = kubevirt_vmi(actions->kubevirt, r->vmi_uid);
 
 	if (pod == NULL || source == NULL || target == NULL || vmi == NULL ||
 		strcmp(pod->node_name, r->source) != 0) {
@@ -241,16 +258,16 @@ static bool is_still_right(const struct ordering *ordering,
 		buffer_text(why, "the launcher pod names another VM");
 		return false;
 	}
-	if (kubevirt_migration_of(ordering->kubevirt, r->namespace, r->vm) !=
+	if (kubevirt_migration_of(actions->kubevirt, r->namespace, r->vm) !=
 			NULL ||
 		vmi->is_migrating || *vmi->evacuating != '\0') {
 		buffer_text(why, "the VM is being migrated");
 		return false;
 	}
-	return may_leave(ordering, vmi, pod, purpose_of(r), why, now) &&
-		may_take_part(ordering, source, why, now.now_us) &&
-		may_take_part(ordering, target, why, now.now_us) &&
-		is_within_limits(ordering, vmi, r, why);
+	return may_leave(actions, vmi, pod, purpose_of(r), why, now) &&
+		may_take_part(actions, source, why, now.now_us) &&
+		may_take_part(actions, target, why, now.now_us) &&
+		is_within_limits(actions, vmi, r, why);
 }
 
 static bool is_over(const struct move_record *record)
@@ -258,35 +275,36 @@ static bool is_over(const struct move_record *record)
 	return record->state != MOVE_RECOMMENDED && !move_is_open(record);
 }
 
-/* The book's record of the move; adds it. The proposal gets its id. */
-static struct move_record *record_of(struct ordering *ordering,
+/* The kept record of the move; adds it. The proposal gets its id. */
+static struct move_record *record_of(struct move_actions *actions,
 	struct proposal *proposal, struct moment now)
 {
-	struct move_record *record =
-		move_book_find(&ordering->journal->book, proposal->record.id);
+	struct move_record *record = move_records_find(
+		&actions->recorder->records, proposal->record.id);
 
 	if (record == NULL || is_over(record)) {
-		record = journal_add(ordering->journal, &proposal->record, now);
+		record =
+			recorder_add(actions->recorder, &proposal->record, now);
 		memcpy(proposal->record.id, record->id,
 			sizeof(proposal->record.id));
 	}
 	return record;
 }
 
-static void measure_before(const struct ordering *ordering,
+static void measure_before(const struct move_actions *actions,
 	struct move_record *record, int64_t now_us)
 {
-	record->measured_source_before = measures_share(
-		ordering->options->cache, record->source, now_us);
-	record->measured_target_before = measures_share(
-		ordering->options->cache, record->target, now_us);
+	record->measured_source_before =
+		measures_share(actions->options->cache, record->source, now_us);
+	record->measured_target_before =
+		measures_share(actions->options->cache, record->target, now_us);
 }
 
-bool ordering_try(struct ordering *ordering, struct proposal *proposal,
+bool move_actions_order(struct move_actions *actions, struct proposal *proposal,
 	struct buffer *why, struct moment now)
 {
 	const struct node *target =
-		cache_node(ordering->options->cache, proposal->record.target);
+		cache_node(actions->options->cache, proposal->record.target);
 	struct move_record *record;
 	const char *hostname;
 
@@ -301,8 +319,8 @@ bool ordering_try(struct ordering *ordering, struct proposal *proposal,
 			proposal->record.source);
 		return false;
 	}
-	if (!may_order(ordering, &proposal->record, why, now) ||
-		!is_still_right(ordering, proposal, why, now)) {
+	if (!may_order(actions, &proposal->record, why, now) ||
+		!is_still_right(actions, proposal, why, now)) {
 		return false;
 	}
 	hostname = node_hostname(target);
@@ -311,11 +329,11 @@ bool ordering_try(struct ordering *ordering, struct proposal *proposal,
 			target->name);
 		return false;
 	}
-	record = record_of(ordering, proposal, now);
+	record = record_of(actions, proposal, now);
 	/* Why the move is ordered now, not why it was recommended. */
 	move_words_update(record, &proposal->record);
-	measure_before(ordering, record, now.now_us);
-	if (!flights_order(ordering->flights, record, proposal->pod_uid,
+	measure_before(actions, record, now.now_us);
+	if (!open_moves_order(actions->open_moves, record, proposal->pod_uid,
 		    hostname, now)) {
 		buffer_text(why, "a node keeps room for the VM already");
 		return false;
@@ -324,62 +342,66 @@ bool ordering_try(struct ordering *ordering, struct proposal *proposal,
 	return true;
 }
 
-void ordering_recommend(struct ordering *ordering, struct proposal *proposal,
-	struct moment now)
+void move_actions_recommend(struct move_actions *actions,
+	struct proposal *proposal, struct moment now)
 {
-	struct move_record *record = record_of(ordering, proposal, now);
+	struct move_record *record = record_of(actions, proposal, now);
 
 	if (record->revision > 1) {
 		return; /* it is recommended already */
 	}
-	measure_before(ordering, record, now.now_us);
-	journal_enter(ordering->journal, record, MOVE_RECOMMENDED, now);
+	measure_before(actions, record, now.now_us);
+	recorder_enter(actions->recorder, record, MOVE_RECOMMENDED, now);
 	proposal->record = *record;
 }
 
-void ordering_withdraw_one(struct ordering *ordering, const char *id,
-	struct moment now)
+void move_actions_withdraw(struct move_actions *actions, const char *id,
+	const char *why, struct moment now)
 {
 	struct move_record *record =
-		move_book_find(&ordering->journal->book, id);
+		move_records_find(&actions->recorder->records, id);
 
 	if (record != NULL && record->state == MOVE_RECOMMENDED) {
-		journal_enter(ordering->journal, record, MOVE_WITHDRAWN, now);
+		if (why != NULL) {
+			(void)snprintf(record->failure, sizeof(record->failure),
+				"%s", why);
+		}
+		recorder_enter(actions->recorder, record, MOVE_WITHDRAWN, now);
 	}
 }
 
-void ordering_withdraw(struct ordering *ordering, struct proposals *proposals,
-	struct moment now)
+void move_actions_withdraw_old(struct move_actions *actions,
+	struct proposals *proposals, struct moment now)
 {
 	struct move_record over;
 
-	while (proposals_take_over(proposals, &over)) {
-		ordering_withdraw_one(ordering, over.id, now);
+	while (proposals_remove_over(proposals, &over)) {
+		move_actions_withdraw(actions, over.id, NULL, now);
 	}
 }
 
-static bool is_kept(const struct ordering *ordering,
+static bool is_kept(const struct move_actions *actions,
 	struct proposals *proposals, const struct move_record *record)
 {
 	if (record->reason == MOVE_FOR_ROOM) {
-		return ordering->options->room_mode != MOVER_OFF;
+		return actions->options->room_mode != MOVER_OFF;
 	}
-	return ordering->options->mode != MOVER_OFF &&
-		proposals_adopt(proposals, record);
+	return actions->options->mode != MOVER_OFF &&
+		proposals_restore(proposals, record);
 }
 
-void ordering_adopt(struct ordering *ordering, struct proposals *proposals,
-	struct moment now)
+void move_actions_take_over(struct move_actions *actions,
+	struct proposals *proposals, struct moment now)
 {
 	struct move_record *record;
 	size_t at = 0;
 
-	while ((record = move_book_next(&ordering->journal->book, &at)) !=
+	while ((record = move_records_next(&actions->recorder->records, &at)) !=
 		NULL) {
 		if (record->state == MOVE_RECOMMENDED &&
-			!is_kept(ordering, proposals, record)) {
-			journal_enter(ordering->journal, record, MOVE_WITHDRAWN,
-				now);
+			!is_kept(actions, proposals, record)) {
+			recorder_enter(actions->recorder, record,
+				MOVE_WITHDRAWN, now);
 		}
 	}
 }

@@ -1,18 +1,19 @@
-#include "scheduler/mover/target_room.h"
+#include "scheduler/mover/target_reservation.h"
 
 #include "scheduler/cache/reservations.h"
 #include "scheduler/kubevirt/migration.h"
 
 #include <string.h>
 
-static bool is_target_of(const struct pod *pod, const struct target_room *room)
+static bool is_target_of(const struct pod *pod,
+	const struct target_reservation *room)
 {
 	return pod != NULL && pod->is_target && pod->original == NULL &&
 		strcmp(pod->vmi_uid, room->vmi_uid) == 0;
 }
 
 static bool has_target_pod(const struct cache *cache,
-	const struct target_room *room)
+	const struct target_reservation *room)
 {
 	const struct node *node = cache_node(cache, room->node);
 
@@ -26,7 +27,7 @@ static bool has_target_pod(const struct cache *cache,
 }
 
 static void reserve_again(struct reservations *reservations,
-	const struct target_room *room, int64_t now_us)
+	const struct target_reservation *room, int64_t now_us)
 {
 	const struct pod target = { .namespace = room->namespace,
 		.vmi_uid = room->vmi_uid };
@@ -39,9 +40,9 @@ static void reserve_again(struct reservations *reservations,
 	}
 }
 
-bool target_room_keep(struct reservations *reservations,
-	const struct target_room *room, const struct migration *migration,
-	int64_t now_us)
+bool target_reservation_keep(struct reservations *reservations,
+	const struct target_reservation *room,
+	const struct migration *migration, int64_t now_us)
 {
 	if (has_target_pod(reservations->cache, room)) {
 		return true;

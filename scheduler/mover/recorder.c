@@ -1,4 +1,4 @@
-#include "scheduler/mover/journal.h"
+#include "scheduler/mover/recorder.h"
 
 #include "lib/clock.h"
 #include "lib/log.h"
@@ -16,9 +16,9 @@ struct moment moment_now(void)
 		clock_wall_us() };
 }
 
-void journal_fini(struct journal *journal)
+void recorder_fini(struct recorder *recorder)
 {
-	move_book_fini(&journal->book);
+	move_records_fini(&recorder->records);
 }
 
 /* A random UUID: RFC 9562, version 4. */
@@ -38,17 +38,17 @@ static void make_id(char *out, size_t size)
 		b[10], b[11], b[12], b[13], b[14], b[15]);
 }
 
-static void upload(struct journal *journal, const struct move_record *record)
+static void upload(struct recorder *recorder, const struct move_record *record)
 {
-	if (journal->upload != NULL) {
-		move_upload_add(journal->upload, record);
+	if (recorder->upload != NULL) {
+		move_upload_add(recorder->upload, record);
 	}
 }
 
-void journal_update(struct journal *journal, struct move_record *record)
+void recorder_update(struct recorder *recorder, struct move_record *record)
 {
 	record->revision++;
-	upload(journal, record);
+	upload(recorder, record);
 }
 
 /* The event of a record; NULL: people need none. */
@@ -88,7 +88,7 @@ static char *note_of(const struct move_record *record)
 			: "");
 }
 
-static void tell(struct journal *journal, const struct move_record *record,
+static void tell(struct recorder *recorder, const struct move_record *record,
 	int64_t now_us)
 {
 	const char *reason = reason_of(record);
@@ -100,8 +100,8 @@ static void tell(struct journal *journal, const struct move_record *record,
 		log_str("to", record->target), log_str("id", record->id),
 		log_str("why", record->sentence),
 		log_str("failure", record->failure), LOG_END);
-	if (journal->events != NULL && reason != NULL) {
-		events_about_vmi(journal->events,
+	if (recorder->events != NULL && reason != NULL) {
+		events_about_vmi(recorder->events,
 			&(struct events_vmi){
 				.namespace = record->namespace,
 				.name = record->vm,
@@ -114,7 +114,7 @@ static void tell(struct journal *journal, const struct move_record *record,
 	}
 }
 
-struct move_record *journal_add(struct journal *journal,
+struct move_record *recorder_add(struct recorder *recorder,
 	const struct move_record *record, struct moment now)
 {
 	struct move_record fresh = *record;
@@ -122,15 +122,15 @@ struct move_record *journal_add(struct journal *journal,
 	make_id(fresh.id, sizeof(fresh.id));
 	fresh.revision = 1;
 	fresh.wall_us = now.wall_us;
-	return move_book_put(&journal->book, &fresh);
+	return move_records_put(&recorder->records, &fresh);
 }
 
-void journal_enter(struct journal *journal, struct move_record *record,
+void recorder_enter(struct recorder *recorder, struct move_record *record,
 	enum move_state state, struct moment now)
 {
 	record->state = state;
 	record->revision++;
-	journal->counts[state]++;
-	upload(journal, record);
-	tell(journal, record, now.now_us);
+	recorder->counts[state]++;
+	upload(recorder, record);
+	tell(recorder, record, now.now_us);
 }

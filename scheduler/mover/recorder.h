@@ -1,8 +1,8 @@
-/* Every change of a move's record: into the book, to the aggregators, into the
- * log, and as an event on the VMI. */
+/* Every change of a move's record: into the records, to the aggregators, into
+ * the log, and as an event on the VMI. */
 #pragma once
 
-#include "scheduler/rebalance/move_book.h"
+#include "scheduler/rebalance/move_records.h"
 
 #include <stdint.h>
 
@@ -18,25 +18,25 @@ struct moment {
 struct moment moment_now(void);
 
 /* Zeroed but for upload and events: ready. */
-struct journal {
-	struct move_book book;
+struct recorder {
+	struct move_records records;
 	struct record_upload *upload; /* borrowed; NULL: none */
 	struct events *events;	      /* borrowed; NULL: none */
 	/* Changes into this state that this process made. */
 	uint64_t counts[MOVE_STATES];
 };
 
-void journal_fini(struct journal *journal);
+void recorder_fini(struct recorder *recorder);
 
-/* Adds a new record to the book alone: sets its id, revision and wall_us.
- * Returns the book's record, for journal_enter(). */
-struct move_record *journal_add(struct journal *journal,
+/* Adds a new record to the records alone: sets its id, revision and wall_us.
+ * Returns the record kept there, for recorder_enter(). */
+struct move_record *recorder_add(struct recorder *recorder,
 	const struct move_record *record, struct moment now);
 
 /* The record is in another state now: counts it, logs it, sends it and creates
  * the event. */
-void journal_enter(struct journal *journal, struct move_record *record,
+void recorder_enter(struct recorder *recorder, struct move_record *record,
 	enum move_state state, struct moment now);
 
 /* Other members of the record changed: sends it. */
-void journal_update(struct journal *journal, struct move_record *record);
+void recorder_update(struct recorder *recorder, struct move_record *record);

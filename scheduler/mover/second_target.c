@@ -1,4 +1,4 @@
-#include "scheduler/mover/next_choice.h"
+#include "scheduler/mover/second_target.h"
 
 #include "scheduler/mover/move_words.h"
 #include "scheduler/rebalance/rule.h"
@@ -10,13 +10,13 @@
 /* An announcement of less is not worth a word. */
 #define TOLD_CORES 0.05
 
-static double cost_of(const struct next_choice *choice)
+static double cost_of(const struct second_target *choice)
 {
 	return fmax(choice->after - choice->before, 0);
 }
 
-static bool is_better(const struct fleet *fleet, const struct next_choice *a,
-	const struct next_choice *b)
+static bool is_better(const struct fleet *fleet, const struct second_target *a,
+	const struct second_target *b)
 {
 	double more = cost_of(a) - cost_of(b);
 
@@ -26,15 +26,15 @@ static bool is_better(const struct fleet *fleet, const struct next_choice *a,
 				fleet->nodes[b->node].node->name) < 0);
 }
 
-struct next_choice next_choice_find(const struct fleet *fleet,
+struct second_target second_target_find(const struct fleet *fleet,
 	const struct fleet_move *move, fleet_may_run may_run, void *owner)
 {
 	const struct fleet_vm *vm = &fleet->vms[move->vm];
-	struct next_choice best = { 0 };
+	struct second_target best = { 0 };
 
 	for (size_t i = 0; i < fleet->node_count; i++) {
 		const struct fleet_node *node = &fleet->nodes[i];
-		struct next_choice choice = { true, i,
+		struct second_target choice = { true, i,
 			RULE_STEPS * node->shortage, 0 };
 
 		if (i == vm->node || i == move->target || !node->may_take) {
@@ -49,8 +49,9 @@ struct next_choice next_choice_find(const struct fleet *fleet,
 	return best;
 }
 
-void next_choice_tell(char *sentence, size_t size, const struct fleet *fleet,
-	const struct fleet_move *move, const struct next_choice *next)
+void second_target_describe(char *sentence, size_t size,
+	const struct fleet *fleet, const struct fleet_move *move,
+	const struct second_target *next)
 {
 	double announced = fleet->vms[move->vm].announced_cores;
 	size_t used = strlen(sentence);

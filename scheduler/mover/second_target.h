@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct next_choice {
+struct second_target {
 	bool exists;
 	size_t node;	      /* index in the fleet */
 	double before, after; /* its shortage, in core-steps, as of the move */
@@ -15,9 +15,10 @@ struct next_choice {
 
 /* The node where the VM of the move costs least, but for the move's own target;
  * equal costs: the first by name. */
-struct next_choice next_choice_find(const struct fleet *fleet,
+struct second_target second_target_find(const struct fleet *fleet,
 	const struct fleet_move *move, fleet_may_run may_run, void *owner);
 
 /* Appends to the sentence of the move. */
-void next_choice_tell(char *sentence, size_t size, const struct fleet *fleet,
-	const struct fleet_move *move, const struct next_choice *next);
+void second_target_describe(char *sentence, size_t size,
+	const struct fleet *fleet, const struct fleet_move *move,
+	const struct second_target *next);

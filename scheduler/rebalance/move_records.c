@@ -1,4 +1,4 @@
-#include "scheduler/rebalance/move_book.h"
+#include "scheduler/rebalance/move_records.h"
 
 #include "lib/memory.h"
 #include "scheduler/cluster/vm_failures.h"
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct book_entry {
+struct records_entry {
 	struct move_record record;
-	struct book_entry *older; /* of the same VM */
+	struct records_entry *older; /* of the same VM */
 };
 
 static char *key_of(const char *namespace, const char *vm)
@@ -18,26 +18,27 @@ static char *key_of(const char *namespace, const char *vm)
 	return xasprintf("%s/%s", namespace, vm);
 }
 
-static struct book_entry *newest_of(const struct move_book *book,
+static struct records_entry *newest_of(const struct move_records *records,
 	const char *namespace, const char *vm)
 {
 	scoped_free char *key = key_of(namespace, vm);
 
-	return map_get(&book->by_vm, key);
+	return map_get(&records->by_vm, key);
 }
 
 /* ---- adding and forgetting ---- */
 
-static void link_entry(struct move_book *book, struct book_entry *entry)
+static void link_entry(struct move_records *records,
+	struct records_entry *entry)
 {
 	const struct move_record *r = &entry->record;
 	scoped_free char *key = key_of(r->namespace, r->vm);
-	struct book_entry *newest = map_get(&book->by_vm, key);
-	struct book_entry *at = newest;
+	struct records_entry *newest = map_get(&records->by_vm, key);
+	struct records_entry *at = newest;
 
 	if (newest == NULL || newest->record.wall_us <= r->wall_us) {
 		entry->older = newest;
-		(void)map_put(&book->by_vm, key, entry);
+		(void)map_put(&records->by_vm, key, entry);
 		return;
 	}
 	while (at->older != NULL && at->older->record.wall_us > r->wall_us) {
@@ -47,16 +48,17 @@ static void link_entry(struct move_book *book, struct book_entry *entry)
 	at->older = entry;
 }
 
-static void unlink_entry(struct move_book *book, struct book_entry *entry)
+static void unlink_entry(struct move_records *records,
+	struct records_entry *entry)
 {
 	const struct move_record *r = &entry->record;
 	scoped_free char *key = key_of(r->namespace, r->vm);
-	struct book_entry *at = map_get(&book->by_vm, key);
+	struct records_entry *at = map_get(&records->by_vm, key);
 
 	if (at == entry && entry->older == NULL) {
-		(void)map_remove(&book->by_vm, key);
+		(void)map_remove(&records->by_vm, key);
 	} else if (at == entry) {
-		(void)map_put(&book->by_vm, key, entry->older);
+		(void)map_put(&records->by_vm, key, entry->older);
 	} else {
 		while (at->older != entry) {
 			at = at->older;
@@ -65,10 +67,10 @@ static void unlink_entry(struct move_book *book, struct book_entry *entry)
 	}
 }
 
-static void forget(struct move_book *book, struct book_entry *entry)
+static void forget(struct move_records *records, struct records_entry *entry)
 {
-	unlink_entry(book, entry);
-	(void)map_remove(&book->by_id, entry->record.id);
+	unlink_entry(records, entry);
+	(void)map_remove(&records->by_id, entry->record.id);
 	free(entry);
 }
 
@@ -93,14 +95,14 @@ static bool goes_before(const struct move_record *a,
 					  : a->wall_us < b->wall_us;
 }
 
-static void forget_oldest(struct move_book *book)
+static void forget_oldest(struct move_records *records)
 {
-	struct book_entry *oldest = NULL;
+	struct records_entry *oldest = NULL;
 	size_t at = 0;
 	void *value;
 
-	while (map_next(&book->by_id, &at, NULL, &value)) {
-		struct book_entry *entry = value;
+	while (map_next(&records->by_id, &at, NULL, &value)) {
+		struct records_entry *entry = value;
 
 		if (!move_is_open(&entry->record) &&
 			(oldest == NULL ||
@@ -109,45 +111,47 @@ static void forget_oldest(struct move_book *book)
 		}
 	}
 	if (oldest != NULL) {
-		forget(book, oldest);
+		forget(records, oldest);
 	}
 }
 
-struct move_record *move_book_put(struct move_book *book,
+struct move_record *move_records_put(struct move_records *records,
 	const struct move_record *record)
 {
-	struct book_entry *entry = map_get(&book->by_id, record->id);
+	struct records_entry *entry = map_get(&records->by_id, record->id);
 
 	if (entry != NULL && entry->record.revision >= record->revision) {
 		return &entry->record;
 	}
 	if (entry != NULL) {
-		unlink_entry(book, entry);
+		unlink_entry(records, entry);
 	} else {
-		if (book->by_id.count >= MOVE_BOOK_MAX) {
-			forget_oldest(book);
+		if (records->by_id.count >= MOVE_RECORDS_MAX) {
+			forget_oldest(records);
 		}
 		entry = xcalloc(1, sizeof(*entry));
-		(void)map_put(&book->by_id, record->id, entry);
+		(void)map_put(&records->by_id, record->id, entry);
 	}
 	entry->record = *record;
-	link_entry(book, entry);
+	link_entry(records, entry);
 	return &entry->record;
 }
 
-struct move_record *move_book_find(const struct move_book *book, const char *id)
+struct move_record *move_records_find(const struct move_records *records,
+	const char *id)
 {
-	struct book_entry *entry = map_get(&book->by_id, id);
+	struct records_entry *entry = map_get(&records->by_id, id);
 
 	return entry == NULL ? NULL : &entry->record;
 }
 
-struct move_record *move_book_next(const struct move_book *book, size_t *at)
+struct move_record *move_records_next(const struct move_records *records,
+	size_t *at)
 {
 	void *value;
 
-	return map_next(&book->by_id, at, NULL, &value)
-		? &((struct book_entry *)value)->record
+	return map_next(&records->by_id, at, NULL, &value)
+		? &((struct records_entry *)value)->record
 		: NULL;
 }
 
@@ -158,46 +162,46 @@ static uint64_t newest_time(const struct move_record *record)
 						  : record->wall_us;
 }
 
-void move_book_expire(struct move_book *book, uint64_t now_us)
+void move_records_expire(struct move_records *records, uint64_t now_us)
 {
 	size_t at = 0;
 	void *value;
 
-	while (map_next(&book->by_id, &at, NULL, &value)) {
-		struct book_entry *entry = value;
+	while (map_next(&records->by_id, &at, NULL, &value)) {
+		struct records_entry *entry = value;
 
 		if (!move_is_open(&entry->record) &&
 			entry->record.state != MOVE_RECOMMENDED &&
-			newest_time(&entry->record) + MOVE_BOOK_KEPT_US <
+			newest_time(&entry->record) + MOVE_RECORDS_KEPT_US <
 				now_us) {
-			forget(book, entry);
+			forget(records, entry);
 		}
 	}
 }
 
-void move_book_forget_open(struct move_book *book)
+void move_records_forget_open(struct move_records *records)
 {
 	size_t at = 0;
 	void *value;
 
-	while (map_next(&book->by_id, &at, NULL, &value)) {
-		if (move_is_open(&((struct book_entry *)value)->record)) {
-			forget(book, value);
+	while (map_next(&records->by_id, &at, NULL, &value)) {
+		if (move_is_open(&((struct records_entry *)value)->record)) {
+			forget(records, value);
 		}
 	}
 }
 
-void move_book_fini(struct move_book *book)
+void move_records_fini(struct move_records *records)
 {
 	size_t at = 0;
 	void *value;
 
-	while (map_next(&book->by_id, &at, NULL, &value)) {
+	while (map_next(&records->by_id, &at, NULL, &value)) {
 		free(value);
 	}
-	map_fini(&book->by_id);
-	map_fini(&book->by_vm);
-	*book = (struct move_book){ 0 };
+	map_fini(&records->by_id);
+	map_fini(&records->by_vm);
+	*records = (struct move_records){ 0 };
 }
 
 /* ---- questions ---- */
@@ -207,7 +211,7 @@ static bool has_moved(const struct move_record *record)
 	return move_is_open(record) || record->state == MOVE_SUCCEEDED;
 }
 
-static uint64_t cooling_until(const struct book_entry *entry)
+static uint64_t cooling_until(const struct records_entry *entry)
 {
 	uint64_t last_us = 0;
 	unsigned moves = 0; /* within a day before the last one, and that */
@@ -221,7 +225,7 @@ static uint64_t cooling_until(const struct book_entry *entry)
 		if (last_us == 0) {
 			last_us = at_us;
 		}
-		moves += at_us + MOVE_BOOK_KEPT_US > last_us;
+		moves += at_us + MOVE_RECORDS_KEPT_US > last_us;
 	}
 	return last_us == 0
 		? 0
@@ -244,7 +248,7 @@ static bool is_cancelled(const struct move_record *record)
 		*record->migration != '\0';
 }
 
-static uint64_t resting_until(const struct book_entry *entry)
+static uint64_t resting_until(const struct records_entry *entry)
 {
 	uint64_t last_us = 0;
 	unsigned failures = 0;
@@ -252,7 +256,8 @@ static uint64_t resting_until(const struct book_entry *entry)
 	for (; entry != NULL && entry->record.state != MOVE_SUCCEEDED;
 		entry = entry->older) {
 		if (is_cancelled(&entry->record)) {
-			return entry->record.ended_us + MOVE_BOOK_COOL_MAX_US;
+			return entry->record.ended_us +
+				MOVE_RECORDS_COOL_MAX_US;
 		}
 		if (is_vms_failure(&entry->record)) {
 			last_us = failures == 0 ? entry->record.ended_us
@@ -264,26 +269,27 @@ static uint64_t resting_until(const struct book_entry *entry)
 			     : last_us + (uint64_t)vm_failures_wait(failures);
 }
 
-uint64_t move_book_cooling_until(const struct move_book *book,
+uint64_t move_records_cooling_until(const struct move_records *records,
 	const char *namespace, const char *vm)
 {
-	const struct book_entry *newest;
+	const struct records_entry *newest;
 	uint64_t cooling_us, resting_us;
 
 	/* Nearly always: it spares the key. */
-	if (book->by_vm.count == 0) {
+	if (records->by_vm.count == 0) {
 		return 0;
 	}
-	newest = newest_of(book, namespace, vm);
+	newest = newest_of(records, namespace, vm);
 	cooling_us = cooling_until(newest);
 	resting_us = resting_until(newest);
 	return cooling_us > resting_us ? cooling_us : resting_us;
 }
 
-const struct move_record *move_book_last_move(const struct move_book *book,
-	const char *namespace, const char *vm)
+const struct move_record *move_records_last_move(
+	const struct move_records *records, const char *namespace,
+	const char *vm)
 {
-	const struct book_entry *entry = newest_of(book, namespace, vm);
+	const struct records_entry *entry = newest_of(records, namespace, vm);
 
 	while (entry != NULL && entry->record.state != MOVE_SUCCEEDED) {
 		entry = entry->older;
@@ -291,25 +297,26 @@ const struct move_record *move_book_last_move(const struct move_book *book,
 	return entry == NULL ? NULL : &entry->record;
 }
 
-unsigned move_book_ordered(const struct move_book *book, uint64_t since_us)
+unsigned move_records_ordered(const struct move_records *records,
+	uint64_t since_us)
 {
 	const struct move_record *record;
 	unsigned count = 0;
 	size_t at = 0;
 
-	while ((record = move_book_next(book, &at)) != NULL) {
+	while ((record = move_records_next(records, &at)) != NULL) {
 		count += record->ordered_us > since_us;
 	}
 	return count;
 }
 
-static uint64_t last_success(const struct move_book *book)
+static uint64_t last_success(const struct move_records *records)
 {
 	const struct move_record *record;
 	uint64_t last_us = 0;
 	size_t at = 0;
 
-	while ((record = move_book_next(book, &at)) != NULL) {
+	while ((record = move_records_next(records, &at)) != NULL) {
 		if (record->state == MOVE_SUCCEEDED &&
 			record->ended_us > last_us) {
 			last_us = record->ended_us;
@@ -318,16 +325,16 @@ static uint64_t last_success(const struct move_book *book)
 	return last_us;
 }
 
-uint64_t move_book_paused_until(const struct move_book *book,
+uint64_t move_records_paused_until(const struct move_records *records,
 	unsigned *failures)
 {
-	uint64_t since_us = last_success(book);
+	uint64_t since_us = last_success(records);
 	const struct move_record *record;
 	uint64_t last_us = 0;
 	unsigned count = 0;
 	size_t at = 0;
 
-	while ((record = move_book_next(book, &at)) != NULL) {
+	while ((record = move_records_next(records, &at)) != NULL) {
 		if (record->state == MOVE_FAILED &&
 			record->ended_us > since_us) {
 			count++;
@@ -338,7 +345,8 @@ uint64_t move_book_paused_until(const struct move_book *book,
 	if (failures != NULL) {
 		*failures = count;
 	}
-	return count < MOVE_BOOK_FAILURES ? 0 : last_us + MOVE_BOOK_PAUSE_US;
+	return count < MOVE_RECORDS_FAILURES ? 0
+					     : last_us + MOVE_RECORDS_PAUSE_US;
 }
 
 static int by_value(const void *a, const void *b)
@@ -349,21 +357,21 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-double move_book_copy_pace(const struct move_book *book)
+double move_records_copy_pace(const struct move_records *records)
 {
 	scoped_free double *paces =
-		xcalloc(book->by_id.count + 1, sizeof(*paces));
+		xcalloc(records->by_id.count + 1, sizeof(*paces));
 	const struct move_record *record;
 	size_t count = 0;
 	size_t at = 0;
 
-	while ((record = move_book_next(book, &at)) != NULL) {
+	while ((record = move_records_next(records, &at)) != NULL) {
 		if (record->state == MOVE_SUCCEEDED && record->copy_s > 0 &&
 			record->memory_bytes > 0) {
 			paces[count++] = record->copy_s / record->memory_bytes;
 		}
 	}
-	if (count < MOVE_BOOK_COPIES) {
+	if (count < MOVE_RECORDS_COPIES) {
 		return NAN;
 	}
 	qsort(paces, count, sizeof(*paces), by_value);
@@ -373,12 +381,12 @@ double move_book_copy_pace(const struct move_book *book)
 /* ---- failed targets ---- */
 
 /* The failures to this target since the last success there. */
-static unsigned failures_in_a_row(const struct book_entry *newest,
+static unsigned failures_in_a_row(const struct records_entry *newest,
 	const char *target)
 {
 	unsigned count = 0;
 
-	for (const struct book_entry *e = newest; e != NULL; e = e->older) {
+	for (const struct records_entry *e = newest; e != NULL; e = e->older) {
 		if (strcmp(e->record.target, target) != 0) {
 			continue;
 		}
@@ -391,10 +399,10 @@ static unsigned failures_in_a_row(const struct book_entry *newest,
 }
 
 /* The newest failure of its VM to its target. */
-static bool is_last_failure(const struct book_entry *newest,
-	const struct book_entry *entry)
+static bool is_last_failure(const struct records_entry *newest,
+	const struct records_entry *entry)
 {
-	for (const struct book_entry *e = newest; e != entry; e = e->older) {
+	for (const struct records_entry *e = newest; e != entry; e = e->older) {
 		if (strcmp(e->record.target, entry->record.target) == 0 &&
 			(e->record.state == MOVE_FAILED ||
 				e->record.state == MOVE_SUCCEEDED)) {
@@ -404,8 +412,8 @@ static bool is_last_failure(const struct book_entry *newest,
 	return entry->record.state == MOVE_FAILED;
 }
 
-static void restore(const struct book_entry *newest,
-	const struct book_entry *entry, struct vm_failures *failures,
+static void restore(const struct records_entry *newest,
+	const struct records_entry *entry, struct vm_failures *failures,
 	int64_t wall_ahead_us)
 {
 	const struct move_record *r = &entry->record;
@@ -420,14 +428,14 @@ static void restore(const struct book_entry *newest,
 			wall_ahead_us);
 }
 
-void move_book_restore_failures(const struct move_book *book,
+void move_records_restore_failures(const struct move_records *records,
 	struct vm_failures *failures, uint64_t now_us, int64_t monotonic_us)
 {
 	size_t at = 0;
 	void *value;
 
-	while (map_next(&book->by_vm, &at, NULL, &value)) {
-		for (const struct book_entry *e = value; e != NULL;
+	while (map_next(&records->by_vm, &at, NULL, &value)) {
+		for (const struct records_entry *e = value; e != NULL;
 			e = e->older) {
 			restore(value, e, failures,
 				(int64_t)now_us - monotonic_us);

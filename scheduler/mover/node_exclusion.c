@@ -1,15 +1,15 @@
-#include "scheduler/mover/stand_aside.h"
+#include "scheduler/mover/node_exclusion.h"
 
-const char *stand_aside(const struct node *node,
+const char *node_exclusion(const struct node *node,
 	const struct kubevirt_node *work, int64_t now_us)
 {
 	if (!node_metrics_is_fresh(&node->metrics, now_us)) {
 		return "has no fresh data";
 	}
-	return stand_aside_for_work(node, work);
+	return node_exclusion_by_work(node, work);
 }
 
-const char *stand_aside_for_work(const struct node *node,
+const char *node_exclusion_by_work(const struct node *node,
 	const struct kubevirt_node *work)
 {
 	if (node->is_unschedulable) {

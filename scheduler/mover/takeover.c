@@ -1,8 +1,8 @@
-#include "scheduler/mover/adoption.h"
+#include "scheduler/mover/takeover.h"
 
 #include "scheduler/cache/cache.h"
-#include "scheduler/mover/flights.h"
 #include "scheduler/mover/move_words.h"
+#include "scheduler/mover/open_moves.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -57,53 +57,55 @@ static bool is_unordered(const struct move_record *record,
 		move_is_of(record, migration);
 }
 
-static void adopt(const struct adoption *adoption,
+static void take_over(const struct takeover *takeover,
 	const struct migration *migration, struct moment now)
 {
-	struct journal *journal = adoption->journal;
+	struct recorder *recorder = takeover->recorder;
 	struct move_record *record =
-		move_book_find(&journal->book, migration->move_id);
-	const struct vmi *vmi = kubevirt_vmi_named(adoption->kubevirt,
+		move_records_find(&recorder->records, migration->move_id);
+	const struct vmi *vmi = kubevirt_vmi_named(takeover->kubevirt,
 		migration->namespace, migration->vmi_name);
 	struct move_record fresh;
 
 	if (record != NULL && is_unordered(record, migration)) {
 		record->ordered_us = (uint64_t)migration->created_wall_us;
 		record->is_automatic = true;
-		journal_enter(journal, record, MOVE_ORDERED, now);
+		recorder_enter(recorder, record, MOVE_ORDERED, now);
 	} else if (record == NULL && vmi != NULL &&
-		make_record(&fresh, migration, vmi, adoption->cache)) {
-		journal_enter(journal, move_book_put(&journal->book, &fresh),
+		make_record(&fresh, migration, vmi, takeover->cache)) {
+		recorder_enter(recorder,
+			move_records_put(&recorder->records, &fresh),
 			MOVE_ORDERED, now);
 	}
 }
 
 /* Its order was given up, and went through after all. */
-static bool is_stray(const struct adoption *adoption,
+static bool is_stray(const struct takeover *takeover,
 	const struct migration *migration)
 {
-	const struct move_record *record =
-		move_book_find(&adoption->journal->book, migration->move_id);
+	const struct move_record *record = move_records_find(
+		&takeover->recorder->records, migration->move_id);
 
 	return record != NULL && !move_is_open(record) &&
 		move_is_of(record, migration) && !migration->is_deleting;
 }
 
-void adoption_tick(struct adoption *adoption, struct moment now)
+void takeover_tick(struct takeover *takeover, struct moment now)
 {
 	const struct migration *migration;
-	bool may_cancel = now.now_us - adoption->cancel_us >= FLIGHTS_CANCEL_US;
+	bool may_cancel =
+		now.now_us - takeover->cancel_us >= OPEN_MOVES_CANCEL_US;
 	size_t at = 0;
 
-	while ((migration = kubevirt_next_migration(adoption->kubevirt, &at)) !=
+	while ((migration = kubevirt_next_migration(takeover->kubevirt, &at)) !=
 		NULL) {
 		if (!migration->is_ours || migration_is_finished(migration)) {
 			continue;
 		}
-		adopt(adoption, migration, now);
-		if (may_cancel && is_stray(adoption, migration)) {
-			adoption->cancel_us = now.now_us;
-			kubevirt_cancel(adoption->kubevirt, migration->move_id);
+		take_over(takeover, migration, now);
+		if (may_cancel && is_stray(takeover, migration)) {
+			takeover->cancel_us = now.now_us;
+			kubevirt_cancel(takeover->kubevirt, migration->move_id);
 		}
 	}
 }

@@ -1,4 +1,4 @@
-#include "scheduler/mover/stand_aside.h"
+#include "scheduler/mover/node_exclusion.h"
 
 #include "tests/support/cm.h"
 
@@ -15,7 +15,7 @@ static int setup(void **state)
 
 static void assert_why(const char *why)
 {
-	assert_string_equal(stand_aside_for_work(&node, &work), why);
+	assert_string_equal(node_exclusion_by_work(&node, &work), why);
 }
 
 static void a_node_without_work_takes_part(void **state)
@@ -24,24 +24,24 @@ static void a_node_without_work_takes_part(void **state)
 	work.in = 2;
 	work.out = 1;
 	node.vms.arriving_count = 2;
-	assert_null(stand_aside_for_work(&node, &work));
+	assert_null(node_exclusion_by_work(&node, &work));
 }
 
-static void a_node_without_fresh_data_stands_aside(void **state)
+static void a_node_without_fresh_data_is_excluded(void **state)
 {
 	(void)state;
-	assert_string_equal(stand_aside(&node, &work, 1000000),
+	assert_string_equal(node_exclusion(&node, &work, 1000000),
 		"has no fresh data");
 }
 
-static void a_cordoned_node_stands_aside(void **state)
+static void a_cordoned_node_is_excluded(void **state)
 {
 	(void)state;
 	node.is_unschedulable = true;
 	assert_why("is cordoned");
 }
 
-static void a_node_whose_vm_is_evicted_stands_aside(void **state)
+static void a_node_whose_vm_is_evicted_is_excluded(void **state)
 {
 	(void)state;
 	work.is_evicting = true;
@@ -74,9 +74,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		test(a_node_without_work_takes_part),
-		test(a_node_without_fresh_data_stands_aside),
-		test(a_cordoned_node_stands_aside),
-		test(a_node_whose_vm_is_evicted_stands_aside),
+		test(a_node_without_fresh_data_is_excluded),
+		test(a_cordoned_node_is_excluded),
+		test(a_node_whose_vm_is_evicted_is_excluded),
 		test(a_foreign_migration_in_either_direction_counts),
 		test(a_vm_that_arrives_without_a_migration_of_ours_counts),
 	};

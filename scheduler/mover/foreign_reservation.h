@@ -15,6 +15,6 @@ struct vmi;
 /* A migration that is not ours changed. vmi: NULL if it is gone. The room of a
  * migration that ends without a target pod is kept for up to
  * RESERVATIONS_ORDER_US. */
-void foreign_room_keep(struct reservations *reservations,
+void foreign_reservation_keep(struct reservations *reservations,
 	const struct migration *migration, const struct vmi *vmi,
 	int64_t now_us);
