@@ -88,8 +88,3 @@ void object_set_sweep(struct object_set *set, object_set_gone gone, void *owner)
 		}
 	}
 }
-
-size_t object_set_count(const struct object_set *set)
-{
-	return set->objects.count;
-}

@@ -35,5 +35,3 @@ bool object_set_remove(struct object_set *set, const char *key);
 /* Removes and reports the objects not added since object_set_begin(). */
 void object_set_sweep(struct object_set *set, object_set_gone gone,
 	void *owner);
-
-size_t object_set_count(const struct object_set *set);

@@ -14,23 +14,6 @@ const struct load_field load_fields[] = {
 
 const size_t load_field_count = count_of(load_fields);
 
-const struct load_field *load_field_find(const char *dotted)
-{
-	const char *dot = strchr(dotted, '.');
-	size_t group = dot == NULL ? 0 : (size_t)(dot - dotted);
-
-	for (size_t i = 0; dot != NULL && i < load_field_count; i++) {
-		const struct load_field *field = &load_fields[i];
-
-		if (strlen(field->group) == group &&
-			strncmp(field->group, dotted, group) == 0 &&
-			strcmp(field->name, dot + 1) == 0) {
-			return field;
-		}
-	}
-	return NULL;
-}
-
 double *load_field_of(struct node_load *load, const struct load_field *field)
 {
 	return (double *)(void *)((char *)load + field->offset);

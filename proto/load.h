@@ -120,9 +120,6 @@ struct load_field {
 extern const struct load_field load_fields[];
 extern const size_t load_field_count;
 
-/* The field called "cpu.used_cores", or NULL. */
-const struct load_field *load_field_find(const char *dotted);
-
 double *load_field_of(struct node_load *load, const struct load_field *field);
 
 enum load_state { LOAD_FRESH, LOAD_STALE, LOAD_LOST };

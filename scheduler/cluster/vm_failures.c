@@ -236,13 +236,6 @@ void vm_failures_succeeded(struct vm_failures *failures, const char *namespace,
 	}
 }
 
-int64_t vm_failures_until(const struct vm_failures *failures,
-	const char *namespace, const char *vm, const char *node)
-{
-	return vm_failures_node_until(vm_failures_of(failures, namespace, vm),
-		node);
-}
-
 const struct vm_failed_nodes *vm_failures_of(const struct vm_failures *failures,
 	const char *namespace, const char *vm)
 {

@@ -45,10 +45,6 @@ void vm_failures_succeeded(struct vm_failures *failures, const char *namespace,
 	const char *vm, const char *node);
 /* The wait after this many failures in a row. */
 int64_t vm_failures_wait(unsigned in_a_row);
-/* The end of the wait; 0: there is none. */
-int64_t vm_failures_until(const struct vm_failures *failures,
-	const char *namespace, const char *vm, const char *node);
-
 /* For decisions over many nodes: the nodes of one VM; NULL: none. Valid until
  * the next change. NULL names are fine. */
 const struct vm_failed_nodes *vm_failures_of(const struct vm_failures *failures,

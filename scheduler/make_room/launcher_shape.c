@@ -46,15 +46,6 @@ static struct launcher_needs needs_of(enum launcher_kind kind,
 	};
 }
 
-int64_t launcher_overhead_bytes(enum launcher_kind kind, unsigned vcpus,
-	const struct launcher_settings *settings)
-{
-	const struct launcher_needs needs =
-		needs_of(kind, (struct launcher_size){ .vcpus = vcpus });
-
-	return launcher_amounts_overhead(&needs, settings);
-}
-
 static struct launcher_amounts amounts_of(enum launcher_kind kind,
 	struct launcher_size size, const struct launcher_settings *settings)
 {

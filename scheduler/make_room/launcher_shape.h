@@ -41,10 +41,6 @@ struct launcher_size {
 	unsigned memory_gib; /* of the guest, 1 to LAUNCHER_GIB_MAX */
 };
 
-/* The memory of a pod beside that of the guest, in bytes. */
-int64_t launcher_overhead_bytes(enum launcher_kind kind, unsigned vcpus,
-	const struct launcher_settings *settings);
-
 struct launcher_shape {
 	enum launcher_kind kind;
 	struct launcher_settings settings;

@@ -335,17 +335,6 @@ bool rule_search(struct rule_search *search, const struct fleet *fleet,
 	return is_complete(search);
 }
 
-void rule_search_vm(struct rule_search *search, const struct fleet *fleet,
-	const struct rule_options *options, size_t vm)
-{
-	const struct rule_candidate candidate = weigh(fleet, options, vm);
-
-	if (candidate.saved > 0 && fleet->vms[vm].may_move &&
-		fleet->nodes[fleet->vms[vm].node].may_give) {
-		(void)try_candidate(search, fleet, options, &candidate);
-	}
-}
-
 double rule_search_left(const struct rule_search *search)
 {
 	return search->is_weighed && search->count > 0

@@ -80,10 +80,6 @@ enum { RULE_SLICE = 5000 };
 bool rule_search(struct rule_search *search, const struct fleet *fleet,
 	const struct rule_options *options, size_t max_shortages);
 
-/* Tries this VM now, whatever it saves. */
-void rule_search_vm(struct rule_search *search, const struct fleet *fleet,
-	const struct rule_options *options, size_t vm);
-
 /* Starts a search for the next best move. The fleet may differ from that of the
  * last search in VMs that may not move any more, and in nodes that may neither
  * give nor take any more. */

@@ -4,6 +4,7 @@
 #include "scheduler/filter/nominated_pods.h"
 #include "tests/support/random.h"
 #include "tests/unit/scheduler/given.h"
+#include "tests/unit/scheduler/vm_waits.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -281,8 +282,8 @@ static void a_decision_on_the_copy_is_that_on_the_original(void **state)
 	assert_int_equal(bed->copy.cluster.count, NODES);
 	judge(&copied, &bed->copy.cluster, bed->probes);
 	assert_memory_equal(&copied, &original, sizeof(copied));
-	assert_int_equal(vm_failures_until(&bed->copy.cluster.failures, "x",
-				 "vm-1", "n7"),
+	assert_int_equal(
+		vm_wait_until(&bed->copy.cluster.failures, "x", "vm-1", "n7"),
 		now + VM_FAILURES_WAIT_US);
 }
 

@@ -4,6 +4,7 @@
 #include "lib/clock.h"
 #include "scheduler/objects/launcher.h"
 #include "tests/unit/scheduler/given.h"
+#include "tests/unit/scheduler/vm_waits.h"
 
 #define SECOND INT64_C(1000000)
 #define NOW (1000 * SECOND)
@@ -65,7 +66,7 @@ static void leave(const char *uid)
 
 static bool waits(void)
 {
-	return vm_failures_until(&cache.cluster.failures, "d", "v", "n") > NOW;
+	return vm_wait_until(&cache.cluster.failures, "d", "v", "n") > NOW;
 }
 
 #define RAN(from, to)                                                          \

@@ -2,6 +2,7 @@
 
 #include "lib/memory.h"
 #include "tests/support/cm.h"
+#include "tests/unit/scheduler/vm_waits.h"
 
 #define SECOND INT64_C(1000000)
 #define NOW (1000 * SECOND)
@@ -9,7 +10,7 @@
 static int64_t wait(const struct vm_failures *failures, const char *vm,
 	const char *node, int64_t now)
 {
-	return vm_failures_until(failures, "d", vm, node) - now;
+	return vm_wait_until(failures, "d", vm, node) - now;
 }
 
 static void the_wait_doubles_with_each_failure_in_a_row(void **state)
@@ -19,7 +20,7 @@ static void the_wait_doubles_with_each_failure_in_a_row(void **state)
 	int64_t now = NOW;
 	(void)state;
 
-	assert_int_equal(vm_failures_until(&failures, "d", "vm", "n"), 0);
+	assert_int_equal(vm_wait_until(&failures, "d", "vm", "n"), 0);
 	for (int i = 0; i < 20; i++) {
 		vm_failures_add(&failures, "d", "vm", "n", now);
 		assert_int_equal(wait(&failures, "vm", "n", now), expected);
@@ -28,8 +29,8 @@ static void the_wait_doubles_with_each_failure_in_a_row(void **state)
 			? expected * 2
 			: VM_FAILURES_WAIT_MAX_US;
 	}
-	assert_int_equal(vm_failures_until(&failures, "d", "vm", "other"), 0);
-	assert_int_equal(vm_failures_until(&failures, "e", "vm", "n"), 0);
+	assert_int_equal(vm_wait_until(&failures, "d", "vm", "other"), 0);
+	assert_int_equal(vm_wait_until(&failures, "e", "vm", "n"), 0);
 	vm_failures_fini(&failures);
 }
 
@@ -52,9 +53,9 @@ static void a_success_or_a_long_time_ends_the_row(void **state)
 
 	vm_failures_add(&failures, "d", "vm", "n", NOW);
 	vm_failures_succeeded(&failures, "d", "vm", "other");
-	assert_true(vm_failures_until(&failures, "d", "vm", "n") > NOW);
+	assert_true(vm_wait_until(&failures, "d", "vm", "n") > NOW);
 	vm_failures_succeeded(&failures, "d", "vm", "n");
-	assert_int_equal(vm_failures_until(&failures, "d", "vm", "n"), 0);
+	assert_int_equal(vm_wait_until(&failures, "d", "vm", "n"), 0);
 	assert_int_equal(failures.by_vm.count, 0);
 	vm_failures_add(&failures, "d", "vm", "n", NOW);
 	vm_failures_add(&failures, "d", "vm", "n", later);
@@ -74,7 +75,7 @@ static void a_restored_row_goes_on(void **state)
 	assert_int_equal(wait(&failures, "vm", "n", NOW + SECOND),
 		4 * VM_FAILURES_WAIT_US);
 	vm_failures_restore(&failures, "d", "other", "n", 0, NOW);
-	assert_int_equal(vm_failures_until(&failures, "d", "other", "n"), 0);
+	assert_int_equal(vm_wait_until(&failures, "d", "other", "n"), 0);
 	vm_failures_fini(&failures);
 }
 
@@ -88,8 +89,8 @@ static void forgets_the_oldest_nodes_and_vms(void **state)
 
 		vm_failures_add(&failures, "d", "vm", node, NOW + i);
 	}
-	assert_int_equal(vm_failures_until(&failures, "d", "vm", "n0"), 0);
-	assert_true(vm_failures_until(&failures, "d", "vm", "n1") > 0);
+	assert_int_equal(vm_wait_until(&failures, "d", "vm", "n0"), 0);
+	assert_true(vm_wait_until(&failures, "d", "vm", "n1") > 0);
 	for (int i = 0; i < VM_FAILURES_VMS_MAX; i++) {
 		scoped_free char *vm = xasprintf("vm%d", i);
 
@@ -120,12 +121,12 @@ static void records_do_not_shorten_a_wait(void **state)
 
 	(void)state;
 	vm_failures_add(&failures, "prod", "web", "n2", 1000);
-	until_us = vm_failures_until(&failures, "prod", "web", "n2");
+	until_us = vm_wait_until(&failures, "prod", "web", "n2");
 	vm_failures_restore(&failures, "prod", "web", "n2", 1, until_us - 1);
-	assert_int_equal(vm_failures_until(&failures, "prod", "web", "n2"),
+	assert_int_equal(vm_wait_until(&failures, "prod", "web", "n2"),
 		until_us);
 	vm_failures_restore(&failures, "prod", "web", "n2", 2, until_us + 1);
-	assert_int_equal(vm_failures_until(&failures, "prod", "web", "n2"),
+	assert_int_equal(vm_wait_until(&failures, "prod", "web", "n2"),
 		until_us + 1);
 	vm_failures_fini(&failures);
 }

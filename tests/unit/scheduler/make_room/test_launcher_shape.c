@@ -1,6 +1,7 @@
 #include "scheduler/make_room/launcher_shape.h"
 
 #include "scheduler/cluster/node.h"
+#include "scheduler/make_room/launcher_amounts.h"
 #include "tests/unit/scheduler/given.h"
 
 #define GIB (INT64_C(1) << 30)
@@ -152,8 +153,10 @@ static void the_settings_of_kubevirt_change_the_requests(void **state)
 	launcher_shape_fini(&shape);
 
 	/* KubeVirt adds whole kilobytes: 288 Mi is 301989.888. */
-	assert_int_equal(launcher_overhead_bytes(LAUNCHER_PLAIN, 1,
-				 &(struct launcher_settings){ 10, 100, 1.5 }),
+	assert_int_equal(
+		launcher_amounts_overhead(&(struct launcher_needs){ .vcpus = 1,
+						  .has_graphics = true },
+			&(struct launcher_settings){ 10, 100, 1.5 }),
 		288 * MIB + 150995000);
 }
 

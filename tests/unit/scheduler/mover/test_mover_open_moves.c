@@ -2,6 +2,7 @@
 #include "scheduler/mover/mover.h"
 
 #include "tests/unit/scheduler/mover/mover_steps.h"
+#include "tests/unit/scheduler/vm_waits.h"
 
 STEADY("moves under way are counted");
 
@@ -52,7 +53,7 @@ static void a_failure_says_why_in_the_schedulers_words(void **state)
 	assert_string_equal(last_sent()->failure, "0/2 nodes are available");
 	assert_string_equal(scene.event, "MoveFailed");
 	assert_false(is_reserved());
-	assert_true(vm_failures_until(&scene.cache.cluster.failures, "vms",
+	assert_true(vm_wait_until(&scene.cache.cluster.failures, "vms",
 			    names[vm], "node-2") > now_us());
 }
 
@@ -103,7 +104,7 @@ static void a_refused_order_leaves_no_reservation(void **state)
 	assert_string_equal(last_sent()->failure,
 		"admission webhook denied it");
 	assert_string_equal(scene.event, "MoveWithdrawn");
-	assert_int_equal(vm_failures_until(&scene.cache.cluster.failures, "vms",
+	assert_int_equal(vm_wait_until(&scene.cache.cluster.failures, "vms",
 				 names[vm], "node-2"),
 		0);
 	assert_false(is_reserved());
@@ -179,7 +180,7 @@ static void a_migration_that_somebody_deletes_blames_nobody(void **state)
 	assert_string_equal(last_sent()->failure,
 		"the migration object was deleted");
 	assert_string_equal(scene.event, "MoveWithdrawn");
-	assert_int_equal(vm_failures_until(&scene.cache.cluster.failures, "vms",
+	assert_int_equal(vm_wait_until(&scene.cache.cluster.failures, "vms",
 				 names[vm], "node-2"),
 		0);
 }

@@ -3,6 +3,7 @@
 #include "lib/memory.h"
 #include "scheduler/cluster/vm_failures.h"
 #include "tests/support/cm.h"
+#include "tests/unit/scheduler/vm_waits.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -367,9 +368,9 @@ static void the_waits_of_failed_targets_come_back(void **state)
 	move_records_restore_failures(&records, &failures, NOW_US + HOUR_US,
 		monotonic_us);
 	ended = monotonic_us + (int64_t)MINUTE_US;
-	assert_int_equal(vm_failures_until(&failures, "prod", "web", "n2"),
+	assert_int_equal(vm_wait_until(&failures, "prod", "web", "n2"),
 		ended + 2 * VM_FAILURES_WAIT_US);
-	assert_int_equal(vm_failures_until(&failures, "prod", "web", "n3"), 0);
+	assert_int_equal(vm_wait_until(&failures, "prod", "web", "n3"), 0);
 	vm_failures_fini(&failures);
 	move_records_fini(&records);
 }
