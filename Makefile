@@ -193,6 +193,11 @@ $(OUT)/%.o: %.c $(OUT)/flags | $(WIRE_HDRS) $(GEN)/version.h
 		-MMD -MP -c -o $@ $<
 	$(if $(PROGRESS),@echo $@ >&2)
 
+# Generated headers count as the system's, which gcc leaves out of the .d files.
+$(OUT)/lib/options.o: $(GEN)/version.h
+$(patsubst %.c,$(OUT)/%.o,$(wildcard proto/*.c tests/unit/proto/*.c)): \
+	$(WIRE_HDRS)
+
 # $(call built,TARGETS): builds them with all CPUs and says how far it is. With
 # PROGRESS=1 a rule prints the name of the file that it has compiled.
 built = @n=$$($(MAKE) -n $(1) PROGRESS=1 | grep -c '^echo .* >&2$$' || :); \
@@ -274,7 +279,7 @@ WRAP_test_make_room_place = $(WRAP_test_mover)
 WRAP_test_moves = mover_new mover_actions planner_new room_report_new \
 	room_report_ask room_report_close question_client_tell \
 	room_report_forget
-WRAP_test_sources_text = httpd_headers_set
+WRAP_test_sources_text = httpd_header_set
 WRAP_test_answers = $(FAKE_TIMERS)
 WRAP_test_api_outlook = questions_ask questions_cancel httpd_reply \
 	httpd_reply_error

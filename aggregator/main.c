@@ -12,7 +12,7 @@
 #include "lib/loop.h"
 #include "lib/memory.h"
 #include "lib/mq/mq.h"
-#include "lib/tls/certificate_version.h"
+#include "lib/tls/certificate.h"
 #include "proto/wire.h"
 
 static const struct program *const programs[] = {

@@ -9,6 +9,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <version.h>
+
+const char *const plimsoll_version = PLIMSOLL_VERSION;
+const char *const plimsoll_commit = PLIMSOLL_COMMIT;
 
 /* "kvm-probe" becomes PLIMSOLL_KVM_PROBE. */
 static void env_name(char *out, size_t size, const char *flag)

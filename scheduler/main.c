@@ -8,7 +8,7 @@
 #include "lib/loop.h"
 #include "lib/memory.h"
 #include "lib/mq/mq.h"
-#include "lib/tls/certificate_version.h"
+#include "lib/tls/certificate.h"
 #include "proto/wire.h"
 #include "scheduler/certificates/certificates_cmd.h"
 #include "scheduler/offline/plan_cmd.h"

@@ -2,7 +2,7 @@
 
 #include "aggregator/http/time_text.h"
 #include "lib/buffer.h"
-#include "lib/http/httpd_headers.h"
+#include "lib/http/httpd_response.h"
 
 #include <string.h>
 
@@ -92,5 +92,5 @@ void sources_set_header(struct httpd_request *request,
 			write_quoted(&text, parts[i].error);
 		}
 	}
-	httpd_headers_set(request, header, text.data);
+	httpd_header_set(request, header, text.data);
 }

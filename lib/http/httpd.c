@@ -2,7 +2,8 @@
 
 #include "lib/buffer.h"
 #include "lib/clock.h"
-#include "lib/http/httpd_private.h"
+#include "lib/http/httpd_request.h"
+#include "lib/http/httpd_response.h"
 #include "lib/http/httpd_socket.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
@@ -120,26 +121,9 @@ static void on_completed(void *cls, struct MHD_Connection *connection,
 	}
 }
 
-bool httpd_request_suspend(struct httpd_request *request,
-	enum progress progress)
-{
-	struct httpd *httpd = request->httpd;
-	bool open;
-
-	uv_mutex_lock(&httpd->mutex);
-	open = !httpd->closing;
-	if (open) {
-		request->progress = progress;
-		MHD_suspend_connection(request->connection);
-		inbox_push(httpd->inbox, &request->item);
-	}
-	uv_mutex_unlock(&httpd->mutex);
-	return open;
-}
-
 static enum MHD_Result queue_reply(struct httpd_request *request)
 {
-	return httpd_request_queue(request) ? MHD_YES : MHD_NO;
+	return httpd_response_queue(request) ? MHD_YES : MHD_NO;
 }
 
 /* The request may not be used after it was handed to the loop thread. */

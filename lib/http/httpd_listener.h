@@ -5,7 +5,7 @@
 #pragma once
 
 #include "lib/http/httpd.h"
-#include "lib/http/httpd_responses.h"
+#include "lib/http/httpd_response.h"
 
 struct httpd_listener;
 

@@ -1,7 +1,6 @@
-#include "lib/http/httpd.h"
+#include "lib/http/httpd_request.h"
 
 #include "lib/clock.h"
-#include "lib/http/httpd_private.h"
 #include "lib/json.h"
 #include "lib/memory.h"
 
@@ -40,6 +39,23 @@ void httpd_request_free(struct httpd_request *request)
 	free(request->reply);
 	httpd_gzip_free(request->gzip);
 	free(request);
+}
+
+bool httpd_request_suspend(struct httpd_request *request,
+	enum progress progress)
+{
+	struct httpd *httpd = request->httpd;
+	bool open;
+
+	uv_mutex_lock(&httpd->mutex);
+	open = !httpd->closing;
+	if (open) {
+		request->progress = progress;
+		MHD_suspend_connection(request->connection);
+		inbox_push(httpd->inbox, &request->item);
+	}
+	uv_mutex_unlock(&httpd->mutex);
+	return open;
 }
 
 static void set_reply(struct httpd_request *request, int status,

@@ -1,17 +1,45 @@
-#include "lib/http/httpd.h"
+#include "lib/http/httpd_response.h"
 
 #include "lib/clock.h"
 #include "lib/http/accept_header.h"
-#include "lib/http/httpd_private.h"
+#include "lib/http/httpd_request.h"
 #include "lib/memory.h"
 
 #include <microhttpd.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A response shorter than GZIP_MIN is not worth compressing. */
 enum { READ_BYTES = 64 << 10, GZIP_MIN = 4 << 10 };
 
-/* All on libmicrohttpd's thread. */
+void httpd_header_set(struct httpd_request *request, const char *name,
+	const char *value)
+{
+	free(request->header_value);
+	request->header_name = name;
+	request->header_value = xstrdup(value);
+}
+
+/* ---- counts ---- */
+
+static void count(struct httpd_responses *responses, int status)
+{
+	size_t n = (size_t)status / 100;
+
+	if (n < HTTPD_CLASSES) {
+		(void)atomic_fetch_add(&responses->classes[n], 1);
+	}
+}
+
+void httpd_responses_read(const struct httpd *httpd,
+	uint64_t out[HTTPD_CLASSES])
+{
+	for (size_t n = 0; n < HTTPD_CLASSES; n++) {
+		out[n] = atomic_load(&httpd->responses.classes[n]);
+	}
+}
+
+/* ---- sending: all on libmicrohttpd's thread ---- */
 
 static void note_progress(struct httpd_request *request, bool is_waiting)
 {
@@ -137,7 +165,7 @@ static bool is_unsized_head(const struct httpd_request *request)
 		(request->is_streamed || request->gzip != NULL);
 }
 
-bool httpd_request_queue(struct httpd_request *request)
+bool httpd_response_queue(struct httpd_request *request)
 {
 	bool is_gzip = begin_gzip(request);
 	struct MHD_Response *response = response_of(request);
@@ -160,7 +188,7 @@ bool httpd_request_queue(struct httpd_request *request)
 	if (request->is_body_left || is_unsized_head(request)) {
 		(void)MHD_add_response_header(response, "Connection", "close");
 	}
-	httpd_responses_add(&request->httpd->responses, request->status);
+	count(&request->httpd->responses, request->status);
 	r = MHD_queue_response(request->connection,
 		(unsigned int)request->status, response);
 	MHD_destroy_response(response);

@@ -1,7 +1,7 @@
 #include "lib/http/httpd_static.h"
 
 #include "lib/http/accept_header.h"
-#include "lib/http/httpd_private.h"
+#include "lib/http/httpd_request.h"
 #include "lib/memory.h"
 
 #include <stdio.h>

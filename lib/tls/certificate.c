@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <mbedtls/pk.h>
+#include <mbedtls/version.h>
 #include <mbedtls/x509_crt.h>
 #include <string.h>
 #include <time.h>
@@ -142,4 +143,12 @@ int certificate_check_bundle(const char *pem, struct error *err)
 	scoped_chain mbedtls_x509_crt chain;
 
 	return read_chain(&chain, pem, err);
+}
+
+const char *certificate_library_version(void)
+{
+	static char text[16]; /* mbedtls writes 9 bytes at most */
+
+	mbedtls_version_get_string(text);
+	return text;
 }

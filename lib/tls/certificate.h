@@ -31,3 +31,7 @@ must_check int certificate_check_pair(const char *cert, const char *key,
 
 /* Whether all parts of the text are certificates. -EINVAL: not. */
 must_check int certificate_check_bundle(const char *pem, struct error *err);
+
+/* The version of mbedTLS that the program runs with. Not for several threads at
+ * once. */
+const char *certificate_library_version(void);

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "lib/error.h"
-#include "lib/http/httpd_responses.h"
+#include "lib/http/httpd_response.h"
 #include "lib/tls/tls.h"
 #include "scheduler/admission/review.h"
 

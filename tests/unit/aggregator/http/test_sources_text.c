@@ -1,6 +1,6 @@
 #include "aggregator/http/sources_text.h"
 
-#include "lib/http/httpd_headers.h"
+#include "lib/http/httpd_response.h"
 #include "lib/memory.h"
 #include "tests/support/cm.h"
 
@@ -9,10 +9,10 @@
 
 static char value[4096];
 
-void __wrap_httpd_headers_set(struct httpd_request *request, const char *name,
+void __wrap_httpd_header_set(struct httpd_request *request, const char *name,
 	const char *text);
 
-void __wrap_httpd_headers_set(struct httpd_request *request, const char *name,
+void __wrap_httpd_header_set(struct httpd_request *request, const char *name,
 	const char *text)
 {
 	(void)request;

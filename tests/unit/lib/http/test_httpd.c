@@ -1,6 +1,6 @@
 #include "lib/http/httpd.h"
 
-#include "lib/http/httpd_responses.h"
+#include "lib/http/httpd_response.h"
 #include "lib/memory.h"
 #include "tests/support/cm.h"
 #include "tests/support/fake_clock.h"

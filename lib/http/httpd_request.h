@@ -1,5 +1,5 @@
-/* Shared by the files of the HTTP server. httpd.c has the server and all code
- * on libmicrohttpd's thread but for httpd_response.c, which sends the
+/* A request, shared by the files of the HTTP server. httpd.c has the server and
+ * all code on libmicrohttpd's thread but for httpd_response.c, which sends the
  * responses; httpd_request.c has the functions that handlers call on the loop
  * thread. */
 #pragma once
@@ -9,7 +9,7 @@
 #include "lib/http/httpd_clients.h"
 #include "lib/http/httpd_gzip.h"
 #include "lib/http/httpd_linger.h"
-#include "lib/http/httpd_responses.h"
+#include "lib/http/httpd_response.h"
 #include "lib/http/httpd_stream.h"
 #include "lib/http/httpd_tls.h"
 #include "lib/http/httpd_trust.h"
@@ -75,7 +75,7 @@ struct httpd_request {
 	size_t reply_at;	  /* bytes that were compressed */
 	struct httpd_gzip *gzip;  /* of the reply; NULL: not compressed */
 	char *tag;		  /* or NULL */
-	const char *header_name;  /* of httpd_headers_set(), or NULL */
+	const char *header_name;  /* of httpd_header_set(), or NULL */
 	char *header_value;	  /* owned */
 	struct httpd_fixed fixed; /* without a status: not of this kind */
 	bool is_streamed;
@@ -119,9 +119,6 @@ void httpd_request_free(struct httpd_request *request);
 /* Hands a request to the loop thread. False: the server is closing. */
 bool httpd_request_suspend(struct httpd_request *request,
 	enum progress progress);
-
-/* Queues the response of a request. False: libmicrohttpd does not take it. */
-bool httpd_request_queue(struct httpd_request *request);
 
 /* Sets an error as the response. */
 void httpd_request_set_error(struct httpd_request *request, int status,
