@@ -102,6 +102,17 @@ void cluster_explain(struct cluster *cluster, const char *path)
 	}
 }
 
+bool cluster_is_refused(const struct cluster *cluster)
+{
+	const struct buffer *text = &cluster->complaint;
+
+	/* kubectl says "is invalid" of status 422 alone. */
+	return cluster->status != 0 &&
+		(has_line(text, "Error from server") ||
+			(has_line(text, "The ") &&
+				strstr(text->data, " is invalid") != NULL));
+}
+
 static int failure_code(const struct buffer *complaint)
 {
 	if (has_line(complaint, "Error from server (NotFound)")) {

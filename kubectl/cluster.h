@@ -76,5 +76,9 @@ typedef void (*cluster_each)(void *owner, const struct json_value *object);
 must_check int cluster_list(struct cluster *cluster, const char *path,
 	cluster_each each, void *owner, struct error *err);
 
+/* Whether the last failure is an answer of the server, which refused, and not
+ * the lack of one. */
+bool cluster_is_refused(const struct cluster *cluster);
+
 /* Forgets a failure that the caller deals with. */
 void cluster_forgive(struct cluster *cluster);

@@ -162,15 +162,39 @@ static int check_selector(struct cluster *cluster, const struct flight *flight,
 		"or newer can");
 }
 
-static int refused(struct cluster *cluster, const struct flight *flight, int r)
+/* The API server has the migration. */
+static int accepted(struct cluster *cluster, struct flight *flight,
+	const struct json_value *migration, struct error *err)
 {
+	int r = check_selector(cluster, flight, migration, err);
+
+	flight->is_uncertain = false;
+	if (r < 0) {
+		flight->state = FLIGHT_FAILED;
+		return r;
+	}
+	terminal_say("%s/%s: ordered", flight->namespace, flight->vm);
+	return 0;
+}
+
+/* A refusal concerns one VM, and the others go on. */
+static void refused(struct cluster *cluster, struct flight *flight, int r)
+{
+	struct buffer *words = &cluster->complaint;
+
+	for (char *at = words->data; (at = strchr(at, '\n')) != NULL;) {
+		*at = at[1] == '\0' ? '\0' : ' ';
+	}
+	terminal_say("%s/%s: refused: %s", flight->namespace, flight->vm,
+		words->data);
 	if (r == -EACCES) {
-		buffer_printf(&cluster->complaint,
+		terminal_say(
 			"The ClusterRole kubevirt.io:migrate has this right: "
-			"ask for a RoleBinding to it in namespace %s.\n",
+			"ask for a RoleBinding to it in namespace %s.",
 			flight->namespace);
 	}
-	return r;
+	flight->state = FLIGHT_FAILED;
+	cluster_forgive(cluster);
 }
 
 /* A name of the plugin's own: a migration can be cancelled even if Ctrl-C cut
@@ -188,7 +212,6 @@ static char *make_name(void)
 static int order(struct cluster *cluster, struct flight *flight,
 	struct error *err)
 {
-	enum { BY_SIGNAL = 128 };
 	scoped_buffer struct buffer body = BUFFER_MAX(BODY_MAX);
 	scoped_free char *path = path_of(flight, "");
 	struct json_value *answer = NULL;
@@ -203,20 +226,18 @@ static int order(struct cluster *cluster, struct flight *flight,
 	flight->state = FLIGHT_MOVES;
 	flight->began_s = (double)clock_monotonic_us() / 1e6;
 	r = cluster_post(&answer, cluster, path, body.data, err);
-	if (r < 0) {
-		if (cluster->status < BY_SIGNAL) {
-			flight->state = FLIGHT_WAITS;
-		}
-		return refused(cluster, flight, r);
-	}
-	r = check_selector(cluster, flight, answer, err);
-	json_value_free(answer);
-	if (r < 0) {
-		flight->state = FLIGHT_FAILED;
+	if (r < 0 && cluster->status == 0) { /* kubectl cannot run */
+		flight->state = FLIGHT_WAITS;
 		return r;
 	}
-	terminal_say("%s/%s: ordered", flight->namespace, flight->vm);
-	return 0;
+	if (r < 0 && cluster_is_refused(cluster)) {
+		refused(cluster, flight, r);
+		return 0;
+	}
+	flight->is_uncertain = r < 0;
+	r = r < 0 ? 0 : accepted(cluster, flight, answer, err);
+	json_value_free(answer);
+	return r;
 }
 
 static void end(struct flight *flight, enum flight_state state,
@@ -290,6 +311,17 @@ static void show(struct cluster *cluster, struct flight *flight,
 	}
 }
 
+static void end_of_nothing(struct flight *flight)
+{
+	if (flight->is_uncertain) {
+		end(flight, FLIGHT_FAILED,
+			"not ordered:", "the server did not answer");
+	} else {
+		end(flight, FLIGHT_FAILED,
+			"cancelled:", "somebody deleted the migration");
+	}
+}
+
 /* Looks at one migration. A server that does not answer is asked again. */
 static int look(struct cluster *cluster, struct flight *flight,
 	unsigned *misses, struct error *err)
@@ -300,8 +332,7 @@ static int look(struct cluster *cluster, struct flight *flight,
 
 	if (r == -ENOENT) {
 		cluster_forgive(cluster);
-		end(flight, FLIGHT_FAILED,
-			"cancelled:", "somebody deleted the migration");
+		end_of_nothing(flight);
 		return 0;
 	}
 	if (r < 0) {
@@ -309,9 +340,13 @@ static int look(struct cluster *cluster, struct flight *flight,
 		return *misses < MISSES_MAX && r != -EACCES ? 0 : r;
 	}
 	*misses = 0;
-	show(cluster, flight, migration);
+	r = flight->is_uncertain ? accepted(cluster, flight, migration, err)
+				 : 0;
+	if (r == 0) {
+		show(cluster, flight, migration);
+	}
 	json_value_free(migration);
-	return 0;
+	return r;
 }
 
 /* Orders as many as may move at once. */
@@ -325,7 +360,7 @@ static int order_next(struct flights *flights, struct error *err)
 		i++) {
 		if (flights->list[i].state == FLIGHT_WAITS) {
 			r = order(flights->cluster, &flights->list[i], err);
-			moving++;
+			moving += flights->list[i].state == FLIGHT_MOVES;
 		}
 	}
 	return r;

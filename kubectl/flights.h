@@ -21,6 +21,7 @@ struct flight {
 	char *migration; /* the object's name; NULL: not created */
 	char *phase;	 /* the last that was shown */
 	enum flight_state state;
+	bool is_uncertain; /* no answer came to the order */
 	double began_s;
 };
 
@@ -36,9 +37,9 @@ struct flights {
 void flights_add(struct flights *flights, const struct flight *flight);
 void flights_fini(struct flights *flights);
 
-/* Orders and follows all of them; asks about Ctrl-C.
- * -EINTR: interrupted; -EACCES: the user may not create migrations; other
- * values: of kubectl/cluster.h. */
+/* Orders and follows all of them; asks about Ctrl-C. An order that the server
+ * refuses is a flight that failed.
+ * -EINTR: interrupted; other values: of kubectl/cluster.h. */
 must_check int flights_run(struct flights *flights, struct error *err);
 
 size_t flights_in_state(const struct flights *flights, enum flight_state state);

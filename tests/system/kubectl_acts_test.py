@@ -150,10 +150,22 @@ class Migrate(ActCase):
 
     def test_a_refusal_names_the_role_that_is_missing(self):
         self.answer("create .*migrations", err=FORBIDDEN, status=1)
-        self.assertEqual(
-            self.fails("migrate", "web", "--yes"), FORBIDDEN +
+        done = self.plugin("migrate", "web", "--yes")
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        self.assertIn(
+            f"shop/web: refused: {FORBIDDEN}"
             "The ClusterRole kubevirt.io:migrate has this right: ask for a "
-            "RoleBinding to it in namespace shop.\n")
+            "RoleBinding to it in namespace shop.\n", done.stdout)
+
+    def test_a_vm_that_is_refused_holds_up_no_other(self):
+        self.answer("virtualmachineinstances/db", vmi("db"))
+        self.answer("create .*migrations", err="Error from server: no\n",
+                    status=1, times=1)
+        done = self.plugin("migrate", "web", "db", "--yes")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("shop/web: refused: Error from server: no\n",
+                      done.stdout)
+        self.assertIn("shop/db: moved to node2", done.stdout)
 
     def test_an_old_kubevirt_does_not_move_it_anywhere(self):
         answer = migration("Pending")
@@ -319,6 +331,19 @@ class Evacuate(ActCase):
         self.assertIn("2 VMs are still on node1, which is cordoned",
                       done.stdout)
         self.assertIn("a disk is local", done.stdout.split("new plan")[-1])
+
+    def test_a_vm_of_a_wave_that_is_refused_holds_up_no_other(self):
+        self.plans(plan(step("a"), step("b")), plan())
+        self.answer("create .*migrations", err="Error from server: no\n",
+                    status=1, times=1)
+        self.answer("virtualmachineinstances\\?labelSelector",
+                    listed(vmi("a")))
+        done = self.plugin("evacuate", "node1", "--yes", "--parallel=1")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("shop/a: refused: Error from server: no\n"
+                      "shop/b: ordered\n", done.stdout)
+        self.assertIn("1 VM is still on node1, which is cordoned",
+                      done.stdout)
 
     def test_a_plan_that_is_older_than_the_cluster_orders_nothing(self):
         self.answer("virtualmachineinstances/a", vmi("a", node="node2"))

@@ -1,7 +1,7 @@
 #include "kubectl/flights.h"
 
 #include "kube/json_value.h"
-#include "tests/support/fake_kubectl.h"
+#include "tests/unit/kubectl/given_flights.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,79 +10,6 @@
 #include <unistd.h>
 
 STEADY("a move is ordered once");
-
-#define VMIS CLUSTER_KUBEVIRT "/namespaces/a/virtualmachineinstances/"
-#define MIGRATIONS                                                             \
-	CLUSTER_KUBEVIRT "/namespaces/a/virtualmachineinstancemigrations"
-#define NAME "kubectl-plimsoll-000000000000000"
-
-/* Calls about the migration NAME and a digit. */
-#define ORDER_WITH(digit, vm, selector)                                        \
-	"create --raw " MIGRATIONS                                             \
-	" -f - < "                                                             \
-	"{\"apiVersion\":\"kubevirt.io/v1\","                                  \
-	"\"kind\":\"VirtualMachineInstanceMigration\","                        \
-	"\"metadata\":{\"name\":\"" NAME digit                                 \
-	"\",\"namespace\":\"a\"},"                                             \
-	"\"spec\":{\"vmiName\":\"" vm "\"" selector "}}"
-#define ORDER(digit, vm) ORDER_WITH(digit, vm, "")
-#define LOOK(digit) "get --raw " MIGRATIONS "/" NAME digit
-#define CANCEL(digit) "delete --raw " MIGRATIONS "/" NAME digit
-#define LOOK_AT_VM(vm) "get --raw " VMIS vm
-
-#define PHASE(phase) "{\"status\":{\"phase\":\"" phase "\"}}"
-#define MOVED(node)                                                            \
-	"{\"status\":{\"phase\":\"Succeeded\","                                \
-	"\"migrationState\":{\"targetNode\":\"" node "\"}}}"
-
-static struct flights flights;
-
-static int setup(void **state)
-{
-	(void)plugin_setup(state);
-	flights = (struct flights){ .cluster = &plugin.cluster, .parallel = 1 };
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	flights_fini(&flights);
-	return plugin_teardown(state);
-}
-
-#define flights_test(test)                                                     \
-	cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-static void add(const char *vm, const char *selector, const char *migration)
-{
-	scoped_free char *namespace = xstrdup("a"), *own = xstrdup(vm);
-	scoped_free char *own_selector =
-		selector == NULL ? NULL : xstrdup(selector);
-	scoped_free char *own_migration =
-		migration == NULL ? NULL : xstrdup(migration);
-
-	flights_add(&flights,
-		&(struct flight){ .namespace = namespace,
-			.vm = own,
-			.selector = own_selector,
-			.migration = own_migration });
-}
-
-static int run(struct error *err)
-{
-	*err = (struct error){ 0 };
-	return flights_run(&flights, err);
-}
-
-/* How many wait, move, have arrived and have failed. */
-static void assert_states(size_t waits, size_t moves, size_t arrived,
-	size_t failed)
-{
-	assert_int_equal(flights_in_state(&flights, FLIGHT_WAITS), waits);
-	assert_int_equal(flights_in_state(&flights, FLIGHT_MOVES), moves);
-	assert_int_equal(flights_in_state(&flights, FLIGHT_ARRIVED), arrived);
-	assert_int_equal(flights_in_state(&flights, FLIGHT_FAILED), failed);
-}
 
 static struct json_value *parse(const char *text)
 {
@@ -337,50 +264,92 @@ static void a_selector_that_is_too_long_is_not_sent(void **state)
 	assert_states(1, 0, 0, 0);
 }
 
-static void an_order_that_is_refused_was_never_given(void **state)
+#define ROLE                                                                   \
+	"The ClusterRole kubevirt.io:migrate has this right: ask for a "       \
+	"RoleBinding to it in namespace a.\n"
+
+static void an_order_that_is_refused_holds_up_no_other(void **state)
 {
 	static const struct exchange calls[] = {
-		{ .call = ORDER("1", "x"),
+		{ .call = ORDER("1", "v"), .out = "{}" },
+		{ .call = ORDER("2", "w"),
 			.complaint = FORBIDDEN,
 			.status = 1 },
-		{ .call = ORDER("2", "x"),
-			.complaint = NOT_FOUND,
+		{ .call = ORDER("3", "x"),
+			.complaint = "Warning: old\n"
+				     "Error from server: it moves already\n",
 			.status = 1 },
+		{ .call = ORDER("4", "y"),
+			.complaint = "The request is invalid: a\n* b\n",
+			.status = 1 },
+		{ .call = ORDER("5", "z"), .out = "{}" },
+		{ .call = LOOK("1"), .out = MOVED("n2") },
+		{ .call = LOOK("5"), .out = MOVED("n2") },
 	};
+	static const char *const vms[] = { "v", "w", "x", "y", "z" };
 	struct error err;
 
 	(void)state;
-	add("x", NULL, NULL);
-	add("y", NULL, NULL);
+	flights.parallel = 2;
+	for (size_t i = 0; i < count_of(vms); i++) {
+		add(vms[i], NULL, NULL);
+	}
 	given(calls);
-	assert_int_equal(run(&err), -EACCES);
-	assert_complaint(FORBIDDEN
-		"The ClusterRole kubevirt.io:migrate has this right: ask for a "
-		"RoleBinding to it in namespace a.\n");
-	assert_int_equal(run(&err), -ENOENT);
-	assert_complaint(NOT_FOUND);
-	assert_states(2, 0, 0, 0);
+	assert_int_equal(run(&err), 0);
+	assert_said(
+		"a/v: ordered\n"
+		"a/w: refused: Error from server (Forbidden): you may "
+		"not\n" ROLE
+		"a/x: refused: Warning: old Error from server: it moves "
+		"already\n"
+		"a/y: refused: The request is invalid: a * b\n"
+		"a/z: ordered\n"
+		"a/v: moved to n2 after 0s\n"
+		"a/z: moved to n2 after 0s\n");
+	assert_states(0, 0, 2, 3);
+	assert_complaint("");
+	assert_int_equal(plugin.cluster.status, 0);
 }
 
 /* The API server may have created the object. */
-static void an_order_that_a_signal_cut_off_may_have_been_given(void **state)
+static void an_order_without_an_answer_may_have_been_given(void **state)
 {
 	static const struct exchange calls[] = {
 		{ .call = ORDER("1", "x"), .status = 128 },
-		{ .call = LOOK("1"), .out = MOVED("n2") },
-		{ .call = ORDER("2", "y"), .status = 127 },
+		{ .call = ORDER("2", "y"), .complaint = "no\n", .status = 1 },
+		{ .call = LOOK("1"), .out = PHASE("Running") },
+		{ .call = LOOK("2"), .complaint = NOT_FOUND, .status = 1 },
+		{ .call = LOOK("1"), .complaint = NOT_FOUND, .status = 1 },
+	};
+	struct error err;
+
+	(void)state;
+	flights.parallel = 2;
+	add("x", NULL, NULL);
+	add("y", NULL, NULL);
+	given(calls);
+	assert_int_equal(run(&err), 0);
+	assert_said(
+		"a/x: ordered\n"
+		"a/x: Running\n"
+		"a/y: not ordered: the server did not answer after 0s\n"
+		"a/x: cancelled: somebody deleted the migration after 1s\n");
+	assert_states(0, 0, 0, 2);
+}
+
+static void a_kubectl_that_cannot_run_orders_nothing(void **state)
+{
+	static const struct exchange calls[] = {
+		{ .call = ORDER("1", "x"), .error = -ENOENT },
 	};
 	struct error err;
 
 	(void)state;
 	add("x", NULL, NULL);
-	add("y", NULL, NULL);
 	given(calls);
-	assert_int_equal(run(&err), -EREMOTEIO);
-	assert_states(1, 1, 0, 0);
-	assert_int_equal(run(&err), -EREMOTEIO);
-	assert_said("a/x: moved to n2 after 0s\n");
-	assert_states(1, 0, 1, 0);
+	assert_int_equal(run(&err), -ENOENT);
+	assert_string_equal(err.text, "kubectl does not run");
+	assert_states(1, 0, 0, 0);
 }
 
 static void a_name_without_random_numbers_is_of_time_and_process(void **state)
@@ -400,7 +369,10 @@ static void a_name_without_random_numbers_is_of_time_and_process(void **state)
 	plugin.has_no_random = true;
 	add("x", NULL, NULL);
 	given(calls);
-	assert_int_equal(run(&err), -ENOENT);
+	assert_int_equal(run(&err), 0);
+	assert_said(
+		"a/x: refused: Error from server (NotFound): it is not "
+		"there\n");
 }
 
 /* ---- ends ---- */
@@ -478,182 +450,6 @@ static void a_migration_that_is_gone_was_cancelled(void **state)
 	assert_int_equal(plugin.cluster.status, 0);
 }
 
-/* ---- a server that does not answer ---- */
-
-enum { MISSES = 60 };
-
-static const struct exchange no_answer = { .call = LOOK("m"),
-	.complaint = "no\n",
-	.status = 1 };
-
-static void a_silent_server_is_asked_for_a_minute(void **state)
-{
-	struct exchange calls[MISSES];
-	struct error err;
-
-	(void)state;
-	for (size_t i = 0; i < MISSES; i++) {
-		calls[i] = no_answer;
-	}
-	add("x", NULL, NAME "m");
-	given(calls);
-	assert_int_equal(run(&err), -EREMOTEIO);
-	assert_int_equal(plugin.waits, MISSES - 1);
-	assert_complaint("no\n");
-	assert_states(0, 1, 0, 0);
-}
-
-static void an_answer_begins_the_minute_anew(void **state)
-{
-	struct exchange calls[2 * MISSES];
-	struct error err;
-
-	(void)state;
-	for (size_t i = 0; i < count_of(calls); i++) {
-		calls[i] = no_answer;
-	}
-	calls[MISSES - 1] =
-		(struct exchange){ .call = LOOK("m"), .out = PHASE("Running") };
-	calls[2 * MISSES - 1] =
-		(struct exchange){ .call = LOOK("m"), .out = MOVED("n2") };
-	add("x", NULL, NAME "m");
-	given(calls);
-	assert_int_equal(run(&err), 0);
-	assert_said("a/x: Running\na/x: moved to n2 after 119s\n");
-}
-
-static void a_right_that_is_missing_ends_the_run_at_once(void **state)
-{
-	static const struct exchange calls[] = {
-		{ .call = LOOK("m"), .complaint = FORBIDDEN, .status = 1 },
-	};
-	struct error err;
-
-	(void)state;
-	add("x", NULL, NAME "m");
-	add("y", NULL, NAME "n");
-	given(calls);
-	assert_int_equal(run(&err), -EACCES);
-	assert_states(0, 2, 0, 0);
-}
-
-/* ---- Ctrl-C ---- */
-
-/* Two that move, one that then has arrived, one that waits. */
-static void add_four(void)
-{
-	add("x", NULL, NAME "m");
-	add("v", NULL, NAME "l");
-	add("y", NULL, NAME "n");
-	add("z", NULL, NULL);
-	plugin.ctrl_c_wait = 1;
-}
-
-/* The look at them, and what it says. */
-#define FOUR_LOOKS                                                             \
-	{ .call = LOOK("m"), .out = PHASE("Running") },                        \
-		{ .call = LOOK("l"), .out = MOVED("n2") },                     \
-	{                                                                      \
-		.call = LOOK("n"), .out = PHASE("Running")                     \
-	}
-#define FOUR_SAID                                                              \
-	"a/x: Running\na/v: moved to n2 after 0s\na/y: Running\n"              \
-	"? \nCancel 2 migrations that move now?\n"
-
-static void ctrl_c_leaves_migrations_if_the_user_says_no(void **state)
-{
-	static const struct exchange calls[] = { FOUR_LOOKS };
-	struct error err;
-
-	(void)state;
-	add_four();
-	given(calls);
-	assert_int_equal(run(&err), -EINTR);
-	assert_string_equal(err.text,
-		"interrupted; 2 migrations go on: kubectl get "
-		"virtualmachineinstancemigrations");
-	assert_said(FOUR_SAID);
-	assert_states(1, 2, 1, 0);
-}
-
-static void ctrl_c_cancels_migrations_if_the_user_says_yes(void **state)
-{
-	static const struct exchange calls[] = {
-		FOUR_LOOKS,
-		{ .call = CANCEL("m"), .complaint = NOT_FOUND, .status = 1 },
-		{ .call = CANCEL("n") },
-	};
-	struct error err;
-
-	(void)state;
-	add_four();
-	plugin.says_yes = true;
-	given(calls);
-	assert_int_equal(run(&err), -EINTR);
-	assert_string_equal(err.text, "interrupted");
-	assert_said(FOUR_SAID
-		"a/x: cancelled after 1s\n"
-		"a/y: cancelled after 1s\n");
-	assert_states(1, 0, 1, 2);
-}
-
-static void a_migration_that_cannot_be_cancelled_ends_the_cancelling(
-	void **state)
-{
-	static const struct exchange calls[] = {
-		FOUR_LOOKS,
-		{ .call = CANCEL("m"), .complaint = FORBIDDEN, .status = 1 },
-	};
-	struct error err;
-
-	(void)state;
-	add_four();
-	plugin.says_yes = true;
-	given(calls);
-	assert_int_equal(run(&err), -EACCES);
-	assert_complaint(FORBIDDEN);
-	assert_said(FOUR_SAID);
-	assert_states(1, 2, 1, 0);
-}
-
-/* The signal also ends the kubectl that runs. */
-static void ctrl_c_during_a_call_is_no_failure_of_the_call(void **state)
-{
-	static const struct exchange calls[] = {
-		{ .call = LOOK("m"),
-			.complaint = "cut off\n",
-			.status = 130,
-			.is_cut_off = true },
-	};
-	struct error err;
-
-	(void)state;
-	add("x", NULL, NAME "m");
-	given(calls);
-	assert_int_equal(run(&err), -EINTR);
-	assert_string_equal(err.text,
-		"interrupted; 1 migration goes on: kubectl get "
-		"virtualmachineinstancemigrations");
-	assert_said("? \nCancel 1 migration that moves now?\n");
-	assert_complaint("");
-	assert_int_equal(plugin.waits, 0);
-}
-
-static void ctrl_c_asks_nothing_if_nothing_moves(void **state)
-{
-	static const struct exchange calls[] = {
-		{ .call = LOOK("m"), .out = MOVED("n2"), .is_cut_off = true },
-	};
-	struct error err;
-
-	(void)state;
-	add("x", NULL, NAME "m");
-	given(calls);
-	assert_int_equal(run(&err), -EINTR);
-	assert_string_equal(err.text, "interrupted");
-	assert_said("a/x: moved to n2 after 0s\n");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -670,23 +466,14 @@ int main(void)
 		flights_test(
 			a_kubevirt_that_drops_the_chosen_node_is_told_to_stop),
 		flights_test(a_selector_that_is_too_long_is_not_sent),
-		flights_test(an_order_that_is_refused_was_never_given),
-		flights_test(
-			an_order_that_a_signal_cut_off_may_have_been_given),
+		flights_test(an_order_that_is_refused_holds_up_no_other),
+		flights_test(an_order_without_an_answer_may_have_been_given),
+		flights_test(a_kubectl_that_cannot_run_orders_nothing),
 		flights_test(
 			a_name_without_random_numbers_is_of_time_and_process),
 		flights_test(a_failure_has_the_reason_of_migration_or_vm),
 		flights_test(an_arrival_has_the_node_of_migration_or_vm),
 		flights_test(a_migration_that_is_gone_was_cancelled),
-		flights_test(a_silent_server_is_asked_for_a_minute),
-		flights_test(an_answer_begins_the_minute_anew),
-		flights_test(a_right_that_is_missing_ends_the_run_at_once),
-		flights_test(ctrl_c_leaves_migrations_if_the_user_says_no),
-		flights_test(ctrl_c_cancels_migrations_if_the_user_says_yes),
-		flights_test(
-			a_migration_that_cannot_be_cancelled_ends_the_cancelling),
-		flights_test(ctrl_c_during_a_call_is_no_failure_of_the_call),
-		flights_test(ctrl_c_asks_nothing_if_nothing_moves),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
