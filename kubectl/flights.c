@@ -19,7 +19,10 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-enum { POLL_MS = 1000, BODY_MAX = 16 << 10, MISSES_MAX = 60 };
+enum { POLL_MS = 1000, BODY_MAX = 16 << 10 };
+
+/* So long may the server be silent. */
+#define SILENCE_US UINT64_C(60000000)
 
 void flights_add(struct flights *flights, const struct flight *flight)
 {
@@ -324,22 +327,25 @@ static void end_of_nothing(struct flight *flight)
 
 /* Looks at one migration. A server that does not answer is asked again. */
 static int look(struct cluster *cluster, struct flight *flight,
-	unsigned *misses, struct error *err)
+	uint64_t *heard_us, struct error *err)
 {
 	scoped_free char *path = path_of(flight, flight->migration);
 	struct json_value *migration = NULL;
 	int r = cluster_get(&migration, cluster, path, err);
 
 	if (r == -ENOENT) {
+		*heard_us = clock_monotonic_us();
 		cluster_forgive(cluster);
 		end_of_nothing(flight);
 		return 0;
 	}
 	if (r < 0) {
-		(*misses)++;
-		return *misses < MISSES_MAX && r != -EACCES ? 0 : r;
+		return clock_monotonic_us() - *heard_us < SILENCE_US &&
+				r != -EACCES
+			? 0
+			: r;
 	}
-	*misses = 0;
+	*heard_us = clock_monotonic_us();
 	r = flight->is_uncertain ? accepted(cluster, flight, migration, err)
 				 : 0;
 	if (r == 0) {
@@ -410,14 +416,14 @@ static int interrupted(struct flights *flights, struct interrupt *interrupt,
 }
 
 /* One look at everything that moves. */
-static int look_at_all(struct flights *flights, unsigned *misses,
+static int look_at_all(struct flights *flights, uint64_t *heard_us,
 	struct error *err)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < flights->count; i++) {
 		if (flights->list[i].state == FLIGHT_MOVES) {
-			r = look(flights->cluster, &flights->list[i], misses,
+			r = look(flights->cluster, &flights->list[i], heard_us,
 				err);
 		}
 	}
@@ -427,13 +433,13 @@ static int look_at_all(struct flights *flights, unsigned *misses,
 int flights_run(struct flights *flights, struct error *err)
 {
 	struct interrupt interrupt = interrupt_open();
-	unsigned misses = 0;
+	uint64_t heard_us = clock_monotonic_us(); /* the last answer */
 	int r = 0;
 
 	for (;;) {
 		r = order_next(flights, err);
 		if (r == 0) {
-			r = look_at_all(flights, &misses, err);
+			r = look_at_all(flights, &heard_us, err);
 		}
 		/* A signal also ended the kubectl that ran. */
 		if (interrupt_wait(&interrupt, 0)) {

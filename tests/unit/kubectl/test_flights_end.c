@@ -7,7 +7,7 @@
 
 /* ---- a server that does not answer ---- */
 
-enum { MISSES = 60 };
+enum { MINUTE_S = 60, TWO_MINUTES_S = 120, FLEET = 20, FLEET_MISSES = 1200 };
 
 static const struct exchange no_answer = { .call = LOOK("m"),
 	.complaint = "no\n",
@@ -15,38 +15,59 @@ static const struct exchange no_answer = { .call = LOOK("m"),
 
 static void a_silent_server_is_asked_for_a_minute(void **state)
 {
-	struct exchange calls[MISSES];
-	struct error err;
-
-	(void)state;
-	for (size_t i = 0; i < MISSES; i++) {
-		calls[i] = no_answer;
-	}
-	add("x", NULL, NAME "m");
-	given(calls);
-	assert_int_equal(run(&err), -EREMOTEIO);
-	assert_int_equal(plugin.waits, MISSES - 1);
-	assert_complaint("no\n");
-	assert_states(0, 1, 0, 0);
-}
-
-static void an_answer_begins_the_minute_anew(void **state)
-{
-	struct exchange calls[2 * MISSES];
+	struct exchange calls[MINUTE_S + 1];
 	struct error err;
 
 	(void)state;
 	for (size_t i = 0; i < count_of(calls); i++) {
 		calls[i] = no_answer;
 	}
-	calls[MISSES - 1] =
+	add("x", NULL, NAME "m");
+	given(calls);
+	assert_int_equal(run(&err), -EREMOTEIO);
+	assert_int_equal(plugin.waits, MINUTE_S);
+	assert_complaint("no\n");
+	assert_states(0, 1, 0, 0);
+}
+
+static void an_answer_begins_the_minute_anew(void **state)
+{
+	struct exchange calls[TWO_MINUTES_S + 1];
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < count_of(calls); i++) {
+		calls[i] = no_answer;
+	}
+	calls[MINUTE_S] =
 		(struct exchange){ .call = LOOK("m"), .out = PHASE("Running") };
-	calls[2 * MISSES - 1] =
+	calls[TWO_MINUTES_S] =
 		(struct exchange){ .call = LOOK("m"), .out = MOVED("n2") };
 	add("x", NULL, NAME "m");
 	given(calls);
 	assert_int_equal(run(&err), 0);
-	assert_said("a/x: Running\na/x: moved to n2 after 119s\n");
+	assert_said("a/x: Running\na/x: moved to n2 after 2m\n");
+}
+
+/* The last second has answers. */
+static void many_migrations_wait_for_the_server_as_long_as_one(void **state)
+{
+	static struct exchange calls[FLEET_MISSES + FLEET];
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < FLEET_MISSES; i++) {
+		calls[i] = no_answer;
+	}
+	for (size_t i = 0; i < FLEET; i++) {
+		calls[FLEET_MISSES + i] = (struct exchange){ .call = LOOK("m"),
+			.out = MOVED("n2") };
+		add("x", NULL, NAME "m");
+	}
+	given(calls);
+	assert_int_equal(run(&err), 0);
+	assert_states(0, 0, FLEET, 0);
+	buffer_clear(&plugin.said);
 }
 
 static void a_right_that_is_missing_ends_the_run_at_once(void **state)
@@ -186,6 +207,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		flights_test(a_silent_server_is_asked_for_a_minute),
 		flights_test(an_answer_begins_the_minute_anew),
+		flights_test(
+			many_migrations_wait_for_the_server_as_long_as_one),
 		flights_test(a_right_that_is_missing_ends_the_run_at_once),
 		flights_test(ctrl_c_leaves_migrations_if_the_user_says_no),
 		flights_test(ctrl_c_cancels_migrations_if_the_user_says_yes),
