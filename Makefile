@@ -296,6 +296,7 @@ WRAP_fake_kubectl = $(WRAP_live_blocks) call_run terminal_say \
 WRAP_test_cluster = $(WRAP_fake_kubectl) file_read_at
 WRAP_test_flights = $(WRAP_fake_kubectl)
 WRAP_test_flights_end = $(WRAP_fake_kubectl)
+WRAP_test_migrate_command = $(WRAP_fake_kubectl) terminal_print
 WRAP_test_waves_run = $(WRAP_fake_kubectl) flights_run
 WRAP_test_node_vms = $(WRAP_fake_kubectl)
 WRAP_test_plan_view = $(WRAP_fake_kubectl)

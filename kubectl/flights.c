@@ -26,9 +26,6 @@ enum { POLL_MS = 1000, BODY_MAX = 16 << 10 };
 
 void flights_add(struct flights *flights, const struct flight *flight)
 {
-	if (flights->count == FLIGHTS_MAX) {
-		return;
-	}
 	flights->list = xgrow(flights->list, flights->count, &flights->capacity,
 		sizeof(*flights->list));
 	flights->list[flights->count++] = (struct flight){

@@ -11,8 +11,6 @@
 struct cluster;
 struct json_value;
 
-enum { FLIGHTS_MAX = 1024 };
-
 enum flight_state { FLIGHT_WAITS, FLIGHT_MOVES, FLIGHT_ARRIVED, FLIGHT_FAILED };
 
 struct flight {
@@ -33,7 +31,7 @@ struct flights {
 };
 
 /* Adds a VM that is to move, or, if migration is not NULL, a migration that
- * exists. Texts are copied. Above FLIGHTS_MAX nothing is added. */
+ * exists. Texts are copied. */
 void flights_add(struct flights *flights, const struct flight *flight);
 void flights_fini(struct flights *flights);
 

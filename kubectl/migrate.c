@@ -31,9 +31,10 @@ struct order {
 	struct flights flights;
 };
 
+/* The names have fewer bytes than the list of them, which has a limit. */
 static void add_name(struct order *order, const char *name)
 {
-	if (order->count < FLIGHTS_MAX && flags_is_name(name)) {
+	if (flags_is_name(name)) {
 		order->names = xgrow(order->names, order->count,
 			&order->capacity, sizeof(*order->names));
 		order->names[order->count++] = xstrdup(name);
