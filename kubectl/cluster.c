@@ -207,6 +207,12 @@ int cluster_post(struct json_value **out, struct cluster *cluster,
 	return ask(out, cluster, &call, path, err);
 }
 
+static bool is_token_expired(const struct cluster *cluster)
+{
+	return has_line(&cluster->complaint, "Error from server (Expired)") ||
+		has_line(&cluster->complaint, "Error from server (Gone)");
+}
+
 /* Everything a list needs between two pages. */
 struct listing {
 	struct cluster *cluster;
@@ -251,10 +257,10 @@ static int get_page(struct listing *listing, const char *path, char **next,
 	return 0;
 }
 
-int cluster_list(struct cluster *cluster, const char *path, cluster_each each,
-	void *owner, struct error *err)
+/* All pages, once. *is_expired: the server does not know the token any more. */
+static int list_once(struct listing *listing, const char *path,
+	bool *is_expired, struct error *err)
 {
-	struct listing listing = { cluster, each, owner, 0 };
 	scoped_free char *next = NULL;
 	char limit[16];
 
@@ -270,8 +276,10 @@ int cluster_list(struct cluster *cluster, const char *path, cluster_each each,
 		if (url.overflowed) {
 			return error_set(err, -E2BIG, "the path is too long");
 		}
-		r = get_page(&listing, url.data, &next, err);
+		r = get_page(listing, url.data, &next, err);
 		if (r < 0) {
+			*is_expired = token != NULL &&
+				is_token_expired(listing->cluster);
 			return r;
 		}
 		if (next != NULL && token != NULL && strcmp(next, token) == 0) {
@@ -280,6 +288,21 @@ int cluster_list(struct cluster *cluster, const char *path, cluster_each each,
 		}
 	} while (next != NULL);
 	return 0;
+}
+
+int cluster_list(struct cluster *cluster, const char *path, cluster_each each,
+	void *owner, struct error *err)
+{
+	for (int i = 1;; i++) {
+		struct listing listing = { cluster, each, owner, 0 };
+		bool is_expired = false;
+		int r = list_once(&listing, path, &is_expired, err);
+
+		if (!is_expired || i == CLUSTER_LIST_TRIES) {
+			return r;
+		}
+		each(owner, NULL);
+	}
 }
 
 /* The namespace of kubectl's context, or of the pod that this runs in. */

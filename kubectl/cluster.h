@@ -20,6 +20,7 @@ struct json_value;
 enum {
 	CLUSTER_PAGE = 2000,	      /* objects of one request */
 	CLUSTER_LIST_MAX = 256 << 20, /* bytes of a whole list */
+	CLUSTER_LIST_TRIES = 4,	      /* of a list whose token expires */
 	CLUSTER_ARGUMENTS_MAX = 32,   /* of one call, besides global flags */
 };
 
@@ -68,7 +69,8 @@ must_check int cluster_get(struct json_value **out, struct cluster *cluster,
 must_check int cluster_post(struct json_value **out, struct cluster *cluster,
 	const char *path, const char *body, struct error *err);
 
-/* Receives each object of a list. */
+/* Receives each object of a list. NULL: the list begins again, because its
+ * continue token expired; the objects so far are void. */
 typedef void (*cluster_each)(void *owner, const struct json_value *object);
 
 /* Gets all pages of a list. path may have a query already.

@@ -41,9 +41,21 @@ static void add_name(struct order *order, const char *name)
 	}
 }
 
+static void forget_names(struct order *order)
+{
+	for (size_t i = 0; i < order->count; i++) {
+		free(order->names[i]);
+	}
+	order->count = 0;
+}
+
 static void add_vmi(void *owner, const struct json_value *vmi)
 {
-	add_name(owner, json_value_text_at(vmi, "metadata/name", ""));
+	if (vmi == NULL) {
+		forget_names(owner);
+	} else {
+		add_name(owner, json_value_text_at(vmi, "metadata/name", ""));
+	}
 }
 
 static int list_selected(struct order *order, const char *labels,
@@ -254,9 +266,7 @@ static int move(struct order *order, struct error *err)
 
 static void order_fini(struct order *order)
 {
-	for (size_t i = 0; i < order->count; i++) {
-		free(order->names[i]);
-	}
+	forget_names(order);
 	free(order->names);
 	free(order->selector);
 	flights_fini(&order->flights);

@@ -14,12 +14,25 @@
 
 enum { PATH_MAX_BYTES = 4 << 10 };
 
+static void forget(struct node_vms *vms)
+{
+	for (size_t i = 0; i < vms->count; i++) {
+		free(vms->vms[i].namespace);
+		free(vms->vms[i].name);
+	}
+	vms->count = 0;
+}
+
 static void add(void *owner, const struct json_value *vmi)
 {
 	struct node_vms *vms = owner;
 	const char *node = json_value_text_at(vmi, "status/nodeName", "");
 	const char *phase = json_value_text_at(vmi, "status/phase", "");
 
+	if (vmi == NULL) {
+		forget(vms);
+		return;
+	}
 	/* The label of a VM that moved can be older than its status. */
 	if (strcmp(node, vms->node) != 0 || strcmp(phase, "Failed") == 0 ||
 		strcmp(phase, "Succeeded") == 0) {
@@ -47,10 +60,7 @@ int node_vms_list(struct node_vms *out, struct cluster *cluster,
 
 void node_vms_fini(struct node_vms *vms)
 {
-	for (size_t i = 0; i < vms->count; i++) {
-		free(vms->vms[i].namespace);
-		free(vms->vms[i].name);
-	}
+	forget(vms);
 	free(vms->vms);
 	*vms = (struct node_vms){ 0 };
 }
@@ -69,6 +79,10 @@ static void add_flight(void *owner, const struct json_value *migration)
 	scoped_free char *vm = field_text(migration, "spec/vmiName", "");
 	scoped_free char *name = field_text(migration, "metadata/name", "");
 
+	if (migration == NULL) {
+		flights_fini(search->flights);
+		return;
+	}
 	if (flights_has_ended(migration) || !flags_is_name(name)) {
 		return;
 	}

@@ -22,6 +22,7 @@ must_check int node_vms_list(struct node_vms *out, struct cluster *cluster,
 	const char *node, struct error *err);
 void node_vms_fini(struct node_vms *vms); /* zeroed is fine */
 
-/* Adds the migrations of these VMs that have not ended. */
+/* Adds the migrations of these VMs that have not ended to flights, which has
+ * none before. */
 must_check int node_vms_add_flights(struct flights *flights,
 	const struct node_vms *vms, struct error *err);

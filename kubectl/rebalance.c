@@ -52,7 +52,11 @@ static int put_mode(struct buffer *out, struct cluster *cluster,
 
 static void add(void *owner, const struct json_value *object)
 {
-	move_rows_add(owner, object);
+	if (object == NULL) {
+		move_rows_fini(owner);
+	} else {
+		move_rows_add(owner, object);
+	}
 }
 
 static int show(struct move_rows *rows, struct cluster *cluster,

@@ -106,7 +106,11 @@ static int make_path(struct top *top, const struct flags *flags,
 
 static void add(void *owner, const struct json_value *object)
 {
-	load_rows_add(owner, object);
+	if (object == NULL) {
+		load_rows_fini(owner);
+	} else {
+		load_rows_add(owner, object);
+	}
 }
 
 static int list_once(struct top *top, bool is_first, struct error *err)

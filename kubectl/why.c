@@ -63,7 +63,11 @@ static int read_subject(struct subject *out, const struct flags *flags,
 
 static void add(void *owner, const struct json_value *object)
 {
-	decision_list_add(owner, object);
+	if (object == NULL) {
+		decision_list_fini(owner);
+	} else {
+		decision_list_add(owner, object);
+	}
 }
 
 static int get_decisions(struct decision_list *list, struct cluster *cluster,

@@ -183,6 +183,15 @@ class Top(PluginCase):
         self.assertEqual(set(self.table(self.says("top", "nodes"))),
                          {"a", "b"})
 
+    def test_a_list_whose_token_expired_begins_again(self):
+        self.answer("limit=2000$", listed(node_load("old"), go_on="x"),
+                    times=1)
+        self.answer("continue=x", err="Error from server (Expired): too old\n",
+                    status=1)
+        self.rules.append({"match": "limit=2000$",
+                           "out": json.dumps(listed(node_load("new")))})
+        self.assertEqual(set(self.table(self.says("top", "nodes"))), {"new"})
+
     def test_json_yaml_and_name_have_the_objects_in_order(self):
         hot, cool = node_load("hot", 0.9), node_load("cool", 0.1)
         hot["metadata"]["labels"] = {

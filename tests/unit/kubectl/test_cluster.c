@@ -344,6 +344,10 @@ static void other_failures_are_left_as_kubectl_told_them(void **state)
 
 static void put_name(void *owner, const struct json_value *object)
 {
+	if (object == NULL) {
+		buffer_clear(owner);
+		return;
+	}
 	buffer_printf(owner, "%s,", json_value_text(object));
 }
 
@@ -407,6 +411,66 @@ static void a_page_that_fails_ends_the_list(void **state)
 	assert_string_equal(names.data, "x,y,");
 	assert_non_null(
 		strstr(plugin.cluster.complaint.data, "does not answer"));
+}
+
+#define EXPIRED                                                                \
+	"Error from server (Expired): The provided continue parameter is too " \
+	"old\n"
+#define EXPIRES                                                                \
+	{ .call = "get --raw " NODES "?limit=2000", .out = FIRST_PAGE },       \
+	{                                                                      \
+		.call = "get --raw " NODES "?limit=2000&continue=a%20b",       \
+		.complaint = EXPIRED, .status = 1                              \
+	}
+
+static void a_list_whose_token_expired_begins_again(void **state)
+{
+	static const struct exchange calls[] = {
+		EXPIRES,
+		{ .call = "get --raw " NODES "?limit=2000", .out = FIRST_PAGE },
+		{ .call = "get --raw " NODES "?limit=2000&continue=a%20b",
+			.complaint = "Warning: old\nError from server (Gone): "
+				     "too old\n",
+			.status = 1 },
+		{ .call = "get --raw " NODES "?limit=2000",
+			.out = "{\"items\":[\"z\"]}" },
+	};
+	scoped_buffer struct buffer names = BUFFER_MAX(100);
+
+	(void)state;
+	given(calls);
+	assert_int_equal(list(&names, NODES, NULL), 0);
+	assert_string_equal(names.data, "z,");
+	assert_complaint("");
+	assert_int_equal(plugin.cluster.status, 0);
+}
+
+static void a_list_that_always_expires_ends(void **state)
+{
+	static const struct exchange calls[] = { EXPIRES, EXPIRES, EXPIRES,
+		EXPIRES };
+	scoped_buffer struct buffer names = BUFFER_MAX(100);
+
+	(void)state;
+	given(calls);
+	assert_int_equal(list(&names, NODES, NULL), -EREMOTEIO);
+	assert_complaint(EXPIRED);
+}
+
+/* Without a token there is nothing to begin again. */
+static void a_first_page_that_expired_ends_the_list(void **state)
+{
+	static const struct exchange calls[] = {
+		{ .call = "get --raw " NODES "?limit=2000",
+			.complaint = EXPIRED,
+			.status = 1 },
+	};
+	scoped_buffer struct buffer names = BUFFER_MAX(100);
+
+	(void)state;
+	given(calls);
+	assert_int_equal(list(&names, NODES, NULL), -EREMOTEIO);
+	assert_complaint(EXPIRED);
 }
 
 static void a_page_that_is_no_json_ends_the_list(void **state)
@@ -572,6 +636,9 @@ int main(void)
 		cluster_test(a_list_has_the_objects_of_all_pages),
 		cluster_test(a_list_keeps_the_query_of_its_path),
 		cluster_test(a_page_that_fails_ends_the_list),
+		cluster_test(a_list_whose_token_expired_begins_again),
+		cluster_test(a_list_that_always_expires_ends),
+		cluster_test(a_first_page_that_expired_ends_the_list),
 		cluster_test(a_page_that_is_no_json_ends_the_list),
 		cluster_test(a_list_that_repeats_a_page_ends),
 		cluster_test(all_pages_together_have_a_limit),

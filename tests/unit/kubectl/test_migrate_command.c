@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #define VMIS CLUSTER_KUBEVIRT "/namespaces/a/virtualmachineinstances"
+#define LIST "get --raw " VMIS "?labelSelector=tier%3Ddb&limit=2000"
 #define STUCK "{\"status\":{\"phase\":\"Scheduling\",\"nodeName\":\"n1\"}}"
 
 enum { MANY = 3000, STATUS_FAILED = 1 };
@@ -38,27 +39,55 @@ static void list_many(struct exchange calls[MANY + 1])
 	buffer_text(&list, "]}");
 	texts[0] = buffer_take(&list, NULL);
 	calls[0] = (struct exchange){
-		.call = "get --raw " VMIS "?labelSelector=tier%3Ddb&limit=2000",
+		.call = LIST,
 		.out = texts[0],
 	};
+}
+
+/* No VM can move. */
+static void select_all(void)
+{
+	struct error err = { 0 };
+
+	printed = 0;
+	plugin.flags.namespace = "a";
+	plugin.flags.values[FLAG_SELECTOR] = "tier=db";
+	assert_int_equal(migrate_command.run(&plugin.cluster, &err),
+		STATUS_FAILED);
 }
 
 static void all_vms_that_a_selector_names_are_looked_at(void **state)
 {
 	static struct exchange calls[MANY + 1];
-	struct error err = { 0 };
 
 	(void)state;
 	list_many(calls);
-	plugin.flags.namespace = "a";
-	plugin.flags.values[FLAG_SELECTOR] = "tier=db";
 	given(calls);
-	assert_int_equal(migrate_command.run(&plugin.cluster, &err),
-		STATUS_FAILED);
+	select_all();
 	assert_int_equal(printed, MANY);
 	for (size_t i = 0; i < count_of(texts); i++) {
 		free(texts[i]);
 	}
+}
+
+static void no_vm_is_looked_at_twice_if_the_list_begins_again(void **state)
+{
+	static const struct exchange calls[] = {
+		{ .call = LIST,
+			.out = "{\"metadata\":{\"continue\":\"c\"},\"items\":["
+			       "{\"metadata\":{\"name\":\"x\"}}]}" },
+		{ .call = LIST "&continue=c",
+			.complaint = "Error from server (Expired): old\n",
+			.status = 1 },
+		{ .call = LIST,
+			.out = "{\"items\":[{\"metadata\":{\"name\":\"x\"}}]"
+			       "}" },
+		{ .call = "get --raw " VMIS "/x", .out = STUCK },
+	};
+
+	(void)state;
+	given(calls);
+	select_all();
 }
 
 int main(void)
@@ -66,6 +95,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			all_vms_that_a_selector_names_are_looked_at,
+			plugin_setup, plugin_teardown),
+		cmocka_unit_test_setup_teardown(
+			no_vm_is_looked_at_twice_if_the_list_begins_again,
 			plugin_setup, plugin_teardown),
 	};
 

@@ -99,6 +99,41 @@ static void migrations_of_these_vms_that_have_not_ended_are_followed(
 	node_vms_fini(&vms);
 }
 
+/* A list of two pages, of which the second expired, and then the page. */
+#define LISTED_AGAIN(list, page)                                               \
+	{                                                                      \
+		.call = list,                                                  \
+		.out = "{\"metadata\":{\"continue\":\"c\"},"                   \
+		       "\"items\":[" page "]}",                                \
+	},                                                                     \
+		{                                                              \
+			.call = list "&continue=c",                            \
+			.complaint = "Error from server (Expired): old\n",     \
+			.status = 1,                                           \
+		},                                                             \
+	{                                                                      \
+		.call = list, .out = "{\"items\":[" page "]}"                  \
+	}
+
+static void nothing_counts_twice_if_a_list_begins_again(void **state)
+{
+	static const struct exchange calls[] = {
+		LISTED_AGAIN(VMIS, VMI("x", "n1", "Running")),
+		LISTED_AGAIN(MIGRATIONS, MIGRATION("a", "m", "x", "Running")),
+	};
+	struct flights flights = { .cluster = &plugin.cluster };
+	struct node_vms vms;
+
+	(void)state;
+	given(calls);
+	assert_int_equal(node_vms_list(&vms, &plugin.cluster, "n1", NULL), 0);
+	assert_int_equal(vms.count, 1);
+	assert_int_equal(node_vms_add_flights(&flights, &vms, NULL), 0);
+	assert_int_equal(flights.count, 1);
+	flights_fini(&flights);
+	node_vms_fini(&vms);
+}
+
 static void a_node_without_vms_has_no_migrations_to_ask_for(void **state)
 {
 	struct flights flights = { .cluster = &plugin.cluster };
@@ -119,6 +154,7 @@ int main(void)
 		node_test(a_list_that_fails_is_an_error),
 		node_test(
 			migrations_of_these_vms_that_have_not_ended_are_followed),
+		node_test(nothing_counts_twice_if_a_list_begins_again),
 		node_test(a_node_without_vms_has_no_migrations_to_ask_for),
 	};
 
