@@ -136,7 +136,9 @@ static bool is_due(const struct compact *c, const struct group *group,
 	return waited_ms >= due_age_ms(c);
 }
 
-/* *is_found: the rows of the group are due. Checks *left groups at most, which
+/* *is_found: the rows of the group are due. Rows are in the order of time:
+ * those from the future, which are due at once, come after those that are too
+ * young. Checks *left groups at most, which
  * it counts down; the next call continues behind them. */
 static int find_due(struct compact *c, bool *is_found, struct group *group,
 	size_t *left, uint64_t now_ms, struct error *err)
@@ -145,15 +147,20 @@ static int find_due(struct compact *c, bool *is_found, struct group *group,
 
 	*is_found = false;
 	for (; r == 0 && !*is_found && *left > 0; (*left)--) {
+		uint64_t slot_ms;
 		bool is_there;
 
 		r = next_group(c, &is_there, group, err);
-		if (r < 0 || !is_there ||
-			head_slot_ms(group->id) + due_age_ms(c) > now_ms) {
+		if (r < 0 || !is_there) {
 			c->cursor = 0;
 			return r;
 		}
-		*is_found = is_due(c, group, now_ms);
+		slot_ms = head_slot_ms(group->id);
+		if (slot_ms <= now_ms && slot_ms + due_age_ms(c) > now_ms) {
+			c->cursor = head_id(now_ms + HEAD_SLOT_MS, 0);
+			continue;
+		}
+		*is_found = slot_ms > now_ms || is_due(c, group, now_ms);
 		c->cursor = head_next_node(group->id);
 	}
 	return r;

@@ -64,11 +64,13 @@ static void read_row(struct last_report *last, struct sqlite3_stmt *newest,
 /* Goes back from the newest slot by groups of slot and node, until each node
  * has a report. The first group of a node holds its newest one. */
 static void read_groups(struct last_reports *out, struct sqlite3_stmt *before,
-	struct sqlite3_stmt *newest)
+	struct sqlite3_stmt *newest, uint64_t now_ms)
 {
+	int64_t end = head_id(now_ms + HEAD_SLOT_MS, 0);
 	size_t missing = out->count;
 
-	for (int64_t end = INT64_MAX; end > 0 && missing > 0;) {
+	(void)sqlite3_bind_int64(newest, 3, (int64_t)now_ms);
+	while (end > 0 && missing > 0) {
 		struct last_report *last;
 		int64_t id = 0, node;
 
@@ -90,7 +92,7 @@ static void read_groups(struct last_reports *out, struct sqlite3_stmt *before,
 }
 
 static int read_rows(struct last_reports *out, struct sqlite3 *db,
-	struct error *err)
+	uint64_t now_ms, struct error *err)
 {
 	struct sqlite3_stmt *before = NULL, *newest = NULL;
 	const struct db_statement all[] = {
@@ -100,30 +102,37 @@ static int read_rows(struct last_reports *out, struct sqlite3 *db,
 		{ &newest,
 			"SELECT run_id, sample_ms, body FROM head"
 			" JOIN run ON run.id = head.run"
-			" WHERE head.id >= ? AND head.id < ?"
+			" WHERE head.id >= ?1 AND head.id < ?2"
+			" AND sample_ms <= ?3"
 			" ORDER BY sample_ms DESC, head.id DESC LIMIT 1" },
 	};
 	int r = db_prepare_all(db, all, count_of(all), err);
 
 	if (r == 0) {
-		read_groups(out, before, newest);
+		read_groups(out, before, newest, now_ms);
 	}
 	(void)sqlite3_finalize(before);
 	(void)sqlite3_finalize(newest);
 	return r;
 }
 
-/* The last report of a chunk. */
-static void read_chunk(struct last_report *last, const void *body, size_t len)
+/* The last report of a chunk that is not after now_ms. */
+static void read_chunk(struct last_report *last, const void *body, size_t len,
+	uint64_t now_ms)
 {
 	const struct chunk_want all = { SCHEMA_ALL, NULL };
 	struct chunk_report got;
 	struct chunk *chunk;
+	size_t count;
 
 	if (chunk_open(&chunk, body, len, &all, NULL) < 0) {
 		return;
 	}
-	if (chunk_get(&got, chunk, chunk_count(chunk) - 1, NULL) == 0) {
+	count = chunk_count(chunk);
+	while (count > 0 && chunk_sample_ms(chunk, count - 1) > now_ms) {
+		count--;
+	}
+	if (count > 0 && chunk_get(&got, chunk, count - 1, NULL) == 0) {
 		last->report = got.report;
 		last->sample_ms = got.sample_ms;
 		memcpy(last->run_id, got.run_id, REPORT_RUN_ID_BYTES);
@@ -132,7 +141,7 @@ static void read_chunk(struct last_report *last, const void *body, size_t len)
 }
 
 static int read_chunks(struct last_reports *out, struct sqlite3 *db,
-	struct error *err)
+	uint64_t now_ms, struct error *err)
 {
 	int r = 0;
 
@@ -143,10 +152,11 @@ static int read_chunks(struct last_reports *out, struct sqlite3 *db,
 		if (last->sample_ms != UINT64_MAX) {
 			continue;
 		}
-		r = partition_newest(&newest, db, last->number, err);
+		r = partition_newest(&newest, db, last->number, now_ms, err);
 		if (newest != NULL) {
 			read_chunk(last, sqlite3_column_blob(newest, 0),
-				(size_t)sqlite3_column_bytes(newest, 0));
+				(size_t)sqlite3_column_bytes(newest, 0),
+				now_ms);
 		}
 		(void)sqlite3_finalize(newest);
 	}
@@ -154,12 +164,12 @@ static int read_chunks(struct last_reports *out, struct sqlite3 *db,
 }
 
 int last_reports_read(struct last_reports *out, struct sqlite3 *db,
-	struct error *err)
+	uint64_t now_ms, struct error *err)
 {
 	int r = list_nodes(out, db, err);
 
-	r = r == 0 ? read_rows(out, db, err) : r;
-	return r == 0 ? read_chunks(out, db, err) : r;
+	r = r == 0 ? read_rows(out, db, now_ms, err) : r;
+	return r == 0 ? read_chunks(out, db, now_ms, err) : r;
 }
 
 void last_reports_fini(struct last_reports *reports)

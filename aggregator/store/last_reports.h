@@ -19,7 +19,9 @@ struct last_reports { /* zeroed is empty */
 	size_t count, capacity;
 };
 
-/* out is freed by the caller, also after an error. */
+/* Reports that are dated after now_ms, the wall clock's time, do not count: the
+ * clock was ahead, so their age is not known. out is freed by the caller, also
+ * after an error. */
 must_check int last_reports_read(struct last_reports *out, struct sqlite3 *db,
-	struct error *err);
+	uint64_t now_ms, struct error *err);
 void last_reports_fini(struct last_reports *reports);

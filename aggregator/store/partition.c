@@ -284,16 +284,17 @@ int partition_find_span(struct partition_span *span, struct sqlite3 *db,
 
 /* As partition_newest(), in one table. */
 static int newest_in(struct sqlite3_stmt **out, struct sqlite3 *db,
-	const char *table, int64_t node, struct error *err)
+	const char *table, int64_t node, uint64_t end_ms, struct error *err)
 {
 	scoped_free char *sql = xasprintf(
-		"SELECT body FROM %s WHERE node = ?"
+		"SELECT body FROM %s WHERE node = ? AND from_ms <= ?"
 		" ORDER BY from_ms DESC LIMIT 1",
 		table);
 	int r = db_prepare(out, db, sql, err);
 
 	if (r == 0) {
 		(void)sqlite3_bind_int64(*out, 1, node);
+		(void)sqlite3_bind_int64(*out, 2, (int64_t)end_ms);
 		if (sqlite3_step(*out) != SQLITE_ROW) {
 			(void)sqlite3_finalize(*out);
 			*out = NULL;
@@ -303,7 +304,7 @@ static int newest_in(struct sqlite3_stmt **out, struct sqlite3 *db,
 }
 
 int partition_newest(struct sqlite3_stmt **out, struct sqlite3 *db,
-	int64_t node, struct error *err)
+	int64_t node, uint64_t end_ms, struct error *err)
 {
 	struct sqlite3_stmt *tables = NULL;
 	int r = db_prepare(&tables, db,
@@ -316,7 +317,7 @@ int partition_newest(struct sqlite3_stmt **out, struct sqlite3 *db,
 	while (r == 0 && *out == NULL && sqlite3_step(tables) == SQLITE_ROW) {
 		r = newest_in(out, db,
 			(const char *)sqlite3_column_text(tables, 0), node,
-			err);
+			end_ms, err);
 	}
 	(void)sqlite3_finalize(tables);
 	return r;

@@ -67,10 +67,11 @@ must_check int partition_get(struct sqlite3_stmt **out,
 	struct partition_reader *reader, struct sqlite3 *db, int64_t id,
 	struct error *err);
 
-/* Gives a statement at the row with the body of the node's newest chunk, which
- * the caller finalizes. NULL: the node has no chunk. */
+/* Gives a statement at the row with the body of the node's newest chunk that
+ * does not begin after end_ms (at most INT64_MAX). The caller finalizes it.
+ * NULL: the node has no such chunk. */
 must_check int partition_newest(struct sqlite3_stmt **out, struct sqlite3 *db,
-	int64_t node, struct error *err);
+	int64_t node, uint64_t end_ms, struct error *err);
 
 struct partition_span {
 	size_t count;		  /* tables */

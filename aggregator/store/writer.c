@@ -71,14 +71,11 @@ static int open_database(struct writer *w, struct store_opening *opening,
 		r = maintenance_new(&w->maintenance, w->db, &store->options,
 			err);
 	}
-	if (r == 0) {
-		r = decisions_new(&w->decisions, w->db, err);
-	}
-	if (r == 0) {
-		r = move_table_new(&w->moves, w->db, err);
-	}
+	r = r == 0 ? decisions_new(&w->decisions, w->db, err) : r;
+	r = r == 0 ? move_table_new(&w->moves, w->db, err) : r;
 	return r < 0 ? r
-		     : last_reports_read(&opening->last_reports, w->db, err);
+		     : last_reports_read(&opening->last_reports, w->db,
+			       clock_wall_us() / 1000, err);
 }
 
 static void close_database(struct writer *w)

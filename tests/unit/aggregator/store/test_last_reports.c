@@ -6,7 +6,8 @@ static struct last_reports read_all(struct fixture *f)
 {
 	struct last_reports reports = { 0 };
 
-	assert_int_equal(last_reports_read(&reports, f->db, NULL), 0);
+	assert_int_equal(last_reports_read(&reports, f->db, f->now_ms, NULL),
+		0);
 	return reports;
 }
 
@@ -28,9 +29,9 @@ static void the_newest_row_of_a_node_is_its_last_report(void **state)
 	struct fixture *f = *state;
 
 	fixture_add_at(f, 1, f->now_ms - 2 * hour_ms);
-	fixture_add_at(f, 3, f->now_ms + 2000);
-	fixture_add_at(f, 2, f->now_ms);
-	assert_last(f, 3, f->now_ms + 2000);
+	fixture_add_at(f, 3, f->now_ms);
+	fixture_add_at(f, 2, f->now_ms - 2000);
+	assert_last(f, 3, f->now_ms);
 }
 
 static void a_node_without_rows_has_the_last_report_of_its_chunks(void **state)
@@ -43,6 +44,40 @@ static void a_node_without_rows_has_the_last_report_of_its_chunks(void **state)
 	f->now_ms += 3 * hour_ms;
 	fixture_pack_all(f);
 	assert_last(f, 2, base_ms + 2000);
+}
+
+/* The clock was ahead when they were stored. */
+static void a_report_from_the_future_is_not_the_last_one(void **state)
+{
+	struct fixture *f = *state;
+	struct last_reports reports;
+
+	fixture_add_at(f, 1, f->now_ms + 1);
+	fixture_add_at(f, 2, f->now_ms + 2 * hour_ms);
+	reports = read_all(f);
+	assert_int_equal(reports.count, 1);
+	assert_true(reports.list[0].sample_ms == UINT64_MAX);
+	last_reports_fini(&reports);
+	fixture_add_at(f, 3, f->now_ms - 2 * hour_ms);
+	assert_last(f, 3, f->now_ms - 2 * hour_ms);
+}
+
+static void a_chunk_from_the_future_has_no_last_report(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t base_ms = f->now_ms;
+
+	fixture_add_at(f, 1, base_ms);
+	fixture_add_at(f, 2, base_ms + 2000);
+	fixture_add_at(f, 3, base_ms + 48 * hour_ms);
+	f->now_ms += 50 * hour_ms;
+	fixture_pack_all(f);
+	assert_int_equal(fixture_number(f, "SELECT count(*) FROM head"), 0);
+	assert_last(f, 3, base_ms + 48 * hour_ms);
+	f->now_ms = base_ms + 47 * hour_ms;
+	assert_last(f, 2, base_ms + 2000);
+	f->now_ms = base_ms + 1999;
+	assert_last(f, 1, base_ms);
 }
 
 static void a_node_without_any_report_is_listed_without_one(void **state)
@@ -80,6 +115,8 @@ int main(void)
 		fixture_test(the_newest_row_of_a_node_is_its_last_report),
 		fixture_test(
 			a_node_without_rows_has_the_last_report_of_its_chunks),
+		fixture_test(a_report_from_the_future_is_not_the_last_one),
+		fixture_test(a_chunk_from_the_future_has_no_last_report),
 		fixture_test(a_node_without_any_report_is_listed_without_one),
 		fixture_test(a_row_that_cannot_be_read_is_no_report),
 	};

@@ -110,7 +110,7 @@ static void a_table_that_cannot_be_read_is_an_error(void **state)
 			    partition_hour(f->now_ms), NULL) < 0);
 	assert_true(partition_drop_of_node(&dropped, f->db, STORE_RAW, 1, 1,
 			    NULL) < 0);
-	assert_true(partition_newest(&rows, f->db, 1, NULL) < 0);
+	assert_true(partition_newest(&rows, f->db, 1, INT64_MAX, NULL) < 0);
 	partition_reader_fini(&reader);
 }
 
@@ -156,12 +156,14 @@ static void the_newest_blob_of_a_node_is_found_in_any_table(void **state)
 	struct fixture *f = *state;
 	struct sqlite3_stmt *newest = NULL;
 
-	assert_int_equal(partition_newest(&newest, f->db, 1, NULL), 0);
+	assert_int_equal(partition_newest(&newest, f->db, 1, INT64_MAX, NULL),
+		0);
 	assert_null(newest);
 	add(f, 1, f->now_ms, 5);
 	add(f, 1, f->now_ms + 9, 7);
 	add(f, 2, f->now_ms + 48 * hour_ms, 3);
-	assert_int_equal(partition_newest(&newest, f->db, 1, NULL), 0);
+	assert_int_equal(partition_newest(&newest, f->db, 1, INT64_MAX, NULL),
+		0);
 	assert_non_null(newest);
 	assert_int_equal(sqlite3_column_bytes(newest, 0), 7);
 	(void)sqlite3_finalize(newest);

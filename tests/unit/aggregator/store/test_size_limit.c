@@ -377,7 +377,7 @@ static void a_greedy_node_loses_its_own_rows(void **state)
 	struct fixture *f = *state;
 	struct store_options options;
 	struct maintained m;
-	uint64_t from_ms = f->now_ms - hour_ms;
+	uint64_t from_ms = f->now_ms - 12 * hour_ms;
 
 	for (int node = 1; node <= 10; node++) {
 		char name[16];
