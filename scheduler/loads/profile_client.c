@@ -320,11 +320,14 @@ static void on_backfilled(void *owner, const void *answer, const char *why)
 	}
 }
 
+/* A question that somebody waits for stays theirs. */
 static void backfill(struct profile_client *client, const struct pod *pod,
 	uint64_t now_us)
 {
 	struct profile_request question = question_about(pod);
-	struct query *query;
+	struct query *query = query_cache_find(client->queries, &question,
+		sizeof(question), now_us);
+	bool is_new = query == NULL;
 	struct request *request;
 
 	client->backfill_uid = xstrdup(pod->uid);
@@ -334,7 +337,7 @@ static void backfill(struct profile_client *client, const struct pod *pod,
 	query = query_cache_find(client->queries, &question, sizeof(question),
 		now_us);
 	request = query == NULL ? NULL : query_data(query);
-	if (request != NULL) {
+	if (request != NULL && is_new) {
 		request->is_backfill = true;
 	}
 }

@@ -284,6 +284,41 @@ static void asks_once_for_each_running_vm(void **state)
 	assert_null(cache_next_unprofiled(&f->cache));
 }
 
+static bool is_asked_twice(void *owner)
+{
+	return ((const struct fixture *)owner)->asked == 2;
+}
+
+static bool is_backfill_asking(void *owner)
+{
+	const struct fixture *f = owner;
+
+	return TAILQ_EMPTY(&f->cache.unprofiled.list);
+}
+
+/* The pod is the target of a migration, or of a VM that runs twice. */
+static void a_pod_that_waits_keeps_its_question_when_a_backfill_asks_it_too(
+	void **state)
+{
+	struct fixture *f = *state;
+	struct queued_pod *pod;
+
+	await_connection(f);
+	f->is_mute = true;
+	pod = put(f, "u1", "busy");
+	assert_false(may_schedule(f, pod));
+	put_node(f);
+	run_vm(f, "u2", "busy");
+	profile_client_backfill(f->profile_client);
+	run_until_true(&f->aggregator.loop, is_backfill_asking, f);
+	run_until_true(&f->aggregator.loop, is_asked_twice, f);
+	answer(f, f->kept[1], "busy");
+	run_until_true(&f->aggregator.loop, is_u2_known, f);
+	assert_int_equal(pod->not_before_us, 0);
+	assert_true(f->is_answered);
+	assert_int_equal(f->asked, 2);
+}
+
 /* In the background, the reader of an aggregator is free nearly all of the
  * time. */
 static void pauses_in_proportion_to_the_last_answer(void **state)
@@ -338,6 +373,7 @@ int main(void)
 		test(a_pod_waits_for_a_limited_time),
 		test(without_a_connection_no_pod_waits),
 		test(asks_once_for_each_running_vm),
+		test(a_pod_that_waits_keeps_its_question_when_a_backfill_asks_it_too),
 		cmocka_unit_test(unknown_values_make_no_usage),
 		cmocka_unit_test(a_profile_becomes_a_usage_with_its_variance),
 	};
