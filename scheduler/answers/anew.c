@@ -8,22 +8,24 @@
 
 /* ---- the node ---- */
 
+/* Unknown stays unknown, which fmax() would make 0. */
 static double without(double figure, double part)
 {
-	return fmax(figure - part, 0);
+	double rest = figure - part;
+
+	return isnan(rest) ? rest : fmax(rest, 0);
 }
 
 /* The node's figures as they would be without this use. */
 static void relieve(struct node_metrics *m, double cores, double bytes)
 {
-	m->used_cores = isnan(m->used_cores) ? m->used_cores
-					     : without(m->used_cores, cores);
+	m->used_cores = without(m->used_cores, cores);
 	m->used_cores_5m = without(m->used_cores_5m, cores);
 	m->used_cores_latest = without(m->used_cores_latest, cores);
 	m->used_cores_15m = without(m->used_cores_15m, cores);
 	m->used_bytes_15m = without(m->used_bytes_15m, bytes);
-	m->memory_available =
-		fmin(m->memory_available + bytes, m->memory_total);
+	m->memory_available = m->memory_total -
+		without(m->memory_total - m->memory_available, bytes);
 }
 
 static const struct node_vm *find_vm(const struct node *node, const char *uid)

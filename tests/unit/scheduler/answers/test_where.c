@@ -1,8 +1,10 @@
 /* Placements over a scheduler's cache. */
 #include "scheduler/answers/where.h"
 
+#include "scheduler/answers/anew.h"
 #include "scheduler/cache/queue.h"
 #include "scheduler/cache/reservations.h"
+#include "scheduler/score/policy.h"
 #include "tests/unit/scheduler/given.h"
 
 #include <errno.h>
@@ -198,6 +200,81 @@ static void a_running_vm_is_judged_as_if_it_were_placed_anew(void **state)
 	json_value_free(answer);
 }
 
+/* A node that reports nothing but that it is there. */
+static void what_is_not_known_of_a_node_stays_unknown(void **state)
+{
+	struct node_load load;
+	char name[] = "a";
+	struct vm_load vm;
+	struct anew anew;
+	bool changed;
+
+	(void)state;
+	run_vm("web", "a", 4);
+	node_load_init(&load);
+	vm_load_init(&vm);
+	(void)snprintf(vm.pod_uid, sizeof(vm.pod_uid), "uid-web");
+	vm.used_cores = 1;
+	load.name = name;
+	load.interval_ms = 2000;
+	load.vms = &vm;
+	load.vm_count = 1;
+	load.cpu_cores = 16;
+	load.cpu_used_cores = 3;
+	load.memory_total_bytes = 64.0 * GIB;
+	load.memory_available_bytes = 56.0 * GIB;
+	cache_put_load(&scene.cache, &changed, &load, NOW, NOW);
+	anew_init(&anew, &scene.cache, cache_pod(&scene.cache, "uid-web"),
+		cache_node(&scene.cache, "a"));
+	assert_true(anew.node->metrics.used_cores == 2);
+	assert_true(anew.node->metrics.used_cores_latest == 2);
+	assert_true(isnan(anew.node->metrics.used_cores_5m));
+	assert_true(isnan(anew.node->metrics.used_cores_15m));
+	assert_true(isnan(anew.node->metrics.used_bytes_15m));
+	/* The VM's memory is not known. */
+	assert_true(isnan(anew.node->metrics.memory_available));
+	anew_fini(&anew);
+}
+
+/* The mean of 15 minutes is unknown, so the policy takes the latest figure. */
+static void a_node_is_not_idle_because_a_mean_is_unknown(void **state)
+{
+	struct json_value *answer;
+	struct policy policy;
+
+	(void)state;
+	assert_int_equal(
+		policy_find(&policy, "load-variation-risk", NULL, NULL), 0);
+	scene.where.policy = &policy;
+	run_vm("web", "a", 4);
+	put_load("a", 13, "web", 1);
+	put_load("b", 3, NULL, 0);
+	answer = placed("{'vmName':'web'}");
+	expect_chosen(answer, "b");
+	json_value_free(answer);
+}
+
+/* JSON leaves out what is unknown. */
+static void a_node_without_figures_has_none_in_the_answer(void **state)
+{
+	struct json_value *answer;
+	struct node_load load;
+	char name[] = "a";
+	bool changed;
+
+	(void)state;
+	run_vm("web", "a", 4);
+	node_load_init(&load);
+	load.name = name;
+	load.interval_ms = 2000;
+	cache_put_load(&scene.cache, &changed, &load, NOW, NOW);
+	put_load("b", 3, NULL, 0);
+	answer = placed("{'vmName':'web'}");
+	assert_null(json_value_get(node_of(answer, "a"), "cpuExpected"));
+	assert_non_null(json_value_get(node_of(answer, "b"), "cpuExpected"));
+	json_value_free(answer);
+}
+
 static void its_own_pod_does_not_stand_in_its_way(void **state)
 {
 	struct json_value *answer;
@@ -359,6 +436,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_running_vm_is_judged_as_if_it_were_placed_anew),
+		TEST(what_is_not_known_of_a_node_stays_unknown),
+		TEST(a_node_is_not_idle_because_a_mean_is_unknown),
+		TEST(a_node_without_figures_has_none_in_the_answer),
 		TEST(its_own_pod_does_not_stand_in_its_way),
 		TEST(a_migration_does_not_pin_the_vm_to_its_target),
 		TEST(a_pending_pod_is_decided_with_the_reservation_of_its_vm),
