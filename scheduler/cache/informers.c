@@ -169,10 +169,34 @@ static void enqueue(struct informers *informers, struct pod *pod)
 	notify(informers);
 }
 
+/* An update of a bound pod concerns other pods as in kube-scheduler's queueing
+ * hints. A resize that frees CPU or memory may let any pod fit. */
+static bool frees_room(const struct pod *old, const struct pod *pod)
+{
+	return old != NULL &&
+		(pod->requests.cpu_milli < old->requests.cpu_milli ||
+			pod->requests.memory_bytes <
+				old->requests.memory_bytes);
+}
+
+/* (Anti-)affinity and spreading see the pod's node and labels. An assumed pod
+ * whose binding is confirmed counts as new. */
+static bool is_seen_anew(const struct cache *cache, const struct pod *old,
+	const struct pod *pod)
+{
+	return old == NULL || cache_is_assumed(cache, pod->uid) ||
+		strcmp(old->node_name, pod->node_name) != 0 ||
+		old->labels.count != pod->labels.count ||
+		!labels_include(&old->labels, &pod->labels);
+}
+
 /* A pod that has a node. Takes pod. */
 static void add_bound(struct informers *informers, struct pod *pod)
 {
 	const struct informers_options *o = &informers->options;
+	const struct pod *old = cache_pod(o->cache, pod->uid);
+	bool is_smaller = frees_room(old, pod);
+	bool is_anew = is_seen_anew(o->cache, old, pod);
 
 	(void)cache_remove_nominated(o->cache, pod->uid);
 	/* The binding cycle of an assumed pod removes it from the queue, after
@@ -183,7 +207,9 @@ static void add_bound(struct informers *informers, struct pod *pod)
 	reservations_settle(o->reservations, pod);
 	launcher_outcomes_changed(o->cache, pod);
 	cache_put_pod(o->cache, pod, bound_us(informers, pod));
-	if (queue_wake_related(o->queue)) {
+	if (is_smaller) {
+		on_change(informers);
+	} else if (is_anew && queue_wake_related(o->queue)) {
 		notify(informers);
 	}
 }

@@ -107,6 +107,6 @@ void queue_hurry(struct queue *queue, const char *uid);
  * over. */
 void queue_wake_all(struct queue *queue);
 
-/* A pod on a node was added or changed: the same for pods that depend on other
- * pods. False: there are none. */
+/* A pod on a node was added, or its labels changed: the same for pods that
+ * depend on other pods. False: there are none. */
 bool queue_wake_related(struct queue *queue);

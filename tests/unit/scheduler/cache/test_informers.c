@@ -142,6 +142,103 @@ static void pods_of_vms_are_told_and_new_once_the_caches_are_synced(
 	assert_int_equal(scene.gone, 1);
 }
 
+/* A pod of this scheduler that looks for a node beside app=web. */
+static void deliver_waiting(void)
+{
+	deliver(&world.pods, "waits",
+		"{'metadata':{'name':'waits','uid':'waits','namespace':"
+		"'default'},'spec':{'schedulerName':'s','containers':[],"
+		"'affinity':{'podAffinity':{"
+		"'requiredDuringSchedulingIgnoredDuringExecution':[{"
+		"'topologyKey':'kubernetes.io/hostname','labelSelector':{"
+		"'matchLabels':{'app':'web'}}}]}}},"
+		"'status':{'phase':'Pending'}}");
+}
+
+/* Whether a bound pod as it is now wakes the pod that waits. */
+static bool wakes(const char *node, const char *labels, const char *more)
+{
+	struct queued_pod *waits = queue_find(&scene.queue, "waits");
+	scoped_free char *text = xasprintf(
+		"{'metadata':{'name':'bound','uid':'bound','namespace':"
+		"'default','labels':{%s}},'spec':{'nodeName':'%s',"
+		"'containers':[]},'status':{'phase':'Running'%s}}",
+		labels, node, more);
+
+	queue_set(&scene.queue, waits, QUEUED_UNSCHEDULABLE);
+	deliver(&world.pods, "bound", text);
+	return waits->state == QUEUED_READY;
+}
+
+static void only_what_others_see_of_a_bound_pod_wakes_them(void **state)
+{
+	(void)state;
+	deliver_node("n1");
+	deliver_synced();
+	deliver_waiting();
+	assert_true(wakes("n1", "'app':'web'", ""));
+	assert_false(wakes("n1", "'app':'web'", ""));
+	assert_false(wakes("n1", "'app':'web'", ",'podIP':'10.0.0.1'"));
+	assert_true(wakes("n1", "'app':'api'", ""));
+	assert_true(wakes("n1", "'app':'api','tier':'x'", ""));
+	assert_true(wakes("n1", "'app':'api'", ""));
+	assert_false(wakes("n1", "'app':'api'", ""));
+	assert_true(wakes("n2", "'app':'api'", ""));
+}
+
+/* A pod without affinity waits for room. */
+static void a_bound_pod_that_shrinks_wakes_all(void **state)
+{
+	static const struct {
+		const char *cpu, *memory;
+		bool wakes;
+	} cases[] = {
+		{ "2", "2Gi", false },
+		{ "1", "2Gi", true },
+		{ "1", "2Gi", false },
+		{ "1", "1Gi", true },
+		{ "2", "1Gi", false },
+	};
+	struct queued_pod *waits;
+
+	(void)state;
+	deliver_node("n1");
+	deliver_synced();
+	deliver_pod("waits", "1", "s");
+	waits = queue_find(&scene.queue, "waits");
+	assert_non_null(waits);
+	for (size_t i = 0; i < count_of(cases); i++) {
+		scoped_free char *text = xasprintf(
+			"{'metadata':{'name':'bound','uid':'bound',"
+			"'namespace':'default'},'spec':{'nodeName':'n1',"
+			"'containers':[{'name':'c','resources':{'requests':{"
+			"'cpu':'%s','memory':'%s'}}}]},"
+			"'status':{'phase':'Running'}}",
+			cases[i].cpu, cases[i].memory);
+
+		queue_set(&scene.queue, waits, QUEUED_UNSCHEDULABLE);
+		deliver(&world.pods, "bound", text);
+		assert_int_equal(waits->state == QUEUED_READY, cases[i].wakes);
+	}
+}
+
+static void the_confirmed_binding_of_an_assumed_pod_wakes_others(void **state)
+{
+	struct pod *pod;
+
+	(void)state;
+	deliver_node("n1");
+	deliver_synced();
+	deliver_waiting();
+	pod = given_pod(scene.cache.interner,
+		"{'metadata':{'name':'bound','uid':'bound','namespace':"
+		"'default','labels':{'app':'web'}},'spec':{'containers':[]},"
+		"'status':{'phase':'Pending'}}");
+	cache_assume(&scene.cache, pod, "n1", 0);
+	assert_true(wakes("n1", "'app':'web'", ""));
+	assert_false(wakes("n1", "'app':'web'", ""));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -149,6 +246,9 @@ int main(void)
 		TEST(only_the_target_of_an_ordered_move_goes_first),
 		TEST(a_pod_of_another_namespace_ends_no_order),
 		TEST(pods_of_vms_are_told_and_new_once_the_caches_are_synced),
+		TEST(only_what_others_see_of_a_bound_pod_wakes_them),
+		TEST(a_bound_pod_that_shrinks_wakes_all),
+		TEST(the_confirmed_binding_of_an_assumed_pod_wakes_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
