@@ -322,15 +322,18 @@ static int delete_by_age(struct maintenance *maintenance, bool *is_idle,
 /* Deletes old data in one transaction. By size even while there is data that is
  * too old: late reports may keep coming. */
 static int delete_some(struct maintenance *maintenance, bool *is_idle,
-	uint64_t now_us, struct error *err)
+	const struct maintenance_now *now, struct error *err)
 {
+	const struct size_limit_now limit_now = { now->monotonic_us,
+		maintenance->clock.now_ms == 0 ? UINT64_MAX : now->wall_ms };
 	bool is_small = true;
 	int r = db_exec(maintenance->db, "BEGIN IMMEDIATE", err);
 
-	r = r == 0 ? delete_by_age(maintenance, is_idle, now_us, err) : r;
+	r = r == 0 ? delete_by_age(maintenance, is_idle, now->monotonic_us, err)
+		   : r;
 	if (r == 0) {
-		r = size_limit_step(maintenance->size_limit, &is_small, now_us,
-			err);
+		r = size_limit_step(maintenance->size_limit, &is_small,
+			&limit_now, err);
 	}
 	*is_idle = *is_idle && is_small;
 	return db_end(maintenance->db, r, err);
@@ -353,8 +356,7 @@ int maintenance_step(struct maintenance *maintenance,
 	}
 	r = update_clock(maintenance, now, err);
 	if (r == 0) {
-		r = delete_some(maintenance, &is_deleted, now->monotonic_us,
-			err);
+		r = delete_some(maintenance, &is_deleted, now, err);
 	}
 	if (r == 0) {
 		r = compact_step(maintenance->compact, &is_packed, now->wall_ms,

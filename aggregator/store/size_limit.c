@@ -284,22 +284,50 @@ static int trim_greedy(struct size_limit *limit, size_t *count, uint64_t now_us,
 	return delete_of_node(limit, count, node.node, err);
 }
 
+/* Blobs of the table that begins at from_ms. */
+static int delete_of_partition(struct size_limit *limit, size_t *count,
+	enum store_tier tier, uint64_t from_ms, struct error *err)
+{
+	struct partition_dropped dropped = { 0 };
+	int r = partition_drop_some(&dropped, limit->db, tier, from_ms,
+		excess(limit), err);
+
+	/* An empty table is progress, too. */
+	*count = dropped.blobs + dropped.is_gone;
+	note(limit, kind_of_tier[tier], dropped.blobs, dropped.from_ms);
+	return r;
+}
+
 /* Leaves the newest `kept` tables of the tier. */
 static int delete_blobs(struct size_limit *limit, size_t *count,
 	enum store_tier tier, size_t kept, struct error *err)
 {
-	struct partition_dropped dropped = { 0 };
 	struct partition_span span = { 0 };
 	int r = partition_find_span(&span, limit->db, tier, err);
 
-	if (r < 0 || span.count <= kept) {
-		return r;
+	return r < 0 || span.count <= kept
+		? r
+		: delete_of_partition(limit, count, tier, span.from_ms, err);
+}
+
+/* From the last table, if it begins after wall_ms. */
+static int delete_future(struct size_limit *limit, size_t *count,
+	uint64_t wall_ms, struct error *err)
+{
+	int r = 0;
+
+	for (enum store_tier tier = STORE_RAW;
+		r == 0 && *count == 0 && tier < STORE_TIERS; tier++) {
+		uint64_t span_ms = partition_span_ms(tier);
+		struct partition_span span = { 0 };
+
+		r = partition_find_span(&span, limit->db, tier, err);
+		if (r == 0 && span.count > 0 &&
+			span.end_ms - span_ms > wall_ms) {
+			r = delete_of_partition(limit, count, tier,
+				span.end_ms - span_ms, err);
+		}
 	}
-	r = partition_drop_some(&dropped, limit->db, tier, span.from_ms,
-		excess(limit), err);
-	/* An empty table is progress, too. */
-	*count = dropped.blobs + dropped.is_gone;
-	note(limit, kind_of_tier[tier], dropped.blobs, dropped.from_ms);
 	return r;
 }
 
@@ -316,7 +344,7 @@ static int delete_rows(struct size_limit *limit, size_t *count,
 	return r;
 }
 
-/* Steps 4 to 6. */
+/* Steps 5 to 7. */
 static int delete_oldest(struct size_limit *limit, size_t *count,
 	struct error *err)
 {
@@ -340,8 +368,8 @@ static int delete_oldest(struct size_limit *limit, size_t *count,
 				     : r;
 }
 
-static int delete_some(struct size_limit *limit, size_t *count, uint64_t now_us,
-	struct error *err)
+static int delete_some(struct size_limit *limit, size_t *count,
+	const struct size_limit_now *now, struct error *err)
 {
 	int r = delete_left(limit, count, err);
 
@@ -349,14 +377,18 @@ static int delete_some(struct size_limit *limit, size_t *count, uint64_t now_us,
 		r = delete_records(limit, count, true, err);
 	}
 	if (r == 0 && *count == 0) {
-		r = trim_greedy(limit, count, now_us, err);
+		r = delete_future(limit, count, now->wall_ms, err);
+	}
+	if (r == 0 && *count == 0) {
+		r = trim_greedy(limit, count, now->monotonic_us, err);
 	}
 	return r == 0 && *count == 0 ? delete_oldest(limit, count, err) : r;
 }
 
-int size_limit_step(struct size_limit *limit, bool *is_idle, uint64_t now_us,
-	struct error *err)
+int size_limit_step(struct size_limit *limit, bool *is_idle,
+	const struct size_limit_now *now, struct error *err)
 {
+	uint64_t now_us = now->monotonic_us;
 	size_t count = 0;
 	int r = read_used(limit, err);
 
@@ -373,7 +405,7 @@ int size_limit_step(struct size_limit *limit, bool *is_idle, uint64_t now_us,
 	if (!limit->is_counted) {
 		return count_sizes(limit, now_us, err);
 	}
-	r = delete_some(limit, &count, now_us, err);
+	r = delete_some(limit, &count, now, err);
 	*is_idle = r == 0 && count == 0;
 	if (*is_idle &&
 		log_allow(&limit->empty_log, now_us, log_every_us, NULL)) {

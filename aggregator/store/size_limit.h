@@ -6,12 +6,14 @@
  *     send them, and the history has them, too;
  *  2. decision records above 1/16 of the limit, and moves likewise, those that
  *     arrived first: they explain the past, and must not cost the history;
- *  3. the oldest data of the node that has the most, while it has more than its
+ *  3. the last day of each tier, while it begins in the future: the clock was
+ *     ahead when it was stored. Only if the clock is right for certain;
+ *  4. the oldest data of the node that has the most, while it has more than its
  *     share (node_usage): one node must not push out the days of the others;
- *  4. the oldest day of reports, then of minutes, while there is another day;
- *  5. the oldest rows of the head above half the limit: more reports an hour
+ *  5. the oldest day of reports, then of minutes, while there is another day;
+ *  6. the oldest rows of the head above half the limit: more reports an hour
  *     than the limit can hold must not push out all minutes and hours;
- *  6. what is left of reports, of minutes, of hours, then the head, each from
+ *  7. what is left of reports, of minutes, of hours, then the head, each from
  *     the oldest on, and the last records.
  *
  * A queue of remote write that is on has its own limit, at most half of this
@@ -30,10 +32,15 @@ must_check int size_limit_new(struct size_limit **out, struct sqlite3 *db,
 /* Logs what was deleted since the last line. NULL is fine. */
 void size_limit_free(struct size_limit *limit);
 
+struct size_limit_now {
+	uint64_t monotonic_us;
+	uint64_t wall_ms; /* UINT64_MAX: the clock may be wrong */
+};
+
 /* Deletes something if the database is too large. *is_idle: it is not, or there
- * is nothing left. Inside the caller's transaction; now_us is monotonic. */
+ * is nothing left. Inside the caller's transaction. */
 must_check int size_limit_step(struct size_limit *limit, bool *is_idle,
-	uint64_t now_us, struct error *err);
+	const struct size_limit_now *now, struct error *err);
 
 /* The size that --max-db-size limits, which is known without a limit as well:
  * the bytes of the pages in use, as of the last step; 0: there was none. */

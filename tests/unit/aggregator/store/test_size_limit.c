@@ -108,6 +108,52 @@ static void deletes_the_oldest_day_first(void **state)
 	maintained_fini(&m);
 }
 
+/* The clock was ahead, and the aggregator has run with the right one since. */
+static void days_from_the_future_go_before_the_oldest(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t today_ms = f->now_ms / day_ms * day_ms;
+	struct store_options options;
+	struct maintained m;
+
+	maintained_make_tables(f);
+	add_blobs(f, STORE_RAW, today_ms - 3 * day_ms, 72, 20000);
+	fixture_add_at(f, 1, f->now_ms);
+	options = limited(used_bytes(f) + (200 << 10));
+	maintained_init(&m, f, &options);
+	maintained_run(&m, 12);
+	add_blobs(f, STORE_RAW, today_ms + 2 * day_ms, 48, 20000);
+	shrink(&m);
+	assert_int_equal(count_blobs(f, STORE_RAW, today_ms - 3 * day_ms, 72),
+		72);
+	/* The last day goes first. */
+	assert_int_equal(count_blobs(f, STORE_RAW, today_ms + 3 * day_ms, 24),
+		0);
+	assert_in_range(count_blobs(f, STORE_RAW, today_ms + 2 * day_ms, 24), 1,
+		23);
+	maintained_fini(&m);
+}
+
+/* The clock may be behind, and those days be the newest. */
+static void days_from_the_future_stay_until_the_clock_is_steady(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t today_ms = f->now_ms / day_ms * day_ms;
+	struct store_options options;
+	struct maintained m;
+
+	maintained_make_tables(f);
+	add_blobs(f, STORE_RAW, today_ms - 3 * day_ms, 72, 20000);
+	add_blobs(f, STORE_RAW, today_ms + 2 * day_ms, 48, 20000);
+	fixture_add_at(f, 1, f->now_ms);
+	options = limited(used_bytes(f) * 3 / 4);
+	maintained_init(&m, f, &options);
+	shrink(&m);
+	assert_int_equal(count_blobs(f, STORE_RAW, today_ms + 2 * day_ms, 48),
+		48);
+	maintained_fini(&m);
+}
+
 static void deletes_minutes_when_one_day_of_reports_is_left(void **state)
 {
 	struct fixture *f = *state;
@@ -486,6 +532,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		fixture_test(deletes_the_oldest_day_first),
+		fixture_test(days_from_the_future_go_before_the_oldest),
+		fixture_test(
+			days_from_the_future_stay_until_the_clock_is_steady),
 		fixture_test(deletes_minutes_when_one_day_of_reports_is_left),
 		fixture_test(holds_with_a_single_day),
 		fixture_test(holds_with_nothing_but_hours),
