@@ -459,6 +459,12 @@ check: packages-test ## release build, unit tests and the quick system tests
 
 test-binaries: $(TEST_BINS) $(REPLAYS)
 
+# Stages that run side by side install nothing and compile no build twice.
+.PHONY: ci-build
+ci-build: packages-test packages-lint packages-fuzz packages-images \
+		packages-deploy packages-node packages-page
+	$(call built,all test-binaries bench-binaries BUILD=release)
+
 .PHONY: test-tsan
 test-tsan: packages-test ## the same tests under the thread sanitizer
 	$(call built,all test-binaries BUILD=tsan)

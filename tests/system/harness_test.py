@@ -2,13 +2,10 @@
 runner says what it ran."""
 import http.server
 import io
-import os
 import pathlib
 import random
-import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import unittest
 import unittest.mock
@@ -48,36 +45,6 @@ class Ports(unittest.TestCase):
             random.seed(7)
             ports.add(free_port())
         self.assertEqual(len(ports), 3)
-
-
-class Stages(unittest.TestCase):
-    """In a checkout of its own, which has stages.sh alone."""
-
-    def setUp(self):
-        root = tempfile.TemporaryDirectory()
-        self.addCleanup(root.cleanup)
-        self.root = pathlib.Path(root.name)
-        self.script = self.root / "tests/support/stages.sh"
-        self.script.parent.mkdir(parents=True)
-        shutil.copy(ROOT / "tests/support/stages.sh", self.script)
-        os.mkfifo(self.root / "printed")
-        (self.root / "stage").write_text("cat printed\nexit $1\n")
-
-    def outcome(self, code):
-        """A stage that waits for what runs beside it, and ends with code."""
-        done = subprocess.run(
-            [self.script, "--beside=echo it cannot be built; echo >printed",
-             f"name: sh stage {code}"],
-            capture_output=True, text=True, timeout=PATIENCE_S, check=False)
-        return done.returncode, done.stdout
-
-    def test_a_stage_that_fails_prints_what_ran_beside_it(self):
-        status, said = self.outcome(7)
-        self.assertEqual(status, 1)
-        self.assertIn("\nit cannot be built\n", said)
-        status, said = self.outcome(0)
-        self.assertEqual(status, 0)
-        self.assertNotIn("\nit cannot be built\n", said)
 
 
 class Threads(unittest.TestCase):

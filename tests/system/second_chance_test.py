@@ -206,7 +206,7 @@ class Stages(unittest.TestCase):
             (self.root / f"stage{at}").write_text(
                 "\n".join([*lines, "tests: 5 passed, 0 failed, 1 skipped"]))
         done = subprocess.run(
-            [self.script, *(f"name: cat stage{at}"
+            [self.script, *(f"name{at}: cat stage{at}"
                             for at in range(len(unsteady)))],
             capture_output=True, text=True, check=False)
         _, end = done.stdout.split(" all stages\n")
@@ -223,6 +223,27 @@ class Stages(unittest.TestCase):
         self.assertEqual(lines[-2:], [
             "more than 2 tests are unsteady",
             "tests: 10 passed, 0 failed, 2 skipped"])
+
+    def test_stages_of_two_rows_run_side_by_side_and_are_added_up(self):
+        """Each waits for the other."""
+        for own, other in ("ab", "ba"):
+            (self.root / own).write_text(
+                f"#!/bin/sh\ntouch {own}.runs\n"
+                f"until [ -e {other}.runs ]; do sleep 0.01; done\n"
+                "echo unsteady: $0\n"
+                "echo tests: 2 passed, 0 failed, 0 skipped\n")
+            (self.root / own).chmod(0o755)
+        done = subprocess.run(
+            [self.script, "begin: echo tests: 1 passed, 0 failed, 0 skipped",
+             "--first", "a: ./a", "c: false", "--beside", "b: ./b", "d: true"],
+            capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        end = done.stdout.splitlines()
+        self.assertEqual(end[-3:], [
+            "unsteady: ./a", "unsteady: ./b",
+            "tests: 6 passed, 1 failed, 0 skipped"])
+        self.assertEqual([line.split()[-1] for line in end[-9:-4]],
+                         ["begin", "a", "c", "b", "d"])
 
     def test_a_run_without_unsteady_tests_names_none(self):
         self.assertEqual(self.stages(0), (0, [
