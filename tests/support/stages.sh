@@ -29,10 +29,11 @@ minutes() {
 # Sets cpu to the seconds of CPU time of all stages of this shell until now. A
 # subshell would print its own times.
 read_cpu() {
-    times >"$results/$BASHPID.times"
+    local file=$results/$BASHPID.times
+    times >"$file"
     cpu=$(awk 'NR == 2 {
         for (i = 1; i <= 2; i++) { split($i, t, /[ms]/); s += t[1] * 60 + t[2] }
-        printf "%d\n", s }' "$results/$BASHPID.times")
+        printf "%d\n", s }' "$file")
 }
 
 # stage HOW STAGE: HOW is live, or whole if the output is shown at the end.

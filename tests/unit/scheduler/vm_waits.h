@@ -7,6 +7,5 @@
 static inline int64_t vm_wait_until(const struct vm_failures *failures,
 	const char *of, const char *vm, const char *node)
 {
-	return vm_failures_node_until(vm_failures_of(failures, of, vm),
-		node);
+	return vm_failures_node_until(vm_failures_of(failures, of, vm), node);
 }
