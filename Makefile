@@ -293,12 +293,12 @@ WRAP_live_blocks = calloc reallocarray strdup strndup vasprintf __vasprintf_chk 
 	free
 WRAP_fake_kubectl = $(WRAP_live_blocks) call_run terminal_say \
 	terminal_lines_to_error terminal_confirm getrandom poll
-WRAP_test_cluster = $(WRAP_fake_kubectl) file_read_at
-WRAP_test_flights = $(WRAP_fake_kubectl)
-WRAP_test_flights_end = $(WRAP_fake_kubectl)
+WRAP_test_api_client = $(WRAP_fake_kubectl) file_read_at
+WRAP_test_migrations = $(WRAP_fake_kubectl)
+WRAP_test_migrations_end = $(WRAP_fake_kubectl)
 WRAP_test_migrate_command = $(WRAP_fake_kubectl) terminal_print
-WRAP_test_waves_run = $(WRAP_fake_kubectl) flights_run
-WRAP_test_node_vms = $(WRAP_fake_kubectl)
+WRAP_test_evacuation = $(WRAP_fake_kubectl) migrations_run
+WRAP_test_node_vmis = $(WRAP_fake_kubectl)
 WRAP_test_plan_view = $(WRAP_fake_kubectl)
 WRAP_test_call = $(WRAP_live_blocks) uv_timer_start uv_loop_close terminal_lines_to_error
 # $(call test_rule,PROGRAM,OBJECTS,FUNCTIONS): the objects stand in for these

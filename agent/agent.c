@@ -7,11 +7,11 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "agent/aggregator_client.h"
 #include "agent/check.h"
 #include "agent/config.h"
 #include "agent/node.h"
 #include "agent/once.h"
+#include "agent/report_client.h"
 #include "agent/ring.h"
 #include "agent/self_metrics.h"
 #include "agent/spool.h"
@@ -48,7 +48,7 @@ struct agent {
 	struct check *check;
 	char boot_id[REPORT_UID_MAX];
 	uint64_t sampled_us; /* time of the newest report */
-	struct aggregator_client *clients[OPTION_LIST_MAX];
+	struct report_client *clients[OPTION_LIST_MAX];
 	size_t client_count;
 	struct tls_watch *tls; /* or NULL */
 	struct timer *sample, *drain;
@@ -135,7 +135,7 @@ static void update_interval(struct agent *agent)
 
 	for (size_t i = 0; i < agent->client_count; i++) {
 		uint64_t hint_ms =
-			aggregator_client_interval_hint_ms(agent->clients[i]);
+			report_client_interval_hint_ms(agent->clients[i]);
 
 		if (hint_ms > INTERVAL_MAX_MS) {
 			hint_ms = INTERVAL_MAX_MS;
@@ -156,7 +156,7 @@ static void update_interval(struct agent *agent)
 static void wake_clients(struct agent *agent)
 {
 	for (size_t i = 0; i < agent->client_count; i++) {
-		aggregator_client_wake(agent->clients[i]);
+		report_client_wake(agent->clients[i]);
 	}
 }
 
@@ -193,7 +193,7 @@ static void close_all(struct agent *agent)
 	timer_close(take_ptr(agent->sample));
 	timer_close(take_ptr(agent->drain));
 	for (size_t i = 0; i < agent->client_count; i++) {
-		aggregator_client_close(agent->clients[i]);
+		report_client_close(agent->clients[i]);
 	}
 	agent->client_count = 0;
 	tls_watch_close(take_ptr(agent->tls));
@@ -207,7 +207,7 @@ static void on_drain(void *owner)
 	bool drained = true;
 
 	for (size_t i = 0; i < agent->client_count; i++) {
-		drained = aggregator_client_drain(agent->clients[i]) && drained;
+		drained = report_client_drain(agent->clients[i]) && drained;
 	}
 	if (drained || clock_monotonic_us() >= agent->drain_until_us) {
 		if (agent->spool != NULL) {
@@ -266,7 +266,7 @@ static int open_clients(struct agent *agent, struct error *err)
 			err);
 	}
 	for (size_t i = 0; r == 0 && i < config->aggregators.count; i++) {
-		const struct aggregator_client_options options = {
+		const struct report_client_options options = {
 			.url = config->aggregators.items[i],
 			.tls = agent->tls,
 			.server_name = config->credentials.server_name,
@@ -281,8 +281,8 @@ static int open_clients(struct agent *agent, struct error *err)
 				.tls = agent->tls },
 		};
 
-		r = aggregator_client_new(&agent->clients[i],
-			loop_uv(agent->loop), &options, err);
+		r = report_client_new(&agent->clients[i], loop_uv(agent->loop),
+			&options, err);
 		agent->client_count += r == 0;
 	}
 	return r;
@@ -298,8 +298,7 @@ static bool describe(void *owner, struct buffer *out)
 	size_t delivering = 0;
 
 	for (size_t i = 0; i < agent->client_count; i++) {
-		delivering +=
-			aggregator_client_is_delivering(agent->clients[i]);
+		delivering += report_client_is_delivering(agent->clients[i]);
 	}
 	buffer_printf(out,
 		"%" PRIu64

@@ -7,7 +7,7 @@
  * batches are sent one at a time, from the ring and from the spool in turn. If
  * the aggregator keeps refusing a batch of the ring, the batch is halved until
  * the one bad report is found, and that report is dropped. A spooled batch that
- * is refused as often is dropped as a whole. aggregator_client.c sends the
+ * is refused as often is dropped as a whole. report_client.c sends the
  * bytes.
  *
  * Batches are small at first, and while the aggregator is slow. Otherwise 5,000

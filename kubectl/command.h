@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdint.h>
 
-struct cluster;
+struct api_client;
 
 /* run() failed because of its arguments; the help is named too. */
 enum { COMMAND_USAGE = -EINVAL };
@@ -19,8 +19,8 @@ struct command {
 	const char *examples; /* lines, indented by two blanks */
 	uint32_t flags;	      /* FLAG_BIT()s of kubectl/flags.h */
 	/* The exit status, or COMMAND_USAGE, or -errno with a sentence or with
-	 * kubectl's words in cluster. */
-	int (*run)(struct cluster *cluster, struct error *err);
+	 * kubectl's words in client. */
+	int (*run)(struct api_client *client, struct error *err);
 	/* For completion, the kind of its arguments: "node", "vm", or words.
 	 * NULL: nothing. */
 	const char *completes;

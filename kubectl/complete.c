@@ -1,6 +1,6 @@
 #include "kubectl/complete.h"
 
-#include "kubectl/cluster.h"
+#include "kubectl/api_client.h"
 #include "kubectl/command.h"
 #include "kubectl/flags.h"
 #include "kubectl/terminal.h"
@@ -56,14 +56,14 @@ static void ask(struct buffer *out, const struct line *line,
 	const char *const *arguments)
 {
 	scoped_buffer struct buffer text = { 0 };
-	struct cluster cluster;
+	struct api_client client;
 
-	cluster_init(&cluster, &line->flags);
-	if (cluster_run(&text, &cluster, arguments, NULL, NULL) == 0 &&
+	api_client_init(&client, &line->flags);
+	if (api_client_run(&text, &client, arguments, NULL, NULL) == 0 &&
 		text.len > 0) {
 		put_names(out, text.data, line->last);
 	}
-	cluster_fini(&cluster);
+	api_client_fini(&client);
 }
 
 static void put_nodes(struct buffer *out, const struct line *line)

@@ -1,5 +1,5 @@
 /* kubectl plimsoll completion bash|zsh|kubectl */
-#include "kubectl/cluster.h"
+#include "kubectl/api_client.h"
 #include "kubectl/command.h"
 #include "kubectl/flags.h"
 #include "kubectl/terminal.h"
@@ -49,9 +49,9 @@ static const struct {
 		"exec kubectl-plimsoll __complete \"$@\"" },
 };
 
-static int completion_run(struct cluster *cluster, struct error *err)
+static int completion_run(struct api_client *client, struct error *err)
 {
-	const struct flags *flags = cluster->flags;
+	const struct flags *flags = client->flags;
 
 	for (size_t i = 0; i < count_of(scripts); i++) {
 		if (flags->name_count == 1 &&

@@ -1,7 +1,7 @@
 #include "kubectl/ends.h"
 
 #include "kube/json_value.h"
-#include "kubectl/cluster.h"
+#include "kubectl/api_client.h"
 #include "kubectl/fields.h"
 #include "kubectl/figures.h"
 #include "kubectl/table.h"
@@ -16,13 +16,13 @@ struct use {
 	double cores, bytes;
 };
 
-static int get(struct json_value **out, struct cluster *cluster,
+static int get(struct json_value **out, struct api_client *client,
 	const char *path, struct error *err)
 {
-	int r = cluster_get(out, cluster, path, err);
+	int r = api_client_get(out, client, path, err);
 
 	if (r == -EACCES || r == -ENOENT) { /* the figures are unknown */
-		cluster_forgive(cluster);
+		api_client_forgive(client);
 		return 0;
 	}
 	return r;
@@ -47,13 +47,12 @@ static void put_row(struct table *table, const struct json_value *node,
 		figure_age(text, field_number(node, "status/ageSeconds")));
 }
 
-static int put_node(struct table *table, struct cluster *cluster,
+static int put_node(struct table *table, struct api_client *client,
 	const char *name, struct use change, struct error *err)
 {
-	scoped_free char *path =
-		xasprintf("%s/nodeloads/%s", CLUSTER_API, name);
+	scoped_free char *path = xasprintf("%s/nodeloads/%s", LOAD_API, name);
 	struct json_value *node = NULL;
-	int r = get(&node, cluster, path, err);
+	int r = get(&node, client, path, err);
 
 	if (r == 0) {
 		put_row(table, node, name, change);
@@ -62,17 +61,17 @@ static int put_node(struct table *table, struct cluster *cluster,
 	return r;
 }
 
-int ends_put(struct buffer *out, struct cluster *cluster, const char *vm,
+int ends_put(struct buffer *out, struct api_client *client, const char *vm,
 	const char *source, const char *target, struct error *err)
 {
 	static const char *const headers[] = { "NODE", "CPU(now)", "CPU(then)",
 		"MEMORY(now)", "MEMORY(then)", "AGE", NULL };
 	scoped_free char *path = xasprintf("%s/namespaces/%s/vmloads/%s",
-		CLUSTER_API, cluster_namespace(cluster), vm);
+		LOAD_API, api_client_namespace(client), vm);
 	struct json_value *load = NULL;
 	struct table table;
 	struct use use;
-	int r = get(&load, cluster, path, err);
+	int r = get(&load, client, path, err);
 
 	if (r < 0) {
 		return r;
@@ -81,10 +80,10 @@ int ends_put(struct buffer *out, struct cluster *cluster, const char *vm,
 	use.bytes = field_number(load, "status/memoryBytes");
 	json_value_free(load);
 	table_init(&table, headers);
-	r = put_node(&table, cluster, source,
+	r = put_node(&table, client, source,
 		(struct use){ -use.cores, -use.bytes }, err);
 	if (r == 0) {
-		r = put_node(&table, cluster, target, use, err);
+		r = put_node(&table, client, target, use, err);
 	}
 	if (r == 0) {
 		table_write(out, &table, true);

@@ -1,14 +1,14 @@
 /* kubectl plimsoll evacuate NODE */
 #include "kube/json_value.h"
-#include "kubectl/cluster.h"
+#include "kubectl/api_client.h"
 #include "kubectl/command.h"
+#include "kubectl/evacuation.h"
 #include "kubectl/flags.h"
-#include "kubectl/flights.h"
-#include "kubectl/node_vms.h"
+#include "kubectl/migrations.h"
+#include "kubectl/node_vmis.h"
 #include "kubectl/output.h"
 #include "kubectl/plan_view.h"
 #include "kubectl/terminal.h"
-#include "kubectl/waves.h"
 #include "lib/buffer.h"
 
 #include <stdbool.h>
@@ -28,37 +28,37 @@ static void show_plan(const struct json_value *plan)
 }
 
 /* Follows what an earlier evacuation, or somebody else, has ordered. */
-static int follow_others(struct cluster *cluster, const char *node,
+static int follow_others(struct api_client *client, const char *node,
 	struct error *err)
 {
-	struct flights flights = { .cluster = cluster, .parallel = 1 };
-	struct node_vms vms;
-	int r = node_vms_list(&vms, cluster, node, err);
+	struct migrations migrations = { .client = client, .parallel = 1 };
+	struct node_vmis vms;
+	int r = node_vmis_list(&vms, client, node, err);
 
 	if (r == 0) {
-		r = node_vms_add_flights(&flights, &vms, err);
+		r = node_vmis_add_migrations(&migrations, &vms, err);
 	}
-	node_vms_fini(&vms);
-	if (r == 0 && flights.count > 0) {
-		terminal_say("%zu VM%s of %s move%s already.", flights.count,
-			flights.count == 1 ? "" : "s", node,
-			flights.count == 1 ? "s" : "");
-		r = flights_run(&flights, err);
+	node_vmis_fini(&vms);
+	if (r == 0 && migrations.count > 0) {
+		terminal_say("%zu VM%s of %s move%s already.", migrations.count,
+			migrations.count == 1 ? "" : "s", node,
+			migrations.count == 1 ? "s" : "");
+		r = migrations_run(&migrations, err);
 	}
-	flights_fini(&flights);
+	migrations_fini(&migrations);
 	return r;
 }
 
 /* The exit status: whether the node is empty. */
-static int show_rest(const struct json_value *plan, struct cluster *cluster,
+static int show_rest(const struct json_value *plan, struct api_client *client,
 	const char *node, struct error *err)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(TEXT_MAX);
-	struct node_vms vms;
-	int r = node_vms_list(&vms, cluster, node, err);
+	struct node_vmis vms;
+	int r = node_vmis_list(&vms, client, node, err);
 	size_t count = vms.count;
 
-	node_vms_fini(&vms);
+	node_vmis_fini(&vms);
 	if (r < 0) {
 		return r;
 	}
@@ -79,25 +79,25 @@ static int show_rest(const struct json_value *plan, struct cluster *cluster,
 	return STATUS_FAILED;
 }
 
-static int carry_out(struct json_value **plan, struct cluster *cluster,
+static int carry_out(struct json_value **plan, struct api_client *client,
 	const char *node, unsigned parallel, struct error *err)
 {
 	const char *const cordon[] = { "cordon", node, NULL };
-	int r = cluster_show(cluster, cordon, err);
+	int r = api_client_show(client, cordon, err);
 
 	if (r == 0) {
-		r = follow_others(cluster, node, err);
+		r = follow_others(client, node, err);
 	}
 	if (r == 0) {
 		/* The first plan may be of before the cordon. */
 		json_value_free(*plan);
 		*plan = NULL;
-		r = plan_ask_nodes(plan, cluster, "Evacuate", node, err);
+		r = plan_ask_nodes(plan, client, "Evacuate", node, err);
 	}
 	if (r == 0) {
-		r = waves_run(plan, cluster, node, parallel, err);
+		r = evacuation_run(plan, client, node, parallel, err);
 	}
-	return r < 0 ? r : show_rest(*plan, cluster, node, err);
+	return r < 0 ? r : show_rest(*plan, client, node, err);
 }
 
 static bool is_shown_only(const struct flags *flags)
@@ -105,30 +105,30 @@ static bool is_shown_only(const struct flags *flags)
 	return !flags_has(flags, FLAG_YES) || flags_has(flags, FLAG_DRY_RUN);
 }
 
-static int run_with_plan(struct json_value **plan, struct cluster *cluster,
+static int run_with_plan(struct json_value **plan, struct api_client *client,
 	enum output output, unsigned parallel, struct error *err)
 {
-	const char *node = cluster->flags->names[0];
+	const char *node = client->flags->names[0];
 
 	if (!output_is_table(output)) {
 		output_object(output, *plan);
 		return 0;
 	}
 	show_plan(*plan);
-	if (is_shown_only(cluster->flags)) {
+	if (is_shown_only(client->flags)) {
 		terminal_say(
 			"\nNothing was changed. --yes cordons %s and "
 			"carries out the plan.",
 			node);
 		return 0;
 	}
-	return carry_out(plan, cluster, node, parallel, err);
+	return carry_out(plan, client, node, parallel, err);
 }
 
-static int evacuate_run(struct cluster *cluster, struct error *err)
+static int evacuate_run(struct api_client *client, struct error *err)
 {
 	static const unsigned bounds[] = { 1, 64 };
-	const struct flags *flags = cluster->flags;
+	const struct flags *flags = client->flags;
 	struct json_value *plan = NULL;
 	enum output output;
 	unsigned parallel;
@@ -150,9 +150,9 @@ static int evacuate_run(struct cluster *cluster, struct error *err)
 		return error_set(err, COMMAND_USAGE,
 			"--output shows a plan: use it without --yes");
 	}
-	r = plan_ask_nodes(&plan, cluster, "Evacuate", flags->names[0], err);
+	r = plan_ask_nodes(&plan, client, "Evacuate", flags->names[0], err);
 	if (r == 0) {
-		r = run_with_plan(&plan, cluster, output, parallel, err);
+		r = run_with_plan(&plan, client, output, parallel, err);
 	}
 	json_value_free(plan);
 	return r;

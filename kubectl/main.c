@@ -1,6 +1,6 @@
 /* kubectl-plimsoll: `kubectl plimsoll`, which asks plimsoll's API and acts with
  * the rights of its user. It has no state. */
-#include "kubectl/cluster.h"
+#include "kubectl/api_client.h"
 #include "kubectl/command.h"
 #include "kubectl/complete.h"
 #include "kubectl/flags.h"
@@ -38,42 +38,42 @@ static int usage_error(const char *command, const struct error *err)
 }
 
 /* Shows kubectl's own words, if it was kubectl that failed. */
-static int failed(const struct cluster *cluster, const struct error *err)
+static int failed(const struct api_client *client, const struct error *err)
 {
 	if (err->code == -EINTR) {
 		terminal_note("error: %s", err->text);
 		return STATUS_INTERRUPTED;
 	}
-	if (cluster->status == 0) {
+	if (client->status == 0) {
 		terminal_note("error: %s", err->text);
 		return STATUS_FAILED;
 	}
-	if (cluster->is_told) {
-		return cluster->status;
+	if (client->is_told) {
+		return client->status;
 	}
-	if (cluster->complaint.len > 0) {
-		terminal_lines_to_error(cluster->complaint.data,
-			cluster->complaint.len);
+	if (client->complaint.len > 0) {
+		terminal_lines_to_error(client->complaint.data,
+			client->complaint.len);
 	} else {
 		terminal_note("error: %s", err->text);
 	}
-	return cluster->status;
+	return client->status;
 }
 
 static int run(const struct command *command, struct flags *flags)
 {
-	struct cluster cluster;
+	struct api_client client;
 	struct error err = { 0 };
 	int r;
 
-	cluster_init(&cluster, flags);
-	r = command->run(&cluster, &err);
+	api_client_init(&client, flags);
+	r = command->run(&client, &err);
 	if (r == COMMAND_USAGE) {
 		r = usage_error(command->name, &err);
 	} else if (r < 0) {
-		r = failed(&cluster, &err);
+		r = failed(&client, &err);
 	}
-	cluster_fini(&cluster);
+	api_client_fini(&client);
 	return r;
 }
 

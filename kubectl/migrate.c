@@ -1,12 +1,12 @@
 /* kubectl plimsoll migrate VM... | -l SELECTOR */
 #include "kube/json_value.h"
 #include "kube/url_query.h"
-#include "kubectl/cluster.h"
+#include "kubectl/api_client.h"
 #include "kubectl/command.h"
 #include "kubectl/ends.h"
 #include "kubectl/fields.h"
 #include "kubectl/flags.h"
-#include "kubectl/flights.h"
+#include "kubectl/migrations.h"
 #include "kubectl/placement.h"
 #include "kubectl/plan_view.h"
 #include "kubectl/selector_json.h"
@@ -22,13 +22,13 @@ enum { PATH_MAX_BYTES = 4 << 10, TEXT_MAX = 1 << 20, STATUS_FAILED = 1 };
 
 /* The VMs that shall move, and where. */
 struct order {
-	struct cluster *cluster;
+	struct api_client *client;
 	const char *to; /* NULL: not to a certain node */
 	char *selector; /* JSON, or NULL */
 	char **names;
 	size_t count, capacity;
 	size_t unmovable;
-	struct flights flights;
+	struct migrations migrations;
 };
 
 /* The names have fewer bytes than the list of them, which has a limit. */
@@ -61,30 +61,30 @@ static void add_vmi(void *owner, const struct json_value *vmi)
 static int list_selected(struct order *order, const char *labels,
 	struct error *err)
 {
-	struct cluster *cluster = order->cluster;
+	struct api_client *client = order->client;
 	scoped_buffer struct buffer path = BUFFER_MAX(PATH_MAX_BYTES);
 	int r;
 
 	buffer_printf(&path,
-		CLUSTER_KUBEVIRT "/namespaces/%s/virtualmachineinstances",
-		cluster_namespace(cluster));
+		KUBEVIRT_API "/namespaces/%s/virtualmachineinstances",
+		api_client_namespace(client));
 	url_query_add(&path, "labelSelector", labels);
 	if (path.overflowed) {
 		return error_set(err, COMMAND_USAGE,
 			"the selector is too "
 			"long");
 	}
-	r = cluster_list(cluster, path.data, add_vmi, order, err);
+	r = api_client_list(client, path.data, add_vmi, order, err);
 	if (r == 0 && order->count == 0) {
 		terminal_note("No resources found in %s namespace.",
-			cluster_namespace(cluster));
+			api_client_namespace(client));
 	}
 	return r;
 }
 
 static int read_names(struct order *order, struct error *err)
 {
-	const struct flags *flags = order->cluster->flags;
+	const struct flags *flags = order->client->flags;
 	const char *labels = flags->values[FLAG_SELECTOR];
 
 	if ((flags->name_count > 0) == (labels != NULL)) {
@@ -107,7 +107,7 @@ static int read_names(struct order *order, struct error *err)
 
 static int read_target(struct order *order, struct error *err)
 {
-	const struct flags *flags = order->cluster->flags;
+	const struct flags *flags = order->client->flags;
 	const char *labels = flags->values[FLAG_NODE_SELECTOR];
 
 	order->to = flags->values[FLAG_TO];
@@ -123,8 +123,8 @@ static int read_target(struct order *order, struct error *err)
 		return selector_json(&order->selector, labels, err);
 	}
 	return order->to == NULL ? 0
-				 : flights_select_node(&order->selector,
-					   order->cluster, order->to, err);
+				 : migrations_select_node(&order->selector,
+					   order->client, order->to, err);
 }
 
 /* Whether the scheduler would place the VM on the chosen node. */
@@ -133,7 +133,7 @@ static int put_feasible(struct buffer *out, struct order *order, const char *vm,
 {
 	struct json_value *placement = NULL;
 	const struct json_value *node;
-	int r = placement_ask_vm(&placement, order->cluster, vm, err);
+	int r = placement_ask_vm(&placement, order->client, vm, err);
 
 	if (r < 0) {
 		return r;
@@ -163,7 +163,7 @@ static int put_anywhere(struct buffer *out, struct order *order, const char *vm,
 	struct error *err)
 {
 	struct json_value *plan = NULL;
-	int r = plan_ask_move(&plan, order->cluster, vm, err);
+	int r = plan_ask_move(&plan, order->client, vm, err);
 
 	if (r == 0) {
 		plan_put_sentence(out, plan);
@@ -199,8 +199,8 @@ static int put_preview(struct order *order, const struct json_value *vmi,
 	if (order->to != NULL) {
 		r = put_feasible(&out, order, vm, can_move, err);
 		if (r == 0) {
-			r = ends_put(&out, order->cluster, vm, source,
-				order->to, err);
+			r = ends_put(&out, order->client, vm, source, order->to,
+				err);
 		}
 	} else {
 		r = put_anywhere(&out, order, vm, err);
@@ -212,13 +212,13 @@ static int put_preview(struct order *order, const struct json_value *vmi,
 
 static int look_at(struct order *order, const char *vm, struct error *err)
 {
-	struct cluster *cluster = order->cluster;
-	scoped_free char *path = xasprintf(CLUSTER_KUBEVIRT
+	struct api_client *client = order->client;
+	scoped_free char *path = xasprintf(KUBEVIRT_API
 		"/namespaces/%s/virtualmachineinstances/%s",
-		cluster_namespace(cluster), vm);
+		api_client_namespace(client), vm);
 	struct json_value *vmi = NULL;
 	bool can_move = false;
-	int r = cluster_get(&vmi, cluster, path, err);
+	int r = api_client_get(&vmi, client, path, err);
 
 	if (r < 0) {
 		return r;
@@ -227,11 +227,11 @@ static int look_at(struct order *order, const char *vm, struct error *err)
 	json_value_free(vmi);
 	if (r == 0 && can_move) {
 		scoped_free char *namespace =
-			xstrdup(cluster_namespace(cluster));
+			xstrdup(api_client_namespace(client));
 		scoped_free char *name = xstrdup(vm);
 
-		flights_add(&order->flights,
-			&(struct flight){ .namespace = namespace,
+		migrations_add(&order->migrations,
+			&(struct vm_migration){ .namespace = namespace,
 				.vm = name,
 				.selector = order->selector });
 	}
@@ -241,25 +241,26 @@ static int look_at(struct order *order, const char *vm, struct error *err)
 
 static int move(struct order *order, struct error *err)
 {
-	const struct flags *flags = order->cluster->flags;
+	const struct flags *flags = order->client->flags;
 	int r;
 
 	if (!flags_has(flags, FLAG_YES) || flags_has(flags, FLAG_DRY_RUN)) {
-		if (order->flights.count > 0) {
+		if (order->migrations.count > 0) {
 			terminal_say(
 				"Nothing was changed. --yes moves %zu "
 				"VM%s.",
-				order->flights.count,
-				order->flights.count == 1 ? "" : "s");
+				order->migrations.count,
+				order->migrations.count == 1 ? "" : "s");
 		}
 		return order->unmovable > 0 ? STATUS_FAILED : 0;
 	}
-	r = flights_run(&order->flights, err);
+	r = migrations_run(&order->migrations, err);
 	if (r < 0) {
 		return r;
 	}
 	return order->unmovable > 0 ||
-			flights_in_state(&order->flights, FLIGHT_FAILED) > 0
+			migrations_in_state(&order->migrations,
+				MIGRATION_FAILED) > 0
 		? STATUS_FAILED
 		: 0;
 }
@@ -269,15 +270,15 @@ static void order_fini(struct order *order)
 	forget_names(order);
 	free(order->names);
 	free(order->selector);
-	flights_fini(&order->flights);
+	migrations_fini(&order->migrations);
 }
 
-static int migrate_run(struct cluster *cluster, struct error *err)
+static int migrate_run(struct api_client *client, struct error *err)
 {
 	static const unsigned parallel[] = { 1, 64 };
-	struct order order = { .cluster = cluster,
-		.flights = { .cluster = cluster } };
-	int r = flags_number(&order.flights.parallel, cluster->flags,
+	struct order order = { .client = client,
+		.migrations = { .client = client } };
+	int r = flags_number(&order.migrations.parallel, client->flags,
 		FLAG_PARALLEL, parallel, err);
 
 	if (r == 0) {

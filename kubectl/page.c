@@ -1,5 +1,5 @@
 /* kubectl plimsoll page: the page for people, through kubectl proxy. */
-#include "kubectl/cluster.h"
+#include "kubectl/api_client.h"
 #include "kubectl/command.h"
 #include "kubectl/flags.h"
 #include "kubectl/proxy.h"
@@ -34,38 +34,38 @@ static bool can_open(const struct flags *flags)
 /* A proxy_serving. */
 static char *on_serving(void *owner, const char *address)
 {
-	const struct cluster *cluster = owner;
-	char *url = xasprintf("http://%s" CLUSTER_API "/ui", address);
+	const struct api_client *client = owner;
+	char *url = xasprintf("http://%s" LOAD_API "/ui", address);
 
 	terminal_say("%s", url);
 	terminal_note(
 		"The page has your rights while this command runs; "
 		"Ctrl-C ends it.");
-	if (!can_open(cluster->flags)) {
+	if (!can_open(client->flags)) {
 		free(take_ptr(url));
 	}
 	return url;
 }
 
-static int page_run(struct cluster *cluster, struct error *err)
+static int page_run(struct api_client *client, struct error *err)
 {
-	static const char *const test[] = { "get", "--raw", CLUSTER_API "/ui",
+	static const char *const test[] = { "get", "--raw", LOAD_API "/ui",
 		NULL };
-	const char *all[CLUSTER_ARGUMENTS_MAX + FLAGS_GLOBAL_MAX + 1];
+	const char *all[API_CLIENT_ARGUMENTS_MAX + FLAGS_GLOBAL_MAX + 1];
 	const struct call call = { .arguments = all };
 	int status = 0;
 	int r;
 
-	if (cluster->flags->name_count > 0) {
+	if (client->flags->name_count > 0) {
 		return error_set(err, COMMAND_USAGE, "page takes no arguments");
 	}
-	r = cluster_run(NULL, cluster, test, NULL, err);
+	r = api_client_run(NULL, client, test, NULL, err);
 	if (r < 0) {
-		cluster_explain(cluster, CLUSTER_API);
+		api_client_explain(client, LOAD_API);
 		return r;
 	}
-	cluster_arguments(all, cluster, proxy_arguments);
-	r = proxy_run(&status, &call, on_serving, cluster, err);
+	api_client_arguments(all, client, proxy_arguments);
+	r = proxy_run(&status, &call, on_serving, client, err);
 	if (r == -EINTR) {
 		return STATUS_INTERRUPTED;
 	}

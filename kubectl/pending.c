@@ -2,7 +2,7 @@
 
 #include "kube/json_value.h"
 #include "kube/url_query.h"
-#include "kubectl/cluster.h"
+#include "kubectl/api_client.h"
 #include "kubectl/fields.h"
 #include "kubectl/terminal.h"
 #include "lib/buffer.h"
@@ -37,7 +37,7 @@ static const char *event_time(const struct json_value *event)
 }
 
 /* The last event about an object, in words. RFC 3339 in UTC sorts as text. */
-static void put_event(struct buffer *out, struct cluster *cluster,
+static void put_event(struct buffer *out, struct api_client *client,
 	const char *name)
 {
 	scoped_buffer struct buffer path = BUFFER_MAX(PATH_MAX_BYTES);
@@ -47,11 +47,11 @@ static void put_event(struct buffer *out, struct cluster *cluster,
 	const struct json_value *at;
 
 	buffer_printf(&path, "/api/v1/namespaces/%s/events",
-		cluster_namespace(cluster));
+		api_client_namespace(client));
 	url_query_add(&path, "fieldSelector", fields);
 	url_query_add(&path, "limit", "500");
-	if (cluster_get(&list, cluster, path.data, NULL) < 0) {
-		cluster_forgive(cluster);
+	if (api_client_get(&list, client, path.data, NULL) < 0) {
+		api_client_forgive(client);
 		return;
 	}
 	for (at = json_value_first(json_value_get(list, "items")); at != NULL;
@@ -70,7 +70,7 @@ static void put_event(struct buffer *out, struct cluster *cluster,
 	json_value_free(list);
 }
 
-static void put_pod(struct buffer *out, struct cluster *cluster,
+static void put_pod(struct buffer *out, struct api_client *client,
 	const struct json_value *pod)
 {
 	const struct json_value *condition =
@@ -89,27 +89,27 @@ static void put_pod(struct buffer *out, struct cluster *cluster,
 	if (*words != '\0') {
 		buffer_printf(out, "  %s: %s\n", reason, words);
 	}
-	put_event(out, cluster, name);
+	put_event(out, client, name);
 }
 
-int pending_pod(struct buffer *out, struct cluster *cluster, const char *name,
+int pending_pod(struct buffer *out, struct api_client *client, const char *name,
 	struct error *err)
 {
 	scoped_free char *path = xasprintf("/api/v1/namespaces/%s/pods/%s",
-		cluster_namespace(cluster), name);
+		api_client_namespace(client), name);
 	struct json_value *pod = NULL;
-	int r = cluster_get(&pod, cluster, path, err);
+	int r = api_client_get(&pod, client, path, err);
 
 	if (r < 0) {
 		return r;
 	}
-	put_pod(out, cluster, pod);
+	put_pod(out, client, pod);
 	json_value_free(pod);
 	return 0;
 }
 
 /* The launcher pods of a VM that have no node. */
-static void put_waiting_pods(struct buffer *out, struct cluster *cluster,
+static void put_waiting_pods(struct buffer *out, struct api_client *client,
 	const char *vm)
 {
 	scoped_buffer struct buffer path = BUFFER_MAX(PATH_MAX_BYTES);
@@ -118,74 +118,75 @@ static void put_waiting_pods(struct buffer *out, struct cluster *cluster,
 	const struct json_value *pod;
 
 	buffer_printf(&path, "/api/v1/namespaces/%s/pods",
-		cluster_namespace(cluster));
+		api_client_namespace(client));
 	url_query_add(&path, "labelSelector", labels);
 	url_query_add(&path, "limit", "500");
-	if (cluster_get(&list, cluster, path.data, NULL) < 0) {
-		cluster_forgive(cluster);
+	if (api_client_get(&list, client, path.data, NULL) < 0) {
+		api_client_forgive(client);
 		terminal_note(
 			"note: you may not list the pods of namespace "
 			"%s, so nothing is said about them",
-			cluster_namespace(cluster));
+			api_client_namespace(client));
 		return;
 	}
 	for (pod = json_value_first(json_value_get(list, "items")); pod != NULL;
 		pod = json_value_next(pod)) {
 		if (is(pod, "status/phase", "Pending") ||
 			*json_value_text_at(pod, "spec/nodeName", "") == '\0') {
-			put_pod(out, cluster, pod);
+			put_pod(out, client, pod);
 		}
 	}
 	json_value_free(list);
 }
 
-static void put_instance(struct buffer *out, struct cluster *cluster,
+static void put_instance(struct buffer *out, struct api_client *client,
 	const struct json_value *vmi, const char *name)
 {
 	scoped_free char *phase = field_text(vmi, "status/phase", "Pending");
 	scoped_free char *node = field_text(vmi, "status/nodeName", "");
 
-	buffer_printf(out, "VM %s/%s is %s%s%s.\n", cluster_namespace(cluster),
-		name, phase, *node == '\0' ? "" : " on ", node);
-	put_waiting_pods(out, cluster, name);
+	buffer_printf(out, "VM %s/%s is %s%s%s.\n",
+		api_client_namespace(client), name, phase,
+		*node == '\0' ? "" : " on ", node);
+	put_waiting_pods(out, client, name);
 }
 
-static int put_stopped(struct buffer *out, struct cluster *cluster,
+static int put_stopped(struct buffer *out, struct api_client *client,
 	const char *name, struct error *err)
 {
 	scoped_free char *path =
-		xasprintf("%s/namespaces/%s/virtualmachines/%s",
-			CLUSTER_KUBEVIRT, cluster_namespace(cluster), name);
+		xasprintf("%s/namespaces/%s/virtualmachines/%s", KUBEVIRT_API,
+			api_client_namespace(client), name);
 	struct json_value *vm = NULL;
-	int r = cluster_get(&vm, cluster, path, err);
+	int r = api_client_get(&vm, client, path, err);
 
 	if (r == 0) {
 		scoped_free char *status =
 			field_text(vm, "status/printableStatus", "Stopped");
 
 		buffer_printf(out, "VM %s/%s is %s.\n",
-			cluster_namespace(cluster), name, status);
+			api_client_namespace(client), name, status);
 		json_value_free(vm);
 	}
 	return r;
 }
 
-int pending_vm(struct buffer *out, struct cluster *cluster, const char *name,
+int pending_vm(struct buffer *out, struct api_client *client, const char *name,
 	struct error *err)
 {
 	scoped_free char *path =
 		xasprintf("%s/namespaces/%s/virtualmachineinstances/%s",
-			CLUSTER_KUBEVIRT, cluster_namespace(cluster), name);
+			KUBEVIRT_API, api_client_namespace(client), name);
 	struct json_value *vmi = NULL;
-	int r = cluster_get(&vmi, cluster, path, err);
+	int r = api_client_get(&vmi, client, path, err);
 
 	if (r == -ENOENT) {
-		return put_stopped(out, cluster, name, err);
+		return put_stopped(out, client, name, err);
 	}
 	if (r < 0) {
 		return r;
 	}
-	put_instance(out, cluster, vmi, name);
+	put_instance(out, client, vmi, name);
 	json_value_free(vmi);
 	return 0;
 }

@@ -5,11 +5,11 @@
 #include "lib/error.h"
 
 struct buffer;
-struct cluster;
+struct api_client;
 
 /* Each appends lines about one object of the cluster's namespace.
  * -ENOENT: there is none. */
-must_check int pending_vm(struct buffer *out, struct cluster *cluster,
+must_check int pending_vm(struct buffer *out, struct api_client *client,
 	const char *name, struct error *err);
-must_check int pending_pod(struct buffer *out, struct cluster *cluster,
+must_check int pending_pod(struct buffer *out, struct api_client *client,
 	const char *name, struct error *err);

@@ -1,7 +1,7 @@
 #include "kubectl/placement.h"
 
 #include "kube/json_value.h"
-#include "kubectl/cluster.h"
+#include "kubectl/api_client.h"
 #include "kubectl/escape.h"
 #include "kubectl/fields.h"
 #include "kubectl/figures.h"
@@ -16,41 +16,41 @@
 
 enum { BODY_MAX = 4 << 20, CELL_MAX = 4 << 10, MANY = 1000000 };
 
-static int ask(struct json_value **out, struct cluster *cluster,
+static int ask(struct json_value **out, struct api_client *client,
 	const char *spec, struct error *err)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(BODY_MAX);
 	scoped_free char *path = xasprintf("%s/namespaces/%s/placements",
-		CLUSTER_API, cluster_namespace(cluster));
+		LOAD_API, api_client_namespace(client));
 
 	buffer_printf(&body,
 		"{\"apiVersion\":\"load.plimsoll.io/v1alpha1\","
 		"\"kind\":\"Placement\",\"metadata\":{\"namespace\":\"%s\"},"
 		"\"spec\":%s}",
-		cluster_namespace(cluster), spec);
+		api_client_namespace(client), spec);
 	if (body.overflowed) {
 		return error_set(err, -E2BIG, "the object is too large");
 	}
-	return cluster_post(out, cluster, path, body.data, err);
+	return api_client_post(out, client, path, body.data, err);
 }
 
-int placement_ask_vm(struct json_value **out, struct cluster *cluster,
+int placement_ask_vm(struct json_value **out, struct api_client *client,
 	const char *name, struct error *err)
 {
 	scoped_free char *spec = xasprintf("{\"vmName\":\"%s\"}", name);
 
-	return ask(out, cluster, spec, err);
+	return ask(out, client, spec, err);
 }
 
-int placement_ask_pod(struct json_value **out, struct cluster *cluster,
+int placement_ask_pod(struct json_value **out, struct api_client *client,
 	const char *name, struct error *err)
 {
 	scoped_free char *spec = xasprintf("{\"podName\":\"%s\"}", name);
 
-	return ask(out, cluster, spec, err);
+	return ask(out, client, spec, err);
 }
 
-int placement_ask_object(struct json_value **out, struct cluster *cluster,
+int placement_ask_object(struct json_value **out, struct api_client *client,
 	const struct json_value *object, struct error *err)
 {
 	scoped_buffer struct buffer spec = BUFFER_MAX(BODY_MAX);
@@ -61,7 +61,7 @@ int placement_ask_object(struct json_value **out, struct cluster *cluster,
 	if (spec.overflowed) {
 		return error_set(err, -E2BIG, "the object is too large");
 	}
-	return ask(out, cluster, spec.data, err);
+	return ask(out, client, spec.data, err);
 }
 
 void placement_put_reasons(struct buffer *out, const struct json_value *node)

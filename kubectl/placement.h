@@ -6,16 +6,16 @@
 #include <stdbool.h>
 
 struct buffer;
-struct cluster;
+struct api_client;
 struct json_value;
 
 /* Where something would be placed now. The caller frees *out. */
 must_check int placement_ask_vm(struct json_value **out,
-	struct cluster *cluster, const char *name, struct error *err);
+	struct api_client *client, const char *name, struct error *err);
 must_check int placement_ask_pod(struct json_value **out,
-	struct cluster *cluster, const char *name, struct error *err);
+	struct api_client *client, const char *name, struct error *err);
 must_check int placement_ask_object(struct json_value **out,
-	struct cluster *cluster, const struct json_value *object,
+	struct api_client *client, const struct json_value *object,
 	struct error *err);
 
 /* Appends the answer: the chosen node, and a table of all nodes. */

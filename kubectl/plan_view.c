@@ -1,7 +1,7 @@
 #include "kubectl/plan_view.h"
 
 #include "kube/json_value.h"
-#include "kubectl/cluster.h"
+#include "kubectl/api_client.h"
 #include "kubectl/fields.h"
 #include "kubectl/figures.h"
 #include "kubectl/flags.h"
@@ -41,7 +41,7 @@ int plan_read_nodes(char **copy, const char *names[PLAN_NODES_MAX],
 	return 0;
 }
 
-static struct json begin_body(struct buffer *body, struct cluster *cluster,
+static struct json begin_body(struct buffer *body, struct api_client *client,
 	const char *goal)
 {
 	struct json j = json_into(body);
@@ -50,23 +50,23 @@ static struct json begin_body(struct buffer *body, struct cluster *cluster,
 	json_string(&j, "apiVersion", "load.plimsoll.io/v1alpha1");
 	json_string(&j, "kind", "Plan");
 	json_object(&j, "metadata");
-	json_string(&j, "namespace", cluster_namespace(cluster));
+	json_string(&j, "namespace", api_client_namespace(client));
 	json_object_end(&j);
 	json_object(&j, "spec");
 	json_string(&j, "goal", goal);
 	return j;
 }
 
-static int post(struct json_value **out, struct cluster *cluster,
+static int post(struct json_value **out, struct api_client *client,
 	const struct buffer *body, struct error *err)
 {
-	scoped_free char *path = xasprintf("%s/namespaces/%s/plans",
-		CLUSTER_API, cluster_namespace(cluster));
+	scoped_free char *path = xasprintf("%s/namespaces/%s/plans", LOAD_API,
+		api_client_namespace(client));
 
-	return cluster_post(out, cluster, path, body->data, err);
+	return api_client_post(out, client, path, body->data, err);
 }
 
-int plan_ask_nodes(struct json_value **out, struct cluster *cluster,
+int plan_ask_nodes(struct json_value **out, struct api_client *client,
 	const char *goal, const char *nodes, struct error *err)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(BODY_MAX);
@@ -78,7 +78,7 @@ int plan_ask_nodes(struct json_value **out, struct cluster *cluster,
 	if (plan_read_nodes(&copy, names, &count, nodes, err) < 0) {
 		return -EINVAL;
 	}
-	j = begin_body(&body, cluster, goal);
+	j = begin_body(&body, client, goal);
 	json_array(&j, "nodeNames");
 	for (size_t i = 0; i < count; i++) {
 		json_string(&j, NULL, names[i]);
@@ -86,19 +86,19 @@ int plan_ask_nodes(struct json_value **out, struct cluster *cluster,
 	json_array_end(&j);
 	json_object_end(&j);
 	json_object_end(&j);
-	return post(out, cluster, &body, err);
+	return post(out, client, &body, err);
 }
 
-int plan_ask_move(struct json_value **out, struct cluster *cluster,
+int plan_ask_move(struct json_value **out, struct api_client *client,
 	const char *vm, struct error *err)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(BODY_MAX);
-	struct json j = begin_body(&body, cluster, "Move");
+	struct json j = begin_body(&body, client, "Move");
 
 	json_string(&j, "vmName", vm);
 	json_object_end(&j);
 	json_object_end(&j);
-	return post(out, cluster, &body, err);
+	return post(out, client, &body, err);
 }
 
 /* A column of a list: texts by default. */

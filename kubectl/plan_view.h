@@ -7,18 +7,19 @@
 #include <stddef.h>
 
 struct buffer;
-struct cluster;
+struct api_client;
 struct json_value;
 
 enum { PLAN_NODES_MAX = 64 };
 
 /* Asks about nodes, for the goal "Evacuate" or "NodesGone". The caller frees
  * *out. */
-must_check int plan_ask_nodes(struct json_value **out, struct cluster *cluster,
-	const char *goal, const char *nodes, struct error *err);
+must_check int plan_ask_nodes(struct json_value **out,
+	struct api_client *client, const char *goal, const char *nodes,
+	struct error *err);
 
 /* Asks how a VM of the namespace could move. */
-must_check int plan_ask_move(struct json_value **out, struct cluster *cluster,
+must_check int plan_ask_move(struct json_value **out, struct api_client *client,
 	const char *vm, struct error *err);
 
 /* Splits "a,b" and checks each name. The caller frees *copy, into which names

@@ -1,7 +1,7 @@
 /* kubectl plimsoll preflight: deploy/preflight.sh, which is part of the
  * program. */
+#include "kubectl/api_client.h"
 #include "kubectl/call.h"
-#include "kubectl/cluster.h"
 #include "kubectl/command.h"
 #include "kubectl/flags.h"
 #include "kubectl/terminal.h"
@@ -12,9 +12,9 @@
 
 /* The script takes the global flags as its arguments. No word of them is read
  * by the shell as code: the script quotes them. */
-static int preflight_run(struct cluster *cluster, struct error *err)
+static int preflight_run(struct api_client *client, struct error *err)
 {
-	const struct flags *flags = cluster->flags;
+	const struct flags *flags = client->flags;
 	const char *arguments[FLAGS_GLOBAL_MAX + 4] = { "-c", preflight_script,
 		"preflight.sh" };
 	struct call call = { .program = "sh", .arguments = arguments };

@@ -1,6 +1,6 @@
 /* kubectl plimsoll rebalance */
 #include "kube/json_value.h"
-#include "kubectl/cluster.h"
+#include "kubectl/api_client.h"
 #include "kubectl/command.h"
 #include "kubectl/fields.h"
 #include "kubectl/flags.h"
@@ -15,15 +15,15 @@ enum { TEXT_MAX = 64 << 20 };
 
 /* The mode and the reason, if this version of the API tells them and the user
  * may read the cluster's status. */
-static int put_mode(struct buffer *out, struct cluster *cluster,
+static int put_mode(struct buffer *out, struct api_client *client,
 	struct error *err)
 {
 	struct json_value *status = NULL;
-	int r = cluster_get(&status, cluster, CLUSTER_API "/status/plimsoll",
+	int r = api_client_get(&status, client, LOAD_API "/status/plimsoll",
 		err);
 
 	if (r == -EACCES) {
-		cluster_forgive(cluster);
+		api_client_forgive(client);
 		terminal_note(
 			"note: you may not get the status of plimsoll, "
 			"so its mode is not shown");
@@ -59,22 +59,22 @@ static void add(void *owner, const struct json_value *object)
 	}
 }
 
-static int show(struct move_rows *rows, struct cluster *cluster,
+static int show(struct move_rows *rows, struct api_client *client,
 	struct error *err)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(TEXT_MAX);
-	bool is_all = flags_has(cluster->flags, FLAG_ALL_NAMESPACES);
+	bool is_all = flags_has(client->flags, FLAG_ALL_NAMESPACES);
 	scoped_free char *path = is_all
-		? xstrdup(CLUSTER_API "/moves")
-		: xasprintf("%s/namespaces/%s/moves", CLUSTER_API,
-			  cluster_namespace(cluster));
+		? xstrdup(LOAD_API "/moves")
+		: xasprintf("%s/namespaces/%s/moves", LOAD_API,
+			  api_client_namespace(client));
 	int r = 0;
 
 	if (output_is_table(rows->output)) {
-		r = put_mode(&out, cluster, err);
+		r = put_mode(&out, client, err);
 	}
 	if (r == 0) {
-		r = cluster_list(cluster, path, add, rows, err);
+		r = api_client_list(client, path, add, rows, err);
 	}
 	if (r < 0) {
 		return r;
@@ -84,19 +84,19 @@ static int show(struct move_rows *rows, struct cluster *cluster,
 	return 0;
 }
 
-static int rebalance_run(struct cluster *cluster, struct error *err)
+static int rebalance_run(struct api_client *client, struct error *err)
 {
 	struct move_rows rows = { 0 };
 	int r;
 
-	if (output_of(&rows.output, cluster->flags, err) < 0) {
+	if (output_of(&rows.output, client->flags, err) < 0) {
 		return COMMAND_USAGE;
 	}
-	if (cluster->flags->name_count > 0) {
+	if (client->flags->name_count > 0) {
 		return error_set(err, COMMAND_USAGE,
 			"rebalance takes no arguments");
 	}
-	r = show(&rows, cluster, err);
+	r = show(&rows, client, err);
 	move_rows_fini(&rows);
 	return r;
 }

@@ -1,6 +1,6 @@
 /* kubectl plimsoll top nodes|vms */
 #include "kube/url_query.h"
-#include "kubectl/cluster.h"
+#include "kubectl/api_client.h"
 #include "kubectl/command.h"
 #include "kubectl/flags.h"
 #include "kubectl/load_rows.h"
@@ -16,7 +16,7 @@ enum { PATH_MAX_BYTES = 8 << 10, PRINT_MAX = 1 << 30 };
 
 /* A list: its question, and how to show it. */
 struct top {
-	struct cluster *cluster;
+	struct api_client *client;
 	struct load_rows rows;
 	enum load_sort sort;
 	unsigned interval_s;
@@ -81,10 +81,10 @@ static int make_path(struct top *top, const struct flags *flags,
 	scoped_buffer struct buffer both = BUFFER_MAX(PATH_MAX_BYTES);
 
 	top->path = BUFFER_MAX(PATH_MAX_BYTES);
-	buffer_text(&top->path, CLUSTER_API);
+	buffer_text(&top->path, LOAD_API);
 	if (!top->rows.has_nodes && !top->has_namespaces) {
 		buffer_printf(&top->path, "/namespaces/%s",
-			cluster_namespace(top->cluster));
+			api_client_namespace(top->client));
 	}
 	buffer_text(&top->path,
 		top->rows.has_nodes ? "/nodeloads" : "/vmloads");
@@ -116,14 +116,14 @@ static void add(void *owner, const struct json_value *object)
 static int list_once(struct top *top, bool is_first, struct error *err)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(PRINT_MAX);
-	int r = cluster_list(top->cluster, top->path.data, add, &top->rows,
+	int r = api_client_list(top->client, top->path.data, add, &top->rows,
 		err);
 
 	if (r < 0) {
 		return r;
 	}
 	load_rows_sort(&top->rows, top->sort);
-	if (flags_has(top->cluster->flags, FLAG_WATCH)) {
+	if (flags_has(top->client->flags, FLAG_WATCH)) {
 		terminal_clear(is_first);
 	}
 	if (top->rows.count == 0 && output_is_table(top->rows.output)) {
@@ -131,7 +131,7 @@ static int list_once(struct top *top, bool is_first, struct error *err)
 			terminal_note("No resources found");
 		} else {
 			terminal_note("No resources found in %s namespace.",
-				cluster_namespace(top->cluster));
+				api_client_namespace(top->client));
 		}
 		return 0;
 	}
@@ -143,7 +143,7 @@ static int list_once(struct top *top, bool is_first, struct error *err)
 
 static int list(struct top *top, struct error *err)
 {
-	bool is_watch = flags_has(top->cluster->flags, FLAG_WATCH);
+	bool is_watch = flags_has(top->client->flags, FLAG_WATCH);
 	int r = list_once(top, true, err);
 
 	while (r == 0 && is_watch) {
@@ -154,12 +154,12 @@ static int list(struct top *top, struct error *err)
 	return r;
 }
 
-static int top_run(struct cluster *cluster, struct error *err)
+static int top_run(struct api_client *client, struct error *err)
 {
 	static const unsigned interval[] = { 1, 3600 };
-	const struct flags *flags = cluster->flags;
+	const struct flags *flags = client->flags;
 	struct top top = {
-		.cluster = cluster,
+		.client = client,
 		.has_namespaces = flags_has(flags, FLAG_ALL_NAMESPACES),
 		.has_headers = !flags_has(flags, FLAG_NO_HEADERS),
 	};

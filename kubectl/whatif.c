@@ -1,6 +1,6 @@
 /* kubectl plimsoll whatif --without NODE,... */
 #include "kube/json_value.h"
-#include "kubectl/cluster.h"
+#include "kubectl/api_client.h"
 #include "kubectl/command.h"
 #include "kubectl/fields.h"
 #include "kubectl/flags.h"
@@ -35,23 +35,23 @@ static void put_all(struct buffer *out, const struct json_value *plan)
 	plan_put_hidden(out, plan);
 }
 
-static int whatif_run(struct cluster *cluster, struct error *err)
+static int whatif_run(struct api_client *client, struct error *err)
 {
-	const char *nodes = cluster->flags->values[FLAG_WITHOUT];
+	const char *nodes = client->flags->values[FLAG_WITHOUT];
 	scoped_buffer struct buffer out = BUFFER_MAX(TEXT_MAX);
 	struct json_value *plan = NULL;
 	enum output output;
 	int r;
 
-	if (output_of(&output, cluster->flags, err) < 0) {
+	if (output_of(&output, client->flags, err) < 0) {
 		return COMMAND_USAGE;
 	}
-	if (nodes == NULL || cluster->flags->name_count > 0) {
+	if (nodes == NULL || client->flags->name_count > 0) {
 		return error_set(err, COMMAND_USAGE,
 			"You must say which nodes are gone: --without "
 			"NODE,...");
 	}
-	r = plan_ask_nodes(&plan, cluster, "NodesGone", nodes, err);
+	r = plan_ask_nodes(&plan, client, "NodesGone", nodes, err);
 	if (r < 0) {
 		return r;
 	}

@@ -1,6 +1,6 @@
 /* kubectl plimsoll where VM | -f FILE */
 #include "kube/json_value.h"
-#include "kubectl/cluster.h"
+#include "kubectl/api_client.h"
 #include "kubectl/command.h"
 #include "kubectl/fields.h"
 #include "kubectl/flags.h"
@@ -17,25 +17,25 @@
 enum { TEXT_MAX = 16 << 20 };
 
 /* kubectl's rule about a namespace in a file, and -n. */
-static int check_namespace(struct cluster *cluster,
+static int check_namespace(struct api_client *client,
 	const struct json_value *object, struct error *err)
 {
 	const char *inside =
 		json_value_text_at(object, "metadata/namespace", "");
 
 	if (*inside == '\0' ||
-		strcmp(inside, cluster_namespace(cluster)) == 0) {
+		strcmp(inside, api_client_namespace(client)) == 0) {
 		return 0;
 	}
-	if (cluster->flags->namespace == NULL && flags_is_name(inside)) {
-		cluster_use_namespace(cluster, inside);
+	if (client->flags->namespace == NULL && flags_is_name(inside)) {
+		api_client_use_namespace(client, inside);
 		return 0;
 	}
 	return error_set(err, -EBADMSG,
 		"the namespace from the provided object \"%.63s\" does not "
 		"match the namespace \"%.63s\". You must pass "
 		"'--namespace=%.63s' to perform this operation.",
-		inside, cluster_namespace(cluster), inside);
+		inside, api_client_namespace(client), inside);
 }
 
 static int check_kind(const struct json_value *object, struct error *err)
@@ -55,30 +55,30 @@ static int check_kind(const struct json_value *object, struct error *err)
 		kind);
 }
 
-static int ask_file(struct json_value **out, struct cluster *cluster,
+static int ask_file(struct json_value **out, struct api_client *client,
 	struct error *err)
 {
 	struct json_value *object = NULL;
-	int r = manifest_read(&object, cluster->flags->values[FLAG_FILENAME],
+	int r = manifest_read(&object, client->flags->values[FLAG_FILENAME],
 		err);
 
 	if (r == 0) {
 		r = check_kind(object, err);
 	}
 	if (r == 0) {
-		r = check_namespace(cluster, object, err);
+		r = check_namespace(client, object, err);
 	}
 	if (r == 0) {
-		r = placement_ask_object(out, cluster, object, err);
+		r = placement_ask_object(out, client, object, err);
 	}
 	json_value_free(object);
 	return r;
 }
 
-static int ask_name(struct json_value **out, struct cluster *cluster,
+static int ask_name(struct json_value **out, struct api_client *client,
 	struct error *err)
 {
-	const char *name = cluster->flags->names[0];
+	const char *name = client->flags->names[0];
 	bool is_pod = strncmp(name, "pod/", 4) == 0;
 
 	if (is_pod) {
@@ -89,10 +89,10 @@ static int ask_name(struct json_value **out, struct cluster *cluster,
 	if (!flags_is_name(name)) {
 		return error_set(err, COMMAND_USAGE,
 			"'%.100s' is neither the name of a VM nor of a pod",
-			cluster->flags->names[0]);
+			client->flags->names[0]);
 	}
-	return is_pod ? placement_ask_pod(out, cluster, name, err)
-		      : placement_ask_vm(out, cluster, name, err);
+	return is_pod ? placement_ask_pod(out, client, name, err)
+		      : placement_ask_vm(out, client, name, err);
 }
 
 static void show(const struct json_value *placement, enum output output)
@@ -111,9 +111,9 @@ static void show(const struct json_value *placement, enum output output)
 	terminal_print(&out);
 }
 
-static int where_run(struct cluster *cluster, struct error *err)
+static int where_run(struct api_client *client, struct error *err)
 {
-	const struct flags *flags = cluster->flags;
+	const struct flags *flags = client->flags;
 	bool has_file = flags->values[FLAG_FILENAME] != NULL;
 	struct json_value *placement = NULL;
 	enum output output;
@@ -126,8 +126,8 @@ static int where_run(struct cluster *cluster, struct error *err)
 		return error_set(err, COMMAND_USAGE,
 			"You must name one VM or pod, or a file with -f");
 	}
-	r = has_file ? ask_file(&placement, cluster, err)
-		     : ask_name(&placement, cluster, err);
+	r = has_file ? ask_file(&placement, client, err)
+		     : ask_name(&placement, client, err);
 	if (r == 0) {
 		show(placement, output);
 		json_value_free(placement);

@@ -1,7 +1,7 @@
 /* kubectl plimsoll why VM|POD */
 #include "kube/json_value.h"
 #include "kube/url_query.h"
-#include "kubectl/cluster.h"
+#include "kubectl/api_client.h"
 #include "kubectl/command.h"
 #include "kubectl/decision_list.h"
 #include "kubectl/flags.h"
@@ -70,36 +70,36 @@ static void add(void *owner, const struct json_value *object)
 	}
 }
 
-static int get_decisions(struct decision_list *list, struct cluster *cluster,
+static int get_decisions(struct decision_list *list, struct api_client *client,
 	const struct subject *subject, struct error *err)
 {
 	scoped_buffer struct buffer path = BUFFER_MAX(PATH_MAX_BYTES);
 	scoped_free char *fields = xasprintf("spec.%s=%s",
 		subject->is_pod ? "podName" : "vmName", subject->name);
 
-	buffer_printf(&path, "%s/namespaces/%s/decisions", CLUSTER_API,
-		cluster_namespace(cluster));
+	buffer_printf(&path, "%s/namespaces/%s/decisions", LOAD_API,
+		api_client_namespace(client));
 	url_query_add(&path, "fieldSelector", fields);
 	if (path.overflowed) {
 		return error_set(err, COMMAND_USAGE, "the name is too long");
 	}
-	return cluster_list(cluster, path.data, add, list, err);
+	return api_client_list(client, path.data, add, list, err);
 }
 
 /* Finds out whether a bare name is that of a VM, and writes its state. */
-static int put_state(struct buffer *out, struct cluster *cluster,
+static int put_state(struct buffer *out, struct api_client *client,
 	struct subject *subject, struct error *err)
 {
 	int r;
 
 	if (!subject->is_pod) {
-		r = pending_vm(out, cluster, subject->name, err);
+		r = pending_vm(out, client, subject->name, err);
 		if (r != -ENOENT || subject->is_certain) {
 			return r;
 		}
 		subject->is_pod = true;
 	}
-	return pending_pod(out, cluster, subject->name, err);
+	return pending_pod(out, client, subject->name, err);
 }
 
 static void put_decisions(struct buffer *out, struct decision_list *list,
@@ -115,11 +115,11 @@ static void put_decisions(struct buffer *out, struct decision_list *list,
 	decision_list_write(out, list);
 }
 
-static int explain(struct decision_list *list, struct cluster *cluster,
+static int explain(struct decision_list *list, struct api_client *client,
 	struct subject *subject, struct error *err)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(TEXT_MAX);
-	int state = put_state(&out, cluster, subject, err);
+	int state = put_state(&out, client, subject, err);
 	int r;
 
 	/* Decisions outlive their pods. */
@@ -129,10 +129,10 @@ static int explain(struct decision_list *list, struct cluster *cluster,
 	if (state < 0 && !subject->is_certain) {
 		subject->is_pod = false;
 	}
-	r = get_decisions(list, cluster, subject, err);
+	r = get_decisions(list, client, subject, err);
 	if (r == 0 && list->count == 0 && state < 0 && !subject->is_certain) {
 		subject->is_pod = true;
-		r = get_decisions(list, cluster, subject, err);
+		r = get_decisions(list, client, subject, err);
 	}
 	if (r < 0) {
 		return r;
@@ -141,12 +141,12 @@ static int explain(struct decision_list *list, struct cluster *cluster,
 		return error_set(err, -ENOENT,
 			"there is no VM or pod \"%.100s\" in namespace "
 			"\"%.100s\", and no decision about one",
-			subject->name, cluster_namespace(cluster));
+			subject->name, api_client_namespace(client));
 	}
 	if (state < 0) {
 		buffer_printf(&out, "%s %s/%s is gone.\n",
 			subject->is_pod ? "Pod" : "VM",
-			cluster_namespace(cluster), subject->name);
+			api_client_namespace(client), subject->name);
 	}
 	if (output_is_table(list->output)) {
 		put_decisions(&out, list, subject);
@@ -158,7 +158,7 @@ static int explain(struct decision_list *list, struct cluster *cluster,
 	return 0;
 }
 
-static int why_run(struct cluster *cluster, struct error *err)
+static int why_run(struct api_client *client, struct error *err)
 {
 	static const unsigned limit[] = { 1, DECISION_LIST_MAX };
 	struct decision_list list = { 0 };
@@ -166,14 +166,13 @@ static int why_run(struct cluster *cluster, struct error *err)
 	unsigned max;
 	int r;
 
-	if (read_subject(&subject, cluster->flags, err) < 0 ||
-		output_of(&list.output, cluster->flags, err) < 0 ||
-		flags_number(&max, cluster->flags, FLAG_LIMIT, limit, err) <
-			0) {
+	if (read_subject(&subject, client->flags, err) < 0 ||
+		output_of(&list.output, client->flags, err) < 0 ||
+		flags_number(&max, client->flags, FLAG_LIMIT, limit, err) < 0) {
 		return COMMAND_USAGE;
 	}
 	list.max = max;
-	r = explain(&list, cluster, &subject, err);
+	r = explain(&list, client, &subject, err);
 	decision_list_fini(&list);
 	return r;
 }

@@ -6,7 +6,7 @@
  * structs; the only heap is vms. */
 #pragma once
 
-#include "proto/kvm.h"
+#include "proto/kvm_state.h"
 #include "proto/report_fields.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
-/* The table of a report's fields. These are made from its lists: the structs of
- * proto/report.h and proto/kvm.h, the wire (proto/wire_report.c), the stored
- * columns (aggregator/codec/report_schema.c), the JSON of `plimsoll-agent
- * --once` (agent/report_json.c) and the metrics
+/* The table of a report's fields. These are made from its lists: the structs
+ * of proto/report.h and proto/kvm_state.h, the wire (proto/wire_report.c), the
+ * stored columns (aggregator/codec/report_schema.c), the JSON of
+ * `plimsoll-agent --once` (agent/report_json.c) and the metrics
  * (aggregator/series/metric_names.c). The table is in proto/ because agent and
  * aggregator share no other room that knows reports. It holds plain data.
  *

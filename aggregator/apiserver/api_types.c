@@ -191,7 +191,7 @@ static void write_object(struct json *j, const char *key,
 	json_object(j, key);
 	write_head(j, type->kind, API_GROUP_VERSION);
 	write_metadata(j, item);
-	model_write(j, type->model, item->object);
+	api_model_write(j, type->model, item->object);
 	json_object_end(j);
 }
 
@@ -250,7 +250,7 @@ static void write_columns(struct json *j, const struct api_type *type)
 void api_begin_list(struct json *j, enum accept_form form, enum api_kind kind)
 {
 	const struct api_type *type = api_type_of(kind);
-	char name[MODEL_NAME_MAX];
+	char name[API_MODEL_NAME_MAX];
 
 	json_object(j, NULL);
 	if (form == ACCEPT_TABLE) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "aggregator/apiserver/accept.h"
-#include "aggregator/apiserver/model.h"
+#include "aggregator/apiserver/api_model.h"
 #include "aggregator/apiserver/rest_path.h"
 #include "aggregator/live/object_labels.h"
 

@@ -90,7 +90,7 @@ static void write_resource(struct json *j, const struct shown *shown)
 {
 	const struct api_type *type = api_type_of(shown->kind);
 	bool is_whole = shown->subresource == NULL;
-	char name[MODEL_NAME_MAX];
+	char name[API_MODEL_NAME_MAX];
 
 	(void)snprintf(name, sizeof(name), "%s%s%s", api_plural(shown->kind),
 		is_whole ? "" : "/", is_whole ? "" : shown->subresource);

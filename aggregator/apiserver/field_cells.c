@@ -11,7 +11,7 @@ enum source { FROM_OBJECT, FROM_NAME, FROM_NAMESPACE };
 struct cell {
 	const char *name; /* in the text of the cells */
 	enum source source;
-	struct model_place place; /* FROM_OBJECT */
+	struct api_model_place place; /* FROM_OBJECT */
 };
 
 struct field_cells {
@@ -32,7 +32,7 @@ static bool find(struct cell *cell, enum api_kind kind, const char *name)
 		return api_is_namespaced(kind);
 	}
 	cell->source = FROM_OBJECT;
-	return model_find(&cell->place, api_type_of(kind)->model, name);
+	return api_model_find(&cell->place, api_type_of(kind)->model, name);
 }
 
 static int parse(struct field_cells *cells, enum api_kind kind,
@@ -88,7 +88,7 @@ static void write_column(struct json *j, const struct cell *cell)
 	json_object(j, NULL);
 	json_string(j, "name", cell->name);
 	json_string(j, "type",
-		is_object ? model_type_of(cell->place.field) : "string");
+		is_object ? api_model_type_of(cell->place.field) : "string");
 	json_string(j, "format", "");
 	json_string(j, "description", is_object ? cell->place.field->help : "");
 	json_integer(j, "priority", 0);
@@ -119,7 +119,7 @@ static void write_cell(struct json *j, const struct cell *cell,
 		json_string(j, NULL, item->namespace);
 		return;
 	case FROM_OBJECT:
-		model_write_place(j, &cell->place, item->object);
+		api_model_write_place(j, &cell->place, item->object);
 		return;
 	}
 }

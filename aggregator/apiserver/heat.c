@@ -1,7 +1,7 @@
 #include "aggregator/apiserver/heat.h"
 
 #include "lib/memory.h"
-#include "proto/kvm.h"
+#include "proto/kvm_state.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 
 #include "aggregator/apiserver/heat.h"
 #include "lib/memory.h"
-#include "proto/kvm.h"
+#include "proto/kvm_state.h"
 
 #include <math.h>
 
@@ -17,8 +17,8 @@
 /* The rows of one group of LOAD_FIELDS. */
 #define LOAD_ROW(group, field, help)                                           \
 	{                                                                      \
-#field, MODEL_NUMBER, AT(node_load, group##_##field), NULL,    \
-			help                                                   \
+#field, API_MODEL_NUMBER, AT(node_load, group##_##field),      \
+			NULL, help                                             \
 	}
 
 #define CPU_cpu(...) __VA_ARGS__,
@@ -31,41 +31,41 @@
 #define IO_memory(...)
 #define IO_io(...) __VA_ARGS__,
 
-static const struct model_field cpu_fields[] = {
+static const struct api_model_field cpu_fields[] = {
 #define X(group, field, metric, ...)                                           \
 	CPU_##group(LOAD_ROW(group, field, __VA_ARGS__))
 	LOAD_FIELDS(X)
 #undef X
 };
 
-static const struct model_field memory_fields[] = {
+static const struct api_model_field memory_fields[] = {
 #define X(group, field, metric, ...)                                           \
 	MEMORY_##group(LOAD_ROW(group, field, __VA_ARGS__))
 	LOAD_FIELDS(X)
 #undef X
 };
 
-static const struct model_field io_fields[] = {
+static const struct api_model_field io_fields[] = {
 #define X(group, field, metric, ...)                                           \
 	IO_##group(LOAD_ROW(group, field, __VA_ARGS__))
 	LOAD_FIELDS(X)
 #undef X
 };
 
-static const struct model_field hugepages_fields[] = {
-	{ "size_bytes", MODEL_COUNT, AT(hugepages, size_bytes), NULL,
+static const struct api_model_field hugepages_fields[] = {
+	{ "size_bytes", API_MODEL_COUNT, AT(hugepages, size_bytes), NULL,
 		"Size of a page" },
-	{ "total", MODEL_COUNT, AT(hugepages, total), NULL,
+	{ "total", API_MODEL_COUNT, AT(hugepages, total), NULL,
 		"Pages of this size" },
-	{ "free", MODEL_COUNT, AT(hugepages, free), NULL,
+	{ "free", API_MODEL_COUNT, AT(hugepages, free), NULL,
 		"Pages of this size that are not in use" },
 };
 
-static const struct model_field kvm_fields[] = {
-	{ "state", MODEL_TEXT, AT(kvm_object, state), NULL,
+static const struct api_model_field kvm_fields[] = {
+	{ "state", API_MODEL_TEXT, AT(kvm_object, state), NULL,
 		"What the last test of KVM found: Ok, Unverified, Missing, "
 		"ApiMismatch, CreateFailed or RunFailed" },
-	{ "detail", MODEL_TEXT, AT(kvm_object, detail), NULL,
+	{ "detail", API_MODEL_TEXT, AT(kvm_object, detail), NULL,
 		"The failure in words" },
 };
 
@@ -75,37 +75,37 @@ static const struct model io_model = MODEL(io_fields, node_load);
 static const struct model hugepages_model = MODEL(hugepages_fields, hugepages);
 static const struct model kvm_model = MODEL(kvm_fields, kvm_object);
 
-static const struct model_field node_status_fields[] = {
-	{ "state", MODEL_TEXT, AT(node_object, state), NULL,
+static const struct api_model_field node_status_fields[] = {
+	{ "state", API_MODEL_TEXT, AT(node_object, state), NULL,
 		"How old the figures are: Fresh, Stale or Lost" },
-	{ "age_seconds", MODEL_NUMBER, AT(node_object, age_seconds), NULL,
+	{ "age_seconds", API_MODEL_NUMBER, AT(node_object, age_seconds), NULL,
 		"Age of the newest sample" },
-	{ "hottest", MODEL_TEXT, AT(node_object, hottest), NULL,
+	{ "hottest", API_MODEL_TEXT, AT(node_object, hottest), NULL,
 		"The resource with the largest share in use: cpu, memory, io "
 		"or kvm" },
-	{ "heat", MODEL_NUMBER, AT(node_object, heat), NULL,
+	{ "heat", API_MODEL_NUMBER, AT(node_object, heat), NULL,
 		"That share, from 0 to 1" },
-	{ "vm_count", MODEL_COUNT, AT(node_object, vm_count), NULL,
+	{ "vm_count", API_MODEL_COUNT, AT(node_object, vm_count), NULL,
 		"VM pods on the node" },
-	{ "cpu", MODEL_OBJECT, AT(node_object, load), &cpu_model,
+	{ "cpu", API_MODEL_OBJECT, AT(node_object, load), &cpu_model,
 		"Use of CPUs, and waiting for them" },
-	{ "memory", MODEL_OBJECT, AT(node_object, load), &memory_model,
+	{ "memory", API_MODEL_OBJECT, AT(node_object, load), &memory_model,
 		"Use of memory, and waiting for it" },
-	{ "io", MODEL_OBJECT, AT(node_object, load), &io_model,
+	{ "io", API_MODEL_OBJECT, AT(node_object, load), &io_model,
 		"Waiting for I/O" },
-	{ "hugepages", MODEL_LIST, AT(node_object, hugepages), &hugepages_model,
-		"Huge pages by size" },
-	{ "kvm", MODEL_OBJECT, AT(node_object, kvm), &kvm_model,
+	{ "hugepages", API_MODEL_LIST, AT(node_object, hugepages),
+		&hugepages_model, "Huge pages by size" },
+	{ "kvm", API_MODEL_OBJECT, AT(node_object, kvm), &kvm_model,
 		"Whether VMs can run" },
 };
 
 static const struct model node_status_model =
 	MODEL(node_status_fields, node_object);
 
-static const struct model_field node_fields[] = {
-	{ "timestamp", MODEL_TIME, AT(node_object, timestamp_us), NULL,
+static const struct api_model_field node_fields[] = {
+	{ "timestamp", API_MODEL_TIME, AT(node_object, timestamp_us), NULL,
 		"When the newest sample was taken" },
-	{ "status", MODEL_OBJECT, 0, &node_status_model,
+	{ "status", API_MODEL_OBJECT, 0, &node_status_model,
 		"The load of the node. A figure that is not known is left "
 		"out" },
 };
@@ -142,7 +142,7 @@ void node_object_fill(struct node_object *out, const struct live_node *node,
 	out->hottest = heat.resource;
 	out->heat = heat.share;
 	out->vm_count = live_node_vms(node);
-	out->hugepages = (struct model_list){ out->load.hugepages,
+	out->hugepages = (struct api_model_list){ out->load.hugepages,
 		out->load.hugepages_count };
 	out->kvm = (struct kvm_object){ kvm_word(out->load.kvm_state),
 		out->load.kvm_detail };
@@ -156,16 +156,16 @@ void node_object_fini(struct node_object *object)
 /* ---- VmLoad ---- */
 
 #define VM_ROW(type, field, help)                                              \
-	{ #field, MODEL_NUMBER, AT(type, load.field), NULL, help },
+	{ #field, API_MODEL_NUMBER, AT(type, load.field), NULL, help },
 
-static const struct model_field vm_pod_fields[] = {
-	{ "uid", MODEL_CHARS, AT(vm_pod_object, load.pod_uid), NULL,
+static const struct api_model_field vm_pod_fields[] = {
+	{ "uid", API_MODEL_CHARS, AT(vm_pod_object, load.pod_uid), NULL,
 		"uid of the launcher pod" },
-	{ "node_name", MODEL_TEXT, AT(vm_pod_object, node_name), NULL,
+	{ "node_name", API_MODEL_TEXT, AT(vm_pod_object, node_name), NULL,
 		"Node of the pod" },
-	{ "state", MODEL_TEXT, AT(vm_pod_object, state), NULL,
+	{ "state", API_MODEL_TEXT, AT(vm_pod_object, state), NULL,
 		"How old the figures are: Fresh, Stale or Lost" },
-	{ "age_seconds", MODEL_NUMBER, AT(vm_pod_object, age_seconds), NULL,
+	{ "age_seconds", API_MODEL_NUMBER, AT(vm_pod_object, age_seconds), NULL,
 		"Age of the newest sample" },
 #define X(field, metric, help) VM_ROW(vm_pod_object, field, help)
 	VM_LOAD_FIELDS(X)
@@ -174,20 +174,21 @@ static const struct model_field vm_pod_fields[] = {
 
 static const struct model vm_pod_model = MODEL(vm_pod_fields, vm_pod_object);
 
-static const struct model_field vm_spec_fields[] = {
-	{ "node_name", MODEL_TEXT, AT(vm_object, node_name), NULL,
+static const struct api_model_field vm_spec_fields[] = {
+	{ "node_name", API_MODEL_TEXT, AT(vm_object, node_name), NULL,
 		"Node of the VM; while it moves, the one it leaves" },
 };
 
-static const struct model_field vm_status_fields[] = {
-	{ "state", MODEL_TEXT, AT(vm_object, state), NULL,
+static const struct api_model_field vm_status_fields[] = {
+	{ "state", API_MODEL_TEXT, AT(vm_object, state), NULL,
 		"How old the figures are: Fresh, Stale or Lost" },
-	{ "age_seconds", MODEL_NUMBER, AT(vm_object, age_seconds), NULL,
+	{ "age_seconds", API_MODEL_NUMBER, AT(vm_object, age_seconds), NULL,
 		"Age of the newest sample" },
 #define X(field, metric, help) VM_ROW(vm_object, field, help)
 	VM_LOAD_FIELDS(X)
 #undef X
-		{ "pods", MODEL_LIST, AT(vm_object, pod_list), &vm_pod_model,
+		{ "pods", API_MODEL_LIST, AT(vm_object, pod_list),
+			&vm_pod_model,
 			"The launcher pods: two while the VM moves, the source "
 			"first" },
 };
@@ -195,11 +196,11 @@ static const struct model_field vm_status_fields[] = {
 static const struct model vm_spec_model = MODEL(vm_spec_fields, vm_object);
 static const struct model vm_status_model = MODEL(vm_status_fields, vm_object);
 
-static const struct model_field vm_fields[] = {
-	{ "timestamp", MODEL_TIME, AT(vm_object, timestamp_us), NULL,
+static const struct api_model_field vm_fields[] = {
+	{ "timestamp", API_MODEL_TIME, AT(vm_object, timestamp_us), NULL,
 		"When the newest sample was taken" },
-	{ "spec", MODEL_OBJECT, 0, &vm_spec_model, "Where the VM runs" },
-	{ "status", MODEL_OBJECT, 0, &vm_status_model,
+	{ "spec", API_MODEL_OBJECT, 0, &vm_spec_model, "Where the VM runs" },
+	{ "status", API_MODEL_OBJECT, 0, &vm_status_model,
 		"The load of the VM: sums over its pods, and the larger one "
 		"of shares. A figure that is not known is left out" },
 };

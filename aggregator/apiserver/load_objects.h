@@ -1,7 +1,7 @@
 /* NodeLoad and VmLoad: the load of a node and of a VM as objects of the API. */
 #pragma once
 
-#include "aggregator/apiserver/model.h"
+#include "aggregator/apiserver/api_model.h"
 #include "aggregator/live/live.h"
 
 enum { VM_OBJECT_PODS = 8 }; /* a VM has two pods while it moves */
@@ -18,7 +18,7 @@ struct node_object {
 	double heat;
 	uint64_t vm_count;
 	struct node_load load;
-	struct model_list hugepages;
+	struct api_model_list hugepages;
 	struct kvm_object kvm;
 };
 
@@ -36,7 +36,7 @@ struct vm_object {
 	double age_seconds;
 	struct vm_load load; /* sums, and the largest shares */
 	struct vm_pod_object pods[VM_OBJECT_PODS];
-	struct model_list pod_list;
+	struct api_model_list pod_list;
 };
 
 extern const struct model node_model, vm_model;

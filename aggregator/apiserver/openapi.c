@@ -68,13 +68,13 @@ static void write_common(struct json *j)
 
 static void write_definition(struct json *j, const struct api_type *type)
 {
-	char name[MODEL_NAME_MAX];
+	char name[API_MODEL_NAME_MAX];
 
 	(void)snprintf(name, sizeof(name), DOMAIN "%s", type->kind);
 	json_object(j, name);
 	json_string(j, "description", type->help);
 	json_string(j, "type", "object");
-	model_describe_with(j, type->model, write_common);
+	api_model_describe_with(j, type->model, write_common);
 	write_group_version_kind(j, type->kind);
 	json_object_end(j);
 }
@@ -82,7 +82,7 @@ static void write_definition(struct json *j, const struct api_type *type)
 static void write_ref(struct json *j, const char *key,
 	const struct dialect *dialect, const char *kind)
 {
-	char ref[2 * MODEL_NAME_MAX];
+	char ref[2 * API_MODEL_NAME_MAX];
 
 	(void)snprintf(ref, sizeof(ref), "%s" DOMAIN "%s", dialect->refs, kind);
 	json_object(j, key);
@@ -93,7 +93,7 @@ static void write_ref(struct json *j, const char *key,
 static void write_list_definition(struct json *j, const struct api_type *type,
 	const struct dialect *dialect)
 {
-	char name[2 * MODEL_NAME_MAX], kind[MODEL_NAME_MAX];
+	char name[2 * API_MODEL_NAME_MAX], kind[API_MODEL_NAME_MAX];
 
 	(void)snprintf(kind, sizeof(kind), "%sList", type->kind);
 	(void)snprintf(name, sizeof(name), DOMAIN "%s", kind);
@@ -111,14 +111,14 @@ static void write_list_definition(struct json *j, const struct api_type *type,
 	json_object_end(j);
 }
 
-static const struct model_field history_fields[] = {
-	{ "step_seconds", MODEL_NUMBER, 0, NULL, "Time between rows" },
-	{ "from", MODEL_NUMBER, 0, NULL, "The first row, Unix seconds" },
-	{ "to", MODEL_NUMBER, 0, NULL, "The end, Unix seconds" },
-	{ "sources", MODEL_RAW, 0, NULL,
+static const struct api_model_field history_fields[] = {
+	{ "step_seconds", API_MODEL_NUMBER, 0, NULL, "Time between rows" },
+	{ "from", API_MODEL_NUMBER, 0, NULL, "The first row, Unix seconds" },
+	{ "to", API_MODEL_NUMBER, 0, NULL, "The end, Unix seconds" },
+	{ "sources", API_MODEL_RAW, 0, NULL,
 		"Parts of the range and their source, with remote read" },
-	{ "fields", MODEL_TEXTS, 0, NULL, "Names of the figures of a row" },
-	{ "rows", MODEL_RAW, 0, NULL,
+	{ "fields", API_MODEL_TEXTS, 0, NULL, "Names of the figures of a row" },
+	{ "rows", API_MODEL_RAW, 0, NULL,
 		"Rows: the time and the figures, null where there is none" },
 };
 

@@ -2,7 +2,7 @@
  * the asker and the scheduler write them. */
 #pragma once
 
-#include "aggregator/apiserver/model.h"
+#include "aggregator/apiserver/api_model.h"
 
 extern const struct model placement_model;
 extern const struct model plan_model;

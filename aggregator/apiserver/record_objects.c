@@ -18,16 +18,16 @@
 
 #define SHARE(field, help)                                                     \
 	{                                                                      \
-#field, MODEL_NUMBER, AT(candidate_object, candidate.field),   \
-			NULL, help                                             \
+#field, API_MODEL_NUMBER,                                      \
+			AT(candidate_object, candidate.field), NULL, help      \
 	}
 
-static const struct model_field candidate_fields[] = {
-	{ "node", MODEL_CHARS, AT(candidate_object, candidate.node), NULL,
+static const struct api_model_field candidate_fields[] = {
+	{ "node", API_MODEL_CHARS, AT(candidate_object, candidate.node), NULL,
 		"Name of the node" },
-	{ "score", MODEL_NUMBER, AT(candidate_object, candidate.score), NULL,
-		"Points, the most are the best" },
-	{ "load_age_seconds", MODEL_SECONDS,
+	{ "score", API_MODEL_NUMBER, AT(candidate_object, candidate.score),
+		NULL, "Points, the most are the best" },
+	{ "load_age_seconds", API_MODEL_SECONDS,
 		AT(candidate_object, candidate.load_age_us), NULL,
 		"Age of the node's figures" },
 	SHARE(trust, "Trust in the node's figures"),
@@ -45,16 +45,16 @@ static const struct model_field candidate_fields[] = {
 	SHARE(io_pressure, "Share of time waiting for I/O"),
 	SHARE(contention, "Share of time VMs waited for CPU"),
 	SHARE(cpu_room, "From cpuExpected to all CPUs, in deviations"),
-	{ "terms", MODEL_NUMBERS, AT(candidate_object, terms), NULL,
+	{ "terms", API_MODEL_NUMBERS, AT(candidate_object, terms), NULL,
 		"Points by term of the score" },
 };
 
-static const struct model_field rejection_fields[] = {
-	{ "reason", MODEL_TEXT, AT(rejection_object, reason), NULL,
+static const struct api_model_field rejection_fields[] = {
+	{ "reason", API_MODEL_TEXT, AT(rejection_object, reason), NULL,
 		"Why the nodes are not feasible" },
-	{ "nodes", MODEL_NATURAL, AT(rejection_object, nodes), NULL,
+	{ "nodes", API_MODEL_NATURAL, AT(rejection_object, nodes), NULL,
 		"How many nodes" },
-	{ "names", MODEL_TEXTS, AT(rejection_object, names), NULL,
+	{ "names", API_MODEL_TEXTS, AT(rejection_object, names), NULL,
 		"Some of these nodes" },
 };
 
@@ -63,41 +63,42 @@ static const struct model candidate_model =
 static const struct model rejection_model =
 	MODEL(rejection_fields, rejection_object);
 
-static const struct model_field decision_spec_fields[] = {
-	{ "pod_name", MODEL_TEXT, AT(decision_object, pod_name), NULL,
+static const struct api_model_field decision_spec_fields[] = {
+	{ "pod_name", API_MODEL_TEXT, AT(decision_object, pod_name), NULL,
 		"Name of the pod" },
-	{ "pod_uid", MODEL_TEXT, AT(decision_object, pod_uid), NULL,
+	{ "pod_uid", API_MODEL_TEXT, AT(decision_object, pod_uid), NULL,
 		"uid of the pod" },
-	{ "vm_name", MODEL_TEXT, AT(decision_object, vm_name), NULL,
+	{ "vm_name", API_MODEL_TEXT, AT(decision_object, vm_name), NULL,
 		"Name of the pod's VM" },
 };
 
-static const struct model_field decision_status_fields[] = {
-	{ "time", MODEL_TIME, AT(decision_object, time_us), NULL,
+static const struct api_model_field decision_status_fields[] = {
+	{ "time", API_MODEL_TIME, AT(decision_object, time_us), NULL,
 		"When the scheduler decided" },
-	{ "chosen", MODEL_TEXT, AT(decision_object, chosen), NULL,
+	{ "chosen", API_MODEL_TEXT, AT(decision_object, chosen), NULL,
 		"The chosen node; missing if none was feasible" },
-	{ "sentence", MODEL_TEXT, AT(decision_object, sentence), NULL,
+	{ "sentence", API_MODEL_TEXT, AT(decision_object, sentence), NULL,
 		"The decision in words" },
-	{ "policy", MODEL_TEXT, AT(decision_object, policy), NULL,
+	{ "policy", API_MODEL_TEXT, AT(decision_object, policy), NULL,
 		"Policy of the scheduler" },
-	{ "nodes", MODEL_NATURAL, AT(decision_object, nodes), NULL,
+	{ "nodes", API_MODEL_NATURAL, AT(decision_object, nodes), NULL,
 		"Nodes of the cluster" },
-	{ "feasible", MODEL_NATURAL, AT(decision_object, feasible), NULL,
+	{ "feasible", API_MODEL_NATURAL, AT(decision_object, feasible), NULL,
 		"Nodes on which the pod could run" },
-	{ "margin", MODEL_NUMBER, AT(decision_object, margin), NULL,
+	{ "margin", API_MODEL_NUMBER, AT(decision_object, margin), NULL,
 		"Points ahead of the next best node" },
-	{ "decided_by", MODEL_TEXT, AT(decision_object, decided_by), NULL,
+	{ "decided_by", API_MODEL_TEXT, AT(decision_object, decided_by), NULL,
 		"The term that counts most against the next best node" },
-	{ "decided_points", MODEL_NUMBER, AT(decision_object, decided_points),
-		NULL, "The points of that term in the margin" },
-	{ "past_seconds", MODEL_NUMBER, AT(decision_object, past_seconds), NULL,
-		"Length of the VM's history that counted" },
-	{ "past_cores", MODEL_NUMBER, AT(decision_object, past_cores), NULL,
+	{ "decided_points", API_MODEL_NUMBER,
+		AT(decision_object, decided_points), NULL,
+		"The points of that term in the margin" },
+	{ "past_seconds", API_MODEL_NUMBER, AT(decision_object, past_seconds),
+		NULL, "Length of the VM's history that counted" },
+	{ "past_cores", API_MODEL_NUMBER, AT(decision_object, past_cores), NULL,
 		"CPUs in use over that time, the mean" },
-	{ "best", MODEL_LIST, AT(decision_object, best_list), &candidate_model,
-		"The best nodes in order" },
-	{ "rejections", MODEL_LIST, AT(decision_object, rejection_list),
+	{ "best", API_MODEL_LIST, AT(decision_object, best_list),
+		&candidate_model, "The best nodes in order" },
+	{ "rejections", API_MODEL_LIST, AT(decision_object, rejection_list),
 		&rejection_model, "Nodes that are not feasible, by reason" },
 };
 
@@ -106,10 +107,10 @@ static const struct model decision_spec_model =
 static const struct model decision_status_model =
 	MODEL(decision_status_fields, decision_object);
 
-static const struct model_field decision_fields[] = {
-	{ "spec", MODEL_OBJECT, 0, &decision_spec_model,
+static const struct api_model_field decision_fields[] = {
+	{ "spec", API_MODEL_OBJECT, 0, &decision_spec_model,
 		"The pod that was to be placed" },
-	{ "status", MODEL_OBJECT, 0, &decision_status_model,
+	{ "status", API_MODEL_OBJECT, 0, &decision_status_model,
 		"What the scheduler decided, and why" },
 };
 
@@ -122,10 +123,11 @@ static void fill_best(struct decision_object *out,
 		struct candidate_object *best = &out->best[i];
 
 		best->candidate = record->best[i];
-		best->terms = (struct model_numbers){ record->best[i].terms,
+		best->terms = (struct api_model_numbers){ record->best[i].terms,
 			record->best[i].term_count };
 	}
-	out->best_list = (struct model_list){ out->best, record->best_count };
+	out->best_list =
+		(struct api_model_list){ out->best, record->best_count };
 }
 
 static void fill_rejections(struct decision_object *out,
@@ -141,8 +143,8 @@ static void fill_rejections(struct decision_object *out,
 				from->name_count },
 		};
 	}
-	out->rejection_list =
-		(struct model_list){ out->rejections, record->rejection_count };
+	out->rejection_list = (struct api_model_list){ out->rejections,
+		record->rejection_count };
 }
 
 void decision_object_fill(struct decision_object *out,
@@ -215,44 +217,44 @@ bool decision_object_parse_name(char pod[DECISION_NAME_MAX], uint64_t *wall_us,
 
 #define FIGURE(field, help)                                                    \
 	{                                                                      \
-#field, MODEL_NUMBER, AT(move_object, record.field), NULL,     \
+#field, API_MODEL_NUMBER, AT(move_object, record.field), NULL, \
 			help                                                   \
 	}
 
-static const struct model_field move_spec_fields[] = {
-	{ "vm_name", MODEL_CHARS, AT(move_object, record.vm), NULL,
+static const struct api_model_field move_spec_fields[] = {
+	{ "vm_name", API_MODEL_CHARS, AT(move_object, record.vm), NULL,
 		"Name of the VM" },
-	{ "vmi_uid", MODEL_CHARS, AT(move_object, record.vmi_uid), NULL,
+	{ "vmi_uid", API_MODEL_CHARS, AT(move_object, record.vmi_uid), NULL,
 		"uid of its VirtualMachineInstance" },
-	{ "source_node", MODEL_CHARS, AT(move_object, record.source), NULL,
+	{ "source_node", API_MODEL_CHARS, AT(move_object, record.source), NULL,
 		"The node that the VM should leave" },
-	{ "target_node", MODEL_CHARS, AT(move_object, record.target), NULL,
+	{ "target_node", API_MODEL_CHARS, AT(move_object, record.target), NULL,
 		"The node that it should go to" },
-	{ "reason", MODEL_TEXT, AT(move_object, reason), NULL,
+	{ "reason", API_MODEL_TEXT, AT(move_object, reason), NULL,
 		"What is short at the source: cpu, memory, io, kvm; or room" },
-	{ "room_for", MODEL_TEXT, AT(move_object, room_for), NULL,
+	{ "room_for", API_MODEL_TEXT, AT(move_object, room_for), NULL,
 		"The pod that needs the room" },
 };
 
-static const struct model_field move_status_fields[] = {
-	{ "state", MODEL_TEXT, AT(move_object, state), NULL,
+static const struct api_model_field move_status_fields[] = {
+	{ "state", API_MODEL_TEXT, AT(move_object, state), NULL,
 		"Recommended, Withdrawn, Ordered, Running, Succeeded or "
 		"Failed" },
-	{ "time", MODEL_TIME, AT(move_object, record.wall_us), NULL,
+	{ "time", API_MODEL_TIME, AT(move_object, record.wall_us), NULL,
 		"When the move was first recommended" },
-	{ "ordered", MODEL_TIME, AT(move_object, record.ordered_us), NULL,
+	{ "ordered", API_MODEL_TIME, AT(move_object, record.ordered_us), NULL,
 		"When it was ordered" },
-	{ "ended", MODEL_TIME, AT(move_object, record.ended_us), NULL,
+	{ "ended", API_MODEL_TIME, AT(move_object, record.ended_us), NULL,
 		"When it ended" },
-	{ "migration", MODEL_CHARS, AT(move_object, record.migration), NULL,
+	{ "migration", API_MODEL_CHARS, AT(move_object, record.migration), NULL,
 		"Name of the VirtualMachineInstanceMigration" },
-	{ "failure", MODEL_TEXT, AT(move_object, failure), NULL,
+	{ "failure", API_MODEL_TEXT, AT(move_object, failure), NULL,
 		"Why it failed, in words" },
-	{ "sentence", MODEL_TEXT, AT(move_object, sentence), NULL,
+	{ "sentence", API_MODEL_TEXT, AT(move_object, sentence), NULL,
 		"Why the VM should move, in words" },
-	{ "is_automatic", MODEL_BOOL, AT(move_object, record.is_automatic),
+	{ "is_automatic", API_MODEL_BOOL, AT(move_object, record.is_automatic),
 		NULL, "The scheduler orders it by itself" },
-	{ "is_other_scheduler", MODEL_BOOL,
+	{ "is_other_scheduler", API_MODEL_BOOL,
 		AT(move_object, record.is_other_scheduler), NULL,
 		"The VM is of another scheduler, so it is only recommended" },
 	FIGURE(gain, "Core-steps of shortage that the move saves"),
@@ -271,8 +273,8 @@ static const struct model_field move_status_fields[] = {
 	FIGURE(measured_target_3m, "Measured 3 minutes after the move"),
 	FIGURE(measured_source_60m, "Measured an hour after the move"),
 	FIGURE(measured_target_60m, "Measured an hour after the move"),
-	{ "copy_seconds", MODEL_NUMBER, AT(move_object, record.copy_s), NULL,
-		"How long the copy took" },
+	{ "copy_seconds", API_MODEL_NUMBER, AT(move_object, record.copy_s),
+		NULL, "How long the copy took" },
 	FIGURE(memory_bytes, "Memory of the VM"),
 };
 
@@ -281,10 +283,10 @@ static const struct model move_spec_model =
 static const struct model move_status_model =
 	MODEL(move_status_fields, move_object);
 
-static const struct model_field move_fields[] = {
-	{ "spec", MODEL_OBJECT, 0, &move_spec_model,
+static const struct api_model_field move_fields[] = {
+	{ "spec", API_MODEL_OBJECT, 0, &move_spec_model,
 		"Which VM should move, where to and why" },
-	{ "status", MODEL_OBJECT, 0, &move_status_model,
+	{ "status", API_MODEL_OBJECT, 0, &move_status_model,
 		"What came of the move" },
 };
 

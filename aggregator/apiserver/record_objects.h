@@ -2,7 +2,7 @@
  * leave out what a namespace's tenant may not know (tenant_text.h). */
 #pragma once
 
-#include "aggregator/apiserver/model.h"
+#include "aggregator/apiserver/api_model.h"
 #include "proto/decision.h"
 #include "proto/move.h"
 
@@ -13,13 +13,13 @@ enum {
 
 struct candidate_object {
 	struct decision_candidate candidate;
-	struct model_numbers terms;
+	struct api_model_numbers terms;
 };
 
 struct rejection_object {
 	char *reason; /* owned */
 	uint32_t nodes;
-	struct model_texts names;
+	struct api_model_texts names;
 };
 
 struct decision_object {
@@ -33,7 +33,7 @@ struct decision_object {
 	char *sentence; /* owned */
 	struct candidate_object best[DECISION_BEST_MAX];
 	struct rejection_object rejections[DECISION_REASONS_MAX];
-	struct model_list best_list, rejection_list;
+	struct api_model_list best_list, rejection_list;
 };
 
 struct move_object {

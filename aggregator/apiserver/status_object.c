@@ -8,65 +8,65 @@
 		fields_, count_of(fields_), sizeof(struct type)                \
 	}
 
-static const struct model_field store_fields[] = {
-	{ "state", MODEL_TEXT, AT(store_object, state), NULL,
+static const struct api_model_field store_fields[] = {
+	{ "state", API_MODEL_TEXT, AT(store_object, state), NULL,
 		"Opening, Storing or Degraded" },
-	{ "reason", MODEL_TEXT, AT(store_object, reason), NULL,
+	{ "reason", API_MODEL_TEXT, AT(store_object, reason), NULL,
 		"Why reports are not being stored" },
-	{ "retention_raw_seconds", MODEL_COUNT,
+	{ "retention_raw_seconds", API_MODEL_COUNT,
 		AT(store_object, retention_raw_seconds), NULL,
 		"How long reports are kept" },
-	{ "retention_1m_seconds", MODEL_COUNT,
+	{ "retention_1m_seconds", API_MODEL_COUNT,
 		AT(store_object, retention_1m_seconds), NULL,
 		"How long minutes are kept" },
-	{ "retention_1h_seconds", MODEL_COUNT,
+	{ "retention_1h_seconds", API_MODEL_COUNT,
 		AT(store_object, retention_1h_seconds), NULL,
 		"How long hours are kept" },
-	{ "database_bytes", MODEL_COUNT, AT(store_object, database_bytes), NULL,
-		"Size of the database without free pages" },
-	{ "database_max_bytes", MODEL_COUNT,
+	{ "database_bytes", API_MODEL_COUNT, AT(store_object, database_bytes),
+		NULL, "Size of the database without free pages" },
+	{ "database_max_bytes", API_MODEL_COUNT,
 		AT(store_object, database_max_bytes), NULL,
 		"Size limit of the database, above which the oldest data is "
 		"deleted" },
 };
 
-static const struct model_field agents_fields[] = {
-	{ "fresh", MODEL_NATURAL, AT(agents_object, fresh), NULL,
+static const struct api_model_field agents_fields[] = {
+	{ "fresh", API_MODEL_NATURAL, AT(agents_object, fresh), NULL,
 		"Nodes with new figures" },
-	{ "stale", MODEL_NATURAL, AT(agents_object, stale), NULL,
+	{ "stale", API_MODEL_NATURAL, AT(agents_object, stale), NULL,
 		"Nodes with figures that are older than three intervals" },
-	{ "lost", MODEL_NATURAL, AT(agents_object, lost), NULL,
+	{ "lost", API_MODEL_NATURAL, AT(agents_object, lost), NULL,
 		"Nodes with figures that are older than five minutes" },
 };
 
-static const struct model_field certificates_fields[] = {
-	{ "wire", MODEL_TIME, AT(certificates_object, wire_us), NULL,
+static const struct api_model_field certificates_fields[] = {
+	{ "wire", API_MODEL_TIME, AT(certificates_object, wire_us), NULL,
 		"End of the certificate for agents and schedulers" },
-	{ "https", MODEL_TIME, AT(certificates_object, https_us), NULL,
+	{ "https", API_MODEL_TIME, AT(certificates_object, https_us), NULL,
 		"End of the certificate of the HTTP API" },
-	{ "api", MODEL_TIME, AT(certificates_object, api_us), NULL,
+	{ "api", API_MODEL_TIME, AT(certificates_object, api_us), NULL,
 		"End of the certificate of this API" },
 };
 
-static const struct model_field remote_write_fields[] = {
-	{ "is_on", MODEL_BOOL, AT(remote_write_object, is_on), NULL,
+static const struct api_model_field remote_write_fields[] = {
+	{ "is_on", API_MODEL_BOOL, AT(remote_write_object, is_on), NULL,
 		"Reports are sent to another engine" },
-	{ "reason", MODEL_TEXT, AT(remote_write_object, reason), NULL,
+	{ "reason", API_MODEL_TEXT, AT(remote_write_object, reason), NULL,
 		"Why reports wait" },
-	{ "queued_reports", MODEL_COUNT,
+	{ "queued_reports", API_MODEL_COUNT,
 		AT(remote_write_object, queued_reports), NULL,
 		"Reports that wait to be sent" },
 };
 
-static const struct model_field scheduler_fields[] = {
-	{ "is_connected", MODEL_BOOL, AT(scheduler_object, is_connected), NULL,
-		"A leading scheduler takes questions here" },
+static const struct api_model_field scheduler_fields[] = {
+	{ "is_connected", API_MODEL_BOOL, AT(scheduler_object, is_connected),
+		NULL, "A leading scheduler takes questions here" },
 };
 
-static const struct model_field rebalance_fields[] = {
-	{ "mode", MODEL_TEXT, AT(rebalance_object, mode), NULL,
+static const struct api_model_field rebalance_fields[] = {
+	{ "mode", API_MODEL_TEXT, AT(rebalance_object, mode), NULL,
 		"Off, Recommend or Automatic" },
-	{ "why", MODEL_TEXT, AT(rebalance_object, why), NULL,
+	{ "why", API_MODEL_TEXT, AT(rebalance_object, why), NULL,
 		"Why nothing is moved now" },
 };
 
@@ -81,33 +81,34 @@ static const struct model scheduler_model =
 static const struct model rebalance_model =
 	MODEL(rebalance_fields, rebalance_object);
 
-static const struct model_field status_fields[] = {
-	{ "version", MODEL_TEXT, AT(status_object, version), NULL,
+static const struct api_model_field status_fields[] = {
+	{ "version", API_MODEL_TEXT, AT(status_object, version), NULL,
 		"Version of the aggregator" },
-	{ "commit", MODEL_TEXT, AT(status_object, commit), NULL,
+	{ "commit", API_MODEL_TEXT, AT(status_object, commit), NULL,
 		"Commit that it was built from" },
-	{ "time", MODEL_TIME, AT(status_object, time_us), NULL, "Its clock" },
-	{ "store", MODEL_OBJECT, AT(status_object, store), &store_model,
+	{ "time", API_MODEL_TIME, AT(status_object, time_us), NULL,
+		"Its clock" },
+	{ "store", API_MODEL_OBJECT, AT(status_object, store), &store_model,
 		"The database" },
-	{ "agents", MODEL_OBJECT, AT(status_object, agents), &agents_model,
+	{ "agents", API_MODEL_OBJECT, AT(status_object, agents), &agents_model,
 		"Nodes by the age of their figures" },
-	{ "vm_identities", MODEL_COUNT, AT(status_object, vm_identities), NULL,
-		"VM pods whose names are known" },
-	{ "certificates", MODEL_OBJECT, AT(status_object, certificates),
+	{ "vm_identities", API_MODEL_COUNT, AT(status_object, vm_identities),
+		NULL, "VM pods whose names are known" },
+	{ "certificates", API_MODEL_OBJECT, AT(status_object, certificates),
 		&certificates_model, "When certificates end" },
-	{ "remote_write", MODEL_OBJECT, AT(status_object, remote_write),
+	{ "remote_write", API_MODEL_OBJECT, AT(status_object, remote_write),
 		&remote_write_model, "The queue of remote write" },
-	{ "scheduler", MODEL_OBJECT, AT(status_object, scheduler),
+	{ "scheduler", API_MODEL_OBJECT, AT(status_object, scheduler),
 		&scheduler_model, "The scheduler that leads" },
-	{ "rebalance", MODEL_OBJECT, AT(status_object, rebalance),
+	{ "rebalance", API_MODEL_OBJECT, AT(status_object, rebalance),
 		&rebalance_model,
 		"What the scheduler that leads does about hot nodes" },
 };
 
 static const struct model inner_model = MODEL(status_fields, status_object);
 
-static const struct model_field fields[] = {
-	{ "status", MODEL_OBJECT, 0, &inner_model,
+static const struct api_model_field fields[] = {
+	{ "status", API_MODEL_OBJECT, 0, &inner_model,
 		"The state of the aggregator that answered" },
 };
 

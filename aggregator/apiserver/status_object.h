@@ -1,7 +1,7 @@
 /* PlimsollStatus: how the aggregator that answers is. */
 #pragma once
 
-#include "aggregator/apiserver/model.h"
+#include "aggregator/apiserver/api_model.h"
 
 struct store_object {
 	const char *state;  /* "Opening", "Storing", "Degraded" */

@@ -9,9 +9,9 @@
 #include "aggregator/http/body.h"
 #include "aggregator/http/load_watcher.h"
 #include "aggregator/http/metrics.h"
-#include "aggregator/http/page.h"
 #include "aggregator/http/reply.h"
 #include "aggregator/http/vm_pods.h"
+#include "aggregator/http/web_page.h"
 #include "aggregator/live/identity.h"
 #include "aggregator/store/commits.h"
 #include "lib/clock.h"
@@ -215,7 +215,8 @@ static void serve_watcher_health(void *owner, struct httpd_request *request)
 static void serve_page_file(void *owner, struct httpd_request *request)
 {
 	(void)owner;
-	page_serve_file(request, httpd_path(request) + sizeof(page_path) - 1);
+	web_page_serve_file(request,
+		httpd_path(request) + sizeof(page_path) - 1);
 }
 
 /* ---- routes ---- */
@@ -243,5 +244,5 @@ struct httpd_routes api_routes(struct api *api)
 	return (struct httpd_routes){ .routes = routes,
 		.count = count_of(routes),
 		.owner = api,
-		.page = page_serve };
+		.page = web_page_serve };
 }

@@ -1,7 +1,7 @@
 #include "aggregator/ingest/ingest.h"
 
-#include "aggregator/ingest/answer.h"
 #include "aggregator/ingest/batch_order.h"
+#include "aggregator/ingest/ingest_reply.h"
 #include "aggregator/ingest/move_query.h"
 #include "aggregator/ingest/node_owner.h"
 #include "aggregator/ingest/pod_filter.h"
@@ -67,7 +67,7 @@ static void refuse(struct ingest *ingest, struct mq_request *request,
 	uint64_t suppressed = 0;
 
 	ingest->counts.refused++;
-	answer_refused(request, why, 0);
+	ingest_reply_refused(request, why, 0);
 	if (log_allow_topic(&ingest->log_limits, clock_monotonic_us(),
 		    log_interval_us, why->text, &suppressed)) {
 		log_warning("message refused", log_err(why),
@@ -96,7 +96,7 @@ static void acknowledge(struct ingest *ingest, struct mq_request *request,
 {
 	*(is_stored ? &ingest->counts.batches_stored
 		    : &ingest->counts.batches_received) += 1;
-	answer_ack(request, &(struct ack){ .stored = is_stored });
+	ingest_reply_ack(request, &(struct ack){ .stored = is_stored });
 }
 
 static struct mq_request *take_pending(struct pending *pending)
@@ -277,7 +277,7 @@ static void on_batch(struct ingest *ingest, struct mq_request *request,
 	bool is_current;
 
 	if (hello == NULL) {
-		answer_ack(request, &(struct ack){ .need_hello = true });
+		ingest_reply_ack(request, &(struct ack){ .need_hello = true });
 		return;
 	}
 	if (strcmp(hello->node, batch->node) != 0) {
@@ -294,7 +294,7 @@ static void on_batch(struct ingest *ingest, struct mq_request *request,
 		    is_current && batch->count > 0
 			    ? batch->reports[0].interval_ms
 			    : 0)) {
-		answer_ack(request, &(struct ack){ .need_hello = true });
+		ingest_reply_ack(request, &(struct ack){ .need_hello = true });
 		return;
 	}
 	peer = wire_auth_peer(ingest->auth, request);
@@ -358,7 +358,7 @@ static void on_profile(void *owner, const struct profile_answer *answer,
 
 	(void)err; /* the profile is unknown then */
 	wire_pack_profile(&out, &answer->profile);
-	answer_bytes(owner, &out);
+	ingest_reply_bytes(owner, &out);
 }
 
 static void on_profile_request(struct ingest *ingest,
@@ -381,7 +381,7 @@ static void on_scheduler_request(struct ingest *ingest,
 	struct mq_request *request, const struct wire_request *message)
 {
 	if (!wire_auth_allows_scheduler(ingest->auth, request)) {
-		answer_ack(request, &(struct ack){ .need_hello = true });
+		ingest_reply_ack(request, &(struct ack){ .need_hello = true });
 	} else if (message->kind == WIRE_SNAPSHOT_REQUEST) {
 		snapshot_poll_ask(ingest->snapshots, request,
 			&message->snapshot,

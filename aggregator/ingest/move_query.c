@@ -1,6 +1,6 @@
 #include "aggregator/ingest/move_query.h"
 
-#include "aggregator/ingest/answer.h"
+#include "aggregator/ingest/ingest_reply.h"
 #include "aggregator/store/records.h"
 #include "lib/memory.h"
 
@@ -48,10 +48,10 @@ static void on_done(void *owner, const struct error *err)
 	scoped_buffer struct buffer out = BUFFER_MAX(REPLY_MAX);
 
 	if (err != NULL) {
-		answer_refused(query->request, err, RETRY_MS);
+		ingest_reply_refused(query->request, err, RETRY_MS);
 	} else {
 		wire_pack_move_list(&out, &list);
-		answer_bytes(query->request, &out);
+		ingest_reply_bytes(query->request, &out);
 	}
 	free(query);
 }

@@ -1,6 +1,6 @@
 #include "aggregator/ingest/questions.h"
 
-#include "aggregator/ingest/answer.h"
+#include "aggregator/ingest/ingest_reply.h"
 #include "lib/clock.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
@@ -28,7 +28,7 @@ static void reply(const struct parked_request *parked,
 	scoped_buffer struct buffer out = BUFFER_MAX(MESSAGE_MAX);
 
 	wire_pack_question(&out, question);
-	answer_bytes(parked->handle, &out);
+	ingest_reply_bytes(parked->handle, &out);
 }
 
 static void tell(struct ended_question *ended)
@@ -166,7 +166,7 @@ static void take_answer(struct questions *questions, struct mq_request *request,
 		clock_monotonic_us(), &ended, &ack.is_wanted);
 
 	wire_pack_answer_ack(&out, &ack);
-	answer_bytes(request, &out);
+	ingest_reply_bytes(request, &out);
 	if (is_ended) {
 		tell(&ended);
 	}

@@ -1,6 +1,6 @@
 #include "aggregator/ingest/snapshot_poll.h"
 
-#include "aggregator/ingest/answer.h"
+#include "aggregator/ingest/ingest_reply.h"
 #include "aggregator/ingest/long_poll.h"
 #include "aggregator/ingest/snapshot.h"
 #include "lib/clock.h"
@@ -40,10 +40,10 @@ static void answer_waiter(struct snapshot_poll *poll,
 
 		(void)error_set(&error, -EMSGSIZE,
 			"the snapshot is larger than a message");
-		answer_refused(waiter->handle, &error, 0);
+		ingest_reply_refused(waiter->handle, &error, 0);
 		return;
 	}
-	answer_bytes(waiter->handle, &last->bytes);
+	ingest_reply_bytes(waiter->handle, &last->bytes);
 }
 
 void snapshot_poll_serve(struct snapshot_poll *poll)

@@ -1,6 +1,6 @@
 #include "aggregator/ingest/wire_auth.h"
 
-#include "aggregator/ingest/answer.h"
+#include "aggregator/ingest/ingest_reply.h"
 #include "aggregator/ingest/node_owner.h"
 #include "aggregator/ingest/wire_sessions.h"
 #include "lib/clock.h"
@@ -32,7 +32,7 @@ static void welcome(struct mq_request *request)
 	scoped_buffer struct buffer out = BUFFER_MAX(256);
 
 	wire_pack_welcome(&out, plimsoll_version);
-	answer_bytes(request, &out);
+	ingest_reply_bytes(request, &out);
 }
 
 static bool claim(const struct wire_auth *auth, const struct hello *hello,
@@ -54,7 +54,7 @@ static void refuse_rival(const struct wire_auth *auth,
 		"another agent reports for node '%.100s': this one waits until "
 		"that one ends or is silent",
 		hello->node);
-	answer_refused(request, &why, WIRE_AUTH_RETRY_MS);
+	ingest_reply_refused(request, &why, WIRE_AUTH_RETRY_MS);
 	if (node_owners_may_log(auth->owners, hello->node,
 		    clock_monotonic_us())) {
 		log_warning("two agents for one node: the younger one waits",
@@ -125,7 +125,7 @@ static void on_reviewed(void *owner, enum access_review_outcome outcome,
 	if (outcome == ACCESS_REVIEW_ALLOWED || is_extended) {
 		admit_one(pending);
 	} else {
-		answer_refused(pending->request, why, 0);
+		ingest_reply_refused(pending->request, why, 0);
 		free(pending);
 	}
 }

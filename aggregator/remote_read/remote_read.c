@@ -1,6 +1,6 @@
 #include "aggregator/remote_read/remote_read.h"
 
-#include "aggregator/remote_read/answer.h"
+#include "aggregator/remote_read/range_answer.h"
 #include "aggregator/remote_read/range_query.h"
 #include "kube/http.h"
 #include "lib/buffer.h"
@@ -177,7 +177,7 @@ static void on_answer(void *owner, const struct http_response *response)
 {
 	struct call *call = owner;
 	struct remote_read *remote = call->remote;
-	const struct answer_grid grid = {
+	const struct range_answer_grid grid = {
 		.from_us = call->query.from_us + call->query.step_us,
 		.step_us = call->query.step_us,
 		.rows = call->rows,
@@ -191,8 +191,8 @@ static void on_answer(void *owner, const struct http_response *response)
 
 	call->transfer = NULL;
 	if (r == 0) {
-		r = answer_read(&found, &grid, response->body, response->len,
-			&error);
+		r = range_answer_read(&found, &grid, response->body,
+			response->len, &error);
 	}
 	if (r < 0) {
 		end_call(call, &error);

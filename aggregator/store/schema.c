@@ -1,10 +1,10 @@
 #include "aggregator/store/schema.h"
 
 #include "aggregator/store/blob_bytes.h"
+#include "aggregator/store/conversion.h"
 #include "aggregator/store/db.h"
 #include "aggregator/store/db_file.h"
 #include "aggregator/store/head.h"
-#include "aggregator/store/migrate.h"
 #include "lib/memory.h"
 
 #include <errno.h>
@@ -128,7 +128,7 @@ int store_schema_prepare(struct sqlite3 *db, const _Atomic bool *stopping,
 	r = r == 0 ? set_owner(db, err) : r;
 	r = r == 0 ? blob_bytes_prepare(db, err) : r;
 	if (r == 0 && version >= 1 && version < SCHEMA_VERSION) {
-		r = migrate_run(db, schema, stopping, err);
+		r = conversion_run(db, schema, stopping, err);
 	}
 	return r < 0 ? error_wrap(err, r, "cannot use the database '%s'",
 			       sqlite3_db_filename(db, "main"))

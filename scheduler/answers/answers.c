@@ -7,10 +7,10 @@
 #include "lib/memory.h"
 #include "proto/question.h"
 #include "scheduler/answers/outlooks.h"
+#include "scheduler/answers/placement_answer.h"
 #include "scheduler/answers/plan_answer.h"
 #include "scheduler/answers/spec.h"
 #include "scheduler/answers/subject.h"
-#include "scheduler/answers/where.h"
 #include "scheduler/cache/reservations.h"
 #include "scheduler/kubevirt/kubevirt.h"
 #include "scheduler/loads/profile_client.h"
@@ -83,12 +83,12 @@ static void refuse_error(struct answers *answers,
 	refuse(answers, ref, status_of(err), err->text);
 }
 
-static struct where where_of(const struct answers *answers,
+static struct placement_answer where_of(const struct answers *answers,
 	const char *namespace)
 {
 	const struct answers_options *o = &answers->options;
 
-	return (struct where){ .cache = o->cache,
+	return (struct placement_answer){ .cache = o->cache,
 		.reservations = o->reservations,
 		.queue = o->queue,
 		.policy = o->policy,
@@ -248,11 +248,11 @@ static void place(struct answers *answers, const struct placement_spec *spec,
 	const struct question_ref *ref)
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(ANSWER_BODY_MAX);
-	struct where where = where_of(answers, namespace);
+	struct placement_answer where = where_of(answers, namespace);
 	struct error err;
 
 	where.profile = profile;
-	if (where_write(&body, &where, spec, &err) < 0) {
+	if (placement_answer_write(&body, &where, spec, &err) < 0) {
 		refuse_error(answers, ref, &err);
 	} else {
 		answer(answers, ref, 200, &body);
@@ -320,13 +320,15 @@ static void await_profile(struct answers *answers, struct json_value *value,
 static void find_place(struct answers *answers, struct json_value *value,
 	const struct question *question, struct question_ref ref)
 {
-	const struct where where = where_of(answers, question->namespace);
+	const struct placement_answer where =
+		where_of(answers, question->namespace);
 	struct placement_spec spec;
 	struct error err;
 
 	if (placement_spec_read(&spec, value, &err) < 0) {
 		refuse_error(answers, &ref, &err);
-	} else if (*vm_of(&spec) != '\0' && !where_runs(&where, vm_of(&spec))) {
+	} else if (*vm_of(&spec) != '\0' &&
+		!placement_answer_runs(&where, vm_of(&spec))) {
 		await_profile(answers, take_ptr(value), &spec, question, ref);
 	} else {
 		place(answers, &spec, question->namespace, NULL, &ref);

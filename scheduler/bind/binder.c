@@ -5,7 +5,7 @@
 #include "lib/buffer.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
-#include "scheduler/bind/manifest.h"
+#include "scheduler/bind/bodies.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -190,7 +190,7 @@ void binder_bind(struct binder *binder, const struct pod *pod, const char *node,
 	binding->reread = timer_new(binder->loop, reread, binding);
 	LIST_INSERT_HEAD(&binder->open, binding, link);
 	binder->pending++;
-	manifest_binding(&body, pod, node, why);
+	body_binding(&body, pod, node, why);
 	call.body = body.data;
 	call.len = body.len;
 	binding->request = kube_request_send(binder->client, &call);

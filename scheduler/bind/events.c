@@ -5,7 +5,7 @@
 #include "lib/clock.h"
 #include "lib/log.h"
 #include "lib/memory.h"
-#include "scheduler/bind/manifest.h"
+#include "scheduler/bind/bodies.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -111,7 +111,7 @@ static void send_event(struct events *events, const struct pod *pod,
 	scoped_buffer struct buffer body = BUFFER_MAX(BODY_MAX);
 	scoped_free char *path = xasprintf(
 		"/apis/events.k8s.io/v1/namespaces/%s/events", pod->namespace);
-	struct manifest_event event = {
+	struct body_event event = {
 		.pod = pod,
 		.controller = events->name,
 		.instance = events->instance,
@@ -122,7 +122,7 @@ static void send_event(struct events *events, const struct pod *pod,
 		.wall_us = clock_wall_us(),
 	};
 
-	manifest_event(&body, &event);
+	body_event(&body, &event);
 	deliver(events, (struct kube_call){ .method = "POST", .path = path },
 		&body);
 }
@@ -147,7 +147,7 @@ static void send_condition(struct events *events, const struct pod *pod,
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(BODY_MAX);
 
-	manifest_condition(&body, pod, reason, message, clock_wall_us());
+	body_condition(&body, pod, reason, message, clock_wall_us());
 	patch_status(events, pod, "application/strategic-merge-patch+json",
 		&body);
 }
@@ -157,7 +157,7 @@ void events_nominate(struct events *events, const struct pod *pod,
 {
 	scoped_buffer struct buffer body = BUFFER_MAX(BODY_MAX);
 
-	manifest_nomination(&body, pod, node);
+	body_nomination(&body, pod, node);
 	patch_status(events, pod, "application/merge-patch+json", &body);
 }
 
@@ -195,8 +195,8 @@ void events_about_vmi(struct events *events, const struct events_vmi *event,
 	}
 	path = xasprintf("/apis/events.k8s.io/v1/namespaces/%s/events",
 		event->namespace);
-	manifest_vmi_event(&body,
-		&(struct manifest_vmi_event){
+	body_vmi_event(&body,
+		&(struct body_vmi_event){
 			.namespace = event->namespace,
 			.name = event->name,
 			.uid = event->uid,

@@ -5,7 +5,7 @@
 #include "lib/clock.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
-#include "scheduler/bind/manifest.h"
+#include "scheduler/bind/bodies.h"
 #include "scheduler/filter/volume_match.h"
 
 #include <stdlib.h>
@@ -118,12 +118,12 @@ static bool write_choice(struct job *job, const struct volume_choice *choice)
 	}
 	if (volume != NULL) {
 		path = xasprintf("/api/v1/persistentvolumes/%s", volume->name);
-		manifest_volume_claim(&body, volume, claim);
+		body_volume_claim(&body, volume, claim);
 	} else {
 		path = xasprintf(
 			"/api/v1/namespaces/%s/persistentvolumeclaims/%s",
 			claim->namespace_name, claim->name);
-		manifest_selected_node(&body, claim, job->node);
+		body_selected_node(&body, claim, job->node);
 	}
 	send_patch(job, path, &body);
 	return true;

@@ -1,6 +1,7 @@
 #include "scheduler/plan/classes.h"
 
 #include "lib/memory.h"
+#include "scheduler/plan/state_order.h"
 
 #include <stdlib.h>
 #include <string.h>

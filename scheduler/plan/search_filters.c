@@ -1,6 +1,7 @@
 #include "scheduler/plan/search.h"
 
 #include "lib/memory.h"
+#include "scheduler/plan/state_order.h"
 
 #include <stdlib.h>
 
@@ -174,8 +175,8 @@ static struct move_filter *ready_for(struct search *s, const struct want *want)
 
 static bool is_overloaded(const struct search *s, const struct want *want)
 {
-	return state_load(s->state, want->node, &s->state->vms[want->vm]) >
-		s->state->input->max_load;
+	return state_order_load(s->state, want->node,
+		       &s->state->vms[want->vm]) > s->state->input->max_load;
 }
 
 uint64_t search_admits(struct search *s, const struct want *want)

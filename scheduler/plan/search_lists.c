@@ -1,6 +1,7 @@
 #include "scheduler/plan/search.h"
 
 #include "lib/memory.h"
+#include "scheduler/plan/state_order.h"
 
 #include <stdlib.h>
 
@@ -115,7 +116,7 @@ const struct class_nodes *search_list(struct search *s, size_t vm, size_t moves)
 	if (!list->is_known) {
 		fill_list(s, &s->classes.list[class], list, moves);
 	} else if (list->order != s->classes.order) {
-		state_sort(s->state, list->list, list->count);
+		state_order_some(s->state, list->list, list->count);
 		list->order = s->classes.order;
 	}
 	return list;

@@ -2,6 +2,7 @@
 
 #include "lib/memory.h"
 #include "scheduler/forecast/model.h"
+#include "scheduler/plan/state_order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -118,21 +119,6 @@ static void leave(struct state *s, size_t index)
 	vm->node = STATE_NONE;
 }
 
-double state_load(const struct state *s, size_t node, const struct state_vm *vm)
-{
-	const struct state_node *at = &s->nodes[node];
-	double used = at->used + (vm == NULL ? 0 : vm->cores);
-	double shared = at->shared - (vm == NULL ? 0 : vm->dedicated);
-
-	if (!at->has_load) {
-		return (double)NAN;
-	}
-	if (shared <= 0) {
-		return used > 0 ? (double)INFINITY : 0;
-	}
-	return used > 0 ? used / shared : 0;
-}
-
 void state_step(struct state *s, size_t index, size_t target,
 	enum plan_step_kind kind)
 {
@@ -145,8 +131,8 @@ void state_step(struct state *s, size_t index, size_t target,
 		.pod = vm->vm->pod,
 		.source = source,
 		.target = target,
-		.source_load_before = state_load(s, source, NULL),
-		.target_load_before = state_load(s, target, NULL),
+		.source_load_before = state_order_load(s, source, NULL),
+		.target_load_before = state_order_load(s, target, NULL),
 	};
 	leave(s, index);
 	add_pod(s, vm->vm->pod, target);
@@ -154,8 +140,8 @@ void state_step(struct state *s, size_t index, size_t target,
 	s->nodes[target].node->metrics.memory_available -= vm->memory;
 	vm->node = target;
 	vm->has_moved = true;
-	step->source_load_after = state_load(s, source, NULL);
-	step->target_load_after = state_load(s, target, NULL);
+	step->source_load_after = state_order_load(s, source, NULL);
+	step->target_load_after = state_order_load(s, target, NULL);
 	s->step_vms[s->step_count++] = index;
 	s->moves += kind == PLAN_MOVE;
 }
@@ -395,7 +381,7 @@ void state_begin(struct state *s, const struct plan_input *input,
 	if (goal->kind == PLAN_NODES_GONE) {
 		remove_nodes(s, goal);
 	}
-	state_order_nodes(s);
+	state_order_begin(s);
 }
 
 void state_end(struct state *s)

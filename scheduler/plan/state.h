@@ -82,18 +82,6 @@ void state_begin(struct state *s, const struct plan_input *input,
 /* Restores the cluster. */
 void state_end(struct state *s);
 
-/* The share of the node's shared cores that it is expected to use with the VM;
- * NAN: unknown. vm NULL: as it is. */
-double state_load(const struct state *s, size_t node,
-	const struct state_vm *vm);
-
-/* Makes by_name and by_load; of state_begin(). */
-void state_order_nodes(struct state *s);
-/* Sorts by_load again: the least load of now at first, then by name. */
-void state_order_by_load(struct state *s);
-/* Sorts again some nodes that were in the order of by_load. */
-void state_sort(struct state *s, size_t *nodes, size_t count);
-
 /* Makes a step; at most PLAN_MOVES_MAX moves and all VMs as starts. */
 void state_step(struct state *s, size_t index, size_t target,
 	enum plan_step_kind kind);

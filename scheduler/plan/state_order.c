@@ -1,10 +1,26 @@
-#include "scheduler/plan/state.h"
+#include "scheduler/plan/state_order.h"
 
 #include "lib/memory.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+double state_order_load(const struct state *s, size_t node,
+	const struct state_vm *vm)
+{
+	const struct state_node *at = &s->nodes[node];
+	double used = at->used + (vm == NULL ? 0 : vm->cores);
+	double shared = at->shared - (vm == NULL ? 0 : vm->dedicated);
+
+	if (!at->has_load) {
+		return (double)NAN;
+	}
+	if (shared <= 0) {
+		return used > 0 ? (double)INFINITY : 0;
+	}
+	return used > 0 ? used / shared : 0;
+}
 
 static int compare_names(const void *a, const void *b, void *owner)
 {
@@ -19,7 +35,7 @@ static int compare_names(const void *a, const void *b, void *owner)
  * come last. */
 static long load_rank(const struct state *s, size_t node)
 {
-	double load = state_load(s, node, NULL);
+	double load = state_order_load(s, node, NULL);
 
 	return isnan(load) || load > 1000 ? 1000000000 : lround(load * 1e4);
 }
@@ -58,7 +74,7 @@ static void note_places(struct state *s)
 	}
 }
 
-void state_order_nodes(struct state *s)
+void state_order_begin(struct state *s)
 {
 	s->by_name = xcalloc(s->node_count + 1, sizeof(size_t));
 	for (size_t i = 0; i < s->node_count; i++) {
@@ -85,7 +101,7 @@ static int compare_places(const void *a, const void *b, void *owner)
 	return (left > right) - (left < right);
 }
 
-void state_sort(struct state *s, size_t *nodes, size_t count)
+void state_order_some(struct state *s, size_t *nodes, size_t count)
 {
 	sort_again(s, nodes, count, compare_places);
 }

@@ -1,6 +1,6 @@
 #include "scheduler/score/sentence.h"
 
-#include "proto/kvm.h"
+#include "proto/kvm_state.h"
 
 #include <math.h>
 

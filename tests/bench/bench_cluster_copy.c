@@ -4,9 +4,9 @@
 #include "scheduler/planner/planner.h"
 
 #include "lib/clock.h"
-#include "scheduler/mover/duels.h"
+#include "scheduler/mover/conflicts.h"
 #include "scheduler/planner/plan_world.h"
-#include "scheduler/rebalance/move_book.h"
+#include "scheduler/rebalance/move_records.h"
 #include "tests/unit/scheduler/given.h"
 #define FAKE_OWN_VMIS
 #include "tests/unit/scheduler/mover/fake_kubevirt.h"
@@ -204,14 +204,14 @@ static void measure_planner(const struct planner_options *options)
 
 int main(void)
 {
-	struct move_book book = { 0 };
-	struct duels duels = { 0 };
+	struct move_records records = { 0 };
+	struct conflicts conflicts = { 0 };
 	uv_loop_t loop;
 	const struct planner_options options = { .loop = &loop,
 		.cache = &cache,
 		.kubevirt = &fake_kubevirt,
-		.book = &book,
-		.duels = &duels,
+		.records = &records,
+		.conflicts = &conflicts,
 		.scheduler_name = "" };
 
 	now = (int64_t)clock_monotonic_us();

@@ -170,8 +170,8 @@ static void fill(enum scene scene)
 
 int main(void)
 {
-	struct move_book book = { 0 };
-	struct duels duels = { 0 };
+	struct move_records records = { 0 };
+	struct conflicts conflicts = { 0 };
 	struct round round = { .price = RULE_PRICE, .copy_pace = NAN };
 
 	static const char *const names[SCENES] = { "a tenth hot",
@@ -186,8 +186,8 @@ int main(void)
 		fill((enum scene)scene);
 		round.sources = (struct fleet_sources){ .cache = &cache,
 			.kubevirt = &fake_kubevirt,
-			.book = &book,
-			.duels = &duels,
+			.records = &records,
+			.conflicts = &conflicts,
 			.scheduler_name = "",
 			.now_us = now };
 		measure(names[scene], &round);

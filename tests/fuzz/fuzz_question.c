@@ -1,8 +1,8 @@
 /* The spec of a question that a user asks the leading scheduler. The first byte
  * chooses a placement or a plan, and whether all VMs may be named. An answer is
  * JSON, and names no VM of another namespace unless it may. */
+#include "scheduler/answers/placement_answer.h"
 #include "scheduler/answers/plan_answer.h"
-#include "scheduler/answers/where.h"
 
 #include "lib/memory.h"
 #include "scheduler/cache/cache.h"
@@ -113,7 +113,7 @@ static void check_json(const struct buffer *out)
 static void place(const struct json_value *value)
 {
 	scoped_buffer struct buffer out = BUFFER_MAX(ANSWER_MAX);
-	const struct where where = { .cache = &scene.cache,
+	const struct placement_answer where = { .cache = &scene.cache,
 		.reservations = &scene.reservations,
 		.queue = &scene.queue,
 		.keeps_constraints = true,
@@ -124,7 +124,7 @@ static void place(const struct json_value *value)
 	struct error err;
 
 	if (placement_spec_read(&spec, value, &err) == 0 &&
-		where_write(&out, &where, &spec, &err) == 0) {
+		placement_answer_write(&out, &where, &spec, &err) == 0) {
 		check_json(&out);
 	}
 }

@@ -1,7 +1,7 @@
 /* An engine's answer to a range query, or what a proxy answers for it: any
  * bytes. No value is read twice the size of the text, none outside of the grid,
  * and an error is one line. */
-#include "aggregator/remote_read/answer.h"
+#include "aggregator/remote_read/range_answer.h"
 
 #include "lib/memory.h"
 
@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	scoped_free char *text = xcalloc(size + 1, 1);
 	scoped_free double *values =
 		xcalloc((size_t)ROWS * FIELDS, sizeof(*values));
-	const struct answer_grid grid = { .from_us = 1700000000000000,
+	const struct range_answer_grid grid = { .from_us = 1700000000000000,
 		.step_us = 60000000,
 		.rows = ROWS,
 		.fields = FIELDS,
@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size > 0) {
 		memcpy(text, data, size);
 	}
-	r = answer_read(&found, &grid, text, size, &error);
+	r = range_answer_read(&found, &grid, text, size, &error);
 	assert(r == 0 || r == -EBADMSG || r == -EPROTO);
 	assert(found <= 2 * size);
 	for (size_t i = 0; i < (size_t)ROWS * FIELDS; i++) {

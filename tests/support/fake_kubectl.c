@@ -29,7 +29,7 @@ void assert_said(const char *text)
 
 void assert_complaint(const char *text)
 {
-	const struct buffer *complaint = &plugin.cluster.complaint;
+	const struct buffer *complaint = &plugin.client.complaint;
 
 	assert_string_equal(complaint->len == 0 ? "" : complaint->data, text);
 }
@@ -48,7 +48,7 @@ int plugin_setup(void **state)
 	memset(&plugin, 0, sizeof(plugin));
 	plugin.blocks = live_blocks();
 	plugin.said = BUFFER_MAX(64 << 10);
-	cluster_init(&plugin.cluster, &plugin.flags);
+	api_client_init(&plugin.client, &plugin.flags);
 	return 0;
 }
 
@@ -58,7 +58,7 @@ int plugin_teardown(void **state)
 	assert_int_equal(plugin.left, 0); /* calls that did not come */
 	assert_said("");
 	assert_false(is_ctrl_c_blocked());
-	cluster_fini(&plugin.cluster);
+	api_client_fini(&plugin.client);
 	buffer_fini(&plugin.said);
 	assert_int_equal(live_blocks(), plugin.blocks);
 	return 0;

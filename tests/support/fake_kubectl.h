@@ -4,7 +4,7 @@
  * moves the clock. */
 #pragma once
 
-#include "kubectl/cluster.h"
+#include "kubectl/api_client.h"
 #include "kubectl/flags.h"
 #include "lib/buffer.h"
 #include "lib/memory.h"
@@ -25,7 +25,7 @@ struct exchange {
 
 extern struct plugin {
 	struct flags flags;
-	struct cluster cluster;
+	struct api_client client;
 	const struct exchange *next;
 	size_t left;	    /* calls that have not come */
 	struct buffer said; /* errors begin with "! ", questions with "? " */

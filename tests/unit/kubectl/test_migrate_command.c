@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#define VMIS CLUSTER_KUBEVIRT "/namespaces/a/virtualmachineinstances"
+#define VMIS KUBEVIRT_API "/namespaces/a/virtualmachineinstances"
 #define LIST "get --raw " VMIS "?labelSelector=tier%3Ddb&limit=2000"
 #define STUCK "{\"status\":{\"phase\":\"Scheduling\",\"nodeName\":\"n1\"}}"
 
@@ -52,7 +52,7 @@ static void select_all(void)
 	printed = 0;
 	plugin.flags.namespace = "a";
 	plugin.flags.values[FLAG_SELECTOR] = "tier=db";
-	assert_int_equal(migrate_command.run(&plugin.cluster, &err),
+	assert_int_equal(migrate_command.run(&plugin.client, &err),
 		STATUS_FAILED);
 }
 

@@ -75,7 +75,7 @@ static void a_list_has_at_most_64_nodes(void **state)
 /* ---- questions ---- */
 
 #define ASK(spec)                                                              \
-	"create --raw " CLUSTER_API                                            \
+	"create --raw " LOAD_API                                               \
 	"/namespaces/mine/plans -f - < "                                       \
 	"{\"apiVersion\":\"load.plimsoll.io/v1alpha1\",\"kind\":\"Plan\","     \
 	"\"metadata\":{\"namespace\":\"mine\"},\"spec\":{" spec "}}"
@@ -94,14 +94,14 @@ static void plans_are_asked_for_in_the_users_namespace(void **state)
 	(void)state;
 	plugin.flags.namespace = "mine";
 	given(calls);
-	assert_int_equal(plan_ask_nodes(&nodes, &plugin.cluster, "NodesGone",
+	assert_int_equal(plan_ask_nodes(&nodes, &plugin.client, "NodesGone",
 				 "a,b", NULL),
 		0);
 	assert_non_null(json_value_get(nodes, "a"));
-	assert_int_equal(plan_ask_move(&move, &plugin.cluster, "x", NULL), 0);
+	assert_int_equal(plan_ask_move(&move, &plugin.client, "x", NULL), 0);
 	assert_non_null(json_value_get(move, "b"));
-	assert_int_equal(plan_ask_nodes(&none, &plugin.cluster, "NodesGone",
-				 "a,/", NULL),
+	assert_int_equal(
+		plan_ask_nodes(&none, &plugin.client, "NodesGone", "a,/", NULL),
 		-EINVAL);
 	assert_null(none);
 	json_value_free(nodes);

@@ -1,6 +1,6 @@
 #include "aggregator/apiserver/heat.h"
 
-#include "proto/kvm.h"
+#include "proto/kvm_state.h"
 #include "tests/support/cm.h"
 
 #include <math.h>

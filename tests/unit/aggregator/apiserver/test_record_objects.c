@@ -45,7 +45,7 @@ static void a_decision_has_no_others_names(void **state)
 	(void)state;
 	decision_object_fill(object, record);
 	json_object(&j, NULL);
-	model_write(&j, &decision_model, object);
+	api_model_write(&j, &decision_model, object);
 	json_object_end(&j);
 	assert_null(strstr(out.data, "vault"));
 	assert_non_null(strstr(out.data, "\"terms\":{\"cpu\":40}"));
@@ -93,7 +93,7 @@ static void a_move_does_not_say_whom_it_makes_room_for(void **state)
 	(void)state;
 	move_object_fill(&object, &record);
 	json_object(&j, NULL);
-	model_write(&j, &move_model, &object);
+	api_model_write(&j, &move_model, &object);
 	json_object_end(&j);
 	assert_null(strstr(out.data, "vault"));
 	assert_non_null(
