@@ -5,7 +5,8 @@
 
 #include "lib/memory.h"
 #include "tests/support/cm.h"
-#include "tests/unit/proto/report_rows.h"
+#include "tests/support/golden.h"
+#include "tests/unit/proto/full_report.h"
 
 static char *write_json(const struct report *report)
 {
@@ -183,12 +184,26 @@ static void has_a_key_for_every_field(void **state)
 	assert_keys(pod, OF_HUGETLB);
 }
 
+/* People and scripts read `plimsoll-agent --once`. */
+static void each_figure_has_its_key(void **state)
+{
+	struct report report;
+	scoped_free char *text = NULL;
+
+	(void)state;
+	full_report(&report, 100);
+	text = write_json(&report);
+	assert_golden_json("agent/report.json", text);
+	report_fini(&report);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(leaves_out_unknown_values),
 		cmocka_unit_test(writes_states_as_words),
 		cmocka_unit_test(has_a_key_for_every_field),
+		cmocka_unit_test(each_figure_has_its_key),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

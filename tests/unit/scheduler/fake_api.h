@@ -10,6 +10,7 @@
 #include "scheduler/schedule.h"
 #include "tests/support/cm.h"
 #include "tests/support/fake_timers.h"
+#include "tests/support/golden.h"
 #include "tests/unit/scheduler/given.h"
 
 struct kube_request {
@@ -17,7 +18,7 @@ struct kube_request {
 	char *path, *body;
 };
 
-enum { REQUESTS_MAX = 512, MANY_PODS = 200, OTHERS_MAX = 16 };
+enum { REQUESTS_MAX = 512, MANY_PODS = 200, OTHERS_MAX = 16, TOLD_MAX = 20 };
 
 struct reflector {
 	const char *path;
@@ -36,6 +37,7 @@ static struct {
 	size_t count;
 	size_t bindings;   /* requested */
 	size_t conditions; /* requested */
+	unsigned told;	   /* to the golden section of the test */
 } world;
 
 struct reflector *reflector_new(struct kube_client *client,
@@ -85,6 +87,10 @@ struct kube_request *kube_request_send(struct kube_client *client,
 	request->path = xstrdup(call->path);
 	request->body = xstrdup(call->body == NULL ? "" : call->body);
 	world.open[world.count++] = request;
+	if (world.told++ < TOLD_MAX) {
+		golden_tell("%s %s %s\n", call->method, call->path,
+			request->body);
+	}
 	if (strstr(call->path, "/binding") != NULL) {
 		world.bindings++;
 	}

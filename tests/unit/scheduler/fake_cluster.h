@@ -102,7 +102,7 @@ static inline int setup(void **state)
 
 static inline int teardown(void **state)
 {
-	(void)state;
+	assert_golden_told(GOLDEN_PROGRAM, *state);
 	schedule_close(world.sched);
 	(void)uv_run(&world.loop, UV_RUN_DEFAULT);
 	return uv_loop_close(&world.loop);
@@ -125,5 +125,4 @@ static inline void deliver_deleted(const struct reflector *r, const char *name)
 	r->handler.on_deleted(r->handler.owner, &id);
 }
 
-#define SCHEDULE_TEST(name)                                                    \
-	cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define SCHEDULE_TEST(name) golden_test(name, setup, teardown)

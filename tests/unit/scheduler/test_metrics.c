@@ -1,5 +1,6 @@
 #include "scheduler/metrics.h"
 
+#include "tests/support/golden.h"
 #include "tests/unit/scheduler/given.h"
 
 #include <math.h>
@@ -122,6 +123,7 @@ static void a_bound_pod_counts_from_its_first_attempt(void **state)
 		"plimsoll_scheduler_events_suppressed_total{limit=\"total\"} "
 		"7");
 	assert_has_line(&scene, "leader_election_master_status{name=\"l\"} 1");
+	assert_golden_metrics("scheduler/metrics.txt", scene.text.data);
 	scene_fini(&scene);
 }
 
@@ -202,6 +204,7 @@ static void an_unschedulable_pod_counts_for_each_plugin(void **state)
 	assert_has_line(&scene,
 		"scheduler_queue_incoming_pods_total{queue=\"active\","
 		"event=\"ClusterChange\"} 1");
+	assert_golden_metrics("scheduler/metrics_pending.txt", scene.text.data);
 	scene_fini(&scene);
 }
 
@@ -278,8 +281,18 @@ static void moves_are_series_while_the_mover_runs(void **state)
 					.longest_slice_s = 0.5,
 					.copy_s = NAN,
 					.search_s = 0.25 } },
+			.suppressed = { 11, 12 },
+			.connected = 13,
+			.aggregators = 14,
+			.is_synced = true,
+			.aggregator_expiry_s = 15,
+			.http_expiry_s = 16,
+			.webhook_expiry_s = 17,
+			.responses = { { "http", { 0, 0, 18, 19, 20, 21 } },
+				{ "webhook", { 0, 0, 22, 23, 24, 25 } } },
 			.now_us = NOW },
 		"p");
+	assert_golden_metrics("scheduler/metrics_moves.txt", scene.text.data);
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
 		given_check(strstr(scene.text.data, lines[i]) != NULL,
 			lines[i]);

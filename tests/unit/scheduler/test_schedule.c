@@ -590,8 +590,7 @@ static void a_source_that_succeeded_counts_no_more(void **state)
 	assert_null(cache_pod(view.cache, "source"));
 }
 
-#define ELECTION_TEST(name)                                                    \
-	cmocka_unit_test_setup_teardown(name, setup_election, teardown)
+#define ELECTION_TEST(name) golden_test(name, setup_election, teardown)
 
 int main(void)
 {

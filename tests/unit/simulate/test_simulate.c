@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "tests/support/golden.h"
 #include "tests/unit/scheduler/given.h"
 
 #define NODE(name, cores)                                                      \
@@ -46,6 +47,31 @@ static void note_move(void *owner, size_t step, size_t vm, size_t node,
 	day->moves[day->move_count++] = (struct placement){ step, vm, node };
 }
 
+static void tell_day(const struct day *day)
+{
+	const struct simulation *r = &day->result;
+	size_t loads = day->scenario.node_count * day->scenario.steps;
+
+	golden_tell(
+		"demand %.6g %.6g %.6g, overload %.6g, cv %.6g, stalled "
+		"%.6g, placed %zu %zu, steps %zu, moves %.6g\n",
+		r->demand, r->unserved, r->unserved_pct, r->overload_pct,
+		r->cv_mean, r->memory_stalled_pct, r->placed, r->unplaced,
+		r->vm_steps, r->moves_per_vm_day);
+	for (size_t i = 0; i < day->count; i++) {
+		golden_tell(" %zu:%zu>%zu", day->placements[i].step,
+			day->placements[i].vm, day->placements[i].node);
+	}
+	for (size_t i = 0; i < day->move_count; i++) {
+		golden_tell(" move %zu:%zu>%zu", day->moves[i].step,
+			day->moves[i].vm, day->moves[i].node);
+	}
+	for (size_t i = 0; i < loads; i++) {
+		golden_tell(" %.4g", (double)r->loads[i]);
+	}
+	golden_tell("\n");
+}
+
 static void play_with(struct day *day, const char *policy,
 	const struct move_policy *moves, const char *text)
 {
@@ -68,6 +94,7 @@ static void play_with(struct day *day, const char *policy,
 	assert_int_equal(policy_find(&found, policy, NULL, NULL), 0);
 	assert_int_equal(simulate(&day->result, &day->scenario, &options, &err),
 		0);
+	tell_day(day);
 }
 
 static void play(struct day *day, const char *policy, const char *text)
@@ -387,19 +414,27 @@ static void no_data_gives_nan(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(demand_above_the_cores_is_unserved),
-		cmocka_unit_test(a_vm_that_fits_no_node_waits_unserved),
-		cmocka_unit_test(decides_by_past_observations_only),
-		cmocka_unit_test(remembers_a_vm_that_returns),
-		cmocka_unit_test(
-			a_step_has_five_moves_two_out_of_a_node_one_into_a_node),
-		cmocka_unit_test(a_copy_takes_a_core_of_both_nodes),
-		cmocka_unit_test(
-			a_moved_vm_goes_back_only_if_a_policy_does_not_rest),
-		cmocka_unit_test(memory_counts_on_both_nodes_during_a_move),
-		cmocka_unit_test(a_move_that_did_harm_is_worse_in_hindsight),
-		cmocka_unit_test(the_rule_moves_a_vm_off_a_hot_node),
-		cmocka_unit_test(no_data_gives_nan),
+		golden_test(demand_above_the_cores_is_unserved, NULL,
+			golden_end),
+		golden_test(a_vm_that_fits_no_node_waits_unserved, NULL,
+			golden_end),
+		golden_test(decides_by_past_observations_only, NULL,
+			golden_end),
+		golden_test(remembers_a_vm_that_returns, NULL, golden_end),
+		golden_test(
+			a_step_has_five_moves_two_out_of_a_node_one_into_a_node,
+			NULL, golden_end),
+		golden_test(a_copy_takes_a_core_of_both_nodes, NULL,
+			golden_end),
+		golden_test(a_moved_vm_goes_back_only_if_a_policy_does_not_rest,
+			NULL, golden_end),
+		golden_test(memory_counts_on_both_nodes_during_a_move, NULL,
+			golden_end),
+		golden_test(a_move_that_did_harm_is_worse_in_hindsight, NULL,
+			golden_end),
+		golden_test(the_rule_moves_a_vm_off_a_hot_node, NULL,
+			golden_end),
+		golden_test(no_data_gives_nan, NULL, golden_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,9 @@
 #include "aggregator/apiserver/api_types.h"
 #include "kube/json_value.h"
 #include "lib/memory.h"
+#include "lib/options.h"
 #include "tests/support/cm.h"
+#include "tests/support/golden.h"
 
 #include <string.h>
 
@@ -120,6 +122,46 @@ static void the_paths_are_listed(void **state)
 	assert_int_equal(json_value_count(paths), 10);
 	assert_string_equal(json_value_text(json_value_first(paths)), "/apis");
 	json_value_free(value);
+}
+
+/* Clients of all versions read these documents. */
+static void the_documents_stay_as_they_are(void **state)
+{
+	static const struct {
+		void (*write)(struct buffer *out);
+		const char *name;
+	} cases[] = {
+		{ discovery_groups, "aggregator/groups.json" },
+		{ discovery_group, "aggregator/group.json" },
+		{ discovery_resources, "aggregator/resources.json" },
+		{ discovery_aggregated, "aggregator/discovery.json" },
+		{ discovery_paths, "aggregator/paths.json" },
+		{ openapi_v2, "aggregator/openapi_v2.json" },
+		{ openapi_v3, "aggregator/openapi_v3.json" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		scoped_buffer struct buffer out = BUFFER_MAX(1 << 20);
+		scoped_free char *text = NULL;
+
+		cases[i].write(&out);
+		text = golden_replace(out.data, plimsoll_version, "VERSION");
+		assert_golden_json(cases[i].name, text);
+	}
+}
+
+static void the_version_is_that_of_the_program(void **state)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(4096);
+	scoped_free char *expected = xasprintf(
+		"{\"major\":\"\",\"minor\":\"\",\"gitVersion\":\"%s\","
+		"\"gitCommit\":\"%s\",\"platform\":\"linux\"}\n",
+		plimsoll_version, plimsoll_commit);
+
+	(void)state;
+	discovery_version(&out);
+	assert_string_equal(out.data, expected);
 }
 
 static void the_index_names_the_document(void **state)
@@ -271,6 +313,8 @@ int main(void)
 		cmocka_unit_test(questions_can_only_be_created),
 		cmocka_unit_test(every_document_says_its_kind),
 		cmocka_unit_test(the_paths_are_listed),
+		cmocka_unit_test(the_documents_stay_as_they_are),
+		cmocka_unit_test(the_version_is_that_of_the_program),
 		cmocka_unit_test(the_index_names_the_document),
 		cmocka_unit_test(every_field_is_described),
 		cmocka_unit_test(an_outlook_is_described),

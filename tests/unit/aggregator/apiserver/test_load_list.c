@@ -7,6 +7,7 @@
 #include "kube/json_value.h"
 #include "lib/clock.h"
 #include "lib/memory.h"
+#include "tests/support/golden.h"
 #include "tests/unit/aggregator/sample.h"
 
 #include <errno.h>
@@ -94,6 +95,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
+	assert_golden_told(GOLDEN_PROGRAM, *state);
 	struct fixture *f = *state;
 
 	json_value_free(f->answer);
@@ -116,6 +118,7 @@ static const struct json_value *list(struct fixture *f,
 	while (stream.next(stream.owner, &out)) {
 	}
 	stream.done(stream.owner);
+	golden_tell("%s", out.data);
 	json_value_free(f->answer);
 	f->answer = NULL;
 	assert_int_equal(json_value_parse(&f->answer, out.data, out.len, NULL),
@@ -456,7 +459,7 @@ static void a_node_counts_its_vms_with_and_without_names(void **state)
 	}
 }
 
-#define LIST_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define LIST_TEST(name) golden_test(name, setup, teardown)
 
 int main(void)
 {

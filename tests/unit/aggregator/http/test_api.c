@@ -4,8 +4,10 @@
 #include "aggregator/query/profile_cache.h"
 #include "lib/clock.h"
 #include "tests/support/blocking_client.h"
+#include "tests/support/golden.h"
 #include "tests/support/idle_clients.h"
 #include "tests/unit/aggregator/scratch.h"
+#include "tests/unit/proto/full_report.h"
 
 /* The interface on a real socket. */
 struct fixture {
@@ -429,6 +431,56 @@ static void rejects_bad_requests_with_a_reason(void **state)
 	}
 }
 
+/* Two reports 2 s apart, in which each figure differs. */
+static void add_full_node(struct fixture *f, const char *name)
+{
+	struct store_batch *batch = store_batch_new(name, run_a);
+	uint64_t now_us = clock_monotonic_us();
+
+	for (uint64_t i = 0; i < 2; i++) {
+		struct report r;
+		struct live_sample sample = { name, run_a, &r,
+			(int64_t)(now_us - (1 - i) * 2000000), 0 };
+
+		full_report(&r, 1000 + 500000 * i);
+		r.seq = i + 1;
+		r.monotonic_us = 5000000 + 2000000 * i;
+		r.interval_ms = 2000;
+		r.vms[0].cgroup_inode = 7;
+		r.vms[1].cgroup_inode = 8;
+		assert_int_equal(live_add(f->live, &sample, now_us, NULL), 0);
+		scratch_add(batch, &r, clock_wall_us() / 1000 - (1 - i) * 2000);
+		report_fini(&r);
+	}
+	assert_true(scratch_write(f->s, batch));
+}
+
+/* Scripts and the page read these answers. */
+static void the_answers_stay_as_they_are(void **state)
+{
+	static const char *const paths[] = { "/v1/nodes", "/v1/nodes/full",
+		"/v1/nodes/full/history?step=1s&from=1800000000", "/v1/vms",
+		"/v1/vms/ns/vm", "/v1/moves", "/v1/decisions",
+		"/v1/vms/ns/vm/history?step=1m", "/v1/nodes?x=1",
+		"/v1/nodes/full/history?step=0s", "/v1/vms/ns/x" };
+	struct fixture *f = *state;
+	scoped_buffer struct buffer all = BUFFER_MAX(4 << 20);
+
+	identities_put(f->identities, "pod-1",
+		&(struct identity){ "ns", "vm", "u1", "full" });
+	add_full_node(f, "full");
+	for (size_t i = 0; i < count_of(paths); i++) {
+		blocking_client_send(&f->client, &f->s->loop, "GET", paths[i],
+			"");
+		run_until(&f->s->loop, &f->client.is_answered);
+		buffer_printf(&all, "GET %s\n%.12s%s\n", paths[i],
+			f->client.answer,
+			strstr(f->client.answer, "\r\n\r\n") + 3);
+	}
+	buffer_char(&all, '\0');
+	assert_golden_json("aggregator/api.txt", all.data);
+}
+
 #define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -449,6 +501,7 @@ int main(void)
 		test(serves_the_profile_of_a_vm_that_no_longer_runs),
 		test(a_running_vm_without_stored_history_has_gaps_only),
 		test(rejects_bad_requests_with_a_reason),
+		test(the_answers_stay_as_they_are),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@
 #include "scheduler/loads/question_client.h"
 #include "scheduler/planner/planner.h"
 #include "tests/support/fake_timers.h"
+#include "tests/support/golden.h"
 #include "tests/unit/scheduler/plan/plan_world.h"
 
 #include <stdio.h>
@@ -60,6 +61,7 @@ void question_client_answer(struct question_client *client,
 	scene.id = ref->id;
 	scene.status = status;
 	xreplace(&scene.body, body);
+	golden_tell("%s\n", body);
 }
 
 bool planner_start(struct planner *planner, const struct planner_job *job)
@@ -267,7 +269,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
+	assert_golden_told(GOLDEN_PROGRAM, *state);
 	answers_close(scene.answers);
 	if (scene.profiled != NULL) {
 		end_profile(NULL);
@@ -549,7 +551,7 @@ static void an_outlook_on_a_vm_says_whether_it_may_be_moved(void **state)
 	assert_null(strstr(scene.body, "isMovable"));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) golden_test(name, setup, teardown)
 
 int main(void)
 {

@@ -2,6 +2,7 @@
 #include "scheduler/answers/outlook.h"
 
 #include "proto/question.h"
+#include "tests/support/golden.h"
 #include "tests/unit/scheduler/given.h"
 
 #define NOW INT64_C(10000000000)
@@ -34,7 +35,8 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
+	golden_tell("%s\n", scene.body.data == NULL ? "" : scene.body.data);
+	assert_golden_told(GOLDEN_PROGRAM, *state);
 	if (scene.vm != NULL) {
 		cluster_remove_pod(&scene.cluster, scene.cluster.nodes[0],
 			scene.vm);
@@ -321,7 +323,7 @@ static void a_vm_says_whether_it_may_be_moved(void **state)
 		strstr(scene.body.data, "\"reason\":\"nobody knows\"}"));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) golden_test(name, setup, teardown)
 
 int main(void)
 {

@@ -5,6 +5,7 @@
 #include "scheduler/cache/queue.h"
 #include "scheduler/cache/reservations.h"
 #include "scheduler/score/policy.h"
+#include "tests/support/golden.h"
 #include "tests/unit/scheduler/given.h"
 
 #include <errno.h>
@@ -106,7 +107,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
+	assert_golden_told(GOLDEN_PROGRAM, *state);
 	queue_fini(&scene.queue);
 	reservations_fini(&scene.reservations);
 	cache_fini(&scene.cache);
@@ -137,6 +138,7 @@ static struct json_value *placed(const char *json)
 		json_value_parse(&answer, out.data, out.len, &err) < 0) {
 		fail_msg("%s", err.text);
 	}
+	golden_tell("%s\n", out.data);
 	return answer;
 }
 
@@ -430,7 +432,7 @@ static void nodes_that_find_no_room_in_the_answer_are_counted(void **state)
 	json_value_free(answer);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) golden_test(name, setup, teardown)
 
 int main(void)
 {

@@ -1,6 +1,7 @@
 /* Answers to questions for plans, also to those who may not know all VMs. */
 #include "scheduler/answers/plan_answer.h"
 
+#include "tests/support/golden.h"
 #include "tests/unit/scheduler/plan/plan_world.h"
 
 #include <stdio.h>
@@ -39,6 +40,7 @@ static unsigned ask(struct world *w, const char *json, bool is_visible,
 		question.pod = pod_share(w->pods[0]);
 	}
 	status = plan_answer_write(&out, &question, &w->input, 0);
+	golden_tell("%u %s\n", status, out.data);
 	plan_question_fini(&question);
 	json_value_free(value);
 	*body = buffer_take(&out, NULL);
@@ -245,17 +247,19 @@ static void unknown_names_are_not_found(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			an_evacuation_says_who_goes_where_in_which_wave),
-		cmocka_unit_test(
-			a_vm_that_nobody_measured_leaves_no_memory_in_use),
-		cmocka_unit_test(
-			vms_of_other_namespaces_are_counted_and_not_named),
-		cmocka_unit_test(a_pushed_vm_of_another_namespace_is_not_named),
-		cmocka_unit_test(
-			vms_that_find_no_place_after_nodes_are_gone_are_lost),
-		cmocka_unit_test(a_vm_that_must_stay_says_why),
-		cmocka_unit_test(unknown_names_are_not_found),
+		golden_test(an_evacuation_says_who_goes_where_in_which_wave,
+			NULL, golden_end),
+		golden_test(a_vm_that_nobody_measured_leaves_no_memory_in_use,
+			NULL, golden_end),
+		golden_test(vms_of_other_namespaces_are_counted_and_not_named,
+			NULL, golden_end),
+		golden_test(a_pushed_vm_of_another_namespace_is_not_named, NULL,
+			golden_end),
+		golden_test(
+			vms_that_find_no_place_after_nodes_are_gone_are_lost,
+			NULL, golden_end),
+		golden_test(a_vm_that_must_stay_says_why, NULL, golden_end),
+		golden_test(unknown_names_are_not_found, NULL, golden_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include "kube/json_value.h"
 #include "lib/memory.h"
 #include "tests/support/cm.h"
+#include "tests/support/golden.h"
 
 #include <string.h>
 
@@ -222,6 +223,72 @@ static void a_long_note_is_cut_between_characters(void **state)
 	json_value_free(root);
 }
 
+static void add_events(struct buffer *out)
+{
+	const struct body_event event = { .pod = &pod,
+		.controller = "plimsoll-scheduler",
+		.instance = "host-1",
+		.action = "Binding",
+		.reason = "Scheduled",
+		.note = "Successfully assigned",
+		.wall_us = WALL };
+	const struct body_vmi_event vmi_event = { .namespace = "vms",
+		.name = "web",
+		.uid = "vmi-1",
+		.controller = "plimsoll-scheduler",
+		.instance = "host-1",
+		.action = "Moving",
+		.reason = "MoveFailed",
+		.note = "no node",
+		.is_warning = true,
+		.wall_us = WALL };
+
+	body_event(out, &event);
+	buffer_char(out, '\n');
+	body_vmi_event(out, &vmi_event);
+	buffer_char(out, '\n');
+}
+
+/* The API server gets exactly these members. */
+static void the_bodies_stay_as_they_are(void **state)
+{
+	char claim_space[] = "ns", claim_name[] = "data", claim_uid[] = "c-1",
+	     claim_version[] = "7", volume_uid[] = "v-1",
+	     volume_version[] = "8";
+	const struct claim claim = { .namespace_name = claim_space,
+		.name = claim_name,
+		.uid = claim_uid,
+		.resource_version = claim_version };
+	struct volume volume = { .uid = volume_uid,
+		.resource_version = volume_version };
+	struct buffer out = BUFFER_MAX(65536);
+	(void)state;
+
+	body_binding(&out, &pod, "node-1", "31 % CPU");
+	buffer_char(&out, '\n');
+	body_condition(&out, &pod, "Unschedulable", "0/3 nodes", WALL);
+	buffer_char(&out, '\n');
+	body_nomination(&out, &pod, "node-1");
+	buffer_char(&out, '\n');
+	body_nomination(&out, &pod, "");
+	buffer_char(&out, '\n');
+	body_volume_claim(&out, &volume, &claim);
+	buffer_char(&out, '\n');
+	/* Reserved for a claim of another namespace, and for this one. */
+	volume.claim_name = claim_name;
+	volume.claim_namespace = claim_name;
+	body_volume_claim(&out, &volume, &claim);
+	buffer_char(&out, '\n');
+	volume.claim_namespace = claim_space;
+	body_volume_claim(&out, &volume, &claim);
+	buffer_char(&out, '\n');
+	body_selected_node(&out, &claim, "node-1");
+	buffer_char(&out, '\n');
+	add_events(&out);
+	assert_golden_json("scheduler/manifests.txt", out.data);
+	buffer_fini(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -232,6 +299,7 @@ int main(void)
 		cmocka_unit_test(patches_volumes_and_claims),
 		cmocka_unit_test(an_event_has_all_fields_of_events_k8s_io),
 		cmocka_unit_test(a_long_note_is_cut_between_characters),
+		cmocka_unit_test(the_bodies_stay_as_they_are),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include "kube/client.h"
 #include "scheduler/filter/filter.h"
 #include "tests/support/cm.h"
+#include "tests/support/golden.h"
 #include "tests/unit/scheduler/given.h"
 
 static const int64_t second = 1000000;
@@ -32,6 +33,7 @@ struct kube_request *kube_request_send(struct kube_client *client,
 	request->body = xstrndup(call->body, call->len);
 	request->path = xstrdup(call->path);
 	world.open[world.count++] = request;
+	golden_tell("%s %s %s\n", call->method, call->path, request->body);
 	return request;
 }
 
@@ -73,7 +75,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
+	assert_golden_told(GOLDEN_PROGRAM, *state);
 	events_close(world.events);
 	free(world.queued.message);
 	pod_free(world.queued.pod);
@@ -369,7 +371,7 @@ static void nominations_in_flight_are_bounded(void **state)
 	assert_int_equal(answer_all(), EVENTS_PENDING);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) golden_test(name, setup, teardown)
 
 int main(void)
 {

@@ -2,6 +2,7 @@
 
 #include "kube/client.h"
 #include "tests/support/cm.h"
+#include "tests/support/golden.h"
 #include "tests/unit/scheduler/given.h"
 
 /* The time of each decision. Responses to requests use the real clock, which is
@@ -39,6 +40,7 @@ struct kube_request *kube_request_send(struct kube_client *client,
 	request->body = xstrndup(call->body, call->len);
 	world.open = request;
 	world.sent++;
+	golden_tell("%s %s %s\n", call->method, call->path, request->body);
 	return request;
 }
 
@@ -148,7 +150,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
+	assert_golden_told(GOLDEN_PROGRAM, *state);
 	prebind_close(world.prebind);
 	assert_null(world.open);
 	(void)uv_run(&world.loop, UV_RUN_DEFAULT);
@@ -373,7 +375,7 @@ static void dropping_frees_the_choice_without_a_callback(void **state)
 	assert_int_equal(prebind_pending(world.prebind), 0);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) golden_test(name, setup, teardown)
 
 int main(void)
 {

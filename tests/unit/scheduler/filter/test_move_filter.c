@@ -1,5 +1,6 @@
 #include "scheduler/filter/move_filter.h"
 
+#include "tests/support/golden.h"
 #include "tests/unit/scheduler/plan/plan_world.h"
 
 static uint64_t ask(struct world *w, struct move_filter *filter,
@@ -85,9 +86,12 @@ static void nominated_pods_of_higher_priority_count(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_host_name_of_an_earlier_target_is_free),
-		cmocka_unit_test(past_failures_count_for_moves_alone),
-		cmocka_unit_test(nominated_pods_of_higher_priority_count),
+		golden_test(the_host_name_of_an_earlier_target_is_free, NULL,
+			golden_end),
+		golden_test(past_failures_count_for_moves_alone, NULL,
+			golden_end),
+		golden_test(nominated_pods_of_higher_priority_count, NULL,
+			golden_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include "kube/client.h"
 #include "lib/memory.h"
 #include "tests/support/cm.h"
+#include "tests/support/golden.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,7 @@ struct kube_request *kube_request_send(struct kube_client *client,
 					   : xstrndup(call->body, call->len);
 	fake.open[fake.count++] = request;
 	fake.sent++;
+	golden_tell("%s %s %s\n", call->method, call->path, request->body);
 	return request;
 }
 

@@ -19,7 +19,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
+	assert_golden_told(GOLDEN_PROGRAM, *state);
 	access_close(access_now);
 	assert_int_equal(fake.count, 0);
 	return 0;
@@ -112,7 +112,7 @@ static void keeps_the_last_answer_while_nobody_answers(void **state)
 	expect_why("");
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) golden_test(name, setup, teardown)
 
 int main(void)
 {

@@ -72,7 +72,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
+	assert_golden_told(GOLDEN_PROGRAM, *state);
 	kubevirt_close(world.kubevirt);
 	assert_int_equal(fake.count, 0);
 	(void)uv_run(&fake.loop, UV_RUN_DEFAULT);
@@ -381,7 +381,7 @@ static void works_without_a_cluster_and_callbacks(void **state)
 	assert_int_equal(kubevirt_unfinished(world.kubevirt), 0);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) golden_test(name, setup, teardown)
 
 int main(void)
 {

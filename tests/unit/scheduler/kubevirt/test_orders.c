@@ -37,7 +37,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
+	assert_golden_told(GOLDEN_PROGRAM, *state);
 	orders_close(world.orders);
 	assert_int_equal(fake.count, 0);
 	buffer_fini(&world.done);
@@ -286,7 +286,7 @@ static void has_a_bounded_number_of_open_orders(void **state)
 	expect_done("id1 plimsoll-id1: too many orders are open;");
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) golden_test(name, setup, teardown)
 
 int main(void)
 {

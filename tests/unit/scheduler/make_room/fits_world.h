@@ -3,6 +3,7 @@
 
 #include "scheduler/cluster/cluster.h"
 #include "scheduler/plan/plan.h"
+#include "tests/support/golden.h"
 #include "tests/unit/scheduler/given.h"
 
 #define GIB (INT64_C(1) << 30)
@@ -68,4 +69,16 @@ static inline struct node *world_add(struct room_world *world,
 
 	cluster_add_node(&world->cluster, added);
 	return added;
+}
+
+/* The whole answer, for the golden section of the test. */
+static inline void fits_tell(const struct room_fits *fits)
+{
+	scoped_buffer struct buffer text = BUFFER_MAX(1 << 18);
+	struct json j = json_into(&text);
+
+	json_object(&j, NULL);
+	room_fits_write(fits, &j);
+	json_object_end(&j);
+	golden_tell("%s\n", text.data);
 }

@@ -58,6 +58,7 @@ static void find(void)
 {
 	room_fits_init(&fits, world.interner, &launcher_settings_default);
 	room_fits_find(&fits, &world.input);
+	fits_tell(&fits);
 	room_fits_fini(&fits);
 }
 
@@ -556,7 +557,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
+	assert_golden_told(GOLDEN_PROGRAM, *state);
 	world_fini(&world);
 	interner_free(world.interner);
 	return 0;
@@ -569,8 +570,8 @@ static int forget_plans(void **state)
 	return 0;
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-#define TEST_OF_WORLDS(name) cmocka_unit_test_setup(name, forget_plans)
+#define TEST(name) golden_test(name, set_up, tear_down)
+#define TEST_OF_WORLDS(name) golden_test(name, forget_plans, golden_end)
 
 int main(void)
 {

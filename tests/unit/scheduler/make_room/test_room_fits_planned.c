@@ -44,6 +44,7 @@ static void find(void)
 {
 	room_fits_init(&fits, world.interner, &launcher_settings_default);
 	room_fits_find(&fits, &world.input);
+	fits_tell(&fits);
 	room_fits_fini(&fits);
 }
 
@@ -153,7 +154,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
+	assert_golden_told(GOLDEN_PROGRAM, *state);
 	world_fini(&world);
 	for (size_t i = 0; i < VMS_MAX; i++) {
 		pod_free(vms[i].pod);
@@ -162,7 +163,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) golden_test(name, set_up, tear_down)
 
 int main(void)
 {

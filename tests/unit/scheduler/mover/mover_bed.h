@@ -87,7 +87,8 @@ static inline int setup(void **state)
 
 static inline int teardown(void **state)
 {
-	(void)state;
+	tell_state();
+	assert_golden_told(GOLDEN_PROGRAM, *state);
 	mover_close(scene.mover);
 	reservations_fini(&scene.reservations);
 	cache_fini(&scene.cache);

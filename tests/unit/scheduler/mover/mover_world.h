@@ -15,6 +15,7 @@
 #include "tests/support/fake_clock.h"
 #include "tests/unit/scheduler/given.h"
 #include "tests/unit/scheduler/mover/fake_objects.h"
+#include "tests/unit/scheduler/mover/told_moves.h"
 
 #include <math.h>
 
@@ -85,12 +86,24 @@ void __wrap_timer_close(struct timer *timer)
 	timer->is_armed = false;
 }
 
+/* Adds what the mover says of itself. */
+static inline void tell_state(void)
+{
+	scoped_buffer struct buffer out = BUFFER_MAX(1 << 20);
+
+	if (scene.mover != NULL) {
+		mover_describe(scene.mover, &out);
+		golden_tell("%s\n", out.data);
+	}
+}
+
 void move_upload_add(struct record_upload *upload,
 	const struct move_record *record)
 {
 	(void)upload;
 	assert_true(scene.sent_count < RECORDS_MAX);
 	scene.sent[scene.sent_count++] = *record;
+	tell_record(record);
 }
 
 void move_history_ask(struct move_history *history, uint64_t since_us,
@@ -123,6 +136,8 @@ void events_about_vmi(struct events *events, const struct events_vmi *event,
 	(void)now_us;
 	(void)snprintf(scene.event, sizeof(scene.event), "%s", event->reason);
 	(void)snprintf(scene.note, sizeof(scene.note), "%s", event->note);
+	golden_tell("event of %s/%s: %s: %s\n", event->namespace, event->name,
+		event->reason, event->note);
 }
 
 static inline bool always(void *owner)

@@ -331,7 +331,7 @@ static void a_pod_that_names_another_vm_moves_nothing(void **state)
 	assert_int_equal(scene.sent_count, 0);
 }
 
-#define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define test(name) golden_test(name, setup, teardown)
 
 int main(void)
 {

@@ -199,7 +199,7 @@ static void room_of_a_nominated_pod_is_not_for_moves(void **state)
 	assert_true(fake_kubevirt.ordered > 0);
 }
 
-#define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define test(name) golden_test(name, setup, teardown)
 
 int main(void)
 {

@@ -278,7 +278,7 @@ static void an_order_that_kubevirt_queues_keeps_its_room(void **state)
 	}
 }
 
-#define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define test(name) golden_test(name, setup, teardown)
 
 int main(void)
 {

@@ -93,7 +93,7 @@ static void many_vms_of_another_scheduler_do_not_keep_ours(void **state)
 	}
 }
 
-#define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define test(name) golden_test(name, setup, teardown)
 
 int main(void)
 {

@@ -341,7 +341,7 @@ static void a_new_leader_follows_a_room_move_without_rounds(void **state)
 	assert_string_equal(last_sent()->room_for, "vms/urgent");
 }
 
-#define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define test(name) golden_test(name, setup, teardown)
 
 int main(void)
 {

@@ -163,7 +163,7 @@ static void a_round_ends_with_the_lease(void **state)
 	assert_int_equal(fake_kubevirt.ordered, 1);
 }
 
-#define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define test(name) golden_test(name, setup, teardown)
 
 int main(void)
 {

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "scheduler/cache/cache.h"
+#include "tests/support/golden.h"
 #include "tests/unit/scheduler/given.h"
 
 #define NODE(name, memory)                                                     \
@@ -65,6 +66,7 @@ static struct json_value *answer_to(const char *goal, const char *input)
 	if (plan_text(&out, &question, json, strlen(json), &err) < 0) {
 		fail_msg("%s", err.text);
 	}
+	golden_tell("%s", out.data);
 	assert_int_equal(json_value_parse(&answer, out.data, out.len, NULL), 0);
 	assert_string_equal(json_value_text_at(answer, "goal", ""), goal);
 	return answer;
@@ -577,25 +579,31 @@ static void gives_the_plan_that_is_found_over_the_cache(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_vm_moves_out_of_the_pods_way),
-		cmocka_unit_test(a_node_is_emptied),
-		cmocka_unit_test(a_vm_runs_elsewhere),
-		cmocka_unit_test(vms_of_nodes_that_are_gone_start_elsewhere),
-		cmocka_unit_test(with_vmis_a_vm_moves_if_it_may),
-		cmocka_unit_test(
-			a_vm_of_another_scheduler_stays_if_there_are_vmis),
-		cmocka_unit_test(
-			a_vm_that_is_being_migrated_leaves_its_node_anyway),
-		cmocka_unit_test(a_question_may_limit_the_work),
-		cmocka_unit_test(a_migration_without_target_frees_no_room),
-		cmocka_unit_test(
-			the_target_pod_of_a_migration_is_no_vm_that_runs),
-		cmocka_unit_test(lists_may_be_as_kubectl_prints_them),
-		cmocka_unit_test(a_busy_node_is_no_target),
-		cmocka_unit_test(a_node_is_excluded_as_for_the_mover),
-		cmocka_unit_test(a_load_that_is_unknown_is_left_out),
-		cmocka_unit_test(names_the_error_in_one_sentence),
-		cmocka_unit_test(gives_the_plan_that_is_found_over_the_cache),
+		golden_test(a_vm_moves_out_of_the_pods_way, NULL, golden_end),
+		golden_test(a_node_is_emptied, NULL, golden_end),
+		golden_test(a_vm_runs_elsewhere, NULL, golden_end),
+		golden_test(vms_of_nodes_that_are_gone_start_elsewhere, NULL,
+			golden_end),
+		golden_test(with_vmis_a_vm_moves_if_it_may, NULL, golden_end),
+		golden_test(a_vm_of_another_scheduler_stays_if_there_are_vmis,
+			NULL, golden_end),
+		golden_test(a_vm_that_is_being_migrated_leaves_its_node_anyway,
+			NULL, golden_end),
+		golden_test(a_question_may_limit_the_work, NULL, golden_end),
+		golden_test(a_migration_without_target_frees_no_room, NULL,
+			golden_end),
+		golden_test(the_target_pod_of_a_migration_is_no_vm_that_runs,
+			NULL, golden_end),
+		golden_test(lists_may_be_as_kubectl_prints_them, NULL,
+			golden_end),
+		golden_test(a_busy_node_is_no_target, NULL, golden_end),
+		golden_test(a_node_is_excluded_as_for_the_mover, NULL,
+			golden_end),
+		golden_test(a_load_that_is_unknown_is_left_out, NULL,
+			golden_end),
+		golden_test(names_the_error_in_one_sentence, NULL, golden_end),
+		golden_test(gives_the_plan_that_is_found_over_the_cache, NULL,
+			golden_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

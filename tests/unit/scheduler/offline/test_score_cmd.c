@@ -4,6 +4,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "tests/support/golden.h"
 #include "tests/unit/scheduler/given.h"
 
 #define POD                                                                    \
@@ -30,6 +31,7 @@ static struct json_value *answer_to(const char *input)
 	if (score_text(&out, json, strlen(json), &err) < 0) {
 		fail_msg("%s", err.text);
 	}
+	golden_tell("%s", out.data);
 	assert_int_equal(json_value_parse(&answer, out.data, out.len, NULL), 0);
 	return answer;
 }
@@ -489,20 +491,24 @@ static void reads_files_and_prints_a_line(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(scores_by_the_vms_profile),
-		cmocka_unit_test(chooses_the_node_with_less_load),
-		cmocka_unit_test(ages_the_load_up_to_now),
-		cmocka_unit_test(counts_pods_that_are_not_terminated),
-		cmocka_unit_test(charges_vms_that_were_just_bound),
-		cmocka_unit_test(explains_why_no_node_fits),
-		cmocka_unit_test(an_unsupported_pod_fits_no_node),
-		cmocka_unit_test(requires_only_a_pod),
-		cmocka_unit_test(names_the_error_in_one_sentence),
-		cmocka_unit_test(decides_despite_absurd_values),
-		cmocka_unit_test(decides_despite_samples_of_the_future),
-		cmocka_unit_test(refuses_values_that_are_not_numbers),
-		cmocka_unit_test(finds_the_one_known_node_among_thousands),
-		cmocka_unit_test(reads_files_and_prints_a_line),
+		golden_test(scores_by_the_vms_profile, NULL, golden_end),
+		golden_test(chooses_the_node_with_less_load, NULL, golden_end),
+		golden_test(ages_the_load_up_to_now, NULL, golden_end),
+		golden_test(counts_pods_that_are_not_terminated, NULL,
+			golden_end),
+		golden_test(charges_vms_that_were_just_bound, NULL, golden_end),
+		golden_test(explains_why_no_node_fits, NULL, golden_end),
+		golden_test(an_unsupported_pod_fits_no_node, NULL, golden_end),
+		golden_test(requires_only_a_pod, NULL, golden_end),
+		golden_test(names_the_error_in_one_sentence, NULL, golden_end),
+		golden_test(decides_despite_absurd_values, NULL, golden_end),
+		golden_test(decides_despite_samples_of_the_future, NULL,
+			golden_end),
+		golden_test(refuses_values_that_are_not_numbers, NULL,
+			golden_end),
+		golden_test(finds_the_one_known_node_among_thousands, NULL,
+			golden_end),
+		golden_test(reads_files_and_prints_a_line, NULL, golden_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include "scheduler/plan/plan.h"
 
 #include "tests/unit/scheduler/given.h"
+#include "tests/unit/scheduler/plan/told_plans.h"
 
 #include <math.h>
 
@@ -132,6 +133,7 @@ static inline const struct plan *world_plan(struct world *w,
 {
 	plan_fini(&w->plan);
 	plan_find(&w->plan, &w->input, goal);
+	tell_plan(&w->plan);
 	return &w->plan;
 }
 

@@ -1,5 +1,6 @@
 #include "scheduler/plan/plan.h"
 
+#include "tests/support/golden.h"
 #include "tests/unit/scheduler/plan/load_world.h"
 #include "tests/unit/scheduler/plan/random_world.h"
 
@@ -644,36 +645,47 @@ static void the_order_of_the_input_does_not_matter(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_pod_that_fits_needs_no_move),
-		cmocka_unit_test(the_smallest_vm_that_suffices_moves),
-		cmocka_unit_test(the_first_of_equal_vms_by_name_moves),
-		cmocka_unit_test(two_vms_leave_for_a_large_pod),
-		cmocka_unit_test(a_vm_without_a_target_pushes_another_one_away),
-		cmocka_unit_test(a_vm_of_equal_priority_does_not_move),
-		cmocka_unit_test(a_vm_that_must_not_move_is_named),
-		cmocka_unit_test(a_leaving_vms_room_counts),
-		cmocka_unit_test(
-			a_node_that_is_excluded_neither_gives_nor_takes),
-		cmocka_unit_test(a_node_is_emptied_even_if_it_is_excluded),
-		cmocka_unit_test(
-			a_drained_node_keeps_only_vms_that_cannot_leave),
-		cmocka_unit_test(
-			a_plan_has_room_for_the_first_vms_of_a_drained_node),
-		cmocka_unit_test(only_vms_that_must_have_left_are_named),
-		cmocka_unit_test(
-			a_node_to_which_a_vm_is_on_its_way_is_not_emptied),
-		cmocka_unit_test(fifty_vms_leave_a_node),
-		cmocka_unit_test(vms_of_nodes_that_are_gone_start_by_priority),
-		cmocka_unit_test(
-			others_move_so_that_a_vm_of_a_gone_node_starts),
-		cmocka_unit_test(a_vm_that_leaves_a_gone_node_starts_again),
-		cmocka_unit_test(a_vm_that_leaves_another_node_stays_there),
-		cmocka_unit_test(no_target_becomes_busier_than_the_bound),
-		cmocka_unit_test(measured_memory_follows_the_vm),
-		cmocka_unit_test(
-			a_vm_that_was_not_measured_frees_no_measured_memory),
-		cmocka_unit_test(the_cluster_is_exactly_as_before),
-		cmocka_unit_test(the_order_of_the_input_does_not_matter),
+		golden_test(a_pod_that_fits_needs_no_move, NULL, golden_end),
+		golden_test(the_smallest_vm_that_suffices_moves, NULL,
+			golden_end),
+		golden_test(the_first_of_equal_vms_by_name_moves, NULL,
+			golden_end),
+		golden_test(two_vms_leave_for_a_large_pod, NULL, golden_end),
+		golden_test(a_vm_without_a_target_pushes_another_one_away, NULL,
+			golden_end),
+		golden_test(a_vm_of_equal_priority_does_not_move, NULL,
+			golden_end),
+		golden_test(a_vm_that_must_not_move_is_named, NULL, golden_end),
+		golden_test(a_leaving_vms_room_counts, NULL, golden_end),
+		golden_test(a_node_that_is_excluded_neither_gives_nor_takes,
+			NULL, golden_end),
+		golden_test(a_node_is_emptied_even_if_it_is_excluded, NULL,
+			golden_end),
+		golden_test(a_drained_node_keeps_only_vms_that_cannot_leave,
+			NULL, golden_end),
+		golden_test(a_plan_has_room_for_the_first_vms_of_a_drained_node,
+			NULL, golden_end),
+		golden_test(only_vms_that_must_have_left_are_named, NULL,
+			golden_end),
+		golden_test(a_node_to_which_a_vm_is_on_its_way_is_not_emptied,
+			NULL, golden_end),
+		golden_test(fifty_vms_leave_a_node, NULL, golden_end),
+		golden_test(vms_of_nodes_that_are_gone_start_by_priority, NULL,
+			golden_end),
+		golden_test(others_move_so_that_a_vm_of_a_gone_node_starts,
+			NULL, golden_end),
+		golden_test(a_vm_that_leaves_a_gone_node_starts_again, NULL,
+			golden_end),
+		golden_test(a_vm_that_leaves_another_node_stays_there, NULL,
+			golden_end),
+		golden_test(no_target_becomes_busier_than_the_bound, NULL,
+			golden_end),
+		golden_test(measured_memory_follows_the_vm, NULL, golden_end),
+		golden_test(a_vm_that_was_not_measured_frees_no_measured_memory,
+			NULL, golden_end),
+		golden_test(the_cluster_is_exactly_as_before, NULL, golden_end),
+		golden_test(the_order_of_the_input_does_not_matter, NULL,
+			golden_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

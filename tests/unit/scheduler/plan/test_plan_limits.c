@@ -1,5 +1,6 @@
 #include "scheduler/plan/plan.h"
 
+#include "tests/support/golden.h"
 #include "tests/unit/scheduler/plan/plan_world.h"
 
 static void a_search_ends_at_its_limit_and_says_so(void **state)
@@ -220,16 +221,22 @@ static void a_vm_that_is_leaving_needs_no_plan(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_reason_of_the_nodes_is_counted),
-		cmocka_unit_test(a_vm_that_is_leaving_needs_no_plan),
-		cmocka_unit_test(a_search_ends_at_its_limit_and_says_so),
-		cmocka_unit_test(
-			a_vm_that_was_not_tried_is_not_said_to_have_no_node),
-		cmocka_unit_test(
-			the_words_of_a_search_at_its_limit_are_found_soon),
-		cmocka_unit_test(a_search_stops_when_it_is_told_to),
-		cmocka_unit_test(volumes_that_are_compared_count_as_work),
-		cmocka_unit_test(nominated_pods_that_are_read_count_as_work),
+		golden_test(each_reason_of_the_nodes_is_counted, NULL,
+			golden_end),
+		golden_test(a_vm_that_is_leaving_needs_no_plan, NULL,
+			golden_end),
+		golden_test(a_search_ends_at_its_limit_and_says_so, NULL,
+			golden_end),
+		golden_test(a_vm_that_was_not_tried_is_not_said_to_have_no_node,
+			NULL, golden_end),
+		golden_test(the_words_of_a_search_at_its_limit_are_found_soon,
+			NULL, golden_end),
+		golden_test(a_search_stops_when_it_is_told_to, NULL,
+			golden_end),
+		golden_test(volumes_that_are_compared_count_as_work, NULL,
+			golden_end),
+		golden_test(nominated_pods_that_are_read_count_as_work, NULL,
+			golden_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

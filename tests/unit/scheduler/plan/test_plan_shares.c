@@ -1,5 +1,6 @@
 #include "scheduler/plan/plan.h"
 
+#include "tests/support/golden.h"
 #include "tests/unit/scheduler/plan/load_world.h"
 
 static const struct plan *empty(struct world *w, size_t node)
@@ -58,8 +59,8 @@ static void the_vms_of_a_node_are_shared_out_among_targets(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			the_vms_of_a_node_are_shared_out_among_targets),
+		golden_test(the_vms_of_a_node_are_shared_out_among_targets,
+			NULL, golden_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

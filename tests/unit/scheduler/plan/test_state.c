@@ -1,5 +1,6 @@
 #include "scheduler/plan/state.h"
 
+#include "tests/support/golden.h"
 #include "tests/unit/scheduler/plan/plan_world.h"
 
 static const struct plan_goal emptying = { .kind = PLAN_POD_FITS };
@@ -61,8 +62,8 @@ static void the_version_names_the_content(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_undone_step_leaves_no_trace),
-		cmocka_unit_test(the_version_names_the_content),
+		golden_test(an_undone_step_leaves_no_trace, NULL, golden_end),
+		golden_test(the_version_names_the_content, NULL, golden_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 
 #include "lib/memory.h"
 #include "scheduler/rebalance/pressure.h"
+#include "tests/support/golden.h"
 #include "tests/unit/scheduler/given.h"
 
 enum { BED_NODES = 8, BED_VMS = 64 };
@@ -144,5 +145,12 @@ static inline bool bed_search(struct bed *bed, int64_t now_us,
 	assert_true(pressure_search(&search, &bed->fleet, &options, now_us,
 		SIZE_MAX));
 	*out = search.best;
+	golden_tell(
+		"%d: %zu > %zu, gain %.6g, reason %d, only advice %d, %.6g "
+		"%.6g %.6g %.6g %.6g; %s\n",
+		search.has_best, out->move.vm, out->move.target, out->move.gain,
+		(int)out->reason, out->is_recommendation_only, out->severity,
+		out->relief, out->relief_per_gb, out->copied_bytes,
+		out->needed_bytes, out->text);
 	return search.has_best;
 }

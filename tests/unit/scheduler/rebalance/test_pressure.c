@@ -1,5 +1,6 @@
 #include "scheduler/rebalance/pressure.h"
 
+#include "tests/support/golden.h"
 #include "tests/unit/scheduler/rebalance/pressure_bed.h"
 
 static const int64_t now_us = 200 * BED_SECOND;
@@ -244,19 +245,24 @@ static void a_vm_without_a_target_gives_way_to_the_next(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_vm_that_relieves_most_for_each_gb_leaves),
-		cmocka_unit_test(the_target_is_the_node_with_most_cpu_to_spare),
-		cmocka_unit_test(
-			a_vm_that_waits_and_swaps_leaves_before_its_equal),
-		cmocka_unit_test(the_target_keeps_memory_and_is_not_in_trouble),
-		cmocka_unit_test(nothing_moves_without_fresh_data),
-		cmocka_unit_test(limits_of_the_caller_hold),
-		cmocka_unit_test(
-			the_vm_that_waits_most_for_io_for_each_gb_leaves),
-		cmocka_unit_test(
-			a_broken_kvm_is_recommended_only_and_comes_last),
-		cmocka_unit_test(the_gravest_trouble_comes_first_in_any_slices),
-		cmocka_unit_test(a_vm_without_a_target_gives_way_to_the_next),
+		golden_test(the_vm_that_relieves_most_for_each_gb_leaves, NULL,
+			golden_end),
+		golden_test(the_target_is_the_node_with_most_cpu_to_spare, NULL,
+			golden_end),
+		golden_test(a_vm_that_waits_and_swaps_leaves_before_its_equal,
+			NULL, golden_end),
+		golden_test(the_target_keeps_memory_and_is_not_in_trouble, NULL,
+			golden_end),
+		golden_test(nothing_moves_without_fresh_data, NULL, golden_end),
+		golden_test(limits_of_the_caller_hold, NULL, golden_end),
+		golden_test(the_vm_that_waits_most_for_io_for_each_gb_leaves,
+			NULL, golden_end),
+		golden_test(a_broken_kvm_is_recommended_only_and_comes_last,
+			NULL, golden_end),
+		golden_test(the_gravest_trouble_comes_first_in_any_slices, NULL,
+			golden_end),
+		golden_test(a_vm_without_a_target_gives_way_to_the_next, NULL,
+			golden_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
  * The VMs of one node come to use what they were promised. */
 #include "scheduler/rebalance/pressure.h"
 
+#include "tests/support/golden.h"
 #include "tests/unit/scheduler/rebalance/pressure_bed.h"
 
 enum { NODES = 4, VMS_EACH = 8, VMS = NODES * VMS_EACH, STEP_S = 10 };
@@ -259,7 +260,8 @@ static void a_node_that_runs_out_of_memory_recovers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_node_that_runs_out_of_memory_recovers),
+		golden_test(a_node_that_runs_out_of_memory_recovers, NULL,
+			golden_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include "scheduler/forecast/model.h"
 #include "scheduler/forecast/shortage.h"
 #include "scheduler/rebalance/move_policy.h"
+#include "tests/support/golden.h"
 #include "tests/unit/scheduler/given.h"
 
 enum { NODES = 12, VMS_MAX = 80 };
@@ -112,6 +113,8 @@ static bool search_all(struct bed *bed, const struct rule_options *options,
 	assert_true(rule_search(&search, &bed->fleet, options, SIZE_MAX));
 	*out = search.best;
 	has_best = search.has_best;
+	golden_tell("%d: %zu > %zu, gain %.6g\n", has_best, out->vm,
+		out->target, out->gain);
 	rule_search_fini(&search);
 	return has_best;
 }
@@ -354,17 +357,20 @@ static void the_policy_is_the_rule(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_hot_node_gives_and_an_idle_node_takes),
-		cmocka_unit_test(nothing_moves_that_does_not_pay_its_price),
-		cmocka_unit_test(
-			a_copy_costs_two_cores_for_its_time_or_a_flat_price),
-		cmocka_unit_test(what_may_not_move_or_take_is_left_out),
-		cmocka_unit_test(
-			equal_gains_are_decided_by_name_and_not_by_order),
-		cmocka_unit_test(cooldowns_double_up_to_six_hours),
-		cmocka_unit_test(
-			the_search_finds_the_best_in_slices_of_any_size),
-		cmocka_unit_test(the_policy_is_the_rule),
+		golden_test(a_hot_node_gives_and_an_idle_node_takes, NULL,
+			golden_end),
+		golden_test(nothing_moves_that_does_not_pay_its_price, NULL,
+			golden_end),
+		golden_test(a_copy_costs_two_cores_for_its_time_or_a_flat_price,
+			NULL, golden_end),
+		golden_test(what_may_not_move_or_take_is_left_out, NULL,
+			golden_end),
+		golden_test(equal_gains_are_decided_by_name_and_not_by_order,
+			NULL, golden_end),
+		golden_test(cooldowns_double_up_to_six_hours, NULL, golden_end),
+		golden_test(the_search_finds_the_best_in_slices_of_any_size,
+			NULL, golden_end),
+		golden_test(the_policy_is_the_rule, NULL, golden_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

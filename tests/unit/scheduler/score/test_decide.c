@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kube/time.h"
+#include "tests/support/golden.h"
 #include "tests/unit/scheduler/given.h"
 
 static const int64_t now = 1000 * INT64_C(1000000);
@@ -43,12 +44,31 @@ static void setting_fini(struct setting *s)
 	interner_free(s->interner);
 }
 
+static void tell_scores(const struct decision *d)
+{
+	for (size_t i = 0; i < d->node_count; i++) {
+		struct score score = { 0 };
+
+		if (d->verdicts[i].reasons == 0) {
+			score_node(&score, d->nodes[i], &d->context);
+		}
+		golden_tell("%s %llx %.6g:", d->nodes[i]->name,
+			(unsigned long long)d->verdicts[i].reasons,
+			score.total);
+		for (int term = 0; term < SCORE_TERMS; term++) {
+			golden_tell(" %.6g", score.terms[term]);
+		}
+		golden_tell("\n");
+	}
+}
+
 static const char *chosen(struct setting *s, const struct pod *pod)
 {
 	const struct cluster cluster = { .nodes = s->nodes, .count = NODES };
 	const struct node *node;
 
 	decide(&s->decision, pod, &cluster, &defaults, now);
+	tell_scores(&s->decision);
 	node = decision_chosen(&s->decision);
 	return node != NULL ? node->name : "none";
 }
@@ -334,20 +354,24 @@ static void keeps_the_ten_best_in_order(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(chooses_the_least_loaded_node),
-		cmocka_unit_test(breaks_ties_by_name),
-		cmocka_unit_test(a_node_without_data_is_never_best),
-		cmocka_unit_test(
-			one_busy_node_known_of_many_is_not_best_for_that),
-		cmocka_unit_test(scores_every_node_in_the_same_context),
-		cmocka_unit_test(spreads_by_requests_without_data),
-		cmocka_unit_test(spreads_a_burst_of_vms),
-		cmocka_unit_test(
-			the_sentence_has_contention_age_and_the_only_node),
-		cmocka_unit_test(the_message_equals_upstream_if_no_node_fits),
-		cmocka_unit_test(
-			says_what_is_not_supported_and_that_there_are_no_nodes),
-		cmocka_unit_test(keeps_the_ten_best_in_order),
+		golden_test(chooses_the_least_loaded_node, NULL, golden_end),
+		golden_test(breaks_ties_by_name, NULL, golden_end),
+		golden_test(a_node_without_data_is_never_best, NULL,
+			golden_end),
+		golden_test(one_busy_node_known_of_many_is_not_best_for_that,
+			NULL, golden_end),
+		golden_test(scores_every_node_in_the_same_context, NULL,
+			golden_end),
+		golden_test(spreads_by_requests_without_data, NULL, golden_end),
+		golden_test(spreads_a_burst_of_vms, NULL, golden_end),
+		golden_test(the_sentence_has_contention_age_and_the_only_node,
+			NULL, golden_end),
+		golden_test(the_message_equals_upstream_if_no_node_fits, NULL,
+			golden_end),
+		golden_test(
+			says_what_is_not_supported_and_that_there_are_no_nodes,
+			NULL, golden_end),
+		golden_test(keeps_the_ten_best_in_order, NULL, golden_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 
 #include "kube/time.h"
 #include "scheduler/score/sentence.h"
+#include "tests/support/golden.h"
 #include "tests/unit/scheduler/given.h"
 
 static const int64_t second = 1000000;
@@ -33,6 +34,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
+	assert_golden_told(GOLDEN_PROGRAM, *state);
 	struct setting *s = *state;
 
 	node_free(s->node);
@@ -46,6 +48,18 @@ static const struct score *score_of(struct setting *s)
 {
 	score_begin(&s->context, s->pod);
 	score_node(&s->score, s->node, &s->context);
+	golden_tell(
+		"%.6g, cpu %.6g %.6g %.6g, room %.6g, deviation %.6g, "
+		"by %.6g %.6g %.6g, announced %.6g %.6g %.6g %.6g %.6g, "
+		"memory %.6g %.6g, contention %.6g\n",
+		s->score.total, s->score.cpu_measured, s->score.cpu_expected,
+		s->score.cpu_by_requests, s->score.cpu_room,
+		s->score.cpu_deviation, s->score.cpu_by_pod,
+		s->score.cpu_by_starting, s->score.cpu_by_growth,
+		s->score.cpu_announced_by_pod, s->score.cpu_announced_by_others,
+		s->score.cpu_announced_by_requests, s->score.announced_by_pod,
+		s->score.announced_by_others, s->score.memory_expected,
+		s->score.memory_by_requests, s->score.contention);
 	return &s->score;
 }
 
@@ -139,7 +153,7 @@ static void announced_shares_show_without_load_data(void **state)
 		"memory");
 }
 
-#define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define test(name) golden_test(name, setup, teardown)
 
 int main(void)
 {

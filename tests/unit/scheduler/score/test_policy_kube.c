@@ -5,6 +5,7 @@
 
 #include "kube/time.h"
 #include "scheduler/score/score.h"
+#include "tests/support/golden.h"
 #include "tests/unit/scheduler/given.h"
 
 static struct node *node_of(struct interner *interner, int64_t milli,
@@ -39,6 +40,11 @@ static struct score score_by(const char *policy, const char *args,
 	assert_int_equal(policy_find(&found, policy, value, NULL), 0);
 	score_node(&score, node,
 		&(struct score_context){ .pod = pod, .policy = &found });
+	golden_tell("%s %.6g:", policy, score.total);
+	for (int term = 0; term < SCORE_TERMS; term++) {
+		golden_tell(" %.6g", score.terms[term]);
+	}
+	golden_tell("\n");
 	json_value_free(value);
 	return score;
 }
@@ -245,12 +251,17 @@ static void absurd_amounts_give_finite_scores(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reproduces_all_36_cells_of_harvesters_table_4),
-		cmocka_unit_test(an_empty_node_scores_like_1_36),
-		cmocka_unit_test(a_pod_that_improves_the_balance_scores_higher),
-		cmocka_unit_test(missing_requests_count_as_the_defaults),
-		cmocka_unit_test(arguments_set_the_weights_of_resources),
-		cmocka_unit_test(absurd_amounts_give_finite_scores),
+		golden_test(reproduces_all_36_cells_of_harvesters_table_4, NULL,
+			golden_end),
+		golden_test(an_empty_node_scores_like_1_36, NULL, golden_end),
+		golden_test(a_pod_that_improves_the_balance_scores_higher, NULL,
+			golden_end),
+		golden_test(missing_requests_count_as_the_defaults, NULL,
+			golden_end),
+		golden_test(arguments_set_the_weights_of_resources, NULL,
+			golden_end),
+		golden_test(absurd_amounts_give_finite_scores, NULL,
+			golden_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 
 #include "scheduler/score/beta.h"
 #include "scheduler/score/score.h"
+#include "tests/support/golden.h"
 #include "tests/unit/scheduler/given.h"
 
 static const int64_t second = 1000000;
@@ -45,6 +46,11 @@ static double points(struct setting *s, const char *policy, const char *args,
 	node_set_load(s->node, &s->load, 1000 * second, 1000 * second);
 	score_node(&score, s->node,
 		&(struct score_context){ .pod = pod, .policy = &found });
+	golden_tell("%s %.6g:", policy, score.total);
+	for (int term = 0; term < SCORE_TERMS; term++) {
+		golden_tell(" %.6g", score.terms[term]);
+	}
+	golden_tell("\n");
 	json_value_free(value);
 	pod_free(pod);
 	return score.total;
@@ -269,12 +275,15 @@ static void names_invalid_arguments(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(packs_up_to_the_target_and_spreads_above),
-		cmocka_unit_test(predicts_by_limit_then_request_then_default),
-		cmocka_unit_test(adds_pods_that_the_window_misses),
-		cmocka_unit_test(combines_mean_and_variation),
-		cmocka_unit_test(computes_the_risk_from_a_beta_distribution),
-		cmocka_unit_test(names_invalid_arguments),
+		golden_test(packs_up_to_the_target_and_spreads_above, NULL,
+			golden_end),
+		golden_test(predicts_by_limit_then_request_then_default, NULL,
+			golden_end),
+		golden_test(adds_pods_that_the_window_misses, NULL, golden_end),
+		golden_test(combines_mean_and_variation, NULL, golden_end),
+		golden_test(computes_the_risk_from_a_beta_distribution, NULL,
+			golden_end),
+		golden_test(names_invalid_arguments, NULL, golden_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
