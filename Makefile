@@ -287,6 +287,8 @@ WRAP_bench_cluster_copy = clock_monotonic_us
 WRAP_test_hour_scan = chunk_open chunk_close chunk_bytes
 WRAP_test_ingest = timer_start commit_interval_us sqlite3_busy_timeout
 WRAP_test_store = sqlite3_busy_timeout
+WRAP_test_sqlite_faults = sqlite3_step sqlite3_prepare_v3 sqlite3_exec \
+	sqlite3_extended_errcode sqlite3_errmsg
 WRAP_test_request_body = store_names_find
 WRAP_test_decision_upload = $(FAKE_TIMERS) log_allow log_write
 WRAP_live_blocks = calloc reallocarray strdup strndup vasprintf __vasprintf_chk \

@@ -107,8 +107,7 @@ static int cut_range(uint64_t range_ms[2], struct sqlite3 *db,
 		"SELECT (SELECT min(id) FROM head), (SELECT max(id) FROM head)",
 		err);
 
-	if (r == 0 && sqlite3_step(rows) == SQLITE_ROW &&
-		sqlite3_column_int64(rows, 1) > 0) {
+	if (db_step(&r, rows, err) && sqlite3_column_int64(rows, 1) > 0) {
 		from_ms = head_slot_ms(sqlite3_column_int64(rows, 0));
 		end_ms = head_slot_ms(sqlite3_column_int64(rows, 1)) +
 			HEAD_SLOT_MS;

@@ -133,14 +133,13 @@ static int read_packed(bool *is_packed, struct filter *filter,
 {
 	const struct hour_scan_range *range = filter->range;
 	struct partition_reader partitions = { .tier = filter->read->tier };
-	struct sqlite3_stmt *statement;
+	struct sqlite3_stmt *statement = NULL;
 	struct error error;
 	int r = partition_select(&statement, &partitions, db, range->node,
 		partition_hour(range->from_ms), err);
 
 	*is_packed = false;
-	if (r == 0 && statement != NULL &&
-		sqlite3_step(statement) == SQLITE_ROW) {
+	if (statement != NULL && db_step(&r, statement, err)) {
 		*is_packed = rollup_unpack(sqlite3_column_blob(statement, 0),
 				     (size_t)sqlite3_column_bytes(statement, 0),
 				     pod_uid, deliver, filter, &error) == 0;
@@ -291,10 +290,10 @@ static int find_due(int64_t due[2], struct sqlite3 *db, uint64_t before_hour,
 	due[0] = due[1] = 0;
 	if (r == 0) {
 		(void)sqlite3_bind_int64(find, 1, (int64_t)before_hour);
-		if (sqlite3_step(find) == SQLITE_ROW) {
-			due[0] = sqlite3_column_int64(find, 0);
-			due[1] = sqlite3_column_int64(find, 1);
-		}
+	}
+	if (db_step(&r, find, err)) {
+		due[0] = sqlite3_column_int64(find, 0);
+		due[1] = sqlite3_column_int64(find, 1);
 	}
 	(void)sqlite3_finalize(find);
 	return r;

@@ -54,7 +54,7 @@ static inline int fixture_teardown(void **state)
 	hour_scan_free(f->scan);
 	compact_free(f->compact);
 	head_free(f->head);
-	(void)sqlite3_close(f->db);
+	assert_int_equal(sqlite3_close(f->db), SQLITE_OK);
 	free(f);
 	return scratch_teardown(&scratch);
 }
