@@ -54,7 +54,7 @@ OPERATOR = re.compile(r"(?<=\s)[<>=!&|+\-*/%]{1,2}(?=\s)")
 WORD = re.compile(r"\b(true|false|(continue|break);)(?!\w)|\+\+|--")
 NOT = re.compile(r"(?<=[\s(])!(?=[\w(*])")
 # The whole part of a decimal number: what follows it may be .5, e6 or u. Not in
-# a zeroed struct, and not how much is allocated: more would do as well.
+# a zeroed struct, and not the one of xcalloc(1, ...), which 0 would be as well.
 NUMBER = re.compile(r"(?<![\w.])(?<!xcalloc\()(?!0 \})\d+"
                     r"(?=(\.\d+)?(e[+-]?\d+)?[uUlLfF]*(?![\w.]))")
 CONDITION = re.compile(r"\b(if|while) (?=\()")
@@ -65,6 +65,8 @@ TARGET = r"\**[\w>.\-\[\]]+"
 STATEMENT = re.compile(
     rf"(?<=[;{{}}:])\s*\n\t+(?!_Static_assert)((\(void\))?{TARGET}\([^;{{}}]*\)"
     rf"|{TARGET} [+\-*/|&]?= [^;{{}}]*)(?=;)")
+# How much is allocated is not raised: more would do as well.
+ALLOCATION = re.compile(r"\bx(c|re)alloc(?=\()")
 # People read the log, and no program does: these calls are not broken.
 LOG = re.compile(r"(?<=\t)log_\w+\([^;]*;")
 HEAD = re.compile(r"\b(?!__attribute__)(\w+)\(")
@@ -101,9 +103,12 @@ def changes(code, start, end):
         yield *match.span(), WORDS[match.group()]
     for match in found(NOT):
         yield *match.span(), ""
+    allocations = [(match.end(), closing(code, match.end()))
+                   for match in found(ALLOCATION)]
     for match in found(NUMBER):
         value = int(match.group())
-        yield *match.span(), str(value + 1)
+        if not any(a <= match.start() < b for a, b in allocations):
+            yield *match.span(), str(value + 1)
         if value > 0:
             yield *match.span(), str(value - 1)
     for match in found(CONDITION):

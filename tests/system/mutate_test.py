@@ -115,6 +115,9 @@ class Breaks(unittest.TestCase):
         self.assertEqual(broken("struct x x = { 0 };",
                                 "struct x *y = xcalloc(1, sizeof(*y));"),
                          set())
+        self.assertEqual(broken("char *x = xcalloc(a + 1, g(3));"), {
+            f"char *x = xcalloc({arguments});" for arguments in (
+                "a - 1, g(3)", "a + 0, g(3)", "a + 1, g(2)")})
 
     def test_a_declaration_is_not_removed(self):
         self.assertEqual(broken("struct x *x = g(a);"), set())
