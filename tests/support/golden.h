@@ -14,8 +14,8 @@
 void assert_golden(const char *name, const char *text);
 
 /* The same for the section of a file that begins with "== title". For what many
- * tests of a program say: golden_test() gives a test its title, which setup and
- * teardown find in *state, and GOLDEN_PROGRAM is the file of the program. */
+ * tests of a program say: golden_test() gives a test its title, which is *state
+ * unless setup changes that, and GOLDEN_PROGRAM is the file of the program. */
 void assert_golden_section(const char *name, const char *title,
 	const char *text);
 

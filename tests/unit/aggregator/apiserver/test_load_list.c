@@ -18,6 +18,7 @@
 static const uint8_t run[REPORT_RUN_ID_BYTES] = { 7 };
 
 struct fixture {
+	const char *title; /* of the test */
 	struct identities *identities;
 	struct object_labels *pods, *nodes;
 	struct live *live;
@@ -89,15 +90,16 @@ static int setup(void **state)
 	put_labels(f->nodes, "a", "{\"rack\":\"1\"}", 1);
 	f->view =
 		(struct load_view){ f->live, f->identities, f->nodes, f->pods };
+	f->title = *state;
 	*state = f;
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	assert_golden_told(GOLDEN_PROGRAM, *state);
 	struct fixture *f = *state;
 
+	assert_golden_told(GOLDEN_PROGRAM, f->title);
 	json_value_free(f->answer);
 	live_free(f->live);
 	identities_free(f->identities);

@@ -1,7 +1,9 @@
 /* A cluster for tests of what fits. */
 #pragma once
 
+#include "lib/json.h"
 #include "scheduler/cluster/cluster.h"
+#include "scheduler/make_room/room_fits.h"
 #include "scheduler/plan/plan.h"
 #include "tests/support/golden.h"
 #include "tests/unit/scheduler/given.h"

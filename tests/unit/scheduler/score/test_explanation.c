@@ -12,6 +12,7 @@ static const int64_t second = 1000000;
 static const int64_t now = 1000 * INT64_C(1000000);
 
 struct setting {
+	const char *title; /* of the test */
 	struct interner *interner;
 	struct node *node;
 	struct pod *pod;
@@ -28,15 +29,16 @@ static int setup(void **state)
 	s->pod = given_vm(s->interner, "vm", 4);
 	s->context = (struct score_context){ .now_us = now,
 		.prior = { MODEL_SHARE, MODEL_DEVIATION } };
+	s->title = *state;
 	*state = s;
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	assert_golden_told(GOLDEN_PROGRAM, *state);
 	struct setting *s = *state;
 
+	assert_golden_told(GOLDEN_PROGRAM, s->title);
 	node_free(s->node);
 	pod_free(s->pod);
 	interner_free(s->interner);
