@@ -48,6 +48,7 @@ static int setup(void **state)
 	struct fixture *f = xcalloc(1, sizeof(*f));
 	void *scratch = NULL;
 
+	fake_clock_set(UINT64_C(864000000000), UINT64_C(1800000000678901));
 	assert_int_equal(scratch_setup(&scratch), 0);
 	f->s = scratch;
 	scratch_open(f->s, day_us);
@@ -431,6 +432,57 @@ static void rejects_bad_requests_with_a_reason(void **state)
 	}
 }
 
+/* Queries that fill the store's queue, until the gate lets them end. */
+struct jam {
+	uv_sem_t gate;
+	size_t done;
+	bool is_over;
+};
+
+static bool wait_at_gate(void *owner, const struct store_row *row)
+{
+	struct jam *jam = owner;
+
+	(void)row;
+	uv_sem_wait(&jam->gate);
+	return false;
+}
+
+static void leave_jam(void *owner, const struct error *err)
+{
+	struct jam *jam = owner;
+
+	(void)err;
+	jam->done++;
+	jam->is_over = jam->done == STORE_READS_MAX;
+}
+
+static void a_history_that_cannot_wait_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	struct jam jam = { 0 };
+	struct store_read read = { .node = "n1",
+		.parts = SCHEMA_ALL,
+		.to_ms = UINT64_MAX,
+		.row = wait_at_gate,
+		.done = leave_jam,
+		.owner = &jam };
+
+	assert_int_equal(uv_sem_init(&jam.gate, 0), 0);
+	for (int i = 0; i < STORE_READS_MAX; i++) {
+		assert_int_equal(store_query(f->s->store, &read, NULL), 0);
+	}
+	assert_has(
+		send_request(f, "GET", "/v1/nodes/n1/history?fields=used_cores",
+			"*/*", 503),
+		"32 queries are already waiting");
+	for (int i = 0; i < STORE_READS_MAX; i++) {
+		uv_sem_post(&jam.gate);
+	}
+	run_until(&f->s->loop, &jam.is_over);
+	uv_sem_destroy(&jam.gate);
+}
+
 /* Two reports 2 s apart, in which each figure differs. */
 static void add_full_node(struct fixture *f, const char *name)
 {
@@ -501,6 +553,7 @@ int main(void)
 		test(serves_the_profile_of_a_vm_that_no_longer_runs),
 		test(a_running_vm_without_stored_history_has_gaps_only),
 		test(rejects_bad_requests_with_a_reason),
+		test(a_history_that_cannot_wait_is_refused),
 		test(the_answers_stay_as_they_are),
 	};
 

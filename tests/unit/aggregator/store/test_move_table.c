@@ -49,6 +49,7 @@ struct found {
 	char ids[200]; /* " 3 2 1" */
 	struct move_record last;
 	uint64_t last_row;
+	size_t count;
 	bool is_done;
 	int code;
 };
@@ -59,7 +60,8 @@ static bool on_move(void *owner, const struct store_move *move)
 	size_t len = strlen(found->ids);
 
 	(void)snprintf(found->ids + len, sizeof(found->ids) - len, " %s",
-		move->record.id + 3);
+		strlen(move->record.id) > 3 ? move->record.id + 3 : "");
+	found->count++;
 	found->last = move->record;
 	found->last_row = move->row;
 	return true;
@@ -92,6 +94,24 @@ static struct found query(struct scratch *s, struct store_moves_read read)
 		(struct store_moves_read){ .before_ms = UINT64_MAX,            \
 			__VA_ARGS__ })                                         \
 		.ids
+
+static void a_move_is_found_by_an_id_of_one_letter(void **state)
+{
+	struct scratch *s = *state;
+	struct move_record move = move_of(1, 1);
+	struct found found;
+
+	scratch_open(s, day_us);
+	write_moves(s, 1, 2);
+	(void)snprintf(move.id, sizeof(move.id), "m");
+	write_move(s, &move);
+	found = query(s,
+		(struct store_moves_read){ .before_ms = UINT64_MAX,
+			.limit = 10,
+			.id = "m" });
+	assert_string_equal(found.last.id, "m");
+	assert_int_equal(found.count, 1);
+}
 
 static void lists_moves_newest_first_by_each_filter(void **state)
 {
@@ -259,6 +279,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		scratch_test(lists_moves_newest_first_by_each_filter),
+		scratch_test(a_move_is_found_by_an_id_of_one_letter),
 		scratch_test(continues_a_list_before_the_last_move_of_a_page),
 		scratch_test(the_highest_revision_of_an_id_counts),
 		scratch_test(

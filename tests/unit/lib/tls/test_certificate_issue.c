@@ -86,6 +86,22 @@ static void each_certificate_has_its_own_key_and_trusts_the_authority(
 	tls_fini(&ca);
 }
 
+/* By RFC 5280, 4.2.1.1, readers find the authority by the id of its key. */
+static void a_certificate_has_the_id_of_its_authoritys_key(void **state)
+{
+	static const unsigned char oid[] = "\x06\x03\x55\x1d\x23";
+	struct tls_material ca = make_authority(100);
+	struct certificate_request request =
+		request_for(CERTIFICATE_FOR_SERVERS);
+	struct tls_material made = { 0 };
+
+	(void)state;
+	assert_int_equal(certificate_sign(&made, &request, &ca, NULL), 0);
+	assert_true(pem_contains(made.cert, oid, sizeof(oid) - 1));
+	tls_fini(&made);
+	tls_fini(&ca);
+}
+
 static void the_names_are_dns_names(void **state)
 {
 	/* GeneralName of RFC 5280: dNSName has the tag [2]. */
@@ -193,6 +209,8 @@ int main(void)
 		cmocka_unit_test(an_authority_signs_what_ends_before_it),
 		cmocka_unit_test(
 			each_certificate_has_its_own_key_and_trusts_the_authority),
+		cmocka_unit_test(
+			a_certificate_has_the_id_of_its_authoritys_key),
 		cmocka_unit_test(the_names_are_dns_names),
 		cmocka_unit_test(a_certificate_can_have_many_long_names),
 		cmocka_unit_test(the_first_of_several_certificates_signs),
