@@ -138,7 +138,7 @@ void golden_tell_text(char *text)
 	free(text);
 }
 
-/* What differs from run to run is cut out: the name of the machine, random
+/* Cuts out parts that differ from run to run: the name of the machine, random
  * numbers. */
 static void cut_after(char *text, const char *key, const char *ends)
 {
