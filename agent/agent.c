@@ -76,7 +76,7 @@ static void log_spool_error(struct agent *agent)
 
 	(void)spool_take_last_error(&err, agent->spool);
 	if (should_log(agent, &err, LOG_SPOOL_US)) {
-		log_warning("spool error", log_err(&err), LOG_END);
+		log_warning("cannot write the spool", log_err(&err), LOG_END);
 	}
 }
 

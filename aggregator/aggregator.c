@@ -214,7 +214,7 @@ static int open_listeners(struct aggregator *a, struct error *err)
 static void log_not_restored(const struct aggregator *a)
 {
 	if (a->not_restored > 0) {
-		log_info("stored nodes that are lost are not live",
+		log_info("skipped stored nodes: no recent report",
 			log_int("nodes", (int64_t)a->not_restored), LOG_END);
 	}
 }

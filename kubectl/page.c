@@ -12,7 +12,7 @@
 enum { STATUS_INTERRUPTED = 130 };
 
 /* The proxy adds the user's rights to each request, whichever page of a browser
- * sends it. So it passes on nothing but reading plimsoll's API. */
+ * sends it. So it forwards only read requests for plimsoll's API. */
 static const char *const proxy_arguments[] = { "proxy", "--port=0",
 	"--accept-paths=^/apis/load\\.plimsoll\\.io/",
 	"--reject-methods=POST,PUT,PATCH,DELETE", NULL };
@@ -81,8 +81,8 @@ const struct command page_command = {
 		"the address of plimsoll's\n page there, and opens it in a "
 		"browser, if there is one, until Ctrl-C. Anybody who opens\n "
 		"the address on this machine meanwhile sees what you may see, "
-		"and can change nothing:\n the proxy passes on nothing but "
-		"reading load.plimsoll.io.",
+		"and can change nothing:\n the proxy forwards only read "
+		"requests for load.plimsoll.io.",
 	.examples =
 		"  # Open the page\n"
 		"  kubectl plimsoll page\n\n"

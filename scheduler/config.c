@@ -69,12 +69,12 @@ static const struct option table[] = {
 		.help = "name of the Lease; default: --scheduler-name"),
 	ROW(rebalance, "rebalance", OPTION_CHOICE, "MODE",
 		.fallback = "recommend", .choices = "off recommend automatic",
-		.help = "what is done about running VMs whose move to another "
-			"node pays: off, recommend or automatic"),
+		.help = "what to do when moving a VM would reduce CPU "
+			"shortage: off, recommend or automatic"),
 	ROW(rebalance_price_text, "rebalance-price", OPTION_TEXT, "CORE-STEPS",
 		.fallback = "0.2",
-		.help = "the expected shortage that a move must save, in cores "
-			"times 5 minutes within an hour"),
+		.help = "least saving for a move, in cores times 5 minutes of "
+			"expected shortage within the next hour"),
 	ROW(rebalance_max_per_hour, "rebalance-max-per-hour", OPTION_INTEGER,
 		"COUNT", .fallback = "0", .min = 0, .max = BUDGET_HOUR_MAX,
 		.help = "moves that may begin within an hour; 0: one for each "
@@ -90,7 +90,7 @@ static const struct option table[] = {
 	ROW(make_room_timeout_us, "make-room-timeout", OPTION_DURATION,
 		"DURATION", .fallback = "10m", .min = 60000000,
 		.max = INT64_C(86400000000),
-		.help = "room for a pod is made within this time, or not"),
+		.help = "give up making room for a pod after this time"),
 	OPTIONS_LOG_ROWS(struct scheduler_config, log_format, log_level),
 	{ 0 },
 };

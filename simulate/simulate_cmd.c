@@ -51,8 +51,8 @@ static const struct option table[] = {
 		.fallback = "expected-shortage",
 		.help = "how moves are chosen; others are for comparison"),
 	ROW(price_text, "price", OPTION_TEXT, "CORE-STEPS", .fallback = "0.2",
-		.help = "the expected shortage that a move must save, in cores "
-			"times 5 minutes within an hour"),
+		.help = "least saving for a move, in cores times 5 minutes of "
+			"expected shortage within the next hour"),
 	ROW(json, "json", OPTION_BOOL, NULL, .fallback = "false",
 		.help = "print one JSON object instead of a table"),
 	ROW(placements, "placements", OPTION_TEXT, "FILE",

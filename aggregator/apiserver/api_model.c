@@ -56,7 +56,7 @@ static void write_time(struct json *j, const char *key, uint64_t us)
 }
 
 static void write_list(struct json *j, const char *key,
-	const struct model *model, const struct api_model_list *list)
+	const struct api_model *model, const struct api_model_list *list)
 {
 	const char *items = list->items;
 
@@ -151,7 +151,7 @@ static void write_value(struct json *j, const char *key,
 	}
 }
 
-void api_model_write(struct json *j, const struct model *model,
+void api_model_write(struct json *j, const struct api_model *model,
 	const void *value)
 {
 	for (size_t i = 0; i < model->count; i++) {
@@ -165,7 +165,7 @@ void api_model_write(struct json *j, const struct model *model,
 
 /* ---- single fields ---- */
 
-static const struct api_model_field *find_field(const struct model *model,
+static const struct api_model_field *find_field(const struct api_model *model,
 	const char *name, size_t len)
 {
 	for (size_t i = 0; i < model->count; i++) {
@@ -179,7 +179,7 @@ static const struct api_model_field *find_field(const struct model *model,
 	return NULL;
 }
 
-bool api_model_find(struct api_model_place *out, const struct model *model,
+bool api_model_find(struct api_model_place *out, const struct api_model *model,
 	const char *path)
 {
 	struct api_model_place place = { NULL, 0 };
@@ -288,12 +288,12 @@ static void describe_type(struct json *j, const struct api_model_field *field)
 	}
 }
 
-void api_model_describe(struct json *j, const struct model *model)
+void api_model_describe(struct json *j, const struct api_model *model)
 {
 	api_model_describe_with(j, model, NULL);
 }
 
-void api_model_describe_with(struct json *j, const struct model *model,
+void api_model_describe_with(struct json *j, const struct api_model *model,
 	void (*first)(struct json *j))
 {
 	json_object(j, "properties");

@@ -45,17 +45,17 @@ struct api_model_numbers {
 	size_t count;
 };
 
-struct model;
+struct api_model;
 
 struct api_model_field {
 	const char *name;
 	enum api_model_kind kind;
 	size_t offset;
-	const struct model *of; /* of API_MODEL_OBJECT and API_MODEL_LIST */
+	const struct api_model *of; /* of API_MODEL_OBJECT and API_MODEL_LIST */
 	const char *help;
 };
 
-struct model {
+struct api_model {
 	const struct api_model_field *fields;
 	size_t count;
 	size_t size; /* of the struct; for lists */
@@ -67,7 +67,7 @@ enum { API_MODEL_NAME_MAX = 64 };
 const char *api_model_name(char out[API_MODEL_NAME_MAX], const char *name);
 
 /* Writes the fields of the struct as members of the open object. */
-void api_model_write(struct json *j, const struct model *model,
+void api_model_write(struct json *j, const struct api_model *model,
 	const void *value);
 
 /* A field of a struct, or of a struct inside it. */
@@ -78,7 +78,7 @@ struct api_model_place {
 
 /* Finds a field by its path of names in camelCase: "status.cpu.usedCores".
  * False: there is none, or it is an object. */
-bool api_model_find(struct api_model_place *out, const struct model *model,
+bool api_model_find(struct api_model_place *out, const struct api_model *model,
 	const char *path);
 
 /* Writes the value at the place as an element of the open array; null if it is
@@ -91,6 +91,6 @@ const char *api_model_type_of(const struct api_model_field *field);
 
 /* Writes "properties" for OpenAPI into the open object. first, if not NULL,
  * writes properties before those of the model. */
-void api_model_describe_with(struct json *j, const struct model *model,
+void api_model_describe_with(struct json *j, const struct api_model *model,
 	void (*first)(struct json *j));
-void api_model_describe(struct json *j, const struct model *model);
+void api_model_describe(struct json *j, const struct api_model *model);

@@ -18,7 +18,7 @@ struct api_type {
 	const char *kind, *singular;
 	const char *short_name; /* NULL: none */
 	const char *help;
-	const struct model *model;
+	const struct api_model *model;
 	const struct api_column *columns; /* without the name */
 	size_t column_count;
 	/* Writes these columns of an object into the open array. */

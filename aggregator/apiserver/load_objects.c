@@ -7,7 +7,7 @@
 #include <math.h>
 
 #define AT(type, member) offsetof(struct type, member)
-#define MODEL(fields_, type)                                                   \
+#define API_MODEL(fields_, type)                                               \
 	{                                                                      \
 		fields_, count_of(fields_), sizeof(struct type)                \
 	}
@@ -69,11 +69,13 @@ static const struct api_model_field kvm_fields[] = {
 		"The failure in words" },
 };
 
-static const struct model cpu_model = MODEL(cpu_fields, node_load);
-static const struct model memory_model = MODEL(memory_fields, node_load);
-static const struct model io_model = MODEL(io_fields, node_load);
-static const struct model hugepages_model = MODEL(hugepages_fields, hugepages);
-static const struct model kvm_model = MODEL(kvm_fields, kvm_object);
+static const struct api_model cpu_model = API_MODEL(cpu_fields, node_load);
+static const struct api_model memory_model =
+	API_MODEL(memory_fields, node_load);
+static const struct api_model io_model = API_MODEL(io_fields, node_load);
+static const struct api_model hugepages_model =
+	API_MODEL(hugepages_fields, hugepages);
+static const struct api_model kvm_model = API_MODEL(kvm_fields, kvm_object);
 
 static const struct api_model_field node_status_fields[] = {
 	{ "state", API_MODEL_TEXT, AT(node_object, state), NULL,
@@ -99,8 +101,8 @@ static const struct api_model_field node_status_fields[] = {
 		"Whether VMs can run" },
 };
 
-static const struct model node_status_model =
-	MODEL(node_status_fields, node_object);
+static const struct api_model node_status_model =
+	API_MODEL(node_status_fields, node_object);
 
 static const struct api_model_field node_fields[] = {
 	{ "timestamp", API_MODEL_TIME, AT(node_object, timestamp_us), NULL,
@@ -110,7 +112,7 @@ static const struct api_model_field node_fields[] = {
 		"out" },
 };
 
-const struct model node_model = MODEL(node_fields, node_object);
+const struct api_model node_model = API_MODEL(node_fields, node_object);
 
 const char *load_state_word(enum load_state state)
 {
@@ -172,7 +174,8 @@ static const struct api_model_field vm_pod_fields[] = {
 #undef X
 };
 
-static const struct model vm_pod_model = MODEL(vm_pod_fields, vm_pod_object);
+static const struct api_model vm_pod_model =
+	API_MODEL(vm_pod_fields, vm_pod_object);
 
 static const struct api_model_field vm_spec_fields[] = {
 	{ "node_name", API_MODEL_TEXT, AT(vm_object, node_name), NULL,
@@ -193,8 +196,10 @@ static const struct api_model_field vm_status_fields[] = {
 			"first" },
 };
 
-static const struct model vm_spec_model = MODEL(vm_spec_fields, vm_object);
-static const struct model vm_status_model = MODEL(vm_status_fields, vm_object);
+static const struct api_model vm_spec_model =
+	API_MODEL(vm_spec_fields, vm_object);
+static const struct api_model vm_status_model =
+	API_MODEL(vm_status_fields, vm_object);
 
 static const struct api_model_field vm_fields[] = {
 	{ "timestamp", API_MODEL_TIME, AT(vm_object, timestamp_us), NULL,
@@ -205,7 +210,7 @@ static const struct api_model_field vm_fields[] = {
 		"of shares. A figure that is not known is left out" },
 };
 
-const struct model vm_model = MODEL(vm_fields, vm_object);
+const struct api_model vm_model = API_MODEL(vm_fields, vm_object);
 
 void vm_object_add(struct vm_object *object, const struct live_node *node,
 	size_t i, uint64_t now_us)

@@ -39,7 +39,7 @@ struct vm_object {
 	struct api_model_list pod_list;
 };
 
-extern const struct model node_model, vm_model;
+extern const struct api_model node_model, vm_model;
 
 /* The age is relative to now_us, the time to wall_us. The object borrows from
  * the node; release it with node_object_fini(). */

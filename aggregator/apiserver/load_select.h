@@ -33,8 +33,8 @@ struct load_query {
 /* Words for selector_check_keys(). */
 extern const char load_node_fields[], load_vm_fields[];
 
-/* A selected object: its key, NAME or NAMESPACE/NAME, and for a VM the node and
- * uid of each pod, the source of a move first, each text with its NUL. */
+/* A selected object. Its texts: the key, NAME or NAMESPACE/NAME; then for a VM
+ * each pod's node and uid, source first; all NUL-terminated. */
 struct load_chosen {
 	size_t texts; /* where they begin in the texts of the selection */
 	uint16_t pods;

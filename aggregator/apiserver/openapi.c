@@ -122,7 +122,7 @@ static const struct api_model_field history_fields[] = {
 		"Rows: the time and the figures, null where there is none" },
 };
 
-static const struct model history_model = { history_fields,
+static const struct api_model history_model = { history_fields,
 	count_of(history_fields), 0 };
 
 static void write_definitions(struct json *j, const char *key,

@@ -2,7 +2,7 @@
 
 #include "lib/memory.h"
 
-#define MODEL(fields)                                                          \
+#define API_MODEL(fields)                                                      \
 	{                                                                      \
 		fields, count_of(fields), 0                                    \
 	}
@@ -16,7 +16,7 @@ static const struct api_model_field where_spec_fields[] = {
 		"Pod that need not exist" },
 };
 
-static const struct model where_spec_model = MODEL(where_spec_fields);
+static const struct api_model where_spec_model = API_MODEL(where_spec_fields);
 
 static const struct api_model_field where_node_fields[] = {
 	{ "name", API_MODEL_TEXT, 0, NULL, "Name of the node" },
@@ -35,7 +35,7 @@ static const struct api_model_field where_node_fields[] = {
 		"Share of the memory in use with it" },
 };
 
-static const struct model where_node_model = MODEL(where_node_fields);
+static const struct api_model where_node_model = API_MODEL(where_node_fields);
 
 static const struct api_model_field where_status_fields[] = {
 	{ "chosen", API_MODEL_TEXT, 0, NULL,
@@ -58,7 +58,8 @@ static const struct api_model_field where_status_fields[] = {
 		"The best node first, then those that are not feasible" },
 };
 
-static const struct model where_status_model = MODEL(where_status_fields);
+static const struct api_model where_status_model =
+	API_MODEL(where_status_fields);
 
 static const struct api_model_field placement_fields[] = {
 	{ "spec", API_MODEL_OBJECT, 0, &where_spec_model,
@@ -66,7 +67,7 @@ static const struct api_model_field placement_fields[] = {
 	{ "status", API_MODEL_OBJECT, 0, &where_status_model, "The answer" },
 };
 
-const struct model placement_model = MODEL(placement_fields);
+const struct api_model placement_model = API_MODEL(placement_fields);
 
 static const struct api_model_field plan_spec_fields[] = {
 	{ "goal", API_MODEL_TEXT, 0, NULL,
@@ -77,7 +78,7 @@ static const struct api_model_field plan_spec_fields[] = {
 	{ "pod_name", API_MODEL_TEXT, 0, NULL, "MakeRoom: the pod that waits" },
 };
 
-static const struct model plan_spec_model = MODEL(plan_spec_fields);
+static const struct api_model plan_spec_model = API_MODEL(plan_spec_fields);
 
 static const struct api_model_field plan_step_fields[] = {
 	{ "wave", API_MODEL_NATURAL, 0, NULL,
@@ -89,7 +90,7 @@ static const struct api_model_field plan_step_fields[] = {
 	{ "target_node", API_MODEL_TEXT, 0, NULL, "The node that it goes to" },
 };
 
-static const struct model plan_step_model = MODEL(plan_step_fields);
+static const struct api_model plan_step_model = API_MODEL(plan_step_fields);
 
 static const struct api_model_field plan_vm_fields[] = {
 	{ "namespace", API_MODEL_TEXT, 0, NULL, "Namespace of the VM" },
@@ -98,7 +99,7 @@ static const struct api_model_field plan_vm_fields[] = {
 	{ "reason", API_MODEL_TEXT, 0, NULL, "Why, in words" },
 };
 
-static const struct model plan_vm_model = MODEL(plan_vm_fields);
+static const struct api_model plan_vm_model = API_MODEL(plan_vm_fields);
 
 static const struct api_model_field plan_node_fields[] = {
 	{ "name", API_MODEL_TEXT, 0, NULL, "Name of the node" },
@@ -112,7 +113,7 @@ static const struct api_model_field plan_node_fields[] = {
 		"The same after all steps" },
 };
 
-static const struct model plan_node_model = MODEL(plan_node_fields);
+static const struct api_model plan_node_model = API_MODEL(plan_node_fields);
 
 static const struct api_model_field plan_hidden_fields[] = {
 	{ "vms", API_MODEL_NATURAL, 0, NULL, "VMs" },
@@ -121,7 +122,7 @@ static const struct api_model_field plan_hidden_fields[] = {
 	{ "lost", API_MODEL_NATURAL, 0, NULL, "VMs that find no place" },
 };
 
-static const struct model plan_hidden_model = MODEL(plan_hidden_fields);
+static const struct api_model plan_hidden_model = API_MODEL(plan_hidden_fields);
 
 static const struct api_model_field plan_status_fields[] = {
 	{ "found", API_MODEL_BOOL, 0, NULL, "The steps reach the goal" },
@@ -145,14 +146,14 @@ static const struct api_model_field plan_status_fields[] = {
 		"What is not shown of other namespaces, as counts" },
 };
 
-static const struct model plan_status_model = MODEL(plan_status_fields);
+static const struct api_model plan_status_model = API_MODEL(plan_status_fields);
 
 static const struct api_model_field plan_fields[] = {
 	{ "spec", API_MODEL_OBJECT, 0, &plan_spec_model, "The question" },
 	{ "status", API_MODEL_OBJECT, 0, &plan_status_model, "The answer" },
 };
 
-const struct model plan_model = MODEL(plan_fields);
+const struct api_model plan_model = API_MODEL(plan_fields);
 
 static const struct api_model_field outlook_cpu_fields[] = {
 	{ "cores", API_MODEL_NUMBER, 0, NULL, "Cores that VMs can share" },
@@ -160,10 +161,10 @@ static const struct api_model_field outlook_cpu_fields[] = {
 		"Sum of the requests of its pods" },
 	{ "used_cores", API_MODEL_NUMBER, 0, NULL, "The measured use" },
 	{ "expected_cores", API_MODEL_NUMBER, 0, NULL,
-		"The use that a placement reckons with" },
+		"The use that a placement expects" },
 };
 
-static const struct model outlook_cpu_model = MODEL(outlook_cpu_fields);
+static const struct api_model outlook_cpu_model = API_MODEL(outlook_cpu_fields);
 
 static const struct api_model_field outlook_memory_fields[] = {
 	{ "total_bytes", API_MODEL_NUMBER, 0, NULL, "The memory" },
@@ -171,10 +172,11 @@ static const struct api_model_field outlook_memory_fields[] = {
 		"Sum of the requests of its pods" },
 	{ "used_bytes", API_MODEL_NUMBER, 0, NULL, "The measured use" },
 	{ "expected_bytes", API_MODEL_NUMBER, 0, NULL,
-		"The use that a placement reckons with" },
+		"The use that a placement expects" },
 };
 
-static const struct model outlook_memory_model = MODEL(outlook_memory_fields);
+static const struct api_model outlook_memory_model =
+	API_MODEL(outlook_memory_fields);
 
 static const struct api_model_field outlook_node_fields[] = {
 	{ "name", API_MODEL_TEXT, 0, NULL, "Name of the node" },
@@ -183,7 +185,8 @@ static const struct api_model_field outlook_node_fields[] = {
 	{ "memory", API_MODEL_OBJECT, 0, &outlook_memory_model, "Its memory" },
 };
 
-static const struct model outlook_node_model = MODEL(outlook_node_fields);
+static const struct api_model outlook_node_model =
+	API_MODEL(outlook_node_fields);
 
 static const struct api_model_field outlook_rebalance_fields[] = {
 	{ "mode", API_MODEL_TEXT, 0, NULL, "Off, Recommend or Automatic" },
@@ -191,8 +194,8 @@ static const struct api_model_field outlook_rebalance_fields[] = {
 		"Why no VM is moved now; empty: moves are ordered" },
 };
 
-static const struct model outlook_rebalance_model =
-	MODEL(outlook_rebalance_fields);
+static const struct api_model outlook_rebalance_model =
+	API_MODEL(outlook_rebalance_fields);
 
 static const struct api_model_field outlook_status_fields[] = {
 	{ "scheduler", API_MODEL_TEXT, 0, NULL,
@@ -215,10 +218,11 @@ static const struct api_model_field outlook_status_fields[] = {
 		"Of a VM: why it may not be moved, in words" },
 };
 
-static const struct model outlook_status_model = MODEL(outlook_status_fields);
+static const struct api_model outlook_status_model =
+	API_MODEL(outlook_status_fields);
 
 static const struct api_model_field outlook_fields[] = {
 	{ "status", API_MODEL_OBJECT, 0, &outlook_status_model, "The outlook" },
 };
 
-const struct model outlook_model = MODEL(outlook_fields);
+const struct api_model outlook_model = API_MODEL(outlook_fields);

@@ -4,6 +4,6 @@
 
 #include "aggregator/apiserver/api_model.h"
 
-extern const struct model placement_model;
-extern const struct model plan_model;
-extern const struct model outlook_model;
+extern const struct api_model placement_model;
+extern const struct api_model plan_model;
+extern const struct api_model outlook_model;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define AT(type, member) offsetof(struct type, member)
-#define MODEL(fields_, type)                                                   \
+#define API_MODEL(fields_, type)                                               \
 	{                                                                      \
 		fields_, count_of(fields_), sizeof(struct type)                \
 	}
@@ -58,10 +58,10 @@ static const struct api_model_field rejection_fields[] = {
 		"Some of these nodes" },
 };
 
-static const struct model candidate_model =
-	MODEL(candidate_fields, candidate_object);
-static const struct model rejection_model =
-	MODEL(rejection_fields, rejection_object);
+static const struct api_model candidate_model =
+	API_MODEL(candidate_fields, candidate_object);
+static const struct api_model rejection_model =
+	API_MODEL(rejection_fields, rejection_object);
 
 static const struct api_model_field decision_spec_fields[] = {
 	{ "pod_name", API_MODEL_TEXT, AT(decision_object, pod_name), NULL,
@@ -102,10 +102,10 @@ static const struct api_model_field decision_status_fields[] = {
 		&rejection_model, "Nodes that are not feasible, by reason" },
 };
 
-static const struct model decision_spec_model =
-	MODEL(decision_spec_fields, decision_object);
-static const struct model decision_status_model =
-	MODEL(decision_status_fields, decision_object);
+static const struct api_model decision_spec_model =
+	API_MODEL(decision_spec_fields, decision_object);
+static const struct api_model decision_status_model =
+	API_MODEL(decision_status_fields, decision_object);
 
 static const struct api_model_field decision_fields[] = {
 	{ "spec", API_MODEL_OBJECT, 0, &decision_spec_model,
@@ -114,7 +114,8 @@ static const struct api_model_field decision_fields[] = {
 		"What the scheduler decided, and why" },
 };
 
-const struct model decision_model = MODEL(decision_fields, decision_object);
+const struct api_model decision_model =
+	API_MODEL(decision_fields, decision_object);
 
 static void fill_best(struct decision_object *out,
 	const struct decision_record *record)
@@ -278,10 +279,10 @@ static const struct api_model_field move_status_fields[] = {
 	FIGURE(memory_bytes, "Memory of the VM"),
 };
 
-static const struct model move_spec_model =
-	MODEL(move_spec_fields, move_object);
-static const struct model move_status_model =
-	MODEL(move_status_fields, move_object);
+static const struct api_model move_spec_model =
+	API_MODEL(move_spec_fields, move_object);
+static const struct api_model move_status_model =
+	API_MODEL(move_status_fields, move_object);
 
 static const struct api_model_field move_fields[] = {
 	{ "spec", API_MODEL_OBJECT, 0, &move_spec_model,
@@ -290,7 +291,7 @@ static const struct api_model_field move_fields[] = {
 		"What came of the move" },
 };
 
-const struct model move_model = MODEL(move_fields, move_object);
+const struct api_model move_model = API_MODEL(move_fields, move_object);
 
 const char *move_state_word(enum move_state state)
 {

@@ -42,7 +42,7 @@ struct move_object {
 	char *room_for, *sentence, *failure; /* owned */
 };
 
-extern const struct model decision_model, move_model;
+extern const struct api_model decision_model, move_model;
 
 /* The object borrows from the record; release it with _fini(). */
 void decision_object_fill(struct decision_object *out,

@@ -3,7 +3,7 @@
 #include "lib/memory.h"
 
 #define AT(type, member) offsetof(struct type, member)
-#define MODEL(fields_, type)                                                   \
+#define API_MODEL(fields_, type)                                               \
 	{                                                                      \
 		fields_, count_of(fields_), sizeof(struct type)                \
 	}
@@ -70,16 +70,18 @@ static const struct api_model_field rebalance_fields[] = {
 		"Why nothing is moved now" },
 };
 
-static const struct model store_model = MODEL(store_fields, store_object);
-static const struct model agents_model = MODEL(agents_fields, agents_object);
-static const struct model certificates_model =
-	MODEL(certificates_fields, certificates_object);
-static const struct model remote_write_model =
-	MODEL(remote_write_fields, remote_write_object);
-static const struct model scheduler_model =
-	MODEL(scheduler_fields, scheduler_object);
-static const struct model rebalance_model =
-	MODEL(rebalance_fields, rebalance_object);
+static const struct api_model store_model =
+	API_MODEL(store_fields, store_object);
+static const struct api_model agents_model =
+	API_MODEL(agents_fields, agents_object);
+static const struct api_model certificates_model =
+	API_MODEL(certificates_fields, certificates_object);
+static const struct api_model remote_write_model =
+	API_MODEL(remote_write_fields, remote_write_object);
+static const struct api_model scheduler_model =
+	API_MODEL(scheduler_fields, scheduler_object);
+static const struct api_model rebalance_model =
+	API_MODEL(rebalance_fields, rebalance_object);
 
 static const struct api_model_field status_fields[] = {
 	{ "version", API_MODEL_TEXT, AT(status_object, version), NULL,
@@ -105,11 +107,12 @@ static const struct api_model_field status_fields[] = {
 		"What the scheduler that leads does about hot nodes" },
 };
 
-static const struct model inner_model = MODEL(status_fields, status_object);
+static const struct api_model inner_model =
+	API_MODEL(status_fields, status_object);
 
 static const struct api_model_field fields[] = {
 	{ "status", API_MODEL_OBJECT, 0, &inner_model,
 		"The state of the aggregator that answered" },
 };
 
-const struct model status_model = MODEL(fields, status_object);
+const struct api_model status_model = API_MODEL(fields, status_object);

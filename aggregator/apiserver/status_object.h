@@ -47,4 +47,4 @@ struct status_object {
 	uint64_t vm_identities;
 };
 
-extern const struct model status_model;
+extern const struct api_model status_model;

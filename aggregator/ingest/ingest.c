@@ -70,7 +70,7 @@ static void refuse(struct ingest *ingest, struct mq_request *request,
 	ingest_reply_refused(request, why, 0);
 	if (log_allow_topic(&ingest->log_limits, clock_monotonic_us(),
 		    log_interval_us, why->text, &suppressed)) {
-		log_warning("message refused", log_err(why),
+		log_warning("refused a message of a peer", log_err(why),
 			log_int("suppressed", (int64_t)suppressed), LOG_END);
 	}
 }

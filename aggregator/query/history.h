@@ -40,9 +40,8 @@ void history_add(struct history *history, const uint8_t *run_id,
 /* Adds a minute or an hour, by the query's tier. */
 void history_add_rollup(struct history *history, const struct rollup_row *from);
 
-/* How many rows at the beginning are not known, or the last of them to less
- * than nine tenths: those before the first report or rollup. Only whole rows
- * count. */
+/* Number of leading rows that are less than 90 % covered: those before the
+ * first report or rollup. Only whole rows count. */
 size_t history_missing_rows(const struct history *history);
 
 /* Puts values of elsewhere over the first rows, which history_missing_rows()

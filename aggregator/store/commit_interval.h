@@ -2,10 +2,10 @@
  *
  * About half of the cost of a commit of three reports does not depend on their
  * number, so a longer wait is cheaper: 300 nodes that report every 10 s send
- * three in 100 ms. But an Ack is due INGEST_ACK_US after its batch arrived. A
- * commit, or a step of maintenance that begins before it, may take 50 ms longer
- * than the recent ones before an Ack comes without it, and the wait is short
- * while they are slow. */
+ * three in 100 ms. But an Ack is due INGEST_ACK_US after its batch arrived. An
+ * Ack waits for the commit, and for a step of maintenance before it, at most
+ * 50 ms longer than recent ones took. The writer gathers for a short time while
+ * commits are slow. */
 #pragma once
 
 #include <stdint.h>

@@ -42,6 +42,6 @@ struct size_limit_now {
 must_check int size_limit_step(struct size_limit *limit, bool *is_idle,
 	const struct size_limit_now *now, struct error *err);
 
-/* The size that --max-db-size limits, which is known without a limit as well:
- * the bytes of the pages in use, as of the last step; 0: there was none. */
+/* The size that --max-db-size limits, also known without a limit: bytes of
+ * pages in use after the last step; 0 before the first. */
 uint64_t size_limit_used_bytes(const struct size_limit *limit);

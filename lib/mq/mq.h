@@ -45,8 +45,8 @@ must_check int mq_server_new(struct mq_server **out, uv_loop_t *loop,
 	const struct mq_server_options *options, struct error *err);
 
 /* Uses other TLS material from the next connection on; requests go on. If the
- * ca changed, connections made before, or within 15 s, may have a certificate
- * that is trusted no more. Clients get new files too and connect again by
+ * ca changed, connections made before, or within 15 s, may keep an old
+ * certificate. Clients get new files too and connect again by
  * themselves. The server ends those that do not, from MQ_RETIRE_MS on, one
  * after the other within a minute: nng 1.5.2 may notice such an end only by
  * timeouts.

@@ -212,9 +212,7 @@ static void log_bad(struct tls_watch *watch, const struct error *err)
 static void log_unknown_expiry(const struct tls_watch *watch)
 {
 	if (watch->material.cert != NULL && watch->expiry_s == 0) {
-		log_info(
-			"it is not known when the certificate expires: "
-			"mbedtls cannot read it",
+		log_info("cannot read certificate expiry",
 			log_str("use", watch->use),
 			log_str("file", watch->files->cert), LOG_END);
 	}

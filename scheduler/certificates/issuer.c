@@ -220,7 +220,7 @@ static void try_again(struct issuer *issuer,
 		end(issuer, &err);
 		return;
 	}
-	log_warning("will try again", log_str("path", path),
+	log_warning("request failed, retrying", log_str("path", path),
 		log_int("status", response->status),
 		log_str("err", response->error), LOG_END);
 	timer_start(issuer->timer,

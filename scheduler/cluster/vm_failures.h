@@ -2,9 +2,9 @@
  *
  * Each pair of a VM and a node has a wait that doubles with each failure in a
  * row. Until the wait ends, the node loses most of its score for this VM, and
- * moves do not choose it. A success ends the row. Bounded: the oldest pairs of
- * a VM, and of all VMs, are forgotten first. VMs are named by namespace/name,
- * because KubeVirt gives a VM that restarts a new UID. Pure. */
+ * moves do not choose it. A success clears the wait. Bounded: the oldest pairs
+ * of a VM, and of all VMs, are forgotten first. VMs are named by
+ * namespace/name, because KubeVirt gives a VM that restarts a new UID. Pure. */
 #pragma once
 
 #include "lib/map.h"

@@ -65,8 +65,8 @@ const struct migration *inventory_migration_for(
 const struct migration *inventory_next_migration(
 	const struct inventory *inventory, size_t *at);
 
-/* Both count as well a VMI that migrates without a known migration, and up to
- * NODE_COUNTERS_MAX of all. */
+/* Both also count VMIs that migrate without a known migration object, up to
+ * NODE_COUNTERS_MAX. */
 size_t inventory_unfinished(struct inventory *inventory);
 struct kubevirt_node inventory_node(struct inventory *inventory,
 	const char *name);

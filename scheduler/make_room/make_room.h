@@ -5,8 +5,8 @@
  * in the pod's FailedScheduling message, by an event and as records. In
  * automatic mode its moves are ordered one after the other, the place is held
  * for the pod (cache_put_nominated(), status.nominatedNodeName), and the pod is
- * bound when the place is free. A pod has one further plan if another scheduler
- * takes the place or a move fails, and --make-room-timeout in all. */
+ * bound when the place is free. After a failed move or a lost place, the pod
+ * gets one more plan; --make-room-timeout limits all. */
 #pragma once
 
 #include "lib/buffer.h"

@@ -94,7 +94,8 @@ static void tell(struct recorder *recorder, const struct move_record *record,
 	const char *reason = reason_of(record);
 	scoped_free char *note = note_of(record);
 
-	log_info("move", log_str("state", move_state_name(record->state)),
+	log_info("move changed state",
+		log_str("state", move_state_name(record->state)),
 		log_str("namespace", record->namespace),
 		log_str("vm", record->vm), log_str("from", record->source),
 		log_str("to", record->target), log_str("id", record->id),

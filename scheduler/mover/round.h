@@ -28,8 +28,7 @@
 enum {
 	ROUND_SHORTAGES = 2000, /* of one step: about 0.4 ms */
 	ROUND_TARGETS = 1000,	/* of one step, for memory, I/O and KVM */
-	/* One move in flight is as good as five, so more than a few moves of
-	 * one look at the cluster gain nothing. */
+	/* More than a few moves per round gain nothing. */
 	ROUND_MOVES_MAX = 4,
 };
 

@@ -7,7 +7,7 @@
 void warnings_conflict(struct events *events, const struct migration *migration,
 	const char *source, const struct move_record *last, int64_t now_us)
 {
-	log_warning("somebody else moves a VM that was moved",
+	log_warning("another controller moved a VM after plimsoll did",
 		log_str("namespace", migration->namespace),
 		log_str("vm", migration->vmi_name), log_str("from", source),
 		log_str("to", migration->target), LOG_END);

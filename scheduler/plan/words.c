@@ -142,7 +142,8 @@ void words_reasons(struct buffer *out, struct search *s, const struct pod *pod,
 		}
 	}
 	if ((reasons & SEARCH_LOAD) != 0) {
-		buffer_printf(out, "%stoo much load", comma);
+		buffer_printf(out, "%snode(s) expected above %.0f %%", comma,
+			100 * s->state->input->max_load);
 		comma = ", ";
 	}
 	if ((reasons & SEARCH_ASIDE) != 0) {

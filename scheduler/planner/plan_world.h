@@ -1,5 +1,5 @@
 /* The input of a search for plans: a copy of the cluster, its running VMs with
- * the reasons why some must not be moved, and the nodes that stand exclusion.
+ * the reasons why some must not be moved, and the nodes that are excluded.
  *
  * Made and freed in steps on the event loop; between them another thread may
  * use it, because everything in it is its own or never changes. */
@@ -26,9 +26,8 @@ struct plan_world {
 	struct map leaving; /* "namespace/vm node" of our open moves */
 	int64_t now_us;
 	uint64_t wall_us; /* the same moment since 1970 */
-	/* Set after plan_world_begin(). People ask for the moves: what only
-	 * keeps this scheduler from moving a VM by itself does not count, such
-	 * as a rest after a move. */
+	/* Set after plan_world_begin(). A plan requested by a user ignores
+	 * limits on automatic moves, such as the wait after a move. */
 	bool is_asked;
 };
 

@@ -2,8 +2,8 @@
  * or its KVM is broken.
  *
  * The rule of rebalance/rule.h weighs CPU shortage that is expected. Here the
- * shortage is measured and present, and one VM leaves: the one that relieves
- * the resource most for each GB that the copy transfers. The target is not in
+ * shortage is measured and present. This rule moves the VM that frees the most
+ * per GB copied. The target is not in
  * trouble, keeps enough memory, and is the one whose expected CPU shortage
  * grows least. Budgets and cool-downs are the caller's, as for the rule.
  * Pure. */

@@ -63,7 +63,7 @@ void decision_plan(struct decision *decision, struct volume_plan *out);
 void decision_message(struct buffer *out, const struct decision *decision);
 
 /* Appends the chosen node and the reason: "node-1: 35 % CPU used + 6 % by this
- * VM; 4.1 standard deviations of room (each 14 %) against 2.3 (each 24 %) on
- * node-3; no contention; 9 points ahead of node-3, mostly CPU (7)". Nothing if
- * no node was chosen. */
+ * VM; CPU free for 4.1 times its usual swing (14 %) against 2.3 times (24 %)
+ * on node-3; no contention; 9 points ahead of node-3, mostly CPU (7)". Nothing
+ * if no node was chosen. */
 void decision_sentence(struct buffer *out, const struct decision *decision);

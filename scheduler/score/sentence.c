@@ -156,8 +156,8 @@ static void append_room(struct buffer *out, const struct score *one,
 	const struct candidate *other)
 {
 	buffer_printf(out,
-		"; %.1f standard deviations of room (each %.0f %%) against "
-		"%.1f (each %.0f %%) on %s",
+		"; CPU free for %.1f times its usual swing (%.0f %%) against "
+		"%.1f times (%.0f %%) on %s",
 		one->cpu_room, percent(one->cpu_deviation),
 		other->score.cpu_room, percent(other->score.cpu_deviation),
 		other->node->name);

@@ -7,8 +7,8 @@
 
 /* Appends the load of a node with policy real-load and the context's pod, and
  * the inputs of the term that decides against `other`: "35 % CPU used + 6 % by
- * this VM; 4.1 standard deviations of room (each 14 %) against 2.3 (each 24 %)
- * on node-3; contention 2 %". other NULL: without comparison. Contention is
+ * this VM; CPU free for 4.1 times its usual swing (14 %) against 2.3 times (24
+ * %) on node-3; contention 2 %". other NULL: without comparison. Contention is
  * left out where it is unknown. */
 void sentence_load(struct buffer *out, const struct candidate *one,
 	const struct candidate *other, const struct score_context *context);

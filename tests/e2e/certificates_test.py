@@ -419,7 +419,7 @@ class WhileTheJobRuns(CertificatesCase):
         admin["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
         path.write_text(json.dumps(admin))
         program = self.program(kubeconfig=path, name="away").start()
-        program.wait_log("will try again.*cannot reach")
+        program.wait_log("request failed, retrying.*cannot reach")
         self.assertEqual(program.stop(), 1)
         self.assertIn("stopped before the certificates were complete",
                       program.log())

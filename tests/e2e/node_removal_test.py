@@ -91,7 +91,7 @@ class NodeRemoval(ClusterCase):
         aggregator.kill()
         clock.set(0)
         aggregator.start()
-        aggregator.wait_log("stored nodes that are lost are not live.*nodes=1")
+        aggregator.wait_log("skipped stored nodes: no recent report.*nodes=1")
         self.assertIsNone(aggregator.node("old-node"))
         eventually("its history is there", lambda: any(
             row[1] for row in aggregator.json(

@@ -174,7 +174,7 @@ class Questions(QuestionCase):
         program = self.ready("parks", aggregator)
         self.bound(self.make(launcher("parks", scheduler="parks")))
         self.assertNotIn(TOO_OLD, program.log())
-        self.assertNotIn("message refused", aggregator.log())
+        self.assertNotIn("refused a message of a peer", aggregator.log())
 
 
 class Plans(QuestionCase):

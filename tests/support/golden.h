@@ -29,7 +29,7 @@ void assert_golden_told(const char *name, const char *title);
 #define GOLDEN_PROGRAM (strrchr(__BASE_FILE__, '/') + 1)
 #define golden_test(name, setup, teardown)                                     \
 	{                                                                      \
-		(#name), name, setup, teardown, (void *)(uintptr_t) #name      \
+		(#name), name, setup, teardown, #name                          \
 	}
 
 /* A teardown. */

@@ -172,7 +172,7 @@ class AggregatorErrors(Errors):
         aggregator = self.start_aggregator()
         for _ in range(50):
             self.send(aggregator.ports[0], NNG_HEADER + request(100))
-        self.assert_logged(aggregator, '"message refused"')
+        self.assert_logged(aggregator, '"refused a message of a peer"')
         self.assert_serves(aggregator)
 
     def test_a_message_that_is_too_large_ends_the_connection(self):

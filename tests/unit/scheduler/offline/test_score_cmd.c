@@ -126,9 +126,9 @@ static void chooses_the_node_with_less_load(void **state)
 	}
 	assert_true(fabs(sum - score_of(answer, "b")) < 1e-5);
 	assert_string_equal(json_value_text_at(answer, "message", ""),
-		"b: 19 % CPU used + 6 % by this VM; 8.9 standard deviations of "
-		"room (each 8 %) against 2.2 (each 8 %) on a; 11 points ahead "
-		"of a, mostly CPU (11)");
+		"b: 19 % CPU used + 6 % by this VM; CPU free for 8.9 times its "
+		"usual swing (8 %) against 2.2 times (8 %) on a; 11 points "
+		"ahead of a, mostly CPU (11)");
 	json_value_free(answer);
 }
 

@@ -101,8 +101,8 @@ static void chooses_the_least_loaded_node(void **state)
 	assert_int_equal(s.decision.best_count, NODES);
 	assert_string_equal(s.decision.best[2].node->name, "node-1");
 	assert_sentence(&s,
-		"node-2: 13 % CPU used + 6 % by this VM; 9.7 standard "
-		"deviations of room (each 8 %) against 7.5 (each 8 %) on "
+		"node-2: 13 % CPU used + 6 % by this VM; CPU free for 9.7 "
+		"times its usual swing (8 %) against 7.5 times (8 %) on "
 		"node-3; 1 point ahead of node-3, mostly CPU (1)");
 	pod_free(vm);
 	setting_fini(&s);
@@ -220,9 +220,9 @@ static void spreads_by_requests_without_data(void **state)
 	node_add_pod(s.nodes[1], a, TIME_LONG_AGO);
 	assert_string_equal(chosen(&s, b), "node-3");
 	assert_sentence(&s,
-		"node-3: no load data, by requests 6 % CPU, 6 % memory; 11.2 "
-		"standard deviations of room (each 8 %) against 8.1 (each 11 "
-		"%) on node-1; 1 point ahead of node-1, mostly CPU (1)");
+		"node-3: no load data, by requests 6 % CPU, 6 % memory; CPU "
+		"free for 11.2 times its usual swing (8 %) against 8.1 times "
+		"(11 %) on node-1; 1 point ahead of node-1, mostly CPU (1)");
 	pod_free(a);
 	pod_free(b);
 	setting_fini(&s);

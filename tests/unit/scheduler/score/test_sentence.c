@@ -88,8 +88,8 @@ static void names_the_room_where_cpu_decides(void **state)
 	worse(s, TERM_CPU, 12);
 	worse(s, TERM_MEMORY, -3);
 	assert_says(s,
-		"35 % CPU used + 6 % by this VM; 4.1 standard deviations of "
-		"room (each 14 %) against 2.3 (each 24 %) on node-b; "
+		"35 % CPU used + 6 % by this VM; CPU free for 4.1 times its "
+		"usual swing (14 %) against 2.3 times (24 %) on node-b; "
 		"contention 2 %; 9 points ahead of node-b, mostly CPU (12), "
 		"despite memory (-3)");
 }
@@ -187,8 +187,8 @@ static void points_of_half_are_one_with_both_signs(void **state)
 	s->b.score.cpu_room = 1;
 	s->b.score.cpu_deviation = 0.2;
 	assert_says(s,
-		"35 % CPU used + 6 % by this VM; 4.1 standard deviations of "
-		"room (each 14 %) against 1.0 (each 20 %) on node-b; no "
+		"35 % CPU used + 6 % by this VM; CPU free for 4.1 times its "
+		"usual swing (14 %) against 1.0 times (20 %) on node-b; no "
 		"contention; 8 points ahead of node-b, mostly CPU (8), despite "
 		"memory (-1)");
 }
@@ -278,7 +278,7 @@ static void explains_why_the_busier_node_won(void **state)
 	decision_sentence(&text, &d);
 	assert_string_equal(decision_chosen(&d)->name, "node-a");
 	assert_non_null(strstr(text.data, "node-a: 35 % CPU used"));
-	assert_non_null(strstr(text.data, "standard deviations of room"));
+	assert_non_null(strstr(text.data, "times its usual swing"));
 	assert_non_null(strstr(text.data, "mostly CPU"));
 	assert_true(
 		d.best[0].score.cpu_deviation < d.best[1].score.cpu_deviation);
