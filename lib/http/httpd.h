@@ -10,7 +10,7 @@
  *
  * Limits: 32 KiB of headers, the sums below, and the times of httpd_clients.h
  * for a request and for reading the response. Clients share each sum by the
- * rules of lib/places.h. */
+ * rules of lib/fair_share.h. */
 #pragma once
 
 #include "lib/error.h"
@@ -124,7 +124,7 @@ must_check int httpd_client_name(char *out, const struct httpd_request *request,
 void httpd_set_user(struct httpd_request *request, const char *user);
 const char *httpd_peer(const struct httpd_request *request);
 
-/* Takes one of the HTTPD_STREAMS places for this request until it ends. False:
+/* Takes one of the HTTPD_STREAMS seats for this request until it ends. False:
  * there is none, and the request has ended with 503. */
 bool httpd_take_stream(struct httpd_request *request);
 
@@ -148,7 +148,7 @@ struct httpd_stream {
 
 /* Ends the request with a response of any length, with only one part in memory
  * at a time. next() is not called before this function returns. The request has
- * a place of httpd_take_stream(). */
+ * a seat of httpd_take_stream(). */
 void httpd_reply_stream(struct httpd_request *request, int status,
 	const char *type, const struct httpd_stream *stream);
 

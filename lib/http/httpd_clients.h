@@ -4,14 +4,15 @@
  * libmicrohttpd's own timeout covers only silence: it never closes a client
  * that sends or reads a byte a second. Here a client that needs too long for a
  * request or for reading a response is disconnected. If a limit is reached, the
- * client that gives way by the rules of lib/places.h is disconnected; the peers
- * are the clients' addresses, or names that the server knows better.
+ * client that gives way by the rules of lib/fair_share.h is disconnected; the
+ * flows are those of the clients' addresses, or of names that the server knows
+ * better.
  *
  * Disconnecting means shutdown(2): libmicrohttpd then sees the end of the
  * stream and closes. All functions are thread-safe. */
 #pragma once
 
-#include "lib/places.h"
+#include "lib/fair_share.h"
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -53,7 +54,7 @@ struct client {
 	TAILQ_ENTRY(client) link;
 	int fd;
 	char address[INET6_ADDRSTRLEN];
-	struct place places[CLIENT_SHARES];
+	struct seat *seats[CLIENT_SHARES]; /* NULL: holds nothing */
 	enum client_state state;
 	uint64_t due_us;
 	bool has_requested; /* at least one request was complete */
@@ -64,7 +65,7 @@ struct client {
 struct clients {
 	uv_mutex_t mutex;
 	TAILQ_HEAD(client_list, client) list;
-	struct places places[CLIENT_SHARES];
+	struct fair_share shares[CLIENT_SHARES];
 	struct client_counts counts; /* see clients_counts() */
 };
 
