@@ -1,56 +1,63 @@
 #include "aggregator/ingest/long_poll.h"
 
-static size_t places_of(const struct long_poll *long_poll, uint64_t peer)
+void long_poll_init(struct long_poll *long_poll)
 {
-	size_t places = 0;
-
-	for (size_t i = 0; i < long_poll->count; i++) {
-		places += long_poll->waiters[i].peer == peer;
-	}
-	return places;
+	*long_poll = (struct long_poll){ .share.limits.max = LONG_POLL_MAX };
 }
 
-/* The index of the waiter whose place a new one takes; count: a free one. */
-static size_t choose_place(const struct long_poll *long_poll,
-	const struct waiter *waiter)
+static struct waiter take(struct long_poll *long_poll, size_t i)
 {
-	size_t chosen = long_poll->count;
-	size_t most = 0;
+	struct waiter waiter = long_poll->waiters[i];
 
+	seat_remove(long_poll->seats[i]);
+	long_poll->count--;
+	long_poll->waiters[i] = long_poll->waiters[long_poll->count];
+	long_poll->seats[i] = long_poll->seats[long_poll->count];
+	return waiter;
+}
+
+void long_poll_fini(struct long_poll *long_poll)
+{
+	while (long_poll->count > 0) {
+		(void)take(long_poll, 0);
+	}
+}
+
+/* The index of the waiter that a new one displaces; count: none. */
+static size_t find_displaced(struct long_poll *long_poll,
+	const struct waiter *waiter, const struct seat_request *request)
+{
+	size_t found = long_poll->count;
+	struct seat *victim;
+
+	(void)fair_share_check(&long_poll->share, request, &victim);
 	for (size_t i = 0; i < long_poll->count; i++) {
-		const struct waiter *other = &long_poll->waiters[i];
-		size_t places;
-
-		if (other->pipe == waiter->pipe) {
+		if (long_poll->waiters[i].pipe == waiter->pipe) {
 			return i;
 		}
-		if (long_poll->count < LONG_POLL_MAX) {
-			continue;
-		}
-		places = places_of(long_poll, other->peer);
-		if (places > most ||
-			(places == most &&
-				other->since_us <
-					long_poll->waiters[chosen].since_us)) {
-			chosen = i;
-			most = places;
+		if (long_poll->seats[i] == victim) {
+			found = i;
 		}
 	}
-	return chosen;
+	return found;
 }
 
 bool long_poll_add(struct long_poll *long_poll, const struct waiter *waiter,
 	struct waiter *displaced)
 {
-	size_t place = choose_place(long_poll, waiter);
-	bool is_taken = place < long_poll->count;
+	const struct seat_request request = { .flow = waiter->peer,
+		.size = 1,
+		.state = SEAT_YIELDING,
+		.now_us = waiter->since_us };
+	size_t i = find_displaced(long_poll, waiter, &request);
+	bool is_taken = i < long_poll->count;
 
 	if (is_taken) {
-		*displaced = long_poll->waiters[place];
-	} else {
-		long_poll->count++;
+		*displaced = take(long_poll, i);
 	}
-	long_poll->waiters[place] = *waiter;
+	long_poll->waiters[long_poll->count] = *waiter;
+	long_poll->seats[long_poll->count++] =
+		fair_share_add(&long_poll->share, &request);
 	return is_taken;
 }
 
@@ -73,9 +80,7 @@ bool long_poll_take_due(struct waiter *out, struct long_poll *long_poll,
 		if (due_us(&long_poll->waiters[i], current) > now_us) {
 			continue;
 		}
-		*out = long_poll->waiters[i];
-		long_poll->count--;
-		long_poll->waiters[i] = long_poll->waiters[long_poll->count];
+		*out = take(long_poll, i);
 		return true;
 	}
 	return false;

@@ -6,11 +6,12 @@
  * LONG_POLL_COALESCE_US, so that a client gets about five answers a second; or
  * half of it at least, if another client is answered then.
  *
- * A new request always gets a place. It takes the one of its own connection, if
- * that has one. If all places are taken, the peer with the most of them gives
- * up the request that waits for longest. */
+ * A new request always gets a seat. It takes the one of its own connection, if
+ * that has one. If all are taken, the peer with the most of them gives up the
+ * request that waits for longest, see lib/fair_share.h. */
 #pragma once
 
+#include "lib/fair_share.h"
 #include "proto/wire.h"
 
 enum {
@@ -29,8 +30,13 @@ struct waiter {
 
 struct long_poll {
 	struct waiter waiters[LONG_POLL_MAX];
+	struct seat *seats[LONG_POLL_MAX]; /* theirs */
 	size_t count;
+	struct fair_share share;
 };
+
+void long_poll_init(struct long_poll *long_poll);
+void long_poll_fini(struct long_poll *long_poll);
 
 /* True: *displaced had to give way, and is answered now. */
 bool long_poll_add(struct long_poll *long_poll, const struct waiter *waiter,

@@ -97,6 +97,7 @@ struct snapshot_poll *snapshot_poll_new(uv_loop_t *loop,
 	struct snapshot_poll *poll = xcalloc(1, sizeof(*poll));
 
 	poll->live = live;
+	long_poll_init(&poll->long_poll);
 	poll->timer = timer_new(loop, on_timer, poll);
 	return poll;
 }
@@ -105,6 +106,7 @@ void snapshot_poll_free(struct snapshot_poll *poll)
 {
 	if (poll != NULL) {
 		timer_close(poll->timer);
+		long_poll_fini(&poll->long_poll);
 		free(poll);
 	}
 }
