@@ -1,11 +1,12 @@
 #include "aggregator/apiserver/load_wait.h"
 
 #include "lib/clock.h"
+#include "lib/fair_share.h"
+#include "lib/hash.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/queue.h>
 
 enum { LOOK_MS = 500 };
@@ -13,7 +14,7 @@ enum { LOOK_MS = 500 };
 struct waiting {
 	TAILQ_ENTRY(waiting) link;
 	struct load_wait_request asked;
-	char *peer; /* owned */
+	struct seat *seat;
 	uint64_t due_us;
 };
 
@@ -22,6 +23,7 @@ struct load_wait {
 	struct timer *timer;
 	TAILQ_HEAD(waiting_list, waiting) list; /* the longest wait first */
 	size_t count;
+	struct fair_share share;
 	bool is_stopped;
 };
 
@@ -35,7 +37,7 @@ static struct load_wait_request take(struct load_wait *waits,
 	if (waits->count == 0) {
 		timer_stop(waits->timer);
 	}
-	free(waiting->peer);
+	seat_remove(waiting->seat);
 	free(waiting);
 	return asked;
 }
@@ -79,78 +81,43 @@ struct load_wait *load_wait_new(uv_loop_t *loop, const struct live *live)
 	struct load_wait *waits = xcalloc(1, sizeof(*waits));
 
 	waits->live = live;
+	waits->share.limits.max = LOAD_WAIT_MAX;
+	waits->share.limits.flow_max = LOAD_WAIT_OF_PEER;
 	waits->timer = timer_new(loop, look, waits);
 	TAILQ_INIT(&waits->list);
 	return waits;
 }
 
-static size_t places_of(const struct load_wait *waits, const char *peer)
-{
-	const struct waiting *w = NULL;
-	size_t count = 0;
-
-	TAILQ_FOREACH(w, &waits->list, link)
-	{
-		count += strcmp(w->peer, peer) == 0;
-	}
-	return count;
-}
-
-/* The longest wait of the peer, or of the peer with the most places if peer is
- * NULL. */
-static struct waiting *victim(const struct load_wait *waits, const char *peer)
-{
-	struct waiting *w = NULL, *chosen = NULL;
-	size_t most = 0;
-
-	TAILQ_FOREACH(w, &waits->list, link)
-	{
-		size_t places = peer == NULL ? places_of(waits, w->peer)
-					     : strcmp(w->peer, peer) == 0;
-
-		if (places > most) {
-			chosen = w;
-			most = places;
-		}
-	}
-	return chosen;
-}
-
-static void make_room(struct load_wait *waits, const char *peer)
-{
-	struct waiting *chosen = NULL;
-
-	if (places_of(waits, peer) >= LOAD_WAIT_OF_PEER) {
-		chosen = victim(waits, peer);
-	} else if (waits->count >= LOAD_WAIT_MAX) {
-		chosen = victim(waits, NULL);
-	}
-	if (chosen != NULL) {
-		struct load_wait_request asked = take(waits, chosen);
-
-		resume(&asked);
-	}
-}
-
 void load_wait_add(struct load_wait *waits,
 	const struct load_wait_request *request)
 {
-	const char *peer = httpd_peer(request->request);
+	uint64_t now_us = clock_monotonic_us();
+	struct seat_request wanted = { .flow = hash_text(HASH_SEED,
+					       httpd_peer(request->request)),
+		.size = 1,
+		.state = SEAT_YIELDING,
+		.now_us = now_us };
 	struct waiting *waiting;
+	struct seat *victim;
 
 	if (waits->is_stopped || live_revision(waits->live) != request->after) {
 		resume(request);
 		return;
 	}
-	make_room(waits, peer);
+	if (fair_share_check(&waits->share, &wanted, &victim) < 0) {
+		struct load_wait_request asked =
+			take(waits, seat_owner(victim));
+
+		resume(&asked);
+	}
 	if (waits->count == 0) {
 		timer_start(waits->timer, LOOK_MS, LOOK_MS);
 	}
 	waiting = xcalloc(1, sizeof(*waiting));
 	waiting->asked = *request;
-	waiting->peer = xstrdup(peer);
-	waiting->due_us =
-		clock_monotonic_us() + (uint64_t)request->seconds * 1000000;
+	waiting->due_us = now_us + (uint64_t)request->seconds * 1000000;
+	wanted.owner = waiting;
+	waiting->seat = fair_share_add(&waits->share, &wanted);
 	TAILQ_INSERT_TAIL(&waits->list, waiting, link);
 	waits->count++;
 }

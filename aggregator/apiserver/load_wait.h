@@ -1,10 +1,10 @@
 /* Requests that wait until the live table has another revision: long polls.
  *
  * While a request waits, it costs its connection and a look at the revision
- * twice a second. A peer, by account or address, has LOAD_WAIT_OF_PEER places.
+ * twice a second. A peer, by account or address, has LOAD_WAIT_OF_PEER seats.
  * All together have LOAD_WAIT_MAX, so that most connections of the listeners
- * stay free. A request always gets a place: one that has waited for longer is
- * answered early, of the same peer, or else of the peer that has the most. */
+ * stay free. A request always gets a seat: one that has waited for longer is
+ * answered early, by the rules of lib/fair_share.h. */
 #pragma once
 
 #include "aggregator/live/live.h"

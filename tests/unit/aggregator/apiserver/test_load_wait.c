@@ -204,7 +204,7 @@ static void a_client_that_hangs_up_waits_no_more(void **state)
 	assert_int_equal(f->resumed, 0);
 }
 
-static void a_user_has_a_few_places(void **state)
+static void a_user_has_a_few_seats(void **state)
 {
 	struct fixture *f = *state;
 	int first = ask(f, "a");
@@ -260,7 +260,7 @@ int main(void)
 		test(a_request_for_an_older_revision_does_not_wait),
 		test(a_wait_ends_after_its_seconds),
 		test(a_client_that_hangs_up_waits_no_more),
-		test(a_user_has_a_few_places),
+		test(a_user_has_a_few_seats),
 		test(the_user_with_the_most_gives_way_when_all_are_taken),
 		test(who_waits_when_the_process_stops_gets_an_error),
 	};
