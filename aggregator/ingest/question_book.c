@@ -1,5 +1,6 @@
 #include "aggregator/ingest/question_book.h"
 
+#include "lib/hash.h"
 #include "lib/memory.h"
 
 #include <errno.h>
@@ -12,30 +13,28 @@ void question_book_init(struct question_book *book, uint64_t first_id,
 {
 	*book = (struct question_book){ .next_id = first_id,
 		.kinds = QUESTION_KINDS,
+		.share.limits = { .max = QUESTIONS_OPEN_MAX,
+			.flow_max = QUESTIONS_USER_MAX },
 		.is_gone = is_gone };
-}
-
-static void open_fini(struct open_question *open)
-{
-	free(open->question.body);
-	free(open->user);
-	buffer_fini(&open->answer);
-}
-
-void question_book_fini(struct question_book *book)
-{
-	for (size_t i = 0; i < book->count; i++) {
-		open_fini(&book->open[i]);
-	}
-	book->count = 0;
 }
 
 static void remove_open(struct question_book *book, size_t index)
 {
-	open_fini(&book->open[index]);
+	struct open_question *open = &book->open[index];
+
+	free(open->question.body);
+	seat_remove(open->seat);
+	buffer_fini(&open->answer);
 	book->count--;
 	memmove(&book->open[index], &book->open[index + 1],
 		(book->count - index) * sizeof(book->open[0]));
+}
+
+void question_book_fini(struct question_book *book)
+{
+	while (book->count > 0) {
+		remove_open(book, book->count - 1);
+	}
 }
 
 static void remove_parked(struct question_book *book, size_t index)
@@ -72,27 +71,25 @@ const struct rebalance_state *question_book_rebalance(
 
 /* ---- asking ---- */
 
-static int check_room(const struct question_book *book,
-	const struct asked *asked, struct error *err)
+static int check_room(struct question_book *book,
+	const struct seat_request *request, struct error *err)
 {
-	size_t users = 0;
+	struct seat *victim;
 
-	for (size_t i = 0; i < book->count; i++) {
-		users += strcmp(book->open[i].user, asked->user) == 0;
-	}
-	if (users >= QUESTIONS_USER_MAX) {
+	switch (fair_share_check(&book->share, request, &victim)) {
+	case -EUSERS:
 		return error_set(err, -EUSERS,
 			"%d questions of this user are open already; ask again "
 			"when one is answered",
 			QUESTIONS_USER_MAX);
-	}
-	if (book->count == QUESTIONS_OPEN_MAX) {
+	case -EBUSY:
 		return error_set(err, -EBUSY,
 			"%d questions are open already; ask again in a few "
 			"seconds",
 			QUESTIONS_OPEN_MAX);
+	default:
+		return 0;
 	}
-	return 0;
 }
 
 static int check_asked(const struct question_book *book,
@@ -115,7 +112,7 @@ static int check_asked(const struct question_book *book,
 		return error_set(err, -EHOSTUNREACH,
 			"the scheduler that leads is too old to answer this");
 	}
-	return check_room(book, asked, err);
+	return 0;
 }
 
 static uint64_t new_id(struct question_book *book)
@@ -127,9 +124,15 @@ static uint64_t new_id(struct question_book *book)
 int question_book_ask(struct question_book *book, const struct asked *asked,
 	question_done done, void *owner, uint64_t now_us, struct error *err)
 {
+	const struct seat_request request = {
+		.flow = hash_text(HASH_SEED, asked->user),
+		.size = 1,
+		.state = SEAT_FIXED,
+	};
 	int r = check_asked(book, asked, now_us, err);
 	struct open_question *open;
 
+	r = r < 0 ? r : check_room(book, &request, err);
 	if (r < 0) {
 		return r;
 	}
@@ -140,7 +143,7 @@ int question_book_ask(struct question_book *book, const struct asked *asked,
 			.is_visible = asked->is_visible,
 			.body = xmemdup(asked->body, asked->len),
 			.len = asked->len },
-		.user = xstrdup(asked->user),
+		.seat = fair_share_add(&book->share, &request),
 		.done = done,
 		.owner = owner,
 		.due_us = now_us + QUESTION_DEADLINE_US,
@@ -186,9 +189,9 @@ static void take_back_lost(struct question_book *book,
 	}
 }
 
-/* The index of the request whose place a new one takes; parked_count: a free
- * one. */
-static size_t choose_place(const struct question_book *book,
+/* The index of the request that a new one displaces; parked_count: none. The
+ * oldest gives way: a term and a connection have one, so nobody has more. */
+static size_t find_displaced(const struct question_book *book,
 	const struct parked_request *parked)
 {
 	for (size_t i = 0; i < book->parked_count; i++) {
@@ -205,12 +208,12 @@ bool question_book_park(struct question_book *book,
 	const struct parked_request *parked, uint64_t now_us,
 	struct parked_request *displaced)
 {
-	size_t place = choose_place(book, parked);
-	bool is_taken = place < book->parked_count;
+	size_t i = find_displaced(book, parked);
+	bool is_taken = i < book->parked_count;
 
 	if (is_taken) {
-		*displaced = book->parked[place];
-		remove_parked(book, place);
+		*displaced = book->parked[i];
+		remove_parked(book, i);
 	}
 	book->parked[book->parked_count++] = *parked;
 	book->rebalance = parked->request.rebalance;

@@ -14,6 +14,7 @@
 
 #include "lib/buffer.h"
 #include "lib/error.h"
+#include "lib/fair_share.h"
 #include "proto/question.h"
 
 #include <stdbool.h>
@@ -47,7 +48,7 @@ struct asked {
 
 struct open_question {
 	struct question question;
-	char *user;
+	struct seat *seat; /* its user's */
 	question_done done;
 	void *owner;
 	uint64_t due_us;
@@ -70,6 +71,7 @@ struct question_book {
 	size_t count;
 	struct parked_request parked[QUESTIONS_PARKED_MAX]; /* the same */
 	size_t parked_count;
+	struct fair_share share; /* of users in the open questions */
 	uint64_t next_id;
 	uint64_t seen_us; /* when a scheduler was heard of last */
 	bool has_seen;
