@@ -39,7 +39,7 @@ TAILQ_HEAD(node_list, live_node);
 struct live {
 	uint64_t epoch, revision;
 	struct map by_name;
-	struct claims claims;	       /* to the places */
+	struct claims claims;	       /* to nodes' names */
 	struct node_list nodes;	       /* by revision */
 	struct identities *identities; /* or NULL */
 };
@@ -68,7 +68,7 @@ static void node_free(struct live_node *node)
 static void remove_node(struct live *live, struct live_node *node)
 {
 	(void)map_remove(&live->by_name, node->name);
-	claims_drop(&live->claims, &node->claim);
+	claims_drop(&node->claim);
 	TAILQ_REMOVE(&live->nodes, node, link);
 	node_free(node);
 }
@@ -82,7 +82,6 @@ void live_free(struct live *live)
 		remove_node(live, TAILQ_FIRST(&live->nodes));
 	}
 	map_fini(&live->by_name);
-	claims_fini(&live->claims);
 	free(live);
 }
 
