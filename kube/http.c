@@ -1,6 +1,6 @@
 #include "kube/http.h"
 
-#include "kube/http_places.h"
+#include "kube/http_queue.h"
 #include "kube/http_sockets.h"
 #include "kube/http_transfer.h"
 #include "lib/loop.h"
@@ -28,7 +28,7 @@ struct http_client {
 	struct timer *watchdog; /* see on_watchdog() */
 	struct http_transfers all;
 	struct http_transfers ready; /* FIFO */
-	struct http_places places;
+	struct http_queue queue;
 	struct http_setup *setup; /* of the last request */
 	struct http_handle idle[IDLE_HANDLES];
 	size_t idle_count;
@@ -52,7 +52,7 @@ static void unmark_ready(struct http_transfer *t)
 	}
 }
 
-/* ---- places ---- */
+/* ---- beginning ---- */
 
 static struct http_handle acquire_handle(struct http_client *client,
 	struct http_setup *setup)
@@ -92,20 +92,20 @@ static void begin_waiting(struct http_client *client)
 {
 	struct http_transfer *t;
 
-	while ((t = http_places_next(&client->places, uv_now(client->loop))) !=
+	while ((t = http_queue_next(&client->queue, uv_now(client->loop))) !=
 		NULL) {
 		begin(t);
 	}
 }
 
-/* Ends those whose time is over before they had a place. */
+/* Ends those whose time is over while they wait. */
 static void end_waiting(struct http_client *client)
 {
 	static const char reason[] = "it waited for other requests";
 	struct http_transfer *t;
 
-	while ((t = http_places_expired(&client->places,
-			uv_now(client->loop))) != NULL) {
+	while ((t = http_queue_expired(&client->queue, uv_now(client->loop))) !=
+		NULL) {
 		t->result = CURLE_OPERATION_TIMEDOUT;
 		(void)memcpy(t->reason, reason, sizeof(reason));
 		t->is_over = true;
@@ -118,7 +118,7 @@ static void end_transfer(struct http_transfer *t)
 	struct http_client *client = t->client;
 
 	unmark_ready(t);
-	http_places_leave(&client->places, t);
+	http_queue_leave(&client->queue, t);
 	TAILQ_REMOVE(&client->all, t, all);
 	if (TAILQ_EMPTY(&client->all)) {
 		timer_stop(client->watchdog);
@@ -284,7 +284,7 @@ struct http_transfer *http_send(struct http_client *client,
 	if (t->priority == HTTP_AT_ONCE) {
 		begin(t);
 	} else {
-		http_places_wait(&client->places, t, uv_now(client->loop));
+		http_queue_wait(&client->queue, t, uv_now(client->loop));
 		begin_waiting(client);
 	}
 	return t;
@@ -318,7 +318,7 @@ struct http_client *http_client_new(uv_loop_t *loop, const char *agent)
 	client->watchdog = timer_new(loop, on_watchdog, client);
 	TAILQ_INIT(&client->all);
 	TAILQ_INIT(&client->ready);
-	http_places_init(&client->places);
+	http_queue_init(&client->queue);
 	http_sockets_init(&client->sockets, loop, multi, act, client);
 	(void)curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, set_timer);
 	(void)curl_multi_setopt(multi, CURLMOPT_TIMERDATA, client);

@@ -20,7 +20,7 @@ enum { HTTP_REQUESTS = 8, HTTP_REQUESTS_MAX = 16 };
 
 enum http_priority {
 	HTTP_NORMAL,
-	/* Waits while others do; see kube/http_places.h. */
+	/* Waits while others do; see kube/http_queue.h. */
 	HTTP_BACKGROUND,
 	/* Neither waits nor counts. For few requests that are always in time,
 	 * such as a lease's. Streams are like that, too. */

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
-/* HTTP_NO_PLACE: it needs none, or left. */
-enum http_place { HTTP_NO_PLACE, HTTP_WAITS, HTTP_HAS_PLACE };
+/* HTTP_UNQUEUED: it does not have to wait, or left the queue. */
+enum http_queue_state { HTTP_UNQUEUED, HTTP_WAITS, HTTP_IN_FLIGHT };
 
 struct http_transfer {
 	TAILQ_ENTRY(http_transfer) all;
@@ -26,9 +26,9 @@ struct http_transfer {
 	size_t body_len;
 	char *url;
 	uint64_t deadline_ms; /* of the loop's clock */
-	uint64_t since_ms;    /* of its wait for a place */
+	uint64_t since_ms;    /* of its wait */
 	enum http_priority priority;
-	enum http_place place;
+	enum http_queue_state queue_state;
 	struct curl_slist *headers;
 	struct buffer received;
 	http_chunk on_chunk;

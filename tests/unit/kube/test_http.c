@@ -2,7 +2,7 @@
  * the test. The end-to-end tests cover TLS with a real API server. */
 #include "kube/http.h"
 
-#include "kube/http_places.h"
+#include "kube/http_queue.h"
 #include "lib/buffer.h"
 #include "lib/memory.h"
 #include "tests/support/cm.h"
@@ -543,7 +543,7 @@ static void overwrites_what_it_received_before_it_is_freed(void **state)
 	assert_int_equal(secrets_freed, 0);
 }
 
-/* ---- places ---- */
+/* ---- waiting ---- */
 
 /* Sends count requests that the server leaves unanswered. */
 static void hold(struct server *s, struct result *results, size_t count)

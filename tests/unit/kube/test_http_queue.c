@@ -1,5 +1,5 @@
-/* Which request has the next place, with requests that are never sent. */
-#include "kube/http_places.h"
+/* Which request begins next, with requests that are never sent. */
+#include "kube/http_queue.h"
 
 #include "lib/memory.h"
 #include "tests/support/cm.h"
@@ -9,7 +9,7 @@
 enum { NOW = 1000, COUNT = 64 };
 
 struct world {
-	struct http_places places;
+	struct http_queue queue;
 	struct http_transfer normal[COUNT], background[COUNT];
 };
 
@@ -17,7 +17,7 @@ static int set_up(void **state)
 {
 	struct world *w = xcalloc(1, sizeof(*w));
 
-	http_places_init(&w->places);
+	http_queue_init(&w->queue);
 	for (size_t i = 0; i < COUNT; i++) {
 		w->background[i].priority = HTTP_BACKGROUND;
 		w->background[i].deadline_ms = UINT64_MAX;
@@ -33,12 +33,12 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Takes all places that are free; the number. */
-static size_t take_all(struct world *w, uint64_t now_ms)
+/* Begins all that may; the number. */
+static size_t begin_all(struct world *w, uint64_t now_ms)
 {
 	size_t count = 0;
 
-	while (http_places_next(&w->places, now_ms) != NULL) {
+	while (http_queue_next(&w->queue, now_ms) != NULL) {
 		count++;
 	}
 	return count;
@@ -47,7 +47,7 @@ static size_t take_all(struct world *w, uint64_t now_ms)
 static void wait_all(struct world *w, struct http_transfer *transfers)
 {
 	for (size_t i = 0; i < COUNT; i++) {
-		http_places_wait(&w->places, &transfers[i], NOW);
+		http_queue_wait(&w->queue, &transfers[i], NOW);
 	}
 }
 
@@ -57,17 +57,17 @@ static void those_that_came_first_go_first(void **state)
 
 	wait_all(w, w->normal);
 	for (size_t i = 0; i < HTTP_REQUESTS; i++) {
-		assert_ptr_equal(http_places_next(&w->places, NOW),
+		assert_ptr_equal(http_queue_next(&w->queue, NOW),
 			&w->normal[i]);
 	}
-	assert_null(http_places_next(&w->places, NOW));
-	http_places_leave(&w->places, &w->normal[2]);
-	assert_ptr_equal(http_places_next(&w->places, NOW),
+	assert_null(http_queue_next(&w->queue, NOW));
+	http_queue_leave(&w->queue, &w->normal[2]);
+	assert_ptr_equal(http_queue_next(&w->queue, NOW),
 		&w->normal[HTTP_REQUESTS]);
-	assert_null(http_places_next(&w->places, NOW));
+	assert_null(http_queue_next(&w->queue, NOW));
 }
 
-static void the_background_has_every_fourth_place(void **state)
+static void the_background_has_every_fourth_turn(void **state)
 {
 	struct world *w = *state;
 	size_t background = 0, run = 0;
@@ -75,7 +75,7 @@ static void the_background_has_every_fourth_place(void **state)
 	wait_all(w, w->normal);
 	wait_all(w, w->background);
 	for (int i = 0; i < 40; i++) {
-		struct http_transfer *t = http_places_next(&w->places, NOW);
+		struct http_transfer *t = http_queue_next(&w->queue, NOW);
 
 		assert_non_null(t);
 		if (t->priority == HTTP_BACKGROUND) {
@@ -85,7 +85,7 @@ static void the_background_has_every_fourth_place(void **state)
 		} else {
 			run++;
 		}
-		http_places_leave(&w->places, t);
+		http_queue_leave(&w->queue, t);
 	}
 	assert_int_equal(background, 10);
 }
@@ -95,45 +95,45 @@ static void the_background_never_has_more_than_half(void **state)
 	struct world *w = *state;
 
 	wait_all(w, w->background);
-	assert_int_equal(take_all(w, NOW), HTTP_REQUESTS / 2);
+	assert_int_equal(begin_all(w, NOW), HTTP_REQUESTS / 2);
 	wait_all(w, w->normal);
-	assert_int_equal(take_all(w, NOW), HTTP_REQUESTS / 2);
-	assert_int_equal(w->places.taken_background, HTTP_REQUESTS / 2);
+	assert_int_equal(begin_all(w, NOW), HTTP_REQUESTS / 2);
+	assert_int_equal(w->queue.background_in_flight, HTTP_REQUESTS / 2);
 }
 
-static void those_that_waited_long_have_more_places(void **state)
+static void after_a_long_wait_more_may_begin(void **state)
 {
 	struct world *w = *state;
 
 	wait_all(w, w->normal);
-	assert_int_equal(take_all(w, NOW + HTTP_PATIENCE_MS - 1),
+	assert_int_equal(begin_all(w, NOW + HTTP_PATIENCE_MS - 1),
 		HTTP_REQUESTS);
-	assert_int_equal(take_all(w, NOW + HTTP_PATIENCE_MS),
+	assert_int_equal(begin_all(w, NOW + HTTP_PATIENCE_MS),
 		HTTP_REQUESTS_MAX - HTTP_REQUESTS);
 	/* Later ones find the usual number. */
 	for (size_t i = 0; i < HTTP_REQUESTS_MAX; i++) {
-		http_places_leave(&w->places, &w->normal[i]);
+		http_queue_leave(&w->queue, &w->normal[i]);
 	}
 	for (size_t i = HTTP_REQUESTS_MAX; i < COUNT; i++) {
-		http_places_leave(&w->places, &w->normal[i]);
-		http_places_wait(&w->places, &w->normal[i],
+		http_queue_leave(&w->queue, &w->normal[i]);
+		http_queue_wait(&w->queue, &w->normal[i],
 			NOW + HTTP_PATIENCE_MS);
 	}
-	assert_int_equal(take_all(w, NOW + HTTP_PATIENCE_MS), HTTP_REQUESTS);
+	assert_int_equal(begin_all(w, NOW + HTTP_PATIENCE_MS), HTTP_REQUESTS);
 }
 
-static void the_background_alone_has_no_more_places(void **state)
+static void a_long_wait_of_the_background_alone_changes_nothing(void **state)
 {
 	struct world *w = *state;
 
 	wait_all(w, w->background);
-	assert_int_equal(take_all(w, NOW + HTTP_PATIENCE_MS),
+	assert_int_equal(begin_all(w, NOW + HTTP_PATIENCE_MS),
 		HTTP_REQUESTS / 2);
 	/* It has its share of those that a slow server has. */
 	wait_all(w, w->normal);
-	assert_int_equal(take_all(w, NOW + HTTP_PATIENCE_MS),
+	assert_int_equal(begin_all(w, NOW + HTTP_PATIENCE_MS),
 		HTTP_REQUESTS_MAX - HTTP_REQUESTS / 2);
-	assert_true(w->places.taken_background > HTTP_REQUESTS / 2);
+	assert_true(w->queue.background_in_flight > HTTP_REQUESTS / 2);
 }
 
 static void only_those_that_wait_expire(void **state)
@@ -145,14 +145,14 @@ static void only_those_that_wait_expire(void **state)
 	w->background[5].deadline_ms = NOW + 2;
 	wait_all(w, w->normal);
 	wait_all(w, w->background);
-	assert_int_equal(take_all(w, NOW), HTTP_REQUESTS);
-	assert_null(http_places_expired(&w->places, NOW));
-	assert_ptr_equal(http_places_expired(&w->places, NOW + 2),
+	assert_int_equal(begin_all(w, NOW), HTTP_REQUESTS);
+	assert_null(http_queue_expired(&w->queue, NOW));
+	assert_ptr_equal(http_queue_expired(&w->queue, NOW + 2),
 		&w->normal[COUNT - 1]);
-	assert_ptr_equal(http_places_expired(&w->places, NOW + 2),
+	assert_ptr_equal(http_queue_expired(&w->queue, NOW + 2),
 		&w->background[5]);
-	assert_null(http_places_expired(&w->places, NOW + 2));
-	assert_int_equal(w->places.taken, HTTP_REQUESTS);
+	assert_null(http_queue_expired(&w->queue, NOW + 2));
+	assert_int_equal(w->queue.in_flight, HTTP_REQUESTS);
 }
 
 #define with_world(test)                                                       \
@@ -162,10 +162,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_world(those_that_came_first_go_first),
-		with_world(the_background_has_every_fourth_place),
+		with_world(the_background_has_every_fourth_turn),
 		with_world(the_background_never_has_more_than_half),
-		with_world(those_that_waited_long_have_more_places),
-		with_world(the_background_alone_has_no_more_places),
+		with_world(after_a_long_wait_more_may_begin),
+		with_world(a_long_wait_of_the_background_alone_changes_nothing),
 		with_world(only_those_that_wait_expire),
 	};
 
