@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes a release to dist/VERSION: images for several architectures, archives
-of the plugin for kubectl and of plimsoll-simulate, SBOMs, manifests with pinned digests, a Helm chart, notes
-and checksums. It publishes and signs nothing: RELEASE.md explains how.
+of the plugin for kubectl and of plimsoll-simulate, SBOMs, manifests with pinned
+digests, a Helm chart, notes and checksums. It publishes and signs nothing:
+RELEASE.md explains how.
 
 The same commit and the same packages give the same bytes. Needs mmdebstrap and
 root, as images.py, and kustomize (KUSTOMIZE, or build/kustomize)."""

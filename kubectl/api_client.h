@@ -1,4 +1,4 @@
-/* Questions to the client, each through one kubectl with the user's global
+/* Questions to the cluster, each through one kubectl with the user's global
  * flags.
  *
  * If kubectl fails, its own words and exit status are kept here; main.c shows

@@ -1,4 +1,4 @@
-/* Text from the client, made safe for a terminal.
+/* Text from the cluster, made safe for a terminal.
  *
  * Names and messages can hold sequences that move the cursor, rename a window
  * or turn the direction of a line. Such characters become visible escapes:

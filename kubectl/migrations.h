@@ -42,7 +42,7 @@ void migrations_add(struct migrations *migrations,
 void migrations_fini(struct migrations *migrations);
 
 /* Orders and follows all of them; asks about Ctrl-C. An order that the server
- * refuses is a flight that failed.
+ * refuses is a migration that failed.
  * -EINTR: interrupted; other values: of kubectl/api_client.h. */
 must_check int migrations_run(struct migrations *migrations, struct error *err);
 

@@ -71,7 +71,7 @@ struct search {
 	const struct node_vmis *vms;
 };
 
-static void add_flight(void *owner, const struct json_value *migration)
+static void add_migration(void *owner, const struct json_value *migration)
 {
 	struct search *search = owner;
 	scoped_free char *namespace =
@@ -108,5 +108,5 @@ int node_vmis_add_migrations(struct migrations *migrations,
 		? 0
 		: api_client_list(migrations->client,
 			  KUBEVIRT_API "/virtualmachineinstancemigrations",
-			  add_flight, &search, err);
+			  add_migration, &search, err);
 }

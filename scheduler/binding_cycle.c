@@ -15,7 +15,7 @@
 #define LOG_AGAIN_US UINT64_C(10000000)
 
 enum {
-	BINDINGS_MAX = 64,   /* in open; each holds some 20 KiB */
+	BINDINGS_MAX = 64,   /* in flight; each holds some 20 KiB */
 	PREBINDS_MAX = 1024, /* pods that wait for their volumes */
 };
 

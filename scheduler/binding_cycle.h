@@ -36,7 +36,7 @@ struct binding_cycle_options {
 	const struct leader *leader;
 	/* The watch of the pods misses no event. */
 	bool (*is_watching)(void *owner);
-	/* A cycle ended; the number of bindings still in open. */
+	/* A cycle ended; the number of bindings still in flight. */
 	void (*on_end)(void *owner, size_t bindings);
 	void *owner;
 };
@@ -59,7 +59,7 @@ bool binding_cycle_has_capacity(const struct binding_cycle *cycle);
 void binding_cycle_poll(struct binding_cycle *cycle);
 
 /* Drops the pods that wait for their volumes. Returns the number of bindings in
- * open. */
+ * flight. */
 size_t binding_cycle_drain(struct binding_cycle *cycle);
 
 void binding_cycle_close(struct binding_cycle *cycle); /* NULL is fine */

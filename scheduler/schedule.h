@@ -37,7 +37,7 @@ struct scheduler_view schedule_view(struct schedule *sched);
 struct moves *schedule_moves(struct schedule *sched);
 struct admission_check *schedule_admission(const struct schedule *sched);
 
-/* Makes no more decisions. Calls done once no binding is in open, or after
+/* Makes no more decisions. Calls done once no binding is in flight, or after
  * 3 s. */
 void schedule_drain(struct schedule *sched, void (*done)(void *owner),
 	void *owner);

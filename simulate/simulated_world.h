@@ -18,7 +18,7 @@ struct simulated_vm {
 	size_t node_index;
 	bool has_waited;
 	/* It is copied from `source` during this share of the step; 0: it is
-	 * not in open. */
+	 * not in flight. */
 	double copy_share;
 	size_t source;
 };

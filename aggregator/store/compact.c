@@ -138,8 +138,8 @@ static bool is_due(const struct compact *c, const struct group *group,
 
 /* *is_found: the rows of the group are due. Rows are in the order of time:
  * those from the future, which are due at once, come after those that are too
- * young. Checks *left groups at most, which
- * it counts down; the next call continues behind them. */
+ * young. Checks *left groups at most, which it counts down; the next call
+ * continues behind them. */
 static int find_due(struct compact *c, bool *is_found, struct group *group,
 	size_t *left, uint64_t now_ms, struct error *err)
 {

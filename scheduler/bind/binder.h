@@ -50,9 +50,9 @@ struct binder *binder_new(struct kube_client *client, uv_loop_t *loop,
 void binder_bind(struct binder *binder, const struct pod *pod, const char *node,
 	const char *why);
 
-/* Returns the number of bindings in open. */
+/* Returns the number of bindings in flight. */
 size_t binder_pending(const struct binder *binder);
 
-/* Cancels the bindings in open. To be called before the client is closed.
+/* Cancels the bindings in flight. To be called before the client is closed.
  * NULL is fine. */
 void binder_close(struct binder *binder);

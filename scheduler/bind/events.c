@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* A launcher pod's VMI has an event of its own while no more than VMI_PENDING
- * requests are in open, and half of the burst is left. */
+ * requests are in flight, and half of the burst is left. */
 enum { BODY_MAX = 65536, PENDING_MAX = EVENTS_PENDING, VMI_PENDING = 128 };
 #define LOG_AGAIN_US UINT64_C(10000000)
 

@@ -50,7 +50,7 @@ void events_scheduled(struct events *events, const struct pod *pod,
 	const char *node, const char *why, int64_t now_us);
 
 /* No node fits: logs it, creates the event FailedScheduling and sets the
- * condition with reason Unschedulable. False: too many requests are in open,
+ * condition with reason Unschedulable. False: too many requests are in flight,
  * and nothing was reported; call again soon. */
 bool events_unschedulable(struct events *events, struct queued_pod *queued,
 	const char *message, int64_t now_us);
@@ -88,6 +88,6 @@ void events_nominate(struct events *events, const struct pod *pod,
 uint64_t events_suppressed(const struct events *events,
 	enum events_limit limit);
 
-/* Cancels the requests in open. To be called before the client is closed.
+/* Cancels the requests in flight. To be called before the client is closed.
  * NULL is fine. */
 void events_close(struct events *events);

@@ -32,7 +32,7 @@ struct source {
 	struct profile_client *owner;
 	struct aggregator_client *client;
 	uint32_t bit;
-	struct request *asking; /* in open; NULL: none, or ended */
+	struct request *asking; /* in flight; NULL: none, or ended */
 };
 
 struct profile_client {

@@ -34,7 +34,7 @@ bool conflicts_observe(struct conflicts *conflicts,
 	const struct move_record *last, const char *source, uint64_t now_us)
 {
 	scoped_free char *key = NULL;
-	uint64_t until = now_us + CONFLICTS_ASIDE_US;
+	uint64_t until = now_us + CONFLICTS_ALONE_US;
 
 	if (last == NULL || strcmp(last->target, source) != 0 ||
 		last->ended_us + CONFLICTS_SOON_US < now_us ||

@@ -3,7 +3,7 @@
  * If a migration that we did not order takes a VM away from the node to which
  * we moved it, within CONFLICTS_SOON_US of that move, someone disagrees:
  * another mover, or a person. The mover then leaves the VM alone for
- * CONFLICTS_ASIDE_US. Bounded; times are microseconds since 1970. Pure. */
+ * CONFLICTS_ALONE_US. Bounded; times are microseconds since 1970. Pure. */
 #pragma once
 
 #include "lib/map.h"
@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define CONFLICTS_SOON_US UINT64_C(7200000000)
-#define CONFLICTS_ASIDE_US UINT64_C(21600000000)
+#define CONFLICTS_ALONE_US UINT64_C(21600000000)
 
 enum { CONFLICTS_MAX = 1024 };
 

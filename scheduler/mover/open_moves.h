@@ -37,7 +37,7 @@ struct reservations;
 
 /* Zeroed but for the first five: ready. */
 struct open_moves {
-	struct recorder *recorder; /* these outlive the open_moves */
+	struct recorder *recorder; /* these outlive it */
 	struct cache *cache;
 	struct reservations *reservations;
 	struct kubevirt *kubevirt;
@@ -47,9 +47,9 @@ struct open_moves {
 
 void open_moves_fini(struct open_moves *moves);
 
-/* Orders the move of a record of the records. hostname: the value of the
- * target's label kubernetes.io/hostname. False: the VM holds a reservation
- * already, and nothing was ordered. */
+/* Orders the move of a kept record. hostname: the value of the target's label
+ * kubernetes.io/hostname. False: the VM holds a reservation already, and
+ * nothing was ordered. */
 bool open_moves_order(struct open_moves *moves, struct move_record *record,
 	const char *pod_uid, const char *hostname, struct moment now);
 

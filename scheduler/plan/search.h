@@ -24,7 +24,7 @@ enum {
 };
 
 /* Beside the bits of filter/filter.h: reasons of the search. */
-#define SEARCH_ASIDE (UINT64_C(1) << 63)
+#define SEARCH_EXCLUDED (UINT64_C(1) << 63)
 #define SEARCH_LOAD (UINT64_C(1) << 62)
 
 /* Reasons that do not end when VMs leave the node. */
@@ -44,7 +44,7 @@ enum {
 		(UINT64_C(1) << (REASON_KVM_MISSING)) |                        \
 		(UINT64_C(1) << (REASON_KVM_API_MISMATCH)) |                   \
 		(UINT64_C(1) << (REASON_KVM_CREATE_FAILED)) |                  \
-		(UINT64_C(1) << (REASON_KVM_RUN_FAILED)) | SEARCH_ASIDE)
+		(UINT64_C(1) << (REASON_KVM_RUN_FAILED)) | SEARCH_EXCLUDED)
 
 enum want_kind {
 	WANT_MOVE,

@@ -188,12 +188,12 @@ uint64_t search_admits(struct search *s, const struct want *want)
 
 	if (at->is_gone || want->node == s->closed ||
 		(want_has_vm(want) && at->exclusion != NULL)) {
-		return SEARCH_ASIDE;
+		return SEARCH_EXCLUDED;
 	}
 	filter = ready_for(s, want);
 	s->work += s->ready[s->depth].node_work;
 	if (move_filter_is_avoided(filter, at->node, now_us)) {
-		return SEARCH_ASIDE;
+		return SEARCH_EXCLUDED;
 	}
 	reasons = move_filter_node(filter, at->node, &s->options, now_us);
 	if (reasons == 0 && want_has_vm(want) && is_overloaded(s, want)) {

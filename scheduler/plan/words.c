@@ -146,7 +146,7 @@ void words_reasons(struct buffer *out, struct search *s, const struct pod *pod,
 			100 * s->state->input->max_load);
 		comma = ", ";
 	}
-	if ((reasons & SEARCH_ASIDE) != 0) {
+	if ((reasons & SEARCH_EXCLUDED) != 0) {
 		buffer_printf(out, "%snode(s) that take no VM now", comma);
 	}
 }

@@ -1,4 +1,4 @@
-/* How many moves may be in open, and begin within an hour.
+/* How many moves may be in flight, and begin within an hour.
  *
  * KubeVirt counts a migration from its target pod on, bound or not, and queues
  * what is above its limits, also evacuations. Moves therefore stay below these

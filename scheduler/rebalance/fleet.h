@@ -2,7 +2,7 @@
  *
  * `simulate` makes a fleet of a scenario, the mover makes one of the cache. The
  * figures of a VM come from forecast/: what the VM is expected to use during
- * the next hour. A VM in open, whoever ordered its move, counts in the sums
+ * the next hour. A VM in flight, whoever ordered its move, counts in the sums
  * of its target alone, because it leaves its source anyway. (Filters and
  * placement count it on both nodes.) Pure. */
 #pragma once
@@ -26,7 +26,7 @@ struct fleet_vm {
 	double used_cores; /* last observed demand */
 	/* Memory that a copy transfers, in bytes. */
 	double memory_bytes;
-	/* False: in open, cooling down, observed for less than two samples,
+	/* False: in flight, cooling down, observed for less than two samples,
 	 * or not to be moved. */
 	bool may_move;
 };

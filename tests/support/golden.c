@@ -1,16 +1,16 @@
 #include "tests/support/golden.h"
 
+#include "lib/buffer.h"
+#include "lib/files.h"
+#include "lib/memory.h"
+#include "tests/support/cm.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "lib/buffer.h"
-#include "lib/files.h"
-#include "lib/memory.h"
-#include "tests/support/cm.h"
 
 /* A test that tells more than TOLD_MAX is compared up to there. */
 enum { GOLDEN_MAX = 8 << 20, TOLD_MAX = 12 << 10 };

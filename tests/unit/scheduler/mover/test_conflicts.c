@@ -23,7 +23,7 @@ static void a_vm_that_others_move_on_is_left_alone(void **state)
 		NOW_US + 119 * MINUTE_US));
 	assert_int_equal(conflicts_until(&conflicts, "prod", "web",
 				 NOW_US + 120 * MINUTE_US),
-		NOW_US + 119 * MINUTE_US + CONFLICTS_ASIDE_US);
+		NOW_US + 119 * MINUTE_US + CONFLICTS_ALONE_US);
 	assert_int_equal(conflicts_until(&conflicts, "prod", "db", NOW_US), 0);
 	/* Once is enough. */
 	assert_false(conflicts_observe(&conflicts, &moved, "node-2",
@@ -31,12 +31,12 @@ static void a_vm_that_others_move_on_is_left_alone(void **state)
 	assert_int_equal(conflicts_count(&conflicts, NOW_US + 120 * MINUTE_US),
 		1);
 	assert_int_equal(conflicts_count(&conflicts,
-				 NOW_US + CONFLICTS_ASIDE_US + 119 * MINUTE_US),
+				 NOW_US + CONFLICTS_ALONE_US + 119 * MINUTE_US),
 		0);
 	conflicts_fini(&conflicts);
 }
 
-static void later_moves_and_other_nodes_are_no_duel(void **state)
+static void later_moves_and_other_nodes_are_no_conflict(void **state)
 {
 	struct conflicts conflicts = { 0 };
 
@@ -52,7 +52,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_vm_that_others_move_on_is_left_alone),
-		cmocka_unit_test(later_moves_and_other_nodes_are_no_duel),
+		cmocka_unit_test(later_moves_and_other_nodes_are_no_conflict),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -281,7 +281,7 @@ static void a_migration_without_target_frees_no_room(void **state)
 	}
 }
 
-/* The target comes first, and its node stands exclusion. */
+/* The target comes first, and its node is excluded. */
 static void the_target_pod_of_a_migration_is_no_vm_that_runs(void **state)
 {
 	(void)state;
