@@ -6,7 +6,7 @@ usage: mutate.py [--seed=N] [--breaks=N] [FILE]
 
 The seed chooses the lines, in all rooms or in FILE; tests/support/breaks.py says
 what a break is. The unbroken tests are run once, and gcov says which program of
-tests/unit/ROOM runs which lines of ROOM, for the rooms of Makefile. A break is killed by the first of them
+tests/unit/ROOM runs which lines of ROOM. A break is killed by the first of them
 that fails, or that takes ten times the CPU it takes otherwise. Breaks that do
 not compile, or compile to the same code, do not count. Files of which no unit
 test of their room runs a function are left out: system tests run them.
@@ -26,12 +26,11 @@ import sys
 import tempfile
 
 from breaks import breaks_of, draw
+from lint import TOP
 from mutate_build import CPUS, Attempt, Build, Programs, Stopped
 from run_tests import folder_in_memory, set_sanitizers
 
 ENOUGH = 0.85
-ROOMS = ("lib", "proto", "kube", "auth", "kubectl", "agent", "aggregator",
-         "scheduler")
 ROWS = pathlib.Path("tests/support/harmless.txt")
 # A broken program may ask for memory without end.
 SANITIZER = "abort_on_error=0:hard_rss_limit_mb=2048"
@@ -140,14 +139,19 @@ def choose(build, files, seed):
             if change.source.path not in left)
 
 
+def read_files():
+    """{path: text} of the programs' code."""
+    return {str(path): path.read_text() for room in TOP
+            for path in pathlib.Path(room).rglob("*.c")}
+
+
 def main(arguments):
     options = {"seed": "1", "breaks": "200"}
     options |= dict(a.removeprefix("--").partition("=")[::2]
                     for a in arguments if a.startswith("--"))
     only = "".join(a for a in arguments if not a.startswith("--"))
     os.environ["ASAN_OPTIONS"] = SANITIZER
-    files = {str(path): path.read_text() for room in ROOMS
-             for path in pathlib.Path(room).rglob("*.c")}
+    files = read_files()
     tally = Tally(Harmless(files))
     files = {path: text for path, text in files.items() if only in ("", path)}
     programs = Programs()

@@ -1,5 +1,6 @@
 """`make mutate`: which lines it breaks and how, what it counts, and what it leaves
 behind. Each run is in a small repository of C code with a Makefile of its own."""
+import contextlib
 import os
 import pathlib
 import random
@@ -13,6 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from breaks import breaks_of, draw  # noqa: E402
 from harness import ROOT  # noqa: E402
+from mutate import Harmless, read_files  # noqa: E402
 
 USES_PROGRAMS = False
 MAKEFILE = """\
@@ -291,6 +293,12 @@ class Runs(unittest.TestCase):
         root = root or self.root
         return {path.relative_to(root): path.read_text() for folder in
                 ("lib", "tests") for path in (root / folder).rglob("*.c")}
+
+
+class Rows(unittest.TestCase):
+    def test_each_harmless_break_is_one_of_the_code(self):
+        with contextlib.chdir(ROOT):
+            self.assertEqual(Harmless(read_files()).wrong, [])
 
 
 if __name__ == "__main__":
