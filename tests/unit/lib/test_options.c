@@ -2,12 +2,12 @@
 #include "lib/options.h"
 
 #include "lib/memory.h"
+#include "tests/support/capture.h"
 #include "tests/support/cm.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 struct config {
@@ -358,21 +358,14 @@ static void other_arguments_go_to_the_rest(void **state)
 /* Captures what a parse prints to standard output. */
 static void printed_by(char *out, size_t size, char *flag)
 {
-	scoped_fd int memory = memfd_create("stdout", MFD_CLOEXEC);
-	scoped_fd int before = dup(STDOUT_FILENO);
+	struct capture capture;
 	struct outcome outcome;
-	ssize_t len;
 
-	(void)fflush(stdout);
-	assert_true(dup2(memory, STDOUT_FILENO) >= 0);
+	capture_begin(&capture, STDOUT_FILENO);
 	PARSE(&outcome, "--lead", flag, "--nope");
-	(void)fflush(stdout);
-	assert_true(dup2(before, STDOUT_FILENO) >= 0);
+	capture_end(&capture, out, size);
 	assert_int_equal(outcome.code, 0);
 	assert_int_equal(outcome.what, OPTIONS_HELP);
-	len = pread(memory, out, size - 1, 0);
-	assert_true(len >= 0);
-	out[len] = '\0';
 }
 
 static void help_and_version_stop_parsing(void **state)

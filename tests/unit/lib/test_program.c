@@ -1,12 +1,11 @@
 #include "lib/program.h"
 
 #include "lib/memory.h"
+#include "tests/support/capture.h"
 #include "tests/support/cm.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 struct config {
@@ -124,17 +123,12 @@ static void a_wrong_command_line_ends_with_2(void **state)
 /* The exit status; *text is what the command printed on fd. */
 static int run_and_read(char **argv, int fd, char *text, size_t size)
 {
-	FILE *stream = fd == STDOUT_FILENO ? stdout : stderr;
-	scoped_fd int memory = memfd_create("output", MFD_CLOEXEC);
-	scoped_fd int before = dup(fd);
+	struct capture capture;
 	int status;
 
-	(void)fflush(stream);
-	assert_true(dup2(memory, fd) >= 0);
+	capture_begin(&capture, fd);
 	status = program_main(argv, programs, count_of(programs), libraries);
-	(void)fflush(stream);
-	assert_true(dup2(before, fd) >= 0);
-	text[pread(memory, text, size - 1, 0)] = '\0';
+	capture_end(&capture, text, size);
 	return status;
 }
 

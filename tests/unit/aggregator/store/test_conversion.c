@@ -1,10 +1,10 @@
 #include "aggregator/store/conversion.h"
 
 #include "aggregator/store/decisions.h"
+#include "tests/support/capture.h"
 #include "tests/unit/aggregator/store/count_hours.h"
 
 #include <errno.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 static void converts_a_database_of_format_1(void **state)
@@ -81,25 +81,6 @@ static void gives_the_pods_of_format_2_their_first_node(void **state)
 		0);
 }
 
-/* Standard error goes to the file that this returns. */
-static int capture_begin(int *kept)
-{
-	int memory = memfd_create("stderr", MFD_CLOEXEC);
-
-	*kept = dup(STDERR_FILENO);
-	assert_true(memory >= 0 && *kept >= 0);
-	assert_true(dup2(memory, STDERR_FILENO) >= 0);
-	return memory;
-}
-
-static void capture_end(int memory, int kept, char *out, size_t size)
-{
-	assert_true(dup2(kept, STDERR_FILENO) >= 0);
-	assert_true(pread(memory, out, size - 1, 0) >= 0);
-	(void)close(kept);
-	(void)close(memory);
-}
-
 /* A decision keeps its other columns, and has no VM. */
 static void decisions_of_format_3_have_no_vm(void **state)
 {
@@ -115,14 +96,14 @@ static void decisions_of_format_3_have_no_vm(void **state)
 	static _Atomic bool stopping;
 	struct fixture *f = *state;
 	struct decisions *decisions = NULL;
-	char text[4096] = "";
-	int captured, kept;
+	char text[4096];
+	struct capture capture;
 
 	assert_int_equal(db_exec(f->db, format_3, NULL), 0);
 	/* A conversion that takes long says so before it begins. */
-	captured = capture_begin(&kept);
+	capture_begin(&capture, STDERR_FILENO);
 	assert_int_equal(store_schema_prepare(f->db, &stopping, NULL), 0);
-	capture_end(captured, kept, text, sizeof(text));
+	capture_end(&capture, text, sizeof(text));
 	assert_non_null(strstr(text, "converting the decisions from format 3"));
 	assert_non_null(strstr(text, "decisions converted"));
 	assert_int_equal(fixture_number(f,
