@@ -7,10 +7,10 @@
 
 #include "kube/json_fields.h"
 #include "kube/json_value.h"
+#include "lib/interner.h"
 #include "lib/map.h"
 #include "lib/memory.h"
 #include "scheduler/cluster/node.h"
-#include "scheduler/objects/interner.h"
 #include "scheduler/objects/pod.h"
 
 /* 2^50, as in offline/scenario.c. */

@@ -12,9 +12,9 @@
 #include "kube/json_value.h"
 #include "lib/buffer.h"
 #include "lib/error.h"
+#include "lib/interner.h"
 #include "scheduler/answers/spec.h"
 #include "scheduler/kubevirt/launcher_settings.h"
-#include "scheduler/objects/interner.h"
 #include "scheduler/objects/pod.h"
 
 struct launcher_spec {

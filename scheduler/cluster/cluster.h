@@ -7,13 +7,13 @@
 #pragma once
 
 #include "kube/json_value.h"
+#include "kube/labels.h"
 #include "lib/error.h"
+#include "lib/interner.h"
 #include "lib/map.h"
 #include "scheduler/cluster/node.h"
 #include "scheduler/cluster/storage.h"
 #include "scheduler/cluster/vm_failures.h"
-#include "scheduler/objects/interner.h"
-#include "scheduler/objects/labels.h"
 #include "scheduler/objects/pod.h"
 
 #include <stdbool.h>

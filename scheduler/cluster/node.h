@@ -5,13 +5,13 @@
 #pragma once
 
 #include "kube/json_value.h"
+#include "kube/labels.h"
 #include "lib/error.h"
+#include "lib/interner.h"
 #include "proto/load.h"
 #include "scheduler/cluster/node_metrics.h"
 #include "scheduler/cluster/node_vms.h"
 #include "scheduler/objects/consent.h"
-#include "scheduler/objects/interner.h"
-#include "scheduler/objects/labels.h"
 #include "scheduler/objects/pod.h"
 #include "scheduler/objects/rejection.h"
 #include "scheduler/objects/taint.h"

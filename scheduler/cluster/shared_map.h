@@ -4,8 +4,8 @@
  * the original may change. */
 #pragma once
 
+#include "lib/interner.h"
 #include "lib/map.h"
-#include "scheduler/objects/interner.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,10 +7,10 @@
 
 #include "kube/json_value.h"
 #include "lib/error.h"
+#include "lib/interner.h"
 #include "lib/map.h"
 #include "scheduler/cluster/shared_map.h"
 #include "scheduler/cluster/storage_objects.h"
-#include "scheduler/objects/interner.h"
 
 #include <stdbool.h>
 

@@ -7,11 +7,11 @@
 #pragma once
 
 #include "kube/json_value.h"
+#include "kube/label_selector.h"
+#include "kube/labels.h"
 #include "lib/error.h"
+#include "lib/interner.h"
 #include "scheduler/cluster/storage_read.h"
-#include "scheduler/objects/interner.h"
-#include "scheduler/objects/label_selector.h"
-#include "scheduler/objects/labels.h"
 #include "scheduler/objects/node_selector.h"
 
 #include <stdbool.h>

@@ -8,10 +8,10 @@
  * pkg/virt-controller/watch/migration/migrationpolicy.go. Pure. */
 #pragma once
 
+#include "kube/labels.h"
 #include "lib/error.h"
 #include "lib/map.h"
 #include "scheduler/kubevirt/migration_limits.h"
-#include "scheduler/objects/labels.h"
 
 /* Further policies, and policies with more labels, are refused. */
 enum { MIGRATION_POLICIES_MAX = 256, MIGRATION_POLICY_LABELS_MAX = 64 };

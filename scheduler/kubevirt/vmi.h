@@ -3,9 +3,9 @@
 #pragma once
 
 #include "kube/json_value.h"
+#include "kube/labels.h"
 #include "lib/error.h"
 #include "scheduler/objects/consent.h"
-#include "scheduler/objects/labels.h"
 
 #include <stdbool.h>
 #include <stdint.h>

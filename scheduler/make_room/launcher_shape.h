@@ -8,8 +8,8 @@
  * constraints beside those of its kind, and tolerates no taint. */
 #pragma once
 
+#include "lib/interner.h"
 #include "scheduler/kubevirt/launcher_settings.h"
-#include "scheduler/objects/interner.h"
 #include "scheduler/objects/pod.h"
 
 #include <stddef.h>

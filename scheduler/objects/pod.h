@@ -7,12 +7,12 @@
 #pragma once
 
 #include "kube/json_value.h"
+#include "kube/labels.h"
 #include "lib/error.h"
+#include "lib/interner.h"
 #include "scheduler/forecast/announcement.h"
 #include "scheduler/forecast/usage.h"
 #include "scheduler/objects/host_ports.h"
-#include "scheduler/objects/interner.h"
-#include "scheduler/objects/labels.h"
 #include "scheduler/objects/node_selector.h"
 #include "scheduler/objects/nonzero_requests.h"
 #include "scheduler/objects/pod_affinity.h"

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
+#include "lib/id_list.h"
 #include "lib/memory.h"
-#include "scheduler/objects/id_list.h"
 #include "scheduler/objects/node_selector.h"
 #include "scheduler/objects/value_list.h"
 

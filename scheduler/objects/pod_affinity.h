@@ -6,10 +6,10 @@
 #pragma once
 
 #include "kube/json_value.h"
+#include "kube/label_selector.h"
+#include "kube/labels.h"
 #include "lib/error.h"
-#include "scheduler/objects/interner.h"
-#include "scheduler/objects/label_selector.h"
-#include "scheduler/objects/labels.h"
+#include "lib/interner.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 
 struct pod_affinity_term {
 	uint32_t topology_key; /* held */
-	uint32_t *namespaces;  /* owned, each held; see objects/id_list.h */
+	uint32_t *namespaces;  /* owned, each held; see lib/id_list.h */
 	size_t namespace_count;
 	struct label_selector namespace_selector;
 	struct label_selector label_selector;

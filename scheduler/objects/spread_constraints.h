@@ -2,10 +2,10 @@
 #pragma once
 
 #include "kube/json_value.h"
+#include "kube/label_selector.h"
+#include "kube/labels.h"
 #include "lib/error.h"
-#include "scheduler/objects/interner.h"
-#include "scheduler/objects/label_selector.h"
-#include "scheduler/objects/labels.h"
+#include "lib/interner.h"
 
 #include <stdbool.h>
 #include <stddef.h>

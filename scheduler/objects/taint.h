@@ -3,7 +3,7 @@
 
 #include "kube/json_value.h"
 #include "lib/error.h"
-#include "scheduler/objects/interner.h"
+#include "lib/interner.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Counts by topology key and value: the number of pods in a zone or on a host.
  *
- * Keys and values are borrowed ids (objects/interner.h). A table is cleared and
+ * Keys and values are borrowed ids (lib/interner.h). A table is cleared and
  * reused from decision to decision, so it allocates only while it grows. */
 #pragma once
 

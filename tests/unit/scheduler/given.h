@@ -9,45 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kube/json_value.h"
 #include "lib/files.h"
 #include "lib/memory.h"
 #include "scheduler/cluster/node.h"
 #include "scheduler/objects/pod.h"
+#include "tests/support/given_json.h"
 #include "tests/unit/scheduler/given_load.h"
 
 #define GIVEN_DIR "tests/fixtures/kubevirt/"
-
-/* Fails with the text of the case. */
-static inline void given_check(bool is_right, const char *text)
-{
-	if (!is_right) {
-		fail_msg("%s", text);
-	}
-}
-
-/* A copy with double quotes for single ones. The caller frees it. */
-static inline char *given_quotes(const char *text)
-{
-	char *json = xstrdup(text);
-
-	for (char *at = strchr(json, '\''); at != NULL; at = strchr(at, '\'')) {
-		*at = '"';
-	}
-	return json;
-}
-
-static inline struct json_value *given_json(const char *text)
-{
-	scoped_free char *json = given_quotes(text);
-	struct json_value *value = NULL;
-	struct error err;
-
-	if (json_value_parse(&value, json, strlen(json), &err) < 0) {
-		fail_msg("%s: %s", err.text, json);
-	}
-	return value;
-}
 
 static inline struct json_value *given_file(const char *name)
 {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "kube/json_value.h"
-#include "scheduler/objects/interner.h"
-#include "scheduler/objects/labels.h"
+#include "kube/labels.h"
+#include "lib/interner.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ struct requirement {
 	enum requirement_operator operator;
 	bool is_field;	  /* about the node's name, not a label */
 	uint32_t key;	  /* held; 0 for fields */
-	uint32_t *values; /* owned, each held; see objects/id_list.h */
+	uint32_t *values; /* owned, each held; see lib/id_list.h */
 	size_t json_value_count;
 	int64_t number; /* for Gt and Lt */
 };

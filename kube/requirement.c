@@ -1,10 +1,10 @@
-#include "scheduler/objects/requirement.h"
+#include "kube/requirement.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/id_list.h"
 #include "lib/memory.h"
-#include "scheduler/objects/id_list.h"
 
 /* Go's strconv.ParseInt(text, 10, 64). */
 static bool parse_integer(int64_t *out, const char *text)

@@ -5,9 +5,9 @@
 #pragma once
 
 #include "kube/json_value.h"
-#include "scheduler/objects/interner.h"
-#include "scheduler/objects/labels.h"
-#include "scheduler/objects/requirement.h"
+#include "kube/labels.h"
+#include "kube/requirement.h"
+#include "lib/interner.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "scheduler/objects/labels.h"
+#include "kube/labels.h"
 
 #include <errno.h>
 #include <stdlib.h>

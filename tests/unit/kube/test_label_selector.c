@@ -1,6 +1,7 @@
-#include "scheduler/objects/label_selector.h"
+#include "kube/label_selector.h"
 
-#include "tests/unit/scheduler/given.h"
+#include "lib/buffer.h"
+#include "tests/support/given_json.h"
 
 static const struct {
 	const char *selector;

@@ -1,9 +1,11 @@
-#include "scheduler/objects/labels.h"
+#include "kube/labels.h"
+
+#include "lib/buffer.h"
+#include "tests/support/given_json.h"
 
 #include <errno.h>
 #include <stdio.h>
-
-#include "tests/unit/scheduler/given.h"
+#include <stdlib.h>
 
 static struct labels labels_of(struct interner *interner, const char *json)
 {

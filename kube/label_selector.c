@@ -1,4 +1,4 @@
-#include "scheduler/objects/label_selector.h"
+#include "kube/label_selector.h"
 
 #include <stdlib.h>
 

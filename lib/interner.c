@@ -1,4 +1,4 @@
-#include "scheduler/objects/interner.h"
+#include "lib/interner.h"
 
 #include <assert.h>
 #include <stddef.h>

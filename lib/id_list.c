@@ -1,4 +1,4 @@
-#include "scheduler/objects/id_list.h"
+#include "lib/id_list.h"
 
 #include <stdlib.h>
 
