@@ -54,19 +54,18 @@ static bool parse_operator(enum requirement_operator *out, const char *text)
 static bool has_valid_count(const struct requirement *r)
 {
 	if (r->is_field) {
-		return r->operator<= REQUIREMENT_NOT_IN &&
-			r->json_value_count == 1;
+		return r->op <= REQUIREMENT_NOT_IN && r->value_count == 1;
 	}
-	switch (r->operator) {
+	switch (r->op) {
 	case REQUIREMENT_IN:
 	case REQUIREMENT_NOT_IN:
-		return r->json_value_count > 0;
+		return r->value_count > 0;
 	case REQUIREMENT_EXISTS:
 	case REQUIREMENT_DOES_NOT_EXIST:
-		return r->json_value_count == 0;
+		return r->value_count == 0;
 	case REQUIREMENT_GT:
 	case REQUIREMENT_LT:
-		return r->json_value_count == 1;
+		return r->value_count == 1;
 	}
 	return false;
 }
@@ -74,26 +73,31 @@ static bool has_valid_count(const struct requirement *r)
 void requirement_fini(struct requirement *r, struct interner *interner)
 {
 	interner_drop(interner, r->key);
-	for (size_t i = 0; i < r->json_value_count; i++) {
+	for (size_t i = 0; i < r->value_count; i++) {
 		interner_drop(interner, r->values[i]);
 	}
 	free(r->values);
+}
+
+void requirement_add_value(struct requirement *r, struct interner *interner,
+	const char *value)
+{
+	r->values = xgrow_at(r->values, r->value_count, sizeof(*r->values));
+	r->values[r->value_count++] = interner_hold(interner, value);
 }
 
 /* False: a value is not a string. */
 static bool read_values(struct requirement *r, struct interner *interner,
 	const struct json_value *list)
 {
-	r->values = xcalloc(json_value_count(list) + 1, sizeof(*r->values));
 	for (const struct json_value *v = json_value_first(list); v != NULL;
 		v = json_value_next(v)) {
 		if (json_value_text(v) == NULL) {
 			return false;
 		}
-		r->values[r->json_value_count++] =
-			interner_hold(interner, json_value_text(v));
+		requirement_add_value(r, interner, json_value_text(v));
 	}
-	id_list_sort(r->values, r->json_value_count);
+	id_list_sort(r->values, r->value_count);
 	return true;
 }
 
@@ -107,42 +111,65 @@ bool requirement_read(struct requirement *r, struct interner *interner,
 		return false;
 	}
 	r->key = is_field ? 0 : interner_hold(interner, key);
-	if (!parse_operator(
-		    &r->operator, json_value_text_at(object, "operator", "")) ||
+	if (!parse_operator(&r->op,
+		    json_value_text_at(object, "operator", "")) ||
 		!read_values(r, interner, json_value_get(object, "values")) ||
 		!has_valid_count(r)) {
 		return false;
 	}
-	return r->operator<REQUIREMENT_GT || parse_integer(&r->number,
-		interner_text(interner, r->values[0]));
+	return r->op < REQUIREMENT_GT ||
+		parse_integer(&r->number,
+			interner_text(interner, r->values[0]));
 }
 
 bool requirement_read_in(struct requirement *r, struct interner *interner,
 	const struct json_value *object)
 {
 	*r = (struct requirement){
-		.operator= REQUIREMENT_IN,
+		.op = REQUIREMENT_IN,
 		.key = interner_hold(interner,
 			json_value_text_at(object, "key", "")),
 	};
 	return read_values(r, interner, json_value_get(object, "values")) &&
-		r->json_value_count > 0;
+		r->value_count > 0;
 }
 
 bool requirement_has_value(const struct requirement *r, uint32_t value)
 {
-	return id_list_has(r->values, r->json_value_count, value);
+	return id_list_has(r->values, r->value_count, value);
 }
 
-static bool compare(const struct requirement *r, const char *label)
+static bool compare(const struct requirement *r, const char *value)
 {
 	int64_t number;
 
-	if (!parse_integer(&number, label)) {
+	if (!parse_integer(&number, value)) {
 		return false;
 	}
-	return r->operator== REQUIREMENT_GT ? number > r->number
-					    : number<r->number;
+	return r->op == REQUIREMENT_GT ? number > r->number
+				       : number < r->number;
+}
+
+bool requirement_wants(const struct requirement *r,
+	const struct interner *interner, uint32_t value)
+{
+	switch (r->op) {
+	case REQUIREMENT_IN:
+	case REQUIREMENT_NOT_IN:
+		return requirement_has_value(r, value);
+	case REQUIREMENT_GT:
+	case REQUIREMENT_LT:
+		return value != 0 && compare(r, interner_text(interner, value));
+	default:
+		return true;
+	}
+}
+
+bool requirement_holds(const struct requirement *r, bool has)
+{
+	return has !=
+		(r->op == REQUIREMENT_NOT_IN ||
+			r->op == REQUIREMENT_DOES_NOT_EXIST);
 }
 
 bool requirement_matches(const struct requirement *r,
@@ -154,19 +181,6 @@ bool requirement_matches(const struct requirement *r,
 	if (r->is_field && value == 0) {
 		return true;
 	}
-	switch (r->operator) {
-	case REQUIREMENT_IN:
-		return value != 0 && requirement_has_value(r, value);
-	case REQUIREMENT_NOT_IN:
-		return value == 0 || !requirement_has_value(r, value);
-	case REQUIREMENT_EXISTS:
-		return value != 0;
-	case REQUIREMENT_DOES_NOT_EXIST:
-		return value == 0;
-	case REQUIREMENT_GT:
-	case REQUIREMENT_LT:
-		return value != 0 &&
-			compare(r, interner_text(subject->interner, value));
-	}
-	return false;
+	return requirement_holds(r,
+		value != 0 && requirement_wants(r, subject->interner, value));
 }

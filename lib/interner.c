@@ -98,6 +98,18 @@ uint32_t interner_hold(struct interner *interner, const char *text)
 	return id;
 }
 
+uint32_t interner_find(const struct interner *interner, const char *text)
+{
+	const struct entry *entry;
+	uint32_t id;
+
+	uv_mutex_lock(interner->mutex);
+	entry = map_get(&interner->by_text, text);
+	id = entry == NULL ? 0 : entry->id;
+	uv_mutex_unlock(interner->mutex);
+	return id;
+}
+
 static struct entry *entry_of(const struct interner *interner, uint32_t id)
 {
 	assert(id > 0 && id < interner->count);

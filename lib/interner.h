@@ -19,6 +19,9 @@ void interner_free(struct interner *interner);
 /* The id of text, never 0. Adds a reference. */
 uint32_t interner_hold(struct interner *interner, const char *text);
 
+/* The id of text, or 0. Adds no reference. */
+uint32_t interner_find(const struct interner *interner, const char *text);
+
 /* Adds a reference to an id that is held. 0 is fine. */
 void interner_hold_id(struct interner *interner, uint32_t id);
 

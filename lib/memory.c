@@ -71,6 +71,14 @@ void *xgrow(void *array, size_t count, size_t *capacity, size_t size)
 	return xrealloc(array, *capacity, size);
 }
 
+void *xgrow_at(void *array, size_t count, size_t size)
+{
+	if ((count & (count - 1)) != 0) {
+		return array;
+	}
+	return xrealloc(array, count == 0 ? 1 : count * 2, size);
+}
+
 void xreplace(char **text, const char *value)
 {
 	free(*text);

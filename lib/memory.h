@@ -24,6 +24,9 @@ char *xasprintf(const char *format, ...)
 
 /* Makes room for one more element: doubles *capacity if count reached it. */
 void *xgrow(void *array, size_t count, size_t *capacity, size_t size);
+/* The same for an array that grows by one element at a time and keeps no
+ * capacity: its size is the next power of two. */
+void *xgrow_at(void *array, size_t count, size_t size);
 
 /* Replaces *text, which is owned, by a copy of value; NULL stays NULL. */
 void xreplace(char **text, const char *value);

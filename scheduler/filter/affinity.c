@@ -56,7 +56,7 @@ static inline void add_terms(struct topology_counts *counts,
 static bool select_namespaces(const struct pod_affinity_terms *terms)
 {
 	for (size_t i = 0; i < terms->count; i++) {
-		if (terms->list[i].namespace_selector.is_valid) {
+		if (!terms->list[i].namespace_selector.is_invalid) {
 			return true;
 		}
 	}

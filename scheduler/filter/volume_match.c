@@ -90,13 +90,12 @@ static const struct requirement *pin_of(const struct volume *volume)
 	const struct node_selector *terms = &volume->affinity;
 	const struct requirement *r;
 
-	if (terms->count != 1 || terms->list[0].count != 1 ||
-		terms->list[0].is_invalid) {
+	if (terms->count != 1 || terms->list[0].all.count != 1 ||
+		terms->list[0].all.is_invalid) {
 		return NULL;
 	}
-	r = &terms->list[0].requirements[0];
-	return r->operator== REQUIREMENT_IN && !r->is_field &&
-		r->json_value_count == 1
+	r = &terms->list[0].all.list[0];
+	return r->op == REQUIREMENT_IN && !r->is_field && r->value_count == 1
 		? r
 		: NULL;
 }

@@ -5,41 +5,15 @@
 #include "lib/memory.h"
 #include "scheduler/objects/value_list.h"
 
-static void read_requirements(struct node_selector_term *term,
-	struct interner *interner, const struct json_value *list,
-	bool are_fields)
-{
-	for (const struct json_value *v = json_value_first(list); v != NULL;
-		v = json_value_next(v)) {
-		term->is_invalid |=
-			!requirement_read(&term->requirements[term->count++],
-				interner, v, are_fields);
-	}
-}
-
-static void term_fini(struct node_selector_term *term,
-	struct interner *interner)
-{
-	for (size_t i = 0; i < term->count; i++) {
-		requirement_fini(&term->requirements[i], interner);
-	}
-	free(term->requirements);
-}
-
 static struct node_selector_term read_term(struct interner *interner,
 	const struct json_value *object)
 {
-	const struct json_value *labels =
-		json_value_get(object, "matchExpressions");
-	const struct json_value *fields = json_value_get(object, "matchFields");
-	struct node_selector_term term = {
-		.requirements = xcalloc(
-			json_value_count(labels) + json_value_count(fields) + 1,
-			sizeof(*term.requirements)),
-	};
+	struct node_selector_term term = { 0 };
 
-	read_requirements(&term, interner, labels, false);
-	read_requirements(&term, interner, fields, true);
+	label_selector_add_expressions(&term.all, interner,
+		json_value_get(object, "matchExpressions"), false);
+	label_selector_add_expressions(&term.all, interner,
+		json_value_get(object, "matchFields"), true);
 	return term;
 }
 
@@ -62,22 +36,20 @@ static void append_term(struct node_selector *selector,
 		is_preferred ? json_value_get(v, "preference") : v);
 
 	term.weight = is_preferred ? node_selector_term_weight(v) : 0;
-	if (is_preferred && (term.weight == 0 || term.count == 0)) {
-		term_fini(&term, interner);
+	if (is_preferred && (term.weight == 0 || term.all.count == 0)) {
+		label_selector_fini(&term.all, interner);
 		return;
 	}
 	selector->list[selector->count++] = term;
 }
 
-static void read_topology(struct node_selector_term *term,
-	struct interner *interner, const struct json_value *list)
+static void read_topology(struct label_selector *all, struct interner *interner,
+	const struct json_value *list)
 {
-	term->requirements =
-		xcalloc(json_value_count(list), sizeof(*term->requirements));
 	for (const struct json_value *v = json_value_first(list); v != NULL;
 		v = json_value_next(v)) {
-		term->is_invalid |= !requirement_read_in(
-			&term->requirements[term->count++], interner, v);
+		all->is_invalid |= !requirement_read_in(
+			label_selector_append(all), interner, v);
 	}
 }
 
@@ -89,7 +61,7 @@ void node_selector_read_topologies(struct node_selector *out,
 	selector.list = xcalloc(json_value_count(list), sizeof(*selector.list));
 	for (const struct json_value *v = json_value_first(list); v != NULL;
 		v = json_value_next(v)) {
-		read_topology(&selector.list[selector.count++], interner,
+		read_topology(&selector.list[selector.count++].all, interner,
 			json_value_get(v, "matchLabelExpressions"));
 	}
 	*out = selector;
@@ -118,7 +90,7 @@ void node_selector_fini(struct node_selector *selector,
 	struct interner *interner)
 {
 	for (size_t i = 0; i < selector->count; i++) {
-		term_fini(&selector->list[i], interner);
+		label_selector_fini(&selector->list[i].all, interner);
 	}
 	free(selector->list);
 	*selector = (struct node_selector){ 0 };
@@ -127,15 +99,8 @@ void node_selector_fini(struct node_selector *selector,
 static bool term_matches(const struct node_selector_term *term,
 	const struct requirement_subject *subject)
 {
-	if (term->is_invalid || term->count == 0) {
-		return false;
-	}
-	for (size_t i = 0; i < term->count; i++) {
-		if (!requirement_matches(&term->requirements[i], subject)) {
-			return false;
-		}
-	}
-	return true;
+	return term->all.count > 0 &&
+		label_selector_matches_subject(&term->all, subject);
 }
 
 bool node_selector_matches(const struct node_selector *selector,
@@ -164,16 +129,15 @@ int64_t node_selector_weight(const struct node_selector *selector,
 
 static bool is_pin(const struct requirement *r)
 {
-	return r->is_field &&
-		r->operator== REQUIREMENT_IN && r->json_value_count> 0;
+	return r->is_field && r->op == REQUIREMENT_IN && r->value_count > 0;
 }
 
 static const struct requirement *first_pin(
 	const struct node_selector_term *term)
 {
-	for (size_t i = 0; i < term->count; i++) {
-		if (is_pin(&term->requirements[i])) {
-			return &term->requirements[i];
+	for (size_t i = 0; i < term->all.count; i++) {
+		if (is_pin(&term->all.list[i])) {
+			return &term->all.list[i];
 		}
 	}
 	return NULL;
@@ -191,8 +155,8 @@ bool node_selector_is_pinned(const struct node_selector *selector)
 
 static bool term_pins(const struct node_selector_term *term, uint32_t name)
 {
-	for (size_t i = 0; i < term->count; i++) {
-		const struct requirement *r = &term->requirements[i];
+	for (size_t i = 0; i < term->all.count; i++) {
+		const struct requirement *r = &term->all.list[i];
 
 		if (is_pin(r) && !requirement_has_value(r, name)) {
 			return false;
@@ -215,7 +179,7 @@ static bool term_pins_any(const struct node_selector_term *term)
 {
 	const struct requirement *r = first_pin(term);
 
-	for (size_t i = 0; r != NULL && i < r->json_value_count; i++) {
+	for (size_t i = 0; r != NULL && i < r->value_count; i++) {
 		if (term_pins(term, r->values[i])) {
 			return true;
 		}

@@ -6,8 +6,7 @@
 #pragma once
 
 #include "kube/json_value.h"
-#include "kube/labels.h"
-#include "kube/requirement.h"
+#include "kube/label_selector.h"
 #include "lib/error.h"
 #include "lib/interner.h"
 
@@ -16,10 +15,8 @@
 #include <stdint.h>
 
 struct node_selector_term {
-	struct requirement *requirements; /* owned */
-	size_t count;
-	bool is_invalid; /* matches nothing */
-	int32_t weight;	 /* of a preferred term, 1 to 100; else 0 */
+	struct label_selector all; /* and fields; empty: matches nothing */
+	int32_t weight;		   /* of a preferred term, 1 to 100; else 0 */
 };
 
 struct node_selector {

@@ -31,19 +31,15 @@ static void add_label_keys(struct spread_constraint *constraint,
 {
 	for (const struct json_value *v = json_value_first(keys); v != NULL;
 		v = json_value_next(v)) {
-		uint32_t key;
-		uint32_t value;
+		const char *key = json_value_text(v);
+		uint32_t value = key == NULL
+			? 0
+			: labels_get(labels, interner_find(interner, key));
 
-		if (json_value_text(v) == NULL) {
-			continue;
-		}
-		key = interner_hold(interner, json_value_text(v));
-		value = labels_get(labels, key);
 		if (value != 0) {
 			label_selector_add(&constraint->selector, interner, key,
-				value);
+				interner_text(interner, value));
 		}
-		interner_drop(interner, key);
 	}
 }
 

@@ -91,8 +91,8 @@ static const struct requirement *label_of(const struct pod_affinity_term *term)
 	for (size_t i = 0; i < selector->count; i++) {
 		const struct requirement *r = &selector->list[i];
 
-		if (r->operator== REQUIREMENT_IN && !r->is_field &&
-			r->key != 0 && r->json_value_count == 1) {
+		if (r->op == REQUIREMENT_IN && !r->is_field && r->key != 0 &&
+			r->value_count == 1) {
 			return r;
 		}
 	}

@@ -42,6 +42,19 @@ static void frees_a_string_with_its_last_reference(void **state)
 	interner_free(NULL);
 }
 
+static void a_string_is_found_without_a_reference(void **state)
+{
+	struct interner *interner = interner_new();
+	uint32_t a = interner_hold(interner, "a");
+
+	(void)state;
+	assert_int_equal(interner_find(interner, "a"), a);
+	assert_int_equal(interner_find(interner, "b"), 0);
+	interner_drop(interner, a);
+	assert_int_equal(interner_find(interner, "a"), 0);
+	interner_free(interner);
+}
+
 static void an_id_may_be_held_again(void **state)
 {
 	struct interner *interner = interner_new();
@@ -112,6 +125,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gives_equal_strings_the_same_id),
 		cmocka_unit_test(frees_a_string_with_its_last_reference),
+		cmocka_unit_test(a_string_is_found_without_a_reference),
 		cmocka_unit_test(an_id_may_be_held_again),
 		cmocka_unit_test(two_threads_may_use_it),
 	};

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,22 @@ static void does_not_grow_while_there_is_room(void **state)
 	items = xgrow(items, 4, &capacity, 1);
 	items[7] = 'x';
 	assert_int_equal(capacity, 8);
+}
+
+static void an_array_grows_at_powers_of_two(void **state)
+{
+	size_t *items = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < 1000; i++) {
+		items = xgrow_at(items, i, sizeof(*items));
+		items[i] = i;
+	}
+	for (size_t i = 0; i < 1000; i++) {
+		assert_int_equal(items[i], i);
+	}
+	assert_true(malloc_usable_size(items) >= 1024 * sizeof(*items));
+	free(items);
 }
 
 static void fresh_memory_is_zeroed_and_never_null(void **state)
@@ -168,6 +185,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(growing_doubles_and_keeps_the_content),
 		cmocka_unit_test(does_not_grow_while_there_is_room),
+		cmocka_unit_test(an_array_grows_at_powers_of_two),
 		cmocka_unit_test(fresh_memory_is_zeroed_and_never_null),
 		cmocka_unit_test(duplicates_have_their_own_memory),
 		cmocka_unit_test(texts_are_placed_one_after_the_other),

@@ -60,8 +60,8 @@ static void expect_same_constraints(const struct pod *pod,
 	given_check(pod->has_required == expected->has_required, what);
 	given_check(pod->required.count == expected->required.count, what);
 	for (size_t i = 0; i < pod->required.count; i++) {
-		given_check(pod->required.list[i].count ==
-				expected->required.list[i].count,
+		given_check(pod->required.list[i].all.count ==
+				expected->required.list[i].all.count,
 			what);
 	}
 	given_check(pod->preferred.count == expected->preferred.count, what);
