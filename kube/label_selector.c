@@ -26,13 +26,12 @@ void label_selector_add(struct label_selector *selector,
 
 void label_selector_add_expressions(struct label_selector *selector,
 	struct interner *interner, const struct json_value *list,
-	bool are_fields)
+	enum requirement_kind kind)
 {
 	for (const struct json_value *v = json_value_first(list); v != NULL;
 		v = json_value_next(v)) {
-		selector->is_invalid |=
-			!requirement_read(label_selector_append(selector),
-				interner, v, are_fields);
+		selector->is_invalid |= !requirement_read(
+			label_selector_append(selector), interner, v, kind);
 	}
 }
 
@@ -58,7 +57,8 @@ void label_selector_read(struct label_selector *out, struct interner *interner,
 
 	add_labels(&selector, interner, json_value_get(object, "matchLabels"));
 	label_selector_add_expressions(&selector, interner,
-		json_value_get(object, "matchExpressions"), false);
+		json_value_get(object, "matchExpressions"),
+		REQUIREMENT_OF_LABEL);
 	/* Label selectors have no Gt and Lt. */
 	for (size_t i = 0; i < selector.count; i++) {
 		selector.is_invalid |= selector.list[i].op >= REQUIREMENT_GT;

@@ -24,10 +24,10 @@ struct label_selector {
  * missing selector. */
 void label_selector_read(struct label_selector *out, struct interner *interner,
 	const struct json_value *object);
-/* Adds a list of {key, operator, values}; are_fields: matchFields. */
+/* Adds a list of {key, operator, values}. */
 void label_selector_add_expressions(struct label_selector *selector,
 	struct interner *interner, const struct json_value *list,
-	bool are_fields);
+	enum requirement_kind kind);
 /* Adds the requirement key=value. */
 void label_selector_add(struct label_selector *selector,
 	struct interner *interner, const char *key, const char *value);

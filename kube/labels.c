@@ -7,7 +7,7 @@
 
 enum { MIN_BITS = 1, ALL_BITS = 32 };
 
-static size_t slot_count(const struct labels *labels)
+size_t labels_slot_count(const struct labels *labels)
 {
 	return labels->shift == 0 ? 0 : (size_t)1 << (ALL_BITS - labels->shift);
 }
@@ -71,7 +71,7 @@ int labels_read(struct labels *out, struct interner *interner,
 
 void labels_fini(struct labels *labels, struct interner *interner)
 {
-	for (size_t i = 0; i < slot_count(labels); i++) {
+	for (size_t i = 0; i < labels_slot_count(labels); i++) {
 		interner_drop(interner, labels->slots[i].key);
 		interner_drop(interner, labels->slots[i].value);
 	}
@@ -83,7 +83,7 @@ struct labels labels_without(const struct labels *labels, uint32_t key)
 {
 	struct labels out = table_for(labels->count + 1);
 
-	for (size_t i = 0; i < slot_count(labels); i++) {
+	for (size_t i = 0; i < labels_slot_count(labels); i++) {
 		const struct label *label = &labels->slots[i];
 
 		if (label->key != 0 && label->key != key) {
@@ -96,7 +96,7 @@ struct labels labels_without(const struct labels *labels, uint32_t key)
 
 bool labels_include(const struct labels *labels, const struct labels *wanted)
 {
-	size_t count = slot_count(wanted);
+	size_t count = labels_slot_count(wanted);
 
 	for (size_t i = 0; i < count; i++) {
 		const struct label *label = &wanted->slots[i];

@@ -6,6 +6,7 @@
 #include "lib/interner.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct label {
@@ -27,6 +28,9 @@ struct labels {
 must_check int labels_read(struct labels *out, struct interner *interner,
 	const struct json_value *object, struct error *err);
 void labels_fini(struct labels *labels, struct interner *interner);
+
+/* Also of free slots. */
+size_t labels_slot_count(const struct labels *labels);
 
 /* The key's slot, or the free slot for the key. The set must not be empty.
  * Ids are consecutive. Multiplication by 2^32 / golden ratio spreads

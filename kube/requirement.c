@@ -30,19 +30,22 @@ static bool parse_integer(int64_t *out, const char *text)
 	return true;
 }
 
+static const struct {
+	const char *text;
+	size_t min, max; /* values that upstream allows */
+} operators[] = {
+	[REQUIREMENT_IN] = { "In", 1, SIZE_MAX },
+	[REQUIREMENT_NOT_IN] = { "NotIn", 1, SIZE_MAX },
+	[REQUIREMENT_EXISTS] = { "Exists", 0, 0 },
+	[REQUIREMENT_DOES_NOT_EXIST] = { "DoesNotExist", 0, 0 },
+	[REQUIREMENT_GT] = { "Gt", 1, 1 },
+	[REQUIREMENT_LT] = { "Lt", 1, 1 },
+};
+
 static bool parse_operator(enum requirement_operator *out, const char *text)
 {
-	static const char *const texts[] = {
-		[REQUIREMENT_IN] = "In",
-		[REQUIREMENT_NOT_IN] = "NotIn",
-		[REQUIREMENT_EXISTS] = "Exists",
-		[REQUIREMENT_DOES_NOT_EXIST] = "DoesNotExist",
-		[REQUIREMENT_GT] = "Gt",
-		[REQUIREMENT_LT] = "Lt",
-	};
-
-	for (size_t i = 0; i < count_of(texts); i++) {
-		if (strcmp(text, texts[i]) == 0) {
+	for (size_t i = 0; i < count_of(operators); i++) {
+		if (strcmp(text, operators[i].text) == 0) {
 			*out = (enum requirement_operator)i;
 			return true;
 		}
@@ -50,24 +53,13 @@ static bool parse_operator(enum requirement_operator *out, const char *text)
 	return false;
 }
 
-/* The number of values is one that upstream allows for the operator. */
 static bool has_valid_count(const struct requirement *r)
 {
 	if (r->is_field) {
 		return r->op <= REQUIREMENT_NOT_IN && r->value_count == 1;
 	}
-	switch (r->op) {
-	case REQUIREMENT_IN:
-	case REQUIREMENT_NOT_IN:
-		return r->value_count > 0;
-	case REQUIREMENT_EXISTS:
-	case REQUIREMENT_DOES_NOT_EXIST:
-		return r->value_count == 0;
-	case REQUIREMENT_GT:
-	case REQUIREMENT_LT:
-		return r->value_count == 1;
-	}
-	return false;
+	return r->value_count >= operators[r->op].min &&
+		r->value_count <= operators[r->op].max;
 }
 
 void requirement_fini(struct requirement *r, struct interner *interner)
@@ -102,36 +94,29 @@ static bool read_values(struct requirement *r, struct interner *interner,
 }
 
 bool requirement_read(struct requirement *r, struct interner *interner,
-	const struct json_value *object, bool is_field)
+	const struct json_value *object, enum requirement_kind kind)
 {
 	const char *key = json_value_text_at(object, "key", "");
+	const char *op = kind == REQUIREMENT_OF_TOPOLOGY
+		? "In"
+		: json_value_text_at(object, "operator", "");
 
-	r->is_field = is_field;
-	if (is_field ? strcmp(key, "metadata.name") != 0 : *key == '\0') {
+	r->is_field = kind == REQUIREMENT_OF_FIELD;
+	if (r->is_field ? strcmp(key, "metadata.name") != 0 : *key == '\0') {
 		return false;
 	}
-	r->key = is_field ? 0 : interner_hold(interner, key);
-	if (!parse_operator(&r->op,
-		    json_value_text_at(object, "operator", "")) ||
-		!read_values(r, interner, json_value_get(object, "values")) ||
-		!has_valid_count(r)) {
-		return false;
-	}
-	return r->op < REQUIREMENT_GT ||
-		parse_integer(&r->number,
-			interner_text(interner, r->values[0]));
+	r->key = r->is_field ? 0 : interner_hold(interner, key);
+	return parse_operator(&r->op, op) &&
+		read_values(r, interner, json_value_get(object, "values")) &&
+		has_valid_count(r) &&
+		(r->op < REQUIREMENT_GT ||
+			parse_integer(&r->number,
+				interner_text(interner, r->values[0])));
 }
 
-bool requirement_read_in(struct requirement *r, struct interner *interner,
-	const struct json_value *object)
+bool requirement_is_equality(const struct requirement *r)
 {
-	*r = (struct requirement){
-		.op = REQUIREMENT_IN,
-		.key = interner_hold(interner,
-			json_value_text_at(object, "key", "")),
-	};
-	return read_values(r, interner, json_value_get(object, "values")) &&
-		r->value_count > 0;
+	return r->op == REQUIREMENT_IN && !r->is_field && r->value_count == 1;
 }
 
 bool requirement_has_value(const struct requirement *r, uint32_t value)

@@ -36,13 +36,16 @@ struct requirement_subject {
 	uint32_t name; /* of the node; 0: every field requirement matches */
 };
 
-/* Reads {key, operator, values}; is_field: of matchFields. False: invalid for
+enum requirement_kind {
+	REQUIREMENT_OF_LABEL,
+	REQUIREMENT_OF_FIELD,	 /* an element of matchFields */
+	REQUIREMENT_OF_TOPOLOGY, /* has no operator, and means In */
+};
+
+/* Reads {key, operator, values} into a zeroed struct. False: invalid for
  * upstream. Call requirement_fini() in both cases. */
 bool requirement_read(struct requirement *out, struct interner *interner,
-	const struct json_value *object, bool is_field);
-/* The same for {key, values} with the operator In. */
-bool requirement_read_in(struct requirement *out, struct interner *interner,
-	const struct json_value *object);
+	const struct json_value *object, enum requirement_kind kind);
 /* After the last value, the list is to be sorted (lib/id_list.h). */
 void requirement_add_value(struct requirement *requirement,
 	struct interner *interner, const char *value);
@@ -59,5 +62,7 @@ bool requirement_wants(const struct requirement *requirement,
 /* The requirement matches an object that has that, or has it not. */
 bool requirement_holds(const struct requirement *requirement, bool has);
 
+/* A label must have one value. */
+bool requirement_is_equality(const struct requirement *requirement);
 bool requirement_has_value(const struct requirement *requirement,
 	uint32_t value);

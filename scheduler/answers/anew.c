@@ -95,8 +95,8 @@ static void copy_affinity_pods(struct anew *anew, const struct cluster *cluster,
 static void free_hostname(struct anew *anew)
 {
 	struct interner *interner = anew->pod.interner;
-	uint32_t hostname = interner_hold(interner, "kubernetes.io/hostname");
-	uint32_t job = interner_hold(interner, "kubevirt.io/migrationJobUID");
+	uint32_t hostname = interner_find(interner, "kubernetes.io/hostname");
+	uint32_t job = interner_find(interner, "kubevirt.io/migrationJobUID");
 
 	if (labels_get(&anew->pod.labels, job) != 0 &&
 		labels_get(&anew->pod.node_selector, hostname) != 0) {
@@ -104,8 +104,6 @@ static void free_hostname(struct anew *anew)
 			labels_without(&anew->pod.node_selector, hostname);
 		anew->pod.node_selector = anew->selector;
 	}
-	interner_drop(interner, hostname);
-	interner_drop(interner, job);
 }
 
 void anew_init(struct anew *anew, const struct cache *cache,

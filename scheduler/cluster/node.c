@@ -277,25 +277,28 @@ void node_remove_pod(struct node *node, const struct pod *pod)
 
 const char *node_hostname(const struct node *node)
 {
-	uint32_t key = interner_hold(node->interner, "kubernetes.io/hostname");
-	uint32_t value = labels_get(&node->labels, key);
+	uint32_t value = labels_get(&node->labels,
+		interner_find(node->interner, "kubernetes.io/hostname"));
 
-	interner_drop(node->interner, key);
 	return value == 0 ? NULL : interner_text(node->interner, value);
+}
+
+struct requirement_subject node_subject(const struct node *node)
+{
+	return (struct requirement_subject){
+		.interner = node->interner,
+		.labels = &node->labels,
+		.name = node->name_id,
+	};
 }
 
 bool node_is_selected(const struct node *node, const struct pod *pod)
 {
-	if (!labels_include(&node->labels, &pod->node_selector)) {
-		return false;
-	}
-	return !pod->has_required ||
-		node_selector_matches(&pod->required,
-			&(struct requirement_subject){
-				.interner = node->interner,
-				.labels = &node->labels,
-				.name = node->name_id,
-			});
+	const struct requirement_subject subject = node_subject(node);
+
+	return labels_include(&node->labels, &pod->node_selector) &&
+		(!pod->has_required ||
+			node_selector_matches(&pod->required, &subject));
 }
 
 void node_set_load(struct node *node, const struct node_load *load,

@@ -102,6 +102,9 @@ void node_remove_pod(struct node *node, const struct pod *pod);
 /* The value of the label kubernetes.io/hostname; NULL: there is none. */
 const char *node_hostname(const struct node *node);
 
+/* Borrows from the node. */
+struct requirement_subject node_subject(const struct node *node);
+
 /* The pod's nodeSelector and required node affinity admit the node. */
 bool node_is_selected(const struct node *node, const struct pod *pod);
 

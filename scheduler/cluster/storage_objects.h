@@ -52,9 +52,8 @@ enum { VOLUME_ZONES = 4 };
 
 /* A zone or region label of a PersistentVolume. */
 struct volume_zone {
-	uint32_t key, plain_key; /* plain_key: without "beta" */
-	uint32_t *values;	 /* owned, each held */
-	size_t json_value_count;
+	struct requirement wanted;
+	uint32_t plain_key; /* held; without "beta" */
 };
 
 /* A PersistentVolume. */

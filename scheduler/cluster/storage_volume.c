@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/id_list.h"
 #include "lib/memory.h"
 
 static const struct {
@@ -24,11 +25,7 @@ static bool is_blank(char c)
 
 static void zone_fini(struct volume_zone *zone, struct interner *interner)
 {
-	for (size_t i = 0; i < zone->json_value_count; i++) {
-		interner_drop(interner, zone->values[i]);
-	}
-	free(zone->values);
-	interner_drop(interner, zone->key);
+	requirement_fini(&zone->wanted, interner);
 	interner_drop(interner, zone->plain_key);
 }
 
@@ -49,9 +46,7 @@ static bool add_zone_value(struct volume_zone *zone, struct interner *interner,
 		return false;
 	}
 	value = xstrndup(text, len);
-	zone->values = xrealloc(zone->values, zone->json_value_count + 1,
-		sizeof(*zone->values));
-	zone->values[zone->json_value_count++] = interner_hold(interner, value);
+	requirement_add_value(&zone->wanted, interner, value);
 	return true;
 }
 
@@ -80,7 +75,10 @@ static void read_zones(struct volume *volume, struct interner *interner,
 		struct volume_zone zone = { 0 };
 
 		if (text != NULL && read_zone(&zone, interner, text)) {
-			zone.key = interner_hold(interner, zone_labels[i].key);
+			zone.wanted.key =
+				interner_hold(interner, zone_labels[i].key);
+			id_list_sort(zone.wanted.values,
+				zone.wanted.value_count);
 			zone.plain_key =
 				interner_hold(interner, zone_labels[i].plain);
 			volume->zones[volume->zone_count++] = zone;

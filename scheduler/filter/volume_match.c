@@ -88,15 +88,12 @@ static void put_prebound_first(struct delayed_claim *delayed,
 static const struct requirement *pin_of(const struct volume *volume)
 {
 	const struct node_selector *terms = &volume->affinity;
-	const struct requirement *r;
+	const struct label_selector *only =
+		terms->count == 1 ? &terms->list->all : NULL;
 
-	if (terms->count != 1 || terms->list[0].all.count != 1 ||
-		terms->list[0].all.is_invalid) {
-		return NULL;
-	}
-	r = &terms->list[0].all.list[0];
-	return r->op == REQUIREMENT_IN && !r->is_field && r->value_count == 1
-		? r
+	return only != NULL && only->count == 1 && !only->is_invalid &&
+			requirement_is_equality(&only->list[0])
+		? &only->list[0]
 		: NULL;
 }
 
@@ -278,11 +275,7 @@ static uint32_t provision(const struct delayed_claim *delayed,
 	struct volume_plan *plan, const struct node *node)
 {
 	const struct storage_class *class = delayed->class;
-	const struct requirement_subject selected = {
-		.interner = node->interner,
-		.labels = &node->labels,
-		.name = node->name_id,
-	};
+	const struct requirement_subject selected = node_subject(node);
 
 	if (*class->provisioner == '\0' ||
 		strcmp(class->provisioner, "kubernetes.io/no-provisioner") ==

@@ -381,17 +381,12 @@ static uint32_t filter_bound(const struct volumes *v, const struct node *node)
 
 static bool is_in_zone(const struct volume_zone *zone, const struct node *node)
 {
-	uint32_t value = labels_get(&node->labels, zone->key);
+	uint32_t value = labels_get(&node->labels, zone->wanted.key);
 
 	if (value == 0) {
 		value = labels_get(&node->labels, zone->plain_key);
 	}
-	for (size_t i = 0; i < zone->json_value_count; i++) {
-		if (zone->values[i] == value) {
-			return true;
-		}
-	}
-	return false;
+	return requirement_has_value(&zone->wanted, value);
 }
 
 static bool is_in_zones(const struct volume *volume, const struct node *node)

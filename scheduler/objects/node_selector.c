@@ -11,9 +11,10 @@ static struct node_selector_term read_term(struct interner *interner,
 	struct node_selector_term term = { 0 };
 
 	label_selector_add_expressions(&term.all, interner,
-		json_value_get(object, "matchExpressions"), false);
+		json_value_get(object, "matchExpressions"),
+		REQUIREMENT_OF_LABEL);
 	label_selector_add_expressions(&term.all, interner,
-		json_value_get(object, "matchFields"), true);
+		json_value_get(object, "matchFields"), REQUIREMENT_OF_FIELD);
 	return term;
 }
 
@@ -43,16 +44,6 @@ static void append_term(struct node_selector *selector,
 	selector->list[selector->count++] = term;
 }
 
-static void read_topology(struct label_selector *all, struct interner *interner,
-	const struct json_value *list)
-{
-	for (const struct json_value *v = json_value_first(list); v != NULL;
-		v = json_value_next(v)) {
-		all->is_invalid |= !requirement_read_in(
-			label_selector_append(all), interner, v);
-	}
-}
-
 void node_selector_read_topologies(struct node_selector *out,
 	struct interner *interner, const struct json_value *list)
 {
@@ -61,8 +52,10 @@ void node_selector_read_topologies(struct node_selector *out,
 	selector.list = xcalloc(json_value_count(list), sizeof(*selector.list));
 	for (const struct json_value *v = json_value_first(list); v != NULL;
 		v = json_value_next(v)) {
-		read_topology(&selector.list[selector.count++].all, interner,
-			json_value_get(v, "matchLabelExpressions"));
+		label_selector_add_expressions(
+			&selector.list[selector.count++].all, interner,
+			json_value_get(v, "matchLabelExpressions"),
+			REQUIREMENT_OF_TOPOLOGY);
 	}
 	*out = selector;
 }

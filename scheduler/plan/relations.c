@@ -89,11 +89,8 @@ static const struct requirement *label_of(const struct pod_affinity_term *term)
 	const struct label_selector *selector = &term->label_selector;
 
 	for (size_t i = 0; i < selector->count; i++) {
-		const struct requirement *r = &selector->list[i];
-
-		if (r->op == REQUIREMENT_IN && !r->is_field && r->key != 0 &&
-			r->value_count == 1) {
-			return r;
+		if (requirement_is_equality(&selector->list[i])) {
+			return &selector->list[i];
 		}
 	}
 	return NULL;
@@ -175,18 +172,11 @@ static void want_labels_of(struct relations *r, const struct pod *pod)
 	want_labels(r, &pod->affinity.required_anti);
 }
 
-static size_t slots_of(const struct labels *labels)
-{
-	return labels->shift == 0
-		? 0
-		: (size_t)(UINT64_C(1) << (32 - labels->shift));
-}
-
 static void add_labels(struct relations *r, size_t index)
 {
 	const struct labels *labels = &r->pods[index].pod->labels;
 
-	for (size_t i = 0; i < slots_of(labels); i++) {
+	for (size_t i = 0; i < labels_slot_count(labels); i++) {
 		struct relation_slot *slot = labels->slots[i].key == 0
 			? NULL
 			: find_slot(&r->labels, labels->slots[i].key,
@@ -251,7 +241,7 @@ static void find_linked(struct relations *r, const struct relation_table *t,
 /* Pods whose terms may be about this one. */
 static void find_owners(struct relations *r, const struct pod *pod)
 {
-	for (size_t i = 0; i < slots_of(&pod->labels); i++) {
+	for (size_t i = 0; i < labels_slot_count(&pod->labels); i++) {
 		const struct label *label = &pod->labels.slots[i];
 		const struct relation_slot *slot = label->key == 0
 			? NULL

@@ -20,13 +20,9 @@ void preferences_begin(struct preferences *preferences, const struct pod *pod,
 
 static int64_t node_affinity(const struct pod *pod, const struct node *node)
 {
-	const struct requirement_subject selected = {
-		.interner = node->interner,
-		.labels = &node->labels,
-		.name = node->name_id,
-	};
+	const struct requirement_subject subject = node_subject(node);
 
-	return node_selector_weight(&pod->preferred, &selected);
+	return node_selector_weight(&pod->preferred, &subject);
 }
 
 static int64_t raw_score(const struct preferences *p,
