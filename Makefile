@@ -286,6 +286,7 @@ WRAP_test_api_outlook = questions_ask questions_cancel httpd_reply \
 WRAP_bench_cluster_copy = clock_monotonic_us
 WRAP_test_hour_scan = chunk_open chunk_close chunk_bytes
 WRAP_test_ingest = timer_start commit_interval_us sqlite3_busy_timeout
+WRAP_test_selector = strcmp id_list_search
 WRAP_test_store = sqlite3_busy_timeout
 WRAP_test_sqlite_faults = sqlite3_step sqlite3_prepare_v3 sqlite3_exec \
 	sqlite3_extended_errcode sqlite3_errmsg

@@ -1,59 +1,53 @@
 #include "kubectl/selector_json.h"
 
+#include "kube/selector.h"
 #include "lib/buffer.h"
 #include "lib/json.h"
-#include "lib/memory.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
-enum { SELECTOR_MAX = 8 << 10, PAIRS_MAX = 32 };
+enum { JSON_MAX = 8 << 10, PAIRS_MAX = 32 };
 
-static bool is_key(const char *key)
+/* False: a term is no label, or one that was there before. */
+static bool write_label(struct json *j, const struct selector *selector,
+	const struct requirement *term)
 {
-	size_t len = strspn(key,
-		"abcdefghijklmnopqrstuvwxyz"
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-		"0123456789-_./");
-
-	return len > 0 && key[len] == '\0';
-}
-
-static bool has(const char *const *keys, size_t count, const char *key)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(keys[i], key) == 0) {
-			return true;
+	for (const struct requirement *other = selector->terms.list;
+		other < term; other++) {
+		if (other->key == term->key) {
+			return false;
 		}
 	}
-	return false;
+	if (!requirement_is_equality(term)) {
+		return false;
+	}
+	json_string(j, interner_text(selector->interner, term->key),
+		interner_text(selector->interner, term->values[0]));
+	return true;
 }
 
 int selector_json(char **out, const char *text, struct error *err)
 {
-	scoped_buffer struct buffer json = BUFFER_MAX(SELECTOR_MAX);
-	scoped_free char *copy = xstrdup(text);
-	const char *keys[PAIRS_MAX];
+	scoped_buffer struct buffer json = BUFFER_MAX(JSON_MAX);
+	struct selector selector = { 0 };
 	struct json j = json_into(&json);
-	size_t count = 0;
-	char *at = copy;
+	bool are_labels = strpbrk(text, " \t(") == NULL &&
+		strstr(text, "==") == NULL &&
+		selector_parse_labels(&selector, text, NULL) == 0 &&
+		selector.terms.count > 0 && selector.terms.count <= PAIRS_MAX;
 
 	json_object(&j, NULL);
-	while (at != NULL) {
-		char *value = strsep(&at, ",");
-		const char *key = strsep(&value, "=");
-
-		if (value == NULL || !is_key(key) ||
-			(*value != '\0' && !is_key(value)) ||
-			count == PAIRS_MAX || has(keys, count, key)) {
-			return error_set(err, -EINVAL,
-				"'%.100s' are not labels KEY=VALUE,...", text);
-		}
-		keys[count++] = key;
-		json_string(&j, key, value);
+	for (size_t i = 0; are_labels && i < selector.terms.count; i++) {
+		are_labels =
+			write_label(&j, &selector, &selector.terms.list[i]);
 	}
 	json_object_end(&j);
+	selector_fini(&selector);
+	if (!are_labels) {
+		return error_set(err, -EINVAL,
+			"'%.100s' are not labels KEY=VALUE,...", text);
+	}
 	if (json.overflowed) {
 		return error_set(err, -EINVAL, "the labels are too long");
 	}

@@ -108,18 +108,9 @@ static void serve_loads(const struct api_sources *sources,
 
 /* ---- records ---- */
 
-static bool has_no_label(const void *owner, const char *key, const char *value)
-{
-	(void)owner;
-	(void)key;
-	(void)value;
-	return false;
-}
-
 static bool matches_without_labels(const struct selector *labels)
 {
-	return selector_matches(labels,
-		&(struct selector_object){ has_no_label, NULL });
+	return selector_matches(labels, &(struct selector_object){ 0 });
 }
 
 static void reply_empty_list(struct httpd_request *request, enum api_kind kind,
@@ -160,11 +151,11 @@ static void serve_records(const struct api_sources *sources,
 static const char status_name[] = API_STATUS_NAME;
 
 static bool has_status_field(const void *owner, const char *key,
-	const char *value)
+	const struct selector_values *values)
 {
 	(void)owner;
 	(void)key;
-	return value == NULL || strcmp(value, status_name) == 0;
+	return selector_values_have(values, status_name);
 }
 
 static void serve_status(const struct api_sources *sources,

@@ -4,7 +4,7 @@
 #include "aggregator/apiserver/accept.h"
 #include "aggregator/apiserver/api_types.h"
 #include "aggregator/apiserver/page_token.h"
-#include "aggregator/apiserver/selector.h"
+#include "kube/selector.h"
 #include "lib/http/httpd.h"
 
 struct field_cells;

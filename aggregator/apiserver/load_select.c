@@ -58,24 +58,23 @@ static const struct label_set *labels_of(const struct load_view *view,
 		: object_labels_find(view->pods, uid_of(pod));
 }
 
-static bool has_label(const void *owner, const char *key, const char *value)
+static bool has_label(const void *owner, const char *key,
+	const struct selector_values *values)
 {
 	const struct candidate *candidate = owner;
-	const char *own = label_set_get(
-		labels_of(candidate->gathering->view, candidate->pods), key);
 
-	return own != NULL && (value == NULL || strcmp(own, value) == 0);
+	return selector_values_have(values,
+		label_set_get(
+			labels_of(candidate->gathering->view, candidate->pods),
+			key));
 }
 
-static bool is_text(const char *own, const char *value)
-{
-	return value == NULL || (own != NULL && strcmp(own, value) == 0);
-}
-
-static bool is_on(const struct candidate *candidate, const char *node)
+static bool is_on(const struct candidate *candidate,
+	const struct selector_values *nodes)
 {
 	for (size_t i = 0; i < candidate->count; i++) {
-		if (is_text(live_node_name(candidate->pods[i].node), node)) {
+		if (selector_values_have(nodes,
+			    live_node_name(candidate->pods[i].node))) {
 			return true;
 		}
 	}
@@ -94,28 +93,29 @@ static const char *hottest_of(const struct candidate *candidate)
 	return heat.resource;
 }
 
-static bool has_field(const void *owner, const char *key, const char *value)
+static bool has_field(const void *owner, const char *key,
+	const struct selector_values *values)
 {
 	const struct candidate *candidate = owner;
 	const struct pod *pod = candidate->pods;
 
 	if (strcmp(key, "metadata.name") == 0) {
-		return is_text(pod->identity == NULL ? live_node_name(pod->node)
-						     : pod->identity->name,
-			value);
+		return selector_values_have(values,
+			pod->identity == NULL ? live_node_name(pod->node)
+					      : pod->identity->name);
 	}
 	if (strcmp(key, "metadata.namespace") == 0) {
-		return is_text(pod->identity->namespace, value);
+		return selector_values_have(values, pod->identity->namespace);
 	}
 	if (strcmp(key, "spec.nodeName") == 0) {
-		return is_on(candidate, value);
+		return is_on(candidate, values);
 	}
 	if (strcmp(key, "status.hottest") == 0) {
-		return is_text(hottest_of(candidate), value);
+		return selector_values_have(values, hottest_of(candidate));
 	}
-	return is_text(load_state_word(live_node_state(pod->node,
-			       candidate->gathering->now_us)),
-		value);
+	return selector_values_have(values,
+		load_state_word(live_node_state(pod->node,
+			candidate->gathering->now_us)));
 }
 
 static bool is_selected(const struct candidate *candidate)

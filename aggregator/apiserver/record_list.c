@@ -50,50 +50,46 @@ static void list_free(struct list *list)
 
 /* ---- fields ---- */
 
-static bool is_text(const char *own, const char *value)
-{
-	return value == NULL || strcmp(own, value) == 0;
-}
-
 static bool has_decision_field(const void *owner, const char *key,
-	const char *value)
+	const struct selector_values *values)
 {
 	const struct decision_object *decision = owner;
 
 	if (strcmp(key, "metadata.name") == 0) {
-		return is_text(decision->name, value);
+		return selector_values_have(values, decision->name);
 	}
 	if (strcmp(key, "metadata.namespace") == 0) {
-		return is_text(decision->record->namespace, value);
+		return selector_values_have(values,
+			decision->record->namespace);
 	}
 	if (strcmp(key, "spec.vmName") == 0) {
-		return is_text(decision->vm_name, value);
+		return selector_values_have(values, decision->vm_name);
 	}
-	return is_text(strcmp(key, "spec.podName") == 0 ? decision->pod_name
-							: decision->chosen,
-		value);
+	return selector_values_have(values,
+		strcmp(key, "spec.podName") == 0 ? decision->pod_name
+						 : decision->chosen);
 }
 
 static bool has_move_field(const void *owner, const char *key,
-	const char *value)
+	const struct selector_values *values)
 {
 	const struct move_object *move = owner;
 
 	if (strcmp(key, "metadata.name") == 0) {
-		return is_text(move->record.id, value);
+		return selector_values_have(values, move->record.id);
 	}
 	if (strcmp(key, "metadata.namespace") == 0) {
-		return is_text(move->record.namespace, value);
+		return selector_values_have(values, move->record.namespace);
 	}
 	if (strcmp(key, "spec.vmName") == 0) {
-		return is_text(move->record.vm, value);
+		return selector_values_have(values, move->record.vm);
 	}
 	if (strcmp(key, "spec.sourceNode") == 0) {
-		return is_text(move->record.source, value);
+		return selector_values_have(values, move->record.source);
 	}
-	return is_text(strcmp(key, "spec.targetNode") == 0 ? move->record.target
-							   : move->state,
-		value);
+	return selector_values_have(values,
+		strcmp(key, "spec.targetNode") == 0 ? move->record.target
+						    : move->state);
 }
 
 /* ---- on the reader's thread ---- */

@@ -3,7 +3,7 @@
 
 #include "aggregator/apiserver/api_types.h"
 #include "aggregator/apiserver/page_token.h"
-#include "aggregator/apiserver/selector.h"
+#include "kube/selector.h"
 
 struct httpd_request;
 struct store;

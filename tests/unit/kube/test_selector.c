@@ -1,4 +1,4 @@
-#include "aggregator/apiserver/selector.h"
+#include "kube/selector.h"
 
 #include "lib/buffer.h"
 #include "lib/memory.h"
@@ -8,14 +8,15 @@
 #include <string.h>
 
 /* An object with labels a=1 and b="". */
-static bool has(const void *owner, const char *key, const char *value)
+static bool has(const void *owner, const char *key,
+	const struct selector_values *values)
 {
 	const char *own = strcmp(key, "a") == 0 ? "1"
 		: strcmp(key, "b") == 0		? ""
 						: NULL;
 
 	(void)owner;
-	return own != NULL && (value == NULL || strcmp(own, value) == 0);
+	return selector_values_have(values, own);
 }
 
 static const struct selector_object object = { has, NULL };
@@ -91,7 +92,7 @@ static void text_that_is_no_selector_is_refused(void **state)
 			selector_parse_fields(&selector, fields[i], NULL),
 			-EINVAL);
 	}
-	assert_int_equal(selector.count, 0);
+	assert_int_equal(selector.terms.count, 0);
 }
 
 static void a_selector_has_limits(void **state)
@@ -114,6 +115,82 @@ static void a_selector_has_limits(void **state)
 	}
 	assert_int_equal(selector_parse_labels(&selector, text.data, NULL),
 		-EINVAL);
+}
+
+/* Since the last look: texts that were compared, lists that were searched. */
+static size_t comparisons, searches;
+
+int __real_strcmp(const char *a, const char *b);
+int __wrap_strcmp(const char *a, const char *b);
+bool __real_id_list_search(const uint32_t *ids, size_t count, uint32_t id);
+bool __wrap_id_list_search(const uint32_t *ids, size_t count, uint32_t id);
+
+int __wrap_strcmp(const char *a, const char *b)
+{
+	comparisons++;
+	return __real_strcmp(a, b);
+}
+
+bool __wrap_id_list_search(const uint32_t *ids, size_t count, uint32_t id)
+{
+	searches++;
+	return __real_id_list_search(ids, count, id);
+}
+
+/* Each key has the value v; owner counts the keys. */
+static bool has_v(const void *owner, const char *key,
+	const struct selector_values *values)
+{
+	size_t *looks = *(size_t *const *)owner;
+
+	(void)key;
+	(*looks)++;
+	return selector_values_have(values, "v");
+}
+
+/* As much as a URL holds. */
+static void a_term_costs_one_look_and_one_search(void **state)
+{
+	enum { TERMS = 58, VALUES = 250 };
+	struct selector selector = { 0 };
+	scoped_buffer struct buffer text = BUFFER_MAX(1 << 20);
+	size_t looks = 0;
+	size_t *const counter = &looks;
+
+	(void)state;
+	for (int term = 0; term < TERMS; term++) {
+		buffer_printf(&text, "%szz notin (a", term == 0 ? "" : ",");
+		for (int i = 1; i < VALUES; i++) {
+			buffer_printf(&text, ",a%d", i % (1 + term));
+		}
+		buffer_text(&text, ")");
+	}
+	assert_int_equal(selector_parse_labels(&selector, text.data, NULL), 0);
+	comparisons = 0;
+	searches = 0;
+	assert_true(selector_matches(&selector,
+		&(struct selector_object){ has_v, &counter }));
+	assert_int_equal(looks, TERMS);
+	assert_int_equal(searches, TERMS);
+	assert_in_range(comparisons, 0, TERMS * 4);
+	selector_fini(&selector);
+}
+
+static void a_value_is_found_among_any_number(void **state)
+{
+	scoped_buffer struct buffer others = BUFFER_MAX(1 << 16);
+
+	(void)state;
+	buffer_text(&others, "x,");
+	for (int i = 2; i < SELECTOR_VALUES_MAX; i++) {
+		scoped_free char *with = xasprintf("a in (%s1)", others.data);
+		scoped_free char *without =
+			xasprintf("a notin (%sx)", others.data);
+
+		assert_true(matches(selector_parse_labels, with));
+		assert_true(matches(selector_parse_labels, without));
+		buffer_printf(&others, "x%d,", i);
+	}
 }
 
 static void only_known_fields_are_selected_by(void **state)
@@ -142,6 +219,8 @@ int main(void)
 		cmocka_unit_test(an_escaped_value_is_read_as_it_was_meant),
 		cmocka_unit_test(text_that_is_no_selector_is_refused),
 		cmocka_unit_test(a_selector_has_limits),
+		cmocka_unit_test(a_term_costs_one_look_and_one_search),
+		cmocka_unit_test(a_value_is_found_among_any_number),
 		cmocka_unit_test(only_known_fields_are_selected_by),
 	};
 

@@ -5,31 +5,17 @@
  * before a comma, an equals sign or a \ of a value. */
 #pragma once
 
+#include "kube/label_selector.h"
 #include "lib/error.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 
 enum { SELECTOR_TERMS_MAX = 64, SELECTOR_VALUES_MAX = 256 };
 
-enum selector_operator {
-	SELECTOR_IN,	 /* also =: one of the values */
-	SELECTOR_NOT_IN, /* also !=: none of them, or no such key */
-	SELECTOR_EXISTS,
-	SELECTOR_EXISTS_NOT,
-};
-
-struct selector_term {
-	char *key; /* owned */
-	enum selector_operator op;
-	char **values; /* owned, as they are */
-	size_t value_count;
-};
-
 /* Zeroed: matches everything. */
 struct selector {
-	struct selector_term *terms; /* owned */
-	size_t count;
+	struct label_selector terms;
+	struct interner *interner; /* owned; of the terms. NULL: none */
 };
 
 void selector_fini(struct selector *selector); /* NULL, zeroed are fine */
@@ -40,11 +26,22 @@ must_check int selector_parse_labels(struct selector *out, const char *text,
 must_check int selector_parse_fields(struct selector *out, const char *text,
 	struct error *err);
 
+/* The values that a term asks for; with Exists, any. */
+struct selector_values {
+	const struct requirement *term;
+	const struct interner *interner;
+};
+
+/* A value of an object is one of them; NULL is none. */
+bool selector_values_have(const struct selector_values *values,
+	const char *value);
+
 /* An object to match. */
 struct selector_object {
-	/* True: the object has the key, and with value not NULL also this
-	 * value; a field may have several. */
-	bool (*has)(const void *owner, const char *key, const char *value);
+	/* True: the object has the key with one of the values; a field may have
+	 * several. Called once for a term. NULL: the object has no key. */
+	bool (*has)(const void *owner, const char *key,
+		const struct selector_values *values);
 	const void *owner;
 };
 
