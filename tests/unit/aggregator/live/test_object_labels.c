@@ -1,6 +1,7 @@
 #include "aggregator/live/object_labels.h"
 
 #include "kube/json_value.h"
+#include "lib/buffer.h"
 #include "lib/memory.h"
 #include "tests/support/cm.h"
 
@@ -45,6 +46,40 @@ static void an_object_has_its_labels_until_it_is_removed(void **state)
 	object_labels_free(labels);
 }
 
+/* In any order; the keys have two bytes. */
+static void a_label_is_found_among_as_many_as_there_is_room_for(void **state)
+{
+	enum { LABELS = OBJECT_LABELS_BYTES / 5 };
+	struct object_labels *labels = object_labels_new();
+	scoped_buffer struct buffer text = BUFFER_MAX(1 << 16);
+	const struct label_set *set;
+	const char *key, *value, *last = "";
+	size_t at = 0;
+
+	(void)state;
+	buffer_text(&text, "{\"metadata\":{\"labels\":{");
+	for (int i = 0; i < LABELS; i++) {
+		int n = i * 8 % LABELS;
+
+		buffer_printf(&text, "%s\"%c%c\":\"%c\"", i == 0 ? "" : ",",
+			'0' + n / 30, '0' + n % 30, '0' + n % 30);
+	}
+	buffer_text(&text, "}}}");
+	put(labels, "n1", text.data);
+	set = object_labels_find(labels, "n1");
+	while (label_set_next(set, &at, &key, &value)) {
+		assert_true(strcmp(last, key) < 0);
+		assert_int_equal(value[0], key[1]);
+		assert_ptr_equal(label_set_get(set, key), value);
+		last = key;
+	}
+	assert_int_equal(at, LABELS);
+	assert_null(label_set_get(set, ""));
+	assert_null(label_set_get(set, "AAA"));
+	assert_null(label_set_get(set, "~"));
+	object_labels_free(labels);
+}
+
 static void labels_beyond_the_limit_are_left_out(void **state)
 {
 	struct object_labels *labels = object_labels_new();
@@ -84,6 +119,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_object_has_its_labels_until_it_is_removed),
+		cmocka_unit_test(
+			a_label_is_found_among_as_many_as_there_is_room_for),
 		cmocka_unit_test(labels_beyond_the_limit_are_left_out),
 		cmocka_unit_test(without_a_table_there_are_no_labels),
 	};
