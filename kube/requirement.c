@@ -1,5 +1,6 @@
 #include "kube/requirement.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,25 +10,13 @@
 /* Go's strconv.ParseInt(text, 10, 64). */
 static bool parse_integer(int64_t *out, const char *text)
 {
-	bool is_negative = *text == '-';
-	int64_t value = 0;
+	char *end;
 
-	text += *text == '-' || *text == '+';
-	if (*text == '\0') {
-		return false;
-	}
-	for (; *text != '\0'; text++) {
-		int64_t digit = *text - '0';
-
-		if (digit < 0 || digit > 9 ||
-			__builtin_mul_overflow(value, 10, &value) ||
-			__builtin_add_overflow(value,
-				is_negative ? -digit : digit, &value)) {
-			return false;
-		}
-	}
-	*out = value;
-	return true;
+	errno = 0;
+	*out = strtoll(text, &end, 10);
+	/* strtoll(3) also skips blanks. */
+	return errno == 0 && end != text && *end == '\0' &&
+		strchr("+-0123456789", *text) != NULL;
 }
 
 static const struct {

@@ -4,7 +4,6 @@
 #include "lib/memory.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 void selector_fini(struct selector *selector)
@@ -166,30 +165,23 @@ static int read_label_term(struct reader *reader)
 
 /* ---- fields ---- */
 
-/* Steps over the \ before a character. False: nothing may follow it so. */
-static bool skip_escape(const char **at)
-{
-	if (**at == '\\') {
-		(*at)++;
-		return **at != '\0' && strchr("\\,=", **at) != NULL;
-	}
-	return **at != '=';
-}
-
 /* The value up to an unescaped comma; NULL: a wrong escape. */
 static char *take_escaped(struct reader *reader)
 {
-	char *value = xcalloc(strlen(reader->at) + 1, 1);
-	size_t len = 0;
+	scoped_free char *value = xcalloc(strlen(reader->at) + 1, 1);
 
-	for (; *reader->at != '\0' && *reader->at != ','; reader->at++) {
-		if (!skip_escape(&reader->at)) {
-			free(value);
+	for (size_t i = 0; *reader->at != '\0' && *reader->at != ','; i++) {
+		bool is_escaped = *reader->at == '\\';
+
+		value[i] = reader->at[is_escaped];
+		if (is_escaped !=
+			(value[i] != '\0' &&
+				strchr("\\,=", value[i]) != NULL)) {
 			return NULL;
 		}
-		value[len++] = *reader->at;
+		reader->at += is_escaped + 1;
 	}
-	return value;
+	return take_ptr(value);
 }
 
 static int read_field_term(struct reader *reader)
@@ -262,23 +254,23 @@ static int parse(struct selector *out, struct reader *reader, const char *text)
 int selector_parse_labels(struct selector *out, const char *text,
 	struct error *err)
 {
-	return parse(out,
-		&(struct reader){ .kind = "label",
-			.spaces = " \t",
-			.read_term = read_label_term,
-			.err = err },
-		text);
+	struct reader reader = { .kind = "label",
+		.spaces = " \t",
+		.read_term = read_label_term,
+		.err = err };
+
+	return parse(out, &reader, text);
 }
 
 int selector_parse_fields(struct selector *out, const char *text,
 	struct error *err)
 {
-	return parse(out,
-		&(struct reader){ .kind = "field",
-			.spaces = "",
-			.read_term = read_field_term,
-			.err = err },
-		text);
+	struct reader reader = { .kind = "field",
+		.spaces = "",
+		.read_term = read_field_term,
+		.err = err };
+
+	return parse(out, &reader, text);
 }
 
 /* ---- use ---- */
@@ -328,12 +320,13 @@ const char *selector_required(const struct selector *selector, const char *key)
 	return NULL;
 }
 
-static bool is_known(const char *known, const char *key)
+bool selector_key_place(size_t *place, const char *known, const char *key)
 {
 	size_t len = strlen(key);
 
+	*place = 0;
 	for (const char *at = known; *at != '\0';
-		at += strcspn(at, " "), at += *at == ' ') {
+		at += strcspn(at, " "), at += *at == ' ', (*place)++) {
 		if (strcspn(at, " ") == len && strncmp(at, key, len) == 0) {
 			return true;
 		}
@@ -344,8 +337,10 @@ static bool is_known(const char *known, const char *key)
 int selector_check_keys(const struct selector *selector, const char *known,
 	struct error *err)
 {
+	size_t place;
+
 	for (size_t i = 0; i < selector->terms.count; i++) {
-		if (!is_known(known, key_of(selector, i))) {
+		if (!selector_key_place(&place, known, key_of(selector, i))) {
 			return error_set(err, -EINVAL,
 				"field selector: '%.60s' is not one of: %s",
 				key_of(selector, i), known);

@@ -52,6 +52,10 @@ bool selector_matches(const struct selector *selector,
  * term says so. */
 const char *selector_required(const struct selector *selector, const char *key);
 
-/* -EINVAL: a key is not one of the words in `known`, separated by spaces. */
+/* Which of the words in `known`, separated by spaces, the key is; false: none.
+ * The first is 0. */
+bool selector_key_place(size_t *place, const char *known, const char *key);
+
+/* -EINVAL: a key is not one of the words in `known`. */
 must_check int selector_check_keys(const struct selector *selector,
 	const char *known, struct error *err);

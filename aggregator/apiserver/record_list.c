@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* In the order of the texts below. */
 const char record_decision_fields[] =
 	"metadata.name metadata.namespace spec.vmName spec.podName "
 	"status.chosen";
@@ -54,42 +55,26 @@ static bool has_decision_field(const void *owner, const char *key,
 	const struct selector_values *values)
 {
 	const struct decision_object *decision = owner;
+	const char *const texts[] = { decision->name,
+		decision->record->namespace, decision->vm_name,
+		decision->pod_name, decision->chosen };
+	size_t place;
 
-	if (strcmp(key, "metadata.name") == 0) {
-		return selector_values_have(values, decision->name);
-	}
-	if (strcmp(key, "metadata.namespace") == 0) {
-		return selector_values_have(values,
-			decision->record->namespace);
-	}
-	if (strcmp(key, "spec.vmName") == 0) {
-		return selector_values_have(values, decision->vm_name);
-	}
-	return selector_values_have(values,
-		strcmp(key, "spec.podName") == 0 ? decision->pod_name
-						 : decision->chosen);
+	return selector_key_place(&place, record_decision_fields, key) &&
+		selector_values_have(values, texts[place]);
 }
 
 static bool has_move_field(const void *owner, const char *key,
 	const struct selector_values *values)
 {
 	const struct move_object *move = owner;
+	const char *const texts[] = { move->record.id, move->record.namespace,
+		move->record.vm, move->record.source, move->record.target,
+		move->state };
+	size_t place;
 
-	if (strcmp(key, "metadata.name") == 0) {
-		return selector_values_have(values, move->record.id);
-	}
-	if (strcmp(key, "metadata.namespace") == 0) {
-		return selector_values_have(values, move->record.namespace);
-	}
-	if (strcmp(key, "spec.vmName") == 0) {
-		return selector_values_have(values, move->record.vm);
-	}
-	if (strcmp(key, "spec.sourceNode") == 0) {
-		return selector_values_have(values, move->record.source);
-	}
-	return selector_values_have(values,
-		strcmp(key, "spec.targetNode") == 0 ? move->record.target
-						    : move->state);
+	return selector_key_place(&place, record_move_fields, key) &&
+		selector_values_have(values, texts[place]);
 }
 
 /* ---- on the reader's thread ---- */
