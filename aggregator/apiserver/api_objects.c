@@ -80,6 +80,13 @@ static void reply_one(struct httpd_request *request, struct load_list *list,
 	load_list_free(list);
 }
 
+static void take_selectors(struct load_query *query, struct api_parameters *p)
+{
+	query->labels = p->labels;
+	query->fields = p->fields;
+	p->labels = p->fields = (struct selector){ 0 };
+}
+
 static void serve_loads(const struct api_sources *sources,
 	const struct rest_path *path, struct api_parameters *p,
 	struct httpd_request *request)
@@ -89,8 +96,6 @@ static void serve_loads(const struct api_sources *sources,
 	struct load_query query = { .kind = path->kind,
 		.namespace = path->namespace,
 		.name = path->name,
-		.labels = p->labels,
-		.fields = p->fields,
 		.limit = p->limit,
 		.form = p->form,
 		.include = p->include };
@@ -98,8 +103,10 @@ static void serve_loads(const struct api_sources *sources,
 
 	memcpy(query.after, p->after, sizeof(query.after));
 	if (path->name[0] != '\0') {
+		take_selectors(&query, p);
 		reply_one(request, load_list_new(&view, &query), path, p->form);
 	} else if (httpd_take_stream(request)) {
+		take_selectors(&query, p);
 		query.cells = take_ptr(p->cells);
 		stream = load_list_stream(load_list_new(&view, &query));
 		httpd_reply_stream(request, 200, accept_type(p->form), &stream);

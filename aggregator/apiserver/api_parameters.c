@@ -1,7 +1,7 @@
 #include "aggregator/apiserver/api_parameters.h"
 
 #include "aggregator/apiserver/field_cells.h"
-#include "aggregator/apiserver/load_select.h"
+#include "aggregator/apiserver/load_match.h"
 #include "aggregator/apiserver/load_wait.h"
 #include "aggregator/apiserver/record_list.h"
 

@@ -1,6 +1,7 @@
 #include "aggregator/apiserver/load_list.h"
 
 #include "aggregator/apiserver/field_cells.h"
+#include "aggregator/apiserver/load_match.h"
 #include "aggregator/apiserver/load_objects.h"
 #include "aggregator/live/live.h"
 #include "lib/clock.h"
@@ -9,18 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Written per turn of the event loop, which takes some milliseconds. */
-enum { TURN_BYTES = 128 << 10 };
+/* The work of a turn of the event loop, which takes some milliseconds: bytes
+ * that are written, and terms of selectors that are matched. */
+enum { TURN_BYTES = 128 << 10, TURN_TERMS = 32 << 10 };
 
 struct load_list {
 	struct load_view view;
-	enum api_kind kind;
-	enum accept_form form;
-	enum api_include include;
-	struct field_cells *cells; /* owned, or NULL */
+	struct load_query query; /* with its selectors and cells; no texts */
 	struct json json;
 	struct load_selection selection;
-	size_t at; /* the next to write */
+	size_t at;	  /* the next to match */
+	size_t count;	  /* written */
+	size_t last;	  /* the last that was written */
+	size_t remaining; /* matched beyond the limit */
 	bool is_begun;
 };
 
@@ -30,12 +32,11 @@ struct load_list *load_list_new(const struct load_view *view,
 	struct load_list *list = xcalloc(1, sizeof(*list));
 
 	list->view = *view;
-	list->kind = query->kind;
-	list->form = query->form;
-	list->include = query->include;
-	list->cells = query->cells;
+	list->query = *query;
+	list->query.namespace = list->query.name = NULL;
 	list->json = json_into(NULL);
 	load_select(&list->selection, view, query);
+	list->remaining = list->selection.remaining;
 	return list;
 }
 
@@ -43,14 +44,11 @@ void load_list_free(struct load_list *list)
 {
 	if (list != NULL) {
 		load_selection_fini(&list->selection);
-		field_cells_free(list->cells);
+		field_cells_free(list->query.cells);
+		selector_fini(&list->query.labels);
+		selector_fini(&list->query.fields);
 		free(list);
 	}
-}
-
-size_t load_list_count(const struct load_list *list)
-{
-	return list->selection.count;
 }
 
 /* ---- writing ---- */
@@ -58,12 +56,12 @@ size_t load_list_count(const struct load_list *list)
 static void write_item(struct json *j, const struct load_list *list,
 	const struct api_item *item, bool is_alone)
 {
-	if (list->cells != NULL) {
-		field_cells_write(j, list->cells, item);
+	if (list->query.cells != NULL) {
+		field_cells_write(j, list->query.cells, item);
 	} else if (is_alone) {
-		api_write_one(j, list->form, list->include, item);
+		api_write_one(j, list->query.form, list->query.include, item);
 	} else {
-		api_write_item(j, list->form, list->include, item);
+		api_write_item(j, list->query.form, list->query.include, item);
 	}
 }
 
@@ -71,7 +69,8 @@ static void write_item(struct json *j, const struct load_list *list,
 static const struct label_set *labels_of(const struct load_list *list,
 	const struct object_labels *labels, const char *key)
 {
-	return list->cells == NULL ? object_labels_find(labels, key) : NULL;
+	return list->query.cells == NULL ? object_labels_find(labels, key)
+					 : NULL;
 }
 
 static bool write_node(struct json *j, const struct load_list *list, size_t at,
@@ -172,50 +171,74 @@ static bool write_vm(struct json *j, const struct load_list *list, size_t at,
 static bool write_chosen(struct json *j, const struct load_list *list,
 	size_t at, bool is_alone)
 {
-	return list->kind == API_NODE_LOADS ? write_node(j, list, at, is_alone)
-					    : write_vm(j, list, at, is_alone);
+	return list->query.kind == API_NODE_LOADS
+		? write_node(j, list, at, is_alone)
+		: write_vm(j, list, at, is_alone);
+}
+
+static bool matches(const struct load_list *list, size_t at)
+{
+	return load_matches(&list->query, &list->view, &list->selection, at);
 }
 
 bool load_list_write_one(struct json *j, struct load_list *list)
 {
-	return list->selection.count > 0 && write_chosen(j, list, 0, true);
+	return list->selection.count > 0 && matches(list, 0) &&
+		write_chosen(j, list, 0, true);
 }
 
 static void write_end(struct load_list *list)
 {
-	scoped_free char *next = list->selection.remaining == 0
+	scoped_free char *next = list->remaining == 0
 		? NULL
 		: page_token_write(live_epoch(list->view.live),
-			  api_plural(list->kind),
-			  load_selection_texts(&list->selection,
-				  list->selection.count - 1));
+			  api_plural(list->query.kind),
+			  load_selection_texts(&list->selection, list->last));
 
 	api_end_list(&list->json,
 		&(struct api_list_end){ live_revision(list->view.live), next,
-			list->selection.remaining });
+			list->remaining });
 }
 
 static void begin(struct load_list *list)
 {
-	if (list->cells != NULL) {
-		field_cells_begin(&list->json, list->cells);
+	if (list->query.cells != NULL) {
+		field_cells_begin(&list->json, list->query.cells);
 	} else {
-		api_begin_list(&list->json, list->form, list->kind);
+		api_begin_list(&list->json, list->query.form, list->query.kind);
+	}
+}
+
+/* Beyond the limit, what matches is counted. */
+static void write_next(struct load_list *list)
+{
+	size_t at = list->at++;
+
+	if (!matches(list, at)) {
+		return;
+	}
+	if (list->query.limit > 0 && list->count == list->query.limit) {
+		list->remaining++;
+	} else {
+		list->count += write_chosen(&list->json, list, at, false);
+		list->last = at;
 	}
 }
 
 static bool on_next(void *owner, struct buffer *out)
 {
 	struct load_list *list = owner;
+	size_t terms = 0;
 
 	list->json.out = out;
 	if (!list->is_begun) {
 		begin(list);
 		list->is_begun = true;
 	}
-	while (list->at < list->selection.count && out->len < TURN_BYTES) {
-		(void)write_chosen(&list->json, list, list->at, false);
-		list->at++;
+	while (list->at < list->selection.count && out->len < TURN_BYTES &&
+		terms < TURN_TERMS) {
+		write_next(list);
+		terms += 1 + load_query_terms(&list->query);
 	}
 	if (list->at < list->selection.count) {
 		return true;

@@ -1,7 +1,7 @@
 /* Lists of NodeLoads and VmLoads, and single ones: their text part by part.
  *
- * In memory are the names of the selected objects and a part of the text.
- * Figures are current when they are written. */
+ * In memory are the names of the objects and a part of the text. Selectors
+ * choose, and figures are current, when the text is written. */
 #pragma once
 
 #include "aggregator/apiserver/load_select.h"
@@ -9,13 +9,10 @@
 
 struct load_list;
 
-/* Selects. Takes the query's cells and keeps nothing else of it; the memory of
- * its selectors stays the caller's. */
+/* Takes the query's cells and selectors, and keeps nothing else of it. */
 struct load_list *load_list_new(const struct load_view *view,
 	const struct load_query *query);
 void load_list_free(struct load_list *list); /* NULL is fine */
-
-size_t load_list_count(const struct load_list *list);
 
 /* Writes the only object of a query by name, in its form. False: it is gone. */
 bool load_list_write_one(struct json *j, struct load_list *list);

@@ -1,19 +1,13 @@
 #include "aggregator/apiserver/load_select.h"
 
-#include "aggregator/apiserver/heat.h"
 #include "aggregator/apiserver/load_objects.h"
 #include "aggregator/live/identity.h"
 #include "aggregator/live/live.h"
-#include "lib/clock.h"
 #include "lib/memory.h"
 
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
-
-const char load_node_fields[] = "metadata.name status.state status.hottest";
-const char load_vm_fields[] =
-	"metadata.name metadata.namespace spec.nodeName status.state";
 
 /* The texts of a selection: some five million VMs. */
 enum { TEXTS_MAX = 1 << 30 };
@@ -33,14 +27,12 @@ struct pod {
 struct gathering {
 	const struct load_view *view;
 	const struct load_query *query;
-	uint64_t now_us;
 	struct pod *pods;
 	size_t count, capacity;
 };
 
 /* The pods of a VM, or a node. */
 struct candidate {
-	const struct gathering *gathering;
 	const struct pod *pods;
 	size_t count;
 };
@@ -48,84 +40,6 @@ struct candidate {
 static const char *uid_of(const struct pod *pod)
 {
 	return live_node_report(pod->node)->vms[pod->index].pod_uid;
-}
-
-static const struct label_set *labels_of(const struct load_view *view,
-	const struct pod *pod)
-{
-	return pod->identity == NULL
-		? object_labels_find(view->nodes, live_node_name(pod->node))
-		: object_labels_find(view->pods, uid_of(pod));
-}
-
-static bool has_label(const void *owner, const char *key,
-	const struct selector_values *values)
-{
-	const struct candidate *candidate = owner;
-
-	return selector_values_have(values,
-		label_set_get(
-			labels_of(candidate->gathering->view, candidate->pods),
-			key));
-}
-
-static bool is_on(const struct candidate *candidate,
-	const struct selector_values *nodes)
-{
-	for (size_t i = 0; i < candidate->count; i++) {
-		if (selector_values_have(nodes,
-			    live_node_name(candidate->pods[i].node))) {
-			return true;
-		}
-	}
-	return false;
-}
-
-static const char *hottest_of(const struct candidate *candidate)
-{
-	struct node_load load;
-	struct heat heat;
-
-	live_node_figures(&load, candidate->pods->node,
-		candidate->gathering->now_us);
-	heat = heat_of(&load);
-	node_load_fini(&load);
-	return heat.resource;
-}
-
-static bool has_field(const void *owner, const char *key,
-	const struct selector_values *values)
-{
-	const struct candidate *candidate = owner;
-	const struct pod *pod = candidate->pods;
-
-	if (strcmp(key, "metadata.name") == 0) {
-		return selector_values_have(values,
-			pod->identity == NULL ? live_node_name(pod->node)
-					      : pod->identity->name);
-	}
-	if (strcmp(key, "metadata.namespace") == 0) {
-		return selector_values_have(values, pod->identity->namespace);
-	}
-	if (strcmp(key, "spec.nodeName") == 0) {
-		return is_on(candidate, values);
-	}
-	if (strcmp(key, "status.hottest") == 0) {
-		return selector_values_have(values, hottest_of(candidate));
-	}
-	return selector_values_have(values,
-		load_state_word(live_node_state(pod->node,
-			candidate->gathering->now_us)));
-}
-
-static bool is_selected(const struct candidate *candidate)
-{
-	const struct load_query *query = candidate->gathering->query;
-
-	return selector_matches(&query->fields,
-		       &(struct selector_object){ has_field, candidate }) &&
-		selector_matches(&query->labels,
-			&(struct selector_object){ has_label, candidate });
 }
 
 /* Below 0: the object is before the key, in the order of strcmp() of namespace
@@ -294,14 +208,14 @@ static struct load_chosen copy(struct buffer *texts,
 	return chosen;
 }
 
-/* Takes the candidates in order, up to the limit. */
+/* Takes the candidates in order: up to the limit, unless selectors choose. */
 static void choose(struct load_selection *out, const struct gathering *g)
 {
-	size_t limit = g->query->limit;
+	size_t limit = load_query_terms(g->query) > 0 ? 0 : g->query->limit;
 	size_t capacity = 0;
 
 	for (size_t i = 0, end; i < g->count; i = end) {
-		struct candidate candidate = { g, &g->pods[i], 1 };
+		struct candidate candidate = { &g->pods[i], 1 };
 
 		for (end = i + 1; end < g->count &&
 			is_same_vm(&g->pods[i], &g->pods[end]);
@@ -309,9 +223,6 @@ static void choose(struct load_selection *out, const struct gathering *g)
 			candidate.count++;
 		}
 		order_pods(g->view, &g->pods[i], candidate.count);
-		if (!is_selected(&candidate)) {
-			continue;
-		}
 		if (out->texts.overflowed ||
 			(limit > 0 && out->count == limit)) {
 			out->remaining++;
@@ -325,12 +236,15 @@ static void choose(struct load_selection *out, const struct gathering *g)
 	}
 }
 
+size_t load_query_terms(const struct load_query *query)
+{
+	return query->labels.terms.count + query->fields.terms.count;
+}
+
 void load_select(struct load_selection *out, const struct load_view *view,
 	const struct load_query *query)
 {
-	struct gathering g = { .view = view,
-		.query = query,
-		.now_us = clock_monotonic_us() };
+	struct gathering g = { .view = view, .query = query };
 
 	*out = (struct load_selection){ .texts = BUFFER_MAX(TEXTS_MAX) };
 	for (const struct live_node *node = live_after(view->live, 0);

@@ -1,4 +1,5 @@
-/* Which NodeLoads and VmLoads a request selects, in the order of their keys. */
+/* Which NodeLoads and VmLoads a request asks for, in the order of their keys.
+ * Its selectors choose of them (load_match.h). */
 #pragma once
 
 #include "aggregator/apiserver/api_types.h"
@@ -30,10 +31,10 @@ struct load_query {
 	struct field_cells *cells; /* of a Table; NULL: those of the kind */
 };
 
-/* Words for selector_check_keys(). */
-extern const char load_node_fields[], load_vm_fields[];
+/* The terms of both selectors. */
+size_t load_query_terms(const struct load_query *query);
 
-/* A selected object. Its texts: the key, NAME or NAMESPACE/NAME; then for a VM
+/* An object. Its texts: the key, NAME or NAMESPACE/NAME; then for a VM
  * each pod's node and uid, source first; all NUL-terminated. */
 struct load_chosen {
 	size_t texts; /* where they begin in the texts of the selection */
@@ -46,7 +47,7 @@ struct load_selection {
 	struct buffer texts;
 	struct load_chosen *items; /* owned */
 	size_t count;
-	size_t remaining; /* beyond the limit */
+	size_t remaining; /* beyond the limit, which counts without selectors */
 };
 
 const char *load_selection_texts(const struct load_selection *selection,

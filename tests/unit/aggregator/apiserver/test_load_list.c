@@ -125,8 +125,7 @@ static const struct json_value *list(struct fixture *f,
 	f->answer = NULL;
 	assert_int_equal(json_value_parse(&f->answer, out.data, out.len, NULL),
 		0);
-	selector_fini(&query->labels);
-	selector_fini(&query->fields);
+	query->labels = query->fields = (struct selector){ 0 };
 	return f->answer;
 }
 
@@ -213,6 +212,68 @@ static void selectors_choose(void **state)
 			0);
 		assert_names(list(f, &query), cases[i].names);
 	}
+}
+
+static void a_page_of_selected_objects_tells_if_more_follow(void **state)
+{
+	static const struct {
+		const char *after, *names;
+		bool has_next;
+	} pages[] = { { "", "a-0 ", true }, { "a-0", "b ", false } };
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < count_of(pages); i++) {
+		struct load_query query = all_of(API_NODE_LOADS);
+		const struct json_value *answer;
+
+		query.limit = 1;
+		(void)snprintf(query.after, sizeof(query.after), "%s",
+			pages[i].after);
+		assert_int_equal(
+			selector_parse_labels(&query.labels, "!rack", NULL), 0);
+		answer = list(f, &query);
+		assert_names(answer, pages[i].names);
+		assert_int_equal(
+			json_value_at(answer, "metadata/continue") != NULL,
+			pages[i].has_next);
+	}
+}
+
+/* A label selector with as many terms as it may have, which matches no node. */
+static void select_none(struct load_query *query)
+{
+	scoped_buffer struct buffer text = BUFFER_MAX(4096);
+
+	for (int i = 0; i < SELECTOR_TERMS_MAX; i++) {
+		buffer_text(&text, i == 0 ? "!zz" : ",!zz");
+	}
+	memcpy(text.data, "zz ", 3);
+	assert_int_equal(selector_parse_labels(&query->labels, text.data, NULL),
+		0);
+}
+
+static void long_selectors_are_matched_in_turns_of_the_loop(void **state)
+{
+	enum { NODES = 1200 };
+	scoped_buffer struct buffer out = BUFFER_MAX(1 << 20);
+	struct fixture *f = *state;
+	struct load_query query = all_of(API_NODE_LOADS);
+	struct httpd_stream stream;
+	size_t turns = 1;
+
+	for (int i = 0; i < NODES; i++) {
+		scoped_free char *name = xasprintf("many-%04d", i);
+
+		add_node(f, name, NULL, 0);
+	}
+	select_none(&query);
+	stream = load_list_stream(load_list_new(&f->view, &query));
+	while (stream.next(stream.owner, &out)) {
+		turns++;
+	}
+	stream.done(stream.owner);
+	assert_true(turns >= 3);
+	assert_non_null(strstr(out.data, "\"items\":[]"));
 }
 
 static void a_namespace_has_only_its_vms(void **state)
@@ -386,7 +447,6 @@ static void read_one(struct fixture *f, const struct load_query *query)
 	struct json j = json_into(&out);
 	struct load_list *one = load_list_new(&f->view, query);
 
-	assert_int_equal(load_list_count(one), 1);
 	assert_true(load_list_write_one(&j, one));
 	load_list_free(one);
 	assert_int_equal(json_value_parse(&f->answer, out.data, out.len, NULL),
@@ -469,6 +529,8 @@ int main(void)
 		LIST_TEST(nodes_come_by_name),
 		LIST_TEST(a_vm_is_one_object_also_while_it_moves),
 		LIST_TEST(selectors_choose),
+		LIST_TEST(a_page_of_selected_objects_tells_if_more_follow),
+		LIST_TEST(long_selectors_are_matched_in_turns_of_the_loop),
 		LIST_TEST(a_namespace_has_only_its_vms),
 		LIST_TEST(pages_follow_each_other_by_name),
 		LIST_TEST(a_page_goes_on_after_a_node_that_left),

@@ -1,0 +1,11 @@
+/* The selectors of a request choose of NodeLoads and VmLoads. */
+#pragma once
+
+#include "aggregator/apiserver/load_select.h"
+
+/* Words for selector_check_keys(). */
+extern const char load_node_fields[], load_vm_fields[];
+
+/* By the figures and labels of now. */
+bool load_matches(const struct load_query *query, const struct load_view *view,
+	const struct load_selection *selection, size_t at);
