@@ -1,7 +1,9 @@
 #include "agent/cpu.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "agent/scan.h"
@@ -9,19 +11,21 @@
 
 enum { US_PER_SECOND = 1000000 };
 
+/* A number that is too large is unknown. */
 static bool scan_ticks(struct scan *s, uint64_t *out_us,
 	uint64_t ticks_per_second)
 {
-	uint64_t ticks;
-	uint64_t us;
+	const char *begin;
+	uint64_t us = 0;
+	bool fits;
 
 	scan_blanks(s);
-	if (!scan_u64(s, &ticks) ||
-		__builtin_mul_overflow(ticks, US_PER_SECOND, &us)) {
-		return false;
-	}
-	*out_us = us / ticks_per_second;
-	return true;
+	begin = s->at;
+	fits = scan_u64(s, &us) &&
+		!__builtin_mul_overflow(us, US_PER_SECOND, &us);
+	*out_us = fits ? us / ticks_per_second : REPORT_UNKNOWN;
+	s->at = begin + strspn(begin, "0123456789");
+	return s->at > begin;
 }
 
 static uint32_t count_cpu_lines(struct scan *s)
@@ -83,12 +87,34 @@ int cpu_parse_stat(struct cpu_totals *out, const char *text,
 	if (cpu.online == 0) {
 		return error_set(err, -EBADMSG, "no 'cpu0' line");
 	}
+	if (s.at[-1] != '\n') {
+		return error_set(err, -EBADMSG, "cut at CPU %" PRIu32,
+			cpu.online - 1);
+	}
 	*out = cpu;
 	return 0;
 }
 
+static bool has_restarted(struct cpu_totals *now, struct cpu_totals *last)
+{
+	for (size_t i = 0; i < count_of(modes); i++) {
+		uint64_t new = *mode_at(now, i);
+		uint64_t old = *mode_at(last, i);
+
+		if (new != REPORT_UNKNOWN &&
+			old !=
+				REPORT_UNKNOWN &&new < old &&old - new >
+					CPU_RESTART_US) {
+			return true;
+		}
+	}
+	return false;
+}
+
 void cpu_keep_monotonic(struct cpu_totals *now, struct cpu_totals *last)
 {
+	bool restarted = has_restarted(now, last);
+
 	for (size_t i = 0; i < count_of(modes); i++) {
 		uint64_t *new = mode_at(now, i);
 		uint64_t *old = mode_at(last, i);
@@ -96,7 +122,7 @@ void cpu_keep_monotonic(struct cpu_totals *now, struct cpu_totals *last)
 		if (*new == REPORT_UNKNOWN) {
 			continue;
 		}
-		if (*old != REPORT_UNKNOWN && *new < *old) {
+		if (!restarted && *old != REPORT_UNKNOWN && *new < *old) {
 			*new = *old;
 		}
 		*old = *new;
@@ -134,7 +160,7 @@ void cpu_read(struct cpu_totals *out, struct kernel_file *file, char *scratch,
 	struct error *err)
 {
 	struct error why = { 0 };
-	int r = kernel_file_read(file, scratch, CPU_STAT_MAX, &why);
+	int r = kernel_file_read_start(file, scratch, CPU_STAT_MAX, &why);
 
 	if (r >= 0) {
 		r = cpu_parse_stat(out, scratch, (uint64_t)sysconf(_SC_CLK_TCK),

@@ -49,16 +49,11 @@ static int read_once(struct kernel_file *file, char *out, size_t size,
 	if (len < 0) {
 		return error_errno(err, "cannot read '%s'", file->name);
 	}
-	/* The last number in a full buffer may be cut. */
-	if ((size_t)len == size - 1) {
-		return error_set(err, -EFBIG, "'%s' is larger than %zu bytes",
-			file->name, size - 2);
-	}
 	out[len] = '\0';
 	return (int)len;
 }
 
-int kernel_file_read(struct kernel_file *file, char *out, size_t size,
+int kernel_file_read_start(struct kernel_file *file, char *out, size_t size,
 	struct error *err)
 {
 	bool was_open = file->is_open;
@@ -71,6 +66,18 @@ int kernel_file_read(struct kernel_file *file, char *out, size_t size,
 	r = read_once(file, out, size, err);
 	return r == -ENOENT
 		? error_set(err, -ENODEV, "'%s' is gone", file->name)
+		: r;
+}
+
+int kernel_file_read(struct kernel_file *file, char *out, size_t size,
+	struct error *err)
+{
+	int r = kernel_file_read_start(file, out, size, err);
+
+	/* The last number in a full buffer may be cut. */
+	return r >= 0 && (size_t)r == size - 1
+		? error_set(err, -EFBIG, "'%s' is larger than %zu bytes",
+			  file->name, size - 2)
 		: r;
 }
 

@@ -35,6 +35,10 @@ void kernel_file_fini(struct kernel_file *file); /* NULL and zeroed are fine */
 must_check int kernel_file_read(struct kernel_file *file, char *out,
 	size_t size, struct error *err);
 
+/* The same for a file of which the start is enough: at most size - 1 bytes. */
+must_check int kernel_file_read_start(struct kernel_file *file, char *out,
+	size_t size, struct error *err);
+
 /* Reads a file that holds one number. Fails as kernel_file_read() does;
  * -EINVAL: the file holds something else. */
 must_check int kernel_file_number(uint64_t *out, struct kernel_file *file,

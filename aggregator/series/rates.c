@@ -71,17 +71,18 @@ double rates_full_share(const struct psi *before, const struct psi *after,
 		: NAN;
 }
 
-static uint64_t busy_us(const struct cpu_totals *cpu)
+/* Each mode on its own: after a restart of the counters, one may have fallen
+ * less than another has risen. */
+static double busy_growth(const struct cpu_totals *was,
+	const struct cpu_totals *is)
 {
-	if (cpu->state != SOURCE_PRESENT || cpu->user_us == REPORT_UNKNOWN ||
-		cpu->nice_us == REPORT_UNKNOWN ||
-		cpu->system_us == REPORT_UNKNOWN ||
-		cpu->irq_us == REPORT_UNKNOWN ||
-		cpu->softirq_us == REPORT_UNKNOWN) {
-		return REPORT_UNKNOWN;
-	}
-	return cpu->user_us + cpu->nice_us + cpu->system_us + cpu->irq_us +
-		cpu->softirq_us;
+	return was->state != SOURCE_PRESENT || is->state != SOURCE_PRESENT
+		? NAN
+		: growth(was->user_us, is->user_us) +
+			growth(was->nice_us, is->nice_us) +
+			growth(was->system_us, is->system_us) +
+			growth(was->irq_us, is->irq_us) +
+			growth(was->softirq_us, is->softirq_us);
 }
 
 static double cores_of(const struct report *report)
@@ -209,9 +210,10 @@ static void fill_node(struct node_rates *out, const struct report *before,
 {
 	const struct pressure *was = &before->pressure;
 	const struct pressure *is = &after->pressure;
-	double busy = growth(busy_us(&before->cpu), busy_us(&after->cpu));
 
-	out->used_cores = clamp(busy / (double)span_us, cores_of(after));
+	out->used_cores =
+		clamp(busy_growth(&before->cpu, &after->cpu) / (double)span_us,
+			cores_of(after));
 	out->cpu_some = some_share(&was->cpu, &is->cpu, span_us);
 	out->memory_some = some_share(&was->memory, &is->memory, span_us);
 	out->memory_full = rates_full_share(&was->memory, &is->memory, span_us);

@@ -53,7 +53,8 @@ static void rejects_text_the_kernel_never_writes(void **state)
 		"cpu  1 2 3 4 x\ncpu0 1 2 3 4\n",
 		"cpu  1 2 -3 4 5\ncpu0 1 2 3 4\n",
 		"cpu  1 2 3 4 5 6 7 8\n",
-		"cpu  1 2 3 18446744073709551615 5\ncpu0 1 2 3 4\n",
+		"cpu  1 2 3 99999999999999999999x\ncpu0 1 2 3 4\n",
+		"cpu  1 2 3 4\ncpu0 1 2 3 4\ncpu1 1 2",
 	};
 
 	(void)state;
@@ -64,6 +65,44 @@ static void rejects_text_the_kernel_never_writes(void **state)
 			-EBADMSG);
 		assert_int_equal(cpu.user_us, 5);
 	}
+}
+
+/* Some hypervisors set steal to 2^64 for a moment. */
+static void a_number_that_is_too_large_is_unknown_alone(void **state)
+{
+	static const char text[] =
+		"cpu  100 2 30 18446744073709551615 5 6 7 "
+		"18446744073709551616\ncpu0 1 2 3 4\n";
+	struct cpu_totals cpu = { 0 };
+
+	(void)state;
+	assert_int_equal(cpu_parse_stat(&cpu, text, 100, NULL), 0);
+	assert_int_equal(cpu.user_us, 1000000);
+	assert_true(cpu.idle_us == REPORT_UNKNOWN);
+	assert_int_equal(cpu.softirq_us, 70000);
+	assert_true(cpu.steal_us == REPORT_UNKNOWN);
+}
+
+static void interrupts_may_fill_more_than_is_read(void **state)
+{
+	struct tree tree;
+	struct kernel_file file;
+	struct cpu_totals cpu = { 0 };
+	struct error err = { 0 };
+	scoped_free char *text = xcalloc(2, CPU_STAT_MAX);
+	scoped_free char *scratch = xcalloc(1, CPU_STAT_MAX);
+
+	(void)state;
+	tree_make(&tree);
+	memset(text, '0', 2 * CPU_STAT_MAX - 1);
+	memcpy(text, "cpu  1 2 3 4\ncpu0 1 2 3 4\nintr ", 31);
+	tree_put(&tree, "stat", text);
+	kernel_file_init(&file, tree.fd, "stat");
+	cpu_read(&cpu, &file, scratch, &err);
+	assert_int_equal(cpu.state, SOURCE_PRESENT);
+	assert_int_equal(cpu.online, 1);
+	kernel_file_fini(&file);
+	tree_fini(&tree);
 }
 
 static void counts_the_cpus_of_a_list(void **state)
@@ -149,15 +188,40 @@ static void keeps_a_decreasing_total_at_its_last_value(void **state)
 	assert_int_equal(last.steal_us, 7);
 }
 
+/* A node that is a VM was live-migrated: its totals are those of another host. */
+static void a_deep_fall_of_a_total_is_a_restart_of_all(void **state)
+{
+	struct cpu_totals last = { .user_us = 90000000,
+		.system_us = 5000000,
+		.idle_us = 800000000,
+		.steal_us = 7 };
+	struct cpu_totals now = { .user_us = 86999999,
+		.system_us = 4999999,
+		.idle_us = 800000001,
+		.steal_us = 6 };
+	const struct cpu_totals first = now;
+
+	(void)state;
+	cpu_keep_monotonic(&now, &last);
+	assert_memory_equal(&now, &first, sizeof(now));
+	assert_memory_equal(&last, &first, sizeof(now));
+	last.user_us = now.user_us + CPU_RESTART_US;
+	cpu_keep_monotonic(&now, &last);
+	assert_int_equal(now.user_us, first.user_us + CPU_RESTART_US);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parses_totals_to_microseconds),
 		cmocka_unit_test(counts_cpus_with_gaps_and_missing_modes),
 		cmocka_unit_test(rejects_text_the_kernel_never_writes),
+		cmocka_unit_test(a_number_that_is_too_large_is_unknown_alone),
+		cmocka_unit_test(interrupts_may_fill_more_than_is_read),
 		cmocka_unit_test(counts_the_cpus_of_a_list),
 		cmocka_unit_test(sets_the_state_and_keeps_the_possible_cpus),
 		cmocka_unit_test(keeps_a_decreasing_total_at_its_last_value),
+		cmocka_unit_test(a_deep_fall_of_a_total_is_a_restart_of_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

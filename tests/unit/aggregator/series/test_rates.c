@@ -139,6 +139,17 @@ static void no_rate_across_a_counter_reset(void **state)
 	assert_near(p.rates.memory_some, 0);
 }
 
+static void no_rate_if_one_mode_fell_and_others_rose_more(void **state)
+{
+	struct pair p = make_pair();
+
+	(void)state;
+	p.before.cpu.user_us = 5000000;
+	p.after.cpu.system_us = 10000000;
+	compute(&p);
+	assert_true(isnan(p.rates.used_cores));
+}
+
 static void no_rate_across_a_reboot(void **state)
 {
 	struct pair p = make_pair();
@@ -331,6 +342,7 @@ int main(void)
 		cmocka_unit_test(clamps_to_the_possible_range),
 		cmocka_unit_test(ignores_idle_that_goes_back),
 		cmocka_unit_test(no_rate_across_a_counter_reset),
+		cmocka_unit_test(no_rate_if_one_mode_fell_and_others_rose_more),
 		cmocka_unit_test(no_rate_across_a_reboot),
 		cmocka_unit_test(no_rate_back_in_time),
 		cmocka_unit_test(absent_files_make_unknown_rates),
