@@ -5,7 +5,9 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <time.h>
 
+#include "lib/clock.h"
 #include "lib/inbox.h"
 #include "lib/loop.h"
 #include "lib/memory.h"
@@ -15,6 +17,8 @@ struct job {
 	pthread_mutex_t mutex;
 	struct inbox *inbox; /* guarded; NULL: prober is closed */
 	bool thread_done;    /* guarded */
+	bool has_clock;	     /* guarded */
+	clockid_t clock;     /* guarded: of the thread's CPU time */
 	kvm_probe_body body;
 	struct kvm_plan plan;
 	struct kvm kvm; /* owned by the thread until it pushes the result */
@@ -31,6 +35,7 @@ struct kvm_prober {
 	struct timer *every, *timeout;
 	struct job *job;    /* running or hung; NULL: none */
 	struct kvm devices; /* found when the job began */
+	uint64_t waited_ms; /* for the job */
 	bool closing;
 };
 
@@ -46,6 +51,10 @@ static void *run_job(void *argument)
 	struct result *result = xcalloc(1, sizeof(*result));
 	bool abandoned;
 
+	(void)pthread_mutex_lock(&job->mutex);
+	job->has_clock =
+		pthread_getcpuclockid(pthread_self(), &job->clock) == 0;
+	(void)pthread_mutex_unlock(&job->mutex);
 	job->body(&job->kvm, &job->plan);
 	result->kvm = job->kvm;
 	(void)pthread_mutex_lock(&job->mutex);
@@ -83,6 +92,15 @@ static int start_thread(struct job *job)
 	return -r;
 }
 
+/* How often the limits of a job are checked. */
+static uint64_t check_ms(const struct kvm_prober *prober)
+{
+	const struct kvm_prober_options *options = &prober->options;
+
+	return options->cpu_ms < options->wall_ms ? options->cpu_ms
+						  : options->wall_ms;
+}
+
 static void start_probe(void *owner)
 {
 	struct kvm_prober *prober = owner;
@@ -109,7 +127,21 @@ static void start_probe(void *owner)
 		prober->options.probed(prober->options.owner, &prober->devices);
 		return;
 	}
-	timer_start(prober->timeout, prober->options.timeout_ms, 0);
+	prober->waited_ms = 0;
+	timer_start(prober->timeout, check_ms(prober), check_ms(prober));
+}
+
+/* The CPU time of the job's thread. */
+static uint64_t spent_ms(struct job *job)
+{
+	uint64_t spent_us = 0;
+
+	(void)pthread_mutex_lock(&job->mutex);
+	if (job->has_clock && !job->thread_done) {
+		spent_us = clock_cpu_us(job->clock);
+	}
+	(void)pthread_mutex_unlock(&job->mutex);
+	return spent_us / 1000;
 }
 
 static void on_timeout(void *owner)
@@ -117,9 +149,14 @@ static void on_timeout(void *owner)
 	struct kvm_prober *prober = owner;
 	struct kvm kvm = prober->devices;
 
+	prober->waited_ms += check_ms(prober);
+	if (prober->waited_ms < prober->options.wall_ms &&
+		spent_ms(prober->job) < prober->options.cpu_ms) {
+		return;
+	}
 	kvm.state = KVM_RUN_FAILED;
 	kvm.error_number = ETIMEDOUT;
-	kvm.latency_us = prober->options.timeout_ms * 1000;
+	kvm.latency_us = prober->waited_ms * 1000;
 	prober->options.probed(prober->options.owner, &kvm);
 }
 

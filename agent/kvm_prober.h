@@ -1,8 +1,10 @@
 /* Probes KVM periodically on a separate thread.
  *
- * The kernel may block the thread forever. After a timeout the result is
- * run_failed with ETIMEDOUT, and no further probe starts. If the thread returns
- * later, its result is used. Closing does not wait for the thread. */
+ * The kernel may block the thread forever, or the guest may never stop. Once
+ * the thread has used cpu_ms of CPU time, or wall_ms have passed, the result is
+ * run_failed with ETIMEDOUT, and no further probe starts. This result comes
+ * again and again. If the thread returns later, its result is used. Closing
+ * does not wait for the thread. */
 #pragma once
 
 #include "agent/kvm.h"
@@ -24,7 +26,9 @@ struct kvm_prober_options {
 	kvm_probe_body body;
 	/* Its directories stay open until the prober is closed. */
 	struct kvm_plan plan;
-	uint64_t every_ms, timeout_ms;
+	/* A thread that waits for a CPU uses no CPU time: a busy node is no
+	 * broken one. */
+	uint64_t every_ms, cpu_ms, wall_ms;
 	kvm_probed probed;
 	void *owner; /* outlives the prober */
 };

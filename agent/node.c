@@ -1,19 +1,25 @@
 #include "agent/node.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "agent/directory.h"
 #include "agent/kvm_prober.h"
+#include "agent/kvm_verdict.h"
 #include "agent/sampler.h"
 #include "lib/clock.h"
 #include "lib/memory.h"
 
-enum { PROBE_EVERY_MS = 30000, PROBE_TIMEOUT_MS = 3000 };
+enum { PROBE_EVERY_MS = 30000, PROBE_CPU_MS = 3000, PROBE_WALL_MS = 60000 };
 
 struct node {
 	struct sampler *sampler;
 	struct kvm_prober *prober;
-	struct kvm kvm;
+	struct kvm_verdict verdict;
+	bool is_once; /* the result of one probe counts */
+	/* CPU pressure of the node between the last two reports. */
+	uint64_t waited_us, report_us;
+	double cpu_pressure;
 	int dev, sys;
 	node_probed probed;
 	void *owner;
@@ -22,10 +28,15 @@ struct node {
 static void on_probed(void *owner, const struct kvm *kvm)
 {
 	struct node *node = owner;
-	struct kvm before = node->kvm;
+	struct kvm before = node->verdict.kvm;
 
-	node->kvm = *kvm;
-	node->probed(node->owner, kvm, &before);
+	if (node->is_once) {
+		node->verdict.kvm = *kvm;
+	} else {
+		kvm_verdict_add(&node->verdict, kvm, node->cpu_pressure,
+			clock_monotonic_us());
+	}
+	node->probed(node->owner, &node->verdict.kvm, &before);
 }
 
 int node_new(struct node **out, uv_loop_t *loop,
@@ -42,6 +53,9 @@ int node_new(struct node **out, uv_loop_t *loop,
 
 	node->dev = -1;
 	node->sys = -1;
+	node->is_once = config->once;
+	node->cpu_pressure = NAN;
+	node->waited_us = REPORT_UNKNOWN;
 	node->probed = probed;
 	node->owner = owner;
 	r = sampler_new(&node->sampler, &roots, err);
@@ -61,12 +75,27 @@ int node_new(struct node **out, uv_loop_t *loop,
 			.plan = { node->dev, node->sys,
 				(enum kvm_level)config->kvm_level },
 			.every_ms = PROBE_EVERY_MS,
-			.timeout_ms = PROBE_TIMEOUT_MS,
+			.cpu_ms = PROBE_CPU_MS,
+			.wall_ms = PROBE_WALL_MS,
 			.probed = on_probed,
 			.owner = node,
 		});
 	*out = node;
 	return 0;
+}
+
+static void note_pressure(struct node *node, const struct psi *cpu,
+	uint64_t now_us)
+{
+	node->cpu_pressure = cpu->some_us == REPORT_UNKNOWN ||
+			node->waited_us == REPORT_UNKNOWN ||
+			cpu->some_us < node->waited_us ||
+			now_us <= node->report_us
+		? NAN
+		: (double)(cpu->some_us - node->waited_us) /
+			(double)(now_us - node->report_us);
+	node->waited_us = cpu->some_us;
+	node->report_us = now_us;
 }
 
 void node_report(struct report *out, struct node *node, uint64_t interval_us)
@@ -77,7 +106,8 @@ void node_report(struct report *out, struct node *node, uint64_t interval_us)
 	out->monotonic_us = now_us;
 	out->wall_us = clock_wall_us();
 	out->interval_ms = (uint32_t)(interval_us / 1000);
-	out->kvm = node->kvm;
+	note_pressure(node, &out->pressure.cpu, now_us);
+	out->kvm = node->verdict.kvm;
 }
 
 const struct error *node_last_error(const struct node *node)

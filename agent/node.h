@@ -10,8 +10,8 @@
 
 struct node;
 
-/* Called on the thread of the event loop after each KVM probe; before is the
- * result of the previous one. */
+/* Called on the thread of the event loop after each KVM probe: what is reported
+ * now, and what was before. */
 typedef void (*node_probed)(void *owner, const struct kvm *now,
 	const struct kvm *before);
 

@@ -1,7 +1,6 @@
 #include "lib/clock.h"
 
 #include <stdio.h>
-#include <time.h>
 
 static uint64_t read_us(clockid_t id)
 {
@@ -24,6 +23,11 @@ uint64_t clock_wall_us(void)
 uint64_t clock_thread_cpu_us(void)
 {
 	return read_us(CLOCK_THREAD_CPUTIME_ID);
+}
+
+uint64_t clock_cpu_us(clockid_t clock)
+{
+	return read_us(clock);
 }
 
 char *clock_text(char *out, uint64_t wall_us)

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 /* Microseconds since an arbitrary point; never goes back. For ages and
  * intervals. */
@@ -14,6 +15,10 @@ uint64_t clock_wall_us(void);
 
 /* Microseconds of CPU time of the calling thread, user and system. */
 uint64_t clock_thread_cpu_us(void);
+
+/* The same of the thread that has this clock (pthread_getcpuclockid(3)) and has
+ * not ended. */
+uint64_t clock_cpu_us(clockid_t clock);
 
 enum { CLOCK_TEXT_MAX = 32 };
 

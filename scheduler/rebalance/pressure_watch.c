@@ -192,7 +192,8 @@ bool pressure_watch_is_sustained(const struct pressure_watch *watch,
 	return watch->is_present[reason] &&
 		now_us - watch->sample_us <= watch->stale_us &&
 		watch->sample_us - watch->since_us[reason] >=
-		PRESSURE_SUSTAINED_US;
+		(reason == MOVE_FOR_KVM ? PRESSURE_KVM_US
+					: PRESSURE_SUSTAINED_US);
 }
 
 bool pressure_watch_is_troubled(const struct pressure_watch *watch)

@@ -15,8 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A trouble must last this long. */
+/* A trouble must last this long; that of KVM, which is probed every 30 s, twice
+ * as long. */
 #define PRESSURE_SUSTAINED_US INT64_C(60000000)
+#define PRESSURE_KVM_US (2 * PRESSURE_SUSTAINED_US)
 
 /* Shares of the last minute in which all tasks waited at once. */
 #define PRESSURE_MEMORY_FULL 0.10

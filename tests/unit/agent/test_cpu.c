@@ -188,7 +188,7 @@ static void keeps_a_decreasing_total_at_its_last_value(void **state)
 	assert_int_equal(last.steal_us, 7);
 }
 
-/* A node that is a VM was live-migrated: its totals are those of another host. */
+/* A node that is a VM was live-migrated: its totals are another host's. */
 static void a_deep_fall_of_a_total_is_a_restart_of_all(void **state)
 {
 	struct cpu_totals last = { .user_us = 90000000,

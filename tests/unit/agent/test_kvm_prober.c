@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "lib/loop.h"
 #include "tests/support/cm.h"
@@ -15,7 +16,7 @@ struct fixture {
 	struct kvm_prober *prober;
 	struct kvm last;
 	int count;
-	bool got, got_two;
+	bool got, got_two, got_ok;
 	bool close_at_once;
 };
 
@@ -27,6 +28,7 @@ static void on_probed(void *owner, const struct kvm *kvm)
 	f->count++;
 	f->got = true;
 	f->got_two = f->count >= 2;
+	f->got_ok = kvm->state == KVM_OK;
 	if (f->close_at_once) {
 		kvm_prober_close(f->prober);
 		f->prober = NULL;
@@ -53,15 +55,18 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void probe_with(struct fixture *f, kvm_probe_body body,
-	uint64_t timeout_ms)
+static const uint64_t patience_ms = PATIENCE_S * UINT64_C(1000);
+
+static void probe_with(struct fixture *f, kvm_probe_body body, uint64_t cpu_ms,
+	uint64_t wall_ms)
 {
 	f->prober = kvm_prober_new(&f->loop,
 		&(const struct kvm_prober_options){
 			.body = body,
 			.plan = { -1, -1, KVM_LEVEL_RUN },
 			.every_ms = 1,
-			.timeout_ms = timeout_ms,
+			.cpu_ms = cpu_ms,
+			.wall_ms = wall_ms,
 			.probed = on_probed,
 			.owner = f,
 		});
@@ -89,7 +94,7 @@ static void probes_periodically(void **state)
 {
 	struct fixture *f = *state;
 
-	probe_with(f, no_permission, PATIENCE_S * UINT64_C(1000));
+	probe_with(f, no_permission, patience_ms, patience_ms);
 	run_until(&f->loop, &f->got_two);
 	assert_int_equal(f->last.state, KVM_UNVERIFIED);
 	assert_int_equal(f->last.level, KVM_LEVEL_OPEN);
@@ -102,16 +107,55 @@ static void a_hung_probe_counts_as_failed_until_it_returns(void **state)
 	struct fixture *f = *state;
 
 	(void)pthread_mutex_lock(&gate);
-	probe_with(f, hang, 20);
+	probe_with(f, hang, patience_ms, 20);
 	run_until(&f->loop, &f->got);
 	assert_int_equal(f->last.state, KVM_RUN_FAILED);
 	assert_int_equal(f->last.error_number, ETIMEDOUT);
 	assert_int_equal(f->last.latency_us, 20000);
-	assert_int_equal(f->count, 1);
 	(void)pthread_mutex_unlock(&gate);
-	run_until(&f->loop, &f->got_two);
-	assert_int_equal(f->last.state, KVM_OK);
+	run_until(&f->loop, &f->got_ok);
 	assert_int_equal(f->last.error_number, 0);
+}
+
+/* The thread waits and uses no CPU, as on a starved node. */
+static void a_probe_that_gets_no_cpu_has_not_failed(void **state)
+{
+	enum { CHECKS = 5 };
+	struct fixture *f = *state;
+
+	(void)pthread_mutex_lock(&gate);
+	probe_with(f, hang, 1, patience_ms);
+	for (int i = 0; i < CHECKS; i++) {
+		(void)uv_run(&f->loop, UV_RUN_ONCE);
+	}
+	assert_int_equal(f->count, 0);
+	(void)pthread_mutex_unlock(&gate);
+	run_until(&f->loop, &f->got);
+	assert_int_equal(f->last.state, KVM_OK);
+}
+
+static atomic_bool may_end;
+
+static void spin(struct kvm *out, const struct kvm_plan *plan)
+{
+	(void)plan;
+	while (!may_end) {
+	}
+	out->state = KVM_OK;
+	out->level = KVM_LEVEL_RUN;
+}
+
+static void a_guest_that_never_stops_has_failed(void **state)
+{
+	struct fixture *f = *state;
+
+	may_end = false;
+	probe_with(f, spin, 10, patience_ms);
+	run_until(&f->loop, &f->got);
+	assert_int_equal(f->last.state, KVM_RUN_FAILED);
+	assert_int_equal(f->last.error_number, ETIMEDOUT);
+	may_end = true;
+	run_until(&f->loop, &f->got_ok);
 }
 
 static void closes_without_waiting_for_a_hung_probe(void **state)
@@ -119,7 +163,7 @@ static void closes_without_waiting_for_a_hung_probe(void **state)
 	struct fixture *f = *state;
 
 	(void)pthread_mutex_lock(&gate);
-	probe_with(f, hang, 5);
+	probe_with(f, hang, patience_ms, 5);
 	run_until(&f->loop, &f->got);
 	kvm_prober_close(f->prober);
 	f->prober = NULL;
@@ -134,7 +178,7 @@ static void can_be_closed_in_its_callback(void **state)
 	struct fixture *f = *state;
 
 	f->close_at_once = true;
-	probe_with(f, no_permission, PATIENCE_S * UINT64_C(1000));
+	probe_with(f, no_permission, patience_ms, patience_ms);
 	(void)uv_run(&f->loop, UV_RUN_DEFAULT);
 	assert_int_equal(f->count, 1);
 }
@@ -144,7 +188,7 @@ static void closes_without_a_callback_right_after_the_start(void **state)
 	struct fixture *f = *state;
 
 	for (int i = 0; i < 20; i++) {
-		probe_with(f, no_permission, PATIENCE_S * UINT64_C(1000));
+		probe_with(f, no_permission, patience_ms, patience_ms);
 		(void)uv_run(&f->loop, UV_RUN_NOWAIT);
 		kvm_prober_close(f->prober);
 		f->prober = NULL;
@@ -161,6 +205,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(probes_periodically),
 		TEST(a_hung_probe_counts_as_failed_until_it_returns),
+		TEST(a_probe_that_gets_no_cpu_has_not_failed),
+		TEST(a_guest_that_never_stops_has_failed),
 		TEST(closes_without_waiting_for_a_hung_probe),
 		TEST(can_be_closed_in_its_callback),
 		TEST(closes_without_a_callback_right_after_the_start),

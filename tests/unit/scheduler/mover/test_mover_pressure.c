@@ -61,7 +61,7 @@ static void a_node_without_kvm_is_only_recommended_to_be_left(void **state)
 	(void)state;
 	scene.trouble = MOVE_FOR_KVM;
 	start(MOVER_AUTOMATIC);
-	run(120, 0.5);
+	run(180, 0.5);
 	assert_int_equal(fake_kubevirt.ordered, 0);
 	assert_int_equal(last_sent()->state, MOVE_RECOMMENDED);
 	assert_int_equal(last_sent()->reason, MOVE_FOR_KVM);

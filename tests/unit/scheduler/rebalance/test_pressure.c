@@ -10,7 +10,7 @@ static void settle(struct bed *bed, const struct bed_node *nodes,
 	size_t node_count, const struct bed_vm *vms, size_t vm_count)
 {
 	bed_open(bed);
-	for (int64_t at_us = 100 * BED_SECOND; at_us <= now_us;
+	for (int64_t at_us = 80 * BED_SECOND; at_us <= now_us;
 		at_us += 10 * BED_SECOND) {
 		for (size_t i = 0; i < node_count; i++) {
 			bed_note(bed, i, &nodes[i], vms, vm_count, at_us);

@@ -157,8 +157,10 @@ static void only_proven_faults_of_kvm_are_trouble(void **state)
 		struct node_load load = quiet_load();
 
 		load.kvm_state = (enum kvm_state)kvm;
-		note_from(&watch, load, 100, 160);
-		assert_int_equal(is_sustained(&watch, MOVE_FOR_KVM, 160),
+		note_from(&watch, load, 100, 215);
+		assert_false(is_sustained(&watch, MOVE_FOR_KVM, 215));
+		note(&watch, load, 220);
+		assert_int_equal(is_sustained(&watch, MOVE_FOR_KVM, 220),
 			kvm != KVM_OK && kvm != KVM_UNVERIFIED);
 		pressure_watch_fini(&watch);
 	}
