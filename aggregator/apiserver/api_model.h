@@ -61,6 +61,22 @@ struct api_model {
 	size_t size; /* of the struct; for lists */
 };
 
+/* The parts of a row before its description. A field has the name of its
+ * member; API_NAMED() is for one that has not, API_NESTED() for one that holds
+ * others, API_PART() for some members of the struct under a name. */
+#define API_FIELD(kind, type, member) API_NAMED(member, kind, type, member)
+#define API_NAMED(name, kind, type, member)                                    \
+#name, API_MODEL_##kind, offsetof(struct type, member), NULL
+#define API_NESTED(name, kind, type, member, model)                            \
+#name, API_MODEL_##kind, offsetof(struct type, member), model
+#define API_PART(name, model) #name, API_MODEL_OBJECT, 0, model
+
+/* The model of a table of fields of the struct. */
+#define API_MODEL(table, type)                                                 \
+	{                                                                      \
+		table, count_of(table), sizeof(struct type)                    \
+	}
+
 enum { API_MODEL_NAME_MAX = 64 };
 
 /* Writes the name in camelCase; returns out. */

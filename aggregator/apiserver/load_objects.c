@@ -6,67 +6,29 @@
 
 #include <math.h>
 
-#define AT(type, member) offsetof(struct type, member)
-#define API_MODEL(fields_, type)                                               \
-	{                                                                      \
-		fields_, count_of(fields_), sizeof(struct type)                \
-	}
-
 /* ---- NodeLoad ---- */
 
-/* The rows of one group of LOAD_FIELDS. */
-#define LOAD_ROW(group, field, help)                                           \
-	{                                                                      \
-#field, API_MODEL_NUMBER, AT(node_load, group##_##field),      \
-			NULL, help                                             \
-	}
+#define LOAD_ROW(group, field, metric, help)                                   \
+	{ API_NAMED(field, NUMBER, node_load, group##_##field), help },
 
-#define CPU_cpu(...) __VA_ARGS__,
-#define CPU_memory(...)
-#define CPU_io(...)
-#define MEMORY_cpu(...)
-#define MEMORY_memory(...) __VA_ARGS__,
-#define MEMORY_io(...)
-#define IO_cpu(...)
-#define IO_memory(...)
-#define IO_io(...) __VA_ARGS__,
-
-static const struct api_model_field cpu_fields[] = {
-#define X(group, field, metric, ...)                                           \
-	CPU_##group(LOAD_ROW(group, field, __VA_ARGS__))
-	LOAD_FIELDS(X)
-#undef X
-};
-
-static const struct api_model_field memory_fields[] = {
-#define X(group, field, metric, ...)                                           \
-	MEMORY_##group(LOAD_ROW(group, field, __VA_ARGS__))
-	LOAD_FIELDS(X)
-#undef X
-};
-
-static const struct api_model_field io_fields[] = {
-#define X(group, field, metric, ...)                                           \
-	IO_##group(LOAD_ROW(group, field, __VA_ARGS__))
-	LOAD_FIELDS(X)
-#undef X
-};
+static const struct api_model_field cpu_fields[] = { CPU_LOAD_FIELDS(
+	LOAD_ROW) };
+static const struct api_model_field memory_fields[] = { MEMORY_LOAD_FIELDS(
+	LOAD_ROW) };
+static const struct api_model_field io_fields[] = { IO_LOAD_FIELDS(LOAD_ROW) };
 
 static const struct api_model_field hugepages_fields[] = {
-	{ "size_bytes", API_MODEL_COUNT, AT(hugepages, size_bytes), NULL,
-		"Size of a page" },
-	{ "total", API_MODEL_COUNT, AT(hugepages, total), NULL,
-		"Pages of this size" },
-	{ "free", API_MODEL_COUNT, AT(hugepages, free), NULL,
+	{ API_FIELD(COUNT, hugepages, size_bytes), "Size of a page" },
+	{ API_FIELD(COUNT, hugepages, total), "Pages of this size" },
+	{ API_FIELD(COUNT, hugepages, free),
 		"Pages of this size that are not in use" },
 };
 
 static const struct api_model_field kvm_fields[] = {
-	{ "state", API_MODEL_TEXT, AT(kvm_object, state), NULL,
+	{ API_FIELD(TEXT, kvm_object, state),
 		"What the last test of KVM found: Ok, Unverified, Missing, "
 		"ApiMismatch, CreateFailed or RunFailed" },
-	{ "detail", API_MODEL_TEXT, AT(kvm_object, detail), NULL,
-		"The failure in words" },
+	{ API_FIELD(TEXT, kvm_object, detail), "The failure in words" },
 };
 
 static const struct api_model cpu_model = API_MODEL(cpu_fields, node_load);
@@ -78,26 +40,24 @@ static const struct api_model hugepages_model =
 static const struct api_model kvm_model = API_MODEL(kvm_fields, kvm_object);
 
 static const struct api_model_field node_status_fields[] = {
-	{ "state", API_MODEL_TEXT, AT(node_object, state), NULL,
+	{ API_FIELD(TEXT, node_object, state),
 		"How old the figures are: Fresh, Stale or Lost" },
-	{ "age_seconds", API_MODEL_NUMBER, AT(node_object, age_seconds), NULL,
+	{ API_FIELD(NUMBER, node_object, age_seconds),
 		"Age of the newest sample" },
-	{ "hottest", API_MODEL_TEXT, AT(node_object, hottest), NULL,
+	{ API_FIELD(TEXT, node_object, hottest),
 		"The resource with the largest share in use: cpu, memory, io "
 		"or kvm" },
-	{ "heat", API_MODEL_NUMBER, AT(node_object, heat), NULL,
-		"That share, from 0 to 1" },
-	{ "vm_count", API_MODEL_COUNT, AT(node_object, vm_count), NULL,
-		"VM pods on the node" },
-	{ "cpu", API_MODEL_OBJECT, AT(node_object, load), &cpu_model,
+	{ API_FIELD(NUMBER, node_object, heat), "That share, from 0 to 1" },
+	{ API_FIELD(COUNT, node_object, vm_count), "VM pods on the node" },
+	{ API_NESTED(cpu, OBJECT, node_object, load, &cpu_model),
 		"Use of CPUs, and waiting for them" },
-	{ "memory", API_MODEL_OBJECT, AT(node_object, load), &memory_model,
+	{ API_NESTED(memory, OBJECT, node_object, load, &memory_model),
 		"Use of memory, and waiting for it" },
-	{ "io", API_MODEL_OBJECT, AT(node_object, load), &io_model,
+	{ API_NESTED(io, OBJECT, node_object, load, &io_model),
 		"Waiting for I/O" },
-	{ "hugepages", API_MODEL_LIST, AT(node_object, hugepages),
-		&hugepages_model, "Huge pages by size" },
-	{ "kvm", API_MODEL_OBJECT, AT(node_object, kvm), &kvm_model,
+	{ API_NESTED(hugepages, LIST, node_object, hugepages, &hugepages_model),
+		"Huge pages by size" },
+	{ API_NESTED(kvm, OBJECT, node_object, kvm, &kvm_model),
 		"Whether VMs can run" },
 };
 
@@ -105,9 +65,9 @@ static const struct api_model node_status_model =
 	API_MODEL(node_status_fields, node_object);
 
 static const struct api_model_field node_fields[] = {
-	{ "timestamp", API_MODEL_TIME, AT(node_object, timestamp_us), NULL,
+	{ API_NAMED(timestamp, TIME, node_object, timestamp_us),
 		"When the newest sample was taken" },
-	{ "status", API_MODEL_OBJECT, 0, &node_status_model,
+	{ API_PART(status, &node_status_model),
 		"The load of the node. A figure that is not known is left "
 		"out" },
 };
@@ -158,16 +118,15 @@ void node_object_fini(struct node_object *object)
 /* ---- VmLoad ---- */
 
 #define VM_ROW(type, field, help)                                              \
-	{ #field, API_MODEL_NUMBER, AT(type, load.field), NULL, help },
+	{ API_NAMED(field, NUMBER, type, load.field), help },
 
 static const struct api_model_field vm_pod_fields[] = {
-	{ "uid", API_MODEL_CHARS, AT(vm_pod_object, load.pod_uid), NULL,
+	{ API_NAMED(uid, CHARS, vm_pod_object, load.pod_uid),
 		"uid of the launcher pod" },
-	{ "node_name", API_MODEL_TEXT, AT(vm_pod_object, node_name), NULL,
-		"Node of the pod" },
-	{ "state", API_MODEL_TEXT, AT(vm_pod_object, state), NULL,
+	{ API_FIELD(TEXT, vm_pod_object, node_name), "Node of the pod" },
+	{ API_FIELD(TEXT, vm_pod_object, state),
 		"How old the figures are: Fresh, Stale or Lost" },
-	{ "age_seconds", API_MODEL_NUMBER, AT(vm_pod_object, age_seconds), NULL,
+	{ API_FIELD(NUMBER, vm_pod_object, age_seconds),
 		"Age of the newest sample" },
 #define X(field, metric, help) VM_ROW(vm_pod_object, field, help)
 	VM_LOAD_FIELDS(X)
@@ -178,20 +137,19 @@ static const struct api_model vm_pod_model =
 	API_MODEL(vm_pod_fields, vm_pod_object);
 
 static const struct api_model_field vm_spec_fields[] = {
-	{ "node_name", API_MODEL_TEXT, AT(vm_object, node_name), NULL,
+	{ API_FIELD(TEXT, vm_object, node_name),
 		"Node of the VM; while it moves, the one it leaves" },
 };
 
 static const struct api_model_field vm_status_fields[] = {
-	{ "state", API_MODEL_TEXT, AT(vm_object, state), NULL,
+	{ API_FIELD(TEXT, vm_object, state),
 		"How old the figures are: Fresh, Stale or Lost" },
-	{ "age_seconds", API_MODEL_NUMBER, AT(vm_object, age_seconds), NULL,
+	{ API_FIELD(NUMBER, vm_object, age_seconds),
 		"Age of the newest sample" },
 #define X(field, metric, help) VM_ROW(vm_object, field, help)
 	VM_LOAD_FIELDS(X)
 #undef X
-		{ "pods", API_MODEL_LIST, AT(vm_object, pod_list),
-			&vm_pod_model,
+		{ API_NESTED(pods, LIST, vm_object, pod_list, &vm_pod_model),
 			"The launcher pods: two while the VM moves, the source "
 			"first" },
 };
@@ -202,10 +160,10 @@ static const struct api_model vm_status_model =
 	API_MODEL(vm_status_fields, vm_object);
 
 static const struct api_model_field vm_fields[] = {
-	{ "timestamp", API_MODEL_TIME, AT(vm_object, timestamp_us), NULL,
+	{ API_NAMED(timestamp, TIME, vm_object, timestamp_us),
 		"When the newest sample was taken" },
-	{ "spec", API_MODEL_OBJECT, 0, &vm_spec_model, "Where the VM runs" },
-	{ "status", API_MODEL_OBJECT, 0, &vm_status_model,
+	{ API_PART(spec, &vm_spec_model), "Where the VM runs" },
+	{ API_PART(status, &vm_status_model),
 		"The load of the VM: sums over its pods, and the larger one "
 		"of shares. A figure that is not known is left out" },
 };
@@ -229,10 +187,15 @@ void vm_object_add(struct vm_object *object, const struct live_node *node,
 	pod->age_seconds = (double)age_us / 1e6;
 }
 
-/* The sum of the known ones. */
-static double add(double a, double b)
+/* Of the known ones: the sum of amounts, the larger of shares. */
+static double join_GAUGE(double a, double b)
 {
 	return isnan(a) ? b : isnan(b) ? a : a + b;
+}
+
+static double join_RATIO(double a, double b)
+{
+	return fmax(a, b);
 }
 
 void vm_object_end(struct vm_object *object, uint64_t wall_us)
@@ -244,15 +207,10 @@ void vm_object_end(struct vm_object *object, uint64_t wall_us)
 	for (size_t i = 0; i < object->pod_list.count; i++) {
 		const struct vm_load *load = &object->pods[i].load;
 
-		sum->used_cores = add(sum->used_cores, load->used_cores);
-		sum->used_cores_5m =
-			add(sum->used_cores_5m, load->used_cores_5m);
-		sum->memory_bytes = add(sum->memory_bytes, load->memory_bytes);
-		sum->swap_bytes = add(sum->swap_bytes, load->swap_bytes);
-		sum->contention = fmax(sum->contention, load->contention);
-		sum->memory_pressure =
-			fmax(sum->memory_pressure, load->memory_pressure);
-		sum->io_pressure = fmax(sum->io_pressure, load->io_pressure);
+#define X(field, metric, help)                                                 \
+	sum->field = join_##metric(sum->field, load->field);
+		VM_LOAD_FIELDS(X)
+#undef X
 	}
 	object->pod_list.items = object->pods;
 	object->node_name = source->node_name;

@@ -111,20 +111,6 @@ static void write_list_definition(struct json *j, const struct api_type *type,
 	json_object_end(j);
 }
 
-static const struct api_model_field history_fields[] = {
-	{ "step_seconds", API_MODEL_NUMBER, 0, NULL, "Time between rows" },
-	{ "from", API_MODEL_NUMBER, 0, NULL, "The first row, Unix seconds" },
-	{ "to", API_MODEL_NUMBER, 0, NULL, "The end, Unix seconds" },
-	{ "sources", API_MODEL_RAW, 0, NULL,
-		"Parts of the range and their source, with remote read" },
-	{ "fields", API_MODEL_TEXTS, 0, NULL, "Names of the figures of a row" },
-	{ "rows", API_MODEL_RAW, 0, NULL,
-		"Rows: the time and the figures, null where there is none" },
-};
-
-static const struct api_model history_model = { history_fields,
-	count_of(history_fields), 0 };
-
 static void write_definitions(struct json *j, const char *key,
 	const struct dialect *dialect)
 {

@@ -2,227 +2,215 @@
 
 #include "lib/memory.h"
 
-#define API_MODEL(fields)                                                      \
+/* The rows of API_FIELD() and the like, without a struct. */
+#define FIELD(name, kind) #name, API_MODEL_##kind, 0, NULL
+#define GROUP(name, kind, model) #name, API_MODEL_##kind, 0, model
+#define MODEL(fields)                                                          \
 	{                                                                      \
 		fields, count_of(fields), 0                                    \
 	}
 
 static const struct api_model_field where_spec_fields[] = {
-	{ "vm_name", API_MODEL_TEXT, 0, NULL,
-		"A VM that runs, or waits, in the namespace" },
-	{ "pod_name", API_MODEL_TEXT, 0, NULL, "A pod of the namespace" },
-	{ "object", API_MODEL_ANY, 0, NULL,
+	{ FIELD(vm_name, TEXT), "A VM that runs, or waits, in the namespace" },
+	{ FIELD(pod_name, TEXT), "A pod of the namespace" },
+	{ FIELD(object, ANY),
 		"The manifest of a VirtualMachine, VirtualMachineInstance or "
 		"Pod that need not exist" },
 };
 
-static const struct api_model where_spec_model = API_MODEL(where_spec_fields);
+static const struct api_model where_spec_model = MODEL(where_spec_fields);
 
 static const struct api_model_field where_node_fields[] = {
-	{ "name", API_MODEL_TEXT, 0, NULL, "Name of the node" },
-	{ "feasible", API_MODEL_BOOL, 0, NULL, "It may go there" },
-	{ "score", API_MODEL_NUMBER, 0, NULL,
-		"0 to 100 points; the best node has the most" },
-	{ "terms", API_MODEL_NUMBERS, 0, NULL, "The parts of the score" },
-	{ "reasons", API_MODEL_TEXTS, 0, NULL, "Why it may not go there" },
-	{ "load_age_seconds", API_MODEL_NUMBER, 0, NULL,
-		"Age of the node's figures" },
-	{ "cpu_expected", API_MODEL_NUMBER, 0, NULL,
-		"Share of the CPUs in use with it" },
-	{ "cpu_room", API_MODEL_NUMBER, 0, NULL,
+	{ FIELD(name, TEXT), "Name of the node" },
+	{ FIELD(feasible, BOOL), "It may go there" },
+	{ FIELD(score, NUMBER), "0 to 100 points; the best node has the most" },
+	{ FIELD(terms, NUMBERS), "The parts of the score" },
+	{ FIELD(reasons, TEXTS), "Why it may not go there" },
+	{ FIELD(load_age_seconds, NUMBER), "Age of the node's figures" },
+	{ FIELD(cpu_expected, NUMBER), "Share of the CPUs in use with it" },
+	{ FIELD(cpu_room, NUMBER),
 		"Standard deviations between that and the whole" },
-	{ "memory_expected", API_MODEL_NUMBER, 0, NULL,
+	{ FIELD(memory_expected, NUMBER),
 		"Share of the memory in use with it" },
 };
 
-static const struct api_model where_node_model = API_MODEL(where_node_fields);
+static const struct api_model where_node_model = MODEL(where_node_fields);
 
 static const struct api_model_field where_status_fields[] = {
-	{ "chosen", API_MODEL_TEXT, 0, NULL,
-		"The node that it would go to; null: none" },
-	{ "current_node", API_MODEL_TEXT, 0, NULL, "The node where it is" },
-	{ "sentence", API_MODEL_TEXT, 0, NULL, "The answer in words" },
-	{ "scheduler", API_MODEL_TEXT, 0, NULL,
-		"Identity of the scheduler that answered" },
-	{ "time", API_MODEL_TIME, 0, NULL, "When it answered" },
-	{ "policy", API_MODEL_TEXT, 0, NULL,
-		"The policy that the answer follows" },
-	{ "feasible_nodes", API_MODEL_NATURAL, 0, NULL,
-		"Nodes that it may go to" },
-	{ "total_nodes", API_MODEL_NATURAL, 0, NULL, "All nodes" },
-	{ "nodes_left_out", API_MODEL_NATURAL, 0, NULL,
-		"Nodes that are not in the list" },
-	{ "derived", API_MODEL_ANY, 0, NULL,
+	{ FIELD(chosen, TEXT), "The node that it would go to; null: none" },
+	{ FIELD(current_node, TEXT), "The node where it is" },
+	{ FIELD(sentence, TEXT), "The answer in words" },
+	{ FIELD(scheduler, TEXT), "Identity of the scheduler that answered" },
+	{ FIELD(time, TIME), "When it answered" },
+	{ FIELD(policy, TEXT), "The policy that the answer follows" },
+	{ FIELD(feasible_nodes, NATURAL), "Nodes that it may go to" },
+	{ FIELD(total_nodes, NATURAL), "All nodes" },
+	{ FIELD(nodes_left_out, NATURAL), "Nodes that are not in the list" },
+	{ FIELD(derived, ANY),
 		"The launcher pod that was derived from the manifest" },
-	{ "nodes", API_MODEL_LIST, 0, &where_node_model,
+	{ GROUP(nodes, LIST, &where_node_model),
 		"The best node first, then those that are not feasible" },
 };
 
-static const struct api_model where_status_model =
-	API_MODEL(where_status_fields);
+static const struct api_model where_status_model = MODEL(where_status_fields);
 
 static const struct api_model_field placement_fields[] = {
-	{ "spec", API_MODEL_OBJECT, 0, &where_spec_model,
+	{ GROUP(spec, OBJECT, &where_spec_model),
 		"The question; it has exactly one of these fields" },
-	{ "status", API_MODEL_OBJECT, 0, &where_status_model, "The answer" },
+	{ GROUP(status, OBJECT, &where_status_model), "The answer" },
 };
 
-const struct api_model placement_model = API_MODEL(placement_fields);
+const struct api_model placement_model = MODEL(placement_fields);
 
 static const struct api_model_field plan_spec_fields[] = {
-	{ "goal", API_MODEL_TEXT, 0, NULL,
-		"Evacuate, NodesGone, Move or MakeRoom" },
-	{ "node_names", API_MODEL_TEXTS, 0, NULL,
+	{ FIELD(goal, TEXT), "Evacuate, NodesGone, Move or MakeRoom" },
+	{ FIELD(node_names, TEXTS),
 		"Evacuate: the node; NodesGone: all that are gone" },
-	{ "vm_name", API_MODEL_TEXT, 0, NULL, "Move: the VM" },
-	{ "pod_name", API_MODEL_TEXT, 0, NULL, "MakeRoom: the pod that waits" },
+	{ FIELD(vm_name, TEXT), "Move: the VM" },
+	{ FIELD(pod_name, TEXT), "MakeRoom: the pod that waits" },
 };
 
-static const struct api_model plan_spec_model = API_MODEL(plan_spec_fields);
+static const struct api_model plan_spec_model = MODEL(plan_spec_fields);
 
 static const struct api_model_field plan_step_fields[] = {
-	{ "wave", API_MODEL_NATURAL, 0, NULL,
-		"Steps of one wave may run at once" },
-	{ "action", API_MODEL_TEXT, 0, NULL, "What is done with the VM" },
-	{ "namespace", API_MODEL_TEXT, 0, NULL, "Namespace of the VM" },
-	{ "vm_name", API_MODEL_TEXT, 0, NULL, "Name of the VM" },
-	{ "source_node", API_MODEL_TEXT, 0, NULL, "The node that it leaves" },
-	{ "target_node", API_MODEL_TEXT, 0, NULL, "The node that it goes to" },
+	{ FIELD(wave, NATURAL), "Steps of one wave may run at once" },
+	{ FIELD(action, TEXT), "What is done with the VM" },
+	{ FIELD(namespace, TEXT), "Namespace of the VM" },
+	{ FIELD(vm_name, TEXT), "Name of the VM" },
+	{ FIELD(source_node, TEXT), "The node that it leaves" },
+	{ FIELD(target_node, TEXT), "The node that it goes to" },
 };
 
-static const struct api_model plan_step_model = API_MODEL(plan_step_fields);
+static const struct api_model plan_step_model = MODEL(plan_step_fields);
 
 static const struct api_model_field plan_vm_fields[] = {
-	{ "namespace", API_MODEL_TEXT, 0, NULL, "Namespace of the VM" },
-	{ "vm_name", API_MODEL_TEXT, 0, NULL, "Name of the VM" },
-	{ "node_name", API_MODEL_TEXT, 0, NULL, "The node where it is" },
-	{ "reason", API_MODEL_TEXT, 0, NULL, "Why, in words" },
+	{ FIELD(namespace, TEXT), "Namespace of the VM" },
+	{ FIELD(vm_name, TEXT), "Name of the VM" },
+	{ FIELD(node_name, TEXT), "The node where it is" },
+	{ FIELD(reason, TEXT), "Why, in words" },
 };
 
-static const struct api_model plan_vm_model = API_MODEL(plan_vm_fields);
+static const struct api_model plan_vm_model = MODEL(plan_vm_fields);
 
 static const struct api_model_field plan_node_fields[] = {
-	{ "name", API_MODEL_TEXT, 0, NULL, "Name of the node" },
-	{ "is_target", API_MODEL_BOOL, 0, NULL, "A step goes there" },
-	{ "cpu_before", API_MODEL_NUMBER, 0, NULL,
-		"Share of the CPUs in use now" },
-	{ "cpu_after", API_MODEL_NUMBER, 0, NULL, "The same after all steps" },
-	{ "memory_before", API_MODEL_NUMBER, 0, NULL,
-		"Share of the memory in use now" },
-	{ "memory_after", API_MODEL_NUMBER, 0, NULL,
-		"The same after all steps" },
+	{ FIELD(name, TEXT), "Name of the node" },
+	{ FIELD(is_target, BOOL), "A step goes there" },
+	{ FIELD(cpu_before, NUMBER), "Share of the CPUs in use now" },
+	{ FIELD(cpu_after, NUMBER), "The same after all steps" },
+	{ FIELD(memory_before, NUMBER), "Share of the memory in use now" },
+	{ FIELD(memory_after, NUMBER), "The same after all steps" },
 };
 
-static const struct api_model plan_node_model = API_MODEL(plan_node_fields);
+static const struct api_model plan_node_model = MODEL(plan_node_fields);
 
 static const struct api_model_field plan_hidden_fields[] = {
-	{ "vms", API_MODEL_NATURAL, 0, NULL, "VMs" },
-	{ "steps", API_MODEL_NATURAL, 0, NULL, "Steps" },
-	{ "stuck", API_MODEL_NATURAL, 0, NULL, "VMs that cannot move" },
-	{ "lost", API_MODEL_NATURAL, 0, NULL, "VMs that find no place" },
+	{ FIELD(vms, NATURAL), "VMs" },
+	{ FIELD(steps, NATURAL), "Steps" },
+	{ FIELD(stuck, NATURAL), "VMs that cannot move" },
+	{ FIELD(lost, NATURAL), "VMs that find no place" },
 };
 
-static const struct api_model plan_hidden_model = API_MODEL(plan_hidden_fields);
+static const struct api_model plan_hidden_model = MODEL(plan_hidden_fields);
 
 static const struct api_model_field plan_status_fields[] = {
-	{ "found", API_MODEL_BOOL, 0, NULL, "The steps reach the goal" },
-	{ "cut_off", API_MODEL_BOOL, 0, NULL,
-		"There was no time to look for more" },
-	{ "sentence", API_MODEL_TEXT, 0, NULL, "The answer in words" },
-	{ "scheduler", API_MODEL_TEXT, 0, NULL,
-		"Identity of the scheduler that answered" },
-	{ "time", API_MODEL_TIME, 0, NULL, "When it answered" },
-	{ "node_name", API_MODEL_TEXT, 0, NULL,
+	{ FIELD(found, BOOL), "The steps reach the goal" },
+	{ FIELD(cut_off, BOOL), "There was no time to look for more" },
+	{ FIELD(sentence, TEXT), "The answer in words" },
+	{ FIELD(scheduler, TEXT), "Identity of the scheduler that answered" },
+	{ FIELD(time, TIME), "When it answered" },
+	{ FIELD(node_name, TEXT),
 		"MakeRoom: the node where the pod then fits" },
-	{ "waves", API_MODEL_NATURAL, 0, NULL, "How many waves there are" },
-	{ "steps", API_MODEL_LIST, 0, &plan_step_model,
-		"The moves, in their order" },
-	{ "stuck", API_MODEL_LIST, 0, &plan_vm_model, "VMs that cannot move" },
-	{ "lost", API_MODEL_LIST, 0, &plan_vm_model,
+	{ FIELD(waves, NATURAL), "How many waves there are" },
+	{ GROUP(steps, LIST, &plan_step_model), "The moves, in their order" },
+	{ GROUP(stuck, LIST, &plan_vm_model), "VMs that cannot move" },
+	{ GROUP(lost, LIST, &plan_vm_model),
 		"NodesGone: VMs that find no place" },
-	{ "nodes", API_MODEL_LIST, 0, &plan_node_model,
-		"The nodes before and after" },
-	{ "hidden", API_MODEL_OBJECT, 0, &plan_hidden_model,
+	{ GROUP(nodes, LIST, &plan_node_model), "The nodes before and after" },
+	{ GROUP(hidden, OBJECT, &plan_hidden_model),
 		"What is not shown of other namespaces, as counts" },
 };
 
-static const struct api_model plan_status_model = API_MODEL(plan_status_fields);
+static const struct api_model plan_status_model = MODEL(plan_status_fields);
 
 static const struct api_model_field plan_fields[] = {
-	{ "spec", API_MODEL_OBJECT, 0, &plan_spec_model, "The question" },
-	{ "status", API_MODEL_OBJECT, 0, &plan_status_model, "The answer" },
+	{ GROUP(spec, OBJECT, &plan_spec_model), "The question" },
+	{ GROUP(status, OBJECT, &plan_status_model), "The answer" },
 };
 
-const struct api_model plan_model = API_MODEL(plan_fields);
+const struct api_model plan_model = MODEL(plan_fields);
 
 static const struct api_model_field outlook_cpu_fields[] = {
-	{ "cores", API_MODEL_NUMBER, 0, NULL, "Cores that VMs can share" },
-	{ "requested_cores", API_MODEL_NUMBER, 0, NULL,
-		"Sum of the requests of its pods" },
-	{ "used_cores", API_MODEL_NUMBER, 0, NULL, "The measured use" },
-	{ "expected_cores", API_MODEL_NUMBER, 0, NULL,
-		"The use that a placement expects" },
+	{ FIELD(cores, NUMBER), "Cores that VMs can share" },
+	{ FIELD(requested_cores, NUMBER), "Sum of the requests of its pods" },
+	{ FIELD(used_cores, NUMBER), "The measured use" },
+	{ FIELD(expected_cores, NUMBER), "The use that a placement expects" },
 };
 
-static const struct api_model outlook_cpu_model = API_MODEL(outlook_cpu_fields);
+static const struct api_model outlook_cpu_model = MODEL(outlook_cpu_fields);
 
 static const struct api_model_field outlook_memory_fields[] = {
-	{ "total_bytes", API_MODEL_NUMBER, 0, NULL, "The memory" },
-	{ "requested_bytes", API_MODEL_NUMBER, 0, NULL,
-		"Sum of the requests of its pods" },
-	{ "used_bytes", API_MODEL_NUMBER, 0, NULL, "The measured use" },
-	{ "expected_bytes", API_MODEL_NUMBER, 0, NULL,
-		"The use that a placement expects" },
+	{ FIELD(total_bytes, NUMBER), "The memory" },
+	{ FIELD(requested_bytes, NUMBER), "Sum of the requests of its pods" },
+	{ FIELD(used_bytes, NUMBER), "The measured use" },
+	{ FIELD(expected_bytes, NUMBER), "The use that a placement expects" },
 };
 
 static const struct api_model outlook_memory_model =
-	API_MODEL(outlook_memory_fields);
+	MODEL(outlook_memory_fields);
 
 static const struct api_model_field outlook_node_fields[] = {
-	{ "name", API_MODEL_TEXT, 0, NULL, "Name of the node" },
-	{ "is_unschedulable", API_MODEL_BOOL, 0, NULL, "The node is cordoned" },
-	{ "cpu", API_MODEL_OBJECT, 0, &outlook_cpu_model, "Its shared CPUs" },
-	{ "memory", API_MODEL_OBJECT, 0, &outlook_memory_model, "Its memory" },
+	{ FIELD(name, TEXT), "Name of the node" },
+	{ FIELD(is_unschedulable, BOOL), "The node is cordoned" },
+	{ GROUP(cpu, OBJECT, &outlook_cpu_model), "Its shared CPUs" },
+	{ GROUP(memory, OBJECT, &outlook_memory_model), "Its memory" },
 };
 
-static const struct api_model outlook_node_model =
-	API_MODEL(outlook_node_fields);
+static const struct api_model outlook_node_model = MODEL(outlook_node_fields);
 
 static const struct api_model_field outlook_rebalance_fields[] = {
-	{ "mode", API_MODEL_TEXT, 0, NULL, "Off, Recommend or Automatic" },
-	{ "why", API_MODEL_TEXT, 0, NULL,
+	{ FIELD(mode, TEXT), "Off, Recommend or Automatic" },
+	{ FIELD(why, TEXT),
 		"Why no VM is moved now; empty: moves are ordered" },
 };
 
 static const struct api_model outlook_rebalance_model =
-	API_MODEL(outlook_rebalance_fields);
+	MODEL(outlook_rebalance_fields);
 
 static const struct api_model_field outlook_status_fields[] = {
-	{ "scheduler", API_MODEL_TEXT, 0, NULL,
-		"Identity of the scheduler that answered" },
-	{ "time", API_MODEL_TIME, 0, NULL, "When it answered" },
-	{ "nodes", API_MODEL_LIST, 0, &outlook_node_model,
+	{ FIELD(scheduler, TEXT), "Identity of the scheduler that answered" },
+	{ FIELD(time, TIME), "When it answered" },
+	{ GROUP(nodes, LIST, &outlook_node_model),
 		"Of the cluster: its nodes" },
-	{ "nodes_left_out", API_MODEL_NATURAL, 0, NULL,
-		"Nodes that are not in the list" },
-	{ "room", API_MODEL_ANY, 0, NULL,
+	{ FIELD(nodes_left_out, NATURAL), "Nodes that are not in the list" },
+	{ FIELD(room, ANY),
 		"Of the cluster: which VMs fit, now and after moves, and for "
 		"which pods room is made, without their names" },
-	{ "rebalance", API_MODEL_OBJECT, 0, &outlook_rebalance_model,
+	{ GROUP(rebalance, OBJECT, &outlook_rebalance_model),
 		"Of the cluster: whether running VMs are moved" },
-	{ "node_name", API_MODEL_TEXT, 0, NULL,
-		"Of a VM: the node where it is" },
-	{ "is_movable", API_MODEL_BOOL, 0, NULL,
+	{ FIELD(node_name, TEXT), "Of a VM: the node where it is" },
+	{ FIELD(is_movable, BOOL),
 		"Of a VM: it may be moved; absent: that is not known" },
-	{ "reason", API_MODEL_TEXT, 0, NULL,
-		"Of a VM: why it may not be moved, in words" },
+	{ FIELD(reason, TEXT), "Of a VM: why it may not be moved, in words" },
 };
 
 static const struct api_model outlook_status_model =
-	API_MODEL(outlook_status_fields);
+	MODEL(outlook_status_fields);
 
 static const struct api_model_field outlook_fields[] = {
-	{ "status", API_MODEL_OBJECT, 0, &outlook_status_model, "The outlook" },
+	{ GROUP(status, OBJECT, &outlook_status_model), "The outlook" },
 };
 
-const struct api_model outlook_model = API_MODEL(outlook_fields);
+const struct api_model outlook_model = MODEL(outlook_fields);
+
+static const struct api_model_field history_fields[] = {
+	{ FIELD(step_seconds, NUMBER), "Time between rows" },
+	{ FIELD(from, NUMBER), "The first row, Unix seconds" },
+	{ FIELD(to, NUMBER), "The end, Unix seconds" },
+	{ FIELD(sources, RAW),
+		"Parts of the range and their source, with remote read" },
+	{ FIELD(fields, TEXTS), "Names of the figures of a row" },
+	{ FIELD(rows, RAW),
+		"Rows: the time and the figures, null where there is none" },
+};
+
+const struct api_model history_model = MODEL(history_fields);

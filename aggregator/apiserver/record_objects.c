@@ -8,27 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AT(type, member) offsetof(struct type, member)
-#define API_MODEL(fields_, type)                                               \
-	{                                                                      \
-		fields_, count_of(fields_), sizeof(struct type)                \
-	}
-
 /* ---- the fields of a Decision ---- */
 
 #define SHARE(field, help)                                                     \
 	{                                                                      \
-#field, API_MODEL_NUMBER,                                      \
-			AT(candidate_object, candidate.field), NULL, help      \
+		API_NAMED(field, NUMBER, candidate_object, candidate.field),   \
+			help                                                   \
 	}
 
 static const struct api_model_field candidate_fields[] = {
-	{ "node", API_MODEL_CHARS, AT(candidate_object, candidate.node), NULL,
+	{ API_NAMED(node, CHARS, candidate_object, candidate.node),
 		"Name of the node" },
-	{ "score", API_MODEL_NUMBER, AT(candidate_object, candidate.score),
-		NULL, "Points, the most are the best" },
-	{ "load_age_seconds", API_MODEL_SECONDS,
-		AT(candidate_object, candidate.load_age_us), NULL,
+	{ API_NAMED(score, NUMBER, candidate_object, candidate.score),
+		"Points, the most are the best" },
+	{ API_NAMED(load_age_seconds, SECONDS, candidate_object,
+		  candidate.load_age_us),
 		"Age of the node's figures" },
 	SHARE(trust, "Trust in the node's figures"),
 	SHARE(cpu_used, "Share of the CPUs in use, as measured"),
@@ -45,17 +39,15 @@ static const struct api_model_field candidate_fields[] = {
 	SHARE(io_pressure, "Share of time waiting for I/O"),
 	SHARE(contention, "Share of time VMs waited for CPU"),
 	SHARE(cpu_room, "From cpuExpected to all CPUs, in deviations"),
-	{ "terms", API_MODEL_NUMBERS, AT(candidate_object, terms), NULL,
+	{ API_FIELD(NUMBERS, candidate_object, terms),
 		"Points by term of the score" },
 };
 
 static const struct api_model_field rejection_fields[] = {
-	{ "reason", API_MODEL_TEXT, AT(rejection_object, reason), NULL,
+	{ API_FIELD(TEXT, rejection_object, reason),
 		"Why the nodes are not feasible" },
-	{ "nodes", API_MODEL_NATURAL, AT(rejection_object, nodes), NULL,
-		"How many nodes" },
-	{ "names", API_MODEL_TEXTS, AT(rejection_object, names), NULL,
-		"Some of these nodes" },
+	{ API_FIELD(NATURAL, rejection_object, nodes), "How many nodes" },
+	{ API_FIELD(TEXTS, rejection_object, names), "Some of these nodes" },
 };
 
 static const struct api_model candidate_model =
@@ -64,42 +56,36 @@ static const struct api_model rejection_model =
 	API_MODEL(rejection_fields, rejection_object);
 
 static const struct api_model_field decision_spec_fields[] = {
-	{ "pod_name", API_MODEL_TEXT, AT(decision_object, pod_name), NULL,
-		"Name of the pod" },
-	{ "pod_uid", API_MODEL_TEXT, AT(decision_object, pod_uid), NULL,
-		"uid of the pod" },
-	{ "vm_name", API_MODEL_TEXT, AT(decision_object, vm_name), NULL,
-		"Name of the pod's VM" },
+	{ API_FIELD(TEXT, decision_object, pod_name), "Name of the pod" },
+	{ API_FIELD(TEXT, decision_object, pod_uid), "uid of the pod" },
+	{ API_FIELD(TEXT, decision_object, vm_name), "Name of the pod's VM" },
 };
 
 static const struct api_model_field decision_status_fields[] = {
-	{ "time", API_MODEL_TIME, AT(decision_object, time_us), NULL,
+	{ API_NAMED(time, TIME, decision_object, time_us),
 		"When the scheduler decided" },
-	{ "chosen", API_MODEL_TEXT, AT(decision_object, chosen), NULL,
+	{ API_FIELD(TEXT, decision_object, chosen),
 		"The chosen node; missing if none was feasible" },
-	{ "sentence", API_MODEL_TEXT, AT(decision_object, sentence), NULL,
-		"The decision in words" },
-	{ "policy", API_MODEL_TEXT, AT(decision_object, policy), NULL,
-		"Policy of the scheduler" },
-	{ "nodes", API_MODEL_NATURAL, AT(decision_object, nodes), NULL,
-		"Nodes of the cluster" },
-	{ "feasible", API_MODEL_NATURAL, AT(decision_object, feasible), NULL,
+	{ API_FIELD(TEXT, decision_object, sentence), "The decision in words" },
+	{ API_FIELD(TEXT, decision_object, policy), "Policy of the scheduler" },
+	{ API_FIELD(NATURAL, decision_object, nodes), "Nodes of the cluster" },
+	{ API_FIELD(NATURAL, decision_object, feasible),
 		"Nodes on which the pod could run" },
-	{ "margin", API_MODEL_NUMBER, AT(decision_object, margin), NULL,
+	{ API_FIELD(NUMBER, decision_object, margin),
 		"Points ahead of the next best node" },
-	{ "decided_by", API_MODEL_TEXT, AT(decision_object, decided_by), NULL,
+	{ API_FIELD(TEXT, decision_object, decided_by),
 		"The term that counts most against the next best node" },
-	{ "decided_points", API_MODEL_NUMBER,
-		AT(decision_object, decided_points), NULL,
+	{ API_FIELD(NUMBER, decision_object, decided_points),
 		"The points of that term in the margin" },
-	{ "past_seconds", API_MODEL_NUMBER, AT(decision_object, past_seconds),
-		NULL, "Length of the VM's history that counted" },
-	{ "past_cores", API_MODEL_NUMBER, AT(decision_object, past_cores), NULL,
+	{ API_FIELD(NUMBER, decision_object, past_seconds),
+		"Length of the VM's history that counted" },
+	{ API_FIELD(NUMBER, decision_object, past_cores),
 		"CPUs in use over that time, the mean" },
-	{ "best", API_MODEL_LIST, AT(decision_object, best_list),
-		&candidate_model, "The best nodes in order" },
-	{ "rejections", API_MODEL_LIST, AT(decision_object, rejection_list),
-		&rejection_model, "Nodes that are not feasible, by reason" },
+	{ API_NESTED(best, LIST, decision_object, best_list, &candidate_model),
+		"The best nodes in order" },
+	{ API_NESTED(rejections, LIST, decision_object, rejection_list,
+		  &rejection_model),
+		"Nodes that are not feasible, by reason" },
 };
 
 static const struct api_model decision_spec_model =
@@ -108,9 +94,9 @@ static const struct api_model decision_status_model =
 	API_MODEL(decision_status_fields, decision_object);
 
 static const struct api_model_field decision_fields[] = {
-	{ "spec", API_MODEL_OBJECT, 0, &decision_spec_model,
+	{ API_PART(spec, &decision_spec_model),
 		"The pod that was to be placed" },
-	{ "status", API_MODEL_OBJECT, 0, &decision_status_model,
+	{ API_PART(status, &decision_status_model),
 		"What the scheduler decided, and why" },
 };
 
@@ -218,45 +204,42 @@ bool decision_object_parse_name(char pod[DECISION_NAME_MAX], uint64_t *wall_us,
 
 #define FIGURE(field, help)                                                    \
 	{                                                                      \
-#field, API_MODEL_NUMBER, AT(move_object, record.field), NULL, \
-			help                                                   \
+		API_NAMED(field, NUMBER, move_object, record.field), help      \
 	}
 
 static const struct api_model_field move_spec_fields[] = {
-	{ "vm_name", API_MODEL_CHARS, AT(move_object, record.vm), NULL,
-		"Name of the VM" },
-	{ "vmi_uid", API_MODEL_CHARS, AT(move_object, record.vmi_uid), NULL,
+	{ API_NAMED(vm_name, CHARS, move_object, record.vm), "Name of the VM" },
+	{ API_NAMED(vmi_uid, CHARS, move_object, record.vmi_uid),
 		"uid of its VirtualMachineInstance" },
-	{ "source_node", API_MODEL_CHARS, AT(move_object, record.source), NULL,
+	{ API_NAMED(source_node, CHARS, move_object, record.source),
 		"The node that the VM should leave" },
-	{ "target_node", API_MODEL_CHARS, AT(move_object, record.target), NULL,
+	{ API_NAMED(target_node, CHARS, move_object, record.target),
 		"The node that it should go to" },
-	{ "reason", API_MODEL_TEXT, AT(move_object, reason), NULL,
+	{ API_FIELD(TEXT, move_object, reason),
 		"What is short at the source: cpu, memory, io, kvm; or room" },
-	{ "room_for", API_MODEL_TEXT, AT(move_object, room_for), NULL,
+	{ API_FIELD(TEXT, move_object, room_for),
 		"The pod that needs the room" },
 };
 
 static const struct api_model_field move_status_fields[] = {
-	{ "state", API_MODEL_TEXT, AT(move_object, state), NULL,
+	{ API_FIELD(TEXT, move_object, state),
 		"Recommended, Withdrawn, Ordered, Running, Succeeded or "
 		"Failed" },
-	{ "time", API_MODEL_TIME, AT(move_object, record.wall_us), NULL,
+	{ API_NAMED(time, TIME, move_object, record.wall_us),
 		"When the move was first recommended" },
-	{ "ordered", API_MODEL_TIME, AT(move_object, record.ordered_us), NULL,
+	{ API_NAMED(ordered, TIME, move_object, record.ordered_us),
 		"When it was ordered" },
-	{ "ended", API_MODEL_TIME, AT(move_object, record.ended_us), NULL,
+	{ API_NAMED(ended, TIME, move_object, record.ended_us),
 		"When it ended" },
-	{ "migration", API_MODEL_CHARS, AT(move_object, record.migration), NULL,
+	{ API_NAMED(migration, CHARS, move_object, record.migration),
 		"Name of the VirtualMachineInstanceMigration" },
-	{ "failure", API_MODEL_TEXT, AT(move_object, failure), NULL,
-		"Why it failed, in words" },
-	{ "sentence", API_MODEL_TEXT, AT(move_object, sentence), NULL,
+	{ API_FIELD(TEXT, move_object, failure), "Why it failed, in words" },
+	{ API_FIELD(TEXT, move_object, sentence),
 		"Why the VM should move, in words" },
-	{ "is_automatic", API_MODEL_BOOL, AT(move_object, record.is_automatic),
-		NULL, "The scheduler orders it by itself" },
-	{ "is_other_scheduler", API_MODEL_BOOL,
-		AT(move_object, record.is_other_scheduler), NULL,
+	{ API_NAMED(is_automatic, BOOL, move_object, record.is_automatic),
+		"The scheduler orders it by itself" },
+	{ API_NAMED(is_other_scheduler, BOOL, move_object,
+		  record.is_other_scheduler),
 		"The VM is of another scheduler, so it is only recommended" },
 	FIGURE(gain, "Core-steps of shortage that the move saves"),
 	FIGURE(price, "The price that the gain must exceed"),
@@ -274,8 +257,8 @@ static const struct api_model_field move_status_fields[] = {
 	FIGURE(measured_target_3m, "Measured 3 minutes after the move"),
 	FIGURE(measured_source_60m, "Measured an hour after the move"),
 	FIGURE(measured_target_60m, "Measured an hour after the move"),
-	{ "copy_seconds", API_MODEL_NUMBER, AT(move_object, record.copy_s),
-		NULL, "How long the copy took" },
+	{ API_NAMED(copy_seconds, NUMBER, move_object, record.copy_s),
+		"How long the copy took" },
 	FIGURE(memory_bytes, "Memory of the VM"),
 };
 
@@ -285,10 +268,9 @@ static const struct api_model move_status_model =
 	API_MODEL(move_status_fields, move_object);
 
 static const struct api_model_field move_fields[] = {
-	{ "spec", API_MODEL_OBJECT, 0, &move_spec_model,
+	{ API_PART(spec, &move_spec_model),
 		"Which VM should move, where to and why" },
-	{ "status", API_MODEL_OBJECT, 0, &move_status_model,
-		"What came of the move" },
+	{ API_PART(status, &move_status_model), "What came of the move" },
 };
 
 const struct api_model move_model = API_MODEL(move_fields, move_object);

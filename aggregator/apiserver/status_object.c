@@ -2,72 +2,58 @@
 
 #include "lib/memory.h"
 
-#define AT(type, member) offsetof(struct type, member)
-#define API_MODEL(fields_, type)                                               \
-	{                                                                      \
-		fields_, count_of(fields_), sizeof(struct type)                \
-	}
-
 static const struct api_model_field store_fields[] = {
-	{ "state", API_MODEL_TEXT, AT(store_object, state), NULL,
+	{ API_FIELD(TEXT, store_object, state),
 		"Opening, Storing or Degraded" },
-	{ "reason", API_MODEL_TEXT, AT(store_object, reason), NULL,
+	{ API_FIELD(TEXT, store_object, reason),
 		"Why reports are not being stored" },
-	{ "retention_raw_seconds", API_MODEL_COUNT,
-		AT(store_object, retention_raw_seconds), NULL,
+	{ API_FIELD(COUNT, store_object, retention_raw_seconds),
 		"How long reports are kept" },
-	{ "retention_1m_seconds", API_MODEL_COUNT,
-		AT(store_object, retention_1m_seconds), NULL,
+	{ API_FIELD(COUNT, store_object, retention_1m_seconds),
 		"How long minutes are kept" },
-	{ "retention_1h_seconds", API_MODEL_COUNT,
-		AT(store_object, retention_1h_seconds), NULL,
+	{ API_FIELD(COUNT, store_object, retention_1h_seconds),
 		"How long hours are kept" },
-	{ "database_bytes", API_MODEL_COUNT, AT(store_object, database_bytes),
-		NULL, "Size of the database without free pages" },
-	{ "database_max_bytes", API_MODEL_COUNT,
-		AT(store_object, database_max_bytes), NULL,
+	{ API_FIELD(COUNT, store_object, database_bytes),
+		"Size of the database without free pages" },
+	{ API_FIELD(COUNT, store_object, database_max_bytes),
 		"Size limit of the database, above which the oldest data is "
 		"deleted" },
 };
 
 static const struct api_model_field agents_fields[] = {
-	{ "fresh", API_MODEL_NATURAL, AT(agents_object, fresh), NULL,
-		"Nodes with new figures" },
-	{ "stale", API_MODEL_NATURAL, AT(agents_object, stale), NULL,
+	{ API_FIELD(NATURAL, agents_object, fresh), "Nodes with new figures" },
+	{ API_FIELD(NATURAL, agents_object, stale),
 		"Nodes with figures that are older than three intervals" },
-	{ "lost", API_MODEL_NATURAL, AT(agents_object, lost), NULL,
+	{ API_FIELD(NATURAL, agents_object, lost),
 		"Nodes with figures that are older than five minutes" },
 };
 
 static const struct api_model_field certificates_fields[] = {
-	{ "wire", API_MODEL_TIME, AT(certificates_object, wire_us), NULL,
+	{ API_NAMED(wire, TIME, certificates_object, wire_us),
 		"End of the certificate for agents and schedulers" },
-	{ "https", API_MODEL_TIME, AT(certificates_object, https_us), NULL,
+	{ API_NAMED(https, TIME, certificates_object, https_us),
 		"End of the certificate of the HTTP API" },
-	{ "api", API_MODEL_TIME, AT(certificates_object, api_us), NULL,
+	{ API_NAMED(api, TIME, certificates_object, api_us),
 		"End of the certificate of this API" },
 };
 
 static const struct api_model_field remote_write_fields[] = {
-	{ "is_on", API_MODEL_BOOL, AT(remote_write_object, is_on), NULL,
+	{ API_FIELD(BOOL, remote_write_object, is_on),
 		"Reports are sent to another engine" },
-	{ "reason", API_MODEL_TEXT, AT(remote_write_object, reason), NULL,
-		"Why reports wait" },
-	{ "queued_reports", API_MODEL_COUNT,
-		AT(remote_write_object, queued_reports), NULL,
+	{ API_FIELD(TEXT, remote_write_object, reason), "Why reports wait" },
+	{ API_FIELD(COUNT, remote_write_object, queued_reports),
 		"Reports that wait to be sent" },
 };
 
 static const struct api_model_field scheduler_fields[] = {
-	{ "is_connected", API_MODEL_BOOL, AT(scheduler_object, is_connected),
-		NULL, "A leading scheduler takes questions here" },
+	{ API_FIELD(BOOL, scheduler_object, is_connected),
+		"A leading scheduler takes questions here" },
 };
 
 static const struct api_model_field rebalance_fields[] = {
-	{ "mode", API_MODEL_TEXT, AT(rebalance_object, mode), NULL,
+	{ API_FIELD(TEXT, rebalance_object, mode),
 		"Off, Recommend or Automatic" },
-	{ "why", API_MODEL_TEXT, AT(rebalance_object, why), NULL,
-		"Why nothing is moved now" },
+	{ API_FIELD(TEXT, rebalance_object, why), "Why nothing is moved now" },
 };
 
 static const struct api_model store_model =
@@ -84,26 +70,28 @@ static const struct api_model rebalance_model =
 	API_MODEL(rebalance_fields, rebalance_object);
 
 static const struct api_model_field status_fields[] = {
-	{ "version", API_MODEL_TEXT, AT(status_object, version), NULL,
+	{ API_FIELD(TEXT, status_object, version),
 		"Version of the aggregator" },
-	{ "commit", API_MODEL_TEXT, AT(status_object, commit), NULL,
+	{ API_FIELD(TEXT, status_object, commit),
 		"Commit that it was built from" },
-	{ "time", API_MODEL_TIME, AT(status_object, time_us), NULL,
-		"Its clock" },
-	{ "store", API_MODEL_OBJECT, AT(status_object, store), &store_model,
+	{ API_NAMED(time, TIME, status_object, time_us), "Its clock" },
+	{ API_NESTED(store, OBJECT, status_object, store, &store_model),
 		"The database" },
-	{ "agents", API_MODEL_OBJECT, AT(status_object, agents), &agents_model,
+	{ API_NESTED(agents, OBJECT, status_object, agents, &agents_model),
 		"Nodes by the age of their figures" },
-	{ "vm_identities", API_MODEL_COUNT, AT(status_object, vm_identities),
-		NULL, "VM pods whose names are known" },
-	{ "certificates", API_MODEL_OBJECT, AT(status_object, certificates),
-		&certificates_model, "When certificates end" },
-	{ "remote_write", API_MODEL_OBJECT, AT(status_object, remote_write),
-		&remote_write_model, "The queue of remote write" },
-	{ "scheduler", API_MODEL_OBJECT, AT(status_object, scheduler),
-		&scheduler_model, "The scheduler that leads" },
-	{ "rebalance", API_MODEL_OBJECT, AT(status_object, rebalance),
-		&rebalance_model,
+	{ API_FIELD(COUNT, status_object, vm_identities),
+		"VM pods whose names are known" },
+	{ API_NESTED(certificates, OBJECT, status_object, certificates,
+		  &certificates_model),
+		"When certificates end" },
+	{ API_NESTED(remote_write, OBJECT, status_object, remote_write,
+		  &remote_write_model),
+		"The queue of remote write" },
+	{ API_NESTED(scheduler, OBJECT, status_object, scheduler,
+		  &scheduler_model),
+		"The scheduler that leads" },
+	{ API_NESTED(rebalance, OBJECT, status_object, rebalance,
+		  &rebalance_model),
 		"What the scheduler that leads does about hot nodes" },
 };
 
@@ -111,7 +99,7 @@ static const struct api_model inner_model =
 	API_MODEL(status_fields, status_object);
 
 static const struct api_model_field fields[] = {
-	{ "status", API_MODEL_OBJECT, 0, &inner_model,
+	{ API_PART(status, &inner_model),
 		"The state of the aggregator that answered" },
 };
 

@@ -12,42 +12,26 @@
 enum { VERSION = 1, BYTES_MAX = 32 << 20 };
 enum { COLUMNS_MAX = 2 + 3 * ROLLUP_FIELDS, SERIES_MAX = 1 << 20 };
 
-static const double cores_unit = 0.001;
-static const double share_unit = 0.0001;
-static const double bytes_unit = 4096;
-
+/* Of ROLLUP_NODE_FIELDS. */
+#define UNIT_CORES 0.001
+#define UNIT_SHARE 0.0001
+#define UNIT_BYTES 4096
 static const uint64_t hour_length_ms = 3600000;
-
-static double node_unit(size_t field)
-{
-	switch (field) {
-	case ROLLUP_cpu_cores:
-	case ROLLUP_cpu_used_cores:
-		return cores_unit;
-	case ROLLUP_memory_total_bytes:
-	case ROLLUP_memory_available_bytes:
-	case ROLLUP_memory_working_set_bytes:
-		return bytes_unit;
-	default:
-		return share_unit;
-	}
-}
-
-static double vm_unit(size_t field)
-{
-	switch (field) {
-	case ROLLUP_VM_USED_CORES:
-		return cores_unit;
-	case ROLLUP_VM_CONTENTION:
-		return share_unit;
-	default:
-		return bytes_unit;
-	}
-}
 
 static double unit_of(bool is_node, size_t field)
 {
-	return is_node ? node_unit(field) : vm_unit(field);
+	static const double of_node[] = {
+#define X(group, field, unit, parts) UNIT_##unit,
+		ROLLUP_NODE_FIELDS(X)
+#undef X
+	};
+	static const double of_vm[] = {
+#define X(field, unit, parts) UNIT_##unit,
+		ROLLUP_POD_FIELDS(X)
+#undef X
+	};
+
+	return is_node ? of_node[field] : of_vm[field];
 }
 
 static size_t fields_of(bool is_node)

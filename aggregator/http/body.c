@@ -72,13 +72,9 @@ static void write_known(struct json *j, const char *key, const char *text)
 
 void body_write_vm_figures(struct json *j, const struct vm_load *vm)
 {
-	json_number(j, "used_cores", vm->used_cores);
-	json_number(j, "used_cores_5m", vm->used_cores_5m);
-	json_number(j, "memory_bytes", vm->memory_bytes);
-	json_number(j, "contention", vm->contention);
-	json_number(j, "memory_pressure", vm->memory_pressure);
-	json_number(j, "io_pressure", vm->io_pressure);
-	json_number(j, "swap_bytes", vm->swap_bytes);
+#define X(field, ...) json_number(j, #field, vm->field);
+	VM_LOAD_FIELDS(X)
+#undef X
 }
 
 static void write_vms(struct json *j, const struct node_load *load)

@@ -199,7 +199,7 @@ static void add_vm(struct vm *vm, const char *uid, size_t step,
 	const struct rollup_row *minute)
 {
 	const struct rollup_figure *used =
-		&minute->figures[ROLLUP_VM_USED_CORES];
+		&minute->figures[ROLLUP_VM_used_cores];
 	struct pod *pod = find_pod(vm, uid, step);
 	float known_ms = (float)minute->covered_ms;
 

@@ -103,28 +103,15 @@ void history_range_ms(uint64_t *from_ms, uint64_t *to_ms,
 
 unsigned int history_parts(const struct history_query *query)
 {
-	/* Used cores are clamped to those online. Contention is that of the
-	 * pods, or the node's pressure above a share of used cores. */
-	static const unsigned int of_node[ROLLUP_FIELDS] = {
-		[ROLLUP_cpu_cores] = SCHEMA_CPU,
-		[ROLLUP_cpu_used_cores] = SCHEMA_CPU,
-		[ROLLUP_cpu_pressure_some] = SCHEMA_PRESSURE,
-		[ROLLUP_cpu_contention] =
-			SCHEMA_CPU | SCHEMA_PRESSURE | SCHEMA_POD_CPU,
-		[ROLLUP_memory_total_bytes] = SCHEMA_MEMORY,
-		[ROLLUP_memory_available_bytes] = SCHEMA_MEMORY,
-		[ROLLUP_memory_working_set_bytes] =
-			SCHEMA_MEMORY | SCHEMA_POD_MEMORY,
-		[ROLLUP_memory_pressure_some] = SCHEMA_PRESSURE,
-		[ROLLUP_memory_pressure_full] = SCHEMA_PRESSURE | SCHEMA_FULL,
-		[ROLLUP_io_pressure_some] = SCHEMA_PRESSURE,
-		[ROLLUP_io_pressure_full] = SCHEMA_PRESSURE | SCHEMA_FULL,
+	static const unsigned int of_node[] = {
+#define X(group, field, unit, parts) parts,
+		ROLLUP_NODE_FIELDS(X)
+#undef X
 	};
-	static const unsigned int of_vm[ROLLUP_VM_FIELDS] = {
-		[ROLLUP_VM_USED_CORES] = SCHEMA_CPU | SCHEMA_POD_CPU,
-		[ROLLUP_VM_CONTENTION] = SCHEMA_POD_CPU,
-		[ROLLUP_VM_MEMORY_BYTES] = SCHEMA_POD_MEMORY,
-		[ROLLUP_VM_WORKING_SET_BYTES] = SCHEMA_POD_MEMORY,
+	static const unsigned int of_vm[] = {
+#define X(field, unit, parts) parts,
+		ROLLUP_POD_FIELDS(X)
+#undef X
 	};
 	unsigned int parts = 0;
 
@@ -277,7 +264,7 @@ static void node_units(struct cell *units, struct history *history,
 	rates_fill_load(load, report, &rates);
 	select_units(units, &history->query,
 		(const double[ROLLUP_FIELDS]){
-#define X(group, field) load->group##_##field,
+#define X(group, field, ...) load->group##_##field,
 			ROLLUP_NODE_FIELDS(X)
 #undef X
 		});
@@ -292,10 +279,10 @@ static void vm_units(struct cell *units, const struct history *history,
 	rates_over(&node, &vm, &history->previous, report, span_us);
 	select_units(units, &history->query,
 		(const double[ROLLUP_VM_FIELDS]){
-			[ROLLUP_VM_USED_CORES] = vm.used_cores,
-			[ROLLUP_VM_CONTENTION] = vm.contention,
-			[ROLLUP_VM_MEMORY_BYTES] = history->memory_bytes,
-			[ROLLUP_VM_WORKING_SET_BYTES] =
+			[ROLLUP_VM_used_cores] = vm.used_cores,
+			[ROLLUP_VM_contention] = vm.contention,
+			[ROLLUP_VM_memory_bytes] = history->memory_bytes,
+			[ROLLUP_VM_working_set_bytes] =
 				history->working_set_bytes,
 		});
 }

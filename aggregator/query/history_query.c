@@ -22,16 +22,15 @@ struct figure {
 /* The figures with a value for each interval, by rollup_node_field. A node's
  * other figures are windows; a step of that length computes the same. */
 static const struct figure node_figures[] = {
-#define X(group, field) { #group, #field },
+#define X(group, field, ...) { #group, #field },
 	ROLLUP_NODE_FIELDS(X)
 #undef X
 };
 
 static const struct figure vm_figures[ROLLUP_VM_FIELDS] = {
-	[ROLLUP_VM_USED_CORES] = { "", "used_cores" },
-	[ROLLUP_VM_CONTENTION] = { "", "contention" },
-	[ROLLUP_VM_MEMORY_BYTES] = { "", "memory_bytes" },
-	[ROLLUP_VM_WORKING_SET_BYTES] = { "", "working_set_bytes" },
+#define X(field, ...) { "", #field },
+	ROLLUP_POD_FIELDS(X)
+#undef X
 };
 
 static const char default_fields[] =
@@ -295,7 +294,7 @@ static int add_field(struct history_query *query, const char *name,
 			HISTORY_QUERY_FIELDS_MAX);
 	}
 	field.is_sum = query->is_vm && field.stat == HISTORY_QUERY_MEAN &&
-		field.figure != ROLLUP_VM_CONTENTION;
+		field.figure != ROLLUP_VM_contention;
 	write_name(&field, query->is_vm);
 	query->fields[query->field_count++] = field;
 	return 0;

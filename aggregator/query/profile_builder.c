@@ -78,9 +78,9 @@ void profile_builder_add(struct profile_builder *builder,
 	}
 	to = &builder->minutes[number + MINUTES - builder->end];
 	add_amount(&to->cores, &builder->max_cores,
-		&figures[ROLLUP_VM_USED_CORES], minute->covered_ms);
+		&figures[ROLLUP_VM_used_cores], minute->covered_ms);
 	add_amount(&to->bytes, &builder->max_bytes,
-		&figures[ROLLUP_VM_MEMORY_BYTES], minute->covered_ms);
+		&figures[ROLLUP_VM_memory_bytes], minute->covered_ms);
 }
 
 /* ---- figures ---- */

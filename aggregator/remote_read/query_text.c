@@ -210,8 +210,8 @@ static const char *const node_shares[ROLLUP_FIELDS] = {
 	[ROLLUP_io_pressure_full] = "node_pressure_io_stalled_seconds_total",
 };
 static const char *const vm_gauges[ROLLUP_VM_FIELDS] = {
-	[ROLLUP_VM_MEMORY_BYTES] = "plimsoll_vm_memory_bytes",
-	[ROLLUP_VM_WORKING_SET_BYTES] = "container_memory_working_set_bytes",
+	[ROLLUP_VM_memory_bytes] = "plimsoll_vm_memory_bytes",
+	[ROLLUP_VM_working_set_bytes] = "container_memory_working_set_bytes",
 };
 
 static const char by_pod[] = "node,pod_uid";
@@ -231,7 +231,7 @@ static void write_rate(const struct writer *w, size_t figure)
 {
 	if (w->text->node == NULL) {
 		buffer_printf(w->out, "%s by () (", w->over_pods);
-		if (figure == ROLLUP_VM_CONTENTION) {
+		if (figure == ROLLUP_VM_contention) {
 			write_pod_contention(w);
 		} else {
 			write_largest(w, by_pod, pod_cores, of_pods, true);
@@ -334,7 +334,7 @@ static uint64_t set_intervals(struct writer *w, size_t figure)
 	const struct history_query *query = w->text->query;
 	uint64_t interval_ms = w->text->interval_us / 1000;
 	bool is_contention = figure ==
-		(query->is_vm ? (size_t)ROLLUP_VM_CONTENTION
+		(query->is_vm ? (size_t)ROLLUP_VM_contention
 			      : (size_t)ROLLUP_cpu_contention);
 	uint64_t ms = larger(larger(interval_ms, second_ms),
 		range_ms(query) /

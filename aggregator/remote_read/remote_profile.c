@@ -42,9 +42,9 @@ static size_t add_minutes(const struct filling *filling, const double *values)
 		if (isnan(of[MEAN_CORES]) && isnan(of[MEAN_BYTES])) {
 			continue;
 		}
-		row.figures[ROLLUP_VM_USED_CORES] =
+		row.figures[ROLLUP_VM_used_cores] =
 			figure_of(of[MEAN_CORES], of[MAX_CORES]);
-		row.figures[ROLLUP_VM_MEMORY_BYTES] =
+		row.figures[ROLLUP_VM_memory_bytes] =
 			figure_of(of[MEAN_BYTES], of[MAX_BYTES]);
 		profile_builder_add(filling->builder, &row);
 		added++;
@@ -91,11 +91,11 @@ static void fill(void *owner, const struct profile_request *vm,
 		on_values(filling, NULL, NULL);
 		return;
 	}
-	set_field(&query, MEAN_CORES, ROLLUP_VM_USED_CORES, HISTORY_QUERY_MEAN);
-	set_field(&query, MAX_CORES, ROLLUP_VM_USED_CORES, HISTORY_QUERY_MAX);
-	set_field(&query, MEAN_BYTES, ROLLUP_VM_MEMORY_BYTES,
+	set_field(&query, MEAN_CORES, ROLLUP_VM_used_cores, HISTORY_QUERY_MEAN);
+	set_field(&query, MAX_CORES, ROLLUP_VM_used_cores, HISTORY_QUERY_MAX);
+	set_field(&query, MEAN_BYTES, ROLLUP_VM_memory_bytes,
 		HISTORY_QUERY_MEAN);
-	set_field(&query, MAX_BYTES, ROLLUP_VM_MEMORY_BYTES, HISTORY_QUERY_MAX);
+	set_field(&query, MAX_BYTES, ROLLUP_VM_memory_bytes, HISTORY_QUERY_MAX);
 	query.from_us = filling->from_ms * 1000;
 	query.to_us = query.from_us + filling->minutes * query.step_us;
 	remote_read_ask(owner,

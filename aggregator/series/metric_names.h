@@ -1,6 +1,6 @@
 /* The names that a node's and a VM's figures have in Prometheus, and their
  * values: the one list behind /metrics and remote write. Pure. The names come
- * from proto/report_fields.h and proto/load.h.
+ * from proto/report_fields.h and proto/load_fields.h.
  *
  * A figure that node_exporter or cAdvisor export has their name and unit; the
  * names of the others begin with plimsoll_. CPU time has no `cpu` label, as

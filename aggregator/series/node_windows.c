@@ -69,10 +69,12 @@ void node_windows_add(struct node_windows *windows, const struct report *before,
 	window_add(&windows->cores_fast, from_us, to_us, rates->used_cores);
 	window_add(&windows->cores_middle, from_us, to_us, rates->used_cores);
 	window_add(&windows->cores_slow, from_us, to_us, rates->used_cores);
-	window_add(&windows->pressure, from_us, to_us, rates->cpu_some);
+	window_add(&windows->pressure, from_us, to_us,
+		rates->cpu_pressure_some);
 	window_add(&windows->memory_used, from_us, to_us, memory_used(after));
-	window_add(&windows->memory_full, from_us, to_us, rates->memory_full);
-	window_add(&windows->io_full, from_us, to_us, rates->io_full);
+	window_add(&windows->memory_full, from_us, to_us,
+		rates->memory_pressure_full);
+	window_add(&windows->io_full, from_us, to_us, rates->io_pressure_full);
 	window_add(&windows->swap_in, from_us, to_us, rates->swap_in_bytes);
 	if (after->cpu.online > 0) {
 		histogram_window_add(&windows->cores_hour, from_us, to_us,

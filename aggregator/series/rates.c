@@ -13,12 +13,10 @@ static const double quiet_share = 0.05;
 
 const struct node_rates rates_unknown = {
 	.used_cores = NAN,
-	.cpu_some = NAN,
-	.memory_some = NAN,
-	.memory_full = NAN,
-	.io_some = NAN,
-	.io_full = NAN,
-	.swap_in_bytes = NAN,
+#define X(resource, line) .resource##_pressure_##line = NAN,
+	NODE_PRESSURES(X)
+#undef X
+		.swap_in_bytes = NAN,
 	.contention = NAN,
 };
 
@@ -55,20 +53,16 @@ static bool both_present(const struct psi *before, const struct psi *after)
 		after->state == SOURCE_PRESENT;
 }
 
-static double some_share(const struct psi *before, const struct psi *after,
-	uint64_t span_us)
-{
-	return both_present(before, after)
-		? share(before->some_us, after->some_us, span_us)
-		: NAN;
-}
+/* The share of a span in which some, or all, tasks waited. */
+#define WAITED(line, before, after, span_us)                                   \
+	(both_present(before, after) ? share((before)->line##_us,              \
+					       (after)->line##_us, span_us)    \
+				     : (double)NAN)
 
 double rates_full_share(const struct psi *before, const struct psi *after,
 	uint64_t span_us)
 {
-	return both_present(before, after)
-		? share(before->full_us, after->full_us, span_us)
-		: NAN;
+	return WAITED(full, before, after, span_us);
 }
 
 /* Each mode on its own: after a restart of the counters, one may have fallen
@@ -107,8 +101,8 @@ static double vm_contention(const struct vm_pod *before,
 {
 	const struct psi *was = &before->pressure.cpu;
 	const struct psi *is = &after->pressure.cpu;
-	double some = some_share(was, is, span_us);
-	double full = rates_full_share(was, is, span_us);
+	double some = WAITED(some, was, is, span_us);
+	double full = WAITED(full, was, is, span_us);
 	double held = throttled_rate(before, after, span_us);
 
 	if (isnan(held)) {
@@ -157,10 +151,10 @@ static double contention_without_vms(const struct node_rates *rates,
 	double cores, bool has_vms)
 {
 	if (rates->used_cores > busy_share * cores) {
-		return rates->cpu_some;
+		return rates->cpu_pressure_some;
 	}
 	return !has_vms && !isnan(rates->used_cores) &&
-			rates->cpu_some < quiet_share
+			rates->cpu_pressure_some < quiet_share
 		? 0
 		: NAN;
 }
@@ -214,11 +208,11 @@ static void fill_node(struct node_rates *out, const struct report *before,
 	out->used_cores =
 		clamp(busy_growth(&before->cpu, &after->cpu) / (double)span_us,
 			cores_of(after));
-	out->cpu_some = some_share(&was->cpu, &is->cpu, span_us);
-	out->memory_some = some_share(&was->memory, &is->memory, span_us);
-	out->memory_full = rates_full_share(&was->memory, &is->memory, span_us);
-	out->io_some = some_share(&was->io, &is->io, span_us);
-	out->io_full = rates_full_share(&was->io, &is->io, span_us);
+#define X(resource, line)                                                      \
+	out->resource##_pressure_##line =                                      \
+		WAITED(line, &was->resource, &is->resource, span_us);
+	NODE_PRESSURES(X)
+#undef X
 	out->swap_in_bytes = growth(before->memory.swap_in_bytes,
 				     after->memory.swap_in_bytes) *
 		1e6 / (double)span_us;
@@ -299,15 +293,14 @@ void rates_fill_load(struct node_load *load, const struct report *report,
 
 	load->cpu_cores = cores_of(report);
 	load->cpu_used_cores = rates->used_cores;
-	load->cpu_pressure_some = rates->cpu_some;
 	load->cpu_contention = rates->contention;
 	load->memory_total_bytes =
 		has_memory ? rates_known(report->memory.total_bytes) : NAN;
 	load->memory_available_bytes =
 		has_memory ? rates_known(report->memory.available_bytes) : NAN;
 	load->memory_working_set_bytes = working_set(report);
-	load->memory_pressure_some = rates->memory_some;
-	load->memory_pressure_full = rates->memory_full;
-	load->io_pressure_some = rates->io_some;
-	load->io_pressure_full = rates->io_full;
+#define X(resource, line)                                                      \
+	load->resource##_pressure_##line = rates->resource##_pressure_##line;
+	NODE_PRESSURES(X)
+#undef X
 }

@@ -28,12 +28,20 @@
 #include "proto/load.h"
 #include "proto/report.h"
 
-/* All shares of time are 0 to 1. */
+/* X(resource, line): the line of the resource's pressure as a rate. */
+#define NODE_PRESSURES(X)                                                      \
+	X(cpu, some)                                                           \
+	X(memory, some)                                                        \
+	X(memory, full)                                                        \
+	X(io, some)                                                            \
+	X(io, full)
+
+/* All shares of time are 0 to 1. The names are those of proto/load_fields.h. */
 struct node_rates {
 	double used_cores; /* user, nice, system, irq, softirq; with guests */
-	double cpu_some;
-	double memory_some, memory_full;
-	double io_some, io_full;
+#define X(resource, line) double resource##_pressure_##line;
+	NODE_PRESSURES(X)
+#undef X
 	double swap_in_bytes; /* a second */
 	double contention;    /* see above */
 };

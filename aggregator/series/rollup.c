@@ -210,10 +210,10 @@ static void add_pods(struct rollup *rollup, const struct report *report,
 	for (size_t i = 0; i < report->vm_count; i++) {
 		const struct vm_pod *vm = &report->vms[i];
 		const double values[ROLLUP_VM_FIELDS] = {
-			[ROLLUP_VM_USED_CORES] = rates[i].used_cores,
-			[ROLLUP_VM_CONTENTION] = rates[i].contention,
-			[ROLLUP_VM_MEMORY_BYTES] = rates_vm_memory_bytes(vm),
-			[ROLLUP_VM_WORKING_SET_BYTES] =
+			[ROLLUP_VM_used_cores] = rates[i].used_cores,
+			[ROLLUP_VM_contention] = rates[i].contention,
+			[ROLLUP_VM_memory_bytes] = rates_vm_memory_bytes(vm),
+			[ROLLUP_VM_working_set_bytes] =
 				rates_known(vm->working_set_bytes),
 		};
 
@@ -233,7 +233,7 @@ static void add_rates(struct rollup *rollup, const struct report *report,
 	node_load_init(&load);
 	rates_fill_load(&load, report, &rates);
 	const double values[ROLLUP_FIELDS] = {
-#define X(group, field) load.group##_##field,
+#define X(group, field, ...) load.group##_##field,
 		ROLLUP_NODE_FIELDS(X)
 #undef X
 	};

@@ -13,33 +13,43 @@
 
 #include "proto/report.h"
 
-/* X(group, field): the name is "group.field", as in proto/load.h. The order is
- * part of the stored format: add new fields at the end. */
+/* X(group, field, unit, parts): figures of a node. Their names are those of
+ * proto/load_fields.h. unit is CORES, SHARE or BYTES: codec/rollup_pack.c rounds
+ * by it. parts of a report are those of enum schema_part (codec/report_schema.h)
+ * that the figure is computed from. Used cores are clamped to those online.
+ * Contention is that of the pods, or the node's pressure above a share of used
+ * cores. The order is part of the stored format: add new fields at the end. */
 #define ROLLUP_NODE_FIELDS(X)                                                  \
-	X(cpu, cores)                                                          \
-	X(cpu, used_cores)                                                     \
-	X(cpu, pressure_some)                                                  \
-	X(cpu, contention)                                                     \
-	X(memory, total_bytes)                                                 \
-	X(memory, available_bytes)                                             \
-	X(memory, working_set_bytes)                                           \
-	X(memory, pressure_some)                                               \
-	X(memory, pressure_full)                                               \
-	X(io, pressure_some)                                                   \
-	X(io, pressure_full)
+	X(cpu, cores, CORES, SCHEMA_CPU)                                       \
+	X(cpu, used_cores, CORES, SCHEMA_CPU)                                  \
+	X(cpu, pressure_some, SHARE, SCHEMA_PRESSURE)                          \
+	X(cpu, contention, SHARE,                                              \
+		SCHEMA_CPU | SCHEMA_PRESSURE | SCHEMA_POD_CPU)                 \
+	X(memory, total_bytes, BYTES, SCHEMA_MEMORY)                           \
+	X(memory, available_bytes, BYTES, SCHEMA_MEMORY)                       \
+	X(memory, working_set_bytes, BYTES, SCHEMA_MEMORY | SCHEMA_POD_MEMORY) \
+	X(memory, pressure_some, SHARE, SCHEMA_PRESSURE)                       \
+	X(memory, pressure_full, SHARE, SCHEMA_PRESSURE | SCHEMA_FULL)         \
+	X(io, pressure_some, SHARE, SCHEMA_PRESSURE)                           \
+	X(io, pressure_full, SHARE, SCHEMA_PRESSURE | SCHEMA_FULL)
 
-/* Figures of a VM pod: used cores, contention, bytes of anonymous, shared and
- * huge pages, and the working set of its cgroup. */
+/* X(field, unit, parts): the same of a VM pod. Memory is that of anonymous,
+ * shared and huge pages. */
+#define ROLLUP_POD_FIELDS(X)                                                   \
+	X(used_cores, CORES, SCHEMA_CPU | SCHEMA_POD_CPU)                      \
+	X(contention, SHARE, SCHEMA_POD_CPU)                                   \
+	X(memory_bytes, BYTES, SCHEMA_POD_MEMORY)                              \
+	X(working_set_bytes, BYTES, SCHEMA_POD_MEMORY)
+
 enum rollup_vm_field {
-	ROLLUP_VM_USED_CORES,
-	ROLLUP_VM_CONTENTION,
-	ROLLUP_VM_MEMORY_BYTES,
-	ROLLUP_VM_WORKING_SET_BYTES,
-	ROLLUP_VM_FIELDS,
+#define X(field, ...) ROLLUP_VM_##field,
+	ROLLUP_POD_FIELDS(X)
+#undef X
+		ROLLUP_VM_FIELDS,
 };
 
 enum rollup_node_field {
-#define X(group, field) ROLLUP_##group##_##field,
+#define X(group, field, ...) ROLLUP_##group##_##field,
 	ROLLUP_NODE_FIELDS(X)
 #undef X
 		ROLLUP_FIELDS, /* of a node; pods have fewer */

@@ -43,7 +43,7 @@ static void on_series(void *owner, const char *pod_uid,
 	(void)pod_uid;
 	got->series++;
 	got->rows += count;
-	got->cores = rows[count - 1].figures[ROLLUP_VM_USED_CORES].mean;
+	got->cores = rows[count - 1].figures[ROLLUP_VM_used_cores].mean;
 }
 
 static void reads_back_one_series_or_all(void **state)

@@ -33,7 +33,7 @@ static void add_on(struct export *export, const char *node, const char *uid,
 {
 	struct rollup_row row = minute(step, covered_ms);
 
-	row.figures[ROLLUP_VM_USED_CORES].mean = cores;
+	row.figures[ROLLUP_VM_used_cores].mean = cores;
 	assert_int_equal(export_add(export, node, uid, &row, NULL), 0);
 }
 

@@ -534,12 +534,15 @@ static void assert_part_is_enough(const struct buffer *bytes, bool is_vm,
 static void each_figure_needs_only_its_own_parts(void **state)
 {
 	static const char *const of_node[] = {
-#define X(group, field) #group "." #field,
+#define X(group, field, ...) #group "." #field,
 		ROLLUP_NODE_FIELDS(X)
 #undef X
 	};
-	static const char *const of_vm[ROLLUP_VM_FIELDS] = { "used_cores",
-		"contention", "memory_bytes", "working_set_bytes" };
+	static const char *const of_vm[] = {
+#define X(field, ...) #field,
+		ROLLUP_POD_FIELDS(X)
+#undef X
+	};
 	scoped_buffer struct buffer bytes = BUFFER_MAX(CHUNK_BYTES_MAX);
 	scoped_buffer struct buffer without = BUFFER_MAX(CHUNK_BYTES_MAX);
 

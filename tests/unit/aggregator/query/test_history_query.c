@@ -261,7 +261,7 @@ static void a_vm_has_its_own_fields(void **state)
 	assert_false(q.fields[1].is_sum);
 	params.fields = "memory_bytes_p95";
 	assert_int_equal(history_query_parse(&q, &params, &of_vm, NULL), 0);
-	assert_int_equal(q.fields[0].figure, ROLLUP_VM_MEMORY_BYTES);
+	assert_int_equal(q.fields[0].figure, ROLLUP_VM_memory_bytes);
 	params.fields = "cpu.used_cores";
 	assert_int_equal(history_query_parse(&q, &params, &of_vm, NULL),
 		-EINVAL);

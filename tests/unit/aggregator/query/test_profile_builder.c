@@ -15,9 +15,9 @@ static void add(struct profile_builder *builder, uint64_t from_ms,
 {
 	struct rollup_row row = { .from_ms = from_ms, .covered_ms = covered };
 
-	row.figures[ROLLUP_VM_USED_CORES] =
+	row.figures[ROLLUP_VM_used_cores] =
 		(struct rollup_figure){ cores, cores + 1, cores };
-	row.figures[ROLLUP_VM_MEMORY_BYTES] =
+	row.figures[ROLLUP_VM_memory_bytes] =
 		(struct rollup_figure){ bytes, bytes, bytes };
 	profile_builder_add(builder, &row);
 }

@@ -49,7 +49,7 @@ static void fill(void *owner, const struct profile_request *vm,
 			.covered_ms = (uint32_t)minute_ms,
 		};
 
-		row.figures[ROLLUP_VM_USED_CORES] =
+		row.figures[ROLLUP_VM_used_cores] =
 			(struct rollup_figure){ 2, 3, NAN };
 		profile_builder_add(builder, &row);
 	}

@@ -107,7 +107,7 @@ static void clamps_to_the_possible_range(void **state)
 	p.after.pressure.io.some_us = 10100000;
 	compute(&p);
 	assert_near(p.rates.used_cores, 4);
-	assert_near(p.rates.io_some, 1);
+	assert_near(p.rates.io_pressure_some, 1);
 	assert_near(p.vms[0].used_cores, 4);
 	fini(&p);
 }
@@ -134,9 +134,9 @@ static void no_rate_across_a_counter_reset(void **state)
 	p.before.pressure.memory.full_us = 5;
 	compute(&p);
 	assert_true(isnan(p.rates.used_cores));
-	assert_true(isnan(p.rates.cpu_some));
-	assert_true(isnan(p.rates.memory_full));
-	assert_near(p.rates.memory_some, 0);
+	assert_true(isnan(p.rates.cpu_pressure_some));
+	assert_true(isnan(p.rates.memory_pressure_full));
+	assert_near(p.rates.memory_pressure_some, 0);
 }
 
 static void no_rate_if_one_mode_fell_and_others_rose_more(void **state)
@@ -159,7 +159,7 @@ static void no_rate_across_a_reboot(void **state)
 	compute(&p);
 	assert_int_equal(rates_span_us(&p.before, &p.after), 0);
 	assert_true(isnan(p.rates.used_cores));
-	assert_true(isnan(p.rates.cpu_some));
+	assert_true(isnan(p.rates.cpu_pressure_some));
 }
 
 static void no_rate_back_in_time(void **state)
@@ -182,10 +182,10 @@ static void absent_files_make_unknown_rates(void **state)
 	p.after.pressure.io.full_us = REPORT_UNKNOWN;
 	p.after.cpu.state = SOURCE_ERROR;
 	compute(&p);
-	assert_true(isnan(p.rates.cpu_some));
-	assert_true(isnan(p.rates.memory_some));
-	assert_true(isnan(p.rates.io_full));
-	assert_near(p.rates.io_some, 0);
+	assert_true(isnan(p.rates.cpu_pressure_some));
+	assert_true(isnan(p.rates.memory_pressure_some));
+	assert_true(isnan(p.rates.io_pressure_full));
+	assert_near(p.rates.io_pressure_some, 0);
 	assert_true(isnan(p.rates.used_cores));
 }
 
@@ -239,7 +239,7 @@ static void vms_without_pressure_have_an_unknown_contention(void **state)
 	sample_add_vms(&p.before, &vm, 1);
 	sample_add_vms(&p.after, &vm, 1);
 	compute(&p);
-	assert_near(p.rates.cpu_some, 0);
+	assert_near(p.rates.cpu_pressure_some, 0);
 	assert_true(isnan(p.rates.contention));
 	p.after.cpu.user_us = 29000000;
 	p.after.pressure.cpu.some_us = 8000000;

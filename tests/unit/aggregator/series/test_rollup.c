@@ -163,7 +163,7 @@ static void memory_that_pods_report_in_turn_is_known_all_the_time(void **state)
 		rows[0].figures[ROLLUP_memory_working_set_bytes].mean, 500,
 		1e-9);
 	assert_int_equal(rollup_rows(rows, rollup, 1, true), 1);
-	assert_float_equal(rows[0].figures[ROLLUP_VM_MEMORY_BYTES].mean, 10,
+	assert_float_equal(rows[0].figures[ROLLUP_VM_memory_bytes].mean, 10,
 		1e-9);
 	rollup_free(rollup);
 }

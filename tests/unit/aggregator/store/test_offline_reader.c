@@ -15,7 +15,7 @@ static bool on_minute(void *owner, const struct store_rollup *minute)
 	history->minutes++;
 	if (strcmp(minute->pod_uid, "pod-1") == 0) {
 		history->cores +=
-			minute->row->figures[ROLLUP_VM_USED_CORES].mean;
+			minute->row->figures[ROLLUP_VM_used_cores].mean;
 	}
 	history->pods += minute->pod_uid[0] != '\0';
 	return true;

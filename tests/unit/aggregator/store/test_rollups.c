@@ -86,7 +86,7 @@ static void assert_hour(struct fixture *f, uint64_t base_ms)
 	assert_int_equal(node.rows[0].covered_ms, 60000 - 2700);
 	assert_int_equal(node.rows[30].covered_ms, 60000);
 	assert_cores(&node.rows[30].figures[ROLLUP_cpu_used_cores], 1.5);
-	assert_cores(&pod.rows[30].figures[ROLLUP_VM_USED_CORES], 0.5);
+	assert_cores(&pod.rows[30].figures[ROLLUP_VM_used_cores], 0.5);
 	assert_cores(&hour.rows[0].figures[ROLLUP_cpu_used_cores], 1.5);
 	assert_true(isnan(
 		hour.rows[0].figures[ROLLUP_memory_working_set_bytes].mean));
@@ -126,7 +126,7 @@ static void a_reader_who_may_gets_kept_minutes_from_the_second_time_on(
 	assert_int_equal(minutes_of(f, base_ms, STORE_1M, "pod-1").count, 60);
 	one = minutes_from(f, computed, base_ms, STORE_1M, "pod-1");
 	assert_int_equal(one.count, 30);
-	assert_cores(&one.rows[20].figures[ROLLUP_VM_USED_CORES], 0.5);
+	assert_cores(&one.rows[20].figures[ROLLUP_VM_used_cores], 0.5);
 	assert_int_equal(
 		minutes_from(f, computed, base_ms, STORE_1M, "pod-9").count, 0);
 	/* The node's own minutes are always new. */
