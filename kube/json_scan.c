@@ -3,6 +3,7 @@
 #include "kube/json_value.h"
 #include "lib/buffer.h"
 
+#include <stdint.h>
 #include <string.h>
 
 void json_scan_blank(struct json_scan *s)
@@ -43,6 +44,7 @@ static bool skip_string(struct json_scan *s)
 /* Skips an object or array after its opening bracket. */
 static bool skip_container(struct json_scan *s)
 {
+	uint64_t arrays = s->at[-1] == '['; /* a bit each, innermost lowest */
 	size_t depth = 1;
 
 	while (s->at < s->end && depth > 0) {
@@ -53,9 +55,16 @@ static bool skip_container(struct json_scan *s)
 		}
 		if (c == '{' || c == '[') {
 			depth++;
+			arrays = arrays << 1 | (c == '[');
+		}
+		if (s->depth_max > 0 &&
+			(depth > s->depth_max ||
+				(c == ((arrays & 1) != 0 ? '}' : ']')))) {
+			return false;
 		}
 		if (c == '}' || c == ']') {
 			depth--;
+			arrays >>= 1;
 		}
 	}
 	return depth == 0;
@@ -65,7 +74,7 @@ static bool skip_scalar(struct json_scan *s)
 {
 	const char *start = s->at;
 
-	while (s->at < s->end && strchr(",]} \t\r\n", *s->at) == NULL) {
+	while (s->at < s->end && strchr(",]}: \t\r\n\"[{", *s->at) == NULL) {
 		s->at++;
 	}
 	return s->at > start;

@@ -14,6 +14,9 @@ struct json_value;
 struct json_scan {
 	const char *at;
 	const char *end;
+	/* 0, or brackets must match in values that are skipped, and at most so
+	 * many of them are open: up to 64. */
+	size_t depth_max;
 };
 
 /* One JSON value in the text. */

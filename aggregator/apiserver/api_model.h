@@ -64,12 +64,16 @@ struct api_model {
 /* The parts of a row before its description. A field has the name of its
  * member; API_NAMED() is for one that has not, API_NESTED() for one that holds
  * others, API_PART() for some members of the struct under a name. */
-#define API_FIELD(kind, type, member) API_NAMED(member, kind, type, member)
-#define API_NAMED(name, kind, type, member)                                    \
-#name, API_MODEL_##kind, offsetof(struct type, member), NULL
-#define API_NESTED(name, kind, type, member, model)                            \
-#name, API_MODEL_##kind, offsetof(struct type, member), model
-#define API_PART(name, model) #name, API_MODEL_OBJECT, 0, model
+#define API_FIELD(type_of, type, member)                                       \
+	API_NAMED(member, type_of, type, member)
+#define API_NAMED(called, type_of, type, member)                               \
+	.name = #called, .kind = API_MODEL_##type_of,                          \
+	.offset = offsetof(struct type, member), .of = NULL
+#define API_NESTED(called, type_of, type, member, model)                       \
+	.name = #called, .kind = API_MODEL_##type_of,                          \
+	.offset = offsetof(struct type, member), .of = (model)
+#define API_PART(called, model)                                                \
+	.name = #called, .kind = API_MODEL_OBJECT, .offset = 0, .of = (model)
 
 /* The model of a table of fields of the struct. */
 #define API_MODEL(table, type)                                                 \

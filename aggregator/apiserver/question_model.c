@@ -3,8 +3,9 @@
 #include "lib/memory.h"
 
 /* The rows of API_FIELD() and the like, without a struct. */
-#define FIELD(name, kind) #name, API_MODEL_##kind, 0, NULL
-#define GROUP(name, kind, model) #name, API_MODEL_##kind, 0, model
+#define FIELD(called, type_of) NESTED(called, type_of, NULL)
+#define NESTED(called, type_of, model)                                         \
+	.name = #called, .kind = API_MODEL_##type_of, .offset = 0, .of = (model)
 #define MODEL(fields)                                                          \
 	{                                                                      \
 		fields, count_of(fields), 0                                    \
@@ -48,16 +49,16 @@ static const struct api_model_field where_status_fields[] = {
 	{ FIELD(nodes_left_out, NATURAL), "Nodes that are not in the list" },
 	{ FIELD(derived, ANY),
 		"The launcher pod that was derived from the manifest" },
-	{ GROUP(nodes, LIST, &where_node_model),
+	{ NESTED(nodes, LIST, &where_node_model),
 		"The best node first, then those that are not feasible" },
 };
 
 static const struct api_model where_status_model = MODEL(where_status_fields);
 
 static const struct api_model_field placement_fields[] = {
-	{ GROUP(spec, OBJECT, &where_spec_model),
+	{ NESTED(spec, OBJECT, &where_spec_model),
 		"The question; it has exactly one of these fields" },
-	{ GROUP(status, OBJECT, &where_status_model), "The answer" },
+	{ NESTED(status, OBJECT, &where_status_model), "The answer" },
 };
 
 const struct api_model placement_model = MODEL(placement_fields);
@@ -121,20 +122,20 @@ static const struct api_model_field plan_status_fields[] = {
 	{ FIELD(node_name, TEXT),
 		"MakeRoom: the node where the pod then fits" },
 	{ FIELD(waves, NATURAL), "How many waves there are" },
-	{ GROUP(steps, LIST, &plan_step_model), "The moves, in their order" },
-	{ GROUP(stuck, LIST, &plan_vm_model), "VMs that cannot move" },
-	{ GROUP(lost, LIST, &plan_vm_model),
+	{ NESTED(steps, LIST, &plan_step_model), "The moves, in their order" },
+	{ NESTED(stuck, LIST, &plan_vm_model), "VMs that cannot move" },
+	{ NESTED(lost, LIST, &plan_vm_model),
 		"NodesGone: VMs that find no place" },
-	{ GROUP(nodes, LIST, &plan_node_model), "The nodes before and after" },
-	{ GROUP(hidden, OBJECT, &plan_hidden_model),
+	{ NESTED(nodes, LIST, &plan_node_model), "The nodes before and after" },
+	{ NESTED(hidden, OBJECT, &plan_hidden_model),
 		"What is not shown of other namespaces, as counts" },
 };
 
 static const struct api_model plan_status_model = MODEL(plan_status_fields);
 
 static const struct api_model_field plan_fields[] = {
-	{ GROUP(spec, OBJECT, &plan_spec_model), "The question" },
-	{ GROUP(status, OBJECT, &plan_status_model), "The answer" },
+	{ NESTED(spec, OBJECT, &plan_spec_model), "The question" },
+	{ NESTED(status, OBJECT, &plan_status_model), "The answer" },
 };
 
 const struct api_model plan_model = MODEL(plan_fields);
@@ -161,8 +162,8 @@ static const struct api_model outlook_memory_model =
 static const struct api_model_field outlook_node_fields[] = {
 	{ FIELD(name, TEXT), "Name of the node" },
 	{ FIELD(is_unschedulable, BOOL), "The node is cordoned" },
-	{ GROUP(cpu, OBJECT, &outlook_cpu_model), "Its shared CPUs" },
-	{ GROUP(memory, OBJECT, &outlook_memory_model), "Its memory" },
+	{ NESTED(cpu, OBJECT, &outlook_cpu_model), "Its shared CPUs" },
+	{ NESTED(memory, OBJECT, &outlook_memory_model), "Its memory" },
 };
 
 static const struct api_model outlook_node_model = MODEL(outlook_node_fields);
@@ -179,13 +180,13 @@ static const struct api_model outlook_rebalance_model =
 static const struct api_model_field outlook_status_fields[] = {
 	{ FIELD(scheduler, TEXT), "Identity of the scheduler that answered" },
 	{ FIELD(time, TIME), "When it answered" },
-	{ GROUP(nodes, LIST, &outlook_node_model),
+	{ NESTED(nodes, LIST, &outlook_node_model),
 		"Of the cluster: its nodes" },
 	{ FIELD(nodes_left_out, NATURAL), "Nodes that are not in the list" },
 	{ FIELD(room, ANY),
 		"Of the cluster: which VMs fit, now and after moves, and for "
 		"which pods room is made, without their names" },
-	{ GROUP(rebalance, OBJECT, &outlook_rebalance_model),
+	{ NESTED(rebalance, OBJECT, &outlook_rebalance_model),
 		"Of the cluster: whether running VMs are moved" },
 	{ FIELD(node_name, TEXT), "Of a VM: the node where it is" },
 	{ FIELD(is_movable, BOOL),
@@ -197,7 +198,7 @@ static const struct api_model outlook_status_model =
 	MODEL(outlook_status_fields);
 
 static const struct api_model_field outlook_fields[] = {
-	{ GROUP(status, OBJECT, &outlook_status_model), "The outlook" },
+	{ NESTED(status, OBJECT, &outlook_status_model), "The outlook" },
 };
 
 const struct api_model outlook_model = MODEL(outlook_fields);

@@ -55,7 +55,7 @@ static int check(const struct json_value *body, const struct rest_path *path,
 static bool find_spec(struct json_slice *out, const char *body, size_t len)
 {
 	static const char wanted[] = "\"spec\"";
-	struct json_scan scan = { body, body + len };
+	struct json_scan scan = { .at = body, .end = body + len };
 	struct json_slice key;
 
 	if (!json_scan_char(&scan, '{')) {
