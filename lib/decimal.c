@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <endian.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -90,6 +89,41 @@ size_t decimal_integer(char *out, int64_t value)
 	}
 	out[0] = '-';
 	return 1 + decimal_unsigned(out + 1, 0 - (uint64_t)value);
+}
+
+size_t decimal_seconds(char *out, uint64_t us)
+{
+	size_t len = decimal_unsigned(out, us / 1000000);
+	uint32_t rest = (uint32_t)(us % 1000000);
+
+	if (rest > 0) {
+		out[len++] = '.';
+	}
+	for (; rest > 0; rest = rest % 100000 * 10) {
+		out[len++] = (char)('0' + rest / 100000);
+	}
+	out[len] = '\0';
+	return len;
+}
+
+bool decimal_parse(uint64_t *value, const char **at, uint64_t most)
+{
+	const char *begin = *at;
+	uint64_t sum = 0;
+
+	for (; **at >= '0' && **at <= '9'; (*at)++) {
+		uint64_t digit = (uint64_t)(**at - '0');
+
+		if (digit > most || sum > (most - digit) / 10) {
+			return false;
+		}
+		sum = sum * 10 + digit;
+	}
+	if (*at == begin) {
+		return false;
+	}
+	*value = sum;
+	return true;
 }
 
 static double power_of_ten(int power)

@@ -1,7 +1,8 @@
 /* Numbers to decimal text: the same text as printf, several times faster.
- * Responses consist mostly of numbers. */
+ * Responses consist mostly of numbers. And whole numbers from text. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,6 +12,9 @@ enum { DECIMAL_MAX = 32, DECIMAL_DIGITS_MAX = 17 };
  * the length without the NUL. */
 size_t decimal_unsigned(char *out, uint64_t value);
 size_t decimal_integer(char *out, int64_t value);
+
+/* A time as seconds, with up to six decimals as needed. */
+size_t decimal_seconds(char *out, uint64_t us);
 
 /* For people: whole numbers below 10^15, such as bytes, in full; other numbers
  * with nine significant digits. value is finite. */
@@ -40,3 +44,7 @@ void decimal_round(struct decimal *out, const double *values, size_t count);
 
 /* Same as decimal_figure(). The value is finite. */
 size_t decimal_put(char *out, const struct decimal *figure);
+
+/* Reads digits and moves *at behind them. False, and *value as it was: there
+ * are none, or the number is above `most`. */
+bool decimal_parse(uint64_t *value, const char **at, uint64_t most);

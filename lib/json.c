@@ -128,6 +128,14 @@ void json_unsigned(struct json *j, const char *key, uint64_t value)
 	buffer_append(j->out, text, decimal_unsigned(text, value));
 }
 
+void json_seconds(struct json *j, const char *key, uint64_t us)
+{
+	char text[DECIMAL_MAX];
+
+	begin(j, key);
+	buffer_append(j->out, text, decimal_seconds(text, us));
+}
+
 void json_bool(struct json *j, const char *key, bool value)
 {
 	begin(j, key);

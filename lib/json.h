@@ -30,6 +30,8 @@ void json_array_end(struct json *j);
 void json_string(struct json *j, const char *key, const char *text);
 void json_integer(struct json *j, const char *key, int64_t value);
 void json_unsigned(struct json *j, const char *key, uint64_t value);
+/* Microseconds as seconds, with up to six decimals as needed. */
+void json_seconds(struct json *j, const char *key, uint64_t us);
 void json_bool(struct json *j, const char *key, bool value);
 void json_null(struct json *j, const char *key);
 

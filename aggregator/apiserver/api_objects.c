@@ -9,7 +9,6 @@
 #include "aggregator/http/api_history.h"
 #include "aggregator/http/body.h"
 #include "aggregator/http/sources_text.h"
-#include "aggregator/http/time_text.h"
 #include "aggregator/http/vm_pods.h"
 #include "lib/memory.h"
 
@@ -215,9 +214,9 @@ static void begin_history(struct json *j, const struct history_text *text)
 		json_string(j, "namespace", text->namespace);
 	}
 	json_object_end(j);
-	time_text_write(j, "stepSeconds", query->step_us);
-	time_text_write(j, "from", query->from_us);
-	time_text_write(j, "to", query->to_us);
+	json_seconds(j, "stepSeconds", query->step_us);
+	json_seconds(j, "from", query->from_us);
+	json_seconds(j, "to", query->to_us);
 	sources_write(j, &text->sources);
 	body_write_fields(j, query);
 }

@@ -4,6 +4,7 @@
 #include "aggregator/apiserver/load_match.h"
 #include "aggregator/apiserver/load_wait.h"
 #include "aggregator/apiserver/record_list.h"
+#include "lib/decimal.h"
 
 #include <errno.h>
 #include <string.h>
@@ -27,17 +28,7 @@ static bool is_load(enum api_kind kind)
 
 static bool parse_natural(uint64_t *out, const char *text)
 {
-	uint64_t value = 0;
-	const char *at = text;
-
-	for (; *at >= '0' && *at <= '9' && value < UINT64_MAX / 20; at++) {
-		value = value * 10 + (uint64_t)(*at - '0');
-	}
-	if (at == text || *at != '\0') {
-		return false;
-	}
-	*out = value;
-	return true;
+	return decimal_parse(out, &text, UINT64_MAX) && *text == '\0';
 }
 
 static int parse_limit(size_t *out, const char *text, struct error *err)

@@ -1,6 +1,7 @@
 #include "aggregator/apiserver/record_list.h"
 
 #include "aggregator/apiserver/record_objects.h"
+#include "aggregator/http/api_records.h"
 #include "aggregator/store/records.h"
 #include "lib/http/httpd.h"
 #include "lib/memory.h"
@@ -183,29 +184,6 @@ static void on_done(void *owner, const struct error *err)
 
 /* ---- the query ---- */
 
-/* "MILLISECONDS-ROW"; false: not that. */
-static bool parse_place(uint64_t *ms, uint64_t *row, const char *text)
-{
-	uint64_t values[2] = { 0, 0 };
-	const char *at = text;
-
-	for (int i = 0; i < 2; i++) {
-		const char *begin = at;
-
-		for (; *at >= '0' && *at <= '9' && values[i] < INT64_MAX / 10;
-			at++) {
-			values[i] = values[i] * 10 + (uint64_t)(*at - '0');
-		}
-		if (at == begin || *at != (i == 0 ? '-' : '\0')) {
-			return false;
-		}
-		at += i == 0;
-	}
-	*ms = values[0];
-	*row = values[1];
-	return true;
-}
-
 /* A value that the store itself can select by; it is checked again here. */
 static void require(char *out, size_t size, const struct selector *fields,
 	const char *key)
@@ -253,7 +231,8 @@ static int read_decisions(struct store *store, struct record_query *query,
 			"spec.vmName");
 	}
 	if (query->after[0] != '\0' &&
-		!parse_place(&read.before_ms, &read.before_row, query->after)) {
+		!api_records_parse_place(&read.before_ms, &read.before_row,
+			query->after)) {
 		return error_set(err, -EINVAL, "continue: not a token");
 	}
 	return store_query_decisions(store, &read, err);
@@ -278,7 +257,8 @@ static int read_moves(struct store *store, struct record_query *query,
 			"spec.vmName");
 	}
 	if (query->after[0] != '\0' &&
-		!parse_place(&read.before_ms, &read.before_row, query->after)) {
+		!api_records_parse_place(&read.before_ms, &read.before_row,
+			query->after)) {
 		return error_set(err, -EINVAL, "continue: not a token");
 	}
 	return store_query_moves(store, &read, err);

@@ -1,7 +1,6 @@
 #include "aggregator/http/api_list.h"
 
 #include "aggregator/http/body.h"
-#include "aggregator/http/time_text.h"
 #include "aggregator/http/vm_pods.h"
 #include "lib/memory.h"
 
@@ -28,7 +27,7 @@ static void write_head(struct list *list)
 	json_object(j, NULL);
 	json_unsigned(j, "epoch", live_epoch(list->options.live));
 	json_unsigned(j, "rev", live_revision(list->options.live));
-	time_text_write(j, "now", list->options.wall_us);
+	json_seconds(j, "now", list->options.wall_us);
 	json_array(j, list->has_vms ? "vms" : "nodes");
 }
 

@@ -75,30 +75,13 @@ static void on_done(void *owner, const struct error *err)
 
 /* ---- parameters ---- */
 
-/* Digits; *end: what follows. False: there are none, or too many. */
-static bool parse_number(uint64_t *out, const char *text, const char **end)
-{
-	*out = 0;
-	*end = text;
-	for (; **end >= '0' && **end <= '9' && *out < UINT64_MAX / 100;
-		(*end)++) {
-		*out = *out * 10 + (uint64_t)(**end - '0');
-	}
-	return *end > text && !(**end >= '0' && **end <= '9');
-}
-
 static int parse_before(struct store_moves_read *out, const char *text,
 	struct error *err)
 {
-	const char *end;
-
 	out->before_ms = UINT64_MAX;
-	if (text == NULL) {
-		return 0;
-	}
-	if (!parse_number(&out->before_ms, text, &end) || *end != '-' ||
-		!parse_number(&out->before_row, end + 1, &end) ||
-		*end != '\0') {
+	if (text != NULL &&
+		!api_records_parse_place(&out->before_ms, &out->before_row,
+			text)) {
 		return error_set(err, -EINVAL,
 			"before: '%.60s' is not the \"next\" of an answer",
 			text);

@@ -1,9 +1,9 @@
 #include "aggregator/http/api_records.h"
 
 #include "aggregator/http/body.h"
-#include "aggregator/http/time_text.h"
 #include "aggregator/store/records.h"
 #include "lib/clock.h"
+#include "lib/decimal.h"
 #include "lib/memory.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ void api_records_write_time(struct json *j, const char *key, uint64_t us)
 		json_null(j, text_key);
 		return;
 	}
-	time_text_write(j, key, us);
+	json_seconds(j, key, us);
 	json_string(j, text_key, clock_text(text, us));
 }
 
@@ -99,20 +99,21 @@ int api_records_parse_limit(size_t *out, const struct httpd_request *request,
 {
 	const char *text = httpd_query(request, "limit");
 	const char *at = text;
-	size_t value = 0;
+	uint64_t value = LIMIT_DEFAULT;
 
-	if (text == NULL) {
-		*out = LIMIT_DEFAULT;
-		return 0;
-	}
-	for (; *at >= '0' && *at <= '9' && value <= STORE_RECORDS_MAX; at++) {
-		value = value * 10 + (size_t)(*at - '0');
-	}
-	if (*at != '\0' || value == 0 || value > STORE_RECORDS_MAX) {
+	if (text != NULL &&
+		(!decimal_parse(&value, &at, STORE_RECORDS_MAX) ||
+			*at != '\0' || value == 0)) {
 		return error_set(err, -EINVAL,
 			"limit: '%.40s' is not a number from 1 to %d", text,
 			STORE_RECORDS_MAX);
 	}
 	*out = value;
 	return 0;
+}
+
+bool api_records_parse_place(uint64_t *ms, uint64_t *row, const char *text)
+{
+	return decimal_parse(ms, &text, INT64_MAX) && *text++ == '-' &&
+		decimal_parse(row, &text, INT64_MAX) && *text == '\0';
 }

@@ -40,3 +40,7 @@ must_check int api_records_parse_name(char *namespace, char *name, size_t size,
 /* The parameter limit: 1 to STORE_RECORDS_MAX. -EINVAL. */
 must_check int api_records_parse_limit(size_t *out,
 	const struct httpd_request *request, struct error *err);
+
+/* Reads "MILLISECONDS-ROW", the place of a record in a list. False: not that,
+ * and the outputs may be written. */
+bool api_records_parse_place(uint64_t *ms, uint64_t *row, const char *text);

@@ -1,8 +1,8 @@
 #include "aggregator/http/body.h"
 
 #include "aggregator/http/sources_text.h"
-#include "aggregator/http/time_text.h"
 #include "aggregator/query/profile_builder.h"
+#include "lib/decimal.h"
 #include "lib/memory.h"
 
 #include <stdlib.h>
@@ -162,9 +162,9 @@ static void write_history_head(struct buffer *out, struct history_text *text)
 		json_string(j, "namespace", text->namespace);
 		json_string(j, "name", text->name);
 	}
-	time_text_write(j, "step_s", query->step_us);
-	time_text_write(j, "from", query->from_us);
-	time_text_write(j, "to", query->to_us);
+	json_seconds(j, "step_s", query->step_us);
+	json_seconds(j, "from", query->from_us);
+	json_seconds(j, "to", query->to_us);
 	sources_write(j, &text->sources);
 	body_write_fields(j, query);
 	json_array(j, "rows");
@@ -203,7 +203,7 @@ static void write_row(struct buffer *out, struct history_text *text)
 	static const char gap[] = { 'n', 'u', 'l', 'l' };
 	const bool as_csv = text->as_csv;
 	char *begin = buffer_room(out,
-		TIME_TEXT_MAX + (query->field_count + 1) * CELL_MAX);
+		DECIMAL_MAX + (query->field_count + 1) * CELL_MAX);
 	struct decimal figures[HISTORY_QUERY_FIELDS_MAX];
 	double values[HISTORY_QUERY_FIELDS_MAX];
 	char *at = begin;
@@ -217,7 +217,7 @@ static void write_row(struct buffer *out, struct history_text *text)
 	if (!as_csv) {
 		*at++ = '[';
 	}
-	at += time_text_put(at, query->from_us + text->row * query->step_us);
+	at += decimal_seconds(at, query->from_us + text->row * query->step_us);
 	history_row(values, text->history, text->row);
 	decimal_round(figures, values, query->field_count);
 	for (size_t i = 0; i < query->field_count; i++) {

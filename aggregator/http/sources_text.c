@@ -1,7 +1,7 @@
 #include "aggregator/http/sources_text.h"
 
-#include "aggregator/http/time_text.h"
 #include "lib/buffer.h"
+#include "lib/decimal.h"
 #include "lib/http/httpd_response.h"
 
 #include <string.h>
@@ -43,8 +43,8 @@ void sources_write(struct json *j, const struct sources *sources)
 	for (size_t i = 0; i < count; i++) {
 		json_object(j, NULL);
 		json_string(j, "source", parts[i].source);
-		time_text_write(j, "from", parts[i].from_us);
-		time_text_write(j, "to", parts[i].to_us);
+		json_seconds(j, "from", parts[i].from_us);
+		json_seconds(j, "to", parts[i].to_us);
 		if (parts[i].error != NULL) {
 			json_string(j, "error", parts[i].error);
 		}
@@ -81,10 +81,10 @@ void sources_set_header(struct httpd_request *request,
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {
-		char from[TIME_TEXT_MAX], to[TIME_TEXT_MAX];
+		char from[DECIMAL_MAX], to[DECIMAL_MAX];
 
-		(void)time_text_put(from, parts[i].from_us);
-		(void)time_text_put(to, parts[i].to_us);
+		(void)decimal_seconds(from, parts[i].from_us);
+		(void)decimal_seconds(to, parts[i].to_us);
 		buffer_printf(&text, "%s%s;from=%s;to=%s", i == 0 ? "" : ", ",
 			parts[i].source, from, to);
 		if (parts[i].error != NULL) {

@@ -1,5 +1,6 @@
 #include "aggregator/query/history_query.h"
 
+#include "kube/time.h"
 #include "lib/memory.h"
 #include "lib/options.h"
 #include "proto/load.h"
@@ -8,7 +9,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 static const uint64_t second_us = 1000000;
 
@@ -39,148 +39,16 @@ static const char default_fields[] =
 static const char default_vm_fields[] =
 	"used_cores,contention,memory_bytes,working_set_bytes";
 
-/* Reads count digits. */
-static bool read_digits(int *value, const char **at, int count)
-{
-	int sum = 0;
-
-	for (int i = 0; i < count; i++) {
-		char c = (*at)[i];
-
-		if (c < '0' || c > '9') {
-			return false;
-		}
-		sum = sum * 10 + (c - '0');
-	}
-	*value = sum;
-	*at += count;
-	return true;
-}
-
-static bool read_char(const char **at, char c)
-{
-	if (**at != c) {
-		return false;
-	}
-	(*at)++;
-	return true;
-}
-
-/* ".25" to 250000. Digits after the sixth are ignored; "." is an error. */
-static bool read_fraction(uint64_t *us, const char **at)
-{
-	uint64_t unit = second_us;
-	const char *first;
-
-	*us = 0;
-	if (!read_char(at, '.')) {
-		return true;
-	}
-	first = *at;
-	while (**at >= '0' && **at <= '9') {
-		unit /= 10;
-		*us += unit * (uint64_t)(**at - '0');
-		(*at)++;
-	}
-	return *at > first;
-}
-
-static bool parse_seconds(uint64_t *us, const char *text)
-{
-	const char *at = text;
-	uint64_t seconds = 0;
-	uint64_t fraction;
-
-	while (*at >= '0' && *at <= '9') {
-		seconds = seconds * 10 + (uint64_t)(*at - '0');
-		if (seconds > time_max_us / second_us) {
-			return false;
-		}
-		at++;
-	}
-	if (at == text || !read_fraction(&fraction, &at) || *at != '\0') {
-		return false;
-	}
-	*us = seconds * second_us + fraction;
-	return true;
-}
-
-/* "Z" or "+02:00", to minutes east of UTC. */
-static bool read_zone(int *minutes, const char **at)
-{
-	int sign = **at == '-' ? -1 : 1;
-	int hour, minute;
-
-	*minutes = 0;
-	if (read_char(at, 'Z') || read_char(at, 'z')) {
-		return true;
-	}
-	/* A '+' that is not encoded as %2B is decoded as a space. */
-	if (!read_char(at, '+') && !read_char(at, '-') && !read_char(at, ' ')) {
-		return false;
-	}
-	if (!read_digits(&hour, at, 2) || !read_char(at, ':') ||
-		!read_digits(&minute, at, 2) || hour > 23 || minute > 59) {
-		return false;
-	}
-	*minutes = sign * (hour * 60 + minute);
-	return true;
-}
-
-static bool read_date(struct tm *tm, const char **at)
-{
-	if (!read_digits(&tm->tm_year, at, 4) || !read_char(at, '-') ||
-		!read_digits(&tm->tm_mon, at, 2) || !read_char(at, '-') ||
-		!read_digits(&tm->tm_mday, at, 2)) {
-		return false;
-	}
-	tm->tm_year -= 1900;
-	tm->tm_mon -= 1;
-	return tm->tm_year >= 70 && tm->tm_mon >= 0 && tm->tm_mon < 12 &&
-		tm->tm_mday >= 1 && tm->tm_mday <= 31;
-}
-
-static bool read_clock(struct tm *tm, const char **at)
-{
-	return read_digits(&tm->tm_hour, at, 2) && read_char(at, ':') &&
-		read_digits(&tm->tm_min, at, 2) && read_char(at, ':') &&
-		read_digits(&tm->tm_sec, at, 2) && tm->tm_hour < 24 &&
-		tm->tm_min < 60 && tm->tm_sec <= 60; /* a leap second */
-}
-
-static bool parse_rfc3339(uint64_t *us, const char *text)
-{
-	const char *at = text;
-	struct tm tm = { 0 };
-	uint64_t fraction;
-	int day, minutes, leap;
-	int64_t seconds;
-
-	if (!read_date(&tm, &at) || (*at != 'T' && *at != 't' && *at != ' ')) {
-		return false;
-	}
-	at++;
-	if (!read_clock(&tm, &at) || !read_fraction(&fraction, &at) ||
-		!read_zone(&minutes, &at) || *at != '\0') {
-		return false;
-	}
-	leap = tm.tm_sec == 60 ? 1 : 0;
-	tm.tm_sec -= leap;
-	day = tm.tm_mday;
-	seconds = timegm(&tm) + leap - (int64_t)minutes * 60;
-	/* timegm() turns February 30 into March 2. */
-	if (tm.tm_mday != day || seconds < 0) {
-		return false;
-	}
-	*us = (uint64_t)seconds * second_us + fraction;
-	return true;
-}
-
 int history_query_parse_time(uint64_t *us, const char *name, const char *text,
 	struct error *err)
 {
-	if (text == NULL || parse_seconds(us, text) ||
-		parse_rfc3339(us, text)) {
+	int64_t wall_us;
+
+	if (text == NULL || time_parse_seconds(us, text)) {
+		return 0;
+	}
+	if (time_parse(&wall_us, text, NULL) == 0 && wall_us >= 0) {
+		*us = (uint64_t)wall_us;
 		return 0;
 	}
 	return error_set(err, -EINVAL,
@@ -364,7 +232,7 @@ static int parse_step(struct history_query *query, const char *text,
 			round_step(least < interval_us ? interval_us : least);
 		return 0;
 	}
-	if (!parse_seconds(&query->step_us, text) &&
+	if (!time_parse_seconds(&query->step_us, text) &&
 		options_duration(&query->step_us, text, NULL) < 0) {
 		return error_set(err, -EINVAL,
 			"step: '%.40s' is not a duration such as 30s or 5m",

@@ -1,5 +1,6 @@
 #include "aggregator/store/db_file.h"
 
+#include "lib/decimal.h"
 #include "lib/log.h"
 #include "lib/memory.h"
 
@@ -183,19 +184,15 @@ bool db_file_is_ours(const struct db_file *file)
 static unsigned number_of(const char *name, const char *base)
 {
 	size_t len = strlen(base);
-	unsigned n = 0;
+	uint64_t n;
 
 	if (strncmp(name, base, len) != 0 ||
 		strncmp(name + len, ".damaged-", 9) != 0) {
 		return 0;
 	}
-	for (name += len + 9; *name >= '0' && *name <= '9'; name++) {
-		if (n > 100000) {
-			return 0;
-		}
-		n = n * 10 + (unsigned)(*name - '0');
-	}
-	return *name == '\0' ? n : 0;
+	name += len + 9;
+	return decimal_parse(&n, &name, 1000000) && *name == '\0' ? (unsigned)n
+								  : 0;
 }
 
 struct damaged {

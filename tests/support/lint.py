@@ -24,11 +24,11 @@ EDGES = {
     "aggregator/store": "aggregator/codec lib/mq",
     "kube": "lib",
     "aggregator/live": "aggregator/store kube",
-    "aggregator/query": "aggregator/store",
+    "aggregator/query": "aggregator/store kube",
     "lib/http": "lib/tls",
     "auth": "kube lib/http",
     "aggregator/ingest": "aggregator/live aggregator/query auth",
-    "aggregator/remote_read": "aggregator/query kube",
+    "aggregator/remote_read": "aggregator/query",
     "aggregator/remote_write": "aggregator/store kube",
     "aggregator/http":
         "aggregator/ingest aggregator/remote_read"

@@ -173,6 +173,59 @@ static void rounds_several_numbers_before_writing_them(void **state)
 	}
 }
 
+static void seconds_have_the_decimals_they_need(void **state)
+{
+	static const struct {
+		uint64_t us;
+		const char *text;
+	} cases[] = {
+		{ 0, "0" },
+		{ 1000000, "1" },
+		{ 1500000, "1.5" },
+		{ 1795171612000001, "1795171612.000001" },
+		{ 60000010, "60.00001" },
+	};
+	char text[DECIMAL_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		assert_int_equal(decimal_seconds(text, cases[i].us),
+			strlen(cases[i].text));
+		assert_string_equal(text, cases[i].text);
+	}
+}
+
+static void reads_digits_up_to_a_limit(void **state)
+{
+	static const struct {
+		const char *text, *rest; /* rest NULL: refused */
+		uint64_t most, value;
+	} cases[] = {
+		{ "0", "", 0, 0 },
+		{ "007-8", "-8", 7, 7 },
+		{ "18446744073709551615", "", UINT64_MAX, UINT64_MAX },
+		{ "18446744073709551616", NULL, UINT64_MAX, 0 },
+		{ "1000", NULL, 999, 0 },
+		{ "8", NULL, 7, 0 },
+		{ "", NULL, 9, 0 },
+		{ "-1", NULL, 9, 0 },
+		{ "+1", NULL, 9, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < count_of(cases); i++) {
+		const char *at = cases[i].text;
+		uint64_t value = 77;
+		bool is_read = decimal_parse(&value, &at, cases[i].most);
+
+		assert_int_equal(is_read, cases[i].rest != NULL);
+		assert_true(value == (is_read ? cases[i].value : 77));
+		if (is_read) {
+			assert_string_equal(at, cases[i].rest);
+		}
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -183,6 +236,8 @@ int main(void)
 		cmocka_unit_test(writes_nothing_beyond_the_buffer),
 		cmocka_unit_test(figures_are_whole_or_have_nine_digits),
 		cmocka_unit_test(rounds_several_numbers_before_writing_them),
+		cmocka_unit_test(seconds_have_the_decimals_they_need),
+		cmocka_unit_test(reads_digits_up_to_a_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
