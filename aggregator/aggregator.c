@@ -1,6 +1,6 @@
 #include "aggregator/aggregator.h"
 
-#include "aggregator/apiserver/api_mount.h"
+#include "aggregator/apiserver/api_objects.h"
 #include "aggregator/apiserver/api_outlook.h"
 #include "aggregator/apiserver/api_status.h"
 #include "aggregator/apiserver/apiserver.h"
@@ -351,7 +351,7 @@ static void make_routes(struct aggregator *a)
 		.listener = apiserver_listener(a->apiserver),
 		.waits = a->waits,
 		.is_open = true };
-	a->objects_routes = api_mount_routes(&a->objects);
+	a->objects_routes = api_objects_routes(&a->objects);
 	a->http_auth = (struct http_auth){
 		.review = a->config->http_auth == AUTH_KUBERNETES ? a->review
 								  : NULL,

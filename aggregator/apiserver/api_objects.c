@@ -5,7 +5,7 @@
 #include "aggregator/apiserver/load_list.h"
 #include "aggregator/apiserver/load_wait.h"
 #include "aggregator/apiserver/record_list.h"
-#include "aggregator/apiserver/status_source.h"
+#include "aggregator/apiserver/status_object.h"
 #include "aggregator/http/api_history.h"
 #include "aggregator/http/body.h"
 #include "aggregator/http/sources_text.h"
@@ -181,7 +181,7 @@ static void serve_status(const struct api_sources *sources,
 		reply_not_found(request, path);
 		return;
 	}
-	status_source_fill(&status, sources->api, sources->listener,
+	status_object_fill(&status, sources->api, sources->listener,
 		sources->is_open);
 	if (path->name[0] != '\0') {
 		api_write_one(&j, p->form, p->include, &item);
@@ -338,4 +338,41 @@ void api_objects_serve(const struct api_sources *sources,
 	const struct rest_path *path, struct httpd_request *request)
 {
 	answer(sources, path, request, true);
+}
+
+/* ---- on another listener ---- */
+
+static void serve_mounted(void *owner, struct httpd_request *request)
+{
+	const struct api_sources *sources = owner;
+	struct rest_path path;
+	struct error error = { 0 };
+	int status;
+
+	if (rest_path_parse(&path, httpd_path(request), &error) < 0) {
+		status = 404;
+	} else if (api_is_question(path.kind)) {
+		status = 404;
+		(void)error_set(&error, -ENOENT,
+			"%s are created through kube-apiserver alone",
+			api_plural(path.kind));
+	} else {
+		status = api_objects_check(request, &error);
+	}
+	if (status != 0) {
+		httpd_reply_error(request, status, "%s", error.text);
+	} else {
+		api_objects_serve(sources, &path, request);
+	}
+}
+
+static const struct httpd_route routes[] = {
+	{ API_ROOT, .get = serve_mounted, .shown = { API_ROOT "RESOURCE" } },
+};
+
+struct httpd_routes api_objects_routes(struct api_sources *sources)
+{
+	return (struct httpd_routes){ .routes = routes,
+		.count = count_of(routes),
+		.owner = sources };
 }

@@ -3,6 +3,7 @@
 
 #include "aggregator/apiserver/rest_path.h"
 #include "aggregator/http/context.h"
+#include "lib/http/httpd_routes.h"
 
 struct load_wait;
 struct object_labels;
@@ -23,3 +24,9 @@ must_check int api_objects_check(const struct httpd_request *request,
 
 void api_objects_serve(const struct api_sources *sources,
 	const struct rest_path *path, struct httpd_request *request);
+
+/* The objects on another listener, whose clients come without kube-apiserver:
+ * that listener decides who may read. Objects alone: no questions, and no
+ * documents that describe the API. sources outlive the listener, and are
+ * open. */
+struct httpd_routes api_objects_routes(struct api_sources *sources);

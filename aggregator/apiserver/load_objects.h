@@ -41,6 +41,20 @@ struct vm_object {
 
 extern const struct api_model node_model, vm_model;
 
+/* The resource of a node that is the hottest. */
+struct heat {
+	const char *resource; /* "cpu", "memory", "io", "kvm"; NULL: unknown */
+	double share;	      /* 0 to 1; NAN: unknown */
+};
+
+/* The largest of
+ * - cpu: CPUs in use, mean of 10 s, of all CPUs; or the contention of the VMs;
+ * - memory: MemTotal less MemAvailable, of MemTotal; or the share of a minute
+ *   in which all tasks waited for memory;
+ * - io: the share of a minute in which all tasks waited for I/O;
+ * - kvm: 1 if no VM can start. */
+struct heat heat_of(const struct node_load *load);
+
 /* The age is relative to now_us, the time to wall_us. The object borrows from
  * the node; release it with node_object_fini(). */
 void node_object_fill(struct node_object *out, const struct live_node *node,

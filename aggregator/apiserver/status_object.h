@@ -2,13 +2,14 @@
 #pragma once
 
 #include "aggregator/apiserver/api_model.h"
+#include "aggregator/http/context.h"
 
 struct store_object {
 	const char *state;  /* "Opening", "Storing", "Degraded" */
 	const char *reason; /* NULL: none */
 	uint64_t retention_raw_seconds, retention_1m_seconds,
 		retention_1h_seconds;
-	/* store/database_size.h */
+	/* store/stats.h */
 	uint64_t database_bytes, database_max_bytes;
 };
 
@@ -48,3 +49,7 @@ struct status_object {
 };
 
 extern const struct api_model status_model;
+
+/* Borrows from the sources until the loop runs. listener may be NULL. */
+void status_object_fill(struct status_object *out, const struct api *api,
+	const struct httpd_listener *listener, bool is_open);

@@ -13,7 +13,6 @@
 #include "aggregator/http/vm_pods.h"
 #include "aggregator/http/web_page.h"
 #include "aggregator/live/identity.h"
-#include "aggregator/store/commits.h"
 #include "lib/clock.h"
 #include "lib/exposition.h"
 #include "lib/http/httpd_listener.h"
@@ -146,9 +145,7 @@ static void serve_metrics(void *owner, struct httpd_request *request)
 		.vms_max = api->metrics_vms,
 		.self = { .is_storing = store_last_error(api->store)[0] == '\0',
 			.started_us = api->started_us,
-			.left_out = left_out_count(api->store),
-			.size = database_size(api->store),
-			.commits = commits_seconds(api->store),
+			.store = store_stats(api->store),
 			.certificates = { { "wire",
 						  tls_watch_expiry_s(
 							  api->wire_tls) },

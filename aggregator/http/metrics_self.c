@@ -2,7 +2,6 @@
 
 #include "aggregator/http/remote_metrics.h"
 #include "aggregator/ingest/node_owner.h"
-#include "aggregator/store/commits.h"
 #include "lib/clock.h"
 #include "lib/memory.h"
 
@@ -20,18 +19,18 @@ static void write_acks(struct buffer *out, const struct ingest_counts *counts)
 		(double)counts->batches_received);
 }
 
-static void write_size(struct buffer *out, const struct database_size *size)
+static void write_size(struct buffer *out, const struct store_stats *stats)
 {
-	if (size->bytes != REPORT_UNKNOWN) {
+	if (stats->database_bytes != REPORT_UNKNOWN) {
 		exposition_single(out, "plimsoll_aggregator_database_bytes",
 			"Size of the database without free pages",
-			EXPOSITION_GAUGE, (double)size->bytes);
+			EXPOSITION_GAUGE, (double)stats->database_bytes);
 	}
-	if (size->max_bytes != REPORT_UNKNOWN) {
+	if (stats->database_max_bytes != REPORT_UNKNOWN) {
 		exposition_single(out,
 			"plimsoll_aggregator_database_limit_bytes",
 			"Size limit of the database", EXPOSITION_GAUGE,
-			(double)size->max_bytes);
+			(double)stats->database_max_bytes);
 	}
 }
 
@@ -100,20 +99,21 @@ static void write_store(struct buffer *out, const struct metrics_self *self)
 		"Duration of a commit, which writes the reports of about a "
 		"tenth of a second",
 		EXPOSITION_HISTOGRAM);
-	histogram_write(out, commits, "", &self->commits, &commits_shape);
+	histogram_write(out, commits, "", &self->store.commits,
+		&store_stats_commits);
 	exposition_single(out, "plimsoll_aggregator_storing",
 		"1 while incoming reports are stored, else 0", EXPOSITION_GAUGE,
 		self->is_storing ? 1 : 0);
-	write_size(out, &self->size);
+	write_size(out, &self->store);
 	exposition_single(out, "plimsoll_aggregator_rollups_left_out_total",
 		"Hours of a node without minutes and hours, because the node "
 		"sent too much",
-		EXPOSITION_COUNTER, (double)self->left_out.hours);
+		EXPOSITION_COUNTER, (double)self->store.left_out.hours);
 	exposition_single(out,
 		"plimsoll_aggregator_rollup_samples_left_out_total",
 		"Intervals of VM pods that minutes and hours leave out, "
 		"because the node named too many pods in an hour",
-		EXPOSITION_COUNTER, (double)self->left_out.samples);
+		EXPOSITION_COUNTER, (double)self->store.left_out.samples);
 }
 
 void metrics_self_write(struct buffer *out, const struct metrics_self *self)

@@ -5,8 +5,7 @@
 #include "aggregator/ingest/ingest.h"
 #include "aggregator/remote_read/remote_read.h"
 #include "aggregator/remote_write/remote_write.h"
-#include "aggregator/store/database_size.h"
-#include "aggregator/store/left_out.h"
+#include "aggregator/store/stats.h"
 #include "lib/exposition.h"
 #include "lib/histogram.h"
 
@@ -14,11 +13,9 @@ struct metrics_self {
 	uint64_t started_us; /* as exposition_process() */
 	struct ingest_counts counts;
 	bool is_storing;
-	struct database_size size;
-	struct left_out left_out;
-	struct histogram commits; /* store/commits.h */
-	size_t identities;	  /* VM pods with a known name */
-	bool is_remote;		  /* --remote-write is set */
+	struct store_stats store;
+	size_t identities; /* VM pods with a known name */
+	bool is_remote;	   /* --remote-write is set */
 	struct remote_write_health remote;
 	bool is_remote_read; /* --remote-read is set */
 	struct remote_read_health remote_read;

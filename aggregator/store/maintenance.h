@@ -3,7 +3,7 @@
  * writer's thread between commits, in steps short enough not to delay them. */
 #pragma once
 
-#include "aggregator/store/left_out.h"
+#include "aggregator/store/stats.h"
 
 struct maintenance;
 struct sqlite3;

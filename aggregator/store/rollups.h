@@ -10,7 +10,7 @@
 
 #include "aggregator/store/computed_hours.h"
 #include "aggregator/store/hour_scan.h"
-#include "aggregator/store/left_out.h"
+#include "aggregator/store/stats.h"
 #include "lib/log.h"
 
 enum {

@@ -7,11 +7,10 @@
 #pragma once
 
 #include "aggregator/store/last_reports.h"
-#include "aggregator/store/left_out.h"
 #include "aggregator/store/outbox.h"
 #include "aggregator/store/records.h"
+#include "aggregator/store/stats.h"
 #include "lib/buffer.h"
-#include "lib/histogram.h"
 #include "lib/inbox.h"
 
 #include <stdatomic.h>
@@ -105,9 +104,7 @@ struct store {
 	uint64_t first_queued_us; /* while there is a first_batch */
 	size_t queued_bytes;	  /* in the queue and in the writer's group */
 	struct outbox_counts outbox;
-	struct left_out left_out;
-	uint64_t used_bytes;	  /* of the database; 0: not counted yet */
-	struct histogram commits; /* store/commits.h */
+	struct store_stats stats; /* 0 database_bytes: not counted yet */
 	struct store_job *first_job, **last_job;
 	_Atomic bool stopping;	 /* set by the event loop, read by all */
 	_Atomic bool is_damaged; /* set by the thread that finds damage */

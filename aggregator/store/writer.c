@@ -1,7 +1,6 @@
 #include "aggregator/store/writer.h"
 
 #include "aggregator/store/commit_interval.h"
-#include "aggregator/store/commits.h"
 #include "aggregator/store/db.h"
 #include "aggregator/store/db_file.h"
 #include "aggregator/store/decisions.h"
@@ -335,7 +334,7 @@ static void note_commit(struct writer *w, uint64_t commit_us)
 {
 	commit_interval_note(&w->commit_interval, commit_us);
 	uv_mutex_lock(&w->store->mutex);
-	histogram_observe(&w->store->commits, &commits_shape,
+	histogram_observe(&w->store->stats.commits, &store_stats_commits,
 		(double)commit_us / 1e6);
 	uv_mutex_unlock(&w->store->mutex);
 }
@@ -389,8 +388,8 @@ static void maintain(struct writer *w)
 	commit_interval_note_step(&w->commit_interval,
 		clock_monotonic_us() - now.monotonic_us);
 	uv_mutex_lock(&w->store->mutex);
-	w->store->left_out = maintenance_left_out(w->maintenance);
-	w->store->used_bytes = maintenance_used_bytes(w->maintenance);
+	w->store->stats.left_out = maintenance_left_out(w->maintenance);
+	w->store->stats.database_bytes = maintenance_used_bytes(w->maintenance);
 	uv_mutex_unlock(&w->store->mutex);
 }
 

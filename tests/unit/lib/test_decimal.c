@@ -1,5 +1,7 @@
 #include "lib/decimal.h"
 
+#include "lib/memory.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>

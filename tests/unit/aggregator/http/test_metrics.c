@@ -4,7 +4,7 @@
 
 #include "aggregator/ingest/node_owner.h"
 #include "aggregator/live/identity.h"
-#include "aggregator/store/commits.h"
+#include "aggregator/store/stats.h"
 #include "lib/clock.h"
 #include "tests/support/cm.h"
 #include "tests/support/fake_clock.h"
@@ -43,8 +43,9 @@ static struct metrics_self self_of(void)
 		.started_us = 1000000,
 		.counts = { 11, 12, 13, 14, 15, 16, 17 },
 		.is_storing = true,
-		.size = { 18, 19 },
-		.left_out = { 20, 21 },
+		.store = { .database_bytes = 18,
+			.database_max_bytes = 19,
+			.left_out = { 20, 21 } },
 		.identities = 22,
 		.is_remote = true,
 		.remote = { .queue = { .reports = 23,
@@ -67,8 +68,8 @@ static struct metrics_self self_of(void)
 			{ "apiserver", { 0, 0, 47, 48, 49, 50 } } },
 	};
 
-	histogram_observe(&self.commits, &commits_shape, 0.005);
-	histogram_observe(&self.commits, &commits_shape, 3);
+	histogram_observe(&self.store.commits, &store_stats_commits, 0.005);
+	histogram_observe(&self.store.commits, &store_stats_commits, 3);
 	return self;
 }
 

@@ -1,7 +1,6 @@
 #include "aggregator/store/store.h"
 
-#include "aggregator/store/commits.h"
-#include "aggregator/store/database_size.h"
+#include "aggregator/store/stats.h"
 #include "aggregator/store/outbox.h"
 #include "tests/unit/aggregator/blocked_writes.h"
 #include "tests/unit/aggregator/store/full_slot.h"
@@ -40,12 +39,12 @@ static void measures_each_commit(void **state)
 
 	scratch_open(s, day_us);
 	fake_clock.step_us = 1000;
-	before = commits_seconds(s->store);
+	before = store_stats(s->store).commits;
 	assert_int_equal(before.count, 0);
 	assert_true(scratch_write(s, batch_of("n1", run_a, 1, 5, now_ms())));
 	assert_true(scratch_write(s, batch_of("n1", run_a, 6, 5, now_ms())));
 	fake_clock.step_us = 0;
-	after = commits_seconds(s->store);
+	after = store_stats(s->store).commits;
 	assert_int_equal(after.count, 2);
 	assert_true(after.sum > 0 && after.sum < 60);
 }
@@ -432,33 +431,33 @@ static void stops_acknowledging_when_its_log_is_removed(void **state)
 static void an_open_store_tells_the_size_of_its_database(void **state)
 {
 	struct scratch *s = *state;
-	struct database_size size;
+	struct store_stats stats;
 	uint64_t seq = 1;
 
 	s->max_bytes = 1 << 30;
 	scratch_open(s, day_us);
 	/* Its thread counts after a commit. */
-	while (database_size(s->store).bytes == REPORT_UNKNOWN) {
+	while (store_stats(s->store).database_bytes == REPORT_UNKNOWN) {
 		assert_true(
 			scratch_write(s, batch_of("n1", run_a, seq++, 1, 7)));
 	}
-	size = database_size(s->store);
-	assert_in_range(size.bytes, 4096, 1 << 20);
-	assert_int_equal(size.max_bytes, 1 << 30);
+	stats = store_stats(s->store);
+	assert_in_range(stats.database_bytes, 4096, 1 << 20);
+	assert_int_equal(stats.database_max_bytes, 1 << 30);
 }
 
 static void a_store_that_did_not_open_has_no_size_and_maybe_no_limit(
 	void **state)
 {
 	struct scratch *s = *state;
-	struct database_size size;
+	struct store_stats stats;
 
 	(void)snprintf(s->db, sizeof(s->db), "%s/missing/x.db", s->dir);
 	scratch_open(s, day_us);
 	assert_int_not_equal(s->opening.code, 0);
-	size = database_size(s->store);
-	assert_true(size.bytes == REPORT_UNKNOWN);
-	assert_true(size.max_bytes == REPORT_UNKNOWN);
+	stats = store_stats(s->store);
+	assert_true(stats.database_bytes == REPORT_UNKNOWN);
+	assert_true(stats.database_max_bytes == REPORT_UNKNOWN);
 }
 
 int main(void)
