@@ -7,7 +7,7 @@
 #include "aggregator/apiserver/discovery.h"
 #include "aggregator/apiserver/front_proxy_watch.h"
 #include "aggregator/apiserver/openapi.h"
-#include "aggregator/http/web_page.h"
+#include "aggregator/http/reply.h"
 #include "aggregator/ingest/ingest.h"
 #include "auth/access_review.h"
 #include "auth/subject_access.h"
@@ -176,7 +176,7 @@ static const char *page_file(const char *path)
 static void serve_page(struct httpd_request *request, const char *name)
 {
 	if (is_read(request)) {
-		web_page_serve_file(request, name);
+		reply_page_file(request, name);
 	} else {
 		reply_only_get(request);
 	}

@@ -4,18 +4,17 @@
 #include "aggregator/http/api_history.h"
 #include "aggregator/http/api_list.h"
 #include "aggregator/http/api_moves.h"
-#include "aggregator/http/api_node.h"
 #include "aggregator/http/api_vm.h"
 #include "aggregator/http/body.h"
 #include "aggregator/http/load_watcher.h"
 #include "aggregator/http/metrics.h"
 #include "aggregator/http/reply.h"
 #include "aggregator/http/vm_pods.h"
-#include "aggregator/http/web_page.h"
 #include "aggregator/live/identity.h"
 #include "lib/clock.h"
 #include "lib/exposition.h"
 #include "lib/http/httpd_listener.h"
+#include "lib/log.h"
 #include "lib/memory.h"
 #include "lib/tls/tls_watch.h"
 
@@ -78,6 +77,42 @@ static void serve_node(void *owner, struct httpd_request *request)
 			name);
 	} else {
 		serve_one_node(node, request);
+	}
+}
+
+static bool is_fresh(const struct live_node *node)
+{
+	return live_node_state(node, clock_monotonic_us()) == LOAD_FRESH;
+}
+
+/* 405 for what is below a node, 403 without authentication, 409 while the node
+ * is fresh, 404 if it is not among the live nodes. */
+static void delete_node(void *owner, struct httpd_request *request)
+{
+	struct api *api = owner;
+	const char *name = httpd_path(request) + sizeof(node_path) - 1;
+	const struct live_node *node = live_find(api->live, name);
+
+	if (strchr(name, '/') != NULL) {
+		httpd_reply_error(request, 405,
+			"only GET and HEAD are supported here");
+	} else if (!api->may_delete) {
+		httpd_reply_error(request, 403,
+			"without --http-auth kubernetes anybody could remove "
+			"a node: lost nodes are removed after "
+			"--forget-lost-after");
+	} else if (node == NULL) {
+		httpd_reply_error(request, 404, "no node '%.253s' is live",
+			name);
+	} else if (is_fresh(node)) {
+		httpd_reply_error(request, 409,
+			"node '%.253s' is fresh: its agent still reports",
+			name);
+	} else {
+		log_info("node removed by request", log_str("node", name),
+			LOG_END);
+		(void)live_remove(api->live, name);
+		httpd_reply(request, 204, "text/plain", "", 0);
 	}
 }
 
@@ -212,8 +247,7 @@ static void serve_watcher_health(void *owner, struct httpd_request *request)
 static void serve_page_file(void *owner, struct httpd_request *request)
 {
 	(void)owner;
-	web_page_serve_file(request,
-		httpd_path(request) + sizeof(page_path) - 1);
+	reply_page_file(request, httpd_path(request) + sizeof(page_path) - 1);
 }
 
 /* ---- routes ---- */
@@ -225,7 +259,7 @@ static const struct httpd_route routes[] = {
 	{ "/v1/decisions", .get = api_decisions_serve },
 	{ "/v1/moves", .get = api_moves_serve },
 	{ "/v1/nodes", .get = serve_nodes },
-	{ node_path, .get = serve_node, .remove = api_node_delete,
+	{ node_path, .get = serve_node, .remove = delete_node,
 		.shown = { "/v1/nodes/NAME", "/v1/nodes/NAME/history" } },
 	{ "/v1/vms", .get = serve_vms },
 	{ vm_path, .get = serve_vm,
@@ -241,5 +275,5 @@ struct httpd_routes api_routes(struct api *api)
 	return (struct httpd_routes){ .routes = routes,
 		.count = count_of(routes),
 		.owner = api,
-		.page = web_page_serve };
+		.page = reply_page };
 }

@@ -1,5 +1,11 @@
 #include "aggregator/http/reply.h"
 
+#include "lib/http/httpd_static.h"
+
+/* build/gen/page_files.c has them. */
+extern const struct httpd_static_file page_files[];
+extern const size_t page_files_count;
+
 const char reply_json[] = "application/json";
 
 void reply_body(struct httpd_request *request, const char *type,
@@ -27,4 +33,15 @@ void reply_vm_not_found(const struct api *api, struct httpd_request *request,
 			"history",
 			vm->namespace, vm->name);
 	}
+}
+
+void reply_page_file(struct httpd_request *request, const char *name)
+{
+	httpd_static_serve(page_files, page_files_count, name, request);
+}
+
+void reply_page(void *owner, struct httpd_request *request)
+{
+	(void)owner;
+	reply_page_file(request, "index.html");
 }
