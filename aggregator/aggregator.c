@@ -6,11 +6,9 @@
 #include "aggregator/apiserver/apiserver.h"
 #include "aggregator/apiserver/load_wait.h"
 #include "aggregator/config.h"
-#include "aggregator/epoch.h"
 #include "aggregator/http/api.h"
 #include "aggregator/http/health.h"
 #include "aggregator/ingest/ingest.h"
-#include "aggregator/listening.h"
 #include "aggregator/live/forget.h"
 #include "aggregator/live/identity.h"
 #include "aggregator/live/launcher_informer.h"
@@ -239,8 +237,8 @@ static void on_opened(void *owner, const struct error *err)
 		node_log_begin(a->node_log, a->live, clock_monotonic_us());
 		warm_up_start(a->warm_up, a->store);
 		log_not_restored(a);
-		listening_log(a->config,
-			&(struct listening_ports){
+		aggregator_config_log(a->config,
+			&(struct aggregator_ports){
 				.listen = mq_server_port(a->mq),
 				.http = httpd_listener_port(a->http),
 				.health = httpd_listener_port(a->health) });
@@ -446,7 +444,7 @@ static int run(const void *arguments, struct error *err)
 	a.poll = timer_new(loop_uv(a.loop), on_poll, &a);
 	timer_start(a.poll, POLL_MS, POLL_MS);
 	a.identities = identities_new();
-	a.live = live_new(epoch_random(), a.identities);
+	a.live = live_new(live_epoch_new(), a.identities);
 	a.waits = load_wait_new(loop_uv(a.loop), a.live);
 	a.node_log = node_log_new();
 	a.forget = forget_new(config->forget_us);

@@ -1,7 +1,7 @@
 /* The aggregator's flags. A test compares docs/configuration.md with them. */
 #pragma once
 
-#include "aggregator/remote_read/remote_read_config.h"
+#include "aggregator/remote_read/remote_read.h"
 #include "aggregator/remote_write/target.h"
 #include "aggregator/store/store.h"
 #include "auth/auth_mode.h"
@@ -42,3 +42,11 @@ bool aggregator_config_needs_api(const struct aggregator_config *config);
  * in the user's home folder does not count. */
 bool aggregator_config_has_api(const struct aggregator_config *config,
 	bool is_in_pod);
+
+struct aggregator_ports {
+	uint16_t listen, http, health; /* as bound */
+};
+
+/* Logs on which addresses the aggregator listens. */
+void aggregator_config_log(const struct aggregator_config *config,
+	const struct aggregator_ports *ports);

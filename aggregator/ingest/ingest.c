@@ -7,7 +7,7 @@
 #include "aggregator/ingest/pod_filter.h"
 #include "aggregator/ingest/questions.h"
 #include "aggregator/ingest/rate_limit.h"
-#include "aggregator/ingest/snapshot_poll.h"
+#include "aggregator/ingest/snapshot.h"
 #include "aggregator/ingest/stored_late.h"
 #include "aggregator/ingest/wire_auth.h"
 #include "aggregator/query/profile_cache.h"

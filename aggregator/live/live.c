@@ -6,6 +6,7 @@
 #include "aggregator/series/node_windows.h"
 #include "aggregator/series/pod_series.h"
 #include "aggregator/series/rates.h"
+#include "lib/clock.h"
 #include "lib/map.h"
 #include "lib/memory.h"
 
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <uv.h>
 
 struct live_node {
 	struct claim claim; /* first: live_node and claim convert */
@@ -43,6 +45,17 @@ struct live {
 	struct node_list nodes;	       /* by revision */
 	struct identities *identities; /* or NULL */
 };
+
+uint64_t live_epoch_new(void)
+{
+	uint64_t epoch = 0;
+
+	if (uv_random(NULL, NULL, &epoch, sizeof(epoch), 0, NULL) != 0) {
+		epoch = clock_wall_us();
+	}
+	epoch &= (UINT64_C(1) << 53) - 1;
+	return epoch == 0 ? 1 : epoch;
+}
 
 struct live *live_new(uint64_t epoch, struct identities *identities)
 {

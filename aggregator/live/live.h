@@ -33,6 +33,11 @@ struct live_sample {
 	uint64_t peer; /* equal for all that a peer sends; 0: the store */
 };
 
+/* Random, so that no client mistakes another process's revisions for this
+ * one's; below 2^53, the largest exact JSON number; not 0, which new clients
+ * send. */
+uint64_t live_epoch_new(void);
+
 /* The epoch distinguishes this table's revisions from another process's.
  * identities outlives the table, which holds its nodes' pods there
  * (live/pod_refs.h); NULL: VMs have pod uids only. */

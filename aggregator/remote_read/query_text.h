@@ -47,3 +47,18 @@ void query_text_field(struct buffer *out, const struct query_text *text,
  * than fit into QUERY_TEXT_BYTES_MAX. */
 size_t query_text_fields(struct buffer *out, const struct query_text *text,
 	size_t first, size_t most);
+
+/* A request to /api/v1/query_range. */
+struct query_form {
+	const struct query_text *text;
+	size_t rows;	     /* the first ones of the query; at least 1 */
+	size_t first, most;  /* fields */
+	uint64_t timeout_us; /* of the engine */
+};
+
+/* Each byte of an expression may take three. */
+enum { QUERY_FORM_MAX = 32 * QUERY_TEXT_BYTES_MAX };
+
+/* Writes its body. Point i is the end of row i. Returns how many fields it asks
+ * for: see query_text_fields(). */
+size_t query_text_form(struct buffer *out, const struct query_form *form);

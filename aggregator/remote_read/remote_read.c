@@ -1,7 +1,8 @@
 #include "aggregator/remote_read/remote_read.h"
 
+#include "aggregator/remote_read/query_text.h"
 #include "aggregator/remote_read/range_answer.h"
-#include "aggregator/remote_read/range_query.h"
+#include "aggregator/series/label_flags.h"
 #include "kube/http.h"
 #include "lib/buffer.h"
 #include "lib/clock.h"
@@ -147,8 +148,8 @@ static void write_body(struct call *call)
 		call->remote->labels };
 
 	buffer_clear(&call->body);
-	call->count = range_query_write(&call->body,
-		&(struct range_query){ &text, call->rows, call->first,
+	call->count = query_text_form(&call->body,
+		&(struct query_form){ &text, call->rows, call->first,
 			REMOTE_READ_POINTS_MAX / call->rows,
 			REMOTE_READ_DEADLINE_US });
 }
@@ -332,7 +333,7 @@ static struct call *call_new(struct remote_read *remote,
 	call->done = question->done;
 	call->owner = question->owner;
 	call->values = unknown_values(call->rows * call->query.field_count);
-	call->body = BUFFER_MAX(RANGE_QUERY_MAX);
+	call->body = BUFFER_MAX(QUERY_FORM_MAX);
 	return call;
 }
 
@@ -378,6 +379,22 @@ void remote_read_ask(struct remote_read *remote,
 	TAILQ_INSERT_TAIL(&remote->waiting, call, link);
 	remote->waiting_count++;
 	run_waiting(remote);
+}
+
+int remote_read_check(const struct remote_read_config *config,
+	struct error *err)
+{
+	int r = http_target_check(&config->http, config->labels.count > 0, flag,
+		err);
+
+	if (r == 0 && config->http.url != NULL &&
+		strpbrk(config->http.url, "?#") != NULL) {
+		r = error_set(err, -EINVAL,
+			"--remote-read: the URL must not have a query");
+	}
+	return r < 0
+		? r
+		: label_flags_check(&config->labels, "remote-read-label", err);
 }
 
 int remote_read_new(struct remote_read **out, uv_loop_t *loop,

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "aggregator/query/history_query.h"
-#include "aggregator/remote_read/remote_read_config.h"
+#include "kube/http_target.h"
 #include "lib/error.h"
 
 #include <stdbool.h>
@@ -25,6 +25,16 @@ enum {
 };
 
 #define REMOTE_READ_DEADLINE_US UINT64_C(2000000)
+
+/* As given on the command line. */
+struct remote_read_config {
+	struct http_target_config http; /* without a URL: no --remote-read */
+	struct option_list labels;	/* of the series to read */
+};
+
+/* Checks the flags without the files. -EINVAL: the sentence names the flag. */
+must_check int remote_read_check(const struct remote_read_config *config,
+	struct error *err);
 
 struct remote_read;
 

@@ -1,7 +1,6 @@
 #include "aggregator/remote_write/remote_write.h"
 
 #include "aggregator/remote_write/batch.h"
-#include "aggregator/remote_write/retry_rules.h"
 #include "aggregator/remote_write/shard.h"
 #include "kube/http.h"
 #include "lib/clock.h"
@@ -311,15 +310,15 @@ static void send_later(struct sender *sender,
 static void on_answer(void *owner, const struct http_response *answer)
 {
 	struct sender *sender = owner;
-	enum retry_verdict verdict = retry_judge(answer->status);
+	enum shard_verdict verdict = shard_judge(answer->status);
 
-	if (verdict == RETRY_AGAIN) {
+	if (verdict == SHARD_AGAIN) {
 		send_later(sender, answer);
 		return;
 	}
 	sender->shard.failures = 0;
 	recover(sender);
-	if (verdict == RETRY_SENT) {
+	if (verdict == SHARD_SENT) {
 		on_accepted(sender);
 	} else {
 		drop_or_split(sender, answer);

@@ -26,6 +26,21 @@ struct shard {
 	char why[320];	   /* of the last failure, "" after a success */
 };
 
+/* The outcome of a request. */
+enum shard_verdict {
+	SHARD_SENT,
+	/* The request itself is valid: it is sent again. */
+	SHARD_AGAIN,
+	/* The engine refuses a report of the request: the request is split in
+	 * half until it has one report, which is dropped. A report that is too
+	 * old therefore costs no other report. */
+	SHARD_REFUSED,
+};
+
+/* status 0: no response. These 4xx are no verdict on the reports: 401 and 403
+ * (not allowed), 404 (no such endpoint), 408 (timeout), 429 (too early). */
+enum shard_verdict shard_judge(int status);
+
 void shard_init(struct shard *shard);
 
 /* last_id: of the newest report in the queue, or 0. */
@@ -38,11 +53,13 @@ bool shard_may_read(const struct shard *shard);
 void shard_advance(struct shard *shard, uint64_t last_id, bool has_more);
 
 /* A request with this many reports is refused: the next one has the first half
- * of them. After an accepted request the limit grows again. */
+ * of them. After an accepted request the limit is twice as large, up to
+ * REQUEST_REPORTS_MAX. */
 void shard_split(struct shard *shard, uint64_t count);
 void shard_grow(struct shard *shard);
 
-/* A request failed and is sent again; see retry_wait_ms(). */
+/* A request failed and is sent again. asked_ms: the engine's Retry-After, or 0;
+ * random: in [0, 1). */
 void shard_wait(struct shard *shard, uint64_t now_us, uint64_t asked_ms,
 	double random);
 bool shard_is_retry_due(const struct shard *shard, uint64_t now_us);

@@ -1,5 +1,3 @@
-#include "aggregator/store/checker.h"
-
 #include "aggregator/store/db.h"
 #include "aggregator/store/thread.h"
 #include "lib/log.h"

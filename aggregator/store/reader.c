@@ -1,5 +1,3 @@
-#include "aggregator/store/reader.h"
-
 #include "aggregator/store/db.h"
 #include "aggregator/store/decisions.h"
 #include "aggregator/store/head.h"

@@ -1,9 +1,6 @@
 #include "aggregator/store/store.h"
 
-#include "aggregator/store/checker.h"
-#include "aggregator/store/reader.h"
 #include "aggregator/store/thread.h"
-#include "aggregator/store/writer.h"
 #include "lib/clock.h"
 #include "lib/memory.h"
 #include "lib/mq/mq.h"

@@ -123,3 +123,10 @@ void store_batch_entry(struct store_batch *batch, struct batch_entry entry);
 /* Queues a copy of *job. Errors are those of store_query(). */
 must_check int store_submit(struct store *store, const struct store_job *job,
 	struct error *err);
+
+/* The threads; the argument is the store. The writer opens the database, and the
+ * reader runs queries. The checker starts only if the database was not closed
+ * cleanly the last time: it reads the whole file once and looks for damage. */
+void writer_run(void *argument);
+void reader_run(void *argument);
+void checker_run(void *argument);

@@ -1,5 +1,3 @@
-#include "aggregator/store/writer.h"
-
 #include "aggregator/store/commit_interval.h"
 #include "aggregator/store/db.h"
 #include "aggregator/store/db_file.h"

@@ -1,4 +1,4 @@
-#include "aggregator/remote_read/range_query.h"
+#include "aggregator/remote_read/query_text.h"
 
 #include "lib/memory.h"
 #include "tests/support/cm.h"
@@ -240,7 +240,7 @@ static void fields_are_told_apart_by_a_label(void **state)
 		.query = &query,
 		.interval_us = 2000000,
 		.labels = &no_labels };
-	scoped_buffer struct buffer out = BUFFER_MAX(RANGE_QUERY_MAX);
+	scoped_buffer struct buffer out = BUFFER_MAX(QUERY_FORM_MAX);
 	scoped_buffer struct buffer both = BUFFER_MAX(1 << 20);
 
 	(void)state;
@@ -251,8 +251,8 @@ static void fields_are_told_apart_by_a_label(void **state)
 	assert_non_null(
 		strstr(both.data, ", \"plimsoll_field\", \"1\", \"\", \"\")"));
 	assert_int_equal(
-		range_query_write(&out,
-			&(struct range_query){ &text, 3, 1, 9, 2000000 }),
+		query_text_form(&out,
+			&(struct query_form){ &text, 3, 1, 9, 2000000 }),
 		1);
 	assert_int_equal(strncmp(out.data, "query=label_replace%28max", 25), 0);
 	assert_non_null(strstr(out.data,
