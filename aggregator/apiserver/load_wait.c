@@ -122,11 +122,6 @@ void load_wait_add(struct load_wait *waits,
 	waits->count++;
 }
 
-size_t load_wait_count(const struct load_wait *waits)
-{
-	return waits->count;
-}
-
 void load_wait_stop(struct load_wait *waits)
 {
 	struct waiting *next;

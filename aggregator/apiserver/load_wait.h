@@ -37,8 +37,6 @@ struct load_wait *load_wait_new(uv_loop_t *loop, const struct live *live);
 void load_wait_add(struct load_wait *waits,
 	const struct load_wait_request *request);
 
-size_t load_wait_count(const struct load_wait *waits);
-
 /* Ends all that wait; from now on every request is resumed at once. NULL is
  * fine. */
 void load_wait_stop(struct load_wait *waits);

@@ -3,13 +3,18 @@
 #include "aggregator/live/identity.h"
 #include "aggregator/live/live.h"
 #include "aggregator/live/pod_claims.h"
+#include "aggregator/store/store.h"
 #include "lib/log.h"
 #include "lib/memory.h"
 #include "lib/mq/mq.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+static_assert(STORE_BATCH_BYTES_MAX >= 2 * MQ_RECV_MAX,
+	"the store takes the reports of each message");
 
 static const uint64_t log_every_us = 60000000;
 
@@ -130,8 +135,7 @@ int pod_filter_apply(struct pod_filter *filter, struct batch *batch,
 	size_t at = 0;
 
 	buffer_fini(&filter->packed);
-	/* As much as the store takes of a batch. */
-	filter->packed = BUFFER_MAX((size_t)2 * MQ_RECV_MAX);
+	filter->packed = BUFFER_MAX(STORE_BATCH_BYTES_MAX);
 	for (size_t i = 0; i < batch->count; i++) {
 		size_t begin = filter->packed.len;
 

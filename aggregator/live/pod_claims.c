@@ -172,8 +172,3 @@ const char *pod_claims_claim(struct pod_claims *claims, const char *pod_uid,
 	}
 	return NULL;
 }
-
-size_t pod_claims_count(const struct pod_claims *claims)
-{
-	return claims->by_uid.count;
-}

@@ -28,6 +28,3 @@ void pod_claims_free(struct pod_claims *claims); /* NULL is fine */
  * name of the node that holds the pod, borrowed until the next call. */
 const char *pod_claims_claim(struct pod_claims *claims, const char *pod_uid,
 	const char *node, uint64_t at_us);
-
-/* Held pods. Those of silent nodes go step by step, with later claims. */
-size_t pod_claims_count(const struct pod_claims *claims);

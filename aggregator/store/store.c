@@ -3,7 +3,6 @@
 #include "aggregator/store/thread.h"
 #include "lib/clock.h"
 #include "lib/memory.h"
-#include "lib/mq/mq.h"
 #include "proto/wire.h"
 
 #include <errno.h>
@@ -187,8 +186,7 @@ struct store_batch *store_batch_of(enum store_batch_kind kind)
 {
 	struct store_batch *batch = xcalloc(1, sizeof(*batch));
 
-	/* The reports of one message pack to about the size of the message. */
-	batch->bodies = BUFFER_MAX((size_t)2 * MQ_RECV_MAX);
+	batch->bodies = BUFFER_MAX(STORE_BATCH_BYTES_MAX);
 	batch->item.event = STORE_WRITTEN;
 	batch->kind = kind;
 	return batch;

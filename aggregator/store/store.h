@@ -71,6 +71,10 @@ void store_close(struct store *store);
 /* Why reports are not being stored; "" if they are. Borrowed. */
 const char *store_last_error(const struct store *store);
 
+/* Packed reports of a batch. Those of one message pack to about the size of the
+ * message, of which this is twice the maximum. */
+enum { STORE_BATCH_BYTES_MAX = 8 << 20 };
+
 struct store_batch *store_batch_new(const char *node, const uint8_t *run_id);
 /* Copies a report into the batch. */
 void store_batch_add(struct store_batch *batch, uint64_t seq,

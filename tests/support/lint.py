@@ -21,15 +21,16 @@ EDGES = {
     "agent": "lib/mq proto",
     "aggregator/series": "proto",
     "aggregator/codec": "aggregator/series",
-    "aggregator/store": "aggregator/codec lib/mq",
+    "aggregator/store": "aggregator/codec",
     "kube": "lib",
     "aggregator/live": "aggregator/store kube",
     "aggregator/query": "aggregator/store kube",
     "lib/http": "lib/tls",
     "auth": "kube lib/http",
-    "aggregator/ingest": "aggregator/live aggregator/query auth",
-    "aggregator/remote_read": "aggregator/query",
-    "aggregator/remote_write": "aggregator/store kube",
+    "aggregator/ingest":
+        "aggregator/live aggregator/query auth lib/mq",
+    "aggregator/remote_read": "aggregator/query lib/tls",
+    "aggregator/remote_write": "aggregator/store kube lib/tls",
     "aggregator/http":
         "aggregator/ingest aggregator/remote_read"
         " aggregator/remote_write",
