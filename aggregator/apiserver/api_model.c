@@ -6,7 +6,8 @@
 #include <ctype.h>
 #include <string.h>
 
-const char *api_model_name(char out[API_MODEL_NAME_MAX], const char *name)
+/* Writes the name in camelCase; returns out. */
+static const char *camel_case(char out[API_MODEL_NAME_MAX], const char *name)
 {
 	size_t len = 0;
 
@@ -158,7 +159,7 @@ void api_model_write(struct json *j, const struct api_model *model,
 		const struct api_model_field *field = &model->fields[i];
 		char key[API_MODEL_NAME_MAX];
 
-		write_value(j, api_model_name(key, field->name), field,
+		write_value(j, camel_case(key, field->name), field,
 			(const char *)value + field->offset);
 	}
 }
@@ -171,7 +172,7 @@ static const struct api_model_field *find_field(const struct api_model *model,
 	for (size_t i = 0; i < model->count; i++) {
 		char key[API_MODEL_NAME_MAX];
 
-		(void)api_model_name(key, model->fields[i].name);
+		(void)camel_case(key, model->fields[i].name);
 		if (strlen(key) == len && strncmp(key, name, len) == 0) {
 			return &model->fields[i];
 		}
@@ -251,11 +252,11 @@ const char *api_model_type_of(const struct api_model_field *field)
 static void describe_group(struct json *j, const struct api_model_field *field)
 {
 	if (field->kind == API_MODEL_OBJECT) {
-		api_model_describe(j, field->of);
+		api_model_describe(j, field->of, NULL);
 	} else if (field->kind == API_MODEL_LIST) {
 		json_object(j, "items");
 		json_string(j, "type", "object");
-		api_model_describe(j, field->of);
+		api_model_describe(j, field->of, NULL);
 		json_object_end(j);
 	} else if (field->kind == API_MODEL_TEXTS) {
 		write_items(j, "items", "string");
@@ -288,12 +289,7 @@ static void describe_type(struct json *j, const struct api_model_field *field)
 	}
 }
 
-void api_model_describe(struct json *j, const struct api_model *model)
-{
-	api_model_describe_with(j, model, NULL);
-}
-
-void api_model_describe_with(struct json *j, const struct api_model *model,
+void api_model_describe(struct json *j, const struct api_model *model,
 	void (*first)(struct json *j))
 {
 	json_object(j, "properties");
@@ -303,7 +299,7 @@ void api_model_describe_with(struct json *j, const struct api_model *model,
 	for (size_t i = 0; i < model->count; i++) {
 		char key[API_MODEL_NAME_MAX];
 
-		json_object(j, api_model_name(key, model->fields[i].name));
+		json_object(j, camel_case(key, model->fields[i].name));
 		json_string(j, "description", model->fields[i].help);
 		describe_type(j, &model->fields[i]);
 		json_object_end(j);

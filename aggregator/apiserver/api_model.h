@@ -83,9 +83,6 @@ struct api_model {
 
 enum { API_MODEL_NAME_MAX = 64 };
 
-/* Writes the name in camelCase; returns out. */
-const char *api_model_name(char out[API_MODEL_NAME_MAX], const char *name);
-
 /* Writes the fields of the struct as members of the open object. */
 void api_model_write(struct json *j, const struct api_model *model,
 	const void *value);
@@ -111,6 +108,5 @@ const char *api_model_type_of(const struct api_model_field *field);
 
 /* Writes "properties" for OpenAPI into the open object. first, if not NULL,
  * writes properties before those of the model. */
-void api_model_describe_with(struct json *j, const struct api_model *model,
+void api_model_describe(struct json *j, const struct api_model *model,
 	void (*first)(struct json *j));
-void api_model_describe(struct json *j, const struct api_model *model);

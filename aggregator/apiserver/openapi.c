@@ -74,7 +74,7 @@ static void write_definition(struct json *j, const struct api_type *type)
 	json_object(j, name);
 	json_string(j, "description", type->help);
 	json_string(j, "type", "object");
-	api_model_describe_with(j, type->model, write_common);
+	api_model_describe(j, type->model, write_common);
 	write_group_version_kind(j, type->kind);
 	json_object_end(j);
 }

@@ -275,7 +275,8 @@ static const struct api_model_field move_fields[] = {
 
 const struct api_model move_model = API_MODEL(move_fields, move_object);
 
-const char *move_state_word(enum move_state state)
+/* The states of /v1/moves begin with a small letter. */
+static const char *move_state_word(enum move_state state)
 {
 	static const char *const words[MOVE_STATES] = {
 		[MOVE_RECOMMENDED] = "Recommended",

@@ -56,6 +56,3 @@ bool decision_object_parse_name(char pod[DECISION_NAME_MAX], uint64_t *wall_us,
 void move_object_fill(struct move_object *out,
 	const struct move_record *record);
 void move_object_fini(struct move_object *object);
-
-/* "Succeeded"; the states of /v1/moves begin with a small letter. */
-const char *move_state_word(enum move_state state);

@@ -65,6 +65,11 @@ int db_prepare_all(struct sqlite3 *db, const struct db_statement *list,
 	return r;
 }
 
+void db_bind_text(struct sqlite3_stmt *statement, int at, const char *text)
+{
+	(void)sqlite3_bind_text(statement, at, text, -1, SQLITE_STATIC);
+}
+
 int db_run(struct sqlite3_stmt *statement, struct error *err)
 {
 	int r = sqlite3_step(statement) == SQLITE_DONE

@@ -37,6 +37,9 @@ struct db_statement {
 must_check int db_prepare_all(struct sqlite3 *db,
 	const struct db_statement *list, size_t count, struct error *err);
 
+/* Binds a text, which the caller keeps until the statement has run. */
+void db_bind_text(struct sqlite3_stmt *statement, int at, const char *text);
+
 /* Executes a statement that returns no rows, then clears its bindings. */
 must_check int db_run(struct sqlite3_stmt *statement, struct error *err);
 

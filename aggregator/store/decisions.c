@@ -70,14 +70,13 @@ static int add(void *owner, const uint8_t *body, size_t len, struct error *err)
 	if (r < 0) {
 		return r;
 	}
-	(void)sqlite3_bind_text(statement, 1, record->namespace, -1,
-		SQLITE_STATIC);
-	(void)sqlite3_bind_text(statement, 2, record->pod, -1, SQLITE_STATIC);
-	(void)sqlite3_bind_text(statement, 3, record->uid, -1, SQLITE_STATIC);
+	db_bind_text(statement, 1, record->namespace);
+	db_bind_text(statement, 2, record->pod);
+	db_bind_text(statement, 3, record->uid);
 	(void)sqlite3_bind_int64(statement, 4,
 		(int64_t)(record->wall_us / 1000));
 	(void)sqlite3_bind_blob(statement, 5, body, (int)len, SQLITE_STATIC);
-	(void)sqlite3_bind_text(statement, 6, record->vm, -1, SQLITE_STATIC);
+	db_bind_text(statement, 6, record->vm);
 	return db_run(statement, err);
 }
 
@@ -149,13 +148,12 @@ int decisions_read(struct sqlite3 *db, const struct store_decisions_read *read,
 	if (r < 0) {
 		return r;
 	}
-	(void)sqlite3_bind_text(statement, 1, read->namespace, -1,
-		SQLITE_STATIC);
-	(void)sqlite3_bind_text(statement, 2, read->pod, -1, SQLITE_STATIC);
+	db_bind_text(statement, 1, read->namespace);
+	db_bind_text(statement, 2, read->pod);
 	(void)sqlite3_bind_int64(statement, 3, (int64_t)read->from_ms);
 	(void)sqlite3_bind_int64(statement, 4, (int64_t)end_of(read));
 	(void)sqlite3_bind_int64(statement, 5, (int64_t)read->limit);
-	(void)sqlite3_bind_text(statement, 6, read->vm, -1, SQLITE_STATIC);
+	db_bind_text(statement, 6, read->vm);
 	(void)sqlite3_bind_int64(statement, 7, (int64_t)read->before_ms);
 	(void)sqlite3_bind_int64(statement, 8, (int64_t)read->before_row);
 	while (db_step(&r, statement, err) && deliver(statement, read)) {

@@ -138,12 +138,10 @@ int head_find_node(int64_t *id, struct head *head, const char *name,
 	int64_t out[2] = { 0 };
 	int r;
 
-	(void)sqlite3_bind_text(head->statements[FIND_NODE], 1, name, -1,
-		SQLITE_STATIC);
+	db_bind_text(head->statements[FIND_NODE], 1, name);
 	r = run(head, FIND_NODE, NULL, 0, out, err);
 	if (r == 0 && out[0] == 0) {
-		(void)sqlite3_bind_text(head->statements[ADD_NODE], 1, name, -1,
-			SQLITE_STATIC);
+		db_bind_text(head->statements[ADD_NODE], 1, name);
 		r = run(head, ADD_NODE, NULL, 0, out, err);
 		out[0] = sqlite3_last_insert_rowid(head->db);
 	}

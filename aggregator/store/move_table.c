@@ -80,15 +80,12 @@ static int put(void *owner, const uint8_t *body, size_t len, struct error *err)
 	if (r < 0) {
 		return r;
 	}
-	(void)sqlite3_bind_text(statement, at++, move.id, -1, SQLITE_STATIC);
+	db_bind_text(statement, at++, move.id);
 	(void)sqlite3_bind_int64(statement, at++, move.revision);
-	(void)sqlite3_bind_text(statement, at++, move.namespace, -1,
-		SQLITE_STATIC);
-	(void)sqlite3_bind_text(statement, at++, move.vm, -1, SQLITE_STATIC);
-	(void)sqlite3_bind_text(statement, at++, move.source, -1,
-		SQLITE_STATIC);
-	(void)sqlite3_bind_text(statement, at++, move.target, -1,
-		SQLITE_STATIC);
+	db_bind_text(statement, at++, move.namespace);
+	db_bind_text(statement, at++, move.vm);
+	db_bind_text(statement, at++, move.source);
+	db_bind_text(statement, at++, move.target);
 	(void)sqlite3_bind_int(statement, at++, (int)move.state);
 	(void)sqlite3_bind_int64(statement, at++,
 		(int64_t)(move.wall_us / 1000));
@@ -181,18 +178,16 @@ int move_table_read(struct sqlite3 *db, const struct store_moves_read *read,
 		return r;
 	}
 	(void)sqlite3_bind_int64(statement, 1, at_most(read->since_ms));
-	(void)sqlite3_bind_text(statement, 2, read->namespace, -1,
-		SQLITE_STATIC);
-	(void)sqlite3_bind_text(statement, 3, read->vm, -1, SQLITE_STATIC);
-	(void)sqlite3_bind_text(statement, 4, read->node, -1, SQLITE_STATIC);
+	db_bind_text(statement, 2, read->namespace);
+	db_bind_text(statement, 3, read->vm);
+	db_bind_text(statement, 4, read->node);
 	(void)sqlite3_bind_int(statement, 5, (int)read->state);
 	(void)sqlite3_bind_int64(statement, 6,
 		at_most(read->is_by_row ? read->after : read->before_row));
 	(void)sqlite3_bind_int64(statement, 7, at_most(read->before_ms));
 	(void)sqlite3_bind_int64(statement, 8, (int64_t)read->limit);
 	if (read->id[0] != '\0') {
-		(void)sqlite3_bind_text(statement, 9, read->id, -1,
-			SQLITE_STATIC);
+		db_bind_text(statement, 9, read->id);
 	}
 	while (db_step(&r, statement, err) && deliver(statement, read)) {
 	}

@@ -358,8 +358,8 @@ bool store_names_find(struct store_name *out, const struct store_names *names,
 {
 	bool is_found;
 
-	(void)sqlite3_bind_text(names->find, 1, pod_uid, -1, SQLITE_STATIC);
-	(void)sqlite3_bind_text(names->find, 2, node, -1, SQLITE_STATIC);
+	db_bind_text(names->find, 1, pod_uid);
+	db_bind_text(names->find, 2, node);
 	is_found = sqlite3_step(names->find) == SQLITE_ROW;
 	if (is_found) {
 		(void)snprintf(out->namespace, sizeof(out->namespace), "%s",

@@ -52,7 +52,7 @@ int pod_nodes_note(struct pod_nodes *pod_nodes,
 {
 	struct sqlite3_stmt *note = pod_nodes->note;
 
-	(void)sqlite3_bind_text(note, 1, seen->pod_uid, -1, SQLITE_STATIC);
+	db_bind_text(note, 1, seen->pod_uid);
 	(void)sqlite3_bind_int64(note, 2, seen->node);
 	(void)sqlite3_bind_int64(note, 3, (int64_t)seen->first_ms);
 	(void)sqlite3_bind_int64(note, 4, (int64_t)seen->last_ms);
@@ -70,8 +70,7 @@ int pod_nodes_identify(struct pod_nodes *pod_nodes,
 	int r;
 
 	for (int i = 0; i < (int)count_of(texts); i++) {
-		(void)sqlite3_bind_text(pod_nodes->identify, i + 1, texts[i],
-			-1, SQLITE_STATIC);
+		db_bind_text(pod_nodes->identify, i + 1, texts[i]);
 	}
 	(void)sqlite3_bind_int64(pod_nodes->identify, 5, (int64_t)now_ms);
 	(void)sqlite3_bind_int64(pod_nodes->identify, 6, node);

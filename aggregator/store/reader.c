@@ -71,8 +71,7 @@ static int find_targets(struct targets *targets, struct sqlite3 *db,
 	int r = db_prepare(&find, db, sql_of(read), err);
 
 	for (int i = 0; r == 0 && i < (int)count_of(texts); i++) {
-		(void)sqlite3_bind_text(find, i + 1, texts[i], -1,
-			SQLITE_STATIC);
+		db_bind_text(find, i + 1, texts[i]);
 	}
 	if (r == 0) {
 		(void)sqlite3_bind_int64(find, 4, INT64_MAX);
